@@ -1,0 +1,33 @@
+/*
+ * err.h - the error codes that functions return.
+ *
+ * One list, in classes. A code says what kind of thing went wrong, so that a
+ * caller can decide; the text for people goes through a diag_sink.
+ */
+#ifndef BASE_ERR_H
+#define BASE_ERR_H
+
+#define NSD_ERR_LIST(X)                                                  \
+	X(NSD_OK, "no error")                                            \
+	X(NSD_E_SYSTEM, "system call failed") /* errno says which */     \
+	X(NSD_E_MEMORY, "out of memory")                                 \
+	X(NSD_E_SYNTAX, "syntax error") /* text input */                 \
+	X(NSD_E_WIRE, "malformed wire data")                             \
+	X(NSD_E_ZONE, "zone rules broken")                               \
+	X(NSD_E_PEER, "peer broke the protocol")                         \
+	X(NSD_E_DENIED, "not allowed")                                   \
+	X(NSD_E_LIMIT, "limit reached")                                  \
+	X(NSD_E_NOT_FOUND, "not found")                                  \
+	X(NSD_E_AGAIN, "try again")                                      \
+	X(NSD_E_BUG, "internal error")
+
+#define NSD_ERR_ENUM(code, text) code,
+enum nsd_err { NSD_ERR_LIST(NSD_ERR_ENUM) };
+#undef NSD_ERR_ENUM
+
+#define MUST_USE __attribute__((warn_unused_result))
+
+/* The fixed English text of a code; never NULL. */
+const char *nsd_err_text(enum nsd_err err);
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * log.h - the log of a process: stderr, a file, syslog (SURFACE: nsd's log
+ * line formats). The one piece of process-wide state in base: a log must be
+ * reachable from where things go wrong.
+ */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_NOTICE,
+	LOG_LEVEL_INFO };
+
+struct log_options {
+	const char *program; /* the PROG of a line, kept until log_close */
+	const char *file;    /* NULL: stderr and syslog */
+	bool only_syslog;
+	bool time_ascii;
+	bool time_iso;
+	int facility;        /* syslog facility */
+	unsigned verbosity;
+};
+
+/*
+ * Opens the log. Before this (and after log_close) lines go to stderr. Keeps
+ * program and file until log_close. On failure the log stays as it was.
+ */
+enum nsd_err log_open(const struct log_options *options) MUST_USE;
+
+/* Opens the file anew under the same name, for log rotation; on failure the
+ * old file goes on being used and says why. */
+void log_reopen(void);
+void log_close(void);
+
+/* Changes PROG of later lines; with --enable-log-role a role's name. */
+void log_set_program(const char *program);
+void log_set_verbosity(unsigned verbosity);
+unsigned log_verbosity(void);
+
+/*
+ * Writes one line. Control characters in the text become \ooo. Async-signal
+ * unsafe. Never blocks on a full pipe for more than the write itself, never
+ * fails towards the caller.
+ */
+void log_write(enum log_level level, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warning(...) log_write(LOG_LEVEL_WARNING, __VA_ARGS__)
+#define log_notice(...) log_write(LOG_LEVEL_NOTICE, __VA_ARGS__)
+#define log_info(...) log_write(LOG_LEVEL_INFO, __VA_ARGS__)
+/* A line that is only of interest from a verbosity on. */
+#define log_at(v, level, ...)                                \
+	do {                                                 \
+		if (log_verbosity() >= (v))                  \
+			log_write((level), __VA_ARGS__);     \
+	} while (0)
+
+#endif

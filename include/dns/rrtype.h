@@ -1,0 +1,120 @@
+/*
+ * rrtype.h - the table of RR types: one row a type drives parsing, printing,
+ * wire checks, compression, canonical form, additional data and the tests.
+ *
+ * Source: IANA "Resource Record (RR) TYPEs" and the RFC named in each row.
+ */
+#ifndef DNS_RRTYPE_H
+#define DNS_RRTYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum rr_class { CLASS_IN = 1, CLASS_CH = 3, CLASS_HS = 4, CLASS_NONE = 254,
+	CLASS_ANY = 255 };
+
+/* Types that code names. Every other type lives in the table alone. */
+enum rr_type {
+	TYPE_A = 1, TYPE_NS = 2, TYPE_MD = 3, TYPE_MF = 4, TYPE_CNAME = 5,
+	TYPE_SOA = 6, TYPE_MB = 7, TYPE_MG = 8, TYPE_MR = 9, TYPE_NULL = 10,
+	TYPE_WKS = 11, TYPE_PTR = 12, TYPE_HINFO = 13, TYPE_MINFO = 14,
+	TYPE_MX = 15, TYPE_TXT = 16, TYPE_RP = 17, TYPE_AFSDB = 18,
+	TYPE_RT = 21, TYPE_SIG = 24, TYPE_KEY = 25, TYPE_PX = 26,
+	TYPE_AAAA = 28, TYPE_NXT = 30, TYPE_SRV = 33, TYPE_NAPTR = 35,
+	TYPE_KX = 36, TYPE_DNAME = 39, TYPE_OPT = 41, TYPE_DS = 43,
+	TYPE_RRSIG = 46, TYPE_NSEC = 47, TYPE_DNSKEY = 48, TYPE_NSEC3 = 50,
+	TYPE_NSEC3PARAM = 51, TYPE_CDS = 59, TYPE_CDNSKEY = 60,
+	TYPE_ZONEMD = 63, TYPE_SVCB = 64, TYPE_HTTPS = 65,
+	TYPE_TKEY = 249, TYPE_TSIG = 250, TYPE_IXFR = 251, TYPE_AXFR = 252,
+	TYPE_MAILB = 253, TYPE_MAILA = 254, TYPE_ANY = 255,
+};
+
+/* How one field of RDATA looks in text and on the wire. */
+enum rdata_field {
+	FIELD_END = 0,
+	FIELD_NAME_COMPRESSED, /* name that RFC 1035 lets a sender compress */
+	FIELD_NAME,            /* name never compressed when sent */
+	FIELD_U8,
+	FIELD_U16,
+	FIELD_U32,
+	FIELD_PERIOD,          /* 32 bits, TTL units allowed in text */
+	FIELD_TIME,            /* 32 bits, YYYYMMDDHHMMSS or seconds */
+	FIELD_TYPE,            /* 16 bits, a type's name */
+	FIELD_IP4,
+	FIELD_IP6,
+	FIELD_STRING,          /* one <character-string> */
+	FIELD_STRINGS,         /* one or more, to the end */
+	FIELD_LONG_STRING,     /* octets to the end, one quoted string (CAA, URI) */
+	FIELD_HEX,             /* hex to the end, may be split by blanks */
+	FIELD_HEX8,            /* length octet, hex, "-" for none (NSEC3 salt) */
+	FIELD_BASE64,          /* base64 to the end, may be split */
+	FIELD_BASE32HEX8,      /* length octet, base32hex (NSEC3 next hash) */
+	FIELD_BITMAP,          /* type bitmap to the end, RFC 4034 4.1.2 */
+	FIELD_ALGORITHM,       /* 8 bits, DNSSEC mnemonic or number */
+	FIELD_CERT_TYPE,       /* 16 bits, CERT mnemonic or number */
+	FIELD_LOC,
+	FIELD_APL,
+	FIELD_WKS,             /* protocol and service bitmap */
+	FIELD_NXT_BITMAP,
+	FIELD_NSAP,            /* 0x hex */
+	FIELD_ATMA,
+	FIELD_EUI48,
+	FIELD_EUI64,
+	FIELD_ILNP64,          /* four groups of hex, RFC 6742 */
+	FIELD_TAG,             /* length octet, letters and digits (CAA) */
+	FIELD_HIP,             /* lengths, algorithm, HIT, key */
+	FIELD_IPSECKEY,        /* gateway by gateway type, then key */
+	FIELD_AMTRELAY,
+	FIELD_SVC_PARAMS,      /* RFC 9460 2.1 */
+	FIELD_UNKNOWN,         /* only RFC 3597 form */
+};
+
+#define RDATA_FIELDS_MAX 10
+
+enum rr_flags {
+	RR_META = 1,        /* QTYPE or pseudo type: never in a zone */
+	RR_ADDITIONAL = 2,  /* its name field asks for addresses: A, AAAA */
+	RR_SINGLETON = 4,   /* at most one RR of it at a name (SOA, CNAME, DNAME) */
+	RR_WITH_CNAME = 8,  /* may stand beside a CNAME (RRSIG, NSEC, KEY, NXT) */
+	RR_OBSOLETE = 16,
+	RR_CANON_LOWER = 32,/* names lower-cased in canonical form (RFC 4034 6.2) */
+};
+
+struct rrtype {
+	uint16_t number;
+	uint16_t flags;   /* enum rr_flags */
+	const char *name; /* "NSEC3PARAM" */
+	uint8_t fields[RDATA_FIELDS_MAX]; /* enum rdata_field, FIELD_END ends */
+};
+
+/* The row of a type; never NULL: an unknown type gets a row with
+ * FIELD_UNKNOWN and a NULL name. Constant time. */
+const struct rrtype *rrtype_get(uint16_t type);
+
+/* The n-th row of the table in ascending order, NULL behind the last. */
+const struct rrtype *rrtype_at(size_t n);
+
+/* Reads "NS", "ns", "TYPE65280". NSD_E_SYNTAX if it is none. */
+enum nsd_err rrtype_parse(const char *text, size_t len, uint16_t *type)
+	MUST_USE;
+
+/* Prints the mnemonic or TYPEn; returns the length. */
+#define RRTYPE_TEXT_MAX 16
+size_t rrtype_print(uint16_t type, char out[RRTYPE_TEXT_MAX]);
+
+/* As the two above, for classes: "IN", "CLASS3". */
+enum nsd_err rrclass_parse(const char *text, size_t len, uint16_t *rrclass)
+	MUST_USE;
+size_t rrclass_print(uint16_t rrclass, char out[RRTYPE_TEXT_MAX]);
+
+/* True for types that only a query or a pseudo record carries. */
+static inline bool
+rrtype_is_meta(uint16_t type)
+{
+	return (rrtype_get(type)->flags & RR_META) != 0;
+}
+
+#endif

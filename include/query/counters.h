@@ -1,0 +1,31 @@
+/*
+ * counters.h - what a worker counts (SURFACE section 4). In shared memory:
+ * written by one worker without locks, read by others.
+ */
+#ifndef QUERY_COUNTERS_H
+#define QUERY_COUNTERS_H
+
+#include <stdint.h>
+
+#define COUNTER_TYPES 256
+#define COUNTER_OPCODES 16
+#define COUNTER_CLASSES 5 /* IN, CH, HS, ANY, other */
+#define COUNTER_RCODES 17 /* 16: BADVERS */
+
+struct counters {
+	uint64_t queries;
+	uint64_t type[COUNTER_TYPES]; /* index 0: also types above 255 */
+	uint64_t opcode[COUNTER_OPCODES];
+	uint64_t rrclass[COUNTER_CLASSES];
+	uint64_t rcode[COUNTER_RCODES];
+	uint64_t edns;
+	uint64_t edns_err;
+	uint64_t udp, udp6, tcp, tcp6, tls, tls6;
+	uint64_t answer_wo_aa;
+	uint64_t rx_err, tx_err;
+	uint64_t raxfr, rixfr;
+	uint64_t truncated;
+	uint64_t dropped;
+} __attribute__((aligned(64)));
+
+#endif

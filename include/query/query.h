@@ -1,0 +1,51 @@
+/*
+ * query.h - octets in, octets out: answers to DNS queries from the store.
+ *
+ * Pure: no sockets, no clock, no logging. One query_ctx a worker.
+ */
+#ifndef QUERY_QUERY_H
+#define QUERY_QUERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/exchange.h"
+#include "query/counters.h"
+#include "store/store.h"
+
+/* The server-wide options that shape answers (SURFACE 1.2). */
+struct query_options {
+	const char *identity;  /* NULL: refuse (hide-identity) */
+	const char *version;   /* NULL: refuse (hide-version) */
+	const uint8_t *nsid;   /* NULL: none */
+	uint16_t nsid_len;
+	uint16_t udp4_size;    /* ipv4-edns-size */
+	uint16_t udp6_size;
+	bool drop_updates;
+	bool round_robin;
+	bool minimal_responses;
+	bool confine_to_zone;
+	bool refuse_any;
+	unsigned cname_max;    /* links followed; 18 */
+};
+
+struct query_ctx;
+
+/* Keeps options' contents until destroyed; counters stay the caller's. */
+enum nsd_err query_ctx_create(const struct query_options *options,
+	struct counters *counters, struct query_ctx **ctx) MUST_USE;
+void query_ctx_destroy(struct query_ctx *ctx);
+
+/*
+ * Answers a batch (1..EXCHANGE_BATCH_MAX). Each exchange's reply is written
+ * to its buffer and reply_len set; 0 means that nothing may be sent.
+ * The caller is online as a store reader for the call; nothing refers into
+ * the store afterwards. Never fails, never allocates, and its cost is bounded
+ * whatever the requests hold.
+ */
+void query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
+	struct exchange *exchanges, size_t count);
+
+#endif

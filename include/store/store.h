@@ -1,0 +1,169 @@
+/*
+ * store.h - the zone store: one large reservation of address space over a
+ * memfd, written by one process (the loader), read by all others.
+ *
+ * Objects refer to each other by 32-bit references, counted in granules of 8
+ * octets from the start of the store (32 GiB in all), never by pointers: each
+ * process maps the store where it likes. Reference 0 is "none".
+ *
+ * Publishing is RCU across processes: the writer makes new objects, swings a
+ * reference (store_publish), and retires what the old one led to; retired
+ * objects are used again once every reader has been quiescent since. See
+ * doc/store.md.
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+typedef uint32_t store_ref;
+
+#define STORE_GRANULE 8u
+#define STORE_NONE 0u
+#define STORE_OBJECT_MAX (256u << 20) /* octets in one object */
+
+/* The entry points of the store; each holds one reference. */
+enum store_root { STORE_ROOT_ZONES, STORE_ROOT_CONFIG, STORE_ROOT_COUNT = 16 };
+
+/* What a reader needs to follow references; pass by pointer, hot. */
+struct store_view {
+	const uint8_t *base;
+};
+
+static inline const void *
+store_get(const struct store_view *view, store_ref ref)
+{
+	return view->base + (size_t)ref * STORE_GRANULE;
+}
+
+static inline void
+store_prefetch(const struct store_view *view, store_ref ref)
+{
+	__builtin_prefetch(view->base + (size_t)ref * STORE_GRANULE);
+}
+
+/* ---- main ------------------------------------------------------------- */
+
+struct store; /* the file descriptors and sizes, made before forking */
+
+struct store_options {
+	size_t reservation; /* octets; 0: 32 GiB, less where refused */
+	unsigned reader_max; /* slots for readers */
+	bool huge_pages;    /* ask for them, go on without */
+};
+
+enum nsd_err store_create(const struct store_options *options,
+	struct store **store) MUST_USE;
+void store_destroy(struct store *store);
+/* Frees the slot of a reader that died, so that it holds nothing back. Any
+ * role that keeps the store handle (main). */
+void store_reader_clear(struct store *store, unsigned slot);
+
+/* ---- readers ---------------------------------------------------------- */
+
+struct store_reader;
+
+/*
+ * After the fork: maps the store read-only (it can never be mapped writable
+ * again by this process: the descriptors are closed) and takes the slot.
+ * name (up to 15 octets) is for people: "server 1". The reader starts offline.
+ */
+enum nsd_err store_reader_open(struct store *store, unsigned slot,
+	const char *name, struct store_reader **reader) MUST_USE;
+void store_reader_close(struct store_reader *reader);
+const struct store_view *store_reader_view(const struct store_reader *reader);
+
+/*
+ * Between batches. online: from here on references may be followed.
+ * quiescent: drops all references held and goes on with the newest version
+ * (same as offline+online, cheaper). offline: before sleeping; holds nothing.
+ * Cost: a cache line of its own and one barrier.
+ */
+void store_reader_online(struct store_reader *reader);
+void store_reader_quiescent(struct store_reader *reader);
+void store_reader_offline(struct store_reader *reader);
+
+/* Reads a root with acquire order. */
+store_ref store_root(const struct store_view *view, enum store_root root);
+
+/* Reads a reference inside an object that store_publish_ref may swing. */
+static inline store_ref
+store_load_ref(const store_ref *cell)
+{
+	return __atomic_load_n(cell, __ATOMIC_ACQUIRE);
+}
+
+/* ---- writer ----------------------------------------------------------- */
+
+struct store_writer; /* the one writable mapping */
+struct store_heap;   /* an allocator of one thread */
+
+enum nsd_err store_writer_open(struct store *store,
+	struct store_writer **writer) MUST_USE;
+void store_writer_close(struct store_writer *writer);
+const struct store_view *store_writer_view(const struct store_writer *writer);
+
+/*
+ * A heap gives memory to one thread at a time; the writer has one to begin
+ * with, more are for building in parallel. Destroying a heap gives its unused
+ * memory back to the writer; the objects stay.
+ */
+struct store_heap *store_writer_heap(struct store_writer *writer);
+enum nsd_err store_heap_create(struct store_writer *writer,
+	struct store_heap **heap) MUST_USE;
+void store_heap_destroy(struct store_heap *heap);
+const struct store_view *store_heap_view(const struct store_heap *heap);
+
+/*
+ * Gives len octets (1..STORE_OBJECT_MAX), aligned to 8, zeroed only if fresh:
+ * do not rely on it. Sizes are rounded up to a multiple of the granule or to a
+ * size class near it.
+ * returns the writable address with *ref set, or NULL when memory, address
+ * space or the file system is full (*ref untouched).
+ */
+void *store_alloc(struct store_heap *heap, size_t len, store_ref *ref) MUST_USE;
+
+/* The writable address of an object. Only for objects not yet published, or
+ * for cells that readers load with store_load_ref. */
+void *store_edit(struct store_heap *heap, store_ref ref);
+
+/* Frees an object that no reader can have seen. len as allocated. */
+void store_free(struct store_heap *heap, store_ref ref, size_t len);
+
+/* Frees an object that was published and is not reachable any more, after a
+ * grace period. Call after the publish that unlinked it, from the writer's
+ * thread. */
+void store_retire(struct store_writer *writer, store_ref ref, size_t len);
+
+/* Makes a new version visible: swings a root, or a cell inside an object. */
+void store_publish(struct store_writer *writer, enum store_root root,
+	store_ref ref);
+void store_publish_ref(struct store_writer *writer, store_ref *cell,
+	store_ref ref);
+
+/* Ends an epoch: what was retired before can be freed once the readers have
+ * moved on. Then frees what can be freed now; returns octets still waiting.
+ * Cheap; call after each publish and from a timer. */
+size_t store_reclaim(struct store_writer *writer);
+
+/* Gives unused memory back to the kernel and asks for huge pages for the
+ * rest. Slow (milliseconds a MiB at worst): after a load. */
+void store_trim(struct store_writer *writer);
+
+struct store_stats {
+	uint64_t live;       /* octets in objects, rounding included */
+	uint64_t free;       /* octets in free slots of used pages */
+	uint64_t retired;    /* octets waiting for a grace period */
+	uint64_t mapped;     /* octets of the file */
+	uint64_t epoch;
+	uint64_t oldest_reader_epoch; /* 0: nobody online */
+};
+void store_get_stats(const struct store_writer *writer,
+	struct store_stats *stats);
+
+#endif

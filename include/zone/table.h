@@ -1,0 +1,60 @@
+/*
+ * table.h - the set of zones that are served: a trie of apexes at
+ * STORE_ROOT_ZONES.
+ */
+#ifndef ZONE_TABLE_H
+#define ZONE_TABLE_H
+
+#include "base/err.h"
+#include "store/store.h"
+#include "zone/zone.h"
+
+/* What STORE_ROOT_ZONES refers to. */
+struct zone_table {
+	struct trie apexes; /* struct zone_entry */
+	uint32_t zone_count;
+	uint32_t only;      /* the entry if there is just one, for speed */
+	/* Bit hash(last label) of each apex: most names outside of the served
+	 * zones are told from it alone. See table_may_serve. */
+	uint64_t tld_filter[16];
+};
+
+/* The current table, or NULL before the first publish. */
+const struct zone_table *table_get(const struct store_view *view);
+
+/* False if no zone that is served can enclose the name. */
+bool table_may_serve(const struct zone_table *table, const uint8_t *name);
+
+/* The entry of the zone that encloses the name most closely, or NULL. With
+ * parent_of set: the closest one that is not that name itself (for DS). */
+const struct zone_entry *table_find(const struct store_view *view,
+	const struct zone_table *table, const struct trie_name *name,
+	bool parent_of);
+
+/* ---- writer ----------------------------------------------------------- */
+
+struct zone_setup {
+	const uint8_t *apex; /* wire name */
+	uint32_t id;
+	uint32_t flags;      /* enum zone_entry_flags */
+	const struct acl_element *query_acl;
+	size_t query_acl_count;
+	const struct acl_element *provide_acl;
+	size_t provide_acl_count;
+};
+
+/* Adds zones (all or none) and publishes them once; entries[i] are theirs, not
+ * loaded yet. A zone that is there already: NSD_E_ZONE. */
+enum nsd_err table_add(struct store_writer *writer,
+	const struct zone_setup *setups, size_t count, store_ref *entries)
+	MUST_USE;
+enum nsd_err table_remove(struct store_writer *writer, const uint8_t *apex)
+	MUST_USE;
+/* Publishes a version of a zone's data; the old one is retired. zone none:
+ * the zone becomes "not loaded". */
+void table_set_zone(struct store_writer *writer, store_ref entry,
+	store_ref zone);
+void table_set_flags(struct store_writer *writer, store_ref entry,
+	uint32_t flags);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * walk.h - all records of a zone in order: for printing, and for transfers.
+ */
+#ifndef ZONE_WALK_H
+#define ZONE_WALK_H
+
+#include "base/err.h"
+#include "store/store.h"
+#include "zone/zone.h"
+
+struct zone_rr {
+	const uint8_t *owner; /* whole wire name, lent for the call */
+	uint32_t ttl_sec;
+	uint16_t type;
+	uint16_t rdlen;
+	const uint8_t *rdata; /* uncompressed, lent for the call */
+};
+
+/*
+ * Calls on_rr for each record: the apex first (its SOA first of all), then
+ * the other names in canonical order, NSEC3 owners at their place among them;
+ * each RRset followed by its RRSIGs. Stops when on_rr returns an error, and
+ * returns that. apex is the zone's whole name.
+ */
+enum nsd_err zone_walk(const struct store_view *view, const struct zone *zone,
+	const uint8_t *apex,
+	enum nsd_err (*on_rr)(void *ctx, const struct zone_rr *rr), void *ctx)
+	MUST_USE;
+
+/* Unpacks one RDATA of an RRset: rr is at its RDLENGTH in rrset->data.
+ * out has room for 65535 octets; returns the length. */
+size_t rrset_unpack_rdata(const struct rrset *rrset, const uint8_t *rr,
+	const uint8_t *apex, uint8_t *out);
+
+/* Builds the RDATA of an RRSIG; out has room for 65535; returns the length. */
+size_t sig_unpack_rdata(const struct store_view *view, const struct sig *sig,
+	uint8_t *out);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * zonefile.h - master files (RFC 1035 section 5, RFC 2308 section 4, RFC 3597)
+ * to batches of records.
+ *
+ * Knows no database: gives batches in file order. A large file is cut into
+ * chunks that several threads parse; the result is the same as by one.
+ */
+#ifndef ZONEFILE_ZONEFILE_H
+#define ZONEFILE_ZONEFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "dns/rrbatch.h"
+
+struct zonefile_options {
+	const uint8_t *apex;     /* first $ORIGIN */
+	uint32_t default_ttl_sec;/* for a file that states none: 3600 */
+	unsigned threads;        /* 0 or 1: only the caller's */
+	unsigned errors_max;     /* stop after that many; 0: 50 */
+	unsigned include_depth_max; /* 0: 10 */
+	/* Called now and then from the calling thread with how far it is. */
+	void (*on_progress)(void *ctx, uint64_t octets_done,
+		uint64_t octets_total);
+	void *progress_ctx;
+};
+
+/* A file that was read, $INCLUDEd ones too: enough to see later whether it
+ * has changed. */
+struct zonefile_source {
+	char *path;           /* as opened */
+	struct timespec mtime;
+	uint64_t size;
+	uint64_t inode;
+};
+
+struct zonefile_result {
+	struct rrbatch *batches;          /* in file order, NULL: no records */
+	struct zonefile_source *sources;  /* index = rrbatch_rr.file */
+	size_t source_count;
+	uint64_t rr_count;
+};
+
+/*
+ * Reads a zone file. Findings go to the sink with file:line:column, from the
+ * calling thread, in file order. Records that are at fault are left out.
+ * out: *result, also when there were errors (for the list of files); gives:
+ *      release with zonefile_result_fini.
+ * returns NSD_OK; NSD_E_SYNTAX if the sink got errors; NSD_E_SYSTEM if the
+ *      file cannot be read (said to the sink); NSD_E_AGAIN if the file was
+ *      changed or replaced while it was read; NSD_E_MEMORY.
+ * May block on the file system; any role but a worker.
+ */
+enum nsd_err zonefile_parse(const char *path,
+	const struct zonefile_options *options, struct diag_sink *sink,
+	struct zonefile_result *result) MUST_USE;
+
+/* As zonefile_parse for text in memory, named `name` in findings. $INCLUDE
+ * is refused. */
+enum nsd_err zonefile_parse_text(const char *name, const char *text,
+	size_t len, const struct zonefile_options *options,
+	struct diag_sink *sink, struct zonefile_result *result) MUST_USE;
+
+void zonefile_result_fini(struct zonefile_result *result);
+
+#endif
