@@ -1,0 +1,452 @@
+/*
+ * conf.h - the configuration of the server: nsd.conf read, checked and
+ * resolved (SURFACE section 1).
+ *
+ * A configuration is one arena: everything below that is pointed to belongs to
+ * it and is lent until conf_destroy. It is never changed once conf_load has
+ * given it, but for conf_add_zone. Fields are named like their options, with
+ * underscores. Strings stand as written between the quotes; NULL: not given.
+ */
+#ifndef CONF_CONF_H
+#define CONF_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/err.h"
+
+/* Used where send-buffer-size and receive-buffer-size are 0. */
+#define CONF_SEND_BUFFER_SIZE 4194304u
+#define CONF_RECEIVE_BUFFER_SIZE 1048576u
+
+/* Bits of the option table's rows that were given in the file; this layer's. */
+struct conf_set {
+	uint64_t bits[2];
+};
+
+/* ---- lists: capacity is this layer's, all have one layout -------------- */
+
+struct conf_strings {
+	const char **items;
+	uint32_t count;
+	uint32_t capacity;
+};
+
+struct conf_numbers {
+	uint32_t *items;
+	uint32_t count;
+	uint32_t capacity;
+};
+
+/* First and last number of a range, 1-based and inclusive; first <= last. */
+struct conf_range {
+	uint32_t first;
+	uint32_t last;
+};
+
+struct conf_ranges {
+	struct conf_range *items;
+	uint32_t count;
+	uint32_t capacity;
+};
+
+/* server-N-cpu-affinity */
+struct conf_server_cpu {
+	uint32_t server; /* N, from 1 */
+	uint32_t cpu;
+};
+
+struct conf_server_cpus {
+	struct conf_server_cpu *items;
+	uint32_t count;
+	uint32_t capacity;
+};
+
+/* Where to listen: ip-address, control-interface, metrics-interface. */
+struct conf_interface {
+	const char *text;   /* as written: ADDR[@port], interface name, path */
+	const char *host;   /* text without @port */
+	uint8_t family;     /* 4 or 6; 0: host is a device name or a path */
+	uint8_t address[16];/* network order; IPv4 in the first 4 octets */
+	uint16_t port;      /* 0: the clause's port option */
+	bool bindtodevice;
+	int32_t setfib;     /* -1: not given */
+	/* servers=: which query processes listen there; none: all */
+	struct conf_ranges servers;
+};
+
+struct conf_interfaces {
+	struct conf_interface *items;
+	uint32_t count;
+	uint32_t capacity;
+};
+
+enum conf_acl_kind {
+	CONF_ACL_SINGLE,
+	CONF_ACL_MASK,   /* A&mask: other is the mask */
+	CONF_ACL_SUBNET, /* A/len: other is the mask too */
+	CONF_ACL_RANGE   /* A-B: other is B */
+};
+
+/* An ACL element, a primary, a notify target or a source address. */
+struct conf_acl {
+	const char *spec;   /* the address part as written */
+	const char *key_name; /* NULL: NOKEY or BLOCKED */
+	const struct conf_key *key; /* resolved; NULL without key_name */
+	const char *tls_auth_name;  /* NULL: none */
+	const struct conf_tls_auth *tls_auth;
+	uint32_t line;      /* where it stands in the file */
+	uint16_t port;      /* 0: any, or the default one */
+	uint8_t family;     /* 4 or 6 */
+	uint8_t kind;       /* enum conf_acl_kind */
+	bool blocked;
+	bool nokey;
+	bool axfr_only;     /* request-xfr: AXFR */
+	bool allow_udp;     /* request-xfr: UDP */
+	uint8_t address[16];/* network order; IPv4 in the first 4 octets */
+	uint8_t other[16];
+};
+
+struct conf_acls {
+	struct conf_acl *items;
+	uint32_t count;
+	uint32_t capacity;
+};
+
+/* ---- clauses ------------------------------------------------------------ */
+
+struct conf_server {
+	struct conf_set set;
+	struct conf_interfaces ip_address; /* none: wildcard, all servers */
+	uint32_t port;
+	uint32_t server_count;
+	struct conf_numbers cpu_affinity;
+	struct conf_server_cpus server_cpu_affinity; /* server-N-cpu-affinity */
+	int32_t xfrd_cpu_affinity; /* -1: all of cpu_affinity */
+	bool ip_transparent;
+	bool ip_freebind;
+	bool reuseport;
+	bool debug_mode;
+	bool do_ip4;     /* ip4-only and ip6-only are folded into do_ip* */
+	bool do_ip6;
+	bool hide_version;
+	bool hide_identity;
+	bool drop_updates;
+	bool log_only_syslog;
+	bool log_time_ascii;
+	bool log_time_iso;
+	bool tcp_reject_overflow;
+	bool reload_config;
+	bool zonefiles_check;
+	bool round_robin;
+	bool minimal_responses;
+	bool confine_to_zone;
+	bool refuse_any;
+	bool answer_cookie;
+	bool tls_auth_xfr_only;
+	bool metrics_enable;
+	bool xdp_program_load;
+	bool xdp_force_copy;
+	uint32_t send_buffer_size;    /* 0: CONF_SEND_BUFFER_SIZE */
+	uint32_t receive_buffer_size; /* 0: CONF_RECEIVE_BUFFER_SIZE */
+	const char *identity;  /* NULL: the host name */
+	const char *version;   /* NULL: PACKAGE_STRING */
+	const char *nsid;      /* hex or ascii_TEXT as written; see nsid_data */
+	const uint8_t *nsid_data;
+	uint32_t nsid_len;     /* octets of nsid_data */
+	const char *logfile;   /* NULL: stderr and syslog */
+	uint32_t verbosity;
+	uint32_t tcp_count;
+	uint32_t tcp_query_count;
+	uint32_t tcp_timeout;
+	uint32_t tcp_mss;
+	uint32_t outgoing_tcp_mss;
+	int32_t tcp_listen_queue; /* -1: the system's most */
+	uint32_t xfrd_tcp_max;
+	uint32_t xfrd_tcp_pipeline;
+	uint32_t ipv4_edns_size;
+	uint32_t ipv6_edns_size;
+	const char *pidfile;   /* "": none */
+	uint32_t statistics;
+	const char *chroot;    /* NULL or "": none */
+	const char *username;  /* "": stay */
+	const char *zonesdir;  /* "": do not change */
+	const char *database;  /* "": memory only */
+	const char *zonelistfile;
+	const char *xfrdfile;
+	const char *xfrdir;
+	uint32_t xfrd_reload_timeout;
+	uint32_t zonefiles_write;
+	uint32_t rrl_size;
+	uint32_t rrl_ratelimit;
+	uint32_t rrl_slip;
+	uint32_t rrl_ipv4_prefix_length;
+	uint32_t rrl_ipv6_prefix_length;
+	uint32_t rrl_whitelist_ratelimit;
+	const char *cookie_secret;
+	const char *cookie_staging_secret;
+	const char *cookie_secret_file; /* "": none */
+	const char *tls_service_key;
+	const char *tls_service_pem;
+	const char *tls_service_ocsp;
+	uint32_t tls_port;
+	uint32_t tls_auth_port; /* 0: none */
+	const char *tls_cert_bundle;
+	struct conf_numbers proxy_protocol_port;
+	struct conf_acls allow_proxy;
+	struct conf_interfaces metrics_interface;
+	uint32_t metrics_port;
+	const char *metrics_path;
+	const char *xdp_interface;
+	const char *xdp_program_path;
+	const char *xdp_bpffs_path;
+};
+
+struct conf_remote_control {
+	struct conf_set set;
+	bool control_enable;
+	struct conf_interfaces control_interface; /* none: localhost */
+	uint32_t control_port;
+	const char *server_key_file;
+	const char *server_cert_file;
+	const char *control_key_file;
+	const char *control_cert_file;
+};
+
+struct conf_verify {
+	struct conf_set set;
+	bool enable;
+	bool verify_zones;
+	bool verifier_feed_zone;
+	struct conf_interfaces ip_address; /* none: localhost */
+	uint32_t port;
+	struct conf_strings verifier; /* command and arguments */
+	uint32_t verifier_count;
+	uint32_t verifier_timeout;
+};
+
+struct conf_dnstap {
+	struct conf_set set;
+	bool dnstap_enable;
+	bool dnstap_tls;
+	bool dnstap_send_identity;
+	bool dnstap_send_version;
+	bool dnstap_log_auth_query_messages;
+	bool dnstap_log_auth_response_messages;
+	const char *dnstap_socket_path;
+	const char *dnstap_ip;
+	const char *dnstap_tls_server_name;
+	const char *dnstap_tls_cert_bundle;
+	const char *dnstap_tls_client_key_file;
+	const char *dnstap_tls_client_cert_file;
+	const char *dnstap_identity;
+	const char *dnstap_version;
+};
+
+struct conf_key {
+	struct conf_set set;
+	const char *name;      /* as written */
+	const uint8_t *wire;   /* wire form, case kept */
+	const char *algorithm; /* as written, e.g. "hmac-sha256", "sha256" */
+	const char *secret;    /* base64 */
+	const uint8_t *secret_data;
+	uint32_t secret_len;   /* octets of secret_data */
+	uint32_t line;
+};
+
+struct conf_tls_auth {
+	struct conf_set set;
+	const char *name;
+	const char *auth_domain_name;
+	const char *client_cert;
+	const char *client_key;
+	const char *client_key_pw;
+	uint32_t line;
+};
+
+enum conf_catalog { CONF_CATALOG_NONE, CONF_CATALOG_CONSUMER,
+	CONF_CATALOG_PRODUCER };
+
+/* rrl-whitelist */
+#define CONF_RRL_NXDOMAIN 0x01u
+#define CONF_RRL_ERROR 0x02u
+#define CONF_RRL_REFERRAL 0x04u
+#define CONF_RRL_ANY 0x08u
+#define CONF_RRL_WILDCARD 0x10u
+#define CONF_RRL_NODATA 0x20u
+#define CONF_RRL_DNSKEY 0x40u
+#define CONF_RRL_POSITIVE 0x80u
+#define CONF_RRL_RRSIG 0x100u
+#define CONF_RRL_ALL 0x1ffu
+
+/* min-expire-time: refresh+retry+1 */
+#define CONF_EXPIRE_FROM_SOA UINT32_MAX
+/* A zone's verify option that is the verify: clause's. */
+#define CONF_INHERIT 2u
+#define CONF_INHERIT_TIMEOUT UINT32_MAX
+
+/* The options of a pattern, or of a zone with its patterns resolved. */
+struct conf_pattern {
+	struct conf_set set;
+	const char *name;      /* pattern name; a zone's own: _implicit_NAME */
+	const char *zonefile;  /* as written, % and all; for a zone: see zone */
+	uint32_t line;
+	bool implicit;
+	bool allow_axfr_fallback;
+	bool multi_primary_check;
+	bool store_ixfr;
+	bool create_ixfr;
+	uint8_t verify_zone;        /* 0, 1 or CONF_INHERIT */
+	uint8_t verifier_feed_zone; /* 0, 1 or CONF_INHERIT */
+	uint8_t catalog;            /* enum conf_catalog */
+	uint16_t rrl_whitelist;     /* CONF_RRL_*, or-ed */
+	uint64_t size_limit_xfr;
+	uint64_t ixfr_size;
+	uint32_t ixfr_number;
+	uint32_t notify_retry;
+	uint32_t max_refresh_time;
+	uint32_t min_refresh_time;
+	uint32_t max_retry_time;
+	uint32_t min_retry_time;
+	uint32_t min_expire_time;   /* or CONF_EXPIRE_FROM_SOA */
+	uint32_t verifier_timeout;  /* or CONF_INHERIT_TIMEOUT */
+	struct conf_strings verifier; /* none: the verify: clause's */
+	struct conf_acls allow_query;
+	struct conf_acls allow_notify;
+	struct conf_acls request_xfr;
+	struct conf_acls notify;
+	struct conf_acls provide_xfr;
+	struct conf_acls outgoing_interface;
+	const char *zonestats;
+	const char *catalog_member_pattern;
+	const char *catalog_producer_zone;
+};
+
+struct conf_zone {
+	const char *name;     /* as written, for log lines */
+	const uint8_t *wire;  /* wire form, lower case */
+	/* All options in effect. Shared with other zones of the same pattern:
+	 * take the zone file from the next field, not from here. */
+	const struct conf_pattern *options;
+	const char *zonefile; /* as written, % and all; NULL: none */
+	/* Set by conf_add_zone, NULL for zones of the file. */
+	const char *pattern_name;
+	uint32_t line;        /* of its clause; 0: made by conf_add_zone */
+	uint32_t index;       /* its place in conf.zones */
+};
+
+struct conf {
+	const char *file;     /* as given to conf_load */
+	struct conf_server server;
+	struct conf_remote_control remote_control;
+	struct conf_verify verify;
+	struct conf_dnstap dnstap;
+	struct conf_key **keys;          /* in the order of the file */
+	size_t key_count;
+	struct conf_tls_auth **tls_auths;
+	size_t tls_auth_count;
+	struct conf_pattern **patterns;  /* without the implicit ones */
+	size_t pattern_count;
+	struct conf_zone **zones;
+	size_t zone_count;
+};
+
+/* ---- reading ------------------------------------------------------------ */
+
+/*
+ * Reads and checks a configuration. Every error found is given to the sink
+ * with its file and line (the whole file is read, whatever it holds), and at
+ * the end one with file NULL: `read FILE failed: N errors in configuration
+ * file`. A syntax error's text starts with `at 'TOKEN': error: `; see
+ * conf_print_diag.
+ * in: path, borrowed; chroot: the directory this process is chrooted to, or
+ *     NULL: path and include: names are then written with it and stripped.
+ * returns NSD_OK and gives *conf (release with conf_destroy), NSD_E_SYNTAX
+ *     after errors in the text, NSD_E_SYSTEM if the file cannot be read (said
+ *     to the sink too), NSD_E_MEMORY. *conf is set only on success.
+ * cost: linear in the size of the files. Any role; blocks on files.
+ */
+enum nsd_err conf_load(const char *path, const char *chroot,
+	struct diag_sink *sink, struct conf **conf) MUST_USE;
+
+/* As conf_load, for text in memory; name stands for the file in messages.
+ * include: still reads files, unless files is false (then it is an error). */
+enum nsd_err conf_load_text(const char *name, const char *text, size_t len,
+	bool files, struct diag_sink *sink, struct conf **conf) MUST_USE;
+
+/* NULL is fine. */
+void conf_destroy(struct conf *conf);
+
+/* The line that people know for a finding of conf_load:
+ * `FILE:LINE: error: MESSAGE` or `FILE:LINE: at 'TOKEN': error: syntax error`,
+ * no newline. Returns its length; cut to size with a NUL (size > 0). */
+size_t conf_print_diag(const struct diag *d, char *out, size_t size);
+
+/* Octets that the configuration takes in memory, and that its files had. */
+size_t conf_memory_size(const struct conf *conf);
+size_t conf_disk_size(const struct conf *conf);
+
+/* ---- finding: constant time; NULL if absent ------------------------------ */
+
+const struct conf_zone *conf_find_zone(const struct conf *conf,
+	const uint8_t *wire); /* without regard to case */
+const struct conf_zone *conf_find_zone_text(const struct conf *conf,
+	const char *name); /* trailing dot optional */
+/* By their names; implicit patterns are not found. */
+const struct conf_pattern *conf_find_pattern(const struct conf *conf,
+	const char *name);
+const struct conf_key *conf_find_key(const struct conf *conf,
+	const char *name);
+const struct conf_tls_auth *conf_find_tls_auth(const struct conf *conf,
+	const char *name);
+
+/*
+ * Adds a zone at run time (addzone, the zone list, a catalog) with the options
+ * of a pattern. Borrows the strings.
+ * returns NSD_OK and lends *zone; NSD_E_SYNTAX: not a domain name;
+ *     NSD_E_NOT_FOUND: no such pattern; NSD_E_ZONE: the zone is there already;
+ *     NSD_E_MEMORY.
+ */
+enum nsd_err conf_add_zone(struct conf *conf, const char *name,
+	const char *pattern, const struct conf_zone **zone) MUST_USE;
+
+/* Takes a zone out (its memory stays until conf_destroy). The last zone of
+ * conf.zones gets its place and index. NSD_E_NOT_FOUND if absent. */
+enum nsd_err conf_remove_zone(struct conf *conf, const uint8_t *wire) MUST_USE;
+
+/* ---- names of files ------------------------------------------------------ */
+
+/*
+ * Writes the zone's file name, its parts expanded, NUL-terminated: %s the name
+ * as in lower case without final dot ("." for the root); %1 %2 %3 its
+ * first, second, third character; %z %y %x its last, second-to-last and
+ * third-to-last label (the top-level domain is %z); what is not there is ".".
+ * A `/` that comes from the name becomes \047. %% is a percent sign.
+ * returns NSD_OK with *len octets (without the NUL); NSD_E_NOT_FOUND: the
+ *     zone has no zonefile; NSD_E_LIMIT: size is too small.
+ */
+enum nsd_err conf_zone_file_name(const struct conf_zone *zone, char *out,
+	size_t size, size_t *len) MUST_USE;
+
+/* The same for any text with parts and a name in wire form (zonestats). */
+enum nsd_err conf_expand_name(const char *text, const uint8_t *wire, char *out,
+	size_t size, size_t *len) MUST_USE;
+
+/* What an absolute path is called inside the chroot (NULL or "": none): path
+ * without it if it starts with it, else path itself. Lent from path. */
+const char *conf_path_in_chroot(const char *chroot, const char *path);
+
+/* ---- the option table ---------------------------------------------------- */
+
+/*
+ * Calls on_option for each option that was given another value than its
+ * default and whose feature has no effect in this program, once an option,
+ * however many zones have it. clause and option are static texts.
+ */
+void conf_list_without_effect(const struct conf *conf,
+	void (*on_option)(void *ctx, const char *clause, const char *option),
+	void *ctx);
+
+#endif
