@@ -40,25 +40,31 @@ enum rdata_field {
 	FIELD_U8,
 	FIELD_U16,
 	FIELD_U32,
+	FIELD_U64,
 	FIELD_PERIOD,          /* 32 bits, TTL units allowed in text */
 	FIELD_TIME,            /* 32 bits, YYYYMMDDHHMMSS or seconds */
 	FIELD_TYPE,            /* 16 bits, a type's name */
 	FIELD_IP4,
 	FIELD_IP6,
 	FIELD_STRING,          /* one <character-string> */
+	FIELD_STRING_OPTIONAL, /* one or none (ISDN's sub-address) */
 	FIELD_STRINGS,         /* one or more, to the end */
 	FIELD_LONG_STRING,     /* octets to the end, one quoted string (CAA, URI) */
 	FIELD_HEX,             /* hex to the end, may be split by blanks */
 	FIELD_HEX8,            /* length octet, hex, "-" for none (NSEC3 salt) */
 	FIELD_BASE64,          /* base64 to the end, may be split */
+	FIELD_BASE64_OPTIONAL, /* the same, none is fine (KEY without a key) */
+	FIELD_BASE64_DASH,     /* the same, "-" for none (DOA) */
 	FIELD_BASE32HEX8,      /* length octet, base32hex (NSEC3 next hash) */
 	FIELD_BITMAP,          /* type bitmap to the end, RFC 4034 4.1.2 */
 	FIELD_ALGORITHM,       /* 8 bits, DNSSEC mnemonic or number */
 	FIELD_CERT_TYPE,       /* 16 bits, CERT mnemonic or number */
+	FIELD_DSYNC_SCHEME,    /* 8 bits, mnemonic or number, RFC 9859 */
 	FIELD_LOC,
 	FIELD_APL,
 	FIELD_WKS,             /* protocol and service bitmap */
 	FIELD_NXT_BITMAP,
+	FIELD_A6,              /* prefix length, suffix, name, RFC 2874 */
 	FIELD_NSAP,            /* 0x hex */
 	FIELD_ATMA,
 	FIELD_EUI48,
@@ -81,6 +87,7 @@ enum rr_flags {
 	RR_WITH_CNAME = 8,  /* may stand beside a CNAME (RRSIG, NSEC, KEY, NXT) */
 	RR_OBSOLETE = 16,
 	RR_CANON_LOWER = 32,/* names lower-cased in canonical form (RFC 4034 6.2) */
+	RR_DECOMPRESS = 64, /* names may come compressed (RFC 3597 section 4) */
 };
 
 struct rrtype {
@@ -88,6 +95,20 @@ struct rrtype {
 	uint16_t flags;   /* enum rr_flags */
 	const char *name; /* "NSEC3PARAM" */
 	uint8_t fields[RDATA_FIELDS_MAX]; /* enum rdata_field, FIELD_END ends */
+	uint8_t rule;     /* enum rdata_rule: what the fields do not say */
+};
+
+/* Rules on the values of fields, checked in text and on the wire alike. */
+enum rdata_rule {
+	RULE_NONE = 0,
+	RULE_DIGEST,       /* DS: digest length by digest type, octet 3 */
+	RULE_SSHFP,        /* fingerprint length by its type */
+	RULE_ZONEMD,       /* RFC 8976 section 2.2.4: 12 octets or more */
+	RULE_NSEC,         /* the bitmap has a type */
+	RULE_DHCID,        /* RFC 4701 section 3.1: 3 octets or more */
+	RULE_DIGITS,       /* X25, ISDN: an address of digits */
+	RULE_GPOS,         /* RFC 1712 section 3: ranges of the angles */
+	RULE_SVCB,         /* RFC 9460 section 2.4.2: alias form */
 };
 
 /* The row of a type; never NULL: an unknown type gets a row with

@@ -1,0 +1,76 @@
+/* name_wire.c - domain names out of messages (RFC 1035 section 4.1.4). */
+#include <string.h>
+
+#include "dns/name.h"
+
+/* More jumps than labels serve nobody: a name has at most 127 of these. */
+#define JUMPS_MAX NAME_MAX_LABELS
+
+static enum nsd_err
+fail(struct cursor *message)
+{
+	message->failed = true;
+	return NSD_E_WIRE;
+}
+
+/*
+ * Every jump must land before the run of labels it ends, so the runs go
+ * strictly backwards and no loop is possible.
+ */
+static enum nsd_err
+read_name(struct cursor *message, uint8_t *name, size_t *name_size,
+	bool may_jump)
+{
+	const uint8_t *at = message->at, *run = at, *behind = NULL;
+	size_t len = 0;
+	unsigned jumps = 0;
+
+	if (message->failed)
+		return NSD_E_WIRE;
+	for (;;) {
+		size_t left = (size_t)(message->end - at), offset;
+
+		if (left == 0)
+			return fail(message);
+		if (*at <= LABEL_MAX_LEN) {
+			size_t label = 1u + *at;
+
+			/* The root label has to fit behind any other. */
+			if (left < label || len + label + (label > 1)
+				> NAME_MAX_LEN)
+				return fail(message);
+			memcpy(name + len, at, label);
+			len += label;
+			at += label;
+			if (label == 1)
+				break;
+			continue;
+		}
+		if (*at < 0xc0 || left < 2 || !may_jump
+			|| ++jumps > JUMPS_MAX)
+			return fail(message);
+		offset = (size_t)(*at & 0x3f) << 8 | at[1];
+		if (offset >= (size_t)(run - message->start))
+			return fail(message);
+		if (behind == NULL)
+			behind = at + 2;
+		run = at = message->start + offset;
+	}
+	message->at = behind != NULL ? behind : at;
+	*name_size = len;
+	return NSD_OK;
+}
+
+enum nsd_err
+name_read(struct cursor *message, uint8_t name[NAME_MAX_LEN],
+	size_t *name_size)
+{
+	return read_name(message, name, name_size, true);
+}
+
+enum nsd_err
+name_read_uncompressed(struct cursor *message, uint8_t name[NAME_MAX_LEN],
+	size_t *name_size)
+{
+	return read_name(message, name, name_size, false);
+}
