@@ -1,0 +1,70 @@
+/*
+ * edns.h - EDNS (RFC 6891): what a request's OPT record says, and the codes
+ * of options and of extended errors (RFC 8914).
+ */
+#ifndef DNS_EDNS_H
+#define DNS_EDNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "dns/message.h"
+
+#define EDNS_OPT_LEN 11u /* octets of an OPT record without options */
+#define EDNS_OPTION_HEAD 4u
+#define EDNS_VERSION 0u
+#define EDNS_DO 0x8000u  /* in the low half of the TTL field, RFC 3225 */
+
+enum edns_option {
+	EDNS_NSID = 3,          /* RFC 5001 */
+	EDNS_CLIENT_SUBNET = 8, /* RFC 7871 */
+	EDNS_EXPIRE = 9,        /* RFC 7314 */
+	EDNS_COOKIE = 10,       /* RFC 7873 */
+	EDNS_TCP_KEEPALIVE = 11,/* RFC 7828 */
+	EDNS_PADDING = 12,      /* RFC 7830 */
+	EDNS_EDE = 15,          /* RFC 8914 */
+	EDNS_ZONEVERSION = 19,  /* RFC 9660 */
+};
+
+enum ede_code {
+	EDE_OTHER = 0,
+	EDE_NOT_READY = 14,
+	EDE_PROHIBITED = 18,
+	EDE_NOT_AUTHORITATIVE = 20,
+	EDE_NOT_SUPPORTED = 21,
+	EDE_INVALID_DATA = 24,
+	EDE_INVALID_QUERY_TYPE = 30, /* RFC 9824 */
+	EDE_NONE = 0xffff,           /* no code: nothing to send */
+};
+
+/* Length of a cookie option: client part alone, or with a server part. */
+#define EDNS_COOKIE_CLIENT_LEN 8u
+#define EDNS_COOKIE_SERVER_MIN 8u
+#define EDNS_COOKIE_SERVER_MAX 32u
+
+struct edns {
+	bool present;
+	bool dnssec_ok;
+	bool nsid;        /* options asked for */
+	bool zoneversion;
+	bool padding;
+	uint8_t version;
+	uint16_t udp_size; /* as the client says */
+	uint8_t cookie_len;    /* 0: none */
+	const uint8_t *cookie; /* borrowed from the message */
+};
+
+/*
+ * Reads an OPT record. Options that we do not know are passed over. The
+ * options of a version that we do not speak are not looked at.
+ * out: edns, with present set; what could be read before an error is kept,
+ *      so that an error can be answered with EDNS.
+ * returns NSD_OK; NSD_E_WIRE if an option runs over the end, or has a length
+ * that its RFC forbids. Cost: linear in RDLENGTH.
+ */
+enum nsd_err edns_read(const struct message_rr *rr, struct edns *edns)
+	MUST_USE;
+
+#endif
