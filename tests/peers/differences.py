@@ -1,0 +1,165 @@
+"""Where our answers and those of a real server may differ, and what decides.
+
+Each rule says which fields of an answer it excuses for one question. A field
+that differs and that no rule excuses is a failure.
+"""
+import dns.name
+import dns.rdatatype as T
+
+ALL = frozenset({"rcode", "flags", "answer", "authority", "additional"})
+NONE = frozenset()
+
+# Types that stand beside a CNAME: a question for them is not led on by it.
+BESIDE_CNAME = {T.RRSIG, T.NSEC, T.KEY, T.NXT}
+
+
+class Case:
+    """One question with both answers."""
+
+    def __init__(self, server, zones, name, rdtype, how, ours, theirs):
+        self.server = server
+        self.zones = [dns.name.from_text(zone) for zone in zones]
+        self.name = name
+        self.rdtype = rdtype
+        self.how = how
+        self.ours = ours
+        self.theirs = theirs
+
+    def zone_of(self, name):
+        """The closest zone that is served and encloses the name."""
+        enclosing = [z for z in self.zones if name.is_subdomain(z)]
+        return max(enclosing, key=len, default=None)
+
+    def leaves_zone(self):
+        """True if our answer follows a CNAME or DNAME into another zone."""
+        home = self.zone_of(self.name)
+        for _, _, rrtype, rdata in self.ours.answer:
+            if rrtype == "CNAME":
+                if self.zone_of(dns.name.from_text(rdata)) != home:
+                    return True
+        return False
+
+
+def _without_ttl(rows):
+    return {(owner, rrtype, rdata) for owner, _, rrtype, rdata in rows}
+
+
+def soa_query_ttl(c):
+    """RFC 2308 3: the TTL of the SOA in a negative answer is the lesser of its
+    TTL and its MINIMUM. BIND sends 0 where the question was for SOA."""
+    if (c.server == "bind" and c.rdtype == T.SOA
+            and _without_ttl(c.ours.authority)
+            == _without_ttl(c.theirs.authority)):
+        return {"authority"}
+    return NONE
+
+
+def authority_of_positive_answers(c):
+    """RFC 1034 3.7, RFC 9499: the NS RRset beside a positive answer is
+    optional. We send it as NSD does, Knot never; with it go the addresses of
+    the name servers. What BIND adds for ANY and NS is its choice too."""
+    if (c.server in ("knot", "bind") and c.ours.answer
+            and all(row[2] in ("NS", "RRSIG")
+                    for row in c.ours.authority | c.theirs.authority)):
+        return {"authority", "additional"}
+    return NONE
+
+
+def any_is_one_rrset(c):
+    """RFC 8482 4.1: one RRset answers ANY; which one is the server's choice."""
+    if c.rdtype != T.ANY:
+        return NONE
+    types = {row[2] for row in c.ours.answer} - {"RRSIG", "CNAME", "DNAME"}
+    if len(types) > 1:
+        return NONE
+    if c.server == "bind" and not _without_ttl(c.ours.answer) <= \
+            _without_ttl(c.theirs.answer) and not c.leaves_zone():
+        return NONE
+    if c.ours.rcode != c.theirs.rcode:
+        return NONE
+    return {"answer", "authority", "additional"}
+
+
+def chain_into_another_zone(c):
+    """RFC 1034 3.6.2 leaves it open whether a server follows a CNAME into
+    another of its zones. We do, as NSD does; BIND without recursion and Knot
+    stop at the border, so they send a part of our answer, and by RFC 6604 the
+    RCODE is that of the last name reached."""
+    if (c.server in ("bind", "knot") and c.leaves_zone()
+            and c.theirs.answer <= c.ours.answer):
+        return {"rcode", "answer", "authority", "additional"}
+    return NONE
+
+
+def loops(c):
+    """A CNAME or DNAME loop has no RCODE of its own (RFC 1034 3.6.2 wants it
+    told as an error to the resolver's user); BIND says SERVFAIL. We send the
+    links and NOERROR, as NSD and Knot do."""
+    if (c.server == "bind" and c.theirs.rcode == "SERVFAIL"
+            and c.ours.rcode == "NOERROR" and c.ours.answer
+            and c.ours.answer == c.theirs.answer):
+        return {"rcode", "authority", "additional"}
+    return NONE
+
+
+def types_beside_cname(c):
+    """RFC 4035 2.5, RFC 2181 10.1: RRSIG and NSEC stand beside a CNAME, so a
+    question for them is answered at the CNAME itself; NSD follows it. NSEC3
+    never stands there, so a question for it follows the CNAME as any other
+    does (RFC 1034 4.3.2 3a); NSD does not."""
+    if c.server != "nsd":
+        return NONE
+    led_on = c.theirs if c.rdtype in BESIDE_CNAME else c.ours
+    if (c.rdtype in BESIDE_CNAME | {T.NSEC3}
+            and any(row[2] == "CNAME" for row in led_on.answer)):
+        return ALL - {"flags"}
+    return NONE
+
+
+def additional_is_optional(c):
+    """RFC 1034 4.3.2 step 6, RFC 9471: only in-domain glue of a referral must
+    be there; anything else in the additional section is a server's choice."""
+    if c.server == "nsd":
+        return NONE
+    cuts = {dns.name.from_text(row[0]) for row in c.ours.authority
+            if row[2] == "NS"}
+    if c.ours.answer or not cuts:
+        return {"additional"}
+    missing = {row for row in c.theirs.additional - c.ours.additional
+               if row[2] in ("A", "AAAA")
+               and any(dns.name.from_text(row[0]).is_subdomain(cut)
+                       for cut in cuts)}
+    return NONE if missing else {"additional"}
+
+
+def truncated(c):
+    """RFC 2181 9: what a truncated reply holds is ignored by its reader."""
+    if "TC" in c.ours.flags and "TC" in c.theirs.flags:
+        return {"answer", "authority", "additional"}
+    return NONE
+
+
+def what_fits(c):
+    """RFC 2181 9: what a server leaves out of the optional parts when room is
+    short is its choice, and so where it stops."""
+    if c.how.tcp or c.how.size > 1232:
+        return NONE
+    if c.ours.answer == c.theirs.answer and c.ours.answer:
+        return {"authority", "additional"}
+    return NONE
+
+
+RULES = [soa_query_ttl, authority_of_positive_answers, any_is_one_rrset,
+         chain_into_another_zone, loops, types_beside_cname,
+         additional_is_optional, truncated, what_fits]
+
+
+def unexplained(case):
+    """The fields that differ without a rule to excuse them."""
+    differ = {field for field in ALL
+              if getattr(case.ours, field) != getattr(case.theirs, field)}
+    for rule in RULES:
+        if not differ:
+            break
+        differ -= rule(case)
+    return differ

@@ -1,0 +1,66 @@
+"""Every answer equals BIND's, Knot's and NSD's as sets, but for the documented
+differences of differences.py."""
+import collections
+
+import pytest
+
+import compare
+import differences
+import questions
+
+SHOWN = 12  # mismatches printed in full
+
+WAYS = [
+    compare.How(size=4096),
+    compare.How(size=1232, dnssec=True),
+    compare.How(size=512),
+    compare.How(size=0),
+    compare.How(size=1232, tcp=True),
+    compare.How(size=4096, tcp=True, dnssec=True),
+]
+PROOFS = ("NSEC", "NSEC3")
+
+
+def without_proofs(answer):
+    """An answer without denial-of-existence records and their signatures,
+    which are not compared here."""
+    authority = frozenset(
+        row for row in answer.authority
+        if row[2] not in PROOFS and not (
+            row[2] == "RRSIG" and row[3].split()[0].upper() in PROOFS))
+    return compare.dataclasses.replace(answer, authority=authority)
+
+
+@pytest.fixture(scope="session")
+def asked(peers):
+    zones, _ = peers
+    return questions.make(zones)
+
+
+@pytest.mark.parametrize("how", WAYS, ids=str)
+def test_answers_equal_those_of_peers(peers, asked, how):
+    zones, running = peers
+    got = {name: [without_proofs(a) for a in
+                  compare.ask_all(server, asked, how)]
+           for name, server in running.items()}
+    assert compare.NO_REPLY not in got["ours"]
+    report, count = [], collections.Counter()
+    for i, (name, rdtype) in enumerate(asked):
+        for rival in got:
+            if rival == "ours":
+                continue
+            case = differences.Case(rival, zones, name, rdtype, how,
+                                    got["ours"][i], got[rival][i])
+            fields = differences.unexplained(case)
+            if not fields:
+                continue
+            count[rival, tuple(sorted(fields))] += 1
+            if count[rival, tuple(sorted(fields))] <= SHOWN:
+                report.append(
+                    f"{name} {compare.dns.rdatatype.to_text(rdtype)}: "
+                    f"{', '.join(sorted(fields))} differ\n"
+                    f"ours: {case.ours.text()}\n{rival}: "
+                    f"{case.theirs.text()}")
+    summary = "\n".join(f"{n} x {rival}: {', '.join(fields)}"
+                        for (rival, fields), n in sorted(count.items()))
+    assert not report, summary + "\n\n" + "\n\n".join(report)
