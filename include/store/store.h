@@ -55,6 +55,7 @@ struct store_options {
 	size_t reservation; /* octets; 0: 32 GiB, less where refused */
 	unsigned reader_max; /* slots for readers */
 	bool huge_pages;    /* ask for them, go on without */
+	bool poison;        /* overwrite freed memory, to find stale reads */
 };
 
 enum nsd_err store_create(const struct store_options *options,
@@ -72,6 +73,8 @@ struct store_reader;
  * After the fork: maps the store read-only (it can never be mapped writable
  * again by this process: the descriptors are closed) and takes the slot.
  * name (up to 15 octets) is for people: "server 1". The reader starts offline.
+ * In the process that made the store (tools, tests) the descriptors stay open;
+ * beside an open writer the reader borrows its mapping: close the writer last.
  */
 enum nsd_err store_reader_open(struct store *store, unsigned slot,
 	const char *name, struct store_reader **reader) MUST_USE;
@@ -87,6 +90,20 @@ const struct store_view *store_reader_view(const struct store_reader *reader);
 void store_reader_online(struct store_reader *reader);
 void store_reader_quiescent(struct store_reader *reader);
 void store_reader_offline(struct store_reader *reader);
+
+/*
+ * Pins the version that is seen now, while online: what can be reached from
+ * its roots stays until unpin, although the reader goes on to newer versions
+ * or offline. For what lasts (AXFR out, write-back by a forked child). It holds
+ * back the reclaiming of everything that is retired meanwhile.
+ * returns NSD_OK, NSD_E_MEMORY, NSD_E_BUG if offline.
+ */
+struct store_pin {
+	size_t index; /* private */
+};
+enum nsd_err store_reader_pin(struct store_reader *reader,
+	struct store_pin *pin) MUST_USE;
+void store_reader_unpin(struct store_reader *reader, struct store_pin *pin);
 
 /* Reads a root with acquire order. */
 store_ref store_root(const struct store_view *view, enum store_root root);

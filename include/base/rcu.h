@@ -1,0 +1,29 @@
+/*
+ * rcu.h - the memory ordering that read-copy-update across processes rests on:
+ * the one place that includes liburcu.
+ *
+ * Loads and stores are the compiler's C11 atomics, so that ThreadSanitizer
+ * follows them (it does not see into liburcu's volatile accesses); the full
+ * barrier is liburcu's, which knows the cheapest one of each architecture.
+ */
+#ifndef BASE_RCU_H
+#define BASE_RCU_H
+
+#include <urcu/arch.h>
+#include <urcu/list.h>
+
+/* Nothing before it, load or store, is seen after anything behind it. */
+#define rcu_full_barrier() cmm_smp_mb()
+
+#define rcu_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define rcu_load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#define rcu_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define rcu_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+
+/* Read-modify-write, as strong as a lock and an unlock around it. */
+#define rcu_fetch_or(p, v) __atomic_fetch_or((p), (v), __ATOMIC_ACQ_REL)
+#define rcu_fetch_and(p, v) __atomic_fetch_and((p), (v), __ATOMIC_ACQ_REL)
+#define rcu_fetch_add(p, v) __atomic_fetch_add((p), (v), __ATOMIC_ACQ_REL)
+#define rcu_fetch_sub(p, v) __atomic_fetch_sub((p), (v), __ATOMIC_ACQ_REL)
+
+#endif

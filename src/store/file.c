@@ -1,0 +1,193 @@
+/* file.c - makes the files of the store and maps them. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "store/file.h"
+
+#define RESERVATION_DEFAULT ((size_t)32 << 30)
+#define RESERVATION_LEAST ((size_t)64 << 20)
+
+/* A nameless file in memory, opened read-write, and read-only if read_fd is
+ * not NULL. */
+static enum nsd_err
+file_create(const char *name, int *fd, int *read_fd)
+{
+	char path[40];
+
+	*fd = memfd_create(name, MFD_CLOEXEC);
+	if (*fd < 0)
+		return NSD_E_SYSTEM;
+	if (read_fd == NULL)
+		return NSD_OK;
+	/* Opened anew, as a duplicate would share the write permission. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
+	*read_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (*read_fd < 0) {
+		int saved = errno;
+
+		close(*fd);
+		errno = saved;
+		return NSD_E_SYSTEM;
+	}
+	return NSD_OK;
+}
+
+/* The largest reservation up to the wanted one that the system grants. */
+static size_t
+reservation_probe(size_t wanted)
+{
+	size_t size = wanted != 0 ? wanted : RESERVATION_DEFAULT;
+
+	if (size > RESERVATION_DEFAULT)
+		size = RESERVATION_DEFAULT;
+	size &= ~(size_t)(STORE_EXTENT - 1);
+	if (size < RESERVATION_LEAST)
+		size = RESERVATION_LEAST;
+	for (; size >= RESERVATION_LEAST; size /= 2) {
+		void *p = mmap(NULL, size, PROT_NONE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		if (p != MAP_FAILED) {
+			munmap(p, size);
+			return size & ~(size_t)(STORE_EXTENT - 1);
+		}
+	}
+	return 0;
+}
+
+static enum nsd_err
+header_write(int fd, size_t reservation)
+{
+	struct store_header header = {
+		.layout = STORE_LAYOUT_VERSION,
+		.reservation = reservation,
+		.data_at = layout_data_at(reservation),
+		.epoch = 1,
+	};
+
+	memcpy(header.magic, STORE_MAGIC, sizeof(header.magic));
+	if (fallocate(fd, 0, 0, STORE_PAGE) != 0)
+		return NSD_E_SYSTEM;
+	if (pwrite(fd, &header, sizeof(header), 0) != sizeof(header))
+		return NSD_E_SYSTEM;
+	return NSD_OK;
+}
+
+enum nsd_err
+store_create(const struct store_options *options, struct store **store)
+{
+	struct store *s = calloc(1, sizeof(*s));
+	enum nsd_err err;
+
+	if (s == NULL)
+		return NSD_E_MEMORY;
+	s->maker = getpid();
+	s->reader_max = options->reader_max;
+	s->huge_pages = options->huge_pages;
+	s->poison = options->poison;
+	s->reservation = reservation_probe(options->reservation);
+	err = NSD_E_MEMORY;
+	if (s->reservation == 0)
+		goto out_store;
+	err = file_create("nsd-store", &s->fd, &s->read_fd);
+	if (err != NSD_OK)
+		goto out_store;
+	err = file_create("nsd-readers", &s->slots_fd, NULL);
+	if (err != NSD_OK)
+		goto out_files;
+	err = header_write(s->fd, s->reservation);
+	if (err != NSD_OK)
+		goto out_slots;
+	/* The writer maps one page at least. */
+	if (fallocate(s->slots_fd, 0, 0,
+		    (off_t)(s->reader_max + 1) * STORE_PAGE) != 0) {
+		err = NSD_E_SYSTEM;
+		goto out_slots;
+	}
+	*store = s;
+	return NSD_OK;
+out_slots:
+	close(s->slots_fd);
+out_files:
+	close(s->read_fd);
+	close(s->fd);
+out_store:
+	free(s);
+	return err;
+}
+
+static void
+descriptor_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void
+store_drop_descriptors(struct store *store)
+{
+	descriptor_close(&store->fd);
+	descriptor_close(&store->read_fd);
+	descriptor_close(&store->slots_fd);
+}
+
+void
+store_destroy(struct store *store)
+{
+	if (store == NULL)
+		return;
+	store_drop_descriptors(store);
+	free(store);
+}
+
+void
+store_reader_clear(struct store *store, unsigned slot)
+{
+	struct store_slot none = { .seen = 0 };
+
+	if (slot >= store->reader_max || store->slots_fd < 0)
+		return;
+	/* The file is in memory and its pages exist: this cannot fail. */
+	if (pwrite(store->slots_fd, &none, sizeof(none),
+		    (off_t)slot * STORE_PAGE) != sizeof(none))
+		return;
+}
+
+void *
+store_map(int fd, size_t size, int protection)
+{
+	size_t slack = size >= STORE_EXTENT ? STORE_EXTENT : 0;
+	uint8_t *area, *at, *end;
+
+	if (slack == 0) {
+		area = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
+		return area == MAP_FAILED ? NULL : area;
+	}
+	/* A huge page can be mapped as one only where address and offset in
+	 * the file agree. */
+	area = mmap(NULL, size + slack, PROT_NONE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (area == MAP_FAILED)
+		return NULL;
+	at = (uint8_t *)(((uintptr_t)area + slack - 1)
+		& ~(uintptr_t)(slack - 1));
+	end = area + size + slack;
+	if (mmap(at, size, protection, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
+		    fd, 0) == MAP_FAILED) {
+		munmap(area, size + slack);
+		return NULL;
+	}
+	if (at > area)
+		munmap(area, (size_t)(at - area));
+	if (at + size < end)
+		munmap(at + size, (size_t)(end - (at + size)));
+	return at;
+}

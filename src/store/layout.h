@@ -1,0 +1,62 @@
+/*
+ * layout.h - what lies where in the two files of the store: the store itself,
+ * and the slots of the readers. Octet pictures are in doc/store.md.
+ */
+#ifndef STORE_LAYOUT_H
+#define STORE_LAYOUT_H
+
+#include <stdint.h>
+
+#include "store/store.h"
+
+#define STORE_MAGIC "NSDstore"
+#define STORE_LAYOUT_VERSION 1u
+
+#define STORE_PAGE 4096u
+#define STORE_EXTENT (2u << 20)    /* a huge page */
+#define SPAN_SIZE (64u << 10)      /* what a heap takes at a time */
+#define SPAN_GRANULES (SPAN_SIZE / STORE_GRANULE)
+#define SPAN_BITMAP (SPAN_GRANULES / 8) /* octets; a bit a granule */
+#define SPAN_WORDS (SPAN_GRANULES / 64)
+#define EXTENT_SPANS (STORE_EXTENT / SPAN_SIZE)
+
+/* The first page of the store. The bitmaps stand behind it, the spans at
+ * data_at. Only the writer writes here. */
+struct store_header {
+	uint8_t magic[8];
+	uint32_t layout;
+	uint32_t span_count;  /* spans that have existed so far */
+	uint64_t reservation; /* octets of address space */
+	uint64_t data_at;     /* offset of span 0 */
+	uint8_t unused[32];
+	/* A line that readers look at between batches. */
+	uint64_t epoch;
+	uint8_t unused2[56];
+	uint32_t roots[STORE_ROOT_COUNT];
+};
+
+/* The page of a reader in the file of slots; written by it alone. */
+struct store_slot {
+	uint64_t seen;   /* epoch; 0: offline */
+	uint64_t pinned; /* oldest epoch that is pinned; 0: none */
+	int32_t pid;     /* 0: nobody */
+	char name[16];
+};
+
+static inline uint64_t
+layout_data_at(uint64_t reservation)
+{
+	uint64_t bitmaps = reservation / SPAN_SIZE * SPAN_BITMAP;
+
+	return (STORE_PAGE + bitmaps + STORE_EXTENT - 1)
+		& ~(uint64_t)(STORE_EXTENT - 1);
+}
+
+static inline uint32_t
+layout_span_max(uint64_t reservation)
+{
+	return (uint32_t)((reservation - layout_data_at(reservation))
+		/ SPAN_SIZE);
+}
+
+#endif

@@ -1,0 +1,192 @@
+/* reader.c - a process that follows references: its view and its slot. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/rcu.h"
+#include "store/file.h"
+#include "store/writer.h"
+
+struct store_reader {
+	struct store_view view;
+	struct store_slot *slot;
+	const struct store_header *header;
+	uint64_t seen;   /* as in the slot */
+	size_t mapped;   /* octets of view; 0: the writer's mapping */
+	/* Epochs that are pinned, in no order; 0: free. */
+	uint64_t *pins;
+	size_t pin_max;
+};
+
+static enum nsd_err
+reader_map(struct store *store, unsigned slot, struct store_reader *reader)
+{
+	struct store_writer *w = store->writer;
+
+	/* Beside the writer one mapping does for both: it cannot be
+	 * protected from this process anyway. */
+	if (w != NULL && w->pid == getpid()) {
+		reader->view = w->view;
+		reader->slot = (struct store_slot *)(w->slots
+			+ (size_t)slot * STORE_PAGE);
+		return NSD_OK;
+	}
+	if (store->read_fd < 0)
+		return NSD_E_DENIED;
+	reader->view.base = store_map(store->read_fd, store->reservation,
+		PROT_READ);
+	if (reader->view.base == NULL)
+		return NSD_E_SYSTEM;
+	reader->slot = mmap(NULL, STORE_PAGE, PROT_READ | PROT_WRITE,
+		MAP_SHARED, store->slots_fd, (off_t)slot * STORE_PAGE);
+	if (reader->slot == MAP_FAILED) {
+		munmap((void *)(uintptr_t)reader->view.base,
+			store->reservation);
+		return NSD_E_SYSTEM;
+	}
+	reader->mapped = store->reservation;
+	return NSD_OK;
+}
+
+enum nsd_err
+store_reader_open(struct store *store, unsigned slot, const char *name,
+	struct store_reader **reader)
+{
+	struct store_reader *r;
+	enum nsd_err err;
+	size_t len = strlen(name);
+
+	if (slot >= store->reader_max)
+		return NSD_E_LIMIT;
+	r = calloc(1, sizeof(*r));
+	if (r == NULL)
+		return NSD_E_MEMORY;
+	err = reader_map(store, slot, r);
+	if (err != NSD_OK) {
+		free(r);
+		return err;
+	}
+	r->header = (const struct store_header *)r->view.base;
+	if (len >= sizeof(r->slot->name))
+		len = sizeof(r->slot->name) - 1;
+	rcu_store_relaxed(&r->slot->seen, 0);
+	rcu_store_relaxed(&r->slot->pinned, 0);
+	memset(r->slot->name, 0, sizeof(r->slot->name));
+	memcpy(r->slot->name, name, len);
+	rcu_store_release(&r->slot->pid, getpid());
+	if (store->maker != getpid() && r->mapped != 0)
+		store_drop_descriptors(store);
+	*reader = r;
+	return NSD_OK;
+}
+
+void
+store_reader_close(struct store_reader *reader)
+{
+	if (reader == NULL)
+		return;
+	rcu_store_release(&reader->slot->pid, 0);
+	rcu_store_release(&reader->slot->pinned, 0);
+	rcu_store_release(&reader->slot->seen, 0);
+	if (reader->mapped != 0) {
+		munmap(reader->slot, STORE_PAGE);
+		munmap((void *)(uintptr_t)reader->view.base, reader->mapped);
+	}
+	free(reader->pins);
+	free(reader);
+}
+
+const struct store_view *
+store_reader_view(const struct store_reader *reader)
+{
+	return &reader->view;
+}
+
+void
+store_reader_online(struct store_reader *reader)
+{
+	reader->seen = rcu_load_acquire(&reader->header->epoch);
+	rcu_store_relaxed(&reader->slot->seen, reader->seen);
+	/* Either the writer's scan of the slots finds us, or we find what it
+	 * published before that scan. */
+	rcu_full_barrier();
+}
+
+void
+store_reader_quiescent(struct store_reader *reader)
+{
+	uint64_t epoch = rcu_load_acquire(&reader->header->epoch);
+
+	if (epoch == reader->seen)
+		return;
+	if (reader->seen == 0) {
+		store_reader_online(reader);
+		return;
+	}
+	/* Release: what we read of the old version was read before. */
+	reader->seen = epoch;
+	rcu_store_release(&reader->slot->seen, epoch);
+}
+
+void
+store_reader_offline(struct store_reader *reader)
+{
+	reader->seen = 0;
+	rcu_store_release(&reader->slot->seen, 0);
+}
+
+enum nsd_err
+store_reader_pin(struct store_reader *reader, struct store_pin *pin)
+{
+	size_t i = 0;
+
+	if (reader->seen == 0)
+		return NSD_E_BUG;
+	while (i < reader->pin_max && reader->pins[i] != 0)
+		i++;
+	if (i == reader->pin_max) {
+		size_t max = reader->pin_max != 0 ? 2 * reader->pin_max : 8;
+		uint64_t *pins = realloc(reader->pins, max * sizeof(*pins));
+
+		if (pins == NULL)
+			return NSD_E_MEMORY;
+		memset(pins + reader->pin_max, 0,
+			(max - reader->pin_max) * sizeof(*pins));
+		reader->pins = pins;
+		reader->pin_max = max;
+	}
+	reader->pins[i] = reader->seen;
+	/* Older pins stay the oldest. The store of `seen` that follows when
+	 * we move on is a release: a writer that sees it sees the pin. */
+	if (rcu_load_relaxed(&reader->slot->pinned) == 0)
+		rcu_store_release(&reader->slot->pinned, reader->seen);
+	pin->index = i;
+	return NSD_OK;
+}
+
+void
+store_reader_unpin(struct store_reader *reader, struct store_pin *pin)
+{
+	uint64_t oldest = 0;
+
+	reader->pins[pin->index] = 0;
+	for (size_t i = 0; i < reader->pin_max; i++) {
+		uint64_t epoch = reader->pins[i];
+
+		if (epoch != 0 && (oldest == 0 || epoch < oldest))
+			oldest = epoch;
+	}
+	rcu_store_release(&reader->slot->pinned, oldest);
+}
+
+store_ref
+store_root(const struct store_view *view, enum store_root root)
+{
+	const struct store_header *header =
+		(const struct store_header *)view->base;
+
+	return rcu_load_acquire(&header->roots[root]);
+}

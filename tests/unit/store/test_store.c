@@ -1,0 +1,491 @@
+/* test_store.c - the store's allocator, its growth, and its grace periods. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "store/store.h"
+
+struct fixture {
+	struct store *store;
+	struct store_writer *writer;
+};
+
+static void
+fixture_open(struct fixture *f, size_t reservation, bool huge)
+{
+	struct store_options options = {
+		.reservation = reservation,
+		.reader_max = 4,
+		.huge_pages = huge,
+		.poison = true,
+	};
+
+	assert_int_equal(store_create(&options, &f->store), NSD_OK);
+	assert_int_equal(store_writer_open(f->store, &f->writer), NSD_OK);
+}
+
+static void
+fixture_close(struct fixture *f)
+{
+	store_writer_close(f->writer);
+	store_destroy(f->store);
+}
+
+static uint64_t
+live(struct fixture *f)
+{
+	struct store_stats stats;
+
+	store_get_stats(f->writer, &stats);
+	return stats.live;
+}
+
+static uint64_t
+mapped(struct fixture *f)
+{
+	struct store_stats stats;
+
+	store_get_stats(f->writer, &stats);
+	return stats.mapped;
+}
+
+static uint64_t
+rng_next(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+static void
+store_small_takes_little(void **state)
+{
+	struct fixture f;
+	store_ref ref;
+
+	fixture_open(&f, 0, true);
+	assert_non_null(store_alloc(store_writer_heap(f.writer), 100, &ref));
+	assert_true(ref != STORE_NONE);
+	assert_int_equal(live(&f), 104);
+	assert_true(mapped(&f) <= 128 << 10);
+	store_free(store_writer_heap(f.writer), ref, 100);
+	assert_int_equal(live(&f), 0);
+	fixture_close(&f);
+}
+
+#define OBJECTS 4000
+
+struct object {
+	store_ref ref;
+	uint32_t len;
+	uint8_t fill;
+};
+
+static void
+object_check(const struct store_view *view, const struct object *o)
+{
+	const uint8_t *p = store_get(view, o->ref);
+
+	for (uint32_t i = 0; i < o->len; i++)
+		if (p[i] != o->fill)
+			fail_msg("object of %u octets overwritten at %u",
+				o->len, i);
+}
+
+static uint32_t
+random_len(uint64_t *rng)
+{
+	uint64_t kind = rng_next(rng) % 100;
+
+	if (kind < 90)
+		return 1 + (uint32_t)(rng_next(rng) % 300);
+	if (kind < 99)
+		return 1 + (uint32_t)(rng_next(rng) % 20000);
+	return 1 + (uint32_t)(rng_next(rng) % 400000);
+}
+
+/* Objects never overlap, keep their contents, and all memory comes back. */
+static void
+churn(uint64_t seed, bool huge)
+{
+	static struct object objects[OBJECTS];
+	struct fixture f;
+	struct store_heap *heaps[3];
+	uint64_t rng = seed;
+	uint64_t sum = 0;
+
+	print_message("seed %llu\n", (unsigned long long)seed);
+	memset(objects, 0, sizeof(objects));
+	fixture_open(&f, 0, huge);
+	heaps[0] = store_writer_heap(f.writer);
+	assert_int_equal(store_heap_create(f.writer, &heaps[1]), NSD_OK);
+	assert_int_equal(store_heap_create(f.writer, &heaps[2]), NSD_OK);
+	for (int i = 0; i < 60000; i++) {
+		struct object *o = &objects[rng_next(&rng) % OBJECTS];
+		struct store_heap *heap = heaps[rng_next(&rng) % 3];
+
+		if (o->len != 0) {
+			object_check(store_writer_view(f.writer), o);
+			store_free(heap, o->ref, o->len);
+			sum -= (o->len + 7) & ~7u;
+			o->len = 0;
+		} else {
+			uint8_t *p;
+
+			o->len = random_len(&rng);
+			p = store_alloc(heap, o->len, &o->ref);
+			assert_non_null(p);
+			o->fill = (uint8_t)rng_next(&rng);
+			memset(p, o->fill, o->len);
+			sum += (o->len + 7) & ~7u;
+		}
+		if (i % 10000 == 0) {
+			assert_int_equal(live(&f), sum);
+			store_trim(f.writer);
+		}
+	}
+	for (int i = 0; i < OBJECTS; i++) {
+		if (objects[i].len == 0)
+			continue;
+		object_check(store_writer_view(f.writer), &objects[i]);
+		store_free(heaps[0], objects[i].ref, objects[i].len);
+	}
+	assert_int_equal(live(&f), 0);
+	store_heap_destroy(heaps[1]);
+	store_heap_destroy(heaps[2]);
+	assert_int_equal(live(&f), 0);
+	store_trim(f.writer);
+	/* What stays is the header, bitmaps and a span of the heap. */
+	assert_true(mapped(&f) <= 512 << 10);
+	fixture_close(&f);
+}
+
+static void
+store_objects_never_overlap(void **state)
+{
+	churn(1, false);
+	churn(88172645463325252u, true);
+	churn(3, true);
+}
+
+static void
+store_sizes_at_the_edges(void **state)
+{
+	static const size_t sizes[] = { 1, 7, 8, 9, 16383, 16384, 16385, 65528,
+		65536, 65537, 131072, 2097152, 2097153, 10000000 };
+	struct fixture f;
+	store_ref refs[sizeof(sizes) / sizeof(sizes[0])];
+	struct store_heap *heap;
+	store_ref ref = 12345;
+
+	fixture_open(&f, 0, true);
+	heap = store_writer_heap(f.writer);
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			uint8_t *p = store_alloc(heap, sizes[i], &refs[i]);
+
+			assert_non_null(p);
+			assert_int_equal((uintptr_t)p % 8, 0);
+			memset(p, (int)i, sizes[i]);
+		}
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			struct object o = { refs[i], (uint32_t)sizes[i],
+				(uint8_t)i };
+
+			object_check(store_writer_view(f.writer), &o);
+			store_free(heap, refs[i], sizes[i]);
+		}
+		assert_int_equal(live(&f), 0);
+	}
+	assert_null(store_alloc(heap, (size_t)STORE_OBJECT_MAX + 1, &ref));
+	assert_int_equal(ref, 12345);
+	fixture_close(&f);
+}
+
+static void
+store_full_gives_null_and_goes_on(void **state)
+{
+	struct fixture f;
+	struct store_heap *heap;
+	store_ref *refs = calloc(70000, sizeof(*refs));
+	store_ref ref;
+	size_t count = 0;
+
+	assert_non_null(refs);
+	fixture_open(&f, (size_t)64 << 20, false);
+	heap = store_writer_heap(f.writer);
+	while (store_alloc(heap, 1000, &refs[count]) != NULL)
+		count++;
+	assert_true(count > 60000 && count < 67109);
+	assert_null(store_alloc(heap, 1000, &ref));
+	assert_null(store_alloc(heap, 5000000, &ref));
+	for (size_t i = 0; i < count; i++)
+		store_free(heap, refs[i], 1000);
+	assert_non_null(store_alloc(heap, 5000000, &ref));
+	assert_non_null(store_alloc(heap, 1000, &ref));
+	fixture_close(&f);
+	free(refs);
+}
+
+/* ---- grace periods */
+
+static store_ref
+publish_new(struct fixture *f, uint64_t value)
+{
+	store_ref ref, old;
+	uint64_t *p = store_alloc(store_writer_heap(f->writer), 64, &ref);
+
+	assert_non_null(p);
+	*p = value;
+	old = store_root(store_writer_view(f->writer), STORE_ROOT_ZONES);
+	store_publish(f->writer, STORE_ROOT_ZONES, ref);
+	store_retire(f->writer, old, 64);
+	return ref;
+}
+
+static uint64_t
+value_of(struct store_reader *reader, store_ref ref)
+{
+	return *(const uint64_t *)store_get(store_reader_view(reader), ref);
+}
+
+static void
+store_retired_waits_for_readers(void **state)
+{
+	struct fixture f;
+	struct store_reader *a, *b;
+	store_ref first, second;
+
+	fixture_open(&f, 0, false);
+	assert_int_equal(store_reader_open(f.store, 0, "a", &a), NSD_OK);
+	assert_int_equal(store_reader_open(f.store, 1, "b", &b), NSD_OK);
+	first = publish_new(&f, 1);
+	store_reader_online(a);
+	second = publish_new(&f, 2);
+	assert_int_equal(store_reclaim(f.writer), 64);
+	assert_int_equal(value_of(a, first), 1);
+	/* One that came later holds nothing back. */
+	store_reader_online(b);
+	assert_int_equal(store_reclaim(f.writer), 64);
+	store_reader_quiescent(a);
+	assert_int_equal(store_reclaim(f.writer), 0);
+	assert_true(value_of(a, first) != 1);
+	assert_int_equal(value_of(a, second), 2);
+	/* Offline counts as quiescent, and a quiescent one may come back. */
+	publish_new(&f, 3);
+	store_reader_offline(a);
+	assert_int_equal(store_reclaim(f.writer), 64);
+	store_reader_offline(b);
+	assert_int_equal(store_reclaim(f.writer), 0);
+	store_reader_quiescent(a);
+	first = store_root(store_reader_view(a), STORE_ROOT_ZONES);
+	publish_new(&f, 4);
+	assert_int_equal(store_reclaim(f.writer), 64);
+	assert_int_equal(value_of(a, first), 3);
+	store_reader_close(a);
+	assert_int_equal(store_reclaim(f.writer), 0);
+	store_reader_close(b);
+	fixture_close(&f);
+}
+
+static void
+store_pin_holds_a_version(void **state)
+{
+	struct fixture f;
+	struct store_reader *a;
+	struct store_pin one, two;
+	store_ref first, second;
+
+	fixture_open(&f, 0, false);
+	assert_int_equal(store_reader_open(f.store, 0, "a", &a), NSD_OK);
+	assert_int_equal(store_reader_pin(a, &one), NSD_E_BUG);
+	first = publish_new(&f, 1);
+	store_reader_online(a);
+	assert_int_equal(store_reader_pin(a, &one), NSD_OK);
+	second = publish_new(&f, 2);
+	assert_int_equal(store_reclaim(f.writer), 64);
+	store_reader_quiescent(a);
+	assert_int_equal(store_reader_pin(a, &two), NSD_OK);
+	publish_new(&f, 3);
+	store_reader_quiescent(a);
+	store_reader_offline(a);
+	assert_int_equal(store_reclaim(f.writer), 128);
+	assert_int_equal(value_of(a, first), 1);
+	store_reader_unpin(a, &one);
+	assert_int_equal(store_reclaim(f.writer), 64);
+	assert_int_equal(value_of(a, second), 2);
+	store_reader_unpin(a, &two);
+	assert_int_equal(store_reclaim(f.writer), 0);
+	store_reader_close(a);
+	fixture_close(&f);
+}
+
+/* ---- other processes */
+
+/* A child that maps the store, tells so, and waits to be killed or told to
+ * end through the pipe. */
+static pid_t
+fork_reader(struct store *store, unsigned slot, int *to, int *from)
+{
+	int in[2], out[2];
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe(in), 0);
+	assert_int_equal(pipe(out), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct store_reader *r;
+		store_ref ref;
+		uint64_t v;
+
+		close(in[1]);
+		close(out[0]);
+		if (store_reader_open(store, slot, "child", &r) != NSD_OK)
+			_exit(10);
+		store_reader_online(r);
+		ref = store_root(store_reader_view(r), STORE_ROOT_ZONES);
+		v = *(const uint64_t *)store_get(store_reader_view(r), ref);
+		if (write(out[1], "o", 1) != 1 || read(in[0], &c, 1) < 0)
+			_exit(11);
+		if (*(const uint64_t *)store_get(store_reader_view(r), ref)
+			!= v)
+			_exit(12);
+		/* No way to a writable mapping is left. */
+		if (mprotect((void *)(uintptr_t)store_reader_view(r)->base,
+			    4096, PROT_READ | PROT_WRITE)
+			== 0)
+			_exit(13);
+		if (store_writer_open(store, &(struct store_writer *){ NULL })
+			!= NSD_E_DENIED)
+			_exit(14);
+		_exit(0);
+	}
+	close(in[0]);
+	close(out[1]);
+	assert_int_equal(read(out[0], &c, 1), 1);
+	*to = in[1];
+	*from = out[0];
+	return pid;
+}
+
+static void
+store_child_reads_and_cannot_write(void **state)
+{
+	struct fixture f;
+	int to, from, status;
+	pid_t pid;
+
+	fixture_open(&f, 0, false);
+	publish_new(&f, 1);
+	pid = fork_reader(f.store, 2, &to, &from);
+	publish_new(&f, 2);
+	assert_int_equal(store_reclaim(f.writer), 64);
+	close(to);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	close(from);
+	fixture_close(&f);
+}
+
+static void
+store_killed_reader_holds_back_until_cleared(void **state)
+{
+	struct fixture f;
+	int to, from, status;
+	pid_t pid;
+
+	fixture_open(&f, 0, false);
+	publish_new(&f, 1);
+	pid = fork_reader(f.store, 2, &to, &from);
+	publish_new(&f, 2);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(store_reclaim(f.writer), 64);
+	store_reader_clear(f.store, 2);
+	assert_int_equal(store_reclaim(f.writer), 0);
+	close(to);
+	close(from);
+	fixture_close(&f);
+}
+
+/* A writer that dies leaves the published version; the next one goes on. */
+static void
+store_killed_writer_is_succeeded(void **state)
+{
+	struct store_options options = { .reader_max = 2 };
+	struct fixture f = { 0 };
+	struct store_reader *reader;
+	store_ref ref;
+	int status;
+	pid_t pid;
+
+	assert_int_equal(store_create(&options, &f.store), NSD_OK);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (store_writer_open(f.store, &f.writer) != NSD_OK)
+			_exit(1);
+		publish_new(&f, 41);
+		publish_new(&f, 42);
+		raise(SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(store_reader_open(f.store, 0, "r", &reader), NSD_OK);
+	assert_int_equal(store_writer_open(f.store, &f.writer), NSD_OK);
+	store_reader_online(reader);
+	ref = store_root(store_reader_view(reader), STORE_ROOT_ZONES);
+	assert_int_equal(value_of(reader, ref), 42);
+	for (int i = 0; i < 100000; i++)
+		publish_new(&f, 7);
+	assert_int_equal(value_of(reader, ref), 42);
+	store_reader_close(reader);
+	assert_int_equal(store_reclaim(f.writer), 0);
+	fixture_close(&f);
+}
+
+static void
+store_reader_slot_out_of_range(void **state)
+{
+	struct fixture f;
+	struct store_reader *reader;
+
+	fixture_open(&f, 0, false);
+	assert_int_equal(store_reader_open(f.store, 4, "r", &reader),
+		NSD_E_LIMIT);
+	store_reader_clear(f.store, 4);
+	fixture_close(&f);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(store_small_takes_little),
+		cmocka_unit_test(store_objects_never_overlap),
+		cmocka_unit_test(store_sizes_at_the_edges),
+		cmocka_unit_test(store_full_gives_null_and_goes_on),
+		cmocka_unit_test(store_retired_waits_for_readers),
+		cmocka_unit_test(store_pin_holds_a_version),
+		cmocka_unit_test(store_child_reads_and_cannot_write),
+		cmocka_unit_test(store_killed_reader_holds_back_until_cleared),
+		cmocka_unit_test(store_killed_writer_is_succeeded),
+		cmocka_unit_test(store_reader_slot_out_of_range),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
