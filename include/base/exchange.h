@@ -23,6 +23,10 @@ struct exchange {
 	enum exchange_transport transport;
 	/* The client's address, behind a proxy already undone. */
 	const struct sockaddr_storage *peer;
+	/* NULL when handed over. On a stream the handler may set it: more
+	 * messages follow the reply (a zone transfer), which the transport
+	 * asks for one by one with this value. */
+	void *stream;
 };
 
 #endif

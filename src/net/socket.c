@@ -1,0 +1,180 @@
+/*
+ * socket.c - listening sockets with the per-socket options of nsd.conf.
+ */
+#include "net/socket.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <unistd.h>
+
+/* RFC 8200 section 5: every link carries this much, so no path needs more
+ * than the fragments that the sender makes. */
+#define IP6_MTU_MIN 1280
+
+/* A socket under construction: what the option setters need. */
+struct making {
+	const struct net_listen *options;
+	struct diag_sink *sink;
+	int fd;
+};
+
+static void
+warn(const struct making *m, const char *what)
+{
+	char address[NET_ADDRESS_TEXT_MAX];
+	int error = errno;
+
+	net_print_address(&m->options->address, true, address);
+	diag_emit(m->sink, DIAG_WARNING, NULL, 0, 0, "%s: cannot set %s: %s",
+		address, what, strerror(error));
+}
+
+static bool
+set_int(const struct making *m, int level, int name, int value)
+{
+	return setsockopt(m->fd, level, name, &value, sizeof(value)) == 0;
+}
+
+/* Sets an option that the socket works without. */
+static void
+try_int(const struct making *m, int level, int name, int value,
+	const char *what)
+{
+	if (!set_int(m, level, name, value))
+		warn(m, what);
+}
+
+/* Past the system's maximum if allowed to (CAP_NET_ADMIN), else up to it. */
+static void
+set_buffer(const struct making *m, int name, int force_name, int octets,
+	const char *what)
+{
+	int got = 0;
+	socklen_t len = sizeof(got);
+
+	if (octets <= 0 || set_int(m, SOL_SOCKET, force_name, octets))
+		return;
+	if (!set_int(m, SOL_SOCKET, name, octets)) {
+		warn(m, what);
+		return;
+	}
+	/* The kernel reports twice what it was asked for, for its own use. */
+	if (getsockopt(m->fd, SOL_SOCKET, name, &got, &len) == 0
+	    && got / 2 < octets)
+		diag_emit(m->sink, DIAG_WARNING, NULL, 0, 0,
+			"%s is %d octets, not the %d asked for: the system's "
+			"maximum is lower", what, got / 2, octets);
+}
+
+static void
+set_placement(const struct making *m)
+{
+	bool ip6 = m->options->address.ss_family == AF_INET6;
+
+	if (m->options->transparent)
+		try_int(m, ip6 ? SOL_IPV6 : SOL_IP,
+			ip6 ? IPV6_TRANSPARENT : IP_TRANSPARENT, 1,
+			"ip-transparent");
+	if (m->options->freebind)
+		try_int(m, SOL_IP, IP_FREEBIND, 1, "ip-freebind");
+	if (m->options->device != NULL
+	    && setsockopt(m->fd, SOL_SOCKET, SO_BINDTODEVICE,
+		    m->options->device,
+		    (socklen_t)strlen(m->options->device) + 1) != 0)
+		warn(m, "bindtodevice");
+}
+
+/*
+ * A spoofed "fragmentation needed" must not shrink our path MTU, and answers
+ * must not be lost because of DF: OMIT ignores what ICMP claims.
+ */
+static void
+set_udp_mtu(const struct making *m)
+{
+	if (m->options->address.ss_family == AF_INET6) {
+		try_int(m, SOL_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_OMIT,
+			"IPV6_MTU_DISCOVER");
+		try_int(m, SOL_IPV6, IPV6_MTU, IP6_MTU_MIN, "IPV6_MTU");
+	} else if (!set_int(m, SOL_IP, IP_MTU_DISCOVER, IP_PMTUDISC_OMIT)) {
+		try_int(m, SOL_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT,
+			"IP_MTU_DISCOVER");
+	}
+}
+
+/* Accepted sockets inherit TCP_NODELAY and TCP_MAXSEG from the listener. */
+static void
+set_tcp(const struct making *m)
+{
+	try_int(m, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");
+	if (m->options->tcp_mss > 0)
+		try_int(m, IPPROTO_TCP, TCP_MAXSEG, m->options->tcp_mss,
+			"tcp-mss");
+	if (m->options->tcp_fastopen > 0)
+		try_int(m, IPPROTO_TCP, TCP_FASTOPEN,
+			m->options->tcp_fastopen, "TCP_FASTOPEN");
+}
+
+static bool
+set_options(const struct making *m)
+{
+	/* A TCP port must be usable again while old connections linger; on
+	 * UDP the same option would let two servers share a port unseen. */
+	if (m->options->tcp && !set_int(m, SOL_SOCKET, SO_REUSEADDR, 1))
+		return false;
+	if (m->options->reuseport
+	    && !set_int(m, SOL_SOCKET, SO_REUSEPORT, 1))
+		return false;
+	if (m->options->address.ss_family == AF_INET6
+	    && !set_int(m, SOL_IPV6, IPV6_V6ONLY, 1))
+		return false;
+	set_buffer(m, SO_SNDBUF, SO_SNDBUFFORCE, m->options->send_buffer,
+		"send-buffer-size");
+	set_buffer(m, SO_RCVBUF, SO_RCVBUFFORCE, m->options->receive_buffer,
+		"receive-buffer-size");
+	set_placement(m);
+	if (m->options->tcp)
+		set_tcp(m);
+	else
+		set_udp_mtu(m);
+	return true;
+}
+
+static enum nsd_err
+fail(const struct making *m, const char *what)
+{
+	char address[NET_ADDRESS_TEXT_MAX];
+	int error = errno;
+
+	net_print_address(&m->options->address, true, address);
+	diag_emit(m->sink, DIAG_ERROR, NULL, 0, 0, "cannot %s %s (%s): %s",
+		what, address, m->options->tcp ? "tcp" : "udp",
+		strerror(error));
+	if (m->fd != -1)
+		close(m->fd);
+	errno = error;
+	return NSD_E_SYSTEM;
+}
+
+enum nsd_err
+net_listen(const struct net_listen *options, struct diag_sink *sink, int *fd)
+{
+	struct making m = { options, sink, -1 };
+	int type = options->tcp ? SOCK_STREAM : SOCK_DGRAM;
+
+	m.fd = socket(options->address.ss_family,
+		type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (m.fd == -1)
+		return fail(&m, "make a socket for");
+	if (!set_options(&m))
+		return fail(&m, "set the options of");
+	if (bind(m.fd, (const struct sockaddr *)&options->address,
+		    net_address_len(&options->address)) != 0)
+		return fail(&m, "bind to");
+	if (options->tcp && listen(m.fd, options->tcp_backlog < 0
+		    ? INT32_MAX : options->tcp_backlog) != 0)
+		return fail(&m, "listen on");
+	*fd = m.fd;
+	return NSD_OK;
+}

@@ -1,0 +1,323 @@
+/*
+ * tcp.c - requests over TCP: accepting, time-outs, and room for newcomers.
+ */
+#include "tcp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Most connections accepted in one turn of the loop. */
+#define ACCEPT_MAX 64
+/* When full: how long a connection is left alone after its last request. */
+#define IDLE_MIN_MS 200
+/* The same if its client is slow to take replies. */
+#define STUCK_MIN_MS 5000
+/* When full and rejecting: the idle time-out. */
+#define IDLE_FULL_MS 2000
+/* How many are looked at to find one that can go. */
+#define ROOM_SCAN_MAX 64
+/* Pause after accept failed for lack of descriptors or memory. */
+#define ACCEPT_PAUSE_MS 500
+
+uint64_t
+tcp_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+void
+tcp_timer_arm(struct net_tcp *tcp, uint64_t at_ms)
+{
+	uint64_t now = tcp_now();
+	uint64_t wait_ms = at_ms > now ? at_ms - now : 0;
+	struct timeval wait;
+
+	if (tcp->timer_ms != 0 && tcp->timer_ms <= at_ms)
+		return;
+	/* The coarse clock may lag by a tick: never fire before it is due. */
+	wait_ms += 5;
+	wait.tv_sec = (time_t)(wait_ms / 1000);
+	wait.tv_usec = (suseconds_t)(wait_ms % 1000 * 1000);
+	if (event_add(&tcp->timer, &wait) == 0)
+		tcp->timer_ms = at_ms;
+}
+
+static void
+accept_pause(struct net_tcp *tcp, uint64_t until_ms)
+{
+	for (size_t i = 0; i < tcp->listener_count; i++)
+		event_del(&tcp->listeners[i].event);
+	tcp->paused = true;
+	tcp->resume_ms = until_ms;
+	tcp_timer_arm(tcp, until_ms);
+}
+
+static void
+accept_resume(struct net_tcp *tcp)
+{
+	tcp->paused = false;
+	for (size_t i = 0; i < tcp->listener_count; i++) {
+		if (event_add(&tcp->listeners[i].event, NULL) != 0) {
+			accept_pause(tcp, tcp_now() + ACCEPT_PAUSE_MS);
+			return;
+		}
+	}
+}
+
+void
+tcp_on_room(struct net_tcp *tcp)
+{
+	if (tcp->paused)
+		accept_resume(tcp);
+}
+
+/*
+ * Closes the connection that has been idle longest. False if all are in use;
+ * then retry_ms is when to look again.
+ */
+static bool
+make_room(struct net_tcp *tcp, uint64_t *retry_ms)
+{
+	uint64_t now = tcp_now();
+	unsigned scanned = 0;
+	struct tcp_conn *conn = TAILQ_FIRST(&tcp->conns[TCP_LINGERING]);
+
+	*retry_ms = now + IDLE_MIN_MS;
+	if (conn != NULL && !conn->gathered) {
+		tcp_conn_destroy(conn);
+		return true;
+	}
+	TAILQ_FOREACH(conn, &tcp->conns[TCP_OPEN], by_age) {
+		uint64_t free_ms = conn->active_ms + (tcp_conn_is_busy(conn)
+			? STUCK_MIN_MS : IDLE_MIN_MS);
+
+		if (conn->gathered || scanned++ == ROOM_SCAN_MAX)
+			break;
+		if (free_ms <= now) {
+			tcp_conn_destroy(conn);
+			return true;
+		}
+		if (free_ms < *retry_ms)
+			*retry_ms = free_ms;
+	}
+	return false;
+}
+
+static bool
+is_full(const struct net_tcp *tcp)
+{
+	return tcp->count >= tcp->options.connections_max;
+}
+
+static bool
+is_lack_of_resources(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOBUFS
+		|| error == ENOMEM;
+}
+
+/* Errors of a connection that broke while it waited, not of the listener;
+ * accept(2) passes on the network's. */
+static bool
+is_passing(int error)
+{
+	return error == EINTR || error == ECONNABORTED || error == EPROTO
+		|| error == ENETDOWN || error == ENOPROTOOPT
+		|| error == EHOSTDOWN || error == ENONET
+		|| error == EHOSTUNREACH || error == ENETUNREACH
+		|| error == EOPNOTSUPP || error == EPERM;
+}
+
+/* Accepts one connection. False: no more in this turn. */
+static bool
+accept_one(struct net_tcp *tcp, int listener)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(peer);
+	uint64_t retry_ms;
+	int fd = accept4(listener, (struct sockaddr *)&peer, &len,
+		SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd != -1) {
+		if (is_full(tcp)) {
+			close(fd);
+			tcp_count_add(tcp->handler.dropped, 1);
+			/* Idle connections are given less time from now. */
+			tcp_timer_arm(tcp, tcp_now() + IDLE_FULL_MS);
+		} else {
+			tcp_conn_accept(tcp, fd, &peer);
+		}
+		return true;
+	}
+	if (is_passing(errno))
+		return true;
+	if (errno == EAGAIN || errno == EWOULDBLOCK)
+		return false;
+	tcp_count_add(tcp->handler.rx_err, 1);
+	if (!is_lack_of_resources(errno) || !make_room(tcp, &retry_ms))
+		accept_pause(tcp, tcp_now() + ACCEPT_PAUSE_MS);
+	return false;
+}
+
+/*
+ * Many are accepted in a turn when many come. The budget doubles while it is
+ * used up and falls back to what there was, so that a slow trickle does not
+ * pay for an accept that finds nothing each time.
+ */
+static void
+on_connection(evutil_socket_t fd, short what, void *arg)
+{
+	struct tcp_listener *listener = arg;
+	struct net_tcp *tcp = listener->tcp;
+	uint64_t retry_ms;
+	unsigned accepted = 0;
+
+	while (accepted < listener->budget) {
+		if (is_full(tcp) && !tcp->options.reject_overflow) {
+			/* Only the first is known to be there. */
+			if (accepted > 0)
+				return;
+			if (!make_room(tcp, &retry_ms)) {
+				accept_pause(tcp, retry_ms);
+				return;
+			}
+		}
+		if (!accept_one(tcp, fd)) {
+			listener->budget = accepted > 0 ? accepted : 1;
+			return;
+		}
+		accepted++;
+	}
+	if (listener->budget < ACCEPT_MAX)
+		listener->budget *= 2;
+}
+
+static uint64_t
+phase_timeout(const struct net_tcp *tcp, enum tcp_phase phase)
+{
+	uint64_t ms = (uint64_t)tcp->options.timeout_sec * 1000;
+
+	if (phase == TCP_LINGERING)
+		return TCP_LINGER_MS;
+	if (tcp->options.reject_overflow && is_full(tcp) && ms > IDLE_FULL_MS)
+		return IDLE_FULL_MS;
+	return ms;
+}
+
+/* Closes what is due and says when the next is, 0 for never. */
+static uint64_t
+expire(struct net_tcp *tcp, enum tcp_phase phase, uint64_t now)
+{
+	struct tcp_conn *conn;
+
+	while ((conn = TAILQ_FIRST(&tcp->conns[phase])) != NULL) {
+		uint64_t due = conn->active_ms + phase_timeout(tcp, phase);
+
+		if (due > now)
+			return due;
+		if (conn->gathered)
+			return now + 1;
+		tcp_conn_destroy(conn);
+	}
+	return 0;
+}
+
+static void
+on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct net_tcp *tcp = arg;
+	uint64_t now = tcp_now(), due;
+
+	tcp->timer_ms = 0;
+	for (int phase = 0; phase < TCP_PHASES; phase++) {
+		due = expire(tcp, (enum tcp_phase)phase, now);
+		if (due != 0)
+			tcp_timer_arm(tcp, due);
+	}
+	if (!tcp->paused)
+		return;
+	if (tcp->resume_ms <= now)
+		accept_resume(tcp);
+	else
+		tcp_timer_arm(tcp, tcp->resume_ms);
+}
+
+static enum nsd_err
+listeners_open(struct net_tcp *tcp, const int *fds, size_t count)
+{
+	tcp->listeners = calloc(count > 0 ? count : 1,
+		sizeof(*tcp->listeners));
+	if (tcp->listeners == NULL)
+		return NSD_E_MEMORY;
+	for (; tcp->listener_count < count; tcp->listener_count++) {
+		struct tcp_listener *l = &tcp->listeners[tcp->listener_count];
+
+		l->tcp = tcp;
+		l->budget = 1;
+		if (event_assign(&l->event, tcp->base,
+			    fds[tcp->listener_count], EV_READ | EV_PERSIST,
+			    on_connection, l) != 0
+		    || event_add(&l->event, NULL) != 0)
+			return NSD_E_SYSTEM;
+	}
+	return NSD_OK;
+}
+
+enum nsd_err
+net_tcp_open(struct event_base *base, const int *fds, size_t fd_count,
+	const struct net_tcp_options *options,
+	const struct net_handler *handler, struct net_tcp **result)
+{
+	struct net_tcp *tcp = calloc(1, sizeof(*tcp));
+	enum nsd_err err;
+
+	if (tcp == NULL)
+		return NSD_E_MEMORY;
+	tcp->base = base;
+	tcp->options = *options;
+	tcp->handler = *handler;
+	for (int phase = 0; phase < TCP_PHASES; phase++)
+		TAILQ_INIT(&tcp->conns[phase]);
+	evtimer_assign(&tcp->timer, base, on_timer, tcp);
+	err = tcp_turn_init(tcp);
+	if (err == NSD_OK)
+		err = listeners_open(tcp, fds, fd_count);
+	if (err != NSD_OK) {
+		net_tcp_close(tcp);
+		return err;
+	}
+	*result = tcp;
+	return NSD_OK;
+}
+
+void
+net_tcp_close(struct net_tcp *tcp)
+{
+	struct tcp_conn *conn;
+
+	if (tcp == NULL)
+		return;
+	tcp->paused = false;
+	for (size_t i = 0; i < tcp->listener_count; i++)
+		event_del(&tcp->listeners[i].event);
+	for (int phase = 0; phase < TCP_PHASES; phase++)
+		while ((conn = TAILQ_FIRST(&tcp->conns[phase])) != NULL)
+			tcp_conn_destroy(conn);
+	evtimer_del(&tcp->timer);
+	tcp_turn_fini(tcp);
+	free(tcp->spare);
+	free(tcp->listeners);
+	free(tcp);
+}
+
+unsigned
+net_tcp_count(const struct net_tcp *tcp)
+{
+	return tcp->count;
+}

@@ -1,0 +1,138 @@
+/*
+ * tcp.h - what the two halves of the TCP service share: tcp.c accepts, times
+ * and makes room; tcp_conn.c moves the octets of one connection.
+ */
+#ifndef SRC_NET_TCP_H
+#define SRC_NET_TCP_H
+
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "net/server.h"
+
+#define TCP_LENGTH_SIZE 2
+#define TCP_MESSAGE_MAX 65535
+/* A header, RFC 1035 section 4.1.1: nothing shorter is a message. */
+#define TCP_MESSAGE_MIN 12
+/* How long what a client still sends is read away after the last reply. */
+#define TCP_LINGER_MS 2000
+
+enum tcp_waiting { TCP_WAIT_NOTHING, TCP_WAIT_READ, TCP_WAIT_WRITE };
+
+/* Which list a connection is in: each has one time-out, so that the oldest
+ * of a list is the first to be due. */
+enum tcp_phase { TCP_OPEN, TCP_LINGERING, TCP_PHASES };
+
+/*
+ * One connection. Its life in a turn of the loop:
+ * - its octets are read into the buffer that all share, data..data_end, and
+ *   complete requests join the batch (it is gathered);
+ * - the batch is answered when it is full, or once all events of the turn
+ *   have been seen;
+ * - it is settled: what remains of data moves to rest, the replies that the
+ *   client did not take stand in out, and it waits for the next event.
+ */
+struct tcp_conn {
+	struct event event;
+	struct net_tcp *tcp;
+	TAILQ_ENTRY(tcp_conn) by_age;
+	STAILQ_ENTRY(tcp_conn) by_turn;
+	uint64_t active_ms;  /* last request or progress in sending */
+	const uint8_t *data; /* in net_tcp.in, while gathered */
+	const uint8_t *data_end;
+	uint8_t *rest;       /* requests not yet complete or answered */
+	uint8_t *out;        /* replies that did not fit the socket */
+	void *stream;        /* more replies, made when there is room */
+	int fd;
+	uint32_t rest_len;
+	uint32_t rest_size;
+	uint32_t out_at;     /* sent so far */
+	uint32_t out_len;
+	unsigned queries;
+	enum tcp_waiting waiting;
+	enum tcp_phase phase;
+	bool gathered;
+	bool eof;            /* the client has sent all it will */
+	bool closing;        /* we read no more, close when all is sent */
+	bool dead;           /* to be destroyed when it is settled */
+	union {
+		struct sockaddr sa;
+		struct sockaddr_in ip4;
+		struct sockaddr_in6 ip6;
+	} peer;
+};
+
+TAILQ_HEAD(tcp_conn_list, tcp_conn);
+
+struct tcp_listener {
+	struct event event;
+	struct net_tcp *tcp;
+	unsigned budget; /* connections to accept in a turn */
+};
+
+struct net_tcp {
+	struct event_base *base;
+	struct net_handler handler;
+	struct net_tcp_options options;
+	struct tcp_listener *listeners;
+	size_t listener_count;
+	bool paused;          /* the listeners are not waited for */
+	uint64_t resume_ms;   /* until then */
+	struct event timer;
+	uint64_t timer_ms;    /* when it fires; 0: not set */
+
+	struct tcp_conn_list conns[TCP_PHASES]; /* oldest activity first */
+	unsigned count;
+	struct tcp_conn *spare; /* one freed connection, for the next */
+
+	/* The turn: who was gathered, and the batch so far. */
+	struct event turn;
+	bool turn_pending;
+	STAILQ_HEAD(, tcp_conn) gathered;
+	uint8_t *in;
+	size_t in_used;
+	uint8_t *replies;
+	size_t batch_count;
+	struct exchange exchanges[EXCHANGE_BATCH_MAX];
+	struct sockaddr_storage peer[EXCHANGE_BATCH_MAX];
+	struct tcp_conn *owner[EXCHANGE_BATCH_MAX];
+};
+
+/* Milliseconds of a clock that never goes back. */
+uint64_t tcp_now(void);
+
+/* Makes sure that the timer fires no later than at_ms. */
+void tcp_timer_arm(struct net_tcp *tcp, uint64_t at_ms);
+
+/* A connection left: accept again if that was what was waited for. */
+void tcp_on_room(struct net_tcp *tcp);
+
+static inline void
+tcp_count_add(uint64_t *counter, uint64_t n)
+{
+	if (counter != NULL)
+		*counter += n;
+}
+
+/* Buffers shared by the connections; NSD_E_MEMORY. */
+enum nsd_err tcp_turn_init(struct net_tcp *tcp) MUST_USE;
+void tcp_turn_fini(struct net_tcp *tcp);
+
+/*
+ * Takes an accepted socket (closes it on failure) and reads at once what is
+ * there already. The connection may be gone when this returns.
+ */
+void tcp_conn_accept(struct net_tcp *tcp, int fd,
+	const struct sockaddr_storage *peer);
+
+/* Closes and releases; not while it is gathered. */
+void tcp_conn_destroy(struct tcp_conn *conn);
+
+/* Something to lose: replies under way or requests not yet answered. */
+bool tcp_conn_is_busy(const struct tcp_conn *conn);
+
+#endif

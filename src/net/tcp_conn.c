@@ -1,0 +1,704 @@
+/*
+ * tcp_conn.c - one TCP connection: requests in, replies out, streams.
+ */
+#include "tcp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/octets.h"
+
+/* The most that one connection reads in a turn of the loop. */
+#define READ_MAX (32 * 1024)
+/* What all connections of a turn read together before they are answered;
+ * holds the longest rest and a read. */
+#define IN_SIZE (256 * 1024)
+/* From here on the rest of a message is read to its place directly: copying
+ * it in front of each read would cost its square from a slow client. */
+#define REST_LARGE 4096
+/* Replies kept for a client that does not take them; further requests wait.
+ * Holds the longest reply. */
+#define OUT_MAX (128 * 1024)
+/* Messages of a stream that are made before others get their turn. */
+#define PUMP_MAX 16
+
+/* An odd number of cache lines, so that the replies of a batch do not all
+ * begin in the same set of the cache. */
+#define REPLY_STRIDE (TCP_MESSAGE_MAX + 1 + 5 * 64)
+
+static uint8_t *
+reply_buffer(const struct net_tcp *tcp, size_t i)
+{
+	return tcp->replies + i * REPLY_STRIDE + TCP_LENGTH_SIZE;
+}
+
+static void
+stream_end(struct net_tcp *tcp, void *stream)
+{
+	if (tcp->handler.on_stream_end != NULL)
+		tcp->handler.on_stream_end(tcp->handler.ctx, stream);
+}
+
+static void
+conn_touch(struct tcp_conn *conn)
+{
+	struct tcp_conn_list *list = &conn->tcp->conns[conn->phase];
+
+	conn->active_ms = tcp_now();
+	TAILQ_REMOVE(list, conn, by_age);
+	TAILQ_INSERT_TAIL(list, conn, by_age);
+}
+
+bool
+tcp_conn_is_busy(const struct tcp_conn *conn)
+{
+	return conn->out_len > 0 || conn->stream != NULL;
+}
+
+static bool
+conn_is_stopped(const struct tcp_conn *conn)
+{
+	return conn->closing || conn->dead || tcp_conn_is_busy(conn);
+}
+
+static void
+rest_free(struct tcp_conn *conn)
+{
+	free(conn->rest);
+	conn->rest = NULL;
+	conn->rest_len = 0;
+	conn->rest_size = 0;
+}
+
+/* The octets of the message that data begins with, its length included; 0 if
+ * not even that is there. */
+static uint32_t
+message_size(const uint8_t *data, size_t len)
+{
+	if (len < TCP_LENGTH_SIZE)
+		return 0;
+	return TCP_LENGTH_SIZE + (uint32_t)octets_get_u16(data);
+}
+
+static bool
+rest_has_message(const struct tcp_conn *conn)
+{
+	uint32_t size = message_size(conn->rest, conn->rest_len);
+
+	return size != 0 && size <= conn->rest_len;
+}
+
+void
+tcp_conn_destroy(struct tcp_conn *conn)
+{
+	struct net_tcp *tcp = conn->tcp;
+
+	if (conn->waiting != TCP_WAIT_NOTHING)
+		event_del(&conn->event);
+	close(conn->fd);
+	if (conn->stream != NULL)
+		stream_end(tcp, conn->stream);
+	free(conn->rest);
+	free(conn->out);
+	TAILQ_REMOVE(&tcp->conns[conn->phase], conn, by_age);
+	tcp->count--;
+	if (tcp->spare == NULL)
+		tcp->spare = conn;
+	else
+		free(conn);
+	tcp_on_room(tcp);
+}
+
+/* ---- replies */
+
+/* The requests from exchange i to end (exclusive) have to be asked again. */
+static void
+conn_put_back(struct tcp_conn *conn, size_t i, size_t end)
+{
+	struct net_tcp *tcp = conn->tcp;
+
+	for (size_t j = i; j < end; j++) {
+		struct exchange *x = &tcp->exchanges[j];
+
+		if (x->stream == NULL)
+			continue;
+		if (x->stream == conn->stream)
+			conn->stream = NULL;
+		stream_end(tcp, x->stream);
+	}
+	conn->data = tcp->exchanges[i].request - TCP_LENGTH_SIZE;
+	conn->queries -= (unsigned)(end - i);
+	conn->closing = false;
+}
+
+/* Keeps what the socket did not take of the replies first..end, as far as the
+ * limit allows; the requests of the others are put back. */
+static void
+conn_keep(struct tcp_conn *conn, size_t first, size_t end, size_t sent)
+{
+	struct net_tcp *tcp = conn->tcp;
+	uint32_t need = 0;
+	size_t at = 0, last;
+
+	for (last = first; last < end; last++) {
+		uint32_t len = tcp->exchanges[last].reply_len;
+
+		len += len > 0 ? TCP_LENGTH_SIZE : 0;
+		if (at + len > sent) {
+			uint32_t left = (uint32_t)(at + len - sent);
+
+			left = left < len ? left : len;
+			if (need > 0 && need + left > OUT_MAX)
+				break;
+			need += left;
+		}
+		at += len;
+	}
+	if (last < end)
+		conn_put_back(conn, last, end);
+	conn->out = malloc(need);
+	if (conn->out == NULL) {
+		conn->dead = true;
+		return;
+	}
+	at = 0;
+	for (size_t i = first; i < last; i++) {
+		uint32_t len = tcp->exchanges[i].reply_len;
+		size_t skip = sent > at ? sent - at : 0;
+
+		len += len > 0 ? TCP_LENGTH_SIZE : 0;
+		if (skip < len) {
+			memcpy(conn->out + conn->out_len,
+				reply_buffer(tcp, i) - TCP_LENGTH_SIZE + skip,
+				len - skip);
+			conn->out_len += len - (uint32_t)skip;
+		}
+		at += len;
+	}
+}
+
+static bool
+is_full_socket(int error)
+{
+	return error == EAGAIN || error == EWOULDBLOCK || error == EINTR
+		|| error == ENOBUFS || error == ENOMEM;
+}
+
+/* Sends the replies to one connection's exchanges first..end. */
+static void
+conn_reply(struct tcp_conn *conn, size_t first, size_t end)
+{
+	struct net_tcp *tcp = conn->tcp;
+	struct iovec iov[EXCHANGE_BATCH_MAX];
+	struct msghdr msg = { .msg_iov = iov };
+	size_t i, total = 0;
+	ssize_t sent;
+
+	for (i = first; i < end && conn->stream == NULL; i++) {
+		struct exchange *x = &tcp->exchanges[i];
+
+		conn->stream = x->stream;
+		if (x->reply_len == 0)
+			continue;
+		octets_put_u16(x->reply - TCP_LENGTH_SIZE,
+			(uint16_t)x->reply_len);
+		iov[msg.msg_iovlen].iov_base = x->reply - TCP_LENGTH_SIZE;
+		iov[msg.msg_iovlen].iov_len = x->reply_len + TCP_LENGTH_SIZE;
+		total += iov[msg.msg_iovlen++].iov_len;
+	}
+	/* What was asked after a transfer waits for its end. */
+	if (i < end)
+		conn_put_back(conn, i, end);
+	if (total == 0)
+		return;
+	sent = sendmsg(conn->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (sent == -1 && !is_full_socket(errno)) {
+		tcp_count_add(tcp->handler.tx_err, 1);
+		conn->dead = true;
+	} else if (sent == -1 || (size_t)sent < total) {
+		conn_keep(conn, first, i, sent > 0 ? (size_t)sent : 0);
+	}
+}
+
+/* Has the batch answered and sends the replies, one write a connection: the
+ * exchanges of one stand together. */
+static void
+turn_answer(struct net_tcp *tcp)
+{
+	size_t count = tcp->batch_count, first, end;
+
+	if (count == 0)
+		return;
+	tcp->handler.on_batch(tcp->handler.ctx, tcp->exchanges, count);
+	tcp->batch_count = 0;
+	for (first = 0; first < count; first = end) {
+		struct tcp_conn *conn = tcp->owner[first];
+
+		for (end = first + 1; end < count; end++)
+			if (tcp->owner[end] != conn)
+				break;
+		conn_reply(conn, first, end);
+	}
+}
+
+/* ---- requests */
+
+static void
+batch_add(struct tcp_conn *conn, const uint8_t *request, uint32_t len)
+{
+	struct net_tcp *tcp = conn->tcp;
+	size_t i = tcp->batch_count++;
+	struct exchange *x = &tcp->exchanges[i];
+
+	memcpy(&tcp->peer[i], &conn->peer, sizeof(conn->peer));
+	tcp->owner[i] = conn;
+	x->request = request;
+	x->request_len = len;
+	x->reply = reply_buffer(tcp, i);
+	x->reply_capacity = TCP_MESSAGE_MAX;
+	x->reply_len = 0;
+	x->transport = TRANSPORT_TCP;
+	x->peer = &tcp->peer[i];
+	x->stream = NULL;
+}
+
+static void
+conn_bad_length(struct tcp_conn *conn, size_t len)
+{
+	struct net_tcp *tcp = conn->tcp;
+	struct sockaddr_storage peer;
+
+	conn->closing = true;
+	tcp_count_add(tcp->handler.rx_err, 1);
+	if (tcp->handler.on_bad_length == NULL)
+		return;
+	memset(&peer, 0, sizeof(peer));
+	memcpy(&peer, &conn->peer, sizeof(conn->peer));
+	tcp->handler.on_bad_length(tcp->handler.ctx, &peer, len);
+}
+
+/* Moves complete requests into the batch until one is not complete or the
+ * connection has to wait. */
+static void
+conn_parse(struct tcp_conn *conn)
+{
+	struct net_tcp *tcp = conn->tcp;
+	unsigned max = tcp->options.queries_max;
+	bool any = false;
+
+	while (!conn_is_stopped(conn)) {
+		size_t left = (size_t)(conn->data_end - conn->data);
+		uint32_t size = message_size(conn->data, left);
+
+		if (size == 0)
+			break;
+		if (size < TCP_LENGTH_SIZE + TCP_MESSAGE_MIN) {
+			conn_bad_length(conn, size - TCP_LENGTH_SIZE);
+			break;
+		}
+		if (size > left)
+			break;
+		if (tcp->batch_count == EXCHANGE_BATCH_MAX) {
+			turn_answer(tcp);
+			continue;
+		}
+		batch_add(conn, conn->data + TCP_LENGTH_SIZE,
+			size - TCP_LENGTH_SIZE);
+		conn->data += size;
+		conn->queries++;
+		if (max != 0 && conn->queries >= max)
+			conn->closing = true;
+		any = true;
+	}
+	if (any)
+		conn_touch(conn);
+}
+
+/* The connection's octets, len of them at the free end of the shared buffer,
+ * are this turn's. */
+static void
+conn_gather(struct tcp_conn *conn, size_t len)
+{
+	struct net_tcp *tcp = conn->tcp;
+
+	rest_free(conn);
+	conn->data = tcp->in + tcp->in_used;
+	conn->data_end = conn->data + len;
+	tcp->in_used += len;
+	conn->gathered = true;
+	STAILQ_INSERT_TAIL(&tcp->gathered, conn, by_turn);
+	if (!tcp->turn_pending) {
+		tcp->turn_pending = true;
+		/* Behind the events that are active now, so that their
+		 * requests join the batch. */
+		event_active(&tcp->turn, EV_TIMEOUT, 0);
+	}
+	conn_parse(conn);
+}
+
+static void turn_settle(struct net_tcp *tcp);
+
+/* Room for len octets at the free end of the shared buffer. */
+static uint8_t *
+in_reserve(struct net_tcp *tcp, size_t len)
+{
+	if (tcp->in_used + len > IN_SIZE)
+		turn_settle(tcp);
+	return tcp->in + tcp->in_used;
+}
+
+/* Takes up the requests that had to wait. */
+static void
+conn_resume(struct tcp_conn *conn)
+{
+	size_t len = conn->rest_len;
+	uint8_t *at = in_reserve(conn->tcp, len);
+
+	memcpy(at, conn->rest, len);
+	conn_gather(conn, len);
+}
+
+/* ---- waiting for the next event */
+
+static void on_event(evutil_socket_t fd, short what, void *arg);
+
+static void
+conn_wait(struct tcp_conn *conn, enum tcp_waiting waiting)
+{
+	short what = waiting == TCP_WAIT_READ ? EV_READ : EV_WRITE;
+
+	if (conn->waiting == waiting)
+		return;
+	if (conn->waiting != TCP_WAIT_NOTHING)
+		event_del(&conn->event);
+	conn->waiting = waiting;
+	if (event_assign(&conn->event, conn->tcp->base, conn->fd,
+		    (short)(what | EV_PERSIST), on_event, conn) != 0
+	    || event_add(&conn->event, NULL) != 0) {
+		conn->waiting = TCP_WAIT_NOTHING;
+		tcp_conn_destroy(conn);
+	}
+}
+
+/* All is answered and we want no more. Closing with unread octets would have
+ * the system reset the connection and lose replies on their way: read what
+ * comes away first, for a while (RFC 9293 section 3.6.1). */
+static void
+conn_linger(struct tcp_conn *conn)
+{
+	struct net_tcp *tcp = conn->tcp;
+
+	if (shutdown(conn->fd, SHUT_WR) != 0) {
+		tcp_conn_destroy(conn);
+		return;
+	}
+	rest_free(conn);
+	TAILQ_REMOVE(&tcp->conns[conn->phase], conn, by_age);
+	conn->phase = TCP_LINGERING;
+	conn->active_ms = tcp_now();
+	TAILQ_INSERT_TAIL(&tcp->conns[conn->phase], conn, by_age);
+	tcp_timer_arm(tcp, conn->active_ms + TCP_LINGER_MS);
+	conn_wait(conn, TCP_WAIT_READ);
+}
+
+static void
+conn_next(struct tcp_conn *conn)
+{
+	if (conn->dead)
+		tcp_conn_destroy(conn);
+	else if (tcp_conn_is_busy(conn) || rest_has_message(conn))
+		conn_wait(conn, TCP_WAIT_WRITE);
+	else if (conn->eof)
+		tcp_conn_destroy(conn);
+	else if (conn->closing)
+		conn_linger(conn);
+	else
+		conn_wait(conn, TCP_WAIT_READ);
+}
+
+static bool
+conn_save_rest(struct tcp_conn *conn)
+{
+	size_t left = (size_t)(conn->data_end - conn->data);
+
+	if (left == 0 || conn->closing)
+		return true;
+	conn->rest = malloc(left);
+	if (conn->rest == NULL)
+		return false;
+	memcpy(conn->rest, conn->data, left);
+	conn->rest_len = (uint32_t)left;
+	conn->rest_size = (uint32_t)left;
+	return true;
+}
+
+/* ---- streams and replies that had to wait */
+
+/* Sends kept replies. False: not all went, or the connection is dead. */
+static bool
+conn_send_out(struct tcp_conn *conn)
+{
+	ssize_t sent;
+
+	if (conn->out_len == 0)
+		return true;
+	sent = send(conn->fd, conn->out + conn->out_at,
+		conn->out_len - conn->out_at, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (sent == -1) {
+		conn->dead = !is_full_socket(errno);
+		return false;
+	}
+	conn_touch(conn);
+	conn->out_at += (uint32_t)sent;
+	if (conn->out_at < conn->out_len)
+		return false;
+	free(conn->out);
+	conn->out = NULL;
+	conn->out_at = 0;
+	conn->out_len = 0;
+	return true;
+}
+
+/* Keeps the end of a stream's message that the socket did not take. */
+static void
+conn_keep_message(struct tcp_conn *conn, const uint8_t *message, size_t len)
+{
+	conn->out = malloc(len);
+	if (conn->out == NULL) {
+		conn->dead = true;
+		return;
+	}
+	memcpy(conn->out, message, len);
+	conn->out_len = (uint32_t)len;
+}
+
+/* Sends messages of the stream while the client takes them. The first reply
+ * buffer is free: replies are only written while a batch is answered. */
+static void
+conn_pump(struct tcp_conn *conn)
+{
+	struct net_tcp *tcp = conn->tcp;
+	uint8_t *reply = reply_buffer(tcp, 0);
+
+	for (unsigned i = 0; i < PUMP_MAX; i++) {
+		size_t len = tcp->handler.on_stream(tcp->handler.ctx,
+			conn->stream, reply, TCP_MESSAGE_MAX);
+		ssize_t sent;
+
+		if (len == 0) {
+			stream_end(tcp, conn->stream);
+			conn->stream = NULL;
+			return;
+		}
+		octets_put_u16(reply - TCP_LENGTH_SIZE, (uint16_t)len);
+		len += TCP_LENGTH_SIZE;
+		sent = send(conn->fd, reply - TCP_LENGTH_SIZE, len,
+			MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (sent == -1 && !is_full_socket(errno)) {
+			conn->dead = true;
+			return;
+		}
+		if (sent > 0)
+			conn_touch(conn);
+		if (sent == (ssize_t)len)
+			continue;
+		sent = sent > 0 ? sent : 0;
+		conn_keep_message(conn, reply - TCP_LENGTH_SIZE + sent,
+			len - (size_t)sent);
+		return;
+	}
+}
+
+static void
+conn_write(struct tcp_conn *conn)
+{
+	if (conn_send_out(conn) && conn->stream != NULL)
+		conn_pump(conn);
+	if (!conn->dead && !tcp_conn_is_busy(conn) && rest_has_message(conn))
+		conn_resume(conn);
+	else
+		conn_next(conn);
+}
+
+/* ---- settling */
+
+static void
+conn_settle(struct tcp_conn *conn)
+{
+	conn->gathered = false;
+	if (!conn->dead && !conn_save_rest(conn))
+		conn->dead = true;
+	conn->data = NULL;
+	conn->data_end = NULL;
+	if (!conn->dead && conn->stream != NULL && conn->out_len == 0)
+		conn_pump(conn);
+	conn_next(conn);
+}
+
+static void
+turn_settle(struct net_tcp *tcp)
+{
+	struct tcp_conn *conn;
+
+	turn_answer(tcp);
+	while ((conn = STAILQ_FIRST(&tcp->gathered)) != NULL) {
+		STAILQ_REMOVE_HEAD(&tcp->gathered, by_turn);
+		conn_settle(conn);
+	}
+	tcp->in_used = 0;
+}
+
+static void
+on_turn(evutil_socket_t fd, short what, void *arg)
+{
+	struct net_tcp *tcp = arg;
+
+	tcp->turn_pending = false;
+	turn_settle(tcp);
+}
+
+/* ---- reading */
+
+/* What recv said when it brought nothing: the connection goes or waits. */
+static void
+conn_read_nothing(struct tcp_conn *conn, ssize_t got)
+{
+	if (got == 0) {
+		conn->eof = true;
+	} else if (errno != EAGAIN && errno != EWOULDBLOCK
+	    && errno != EINTR) {
+		conn->dead = true;
+	}
+	conn_next(conn);
+}
+
+/* Reads more of a large message straight to its place. True: complete. */
+static bool
+conn_read_large(struct tcp_conn *conn)
+{
+	uint32_t size = message_size(conn->rest, conn->rest_len);
+	uint32_t room = conn->rest_len * 2;
+	uint8_t *rest;
+	ssize_t got;
+
+	room = room < size ? room : size;
+	if (room > conn->rest_size) {
+		rest = realloc(conn->rest, room);
+		if (rest == NULL) {
+			tcp_conn_destroy(conn);
+			return false;
+		}
+		conn->rest = rest;
+		conn->rest_size = room;
+	}
+	got = recv(conn->fd, conn->rest + conn->rest_len,
+		conn->rest_size - conn->rest_len, MSG_DONTWAIT);
+	if (got <= 0) {
+		conn_read_nothing(conn, got);
+		return false;
+	}
+	conn->rest_len += (uint32_t)got;
+	return conn->rest_len == size;
+}
+
+static void
+conn_read(struct tcp_conn *conn)
+{
+	struct net_tcp *tcp = conn->tcp;
+	uint8_t *at;
+	ssize_t got;
+
+	if (conn->rest_len >= REST_LARGE) {
+		if (conn_read_large(conn))
+			conn_resume(conn);
+		return;
+	}
+	at = in_reserve(tcp, conn->rest_len + READ_MAX);
+	got = recv(conn->fd, at + conn->rest_len, READ_MAX, MSG_DONTWAIT);
+	if (got <= 0) {
+		conn_read_nothing(conn, got);
+		return;
+	}
+	if (conn->rest_len > 0)
+		memcpy(at, conn->rest, conn->rest_len);
+	conn_gather(conn, conn->rest_len + (size_t)got);
+}
+
+/* Throws away what comes after the last reply. */
+static void
+conn_discard(struct tcp_conn *conn)
+{
+	uint8_t scratch[4096];
+	ssize_t got = recv(conn->fd, scratch, sizeof(scratch), MSG_DONTWAIT);
+
+	if (got == 0 || (got == -1 && errno != EAGAIN && errno != EWOULDBLOCK
+		    && errno != EINTR))
+		tcp_conn_destroy(conn);
+}
+
+static void
+on_event(evutil_socket_t fd, short what, void *arg)
+{
+	struct tcp_conn *conn = arg;
+
+	if (conn->gathered)
+		return;
+	if (what & EV_WRITE)
+		conn_write(conn);
+	else if (conn->phase == TCP_LINGERING)
+		conn_discard(conn);
+	else
+		conn_read(conn);
+}
+
+void
+tcp_conn_accept(struct net_tcp *tcp, int fd,
+	const struct sockaddr_storage *peer)
+{
+	struct tcp_conn *conn = tcp->spare;
+
+	tcp->spare = NULL;
+	if (conn == NULL) {
+		conn = malloc(sizeof(*conn));
+		if (conn == NULL) {
+			close(fd);
+			tcp_count_add(tcp->handler.dropped, 1);
+			return;
+		}
+	}
+	memset(conn, 0, sizeof(*conn));
+	conn->tcp = tcp;
+	conn->fd = fd;
+	conn->active_ms = tcp_now();
+	memcpy(&conn->peer, peer, sizeof(conn->peer));
+	TAILQ_INSERT_TAIL(&tcp->conns[TCP_OPEN], conn, by_age);
+	tcp->count++;
+	if (tcp->timer_ms == 0)
+		tcp_timer_arm(tcp, conn->active_ms
+			+ (uint64_t)tcp->options.timeout_sec * 1000);
+	/* The first request is often there already. */
+	conn_read(conn);
+}
+
+enum nsd_err
+tcp_turn_init(struct net_tcp *tcp)
+{
+	STAILQ_INIT(&tcp->gathered);
+	evtimer_assign(&tcp->turn, tcp->base, on_turn, tcp);
+	tcp->in = malloc(IN_SIZE);
+	tcp->replies = malloc((size_t)EXCHANGE_BATCH_MAX * REPLY_STRIDE);
+	return tcp->in != NULL && tcp->replies != NULL
+		? NSD_OK : NSD_E_MEMORY;
+}
+
+void
+tcp_turn_fini(struct net_tcp *tcp)
+{
+	event_del(&tcp->turn);
+	free(tcp->in);
+	free(tcp->replies);
+}

@@ -1,0 +1,329 @@
+/*
+ * udp.c - requests over UDP: a batch in, the handler, a batch out.
+ */
+#include "net/server.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is kept of a datagram. No request that a name server serves is
+ * longer; of one that is, this much is handed over, so that its sender gets
+ * the error that a message cut short deserves. */
+#define REQUEST_SIZE 4096
+/* Full batches taken before other events get their turn. */
+#define BATCHES_MAX 8
+/* How long a batch waits for room in the send buffer before it is dropped. */
+#define SEND_WAIT_MS 1
+#define CACHE_LINE 64
+
+/* Room for either family's IP_PKTINFO. */
+#define CONTROL_SIZE (CMSG_SPACE(sizeof(struct in6_pktinfo)))
+
+struct net_udp {
+	struct event event;
+	int fd;
+	struct net_handler handler;
+	uint32_t reply_size;
+	uint8_t *buffers; /* requests, then replies */
+	uint8_t *control; /* NULL unless bound to a wildcard address */
+	struct mmsghdr in[EXCHANGE_BATCH_MAX];
+	struct iovec in_iov[EXCHANGE_BATCH_MAX];
+	struct sockaddr_storage peer[EXCHANGE_BATCH_MAX];
+	struct exchange exchanges[EXCHANGE_BATCH_MAX];
+	/* Which datagram of `in` an exchange is for. */
+	uint8_t slot[EXCHANGE_BATCH_MAX];
+	struct mmsghdr out[EXCHANGE_BATCH_MAX];
+	struct iovec out_iov[EXCHANGE_BATCH_MAX];
+};
+
+static void
+count_add(uint64_t *counter, uint64_t n)
+{
+	if (counter != NULL)
+		*counter += n;
+}
+
+/* An odd number of cache lines: buffers at powers of two would all begin in
+ * the same set of the cache. */
+static size_t
+buffer_stride(size_t size)
+{
+	size_t lines = (size + CACHE_LINE - 1) / CACHE_LINE;
+
+	return (lines | 1) * CACHE_LINE;
+}
+
+static uint16_t
+peer_port(const struct sockaddr_storage *peer)
+{
+	if (peer->ss_family == AF_INET6)
+		return ((const struct sockaddr_in6 *)peer)->sin6_port;
+	return ((const struct sockaddr_in *)peer)->sin_port;
+}
+
+/*
+ * The control data that came with a request, made into that of its reply:
+ * sent from the address that was asked, by the route that the system picks.
+ * False if that address was a broadcast or multicast one, never answered.
+ */
+static bool
+control_turn(struct msghdr *msg)
+{
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(msg);
+	struct in_pktinfo *info4;
+	struct in6_pktinfo *info6;
+
+	if (cmsg == NULL)
+		return true;
+	if (cmsg->cmsg_level == IPPROTO_IP && cmsg->cmsg_type == IP_PKTINFO) {
+		info4 = (struct in_pktinfo *)CMSG_DATA(cmsg);
+		info4->ipi_ifindex = 0;
+		return info4->ipi_spec_dst.s_addr == info4->ipi_addr.s_addr;
+	}
+	if (cmsg->cmsg_level == IPPROTO_IPV6
+	    && cmsg->cmsg_type == IPV6_PKTINFO) {
+		info6 = (struct in6_pktinfo *)CMSG_DATA(cmsg);
+		if (!IN6_IS_ADDR_LINKLOCAL(&info6->ipi6_addr))
+			info6->ipi6_ifindex = 0;
+		return !IN6_IS_ADDR_MULTICAST(&info6->ipi6_addr);
+	}
+	return true;
+}
+
+/* Receives up to a batch; the number of datagrams, 0 if there are none. */
+static size_t
+receive(struct net_udp *udp)
+{
+	unsigned tries;
+	int got;
+
+	for (size_t i = 0; i < EXCHANGE_BATCH_MAX; i++) {
+		udp->in[i].msg_hdr.msg_namelen = sizeof(udp->peer[i]);
+		if (udp->control != NULL)
+			udp->in[i].msg_hdr.msg_controllen = CONTROL_SIZE;
+	}
+	/* An ICMP error of an earlier reply comes up here, and hides no
+	 * datagram: ask again, a bounded number of times. */
+	for (tries = 0; tries < EXCHANGE_BATCH_MAX; tries++) {
+		got = recvmmsg(udp->fd, udp->in, EXCHANGE_BATCH_MAX,
+			MSG_DONTWAIT, NULL);
+		if (got >= 0)
+			return (size_t)got;
+		if (errno == EAGAIN || errno == EWOULDBLOCK)
+			return 0;
+		if (errno != EINTR)
+			count_add(udp->handler.rx_err, 1);
+	}
+	return 0;
+}
+
+/* Fills the exchanges with the datagrams that deserve an answer. */
+static size_t
+prepare(struct net_udp *udp, size_t got)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < got; i++) {
+		struct exchange *x = &udp->exchanges[count];
+
+		/* Nobody can receive at port 0: the source is spoofed. */
+		if (peer_port(&udp->peer[i]) == 0
+		    || (udp->control != NULL
+			    && !control_turn(&udp->in[i].msg_hdr))) {
+			count_add(udp->handler.dropped, 1);
+			continue;
+		}
+		x->request = udp->in_iov[i].iov_base;
+		x->request_len = udp->in[i].msg_len;
+		x->reply = udp->out_iov[count].iov_base;
+		x->reply_capacity = udp->reply_size;
+		x->reply_len = 0;
+		x->transport = TRANSPORT_UDP;
+		x->peer = &udp->peer[i];
+		x->stream = NULL;
+		udp->slot[count++] = (uint8_t)i;
+	}
+	return count;
+}
+
+/* Lines up the replies that are to be sent; returns how many. */
+static size_t
+collect(struct net_udp *udp, size_t count)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct msghdr *in = &udp->in[udp->slot[i]].msg_hdr;
+		struct msghdr *out = &udp->out[n].msg_hdr;
+
+		if (udp->exchanges[i].reply_len == 0)
+			continue;
+		udp->out_iov[i].iov_len = udp->exchanges[i].reply_len;
+		out->msg_iov = &udp->out_iov[i];
+		out->msg_name = in->msg_name;
+		out->msg_namelen = in->msg_namelen;
+		if (udp->control != NULL) {
+			out->msg_control = in->msg_control;
+			out->msg_controllen = in->msg_controllen;
+		}
+		n++;
+	}
+	return n;
+}
+
+static void
+send_all(struct net_udp *udp, size_t count)
+{
+	struct pollfd room = { .fd = udp->fd, .events = POLLOUT };
+	bool waited = false;
+	size_t at = 0;
+
+	while (at < count) {
+		int sent = sendmmsg(udp->fd, udp->out + at,
+			(unsigned)(count - at), MSG_DONTWAIT);
+
+		if (sent > 0) {
+			at += (size_t)sent;
+			continue;
+		}
+		if (errno == EINTR)
+			continue;
+		if (errno == EAGAIN || errno == EWOULDBLOCK
+		    || errno == ENOBUFS) {
+			if (waited || poll(&room, 1, SEND_WAIT_MS) <= 0) {
+				count_add(udp->handler.tx_err, count - at);
+				return;
+			}
+			waited = true;
+			continue;
+		}
+		/* This one cannot be sent; the others may. */
+		count_add(udp->handler.tx_err, 1);
+		at++;
+	}
+}
+
+static void
+on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct net_udp *udp = arg;
+	size_t got, count;
+
+	for (unsigned batch = 0; batch < BATCHES_MAX; batch++) {
+		got = receive(udp);
+		count = prepare(udp, got);
+		if (count > 0) {
+			udp->handler.on_batch(udp->handler.ctx,
+				udp->exchanges, count);
+			send_all(udp, collect(udp, count));
+		}
+		/* Not full: the queue was empty, spare the call. */
+		if (got < EXCHANGE_BATCH_MAX)
+			return;
+	}
+}
+
+/* A socket on a wildcard address has to learn which address was asked. */
+static enum nsd_err
+control_open(struct net_udp *udp)
+{
+	struct sockaddr_storage address;
+	const struct sockaddr_in *ip4 = (const struct sockaddr_in *)&address;
+	const struct sockaddr_in6 *ip6 = (const struct sockaddr_in6 *)&address;
+	socklen_t len = sizeof(address);
+	int on = 1, failed = 0;
+
+	if (getsockname(udp->fd, (struct sockaddr *)&address, &len) != 0)
+		return NSD_E_SYSTEM;
+	if (address.ss_family == AF_INET
+	    && ip4->sin_addr.s_addr == htonl(INADDR_ANY))
+		failed = setsockopt(udp->fd, SOL_IP, IP_PKTINFO, &on,
+			sizeof(on));
+	else if (address.ss_family == AF_INET6
+	    && IN6_IS_ADDR_UNSPECIFIED(&ip6->sin6_addr))
+		failed = setsockopt(udp->fd, SOL_IPV6, IPV6_RECVPKTINFO, &on,
+			sizeof(on));
+	else
+		return NSD_OK;
+	if (failed != 0)
+		return NSD_E_SYSTEM;
+	udp->control = calloc(EXCHANGE_BATCH_MAX, CONTROL_SIZE);
+	return udp->control != NULL ? NSD_OK : NSD_E_MEMORY;
+}
+
+/* What never changes in the message headers. */
+static void
+headers_init(struct net_udp *udp)
+{
+	size_t in_stride = buffer_stride(REQUEST_SIZE);
+	size_t out_stride = buffer_stride(udp->reply_size);
+	uint8_t *replies = udp->buffers + EXCHANGE_BATCH_MAX * in_stride;
+
+	for (size_t i = 0; i < EXCHANGE_BATCH_MAX; i++) {
+		struct msghdr *in = &udp->in[i].msg_hdr;
+
+		udp->in_iov[i].iov_base = udp->buffers + i * in_stride;
+		udp->in_iov[i].iov_len = REQUEST_SIZE;
+		in->msg_iov = &udp->in_iov[i];
+		in->msg_iovlen = 1;
+		in->msg_name = &udp->peer[i];
+		if (udp->control != NULL)
+			in->msg_control = udp->control + i * CONTROL_SIZE;
+		udp->out_iov[i].iov_base = replies + i * out_stride;
+		udp->out[i].msg_hdr.msg_iovlen = 1;
+	}
+}
+
+enum nsd_err
+net_udp_open(struct event_base *base, int fd, size_t reply_size,
+	const struct net_handler *handler, struct net_udp **result)
+{
+	size_t in_stride = buffer_stride(REQUEST_SIZE);
+	struct net_udp *udp = calloc(1, sizeof(*udp));
+	enum nsd_err err = NSD_E_MEMORY;
+
+	if (udp == NULL)
+		return NSD_E_MEMORY;
+	udp->fd = fd;
+	udp->handler = *handler;
+	udp->reply_size = (uint32_t)reply_size;
+	udp->buffers = aligned_alloc(CACHE_LINE, EXCHANGE_BATCH_MAX
+		* (in_stride + buffer_stride(reply_size)));
+	if (udp->buffers == NULL)
+		goto fail_udp;
+	err = control_open(udp);
+	if (err != NSD_OK)
+		goto fail_buffers;
+	headers_init(udp);
+	err = NSD_E_SYSTEM;
+	if (event_assign(&udp->event, base, fd, EV_READ | EV_PERSIST,
+		    on_readable, udp) != 0
+	    || event_add(&udp->event, NULL) != 0)
+		goto fail_control;
+	*result = udp;
+	return NSD_OK;
+
+fail_control:
+	free(udp->control);
+fail_buffers:
+	free(udp->buffers);
+fail_udp:
+	free(udp);
+	return err;
+}
+
+void
+net_udp_close(struct net_udp *udp)
+{
+	if (udp == NULL)
+		return;
+	event_del(&udp->event);
+	free(udp->control);
+	free(udp->buffers);
+	free(udp);
+}

@@ -1,0 +1,76 @@
+/*
+ * harness.h - a server of net on an event loop, and its clients, in one
+ * thread: the loop is turned until what the test waits for has happened or
+ * ten seconds have passed.
+ */
+#ifndef TESTS_UNIT_NET_HARNESS_H
+#define TESTS_UNIT_NET_HARNESS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+#include "net/server.h"
+#include "net/socket.h"
+
+/*
+ * The handler answers a request by its first octet:
+ *   'E' echo    'N' nothing    'B' the next four octets are the reply's
+ *   length, filled with the fifth    'S' echo, then a stream of as many
+ *   messages as the next two octets say, of as many octets as the two after
+ */
+struct harness {
+	struct event_base *base;
+	struct net_handler handler;
+	struct net_udp *udp;
+	struct net_tcp *tcp;
+	int fd;
+	struct sockaddr_storage address;
+	size_t batches;       /* handed over */
+	size_t requests;
+	size_t largest_batch;
+	size_t longest;       /* request */
+	size_t bad_lengths;
+	size_t last_bad_length;
+	size_t streams;       /* begun and not ended */
+	size_t streams_ended;
+	uint64_t rx_err;
+	uint64_t tx_err;
+	uint64_t dropped;
+};
+
+/* address such as "127.0.0.1", the port is any free one. */
+void harness_udp(struct harness *h, const char *address, size_t reply_size);
+void harness_tcp(struct harness *h, const char *address,
+	const struct net_tcp_options *options);
+void harness_fini(struct harness *h);
+
+/* A non-blocking client socket, connected. receive_buffer 0: the system's */
+int harness_connect(struct harness *h, int receive_buffer);
+
+/* Turns the loop once without waiting. */
+void harness_turn(struct harness *h);
+
+/* Sends all, turning the loop while the socket is full. */
+void harness_send(struct harness *h, int fd, const void *data, size_t len);
+
+/* Receives until want octets are there, the end of the stream (true in *eof)
+ * or a reset; returns how many. Fails the test at the deadline. */
+size_t harness_receive(struct harness *h, int fd, uint8_t *data, size_t want,
+	bool *eof);
+
+/* Turns the loop until the count reaches at least want. */
+void harness_wait(struct harness *h, const size_t *count, size_t want);
+
+/* Turns the loop for a time in which something should not happen. */
+void harness_idle(struct harness *h, unsigned ms);
+
+/* A request with its length in front; returns the octets. */
+size_t make_request(uint8_t *out, char kind, size_t len);
+
+#endif

@@ -1,0 +1,262 @@
+/*
+ * test_tcp_full.c - TCP when there is no room: connections, descriptors, time.
+ */
+#include "harness.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/octets.h"
+
+/* Asks once and expects the answer. */
+static void
+ask(struct harness *h, int fd)
+{
+	uint8_t data[64], reply[64];
+	bool eof;
+	size_t len = make_request(data, 'E', 30);
+
+	harness_send(h, fd, data, len);
+	assert_int_equal(harness_receive(h, fd, reply, len, &eof), len);
+	assert_memory_equal(data, reply, len);
+}
+
+static void
+expect_close(struct harness *h, int fd)
+{
+	uint8_t reply[64];
+	bool eof;
+
+	assert_int_equal(harness_receive(h, fd, reply, 1, &eof), 0);
+	assert_true(eof);
+}
+
+static int
+connect_and_wait(struct harness *h, unsigned count)
+{
+	int fd = harness_connect(h, 0);
+
+	while (net_tcp_count(h->tcp) < count)
+		harness_turn(h);
+	return fd;
+}
+
+static void
+tcp_full_closes_the_oldest_idle_connection(void **state)
+{
+	struct net_tcp_options options = { .connections_max = 3,
+		.timeout_sec = 120 };
+	struct harness h;
+	int fd[4];
+
+	harness_tcp(&h, "127.0.0.1", &options);
+	for (unsigned i = 0; i < 3; i++)
+		fd[i] = connect_and_wait(&h, i + 1);
+	/* The second becomes the one that has been idle longest. */
+	ask(&h, fd[0]);
+	ask(&h, fd[2]);
+	fd[3] = harness_connect(&h, 0);
+	ask(&h, fd[3]);
+	expect_close(&h, fd[1]);
+	ask(&h, fd[0]);
+	ask(&h, fd[2]);
+	assert_int_equal(net_tcp_count(h.tcp), 3);
+	for (unsigned i = 0; i < 4; i++)
+		close(fd[i]);
+	harness_fini(&h);
+}
+
+/* A partial request does not make a connection busy. */
+static void
+tcp_full_closes_a_slow_drip(void **state)
+{
+	struct net_tcp_options options = { .connections_max = 1,
+		.timeout_sec = 120 };
+	struct harness h;
+	int drip, fd;
+
+	harness_tcp(&h, "127.0.0.1", &options);
+	drip = connect_and_wait(&h, 1);
+	harness_send(&h, drip, "\xff\xff", 2);
+	for (int i = 0; i < 10; i++) {
+		harness_send(&h, drip, "x", 1);
+		harness_idle(&h, 5);
+	}
+	fd = harness_connect(&h, 0);
+	ask(&h, fd);
+	expect_close(&h, drip);
+	close(drip);
+	close(fd);
+	harness_fini(&h);
+}
+
+static void
+tcp_full_lets_a_connection_wait_for_room(void **state)
+{
+	struct net_tcp_options options = { .connections_max = 1,
+		.timeout_sec = 120 };
+	struct harness h;
+	uint8_t data[64];
+	int fd[2];
+
+	harness_tcp(&h, "127.0.0.1", &options);
+	fd[0] = connect_and_wait(&h, 1);
+	fd[1] = harness_connect(&h, 0);
+	harness_send(&h, fd[1], data, make_request(data, 'E', 30));
+	/* As long as the first goes on asking it stays. */
+	for (int i = 0; i < 30; i++) {
+		ask(&h, fd[0]);
+		harness_idle(&h, 10);
+	}
+	assert_int_equal(h.requests, 30);
+	close(fd[0]);
+	harness_wait(&h, &h.requests, 31);
+	close(fd[1]);
+	harness_fini(&h);
+}
+
+static void
+tcp_full_rejects_if_told_to(void **state)
+{
+	struct net_tcp_options options = { .connections_max = 2,
+		.timeout_sec = 120, .reject_overflow = true };
+	struct harness h;
+	int fd[3];
+
+	harness_tcp(&h, "127.0.0.1", &options);
+	fd[0] = connect_and_wait(&h, 1);
+	fd[1] = connect_and_wait(&h, 2);
+	fd[2] = harness_connect(&h, 0);
+	expect_close(&h, fd[2]);
+	close(fd[2]);
+	assert_int_equal(h.dropped, 1);
+	ask(&h, fd[0]);
+	/* From now on nobody may be idle for 120 seconds. */
+	expect_close(&h, fd[1]);
+	close(fd[1]);
+	fd[1] = harness_connect(&h, 0);
+	ask(&h, fd[1]);
+	close(fd[0]);
+	close(fd[1]);
+	harness_fini(&h);
+}
+
+static void
+tcp_closes_idle_connections_after_the_timeout(void **state)
+{
+	struct net_tcp_options options = { .connections_max = 10,
+		.timeout_sec = 1 };
+	struct harness h;
+	int idle, drip, stuck;
+	uint8_t data[64];
+	size_t len;
+
+	harness_tcp(&h, "127.0.0.1", &options);
+	idle = harness_connect(&h, 0);
+	drip = harness_connect(&h, 0);
+	stuck = harness_connect(&h, 4096);
+	/* A reply far larger than all buffers, never read. */
+	len = make_request(data, 'S', 20);
+	octets_put_u16(data + 3, 60000);
+	octets_put_u16(data + 5, 60000);
+	harness_send(&h, stuck, data, len);
+	ask(&h, idle);
+	harness_send(&h, drip, "\xff\xff", 2);
+	for (int i = 0; i < 150 && net_tcp_count(h.tcp) > 0; i++) {
+		/* Fails with EPIPE once it has been closed. */
+		if (send(drip, "x", 1, MSG_NOSIGNAL) != 1)
+			break;
+		harness_idle(&h, 10);
+	}
+	expect_close(&h, idle);
+	while (net_tcp_count(h.tcp) > 0)
+		harness_turn(&h);
+	assert_int_equal(h.streams, 0);
+	close(idle);
+	close(drip);
+	close(stuck);
+	harness_fini(&h);
+}
+
+/* Out of descriptors the server waits, and goes on as soon as it can. */
+static void
+tcp_survives_emfile(void **state)
+{
+	struct net_tcp_options options = { .connections_max = 1000,
+		.timeout_sec = 120 };
+	struct rlimit old, small;
+	struct harness h;
+	int fd[8], held[64];
+	size_t holds = 0;
+	uint8_t data[64];
+
+	harness_tcp(&h, "127.0.0.1", &options);
+	for (size_t i = 0; i < 8; i++)
+		fd[i] = harness_connect(&h, 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	small = old;
+	small.rlim_cur = 64;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &small), 0);
+	while (holds < 64 && (held[holds] = dup(0)) != -1)
+		holds++;
+	harness_idle(&h, 50);
+	assert_int_equal(net_tcp_count(h.tcp), 0);
+	assert_in_range(h.rx_err, 1, 3);
+	for (size_t i = 0; i < 8; i++)
+		harness_send(&h, fd[i], data, make_request(data, 'E', 30));
+	/* One descriptor: they are served one after the other. */
+	close(held[--holds]);
+	harness_wait(&h, &h.requests, 2);
+	while (holds > 0)
+		close(held[--holds]);
+	harness_wait(&h, &h.requests, 8);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	for (size_t i = 0; i < 8; i++)
+		close(fd[i]);
+	harness_fini(&h);
+}
+
+/* Far more idle connections than there is room for: others are served. */
+static void
+tcp_flood_of_idle_connections_leaves_room_for_others(void **state)
+{
+	struct net_tcp_options options = { .connections_max = 50,
+		.timeout_sec = 120 };
+	struct harness h;
+	int fd[400], asking;
+
+	harness_tcp(&h, "127.0.0.1", &options);
+	for (size_t i = 0; i < 400; i++) {
+		fd[i] = harness_connect(&h, 0);
+		harness_turn(&h);
+	}
+	harness_idle(&h, 250);
+	asking = harness_connect(&h, 0);
+	ask(&h, asking);
+	assert_true(net_tcp_count(h.tcp) <= 50);
+	for (size_t i = 0; i < 400; i++)
+		close(fd[i]);
+	close(asking);
+	harness_fini(&h);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tcp_full_closes_the_oldest_idle_connection),
+		cmocka_unit_test(tcp_full_closes_a_slow_drip),
+		cmocka_unit_test(tcp_full_lets_a_connection_wait_for_room),
+		cmocka_unit_test(tcp_full_rejects_if_told_to),
+		cmocka_unit_test(
+			tcp_closes_idle_connections_after_the_timeout),
+		cmocka_unit_test(tcp_survives_emfile),
+		cmocka_unit_test(
+			tcp_flood_of_idle_connections_leaves_room_for_others),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+/*
+ * test_udp.c - requests over UDP: batches, odd sizes, odd senders.
+ */
+#include "harness.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <arpa/inet.h>
+#include <netinet/ip.h>
+#include <netinet/udp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/octets.h"
+
+static size_t
+receive_one(struct harness *h, int fd, uint8_t *data, size_t size)
+{
+	for (int i = 0; i < 5000; i++) {
+		ssize_t n = recv(fd, data, size, 0);
+
+		if (n >= 0)
+			return (size_t)n;
+		assert_int_equal(errno, EAGAIN);
+		harness_turn(h);
+		if (i > 100)
+			usleep(1000);
+	}
+	fail_msg("no reply");
+	return 0;
+}
+
+static void
+udp_answers_a_batch_with_one_call(void **state)
+{
+	struct harness h;
+	uint8_t data[64];
+	int fd;
+
+	harness_udp(&h, "127.0.0.1", 1232);
+	fd = harness_connect(&h, 1 << 20);
+	for (uint8_t i = 0; i < 100; i++) {
+		memset(data, i, sizeof(data));
+		data[0] = 'E';
+		assert_int_equal(send(fd, data, sizeof(data), 0), 64);
+	}
+	for (uint8_t i = 0; i < 100; i++) {
+		assert_int_equal(receive_one(&h, fd, data, sizeof(data)), 64);
+		assert_int_equal(data[1], i);
+	}
+	/* 64 and 36, in one turn. */
+	assert_int_equal(h.batches, 2);
+	assert_int_equal(h.largest_batch, 64);
+	assert_int_equal(h.requests, 100);
+	close(fd);
+	harness_fini(&h);
+}
+
+static void
+udp_sends_nothing_for_a_reply_of_length_0(void **state)
+{
+	struct harness h;
+	uint8_t data[64];
+	int fd;
+
+	harness_udp(&h, "127.0.0.1", 1232);
+	fd = harness_connect(&h, 0);
+	/* Every second one is not answered; the others find their place. */
+	for (uint8_t i = 0; i < 10; i++) {
+		data[0] = i % 2 != 0 ? 'E' : 'N';
+		data[1] = i;
+		send(fd, data, 20, 0);
+	}
+	for (uint8_t i = 1; i < 10; i += 2) {
+		assert_int_equal(receive_one(&h, fd, data, sizeof(data)), 20);
+		assert_int_equal(data[1], i);
+	}
+	harness_idle(&h, 20);
+	assert_int_equal(recv(fd, data, sizeof(data), 0), -1);
+	close(fd);
+	harness_fini(&h);
+}
+
+/* Every length there is, up to what a datagram can carry. */
+static void
+udp_takes_any_length(void **state)
+{
+	static const size_t lens[] = { 0, 1, 2, 11, 12, 13, 511, 512, 513,
+		1232, 1500, 4095, 4096, 4097, 9000, 32768, 65506, 65507 };
+	static uint8_t data[65536], reply[65536];
+	struct harness h;
+	int fd;
+
+	harness_udp(&h, "127.0.0.1", 65535);
+	fd = harness_connect(&h, 1 << 20);
+	memset(data, 'E', sizeof(data));
+	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		size_t want = lens[i] < 4096 ? lens[i] : 4096;
+
+		assert_int_equal(send(fd, data, lens[i], 0), lens[i]);
+		harness_wait(&h, &h.requests, i + 1);
+		if (lens[i] == 0)
+			continue;
+		assert_int_equal(receive_one(&h, fd, reply, sizeof(reply)),
+			want);
+	}
+	/* What is kept of a long one is its beginning. */
+	assert_int_equal(h.longest, 4096);
+	close(fd);
+	harness_fini(&h);
+}
+
+static void
+udp_goes_on_after_a_reply_that_is_too_large(void **state)
+{
+	struct harness h;
+	uint8_t data[64] = "B", reply[64];
+	int fd;
+
+	harness_udp(&h, "127.0.0.1", 65535);
+	fd = harness_connect(&h, 0);
+	/* 65508 octets and more do not fit a datagram: EMSGSIZE. */
+	octets_put_u32(data + 1, 65508);
+	send(fd, data, 20, 0);
+	data[0] = 'E';
+	send(fd, data, 21, 0);
+	assert_int_equal(receive_one(&h, fd, reply, sizeof(reply)), 21);
+	assert_int_equal(h.tx_err, 1);
+	assert_int_equal(h.batches, 1);
+	close(fd);
+	harness_fini(&h);
+}
+
+static void
+udp_goes_on_after_a_client_is_gone(void **state)
+{
+	struct harness h;
+	uint8_t data[64] = "E";
+	int gone, fd;
+
+	harness_udp(&h, "127.0.0.1", 1232);
+	for (int i = 0; i < 200; i++) {
+		gone = harness_connect(&h, 0);
+		send(gone, data, 20, 0);
+		close(gone);
+	}
+	fd = harness_connect(&h, 0);
+	send(fd, data, 21, 0);
+	assert_int_equal(receive_one(&h, fd, data, sizeof(data)), 21);
+	close(fd);
+	harness_fini(&h);
+}
+
+/* Source port 0 cannot be bound, but made by hand. */
+static void
+udp_drops_source_port_0(void **state)
+{
+	struct harness h;
+	uint8_t data[64];
+	struct sockaddr_in to;
+	struct udphdr *udp = (struct udphdr *)data;
+	int raw, fd;
+
+	harness_udp(&h, "127.0.0.1", 1232);
+	raw = socket(AF_INET, SOCK_RAW, IPPROTO_UDP);
+	if (raw == -1) {
+		/* Needs CAP_NET_RAW: say so, do not look passed. */
+		print_message("no raw sockets: %s\n", strerror(errno));
+		harness_fini(&h);
+		skip();
+	}
+	memcpy(&to, &h.address, sizeof(to));
+	memset(data, 'E', sizeof(data));
+	memset(udp, 0, sizeof(*udp));
+	udp->dest = to.sin_port;
+	udp->len = htons(8 + 20);
+	to.sin_port = 0;
+	assert_int_equal(sendto(raw, data, 8 + 20, 0,
+		(struct sockaddr *)&to, sizeof(to)), 28);
+	close(raw);
+	fd = harness_connect(&h, 0);
+	send(fd, data + 8, 21, 0);
+	assert_int_equal(receive_one(&h, fd, data, sizeof(data)), 21);
+	assert_int_equal(h.dropped, 1);
+	assert_int_equal(h.requests, 1);
+	close(fd);
+	harness_fini(&h);
+}
+
+/* On a wildcard socket the reply comes from the address that was asked: a
+ * connected client would not see any other. */
+static void
+wildcard(const char *listen, const char *ask)
+{
+	struct harness h;
+	struct sockaddr_storage address;
+	uint16_t port;
+	uint8_t data[64] = "E";
+	int fd;
+
+	harness_udp(&h, listen, 1232);
+	port = ((struct sockaddr_in *)&h.address)->sin_port;
+	assert_int_equal(net_parse_address(ask, ntohs(port), &address),
+		NSD_OK);
+	h.address = address;
+	fd = harness_connect(&h, 0);
+	for (size_t len = 20; len < 30; len++)
+		send(fd, data, len, 0);
+	for (size_t len = 20; len < 30; len++)
+		assert_int_equal(receive_one(&h, fd, data, sizeof(data)),
+			len);
+	close(fd);
+	harness_fini(&h);
+}
+
+static void
+udp_wildcard_replies_from_the_address_that_was_asked(void **state)
+{
+	wildcard("0.0.0.0", "127.0.0.1");
+	wildcard("0.0.0.0", "127.1.2.3");
+	wildcard("::", "::1");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(udp_answers_a_batch_with_one_call),
+		cmocka_unit_test(udp_sends_nothing_for_a_reply_of_length_0),
+		cmocka_unit_test(udp_takes_any_length),
+		cmocka_unit_test(udp_goes_on_after_a_reply_that_is_too_large),
+		cmocka_unit_test(udp_goes_on_after_a_client_is_gone),
+		cmocka_unit_test(udp_drops_source_port_0),
+		cmocka_unit_test(
+			udp_wildcard_replies_from_the_address_that_was_asked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
