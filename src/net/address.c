@@ -1,6 +1,8 @@
 /*
  * address.c - addresses to and from the text of nsd.conf and of log lines.
  */
+#include "config.h"
+
 #include "net/socket.h"
 
 #include <arpa/inet.h>

@@ -1,6 +1,8 @@
 /*
  * socket.c - listening sockets with the per-socket options of nsd.conf.
  */
+#include "config.h"
+
 #include "net/socket.h"
 
 #include <errno.h>

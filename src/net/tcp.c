@@ -1,6 +1,8 @@
 /*
  * tcp.c - requests over TCP: accepting, time-outs, and room for newcomers.
  */
+#include "config.h"
+
 #include "tcp.h"
 
 #include <errno.h>

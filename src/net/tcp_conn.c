@@ -1,6 +1,8 @@
 /*
  * tcp_conn.c - one TCP connection: requests in, replies out, streams.
  */
+#include "config.h"
+
 #include "tcp.h"
 
 #include <errno.h>

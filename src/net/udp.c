@@ -1,6 +1,8 @@
 /*
  * udp.c - requests over UDP: a batch in, the handler, a batch out.
  */
+#include "config.h"
+
 #include "net/server.h"
 
 #include <errno.h>

@@ -1,6 +1,8 @@
 /*
  * harness.c - a server of net and its clients in one thread.
  */
+#include "config.h"
+
 #include "harness.h"
 
 #include <errno.h>

@@ -1,6 +1,8 @@
 /*
  * test_socket.c - addresses as text, and listening sockets with options.
  */
+#include "config.h"
+
 #include "harness.h"
 
 #include <errno.h>
@@ -8,6 +10,12 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <unistd.h>
+
+static void
+set_address(const char *text, uint16_t port, struct sockaddr_storage *address)
+{
+	assert_int_equal(net_parse_address(text, port, address), NSD_OK);
+}
 
 static void
 address_parses_and_prints(void **state)
@@ -37,7 +45,7 @@ address_parses_and_prints(void **state)
 		assert_int_equal(net_print_address(&address, false, text),
 			strcspn(rows[i].out, "@"));
 	}
-	net_parse_address("fe80::1%1", 53, &address);
+	set_address("fe80::1%1", 53, &address);
 	assert_int_equal(((struct sockaddr_in6 *)&address)->sin6_scope_id, 1);
 }
 
@@ -101,7 +109,7 @@ listen_sets_the_options_of_udp(void **state)
 		.send_buffer = 131072, .freebind = true };
 	int fd;
 
-	net_parse_address("127.0.0.1", 0, &o.address);
+	set_address("127.0.0.1", 0, &o.address);
 	assert_int_equal(net_listen(&o, &s.sink, &fd), NSD_OK);
 	assert_int_equal(get_int(fd, SOL_SOCKET, SO_RCVBUF), 2 * 65536);
 	assert_int_equal(get_int(fd, SOL_SOCKET, SO_SNDBUF), 2 * 131072);
@@ -109,7 +117,7 @@ listen_sets_the_options_of_udp(void **state)
 		IP_PMTUDISC_OMIT);
 	assert_int_equal(get_int(fd, SOL_IP, IP_FREEBIND), 1);
 	close(fd);
-	net_parse_address("::1", 0, &o.address);
+	set_address("::1", 0, &o.address);
 	assert_int_equal(net_listen(&o, &s.sink, &fd), NSD_OK);
 	assert_int_equal(get_int(fd, SOL_IPV6, IPV6_V6ONLY), 1);
 	assert_int_equal(get_int(fd, SOL_IPV6, IPV6_MTU_DISCOVER),
@@ -126,7 +134,7 @@ listen_sets_the_options_of_tcp(void **state)
 		.tcp_mss = 1000, .tcp_fastopen = 5 };
 	int fd;
 
-	net_parse_address("127.0.0.1", 0, &o.address);
+	set_address("127.0.0.1", 0, &o.address);
 	assert_int_equal(net_listen(&o, &s.sink, &fd), NSD_OK);
 	assert_int_equal(get_int(fd, SOL_SOCKET, SO_ACCEPTCONN), 1);
 	assert_int_equal(get_int(fd, IPPROTO_TCP, TCP_NODELAY), 1);
@@ -145,9 +153,9 @@ listen_reports_an_address_in_use(void **state)
 
 	for (int tcp = 0; tcp < 2; tcp++) {
 		o.tcp = tcp != 0;
-		net_parse_address("127.0.0.1", 0, &o.address);
+		set_address("127.0.0.1", 0, &o.address);
 		assert_int_equal(net_listen(&o, &s.sink, &fd), NSD_OK);
-		net_parse_address("127.0.0.1", bound_port(fd), &o.address);
+		set_address("127.0.0.1", bound_port(fd), &o.address);
 		s.sink.errors = 0;
 		assert_int_equal(net_listen(&o, &s.sink, &second),
 			NSD_E_SYSTEM);
@@ -168,9 +176,9 @@ listen_shares_an_address_with_reuseport_only(void **state)
 
 	for (int tcp = 0; tcp < 2; tcp++) {
 		o.tcp = tcp != 0;
-		net_parse_address("127.0.0.1", 0, &o.address);
+		set_address("127.0.0.1", 0, &o.address);
 		assert_int_equal(net_listen(&o, NULL, &fd[0]), NSD_OK);
-		net_parse_address("127.0.0.1", bound_port(fd[0]), &o.address);
+		set_address("127.0.0.1", bound_port(fd[0]), &o.address);
 		assert_int_equal(net_listen(&o, NULL, &fd[1]), NSD_OK);
 		close(fd[0]);
 		close(fd[1]);
@@ -184,7 +192,7 @@ listen_warns_of_an_option_it_cannot_set(void **state)
 	struct net_listen o = { .device = "nosuchdevice0" };
 	int fd;
 
-	net_parse_address("127.0.0.1", 0, &o.address);
+	set_address("127.0.0.1", 0, &o.address);
 	assert_int_equal(net_listen(&o, &s.sink, &fd), NSD_OK);
 	assert_int_equal(s.sink.warnings, 1);
 	assert_non_null(strstr(s.last, "bindtodevice"));

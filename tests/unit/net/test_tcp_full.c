@@ -1,6 +1,8 @@
 /*
  * test_tcp_full.c - TCP when there is no room: connections, descriptors, time.
  */
+#include "config.h"
+
 #include "harness.h"
 
 #include <netinet/in.h>

@@ -1,6 +1,8 @@
 /*
  * test_udp.c - requests over UDP: batches, odd sizes, odd senders.
  */
+#include "config.h"
+
 #include "harness.h"
 
 #include <errno.h>
