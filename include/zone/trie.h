@@ -76,7 +76,8 @@ struct trie_walk {
 	/* private to the walk */
 	uint16_t key_len;
 	uint8_t key[TRIE_KEY_MAX];
-	struct trie_entry at;
+	const struct trie_entry *at;
+	uint16_t ancestor_at[NAME_MAX_LABELS + 1];
 };
 
 /*
@@ -97,6 +98,7 @@ store_ref trie_find_previous(const struct store_view *view,
 struct trie_iter {
 	const struct store_view *view;
 	unsigned depth;
+	store_ref single; /* the only object, if there are no branches */
 	struct {
 		struct trie_entry branch;
 		unsigned next;

@@ -1,0 +1,655 @@
+/* test_trie.c - the trie against a sorted array of names. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "dns/name.h"
+#include "store/store.h"
+#include "zone/trie.h"
+
+#define NAMES_MAX 400
+
+/* A leaf object: its name is whole, or cut to be relative to a common part. */
+struct object {
+	struct trie_leaf leaf;
+	uint8_t unused;
+	uint32_t garbage; /* so that the name is not where it would be */
+	uint8_t name[NAME_MAX_LEN];
+};
+
+struct member {
+	uint8_t name[NAME_MAX_LEN]; /* whole wire name */
+	store_ref ref;
+};
+
+struct fixture {
+	struct store *store;
+	struct store_writer *writer;
+	struct store_heap *heap;
+	const struct store_view *view;
+	uint8_t common[NAME_MAX_LEN];
+	struct member members[NAMES_MAX]; /* ascending */
+	size_t count;
+	struct trie trie;
+	struct trie_edit edit;
+	uint64_t rng;
+};
+
+static uint64_t
+next(struct fixture *f)
+{
+	f->rng ^= f->rng << 13;
+	f->rng ^= f->rng >> 7;
+	f->rng ^= f->rng << 17;
+	return f->rng * UINT64_C(0x2545f4914f6cdd1d) >> 16;
+}
+
+static void
+on_garbage(void *ctx, store_ref ref, size_t len)
+{
+	struct fixture *f = ctx;
+
+	store_free(f->heap, ref, len);
+}
+
+static void
+fixture_open(struct fixture *f, uint64_t seed)
+{
+	struct store_options options = { .reservation = (size_t)64 << 20,
+		.reader_max = 1, .poison = true };
+
+	memset(f, 0, sizeof(*f));
+	assert_int_equal(store_create(&options, &f->store), NSD_OK);
+	assert_int_equal(store_writer_open(f->store, &f->writer), NSD_OK);
+	f->heap = store_writer_heap(f->writer);
+	f->view = store_writer_view(f->writer);
+	f->edit.heap = f->heap;
+	f->edit.on_garbage = on_garbage;
+	f->edit.ctx = f;
+	f->rng = seed;
+}
+
+static void
+fixture_close(struct fixture *f)
+{
+	struct store_stats stats;
+
+	trie_clear(&f->edit, &f->trie);
+	assert_int_equal(f->trie.root.word[2], STORE_NONE);
+	for (size_t i = 0; i < f->count; i++)
+		store_free(f->heap, f->members[i].ref, sizeof(struct object));
+	store_get_stats(f->writer, &stats);
+	assert_int_equal(stats.live, 0);
+	store_writer_close(f->writer);
+	store_destroy(f->store);
+}
+
+/* ---- names */
+
+/* Label contents that are hard: prefixes, neighbours in order, octets that
+ * look like lengths, the ends of the ranges of symbols. */
+static const char *const nasty[] = { "a", "aa", "a-", "a_", "a0", "b", "*",
+	"z", "0", "9", "-", "_", "`", "@", "[", "{", "\001", "\003com", "com",
+	"ab\003com", "\377", "\377\377", "\200", "\201", "\251", "\252",
+	"\330", "\331", "~", "+", ",", ".", "/", ")", "xn--", "a.b", "a\001b",
+	"a b", "www", "mail" };
+
+static size_t
+label_make(struct fixture *f, uint8_t *out)
+{
+	uint64_t kind = next(f) % 100;
+	size_t len;
+
+	if (kind < 70) {
+		const char *s = nasty[next(f)
+			% (sizeof(nasty) / sizeof(nasty[0]))];
+
+		len = strlen(s);
+		memcpy(out + 1, s, len);
+	} else if (kind < 75) {
+		len = 1;
+		out[1] = 0;
+	} else if (kind < 95) {
+		len = 1 + next(f) % 4;
+		for (size_t i = 0; i < len; i++)
+			out[1 + i] = (uint8_t)next(f);
+	} else {
+		uint8_t fill = next(f) % 2 != 0 ? 'x' : 0xfe;
+
+		len = 60 + next(f) % 4;
+		memset(out + 1, fill, len);
+	}
+	for (size_t i = 1; i <= len; i++)
+		out[i] = name_lower_octet(out[i]);
+	out[0] = (uint8_t)len;
+	return 1 + len;
+}
+
+/* Some labels before a parent, as many as fit. */
+static void
+name_below(struct fixture *f, const uint8_t *parent, unsigned labels,
+	uint8_t *name)
+{
+	uint8_t label[64], old[NAME_MAX_LEN];
+	size_t len = name_len(parent);
+
+	memcpy(name, parent, len);
+	while (labels-- > 0) {
+		size_t size = label_make(f, label);
+
+		if (len + size > NAME_MAX_LEN)
+			return;
+		memcpy(old, name, len);
+		memcpy(name, label, size);
+		memcpy(name + size, old, len);
+		len += size;
+	}
+}
+
+static void
+name_random(struct fixture *f, uint8_t *name)
+{
+	uint64_t kind = next(f) % 100;
+	unsigned labels = (unsigned)(next(f) % 4);
+
+	if (kind < 2)
+		labels = 127;
+	if (kind < 50 && f->count > 0)
+		name_below(f, f->members[next(f) % f->count].name, labels,
+			name);
+	else
+		name_below(f, f->common, labels, name);
+	if (kind >= 90 && f->count > 0) {
+		/* An ancestor of one that is there. */
+		const uint8_t *m = f->members[next(f) % f->count].name;
+		unsigned more = name_count_labels(m)
+			- name_count_labels(f->common);
+		const uint8_t *up = name_skip_labels(m,
+			(unsigned)(next(f) % (more + 1)));
+
+		memcpy(name, up, name_len(up));
+	}
+}
+
+/* A name without the common part. */
+struct split {
+	struct trie_name name;
+	uint8_t label_at[NAME_MAX_LABELS + 1];
+};
+
+static void
+split_name(const struct fixture *f, const uint8_t *name, struct split *split)
+{
+	uint8_t at = 0;
+
+	split->name.labels = name;
+	split->name.label_at = split->label_at;
+	split->name.len = (uint8_t)(name_len(name) - name_len(f->common));
+	split->name.count = 0;
+	while (at < split->name.len) {
+		split->label_at[split->name.count++] = at;
+		at += (uint8_t)(1 + name[at]);
+	}
+}
+
+static store_ref
+object_make(struct fixture *f, const uint8_t *name)
+{
+	struct split split;
+	struct object *o;
+	store_ref ref;
+
+	split_name(f, name, &split);
+	o = store_alloc(f->heap, sizeof(*o), &ref);
+	assert_non_null(o);
+	memset(o, 0xee, sizeof(*o));
+	o->leaf.name_len = split.name.len;
+	o->leaf.labels = split.name.count;
+	o->leaf.name_at = offsetof(struct object, name);
+	memcpy(o->name, name, split.name.len);
+	return ref;
+}
+
+/* ---- the model */
+
+/* The index of a name, or where it would be. */
+static size_t
+model_find(const struct fixture *f, const uint8_t *name, bool *found)
+{
+	size_t i = 0;
+
+	while (i < f->count && name_compare(f->members[i].name, name) < 0)
+		i++;
+	*found = i < f->count && name_equal(f->members[i].name, name);
+	return i;
+}
+
+static store_ref
+model_ref(const struct fixture *f, const uint8_t *name)
+{
+	bool found;
+	size_t i = model_find(f, name, &found);
+
+	return found ? f->members[i].ref : STORE_NONE;
+}
+
+static void
+model_put(struct fixture *f, const uint8_t *name, store_ref ref)
+{
+	bool found;
+	size_t i = model_find(f, name, &found);
+
+	if (!found) {
+		assert_true(f->count < NAMES_MAX);
+		memmove(&f->members[i + 1], &f->members[i],
+			(f->count - i) * sizeof(f->members[0]));
+		memcpy(f->members[i].name, name, name_len(name));
+		f->count++;
+	}
+	f->members[i].ref = ref;
+}
+
+static void
+model_remove(struct fixture *f, const uint8_t *name)
+{
+	bool found;
+	size_t i = model_find(f, name, &found);
+
+	assert_true(found);
+	memmove(&f->members[i], &f->members[i + 1],
+		(f->count - i - 1) * sizeof(f->members[0]));
+	f->count--;
+}
+
+/* ---- checks */
+
+static void
+check_walk(const struct fixture *f, const struct trie_walk *walk,
+	const uint8_t *name)
+{
+	unsigned labels = name_count_labels(name)
+		- name_count_labels(f->common);
+	unsigned n = 0;
+	store_ref last = STORE_NONE;
+
+	assert_int_equal(walk->exact, model_ref(f, name));
+	for (unsigned skip = labels; skip > 0; skip--) {
+		store_ref ref = model_ref(f, name_skip_labels(name, skip));
+
+		if (ref == STORE_NONE)
+			continue;
+		assert_true(n < walk->ancestor_count);
+		assert_int_equal(walk->ancestors[n], ref);
+		n++;
+		last = ref;
+	}
+	assert_int_equal(walk->ancestor_count, n);
+	assert_int_equal(walk->encloser, last);
+}
+
+static void
+check_previous(const struct fixture *f, const uint8_t *name)
+{
+	struct split split;
+	bool found;
+	size_t i = model_find(f, name, &found);
+
+	split_name(f, name, &split);
+	assert_int_equal(
+		trie_find_previous(f->view, &f->trie.root, &split.name),
+		i > 0 ? f->members[i - 1].ref : STORE_NONE);
+}
+
+static void
+check_order(const struct fixture *f)
+{
+	struct trie_iter iter;
+
+	trie_iter_init(&iter, f->view, &f->trie.root);
+	for (size_t i = 0; i < f->count; i++)
+		assert_int_equal(trie_iter_next(&iter), f->members[i].ref);
+	assert_int_equal(trie_iter_next(&iter), STORE_NONE);
+	assert_int_equal(trie_iter_next(&iter), STORE_NONE);
+}
+
+#define BATCH 70
+
+static void
+check_batch(struct fixture *f)
+{
+	static struct trie_walk walks[BATCH];
+	static struct split splits[BATCH];
+	static uint8_t names[BATCH][NAME_MAX_LEN];
+	struct trie_walk *pointers[BATCH] = { NULL };
+	size_t count = next(f) % (BATCH + 1);
+
+	for (size_t i = 0; i < count; i++) {
+		if (f->count > 0 && next(f) % 2 == 0) {
+			const uint8_t *m =
+				f->members[next(f) % f->count].name;
+
+			memcpy(names[i], m, name_len(m));
+		} else {
+			name_random(f, names[i]);
+		}
+		split_name(f, names[i], &splits[i]);
+		memset(&walks[i], 0xa5, sizeof(walks[i]));
+		walks[i].root = &f->trie.root;
+		walks[i].name = splits[i].name;
+		pointers[i] = &walks[i];
+	}
+	trie_find_batch(f->view, pointers, count);
+	for (size_t i = 0; i < count; i++) {
+		check_walk(f, &walks[i], names[i]);
+		memset(&walks[i], 0x5a, sizeof(walks[i]));
+		walks[i].root = &f->trie.root;
+		walks[i].name = splits[i].name;
+		trie_find(f->view, &walks[i]);
+		check_walk(f, &walks[i], names[i]);
+		check_previous(f, names[i]);
+	}
+}
+
+/* ---- tests */
+
+static void
+edit_once(struct fixture *f)
+{
+	uint8_t name[NAME_MAX_LEN];
+	struct split split;
+	store_ref ref, old = 99;
+	bool remove = next(f) % 100 < (f->count > 200 ? 60 : 30);
+
+	if (remove && f->count > 0 && next(f) % 8 != 0) {
+		const uint8_t *m = f->members[next(f) % f->count].name;
+
+		memcpy(name, m, name_len(m));
+	} else {
+		name_random(f, name);
+	}
+	ref = model_ref(f, name);
+	if (remove) {
+		split_name(f, name, &split);
+		if (ref == STORE_NONE) {
+			assert_int_equal(trie_remove(&f->edit, &f->trie,
+						 &split.name, &old),
+				NSD_E_NOT_FOUND);
+			return;
+		}
+		assert_int_equal(
+			trie_remove(&f->edit, &f->trie, &split.name, &old),
+			NSD_OK);
+		model_remove(f, name);
+	} else {
+		store_ref new = object_make(f, name);
+
+		assert_int_equal(trie_put(&f->edit, &f->trie, new, &old),
+			NSD_OK);
+		model_put(f, name, new);
+	}
+	assert_int_equal(old, ref);
+	if (old != STORE_NONE)
+		store_free(f->heap, old, sizeof(struct object));
+}
+
+static void
+sequence(uint64_t seed, const uint8_t *common, unsigned edits)
+{
+	static struct fixture f;
+
+	fixture_open(&f, seed);
+	memcpy(f.common, common, name_len(common));
+	for (unsigned i = 0; i < edits; i++) {
+		edit_once(&f);
+		if (i % 16 == 0) {
+			check_order(&f);
+			check_batch(&f);
+		}
+	}
+	check_order(&f);
+	check_batch(&f);
+	fixture_close(&f);
+}
+
+static const uint8_t root[] = { 0 };
+static const uint8_t example[] = { 7, 'e', 'x', 'a', 'm', 'p', 'l', 'e', 0 };
+
+static uint64_t
+seed_first(void)
+{
+	const char *text = getenv("TRIE_SEED");
+	uint64_t seed = text != NULL ? strtoull(text, NULL, 0) : 1;
+
+	print_message("first seed %llu\n", (unsigned long long)seed);
+	return seed;
+}
+
+static unsigned
+sequences(void)
+{
+	const char *text = getenv("TRIE_SEQUENCES");
+
+	return text != NULL ? (unsigned)strtoul(text, NULL, 0) : 150;
+}
+
+static void
+trie_edits_agree_with_sorted_array(void **state)
+{
+	uint64_t seed = seed_first();
+
+	for (unsigned i = 0; i < sequences(); i++)
+		sequence((seed + i) * 7919, i % 2 == 0 ? root : example,
+			20 + i % 7 * 100);
+}
+
+static void
+build_once(uint64_t seed, const uint8_t *common, size_t count)
+{
+	static struct fixture f;
+	store_ref refs[NAMES_MAX];
+	uint8_t name[NAME_MAX_LEN];
+
+	fixture_open(&f, seed);
+	memcpy(f.common, common, name_len(common));
+	while (f.count < count) {
+		name_random(&f, name);
+		if (model_ref(&f, name) == STORE_NONE)
+			model_put(&f, name, object_make(&f, name));
+		else
+			count--;
+	}
+	for (size_t i = 0; i < f.count; i++)
+		refs[i] = f.members[i].ref;
+	assert_int_equal(trie_build(f.heap, refs, f.count, &f.trie), NSD_OK);
+	check_order(&f);
+	check_batch(&f);
+	for (int i = 0; i < 50; i++)
+		edit_once(&f);
+	check_order(&f);
+	fixture_close(&f);
+}
+
+static void
+trie_build_agrees_with_sorted_array(void **state)
+{
+	uint64_t seed = seed_first();
+
+	for (unsigned i = 0; i < sequences(); i++)
+		build_once((seed + i) * 104729, i % 2 == 0 ? root : example,
+			i % 300);
+}
+
+/* RFC 4034 section 6.1. */
+static void
+trie_order_is_canonical(void **state)
+{
+	static const char *const text[] = { "example", "a.example",
+		"yljkjljk.a.example", "z.a.example", "zabc.a.example",
+		"z.example", "\\001.z.example", "*.z.example",
+		"\\200.z.example" };
+	static struct fixture f;
+	uint8_t name[NAME_MAX_LEN];
+	size_t size, count = sizeof(text) / sizeof(text[0]);
+	const char *why;
+	struct trie_iter iter;
+	store_ref refs[16], old;
+
+	fixture_open(&f, 1);
+	for (size_t i = count; i-- > 0;) {
+		assert_int_equal(name_parse_text(text[i], strlen(text[i]),
+					 root, name, &size, &why),
+			NSD_OK);
+		refs[i] = object_make(&f, name);
+		assert_int_equal(trie_put(&f.edit, &f.trie, refs[i], &old),
+			NSD_OK);
+		model_put(&f, name, refs[i]);
+	}
+	trie_iter_init(&iter, f.view, &f.trie.root);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(trie_iter_next(&iter), refs[i]);
+	fixture_close(&f);
+}
+
+/* Every octet, alone in a label, is found and in its place. */
+static void
+trie_holds_every_octet(void **state)
+{
+	static struct fixture f;
+	store_ref old;
+
+	fixture_open(&f, 1);
+	for (unsigned c = 256; c-- > 0;) {
+		uint8_t name[] = { 1, (uint8_t)c, 0 };
+		store_ref ref;
+
+		if (c >= 'A' && c <= 'Z')
+			continue;
+		ref = object_make(&f, name);
+		assert_int_equal(trie_put(&f.edit, &f.trie, ref, &old),
+			NSD_OK);
+		model_put(&f, name, ref);
+	}
+	assert_int_equal(f.count, 230);
+	check_order(&f);
+	check_batch(&f);
+	fixture_close(&f);
+}
+
+/* The longest keys: 250 octets of two symbols, and 127 labels. */
+static void
+trie_holds_longest_names(void **state)
+{
+	static struct fixture f;
+	uint8_t name[NAME_MAX_LEN] = { 0 };
+	store_ref old, ref;
+
+	fixture_open(&f, 1);
+	for (unsigned last = 0xf0; last <= 0xff; last++) {
+		memset(name, 0xff, sizeof(name));
+		name[0] = 61;
+		name[62] = name[62 + 64] = name[62 + 128] = 63;
+		name[254] = 0;
+		name[1] = (uint8_t)last;
+		ref = object_make(&f, name);
+		assert_int_equal(trie_put(&f.edit, &f.trie, ref, &old),
+			NSD_OK);
+		model_put(&f, name, ref);
+	}
+	for (unsigned i = 0; i < 127; i++) {
+		name[2 * i] = 1;
+		name[2 * i + 1] = 'a';
+	}
+	for (unsigned i = 0; i <= 127; i++) {
+		ref = object_make(&f, name + 2 * i);
+		assert_int_equal(trie_put(&f.edit, &f.trie, ref, &old),
+			NSD_OK);
+		model_put(&f, name + 2 * i, ref);
+	}
+	check_order(&f);
+	for (int i = 0; i < 20; i++)
+		check_batch(&f);
+	fixture_close(&f);
+}
+
+static void
+trie_empty_finds_nothing(void **state)
+{
+	static struct fixture f;
+
+	fixture_open(&f, 1);
+	check_order(&f);
+	check_batch(&f);
+	assert_int_equal(trie_build(f.heap, NULL, 0, &f.trie), NSD_OK);
+	check_order(&f);
+	check_batch(&f);
+	fixture_close(&f);
+}
+
+static void
+keep_garbage(void *ctx, store_ref ref, size_t len)
+{
+	store_retire(((struct fixture *)ctx)->writer, ref, len);
+}
+
+/* Readers of the old root see the old names, until they move on. */
+static void
+trie_edit_leaves_old_version(void **state)
+{
+	static struct fixture f;
+	static struct member before[NAMES_MAX];
+	struct store_reader *reader;
+	struct trie_iter iter;
+	struct trie old;
+	size_t count;
+	store_ref new, replaced;
+
+	fixture_open(&f, 5);
+	f.edit.on_garbage = keep_garbage;
+	assert_int_equal(store_reader_open(f.store, 0, "r", &reader), NSD_OK);
+	for (int i = 0; i < 200; i++)
+		edit_once(&f);
+	store_reclaim(f.writer);
+	store_reader_online(reader);
+	old = f.trie;
+	count = f.count;
+	memcpy(before, f.members, sizeof(before));
+	for (size_t i = 0; i < count; i++) {
+		new = object_make(&f, before[i].name);
+		assert_int_equal(trie_put(&f.edit, &f.trie, new, &replaced),
+			NSD_OK);
+		assert_int_equal(replaced, before[i].ref);
+		store_retire(f.writer, replaced, sizeof(struct object));
+		model_put(&f, before[i].name, new);
+		store_reclaim(f.writer);
+	}
+	trie_iter_init(&iter, f.view, &old.root);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(trie_iter_next(&iter), before[i].ref);
+	assert_int_equal(trie_iter_next(&iter), STORE_NONE);
+	check_order(&f);
+	store_reader_close(reader);
+	assert_int_equal(store_reclaim(f.writer), 0);
+	f.edit.on_garbage = on_garbage;
+	fixture_close(&f);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(trie_empty_finds_nothing),
+		cmocka_unit_test(trie_order_is_canonical),
+		cmocka_unit_test(trie_holds_every_octet),
+		cmocka_unit_test(trie_holds_longest_names),
+		cmocka_unit_test(trie_edits_agree_with_sorted_array),
+		cmocka_unit_test(trie_build_agrees_with_sorted_array),
+		cmocka_unit_test(trie_edit_leaves_old_version),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
