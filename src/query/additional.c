@@ -1,0 +1,242 @@
+/* additional.c - addresses of names that an answer mentions. */
+#include "dns/rrtype.h"
+#include "query/answer.h"
+#include "query/lookup.h"
+#include "query/zones.h"
+#include "zone/table.h"
+
+/* Names that get addresses in one reply, other than glue that must be there;
+ * and of these, names that are looked up in other zones. */
+#define WANTED_MAX 32
+#define LOOKUPS_MAX 16
+
+/* A name that wants addresses. */
+struct wanted {
+	const void *key;   /* same name, same key */
+	uint32_t owner_at; /* where the name stands in the reply */
+	struct glue_cell cell;
+};
+
+struct wanted_list {
+	unsigned count;
+	unsigned lookups;
+	struct wanted names[WANTED_MAX];
+};
+
+/* True if the RRset is the answer itself. */
+static bool
+is_answered(const struct query *q, const struct rrset *rrset,
+	uint32_t owner_at)
+{
+	const struct placed *answer = &q->placed[0];
+
+	return answer->rrset == rrset && emit_names_equal(q->reply.out,
+		answer->owner_at, owner_at);
+}
+
+/* False: there was no room for it. */
+static bool
+add_address(struct query *q, uint32_t owner_at, store_ref ref, store_ref sigs)
+{
+	struct reply *reply = &q->reply;
+	struct emit_rrset what = {
+		.section = SECTION_ADDITIONAL,
+	};
+
+	if (ref == STORE_NONE)
+		return true;
+	what.rrset = store_get(reply->view, ref);
+	what.ttl_sec = what.rrset->ttl_sec;
+	if (is_answered(q, what.rrset, owner_at))
+		return true;
+	what.owner_at = emit_suffix_at(reply->out, owner_at, 0);
+	if (!emit_rrset(reply, &what, NULL))
+		return false;
+	/* RFC 4035 section 3.1.1: here the signatures may be left out. */
+	if (query_wants_dnssec(q) && sigs != STORE_NONE)
+		(void)emit_sigs(reply, SECTION_ADDITIONAL, sigs,
+			what.owner_at, what.ttl_sec);
+	return true;
+}
+
+static bool
+add_cell(struct query *q, uint32_t owner_at, const struct glue_cell *cell,
+	uint16_t type)
+{
+	return type == TYPE_A
+		? add_address(q, owner_at, cell->a, cell->a_sigs)
+		: add_address(q, owner_at, cell->aaaa, cell->aaaa_sigs);
+}
+
+/* All addresses of one type of the name servers that lie in the child. */
+static bool
+add_in_domain(struct query *q, const struct placed *ns, uint16_t type)
+{
+	const struct rrset_tail *tail = rrset_get_tail(ns->rrset);
+	const struct rrset_target *target = rrset_tail_targets(tail);
+
+	for (unsigned i = 0; i < tail->target_count; i++) {
+		if ((target[i].flags & TARGET_IN_DOMAIN) == 0
+			|| target[i].glue == STORE_NONE)
+			continue;
+		if (!add_cell(q, emit_sent_at(ns, target[i].offset),
+				store_get(q->reply.view, target[i].glue),
+				type))
+			return false;
+	}
+	return true;
+}
+
+static bool
+want(struct wanted_list *list, const void *key, uint32_t owner_at,
+	const struct glue_cell *cell)
+{
+	struct wanted *w = &list->names[list->count];
+
+	for (unsigned i = 0; i < list->count; i++)
+		if (list->names[i].key == key)
+			return true;
+	if (list->count == WANTED_MAX)
+		return false;
+	w->key = key;
+	w->owner_at = owner_at;
+	w->cell = *cell;
+	list->count++;
+	return true;
+}
+
+/* A node's own addresses, as a cell has them. */
+static struct glue_cell
+cell_of_node(const struct node *node)
+{
+	struct glue_cell cell = { STORE_NONE, STORE_NONE, STORE_NONE,
+		STORE_NONE };
+	const struct node_rrset *a = node_find_entry(node, TYPE_A);
+	const struct node_rrset *aaaa = node_find_entry(node, TYPE_AAAA);
+
+	if (a != NULL) {
+		cell.a = a->ref;
+		cell.a_sigs = node_entry_sigs(node, a);
+	}
+	if (aaaa != NULL) {
+		cell.aaaa = aaaa->ref;
+		cell.aaaa_sigs = node_entry_sigs(node, aaaa);
+	}
+	return cell;
+}
+
+/* A name outside of the zone may lie in another one that is served. */
+static void
+want_external(struct query_ctx *ctx, struct query *q,
+	struct wanted_list *list, const struct zone_entry *entry,
+	uint32_t name_at)
+{
+	struct search s = { .entry = entry };
+	struct glue_cell cell;
+
+	if (list->lookups++ >= LOOKUPS_MAX
+		|| message_expand_name(q->reply.out, q->reply.len, name_at,
+			&ctx->target) != NSD_OK
+		|| !zones_follow(ctx, q, &s, &ctx->target)
+		|| s.entry == entry)
+		return;
+	lookup_walk_init(&ctx->walk, &s);
+	trie_find(ctx->view, &ctx->walk);
+	if (ctx->walk.exact == STORE_NONE)
+		return;
+	lookup_resolve(ctx->view, &s, &ctx->walk, TYPE_A);
+	if (s.outcome != OUTCOME_HIT && s.outcome != OUTCOME_NODATA)
+		return;
+	cell = cell_of_node(s.node);
+	want(list, s.node, name_at, &cell);
+}
+
+/* A target that is the root. RFC 9460 section 2.5.2: in ServiceMode it stands
+ * for the owner; else (RFC 7505) for nothing. */
+static void
+want_owner(struct query *q, struct wanted_list *list, const struct placed *p,
+	uint32_t name_at)
+{
+	struct glue_cell cell;
+
+	if ((p->rrset->type != TYPE_SVCB && p->rrset->type != TYPE_HTTPS)
+		|| octets_get_u16(q->reply.out + name_at - 2) == 0)
+		return;
+	cell = cell_of_node(p->node);
+	want(list, p->node, p->owner_at, &cell);
+}
+
+/* Collects the names of an RRset. Those of a referral that lie in the child
+ * have been added before. */
+static void
+collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
+	const struct placed *p, bool is_referral)
+{
+	const struct rrset_tail *tail;
+	const struct rrset_target *target;
+	const struct glue_cell *cell;
+	bool alone = ctx->options.confine_to_zone
+		|| ctx->table->only != STORE_NONE;
+
+	if (p->rrset == NULL || (tail = rrset_get_tail(p->rrset)) == NULL)
+		return;
+	target = rrset_tail_targets(tail);
+	for (unsigned i = 0; i < tail->target_count; i++) {
+		uint32_t at = emit_sent_at(p, target[i].offset);
+
+		if (target[i].glue == STORE_NONE) {
+			if (q->reply.out[at] == 0)
+				want_owner(q, list, p, at);
+			else if ((target[i].flags & TARGET_EXTERNAL) != 0 && !alone)
+				want_external(ctx, q, list, p->entry, at);
+			continue;
+		}
+		if (is_referral && (target[i].flags & TARGET_IN_DOMAIN) != 0)
+			continue;
+		cell = store_get(ctx->view, target[i].glue);
+		if (!want(list, cell, at, cell))
+			return;
+	}
+}
+
+/* All A before any AAAA, so that where room ends each name has one. */
+static void
+add_wanted(struct query *q, const struct wanted_list *list)
+{
+	for (unsigned i = 0; i < list->count; i++)
+		(void)add_cell(q, list->names[i].owner_at,
+			&list->names[i].cell, TYPE_A);
+	for (unsigned i = 0; i < list->count; i++)
+		(void)add_cell(q, list->names[i].owner_at,
+			&list->names[i].cell, TYPE_AAAA);
+}
+
+void
+additional_add_glue(struct query_ctx *ctx, struct query *q)
+{
+	const struct placed *ns = &q->placed[0];
+	struct wanted_list list;
+
+	if (ns->rrset == NULL || rrset_get_tail(ns->rrset) == NULL)
+		return;
+	if (!add_in_domain(q, ns, TYPE_A) || !add_in_domain(q, ns, TYPE_AAAA)) {
+		q->reply.flags |= MESSAGE_TC;
+		return;
+	}
+	list.count = 0;
+	list.lookups = 0;
+	collect(ctx, q, &list, ns, true);
+	add_wanted(q, &list);
+}
+
+void
+additional_add(struct query_ctx *ctx, struct query *q)
+{
+	struct wanted_list list;
+
+	list.count = 0;
+	list.lookups = 0;
+	for (unsigned i = 0; i < q->placed_count; i++)
+		collect(ctx, q, &list, &q->placed[i], false);
+	add_wanted(q, &list);
+}

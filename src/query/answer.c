@@ -1,0 +1,358 @@
+/* answer.c - composes answers, following CNAME and DNAME. */
+#include <string.h>
+
+#include "dns/rrtype.h"
+#include "query/answer.h"
+#include "query/denial.h"
+#include "query/lookup.h"
+#include "query/zones.h"
+
+#define DNAME_TOO_LONG "DNAME expansion became too large"
+
+bool
+answer_add_rrset(struct query *q, const struct emit_rrset *what,
+	store_ref sigs, struct placed *placed)
+{
+	struct emit_mark mark = emit_get_mark(&q->reply);
+
+	if (emit_rrset(&q->reply, what, placed)) {
+		if (!query_wants_dnssec(q) || sigs == STORE_NONE
+			|| emit_sigs(&q->reply, what->section, sigs,
+				what->owner_at, what->ttl_sec))
+			return true;
+		emit_reset(&q->reply, &mark);
+	}
+	q->reply.flags |= MESSAGE_TC;
+	return false;
+}
+
+/* Keeps in mind that a proof is needed for the name in hand. */
+static void
+note_expansion(struct query *q)
+{
+	const struct search *s = &q->search;
+	struct expansion *e = &q->expansions[q->expansion_count];
+
+	if (!s->from_wildcard || !query_wants_dnssec(q))
+		return;
+	e->entry = s->entry;
+	e->zone = s->zone;
+	e->encloser = s->encloser;
+	e->name_at = s->name_at;
+	q->expansion_count++;
+}
+
+/* Puts an entry of the search's node into the answer section. */
+static bool
+add_entry(struct query_ctx *ctx, struct query *q,
+	const struct node_rrset *entry, uint32_t owner_at,
+	struct placed *placed)
+{
+	const struct search *s = &q->search;
+	const struct rrset *rrset = store_get(ctx->view, entry->ref);
+	struct emit_rrset what = {
+		.section = SECTION_ANSWER,
+		.owner_at = owner_at,
+		.ttl_sec = rrset->ttl_sec,
+		.rrset = rrset,
+	};
+
+	if (ctx->options.round_robin && emit_can_rotate(rrset))
+		what.rotate = ctx->rotation++ % rrset->count;
+	return answer_add_rrset(q, &what, node_entry_sigs(s->node, entry),
+		placed);
+}
+
+static void
+answer_hit(struct query_ctx *ctx, struct query *q,
+	const struct node_rrset *entry)
+{
+	struct placed *placed = &q->placed[0];
+
+	note_expansion(q);
+	if (!add_entry(ctx, q, entry, q->search.name_at, placed))
+		return;
+	placed->entry = q->search.entry;
+	placed->node = q->search.node;
+	q->placed_count = 1;
+}
+
+/* QTYPE RRSIG: all signatures at the name. */
+static void
+answer_sigs(struct query_ctx *ctx, struct query *q)
+{
+	const struct node *node = q->search.node;
+	const struct node_rrset *e = node_entries(node);
+
+	note_expansion(q);
+	for (unsigned i = 0; i < node->entry_count; i++) {
+		const struct rrset_sigs *sigs;
+
+		if ((e[i].flags & NODE_RRSET_SIGS) == 0)
+			continue;
+		sigs = store_get(ctx->view, e[i].ref);
+		if (!emit_sigs(&q->reply, SECTION_ANSWER, e[i].ref,
+				q->search.name_at, sigs->ttl_sec)) {
+			q->reply.flags |= MESSAGE_TC;
+			return;
+		}
+	}
+}
+
+/* The search goes on with the zone that its entry names. */
+static void
+enter_zone(struct query *q)
+{
+	const struct search *s = &q->search;
+
+	q->reply.apex = s->entry->name;
+	q->reply.apex_at = emit_suffix_at(q->reply.out, s->name_at,
+		s->name->count - s->zone_labels);
+}
+
+/*
+ * Goes on with a name that now stands in the reply, the target of a CNAME.
+ * False if the chain ends here: too long, a loop, or not served.
+ */
+static bool
+follow(struct query_ctx *ctx, struct query *q, uint32_t target_at)
+{
+	struct search *s = &q->search;
+	unsigned most = ctx->options.cname_max;
+
+	if (q->link_count >= (most < LINKS_MAX ? most : LINKS_MAX))
+		return false;
+	q->links_at[q->link_count++] = s->name_at;
+	for (unsigned i = 0; i < q->link_count; i++)
+		if (emit_names_equal(q->reply.out, q->links_at[i], target_at))
+			return false;
+	if (message_expand_name(q->reply.out, q->reply.len, target_at,
+			&ctx->link) != NSD_OK
+		|| !zones_follow(ctx, q, s, &ctx->link))
+		return false;
+	s->name_at = target_at;
+	enter_zone(q);
+	lookup_one(ctx, s, q->question.type);
+	return s->outcome != OUTCOME_BROKEN;
+}
+
+static bool
+answer_cname(struct query_ctx *ctx, struct query *q)
+{
+	struct placed placed;
+
+	note_expansion(q);
+	if (!add_entry(ctx, q, q->search.found, q->search.name_at, &placed))
+		return false;
+	return follow(ctx, q, placed.at + RRSET_RR_HEAD + 2);
+}
+
+/*
+ * Writes the CNAME that a DNAME stands for (RFC 6672 section 3.1): the labels
+ * of the name in hand above the DNAME's owner, with the DNAME's target behind
+ * them. The labels are copied as they stand in the reply, for their case.
+ */
+static bool
+emit_synthesis(struct query *q, unsigned labels, uint32_t target_at,
+	const struct message_name *target, uint32_t ttl_sec)
+{
+	const struct search *s = &q->search;
+	struct reply *reply = &q->reply;
+	uint8_t record[2 * NAME_MAX_LEN + RRSET_RR_HEAD + 2];
+	uint8_t *out = record;
+	uint8_t *rdata;
+	uint32_t at = s->name_at;
+
+	if (at <= MESSAGE_POINTER_MAX) {
+		octets_put_u16(out, (uint16_t)(0xc000 | at));
+		out += 2;
+	} else {
+		memcpy(out, s->name->name, s->name->len);
+		out += s->name->len;
+	}
+	octets_put_u16(out, TYPE_CNAME);
+	octets_put_u16(out + 2, CLASS_IN);
+	octets_put_u32(out + 4, ttl_sec);
+	out += RRSET_RR_HEAD;
+	rdata = out;
+	while (labels-- > 0) {
+		at = emit_suffix_at(reply->out, at, 0);
+		memcpy(out, reply->out + at, 1u + reply->out[at]);
+		out += 1u + reply->out[at];
+		at += 1u + reply->out[at];
+	}
+	if (target_at <= MESSAGE_POINTER_MAX) {
+		octets_put_u16(out, (uint16_t)(0xc000 | target_at));
+		out += 2;
+	} else {
+		memcpy(out, target->name, target->len);
+		out += target->len;
+	}
+	octets_put_u16(rdata - 2, (uint16_t)(out - rdata));
+	if ((size_t)(out - record) > emit_room(reply)) {
+		reply->flags |= MESSAGE_TC;
+		return false;
+	}
+	memcpy(reply->out + reply->len, record, (size_t)(out - record));
+	reply->len += (uint32_t)(out - record);
+	reply->count[SECTION_ANSWER]++;
+	return true;
+}
+
+static bool
+answer_dname(struct query_ctx *ctx, struct query *q)
+{
+	struct search *s = &q->search;
+	const struct rrset *rrset = store_get(ctx->view, s->found->ref);
+	/* Labels of the name in hand that the DNAME's owner lacks. */
+	unsigned labels = s->name->count - s->zone_labels
+		- s->node->leaf.labels;
+	struct placed placed;
+	uint32_t target_at, cname_rdata_at;
+
+	if (!add_entry(ctx, q, s->found, emit_suffix_at(q->reply.out,
+			s->name_at, labels), &placed))
+		return false;
+	target_at = placed.at + RRSET_RR_HEAD + 2;
+	if (message_expand_name(q->reply.out, q->reply.len, target_at,
+			&ctx->target) != NSD_OK)
+		return false;
+	if (s->name->label_at[labels] + ctx->target.len > NAME_MAX_LEN) {
+		q->reply.rcode = RCODE_YXDOMAIN;
+		query_set_ede(q, EDE_OTHER, DNAME_TOO_LONG);
+		return false;
+	}
+	cname_rdata_at = q->reply.len + RRSET_RR_HEAD + 2;
+	if (s->name_at > MESSAGE_POINTER_MAX)
+		cname_rdata_at += s->name->len - 2u;
+	if (!emit_synthesis(q, labels, target_at, &ctx->target,
+			rrset->ttl_sec))
+		return false;
+	return follow(ctx, q, cname_rdata_at);
+}
+
+/*
+ * Writes the answer section. True if the search came to an end in a zone, so
+ * that its authority section follows; false if the chain was left, or TC.
+ */
+static bool
+compose_answer(struct query_ctx *ctx, struct query *q)
+{
+	struct search *s = &q->search;
+
+	for (;;) {
+		switch (s->outcome) {
+		case OUTCOME_HIT:
+			answer_hit(ctx, q, s->found);
+			return true;
+		case OUTCOME_HIT_ANY:
+			s->found = any_choose(ctx->view, s->node);
+			if (s->found != NULL)
+				answer_hit(ctx, q, s->found);
+			else
+				s->outcome = OUTCOME_NODATA;
+			return true;
+		case OUTCOME_HIT_SIGS:
+			answer_sigs(ctx, q);
+			return true;
+		case OUTCOME_CNAME:
+			if (!answer_cname(ctx, q))
+				return false;
+			break;
+		case OUTCOME_DNAME:
+			if (!answer_dname(ctx, q))
+				return false;
+			break;
+		default:
+			return true;
+		}
+	}
+}
+
+/* The zone's NS records, as a courtesy: left out where they do not fit. */
+static void
+add_apex_ns(struct query_ctx *ctx, struct query *q)
+{
+	const struct search *s = &q->search;
+	const struct node *apex = store_get(ctx->view, s->zone->apex);
+	const struct node_rrset *entry = node_find_entry(apex, TYPE_NS);
+	struct placed *placed = &q->placed[q->placed_count];
+	struct emit_rrset what = {
+		.section = SECTION_AUTHORITY,
+		.owner_at = q->reply.apex_at,
+	};
+	uint16_t flags = q->reply.flags;
+
+	if (entry == NULL || entry == s->found)
+		return;
+	what.rrset = store_get(ctx->view, entry->ref);
+	what.ttl_sec = what.rrset->ttl_sec;
+	if (!answer_add_rrset(q, &what, node_entry_sigs(apex, entry),
+			placed)) {
+		/* RFC 2181 section 9: not required, so no TC. */
+		q->reply.flags = flags;
+		return;
+	}
+	placed->entry = s->entry;
+	placed->node = apex;
+	q->placed_count++;
+}
+
+static void
+compose_authority(struct query_ctx *ctx, struct query *q)
+{
+	switch (q->search.outcome) {
+	case OUTCOME_NXDOMAIN:
+		q->reply.rcode = RCODE_NXDOMAIN;
+		negative_add(ctx, q);
+		break;
+	case OUTCOME_NODATA:
+		negative_add(ctx, q);
+		break;
+	case OUTCOME_DELEGATION:
+		if (q->reply.count[SECTION_ANSWER] == 0)
+			q->reply.flags &= (uint16_t)~MESSAGE_AA;
+		referral_add(ctx, q);
+		break;
+	default:
+		if (!ctx->options.minimal_responses)
+			add_apex_ns(ctx, q);
+		break;
+	}
+}
+
+static void
+prove_expansions(struct query_ctx *ctx, struct query *q)
+{
+	for (unsigned i = 0; i < q->expansion_count; i++) {
+		if (!denial_add_expansion(ctx, q, &q->expansions[i])) {
+			q->reply.flags |= MESSAGE_TC;
+			return;
+		}
+	}
+}
+
+void
+answer_compose(struct query_ctx *ctx, struct query *q)
+{
+	struct reply *reply = &q->reply;
+
+	if (q->search.outcome == OUTCOME_BROKEN) {
+		reply->rcode = RCODE_SERVFAIL;
+		return;
+	}
+	/* RFC 1034 section 3.7.1: QCLASS * can't be authoritative. */
+	if (q->question.rrclass == CLASS_IN)
+		reply->flags |= MESSAGE_AA;
+	enter_zone(q);
+	if (compose_answer(ctx, q) && (reply->flags & MESSAGE_TC) == 0)
+		compose_authority(ctx, q);
+	if ((reply->flags & MESSAGE_TC) == 0)
+		prove_expansions(ctx, q);
+	if ((reply->flags & MESSAGE_TC) != 0)
+		return;
+	if (q->search.outcome == OUTCOME_DELEGATION)
+		additional_add_glue(ctx, q);
+	else if (!ctx->options.minimal_responses)
+		additional_add(ctx, q);
+}

@@ -1,0 +1,29 @@
+/*
+ * denial.h - proofs that something does not exist, for clients that set DO
+ * (RFC 4035 section 3.1.3, RFC 5155 section 7.2).
+ *
+ * Each adds its records to the authority section and returns false if they do
+ * not fit; the reply is then truncated. Unsigned zones need none.
+ */
+#ifndef QUERY_DENIAL_H
+#define QUERY_DENIAL_H
+
+#include "query/state.h"
+
+/* The name exists (or a wildcard stands for it), the type does not. */
+bool denial_add_nodata(struct query_ctx *ctx, struct query *q,
+	const struct search *s);
+
+/* Neither the name nor a wildcard exists: s->encloser is the closest. */
+bool denial_add_nxdomain(struct query_ctx *ctx, struct query *q,
+	const struct search *s);
+
+/* A wildcard was expanded because no closer name exists. */
+bool denial_add_expansion(struct query_ctx *ctx, struct query *q,
+	const struct expansion *expansion);
+
+/* The cut s->node has no DS: an insecure delegation. */
+bool denial_add_no_ds(struct query_ctx *ctx, struct query *q,
+	const struct search *s);
+
+#endif

@@ -1,0 +1,296 @@
+/* emit.c - stored RRsets and signatures to wire form in a reply. */
+#include <string.h>
+
+#include "dns/rrtype.h"
+#include "query/emit.h"
+#include "zone/walk.h"
+
+#define POINTER 0xc000u
+#define RR_HEAD (RRSET_RR_HEAD + 2u) /* with RDLENGTH */
+#define RRSIG_FIXED 18u /* octets of RDATA before the signer, RFC 4034 3.1 */
+
+/* RRs of up to these sizes are most of all traffic: RDLENGTH and an address. */
+#define IP4_RR 6u
+#define IP6_RR 18u
+
+uint32_t
+emit_suffix_at(const uint8_t *out, uint32_t at, unsigned labels)
+{
+	for (;;) {
+		while (out[at] >= POINTER >> 8)
+			at = octets_get_u16(out + at) & MESSAGE_POINTER_MAX;
+		if (labels-- == 0)
+			return at;
+		at += 1u + out[at];
+	}
+}
+
+bool
+emit_names_equal(const uint8_t *out, uint32_t a, uint32_t b)
+{
+	for (;;) {
+		a = emit_suffix_at(out, a, 0);
+		b = emit_suffix_at(out, b, 0);
+		if (a == b)
+			return true;
+		if (out[a] != out[b])
+			return false;
+		if (out[a] == 0)
+			return true;
+		for (unsigned i = 1; i <= out[a]; i++)
+			if (name_lower_octet(out[a + i])
+				!= name_lower_octet(out[b + i]))
+				return false;
+		a += 1u + out[a];
+		b += 1u + out[b];
+	}
+}
+
+/* Owner, type, class and TTL of a record, ready to be copied. */
+struct head {
+	uint8_t octets[RRSET_RR_HEAD];
+};
+
+static struct head
+make_head(uint32_t owner_at, uint16_t type, uint32_t ttl_sec)
+{
+	struct head head;
+
+	octets_put_u16(head.octets, (uint16_t)(POINTER | owner_at));
+	octets_put_u16(head.octets + 2, type);
+	octets_put_u16(head.octets + 4, CLASS_IN);
+	octets_put_u32(head.octets + 6, ttl_sec);
+	return head;
+}
+
+/* The owner of a record as it is written: a pointer, or in full where none
+ * reaches. */
+static bool
+make_owner(const struct reply *reply, uint32_t at, struct message_name *owner)
+{
+	if (at > MESSAGE_POINTER_MAX)
+		return message_expand_name(reply->out, reply->len, at, owner)
+			== NSD_OK;
+	octets_put_u16(owner->name, (uint16_t)(POINTER | at));
+	owner->len = 2;
+	return true;
+}
+
+/* Copies RRs (RDLENGTH and RDATA each) and puts the head before each. */
+static uint8_t *
+copy_rrs(uint8_t *out, const struct head *head, const uint8_t *rr,
+	const uint8_t *end)
+{
+	while (rr < end) {
+		uint32_t len = 2u + octets_get_u16(rr);
+
+		memcpy(out, head->octets, sizeof(head->octets));
+		out += sizeof(head->octets);
+		if (len == IP4_RR)
+			memcpy(out, rr, IP4_RR);
+		else if (len == IP6_RR)
+			memcpy(out, rr, IP6_RR);
+		else
+			memcpy(out, rr, len);
+		out += len;
+		rr += len;
+	}
+	return out;
+}
+
+/* Makes the cells of an RRset at `placed` real pointers. */
+static void
+patch_cells(const struct reply *reply, const struct rrset_tail *tail,
+	const struct placed *placed)
+{
+	for (unsigned i = 0; i < tail->fixup_count; i++) {
+		uint8_t *at = reply->out
+			+ emit_sent_at(placed, tail->fixups[i]);
+		uint16_t cell = octets_get_u16(at);
+		uint32_t to = cell & (RRSET_CELL_APEX - 1);
+
+		to += (cell & RRSET_CELL_APEX) != 0 ? reply->apex_at
+			: placed->at;
+		octets_put_u16(at, (uint16_t)(POINTER | to));
+	}
+}
+
+static bool
+has_inner_cells(const struct rrset *rrset, const struct rrset_tail *tail)
+{
+	/* Fixups are in sent coordinates: step through the RRs beside them. */
+	const uint8_t *rr = rrset->data;
+	uint32_t sent = RRSET_RR_HEAD;
+	unsigned i = 0;
+
+	while (i < tail->fixup_count) {
+		uint32_t len = 2u + octets_get_u16(rr);
+
+		for (; i < tail->fixup_count
+			&& tail->fixups[i] < sent + len; i++) {
+			const uint8_t *cell = rr + (tail->fixups[i] - sent);
+
+			if ((octets_get_u16(cell) & RRSET_CELL_APEX) == 0)
+				return true;
+		}
+		rr += len;
+		sent += len + RRSET_RR_HEAD;
+	}
+	return false;
+}
+
+/*
+ * Writes an RRset record by record with all names in full, for where a pointer
+ * cannot reach (offsets above 16383).
+ */
+static bool
+emit_unpacked(struct reply *reply, const struct emit_rrset *what,
+	struct placed *placed)
+{
+	const struct rrset *rrset = what->rrset;
+	const uint8_t *end = rrset->data + rrset_len(rrset);
+	const uint8_t *rr = rrset->data;
+	struct head head = make_head(0, rrset->type, what->ttl_sec);
+	struct message_name owner;
+	uint32_t len = reply->len;
+
+	if (!make_owner(reply, what->owner_at, &owner))
+		return false;
+	/* RDATA of the first record stands where a short owner had put it; the
+	 * places of the others are not kept. */
+	placed->at = len + owner.len - 2u;
+	placed->rrset = NULL;
+	for (; rr < end; rr += 2u + octets_get_u16(rr)) {
+		size_t rdlen = rrset_unpack_rdata(rrset, rr, reply->apex,
+			reply->scratch);
+		uint8_t *out = reply->out + len;
+
+		len += owner.len + RR_HEAD - 2u + (uint32_t)rdlen;
+		if (len > reply->limit)
+			return false;
+		memcpy(out, owner.name, owner.len);
+		out += owner.len;
+		memcpy(out, head.octets + 2, RRSET_RR_HEAD - 2);
+		octets_put_u16(out + RRSET_RR_HEAD - 2, (uint16_t)rdlen);
+		memcpy(out + RR_HEAD - 2, reply->scratch, rdlen);
+	}
+	reply->len = len;
+	reply->count[what->section] += rrset->count;
+	return true;
+}
+
+/* False if a pointer of the RRset would not reach. */
+static bool
+can_be_packed(const struct reply *reply, const struct emit_rrset *what,
+	const struct rrset_tail *tail, uint32_t sent)
+{
+	return what->owner_at <= MESSAGE_POINTER_MAX && (tail == NULL
+		|| tail->fixup_count == 0
+		|| (reply->len + sent <= MESSAGE_POINTER_MAX
+			&& reply->apex_at + NAME_MAX_LEN
+				<= MESSAGE_POINTER_MAX));
+}
+
+bool
+emit_can_rotate(const struct rrset *rrset)
+{
+	const struct rrset_tail *tail = rrset_get_tail(rrset);
+
+	return rrset->count > 1
+		&& (tail == NULL || !has_inner_cells(rrset, tail));
+}
+
+bool
+emit_rrset(struct reply *reply, const struct emit_rrset *what,
+	struct placed *placed)
+{
+	const struct rrset *rrset = what->rrset;
+	const struct rrset_tail *tail = rrset_get_tail(rrset);
+	const uint8_t *first = rrset->data;
+	const uint8_t *end = first + rrset_len(rrset);
+	uint32_t sent = rrset_len(rrset) + rrset->count * RRSET_RR_HEAD;
+	struct placed here = { .rrset = rrset, .at = reply->len,
+		.owner_at = what->owner_at, .len = sent };
+	struct head head;
+	uint8_t *out;
+
+	if (sent > emit_room(reply))
+		return false;
+	if (!can_be_packed(reply, what, tail, sent)) {
+		if (!emit_unpacked(reply, what, &here))
+			return false;
+		if (placed != NULL)
+			*placed = here;
+		return true;
+	}
+	for (uint32_t i = 0; i < what->rotate; i++)
+		first += 2u + octets_get_u16(first);
+	here.rotated = (uint32_t)(first - rrset->data)
+		+ what->rotate * RRSET_RR_HEAD;
+	head = make_head(what->owner_at, rrset->type, what->ttl_sec);
+	out = copy_rrs(reply->out + reply->len, &head, first, end);
+	if (first != rrset->data)
+		copy_rrs(out, &head, rrset->data, first);
+	if (tail != NULL && tail->fixup_count > 0)
+		patch_cells(reply, tail, &here);
+	reply->len += sent;
+	reply->count[what->section] += rrset->count;
+	if (placed != NULL)
+		*placed = here;
+	return true;
+}
+
+/* RDATA of an RRSIG (RFC 4034 section 3.1) behind a head. */
+static uint8_t *
+write_sig(uint8_t *out, const struct sig *sig, const struct sig_template *t)
+{
+	octets_put_u16(out, (uint16_t)(RRSIG_FIXED + t->signer_len
+		+ sig->len));
+	octets_put_u16(out + 2, t->covered);
+	out[4] = t->algorithm;
+	out[5] = sig->labels;
+	octets_put_u32(out + 6, t->original_ttl_sec);
+	octets_put_u32(out + 10, sig->expiration);
+	octets_put_u32(out + 14, sig->inception);
+	octets_put_u16(out + 18, t->key_tag);
+	out += 2 + RRSIG_FIXED;
+	memcpy(out, t->signer, t->signer_len);
+	out += t->signer_len;
+	memcpy(out, sig->signature, sig->len);
+	return out + sig->len;
+}
+
+bool
+emit_sigs(struct reply *reply, enum section section, store_ref ref,
+	uint32_t owner_at, uint32_t ttl_sec)
+{
+	const struct rrset_sigs *sigs = store_get(reply->view, ref);
+	const uint8_t *at = sigs->data;
+	struct emit_mark mark = emit_get_mark(reply);
+	struct head head = make_head(0, TYPE_RRSIG, ttl_sec);
+	struct message_name owner;
+
+	if (!make_owner(reply, owner_at, &owner))
+		return false;
+	for (unsigned i = 0; i < sigs->count; i++) {
+		const struct sig *sig = (const struct sig *)at;
+		const struct sig_template *t = store_get(reply->view,
+			sig->template_ref);
+		uint32_t len = owner.len + RR_HEAD - 2u + RRSIG_FIXED
+			+ t->signer_len + sig->len;
+		uint8_t *out = reply->out + reply->len;
+
+		if (len > emit_room(reply)) {
+			emit_reset(reply, &mark);
+			return false;
+		}
+		memcpy(out, owner.name, owner.len);
+		out += owner.len;
+		memcpy(out, head.octets + 2, RRSET_RR_HEAD - 2);
+		write_sig(out + RRSET_RR_HEAD - 2, sig, t);
+		reply->len += len;
+		reply->count[section]++;
+		at += sig_size(sig);
+	}
+	return true;
+}

@@ -1,0 +1,86 @@
+/*
+ * emit.h - puts RRsets of the store into a reply.
+ *
+ * Names are written as pointers to where they stand already: every owner in
+ * a reply is the question's name, a name in RDATA before it, or the end of
+ * one of these. Nothing is written unless all of it fits below the limit.
+ */
+#ifndef QUERY_EMIT_H
+#define QUERY_EMIT_H
+
+#include "query/state.h"
+
+/* Follows a name in the reply over `labels` labels and gives the offset of
+ * what is left of it. */
+uint32_t emit_suffix_at(const uint8_t *out, uint32_t at, unsigned labels);
+
+/* True if two names in the reply are equal but for case. */
+bool emit_names_equal(const uint8_t *out, uint32_t a, uint32_t b);
+
+/* An RRset to be written. */
+struct emit_rrset {
+	enum section section;
+	uint32_t owner_at;   /* where the owner stands in the reply */
+	uint32_t ttl_sec;
+	uint32_t rotate;     /* RRs to begin with later; only where
+			      * emit_can_rotate */
+	const struct rrset *rrset;
+};
+
+/*
+ * Writes an RRset. Its names that are packed against the apex are patched
+ * with reply->apex_at. Out: *placed, if not NULL, gets at, owner_at, rrset,
+ * rotated and len; rrset stays NULL if the names had to be written in full (a
+ * pointer reaches 16383 octets), so that only the first RDATA is at its place.
+ * Returns false, with nothing written, if it does not fit.
+ */
+bool emit_rrset(struct reply *reply, const struct emit_rrset *what,
+	struct placed *placed);
+
+/* True if the RRset may begin with another of its RRs. The records of some
+ * point back to names of earlier ones, and must stay behind them. */
+bool emit_can_rotate(const struct rrset *rrset);
+
+/* Writes the signatures of one RRset with this TTL. False: no room. */
+bool emit_sigs(struct reply *reply, enum section section, store_ref sigs,
+	uint32_t owner_at, uint32_t ttl_sec);
+
+/* The point to go back to when what belongs together does not fit. */
+struct emit_mark {
+	uint32_t len;
+	uint16_t count[SECTION_COUNT];
+};
+
+static inline struct emit_mark
+emit_get_mark(const struct reply *reply)
+{
+	struct emit_mark mark = { reply->len, { reply->count[0],
+		reply->count[1], reply->count[2] } };
+
+	return mark;
+}
+
+static inline void
+emit_reset(struct reply *reply, const struct emit_mark *mark)
+{
+	reply->len = mark->len;
+	for (unsigned i = 0; i < SECTION_COUNT; i++)
+		reply->count[i] = mark->count[i];
+}
+
+/* Where octet `offset` of an RRset in sent coordinates came to stand. */
+static inline uint32_t
+emit_sent_at(const struct placed *placed, uint32_t offset)
+{
+	offset = offset >= placed->rotated ? offset - placed->rotated
+		: offset + placed->len - placed->rotated;
+	return placed->at + offset;
+}
+
+static inline uint32_t
+emit_room(const struct reply *reply)
+{
+	return reply->len < reply->limit ? reply->limit - reply->len : 0;
+}
+
+#endif

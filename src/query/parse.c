@@ -1,0 +1,349 @@
+/* parse.c - reads requests (RFC 1035 section 4, RFC 6891, RFC 8906). */
+#include <netinet/in.h>
+
+#include "dns/rrtype.h"
+#include "query/acl.h"
+#include "query/parse.h"
+#include "query/tsig.h"
+
+/* IXFR carries one SOA in its authority section; more than this is abuse. */
+#define AUTHORITY_MAX 64
+
+/* Record types 128..255 are for questions alone (RFC 6895 section 3.1). */
+#define META_TYPE_FIRST 128
+#define META_TYPE_LAST 255
+
+static void
+end_with_header(struct query *q, enum rcode rcode, uint16_t flags)
+{
+	q->step = STEP_HEADER;
+	q->reply.rcode = rcode;
+	q->reply.flags = MESSAGE_QR | flags;
+}
+
+/* Of the flags, FORMERR keeps only opcode and RD. */
+static void
+end_with_formerr(struct query *q, uint16_t flags)
+{
+	end_with_header(q, RCODE_FORMERR,
+		flags & (MESSAGE_OPCODE_MASK | MESSAGE_RD));
+}
+
+static bool
+peer_is_ip6(const struct exchange *exchange)
+{
+	return exchange->peer != NULL
+		&& exchange->peer->ss_family == AF_INET6;
+}
+
+static void
+count_transport(struct counters *counters, const struct exchange *exchange)
+{
+	bool ip6 = peer_is_ip6(exchange);
+
+	counters->queries++;
+	switch (exchange->transport) {
+	case TRANSPORT_UDP:
+		*(ip6 ? &counters->udp6 : &counters->udp) += 1;
+		break;
+	case TRANSPORT_TCP:
+		*(ip6 ? &counters->tcp6 : &counters->tcp) += 1;
+		break;
+	case TRANSPORT_TLS:
+		*(ip6 ? &counters->tls6 : &counters->tls) += 1;
+		break;
+	}
+}
+
+static void
+count_question(struct counters *counters,
+	const struct message_question *question)
+{
+	unsigned rrclass = 4;
+
+	counters->type[question->type < COUNTER_TYPES ? question->type : 0]++;
+	switch (question->rrclass) {
+	case CLASS_IN:
+		rrclass = 0;
+		break;
+	case CLASS_CH:
+		rrclass = 1;
+		break;
+	case CLASS_HS:
+		rrclass = 2;
+		break;
+	case CLASS_ANY:
+		rrclass = 3;
+		break;
+	}
+	counters->rrclass[rrclass]++;
+}
+
+/*
+ * Reads the additional section: at most one OPT at the root, and at most one
+ * TSIG, which must be the last (RFC 6891 section 6.1.1, RFC 8945 section 5.1).
+ */
+static enum nsd_err
+read_additional(struct query *q, struct cursor *c, unsigned count)
+{
+	struct message_rr rr;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (message_read_rr(c, &rr) != NSD_OK)
+			return NSD_E_WIRE;
+		switch (rr.type) {
+		case TYPE_OPT:
+			if (q->edns.present || !message_rr_at_root(c, &rr)
+				|| edns_read(&rr, &q->edns) != NSD_OK)
+				return NSD_E_WIRE;
+			break;
+		case TYPE_TSIG:
+			if (i + 1 != count || !tsig_is_well_formed(&rr))
+				return NSD_E_WIRE;
+			q->tsig_at = (uint16_t)rr.owner_at;
+			break;
+		default:
+			return NSD_E_WIRE;
+		}
+	}
+	return NSD_OK;
+}
+
+/* Passes over the records before the additional section. Each has 11 octets
+ * at least, so that the loop ends with the message whatever the count says. */
+static enum nsd_err
+skip_records(struct cursor *c, unsigned count)
+{
+	struct message_rr rr;
+
+	for (unsigned i = 0; i < count; i++)
+		if (message_read_rr(c, &rr) != NSD_OK)
+			return NSD_E_WIRE;
+	return NSD_OK;
+}
+
+/* Reads what follows the header; NSD_E_WIRE: FORMERR. */
+static enum nsd_err
+read_sections(struct query *q, struct counters *counters, struct cursor *c)
+{
+	const uint8_t *request = q->exchange->request;
+	unsigned answers = message_get_count(request, MESSAGE_ANCOUNT);
+	unsigned authority = message_get_count(request, MESSAGE_NSCOUNT);
+
+	if (message_read_question(c, &q->question) != NSD_OK)
+		return NSD_E_WIRE;
+	count_question(counters, &q->question);
+	if ((answers | authority) != 0) {
+		if (message_get_opcode(request) == OPCODE_QUERY
+			&& (answers != 0 || q->question.type != TYPE_IXFR
+				|| authority > AUTHORITY_MAX))
+			return NSD_E_WIRE;
+		if (skip_records(c, answers + authority) != NSD_OK)
+			return NSD_E_WIRE;
+	}
+	return read_additional(q, c,
+		message_get_count(request, MESSAGE_ARCOUNT));
+}
+
+/* RFC 6891 section 6.2.5: below 512 counts as 512. */
+static void
+set_reply_limit(const struct query_ctx *ctx, struct query *q)
+{
+	const struct exchange *x = q->exchange;
+	uint32_t limit = MESSAGE_MAX_LEN;
+
+	if (q->udp) {
+		uint32_t most = peer_is_ip6(x) ? ctx->options.udp6_size
+			: ctx->options.udp4_size;
+
+		limit = q->edns.present ? q->edns.udp_size : 0;
+		if (limit > most)
+			limit = most;
+		if (limit < MESSAGE_UDP_MIN)
+			limit = MESSAGE_UDP_MIN;
+	}
+	if (limit > x->reply_capacity)
+		limit = x->reply_capacity;
+	q->reply.limit = limit;
+}
+
+/*
+ * Types that no zone holds. RFC 8906 asks for an error here, not for "no
+ * data", since the server does not know what they mean.
+ */
+static bool
+end_meta_type(struct query *q, uint16_t flags)
+{
+	uint16_t type = q->question.type;
+
+	switch (type) {
+	case TYPE_ANY:
+		return false;
+	case TYPE_AXFR:
+		if (!q->udp)
+			q->step = STEP_TRANSFER;
+		else
+			query_fail(q, RCODE_NOTIMP, EDE_NONE, NULL);
+		return true;
+	case TYPE_IXFR:
+		q->step = STEP_TRANSFER;
+		return true;
+	case TYPE_MAILA:
+	case TYPE_MAILB:
+		query_fail(q, RCODE_NOTIMP, EDE_NONE, NULL);
+		return true;
+	case TYPE_TKEY:
+		query_fail(q, RCODE_REFUSED, EDE_NONE, NULL);
+		return true;
+	default:
+		if (type != 0 && type != TYPE_OPT && (type < META_TYPE_FIRST
+				|| type > META_TYPE_LAST))
+			return false;
+		/* RFC 9824 section 3.5 for NXNAME; as good for the others. */
+		end_with_formerr(q, flags);
+		query_set_ede(q, EDE_INVALID_QUERY_TYPE, NULL);
+		return true;
+	}
+}
+
+/* What a well-formed request of opcode QUERY wants. */
+static void
+choose_step(struct query_ctx *ctx, struct query *q, uint16_t flags)
+{
+	q->reply.flags = MESSAGE_QR | (flags & MESSAGE_RD);
+	switch (q->question.rrclass) {
+	case CLASS_IN:
+	case CLASS_ANY:
+		break;
+	case CLASS_CH:
+		q->step = STEP_CHAOS;
+		return;
+	default:
+		end_with_header(q, RCODE_REFUSED, flags & MESSAGE_RD);
+		query_set_ede(q, EDE_NOT_SUPPORTED, NULL);
+		return;
+	}
+	if (end_meta_type(q, flags)) {
+		if (q->question.type == TYPE_AXFR)
+			ctx->counters->raxfr++;
+		else if (q->question.type == TYPE_IXFR)
+			ctx->counters->rixfr++;
+		return;
+	}
+	if (q->question.type == TYPE_ANY && q->udp
+		&& ctx->options.refuse_any) {
+		/* RFC 8482 section 4.4: ask again over TCP. */
+		q->step = STEP_QUESTION;
+		q->reply.flags |= MESSAGE_TC;
+		return;
+	}
+	q->step = STEP_ZONE;
+}
+
+static void
+parse_message(struct query_ctx *ctx, struct query *q, uint16_t flags)
+{
+	struct counters *counters = ctx->counters;
+	unsigned opcode = message_get_opcode(q->exchange->request);
+	struct cursor c;
+	enum nsd_err err;
+
+	cursor_init(&c, q->exchange->request, q->exchange->request_len);
+	c.at += MESSAGE_HEADER_LEN;
+	if (message_get_count(c.start, MESSAGE_QDCOUNT) != 1) {
+		/* Without a question there may still be an OPT. */
+		if (message_get_count(c.start, MESSAGE_QDCOUNT) == 0
+			&& message_get_count(c.start, MESSAGE_ANCOUNT) == 0
+			&& message_get_count(c.start, MESSAGE_NSCOUNT) == 0
+			&& read_additional(q, &c, message_get_count(c.start,
+				MESSAGE_ARCOUNT)) != NSD_OK)
+			counters->edns_err++;
+		set_reply_limit(ctx, q);
+		end_with_header(q, RCODE_FORMERR, 0);
+		return;
+	}
+	err = read_sections(q, counters, &c);
+	set_reply_limit(ctx, q);
+	if (q->edns.present)
+		counters->edns++;
+	if (err != NSD_OK || (flags & MESSAGE_RCODE_MASK) != 0) {
+		if (q->edns.present)
+			counters->edns_err++;
+		end_with_formerr(q, flags);
+		return;
+	}
+	if (q->tsig_at != 0) {
+		/* RFC 8945 section 5.2.1; no key is known here. */
+		end_with_header(q, RCODE_NOTAUTH,
+			flags & (MESSAGE_OPCODE_MASK | MESSAGE_RD));
+		return;
+	}
+	if (q->edns.present && q->edns.version != EDNS_VERSION) {
+		counters->edns_err++;
+		q->reply.flags = MESSAGE_QR | (flags & (MESSAGE_OPCODE_MASK
+			| MESSAGE_RD));
+		query_fail(q, RCODE_BADVERS, EDE_NONE, NULL);
+		return;
+	}
+	if (opcode == OPCODE_NOTIFY) {
+		end_with_header(q, RCODE_REFUSED, flags & (MESSAGE_AA
+			| MESSAGE_OPCODE_MASK | MESSAGE_RD));
+		if (q->question.rrclass == CLASS_IN)
+			q->step = STEP_NOTIFY;
+		return;
+	}
+	choose_step(ctx, q, flags);
+}
+
+void
+parse_request(struct query_ctx *ctx, struct query *q,
+	struct exchange *exchange)
+{
+	struct counters *counters = ctx->counters;
+	const uint8_t *request = exchange->request;
+	uint16_t flags;
+	unsigned opcode;
+
+	q->exchange = exchange;
+	q->step = STEP_DROP;
+	q->udp = exchange->transport == TRANSPORT_UDP;
+	q->ede = EDE_NONE;
+	q->ede_text = NULL;
+	q->tsig_at = 0;
+	memset(&q->edns, 0, sizeof(q->edns));
+	memset(q->reply.count, 0, sizeof(q->reply.count));
+	q->reply.out = exchange->reply;
+	q->reply.rcode = RCODE_NOERROR;
+	q->reply.flags = MESSAGE_QR;
+	q->reply.limit = exchange->reply_capacity;
+	q->reply.view = ctx->view;
+	q->reply.scratch = ctx->scratch;
+	q->placed_count = 0;
+	q->link_count = 0;
+	q->expansion_count = 0;
+	q->zone = NULL;
+	q->search.entry = NULL;
+	q->search.zone = NULL;
+
+	count_transport(counters, exchange);
+	/* A reply to a reply would loop; nobody listens on port 0. */
+	if (exchange->request_len < MESSAGE_HEADER_LEN
+		|| exchange->reply_capacity < MESSAGE_HEADER_LEN
+		|| (request[MESSAGE_FLAGS] & (MESSAGE_QR >> 8)) != 0
+		|| (q->udp && acl_peer_port_is_zero(exchange->peer)))
+		return;
+	flags = message_get_flags(request);
+	opcode = message_get_opcode(request);
+	counters->opcode[opcode]++;
+	if (opcode != OPCODE_QUERY && opcode != OPCODE_NOTIFY) {
+		/* What else is in the message has a meaning that we don't
+		 * know: the header alone goes back. */
+		if (opcode != OPCODE_UPDATE || !ctx->options.drop_updates)
+			end_with_header(q, RCODE_NOTIMP, flags
+				& (MESSAGE_OPCODE_MASK | MESSAGE_AA
+				| MESSAGE_TC | MESSAGE_RD | MESSAGE_RA
+				| MESSAGE_Z));
+		return;
+	}
+	parse_message(ctx, q, flags);
+}

@@ -1,0 +1,214 @@
+/* query.c - a batch of requests through its stages. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/answer.h"
+#include "query/lookup.h"
+#include "query/parse.h"
+#include "query/query.h"
+#include "query/reply.h"
+#include "query/zones.h"
+#include "zone/table.h"
+
+enum nsd_err
+query_ctx_create(const struct query_options *options,
+	struct counters *counters, struct query_ctx **out)
+{
+	void *memory;
+	struct query_ctx *ctx;
+
+	if (posix_memalign(&memory, 64, sizeof(*ctx)) != 0)
+		return NSD_E_MEMORY;
+	ctx = memory;
+	memset(ctx, 0, sizeof(*ctx));
+	ctx->options = *options;
+	ctx->counters = counters;
+	*out = ctx;
+	return NSD_OK;
+}
+
+void
+query_ctx_destroy(struct query_ctx *ctx)
+{
+	free(ctx);
+}
+
+/* The requests that are in one step, to be taken further together. */
+struct group {
+	size_t count;
+	struct query *queries[EXCHANGE_BATCH_MAX];
+};
+
+static void
+group_add(struct group *group, struct query *q)
+{
+	group->queries[group->count++] = q;
+}
+
+static void
+find_names(struct query_ctx *ctx, struct group *group)
+{
+	struct trie_walk *walks[EXCHANGE_BATCH_MAX];
+
+	for (size_t i = 0; i < group->count; i++) {
+		struct query *q = group->queries[i];
+
+		lookup_walk_init(&q->walk, &q->search);
+		walks[i] = &q->walk;
+	}
+	if (group->count > 0)
+		trie_find_batch(ctx->view, walks, group->count);
+}
+
+/* The nodes that the walks came to were read by them: they are near. */
+static void
+resolve(struct query_ctx *ctx, struct group *group)
+{
+	struct trie_walk *walks[EXCHANGE_BATCH_MAX];
+	struct group wild;
+
+	wild.count = 0;
+	for (size_t i = 0; i < group->count; i++) {
+		struct query *q = group->queries[i];
+
+		lookup_resolve(ctx->view, &q->search, &q->walk,
+			q->question.type);
+		if (q->search.outcome != OUTCOME_WILDCARD)
+			continue;
+		lookup_wildcard_init(&q->walk, &q->search, q->wildcard,
+			q->wildcard_label_at);
+		walks[wild.count] = &q->walk;
+		group_add(&wild, q);
+	}
+	if (wild.count == 0)
+		return;
+	trie_find_batch(ctx->view, walks, wild.count);
+	for (size_t i = 0; i < wild.count; i++)
+		lookup_resolve_wildcard(ctx->view, &wild.queries[i]->search,
+			&wild.queries[i]->walk,
+			wild.queries[i]->question.type);
+}
+
+static void
+prefetch_object(const struct store_view *view, store_ref ref)
+{
+	const uint8_t *at = store_get(view, ref);
+
+	__builtin_prefetch(at);
+	__builtin_prefetch(at + 64);
+}
+
+/* Asks for the RRsets of each answer, then, once they are there, for the
+ * addresses of their targets: one step for all before any is touched. */
+static void
+prefetch_rrsets(struct query_ctx *ctx, struct group *group)
+{
+	const struct store_view *view = ctx->view;
+
+	for (size_t i = 0; i < group->count; i++) {
+		const struct query *q = group->queries[i];
+		const struct search *s = &q->search;
+		store_ref sigs;
+
+		if (s->found == NULL)
+			continue;
+		prefetch_object(view, s->found->ref);
+		if (!query_wants_dnssec(q))
+			continue;
+		sigs = node_entry_sigs(s->node, s->found);
+		if (sigs != STORE_NONE)
+			prefetch_object(view, sigs);
+	}
+}
+
+static void
+prefetch_cells(struct query_ctx *ctx, struct group *group)
+{
+	for (size_t i = 0; i < group->count; i++) {
+		const struct search *s = &group->queries[i]->search;
+		const struct rrset_tail *tail;
+		const struct rrset_target *target;
+
+		if (s->found == NULL || s->outcome == OUTCOME_HIT_ANY)
+			continue;
+		tail = rrset_get_tail(store_get(ctx->view, s->found->ref));
+		if (tail == NULL)
+			continue;
+		target = rrset_tail_targets(tail);
+		for (unsigned t = 0; t < tail->target_count && t < 4; t++)
+			if (target[t].glue != STORE_NONE)
+				store_prefetch(ctx->view, target[t].glue);
+	}
+}
+
+static void
+prefetch_addresses(struct query_ctx *ctx, struct group *group)
+{
+	for (size_t i = 0; i < group->count; i++) {
+		const struct search *s = &group->queries[i]->search;
+		const struct rrset_tail *tail;
+		const struct rrset_target *target;
+
+		if (s->found == NULL || s->outcome == OUTCOME_HIT_ANY)
+			continue;
+		tail = rrset_get_tail(store_get(ctx->view, s->found->ref));
+		if (tail == NULL)
+			continue;
+		target = rrset_tail_targets(tail);
+		for (unsigned t = 0; t < tail->target_count && t < 4; t++) {
+			const struct glue_cell *cell;
+
+			if (target[t].glue == STORE_NONE)
+				continue;
+			cell = store_get(ctx->view, target[t].glue);
+			store_prefetch(ctx->view, cell->a);
+			store_prefetch(ctx->view, cell->aaaa);
+		}
+	}
+}
+
+static void
+finish(struct query_ctx *ctx, struct query *q)
+{
+	q->exchange->reply_len = 0;
+	if (q->step == STEP_DROP
+		|| !reply_begin(ctx, q, q->step != STEP_HEADER)) {
+		ctx->counters->dropped++;
+		return;
+	}
+	if (q->step == STEP_COMPOSE)
+		answer_compose(ctx, q);
+	else if (q->step == STEP_CHAOS)
+		chaos_answer(ctx, q);
+	reply_end(ctx, q);
+}
+
+void
+query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
+	struct exchange *exchanges, size_t count)
+{
+	struct group in_zones, composing;
+
+	ctx->view = view;
+	ctx->table = table_get(view);
+	in_zones.count = 0;
+	composing.count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct query *q = &ctx->queries[i];
+
+		parse_request(ctx, q, &exchanges[i]);
+		if (q->step >= STEP_NOTIFY && q->step != STEP_CHAOS)
+			group_add(&in_zones, q);
+	}
+	zones_find(ctx, in_zones.queries, in_zones.count);
+	for (size_t i = 0; i < in_zones.count; i++)
+		if (in_zones.queries[i]->step == STEP_COMPOSE)
+			group_add(&composing, in_zones.queries[i]);
+	find_names(ctx, &composing);
+	resolve(ctx, &composing);
+	prefetch_rrsets(ctx, &composing);
+	prefetch_cells(ctx, &composing);
+	prefetch_addresses(ctx, &composing);
+	for (size_t i = 0; i < count; i++)
+		finish(ctx, &ctx->queries[i]);
+}

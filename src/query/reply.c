@@ -1,0 +1,151 @@
+/* reply.c - header, question and OPT of a reply. */
+#include <string.h>
+
+#include "dns/rrtype.h"
+#include "query/reply.h"
+#include "query/tsig.h"
+
+#define ZONEVERSION_LEN 6u /* labels, type, serial: RFC 9660 section 2 */
+#define QUESTION_TAIL 4u   /* QTYPE and QCLASS */
+
+/* Octets of OPT that are known before the answer is. */
+static uint32_t
+opt_len(const struct query_ctx *ctx, const struct query *q)
+{
+	uint32_t len = EDNS_OPT_LEN;
+
+	if (!q->edns.present)
+		return 0;
+	if (q->edns.nsid && ctx->options.nsid != NULL)
+		len += EDNS_OPTION_HEAD + ctx->options.nsid_len;
+	if (q->edns.zoneversion && q->zone != NULL)
+		len += EDNS_OPTION_HEAD + ZONEVERSION_LEN;
+	return len;
+}
+
+bool
+reply_begin(struct query_ctx *ctx, struct query *q, bool with_question)
+{
+	struct reply *reply = &q->reply;
+	uint32_t len = MESSAGE_HEADER_LEN;
+	uint32_t opt;
+
+	if (with_question)
+		len += q->question.name.len + QUESTION_TAIL;
+	opt = opt_len(ctx, q);
+	/* An NSID that leaves no room for an answer is not sent. */
+	if (len + opt > reply->limit && q->edns.nsid) {
+		q->edns.nsid = false;
+		opt = opt_len(ctx, q);
+	}
+	if (len + opt > reply->limit)
+		return false;
+	reply->limit -= opt;
+	if (with_question)
+		memcpy(reply->out + MESSAGE_HEADER_LEN,
+			q->exchange->request + MESSAGE_HEADER_LEN,
+			len - MESSAGE_HEADER_LEN);
+	reply->len = len;
+	return true;
+}
+
+static uint8_t *
+write_option(uint8_t *out, uint16_t code, const void *data, size_t len)
+{
+	octets_put_u16(out, code);
+	octets_put_u16(out + 2, (uint16_t)len);
+	memcpy(out + EDNS_OPTION_HEAD, data, len);
+	return out + EDNS_OPTION_HEAD + len;
+}
+
+static uint8_t *
+write_zoneversion(uint8_t *out, const struct query *q)
+{
+	uint8_t version[ZONEVERSION_LEN] = { q->zone_labels, 0 };
+
+	octets_put_u32(version + 2, q->zone->serial);
+	return write_option(out, EDNS_ZONEVERSION, version, sizeof(version));
+}
+
+/* RFC 8914: the code, and a text if there is room for it. */
+static uint8_t *
+write_ede(uint8_t *out, size_t room, const struct query *q)
+{
+	size_t text = q->ede_text != NULL ? strlen(q->ede_text) : 0;
+	size_t len = EDNS_OPTION_HEAD + 2;
+
+	if (q->ede == EDE_NONE || room < len)
+		return out;
+	if (room < len + text)
+		text = 0;
+	octets_put_u16(out, EDNS_EDE);
+	octets_put_u16(out + 2, (uint16_t)(2 + text));
+	octets_put_u16(out + 4, q->ede);
+	if (text > 0)
+		memcpy(out + len, q->ede_text, text);
+	return out + len + text;
+}
+
+static void
+write_opt(const struct query_ctx *ctx, struct query *q)
+{
+	const struct query_options *options = &ctx->options;
+	struct reply *reply = &q->reply;
+	const struct exchange *x = q->exchange;
+	uint8_t *opt = reply->out + reply->len;
+	uint8_t *at = opt + EDNS_OPT_LEN;
+	bool ip6 = x->peer != NULL && x->peer->ss_family == AF_INET6;
+
+	opt[0] = 0; /* the root */
+	octets_put_u16(opt + 1, TYPE_OPT);
+	octets_put_u16(opt + 3, ip6 ? options->udp6_size : options->udp4_size);
+	opt[5] = (uint8_t)(reply->rcode >> 4);
+	opt[6] = EDNS_VERSION;
+	octets_put_u16(opt + 7, q->edns.dnssec_ok ? EDNS_DO : 0);
+	if (q->edns.nsid && options->nsid != NULL)
+		at = write_option(at, EDNS_NSID, options->nsid,
+			options->nsid_len);
+	if (q->edns.zoneversion && q->zone != NULL)
+		at = write_zoneversion(at, q);
+	/* What is not used of the answer's room is free for the text. */
+	if (q->ede != EDE_NONE)
+		at = write_ede(at, reply->limit + opt_len(ctx, q)
+			- (size_t)(at - reply->out), q);
+	octets_put_u16(opt + 9, (uint16_t)(at - opt - EDNS_OPT_LEN));
+	reply->len = (uint32_t)(at - reply->out);
+	reply->count[SECTION_ADDITIONAL]++;
+}
+
+static void
+count_reply(struct counters *counters, const struct reply *reply)
+{
+	if (reply->rcode < COUNTER_RCODES)
+		counters->rcode[reply->rcode]++;
+	if (reply->rcode == RCODE_NOERROR && (reply->flags & MESSAGE_AA) == 0)
+		counters->answer_wo_aa++;
+	if ((reply->flags & MESSAGE_TC) != 0)
+		counters->truncated++;
+}
+
+void
+reply_end(struct query_ctx *ctx, struct query *q)
+{
+	struct reply *reply = &q->reply;
+	uint8_t *out = reply->out;
+	bool with_question = reply->len > MESSAGE_HEADER_LEN;
+
+	if (q->edns.present)
+		write_opt(ctx, q);
+	if (q->tsig_at != 0)
+		tsig_write_badkey(q);
+	memcpy(out, q->exchange->request, 2); /* ID */
+	octets_put_u16(out + MESSAGE_FLAGS,
+		reply->flags | (reply->rcode & MESSAGE_RCODE_MASK));
+	octets_put_u16(out + MESSAGE_QDCOUNT, with_question);
+	octets_put_u16(out + MESSAGE_ANCOUNT, reply->count[SECTION_ANSWER]);
+	octets_put_u16(out + MESSAGE_NSCOUNT, reply->count[SECTION_AUTHORITY]);
+	octets_put_u16(out + MESSAGE_ARCOUNT,
+		reply->count[SECTION_ADDITIONAL]);
+	q->exchange->reply_len = reply->len;
+	count_reply(ctx->counters, reply);
+}

@@ -1,0 +1,165 @@
+/*
+ * state.h - what a worker keeps of each request of a batch while it goes
+ * through the stages, and what it keeps between batches.
+ */
+#ifndef QUERY_STATE_H
+#define QUERY_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/exchange.h"
+#include "dns/edns.h"
+#include "dns/message.h"
+#include "query/query.h"
+#include "store/store.h"
+#include "zone/trie.h"
+#include "zone/zone.h"
+
+/* What is left to do for a request. */
+enum query_step {
+	STEP_DROP,     /* nothing may be sent */
+	STEP_HEADER,   /* rcode is set: header alone (and OPT) */
+	STEP_QUESTION, /* rcode is set: the question is kept */
+	STEP_NOTIFY,   /* header alone, once the zone is known */
+	STEP_TRANSFER, /* AXFR or IXFR, once the zone is known */
+	STEP_CHAOS,    /* class CH: no zone */
+	STEP_ZONE,     /* the answer comes from a zone, still to be found */
+	STEP_COMPOSE,  /* the zone is at hand */
+};
+
+/* What a name and type come to in a zone (RFC 1034 section 4.3.2). */
+enum outcome {
+	OUTCOME_HIT,        /* an RRset of the type */
+	OUTCOME_HIT_ANY,    /* records, and any of them will do (RFC 8482) */
+	OUTCOME_HIT_SIGS,   /* signatures, asked for by type RRSIG */
+	OUTCOME_CNAME,
+	OUTCOME_DNAME,      /* node is an ancestor with a DNAME */
+	OUTCOME_DELEGATION, /* node is the topmost cut */
+	OUTCOME_NODATA,
+	OUTCOME_NXDOMAIN,
+	OUTCOME_WILDCARD,   /* not known yet: look at the wildcard first */
+	OUTCOME_BROKEN,     /* the zone lacks what it must have */
+};
+
+/* A search for one name in one zone, and what came of it. */
+struct search {
+	const struct zone_entry *entry;
+	const struct zone *zone;
+	const struct message_name *name; /* the name in hand */
+	uint32_t name_at;       /* where it stands in the reply */
+	uint8_t zone_labels;    /* labels of the apex */
+	bool from_wildcard;     /* node is the wildcard that name matched */
+	enum outcome outcome;
+	const struct node *node;
+	const struct node *encloser; /* closest encloser, if name is absent */
+	const struct node_rrset *found; /* of the type, the CNAME, DNAME, NS */
+};
+
+enum section { SECTION_ANSWER, SECTION_AUTHORITY, SECTION_ADDITIONAL,
+	SECTION_COUNT };
+
+/* The reply as far as it is written. */
+struct reply {
+	uint8_t *out;
+	uint32_t len;
+	uint32_t limit;    /* most octets, room for OPT already taken off */
+	uint16_t flags;    /* second word of the header, without rcode */
+	uint16_t rcode;    /* extended ones too */
+	uint16_t count[SECTION_COUNT];
+	const struct store_view *view;
+	/* The zone that RRsets are emitted from. */
+	const uint8_t *apex; /* whole name */
+	uint32_t apex_at;    /* where it stands in the reply */
+	uint8_t *scratch;    /* MESSAGE_MAX_LEN octets */
+};
+
+/* An RRset in the reply whose targets may get additional data. */
+struct placed {
+	const struct rrset *rrset;
+	const struct zone_entry *entry; /* the zone it is from */
+	const struct node *node;        /* its owner */
+	uint32_t at;       /* offset of its first octet */
+	uint32_t owner_at;
+	uint32_t rotated;  /* sent octets that were moved to the end */
+	uint32_t len;      /* sent octets */
+};
+#define PLACED_MAX 2 /* the answer, and NS in the authority section */
+
+/* A name that a wildcard answered for; with DNSSEC the reply must prove that
+ * nothing closer exists (RFC 4035 section 3.1.3.3). */
+struct expansion {
+	const struct zone_entry *entry;
+	const struct zone *zone;
+	const struct node *encloser;
+	uint32_t name_at; /* in the reply */
+};
+#define LINKS_MAX 32 /* of a chain, whatever the configuration says */
+
+struct query {
+	struct exchange *exchange;
+	enum query_step step;
+	bool udp;
+	uint16_t ede;         /* enum ede_code */
+	const char *ede_text; /* or NULL */
+	uint16_t tsig_at;     /* offset of a TSIG in the request; 0: none */
+	struct edns edns;
+	struct reply reply;
+	/* The zone of the question's name, for ZONEVERSION; NULL: none. */
+	const struct zone *zone;
+	uint8_t zone_labels;
+	struct search search;
+	struct placed placed[PLACED_MAX];
+	unsigned placed_count;
+	unsigned link_count; /* CNAMEs followed */
+	uint32_t links_at[LINKS_MAX + 1]; /* their owners in the reply */
+	unsigned expansion_count;
+	struct expansion expansions[LINKS_MAX + 1];
+	struct message_question question;
+	struct trie_walk walk;
+	/* "*" below the closest encloser, relative to the apex. */
+	uint8_t wildcard_label_at[NAME_MAX_LABELS + 1];
+	uint8_t wildcard[NAME_MAX_LEN];
+};
+
+struct zone_table;
+
+struct query_ctx {
+	struct query_options options;
+	struct counters *counters;
+	uint32_t rotation; /* where the next RRset begins (round-robin) */
+	/* For the call. */
+	const struct store_view *view;
+	const struct zone_table *table;
+	struct message_name link; /* the name in hand behind a CNAME */
+	struct message_name target; /* of an additional look-up */
+	struct trie_walk walk;    /* of links and additional look-ups */
+	uint8_t scratch[MESSAGE_MAX_LEN];
+	struct query queries[EXCHANGE_BATCH_MAX];
+};
+
+static inline bool
+query_wants_dnssec(const struct query *q)
+{
+	return q->edns.dnssec_ok;
+}
+
+static inline void
+query_set_ede(struct query *q, enum ede_code code, const char *text)
+{
+	q->ede = code;
+	q->ede_text = text;
+}
+
+/* Ends the work on a request with a code; the question is kept. */
+static inline void
+query_fail(struct query *q, enum rcode rcode, enum ede_code code,
+	const char *text)
+{
+	q->step = STEP_QUESTION;
+	q->reply.rcode = rcode;
+	query_set_ede(q, code, text);
+}
+
+#endif

@@ -1,0 +1,209 @@
+/* zones.c - finds the zone that encloses a name most closely. */
+#include "dns/rrtype.h"
+#include "query/acl.h"
+#include "query/lookup.h"
+#include "query/zones.h"
+#include "zone/table.h"
+
+static void
+whole_name(struct trie_name *out, const struct message_name *name)
+{
+	out->labels = name->name;
+	out->label_at = name->label_at;
+	out->len = name->len - 1u;
+	out->count = name->count;
+}
+
+/* DS is data of the parent (RFC 4035 section 3.1.4.1): where both sides of a
+ * cut are served, the parent answers for the apex of the child. */
+static store_ref
+choose_entry(const struct trie_walk *walk, bool of_parent)
+{
+	if (walk->exact == STORE_NONE)
+		return walk->encloser;
+	if (of_parent && walk->encloser != STORE_NONE)
+		return walk->encloser;
+	return walk->exact;
+}
+
+static bool
+wants_parent(const struct query *q)
+{
+	return q->step == STEP_ZONE && q->question.type == TYPE_DS;
+}
+
+static void
+find_among_many(struct query_ctx *ctx, struct query *const *queries,
+	size_t count)
+{
+	struct trie_walk *walks[EXCHANGE_BATCH_MAX] = { NULL };
+	struct query *walkers[EXCHANGE_BATCH_MAX];
+	size_t walk_count = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct query *q = queries[i];
+
+		if (!table_may_serve(ctx->table, q->question.name.name))
+			continue;
+		q->walk.root = &ctx->table->apexes.root;
+		whole_name(&q->walk.name, &q->question.name);
+		walkers[walk_count] = q;
+		walks[walk_count++] = &q->walk;
+	}
+	trie_find_batch(ctx->view, walks, walk_count);
+	for (size_t i = 0; i < walk_count; i++) {
+		store_ref ref = choose_entry(walks[i],
+			wants_parent(walkers[i]));
+
+		if (ref == STORE_NONE)
+			continue;
+		store_prefetch(ctx->view, ref);
+		walkers[i]->search.entry = store_get(ctx->view, ref);
+	}
+}
+
+static void
+find_entries(struct query_ctx *ctx, struct query *const *queries, size_t count)
+{
+	const struct zone_entry *only;
+
+	if (ctx->table == NULL || ctx->table->zone_count == 0)
+		return;
+	if (ctx->table->only == STORE_NONE) {
+		find_among_many(ctx, queries, count);
+		return;
+	}
+	only = store_get(ctx->view, ctx->table->only);
+	for (size_t i = 0; i < count; i++)
+		if (lookup_is_within(only, &queries[i]->question.name))
+			queries[i]->search.entry = only;
+}
+
+/* True if the name is the apex itself. */
+static bool
+is_apex(const struct query *q)
+{
+	const struct zone_entry *entry = q->search.entry;
+
+	return entry != NULL && entry->leaf.labels == q->question.name.count;
+}
+
+static void
+begin_search(struct query_ctx *ctx, struct query *q)
+{
+	struct search *s = &q->search;
+	const struct zone_entry *entry = s->entry;
+	store_ref zone;
+
+	if (entry == NULL) {
+		query_fail(q, RCODE_REFUSED, EDE_NOT_AUTHORITATIVE, NULL);
+		return;
+	}
+	if (!acl_allows_query(ctx->view, entry, q->exchange->peer,
+			q->question.type == TYPE_SOA && is_apex(q))) {
+		query_fail(q, RCODE_REFUSED, EDE_PROHIBITED, NULL);
+		return;
+	}
+	zone = store_load_ref(&entry->zone);
+	if (zone == STORE_NONE) {
+		query_fail(q, RCODE_SERVFAIL, EDE_NOT_READY,
+			"Zone is configured but not loaded");
+		return;
+	}
+	if ((__atomic_load_n(&entry->flags, __ATOMIC_RELAXED)
+			& ZONE_ENTRY_EXPIRED) != 0) {
+		query_fail(q, RCODE_SERVFAIL, EDE_INVALID_DATA,
+			"Zone has expired");
+		return;
+	}
+	store_prefetch(ctx->view, zone);
+	s->zone = store_get(ctx->view, zone);
+	s->zone_labels = entry->leaf.labels;
+	s->name = &q->question.name;
+	s->name_at = MESSAGE_HEADER_LEN;
+	q->zone = s->zone;
+	q->zone_labels = s->zone_labels;
+	q->step = STEP_COMPOSE;
+}
+
+void
+zones_find(struct query_ctx *ctx, struct query *const *queries, size_t count)
+{
+	find_entries(ctx, queries, count);
+	for (size_t i = 0; i < count; i++) {
+		struct query *q = queries[i];
+
+		switch (q->step) {
+		case STEP_NOTIFY:
+			/* Nobody is allowed to send NOTIFY yet. */
+			q->step = STEP_HEADER;
+			q->reply.rcode = is_apex(q) ? RCODE_REFUSED
+				: RCODE_NXDOMAIN;
+			break;
+		case STEP_TRANSFER:
+			if (is_apex(q))
+				query_fail(q, RCODE_REFUSED, EDE_PROHIBITED,
+					NULL);
+			else
+				query_fail(q, RCODE_NOTAUTH,
+					EDE_NOT_AUTHORITATIVE, NULL);
+			break;
+		default:
+			begin_search(ctx, q);
+			break;
+		}
+	}
+}
+
+/* The zone with this name, if the client may see into it. */
+static const struct zone *
+open_zone(const struct query_ctx *ctx, const struct query *q,
+	const struct zone_entry *entry)
+{
+	store_ref ref = store_load_ref(&entry->zone);
+
+	if (ref == STORE_NONE
+		|| (__atomic_load_n(&entry->flags, __ATOMIC_RELAXED)
+			& ZONE_ENTRY_EXPIRED) != 0
+		|| !acl_allows_query(ctx->view, entry, q->exchange->peer,
+			false))
+		return NULL;
+	return store_get(ctx->view, ref);
+}
+
+static const struct zone_entry *
+find_entry(struct query_ctx *ctx, const struct query *q,
+	const struct search *s, const struct message_name *name)
+{
+	struct trie_walk *walk = &ctx->walk;
+	store_ref ref;
+
+	if (ctx->options.confine_to_zone || ctx->table->only != STORE_NONE)
+		return lookup_is_within(s->entry, name) ? s->entry : NULL;
+	if (!table_may_serve(ctx->table, name->name))
+		return NULL;
+	walk->root = &ctx->table->apexes.root;
+	whole_name(&walk->name, name);
+	trie_find(ctx->view, walk);
+	ref = choose_entry(walk, q->question.type == TYPE_DS);
+	return ref != STORE_NONE ? store_get(ctx->view, ref) : NULL;
+}
+
+bool
+zones_follow(struct query_ctx *ctx, const struct query *q, struct search *s,
+	const struct message_name *name)
+{
+	const struct zone_entry *entry = find_entry(ctx, q, s, name);
+	const struct zone *zone;
+
+	if (entry == NULL)
+		return false;
+	zone = entry == s->entry ? s->zone : open_zone(ctx, q, entry);
+	if (zone == NULL)
+		return false;
+	s->entry = entry;
+	s->zone = zone;
+	s->zone_labels = entry->leaf.labels;
+	s->name = name;
+	return true;
+}
