@@ -17,6 +17,8 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_NOTICE,
 struct log_options {
 	const char *program; /* the PROG of a line, kept until log_close */
 	const char *file;    /* NULL: stderr and syslog */
+	bool copy_errors;    /* to stderr too, while a person is looking at it:
+			      * until log_set_copy_errors(false) */
 	bool only_syslog;
 	bool time_ascii;
 	bool time_iso;
@@ -35,6 +37,21 @@ enum nsd_err log_open(const struct log_options *options) MUST_USE;
 void log_reopen(void);
 void log_close(void);
 
+/* The descriptor of the log file, lent until log_close; -1: no file. */
+int log_fd(void);
+
+/*
+ * Writes to another descriptor of the log file from now on (log rotation in
+ * a process that may not open files). Borrows fd. Without effect if the log
+ * is not in a file.
+ */
+void log_use_fd(int fd);
+
+/* The name by which log_reopen finds the file, once the root directory has
+ * changed; kept until log_close. */
+void log_set_file(const char *file);
+void log_set_copy_errors(bool on);
+
 /* Changes PROG of later lines; with --enable-log-role a role's name. */
 void log_set_program(const char *program);
 void log_set_verbosity(unsigned verbosity);
@@ -42,7 +59,8 @@ unsigned log_verbosity(void);
 
 /*
  * Writes one line. Control characters in the text become \ooo. Async-signal
- * unsafe. Never blocks on a full pipe for more than the write itself, never
+ * unsafe; threads may call it at once. A text is cut at 4095 octets. Never
+ * blocks on a full pipe for more than the write itself, never
  * fails towards the caller.
  */
 void log_write(enum log_level level, const char *format, ...)

@@ -1,0 +1,84 @@
+/*
+ * message.h - the one table of the messages between the processes.
+ *
+ * A row: name, who sends, who receives, octets of payload (least and most),
+ * how many descriptors travel with it at most, meaning. The channel refuses to
+ * send or to take what is not in its row.
+ */
+#ifndef IPC_MESSAGE_H
+#define IPC_MESSAGE_H
+
+#include <stdint.h>
+
+enum ipc_role {
+	ROLE_MAIN = 1,
+	ROLE_LOADER = 2,
+	ROLE_WORKER = 4,
+	ROLE_XFRD = 8,
+};
+
+#define ROLE_CHILDREN (ROLE_LOADER | ROLE_WORKER | ROLE_XFRD)
+
+/* How a pass over the zone files went. */
+struct ipc_load_result {
+	uint64_t zones;   /* looked at */
+	uint64_t read;    /* published anew */
+	uint64_t failed;  /* could not be read; an older version may serve */
+};
+
+/* Which worker's sockets a worker is lent, or gives back. */
+struct ipc_adopt {
+	uint32_t server;  /* whose sockets, counted from 0 */
+	uint32_t tcp_map; /* bit i: the i-th descriptor is a TCP socket */
+};
+
+#define IPC_NONE 0
+#define IPC_FDS_MAX 30
+
+/*   name, sender, receiver, payload least, most, descriptors, meaning */
+#define IPC_MESSAGES(X)                                                      \
+	X(STOP, ROLE_MAIN, ROLE_CHILDREN, IPC_NONE, IPC_NONE, 0,             \
+		"end as soon as the work in hand is done")                   \
+	X(LOG_REOPEN, ROLE_MAIN, ROLE_CHILDREN, IPC_NONE, IPC_NONE, 1,       \
+		"write to this descriptor of the log file from now on")      \
+	X(RELOAD, ROLE_MAIN, ROLE_LOADER, IPC_NONE, IPC_NONE, 0,             \
+		"read the zone files that have changed")                     \
+	X(LISTED, ROLE_LOADER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0,             \
+		"the names of all zones are published; what is not read "    \
+		"yet answers SERVFAIL")                                      \
+	X(LOADED, ROLE_LOADER, ROLE_MAIN, sizeof(struct ipc_load_result),    \
+		sizeof(struct ipc_load_result), 0,                           \
+		"the first pass over all zones is done")                     \
+	X(RELOADED, ROLE_LOADER, ROLE_MAIN, sizeof(struct ipc_load_result),  \
+		sizeof(struct ipc_load_result), 0,                           \
+		"a RELOAD is done")                                          \
+	X(SERVING, ROLE_WORKER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0,            \
+		"the sockets are being read from now on")                    \
+	X(STATISTICS, ROLE_MAIN, ROLE_WORKER, IPC_NONE, IPC_NONE, 0,         \
+		"write the counters to the log")                             \
+	X(ADOPT, ROLE_MAIN, ROLE_WORKER, sizeof(struct ipc_adopt),           \
+		sizeof(struct ipc_adopt), IPC_FDS_MAX,                       \
+		"serve the sockets of a worker that is down, too")           \
+	X(RELEASE, ROLE_MAIN, ROLE_WORKER, sizeof(struct ipc_adopt),         \
+		sizeof(struct ipc_adopt), 0,                                 \
+		"leave adopted sockets to their worker again")
+
+#define IPC_ENUM(name, sender, receiver, least, most, fds, meaning) IPC_##name,
+enum ipc_type { IPC_MESSAGES(IPC_ENUM) IPC_TYPE_COUNT };
+#undef IPC_ENUM
+
+#define IPC_PAYLOAD_MAX 64
+
+struct ipc_row {
+	const char *name;
+	const char *meaning;
+	uint8_t sender;   /* enum ipc_role, or-ed */
+	uint8_t receiver;
+	uint16_t payload_min;
+	uint16_t payload_max;
+	uint16_t fds_max;
+};
+
+extern const struct ipc_row ipc_rows[IPC_TYPE_COUNT];
+
+#endif

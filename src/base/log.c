@@ -1,0 +1,249 @@
+/* log.c - log lines to stderr, a file or syslog. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define LOG_TEXT_MAX 4096
+#define LOG_HEAD_MAX 160
+/* Room for a text of which each octet is escaped. */
+#define LOG_LINE_MAX (LOG_HEAD_MAX + 4 * LOG_TEXT_MAX + 1)
+
+static struct {
+	struct log_options options;
+	int fd;             /* of the file; -1: none */
+	bool syslog_open;
+} log_state = {
+	.options = {.program = "nsd", .time_ascii = true},
+	.fd = -1,
+};
+
+static const struct {
+	const char *name;
+	int priority;
+} log_levels[] = {
+	[LOG_LEVEL_ERROR] = {"error", LOG_ERR},
+	[LOG_LEVEL_WARNING] = {"warning", LOG_WARNING},
+	[LOG_LEVEL_NOTICE] = {"notice", LOG_NOTICE},
+	[LOG_LEVEL_INFO] = {"info", LOG_INFO},
+};
+
+static int
+log_open_file(const char *file)
+{
+	return open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY,
+		0644);
+}
+
+enum nsd_err
+log_open(const struct log_options *options)
+{
+	int fd = -1;
+
+	if (options->file != NULL && !options->only_syslog) {
+		fd = log_open_file(options->file);
+		if (fd == -1)
+			return NSD_E_SYSTEM;
+	}
+	log_close();
+	/* The time zone is read now: a chroot would hide its file. */
+	tzset();
+	log_state.options = *options;
+	log_state.fd = fd;
+	if (options->only_syslog || options->file == NULL) {
+		/* Connected at once, for the same reason. */
+		openlog(options->program, LOG_PID | LOG_NDELAY,
+			options->facility);
+		log_state.syslog_open = true;
+	}
+	return NSD_OK;
+}
+
+void
+log_reopen(void)
+{
+	int fd;
+
+	if (log_state.fd == -1)
+		return;
+	fd = log_open_file(log_state.options.file);
+	if (fd == -1) {
+		log_error("cannot reopen log file %s: %s",
+			log_state.options.file, strerror(errno));
+		return;
+	}
+	log_use_fd(fd);
+	close(fd);
+}
+
+int
+log_fd(void)
+{
+	return log_state.fd;
+}
+
+void
+log_use_fd(int fd)
+{
+	/* The number stays, so that other threads go on writing meanwhile. */
+	if (log_state.fd != -1)
+		(void)dup3(fd, log_state.fd, O_CLOEXEC);
+}
+
+void
+log_close(void)
+{
+	if (log_state.fd != -1)
+		close(log_state.fd);
+	if (log_state.syslog_open)
+		closelog();
+	log_state.fd = -1;
+	log_state.syslog_open = false;
+	log_state.options = (struct log_options){
+		.program = "nsd",
+		.time_ascii = true,
+		.verbosity = log_state.options.verbosity,
+	};
+}
+
+void
+log_set_file(const char *file)
+{
+	log_state.options.file = file;
+}
+
+void
+log_set_copy_errors(bool on)
+{
+	log_state.options.copy_errors = on;
+}
+
+void
+log_set_program(const char *program)
+{
+	log_state.options.program = program;
+}
+
+void
+log_set_verbosity(unsigned verbosity)
+{
+	__atomic_store_n(&log_state.options.verbosity, verbosity,
+		__ATOMIC_RELAXED);
+}
+
+unsigned
+log_verbosity(void)
+{
+	return __atomic_load_n(&log_state.options.verbosity, __ATOMIC_RELAXED);
+}
+
+/* Copies text with control characters as \ooo; returns its length. */
+static size_t
+log_escape(char *out, const char *text)
+{
+	char *p = out;
+
+	for (; *text != '\0'; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c >= 0x20 && c != 0x7f) {
+			*p++ = (char)c;
+			continue;
+		}
+		*p++ = '\\';
+		*p++ = (char)('0' + (c >> 6));
+		*p++ = (char)('0' + (c >> 3 & 7));
+		*p++ = (char)('0' + (c & 7));
+	}
+	return (size_t)(p - out);
+}
+
+/* 2026-11-21T10:11:12.123+01:00, the colon that strftime leaves out put in. */
+static size_t
+log_print_time_iso(char *out, size_t size, const struct tm *tm, int msec)
+{
+	char when[32], zone[8];
+
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", tm);
+	if (strftime(zone, sizeof(zone), "%z", tm) != 5)
+		strcpy(zone, "+0000");
+	return (size_t)snprintf(out, size, "%s.%03d%.3s:%.2s", when, msec,
+		zone, zone + 3);
+}
+
+static size_t
+log_print_time(char *out, size_t size)
+{
+	struct timespec now;
+	struct tm tm;
+	char when[32];
+	int msec;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (!log_state.options.time_ascii
+		|| localtime_r(&now.tv_sec, &tm) == NULL)
+		return (size_t)snprintf(out, size, "[%lld]",
+			(long long)now.tv_sec);
+	msec = (int)(now.tv_nsec / 1000000);
+	if (log_state.options.time_iso)
+		return log_print_time_iso(out, size, &tm, msec);
+	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
+	return (size_t)snprintf(out, size, "[%s.%03d]", when, msec);
+}
+
+static void
+log_write_line(enum log_level level, const char *text)
+{
+	char line[LOG_LINE_MAX];
+	size_t len = log_print_time(line, LOG_HEAD_MAX);
+	int n = snprintf(line + len, LOG_HEAD_MAX - len, " %.64s[%ld]: %s: ",
+		log_state.options.program, (long)getpid(),
+		log_levels[level].name);
+
+	len += (size_t)n;
+	len += log_escape(line + len, text);
+	line[len++] = '\n';
+	/* One write a line: lines of several processes do not mix. What
+	 * cannot be written cannot be reported either. */
+	if (write(log_state.fd != -1 ? log_state.fd : STDERR_FILENO, line, len)
+		== -1)
+		return;
+	if (log_state.fd != -1 && log_state.options.copy_errors
+		&& level == LOG_LEVEL_ERROR
+		&& write(STDERR_FILENO, line, len) == -1)
+		return;
+}
+
+static void
+log_write_syslog(enum log_level level, const char *text)
+{
+	char escaped[4 * LOG_TEXT_MAX];
+
+	escaped[log_escape(escaped, text)] = '\0';
+	syslog(log_levels[level].priority, "%s", escaped);
+}
+
+void
+log_write(enum log_level level, const char *format, ...)
+{
+	int saved_errno = errno;
+	char text[LOG_TEXT_MAX];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (log_state.syslog_open)
+		log_write_syslog(level, text);
+	if (!log_state.options.only_syslog || log_state.options.copy_errors)
+		log_write_line(level, text);
+	errno = saved_errno;
+}
