@@ -184,21 +184,15 @@ make_bitmap_pages(struct store_writer *writer, uint32_t span, uint32_t count)
 		== 0;
 }
 
-/*
- * Pages for a whole new extent: as one huge page, which costs a tenth of what
- * filling it page by page does. The kernel refuses one for an extent without
- * any page, so there is a first.
- */
+/* Pages for a whole new extent, as one huge page. */
 static bool
 make_huge_extent(struct store_writer *writer, uint32_t span)
 {
 	uint64_t at = writer->header->data_at + (uint64_t)span * SPAN_SIZE;
-	int fd = writer->store->fd;
 
 	if (!writer->store->huge_pages || writer->no_collapse)
 		return false;
-	if (ftruncate(fd, (off_t)(at + STORE_EXTENT)) != 0
-		|| fallocate(fd, 0, (off_t)at, STORE_PAGE) != 0)
+	if (ftruncate(writer->store->fd, (off_t)(at + STORE_EXTENT)) != 0)
 		return false;
 	return collapse_extent(writer, writer->base + at);
 }

@@ -1,0 +1,20 @@
+/* affinity.h - which processors the processes run on. */
+#ifndef PROC_AFFINITY_H
+#define PROC_AFFINITY_H
+
+#include "base/err.h"
+#include "conf/conf.h"
+
+/* Checks cpu-affinity, server-N-cpu-affinity and xfrd-cpu-affinity against
+ * each other and the machine; said in the log. NSD_E_SYNTAX. */
+enum nsd_err affinity_check(const struct conf_server *options) MUST_USE;
+
+/* Binds the calling process; a failure is a warning. */
+void affinity_set_all(const struct conf_server *options);
+void affinity_set_server(const struct conf_server *options, unsigned server);
+void affinity_set_xfrd(const struct conf_server *options);
+
+/* Processors that this process may use, at least 1. */
+unsigned affinity_count(void);
+
+#endif

@@ -1,0 +1,491 @@
+/* children.c - starting, watching and replacing the processes of main. */
+#include "config.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "proc/children.h"
+#include "proc/role.h"
+#include "store/store.h"
+
+/* A process that lived this long is not failing at its start. */
+#define LIVED_WELL_MSEC 60000
+
+/* At once the first time; then ever later, so that a process that cannot live
+ * does not take the machine with it. */
+static const unsigned pause_sec[] = {0, 1, 2, 4, 8, 16, 30};
+
+#define PAUSES (sizeof(pause_sec) / sizeof(*pause_sec))
+
+static const char *
+child_name(const struct child *child)
+{
+	static char name[32];
+
+	if (child->role != ROLE_WORKER)
+		return ipc_role_name(child->role);
+	snprintf(name, sizeof(name), "server %u", child->index + 1);
+	return name;
+}
+
+enum nsd_err
+child_send(struct child *child, enum ipc_type type, const void *payload,
+	size_t len, const int *fds, unsigned fd_count)
+{
+	enum nsd_err err = ipc_send(&child->channel, type, payload, len, fds,
+		fd_count);
+
+	/* One that has died is seen to when its death is reaped. */
+	if (err != NSD_OK && err != NSD_E_PEER)
+		log_error("cannot send %s to %s (pid %ld): %s",
+			ipc_rows[type].name, child_name(child),
+			(long)child->pid, nsd_err_text(err));
+	return err;
+}
+
+/* ---- all of them -------------------------------------------------------- */
+
+/* Calls fn for each child that there is. */
+static void
+children_walk(struct supervisor *s, void (*fn)(struct child *, void *),
+	void *arg)
+{
+	for (unsigned i = 0; i < s->worker_count + 2; i++) {
+		struct post *post = i < s->worker_count ? &s->workers[i]
+			: i == s->worker_count		? &s->xfrd
+							: &s->loader;
+		struct child *leaving = post->leaving;
+
+		if (post->current != NULL)
+			fn(post->current, arg);
+		if (leaving != NULL)
+			fn(leaving, arg);
+	}
+}
+
+struct tell {
+	enum ipc_type type;
+	const int *fds;
+	unsigned fd_count;
+};
+
+static void
+child_tell(struct child *child, void *arg)
+{
+	const struct tell *tell = arg;
+
+	if ((ipc_rows[tell->type].receiver & child->role) == 0)
+		return;
+	if (tell->type == IPC_STOP)
+		child->told_stop = true;
+	(void)child_send(child, tell->type, NULL, 0, tell->fds,
+		tell->fd_count);
+}
+
+void
+children_tell(struct supervisor *s, enum ipc_type type, const int *fds,
+	unsigned fd_count)
+{
+	struct tell tell = {type, fds, fd_count};
+
+	children_walk(s, child_tell, &tell);
+}
+
+static void
+child_kill(struct child *child, void *arg)
+{
+	kill(child->pid, *(int *)arg);
+}
+
+void
+children_kill(struct supervisor *s, int signal)
+{
+	children_walk(s, child_kill, &signal);
+}
+
+static void
+child_count(struct child *child, void *arg)
+{
+	++*(unsigned *)arg;
+}
+
+unsigned
+children_count(const struct supervisor *s)
+{
+	unsigned count = 0;
+
+	children_walk((struct supervisor *)(uintptr_t)s, child_count, &count);
+	return count;
+}
+
+/* ---- starting ----------------------------------------------------------- */
+
+static void
+child_on_channel(evutil_socket_t fd, short what, void *arg)
+{
+	struct child *child = arg;
+	struct ipc_message m;
+
+	for (;;) {
+		switch (ipc_receive(&child->channel, &m)) {
+		case NSD_OK:
+			supervisor_on_message(child->supervisor, child, &m);
+			for (unsigned i = 0; i < m.fd_count; i++)
+				close(m.fds[i]);
+			break;
+		case NSD_E_AGAIN:
+			return;
+		case NSD_E_DENIED:
+			log_error("refused a message from %s (pid %ld)",
+				child_name(child), (long)child->pid);
+			break;
+		default:
+			/* It has died, or will be of no use without. */
+			event_del(child->event);
+			kill(child->pid, SIGKILL);
+			return;
+		}
+	}
+}
+
+static void
+child_forget(struct child *child, void *arg)
+{
+	if (child == arg)
+		return;
+	event_free(child->event);
+	ipc_channel_close(&child->channel);
+}
+
+/* In a new child: gives up everything that is main's alone. */
+static void
+child_leave_main(struct supervisor *s, struct child *self)
+{
+	struct event *events[] = {s->signal_event, s->start_event,
+		s->kill_event, s->statistics_event, s->loader.timer,
+		s->xfrd.timer};
+
+	/* The kernel's side of the loop is shared with main until this. */
+	event_reinit(s->base);
+	children_walk(s, child_forget, self);
+	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
+		if (events[i] != NULL)
+			event_free(events[i]);
+	for (unsigned i = 0; i < s->worker_count; i++)
+		event_free(s->workers[i].timer);
+	event_base_free(s->base);
+	close(s->signal_fd);
+	if (s->pidfile.fd != -1)
+		close(s->pidfile.fd);
+	for (unsigned i = 0; i < s->spare_count; i++)
+		store_destroy(s->spares[i]);
+	if (s->serving != NULL && s->serving != self->generation)
+		store_destroy(s->serving->store);
+	if (s->building != NULL && s->building != self->generation)
+		store_destroy(s->building->store);
+}
+
+static void
+child_run(struct post *post, struct child *self, struct ipc_channel channel)
+{
+	struct supervisor *s = post->supervisor;
+	struct role_start start = {
+		.server = &s->server,
+		.store = self->generation->store,
+		.channel = channel,
+		.index = post->index,
+		.reader_slot = self->reader_slot,
+	};
+
+	child_leave_main(s, self);
+	ipc_channel_close(&self->channel);
+	switch (post->role) {
+	case ROLE_LOADER:
+		loader_main(&start);
+	case ROLE_WORKER:
+		worker_main(&start);
+	default:
+		xfrd_main(&start);
+	}
+}
+
+static struct child *
+child_create(struct post *post, struct generation *generation)
+{
+	struct supervisor *s = post->supervisor;
+	struct child *child = calloc(1, sizeof(*child));
+
+	if (child == NULL)
+		return NULL;
+	child->supervisor = s;
+	child->role = post->role;
+	child->index = post->index;
+	child->generation = generation;
+	child->is_reader = post->role != ROLE_LOADER;
+	child->reader_slot = post->role == ROLE_WORKER ? post->index
+						       : s->worker_count;
+	child->started_msec = supervisor_now_msec();
+	return child;
+}
+
+void
+post_fill(struct post *post, struct generation *generation)
+{
+	struct supervisor *s = post->supervisor;
+	struct child *child = child_create(post, generation);
+	struct ipc_channel theirs;
+
+	if (child == NULL
+		|| ipc_channel_open_pair(ROLE_MAIN, post->role,
+			   &child->channel, &theirs)
+			!= NSD_OK) {
+		log_error("cannot start %s: %s", ipc_role_name(post->role),
+			strerror(errno));
+		free(child);
+		post_fill_later(post);
+		return;
+	}
+	child->pid = fork();
+	if (child->pid == 0)
+		child_run(post, child, theirs);
+	ipc_channel_close(&theirs);
+	if (child->pid != -1)
+		child->event = event_new(s->base, child->channel.fd,
+			EV_READ | EV_PERSIST, child_on_channel, child);
+	if (child->pid == -1 || child->event == NULL
+		|| event_add(child->event, NULL) == -1) {
+		log_error("cannot start %s: %s", ipc_role_name(post->role),
+			strerror(errno));
+		/* Without its channel it ends by itself. */
+		ipc_channel_close(&child->channel);
+		free(child);
+		post_fill_later(post);
+		return;
+	}
+	generation->users++;
+	post->current = child;
+}
+
+void
+post_fill_later(struct post *post)
+{
+	unsigned pause = pause_sec[post->failures < PAUSES ? post->failures
+							   : PAUSES - 1];
+	struct timeval when = {.tv_sec = pause};
+
+	post->failures++;
+	if (post->supervisor->stopping)
+		return;
+	if (event_add(post->timer, &when) == -1)
+		log_error("out of memory for a timer");
+}
+
+/* ---- sockets of a worker that is down ----------------------------------- */
+
+/* Lends the sockets of a post to a worker that serves, so that the clients
+ * whom the kernel sends there are not left alone during a long pause. */
+static void
+post_lend_sockets(struct post *post)
+{
+	struct supervisor *s = post->supervisor;
+	const struct listeners *all = &s->server.listeners;
+	struct ipc_adopt adopt = {.server = post->index};
+	struct child *adopter = NULL;
+	int fds[IPC_FDS_MAX];
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < s->worker_count && adopter == NULL; i++)
+		if (s->workers[i].current != NULL
+			&& s->workers[i].current->serving)
+			adopter = s->workers[i].current;
+	if (adopter == NULL)
+		return;
+	for (unsigned i = 0; i < all->count; i++) {
+		if (all->items[i].server != post->index)
+			continue;
+		adopt.tcp_map |= (uint32_t)all->items[i].tcp << count;
+		fds[count++] = all->items[i].fd;
+		if (count < IPC_FDS_MAX)
+			continue;
+		(void)child_send(adopter, IPC_ADOPT, &adopt, sizeof(adopt),
+			fds, count);
+		adopt.tcp_map = 0;
+		count = 0;
+	}
+	if (count > 0)
+		(void)child_send(adopter, IPC_ADOPT, &adopt, sizeof(adopt),
+			fds, count);
+	post->adopter = adopter;
+}
+
+/* A worker died: so have its adoptions. */
+static void
+posts_drop_adopter(struct supervisor *s, const struct child *adopter)
+{
+	for (unsigned i = 0; i < s->worker_count; i++) {
+		if (s->workers[i].adopter != adopter)
+			continue;
+		s->workers[i].adopter = NULL;
+		if (!s->stopping)
+			post_lend_sockets(&s->workers[i]);
+	}
+}
+
+void
+post_on_serving(struct post *post)
+{
+	struct ipc_adopt adopt = {.server = post->index};
+
+	post->current->serving = true;
+	if (post->adopter != NULL)
+		(void)child_send(post->adopter, IPC_RELEASE, &adopt,
+			sizeof(adopt), NULL, 0);
+	post->adopter = NULL;
+	if (post->leaving != NULL && !post->leaving->told_stop) {
+		post->leaving->told_stop = true;
+		(void)child_send(post->leaving, IPC_STOP, NULL, 0, NULL, 0);
+	}
+}
+
+void
+post_roll(struct post *post)
+{
+	struct generation *serving = post->supervisor->serving;
+
+	if (post->current == NULL) {
+		if (!event_pending(post->timer, EV_TIMEOUT, NULL))
+			post_fill(post, serving);
+		return;
+	}
+	if (post->role != ROLE_WORKER) {
+		/* Filled again when it has ended. */
+		post->current->told_stop = true;
+		(void)child_send(post->current, IPC_STOP, NULL, 0, NULL, 0);
+		return;
+	}
+	if (post->leaving != NULL) {
+		/* The one before is not needed: its successor serves, or never
+		 * came to it and is the one to go. */
+		struct child *worse = post->current->serving ? post->leaving
+							     : post->current;
+
+		worse->told_stop = true;
+		kill(worse->pid, SIGKILL);
+		return; /* rolled again when that is reaped */
+	}
+	post->leaving = post->current;
+	post->current = NULL;
+	post_fill(post, serving);
+}
+
+/* ---- ending ------------------------------------------------------------- */
+
+void
+generation_release(struct supervisor *s, struct generation *g)
+{
+	if (g->users > 0 || g == s->serving || g == s->building)
+		return;
+	store_destroy(g->store);
+	free(g);
+}
+
+static void
+child_log_end(const struct child *child, int status)
+{
+	if (child->told_stop)
+		return;
+	if (WIFSIGNALED(status))
+		log_error("%s (pid %ld) was killed by signal %d, replacing it",
+			child_name(child), (long)child->pid,
+			WTERMSIG(status));
+	else
+		log_error("%s (pid %ld) ended with status %d, replacing it",
+			child_name(child), (long)child->pid,
+			WEXITSTATUS(status));
+}
+
+/* A post has lost its process: another takes it. */
+static void
+post_refill(struct post *post, const struct child *lost)
+{
+	struct supervisor *s = post->supervisor;
+
+	if (s->stopping)
+		return;
+	if (lost->told_stop) {
+		post->failures = 0;
+		if (post->role != ROLE_LOADER)
+			post_fill(post, s->serving);
+		return;
+	}
+	if (supervisor_now_msec() - lost->started_msec > LIVED_WELL_MSEC)
+		post->failures = 0;
+	if (post->failures > 0 && post->role == ROLE_WORKER
+		&& post->leaving == NULL)
+		post_lend_sockets(post);
+	post_fill_later(post);
+}
+
+static void
+child_destroy(struct post *post, struct child *child, int status)
+{
+	struct supervisor *s = post->supervisor;
+	struct generation *g = child->generation;
+	bool was_current = child == post->current;
+
+	child_log_end(child, status);
+	if (was_current)
+		post->current = NULL;
+	else
+		post->leaving = NULL;
+	if (child->is_reader)
+		store_reader_clear(g->store, child->reader_slot);
+	event_free(child->event);
+	ipc_channel_close(&child->channel);
+	if (post->role == ROLE_LOADER) {
+		s->reloading = false;
+		s->reload_wanted = false;
+		if (g == s->building)
+			s->building = NULL;
+	}
+	posts_drop_adopter(s, child);
+	g->users--;
+	generation_release(s, g);
+	if (was_current)
+		post_refill(post, child);
+	else if (!s->stopping && post->current != NULL
+		&& post->current->generation != s->serving)
+		post_roll(post);
+	free(child);
+}
+
+static void
+children_on_end(struct supervisor *s, pid_t pid, int status)
+{
+	for (unsigned i = 0; i < s->worker_count + 2; i++) {
+		struct post *post = i < s->worker_count ? &s->workers[i]
+			: i == s->worker_count		? &s->xfrd
+							: &s->loader;
+
+		if (post->current != NULL && post->current->pid == pid)
+			child_destroy(post, post->current, status);
+		else if (post->leaving != NULL && post->leaving->pid == pid)
+			child_destroy(post, post->leaving, status);
+	}
+}
+
+void
+children_reap(struct supervisor *s)
+{
+	pid_t pid;
+	int status;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		children_on_end(s, pid, status);
+}

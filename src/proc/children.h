@@ -1,0 +1,44 @@
+/* children.h - starting, watching and replacing the processes of main. */
+#ifndef PROC_CHILDREN_H
+#define PROC_CHILDREN_H
+
+#include "proc/supervisor.h"
+
+/* Fills a post now: forks a process for the generation. In the child this
+ * does not return. A failure is a line in the log and another try later. */
+void post_fill(struct post *post, struct generation *generation);
+
+/* Fills it after a pause that grows with each failure in a row. */
+void post_fill_later(struct post *post);
+
+/* Replaces the process in a post by one for the serving generation; a worker
+ * serves until its successor does. */
+void post_roll(struct post *post);
+
+/* A worker reads its sockets from now on. */
+void post_on_serving(struct post *post);
+
+/* Ends processes that have died; once a signal said so. */
+void children_reap(struct supervisor *s);
+
+/* Sends to every child whose role receives it. */
+void children_tell(struct supervisor *s, enum ipc_type type, const int *fds,
+	unsigned fd_count);
+void children_kill(struct supervisor *s, int signal);
+unsigned children_count(const struct supervisor *s);
+
+enum nsd_err child_send(struct child *child, enum ipc_type type,
+	const void *payload, size_t len, const int *fds, unsigned fd_count);
+
+/* Frees a generation if nobody uses it any more. */
+void generation_release(struct supervisor *s, struct generation *g);
+
+/* supervisor.c: a message of a child, or the end of its channel. */
+void supervisor_on_message(struct supervisor *s, struct child *child,
+	const struct ipc_message *m);
+/* supervisor.c: a loader is wanted, with a generation of its own. */
+void supervisor_start_loader(struct supervisor *s);
+
+int64_t supervisor_now_msec(void);
+
+#endif

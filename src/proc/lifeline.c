@@ -1,0 +1,150 @@
+/* lifeline.c - how a new server takes over from workers whose main is dead. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "proc/lifeline.h"
+
+#define LIFELINE_WAIT_MSEC 5000
+
+/* FNV-1a: keys are paths, which are longer than a socket's name may be. */
+static socklen_t
+lifeline_address(const char *key, struct sockaddr_un *address)
+{
+	uint64_t hash = 14695981039346656037u;
+	int len;
+
+	for (; *key != '\0'; key++)
+		hash = (hash ^ (uint8_t)*key) * 1099511628211u;
+	memset(address, 0, sizeof(*address));
+	address->sun_family = AF_UNIX;
+	len = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1,
+		"nsd-lifeline-%016llx", (unsigned long long)hash);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1
+		+ (size_t)len);
+}
+
+/* Whether the process is there and one of ours. */
+static bool
+lifeline_main_lives(pid_t pid)
+{
+	char path[32], name[16] = "";
+	ssize_t n;
+	int fd;
+
+	if (pid <= 0)
+		return true; /* of another pid name space: leave it alone */
+	if (kill(pid, 0) == -1 && errno == ESRCH)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%ld/comm", (long)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd == -1)
+		return errno != ENOENT;
+	n = read(fd, name, sizeof(name) - 1);
+	close(fd);
+	/* The number may have come round to some other program. */
+	return n <= 0 || strncmp(name, "nsd", 3) == 0;
+}
+
+/* Asks one worker; true if there may be more to ask. */
+static bool
+lifeline_ask(const char *key, int wait_msec)
+{
+	struct sockaddr_un address;
+	socklen_t len = lifeline_address(key, &address);
+	struct ucred peer;
+	socklen_t peer_len = sizeof(peer);
+	bool again = false;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	if (fd == -1)
+		return false;
+	if (connect(fd, (struct sockaddr *)&address, len) == 0
+		&& getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_len)
+			== 0
+		&& !lifeline_main_lives(peer.pid)) {
+		if (peer.uid == 0 || peer.uid == geteuid())
+			/* The end of file comes with the worker's end. */
+			again = poll(&p, 1, wait_msec) == 1;
+		else
+			log_warning("workers of another user's server are"
+				    " left from process %ld",
+				(long)peer.pid);
+	}
+	close(fd);
+	return again;
+}
+
+static int64_t
+lifeline_now_msec(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void
+lifeline_take_over(const char *key)
+{
+	int64_t end = lifeline_now_msec() + LIFELINE_WAIT_MSEC;
+	unsigned asked = 0;
+
+	for (;;) {
+		int64_t left = end - lifeline_now_msec();
+
+		if (left <= 0 || !lifeline_ask(key, (int)left))
+			break;
+		asked++;
+	}
+	if (asked > 0)
+		log_notice("took over from %u server(s) whose main process"
+			   " was gone",
+			asked);
+}
+
+int
+lifeline_open(const char *key)
+{
+	struct sockaddr_un address;
+	socklen_t len = lifeline_address(key, &address);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		0);
+
+	if (fd != -1 && bind(fd, (struct sockaddr *)&address, len) == 0
+		&& listen(fd, 16) == 0)
+		return fd;
+	log_warning("cannot make the lifeline: %s", strerror(errno));
+	if (fd != -1)
+		close(fd);
+	return -1;
+}
+
+bool
+lifeline_is_asked(int lifeline)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	int fd = accept4(lifeline, NULL, NULL, SOCK_CLOEXEC);
+
+	if (fd == -1)
+		return false;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0
+		&& (peer.uid == 0 || peer.uid == geteuid()))
+		return true;
+	close(fd);
+	return false;
+}

@@ -1,0 +1,31 @@
+/*
+ * lifeline.h - how a new server takes over from workers whose main is dead.
+ *
+ * Workers go on answering when main is killed, and so hold the port. While any
+ * process of a server lives, so does a listening UNIX socket in the abstract
+ * name space (as a port, it is per network name space and needs no file). Only
+ * workers without a main take connections there. A new main connects until
+ * nobody answers any more; each worker that sees a connection by root or by its
+ * own user ends. See doc/decisions/0011-main-dies.md.
+ */
+#ifndef PROC_LIFELINE_H
+#define PROC_LIFELINE_H
+
+#include <stdbool.h>
+
+/*
+ * Ends the workers that an earlier main with the same key left behind; waits
+ * for at most 5 seconds. Does nothing to a server whose main lives, or that
+ * another user has started.
+ */
+void lifeline_take_over(const char *key);
+
+/* Makes this server's; call in the process that stays main. Returns the
+ * descriptor, or -1 (a warning in the log): then there is no taking over. */
+int lifeline_open(const char *key);
+
+/* In a worker without a main: true if one who may has asked it to end. The
+ * connection stays open until this process ends. */
+bool lifeline_is_asked(int lifeline);
+
+#endif

@@ -1,0 +1,185 @@
+/* load_zone.c - one zone of the configuration in the loader. */
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "proc/load_zone.h"
+#include "zone/build.h"
+
+/* Octets of a zone file from which on several threads read it faster. */
+#define LARGE_FILE (8u << 20)
+#define DEFAULT_TTL_SEC 3600
+
+/* Puts findings in the log, as people know them: FILE:LINE: TEXT. */
+static void
+load_zone_on_diag(struct diag_sink *sink, const struct diag *d)
+{
+	enum log_level level = d->severity == DIAG_ERROR ? LOG_LEVEL_ERROR
+		: d->severity == DIAG_WARNING		 ? LOG_LEVEL_WARNING
+							 : LOG_LEVEL_INFO;
+
+	if (d->file == NULL)
+		log_write(level, "%s", d->text);
+	else if (d->line == 0)
+		log_write(level, "%s: %s", d->file, d->text);
+	else
+		log_write(level, "%s:%u: %s", d->file, (unsigned)d->line,
+			d->text);
+}
+
+bool
+load_zone_is_changed(const struct load_zone *zone)
+{
+	for (size_t i = 0; i < zone->files.source_count; i++) {
+		const struct zonefile_source *s = &zone->files.sources[i];
+		struct stat st;
+
+		if (stat(s->path, &st) == -1)
+			return true;
+		if (st.st_mtim.tv_sec != s->mtime.tv_sec
+			|| st.st_mtim.tv_nsec != s->mtime.tv_nsec
+			|| (uint64_t)st.st_size != s->size
+			|| (uint64_t)st.st_ino != s->inode)
+			return true;
+	}
+	/* Never read, or there was nothing to read. */
+	return zone->files.source_count == 0 || !zone->loaded;
+}
+
+static bool
+load_zone_is_secondary(const struct load_zone *zone)
+{
+	return zone->conf->options->request_xfr.count > 0;
+}
+
+static void
+load_zone_on_parse(void *ctx, uint64_t done, uint64_t total)
+{
+	struct load_progress *p = ctx;
+
+	__atomic_store_n(&p->stage, "reading", __ATOMIC_RELAXED);
+	__atomic_store_n(&p->done, done, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->total, total, __ATOMIC_RELAXED);
+}
+
+static void
+load_zone_on_build(void *ctx, const char *stage, uint64_t done, uint64_t total)
+{
+	struct load_progress *p = ctx;
+
+	__atomic_store_n(&p->stage, stage, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->done, done, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->total, total, __ATOMIC_RELAXED);
+}
+
+static enum nsd_err
+load_zone_build(const struct load_context *context,
+	const struct load_zone *zone, struct store_heap *heap, bool large,
+	struct diag_sink *sink, struct zonefile_result *parsed, store_ref *out)
+{
+	const char **names = calloc(parsed->source_count + 1, sizeof(*names));
+	struct zone_build_input input = {
+		.apex = zone->conf->wire,
+		.batches = parsed->batches,
+		.files = names,
+		.file_count = parsed->source_count,
+		.threads = large ? context->threads_max : 1,
+		.secondary = load_zone_is_secondary(zone),
+		.on_progress = large ? load_zone_on_build : NULL,
+		.progress_ctx = context->progress,
+	};
+	enum nsd_err err = NSD_E_MEMORY;
+
+	for (size_t i = 0; names != NULL && i < parsed->source_count; i++)
+		names[i] = parsed->sources[i].path;
+	if (names != NULL)
+		err = zone_build(&input, context->writer, heap, sink, out);
+	if (err == NSD_E_MEMORY)
+		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
+			"zone %s: out of memory", zone->conf->name);
+	free(names);
+	return err;
+}
+
+/* Parses and builds; what there is to say is in the log. */
+static void
+load_zone_parse(const struct load_context *context, struct load_zone *zone,
+	const char *path, struct store_heap *heap, bool large,
+	struct load_result *result)
+{
+	struct diag_sink sink = {.on_diag = load_zone_on_diag};
+	struct zonefile_options options = {
+		.apex = zone->conf->wire,
+		.default_ttl_sec = DEFAULT_TTL_SEC,
+		.threads = large ? context->threads_max : 1,
+		.on_progress = large ? load_zone_on_parse : NULL,
+		.progress_ctx = context->progress,
+	};
+	enum nsd_err err;
+
+	log_at(5, LOG_LEVEL_INFO, "zone %s zonec_read(%s)", zone->conf->name,
+		path);
+	err = zonefile_parse(path, &options, &sink, &result->files);
+	if (err == NSD_OK)
+		err = load_zone_build(context, zone, heap, large, &sink,
+			&result->files, &result->built);
+	else if (err == NSD_E_MEMORY)
+		diag_emit(&sink, DIAG_ERROR, path, 0, 0, "out of memory");
+	rrbatch_destroy_all(result->files.batches);
+	result->files.batches = NULL;
+	if (err == NSD_OK) {
+		result->outcome = LOAD_BUILT;
+	} else if (err == NSD_E_AGAIN) {
+		result->outcome = LOAD_AGAIN;
+	} else {
+		result->outcome = LOAD_FAILED;
+		log_error("zone %s file %s read with %u errors",
+			zone->conf->name, path,
+			sink.errors > 0 ? (unsigned)sink.errors : 1);
+	}
+}
+
+void
+load_zone_read(const struct load_context *context, struct load_zone *zone,
+	struct store_heap *heap, bool large, struct load_result *result)
+{
+	char buffer[PATH_MAX];
+	const char *path;
+	struct stat st = {.st_size = 0};
+	size_t len;
+	enum nsd_err err;
+
+	memset(result, 0, sizeof(*result));
+	result->zone = zone;
+	result->outcome = LOAD_UNCHANGED;
+	if (!large && !context->force && !load_zone_is_changed(zone))
+		return;
+	err = conf_zone_file_name(zone->conf, buffer, sizeof(buffer), &len);
+	if (err == NSD_E_NOT_FOUND) {
+		result->outcome = LOAD_ABSENT;
+		return;
+	}
+	if (err != NSD_OK) {
+		log_error("zone %s: the name of its file is too long",
+			zone->conf->name);
+		result->outcome = LOAD_FAILED;
+		return;
+	}
+	path = conf_path_in_chroot(context->chroot, buffer);
+	if (stat(path, &st) == -1 && errno == ENOENT
+		&& load_zone_is_secondary(zone)) {
+		log_at(2, LOG_LEVEL_INFO, "zonefile %s does not exist", path);
+		result->outcome = LOAD_ABSENT;
+		return;
+	}
+	if (!large && st.st_size >= LARGE_FILE) {
+		result->outcome = LOAD_LARGE;
+		return;
+	}
+	load_zone_parse(context, zone, path, heap, large, result);
+}

@@ -1,0 +1,73 @@
+/*
+ * load_zone.h - one zone of the configuration in the loader: whether its
+ * files have changed, and reading them.
+ */
+#ifndef PROC_LOAD_ZONE_H
+#define PROC_LOAD_ZONE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "conf/conf.h"
+#include "store/store.h"
+#include "zonefile/zonefile.h"
+
+struct load_zone {
+	const struct conf_zone *conf;
+	store_ref entry;   /* in the table of zones */
+	bool loaded;       /* a version is published */
+	bool failed;       /* the last try to read it failed */
+	uint8_t retries;   /* its files changed while they were read */
+	uint32_t serial;   /* published */
+	/* The files as of the last try; no batches. */
+	struct zonefile_result files;
+};
+
+/* How far reading a large zone is; written by one thread, shown by another. */
+struct load_progress {
+	const struct load_zone *zone; /* NULL: none in work */
+	const char *stage;
+	uint64_t done;
+	uint64_t total;
+};
+
+enum load_outcome {
+	LOAD_UNCHANGED, /* nothing to do */
+	LOAD_LARGE,     /* put off: to be read with several threads */
+	LOAD_BUILT,     /* a new version is ready to be published */
+	LOAD_FAILED,    /* said in the log */
+	LOAD_ABSENT,    /* a secondary zone without its file, as yet */
+	LOAD_AGAIN,     /* its files changed while they were read */
+};
+
+/* What reading a zone gave, for the loader's main thread to act on. */
+struct load_result {
+	struct load_result *next;
+	struct load_zone *zone;
+	enum load_outcome outcome;
+	store_ref built;              /* LOAD_BUILT */
+	struct zonefile_result files; /* replaces the zone's; no batches */
+};
+
+struct load_context {
+	struct store_writer *writer;
+	const char *chroot;          /* where we are; NULL: not in one */
+	unsigned threads_max;        /* for a large zone */
+	bool force;                  /* changed or not */
+	struct load_progress *progress;
+};
+
+/* Whether a zone's files, looked at now, are others than at the last try. */
+bool load_zone_is_changed(const struct load_zone *zone);
+
+/*
+ * Reads a zone if it is to be read: parses and builds it with memory of heap.
+ * large: its size does not matter; else one that is better read with several
+ * threads is LOAD_LARGE. Findings go to the log. Any thread; zone is only read
+ * from. *result: gives files.
+ */
+void load_zone_read(const struct load_context *context,
+	struct load_zone *zone, struct store_heap *heap, bool large,
+	struct load_result *result);
+
+#endif

@@ -1,0 +1,355 @@
+/* loader.c - the role that reads zone files into the store, which only it
+ * writes. */
+#include "config.h"
+
+#include <event2/event.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "proc/affinity.h"
+#include "proc/load_pool.h"
+#include "proc/role.h"
+#include "proc/zone_setup.h"
+#include "store/store.h"
+#include "zone/table.h"
+
+#define PROGRESS_SEC 5
+#define RECLAIM_SEC 1
+#define AGAIN_SEC 1
+/* How often a zone is tried whose files change while they are read. */
+#define RETRIES_MAX 5
+
+struct loader {
+	struct role role;
+	struct store_writer *writer;
+	struct load_context context;
+	struct load_progress progress;
+	struct load_zone *zones;
+	size_t zone_count;
+
+	/* The pass over the zones that is running; NULL: none. */
+	struct load_pool *pool;
+	struct load_zone **todo;
+	size_t todo_count;
+	struct load_zone **again; /* to be tried once more in this pass */
+	size_t again_count;
+	struct ipc_load_result result;
+	bool first_pass;
+	bool reload_wanted;
+
+	struct event *progress_event;
+	struct event *reclaim_event;
+	struct event *again_event;
+};
+
+static void loader_start_pass(struct loader *loader);
+
+/* ---- publishing ----------------------------------------------------------- */
+
+static void
+loader_log_serial(const struct loader *loader, const struct load_zone *zone,
+	uint32_t serial)
+{
+	if (loader->first_pass || serial == zone->serial)
+		return;
+	/* RFC 1982 section 3.2 */
+	if (!zone->loaded || (int32_t)(serial - zone->serial) > 0)
+		log_info("zone %s serial %u is updated to %u",
+			zone->conf->name,
+			(unsigned)(zone->loaded ? zone->serial : 0),
+			(unsigned)serial);
+	else
+		log_info("zone %s serial is updated to %u", zone->conf->name,
+			(unsigned)serial);
+}
+
+static void
+loader_publish(struct loader *loader, struct load_zone *zone, store_ref built)
+{
+	const struct zone *z = store_get(store_writer_view(loader->writer),
+		built);
+	uint32_t serial = z->serial;
+
+	table_set_zone(loader->writer, zone->entry, built);
+	log_at(1, LOG_LEVEL_INFO, "zone %s read with success",
+		zone->conf->name);
+	loader_log_serial(loader, zone, serial);
+	zone->serial = serial;
+	zone->loaded = true;
+	zone->failed = false;
+	zone->retries = 0;
+	loader->result.read++;
+}
+
+static void
+loader_take_result(struct loader *loader, struct load_result *result)
+{
+	struct load_zone *zone = result->zone;
+
+	/* The files of a failed try too: to see when they have changed. */
+	zonefile_result_fini(&zone->files);
+	zone->files = result->files;
+	switch (result->outcome) {
+	case LOAD_BUILT:
+		loader_publish(loader, zone, result->built);
+		break;
+	case LOAD_AGAIN:
+		if (zone->retries++ < RETRIES_MAX) {
+			loader->again[loader->again_count++] = zone;
+			break;
+		}
+		log_error("zone %s: its file keeps changing, giving up",
+			zone->conf->name);
+		zone->retries = 0;
+		zone->failed = true;
+		loader->result.failed++;
+		break;
+	case LOAD_FAILED:
+		zone->failed = true;
+		loader->result.failed++;
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- memory that readers have left ---------------------------------------- */
+
+static void
+loader_reclaim(struct loader *loader)
+{
+	struct timeval when = {.tv_sec = RECLAIM_SEC};
+
+	if (store_reclaim(loader->writer) > 0)
+		event_add(loader->reclaim_event, &when);
+}
+
+static void
+loader_on_reclaim(evutil_socket_t fd, short what, void *arg)
+{
+	loader_reclaim(arg);
+}
+
+/* ---- passes --------------------------------------------------------------- */
+
+static void
+loader_end_pass(struct loader *loader)
+{
+	bool first = loader->first_pass;
+
+	event_del(loader->progress_event);
+	free(loader->todo);
+	free(loader->again);
+	loader->todo = NULL;
+	loader->again = NULL;
+	loader->first_pass = false;
+	role_send(&loader->role, first ? IPC_LOADED : IPC_RELOADED,
+		&loader->result, sizeof(loader->result));
+	if (first || loader->result.read > 0) {
+		store_trim(loader->writer);
+		malloc_trim(0);
+	}
+	if (loader->reload_wanted)
+		loader_start_pass(loader);
+}
+
+static void
+loader_on_results(void *ctx)
+{
+	struct loader *loader = ctx;
+	struct load_result *result = load_pool_take(loader->pool), *next;
+	struct timeval when = {.tv_sec = AGAIN_SEC};
+
+	for (; result != NULL; result = next) {
+		next = result->next;
+		loader_take_result(loader, result);
+		free(result);
+	}
+	loader_reclaim(loader);
+	if (!load_pool_is_done(loader->pool))
+		return;
+	load_pool_finish(loader->pool);
+	loader->pool = NULL;
+	if (loader->again_count > 0)
+		event_add(loader->again_event, &when);
+	else
+		loader_end_pass(loader);
+}
+
+/* Reads what is in todo. */
+static void
+loader_run_pool(struct loader *loader)
+{
+	enum nsd_err err;
+
+	loader->again_count = 0;
+	err = load_pool_start(&loader->context, loader->todo,
+		loader->todo_count, loader->role.base, loader_on_results,
+		loader, &loader->pool);
+	if (err == NSD_OK)
+		return;
+	log_error("cannot read the zones: %s", nsd_err_text(err));
+	loader->result.failed += loader->todo_count;
+	loader_end_pass(loader);
+}
+
+static void
+loader_on_again(evutil_socket_t fd, short what, void *arg)
+{
+	struct loader *loader = arg;
+
+	loader->todo_count = loader->again_count;
+	memcpy(loader->todo, loader->again,
+		loader->again_count * sizeof(struct load_zone *));
+	loader_run_pool(loader);
+}
+
+static void
+loader_start_pass(struct loader *loader)
+{
+	struct timeval period = {.tv_sec = PROGRESS_SEC};
+	size_t size = (loader->zone_count + 1) * sizeof(struct load_zone *);
+
+	loader->reload_wanted = false;
+	memset(&loader->result, 0, sizeof(loader->result));
+	loader->result.zones = loader->zone_count;
+	loader->todo = malloc(size);
+	loader->again = malloc(size);
+	loader->todo_count = loader->zone_count;
+	if (loader->todo == NULL || loader->again == NULL) {
+		log_error("cannot read the zones: out of memory");
+		loader_end_pass(loader);
+		return;
+	}
+	for (size_t i = 0; i < loader->zone_count; i++)
+		loader->todo[i] = &loader->zones[i];
+	event_add(loader->progress_event, &period);
+	loader_run_pool(loader);
+}
+
+static void
+loader_on_progress(evutil_socket_t fd, short what, void *arg)
+{
+	struct loader *loader = arg;
+	const struct load_zone *zone =
+		__atomic_load_n(&loader->progress.zone, __ATOMIC_ACQUIRE);
+	uint64_t done, total;
+
+	if (loader->pool == NULL)
+		return;
+	log_info("reading zones: %zu of %zu looked at, %llu read, %llu failed",
+		load_pool_progress(loader->pool), loader->todo_count,
+		(unsigned long long)loader->result.read,
+		(unsigned long long)loader->result.failed);
+	if (zone == NULL)
+		return;
+	done = __atomic_load_n(&loader->progress.done, __ATOMIC_RELAXED);
+	total = __atomic_load_n(&loader->progress.total, __ATOMIC_RELAXED);
+	log_info("zone %s: %s, %u %%", zone->conf->name,
+		__atomic_load_n(&loader->progress.stage, __ATOMIC_RELAXED),
+		total > 0 ? (unsigned)((double)done * 100 / (double)total)
+			  : 0);
+}
+
+static void
+loader_on_message(struct role *role, const struct ipc_message *m)
+{
+	struct loader *loader = (struct loader *)role;
+
+	if (m->type != IPC_RELOAD)
+		return;
+	if (loader->todo != NULL)
+		loader->reload_wanted = true;
+	else
+		loader_start_pass(loader);
+}
+
+/* ---- start ---------------------------------------------------------------- */
+
+/* Publishes the names of all zones: from then on those that are not read yet
+ * are known to be ours. */
+static enum nsd_err
+loader_list_zones(struct loader *loader, const struct conf *conf)
+{
+	struct zone_setups setups;
+	store_ref *entries = NULL;
+	enum nsd_err err = zone_setups_init(&setups, conf);
+
+	if (err != NSD_OK)
+		return err;
+	loader->zone_count = conf->zone_count;
+	loader->zones = calloc(conf->zone_count + 1, sizeof(*loader->zones));
+	entries = calloc(conf->zone_count + 1, sizeof(*entries));
+	err = loader->zones != NULL && entries != NULL ? NSD_OK
+						       : NSD_E_MEMORY;
+	if (err == NSD_OK)
+		err = table_add(loader->writer, setups.items, conf->zone_count,
+			entries);
+	for (size_t i = 0; err == NSD_OK && i < conf->zone_count; i++) {
+		loader->zones[i].conf = conf->zones[i];
+		loader->zones[i].entry = entries[i];
+	}
+	free(entries);
+	zone_setups_fini(&setups);
+	return err;
+}
+
+static enum nsd_err
+loader_init(struct loader *loader, const struct role_start *start)
+{
+	struct server *server = start->server;
+	enum nsd_err err;
+
+	loader->first_pass = true;
+	loader->progress.stage = "reading";
+	loader->role.on_message = loader_on_message;
+
+	role_init_name("load", "loader");
+	role_init_death(server, true);
+	sockets_close(&server->listeners);
+	if (server->lifeline != -1)
+		close(server->lifeline);
+	err = store_writer_open(start->store, &loader->writer);
+	if (err != NSD_OK)
+		return err;
+	loader->context = (struct load_context){
+		.writer = loader->writer,
+		.chroot = server->chroot,
+		.threads_max = affinity_count(),
+		.progress = &loader->progress,
+	};
+	err = role_init_loop(&loader->role, start);
+	if (err != NSD_OK)
+		return err;
+	loader->progress_event = event_new(loader->role.base, -1, EV_PERSIST,
+		loader_on_progress, loader);
+	loader->reclaim_event = event_new(loader->role.base, -1, 0,
+		loader_on_reclaim, loader);
+	loader->again_event = event_new(loader->role.base, -1, 0,
+		loader_on_again, loader);
+	if (loader->progress_event == NULL || loader->reclaim_event == NULL
+		|| loader->again_event == NULL)
+		return NSD_E_MEMORY;
+	return loader_list_zones(loader, server->conf);
+}
+
+void
+loader_main(const struct role_start *start)
+{
+	struct loader *loader = calloc(1, sizeof(*loader));
+	enum nsd_err err = loader != NULL ? loader_init(loader, start)
+					  : NSD_E_MEMORY;
+
+	if (err != NSD_OK) {
+		log_error("the loader cannot start: %s", nsd_err_text(err));
+		_exit(1);
+	}
+	role_send(&loader->role, IPC_LISTED, NULL, 0);
+	loader_start_pass(loader);
+	role_run(&loader->role);
+	/* Threads may be at work: the kernel takes it all down. */
+	_exit(0);
+}

@@ -1,0 +1,151 @@
+/* role.c - what loader, workers and xfrd have in common. */
+#include "config.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "proc/role.h"
+#include "proc/title.h"
+
+void
+role_init_name(const char *log_name, const char *title)
+{
+#ifdef USE_LOG_PROCESS_ROLE
+	log_set_program(log_name);
+#endif
+	title_set("nsd: %s", title);
+}
+
+void
+role_init_death(const struct server *server, bool die_with_main)
+{
+	/* What a terminal or an administrator sends to all of us is main's to
+	 * act on; a service manager's TERM to all of us is fine. */
+	static const int ignored[] = {SIGINT, SIGHUP, SIGUSR1, SIGALRM,
+		SIGPIPE};
+	sigset_t none;
+
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (!die_with_main)
+		return;
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	/* It may have died before that. */
+	if (getppid() != server->main_pid)
+		_exit(1);
+}
+
+static void
+role_on_term(evutil_socket_t fd, short what, void *arg)
+{
+	role_stop(arg);
+}
+
+static void
+role_main_gone(struct role *role)
+{
+	event_del(role->channel_event);
+	if (role->on_main_gone != NULL)
+		role->on_main_gone(role);
+	else
+		role_stop(role);
+}
+
+static void
+role_take(struct role *role, const struct ipc_message *m)
+{
+	if (m->type == IPC_STOP)
+		role_stop(role);
+	else if (m->type == IPC_LOG_REOPEN && m->fd_count == 1)
+		log_use_fd(m->fds[0]);
+	else if (role->on_message != NULL)
+		role->on_message(role, m);
+	for (unsigned i = 0; i < m->fd_count; i++)
+		close(m->fds[i]);
+}
+
+static void
+role_on_channel(evutil_socket_t fd, short what, void *arg)
+{
+	struct role *role = arg;
+	struct ipc_message m;
+
+	for (;;) {
+		switch (ipc_receive(&role->channel, &m)) {
+		case NSD_OK:
+			role_take(role, &m);
+			break;
+		case NSD_E_AGAIN:
+			return;
+		case NSD_E_DENIED:
+			log_error("refused a message from main");
+			break;
+		default:
+			role_main_gone(role);
+			return;
+		}
+	}
+}
+
+enum nsd_err
+role_init_loop(struct role *role, const struct role_start *start)
+{
+	struct event_config *config = event_config_new();
+	sigset_t term;
+
+	role->server = start->server;
+	role->channel = start->channel;
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, NULL);
+	role->term_fd = signalfd(-1, &term, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (config == NULL)
+		return NSD_E_MEMORY;
+	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+	role->base = event_base_new_with_config(config);
+	event_config_free(config);
+	if (role->base == NULL)
+		return NSD_E_MEMORY;
+	role->channel_event = event_new(role->base, role->channel.fd,
+		EV_READ | EV_PERSIST, role_on_channel, role);
+	role->term_event = event_new(role->base, role->term_fd,
+		EV_READ | EV_PERSIST, role_on_term, role);
+	if (role->channel_event == NULL || role->term_event == NULL
+		|| event_add(role->channel_event, NULL) == -1
+		|| event_add(role->term_event, NULL) == -1)
+		return NSD_E_MEMORY;
+	return NSD_OK;
+}
+
+void
+role_run(struct role *role)
+{
+	event_base_dispatch(role->base);
+}
+
+void
+role_stop(struct role *role)
+{
+	event_base_loopbreak(role->base);
+}
+
+void
+role_send(struct role *role, enum ipc_type type, const void *payload,
+	size_t len)
+{
+	enum nsd_err err = ipc_send(&role->channel, type, payload, len, NULL,
+		0);
+
+	if (err != NSD_OK && err != NSD_E_PEER)
+		log_error("cannot send %s to main: %s", ipc_rows[type].name,
+			nsd_err_text(err));
+}

@@ -1,0 +1,25 @@
+/*
+ * server.h - what main sets up before the first fork, and every role
+ * inherits.
+ */
+#ifndef PROC_SERVER_H
+#define PROC_SERVER_H
+
+#include <sys/types.h>
+#include <time.h>
+
+#include "conf/conf.h"
+#include "proc/sockets.h"
+#include "query/counters.h"
+
+struct server {
+	struct conf *conf;        /* with the flags folded in */
+	const char *chroot;       /* where we are; NULL: not in one */
+	struct listeners listeners;
+	struct counters *counters;/* shared memory, one a worker */
+	int lifeline;             /* see lifeline.h; -1: none */
+	pid_t main_pid;
+	time_t boot;              /* when main started */
+};
+
+#endif

@@ -1,0 +1,12 @@
+/* statistics.h - the counters of a worker as lines of the log. */
+#ifndef PROC_STATISTICS_H
+#define PROC_STATISTICS_H
+
+#include <time.h>
+
+#include "query/counters.h"
+
+/* The NSTATS and XSTATS lines of BIND 8 (SURFACE section 4). */
+void statistics_log(const struct counters *counters, time_t now, time_t boot);
+
+#endif

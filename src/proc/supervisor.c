@@ -1,0 +1,355 @@
+/* supervisor.c - what main does for as long as the server runs. */
+#include "config.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "proc/children.h"
+#include "proc/supervisor.h"
+#include "store/store.h"
+
+/* How long clients are made to wait for the first pass over the zones. */
+#define START_WAIT_SEC 1
+/* How long children may take to end. */
+#define STOP_WAIT_SEC 5
+
+int64_t
+supervisor_now_msec(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---- generations -------------------------------------------------------- */
+
+static enum nsd_err
+store_make(const struct supervisor *s, struct store **store)
+{
+	struct store_options options = {
+		.reader_max = s->worker_count + 1,
+		.huge_pages = true,
+	};
+
+	return store_create(&options, store);
+}
+
+static struct generation *
+generation_create(struct supervisor *s)
+{
+	struct generation *g = calloc(1, sizeof(*g));
+	enum nsd_err err = NSD_E_MEMORY;
+
+	if (g != NULL)
+		err = store_make(s, &g->store);
+	if (err != NSD_OK && g != NULL && s->spare_count > 0) {
+		g->store = s->spares[--s->spare_count];
+		err = NSD_OK;
+	}
+	if (err != NSD_OK) {
+		log_error("cannot make a zone store: %s",
+			err == NSD_E_SYSTEM ? strerror(errno)
+					    : nsd_err_text(err));
+		free(g);
+		return NULL;
+	}
+	g->number = ++s->generations;
+	return g;
+}
+
+void
+supervisor_start_loader(struct supervisor *s)
+{
+	s->building = generation_create(s);
+	if (s->building == NULL)
+		post_fill_later(&s->loader);
+	else
+		post_fill(&s->loader, s->building);
+	/* It may not have come to a process. */
+	if (s->building != NULL && s->building->users == 0) {
+		struct generation *g = s->building;
+
+		s->building = NULL;
+		generation_release(s, g);
+	}
+}
+
+/* From now on workers serve what is in this store. */
+static void
+supervisor_serve(struct supervisor *s, struct generation *g)
+{
+	struct generation *old = s->serving;
+
+	s->serving = g;
+	s->building = NULL;
+	for (unsigned i = 0; i < s->worker_count; i++)
+		post_roll(&s->workers[i]);
+	post_roll(&s->xfrd);
+	if (old != NULL)
+		generation_release(s, old);
+}
+
+/* ---- messages ----------------------------------------------------------- */
+
+static void
+supervisor_reload(struct supervisor *s)
+{
+	/* One at a time; what comes meanwhile joins the next. */
+	if (s->reloading || s->loader.current == NULL) {
+		s->reload_wanted = s->loader.current != NULL;
+		return;
+	}
+	s->reload_wanted = false;
+	s->reloading = child_send(s->loader.current, IPC_RELOAD, NULL, 0, NULL,
+			       0)
+		== NSD_OK;
+}
+
+static void
+supervisor_on_loaded(struct supervisor *s, const struct child *loader,
+	const struct ipc_message *m)
+{
+	struct ipc_load_result result;
+
+	memcpy(&result, m->payload, sizeof(result));
+	log_at(1, LOG_LEVEL_INFO, "%llu zones: %llu read, %llu failed",
+		(unsigned long long)result.zones,
+		(unsigned long long)result.read,
+		(unsigned long long)result.failed);
+	if (loader->generation == s->building)
+		supervisor_serve(s, s->building);
+}
+
+void
+supervisor_on_message(struct supervisor *s, struct child *child,
+	const struct ipc_message *m)
+{
+	if (s->stopping)
+		return;
+	switch (m->type) {
+	case IPC_LISTED:
+		child->generation->listed = true;
+		if (s->waited && s->serving == NULL)
+			supervisor_serve(s, child->generation);
+		break;
+	case IPC_LOADED:
+		supervisor_on_loaded(s, child, m);
+		break;
+	case IPC_RELOADED:
+		s->reloading = false;
+		if (s->reload_wanted)
+			supervisor_reload(s);
+		break;
+	case IPC_SERVING:
+		if (s->workers[child->index].current == child)
+			post_on_serving(&s->workers[child->index]);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- signals and timers ------------------------------------------------- */
+
+static void
+supervisor_check_stopped(struct supervisor *s)
+{
+	if (s->stopping && children_count(s) == 0)
+		event_base_loopbreak(s->base);
+}
+
+static void
+supervisor_stop(struct supervisor *s)
+{
+	struct timeval wait = {.tv_sec = STOP_WAIT_SEC};
+
+	if (s->stopping) {
+		children_kill(s, SIGKILL);
+		return;
+	}
+	log_notice("signal received, shutting down...");
+	s->stopping = true;
+	children_tell(s, IPC_STOP, NULL, 0);
+	event_add(s->kill_event, &wait);
+	supervisor_check_stopped(s);
+}
+
+static void
+supervisor_hup(struct supervisor *s)
+{
+	int fd;
+
+	if (s->stopping)
+		return;
+	log_notice("SIGHUP received, reloading...");
+	log_reopen();
+	fd = log_fd();
+	if (fd != -1)
+		children_tell(s, IPC_LOG_REOPEN, &fd, 1);
+	if (s->server.conf->server.zonefiles_check)
+		supervisor_reload(s);
+}
+
+static void
+supervisor_on_signal(evutil_socket_t fd, short what, void *arg)
+{
+	struct supervisor *s = arg;
+	struct signalfd_siginfo info;
+
+	while (read(fd, &info, sizeof(info)) == sizeof(info)) {
+		switch (info.ssi_signo) {
+		case SIGTERM:
+		case SIGINT:
+			supervisor_stop(s);
+			break;
+		case SIGHUP:
+			supervisor_hup(s);
+			break;
+		case SIGUSR1:
+		case SIGILL:
+			children_tell(s, IPC_STATISTICS, NULL, 0);
+			break;
+		default:
+			break;
+		}
+	}
+	children_reap(s);
+	supervisor_check_stopped(s);
+}
+
+static void
+supervisor_on_start(evutil_socket_t fd, short what, void *arg)
+{
+	struct supervisor *s = arg;
+
+	s->waited = true;
+	if (s->serving == NULL && s->building != NULL && s->building->listed)
+		supervisor_serve(s, s->building);
+}
+
+static void
+supervisor_on_kill(evutil_socket_t fd, short what, void *arg)
+{
+	struct supervisor *s = arg;
+
+	log_warning("%u processes do not end, killing them",
+		children_count(s));
+	children_kill(s, SIGKILL);
+}
+
+static void
+supervisor_on_statistics(evutil_socket_t fd, short what, void *arg)
+{
+	children_tell(arg, IPC_STATISTICS, NULL, 0);
+}
+
+static void
+post_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct post *post = arg;
+	struct supervisor *s = post->supervisor;
+
+	if (s->stopping || post->current != NULL)
+		return;
+	if (post->role == ROLE_LOADER)
+		supervisor_start_loader(s);
+	else if (s->serving != NULL)
+		post_fill(post, s->serving);
+}
+
+/* ---- start -------------------------------------------------------------- */
+
+static bool
+post_init(struct post *post, struct supervisor *s, enum ipc_role role,
+	unsigned index)
+{
+	post->supervisor = s;
+	post->role = role;
+	post->index = index;
+	post->timer = event_new(s->base, -1, 0, post_on_timer, post);
+	return post->timer != NULL;
+}
+
+/* Read from a descriptor, a signal finds main between two events; a SIGILL
+ * that is not sent but caused still ends the process. */
+static int
+supervisor_open_signals(void)
+{
+	static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGILL,
+		SIGALRM, SIGCHLD};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaddset(&set, signals[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+static enum nsd_err
+supervisor_init_events(struct supervisor *s)
+{
+	s->base = event_base_new();
+	if (s->base == NULL)
+		return NSD_E_MEMORY;
+	s->signal_event = event_new(s->base, s->signal_fd,
+		EV_READ | EV_PERSIST, supervisor_on_signal, s);
+	s->start_event = event_new(s->base, -1, 0, supervisor_on_start, s);
+	s->kill_event = event_new(s->base, -1, 0, supervisor_on_kill, s);
+	s->statistics_event = event_new(s->base, -1, EV_PERSIST,
+		supervisor_on_statistics, s);
+	if (s->signal_event == NULL || s->start_event == NULL
+		|| s->kill_event == NULL || s->statistics_event == NULL
+		|| event_add(s->signal_event, NULL) == -1)
+		return NSD_E_MEMORY;
+	if (!post_init(&s->loader, s, ROLE_LOADER, 0)
+		|| !post_init(&s->xfrd, s, ROLE_XFRD, 0))
+		return NSD_E_MEMORY;
+	for (unsigned i = 0; i < s->worker_count; i++)
+		if (!post_init(&s->workers[i], s, ROLE_WORKER, i))
+			return NSD_E_MEMORY;
+	return NSD_OK;
+}
+
+enum nsd_err
+supervisor_init(struct supervisor *s, bool in_chroot)
+{
+	enum nsd_err err;
+
+	s->worker_count = s->server.conf->server.server_count;
+	s->workers = calloc(s->worker_count, sizeof(*s->workers));
+	s->signal_fd = supervisor_open_signals();
+	if (s->signal_fd == -1)
+		return NSD_E_SYSTEM;
+	err = s->workers != NULL ? supervisor_init_events(s) : NSD_E_MEMORY;
+	while (err == NSD_OK && in_chroot && s->spare_count < STORE_SPARES) {
+		err = store_make(s, &s->spares[s->spare_count]);
+		s->spare_count += err == NSD_OK;
+	}
+	return err;
+}
+
+void
+supervisor_run(struct supervisor *s)
+{
+	struct timeval wait = {.tv_sec = START_WAIT_SEC};
+	struct timeval period = {
+		.tv_sec = (time_t)s->server.conf->server.statistics,
+	};
+
+	event_add(s->start_event, &wait);
+	if (period.tv_sec > 0)
+		event_add(s->statistics_event, &period);
+	supervisor_start_loader(s);
+	event_base_dispatch(s->base);
+}

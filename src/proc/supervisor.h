@@ -1,0 +1,96 @@
+/*
+ * supervisor.h - what main does for as long as the server runs: keeps the
+ * other roles alive, passes signals on, ends them.
+ */
+#ifndef PROC_SUPERVISOR_H
+#define PROC_SUPERVISOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "ipc/channel.h"
+#include "proc/pidfile.h"
+#include "proc/server.h"
+
+struct event;
+struct event_base;
+struct store;
+
+/* Stores made before chroot, where /proc may be out of reach later on. */
+#define STORE_SPARES 4
+
+/*
+ * A store with the loader that fills it. When a loader dies its store is left
+ * as it is, served on; a new loader gets a new one, and once that is filled
+ * the workers are replaced by such that read it. See
+ * doc/decisions/0010-loader-dies.md.
+ */
+struct generation {
+	unsigned number;
+	struct store *store;
+	unsigned users;   /* children that were forked with it */
+	bool listed;      /* its zones have names */
+};
+
+/* A process. */
+struct child {
+	enum ipc_role role;
+	unsigned index;
+	pid_t pid;
+	struct ipc_channel channel;
+	struct event *event;
+	struct supervisor *supervisor;
+	struct generation *generation;
+	unsigned reader_slot;
+	bool is_reader;
+	bool serving;   /* worker: it reads its sockets */
+	bool told_stop;
+	int64_t started_msec;
+};
+
+/* A role that is always to be filled by a process. */
+struct post {
+	struct supervisor *supervisor;
+	enum ipc_role role;
+	unsigned index;
+	struct child *current;
+	struct child *leaving; /* serves until current does */
+	struct child *adopter; /* serves our sockets while nobody else does */
+	unsigned failures;     /* in a row */
+	struct event *timer;   /* to fill it again */
+};
+
+struct supervisor {
+	struct server server;
+	struct pidfile pidfile;
+	struct event_base *base;
+	struct event *signal_event;
+	struct event *start_event;      /* 1 second after start */
+	struct event *kill_event;       /* children that do not end */
+	struct event *statistics_event;
+	int signal_fd;
+	struct generation *serving;     /* workers are forked with it */
+	struct generation *building;    /* its loader is at the first pass */
+	unsigned generations;
+	struct store *spares[STORE_SPARES];
+	unsigned spare_count;
+	struct post loader;
+	struct post xfrd;
+	struct post *workers;
+	unsigned worker_count;
+	bool waited;         /* the second is over */
+	bool stopping;
+	bool reloading;      /* RELOAD sent, RELOADED not come yet */
+	bool reload_wanted;
+};
+
+/* Makes the spare stores and everything else that needs privileges or the
+ * outer file system. */
+enum nsd_err supervisor_init(struct supervisor *s, bool in_chroot) MUST_USE;
+
+/* Runs the server until it is told to stop; then all children have ended. */
+void supervisor_run(struct supervisor *s);
+
+#endif

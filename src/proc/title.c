@@ -1,0 +1,47 @@
+/* title.c - the names under which people find the processes in ps and top. */
+#include "config.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "proc/title.h"
+
+/* The area of the arguments, which ps reads. */
+static struct {
+	char *start;
+	size_t size;
+} title_area;
+
+void
+title_init(int argc, char **argv)
+{
+	char *end = argv[0];
+
+	for (int i = 0; i < argc && argv[i] == end; i++)
+		end += strlen(argv[i]) + 1;
+	title_area.start = argv[0];
+	title_area.size = (size_t)(end - argv[0]);
+}
+
+void
+title_set(const char *format, ...)
+{
+	char text[64];
+	size_t len;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	(void)prctl(PR_SET_NAME, text, 0, 0, 0);
+	if (title_area.size < 2)
+		return;
+	len = strlen(text);
+	if (len > title_area.size - 1)
+		len = title_area.size - 1;
+	memset(title_area.start, 0, title_area.size);
+	memcpy(title_area.start, text, len);
+}

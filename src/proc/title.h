@@ -1,0 +1,11 @@
+/* title.h - the names under which people find the processes in ps and top. */
+#ifndef PROC_TITLE_H
+#define PROC_TITLE_H
+
+/* Remembers where the arguments stand, which title_set overwrites: nothing may
+ * refer to them then. */
+void title_init(int argc, char **argv);
+/* "nsd: main"; in ps the whole text, in top its first 15 octets. */
+void title_set(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,394 @@
+/* worker.c - the role that answers: sockets, query and the store joined. */
+#include "config.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "net/server.h"
+#include "proc/affinity.h"
+#include "proc/lifeline.h"
+#include "proc/role.h"
+#include "proc/statistics.h"
+#include "query/query.h"
+#include "store/store.h"
+
+#ifndef MAX_CNAME_CHAIN
+#define MAX_CNAME_CHAIN 18
+#endif
+
+/* Sockets of one server that are served: our own, or adopted. */
+struct socket_group {
+	struct socket_group *next;
+	unsigned server;
+	struct net_tcp *tcp;
+	unsigned udp_count;
+	unsigned fd_count;
+	struct net_udp **udp;
+	int *fds;      /* adopted: closed with the group */
+};
+
+struct worker {
+	struct role role;
+	unsigned index;
+	struct store_reader *reader;
+	const struct store_view *view;
+	struct counters *counters;
+	struct query_ctx *query;
+	struct query_options query_options; /* strings are ours */
+	struct net_tcp_options tcp_options;
+	struct net_handler handler;
+	size_t reply_size;
+	struct socket_group *own;
+	struct socket_group *adopted;
+	struct event *lifeline_event;
+	int lifeline;
+	time_t boot;
+};
+
+/* From the outside as hot as it gets: sockets, queries and the store meet. */
+static void
+worker_on_batch(void *ctx, struct exchange *exchanges, size_t count)
+{
+	struct worker *worker = ctx;
+
+	store_reader_online(worker->reader);
+	query_answer_batch(worker->query, worker->view, exchanges, count);
+	store_reader_offline(worker->reader);
+}
+
+/* ---- sockets ------------------------------------------------------------ */
+
+static void
+group_close(struct socket_group *group)
+{
+	if (group == NULL)
+		return;
+	for (unsigned i = 0; i < group->udp_count; i++)
+		net_udp_close(group->udp[i]);
+	if (group->tcp != NULL)
+		net_tcp_close(group->tcp);
+	for (unsigned i = 0; group->fds != NULL && i < group->fd_count; i++)
+		close(group->fds[i]);
+	free(group->udp);
+	free(group->fds);
+	free(group);
+}
+
+/* Serves sockets: fds[i] is a TCP socket if tcp[i]. NULL: memory. */
+static struct socket_group *
+group_open(struct worker *worker, unsigned server, const int *fds,
+	const bool *tcp, unsigned count)
+{
+	struct socket_group *group = calloc(1, sizeof(*group));
+	int *streams = calloc(count + 1u, sizeof(*streams));
+	unsigned stream_count = 0;
+	enum nsd_err err = NSD_E_MEMORY;
+
+	if (group != NULL)
+		group->udp = calloc(count + 1u, sizeof(struct net_udp *));
+	if (group == NULL || streams == NULL || group->udp == NULL)
+		goto done;
+	group->server = server;
+	err = NSD_OK;
+	for (unsigned i = 0; i < count && err == NSD_OK; i++) {
+		if (tcp[i]) {
+			streams[stream_count++] = fds[i];
+			continue;
+		}
+		err = net_udp_open(worker->role.base, fds[i],
+			worker->reply_size, &worker->handler,
+			&group->udp[group->udp_count]);
+		group->udp_count += err == NSD_OK;
+	}
+	if (err == NSD_OK && stream_count > 0)
+		err = net_tcp_open(worker->role.base, streams, stream_count,
+			&worker->tcp_options, &worker->handler, &group->tcp);
+done:
+	free(streams);
+	if (err == NSD_OK)
+		return group;
+	log_error("cannot serve the sockets of server %u: %s", server + 1,
+		nsd_err_text(err));
+	group_close(group);
+	return NULL;
+}
+
+static struct socket_group *
+worker_open_own(struct worker *worker, const struct listeners *all)
+{
+	int *fds = calloc(all->count, sizeof(*fds));
+	bool *tcp = calloc(all->count, sizeof(*tcp));
+	struct socket_group *group = NULL;
+	unsigned count = 0;
+
+	for (unsigned i = 0; fds != NULL && tcp != NULL && i < all->count;
+		i++) {
+		if (all->items[i].server != worker->index)
+			continue;
+		fds[count] = all->items[i].fd;
+		tcp[count++] = all->items[i].tcp;
+	}
+	if (fds != NULL && tcp != NULL)
+		group = group_open(worker, worker->index, fds, tcp, count);
+	free(fds);
+	free(tcp);
+	return group;
+}
+
+/* Another worker is down: its clients become ours. */
+static void
+worker_adopt(struct worker *worker, const struct ipc_message *m)
+{
+	struct ipc_adopt adopt;
+	bool tcp[IPC_FDS_MAX];
+	int *fds = calloc(m->fd_count + 1u, sizeof(*fds));
+	struct socket_group *group = NULL;
+
+	memcpy(&adopt, m->payload, sizeof(adopt));
+	for (unsigned i = 0; fds != NULL && i < m->fd_count; i++) {
+		/* The message's own are closed behind us. */
+		fds[i] = dup(m->fds[i]);
+		tcp[i] = (adopt.tcp_map >> i & 1) != 0;
+	}
+	if (fds != NULL)
+		group = group_open(worker, adopt.server, fds, tcp,
+			m->fd_count);
+	if (group == NULL) {
+		for (unsigned i = 0; fds != NULL && i < m->fd_count; i++)
+			close(fds[i]);
+		free(fds);
+		return;
+	}
+	group->fds = fds;
+	group->fd_count = m->fd_count;
+	group->next = worker->adopted;
+	worker->adopted = group;
+	log_notice("server %u answers for server %u meanwhile",
+		worker->index + 1, adopt.server + 1);
+}
+
+static void
+worker_release(struct worker *worker, const struct ipc_message *m)
+{
+	struct socket_group **at = &worker->adopted;
+	struct ipc_adopt adopt;
+
+	memcpy(&adopt, m->payload, sizeof(adopt));
+	while (*at != NULL) {
+		struct socket_group *group = *at;
+
+		if (group->server != adopt.server) {
+			at = &group->next;
+			continue;
+		}
+		*at = group->next;
+		group_close(group);
+	}
+}
+
+/* ---- messages ----------------------------------------------------------- */
+
+static void
+worker_on_message(struct role *role, const struct ipc_message *m)
+{
+	struct worker *worker = (struct worker *)role;
+
+	switch (m->type) {
+	case IPC_STATISTICS:
+		statistics_log(worker->counters, time(NULL), worker->boot);
+		break;
+	case IPC_ADOPT:
+		worker_adopt(worker, m);
+		break;
+	case IPC_RELEASE:
+		worker_release(worker, m);
+		break;
+	default:
+		break;
+	}
+}
+
+static void
+worker_on_lifeline(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker *worker = arg;
+
+	if (!lifeline_is_asked(fd))
+		return;
+	log_notice("server %u makes room for a new main process",
+		worker->index + 1);
+	role_stop(&worker->role);
+}
+
+/* Service goes on: what is loaded is answered until somebody takes over. */
+static void
+worker_on_main_gone(struct role *role)
+{
+	struct worker *worker = (struct worker *)role;
+
+	log_error("the main process is gone; server %u goes on answering",
+		worker->index + 1);
+	if (worker->lifeline == -1)
+		return;
+	worker->lifeline_event = event_new(role->base, worker->lifeline,
+		EV_READ | EV_PERSIST, worker_on_lifeline, worker);
+	if (worker->lifeline_event == NULL
+		|| event_add(worker->lifeline_event, NULL) == -1)
+		log_error("out of memory for the lifeline");
+}
+
+/* ---- start -------------------------------------------------------------- */
+
+/* A copy that outlives the configuration; NULL stays NULL. */
+static char *
+worker_keep(const char *text)
+{
+	return text != NULL ? strdup(text) : NULL;
+}
+
+static void
+worker_keep_options(struct worker *worker, const struct conf_server *o)
+{
+	char host[256] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	worker->query_options = (struct query_options){
+		.identity = o->hide_identity ? NULL
+					     : worker_keep(o->identity != NULL
+							     ? o->identity
+							     : host),
+		.version = o->hide_version ? NULL
+					   : worker_keep(o->version != NULL
+							   ? o->version
+							   : PACKAGE_STRING),
+		.nsid_len = (uint16_t)o->nsid_len,
+		.udp4_size = (uint16_t)o->ipv4_edns_size,
+		.udp6_size = (uint16_t)o->ipv6_edns_size,
+		.drop_updates = o->drop_updates,
+		.round_robin = o->round_robin,
+		.minimal_responses = o->minimal_responses,
+		.confine_to_zone = o->confine_to_zone,
+		.refuse_any = o->refuse_any,
+		.cname_max = MAX_CNAME_CHAIN,
+	};
+	if (o->nsid_len > 0) {
+		uint8_t *nsid = malloc(o->nsid_len);
+
+		if (nsid != NULL)
+			memcpy(nsid, o->nsid_data, o->nsid_len);
+		worker->query_options.nsid = nsid;
+	}
+	worker->tcp_options = (struct net_tcp_options){
+		.connections_max = o->tcp_count,
+		.queries_max = o->tcp_query_count,
+		.timeout_sec = o->tcp_timeout,
+		.reject_overflow = o->tcp_reject_overflow,
+	};
+	worker->reply_size = o->ipv4_edns_size > o->ipv6_edns_size
+		? o->ipv4_edns_size
+		: o->ipv6_edns_size;
+	if (worker->reply_size < 512)
+		worker->reply_size = 512;
+}
+
+/* What is left open: the log, the channel, the lifeline and our sockets. */
+static void
+worker_close_descriptors(struct worker *worker,
+	const struct role_start *start)
+{
+	const struct listeners *all = &start->server->listeners;
+	int *keep = calloc(all->count + 3u, sizeof(*keep));
+	unsigned count = 0;
+
+	if (keep == NULL)
+		return;
+	keep[count++] = start->channel.fd;
+	keep[count++] = worker->lifeline;
+	keep[count++] = log_fd();
+	for (unsigned i = 0; i < all->count; i++)
+		if (all->items[i].server == worker->index)
+			keep[count++] = all->items[i].fd;
+	fs_close_all_but(keep, count);
+	free(keep);
+}
+
+/* The zones of the configuration are in the store; a million of them need
+ * not stand here too. */
+static void
+worker_forget_configuration(struct server *server)
+{
+	conf_destroy(server->conf);
+	server->conf = NULL;
+	malloc_trim(0);
+}
+
+static enum nsd_err
+worker_init(struct worker *worker, const struct role_start *start)
+{
+	struct server *server = start->server;
+	char title[32], log_name[32];
+	enum nsd_err err;
+
+	worker->index = start->index;
+	worker->counters = &server->counters[start->index];
+	worker->lifeline = server->lifeline;
+	worker->boot = server->boot;
+	worker->handler = (struct net_handler){
+		.on_batch = worker_on_batch,
+		.ctx = worker,
+		.rx_err = &worker->counters->rx_err,
+		.tx_err = &worker->counters->tx_err,
+		.dropped = &worker->counters->dropped,
+	};
+	worker->role.on_message = worker_on_message;
+	worker->role.on_main_gone = worker_on_main_gone;
+
+	snprintf(title, sizeof(title), "server %u", start->index + 1);
+	snprintf(log_name, sizeof(log_name), "srv%u", start->index + 1);
+	role_init_name(strdup(log_name), title);
+	role_init_death(server, false);
+	affinity_set_server(&server->conf->server, start->index);
+	err = store_reader_open(start->store, start->reader_slot, title,
+		&worker->reader);
+	if (err != NSD_OK)
+		return err;
+	worker->view = store_reader_view(worker->reader);
+	worker_close_descriptors(worker, start);
+	worker_keep_options(worker, &server->conf->server);
+	worker_forget_configuration(server);
+	err = query_ctx_create(&worker->query_options, worker->counters,
+		&worker->query);
+	if (err != NSD_OK)
+		return err;
+	err = role_init_loop(&worker->role, start);
+	if (err != NSD_OK)
+		return err;
+	worker->own = worker_open_own(worker, &server->listeners);
+	return worker->own != NULL ? NSD_OK : NSD_E_MEMORY;
+}
+
+void
+worker_main(const struct role_start *start)
+{
+	struct worker *worker = calloc(1, sizeof(*worker));
+	enum nsd_err err = worker != NULL ? worker_init(worker, start)
+					  : NSD_E_MEMORY;
+
+	if (err != NSD_OK) {
+		log_error("server %u cannot start: %s", start->index + 1,
+			nsd_err_text(err));
+		_exit(1);
+	}
+	role_send(&worker->role, IPC_SERVING, NULL, 0);
+	role_run(&worker->role);
+	/* The kernel closes and unmaps; batches are answered whole. */
+	_exit(0);
+}

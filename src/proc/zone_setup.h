@@ -1,0 +1,21 @@
+/* zone_setup.h - the zones of a configuration in the form the store takes. */
+#ifndef PROC_ZONE_SETUP_H
+#define PROC_ZONE_SETUP_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "conf/conf.h"
+#include "zone/table.h"
+
+struct zone_setups {
+	struct zone_setup *items; /* in the order of conf->zones */
+	struct acl_list *lists;   /* what they refer to */
+};
+
+/* Borrows conf until zone_setups_fini. NSD_E_MEMORY. */
+enum nsd_err zone_setups_init(struct zone_setups *setups,
+	const struct conf *conf) MUST_USE;
+void zone_setups_fini(struct zone_setups *setups);
+
+#endif
