@@ -27,7 +27,10 @@ struct rdata_error {
  * latter is then checked against the type's wire rules too).
  * in: tokens after the type; origin completes relative names.
  * out: rdata (RDATA_MAX_LEN octets of room), *rdata_len. Names keep case.
- * returns NSD_OK, or NSD_E_SYNTAX with *error filled.
+ * returns NSD_OK; NSD_E_SYNTAX with *error filled; or NSD_E_ZONE with *error
+ *     filled and the RDATA given all the same: its layout is that of the
+ *     type, but a value breaks a rule (a digest of the wrong length). A
+ *     primary refuses such a record, a secondary serves what it was sent.
  * Cost: linear; never allocates. Thread-safe.
  */
 enum nsd_err rdata_parse(uint16_t type, const struct token *tokens,
@@ -35,24 +38,29 @@ enum nsd_err rdata_parse(uint16_t type, const struct token *tokens,
 	size_t *rdata_len, struct rdata_error *error) MUST_USE;
 
 /*
- * Checks that octets are RDATA of the type: all fields present, nothing left,
- * names whole and uncompressed. *why is a static text on NSD_E_WIRE.
+ * Checks that octets are RDATA of the type.
+ * returns NSD_OK; NSD_E_WIRE if the layout is broken: a field is missing or
+ *     cut, octets are left, a name is not whole or is compressed; NSD_E_ZONE
+ *     if only a value breaks a rule (an empty digest, a bitmap out of order).
+ *     On both *why is a static text that says what was expected.
  */
 enum nsd_err rdata_check(uint16_t type, const uint8_t *rdata,
 	size_t rdata_len, const char **why) MUST_USE;
 
 /*
  * Reads RDATA from a message into uncompressed form: names are expanded where
- * the type is one of RFC 1035's (RFC 3597 section 4), then rdata_check.
+ * RFC 3597 section 4 lets them come compressed. The layout is checked, the
+ * values are not: ask rdata_check about those.
  * in: message cursor at the first octet of RDATA; rdlength as it stands.
  * out: rdata (RDATA_MAX_LEN of room). The cursor is moved behind.
+ * returns NSD_OK or NSD_E_WIRE (then the cursor has failed).
  */
 enum nsd_err rdata_read(uint16_t type, struct cursor *message,
 	uint16_t rdlength, uint8_t *rdata, size_t *rdata_len) MUST_USE;
 
 /*
  * Prints presentation format, NUL-terminated; octets that do not fit the type
- * are printed in RFC 3597 form. Returns the length it needs (as snprintf):
+ * (or that text could not give back) are printed in RFC 3597 form. Returns the length it needs (as snprintf):
  * nothing is promised about out if that is >= size.
  */
 size_t rdata_print(uint16_t type, const uint8_t *rdata, size_t rdata_len,
@@ -73,7 +81,7 @@ struct rdata_name {
 #define RDATA_NAMES_MAX 2 /* first names of fixed position; HIP's list is not told */
 
 /*
- * Lists the names at the front fields of a checked RDATA that may be
+ * Lists the names in the fields of a checked RDATA that may be
  * compressed or ask for additional data. Returns the count.
  */
 unsigned rdata_list_names(uint16_t type, const uint8_t *rdata,

@@ -108,7 +108,7 @@ enum rdata_rule {
 	RULE_DHCID,        /* RFC 4701 section 3.1: 3 octets or more */
 	RULE_DIGITS,       /* X25, ISDN: an address of digits */
 	RULE_GPOS,         /* RFC 1712 section 3: ranges of the angles */
-	RULE_SVCB,         /* RFC 9460 section 2.4.2: alias form */
+	RULE_URI,          /* RFC 7553 section 4.4: a target that is not empty */
 };
 
 /* The row of a type; never NULL: an unknown type gets a row with

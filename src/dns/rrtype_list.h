@@ -139,8 +139,8 @@
 	/* RFC 8976 */                                                       \
 	X(63, ZONEMD, "ZONEMD", NONE, ZONEMD, F4(U32, U8, U8, HEX))          \
 	/* RFC 9460 */                                                       \
-	X(64, SVCB, "SVCB", ADDS, SVCB, F3(U16, NAME, SVC_PARAMS))           \
-	X(65, HTTPS, "HTTPS", ADDS, SVCB, F3(U16, NAME, SVC_PARAMS))         \
+	X(64, SVCB, "SVCB", ADDS, NONE, F3(U16, NAME, SVC_PARAMS))           \
+	X(65, HTTPS, "HTTPS", ADDS, NONE, F3(U16, NAME, SVC_PARAMS))         \
 	/* RFC 9859 */                                                       \
 	X(66, DSYNC, "DSYNC", NONE, NONE,                                    \
 		F4(TYPE, DSYNC_SCHEME, U16, NAME))                           \
@@ -173,7 +173,7 @@
 	X(254, MAILA, "MAILA", META | OBS, NONE, F1(UNKNOWN))                \
 	X(255, ANY, "ANY", META, NONE, F1(UNKNOWN))                          \
 	/* RFC 7553, 8659 */                                                 \
-	X(256, URI, "URI", NONE, NONE, F3(U16, U16, LONG_STRING))            \
+	X(256, URI, "URI", NONE, URI, F3(U16, U16, LONG_STRING))            \
 	X(257, CAA, "CAA", NONE, NONE, F3(U8, TAG, LONG_STRING))             \
 	/* Cisco AVC, draft-durand-doa */                                    \
 	X(258, AVC, "AVC", NONE, NONE, F1(STRINGS))                          \

@@ -1,0 +1,258 @@
+/* rdata.c - RDATA of any type, field by field as the table of types says. */
+#include "dns/codec.h"
+#include "dns/name.h"
+#include "dns/rdata_field.h"
+#include "dns/scan.h"
+
+/* ---- from text */
+
+/* Fills the tokens' places of the fields in first_of. */
+static bool
+parse_fields(struct rdata_parse *p, const struct rrtype *row,
+	size_t first_of[RDATA_FIELDS_MAX])
+{
+	unsigned i;
+
+	for (i = 0; row->fields[i] != FIELD_END; i++) {
+		first_of[i] = p->at;
+		if (!rdata_field_ops[row->fields[i]].parse(p))
+			return false;
+	}
+	if (p->at < p->count)
+		return rdata_expect(p, p->at, "the end of the record");
+	return true;
+}
+
+static bool
+is_unknown_form(const struct token *tokens, size_t count)
+{
+	return count > 0 && tokens[0].len == 2 && !tokens[0].quoted
+		&& tokens[0].text[0] == '\\' && tokens[0].text[1] == '#';
+}
+
+/* \# LENGTH HEX..., RFC 3597 section 5 */
+static bool
+parse_unknown(struct rdata_parse *p)
+{
+	uint32_t len;
+
+	p->at = 1;
+	if (!rdata_next_number(p, RDATA_MAX_LEN,
+		"the length of RDATA, 0 to 65535", &len)
+		|| !rdata_rest_hex(p, 0))
+		return false;
+	if (p->len != len)
+		return rdata_expect(p, 1,
+			"a length that is that of the octets");
+	return true;
+}
+
+static enum nsd_err
+finish_unknown(struct rdata_parse *p, size_t *rdata_len)
+{
+	const char *why;
+	enum nsd_err err = rdata_check(p->type, p->out, p->len, &why);
+
+	if (err != NSD_OK)
+		rdata_expect(p, p->count > 2 ? 2 : 1, why);
+	if (err == NSD_E_WIRE)
+		return NSD_E_SYNTAX;
+	*rdata_len = p->len;
+	return err;
+}
+
+enum nsd_err
+rdata_parse(uint16_t type, const struct token *tokens, size_t token_count,
+	const uint8_t *origin, uint8_t *rdata, size_t *rdata_len,
+	struct rdata_error *error)
+{
+	const struct rrtype *row = rrtype_get(type);
+	struct rdata_parse p = {
+		.tokens = tokens,
+		.count = token_count,
+		.origin = origin,
+		.type = type,
+		.out = rdata,
+		.error = error,
+	};
+	size_t first_of[RDATA_FIELDS_MAX];
+	const char *why;
+	unsigned field = 0;
+
+	if (is_unknown_form(tokens, token_count)) {
+		if (!parse_unknown(&p))
+			return NSD_E_SYNTAX;
+		return finish_unknown(&p, rdata_len);
+	}
+	if (!parse_fields(&p, row, first_of))
+		return NSD_E_SYNTAX;
+	if (row->rule != RULE_NONE) {
+		why = rdata_rule_broken(row->rule, rdata, p.len, &field);
+		if (why != NULL)
+			rdata_note(&p, first_of[field], why);
+	}
+	*rdata_len = p.len;
+	return p.bad_value ? NSD_E_ZONE : NSD_OK;
+}
+
+/* ---- on the wire */
+
+/*
+ * Walks all fields. Returns NSD_E_WIRE, or NSD_E_ZONE if a field has a value
+ * that breaks a rule, with *why set.
+ */
+static enum nsd_err
+check_fields(const struct rrtype *row, const uint8_t *rdata,
+	size_t rdata_len, const char **why)
+{
+	struct rdata_walk w = { .at = rdata, .end = rdata + rdata_len };
+	unsigned i;
+
+	if (rdata_len > RDATA_MAX_LEN) {
+		*why = "RDATA of at most 65535 octets";
+		return NSD_E_WIRE;
+	}
+	for (i = 0; row->fields[i] != FIELD_END; i++)
+		if (!rdata_field_ops[row->fields[i]].check(&w)) {
+			*why = w.why;
+			return NSD_E_WIRE;
+		}
+	if (w.at != w.end) {
+		*why = "the end of the RDATA";
+		return NSD_E_WIRE;
+	}
+	*why = w.value_why;
+	return w.value_why != NULL ? NSD_E_ZONE : NSD_OK;
+}
+
+enum nsd_err
+rdata_check(uint16_t type, const uint8_t *rdata, size_t rdata_len,
+	const char **why)
+{
+	const struct rrtype *row = rrtype_get(type);
+	enum nsd_err err = check_fields(row, rdata, rdata_len, why);
+	const char *rule_why;
+	unsigned field;
+
+	if (err != NSD_OK || row->rule == RULE_NONE)
+		return err;
+	rule_why = rdata_rule_broken(row->rule, rdata, rdata_len, &field);
+	if (rule_why == NULL)
+		return NSD_OK;
+	*why = rule_why;
+	return NSD_E_ZONE;
+}
+
+static bool
+field_is_name(uint8_t field)
+{
+	return field == FIELD_NAME || field == FIELD_NAME_COMPRESSED;
+}
+
+/*
+ * Copies the fields in front of and between names as they stand and expands
+ * the names. message->at is at the field, end is behind the RDATA.
+ */
+static bool
+read_fields(const struct rrtype *row, struct cursor *message,
+	const uint8_t *end, uint8_t *rdata, size_t *rdata_len)
+{
+	struct rdata_walk w = { .at = message->at, .end = end };
+	uint8_t name[NAME_MAX_LEN];
+	size_t len = 0, size;
+	unsigned i;
+
+	for (i = 0; row->fields[i] != FIELD_END; i++) {
+		const uint8_t *from = w.at;
+
+		if (field_is_name(row->fields[i])) {
+			message->at = w.at;
+			if (name_read(message, name, &size) != NSD_OK
+				|| message->at > end)
+				return false;
+			w.at = message->at;
+			from = name;
+		} else {
+			if (!rdata_field_ops[row->fields[i]].check(&w))
+				return false;
+			size = (size_t)(w.at - from);
+		}
+		if (RDATA_MAX_LEN - len < size)
+			return false;
+		memcpy(rdata + len, from, size);
+		len += size;
+	}
+	message->at = w.at;
+	*rdata_len = len;
+	return w.at == end;
+}
+
+enum nsd_err
+rdata_read(uint16_t type, struct cursor *message, uint16_t rdlength,
+	uint8_t *rdata, size_t *rdata_len)
+{
+	const struct rrtype *row = rrtype_get(type);
+	const uint8_t *octets;
+	const char *why;
+
+	if (row->flags & RR_DECOMPRESS) {
+		if (message->failed || cursor_left(message) < rdlength
+			|| !read_fields(row, message,
+				message->at + rdlength, rdata, rdata_len)) {
+			message->failed = true;
+			return NSD_E_WIRE;
+		}
+		return NSD_OK;
+	}
+	octets = cursor_read_octets(message, rdlength);
+	if (octets == NULL
+		|| check_fields(row, octets, rdlength, &why) == NSD_E_WIRE) {
+		message->failed = true;
+		return NSD_E_WIRE;
+	}
+	memcpy(rdata, octets, rdlength);
+	*rdata_len = rdlength;
+	return NSD_OK;
+}
+
+/* ---- to text */
+
+static void
+print_unknown(struct rdata_text *t, const uint8_t *rdata, size_t rdata_len)
+{
+	text_put(t, "\\# ", 3);
+	text_put_number(t, rdata_len);
+	if (rdata_len > 0)
+		text_put_char(t, ' ');
+	text_put_hex(t, rdata, rdata_len);
+}
+
+size_t
+rdata_print(uint16_t type, const uint8_t *rdata, size_t rdata_len, char *out,
+	size_t size)
+{
+	const struct rrtype *row = rrtype_get(type);
+	struct rdata_text t = { .out = out, .size = size };
+	struct rdata_walk w = { .at = rdata, .end = rdata + rdata_len };
+	const char *why;
+	unsigned i;
+
+	/* What only breaks a rule between fields can be said in text. */
+	if (row->fields[0] == FIELD_UNKNOWN
+		|| check_fields(row, rdata, rdata_len, &why) != NSD_OK) {
+		print_unknown(&t, rdata, rdata_len);
+	} else {
+		for (i = 0; row->fields[i] != FIELD_END; i++) {
+			size_t before = t.len;
+
+			text_put_blank(&t);
+			rdata_field_ops[row->fields[i]].print(&w, &t);
+			/* A field that is empty leaves no blank behind. */
+			if (t.len == before + 1 && i > 0)
+				t.len = before;
+		}
+	}
+	if (t.len < size)
+		out[t.len] = '\0';
+	return t.len;
+}

@@ -1,0 +1,175 @@
+/* rdata_order.c - canonical order of RDATA, and the names in it. */
+#include "dns/name.h"
+#include "dns/rdata_field.h"
+
+static bool
+field_is_name(uint8_t field)
+{
+	return field == FIELD_NAME || field == FIELD_NAME_COMPRESSED;
+}
+
+/*
+ * Octets of a field of checked RDATA at its place, SIZE_MAX: to the end. Only
+ * the kinds of fields that stand before or between names need an answer.
+ */
+static size_t
+field_len(uint8_t field, const uint8_t *at)
+{
+	switch (field) {
+	case FIELD_NAME:
+	case FIELD_NAME_COMPRESSED:
+		return name_len(at);
+	case FIELD_U8:
+	case FIELD_ALGORITHM:
+	case FIELD_DSYNC_SCHEME:
+		return 1;
+	case FIELD_U16:
+	case FIELD_TYPE:
+	case FIELD_CERT_TYPE:
+		return 2;
+	case FIELD_U32:
+	case FIELD_PERIOD:
+	case FIELD_TIME:
+	case FIELD_IP4:
+		return 4;
+	case FIELD_STRING:
+	case FIELD_HEX8:
+	case FIELD_BASE32HEX8:
+	case FIELD_TAG:
+		return 1 + (size_t)*at;
+	}
+	return SIZE_MAX;
+}
+
+static int
+compare_octets(const uint8_t *a, size_t a_len, const uint8_t *b,
+	size_t b_len)
+{
+	size_t len = a_len < b_len ? a_len : b_len;
+	int order = len > 0 ? memcmp(a, b, len) : 0;
+
+	if (order != 0)
+		return order;
+	return (a_len > b_len) - (a_len < b_len);
+}
+
+static int
+compare_lower(const uint8_t *a, const uint8_t *b, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		int order = (int)name_lower_octet(a[i])
+			- (int)name_lower_octet(b[i]);
+
+		if (order != 0)
+			return order;
+	}
+	return 0;
+}
+
+/* A6 has its name behind prefix length and suffix (RFC 2874 section 3.1). */
+static size_t
+a6_name_offset(const uint8_t *rdata)
+{
+	return rdata[0] == 0 ? SIZE_MAX : 1 + (128u - rdata[0] + 7) / 8;
+}
+
+/*
+ * Both are left-justified octet strings, names in them lower-cased. As long
+ * as they are equal their fields lie at the same places, so the layout of the
+ * one tells that of the other.
+ */
+int
+rdata_compare(uint16_t type, const uint8_t *a, size_t a_len,
+	const uint8_t *b, size_t b_len)
+{
+	const struct rrtype *row = rrtype_get(type);
+	size_t at = 0, end = a_len < b_len ? a_len : b_len;
+	unsigned i;
+
+	if (!(row->flags & RR_CANON_LOWER))
+		return compare_octets(a, a_len, b, b_len);
+	for (i = 0; row->fields[i] != FIELD_END && at < end; i++) {
+		size_t len = field_len(row->fields[i], a + at);
+		bool lower = field_is_name(row->fields[i]);
+		int order;
+
+		if (row->fields[i] == FIELD_A6 && a[0] == b[0]) {
+			len = a6_name_offset(a);
+			if (len < end) {
+				order = memcmp(a, b, len);
+				if (order != 0)
+					return order;
+				at = len;
+				len = SIZE_MAX;
+				lower = true;
+			}
+		}
+		if (len > end - at)
+			len = end - at;
+		order = lower ? compare_lower(a + at, b + at, len)
+			: memcmp(a + at, b + at, len);
+		if (order != 0)
+			return order;
+		at += len;
+	}
+	return compare_octets(a + at, a_len - at, b + at, b_len - at);
+}
+
+/* Steps to the next name; false if there is none. */
+static bool
+find_name(const struct rrtype *row, const uint8_t *rdata, size_t rdata_len,
+	unsigned *field, size_t *at)
+{
+	for (; row->fields[*field] != FIELD_END; (*field)++) {
+		size_t len;
+
+		if (*at >= rdata_len)
+			return false;
+		if (field_is_name(row->fields[*field]))
+			return true;
+		len = field_len(row->fields[*field], rdata + *at);
+		if (len > rdata_len - *at)
+			return false;
+		*at += len;
+	}
+	return false;
+}
+
+unsigned
+rdata_list_names(uint16_t type, const uint8_t *rdata, size_t rdata_len,
+	struct rdata_name out[RDATA_NAMES_MAX])
+{
+	const struct rrtype *row = rrtype_get(type);
+	unsigned count = 0, i = 0;
+	size_t at = 0;
+
+	while (count < RDATA_NAMES_MAX
+		&& find_name(row, rdata, rdata_len, &i, &at)) {
+		bool compressible = row->fields[i] == FIELD_NAME_COMPRESSED;
+
+		if (compressible || (row->flags & RR_ADDITIONAL)) {
+			out[count].offset = (uint16_t)at;
+			out[count].compressible = compressible;
+			count++;
+		}
+		at += name_len(rdata + at);
+		i++;
+	}
+	return count;
+}
+
+int
+rdata_additional_offset(uint16_t type, const uint8_t *rdata,
+	size_t rdata_len)
+{
+	const struct rrtype *row = rrtype_get(type);
+	unsigned i = 0;
+	size_t at = 0;
+
+	if (!(row->flags & RR_ADDITIONAL)
+		|| !find_name(row, rdata, rdata_len, &i, &at))
+		return -1;
+	return (int)at;
+}
