@@ -56,5 +56,9 @@ void table_set_zone(struct store_writer *writer, store_ref entry,
 	store_ref zone);
 void table_set_flags(struct store_writer *writer, store_ref entry,
 	uint32_t flags);
+/* Gives a zone other ACLs (those of the setup; its apex and flags are not
+ * looked at). On NSD_E_MEMORY the old ones stay. */
+enum nsd_err table_set_options(struct store_writer *writer, store_ref entry,
+	const struct zone_setup *setup) MUST_USE;
 
 #endif

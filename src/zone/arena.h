@@ -1,0 +1,32 @@
+/*
+ * arena.h - memory that lives as long as one zone build: bump allocation
+ * from mappings of its own, so that all of it goes back to the kernel.
+ */
+#ifndef ZONE_ARENA_H
+#define ZONE_ARENA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena_block;
+
+struct arena {
+	struct arena_block *blocks; /* mappings, newest first */
+	uint8_t *at;                /* free room of the current block */
+	uint8_t *end;
+	size_t next_size;           /* octets of the next mapping */
+};
+
+/* Starts with the caller's memory (aligned to 8, may be NULL with len 0), so
+ * that a small zone needs no system call. */
+void arena_init(struct arena *arena, void *memory, size_t len);
+/* Gives back every mapping; the caller's memory stays his. */
+void arena_fini(struct arena *arena);
+
+/* Gives len octets aligned to 8, valid until arena_fini; NULL without memory.
+ * Pages that are never touched cost nothing. */
+void *arena_alloc(struct arena *arena, size_t len);
+/* As arena_alloc, all zero. */
+void *arena_alloc_zero(struct arena *arena, size_t len);
+
+#endif

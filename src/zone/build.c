@@ -1,0 +1,399 @@
+/* build.c - runs the passes that turn records into a zone in the store. */
+#include <pthread.h>
+#include <string.h>
+
+#include "zone/build_pass.h"
+#include "zone/objects.h"
+
+#define STACK_MEMORY 16384u       /* a small zone's build needs no more */
+#define THREADS_MAX 64u
+#define RR_PER_THREAD_MIN 20000u  /* fewer are not worth a thread */
+
+/* ---- workers --------------------------------------------------------------- */
+
+struct worker_start {
+	struct worker *worker;
+	enum nsd_err (*pass)(struct worker *);
+	pthread_t thread;
+	bool running;
+};
+
+static void *
+worker_main(void *arg)
+{
+	struct worker_start *start = arg;
+
+	start->worker->err = start->pass(start->worker);
+	return NULL;
+}
+
+enum nsd_err
+workers_run(struct build *b, enum nsd_err (*pass)(struct worker *))
+{
+	struct worker_start starts[THREADS_MAX];
+	enum nsd_err err = NSD_OK;
+
+	for (unsigned i = 0; i < b->worker_count; i++) {
+		starts[i].worker = &b->workers[i];
+		starts[i].pass = pass;
+		starts[i].running = i > 0
+			&& pthread_create(&starts[i].thread, NULL, worker_main,
+				   &starts[i]) == 0;
+	}
+	/* What got no thread is done here. */
+	for (unsigned i = 0; i < b->worker_count; i++)
+		if (!starts[i].running)
+			worker_main(&starts[i]);
+	for (unsigned i = 0; i < b->worker_count; i++) {
+		if (starts[i].running)
+			pthread_join(starts[i].thread, NULL);
+		if (err == NSD_OK)
+			err = b->workers[i].err;
+	}
+	return err;
+}
+
+/* ---- a build's life -------------------------------------------------------- */
+
+static unsigned
+build_choose_threads(const struct build *b)
+{
+	uint64_t useful = b->rr_total / RR_PER_THREAD_MIN;
+	unsigned threads = b->input->threads;
+
+	if (threads > THREADS_MAX)
+		threads = THREADS_MAX;
+	if (useful < threads)
+		threads = (unsigned)useful;
+	return threads > 0 ? threads : 1;
+}
+
+static void
+build_take_apex(struct build *b)
+{
+	b->apex_len = (uint8_t)name_len(b->input->apex);
+	for (unsigned i = 0; i < b->apex_len; i++)
+		b->apex[i] = name_lower_octet(b->input->apex[i]);
+	build_measure_apex(b);
+}
+
+static void
+build_destroy_workers(struct build *b)
+{
+	for (unsigned i = 0; i < b->worker_count; i++) {
+		if (i > 0 && b->workers[i].heap != NULL)
+			store_heap_destroy(b->workers[i].heap);
+		if (i > 0)
+			arena_fini(&b->workers[i].arena);
+	}
+}
+
+static enum nsd_err
+build_create_workers(struct build *b, struct store_heap *heap)
+{
+	unsigned threads = build_choose_threads(b);
+
+	b->workers = arena_alloc_zero(&b->arena,
+		threads * sizeof(*b->workers));
+	if (b->workers == NULL)
+		return NSD_E_MEMORY;
+	for (unsigned i = 0; i < threads; i++) {
+		struct worker *w = &b->workers[i];
+
+		w->build = b;
+		w->number = i;
+		arena_init(&w->arena, NULL, 0);
+		w->findings.arena = &w->arena;
+		b->worker_count++;
+		if (i == 0)
+			w->heap = heap;
+		else if (store_heap_create(b->writer, &w->heap) != NSD_OK)
+			return NSD_E_MEMORY;
+	}
+	return NSD_OK;
+}
+
+/* ---- finish ---------------------------------------------------------------- */
+
+/* Closes the gaps that repeated owners leave. */
+static size_t
+nodes_compact(store_ref *nodes, size_t count)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (nodes[i] != STORE_NONE)
+			nodes[n++] = nodes[i];
+	return n;
+}
+
+static void
+zone_take_apex(struct build *b, struct zone *zone)
+{
+	const struct store_view *view = store_writer_view(b->writer);
+	const struct node *apex = store_get(view, zone->apex);
+	const struct node_rrset *soa = node_find_entry(apex, TYPE_SOA);
+	const struct rrset *rrset = store_get(view, soa->ref);
+	const uint8_t *end = rrset->data + rrset_len(rrset);
+	uint32_t minimum = octets_get_u32(end - 4);
+
+	zone->soa = soa->ref;
+	zone->soa_sigs = node_entry_sigs(apex, soa);
+	zone->serial = octets_get_u32(end - 20);
+	zone->negative_ttl_sec = minimum < rrset->ttl_sec ? minimum
+							  : rrset->ttl_sec;
+	if (node_find_entry(apex, TYPE_DNSKEY) != NULL
+		&& node_entry_sigs(apex, soa) != STORE_NONE)
+		zone->flags |= ZONE_SIGNED;
+	if (node_find_entry(apex, TYPE_NSEC) != NULL)
+		zone->flags |= ZONE_NSEC;
+	if (b->hash_count > 0)
+		zone->flags |= ZONE_NSEC3;
+	if (b->wildcards)
+		zone->flags |= ZONE_WILDCARDS;
+	if (b->dnames)
+		zone->flags |= ZONE_DNAMES;
+	for (unsigned i = 0; i < b->worker_count; i++) {
+		zone->rr_count += b->workers[i].rr_count;
+		zone->node_count += b->workers[i].node_count;
+	}
+}
+
+static enum nsd_err
+zone_create(struct build *b, store_ref *ref, struct zone **out)
+{
+	struct zone *zone = store_alloc(b->workers[0].heap, sizeof(*zone),
+		ref);
+
+	if (zone == NULL)
+		return NSD_E_MEMORY;
+	memset(zone, 0, sizeof(*zone));
+	*out = zone;
+	return NSD_OK;
+}
+
+struct trie_job {
+	struct trie *trie;
+	const store_ref *objects;
+	size_t count;
+};
+
+/* One of the three tries by each worker; the first does what is left. */
+static enum nsd_err
+trie_worker(struct worker *w)
+{
+	const struct trie_job *jobs = w->pass_arg;
+
+	for (unsigned i = w->number; i < 3; i += w->build->worker_count)
+		if (trie_build(w->heap, jobs[i].objects, jobs[i].count,
+			    jobs[i].trie) != NSD_OK)
+			return NSD_E_MEMORY;
+	return NSD_OK;
+}
+
+static void
+drop_branch(void *ctx, store_ref ref, size_t len)
+{
+	store_free(ctx, ref, len);
+}
+
+static enum nsd_err
+build_finish(struct build *b)
+{
+	struct store_heap *heap = b->workers[0].heap;
+	struct trie_edit edit = {heap, drop_branch, heap};
+	struct zone *zone;
+	enum nsd_err err;
+	store_ref ref;
+	size_t names = nodes_compact(b->name_nodes, b->name_count);
+	size_t hashes = nodes_compact(b->hash_nodes, b->hash_count);
+
+	b->name_count = names;
+	b->hash_count = hashes;
+	err = zone_create(b, &ref, &zone);
+	if (err != NSD_OK)
+		return err;
+	struct trie_job jobs[3] = {
+		{&zone->names, b->name_nodes, names},
+		{&zone->nsec3, b->hash_nodes, hashes},
+		{&zone->targets, b->cells, b->cell_count},
+	};
+	for (unsigned i = 0; i < b->worker_count; i++)
+		b->workers[i].pass_arg = jobs;
+	err = workers_run(b, trie_worker);
+	if (err != NSD_OK) {
+		for (unsigned i = 0; i < 3; i++)
+			trie_clear(&edit, jobs[i].trie);
+		store_free(heap, ref, sizeof(*zone));
+		return err;
+	}
+	zone->apex = b->name_nodes[0];
+	zone_take_apex(b, zone);
+	b->zone = ref;
+	return NSD_OK;
+}
+
+/* Frees what the passes had made. */
+static void
+build_undo(struct build *b)
+{
+	struct store_heap *heap = b->workers[0].heap;
+	struct releaser r = {store_heap_view(heap), heap, NULL};
+
+	for (size_t i = 0; i < b->cell_count; i++)
+		release_object(&r, b->cells[i],
+			glue_cell_size(store_get(r.view, b->cells[i])));
+	for (size_t i = 0; b->name_nodes != NULL && i < b->name_count; i++)
+		if (b->name_nodes[i] != STORE_NONE)
+			release_node(&r, b->name_nodes[i]);
+	for (size_t i = 0; b->hash_nodes != NULL && i < b->hash_count; i++)
+		if (b->hash_nodes[i] != STORE_NONE)
+			release_node(&r, b->hash_nodes[i]);
+}
+
+/* ---- passes ---------------------------------------------------------------- */
+
+const char *
+build_name_text(const uint8_t *name, char text[NAME_TEXT_MAX])
+{
+	name_print_text(name, text);
+	return text;
+}
+
+const struct owner *
+build_find_name(const struct build *b, const struct owner *name)
+{
+	size_t at = owner_find(b->names, b->name_count, name);
+
+	if (at < b->name_count && owner_compare(&b->names[at], name) == 0)
+		return &b->names[at];
+	return NULL;
+}
+
+static void
+build_progress(const struct build *b, const char *stage)
+{
+	if (b->input->on_progress != NULL)
+		b->input->on_progress(b->input->progress_ctx, stage, 0,
+			b->rr_total);
+}
+
+static bool
+apex_has(const struct build *b, uint16_t type)
+{
+	for (size_t i = 0; i < b->name_count && b->names[i].labels == 0; i++) {
+		const struct rrbatch_rr *rr = (const struct rrbatch_rr *)(
+			b->names[i].name - offsetof(struct rrbatch_rr, data));
+
+		for (uint32_t n = 0; n < b->names[i].rr_count;
+			n++, rr = rrbatch_next(rr))
+			if (rr->type == type)
+				return true;
+	}
+	return false;
+}
+
+/* What no zone can do without. */
+static void
+build_check_apex(struct build *b)
+{
+	struct findings *findings = &b->workers[0].findings;
+	char text[NAME_TEXT_MAX];
+
+	build_name_text(b->apex, text);
+	if (!apex_has(b, TYPE_SOA))
+		findings_add(findings, DIAG_ERROR, NULL,
+			"zone configured as '%s' has no SOA record.", text);
+	else if (!apex_has(b, TYPE_NS))
+		findings_add(findings, DIAG_WARNING, NULL,
+			"zone '%s' has no NS record", text);
+}
+
+static bool
+build_has_errors(const struct build *b)
+{
+	for (unsigned i = 0; i < b->worker_count; i++)
+		if (b->workers[i].findings.count[DIAG_ERROR] > 0)
+			return true;
+	return false;
+}
+
+static enum nsd_err
+build_run(struct build *b)
+{
+	enum nsd_err err;
+
+	build_progress(b, "index");
+	err = index_build(b);
+	if (err != NSD_OK)
+		return err;
+	build_check_apex(b);
+	build_progress(b, "shape");
+	err = shape_build(b);
+	if (err != NSD_OK)
+		return err;
+	err = pack_build(b);
+	if (err != NSD_OK)
+		return err;
+	if (build_has_errors(b))
+		return NSD_E_ZONE;
+	build_progress(b, "glue");
+	err = glue_build(b);
+	if (err != NSD_OK)
+		return err;
+	build_progress(b, "tries");
+	return build_finish(b);
+}
+
+static void
+build_emit(struct build *b, struct diag_sink *sink)
+{
+	struct findings *lists[THREADS_MAX];
+
+	for (unsigned i = 0; i < b->worker_count; i++)
+		lists[i] = &b->workers[i].findings;
+	findings_emit(lists, b->worker_count, b->input->files,
+		b->input->file_count, sink);
+}
+
+static enum nsd_err
+build_start(struct build *b, struct store_heap *heap)
+{
+	for (const struct rrbatch *batch = b->input->batches; batch != NULL;
+		batch = batch->next)
+		b->rr_total += batch->count;
+	build_take_apex(b);
+	if (build_create_workers(b, heap) != NSD_OK)
+		return NSD_E_MEMORY;
+	return share_init(&b->share, store_heap_view(heap), &b->arena,
+		b->worker_count, b->rr_total);
+}
+
+enum nsd_err
+zone_build(const struct zone_build_input *input, struct store_writer *writer,
+	struct store_heap *heap, struct diag_sink *sink, store_ref *zone)
+{
+	uint64_t memory[STACK_MEMORY / 8], worker_memory[STACK_MEMORY / 8];
+	struct build b = {.input = input, .writer = writer};
+	enum nsd_err err;
+
+	arena_init(&b.arena, memory, sizeof(memory));
+	err = build_start(&b, heap);
+	if (err == NSD_OK) {
+		/* The caller's share of the work begins in stack memory. */
+		arena_init(&b.workers[0].arena, worker_memory,
+			sizeof(worker_memory));
+		err = build_run(&b);
+		if (err == NSD_OK || err == NSD_E_ZONE)
+			build_emit(&b, sink);
+		if (err != NSD_OK)
+			build_undo(&b);
+		else
+			*zone = b.zone;
+		arena_fini(&b.workers[0].arena);
+	}
+	share_fini(&b.share);
+	build_destroy_workers(&b);
+	arena_fini(&b.arena);
+	return err;
+}

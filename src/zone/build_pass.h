@@ -1,0 +1,197 @@
+/*
+ * build_pass.h - what the passes of a zone build share.
+ *
+ * index    batches -> owners, checked to be in the zone, with sort keys
+ * sort     owners in canonical order (owner_sort.c)
+ * shape    repeated owners, empty non-terminals, cuts, occluded names
+ * pack     each owner's records -> RRsets, signatures, node in the store
+ * glue     the addresses of target names
+ * finish   tries, struct zone
+ *
+ * index, sort and pack run on ranges in all workers; findings and scratch
+ * memory are a worker's own.
+ */
+#ifndef ZONE_BUILD_PASS_H
+#define ZONE_BUILD_PASS_H
+
+#include <stdbool.h>
+
+#include "dns/name.h"
+#include "zone/arena.h"
+#include "zone/build.h"
+#include "zone/findings.h"
+#include "zone/owner.h"
+#include "zone/share.h"
+
+/* A record of the owner at hand. */
+struct item {
+	uint32_t key;   /* type << 1, for RRSIG covered type << 1 | 1 */
+	uint32_t order; /* place in the input among the owner's records */
+	const struct rrbatch_rr *rr;
+};
+
+/* Items of one type, or RRSIGs of one covered type. */
+struct group {
+	uint16_t type;
+	bool sigs;
+	uint32_t count; /* duplicates not counted */
+	uint32_t ttl_sec;
+	struct item *items;
+};
+
+/* One name in an RRset whose addresses are wanted. */
+struct target_use {
+	struct target_use *next;
+	struct owner name;
+	const struct rrbatch_rr *rr;
+	const struct owner *owner; /* of the RRset */
+	store_ref rrset;
+	uint16_t index;            /* into its targets */
+};
+
+/* A suffix of a name in the RRset at hand that pointers may lead to. */
+struct suffix {
+	uint32_t hash;
+	uint16_t sent; /* offset in sent coordinates */
+	uint16_t len;
+	const uint8_t *name;
+};
+
+#define SUFFIXES_MAX 1024u
+
+struct template_slot {
+	const struct sig_template *template;
+	store_ref ref;
+	uint32_t hash;
+	uint32_t count; /* holders not yet counted in refs */
+};
+
+struct worker {
+	struct build *build;
+	unsigned number;
+	struct store_heap *heap;
+	struct arena arena;
+	struct findings findings;
+	enum nsd_err err;
+	const void *pass_arg; /* of the pass that runs */
+
+	/* index: the owners of its batches, names from the front of its room,
+	 * those with nothing but NSEC3 from the end, backwards */
+	const struct rrbatch *batch_first;
+	const struct rrbatch *batch_end;
+	struct owner *room;
+	size_t room_count;
+	size_t name_count;
+	size_t hash_count;
+
+	/* pack: scratch, grown as needed */
+	struct item *items;
+	size_t items_room;
+	struct group *groups;
+	size_t groups_room;
+	uint8_t *out;
+	size_t out_room;
+	uint16_t *fixups;
+	struct rrset_target *targets;
+	const struct rrbatch_rr **target_rrs;
+	size_t names_room; /* of fixups, targets, target_rrs */
+	struct suffix *suffixes;
+	struct template_slot *templates;
+	size_t templates_room;
+	size_t templates_used;
+	struct target_use *uses;
+	size_t use_count;
+	uint64_t rr_count;
+	uint64_t node_count;
+};
+
+struct build {
+	const struct zone_build_input *input;
+	uint8_t apex[NAME_MAX_LEN]; /* lower case */
+	uint8_t apex_len;           /* root label counted */
+	uint32_t apex_hash[NAME_MAX_LABELS + 1]; /* of its suffixes */
+	uint8_t apex_labels;
+	struct store_writer *writer;
+	struct arena arena;         /* the calling thread's */
+	struct worker *workers;
+	unsigned worker_count;
+	uint64_t rr_total;
+	struct share share;
+
+	struct owner *names;        /* sorted */
+	size_t name_count;
+	struct owner *hashes;       /* sorted; owners of NSEC3 alone */
+	size_t hash_count;
+	store_ref *name_nodes;      /* by index in names; none: OWNER_AGAIN */
+	store_ref *hash_nodes;
+	size_t next_chunk;          /* atomic */
+	bool stop;                  /* atomic: a worker has failed */
+	bool wildcards;
+	bool dnames;
+
+	store_ref *cells;           /* ascending by name */
+	size_t cell_count;
+	store_ref zone;
+};
+
+/* Severity of broken data: what a primary is refused, a secondary serves. */
+static inline enum diag_severity
+build_severity(const struct build *b)
+{
+	return b->input->secondary ? DIAG_WARNING : DIAG_ERROR;
+}
+
+/* Runs a pass in all workers, the first in the calling thread; returns the
+ * first error. */
+enum nsd_err workers_run(struct build *b, enum nsd_err (*pass)(struct worker *));
+
+/* The passes. Each returns NSD_OK or NSD_E_MEMORY; what is wrong with the
+ * zone goes to the findings. */
+enum nsd_err index_build(struct build *b) MUST_USE;
+enum nsd_err shape_build(struct build *b) MUST_USE;
+enum nsd_err pack_build(struct build *b) MUST_USE;
+enum nsd_err glue_build(struct build *b) MUST_USE;
+
+/* Prepares the apex for compression. */
+void build_measure_apex(struct build *b);
+
+/* Packs the records of a name, the run of owners with its name. */
+enum nsd_err node_pack(struct worker *w, const struct owner *run, bool hashed,
+	store_ref *ref) MUST_USE;
+
+/* Sorts items by key and canonical RDATA. tmp: room for as many. */
+void items_sort(struct item *items, struct item *tmp, size_t count);
+/* Canonical order of the RDATA of two records of a type. */
+int rr_compare(uint16_t type, const struct rrbatch_rr *a,
+	const struct rrbatch_rr *b);
+/* Cuts sorted items into groups, leaves out duplicates, finds the TTLs. */
+enum nsd_err items_group(struct worker *w, const struct owner *owner,
+	struct item *items, size_t count, size_t *group_count) MUST_USE;
+
+/* The rules for the records of one name. Takes out what a secondary cannot
+ * serve. */
+void node_check(struct worker *w, const struct owner *owner,
+	struct group *groups, size_t count);
+
+/* Packs an RRset or finds the same one; *ref has one reference more. */
+enum nsd_err rrset_pack(struct worker *w, const struct owner *owner,
+	const struct group *group, store_ref *ref) MUST_USE;
+/* Packs RRSIGs of one covered type. */
+enum nsd_err sigs_pack(struct worker *w, const struct owner *owner,
+	const struct group *group, store_ref *ref) MUST_USE;
+/* Adds the holders counted by a worker to its templates. */
+void sigs_flush(struct worker *w);
+
+/* The head of the run with a name, or NULL. */
+const struct owner *build_find_name(const struct build *b,
+	const struct owner *name);
+
+/* Makes room for count items of size in a scratch array of the worker;
+ * contents are lost. */
+void *scratch_reserve(struct worker *w, void *array, size_t *room,
+	size_t count, size_t size) MUST_USE;
+
+/* Prints a whole name for a finding. */
+const char *build_name_text(const uint8_t *name, char text[NAME_TEXT_MAX]);
+
+#endif

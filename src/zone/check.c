@@ -1,0 +1,221 @@
+/* check.c - the rules for the records of one name (RFC 1034 section 3.6.2,
+ * RFC 2181 section 10.1, RFC 6672 section 2.4, RFC 4035 section 2.5). */
+#include <string.h>
+
+#include "zone/build_pass.h"
+
+static const struct group *
+groups_find(const struct group *groups, size_t count, uint16_t type)
+{
+	for (size_t i = 0; i < count; i++)
+		if (groups[i].type == type && !groups[i].sigs)
+			return &groups[i];
+	return NULL;
+}
+
+/* The record of a group that stands first (or last) in the input. */
+static const struct item *
+group_get_first(const struct group *g)
+{
+	const struct item *found = &g->items[0];
+
+	for (size_t i = 1; i < g->count; i++)
+		if (g->items[i].order < found->order)
+			found = &g->items[i];
+	return found;
+}
+
+static const struct item *
+group_get_second(const struct group *g)
+{
+	const struct item *first = group_get_first(g), *found = NULL;
+
+	for (size_t i = 0; i < g->count; i++)
+		if (&g->items[i] != first
+			&& (found == NULL || g->items[i].order < found->order))
+			found = &g->items[i];
+	return found;
+}
+
+/* The record with which two groups first clash. */
+static const struct rrbatch_rr *
+groups_clash(const struct group *a, const struct group *b)
+{
+	const struct item *x = group_get_first(a), *y = group_get_first(b);
+
+	return x->order > y->order ? x->rr : y->rr;
+}
+
+static void
+check_cname(struct worker *w, const struct group *cname,
+	const struct group *groups, size_t count)
+{
+	enum diag_severity severity = build_severity(w->build);
+	const struct group *dname = groups_find(groups, count, TYPE_DNAME);
+
+	if (cname->count > 1)
+		findings_add(&w->findings, severity,
+			group_get_second(cname)->rr,
+			"multiple CNAMEs at the same name");
+	if (dname != NULL)
+		findings_add(&w->findings, severity,
+			groups_clash(cname, dname),
+			"DNAME and CNAME at the same name");
+	for (size_t i = 0; i < count; i++) {
+		const struct group *g = &groups[i];
+
+		if (g->sigs || g->type == TYPE_CNAME || g->type == TYPE_RRSIG
+			|| g->type == TYPE_NSEC || g->type == TYPE_NSEC3
+			|| g->type == TYPE_SIG || g->type == TYPE_NXT)
+			continue;
+		findings_add(&w->findings, severity, groups_clash(cname, g),
+			"CNAME and other data at the same name");
+		return;
+	}
+}
+
+/* The first SOA of the input is the zone's. */
+static void
+check_apex_soa(struct worker *w, struct group *soa)
+{
+	struct item first = *group_get_first(soa);
+
+	for (size_t i = 0; i < soa->count; i++) {
+		const struct rrbatch_rr *rr = soa->items[i].rr;
+
+		if (rr == first.rr)
+			continue;
+		/* A transfer ends with the SOA it began with. */
+		if (w->build->input->secondary
+			&& rr_compare(TYPE_SOA, rr, first.rr) == 0)
+			continue;
+		findings_add(&w->findings, build_severity(w->build), rr,
+			"this SOA record was already encountered");
+	}
+	soa->items[0] = first;
+	soa->count = 1;
+	soa->ttl_sec = first.rr->ttl_sec;
+}
+
+static void
+check_soa_below(struct worker *w, const struct owner *owner,
+	const struct group *soa)
+{
+	char name[NAME_TEXT_MAX], apex[NAME_TEXT_MAX];
+
+	findings_add(&w->findings, build_severity(w->build), soa->items[0].rr,
+		"SOA record with invalid domain name, '%s' is not '%s'",
+		build_name_text(owner->name, name),
+		build_name_text(w->build->apex, apex));
+}
+
+/* Octets of a DS digest (IANA "DS RR Type Digest Algorithms"), 0: any. */
+static size_t
+ds_digest_len(uint8_t digest_type)
+{
+	switch (digest_type) {
+	case 1: return 20; /* SHA-1, RFC 3658 */
+	case 2: return 32; /* SHA-256, RFC 4509 */
+	case 3: return 32; /* GOST R 34.11-94, RFC 5933 */
+	case 4: return 48; /* SHA-384, RFC 6605 */
+	default: return 0;
+	}
+}
+
+static void
+check_ds(struct worker *w, const struct group *g)
+{
+	for (size_t i = 0; i < g->count; i++) {
+		const struct rrbatch_rr *rr = g->items[i].rr;
+		size_t want;
+
+		if (rr->rdlen < 4)
+			continue;
+		want = ds_digest_len(rrbatch_rr_rdata(rr)[3]);
+		if (want != 0 && rr->rdlen != want + 4)
+			findings_add(&w->findings, build_severity(w->build),
+				rr, "%s digest is %u octets long, not %u",
+				g->type == TYPE_DS ? "DS" : "CDS",
+				(unsigned)rr->rdlen - 4, (unsigned)want);
+	}
+}
+
+/* RFC 8976 section 2.2: SIMPLE with SHA-384 and SHA-512. */
+static void
+check_zonemd(struct worker *w, const struct group *g)
+{
+	for (size_t i = 0; i < g->count; i++) {
+		const struct rrbatch_rr *rr = g->items[i].rr;
+		const uint8_t *rdata = rrbatch_rr_rdata(rr);
+		unsigned want;
+
+		if (rr->rdlen < 6 || (rdata[5] != 1 && rdata[5] != 2))
+			continue;
+		want = rdata[5] == 1 ? 48 : 64;
+		if (rr->rdlen != want + 6)
+			findings_add(&w->findings, build_severity(w->build),
+				rr, "ZONEMD digest is %u octets long, not %u",
+				(unsigned)rr->rdlen - 6, want);
+	}
+}
+
+static void
+check_ds_without_ns(struct worker *w, const struct owner *owner,
+	const struct group *ds)
+{
+	char name[NAME_TEXT_MAX];
+
+	if (owner->labels == 0 || (owner->flags & OWNER_OCCLUDED) != 0)
+		return;
+	findings_add(&w->findings, DIAG_WARNING, ds->items[0].rr,
+		"%s has DS but no NS", build_name_text(owner->name, name));
+}
+
+void
+node_check(struct worker *w, const struct owner *owner, struct group *groups,
+	size_t count)
+{
+	const struct group *ds = NULL;
+	bool ns = false;
+
+	for (size_t i = 0; i < count; i++) {
+		struct group *g = &groups[i];
+
+		if (g->sigs)
+			continue;
+		switch (g->type) {
+		case TYPE_NS:
+			ns = true;
+			break;
+		case TYPE_CNAME:
+			check_cname(w, g, groups, count);
+			break;
+		case TYPE_SOA:
+			if (owner->labels == 0)
+				check_apex_soa(w, g);
+			else
+				check_soa_below(w, owner, g);
+			break;
+		case TYPE_DNAME:
+			if (g->count > 1)
+				findings_add(&w->findings,
+					build_severity(w->build),
+					group_get_second(g)->rr,
+					"multiple DNAMEs at the same name");
+			break;
+		case TYPE_DS:
+			ds = g;
+			/* fallthrough */
+		case TYPE_CDS:
+			check_ds(w, g);
+			break;
+		case TYPE_ZONEMD:
+			check_zonemd(w, g);
+			break;
+		default:
+			break;
+		}
+	}
+	if (ds != NULL && !ns)
+		check_ds_without_ns(w, owner, ds);
+}

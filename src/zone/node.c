@@ -1,0 +1,302 @@
+/* node.c - the pass that packs each name: its records become RRsets,
+ * signatures and a node in the store. */
+#include <string.h>
+
+#include "zone/build_pass.h"
+
+#define CHUNK 1024u         /* owners a worker takes at a time */
+#define PREFETCH_AHEAD 8u
+#define ITEMS_FIRST 64u
+#define GROUPS_FIRST 32u
+
+void *
+scratch_reserve(struct worker *w, void *array, size_t *room, size_t count,
+	size_t size)
+{
+	if (count <= *room)
+		return array;
+	if (count < *room * 2)
+		count = *room * 2;
+	array = arena_alloc(&w->arena, count * size);
+	*room = array != NULL ? count : 0;
+	return array;
+}
+
+/* ---- records of a name ----------------------------------------------------- */
+
+static const struct rrbatch_rr *
+owner_first_rr(const struct owner *owner)
+{
+	return (const struct rrbatch_rr *)(owner->name
+		- offsetof(struct rrbatch_rr, data));
+}
+
+static void
+node_refuse_type(struct worker *w, const struct rrbatch_rr *rr)
+{
+	char type[RRTYPE_TEXT_MAX];
+
+	rrtype_print(rr->type, type);
+	findings_add(&w->findings, build_severity(w->build), rr,
+		"%s cannot be in a zone", type);
+}
+
+/* Lists the records of a run; those that no zone can hold are left out. */
+static size_t
+node_list_items(struct worker *w, const struct owner *run, size_t owners)
+{
+	size_t n = 0;
+
+	for (size_t o = 0; o < owners; o++) {
+		const struct rrbatch_rr *rr = owner_first_rr(&run[o]);
+
+		for (uint32_t i = 0; i < run[o].rr_count;
+			i++, rr = rrbatch_next(rr)) {
+			struct item *item = &w->items[n];
+
+			item->rr = rr;
+			item->order = (uint32_t)n;
+			item->key = (uint32_t)rr->type << 1;
+			if (rr->type == TYPE_RRSIG && rr->rdlen >= 2)
+				item->key = (uint32_t)octets_get_u16(
+					rrbatch_rr_rdata(rr)) << 1 | 1;
+			if (rr->type != 0 && !(rr->type >= 128
+				    && rr->type < 256) && rr->type != TYPE_OPT)
+				n++;
+			else
+				node_refuse_type(w, rr);
+		}
+	}
+	return n;
+}
+
+static bool
+items_in_order(const struct item *items, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (items[i - 1].key >= items[i].key)
+			return false;
+	return true;
+}
+
+/* Groups of a run in w->groups. */
+static enum nsd_err
+node_list_groups(struct worker *w, const struct owner *run, size_t *count)
+{
+	size_t total = run[0].rr_count, owners = 1;
+	const struct owner *end = w->build->names + w->build->name_count;
+
+	if (run >= w->build->hashes
+		&& run < w->build->hashes + w->build->hash_count)
+		end = w->build->hashes + w->build->hash_count;
+	for (; run + owners < end && (run[owners].flags & OWNER_AGAIN) != 0;
+		owners++)
+		total += run[owners].rr_count;
+	if (total > UINT32_MAX / 2)
+		return NSD_E_MEMORY;
+	w->items = scratch_reserve(w, w->items, &w->items_room, total * 2,
+		sizeof(*w->items));
+	if (w->items == NULL)
+		return NSD_E_MEMORY;
+	total = node_list_items(w, run, owners);
+	if (!items_in_order(w->items, total))
+		items_sort(w->items, w->items + total, total);
+	return items_group(w, run, w->items, total, count);
+}
+
+/* ---- the node -------------------------------------------------------------- */
+
+static uint16_t
+node_make_flags(const struct owner *owner, const struct group *groups,
+	size_t count)
+{
+	unsigned flags = owner->labels == 0 ? NODE_APEX : 0;
+
+	if ((owner->flags & OWNER_CUT) != 0)
+		flags |= NODE_CUT;
+	if ((owner->flags & OWNER_OCCLUDED) != 0)
+		flags |= NODE_OCCLUDED;
+	if ((owner->flags & OWNER_WILDCARD) != 0)
+		flags |= NODE_WILDCARD;
+	if ((owner->flags & OWNER_WILDCARD_CHILD) != 0)
+		flags |= NODE_WILDCARD_CHILD;
+	if (count == 0)
+		flags |= NODE_EMPTY;
+	for (size_t i = 0; i < count; i++) {
+		if (groups[i].sigs)
+			continue;
+		if (groups[i].type == TYPE_DNAME)
+			flags |= NODE_DNAME;
+		else if (groups[i].type == TYPE_CNAME)
+			flags |= NODE_CNAME;
+		else if (groups[i].type == TYPE_DS)
+			flags |= NODE_HAS_DS;
+	}
+	return (uint16_t)flags;
+}
+
+static struct node *
+node_create(struct worker *w, const struct owner *owner, size_t entries,
+	store_ref *ref)
+{
+	size_t names = (sizeof(struct node) + owner->name_len + 3u)
+		& ~(size_t)3;
+	struct node *node = store_alloc(w->heap,
+		names + entries * sizeof(struct node_rrset), ref);
+
+	if (node == NULL)
+		return NULL;
+	node->leaf.name_len = owner->name_len;
+	node->leaf.labels = owner->labels;
+	node->leaf.name_at = offsetof(struct node, name);
+	node->unused = 0;
+	node->flags = 0;
+	node->entry_count = 0;
+	memcpy(node->name, owner->name, owner->name_len);
+	return node;
+}
+
+/* Packs each group into an entry. On failure the node holds those that were
+ * made. */
+static enum nsd_err
+node_fill(struct worker *w, const struct owner *owner, struct node *node,
+	const struct group *groups, size_t count)
+{
+	struct node_rrset *entries = (struct node_rrset *)(void *)
+		node_entries(node);
+
+	for (size_t i = 0; i < count; i++) {
+		struct node_rrset *e = &entries[node->entry_count];
+		enum nsd_err err;
+
+		e->type = groups[i].type;
+		e->flags = groups[i].sigs ? NODE_RRSET_SIGS : 0;
+		err = groups[i].sigs ? sigs_pack(w, owner, &groups[i], &e->ref)
+				     : rrset_pack(w, owner, &groups[i],
+					       &e->ref);
+		if (err != NSD_OK)
+			return err;
+		if (e->ref == STORE_NONE) /* told */
+			continue;
+		node->entry_count++;
+		w->rr_count += groups[i].count;
+	}
+	return w->err;
+}
+
+enum nsd_err
+node_pack(struct worker *w, const struct owner *run, bool hashed,
+	store_ref *ref)
+{
+	struct node *node;
+	size_t count = 0;
+
+	if (run->rr_count > 0
+		&& node_list_groups(w, run, &count) != NSD_OK)
+		return NSD_E_MEMORY;
+	node_check(w, run, w->groups, count);
+	if (count > UINT16_MAX) {
+		findings_add(&w->findings, DIAG_ERROR, w->groups[0].items->rr,
+			"too many types at one name");
+		return NSD_OK;
+	}
+	/* With an error there will be no zone: only look for more of them. */
+	if (w->findings.count[DIAG_ERROR] > 0)
+		return NSD_OK;
+	node = node_create(w, run, count, ref);
+	if (node == NULL)
+		return NSD_E_MEMORY;
+	w->node_count += !hashed;
+	node->flags = node_make_flags(run, w->groups, count);
+	return node_fill(w, run, node, w->groups, count);
+}
+
+/* ---- ranges ---------------------------------------------------------------- */
+
+static enum nsd_err
+pack_range(struct worker *w, const struct owner *owners, store_ref *nodes,
+	size_t start, size_t end, size_t total, bool hashed)
+{
+	for (size_t i = start; i < end; i++) {
+		enum nsd_err err;
+
+		nodes[i] = STORE_NONE;
+		if (i + PREFETCH_AHEAD < total) {
+			const uint8_t *ahead = owners[i + PREFETCH_AHEAD].name;
+
+			__builtin_prefetch(ahead - 16);
+			__builtin_prefetch(ahead + 48);
+			__builtin_prefetch(ahead + 112);
+		}
+		if ((owners[i].flags & OWNER_AGAIN) != 0)
+			continue;
+		err = node_pack(w, &owners[i], hashed, &nodes[i]);
+		if (err != NSD_OK)
+			return err;
+	}
+	return NSD_OK;
+}
+
+static enum nsd_err
+pack_chunk(struct worker *w, size_t start, size_t end)
+{
+	struct build *b = w->build;
+	size_t names_end = end < b->name_count ? end : b->name_count;
+	enum nsd_err err = NSD_OK;
+
+	if (start < names_end)
+		err = pack_range(w, b->names, b->name_nodes, start, names_end,
+			b->name_count, false);
+	if (err != NSD_OK || end <= b->name_count)
+		return err;
+	start = start > b->name_count ? start - b->name_count : 0;
+	return pack_range(w, b->hashes, b->hash_nodes, start,
+		end - b->name_count, b->hash_count, true);
+}
+
+static enum nsd_err
+pack_worker(struct worker *w)
+{
+	struct build *b = w->build;
+	size_t total = b->name_count + b->hash_count;
+	enum nsd_err err = NSD_OK;
+
+	w->items = scratch_reserve(w, NULL, &w->items_room, ITEMS_FIRST,
+		sizeof(*w->items));
+	w->groups = scratch_reserve(w, NULL, &w->groups_room, GROUPS_FIRST,
+		sizeof(*w->groups));
+	if (w->items == NULL || w->groups == NULL)
+		return NSD_E_MEMORY;
+	while (err == NSD_OK && !__atomic_load_n(&b->stop, __ATOMIC_RELAXED)) {
+		size_t start = __atomic_fetch_add(&b->next_chunk, CHUNK,
+			__ATOMIC_RELAXED);
+		size_t end = start + CHUNK < total ? start + CHUNK : total;
+
+		if (start >= total)
+			break;
+		if (w->number == 0 && b->input->on_progress != NULL)
+			b->input->on_progress(b->input->progress_ctx, "pack",
+				start, total);
+		err = pack_chunk(w, start, end);
+	}
+	if (err != NSD_OK)
+		__atomic_store_n(&b->stop, true, __ATOMIC_RELAXED);
+	return err;
+}
+
+enum nsd_err
+pack_build(struct build *b)
+{
+	enum nsd_err err;
+
+	b->name_nodes = arena_alloc_zero(&b->arena,
+		b->name_count * sizeof(*b->name_nodes) + 1);
+	b->hash_nodes = arena_alloc_zero(&b->arena,
+		b->hash_count * sizeof(*b->hash_nodes) + 1);
+	if (b->name_nodes == NULL || b->hash_nodes == NULL)
+		return NSD_E_MEMORY;
+	err = workers_run(b, pack_worker);
+	for (unsigned i = 0; i < b->worker_count; i++)
+		sigs_flush(&b->workers[i]);
+	return err;
+}

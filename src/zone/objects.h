@@ -1,0 +1,80 @@
+/*
+ * objects.h - sizes of the objects of a zone, and what lets go of them.
+ */
+#ifndef ZONE_OBJECTS_H
+#define ZONE_OBJECTS_H
+
+#include "zone/zone.h"
+
+static inline size_t
+rrset_size(const struct rrset *rrset)
+{
+	const struct rrset_tail *tail = rrset_get_tail(rrset);
+
+	if (tail == NULL)
+		return sizeof(*rrset) + rrset_len(rrset);
+	return (size_t)((const uint8_t *)(rrset_tail_targets(tail)
+				+ tail->target_count)
+		- (const uint8_t *)rrset);
+}
+
+static inline size_t
+rrset_sigs_size(const struct rrset_sigs *sigs)
+{
+	const uint8_t *at = sigs->data;
+
+	for (unsigned i = 0; i < sigs->count; i++)
+		at += sig_size((const struct sig *)at);
+	return (size_t)(at - (const uint8_t *)sigs);
+}
+
+static inline size_t
+node_size(const struct node *node)
+{
+	return (size_t)((const uint8_t *)(node_entries(node)
+				+ node->entry_count)
+		- (const uint8_t *)node);
+}
+
+static inline size_t
+sig_template_size(const struct sig_template *t)
+{
+	return sizeof(*t) + t->signer_len;
+}
+
+static inline size_t
+glue_cell_size(const struct glue_cell *cell)
+{
+	return sizeof(*cell) + cell->leaf.name_len;
+}
+
+static inline size_t
+zone_entry_size(const struct zone_entry *entry)
+{
+	return sizeof(*entry) + entry->leaf.name_len + 1u;
+}
+
+static inline size_t
+zone_options_size(const struct zone_options *options)
+{
+	return sizeof(*options)
+		+ ((size_t)options->query_acl_count
+			  + options->provide_acl_count)
+		* sizeof(options->acl[0]);
+}
+
+/* Lets go of objects: frees or retires those that nobody holds any more. */
+struct releaser {
+	const struct store_view *view;
+	struct store_heap *heap;
+	struct store_writer *writer; /* NULL: free, never published */
+};
+
+void release_object(struct releaser *r, store_ref ref, size_t len);
+void release_rrset(struct releaser *r, store_ref ref);
+void release_sigs(struct releaser *r, store_ref ref);
+void release_node(struct releaser *r, store_ref ref);
+/* The zone with all that is in it. */
+void release_zone(struct releaser *r, store_ref ref);
+
+#endif

@@ -1,0 +1,115 @@
+/* release.c - frees or retires what a zone version holds. */
+#include "zone/build.h"
+#include "zone/objects.h"
+
+void
+release_object(struct releaser *r, store_ref ref, size_t len)
+{
+	if (r->writer != NULL)
+		store_retire(r->writer, ref, len);
+	else
+		store_free(r->heap, ref, len);
+}
+
+void
+release_rrset(struct releaser *r, store_ref ref)
+{
+	struct rrset *rrset = store_edit(r->heap, ref);
+
+	if (--rrset->refs == 0)
+		release_object(r, ref, rrset_size(rrset));
+}
+
+void
+release_sigs(struct releaser *r, store_ref ref)
+{
+	const struct rrset_sigs *sigs = store_get(r->view, ref);
+	const uint8_t *at = sigs->data;
+
+	for (unsigned i = 0; i < sigs->count; i++) {
+		const struct sig *sig = (const struct sig *)at;
+		struct sig_template *t = store_edit(r->heap,
+			sig->template_ref);
+
+		if (--t->refs == 0)
+			release_object(r, sig->template_ref,
+				sig_template_size(t));
+		at += sig_size(sig);
+	}
+	release_object(r, ref, (size_t)(at - (const uint8_t *)sigs));
+}
+
+void
+release_node(struct releaser *r, store_ref ref)
+{
+	const struct node *node = store_get(r->view, ref);
+	const struct node_rrset *e = node_entries(node);
+
+	for (unsigned i = 0; i < node->entry_count; i++) {
+		if ((e[i].flags & NODE_RRSET_SIGS) != 0)
+			release_sigs(r, e[i].ref);
+		else
+			release_rrset(r, e[i].ref);
+	}
+	release_object(r, ref, node_size(node));
+}
+
+static void
+release_branch(void *ctx, store_ref ref, size_t len)
+{
+	release_object(ctx, ref, len);
+}
+
+static void
+release_cell(struct releaser *r, store_ref ref)
+{
+	release_object(r, ref, glue_cell_size(store_get(r->view, ref)));
+}
+
+/* Objects first: the walk needs the branches, and the branches' walk must
+ * not need objects that are gone. */
+static void
+release_trie(struct releaser *r, struct trie *trie,
+	void (*release)(struct releaser *, store_ref))
+{
+	struct trie_edit edit = {r->heap, release_branch, r};
+	struct trie_iter iter;
+	store_ref ref;
+
+	trie_iter_init(&iter, r->view, &trie->root);
+	while ((ref = trie_iter_next(&iter)) != STORE_NONE)
+		release(r, ref);
+	trie_clear(&edit, trie);
+}
+
+void
+release_zone(struct releaser *r, store_ref ref)
+{
+	struct zone *zone = store_edit(r->heap, ref);
+	struct trie names = zone->names, nsec3 = zone->nsec3;
+	struct trie targets = zone->targets;
+
+	release_trie(r, &targets, release_cell);
+	release_trie(r, &names, release_node);
+	release_trie(r, &nsec3, release_node);
+	release_object(r, ref, sizeof(*zone));
+}
+
+void
+zone_free(struct store_heap *heap, store_ref zone)
+{
+	struct releaser r = {store_heap_view(heap), heap, NULL};
+
+	if (zone != STORE_NONE)
+		release_zone(&r, zone);
+}
+
+void
+zone_retire(struct store_writer *writer, store_ref zone)
+{
+	struct releaser r = {store_writer_view(writer),
+		store_writer_heap(writer), writer};
+
+	if (zone != STORE_NONE)
+		release_zone(&r, zone);
+}

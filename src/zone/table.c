@@ -1,0 +1,558 @@
+/* table.c - the served zones: looking them up, changing the set. */
+#include <string.h>
+
+#include "zone/build.h"
+#include "zone/objects.h"
+#include "zone/owner.h"
+#include "zone/table.h"
+
+#define FILTER_BITS 1024u
+/* Adding more than one zone for so many that are there makes the trie anew:
+ * that costs less than a path copied for each. */
+#define REBUILD_RATIO 16u
+#define FILTER_REMAKE_MAX 1024u /* zones; with more, stale bits are kept */
+
+static const uint8_t root_name[1] = {0};
+
+/* ---- readers --------------------------------------------------------------- */
+
+const struct zone_table *
+table_get(const struct store_view *view)
+{
+	store_ref ref = store_root(view, STORE_ROOT_ZONES);
+
+	return ref == STORE_NONE ? NULL : store_get(view, ref);
+}
+
+static unsigned
+filter_bit(const uint8_t *label)
+{
+	uint32_t hash = 0x811c9dc5u;
+
+	for (unsigned i = 1; i <= label[0]; i++)
+		hash = (hash ^ name_lower_octet(label[i])) * 0x01000193u;
+	return (hash ^ hash >> 16) % FILTER_BITS;
+}
+
+bool
+table_may_serve(const struct zone_table *table, const uint8_t *name)
+{
+	const uint8_t *last = name;
+	unsigned bit;
+
+	if (*name == 0) /* only a root zone encloses the root */
+		return table->tld_filter[0] == UINT64_MAX;
+	while (name[name[0] + 1u] != 0)
+		name += name[0] + 1u;
+	last = name;
+	bit = filter_bit(last);
+	return (table->tld_filter[bit / 64] >> (bit % 64) & 1) != 0;
+}
+
+/* A filter with a root zone in it has all bits; others nearly never. */
+static void
+filter_add(struct zone_table *table, const struct zone_entry *entry)
+{
+	const uint8_t *label = entry->name;
+	unsigned bit;
+
+	if (entry->leaf.name_len == 0) {
+		memset(table->tld_filter, 0xff, sizeof(table->tld_filter));
+		return;
+	}
+	while (label[label[0] + 1u] != 0)
+		label += label[0] + 1u;
+	bit = filter_bit(label);
+	table->tld_filter[bit / 64] |= (uint64_t)1 << (bit % 64);
+}
+
+static bool
+entry_encloses(const struct zone_entry *entry, const struct trie_name *name)
+{
+	unsigned skip;
+
+	if (entry->leaf.labels > name->count
+		|| entry->leaf.name_len > name->len)
+		return false;
+	skip = name->len - entry->leaf.name_len;
+	if (entry->leaf.labels > 0
+		&& name->label_at[name->count - entry->leaf.labels] != skip)
+		return false;
+	return memcmp(name->labels + skip, entry->name, entry->leaf.name_len)
+		== 0;
+}
+
+const struct zone_entry *
+table_find(const struct store_view *view, const struct zone_table *table,
+	const struct trie_name *name, bool parent_of)
+{
+	struct trie_walk walk;
+
+	if (table->only != STORE_NONE) {
+		const struct zone_entry *entry = store_get(view, table->only);
+
+		if (!entry_encloses(entry, name)
+			|| (parent_of && entry->leaf.name_len == name->len))
+			return NULL;
+		return entry;
+	}
+	walk.root = &table->apexes.root;
+	walk.name = *name;
+	trie_find(view, &walk);
+	if (walk.exact != STORE_NONE && !parent_of)
+		return store_get(view, walk.exact);
+	return walk.encloser == STORE_NONE ? NULL
+					   : store_get(view, walk.encloser);
+}
+
+/* ---- writer ---------------------------------------------------------------- */
+
+/* What a change leaves behind, to be retired once it is published. */
+struct garbage {
+	struct arena arena;
+	struct {
+		store_ref ref;
+		uint32_t len;
+	} *items;
+	size_t count;
+	size_t room;
+};
+
+static void
+garbage_add(void *ctx, store_ref ref, size_t len)
+{
+	struct garbage *g = ctx;
+
+	if (g->count == g->room) {
+		size_t room = g->room == 0 ? 64 : g->room * 2;
+		void *more = arena_alloc(&g->arena, room * sizeof(*g->items));
+
+		/* Without memory to remember it, it stays until a sweep. */
+		if (more == NULL)
+			return;
+		if (g->count > 0)
+			memcpy(more, g->items, g->count * sizeof(*g->items));
+		g->items = more;
+		g->room = room;
+	}
+	g->items[g->count].ref = ref;
+	g->items[g->count++].len = (uint32_t)len;
+}
+
+static void
+garbage_retire(struct garbage *g, struct store_writer *writer)
+{
+	for (size_t i = 0; i < g->count; i++)
+		store_retire(writer, g->items[i].ref, g->items[i].len);
+}
+
+/* A change of the table under way. */
+struct table_change {
+	struct store_writer *writer;
+	struct store_heap *heap;
+	const struct store_view *view;
+	struct arena arena;
+	struct garbage garbage;
+	store_ref old_ref;
+	const struct zone_table *old; /* NULL: none yet */
+	struct zone_table *table;     /* the new one, private */
+	store_ref ref;
+};
+
+static enum nsd_err
+change_begin(struct table_change *c, struct store_writer *writer)
+{
+	memset(c, 0, sizeof(*c));
+	c->writer = writer;
+	c->heap = store_writer_heap(writer);
+	c->view = store_writer_view(writer);
+	c->old_ref = store_root(c->view, STORE_ROOT_ZONES);
+	if (c->old_ref != STORE_NONE)
+		c->old = store_get(c->view, c->old_ref);
+	c->table = store_alloc(c->heap, sizeof(*c->table), &c->ref);
+	if (c->table == NULL)
+		return NSD_E_MEMORY;
+	memset(c->table, 0, sizeof(*c->table));
+	if (c->old != NULL)
+		*c->table = *c->old;
+	arena_init(&c->arena, NULL, 0);
+	arena_init(&c->garbage.arena, NULL, 0);
+	return NSD_OK;
+}
+
+static void
+change_end(struct table_change *c)
+{
+	arena_fini(&c->arena);
+	arena_fini(&c->garbage.arena);
+}
+
+static void
+change_abandon(struct table_change *c)
+{
+	store_free(c->heap, c->ref, sizeof(*c->table));
+	change_end(c);
+}
+
+static void
+change_publish(struct table_change *c)
+{
+	c->table->only = STORE_NONE;
+	if (c->table->zone_count == 1) {
+		struct trie_iter iter;
+
+		trie_iter_init(&iter, c->view, &c->table->apexes.root);
+		c->table->only = trie_iter_next(&iter);
+	}
+	store_publish(c->writer, STORE_ROOT_ZONES, c->ref);
+	garbage_retire(&c->garbage, c->writer);
+	if (c->old != NULL)
+		store_retire(c->writer, c->old_ref, sizeof(*c->old));
+	change_end(c);
+}
+
+/* ---- adding ---------------------------------------------------------------- */
+
+static enum nsd_err
+options_create(struct store_heap *heap, const struct zone_setup *setup,
+	store_ref *ref)
+{
+	size_t count = setup->query_acl_count + setup->provide_acl_count;
+	struct zone_options *options;
+
+	*ref = STORE_NONE;
+	if (count == 0)
+		return NSD_OK;
+	options = store_alloc(heap,
+		sizeof(*options) + count * sizeof(options->acl[0]), ref);
+	if (options == NULL)
+		return NSD_E_MEMORY;
+	options->query_acl_count = (uint32_t)setup->query_acl_count;
+	options->provide_acl_count = (uint32_t)setup->provide_acl_count;
+	if (setup->query_acl_count > 0)
+		memcpy(options->acl, setup->query_acl,
+			setup->query_acl_count * sizeof(options->acl[0]));
+	if (setup->provide_acl_count > 0)
+		memcpy(options->acl + setup->query_acl_count,
+			setup->provide_acl,
+			setup->provide_acl_count * sizeof(options->acl[0]));
+	return NSD_OK;
+}
+
+static void
+options_release(struct releaser *r, store_ref ref)
+{
+	if (ref != STORE_NONE)
+		release_object(r, ref,
+			zone_options_size(store_get(r->view, ref)));
+}
+
+static void
+entry_release(struct releaser *r, store_ref ref)
+{
+	const struct zone_entry *entry = store_get(r->view, ref);
+
+	if (entry->zone != STORE_NONE)
+		release_zone(r, entry->zone);
+	options_release(r, entry->options);
+	release_object(r, ref, zone_entry_size(entry));
+}
+
+static enum nsd_err
+entry_create(struct store_heap *heap, const struct zone_setup *setup,
+	store_ref *ref)
+{
+	size_t len = name_len(setup->apex);
+	struct zone_entry *entry = store_alloc(heap, sizeof(*entry) + len,
+		ref);
+
+	if (entry == NULL)
+		return NSD_E_MEMORY;
+	entry->leaf.name_len = (uint8_t)(len - 1);
+	entry->leaf.labels = (uint8_t)name_count_labels(setup->apex);
+	entry->leaf.name_at = offsetof(struct zone_entry, name);
+	entry->unused = 0;
+	entry->flags = setup->flags;
+	entry->zone = STORE_NONE;
+	entry->id = setup->id;
+	memcpy(entry->name, setup->apex, len);
+	name_lower(entry->name);
+	if (options_create(heap, setup, &entry->options) == NSD_OK)
+		return NSD_OK;
+	store_free(heap, *ref, sizeof(*entry) + len);
+	return NSD_E_MEMORY;
+}
+
+static void
+entries_free(struct store_heap *heap, const store_ref *entries, size_t count)
+{
+	struct releaser r = {store_heap_view(heap), heap, NULL};
+
+	for (size_t i = 0; i < count; i++)
+		entry_release(&r, entries[i]);
+}
+
+static enum nsd_err
+entries_create(struct store_heap *heap, const struct zone_setup *setups,
+	size_t count, store_ref *entries)
+{
+	for (size_t i = 0; i < count; i++)
+		if (entry_create(heap, &setups[i], &entries[i]) != NSD_OK) {
+			entries_free(heap, entries, i);
+			return NSD_E_MEMORY;
+		}
+	return NSD_OK;
+}
+
+static void
+entry_measure(const struct store_view *view, store_ref ref,
+	struct owner *owner)
+{
+	const struct zone_entry *entry = store_get(view, ref);
+
+	owner->flags = 0;
+	owner->rr_count = ref;
+	owner_measure(owner, entry->name, entry->leaf.name_len + 1u,
+		root_name, sizeof(root_name));
+}
+
+/* The entries in order; NSD_E_ZONE if two have one name. */
+static enum nsd_err
+entries_sort(struct table_change *c, const store_ref *entries, size_t count,
+	struct owner **sorted)
+{
+	struct owner *items = arena_alloc(&c->arena, count * sizeof(*items));
+	struct owner *tmp = arena_alloc(&c->arena, count * sizeof(*tmp));
+
+	if (items == NULL || tmp == NULL)
+		return NSD_E_MEMORY;
+	for (size_t i = 0; i < count; i++)
+		entry_measure(c->view, entries[i], &items[i]);
+	owner_sort(items, tmp, count);
+	for (size_t i = 1; i < count; i++)
+		if (owner_compare(&items[i - 1], &items[i]) == 0)
+			return NSD_E_ZONE;
+	*sorted = items;
+	return NSD_OK;
+}
+
+/* Makes the whole trie anew from the old entries and the new ones. */
+static enum nsd_err
+change_rebuild(struct table_change *c, const struct owner *sorted,
+	size_t count)
+{
+	size_t old_count = c->old != NULL ? c->old->zone_count : 0, n = 0;
+	store_ref *all = arena_alloc(&c->arena,
+		(old_count + count) * sizeof(*all));
+	struct trie_edit edit = {c->heap, garbage_add, &c->garbage};
+	struct trie_iter iter;
+	size_t at = 0;
+	store_ref ref;
+
+	if (all == NULL)
+		return NSD_E_MEMORY;
+	trie_iter_init(&iter, c->view, &c->table->apexes.root);
+	while ((ref = trie_iter_next(&iter)) != STORE_NONE) {
+		struct owner old;
+		int order = -1;
+
+		entry_measure(c->view, ref, &old);
+		while (at < count
+			&& (order = owner_compare(&sorted[at], &old)) < 0)
+			all[n++] = sorted[at++].rr_count;
+		if (at < count && order == 0)
+			return NSD_E_ZONE;
+		all[n++] = ref;
+	}
+	while (at < count)
+		all[n++] = sorted[at++].rr_count;
+	if (trie_build(c->heap, all, n, &c->table->apexes) != NSD_OK)
+		return NSD_E_MEMORY;
+	if (c->old != NULL) {
+		struct trie old = c->old->apexes;
+
+		trie_clear(&edit, &old);
+	}
+	return NSD_OK;
+}
+
+static void
+trie_name_of_entry(const struct zone_entry *entry, struct trie_name *name,
+	uint8_t label_at[NAME_MAX_LABELS + 1])
+{
+	unsigned n = 0;
+
+	for (unsigned p = 0; p < entry->leaf.name_len; p += entry->name[p] + 1u)
+		label_at[n++] = (uint8_t)p;
+	name->labels = entry->name;
+	name->label_at = label_at;
+	name->len = entry->leaf.name_len;
+	name->count = (uint8_t)n;
+}
+
+static store_ref
+table_find_exact(const struct store_view *view, const struct zone_table *table,
+	const struct zone_entry *entry)
+{
+	uint8_t label_at[NAME_MAX_LABELS + 1];
+	struct trie_walk walk;
+
+	walk.root = &table->apexes.root;
+	trie_name_of_entry(entry, &walk.name, label_at);
+	trie_find(view, &walk);
+	return walk.exact;
+}
+
+/* Puts each entry on its own; what cannot be undone on failure (memory) is
+ * left to a sweep. */
+static enum nsd_err
+change_put_each(struct table_change *c, const struct owner *sorted,
+	size_t count)
+{
+	struct trie_edit edit = {c->heap, garbage_add, &c->garbage};
+	store_ref replaced;
+
+	for (size_t i = 0; i < count; i++)
+		if (table_find_exact(c->view, c->table,
+			    store_get(c->view, sorted[i].rr_count))
+			!= STORE_NONE)
+			return NSD_E_ZONE;
+	for (size_t i = 0; i < count; i++)
+		if (trie_put(&edit, &c->table->apexes, sorted[i].rr_count,
+			    &replaced) != NSD_OK)
+			return NSD_E_MEMORY;
+	return NSD_OK;
+}
+
+static enum nsd_err
+change_add(struct table_change *c, const store_ref *entries, size_t count)
+{
+	size_t old_count = c->old != NULL ? c->old->zone_count : 0;
+	struct owner *sorted;
+	enum nsd_err err = entries_sort(c, entries, count, &sorted);
+
+	if (err != NSD_OK)
+		return err;
+	if (count > 1 + old_count / REBUILD_RATIO)
+		err = change_rebuild(c, sorted, count);
+	else
+		err = change_put_each(c, sorted, count);
+	if (err != NSD_OK)
+		return err;
+	c->table->zone_count += (uint32_t)count;
+	for (size_t i = 0; i < count; i++)
+		filter_add(c->table, store_get(c->view, entries[i]));
+	return NSD_OK;
+}
+
+enum nsd_err
+table_add(struct store_writer *writer, const struct zone_setup *setups,
+	size_t count, store_ref *entries)
+{
+	struct store_heap *heap = store_writer_heap(writer);
+	struct table_change c;
+	enum nsd_err err;
+
+	if (count == 0)
+		return NSD_OK;
+	err = entries_create(heap, setups, count, entries);
+	if (err != NSD_OK)
+		return err;
+	err = change_begin(&c, writer);
+	if (err == NSD_OK) {
+		err = change_add(&c, entries, count);
+		if (err != NSD_OK)
+			change_abandon(&c);
+	}
+	if (err != NSD_OK) {
+		entries_free(heap, entries, count);
+		return err;
+	}
+	change_publish(&c);
+	return NSD_OK;
+}
+
+/* ---- removing and changing ------------------------------------------------- */
+
+static void
+filter_remake(struct table_change *c)
+{
+	struct trie_iter iter;
+	store_ref ref;
+
+	if (c->table->zone_count > FILTER_REMAKE_MAX)
+		return;
+	memset(c->table->tld_filter, 0, sizeof(c->table->tld_filter));
+	trie_iter_init(&iter, c->view, &c->table->apexes.root);
+	while ((ref = trie_iter_next(&iter)) != STORE_NONE)
+		filter_add(c->table, store_get(c->view, ref));
+}
+
+enum nsd_err
+table_remove(struct store_writer *writer, const uint8_t *apex)
+{
+	uint8_t name[NAME_MAX_LEN], label_at[NAME_MAX_LABELS + 1];
+	struct releaser r = {store_writer_view(writer),
+		store_writer_heap(writer), writer};
+	struct trie_name key = {.labels = name, .label_at = label_at};
+	struct table_change c;
+	struct trie_edit edit;
+	store_ref removed;
+	enum nsd_err err;
+
+	key.len = (uint8_t)(name_len(apex) - 1);
+	memcpy(name, apex, key.len + 1u);
+	name_lower(name);
+	for (unsigned p = 0; p < key.len; p += name[p] + 1u)
+		label_at[key.count++] = (uint8_t)p;
+	if (table_get(r.view) == NULL)
+		return NSD_E_NOT_FOUND;
+	err = change_begin(&c, writer);
+	if (err != NSD_OK)
+		return err;
+	edit = (struct trie_edit){c.heap, garbage_add, &c.garbage};
+	err = trie_remove(&edit, &c.table->apexes, &key, &removed);
+	if (err != NSD_OK) {
+		change_abandon(&c);
+		return err;
+	}
+	c.table->zone_count--;
+	filter_remake(&c);
+	change_publish(&c);
+	entry_release(&r, removed);
+	return NSD_OK;
+}
+
+void
+table_set_zone(struct store_writer *writer, store_ref ref, store_ref zone)
+{
+	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
+	store_ref old = entry->zone;
+
+	store_publish_ref(writer, &entry->zone, zone);
+	zone_retire(writer, old);
+}
+
+void
+table_set_flags(struct store_writer *writer, store_ref ref, uint32_t flags)
+{
+	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
+
+	__atomic_store_n(&entry->flags, flags, __ATOMIC_RELEASE);
+}
+
+enum nsd_err
+table_set_options(struct store_writer *writer, store_ref ref,
+	const struct zone_setup *setup)
+{
+	struct releaser r = {store_writer_view(writer),
+		store_writer_heap(writer), writer};
+	struct zone_entry *entry = store_edit(r.heap, ref);
+	store_ref old = entry->options, options;
+
+	if (options_create(r.heap, setup, &options) != NSD_OK)
+		return NSD_E_MEMORY;
+	store_publish_ref(writer, &entry->options, options);
+	options_release(&r, old);
+	return NSD_OK;
+}
