@@ -85,23 +85,30 @@ enum target_flags {
 	TARGET_EXTERNAL = 2,  /* name lies outside the zone */
 };
 
-/*
- * The addresses of one name, as additional data may use them. One cell a
- * name in the zone; shared by all RRsets that have it as a target. A target
- * of the zone that has no addresses (yet) has a cell with none: the cell is
- * where an update that brings some puts them. Targets of other types than NS
- * that lie at or below a zone cut have no cell: such addresses are glue.
- * The address RRsets and signatures belong to the name's node.
- */
+/* The addresses of one name, as additional data may use them. One cell a
+ * name; shared by all RRsets that have it as a target. */
 struct glue_cell {
-	struct trie_leaf leaf; /* name relative to the apex */
-	uint8_t unused;
 	store_ref a;    /* struct rrset or none */
 	store_ref aaaa;
 	store_ref a_sigs; /* struct rrset_sigs or none */
 	store_ref aaaa_sigs;
+};
+
+/*
+ * A name in the zone that RRsets have as a target, leaf of zone.targets; the
+ * targets refer to its cell. A name that has no addresses (yet) has an empty
+ * cell: that is where an update that brings some puts them. Targets of other
+ * types than NS that lie at or below a zone cut have no cell: such addresses
+ * are glue. What the cell refers to belongs to the name's node.
+ */
+struct glue_target {
+	struct trie_leaf leaf; /* name relative to the apex */
+	uint8_t unused[5];
+	struct glue_cell cell; /* one granule from the start */
 	uint8_t name[];
 };
+
+#define GLUE_CELL_GRANULES 1u /* from a glue_target to its cell */
 
 static inline uint32_t
 rrset_len(const struct rrset *rrset)
@@ -245,8 +252,7 @@ struct zone {
 	struct trie names;  /* struct node; holds apex and empty non-terminals */
 	struct trie nsec3;  /* struct node: owners that have only NSEC3 (and
 			     * its RRSIG); not names for look-ups, RFC 5155 7.2.8 */
-	struct trie targets; /* struct glue_cell: names in the zone that
-			      * RRsets have as targets */
+	struct trie targets; /* struct glue_target */
 	store_ref apex;     /* struct node */
 	store_ref soa;      /* struct rrset */
 	store_ref soa_sigs;

@@ -216,7 +216,7 @@ build_finish(struct build *b)
 	struct trie_job jobs[3] = {
 		{&zone->names, b->name_nodes, names},
 		{&zone->nsec3, b->hash_nodes, hashes},
-		{&zone->targets, b->cells, b->cell_count},
+		{&zone->targets, b->targets, b->target_count},
 	};
 	for (unsigned i = 0; i < b->worker_count; i++)
 		b->workers[i].pass_arg = jobs;
@@ -240,9 +240,9 @@ build_undo(struct build *b)
 	struct store_heap *heap = b->workers[0].heap;
 	struct releaser r = {store_heap_view(heap), heap, NULL};
 
-	for (size_t i = 0; i < b->cell_count; i++)
-		release_object(&r, b->cells[i],
-			glue_cell_size(store_get(r.view, b->cells[i])));
+	for (size_t i = 0; i < b->target_count; i++)
+		release_object(&r, b->targets[i],
+			glue_target_size(store_get(r.view, b->targets[i])));
 	for (size_t i = 0; b->name_nodes != NULL && i < b->name_count; i++)
 		if (b->name_nodes[i] != STORE_NONE)
 			release_node(&r, b->name_nodes[i]);

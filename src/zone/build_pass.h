@@ -129,8 +129,8 @@ struct build {
 	bool wildcards;
 	bool dnames;
 
-	store_ref *cells;           /* ascending by name */
-	size_t cell_count;
+	store_ref *targets;         /* struct glue_target, ascending */
+	size_t target_count;
 	store_ref zone;
 };
 

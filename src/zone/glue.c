@@ -108,29 +108,12 @@ glue_check_use(struct build *b, const struct target_use *use,
 			"%s NS %s has no address", name, target);
 }
 
-static struct glue_cell *
-glue_create_cell(struct build *b, struct store_heap *heap,
-	const struct owner *name, const struct owner *found)
+/* The addresses that a node has. */
+static void
+glue_fill_cell(struct glue_cell *cell, const struct node *node)
 {
-	store_ref *ref = &b->cells[b->cell_count];
-	struct glue_cell *cell = store_alloc(heap,
-		sizeof(*cell) + name->name_len, ref);
-	const struct node_rrset *e;
-	const struct node *node;
+	const struct node_rrset *e = node_find_entry(node, TYPE_A);
 
-	if (cell == NULL)
-		return NULL;
-	memset(cell, 0, sizeof(*cell));
-	b->cell_count++;
-	cell->leaf.name_len = name->name_len;
-	cell->leaf.labels = name->labels;
-	cell->leaf.name_at = offsetof(struct glue_cell, name);
-	memcpy(cell->name, name->name, name->name_len);
-	if (found == NULL || (found->flags & OWNER_ADDRESS) == 0)
-		return cell;
-	node = store_get(store_heap_view(heap),
-		b->name_nodes[found - b->names]);
-	e = node_find_entry(node, TYPE_A);
 	if (e != NULL) {
 		cell->a = e->ref;
 		cell->a_sigs = node_entry_sigs(node, e);
@@ -140,7 +123,28 @@ glue_create_cell(struct build *b, struct store_heap *heap,
 		cell->aaaa = e->ref;
 		cell->aaaa_sigs = node_entry_sigs(node, e);
 	}
-	return cell;
+}
+
+static enum nsd_err
+glue_create_target(struct build *b, struct store_heap *heap,
+	const struct owner *name, const struct owner *found)
+{
+	store_ref *ref = &b->targets[b->target_count];
+	struct glue_target *t = store_alloc(heap,
+		sizeof(*t) + name->name_len, ref);
+
+	if (t == NULL)
+		return NSD_E_MEMORY;
+	memset(t, 0, sizeof(*t));
+	b->target_count++;
+	t->leaf.name_len = name->name_len;
+	t->leaf.labels = name->labels;
+	t->leaf.name_at = offsetof(struct glue_target, name);
+	memcpy(t->name, name->name, name->name_len);
+	if (found != NULL && (found->flags & OWNER_ADDRESS) != 0)
+		glue_fill_cell(&t->cell, store_get(store_heap_view(heap),
+			b->name_nodes[found - b->names]));
+	return NSD_OK;
 }
 
 static void
@@ -165,7 +169,7 @@ glue_resolve(struct build *b, const struct glue_list *list, size_t start,
 	bool hidden = glue_is_hidden(b, name, found);
 	bool addresses = found != NULL && (found->flags & OWNER_ADDRESS) != 0;
 
-	if (glue_create_cell(b, heap, name, found) == NULL)
+	if (glue_create_target(b, heap, name, found) != NSD_OK)
 		return NSD_E_MEMORY;
 	for (size_t i = start; i < end; i++) {
 		struct target_use *use = list->uses[list->names[i].rr_count];
@@ -173,7 +177,8 @@ glue_resolve(struct build *b, const struct glue_list *list, size_t start,
 		/* What lies at or below a cut may go beside a referral, but
 		 * is not this zone's to give for an MX or SRV. */
 		if (use->rr->type == TYPE_NS || !hidden)
-			glue_set(heap, use, b->cells[b->cell_count - 1]);
+			glue_set(heap, use, b->targets[b->target_count - 1]
+				+ GLUE_CELL_GRANULES);
 		glue_check_use(b, use, found, addresses, hidden);
 	}
 	return NSD_OK;
@@ -188,8 +193,9 @@ glue_build(struct build *b)
 
 	if (err != NSD_OK)
 		return err;
-	b->cells = arena_alloc(&b->arena, list.count * sizeof(*b->cells));
-	if (b->cells == NULL)
+	b->targets = arena_alloc(&b->arena,
+		list.count * sizeof(*b->targets));
+	if (b->targets == NULL)
 		return NSD_E_MEMORY;
 	for (size_t start = 0; start < list.count; start = end) {
 		end = start + 1;

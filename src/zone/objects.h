@@ -43,9 +43,9 @@ sig_template_size(const struct sig_template *t)
 }
 
 static inline size_t
-glue_cell_size(const struct glue_cell *cell)
+glue_target_size(const struct glue_target *target)
 {
-	return sizeof(*cell) + cell->leaf.name_len;
+	return sizeof(*target) + target->leaf.name_len;
 }
 
 static inline size_t

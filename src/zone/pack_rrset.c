@@ -229,13 +229,17 @@ note_target(struct packing *p, const struct rrbatch_rr *rr)
 	if (offset < 0 || p->sent + (size_t)offset > SENT_OFFSET_MAX)
 		return;
 	name = rdata + offset;
-	if (name_is_root(name))
+	/* "." means none (RFC 7505, RFC 2782), but with these the owner
+	 * (RFC 9460 section 2.5). */
+	if (name_is_root(name) && rr->type != TYPE_SVCB
+		&& rr->type != TYPE_HTTPS)
 		return;
 	len = name_len(name);
 	t->offset = (uint16_t)(p->sent + (size_t)offset);
 	t->flags = 0;
 	t->glue = STORE_NONE;
-	if (!target_in_zone(p->w->build, name, len))
+	if (!name_is_root(name)
+		&& !target_in_zone(p->w->build, name, len))
 		t->flags |= TARGET_EXTERNAL;
 	else if (rr->type == TYPE_NS
 		&& target_in_domain(p->w->build, p->owner, name, len))
@@ -353,6 +357,8 @@ packing_note_uses(struct packing *p, store_ref rrset)
 			continue;
 		name += rdata_additional_offset(rr->type, name, rr->rdlen);
 		len = name_len(name);
+		if (name_is_root(name))
+			continue;
 		name = target_lower(w, name, len);
 		use = arena_alloc_zero(&w->arena, sizeof(*use));
 		if (use == NULL || name == NULL)

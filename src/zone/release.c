@@ -61,9 +61,9 @@ release_branch(void *ctx, store_ref ref, size_t len)
 }
 
 static void
-release_cell(struct releaser *r, store_ref ref)
+release_target(struct releaser *r, store_ref ref)
 {
-	release_object(r, ref, glue_cell_size(store_get(r->view, ref)));
+	release_object(r, ref, glue_target_size(store_get(r->view, ref)));
 }
 
 /* Objects first: the walk needs the branches, and the branches' walk must
@@ -89,7 +89,7 @@ release_zone(struct releaser *r, store_ref ref)
 	struct trie names = zone->names, nsec3 = zone->nsec3;
 	struct trie targets = zone->targets;
 
-	release_trie(r, &targets, release_cell);
+	release_trie(r, &targets, release_target);
 	release_trie(r, &names, release_node);
 	release_trie(r, &nsec3, release_node);
 	release_object(r, ref, sizeof(*zone));
