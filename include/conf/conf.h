@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/diag.h"
 #include "base/err.h"
@@ -97,7 +98,8 @@ struct conf_acl {
 	const struct conf_key *key; /* resolved; NULL without key_name */
 	const char *tls_auth_name;  /* NULL: none */
 	const struct conf_tls_auth *tls_auth;
-	uint32_t line;      /* where it stands in the file */
+	const char *file;   /* where it stands */
+	uint32_t line;
 	uint16_t port;      /* 0: any, or the default one */
 	uint8_t family;     /* 4 or 6 */
 	uint8_t kind;       /* enum conf_acl_kind */
@@ -105,7 +107,10 @@ struct conf_acl {
 	bool nokey;
 	bool axfr_only;     /* request-xfr: AXFR */
 	bool allow_udp;     /* request-xfr: UDP */
-	uint8_t address[16];/* network order; IPv4 in the first 4 octets */
+	bool inherited;     /* copied from a pattern; this layer's */
+	/* Network order, IPv4 in the first 4 octets. With a mask the octets
+	 * of address that the mask leaves out are 0. */
+	uint8_t address[16];
 	uint8_t other[16];
 };
 
@@ -250,6 +255,7 @@ struct conf_key {
 	const char *name;      /* as written */
 	const uint8_t *wire;   /* wire form, case kept */
 	const char *algorithm; /* as written, e.g. "hmac-sha256", "sha256" */
+	const char *algorithm_name; /* in full, lower case: "hmac-sha256" */
 	const char *secret;    /* base64 */
 	const uint8_t *secret_data;
 	uint32_t secret_len;   /* octets of secret_data */
@@ -292,6 +298,7 @@ struct conf_pattern {
 	struct conf_set set;
 	const char *name;      /* pattern name; a zone's own: _implicit_NAME */
 	const char *zonefile;  /* as written, % and all; for a zone: see zone */
+	const char *file;      /* where its clause stands */
 	uint32_t line;
 	bool implicit;
 	bool allow_axfr_fallback;
@@ -343,12 +350,14 @@ struct conf {
 	struct conf_remote_control remote_control;
 	struct conf_verify verify;
 	struct conf_dnstap dnstap;
-	struct conf_key **keys;          /* in the order of the file */
+	struct conf_key **keys;          /* in the order of their names */
 	size_t key_count;
 	struct conf_tls_auth **tls_auths;
 	size_t tls_auth_count;
-	struct conf_pattern **patterns;  /* without the implicit ones */
+	/* Without the implicit ones, in the order of their names. */
+	struct conf_pattern **patterns;
 	size_t pattern_count;
+	/* In canonical order; those of conf_add_zone at the end. */
 	struct conf_zone **zones;
 	size_t zone_count;
 };
@@ -419,24 +428,56 @@ enum nsd_err conf_remove_zone(struct conf *conf, const uint8_t *wire) MUST_USE;
 /* ---- names of files ------------------------------------------------------ */
 
 /*
- * Writes the zone's file name, its parts expanded, NUL-terminated: %s the name
- * as in lower case without final dot ("." for the root); %1 %2 %3 its
- * first, second, third character; %z %y %x its last, second-to-last and
- * third-to-last label (the top-level domain is %z); what is not there is ".".
- * A `/` that comes from the name becomes \047. %% is a percent sign.
+ * Writes the zone's file name, its parts expanded, NUL-terminated: %s the
+ * zone's name as written in nsd.conf; %1 %2 %3 its first, second and third
+ * character; %z %y %x its last, second-to-last and third-to-last label, in
+ * lower case (the top-level domain is %z); what is not there is ".". Any `/`
+ * that comes from the name becomes \047. Other percent signs stay.
  * returns NSD_OK with *len octets (without the NUL); NSD_E_NOT_FOUND: the
  *     zone has no zonefile; NSD_E_LIMIT: size is too small.
  */
 enum nsd_err conf_zone_file_name(const struct conf_zone *zone, char *out,
 	size_t size, size_t *len) MUST_USE;
 
-/* The same for any text with parts and a name in wire form (zonestats). */
-enum nsd_err conf_expand_name(const char *text, const uint8_t *wire, char *out,
-	size_t size, size_t *len) MUST_USE;
+/* The same for any text with parts (zonestats) and a name as it is written
+ * and in wire form. */
+enum nsd_err conf_expand_name(const char *text, const char *name,
+	const uint8_t *wire, char *out, size_t size, size_t *len) MUST_USE;
 
 /* What an absolute path is called inside the chroot (NULL or "": none): path
- * without it if it starts with it, else path itself. Lent from path. */
+ * without it if it lies in it, else path itself. Lent from path. */
 const char *conf_path_in_chroot(const char *chroot, const char *path);
+
+/* ---- checks that are no errors of the file -------------------------------- */
+
+/*
+ * Gives each semantic error to the sink as `FILE: MESSAGE` (its file is NULL):
+ * a primary zone without zonefile, allow-notify without request-xfr, texts
+ * that are too long, paths outside of the chroot. Returns their count. A
+ * provide-xfr with tls-auth that no tls-auth-port serves is a warning.
+ */
+unsigned conf_check(const struct conf *conf, struct diag_sink *sink);
+
+/* ---- printing -------------------------------------------------------------- */
+
+/* All of the configuration in effect, as text that can be read again.
+ * acl_comments: behind each ACL element a comment with its parts. */
+void conf_print(const struct conf *conf, bool acl_comments, FILE *out);
+
+/*
+ * The value of an option (a name with - or _): a line each for ACL elements
+ * and addresses, else one line. full_paths: with the chroot in front.
+ * NSD_E_NOT_FOUND: no such option there, nothing is printed.
+ */
+enum nsd_err conf_print_option(const struct conf *conf, const char *option,
+	bool full_paths, FILE *out) MUST_USE;
+enum nsd_err conf_print_pattern_option(const struct conf *conf,
+	const struct conf_pattern *pattern, const char *option,
+	bool full_paths, FILE *out) MUST_USE;
+/* Also `pattern` and `part_of_config`. */
+enum nsd_err conf_print_zone_option(const struct conf *conf,
+	const struct conf_zone *zone, const char *option, bool full_paths,
+	FILE *out) MUST_USE;
 
 /* ---- the option table ---------------------------------------------------- */
 

@@ -1,0 +1,297 @@
+/* check.c - what can only be checked when all of the file has been read. */
+#include <string.h>
+
+#include "conf/parser.h"
+
+/* Stands for a key or tls-auth that is not there, once that has been said. */
+static const struct conf_key no_key;
+static const struct conf_tls_auth no_tls_auth;
+
+static void
+check_acl(struct conf_parser *p, const struct conf_pattern *pattern,
+	struct conf_acl *acl)
+{
+	const struct conf *conf = p->conf;
+
+	if (acl->key_name != NULL && acl->key == NULL) {
+		acl->key = conf_find_key(conf, acl->key_name);
+		if (acl->key == NULL && !acl->inherited)
+			conf_error(p, acl->file, acl->line,
+				"key %s in pattern %s could not be found",
+				acl->key_name, pattern->name);
+		if (acl->key == NULL)
+			acl->key = &no_key;
+	}
+	if (acl->tls_auth_name != NULL && acl->tls_auth == NULL) {
+		acl->tls_auth = conf_find_tls_auth(conf, acl->tls_auth_name);
+		if (acl->tls_auth == NULL && !acl->inherited)
+			conf_error(p, acl->file, acl->line,
+				"tls-auth %s in pattern %s could not be found",
+				acl->tls_auth_name, pattern->name);
+		if (acl->tls_auth == NULL)
+			acl->tls_auth = &no_tls_auth;
+	}
+}
+
+static void
+check_pattern(struct conf_parser *p, const struct conf_pattern *pattern)
+{
+	size_t count, i;
+	const struct conf_option *rows = option_rows(CLAUSE_PATTERN, &count);
+	const struct conf_acls *list;
+	uint32_t k;
+
+	for (i = 0; i < count; i++) {
+		if (!option_is_acl(rows[i].type))
+			continue;
+		list = (const void *)((const char *)pattern + rows[i].offset);
+		for (k = 0; k < list->count; k++)
+			check_acl(p, pattern, &list->items[k]);
+	}
+}
+
+/* catalog-producer-zone must name a producer. */
+static void
+check_producer(struct conf_parser *p, const struct conf_pattern *pattern)
+{
+	const char *name = pattern->catalog_producer_zone;
+	const struct conf_zone *zone;
+
+	if (name == NULL)
+		return;
+	zone = conf_find_zone_text(p->conf, name);
+	if (zone == NULL || zone->options->catalog != CONF_CATALOG_PRODUCER)
+		conf_error(p, pattern->file, pattern->line,
+			"catalog-producer-zone %s in pattern %s is not a "
+			"catalog producer zone", name, pattern->name);
+}
+
+void
+check_references(struct conf_parser *p)
+{
+	const struct conf *conf = p->conf;
+	size_t i;
+
+	for (i = 0; i < conf->pattern_count; i++) {
+		check_pattern(p, conf->patterns[i]);
+		check_producer(p, conf->patterns[i]);
+	}
+	for (i = 0; i < conf->zone_count; i++)
+		if (conf->zones[i]->options->implicit)
+			check_pattern(p, conf->zones[i]->options);
+	if (conf->server.cookie_staging_secret != NULL &&
+		conf->server.cookie_secret == NULL)
+		conf_error(p, p->token_file, p->token_line,
+			"a cookie-staging-secret cannot be configured without "
+			"also providing a cookie-secret");
+}
+
+/* ---- options without effect ----------------------------------------------- */
+
+/* True if the object's value is not that of the defaults. */
+static bool
+option_differs(const struct conf_option *option, const void *object,
+	const void *defaults)
+{
+	const void *a = (const char *)object + option->offset;
+	const void *b = (const char *)defaults + option->offset;
+	const char *const *text, *const *other;
+
+	if (!option_is_set(option, object))
+		return false;
+	if (option_item_size(option->type) > 0)
+		return true;
+	if (option_field_size(option->type) != sizeof(const char *) ||
+		option->type == TYPE_U64)
+		return memcmp(a, b, option_field_size(option->type)) != 0;
+	text = a;
+	other = b;
+	if (*text == NULL || *other == NULL)
+		return *text != *other;
+	return strcmp(*text, *other) != 0;
+}
+
+/* Sets the bit of each row without effect that an object has set. */
+static void
+effect_collect(enum conf_clause clause, const void *object,
+	const void *defaults, struct conf_set *found)
+{
+	size_t count, i;
+	const struct conf_option *rows = option_rows(clause, &count);
+
+	for (i = 0; i < count; i++)
+		if ((rows[i].flags & OPTION_NO_EFFECT) != 0 &&
+			(rows[i].flags & OPTION_ALIAS) == 0 &&
+			option_differs(&rows[i], object, defaults))
+			option_mark_set(&rows[i], found);
+}
+
+static void
+effect_report(enum conf_clause clause, const struct conf_set *found,
+	void (*on_option)(void *ctx, const char *clause, const char *option),
+	void *ctx)
+{
+	size_t count, i;
+	const struct conf_option *rows = option_rows(clause, &count);
+
+	for (i = 0; i < count; i++)
+		if ((rows[i].flags & OPTION_ALIAS) == 0 &&
+			option_is_set(&rows[i], found))
+			on_option(ctx, conf_clauses[clause].name,
+				rows[i].name);
+}
+
+void
+conf_list_without_effect(const struct conf *conf,
+	void (*on_option)(void *ctx, const char *clause, const char *option),
+	void *ctx)
+{
+	const struct conf_owner *owner = (const struct conf_owner *)conf;
+	union {
+		struct conf_server server;
+		struct conf_dnstap dnstap;
+		struct conf_remote_control remote_control;
+		struct conf_verify verify;
+	} defaults;
+	struct conf_set found;
+	size_t i;
+
+	for (i = 0; i < CLAUSE_COUNT; i++) {
+		if (!conf_clauses[i].single)
+			continue;
+		memset(&found, 0, sizeof(found));
+		value_set_initial((enum conf_clause)i, &defaults);
+		effect_collect((enum conf_clause)i, (const char *)conf +
+			conf_clauses[i].offset, &defaults, &found);
+		effect_report((enum conf_clause)i, &found, on_option, ctx);
+	}
+	memset(&found, 0, sizeof(found));
+	for (i = 0; i < conf->pattern_count; i++)
+		effect_collect(CLAUSE_PATTERN, conf->patterns[i],
+			owner->defaults, &found);
+	for (i = 0; i < conf->zone_count; i++)
+		if (conf->zones[i]->options->implicit &&
+			conf->zones[i]->options != owner->defaults)
+			effect_collect(CLAUSE_PATTERN,
+				conf->zones[i]->options, owner->defaults,
+				&found);
+	effect_report(CLAUSE_PATTERN, &found, on_option, ctx);
+}
+
+/* ---- semantic errors ------------------------------------------------------- */
+
+#define IDENTITY_MAX 255u /* octets of a TXT string, RFC 1035 section 3.3 */
+
+/* The chroot without final slashes; 0: there is none. */
+static size_t
+chroot_len(const struct conf *conf)
+{
+	const char *chroot = conf->server.chroot;
+	size_t len = chroot != NULL ? strlen(chroot) : 0;
+
+	while (len > 0 && chroot[len - 1] == '/')
+		len--;
+	return len;
+}
+
+static bool
+is_in_chroot(const struct conf *conf, const char *path)
+{
+	size_t len = chroot_len(conf);
+
+	return strncmp(path, conf->server.chroot, len) == 0 &&
+		(path[len] == '/' || path[len] == '\0');
+}
+
+static void
+check_zone(const struct conf *conf, const struct conf_zone *zone,
+	struct diag_sink *sink)
+{
+	const struct conf_pattern *o = zone->options;
+	uint32_t i;
+
+	if (o->allow_notify.count > 0 && o->request_xfr.count == 0)
+		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
+			"%s: zone %s has allow-notify but no request-xfr "
+			"items. Where can it get a zone transfer when a "
+			"notify is received?", conf->file, zone->name);
+	if (o->request_xfr.count == 0 && o->catalog != CONF_CATALOG_PRODUCER &&
+		(zone->zonefile == NULL || zone->zonefile[0] == '\0'))
+		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
+			"%s: zone %s is a primary zone but has no zonefile. "
+			"Where can the data come from?", conf->file,
+			zone->name);
+	if (conf->server.tls_auth_port != 0)
+		return;
+	for (i = 0; i < o->provide_xfr.count; i++)
+		if (o->provide_xfr.items[i].tls_auth_name != NULL) {
+			diag_emit(sink, DIAG_WARNING, NULL, 0, 0,
+				"%s: zone %s has provide-xfr with tls-auth %s "
+				"but there is no tls-auth-port", conf->file,
+				zone->name,
+				o->provide_xfr.items[i].tls_auth_name);
+			break;
+		}
+}
+
+static void
+check_text(const struct conf *conf, const char *name, const char *text,
+	struct diag_sink *sink)
+{
+	if (text != NULL && strlen(text) > IDENTITY_MAX)
+		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
+			"%s: server %s too long (%zu characters)", conf->file,
+			name, strlen(text));
+}
+
+/* A relative path is below zonesdir; an absolute one must be in the chroot. */
+static void
+check_path(const struct conf *conf, const char *name, const char *path,
+	struct diag_sink *sink)
+{
+	if (path != NULL && path[0] == '/' && !is_in_chroot(conf, path))
+		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
+			"%s: %s %s is not relative to chroot %s.", conf->file,
+			name, path, conf->server.chroot);
+}
+
+static void
+check_chroot(const struct conf *conf, struct diag_sink *sink)
+{
+	const struct conf_server *s = &conf->server;
+
+	if (chroot_len(conf) == 0)
+		return;
+	if (s->zonesdir == NULL || s->zonesdir[0] != '/' ||
+		!is_in_chroot(conf, s->zonesdir))
+		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
+			"%s: zonesdir %s has to be an absolute path that "
+			"starts with the chroot path %s", conf->file,
+			s->zonesdir, s->chroot);
+	check_path(conf, "pidfile", s->pidfile, sink);
+	check_path(conf, "database", s->database, sink);
+	check_path(conf, "xfrdfile", s->xfrdfile, sink);
+	check_path(conf, "zonelistfile", s->zonelistfile, sink);
+	check_path(conf, "xfrdir", s->xfrdir, sink);
+}
+
+unsigned
+conf_check(const struct conf *conf, struct diag_sink *sink)
+{
+	/* Errors are counted even if the caller doesn't want to hear them. */
+	struct diag_sink none = { .on_diag = NULL };
+	struct diag_sink *to = sink != NULL ? sink : &none;
+	uint32_t before = to->errors;
+	size_t i;
+
+	for (i = 0; i < conf->zone_count; i++)
+		check_zone(conf, conf->zones[i], to);
+	check_text(conf, "identity", conf->server.identity, to);
+	check_text(conf, "version", conf->server.version, to);
+	check_chroot(conf, to);
+	if (conf->server.port == 0)
+		diag_emit(to, DIAG_ERROR, NULL, 0, 0,
+			"%s: port number '0' is not a positive number.",
+			conf->file);
+	return to->errors - before;
+}

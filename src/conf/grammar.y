@@ -1,0 +1,80 @@
+/* grammar.y - the structure of nsd.conf: clauses, options and their words. */
+%code requires {
+#include "conf/parser.h"
+}
+
+%code {
+int conf_yylex(struct conf_token *value, struct conf_parser *p);
+
+/* The grammar takes any run of tokens, what is wrong is found in the actions;
+ * so this is reached only without memory for the parser's stack. */
+static void
+conf_yyerror(struct conf_parser *p, const char *text)
+{
+	conf_no_memory(p);
+}
+}
+
+%define api.pure full
+%define api.prefix {conf_yy}
+%define api.value.type {struct conf_token}
+%param {struct conf_parser *p}
+
+%token CLAUSE OPTION WORD
+
+/* A word behind an option's words is one of them, not a stray one. */
+%expect 1
+
+%%
+
+file:
+	%empty
+	| file item
+	{
+		if (p->failed != NSD_OK)
+			YYABORT;
+	}
+	;
+
+item:
+	CLAUSE
+	{
+		clause_end(p);
+		clause_begin(p, &$1);
+	}
+	| OPTION words
+	{
+		clause_option(p, &$1, &$2);
+		arena_reset(&p->scratch);
+	}
+	| stray
+	;
+
+/* The words behind an option; their last may be an unknown option's name, so
+ * the table's row says where they end. */
+words:
+	%empty
+	{
+		$$ = (struct conf_token){ .count = 0 };
+	}
+	| words WORD
+	{
+		$$ = $1;
+		if ($$.count++ == 0)
+			$$.first = $2.word;
+		else
+			$$.word->next = $2.word;
+		$$.word = $2.word;
+	}
+	;
+
+/* A word where an option is wanted: at the start, or behind a clause. */
+stray:
+	WORD
+	{
+		clause_stray_word(p, $1.word);
+		arena_reset(&p->scratch);
+	}
+	;
+
+%%

@@ -1,0 +1,368 @@
+/* options.c - the table of options of nsd.conf: one row says all about one. */
+#include "config.h"
+
+#include <string.h>
+
+#include "conf/options.h"
+
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+#define U16_MAX 65535
+#define U32_MAX 4294967295
+#define I32_MAX 2147483647
+
+/* Short names of the flags, for the table only. */
+#define NOEFF OPTION_NO_EFFECT
+#define QUOTE OPTION_QUOTED
+#define ALIAS OPTION_ALIAS
+#define HIDE OPTION_NOT_PRINTED
+#define PATH OPTION_PATH
+#define DIR OPTION_DIRECTORY
+#define IFSET OPTION_PRINT_IF_SET
+
+/* ROW(clause, struct, field, name, type, default, min, max, change, flags) */
+#define ROW(c, s, f, n, t, d, lo, hi, ch, fl)                         \
+	{ .name = n, .clause = CLAUSE_##c, .type = TYPE_##t,          \
+		.change = CHANGE_##ch, .flags = (fl),                 \
+		.offset = offsetof(struct s, f), .initial = d,        \
+		.min = lo, .max = hi },
+#define SERVER(n, f, t, d, lo, hi, ch, fl) \
+	ROW(SERVER, conf_server, f, n, t, d, lo, hi, ch, fl)
+#define CONTROL(n, f, t, d, lo, hi, fl) \
+	ROW(REMOTE_CONTROL, conf_remote_control, f, n, t, d, lo, hi, RESTART, \
+		fl)
+#define VERIFY(n, f, t, d, lo, hi, fl) \
+	ROW(VERIFY, conf_verify, f, n, t, d, lo, hi, RESTART, fl)
+#define DNSTAP(n, f, t, d) \
+	ROW(DNSTAP, conf_dnstap, f, n, t, d, 0, 0, RESTART, NOEFF)
+#define KEY(n, f, t, d) ROW(KEY, conf_key, f, n, t, d, 0, 0, ZONES, 0)
+#define TLSAUTH(n, f, t) \
+	ROW(TLS_AUTH, conf_tls_auth, f, n, t, NULL, 0, 0, ZONES, 0)
+#define PATTERN(n, f, t, d, lo, hi, fl) \
+	ROW(PATTERN, conf_pattern, f, n, t, d, lo, hi, ZONES, fl)
+
+/*
+ * The order is that of nsd-checkconf -v. A clause's rows stand together.
+ */
+/* clang-format off */
+const struct conf_option conf_options[] = {
+	SERVER("debug-mode", debug_mode, BOOL, "no", 0, 0, RESTART, 0)
+	SERVER("ip-transparent", ip_transparent, BOOL, "no", 0, 0, RESTART, 0)
+	SERVER("ip-freebind", ip_freebind, BOOL, "no", 0, 0, RESTART, 0)
+	SERVER("reuseport", reuseport, BOOL, "no", 0, 0, RESTART, 0)
+	SERVER("do-ip4", do_ip4, BOOL, "yes", 0, 0, RESTART, 0)
+	SERVER("do-ip6", do_ip6, BOOL, "yes", 0, 0, RESTART, 0)
+	SERVER("ip4-only", do_ip6, ONLY, NULL, 0, 0, RESTART, HIDE)
+	SERVER("ip6-only", do_ip4, ONLY, NULL, 0, 0, RESTART, HIDE)
+	SERVER("send-buffer-size", send_buffer_size, U32, "0", 0, I32_MAX, RESTART, 0)
+	SERVER("receive-buffer-size", receive_buffer_size, U32, "0", 0, I32_MAX, RESTART, 0)
+	SERVER("hide-version", hide_version, BOOL, "no", 0, 0, RESTART, 0)
+	SERVER("hide-identity", hide_identity, BOOL, "no", 0, 0, RESTART, 0)
+	SERVER("drop-updates", drop_updates, BOOL, "no", 0, 0, RESTART, 0)
+	SERVER("tcp-reject-overflow", tcp_reject_overflow, BOOL, "no", 0, 0, RESTART, 0)
+	SERVER("database", database, STRING, "", 0, 0, RESTART, NOEFF | PATH)
+	SERVER("difffile", set, IGNORED, NULL, 0, 0, NOTHING, HIDE)
+	SERVER("use-systemd", set, IGNORED, NULL, 0, 0, NOTHING, HIDE)
+	SERVER("identity", identity, STRING, NULL, 0, 0, RESTART, 0)
+	SERVER("version", version, STRING, NULL, 0, 0, RESTART, 0)
+	SERVER("nsid", nsid, NSID, NULL, 0, 0, RESTART, 0)
+	SERVER("logfile", logfile, STRING, NULL, 0, 0, RESTART, PATH)
+	SERVER("log-only-syslog", log_only_syslog, BOOL, "no", 0, 0, RESTART, 0)
+	SERVER("server-count", server_count, U32, "1", 1, U16_MAX, RESTART, 0)
+	SERVER("cpu-affinity", cpu_affinity, NUMBERS, NULL, 0, U16_MAX, RESTART, 0)
+	SERVER("server-N-cpu-affinity", server_cpu_affinity, SERVER_CPU, NULL, 0, U16_MAX, RESTART, 0)
+	SERVER("xfrd-cpu-affinity", xfrd_cpu_affinity, I32, "-1", 0, U16_MAX, RESTART, IFSET)
+	SERVER("tcp-count", tcp_count, U32, "100", 1, I32_MAX, RESTART, 0)
+	SERVER("tcp-query-count", tcp_query_count, U32, "0", 0, I32_MAX, RESTART, 0)
+	SERVER("tcp-timeout", tcp_timeout, U32, TEXT(TCP_TIMEOUT), 0, I32_MAX, RESTART, 0)
+	SERVER("tcp-mss", tcp_mss, U32, "0", 0, U16_MAX, RESTART, 0)
+	SERVER("outgoing-tcp-mss", outgoing_tcp_mss, U32, "0", 0, U16_MAX, RESTART, NOEFF)
+	SERVER("tcp-listen-queue", tcp_listen_queue, I32, "-1", -I32_MAX, I32_MAX, RESTART, IFSET)
+	SERVER("xfrd-tcp-max", xfrd_tcp_max, U32, "128", 0, I32_MAX, RESTART, NOEFF)
+	SERVER("xfrd-tcp-pipeline", xfrd_tcp_pipeline, U32, "128", 0, 65536, RESTART, NOEFF)
+	SERVER("ipv4-edns-size", ipv4_edns_size, U32, "1232", 0, U16_MAX, RESTART, 0)
+	SERVER("ipv6-edns-size", ipv6_edns_size, U32, "1232", 0, U16_MAX, RESTART, 0)
+	SERVER("pidfile", pidfile, STRING, PIDFILE, 0, 0, RESTART, PATH)
+	SERVER("port", port, U32, "53", 0, U16_MAX, RESTART, QUOTE)
+	SERVER("statistics", statistics, U32, "0", 0, I32_MAX, RESTART, NOEFF)
+	SERVER("chroot", chroot, STRING, sizeof(CHROOTDIR) > 1 ? CHROOTDIR : NULL, 0, 0, RESTART, DIR)
+	SERVER("username", username, STRING, NSD_USER, 0, 0, RESTART, 0)
+	SERVER("zonesdir", zonesdir, STRING, ZONESDIR, 0, 0, RESTART, PATH | DIR)
+	SERVER("xfrdfile", xfrdfile, STRING, XFRDFILE, 0, 0, RESTART, NOEFF | PATH)
+	SERVER("zonelistfile", zonelistfile, STRING, ZONELISTFILE, 0, 0, RESTART, NOEFF | PATH)
+	SERVER("xfrdir", xfrdir, STRING, XFRDIR, 0, 0, RESTART, NOEFF | PATH | DIR)
+	SERVER("xfrd-reload-timeout", xfrd_reload_timeout, U32, "1", 0, I32_MAX, RESTART, NOEFF)
+	SERVER("reload-config", reload_config, BOOL, "no", 0, 0, RESTART, NOEFF)
+	SERVER("log-time-ascii", log_time_ascii, BOOL, "yes", 0, 0, RESTART, 0)
+	SERVER("log-time-iso", log_time_iso, BOOL, "no", 0, 0, RESTART, 0)
+	SERVER("round-robin", round_robin, BOOL, "no", 0, 0, RESTART, 0)
+	SERVER("minimal-responses", minimal_responses, BOOL, "no", 0, 0, RESTART, 0)
+	SERVER("confine-to-zone", confine_to_zone, BOOL, "no", 0, 0, RESTART, 0)
+	SERVER("refuse-any", refuse_any, BOOL, "no", 0, 0, RESTART, 0)
+	SERVER("verbosity", verbosity, U32, "0", 0, I32_MAX, RESTART, 0)
+	SERVER("ip-address", ip_address, LISTEN, NULL, 0, 0, RESTART, 0)
+	SERVER("interface", ip_address, LISTEN, NULL, 0, 0, RESTART, ALIAS)
+	SERVER("rrl-size", rrl_size, U32, "1000000", 1, I32_MAX, RESTART, NOEFF)
+	SERVER("rrl-ratelimit", rrl_ratelimit, U32, "0", 0, I32_MAX, RESTART, NOEFF)
+	SERVER("rrl-slip", rrl_slip, U32, "2", 0, I32_MAX, RESTART, NOEFF)
+	SERVER("rrl-ipv4-prefix-length", rrl_ipv4_prefix_length, U32, "24", 0, 32, RESTART, NOEFF)
+	SERVER("rrl-ipv6-prefix-length", rrl_ipv6_prefix_length, U32, "64", 0, 64, RESTART, NOEFF)
+	SERVER("rrl-whitelist-ratelimit", rrl_whitelist_ratelimit, U32, "0", 0, I32_MAX, RESTART, NOEFF)
+	SERVER("zonefiles-check", zonefiles_check, BOOL, "yes", 0, 0, RESTART, 0)
+	SERVER("zonefiles-write", zonefiles_write, U32, "3600", 0, I32_MAX, RESTART, NOEFF)
+	SERVER("tls-service-key", tls_service_key, STRING, NULL, 0, 0, RESTART, NOEFF)
+	SERVER("tls-service-pem", tls_service_pem, STRING, NULL, 0, 0, RESTART, NOEFF)
+	SERVER("tls-service-ocsp", tls_service_ocsp, STRING, NULL, 0, 0, RESTART, NOEFF)
+	SERVER("tls-port", tls_port, U32, "853", 0, U16_MAX, RESTART, NOEFF | QUOTE)
+	SERVER("tls-auth-port", tls_auth_port, U32, "0", 0, U16_MAX, RESTART, NOEFF | IFSET | QUOTE)
+	SERVER("tls-auth-xfr-only", tls_auth_xfr_only, BOOL, "no", 0, 0, RESTART, NOEFF)
+	SERVER("tls-cert-bundle", tls_cert_bundle, STRING, NULL, 0, 0, RESTART, NOEFF)
+	SERVER("answer-cookie", answer_cookie, BOOL, "no", 0, 0, RESTART, NOEFF)
+	SERVER("cookie-secret", cookie_secret, COOKIE, NULL, 0, 0, RESTART, NOEFF | IFSET)
+	SERVER("cookie-staging-secret", cookie_staging_secret, COOKIE, NULL, 0, 0, RESTART, NOEFF | IFSET)
+	SERVER("cookie-secret-file", cookie_secret_file, STRING, COOKIESECRETSFILE, 0, 0, RESTART, NOEFF)
+	SERVER("proxy-protocol-port", proxy_protocol_port, NUMBER_EACH, NULL, 1, U16_MAX, RESTART, NOEFF)
+	SERVER("allow-proxy", allow_proxy, ACL_SPEC, NULL, 0, 0, RESTART, NOEFF)
+	SERVER("metrics-enable", metrics_enable, BOOL, "no", 0, 0, RESTART, NOEFF)
+	SERVER("metrics-interface", metrics_interface, INTERFACE, NULL, 0, 0, RESTART, NOEFF)
+	SERVER("metrics-port", metrics_port, U32, "9100", 0, U16_MAX, RESTART, NOEFF)
+	SERVER("metrics-path", metrics_path, STRING, "/metrics", 0, 0, RESTART, NOEFF)
+	SERVER("xdp-interface", xdp_interface, STRING, NULL, 0, 0, RESTART, NOEFF | IFSET)
+	SERVER("xdp-program-path", xdp_program_path, STRING, SHAREDFILESDIR "/xdp-dns-redirect_kern.o", 0, 0, RESTART, NOEFF)
+	SERVER("xdp-program-load", xdp_program_load, BOOL, "yes", 0, 0, RESTART, NOEFF)
+	SERVER("xdp-bpffs-path", xdp_bpffs_path, STRING, "/sys/fs/bpf", 0, 0, RESTART, NOEFF)
+	SERVER("xdp-force-copy", xdp_force_copy, BOOL, "no", 0, 0, RESTART, NOEFF)
+
+	DNSTAP("dnstap-enable", dnstap_enable, BOOL, "no")
+	DNSTAP("dnstap-socket-path", dnstap_socket_path, STRING, DNSTAP_SOCKET_PATH)
+	DNSTAP("dnstap-ip", dnstap_ip, STRING, "")
+	DNSTAP("dnstap-tls", dnstap_tls, BOOL, "yes")
+	DNSTAP("dnstap-tls-server-name", dnstap_tls_server_name, STRING, NULL)
+	DNSTAP("dnstap-tls-cert-bundle", dnstap_tls_cert_bundle, STRING, NULL)
+	DNSTAP("dnstap-tls-client-key-file", dnstap_tls_client_key_file, STRING, NULL)
+	DNSTAP("dnstap-tls-client-cert-file", dnstap_tls_client_cert_file, STRING, NULL)
+	DNSTAP("dnstap-send-identity", dnstap_send_identity, BOOL, "no")
+	DNSTAP("dnstap-send-version", dnstap_send_version, BOOL, "no")
+	DNSTAP("dnstap-identity", dnstap_identity, STRING, NULL)
+	DNSTAP("dnstap-version", dnstap_version, STRING, NULL)
+	DNSTAP("dnstap-log-auth-query-messages", dnstap_log_auth_query_messages, BOOL, "no")
+	DNSTAP("dnstap-log-auth-response-messages", dnstap_log_auth_response_messages, BOOL, "no")
+
+	CONTROL("control-enable", control_enable, BOOL, "no", 0, 0, NOEFF)
+	CONTROL("control-interface", control_interface, INTERFACE, NULL, 0, 0, NOEFF)
+	CONTROL("control-port", control_port, U32, "8952", 1, U16_MAX, NOEFF)
+	CONTROL("server-key-file", server_key_file, STRING, CONFIGDIR "/nsd_server.key", 0, 0, NOEFF)
+	CONTROL("server-cert-file", server_cert_file, STRING, CONFIGDIR "/nsd_server.pem", 0, 0, NOEFF)
+	CONTROL("control-key-file", control_key_file, STRING, CONFIGDIR "/nsd_control.key", 0, 0, NOEFF)
+	CONTROL("control-cert-file", control_cert_file, STRING, CONFIGDIR "/nsd_control.pem", 0, 0, NOEFF)
+
+	VERIFY("enable", enable, BOOL, "no", 0, 0, NOEFF)
+	VERIFY("ip-address", ip_address, INTERFACE, NULL, 0, 0, NOEFF)
+	VERIFY("port", port, U32, "5347", 0, U16_MAX, NOEFF)
+	VERIFY("verify-zones", verify_zones, BOOL, "yes", 0, 0, NOEFF)
+	VERIFY("verifier", verifier, STRINGS, NULL, 0, 0, NOEFF)
+	VERIFY("verifier-count", verifier_count, U32, "1", 0, I32_MAX, NOEFF)
+	VERIFY("verifier-feed-zone", verifier_feed_zone, BOOL, "yes", 0, 0, NOEFF)
+	VERIFY("verifier-timeout", verifier_timeout, U32, "0", 0, I32_MAX, NOEFF)
+
+	KEY("name", name, NAME, NULL)
+	KEY("algorithm", algorithm, ALGORITHM, "sha256")
+	KEY("secret", secret, BASE64, NULL)
+
+	TLSAUTH("name", name, NAME)
+	TLSAUTH("auth-domain-name", auth_domain_name, STRING)
+	TLSAUTH("client-cert", client_cert, STRING)
+	TLSAUTH("client-key", client_key, STRING)
+	TLSAUTH("client-key-pw", client_key_pw, STRING)
+
+	PATTERN("name", name, NAME, NULL, 0, 0, 0)
+	PATTERN("include-pattern", set, INCLUDE, NULL, 0, 0, HIDE)
+	PATTERN("zonefile", zonefile, STRING, NULL, 0, 0, PATH)
+	PATTERN("rrl-whitelist", rrl_whitelist, RRL, NULL, 0, 0, NOEFF)
+	PATTERN("allow-query", allow_query, ACL, NULL, 0, 0, 0)
+	PATTERN("allow-notify", allow_notify, ACL, NULL, 0, 0, NOEFF)
+	PATTERN("request-xfr", request_xfr, ACL_REQUEST, NULL, 0, 0, NOEFF)
+	PATTERN("multi-primary-check", multi_primary_check, BOOL, "no", 0, 0, NOEFF)
+	PATTERN("multi-master-check", multi_primary_check, BOOL, "no", 0, 0, NOEFF | ALIAS)
+	PATTERN("notify-retry", notify_retry, U32, "5", 0, I32_MAX, NOEFF)
+	PATTERN("notify", notify, ACL_NOTIFY, NULL, 0, 0, NOEFF)
+	PATTERN("provide-xfr", provide_xfr, ACL_PROVIDE, NULL, 0, 0, NOEFF)
+	PATTERN("zonestats", zonestats, STRING, NULL, 0, 0, NOEFF)
+	PATTERN("outgoing-interface", outgoing_interface, ACL_ADDRESS, NULL, 0, 0, NOEFF)
+	PATTERN("allow-axfr-fallback", allow_axfr_fallback, BOOL, "yes", 0, 0, NOEFF)
+	PATTERN("max-refresh-time", max_refresh_time, U32, "2419200", 0, U32_MAX, NOEFF)
+	PATTERN("min-refresh-time", min_refresh_time, U32, "0", 0, U32_MAX, NOEFF)
+	PATTERN("max-retry-time", max_retry_time, U32, "1209600", 0, U32_MAX, NOEFF)
+	PATTERN("min-retry-time", min_retry_time, U32, "0", 0, U32_MAX, NOEFF)
+	PATTERN("min-expire-time", min_expire_time, EXPIRE, "0", 0, U32_MAX - 1, NOEFF)
+	PATTERN("size-limit-xfr", size_limit_xfr, U64, "0", 0, INT64_MAX, NOEFF)
+	PATTERN("store-ixfr", store_ixfr, BOOL, "no", 0, 0, NOEFF)
+	PATTERN("ixfr-number", ixfr_number, U32, "5", 0, U32_MAX, NOEFF)
+	PATTERN("ixfr-size", ixfr_size, U64, "1048576", 0, INT64_MAX, NOEFF)
+	PATTERN("create-ixfr", create_ixfr, BOOL, "no", 0, 0, NOEFF)
+	PATTERN("verify-zone", verify_zone, INHERIT, NULL, 0, 0, NOEFF)
+	PATTERN("verifier", verifier, STRINGS, NULL, 0, 0, NOEFF)
+	PATTERN("verifier-feed-zone", verifier_feed_zone, INHERIT, NULL, 0, 0, NOEFF)
+	PATTERN("verifier-timeout", verifier_timeout, U32, "4294967295", 0, I32_MAX, NOEFF)
+	PATTERN("catalog", catalog, CATALOG, NULL, 0, 0, NOEFF)
+	PATTERN("catalog-member-pattern", catalog_member_pattern, STRING, NULL, 0, 0, NOEFF)
+	PATTERN("catalog-producer-zone", catalog_producer_zone, STRING, NULL, 0, 0, NOEFF | OPTION_PATTERN_ONLY)
+};
+/* clang-format on */
+const size_t conf_option_count =
+	sizeof(conf_options) / sizeof(conf_options[0]);
+
+#define CLAUSE(n, s, o, one) \
+	{ .name = n, .size = sizeof(struct s), .offset = o, .single = one }
+
+const struct conf_clause_info conf_clauses[CLAUSE_COUNT] = {
+	[CLAUSE_SERVER] = CLAUSE("server", conf_server,
+		offsetof(struct conf, server), true),
+	[CLAUSE_DNSTAP] = CLAUSE("dnstap", conf_dnstap,
+		offsetof(struct conf, dnstap), true),
+	[CLAUSE_REMOTE_CONTROL] = CLAUSE("remote-control",
+		conf_remote_control, offsetof(struct conf, remote_control),
+		true),
+	[CLAUSE_VERIFY] = CLAUSE("verify", conf_verify,
+		offsetof(struct conf, verify), true),
+	[CLAUSE_KEY] = CLAUSE("key", conf_key, 0, false),
+	[CLAUSE_TLS_AUTH] = CLAUSE("tls-auth", conf_tls_auth, 0, false),
+	[CLAUSE_PATTERN] = CLAUSE("pattern", conf_pattern, 0, false),
+	[CLAUSE_ZONE] = CLAUSE("zone", conf_pattern, 0, false),
+};
+
+/* A zone's options have the rows of a pattern's. */
+static enum conf_clause
+clause_of_rows(enum conf_clause clause)
+{
+	return clause == CLAUSE_ZONE ? CLAUSE_PATTERN : clause;
+}
+
+const struct conf_option *
+option_rows(enum conf_clause clause, size_t *count)
+{
+	const struct conf_option *end = conf_options + conf_option_count;
+	const struct conf_option *first = conf_options, *last;
+
+	clause = clause_of_rows(clause);
+	while (first->clause != clause)
+		first++;
+	for (last = first; last < end && last->clause == clause;)
+		last++;
+	*count = (size_t)(last - first);
+	return first;
+}
+
+const struct conf_option *
+option_find(enum conf_clause clause, const char *name)
+{
+	size_t count, i;
+	const struct conf_option *rows = option_rows(clause, &count);
+
+	for (i = 0; i < count; i++) {
+		if (strcmp(rows[i].name, name) != 0)
+			continue;
+		if (clause == CLAUSE_ZONE &&
+			(rows[i].flags & OPTION_PATTERN_ONLY) != 0)
+			return NULL;
+		return &rows[i];
+	}
+	return NULL;
+}
+
+unsigned
+option_index(const struct conf_option *option)
+{
+	size_t count;
+	const struct conf_option *rows = option_rows(option->clause, &count);
+
+	if ((option->flags & OPTION_ALIAS) != 0)
+		option--;
+	return (unsigned)(option - rows);
+}
+
+/* The set bits are the first field of each clause's struct. */
+bool
+option_is_set(const struct conf_option *option, const void *object)
+{
+	const struct conf_set *set = object;
+	unsigned i = option_index(option);
+
+	return (set->bits[i / 64] >> (i % 64) & 1) != 0;
+}
+
+void
+option_mark_set(const struct conf_option *option, void *object)
+{
+	struct conf_set *set = object;
+	unsigned i = option_index(option);
+
+	set->bits[i / 64] |= (uint64_t)1 << (i % 64);
+}
+
+size_t
+option_field_size(enum conf_type type)
+{
+	switch (type) {
+	case TYPE_IGNORED:
+	case TYPE_INCLUDE:
+	case TYPE_COUNT:
+		return 0;
+	case TYPE_BOOL:
+	case TYPE_ONLY:
+		return sizeof(bool);
+	case TYPE_INHERIT:
+	case TYPE_CATALOG:
+		return sizeof(uint8_t);
+	case TYPE_RRL:
+		return sizeof(uint16_t);
+	case TYPE_U32:
+	case TYPE_I32:
+	case TYPE_EXPIRE:
+		return sizeof(uint32_t);
+	case TYPE_U64:
+		return sizeof(uint64_t);
+	case TYPE_STRING:
+	case TYPE_NSID:
+	case TYPE_COOKIE:
+	case TYPE_ALGORITHM:
+	case TYPE_BASE64:
+	case TYPE_NAME:
+		return sizeof(const char *);
+	case TYPE_STRINGS:
+	case TYPE_NUMBERS:
+	case TYPE_NUMBER_EACH:
+	case TYPE_SERVER_CPU:
+	case TYPE_LISTEN:
+	case TYPE_INTERFACE:
+	case TYPE_ACL:
+	case TYPE_ACL_PROVIDE:
+	case TYPE_ACL_REQUEST:
+	case TYPE_ACL_NOTIFY:
+	case TYPE_ACL_ADDRESS:
+	case TYPE_ACL_SPEC:
+		return sizeof(struct conf_list);
+	}
+	return 0;
+}
+
+size_t
+option_item_size(enum conf_type type)
+{
+	if (option_is_acl(type))
+		return sizeof(struct conf_acl);
+	switch (type) {
+	case TYPE_STRINGS:
+		return sizeof(const char *);
+	case TYPE_NUMBERS:
+	case TYPE_NUMBER_EACH:
+		return sizeof(uint32_t);
+	case TYPE_SERVER_CPU:
+		return sizeof(struct conf_server_cpu);
+	case TYPE_LISTEN:
+	case TYPE_INTERFACE:
+		return sizeof(struct conf_interface);
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,132 @@
+/*
+ * options.h - the table of options of nsd.conf: one row says all about one.
+ */
+#ifndef CONF_OPTIONS_H
+#define CONF_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "conf/conf.h"
+
+/* A zone has the rows of a pattern. */
+enum conf_clause { CLAUSE_SERVER, CLAUSE_DNSTAP, CLAUSE_REMOTE_CONTROL,
+	CLAUSE_VERIFY, CLAUSE_KEY, CLAUSE_TLS_AUTH, CLAUSE_PATTERN,
+	CLAUSE_ZONE, CLAUSE_COUNT };
+
+/* What is written behind the option's name, and how it is kept. */
+enum conf_type {
+	TYPE_IGNORED,     /* one word, dropped */
+	TYPE_BOOL,        /* bool: yes or no */
+	TYPE_INHERIT,     /* uint8_t: as TYPE_BOOL, or CONF_INHERIT */
+	TYPE_ONLY,        /* bool of the other family: yes turns it off */
+	TYPE_U32,         /* uint32_t */
+	TYPE_I32,         /* int32_t, may be negative if min is */
+	TYPE_U64,         /* uint64_t */
+	TYPE_STRING,      /* const char * */
+	TYPE_STRINGS,     /* struct conf_strings, one list: replaced */
+	TYPE_NUMBERS,     /* struct conf_numbers, all on one line: replaced */
+	TYPE_NUMBER_EACH, /* struct conf_numbers, recurs */
+	TYPE_SERVER_CPU,  /* struct conf_server_cpus; N is in the name */
+	TYPE_LISTEN,      /* struct conf_interfaces with servers= and so on */
+	TYPE_INTERFACE,   /* struct conf_interfaces */
+	TYPE_ACL,         /* struct conf_acls: SPEC KEY|NOKEY|BLOCKED */
+	TYPE_ACL_PROVIDE, /* the same with a tls-auth */
+	TYPE_ACL_REQUEST, /* [AXFR|UDP] ADDR KEY|NOKEY [tls-auth] */
+	TYPE_ACL_NOTIFY,  /* ADDR KEY|NOKEY */
+	TYPE_ACL_ADDRESS, /* ADDR */
+	TYPE_ACL_SPEC,    /* SPEC */
+	TYPE_NSID,        /* const char *, and nsid_data, nsid_len */
+	TYPE_COOKIE,      /* const char *: 32 hex digits */
+	TYPE_ALGORITHM,   /* const char *: of TSIG */
+	TYPE_BASE64,      /* const char *: secret of a key */
+	TYPE_NAME,        /* const char *: what a later clause refers to */
+	TYPE_RRL,         /* uint16_t of CONF_RRL_* */
+	TYPE_EXPIRE,      /* uint32_t or CONF_EXPIRE_FROM_SOA */
+	TYPE_CATALOG,     /* uint8_t: enum conf_catalog */
+	TYPE_INCLUDE,     /* include-pattern */
+	TYPE_COUNT
+};
+
+/* What must happen in a running server when the value is another one. */
+enum conf_change {
+	CHANGE_NOTHING, /* no effect on what runs */
+	CHANGE_ZONES,   /* zones are compiled or timed anew by a reconfig */
+	CHANGE_RESTART  /* main must be started anew */
+};
+
+/* Flags of a row. */
+#define OPTION_ALIAS 0x01u       /* another name of the row before it */
+#define OPTION_NO_EFFECT 0x02u   /* checked, but the feature isn't there */
+#define OPTION_QUOTED 0x04u      /* a number that is printed in quotes */
+#define OPTION_NOT_PRINTED 0x08u /* not part of nsd-checkconf -v */
+#define OPTION_PATTERN_ONLY 0x10u/* not in a zone: clause */
+#define OPTION_PATH 0x20u        /* a path: the chroot applies */
+#define OPTION_DIRECTORY 0x40u   /* printed with a final / if chrooted */
+#define OPTION_PRINT_IF_SET 0x80u/* -v shows it only if it is given */
+
+struct conf_option {
+	const char *name;    /* without the colon */
+	uint8_t clause;      /* enum conf_clause, never CLAUSE_ZONE */
+	uint8_t type;        /* enum conf_type */
+	uint8_t change;      /* enum conf_change */
+	uint8_t flags;
+	uint16_t offset;     /* of the field in the clause's struct */
+	const char *initial; /* default as it would be written, or NULL */
+	int64_t min, max;    /* of numbers */
+};
+
+extern const struct conf_option conf_options[];
+extern const size_t conf_option_count;
+
+struct conf_clause_info {
+	const char *name; /* without the colon */
+	size_t size;      /* of its struct */
+	size_t offset;    /* in struct conf, if there is just one of it */
+	bool single;
+};
+
+extern const struct conf_clause_info conf_clauses[CLAUSE_COUNT];
+
+/* The row of a name in a clause, or NULL. */
+const struct conf_option *option_find(enum conf_clause clause,
+	const char *name);
+
+/* First row of a clause and how many follow it; rows stand together. */
+const struct conf_option *option_rows(enum conf_clause clause, size_t *count);
+
+/* The number of a row within its clause; an alias has its original's. */
+unsigned option_index(const struct conf_option *option);
+
+bool option_is_set(const struct conf_option *option, const void *object);
+void option_mark_set(const struct conf_option *option, void *object);
+
+/* The bits of rrl-whitelist, ended by a NULL name. */
+struct conf_rrl_name {
+	const char *name;
+	uint16_t bits;
+};
+
+extern const struct conf_rrl_name conf_rrl_names[];
+
+/* Octets of the field of a type. */
+size_t option_field_size(enum conf_type type);
+
+static inline bool
+option_is_acl(enum conf_type type)
+{
+	return type >= TYPE_ACL && type <= TYPE_ACL_SPEC;
+}
+
+/* Any list has its layout: items, count, capacity. */
+struct conf_list {
+	void *items;
+	uint32_t count;
+	uint32_t capacity; /* 0: the items are another object's */
+} __attribute__((may_alias));
+
+/* Octets of an item of a list type; 0: not a list. */
+size_t option_item_size(enum conf_type type);
+
+#endif

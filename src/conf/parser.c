@@ -1,0 +1,308 @@
+/* parser.c - reads a configuration from beginning to end. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/parser.h"
+#include "conf/grammar.h"
+#include "dns/name.h"
+
+/* ---- errors -------------------------------------------------------------- */
+
+void
+conf_error(struct conf_parser *p, const char *file, uint32_t line,
+	const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	p->errors++;
+	diag_emit(p->sink, DIAG_ERROR, file, line, 0, "%s", text);
+}
+
+void
+conf_syntax_error(struct conf_parser *p, const char *file, uint32_t line,
+	const char *token)
+{
+	if (token == NULL || token[0] == '\0')
+		conf_error(p, file, line, "syntax error");
+	else
+		conf_error(p, file, line, "at '%.200s': error: syntax error",
+			token);
+}
+
+void
+conf_no_memory(struct conf_parser *p)
+{
+	if (p->failed == NSD_OK)
+		diag_emit(p->sink, DIAG_ERROR, NULL, 0, 0, "out of memory");
+	p->failed = NSD_E_MEMORY;
+}
+
+size_t
+conf_print_diag(const struct diag *d, char *out, size_t size)
+{
+	const char *word = d->severity == DIAG_ERROR ? "error: "
+		: d->severity == DIAG_WARNING ? "warning: " : "";
+	int len;
+
+	/* A syntax error names the token in front of the word. */
+	if (strncmp(d->text, "at '", 4) == 0)
+		word = "";
+	if (d->file == NULL)
+		len = snprintf(out, size, "%s", d->text);
+	else if (d->line == 0)
+		len = snprintf(out, size, "%s: %s%s", d->file, word, d->text);
+	else
+		len = snprintf(out, size, "%s:%u: %s%s", d->file, d->line,
+			word, d->text);
+	if (len < 0)
+		return 0;
+	return (size_t)len < size ? (size_t)len : size - 1;
+}
+
+/* ---- names ---------------------------------------------------------------- */
+
+static const void *
+name_key(const void *item, size_t *len)
+{
+	const struct conf_name *name = item;
+
+	*len = name->len;
+	return name->name;
+}
+
+/* The entry of a name, made if there is none; NULL: no memory. */
+static struct conf_name *
+parser_add_name(struct conf_parser *p, const char *text, size_t *count)
+{
+	struct conf_name *name = map_find(&p->names, text, strlen(text));
+	size_t i;
+
+	if (name != NULL)
+		return name;
+	name = &p->name_items[(*count)++];
+	name->name = text;
+	name->len = strlen(text);
+	name->clause = -1;
+	for (i = 0; i < CLAUSE_COUNT; i++)
+		name->row[i] = -1;
+	return map_add(&p->names, name) == NSD_OK ? name : NULL;
+}
+
+static enum nsd_err
+parser_add_names(struct conf_parser *p)
+{
+	const struct conf_option *option;
+	struct conf_name *name;
+	size_t count = 0, i;
+
+	p->name_items = calloc(conf_option_count + CLAUSE_COUNT,
+		sizeof(*p->name_items));
+	if (p->name_items == NULL)
+		return NSD_E_MEMORY;
+	map_init(&p->names, name_key);
+	for (i = 0; i < CLAUSE_COUNT; i++) {
+		name = parser_add_name(p, conf_clauses[i].name, &count);
+		if (name == NULL)
+			return NSD_E_MEMORY;
+		name->clause = (int8_t)i;
+	}
+	for (i = 0; i < conf_option_count; i++) {
+		option = &conf_options[i];
+		name = parser_add_name(p, option->name, &count);
+		if (name == NULL)
+			return NSD_E_MEMORY;
+		name->row[option->clause] = (int16_t)i;
+		if (option->clause == CLAUSE_PATTERN &&
+			(option->flags & OPTION_PATTERN_ONLY) == 0)
+			name->row[CLAUSE_ZONE] = (int16_t)i;
+	}
+	return NSD_OK;
+}
+
+/* ---- reading -------------------------------------------------------------- */
+
+/* The clauses that are there once, and what zones start from. */
+static enum nsd_err
+parser_set_defaults(struct conf_parser *p)
+{
+	struct conf_pattern *defaults;
+	size_t i;
+
+	for (i = 0; i < CLAUSE_COUNT; i++)
+		if (conf_clauses[i].single)
+			value_set_initial((enum conf_clause)i,
+				(char *)p->conf + conf_clauses[i].offset);
+	defaults = arena_alloc(&p->owner->arena, sizeof(*defaults));
+	if (defaults == NULL)
+		return NSD_E_MEMORY;
+	value_set_initial(CLAUSE_PATTERN, defaults);
+	defaults->implicit = true;
+	defaults->name = "";
+	p->owner->defaults = defaults;
+	return NSD_OK;
+}
+
+static enum nsd_err
+parser_init(struct conf_parser *p, const char *file)
+{
+	enum nsd_err err;
+
+	p->clause = -1;
+	p->conf = &p->owner->conf;
+	p->conf->file = arena_text(&p->owner->arena, file, strlen(file));
+	if (p->conf->file == NULL)
+		return NSD_E_MEMORY;
+	p->token_file = p->conf->file;
+	p->token_line = 1;
+	arena_init(&p->scratch, 4096);
+	err = parser_set_defaults(p);
+	if (err == NSD_OK)
+		err = parser_add_names(p);
+	if (err == NSD_OK)
+		err = conf_lexer_open(p);
+	return err;
+}
+
+static void
+parser_fini(struct conf_parser *p)
+{
+	if (p->scanner != NULL)
+		conf_lexer_close(p);
+	source_close_all(p);
+	arena_fini(&p->scratch);
+	map_fini(&p->names);
+	free(p->name_items);
+}
+
+static int
+compare_zones(const void *a, const void *b)
+{
+	const struct conf_zone *const *x = a, *const *y = b;
+
+	return name_compare((*x)->wire, (*y)->wire);
+}
+
+#define COMPARE_NAMES(type)                                             \
+	static int                                                      \
+	compare_##type##s(const void *a, const void *b)                 \
+	{                                                               \
+		const struct conf_##type *const *x = a, *const *y = b;  \
+                                                                        \
+		return strcmp((*x)->name, (*y)->name);                  \
+	}
+
+COMPARE_NAMES(pattern)
+COMPARE_NAMES(key)
+COMPARE_NAMES(tls_auth)
+
+static void
+parser_sort_items(void *items, size_t count,
+	int (*compare)(const void *a, const void *b))
+{
+	if (count > 1)
+		qsort(items, count, sizeof(void *), compare);
+}
+
+static void
+parser_sort(struct conf *conf)
+{
+	uint32_t i;
+
+	parser_sort_items(conf->zones, conf->zone_count, compare_zones);
+	for (i = 0; i < conf->zone_count; i++)
+		conf->zones[i]->index = i;
+	parser_sort_items(conf->patterns, conf->pattern_count,
+		compare_patterns);
+	parser_sort_items(conf->keys, conf->key_count, compare_keys);
+	parser_sort_items(conf->tls_auths, conf->tls_auth_count,
+		compare_tls_auths);
+}
+
+/* The whole text, clauses ended, references resolved. */
+static void
+parser_run(struct conf_parser *p)
+{
+	/* The lexer comes back here when it has no memory. */
+	if (setjmp(p->fatal) != 0) {
+		conf_no_memory(p);
+		return;
+	}
+	if (conf_yyparse(p) != 0)
+		return;
+	clause_end(p);
+	if (p->failed != NSD_OK)
+		return;
+	parser_sort(p->conf);
+	check_references(p);
+	if (p->errors > 0)
+		diag_emit(p->sink, DIAG_ERROR, NULL, 0, 0,
+			"read %s failed: %u errors in configuration file",
+			p->conf->file, p->errors);
+}
+
+static enum nsd_err
+parser_open(struct conf_parser *p, const char *file, const char *text,
+	size_t len)
+{
+	if (setjmp(p->fatal) != 0)
+		return NSD_E_MEMORY;
+	if (text != NULL)
+		return source_open_text(p, file, text, len);
+	return source_open(p, file);
+}
+
+/* text NULL: the file is read. */
+static enum nsd_err
+parser_load(struct conf_parser *p, const char *file, const char *text,
+	size_t len, struct conf **conf)
+{
+	enum nsd_err err = conf_owner_create(&p->owner);
+
+	if (err != NSD_OK)
+		return err;
+	err = parser_init(p, file);
+	if (err == NSD_OK)
+		err = parser_open(p, file, text, len);
+	if (err == NSD_OK) {
+		parser_run(p);
+		err = p->failed != NSD_OK ? p->failed
+			: p->errors > 0 ? NSD_E_SYNTAX : NSD_OK;
+	}
+	parser_fini(p);
+	if (err != NSD_OK)
+		conf_destroy(&p->owner->conf);
+	else
+		*conf = &p->owner->conf;
+	return err;
+}
+
+enum nsd_err
+conf_load(const char *path, const char *chroot, struct diag_sink *sink,
+	struct conf **conf)
+{
+	struct conf_parser p = {
+		.sink = sink,
+		.chroot = chroot,
+		.files = true,
+	};
+
+	return parser_load(&p, path, NULL, 0, conf);
+}
+
+enum nsd_err
+conf_load_text(const char *name, const char *text, size_t len, bool files,
+	struct diag_sink *sink, struct conf **conf)
+{
+	struct conf_parser p = {
+		.sink = sink,
+		.files = files,
+	};
+
+	return parser_load(&p, name, text != NULL ? text : "", len, conf);
+}

@@ -1,0 +1,306 @@
+/* source.c - the files that nsd.conf is made of: reading, include:, globs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "conf/parser.h"
+
+#define SOURCE_READ_MIN 16384u
+
+/* Reads all of fd; NULL with errno set. Two NULs follow the text. */
+static char *
+source_read(int fd, size_t expected, size_t *len)
+{
+	size_t size = expected + SOURCE_READ_MIN;
+	char *text = malloc(size), *bigger;
+	ssize_t n;
+
+	*len = 0;
+	while (text != NULL) {
+		n = read(fd, text + *len, size - *len - 2);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			break;
+		if (n == 0) {
+			text[*len] = text[*len + 1] = '\0';
+			return text;
+		}
+		*len += (size_t)n;
+		if (*len > CONF_FILE_SIZE_MAX) {
+			errno = EFBIG;
+			break;
+		}
+		if (size - *len < SOURCE_READ_MIN / 2) {
+			bigger = realloc(text, size * 2);
+			if (bigger == NULL)
+				break;
+			text = bigger;
+			size *= 2;
+		}
+	}
+	free(text);
+	return NULL;
+}
+
+/* The lexer takes text up to a NUL, so a NUL in it is found here. */
+static void
+source_replace_nul(struct conf_parser *p, const char *file, char *text,
+	size_t len)
+{
+	char *nul = memchr(text, '\0', len), *at = text;
+	uint32_t line = 1;
+
+	if (nul == NULL)
+		return;
+	while ((at = memchr(at, '\n', (size_t)(nul - at))) != NULL) {
+		line++;
+		at++;
+	}
+	conf_error(p, file, line, "NUL octet in the text");
+	for (; nul != NULL; nul = memchr(nul, '\0', len - (size_t)(nul - text)))
+		*nul = ' ';
+}
+
+/* Takes text; pushes a source for it. */
+static enum nsd_err
+source_push(struct conf_parser *p, const char *name, char *text, size_t len,
+	const struct stat *st)
+{
+	struct conf_source *source = calloc(1, sizeof(*source));
+
+	if (source != NULL)
+		source->file = arena_text(&p->owner->arena, name, strlen(name));
+	if (source == NULL || source->file == NULL) {
+		free(source);
+		free(text);
+		conf_no_memory(p);
+		return NSD_E_MEMORY;
+	}
+	source->text = text;
+	source->line = 1;
+	source->depth = p->source != NULL ? p->source->depth + 1 : 0;
+	if (st != NULL) {
+		source->is_file = true;
+		source->dev = st->st_dev;
+		source->ino = st->st_ino;
+	}
+	p->owner->disk_size += len;
+	source_replace_nul(p, source->file, text, len);
+	conf_lexer_push(p, source);
+	return NSD_OK;
+}
+
+/* Opens and reads; 0 or errno. */
+static int
+source_load(struct conf_parser *p, const char *path, struct stat *st,
+	char **text, size_t *len)
+{
+	int fd = open(conf_path_in_chroot(p->chroot, path),
+		O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int err = 0;
+
+	if (fd < 0)
+		return errno;
+	if (fstat(fd, st) != 0)
+		err = errno;
+	else if (S_ISDIR(st->st_mode))
+		err = EISDIR;
+	else if (S_ISREG(st->st_mode) &&
+		(uint64_t)st->st_size > CONF_FILE_SIZE_MAX)
+		err = EFBIG;
+	if (err == 0) {
+		*text = source_read(fd, S_ISREG(st->st_mode)
+			? (size_t)st->st_size : 0, len);
+		if (*text == NULL)
+			err = errno != 0 ? errno : ENOMEM;
+	}
+	close(fd);
+	return err;
+}
+
+enum nsd_err
+source_open(struct conf_parser *p, const char *path)
+{
+	struct stat st;
+	char *text;
+	size_t len;
+	int err = source_load(p, path, &st, &text, &len);
+
+	if (err != 0) {
+		diag_emit(p->sink, DIAG_ERROR, NULL, 0, 0,
+			"Could not open %s: %s", path, strerror(err));
+		return err == ENOMEM ? NSD_E_MEMORY : NSD_E_SYSTEM;
+	}
+	return source_push(p, path, text, len, &st);
+}
+
+enum nsd_err
+source_open_text(struct conf_parser *p, const char *name, const char *text,
+	size_t len)
+{
+	char *copy = malloc(len + 2);
+
+	if (copy == NULL)
+		return NSD_E_MEMORY;
+	memcpy(copy, text, len);
+	copy[len] = copy[len + 1] = '\0';
+	return source_push(p, name, copy, len, NULL);
+}
+
+/* Opens one included file; line is the include: directive's. */
+static void
+source_open_include(struct conf_parser *p, const char *path, uint32_t line)
+{
+	const struct conf_source *outer;
+	const char *file = p->source->file;
+	struct stat st;
+	char *text;
+	size_t len;
+	int err;
+
+	if (p->source->depth + 1 > CONF_INCLUDE_DEPTH_MAX) {
+		conf_error(p, file, line,
+			"include file '%s': nested deeper than %u", path,
+			CONF_INCLUDE_DEPTH_MAX);
+		return;
+	}
+	err = source_load(p, path, &st, &text, &len);
+	if (err != 0) {
+		conf_error(p, file, line,
+			"cannot open include file '%s': %s", path,
+			strerror(err));
+		return;
+	}
+	for (outer = p->source; outer != NULL; outer = outer->outer)
+		if (outer->is_file && outer->dev == st.st_dev &&
+			outer->ino == st.st_ino) {
+			conf_error(p, file, line,
+				"include loop: '%s' is being read already",
+				path);
+			free(text);
+			return;
+		}
+	(void)source_push(p, path, text, len, &st);
+}
+
+static void
+source_free_pending(struct conf_source *source)
+{
+	while (source->pending_count > 0)
+		free(source->pending[--source->pending_count]);
+	free(source->pending);
+	source->pending = NULL;
+	source->pending_next = 0;
+}
+
+/* Opens the files that wait until one could be read. */
+static void
+source_open_pending(struct conf_parser *p)
+{
+	struct conf_source *source = p->source;
+
+	while (p->source == source && p->failed == NSD_OK &&
+		source->pending_next < source->pending_count)
+		source_open_include(p,
+			source->pending[source->pending_next++],
+			source->pending_line);
+	if (p->source == source)
+		source_free_pending(source);
+}
+
+/* Keeps the sorted names that the pattern matches; none is no error. */
+static void
+source_glob(struct conf_parser *p, const char *pattern)
+{
+	const char *inside = conf_path_in_chroot(p->chroot, pattern);
+	struct conf_source *source = p->source;
+	glob_t found;
+	int rc;
+
+	memset(&found, 0, sizeof(found));
+	rc = glob(inside, GLOB_BRACE | GLOB_TILDE, NULL, &found);
+	if (rc == 0) {
+		/* glob's own strings are one malloc each (glibc, musl) only
+		 * by accident, so they are copied. */
+		source->pending = calloc(found.gl_pathc,
+			sizeof(*source->pending));
+		while (source->pending != NULL &&
+			source->pending_count < found.gl_pathc) {
+			char *path = strdup(
+				found.gl_pathv[source->pending_count]);
+
+			if (path == NULL)
+				break;
+			source->pending[source->pending_count++] = path;
+		}
+		if (source->pending_count < found.gl_pathc)
+			conf_no_memory(p);
+	} else if (rc == GLOB_NOSPACE) {
+		conf_no_memory(p);
+	}
+	globfree(&found);
+}
+
+void
+source_include(struct conf_parser *p, const char *pattern)
+{
+	struct conf_source *source = p->source;
+	size_t chroot_len = p->chroot != NULL ? strlen(p->chroot) : 0;
+
+	if (!p->files) {
+		conf_error(p, source->file, source->line,
+			"include is not possible here");
+		return;
+	}
+	if (chroot_len > 0 && strncmp(pattern, p->chroot, chroot_len) != 0) {
+		conf_error(p, source->file, source->line,
+			"include file '%s' is not relative to chroot '%s'",
+			pattern, p->chroot);
+		return;
+	}
+	source->pending_line = source->line;
+	if (strpbrk(pattern, "*?[]{}~") != NULL) {
+		source_glob(p, pattern);
+		source_open_pending(p);
+	} else {
+		source_open_include(p, pattern, source->line);
+	}
+}
+
+static void
+source_free(struct conf_source *source)
+{
+	source_free_pending(source);
+	free(source->text);
+	free(source);
+}
+
+bool
+source_end(struct conf_parser *p)
+{
+	struct conf_source *done = p->source;
+
+	conf_lexer_pop(p, done);
+	source_free(done);
+	if (p->source == NULL)
+		return false;
+	if (p->source->pending != NULL)
+		source_open_pending(p);
+	return true;
+}
+
+void
+source_close_all(struct conf_parser *p)
+{
+	struct conf_source *source;
+
+	while ((source = p->source) != NULL) {
+		p->source = source->outer;
+		source_free(source);
+	}
+}

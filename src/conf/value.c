@@ -1,0 +1,628 @@
+/* value.c - the words behind an option to its field, by the row's type. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "conf/parser.h"
+
+/* All that a setter needs. */
+struct setting {
+	struct conf_parser *p;
+	const struct conf_option *option;
+	void *object;
+	void *field;
+	const struct conf_word *words;
+	uint32_t count;
+	uint32_t n; /* of server-N-cpu-affinity */
+};
+
+struct value_type {
+	uint32_t least, most; /* words; for some the words themselves say */
+	bool (*set)(const struct setting *s);
+};
+
+void *
+list_add(struct conf_parser *p, struct conf_list *list, size_t item_size)
+{
+	uint32_t capacity;
+	void *items;
+
+	if (list->count >= list->capacity) {
+		/* Also for items that are another object's: they are copied. */
+		if (list->count > UINT32_MAX / 2) {
+			conf_no_memory(p);
+			return NULL;
+		}
+		capacity = list->count < 2 ? list->count + 1 : list->count * 2;
+		items = arena_alloc(&p->owner->arena, capacity * item_size);
+		if (items == NULL) {
+			conf_no_memory(p);
+			return NULL;
+		}
+		if (list->count > 0)
+			memcpy(items, list->items, list->count * item_size);
+		list->items = items;
+		list->capacity = capacity;
+	}
+	items = (char *)list->items + list->count++ * item_size;
+	memset(items, 0, item_size);
+	return items;
+}
+
+bool
+value_parse_number(const char *text, uint64_t *number)
+{
+	uint64_t n = 0;
+
+	if (*text == '\0')
+		return false;
+	for (; *text != '\0'; text++) {
+		if (*text < '0' || *text > '9')
+			return false;
+		/* What is beyond all ranges stays there. */
+		n = n > UINT64_MAX / 10 - 1 ? UINT64_MAX
+			: n * 10 + (uint64_t)(*text - '0');
+	}
+	*number = n;
+	return true;
+}
+
+static bool
+set_error(const struct setting *s, const char *text)
+{
+	conf_error(s->p, s->words->file, s->words->line, "%s", text);
+	return false;
+}
+
+static bool
+set_text(const struct setting *s, const char *text, size_t len,
+	const char **field)
+{
+	*field = arena_text(&s->p->owner->arena, text, len);
+	if (*field == NULL)
+		conf_no_memory(s->p);
+	return *field != NULL;
+}
+
+static bool
+set_ignored(const struct setting *s)
+{
+	return true;
+}
+
+static bool
+parse_bool(const struct setting *s, bool *value)
+{
+	*value = strcmp(s->words->text, "yes") == 0;
+	if (!*value && strcmp(s->words->text, "no") != 0)
+		return set_error(s, "expected yes or no");
+	return true;
+}
+
+static bool
+set_bool(const struct setting *s)
+{
+	return parse_bool(s, s->field);
+}
+
+static bool
+set_inherit(const struct setting *s)
+{
+	bool value;
+
+	if (!parse_bool(s, &value))
+		return false;
+	*(uint8_t *)s->field = value;
+	return true;
+}
+
+/* ip4-only: its field is do_ip6. */
+static bool
+set_only(const struct setting *s)
+{
+	struct conf_server *server = s->object;
+	bool value;
+
+	if (!parse_bool(s, &value))
+		return false;
+	if (value) {
+		server->do_ip4 = server->do_ip6 = true;
+		*(bool *)s->field = false;
+	}
+	return true;
+}
+
+/* A number of the row's range from a word. */
+static bool
+parse_number(const struct setting *s, const char *text, int64_t *value)
+{
+	const struct conf_option *o = s->option;
+	bool negative = o->min < 0 && text[0] == '-';
+	uint64_t number;
+
+	if (!value_parse_number(text + negative, &number))
+		return set_error(s, "expected a number");
+	if (number == 0 && o->min == 1)
+		return set_error(s, "expected a number greater than zero");
+	*value = number > INT64_MAX ? INT64_MAX : (int64_t)number;
+	if (negative)
+		*value = -*value;
+	if (number > INT64_MAX || *value > o->max || *value < o->min) {
+		conf_error(s->p, s->words->file, s->words->line,
+			"%s: %s is out of range [%lld..%lld]", o->name, text,
+			(long long)o->min, (long long)o->max);
+		return false;
+	}
+	return true;
+}
+
+static bool
+set_u32(const struct setting *s)
+{
+	int64_t value;
+
+	if (!parse_number(s, s->words->text, &value))
+		return false;
+	*(uint32_t *)s->field = (uint32_t)value;
+	return true;
+}
+
+static bool
+set_i32(const struct setting *s)
+{
+	int64_t value;
+
+	if (!parse_number(s, s->words->text, &value))
+		return false;
+	*(int32_t *)s->field = (int32_t)value;
+	return true;
+}
+
+static bool
+set_u64(const struct setting *s)
+{
+	int64_t value;
+
+	if (!parse_number(s, s->words->text, &value))
+		return false;
+	*(uint64_t *)s->field = (uint64_t)value;
+	return true;
+}
+
+static bool
+set_string(const struct setting *s)
+{
+	return set_text(s, s->words->text, s->words->len, s->field);
+}
+
+static bool
+set_strings(const struct setting *s)
+{
+	struct conf_strings *list = s->field;
+	const struct conf_word *word = s->words;
+	const char **item;
+	uint32_t i;
+
+	memset(list, 0, sizeof(*list));
+	for (i = 0; i < s->count; i++, word = word->next) {
+		item = list_add(s->p, (struct conf_list *)list, sizeof(*item));
+		if (item == NULL || !set_text(s, word->text, word->len, item))
+			return false;
+	}
+	return true;
+}
+
+static bool
+add_number(const struct setting *s, const char *text)
+{
+	uint32_t *item;
+	int64_t value;
+
+	if (!parse_number(s, text, &value))
+		return false;
+	item = list_add(s->p, s->field, sizeof(*item));
+	if (item == NULL)
+		return false;
+	*item = (uint32_t)value;
+	return true;
+}
+
+static bool
+set_number_each(const struct setting *s)
+{
+	return add_number(s, s->words->text);
+}
+
+/* `0 1` or "0 1": a list stands behind one option, a later one replaces it. */
+static bool
+set_numbers(const struct setting *s)
+{
+	const struct conf_word *word = s->words;
+	char *text, *part, *rest;
+	uint32_t i;
+
+	memset(s->field, 0, sizeof(struct conf_list));
+	for (i = 0; i < s->count; i++, word = word->next) {
+		text = arena_text(&s->p->scratch, word->text, word->len);
+		if (text == NULL) {
+			conf_no_memory(s->p);
+			return false;
+		}
+		part = strtok_r(text, " \t\r\n", &rest);
+		if (part == NULL)
+			return set_error(s, "expected a number");
+		for (; part != NULL; part = strtok_r(NULL, " \t\r\n", &rest))
+			if (!add_number(s, part))
+				return false;
+	}
+	return true;
+}
+
+static bool
+set_server_cpu(const struct setting *s)
+{
+	struct conf_server_cpus *list = s->field;
+	struct conf_server_cpu *item;
+	int64_t cpu;
+	uint32_t i;
+
+	if (!parse_number(s, s->words->text, &cpu))
+		return false;
+	for (i = 0; i < list->count; i++)
+		if (list->items[i].server == s->n)
+			break;
+	item = i < list->count ? &list->items[i]
+		: list_add(s->p, (struct conf_list *)list, sizeof(*item));
+	if (item == NULL)
+		return false;
+	item->server = s->n;
+	item->cpu = (uint32_t)cpu;
+	return true;
+}
+
+static bool
+set_interface(const struct setting *s)
+{
+	return interface_set(s->p, s->option, s->field, s->words, s->count);
+}
+
+static bool
+set_acl(const struct setting *s)
+{
+	return acl_set(s->p, s->option, s->field, s->words, s->count);
+}
+
+static int
+hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+static bool
+set_nsid(const struct setting *s)
+{
+	static const char ascii[] = "ascii_";
+	struct conf_server *server = s->object;
+	const char *text = s->words->text;
+	size_t len = s->words->len, i;
+	uint8_t *data;
+	int high, low;
+
+	if (strncmp(text, ascii, sizeof(ascii) - 1) == 0) {
+		text += sizeof(ascii) - 1;
+		len -= sizeof(ascii) - 1;
+		data = arena_copy(&s->p->owner->arena, text, len);
+	} else if (len % 2 != 0) {
+		return set_error(s,
+			"the NSID must be a hex string of an even length.");
+	} else {
+		len /= 2;
+		data = arena_alloc(&s->p->owner->arena, len + 1);
+		for (i = 0; data != NULL && i < len; i++) {
+			high = hex_digit(text[2 * i]);
+			low = hex_digit(text[2 * i + 1]);
+			if (high < 0 || low < 0)
+				return set_error(s,
+					"hex string cannot be parsed in NSID.");
+			data[i] = (uint8_t)(high << 4 | low);
+		}
+	}
+	if (data == NULL) {
+		conf_no_memory(s->p);
+		return false;
+	}
+	if (len > UINT16_MAX)
+		return set_error(s, "the NSID is too long");
+	server->nsid_data = data;
+	server->nsid_len = (uint32_t)len;
+	return set_string(s);
+}
+
+static bool
+set_cookie(const struct setting *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->words->len; i++)
+		if (hex_digit(s->words->text[i]) < 0)
+			break;
+	if (i != 32 || s->words->len != 32) {
+		conf_error(s->p, s->words->file, s->words->line,
+			"%s must be 32 hex digits", s->option->name);
+		return false;
+	}
+	return set_string(s);
+}
+
+const char *
+value_find_algorithm(const char *text)
+{
+	static const char *const names[] = { "hmac-md5", "hmac-sha1",
+		"hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512" };
+	size_t i;
+
+	if (strcasecmp(text, "hmac-md5.sig-alg.reg.int") == 0 ||
+		strcasecmp(text, "hmac-md5.sig-alg.reg.int.") == 0)
+		return names[0];
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcasecmp(text, names[i]) == 0 ||
+			strcasecmp(text, names[i] + 5) == 0)
+			return names[i];
+	return NULL;
+}
+
+static bool
+set_algorithm(const struct setting *s)
+{
+	if (value_find_algorithm(s->words->text) == NULL) {
+		conf_error(s->p, s->words->file, s->words->line,
+			"bad tsig key algorithm %s", s->words->text);
+		return false;
+	}
+	return set_string(s);
+}
+
+static int
+base64_digit(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* RFC 4648 section 4, with space allowed anywhere. */
+const uint8_t *
+value_decode_base64(struct arena *arena, const char *text, uint32_t *len)
+{
+	uint8_t *data = arena_alloc(arena, strlen(text) / 4 * 3 + 3);
+	uint32_t digits = 0, pads = 0, bits = 0, count = 0;
+	int digit;
+
+	if (data == NULL)
+		return NULL;
+	for (; *text != '\0'; text++) {
+		if (strchr(" \t\r\n", *text) != NULL)
+			continue;
+		if (*text == '=') {
+			pads++;
+			continue;
+		}
+		digit = base64_digit(*text);
+		if (digit < 0 || pads > 0)
+			return NULL;
+		bits = bits << 6 | (uint32_t)digit;
+		/* The second to the fourth digit each complete an octet. */
+		if (digits++ % 4 != 0)
+			data[count++] = (uint8_t)(bits >>
+				(6 - 2 * ((digits - 1) % 4)));
+	}
+	if (pads > 2 || (digits + pads) % 4 != 0)
+		return NULL;
+	*len = count;
+	return data;
+}
+
+static bool
+set_name(const struct setting *s)
+{
+	if (s->option->clause == CLAUSE_PATTERN &&
+		strpbrk(s->words->text, " \t\r\n") != NULL) {
+		conf_error(s->p, s->words->file, s->words->line,
+			"space is not allowed in pattern name: '%s'",
+			s->words->text);
+	}
+	return set_string(s);
+}
+
+const struct conf_rrl_name conf_rrl_names[] = {
+	{ "nxdomain", CONF_RRL_NXDOMAIN }, { "error", CONF_RRL_ERROR },
+	{ "referral", CONF_RRL_REFERRAL }, { "any", CONF_RRL_ANY },
+	{ "rrsig", CONF_RRL_RRSIG }, { "wildcard", CONF_RRL_WILDCARD },
+	{ "nodata", CONF_RRL_NODATA }, { "dnskey", CONF_RRL_DNSKEY },
+	{ "positive", CONF_RRL_POSITIVE }, { "all", CONF_RRL_ALL },
+	{ NULL, 0 },
+};
+
+static bool
+set_rrl(const struct setting *s)
+{
+	size_t i;
+
+	for (i = 0; conf_rrl_names[i].name != NULL; i++)
+		if (strcmp(s->words->text, conf_rrl_names[i].name) == 0) {
+			*(uint16_t *)s->field |= conf_rrl_names[i].bits;
+			return true;
+		}
+	conf_error(s->p, s->words->file, s->words->line,
+		"unknown rrl-whitelist type '%s'", s->words->text);
+	return false;
+}
+
+static bool
+set_expire(const struct setting *s)
+{
+	uint32_t *field = s->field;
+	uint64_t number;
+
+	if (strcmp(s->words->text, "refresh+retry+1") == 0) {
+		*field = CONF_EXPIRE_FROM_SOA;
+		return true;
+	}
+	if (!value_parse_number(s->words->text, &number))
+		return set_error(s, "expected an expire time in seconds or "
+			"\"refresh+retry+1\"");
+	return set_u32(s);
+}
+
+static bool
+set_catalog(const struct setting *s)
+{
+	uint8_t *field = s->field;
+
+	if (strcmp(s->words->text, "consumer") == 0)
+		*field = CONF_CATALOG_CONSUMER;
+	else if (strcmp(s->words->text, "producer") == 0)
+		*field = CONF_CATALOG_PRODUCER;
+	else
+		return set_error(s, "expected consumer or producer");
+	return true;
+}
+
+static const struct value_type value_types[TYPE_COUNT] = {
+	[TYPE_IGNORED] = { 1, 1, set_ignored },
+	[TYPE_BOOL] = { 1, 1, set_bool },
+	[TYPE_INHERIT] = { 1, 1, set_inherit },
+	[TYPE_ONLY] = { 1, 1, set_only },
+	[TYPE_U32] = { 1, 1, set_u32 },
+	[TYPE_I32] = { 1, 1, set_i32 },
+	[TYPE_U64] = { 1, 1, set_u64 },
+	[TYPE_STRING] = { 1, 1, set_string },
+	[TYPE_STRINGS] = { 1, UINT32_MAX, set_strings },
+	[TYPE_NUMBERS] = { 1, UINT32_MAX, set_numbers },
+	[TYPE_NUMBER_EACH] = { 1, 1, set_number_each },
+	[TYPE_SERVER_CPU] = { 1, 1, set_server_cpu },
+	[TYPE_LISTEN] = { 1, 1, set_interface },
+	[TYPE_INTERFACE] = { 1, 1, set_interface },
+	[TYPE_ACL] = { 2, 2, set_acl },
+	[TYPE_ACL_PROVIDE] = { 2, 3, set_acl },
+	[TYPE_ACL_REQUEST] = { 2, 3, set_acl },
+	[TYPE_ACL_NOTIFY] = { 2, 2, set_acl },
+	[TYPE_ACL_ADDRESS] = { 1, 1, set_acl },
+	[TYPE_ACL_SPEC] = { 1, 1, set_acl },
+	[TYPE_NSID] = { 1, 1, set_nsid },
+	[TYPE_COOKIE] = { 1, 1, set_cookie },
+	[TYPE_ALGORITHM] = { 1, 1, set_algorithm },
+	[TYPE_BASE64] = { 1, 1, set_string },
+	[TYPE_NAME] = { 1, 1, set_name },
+	[TYPE_RRL] = { 1, 1, set_rrl },
+	[TYPE_EXPIRE] = { 1, 1, set_expire },
+	[TYPE_CATALOG] = { 1, 1, set_catalog },
+	[TYPE_INCLUDE] = { 1, 1, set_ignored },
+};
+
+/* Words of ip-address behind the address that are its own. */
+static uint32_t
+count_suboptions(const struct conf_word *word)
+{
+	uint32_t count = 0, taken;
+
+	while (word != NULL && interface_is_suboption(word, &taken)) {
+		count++;
+		word = word->next;
+		if (taken == 2 && word != NULL) {
+			count++;
+			word = word->next;
+		}
+	}
+	return count;
+}
+
+void
+value_word_count(const struct conf_option *option,
+	const struct conf_word *words, uint32_t *least, uint32_t *most)
+{
+	*least = value_types[option->type].least;
+	*most = value_types[option->type].most;
+	if (words == NULL)
+		return;
+	if (option->type == TYPE_ACL_REQUEST && !words->quoted &&
+		(strcmp(words->text, "AXFR") == 0 ||
+			strcmp(words->text, "UDP") == 0)) {
+		++*least;
+		++*most;
+	} else if (option->type == TYPE_LISTEN) {
+		*most += count_suboptions(words->next);
+	}
+}
+
+bool
+value_set(struct conf_parser *p, const struct conf_option *option,
+	void *object, const struct conf_word *words, uint32_t count,
+	uint32_t n)
+{
+	struct setting s = {
+		.p = p, .option = option, .object = object,
+		.field = (char *)object + option->offset,
+		.words = words, .count = count, .n = n,
+	};
+
+	if (!value_types[option->type].set(&s))
+		return false;
+	option_mark_set(option, object);
+	return true;
+}
+
+/* The table's own text; not range checked, so that it may say "none". */
+static void
+set_initial(const struct conf_option *option, void *field)
+{
+	const char *text = option->initial;
+
+	switch ((enum conf_type)option->type) {
+	case TYPE_BOOL:
+		*(bool *)field = text[0] == 'y';
+		break;
+	case TYPE_U32:
+	case TYPE_EXPIRE:
+		*(uint32_t *)field = (uint32_t)strtoul(text, NULL, 10);
+		break;
+	case TYPE_I32:
+		*(int32_t *)field = (int32_t)strtol(text, NULL, 10);
+		break;
+	case TYPE_U64:
+		*(uint64_t *)field = strtoull(text, NULL, 10);
+		break;
+	default:
+		/* Texts of the table live as long as the program. */
+		*(const char **)field = text;
+		break;
+	}
+}
+
+void
+value_set_initial(enum conf_clause clause, void *object)
+{
+	size_t count, i;
+	const struct conf_option *rows = option_rows(clause, &count);
+	void *field;
+
+	memset(object, 0, conf_clauses[clause].size);
+	for (i = 0; i < count; i++) {
+		field = (char *)object + rows[i].offset;
+		if (rows[i].type == TYPE_INHERIT)
+			*(uint8_t *)field = CONF_INHERIT;
+		else if (rows[i].initial != NULL)
+			set_initial(&rows[i], field);
+	}
+}

@@ -1,0 +1,296 @@
+/* nsd-checkconf.c - checks nsd.conf, and prints what it says. */
+#include "config.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conf/conf.h"
+
+/* Exit codes (SURFACE 2.3). */
+#define EXIT_USAGE 1
+#define EXIT_ABSENT 1
+#define EXIT_BAD_CONF 2
+
+struct question {
+	const char *file;
+	unsigned verbose;
+	bool full_paths;
+	const char *option;
+	const char *zone;
+	const char *pattern;
+	const char *secret;    /* key whose secret is asked for */
+	const char *algorithm; /* key whose algorithm is asked for */
+	const char *tls_auth;
+};
+
+static void
+usage(void)
+{
+	fprintf(stderr,
+		"usage: nsd-checkconf [-v] [-f] [-o option] [-z zone] "
+		"[-p pattern]\n"
+		"                     [-s key] [-a key] [-t tls-auth] FILE\n"
+		"Checks FILE, a configuration of nsd, for errors.\n"
+		"\n"
+		"-v            print the configuration in effect; -vv: and "
+		"the parts of each\n"
+		"              access control element\n"
+		"-f            print whole paths, with the chroot in front\n"
+		"-o option     print the value of an option, or of the lists "
+		"zones and patterns\n"
+		"-z zone       print the option of this zone\n"
+		"-p pattern    print the option of this pattern\n"
+		"-s key        print the secret of a TSIG key\n"
+		"-a key        print the algorithm of a TSIG key\n"
+		"-t tls-auth   print the authentication domain name of a "
+		"tls-auth\n"
+		"-h            print this help\n"
+		"Version " PACKAGE_VERSION ".\n");
+}
+
+static void
+print_diag(struct diag_sink *sink, const struct diag *d)
+{
+	char text[4096];
+
+	conf_print_diag(d, text, sizeof(text));
+	fprintf(stderr, "%s\n", text);
+}
+
+/* ---- answers; each returns the exit code ------------------------------------ */
+
+static int
+print_key(const struct conf *conf, const char *name, bool secret)
+{
+	const struct conf_key *key = conf_find_key(conf, name);
+
+	if (key == NULL)
+		printf("Could not find key %s\n", name);
+	else
+		printf("%s\n", secret ? key->secret : key->algorithm);
+	return 0;
+}
+
+static int
+print_tls_auth(const struct conf *conf, const char *name)
+{
+	const struct conf_tls_auth *auth = conf_find_tls_auth(conf, name);
+
+	if (auth == NULL)
+		printf("Could not find tls-auth %s\n", name);
+	else
+		printf("%s\n", auth->auth_domain_name);
+	return 0;
+}
+
+/* Option names are shown with _ in messages. */
+static int
+not_handled(const char *what, const char *name, const char *option)
+{
+	printf("%s option not handled: %s%s", what, name,
+		name[0] != '\0' ? " " : "");
+	for (; *option != '\0'; option++)
+		putchar(*option == '-' ? '_' : *option);
+	putchar('\n');
+	return EXIT_ABSENT;
+}
+
+static int
+print_zone_option(const struct conf *conf, const struct question *q)
+{
+	const struct conf_zone *zone = conf_find_zone_text(conf, q->zone);
+
+	if (zone == NULL) {
+		printf("Zone does not exist: %s\n", q->zone);
+		return EXIT_ABSENT;
+	}
+	if (conf_print_zone_option(conf, zone, q->option, q->full_paths,
+		stdout) != NSD_OK)
+		return not_handled("Zone", q->zone, q->option);
+	return 0;
+}
+
+static int
+print_pattern_option(const struct conf *conf, const struct question *q)
+{
+	static const char implicit[] = "_implicit_";
+	const struct conf_pattern *pattern =
+		conf_find_pattern(conf, q->pattern);
+	const struct conf_zone *zone = NULL;
+	enum nsd_err err;
+
+	/* A zone's implicit pattern goes by the zone's name as written. */
+	if (pattern == NULL &&
+		strncmp(q->pattern, implicit, sizeof(implicit) - 1) == 0)
+		zone = conf_find_zone_text(conf,
+			q->pattern + sizeof(implicit) - 1);
+	if (zone != NULL)
+		err = conf_print_zone_option(conf, zone, q->option,
+			q->full_paths, stdout);
+	else if (pattern != NULL)
+		err = conf_print_pattern_option(conf, pattern, q->option,
+			q->full_paths, stdout);
+	else {
+		printf("Pattern does not exist: %s\n", q->pattern);
+		return EXIT_ABSENT;
+	}
+	if (err != NSD_OK)
+		return not_handled("Pattern", q->pattern, q->option);
+	return 0;
+}
+
+static int
+compare_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* All names of patterns, sorted; that of a zone's own is _implicit_ZONE. */
+static int
+print_patterns(const struct conf *conf)
+{
+	size_t count = conf->pattern_count + conf->zone_count, i, made = 0;
+	char **names = calloc(count + 1, sizeof(*names));
+	int exit_code = 0;
+
+	for (i = 0; names != NULL && i < count; i++, made++) {
+		bool zone = i >= conf->pattern_count;
+
+		if (asprintf(&names[i], "%s%s", zone ? "_implicit_" : "",
+			zone ? conf->zones[i - conf->pattern_count]->name
+				: conf->patterns[i]->name) < 0)
+			break;
+	}
+	if (names == NULL || made < count) {
+		fprintf(stderr, "out of memory\n");
+		exit_code = EXIT_BAD_CONF;
+	} else {
+		qsort(names, count, sizeof(*names), compare_text);
+		for (i = 0; i < count; i++)
+			printf("%s\n", names[i]);
+	}
+	for (i = 0; i < made; i++)
+		free(names[i]);
+	free(names);
+	return exit_code;
+}
+
+static int
+print_server_option(const struct conf *conf, const struct question *q)
+{
+	size_t i;
+
+	if (strcmp(q->option, "patterns") == 0)
+		return print_patterns(conf);
+	if (strcmp(q->option, "zones") == 0) {
+		for (i = 0; i < conf->zone_count; i++)
+			printf("%s\n", conf->zones[i]->name);
+		return 0;
+	}
+	if (conf_print_option(conf, q->option, q->full_paths, stdout) !=
+		NSD_OK)
+		return not_handled("Server", "", q->option);
+	return 0;
+}
+
+static int
+answer(const struct conf *conf, const struct question *q)
+{
+	if (q->secret != NULL)
+		return print_key(conf, q->secret, true);
+	if (q->algorithm != NULL)
+		return print_key(conf, q->algorithm, false);
+	if (q->tls_auth != NULL)
+		return print_tls_auth(conf, q->tls_auth);
+	if (q->option != NULL && q->zone != NULL)
+		return print_zone_option(conf, q);
+	if (q->option != NULL && q->pattern != NULL)
+		return print_pattern_option(conf, q);
+	if (q->option != NULL)
+		return print_server_option(conf, q);
+	if (q->verbose > 0) {
+		printf("# Read file %s: %zu patterns, %zu fixed-zones, "
+			"%zu keys, %zu tls-auth.\n", q->file,
+			conf->pattern_count + conf->zone_count,
+			conf->zone_count, conf->key_count,
+			conf->tls_auth_count);
+		conf_print(conf, q->verbose > 1, stdout);
+	}
+	return 0;
+}
+
+static int
+check_and_answer(const struct question *q)
+{
+	struct diag_sink sink = { .on_diag = print_diag };
+	struct conf *conf;
+	unsigned errors;
+	int exit_code;
+
+	if (conf_load(q->file, NULL, &sink, &conf) != NSD_OK)
+		return EXIT_BAD_CONF;
+	errors = conf_check(conf, &sink);
+	if (errors > 0) {
+		fprintf(stderr, "%s: %u semantic errors in %zu zones, "
+			"%zu keys, %zu tls-auth.\n", q->file, errors,
+			conf->zone_count, conf->key_count,
+			conf->tls_auth_count);
+		exit_code = EXIT_BAD_CONF;
+	} else {
+		exit_code = answer(conf, q);
+	}
+	conf_destroy(conf);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		fprintf(stderr, "cannot write to the standard output\n");
+		exit_code = EXIT_BAD_CONF;
+	}
+	return exit_code;
+}
+
+int
+main(int argc, char *argv[])
+{
+	struct question q = { .file = NULL };
+	int c;
+
+	while ((c = getopt(argc, argv, "vfo:z:p:s:a:t:h")) != -1) {
+		switch (c) {
+		case 'v':
+			q.verbose++;
+			break;
+		case 'f':
+			q.full_paths = true;
+			break;
+		case 'o':
+			q.option = optarg;
+			break;
+		case 'z':
+			q.zone = optarg;
+			break;
+		case 'p':
+			q.pattern = optarg;
+			break;
+		case 's':
+			q.secret = optarg;
+			break;
+		case 'a':
+			q.algorithm = optarg;
+			break;
+		case 't':
+			q.tls_auth = optarg;
+			break;
+		default:
+			usage();
+			return EXIT_USAGE;
+		}
+	}
+	if (argc - optind != 1) {
+		usage();
+		return EXIT_USAGE;
+	}
+	q.file = argv[optind];
+	return check_and_answer(&q);
+}
