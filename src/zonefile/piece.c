@@ -6,6 +6,8 @@
  * one before it ended exactly at the cut and left the state that was assumed;
  * otherwise it is parsed again, behind what was left unfinished.
  */
+#include "config.h"
+
 #include "zonefile/parse.h"
 
 #include <errno.h>
@@ -298,9 +300,7 @@ include_here(void *ctx, struct reader *r, const struct reader_include *include)
 	take_batches(f->parse, r->first, r->rr_count);
 	r->first = r->last = NULL;
 	r->rr_count = 0;
-	f->parse->errors_left = r->errors_left;
 	stop = parse_include(f, r, include);
-	r->errors_left = f->parse->errors_left;
 	if (stop == READER_FAILED)
 		r->err = f->parse->err;
 	return stop;

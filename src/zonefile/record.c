@@ -21,13 +21,13 @@ bool
 reader_name(struct reader *r, const struct token *t, const char *field,
 	const char *of, uint8_t name[NAME_MAX_LEN], uint8_t *name_size)
 {
-	const char *why = "quoted";
+	const char *why = "a name without quotes";
 	size_t size;
 
 	if (t->quoted || name_parse_text(t->text, t->len, r->state.origin,
 			name, &size, &why) != NSD_OK) {
-		reader_error(r, t->text, "Invalid %s in %s: %s", field, of,
-			why);
+		reader_error(r, t->text, "Invalid %s in %s: expected %s",
+			field, of, why);
 		return false;
 	}
 	if (t->text[t->len - 1] != '.' && (r->set & PART_ORIGIN) == 0)
@@ -208,6 +208,7 @@ rdata_has_names(uint16_t type)
 		switch (*field) {
 		case FIELD_NAME_COMPRESSED:
 		case FIELD_NAME:
+		case FIELD_A6:
 		case FIELD_HIP:
 		case FIELD_IPSECKEY:
 		case FIELD_AMTRELAY:

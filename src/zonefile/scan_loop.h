@@ -41,6 +41,9 @@ scan_block(struct scan *s, size_t at, size_t left)
 		w.close = 0;
 	} else {
 		scan_resolve(s, at, &m, &w);
+		/* An open quote takes in what is behind the end. */
+		if (left < SCAN_BLOCK)
+			w.word &= ~(~(uint64_t)0 << left);
 	}
 	before = w.word << 1 | s->carry_word;
 	starts = w.single | (w.word & ~before) | w.open;
