@@ -137,7 +137,7 @@ want_external(struct query_ctx *ctx, struct query *q,
 	if (list->lookups++ >= LOOKUPS_MAX
 		|| message_expand_name(q->reply.out, q->reply.len, name_at,
 			&ctx->target) != NSD_OK
-		|| !zones_follow(ctx, q, &s, &ctx->target)
+		|| !zones_follow(ctx, q, &s, &ctx->target, false)
 		|| s.entry == entry)
 		return;
 	lookup_walk_init(&ctx->walk, &s);
@@ -151,19 +151,23 @@ want_external(struct query_ctx *ctx, struct query *q,
 	want(list, s.node, name_at, &cell);
 }
 
-/* A target that is the root. RFC 9460 section 2.5.2: in ServiceMode it stands
- * for the owner; else (RFC 7505) for nothing. */
+/* RFC 9460 section 2.5.2: in ServiceMode the root as a target stands for the
+ * owner. It is not among the RRset's targets. */
 static void
-want_owner(struct query *q, struct wanted_list *list, const struct placed *p,
-	uint32_t name_at)
+want_owner(struct wanted_list *list, const struct placed *p)
 {
+	const uint8_t *rr = p->rrset->data;
+	const uint8_t *end = rr + rrset_len(p->rrset);
 	struct glue_cell cell;
 
-	if ((p->rrset->type != TYPE_SVCB && p->rrset->type != TYPE_HTTPS)
-		|| octets_get_u16(q->reply.out + name_at - 2) == 0)
+	for (; rr < end; rr += 2 + octets_get_u16(rr)) {
+		if (octets_get_u16(rr) < 3 || octets_get_u16(rr + 2) == 0
+			|| rr[4] != 0)
+			continue;
+		cell = cell_of_node(p->node);
+		want(list, p->node, p->owner_at, &cell);
 		return;
-	cell = cell_of_node(p->node);
-	want(list, p->node, p->owner_at, &cell);
+	}
 }
 
 /* Collects the names of an RRset. Those of a referral that lie in the child
@@ -178,16 +182,19 @@ collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
 	bool alone = ctx->options.confine_to_zone
 		|| ctx->table->only != STORE_NONE;
 
-	if (p->rrset == NULL || (tail = rrset_get_tail(p->rrset)) == NULL)
+	if (p->rrset == NULL)
+		return;
+	if (p->rrset->type == TYPE_SVCB || p->rrset->type == TYPE_HTTPS)
+		want_owner(list, p);
+	tail = rrset_get_tail(p->rrset);
+	if (tail == NULL)
 		return;
 	target = rrset_tail_targets(tail);
 	for (unsigned i = 0; i < tail->target_count; i++) {
 		uint32_t at = emit_sent_at(p, target[i].offset);
 
 		if (target[i].glue == STORE_NONE) {
-			if (q->reply.out[at] == 0)
-				want_owner(q, list, p, at);
-			else if ((target[i].flags & TARGET_EXTERNAL) != 0 && !alone)
+			if ((target[i].flags & TARGET_EXTERNAL) != 0 && !alone)
 				want_external(ctx, q, list, p->entry, at);
 			continue;
 		}

@@ -63,6 +63,24 @@ add_entry(struct query_ctx *ctx, struct query *q,
 		placed);
 }
 
+/* Which of the DNAMEs in the reply is this node's; their count: none. */
+static unsigned
+find_dname(const struct query *q, const struct node *node)
+{
+	unsigned i = 0;
+
+	while (i < q->dname_count && q->dnames[i].node != node)
+		i++;
+	return i;
+}
+
+static bool
+has_dname_in_reply(const struct query *q)
+{
+	return !q->search.from_wildcard
+		&& find_dname(q, q->search.node) < q->dname_count;
+}
+
 static void
 answer_hit(struct query_ctx *ctx, struct query *q,
 	const struct node_rrset *entry)
@@ -70,6 +88,9 @@ answer_hit(struct query_ctx *ctx, struct query *q,
 	struct placed *placed = &q->placed[0];
 
 	note_expansion(q);
+	/* The chain may have come here by this DNAME itself. */
+	if (entry->type == TYPE_DNAME && has_dname_in_reply(q))
+		return;
 	if (!add_entry(ctx, q, entry, q->search.name_at, placed))
 		return;
 	placed->entry = q->search.entry;
@@ -88,7 +109,9 @@ answer_sigs(struct query_ctx *ctx, struct query *q)
 	for (unsigned i = 0; i < node->entry_count; i++) {
 		const struct rrset_sigs *sigs;
 
-		if ((e[i].flags & NODE_RRSET_SIGS) == 0)
+		if ((e[i].flags & NODE_RRSET_SIGS) == 0
+			|| (e[i].type == TYPE_DNAME && query_wants_dnssec(q)
+				&& has_dname_in_reply(q)))
 			continue;
 		sigs = store_get(ctx->view, e[i].ref);
 		if (!emit_sigs(&q->reply, SECTION_ANSWER, e[i].ref,
@@ -105,9 +128,8 @@ enter_zone(struct query *q)
 {
 	const struct search *s = &q->search;
 
-	q->reply.apex = s->entry->name;
-	q->reply.apex_at = emit_suffix_at(q->reply.out, s->name_at,
-		s->name->count - s->zone_labels);
+	emit_set_apex(&q->reply, s->entry->name, emit_suffix_at(q->reply.out,
+		s->name_at, s->name->count - s->zone_labels));
 }
 
 /*
@@ -128,7 +150,8 @@ follow(struct query_ctx *ctx, struct query *q, uint32_t target_at)
 			return false;
 	if (message_expand_name(q->reply.out, q->reply.len, target_at,
 			&ctx->link) != NSD_OK
-		|| !zones_follow(ctx, q, s, &ctx->link))
+		|| !zones_follow(ctx, q, s, &ctx->link,
+			q->question.type == TYPE_DS))
 		return false;
 	s->name_at = target_at;
 	enter_zone(q);
@@ -199,6 +222,29 @@ emit_synthesis(struct query *q, unsigned labels, uint32_t target_at,
 	return true;
 }
 
+/* A chain may pass a DNAME more than once: it is written the first time. */
+static bool
+add_dname(struct query_ctx *ctx, struct query *q, uint32_t owner_at,
+	uint32_t *target_at)
+{
+	const struct node *node = q->search.node;
+	struct placed placed;
+	unsigned i;
+
+	i = find_dname(q, node);
+	if (i < q->dname_count) {
+		*target_at = q->dnames[i].target_at;
+		return true;
+	}
+	if (!add_entry(ctx, q, q->search.found, owner_at, &placed))
+		return false;
+	*target_at = placed.at + RRSET_RR_HEAD + 2;
+	q->dnames[i].node = node;
+	q->dnames[i].target_at = *target_at;
+	q->dname_count++;
+	return true;
+}
+
 static bool
 answer_dname(struct query_ctx *ctx, struct query *q)
 {
@@ -207,13 +253,11 @@ answer_dname(struct query_ctx *ctx, struct query *q)
 	/* Labels of the name in hand that the DNAME's owner lacks. */
 	unsigned labels = s->name->count - s->zone_labels
 		- s->node->leaf.labels;
-	struct placed placed;
 	uint32_t target_at, cname_rdata_at;
 
-	if (!add_entry(ctx, q, s->found, emit_suffix_at(q->reply.out,
-			s->name_at, labels), &placed))
+	if (!add_dname(ctx, q, emit_suffix_at(q->reply.out, s->name_at,
+			labels), &target_at))
 		return false;
-	target_at = placed.at + RRSET_RR_HEAD + 2;
 	if (message_expand_name(q->reply.out, q->reply.len, target_at,
 			&ctx->target) != NSD_OK)
 		return false;

@@ -25,6 +25,30 @@ emit_suffix_at(const uint8_t *out, uint32_t at, unsigned labels)
 	}
 }
 
+void
+emit_set_apex(struct reply *reply, const uint8_t *apex, uint32_t at)
+{
+	reply->apex = apex;
+	reply->apex_at = at;
+	while (reply->out[at] != 0 && reply->out[at] < POINTER >> 8)
+		at += 1u + reply->out[at];
+	reply->apex_is_whole = reply->out[at] == 0;
+}
+
+/* Where octet `offset` of the apex, the first of a label, stands in the reply.
+ * In a name behind a CNAME there may be pointers before it. */
+static uint32_t
+apex_suffix_at(const struct reply *reply, uint32_t offset)
+{
+	unsigned labels = 0;
+
+	if (reply->apex_is_whole)
+		return reply->apex_at + offset;
+	for (uint32_t at = 0; at < offset; at += 1u + reply->apex[at])
+		labels++;
+	return emit_suffix_at(reply->out, reply->apex_at, labels);
+}
+
 bool
 emit_names_equal(const uint8_t *out, uint32_t a, uint32_t b)
 {
@@ -109,8 +133,8 @@ patch_cells(const struct reply *reply, const struct rrset_tail *tail,
 		uint16_t cell = octets_get_u16(at);
 		uint32_t to = cell & (RRSET_CELL_APEX - 1);
 
-		to += (cell & RRSET_CELL_APEX) != 0 ? reply->apex_at
-			: placed->at;
+		to = (cell & RRSET_CELL_APEX) != 0
+			? apex_suffix_at(reply, to) : to + placed->at;
 		octets_put_u16(at, (uint16_t)(POINTER | to));
 	}
 }

@@ -14,6 +14,10 @@
  * what is left of it. */
 uint32_t emit_suffix_at(const uint8_t *out, uint32_t at, unsigned labels);
 
+/* Tells where the apex of the zone stands whose RRsets come next. apex is its
+ * whole name, kept until the next zone. */
+void emit_set_apex(struct reply *reply, const uint8_t *apex, uint32_t at);
+
 /* True if two names in the reply are equal but for case. */
 bool emit_names_equal(const uint8_t *out, uint32_t a, uint32_t b);
 

@@ -72,6 +72,7 @@ struct reply {
 	/* The zone that RRsets are emitted from. */
 	const uint8_t *apex; /* whole name */
 	uint32_t apex_at;    /* where it stands in the reply */
+	bool apex_is_whole;  /* there without a pointer in it */
 	uint8_t *scratch;    /* MESSAGE_MAX_LEN octets */
 };
 
@@ -114,6 +115,11 @@ struct query {
 	unsigned placed_count;
 	unsigned link_count; /* CNAMEs followed */
 	uint32_t links_at[LINKS_MAX + 1]; /* their owners in the reply */
+	unsigned dname_count; /* DNAMEs that stand in the reply */
+	struct {
+		const struct node *node;
+		uint32_t target_at;
+	} dnames[LINKS_MAX + 1];
 	unsigned expansion_count;
 	struct expansion expansions[LINKS_MAX + 1];
 	struct message_question question;

@@ -172,8 +172,8 @@ open_zone(const struct query_ctx *ctx, const struct query *q,
 }
 
 static const struct zone_entry *
-find_entry(struct query_ctx *ctx, const struct query *q,
-	const struct search *s, const struct message_name *name)
+find_entry(struct query_ctx *ctx, const struct search *s,
+	const struct message_name *name, bool of_parent)
 {
 	struct trie_walk *walk = &ctx->walk;
 	store_ref ref;
@@ -185,15 +185,15 @@ find_entry(struct query_ctx *ctx, const struct query *q,
 	walk->root = &ctx->table->apexes.root;
 	whole_name(&walk->name, name);
 	trie_find(ctx->view, walk);
-	ref = choose_entry(walk, q->question.type == TYPE_DS);
+	ref = choose_entry(walk, of_parent);
 	return ref != STORE_NONE ? store_get(ctx->view, ref) : NULL;
 }
 
 bool
 zones_follow(struct query_ctx *ctx, const struct query *q, struct search *s,
-	const struct message_name *name)
+	const struct message_name *name, bool of_parent)
 {
-	const struct zone_entry *entry = find_entry(ctx, q, s, name);
+	const struct zone_entry *entry = find_entry(ctx, s, name, of_parent);
 	const struct zone *zone;
 
 	if (entry == NULL)

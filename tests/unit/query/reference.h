@@ -1,0 +1,22 @@
+/*
+ * reference.h - what RFC 1034 section 4.3.2 says the answer is, found by
+ * searching lists of records: slow and plain, to compare with.
+ */
+#ifndef TESTS_QUERY_REFERENCE_H
+#define TESTS_QUERY_REFERENCE_H
+
+#include "world.h"
+
+struct reference {
+	uint16_t rcode;
+	bool authoritative;
+	bool refused_to_follow; /* the chain left what is served */
+	struct world_rrs section[3];
+	struct world_rrs glue; /* of section[2], what a referral must have */
+};
+
+void reference_answer(const struct world *w, const uint8_t *qname,
+	uint16_t qtype, bool dnssec, struct reference *out);
+void reference_fini(struct reference *r);
+
+#endif
