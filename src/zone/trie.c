@@ -76,6 +76,25 @@ walk_step(const struct store_view *view, struct trie_walk *walk)
 	return true;
 }
 
+/* For a few octets, without the call that memcmp would be. */
+static inline bool
+octets_equal(const uint8_t *a, const uint8_t *b, unsigned len)
+{
+	uint64_t differ = 0;
+	unsigned i = 0;
+
+	for (; i + 8 <= len; i += 8) {
+		uint64_t x, y;
+
+		memcpy(&x, a + i, sizeof(x));
+		memcpy(&y, b + i, sizeof(y));
+		differ |= x ^ y;
+	}
+	for (; i < len; i++)
+		differ |= a[i] ^ b[i];
+	return differ == 0;
+}
+
 /* How many labels two names share, from the last one on. */
 static unsigned
 labels_shared(const struct trie_name *name, const struct trie_leaf *leaf)
@@ -85,7 +104,7 @@ labels_shared(const struct trie_name *name, const struct trie_leaf *leaf)
 	unsigned count = leaf->labels;
 	unsigned run = 0;
 
-	if (leaf->name_len == name->len && memcmp(a, b, name->len) == 0)
+	if (leaf->name_len == name->len && octets_equal(a, b, name->len))
 		return name->count;
 	for (; count > name->count; count--)
 		b += 1 + *b;

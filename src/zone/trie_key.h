@@ -43,9 +43,10 @@ trie_key_make(const struct trie_name *name, uint8_t *key)
 
 		for (p++; p < end; p++) {
 			unsigned symbol = trie_symbols[*p];
+			unsigned both = symbol & 0x3fff;
 
-			k[0] = (uint8_t)symbol;
-			k[1] = (uint8_t)(symbol >> 8) & TRIE_KEY_SYMBOL;
+			k[0] = (uint8_t)both;
+			k[1] = (uint8_t)(both >> 8);
 			k += 1 + (symbol >> 15);
 		}
 		*start |= TRIE_KEY_START;
