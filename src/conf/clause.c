@@ -189,12 +189,13 @@ clause_apply(struct conf_parser *p, const struct conf_option *option,
 			return;
 		zone_make_own(p);
 	}
-	if (option->offset == offsetof(struct conf_server, tls_auth_xfr_only)
-		&& option->clause == CLAUSE_SERVER &&
-		p->conf->server.tls_auth_port == 0)
+	(void)value_set(p, option, p->object, words->first, words->count, n);
+	if (p->conf->server.tls_auth_xfr_only &&
+		p->conf->server.tls_auth_port == 0) {
 		conf_error(p, words->first->file, words->first->line,
 			"tls-auth-xfr-only must stand after tls-auth-port");
-	(void)value_set(p, option, p->object, words->first, words->count, n);
+		p->conf->server.tls_auth_xfr_only = false;
+	}
 }
 
 /* A surplus word, and those behind it that look like an option's name. */

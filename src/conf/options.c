@@ -114,7 +114,7 @@ const struct conf_option conf_options[] = {
 	SERVER("tls-service-pem", tls_service_pem, STRING, NULL, 0, 0, RESTART, NOEFF)
 	SERVER("tls-service-ocsp", tls_service_ocsp, STRING, NULL, 0, 0, RESTART, NOEFF)
 	SERVER("tls-port", tls_port, U32, "853", 0, U16_MAX, RESTART, NOEFF | QUOTE)
-	SERVER("tls-auth-port", tls_auth_port, U32, "0", 0, U16_MAX, RESTART, NOEFF | IFSET | QUOTE)
+	SERVER("tls-auth-port", tls_auth_port, U32, "0", 1, U16_MAX, RESTART, NOEFF | IFSET | QUOTE)
 	SERVER("tls-auth-xfr-only", tls_auth_xfr_only, BOOL, "no", 0, 0, RESTART, NOEFF)
 	SERVER("tls-cert-bundle", tls_cert_bundle, STRING, NULL, 0, 0, RESTART, NOEFF)
 	SERVER("answer-cookie", answer_cookie, BOOL, "no", 0, 0, RESTART, NOEFF)

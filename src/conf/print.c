@@ -85,6 +85,18 @@ catalog_text(uint8_t catalog)
 		: catalog == CONF_CATALOG_PRODUCER ? "producer" : "";
 }
 
+/* A word in quotes where it would not be read as one word without. */
+static void
+put_word(const struct printer *pr, const char *text)
+{
+	size_t len = strlen(text);
+	bool quote = len == 0 || text[0] == '#' || text[len - 1] == ':' ||
+		strpbrk(text, " \t\r\n\"") != NULL;
+
+	fprintf(pr->out, "%s%s%s", quote ? "\"" : "", text,
+		quote ? "\"" : "");
+}
+
 static void
 put_key_words(const struct printer *pr, const struct conf_acl *acl)
 {
@@ -92,10 +104,14 @@ put_key_words(const struct printer *pr, const struct conf_acl *acl)
 		fputs(" NOKEY", pr->out);
 	else if (acl->blocked)
 		fputs(" BLOCKED", pr->out);
-	else if (acl->key_name != NULL)
-		fprintf(pr->out, " %s", acl->key_name);
-	if (acl->tls_auth_name != NULL)
-		fprintf(pr->out, " %s", acl->tls_auth_name);
+	if (acl->key_name != NULL) {
+		fputc(' ', pr->out);
+		put_word(pr, acl->key_name);
+	}
+	if (acl->tls_auth_name != NULL) {
+		fputc(' ', pr->out);
+		put_word(pr, acl->tls_auth_name);
+	}
 }
 
 /* True if the group is set and is not part of a larger one that is. */
@@ -257,14 +273,16 @@ static void
 print_interfaces(const struct printer *pr, const struct conf_option *option,
 	const struct conf_interfaces *list)
 {
-	const char *quote = option->type == TYPE_LISTEN ? "" : "\"";
 	const struct conf_interface *item;
 	uint32_t i;
 
 	for (i = 0; i < list->count; i++) {
 		item = &list->items[i];
-		fprintf(pr->out, "\t%s: %s%s%s", option->name, quote,
-			item->text, quote);
+		fprintf(pr->out, "\t%s: ", option->name);
+		if (option->type == TYPE_LISTEN)
+			put_word(pr, item->text);
+		else
+			fprintf(pr->out, "\"%s\"", item->text);
 		print_ranges(pr, &item->servers);
 		if (item->bindtodevice)
 			fputs(" bindtodevice=yes", pr->out);
@@ -381,6 +399,9 @@ print_clause(const struct printer *pr, enum conf_clause clause,
 
 	for (i = 0; i < count; i++) {
 		if ((rows[i].flags & (OPTION_NOT_PRINTED | OPTION_ALIAS)) != 0)
+			continue;
+		if (clause == CLAUSE_ZONE &&
+			(rows[i].flags & OPTION_PATTERN_ONLY) != 0)
 			continue;
 		if (!option_is_set(&rows[i], object) && (only_set ||
 			(rows[i].flags & OPTION_PRINT_IF_SET) != 0))

@@ -1,0 +1,92 @@
+/* fuzz_conf.c - any octets as nsd.conf; what is accepted must print as text
+ * that reads as the same configuration. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+on_diag(struct diag_sink *sink, const struct diag *d)
+{
+	char text[256];
+
+	if (conf_print_diag(d, text, sizeof(text)) >= sizeof(text))
+		abort();
+}
+
+static void
+on_option(void *ctx, const char *clause, const char *option)
+{
+	++*(unsigned *)ctx;
+}
+
+/* The caller frees it. */
+static char *
+print(const struct conf *conf)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (out == NULL)
+		abort();
+	conf_print(conf, true, out);
+	if (fclose(out) != 0)
+		abort();
+	return text;
+}
+
+static void
+use_zones(const struct conf *conf)
+{
+	const struct conf_zone *zone;
+	char name[64];
+	size_t i, len;
+
+	for (i = 0; i < conf->zone_count; i++) {
+		zone = conf->zones[i];
+		if (conf_find_zone(conf, zone->wire) != zone ||
+			conf_find_zone_text(conf, zone->name) != zone ||
+			zone->index != i)
+			abort();
+		if (conf_zone_file_name(zone, name, sizeof(name), &len) ==
+			NSD_OK && strlen(name) != len)
+			abort();
+	}
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct diag_sink sink = { .on_diag = on_diag };
+	struct conf *conf, *again;
+	char *text, *second;
+	unsigned count = 0;
+
+	if (conf_load_text("fuzz.conf", (const char *)data, size, false, &sink,
+		&conf) != NSD_OK) {
+		if (sink.errors == 0)
+			abort(); /* it must say why */
+		return 0;
+	}
+	if (sink.errors != 0)
+		abort();
+	conf_check(conf, &sink);
+	conf_list_without_effect(conf, on_option, &count);
+	use_zones(conf);
+	text = print(conf);
+	if (conf_load_text("again.conf", text, strlen(text), false, NULL,
+		&again) != NSD_OK)
+		abort();
+	second = print(again);
+	if (strcmp(text, second) != 0)
+		abort();
+	free(text);
+	free(second);
+	conf_destroy(again);
+	conf_destroy(conf);
+	return 0;
+}

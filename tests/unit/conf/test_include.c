@@ -1,0 +1,271 @@
+/* test_include.c - include: in nsd.conf: files, globs, loops, the chroot. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "reader.h"
+
+static char dir[64];
+static struct reader reader;
+
+/* Removes all that tests make: files and one level of folders. */
+static int
+remove_dir(void **state)
+{
+	char command[128];
+
+	if (dir[0] == '\0')
+		return 0;
+	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+	return system(command);
+}
+
+static int
+make_dir(void **state)
+{
+	snprintf(dir, sizeof(dir), "/tmp/test-conf-include-XXXXXX");
+	return mkdtemp(dir) != NULL ? 0 : -1;
+}
+
+/* The path, lent until the next call; DIR in the text is the folder. */
+static const char *
+put(const char *name, const char *text)
+{
+	static char path[256];
+	const char *at;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	while ((at = strstr(text, "DIR")) != NULL) {
+		fwrite(text, 1, (size_t)(at - text), file);
+		fputs(dir, file);
+		text = at + 3;
+	}
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+	return path;
+}
+
+/* What was said, with DIR for the folder. */
+static void
+expect_said(const char *expected)
+{
+	static char said[65536];
+	const char *from = reader.said, *at;
+
+	said[0] = '\0';
+	while ((at = strstr(from, dir)) != NULL) {
+		strncat(said, from, (size_t)(at - from));
+		strcat(said, "DIR");
+		from = at + strlen(dir);
+	}
+	strcat(said, from);
+	assert_string_equal(said, expected);
+}
+
+static struct conf *
+load(const char *text)
+{
+	return reader_load_file(&reader, put("main", text), NULL);
+}
+
+static void
+include_goes_on_inside_the_clause(void **state)
+{
+	struct conf *conf;
+
+	put("a", "tcp-count: 5 include: \"DIR/b c\" tcp-timeout: 7");
+	put("b c", "# nothing\nport: 8\n");
+	conf = load("server: verbosity: 2 include: DIR/a tcp-mss: 9\n"
+		"zone: name:\ninclude: DIR/name\n zonefile: x");
+	expect_said("DIR/main:3: error: cannot open include file 'DIR/name': "
+		"No such file or directory\n"
+		"DIR/main:4: at 'zonefile:': error: syntax error\n"
+		"DIR/main:2: error: zone has no name\n"
+		"read DIR/main failed: 3 errors in configuration file\n");
+	assert_null(conf);
+	put("name", "x.nl\n");
+	conf = load("server: verbosity: 2 include: DIR/a tcp-mss: 9\n"
+		"zone: name:\ninclude: DIR/name\n zonefile: x");
+	expect_said("");
+	assert_int_equal(conf->server.verbosity, 2);
+	assert_int_equal(conf->server.tcp_count, 5);
+	assert_int_equal(conf->server.port, 8);
+	assert_int_equal(conf->server.tcp_timeout, 7);
+	assert_int_equal(conf->server.tcp_mss, 9);
+	assert_string_equal(conf->zones[0]->name, "x.nl");
+	conf_destroy(conf);
+}
+
+static void
+errors_name_the_included_file_and_its_line(void **state)
+{
+	put("a", "\n\nport: x\ninclude: DIR/b");
+	put("b", "\nfoo: 3\nzone: name: y\nnotify: ::1 nokey");
+	assert_null(load("server:\ninclude: DIR/a\n\ntcp-count: 0\n"));
+	/* b ends in a zone clause, so tcp-count is none of its options */
+	expect_said("DIR/a:3: error: expected a number\n"
+		"DIR/b:2: at 'foo:': error: syntax error\n"
+		"DIR/main:4: at 'tcp-count:': error: syntax error\n"
+		"DIR/b:4: error: key nokey in pattern _implicit_y could not "
+		"be found\n"
+		"read DIR/main failed: 4 errors in configuration file\n");
+}
+
+static void
+glob_reads_files_in_order_and_none_is_fine(void **state)
+{
+	struct conf *conf;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/g", dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	put("g/2.conf", "tcp-count: 2\nidentity: two");
+	put("g/1.conf", "tcp-count: 1\nverbosity: 1");
+	put("g/3.conf", "port: 3\n");
+	put("g/4.other", "x");
+	conf = load("server: include: DIR/g/*.conf tcp-mss: 5\n"
+		"include: \"DIR/none/*\"\ninclude: DIR/g/[x]*\n");
+	expect_said("");
+	assert_int_equal(conf->server.tcp_count, 2);
+	assert_string_equal(conf->server.identity, "two");
+	assert_int_equal(conf->server.verbosity, 1);
+	assert_int_equal(conf->server.port, 3);
+	assert_int_equal(conf->server.tcp_mss, 5);
+	conf_destroy(conf);
+	conf = load("server: include: DIR/g/{3,1}.conf");
+	expect_said("");
+	assert_int_equal(conf->server.port, 3);
+	assert_int_equal(conf->server.tcp_count, 1);
+	conf_destroy(conf);
+	/* a folder among the matches can't be read */
+	assert_null(load("server: include: DIR/?"));
+	assert_non_null(strstr(reader.said, "/g': Is a directory"));
+}
+
+static void
+include_loop_is_an_error(void **state)
+{
+	put("a", "include: DIR/b\n");
+	put("b", "include: DIR/a\nport: 5\n");
+	assert_null(load("server: include: DIR/a"));
+	expect_said("DIR/b:1: error: include loop: 'DIR/a' is being read "
+		"already\n"
+		"read DIR/main failed: 1 errors in configuration file\n");
+	assert_null(load("include: DIR/*"));
+	assert_non_null(strstr(reader.said, "include loop"));
+	/* twice in a row is no loop */
+	put("b", "port: 5\n");
+	conf_destroy(load("server: include: DIR/b include: DIR/a"));
+	expect_said("");
+}
+
+static void
+includes_nest_to_a_limit(void **state)
+{
+	char name[16], text[64];
+	struct conf *conf;
+	unsigned i;
+
+	for (i = 0; i < 101; i++) {
+		snprintf(name, sizeof(name), "n%u", i);
+		snprintf(text, sizeof(text), "include: DIR/n%u\n", i + 1);
+		put(name, text);
+	}
+	put("n100", "port: 77\n");
+	conf = load("server: include: DIR/n1");
+	expect_said("");
+	assert_int_equal(conf->server.port, 77);
+	conf_destroy(conf);
+	assert_null(load("server: include: DIR/n0"));
+	expect_said("DIR/n99:1: error: include file 'DIR/n100': nested deeper "
+		"than 100\nread DIR/main failed: 1 errors in configuration "
+		"file\n");
+}
+
+static void
+chroot_is_stripped_and_asked_for(void **state)
+{
+	struct conf *conf;
+	char path[256];
+
+	/* Names that start with /nowhere are looked for without it. */
+	put("a", "server: port: 9");
+	put("main", "include: /nowhereDIR/a\ninclude: /nowhereDIR/no*");
+	snprintf(path, sizeof(path), "/nowhere%s/main", dir);
+	conf = reader_load_file(&reader, path, "/nowhere");
+	expect_said("");
+	assert_int_equal(conf->server.port, 9);
+	conf_destroy(conf);
+	put("main", "include: DIR/a\n");
+	assert_null(reader_load_file(&reader, path, "/nowhere"));
+	assert_non_null(strstr(reader.said, ":1: error: include file '"));
+	assert_non_null(strstr(reader.said,
+		"' is not relative to chroot '/nowhere'\n"));
+}
+
+static void
+file_that_cannot_be_read_is_told(void **state)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/absent", dir);
+	assert_null(reader_load_file(&reader, path, NULL));
+	expect_said("Could not open DIR/absent: No such file or directory\n");
+	assert_null(reader_load_file(&reader, dir, NULL));
+	expect_said("Could not open DIR: Is a directory\n");
+}
+
+static void
+text_that_may_not_read_files_says_so(void **state)
+{
+	struct diag_sink sink = { .on_diag = NULL };
+	static const char text[] = "include: /etc/passwd";
+	struct conf *conf;
+
+	assert_int_equal(conf_load_text("t", text, sizeof(text) - 1, false,
+		&sink, &conf), NSD_E_SYNTAX);
+	assert_int_equal(sink.errors, 2);
+}
+
+static void
+size_on_disk_counts_all_files(void **state)
+{
+	struct conf *conf;
+
+	put("a", "port: 5");
+	conf = reader_load_file(&reader, put("main",
+		"server: include: DIR/a\n"), NULL);
+	assert_int_equal(conf_disk_size(conf), strlen("port: 5") +
+		strlen("server: include: /a\n") + strlen(dir));
+	conf_destroy(conf);
+}
+
+#define INCLUDE_TEST(f) \
+	cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		INCLUDE_TEST(include_goes_on_inside_the_clause),
+		INCLUDE_TEST(errors_name_the_included_file_and_its_line),
+		INCLUDE_TEST(glob_reads_files_in_order_and_none_is_fine),
+		INCLUDE_TEST(include_loop_is_an_error),
+		INCLUDE_TEST(includes_nest_to_a_limit),
+		INCLUDE_TEST(chroot_is_stripped_and_asked_for),
+		INCLUDE_TEST(file_that_cannot_be_read_is_told),
+		INCLUDE_TEST(text_that_may_not_read_files_says_so),
+		INCLUDE_TEST(size_on_disk_counts_all_files),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

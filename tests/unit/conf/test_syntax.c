@@ -1,0 +1,313 @@
+/* test_syntax.c - words, clauses and errors of nsd.conf (SURFACE 1.1). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "reader.h"
+
+static void
+words_are_separated_by_space_tab_or_newline(void **state)
+{
+	struct conf *conf = reader_accept("server: port: 5 identity: a\n"
+		"hide-version: yes\r\n zone:\nname:\n x\nzonefile:\ty");
+
+	assert_int_equal(conf->server.port, 5);
+	assert_string_equal(conf->server.identity, "a");
+	assert_true(conf->server.hide_version);
+	assert_int_equal(conf->zone_count, 1);
+	assert_string_equal(conf->zones[0]->zonefile, "y");
+	conf_destroy(conf);
+}
+
+static void
+comment_starts_a_word(void **state)
+{
+	struct conf *conf = reader_accept("# x\nserver: #port: 3\n"
+		"identity: a#b #c\nversion: \"#d\"# e");
+
+	assert_string_equal(conf->server.identity, "a#b");
+	assert_string_equal(conf->server.version, "#d");
+	assert_int_equal(conf->server.port, 53);
+	conf_destroy(conf);
+}
+
+static void
+quoted_text_keeps_all_between_its_quotes(void **state)
+{
+	struct conf *conf = reader_accept("server:\nidentity: \"a\nb\tport: "
+		"3 \\\" \\\\\"\nversion: a\\ b\nchroot: \"\"\n"
+		"logfile: \"port:\" username: a\\\"b");
+
+	assert_string_equal(conf->server.identity,
+		"a\nb\tport: 3 \\\" \\\\");
+	assert_string_equal(conf->server.version, "a\\ b");
+	assert_string_equal(conf->server.chroot, "");
+	assert_string_equal(conf->server.logfile, "port:");
+	assert_string_equal(conf->server.username, "a\\\"b");
+	conf_destroy(conf);
+}
+
+static void
+clauses_recur_and_add_up(void **state)
+{
+	struct conf *conf = reader_accept("server: port: 5 tcp-count: 7\n"
+		"ip-address: 192.0.2.1\nzone: name: x zonefile: y\n"
+		"server: port: 6 ip-address: 192.0.2.2\n"
+		"remote-control: control-port: 5\nverify: enable: yes\n"
+		"remote-control: control-enable: yes\n");
+
+	assert_int_equal(conf->server.port, 6);
+	assert_int_equal(conf->server.tcp_count, 7);
+	assert_int_equal(conf->server.ip_address.count, 2);
+	assert_int_equal(conf->remote_control.control_port, 5);
+	assert_true(conf->remote_control.control_enable);
+	assert_true(conf->verify.enable);
+	conf_destroy(conf);
+}
+
+static void
+empty_text_is_a_configuration(void **state)
+{
+	struct conf *conf = reader_accept("");
+
+	assert_int_equal(conf->zone_count, 0);
+	conf_destroy(conf);
+	conf_destroy(NULL);
+}
+
+static const struct {
+	const char *text;
+	const char *said;
+} refused[] = {
+	/* unknown words, and words in the wrong place */
+	{ "server:\n foo: 3\n", "t:2: at 'foo:': error: syntax error\n" },
+	{ "foo\n", "t:1: at 'foo': error: syntax error\n" },
+	{ "port: 3\n", "t:1: at 'port:': error: syntax error\n" },
+	{ "SERVER: port: 3\n", "t:1: at 'SERVER:': error: syntax error\n"
+		"t:1: at 'port:': error: syntax error\n" },
+	{ "server:\n Port: 3\n", "t:2: at 'Port:': error: syntax error\n" },
+	{ "server: port:4\n", "t:1: at 'port:4': error: syntax error\n" },
+	{ "server: port : 4\n", "t:1: at 'port': error: syntax error\n" },
+	{ "server: zonefile: x\n",
+		"t:1: at 'zonefile:': error: syntax error\n" },
+	{ "zone: name: x zonefile: y catalog-producer-zone: z\n",
+		"t:1: at 'catalog-producer-zone:': error: syntax error\n" },
+	{ "server: port: 3 4\n", "t:1: at '4': error: syntax error\n" },
+	{ "server: port: \n", "t:2: error: syntax error\n" },
+	{ "server: port:", "t:1: error: syntax error\n" },
+	{ "server: port: port: 5", "t:1: at 'port:': error: syntax error\n" },
+	{ "server:\nport:\nzone:\nname: x",
+		"t:3: at 'zone:': error: syntax error\n" },
+	{ "server: server-0-cpu-affinity: 1 ",
+		"t:1: at 'server-0-cpu-affinity:': error: syntax error\n" },
+	{ "server: server-N-cpu-affinity: 1 ",
+		"t:1: at 'server-N-cpu-affinity:': error: syntax error\n" },
+	{ "server: server-99999999999-cpu-affinity: 1 ",
+		"t:1: at 'server-99999999999-cpu-affinity:': error: "
+		"syntax error\n" },
+	{ "server: identity: a\"b\"", "t:1: at 'b': error: syntax error\n" },
+	/* all errors are reported */
+	{ "server:\n foo: 3\n port: x\nbar: 4\nbaz: 5\nport: 9 a\n",
+		"t:2: at 'foo:': error: syntax error\n"
+		"t:3: error: expected a number\n"
+		"t:4: at 'bar:': error: syntax error\n"
+		"t:5: at 'baz:': error: syntax error\n"
+		"t:6: at 'a': error: syntax error\n" },
+	{ "server: do-ip4: Yes\ndo-ip6: 1\n",
+		"t:1: error: expected yes or no\n"
+		"t:2: error: expected yes or no\n" },
+	/* lexer */
+	{ "server: identity: \"a\nb", "t:1: error: EOF inside quoted string\n" },
+	{ "server: identity: \"a\\", "t:1: error: EOF inside quoted string\n" },
+	{ "server: identity: a\\\n", "t:1: error: backslash at the end of the "
+		"line\n" },
+	{ "server: include:", "t:1: error: EOF inside include directive\n" },
+	/* clauses */
+	{ "zone: zonefile: x", "t:1: error: zone has no name\n" },
+	{ "\npattern: zonefile: x", "t:2: error: pattern has no name\n" },
+	{ "key: secret: aGVs", "t:1: error: tsig key has no name\n" },
+	{ "key: name: x", "t:1: error: tsig key x has no secret blob\n" },
+	{ "key: name: x secret: \"\"",
+		"t:1: error: tsig key x has no secret blob\n" },
+	{ "key: name: x secret: aGV",
+		"t:1: error: cannot base64 decode tsig secret x\n" },
+	{ "key: name: x secret: a=Vs",
+		"t:1: error: cannot base64 decode tsig secret x\n" },
+	{ "key: name: x algorithm: md4 secret: aGVs",
+		"t:1: error: bad tsig key algorithm md4\n" },
+	{ "tls-auth: name: x",
+		"t:1: error: tls-auth x has no auth-domain-name\n" },
+	{ "tls-auth: auth-domain-name: x",
+		"t:1: error: tls-auth has no name\n" },
+	{ "pattern: name: \"a b\"",
+		"t:1: error: space is not allowed in pattern name: 'a b'\n" },
+	/* duplicates */
+	{ "zone: name: x zonefile: y\nzone: name: X. zonefile: y",
+		"t:2: error: duplicate zone X.\n" },
+	{ "zone: name: a.b zonefile: y\nzone: name: a.\\098 zonefile: y",
+		"t:2: error: duplicate zone a.\\098\n" },
+	{ "pattern: name: x\npattern: name: x",
+		"t:2: error: duplicate pattern x\n" },
+	{ "key: name: x secret: aGVs\nkey: name: x secret: aGVs",
+		"t:2: error: duplicate tsig key x\n" },
+	{ "tls-auth: name: x auth-domain-name: a\n"
+		"tls-auth: name: x auth-domain-name: a\n",
+		"t:2: error: duplicate tls-auth x\n" },
+	/* references */
+	{ "pattern: name: x include-pattern: x",
+		"t:1: error: could not find pattern x\n" },
+	{ "pattern: name: x include-pattern: y\n"
+		"pattern: name: y include-pattern: x",
+		"t:1: error: could not find pattern y\n" },
+	{ "zone: name: x\n provide-xfr: 192.0.2.1 k",
+		"t:2: error: key k in pattern _implicit_x could not be "
+		"found\n" },
+	{ "pattern: name: p\n provide-xfr: 192.0.2.1 NOKEY t\n"
+		"zone: name: x include-pattern: p\n"
+		"zone: name: y include-pattern: p notify: 192.0.2.1 k\n"
+		"zone: name: z notify: 192.0.2.1 NOKEY include-pattern: p\n",
+		"t:2: error: tls-auth t in pattern p could not be found\n"
+		"t:4: error: key k in pattern _implicit_y could not be "
+		"found\n" },
+	{ "server: cookie-staging-secret: 000102030405060708090a0b0c0d0e0f",
+		"t:1: error: a cookie-staging-secret cannot be configured "
+		"without also providing a cookie-secret\n" },
+	{ "pattern: name: p catalog-producer-zone: c\n"
+		"zone: name: c zonefile: c",
+		"t:1: error: catalog-producer-zone c in pattern p is not a "
+		"catalog producer zone\n" },
+	{ "zone: name: c catalog: producer request-xfr: 192.0.2.1 NOKEY",
+		"t:1: error: zone c is a catalog producer and has "
+		"request-xfr\n" },
+	{ "server: tls-auth-xfr-only: yes tls-auth-port: 8853",
+		"t:1: error: tls-auth-xfr-only must stand after "
+		"tls-auth-port\n" },
+};
+
+static void
+errors_name_file_and_line_and_all_are_told(void **state)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		reader_refuse(refused[i].text, refused[i].said);
+}
+
+static void
+zone_name_that_is_none_is_refused(void **state)
+{
+	static const char *const names[] = { "a..b", "\"\"", ".a", "a\\999",
+		"0123456789012345678901234567890123456789012345678901234567"
+		"890123" };
+	static struct reader r;
+	char text[256];
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(text, sizeof(text), "\nzone: zonefile: x name: %s",
+			names[i]);
+		assert_null(reader_load(&r, text));
+		assert_non_null(strstr(r.said,
+			"t:2: error: cannot parse zone name '"));
+	}
+}
+
+static void
+nul_octet_is_an_error_and_the_rest_is_still_read(void **state)
+{
+	static const char text[] = "server:\n port: 1\0\0\n port: x";
+	static struct reader r;
+
+	assert_null(reader_load_size(&r, text, sizeof(text) - 1));
+	assert_string_equal(r.said, "t:2: error: NUL octet in the text\n"
+		"t:3: error: expected a number\n"
+		"read t failed: 2 errors in configuration file\n");
+}
+
+/* A word of a million octets is a value like any other. */
+static void
+very_long_words_are_fine(void **state)
+{
+	static const char head[] = "server: identity: ";
+	size_t len = 1000000;
+	char *text = malloc(len + 1);
+	struct conf *conf;
+	static struct reader r;
+
+	memset(text, 'a', len);
+	text[len] = '\0';
+	memcpy(text, head, sizeof(head) - 1);
+	conf = reader_accept(text);
+	assert_int_equal(strlen(conf->server.identity),
+		len - (sizeof(head) - 1));
+	conf_destroy(conf);
+	/* and as an unknown name it is named in part */
+	memset(text, ' ', sizeof(head) - 1);
+	assert_null(reader_load(&r, text));
+	assert_true(strlen(r.said) < 1000);
+	free(text);
+}
+
+/* No length makes it read beyond its end or accept without a reason. */
+static void
+text_cut_at_each_length_is_read_or_refused(void **state)
+{
+	static const char text[] = "server:\n ip-address: 192.0.2.1@5 "
+		"servers=\"1 3-5\" bindtodevice=yes setfib=3\n"
+		" nsid: ascii_x cpu-affinity: 0 1 server-1-cpu-affinity: 1\n"
+		"key: name: k. algorithm: sha1 secret: \"aGVsbG8=\"\n"
+		"tls-auth: name: t auth-domain-name: \"a.b\"\n"
+		"pattern: name: p notify: ::1@3 k. allow-query: 1.2.3.4/8 "
+		"BLOCKED\n request-xfr: AXFR 1.2.3.4@54 k. t\n"
+		"verify: verifier: a \"b c\"\n"
+		"zone: name: \"a\\.b\" include-pattern: p zonefile: %s\n";
+	static struct reader r;
+	struct conf *conf;
+	char *copy;
+	size_t len;
+
+	for (len = 0; len < sizeof(text); len++) {
+		/* In a block of its own size, for the sanitizers. */
+		copy = malloc(len + 1);
+		memcpy(copy, text, len);
+		conf = reader_load_size(&r, copy, len);
+		free(copy);
+		if (conf != NULL)
+			assert_int_equal(r.sink.errors, 0);
+		conf_destroy(conf);
+	}
+	conf = reader_accept(text);
+	conf_destroy(conf);
+	/* and one octet too many at its end */
+	for (len = 1; len < 256; len++) {
+		copy = malloc(sizeof(text));
+		memcpy(copy, text, sizeof(text));
+		copy[sizeof(text) - 2] = (char)len;
+		conf_destroy(reader_load_size(&r, copy, sizeof(text) - 1));
+		free(copy);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(words_are_separated_by_space_tab_or_newline),
+		cmocka_unit_test(comment_starts_a_word),
+		cmocka_unit_test(quoted_text_keeps_all_between_its_quotes),
+		cmocka_unit_test(clauses_recur_and_add_up),
+		cmocka_unit_test(empty_text_is_a_configuration),
+		cmocka_unit_test(errors_name_file_and_line_and_all_are_told),
+		cmocka_unit_test(zone_name_that_is_none_is_refused),
+		cmocka_unit_test(
+			nul_octet_is_an_error_and_the_rest_is_still_read),
+		cmocka_unit_test(very_long_words_are_fine),
+		cmocka_unit_test(text_cut_at_each_length_is_read_or_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
