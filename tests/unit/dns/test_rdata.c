@@ -661,6 +661,28 @@ rdata_lists_names(void **state)
 	}
 }
 
+/* Every type that has a format of its own has rows that show it. */
+static void
+rdata_rows_cover_the_table(void **state)
+{
+	const struct rrtype *type;
+	size_t n, i;
+
+	for (n = 0; (type = rrtype_at(n)) != NULL; n++) {
+		unsigned fine = 0, refused = 0;
+
+		if (type->flags & RR_META)
+			continue;
+		for (i = 0; i < row_count; i++)
+			if (rows[i].type == type->number)
+				*(rows[i].kind == 'k' ? &fine : &refused)
+					+= 1;
+		if (fine == 0 || refused == 0)
+			fail_msg("%s has %u rows and %u malformed ones",
+				type->name, fine, refused);
+	}
+}
+
 int
 main(void)
 {
@@ -680,6 +702,7 @@ main(void)
 		cmocka_unit_test(rdata_compare_canonical_order),
 		cmocka_unit_test(rdata_compare_any_two_rows),
 		cmocka_unit_test(rdata_lists_names),
+		cmocka_unit_test(rdata_rows_cover_the_table),
 	};
 
 	return cmocka_run_group_tests(tests, read_rows, free_rows);

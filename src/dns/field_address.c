@@ -1,0 +1,328 @@
+/* field_address.c - APL, A6 and WKS: addresses with something beside them. */
+#include "dns/name.h"
+#include "dns/rdata_field.h"
+#include "dns/scan.h"
+
+/*
+ * ---- APL (RFC 3123 section 4): items of
+ *
+ *   | family 16 | prefix 8 | N 1, length 7 | address without trailing zeros |
+ */
+#define APL_HEAD 4
+#define APL_NOT 0x80
+#define FAMILY_IP4 1
+#define FAMILY_IP6 2
+
+static size_t
+trim_zeros(const uint8_t *octets, size_t len)
+{
+	while (len > 0 && octets[len - 1] == 0)
+		len--;
+	return len;
+}
+
+static bool
+next_prefix(struct rdata_parse *p)
+{
+	static const char what[] =
+		"[!]1:IPV4/PREFIX or [!]2:IPV6/PREFIX";
+	const struct token *t = rdata_next_bare(p, what);
+	uint8_t item[APL_HEAD + 16] = { 0 };
+	const char *at, *end, *slash;
+	uint32_t prefix;
+	size_t len;
+	bool ok;
+
+	if (t == NULL)
+		return false;
+	at = t->text;
+	end = at + t->len;
+	if (at < end && *at == '!') {
+		item[3] = APL_NOT;
+		at++;
+	}
+	if (end - at < 2 || (*at != '1' && *at != '2') || at[1] != ':')
+		return rdata_expect(p, p->at - 1, what);
+	item[1] = (uint8_t)(*at - '0');
+	at += 2;
+	slash = memchr(at, '/', (size_t)(end - at));
+	if (slash == NULL)
+		return rdata_expect(p, p->at - 1, what);
+	len = (size_t)(slash - at);
+	ok = item[1] == FAMILY_IP4 ? scan_ip4(at, len, item + APL_HEAD)
+		: scan_ip6(at, len, item + APL_HEAD);
+	if (!ok || !scan_number(slash + 1, (size_t)(end - slash - 1),
+		item[1] == FAMILY_IP4 ? 32 : 128, &prefix))
+		return rdata_expect(p, p->at - 1, what);
+	len = trim_zeros(item + APL_HEAD, 16);
+	item[2] = (uint8_t)prefix;
+	item[3] |= (uint8_t)len;
+	return rdata_put(p, item, APL_HEAD + len);
+}
+
+bool
+field_apl_parse(struct rdata_parse *p)
+{
+	while (p->at < p->count)
+		if (!next_prefix(p))
+			return false;
+	return true;
+}
+
+static void
+check_prefix(struct rdata_walk *w, const uint8_t *item, size_t len)
+{
+	unsigned family = octets_get_u16(item);
+	unsigned bits = family == FAMILY_IP4 ? 32 : 128;
+
+	if (family != FAMILY_IP4 && family != FAMILY_IP6)
+		walk_note(w, "an address family of 1 or 2");
+	else if (item[2] > bits)
+		walk_note(w, "a prefix of at most the address's bits");
+	else if (len > bits / 8)
+		walk_note(w, "an address of at most the family's octets");
+	else if (len > 0 && item[APL_HEAD + len - 1] == 0)
+		walk_note(w, "an address without trailing zeros");
+}
+
+bool
+field_apl_check(struct rdata_walk *w)
+{
+	while (w->at < w->end) {
+		const uint8_t *item = w->at;
+		size_t len;
+
+		if (!walk_skip(w, APL_HEAD, "a whole address prefix"))
+			return false;
+		len = item[3] & ~APL_NOT & 0xff;
+		if (!walk_skip(w, len, "a whole address prefix"))
+			return false;
+		check_prefix(w, item, len);
+	}
+	return true;
+}
+
+void
+field_apl_print(struct rdata_walk *w, struct rdata_text *t)
+{
+	bool first = true;
+
+	while (w->at < w->end) {
+		uint8_t address[16] = { 0 };
+		char text[SCAN_IP6_MAX];
+		const uint8_t *item = w->at;
+		size_t len = item[3] & ~APL_NOT & 0xff;
+
+		if (!first)
+			text_put_char(t, ' ');
+		first = false;
+		memcpy(address, item + APL_HEAD, len);
+		if (item[3] & APL_NOT)
+			text_put_char(t, '!');
+		text_put_number(t, item[1]);
+		text_put_char(t, ':');
+		text_put(t, text, item[1] == FAMILY_IP4
+			? scan_print_ip4(address, text)
+			: scan_print_ip6(address, text));
+		text_put_char(t, '/');
+		text_put_number(t, item[2]);
+		w->at += APL_HEAD + len;
+	}
+}
+
+/*
+ * ---- A6 (RFC 2874 section 3): prefix length, the octets of the suffix that
+ * it leaves, and the prefix's name unless its length is 0. The suffix may be
+ * left out of the text if the prefix has all 128 bits.
+ */
+static size_t
+suffix_octets(unsigned prefix)
+{
+	return (128 - prefix + 7) / 8;
+}
+
+bool
+field_a6_parse(struct rdata_parse *p)
+{
+	static const char what[] = "an IPv6 address suffix";
+	uint8_t octets[1 + 16] = { 0 };
+	uint32_t prefix;
+	size_t len;
+
+	if (!rdata_next_number(p, 128, "a prefix length from 0 to 128",
+		&prefix))
+		return false;
+	if (prefix < 128 || p->count - p->at > 1) {
+		const struct token *t = rdata_next_bare(p, what);
+
+		if (t == NULL)
+			return false;
+		if (!scan_ip6(t->text, t->len, octets + 1))
+			return rdata_expect(p, p->at - 1, what);
+	}
+	len = suffix_octets(prefix);
+	memmove(octets + 1, octets + 17 - len, len);
+	/* Bits of the prefix within the first octet are padding. */
+	if (len > 0)
+		octets[1] &= (uint8_t)(0xff >> prefix % 8);
+	octets[0] = (uint8_t)prefix;
+	if (!rdata_put(p, octets, 1 + len))
+		return false;
+	return prefix == 0 || rdata_next_name(p);
+}
+
+bool
+field_a6_check(struct rdata_walk *w)
+{
+	const uint8_t *at = w->at;
+	unsigned prefix;
+
+	if (!walk_skip(w, 1, "a prefix length"))
+		return false;
+	prefix = *at;
+	if (prefix > 128)
+		return walk_broken(w, "a prefix length from 0 to 128");
+	if (!walk_skip(w, suffix_octets(prefix), "a whole address suffix"))
+		return false;
+	if (prefix % 8 != 0 && (at[1] & ~(0xff >> prefix % 8)))
+		walk_note(w, "an address suffix padded with zero bits");
+	return prefix == 0 || rdata_check_name(w);
+}
+
+void
+field_a6_print(struct rdata_walk *w, struct rdata_text *t)
+{
+	uint8_t address[16] = { 0 };
+	char text[SCAN_IP6_MAX];
+	unsigned prefix = *w->at++;
+	size_t len = suffix_octets(prefix);
+
+	text_put_number(t, prefix);
+	if (prefix < 128) {
+		memcpy(address + 16 - len, w->at, len);
+		text_put_char(t, ' ');
+		text_put(t, text, scan_print_ip6(address, text));
+	}
+	w->at += len;
+	if (prefix > 0) {
+		text_put_char(t, ' ');
+		text_put_name(t, w->at);
+		w->at += name_len(w->at);
+	}
+}
+
+/* ---- WKS (RFC 1035 section 3.4.2): protocol, and a bit for each port. */
+
+#define PORT_OCTETS 8192
+
+struct service {
+	uint16_t number;
+	const char *name;
+};
+
+static const struct service protocols[] = {
+	{ 1, "icmp" }, { 2, "igmp" }, { 3, "ggp" }, { 6, "tcp" },
+	{ 8, "egp" }, { 12, "pup" }, { 17, "udp" }, { 20, "hmp" },
+	{ 22, "xns-idp" }, { 27, "rdp" }, { 0, NULL },
+};
+
+/* The names of RFC 1010 and later that zone files are known to use. */
+static const struct service ports[] = {
+	{ 5, "rje" }, { 7, "echo" }, { 9, "discard" }, { 11, "systat" },
+	{ 13, "daytime" }, { 15, "netstat" }, { 17, "qotd" },
+	{ 19, "chargen" }, { 20, "ftp-data" }, { 21, "ftp" },
+	{ 22, "ssh" }, { 23, "telnet" }, { 25, "smtp" }, { 37, "time" },
+	{ 39, "rlp" }, { 42, "nameserver" }, { 43, "nicname" },
+	{ 43, "whois" }, { 53, "domain" }, { 67, "bootps" },
+	{ 68, "bootpc" }, { 69, "tftp" }, { 70, "gopher" },
+	{ 79, "finger" }, { 80, "http" }, { 80, "www" }, { 87, "link" },
+	{ 88, "kerberos" }, { 95, "supdup" }, { 101, "hostname" },
+	{ 101, "hostnames" }, { 102, "iso-tsap" }, { 109, "pop2" },
+	{ 110, "pop3" }, { 111, "sunrpc" }, { 113, "auth" },
+	{ 115, "sftp" }, { 117, "uucp-path" }, { 119, "nntp" },
+	{ 123, "ntp" }, { 137, "netbios-ns" }, { 138, "netbios-dgm" },
+	{ 139, "netbios-ssn" }, { 143, "imap" }, { 161, "snmp" },
+	{ 162, "snmp-trap" }, { 179, "bgp" }, { 194, "irc" },
+	{ 220, "imap3" }, { 389, "ldap" }, { 443, "https" },
+	{ 512, "exec" }, { 513, "login" }, { 514, "shell" },
+	{ 515, "printer" }, { 517, "talk" }, { 518, "ntalk" },
+	{ 520, "efs" }, { 525, "timed" }, { 526, "tempo" },
+	{ 530, "courier" }, { 531, "conference" }, { 532, "netnews" },
+	{ 540, "uucp" }, { 993, "imaps" }, { 995, "pop3s" }, { 0, NULL },
+};
+
+static bool
+next_service(struct rdata_parse *p, const struct service *s, uint32_t max,
+	const char *what, uint32_t *number)
+{
+	const struct token *t = rdata_next_bare(p, what);
+	size_t i;
+
+	if (t == NULL)
+		return false;
+	if (scan_number(t->text, t->len, max, number))
+		return true;
+	for (; s->name != NULL; s++) {
+		if (strlen(s->name) != t->len)
+			continue;
+		for (i = 0; i < t->len; i++)
+			if (name_lower_octet((uint8_t)t->text[i])
+				!= (uint8_t)s->name[i])
+				break;
+		if (i == t->len) {
+			*number = s->number;
+			return true;
+		}
+	}
+	return rdata_expect(p, p->at - 1, what);
+}
+
+bool
+field_wks_parse(struct rdata_parse *p)
+{
+	uint8_t bits[1 + PORT_OCTETS];
+	uint32_t number;
+
+	memset(bits, 0, sizeof(bits));
+	if (!next_service(p, protocols, UINT8_MAX,
+		"a protocol such as tcp or an integer from 0 to 255",
+		&number))
+		return false;
+	bits[0] = (uint8_t)number;
+	while (p->at < p->count) {
+		if (!next_service(p, ports, UINT16_MAX,
+			"a service such as smtp or a port from 0 to 65535",
+			&number))
+			return false;
+		bits[1 + number / 8] |= (uint8_t)(0x80u >> number % 8);
+	}
+	return rdata_put(p, bits, 1 + trim_zeros(bits + 1, PORT_OCTETS));
+}
+
+bool
+field_wks_check(struct rdata_walk *w)
+{
+	if (!walk_skip(w, 1, "a protocol"))
+		return false;
+	if (walk_left(w) > PORT_OCTETS)
+		walk_note(w, "a bitmap of at most 8192 octets");
+	else if (w->at < w->end && w->end[-1] == 0)
+		walk_note(w, "a bitmap without a trailing zero");
+	w->at = w->end;
+	return true;
+}
+
+void
+field_wks_print(struct rdata_walk *w, struct rdata_text *t)
+{
+	size_t len, bit;
+
+	text_put_number(t, *w->at++);
+	len = walk_left(w);
+	for (bit = 0; bit < 8 * len; bit++)
+		if (w->at[bit / 8] & 0x80u >> bit % 8) {
+			text_put_char(t, ' ');
+			text_put_number(t, bit);
+		}
+	w->at = w->end;
+}

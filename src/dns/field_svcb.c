@@ -1,0 +1,319 @@
+/*
+ * field_svcb.c - the parameters of SVCB and HTTPS records (RFC 9460).
+ *
+ *   | key 16 | length 16 | value |, keys in strictly ascending order
+ */
+#include "dns/scan.h"
+#include "dns/svc_param.h"
+
+#define HEAD 4
+
+static const char param_expected[] =
+	"a parameter: a known key or keyN up to 65534, then =VALUE if any";
+static const char no_default_expected[] =
+	"alpn beside no-default-alpn";
+static const char mandatory_expected[] =
+	"each key that mandatory lists among the parameters";
+
+static size_t
+param_len(const uint8_t *param)
+{
+	return HEAD + (size_t)octets_get_u16(param + 2);
+}
+
+/* The parameter of a key among sound ones; NULL if there is none. */
+static const uint8_t *
+find_param(const uint8_t *at, const uint8_t *end, uint16_t key)
+{
+	for (; at < end; at += param_len(at))
+		if (octets_get_u16(at) == key)
+			return at;
+	return NULL;
+}
+
+/*
+ * Rules between sound parameters: what mandatory lists is there (section 8),
+ * and alpn is where no-default-alpn is (section 7.1.1). Returns NULL or what
+ * was expected, and the key that wants it.
+ */
+static const char *
+broken_rule(const uint8_t *params, const uint8_t *end, uint16_t *key)
+{
+	const uint8_t *mandatory = find_param(params, end, SVC_MANDATORY);
+	const uint8_t *at = params;
+	size_t i;
+
+	if (mandatory != NULL)
+		/* Both are in ascending order: one pass over the two. */
+		for (i = HEAD; i + 2 <= param_len(mandatory); i += 2) {
+			uint16_t wanted = octets_get_u16(mandatory + i);
+
+			while (at < end && octets_get_u16(at) < wanted)
+				at += param_len(at);
+			if (at >= end || octets_get_u16(at) != wanted) {
+				*key = SVC_MANDATORY;
+				return mandatory_expected;
+			}
+		}
+	if (find_param(params, end, SVC_NO_DEFAULT_ALPN) != NULL
+		&& find_param(params, end, SVC_ALPN) == NULL) {
+		*key = SVC_NO_DEFAULT_ALPN;
+		return no_default_expected;
+	}
+	return NULL;
+}
+
+/* ---- from text */
+
+struct param_text {
+	const char *key;
+	size_t key_len;
+	const char *value; /* NULL: none */
+	size_t value_len;
+	size_t token; /* of the key */
+};
+
+/*
+ * Cuts KEY[=VALUE]. The value may be in quotes, within the word or as the
+ * word that touches it.
+ */
+static bool
+next_param(struct rdata_parse *p, struct param_text *param)
+{
+	const struct token *t = rdata_next_bare(p, param_expected);
+	const char *equals;
+
+	if (t == NULL)
+		return false;
+	param->token = p->at - 1;
+	param->key = t->text;
+	equals = memchr(t->text, '=', t->len);
+	param->key_len = equals != NULL ? (size_t)(equals - t->text) : t->len;
+	param->value = NULL;
+	param->value_len = 0;
+	if (equals == NULL)
+		return true;
+	param->value = equals + 1;
+	param->value_len = t->len - param->key_len - 1;
+	if (param->value_len == 0 && p->at < p->count
+		&& p->tokens[p->at].quoted
+		&& p->tokens[p->at].text == t->text + t->len + 1) {
+		param->value = p->tokens[p->at].text;
+		param->value_len = p->tokens[p->at].len;
+		p->at++;
+		return true;
+	}
+	if (param->value_len > 0 && *param->value == '"') {
+		if (param->value_len < 2
+			|| param->value[param->value_len - 1] != '"')
+			return rdata_expect(p, param->token,
+				"a value with quotes at both ends or none");
+		param->value++;
+		param->value_len -= 2;
+	}
+	return true;
+}
+
+/* Has room for the octets of an escaped value; apart, for it is large. */
+__attribute__((noinline)) static const char *
+parse_escaped(const struct svc_form *form, const struct param_text *param,
+	struct svc_out *out)
+{
+	uint8_t octets[RDATA_MAX_LEN];
+	struct svc_value value = { .octets = octets, .escaped = true };
+	ptrdiff_t len = scan_unescape(param->value, param->value_len, octets,
+		sizeof(octets));
+
+	if (len < 0)
+		return "a value of whole escapes and at most 65535 octets";
+	value.len = (size_t)len;
+	return form->parse(&value, out);
+}
+
+static const char *
+parse_value(const struct svc_form *form, const struct param_text *param,
+	struct svc_out *out)
+{
+	struct svc_value value = {
+		.octets = (const uint8_t *)(param->value != NULL
+			? param->value : ""),
+		.len = param->value_len,
+	};
+
+	if (memchr(value.octets, '\\', value.len) != NULL)
+		return parse_escaped(form, param, out);
+	return form->parse(&value, out);
+}
+
+static void
+reverse(uint8_t *first, uint8_t *end)
+{
+	while (first < --end) {
+		uint8_t octet = *first;
+
+		*first++ = *end;
+		*end = octet;
+	}
+}
+
+/*
+ * Moves the parameter at `last`, the last of all, to its place among those
+ * from `first` on. False if its key is there already.
+ */
+static bool
+sort_in(uint8_t *first, uint8_t *last, uint8_t *end)
+{
+	uint16_t key = octets_get_u16(last);
+	uint8_t *at = first;
+
+	while (at < last && octets_get_u16(at) < key)
+		at += param_len(at);
+	if (at == last)
+		return true;
+	if (octets_get_u16(at) == key)
+		return false;
+	/* Rotates without room of its own. */
+	reverse(at, last);
+	reverse(last, end);
+	reverse(at, end);
+	return true;
+}
+
+/* Parses one parameter behind the others at p->out + p->len. */
+static bool
+parse_param(struct rdata_parse *p, const struct param_text *param,
+	uint16_t *key)
+{
+	uint8_t *start = p->out + p->len;
+	const struct svc_form *form;
+	struct svc_out out;
+	const char *why;
+	bool generic;
+
+	if (!svc_key_parse(param->key, param->key_len, key, &generic))
+		return rdata_expect(p, param->token, param_expected);
+	if (rdata_room(p) < HEAD)
+		return rdata_expect(p, param->token,
+			"RDATA of at most 65535 octets");
+	out.at = start + HEAD;
+	out.room = rdata_room(p) - HEAD;
+	/* keyN has opaque octets, also where N has a name. */
+	form = svc_form_get(generic ? SVC_INVALID : *key);
+	why = parse_value(form, param, &out);
+	if (why != NULL)
+		return rdata_expect(p, param->token, why);
+	octets_put_u16(start, *key);
+	octets_put_u16(start + 2, (uint16_t)(out.at - start - HEAD));
+	if (generic) {
+		why = svc_form_get(*key)->check(start + HEAD,
+			(size_t)(out.at - start - HEAD));
+		if (why != NULL)
+			rdata_note(p, param->token, why);
+	}
+	p->len = (size_t)(out.at - p->out);
+	return true;
+}
+
+/* The token that has the key; the parameters are known to be sound. */
+static size_t
+find_token(struct rdata_parse *p, size_t first, uint16_t wanted)
+{
+	size_t i;
+
+	for (i = first; i < p->count; i++) {
+		const struct token *t = &p->tokens[i];
+		const char *equals = memchr(t->text, '=', t->len);
+		uint16_t key;
+		bool generic;
+
+		if (!t->quoted && svc_key_parse(t->text, equals != NULL
+			? (size_t)(equals - t->text) : t->len, &key, &generic)
+			&& key == wanted)
+			return i;
+	}
+	return first;
+}
+
+bool
+field_svc_params_parse(struct rdata_parse *p)
+{
+	size_t first_token = p->at, first = p->len;
+	long last_key = -1;
+	const char *why;
+	uint16_t key;
+
+	while (p->at < p->count) {
+		struct param_text param;
+		size_t start = p->len;
+
+		if (!next_param(p, &param) || !parse_param(p, &param, &key))
+			return false;
+		if (key > last_key)
+			last_key = key;
+		else if (!sort_in(p->out + first, p->out + start,
+			p->out + p->len))
+			return rdata_expect(p, param.token,
+				"each key at most once");
+	}
+	if (p->bad_value)
+		return true;
+	why = broken_rule(p->out + first, p->out + p->len, &key);
+	if (why != NULL)
+		rdata_note(p, find_token(p, first_token, key), why);
+	return true;
+}
+
+/* ---- on the wire */
+
+bool
+field_svc_params_check(struct rdata_walk *w)
+{
+	const uint8_t *params = w->at;
+	long last_key = -1;
+	const char *why;
+	uint16_t key;
+
+	while (w->at < w->end) {
+		const uint8_t *param = w->at;
+
+		if (!walk_skip(w, HEAD, "a whole parameter")
+			|| !walk_skip(w, octets_get_u16(param + 2),
+				"a whole value of a parameter"))
+			return false;
+		key = octets_get_u16(param);
+		if (key <= last_key)
+			walk_note(w, "parameters in ascending order of keys");
+		if (key == SVC_INVALID)
+			walk_note(w, "a key up to 65534");
+		last_key = key;
+		why = svc_form_get(key)->check(param + HEAD,
+			octets_get_u16(param + 2));
+		if (why != NULL)
+			walk_note(w, why);
+	}
+	/* Rules between parameters only make sense for sound ones. */
+	if (w->value_why == NULL) {
+		why = broken_rule(params, w->end, &key);
+		if (why != NULL)
+			walk_note(w, why);
+	}
+	return true;
+}
+
+void
+field_svc_params_print(struct rdata_walk *w, struct rdata_text *t)
+{
+	bool first = true;
+
+	while (w->at < w->end) {
+		uint16_t key = octets_get_u16(w->at);
+
+		if (!first)
+			text_put_char(t, ' ');
+		first = false;
+		svc_key_print(key, t);
+		svc_form_get(key)->print(w->at + HEAD,
+			octets_get_u16(w->at + 2), t);
+		w->at += param_len(w->at);
+	}
+}

@@ -1,0 +1,54 @@
+/*
+ * svc_param.h - the keys of SVCB and HTTPS (RFC 9460 section 14.3.2), one
+ * row a key, and how their values are written.
+ */
+#ifndef DNS_SVC_PARAM_H
+#define DNS_SVC_PARAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dns/rdata_field.h"
+
+enum svc_key {
+	SVC_MANDATORY = 0,
+	SVC_ALPN = 1,
+	SVC_NO_DEFAULT_ALPN = 2,
+	SVC_INVALID = 65535,
+};
+
+/* A value of presentation format, escapes of RFC 1035 undone. */
+struct svc_value {
+	const uint8_t *octets;
+	size_t len;
+	bool escaped; /* the text had a backslash in it */
+};
+
+/* A value on the wire under construction. */
+struct svc_out {
+	uint8_t *at;
+	size_t room;
+};
+
+/*
+ * A form of values. parse returns NULL, or what was expected; check the same
+ * for octets on the wire; print writes "=VALUE".
+ */
+struct svc_form {
+	const char *(*parse)(const struct svc_value *value,
+		struct svc_out *out);
+	const char *(*check)(const uint8_t *octets, size_t len);
+	void (*print)(const uint8_t *octets, size_t len,
+		struct rdata_text *t);
+};
+
+/* Never NULL: a key that is not registered has opaque octets. */
+const struct svc_form *svc_form_get(uint16_t key);
+
+/* Reads "alpn" or "key65280"; *generic is set for the latter form. */
+bool svc_key_parse(const char *text, size_t len, uint16_t *key,
+	bool *generic);
+void svc_key_print(uint16_t key, struct rdata_text *t);
+
+#endif

@@ -1,0 +1,337 @@
+/*
+ * generate.c - $GENERATE START-STOP[/STEP] LINE: the line once for each number,
+ * with the number in place of each "$" or "${OFFSET,WIDTH,BASE}".
+ *
+ * Made known by BIND; in no RFC. The lines are made as text, some at a time,
+ * and read as if they stood in the file.
+ */
+#include "zonefile/reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_LINES 512
+#define WIDTH_MAX 255
+
+/* A template of the line: pieces of text, each but the last followed by a
+ * number. */
+struct slot {
+	const char *text; /* before the number */
+	size_t len;
+	int64_t offset;
+	unsigned width;
+	char base;        /* d o x X n N, or 0: no number, the line ends */
+};
+
+struct generate {
+	uint64_t start, stop, step;
+	char *line;          /* the tokens put together again */
+	size_t len;
+	struct slot *slots;
+	size_t slot_count;
+	char *out;
+	size_t out_len, out_size;
+};
+
+/* Digits at *at; false if there are none or too many. */
+static bool
+parse_number(const char **at, const char *end, uint64_t max, uint64_t *out)
+{
+	const char *p = *at;
+	uint64_t v = 0;
+
+	while (p < end && *p >= '0' && *p <= '9') {
+		v = v * 10 + (uint64_t)(*p++ - '0');
+		if (v > max)
+			return false;
+	}
+	if (p == *at)
+		return false;
+	*at = p;
+	*out = v;
+	return true;
+}
+
+static bool
+parse_range(const struct token *t, struct generate *g)
+{
+	const char *p = t->text, *end = t->text + t->len;
+
+	g->step = 1;
+	if (!parse_number(&p, end, INT32_MAX, &g->start) || p == end
+			|| *p++ != '-'
+			|| !parse_number(&p, end, INT32_MAX, &g->stop))
+		return false;
+	if (p < end && (*p++ != '/'
+			|| !parse_number(&p, end, INT32_MAX, &g->step)))
+		return false;
+	return p == end && g->step > 0 && g->start <= g->stop;
+}
+
+/* "{OFFSET[,WIDTH[,BASE]]}" at *at. */
+static bool
+parse_modifier(const char **at, const char *end, struct slot *slot)
+{
+	const char *p = *at + 1;
+	bool negative = p < end && *p == '-';
+	uint64_t v;
+
+	if (p < end && (*p == '-' || *p == '+'))
+		p++;
+	if (!parse_number(&p, end, INT32_MAX, &v))
+		return false;
+	slot->offset = negative ? -(int64_t)v : (int64_t)v;
+	if (p < end && *p == ',') {
+		p++;
+		if (!parse_number(&p, end, WIDTH_MAX, &v))
+			return false;
+		slot->width = (unsigned)v;
+	}
+	if (p < end && *p == ',') {
+		p++;
+		if (p == end || *p == '\0' || strchr("doxXnN", *p) == NULL)
+			return false;
+		slot->base = *p++;
+	}
+	if (p == end || *p != '}')
+		return false;
+	*at = p + 1;
+	return true;
+}
+
+/* Joins the tokens behind the range with blanks, quotes put back. */
+static bool
+join_line(const struct reader *r, struct generate *g)
+{
+	size_t size = 1, i;
+	char *p;
+
+	for (i = 2; i < r->token_count; i++)
+		size += r->tokens[i].len + 3u;
+	p = g->line = malloc(size);
+	if (p == NULL)
+		return false;
+	for (i = 2; i < r->token_count; i++) {
+		const struct token *t = &r->tokens[i];
+
+		if (i > 2)
+			*p++ = ' ';
+		if (t->quoted)
+			*p++ = '"';
+		memcpy(p, t->text, t->len);
+		p += t->len;
+		if (t->quoted)
+			*p++ = '"';
+	}
+	*p++ = '\n';
+	g->len = (size_t)(p - g->line);
+	return true;
+}
+
+/* Cuts the line at its numbers. An escaped "$" stays, with its backslash;
+ * "$$" is the older way to write one. NSD_E_SYNTAX for a bad modifier. */
+static enum nsd_err
+cut_line(struct generate *g)
+{
+	const char *end = g->line + g->len, *p = g->line;
+	struct slot *slot;
+	size_t count = 1;
+	size_t i;
+
+	for (i = 0; i < g->len; i++)
+		count += g->line[i] == '$';
+	g->slots = calloc(count, sizeof(*g->slots));
+	if (g->slots == NULL)
+		return NSD_E_MEMORY;
+	slot = g->slots;
+	slot->text = p;
+	while (p < end) {
+		if (*p == '\\' && p + 1 < end) {
+			p += 2;
+			continue;
+		}
+		if (*p != '$') {
+			p++;
+			continue;
+		}
+		slot->len = (size_t)(p++ - slot->text);
+		if (*p == '$') { /* a newline ends the line: p is inside */
+			slot->base = '$';
+			p++;
+		} else {
+			slot->base = 'd';
+			if (*p == '{' && !parse_modifier(&p, end, slot))
+				return NSD_E_SYNTAX;
+		}
+		slot++;
+		slot->text = p;
+	}
+	slot->len = (size_t)(end - slot->text);
+	g->slot_count = (size_t)(slot - g->slots) + 1;
+	return NSD_OK;
+}
+
+/* Hexadecimal digits from the last to the first with dots between, as in
+ * ip6.arpa; width counts digits and dots. */
+static size_t
+print_nibbles(char *out, uint64_t v, unsigned width, bool upper)
+{
+	const char *digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
+	size_t n = 0;
+
+	do {
+		if (n > 0)
+			out[n++] = '.';
+		out[n++] = digits[v & 15];
+		v >>= 4;
+	} while (v != 0 || n + 1 < width);
+	return n;
+}
+
+#define NUMBER_TEXT_MAX (WIDTH_MAX + 32)
+
+static bool
+print_slot(const struct slot *slot, uint64_t i, char *out, size_t *len)
+{
+	int64_t v = (int64_t)i + slot->offset;
+	int width = (int)slot->width;
+
+	*len = 0;
+	if (slot->base == 0)
+		return true;
+	if (slot->base == '$') {
+		memcpy(out, "\\$", 2);
+		*len = 2;
+		return true;
+	}
+	if (v < 0)
+		return false;
+	switch (slot->base) {
+	case 'n':
+	case 'N':
+		*len = print_nibbles(out, (uint64_t)v, slot->width,
+			slot->base == 'N');
+		return true;
+	case 'o':
+		*len = (size_t)snprintf(out, NUMBER_TEXT_MAX, "%0*llo", width,
+			(unsigned long long)v);
+		return true;
+	case 'x':
+		*len = (size_t)snprintf(out, NUMBER_TEXT_MAX, "%0*llx", width,
+			(unsigned long long)v);
+		return true;
+	case 'X':
+		*len = (size_t)snprintf(out, NUMBER_TEXT_MAX, "%0*llX", width,
+			(unsigned long long)v);
+		return true;
+	default:
+		*len = (size_t)snprintf(out, NUMBER_TEXT_MAX, "%0*lld", width,
+			(long long)v);
+		return true;
+	}
+}
+
+/* Appends the line for one number. */
+static enum nsd_err
+print_line(struct generate *g, uint64_t i)
+{
+	char number[NUMBER_TEXT_MAX];
+	size_t s, need = g->len + g->slot_count * NUMBER_TEXT_MAX;
+
+	/* SCAN_PADDING: what the reader may look at behind the text. */
+	if (g->out_size - g->out_len < need + SCAN_PADDING) {
+		size_t size = g->out_size * 2 + need + SCAN_PADDING;
+		char *out = realloc(g->out, size);
+
+		if (out == NULL)
+			return NSD_E_MEMORY;
+		g->out = out;
+		g->out_size = size;
+	}
+	for (s = 0; s < g->slot_count; s++) {
+		const struct slot *slot = &g->slots[s];
+		size_t len;
+
+		memcpy(g->out + g->out_len, slot->text, slot->len);
+		g->out_len += slot->len;
+		if (!print_slot(slot, i, number, &len))
+			return NSD_E_SYNTAX;
+		memcpy(g->out + g->out_len, number, len);
+		g->out_len += len;
+	}
+	return NSD_OK;
+}
+
+static enum reader_stop
+run_lines(struct reader *r, struct generate *g)
+{
+	enum reader_stop stop = READER_END;
+	uint64_t i = g->start;
+
+	while (i <= g->stop && stop == READER_END) {
+		unsigned lines;
+
+		g->out_len = 0;
+		for (lines = 0; lines < BLOCK_LINES && i <= g->stop; lines++) {
+			enum nsd_err err = print_line(g, i);
+
+			if (err == NSD_E_MEMORY) {
+				r->err = err;
+				return READER_FAILED;
+			}
+			if (err != NSD_OK) {
+				reader_error(r, r->tokens[1].text, "Invalid "
+					"offset in $GENERATE: negative "
+					"number");
+				return READER_END;
+			}
+			i += g->step;
+		}
+		memset(g->out + g->out_len, 0, SCAN_PADDING);
+		stop = reader_run_nested(r, g->out, g->out_len);
+	}
+	/* A quote or parenthesis left open has been told of; the file can be
+	 * read on behind the directive. */
+	return stop == READER_FATAL ? READER_END : stop;
+}
+
+enum reader_stop
+reader_generate(struct reader *r)
+{
+	struct generate g;
+	enum reader_stop stop = READER_END;
+	enum nsd_err err;
+
+	memset(&g, 0, sizeof(g));
+	if (r->token_count < 5) {
+		reader_error(r, r->tokens[0].text, "Missing fields in "
+			"$GENERATE: range, owner, type and rdata expected");
+		return READER_END;
+	}
+	if (!parse_range(&r->tokens[1], &g)) {
+		reader_error(r, r->tokens[1].text, "Invalid range in "
+			"$GENERATE: START-STOP[/STEP] expected");
+		return READER_END;
+	}
+	if ((g.stop - g.start) / g.step >= READER_GENERATE_MAX) {
+		reader_error(r, r->tokens[1].text, "Invalid range in "
+			"$GENERATE: more than %u records",
+			READER_GENERATE_MAX);
+		return READER_END;
+	}
+	err = join_line(r, &g) ? cut_line(&g) : NSD_E_MEMORY;
+	if (err == NSD_E_SYNTAX) {
+		reader_error(r, r->tokens[2].text, "Invalid modifier in "
+			"$GENERATE: ${OFFSET[,WIDTH[,BASE]]} expected");
+	} else if (err != NSD_OK) {
+		r->err = err;
+		stop = READER_FAILED;
+	} else {
+		stop = run_lines(r, &g);
+	}
+	free(g.line);
+	free(g.slots);
+	free(g.out);
+	return stop;
+}

@@ -1,0 +1,141 @@
+/*
+ * input.c - files by pread into the parser's own buffers: a mapping would turn
+ * a truncated file into a SIGBUS.
+ */
+#include "zonefile/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static enum nsd_err
+slurp(struct input *in)
+{
+	size_t size = 0, len = 0;
+
+	for (;;) {
+		ssize_t n;
+
+		if (size - len < 65536) {
+			char *p = realloc(in->slurped, size * 2 + 65536);
+
+			if (p == NULL)
+				return NSD_E_MEMORY;
+			in->slurped = p;
+			size = size * 2 + 65536;
+		}
+		n = read(in->fd, in->slurped + len, size - len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return NSD_E_SYSTEM;
+		if (n == 0)
+			break;
+		len += (size_t)n;
+	}
+	close(in->fd);
+	in->fd = -1;
+	in->text = in->slurped;
+	in->size = len;
+	return NSD_OK;
+}
+
+enum nsd_err
+input_open(struct input *in, const char *path)
+{
+	enum nsd_err err = NSD_OK;
+	int saved;
+
+	memset(in, 0, sizeof(*in));
+	in->path = path;
+	in->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (in->fd == -1)
+		return NSD_E_SYSTEM;
+	if (fstat(in->fd, &in->before) == -1) {
+		err = NSD_E_SYSTEM;
+	} else if (S_ISDIR(in->before.st_mode)) {
+		errno = EISDIR;
+		err = NSD_E_SYSTEM;
+	} else if (S_ISREG(in->before.st_mode)) {
+		in->size = (uint64_t)in->before.st_size;
+	} else {
+		err = slurp(in);
+	}
+	if (err != NSD_OK) {
+		saved = errno;
+		input_close(in);
+		errno = saved;
+	}
+	return err;
+}
+
+void
+input_open_text(struct input *in, const char *text, size_t len)
+{
+	memset(in, 0, sizeof(*in));
+	in->fd = -1;
+	in->text = text;
+	in->size = len;
+}
+
+void
+input_close(struct input *in)
+{
+	if (in->fd != -1)
+		close(in->fd);
+	free(in->slurped);
+	in->fd = -1;
+	in->slurped = NULL;
+}
+
+enum nsd_err
+input_read(struct input *in, char *out, size_t len)
+{
+	if (in->fd == -1) {
+		if (len > 0)
+			memcpy(out, in->text + in->at, len);
+		in->at += len;
+		return NSD_OK;
+	}
+	while (len > 0) {
+		ssize_t n = pread(in->fd, out, len, (off_t)in->at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return NSD_E_SYSTEM;
+		if (n == 0)
+			return NSD_E_AGAIN;
+		out += n;
+		len -= (size_t)n;
+		in->at += (uint64_t)n;
+	}
+	return NSD_OK;
+}
+
+static bool
+time_equal(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+enum nsd_err
+input_check_unchanged(const struct input *in)
+{
+	const struct stat *before = &in->before;
+	struct stat now;
+
+	if (in->path == NULL || !S_ISREG(before->st_mode))
+		return NSD_OK;
+	if (stat(in->path, &now) == -1)
+		return NSD_E_AGAIN;
+	/* The time of the inode's change too: it cannot be set back. */
+	if (now.st_ino != before->st_ino || now.st_dev != before->st_dev
+			|| now.st_size != before->st_size
+			|| !time_equal(&now.st_mtim, &before->st_mtim)
+			|| !time_equal(&now.st_ctim, &before->st_ctim))
+		return NSD_E_AGAIN;
+	return NSD_OK;
+}

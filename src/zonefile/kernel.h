@@ -1,0 +1,20 @@
+/*
+ * kernel.h - the inner loops for one instruction set, chosen when it runs.
+ */
+#ifndef ZONEFILE_KERNEL_H
+#define ZONEFILE_KERNEL_H
+
+#include "zonefile/scan.h"
+
+struct kernel {
+	const char *name;
+	scan_run_fn *scan_run;
+};
+
+/* The best that this machine can run; never NULL. */
+const struct kernel *kernel_best(void);
+
+/* The n-th that this machine can run, best first; NULL behind the last. */
+const struct kernel *kernel_at(unsigned n);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * kernel_generic.c - the choice where there is none.
+ */
+#include "zonefile/kernel.h"
+
+#include <stddef.h>
+
+static const struct kernel generic = { "generic", scan_run_generic };
+
+const struct kernel *
+kernel_best(void)
+{
+	return &generic;
+}
+
+const struct kernel *
+kernel_at(unsigned n)
+{
+	return n == 0 ? &generic : NULL;
+}

@@ -1,0 +1,485 @@
+/*
+ * piece.c - cuts a file into pieces that are likely to begin with a record,
+ * and joins what they give in order.
+ *
+ * Where a cut falls is only a guess: a piece is taken as it was parsed if the
+ * one before it ended exactly at the cut and left the state that was assumed;
+ * otherwise it is parsed again, behind what was left unfinished.
+ */
+#include "config.h"
+
+#include "zonefile/parse.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How far back a cut before an $ORIGIN line is looked for. */
+#define CUT_REACH 32768u
+
+enum reader_stop
+parse_fail(struct parse *p, enum nsd_err err)
+{
+	p->err = err;
+	p->system_errno = errno;
+	return READER_FAILED;
+}
+
+/* ---- cutting ---------------------------------------------------------- */
+
+static bool
+begins_record(const char *line)
+{
+	return strchr(" \t\r\n;()\"", *line) == NULL;
+}
+
+/*
+ * Where to cut: before an $ORIGIN line, so that no origin need be assumed; or
+ * before a line with an owner; or before any line; or at the end.
+ */
+static size_t
+find_cut(const char *text, size_t len)
+{
+	size_t at = len, with_owner = 0, any = 0;
+
+	while (at > 1) {
+		const char *newline = memrchr(text, '\n', at - 1);
+		size_t start;
+
+		if (newline == NULL)
+			break;
+		start = (size_t)(newline - text) + 1;
+		if (len - start > CUT_REACH && with_owner != 0)
+			break;
+		if (any == 0)
+			any = start;
+		if (with_owner == 0 && begins_record(text + start))
+			with_owner = start;
+		if (len - start > 7
+				&& memcmp(text + start, "$ORIGIN", 7) == 0)
+			return start;
+		at = start;
+	}
+	if (with_owner != 0)
+		return with_owner;
+	return any != 0 ? any : len;
+}
+
+static uint32_t
+count_newlines(const char *text, size_t len)
+{
+	uint32_t total = 0;
+
+	/* Short sums, so that the compiler counts in vectors of octets. */
+	while (len > 0) {
+		size_t i, n = len < 255 ? len : 255;
+		uint8_t sum = 0;
+
+		for (i = 0; i < n; i++)
+			sum = (uint8_t)(sum + (text[i] == '\n'));
+		total += sum;
+		text += n;
+		len -= n;
+	}
+	return total;
+}
+
+static bool
+grow_text(struct piece *pc, size_t size)
+{
+	char *text;
+
+	if (pc->size >= size)
+		return true;
+	text = realloc(pc->text, size);
+	if (text == NULL)
+		return false;
+	pc->text = text;
+	pc->size = size;
+	return true;
+}
+
+static bool
+keep_carry(struct parse_file *f, const char *from, size_t len)
+{
+	if (f->carry_size < len) {
+		char *carry = realloc(f->carry, len);
+
+		if (carry == NULL)
+			return false;
+		f->carry = carry;
+		f->carry_size = len;
+	}
+	if (len > 0)
+		memcpy(f->carry, from, len);
+	f->carry_len = len;
+	return true;
+}
+
+static void
+skip_byte_order_mark(struct parse_file *f, struct piece *pc)
+{
+	if (f->next_line != 1 || pc->len < 3
+			|| memcmp(pc->text, "\xef\xbb\xbf", 3) != 0)
+		return;
+	pc->len -= 3;
+	memmove(pc->text, pc->text + 3, pc->len);
+}
+
+enum nsd_err
+piece_read(struct parse_file *f, struct piece *pc, size_t chunk)
+{
+	uint64_t left = f->in.size - f->in.at;
+	bool is_first = f->in.at == 0;
+	size_t want, cut;
+	enum nsd_err err;
+
+	/* The mark at the front must not be cut in two. */
+	if (is_first && chunk < 3)
+		chunk = 3;
+	want = f->carry_len < chunk ? chunk - f->carry_len : 1;
+	if (want > left)
+		want = (size_t)left;
+	pc->len = f->carry_len + want;
+	if (!grow_text(pc, pc->len + SCAN_PADDING))
+		return NSD_E_MEMORY;
+	if (f->carry_len > 0)
+		memcpy(pc->text, f->carry, f->carry_len);
+	err = input_read(&f->in, pc->text + f->carry_len, want);
+	if (err != NSD_OK)
+		return err;
+	f->carry_len = 0;
+	if (is_first)
+		skip_byte_order_mark(f, pc);
+	pc->is_last = f->in.at == f->in.size;
+	if (!pc->is_last) {
+		cut = find_cut(pc->text, pc->len);
+		if (!keep_carry(f, pc->text + cut, pc->len - cut))
+			return NSD_E_MEMORY;
+		pc->len = cut;
+	}
+	memset(pc->text + pc->len, 0, SCAN_PADDING);
+	pc->line = f->next_line;
+	if (!pc->is_last)
+		f->next_line += count_newlines(pc->text, pc->len);
+	return NSD_OK;
+}
+
+/* ---- parsing with an assumed state ------------------------------------ */
+
+static void
+collect_diag(void *ctx, const struct diag *d)
+{
+	struct piece *pc = ctx;
+	size_t len = strlen(d->text) + 1;
+	struct piece_diag *pd = malloc(sizeof(*pd) + len);
+
+	if (pd == NULL) {
+		pc->err = NSD_E_MEMORY;
+		return;
+	}
+	pd->next = NULL;
+	pd->severity = d->severity;
+	pd->line = d->line;
+	pd->column = d->column;
+	memcpy(pd->text, d->text, len);
+	*pc->diag_end = pd;
+	pc->diag_end = &pd->next;
+	pc->errors += d->severity == DIAG_ERROR;
+}
+
+static void
+reset_results(struct reader *r)
+{
+	r->first = NULL;
+	r->last = NULL;
+	r->rr_count = 0;
+	r->used = 0;
+	r->set = 0;
+	r->err = NSD_OK;
+}
+
+/* Batches hold about as much as the text; what is not used of a large one is
+ * never touched. */
+static size_t
+batch_size_for(size_t len)
+{
+	return len + len / 2 + 512;
+}
+
+void
+piece_parse_assumed(struct parse_file *f, struct reader *r, struct piece *pc)
+{
+	struct reader_hooks hooks = { pc, collect_diag, NULL };
+
+	reset_results(r);
+	pc->diags = NULL;
+	pc->diag_end = &pc->diags;
+	pc->errors = 0;
+	pc->err = NSD_OK;
+	r->hooks = &hooks;
+	r->state = pc->assumed;
+	r->errors_left = UINT32_MAX;
+	r->capacity_hint = batch_size_for(pc->len);
+	pc->stop = reader_run(r, pc->text, pc->len, pc->line, pc->is_last);
+	pc->state = r->state;
+	pc->first = r->first;
+	pc->rr_count = r->rr_count;
+	pc->used = r->used;
+	pc->set = r->set;
+	pc->rest = r->rest;
+	pc->rest_line = r->line;
+	if (pc->stop == READER_FAILED)
+		pc->err = r->err;
+	r->hooks = NULL;
+}
+
+void
+piece_drop_results(struct piece *pc)
+{
+	struct piece_diag *d;
+
+	rrbatch_destroy_all(pc->first);
+	pc->first = NULL;
+	while ((d = pc->diags) != NULL) {
+		pc->diags = d->next;
+		free(d);
+	}
+}
+
+void
+piece_fini(struct piece *pc)
+{
+	piece_drop_results(pc);
+	free(pc->text);
+	pc->text = NULL;
+}
+
+/* ---- joining ---------------------------------------------------------- */
+
+static void
+take_batches(struct parse *p, struct rrbatch *first, uint64_t rr_count)
+{
+	*p->batch_end = first;
+	while (*p->batch_end != NULL)
+		p->batch_end = &(*p->batch_end)->next;
+	p->result->rr_count += rr_count;
+}
+
+static void
+pass_diag(void *ctx, const struct diag *d)
+{
+	const struct parse_file *f = ctx;
+
+	diag_emit(f->parse->sink, d->severity, d->file, d->line, d->column,
+		"%s", d->text);
+}
+
+static bool
+keep_tail(struct parse_file *f, const char *from, size_t len, uint32_t line)
+{
+	char *tail = malloc(len + 1);
+
+	if (tail == NULL)
+		return false;
+	memcpy(tail, from, len);
+	free(f->tail);
+	f->tail = tail;
+	f->tail_len = len;
+	f->tail_line = line;
+	return true;
+}
+
+static enum reader_stop
+include_here(void *ctx, struct reader *r, const struct reader_include *include)
+{
+	struct parse_file *f = ctx;
+	enum reader_stop stop;
+
+	/* Records before the directive come before those of the file. */
+	take_batches(f->parse, r->first, r->rr_count);
+	r->first = r->last = NULL;
+	r->rr_count = 0;
+	stop = parse_include(f, r, include);
+	if (stop == READER_FAILED)
+		r->err = f->parse->err;
+	return stop;
+}
+
+enum reader_stop
+piece_parse(struct parse_file *f, const char *text, size_t len, uint32_t line,
+	bool is_last)
+{
+	struct reader_hooks hooks = { f, pass_diag, include_here };
+	struct reader *r = &f->reader;
+	struct parse *p = f->parse;
+	enum reader_stop stop;
+
+	reset_results(r);
+	r->hooks = &hooks;
+	r->state = f->state;
+	r->errors_left = p->errors_left;
+	r->capacity_hint = batch_size_for(len);
+	stop = reader_run(r, text, len, line, is_last);
+	r->hooks = NULL;
+	take_batches(p, r->first, r->rr_count);
+	r->first = r->last = NULL;
+	p->errors_left = r->errors_left;
+	f->state = r->state;
+	if (stop == READER_FAILED)
+		return parse_fail(p, r->err);
+	if (stop == READER_OPEN) {
+		if (!keep_tail(f, text + r->rest, len - r->rest, r->line))
+			return parse_fail(p, NSD_E_MEMORY);
+		return READER_END;
+	}
+	return stop;
+}
+
+/* True if what was assumed, as far as it mattered, is so. */
+static bool
+assumed_right(const struct parse_file *f, const struct piece *pc)
+{
+	const struct reader_state *a = &pc->assumed, *b = &f->state;
+	unsigned used = pc->used;
+
+	if ((used & PART_ORIGIN) != 0 && (a->origin_len != b->origin_len
+			|| memcmp(a->origin, b->origin, a->origin_len) != 0))
+		return false;
+	if ((used & PART_OWNER) != 0 && (a->owner_is_bad != b->owner_is_bad
+			|| a->owner_len != b->owner_len
+			|| memcmp(a->owner, b->owner, a->owner_len) != 0))
+		return false;
+	if ((used & PART_TTL_DEFAULT) != 0
+			&& (a->has_ttl_default != b->has_ttl_default
+			|| a->ttl_default != b->ttl_default))
+		return false;
+	if ((used & PART_TTL_LAST) != 0
+			&& (a->has_ttl_last != b->has_ttl_last
+			|| a->ttl_last != b->ttl_last))
+		return false;
+	return (used & PART_TTL_MINIMUM) == 0
+		|| (a->has_ttl_minimum == b->has_ttl_minimum
+		&& a->ttl_minimum == b->ttl_minimum);
+}
+
+static void
+take_state(struct reader_state *to, const struct reader_state *from,
+	unsigned set)
+{
+	if ((set & PART_ORIGIN) != 0) {
+		to->origin_len = from->origin_len;
+		memcpy(to->origin, from->origin, from->origin_len);
+	}
+	if ((set & PART_OWNER) != 0) {
+		to->owner_is_bad = from->owner_is_bad;
+		to->owner_len = from->owner_len;
+		memcpy(to->owner, from->owner, from->owner_len);
+	}
+	if ((set & PART_TTL_DEFAULT) != 0) {
+		to->has_ttl_default = from->has_ttl_default;
+		to->ttl_default = from->ttl_default;
+	}
+	if ((set & PART_TTL_LAST) != 0) {
+		to->has_ttl_last = from->has_ttl_last;
+		to->ttl_last = from->ttl_last;
+	}
+	if ((set & PART_TTL_MINIMUM) != 0) {
+		to->has_ttl_minimum = from->has_ttl_minimum;
+		to->ttl_minimum = from->ttl_minimum;
+	}
+}
+
+static enum reader_stop
+take_piece(struct parse_file *f, struct piece *pc)
+{
+	struct parse *p = f->parse;
+	const struct piece_diag *d;
+
+	for (d = pc->diags; d != NULL; d = d->next)
+		diag_emit(p->sink, d->severity, f->name, d->line, d->column,
+			"%s", d->text);
+	p->errors_left -= pc->errors;
+	take_batches(p, pc->first, pc->rr_count);
+	pc->first = NULL;
+	take_state(&f->state, &pc->state, pc->set);
+	if (pc->stop != READER_OPEN)
+		return pc->stop;
+	if (!keep_tail(f, pc->text + pc->rest, pc->len - pc->rest,
+			pc->rest_line))
+		return parse_fail(p, NSD_E_MEMORY);
+	return READER_END;
+}
+
+/* Parses a piece behind the unfinished record before it. */
+static enum reader_stop
+parse_behind_tail(struct parse_file *f, const struct piece *pc)
+{
+	size_t len = f->tail_len + pc->len;
+	char *text = realloc(f->tail, len + SCAN_PADDING);
+	enum reader_stop stop;
+
+	if (text == NULL)
+		return parse_fail(f->parse, NSD_E_MEMORY);
+	memcpy(text + f->tail_len, pc->text, pc->len);
+	memset(text + len, 0, SCAN_PADDING);
+	f->tail = NULL;
+	f->tail_len = 0;
+	stop = piece_parse(f, text, len, f->tail_line, pc->is_last);
+	free(text);
+	return stop;
+}
+
+enum reader_stop
+piece_commit(struct parse_file *f, struct piece *pc)
+{
+	enum reader_stop stop;
+
+	if (pc->err == NSD_OK && f->tail_len == 0 && pc->stop != READER_INCLUDE
+			&& pc->errors < f->parse->errors_left
+			&& assumed_right(f, pc)) {
+		stop = take_piece(f, pc);
+	} else {
+		piece_drop_results(pc);
+		stop = f->tail_len > 0 ? parse_behind_tail(f, pc)
+			: piece_parse(f, pc->text, pc->len, pc->line,
+				pc->is_last);
+	}
+	piece_drop_results(pc);
+	return stop;
+}
+
+/* ---- one thread ------------------------------------------------------- */
+
+static void
+tell_progress(const struct parse_file *f)
+{
+	const struct zonefile_options *o = f->parse->options;
+
+	if (o->on_progress != NULL)
+		o->on_progress(o->progress_ctx, f->in.at - f->carry_len,
+			f->in.size);
+}
+
+enum reader_stop
+parse_pieces(struct parse_file *f)
+{
+	struct piece pc = { 0 };
+	enum reader_stop stop = READER_END;
+	enum nsd_err err;
+
+	while (stop == READER_END) {
+		err = piece_read(f, &pc, f->parse->tuning->chunk_size);
+		if (err != NSD_OK) {
+			stop = parse_fail(f->parse, err);
+			break;
+		}
+		stop = f->tail_len > 0 ? parse_behind_tail(f, &pc)
+			: piece_parse(f, pc.text, pc.len, pc.line, pc.is_last);
+		tell_progress(f);
+		if (pc.is_last)
+			break;
+	}
+	piece_fini(&pc);
+	return stop;
+}

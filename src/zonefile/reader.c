@@ -1,0 +1,440 @@
+/*
+ * reader.c - gathers the words of one record at a time and hands them on.
+ */
+#include "zonefile/reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "zonefile/kernel.h"
+
+/* Octets scanned at once: their words stay in the first-level cache. */
+#define WINDOW 8192u
+
+void
+reader_init(struct reader *r)
+{
+	memset(r, 0, sizeof(*r));
+	r->kernel = kernel_best();
+}
+
+void
+reader_fini(struct reader *r)
+{
+	free(r->scan.starts);
+	free(r->tokens);
+	r->scan.starts = NULL;
+	r->tokens = NULL;
+}
+
+static uint32_t
+count_newlines(const char *from, const char *to)
+{
+	uint32_t n = 0;
+
+	while ((from = memchr(from, '\n', (size_t)(to - from))) != NULL) {
+		n++;
+		from++;
+	}
+	return n;
+}
+
+void
+reader_diag(struct reader *r, enum diag_severity severity, const char *at,
+	const char *format, ...)
+{
+	char text[1024];
+	struct diag d = { severity, r->file_name, r->line_fixed, 0, text };
+	va_list args;
+
+	if (severity == DIAG_ERROR) {
+		if (r->errors_left == 0)
+			return;
+		r->errors_left--;
+	}
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (d.line == 0) {
+		d.line = r->line;
+		if (at != NULL) {
+			const char *start = at;
+
+			d.line += count_newlines(r->record, at);
+			while (start > r->record && start[-1] != '\n')
+				start--;
+			d.column = (uint32_t)(at - start) + 1;
+		}
+	}
+	r->hooks->on_diag(r->hooks->ctx, &d);
+}
+
+/* ---- batches ---------------------------------------------------------- */
+
+/* More room, for a record of at most size octets. */
+static enum nsd_err
+add_batch(struct reader *r, size_t size)
+{
+	size_t capacity = r->last == NULL ? r->capacity_hint
+		: r->last->capacity;
+	struct rrbatch *batch;
+
+	if (capacity < size)
+		capacity = size;
+	batch = rrbatch_create(capacity);
+	if (batch == NULL)
+		return NSD_E_MEMORY;
+	if (r->last != NULL)
+		r->last->next = batch;
+	else
+		r->first = batch;
+	r->last = batch;
+	return NSD_OK;
+}
+
+enum nsd_err
+reader_append(struct reader *r, uint32_t ttl_sec, uint16_t type,
+	const uint8_t *rdata, size_t rdlen)
+{
+	struct rrbatch_rr head = { .line = r->line_fixed, .ttl_sec = ttl_sec,
+		.type = type, .rdlen = (uint16_t)rdlen, .file = r->file };
+	size_t size = sizeof(head) + r->state.owner_len + rdlen + 3;
+	enum nsd_err err;
+
+	if (head.line == 0)
+		head.line = r->line;
+	if (r->last == NULL || r->last->capacity - r->last->len < size) {
+		err = add_batch(r, size);
+		if (err != NSD_OK)
+			return err;
+	}
+	head.owner_len = r->state.owner_len;
+	err = rrbatch_append(r->last, &head, r->state.owner, rdata);
+	if (err == NSD_OK)
+		r->rr_count++;
+	return err;
+}
+
+/* ---- words to tokens -------------------------------------------------- */
+
+/* Room for the words of a window, one open word, and what is overwritten. */
+static bool
+make_index(struct reader *r, size_t len)
+{
+	size_t window = len < WINDOW ? len : WINDOW;
+	size_t size = window + 2 + SCAN_PADDING;
+
+	if (r->index_size < size) {
+		free(r->scan.starts);
+		r->scan.starts = malloc(2 * size * sizeof(uint32_t));
+		r->index_size = r->scan.starts != NULL ? size : 0;
+	}
+	r->scan.ends = r->scan.starts + r->index_size;
+	return r->scan.starts != NULL;
+}
+
+/* Scans the next window; false at the end of the text. */
+static bool
+scan_more(struct reader *r)
+{
+	struct scan *s = &r->scan;
+	bool open = s->start_count > s->end_count;
+	size_t until;
+
+	if (s->at == s->len)
+		return false;
+	if (open)
+		s->starts[0] = s->starts[s->end_count];
+	else
+		s->saw_escape = s->saw_nul = false;
+	s->start_count = open;
+	s->end_count = 0;
+	r->word = 0;
+	until = s->len - s->at > WINDOW ? s->at + WINDOW : s->len;
+	r->kernel->scan_run(s, until);
+	if (s->at == s->len)
+		scan_finish(s);
+	return true;
+}
+
+static bool
+grow_tokens(struct reader *r)
+{
+	size_t size = r->token_size == 0 ? 32 : r->token_size * 2;
+	struct token *tokens = realloc(r->tokens, size * sizeof(*tokens));
+
+	if (tokens == NULL)
+		return false;
+	r->tokens = tokens;
+	r->token_size = size;
+	return true;
+}
+
+enum gather { GATHER_RECORD, GATHER_SKIP, GATHER_NONE, GATHER_OPEN,
+	GATHER_MEMORY };
+
+static inline bool
+is_punctuation(char c)
+{
+	return c == '\n' || c == '(' || c == ')' || c == '"' || c == 0;
+}
+
+static inline bool
+add_token(struct reader *r, const char *text, size_t len, bool quoted)
+{
+	struct token *t;
+
+	if (r->token_count == r->token_size && !grow_tokens(r))
+		return false;
+	t = &r->tokens[r->token_count++];
+	t->text = text;
+	t->len = (uint32_t)len;
+	t->quoted = quoted;
+	t->escaped = r->scan.saw_escape && memchr(text, '\\', len) != NULL;
+	return true;
+}
+
+/* The first fault that the words themselves have; told when the record is
+ * known to be complete. */
+static void
+set_bad(struct reader *r, const char *at, const char *text)
+{
+	if (r->bad_at == NULL) {
+		r->bad_at = at;
+		r->bad_text = text;
+	}
+}
+
+/* Parentheses, quoted strings and NUL octets. Returns false without memory. */
+static bool
+gather_special(struct reader *r, const char *at, size_t len)
+{
+	switch (*at) {
+	case '(':
+		if (r->depth++ == 0)
+			r->open_paren = at;
+		return true;
+	case ')':
+		if (r->depth > 0)
+			r->depth--;
+		else
+			set_bad(r, at, "closing parenthesis without an "
+				"opening one");
+		return true;
+	case '"':
+		/* A string cut by the end of the text has no closing quote,
+		 * and is not used. */
+		len = len >= 2 ? len - 2 : 0;
+		if (r->scan.saw_nul && memchr(at + 1, 0, len) != NULL)
+			set_bad(r, memchr(at + 1, 0, len),
+				"NUL octet in zone file");
+		return add_token(r, at + 1, len, true);
+	default:
+		set_bad(r, at, "NUL octet in zone file");
+		return true;
+	}
+}
+
+/* The text is at its end and no newline ended the record. */
+static enum gather
+gather_at_end(struct reader *r)
+{
+	const char *end = (const char *)r->scan.text + r->scan.len;
+
+	r->record_end = end;
+	if (r->record == end)
+		return GATHER_NONE;
+	if (!r->is_last || r->depth > 0 || r->scan.in_quote)
+		return GATHER_OPEN;
+	return r->bad_at != NULL ? GATHER_SKIP : GATHER_RECORD;
+}
+
+/*
+ * Collects the words up to the newline that ends the record; in GATHER_SKIP
+ * something is wrong with them. What is open at the end of the text is left
+ * to reader_run.
+ */
+static enum gather
+gather(struct reader *r)
+{
+	const char *text = (const char *)r->scan.text;
+
+	r->token_count = 0;
+	r->depth = 0;
+	r->bad_at = NULL;
+	r->record_lines = 0;
+	for (;;) {
+		const char *at;
+		size_t len;
+
+		if (r->word == r->scan.end_count) {
+			if (scan_more(r))
+				continue;
+			return gather_at_end(r);
+		}
+		at = text + r->scan.starts[r->word];
+		len = r->scan.ends[r->word] - r->scan.starts[r->word];
+		r->word++;
+		if (__builtin_expect(!is_punctuation(*at), 1)) {
+			if (!add_token(r, at, len, false))
+				return GATHER_MEMORY;
+		} else if (*at == '\n') {
+			r->record_lines++;
+			if (r->depth > 0)
+				continue;
+			r->record_end = at + 1;
+			return r->bad_at != NULL ? GATHER_SKIP : GATHER_RECORD;
+		} else if (!gather_special(r, at, len)) {
+			return GATHER_MEMORY;
+		}
+	}
+}
+
+/* ---- the loop over records -------------------------------------------- */
+
+static bool
+is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* The file ends inside a parenthesis or quote, or a record has no end in
+ * sight: says where it was opened. */
+static enum reader_stop
+open_record(struct reader *r)
+{
+	const char *end = (const char *)r->scan.text + r->scan.len;
+	bool too_long = (size_t)(end - r->record) > READER_RECORD_MAX;
+	const char *at;
+
+	if (!r->is_last && !too_long) {
+		r->rest = (size_t)(r->record - (const char *)r->scan.text);
+		return READER_OPEN;
+	}
+	r->rest = r->scan.len;
+	if (r->scan.in_quote) {
+		const struct token *t = &r->tokens[r->token_count - 1];
+
+		at = t->quoted ? t->text - 1
+			: memchr(t->text, '"', t->len);
+		reader_error(r, at, "quoted string is not closed");
+	} else if (r->depth > 0) {
+		reader_error(r, r->open_paren, "parenthesis is not closed");
+	} else {
+		reader_error(r, NULL, "record is too long");
+	}
+	return READER_FATAL;
+}
+
+static enum reader_stop
+one_record(struct reader *r, enum gather gathered)
+{
+	if ((size_t)(r->record_end - r->record) > READER_RECORD_MAX) {
+		reader_error(r, NULL, "record is too long");
+		return READER_FATAL;
+	}
+	if (gathered == GATHER_SKIP) {
+		reader_error(r, r->bad_at, "%s", r->bad_text);
+		/* Lines that take its owner would take a wrong one. */
+		if (!is_blank(*r->record))
+			reader_set_bad_owner(r);
+		return READER_END;
+	}
+	if (r->token_count == 0)
+		return READER_END;
+	if (is_blank(*r->record))
+		return reader_record(r, false);
+	if (r->tokens[0].len > 0 && r->tokens[0].text[0] == '$'
+			&& !r->tokens[0].quoted)
+		return reader_directive(r);
+	return reader_record(r, true);
+}
+
+static void
+next_record(struct reader *r)
+{
+	/* Newlines inside quotes are not among the words. */
+	if (r->scan.saw_quoted_newline)
+		r->record_lines = count_newlines(r->record, r->record_end);
+	r->line += r->record_lines;
+	r->record = r->record_end;
+}
+
+static enum reader_stop
+run_records(struct reader *r)
+{
+	enum reader_stop stop;
+
+	for (;;) {
+		enum gather gathered = gather(r);
+
+		switch (gathered) {
+		case GATHER_NONE:
+			r->rest = r->scan.len;
+			return READER_END;
+		case GATHER_OPEN:
+			return open_record(r);
+		case GATHER_MEMORY:
+			r->err = NSD_E_MEMORY;
+			return READER_FAILED;
+		default:
+			stop = one_record(r, gathered);
+		}
+		if (stop != READER_END)
+			return stop;
+		if (r->errors_left == 0)
+			return READER_ERRORS;
+		next_record(r);
+	}
+}
+
+enum reader_stop
+reader_run(struct reader *r, const char *text, size_t len, uint32_t line,
+	bool is_last)
+{
+	uint32_t *starts = r->scan.starts;
+
+	scan_init(&r->scan, (const uint8_t *)text, len);
+	r->scan.starts = starts;
+	r->is_last = is_last;
+	r->word = 0;
+	r->rest = len;
+	r->record = text;
+	r->line = line;
+	r->owner_text = NULL;
+	if (!make_index(r, len)) {
+		r->err = NSD_E_MEMORY;
+		return READER_FAILED;
+	}
+	return run_records(r);
+}
+
+enum reader_stop
+reader_run_nested(struct reader *r, const char *text, size_t len)
+{
+	struct reader outer = *r;
+	enum reader_stop stop;
+
+	r->line_fixed = r->line_fixed != 0 ? r->line_fixed : r->line;
+	r->scan.starts = NULL;
+	r->index_size = 0;
+	r->tokens = NULL;
+	r->token_size = 0;
+	stop = reader_run(r, text, len, 1, true);
+	reader_fini(r);
+	r->scan = outer.scan;
+	r->index_size = outer.index_size;
+	r->tokens = outer.tokens;
+	r->token_count = outer.token_count;
+	r->token_size = outer.token_size;
+	r->word = outer.word;
+	r->is_last = outer.is_last;
+	r->record = outer.record;
+	r->record_end = outer.record_end;
+	r->record_lines = outer.record_lines;
+	r->line = outer.line;
+	r->line_fixed = outer.line_fixed;
+	r->owner_text = NULL;
+	return stop;
+}

@@ -1,0 +1,261 @@
+/*
+ * record.c - one line of a master file that is a record (RFC 1035 section
+ * 5.1): [owner] [TTL] [class] type RDATA.
+ */
+#include "zonefile/reader.h"
+
+#include <string.h>
+
+#include "dns/rdata.h"
+#include "dns/rrtype.h"
+
+void
+reader_set_bad_owner(struct reader *r)
+{
+	r->state.owner_is_bad = true;
+	r->owner_text = NULL;
+	r->set |= PART_OWNER;
+}
+
+bool
+reader_name(struct reader *r, const struct token *t, const char *field,
+	const char *of, uint8_t name[NAME_MAX_LEN], uint8_t *name_size)
+{
+	const char *why = "a name without quotes";
+	size_t size;
+
+	if (t->quoted || name_parse_text(t->text, t->len, r->state.origin,
+			name, &size, &why) != NSD_OK) {
+		reader_error(r, t->text, "Invalid %s in %s: expected %s",
+			field, of, why);
+		return false;
+	}
+	if (t->text[t->len - 1] != '.' && (r->set & PART_ORIGIN) == 0)
+		r->used |= PART_ORIGIN;
+	name_lower(name);
+	*name_size = (uint8_t)size;
+	return true;
+}
+
+bool
+reader_ttl(struct reader *r, const struct token *t, const char *of,
+	uint32_t *ttl_sec)
+{
+	if (t->quoted || !period_parse(t->text, t->len, ttl_sec)) {
+		reader_error(r, t->text, "Invalid ttl in %s", of);
+		return false;
+	}
+	/* RFC 2181 section 8: 31 bits; with the top bit set it is 0. */
+	if (*ttl_sec > INT32_MAX) {
+		reader_diag(r, DIAG_WARNING, t->text,
+			"ttl %.*s in %s exceeds 2147483647, taken as 0",
+			(int)(t->len < 20 ? t->len : 20), t->text, of);
+		*ttl_sec = 0;
+	}
+	return true;
+}
+
+static bool
+set_owner(struct reader *r, const struct token *t)
+{
+	if (r->owner_text != NULL && t->len == r->owner_text_len
+			&& memcmp(t->text, r->owner_text, t->len) == 0)
+		return true;
+	if (!reader_name(r, t, "OWNER", "RR", r->state.owner,
+			&r->state.owner_len)) {
+		reader_set_bad_owner(r);
+		return false;
+	}
+	r->state.owner_is_bad = false;
+	r->set |= PART_OWNER;
+	r->owner_text = t->text;
+	r->owner_text_len = t->len;
+	return true;
+}
+
+/* The owner of a line that begins with a blank. */
+static bool
+repeat_owner(struct reader *r)
+{
+	if ((r->set & PART_OWNER) == 0)
+		r->used |= PART_OWNER;
+	/* The line that broke it has been told of. */
+	if (r->state.owner_is_bad)
+		return false;
+	if (r->state.owner_len == 0) {
+		reader_error(r, r->tokens[0].text,
+			"Invalid OWNER in RR: no owner before this line");
+		return false;
+	}
+	return true;
+}
+
+/* What stands between the owner and the RDATA. */
+struct head {
+	uint32_t ttl_sec;
+	uint16_t type;
+	bool has_ttl;
+	bool has_class;
+};
+
+static bool
+parse_class(struct reader *r, const struct token *t, struct head *h,
+	bool *is_class)
+{
+	uint16_t rrclass;
+
+	*is_class = false;
+	if (h->has_class || rrclass_parse(t->text, t->len, &rrclass) != NSD_OK)
+		return true;
+	if (rrclass != CLASS_IN) {
+		reader_error(r, t->text, "only class IN is supported");
+		return false;
+	}
+	*is_class = true;
+	h->has_class = true;
+	return true;
+}
+
+/* TTL and class in either order, or absent, then the type. *next comes back
+ * as the index of the first RDATA token. */
+static bool
+parse_head(struct reader *r, struct head *h, size_t *next)
+{
+	size_t i;
+
+	for (i = *next; i < r->token_count; i++) {
+		const struct token *t = &r->tokens[i];
+		bool is_class;
+
+		if (!h->has_ttl && t->len > 0 && t->text[0] >= '0'
+				&& t->text[0] <= '9') {
+			if (!reader_ttl(r, t, "RR", &h->ttl_sec))
+				return false;
+			h->has_ttl = true;
+			continue;
+		}
+		if (t->quoted)
+			break;
+		if (!parse_class(r, t, h, &is_class))
+			return false;
+		if (is_class)
+			continue;
+		if (rrtype_parse(t->text, t->len, &h->type) != NSD_OK)
+			break;
+		*next = i + 1;
+		if (h->type == 0 || rrtype_is_meta(h->type)) {
+			reader_error(r, t->text, "Invalid type in RR: %.*s "
+				"cannot stand in a zone", (int)t->len,
+				t->text);
+			return false;
+		}
+		return true;
+	}
+	if (i == r->token_count)
+		reader_error(r, r->tokens[i - 1].text,
+			"Missing type in RR");
+	else
+		reader_error(r, r->tokens[i].text, "Invalid type in RR: "
+			"unknown type '%.*s'", (int)(r->tokens[i].len < 64
+			? r->tokens[i].len : 64), r->tokens[i].text);
+	return false;
+}
+
+/*
+ * RFC 2308 section 4: a record without TTL has that of $TTL; without $TTL the
+ * last one stated (RFC 1035 section 5.1); before any, the minimum of the SOA
+ * (RFC 1035 section 3.3.13), which also serves the SOA itself.
+ */
+static uint32_t
+choose_ttl(struct reader *r, const struct head *h, const uint8_t *rdata,
+	size_t rdlen)
+{
+	struct reader_state *s = &r->state;
+
+	if (h->type == TYPE_SOA && rdlen >= 4) {
+		s->ttl_minimum = octets_get_u32(rdata + rdlen - 4);
+		if (s->ttl_minimum > INT32_MAX)
+			s->ttl_minimum = 0;
+		s->has_ttl_minimum = true;
+		r->set |= PART_TTL_MINIMUM;
+	}
+	if (h->has_ttl) {
+		s->ttl_last = h->ttl_sec;
+		s->has_ttl_last = true;
+		r->set |= PART_TTL_LAST;
+		return h->ttl_sec;
+	}
+	if ((r->set & PART_TTL_DEFAULT) == 0)
+		r->used |= PART_TTL_DEFAULT;
+	if (s->has_ttl_default)
+		return s->ttl_default;
+	if ((r->set & PART_TTL_LAST) == 0)
+		r->used |= PART_TTL_LAST;
+	if (s->has_ttl_last)
+		return s->ttl_last;
+	if ((r->set & PART_TTL_MINIMUM) == 0)
+		r->used |= PART_TTL_MINIMUM;
+	return s->has_ttl_minimum ? s->ttl_minimum : r->ttl_fallback;
+}
+
+/* True if a record of the type may take the origin into its RDATA. */
+static bool
+rdata_has_names(uint16_t type)
+{
+	const uint8_t *field = rrtype_get(type)->fields;
+
+	for (; *field != FIELD_END; field++) {
+		switch (*field) {
+		case FIELD_NAME_COMPRESSED:
+		case FIELD_NAME:
+		case FIELD_A6:
+		case FIELD_HIP:
+		case FIELD_IPSECKEY:
+		case FIELD_AMTRELAY:
+			return true;
+		}
+	}
+	return false;
+}
+
+static void
+tell_rdata_error(struct reader *r, uint16_t type, size_t first,
+	const struct rdata_error *error)
+{
+	char name[RRTYPE_TEXT_MAX];
+	size_t i = first + error->token;
+
+	rrtype_print(type, name);
+	if (i < r->token_count)
+		reader_error(r, r->tokens[i].text, "Invalid rdata in %s: %s",
+			name, error->text);
+	else
+		reader_error(r, r->tokens[r->token_count - 1].text
+			+ r->tokens[r->token_count - 1].len,
+			"Missing rdata in %s: %s", name, error->text);
+}
+
+enum reader_stop
+reader_record(struct reader *r, bool has_owner)
+{
+	uint8_t rdata[RDATA_MAX_LEN];
+	struct head h = { 0, 0, false, false };
+	struct rdata_error error;
+	size_t rdlen, first = has_owner;
+	uint32_t ttl_sec;
+
+	if (has_owner ? !set_owner(r, &r->tokens[0]) : !repeat_owner(r))
+		return READER_END;
+	if (!parse_head(r, &h, &first))
+		return READER_END;
+	if ((r->set & PART_ORIGIN) == 0 && rdata_has_names(h.type))
+		r->used |= PART_ORIGIN;
+	if (rdata_parse(h.type, r->tokens + first, r->token_count - first,
+			r->state.origin, rdata, &rdlen, &error) != NSD_OK) {
+		tell_rdata_error(r, h.type, first, &error);
+		return READER_END;
+	}
+	ttl_sec = choose_ttl(r, &h, rdata, rdlen);
+	r->err = reader_append(r, ttl_sec, h.type, rdata, rdlen);
+	return r->err == NSD_OK ? READER_END : READER_FAILED;
+}

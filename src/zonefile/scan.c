@@ -1,0 +1,147 @@
+/*
+ * scan.c - the part of the scanner that no instruction set makes faster:
+ * escapes, quotes and comments inside a block.
+ */
+#include "zonefile/scan.h"
+
+#include <string.h>
+
+void
+scan_init(struct scan *s, const uint8_t *text, size_t len)
+{
+	memset(s, 0, sizeof(*s));
+	s->text = text;
+	s->len = len;
+}
+
+/* Bits from n up; n may be 64. */
+static inline uint64_t
+bits_from(unsigned n)
+{
+	return n < 64 ? ~(uint64_t)0 << n : 0;
+}
+
+/* The octets that a backslash takes the meaning from. */
+static uint64_t
+find_escaped(struct scan *s, uint64_t backslash)
+{
+	uint64_t escaped = s->carry_escape;
+
+	backslash &= ~escaped;
+	s->carry_escape = 0;
+	while (backslash != 0) {
+		unsigned i = (unsigned)__builtin_ctzll(backslash);
+
+		if (i == 63) {
+			s->carry_escape = 1;
+			break;
+		}
+		escaped |= (uint64_t)2 << i;
+		backslash &= ~((uint64_t)3 << i);
+	}
+	return escaped;
+}
+
+/* True if a quote at this offset goes on with a word: key="value". Outside
+ * quotes and comments an "=" is always part of a word. */
+static bool
+quote_joins(const struct scan *s, size_t offset)
+{
+	return offset > 0 && s->text[offset - 1] == '=';
+}
+
+struct regions {
+	uint64_t comment;
+	uint64_t quoted; /* octets of quoted words, quotes counted */
+	uint64_t joined; /* octets of quotes that go on with a word */
+};
+
+/* Walks quotes and comments in order; only here they depend on each other. */
+static void
+find_regions(struct scan *s, size_t at, const struct scan_masks *m,
+	uint64_t escaped, struct regions *r, struct scan_words *w)
+{
+	uint64_t quote = m->quote & ~escaped;
+	uint64_t semicolon = m->semicolon & ~escaped;
+	unsigned pos = 0;
+
+	while (pos < 64) {
+		uint64_t rest = bits_from(pos);
+		uint64_t next;
+		unsigned i;
+
+		if (s->in_comment) {
+			next = m->newline & rest;
+			i = next != 0 ? (unsigned)__builtin_ctzll(next) : 64;
+			r->comment |= rest & ~bits_from(i);
+			s->in_comment = next == 0;
+			pos = i;
+		} else if (s->in_quote) {
+			uint64_t *region = s->quote_joined ? &r->joined
+				: &r->quoted;
+
+			next = quote & rest;
+			if (next == 0) {
+				*region |= rest;
+				return;
+			}
+			i = (unsigned)__builtin_ctzll(next);
+			*region |= rest & ~bits_from(i + 1);
+			if (!s->quote_joined)
+				w->close |= (uint64_t)1 << i;
+			s->in_quote = false;
+			pos = i + 1;
+		} else {
+			next = (quote | semicolon) & rest;
+			if (next == 0)
+				return;
+			i = (unsigned)__builtin_ctzll(next);
+			pos = i;
+			if ((semicolon >> i & 1) != 0) {
+				s->in_comment = true;
+				continue;
+			}
+			s->in_quote = true;
+			s->quote_joined = quote_joins(s, at + i);
+			if (s->quote_joined) {
+				r->joined |= (uint64_t)1 << i;
+			} else {
+				r->quoted |= (uint64_t)1 << i;
+				w->open |= (uint64_t)1 << i;
+			}
+			pos = i + 1;
+		}
+	}
+}
+
+void
+scan_resolve(struct scan *s, size_t at, const struct scan_masks *m,
+	struct scan_words *w)
+{
+	struct regions r = { 0, 0, 0 };
+	uint64_t escaped = 0;
+	uint64_t outside, single;
+
+	memset(w, 0, sizeof(*w));
+	if ((m->backslash | s->carry_escape) != 0) {
+		escaped = find_escaped(s, m->backslash);
+		s->saw_escape = true;
+	}
+	if (m->nul != 0)
+		s->saw_nul = true;
+	find_regions(s, at, m, escaped, &r, w);
+	if ((m->newline & (r.quoted | r.joined)) != 0)
+		s->saw_quoted_newline = true;
+	outside = ~(r.comment | r.quoted | r.joined);
+	single = m->newline | (m->paren & ~escaped);
+	w->single = (single & outside) | (m->nul & ~(r.quoted | r.joined));
+	w->word = (outside & ~(single | m->nul | (m->blank & ~escaped)))
+		| r.joined;
+}
+
+void
+scan_finish(struct scan *s)
+{
+	if (s->end_count < s->start_count)
+		s->ends[s->end_count++] = (uint32_t)s->len;
+}

@@ -1,0 +1,89 @@
+/*
+ * scan.h - first pass over master-file text: where each word begins and ends.
+ *
+ * Blocks of 64 octets are classified with the widest instructions there are;
+ * the result is two arrays of offsets, starts[i] and ends[i] of the i-th word.
+ * Words are:
+ *   - a newline, "(" , ")" or NUL, one octet, outside quotes (a NUL also in
+ *     comments: it is an error wherever it stands);
+ *   - a quoted string, with its quotes;
+ *   - any other run of octets without blanks. A quote straight behind "="
+ *     goes on with the word, up to its closing quote (RFC 9460 section 2.1).
+ * Blanks (space, tab, carriage return) and comments leave no trace. An escaped
+ * octet has no meaning of its own, save a newline, which ends the line also
+ * behind a backslash, so that one bad line does not eat the next.
+ */
+#ifndef ZONEFILE_SCAN_H
+#define ZONEFILE_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SCAN_BLOCK 64u
+/* Octets that may be read (and are ignored) behind the text, and entries that
+ * may be written behind the last one of starts and ends. */
+#define SCAN_PADDING 64u
+
+struct scan {
+	const uint8_t *text;  /* borrowed; SCAN_PADDING readable behind len */
+	size_t len;           /* below 4 GiB */
+	size_t at;            /* next octet: a multiple of 64, or len */
+	uint32_t *starts;     /* borrowed: room for what a call can add */
+	uint32_t *ends;
+	size_t start_count;
+	size_t end_count;     /* start_count, or one less: an open word */
+	uint64_t carry_word;  /* 0 or 1: the last octet belongs to a word */
+	uint64_t carry_end;   /* the last octet ends a one-octet or quoted word */
+	uint64_t carry_escape;/* the last octet was an escaping backslash */
+	bool in_quote;
+	bool quote_joined;    /* the open quote goes on with a word */
+	bool in_comment;
+	bool saw_escape;      /* a backslash since the caller cleared this */
+	bool saw_nul;         /* a NUL, likewise */
+	bool saw_quoted_newline;
+};
+
+/* The octets of one block by class, one bit each, escapes not considered. */
+struct scan_masks {
+	uint64_t blank;    /* space, tab, CR */
+	uint64_t newline;
+	uint64_t special;  /* any of those below */
+	uint64_t quote;
+	uint64_t semicolon;
+	uint64_t paren;
+	uint64_t backslash;
+	uint64_t nul;
+};
+
+/* Prepares a scan of text; starts and ends are set by the caller after. */
+void scan_init(struct scan *s, const uint8_t *text, size_t len);
+
+/*
+ * Finishes masks where a block has specials or starts inside a quote or
+ * comment: resolves escapes, quotes and comments and appends no words yet.
+ * word and single come back as the bits of run-of-octets words and of
+ * one-octet words; open and close as those of quotes that begin and end a
+ * quoted word.
+ */
+struct scan_words {
+	uint64_t word;
+	uint64_t single;
+	uint64_t open;
+	uint64_t close;
+};
+void scan_resolve(struct scan *s, size_t at, const struct scan_masks *m,
+	struct scan_words *w);
+
+/* Ends the word that is still open at the end of the text. */
+void scan_finish(struct scan *s);
+
+/* Classifies up to `until` (a multiple of 64, or len) and appends words. */
+typedef void scan_run_fn(struct scan *s, size_t until);
+
+scan_run_fn scan_run_generic;
+scan_run_fn scan_run_sse42;
+scan_run_fn scan_run_avx2;
+scan_run_fn scan_run_avx512;
+
+#endif

@@ -1,0 +1,468 @@
+/*
+ * test_files.c - $INCLUDE, files that are missing, change, or are none; and
+ * $GENERATE.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fixture.h"
+
+#define A1 "c0000201"
+
+static char directory[64];
+
+static int
+make_directory(void **state)
+{
+	strcpy(directory, "/tmp/test_files.XXXXXX");
+	return mkdtemp(directory) == NULL;
+}
+
+static int
+remove_directory(void **state)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -r '%s'", directory);
+	return system(command);
+}
+
+static const char *
+path_of(const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	return path;
+}
+
+static void
+write_file(const char *name, const char *text)
+{
+	FILE *f = fopen(path_of(name), "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(text, 1, strlen(text), f), strlen(text));
+	assert_int_equal(fclose(f), 0);
+}
+
+static struct outcome
+read_file(const char *name)
+{
+	struct zonefile_options options = { .apex = fixture_apex };
+
+	return outcome_of_file(path_of(name), &options, NULL);
+}
+
+static void
+expect_file(const char *name, const char *records, const char *diags)
+{
+	struct outcome o = read_file(name);
+
+	assert_string_equal(o.diags, diags);
+	assert_string_equal(o.text, records);
+	assert_int_equal(o.err, o.errors > 0 ? NSD_E_SYNTAX : NSD_OK);
+	outcome_free(&o);
+}
+
+/* ---- $INCLUDE, RFC 1035 section 5.1 ------------------------------------ */
+
+static void
+include_restores_origin_owner_and_ttl(void **state)
+{
+	write_file("main", "$TTL 9\na A 192.0.2.1\n$INCLUDE sub\n"
+		" A 192.0.2.1\nb A 192.0.2.1\n");
+	write_file("sub", " A 192.0.2.1\n$ORIGIN x.\n$TTL 5\nc A 192.0.2.1\n");
+	expect_file("main", "2 a.example.org. 9 A " A1 "\n"
+		"file 1 1 a.example.org. 9 A " A1 "\n"
+		"file 1 4 c.x. 5 A " A1 "\n"
+		"4 a.example.org. 9 A " A1 "\n"
+		"5 b.example.org. 9 A " A1 "\n", "");
+}
+
+static void
+include_takes_an_origin(void **state)
+{
+	write_file("main", "$INCLUDE \"sub\" deep ; x\n$include sub y.\n");
+	write_file("sub", "c 1 A 192.0.2.1\n");
+	expect_file("main", "file 1 1 c.deep.example.org. 1 A " A1 "\n"
+		"file 1 1 c.y. 1 A " A1 "\n", "");
+}
+
+static void
+include_is_relative_to_the_including_file(void **state)
+{
+	char text[256];
+
+	mkdir(path_of("dir"), 0700);
+	write_file("main", "$INCLUDE dir/one\n");
+	write_file("dir/one", "$INCLUDE t\\wo\n");
+	write_file("dir/two", "c 1 A 192.0.2.1\n");
+	expect_file("main", "file 2 1 c.example.org. 1 A " A1 "\n", "");
+	snprintf(text, sizeof(text), "$INCLUDE %s\n", path_of("dir/two"));
+	write_file("dir/one", text);
+	expect_file("main", "file 2 1 c.example.org. 1 A " A1 "\n", "");
+}
+
+/* Fault 44 */
+static void
+include_that_cannot_be_read_is_an_error_at_its_line(void **state)
+{
+	char want[512];
+
+	mkdir(path_of("dir"), 0700);
+	write_file("main", "\n$INCLUDE none\n$INCLUDE dir\n$INCLUDE\n"
+		"$INCLUDE \"\"\n$INCLUDE a b c\n$INCLUDE a b..c\n"
+		"d 1 A 192.0.2.1\n");
+	snprintf(want, sizeof(want),
+		"2:10 Cannot open include file %s/none: No such file or "
+		"directory\n"
+		"3:10 Cannot open include file %s/dir: Is a directory\n"
+		"4:1 Missing file name in $INCLUDE\n"
+		"5:1 Missing file name in $INCLUDE\n"
+		"6:14 Trailing data in $INCLUDE\n"
+		"7:12 Invalid origin in $INCLUDE: expected a name without "
+		"empty labels\n", directory, directory);
+	expect_file("main", "8 d.example.org. 1 A " A1 "\n", want);
+}
+
+/* Fault 44 */
+static void
+include_loops_are_refused(void **state)
+{
+	char want[256];
+
+	write_file("main", "$INCLUDE one\na 1 A 192.0.2.1\n");
+	write_file("one", "$INCLUDE main\n$INCLUDE one\nb 1 A 192.0.2.1\n");
+	snprintf(want, sizeof(want),
+		"one:1:10 $INCLUDE loop: file %s/main includes itself\n"
+		"one:2:10 $INCLUDE loop: file %s/one includes itself\n",
+		directory, directory);
+	expect_file("main", "file 1 3 b.example.org. 1 A " A1 "\n"
+		"2 a.example.org. 1 A " A1 "\n", want);
+}
+
+/* Fault 44 */
+static void
+include_depth_is_limited(void **state)
+{
+	char name[32], text[64];
+	struct outcome o;
+	int i;
+
+	for (i = 0; i <= 12; i++) {
+		snprintf(name, sizeof(name), "deep%d", i);
+		snprintf(text, sizeof(text), "$INCLUDE deep%d\n", i + 1);
+		write_file(name, i < 12 ? text : "a 1 A 192.0.2.1\n");
+	}
+	o = read_file("deep0");
+	assert_int_equal(o.err, NSD_E_SYNTAX);
+	assert_string_equal(o.diags,
+		"deep10:1:1 $INCLUDE nested deeper than 10 files\n");
+	outcome_free(&o);
+	o = read_file("deep2");
+	assert_int_equal(o.err, NSD_OK);
+	assert_int_equal(o.rr_count, 1);
+	outcome_free(&o);
+}
+
+static void
+findings_come_in_file_order_with_their_file(void **state)
+{
+	write_file("main", "x X\n$INCLUDE sub\ny Y\n");
+	write_file("sub", "z Z\n\"open\n");
+	expect_file("main", "", "1:3 Invalid type in RR: unknown type 'X'\n"
+		"sub:1:3 Invalid type in RR: unknown type 'Z'\n"
+		"sub:2:1 quoted string is not closed\n"
+		"3:3 Invalid type in RR: unknown type 'Y'\n");
+}
+
+static void
+errors_of_included_files_count_to_the_limit(void **state)
+{
+	struct zonefile_options options = { .apex = fixture_apex,
+		.errors_max = 3 };
+	struct outcome o;
+
+	write_file("main", "x X\n$INCLUDE sub\ny Y\ny Y\n");
+	write_file("sub", "z Z\n");
+	o = outcome_of_file(path_of("main"), &options, NULL);
+	assert_int_equal(o.errors, 3);
+	outcome_free(&o);
+	write_file("sub", "z Z\nz Z\nz Z\n");
+	o = outcome_of_file(path_of("main"), &options, NULL);
+	assert_int_equal(o.errors, 3);
+	outcome_free(&o);
+}
+
+static void
+include_is_refused_in_text(void **state)
+{
+	expect("$INCLUDE x\na 1 A 192.0.2.1\n",
+		"2 a.example.org. 1 A " A1 "\n",
+		"1:1 $INCLUDE is not allowed here\n");
+}
+
+/* ---- files ------------------------------------------------------------ */
+
+static void
+file_that_cannot_be_read_says_why(void **state)
+{
+	struct outcome o = read_file("absent");
+
+	assert_int_equal(o.err, NSD_E_SYSTEM);
+	assert_string_equal(o.diags,
+		"0:0 cannot open: No such file or directory\n");
+	assert_int_equal(o.sources, 1);
+	outcome_free(&o);
+	mkdir(path_of("dir"), 0700);
+	o = read_file("dir");
+	assert_int_equal(o.err, NSD_E_SYSTEM);
+	assert_string_equal(o.diags, "0:0 cannot open: Is a directory\n");
+	outcome_free(&o);
+}
+
+static void
+sources_tell_what_was_read(void **state)
+{
+	struct zonefile_options options = { .apex = fixture_apex };
+	struct diag_sink sink = { NULL, 0, 0 };
+	struct zonefile_result result;
+	struct stat st;
+
+	write_file("main", "$INCLUDE sub\n$INCLUDE none\n");
+	write_file("sub", "c 1 A 192.0.2.1\n");
+	assert_int_equal(zonefile_parse(path_of("main"), &options, &sink,
+		&result), NSD_E_SYNTAX);
+	assert_int_equal(result.source_count, 3);
+	assert_string_equal(result.sources[1].path, path_of("sub"));
+	assert_int_equal(stat(path_of("sub"), &st), 0);
+	assert_int_equal(result.sources[1].size, st.st_size);
+	assert_int_equal(result.sources[1].inode, st.st_ino);
+	assert_int_equal(result.sources[1].mtime.tv_sec, st.st_mtim.tv_sec);
+	assert_int_equal(result.sources[1].mtime.tv_nsec, st.st_mtim.tv_nsec);
+	assert_string_equal(result.sources[2].path, path_of("none"));
+	assert_int_equal(result.sources[2].inode, 0);
+	zonefile_result_fini(&result);
+}
+
+static void
+a_pipe_is_read_to_its_end(void **state)
+{
+	static const char text[] = "a 1 A 192.0.2.1\n";
+	struct zonefile_options options = { .apex = fixture_apex };
+	struct outcome o;
+	char path[64];
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(write(fds[1], text, sizeof(text) - 1),
+		sizeof(text) - 1);
+	close(fds[1]);
+	snprintf(path, sizeof(path), "/dev/fd/%d", fds[0]);
+	o = outcome_of_file(path, &options, NULL);
+	close(fds[0]);
+	assert_int_equal(o.err, NSD_OK);
+	assert_string_equal(o.text, "1 a.example.org. 1 A " A1 "\n");
+	outcome_free(&o);
+}
+
+struct meddler {
+	void (*meddle)(void);
+	unsigned calls;
+};
+
+static void
+on_progress(void *ctx, uint64_t done, uint64_t total)
+{
+	struct meddler *m = ctx;
+
+	assert_true(done <= total);
+	if (m->calls++ == 0)
+		m->meddle();
+}
+
+static void
+append_line(void)
+{
+	int fd = open(path_of("main"), O_WRONLY | O_APPEND);
+
+	assert_int_equal(write(fd, "b 1 A 192.0.2.1\n", 16), 16);
+	close(fd);
+}
+
+static void
+truncate_file(void)
+{
+	assert_int_equal(truncate(path_of("main"), 20000), 0);
+}
+
+static void
+replace_file(void)
+{
+	char path[128];
+
+	strcpy(path, path_of("other"));
+	assert_int_equal(rename(path, path_of("main")), 0);
+}
+
+static void
+remove_file(void)
+{
+	assert_int_equal(unlink(path_of("main")), 0);
+}
+
+/* Fault 49 */
+static void
+file_that_changes_while_it_is_read_must_be_read_again(void **state)
+{
+	static void (*const meddle[])(void) = { append_line, truncate_file,
+		replace_file, remove_file };
+	struct parse_tuning tuning = parse_tuning_default;
+	char *text = malloc(100001);
+	size_t i;
+	unsigned threads;
+
+	assert_non_null(text);
+	for (i = 0; i < 100000; i += 10)
+		memcpy(text + i, "a A 1.2.3\n", 10);
+	for (i = 0; i < 100000; i += 20)
+		memcpy(text + i, "a 1 A 1.2.3.4 ;    \n", 20);
+	text[100000] = '\0';
+	tuning.chunk_size = 10000;
+	tuning.head_size = 1000;
+	tuning.parallel_size = 10000;
+	for (i = 0; i < 4; i++) {
+		for (threads = 1; threads < 4; threads++) {
+			struct meddler m = { meddle[i], 0 };
+			struct zonefile_options options = {
+				.apex = fixture_apex,
+				.threads = threads,
+				.on_progress = on_progress,
+				.progress_ctx = &m,
+			};
+			struct outcome o;
+
+			write_file("main", text);
+			write_file("other", text);
+			o = outcome_of_file(path_of("main"), &options,
+				&tuning);
+			assert_int_equal(o.err, NSD_E_AGAIN);
+			assert_string_equal(o.diags, "");
+			assert_true(m.calls >= 1);
+			outcome_free(&o);
+		}
+	}
+	free(text);
+}
+
+/* ---- $GENERATE --------------------------------------------------------- */
+
+static void
+generate_makes_a_record_a_number(void **state)
+{
+	expect("$GENERATE 1-3 h$ 5 IN A 192.0.2.1 ; $ x\n",
+		"1 h1.example.org. 5 A " A1 "\n1 h2.example.org. 5 A " A1 "\n"
+		"1 h3.example.org. 5 A " A1 "\n", "");
+	expect("\n$GENERATE 8-12/4 $ 5 NS (\n$.x. )\n"
+		"$generate 0-0 y 1 TXT \"$ $\" $;\nz 1 A 192.0.2.1\n",
+		"2 8.example.org. 5 NS 0138017800\n"
+		"2 12.example.org. 5 NS 023132017800\n"
+		"4 y.example.org. 1 TXT 033020300130\n"
+		"5 z.example.org. 1 A " A1 "\n", "");
+}
+
+static void
+generate_modifiers_shift_pad_and_convert(void **state)
+{
+	expect("$GENERATE 10-10 a${1}b${-10}c${0,4}d${0,4,x}e${0,1,X}f${0,0,o} "
+		"1 A 192.0.2.1\n",
+		"1 a11b0c0010d000aeaf12.example.org. 1 A " A1 "\n", "");
+	expect("$GENERATE 19-19 ${0,0,n}.x${0,7,n}.y${12,0,N}.z 1 A 192.0.2.1\n",
+		"1 3.1.x3.1.0.0.yf.1.z.example.org. 1 A " A1 "\n", "");
+	expect("$GENERATE 1-1 a\\$b$$c\\\\$ 1 A 192.0.2.1\n",
+		"1 a\\$b\\$c\\\\1.example.org. 1 A " A1 "\n", "");
+}
+
+static void
+generate_faults_are_told_at_its_line(void **state)
+{
+	expect("$GENERATE\n$GENERATE 1 a A 192.0.2.1\n"
+		"$GENERATE 2-1 a A 192.0.2.1\n$GENERATE 1-2/0 a A 192.0.2.1\n"
+		"$GENERATE 1-x a A 192.0.2.1\n$GENERATE 1-2 a${x} A 192.0.2.1\n"
+		"$GENERATE 1-2 a${1,2,z} A 192.0.2.1\n"
+		"$GENERATE 1-2 a${1 A 192.0.2.1\n"
+		"$GENERATE 1-2 a${-5} A 192.0.2.1\n"
+		"$GENERATE 0-2147483647 a A 192.0.2.1\n"
+		"$GENERATE 1-2 a$ A x$\n"
+		"$GENERATE 0-99999999999999999999 a A 192.0.2.1\n"
+		"$GENERATE 1-2 a${1,256} A 192.0.2.1\nb 1 A 192.0.2.1\n",
+		"14 b.example.org. 1 A " A1 "\n",
+		"1:1 Missing fields in $GENERATE: range, owner, type and "
+			"rdata expected\n"
+		"2:11 Invalid range in $GENERATE: START-STOP[/STEP] expected\n"
+		"3:11 Invalid range in $GENERATE: START-STOP[/STEP] expected\n"
+		"4:11 Invalid range in $GENERATE: START-STOP[/STEP] expected\n"
+		"5:11 Invalid range in $GENERATE: START-STOP[/STEP] expected\n"
+		"6:15 Invalid modifier in $GENERATE: "
+			"${OFFSET[,WIDTH[,BASE]]} expected\n"
+		"7:15 Invalid modifier in $GENERATE: "
+			"${OFFSET[,WIDTH[,BASE]]} expected\n"
+		"8:15 Invalid modifier in $GENERATE: "
+			"${OFFSET[,WIDTH[,BASE]]} expected\n"
+		"9:11 Invalid offset in $GENERATE: negative number\n"
+		"10:11 Invalid range in $GENERATE: more than 16777216 "
+			"records\n"
+		"11:0 Invalid rdata in A: expected an IPv4 address\n"
+		"11:0 Invalid rdata in A: expected an IPv4 address\n"
+		"12:11 Invalid range in $GENERATE: START-STOP[/STEP] expected\n"
+		"13:15 Invalid modifier in $GENERATE: "
+			"${OFFSET[,WIDTH[,BASE]]} expected\n");
+}
+
+static void
+generate_over_many_blocks_keeps_owner_and_line(void **state)
+{
+	static const char text[] = "$TTL 1\n\n$GENERATE 0-4999 h$ A 192.0.2.1\n"
+		" A 192.0.2.1\n";
+	struct zonefile_options options = { .apex = fixture_apex };
+	struct outcome o = outcome_of_text(text, sizeof(text) - 1, &options,
+		NULL);
+
+	assert_int_equal(o.err, NSD_OK);
+	assert_int_equal(o.rr_count, 5001);
+	assert_non_null(strstr(o.text, "3 h4999.example.org. 1 A " A1 "\n"
+		"4 h4999.example.org. 1 A " A1 "\n"));
+	outcome_free(&o);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(include_restores_origin_owner_and_ttl),
+		cmocka_unit_test(include_takes_an_origin),
+		cmocka_unit_test(include_is_relative_to_the_including_file),
+		cmocka_unit_test(
+			include_that_cannot_be_read_is_an_error_at_its_line),
+		cmocka_unit_test(include_loops_are_refused),
+		cmocka_unit_test(include_depth_is_limited),
+		cmocka_unit_test(findings_come_in_file_order_with_their_file),
+		cmocka_unit_test(errors_of_included_files_count_to_the_limit),
+		cmocka_unit_test(include_is_refused_in_text),
+		cmocka_unit_test(file_that_cannot_be_read_says_why),
+		cmocka_unit_test(sources_tell_what_was_read),
+		cmocka_unit_test(a_pipe_is_read_to_its_end),
+		cmocka_unit_test(
+			file_that_changes_while_it_is_read_must_be_read_again),
+		cmocka_unit_test(generate_makes_a_record_a_number),
+		cmocka_unit_test(generate_modifiers_shift_pad_and_convert),
+		cmocka_unit_test(generate_faults_are_told_at_its_line),
+		cmocka_unit_test(
+			generate_over_many_blocks_keeps_owner_and_line),
+	};
+
+	return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}

@@ -1,0 +1,424 @@
+/*
+ * test_parse.c - master files, rule by rule: RFC 1035 section 5, RFC 2308
+ * section 4, RFC 3597 section 5.
+ */
+#include "fixture.h"
+
+#define A1 "c0000201" /* 192.0.2.1 */
+
+/* ---- owners, origin --------------------------------------------------- */
+
+static void
+owner_is_completed_with_origin_and_lower_cased(void **state)
+{
+	expect("WWW 60 IN A 192.0.2.1\n@ 60 A 192.0.2.1\n"
+		"Other.Example. 60 A 192.0.2.1\n. 60 A 192.0.2.1\n",
+		"1 www.example.org. 60 A " A1 "\n"
+		"2 example.org. 60 A " A1 "\n"
+		"3 other.example. 60 A " A1 "\n"
+		"4 . 60 A " A1 "\n", "");
+}
+
+static void
+blank_owner_is_the_last_one(void **state)
+{
+	expect("a 60 A 192.0.2.1\n  60 A 192.0.2.1\n\t\n; x\n\t60 A 192.0.2.1\n",
+		"1 a.example.org. 60 A " A1 "\n"
+		"2 a.example.org. 60 A " A1 "\n"
+		"5 a.example.org. 60 A " A1 "\n", "");
+	expect(" 60 A 192.0.2.1\n", "",
+		"1:2 Invalid OWNER in RR: no owner before this line\n");
+}
+
+static void
+lines_behind_a_bad_owner_are_left_out(void **state)
+{
+	expect("a 60 A 192.0.2.1\na..b 60 A 192.0.2.1\n 60 A 192.0.2.1\n"
+		"b 60 A 192.0.2.1\n",
+		"1 a.example.org. 60 A " A1 "\n"
+		"4 b.example.org. 60 A " A1 "\n",
+		"2:1 Invalid OWNER in RR: expected a name without empty "
+			"labels\n");
+}
+
+static void
+origin_is_relative_to_the_one_before(void **state)
+{
+	expect("$ORIGIN sub\na 60 A 192.0.2.1\n$ORIGIN x.\na 60 NS B\n"
+		"$origin y.z. ; lower case\n@ 60 NS @\n",
+		"2 a.sub.example.org. 60 A " A1 "\n"
+		"4 a.x. 60 NS 0142017800\n"
+		"6 y.z. 60 NS 0179017a00\n", "");
+	expect("$ORIGIN\na 60 A 192.0.2.1\n$ORIGIN a..b\n$ORIGIN x. y\n"
+		"a 60 A 192.0.2.1\n",
+		"2 a.example.org. 60 A " A1 "\n5 a.x. 60 A " A1 "\n",
+		"1:1 Missing name in $ORIGIN\n"
+		"3:9 Invalid name in $ORIGIN: expected a name without empty "
+			"labels\n"
+		"4:12 Trailing data in $ORIGIN\n");
+}
+
+static void
+escapes_in_owners_are_undone(void **state)
+{
+	expect("a\\.b 60 A 192.0.2.1\n\\065\\b 60 A 192.0.2.1\n"
+		"a\\032\\;\\\"\\( 60 A 192.0.2.1\n\\@ 60 A 192.0.2.1\n"
+		"\\$x 60 A 192.0.2.1\n",
+		"1 a\\.b.example.org. 60 A " A1 "\n"
+		"2 ab.example.org. 60 A " A1 "\n"
+		"3 a\\032\\;\\\"\\(.example.org. 60 A " A1 "\n"
+		"4 \\@.example.org. 60 A " A1 "\n"
+		"5 \\$x.example.org. 60 A " A1 "\n", "");
+}
+
+/* ---- TTL and class ---------------------------------------------------- */
+
+static void
+ttl_and_class_come_in_either_order_or_not_at_all(void **state)
+{
+	expect("$TTL 7\na 1 IN A 192.0.2.1\na IN 2 A 192.0.2.1\n"
+		"a in A 192.0.2.1\na 3 A 192.0.2.1\na A 192.0.2.1\n"
+		"a CLASS1 4 TYPE1 192.0.2.1\n",
+		"2 a.example.org. 1 A " A1 "\n3 a.example.org. 2 A " A1 "\n"
+		"4 a.example.org. 7 A " A1 "\n5 a.example.org. 3 A " A1 "\n"
+		"6 a.example.org. 7 A " A1 "\n7 a.example.org. 4 A " A1 "\n",
+		"");
+}
+
+static void
+only_class_in_is_supported(void **state)
+{
+	expect("a 1 CH A 192.0.2.1\nb HS 1 A 192.0.2.1\n"
+		"c CLASS9 A 192.0.2.1\nd IN IN A 192.0.2.1\n",
+		"", "1:5 only class IN is supported\n"
+		"2:3 only class IN is supported\n"
+		"3:3 only class IN is supported\n"
+		"4:6 Invalid type in RR: unknown type 'IN'\n");
+}
+
+static void
+ttl_units_are_read(void **state)
+{
+	expect("a 1w2d3h4m5s A 192.0.2.1\na 1H A 192.0.2.1\n"
+		"a 1h30 A 192.0.2.1\n$TTL 1D\na A 192.0.2.1\n"
+		"a 1x A 192.0.2.1\na 4294967296 A 192.0.2.1\n"
+		"a 8000w A 192.0.2.1\n$TTL x\n$TTL\n$TTL 1 2\n",
+		"1 a.example.org. 788645 A " A1 "\n"
+		"2 a.example.org. 3600 A " A1 "\n"
+		"3 a.example.org. 3630 A " A1 "\n"
+		"5 a.example.org. 86400 A " A1 "\n",
+		"6:3 Invalid ttl in RR\n7:3 Invalid ttl in RR\n"
+		"8:3 Invalid ttl in RR\n9:6 Invalid ttl in $TTL\n"
+		"10:1 Missing ttl in $TTL\n11:8 Trailing data in $TTL\n");
+}
+
+/* RFC 2181 section 8 (fault 47) */
+static void
+ttl_with_the_top_bit_set_is_zero(void **state)
+{
+	expect("a 2147483647 A 192.0.2.1\na 2147483648 A 192.0.2.1\n",
+		"1 a.example.org. 2147483647 A " A1 "\n"
+		"2 a.example.org. 0 A " A1 "\n",
+		"warning 2:3 ttl 2147483648 in RR exceeds 2147483647, "
+		"taken as 0\n");
+}
+
+#define SOA_TEXT " SOA a. b. 1 2 3 4 5\n"
+
+/* RFC 2308 section 4 */
+static void
+ttl_default_wins_over_the_last_one_stated(void **state)
+{
+	expect("$TTL 9\na 5 A 192.0.2.1\na A 192.0.2.1\n$TTL 8\n"
+		"a A 192.0.2.1\n",
+		"2 a.example.org. 5 A " A1 "\n3 a.example.org. 9 A " A1 "\n"
+		"5 a.example.org. 8 A " A1 "\n", "");
+}
+
+static void
+ttl_without_default_is_the_last_one_then_soa_minimum(void **state)
+{
+	expect("@" SOA_TEXT "a A 192.0.2.1\na 60 A 192.0.2.1\n"
+		"a A 192.0.2.1\n",
+		"1 example.org. 5 SOA 0161000162000000000100000002000000030000"
+		"000400000005\n2 a.example.org. 5 A " A1 "\n"
+		"3 a.example.org. 60 A " A1 "\n4 a.example.org. 60 A " A1 "\n",
+		"");
+	expect("a A 192.0.2.1\n", "1 a.example.org. 3600 A " A1 "\n", "");
+}
+
+/* ---- layout ----------------------------------------------------------- */
+
+static void
+parentheses_join_lines(void **state)
+{
+	expect("a 60 (\n IN ; comment (\nA\n\n) 192.0.2.1\n"
+		"b ( 60 ) ( A ( 192.0.2.1 ) )\n"
+		"@ SOA a. b. ( 1\n2 3 ; x\n4 5 )\nc 1 A 192.0.2.1\n",
+		"1 a.example.org. 60 A " A1 "\n6 b.example.org. 60 A " A1 "\n"
+		"7 example.org. 60 SOA 016100016200000000010000000200000003"
+		"0000000400000005\n10 c.example.org. 1 A " A1 "\n", "");
+}
+
+static void
+owner_may_stand_behind_a_parenthesis(void **state)
+{
+	expect("(a 60\nA 192.0.2.1)\n (60 A 192.0.2.1)\n",
+		"1 a.example.org. 60 A " A1 "\n3 a.example.org. 60 A " A1 "\n",
+		"");
+}
+
+static void
+quotes_span_lines_and_hide_punctuation(void **state)
+{
+	expect("a 60 TXT \"b\n(;\" c\nb 60 TXT \"\" \"\\\"\\\\\"\n"
+		"c 60 TXT \"\\065\" \\066\nd 60 X A\n",
+		"1 a.example.org. 60 TXT 04620a283b0163\n"
+		"3 b.example.org. 60 TXT 0002225c\n"
+		"4 c.example.org. 60 TXT 01410142\n",
+		"5:6 Invalid type in RR: unknown type 'X'\n");
+}
+
+static void
+comments_end_with_the_line(void **state)
+{
+	expect("; a \"\n;\na 60 A 192.0.2.1;b(\n \t ;c\n\nb 60 A 192.0.2.1 ;\n",
+		"3 a.example.org. 60 A " A1 "\n6 b.example.org. 60 A " A1 "\n",
+		"");
+}
+
+/* Fault 45 */
+static void
+carriage_returns_and_byte_order_mark_are_passed_over(void **state)
+{
+	expect("\xef\xbb\xbf" "a 60 A 192.0.2.1\r\n\r\nb (\r\n60 A 192.0.2.1 )\r\n"
+		"\r\n",
+		"1 a.example.org. 60 A " A1 "\n3 b.example.org. 60 A " A1 "\n",
+		"");
+	expect("\xef\xbb\xbf", "", "");
+	expect("a 1 A 192.0.2.1\n\xef\xbb\xbf" "b 1 A 192.0.2.1\n",
+		"1 a.example.org. 1 A " A1 "\n"
+		"2 \\239\\187\\191b.example.org. 1 A " A1 "\n", "");
+}
+
+static void
+last_line_needs_no_newline(void **state)
+{
+	expect("a 60 A 192.0.2.1", "1 a.example.org. 60 A " A1 "\n", "");
+	expect("a 60 A 192.0.2.1 ; x", "1 a.example.org. 60 A " A1 "\n", "");
+	expect("a 60 A 192.0.2.1\n ", "1 a.example.org. 60 A " A1 "\n", "");
+	expect("$TTL 5", "", "");
+	expect("", "", "");
+	expect("a 60 TXT \"b\"", "1 a.example.org. 60 TXT 0162\n", "");
+}
+
+static void
+nul_is_an_error_at_its_place(void **state)
+{
+	static const char text[] = "a 60 A 192.0.2.1\nb 60 A\0 192.0.2.1\n"
+		"c 60 TXT \"x\ny\0\"\n; \0\nd 60 A 192.0.2.1\n"
+		"e ( 60 \0\n A 192.0.2.1 )\nf 60 A 192.0.2.1\n";
+
+	expect_len(text, sizeof(text) - 1,
+		"1 a.example.org. 60 A " A1 "\n6 d.example.org. 60 A " A1 "\n"
+		"9 f.example.org. 60 A " A1 "\n",
+		"2:7 NUL octet in zone file\n4:2 NUL octet in zone file\n"
+		"5:3 NUL octet in zone file\n7:8 NUL octet in zone file\n");
+}
+
+/* Fault 45 */
+static void
+what_is_open_at_the_end_is_told_where_it_was_opened(void **state)
+{
+	expect("a 60 A 192.0.2.1\n\nb 60 TXT ( c\n( d\n) e\n",
+		"1 a.example.org. 60 A " A1 "\n",
+		"3:10 parenthesis is not closed\n");
+	expect("a 60 A 192.0.2.1\nb 60 TXT \"c\nd 60 A 192.0.2.1\n",
+		"1 a.example.org. 60 A " A1 "\n",
+		"2:10 quoted string is not closed\n");
+	expect("b 60 SVCB 1 . alpn=\"h2\nd 60 A 192.0.2.1\n", "",
+		"1:20 quoted string is not closed\n");
+	expect("b 60 TXT (\n\"", "", "2:1 quoted string is not closed\n");
+	expect("a 60 A ) 192.0.2.1\nb 60 A 192.0.2.1\n",
+		"2 b.example.org. 60 A " A1 "\n",
+		"1:8 closing parenthesis without an opening one\n");
+}
+
+static void
+backslash_does_not_join_lines(void **state)
+{
+	expect("a\\\n 60 A 192.0.2.1\nb 60 A 192.0.2.1\\\nc 60 A 192.0.2.1\n",
+		"4 c.example.org. 60 A " A1 "\n",
+		"1:1 Invalid OWNER in RR: expected an escape: \\DDD up to 255 "
+			"or \\ and a character\n"
+		"3:8 Invalid rdata in A: expected an IPv4 address\n");
+}
+
+static void
+findings_name_line_and_column_inside_a_record(void **state)
+{
+	expect("a 60 (\n A\n   x )\nb 60 A\nc\nd 60\n\"e\" 60 A 192.0.2.1\n",
+		"", "3:4 Invalid rdata in A: expected an IPv4 address\n"
+		"4:7 Missing rdata in A: expected an IPv4 address\n"
+		"5:1 Missing type in RR\n6:3 Missing type in RR\n"
+		"7:2 Invalid OWNER in RR: expected a name without quotes\n");
+}
+
+/* ---- RFC 3597 --------------------------------------------------------- */
+
+static void
+unknown_types_and_rdata_are_read(void **state)
+{
+	expect("a 60 TYPE65280 \\# 3 0102 03\na 60 A \\# 4 C0000201\n"
+		"a 60 CLASS1 TYPE1 192.0.2.1\na 60 TYPE65280 \\# 0\n",
+		"1 a.example.org. 60 TYPE65280 010203\n"
+		"2 a.example.org. 60 A " A1 "\n"
+		"3 a.example.org. 60 A " A1 "\n"
+		"4 a.example.org. 60 TYPE65280 \n", "");
+}
+
+static void
+meta_types_cannot_stand_in_a_zone(void **state)
+{
+	expect("a 60 OPT \\# 0\na 60 AXFR\na 60 TYPE0 \\# 0\n", "",
+		"1:6 Invalid type in RR: OPT cannot stand in a zone\n"
+		"2:6 Invalid type in RR: AXFR cannot stand in a zone\n"
+		"3:6 Invalid type in RR: TYPE0 cannot stand in a zone\n");
+}
+
+/* ---- limits ----------------------------------------------------------- */
+
+static void
+errors_stop_at_the_limit(void **state)
+{
+	struct zonefile_options options = { .apex = fixture_apex,
+		.errors_max = 2 };
+	static const char text[] = "a 1 A 192.0.2.1\nx X\nx X\nx X\n"
+		"b 1 A 192.0.2.1\n";
+	struct outcome o = outcome_of_text(text, sizeof(text) - 1, &options,
+		NULL);
+
+	assert_int_equal(o.errors, 2);
+	assert_int_equal(o.err, NSD_E_SYNTAX);
+	assert_int_equal(o.rr_count, 1);
+	outcome_free(&o);
+}
+
+/* Fault 45 */
+static void
+a_word_of_a_megabyte_is_an_error(void **state)
+{
+	size_t i, size = 1 << 20;
+	char *text = malloc(size + 64);
+	struct zonefile_options options = { .apex = fixture_apex };
+	struct outcome o;
+
+	assert_non_null(text);
+	for (i = 0; i < 3; i++) {
+		static const char *const before[] = { "a 60 TXT ", "",
+			"a 60 TXT \"" };
+		size_t len = strlen(before[i]);
+
+		memcpy(text, before[i], len);
+		memset(text + len, 'x', size);
+		strcpy(text + len + size, i == 2 ? "\"\nb 60 A 192.0.2.1\n"
+			: "\nb 60 A 192.0.2.1\n");
+		o = outcome_of_text(text, strlen(text), &options, NULL);
+		assert_int_equal(o.errors, 1);
+		assert_string_equal(o.text, "2 b.example.org. 60 A " A1 "\n");
+		outcome_free(&o);
+	}
+	free(text);
+}
+
+static const char every_kind[] = "\xef\xbb\xbf$ORIGIN example.org.\n$TTL 1h\n"
+	"@ SOA ns. host\\.master.x. ( 1 2 ; c\n 3 4 5 )\n NS \\110s\r\n"
+	"a 1d IN MX 10 b\n  IN 5 TXT \"x\\\"y\n;z\" v ; w\n"
+	"$GENERATE 1-3/2 h${0,2,x} A 192.0.2.$ ; t\n"
+	"b TYPE65280 \\# 2 ( 01\n02 )\nc SVCB 1 . alpn=\"h2,h3\" port=1\n"
+	"d AAAA 2001:db8::1\ne RRSIG A 13 2 60 20300101000000 20200101000000 "
+	"1 example.org. AAAA\n$INCLUDE x\n";
+
+/* Every length gives records or findings, and never anything worse; a parse
+ * under the sanitizers is the other half of this test. */
+static void
+a_file_cut_at_each_length_is_read_or_refused(void **state)
+{
+	struct zonefile_options options = { .apex = fixture_apex };
+	size_t len;
+
+	for (len = 0; len < sizeof(every_kind); len++) {
+		char *copy = malloc(len + 1);
+		struct outcome o;
+
+		assert_non_null(copy);
+		memcpy(copy, every_kind, len);
+		o = outcome_of_text(copy, len, &options, NULL);
+		assert_true(o.err == NSD_OK || o.err == NSD_E_SYNTAX);
+		assert_int_equal(o.err == NSD_OK, o.errors == 0);
+		outcome_free(&o);
+		free(copy);
+	}
+}
+
+static void
+each_octet_of_a_file_changed_is_read_or_refused(void **state)
+{
+	struct zonefile_options options = { .apex = fixture_apex };
+	static const char octets[] = "\0\n\t \"();\\$@.x0\xff";
+	size_t i, k;
+
+	for (i = 0; i < sizeof(every_kind) - 1; i++) {
+		for (k = 0; k < sizeof(octets) - 1; k++) {
+			char copy[sizeof(every_kind)];
+			struct outcome o;
+
+			memcpy(copy, every_kind, sizeof(copy));
+			copy[i] = octets[k];
+			o = outcome_of_text(copy, sizeof(copy) - 1, &options,
+				NULL);
+			assert_int_equal(o.err == NSD_OK, o.errors == 0);
+			outcome_free(&o);
+		}
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(owner_is_completed_with_origin_and_lower_cased),
+		cmocka_unit_test(blank_owner_is_the_last_one),
+		cmocka_unit_test(lines_behind_a_bad_owner_are_left_out),
+		cmocka_unit_test(origin_is_relative_to_the_one_before),
+		cmocka_unit_test(escapes_in_owners_are_undone),
+		cmocka_unit_test(ttl_and_class_come_in_either_order_or_not_at_all),
+		cmocka_unit_test(only_class_in_is_supported),
+		cmocka_unit_test(ttl_units_are_read),
+		cmocka_unit_test(ttl_with_the_top_bit_set_is_zero),
+		cmocka_unit_test(ttl_default_wins_over_the_last_one_stated),
+		cmocka_unit_test(
+			ttl_without_default_is_the_last_one_then_soa_minimum),
+		cmocka_unit_test(parentheses_join_lines),
+		cmocka_unit_test(owner_may_stand_behind_a_parenthesis),
+		cmocka_unit_test(quotes_span_lines_and_hide_punctuation),
+		cmocka_unit_test(comments_end_with_the_line),
+		cmocka_unit_test(
+			carriage_returns_and_byte_order_mark_are_passed_over),
+		cmocka_unit_test(last_line_needs_no_newline),
+		cmocka_unit_test(nul_is_an_error_at_its_place),
+		cmocka_unit_test(
+			what_is_open_at_the_end_is_told_where_it_was_opened),
+		cmocka_unit_test(backslash_does_not_join_lines),
+		cmocka_unit_test(findings_name_line_and_column_inside_a_record),
+		cmocka_unit_test(unknown_types_and_rdata_are_read),
+		cmocka_unit_test(meta_types_cannot_stand_in_a_zone),
+		cmocka_unit_test(errors_stop_at_the_limit),
+		cmocka_unit_test(a_word_of_a_megabyte_is_an_error),
+		cmocka_unit_test(a_file_cut_at_each_length_is_read_or_refused),
+		cmocka_unit_test(
+			each_octet_of_a_file_changed_is_read_or_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
