@@ -172,6 +172,28 @@ size_t store_reclaim(struct store_writer *writer);
  * rest. Slow (milliseconds a MiB at worst): after a load. */
 void store_trim(struct store_writer *writer);
 
+/*
+ * Mark and sweep, for a writer that takes over from one that died: what that
+ * one had allocated and not published, or retired and not freed, is used and
+ * cannot be reached. begin; mark each object that can be reached from the
+ * roots; end retires all others. Between begin and end nothing is allocated,
+ * freed, retired or published, and the writer's heap is the only one.
+ * Cost: an octet of memory for each 64 of the store's, until end.
+ */
+struct store_sweep;
+enum nsd_err store_sweep_begin(struct store_writer *writer,
+	struct store_sweep **sweep) MUST_USE;
+/* False if it was marked before (what it refers to is marked, too), or is no
+ * object of the store: then end fails. */
+bool store_sweep_mark(struct store_sweep *sweep, store_ref ref, size_t len);
+/*
+ * Frees the sweep. returns NSD_OK with *octets retired; NSD_E_BUG if something
+ * was marked that is not allocated, or overlaps: the store is damaged, and
+ * nothing is retired.
+ */
+enum nsd_err store_sweep_end(struct store_sweep *sweep, uint64_t *octets)
+	MUST_USE;
+
 struct store_stats {
 	uint64_t live;       /* octets in objects, rounding included */
 	uint64_t free;       /* octets in free slots of used pages */

@@ -137,6 +137,11 @@ enum nsd_err trie_put(struct trie_edit *edit, struct trie *trie,
 enum nsd_err trie_remove(struct trie_edit *edit, struct trie *trie,
 	const struct trie_name *name, store_ref *removed) MUST_USE;
 
+/* Calls on_branch with the memory of each branch, those below it first (for
+ * store_sweep_mark); objects are not touched. */
+void trie_visit(const struct store_view *view, const struct trie *trie,
+	void (*on_branch)(void *ctx, store_ref ref, size_t len), void *ctx);
+
 /* Gives every branch of the trie to on_garbage; objects are not touched. */
 void trie_clear(struct trie_edit *edit, struct trie *trie);
 

@@ -251,9 +251,14 @@ trie_remove(struct trie_edit *edit, struct trie *trie,
 	return err;
 }
 
+struct visit {
+	const struct store_view *view;
+	void (*on_branch)(void *ctx, store_ref ref, size_t len);
+	void *ctx;
+};
+
 static void
-clear_entry(struct trie_edit *edit, const struct store_view *view,
-	const struct trie_entry *entry)
+visit_entry(const struct visit *visit, const struct trie_entry *entry)
 {
 	uint64_t word = entry_word(entry);
 	const struct trie_entry *children;
@@ -261,15 +266,25 @@ clear_entry(struct trie_edit *edit, const struct store_view *view,
 
 	if (!word_is_branch(word))
 		return;
-	children = entry_children(view, entry);
+	children = entry_children(visit->view, entry);
 	for (unsigned i = 0; i < count; i++)
-		clear_entry(edit, view, &children[i]);
-	edit->on_garbage(edit->ctx, entry->word[2], branch_size(word));
+		visit_entry(visit, &children[i]);
+	visit->on_branch(visit->ctx, entry->word[2], branch_size(word));
+}
+
+void
+trie_visit(const struct store_view *view, const struct trie *trie,
+	void (*on_branch)(void *ctx, store_ref ref, size_t len), void *ctx)
+{
+	struct visit visit = { view, on_branch, ctx };
+
+	visit_entry(&visit, &trie->root);
 }
 
 void
 trie_clear(struct trie_edit *edit, struct trie *trie)
 {
-	clear_entry(edit, store_heap_view(edit->heap), &trie->root);
+	trie_visit(store_heap_view(edit->heap), trie, edit->on_garbage,
+		edit->ctx);
 	trie->root = entry_make(0, STORE_NONE);
 }

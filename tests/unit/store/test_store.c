@@ -458,6 +458,88 @@ store_killed_writer_is_succeeded(void **state)
 	fixture_close(&f);
 }
 
+/* Objects of a writer that died: a third stays, the others are swept. */
+static void
+store_sweep_frees_what_is_not_marked(void **state)
+{
+	static struct object objects[1000];
+	struct store_options options = { .reader_max = 2 };
+	struct fixture f = { 0 };
+	struct store_reader *reader;
+	struct store_sweep *sweep;
+	uint64_t rng = 5, kept = 0, octets = 0;
+	store_ref ref;
+
+	assert_int_equal(store_create(&options, &f.store), NSD_OK);
+	assert_int_equal(store_writer_open(f.store, &f.writer), NSD_OK);
+	for (int i = 0; i < 1000; i++) {
+		struct object *o = &objects[i];
+		uint8_t *p;
+
+		o->len = random_len(&rng);
+		o->fill = (uint8_t)i;
+		p = store_alloc(store_writer_heap(f.writer), o->len, &o->ref);
+		assert_non_null(p);
+		memset(p, o->fill, o->len);
+		if (i % 3 == 0)
+			kept += (o->len + 7) & ~7u;
+	}
+	store_writer_close(f.writer);
+	assert_int_equal(store_reader_open(f.store, 0, "r", &reader), NSD_OK);
+	store_reader_online(reader);
+	assert_int_equal(store_writer_open(f.store, &f.writer), NSD_OK);
+	/* Something of the new writer, to be kept as well. */
+	assert_non_null(
+		store_alloc(store_writer_heap(f.writer), 1000, &ref));
+	assert_int_equal(store_sweep_begin(f.writer, &sweep), NSD_OK);
+	assert_true(store_sweep_mark(sweep, ref, 1000));
+	for (int i = 0; i < 1000; i += 3) {
+		assert_true(store_sweep_mark(sweep, objects[i].ref,
+			objects[i].len));
+		assert_false(store_sweep_mark(sweep, objects[i].ref,
+			objects[i].len));
+	}
+	assert_int_equal(store_sweep_end(sweep, &octets), NSD_OK);
+	assert_int_equal(live(&f), kept + 1000);
+	assert_int_equal(store_reclaim(f.writer), octets);
+	store_reader_close(reader);
+	assert_int_equal(store_reclaim(f.writer), 0);
+	for (int i = 0; i < 1000; i++) {
+		uint8_t *p = store_alloc(store_writer_heap(f.writer), 777,
+			&ref);
+
+		assert_non_null(p);
+		memset(p, 0xff, 777);
+	}
+	for (int i = 0; i < 1000; i += 3)
+		object_check(store_writer_view(f.writer), &objects[i]);
+	fixture_close(&f);
+}
+
+static void
+store_sweep_tells_damage(void **state)
+{
+	struct fixture f;
+	struct store_sweep *sweep;
+	store_ref ref;
+	uint64_t octets;
+
+	fixture_open(&f, 0, false);
+	assert_non_null(store_alloc(store_writer_heap(f.writer), 64, &ref));
+	for (int i = 0; i < 5; i++) {
+		static const int ref_add[] = { 1, 0, 0, -100000, 900000 };
+		static const size_t lens[] = { 64, 72, 8, 8, 8 };
+
+		assert_int_equal(store_sweep_begin(f.writer, &sweep), NSD_OK);
+		store_sweep_mark(sweep, ref + (store_ref)ref_add[i], lens[i]);
+		if (i == 2)
+			store_sweep_mark(sweep, ref + 1, 64);
+		assert_int_equal(store_sweep_end(sweep, &octets), NSD_E_BUG);
+		assert_int_equal(live(&f), 64);
+	}
+	fixture_close(&f);
+}
+
 static void
 store_reader_slot_out_of_range(void **state)
 {
@@ -484,6 +566,8 @@ main(void)
 		cmocka_unit_test(store_child_reads_and_cannot_write),
 		cmocka_unit_test(store_killed_reader_holds_back_until_cleared),
 		cmocka_unit_test(store_killed_writer_is_succeeded),
+		cmocka_unit_test(store_sweep_frees_what_is_not_marked),
+		cmocka_unit_test(store_sweep_tells_damage),
 		cmocka_unit_test(store_reader_slot_out_of_range),
 	};
 
