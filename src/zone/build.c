@@ -240,6 +240,9 @@ build_undo(struct build *b)
 	struct store_heap *heap = b->workers[0].heap;
 	struct releaser r = {store_heap_view(heap), heap, NULL};
 
+	for (unsigned i = 0; i < b->worker_count; i++)
+		release_entries(&r, b->workers[i].entries,
+			b->workers[i].packed);
 	for (size_t i = 0; i < b->target_count; i++)
 		release_object(&r, b->targets[i],
 			glue_target_size(store_get(r.view, b->targets[i])));

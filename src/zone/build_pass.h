@@ -89,6 +89,9 @@ struct worker {
 	size_t items_room;
 	struct group *groups;
 	size_t groups_room;
+	struct node_rrset *entries;
+	size_t entries_room;
+	size_t packed; /* entries that no node has yet */
 	uint8_t *out;
 	size_t out_room;
 	uint16_t *fixups;

@@ -2,6 +2,7 @@
  * RFC 2181 section 10.1, RFC 6672 section 2.4, RFC 4035 section 2.5). */
 #include <string.h>
 
+#include "dns/rdata.h"
 #include "zone/build_pass.h"
 
 static const struct group *
@@ -109,53 +110,23 @@ check_soa_below(struct worker *w, const struct owner *owner,
 		build_name_text(w->build->apex, apex));
 }
 
-/* Octets of a DS digest (IANA "DS RR Type Digest Algorithms"), 0: any. */
-static size_t
-ds_digest_len(uint8_t digest_type)
-{
-	switch (digest_type) {
-	case 1: return 20; /* SHA-1, RFC 3658 */
-	case 2: return 32; /* SHA-256, RFC 4509 */
-	case 3: return 32; /* GOST R 34.11-94, RFC 5933 */
-	case 4: return 48; /* SHA-384, RFC 6605 */
-	default: return 0;
-	}
-}
-
+/* Values that break a rule, such as digests of the wrong length. Those of
+ * files the parser has told of. */
 static void
-check_ds(struct worker *w, const struct group *g)
+check_values(struct worker *w, const struct group *g)
 {
 	for (size_t i = 0; i < g->count; i++) {
 		const struct rrbatch_rr *rr = g->items[i].rr;
-		size_t want;
+		char type[RRTYPE_TEXT_MAX];
+		const char *why;
 
-		if (rr->rdlen < 4)
+		if (rr->line != 0
+			|| rdata_check(rr->type, rrbatch_rr_rdata(rr),
+				   rr->rdlen, &why) == NSD_OK)
 			continue;
-		want = ds_digest_len(rrbatch_rr_rdata(rr)[3]);
-		if (want != 0 && rr->rdlen != want + 4)
-			findings_add(&w->findings, build_severity(w->build),
-				rr, "%s digest is %u octets long, not %u",
-				g->type == TYPE_DS ? "DS" : "CDS",
-				(unsigned)rr->rdlen - 4, (unsigned)want);
-	}
-}
-
-/* RFC 8976 section 2.2: SIMPLE with SHA-384 and SHA-512. */
-static void
-check_zonemd(struct worker *w, const struct group *g)
-{
-	for (size_t i = 0; i < g->count; i++) {
-		const struct rrbatch_rr *rr = g->items[i].rr;
-		const uint8_t *rdata = rrbatch_rr_rdata(rr);
-		unsigned want;
-
-		if (rr->rdlen < 6 || (rdata[5] != 1 && rdata[5] != 2))
-			continue;
-		want = rdata[5] == 1 ? 48 : 64;
-		if (rr->rdlen != want + 6)
-			findings_add(&w->findings, build_severity(w->build),
-				rr, "ZONEMD digest is %u octets long, not %u",
-				(unsigned)rr->rdlen - 6, want);
+		rrtype_print(rr->type, type);
+		findings_add(&w->findings, build_severity(w->build), rr,
+			"%s record needs %s", type, why);
 	}
 }
 
@@ -205,12 +176,11 @@ node_check(struct worker *w, const struct owner *owner, struct group *groups,
 			break;
 		case TYPE_DS:
 			ds = g;
-			/* fallthrough */
-		case TYPE_CDS:
-			check_ds(w, g);
+			check_values(w, g);
 			break;
+		case TYPE_CDS:
 		case TYPE_ZONEMD:
-			check_zonemd(w, g);
+			check_values(w, g);
 			break;
 		default:
 			break;

@@ -191,15 +191,18 @@ static enum nsd_err
 merge_worker(struct worker *w)
 {
 	const struct merge_round *r = w->pass_arg;
-	static const struct owner_list none;
 
 	for (unsigned i = 0; i < r->count; i += 2) {
-		const struct owner_list *a = &r->from[i];
-		const struct owner_list *b = i + 1 < r->count ? &r->from[i + 1]
-							      : &none;
-		size_t total = a->count + b->count;
+		const struct owner_list *a = &r->from[i], *b = a + 1;
+		struct owner_list none = {a->items, 0};
 		unsigned n = w->build->worker_count;
+		size_t total;
 
+		if (i + 1 == r->count)
+			b = &none;
+		total = a->count + b->count;
+		if (total == 0)
+			continue;
 		merge_part(a, b, r->to[i / 2].items,
 			total * w->number / n, total * (w->number + 1) / n);
 	}

@@ -135,9 +135,9 @@ node_make_flags(const struct owner *owner, const struct group *groups,
 	return (uint16_t)flags;
 }
 
-static struct node *
+static enum nsd_err
 node_create(struct worker *w, const struct owner *owner, size_t entries,
-	store_ref *ref)
+	uint16_t flags, store_ref *ref)
 {
 	size_t names = (sizeof(struct node) + owner->name_len + 3u)
 		& ~(size_t)3;
@@ -145,50 +145,68 @@ node_create(struct worker *w, const struct owner *owner, size_t entries,
 		names + entries * sizeof(struct node_rrset), ref);
 
 	if (node == NULL)
-		return NULL;
+		return NSD_E_MEMORY;
 	node->leaf.name_len = owner->name_len;
 	node->leaf.labels = owner->labels;
 	node->leaf.name_at = offsetof(struct node, name);
 	node->unused = 0;
-	node->flags = 0;
-	node->entry_count = 0;
+	node->flags = flags;
+	node->entry_count = (uint16_t)entries;
 	memcpy(node->name, owner->name, owner->name_len);
-	return node;
+	memcpy((uint8_t *)node + names, w->entries,
+		entries * sizeof(struct node_rrset));
+	return NSD_OK;
 }
 
-/* Packs each group into an entry. On failure the node holds those that were
- * made. */
+/* Packs each group into an entry of w->entries; w->packed of them hold
+ * something, also on failure. */
 static enum nsd_err
-node_fill(struct worker *w, const struct owner *owner, struct node *node,
-	const struct group *groups, size_t count)
+node_pack_groups(struct worker *w, const struct owner *owner, size_t count)
 {
-	struct node_rrset *entries = (struct node_rrset *)(void *)
-		node_entries(node);
-
 	for (size_t i = 0; i < count; i++) {
-		struct node_rrset *e = &entries[node->entry_count];
+		const struct group *g = &w->groups[i];
+		struct node_rrset *e = &w->entries[w->packed];
 		enum nsd_err err;
 
-		e->type = groups[i].type;
-		e->flags = groups[i].sigs ? NODE_RRSET_SIGS : 0;
-		err = groups[i].sigs ? sigs_pack(w, owner, &groups[i], &e->ref)
-				     : rrset_pack(w, owner, &groups[i],
-					       &e->ref);
+		e->type = g->type;
+		e->flags = g->sigs ? NODE_RRSET_SIGS : 0;
+		err = g->sigs ? sigs_pack(w, owner, g, &e->ref)
+			      : rrset_pack(w, owner, g, &e->ref);
 		if (err != NSD_OK)
 			return err;
 		if (e->ref == STORE_NONE) /* told */
 			continue;
-		node->entry_count++;
-		w->rr_count += groups[i].count;
+		w->packed++;
+		w->rr_count += g->count;
 	}
 	return w->err;
+}
+
+/* On failure the worker stops with w->packed entries in its hands, which are
+ * let go of when no other worker can find their RRsets any more. */
+static enum nsd_err
+node_make(struct worker *w, const struct owner *owner, size_t count,
+	store_ref *ref)
+{
+	enum nsd_err err;
+
+	w->entries = scratch_reserve(w, w->entries, &w->entries_room, count,
+		sizeof(*w->entries));
+	if (w->entries == NULL)
+		return NSD_E_MEMORY;
+	err = node_pack_groups(w, owner, count);
+	if (err == NSD_OK)
+		err = node_create(w, owner, w->packed,
+			node_make_flags(owner, w->groups, count), ref);
+	if (err == NSD_OK)
+		w->packed = 0;
+	return err;
 }
 
 enum nsd_err
 node_pack(struct worker *w, const struct owner *run, bool hashed,
 	store_ref *ref)
 {
-	struct node *node;
 	size_t count = 0;
 
 	if (run->rr_count > 0
@@ -203,12 +221,8 @@ node_pack(struct worker *w, const struct owner *run, bool hashed,
 	/* With an error there will be no zone: only look for more of them. */
 	if (w->findings.count[DIAG_ERROR] > 0)
 		return NSD_OK;
-	node = node_create(w, run, count, ref);
-	if (node == NULL)
-		return NSD_E_MEMORY;
 	w->node_count += !hashed;
-	node->flags = node_make_flags(run, w->groups, count);
-	return node_fill(w, run, node, w->groups, count);
+	return node_make(w, run, count, ref);
 }
 
 /* ---- ranges ---------------------------------------------------------------- */
@@ -265,7 +279,9 @@ pack_worker(struct worker *w)
 		sizeof(*w->items));
 	w->groups = scratch_reserve(w, NULL, &w->groups_room, GROUPS_FIRST,
 		sizeof(*w->groups));
-	if (w->items == NULL || w->groups == NULL)
+	w->entries = scratch_reserve(w, NULL, &w->entries_room, GROUPS_FIRST,
+		sizeof(*w->entries));
+	if (w->items == NULL || w->groups == NULL || w->entries == NULL)
 		return NSD_E_MEMORY;
 	while (err == NSD_OK && !__atomic_load_n(&b->stop, __ATOMIC_RELAXED)) {
 		size_t start = __atomic_fetch_add(&b->next_chunk, CHUNK,

@@ -73,6 +73,8 @@ struct releaser {
 void release_object(struct releaser *r, store_ref ref, size_t len);
 void release_rrset(struct releaser *r, store_ref ref);
 void release_sigs(struct releaser *r, store_ref ref);
+void release_entries(struct releaser *r, const struct node_rrset *entries,
+	size_t count);
 void release_node(struct releaser *r, store_ref ref);
 /* The zone with all that is in it. */
 void release_zone(struct releaser *r, store_ref ref);

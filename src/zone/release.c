@@ -40,17 +40,23 @@ release_sigs(struct releaser *r, store_ref ref)
 }
 
 void
+release_entries(struct releaser *r, const struct node_rrset *entries,
+	size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if ((entries[i].flags & NODE_RRSET_SIGS) != 0)
+			release_sigs(r, entries[i].ref);
+		else
+			release_rrset(r, entries[i].ref);
+	}
+}
+
+void
 release_node(struct releaser *r, store_ref ref)
 {
 	const struct node *node = store_get(r->view, ref);
-	const struct node_rrset *e = node_entries(node);
 
-	for (unsigned i = 0; i < node->entry_count; i++) {
-		if ((e[i].flags & NODE_RRSET_SIGS) != 0)
-			release_sigs(r, e[i].ref);
-		else
-			release_rrset(r, e[i].ref);
-	}
+	release_entries(r, node_entries(node), node->entry_count);
 	release_object(r, ref, node_size(node));
 }
 

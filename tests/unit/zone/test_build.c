@@ -1,0 +1,752 @@
+/* test_build.c - the rules of a zone, its nodes' flags, packed RRsets, glue. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "dns/name.h"
+#include "lib/zone_fixture.h"
+#include "zone/build.h"
+#include "zone/walk.h"
+
+#define SOA "@ SOA ns1 host 7 2 3 4 5\n"
+#define HEAD "$TTL 3600\n" SOA "@ NS ns1\nns1 A 192.0.2.1\n"
+
+static struct zone_fixture f;
+static store_ref zone; /* the last one built */
+
+static int
+open_fixture(void **state)
+{
+	zone_fixture_init(&f);
+	return 0;
+}
+
+static int
+close_fixture(void **state)
+{
+	zone_fixture_fini(&f);
+	return 0;
+}
+
+static uint64_t
+live(void)
+{
+	struct store_stats stats;
+
+	store_get_stats(f.writer, &stats);
+	return stats.live;
+}
+
+static void
+drop(void)
+{
+	zone_free(store_writer_heap(f.writer), zone);
+	assert_int_equal(live(), 0);
+}
+
+static void
+build_ok(const char *text)
+{
+	if (zone_fixture_build(&f, "example.", text, &zone) != NSD_OK)
+		fail_msg("not built:\n%s", f.findings);
+}
+
+/* As a primary the zone is refused with the finding, as a secondary it is
+ * served with it as a warning. */
+static void
+refuses(const char *text, const char *finding)
+{
+	char line[512];
+
+	f.secondary = false;
+	assert_int_equal(zone_fixture_build(&f, "example.", text, &zone),
+		NSD_E_ZONE);
+	snprintf(line, sizeof(line), "%s\n", finding);
+	assert_non_null(strstr(f.findings, line));
+	assert_int_equal(live(), 0);
+	f.secondary = true;
+	build_ok(text);
+	f.secondary = false;
+	assert_int_equal(f.sink.errors, 0);
+	assert_true(f.sink.warnings > 0);
+	drop();
+}
+
+static void
+warns(const char *text, const char *finding)
+{
+	build_ok(text);
+	if (strstr(f.findings, finding) == NULL)
+		fail_msg("no \"%s\" in:\n%s", finding, f.findings);
+	drop();
+}
+
+static void
+is_silent(const char *text)
+{
+	build_ok(text);
+	assert_string_equal(f.findings, "");
+	drop();
+}
+
+static const struct node *
+node(const char *name)
+{
+	return zone_fixture_find(&f, zone, "example.", name);
+}
+
+static unsigned
+flags(const char *name)
+{
+	assert_non_null(node(name));
+	return node(name)->flags;
+}
+
+static const struct rrset *
+rrset(const char *name, uint16_t type)
+{
+	const struct node_rrset *e;
+
+	assert_non_null(node(name));
+	e = node_find_entry(node(name), type);
+	return e == NULL ? NULL : store_get(f.view, e->ref);
+}
+
+/* ---- findings -------------------------------------------------------------- */
+
+/* RFC 1035 section 5.2 */
+static void
+zone_without_soa_is_an_error(void **state)
+{
+	static const char *const none[] = {"", "; nothing\n", "@ NS ns1\n",
+		"sub SOA a b 1 2 3 4 5\n"};
+
+	for (unsigned i = 0; i < 4; i++)
+		for (unsigned s = 0; s < 2; s++) {
+			f.secondary = s == 1;
+			assert_int_equal(zone_fixture_build(&f, "example.",
+				none[i], &zone), NSD_E_ZONE);
+			assert_non_null(strstr(f.findings, "error: zone "
+				"configured as 'example.' has no SOA record."));
+			assert_int_equal(live(), 0);
+		}
+	f.secondary = false;
+}
+
+static void
+second_soa_is_an_error(void **state)
+{
+	refuses(HEAD "@ SOA ns1 host 8 2 3 4 5\n",
+		"text:5: error: this SOA record was already encountered");
+	assert_int_equal(zone_fixture_build(&f, "example.", HEAD SOA, &zone),
+		NSD_E_ZONE);
+	/* The first one counts, wherever it would be sorted. */
+	f.secondary = true;
+	build_ok(HEAD "@ SOA ns1 host 6 2 3 4 5\n");
+	assert_int_equal(((const struct zone *)store_get(f.view, zone))->serial,
+		7);
+	f.secondary = false;
+	drop();
+}
+
+/* A transfer ends with the SOA it began with (RFC 5936 section 2.2). */
+static void
+same_soa_again_is_no_finding_for_a_secondary(void **state)
+{
+	f.secondary = true;
+	build_ok(HEAD SOA);
+	f.secondary = false;
+	assert_string_equal(f.findings, "");
+	drop();
+}
+
+static void
+soa_may_stand_anywhere_in_the_file(void **state)
+{
+	is_silent("$TTL 3600\nns1 A 192.0.2.1\n@ NS ns1\n" SOA);
+}
+
+static void
+soa_below_the_apex_is_an_error(void **state)
+{
+	refuses(HEAD "sub SOA ns1 host 7 2 3 4 5\n",
+		"text:5: error: SOA record with invalid domain name, "
+		"'sub.example.' is not 'example.'");
+}
+
+static void
+zone_without_ns_is_warned_of(void **state)
+{
+	warns("$TTL 3600\n" SOA "a A 192.0.2.1\n",
+		"warning: zone 'example.' has no NS record");
+}
+
+static void
+record_out_of_the_zone_is_an_error(void **state)
+{
+	refuses(HEAD "foo.org. A 192.0.2.1\n",
+		"text:5: error: out of zone data: foo.org. is outside the zone "
+		"for fqdn example.");
+	/* The same octets at the end are not the same labels. */
+	refuses(HEAD "a\\007example. A 192.0.2.1\n",
+		"text:5: error: out of zone data: a\\007example. is outside "
+		"the zone for fqdn example.");
+	/* Each record is told. */
+	assert_int_equal(zone_fixture_build(&f, "example.", HEAD
+		"foo.org. A 192.0.2.1\n A 192.0.2.2\n", &zone), NSD_E_ZONE);
+	assert_int_equal(f.sink.errors, 2);
+}
+
+/* RFC 1034 section 3.6.2 */
+static void
+cname_beside_other_data_is_an_error(void **state)
+{
+	refuses(HEAD "a CNAME b\na A 192.0.2.1\n",
+		"text:6: error: CNAME and other data at the same name");
+	refuses(HEAD "a A 192.0.2.1\nb A 192.0.2.1\na CNAME b\n",
+		"text:7: error: CNAME and other data at the same name");
+	refuses(HEAD "a CNAME b\na DNAME c\n",
+		"text:6: error: DNAME and CNAME at the same name");
+	is_silent(HEAD "a CNAME ns1\na NSEC b CNAME RRSIG NSEC\na RRSIG CNAME 8 "
+		"2 3600 20300101000000 20200101000000 1 example. AAAA\n");
+}
+
+/* RFC 2181 section 10.1, RFC 6672 section 2.4 */
+static void
+two_cnames_or_dnames_are_an_error(void **state)
+{
+	refuses(HEAD "a CNAME b\na CNAME c\n",
+		"text:6: error: multiple CNAMEs at the same name");
+	refuses(HEAD "a DNAME b\na DNAME c\n",
+		"text:6: error: multiple DNAMEs at the same name");
+	warns(HEAD "a CNAME b\na CNAME b\n",
+		"text:6: warning: a.example. duplicate CNAME record");
+}
+
+/* RFC 6672 section 2.4 */
+static void
+data_below_a_dname_is_an_error(void **state)
+{
+	refuses(HEAD "a DNAME b\nx.a A 192.0.2.1\n",
+		"text:6: error: DNAME at a.example. has data below it. This is "
+		"not allowed (RFC 6672 section 2.4)");
+	is_silent(HEAD "a DNAME b\nx.b A 192.0.2.1\n");
+}
+
+/* RFC 2181 section 5.2 */
+static void
+ttls_that_differ_are_warned_of_and_the_lowest_used(void **state)
+{
+	warns(HEAD "a 300 A 192.0.2.1\na 200 A 192.0.2.2\n",
+		"text:6: warning: a.example. TTL 200 does not match the TTL "
+		"300 of the A RRset");
+	build_ok(HEAD "a 300 A 192.0.2.1\na 200 A 192.0.2.2\n");
+	assert_int_equal(rrset("a.example.", TYPE_A)->ttl_sec, 200);
+	drop();
+}
+
+/* RFC 2181 section 5 */
+static void
+duplicates_are_left_out(void **state)
+{
+	build_ok(HEAD "a MX 1 Ns1\na MX 1 ns1\na MX 1 nS1\nA mx 1 ns1\n");
+	assert_int_equal(f.sink.warnings, 3);
+	assert_int_equal(rrset("a.example.", TYPE_MX)->count, 1);
+	drop();
+}
+
+static void
+name_servers_without_addresses_are_warned_of(void **state)
+{
+	warns(HEAD "@ NS nope\n", "text:5: warning: example. NS nope.example. "
+		"has no address");
+	warns(HEAD "sub NS ns.sub\n", "text:5: warning: sub.example. NS "
+		"ns.sub.example. has no glue address");
+	warns(HEAD "@ NS alias\nalias CNAME ns1\n", "text:5: warning: example. "
+		"NS alias.example. is a CNAME");
+	/* Another zone's matter. */
+	is_silent(HEAD "sub NS ns.sub\nother NS x.sub\nns.sub A 192.0.2.1\n");
+	is_silent(HEAD "sub NS ns1.example.org.\n");
+	is_silent(HEAD "sub NS any.wild\n*.wild A 192.0.2.1\n");
+}
+
+/* RFC 4035 section 2.4 */
+static void
+ds_without_ns_is_warned_of(void **state)
+{
+	warns(HEAD "a DS 1 8 2 000102030405060708090a0b0c0d0e0f"
+		"101112131415161718191a1b1c1d1e1f\n",
+		"text:5: warning: a.example. has DS but no NS");
+}
+
+static void
+findings_come_in_file_order(void **state)
+{
+	assert_int_equal(zone_fixture_build(&f, "example.", HEAD
+		"z CNAME a\nz A 192.0.2.1\na.org. A 192.0.2.1\nb CNAME a\n"
+		"b A 192.0.2.1\n", &zone), NSD_E_ZONE);
+	assert_string_equal(f.findings,
+		"text:6: error: CNAME and other data at the same name\n"
+		"text:7: error: out of zone data: a.org. is outside the zone "
+		"for fqdn example.\n"
+		"text:9: error: CNAME and other data at the same name\n");
+}
+
+/* ---- nodes ----------------------------------------------------------------- */
+
+/* RFC 8499 section 7: empty non-terminals */
+static void
+empty_non_terminals_are_nodes(void **state)
+{
+	build_ok(HEAD "a.b.c TXT x\nd.c TXT x\n_sip._tcp TXT x\n");
+	assert_int_equal(flags("c.example."), NODE_EMPTY);
+	assert_int_equal(flags("b.c.example."), NODE_EMPTY);
+	assert_int_equal(flags("_tcp.example."), NODE_EMPTY);
+	assert_int_equal(flags("a.b.c.example."), 0);
+	assert_null(node("b.example."));
+	assert_int_equal(((const struct zone *)store_get(f.view, zone))
+		->node_count, 2 + 4 + 2);
+	drop();
+}
+
+/* RFC 1034 section 4.2.1 */
+static void
+names_below_a_cut_are_occluded_and_the_topmost_cut_wins(void **state)
+{
+	build_ok(HEAD "sub NS ns.sub\nns.sub A 192.0.2.1\nx.sub NS ns.x.sub\n"
+		"ns.x.sub A 192.0.2.1\na.b.sub TXT x\nsuc TXT x\nsub-x TXT x\n"
+		"*.sub TXT x\n");
+	assert_int_equal(flags("example."), NODE_APEX);
+	assert_int_equal(flags("sub.example."), NODE_CUT
+		| NODE_WILDCARD_CHILD);
+	assert_int_equal(flags("ns.sub.example."), NODE_OCCLUDED);
+	assert_int_equal(flags("x.sub.example."), NODE_OCCLUDED);
+	assert_int_equal(flags("ns.x.sub.example."), NODE_OCCLUDED);
+	assert_int_equal(flags("b.sub.example."), NODE_OCCLUDED | NODE_EMPTY);
+	assert_int_equal(flags("a.b.sub.example."), NODE_OCCLUDED);
+	assert_int_equal(flags("*.sub.example."), NODE_OCCLUDED
+		| NODE_WILDCARD);
+	assert_int_equal(flags("suc.example."), 0);
+	assert_int_equal(flags("sub-x.example."), 0);
+	drop();
+}
+
+/* RFC 6672 section 2.4 */
+static void
+names_below_a_dname_are_occluded(void **state)
+{
+	const struct zone *z;
+
+	f.secondary = true;
+	build_ok(HEAD "d DNAME e\nx.d A 192.0.2.1\ne TXT x\n");
+	f.secondary = false;
+	assert_int_equal(flags("d.example."), NODE_DNAME);
+	assert_int_equal(flags("x.d.example."), NODE_OCCLUDED);
+	assert_int_equal(flags("e.example."), 0);
+	z = store_get(f.view, zone);
+	assert_int_equal(z->flags, ZONE_DNAMES);
+	drop();
+}
+
+/* RFC 4592 section 2.1.1 */
+static void
+wildcards_are_marked_and_so_are_their_parents(void **state)
+{
+	build_ok(HEAD "*.a.b TXT x\n!.a.b TXT x\n*x.c TXT x\n*.example. TXT x\n"
+		"y.*.e TXT x\n");
+	assert_int_equal(flags("*.a.b.example."), NODE_WILDCARD);
+	assert_int_equal(flags("a.b.example."), NODE_EMPTY
+		| NODE_WILDCARD_CHILD);
+	assert_int_equal(flags("b.example."), NODE_EMPTY);
+	assert_int_equal(flags("*x.c.example."), 0);
+	assert_int_equal(flags("example."), NODE_APEX | NODE_WILDCARD_CHILD);
+	/* Also an empty one is one (RFC 4592 section 2.2.1). */
+	assert_int_equal(flags("*.e.example."), NODE_WILDCARD | NODE_EMPTY);
+	assert_int_equal(flags("e.example."), NODE_EMPTY
+		| NODE_WILDCARD_CHILD);
+	assert_int_equal(((const struct zone *)store_get(f.view, zone))->flags,
+		ZONE_WILDCARDS);
+	drop();
+}
+
+static void
+apex_facts_are_in_the_zone(void **state)
+{
+	const struct zone *z;
+
+	build_ok("$TTL 3600\n@ 30 SOA ns1 host 7 2 3 4 50\n@ NS ns1\nns1 A "
+		"192.0.2.1\n");
+	z = store_get(f.view, zone);
+	assert_int_equal(z->serial, 7);
+	assert_int_equal(z->negative_ttl_sec, 30); /* RFC 2308 section 5 */
+	assert_int_equal(z->rr_count, 3);
+	assert_ptr_equal(store_get(f.view, z->apex), node("example."));
+	assert_ptr_equal(store_get(f.view, z->soa),
+		rrset("example.", TYPE_SOA));
+	drop();
+	build_ok("$TTL 3600\n@ 60 SOA ns1 host 7 2 3 4 50\n@ NS ns1\nns1 A "
+		"192.0.2.1\n");
+	z = store_get(f.view, zone);
+	assert_int_equal(z->negative_ttl_sec, 50);
+	drop();
+}
+
+#define N3 "NSEC3 1 0 1 ab 0p9mhaveqvm6t7vbl5lop2u3t2rp3tom A\n"
+#define N3SIG "RRSIG NSEC3 8 2 3600 20300101000000 20200101000000 1 example. AAAA\n"
+
+/* RFC 5155 section 7.2.8 */
+static void
+owners_of_nsec3_alone_are_no_names(void **state)
+{
+	const struct zone *z;
+
+	build_ok(HEAD "h1 " N3 "h2 " N3 "h1 " N3SIG "a.b TXT x\nb " N3
+		"x " N3SIG);
+	z = store_get(f.view, zone);
+	assert_int_equal(z->flags, ZONE_NSEC3);
+	assert_int_equal(z->node_count, 4);
+	assert_int_equal(node("h1.example.")->entry_count, 2);
+	assert_int_equal(node("x.example.")->entry_count, 1);
+	/* An empty non-terminal is another node than the hash of its name. */
+	assert_int_equal(flags("b.example."), NODE_EMPTY);
+	drop();
+}
+
+static void
+name_with_nsec3_and_other_data_far_apart_is_one_node(void **state)
+{
+	build_ok(HEAD "a " N3 "b TXT x\na TXT x\na " N3SIG "c " N3);
+	assert_int_equal(node("a.example.")->entry_count, 3);
+	assert_int_equal(((const struct zone *)store_get(f.view, zone))
+		->node_count, 4);
+	drop();
+}
+
+static void
+sigs_stand_behind_the_rrset_they_cover(void **state)
+{
+	const struct node_rrset *e;
+	const struct rrset_sigs *sigs;
+	const struct sig *sig;
+
+	build_ok(HEAD "a TXT x\n"
+		"a RRSIG TXT 8 2 3600 20300101000000 20200101000000 1 example. AAAA\n"
+		"a RRSIG TXT 13 2 3600 20300101000000 20200101000000 2 example. AAAA\n"
+		"a RRSIG A 8 2 3600 20300101000000 20200101000000 1 example. AAAA\n"
+		"a A 192.0.2.1\n"
+		"b RRSIG A 8 2 3600 20300101000000 20200101000001 1 example. AAAB\n");
+	e = node_entries(node("a.example."));
+	assert_int_equal(node("a.example.")->entry_count, 4);
+	assert_int_equal(e[0].type, TYPE_A);
+	assert_int_equal(e[1].type, TYPE_A);
+	assert_int_equal(e[1].flags, NODE_RRSET_SIGS);
+	assert_int_equal(node_entry_sigs(node("a.example."), &e[0]), e[1].ref);
+	assert_int_equal(e[3].type, TYPE_TXT);
+	sigs = store_get(f.view, e[3].ref);
+	assert_int_equal(sigs->count, 2);
+	/* What a key's signatures on a type have in common is stored once. */
+	sig = (const struct sig *)((const struct rrset_sigs *)store_get(f.view,
+		e[1].ref))->data;
+	sigs = store_get(f.view, node_entries(node("b.example."))->ref);
+	assert_int_equal(((const struct sig *)sigs->data)->template_ref,
+		sig->template_ref);
+	assert_null(node_find_entry(node("b.example."), TYPE_A));
+	drop();
+}
+
+/* ---- RRsets ---------------------------------------------------------------- */
+
+static void
+same_contents_are_stored_once(void **state)
+{
+	build_ok(HEAD "a A 192.0.2.9\nb A 192.0.2.9\nc 60 A 192.0.2.9\n"
+		"d NS x.example.org.\nd NS y.example.org.\n"
+		"e NS y.example.org.\ne NS x.example.org.\n"
+		"f NS x.example.org.\nf NS Y.example.org.\n");
+	assert_ptr_equal(rrset("a.example.", TYPE_A),
+		rrset("b.example.", TYPE_A));
+	assert_int_equal(rrset("a.example.", TYPE_A)->refs, 2);
+	assert_ptr_not_equal(rrset("a.example.", TYPE_A),
+		rrset("c.example.", TYPE_A));
+	assert_ptr_equal(rrset("d.example.", TYPE_NS),
+		rrset("e.example.", TYPE_NS));
+	/* Names keep their case. */
+	assert_ptr_not_equal(rrset("d.example.", TYPE_NS),
+		rrset("f.example.", TYPE_NS));
+	drop();
+}
+
+/* RFC 1035 section 4.1.4 */
+static void
+names_end_in_cells(void **state)
+{
+	const struct rrset *r;
+	const struct rrset_tail *t;
+
+	build_ok(HEAD "a NS n1.host.org.\na NS n2.host.org.\na NS z.example.\n");
+	r = rrset("a.example.", TYPE_NS);
+	t = rrset_get_tail(r);
+	/* In canonical order, the octets' own: sent, there are 10 octets of
+	 * owner to TTL and the length before each RDATA.
+	 *   12: 1 'z' cell at 14, of the apex at 0
+	 *   28: 2 'n1' 4 'host' at 31, 3 'org' 0
+	 *   53: 2 'n2' cell at 56, to 31 */
+	assert_int_equal(rrset_len(r), 2 + 4 + 2 + 13 + 2 + 5);
+	assert_memory_equal(r->data, "\0\4\1z\340\0\0\15\2n1\4host\3org\0"
+				     "\0\5\2n2\300\37", 28);
+	assert_int_equal(t->fixup_count, 2);
+	assert_int_equal(t->fixups[0], 14);
+	assert_int_equal(t->fixups[1], 56);
+	assert_int_equal(t->target_count, 3);
+	assert_int_equal(rrset_tail_targets(t)[0].offset, 12);
+	assert_int_equal(rrset_tail_targets(t)[0].flags, 0);
+	assert_int_equal(rrset_tail_targets(t)[2].offset, 53);
+	assert_int_equal(rrset_tail_targets(t)[2].flags, TARGET_EXTERNAL);
+	drop();
+}
+
+/* RFC 3597 section 4: only the types of RFC 1035 */
+static void
+names_of_new_types_are_not_compressed(void **state)
+{
+	build_ok(HEAD "a SRV 1 2 3 x.example.\na KX 1 x.example.\n"
+		"b DNAME c.example.\n");
+	assert_memory_equal(rrset("a.example.", TYPE_SRV)->data,
+		"\0\21\0\1\0\2\0\3\1x\7example\0", 19);
+	assert_int_equal(rrset_len(rrset("b.example.", TYPE_DNAME)), 2 + 11);
+	assert_null(rrset_get_tail(rrset("b.example.", TYPE_DNAME)));
+	drop();
+}
+
+static char *
+many_ns(size_t count)
+{
+	char *text = malloc(count * 48 + 1000), *at = text;
+
+	at += sprintf(at, "%s", HEAD);
+	for (size_t i = 0; i < count; i++)
+		at += sprintf(at, "a NS n%05zu.%s.org.\n", i,
+			i % 3 == 0 ? "first" : "second");
+	return text;
+}
+
+/* A pointer has 13 bits in a cell; offsets have 16. */
+static void
+large_rrsets_compress_as_far_as_offsets_reach(void **state)
+{
+	char *text = many_ns(9000);
+	const struct rrset_tail *t;
+	const struct rrset *r;
+	size_t n = 0;
+	uint8_t out[256];
+
+	build_ok(text);
+	free(text);
+	r = rrset("a.example.", TYPE_NS);
+	t = rrset_get_tail(r);
+	assert_int_equal(r->count, 9000);
+	assert_true(t->fixup_count > 2500 && t->fixup_count < 5000);
+	assert_true(t->target_count >= t->fixup_count + 1
+		&& t->target_count <= t->fixup_count + 2);
+	for (const uint8_t *rr = r->data; rr < r->data + rrset_len(r);
+		rr += 2 + octets_get_u16(rr), n++) {
+		char want[32];
+		size_t len = rrset_unpack_rdata(r, rr,
+			(const uint8_t *)"\7example", out);
+
+		snprintf(want, sizeof(want), "\6n%05zu%s", n,
+			n % 3 == 0 ? "\5first\3org" : "\6second\3org");
+		assert_int_equal(len, strlen(want) + 1);
+		assert_memory_equal(out, want, len);
+	}
+	assert_int_equal(n, 9000);
+	drop();
+}
+
+static void
+rrset_of_100000_records_is_built_quickly(void **state)
+{
+	struct zone_build_input input = {.apex = (const uint8_t *)"\7example",
+		.threads = 1, .secondary = true};
+	struct rrbatch *batch = rrbatch_create(100000 * 32);
+	struct rrbatch_rr head = {.type = TYPE_SOA, .rdlen = 22,
+		.owner_len = 9};
+	struct diag_sink sink = {0};
+	uint8_t soa[22] = {0};
+
+	assert_int_equal(rrbatch_append(batch, &head, input.apex, soa),
+		NSD_OK);
+	head.type = TYPE_A;
+	head.rdlen = 4;
+	for (uint32_t i = 0; i < 100000; i++) {
+		uint8_t rdata[4];
+
+		octets_put_u32(rdata, i * 2654435761u);
+		assert_int_equal(rrbatch_append(batch, &head, NULL, rdata),
+			NSD_OK);
+	}
+	input.batches = batch;
+	assert_int_equal(zone_build(&input, f.writer,
+		store_writer_heap(f.writer), &sink, &zone), NSD_OK);
+	assert_int_equal(rrset("example.", TYPE_A)->count, UINT16_MAX);
+	assert_int_equal(rrset_len(rrset("example.", TYPE_A)), 600000);
+	drop();
+	rrbatch_destroy(batch);
+}
+
+/* ---- glue ------------------------------------------------------------------ */
+
+static const struct rrset_target *
+target(const char *name, uint16_t type, unsigned i)
+{
+	const struct rrset_tail *t = rrset_get_tail(rrset(name, type));
+
+	assert_non_null(t);
+	assert_true(i < t->target_count);
+	return &rrset_tail_targets(t)[i];
+}
+
+static const struct glue_cell *
+cell(const char *name, uint16_t type, unsigned i)
+{
+	store_ref ref = target(name, type, i)->glue;
+
+	return ref == STORE_NONE ? NULL : store_get(f.view, ref);
+}
+
+/* RFC 9471 section 3 */
+static void
+targets_at_or_below_the_cut_are_in_domain(void **state)
+{
+	build_ok(HEAD "sub NS sub\nsub NS ns.sub\nsub A 192.0.2.2\nsub NS "
+		"ns.other\nns.sub A 192.0.2.3\nns.other A 192.0.2.4\n"
+		"sub NS x.example.org.\nsub NS xsub\nxsub A 192.0.2.4\n");
+	/* In canonical order: x.example.org, ns.sub, ns.other, sub, xsub. */
+	assert_int_equal(target("sub.example.", TYPE_NS, 0)->flags,
+		TARGET_EXTERNAL);
+	assert_int_equal(target("sub.example.", TYPE_NS, 1)->flags,
+		TARGET_IN_DOMAIN);
+	assert_int_equal(target("sub.example.", TYPE_NS, 2)->flags, 0);
+	assert_int_equal(target("sub.example.", TYPE_NS, 3)->flags,
+		TARGET_IN_DOMAIN);
+	assert_int_equal(target("sub.example.", TYPE_NS, 4)->flags, 0);
+	assert_null(cell("sub.example.", TYPE_NS, 0));
+	assert_ptr_equal(store_get(f.view, cell("sub.example.", TYPE_NS, 1)->a),
+		rrset("ns.sub.example.", TYPE_A));
+	assert_int_equal(cell("sub.example.", TYPE_NS, 1)->aaaa, STORE_NONE);
+	assert_ptr_equal(store_get(f.view, cell("sub.example.", TYPE_NS, 3)->a),
+		rrset("sub.example.", TYPE_A));
+	drop();
+}
+
+/* RFC 1034 section 4.3.2 step 6: additional data is authoritative data; glue
+ * goes into referrals alone. */
+static void
+glue_is_only_for_ns(void **state)
+{
+	build_ok(HEAD "sub NS ns.sub\nns.sub A 192.0.2.2\nns.sub AAAA ::1\n"
+		"a MX 1 ns.sub\na SRV 1 2 3 ns1\na MX 2 sub\nb NS NS.sub\n"
+		"a MX 3 gone.sub\nsub A 192.0.2.5\n");
+	assert_null(cell("a.example.", TYPE_MX, 0));
+	assert_null(cell("a.example.", TYPE_MX, 1));
+	assert_null(cell("a.example.", TYPE_MX, 2));
+	assert_ptr_equal(store_get(f.view, cell("a.example.", TYPE_SRV, 0)->a),
+		rrset("ns1.example.", TYPE_A));
+	assert_ptr_equal(cell("b.example.", TYPE_NS, 0),
+		cell("sub.example.", TYPE_NS, 0));
+	/* One cell a name. */
+	assert_ptr_equal(cell("example.", TYPE_NS, 0),
+		cell("a.example.", TYPE_SRV, 0));
+	drop();
+}
+
+static void
+targets_without_addresses_have_empty_cells(void **state)
+{
+	build_ok(HEAD "a MX 1 nope\nb MX 1 .\nc MX 1 alias\nalias CNAME ns1\n"
+		"d HTTPS 1 .\n");
+	assert_int_equal(cell("a.example.", TYPE_MX, 0)->a, STORE_NONE);
+	assert_int_equal(cell("c.example.", TYPE_MX, 0)->aaaa, STORE_NONE);
+	assert_null(rrset_get_tail(rrset("b.example.", TYPE_MX)));
+	/* "." stands for the owner here (RFC 9460 section 2.5). */
+	assert_int_equal(target("d.example.", TYPE_HTTPS, 0)->flags, 0);
+	assert_null(cell("d.example.", TYPE_HTTPS, 0));
+	drop();
+}
+
+static void
+signed_addresses_have_their_sigs_in_the_cell(void **state)
+{
+	build_ok(HEAD "ns1 RRSIG A 8 2 3600 20300101000000 20200101000000 1 "
+		"example. AAAA\nns1 AAAA ::1\n");
+	assert_int_equal(cell("example.", TYPE_NS, 0)->a_sigs,
+		node_entries(node("ns1.example."))[1].ref);
+	assert_int_equal(cell("example.", TYPE_NS, 0)->aaaa_sigs, STORE_NONE);
+	assert_int_not_equal(cell("example.", TYPE_NS, 0)->aaaa, STORE_NONE);
+	drop();
+}
+
+/* ---- depth ----------------------------------------------------------------- */
+
+static void
+names_of_127_labels_are_fine(void **state)
+{
+	char text[2048], name[300] = "";
+
+	for (unsigned i = 0; i < 123; i++)
+		strcat(name, "a.");
+	snprintf(text, sizeof(text), HEAD "%sexample. TXT x\n"
+		"b.%sexample. TXT x\n", name, name + 2);
+	build_ok(text);
+	assert_int_equal(((const struct zone *)store_get(f.view, zone))
+		->node_count, 2 + 123 + 1);
+	drop();
+}
+
+#define T(name) cmocka_unit_test(name)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(zone_without_soa_is_an_error),
+		T(second_soa_is_an_error),
+		T(same_soa_again_is_no_finding_for_a_secondary),
+		T(soa_may_stand_anywhere_in_the_file),
+		T(soa_below_the_apex_is_an_error),
+		T(zone_without_ns_is_warned_of),
+		T(record_out_of_the_zone_is_an_error),
+		T(cname_beside_other_data_is_an_error),
+		T(two_cnames_or_dnames_are_an_error),
+		T(data_below_a_dname_is_an_error),
+		T(ttls_that_differ_are_warned_of_and_the_lowest_used),
+		T(duplicates_are_left_out),
+		T(name_servers_without_addresses_are_warned_of),
+		T(ds_without_ns_is_warned_of),
+		T(findings_come_in_file_order),
+		T(empty_non_terminals_are_nodes),
+		T(names_below_a_cut_are_occluded_and_the_topmost_cut_wins),
+		T(names_below_a_dname_are_occluded),
+		T(wildcards_are_marked_and_so_are_their_parents),
+		T(apex_facts_are_in_the_zone),
+		T(owners_of_nsec3_alone_are_no_names),
+		T(name_with_nsec3_and_other_data_far_apart_is_one_node),
+		T(sigs_stand_behind_the_rrset_they_cover),
+		T(same_contents_are_stored_once),
+		T(names_end_in_cells),
+		T(names_of_new_types_are_not_compressed),
+		T(large_rrsets_compress_as_far_as_offsets_reach),
+		T(rrset_of_100000_records_is_built_quickly),
+		T(targets_at_or_below_the_cut_are_in_domain),
+		T(glue_is_only_for_ns),
+		T(targets_without_addresses_have_empty_cells),
+		T(signed_addresses_have_their_sigs_in_the_cell),
+		T(names_of_127_labels_are_fine),
+	};
+
+	return cmocka_run_group_tests(tests, open_fixture, close_fixture);
+}

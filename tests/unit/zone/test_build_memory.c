@@ -1,0 +1,216 @@
+/*
+ * test_build_memory.c - memory that runs out at each place in turn: a clear
+ * error, and nothing is left behind.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "dns/name.h"
+#include "zone/arena.h"
+#include "zone/build.h"
+#include "zone/table.h"
+
+/* The linker puts these before the real ones (--wrap). */
+void *__real_store_alloc(struct store_heap *heap, size_t len, store_ref *ref);
+void *__wrap_store_alloc(struct store_heap *heap, size_t len, store_ref *ref);
+void *__real_arena_alloc(struct arena *arena, size_t len);
+void *__wrap_arena_alloc(struct arena *arena, size_t len);
+void *__real_arena_alloc_zero(struct arena *arena, size_t len);
+void *__wrap_arena_alloc_zero(struct arena *arena, size_t len);
+
+static unsigned allocs_left; /* the one after them fails; 0: none fails */
+static bool failed;
+
+static bool
+alloc_fails(void)
+{
+	if (allocs_left == 0 || --allocs_left > 0)
+		return false;
+	failed = true;
+	return true;
+}
+
+void *
+__wrap_store_alloc(struct store_heap *heap, size_t len, store_ref *ref)
+{
+	return alloc_fails() ? NULL : __real_store_alloc(heap, len, ref);
+}
+
+void *
+__wrap_arena_alloc(struct arena *arena, size_t len)
+{
+	return alloc_fails() ? NULL : __real_arena_alloc(arena, len);
+}
+
+void *
+__wrap_arena_alloc_zero(struct arena *arena, size_t len)
+{
+	return alloc_fails() ? NULL : __real_arena_alloc_zero(arena, len);
+}
+
+/* ---- a zone with something of everything ----------------------------------- */
+
+#define APEX "\7example"
+
+static void
+add(struct rrbatch *batch, const char *owner, uint16_t type,
+	const char *rdata, size_t rdlen)
+{
+	struct rrbatch_rr head = {
+		.line = (uint32_t)batch->count + 1,
+		.ttl_sec = 3600,
+		.type = type,
+		.rdlen = (uint16_t)rdlen,
+		.owner_len = (uint8_t)name_len((const uint8_t *)owner),
+	};
+
+	assert_int_equal(rrbatch_append(batch, &head, (const uint8_t *)owner,
+		(const uint8_t *)rdata), NSD_OK);
+}
+
+#define ADD(owner, type, rdata) \
+	add(batch, owner, type, rdata, sizeof(rdata) - 1)
+#define RRSIG(covered, key)                                              \
+	"\0" covered "\15\1\0\0\16\20\0\0\0\1\0\0\0\1\0" key APEX "\0sig"
+
+static struct rrbatch *
+make_batch(void)
+{
+	struct rrbatch *batch = rrbatch_create(16384);
+
+	assert_non_null(batch);
+	ADD(APEX, TYPE_SOA, "\3ns1" APEX "\0\4host" APEX "\0"
+			    "\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0\5");
+	ADD(APEX, TYPE_NS, "\3ns1" APEX "\0");
+	ADD(APEX, TYPE_NS, "\3ns2" APEX "\0");
+	ADD(APEX, TYPE_RRSIG, RRSIG("\2", "\7"));
+	ADD("\3ns2" APEX, TYPE_A, "\1\2\3\4");
+	ADD("\3ns1" APEX, TYPE_A, "\1\2\3\4");
+	ADD("\3ns1" APEX, TYPE_A, "\1\2\3\4");
+	ADD("\3ns1" APEX, TYPE_RRSIG, RRSIG("\1", "\7"));
+	ADD("\3ns1" APEX, TYPE_RRSIG, RRSIG("\1", "\10"));
+	ADD("\1a\1b\1c\1d" APEX, TYPE_MX, "\0\1\4MAIL\1d" APEX "\0");
+	ADD("\1*\1d" APEX, TYPE_TXT, "\1x");
+	ADD("\3sub" APEX, TYPE_NS, "\2ns\3sub" APEX "\0");
+	ADD("\2ns\3sub" APEX, TYPE_AAAA, "0123456789abcdef");
+	ADD("\5abcde" APEX, TYPE_NSEC3, "\1\0\0\1\0\4abcd");
+	ADD("\5abcde" APEX, TYPE_RRSIG, RRSIG("\62", "\7"));
+	ADD("\3sub" APEX, TYPE_DS, "\1\2\3\4digest");
+	ADD("\3ns1" APEX, TYPE_NSEC3, "\1\0\0\1\0\4abcd");
+	return batch;
+}
+
+static uint64_t
+live(const struct store_writer *writer)
+{
+	struct store_stats stats;
+
+	store_get_stats(writer, &stats);
+	return stats.live;
+}
+
+static void
+build_that_runs_out_leaves_nothing(void **state)
+{
+	struct store_writer *writer = *state;
+	struct store_heap *heap = store_writer_heap(writer);
+	struct rrbatch *batch = make_batch();
+	struct zone_build_input input = {.apex = (const uint8_t *)APEX,
+		.batches = batch, .threads = 1, .secondary = true};
+	uint64_t before = live(writer);
+	enum nsd_err err = NSD_E_MEMORY;
+	unsigned n;
+
+	for (n = 1; err != NSD_OK; n++) {
+		struct diag_sink sink = {0};
+		store_ref zone;
+
+		allocs_left = n;
+		failed = false;
+		err = zone_build(&input, writer, heap, &sink, &zone);
+		allocs_left = 0;
+		/* Findings that cannot be kept are no reason to fail. */
+		if (err == NSD_OK) {
+			bool survived = failed;
+
+			zone_free(heap, zone);
+			if (survived)
+				err = NSD_E_MEMORY;
+		} else {
+			assert_int_equal(err, NSD_E_MEMORY);
+			assert_true(failed);
+		}
+		assert_int_equal(live(writer), before);
+	}
+	assert_true(n > 40);
+	rrbatch_destroy(batch);
+}
+
+static void
+table_that_runs_out_stays_as_it_was(void **state)
+{
+	struct store_writer *writer = *state;
+	static const struct acl_element acl[2];
+	const struct zone_setup setups[3] = {
+		{.apex = (const uint8_t *)"\1a", .query_acl = acl,
+			.query_acl_count = 2},
+		{.apex = (const uint8_t *)"\1b\1a"},
+		{.apex = (const uint8_t *)"\1c", .provide_acl = acl,
+			.provide_acl_count = 1},
+	};
+	store_ref entries[3];
+	uint64_t before = live(writer);
+	enum nsd_err err = NSD_E_MEMORY;
+	unsigned n;
+
+	for (n = 1; err != NSD_OK; n++) {
+		allocs_left = n;
+		failed = false;
+		err = table_add(writer, setups, 3, entries);
+		allocs_left = 0;
+		if (err == NSD_OK)
+			break;
+		assert_int_equal(err, NSD_E_MEMORY);
+		assert_int_equal(live(writer), before);
+		assert_null(table_get(store_writer_view(writer)));
+	}
+	assert_true(n > 5);
+	assert_int_equal(table_get(store_writer_view(writer))->zone_count, 3);
+}
+
+static int
+open_store(void **state)
+{
+	static struct store *store;
+	const struct store_options options = {.reservation = 1u << 28,
+		.reader_max = 1};
+	struct store_writer *writer;
+
+	if (store_create(&options, &store) != NSD_OK
+		|| store_writer_open(store, &writer) != NSD_OK)
+		return -1;
+	*state = writer;
+	return 0;
+}
+
+static int
+close_store(void **state)
+{
+	store_writer_close(*state);
+	return 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(build_that_runs_out_leaves_nothing),
+		cmocka_unit_test(table_that_runs_out_stays_as_it_was),
+	};
+
+	return cmocka_run_group_tests(tests, open_store, close_store);
+}

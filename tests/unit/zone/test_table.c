@@ -1,0 +1,302 @@
+/* test_table.c - the set of served zones: looking up, adding, removing,
+ * publishing versions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "dns/name.h"
+#include "lib/zone_fixture.h"
+#include "zone/build.h"
+#include "zone/table.h"
+
+static struct zone_fixture f;
+
+static int
+open_fixture(void **state)
+{
+	zone_fixture_init(&f);
+	return 0;
+}
+
+static int
+close_fixture(void **state)
+{
+	zone_fixture_fini(&f);
+	return 0;
+}
+
+static uint64_t
+live(void)
+{
+	struct store_stats stats;
+
+	while (store_reclaim(f.writer) > 0)
+		;
+	store_get_stats(f.writer, &stats);
+	return stats.live;
+}
+
+static enum nsd_err
+add(const char *const *apexes, size_t count, store_ref *entries)
+{
+	struct zone_setup setups[8] = {{0}};
+
+	for (size_t i = 0; i < count; i++) {
+		setups[i].apex = zone_fixture_name(apexes[i]);
+		setups[i].id = (uint32_t)i;
+	}
+	return table_add(f.writer, setups, count, entries);
+}
+
+static enum nsd_err
+remove_zone(const char *apex)
+{
+	return table_remove(f.writer, zone_fixture_name(apex));
+}
+
+/* The apex of the zone found, as text; "" if there is none. */
+static const char *
+find(const char *text, bool parent_of)
+{
+	static char out[NAME_TEXT_MAX];
+	uint8_t name[NAME_MAX_LEN], label_at[NAME_MAX_LABELS + 1];
+	struct trie_name key = {.labels = name, .label_at = label_at};
+	const struct zone_entry *entry;
+
+	memcpy(name, zone_fixture_name(text),
+		name_len(zone_fixture_name(text)));
+	key.len = (uint8_t)(name_len(name) - 1);
+	for (unsigned p = 0; p < key.len; p += name[p] + 1u)
+		label_at[key.count++] = (uint8_t)p;
+	entry = table_find(f.view, table_get(f.view), &key, parent_of);
+	if (entry == NULL)
+		return "";
+	assert_true(table_may_serve(table_get(f.view), name));
+	name_print_text(entry->name, out);
+	return out;
+}
+
+/* RFC 1034 section 4.3.2 step 2 */
+static void
+closest_enclosing_zone_is_found(void **state)
+{
+	static const char *const apexes[] = {"example.", "a.example.",
+		"c.b.a.example.", "org."};
+	store_ref entries[4];
+
+	assert_int_equal(add(apexes, 4, entries), NSD_OK);
+	assert_string_equal(find("example.", false), "example.");
+	assert_string_equal(find("x.y.example.", false), "example.");
+	assert_string_equal(find("a.example.", false), "a.example.");
+	assert_string_equal(find("b.a.example.", false), "a.example.");
+	assert_string_equal(find("x.c.b.a.example.", false),
+		"c.b.a.example.");
+	assert_string_equal(find("xa.example.", false), "example.");
+	assert_string_equal(find("com.", false), "");
+	assert_string_equal(find(".", false), "");
+	/* RFC 4035 section 3.1.4.1: DS is the parent's */
+	assert_string_equal(find("a.example.", true), "example.");
+	assert_string_equal(find("c.b.a.example.", true), "a.example.");
+	assert_string_equal(find("example.", true), "");
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(remove_zone(apexes[i]), NSD_OK);
+	assert_string_equal(find("example.", false), "");
+}
+
+static void
+lone_zone_is_found_by_the_same_rules(void **state)
+{
+	static const char *const apexes[] = {"a.example."};
+	store_ref entry;
+
+	assert_int_equal(add(apexes, 1, &entry), NSD_OK);
+	assert_int_equal(table_get(f.view)->only, entry);
+	assert_string_equal(find("a.example.", false), "a.example.");
+	assert_string_equal(find("x.a.example.", false), "a.example.");
+	assert_string_equal(find("x.a.example.", true), "a.example.");
+	assert_string_equal(find("a.example.", true), "");
+	assert_string_equal(find("example.", false), "");
+	assert_string_equal(find("xa.example.", false), "");
+	assert_string_equal(find("\\001a.example.", false), "");
+	assert_string_equal(find(".", false), "");
+	assert_int_equal(remove_zone("A.Example."), NSD_OK);
+	assert_int_equal(table_get(f.view)->only, STORE_NONE);
+}
+
+static void
+root_zone_encloses_everything(void **state)
+{
+	static const char *const apexes[] = {".", "com."};
+	store_ref entries[2];
+
+	assert_int_equal(add(apexes, 2, entries), NSD_OK);
+	assert_string_equal(find(".", false), ".");
+	assert_string_equal(find("x.org.", false), ".");
+	assert_string_equal(find("com.", true), ".");
+	assert_string_equal(find(".", true), "");
+	assert_int_equal(remove_zone("."), NSD_OK);
+	assert_string_equal(find(".", false), "");
+	assert_string_equal(find("x.com.", false), "com.");
+	assert_false(table_may_serve(table_get(f.view),
+		(const uint8_t *)"\3org"));
+	assert_int_equal(remove_zone("com."), NSD_OK);
+}
+
+static void
+zone_that_is_there_is_refused(void **state)
+{
+	static const char *const both[] = {"b.", "a."};
+	static const char *const twice[] = {"c.", "d.", "C."};
+	store_ref entries[3];
+	uint64_t before;
+
+	assert_int_equal(add(both + 1, 1, entries), NSD_OK);
+	before = live();
+	assert_int_equal(add(both + 1, 1, entries), NSD_E_ZONE);
+	assert_int_equal(add(both, 2, entries), NSD_E_ZONE);
+	assert_int_equal(add(twice, 3, entries), NSD_E_ZONE);
+	assert_int_equal(live(), before);
+	assert_int_equal(table_get(f.view)->zone_count, 1);
+	assert_string_equal(find("b.", false), "");
+	assert_int_equal(remove_zone("x."), NSD_E_NOT_FOUND);
+	assert_int_equal(remove_zone("a."), NSD_OK);
+	assert_int_equal(remove_zone("a."), NSD_E_NOT_FOUND);
+}
+
+/* However the zones came: each is found, none is left when all are gone. */
+static void
+many_zones_come_and_go(void **state)
+{
+	enum { COUNT = 20000 };
+	static uint8_t names[COUNT][24];
+	static store_ref entries[COUNT];
+	struct zone_setup *setups = calloc(COUNT, sizeof(*setups));
+	uint64_t before = live();
+	size_t at = 0;
+
+	for (size_t i = 0; i < COUNT; i++) {
+		char text[24];
+
+		snprintf(text, sizeof(text), "z%u.%s.",
+			(unsigned)(i * 7919 % COUNT), i % 2 ? "com" : "net");
+		memcpy(names[i], zone_fixture_name(text),
+			name_len(zone_fixture_name(text)));
+		setups[i].apex = names[i];
+	}
+	for (size_t step = 10000; at < COUNT; step = at < 19000 ? 3000 : 1) {
+		size_t n = step < COUNT - at ? step : COUNT - at;
+
+		assert_int_equal(table_add(f.writer, setups + at, n,
+			entries + at), NSD_OK);
+		at += n;
+		if (at == 19000)
+			step = 1;
+	}
+	assert_int_equal(table_get(f.view)->zone_count, COUNT);
+	for (size_t i = 0; i < COUNT; i++) {
+		char want[NAME_TEXT_MAX];
+
+		name_print_text(names[i], want);
+		assert_string_equal(find(want, false), want);
+	}
+	for (size_t i = 0; i < COUNT; i++)
+		assert_int_equal(table_remove(f.writer, names[i]), NSD_OK);
+	assert_int_equal(table_get(f.view)->zone_count, 0);
+	assert_int_equal(live(), before);
+	free(setups);
+}
+
+static void
+options_are_the_zones(void **state)
+{
+	const struct acl_element acl[3] = {{.port = 1}, {.port = 2},
+		{.port = 3}};
+	struct zone_setup setup = {.apex = zone_fixture_name("a."),
+		.query_acl = acl, .query_acl_count = 1,
+		.provide_acl = acl + 1, .provide_acl_count = 2,
+		.flags = ZONE_ENTRY_SECONDARY, .id = 9};
+	const struct zone_options *options;
+	const struct zone_entry *entry;
+	uint64_t before = live();
+	store_ref ref;
+
+	assert_int_equal(table_add(f.writer, &setup, 1, &ref), NSD_OK);
+	entry = store_get(f.view, ref);
+	assert_int_equal(entry->id, 9);
+	assert_int_equal(entry->flags, ZONE_ENTRY_SECONDARY);
+	assert_int_equal(entry->zone, STORE_NONE);
+	options = store_get(f.view, entry->options);
+	assert_int_equal(options->query_acl_count, 1);
+	assert_int_equal(options->provide_acl_count, 2);
+	assert_int_equal(options->acl[2].port, 3);
+	setup.provide_acl_count = 0;
+	assert_int_equal(table_set_options(f.writer, ref, &setup), NSD_OK);
+	options = store_get(f.view, entry->options);
+	assert_int_equal(options->provide_acl_count, 0);
+	setup.query_acl_count = 0;
+	assert_int_equal(table_set_options(f.writer, ref, &setup), NSD_OK);
+	assert_int_equal(entry->options, STORE_NONE);
+	table_set_flags(f.writer, ref, ZONE_ENTRY_EXPIRED);
+	assert_int_equal(entry->flags, ZONE_ENTRY_EXPIRED);
+	assert_int_equal(remove_zone("a."), NSD_OK);
+	assert_int_equal(live(), before);
+}
+
+#define TEXT(serial, rest)                                                  \
+	"$TTL 60\n@ SOA ns1 h " serial " 2 3 4 5\n@ NS ns1\nns1 A 192.0.2.1\n" \
+	rest
+
+static void
+new_version_replaces_the_old_one(void **state)
+{
+	const struct zone_entry *entry;
+	uint64_t empty, first;
+	store_ref ref;
+
+	table_get(f.view);
+	empty = live();
+	assert_int_equal(zone_fixture_load(&f, "a.", TEXT("1", ""), &ref),
+		NSD_OK);
+	first = live();
+	entry = store_get(f.view, ref);
+	assert_int_equal(((const struct zone *)store_get(f.view, entry->zone))
+		->serial, 1);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(zone_fixture_load(&f, "a.", TEXT("2",
+			"b MX 1 ns1\nc MX 1 ns1\n"), &ref), NSD_OK);
+	assert_int_equal(((const struct zone *)store_get(f.view, entry->zone))
+		->serial, 2);
+	assert_true(live() > first);
+	assert_int_equal(zone_fixture_load(&f, "a.", TEXT("3", ""), &ref),
+		NSD_OK);
+	assert_int_equal(live(), first);
+	/* A build that fails leaves the old version. */
+	assert_int_equal(zone_fixture_load(&f, "a.", "x A 192.0.2.1\n", &ref),
+		NSD_E_ZONE);
+	assert_int_equal(((const struct zone *)store_get(f.view, entry->zone))
+		->serial, 3);
+	table_set_zone(f.writer, ref, STORE_NONE);
+	assert_int_equal(entry->zone, STORE_NONE);
+	assert_int_equal(remove_zone("a."), NSD_OK);
+	assert_int_equal(live(), empty);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(closest_enclosing_zone_is_found),
+		cmocka_unit_test(lone_zone_is_found_by_the_same_rules),
+		cmocka_unit_test(root_zone_encloses_everything),
+		cmocka_unit_test(zone_that_is_there_is_refused),
+		cmocka_unit_test(many_zones_come_and_go),
+		cmocka_unit_test(options_are_the_zones),
+		cmocka_unit_test(new_version_replaces_the_old_one),
+	};
+
+	return cmocka_run_group_tests(tests, open_fixture, close_fixture);
+}
