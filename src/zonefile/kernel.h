@@ -9,6 +9,7 @@
 struct kernel {
 	const char *name;
 	scan_run_fn *scan_run;
+	scan_count_fn *count_newlines;
 };
 
 /* The best that this machine can run; never NULL. */

@@ -5,7 +5,8 @@
 
 #include <stddef.h>
 
-static const struct kernel generic = { "generic", scan_run_generic };
+static const struct kernel generic = { "generic", scan_run_generic,
+	scan_count_generic };
 
 const struct kernel *
 kernel_best(void)

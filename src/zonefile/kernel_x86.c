@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 static const struct kernel kernels[] = {
-	{ "avx512", scan_run_avx512 },
-	{ "avx2", scan_run_avx2 },
-	{ "sse4.2", scan_run_sse42 },
-	{ "generic", scan_run_generic },
+	{ "avx512", scan_run_avx512, scan_count_avx512 },
+	{ "avx2", scan_run_avx2, scan_count_avx2 },
+	{ "sse4.2", scan_run_sse42, scan_count_generic },
+	{ "generic", scan_run_generic, scan_count_generic },
 };
 
 static bool

@@ -8,11 +8,12 @@
  */
 #include "config.h"
 
-#include "zonefile/parse.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "zonefile/kernel.h"
+#include "zonefile/parse.h"
 
 /* How far back a cut before an $ORIGIN line is looked for. */
 #define CUT_REACH 32768u
@@ -63,25 +64,6 @@ find_cut(const char *text, size_t len)
 	if (with_owner != 0)
 		return with_owner;
 	return any != 0 ? any : len;
-}
-
-static uint32_t
-count_newlines(const char *text, size_t len)
-{
-	uint32_t total = 0;
-
-	/* Short sums, so that the compiler counts in vectors of octets. */
-	while (len > 0) {
-		size_t i, n = len < 255 ? len : 255;
-		uint8_t sum = 0;
-
-		for (i = 0; i < n; i++)
-			sum = (uint8_t)(sum + (text[i] == '\n'));
-		total += sum;
-		text += n;
-		len -= n;
-	}
-	return total;
 }
 
 static bool
@@ -161,7 +143,8 @@ piece_read(struct parse_file *f, struct piece *pc, size_t chunk)
 	memset(pc->text + pc->len, 0, SCAN_PADDING);
 	pc->line = f->next_line;
 	if (!pc->is_last)
-		f->next_line += count_newlines(pc->text, pc->len);
+		f->next_line += f->reader.kernel->count_newlines(
+			pc->text, pc->len);
 	return NSD_OK;
 }
 

@@ -90,6 +90,7 @@ add_batch(struct reader *r, size_t size)
 	else
 		r->first = batch;
 	r->last = batch;
+	r->owner_is_appended = false;
 	return NSD_OK;
 }
 
@@ -110,9 +111,12 @@ reader_append(struct reader *r, uint32_t ttl_sec, uint16_t type,
 			return err;
 	}
 	head.owner_len = r->state.owner_len;
-	err = rrbatch_append(r->last, &head, r->state.owner, rdata);
-	if (err == NSD_OK)
+	err = rrbatch_append(r->last, &head, r->owner_is_appended ? NULL
+		: r->state.owner, rdata);
+	if (err == NSD_OK) {
 		r->rr_count++;
+		r->owner_is_appended = true;
+	}
 	return err;
 }
 
@@ -403,6 +407,7 @@ reader_run(struct reader *r, const char *text, size_t len, uint32_t line,
 	r->record = text;
 	r->line = line;
 	r->owner_text = NULL;
+	r->owner_is_appended = false;
 	if (!make_index(r, len)) {
 		r->err = NSD_E_MEMORY;
 		return READER_FAILED;
@@ -436,5 +441,6 @@ reader_run_nested(struct reader *r, const char *text, size_t len)
 	r->line = outer.line;
 	r->line_fixed = outer.line_fixed;
 	r->owner_text = NULL;
+	r->owner_is_appended = false;
 	return stop;
 }

@@ -116,6 +116,7 @@ struct reader {
 	/* The last owner and TTL as they stood, for runs of the same. */
 	const char *owner_text;
 	uint32_t owner_text_len;
+	bool owner_is_appended; /* the last record in the batch has it */
 	char ttl_text[8];
 	uint32_t ttl_text_len;
 	uint32_t ttl_text_sec;

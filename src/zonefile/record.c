@@ -61,6 +61,7 @@ set_owner(struct reader *r, const struct token *t)
 	if (r->owner_text != NULL && t->len == r->owner_text_len
 			&& memcmp(t->text, r->owner_text, t->len) == 0)
 		return true;
+	r->owner_is_appended = false;
 	if (!reader_name(r, t, "OWNER", "RR", r->state.owner,
 			&r->state.owner_len)) {
 		reader_set_bad_owner(r);

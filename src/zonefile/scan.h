@@ -81,9 +81,10 @@ void scan_finish(struct scan *s);
 /* Classifies up to `until` (a multiple of 64, or len) and appends words. */
 typedef void scan_run_fn(struct scan *s, size_t until);
 
-scan_run_fn scan_run_generic;
-scan_run_fn scan_run_sse42;
-scan_run_fn scan_run_avx2;
-scan_run_fn scan_run_avx512;
+/* Newlines in text, in quotes or not. */
+typedef uint32_t scan_count_fn(const char *text, size_t len);
+
+scan_run_fn scan_run_generic, scan_run_sse42, scan_run_avx2, scan_run_avx512;
+scan_count_fn scan_count_generic, scan_count_avx2, scan_count_avx512;
 
 #endif

@@ -58,3 +58,18 @@ scan_run_avx2(struct scan *s, size_t until)
 {
 	scan_loop(s, until);
 }
+
+TARGET uint32_t
+scan_count_avx2(const char *text, size_t len)
+{
+	const __m256i newline = _mm256_set1_epi8('\n');
+	uint32_t n = 0;
+
+	for (; len >= 32; text += 32, len -= 32) {
+		__m256i v = _mm256_loadu_si256((const __m256i *)text);
+
+		n += (uint32_t)_mm_popcnt_u32((uint32_t)_mm256_movemask_epi8(
+			_mm256_cmpeq_epi8(v, newline)));
+	}
+	return n + scan_count_generic(text, len);
+}

@@ -70,3 +70,15 @@ scan_run_avx512(struct scan *s, size_t until)
 {
 	scan_loop(s, until);
 }
+
+TARGET uint32_t
+scan_count_avx512(const char *text, size_t len)
+{
+	const __m512i newline = _mm512_set1_epi8('\n');
+	uint32_t n = 0;
+
+	for (; len >= 64; text += 64, len -= 64)
+		n += (uint32_t)_mm_popcnt_u64(_mm512_cmpeq_epi8_mask(
+			_mm512_loadu_si512(text), newline));
+	return n + scan_count_generic(text, len);
+}

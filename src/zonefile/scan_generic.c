@@ -3,6 +3,8 @@
  */
 #include "zonefile/scan.h"
 
+#include <string.h>
+
 #define TARGET
 
 enum { IS_BLANK = 1, IS_NEWLINE = 2, IS_SPECIAL = 4 };
@@ -68,4 +70,17 @@ void
 scan_run_generic(struct scan *s, size_t until)
 {
 	scan_loop(s, until);
+}
+
+uint32_t
+scan_count_generic(const char *text, size_t len)
+{
+	const char *end = text + len;
+	uint32_t n = 0;
+
+	while ((text = memchr(text, '\n', (size_t)(end - text))) != NULL) {
+		n++;
+		text++;
+	}
+	return n;
 }
