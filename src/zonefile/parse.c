@@ -165,6 +165,22 @@ include_open_failed(struct parse_file *f, struct reader *r, const char *path,
 	return READER_END;
 }
 
+/* RFC 1035 section 5.1: an included file is as if it stood there; only the
+ * origin comes back behind it, and with it the owner. */
+static void
+take_ttls(struct reader *r, const struct reader_state *from)
+{
+	struct reader_state *to = &r->state;
+
+	to->has_ttl_default = from->has_ttl_default;
+	to->ttl_default = from->ttl_default;
+	to->has_ttl_last = from->has_ttl_last;
+	to->ttl_last = from->ttl_last;
+	to->has_ttl_minimum = from->has_ttl_minimum;
+	to->ttl_minimum = from->ttl_minimum;
+	r->set |= PART_TTL_DEFAULT | PART_TTL_LAST | PART_TTL_MINIMUM;
+}
+
 /* Parses the file at path as child of f, with the state of r. */
 static enum reader_stop
 include_file(struct parse_file *f, struct reader *r,
@@ -209,12 +225,7 @@ include_file(struct parse_file *f, struct reader *r,
 	f->parse->errors_left = r->errors_left;
 	stop = file_run(&child);
 	r->errors_left = f->parse->errors_left;
-	/* Origin, owner and TTLs are as before; the SOA is the zone's. */
-	if (child.state.has_ttl_minimum) {
-		r->state.has_ttl_minimum = true;
-		r->state.ttl_minimum = child.state.ttl_minimum;
-		r->set |= PART_TTL_MINIMUM;
-	}
+	take_ttls(r, &child.state);
 	/* An open quote in the included file ends with that file. */
 	if (stop == READER_FATAL)
 		stop = READER_END;
@@ -274,8 +285,9 @@ parse_finish(struct parse *p, const char *name, uint32_t errors_max,
 {
 	if (stop == READER_FAILED) {
 		if (p->err == NSD_E_SYSTEM)
-			diag_emit(p->sink, DIAG_ERROR, name, 0, 0,
-				"cannot read: %s", strerror(p->system_errno));
+			diag_emit(p->sink, DIAG_ERROR, NULL, 0, 0,
+				"cannot read '%s': %s", name,
+				strerror(p->system_errno));
 		else if (p->err == NSD_E_MEMORY)
 			diag_emit(p->sink, DIAG_ERROR, name, 0, 0,
 				"out of memory");
@@ -325,9 +337,9 @@ parse_path(const char *path, const struct zonefile_options *options,
 	} else {
 		int saved = errno;
 
-		diag_emit(sink, DIAG_ERROR, path, 0, 0, "cannot open: %s",
-			err == NSD_E_MEMORY ? "out of memory"
-			: strerror(saved));
+		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
+			"cannot open '%s': %s", path, err == NSD_E_MEMORY
+			? "out of memory" : strerror(saved));
 		if (add_source(&p, path, &absent, &index) != NSD_OK)
 			err = NSD_E_MEMORY;
 		errno = saved;

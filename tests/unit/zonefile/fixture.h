@@ -63,7 +63,8 @@ outcome_on_diag(struct diag_sink *sink, const struct diag *d)
 	struct outcome_sink *s = (struct outcome_sink *)sink;
 	struct outcome *o = s->outcome;
 	const char *slash = d->file != NULL ? strrchr(d->file, '/') : NULL;
-	const char *file = slash != NULL ? slash + 1 : d->file;
+	const char *file = slash != NULL ? slash + 1
+		: d->file != NULL ? d->file : s->main_name;
 
 	outcome_printf(&o->diags, &o->diags_len, &o->diags_size,
 		"%s%s%s%u:%u %s\n",

@@ -1,0 +1,244 @@
+/* nsd-checkzone.c - reads a zone file as the server would, and says what is
+ * wrong with it. */
+#include "config.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "dns/name.h"
+#include "store/store.h"
+#include "zone/build.h"
+#include "zone/walk.h"
+#include "zonefile/writer.h"
+#include "zonefile/zonefile.h"
+
+#define TTL_FALLBACK 3600
+#define THREADS_MAX 16
+#define TRIES 3 /* at a file that changes while it is read */
+
+struct check {
+	const char *name; /* of the zone, as given */
+	const char *file;
+	bool print;
+	uint8_t apex[NAME_MAX_LEN];
+	struct diag_sink sink;
+	unsigned threads;
+};
+
+static void
+usage(FILE *out)
+{
+	fprintf(out, "Usage: nsd-checkzone [-p] <zone name> <zone file>\n"
+		"\t-p\tprint the zone if the zone is ok\n"
+		"\t-i <old zone file>\tcreate an IXFR from the differences "
+		"between the\n"
+		"\t\told zone file and the new zone file (not available "
+		"yet)\n"
+		"\t-n <ixfr number>\tnumber of IXFR versions to store, at "
+		"most (not\n"
+		"\t\tavailable yet)\n"
+		"\t-s <ixfr size>\tsize of IXFR to store, at most (not "
+		"available yet)\n"
+		"\t-h\tprint this help\n"
+		"Version " PACKAGE_VERSION ".\n");
+}
+
+static void
+log_diag(struct diag_sink *sink, const struct diag *d)
+{
+	enum log_level level = d->severity == DIAG_ERROR ? LOG_LEVEL_ERROR
+		: d->severity == DIAG_WARNING ? LOG_LEVEL_WARNING
+		: LOG_LEVEL_INFO;
+
+	if (d->file != NULL && d->line != 0)
+		log_write(level, "%s:%u: %s", d->file, (unsigned)d->line,
+			d->text);
+	else if (d->file != NULL)
+		log_write(level, "%s: %s", d->file, d->text);
+	else
+		log_write(level, "%s", d->text);
+}
+
+/* Reads the file, again if it changed meanwhile. NSD_OK also when records
+ * were left out for errors, which the sink has counted. */
+static enum nsd_err
+read_zone(struct check *c, struct zonefile_result *result)
+{
+	const struct zonefile_options options = {
+		.apex = c->apex,
+		.default_ttl_sec = TTL_FALLBACK,
+		.threads = c->threads,
+	};
+	enum nsd_err err;
+	int tries;
+
+	for (tries = 1;; tries++) {
+		err = zonefile_parse(c->file, &options, &c->sink, result);
+		if (err != NSD_E_AGAIN)
+			break;
+		if (tries == TRIES) {
+			diag_emit(&c->sink, DIAG_ERROR, c->file, 0, 0,
+				"the file changed while it was read");
+			break;
+		}
+		zonefile_result_fini(result);
+	}
+	return err == NSD_E_SYNTAX ? NSD_OK : err;
+}
+
+static enum nsd_err
+print_rr(void *ctx, const struct zone_rr *rr)
+{
+	return zonefile_writer_rr(ctx, rr->owner, rr->ttl_sec, rr->type,
+		rr->rdata, rr->rdlen);
+}
+
+static void
+print_zone(struct check *c, const struct store_view *view, store_ref zone)
+{
+	struct zonefile_writer writer;
+	enum nsd_err err = zonefile_writer_init(&writer, stdout, c->apex);
+
+	if (err == NSD_OK) {
+		err = zone_walk(view, store_get(view, zone), c->apex, print_rr,
+			&writer);
+		zonefile_writer_fini(&writer);
+	}
+	if (err == NSD_OK && fflush(stdout) != 0)
+		err = NSD_E_SYSTEM;
+	if (err != NSD_OK)
+		diag_emit(&c->sink, DIAG_ERROR, NULL, 0, 0,
+			"cannot print zone %s: %s", c->name,
+			nsd_err_text(err));
+}
+
+/* Builds the zone as the server does, for what only shows then. */
+static void
+build_zone(struct check *c, const struct zonefile_result *result,
+	struct store_writer *writer)
+{
+	const char **files = calloc(result->source_count + 1, sizeof(*files));
+	struct zone_build_input input = {
+		.apex = c->apex,
+		.batches = result->batches,
+		.files = files,
+		.file_count = result->source_count,
+		.threads = c->threads,
+	};
+	enum nsd_err err = NSD_E_MEMORY;
+	store_ref zone;
+	size_t i;
+
+	if (files != NULL) {
+		for (i = 0; i < result->source_count; i++)
+			files[i] = result->sources[i].path;
+		err = zone_build(&input, writer, store_writer_heap(writer),
+			&c->sink, &zone);
+	}
+	if (err == NSD_OK && c->sink.errors == 0 && c->print)
+		print_zone(c, store_writer_view(writer), zone);
+	if (err != NSD_OK && c->sink.errors == 0)
+		diag_emit(&c->sink, DIAG_ERROR, c->file, 0, 0, "%s",
+			nsd_err_text(err));
+	free(files);
+}
+
+static void
+check_records(struct check *c, const struct zonefile_result *result)
+{
+	const struct store_options options = { .reader_max = 1 };
+	struct store_writer *writer;
+	struct store *store;
+	enum nsd_err err = store_create(&options, &store);
+
+	if (err == NSD_OK) {
+		err = store_writer_open(store, &writer);
+		if (err == NSD_OK) {
+			build_zone(c, result, writer);
+			store_writer_close(writer);
+		}
+		store_destroy(store);
+	}
+	if (err != NSD_OK)
+		diag_emit(&c->sink, DIAG_ERROR, NULL, 0, 0,
+			"cannot make room for the zone: %s",
+			nsd_err_text(err));
+}
+
+static int
+check_zone(struct check *c)
+{
+	struct zonefile_result result;
+
+	if (read_zone(c, &result) == NSD_OK)
+		check_records(c, &result);
+	zonefile_result_fini(&result);
+	if (c->sink.errors > 0) {
+		printf("zone %s file %s has %u errors\n", c->name, c->file,
+			(unsigned)c->sink.errors);
+		return 1;
+	}
+	printf("%szone %s is ok\n", c->print ? "; " : "", c->name);
+	return fflush(stdout) == 0 ? 0 : 1;
+}
+
+static unsigned
+count_processors(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (n < 1)
+		return 1;
+	return n < THREADS_MAX ? (unsigned)n : THREADS_MAX;
+}
+
+int
+main(int argc, char **argv)
+{
+	static const uint8_t root[1] = { 0 };
+	struct check c = { .sink = { log_diag, 0, 0 } };
+	const char *why;
+	size_t size;
+	int option;
+
+	log_set_program("nsd-checkzone");
+	while ((option = getopt(argc, argv, "hi:n:ps:")) != -1) {
+		switch (option) {
+		case 'h':
+			usage(stderr);
+			return 0;
+		case 'p':
+			c.print = true;
+			break;
+		case 'i':
+		case 'n':
+		case 's':
+			fprintf(stderr, "nsd-checkzone: -%c: creating an IXFR "
+				"is not available yet\n", option);
+			return 1;
+		default:
+			usage(stderr);
+			return 1;
+		}
+	}
+	if (argc - optind != 2) {
+		fprintf(stderr, "wrong number of arguments.\n");
+		usage(stderr);
+		return 1;
+	}
+	c.name = argv[optind];
+	c.file = argv[optind + 1];
+	c.threads = count_processors();
+	if (name_parse_text(c.name, strlen(c.name), root, c.apex, &size, &why)
+			!= NSD_OK) {
+		log_error("cannot parse zone name '%s': expected %s", c.name,
+			why);
+		return 1;
+	}
+	name_lower(c.apex);
+	return check_zone(&c);
+}
