@@ -1,0 +1,186 @@
+/* test_fs.c - files that are replaced whole or not at all. */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/fs.h"
+
+static char test_dir[64];
+
+static int
+setup(void **state)
+{
+	strcpy(test_dir, "/tmp/test_fs.XXXXXX");
+	return mkdtemp(test_dir) != NULL ? chdir(test_dir) : -1;
+}
+
+static int
+teardown(void **state)
+{
+	if (chdir("/") == -1)
+		return -1;
+	return rmdir(test_dir);
+}
+
+static void
+write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(fs_write_all(fd, text, strlen(text)), NSD_OK);
+	close(fd);
+}
+
+static void
+assert_file(const char *path, const char *expected)
+{
+	char text[256] = "";
+	int fd = open(path, O_RDONLY);
+
+	assert_true(fd >= 0);
+	assert_true(read(fd, text, sizeof(text) - 1) >= 0);
+	close(fd);
+	assert_string_equal(text, expected);
+}
+
+static unsigned
+count_files(void)
+{
+	DIR *dir = opendir(".");
+	unsigned count = 0;
+
+	while (readdir(dir) != NULL)
+		count++;
+	closedir(dir);
+	return count - 2;
+}
+
+static void
+commit_replaces_the_file_and_its_mode(void **state)
+{
+	struct fs_replace r;
+	struct stat st;
+	int fd;
+
+	write_file("f", "old");
+	assert_int_equal(fs_replace_open(&r, "f", 0644), NSD_OK);
+	assert_int_equal(fs_write_all(r.fd, "new", 3), NSD_OK);
+	assert_file("f", "old");
+	assert_int_equal(fs_replace_commit(&r, &fd), NSD_OK);
+	assert_file("f", "new");
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0644);
+	close(fd);
+	assert_int_equal(count_files(), 1);
+	unlink("f");
+}
+
+/* FAULTS 50 */
+static void
+commit_over_a_symbolic_link_leaves_its_target(void **state)
+{
+	struct fs_replace r;
+	struct stat st;
+	int fd;
+
+	write_file("target", "precious");
+	assert_int_equal(symlink("target", "f"), 0);
+	assert_int_equal(fs_replace_open(&r, "f", 0600), NSD_OK);
+	assert_int_equal(fs_write_all(r.fd, "new", 3), NSD_OK);
+	assert_int_equal(fs_replace_commit(&r, &fd), NSD_OK);
+	close(fd);
+	assert_file("target", "precious");
+	assert_file("f", "new");
+	assert_int_equal(lstat("f", &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	unlink("f");
+	unlink("target");
+}
+
+static void
+abort_leaves_everything_as_it_was(void **state)
+{
+	struct fs_replace r;
+
+	write_file("f", "old");
+	assert_int_equal(fs_replace_open(&r, "f", 0600), NSD_OK);
+	assert_int_equal(fs_write_all(r.fd, "new", 3), NSD_OK);
+	fs_replace_abort(&r);
+	assert_file("f", "old");
+	assert_int_equal(count_files(), 1);
+	unlink("f");
+}
+
+static void
+commit_that_fails_leaves_nothing_behind(void **state)
+{
+	struct fs_replace r;
+	int fd = -1;
+
+	assert_int_equal(fs_replace_open(&r, "f", 0600), NSD_OK);
+	/* A directory cannot be replaced by a file. */
+	assert_int_equal(mkdir("f", 0700), 0);
+	assert_int_equal(fs_replace_commit(&r, &fd), NSD_E_SYSTEM);
+	assert_int_equal(errno, EISDIR);
+	assert_int_equal(fd, -1);
+	assert_int_equal(count_files(), 1);
+	rmdir("f");
+}
+
+static void
+open_in_an_absent_directory_fails(void **state)
+{
+	struct fs_replace r;
+
+	assert_int_equal(fs_replace_open(&r, "no/f", 0600), NSD_E_SYSTEM);
+	assert_int_equal(errno, ENOENT);
+}
+
+static void
+all_but_the_listed_descriptors_are_closed(void **state)
+{
+	int fds[5], keep[2];
+
+	/* High numbers, out of the way of the test's own. */
+	for (int i = 0; i < 5; i++)
+		fds[i] = fcntl(1, F_DUPFD, 50 + 10 * i);
+	keep[0] = fds[3];
+	keep[1] = fds[1];
+	fs_close_all_but(keep, 2);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(fcntl(fds[i], F_GETFD) != -1,
+			i == 1 || i == 3);
+	assert_int_not_equal(fcntl(2, F_GETFD), -1);
+	close(fds[1]);
+	close(fds[3]);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(commit_replaces_the_file_and_its_mode),
+		cmocka_unit_test(commit_over_a_symbolic_link_leaves_its_target),
+		cmocka_unit_test(abort_leaves_everything_as_it_was),
+		cmocka_unit_test(commit_that_fails_leaves_nothing_behind),
+		cmocka_unit_test(open_in_an_absent_directory_fails),
+		cmocka_unit_test(all_but_the_listed_descriptors_are_closed),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,192 @@
+/* test_channel.c - messages between processes: the table holds. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "ipc/channel.h"
+
+static const enum ipc_role roles[] = {ROLE_MAIN, ROLE_LOADER, ROLE_WORKER,
+	ROLE_XFRD};
+
+static void
+message_arrives_whole_with_its_payload(void **state)
+{
+	struct ipc_channel main_end, loader_end;
+	struct ipc_load_result sent = {.zones = 5, .read = 4, .failed = 1};
+	struct ipc_message m;
+
+	assert_int_equal(ipc_channel_open_pair(ROLE_MAIN, ROLE_LOADER,
+				 &main_end, &loader_end),
+		NSD_OK);
+	assert_int_equal(ipc_receive(&main_end, &m), NSD_E_AGAIN);
+	assert_int_equal(ipc_send(&loader_end, IPC_LOADED, &sent, sizeof(sent),
+				 NULL, 0),
+		NSD_OK);
+	assert_int_equal(ipc_receive(&main_end, &m), NSD_OK);
+	assert_int_equal(m.type, IPC_LOADED);
+	assert_int_equal(m.len, sizeof(sent));
+	assert_memory_equal(m.payload, &sent, sizeof(sent));
+	assert_int_equal(m.fd_count, 0);
+	ipc_channel_close(&main_end);
+	assert_int_equal(ipc_receive(&loader_end, &m), NSD_E_NOT_FOUND);
+	assert_int_equal(ipc_send(&loader_end, IPC_LISTED, NULL, 0, NULL, 0),
+		NSD_E_PEER);
+	ipc_channel_close(&loader_end);
+}
+
+/* Every message, from every role to every role: only the table's rows pass,
+ * at the sender, and at a receiver whose sender did not care. */
+static void
+only_rows_of_the_table_pass(void **state)
+{
+	uint8_t payload[IPC_PAYLOAD_MAX] = {0};
+
+	for (unsigned i = 0; i < 16; i++) {
+		enum ipc_role from = roles[i / 4], to = roles[i % 4];
+		struct ipc_channel a, b;
+
+		assert_int_equal(ipc_channel_open_pair(from, to, &a, &b),
+			NSD_OK);
+		for (uint32_t type = 0; type < IPC_TYPE_COUNT + 2u; type++) {
+			const struct ipc_row *row = &ipc_rows[type];
+			bool allowed = type < IPC_TYPE_COUNT
+				&& (row->sender & from) && (row->receiver & to);
+			size_t len = type < IPC_TYPE_COUNT ? row->payload_min
+							   : 0;
+			uint8_t raw[4 + IPC_PAYLOAD_MAX] = {0};
+			struct ipc_message m;
+
+			assert_int_equal(ipc_send(&a, (enum ipc_type)type,
+						 payload, len, NULL, 0),
+				allowed ? NSD_OK : NSD_E_BUG);
+			if (allowed)
+				assert_int_equal(ipc_receive(&b, &m), NSD_OK);
+			memcpy(raw, &type, sizeof(type));
+			assert_int_equal(send(a.fd, raw, 4 + len, 0), 4 + len);
+			assert_int_equal(ipc_receive(&b, &m),
+				allowed ? NSD_OK : NSD_E_DENIED);
+		}
+		ipc_channel_close(&a);
+		ipc_channel_close(&b);
+	}
+}
+
+static void
+message_cut_at_each_length_is_refused(void **state)
+{
+	struct ipc_channel main_end, loader_end;
+	uint8_t raw[4 + IPC_PAYLOAD_MAX + 1] = {0};
+	uint32_t type = IPC_LOADED;
+	size_t full = 4 + sizeof(struct ipc_load_result);
+	struct ipc_message m;
+
+	assert_int_equal(ipc_channel_open_pair(ROLE_MAIN, ROLE_LOADER,
+				 &main_end, &loader_end),
+		NSD_OK);
+	memcpy(raw, &type, sizeof(type));
+	for (size_t len = 1; len <= sizeof(raw); len++) {
+		assert_int_equal(send(loader_end.fd, raw, len, 0), len);
+		assert_int_equal(ipc_receive(&main_end, &m),
+			len == full ? NSD_OK : NSD_E_DENIED);
+	}
+	ipc_channel_close(&main_end);
+	ipc_channel_close(&loader_end);
+}
+
+static unsigned
+count_fds(void)
+{
+	unsigned count = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		count += fcntl(fd, F_GETFD) != -1;
+	return count;
+}
+
+static void
+descriptors_travel_and_unasked_ones_are_closed(void **state)
+{
+	struct ipc_channel main_end, worker_end;
+	struct ipc_adopt adopt = {.server = 1, .tcp_map = 2};
+	struct ipc_message m;
+	int fds[IPC_FDS_MAX + 1];
+	unsigned before;
+
+	assert_int_equal(ipc_channel_open_pair(ROLE_MAIN, ROLE_WORKER,
+				 &main_end, &worker_end),
+		NSD_OK);
+	for (int i = 0; i <= IPC_FDS_MAX; i++)
+		fds[i] = dup(2);
+	before = count_fds();
+	assert_int_equal(ipc_send(&main_end, IPC_ADOPT, &adopt, sizeof(adopt),
+				 fds, IPC_FDS_MAX),
+		NSD_OK);
+	assert_int_equal(ipc_receive(&worker_end, &m), NSD_OK);
+	assert_int_equal(m.fd_count, IPC_FDS_MAX);
+	assert_int_equal(count_fds(), before + IPC_FDS_MAX);
+	for (unsigned i = 0; i < m.fd_count; i++) {
+		assert_true(fcntl(m.fds[i], F_GETFD) & FD_CLOEXEC);
+		close(m.fds[i]);
+	}
+	assert_int_equal(ipc_send(&main_end, IPC_ADOPT, &adopt, sizeof(adopt),
+				 fds, IPC_FDS_MAX + 1),
+		NSD_E_BUG);
+	assert_int_equal(ipc_send(&main_end, IPC_STOP, NULL, 0, fds, 1),
+		NSD_E_BUG);
+
+	/* The row is that of the sender: forge main's end as a worker would
+	 * have to, and see the descriptors refused. */
+	main_end.self = ROLE_MAIN;
+	worker_end.peer = ROLE_XFRD;
+	assert_int_equal(ipc_send(&main_end, IPC_ADOPT, &adopt, sizeof(adopt),
+				 fds, 3),
+		NSD_OK);
+	assert_int_equal(ipc_receive(&worker_end, &m), NSD_E_DENIED);
+	assert_int_equal(count_fds(), before);
+	for (int i = 0; i <= IPC_FDS_MAX; i++)
+		close(fds[i]);
+	ipc_channel_close(&main_end);
+	ipc_channel_close(&worker_end);
+}
+
+/* FAULTS 72: a receiver that is stuck holds nobody up. */
+static void
+full_channel_does_not_block(void **state)
+{
+	struct ipc_channel main_end, loader_end;
+	enum nsd_err err = NSD_OK;
+
+	assert_int_equal(ipc_channel_open_pair(ROLE_MAIN, ROLE_LOADER,
+				 &main_end, &loader_end),
+		NSD_OK);
+	for (int i = 0; i < 100000 && err == NSD_OK; i++)
+		err = ipc_send(&main_end, IPC_RELOAD, NULL, 0, NULL, 0);
+	assert_int_equal(err, NSD_E_AGAIN);
+	ipc_channel_close(&main_end);
+	ipc_channel_close(&loader_end);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(message_arrives_whole_with_its_payload),
+		cmocka_unit_test(only_rows_of_the_table_pass),
+		cmocka_unit_test(message_cut_at_each_length_is_refused),
+		cmocka_unit_test(descriptors_travel_and_unasked_ones_are_closed),
+		cmocka_unit_test(full_channel_does_not_block),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
