@@ -1,0 +1,44 @@
+"""Fixtures: servers that are gone after the test, whatever happened in it."""
+
+import pathlib
+import shutil
+import tempfile
+
+import pytest
+
+import harness
+
+
+@pytest.fixture
+def directory():
+    """A directory that any user may enter (pytest's own are private)."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="nsd-test-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def make_server(directory):
+    """Makes servers without starting them."""
+    servers = []
+
+    def make(name="nsd", **arguments):
+        path = directory / name if servers or name != "nsd" else directory
+        server = harness.Server(path, **arguments)
+        servers.append(server)
+        return server
+
+    yield make
+    left = {}
+    for server in servers:
+        left.update(server.clean_up())
+    assert not left, f"processes left behind: {left}"
+
+
+@pytest.fixture
+def nsd(make_server):
+    """Makes and starts a server, ready to answer."""
+    def start(**arguments):
+        return make_server(**arguments).start()
+    return start

@@ -1,0 +1,419 @@
+"""Runs real programs on loopback, so that a test reads as a story.
+
+    def test_worker_is_replaced(nsd):
+        server = nsd(zones={"example": ZONE}, options={"server-count": 2})
+        server.kill("server 1")
+        server.wait_log("server 1 .* was killed by signal 9")
+        assert server.answer("www.example", "A") == ["192.0.2.1"]
+
+Nothing here sleeps to get a timing right: wait_for and wait_log look until a
+deadline. Every process that a server made must be gone after the test.
+"""
+
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import time
+
+import dns.edns
+import dns.flags
+import dns.message
+import dns.query
+import dns.rcode
+import dns.rdatatype
+
+BUILD = pathlib.Path(os.environ.get("NSD_BUILD", "build")).resolve()
+NSD = BUILD / "nsd"
+
+# Long enough for a loaded machine and a program built with sanitizers.
+DEADLINE = 30
+
+ZONE = """\
+$TTL 3600
+@	IN SOA ns host {serial} 7200 3600 1209600 300
+	IN NS ns
+ns	IN A 192.0.2.53
+	IN AAAA 2001:db8::53
+www	IN A {address}
+txt	IN TXT "some text"
+"""
+
+
+def zone_text(serial=1, address="192.0.2.1"):
+    return ZONE.format(serial=serial, address=address)
+
+
+def is_sanitized():
+    """Built with AddressSanitizer: memory figures mean nothing then."""
+    return b"__asan_init" in NSD.read_bytes()
+
+
+def wait_for(what, check, deadline=DEADLINE):
+    """Calls check until it gives something true, which is returned."""
+    end = time.monotonic() + deadline
+    while True:
+        result = check()
+        if result:
+            return result
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {deadline} s in vain for {what}")
+        time.sleep(0.005)
+
+
+def free_port():
+    """A port that is free for UDP and TCP, on IPv4 and IPv6."""
+    for _ in range(100):
+        sockets = []
+        try:
+            port = 0
+            for family, address in ((socket.AF_INET, "127.0.0.1"),
+                                    (socket.AF_INET6, "::1")):
+                for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
+                    s = socket.socket(family, kind)
+                    sockets.append(s)
+                    s.bind((address, port))
+                    port = s.getsockname()[1]
+            return port
+        except OSError:
+            continue
+        finally:
+            for s in sockets:
+                s.close()
+    raise AssertionError("no free port")
+
+
+def read_proc(pid, name):
+    try:
+        return pathlib.Path(f"/proc/{pid}/{name}").read_text()
+    except OSError:
+        return ""
+
+
+def is_alive(pid):
+    """There, and not a zombie."""
+    stat = read_proc(pid, "stat")
+    return stat != "" and stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def session_of(pid):
+    stat = read_proc(pid, "stat")
+    return int(stat.rpartition(")")[2].split()[3]) if stat else 0
+
+
+def pids_of_session(session):
+    return [int(p) for p in os.listdir("/proc")
+            if p.isdigit() and session_of(p) == session and is_alive(p)]
+
+
+class Server:
+    """An nsd with a directory, a configuration and zone files of its own."""
+
+    def __init__(self, directory, zones=None, options=None, flags=(),
+                 extra="", foreground=True, address="127.0.0.1"):
+        self.directory = pathlib.Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.address = address
+        self.port = free_port()
+        self.flags = list(flags)
+        self.foreground = foreground
+        self.process = None
+        self.sessions = []
+        self.config = self.directory / "nsd.conf"
+        self.log = self.directory / "nsd.log"
+        self.pidfile = self.directory / "nsd.pid"
+        self.zones = {}
+        self.extra = extra
+        self.options = {
+            "ip-address": address,
+            "port": self.port,
+            "username": '""',
+            "zonesdir": f'"{self.directory}"',
+            "pidfile": f'"{self.pidfile}"',
+            "logfile": f'"{self.log}"',
+            "zonelistfile": f'"{self.directory}/zone.list"',
+            "xfrdfile": f'"{self.directory}/xfrd.state"',
+            "xfrdir": f'"{self.directory}"',
+            "verbosity": 1,
+        }
+        self.options.update(options or {})
+        for name, text in (zones or {}).items():
+            self.write_zone(name, text)
+        self.write_config()
+
+    # ---- files
+
+    def zone_file(self, name):
+        return self.directory / f"{name.rstrip('.')}.zone"
+
+    def write_zone(self, name, text):
+        """text None: the zone is configured, but has no file."""
+        self.zones[name] = text
+        if text is None:
+            return
+        path = self.zone_file(name)
+        temp = path.with_suffix(".new")
+        temp.write_text(text)
+        temp.rename(path)
+
+    def write_config(self):
+        lines = ["server:"]
+        for name, value in self.options.items():
+            values = value if isinstance(value, list) else [value]
+            lines += [f"\t{name}: {v}" for v in values if v is not None]
+        for name in self.zones:
+            lines += ["zone:", f"\tname: {name}",
+                      f"\tzonefile: {self.zone_file(name).name}"]
+        self.config.write_text("\n".join(lines) + "\n" + self.extra)
+
+    # ---- the program
+
+    def command(self, *more):
+        return [str(NSD), "-c", str(self.config), *self.flags, *more]
+
+    def run(self, *more):
+        """Runs to the end, as for a start that fails."""
+        result = subprocess.run(self.command(*more), capture_output=True,
+                                text=True, timeout=DEADLINE, check=False,
+                                stdin=subprocess.DEVNULL)
+        return result
+
+    def start(self, ready=True):
+        known = len(self.read_log())
+        if self.foreground:
+            self.process = subprocess.Popen(
+                self.command("-d"), stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                start_new_session=True)
+            self.sessions.append(self.process.pid)
+        else:
+            result = self.run()
+            assert result.returncode == 0, result.stderr
+            self.sessions.append(self.read_pid())
+        if ready:
+            self.wait_log(r"nsd started", known)
+            self.wait_serving()
+        return self
+
+    def wait_serving(self):
+        """Until every worker has taken up its sockets."""
+        count = int(self.options.get("server-count", 1))
+        wait_for("all workers",
+                 lambda: len([r for r in self.roles()
+                              if r.startswith("server")]) == count)
+        self.wait_answer()
+
+    def wait_answer(self):
+        def ask():
+            try:
+                return self.query("id.server", "TXT", rdclass="CH",
+                                  timeout=1)
+            except (dns.exception.DNSException, OSError):
+                return None
+        return wait_for("an answer", ask)
+
+    @property
+    def main_pid(self):
+        return self.process.pid if self.foreground else self.sessions[-1]
+
+    def read_pid(self):
+        return int(self.pidfile.read_text())
+
+    def roles(self):
+        """{"main": pid, "loader": pid, "server 1": pid, ...}"""
+        found = {}
+        for pid in pids_of_session(session_of(self.main_pid)
+                                   or self.sessions[-1]):
+            name = read_proc(pid, "comm").strip()
+            if name.startswith("nsd: "):
+                found[name[5:]] = pid
+        return found
+
+    def role(self, name):
+        return wait_for(f"the process {name}",
+                        lambda: self.roles().get(name))
+
+    def kill(self, name, number=signal.SIGKILL):
+        """Signals a role; returns the pid that it had."""
+        pid = self.role(name)
+        os.kill(pid, number)
+        if number == signal.SIGKILL:
+            wait_for(f"the end of {name}", lambda: not is_alive(pid))
+        return pid
+
+    def wait_replaced(self, name, old_pid):
+        return wait_for(f"another {name}",
+                        lambda: (self.roles().get(name) or old_pid)
+                        != old_pid and self.roles().get(name))
+
+    def signal(self, number):
+        os.kill(self.main_pid, number)
+
+    def reload(self):
+        """SIGHUP, and waits until all is read."""
+        known = len(self.read_log())
+        self.signal(signal.SIGHUP)
+        self.wait_log(r"SIGHUP received, reloading\.\.\.", known)
+
+    def stop(self):
+        """Ends it as an operator does; returns the exit code."""
+        if self.foreground:
+            if self.process.poll() is None:
+                self.process.send_signal(signal.SIGTERM)
+            output, _ = self.process.communicate(timeout=DEADLINE)
+            self.output = output
+            code = self.process.returncode
+        else:
+            pid = self.main_pid
+            if is_alive(pid):
+                os.kill(pid, signal.SIGTERM)
+            wait_for("the end of main", lambda: not is_alive(pid))
+            code = 0
+        return code
+
+    def leftovers(self):
+        return [p for s in self.sessions for p in pids_of_session(s)]
+
+    def clean_up(self):
+        """Ends what is left; the names of processes that should not be."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.communicate(timeout=DEADLINE)
+            except subprocess.TimeoutExpired:
+                pass
+        elif not self.foreground:
+            for session in self.sessions:
+                if is_alive(session):
+                    os.kill(session, signal.SIGTERM)
+                    try:
+                        wait_for("the end", lambda s=session:
+                                 not is_alive(s))
+                    except AssertionError:
+                        pass
+        # Those that end with main may take a moment longer.
+        end = time.monotonic() + 5
+        while self.leftovers() and time.monotonic() < end:
+            time.sleep(0.01)
+        left = {p: read_proc(p, "comm").strip() for p in self.leftovers()}
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        if self.process is not None and self.process.poll() is None:
+            self.process.communicate(timeout=DEADLINE)
+        return left
+
+    # ---- the log
+
+    def read_log(self):
+        try:
+            return self.log.read_text(errors="replace")
+        except OSError:
+            return ""
+
+    def wait_log(self, pattern, start=0, count=1):
+        """Until that many lines behind start match; the last match."""
+        def look():
+            found = list(re.finditer(pattern, self.read_log()[start:]))
+            return found[count - 1] if len(found) >= count else None
+        try:
+            return wait_for(f"{pattern!r} in the log", look)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; it holds:\n{self.read_log()}"
+                                 ) from None
+
+    # ---- queries
+
+    def query(self, name, rdtype, rdclass="IN", tcp=False, timeout=10,
+              address=None, port=None, edns=None, **more):
+        message = dns.message.make_query(name, rdtype, rdclass,
+                                         use_edns=edns, **more)
+        ask = dns.query.tcp if tcp else dns.query.udp
+        return ask(message, address or self.address, timeout=timeout,
+                   port=port or self.port)
+
+    def answer(self, name, rdtype, **more):
+        """The RDATA of the answer, as text and sorted."""
+        response = self.query(name, rdtype, **more)
+        assert response.rcode() == dns.rcode.NOERROR, response
+        return sorted(rr.to_text() for rrset in response.answer
+                      for rr in rrset)
+
+    def rcode(self, name, rdtype, **more):
+        return dns.rcode.to_text(self.query(name, rdtype, **more).rcode())
+
+    def serial(self, zone):
+        response = self.query(zone, "SOA")
+        return response.answer[0][0].serial if response.answer else None
+
+    def wait_serial(self, zone, serial):
+        wait_for(f"serial {serial} of {zone}",
+                 lambda: self.serial(zone) == serial)
+
+
+def ede_codes(response):
+    """The extended errors of a response (RFC 8914)."""
+    return [int(o.code) for o in response.options if o.otype == 15]
+
+
+class Load:
+    """Queries without pause from several client ports, each waiting for its
+    answer before it asks again; counts those that were not answered."""
+
+    def __init__(self, server, clients=8, name="www.example"):
+        self.sockets = []
+        self.pending = {}
+        self.sent = 0
+        self.lost = 0
+        self.answered = 0
+        self.wire = dns.message.make_query(name, "A").to_wire()
+        for _ in range(clients):
+            s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            s.connect((server.address, server.port))
+            s.setblocking(False)
+            self.sockets.append(s)
+
+    def step(self, seconds, lost_after=3):
+        """Runs for that long."""
+        import select
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            now = time.monotonic()
+            for s in self.sockets:
+                if s not in self.pending:
+                    self._send(s, now)
+                elif now - self.pending[s] > lost_after:
+                    self.lost += 1
+                    self._send(s, now)
+            ready, _, _ = select.select(self.sockets, [], [], 0.05)
+            for s in ready:
+                self._receive(s)
+
+    def _send(self, s, now):
+        try:
+            s.send(self.wire)
+        except OSError:
+            pass
+        self.pending[s] = now
+        self.sent += 1
+
+    def _receive(self, s):
+        try:
+            s.recv(4096)
+        except OSError:
+            return
+        if self.pending.pop(s, None) is not None:
+            self.answered += 1
+
+    def finish(self):
+        """Waits for what is on its way; counts the rest as lost."""
+        import select
+        end = time.monotonic() + 3
+        while self.pending and time.monotonic() < end:
+            ready, _, _ = select.select(list(self.pending), [], [], 0.05)
+            for s in ready:
+                self._receive(s)
+        self.lost += len(self.pending)
+        for s in self.sockets:
+            s.close()
