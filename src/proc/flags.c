@@ -13,8 +13,8 @@
 #include "net/socket.h"
 #include "proc/flags.h"
 
-#ifndef CONFIGDIR
-#define CONFIGDIR "/etc/nsd"
+#ifndef CONFIGFILE
+#define CONFIGFILE "/etc/nsd/nsd.conf"
 #endif
 
 #define NSID_MAX 65535
@@ -28,7 +28,7 @@ flags_usage(void)
 		"  -4              IPv4 only\n"
 		"  -6              IPv6 only\n"
 		"  -a ADDR[@PORT]  listen there too; may be repeated\n"
-		"  -c FILE         configuration (%s/nsd.conf)\n"
+		"  -c FILE         configuration (%s)\n"
 		"  -d              stay in the foreground\n"
 		"  -f FILE         accepted and ignored\n"
 		"  -h              this help\n"
@@ -44,7 +44,7 @@ flags_usage(void)
 		"  -u USER         user, id or id.gid to become\n"
 		"  -V LEVEL        verbosity\n"
 		"  -v              version\n",
-		CONFIGDIR);
+		CONFIGFILE);
 }
 
 static void
@@ -146,7 +146,7 @@ flags_parse(int argc, char **argv, struct flags *flags)
 	int letter;
 
 	*flags = (struct flags){
-		.config = CONFIGDIR "/nsd.conf",
+		.config = CONFIGFILE,
 		.port = -1,
 		.server_count = -1,
 		.statistics = -1,

@@ -1,0 +1,289 @@
+"""FAULTS 69 and 70: any process may die at any time."""
+
+import os
+import re
+import signal
+import socket
+import time
+
+import pytest
+
+import dns.message
+
+import harness
+from harness import Load, is_alive, wait_for, zone_text
+
+
+def memory_files(pids):
+    """The memory files that these processes map or hold open."""
+    found = set()
+    for pid in pids:
+        for line in harness.read_proc(pid, "maps").splitlines():
+            if "memfd:" in line:
+                fields = line.split()
+                found.add((fields[4], fields[5]))
+        try:
+            names = os.listdir(f"/proc/{pid}/fd")
+        except OSError:
+            continue
+        for fd in names:
+            try:
+                path = f"/proc/{pid}/fd/{fd}"
+                if "memfd:" in os.readlink(path):
+                    found.add((str(os.stat(path).st_ino),
+                               os.readlink(path).split()[0]))
+            except OSError:
+                continue
+    return found
+
+
+def count_files(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def state(server):
+    roles = server.roles()
+    return (len(roles), count_files(roles["main"]),
+            len(memory_files(roles.values())))
+
+
+def settled_state(server, names=5):
+    wait_for("all roles", lambda: len(server.roles()) == names)
+    return state(server)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM,
+                                    signal.SIGSEGV])
+@pytest.mark.parametrize("role", ["server 1", "loader", "xfrd"])
+def test_role_is_replaced_at_once(nsd, role, number):
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    before = settled_state(server)
+    pid = server.kill(role, number)
+    new = server.wait_replaced(role, pid)
+    assert new != pid
+    server.wait_log(rf"{role} \(pid {pid}\)")
+    server.write_zone("example", zone_text(2))
+    server.signal(signal.SIGHUP)
+    server.wait_serial("example", 2)
+    for _ in range(40):
+        assert server.answer("www.example", "A") == ["192.0.2.1"]
+    wait_for("nothing leaked", lambda: settled_state(server) == before)
+
+
+@pytest.mark.parametrize("role", ["loader", "xfrd"])
+def test_death_beside_the_workers_loses_no_query(nsd, role):
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    load = Load(server)
+    load.step(0.3)
+    before = settled_state(server)
+    pid = server.kill(role)
+    load.step(1)
+    server.wait_replaced(role, pid)
+    load.step(0.3)
+    wait_for("nothing leaked", lambda: load.step(0.05)
+             or settled_state(server) == before)
+    load.finish()
+    assert load.lost == 0
+    assert load.answered > 500
+
+
+def test_death_of_a_worker_loses_at_most_what_it_had_in_hand(nsd):
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    load = Load(server, clients=16)
+    load.step(0.3)
+    before = settled_state(server)
+    pid = server.kill("server 1")
+    load.step(1)
+    server.wait_replaced("server 1", pid)
+    load.step(0.5)
+    load.finish()
+    # A client has one query out; those that were in the sockets' buffers are
+    # answered by the successor.
+    assert load.lost <= 16
+    assert load.answered > 500
+    wait_for("nothing leaked", lambda: settled_state(server) == before)
+
+
+def test_every_role_again_and_again(nsd):
+    server = nsd(zones={f"z{i}.example": zone_text() for i in range(50)}
+                 | {"example": zone_text()}, options={"server-count": 2})
+    before = settled_state(server)
+    load = Load(server, clients=4)
+    for role in ("server 2", "loader", "xfrd", "loader", "server 1", "xfrd"):
+        server.kill(role)
+        load.step(0.3)
+    wait_for("all roles", lambda: load.step(0.05)
+             or len(server.roles()) == 5)
+    load.finish()
+    assert load.lost <= 4
+    server.write_zone("example", zone_text(2))
+    wait_for("a loader that listens", lambda: server.signal(signal.SIGHUP)
+             or time.sleep(0.1) or server.serial("example") == 2)
+    wait_for("nothing leaked", lambda: settled_state(server) == before)
+    assert server.stop() == 0
+
+
+def test_loader_killed_while_it_reads(make_server):
+    server = make_server(zones={f"zone{i}.example": zone_text(i + 1)
+                                for i in range(500)})
+    server.start(ready=False)
+    server.wait_log("nsd started")
+    for _ in range(3):
+        server.kill("loader")
+    server.wait_log("500 zones: 500 read, 0 failed")
+    server.wait_serving()
+    for i in range(0, 500, 41):
+        assert server.serial(f"zone{i}.example") == i + 1
+    assert server.stop() == 0
+
+
+def test_worker_that_keeps_dying_is_replaced_ever_later(nsd):
+    """FAULTS 70: and another answers for it meanwhile."""
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    times = []
+    pid = server.kill("server 1")
+    for _ in range(3):
+        start = time.monotonic()
+        new = server.wait_replaced("server 1", pid)
+        times.append(time.monotonic() - start)
+        pid = server.kill("server 1")
+    assert times[0] < 1
+    assert times[1] > 0.9
+    assert times[2] > 1.9
+    # Now it will take 4 seconds: all clients are answered by the other.
+    server.wait_log("server 2 answers for server 1 meanwhile")
+    load = Load(server, clients=32)
+    load.step(1)
+    load.finish()
+    assert load.lost == 0
+    for _ in range(20):
+        assert server.answer("www.example", "A", tcp=True) == ["192.0.2.1"]
+    assert "server 1" not in server.roles()
+    new = server.wait_replaced("server 1", pid)
+    wait_for("two servers", lambda: len([
+        f for f in os.listdir(f"/proc/{server.role('server 2')}/fd")])
+        == count_files(new))
+    load = Load(server, clients=32)
+    load.step(0.5)
+    load.finish()
+    assert load.lost == 0
+
+
+def test_adopted_sockets_pass_on_when_the_adopter_dies(nsd):
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 3})
+    for _ in range(3):
+        pid = server.kill("server 1")
+        if _ < 2:
+            server.wait_replaced("server 1", pid)
+    adopter = server.wait_log("server ([23]) answers for server 1 meanwhile")
+    server.kill(f"server {adopter[1]}")
+    server.wait_log("answers for server 1 meanwhile", count=2)
+    load = Load(server, clients=32)
+    load.step(0.5)
+    load.finish()
+    assert load.lost == 0
+
+
+# ---- main -------------------------------------------------------------------------
+
+def test_service_goes_on_when_main_is_killed(nsd, make_server):
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    roles = server.roles()
+    load = Load(server)
+    load.step(0.2)
+    server.kill("main")
+    load.step(0.5)
+    for name in ("loader", "xfrd"):
+        wait_for(f"the end of {name}",
+                 lambda n=name: not is_alive(roles[n]))
+    load.step(0.5)
+    load.finish()
+    assert load.lost == 0
+    assert is_alive(roles["server 1"]) and is_alive(roles["server 2"])
+    server.wait_log("main process is gone; server . goes on answering",
+                    count=2)
+
+    # A new start takes the port, and the old workers are gone.
+    server.write_zone("example", zone_text(2))
+    server.process.communicate()
+    server.start()
+    server.wait_log("took over from 2 server")
+    assert not is_alive(roles["server 1"]) and not is_alive(roles["server 2"])
+    assert server.serial("example") == 2
+    assert server.stop() == 0
+    assert server.leftovers() == []
+
+
+def test_orphaned_worker_ends_on_term(nsd):
+    server = nsd(zones={"example": zone_text()})
+    pid = server.role("server 1")
+    server.kill("main")
+    server.wait_log("main process is gone")
+    os.kill(pid, signal.SIGTERM)
+    wait_for("the end of the worker", lambda: not is_alive(pid))
+
+
+def lifeline_names():
+    names = set()
+    with open("/proc/net/unix", encoding="ascii") as f:
+        for line in f:
+            found = re.search(r"@(nsd-lifeline-\S+)", line)
+            if found:
+                names.add(found[1])
+    return names
+
+
+def test_stranger_cannot_end_workers(nsd, directory):
+    """Another user's connection to the lifeline does nothing."""
+    if os.geteuid() != 0:
+        pytest.skip("being another user needs root")
+    known = lifeline_names()
+    server = nsd(zones={"example": zone_text()})
+    name, = lifeline_names() - known
+    pid = server.role("server 1")
+    server.kill("main")
+    server.wait_log("main process is gone")
+    child = os.fork()
+    if child == 0:
+        os.setresuid(65534, 65534, 65534)
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        s.settimeout(harness.DEADLINE)
+        s.connect(f"\0{name}")
+        # Closed by the worker, which goes on.
+        os._exit(0 if s.recv(1) == b"" else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert is_alive(pid)
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+
+
+def test_second_start_leaves_a_live_server_alone(nsd):
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    roles = server.roles()
+    result = server.run()
+    # With SO_REUSEPORT both may have the port; neither ends the other.
+    assert server.roles().items() >= roles.items()
+    if result.returncode == 0:
+        second = server.read_pid()
+        server.sessions.append(second)
+        os.kill(second, signal.SIGTERM)
+        wait_for("the end of the second", lambda: not is_alive(second))
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+
+
+def test_killed_during_start(make_server):
+    """At whatever moment: nobody is left but workers that serve."""
+    server = make_server(zones={f"z{i}.example": zone_text()
+                                for i in range(100)})
+    for step in range(10):
+        server.start(ready=False)
+        time.sleep(0.003 * step)
+        server.process.kill()
+        server.process.wait()
+        for pid in server.leftovers():
+            name = harness.read_proc(pid, "comm").strip()
+            if name.startswith("nsd: server"):
+                os.kill(pid, signal.SIGTERM)
+        wait_for("the end of all", lambda: server.leftovers() == []
+                 or [os.kill(p, signal.SIGTERM) for p in server.leftovers()
+                     if harness.read_proc(p, "comm").startswith("nsd: s")]
+                 and False)

@@ -1,0 +1,244 @@
+"""What a running server answers, and what its processes look like."""
+
+import os
+import re
+import time
+
+import pytest
+
+import dns.flags
+
+import harness
+from harness import ede_codes, wait_for, zone_text
+
+
+@pytest.mark.parametrize("tcp", [False, True])
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_answers(nsd, tcp, address, count):
+    server = nsd(zones={"example": zone_text()}, address=address,
+                 options={"server-count": count})
+    for _ in range(20):
+        response = server.query("www.example", "A", tcp=tcp)
+        assert response.flags & dns.flags.AA
+        assert [rr.address for rr in response.answer[0]] == ["192.0.2.1"]
+    assert server.rcode("nx.example", "A", tcp=tcp) == "NXDOMAIN"
+    assert server.rcode("other.", "A", tcp=tcp) == "REFUSED"
+
+
+def test_wildcard_address_is_the_default(nsd):
+    server = nsd(zones={"example": zone_text()},
+                 options={"ip-address": None})
+    for address in ("127.0.0.1", "127.0.0.3", "::1"):
+        for tcp in (False, True):
+            assert server.answer("www.example", "A", address=address,
+                                 tcp=tcp) == ["192.0.2.1"]
+
+
+def test_device_name_stands_for_its_addresses(nsd):
+    server = nsd(zones={"example": zone_text()}, options={"ip-address": "lo"})
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+    assert server.answer("www.example", "A", address="::1") == ["192.0.2.1"]
+
+
+def test_address_with_a_port_of_its_own(nsd):
+    port = harness.free_port()
+    server = nsd(zones={"example": zone_text()},
+                 options={"ip-address": ["127.0.0.1",
+                                         f"127.0.0.1@{port}"]})
+    assert server.answer("www.example", "A", port=port) == ["192.0.2.1"]
+
+
+def test_zone_without_its_file_is_servfail_not_ready(nsd):
+    server = nsd(zones={"example": zone_text(), "missing.test": None})
+    response = server.query("www.missing.test", "A", edns=0)
+    assert response.rcode() == dns.rcode.SERVFAIL
+    assert ede_codes(response) == [14]
+    server.wait_log(r"error: zone missing\.test file missing\.test\.zone "
+                    r"read with \d+ errors")
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+
+
+def test_broken_zone_file_is_reported_with_its_line(nsd):
+    server = nsd(zones={"example": zone_text(),
+                        "broken.test": zone_text() + "w IN A 1.2.3\n"
+                        "v IN AAAA 1.2.3.4\n"})
+    server.wait_log(r"error: broken\.test\.zone:9: ")
+    server.wait_log(r"error: broken\.test\.zone:8: ")
+    server.wait_log(r"error: zone broken\.test file broken\.test\.zone "
+                    r"read with 2 errors")
+    assert server.rcode("broken.test", "SOA") == "SERVFAIL"
+
+
+def test_a_thousand_zones(nsd):
+    server = nsd(zones={f"zone{i}.example": zone_text(i + 1)
+                        for i in range(1000)})
+    server.wait_log("zone zone[0-9]+.example read with success", count=1000)
+    for i in range(0, 1000, 37):
+        assert server.serial(f"zone{i}.example") == i + 1
+
+
+def test_queries_wait_for_the_first_pass(make_server):
+    """What comes while zones are read is answered from them."""
+    server = make_server(zones={f"zone{i}.example": zone_text(i + 1)
+                                for i in range(1000)})
+    server.start(ready=False)
+    wait_for("the sockets", lambda: "nsd started" in server.read_log())
+    assert server.serial("zone999.example") == 1000
+
+
+def test_zone_that_takes_long_is_servfail_after_a_second(make_server,
+                                                         directory):
+    """A zone file that cannot be read to its end as yet: a FIFO."""
+    server = make_server(zones={"example": zone_text(), "slow.test": None})
+    fifo = directory / "slow.test.zone"
+    os.mkfifo(fifo)
+    server.start(ready=False)
+    server.wait_log("nsd started")
+    response = server.query("slow.test", "SOA", edns=0)
+    assert response.rcode() == dns.rcode.SERVFAIL
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+    assert server.stop() == 0
+
+
+# ---- what the processes are ------------------------------------------------------
+
+def test_processes_have_their_names(nsd):
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    wait_for("all", lambda: set(server.roles()) == {
+        "main", "loader", "server 1", "server 2", "xfrd"})
+    for name, pid in server.roles().items():
+        arguments = harness.read_proc(pid, "cmdline").rstrip("\0")
+        assert arguments == f"nsd: {name}"
+
+
+def open_files(pid):
+    found = {}
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            found[int(fd)] = os.readlink(f"/proc/{pid}/fd/{fd}")
+        except OSError:
+            continue
+    return found
+
+
+def test_worker_holds_what_it_needs_and_no_more(nsd):
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 3})
+    for index in (1, 2, 3):
+        files = open_files(server.role(f"server {index}"))
+        kinds = [re.sub(r"[\d\[\]:]", "", f) for f in files.values()]
+        # Log; UDP, TCP, channel, lifeline and the two of libevent's
+        # signals; event loop; its signals.
+        assert kinds.count("socket") <= 6, files
+        assert not [f for f in files.values() if "memfd" in f], files
+        assert not [f for f in files.values() if f.endswith(".zone")], files
+        assert len(files) <= 3 + 9, files
+
+
+def test_worker_cannot_write_the_store(nsd):
+    server = nsd(zones={"example": zone_text()})
+    maps = harness.read_proc(server.role("server 1"), "maps")
+    store = [line for line in maps.splitlines() if "memfd:nsd-store" in line]
+    assert store
+    for line in store:
+        assert "w" not in line.split()[1], line
+    loader = harness.read_proc(server.role("loader"), "maps")
+    assert any("rw-s" in line for line in loader.splitlines()
+               if "memfd:nsd-store" in line)
+
+
+def test_loader_has_no_network_socket(nsd):
+    server = nsd(zones={"example": zone_text()})
+    pid = server.role("loader")
+    inodes = {re.search(r"\d+", f)[0] for f in open_files(pid).values()
+              if f.startswith("socket:")}
+    for table in ("udp", "udp6", "tcp", "tcp6"):
+        for line in harness.read_proc(pid, f"net/{table}").splitlines()[1:]:
+            assert line.split()[9] not in inodes
+
+
+def private_kib(pid):
+    """Memory that is this process's alone or not of the store."""
+    text = harness.read_proc(pid, "status")
+    anon = int(re.search(r"RssAnon:\s+(\d+)", text)[1])
+    file = int(re.search(r"RssFile:\s+(\d+)", text)[1])
+    return anon + file
+
+
+def test_worker_and_main_are_small(nsd):
+    server = nsd(zones={f"z{i}.example": zone_text() for i in range(500)},
+                 options={"server-count": 2})
+    for _ in range(100):
+        server.query("www.z7.example", "A")
+        server.query("www.z7.example", "A", tcp=True)
+    sizes = {name: private_kib(pid) for name, pid in server.roles().items()}
+    if harness.is_sanitized():
+        pytest.skip("sanitizers take memory of their own")
+    # Libraries that are mapped count in full.
+    for name in ("main", "server 1", "server 2", "xfrd"):
+        assert sizes[name] < 6 * 1024, sizes
+
+
+def test_each_server_runs_on_its_cpu(nsd):
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs two processors")
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+    server = nsd(zones={"example": zone_text()},
+                 options={"server-count": 2,
+                          "cpu-affinity": f"{first} {second}",
+                          "server-1-cpu-affinity": second,
+                          "server-2-cpu-affinity": first,
+                          "xfrd-cpu-affinity": second})
+    roles = server.roles()
+    assert os.sched_getaffinity(roles["server 1"]) == {second}
+    assert os.sched_getaffinity(roles["server 2"]) == {first}
+    assert os.sched_getaffinity(server.role("xfrd")) == {second}
+    assert os.sched_getaffinity(roles["main"]) == {first, second}
+    assert os.sched_getaffinity(roles["loader"]) == {first, second}
+
+
+def test_servers_share_the_clients(nsd):
+    """SO_REUSEPORT: both workers see queries."""
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    load = harness.Load(server, clients=32)
+    load.step(0.5)
+    load.finish()
+    assert load.lost == 0
+    server.signal(harness.signal.SIGUSR1)
+    server.wait_log(r"XSTATS", count=2)
+    counts = [int(m) for m in re.findall(r"XSTATS.* RQ=(\d+)",
+                                         server.read_log())]
+    assert len(counts) == 2
+    assert all(c > 0 for c in counts), counts
+    assert sum(counts) >= load.answered
+
+
+def test_acl_of_a_zone_is_kept(make_server):
+    server = make_server(zones={"example": zone_text()}, extra="""
+zone:
+	name: closed.test
+	zonefile: example.zone
+	allow-query: 192.0.2.0/24 NOKEY
+zone:
+	name: open.test
+	zonefile: example.zone
+	allow-query: 127.0.0.0/8 NOKEY
+""").start()
+    response = server.query("closed.test", "SOA", edns=0)
+    assert response.rcode() == dns.rcode.REFUSED
+    assert ede_codes(response) == [18]
+    assert server.rcode("open.test", "SOA") == "NOERROR"
+
+
+def test_tcp_count_is_respected_by_idle_clients(nsd):
+    import socket
+    server = nsd(zones={"example": zone_text()},
+                 options={"tcp-count": 10, "tcp-timeout": 3})
+    idle = [socket.create_connection(("127.0.0.1", server.port))
+            for _ in range(30)]
+    start = time.monotonic()
+    assert server.answer("www.example", "A", tcp=True,
+                         timeout=20) == ["192.0.2.1"]
+    assert time.monotonic() - start < 15
+    for s in idle:
+        s.close()

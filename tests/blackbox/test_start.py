@@ -1,0 +1,425 @@
+"""Starting and stopping: flags, exit codes, pid file, privileges, log."""
+
+import os
+import pathlib
+import re
+import signal
+import socket
+import stat
+import subprocess
+
+import pytest
+
+import harness
+from harness import NSD, wait_for, zone_text
+
+VERSION = re.search(r'#define PACKAGE_VERSION "([^"]*)"',
+                    (harness.BUILD / "config.h").read_text())[1]
+LINE = (r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\] nsd\[\d+\]: "
+        r"(error|warning|notice|info): .*")
+
+
+def nsd_alone(*arguments):
+    return subprocess.run([str(NSD), *arguments], capture_output=True,
+                          text=True, timeout=harness.DEADLINE, check=False,
+                          stdin=subprocess.DEVNULL)
+
+
+# ---- flags (SURFACE 2.1) ---------------------------------------------------
+
+def test_help_goes_to_stderr_and_exits_0():
+    result = nsd_alone("-h")
+    assert result.returncode == 0
+    assert result.stdout == ""
+    for flag in "46acdfhiIlNnPpstuVv":
+        assert re.search(rf"^ +-{flag}\b", result.stderr, re.M), flag
+
+
+def test_version_goes_to_stderr_and_exits_0():
+    result = nsd_alone("-v")
+    assert result.returncode == 0
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"NSD version {VERSION}\n")
+
+
+@pytest.mark.parametrize("arguments", [
+    ["-X"], ["-Z"], ["-p", "dns"], ["-p", "0"], ["-p", "65536"],
+    ["-p", "53x"], ["-N", "0"], ["-N", "x"], ["-n", "0"], ["-n", "-1"],
+    ["-V", "x"], ["-s", "x"], ["-c"], ["leftover"], ["-d", "leftover"],
+])
+def test_wrong_flag_exits_1_and_says_why(arguments):
+    result = nsd_alone(*arguments)
+    assert result.returncode == 1
+    assert result.stderr != ""
+
+
+def test_absent_configuration_exits_1():
+    result = nsd_alone("-c", "/nonexistent/nsd.conf")
+    assert result.returncode == 1
+    assert "/nonexistent/nsd.conf" in result.stderr
+
+
+@pytest.mark.parametrize("options, expected", [
+    ({"server-count": "many"}, "expected a number"),
+    ({"no-such-option": "yes"}, "syntax error"),
+])
+def test_broken_configuration_exits_1_with_its_line(make_server, options,
+                                                    expected):
+    result = make_server(options=options).run()
+    assert result.returncode == 1
+    assert re.search(r"nsd\.conf:\d+: .*" + expected, result.stderr)
+
+
+@pytest.mark.parametrize("options, expected", [
+    ({"username": "no-such-user-here"}, "no-such-user-here"),
+    ({"zonesdir": '"/nonexistent"'}, "/nonexistent"),
+    ({"logfile": '"/nonexistent/log"'}, "/nonexistent/log"),
+    ({"pidfile": '"/nonexistent/pid"'}, "/nonexistent/pid"),
+    ({"chroot": '"/nonexistent"'}, "/nonexistent"),
+    ({"cpu-affinity": "1023"}, "1023"),
+    ({"cpu-affinity": "0", "server-1-cpu-affinity": "1"}, "cpu-affinity"),
+    ({"cpu-affinity": "0", "xfrd-cpu-affinity": "1"}, "cpu-affinity"),
+    ({"ip-address": "192.0.2.1"}, "192.0.2.1"),
+    ({"ip-address": "no-such-device"}, "no-such-device"),
+    ({"ip-address": '127.0.0.1 servers="3"', "server-count": 2}, "servers="),
+])
+def test_start_that_cannot_be_exits_1_on_stderr(make_server, options,
+                                                expected):
+    server = make_server(options=options, foreground=False)
+    result = server.run()
+    assert result.returncode == 1
+    assert expected in result.stderr
+    assert not server.pidfile.exists()
+
+
+def test_port_in_use_exits_1(make_server, nsd):
+    running = nsd(zones={"example": zone_text()})
+    second = make_server("second")
+    second.options["port"] = running.port
+    second.write_config()
+    result = second.run()
+    assert result.returncode == 1
+    assert f"127.0.0.1@{running.port}" in result.stderr
+    assert running.answer("www.example", "A") == ["192.0.2.1"]
+
+
+def test_broken_zone_file_does_not_fail_the_start(make_server):
+    server = make_server(zones={"example": "@ IN SOA broken\n"},
+                         foreground=False)
+    server.start()
+    assert server.rcode("www.example", "A") == "SERVFAIL"
+
+
+def test_flags_win_over_the_configuration(make_server, directory):
+    port = harness.free_port()
+    server = make_server(
+        zones={"example": zone_text()},
+        options={"server-count": 1, "identity": "file", "nsid": "aabb"},
+        flags=["-p", str(port), "-N", "2", "-i", "flag", "-P",
+               str(directory / "other.pid"), "-l",
+               str(directory / "other.log"), "-u", "", "-V", "2", "-n",
+               "50", "-I", "ascii_here", "-f", "ignored", "-4", "-s", "0"])
+    server.port = port
+    server.options["server-count"] = 2  # for the harness; not written
+    server.log = directory / "other.log"
+    server.pidfile = directory / "other.pid"
+    server.start()
+    wait_for("two servers", lambda: {"server 1", "server 2"}
+             <= set(server.roles()))
+    assert server.answer("id.server", "TXT", rdclass="CH") == ['"flag"']
+    assert server.read_pid() == server.main_pid
+    assert not (directory / "nsd.log").exists()
+    response = server.query("www.example", "A", edns=0, options=[
+        harness.dns.edns.GenericOption(3, b"")])
+    nsid = [o for o in response.options if o.otype == 3]
+    assert nsid and b"here" in nsid[0].to_wire()
+
+
+def test_address_flags_add_to_those_of_the_file(make_server):
+    port = harness.free_port()
+    server = make_server(zones={"example": zone_text()},
+                         flags=["-a", f"::1@{port}", "-a", "127.0.0.2"])
+    server.start()
+    for address, at in (("127.0.0.1", server.port), ("::1", port),
+                        ("127.0.0.2", server.port)):
+        for tcp in (False, True):
+            assert server.answer("www.example", "A", address=address,
+                                 port=at, tcp=tcp) == ["192.0.2.1"]
+
+
+@pytest.mark.parametrize("flag, there, absent", [
+    ("-4", "127.0.0.1", "::1"), ("-6", "::1", "127.0.0.1")])
+def test_family_flag_leaves_the_other_alone(make_server, flag, there, absent):
+    server = make_server(zones={"example": zone_text()}, flags=[flag],
+                         options={"ip-address": ["127.0.0.1", "::1"]},
+                         address=there)
+    server.options["ip-address"] = ["127.0.0.1", "::1"]
+    server.write_config()
+    server.start()
+    assert server.answer("www.example", "A", tcp=True) == ["192.0.2.1"]
+    family = socket.AF_INET6 if ":" in absent else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as s:
+        with pytest.raises(ConnectionRefusedError):
+            s.connect((absent, server.port))
+
+
+# ---- daemon and pid file (SURFACE 6) ----------------------------------------
+
+def test_daemon_leaves_the_terminal_and_its_pid(make_server):
+    server = make_server(zones={"example": zone_text()}, foreground=False)
+    server.start()
+    pid = server.read_pid()
+    assert server.pidfile.read_text() == f"{pid}\n"
+    assert harness.read_proc(pid, "comm") == "nsd: main\n"
+    assert harness.session_of(pid) == pid
+    for fd in "012":
+        assert os.readlink(f"/proc/{pid}/fd/{fd}") == "/dev/null"
+    assert stat.S_IMODE(server.pidfile.stat().st_mode) == 0o644
+    server.stop()
+    assert not server.pidfile.exists()
+    assert server.leftovers() == []
+
+
+def test_pid_file_does_not_follow_a_symbolic_link(make_server, directory):
+    """FAULTS 50, CVE-2020-28935"""
+    target = directory / "precious"
+    target.write_text("keep me")
+    server = make_server(zones={"example": zone_text()}, foreground=False)
+    server.pidfile.symlink_to(target)
+    server.start()
+    assert target.read_text() == "keep me"
+    assert not server.pidfile.is_symlink()
+    server.stop()
+    assert target.read_text() == "keep me"
+    assert not server.pidfile.exists()
+    assert [p.name for p in directory.iterdir() if "nsd.pid" in p.name] == []
+
+
+def test_stale_pid_file_is_reported_only(make_server):
+    process = subprocess.Popen(["true"])
+    process.wait()
+    server = make_server(zones={"example": zone_text()})
+    server.pidfile.write_text(f"{process.pid}\n")
+    server.start()
+    server.wait_log(rf"\.\.\.stale pid file from process {process.pid}")
+    assert server.read_pid() == server.main_pid
+
+
+def test_live_pid_file_is_reported_only(make_server):
+    server = make_server(zones={"example": zone_text()})
+    with subprocess.Popen(["sleep", "60"]) as other:
+        try:
+            server.pidfile.write_text(f"{other.pid}\n")
+            server.start()
+            server.wait_log(f"nsd is already running as {other.pid}, "
+                            "continuing")
+        finally:
+            other.kill()
+
+
+@pytest.mark.parametrize("text", ["", "x\n", "-1\n", "0\n", "1x\n",
+                                  "99999999999999999999\n", "\0\0\0"])
+def test_pid_file_with_garbage_does_not_matter(make_server, text):
+    server = make_server(zones={"example": zone_text()})
+    server.pidfile.write_text(text)
+    server.start()
+    assert server.read_pid() == server.main_pid
+
+
+def test_pid_file_of_another_is_not_removed(nsd):
+    server = nsd(zones={"example": zone_text()})
+    server.pidfile.unlink()
+    server.pidfile.write_text("1\n")
+    assert server.stop() == 0
+    assert server.pidfile.read_text() == "1\n"
+
+
+def test_no_pid_file_if_none_is_wanted(nsd):
+    server = nsd(zones={"example": zone_text()}, options={"pidfile": '""'})
+    assert not server.pidfile.exists()
+
+
+# ---- stop -------------------------------------------------------------------
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_stop_ends_all_and_exits_0(nsd, number):
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    server.signal(number)
+    assert server.process.wait(harness.DEADLINE) == 0
+    assert "signal received, shutting down..." in server.read_log()
+    assert not server.pidfile.exists()
+    assert server.leftovers() == []
+
+
+def test_stop_at_once_after_start(make_server):
+    """FAULTS 72: while zones are being read."""
+    server = make_server(zones={f"z{i}.example": zone_text()
+                                for i in range(200)})
+    server.start(ready=False)
+    server.wait_log("nsd started")
+    assert server.stop() == 0
+    assert server.leftovers() == []
+
+
+def test_stop_while_a_child_hangs(nsd):
+    server = nsd(zones={"example": zone_text()})
+    os.kill(server.role("xfrd"), signal.SIGSTOP)
+    assert server.stop() == 0
+    assert server.leftovers() == []
+
+
+# ---- log (SURFACE 9) ---------------------------------------------------------
+
+def test_log_of_a_start(nsd):
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    log = server.read_log()
+    assert f"nsd starting (NSD {VERSION})" in log
+    assert f"nsd started (NSD {VERSION}), pid {server.main_pid}" in log
+    for kind in ("udp", "tcp"):
+        assert (f"listen on ip-address 127.0.0.1@{server.port} ({kind}) "
+                "with server(s): *") in log
+    server.wait_log("zone example read with success")
+    for line in server.read_log().splitlines():
+        assert re.fullmatch(LINE, line), line
+
+
+def test_log_names_the_servers_of_an_address(nsd):
+    server = nsd(zones={"example": zone_text()},
+                 options={"server-count": 4, "ip-address": [
+                     "127.0.0.1", '127.0.0.2 servers="1 3-4"']})
+    assert (f"listen on ip-address 127.0.0.2@{server.port} (udp) "
+            "with server(s): 1 3-4") in server.read_log()
+    assert server.answer("www.example", "A", address="127.0.0.2") == [
+        "192.0.2.1"]
+
+
+@pytest.mark.parametrize("options, line", [
+    ({"log-time-iso": "yes"},
+     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d nsd\[\d+\]: "
+     r"[a-z]+: .*"),
+    ({"log-time-ascii": "no"}, r"\[\d{10}\] nsd\[\d+\]: [a-z]+: .*"),
+])
+def test_log_time_formats(nsd, options, line):
+    server = nsd(zones={"example": zone_text()}, options=options)
+    lines = server.read_log().splitlines()
+    assert lines
+    for text in lines:
+        assert re.fullmatch(line, text), text
+
+
+def test_log_without_a_file_goes_to_stderr(make_server):
+    server = make_server(zones={"example": zone_text()},
+                         options={"logfile": None})
+    server.start(ready=False)
+    server.wait_serving()
+    assert server.stop() == 0
+    assert re.search(LINE, server.output)
+    assert "nsd started" in server.output
+    assert "signal received, shutting down..." in server.output
+
+
+# ---- privileges --------------------------------------------------------------
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0,
+                                reason="changing users needs root")
+
+
+def proc_ids(pid, field):
+    text = harness.read_proc(pid, "status")
+    return re.search(rf"^{field}:\s+(.*)$", text, re.M)[1].split()
+
+
+@needs_root
+def test_user_is_given_up_for_good_by_all_roles(make_server, directory):
+    os.chown(directory, 65534, 65534)
+    server = make_server(zones={"example": zone_text()},
+                         options={"username": "nobody"})
+    server.start()
+    for name, pid in server.roles().items():
+        assert proc_ids(pid, "Uid") == ["65534"] * 4, name
+        assert proc_ids(pid, "Gid") == ["65534"] * 4, name
+        assert "0" not in proc_ids(pid, "Groups"), name
+        assert proc_ids(pid, "CapEff") == ["0" * 16], name
+        assert proc_ids(pid, "NoNewPrivs") == ["1"], name
+    assert server.pidfile.stat().st_uid == 65534
+    assert server.log.stat().st_uid == 65534
+    server.stop()
+    assert not server.pidfile.exists()
+
+
+@needs_root
+def test_user_by_number(make_server, directory):
+    os.chown(directory, 12345, 23456)
+    server = make_server(zones={"example": zone_text()},
+                         options={"username": "12345.23456"})
+    server.start()
+    for pid in server.roles().values():
+        assert proc_ids(pid, "Uid") == ["12345"] * 4
+        assert proc_ids(pid, "Gid") == ["23456"] * 4
+
+
+@needs_root
+def test_pid_file_in_a_directory_of_root_is_emptied(make_server, directory):
+    own = directory / "zones"
+    own.mkdir()
+    os.chown(own, 65534, 65534)
+    server = make_server(zones={"example": zone_text()},
+                         options={"username": "nobody"})
+    server.start()
+    assert server.stop() == 0
+    assert server.pidfile.read_text() == ""
+
+
+def chroot_server(make_server, directory):
+    server = make_server(zones={"example": zone_text()},
+                         options={"username": "nobody",
+                                  "chroot": f'"{directory}"'})
+    os.chown(directory, 65534, 65534)
+    return server.start()
+
+
+@needs_root
+def test_chroot_holds_all_roles_and_reload_works(make_server, directory):
+    server = chroot_server(make_server, directory)
+    for name, pid in server.roles().items():
+        assert os.readlink(f"/proc/{pid}/root") == str(directory), name
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+    server.log.rename(directory / "old.log")
+    server.write_zone("example", zone_text(2, "192.0.2.2"))
+    server.signal(signal.SIGHUP)
+    server.wait_serial("example", 2)
+    server.wait_log("zone example serial 1 is updated to 2")
+    assert server.stop() == 0
+    assert not server.pidfile.exists()
+
+
+@needs_root
+def test_chroot_without_proc_survives_its_loader(make_server, directory):
+    server = chroot_server(make_server, directory)
+    old = server.kill("loader")
+    server.wait_replaced("loader", old)
+    server.write_zone("example", zone_text(2, "192.0.2.2"))
+    server.signal(signal.SIGHUP)
+    server.wait_serial("example", 2)
+
+
+# ---- what is inherited ---------------------------------------------------------
+
+def test_inherited_signal_mask_does_not_matter(make_server):
+    server = make_server(zones={"example": zone_text()})
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    try:
+        server.start()
+        pid = server.kill("server 1", signal.SIGTERM)
+        server.wait_replaced("server 1", pid)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+
+
+def test_directory_of_the_start_does_not_matter(make_server, monkeypatch):
+    server = make_server(zones={"example": zone_text()},
+                         options={"pidfile": "nsd.pid", "logfile": "nsd.log"})
+    monkeypatch.chdir("/")
+    server.start()
+    assert server.read_pid() == server.main_pid
+    assert pathlib.Path(server.log).exists()
