@@ -7,23 +7,23 @@
 
 #define ARENA_CHUNK_MAX (256u * 1024)
 
-struct arena_chunk {
-	struct arena_chunk *next;
+struct conf_arena_chunk {
+	struct conf_arena_chunk *next;
 	size_t size; /* octets of data */
 	max_align_t data[];
 };
 
 void
-arena_init(struct arena *a, size_t first_size)
+conf_arena_init(struct conf_arena *a, size_t first_size)
 {
 	memset(a, 0, sizeof(*a));
 	a->chunk_size = first_size;
 }
 
 void
-arena_fini(struct arena *a)
+conf_arena_fini(struct conf_arena *a)
 {
-	struct arena_chunk *chunk;
+	struct conf_arena_chunk *chunk;
 
 	while ((chunk = a->chunks) != NULL) {
 		a->chunks = chunk->next;
@@ -34,16 +34,16 @@ arena_fini(struct arena *a)
 }
 
 static void
-arena_use_chunk(struct arena *a, struct arena_chunk *chunk)
+arena_use_chunk(struct conf_arena *a, struct conf_arena_chunk *chunk)
 {
 	a->at = (char *)chunk->data;
 	a->end = a->at + chunk->size;
 }
 
 void
-arena_reset(struct arena *a)
+conf_arena_reset(struct conf_arena *a)
 {
-	struct arena_chunk *kept = a->chunks, *chunk;
+	struct conf_arena_chunk *kept = a->chunks, *chunk;
 
 	if (kept == NULL)
 		return;
@@ -64,10 +64,10 @@ arena_reset(struct arena *a)
 }
 
 static void *
-arena_take(struct arena *a, size_t size, size_t align)
+conf_arena_take(struct conf_arena *a, size_t size, size_t align)
 {
 	size_t pad = (size_t)(-(uintptr_t)a->at & (align - 1));
-	struct arena_chunk *chunk;
+	struct conf_arena_chunk *chunk;
 	size_t want;
 	void *p;
 
@@ -94,15 +94,15 @@ arena_take(struct arena *a, size_t size, size_t align)
 }
 
 void *
-arena_alloc(struct arena *a, size_t size)
+conf_arena_alloc(struct conf_arena *a, size_t size)
 {
-	return arena_take(a, size, _Alignof(void *));
+	return conf_arena_take(a, size, _Alignof(void *));
 }
 
 void *
-arena_zalloc(struct arena *a, size_t size)
+conf_arena_zalloc(struct conf_arena *a, size_t size)
 {
-	void *p = arena_alloc(a, size);
+	void *p = conf_arena_alloc(a, size);
 
 	if (p != NULL)
 		memset(p, 0, size);
@@ -110,9 +110,9 @@ arena_zalloc(struct arena *a, size_t size)
 }
 
 void *
-arena_copy(struct arena *a, const void *data, size_t len)
+conf_arena_copy(struct conf_arena *a, const void *data, size_t len)
 {
-	void *p = arena_take(a, len > 0 ? len : 1, 1);
+	void *p = conf_arena_take(a, len > 0 ? len : 1, 1);
 
 	if (p != NULL && len > 0)
 		memcpy(p, data, len);
@@ -120,9 +120,9 @@ arena_copy(struct arena *a, const void *data, size_t len)
 }
 
 char *
-arena_text(struct arena *a, const char *text, size_t len)
+conf_arena_text(struct conf_arena *a, const char *text, size_t len)
 {
-	char *p = arena_take(a, len + 1, 1);
+	char *p = conf_arena_take(a, len + 1, 1);
 
 	if (p != NULL) {
 		memcpy(p, text, len);

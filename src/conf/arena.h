@@ -6,10 +6,10 @@
 
 #include <stddef.h>
 
-struct arena_chunk;
+struct conf_arena_chunk;
 
-struct arena {
-	struct arena_chunk *chunks; /* newest first */
+struct conf_arena {
+	struct conf_arena_chunk *chunks; /* newest first */
 	char *at;                   /* free room of the newest one */
 	char *end;
 	size_t total;               /* octets taken from the system */
@@ -17,18 +17,18 @@ struct arena {
 };
 
 /* first_size: octets of the first chunk; later ones grow to 256 KiB. */
-void arena_init(struct arena *a, size_t first_size);
-void arena_fini(struct arena *a);
+void conf_arena_init(struct conf_arena *a, size_t first_size);
+void conf_arena_fini(struct conf_arena *a);
 
 /* Forgets all that was handed out but keeps one chunk for what comes. */
-void arena_reset(struct arena *a);
+void conf_arena_reset(struct conf_arena *a);
 
 /* Octets that are not cleared, aligned for pointers; NULL: out of memory. */
-void *arena_alloc(struct arena *a, size_t size);
+void *conf_arena_alloc(struct conf_arena *a, size_t size);
 /* The same, cleared. */
-void *arena_zalloc(struct arena *a, size_t size);
+void *conf_arena_zalloc(struct conf_arena *a, size_t size);
 /* A copy of len octets, not aligned; text gets a NUL behind it. */
-void *arena_copy(struct arena *a, const void *data, size_t len);
-char *arena_text(struct arena *a, const char *text, size_t len);
+void *conf_arena_copy(struct conf_arena *a, const void *data, size_t len);
+char *conf_arena_text(struct conf_arena *a, const char *text, size_t len);
 
 #endif
