@@ -1,0 +1,126 @@
+"""Tables in Markdown and charts in SVG."""
+import statistics
+
+COLORS = {"ours": "#c0392b", "nsd": "#2980b9", "knot": "#27ae60",
+          "bind": "#8e44ad", "yadifa": "#d68910", "echo": "#7f8c8d"}
+
+
+def median(values):
+    values = [v for v in values if v is not None]
+    return statistics.median(values) if values else None
+
+
+def spread(values):
+    """Half of the range over the median, in percent."""
+    mid = median(values)
+    if not mid or len(values) < 2:
+        return 0
+    return (max(values) - min(values)) / 2 / mid * 100
+
+
+def table(head, rows):
+    out = ["| " + " | ".join(head) + " |",
+           "|" + "|".join([" --- "] + [" ---: "] * (len(head) - 1)) + "|"]
+    for row in rows:
+        out.append("| " + " | ".join(str(c) for c in row) + " |")
+    return "\n".join(out) + "\n"
+
+
+def nice_steps(top, count=5):
+    if top <= 0:
+        return [0, 1]
+    raw = top / count
+    scale = 10 ** (len(str(int(raw))) - 1) if raw >= 1 else 1
+    while scale > raw:
+        scale /= 10
+    for m in (1, 2, 2.5, 5, 10):
+        if m * scale >= raw:
+            step = m * scale
+            break
+    steps, at = [], 0
+    while at < top + step * 0.999:
+        steps.append(at)
+        at += step
+    return steps
+
+
+def short(value):
+    for limit, suffix in ((1e6, "M"), (1e3, "k")):
+        if value >= limit:
+            return f"{value / limit:g}{suffix}"
+    return f"{value:g}"
+
+
+def line_chart(path, title, xlabel, ylabel, series):
+    """series: {label: [(x, y), ...]}; a label's first word picks its
+    colour, a label that ends in 2 is dashed."""
+    width, height, left, bottom, top, right = 720, 420, 70, 50, 40, 140
+    points = [p for line in series.values() for p in line]
+    if not points:
+        return
+    xs = nice_steps(max(p[0] for p in points))
+    ys = nice_steps(max(p[1] for p in points))
+
+    def place(x, y):
+        return (left + x / xs[-1] * (width - left - right),
+                height - bottom - y / ys[-1] * (height - top - bottom))
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" '
+           f'height="{height}" viewBox="0 0 {width} {height}" '
+           'font-family="sans-serif" font-size="12">',
+           f'<rect width="{width}" height="{height}" fill="white"/>',
+           f'<text x="{left}" y="22" font-size="15">{title}</text>']
+    for y in ys:
+        x0, yy = place(0, y)
+        x1, _ = place(xs[-1], y)
+        out.append(f'<path d="M{x0:.1f} {yy:.1f}H{x1:.1f}" stroke="#ddd"/>'
+                   f'<text x="{x0 - 6:.1f}" y="{yy + 4:.1f}" '
+                   f'text-anchor="end">{short(y)}</text>')
+    for x in xs:
+        xx, y0 = place(x, 0)
+        out.append(f'<text x="{xx:.1f}" y="{y0 + 18:.1f}" '
+                   f'text-anchor="middle">{short(x)}</text>')
+    out.append(f'<text x="{(left + width - right) / 2}" y="{height - 10}" '
+               f'text-anchor="middle">{xlabel}</text>')
+    out.append(f'<text transform="translate(16 {height / 2}) rotate(-90)" '
+               f'text-anchor="middle">{ylabel}</text>')
+    for i, (label, line) in enumerate(series.items()):
+        color = COLORS.get(label.split()[0], "#333")
+        dash = ' stroke-dasharray="6 4"' if label.endswith("2") else ""
+        path_text = "L".join("%.1f %.1f" % place(*p) for p in sorted(line))
+        out.append(f'<path d="M{path_text}" fill="none" stroke="{color}" '
+                   f'stroke-width="2"{dash}/>')
+        for p in line:
+            out.append('<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>'
+                       % (*place(*p), color))
+        y = top + 10 + 18 * i
+        x = width - right + 12
+        out.append(f'<path d="M{x} {y}h22" stroke="{color}" '
+                   f'stroke-width="2"{dash}/>'
+                   f'<text x="{x + 28}" y="{y + 4}">{label}</text>')
+    out.append("</svg>")
+    with open(path, "w") as f:
+        f.write("\n".join(out) + "\n")
+
+
+def bar_chart(path, title, unit, values):
+    """values: {label: number}"""
+    width, row, left = 720, 26, 120
+    height = 60 + row * len(values)
+    top = max(values.values())
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" '
+           f'height="{height}" viewBox="0 0 {width} {height}" '
+           'font-family="sans-serif" font-size="12">',
+           f'<rect width="{width}" height="{height}" fill="white"/>',
+           f'<text x="20" y="24" font-size="15">{title}</text>']
+    for i, (label, value) in enumerate(values.items()):
+        y = 42 + row * i
+        size = value / top * (width - left - 130)
+        color = COLORS.get(label.split()[0], "#333")
+        out.append(f'<text x="{left - 8}" y="{y + 14}" text-anchor="end">'
+                   f'{label}</text><rect x="{left}" y="{y}" '
+                   f'width="{size:.1f}" height="{row - 6}" fill="{color}"/>'
+                   f'<text x="{left + size + 6:.1f}" y="{y + 14}">'
+                   f'{value:,.0f} {unit}</text>')
+    out.append("</svg>")
+    with open(path, "w") as f:
+        f.write("\n".join(out) + "\n")
