@@ -4,7 +4,7 @@
 #define WINDOW_OCTETS 32
 #define WINDOWS 256
 
-static const char types_expected[] = "an RR type";
+static const char types_expected[] = "an RR type from 1 to 65535";
 
 static void
 set_bit(uint8_t *bits, unsigned bit)
@@ -50,7 +50,7 @@ collect_low_types(const struct rdata_parse *p,
 		const struct token *t = &p->tokens[at];
 
 		if (t->quoted || rrtype_parse(t->text, t->len, &type)
-			!= NSD_OK || type >= 512)
+			!= NSD_OK || type >= 512 || type == 0)
 			break;
 		set_bit(low, type);
 	}
@@ -78,7 +78,7 @@ field_bitmap_parse(struct rdata_parse *p)
 		const struct token *t = &p->tokens[p->at];
 
 		if (t->quoted || rrtype_parse(t->text, t->len, &type)
-			!= NSD_OK)
+			!= NSD_OK || type == 0)
 			return rdata_expect(p, p->at, types_expected);
 		set_bit(all, type);
 	}
@@ -106,6 +106,8 @@ field_bitmap_check(struct rdata_walk *w)
 		else if (w->at[1 + len] == 0)
 			walk_note(w,
 				"bitmap windows without a trailing zero");
+		else if (w->at[0] == 0 && (w->at[2] & 0x80))
+			walk_note(w, "a bitmap without type 0");
 		if (w->at[0] <= last)
 			walk_note(w, "bitmap windows in ascending order");
 		last = w->at[0];

@@ -618,13 +618,15 @@ is_tag(const uint8_t *octets, size_t len)
 static const char tag_expected[] =
 	"a property tag of 1 to 255 letters and digits";
 
+/* The tag may stand in quotes, as others let it. */
 static bool
 tag_parse(struct rdata_parse *p)
 {
-	const struct token *t = rdata_next_bare(p, tag_expected);
+	const struct token *t;
 
-	if (t == NULL)
-		return false;
+	if (p->at >= p->count)
+		return rdata_expect(p, p->count, tag_expected);
+	t = &p->tokens[p->at++];
 	if (t->len > 255 || !is_tag((const uint8_t *)t->text, t->len))
 		return rdata_expect(p, p->at - 1, tag_expected);
 	return put_u8(p, t->len) && rdata_put(p, t->text, t->len);

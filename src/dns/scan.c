@@ -182,18 +182,12 @@ scan_print_time(uint32_t seconds, char out[14])
 }
 
 /*
- * One to three digits at text, which has four octets to load, without a
- * branch on the digits: shifted up so that the last digit is on top.
+ * One to three digits in the low octets, the first the lowest, without a
+ * branch on their count: shifted up so that the last digit is on top.
  */
 static inline uint32_t
-read_ip4_octet(const char *text, size_t len)
+read_ip4_octet(uint32_t digits, unsigned len)
 {
-	uint32_t digits;
-
-	memcpy(&digits, text, sizeof(digits));
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	digits = __builtin_bswap32(digits);
-#endif
 	if (len - 1 > 2)
 		return UINT32_MAX;
 	digits = (digits ^ 0x30303030u) << (8 * (4 - len));
@@ -206,41 +200,44 @@ read_ip4_octet(const char *text, size_t len)
 		+ 100 * (digits >> 8 & 0xff);
 }
 
+/* The whole text is in two words; each octet is shifted out of them. */
 bool
 scan_ip4(const char *text, size_t len, uint8_t out[4])
 {
-	char copy[24] = { 0 };
-	uint32_t dots, i, value;
-	uint64_t low, high;
-	size_t at = 0;
+	uint64_t low, high = 0, low_dots, high_dots;
+	unsigned dots, third, i, at = 0;
 
 	if (len < 7 || len > 15)
 		return false;
 	if (len >= 8) {
 		low = swar_load(text);
-		high = len == 8 ? 0
-			: swar_load(text + len - 8) >> (8 * (16 - len));
+		if (len > 8)
+			high = swar_load(text + len - 8) >> (8 * (16 - len));
 	} else {
 		low = swar_load_part(text, len);
-		high = 0;
 	}
-	swar_store(copy, low);
-	swar_store(copy + 8, high);
-	low = swar_equals(low, '.') >> 7;
-	high = swar_equals(high, '.') >> 7;
 	/* One bit an octet, gathered by a multiplication. */
-	dots = (uint32_t)((low * UINT64_C(0x0102040810204080)) >> 56)
-		| (uint32_t)((high * UINT64_C(0x0102040810204080)) >> 56) << 8;
-	if (__builtin_popcount(dots) != 3)
+	low_dots = swar_equals(low, '.') >> 7;
+	high_dots = swar_equals(high, '.') >> 7;
+	dots = (unsigned)(low_dots * UINT64_C(0x0102040810204080) >> 56)
+		| (unsigned)(high_dots * UINT64_C(0x0102040810204080) >> 56)
+		<< 8;
+	/* Three of them: two can be taken away, and the third is the last. */
+	third = dots & (dots - 1);
+	third &= third - 1;
+	if (third == 0 || (third & (third - 1)) != 0)
 		return false;
 	dots |= 1u << len;
 	for (i = 0; i < 4; i++) {
-		size_t end = (size_t)__builtin_ctz(dots);
+		unsigned end = (unsigned)__builtin_ctz(dots), shift;
+		uint32_t value = read_ip4_octet((uint32_t)low, end - at);
 
-		value = read_ip4_octet(copy + at, end - at);
 		if (value > 255)
 			return false;
 		out[i] = (uint8_t)value;
+		shift = 8 * (end - at + 1);
+		low = low >> shift | high << (64 - shift);
+		high >>= shift;
 		dots &= dots - 1;
 		at = end + 1;
 	}
