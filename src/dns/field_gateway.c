@@ -1,4 +1,4 @@
-/* field_gateway.c - IPSECKEY, AMTRELAY and HIP: keys and who speaks for them. */
+/* field_gateway.c - IPSECKEY, AMTRELAY, HIP: keys and who speaks for them. */
 #include "dns/codec.h"
 #include "dns/name.h"
 #include "dns/rdata_field.h"

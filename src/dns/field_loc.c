@@ -194,10 +194,12 @@ is_angle(uint32_t angle, uint32_t max)
 	return angle >= EQUATOR - max && angle <= EQUATOR + max;
 }
 
+/* Decimal digits; zero has no power of ten, or text could not say which. */
 static bool
 is_size(uint8_t size)
 {
-	return size >> 4 <= 9 && (size & 15) <= 9;
+	return size >> 4 <= 9 && (size & 15) <= 9
+		&& (size >> 4 != 0 || size == 0);
 }
 
 bool

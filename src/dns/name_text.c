@@ -150,9 +150,12 @@ name_parse_text(const char *text, size_t len, const uint8_t *origin,
 	for (at = 0; at < len; at += 8) {
 		size_t left = len - at;
 
-		word = left >= 8 ? swar_load(text + at)
-			: len >= 8 ? swar_load(text + len - 8) >> (64 - 8 * left)
-			: swar_load_part(text, len);
+		if (left >= 8)
+			word = swar_load(text + at);
+		else if (len >= 8)
+			word = swar_load(text + len - 8) >> (64 - 8 * left);
+		else
+			word = swar_load_part(text, len);
 		if (swar_equals(word, '\\') != 0)
 			return parse_slowly(text, len, origin, name,
 				name_size, why);

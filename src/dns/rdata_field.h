@@ -68,6 +68,32 @@ rdata_next_bare(struct rdata_parse *p, const char *what)
 /* Appends octets; false if the RDATA would be too long. */
 bool rdata_put(struct rdata_parse *p, const void *octets, size_t len);
 
+static inline bool
+rdata_put_u8(struct rdata_parse *p, uint32_t value)
+{
+	uint8_t octet = (uint8_t)value;
+
+	return rdata_put(p, &octet, 1);
+}
+
+static inline bool
+rdata_put_u16(struct rdata_parse *p, uint32_t value)
+{
+	uint8_t octets[2];
+
+	octets_put_u16(octets, (uint16_t)value);
+	return rdata_put(p, octets, 2);
+}
+
+static inline bool
+rdata_put_u32(struct rdata_parse *p, uint32_t value)
+{
+	uint8_t octets[4];
+
+	octets_put_u32(octets, value);
+	return rdata_put(p, octets, 4);
+}
+
 /* The next token as a number; value_out untouched on an error. */
 bool rdata_next_number(struct rdata_parse *p, uint32_t max, const char *what,
 	uint32_t *value);
@@ -114,6 +140,7 @@ walk_skip(struct rdata_walk *w, size_t len, const char *why)
 
 bool rdata_check_name(struct rdata_walk *w);
 bool rdata_check_string(struct rdata_walk *w);
+bool rdata_check_rest(struct rdata_walk *w);
 
 /* Text that grows into a buffer of limited size, as snprintf does. */
 struct rdata_text {
@@ -146,25 +173,46 @@ struct rdata_field_ops {
 
 extern const struct rdata_field_ops rdata_field_ops[];
 
-/* Kinds of fields that have a file of their own. */
+/* Kinds of fields in the field_*.c files. Some share the check of another. */
 #define RDATA_FIELD_DECLARE(field)                                      \
 	bool field##_parse(struct rdata_parse *p);                      \
 	bool field##_check(struct rdata_walk *w);                       \
 	void field##_print(struct rdata_walk *w, struct rdata_text *t);
 RDATA_FIELD_DECLARE(field_a6)
+RDATA_FIELD_DECLARE(field_algorithm)
 RDATA_FIELD_DECLARE(field_amtrelay)
 RDATA_FIELD_DECLARE(field_apl)
 RDATA_FIELD_DECLARE(field_atma)
+RDATA_FIELD_DECLARE(field_base32hex8)
+RDATA_FIELD_DECLARE(field_base64)
+RDATA_FIELD_DECLARE(field_base64_dash)
+RDATA_FIELD_DECLARE(field_base64_optional)
 RDATA_FIELD_DECLARE(field_bitmap)
+RDATA_FIELD_DECLARE(field_cert_type)
+RDATA_FIELD_DECLARE(field_dsync_scheme)
 RDATA_FIELD_DECLARE(field_eui48)
 RDATA_FIELD_DECLARE(field_eui64)
+RDATA_FIELD_DECLARE(field_hex)
+RDATA_FIELD_DECLARE(field_hex8)
 RDATA_FIELD_DECLARE(field_hip)
 RDATA_FIELD_DECLARE(field_ilnp64)
 RDATA_FIELD_DECLARE(field_ipseckey)
 RDATA_FIELD_DECLARE(field_loc)
+RDATA_FIELD_DECLARE(field_long_string)
 RDATA_FIELD_DECLARE(field_nsap)
 RDATA_FIELD_DECLARE(field_nxt_bitmap)
+RDATA_FIELD_DECLARE(field_period)
+RDATA_FIELD_DECLARE(field_string)
+RDATA_FIELD_DECLARE(field_string_optional)
+RDATA_FIELD_DECLARE(field_strings)
 RDATA_FIELD_DECLARE(field_svc_params)
+RDATA_FIELD_DECLARE(field_tag)
+RDATA_FIELD_DECLARE(field_time)
+RDATA_FIELD_DECLARE(field_type)
+RDATA_FIELD_DECLARE(field_u16)
+RDATA_FIELD_DECLARE(field_u32)
+RDATA_FIELD_DECLARE(field_u64)
+RDATA_FIELD_DECLARE(field_u8)
 RDATA_FIELD_DECLARE(field_wks)
 
 /*
