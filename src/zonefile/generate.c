@@ -314,10 +314,10 @@ reader_generate(struct reader *r)
 			"$GENERATE: START-STOP[/STEP] expected");
 		return READER_END;
 	}
-	if ((g.stop - g.start) / g.step >= READER_GENERATE_MAX) {
+	if ((g.stop - g.start) / g.step >= r->generate_max) {
 		reader_error(r, r->tokens[1].text, "Invalid range in "
 			"$GENERATE: more than %u records",
-			READER_GENERATE_MAX);
+			r->generate_max);
 		return READER_END;
 	}
 	err = join_line(r, &g) ? cut_line(&g) : NSD_E_MEMORY;

@@ -127,6 +127,7 @@ worker_init(struct worker *w, struct parallel *pl)
 	w->reader.file = r->file;
 	w->reader.file_name = r->file_name;
 	w->reader.ttl_fallback = r->ttl_fallback;
+	w->reader.generate_max = r->generate_max;
 }
 
 /* Joins the piece that is next in order; the lock is held before and after. */

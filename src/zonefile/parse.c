@@ -16,6 +16,7 @@ const struct parse_tuning parse_tuning_default = {
 	.chunk_size = 1 << 20,
 	.head_size = 64 << 10,
 	.parallel_size = 1 << 20,
+	.generate_max = 1 << 24, /* an IPv4 /8 */
 	.kernel = NULL,
 };
 
@@ -84,6 +85,7 @@ file_init(struct parse_file *f, struct parse *p)
 	reader_init(&f->reader);
 	if (p->tuning->kernel != NULL)
 		f->reader.kernel = p->tuning->kernel;
+	f->reader.generate_max = p->tuning->generate_max;
 	f->reader.ttl_fallback = p->options->default_ttl_sec != 0
 		? p->options->default_ttl_sec : TTL_FALLBACK;
 }

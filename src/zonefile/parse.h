@@ -14,6 +14,7 @@ struct parse_tuning {
 	size_t chunk_size;      /* octets of a piece */
 	size_t head_size;       /* of the first one, when threads follow */
 	size_t parallel_size;   /* files from this size on use threads */
+	uint32_t generate_max;  /* records of one $GENERATE */
 	const struct kernel *kernel; /* NULL: the best */
 };
 

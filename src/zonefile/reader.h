@@ -45,7 +45,6 @@ enum reader_part {
 /* A record that is longer than this is taken for an unbalanced quote or
  * parenthesis. The longest real one, 64 KiB of \DDD, is a quarter MiB. */
 #define READER_RECORD_MAX (16u << 20)
-#define READER_GENERATE_MAX (1u << 24)
 
 enum reader_stop {
 	READER_END,      /* all text read */
@@ -81,6 +80,7 @@ struct reader {
 	const char *file_name;
 	uint16_t file;         /* index for records */
 	uint32_t ttl_fallback; /* for a file that states none */
+	uint32_t generate_max; /* records of one $GENERATE */
 	uint32_t errors_left;  /* READER_ERRORS at 0 */
 	const struct kernel *kernel;
 

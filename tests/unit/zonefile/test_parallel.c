@@ -12,7 +12,8 @@ run(const char *text, size_t len, unsigned threads, size_t chunk,
 	struct zonefile_options options = { .apex = fixture_apex,
 		.threads = threads, .errors_max = errors_max };
 	struct parse_tuning tuning = { .chunk_size = chunk,
-		.head_size = chunk, .parallel_size = 0, .kernel = kernel };
+		.head_size = chunk, .parallel_size = 0,
+		.generate_max = 1000, .kernel = kernel };
 
 	return outcome_of_text(text, len, &options, &tuning);
 }
