@@ -127,6 +127,10 @@ print_pattern_option(const struct conf *conf, const struct question *q)
 		strncmp(q->pattern, implicit, sizeof(implicit) - 1) == 0)
 		zone = conf_find_zone_text(conf,
 			q->pattern + sizeof(implicit) - 1);
+	if (zone != NULL && strcmp(q->option, "name") == 0) {
+		printf("%s%s\n", implicit, zone->name);
+		return 0;
+	}
 	if (zone != NULL)
 		err = conf_print_zone_option(conf, zone, q->option,
 			q->full_paths, stdout);

@@ -244,15 +244,27 @@ check_text(const struct conf *conf, const char *name, const char *text,
 			name, strlen(text));
 }
 
+/* A folder is shown with a final slash. */
+static const char *
+slash(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 0 && path[len - 1] != '/' ? "/" : "";
+}
+
 /* A relative path is below zonesdir; an absolute one must be in the chroot. */
 static void
 check_path(const struct conf *conf, const char *name, const char *path,
-	struct diag_sink *sink)
+	bool folder, struct diag_sink *sink)
 {
+	const char *chroot = conf->server.chroot;
+
 	if (path != NULL && path[0] == '/' && !is_in_chroot(conf, path))
 		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
-			"%s: %s %s is not relative to chroot %s.", conf->file,
-			name, path, conf->server.chroot);
+			"%s: %s %s%s is not relative to chroot %s%s.",
+			conf->file, name, path, folder ? slash(path) : "",
+			chroot, slash(chroot));
 }
 
 static void
@@ -262,17 +274,17 @@ check_chroot(const struct conf *conf, struct diag_sink *sink)
 
 	if (chroot_len(conf) == 0)
 		return;
-	if (s->zonesdir == NULL || s->zonesdir[0] != '/' ||
-		!is_in_chroot(conf, s->zonesdir))
+	if (s->zonesdir[0] != '/' || !is_in_chroot(conf, s->zonesdir))
 		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
-			"%s: zonesdir %s has to be an absolute path that "
-			"starts with the chroot path %s", conf->file,
-			s->zonesdir, s->chroot);
-	check_path(conf, "pidfile", s->pidfile, sink);
-	check_path(conf, "database", s->database, sink);
-	check_path(conf, "xfrdfile", s->xfrdfile, sink);
-	check_path(conf, "zonelistfile", s->zonelistfile, sink);
-	check_path(conf, "xfrdir", s->xfrdir, sink);
+			"%s: zonesdir %s%s has to be an absolute path that "
+			"starts with the chroot path %s%s", conf->file,
+			s->zonesdir, slash(s->zonesdir), s->chroot,
+			slash(s->chroot));
+	check_path(conf, "pidfile", s->pidfile, false, sink);
+	check_path(conf, "database", s->database, false, sink);
+	check_path(conf, "xfrdfile", s->xfrdfile, false, sink);
+	check_path(conf, "zonelistfile", s->zonelistfile, false, sink);
+	check_path(conf, "xfrdir", s->xfrdir, true, sink);
 }
 
 unsigned

@@ -177,18 +177,9 @@ put_value(const struct printer *pr, const struct conf_option *option,
 		fputs(*(const bool *)field ? "yes" : "no", pr->out);
 		break;
 	case TYPE_INHERIT:
-		fputs(*(const uint8_t *)field == CONF_INHERIT ? "inherit"
-			: *(const uint8_t *)field ? "yes" : "no", pr->out);
+		fputs(*(const uint8_t *)field ? "yes" : "no", pr->out);
 		break;
 	case TYPE_U32:
-		if (option->clause == CLAUSE_PATTERN &&
-			*(const uint32_t *)field == CONF_INHERIT_TIMEOUT &&
-			option->max != UINT32_MAX) {
-			fputs("inherit", pr->out);
-			break;
-		}
-		put_number(pr, option, field);
-		break;
 	case TYPE_I32:
 	case TYPE_U64:
 	case TYPE_EXPIRE:
@@ -555,6 +546,22 @@ conf_print_option(const struct conf *conf, const char *option,
 	return print_server_cpu(conf, name, out) ? NSD_OK : NSD_E_NOT_FOUND;
 }
 
+/* What a pattern leaves to the verify: clause is taken from there. */
+static void
+inherit_verify(const struct conf *conf, struct conf_pattern *options)
+{
+	const struct conf_verify *verify = &conf->verify;
+
+	if (options->verify_zone == CONF_INHERIT)
+		options->verify_zone = verify->verify_zones;
+	if (options->verifier_feed_zone == CONF_INHERIT)
+		options->verifier_feed_zone = verify->verifier_feed_zone;
+	if (options->verifier_timeout == CONF_INHERIT_TIMEOUT)
+		options->verifier_timeout = verify->verifier_timeout;
+	if (options->verifier.count == 0)
+		options->verifier = verify->verifier;
+}
+
 enum nsd_err
 conf_print_pattern_option(const struct conf *conf,
 	const struct conf_pattern *pattern, const char *option,
@@ -563,6 +570,7 @@ conf_print_pattern_option(const struct conf *conf,
 	const struct printer pr = {
 		.conf = conf, .out = out, .full_paths = full_paths,
 	};
+	struct conf_pattern options = *pattern;
 	const struct conf_option *row;
 	char name[OPTION_NAME_MAX];
 
@@ -571,7 +579,8 @@ conf_print_pattern_option(const struct conf *conf,
 	row = option_find(CLAUSE_PATTERN, name);
 	if (!is_printable_alone(row))
 		return NSD_E_NOT_FOUND;
-	print_alone(&pr, row, pattern);
+	inherit_verify(conf, &options);
+	print_alone(&pr, row, &options);
 	return NSD_OK;
 }
 

@@ -380,13 +380,13 @@ semantic_errors_are_found(void **state)
 		"zonelistfile: /cc pidfile: /p xfrdir: /tmp database: /d",
 		chroot);
 	check_says(text,
-		"t: zonesdir z has to be an absolute path that starts with "
-		"the chroot path /c\n"
-		"t: pidfile /p is not relative to chroot /c.\n"
-		"t: database /d is not relative to chroot /c.\n"
-		"t: xfrdfile /x is not relative to chroot /c.\n"
-		"t: zonelistfile /cc is not relative to chroot /c.\n"
-		"t: xfrdir /tmp is not relative to chroot /c.\n");
+		"t: zonesdir z/ has to be an absolute path that starts with "
+		"the chroot path /c/\n"
+		"t: pidfile /p is not relative to chroot /c/.\n"
+		"t: database /d is not relative to chroot /c/.\n"
+		"t: xfrdfile /x is not relative to chroot /c/.\n"
+		"t: zonelistfile /cc is not relative to chroot /c/.\n"
+		"t: xfrdir /tmp/ is not relative to chroot /c/.\n");
 }
 
 static void
