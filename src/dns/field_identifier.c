@@ -3,8 +3,8 @@
 #include "dns/rdata_field.h"
 
 /*
- * Hexadecimal digits with a dot between some of them. Returns the octets, 0
- * if it is malformed.
+ * Hexadecimal digits with dots among them, which say nothing. Returns the
+ * octets, 0 if it is malformed.
  */
 static size_t
 scan_dotted_hex(const char *text, size_t len, uint8_t *out, size_t room)
@@ -16,13 +16,24 @@ scan_dotted_hex(const char *text, size_t len, uint8_t *out, size_t room)
 	for (i = 0; i <= len; i++) {
 		if (i < len && text[i] != '.')
 			continue;
-		/* No dot at an end, no two in a row. */
-		if (i == start || !codec_read_hex(&c, text + start,
-			i - start))
+		if (!codec_read_hex(&c, text + start, i - start))
 			return 0;
 		start = i + 1;
 	}
 	return codec_is_whole(&c) ? (size_t)(c.out - out) : 0;
+}
+
+/* No dot at an end, no two in a row. */
+static bool
+dots_stand_alone(const char *text, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (text[i] == '.' && (i == 0 || i + 1 == len
+			|| text[i - 1] == '.'))
+			return false;
+	return true;
 }
 
 /* ---- NSAP (RFC 1706 section 5) */
@@ -103,9 +114,11 @@ field_atma_parse(struct rdata_parse *p)
 		bool is_e164 = t->len > 0 && t->text[0] == '+';
 
 		out[0] = is_e164 ? ATMA_E164 : ATMA_AESA;
-		len = is_e164 ? scan_e164(t->text + 1, t->len - 1, out + 1,
-				rdata_room(p) - 1)
-			: scan_dotted_hex(t->text, t->len, out + 1,
+		if (is_e164)
+			len = scan_e164(t->text + 1, t->len - 1, out + 1,
+				rdata_room(p) - 1);
+		else if (dots_stand_alone(t->text, t->len))
+			len = scan_dotted_hex(t->text, t->len, out + 1,
 				rdata_room(p) - 1);
 	}
 	if (len == 0)
