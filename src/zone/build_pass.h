@@ -99,6 +99,7 @@ struct worker {
 	const struct rrbatch_rr **target_rrs;
 	size_t names_room; /* of fixups, targets, target_rrs */
 	struct suffix *suffixes;
+	size_t suffixes_room;
 	struct template_slot *templates;
 	size_t templates_room;
 	size_t templates_used;

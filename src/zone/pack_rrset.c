@@ -106,7 +106,7 @@ suffixes_add(struct packing *p, const uint8_t *name, const uint8_t *at,
 	for (unsigned i = 0; i < written; i++) {
 		struct suffix *s = &p->w->suffixes[p->suffix_count];
 
-		if (p->suffix_count == SUFFIXES_MAX
+		if (p->suffix_count == p->w->suffixes_room
 			|| p->sent + at[i] > SENT_POINTER_MAX)
 			return;
 		s->hash = hash[i];
@@ -253,7 +253,7 @@ static enum nsd_err
 packing_reserve(struct packing *p, size_t raw_len)
 {
 	struct worker *w = p->w;
-	size_t names = p->group->count * (size_t)RDATA_NAMES_MAX;
+	size_t names = p->group->count * (size_t)RDATA_NAMES_MAX, suffixes;
 
 	if (raw_len > w->out_room) {
 		w->out = scratch_reserve(w, w->out, &w->out_room, raw_len, 1);
@@ -273,9 +273,11 @@ packing_reserve(struct packing *p, size_t raw_len)
 		w->target_rrs = scratch_reserve(w, w->target_rrs,
 			&w->names_room, names, sizeof(*w->target_rrs));
 	}
-	if (p->compress && w->suffixes == NULL)
-		w->suffixes = arena_alloc(&w->arena,
-			SUFFIXES_MAX * sizeof(*w->suffixes));
+	/* A label has two octets or more. */
+	suffixes = raw_len / 2 < SUFFIXES_MAX ? raw_len / 2 : SUFFIXES_MAX;
+	if (p->compress)
+		w->suffixes = scratch_reserve(w, w->suffixes,
+			&w->suffixes_room, suffixes, sizeof(*w->suffixes));
 	if (w->fixups == NULL || w->targets == NULL || w->target_rrs == NULL
 		|| (p->compress && w->suffixes == NULL)) {
 		w->names_room = 0;
