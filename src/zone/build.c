@@ -296,19 +296,44 @@ apex_has(const struct build *b, uint16_t type)
 	return false;
 }
 
+/* The last line of the input with a record, where what is missing is told
+ * to be missing; line 1 of an empty file. */
+static struct rrbatch_rr
+build_find_end(const struct build *b)
+{
+	struct rrbatch_rr end = {.line = b->input->file_count > 0};
+
+	for (const struct rrbatch *batch = b->input->batches; batch != NULL;
+		batch = batch->next) {
+		const struct rrbatch_rr *rr = rrbatch_first(batch);
+
+		for (size_t i = 0; i < batch->count; i++) {
+			end.line = rr->line;
+			end.file = rr->file;
+			rr = rrbatch_next(rr);
+		}
+	}
+	return end;
+}
+
 /* What no zone can do without. */
 static void
 build_check_apex(struct build *b)
 {
 	struct findings *findings = &b->workers[0].findings;
+	bool soa = apex_has(b, TYPE_SOA), ns = apex_has(b, TYPE_NS);
+	struct rrbatch_rr end;
 	char text[NAME_TEXT_MAX];
 
+	if (soa && ns)
+		return;
+	end = build_find_end(b);
 	build_name_text(b->apex, text);
-	if (!apex_has(b, TYPE_SOA))
-		findings_add(findings, DIAG_ERROR, NULL,
+	if (!soa)
+		findings_add(findings, DIAG_ERROR, &end,
 			"zone configured as '%s' has no SOA record.", text);
-	else if (!apex_has(b, TYPE_NS))
-		findings_add(findings, DIAG_WARNING, NULL,
+	else
+		findings_add(findings, DIAG_WARNING, &end,
 			"zone '%s' has no NS record", text);
 }
 
