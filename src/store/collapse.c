@@ -100,6 +100,7 @@ store_trim(struct store_writer *writer)
 {
 	uint32_t end = writer->header->span_count;
 
+	heap_flush(&writer->heap);
 	for (uint32_t i = 0; i < end; i += EXTENT_SPANS) {
 		uint32_t next = end - i < EXTENT_SPANS ? end : i + EXTENT_SPANS;
 

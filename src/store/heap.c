@@ -6,76 +6,198 @@
 
 #include "store/writer.h"
 
-/* Larger objects get spans of their own. */
-#define HEAP_SMALL_MAX (SPAN_GRANULES / 4)
-/* Spans with objects that are searched for one request before a free one is
- * taken. */
-#define HEAP_TRIES 3
+/* Spans that are searched in vain before one without objects is taken. */
+#define TRIES_MAX 12u
+#define TRIES_OWN_KIND 8u
+
+/* What may come out of the first lane while that leads through a new span,
+ * and leave what remains of it unused. */
+#define FIRST_LANE_MAX 128u
 
 #define POISON 0xdb
 
 void
 heap_init(struct store_heap *heap, struct store_writer *writer, bool fresh)
 {
-	*heap = (struct store_heap){
-		.base = writer->base,
-		.span = SPAN_NONE,
-		.fresh = fresh,
-		.writer = writer,
-	};
+	memset(heap, 0, sizeof(*heap));
+	for (unsigned i = 0; i < KIND_COUNT; i++)
+		heap->lanes[i].span = SPAN_NONE;
+	heap->base = writer->base;
+	heap->fresh = fresh;
+	heap->writer = writer;
 }
+
+/* ---- bins */
+
+static bool
+bin_add(struct store_heap *heap, uint32_t granule, uint32_t count)
+{
+	struct bin *bin = &heap->bins[count];
+
+	if (bin->count == BIN_MAX)
+		return false;
+	bin->granules[bin->count++] = granule;
+	return true;
+}
+
+static void
+bins_flush(struct store_heap *heap)
+{
+	for (uint32_t count = 1; count <= KIND_SMALL_MAX; count++) {
+		struct bin *bin = &heap->bins[count];
+
+		while (bin->count > 0)
+			span_free_granules(heap->writer,
+				bin->granules[--bin->count], count);
+	}
+}
+
+/* ---- lanes */
 
 /* Gives back what is left of the hole. */
 static void
-heap_close_hole(struct store_heap *heap)
+lane_close_hole(struct store_heap *heap, struct lane *lane)
 {
 	struct store_writer *w = heap->writer;
-	uint32_t count = heap->limit - heap->bump;
+	uint32_t count = lane->limit - lane->bump;
 
-	if (count > 0) {
-		span_clear_bits(span_bitmap(w, heap->span),
-			heap->bump - span_first_granule(w, heap->span), count);
-		rcu_fetch_add(&w->spans[heap->span].free, count);
+	if (count == 0)
+		return;
+	if (heap->fresh || count > KIND_SMALL_MAX
+		|| !bin_add(heap, lane->bump, count)) {
+		span_clear_bits(span_bitmap(w, lane->span),
+			lane->bump - span_first_granule(w, lane->span), count);
+		rcu_fetch_add(&w->spans[lane->span].free, count);
 	}
-	heap->bump = heap->limit = 0;
+	lane->bump = lane->limit;
 }
 
-/* Takes the next hole of the span with room for count granules. */
+/* Marks a hole of a lane's span as used. */
+static void
+lane_claim(struct store_writer *w, struct lane *lane, uint32_t hole,
+	uint32_t count)
+{
+	span_set_bits(span_bitmap(w, lane->span), hole, count);
+	rcu_fetch_sub(&w->spans[lane->span].free, count);
+}
+
+/* Takes the next hole of the span with room for count granules. Small ones on
+ * the way there go to the bins. */
 static bool
-heap_open_hole(struct store_heap *heap, uint32_t from, uint32_t count)
+lane_open_hole(struct store_heap *heap, struct lane *lane, uint32_t count)
 {
 	struct store_writer *w = heap->writer;
-	uint64_t *bitmap = span_bitmap(w, heap->span);
+	const uint64_t *bitmap = span_bitmap(w, lane->span);
+	uint32_t first = span_first_granule(w, lane->span);
+	uint32_t from = lane->limit - first;
 	uint32_t hole, hole_count;
+	bool bins = !heap->fresh && count <= KIND_SMALL_MAX;
 
-	if (!span_find_hole(bitmap, from, count, &hole, &hole_count))
-		return false;
-	span_set_bits(bitmap, hole, hole_count);
-	rcu_fetch_sub(&w->spans[heap->span].free, hole_count);
-	heap->bump = span_first_granule(w, heap->span) + hole;
-	heap->limit = heap->bump + hole_count;
-	return true;
+	while (span_find_hole(bitmap, from, bins ? 1 : count, &hole,
+		&hole_count)) {
+		if (hole_count >= count) {
+			lane_claim(w, lane, hole, hole_count);
+			lane->bump = first + hole;
+			lane->limit = lane->bump + hole_count;
+			return true;
+		}
+		if (bin_add(heap, first + hole, hole_count))
+			lane_claim(w, lane, hole, hole_count);
+		from = hole + hole_count;
+	}
+	return false;
 }
 
 /* Gives the span back; the lock is held. */
 static void
-heap_close_span(struct store_heap *heap)
+lane_close(struct store_heap *heap, struct lane *lane)
 {
-	if (heap->span == SPAN_NONE)
+	if (lane->span == SPAN_NONE)
 		return;
-	heap_close_hole(heap);
-	span_release(heap->writer, heap->span);
-	heap->span = SPAN_NONE;
+	lane_close_hole(heap, lane);
+	span_release(heap->writer, lane->span);
+	lane->span = SPAN_NONE;
+	lane->bump = lane->limit = 0;
+}
+
+/* The span to look into after some were searched in vain; the lock is held. */
+static uint32_t
+heap_take_span(struct store_heap *heap, unsigned kind, unsigned tries,
+	bool *whole)
+{
+	struct store_writer *w = heap->writer;
+	uint32_t span;
+
+	if (tries == TRIES_MAX)
+		span = span_take(w, kind, 8, whole);
+	else if (heap->fresh)
+		/* A build wants neighbours together. */
+		span = span_take(w, kind, 4, whole);
+	else if (tries < TRIES_OWN_KIND)
+		span = span_take(w, kind, 1, whole);
+	else
+		/* Large objects that a build put among small ones leave
+		 * large holes there. */
+		span = span_take(w, 0, 3, whole);
+	if (*whole)
+		w->spans[span].kind = (uint8_t)kind;
+	return span;
+}
+
+/* Moves on to a hole with room: in this span, in others, in a new one. */
+static bool
+lane_refill(struct store_heap *heap, unsigned kind, uint32_t count)
+{
+	struct store_writer *w = heap->writer;
+	struct lane *lane = &heap->lanes[kind];
+
+	if (lane->span != SPAN_NONE) {
+		lane_close_hole(heap, lane);
+		if (lane_open_hole(heap, lane, count))
+			return true;
+	}
+	for (unsigned tries = 0; tries <= TRIES_MAX; tries++) {
+		pthread_mutex_lock(&w->lock);
+		lane_close(heap, lane);
+		lane->span = heap_take_span(heap, kind, tries, &lane->whole);
+		pthread_mutex_unlock(&w->lock);
+		if (lane->span == SPAN_NONE)
+			return false;
+		lane->bump = lane->limit = span_first_granule(w, lane->span);
+		if (lane_open_hole(heap, lane, count))
+			return true;
+	}
+	return false;
+}
+
+/* ---- heaps */
+
+/* The lane that now has room for count granules, or NULL. */
+static struct lane *
+heap_refill(struct store_heap *heap, uint32_t count)
+{
+	unsigned kind = 0;
+	struct lane *lane;
+
+	if (!heap->lanes[0].whole || count > FIRST_LANE_MAX)
+		while (count > KIND_SMALL_MAX << kind)
+			kind++;
+	lane = &heap->lanes[kind];
+	if (count <= lane->limit - lane->bump)
+		return lane;
+	return lane_refill(heap, kind, count) ? lane : NULL;
 }
 
 void
-heap_fini(struct store_heap *heap)
+heap_flush(struct store_heap *heap)
 {
 	struct store_writer *w = heap->writer;
 
 	pthread_mutex_lock(&w->lock);
-	heap_close_span(heap);
+	for (unsigned i = 0; i < KIND_COUNT; i++)
+		lane_close(heap, &heap->lanes[i]);
 	pthread_mutex_unlock(&w->lock);
+	bins_flush(heap);
 }
 
 struct store_heap *
@@ -107,7 +229,7 @@ store_heap_destroy(struct store_heap *heap)
 	if (heap == NULL)
 		return;
 	w = heap->writer;
-	heap_fini(heap);
+	heap_flush(heap);
 	pthread_mutex_lock(&w->lock);
 	w->live += heap->live;
 	cds_list_del(&heap->entry);
@@ -119,35 +241,6 @@ const struct store_view *
 store_heap_view(const struct store_heap *heap)
 {
 	return &heap->writer->view;
-}
-
-/* Moves on to a hole with room: in this span, in others, in a new one. */
-static bool
-heap_refill(struct store_heap *heap, uint32_t count)
-{
-	struct store_writer *w = heap->writer;
-
-	if (heap->span != SPAN_NONE) {
-		uint32_t from = heap->limit
-			- span_first_granule(w, heap->span);
-
-		if (heap->limit == 0)
-			from = 0;
-		heap_close_hole(heap);
-		if (heap_open_hole(heap, from, count))
-			return true;
-	}
-	for (int tries = 0; tries <= HEAP_TRIES; tries++) {
-		pthread_mutex_lock(&w->lock);
-		heap_close_span(heap);
-		heap->span = span_take(w, heap->fresh, tries < HEAP_TRIES);
-		pthread_mutex_unlock(&w->lock);
-		if (heap->span == SPAN_NONE)
-			return false;
-		if (heap_open_hole(heap, 0, count))
-			return true;
-	}
-	return false;
 }
 
 /* An object in spans of its own; what it leaves of the last is free. */
@@ -168,6 +261,7 @@ heap_alloc_run(struct store_heap *heap, uint32_t count, uint32_t *granule)
 			uint32_t n = left < SPAN_GRANULES ? left
 							  : SPAN_GRANULES;
 
+			w->spans[i].kind = KIND_COUNT - 1;
 			span_set_bits(span_bitmap(w, i), 0, n);
 			rcu_fetch_sub(&w->spans[i].free, n);
 			left -= n;
@@ -178,27 +272,52 @@ heap_alloc_run(struct store_heap *heap, uint32_t count, uint32_t *granule)
 	return first != SPAN_NONE;
 }
 
+/* The first granule of a new object that the main lane has no room for, or
+ * 0. */
+static uint32_t
+heap_alloc_slow(struct store_heap *heap, uint32_t count)
+{
+	struct lane *lane;
+	uint32_t granule;
+
+	if (count > KIND_LARGE_MAX)
+		return heap_alloc_run(heap, count, &granule) ? granule : 0;
+	if (count <= KIND_SMALL_MAX && heap->bins[count].count > 0)
+		return heap->bins[count].granules[--heap->bins[count].count];
+	lane = heap_refill(heap, count);
+	if (lane == NULL)
+		return 0;
+	granule = lane->bump;
+	lane->bump += count;
+	return granule;
+}
+
+/* False if there is a hole of just the size, or a lane for such. */
+static inline bool
+heap_prefers_first(const struct store_heap *heap, size_t count)
+{
+	return heap->lanes[0].whole
+		|| (count <= KIND_SMALL_MAX && heap->bins[count].count == 0);
+}
+
 void *
 store_alloc(struct store_heap *heap, size_t len, store_ref *ref)
 {
-	uint32_t count = store_granules(len);
+	size_t count = (len + STORE_GRANULE - 1) / STORE_GRANULE;
 	uint32_t granule;
 
-	if (count > heap->limit - heap->bump) {
-		if (len > STORE_OBJECT_MAX)
+	if (count <= heap->lanes[0].limit - heap->lanes[0].bump
+		&& heap_prefers_first(heap, count)) {
+		granule = heap->lanes[0].bump;
+		heap->lanes[0].bump += (uint32_t)count;
+	} else if (len <= STORE_OBJECT_MAX) {
+		granule = heap_alloc_slow(heap, (uint32_t)count);
+		if (granule == 0)
 			return NULL;
-		if (count > HEAP_SMALL_MAX) {
-			if (!heap_alloc_run(heap, count, &granule))
-				return NULL;
-			goto found;
-		}
-		if (!heap_refill(heap, count))
-			return NULL;
+	} else {
+		return NULL;
 	}
-	granule = heap->bump;
-	heap->bump += count;
-found:
-	rcu_store_relaxed(&heap->live, heap->live + count);
+	rcu_store_relaxed(&heap->live, heap->live + (int64_t)count);
 	*ref = granule;
 	return heap->base + (size_t)granule * STORE_GRANULE;
 }
@@ -207,6 +326,18 @@ void *
 store_edit(struct store_heap *heap, store_ref ref)
 {
 	return heap->base + (size_t)ref * STORE_GRANULE;
+}
+
+/* The newest object of a lane makes its hole larger again. */
+static bool
+lane_take_back(struct store_writer *w, struct lane *lane, uint32_t granule,
+	uint32_t count)
+{
+	if (granule + count != lane->bump || lane->span == SPAN_NONE
+		|| granule < span_first_granule(w, lane->span))
+		return false;
+	lane->bump = granule;
+	return true;
 }
 
 void
@@ -221,12 +352,11 @@ store_free(struct store_heap *heap, store_ref ref, size_t len)
 	if (w->store->poison)
 		memset(store_edit(heap, ref), POISON,
 			(size_t)left * STORE_GRANULE);
-	/* The newest object of this heap: the hole grows again. */
-	if (ref + left == heap->bump && heap->span != SPAN_NONE
-		&& ref >= span_first_granule(w, heap->span)) {
-		heap->bump = ref;
+	for (unsigned i = 0; i < KIND_COUNT; i++)
+		if (lane_take_back(w, &heap->lanes[i], ref, left))
+			return;
+	if (left <= KIND_SMALL_MAX && !heap->fresh && bin_add(heap, ref, left))
 		return;
-	}
 	while (left > 0) {
 		uint32_t span = span_of_granule(w, ref);
 		uint32_t room = span_first_granule(w, span) + SPAN_GRANULES

@@ -96,34 +96,51 @@ span_list_add(struct store_writer *writer, uint32_t span,
 	enum span_state state)
 {
 	struct span *s = &writer->spans[span];
+	struct span_list *list;
 
 	s->state = (uint8_t)state;
 	if (state >= SPAN_LISTS)
 		return;
-	s->prev = SPAN_NONE;
-	s->next = writer->lists[state];
+	list = &writer->lists[state];
+	if (state >= SPAN_PARTIAL) {
+		/* Behind those that have not been searched for longer. */
+		s->next = SPAN_NONE;
+		s->prev = list->last;
+	} else {
+		s->next = list->first;
+		s->prev = SPAN_NONE;
+	}
 	if (s->next != SPAN_NONE)
 		writer->spans[s->next].prev = span;
-	writer->lists[state] = span;
+	else
+		list->last = span;
+	if (s->prev != SPAN_NONE)
+		writer->spans[s->prev].next = span;
+	else
+		list->first = span;
 }
 
 void
 span_list_remove(struct store_writer *writer, uint32_t span)
 {
 	struct span *s = &writer->spans[span];
+	struct span_list *list;
 
 	if (s->state >= SPAN_LISTS)
 		return;
+	list = &writer->lists[s->state];
 	if (s->next != SPAN_NONE)
 		writer->spans[s->next].prev = s->prev;
+	else
+		list->last = s->prev;
 	if (s->prev != SPAN_NONE)
 		writer->spans[s->prev].next = s->next;
 	else
-		writer->lists[s->state] = s->next;
+		list->first = s->next;
 }
 
 static enum span_state
-state_for(uint32_t granules_free)
+state_for(const struct span *span, uint32_t granules_free)
 {
 	uint32_t eighths = granules_free / (SPAN_GRANULES / 8);
 
@@ -131,14 +148,15 @@ state_for(uint32_t granules_free)
 		return SPAN_FREE;
 	if (eighths == 0)
 		return SPAN_FULL;
-	return SPAN_PARTIAL + eighths - 1;
+	return SPAN_PARTIAL + 7 * span->kind + eighths - 1;
 }
 
 void
 span_release(struct store_writer *writer, uint32_t span)
 {
-	span_list_add(writer, span,
-		state_for(rcu_load_acquire(&writer->spans[span].free)));
+	const struct span *s = &writer->spans[span];
+
+	span_list_add(writer, span, state_for(s, rcu_load_acquire(&s->free)));
 }
 
 void
@@ -152,7 +170,7 @@ span_free_granules(struct store_writer *writer, uint32_t granule,
 	span_clear_bits(span_bitmap(writer, span),
 		granule - span_first_granule(writer, span), count);
 	before = rcu_fetch_add(&s->free, count);
-	if (state_for(before) == state_for(before + count))
+	if (state_for(s, before) == state_for(s, before + count))
 		return;
 	pthread_mutex_lock(&writer->lock);
 	if (s->state != SPAN_OWNED) {
@@ -249,7 +267,7 @@ grow(struct store_writer *writer)
 static uint32_t
 take_from(struct store_writer *writer, enum span_state state)
 {
-	uint32_t span = writer->lists[state];
+	uint32_t span = writer->lists[state].first;
 
 	if (span == SPAN_NONE)
 		return SPAN_NONE;
@@ -258,11 +276,17 @@ take_from(struct store_writer *writer, enum span_state state)
 	return span;
 }
 
+/*
+ * For small objects the fullest, where a hole that fits is likely enough, so
+ * that the others may become free as a whole. For larger ones the emptiest.
+ */
 static uint32_t
-take_partial(struct store_writer *writer, enum span_state least)
+take_partial(struct store_writer *writer, unsigned kind, unsigned eighths)
 {
-	for (enum span_state s = least; s <= SPAN_PARTIAL_LAST; s++) {
-		uint32_t span = take_from(writer, s);
+	for (unsigned i = eighths; i <= 7; i++) {
+		unsigned e = kind == 0 ? i : 7 + eighths - i;
+		uint32_t span = take_from(writer,
+			SPAN_PARTIAL + 7 * kind + e - 1);
 
 		if (span != SPAN_NONE)
 			return span;
@@ -277,7 +301,7 @@ take_free(struct store_writer *writer)
 
 	if (span != SPAN_NONE)
 		return span;
-	span = writer->lists[SPAN_ABSENT];
+	span = writer->lists[SPAN_ABSENT].first;
 	if (span != SPAN_NONE && span_make_pages(writer, span, 1))
 		return take_from(writer, SPAN_ABSENT);
 	if (!grow(writer))
@@ -286,19 +310,21 @@ take_free(struct store_writer *writer)
 }
 
 uint32_t
-span_take(struct store_writer *writer, bool fresh, bool partial)
+span_take(struct store_writer *writer, unsigned kind, unsigned eighths,
+	bool *whole)
 {
-	uint32_t span = SPAN_NONE;
+	uint32_t span = take_partial(writer, kind, eighths);
 
-	/* A build wants neighbours together and takes spans that are half
-	 * free; an update fills what is there. */
-	if (partial)
-		span = take_partial(writer,
-			fresh ? SPAN_PARTIAL + 3 : SPAN_PARTIAL + 1);
-	if (span == SPAN_NONE)
-		span = take_free(writer);
-	if (span == SPAN_NONE && partial)
-		span = take_partial(writer, SPAN_PARTIAL);
+	*whole = false;
+	if (span != SPAN_NONE)
+		return span;
+	span = take_free(writer);
+	if (span != SPAN_NONE) {
+		*whole = true;
+		return span;
+	}
+	for (unsigned k = 0; k < KIND_COUNT && span == SPAN_NONE; k++)
+		span = take_partial(writer, k, 1);
 	return span;
 }
 
@@ -348,7 +374,7 @@ void
 span_table_load(struct store_writer *writer)
 {
 	for (int i = 0; i < SPAN_LISTS; i++)
-		writer->lists[i] = SPAN_NONE;
+		writer->lists[i] = (struct span_list){ SPAN_NONE, SPAN_NONE };
 	for (uint32_t i = writer->header->span_count; i-- > 0;) {
 		const uint64_t *bitmap = span_bitmap(writer, i);
 		uint32_t used = 0;

@@ -23,7 +23,7 @@ store_sweep_begin(struct store_writer *writer, struct store_sweep **sweep)
 	if (s == NULL)
 		return NSD_E_MEMORY;
 	/* What is left of a hole counts as used while a heap holds it. */
-	heap_fini(&writer->heap);
+	heap_flush(&writer->heap);
 	s->writer = writer;
 	s->first = span_first_granule(writer, 0);
 	s->count = spans * SPAN_GRANULES;

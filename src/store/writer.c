@@ -87,7 +87,7 @@ store_writer_close(struct store_writer *writer)
 	if (writer == NULL)
 		return;
 	store = writer->store;
-	heap_fini(&writer->heap);
+	heap_flush(&writer->heap);
 	cds_list_for_each_entry_safe(block, next, &writer->retired, entry)
 		free(block);
 	munmap(writer->spans, writer->span_max * sizeof(*writer->spans));

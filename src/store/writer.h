@@ -16,17 +16,24 @@
 
 #define SPAN_NONE UINT32_MAX
 
+/* Objects by size: those of kind 0 up to 128 octets, of each further kind up to
+ * twice as much, of the last up to 16 KiB. */
+#define KIND_COUNT 8u
+#define KIND_SMALL_MAX 16u /* granules, of kind 0 */
+#define KIND_LARGE_MAX (SPAN_GRANULES / 4)
+
 /*
- * Where a span stands. A span that no heap holds is on the list of its state,
- * PARTIAL + n having at least (n + 1) / 8 of its granules free. One with fewer
- * is on none: searching it would cost more than it gives.
+ * Where a span stands. A span that no heap holds is on the list of its state.
+ * PARTIAL + 7 * k + n - 1: n eighths of its granules are free, n from 1 to 7,
+ * and its holes are for objects of kind k, so that small ones do not break up
+ * the room that large ones leave. One with less than an eighth free is on no
+ * list: searching it would cost more than it gives.
  */
 enum span_state {
-	SPAN_ABSENT,  /* no pages, no objects */
-	SPAN_FREE,    /* pages, no objects */
-	SPAN_PARTIAL, /* and six more */
-	SPAN_PARTIAL_LAST = SPAN_PARTIAL + 6,
-	SPAN_LISTS,
+	SPAN_ABSENT, /* no pages, no objects */
+	SPAN_FREE,   /* pages, no objects */
+	SPAN_PARTIAL,
+	SPAN_LISTS = SPAN_PARTIAL + 7 * KIND_COUNT,
 	SPAN_FULL = SPAN_LISTS,
 	SPAN_OWNED, /* a heap allocates from it */
 };
@@ -35,19 +42,46 @@ struct span {
 	uint32_t free; /* granules; changed atomically */
 	uint32_t next, prev; /* in its list */
 	uint8_t state; /* enum span_state; under the lock */
+	uint8_t kind;  /* see span_state */
 	bool huge;     /* lies in a huge page */
 };
 
-/* Allocates for one thread, by advancing through a hole of a span. */
-struct store_heap {
-	uint8_t *base;
-	uint32_t bump;  /* next granule of the hole, from the store's start */
+struct span_list {
+	uint32_t first, last;
+};
+
+/* A hole of a span, that objects are taken from one behind the other. */
+struct lane {
+	uint32_t bump;  /* next granule, counted from the store's start */
 	uint32_t limit; /* end of the hole */
 	uint32_t span;  /* that it lies in, or SPAN_NONE */
-	bool fresh;     /* prefers spans that are mostly free */
-	int64_t live;   /* granules allocated less those freed here */
+	bool whole;     /* the span had no objects when it was taken */
+};
+
+#define BIN_MAX 32u
+
+/* Holes of one size, used as far as their spans know. */
+struct bin {
+	uint32_t count;
+	uint32_t granules[BIN_MAX];
+};
+
+/*
+ * Allocates for one thread. Everything up to 1 KiB comes out of the first
+ * lane as long as that leads through a span that was empty: so what is asked
+ * for in a row lies in a row. Once it leads through holes among old objects,
+ * there is a lane for each kind, and small ones come out of the bins first:
+ * what was freed last, and holes that were too small for what was asked for
+ * when they were found. A fresh heap has no use for bins.
+ */
+struct store_heap {
+	struct lane lanes[KIND_COUNT]; /* the first is what store_alloc sees */
+	uint8_t *base;
+	int64_t live; /* granules allocated less those freed here */
+	bool fresh;   /* prefers spans that are mostly free */
 	struct store_writer *writer;
 	struct cds_list_head entry;
+	struct bin bins[KIND_SMALL_MAX + 1]; /* by granules; 0 is not used */
 };
 
 /* Objects that wait for a grace period, all retired in one epoch. */
@@ -74,7 +108,7 @@ struct store_writer {
 	pthread_mutex_t lock; /* for the rest */
 	struct span *spans;
 	uint32_t span_max;
-	uint32_t lists[SPAN_LISTS];
+	struct span_list lists[SPAN_LISTS];
 	struct cds_list_head heaps;
 	int64_t live; /* granules, of heaps that are gone */
 	bool no_collapse; /* the kernel refuses huge pages */
@@ -117,9 +151,13 @@ span_of_granule(struct store_writer *writer, uint32_t granule)
 		/ SPAN_GRANULES;
 }
 
-/* A span with room, now owned by the caller, or SPAN_NONE when the store is
- * full. partial: one that holds objects is welcome. */
-uint32_t span_take(struct store_writer *writer, bool fresh, bool partial);
+/*
+ * A span, now owned by the caller, or SPAN_NONE when the store is full. It has
+ * no objects (*whole), or room for the kind, at least eighths of it; if eighths
+ * is 8, no objects unless the store is full.
+ */
+uint32_t span_take(struct store_writer *writer, unsigned kind,
+	unsigned eighths, bool *whole);
 /* Puts a span that was owned onto the list that it belongs to. */
 void span_release(struct store_writer *writer, uint32_t span);
 /* The first of count adjacent free spans, all with their pages there and off
@@ -152,7 +190,8 @@ void span_list_remove(struct store_writer *writer, uint32_t span);
 /* ---- heap.c */
 void heap_init(struct store_heap *heap, struct store_writer *writer,
 	bool fresh);
-void heap_fini(struct store_heap *heap);
+/* Gives all that is free back to the spans. */
+void heap_flush(struct store_heap *heap);
 
 /* ---- collapse.c: asks for a huge page for an extent whose file size covers
  * it. Slow. True if it is one now; all its pages exist then. */

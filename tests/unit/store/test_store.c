@@ -213,6 +213,49 @@ store_sizes_at_the_edges(void **state)
 	fixture_close(&f);
 }
 
+static uint32_t
+zone_object_len(uint64_t *rng)
+{
+	uint64_t kind = rng_next(rng) % 100;
+
+	if (kind < 70)
+		return 24 + (uint32_t)(rng_next(rng) % 80);
+	if (kind < 95)
+		return 12 * (2 + (uint32_t)(rng_next(rng) % 8));
+	if (kind < 99)
+		return 200 + (uint32_t)(rng_next(rng) % 400);
+	return 1000 + (uint32_t)(rng_next(rng) % 3000);
+}
+
+/* However often objects of many sizes are replaced, holes get used. */
+static void
+store_churn_keeps_memory_in_use(void **state)
+{
+	enum { COUNT = 50000, ROUNDS = 8 };
+	struct object *objects = calloc(COUNT, sizeof(*objects));
+	struct store_heap *heap;
+	struct store_stats stats;
+	struct fixture f;
+	uint64_t rng = 7;
+
+	assert_non_null(objects);
+	fixture_open(&f, 0, false);
+	heap = store_writer_heap(f.writer);
+	for (int i = 0; i < COUNT * ROUNDS; i++) {
+		struct object *o = &objects[rng_next(&rng) % COUNT];
+
+		store_free(heap, o->ref, o->len);
+		o->len = zone_object_len(&rng);
+		assert_non_null(store_alloc(heap, o->len, &o->ref));
+	}
+	store_get_stats(f.writer, &stats);
+	print_message("%.2f of the memory in use\n",
+		(double)stats.live / (double)(stats.live + stats.free));
+	assert_true(stats.live * 2 > stats.free + stats.live);
+	fixture_close(&f);
+	free(objects);
+}
+
 static void
 store_full_gives_null_and_goes_on(void **state)
 {
@@ -560,6 +603,7 @@ main(void)
 		cmocka_unit_test(store_small_takes_little),
 		cmocka_unit_test(store_objects_never_overlap),
 		cmocka_unit_test(store_sizes_at_the_edges),
+		cmocka_unit_test(store_churn_keeps_memory_in_use),
 		cmocka_unit_test(store_full_gives_null_and_goes_on),
 		cmocka_unit_test(store_retired_waits_for_readers),
 		cmocka_unit_test(store_pin_holds_a_version),
