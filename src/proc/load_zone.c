@@ -144,6 +144,20 @@ load_zone_parse(const struct load_context *context, struct load_zone *zone,
 	}
 }
 
+/* A secondary zone gets its file with the first transfer. */
+static void
+load_zone_is_absent(const struct load_zone *zone, const char *path,
+	struct load_result *result)
+{
+	if (load_zone_is_secondary(zone)) {
+		log_at(2, LOG_LEVEL_INFO, "zonefile %s does not exist", path);
+		result->outcome = LOAD_ABSENT;
+	} else {
+		log_error("zonefile %s does not exist", path);
+		result->outcome = LOAD_FAILED;
+	}
+}
+
 void
 load_zone_read(const struct load_context *context, struct load_zone *zone,
 	struct store_heap *heap, bool large, struct load_result *result)
@@ -171,10 +185,8 @@ load_zone_read(const struct load_context *context, struct load_zone *zone,
 		return;
 	}
 	path = conf_path_in_chroot(context->chroot, buffer);
-	if (stat(path, &st) == -1 && errno == ENOENT
-		&& load_zone_is_secondary(zone)) {
-		log_at(2, LOG_LEVEL_INFO, "zonefile %s does not exist", path);
-		result->outcome = LOAD_ABSENT;
+	if (stat(path, &st) == -1 && errno == ENOENT) {
+		load_zone_is_absent(zone, path, result);
 		return;
 	}
 	if (!large && st.st_size >= LARGE_FILE) {

@@ -201,6 +201,8 @@ loader_on_again(evutil_socket_t fd, short what, void *arg)
 {
 	struct loader *loader = arg;
 
+	/* What they look like now was seen already: not a reason to skip. */
+	loader->context.force = true;
 	loader->todo_count = loader->again_count;
 	memcpy(loader->todo, loader->again,
 		loader->again_count * sizeof(struct load_zone *));
@@ -214,6 +216,7 @@ loader_start_pass(struct loader *loader)
 	size_t size = (loader->zone_count + 1) * sizeof(struct load_zone *);
 
 	loader->reload_wanted = false;
+	loader->context.force = false;
 	memset(&loader->result, 0, sizeof(loader->result));
 	loader->result.zones = loader->zone_count;
 	loader->todo = malloc(size);

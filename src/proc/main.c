@@ -234,8 +234,6 @@ main(int argc, char **argv)
 	}
 	title_init(argc, argv);
 	role_init_name("main", "main");
-	log_notice("nsd started (%s), pid %ld", PACKAGE_STRING,
-		(long)getpid());
 	log_set_copy_errors(false);
 	daemon_ready(&daemon);
 	supervisor_run(&s);

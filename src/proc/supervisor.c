@@ -88,6 +88,9 @@ supervisor_serve(struct supervisor *s, struct generation *g)
 {
 	struct generation *old = s->serving;
 
+	if (old == NULL)
+		log_notice("nsd started (%s), pid %ld", PACKAGE_STRING,
+			(long)getpid());
 	s->serving = g;
 	s->building = NULL;
 	for (unsigned i = 0; i < s->worker_count; i++)
@@ -175,7 +178,7 @@ supervisor_stop(struct supervisor *s)
 		children_kill(s, SIGKILL);
 		return;
 	}
-	log_notice("signal received, shutting down...");
+	log_warning("signal received, shutting down...");
 	s->stopping = true;
 	children_tell(s, IPC_STOP, NULL, 0);
 	event_add(s->kill_event, &wait);
@@ -189,7 +192,7 @@ supervisor_hup(struct supervisor *s)
 
 	if (s->stopping)
 		return;
-	log_notice("SIGHUP received, reloading...");
+	log_warning("SIGHUP received, reloading...");
 	log_reopen();
 	fd = log_fd();
 	if (fd != -1)

@@ -124,6 +124,7 @@ class Server:
         self.config = self.directory / "nsd.conf"
         self.log = self.directory / "nsd.log"
         self.pidfile = self.directory / "nsd.pid"
+        self.output_file = self.directory / "nsd.output"
         self.zones = {}
         self.extra = extra
         self.options = {
@@ -183,10 +184,13 @@ class Server:
     def start(self, ready=True):
         known = len(self.read_log())
         if self.foreground:
-            self.process = subprocess.Popen(
-                self.command("-d"), stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                start_new_session=True)
+            # To a file: a pipe would be held open by workers that outlive
+            # main.
+            with self.output_file.open("w") as output:
+                self.process = subprocess.Popen(
+                    self.command("-d"), stdin=subprocess.DEVNULL,
+                    stdout=output, stderr=subprocess.STDOUT,
+                    start_new_session=True)
             self.sessions.append(self.process.pid)
         else:
             result = self.run()
@@ -262,9 +266,7 @@ class Server:
         if self.foreground:
             if self.process.poll() is None:
                 self.process.send_signal(signal.SIGTERM)
-            output, _ = self.process.communicate(timeout=DEADLINE)
-            self.output = output
-            code = self.process.returncode
+            code = self.process.wait(DEADLINE)
         else:
             pid = self.main_pid
             if is_alive(pid):
@@ -281,7 +283,7 @@ class Server:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.communicate(timeout=DEADLINE)
+                self.process.wait(DEADLINE)
             except subprocess.TimeoutExpired:
                 pass
         elif not self.foreground:
@@ -301,10 +303,15 @@ class Server:
         for pid in left:
             os.kill(pid, signal.SIGKILL)
         if self.process is not None and self.process.poll() is None:
-            self.process.communicate(timeout=DEADLINE)
+            self.process.wait(DEADLINE)
         return left
 
     # ---- the log
+
+    @property
+    def output(self):
+        """What it wrote to its standard streams."""
+        return self.output_file.read_text(errors="replace")
 
     def read_log(self):
         try:

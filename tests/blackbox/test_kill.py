@@ -205,7 +205,7 @@ def test_service_goes_on_when_main_is_killed(nsd, make_server):
 
     # A new start takes the port, and the old workers are gone.
     server.write_zone("example", zone_text(2))
-    server.process.communicate()
+    server.process.wait()
     server.start()
     server.wait_log("took over from 2 server")
     assert not is_alive(roles["server 1"]) and not is_alive(roles["server 2"])
@@ -254,6 +254,8 @@ def test_stranger_cannot_end_workers(nsd, directory):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert is_alive(pid)
     assert server.answer("www.example", "A") == ["192.0.2.1"]
+    os.kill(pid, signal.SIGTERM)
+    wait_for("the end of the worker", lambda: not is_alive(pid))
 
 
 def test_second_start_leaves_a_live_server_alone(nsd):

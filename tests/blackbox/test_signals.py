@@ -49,7 +49,7 @@ def test_hup_with_a_removed_file_keeps_the_old_version(nsd):
     server = nsd(zones={"a.test": zone_text(1)})
     server.zone_file("a.test").unlink()
     server.reload()
-    server.wait_log(r"error: zone a\.test file a\.test\.zone read with")
+    server.wait_log(r"error: zonefile a\.test\.zone does not exist")
     assert server.serial("a.test") == 1
 
 
