@@ -14,7 +14,7 @@
 #include "lib/words.h"
 
 #define ROWS_MAX 1000
-#define WORDS_MAX 20000
+#define WORDS_MAX 40000
 #define TEXT_MAX (4 * RDATA_MAX_LEN + 1024)
 
 /* A row of the file; its strings point into the file's text. */
@@ -532,6 +532,56 @@ rdata_read_expands_compressed_names(void **state)
 	}
 }
 
+/* Fault 46; RFC 1035 section 3.3.14: RDATA of 65535 octets and not one more,
+ * of strings, hexadecimal, base64, an SVCB value and a HIP's servers. */
+static void
+rdata_text_65535_ok_65536_refused(void **state)
+{
+	static uint8_t rdata[RDATA_MAX_LEN + 8];
+	static char text[TEXT_MAX];
+	static const struct {
+		const char *type, *front, *unit;
+		size_t front_len, unit_len, last; /* of octets on the wire */
+		const char *end, *more;
+	} cases[] = {
+		{ "16", "", "0123456789abcde ", 0, 16, 65520,
+			" 0123456789abcd", " 0123456789abcde" },
+		{ "65280", "\\# 65535 ", "00", 0, 1, 65534, "00", "0000" },
+		{ "61", "", "AAAA", 0, 3, 65535, "", "AA==" },
+		{ "64", "1 . key9999=", "x", 7, 1, 65534, "x", "xx" },
+		{ "64", "1 . key9999=", "\\x", 7, 1, 65534, "x", "\\120x" },
+		{ "55", "1 00 AA== ", "a. ", 6, 3, 65535, "", "." },
+		{ "256", "1 1 ", "x", 4, 1, 65534, "x", "xx" },
+	};
+	size_t i, k;
+	int more;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (more = 0; more < 2; more++) {
+			struct rdata_error error;
+			size_t at, len = 0;
+			enum nsd_err err;
+
+			at = (size_t)sprintf(text, "%s", cases[i].front);
+			for (k = cases[i].front_len; k < cases[i].last;
+				k += cases[i].unit_len)
+				at += (size_t)sprintf(text + at, "%s",
+					cases[i].unit);
+			strcpy(text + at, more ? cases[i].more
+				: cases[i].end);
+			memset(rdata + RDATA_MAX_LEN, 0x55, 8);
+			err = parse_text((uint16_t)atoi(cases[i].type), text,
+				rdata, &len, &error);
+			if (err != (more ? NSD_E_SYNTAX : NSD_OK)
+				|| (!more && len != RDATA_MAX_LEN))
+				fail_msg("case %zu: %zu, token %zu, %s", i,
+					len, error.token, error.text);
+			for (k = 0; k < 8; k++)
+				assert_int_equal(rdata[RDATA_MAX_LEN + k],
+					0x55);
+		}
+}
+
 static int
 sign(int order)
 {
@@ -699,6 +749,7 @@ main(void)
 		cmocka_unit_test(rdata_of_bad_value_survives_printing),
 		cmocka_unit_test(rdata_read_copies_each_row),
 		cmocka_unit_test(rdata_read_expands_compressed_names),
+		cmocka_unit_test(rdata_text_65535_ok_65536_refused),
 		cmocka_unit_test(rdata_compare_canonical_order),
 		cmocka_unit_test(rdata_compare_any_two_rows),
 		cmocka_unit_test(rdata_lists_names),
