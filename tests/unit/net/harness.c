@@ -221,6 +221,7 @@ harness_receive(struct harness *h, int fd, uint8_t *data, size_t want,
 		}
 		if (n == 0 || errno == ECONNRESET) {
 			*eof = true;
+			h->reset = n != 0;
 			break;
 		}
 		assert_int_equal(errno, EAGAIN);

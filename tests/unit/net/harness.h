@@ -39,6 +39,7 @@ struct harness {
 	size_t last_bad_length;
 	size_t streams;       /* begun and not ended */
 	size_t streams_ended;
+	bool reset;           /* a stream ended with one */
 	uint64_t rx_err;
 	uint64_t tx_err;
 	uint64_t dropped;

@@ -281,6 +281,40 @@ tcp_does_not_read_from_a_client_that_does_not_read(void **state)
 	harness_fini(&h);
 }
 
+/* 64 requests in one segment, replies of 60000 octets: what is over the
+ * limit is not kept, its requests are answered again when there is room. */
+static void
+tcp_keeps_only_some_replies_that_do_not_fit(void **state)
+{
+	static uint8_t data[200 * 22];
+	struct harness h;
+	size_t want = 200 * 60002;
+	bool eof;
+	int fd;
+
+	harness_tcp(&h, "127.0.0.1", &ordinary);
+	fd = harness_connect(&h, 4096);
+	for (size_t i = 0; i < 200; i++) {
+		make_request(data + i * 22, 'B', 20);
+		octets_put_u32(data + i * 22 + 3, 60000);
+		data[i * 22 + 7] = (uint8_t)i;
+	}
+	harness_send(&h, fd, data, sizeof(data));
+	for (size_t i = 0; i < 200; i++) {
+		assert_int_equal(harness_receive(&h, fd, big, 60002, &eof),
+			60002);
+		assert_int_equal(octets_get_u16(big), 60000);
+		assert_int_equal(big[2], i);
+		assert_int_equal(big[60001], i);
+		want -= 60002;
+	}
+	assert_int_equal(want, 0);
+	assert_true(h.requests > 200);
+	close(fd);
+	wait_empty(&h);
+	harness_fini(&h);
+}
+
 static void
 tcp_survives_a_reset_at_any_time(void **state)
 {
@@ -312,13 +346,15 @@ static void
 tcp_closes_after_queries_max(void **state)
 {
 	struct net_tcp_options options = ordinary;
-	static uint8_t data[200 * 22], reply[200 * 22];
+	static uint8_t data[5000 * 22], reply[200 * 22];
 	struct harness h;
 	bool eof;
 	int fd;
 
+	/* More than is read at once: closing on the rest would reset the
+	 * connection and could take the replies with it. */
 	options.queries_max = 150;
-	for (size_t i = 0; i < 200; i++)
+	for (size_t i = 0; i < 5000; i++)
 		make_request(data + i * 22, 'E', 20);
 	harness_tcp(&h, "127.0.0.1", &options);
 	fd = harness_connect(&h, 0);
@@ -326,6 +362,7 @@ tcp_closes_after_queries_max(void **state)
 	assert_int_equal(harness_receive(&h, fd, reply, sizeof(reply), &eof),
 		150 * 22);
 	assert_true(eof);
+	assert_false(h.reset);
 	assert_int_equal(h.requests, 150);
 	close(fd);
 	wait_empty(&h);
@@ -375,6 +412,31 @@ tcp_streams_and_then_goes_on(void **state)
 	harness_fini(&h);
 }
 
+/* The stream is over before the socket is full: no event comes by itself. */
+static void
+tcp_goes_on_after_a_short_stream(void **state)
+{
+	static uint8_t data[256], reply[256];
+	struct harness h;
+	size_t len;
+	bool eof;
+	int fd;
+
+	harness_tcp(&h, "127.0.0.1", &ordinary);
+	fd = harness_connect(&h, 0);
+	len = make_request(data, 'S', 20);
+	octets_put_u16(data + 3, 1);
+	octets_put_u16(data + 5, 10);
+	len += make_request(data + len, 'E', 33);
+	harness_send(&h, fd, data, len);
+	assert_int_equal(harness_receive(&h, fd, reply, 22 + 12 + 35, &eof),
+		22 + 12 + 35);
+	assert_memory_equal(reply + 34, data + 22, 35);
+	close(fd);
+	wait_empty(&h);
+	harness_fini(&h);
+}
+
 static void
 tcp_ends_a_stream_when_its_client_is_gone(void **state)
 {
@@ -413,9 +475,11 @@ main(void)
 		cmocka_unit_test(tcp_forgets_an_incomplete_request_at_the_end),
 		cmocka_unit_test(
 			tcp_does_not_read_from_a_client_that_does_not_read),
+		cmocka_unit_test(tcp_keeps_only_some_replies_that_do_not_fit),
 		cmocka_unit_test(tcp_survives_a_reset_at_any_time),
 		cmocka_unit_test(tcp_closes_after_queries_max),
 		cmocka_unit_test(tcp_streams_and_then_goes_on),
+		cmocka_unit_test(tcp_goes_on_after_a_short_stream),
 		cmocka_unit_test(tcp_ends_a_stream_when_its_client_is_gone),
 	};
 

@@ -79,16 +79,19 @@ tcp_full_closes_a_slow_drip(void **state)
 		.timeout_sec = 120 };
 	struct harness h;
 	int drip, fd;
+	uint8_t data[64];
 
 	harness_tcp(&h, "127.0.0.1", &options);
 	drip = connect_and_wait(&h, 1);
 	harness_send(&h, drip, "\xff\xff", 2);
-	for (int i = 0; i < 10; i++) {
-		harness_send(&h, drip, "x", 1);
-		harness_idle(&h, 5);
-	}
 	fd = harness_connect(&h, 0);
-	ask(&h, fd);
+	harness_send(&h, fd, data, make_request(data, 'E', 30));
+	for (int i = 0; i < 150 && h.requests == 0; i++) {
+		if (send(drip, "x", 1, MSG_NOSIGNAL) != 1)
+			break;
+		harness_idle(&h, 10);
+	}
+	harness_wait(&h, &h.requests, 1);
 	expect_close(&h, drip);
 	close(drip);
 	close(fd);
