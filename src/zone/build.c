@@ -298,22 +298,21 @@ apex_has(const struct build *b, uint16_t type)
 
 /* The last line of the input with a record, where what is missing is told
  * to be missing; line 1 of an empty file. */
-static struct rrbatch_rr
-build_find_end(const struct build *b)
+static void
+build_find_end(const struct build *b, struct rrbatch_rr *end)
 {
-	struct rrbatch_rr end = {.line = b->input->file_count > 0};
-
+	memset(end, 0, sizeof(*end));
+	end->line = b->input->file_count > 0;
 	for (const struct rrbatch *batch = b->input->batches; batch != NULL;
 		batch = batch->next) {
 		const struct rrbatch_rr *rr = rrbatch_first(batch);
 
 		for (size_t i = 0; i < batch->count; i++) {
-			end.line = rr->line;
-			end.file = rr->file;
+			end->line = rr->line;
+			end->file = rr->file;
 			rr = rrbatch_next(rr);
 		}
 	}
-	return end;
 }
 
 /* What no zone can do without. */
@@ -327,7 +326,7 @@ build_check_apex(struct build *b)
 
 	if (soa && ns)
 		return;
-	end = build_find_end(b);
+	build_find_end(b, &end);
 	build_name_text(b->apex, text);
 	if (!soa)
 		findings_add(findings, DIAG_ERROR, &end,

@@ -645,6 +645,23 @@ targets_at_or_below_the_cut_are_in_domain(void **state)
 	drop();
 }
 
+/* The same names are glue that must be there for one owner only. */
+static void
+in_domain_sets_are_not_shared_with_other_owners(void **state)
+{
+	build_ok(HEAD "sub NS ns.sub\nother NS ns.sub\na NS ns.sub\n"
+		"x.sub TXT x\nns.sub A 192.0.2.2\n");
+	assert_int_equal(target("sub.example.", TYPE_NS, 0)->flags,
+		TARGET_IN_DOMAIN);
+	assert_int_equal(target("other.example.", TYPE_NS, 0)->flags, 0);
+	assert_int_equal(target("a.example.", TYPE_NS, 0)->flags, 0);
+	assert_ptr_equal(rrset("a.example.", TYPE_NS),
+		rrset("other.example.", TYPE_NS));
+	assert_ptr_equal(cell("a.example.", TYPE_NS, 0),
+		cell("sub.example.", TYPE_NS, 0));
+	drop();
+}
+
 /* RFC 1034 section 4.3.2 step 6: additional data is authoritative data; glue
  * goes into referrals alone. */
 static void
@@ -709,6 +726,48 @@ names_of_127_labels_are_fine(void **state)
 	drop();
 }
 
+/* A million labels: memory and time stay linear. */
+static void
+million_labels_deep_mix_is_fine(void **state)
+{
+	struct zone_build_input input = {.apex = (const uint8_t *)"\7example",
+		.threads = 2, .secondary = true};
+	struct rrbatch *batch = rrbatch_create(10000 * 300);
+	struct rrbatch_rr head = {.type = TYPE_SOA, .rdlen = 22,
+		.owner_len = 9};
+	struct diag_sink sink = {0};
+	uint8_t soa[22] = {0}, owner[256];
+	const struct zone *z;
+
+	assert_int_equal(rrbatch_append(batch, &head, input.apex, soa),
+		NSD_OK);
+	head.type = TYPE_TXT;
+	head.rdlen = 1;
+	for (unsigned i = 0; i < 9000; i++) {
+		/* Below one digit of the number a chain of 118 labels. */
+		unsigned at = 0;
+
+		for (unsigned n = 0; n < 118; n++) {
+			owner[at++] = 1;
+			owner[at++] = 'x';
+		}
+		owner[at++] = 4;
+		for (unsigned n = 0, v = i; n < 4; n++, v /= 10)
+			owner[at++] = (uint8_t)('0' + v % 10);
+		memcpy(owner + at, "\7example", 9);
+		head.owner_len = (uint8_t)(at + 9);
+		assert_int_equal(rrbatch_append(batch, &head, owner, soa),
+			NSD_OK);
+	}
+	input.batches = batch;
+	assert_int_equal(zone_build(&input, f.writer,
+		store_writer_heap(f.writer), &sink, &zone), NSD_OK);
+	z = store_get(f.view, zone);
+	assert_int_equal(z->node_count, 1 + 9000 * 119);
+	drop();
+	rrbatch_destroy(batch);
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int
@@ -744,10 +803,12 @@ main(void)
 		T(large_rrsets_compress_as_far_as_offsets_reach),
 		T(rrset_of_100000_records_is_built_quickly),
 		T(targets_at_or_below_the_cut_are_in_domain),
+		T(in_domain_sets_are_not_shared_with_other_owners),
 		T(glue_is_only_for_ns),
 		T(targets_without_addresses_have_empty_cells),
 		T(signed_addresses_have_their_sigs_in_the_cell),
 		T(names_of_127_labels_are_fine),
+		T(million_labels_deep_mix_is_fine),
 	};
 
 	return cmocka_run_group_tests(tests, open_fixture, close_fixture);
