@@ -166,21 +166,30 @@ put_rdata(const struct world_rr *rr, uint8_t *out, char **rest)
 }
 
 void
-world_add_record(struct world_zone *zone, const char *line)
+world_parse_record(const char *line, struct world_rr *rr)
 {
 	char copy[1024], *rest;
-	struct world_rr rr = { .rrclass = CLASS_IN };
 	const char *word;
 
+	memset(rr, 0, sizeof(*rr));
+	rr->rrclass = CLASS_IN;
 	snprintf(copy, sizeof(copy), "%s", line);
 	word = strtok_r(copy, " ", &rest);
 	assert_non_null(word);
-	put_name(rr.owner, word);
-	name_lower(rr.owner);
-	rr.ttl_sec = (uint32_t)strtoul(next_word(&rest), NULL, 10);
+	put_name(rr->owner, word);
+	name_lower(rr->owner);
+	rr->ttl_sec = (uint32_t)strtoul(next_word(&rest), NULL, 10);
 	word = next_word(&rest);
-	assert_int_equal(rrtype_parse(word, strlen(word), &rr.type), NSD_OK);
-	rr.rdlen = (uint16_t)put_rdata(&rr, rr.rdata, &rest);
+	assert_int_equal(rrtype_parse(word, strlen(word), &rr->type), NSD_OK);
+	rr->rdlen = (uint16_t)put_rdata(rr, rr->rdata, &rest);
+}
+
+void
+world_add_record(struct world_zone *zone, const char *line)
+{
+	struct world_rr rr;
+
+	world_parse_record(line, &rr);
 	if (!rrs_contain(&zone->records, &rr))
 		rrs_add(&zone->records, &rr);
 }

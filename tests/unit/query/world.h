@@ -70,6 +70,7 @@ void world_fini(struct world *w);
 struct world_zone *world_add_zone(struct world *w, const char *apex,
 	const char *text);
 void world_add_record(struct world_zone *zone, const char *line);
+void world_parse_record(const char *line, struct world_rr *rr);
 
 /* Builds the zones and publishes them. Fails the test if one is refused. */
 void world_start(struct world *w);

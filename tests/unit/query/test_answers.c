@@ -1,0 +1,638 @@
+/* test_answers.c - answers from zones, rule by rule. */
+#include <stdio.h>
+
+#include "expect.h"
+
+static const char example_zone[] =
+	"example. 3600 SOA ns1.example. root.example. 9 7200 3600 86400 300\n"
+	"example. 3600 NS ns1.example.\n"
+	"example. 3600 NS ns2.example.\n"
+	"example. 3600 RRSIG SOA example.\n"
+	"example. 3600 MX 10 mail.example.\n"
+	"ns1.example. 3600 A 192.0.2.1\n"
+	"ns1.example. 3600 AAAA 2001:db8::1\n"
+	"ns2.example. 3600 A 192.0.2.2\n"
+	"mail.example. 60 A 192.0.2.3\n"
+	"mail.example. 60 RRSIG A example.\n"
+	"mail.example. 60 TXT hello\n"
+	"alias.example. 60 CNAME mail.example.\n"
+	"out.example. 60 CNAME www.elsewhere.\n"
+	"a.b.c.example. 60 A 192.0.2.4\n"
+	"svc.example. 60 HTTPS 1 .\n"
+	"svc.example. 60 A 192.0.2.6\n"
+	"alias-mode.example. 60 HTTPS 0 .\n"
+	"alias-mode.example. 60 A 192.0.2.6\n"
+	"null.example. 60 MX 0 .\n"
+	"cut.example. 3600 NS ns.cut.example.\n"
+	"cut.example. 3600 NS ns1.example.\n"
+	"cut.example. 3600 DS 17\n"
+	"cut.example. 3600 RRSIG DS example.\n"
+	"ns.cut.example. 3600 A 192.0.2.5\n"
+	"plain.example. 3600 NS ns.elsewhere.\n";
+
+static void
+start(struct world *w)
+{
+	world_init(w);
+	world_add_zone(w, "example.", example_zone);
+	world_start(w);
+}
+
+static void
+positive_answer(void **state)
+{
+	struct world w;
+	struct reply_parts *p;
+
+	start(&w);
+	p = ask_for(&w, "MaIl.Example.", TYPE_A);
+	expect_rcode(p, RCODE_NOERROR);
+	expect_flag(p, MESSAGE_AA);
+	expect_counts(p, 1, 2, 3);
+	expect_rr(p, AN, "mail.example. 60 A 192.0.2.3");
+	expect_rr(p, NS, "example. 3600 NS ns1.example.");
+	expect_rr(p, NS, "example. 3600 NS ns2.example.");
+	expect_rr(p, AR, "ns1.example. 3600 A 192.0.2.1");
+	expect_rr(p, AR, "ns1.example. 3600 AAAA 2001:db8::1");
+	expect_rr(p, AR, "ns2.example. 3600 A 192.0.2.2");
+	/* Fault 7: the question's case is the client's. */
+	assert_memory_equal(p->qname, "\4MaIl\7Example", 14);
+	/* Names point to the question. */
+	assert_memory_equal(p->octets + 30, "\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4",
+		12);
+	/* A before AAAA */
+	assert_int_equal(p->section[AR].rrs[2].type, TYPE_AAAA);
+	assert_false(p->opt.present);
+	done(p);
+	world_fini(&w);
+}
+
+static void
+header_flags_of_an_answer(void **state)
+{
+	const struct ask ask = { .qname = "mail.example.", .type = TYPE_A,
+		.flags = MESSAGE_RD | MESSAGE_AD | MESSAGE_CD | MESSAGE_Z
+			| MESSAGE_RA | MESSAGE_AA | MESSAGE_TC };
+	struct world w;
+	struct reply_parts *p;
+
+	start(&w);
+	p = ask_with(&w, &ask);
+	assert_int_equal(p->flags, MESSAGE_QR | MESSAGE_AA | MESSAGE_RD);
+	done(p);
+	world_fini(&w);
+}
+
+/* RFC 2308 section 3 and 5: SOA with the lesser of its TTL and MINIMUM. */
+static void
+negative_answers_have_soa(void **state)
+{
+	static const struct {
+		const char *name;
+		uint16_t type, rcode;
+	} rows[] = {
+		{ "nothing.example.", TYPE_A, RCODE_NXDOMAIN },
+		{ "x.mail.example.", TYPE_A, RCODE_NXDOMAIN },
+		{ "mail.example.", TYPE_AAAA, RCODE_NOERROR },
+		{ "c.example.", TYPE_A, RCODE_NOERROR }, /* ENT, RFC 8020 */
+		{ "b.c.example.", TYPE_A, RCODE_NOERROR },
+		{ "x.c.example.", TYPE_A, RCODE_NXDOMAIN },
+		{ "example.", 65280, RCODE_NOERROR },
+		{ "example.", TYPE_DS, RCODE_NOERROR }, /* fault 29 */
+		{ "mail.example.", TYPE_DS, RCODE_NOERROR },
+		{ "mail.example.", TYPE_NS, RCODE_NOERROR },
+	};
+	struct world w;
+
+	start(&w);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct reply_parts *p = ask_for(&w, rows[i].name,
+			rows[i].type);
+
+		expect_rcode(p, rows[i].rcode);
+		expect_flag(p, MESSAGE_AA);
+		expect_counts(p, 0, 1, 0);
+		expect_rr(p, NS, "example. 300 SOA ns1.example. "
+			"root.example. 9 7200 3600 86400 300");
+		done(p);
+	}
+	world_fini(&w);
+}
+
+static void
+dnssec_records_only_with_do(void **state)
+{
+	struct world w;
+	struct reply_parts *p;
+
+	start(&w);
+	p = ask_for(&w, "mail.example.", TYPE_A);
+	expect_no_type(p, AN, TYPE_RRSIG);
+	done(p);
+	p = ask_dnssec(&w, "mail.example.", TYPE_A);
+	expect_rr(p, AN, "mail.example. 60 RRSIG A example.");
+	assert_int_equal(p->section[AN].count, 2);
+	assert_int_equal(p->opt.flags, EDNS_DO);
+	done(p);
+	/* RFC 4034 section 3: with the TTL that the SOA has here. */
+	p = ask_dnssec(&w, "nothing.example.", TYPE_A);
+	expect_rr(p, NS, "example. 300 RRSIG SOA example.");
+	done(p);
+	p = ask_for(&w, "mail.example.", TYPE_RRSIG);
+	expect_rr(p, AN, "mail.example. 60 RRSIG A example.");
+	assert_int_equal(p->section[AN].count, 1);
+	done(p);
+	p = ask_for(&w, "cut.example.", TYPE_A);
+	expect_counts(p, 0, 2, 3);
+	done(p);
+	p = ask_dnssec(&w, "cut.example.", TYPE_A);
+	expect_rr(p, NS, "cut.example. 3600 DS 17");
+	expect_rr(p, NS, "cut.example. 3600 RRSIG DS example.");
+	done(p);
+	world_fini(&w);
+}
+
+static void
+referral_with_glue(void **state)
+{
+	static const char *const names[] = { "cut.example.",
+		"ns.cut.example.", "x.y.cut.example." };
+	struct world w;
+
+	start(&w);
+	for (size_t i = 0; i < 3; i++) {
+		struct reply_parts *p = ask_for(&w, names[i], TYPE_A);
+
+		expect_rcode(p, RCODE_NOERROR);
+		expect_no_flag(p, MESSAGE_AA);
+		expect_counts(p, 0, 2, 3);
+		expect_rr(p, NS, "cut.example. 3600 NS ns.cut.example.");
+		expect_rr(p, NS, "cut.example. 3600 NS ns1.example.");
+		expect_rr(p, AR, "ns.cut.example. 3600 A 192.0.2.5");
+		/* What must be there comes first. */
+		assert_true(name_equal(p->section[AR].rrs[0].owner,
+			(const uint8_t *)"\2ns\3cut\7example"));
+		expect_rr(p, AR, "ns1.example. 3600 A 192.0.2.1");
+		done(p);
+	}
+	world_fini(&w);
+}
+
+/* RFC 4035 section 3.1.4.1: DS is the parent's. */
+static void
+ds_at_a_cut_is_answered(void **state)
+{
+	struct world w;
+	struct reply_parts *p;
+
+	start(&w);
+	p = ask_for(&w, "cut.example.", TYPE_DS);
+	expect_flag(p, MESSAGE_AA);
+	expect_rr(p, AN, "cut.example. 3600 DS 17");
+	done(p);
+	p = ask_for(&w, "plain.example.", TYPE_DS);
+	expect_flag(p, MESSAGE_AA);
+	expect_counts(p, 0, 1, 0);
+	assert_int_equal(p->section[NS].rrs[0].type, TYPE_SOA);
+	done(p);
+	p = ask_for(&w, "below.cut.example.", TYPE_DS);
+	expect_no_flag(p, MESSAGE_AA);
+	assert_int_equal(p->section[NS].rrs[0].type, TYPE_NS);
+	done(p);
+	world_fini(&w);
+}
+
+/* Fault 29. */
+static void
+ds_at_an_apex_is_from_the_parent_if_served(void **state)
+{
+	struct world w;
+	struct reply_parts *p;
+
+	world_init(&w);
+	world_add_zone(&w, "example.", example_zone);
+	world_add_zone(&w, "cut.example.",
+		"cut.example. 60 SOA ns.cut.example. r. 1 2 3 4 5\n"
+		"cut.example. 60 NS ns.cut.example.\n"
+		"ns.cut.example. 60 A 192.0.2.5\n");
+	world_add_zone(&w, "lone.test.",
+		"lone.test. 60 SOA ns1.example. r. 1 2 3 4 5\n"
+		"lone.test. 60 NS ns1.example.\n");
+	world_start(&w);
+	p = ask_for(&w, "cut.example.", TYPE_DS);
+	expect_flag(p, MESSAGE_AA);
+	expect_rr(p, AN, "cut.example. 3600 DS 17");
+	expect_rr(p, NS, "example. 3600 NS ns1.example.");
+	done(p);
+	p = ask_for(&w, "cut.example.", TYPE_A);
+	expect_flag(p, MESSAGE_AA);
+	expect_rr(p, NS, "cut.example. 5 SOA ns.cut.example. r. 1 2 3 4 5");
+	done(p);
+	p = ask_for(&w, "lone.test.", TYPE_DS);
+	expect_rcode(p, RCODE_NOERROR);
+	expect_rr(p, NS, "lone.test. 5 SOA ns1.example. r. 1 2 3 4 5");
+	done(p);
+	world_fini(&w);
+}
+
+/* RFC 4592 section 2.2.1, its zone and its questions. */
+static void
+wildcards_of_rfc4592(void **state)
+{
+	static const char text[] =
+		"example. 3600 SOA ns.example.com. r. 1 2 3 4 5\n"
+		"example. 3600 NS ns.example.com.\n"
+		"*.example. 3600 TXT this-is-a-wildcard\n"
+		"*.example. 3600 MX 10 host1.example.\n"
+		"sub.*.example. 3600 TXT this-is-not-a-wildcard\n"
+		"host1.example. 3600 A 192.0.2.1\n"
+		"_ssh._tcp.host1.example. 3600 SRV 0 0 22 host1.example.\n"
+		"_ssh._tcp.host2.example. 3600 SRV 0 0 22 host1.example.\n"
+		"subdel.example. 3600 NS ns.example.com.\n";
+	static const struct {
+		const char *name;
+		uint16_t type, rcode, answers;
+	} rows[] = {
+		{ "host3.example.", TYPE_MX, RCODE_NOERROR, 1 },
+		{ "host3.example.", TYPE_A, RCODE_NOERROR, 0 },
+		{ "foo.bar.example.", TYPE_TXT, RCODE_NOERROR, 1 },
+		{ "host1.example.", TYPE_MX, RCODE_NOERROR, 0 },
+		{ "sub.*.example.", TYPE_MX, RCODE_NOERROR, 0 },
+		{ "_telnet._tcp.host1.example.", TYPE_SRV, RCODE_NXDOMAIN, 0 },
+		{ "host.subdel.example.", TYPE_A, RCODE_NOERROR, 0 },
+		{ "ghost.*.example.", TYPE_MX, RCODE_NXDOMAIN, 0 },
+		{ "*.example.", TYPE_MX, RCODE_NOERROR, 1 },
+		{ "x.host2.example.", TYPE_MX, RCODE_NXDOMAIN, 0 },
+	};
+	struct world w;
+	struct reply_parts *p;
+
+	world_init(&w);
+	world_add_zone(&w, "example.", text);
+	world_start(&w);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		p = ask_for(&w, rows[i].name, rows[i].type);
+		expect_rcode(p, rows[i].rcode);
+		assert_int_equal(p->section[AN].count, rows[i].answers);
+		done(p);
+	}
+	p = ask_for(&w, "foo.bar.example.", TYPE_TXT);
+	expect_rr(p, AN, "foo.bar.example. 3600 TXT this-is-a-wildcard");
+	done(p);
+	p = ask_for(&w, "host.subdel.example.", TYPE_A);
+	expect_no_flag(p, MESSAGE_AA);
+	done(p);
+	world_fini(&w);
+}
+
+static void
+additional_data_of_answers(void **state)
+{
+	struct world w;
+	struct reply_parts *p;
+
+	start(&w);
+	p = ask_for(&w, "example.", TYPE_MX);
+	expect_rr(p, AR, "mail.example. 60 A 192.0.2.3");
+	done(p);
+	/* Not what stands in the answer already. */
+	p = ask_for(&w, "ns1.example.", TYPE_A);
+	expect_counts(p, 1, 2, 2);
+	done(p);
+	/* RFC 9460 section 2.5.2: "." is the owner, in ServiceMode. */
+	p = ask_for(&w, "svc.example.", TYPE_HTTPS);
+	expect_rr(p, AR, "svc.example. 60 A 192.0.2.6");
+	done(p);
+	p = ask_for(&w, "alias-mode.example.", TYPE_HTTPS);
+	expect_counts(p, 1, 2, 3);
+	done(p);
+	p = ask_for(&w, "null.example.", TYPE_MX);
+	expect_counts(p, 1, 2, 3);
+	done(p);
+	/* NS is not repeated in the authority section. */
+	p = ask_for(&w, "example.", TYPE_NS);
+	expect_counts(p, 2, 0, 3);
+	done(p);
+	world_fini(&w);
+}
+
+static void
+minimal_responses_leave_out_extras(void **state)
+{
+	struct world w;
+	struct reply_parts *p;
+
+	world_init(&w);
+	w.options.minimal_responses = true;
+	world_add_zone(&w, "example.", example_zone);
+	world_start(&w);
+	p = ask_for(&w, "example.", TYPE_MX);
+	expect_counts(p, 1, 0, 0);
+	done(p);
+	p = ask_for(&w, "nothing.example.", TYPE_MX);
+	expect_counts(p, 0, 1, 0);
+	done(p);
+	p = ask_for(&w, "cut.example.", TYPE_MX);
+	expect_counts(p, 0, 2, 3);
+	done(p);
+	world_fini(&w);
+}
+
+static void
+cname_is_followed_in_the_zone(void **state)
+{
+	struct world w;
+	struct reply_parts *p;
+
+	start(&w);
+	p = ask_for(&w, "alias.example.", TYPE_TXT);
+	expect_flag(p, MESSAGE_AA);
+	expect_counts(p, 2, 2, 3);
+	expect_rr(p, AN, "alias.example. 60 CNAME mail.example.");
+	expect_rr(p, AN, "mail.example. 60 TXT hello");
+	done(p);
+	p = ask_for(&w, "alias.example.", TYPE_CNAME);
+	assert_int_equal(p->section[AN].count, 1);
+	done(p);
+	p = ask_for(&w, "alias.example.", TYPE_AAAA);
+	assert_int_equal(p->section[AN].count, 1);
+	expect_counts(p, 1, 1, 0);
+	done(p);
+	p = ask_for(&w, "out.example.", TYPE_A);
+	expect_rcode(p, RCODE_NOERROR);
+	expect_counts(p, 1, 0, 0);
+	done(p);
+	world_fini(&w);
+}
+
+/* Fault 24: chains and loops end. */
+static void
+cname_chains_end(void **state)
+{
+	struct world w;
+	struct world_zone *zone;
+	struct reply_parts *p;
+
+	world_init(&w);
+	zone = world_add_zone(&w, "z.", "z. 60 SOA z. z. 1 2 3 4 5\n"
+		"z. 60 NS ns.z.\nself.z. 60 CNAME self.z.\n"
+		"a.z. 60 CNAME b.z.\nb.z. 60 CNAME a.z.\n"
+		"*.w.z. 60 CNAME x.w.z.\n");
+	for (unsigned i = 0; i < 40; i++) {
+		char line[64];
+
+		snprintf(line, sizeof(line), "l%u.z. 60 CNAME l%u.z.", i,
+			i + 1);
+		world_add_record(zone, line);
+	}
+	world_start(&w);
+	p = ask_for(&w, "l0.z.", TYPE_A);
+	expect_rcode(p, RCODE_NOERROR);
+	expect_counts(p, 19, 0, 0);
+	done(p);
+	p = ask_for(&w, "l25.z.", TYPE_A);
+	expect_rcode(p, RCODE_NXDOMAIN);
+	expect_counts(p, 15, 1, 0);
+	done(p);
+	p = ask_for(&w, "self.z.", TYPE_A);
+	expect_counts(p, 1, 0, 0);
+	done(p);
+	p = ask_for(&w, "b.z.", TYPE_A);
+	expect_counts(p, 2, 0, 0);
+	done(p);
+	p = ask_for(&w, "y.w.z.", TYPE_A);
+	expect_counts(p, 2, 0, 0);
+	done(p);
+	world_fini(&w);
+}
+
+static void
+cname_is_followed_into_other_zones(void **state)
+{
+	static const char other[] =
+		"other. 60 SOA other. r. 1 2 3 4 7\n"
+		"other. 60 NS ns.other.\n"
+		"ns.other. 60 A 192.0.2.9\n"
+		"www.other. 60 A 192.0.2.10\n";
+	for (unsigned confined = 0; confined < 2; confined++) {
+		struct world w;
+		struct reply_parts *p;
+
+		world_init(&w);
+		w.options.confine_to_zone = confined;
+		world_add_zone(&w, "z.", "z. 60 SOA z. z. 1 2 3 4 5\n"
+			"z. 60 NS ns.other.\nx.z. 60 CNAME www.other.\n"
+			"n.z. 60 CNAME no.other.\n"
+			"m.z. 60 MX 1 www.other.\n");
+		world_add_zone(&w, "other.", other);
+		world_start(&w);
+		p = ask_for(&w, "x.z.", TYPE_A);
+		if (confined) {
+			expect_counts(p, 1, 0, 0);
+		} else {
+			expect_rr(p, AN, "www.other. 60 A 192.0.2.10");
+			expect_rr(p, NS, "other. 60 NS ns.other.");
+			expect_rr(p, AR, "ns.other. 60 A 192.0.2.9");
+		}
+		done(p);
+		p = ask_for(&w, "n.z.", TYPE_A);
+		expect_rcode(p, confined ? RCODE_NOERROR : RCODE_NXDOMAIN);
+		done(p);
+		p = ask_for(&w, "m.z.", TYPE_MX);
+		assert_int_equal(p->section[AR].count, confined ? 0 : 2);
+		done(p);
+		world_fini(&w);
+	}
+}
+
+static void
+dname_is_synthesised(void **state)
+{
+	struct world w;
+	struct reply_parts *p;
+
+	world_init(&w);
+	world_add_zone(&w, "z.", "z. 60 SOA z. z. 1 2 3 4 5\nz. 60 NS ns.z.\n"
+		"d.z. 70 DNAME t.z.\nd.z. 80 TXT own\nx.t.z. 60 A 192.0.2.1\n"
+		"long.z. 60 DNAME aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa."
+		"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb."
+		"ccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc."
+		"dddddddddddddddddddddddddddddddddddddddddddddddddddddddd.z.\n");
+	world_start(&w);
+	p = ask_for(&w, "X.d.z.", TYPE_A);
+	expect_flag(p, MESSAGE_AA);
+	assert_int_equal(p->section[AN].count, 3);
+	expect_rr(p, AN, "d.z. 70 DNAME t.z.");
+	expect_rr(p, AN, "x.d.z. 70 CNAME x.t.z.");
+	expect_rr(p, AN, "x.t.z. 60 A 192.0.2.1");
+	done(p);
+	/* RFC 6672 section 2.3: the owner itself is not redirected. */
+	p = ask_for(&w, "d.z.", TYPE_TXT);
+	expect_rr(p, AN, "d.z. 80 TXT own");
+	assert_int_equal(p->section[AN].count, 1);
+	done(p);
+	p = ask_for(&w, "y.d.z.", TYPE_A);
+	expect_rcode(p, RCODE_NXDOMAIN);
+	done(p);
+	/* Fault 25. */
+	p = ask_dnssec(&w, "ok.long.z.", TYPE_A);
+	expect_rcode(p, RCODE_NXDOMAIN);
+	done(p);
+	p = ask_dnssec(&w, "eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee."
+		"long.z.", TYPE_A);
+	expect_rcode(p, RCODE_YXDOMAIN);
+	assert_int_equal(p->section[AN].count, 1);
+	assert_int_equal(p->section[AN].rrs[0].type, TYPE_DNAME);
+	expect_ede(p, EDE_OTHER, "DNAME expansion became too large");
+	done(p);
+	world_fini(&w);
+}
+
+/* RFC 8482 section 4.1. */
+static void
+any_is_one_rrset(void **state)
+{
+	static const struct ask udp = { .qname = "example.", .type = TYPE_ANY };
+	struct world w;
+	struct reply_parts *p;
+
+	start(&w);
+	p = ask_for(&w, "mail.example.", TYPE_ANY);
+	expect_flag(p, MESSAGE_AA);
+	assert_int_equal(p->section[AN].count, 1);
+	done(p);
+	p = ask_dnssec(&w, "mail.example.", TYPE_ANY);
+	expect_rr(p, AN, "mail.example. 60 A 192.0.2.3");
+	expect_rr(p, AN, "mail.example. 60 RRSIG A example.");
+	assert_int_equal(p->section[AN].count, 2);
+	done(p);
+	p = ask_for(&w, "c.example.", TYPE_ANY);
+	expect_counts(p, 0, 1, 0);
+	done(p);
+	p = ask_with(&w, &udp);
+	assert_true(p->section[AN].count > 0);
+	done(p);
+	world_fini(&w);
+
+	world_init(&w);
+	w.options.refuse_any = true;
+	world_add_zone(&w, "example.", example_zone);
+	world_start(&w);
+	p = ask_with(&w, &udp);
+	expect_flag(p, MESSAGE_TC);
+	expect_rcode(p, RCODE_NOERROR);
+	expect_counts(p, 0, 0, 0);
+	done(p);
+	p = ask_for(&w, "example.", TYPE_ANY);
+	assert_true(p->section[AN].count > 0);
+	expect_no_flag(p, MESSAGE_TC);
+	done(p);
+	world_fini(&w);
+}
+
+static void
+round_robin_rotates_answers(void **state)
+{
+	struct world w;
+	uint8_t first[3];
+
+	world_init(&w);
+	w.options.round_robin = true;
+	world_add_zone(&w, "z.", "z. 60 SOA z. z. 1 2 3 4 5\nz. 60 NS ns.z.\n"
+		"a.z. 60 A 192.0.2.1\na.z. 60 A 192.0.2.2\n"
+		"a.z. 60 A 192.0.2.3\n");
+	world_start(&w);
+	for (unsigned i = 0; i < 3; i++) {
+		struct reply_parts *p = ask_for(&w, "a.z.", TYPE_A);
+
+		assert_int_equal(p->section[AN].count, 3);
+		first[i] = p->section[AN].rrs[0].rdata[3];
+		done(p);
+	}
+	assert_int_equal(first[0] + first[1] + first[2], 6);
+	assert_int_not_equal(first[0], first[1]);
+	assert_int_not_equal(first[1], first[2]);
+	world_fini(&w);
+}
+
+/* The root as a zone, and asked for where it is none (fault 6). */
+static void
+root_zone(void **state)
+{
+	static const uint16_t types[] = { TYPE_NS, TYPE_SOA, TYPE_A, TYPE_DS,
+		TYPE_ANY, TYPE_RRSIG };
+	struct world w;
+	struct reply_parts *p;
+
+	start(&w);
+	for (size_t i = 0; i < 6; i++) {
+		p = ask_for(&w, ".", types[i]);
+		expect_rcode(p, RCODE_REFUSED);
+		done(p);
+	}
+	world_fini(&w);
+	world_init(&w);
+	world_add_zone(&w, ".", ". 60 SOA a.root. r. 1 2 3 4 5\n"
+		". 60 NS a.root.\nroot. 60 NS a.root.\na.root. 60 A 192.0.2.1\n"
+		"*. 60 TXT wild\n");
+	world_start(&w);
+	p = ask_for(&w, ".", TYPE_NS);
+	expect_counts(p, 1, 0, 1);
+	expect_rr(p, AN, ". 60 NS a.root.");
+	expect_rr(p, AR, "a.root. 60 A 192.0.2.1");
+	done(p);
+	p = ask_for(&w, ".", TYPE_DS);
+	expect_counts(p, 0, 1, 0);
+	done(p);
+	p = ask_for(&w, "x.y.", TYPE_TXT);
+	expect_rr(p, AN, "x.y. 60 TXT wild");
+	done(p);
+	p = ask_for(&w, "www.root.", TYPE_TXT);
+	expect_no_flag(p, MESSAGE_AA);
+	expect_counts(p, 0, 1, 1);
+	done(p);
+	world_fini(&w);
+}
+
+static void
+class_any_is_not_authoritative(void **state)
+{
+	const struct ask ask = { .qname = "mail.example.", .type = TYPE_A,
+		.rrclass = CLASS_ANY };
+	struct world w;
+	struct reply_parts *p;
+
+	start(&w);
+	p = ask_with(&w, &ask);
+	expect_no_flag(p, MESSAGE_AA);
+	expect_rr(p, AN, "mail.example. 60 A 192.0.2.3");
+	done(p);
+	world_fini(&w);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(positive_answer),
+		cmocka_unit_test(header_flags_of_an_answer),
+		cmocka_unit_test(negative_answers_have_soa),
+		cmocka_unit_test(dnssec_records_only_with_do),
+		cmocka_unit_test(referral_with_glue),
+		cmocka_unit_test(ds_at_a_cut_is_answered),
+		cmocka_unit_test(ds_at_an_apex_is_from_the_parent_if_served),
+		cmocka_unit_test(wildcards_of_rfc4592),
+		cmocka_unit_test(additional_data_of_answers),
+		cmocka_unit_test(minimal_responses_leave_out_extras),
+		cmocka_unit_test(cname_is_followed_in_the_zone),
+		cmocka_unit_test(cname_chains_end),
+		cmocka_unit_test(cname_is_followed_into_other_zones),
+		cmocka_unit_test(dname_is_synthesised),
+		cmocka_unit_test(any_is_one_rrset),
+		cmocka_unit_test(round_robin_rotates_answers),
+		cmocka_unit_test(root_zone),
+		cmocka_unit_test(class_any_is_not_authoritative),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
