@@ -120,6 +120,10 @@ static const struct {
 	{ "server: do-ip4: Yes\ndo-ip6: 1\n",
 		"t:1: error: expected yes or no\n"
 		"t:2: error: expected yes or no\n" },
+	/* lines inside of quotes count, a word has the line where it starts */
+	{ "server: identity: \"a\n\nb\"\nport: \"x\ny\" tcp-count: z",
+		"t:4: error: expected a number\n"
+		"t:5: error: expected a number\n" },
 	/* lexer */
 	{ "server: identity: \"a\nb", "t:1: error: EOF inside quoted string\n" },
 	{ "server: identity: \"a\\", "t:1: error: EOF inside quoted string\n" },
@@ -169,7 +173,9 @@ static const struct {
 	{ "pattern: name: p\n provide-xfr: 192.0.2.1 NOKEY t\n"
 		"zone: name: x include-pattern: p\n"
 		"zone: name: y include-pattern: p notify: 192.0.2.1 k\n"
-		"zone: name: z notify: 192.0.2.1 NOKEY include-pattern: p\n",
+		"zone: name: z notify: 192.0.2.1 NOKEY include-pattern: p\n"
+		/* what is copied is not told again */
+		"zone: name: w provide-xfr: ::1 NOKEY include-pattern: p\n",
 		"t:2: error: tls-auth t in pattern p could not be found\n"
 		"t:4: error: key k in pattern _implicit_y could not be "
 		"found\n" },

@@ -37,6 +37,9 @@ numbers_keep_to_their_range(void **state)
 		"t:1: error: expected a number\n"
 		"t:1: error: expected a number\n"
 		"t:1: error: expected a number\n");
+	/* no number wraps round to a good one: 2^64 + 5 */
+	reader_refuse("server: port: 18446744073709551621", "t:1: error: "
+		"port: 18446744073709551621 is out of range [0..65535]\n");
 	reader_refuse("server: rrl-ipv4-prefix-length: 33",
 		"t:1: error: rrl-ipv4-prefix-length: 33 is out of range "
 		"[0..32]\n");

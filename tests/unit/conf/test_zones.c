@@ -129,6 +129,51 @@ include_pattern_appends_lists_and_overwrites_values_at_its_place(void **state)
 }
 
 static void
+several_patterns_of_a_zone_add_up(void **state)
+{
+	struct conf *conf = reader_accept("pattern: name: p notify: ::1 NOKEY "
+		"notify-retry: 7\npattern: name: q notify: ::2 NOKEY "
+		"store-ixfr: yes\n"
+		"zone: name: a include-pattern: p include-pattern: q");
+	const struct conf_pattern *o = zone(conf, "a")->options;
+
+	assert_int_equal(o->notify.count, 2);
+	assert_string_equal(o->notify.items[1].spec, "::2");
+	assert_int_equal(o->notify_retry, 7);
+	assert_true(o->store_ixfr);
+	conf_destroy(conf);
+}
+
+/* Room that a pattern's list has left is not the zones' to fill. */
+static void
+zones_that_add_to_a_list_do_not_see_each_other(void **state)
+{
+	struct conf *conf = reader_accept("pattern: name: p notify: ::1 NOKEY "
+		"notify: ::2 NOKEY notify: ::3 NOKEY\n"
+		"zone: name: a include-pattern: p notify: ::a NOKEY\n"
+		"zone: name: b include-pattern: p notify: ::b NOKEY\n"
+		"pattern: name: q include-pattern: p notify: ::c NOKEY\n"
+		"zone: name: c include-pattern: q notify: ::d NOKEY\n"
+		"pattern: name: r include-pattern: p notify: ::e NOKEY\n");
+
+	assert_int_equal(zone(conf, "a")->options->notify.count, 4);
+	assert_string_equal(zone(conf, "a")->options->notify.items[3].spec,
+		"::a");
+	assert_string_equal(zone(conf, "b")->options->notify.items[3].spec,
+		"::b");
+	assert_string_equal(zone(conf, "c")->options->notify.items[3].spec,
+		"::c");
+	assert_string_equal(zone(conf, "c")->options->notify.items[4].spec,
+		"::d");
+	assert_string_equal(conf_find_pattern(conf, "q")->notify.items[3].spec,
+		"::c");
+	assert_string_equal(conf_find_pattern(conf, "r")->notify.items[3].spec,
+		"::e");
+	assert_int_equal(conf_find_pattern(conf, "p")->notify.count, 3);
+	conf_destroy(conf);
+}
+
+static void
 pattern_that_sets_a_default_overwrites_too(void **state)
 {
 	struct conf *conf = reader_accept("pattern: name: p notify-retry: 5\n"
@@ -414,6 +459,9 @@ main(void)
 			zone_without_options_of_its_own_shares_its_patterns),
 		cmocka_unit_test(
 			include_pattern_appends_lists_and_overwrites_values_at_its_place),
+		cmocka_unit_test(several_patterns_of_a_zone_add_up),
+		cmocka_unit_test(
+			zones_that_add_to_a_list_do_not_see_each_other),
 		cmocka_unit_test(pattern_that_sets_a_default_overwrites_too),
 		cmocka_unit_test(verifier_of_the_zone_or_inherited),
 		cmocka_unit_test(min_expire_time_may_come_from_the_soa),
