@@ -18,6 +18,7 @@ enum slot_state { SLOT_FREE, SLOT_BUSY, SLOT_PARSED };
 
 struct slot {
 	enum slot_state state;
+	uint64_t end; /* offset in the input behind the piece */
 	struct piece piece;
 };
 
@@ -72,6 +73,7 @@ take_piece(struct parallel *pl)
 		slot->state = SLOT_FREE;
 		slot = NULL;
 	} else {
+		slot->end = pl->file->in.at - pl->file->carry_len;
 		pl->next_read++;
 		pl->at_end |= slot->piece.is_last;
 	}
@@ -137,13 +139,11 @@ commit_slot(struct parallel *pl, struct slot *slot)
 	struct parse_file *f = pl->file;
 	const struct zonefile_options *o = f->parse->options;
 	enum reader_stop stop;
-	uint64_t done;
 
-	done = f->in.at;
 	pthread_mutex_unlock(&pl->lock);
 	stop = piece_commit(f, &slot->piece);
 	if (o->on_progress != NULL)
-		o->on_progress(o->progress_ctx, done, f->in.size);
+		o->on_progress(o->progress_ctx, slot->end, f->in.size);
 	pthread_mutex_lock(&pl->lock);
 	pl->assumed = f->state;
 	slot->state = SLOT_FREE;
