@@ -94,30 +94,45 @@ add_batch(struct reader *r, size_t size)
 	return NSD_OK;
 }
 
+/* As rrbatch_append does, but for an owner in lower case, whose length is
+ * known: this is done for each record. */
 enum nsd_err
 reader_append(struct reader *r, uint32_t ttl_sec, uint16_t type,
 	const uint8_t *rdata, size_t rdlen)
 {
-	struct rrbatch_rr head = { .line = r->line_fixed, .ttl_sec = ttl_sec,
-		.type = type, .rdlen = (uint16_t)rdlen, .file = r->file };
-	size_t size = sizeof(head) + r->state.owner_len + rdlen + 3;
-	enum nsd_err err;
+	size_t owner_len = r->state.owner_len;
+	struct rrbatch *batch = r->last;
+	struct rrbatch_rr *rr;
+	size_t len, size;
 
-	if (head.line == 0)
-		head.line = r->line;
-	if (r->last == NULL || r->last->capacity - r->last->len < size) {
-		err = add_batch(r, size);
-		if (err != NSD_OK)
-			return err;
+	if (batch == NULL || batch->capacity - batch->len
+			< sizeof(*rr) + owner_len + rdlen + 3) {
+		if (add_batch(r, sizeof(*rr) + owner_len + rdlen + 3)
+				!= NSD_OK)
+			return NSD_E_MEMORY;
+		batch = r->last;
 	}
-	head.owner_len = r->state.owner_len;
-	err = rrbatch_append(r->last, &head, r->owner_is_appended ? NULL
-		: r->state.owner, rdata);
-	if (err == NSD_OK) {
-		r->rr_count++;
-		r->owner_is_appended = true;
-	}
-	return err;
+	if (r->owner_is_appended)
+		owner_len = 0;
+	rr = (struct rrbatch_rr *)(batch->data + batch->len);
+	*rr = (struct rrbatch_rr){
+		.line = r->line_fixed != 0 ? r->line_fixed : r->line,
+		.ttl_sec = ttl_sec,
+		.type = type,
+		.rdlen = (uint16_t)rdlen,
+		.file = r->file,
+		.owner_len = (uint8_t)owner_len,
+	};
+	memcpy(rr->data, r->state.owner, owner_len);
+	memcpy(rr->data + owner_len, rdata, rdlen);
+	len = sizeof(*rr) + owner_len + rdlen;
+	size = rrbatch_rr_size(rr);
+	memset((uint8_t *)rr + len, 0, size - len);
+	batch->len += size;
+	batch->count++;
+	r->rr_count++;
+	r->owner_is_appended = true;
+	return NSD_OK;
 }
 
 /* ---- words to tokens -------------------------------------------------- */

@@ -73,6 +73,16 @@ struct reader_hooks {
 		const struct reader_include *include);
 };
 
+/* A type as it stood in the text, and what is asked about it for each
+ * record. */
+struct reader_type {
+	uint64_t text; /* up to 8 octets, zeros behind; 0: none */
+	uint16_t type;
+	bool is_meta;
+	bool has_names; /* its RDATA may take the origin */
+};
+#define READER_TYPES 16 /* a power of 2 */
+
 struct reader {
 	/* Set by the caller */
 	struct reader_state state;
@@ -117,9 +127,9 @@ struct reader {
 	const char *owner_text;
 	uint32_t owner_text_len;
 	bool owner_is_appended; /* the last record in the batch has it */
-	char ttl_text[8];
-	uint32_t ttl_text_len;
+	uint64_t ttl_text;      /* up to 8 octets, zeros behind; 0: none */
 	uint32_t ttl_text_sec;
+	struct reader_type types[READER_TYPES];
 };
 
 /* state, hooks, file and limits are the caller's to set afterwards. */

@@ -30,7 +30,9 @@ reader_name(struct reader *r, const struct token *t, const char *field,
 			field, of, why);
 		return false;
 	}
-	if (t->text[t->len - 1] != '.' && (r->set & PART_ORIGIN) == 0)
+	/* A dot at the end may be an escaped one. */
+	if ((t->escaped || t->text[t->len - 1] != '.')
+			&& (r->set & PART_ORIGIN) == 0)
 		r->used |= PART_ORIGIN;
 	name_lower(name);
 	*name_size = (uint8_t)size;
@@ -99,6 +101,40 @@ struct head {
 	bool has_class;
 };
 
+/* Up to eight octets of a word as a number, 0 for a longer one. The text has
+ * SCAN_PADDING behind it, and a word holds no NUL. */
+static inline uint64_t
+short_text(const struct token *t)
+{
+	uint64_t v;
+
+	if (t->len - 1 >= 8)
+		return 0;
+	memcpy(&v, t->text, sizeof(v));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	v = __builtin_bswap64(v);
+#endif
+	return v & ~(uint64_t)0 >> (64 - 8 * t->len);
+}
+
+/* The TTL of a record; most are written as the one before. */
+static bool
+record_ttl(struct reader *r, const struct token *t, uint32_t *ttl_sec)
+{
+	uint64_t text = short_text(t);
+
+	if (text != 0 && text == r->ttl_text && !t->quoted) {
+		*ttl_sec = r->ttl_text_sec;
+		return true;
+	}
+	if (!reader_ttl(r, t, "RR", ttl_sec))
+		return false;
+	/* Not where there was a warning, which is for each record. */
+	r->ttl_text = *ttl_sec != 0 ? text : 0;
+	r->ttl_text_sec = *ttl_sec;
+	return true;
+}
+
 static bool
 parse_class(struct reader *r, const struct token *t, struct head *h,
 	bool *is_class)
@@ -106,6 +142,12 @@ parse_class(struct reader *r, const struct token *t, struct head *h,
 	uint16_t rrclass;
 
 	*is_class = false;
+	if (!h->has_class && t->len == 2 && (t->text[0] | 0x20) == 'i'
+			&& (t->text[1] | 0x20) == 'n') {
+		*is_class = true;
+		h->has_class = true;
+		return true;
+	}
 	if (h->has_class || rrclass_parse(t->text, t->len, &rrclass) != NSD_OK)
 		return true;
 	if (rrclass != CLASS_IN) {
@@ -117,6 +159,46 @@ parse_class(struct reader *r, const struct token *t, struct head *h,
 	return true;
 }
 
+/* True if a record of the type may take the origin into its RDATA. */
+static bool
+rdata_has_names(uint16_t type)
+{
+	const uint8_t *field = rrtype_get(type)->fields;
+
+	for (; *field != FIELD_END; field++) {
+		switch (*field) {
+		case FIELD_NAME_COMPRESSED:
+		case FIELD_NAME:
+		case FIELD_A6:
+		case FIELD_HIP:
+		case FIELD_IPSECKEY:
+		case FIELD_AMTRELAY:
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Looks a type up; its text mostly is one of a few. NULL: none. */
+static const struct reader_type *
+find_type(struct reader *r, const struct token *t)
+{
+	uint64_t text = short_text(t);
+	struct reader_type *found = &r->types[text * 0x9e3779b97f4a7c15
+		>> 60 & (READER_TYPES - 1)];
+	uint16_t type;
+
+	if (text != 0 && text == found->text)
+		return found;
+	if (rrtype_parse(t->text, t->len, &type) != NSD_OK)
+		return NULL;
+	found->text = text;
+	found->type = type;
+	found->is_meta = type == 0 || rrtype_is_meta(type);
+	found->has_names = rdata_has_names(type);
+	return found;
+}
+
 /* TTL and class in either order, or absent, then the type. *next comes back
  * as the index of the first RDATA token. */
 static bool
@@ -126,11 +208,12 @@ parse_head(struct reader *r, struct head *h, size_t *next)
 
 	for (i = *next; i < r->token_count; i++) {
 		const struct token *t = &r->tokens[i];
+		const struct reader_type *type;
 		bool is_class;
 
 		if (!h->has_ttl && t->len > 0 && t->text[0] >= '0'
 				&& t->text[0] <= '9') {
-			if (!reader_ttl(r, t, "RR", &h->ttl_sec))
+			if (!record_ttl(r, t, &h->ttl_sec))
 				return false;
 			h->has_ttl = true;
 			continue;
@@ -141,10 +224,14 @@ parse_head(struct reader *r, struct head *h, size_t *next)
 			return false;
 		if (is_class)
 			continue;
-		if (rrtype_parse(t->text, t->len, &h->type) != NSD_OK)
+		type = find_type(r, t);
+		if (type == NULL)
 			break;
 		*next = i + 1;
-		if (h->type == 0 || rrtype_is_meta(h->type)) {
+		h->type = type->type;
+		if (type->has_names && (r->set & PART_ORIGIN) == 0)
+			r->used |= PART_ORIGIN;
+		if (type->is_meta) {
 			reader_error(r, t->text, "Invalid type in RR: %.*s "
 				"cannot stand in a zone", (int)t->len,
 				t->text);
@@ -199,26 +286,6 @@ choose_ttl(struct reader *r, const struct head *h, const uint8_t *rdata,
 	return s->has_ttl_minimum ? s->ttl_minimum : r->ttl_fallback;
 }
 
-/* True if a record of the type may take the origin into its RDATA. */
-static bool
-rdata_has_names(uint16_t type)
-{
-	const uint8_t *field = rrtype_get(type)->fields;
-
-	for (; *field != FIELD_END; field++) {
-		switch (*field) {
-		case FIELD_NAME_COMPRESSED:
-		case FIELD_NAME:
-		case FIELD_A6:
-		case FIELD_HIP:
-		case FIELD_IPSECKEY:
-		case FIELD_AMTRELAY:
-			return true;
-		}
-	}
-	return false;
-}
-
 static void
 tell_rdata_error(struct reader *r, uint16_t type, size_t first,
 	const struct rdata_error *error)
@@ -249,8 +316,6 @@ reader_record(struct reader *r, bool has_owner)
 		return READER_END;
 	if (!parse_head(r, &h, &first))
 		return READER_END;
-	if ((r->set & PART_ORIGIN) == 0 && rdata_has_names(h.type))
-		r->used |= PART_ORIGIN;
 	if (rdata_parse(h.type, r->tokens + first, r->token_count - first,
 			r->state.origin, rdata, &rdlen, &error) != NSD_OK) {
 		tell_rdata_error(r, h.type, first, &error);

@@ -78,6 +78,10 @@ nasty_files_give_the_same_in_any_pieces(void **state)
 		"$TTL 1\na A 192.0.2.1\n$TTL 2\nb A 192.0.2.1\nb A 192.0.2.1\n"
 			"$ORIGIN x.\nc NS d\nc NS d\n$ORIGIN y\ne MX 1 f\n"
 			"g MX 1 h\n$TTL 3\n A 192.0.2.1\n",
+		/* an owner that ends in an escaped dot is not absolute */
+		"a.x. 1 A 192.0.2.1\nb.x. 1 A 192.0.2.1\n$ORIGIN y.\n"
+			"c.x. 1 A 192.0.2.1\nd.x. 1 A 192.0.2.1\n"
+			"e\\. 1 A 192.0.2.1\nf\\. 1 A 192.0.2.1\n",
 		/* blank owners and stated TTLs far back */
 		"a 1 A 192.0.2.1\n A 192.0.2.2\n A 192.0.2.3\n A 192.0.2.4\n"
 			" A 192.0.2.5\n 7 A 192.0.2.6\n A 192.0.2.7\n",

@@ -96,6 +96,31 @@ only_class_in_is_supported(void **state)
 		"4:6 Invalid type in RR: unknown type 'IN'\n");
 }
 
+/* Words that are like the ones of the line before, and are not. */
+static void
+ttl_and_type_of_the_line_before_are_not_mistaken(void **state)
+{
+	expect("a 60 A 192.0.2.1\na 60s A 192.0.2.1\na 600 A 192.0.2.1\n"
+		"a 6 a 192.0.2.1\na 60 TYPE00001 192.0.2.1\n"
+		"a 60 TYPE00002 x.\na 60 TYPE0001 192.0.2.1\n"
+		"a 0000000060 A 192.0.2.1\na 00000000 A 192.0.2.1\n"
+		"a 000000001 A 192.0.2.1\n",
+		"1 a.example.org. 60 A " A1 "\n2 a.example.org. 60 A " A1 "\n"
+		"3 a.example.org. 600 A " A1 "\n4 a.example.org. 6 A " A1 "\n"
+		"5 a.example.org. 60 A " A1 "\n"
+		"6 a.example.org. 60 NS 017800\n"
+		"7 a.example.org. 60 A " A1 "\n8 a.example.org. 60 A " A1 "\n"
+		"9 a.example.org. 0 A " A1 "\n10 a.example.org. 1 A " A1 "\n",
+		"");
+	expect("a 1 A 192.0.2.1\na \"1\" A 192.0.2.1\na 1 \"A\" 192.0.2.1\n"
+		"a 1 AXFR x\na 1 AXFR x\n",
+		"1 a.example.org. 1 A " A1 "\n",
+		"2:4 Invalid ttl in RR\n"
+		"3:6 Invalid type in RR: unknown type 'A'\n"
+		"4:5 Invalid type in RR: AXFR cannot stand in a zone\n"
+		"5:5 Invalid type in RR: AXFR cannot stand in a zone\n");
+}
+
 static void
 ttl_units_are_read(void **state)
 {
@@ -116,11 +141,18 @@ ttl_units_are_read(void **state)
 static void
 ttl_with_the_top_bit_set_is_zero(void **state)
 {
-	expect("a 2147483647 A 192.0.2.1\na 2147483648 A 192.0.2.1\n",
+	expect("a 2147483647 A 192.0.2.1\na 2147483648 A 192.0.2.1\n"
+		"a 640000w A 192.0.2.1\na 640000w A 192.0.2.1\n",
 		"1 a.example.org. 2147483647 A " A1 "\n"
 		"2 a.example.org. 0 A " A1 "\n",
 		"warning 2:3 ttl 2147483648 in RR exceeds 2147483647, "
-		"taken as 0\n");
+		"taken as 0\n"
+		"3:3 Invalid ttl in RR\n4:3 Invalid ttl in RR\n");
+	/* Each time, not only the first. */
+	expect("a 3600w A 192.0.2.1\na 3600w A 192.0.2.1\n",
+		"1 a.example.org. 0 A " A1 "\n2 a.example.org. 0 A " A1 "\n",
+		"warning 1:3 ttl 3600w in RR exceeds 2147483647, taken as 0\n"
+		"warning 2:3 ttl 3600w in RR exceeds 2147483647, taken as 0\n");
 }
 
 #define SOA_TEXT " SOA a. b. 1 2 3 4 5\n"
@@ -394,6 +426,8 @@ main(void)
 		cmocka_unit_test(escapes_in_owners_are_undone),
 		cmocka_unit_test(ttl_and_class_come_in_either_order_or_not_at_all),
 		cmocka_unit_test(only_class_in_is_supported),
+		cmocka_unit_test(
+			ttl_and_type_of_the_line_before_are_not_mistaken),
 		cmocka_unit_test(ttl_units_are_read),
 		cmocka_unit_test(ttl_with_the_top_bit_set_is_zero),
 		cmocka_unit_test(ttl_default_wins_over_the_last_one_stated),

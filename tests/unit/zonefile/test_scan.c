@@ -233,6 +233,28 @@ every_cut_of_a_text_scans_the_same(void **state)
 }
 
 static void
+newlines_are_counted(void **state)
+{
+	char text[300];
+	size_t start, len, i;
+	unsigned n, seed = 1;
+
+	for (i = 0; i < sizeof(text); i++)
+		text[i] = rand_r(&seed) % 3 == 0 ? '\n' : 'x';
+	for (n = 0; kernel_at(n) != NULL; n++) {
+		for (start = 0; start < 70; start += 7) {
+			uint32_t want = 0;
+
+			for (len = 0; start + len < sizeof(text); len++) {
+				assert_int_equal(kernel_at(n)->count_newlines(
+					text + start, len), want);
+				want += text[start + len] == '\n';
+			}
+		}
+	}
+}
+
+static void
 random_texts_scan_the_same(void **state)
 {
 	static const char octets[] = "ab \t\r\n\n\";;()\\\\=\".xyz";
@@ -263,6 +285,7 @@ main(void)
 		cmocka_unit_test(
 			words_end_at_blanks_quotes_and_punctuation_at_any_offset),
 		cmocka_unit_test(every_cut_of_a_text_scans_the_same),
+		cmocka_unit_test(newlines_are_counted),
 		cmocka_unit_test(random_texts_scan_the_same),
 	};
 
