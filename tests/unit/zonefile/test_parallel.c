@@ -87,6 +87,10 @@ nasty_files_give_the_same_in_any_pieces(void **state)
 			" A 192.0.2.5\n 7 A 192.0.2.6\n A 192.0.2.7\n",
 		"@ SOA a b 1 2 3 4 5\n NS a\n NS b\n NS c\nd 1 A 192.0.2.1\n"
 			" A 192.0.2.2\n A 192.0.2.3\n",
+		"; one\n; two\n; three\na.x. A 192.0.2.1\n"
+			"@ SOA a. b. 1 2 3 4 5\nd.x. A 192.0.2.1\n"
+			"e.x. A 192.0.2.1\nf.x. A 192.0.2.1\n"
+			"g.x. A 192.0.2.1\nh.x. A 192.0.2.1\n",
 		/* a bad owner with lines that would repeat it */
 		"a 1 A 192.0.2.1\nb..c A 192.0.2.2\n A 192.0.2.3\n; x\n"
 			" A 192.0.2.4\nd A 192.0.2.5\n",
