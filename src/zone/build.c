@@ -74,7 +74,6 @@ build_take_apex(struct build *b)
 	b->apex_len = (uint8_t)name_len(b->input->apex);
 	for (unsigned i = 0; i < b->apex_len; i++)
 		b->apex[i] = name_lower_octet(b->input->apex[i]);
-	build_measure_apex(b);
 }
 
 static void

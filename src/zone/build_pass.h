@@ -58,6 +58,8 @@ struct suffix {
 };
 
 #define SUFFIXES_MAX 1024u
+#define SUFFIXES_SEARCHED 64u /* up to so many there is no index */
+#define SUFFIX_INDEX 2048u    /* slots, a power of two */
 
 struct template_slot {
 	const struct sig_template *template;
@@ -100,6 +102,7 @@ struct worker {
 	size_t names_room; /* of fixups, targets, target_rrs */
 	struct suffix *suffixes;
 	size_t suffixes_room;
+	uint16_t *suffix_index; /* NULL: not needed so far */
 	struct template_slot *templates;
 	size_t templates_room;
 	size_t templates_used;
@@ -113,8 +116,6 @@ struct build {
 	const struct zone_build_input *input;
 	uint8_t apex[NAME_MAX_LEN]; /* lower case */
 	uint8_t apex_len;           /* root label counted */
-	uint32_t apex_hash[NAME_MAX_LABELS + 1]; /* of its suffixes */
-	uint8_t apex_labels;
 	struct store_writer *writer;
 	struct arena arena;         /* the calling thread's */
 	struct worker *workers;
@@ -155,9 +156,6 @@ enum nsd_err index_build(struct build *b) MUST_USE;
 enum nsd_err shape_build(struct build *b) MUST_USE;
 enum nsd_err pack_build(struct build *b) MUST_USE;
 enum nsd_err glue_build(struct build *b) MUST_USE;
-
-/* Prepares the apex for compression. */
-void build_measure_apex(struct build *b);
 
 /* Packs the records of a name, the run of owners with its name. */
 enum nsd_err node_pack(struct worker *w, const struct owner *run, bool hashed,

@@ -142,6 +142,20 @@ check_ds_without_ns(struct worker *w, const struct owner *owner,
 		"%s has DS but no NS", build_name_text(owner->name, name));
 }
 
+/* The hash of a name is a label of 32 octets below the apex (RFC 5155
+ * section 3): where that has no room, there can be no proofs. */
+static void
+check_nsec3param(struct worker *w, const struct owner *owner,
+	const struct group *g)
+{
+	char name[NAME_TEXT_MAX];
+
+	if (owner->labels == 0 && w->build->apex_len + 33u > NAME_MAX_LEN)
+		findings_add(&w->findings, DIAG_WARNING, g->items[0].rr,
+			"%s is too long a name for NSEC3 records",
+			build_name_text(owner->name, name));
+}
+
 void
 node_check(struct worker *w, const struct owner *owner, struct group *groups,
 	size_t count)
@@ -177,6 +191,9 @@ node_check(struct worker *w, const struct owner *owner, struct group *groups,
 		case TYPE_DS:
 			ds = g;
 			check_values(w, g);
+			break;
+		case TYPE_NSEC3PARAM:
+			check_nsec3param(w, owner, g);
 			break;
 		case TYPE_CDS:
 		case TYPE_ZONEMD:

@@ -67,12 +67,60 @@ suffixes_measure(const uint8_t *name, uint8_t at[NAME_MAX_LABELS + 1],
 	return n;
 }
 
-void
-build_measure_apex(struct build *b)
+/* Few suffixes are looked through, many have an index by hash: open
+ * addressing with the number of a suffix, one added. */
+static void
+suffixes_index(struct worker *w, unsigned number)
 {
-	uint8_t at[NAME_MAX_LABELS + 1];
+	uint32_t i = w->suffixes[number].hash;
 
-	b->apex_labels = (uint8_t)suffixes_measure(b->apex, at, b->apex_hash);
+	while (w->suffix_index[i % SUFFIX_INDEX] != 0)
+		i++;
+	w->suffix_index[i % SUFFIX_INDEX] = (uint16_t)(number + 1);
+}
+
+static void
+suffixes_index_new(struct packing *p)
+{
+	unsigned count = p->suffix_count++;
+
+	if (count > SUFFIXES_SEARCHED) {
+		suffixes_index(p->w, count);
+	} else if (count == SUFFIXES_SEARCHED) {
+		memset(p->w->suffix_index, 0,
+			SUFFIX_INDEX * sizeof(*p->w->suffix_index));
+		for (unsigned i = 0; i <= count; i++)
+			suffixes_index(p->w, i);
+	}
+}
+
+static bool
+suffix_matches(const struct suffix *s, const uint8_t *suffix, size_t len,
+	uint32_t hash)
+{
+	return s->hash == hash && s->len == len
+		&& memcmp(s->name, suffix, len) == 0;
+}
+
+static const struct suffix *
+suffixes_find(const struct packing *p, const uint8_t *suffix, size_t len,
+	uint32_t hash)
+{
+	const struct worker *w = p->w;
+	unsigned number;
+
+	if (p->suffix_count <= SUFFIXES_SEARCHED) {
+		for (unsigned i = 0; i < p->suffix_count; i++)
+			if (suffix_matches(&w->suffixes[i], suffix, len, hash))
+				return &w->suffixes[i];
+		return NULL;
+	}
+	for (uint32_t i = hash; (number = w->suffix_index[i % SUFFIX_INDEX])
+		!= 0; i++)
+		if (suffix_matches(&w->suffixes[number - 1], suffix, len,
+			    hash))
+			return &w->suffixes[number - 1];
+	return NULL;
 }
 
 /* The pointer cell for a suffix (len octets without the root label) in the
@@ -82,20 +130,16 @@ suffix_find(const struct packing *p, const uint8_t *suffix, size_t len,
 	uint32_t hash)
 {
 	const struct build *b = p->w->build;
-	const struct suffix *s = p->w->suffixes;
-	size_t at = b->apex_len - 1u - len; /* garbage if it is longer */
+	const struct suffix *s;
 
-	if (len < b->apex_len)
-		for (unsigned i = 0; i < b->apex_labels; i++)
-			if (b->apex_hash[i] == hash
-				&& memcmp(b->apex + at, suffix, len) == 0)
-				return (uint16_t)(0xc000u | RRSET_CELL_APEX
-					| at);
-	for (unsigned i = 0; i < p->suffix_count; i++)
-		if (s[i].hash == hash && s[i].len == len
-			&& memcmp(s[i].name, suffix, len) == 0)
-			return (uint16_t)(0xc000u | s[i].sent);
-	return 0;
+	if (len < b->apex_len) {
+		size_t at = b->apex_len - 1u - len;
+
+		if (memcmp(b->apex + at, suffix, len) == 0)
+			return (uint16_t)(0xc000u | RRSET_CELL_APEX | at);
+	}
+	s = suffixes_find(p, suffix, len, hash);
+	return s == NULL ? 0 : (uint16_t)(0xc000u | s->sent);
 }
 
 /* Remembers where the first labels of a name stand in full. */
@@ -113,7 +157,7 @@ suffixes_add(struct packing *p, const uint8_t *name, const uint8_t *at,
 		s->sent = (uint16_t)(p->sent + at[i]);
 		s->len = (uint16_t)(at[labels] - at[i]);
 		s->name = name + at[i];
-		p->suffix_count++;
+		suffixes_index_new(p);
 	}
 }
 
@@ -278,8 +322,13 @@ packing_reserve(struct packing *p, size_t raw_len)
 	if (p->compress)
 		w->suffixes = scratch_reserve(w, w->suffixes,
 			&w->suffixes_room, suffixes, sizeof(*w->suffixes));
+	if (w->suffixes_room > SUFFIXES_SEARCHED && w->suffix_index == NULL)
+		w->suffix_index = arena_alloc(&w->arena,
+			SUFFIX_INDEX * sizeof(*w->suffix_index));
 	if (w->fixups == NULL || w->targets == NULL || w->target_rrs == NULL
-		|| (p->compress && w->suffixes == NULL)) {
+		|| (p->compress && w->suffixes == NULL)
+		|| (w->suffixes_room > SUFFIXES_SEARCHED
+			&& w->suffix_index == NULL)) {
 		w->names_room = 0;
 		return NSD_E_MEMORY;
 	}

@@ -285,6 +285,27 @@ ds_without_ns_is_warned_of(void **state)
 		"text:5: warning: a.example. has DS but no NS");
 }
 
+/* RFC 5155 section 3: a hash is a label of 32 octets below the apex. */
+static void
+nsec3_without_room_for_a_hash_is_warned_of(void **state)
+{
+	char apex[300], text[300];
+
+	for (unsigned last = 28; last <= 29; last++) {
+		/* 3 x 64 + last + 1 + the root label */
+		snprintf(apex, sizeof(apex), "%063u.%063u.%063u.%0*u.", 1, 2,
+			3, (int)last, 4);
+		snprintf(text, sizeof(text), SOA "@ NS ns1.example.org.\n"
+			"@ NSEC3PARAM 1 0 0 -\n");
+		assert_int_equal(zone_fixture_build(&f, apex, text, &zone),
+			NSD_OK);
+		assert_int_equal(strstr(f.findings,
+			"is too long a name for NSEC3 records") != NULL,
+			last == 29);
+		drop();
+	}
+}
+
 static void
 findings_come_in_file_order(void **state)
 {
@@ -569,6 +590,45 @@ large_rrsets_compress_as_far_as_offsets_reach(void **state)
 	drop();
 }
 
+/* Many suffixes to choose from must not make it slow. */
+static void
+many_long_names_are_packed_quickly(void **state)
+{
+	struct zone_build_input input = {.apex = (const uint8_t *)"\7example",
+		.threads = 1, .secondary = true};
+	struct rrbatch *batch = rrbatch_create(20000 * 300);
+	struct rrbatch_rr head = {.type = TYPE_SOA, .rdlen = 22,
+		.owner_len = 9};
+	struct diag_sink sink = {0};
+	uint8_t rdata[256] = {0}, owner[] = "\2aa\7example", out[256];
+
+	assert_int_equal(rrbatch_append(batch, &head, input.apex, rdata),
+		NSD_OK);
+	head.type = TYPE_PTR;
+	head.rdlen = 255;
+	head.owner_len = 12;
+	for (unsigned i = 0; i < 18000; i++) {
+		/* 200 names of 127 labels for each owner. */
+		owner[1] = (uint8_t)('a' + i / 200 % 10);
+		owner[2] = (uint8_t)('a' + i / 2000);
+		for (unsigned n = 0; n < 127; n++) {
+			rdata[2 * n] = 1;
+			rdata[2 * n + 1] = (uint8_t)('a' + (i * 31 + n * n
+				* (i % 200)) % 26);
+		}
+		assert_int_equal(rrbatch_append(batch, &head, owner, rdata),
+			NSD_OK);
+	}
+	input.batches = batch;
+	assert_int_equal(zone_build(&input, f.writer,
+		store_writer_heap(f.writer), &sink, &zone), NSD_OK);
+	assert_non_null(node("ai.example."));
+	assert_int_equal(rrset_unpack_rdata(rrset("ai.example.", TYPE_PTR),
+		rrset("ai.example.", TYPE_PTR)->data, input.apex, out), 255);
+	drop();
+	rrbatch_destroy(batch);
+}
+
 static void
 rrset_of_100000_records_is_built_quickly(void **state)
 {
@@ -788,6 +848,7 @@ main(void)
 		T(duplicates_are_left_out),
 		T(name_servers_without_addresses_are_warned_of),
 		T(ds_without_ns_is_warned_of),
+		T(nsec3_without_room_for_a_hash_is_warned_of),
 		T(findings_come_in_file_order),
 		T(empty_non_terminals_are_nodes),
 		T(names_below_a_cut_are_occluded_and_the_topmost_cut_wins),
@@ -801,6 +862,7 @@ main(void)
 		T(names_end_in_cells),
 		T(names_of_new_types_are_not_compressed),
 		T(large_rrsets_compress_as_far_as_offsets_reach),
+		T(many_long_names_are_packed_quickly),
 		T(rrset_of_100000_records_is_built_quickly),
 		T(targets_at_or_below_the_cut_are_in_domain),
 		T(in_domain_sets_are_not_shared_with_other_owners),
