@@ -35,9 +35,7 @@ read_name(struct cursor *message, uint8_t *name, size_t *name_size,
 		if (*at <= LABEL_MAX_LEN) {
 			size_t label = 1u + *at;
 
-			/* The root label has to fit behind any other. */
-			if (left < label || len + label + (label > 1)
-				> NAME_MAX_LEN)
+			if (left < label || len + label > NAME_MAX_LEN)
 				return fail(message);
 			memcpy(name + len, at, label);
 			len += label;
