@@ -12,6 +12,10 @@
 #include "base/log.h"
 #include "proc/load_pool.h"
 
+/* How often results are taken while threads are at work; at the end at once.
+ * To be woken for each of a million small zones costs more than reading it. */
+#define TAKE_USEC 5000
+
 struct load_thread {
 	pthread_t thread;
 	struct load_pool *pool;
@@ -32,6 +36,7 @@ struct load_pool {
 	unsigned running;   /* threads */
 	int wake_fd;
 	struct event *wake_event;
+	struct event *take_event;
 	void (*on_results)(void *ctx);
 	void *ctx;
 	unsigned thread_count;
@@ -52,7 +57,6 @@ static void
 pool_push(struct load_pool *pool, const struct load_result *result)
 {
 	struct load_result *copy = malloc(sizeof(*copy));
-	bool was_empty;
 
 	while (copy == NULL) {
 		/* A zone that was built must not be lost: the main thread
@@ -63,12 +67,9 @@ pool_push(struct load_pool *pool, const struct load_result *result)
 	*copy = *result;
 	copy->next = NULL;
 	pthread_mutex_lock(&pool->lock);
-	was_empty = pool->first == NULL;
 	*pool->last = copy;
 	pool->last = &copy->next;
 	pthread_mutex_unlock(&pool->lock);
-	if (was_empty)
-		pool_wake(pool);
 }
 
 static void
@@ -152,6 +153,14 @@ pool_on_wake(evutil_socket_t fd, short what, void *arg)
 	pool->on_results(pool->ctx);
 }
 
+static void
+pool_on_take(evutil_socket_t fd, short what, void *arg)
+{
+	struct load_pool *pool = arg;
+
+	pool->on_results(pool->ctx);
+}
+
 struct load_result *
 load_pool_take(struct load_pool *pool)
 {
@@ -191,6 +200,8 @@ load_pool_finish(struct load_pool *pool)
 	}
 	if (pool->wake_event != NULL)
 		event_free(pool->wake_event);
+	if (pool->take_event != NULL)
+		event_free(pool->take_event);
 	if (pool->wake_fd != -1)
 		close(pool->wake_fd);
 	pthread_mutex_destroy(&pool->lock);
@@ -231,6 +242,7 @@ load_pool_start(const struct load_context *context, struct load_zone **zones,
 {
 	unsigned threads = context->threads_max;
 	struct load_pool *p;
+	struct timeval period = {.tv_usec = TAKE_USEC};
 	enum nsd_err err = NSD_E_MEMORY;
 
 	if (count < threads)
@@ -247,11 +259,13 @@ load_pool_start(const struct load_context *context, struct load_zone **zones,
 	pthread_mutex_init(&p->lock, NULL);
 	p->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	p->large = malloc((count + 1) * sizeof(struct load_zone *));
+	p->take_event = event_new(base, -1, EV_PERSIST, pool_on_take, p);
 	if (p->wake_fd != -1)
 		p->wake_event = event_new(base, p->wake_fd,
 			EV_READ | EV_PERSIST, pool_on_wake, p);
-	if (p->large == NULL || p->wake_event == NULL
-		|| event_add(p->wake_event, NULL) == -1)
+	if (p->large == NULL || p->wake_event == NULL || p->take_event == NULL
+		|| event_add(p->wake_event, NULL) == -1
+		|| event_add(p->take_event, &period) == -1)
 		goto fail;
 	err = pool_start_threads(p, threads);
 	if (err != NSD_OK)

@@ -18,8 +18,8 @@ struct load_pool;
 
 /*
  * Starts reading. Borrows zones[count] and context until load_pool_finish.
- * Calls on_results from the loop whenever there are results (load_pool_take)
- * or all is done. NSD_E_MEMORY, NSD_E_SYSTEM.
+ * Calls on_results from the loop every few milliseconds, and when all is done;
+ * there may be results then (load_pool_take). NSD_E_MEMORY, NSD_E_SYSTEM.
  */
 struct event_base;
 enum nsd_err load_pool_start(const struct load_context *context,

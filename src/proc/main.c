@@ -212,14 +212,16 @@ int
 main(int argc, char **argv)
 {
 	static struct supervisor s = {.pidfile.fd = -1};
+	/* Kept as long as the program runs. */
+	static const char *program;
+	static struct flags flags;
 	const char *slash = strrchr(argv[0], '/');
-	const char *program = strdup(slash != NULL ? slash + 1 : argv[0]);
 	const char *lifeline_key;
 	struct privilege_user user;
 	struct daemon_start daemon;
-	struct flags flags;
 	enum flags_outcome outcome = flags_parse(argc, argv, &flags);
 
+	program = strdup(slash != NULL ? slash + 1 : argv[0]);
 	if (outcome != FLAGS_RUN)
 		return outcome == FLAGS_EXIT_OK ? 0 : 1;
 	if (main_load_conf(&flags, &s.server.conf) != NSD_OK)

@@ -120,6 +120,7 @@ class Server:
         self.flags = list(flags)
         self.foreground = foreground
         self.process = None
+        self.environment = dict(os.environ)
         self.sessions = []
         self.config = self.directory / "nsd.conf"
         self.log = self.directory / "nsd.log"
@@ -190,7 +191,7 @@ class Server:
                 self.process = subprocess.Popen(
                     self.command("-d"), stdin=subprocess.DEVNULL,
                     stdout=output, stderr=subprocess.STDOUT,
-                    start_new_session=True)
+                    env=self.environment, start_new_session=True)
             self.sessions.append(self.process.pid)
         else:
             result = self.run()

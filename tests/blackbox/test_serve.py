@@ -175,7 +175,7 @@ def test_worker_and_main_are_small(nsd):
         pytest.skip("sanitizers take memory of their own")
     # Libraries that are mapped count in full.
     for name in ("main", "server 1", "server 2", "xfrd"):
-        assert sizes[name] < 6 * 1024, sizes
+        assert sizes[name] < 3 * 1024, sizes
 
 
 def test_each_server_runs_on_its_cpu(nsd):
