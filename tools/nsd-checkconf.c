@@ -60,7 +60,7 @@ print_diag(struct diag_sink *sink, const struct diag *d)
 	fprintf(stderr, "%s\n", text);
 }
 
-/* ---- answers; each returns the exit code ------------------------------------ */
+/* ---- answers; each returns the exit code ------------------------------- */
 
 static int
 print_key(const struct conf *conf, const char *name, bool secret)

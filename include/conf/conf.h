@@ -120,7 +120,7 @@ struct conf_acls {
 	uint32_t capacity;
 };
 
-/* ---- clauses ------------------------------------------------------------ */
+/* ---- clauses ----------------------------------------------------------- */
 
 struct conf_server {
 	struct conf_set set;
@@ -362,7 +362,7 @@ struct conf {
 	size_t zone_count;
 };
 
-/* ---- reading ------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------- */
 
 /*
  * Reads and checks a configuration. Every error found is given to the sink
@@ -397,7 +397,7 @@ size_t conf_print_diag(const struct diag *d, char *out, size_t size);
 size_t conf_memory_size(const struct conf *conf);
 size_t conf_disk_size(const struct conf *conf);
 
-/* ---- finding: constant time; NULL if absent ------------------------------ */
+/* ---- finding: constant time; NULL if absent ---------------------------- */
 
 const struct conf_zone *conf_find_zone(const struct conf *conf,
 	const uint8_t *wire); /* without regard to case */
@@ -425,7 +425,7 @@ enum nsd_err conf_add_zone(struct conf *conf, const char *name,
  * conf.zones gets its place and index. NSD_E_NOT_FOUND if absent. */
 enum nsd_err conf_remove_zone(struct conf *conf, const uint8_t *wire) MUST_USE;
 
-/* ---- names of files ------------------------------------------------------ */
+/* ---- names of files ---------------------------------------------------- */
 
 /*
  * Writes the zone's file name, its parts expanded, NUL-terminated: %s the
@@ -448,7 +448,7 @@ enum nsd_err conf_expand_name(const char *text, const char *name,
  * without it if it lies in it, else path itself. Lent from path. */
 const char *conf_path_in_chroot(const char *chroot, const char *path);
 
-/* ---- checks that are no errors of the file -------------------------------- */
+/* ---- checks that are no errors of the file ----------------------------- */
 
 /*
  * Gives each semantic error to the sink as `FILE: MESSAGE` (its file is NULL):
@@ -458,7 +458,7 @@ const char *conf_path_in_chroot(const char *chroot, const char *path);
  */
 unsigned conf_check(const struct conf *conf, struct diag_sink *sink);
 
-/* ---- printing -------------------------------------------------------------- */
+/* ---- printing ---------------------------------------------------------- */
 
 /* All of the configuration in effect, as text that can be read again.
  * acl_comments: behind each ACL element a comment with its parts. */
@@ -479,7 +479,7 @@ enum nsd_err conf_print_zone_option(const struct conf *conf,
 	const struct conf_zone *zone, const char *option, bool full_paths,
 	FILE *out) MUST_USE;
 
-/* ---- the option table ---------------------------------------------------- */
+/* ---- the option table -------------------------------------------------- */
 
 /*
  * Calls on_option for each option that was given another value than its

@@ -150,7 +150,8 @@ acl_parse_words(struct conf_parser *p, const struct conf_option *option,
 	}
 	if (count > 2) {
 		word = word->next;
-		acl->tls_auth_name = conf_arena_text(arena, word->text, word->len);
+		acl->tls_auth_name = conf_arena_text(arena, word->text,
+			word->len);
 		if (acl->tls_auth_name == NULL)
 			acl->spec = NULL;
 	}
@@ -187,7 +188,7 @@ acl_set(struct conf_parser *p, const struct conf_option *option,
 	return item != NULL;
 }
 
-/* ---- where to listen ----------------------------------------------------- */
+/* ---- where to listen --------------------------------------------------- */
 
 static bool
 interface_starts_with(const struct conf_word *word, const char *name)

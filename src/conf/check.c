@@ -86,7 +86,7 @@ check_references(struct conf_parser *p)
 			"also providing a cookie-secret");
 }
 
-/* ---- options without effect ----------------------------------------------- */
+/* ---- options without effect -------------------------------------------- */
 
 /* True if the object's value is not that of the defaults. */
 static bool
@@ -178,7 +178,7 @@ conf_list_without_effect(const struct conf *conf,
 	effect_report(CLAUSE_PATTERN, &found, on_option, ctx);
 }
 
-/* ---- semantic errors ------------------------------------------------------- */
+/* ---- semantic errors --------------------------------------------------- */
 
 #define IDENTITY_MAX 255u /* octets of a TXT string, RFC 1035 section 3.3 */
 

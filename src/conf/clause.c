@@ -24,7 +24,7 @@ clause_grow(struct conf_parser *p, void *array, size_t count, size_t *room)
 	return bigger;
 }
 
-/* ---- the beginning ------------------------------------------------------- */
+/* ---- the beginning ----------------------------------------------------- */
 
 void
 clause_begin(struct conf_parser *p, const struct conf_token *token)
@@ -58,7 +58,7 @@ clause_begin(struct conf_parser *p, const struct conf_token *token)
 	value_set_initial(p->clause, p->object);
 }
 
-/* ---- options ------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------- */
 
 /* Makes p->pattern a zone's own options, starting with what it shared. */
 static void
@@ -258,7 +258,7 @@ clause_stray_word(struct conf_parser *p, const struct conf_word *word)
 	p->stray = true;
 }
 
-/* ---- the end ------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------- */
 
 static bool
 clause_needs(struct conf_parser *p, bool has, const char *text)
@@ -377,7 +377,8 @@ tls_auth_end(struct conf_parser *p)
 	if (clause_is_duplicate(p, &p->owner->tls_auths, "tls-auth",
 		auth->name))
 		return;
-	items = clause_grow(p, conf->tls_auths, conf->tls_auth_count, &p->tls_auth_room);
+	items = clause_grow(p, conf->tls_auths, conf->tls_auth_count,
+		&p->tls_auth_room);
 	if (items == NULL)
 		return;
 	conf->tls_auths = items;
@@ -404,7 +405,8 @@ pattern_end(struct conf_parser *p)
 	if (clause_is_duplicate(p, &p->owner->patterns, "pattern",
 		pattern->name))
 		return;
-	items = clause_grow(p, conf->patterns, conf->pattern_count, &p->pattern_room);
+	items = clause_grow(p, conf->patterns, conf->pattern_count,
+		&p->pattern_room);
 	if (items == NULL)
 		return;
 	conf->patterns = items;

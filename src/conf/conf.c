@@ -84,7 +84,7 @@ conf_disk_size(const struct conf *conf)
 	return ((const struct conf_owner *)conf)->disk_size;
 }
 
-/* ---- finding -------------------------------------------------------------- */
+/* ---- finding ----------------------------------------------------------- */
 
 const struct conf_zone *
 conf_find_zone(const struct conf *conf, const uint8_t *wire)
@@ -148,7 +148,7 @@ conf_find_tls_auth(const struct conf *conf, const char *name)
 		strlen(name));
 }
 
-/* ---- zones ---------------------------------------------------------------- */
+/* ---- zones ------------------------------------------------------------- */
 
 const uint8_t *
 conf_zone_wire(struct conf_owner *owner, const char *name, const char **why)

@@ -8,7 +8,7 @@
 #include "conf/grammar.h"
 #include "dns/name.h"
 
-/* ---- errors -------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------ */
 
 void
 conf_error(struct conf_parser *p, const char *file, uint32_t line,
@@ -65,7 +65,7 @@ conf_print_diag(const struct diag *d, char *out, size_t size)
 	return (size_t)len < size ? (size_t)len : size - 1;
 }
 
-/* ---- names ---------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------- */
 
 static const void *
 name_key(const void *item, size_t *len)
@@ -125,7 +125,7 @@ parser_add_names(struct conf_parser *p)
 	return NSD_OK;
 }
 
-/* ---- reading -------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------- */
 
 /* The clauses that are there once, and what zones start from. */
 static enum nsd_err

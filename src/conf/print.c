@@ -18,7 +18,7 @@ is_chrooted(const struct conf *conf)
 	return conf->server.chroot != NULL && conf->server.chroot[0] != '\0';
 }
 
-/* ---- values alone ---------------------------------------------------------- */
+/* ---- values alone ------------------------------------------------------ */
 
 static void
 put_string(const struct printer *pr, const struct conf_option *option,
@@ -201,7 +201,7 @@ put_value(const struct printer *pr, const struct conf_option *option,
 	}
 }
 
-/* ---- the whole configuration ----------------------------------------------- */
+/* ---- the whole configuration ------------------------------------------- */
 
 static void
 print_acl_comment(const struct printer *pr, const struct conf_acl *acl)
@@ -451,7 +451,7 @@ conf_print(const struct conf *conf, bool acl_comments, FILE *out)
 	}
 }
 
-/* ---- one option ------------------------------------------------------------- */
+/* ---- one option -------------------------------------------------------- */
 
 #define OPTION_NAME_MAX 64u
 

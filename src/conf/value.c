@@ -35,7 +35,8 @@ list_add(struct conf_parser *p, struct conf_list *list, size_t item_size)
 			return NULL;
 		}
 		capacity = list->count < 2 ? list->count + 1 : list->count * 2;
-		items = conf_arena_alloc(&p->owner->arena, capacity * item_size);
+		items = conf_arena_alloc(&p->owner->arena,
+			capacity * item_size);
 		if (items == NULL) {
 			conf_no_memory(p);
 			return NULL;

@@ -125,7 +125,8 @@ static const struct {
 		"t:4: error: expected a number\n"
 		"t:5: error: expected a number\n" },
 	/* lexer */
-	{ "server: identity: \"a\nb", "t:1: error: EOF inside quoted string\n" },
+	{ "server: identity: \"a\nb",
+		"t:1: error: EOF inside quoted string\n" },
 	{ "server: identity: \"a\\", "t:1: error: EOF inside quoted string\n" },
 	{ "server: identity: a\\\n", "t:1: error: backslash at the end of the "
 		"line\n" },

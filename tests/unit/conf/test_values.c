@@ -435,7 +435,7 @@ lists_of_ports_and_proxies_recur(void **state)
 		"proxy-protocol-port: 70000 is out of range [1..65535]\n");
 }
 
-/* ---- the table --------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------- */
 
 /* A value that each type takes, other than its default. */
 static const char *

@@ -215,7 +215,7 @@ min_expire_time_may_come_from_the_soa(void **state)
 	conf_destroy(conf);
 }
 
-/* ---- zones added at run time -------------------------------------------------- */
+/* ---- zones added at run time ------------------------------------------- */
 
 static void
 zone_can_be_added_and_removed(void **state)
@@ -278,7 +278,7 @@ many_zones_come_and_go(void **state)
 	conf_destroy(conf);
 }
 
-/* ---- sizes ---------------------------------------------------------------------- */
+/* ---- sizes ------------------------------------------------------------- */
 
 static char *
 write_zones(size_t count)
@@ -308,7 +308,7 @@ hundred_thousand_zones_cost_less_than_200_octets_each(void **state)
 	conf_destroy(conf);
 }
 
-/* ---- file names ------------------------------------------------------------------- */
+/* ---- file names -------------------------------------------------------- */
 
 static void
 expect_name(const char *zonefile, const char *name, const char *expected)
@@ -378,7 +378,7 @@ path_in_chroot_loses_it(void **state)
 	assert_string_equal(conf_path_in_chroot("/", "/b"), "/b");
 }
 
-/* ---- semantic checks --------------------------------------------------------------- */
+/* ---- semantic checks --------------------------------------------------- */
 
 static void
 check_says(const char *text, const char *expected)
