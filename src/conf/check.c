@@ -3,7 +3,8 @@
 
 #include "conf/parser.h"
 
-/* Stands for a key or tls-auth that is not there, once that has been said. */
+/* Stand for a key or tls-auth that is not there, once that has been said; and
+ * for one that has nothing set. */
 static const struct conf_key no_key;
 static const struct conf_tls_auth no_tls_auth;
 
@@ -141,41 +142,62 @@ effect_report(enum conf_clause clause, const struct conf_set *found,
 				rows[i].name);
 }
 
-void
-conf_list_without_effect(const struct conf *conf,
-	void (*on_option)(void *ctx, const char *clause, const char *option),
-	void *ctx)
+/* The clauses that are there once. */
+static void
+effect_of_single(const struct conf *conf, enum conf_clause clause,
+	struct conf_set *found)
 {
-	const struct conf_owner *owner = (const struct conf_owner *)conf;
 	union {
 		struct conf_server server;
 		struct conf_dnstap dnstap;
 		struct conf_remote_control remote_control;
 		struct conf_verify verify;
 	} defaults;
-	struct conf_set found;
+
+	value_set_initial(clause, &defaults);
+	effect_collect(clause, (const char *)conf +
+		conf_clauses[clause].offset, &defaults, found);
+}
+
+static void
+effect_of_zones(const struct conf *conf, struct conf_set *found)
+{
+	const struct conf_owner *owner = (const struct conf_owner *)conf;
+	const struct conf_pattern *options;
 	size_t i;
 
-	for (i = 0; i < CLAUSE_COUNT; i++) {
-		if (!conf_clauses[i].single)
-			continue;
-		memset(&found, 0, sizeof(found));
-		value_set_initial((enum conf_clause)i, &defaults);
-		effect_collect((enum conf_clause)i, (const char *)conf +
-			conf_clauses[i].offset, &defaults, &found);
-		effect_report((enum conf_clause)i, &found, on_option, ctx);
-	}
-	memset(&found, 0, sizeof(found));
 	for (i = 0; i < conf->pattern_count; i++)
 		effect_collect(CLAUSE_PATTERN, conf->patterns[i],
-			owner->defaults, &found);
-	for (i = 0; i < conf->zone_count; i++)
-		if (conf->zones[i]->options->implicit &&
-			conf->zones[i]->options != owner->defaults)
-			effect_collect(CLAUSE_PATTERN,
-				conf->zones[i]->options, owner->defaults,
-				&found);
-	effect_report(CLAUSE_PATTERN, &found, on_option, ctx);
+			owner->defaults, found);
+	for (i = 0; i < conf->zone_count; i++) {
+		options = conf->zones[i]->options;
+		if (options->implicit && options != owner->defaults)
+			effect_collect(CLAUSE_PATTERN, options,
+				owner->defaults, found);
+	}
+}
+
+void
+conf_list_without_effect(const struct conf *conf,
+	void (*on_option)(void *ctx, const char *clause, const char *option),
+	void *ctx)
+{
+	struct conf_set found[CLAUSE_COUNT];
+	size_t i;
+
+	memset(found, 0, sizeof(found));
+	for (i = 0; i < CLAUSE_COUNT; i++)
+		if (conf_clauses[i].single)
+			effect_of_single(conf, (enum conf_clause)i, &found[i]);
+	for (i = 0; i < conf->key_count; i++)
+		effect_collect(CLAUSE_KEY, conf->keys[i], &no_key,
+			&found[CLAUSE_KEY]);
+	for (i = 0; i < conf->tls_auth_count; i++)
+		effect_collect(CLAUSE_TLS_AUTH, conf->tls_auths[i],
+			&no_tls_auth, &found[CLAUSE_TLS_AUTH]);
+	effect_of_zones(conf, &found[CLAUSE_PATTERN]);
+	for (i = 0; i <= CLAUSE_PATTERN; i++)
+		effect_report((enum conf_clause)i, &found[i], on_option, ctx);
 }
 
 /* ---- semantic errors --------------------------------------------------- */

@@ -35,9 +35,9 @@
 	ROW(VERIFY, conf_verify, f, n, t, d, lo, hi, RESTART, fl)
 #define DNSTAP(n, f, t, d) \
 	ROW(DNSTAP, conf_dnstap, f, n, t, d, 0, 0, RESTART, NOEFF)
-#define KEY(n, f, t, d) ROW(KEY, conf_key, f, n, t, d, 0, 0, ZONES, 0)
-#define TLSAUTH(n, f, t) \
-	ROW(TLS_AUTH, conf_tls_auth, f, n, t, NULL, 0, 0, ZONES, 0)
+#define KEY(n, f, t, d, fl) ROW(KEY, conf_key, f, n, t, d, 0, 0, ZONES, fl)
+#define TLSAUTH(n, f, t, fl) \
+	ROW(TLS_AUTH, conf_tls_auth, f, n, t, NULL, 0, 0, ZONES, fl)
 #define PATTERN(n, f, t, d, lo, hi, fl) \
 	ROW(PATTERN, conf_pattern, f, n, t, d, lo, hi, ZONES, fl)
 
@@ -165,15 +165,15 @@ const struct conf_option conf_options[] = {
 	VERIFY("verifier-feed-zone", verifier_feed_zone, BOOL, "yes", 0, 0, NOEFF)
 	VERIFY("verifier-timeout", verifier_timeout, U32, "0", 0, I32_MAX, NOEFF)
 
-	KEY("name", name, NAME, NULL)
-	KEY("algorithm", algorithm, ALGORITHM, "sha256")
-	KEY("secret", secret, BASE64, NULL)
+	KEY("name", name, NAME, NULL, 0)
+	KEY("algorithm", algorithm, ALGORITHM, "sha256", 0)
+	KEY("secret", secret, BASE64, NULL, NOEFF)
 
-	TLSAUTH("name", name, NAME)
-	TLSAUTH("auth-domain-name", auth_domain_name, STRING)
-	TLSAUTH("client-cert", client_cert, STRING)
-	TLSAUTH("client-key", client_key, STRING)
-	TLSAUTH("client-key-pw", client_key_pw, STRING)
+	TLSAUTH("name", name, NAME, 0)
+	TLSAUTH("auth-domain-name", auth_domain_name, STRING, NOEFF)
+	TLSAUTH("client-cert", client_cert, STRING, 0)
+	TLSAUTH("client-key", client_key, STRING, 0)
+	TLSAUTH("client-key-pw", client_key_pw, STRING, 0)
 
 	PATTERN("name", name, NAME, NULL, 0, 0, 0)
 	PATTERN("include-pattern", set, INCLUDE, NULL, 0, 0, HIDE)

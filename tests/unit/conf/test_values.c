@@ -601,6 +601,13 @@ options_without_effect_are_listed_once_if_changed(void **state)
 	conf_list_without_effect(conf, on_option, &l);
 	assert_string_equal(l.text, "server.database pattern.store-ixfr ");
 	conf_destroy(conf);
+	l.text[0] = '\0';
+	conf = reader_accept("key: name: k secret: aGVs algorithm: sha1\n"
+		"key: name: j secret: aGVs\n"
+		"tls-auth: name: t auth-domain-name: a client-cert: b");
+	conf_list_without_effect(conf, on_option, &l);
+	assert_string_equal(l.text, "key.secret tls-auth.auth-domain-name ");
+	conf_destroy(conf);
 }
 
 int
