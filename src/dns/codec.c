@@ -237,7 +237,7 @@ codec_decode_base32hex(const char *text, size_t len, uint8_t *out,
 size_t
 codec_print_hex(const uint8_t *octets, size_t len, char *out)
 {
-	static const char digits[] = "0123456789ABCDEF";
+	static const char digits[] = "0123456789abcdef";
 	size_t i;
 
 	for (i = 0; i < len; i++) {

@@ -267,7 +267,7 @@ put_size(struct rdata_text *t, uint8_t size)
 	for (i = size & 15; i > 0; i--)
 		cm *= 10;
 	text_put_char(t, ' ');
-	if (cm % 100 == 0)
+	if (cm >= 100)
 		text_put_number(t, cm / 100);
 	else
 		put_fixed(t, cm, 2);
