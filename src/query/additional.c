@@ -1,14 +1,14 @@
-/* additional.c - addresses of names that an answer mentions. */
+/*
+ * additional.c - addresses of names that an answer mentions.
+ *
+ * Only those that the same zone has: a resolver would not believe others, and
+ * looking for them would cost each answer a search in another zone.
+ */
 #include "dns/rrtype.h"
 #include "query/answer.h"
-#include "query/lookup.h"
-#include "query/zones.h"
-#include "zone/table.h"
 
-/* Names that get addresses in one reply, other than glue that must be there;
- * and of these, names that are looked up in other zones. */
+/* Names that get addresses in one reply, other than glue that must be there. */
 #define WANTED_MAX 32
-#define LOOKUPS_MAX 16
 
 /* A name that wants addresses. */
 struct wanted {
@@ -19,7 +19,6 @@ struct wanted {
 
 struct wanted_list {
 	unsigned count;
-	unsigned lookups;
 	struct wanted names[WANTED_MAX];
 };
 
@@ -125,32 +124,6 @@ cell_of_node(const struct node *node)
 	return cell;
 }
 
-/* A name outside of the zone may lie in another one that is served. */
-static void
-want_external(struct query_ctx *ctx, struct query *q,
-	struct wanted_list *list, const struct zone_entry *entry,
-	uint32_t name_at)
-{
-	struct search s = { .entry = entry };
-	struct glue_cell cell;
-
-	if (list->lookups++ >= LOOKUPS_MAX
-		|| message_expand_name(q->reply.out, q->reply.len, name_at,
-			&ctx->target) != NSD_OK
-		|| !zones_follow(ctx, q, &s, &ctx->target, false)
-		|| s.entry == entry)
-		return;
-	lookup_walk_init(&ctx->walk, &s);
-	trie_find(ctx->view, &ctx->walk);
-	if (ctx->walk.exact == STORE_NONE)
-		return;
-	lookup_resolve(ctx->view, &s, &ctx->walk, TYPE_A);
-	if (s.outcome != OUTCOME_HIT && s.outcome != OUTCOME_NODATA)
-		return;
-	cell = cell_of_node(s.node);
-	want(list, s.node, name_at, &cell);
-}
-
 /* RFC 9460 section 2.5.2: in ServiceMode the root as a target stands for the
  * owner. It is not among the RRset's targets. */
 static void
@@ -179,8 +152,6 @@ collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
 	const struct rrset_tail *tail;
 	const struct rrset_target *target;
 	const struct glue_cell *cell;
-	bool alone = ctx->options.confine_to_zone
-		|| ctx->table->only != STORE_NONE;
 
 	if (p->rrset == NULL)
 		return;
@@ -191,17 +162,11 @@ collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
 		return;
 	target = rrset_tail_targets(tail);
 	for (unsigned i = 0; i < tail->target_count; i++) {
-		uint32_t at = emit_sent_at(p, target[i].offset);
-
-		if (target[i].glue == STORE_NONE) {
-			if ((target[i].flags & TARGET_EXTERNAL) != 0 && !alone)
-				want_external(ctx, q, list, p->entry, at);
-			continue;
-		}
-		if (is_referral && (target[i].flags & TARGET_IN_DOMAIN) != 0)
+		if (target[i].glue == STORE_NONE || (is_referral
+				&& (target[i].flags & TARGET_IN_DOMAIN) != 0))
 			continue;
 		cell = store_get(ctx->view, target[i].glue);
-		if (!want(list, cell, at, cell))
+		if (!want(list, cell, emit_sent_at(p, target[i].offset), cell))
 			return;
 	}
 }
@@ -231,7 +196,6 @@ additional_add_glue(struct query_ctx *ctx, struct query *q)
 		return;
 	}
 	list.count = 0;
-	list.lookups = 0;
 	collect(ctx, q, &list, ns, true);
 	add_wanted(q, &list);
 }
@@ -242,7 +206,6 @@ additional_add(struct query_ctx *ctx, struct query *q)
 	struct wanted_list list;
 
 	list.count = 0;
-	list.lookups = 0;
 	for (unsigned i = 0; i < q->placed_count; i++)
 		collect(ctx, q, &list, &q->placed[i], false);
 	add_wanted(q, &list);

@@ -150,8 +150,7 @@ follow(struct query_ctx *ctx, struct query *q, uint32_t target_at)
 			return false;
 	if (message_expand_name(q->reply.out, q->reply.len, target_at,
 			&ctx->link) != NSD_OK
-		|| !zones_follow(ctx, q, s, &ctx->link,
-			q->question.type == TYPE_DS))
+		|| !zones_follow(ctx, q, s, &ctx->link))
 		return false;
 	s->name_at = target_at;
 	enter_zone(q);
@@ -270,7 +269,8 @@ answer_dname(struct query_ctx *ctx, struct query *q)
 	if (s->name_at > MESSAGE_POINTER_MAX)
 		cname_rdata_at += s->name->len - 2u;
 	if (!emit_synthesis(q, labels, target_at, &ctx->target,
-			rrset->ttl_sec))
+			rrset->ttl_sec)
+		|| q->question.type == TYPE_CNAME)
 		return false;
 	return follow(ctx, q, cname_rdata_at);
 }
@@ -359,7 +359,10 @@ compose_authority(struct query_ctx *ctx, struct query *q)
 		referral_add(ctx, q);
 		break;
 	default:
-		if (!ctx->options.minimal_responses)
+		/* Beside DS the NS of the parent would only confuse. */
+		if (!ctx->options.minimal_responses
+			&& (q->search.from_wildcard
+				|| (q->search.node->flags & NODE_CUT) == 0))
 			add_apex_ns(ctx, q);
 		break;
 	}

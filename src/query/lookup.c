@@ -64,7 +64,9 @@ resolve_type(struct search *s, uint16_t qtype)
 		}
 	}
 	s->outcome = OUTCOME_NODATA;
-	if ((node->flags & NODE_CNAME) != 0) {
+	/* What may stand beside a CNAME is not looked for behind it. */
+	if ((node->flags & NODE_CNAME) != 0
+		&& (rrtype_get(qtype)->flags & RR_WITH_CNAME) == 0) {
 		s->found = node_find_entry(node, TYPE_CNAME);
 		if (s->found != NULL)
 			s->outcome = OUTCOME_CNAME;

@@ -191,9 +191,10 @@ find_entry(struct query_ctx *ctx, const struct search *s,
 
 bool
 zones_follow(struct query_ctx *ctx, const struct query *q, struct search *s,
-	const struct message_name *name, bool of_parent)
+	const struct message_name *name)
 {
-	const struct zone_entry *entry = find_entry(ctx, s, name, of_parent);
+	const struct zone_entry *entry = find_entry(ctx, s, name,
+		q->question.type == TYPE_DS);
 	const struct zone *zone;
 
 	if (entry == NULL)

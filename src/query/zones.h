@@ -13,12 +13,11 @@ void zones_find(struct query_ctx *ctx, struct query *const *queries,
 	size_t count);
 
 /*
- * Moves a search on to another name (the target of a CNAME, or one that wants
- * addresses), in its zone or another that is served and that the client may
- * see. of_parent: as for DS, a zone above the name is preferred. False if there
- * is none; then the search is as it was.
+ * Moves a search on to another name, the target of a CNAME, in its zone or in
+ * another that is served and that the client may see. False if there is none;
+ * then the search is as it was.
  */
 bool zones_follow(struct query_ctx *ctx, const struct query *q,
-	struct search *s, const struct message_name *name, bool of_parent);
+	struct search *s, const struct message_name *name);
 
 #endif

@@ -154,18 +154,10 @@ add_additional(struct run *r, const struct world_zone *zone,
 
 	if (target == NULL)
 		return;
-	if (name_is_within(target, zone->apex)) {
-		if (rr->type == TYPE_NS || !hidden(zone, target))
-			add_addresses(r, zone, target, cut != NULL
-				&& name_is_within(target, cut));
-		return;
-	}
-	if (r->w->options.confine_to_zone)
-		return;
-	zone = closest_zone(r->w, target, false);
-	if (zone != NULL && !hidden(zone, target)
-		&& world_find(zone, target, TYPE_CNAME) == NULL)
-		add_addresses(r, zone, target, false);
+	if (name_is_within(target, zone->apex)
+		&& (rr->type == TYPE_NS || !hidden(zone, target)))
+		add_addresses(r, zone, target, cut != NULL
+			&& name_is_within(target, cut));
 }
 
 /* ---- the answer -------------------------------------------------------- */
@@ -233,7 +225,7 @@ substitute(struct run *r, const uint8_t *owner)
 	memcpy(cname.rdata + prefix, dname->rdata, dname->rdlen);
 	cname.rdlen = (uint16_t)(prefix + dname->rdlen);
 	rrs_add(&r->out->section[0], &cname);
-	return restart(r, cname.rdata);
+	return r->qtype != TYPE_CNAME ? restart(r, cname.rdata) : STEP_DONE;
 }
 
 static void
@@ -280,11 +272,15 @@ answer_from(struct run *r, const uint8_t *from)
 		found = add_rrset(r, answer, from, r->name, r->qtype);
 	}
 	if (found > 0) {
-		add_positive_extras(r, r->zone);
+		/* DS at a cut has nothing beside it. */
+		if (r->qtype != TYPE_DS || name_equal(from, r->zone->apex)
+			|| world_find(r->zone, from, TYPE_NS) == NULL
+			|| !name_equal(from, r->name))
+			add_positive_extras(r, r->zone);
 		return STEP_DONE;
 	}
 	cname = world_find(r->zone, from, TYPE_CNAME);
-	if (cname != NULL) {
+	if (cname != NULL && r->qtype != TYPE_RRSIG && r->qtype != TYPE_NSEC) {
 		add_rrset(r, answer, from, r->name, TYPE_CNAME);
 		return restart(r, cname->rdata);
 	}

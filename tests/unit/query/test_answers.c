@@ -222,7 +222,7 @@ ds_at_an_apex_is_from_the_parent_if_served(void **state)
 	p = ask_for(&w, "cut.example.", TYPE_DS);
 	expect_flag(p, MESSAGE_AA);
 	expect_rr(p, AN, "cut.example. 3600 DS 17");
-	expect_rr(p, NS, "example. 3600 NS ns1.example.");
+	expect_counts(p, 1, 0, 0);
 	done(p);
 	p = ask_for(&w, "cut.example.", TYPE_A);
 	expect_flag(p, MESSAGE_AA);
@@ -439,7 +439,8 @@ cname_is_followed_into_other_zones(void **state)
 		expect_rcode(p, confined ? RCODE_NOERROR : RCODE_NXDOMAIN);
 		done(p);
 		p = ask_for(&w, "m.z.", TYPE_MX);
-		assert_int_equal(p->section[AR].count, confined ? 0 : 2);
+		/* Addresses come from the zone itself alone. */
+		expect_counts(p, 1, 1, 0);
 		done(p);
 		world_fini(&w);
 	}
