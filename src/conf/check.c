@@ -89,29 +89,6 @@ check_references(struct conf_parser *p)
 
 /* ---- options without effect -------------------------------------------- */
 
-/* True if the object's value is not that of the defaults. */
-static bool
-option_differs(const struct conf_option *option, const void *object,
-	const void *defaults)
-{
-	const void *a = (const char *)object + option->offset;
-	const void *b = (const char *)defaults + option->offset;
-	const char *const *text, *const *other;
-
-	if (!option_is_set(option, object))
-		return false;
-	if (option_item_size(option->type) > 0)
-		return true;
-	if (option_field_size(option->type) != sizeof(const char *) ||
-		option->type == TYPE_U64)
-		return memcmp(a, b, option_field_size(option->type)) != 0;
-	text = a;
-	other = b;
-	if (*text == NULL || *other == NULL)
-		return *text != *other;
-	return strcmp(*text, *other) != 0;
-}
-
 /* Sets the bit of each row without effect that an object has set. */
 static void
 effect_collect(enum conf_clause clause, const void *object,
@@ -123,7 +100,8 @@ effect_collect(enum conf_clause clause, const void *object,
 	for (i = 0; i < count; i++)
 		if ((rows[i].flags & OPTION_NO_EFFECT) != 0 &&
 			(rows[i].flags & OPTION_ALIAS) == 0 &&
-			option_differs(&rows[i], object, defaults))
+			option_is_set(&rows[i], object) &&
+			!option_is_equal(&rows[i], object, defaults))
 			option_mark_set(&rows[i], found);
 }
 

@@ -110,6 +110,10 @@ struct conf_rrl_name {
 
 extern const struct conf_rrl_name conf_rrl_names[];
 
+/* True if both objects of the clause have the same value. */
+bool option_is_equal(const struct conf_option *option, const void *object,
+	const void *other);
+
 /* Octets of the field of a type. */
 size_t option_field_size(enum conf_type type);
 
