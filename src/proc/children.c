@@ -14,6 +14,8 @@
 #include "proc/role.h"
 #include "store/store.h"
 
+/* How long a child may take to end. */
+#define STOP_WAIT_SEC 5
 /* A process that lived this long is not failing at its start. */
 #define LIVED_WELL_MSEC 60000
 
@@ -49,6 +51,27 @@ child_send(struct child *child, enum ipc_type type, const void *payload,
 	return err;
 }
 
+static void
+child_on_overdue(evutil_socket_t fd, short what, void *arg)
+{
+	struct child *child = arg;
+
+	log_warning("%s (pid %ld) does not end, killing it",
+		child_name(child), (long)child->pid);
+	kill(child->pid, SIGKILL);
+}
+
+void
+child_stop(struct child *child)
+{
+	struct timeval wait = {.tv_sec = STOP_WAIT_SEC};
+
+	child->told_stop = true;
+	if (child_send(child, IPC_STOP, NULL, 0, NULL, 0) != NSD_OK
+		|| event_add(child->overdue_event, &wait) == -1)
+		kill(child->pid, SIGKILL);
+}
+
 /* ---- all of them -------------------------------------------------------- */
 
 /* Calls fn for each child that there is. */
@@ -82,8 +105,6 @@ child_tell(struct child *child, void *arg)
 
 	if ((ipc_rows[tell->type].receiver & child->role) == 0)
 		return;
-	if (tell->type == IPC_STOP)
-		child->told_stop = true;
 	(void)child_send(child, tell->type, NULL, 0, tell->fds,
 		tell->fd_count);
 }
@@ -98,15 +119,27 @@ children_tell(struct supervisor *s, enum ipc_type type, const int *fds,
 }
 
 static void
-child_kill(struct child *child, void *arg)
+child_stop_one(struct child *child, void *arg)
 {
-	kill(child->pid, *(int *)arg);
+	child_stop(child);
 }
 
 void
-children_kill(struct supervisor *s, int signal)
+children_stop(struct supervisor *s)
 {
-	children_walk(s, child_kill, &signal);
+	children_walk(s, child_stop_one, NULL);
+}
+
+static void
+child_kill(struct child *child, void *arg)
+{
+	kill(child->pid, SIGKILL);
+}
+
+void
+children_kill(struct supervisor *s)
+{
+	children_walk(s, child_kill, NULL);
 }
 
 static void
@@ -154,13 +187,33 @@ child_on_channel(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
+/* Main's side of a child: its channel, read from now on, and a timer. */
+static bool
+child_watch(struct child *child)
+{
+	struct event_base *base = child->supervisor->base;
+
+	child->overdue_event = event_new(base, -1, 0, child_on_overdue, child);
+	child->event = event_new(base, child->channel.fd,
+		EV_READ | EV_PERSIST, child_on_channel, child);
+	return child->event != NULL && child->overdue_event != NULL
+		&& event_add(child->event, NULL) == 0;
+}
+
+static void
+child_unwatch(struct child *child)
+{
+	if (child->event != NULL)
+		event_free(child->event);
+	if (child->overdue_event != NULL)
+		event_free(child->overdue_event);
+	ipc_channel_close(&child->channel);
+}
+
 static void
 child_forget(struct child *child, void *arg)
 {
-	if (child == arg)
-		return;
-	event_free(child->event);
-	ipc_channel_close(&child->channel);
+	child_unwatch(child);
 }
 
 /* In a new child: gives up everything that is main's alone. */
@@ -168,12 +221,13 @@ static void
 child_leave_main(struct supervisor *s, struct child *self)
 {
 	struct event *events[] = {s->signal_event, s->start_event,
-		s->kill_event, s->statistics_event, s->loader.timer,
+		s->statistics_event, s->loader.timer,
 		s->xfrd.timer};
 
 	/* The kernel's side of the loop is shared with main until this. */
 	event_reinit(s->base);
-	children_walk(s, child_forget, self);
+	children_walk(s, child_forget, NULL);
+	child_unwatch(self);
 	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
 		if (events[i] != NULL)
 			event_free(events[i]);
@@ -204,7 +258,6 @@ child_run(struct post *post, struct child *self, struct ipc_channel channel)
 	};
 
 	child_leave_main(s, self);
-	ipc_channel_close(&self->channel);
 	switch (post->role) {
 	case ROLE_LOADER:
 		loader_main(&start);
@@ -237,7 +290,6 @@ child_create(struct post *post, struct generation *generation)
 void
 post_fill(struct post *post, struct generation *generation)
 {
-	struct supervisor *s = post->supervisor;
 	struct child *child = child_create(post, generation);
 	struct ipc_channel theirs;
 
@@ -251,23 +303,18 @@ post_fill(struct post *post, struct generation *generation)
 		post_fill_later(post);
 		return;
 	}
-	child->pid = fork();
-	if (child->pid == 0)
-		child_run(post, child, theirs);
-	ipc_channel_close(&theirs);
-	if (child->pid != -1)
-		child->event = event_new(s->base, child->channel.fd,
-			EV_READ | EV_PERSIST, child_on_channel, child);
-	if (child->pid == -1 || child->event == NULL
-		|| event_add(child->event, NULL) == -1) {
+	if (!child_watch(child) || (child->pid = fork()) == -1) {
 		log_error("cannot start %s: %s", ipc_role_name(post->role),
 			strerror(errno));
-		/* Without its channel it ends by itself. */
-		ipc_channel_close(&child->channel);
+		child_unwatch(child);
+		ipc_channel_close(&theirs);
 		free(child);
 		post_fill_later(post);
 		return;
 	}
+	if (child->pid == 0)
+		child_run(post, child, theirs);
+	ipc_channel_close(&theirs);
 	generation->users++;
 	post->current = child;
 }
@@ -347,10 +394,8 @@ post_on_serving(struct post *post)
 		(void)child_send(post->adopter, IPC_RELEASE, &adopt,
 			sizeof(adopt), NULL, 0);
 	post->adopter = NULL;
-	if (post->leaving != NULL && !post->leaving->told_stop) {
-		post->leaving->told_stop = true;
-		(void)child_send(post->leaving, IPC_STOP, NULL, 0, NULL, 0);
-	}
+	if (post->leaving != NULL && !post->leaving->told_stop)
+		child_stop(post->leaving);
 }
 
 void
@@ -365,8 +410,7 @@ post_roll(struct post *post)
 	}
 	if (post->role != ROLE_WORKER) {
 		/* Filled again when it has ended. */
-		post->current->told_stop = true;
-		(void)child_send(post->current, IPC_STOP, NULL, 0, NULL, 0);
+		child_stop(post->current);
 		return;
 	}
 	if (post->leaving != NULL) {
@@ -446,8 +490,7 @@ child_destroy(struct post *post, struct child *child, int status)
 		post->leaving = NULL;
 	if (child->is_reader)
 		store_reader_clear(g->store, child->reader_slot);
-	event_free(child->event);
-	ipc_channel_close(&child->channel);
+	child_unwatch(child);
 	if (post->role == ROLE_LOADER) {
 		s->reloading = false;
 		s->reload_wanted = false;

@@ -24,9 +24,13 @@ void children_reap(struct supervisor *s);
 /* Sends to every child whose role receives it. */
 void children_tell(struct supervisor *s, enum ipc_type type, const int *fds,
 	unsigned fd_count);
-void children_kill(struct supervisor *s, int signal);
+/* Tells all to end; kills those that do not within 5 seconds. */
+void children_stop(struct supervisor *s);
+void children_kill(struct supervisor *s);
 unsigned children_count(const struct supervisor *s);
 
+/* As children_stop, for one. */
+void child_stop(struct child *child);
 enum nsd_err child_send(struct child *child, enum ipc_type type,
 	const void *payload, size_t len, const int *fds, unsigned fd_count);
 

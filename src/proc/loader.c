@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -19,6 +20,7 @@
 #define PROGRESS_SEC 5
 #define RECLAIM_SEC 1
 #define AGAIN_SEC 1
+#define RELOAD_NICE 5
 /* How often a zone is tried whose files change while they are read. */
 #define RETRIES_MAX 5
 
@@ -148,6 +150,9 @@ loader_end_pass(struct loader *loader)
 	loader->first_pass = false;
 	role_send(&loader->role, first ? IPC_LOADED : IPC_RELOADED,
 		&loader->result, sizeof(loader->result));
+	/* Answering comes before reading, from now on. */
+	if (first)
+		(void)setpriority(PRIO_PROCESS, 0, RELOAD_NICE);
 	if (first || loader->result.read > 0) {
 		store_trim(loader->writer);
 		malloc_trim(0);

@@ -17,8 +17,6 @@
 
 /* How long clients are made to wait for the first pass over the zones. */
 #define START_WAIT_SEC 1
-/* How long children may take to end. */
-#define STOP_WAIT_SEC 5
 
 int64_t
 supervisor_now_msec(void)
@@ -172,16 +170,13 @@ supervisor_check_stopped(struct supervisor *s)
 static void
 supervisor_stop(struct supervisor *s)
 {
-	struct timeval wait = {.tv_sec = STOP_WAIT_SEC};
-
 	if (s->stopping) {
-		children_kill(s, SIGKILL);
+		children_kill(s);
 		return;
 	}
 	log_warning("signal received, shutting down...");
 	s->stopping = true;
-	children_tell(s, IPC_STOP, NULL, 0);
-	event_add(s->kill_event, &wait);
+	children_stop(s);
 	supervisor_check_stopped(s);
 }
 
@@ -236,16 +231,6 @@ supervisor_on_start(evutil_socket_t fd, short what, void *arg)
 	s->waited = true;
 	if (s->serving == NULL && s->building != NULL && s->building->listed)
 		supervisor_serve(s, s->building);
-}
-
-static void
-supervisor_on_kill(evutil_socket_t fd, short what, void *arg)
-{
-	struct supervisor *s = arg;
-
-	log_warning("%u processes do not end, killing them",
-		children_count(s));
-	children_kill(s, SIGKILL);
 }
 
 static void
@@ -308,11 +293,10 @@ supervisor_init_events(struct supervisor *s)
 	s->signal_event = event_new(s->base, s->signal_fd,
 		EV_READ | EV_PERSIST, supervisor_on_signal, s);
 	s->start_event = event_new(s->base, -1, 0, supervisor_on_start, s);
-	s->kill_event = event_new(s->base, -1, 0, supervisor_on_kill, s);
 	s->statistics_event = event_new(s->base, -1, EV_PERSIST,
 		supervisor_on_statistics, s);
 	if (s->signal_event == NULL || s->start_event == NULL
-		|| s->kill_event == NULL || s->statistics_event == NULL
+		|| s->statistics_event == NULL
 		|| event_add(s->signal_event, NULL) == -1)
 		return NSD_E_MEMORY;
 	if (!post_init(&s->loader, s, ROLE_LOADER, 0)

@@ -41,6 +41,7 @@ struct child {
 	pid_t pid;
 	struct ipc_channel channel;
 	struct event *event;
+	struct event *overdue_event; /* told to end, and time is up */
 	struct supervisor *supervisor;
 	struct generation *generation;
 	unsigned reader_slot;
@@ -68,7 +69,6 @@ struct supervisor {
 	struct event_base *base;
 	struct event *signal_event;
 	struct event *start_event;      /* 1 second after start */
-	struct event *kill_event;       /* children that do not end */
 	struct event *statistics_event;
 	int signal_fd;
 	struct generation *serving;     /* workers are forked with it */

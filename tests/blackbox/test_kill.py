@@ -184,6 +184,17 @@ def test_adopted_sockets_pass_on_when_the_adopter_dies(nsd):
     assert load.lost == 0
 
 
+def test_hung_worker_does_not_keep_the_old_store(nsd):
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    before = settled_state(server)
+    hung = server.role("server 1")
+    os.kill(hung, signal.SIGSTOP)
+    server.kill("loader")
+    server.wait_log(rf"server 1 \(pid {hung}\) does not end, killing it")
+    wait_for("nothing leaked", lambda: settled_state(server) == before)
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+
+
 # ---- main -------------------------------------------------------------------------
 
 def test_service_goes_on_when_main_is_killed(nsd, make_server):
