@@ -13,6 +13,8 @@
 #define GROW_MEDIUM (16u << 20)
 #define GROW_MEDIUM_SPANS 4u
 
+#define SPAN_EIGHTH (SPAN_GRANULES / 8)
+
 /* ---- bitmaps */
 
 static inline uint64_t
@@ -142,7 +144,7 @@ span_list_remove(struct store_writer *writer, uint32_t span)
 static enum span_state
 state_for(const struct span *span, uint32_t granules_free)
 {
-	uint32_t eighths = granules_free / (SPAN_GRANULES / 8);
+	uint32_t eighths = granules_free / SPAN_EIGHTH;
 
 	if (eighths == 8)
 		return SPAN_FREE;
@@ -170,7 +172,7 @@ span_free_granules(struct store_writer *writer, uint32_t granule,
 	span_clear_bits(span_bitmap(writer, span),
 		granule - span_first_granule(writer, span), count);
 	before = rcu_fetch_add(&s->free, count);
-	if (state_for(s, before) == state_for(s, before + count))
+	if (before / SPAN_EIGHTH == (before + count) / SPAN_EIGHTH)
 		return;
 	pthread_mutex_lock(&writer->lock);
 	if (s->state != SPAN_OWNED) {
