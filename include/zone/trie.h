@@ -115,11 +115,19 @@ store_ref trie_iter_next(struct trie_iter *iter);
  * Builds a trie from objects in strictly ascending canonical order of their
  * names, each branch made once at its right size. Objects are heap objects
  * that begin with struct trie_leaf. Several threads may build disjoint ranges
- * with trie_build and join them with trie_join.
+ * with trie_build, each with its own heap, and join them with trie_join.
  * On failure (NSD_E_MEMORY) what was allocated is freed; the objects are not.
  */
 enum nsd_err trie_build(struct store_heap *heap, const store_ref *objects,
 	size_t count, struct trie *out) MUST_USE;
+
+/*
+ * Joins two tries that no reader has seen, all names of low less than those of
+ * high: low gets both, high becomes empty. On failure (NSD_E_MEMORY) both are
+ * as they were. Cost: the branches along the seam, a few microseconds.
+ */
+enum nsd_err trie_join(struct store_heap *heap, struct trie *low,
+	struct trie *high) MUST_USE;
 
 /*
  * Adds, replaces or removes one object, copying the branches on the path

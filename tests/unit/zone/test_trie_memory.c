@@ -141,6 +141,40 @@ trie_build_without_memory_leaves_nothing(void **state)
 }
 
 static void
+trie_join_without_memory_changes_nothing(void **state)
+{
+	static struct fixture f;
+	struct trie high, before[2];
+	enum nsd_err err = NSD_E_MEMORY;
+	uint64_t live_before;
+	int allowed = 0;
+
+	fixture_open(&f);
+	/* In the middle of names with three letters in common. */
+	assert_int_equal(trie_build(f.heap, f.refs, 302, &f.trie), NSD_OK);
+	assert_int_equal(trie_build(f.heap, f.refs + 302, NAMES - 302, &high),
+		NSD_OK);
+	before[0] = f.trie;
+	before[1] = high;
+	live_before = live(&f);
+	while (err == NSD_E_MEMORY) {
+		left = allowed++;
+		err = trie_join(f.heap, &f.trie, &high);
+		left = -1;
+		if (err != NSD_E_MEMORY)
+			break;
+		assert_memory_equal(&before[0], &f.trie, sizeof(f.trie));
+		assert_memory_equal(&before[1], &high, sizeof(high));
+		assert_int_equal(live(&f), live_before);
+		assert_int_equal(count_names(&f), 302);
+	}
+	assert_int_equal(err, NSD_OK);
+	assert_true(allowed > 2);
+	assert_int_equal(count_names(&f), NAMES);
+	fixture_close(&f);
+}
+
+static void
 put_until_it_works(struct fixture *f, store_ref object, store_ref expected)
 {
 	struct trie before = f->trie;
@@ -212,6 +246,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trie_build_without_memory_leaves_nothing),
+		cmocka_unit_test(trie_join_without_memory_changes_nothing),
 		cmocka_unit_test(trie_edits_without_memory_change_nothing),
 	};
 
