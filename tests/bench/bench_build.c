@@ -37,6 +37,21 @@ cpu_sec(void)
 		+ (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
+/* Private memory that is in use now, without the store. */
+static void
+print_private(const char *when)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[256];
+
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		if (strncmp(line, "RssAnon:", 8) == 0)
+			printf("private memory %s: %.1f MB\n", when,
+				atof(line + 8) / 1e3);
+	if (f != NULL)
+		fclose(f);
+}
+
 static void
 on_diag(struct diag_sink *sink, const struct diag *d)
 {
@@ -202,6 +217,7 @@ bench_file(const char *zone_name, const char *path, unsigned threads,
 	printf("parse %.1f ms, %llu records\n", (now_sec() - start) * 1e3,
 		(unsigned long long)parsed.rr_count);
 	input.batches = parsed.batches;
+	print_private("with the records");
 	for (unsigned i = 0; i < rounds; i++) {
 		uint64_t before = live_octets(writer);
 		double cpu = cpu_sec();
@@ -221,6 +237,7 @@ bench_file(const char *zone_name, const char *path, unsigned threads,
 			tally_print(store_writer_view(writer),
 				store_get(store_writer_view(writer), zone),
 				live_octets(writer) - before);
+		print_private("after the build");
 		start = now_sec();
 		zone_free(heap, zone);
 		printf("free %.1f ms, %lld octets left\n",
@@ -228,6 +245,7 @@ bench_file(const char *zone_name, const char *path, unsigned threads,
 			(long long)(live_octets(writer) - before));
 	}
 	zonefile_result_fini(&parsed);
+	print_private("at the end");
 	store_writer_close(writer);
 	store_destroy(store);
 }
