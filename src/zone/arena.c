@@ -18,7 +18,7 @@ arena_init(struct arena *arena, void *memory, size_t len)
 {
 	arena->blocks = NULL;
 	arena->at = memory;
-	arena->end = arena->at + len;
+	arena->end = len > 0 ? arena->at + len : arena->at;
 	arena->next_size = ARENA_SIZE_FIRST;
 }
 

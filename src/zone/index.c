@@ -149,10 +149,8 @@ index_share_out(struct build *b)
 			batch = batch->next;
 		}
 		w->batch_end = batch;
-		if (w->room_count == 0)
-			continue;
 		w->room = arena_alloc(&b->arena,
-			w->room_count * sizeof(*w->room));
+			(w->room_count + 1) * sizeof(*w->room));
 		if (w->room == NULL)
 			return NSD_E_MEMORY;
 	}
