@@ -87,7 +87,8 @@ struct rdata_name {
 unsigned rdata_list_names(uint16_t type, const uint8_t *rdata,
 	size_t rdata_len, struct rdata_name out[RDATA_NAMES_MAX]);
 
-/* Offset of the name that asks for addresses (RR_ADDITIONAL), or -1. */
+/* Offset of the name that asks for addresses (RR_ADDITIONAL), or -1. A root
+ * name in SVCB and HTTPS stands for the owner (RFC 9460 section 2.5.2). */
 int rdata_additional_offset(uint16_t type, const uint8_t *rdata,
 	size_t rdata_len);
 

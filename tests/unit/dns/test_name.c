@@ -72,6 +72,7 @@ name_text_escapes(void **state)
 		"\6longer\4than\14eight.octets");
 }
 
+/* Fault 45; RFC 1035 section 5.1 */
 static void
 name_text_refuses_malformed(void **state)
 {
@@ -186,6 +187,7 @@ name_text_127_labels_ok_128_refused(void **state)
 	assert_int_equal(parse(text, NULL, name, &size), NSD_E_SYNTAX);
 }
 
+/* Fault 7; RFC 1035 section 5.1, RFC 4343 section 2.1 */
 static void
 name_print_escapes(void **state)
 {
