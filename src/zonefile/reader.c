@@ -147,10 +147,14 @@ make_index(struct reader *r, size_t len)
 	if (r->index_size < size) {
 		free(r->scan.starts);
 		r->scan.starts = malloc(2 * size * sizeof(uint32_t));
-		r->index_size = r->scan.starts != NULL ? size : 0;
+		if (r->scan.starts == NULL) {
+			r->index_size = 0;
+			return false;
+		}
+		r->index_size = size;
 	}
 	r->scan.ends = r->scan.starts + r->index_size;
-	return r->scan.starts != NULL;
+	return true;
 }
 
 /* Scans the next window; false at the end of the text. */

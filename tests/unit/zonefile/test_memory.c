@@ -1,0 +1,128 @@
+/*
+ * test_memory.c - fault 71: each allocation of a parse fails once; the parse
+ * says so, and nothing is lost (run under AddressSanitizer to see the latter).
+ *
+ * Linked with --wrap for the allocating functions, so that those of the
+ * layer, and of no library, come here.
+ */
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fixture.h"
+
+static atomic_int fail_at = -1; /* counts down to the one that fails */
+
+static bool
+fails(void)
+{
+	/* From the one that fails on, all do: memory does not come back. */
+	return atomic_load(&fail_at) >= 0
+		&& (atomic_load(&fail_at) == 0
+		|| atomic_fetch_sub(&fail_at, 1) == 0);
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *p, size_t size);
+char *__real_strdup(const char *text);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+char *__wrap_strdup(const char *text);
+
+void *
+__wrap_malloc(size_t size)
+{
+	return fails() ? NULL : __real_malloc(size);
+}
+
+void *
+__wrap_calloc(size_t count, size_t size)
+{
+	return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *
+__wrap_realloc(void *p, size_t size)
+{
+	return fails() ? NULL : __real_realloc(p, size);
+}
+
+char *
+__wrap_strdup(const char *text)
+{
+	return fails() ? NULL : __real_strdup(text);
+}
+
+static enum nsd_err
+parse_failing(const char *path, int at, unsigned threads)
+{
+	struct zonefile_options options = { .apex = fixture_apex,
+		.threads = threads };
+	struct parse_tuning tuning = parse_tuning_default;
+	struct diag_sink sink = { NULL, 0, 0 };
+	struct zonefile_result result;
+	enum nsd_err err;
+
+	tuning.chunk_size = 100;
+	tuning.head_size = 20;
+	tuning.parallel_size = 0;
+	atomic_store(&fail_at, at);
+	err = parse_path(path, &options, &tuning, &sink, &result);
+	atomic_store(&fail_at, -1);
+	zonefile_result_fini(&result);
+	return err;
+}
+
+static void
+write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void
+each_allocation_that_fails_is_told(void **state)
+{
+	char directory[] = "/tmp/test_memory.XXXXXX";
+	char path[64], inner[64];
+	unsigned threads;
+
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/zone", directory);
+	snprintf(inner, sizeof(inner), "%s/inner", directory);
+	write_file(path, "$TTL 5\n@ SOA a b ( 1 2 3\n 4 5 )\n NS a\n"
+		"x X\n$INCLUDE inner sub\n$INCLUDE none\n"
+		"$GENERATE 1-600 h$ TXT \"a b\" c\n"
+		"a TXT \"open\nb A 192.0.2.1\nc A 192.0.2.1\n\" d\ny Y\n"
+		"a TXT 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 "
+		"22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40\n");
+	write_file(inner, "a A 192.0.2.1\nb A x\n");
+	for (threads = 1; threads <= 3; threads++) {
+		enum nsd_err err = NSD_E_MEMORY;
+		int at;
+
+		for (at = 0; at < 1000 && err == NSD_E_MEMORY; at++)
+			err = parse_failing(path, at, threads);
+		/* Behind the last allocation it works, with its errors. */
+		assert_int_equal(err, NSD_E_SYNTAX);
+		assert_true(at > 20);
+	}
+	unlink(path);
+	unlink(inner);
+	assert_int_equal(rmdir(directory), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_allocation_that_fails_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
