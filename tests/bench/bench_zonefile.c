@@ -87,10 +87,11 @@ bench_large(const char *path, const struct zonefile_options *options,
 		(double)size / 1e6, (unsigned long long)count,
 		options->threads, kernel_best()->name);
 	printf("wall median %.3f s (%.0f MB/s), best %.3f s; "
-		"cpu median %.3f s (%.0f MB/s a thread), %.1f ns a record\n",
+		"cpu median %.3f s (%.0f MB/s a thread), best %.3f s, "
+		"%.1f ns a record\n",
 		wall[rounds / 2], (double)size / 1e6 / wall[rounds / 2],
 		wall[0], cpu[rounds / 2],
-		(double)size / 1e6 / cpu[rounds / 2],
+		(double)size / 1e6 / cpu[rounds / 2], cpu[0],
 		cpu[rounds / 2] * 1e9 / (double)count);
 }
 
