@@ -3,11 +3,17 @@
  * to batches of records.
  *
  * Knows no database: gives batches in file order. A large file is cut into
- * chunks that several threads parse; the result is the same as by one.
+ * pieces that several threads parse; the result is the same as by one.
+ *
+ * $INCLUDE names are relative to the directory of the file that has them.
+ * Behind an included file the origin and the owner are again what they were;
+ * TTLs go on as stated there. $GENERATE is known. Owners outside the zone are
+ * not looked for here.
  */
 #ifndef ZONEFILE_ZONEFILE_H
 #define ZONEFILE_ZONEFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -19,10 +25,14 @@
 
 struct zonefile_options {
 	const uint8_t *apex;     /* first $ORIGIN */
-	uint32_t default_ttl_sec;/* for a file that states none: 3600 */
+	uint32_t default_ttl_sec;/* for a file that states none; 0: 3600 */
 	unsigned threads;        /* 0 or 1: only the caller's */
 	unsigned errors_max;     /* stop after that many; 0: 50 */
 	unsigned include_depth_max; /* 0: 10 */
+	/* Of a zone that was transferred: RDATA of the right layout with a
+	 * value that breaks a rule is kept, with a warning. Else it is an
+	 * error. */
+	bool secondary;
 	/* Called now and then from the calling thread with how far it is. */
 	void (*on_progress)(void *ctx, uint64_t octets_done,
 		uint64_t octets_total);

@@ -85,6 +85,7 @@ file_init(struct parse_file *f, struct parse *p)
 	reader_init(&f->reader);
 	if (p->tuning->kernel != NULL)
 		f->reader.kernel = p->tuning->kernel;
+	f->reader.is_secondary = p->options->secondary;
 	f->reader.generate_max = p->tuning->generate_max;
 	f->reader.ttl_fallback = p->options->default_ttl_sec != 0
 		? p->options->default_ttl_sec : TTL_FALLBACK;

@@ -90,6 +90,7 @@ struct reader {
 	const char *file_name;
 	uint16_t file;         /* index for records */
 	uint32_t ttl_fallback; /* for a file that states none */
+	bool is_secondary;     /* keep values that break rules */
 	uint32_t generate_max; /* records of one $GENERATE */
 	uint32_t errors_left;  /* READER_ERRORS at 0 */
 	const struct kernel *kernel;

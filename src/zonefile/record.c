@@ -287,18 +287,18 @@ choose_ttl(struct reader *r, const struct head *h, const uint8_t *rdata,
 }
 
 static void
-tell_rdata_error(struct reader *r, uint16_t type, size_t first,
-	const struct rdata_error *error)
+tell_rdata(struct reader *r, enum diag_severity severity, uint16_t type,
+	size_t first, const struct rdata_error *error)
 {
 	char name[RRTYPE_TEXT_MAX];
 	size_t i = first + error->token;
 
 	rrtype_print(type, name);
 	if (i < r->token_count)
-		reader_error(r, r->tokens[i].text, "Invalid rdata in %s: %s",
-			name, error->text);
+		reader_diag(r, severity, r->tokens[i].text,
+			"Invalid rdata in %s: %s", name, error->text);
 	else
-		reader_error(r, r->tokens[r->token_count - 1].text
+		reader_diag(r, severity, r->tokens[r->token_count - 1].text
 			+ r->tokens[r->token_count - 1].len,
 			"Missing rdata in %s: %s", name, error->text);
 }
@@ -311,14 +311,19 @@ reader_record(struct reader *r, bool has_owner)
 	struct rdata_error error;
 	size_t rdlen, first = has_owner;
 	uint32_t ttl_sec;
+	enum nsd_err err;
 
 	if (has_owner ? !set_owner(r, &r->tokens[0]) : !repeat_owner(r))
 		return READER_END;
 	if (!parse_head(r, &h, &first))
 		return READER_END;
-	if (rdata_parse(h.type, r->tokens + first, r->token_count - first,
-			r->state.origin, rdata, &rdlen, &error) != NSD_OK) {
-		tell_rdata_error(r, h.type, first, &error);
+	err = rdata_parse(h.type, r->tokens + first, r->token_count - first,
+		r->state.origin, rdata, &rdlen, &error);
+	if (err == NSD_E_ZONE && r->is_secondary) {
+		/* As it was sent, so it is served. */
+		tell_rdata(r, DIAG_WARNING, h.type, first, &error);
+	} else if (err != NSD_OK) {
+		tell_rdata(r, DIAG_ERROR, h.type, first, &error);
 		return READER_END;
 	}
 	ttl_sec = choose_ttl(r, &h, rdata, rdlen);

@@ -318,6 +318,58 @@ meta_types_cannot_stand_in_a_zone(void **state)
 		"3:6 Invalid type in RR: TYPE0 cannot stand in a zone\n");
 }
 
+/* Fault 46: a primary refuses it, a secondary serves what it was sent. */
+static void
+values_that_break_rules_are_kept_for_a_secondary(void **state)
+{
+	static const char text[] = "a 60 DS 1 13 2 00\na 60 DS 1 13 2\n"
+		"a 60 DS 1 13 x 00\nb 60 TYPE43 \\# 5 00010d0200\n";
+	static const char why[] = "digest";
+	struct zonefile_options options = { .apex = fixture_apex };
+	struct outcome o = outcome_of_text(text, sizeof(text) - 1, &options,
+		NULL);
+
+	assert_int_equal(o.errors, 4);
+	assert_int_equal(o.rr_count, 0);
+	outcome_free(&o);
+	options.secondary = true;
+	o = outcome_of_text(text, sizeof(text) - 1, &options, NULL);
+	assert_int_equal(o.errors, 2);
+	assert_int_equal(o.warnings, 2);
+	assert_non_null(strstr(o.diags, why));
+	assert_string_equal(o.text, "1 a.example.org. 60 DS 00010d0200\n"
+		"4 b.example.org. 60 DS 00010d0200\n");
+	outcome_free(&o);
+}
+
+/* Fault 45 */
+static void
+bad_escapes_and_lengths_are_told_at_their_place(void **state)
+{
+	struct zonefile_options options = { .apex = fixture_apex };
+	static const char text[] = "a\\256 1 A 192.0.2.1\na 1 TXT a\\256\n"
+		"a 1 TXT \"\\25\"\na 1 TYPE9999 \\# 2 00\n"
+		"a 1 TYPE9999 \\# 1 0000\na 1 TYPE9999 \\# 1 0\n"
+		"a 1 TYPE9999 \\# 65536 00\na 1 TYPE9999 \\# x\n"
+		"a 1 TYPE9999 \\#\na 1 A \\# 3 000000\na 1 TYPE9999 x\n";
+	static const char *const places[] = { "1:1 ", "2:9 ", "3:10 ", "4:17 ",
+		"5:17 ", "6:19 ", "7:17 ", "8:17 ", "9:16 ", "10:12 ",
+		"11:14 " };
+	struct outcome o = outcome_of_text(text, sizeof(text) - 1, &options,
+		NULL);
+	const char *at = o.diags;
+	size_t i;
+
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		assert_int_equal(strncmp(at, places[i], strlen(places[i])), 0);
+		assert_non_null(strstr(at, "expected "));
+		at = strchr(at, '\n') + 1;
+	}
+	assert_string_equal(at, "");
+	assert_string_equal(o.text, "");
+	outcome_free(&o);
+}
+
 /* ---- limits ----------------------------------------------------------- */
 
 static void
@@ -447,6 +499,10 @@ main(void)
 		cmocka_unit_test(findings_name_line_and_column_inside_a_record),
 		cmocka_unit_test(unknown_types_and_rdata_are_read),
 		cmocka_unit_test(meta_types_cannot_stand_in_a_zone),
+		cmocka_unit_test(
+			values_that_break_rules_are_kept_for_a_secondary),
+		cmocka_unit_test(
+			bad_escapes_and_lengths_are_told_at_their_place),
 		cmocka_unit_test(errors_stop_at_the_limit),
 		cmocka_unit_test(a_word_of_a_megabyte_is_an_error),
 		cmocka_unit_test(a_file_cut_at_each_length_is_read_or_refused),
