@@ -72,12 +72,18 @@ def any_is_one_rrset(c):
     types = {row[2] for row in c.ours.answer} - {"RRSIG", "CNAME", "DNAME"}
     if len(types) > 1:
         return NONE
-    if c.server == "bind" and not _without_ttl(c.ours.answer) <= \
-            _without_ttl(c.theirs.answer) and not c.leaves_zone():
+    if c.server != "bind":
+        fields = {"answer", "authority", "additional"}
+    elif c.theirs.answer <= c.ours.answer and any(
+            row[2] == "DNAME" for row in c.ours.answer):
+        # BIND holds the CNAME made from a DNAME to answer ANY.
+        return {"rcode", "answer", "authority", "additional"}
+    elif (_without_ttl(c.ours.answer) <= _without_ttl(c.theirs.answer)
+          or c.leaves_zone()):
+        fields = {"answer", "authority", "additional"}
+    else:
         return NONE
-    if c.ours.rcode != c.theirs.rcode:
-        return NONE
-    return {"answer", "authority", "additional"}
+    return fields if c.ours.rcode == c.theirs.rcode else NONE
 
 
 def chain_into_another_zone(c):
@@ -116,6 +122,41 @@ def types_beside_cname(c):
     return NONE
 
 
+def one_rrsig(c):
+    """RFC 8482 4.1 lets a server answer RRSIG as it answers ANY, with a part;
+    Knot does. We send all that stand at the name, as BIND and NSD do."""
+    if (c.server == "knot" and c.rdtype == T.RRSIG
+            and c.theirs.answer <= c.ours.answer
+            and c.ours.rcode == c.theirs.rcode):
+        return {"flags", "answer", "authority", "additional"}
+    return NONE
+
+
+def nsec_at_a_cut(c):
+    """RFC 1034 4.3.2 step 3b refers every type at a cut to the child; RFC 4035
+    3.1.4.1 exempts only DS. BIND answers NSEC from the parent as well; Knot
+    and NSD refer, as we do."""
+    if (c.server == "bind" and c.rdtype == T.NSEC
+            and "AA" not in c.ours.flags and not c.ours.answer
+            and any(row[2] == "NS" for row in c.ours.authority)):
+        return ALL - {"rcode"}
+    return NONE
+
+
+def below_nsec3_owner(c):
+    """RFC 5155 7.2.8: the owner name of an NSEC3 record alone does not exist,
+    nor does it make names below it special: a wildcard above covers them. NSD
+    says NXDOMAIN there."""
+    hashed = any(len(label) == 32 and
+                 set(label.decode("latin-1")) <= set(
+                     "0123456789abcdefghijklmnopqrstuv-*")
+                 for label in c.name.labels[1:])
+    if (c.server == "nsd" and hashed and c.theirs.rcode == "NXDOMAIN"
+            and c.ours.rcode == "NOERROR"):
+        return ALL - {"flags"}
+    return NONE
+
+
 def additional_is_optional(c):
     """RFC 1034 4.3.2 step 6, RFC 9471: only in-domain glue of a referral must
     be there; anything else in the additional section is a server's choice."""
@@ -132,6 +173,15 @@ def additional_is_optional(c):
     return NONE if missing else {"additional"}
 
 
+def addresses_for_more_types(c):
+    """RFC 9460 4.1 and RFC 1183 1 ask for the addresses of the target of SVCB,
+    HTTPS and AFSDB; NSD leaves them out."""
+    if (c.server == "nsd" and c.rdtype in (T.SVCB, T.HTTPS, T.AFSDB)
+            and c.theirs.additional <= c.ours.additional):
+        return {"additional"}
+    return NONE
+
+
 def truncated(c):
     """RFC 2181 9: what a truncated reply holds is ignored by its reader."""
     if "TC" in c.ours.flags and "TC" in c.theirs.flags:
@@ -139,10 +189,20 @@ def truncated(c):
     return NONE
 
 
+def fits_when_compressed(c):
+    """RFC 1035 4.1.4: names may be compressed against any earlier one. NSD and
+    BIND leave some room unused and truncate where our whole answer fits."""
+    if ("TC" in c.theirs.flags and "TC" not in c.ours.flags
+            and c.ours.flags | {"TC"} == c.theirs.flags
+            and c.theirs.answer <= c.ours.answer):
+        return {"flags", "answer", "authority", "additional"}
+    return NONE
+
+
 def what_fits(c):
     """RFC 2181 9: what a server leaves out of the optional parts when room is
     short is its choice, and so where it stops."""
-    if c.how.tcp or c.how.size > 1232:
+    if c.how.tcp or (c.how.size > 1232 and len(c.ours.answer) < 10):
         return NONE
     if c.ours.answer == c.theirs.answer and c.ours.answer:
         return {"authority", "additional"}
@@ -151,7 +211,9 @@ def what_fits(c):
 
 RULES = [soa_query_ttl, authority_of_positive_answers, any_is_one_rrset,
          chain_into_another_zone, loops, types_beside_cname,
-         additional_is_optional, truncated, what_fits]
+         one_rrsig, nsec_at_a_cut, below_nsec3_owner,
+         additional_is_optional, addresses_for_more_types, truncated,
+         fits_when_compressed, what_fits]
 
 
 def unexplained(case):

@@ -8,7 +8,8 @@ import compare
 import differences
 import questions
 
-SHOWN = 12  # mismatches printed in full
+SHOWN = 6  # mismatches of a kind that are printed in full
+SHARE = 3  # the first way asks everything, each other one question in so many
 
 WAYS = [
     compare.How(size=4096),
@@ -40,6 +41,8 @@ def asked(peers):
 @pytest.mark.parametrize("how", WAYS, ids=str)
 def test_answers_equal_those_of_peers(peers, asked, how):
     zones, running = peers
+    if how != WAYS[0]:
+        asked = asked[WAYS.index(how) % SHARE::SHARE]
     got = {name: [without_proofs(a) for a in
                   compare.ask_all(server, asked, how)]
            for name, server in running.items()}
@@ -63,4 +66,5 @@ def test_answers_equal_those_of_peers(peers, asked, how):
                     f"{case.theirs.text()}")
     summary = "\n".join(f"{n} x {rival}: {', '.join(fields)}"
                         for (rival, fields), n in sorted(count.items()))
-    assert not report, summary + "\n\n" + "\n\n".join(report)
+    if report:
+        pytest.fail(summary + "\n\n" + "\n\n".join(report), pytrace=False)
