@@ -359,8 +359,10 @@ compose_authority(struct query_ctx *ctx, struct query *q)
 		referral_add(ctx, q);
 		break;
 	default:
-		/* Beside DS the NS of the parent would only confuse. */
+		/* Beside DS the NS of the parent would only confuse, and who
+		 * asks for DNSKEY knows the name servers. */
 		if (!ctx->options.minimal_responses
+			&& q->question.type != TYPE_DNSKEY
 			&& (q->search.from_wildcard
 				|| (q->search.node->flags & NODE_CUT) == 0))
 			add_apex_ns(ctx, q);

@@ -9,6 +9,7 @@ add_ds(struct query_ctx *ctx, struct query *q, uint32_t owner_at)
 {
 	const struct search *s = &q->search;
 	const struct node_rrset *entry = NULL;
+	store_ref sigs;
 	struct emit_rrset what = {
 		.section = SECTION_AUTHORITY,
 		.owner_at = owner_at,
@@ -21,9 +22,13 @@ add_ds(struct query_ctx *ctx, struct query *q, uint32_t owner_at)
 			q->reply.flags |= MESSAGE_TC;
 		return;
 	}
+	/* Without a signature it proves nothing: the zone is not signed. */
+	sigs = node_entry_sigs(s->node, entry);
+	if (sigs == STORE_NONE)
+		return;
 	what.rrset = store_get(ctx->view, entry->ref);
 	what.ttl_sec = what.rrset->ttl_sec;
-	answer_add_rrset(q, &what, node_entry_sigs(s->node, entry), NULL);
+	answer_add_rrset(q, &what, sigs, NULL);
 }
 
 void

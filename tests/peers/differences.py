@@ -79,10 +79,12 @@ def any_is_one_rrset(c):
         # BIND holds the CNAME made from a DNAME to answer ANY.
         return {"rcode", "answer", "authority", "additional"}
     elif (_without_ttl(c.ours.answer) <= _without_ttl(c.theirs.answer)
-          or c.leaves_zone()):
+          or c.leaves_zone() or "TC" in c.theirs.flags):
         fields = {"answer", "authority", "additional"}
     else:
         return NONE
+    if "TC" in c.theirs.flags:  # all of it, and too much
+        fields = fields | {"flags"}
     return fields if c.ours.rcode == c.theirs.rcode else NONE
 
 

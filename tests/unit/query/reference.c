@@ -164,6 +164,20 @@ add_additional(struct run *r, const struct world_zone *zone,
 
 enum step { STEP_DONE, STEP_AGAIN };
 
+/* True if a signature covers the DS there. */
+static bool
+ds_is_signed(const struct run *r, const uint8_t *cut)
+{
+	for (size_t i = 0; i < r->zone->records.count; i++) {
+		const struct world_rr *rr = &r->zone->records.rrs[i];
+
+		if (rr->type == TYPE_RRSIG && name_equal(rr->owner, cut)
+			&& octets_get_u16(rr->rdata) == TYPE_DS)
+			return true;
+	}
+	return false;
+}
+
 static enum step
 refer(struct run *r, const uint8_t *cut)
 {
@@ -177,7 +191,7 @@ refer(struct run *r, const uint8_t *cut)
 	r->dnssec = dnssec;
 	for (size_t i = 0; i < authority->count; i++)
 		add_additional(r, r->zone, &authority->rrs[i], cut);
-	if (dnssec)
+	if (dnssec && ds_is_signed(r, cut))
 		add_rrset(r, authority, cut, cut, TYPE_DS);
 	return STEP_DONE;
 }
