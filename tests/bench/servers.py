@@ -66,6 +66,8 @@ def conf_nsd(work, port, workers, zones):
 \txfrdir: "{work}"
 \tdatabase: ""
 \ttcp-count: 1000
+\trrl-ratelimit: 0
+\trrl-whitelist-ratelimit: 0
 remote-control:
 \tcontrol-enable: no
 """
