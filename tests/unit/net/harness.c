@@ -16,7 +16,7 @@
 
 #include "base/octets.h"
 
-#define DEADLINE_MS 10000
+#define DEADLINE_MS 30000
 
 static uint64_t
 now_ms(void)
