@@ -1,7 +1,7 @@
 /*
  * harness.h - a server of net on an event loop, and its clients, in one
  * thread: the loop is turned until what the test waits for has happened or
- * ten seconds have passed.
+ * thirty seconds have passed.
  */
 #ifndef TESTS_UNIT_NET_HARNESS_H
 #define TESTS_UNIT_NET_HARNESS_H
