@@ -156,9 +156,6 @@ flags_parse(int argc, char **argv, struct flags *flags)
 	while ((letter = getopt(argc, argv,
 			"46a:c:df:hi:I:l:N:n:P:p:s:t:u:V:v"))
 		!= -1) {
-		/* A copy: the arguments are overwritten by the title. */
-		const char *text = optarg != NULL ? strdup(optarg) : NULL;
-
 		if (letter == 'h') {
 			flags_usage();
 			return FLAGS_EXIT_OK;
@@ -169,7 +166,7 @@ flags_parse(int argc, char **argv, struct flags *flags)
 		}
 		if (letter == '?')
 			flags_usage();
-		if (letter == '?' || !flags_take(flags, letter, text))
+		if (letter == '?' || !flags_take(flags, letter, optarg))
 			return FLAGS_EXIT_FAILURE;
 	}
 	if (optind < argc) {
@@ -181,18 +178,18 @@ flags_parse(int argc, char **argv, struct flags *flags)
 
 /* "ascii_TEXT", or hex digits, two for an octet. */
 static enum nsd_err
-flags_apply_nsid(const char *text, struct conf_server *options)
+flags_apply_nsid(struct flags *flags, struct conf_server *options)
 {
+	const char *text = flags->nsid;
 	size_t len;
-	uint8_t *data;
 
 	if (strncmp(text, "ascii_", 6) == 0) {
 		len = strlen(text + 6);
 		options->nsid_data = (const uint8_t *)text + 6;
 	} else {
 		len = strlen(text) / 2;
-		data = malloc(len + 1);
-		if (data == NULL)
+		flags->nsid_data = malloc(len + 1);
+		if (flags->nsid_data == NULL)
 			return NSD_E_MEMORY;
 		for (size_t i = 0; i < len; i++) {
 			unsigned octet;
@@ -201,13 +198,13 @@ flags_apply_nsid(const char *text, struct conf_server *options)
 			if (sscanf(text + 2 * i, "%2x%n", &octet, &used) != 1
 				|| used != 2)
 				goto wrong;
-			data[i] = (uint8_t)octet;
+			flags->nsid_data[i] = (uint8_t)octet;
 		}
 		if (strlen(text) % 2 != 0
 			|| strspn(text, "0123456789abcdefABCDEF")
 				!= strlen(text))
 			goto wrong;
-		options->nsid_data = data;
+		options->nsid_data = flags->nsid_data;
 	}
 	if (len > NSID_MAX)
 		goto wrong;
@@ -264,7 +261,7 @@ flags_make_interface(const char *text, struct conf_interface *out)
 }
 
 static enum nsd_err
-flags_apply_addresses(const struct flags *flags, struct conf_server *options)
+flags_apply_addresses(struct flags *flags, struct conf_server *options)
 {
 	struct conf_interfaces *list = &options->ip_address;
 	uint32_t count = flags->address_count + list->count;
@@ -275,6 +272,7 @@ flags_apply_addresses(const struct flags *flags, struct conf_server *options)
 	items = calloc(count, sizeof(*items));
 	if (items == NULL)
 		return NSD_E_MEMORY;
+	flags->interfaces = items;
 	for (unsigned i = 0; i < flags->address_count; i++) {
 		enum nsd_err err = flags_make_interface(flags->addresses[i],
 			&items[i]);
@@ -291,7 +289,7 @@ flags_apply_addresses(const struct flags *flags, struct conf_server *options)
 }
 
 enum nsd_err
-flags_apply(const struct flags *flags, struct conf *conf)
+flags_apply(struct flags *flags, struct conf *conf)
 {
 	struct conf_server *o = &conf->server;
 	enum nsd_err err;
@@ -326,6 +324,18 @@ flags_apply(const struct flags *flags, struct conf *conf)
 		o->tcp_count = (uint32_t)flags->tcp_count;
 	if (flags->verbosity >= 0)
 		o->verbosity = (uint32_t)flags->verbosity;
-	err = flags->nsid != NULL ? flags_apply_nsid(flags->nsid, o) : NSD_OK;
+	err = flags->nsid != NULL ? flags_apply_nsid(flags, o) : NSD_OK;
 	return err != NSD_OK ? err : flags_apply_addresses(flags, o);
+}
+
+void
+flags_fini(struct flags *flags)
+{
+	/* Those behind are the configuration's. */
+	for (unsigned i = 0; flags->interfaces != NULL
+		&& i < flags->address_count; i++)
+		free((char *)(uintptr_t)flags->interfaces[i].host);
+	free(flags->interfaces);
+	free(flags->nsid_data);
+	free(flags->addresses);
 }

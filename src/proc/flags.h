@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "conf/conf.h"
 
-/* Strings are copies, NULL: not given; numbers -1: not given. */
+/* Strings are those of argv, NULL: not given; numbers -1: not given. */
 struct flags {
 	bool only_ip4;
 	bool only_ip6;
@@ -27,16 +27,21 @@ struct flags {
 	int64_t verbosity;
 	const char **addresses;
 	unsigned address_count;
+	/* Made by flags_apply. */
+	struct conf_interface *interfaces;
+	uint8_t *nsid_data;
 };
 
 enum flags_outcome { FLAGS_RUN, FLAGS_EXIT_OK, FLAGS_EXIT_FAILURE };
 
-/* Reads the arguments; says on stderr what is to be said. */
+/* Reads the arguments, which are kept; says on stderr what is to be said.
+ * Release with flags_fini. */
 enum flags_outcome flags_parse(int argc, char **argv, struct flags *flags);
 
 /* Folds the flags into the configuration: flags win. Wrong ones are reported
- * in the log: NSD_E_SYNTAX. conf refers to the flags' strings from then on. */
-enum nsd_err flags_apply(const struct flags *flags, struct conf *conf)
-	MUST_USE;
+ * in the log: NSD_E_SYNTAX. conf refers to what
+ * the flags hold from then on: once for each struct flags. */
+enum nsd_err flags_apply(struct flags *flags, struct conf *conf) MUST_USE;
+void flags_fini(struct flags *flags);
 
 #endif

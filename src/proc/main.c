@@ -42,7 +42,7 @@ main_on_without_effect(void *ctx, const char *clause, const char *option)
 }
 
 static enum nsd_err
-main_load_conf(const struct flags *flags, struct conf **conf)
+main_load_conf(struct flags *flags, struct conf **conf)
 {
 	struct diag_sink sink = {.on_diag = main_on_diag};
 	enum nsd_err err = conf_load(flags->config, NULL, &sink, conf);
@@ -212,16 +212,18 @@ int
 main(int argc, char **argv)
 {
 	static struct supervisor s = {.pidfile.fd = -1};
-	/* Kept as long as the program runs. */
-	static const char *program;
-	static struct flags flags;
-	const char *slash = strrchr(argv[0], '/');
-	const char *lifeline_key;
+	char **args = title_init(argc, argv);
+	const char *program, *lifeline_key;
 	struct privilege_user user;
 	struct daemon_start daemon;
-	enum flags_outcome outcome = flags_parse(argc, argv, &flags);
+	static struct flags flags; /* the configuration refers to them */
+	enum flags_outcome outcome;
 
-	program = strdup(slash != NULL ? slash + 1 : argv[0]);
+	if (args == NULL)
+		return 1;
+	program = strrchr(args[0], '/');
+	program = program != NULL ? program + 1 : args[0];
+	outcome = flags_parse(argc, args, &flags);
 	if (outcome != FLAGS_RUN)
 		return outcome == FLAGS_EXIT_OK ? 0 : 1;
 	if (main_load_conf(&flags, &s.server.conf) != NSD_OK)
@@ -234,7 +236,6 @@ main(int argc, char **argv)
 		pidfile_remove(&s.pidfile);
 		return 1;
 	}
-	title_init(argc, argv);
 	role_init_name("main", "main");
 	log_set_copy_errors(false);
 	daemon_ready(&daemon);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 
@@ -13,17 +14,24 @@
 static struct {
 	char *start;
 	size_t size;
+	char **copy;
 } title_area;
 
-void
+char **
 title_init(int argc, char **argv)
 {
 	char *end = argv[0];
 
+	title_area.copy = calloc((size_t)argc + 1, sizeof(char *));
+	for (int i = 0; i < argc; i++)
+		if (title_area.copy == NULL
+			|| (title_area.copy[i] = strdup(argv[i])) == NULL)
+			return NULL;
 	for (int i = 0; i < argc && argv[i] == end; i++)
 		end += strlen(argv[i]) + 1;
 	title_area.start = argv[0];
 	title_area.size = (size_t)(end - argv[0]);
+	return title_area.copy;
 }
 
 void

@@ -59,11 +59,12 @@ only_rows_of_the_table_pass(void **state)
 		assert_int_equal(ipc_channel_open_pair(from, to, &a, &b),
 			NSD_OK);
 		for (uint32_t type = 0; type < IPC_TYPE_COUNT + 2u; type++) {
-			const struct ipc_row *row = &ipc_rows[type];
-			bool allowed = type < IPC_TYPE_COUNT
-				&& (row->sender & from) && (row->receiver & to);
-			size_t len = type < IPC_TYPE_COUNT ? row->payload_min
-							   : 0;
+			const struct ipc_row *row = type < IPC_TYPE_COUNT
+				? &ipc_rows[type]
+				: NULL;
+			bool allowed = row != NULL && (row->sender & from)
+				&& (row->receiver & to);
+			size_t len = row != NULL ? row->payload_min : 0;
 			uint8_t raw[4 + IPC_PAYLOAD_MAX] = {0};
 			struct ipc_message m;
 
