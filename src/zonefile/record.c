@@ -60,7 +60,8 @@ reader_ttl(struct reader *r, const struct token *t, const char *of,
 static bool
 set_owner(struct reader *r, const struct token *t)
 {
-	if (r->owner_text != NULL && t->len == r->owner_text_len
+	if (r->owner_text != NULL && !t->quoted
+			&& t->len == r->owner_text_len
 			&& memcmp(t->text, r->owner_text, t->len) == 0)
 		return true;
 	r->owner_is_appended = false;

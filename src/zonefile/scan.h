@@ -34,7 +34,8 @@ struct scan {
 	size_t start_count;
 	size_t end_count;     /* start_count, or one less: an open word */
 	uint64_t carry_word;  /* 0 or 1: the last octet belongs to a word */
-	uint64_t carry_end;   /* the last octet ends a one-octet or quoted word */
+	uint64_t carry_end;   /* the last octet ends a one-octet or a quoted
+			       * word */
 	uint64_t carry_escape;/* the last octet was an escaping backslash */
 	bool in_quote;
 	bool quote_joined;    /* the open quote goes on with a word */

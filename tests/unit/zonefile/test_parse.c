@@ -22,12 +22,21 @@ owner_is_completed_with_origin_and_lower_cased(void **state)
 static void
 blank_owner_is_the_last_one(void **state)
 {
-	expect("a 60 A 192.0.2.1\n  60 A 192.0.2.1\n\t\n; x\n\t60 A 192.0.2.1\n",
+	expect("a 60 A 192.0.2.1\n  60 A 192.0.2.1\n\t\n; x\n"
+		"\t60 A 192.0.2.1\n",
 		"1 a.example.org. 60 A " A1 "\n"
 		"2 a.example.org. 60 A " A1 "\n"
 		"5 a.example.org. 60 A " A1 "\n", "");
 	expect(" 60 A 192.0.2.1\n", "",
 		"1:2 Invalid OWNER in RR: no owner before this line\n");
+}
+
+static void
+owner_is_not_quoted(void **state)
+{
+	expect("e 1 A 192.0.2.1\n\"e\" 1 A 192.0.2.1\n\\e 1 A 192.0.2.1\n",
+		"1 e.example.org. 1 A " A1 "\n3 e.example.org. 1 A " A1 "\n",
+		"2:2 Invalid OWNER in RR: expected a name without quotes\n");
 }
 
 static void
@@ -473,6 +482,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(owner_is_completed_with_origin_and_lower_cased),
 		cmocka_unit_test(blank_owner_is_the_last_one),
+		cmocka_unit_test(owner_is_not_quoted),
 		cmocka_unit_test(lines_behind_a_bad_owner_are_left_out),
 		cmocka_unit_test(origin_is_relative_to_the_one_before),
 		cmocka_unit_test(escapes_in_owners_are_undone),
