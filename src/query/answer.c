@@ -33,7 +33,7 @@ note_expansion(struct query *q)
 	const struct search *s = &q->search;
 	struct expansion *e = &q->expansions[q->expansion_count];
 
-	if (!s->from_wildcard || !query_wants_dnssec(q))
+	if (!s->from_wildcard || !query_wants_proof(q, s->zone))
 		return;
 	e->entry = s->entry;
 	e->zone = s->zone;

@@ -3,7 +3,7 @@
  * (RFC 4035 section 3.1.3, RFC 5155 section 7.2).
  *
  * Each adds its records to the authority section and returns false if they do
- * not fit; the reply is then truncated. Unsigned zones need none.
+ * not fit; the reply is then truncated. Called for signed zones alone.
  */
 #ifndef QUERY_DENIAL_H
 #define QUERY_DENIAL_H

@@ -18,7 +18,7 @@ negative_add(struct query_ctx *ctx, struct query *q)
 	bool proven;
 
 	if (!answer_add_rrset(q, &what, zone->soa_sigs, NULL)
-		|| !query_wants_dnssec(q))
+		|| !query_wants_proof(q, zone))
 		return;
 	if (s->outcome == OUTCOME_NXDOMAIN)
 		proven = denial_add_nxdomain(ctx, q, s);

@@ -51,6 +51,6 @@ referral_add(struct query_ctx *ctx, struct query *q)
 	placed->entry = s->entry;
 	placed->node = s->node;
 	q->placed_count = 1;
-	if (query_wants_dnssec(q))
+	if (query_wants_proof(q, s->zone))
 		add_ds(ctx, q, what.owner_at);
 }

@@ -151,6 +151,13 @@ query_wants_dnssec(const struct query *q)
 	return q->edns.dnssec_ok;
 }
 
+/* True if proofs are due: the client understands them, the zone has them. */
+static inline bool
+query_wants_proof(const struct query *q, const struct zone *zone)
+{
+	return q->edns.dnssec_ok && (zone->flags & ZONE_SIGNED) != 0;
+}
+
 static inline void
 query_set_ede(struct query *q, enum ede_code code, const char *text)
 {

@@ -178,6 +178,21 @@ ds_is_signed(const struct run *r, const uint8_t *cut)
 	return false;
 }
 
+/* A key, and a signature over SOA. */
+static bool
+is_signed(const struct world_zone *zone)
+{
+	for (size_t i = 0; i < zone->records.count; i++) {
+		const struct world_rr *rr = &zone->records.rrs[i];
+
+		if (rr->type == TYPE_RRSIG && name_equal(rr->owner, zone->apex)
+			&& octets_get_u16(rr->rdata) == TYPE_SOA)
+			return world_find(zone, zone->apex, TYPE_DNSKEY)
+				!= NULL;
+	}
+	return false;
+}
+
 static enum step
 refer(struct run *r, const uint8_t *cut)
 {
@@ -191,7 +206,7 @@ refer(struct run *r, const uint8_t *cut)
 	r->dnssec = dnssec;
 	for (size_t i = 0; i < authority->count; i++)
 		add_additional(r, r->zone, &authority->rrs[i], cut);
-	if (dnssec && ds_is_signed(r, cut))
+	if (dnssec && is_signed(r->zone) && ds_is_signed(r, cut))
 		add_rrset(r, authority, cut, cut, TYPE_DS);
 	return STEP_DONE;
 }

@@ -8,6 +8,8 @@ static const char example_zone[] =
 	"example. 3600 NS ns1.example.\n"
 	"example. 3600 NS ns2.example.\n"
 	"example. 3600 RRSIG SOA example.\n"
+	"example. 3600 DNSKEY\n"
+	"example. 3600 RRSIG DNSKEY example.\n"
 	"example. 3600 MX 10 mail.example.\n"
 	"ns1.example. 3600 A 192.0.2.1\n"
 	"ns1.example. 3600 AAAA 2001:db8::1\n"

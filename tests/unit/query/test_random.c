@@ -163,8 +163,12 @@ make_world(struct world *w)
 		zone = world_add_zone(w, apexes[i], text);
 		while (records-- > 0)
 			add_random_record(zone, apexes[i]);
-		if (sign)
+		if (sign) {
+			snprintf(text, sizeof(text), "%s 90 DNSKEY",
+				apexes[i]);
+			world_add_record(zone, text);
 			add_signatures(zone, apexes[i]);
+		}
 	}
 	world_start(w);
 }

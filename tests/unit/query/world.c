@@ -155,6 +155,9 @@ put_rdata(const struct world_rr *rr, uint8_t *out, char **rest)
 		out[3] = 2;
 		memset(out + 4, out[1], 32);
 		return 36;
+	case TYPE_DNSKEY:
+		memcpy(out, "\1\1\3\15key", 7);
+		return 7;
 	case TYPE_RRSIG:
 		return put_rrsig(out, rr->owner, rest);
 	default:
