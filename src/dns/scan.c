@@ -181,34 +181,40 @@ scan_print_time(uint32_t seconds, char out[14])
 	put_digits(out + 12, rest % 60, 2);
 }
 
-/*
- * One to three digits in the low octets, the first the lowest, without a
- * branch on their count: shifted up so that the last digit is on top.
- */
 static inline uint32_t
-read_ip4_octet(uint32_t digits, unsigned len)
+load_four(const char *text)
 {
-	if (len - 1 > 2)
-		return UINT32_MAX;
-	digits = (digits ^ 0x30303030u) << (8 * (4 - len));
+	uint32_t v;
+
+	memcpy(&v, text, sizeof(v));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	v = __builtin_bswap32(v);
+#endif
+	return v;
+}
+
+/* Four octets of which the last one to three, on top, are digits. */
+static inline uint32_t
+read_ip4_octet(uint32_t word, unsigned len)
+{
+	unsigned above = 8 * (4 - len);
+	uint32_t digits = (word ^ 0x30303030u) & UINT32_MAX << above;
+
 	if (((digits + 0x76767676u) | digits) & 0x80808080u)
 		return UINT32_MAX;
 	/* No leading zero: 010 is 8 to some readers and 10 to others. */
-	if (len > 1 && (digits >> (8 * (4 - len)) & 0xff) == 0)
+	if (len > 1 && (digits >> above & 0xff) == 0)
 		return UINT32_MAX;
 	return (digits >> 24) + 10 * (digits >> 16 & 0xff)
 		+ 100 * (digits >> 8 & 0xff);
 }
 
-/* The whole text is in two words; each octet is shifted out of them. */
-bool
-scan_ip4(const char *text, size_t len, uint8_t out[4])
+/* One bit for each dot in the text of 7 to 15 octets. */
+static inline unsigned
+find_dots(const char *text, size_t len)
 {
-	uint64_t low, high = 0, low_dots, high_dots;
-	unsigned dots, third, i, at = 0;
+	uint64_t low, high = 0;
 
-	if (len < 7 || len > 15)
-		return false;
 	if (len >= 8) {
 		low = swar_load(text);
 		if (len > 8)
@@ -216,31 +222,51 @@ scan_ip4(const char *text, size_t len, uint8_t out[4])
 	} else {
 		low = swar_load_part(text, len);
 	}
-	/* One bit an octet, gathered by a multiplication. */
-	low_dots = swar_equals(low, '.') >> 7;
-	high_dots = swar_equals(high, '.') >> 7;
-	dots = (unsigned)(low_dots * UINT64_C(0x0102040810204080) >> 56)
-		| (unsigned)(high_dots * UINT64_C(0x0102040810204080) >> 56)
-		<< 8;
-	/* Three of them: two can be taken away, and the third is the last. */
-	third = dots & (dots - 1);
-	third &= third - 1;
+	/* The bits, one an octet, are gathered by a multiplication. */
+	low = (swar_equals(low, '.') >> 7) * UINT64_C(0x0102040810204080);
+	high = (swar_equals(high, '.') >> 7) * UINT64_C(0x0102040810204080);
+	return (unsigned)(low >> 56) | (unsigned)(high >> 56) << 8;
+}
+
+/*
+ * No step depends on the octet before, and no branch on how many digits there
+ * are: addresses differ too much to be predicted. The first two octets are
+ * loaded from their front and the last two from their end, for so much text
+ * there always is.
+ */
+bool
+scan_ip4(const char *text, size_t len, uint8_t out[4])
+{
+	unsigned first, second, third, a, b, c, d;
+	uint32_t value[4];
+
+	if (len < 7 || len > 15)
+		return false;
+	first = find_dots(text, len);
+	second = first & (first - 1);
+	third = second & (second - 1);
 	if (third == 0 || (third & (third - 1)) != 0)
 		return false;
-	dots |= 1u << len;
-	for (i = 0; i < 4; i++) {
-		unsigned end = (unsigned)__builtin_ctz(dots), shift;
-		uint32_t value = read_ip4_octet((uint32_t)low, end - at);
-
-		if (value > 255)
-			return false;
-		out[i] = (uint8_t)value;
-		shift = 8 * (end - at + 1);
-		low = low >> shift | high << (64 - shift);
-		high >>= shift;
-		dots &= dots - 1;
-		at = end + 1;
-	}
+	first = (unsigned)__builtin_ctz(first);
+	second = (unsigned)__builtin_ctz(second);
+	third = (unsigned)__builtin_ctz(third);
+	a = first;
+	b = second - first - 1;
+	c = third - second - 1;
+	d = (unsigned)len - third - 1;
+	if (a - 1 > 2 || b - 1 > 2 || c - 1 > 2 || d - 1 > 2)
+		return false;
+	value[0] = read_ip4_octet(load_four(text) << 8 * (4 - a), a);
+	value[1] = read_ip4_octet(load_four(text + first + 1) << 8 * (4 - b),
+		b);
+	value[2] = read_ip4_octet(load_four(text + third - 4), c);
+	value[3] = read_ip4_octet(load_four(text + len - 4), d);
+	if ((value[0] | value[1] | value[2] | value[3]) > 255)
+		return false;
+	out[0] = (uint8_t)value[0];
+	out[1] = (uint8_t)value[1];
+	out[2] = (uint8_t)value[2];
+	out[3] = (uint8_t)value[3];
 	return true;
 }
 
