@@ -73,10 +73,11 @@ struct net_tcp;
  * Serves listening TCP sockets. All complete requests that one turn of the
  * loop brings, of all connections, are handed over in batches; the replies to
  * one connection are sent with one write. A client that does not read is not
- * read from. When full: connections wait in the backlog, and the connection
- * that has been idle longest makes room, if it has been for a fifth of a
- * second; with reject_overflow connections are accepted and closed instead,
- * and an idle one is given two seconds. An incomplete request is no activity.
+ * read from. When full: connections wait in the backlog, and the one that has
+ * been idle longest makes room, if it has been for a fifth of a second, or a
+ * fiftieth if it never asked anything; with reject_overflow connections are
+ * accepted and closed instead, and an idle one is given two seconds. An
+ * incomplete request is no activity.
  * Out of descriptors: an idle connection is closed, or accepting pauses.
  * An idle connection holds no buffer.
  * fds stay the caller's; they must be non-blocking. Copies its arguments.

@@ -15,6 +15,9 @@
 #define ACCEPT_MAX 64
 /* When full: how long a connection is left alone after its last request. */
 #define IDLE_MIN_MS 200
+/* The same before its first: it comes with the end of the handshake or right
+ * behind it. Short, so that a flood of silent connections passes quickly. */
+#define SILENT_MIN_MS 20
 /* The same if its client is slow to take replies. */
 #define STUCK_MIN_MS 5000
 /* When full and rejecting: the idle time-out. */
@@ -79,6 +82,16 @@ tcp_on_room(struct net_tcp *tcp)
 		accept_resume(tcp);
 }
 
+/* When a newcomer may take the place of conn. */
+static uint64_t
+free_at_ms(const struct tcp_conn *conn)
+{
+	if (tcp_conn_is_busy(conn))
+		return conn->active_ms + STUCK_MIN_MS;
+	return conn->active_ms
+		+ (conn->queries > 0 ? IDLE_MIN_MS : SILENT_MIN_MS);
+}
+
 /*
  * Closes the connection that has been idle longest. False if all are in use;
  * then retry_ms is when to look again.
@@ -96,8 +109,7 @@ make_room(struct net_tcp *tcp, uint64_t *retry_ms)
 		return true;
 	}
 	TAILQ_FOREACH(conn, &tcp->conns[TCP_OPEN], by_age) {
-		uint64_t free_ms = conn->active_ms + (tcp_conn_is_busy(conn)
-			? STUCK_MIN_MS : IDLE_MIN_MS);
+		uint64_t free_ms = free_at_ms(conn);
 
 		if (conn->gathered || scanned++ == ROOM_SCAN_MAX)
 			break;
