@@ -40,6 +40,10 @@ reader_map(struct store *store, unsigned slot, struct store_reader *reader)
 		PROT_READ);
 	if (reader->view.base == NULL)
 		return NSD_E_SYSTEM;
+	/* A reader that crashes is replaced at once: writing a core of all
+	 * zones would take its time. It matters little if this is refused. */
+	(void)madvise((void *)(uintptr_t)reader->view.base,
+		store->reservation, MADV_DONTDUMP);
 	reader->slot = mmap(NULL, STORE_PAGE, PROT_READ | PROT_WRITE,
 		MAP_SHARED, store->slots_fd, (off_t)slot * STORE_PAGE);
 	if (reader->slot == MAP_FAILED) {

@@ -52,7 +52,10 @@ walk_step(const struct store_view *view, struct trie_walk *walk)
 	uint64_t bit;
 
 	if (!word_is_branch(word)) {
+		/* The object's name, and what the caller reads behind it, may
+		 * lie across two lines. */
 		store_prefetch(view, entry->word[2]);
+		store_prefetch(view, entry->word[2] + 32 / STORE_GRANULE);
 		return false;
 	}
 	if (offset >= walk->key_len) {
