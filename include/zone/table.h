@@ -60,5 +60,11 @@ void table_set_flags(struct store_writer *writer, store_ref entry,
  * looked at). On NSD_E_MEMORY the old ones stay. */
 enum nsd_err table_set_options(struct store_writer *writer, store_ref entry,
 	const struct zone_setup *setup) MUST_USE;
+/*
+ * Marks the table and all that it leads to, between store_sweep_begin and
+ * store_sweep_end, and counts holders anew: a loader that takes over from one
+ * that died goes on with the published versions. Cost: a walk of all zones.
+ */
+void table_mark(struct store_writer *writer, struct store_sweep *sweep);
 
 #endif

@@ -285,6 +285,51 @@ new_version_replaces_the_old_one(void **state)
 	assert_int_equal(live(), empty);
 }
 
+/* A loader died while it built one version and let go of another: its
+ * successor keeps what is published, and no more. */
+static void
+sweep_keeps_what_is_published_and_no_more(void **state)
+{
+	static const char signed_text[] = TEXT("2", "b MX 1 ns1\nc MX 1 ns1\n"
+		"d NS ns.d\nns.d A 192.0.2.7\nh NSEC3 1 0 1 ab "
+		"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom A\n"
+		"h RRSIG NSEC3 8 2 60 20300101000000 20200101000000 1 a. AAAA\n"
+		"b RRSIG MX 8 2 60 20300101000000 20200101000000 1 a. AAAA\n"
+		"c RRSIG MX 8 2 60 20300101000000 20200101000000 1 a. AAAA\n");
+	const struct acl_element acl = {.port = 1};
+	struct zone_setup setup = {.query_acl = &acl, .query_acl_count = 1};
+	struct store_sweep *sweep;
+	store_ref first, second, lost;
+	uint64_t empty, published, octets;
+	const struct zone *zone;
+	const struct zone_entry *entry;
+	struct rrset *soa;
+
+	(void)table_get(f.view);
+	empty = live();
+	assert_int_equal(zone_fixture_load(&f, "a.", signed_text, &first),
+		NSD_OK);
+	assert_int_equal(zone_fixture_load(&f, "b.", TEXT("1", ""), &second),
+		NSD_OK);
+	assert_int_equal(table_set_options(f.writer, second, &setup), NSD_OK);
+	published = live();
+	assert_int_equal(zone_fixture_build(&f, "a.", signed_text, &lost),
+		NSD_OK);
+	entry = store_get(f.view, first);
+	zone = store_get(f.view, entry->zone);
+	soa = store_edit(store_writer_heap(f.writer), zone->soa);
+	soa->refs += 7;
+	assert_int_equal(store_sweep_begin(f.writer, &sweep), NSD_OK);
+	table_mark(f.writer, sweep);
+	assert_int_equal(store_sweep_end(sweep, &octets), NSD_OK);
+	assert_true(octets > 500);
+	assert_int_equal(live(), published);
+	assert_int_equal(soa->refs, 1);
+	assert_int_equal(remove_zone("a."), NSD_OK);
+	assert_int_equal(remove_zone("b."), NSD_OK);
+	assert_int_equal(live(), empty);
+}
+
 int
 main(void)
 {
@@ -296,6 +341,7 @@ main(void)
 		cmocka_unit_test(many_zones_come_and_go),
 		cmocka_unit_test(options_are_the_zones),
 		cmocka_unit_test(new_version_replaces_the_old_one),
+		cmocka_unit_test(sweep_keeps_what_is_published_and_no_more),
 	};
 
 	return cmocka_run_group_tests(tests, open_fixture, close_fixture);

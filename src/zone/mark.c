@@ -1,0 +1,129 @@
+/*
+ * mark.c - all objects that the table leads to, for a loader that takes over
+ * from one that died: what is not among them is garbage.
+ */
+#include "zone/objects.h"
+#include "zone/table.h"
+
+struct marker {
+	const struct store_view *view;
+	struct store_heap *heap;
+	struct store_sweep *sweep;
+};
+
+static void
+mark_branch(void *ctx, store_ref ref, size_t len)
+{
+	struct marker *m = ctx;
+
+	(void)store_sweep_mark(m->sweep, ref, len);
+}
+
+/* The holders are counted anew: the one that died may have been about to
+ * let go of some. */
+static void
+mark_rrset(struct marker *m, store_ref ref)
+{
+	struct rrset *rrset = store_edit(m->heap, ref);
+
+	if (store_sweep_mark(m->sweep, ref, rrset_size(rrset)))
+		rrset->refs = 0;
+	rrset->refs++;
+}
+
+static void
+mark_sigs(struct marker *m, store_ref ref)
+{
+	const struct rrset_sigs *sigs = store_get(m->view, ref);
+	const uint8_t *at = sigs->data;
+
+	for (unsigned i = 0; i < sigs->count; i++) {
+		const struct sig *sig = (const struct sig *)at;
+		struct sig_template *t = store_edit(m->heap,
+			sig->template_ref);
+
+		if (store_sweep_mark(m->sweep, sig->template_ref,
+			    sig_template_size(t)))
+			t->refs = 0;
+		t->refs++;
+		at += sig_size(sig);
+	}
+	(void)store_sweep_mark(m->sweep, ref,
+		(size_t)(at - (const uint8_t *)sigs));
+}
+
+static void
+mark_node(struct marker *m, store_ref ref)
+{
+	const struct node *node = store_get(m->view, ref);
+	const struct node_rrset *e = node_entries(node);
+
+	if (!store_sweep_mark(m->sweep, ref, node_size(node)))
+		return;
+	for (unsigned i = 0; i < node->entry_count; i++) {
+		if ((e[i].flags & NODE_RRSET_SIGS) != 0)
+			mark_sigs(m, e[i].ref);
+		else
+			mark_rrset(m, e[i].ref);
+	}
+}
+
+static void
+mark_target(struct marker *m, store_ref ref)
+{
+	(void)store_sweep_mark(m->sweep, ref,
+		glue_target_size(store_get(m->view, ref)));
+}
+
+static void
+mark_trie(struct marker *m, const struct trie *trie,
+	void (*mark)(struct marker *, store_ref))
+{
+	struct trie_iter iter;
+	store_ref ref;
+
+	trie_visit(m->view, trie, mark_branch, m);
+	trie_iter_init(&iter, m->view, &trie->root);
+	while ((ref = trie_iter_next(&iter)) != STORE_NONE)
+		mark(m, ref);
+}
+
+static void
+mark_zone(struct marker *m, store_ref ref)
+{
+	const struct zone *zone = store_get(m->view, ref);
+
+	if (!store_sweep_mark(m->sweep, ref, sizeof(*zone)))
+		return;
+	mark_trie(m, &zone->names, mark_node);
+	mark_trie(m, &zone->nsec3, mark_node);
+	mark_trie(m, &zone->targets, mark_target);
+}
+
+static void
+mark_entry(struct marker *m, store_ref ref)
+{
+	const struct zone_entry *entry = store_get(m->view, ref);
+
+	(void)store_sweep_mark(m->sweep, ref, zone_entry_size(entry));
+	if (entry->options != STORE_NONE)
+		(void)store_sweep_mark(m->sweep, entry->options,
+			zone_options_size(store_get(m->view,
+				entry->options)));
+	if (entry->zone != STORE_NONE)
+		mark_zone(m, entry->zone);
+}
+
+void
+table_mark(struct store_writer *writer, struct store_sweep *sweep)
+{
+	struct marker m = {store_writer_view(writer),
+		store_writer_heap(writer), sweep};
+	const struct zone_table *table = table_get(m.view);
+
+	if (table == NULL)
+		return;
+	(void)store_sweep_mark(sweep, store_root(m.view, STORE_ROOT_ZONES),
+		sizeof(*table));
+	mark_trie(&m, &table->apexes, mark_entry);
+}
