@@ -5,6 +5,7 @@
 #ifndef STORE_LAYOUT_H
 #define STORE_LAYOUT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "store/store.h"
@@ -34,6 +35,10 @@ struct store_header {
 	uint8_t unused2[56];
 	uint32_t roots[STORE_ROOT_COUNT];
 };
+
+_Static_assert(offsetof(struct store_header, epoch) == 64
+		&& offsetof(struct store_header, roots) == 128,
+	"epoch and roots have a cache line each");
 
 /* The page of a reader in the file of slots; written by it alone. */
 struct store_slot {
