@@ -101,19 +101,18 @@ void
 lifeline_take_over(const char *key)
 {
 	int64_t end = lifeline_now_msec() + LIFELINE_WAIT_MSEC;
-	unsigned asked = 0;
+	bool asked = false;
 
 	for (;;) {
 		int64_t left = end - lifeline_now_msec();
 
 		if (left <= 0 || !lifeline_ask(key, (int)left))
 			break;
-		asked++;
+		asked = true;
 	}
-	if (asked > 0)
-		log_notice("took over from %u server(s) whose main process"
-			   " was gone",
-			asked);
+	if (asked)
+		log_notice("took over from servers whose main process was"
+			   " gone");
 }
 
 int

@@ -121,6 +121,7 @@ class Server:
         self.foreground = foreground
         self.process = None
         self.environment = dict(os.environ)
+        self.extra_groups = None
         self.sessions = []
         self.config = self.directory / "nsd.conf"
         self.log = self.directory / "nsd.log"
@@ -191,7 +192,8 @@ class Server:
                 self.process = subprocess.Popen(
                     self.command("-d"), stdin=subprocess.DEVNULL,
                     stdout=output, stderr=subprocess.STDOUT,
-                    env=self.environment, start_new_session=True)
+                    env=self.environment, start_new_session=True,
+                    extra_groups=self.extra_groups)
             self.sessions.append(self.process.pid)
         else:
             result = self.run()

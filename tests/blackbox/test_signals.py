@@ -87,6 +87,53 @@ def test_hup_with_the_same_size_and_second(nsd):
         server.wait_serial("a.test", last)
 
 
+def test_file_replaced_while_it_is_read_is_read_again(make_server):
+    """FAULTS 49: half of one version and half of the other is not served."""
+    server = make_server(zones={"torn.test": zone_text(1)
+                                + "$INCLUDE more.fifo\n"})
+    fifo = server.directory / "more.fifo"
+    os.mkfifo(fifo)
+    server.start(ready=False)
+    with fifo.open("w") as f:  # the loader is in the middle now
+        server.write_zone("torn.test", zone_text(2))
+        f.write("more IN A 192.0.2.7\n")
+    server.wait_log("zone torn.test read with success")
+    server.wait_serial("torn.test", 2)
+    assert server.rcode("more.torn.test", "A") == "NXDOMAIN"
+    assert server.read_log().count("zone torn.test read with success") == 1
+
+
+def test_file_replaced_during_a_reload_is_read_again(nsd):
+    server = nsd(zones={"torn.test": zone_text(1)})
+    fifo = server.directory / "more.fifo"
+    os.mkfifo(fifo)
+    server.write_zone("torn.test", zone_text(2) + "$INCLUDE more.fifo\n")
+    server.reload()
+    with fifo.open("w") as f:
+        server.write_zone("torn.test", zone_text(3))
+        f.write("more IN A 192.0.2.7\n")
+    server.wait_log("zone torn.test serial 1 is updated to 3")
+    assert server.rcode("more.torn.test", "A") == "NXDOMAIN"
+
+
+def test_change_during_a_reload_joins_the_next(nsd):
+    """FAULTS 72"""
+    server = nsd(zones={"a.test": zone_text(1), "slow.test": zone_text(1)})
+    fifo = server.directory / "more.fifo"
+    os.mkfifo(fifo)
+    server.write_zone("slow.test", zone_text(2) + "$INCLUDE more.fifo\n")
+    server.reload()
+    with fifo.open("w") as f:  # the reload cannot end before this does
+        for _ in range(20):    # time to have looked at the other zone
+            server.query("a.test", "SOA")
+        server.write_zone("slow.test", zone_text(3))
+        server.write_zone("a.test", zone_text(2))
+        server.reload()
+        f.write("more IN A 192.0.2.7\n")
+    server.wait_serial("a.test", 2)
+    server.wait_serial("slow.test", 3)
+
+
 def test_hup_without_zonefiles_check_reads_no_zones(nsd):
     server = nsd(zones={"a.test": zone_text(1)},
                  options={"zonefiles-check": "no"})

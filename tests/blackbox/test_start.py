@@ -326,7 +326,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0,
 
 def proc_ids(pid, field):
     text = harness.read_proc(pid, "status")
-    return re.search(rf"^{field}:\s+(.*)$", text, re.M)[1].split()
+    return re.search(rf"^{field}:[ \t]*(.*)$", text, re.M)[1].split()
 
 
 @needs_root
@@ -334,11 +334,12 @@ def test_user_is_given_up_for_good_by_all_roles(make_server, directory):
     os.chown(directory, 65534, 65534)
     server = make_server(zones={"example": zone_text()},
                          options={"username": "nobody"})
+    server.extra_groups = [0, 4]
     server.start()
     for name, pid in server.roles().items():
         assert proc_ids(pid, "Uid") == ["65534"] * 4, name
         assert proc_ids(pid, "Gid") == ["65534"] * 4, name
-        assert "0" not in proc_ids(pid, "Groups"), name
+        assert proc_ids(pid, "Groups") == ["65534"], name
         assert proc_ids(pid, "CapEff") == ["0" * 16], name
         assert proc_ids(pid, "NoNewPrivs") == ["1"], name
     assert server.pidfile.stat().st_uid == 65534
@@ -352,10 +353,12 @@ def test_user_by_number(make_server, directory):
     os.chown(directory, 12345, 23456)
     server = make_server(zones={"example": zone_text()},
                          options={"username": "12345.23456"})
+    server.extra_groups = [0, 4]
     server.start()
     for pid in server.roles().values():
         assert proc_ids(pid, "Uid") == ["12345"] * 4
         assert proc_ids(pid, "Gid") == ["23456"] * 4
+        assert proc_ids(pid, "Groups") == []
 
 
 @needs_root
