@@ -207,6 +207,15 @@ scan_ip4_refuses_any_other_octet(void **state)
 					out));
 			text[i] = was;
 		}
+	/* Octets of none or of four digits, in each place. */
+	assert_false(scan_ip4("1.1020.2.3", 10, out));
+	assert_false(scan_ip4("1.2.1020.3", 10, out));
+	assert_false(scan_ip4("1.2.3.1020", 10, out));
+	assert_false(scan_ip4("1020.1.2.3", 10, out));
+	assert_false(scan_ip4(".11.22.3", 8, out));
+	assert_false(scan_ip4("11..22.3", 8, out));
+	assert_false(scan_ip4("11.22..3", 8, out));
+	assert_false(scan_ip4("11.22.3.", 8, out));
 	assert_false(scan_ip4("1.2.3.", 6, out));
 	assert_false(scan_ip4("1.2.3.4.", 8, out));
 	assert_false(scan_ip4(".1.2.3.4", 8, out));
