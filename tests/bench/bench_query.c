@@ -408,7 +408,7 @@ main(int argc, char **argv)
 		.huge_pages = getenv("BENCH_HUGE") != NULL };
 	bool many = argc > 1 && strcmp(argv[1], "-s") == 0;
 	struct names names = {0};
-	struct store_writer *writer;
+	struct store_writer *writer = NULL;
 	const struct store_view *view;
 	struct store *store;
 	uint8_t apex[NAME_MAX_LEN];
