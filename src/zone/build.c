@@ -9,7 +9,7 @@
 #define THREADS_MAX 64u
 #define RR_PER_THREAD_MIN 20000u  /* fewer are not worth a thread */
 
-/* ---- workers --------------------------------------------------------------- */
+/* ---- workers ----------------------------------------------------------- */
 
 struct worker_start {
 	struct worker *worker;
@@ -53,7 +53,7 @@ workers_run(struct build *b, enum nsd_err (*pass)(struct worker *))
 	return err;
 }
 
-/* ---- a build's life -------------------------------------------------------- */
+/* ---- a build's life ---------------------------------------------------- */
 
 static unsigned
 build_choose_threads(const struct build *b)
@@ -112,7 +112,7 @@ build_create_workers(struct build *b, struct store_heap *heap)
 	return NSD_OK;
 }
 
-/* ---- finish ---------------------------------------------------------------- */
+/* ---- finish ------------------------------------------------------------ */
 
 /* Closes the gaps that repeated owners leave. */
 static size_t
@@ -253,7 +253,7 @@ build_undo(struct build *b)
 			release_node(&r, b->hash_nodes[i]);
 }
 
-/* ---- passes ---------------------------------------------------------------- */
+/* ---- passes ------------------------------------------------------------ */
 
 const char *
 build_name_text(const uint8_t *name, char text[NAME_TEXT_MAX])

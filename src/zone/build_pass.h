@@ -148,7 +148,8 @@ build_severity(const struct build *b)
 
 /* Runs a pass in all workers, the first in the calling thread; returns the
  * first error. */
-enum nsd_err workers_run(struct build *b, enum nsd_err (*pass)(struct worker *));
+enum nsd_err workers_run(struct build *b,
+	enum nsd_err (*pass)(struct worker *)) MUST_USE;
 
 /* The passes. Each returns NSD_OK or NSD_E_MEMORY; what is wrong with the
  * zone goes to the findings. */

@@ -157,7 +157,7 @@ index_share_out(struct build *b)
 	return NSD_OK;
 }
 
-/* ---- merging the workers' lists ------------------------------------------ */
+/* ---- merging the workers' lists ---------------------------------------- */
 
 struct owner_list {
 	struct owner *items;
@@ -244,7 +244,7 @@ owners_merge_all(struct build *b, struct owner_list *lists, unsigned count,
 	return NSD_OK;
 }
 
-/* ---- owners that have NSEC3 and other data, apart ------------------------ */
+/* ---- owners that have NSEC3 and other data, apart ---------------------- */
 
 /* Owners of `hashes` that are in `names` too go to the front of moved; the
  * rest stays. Returns how many. */

@@ -84,14 +84,15 @@ items_sort(struct item *items, struct item *tmp, size_t count)
 	struct item *from = items, *to = tmp;
 
 	for (size_t i = 0; i < count; i += INSERTION_MAX)
-		items_insert(items + i, count - i < INSERTION_MAX ? count - i
-								  : INSERTION_MAX);
+		items_insert(items + i, count - i < INSERTION_MAX
+				? count - i : INSERTION_MAX);
 	for (size_t width = INSERTION_MAX; width < count; width *= 2) {
 		struct item *swap = from;
 
 		for (size_t i = 0; i < count; i += 2 * width) {
 			size_t a = count - i < width ? count - i : width;
-			size_t b = count - i - a < width ? count - i - a : width;
+			size_t rest = count - i - a;
+			size_t b = rest < width ? rest : width;
 
 			items_merge(from + i, a, from + i + a, b, to + i);
 		}
@@ -102,7 +103,7 @@ items_sort(struct item *items, struct item *tmp, size_t count)
 		memcpy(items, from, count * sizeof(*items));
 }
 
-/* ---- groups ---------------------------------------------------------------- */
+/* ---- groups ------------------------------------------------------------ */
 
 static const char *
 owner_text(const struct worker *w, const struct owner *owner,

@@ -22,7 +22,7 @@ scratch_reserve(struct worker *w, void *array, size_t *room, size_t count,
 	return array;
 }
 
-/* ---- records of a name ----------------------------------------------------- */
+/* ---- records of a name ------------------------------------------------- */
 
 static const struct rrbatch_rr *
 owner_first_rr(const struct owner *owner)
@@ -104,7 +104,7 @@ node_list_groups(struct worker *w, const struct owner *run, size_t *count)
 	return items_group(w, run, w->items, total, count);
 }
 
-/* ---- the node -------------------------------------------------------------- */
+/* ---- the node ---------------------------------------------------------- */
 
 static uint16_t
 node_make_flags(const struct owner *owner, const struct group *groups,
@@ -225,7 +225,7 @@ node_pack(struct worker *w, const struct owner *run, bool hashed,
 	return node_make(w, run, count, ref);
 }
 
-/* ---- ranges ---------------------------------------------------------------- */
+/* ---- ranges ------------------------------------------------------------ */
 
 static enum nsd_err
 pack_range(struct worker *w, const struct owner *owners, store_ref *nodes,

@@ -67,8 +67,8 @@ owner_sort(struct owner *items, struct owner *tmp, size_t count)
 			at += len[depth];
 			depth++;
 		}
-		while (depth > 1
-			&& (at == count || len[depth - 2] <= 2 * len[depth - 1])) {
+		while (depth > 1 && (at == count
+			|| len[depth - 2] <= 2 * len[depth - 1])) {
 			size_t s = start[depth - 2];
 			size_t n = len[depth - 2] + len[depth - 1];
 

@@ -40,7 +40,7 @@ packing_read_type(struct packing *p)
 			p->compress = true;
 }
 
-/* ---- compression ----------------------------------------------------------- */
+/* ---- compression ------------------------------------------------------- */
 
 static inline uint32_t
 suffix_hash_label(uint32_t hash, const uint8_t *label)
@@ -216,7 +216,7 @@ put_rdata_compressed(struct packing *p, const struct rrbatch_rr *rr)
 	put_octets(p, rdata + at, rr->rdlen - at);
 }
 
-/* ---- targets --------------------------------------------------------------- */
+/* ---- targets ----------------------------------------------------------- */
 
 /* Lower-cases a name only if it has to be; NULL without memory. */
 static const uint8_t *
@@ -291,7 +291,7 @@ note_target(struct packing *p, const struct rrbatch_rr *rr)
 	p->w->target_rrs[p->target_count++] = rr;
 }
 
-/* ---- the RRset ------------------------------------------------------------- */
+/* ---- the RRset --------------------------------------------------------- */
 
 static enum nsd_err
 packing_reserve(struct packing *p, size_t raw_len)

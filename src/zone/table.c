@@ -14,7 +14,7 @@
 
 static const uint8_t root_name[1] = {0};
 
-/* ---- readers --------------------------------------------------------------- */
+/* ---- readers ----------------------------------------------------------- */
 
 const struct zone_table *
 table_get(const struct store_view *view)
@@ -105,7 +105,7 @@ table_find(const struct store_view *view, const struct zone_table *table,
 					   : store_get(view, walk.encloser);
 }
 
-/* ---- writer ---------------------------------------------------------------- */
+/* ---- writer ------------------------------------------------------------ */
 
 /* What a change leaves behind, to be retired once it is published. */
 struct garbage {
@@ -211,7 +211,7 @@ change_publish(struct table_change *c)
 	change_end(c);
 }
 
-/* ---- adding ---------------------------------------------------------------- */
+/* ---- adding ------------------------------------------------------------ */
 
 static enum nsd_err
 options_create(struct store_heap *heap, const struct zone_setup *setup,
@@ -472,7 +472,7 @@ table_add(struct store_writer *writer, const struct zone_setup *setups,
 	return NSD_OK;
 }
 
-/* ---- removing and changing ------------------------------------------------- */
+/* ---- removing and changing --------------------------------------------- */
 
 static void
 filter_remake(struct table_change *c)

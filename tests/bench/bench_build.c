@@ -105,7 +105,7 @@ parse_name(const char *text, uint8_t name[NAME_MAX_LEN])
 	}
 }
 
-/* ---- octets by kind -------------------------------------------------------- */
+/* ---- octets by kind ---------------------------------------------------- */
 
 struct tally {
 	uint64_t nodes, rrsets, sigs, targets;
@@ -172,7 +172,7 @@ tally_print(const struct store_view *view, const struct zone *zone,
 			- t.target_octets) / 1e6, (double)live / 1e6);
 }
 
-/* ---- one zone file --------------------------------------------------------- */
+/* ---- one zone file ----------------------------------------------------- */
 
 static double stage_started, stage_cpu;
 static const char *stage_name;
@@ -250,7 +250,7 @@ bench_file(const char *zone_name, const char *path, unsigned threads,
 	store_destroy(store);
 }
 
-/* ---- many tiny zones ------------------------------------------------------- */
+/* ---- many tiny zones --------------------------------------------------- */
 
 static const char tiny_text[] =
 	"$TTL 3600\n"

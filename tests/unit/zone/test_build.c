@@ -116,7 +116,7 @@ rrset(const char *name, uint16_t type)
 	return e == NULL ? NULL : store_get(f.view, e->ref);
 }
 
-/* ---- findings -------------------------------------------------------------- */
+/* ---- findings ---------------------------------------------------------- */
 
 /* RFC 1035 section 5.2 */
 static void
@@ -319,7 +319,7 @@ findings_come_in_file_order(void **state)
 		"text:9: error: CNAME and other data at the same name\n");
 }
 
-/* ---- nodes ----------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------- */
 
 /* RFC 8499 section 7: empty non-terminals */
 static void
@@ -481,7 +481,7 @@ sigs_stand_behind_the_rrset_they_cover(void **state)
 	drop();
 }
 
-/* ---- RRsets ---------------------------------------------------------------- */
+/* ---- RRsets ------------------------------------------------------------ */
 
 static void
 same_contents_are_stored_once(void **state)
@@ -660,7 +660,7 @@ rrset_of_100000_records_is_built_quickly(void **state)
 	rrbatch_destroy(batch);
 }
 
-/* ---- glue ------------------------------------------------------------------ */
+/* ---- glue -------------------------------------------------------------- */
 
 static const struct rrset_target *
 target(const char *name, uint16_t type, unsigned i)
@@ -769,7 +769,7 @@ signed_addresses_have_their_sigs_in_the_cell(void **state)
 	drop();
 }
 
-/* ---- depth ----------------------------------------------------------------- */
+/* ---- depth ------------------------------------------------------------- */
 
 static void
 names_of_127_labels_are_fine(void **state)

@@ -52,7 +52,7 @@ __wrap_arena_alloc_zero(struct arena *arena, size_t len)
 	return alloc_fails() ? NULL : __real_arena_alloc_zero(arena, len);
 }
 
-/* ---- a zone with something of everything ----------------------------------- */
+/* ---- a zone with something of everything ------------------------------- */
 
 #define APEX "\7example"
 

@@ -45,7 +45,7 @@ rnd(struct world *w, uint32_t below)
 	return (uint32_t)((w->random >> 33) % below);
 }
 
-/* ---- making records -------------------------------------------------------- */
+/* ---- making records ---------------------------------------------------- */
 
 static size_t
 make_label(struct world *w, uint8_t *out)
@@ -222,7 +222,7 @@ make_batches(struct world *w)
 	return first;
 }
 
-/* ---- what should come out -------------------------------------------------- */
+/* ---- what should come out ---------------------------------------------- */
 
 static struct world *sorting;
 
@@ -312,7 +312,7 @@ check_record(void *ctx, const struct zone_rr *rr)
 	return NSD_OK;
 }
 
-/* ---- RRsets as they are sent ------------------------------------------------ */
+/* ---- RRsets as they are sent ------------------------------------------- */
 
 static void
 put_sent(uint8_t *message, size_t at, const struct rrset *rrset,
@@ -405,7 +405,7 @@ check_nodes(const struct world *w, const struct trie *trie)
 	}
 }
 
-/* ---- the property ---------------------------------------------------------- */
+/* ---- the property ------------------------------------------------------ */
 
 static uint64_t
 live(const struct world *w)
@@ -525,7 +525,7 @@ several_threads_give_the_same(void **state)
 	}
 }
 
-/* ---- every type ------------------------------------------------------------ */
+/* ---- every type -------------------------------------------------------- */
 
 static size_t
 read_hex(const char *hex, uint8_t *out)
