@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dns/rrtype.h"
 #include "query/answer.h"
 #include "query/lookup.h"
 #include "query/parse.h"
@@ -55,6 +56,11 @@ find_names(struct query_ctx *ctx, struct group *group)
 
 		lookup_walk_init(&q->walk, &q->search);
 		walks[i] = &q->walk;
+		/* With one zone alone these are always near. */
+		if (ctx->table->only == STORE_NONE) {
+			store_prefetch(ctx->view, q->search.zone->apex);
+			store_prefetch(ctx->view, q->search.zone->soa);
+		}
 	}
 	if (group->count > 0)
 		trie_find_batch(ctx->view, walks, group->count);
@@ -96,6 +102,25 @@ prefetch_object(const struct store_view *view, store_ref ref)
 
 	__builtin_prefetch(at);
 	__builtin_prefetch(at + 64);
+}
+
+/* The NS records that go beside positive answers, where zones are many. */
+static void
+prefetch_apex_ns(struct query_ctx *ctx, struct group *group)
+{
+	if (ctx->table->only != STORE_NONE || ctx->options.minimal_responses)
+		return;
+	for (size_t i = 0; i < group->count; i++) {
+		const struct search *s = &group->queries[i]->search;
+		const struct node *apex = store_get(ctx->view, s->zone->apex);
+		const struct node_rrset *ns;
+
+		if (s->outcome != OUTCOME_HIT)
+			continue;
+		ns = node_find_entry(apex, TYPE_NS);
+		if (ns != NULL)
+			prefetch_object(ctx->view, ns->ref);
+	}
 }
 
 /* Asks for the RRsets of each answer, then, once they are there, for the
@@ -207,6 +232,7 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	find_names(ctx, &composing);
 	resolve(ctx, &composing);
 	prefetch_rrsets(ctx, &composing);
+	prefetch_apex_ns(ctx, &composing);
 	prefetch_cells(ctx, &composing);
 	prefetch_addresses(ctx, &composing);
 	for (size_t i = 0; i < count; i++)

@@ -382,7 +382,7 @@ notify_is_not_allowed_yet(void **state)
 	world_fini(&w);
 }
 
-/* ---- class CH -------------------------------------------------------------- */
+/* ---- class CH ----------------------------------------------- */
 
 static void
 chaos_names(void **state)
@@ -454,7 +454,7 @@ hidden_chaos_names_are_refused(void **state)
 	world_fini(&w);
 }
 
-/* ---- EDNS ------------------------------------------------------------------ */
+/* ---- EDNS ----------------------------------------------- */
 
 static void
 opt_is_answered_with_opt(void **state)
@@ -652,7 +652,7 @@ tsig_of_an_unknown_key(void **state)
 	world_fini(&w);
 }
 
-/* ---- who may ask ----------------------------------------------------------- */
+/* ---- who may ask ----------------------------------------------- */
 
 static struct acl_element
 element(const char *address, enum acl_kind kind, const char *other)
