@@ -49,7 +49,7 @@ struct loader {
 
 static void loader_start_pass(struct loader *loader);
 
-/* ---- publishing ----------------------------------------------------------- */
+/* ---- publishing ---------------------------------------------------------- */
 
 static void
 loader_log_serial(const struct loader *loader, const struct load_zone *zone,
@@ -118,7 +118,7 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	}
 }
 
-/* ---- memory that readers have left ---------------------------------------- */
+/* ---- memory that readers have left --------------------------------------- */
 
 static void
 loader_reclaim(struct loader *loader)
@@ -135,7 +135,7 @@ loader_on_reclaim(evutil_socket_t fd, short what, void *arg)
 	loader_reclaim(arg);
 }
 
-/* ---- passes --------------------------------------------------------------- */
+/* ---- passes -------------------------------------------------------------- */
 
 static void
 loader_end_pass(struct loader *loader)
@@ -275,7 +275,7 @@ loader_on_message(struct role *role, const struct ipc_message *m)
 		loader_start_pass(loader);
 }
 
-/* ---- start ---------------------------------------------------------------- */
+/* ---- start --------------------------------------------------------------- */
 
 /* Publishes the names of all zones: from then on those that are not read yet
  * are known to be ours. */

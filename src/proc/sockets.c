@@ -352,7 +352,8 @@ place_open(const struct place *place, const struct conf_server *options,
 		if (!place_has_server(place, i))
 			continue;
 		for (int tcp = 0; tcp < 2; tcp++) {
-			struct listener *l = &listeners->items[listeners->count];
+			struct listener *l =
+				&listeners->items[listeners->count];
 
 			listen.tcp = tcp != 0;
 			if (net_listen(&listen, &sink, &l->fd) != NSD_OK)

@@ -116,7 +116,7 @@ count_fds(void)
 }
 
 static void
-descriptors_travel_and_unasked_ones_are_closed(void **state)
+descriptors_travel_unasked_ones_are_closed(void **state)
 {
 	struct ipc_channel main_end, worker_end;
 	struct ipc_adopt adopt = {.server = 1, .tcp_map = 2};
@@ -185,7 +185,7 @@ main(void)
 		cmocka_unit_test(message_arrives_whole_with_its_payload),
 		cmocka_unit_test(only_rows_of_the_table_pass),
 		cmocka_unit_test(message_cut_at_each_length_is_refused),
-		cmocka_unit_test(descriptors_travel_and_unasked_ones_are_closed),
+		cmocka_unit_test(descriptors_travel_unasked_ones_are_closed),
 		cmocka_unit_test(full_channel_does_not_block),
 	};
 
