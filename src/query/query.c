@@ -108,7 +108,9 @@ prefetch_object(const struct store_view *view, store_ref ref)
 static void
 prefetch_apex_ns(struct query_ctx *ctx, struct group *group)
 {
-	if (ctx->table->only != STORE_NONE || ctx->options.minimal_responses)
+	/* Before the first publish there is no table, and nothing to do. */
+	if (group->count == 0 || ctx->table->only != STORE_NONE
+		|| ctx->options.minimal_responses)
 		return;
 	for (size_t i = 0; i < group->count; i++) {
 		const struct search *s = &group->queries[i]->search;
