@@ -72,7 +72,7 @@ open_store(struct store **store)
 {
 	const struct store_options options = {.reader_max = 1,
 		.huge_pages = getenv("BENCH_HUGE") != NULL};
-	struct store_writer *writer;
+	struct store_writer *writer = NULL;
 	enum nsd_err err = store_create(&options, store);
 
 	if (err == NSD_OK)
