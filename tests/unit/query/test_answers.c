@@ -491,6 +491,31 @@ dname_is_synthesised(void **state)
 	world_fini(&w);
 }
 
+/* The apex of the second zone stands in the reply with a pointer inside: what
+ * is packed against its end must not count octets from its start. */
+static void
+names_behind_a_dname_are_whole(void **state)
+{
+	struct world w;
+	struct reply_parts *p;
+
+	world_init(&w);
+	world_add_zone(&w, "z.", "z. 60 SOA z. z. 1 2 3 4 5\nz. 60 NS ns.z.\n"
+		"d.z. 70 DNAME a.z.\n");
+	world_add_zone(&w, "b.a.z.", "b.a.z. 60 SOA z. z. 1 2 3 4 5\n"
+		"b.a.z. 60 NS ns.z.\nb.a.z. 60 MX 1 c.z.\n"
+		"b.a.z. 60 MX 2 m.b.a.z.\nm.b.a.z. 60 A 192.0.2.1\n");
+	world_start(&w);
+	p = ask_for(&w, "b.d.z.", TYPE_MX);
+	expect_rr(p, AN, "b.d.z. 70 CNAME b.a.z.");
+	expect_rr(p, AN, "b.a.z. 60 MX 1 c.z.");
+	expect_rr(p, AN, "b.a.z. 60 MX 2 m.b.a.z.");
+	expect_rr(p, NS, "b.a.z. 60 NS ns.z.");
+	expect_rr(p, AR, "m.b.a.z. 60 A 192.0.2.1");
+	done(p);
+	world_fini(&w);
+}
+
 /* RFC 8482 section 4.1. */
 static void
 any_is_one_rrset(void **state)
@@ -631,6 +656,7 @@ main(void)
 		cmocka_unit_test(cname_chains_end),
 		cmocka_unit_test(cname_is_followed_into_other_zones),
 		cmocka_unit_test(dname_is_synthesised),
+		cmocka_unit_test(names_behind_a_dname_are_whole),
 		cmocka_unit_test(any_is_one_rrset),
 		cmocka_unit_test(round_robin_rotates_answers),
 		cmocka_unit_test(root_zone),
