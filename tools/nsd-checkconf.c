@@ -9,7 +9,7 @@
 
 #include "conf/conf.h"
 
-/* Exit codes (SURFACE 2.3). */
+/* Exit codes (doc/surface.md 2.3). */
 #define EXIT_USAGE 1
 #define EXIT_ABSENT 1
 #define EXIT_BAD_CONF 2

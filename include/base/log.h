@@ -1,5 +1,5 @@
 /*
- * log.h - the log of a process: stderr, a file, syslog (SURFACE: nsd's log
+ * log.h - the log of a process: stderr, a file, syslog (doc/surface.md: nsd's log
  * line formats). The one piece of process-wide state in base: a log must be
  * reachable from where things go wrong.
  */

@@ -1,6 +1,6 @@
 /*
  * conf.h - the configuration of the server: nsd.conf read, checked and
- * resolved (SURFACE section 1).
+ * resolved (doc/surface.md section 1).
  *
  * A configuration is one arena: everything below that is pointed to belongs to
  * it and is lent until conf_destroy. It is never changed once conf_load has

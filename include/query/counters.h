@@ -1,5 +1,5 @@
 /*
- * counters.h - what a worker counts (SURFACE section 4). In shared memory:
+ * counters.h - what a worker counts (doc/surface.md section 4). In shared memory:
  * written by one worker without locks, read by others.
  */
 #ifndef QUERY_COUNTERS_H

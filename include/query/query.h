@@ -15,7 +15,7 @@
 #include "query/counters.h"
 #include "store/store.h"
 
-/* The server-wide options that shape answers (SURFACE 1.2). */
+/* The server-wide options that shape answers (doc/surface.md 1.2). */
 struct query_options {
 	const char *identity;  /* NULL: refuse (hide-identity) */
 	const char *version;   /* NULL: refuse (hide-version) */

@@ -282,7 +282,7 @@ struct zone_entry {
 
 enum acl_kind { ACL_SINGLE, ACL_MASK, ACL_RANGE };
 
-/* One ACL element (SURFACE 1.7). Addresses in network order; IPv4 in the
+/* One ACL element (doc/surface.md 1.7). Addresses in network order; IPv4 in the
  * first 4 octets. */
 struct acl_element {
 	uint8_t family;    /* 4 or 6 */

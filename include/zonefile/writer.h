@@ -1,6 +1,6 @@
 /*
  * writer.h - records to master-file text as NSD writes zone files
- * (SURFACE section 6, "zone file written").
+ * (doc/surface.md section 6, "zone file written").
  */
 #ifndef ZONEFILE_WRITER_H
 #define ZONEFILE_WRITER_H

@@ -1,4 +1,4 @@
-/* flags.h - the command line of nsd (SURFACE section 2.1). */
+/* flags.h - the command line of nsd (doc/surface.md section 2.1). */
 #ifndef PROC_FLAGS_H
 #define PROC_FLAGS_H
 

@@ -25,7 +25,7 @@ struct listeners {
 };
 
 /*
- * Binds them all and says so in the log (SURFACE section 9, `listen on`), or
+ * Binds them all and says so in the log (doc/surface.md section 9, `listen on`), or
  * none: what is wrong is in the log. NSD_E_SYNTAX: the options contradict each
  * other; NSD_E_SYSTEM; NSD_E_MEMORY.
  */

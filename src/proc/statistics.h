@@ -6,7 +6,7 @@
 
 #include "query/counters.h"
 
-/* The NSTATS and XSTATS lines of BIND 8 (SURFACE section 4). */
+/* The NSTATS and XSTATS lines of BIND 8 (doc/surface.md section 4). */
 void statistics_log(const struct counters *counters, time_t now, time_t boot);
 
 #endif

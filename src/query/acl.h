@@ -1,4 +1,4 @@
-/* acl.h - who may ask (SURFACE 1.7). */
+/* acl.h - who may ask (doc/surface.md 1.7). */
 #ifndef QUERY_ACL_H
 #define QUERY_ACL_H
 

@@ -1,4 +1,4 @@
-"""FAULTS 69 and 70: any process may die at any time."""
+"""faults 69 and 70: any process may die at any time."""
 
 import os
 import re
@@ -138,7 +138,7 @@ def test_loader_killed_while_it_reads(make_server):
 
 
 def test_worker_that_keeps_dying_is_replaced_ever_later(nsd):
-    """FAULTS 70: and another answers for it meanwhile."""
+    """faults 70: and another answers for it meanwhile."""
     server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
     times = []
     pid = server.kill("server 1")

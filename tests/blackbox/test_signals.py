@@ -79,7 +79,7 @@ def test_hup_sees_a_change_of_an_included_file(nsd):
 
 
 def test_hup_with_the_same_size_and_second(nsd):
-    """FAULTS 49: another file of the same length, moments later."""
+    """faults 49: another file of the same length, moments later."""
     server = nsd(zones={"a.test": zone_text(1, "192.0.2.1")})
     for last in range(2, 6):
         server.write_zone("a.test", zone_text(last, f"192.0.2.{last}"))
@@ -88,7 +88,7 @@ def test_hup_with_the_same_size_and_second(nsd):
 
 
 def test_file_replaced_while_it_is_read_is_read_again(make_server):
-    """FAULTS 49: half of one version and half of the other is not served."""
+    """faults 49: half of one version and half of the other is not served."""
     server = make_server(zones={"torn.test": zone_text(1)
                                 + "$INCLUDE more.fifo\n"})
     fifo = server.directory / "more.fifo"
@@ -117,7 +117,7 @@ def test_file_replaced_during_a_reload_is_read_again(nsd):
 
 
 def test_change_during_a_reload_joins_the_next(nsd):
-    """FAULTS 72"""
+    """faults 72"""
     server = nsd(zones={"a.test": zone_text(1), "slow.test": zone_text(1)})
     fifo = server.directory / "more.fifo"
     os.mkfifo(fifo)
@@ -181,7 +181,7 @@ def test_reload_under_load_loses_nothing(nsd):
 
 
 def test_storm_of_signals(nsd):
-    """FAULTS 72"""
+    """faults 72"""
     server = nsd(zones={"example": zone_text(1)}, options={"server-count": 2})
     main = server.main_pid
     for i in range(300):

@@ -25,7 +25,7 @@ def nsd_alone(*arguments):
                           stdin=subprocess.DEVNULL)
 
 
-# ---- flags (SURFACE 2.1) ---------------------------------------------------
+# ---- flags (doc/surface.md 2.1) ---------------------------------------------------
 
 def test_help_goes_to_stderr_and_exits_0():
     result = nsd_alone("-h")
@@ -163,7 +163,7 @@ def test_family_flag_leaves_the_other_alone(make_server, flag, there, absent):
             s.connect((absent, server.port))
 
 
-# ---- daemon and pid file (SURFACE 6) ----------------------------------------
+# ---- daemon and pid file (doc/surface.md 6) ----------------------------------------
 
 def test_daemon_leaves_the_terminal_and_its_pid(make_server):
     server = make_server(zones={"example": zone_text()}, foreground=False)
@@ -181,7 +181,7 @@ def test_daemon_leaves_the_terminal_and_its_pid(make_server):
 
 
 def test_pid_file_does_not_follow_a_symbolic_link(make_server, directory):
-    """FAULTS 50, CVE-2020-28935"""
+    """faults 50, CVE-2020-28935"""
     target = directory / "precious"
     target.write_text("keep me")
     server = make_server(zones={"example": zone_text()}, foreground=False)
@@ -252,7 +252,7 @@ def test_stop_ends_all_and_exits_0(nsd, number):
 
 
 def test_stop_at_once_after_start(make_server):
-    """FAULTS 72: while zones are being read."""
+    """faults 72: while zones are being read."""
     server = make_server(zones={f"z{i}.example": zone_text()
                                 for i in range(200)})
     server.start(ready=False)
@@ -268,7 +268,7 @@ def test_stop_while_a_child_hangs(nsd):
     assert server.leftovers() == []
 
 
-# ---- log (SURFACE 9) ---------------------------------------------------------
+# ---- log (doc/surface.md 9) ---------------------------------------------------------
 
 def test_log_of_a_start(nsd):
     server = nsd(zones={"example": zone_text()}, options={"server-count": 2})

@@ -90,7 +90,7 @@ commit_replaces_the_file_and_its_mode(void **state)
 	unlink("f");
 }
 
-/* FAULTS 50 */
+/* faults 50 */
 static void
 commit_over_a_symbolic_link_leaves_its_target(void **state)
 {

@@ -161,7 +161,7 @@ descriptors_travel_unasked_ones_are_closed(void **state)
 	ipc_channel_close(&worker_end);
 }
 
-/* FAULTS 72: a receiver that is stuck holds nobody up. */
+/* faults 72: a receiver that is stuck holds nobody up. */
 static void
 full_channel_does_not_block(void **state)
 {

@@ -58,7 +58,7 @@ struct world {
 	struct counters counters;
 };
 
-/* An empty world with SURFACE's defaults. */
+/* An empty world with doc/surface.md's defaults. */
 void world_init(struct world *w);
 void world_fini(struct world *w);
 
