@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+import random_zone
 import servers
 
 ZONES = pathlib.Path(__file__).parent / "zones"
@@ -30,12 +31,25 @@ def sign(zones, directory, arguments):
     return signed
 
 
-@pytest.fixture(scope="session",
-                params=["rules", "root", "rules-nsec", "rules-nsec3"])
+def random_zones(directory, seeds):
+    """Zones made at random; the seed stands in the name."""
+    zones = {}
+    for seed in seeds:
+        name = f"seed{seed}.test"
+        zones[name] = directory / f"{name}.zone"
+        zones[name].write_text(random_zone.make(name, seed))
+    return zones
+
+
+@pytest.fixture(scope="session", params=["rules", "root", "random",
+                                         "rules-nsec", "rules-nsec3"])
 def peers(request, tmp_path_factory):
     """({zone: path}, {server name: running server})."""
     folder, _, kind = request.param.partition("-")
-    zones = zones_of(folder)
+    if folder == "random":
+        zones = random_zones(tmp_path_factory.mktemp(folder), range(1, 5))
+    else:
+        zones = zones_of(folder)
     if kind:
         zones = sign(zones, tmp_path_factory.mktemp(request.param),
                      {"nsec": [], "nsec3": ["-n", "-t", "2"]}[kind])

@@ -47,12 +47,14 @@ def test_answers_equal_those_of_peers(peers, asked, how):
                   compare.ask_all(server, asked, how)]
            for name, server in running.items()}
     assert compare.NO_REPLY not in got["ours"]
+    owners = {owner for zone, path in zones.items()
+              for owner in questions.read_zone(zone, path)}
     report, count = [], collections.Counter()
     for i, (name, rdtype) in enumerate(asked):
         for rival in got:
             if rival == "ours":
                 continue
-            case = differences.Case(rival, zones, name, rdtype, how,
+            case = differences.Case(rival, zones, owners, name, rdtype, how,
                                     got["ours"][i], got[rival][i])
             fields = differences.unexplained(case)
             if not fields:
