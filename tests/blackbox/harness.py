@@ -12,6 +12,7 @@ deadline. Every process that a server made must be gone after the test.
 
 import os
 import pathlib
+import random
 import re
 import signal
 import socket
@@ -64,18 +65,22 @@ def wait_for(what, check, deadline=DEADLINE):
 
 
 def free_port():
-    """A port that is free for UDP and TCP, on IPv4 and IPv6."""
+    """A port that is free for UDP and TCP, on all addresses, IPv4 and IPv6.
+    Below those that the kernel gives to outgoing connections, so that none of
+    them takes it before the server does."""
     for _ in range(100):
+        port = random.randrange(10240, 32000)
         sockets = []
         try:
-            port = 0
-            for family, address in ((socket.AF_INET, "127.0.0.1"),
-                                    (socket.AF_INET6, "::1")):
+            for family, address in ((socket.AF_INET, "0.0.0.0"),
+                                    (socket.AF_INET6, "::")):
                 for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
                     s = socket.socket(family, kind)
                     sockets.append(s)
+                    if family == socket.AF_INET6:
+                        s.setsockopt(socket.IPPROTO_IPV6,
+                                     socket.IPV6_V6ONLY, 1)
                     s.bind((address, port))
-                    port = s.getsockname()[1]
             return port
         except OSError:
             continue

@@ -2,6 +2,7 @@
 port of its own on loopback."""
 import os
 import pathlib
+import random
 import shutil
 import socket
 import subprocess
@@ -15,17 +16,18 @@ START_DEADLINE = 60.0
 
 
 def free_port():
-    """A port that is free for both UDP and TCP on 127.0.0.1."""
+    """A port that is free for both UDP and TCP on 127.0.0.1, below those that
+    the kernel gives to outgoing connections."""
     while True:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
-            udp.bind(("127.0.0.1", 0))
-            port = udp.getsockname()[1]
-            with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp:
-                try:
-                    tcp.bind(("127.0.0.1", port))
-                except OSError:
-                    continue
-            return port
+        port = random.randrange(10240, 32000)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp, \
+                socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp:
+            try:
+                udp.bind(("127.0.0.1", port))
+                tcp.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port
 
 
 def build_dir():
