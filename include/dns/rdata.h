@@ -31,7 +31,8 @@ struct rdata_error {
  *     filled and the RDATA given all the same: its layout is that of the
  *     type, but a value breaks a rule (a digest of the wrong length). A
  *     primary refuses such a record, a secondary serves what it was sent.
- * Cost: linear; never allocates. Thread-safe.
+ * Cost: linear, but for SvcParams that stand in descending order: quadratic in
+ *     their number (0.3 s at the 16,000 that fit); never allocates. Thread-safe.
  */
 enum nsd_err rdata_parse(uint16_t type, const struct token *tokens,
 	size_t token_count, const uint8_t *origin, uint8_t *rdata,
