@@ -6,7 +6,8 @@
  * zone/table.h alone.
  *
  *   table (trie of apexes) -> zone_entry -> zone -> trie of names -> node
- *                                                -> trie of NSEC3 owners -> node
+ *                                                -> NSEC3 chain (zone/nsec3.h)
+ *                                                -> other NSEC3 owners -> node
  *   node -> rrset (shared by all nodes with the same contents)
  *        -> signatures of that rrset
  *   rrset -> glue cells -> address rrsets
@@ -181,6 +182,8 @@ enum node_flags {
 	NODE_CNAME = 64,
 	NODE_EMPTY = 128,      /* empty non-terminal: no RRsets */
 	NODE_HAS_DS = 256,
+	NODE_HASHED = 512,     /* the start of its NSEC3 hash is kept */
+	NODE_WILDCARD_HASHED = 1024, /* and that of the wildcard below it */
 };
 
 struct node_rrset {
@@ -194,7 +197,9 @@ enum node_rrset_flags { NODE_RRSET_SIGS = 1 };
 /*
  * A name of the zone. Behind the name, at the next multiple of 4, stand
  * entry_count x struct node_rrset, ascending by type; the signatures of an
- * RRset stand right behind it.
+ * RRset stand right behind it. Then, 8 octets each, the starts of the name's
+ * NSEC3 hash and of that of the wildcard below it, if their flags are set
+ * (zone/nsec3.h).
  */
 struct node {
 	struct trie_leaf leaf; /* name relative to the apex; name_at 8 */
@@ -240,7 +245,7 @@ node_entry_sigs(const struct node *node, const struct node_rrset *entry)
 enum zone_flags {
 	ZONE_SIGNED = 1,    /* DNSKEY and RRSIG at the apex */
 	ZONE_NSEC = 2,
-	ZONE_NSEC3 = 4,     /* has NSEC3 records */
+	ZONE_NSEC3 = 4,     /* has a chain of NSEC3 records in use */
 	ZONE_WILDCARDS = 8, /* some name is a wildcard */
 	ZONE_DNAMES = 16,
 };
@@ -251,8 +256,10 @@ struct zone {
 	uint32_t serial;
 	struct trie names;  /* struct node; holds apex and empty non-terminals */
 	struct trie nsec3;  /* struct node: owners that have only NSEC3 (and
-			     * its RRSIG); not names for look-ups, RFC 5155 7.2.8 */
+			     * its RRSIG) and are not in the chain; not names
+			     * for look-ups, RFC 5155 7.2.8 */
 	struct trie targets; /* struct glue_target */
+	store_ref chain;    /* struct nsec3_chain in use, or none */
 	store_ref apex;     /* struct node */
 	store_ref soa;      /* struct rrset */
 	store_ref soa_sigs;

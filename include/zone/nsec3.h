@@ -1,0 +1,103 @@
+/*
+ * nsec3.h - the NSEC3 chain of a zone (RFC 5155), and the record that matches
+ * or covers a hash.
+ *
+ * Names do not refer to records of the chain, nor records to names: a node
+ * keeps the start of its hash (NODE_HASHED), and that of the wildcard below it
+ * if it can be a closest encloser (NODE_WILDCARD_HASHED). The chain is ordered
+ * by hash, so a look-up is an index by the first bits and a short search. A
+ * change of the chain thus touches no name, a change of a name only its own
+ * record, and what is known of existing names costs a query no hashing.
+ *
+ * Records that are not in the chain in use (other parameters, unknown
+ * algorithm, an owner that is no hash) are in zone.nsec3, for transfers alone.
+ */
+#ifndef ZONE_NSEC3_H
+#define ZONE_NSEC3_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dns/nsec3.h"
+#include "store/store.h"
+#include "zone/zone.h"
+
+#define NSEC3_PREFIX_LEN 8u /* octets of a hash that a node keeps */
+
+/*
+ * What many records of a chain have in common, stored once. The RDATA of a
+ * record is the head (algorithm to hash length), the next hash, the bitmap.
+ */
+struct nsec3_form {
+	uint32_t refs;
+	uint32_t ttl_sec;
+	uint16_t head_len;
+	uint16_t bitmap_len;
+	uint8_t data[]; /* head, bitmap */
+};
+
+enum nsec3_record_flags {
+	NSEC3_OWN_NEXT = 1, /* the next hash is not that of the record that
+			     * follows: the chain has a hole; it stands behind
+			     * the signatures, 20 octets */
+	NSEC3_RRSET = 2,    /* several records: form is a struct rrset */
+};
+
+/* One NSEC3 RRset of the chain. */
+struct nsec3_record {
+	store_ref form; /* struct nsec3_form, or struct rrset: NSEC3_RRSET */
+	uint32_t flags; /* enum nsec3_record_flags */
+	struct rrset_sigs sigs; /* count 0: not signed */
+};
+
+/* Reached from zone.chain; there only if the zone has an NSEC3PARAM that can
+ * be used and a record with its parameters. */
+struct nsec3_chain {
+	uint32_t count;      /* records */
+	uint16_t iterations;
+	uint8_t salt_len;
+	uint8_t flags;       /* enum nsec3_chain_flags */
+	/* The index by hash; private to src/zone/nsec3*.c. */
+	uint32_t index_bits;
+	store_ref index;
+	uint8_t salt[];
+};
+
+enum nsec3_chain_flags {
+	NSEC3_CHAIN_COSTLY = 1, /* more iterations than allowed: only the apex
+				 * is hashed, and nothing is at query time */
+};
+
+/* A look-up in a chain. */
+struct nsec3_find {
+	/* in */
+	const struct nsec3_chain *chain;
+	uint8_t hash[NSEC3_HASH_LEN];
+	bool is_prefix; /* only NSEC3_PREFIX_LEN octets of hash are known */
+	/* out */
+	const struct nsec3_record *record; /* NULL: the chain is empty */
+	const uint8_t *owner_hash;  /* of the record */
+	const uint8_t *next_hash;   /* NULL for NSEC3_RRSET */
+	bool matches;   /* its hash is this one; else it is the one before it,
+			 * the last one if there is none: it covers the hash
+			 * unless the chain has a hole there */
+	bool ambiguous; /* several records begin with the prefix: hash the name
+			 * and find again */
+};
+
+/* Does the look-ups interleaved, so that their cache misses overlap; records
+ * found are prefetched, not read. Readers and writer; nothing is allocated. */
+void nsec3_find_batch(const struct store_view *view,
+	struct nsec3_find *const *finds, size_t count);
+
+/* True if the record denies the hash: it lies between owner and next. */
+bool nsec3_covers(const struct nsec3_find *found,
+	const uint8_t hash[NSEC3_HASH_LEN]);
+
+/* The start of the hash of the node's name (NSEC3_PREFIX_LEN octets), or of
+ * "*" below it; NULL if it is not kept. */
+const uint8_t *node_get_hash(const struct node *node);
+const uint8_t *node_get_wildcard_hash(const struct node *node);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * update.h - changes of a zone that is served, published in place.
+ *
+ * A transaction copies what it touches, shares the rest with the version that
+ * is served, and swings one reference at the end: readers see all of it or
+ * nothing. Time and memory go with the size of the change (and, for a cut or
+ * DNAME that comes or goes, with the names below it), not with the zone's. The
+ * result answers and prints as a zone that was built from the same records.
+ */
+#ifndef ZONE_UPDATE_H
+#define ZONE_UPDATE_H
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "store/store.h"
+#include "zone/walk.h"
+#include "zone/zone.h"
+
+struct zone_update;
+
+struct zone_update_options {
+	unsigned threads;
+	bool secondary; /* as in zone_build_input */
+	uint32_t nsec3_iterations_max; /* as in zone_build_input */
+};
+
+/* Begins a transaction on the zone of a table entry, which must be loaded.
+ * One at a time for a zone. */
+enum nsd_err zone_update_begin(struct store_writer *writer, store_ref entry,
+	const struct zone_update_options *options,
+	struct zone_update **update) MUST_USE;
+
+/*
+ * Notes one record to be added or removed; nothing is checked but that it lies
+ * in the zone. rr: whole wire owner, uncompressed RDATA, copied. A record that
+ * is removed and added stays, in whatever order. Adding what is there, or
+ * removing what is not, is no error (RFC 2136 section 3.4.2) and is counted:
+ * see zone_update_result.
+ */
+enum nsd_err zone_update_add(struct zone_update *update,
+	const struct zone_rr *rr) MUST_USE;
+enum nsd_err zone_update_remove(struct zone_update *update,
+	const struct zone_rr *rr) MUST_USE;
+/* All records of a type (TYPE_ANY: of any) at a name. */
+enum nsd_err zone_update_remove_rrset(struct zone_update *update,
+	const uint8_t *owner, uint16_t type) MUST_USE;
+
+struct zone_update_result {
+	uint64_t added;       /* records */
+	uint64_t removed;
+	uint64_t absent;      /* asked to be removed, and not there */
+	uint64_t present;     /* asked to be added, and there */
+	uint64_t names;       /* nodes made anew */
+	uint64_t hashed;      /* names hashed */
+};
+
+/*
+ * Checks the zone as it would be (what zone_build calls an error is one here),
+ * publishes it and frees the transaction. The old version's parts that nobody
+ * needs any more are retired. On an error (NSD_E_ZONE with findings in the
+ * sink, NSD_E_MEMORY) the served version stays as it is, and the transaction
+ * is freed as well. result may be NULL.
+ */
+enum nsd_err zone_update_commit(struct zone_update *update,
+	struct diag_sink *sink, struct zone_update_result *result) MUST_USE;
+void zone_update_abort(struct zone_update *update);
+
+#endif
