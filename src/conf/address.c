@@ -122,7 +122,7 @@ static bool
 acl_parse_words(struct conf_parser *p, const struct conf_option *option,
 	struct conf_acl *acl, const struct conf_word *word, uint32_t count)
 {
-	struct conf_arena *arena = &p->owner->arena;
+	struct arena *arena = &p->owner->arena;
 
 	if (option->type == TYPE_ACL_REQUEST && count > 2 &&
 		(strcmp(word->text, "AXFR") == 0 ||
@@ -134,7 +134,7 @@ acl_parse_words(struct conf_parser *p, const struct conf_option *option,
 	}
 	if (!acl_parse_spec(p, word, acl))
 		return false;
-	acl->spec = conf_arena_text(arena, word->text, word->len);
+	acl->spec = arena_copy_text(arena, word->text, word->len);
 	acl->file = word->file;
 	acl->line = word->line;
 	if (count > 1) {
@@ -142,7 +142,7 @@ acl_parse_words(struct conf_parser *p, const struct conf_option *option,
 		acl->nokey = strcmp(word->text, "NOKEY") == 0;
 		acl->blocked = strcmp(word->text, "BLOCKED") == 0;
 		if (!acl->nokey && !acl->blocked) {
-			acl->key_name = conf_arena_text(arena, word->text,
+			acl->key_name = arena_copy_text(arena, word->text,
 				word->len);
 			if (acl->key_name == NULL)
 				acl->spec = NULL;
@@ -150,7 +150,7 @@ acl_parse_words(struct conf_parser *p, const struct conf_option *option,
 	}
 	if (count > 2) {
 		word = word->next;
-		acl->tls_auth_name = conf_arena_text(arena, word->text,
+		acl->tls_auth_name = arena_copy_text(arena, word->text,
 			word->len);
 		if (acl->tls_auth_name == NULL)
 			acl->spec = NULL;
@@ -241,7 +241,7 @@ static bool
 servers_set(struct conf_parser *p, struct conf_interface *item,
 	const struct conf_word *word, const char *value)
 {
-	char *text = conf_arena_text(&p->scratch, value, strlen(value));
+	char *text = arena_copy_text(&p->scratch, value, strlen(value));
 	char *part, *rest;
 
 	if (text == NULL) {
@@ -287,11 +287,11 @@ static bool
 interface_parse_host(struct conf_parser *p, const struct conf_word *word,
 	struct conf_interface *item)
 {
-	struct conf_arena *arena = &p->owner->arena;
+	struct arena *arena = &p->owner->arena;
 	char *host;
 
-	item->text = conf_arena_text(arena, word->text, word->len);
-	host = conf_arena_text(arena, word->text, word->len);
+	item->text = arena_copy_text(arena, word->text, word->len);
+	host = arena_copy_text(arena, word->text, word->len);
 	if (item->text == NULL || host == NULL) {
 		conf_no_memory(p);
 		return false;

@@ -170,7 +170,7 @@ zone_option(struct conf_parser *p, const struct conf_option *option,
 	if (option->type != TYPE_NAME &&
 		option->offset != offsetof(struct conf_pattern, zonefile))
 		return false;
-	*field = conf_arena_text(&p->owner->arena, word->text, word->len);
+	*field = arena_copy_text(&p->owner->arena, word->text, word->len);
 	if (*field == NULL)
 		conf_no_memory(p);
 	return true;
@@ -272,7 +272,7 @@ clause_needs(struct conf_parser *p, bool has, const char *text)
 static void *
 clause_keep(struct conf_parser *p, const void *object, size_t size)
 {
-	void *kept = conf_arena_alloc(&p->owner->arena, size);
+	void *kept = arena_alloc(&p->owner->arena, size);
 
 	if (kept == NULL)
 		conf_no_memory(p);
@@ -298,7 +298,7 @@ key_complete(struct conf_parser *p, struct conf_key *key)
 {
 	uint8_t wire[NAME_MAX_LEN];
 	const uint8_t root[1] = { 0 };
-	struct conf_arena *arena = &p->owner->arena;
+	struct arena *arena = &p->owner->arena;
 	const char *why;
 	size_t len;
 
@@ -309,7 +309,7 @@ key_complete(struct conf_parser *p, struct conf_key *key)
 			why);
 		return false;
 	}
-	key->wire = conf_arena_copy(arena, wire, len);
+	key->wire = arena_copy(arena, wire, len);
 	key->algorithm_name = value_find_algorithm(key->algorithm);
 	key->secret_data = value_decode_base64(arena, key->secret,
 		&key->secret_len);
@@ -425,7 +425,7 @@ zone_keep_own(struct conf_parser *p)
 {
 	static const char head[] = "_implicit_";
 	size_t len = strlen(p->zone_name);
-	char *name = conf_arena_alloc(&p->owner->arena, sizeof(head) + len);
+	char *name = arena_alloc(&p->owner->arena, sizeof(head) + len);
 
 	if (name == NULL) {
 		conf_no_memory(p);

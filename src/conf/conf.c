@@ -35,7 +35,7 @@ conf_owner_create(struct conf_owner **owner)
 
 	if (o == NULL)
 		return NSD_E_MEMORY;
-	conf_arena_init(&o->arena, 4096);
+	arena_init(&o->arena, NULL, 0);
 	map_init(&o->zones, zone_key);
 	map_init(&o->patterns, pattern_key);
 	map_init(&o->keys, key_key);
@@ -59,7 +59,7 @@ conf_destroy(struct conf *conf)
 	free(conf->patterns);
 	free(conf->keys);
 	free(conf->tls_auths);
-	conf_arena_fini(&owner->arena);
+	arena_fini(&owner->arena);
 	free(owner);
 }
 
@@ -68,7 +68,7 @@ conf_memory_size(const struct conf *conf)
 {
 	const struct conf_owner *owner = (const struct conf_owner *)conf;
 
-	return sizeof(*owner) + owner->arena.total +
+	return sizeof(*owner) + owner->arena.mapped +
 		map_memory_size(&owner->zones) +
 		map_memory_size(&owner->patterns) +
 		map_memory_size(&owner->keys) +
@@ -159,7 +159,7 @@ conf_zone_wire(struct conf_owner *owner, const char *name, const char **why)
 	if (zone_parse_name(name, wire, &len, why) != NSD_OK)
 		return NULL;
 	*why = NULL;
-	return conf_arena_copy(&owner->arena, wire, len);
+	return arena_copy(&owner->arena, wire, len);
 }
 
 struct conf_zone *
@@ -178,7 +178,7 @@ conf_append_zone(struct conf_owner *owner, const char *name,
 		conf->zones = bigger;
 		owner->zone_room = room;
 	}
-	zone = conf_arena_zalloc(&owner->arena, sizeof(*zone));
+	zone = arena_alloc_zero(&owner->arena, sizeof(*zone));
 	if (zone == NULL)
 		return NULL;
 	zone->name = name;
@@ -207,7 +207,7 @@ conf_add_zone(struct conf *conf, const char *name, const char *pattern,
 		return why == NULL ? NSD_E_MEMORY : NSD_E_SYNTAX;
 	if (map_find(&owner->zones, wire, name_len(wire)) != NULL)
 		return NSD_E_ZONE;
-	kept = conf_arena_text(&owner->arena, name, strlen(name));
+	kept = arena_copy_text(&owner->arena, name, strlen(name));
 	if (kept == NULL)
 		return NSD_E_MEMORY;
 	added = conf_append_zone(owner, kept, wire);

@@ -45,7 +45,7 @@ item:
 	| OPTION words
 	{
 		clause_option(p, &$1, &$2);
-		conf_arena_reset(&p->scratch);
+		arena_reset(&p->scratch);
 	}
 	| stray
 	;
@@ -73,7 +73,7 @@ stray:
 	WORD
 	{
 		clause_stray_word(p, $1.word);
-		conf_arena_reset(&p->scratch);
+		arena_reset(&p->scratch);
 	}
 	;
 

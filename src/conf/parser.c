@@ -138,7 +138,7 @@ parser_set_defaults(struct conf_parser *p)
 		if (conf_clauses[i].single)
 			value_set_initial((enum conf_clause)i,
 				(char *)p->conf + conf_clauses[i].offset);
-	defaults = conf_arena_alloc(&p->owner->arena, sizeof(*defaults));
+	defaults = arena_alloc(&p->owner->arena, sizeof(*defaults));
 	if (defaults == NULL)
 		return NSD_E_MEMORY;
 	value_set_initial(CLAUSE_PATTERN, defaults);
@@ -155,12 +155,12 @@ parser_init(struct conf_parser *p, const char *file)
 
 	p->clause = -1;
 	p->conf = &p->owner->conf;
-	p->conf->file = conf_arena_text(&p->owner->arena, file, strlen(file));
+	p->conf->file = arena_copy_text(&p->owner->arena, file, strlen(file));
 	if (p->conf->file == NULL)
 		return NSD_E_MEMORY;
 	p->token_file = p->conf->file;
 	p->token_line = 1;
-	conf_arena_init(&p->scratch, 4096);
+	arena_init(&p->scratch, NULL, 0);
 	err = parser_set_defaults(p);
 	if (err == NSD_OK)
 		err = parser_add_names(p);
@@ -175,7 +175,7 @@ parser_fini(struct conf_parser *p)
 	if (p->scanner != NULL)
 		conf_lexer_close(p);
 	source_close_all(p);
-	conf_arena_fini(&p->scratch);
+	arena_fini(&p->scratch);
 	map_fini(&p->names);
 	free(p->name_items);
 }

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "conf/arena.h"
+#include "base/arena.h"
 #include "conf/conf.h"
 #include "conf/map.h"
 #include "conf/options.h"
@@ -19,7 +19,7 @@
 /* What stands behind the public struct conf, which is its first field. */
 struct conf_owner {
 	struct conf conf;
-	struct conf_arena arena;
+	struct arena arena;
 	struct conf_map zones;     /* struct conf_zone by wire, lower case */
 	struct conf_map patterns;  /* by name */
 	struct conf_map keys;
@@ -94,7 +94,7 @@ struct conf_parser {
 	/* lexer */
 	void *scanner;
 	struct conf_source *source; /* NULL at the end */
-	struct conf_arena scratch;       /* words of the option at hand */
+	struct arena scratch;       /* words of the option at hand */
 	struct conf_map names;      /* struct conf_name */
 	struct conf_name *name_items;
 	bool want_include;          /* include: was the last word */
@@ -178,7 +178,7 @@ void *list_add(struct conf_parser *p, struct conf_list *list,
 /* Decimal digits only. */
 bool value_parse_number(const char *text, uint64_t *number);
 /* The octets of base64 text in the arena; NULL if it is none. */
-const uint8_t *value_decode_base64(struct conf_arena *arena, const char *text,
+const uint8_t *value_decode_base64(struct arena *arena, const char *text,
 	uint32_t *len);
 /* The full name of a TSIG algorithm, a static text; NULL if unknown. */
 const char *value_find_algorithm(const char *text);

@@ -74,7 +74,7 @@ source_push(struct conf_parser *p, const char *name, char *text, size_t len,
 	struct conf_source *source = calloc(1, sizeof(*source));
 
 	if (source != NULL)
-		source->file = conf_arena_text(&p->owner->arena, name,
+		source->file = arena_copy_text(&p->owner->arena, name,
 			strlen(name));
 	if (source == NULL || source->file == NULL) {
 		free(source);

@@ -35,7 +35,7 @@ list_add(struct conf_parser *p, struct conf_list *list, size_t item_size)
 			return NULL;
 		}
 		capacity = list->count < 2 ? list->count + 1 : list->count * 2;
-		items = conf_arena_alloc(&p->owner->arena,
+		items = arena_alloc(&p->owner->arena,
 			capacity * item_size);
 		if (items == NULL) {
 			conf_no_memory(p);
@@ -80,7 +80,7 @@ static bool
 set_text(const struct setting *s, const char *text, size_t len,
 	const char **field)
 {
-	*field = conf_arena_text(&s->p->owner->arena, text, len);
+	*field = arena_copy_text(&s->p->owner->arena, text, len);
 	if (*field == NULL)
 		conf_no_memory(s->p);
 	return *field != NULL;
@@ -245,7 +245,7 @@ set_numbers(const struct setting *s)
 
 	memset(s->field, 0, sizeof(struct conf_list));
 	for (i = 0; i < s->count; i++, word = word->next) {
-		text = conf_arena_text(&s->p->scratch, word->text, word->len);
+		text = arena_copy_text(&s->p->scratch, word->text, word->len);
 		if (text == NULL) {
 			conf_no_memory(s->p);
 			return false;
@@ -319,13 +319,13 @@ set_nsid(const struct setting *s)
 	if (strncmp(text, ascii, sizeof(ascii) - 1) == 0) {
 		text += sizeof(ascii) - 1;
 		len -= sizeof(ascii) - 1;
-		data = conf_arena_copy(&s->p->owner->arena, text, len);
+		data = arena_copy(&s->p->owner->arena, text, len);
 	} else if (len % 2 != 0) {
 		return set_error(s,
 			"the NSID must be a hex string of an even length.");
 	} else {
 		len /= 2;
-		data = conf_arena_alloc(&s->p->owner->arena, len + 1);
+		data = arena_alloc(&s->p->owner->arena, len + 1);
 		for (i = 0; data != NULL && i < len; i++) {
 			high = hex_digit(text[2 * i]);
 			low = hex_digit(text[2 * i + 1]);
@@ -404,9 +404,9 @@ base64_digit(char c)
 
 /* RFC 4648 section 4, with space allowed anywhere. */
 const uint8_t *
-value_decode_base64(struct conf_arena *arena, const char *text, uint32_t *len)
+value_decode_base64(struct arena *arena, const char *text, uint32_t *len)
 {
-	uint8_t *data = conf_arena_alloc(arena, strlen(text) / 4 * 3 + 3);
+	uint8_t *data = arena_alloc(arena, strlen(text) / 4 * 3 + 3);
 	uint32_t digits = 0, pads = 0, bits = 0, count = 0;
 	int digit;
 

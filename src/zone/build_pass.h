@@ -16,8 +16,8 @@
 
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "dns/name.h"
-#include "zone/arena.h"
 #include "zone/build.h"
 #include "zone/findings.h"
 #include "zone/owner.h"

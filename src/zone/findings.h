@@ -5,9 +5,9 @@
 #ifndef ZONE_FINDINGS_H
 #define ZONE_FINDINGS_H
 
+#include "base/arena.h"
 #include "base/diag.h"
 #include "dns/rrbatch.h"
-#include "zone/arena.h"
 
 #define FINDINGS_KEPT_MAX 1000u /* of each severity a thread */
 #define FINDING_TEXT_MAX 640u

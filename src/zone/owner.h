@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "zone/arena.h"
+#include "base/arena.h"
 
 enum owner_flags {
 	/* what its records are */

@@ -10,9 +10,9 @@
 
 #include <pthread.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "store/store.h"
-#include "zone/arena.h"
 
 struct share_key {
 	const uint8_t *raw;

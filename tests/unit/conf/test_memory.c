@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -13,9 +14,13 @@
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *block, size_t size);
+void *__real_mmap(void *at, size_t size, int prot, int flags, int fd,
+	off_t offset);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *block, size_t size);
+void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd,
+	off_t offset);
 
 static long allocations_left = -1; /* before they fail; -1: they do not */
 
@@ -43,6 +48,13 @@ void *
 __wrap_realloc(void *block, size_t size)
 {
 	return fails() ? NULL : __real_realloc(block, size);
+}
+
+void *
+__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	return fails() ? MAP_FAILED
+		: __real_mmap(at, size, prot, flags, fd, offset);
 }
 
 /* Loads with one allocation more each time, until it works. */

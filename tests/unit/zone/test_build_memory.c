@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "dns/name.h"
-#include "zone/arena.h"
+#include "base/arena.h"
 #include "zone/build.h"
 #include "zone/table.h"
 
