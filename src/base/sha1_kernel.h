@@ -1,0 +1,34 @@
+/*
+ * sha1_kernel.h - SHA-1 for one instruction set, chosen when it runs.
+ */
+#ifndef BASE_SHA1_KERNEL_H
+#define BASE_SHA1_KERNEL_H
+
+#include "base/sha1.h"
+
+/* As sha1_hash, for at most the kernel's number of lanes. */
+typedef void sha1_hash_fn(struct sha1_message *messages, size_t count,
+	const struct sha1_suffix *suffix, unsigned repeat);
+
+struct sha1_kernel {
+	const char *name;
+	unsigned lanes;
+	sha1_hash_fn *hash;
+};
+
+/* The n-th that this machine can run; NULL behind the last. */
+const struct sha1_kernel *sha1_kernel_at(unsigned n);
+
+/* The best for so many messages; never NULL. */
+const struct sha1_kernel *sha1_kernel_for(size_t count);
+
+sha1_hash_fn sha1_hash_generic;
+
+/* The state before the first block. */
+#define SHA1_H0 0x67452301u
+#define SHA1_H1 0xefcdab89u
+#define SHA1_H2 0x98badcfeu
+#define SHA1_H3 0x10325476u
+#define SHA1_H4 0xc3d2e1f0u
+
+#endif
