@@ -86,25 +86,37 @@ enum target_flags {
 	TARGET_EXTERNAL = 2,  /* name lies outside the zone */
 };
 
-/* The addresses of one name, as additional data may use them. One cell a
- * name; shared by all RRsets that have it as a target. */
+/*
+ * The addresses of one name, as additional data may use them. One cell a
+ * name; shared by all RRsets that have it as a target, and by the versions of
+ * a zone: read it with glue_cell_get. The link leads to what is there from a
+ * later version on, in one word:
+ *
+ *   bits 0 to 31   struct glue_cell, or none
+ *   bits 32 to 62  the first version of the zone for which that counts
+ *   bit 63         GLUE_CELL_HIDDEN: of this cell's own addresses
+ */
 struct glue_cell {
 	store_ref a;    /* struct rrset or none */
 	store_ref aaaa;
 	store_ref a_sigs; /* struct rrset_sigs or none */
 	store_ref aaaa_sigs;
+	uint64_t link;
 };
+
+#define GLUE_CELL_HIDDEN (UINT64_C(1) << 63)
+#define ZONE_VERSION_MASK 0x7fffffffu /* versions count modulo 2^31 */
 
 /*
  * A name in the zone that RRsets have as a target, leaf of zone.targets; the
  * targets refer to its cell. A name that has no addresses (yet) has an empty
- * cell: that is where an update that brings some puts them. Targets of other
- * types than NS that lie at or below a zone cut have no cell: such addresses
- * are glue. What the cell refers to belongs to the name's node.
+ * cell: that is where an update that brings some puts them. What the cell
+ * refers to belongs to the name's node.
  */
 struct glue_target {
 	struct trie_leaf leaf; /* name relative to the apex */
-	uint8_t unused[5];
+	uint8_t unused;
+	uint32_t refs;         /* targets of RRsets; the writer's */
 	struct glue_cell cell; /* one granule from the start */
 	uint8_t name[];
 };
@@ -254,6 +266,7 @@ enum zone_flags {
 struct zone {
 	uint32_t flags;
 	uint32_t serial;
+	uint32_t version;   /* one more with each update, modulo 2^31 */
 	struct trie names;  /* struct node; holds apex and empty non-terminals */
 	struct trie nsec3;  /* struct node: owners that have only NSEC3 (and
 			     * its RRSIG) and are not in the chain; not names
@@ -267,6 +280,35 @@ struct zone {
 	uint64_t node_count;
 	uint64_t rr_count;
 };
+
+/* The cell that holds what counts for this version of the zone. Lent until
+ * the reader is quiescent; a version that is pinned beyond that must not look
+ * at cells (doc/zone.md). */
+static inline const struct glue_cell *
+glue_cell_get(const struct store_view *view, store_ref ref,
+	const struct zone *zone)
+{
+	const struct glue_cell *cell = store_get(view, ref);
+
+	for (;;) {
+		uint64_t link = __atomic_load_n(&cell->link, __ATOMIC_ACQUIRE);
+
+		if ((store_ref)link == STORE_NONE
+			|| ((zone->version - (uint32_t)(link >> 32))
+				   & ZONE_VERSION_MASK) > ZONE_VERSION_MASK / 2)
+			return cell;
+		cell = store_get(view, (store_ref)link);
+	}
+}
+
+/* The addresses lie at or below a zone cut or a DNAME: they may go beside an
+ * NS RRset, and nowhere else, for they are not the zone's to give. */
+static inline bool
+glue_cell_is_hidden(const struct glue_cell *cell)
+{
+	return (__atomic_load_n(&cell->link, __ATOMIC_RELAXED)
+		       & GLUE_CELL_HIDDEN) != 0;
+}
 
 enum zone_entry_flags {
 	ZONE_ENTRY_EXPIRED = 1,

@@ -79,7 +79,8 @@ add_in_domain(struct query *q, const struct placed *ns, uint16_t type)
 			|| target[i].glue == STORE_NONE)
 			continue;
 		if (!add_cell(q, emit_sent_at(ns, target[i].offset),
-				store_get(q->reply.view, target[i].glue),
+				glue_cell_get(q->reply.view, target[i].glue,
+					ns->zone),
 				type))
 			return false;
 	}
@@ -108,8 +109,7 @@ want(struct wanted_list *list, const void *key, uint32_t owner_at,
 static struct glue_cell
 cell_of_node(const struct node *node)
 {
-	struct glue_cell cell = { STORE_NONE, STORE_NONE, STORE_NONE,
-		STORE_NONE };
+	struct glue_cell cell = { .a = STORE_NONE };
 	const struct node_rrset *a = node_find_entry(node, TYPE_A);
 	const struct node_rrset *aaaa = node_find_entry(node, TYPE_AAAA);
 
@@ -165,7 +165,11 @@ collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
 		if (target[i].glue == STORE_NONE || (is_referral
 				&& (target[i].flags & TARGET_IN_DOMAIN) != 0))
 			continue;
-		cell = store_get(ctx->view, target[i].glue);
+		cell = glue_cell_get(ctx->view, target[i].glue, p->zone);
+		/* RFC 1034 section 4.3.2 step 6: glue goes into referrals
+		 * alone. */
+		if (p->rrset->type != TYPE_NS && glue_cell_is_hidden(cell))
+			continue;
 		if (!want(list, cell, emit_sent_at(p, target[i].offset), cell))
 			return;
 	}

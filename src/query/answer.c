@@ -93,7 +93,7 @@ answer_hit(struct query_ctx *ctx, struct query *q,
 		return;
 	if (!add_entry(ctx, q, entry, q->search.name_at, placed))
 		return;
-	placed->entry = q->search.entry;
+	placed->zone = q->search.zone;
 	placed->node = q->search.node;
 	q->placed_count = 1;
 }
@@ -337,7 +337,7 @@ add_apex_ns(struct query_ctx *ctx, struct query *q)
 		q->reply.flags = flags;
 		return;
 	}
-	placed->entry = s->entry;
+	placed->zone = s->zone;
 	placed->node = apex;
 	q->placed_count++;
 }

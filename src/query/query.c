@@ -187,7 +187,8 @@ prefetch_addresses(struct query_ctx *ctx, struct group *group)
 
 			if (target[t].glue == STORE_NONE)
 				continue;
-			cell = store_get(ctx->view, target[t].glue);
+			cell = glue_cell_get(ctx->view, target[t].glue,
+				s->zone);
 			store_prefetch(ctx->view, cell->a);
 			store_prefetch(ctx->view, cell->aaaa);
 		}

@@ -48,7 +48,7 @@ referral_add(struct query_ctx *ctx, struct query *q)
 	/* NS at a cut is not authoritative, so it is never signed. */
 	if (!answer_add_rrset(q, &what, STORE_NONE, placed))
 		return;
-	placed->entry = s->entry;
+	placed->zone = s->zone;
 	placed->node = s->node;
 	q->placed_count = 1;
 	if (query_wants_proof(q, s->zone))

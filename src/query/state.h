@@ -79,7 +79,7 @@ struct reply {
 /* An RRset in the reply whose targets may get additional data. */
 struct placed {
 	const struct rrset *rrset;
-	const struct zone_entry *entry; /* the zone it is from */
+	const struct zone *zone;        /* that it is from */
 	const struct node *node;        /* its owner */
 	uint32_t at;       /* offset of its first octet */
 	uint32_t owner_at;

@@ -127,7 +127,7 @@ glue_fill_cell(struct glue_cell *cell, const struct node *node)
 
 static enum nsd_err
 glue_create_target(struct build *b, struct store_heap *heap,
-	const struct owner *name, const struct owner *found)
+	const struct owner *name, const struct owner *found, bool hidden)
 {
 	store_ref *ref = &b->targets[b->target_count];
 	struct glue_target *t = store_alloc(heap,
@@ -144,18 +144,23 @@ glue_create_target(struct build *b, struct store_heap *heap,
 	if (found != NULL && (found->flags & OWNER_ADDRESS) != 0)
 		glue_fill_cell(&t->cell, store_get(store_heap_view(heap),
 			b->name_nodes[found - b->names]));
+	if (hidden && (t->cell.a != STORE_NONE || t->cell.aaaa != STORE_NONE))
+		t->cell.link = GLUE_CELL_HIDDEN;
 	return NSD_OK;
 }
 
 static void
-glue_set(struct store_heap *heap, const struct target_use *use, store_ref cell)
+glue_set(struct store_heap *heap, const struct target_use *use,
+	store_ref target)
 {
+	struct glue_target *t = store_edit(heap, target);
 	struct rrset *rrset = store_edit(heap, use->rrset);
 	const struct rrset_tail *tail = rrset_get_tail(rrset);
 	struct rrset_target *targets = (struct rrset_target *)(void *)
 		rrset_tail_targets(tail);
 
-	targets[use->index].glue = cell;
+	targets[use->index].glue = target + GLUE_CELL_GRANULES;
+	t->refs++;
 }
 
 /* One name, used by uses start..end of the list. */
@@ -169,16 +174,12 @@ glue_resolve(struct build *b, const struct glue_list *list, size_t start,
 	bool hidden = glue_is_hidden(b, name, found);
 	bool addresses = found != NULL && (found->flags & OWNER_ADDRESS) != 0;
 
-	if (glue_create_target(b, heap, name, found) != NSD_OK)
+	if (glue_create_target(b, heap, name, found, hidden) != NSD_OK)
 		return NSD_E_MEMORY;
 	for (size_t i = start; i < end; i++) {
 		struct target_use *use = list->uses[list->names[i].rr_count];
 
-		/* What lies at or below a cut may go beside a referral, but
-		 * is not this zone's to give for an MX or SRV. */
-		if (use->rr->type == TYPE_NS || !hidden)
-			glue_set(heap, use, b->targets[b->target_count - 1]
-				+ GLUE_CELL_GRANULES);
+		glue_set(heap, use, b->targets[b->target_count - 1]);
 		glue_check_use(b, use, found, addresses, hidden);
 	}
 	return NSD_OK;
