@@ -370,17 +370,6 @@ compose_authority(struct query_ctx *ctx, struct query *q)
 	}
 }
 
-static void
-prove_expansions(struct query_ctx *ctx, struct query *q)
-{
-	for (unsigned i = 0; i < q->expansion_count; i++) {
-		if (!denial_add_expansion(ctx, q, &q->expansions[i])) {
-			q->reply.flags |= MESSAGE_TC;
-			return;
-		}
-	}
-}
-
 void
 answer_compose(struct query_ctx *ctx, struct query *q)
 {
@@ -396,8 +385,9 @@ answer_compose(struct query_ctx *ctx, struct query *q)
 	enter_zone(q);
 	if (compose_answer(ctx, q) && (reply->flags & MESSAGE_TC) == 0)
 		compose_authority(ctx, q);
-	if ((reply->flags & MESSAGE_TC) == 0)
-		prove_expansions(ctx, q);
+	if ((reply->flags & MESSAGE_TC) == 0
+		&& !denial_add_expansions(ctx, q))
+		reply->flags |= MESSAGE_TC;
 	if ((reply->flags & MESSAGE_TC) != 0)
 		return;
 	if (q->search.outcome == OUTCOME_DELEGATION)

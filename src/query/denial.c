@@ -1,34 +1,66 @@
-/*
- * denial.c - where NSEC and NSEC3 records are chosen. The store does not yet
- * say which of them covers a name, so that none are added: a validating
- * client sees a negative answer without its proof.
- */
+/* denial.c - proofs of what does not exist, by NSEC or NSEC3. */
 #include "query/denial.h"
+#include "query/denial_kind.h"
+#include "query/emit.h"
+
+bool
+denial_is_repeated(struct query *q, const void *record)
+{
+	for (unsigned i = 0; i < q->denial_count; i++)
+		if (q->denials[i] == record)
+			return true;
+	/* There is room for all that the most links can ask for. */
+	if (q->denial_count < DENIALS_MAX)
+		q->denials[q->denial_count++] = record;
+	return false;
+}
 
 bool
 denial_add_nodata(struct query_ctx *ctx, struct query *q,
 	const struct search *s)
 {
-	return true;
+	return nsec_add_nodata(ctx, q, s);
 }
 
 bool
 denial_add_nxdomain(struct query_ctx *ctx, struct query *q,
 	const struct search *s)
 {
-	return true;
-}
-
-bool
-denial_add_expansion(struct query_ctx *ctx, struct query *q,
-	const struct expansion *expansion)
-{
-	return true;
+	return nsec_add_nxdomain(ctx, q, s);
 }
 
 bool
 denial_add_no_ds(struct query_ctx *ctx, struct query *q,
 	const struct search *s)
 {
+	return nsec_add_no_ds(ctx, q, s);
+}
+
+/* RFC 4035 section 3.1.3.3, for a link of a chain as for its end. */
+static bool
+add_expansion(struct query_ctx *ctx, struct query *q,
+	const struct expansion *e)
+{
+	struct search s = {
+		.entry = e->entry,
+		.zone = e->zone,
+		.name = &ctx->target,
+		.name_at = e->name_at,
+		.zone_labels = e->entry->leaf.labels,
+		.encloser = e->encloser,
+	};
+
+	if (message_expand_name(q->reply.out, q->reply.len, e->name_at,
+			&ctx->target) != NSD_OK)
+		return true;
+	return nsec_add_expansion(ctx, q, &s);
+}
+
+bool
+denial_add_expansions(struct query_ctx *ctx, struct query *q)
+{
+	for (unsigned i = 0; i < q->expansion_count; i++)
+		if (!add_expansion(ctx, q, &q->expansions[i]))
+			return false;
 	return true;
 }

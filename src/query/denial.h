@@ -3,7 +3,8 @@
  * (RFC 4035 section 3.1.3, RFC 5155 section 7.2).
  *
  * Each adds its records to the authority section and returns false if they do
- * not fit; the reply is then truncated. Called for signed zones alone.
+ * not fit; the reply is then truncated. Called for signed zones alone. Where a
+ * zone lacks the records that a proof needs, what there is of it is added.
  */
 #ifndef QUERY_DENIAL_H
 #define QUERY_DENIAL_H
@@ -18,9 +19,8 @@ bool denial_add_nodata(struct query_ctx *ctx, struct query *q,
 bool denial_add_nxdomain(struct query_ctx *ctx, struct query *q,
 	const struct search *s);
 
-/* A wildcard was expanded because no closer name exists. */
-bool denial_add_expansion(struct query_ctx *ctx, struct query *q,
-	const struct expansion *expansion);
+/* Wildcards were expanded because no closer names exist: q->expansions. */
+bool denial_add_expansions(struct query_ctx *ctx, struct query *q);
 
 /* The cut s->node has no DS: an insecure delegation. */
 bool denial_add_no_ds(struct query_ctx *ctx, struct query *q,

@@ -321,6 +321,7 @@ parse_request(struct query_ctx *ctx, struct query *q,
 	q->placed_count = 0;
 	q->link_count = 0;
 	q->expansion_count = 0;
+	q->denial_count = 0;
 	q->dname_count = 0;
 	q->zone = NULL;
 	q->search.entry = NULL;

@@ -97,6 +97,8 @@ struct expansion {
 	uint32_t name_at; /* in the reply */
 };
 #define LINKS_MAX 32 /* of a chain, whatever the configuration says */
+/* Records that deny: one for each expansion, three at the end of a chain. */
+#define DENIALS_MAX (LINKS_MAX + 4)
 
 struct query {
 	struct exchange *exchange;
@@ -122,6 +124,8 @@ struct query {
 	} dnames[LINKS_MAX + 1];
 	unsigned expansion_count;
 	struct expansion expansions[LINKS_MAX + 1];
+	unsigned denial_count;
+	const void *denials[DENIALS_MAX]; /* in the reply */
 	struct message_question question;
 	struct trie_walk walk;
 	/* "*" below the closest encloser, relative to the apex. */

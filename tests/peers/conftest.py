@@ -42,12 +42,14 @@ def random_zones(directory, seeds):
 
 
 @pytest.fixture(scope="session", params=["rules", "root", "random",
-                                         "rules-nsec", "rules-nsec3"])
+                                         "rules-nsec", "random-nsec",
+                                         "rules-nsec3"])
 def peers(request, tmp_path_factory):
     """({zone: path}, {server name: running server})."""
     folder, _, kind = request.param.partition("-")
     if folder == "random":
-        zones = random_zones(tmp_path_factory.mktemp(folder), range(1, 5))
+        zones = random_zones(tmp_path_factory.mktemp(folder),
+                             range(1, 3 if kind else 5))
     else:
         zones = zones_of(folder)
     if kind:

@@ -6,20 +6,39 @@ that differs and that no rule excuses is a failure.
 import dns.name
 import dns.rdatatype as T
 
+import questions
+
 ALL = frozenset({"rcode", "flags", "answer", "authority", "additional"})
 NONE = frozenset()
+PROOFS = ("NSEC", "NSEC3")
 
 # Types that stand beside a CNAME: a question for them is not led on by it.
 BESIDE_CNAME = {T.RRSIG, T.NSEC, T.KEY, T.NXT}
 
 
+class Names:
+    """The names of some zones: {zone name: path}."""
+
+    def __init__(self, zones):
+        self.owners = set()
+        self.existing = {}  # of each zone, with its empty non-terminals
+        for zone, path in zones.items():
+            owners = set(questions.read_zone(zone, path))
+            apex = dns.name.from_text(zone)
+            self.owners |= owners
+            self.existing[apex] = {
+                dns.name.Name(owner.labels[i:]) for owner in owners
+                for i in range(len(owner.labels) - len(apex.labels) + 1)}
+
+
 class Case:
     """One question with both answers."""
 
-    def __init__(self, server, zones, owners, name, rdtype, how, ours,
+    def __init__(self, server, zones, names, name, rdtype, how, ours,
                  theirs):
         self.server = server
-        self.owners = owners  # every owner name of the zones
+        self.owners = names.owners  # every owner name of the zones
+        self.existing = names.existing
         self.zones = [dns.name.from_text(zone) for zone in zones]
         self.name = name
         self.rdtype = rdtype
@@ -41,6 +60,29 @@ class Case:
                     return True
         return False
 
+    def last_name(self):
+        """The name that our answer's chain of links ends at."""
+        links = {row[0]: dns.name.from_text(row[3])
+                 for row in self.ours.answer if row[2] == "CNAME"}
+        name = self.name
+        while name.to_text().lower() in links:
+            name = links.pop(name.to_text().lower())
+        return name
+
+    def find_wildcard(self):
+        """The wildcard that answers for the last name, if one does."""
+        encloser = self.last_name()
+        zone = self.zone_of(encloser)
+        if self.rdtype == T.DS and zone == encloser:
+            zone = self.zone_of(zone.parent())
+        existing = self.existing.get(zone, {encloser})
+        if encloser in existing:
+            return None
+        while encloser not in existing:
+            encloser = encloser.parent()
+        wildcard = dns.name.Name((b"*",) + encloser.labels)
+        return wildcard if wildcard in existing else None
+
 
 def _without_ttl(rows):
     return {(owner, rrtype, rdata) for owner, _, rrtype, rdata in rows}
@@ -56,13 +98,80 @@ def soa_query_ttl(c):
     return NONE
 
 
+def _is_of(row, types):
+    """True if a row is a record of one of the types, or its signature."""
+    return row[2] in types or (row[2] == "RRSIG"
+                               and row[3].split()[0].upper() in types)
+
+
+def _without(rows, *types):
+    return {row for row in rows if not _is_of(row, types)}
+
+
 def authority_of_positive_answers(c):
     """RFC 1034 3.7, RFC 9499: the NS RRset beside a positive answer is
     optional. We send it as NSD does, Knot never; with it go the addresses of
     the name servers. What BIND adds for ANY and NS is its choice too."""
+    rest = _without(c.ours.authority, "NS")
     if (c.server in ("knot", "bind") and c.ours.answer
-            and all(row[2] in ("NS", "RRSIG")
-                    for row in c.ours.authority | c.theirs.authority)):
+            and rest == _without(c.theirs.authority, "NS")
+            and all(_is_of(row, PROOFS) for row in rest)):
+        return {"authority", "additional"}
+    return NONE
+
+
+def _lacks_proofs(fewer, more):
+    """True if what the one authority section lacks is of proofs alone. TTLs
+    are not looked at: BIND sends SOA with 0 where SOA was the question."""
+    fewer, more = ({(row[0], 0, *row[2:]) for row in rows}
+                   for rows in (fewer, more))
+    return fewer < more and all(_is_of(row, PROOFS) for row in more - fewer)
+
+
+def proof_behind_dname(c):
+    """RFC 4035 3.1.3: NSEC records cover the name at the chain's end. NSD
+    takes the DNAME's target in its place."""
+    if (c.server == "nsd" and "NSEC" in {row[2] for row in c.ours.authority}
+            and any(row[2] == "DNAME" for row in c.ours.answer)
+            and _without(c.ours.authority, *PROOFS)
+            == _without(c.theirs.authority, *PROOFS)):
+        return {"authority"}
+    return NONE
+
+
+def empty_wildcard(c):
+    """RFC 4035 3.1.3.4: where a wildcard has no records of the type, one NSEC
+    proves it, and one that no closer name exists. If the wildcard is an empty
+    non-terminal the first is the one that covers it; BIND and Knot leave that
+    out, NSD sends it."""
+    wildcard = c.find_wildcard()
+    if (c.server in ("bind", "knot") and c.ours.rcode == "NOERROR"
+            and wildcard is not None and wildcard not in c.owners
+            and _lacks_proofs(c.theirs.authority, c.ours.authority)):
+        return {"authority"}
+    return NONE
+
+
+def wildcard_without_ds(c):
+    """RFC 4035 3.1.3.4: as for any other type, no DS at a wildcard needs the
+    NSEC of the wildcard too; NSD leaves it out."""
+    if (c.server == "nsd" and c.rdtype == T.DS
+            and c.find_wildcard() in c.owners
+            and _lacks_proofs(c.theirs.authority, c.ours.authority)):
+        return {"authority"}
+    return NONE
+
+
+def expansion_without_proof(c):
+    """RFC 4035 3.1.3.3: every expansion of a wildcard needs a proof that no
+    closer name exists. Knot leaves it out where the name in question begins
+    with an asterisk, and where it is NSEC that is expanded: but that proves
+    nothing (5.4)."""
+    if (c.server == "knot" and c.ours.answer
+            and (c.rdtype == T.NSEC or c.last_name().is_wild())
+            and c.find_wildcard() in c.owners
+            and _lacks_proofs(c.theirs.authority,
+                              _without(c.ours.authority, "NS"))):
         return {"authority", "additional"}
     return NONE
 
@@ -234,7 +343,9 @@ def what_fits(c):
     return NONE
 
 
-RULES = [soa_query_ttl, authority_of_positive_answers, any_is_one_rrset,
+RULES = [soa_query_ttl, authority_of_positive_answers, proof_behind_dname,
+         empty_wildcard, wildcard_without_ds, expansion_without_proof,
+         any_is_one_rrset,
          chain_into_another_zone, loops, endless_chain, types_beside_cname,
          addresses_from_a_wildcard,
          one_rrsig, nsec_at_a_cut, below_nsec3_owner,

@@ -1,0 +1,168 @@
+/*
+ * denial_nsec.c - proofs by NSEC (RFC 4035 section 3.1.3): the record at a
+ * name says which types it has, and which name is the next in the zone.
+ */
+#include "dns/rrtype.h"
+#include "query/denial_kind.h"
+#include "query/emit_denial.h"
+#include "query/lookup.h"
+
+/* Names without NSEC that are passed on the way back to one that has it: each
+ * ancestor may be an empty non-terminal. In a zone that has more of them the
+ * chain is broken, and nothing is proven. */
+#define STEPS_MAX (NAME_MAX_LABELS + 1)
+
+/* A node's name, for look-ups in its zone. */
+static void
+node_split(const struct node *node, struct trie_name *name,
+	uint8_t label_at[NAME_MAX_LABELS + 1])
+{
+	const uint8_t *labels = trie_leaf_name(&node->leaf);
+	unsigned at = 0;
+
+	for (unsigned i = 0; i < node->leaf.labels; i++) {
+		label_at[i] = (uint8_t)at;
+		at += 1u + labels[at];
+	}
+	name->labels = labels;
+	name->label_at = label_at;
+	name->len = node->leaf.name_len;
+	name->count = node->leaf.labels;
+}
+
+/* What hides an occluded name: its topmost ancestor that is a cut or has a
+ * DNAME. One jump over all the names that this one hides. */
+static const struct node *
+find_hider(struct query_ctx *ctx, const struct zone *zone,
+	const struct node *node)
+{
+	struct trie_walk *walk = &ctx->walk;
+	uint8_t label_at[NAME_MAX_LABELS + 1];
+
+	walk->root = &zone->names.root;
+	node_split(node, &walk->name, label_at);
+	trie_find(ctx->view, walk);
+	for (unsigned i = 0; i < walk->ancestor_count; i++) {
+		const struct node *above = store_get(ctx->view,
+			walk->ancestors[i]);
+
+		if ((above->flags & (NODE_CUT | NODE_DNAME)) != 0)
+			return above;
+	}
+	return node;
+}
+
+/* The last node before a name that has an NSEC record; NULL: none near. */
+static const struct node *
+find_cover(struct query_ctx *ctx, const struct zone *zone,
+	struct trie_name name)
+{
+	uint8_t label_at[NAME_MAX_LABELS + 1];
+
+	for (unsigned i = 0; i < STEPS_MAX; i++) {
+		store_ref ref = trie_find_previous(ctx->view,
+			&zone->names.root, &name);
+		const struct node *node;
+
+		if (ref == STORE_NONE)
+			return NULL;
+		node = store_get(ctx->view, ref);
+		if ((node->flags & NODE_OCCLUDED) != 0)
+			node = find_hider(ctx, zone, node);
+		if (node_find_entry(node, TYPE_NSEC) != NULL)
+			return node;
+		node_split(node, &name, label_at);
+	}
+	return NULL;
+}
+
+/* Adds the NSEC of a node, if it has one and the reply does not. */
+static bool
+add_record(struct query_ctx *ctx, struct query *q, const struct search *s,
+	const struct node *node)
+{
+	const struct node_rrset *entry;
+	const struct rrset *rrset;
+	struct emit_owner owner;
+
+	if (node == NULL)
+		return true;
+	entry = node_find_entry(node, TYPE_NSEC);
+	if (entry == NULL || denial_is_repeated(q, node))
+		return true;
+	rrset = store_get(ctx->view, entry->ref);
+	if (!emit_make_owner(&q->reply, s, trie_leaf_name(&node->leaf),
+			node->leaf.name_len, &owner))
+		return true;
+	return emit_denial(&q->reply, &owner, rrset,
+		node_entry_sigs(node, entry),
+		denial_ttl(s->zone, rrset->ttl_sec));
+}
+
+/* The record that covers the name in hand. */
+static bool
+add_name_cover(struct query_ctx *ctx, struct query *q, const struct search *s)
+{
+	struct trie_walk *walk = &ctx->walk;
+
+	lookup_walk_init(walk, s);
+	return add_record(ctx, q, s, find_cover(ctx, s->zone, walk->name));
+}
+
+/* The record at a node; that of an empty non-terminal is the one before it,
+ * which goes on below it. */
+static bool
+add_match(struct query_ctx *ctx, struct query *q, const struct search *s,
+	const struct node *node)
+{
+	uint8_t label_at[NAME_MAX_LABELS + 1];
+	struct trie_name name;
+
+	if (node_find_entry(node, TYPE_NSEC) == NULL) {
+		if (node->leaf.labels == 0)
+			return true; /* a broken zone: nothing is before it */
+		node_split(node, &name, label_at);
+		node = find_cover(ctx, s->zone, name);
+	}
+	return add_record(ctx, q, s, node);
+}
+
+/* RFC 4035 sections 3.1.3.1 and 3.1.3.4. */
+bool
+nsec_add_nodata(struct query_ctx *ctx, struct query *q,
+	const struct search *s)
+{
+	return add_match(ctx, q, s, s->node)
+		&& (!s->from_wildcard || add_name_cover(ctx, q, s));
+}
+
+/* RFC 4035 section 3.1.3.2. */
+bool
+nsec_add_nxdomain(struct query_ctx *ctx, struct query *q,
+	const struct search *s)
+{
+	struct trie_walk *walk = &ctx->walk;
+	uint8_t label_at[NAME_MAX_LABELS + 1];
+	uint8_t labels[NAME_MAX_LEN + 1];
+
+	if (!add_name_cover(ctx, q, s))
+		return false;
+	lookup_wildcard_init(walk, s, labels, label_at);
+	return add_record(ctx, q, s, find_cover(ctx, s->zone, walk->name));
+}
+
+/* RFC 4035 section 3.1.3.3. */
+bool
+nsec_add_expansion(struct query_ctx *ctx, struct query *q,
+	const struct search *s)
+{
+	return add_name_cover(ctx, q, s);
+}
+
+/* RFC 4035 section 3.1.4: nothing but the record at the cut itself. */
+bool
+nsec_add_no_ds(struct query_ctx *ctx, struct query *q,
+	const struct search *s)
+{
+	return add_record(ctx, q, s, s->node);
+}

@@ -1,0 +1,31 @@
+/*
+ * emit_denial.h - puts records that deny something into the authority section.
+ * Unlike all other records of a reply they have owners that may stand nowhere
+ * in it yet.
+ */
+#ifndef QUERY_EMIT_DENIAL_H
+#define QUERY_EMIT_DENIAL_H
+
+#include "query/emit.h"
+#include "zone/nsec3.h"
+
+/* An owner as it is written: some labels, then a pointer to what stands in
+ * the reply, or all of it where no pointer reaches. */
+struct emit_owner {
+	uint16_t len;
+	uint8_t octets[NAME_MAX_LEN + 1];
+};
+
+/*
+ * Makes the owner for a name of the zone that s is in. Labels that it shares
+ * with s->name are not written again. False for a name that is too long.
+ */
+bool emit_make_owner(const struct reply *reply, const struct search *s,
+	const uint8_t *labels, unsigned len, struct emit_owner *owner);
+
+/* Writes an RRset that has no names to be patched, and its signatures (or
+ * STORE_NONE): all or nothing. False: no room. */
+bool emit_denial(struct reply *reply, const struct emit_owner *owner,
+	const struct rrset *rrset, store_ref sigs, uint32_t ttl_sec);
+
+#endif
