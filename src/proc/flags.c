@@ -12,12 +12,12 @@
 #include "base/log.h"
 #include "net/socket.h"
 #include "proc/flags.h"
-
-#ifndef CONFIGFILE
-#define CONFIGFILE "/etc/nsd/nsd.conf"
-#endif
+#include "proc/version.h"
 
 #define NSID_MAX 65535
+
+#define LETTERS "46a:c:df:hi:I:l:N:n:P:p:s:t:u:V:v"
+#define LETTERS_CHECKING "F:L:"
 
 static void
 flags_usage(void)
@@ -45,14 +45,10 @@ flags_usage(void)
 		"  -V LEVEL        verbosity\n"
 		"  -v              version\n",
 		CONFIGFILE);
-}
-
-static void
-flags_version(void)
-{
-	fprintf(stderr, "%s version %s\n", PACKAGE_NAME, PACKAGE_VERSION);
-	fprintf(stderr, "An authoritative DNS name server.\n"
-			"Event loop: libevent\n");
+	if (WITH_CHECKING)
+		fprintf(stderr,
+			"  -F FACILITIES   facilities to debug, in hex\n"
+			"  -L LEVEL        debug level\n");
 }
 
 static bool
@@ -87,6 +83,17 @@ flags_add_address(struct flags *flags, const char *text)
 	return true;
 }
 
+/* -F: a mask of facilities, which no message is bound to. */
+static bool
+flags_hex(const char *text)
+{
+	if (*text != '\0' && text[strspn(text, "0123456789abcdefABCDEF")]
+		== '\0')
+		return true;
+	fprintf(stderr, "nsd: -F wants a number in hex\n");
+	return false;
+}
+
 /* One option; false: wrong. */
 static bool
 flags_take(struct flags *f, int letter, const char *text)
@@ -108,6 +115,10 @@ flags_take(struct flags *f, int letter, const char *text)
 		return true;
 	case 'f':
 		return true;
+	case 'F':
+		return flags_hex(text);
+	case 'L':
+		return flags_number('L', text, 0, INT32_MAX, &f->debug_level);
 	case 'i':
 		f->identity = text;
 		return true;
@@ -147,6 +158,7 @@ flags_parse(int argc, char **argv, struct flags *flags)
 
 	*flags = (struct flags){
 		.config = CONFIGFILE,
+		.debug_level = -1,
 		.port = -1,
 		.server_count = -1,
 		.statistics = -1,
@@ -154,14 +166,14 @@ flags_parse(int argc, char **argv, struct flags *flags)
 		.verbosity = -1,
 	};
 	while ((letter = getopt(argc, argv,
-			"46a:c:df:hi:I:l:N:n:P:p:s:t:u:V:v"))
+			WITH_CHECKING ? LETTERS LETTERS_CHECKING : LETTERS))
 		!= -1) {
 		if (letter == 'h') {
 			flags_usage();
 			return FLAGS_EXIT_OK;
 		}
 		if (letter == 'v') {
-			flags_version();
+			version_print(stderr);
 			return FLAGS_EXIT_OK;
 		}
 		if (letter == '?')
@@ -324,6 +336,8 @@ flags_apply(struct flags *flags, struct conf *conf)
 		o->tcp_count = (uint32_t)flags->tcp_count;
 	if (flags->verbosity >= 0)
 		o->verbosity = (uint32_t)flags->verbosity;
+	if (o->verbosity == 0 && flags->debug_level > 0)
+		o->verbosity = (uint32_t)flags->debug_level;
 	err = flags->nsid != NULL ? flags_apply_nsid(flags, o) : NSD_OK;
 	return err != NSD_OK ? err : flags_apply_addresses(flags, o);
 }

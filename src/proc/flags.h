@@ -20,6 +20,7 @@ struct flags {
 	const char *nsid;
 	const char *pidfile;
 	const char *username;
+	int64_t debug_level; /* -L, with --enable-checking only */
 	int64_t port;
 	int64_t server_count;
 	int64_t statistics;

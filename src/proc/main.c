@@ -22,10 +22,6 @@
 #include "proc/supervisor.h"
 #include "proc/title.h"
 
-#ifndef FACILITY
-#define FACILITY LOG_DAEMON
-#endif
-
 static void
 main_on_diag(struct diag_sink *sink, const struct diag *d)
 {

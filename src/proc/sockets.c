@@ -52,7 +52,8 @@ places_add(struct places *places, const struct place *place)
 static bool
 sockets_wants_family(const struct conf_server *options, int family)
 {
-	return family == AF_INET ? options->do_ip4 : options->do_ip6;
+	return family == AF_INET ? options->do_ip4
+				 : WITH_IPV6 && options->do_ip6;
 }
 
 static void
@@ -342,6 +343,7 @@ place_open(const struct place *place, const struct conf_server *options,
 				? options->receive_buffer_size
 				: CONF_RECEIVE_BUFFER_SIZE),
 		.tcp_mss = (int)options->tcp_mss,
+		.tcp_fastopen = TCP_FASTOPEN_QUEUE,
 		.tcp_backlog = options->tcp_listen_queue,
 	};
 

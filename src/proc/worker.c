@@ -20,10 +20,6 @@
 #include "query/query.h"
 #include "store/store.h"
 
-#ifndef MAX_CNAME_CHAIN
-#define MAX_CNAME_CHAIN 18
-#endif
-
 /* Sockets of one server that are served: our own, or adopted. */
 struct socket_group {
 	struct socket_group *next;

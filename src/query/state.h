@@ -5,6 +5,8 @@
 #ifndef QUERY_STATE_H
 #define QUERY_STATE_H
 
+#include "config.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -96,7 +98,8 @@ struct expansion {
 	const struct node *encloser;
 	uint32_t name_at; /* in the reply */
 };
-#define LINKS_MAX 32 /* of a chain, whatever the configuration says */
+/* Of a chain, whatever the options of the context say. */
+#define LINKS_MAX (MAX_CNAME_CHAIN > 32 ? MAX_CNAME_CHAIN : 32)
 /* Records that deny: one for each expansion, three at the end of a chain. */
 #define DENIALS_MAX (LINKS_MAX + 4)
 

@@ -7,6 +7,8 @@ import struct
 import subprocess
 import time
 
+from ports import free_port
+
 RIVALS = {"nsd": "nsd", "knot": "knotd", "bind": "named", "yadifa": "yadifad"}
 PACKAGES = {"nsd": "nsd", "knot": "knot", "bind": "bind9", "yadifa": "yadifa"}
 
@@ -14,23 +16,6 @@ PACKAGES = {"nsd": "nsd", "knot": "knot", "bind": "bind9", "yadifa": "yadifa"}
 def find_program(name):
     path = os.environ["PATH"] + ":/usr/sbin:/sbin:/usr/local/sbin"
     return shutil.which(name, path=path)
-
-
-def free_port():
-    """A port that is free for UDP and TCP."""
-    while True:
-        udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        tcp = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        udp.bind(("127.0.0.1", 0))
-        port = udp.getsockname()[1]
-        try:
-            tcp.bind(("127.0.0.1", port))
-            return port
-        except OSError:
-            pass
-        finally:
-            udp.close()
-            tcp.close()
 
 
 def wire_query(name, qtype, ident):

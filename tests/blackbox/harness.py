@@ -12,7 +12,6 @@ deadline. Every process that a server made must be gone after the test.
 
 import os
 import pathlib
-import random
 import re
 import signal
 import socket
@@ -25,6 +24,8 @@ import dns.message
 import dns.query
 import dns.rcode
 import dns.rdatatype
+
+from ports import free_port
 
 BUILD = pathlib.Path(os.environ.get("NSD_BUILD", "build")).resolve()
 NSD = BUILD / "nsd"
@@ -62,32 +63,6 @@ def wait_for(what, check, deadline=DEADLINE):
         if time.monotonic() > end:
             raise AssertionError(f"waited {deadline} s in vain for {what}")
         time.sleep(0.005)
-
-
-def free_port():
-    """A port that is free for UDP and TCP, on all addresses, IPv4 and IPv6.
-    Below those that the kernel gives to outgoing connections, so that none of
-    them takes it before the server does."""
-    for _ in range(100):
-        port = random.randrange(10240, 32000)
-        sockets = []
-        try:
-            for family, address in ((socket.AF_INET, "0.0.0.0"),
-                                    (socket.AF_INET6, "::")):
-                for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
-                    s = socket.socket(family, kind)
-                    sockets.append(s)
-                    if family == socket.AF_INET6:
-                        s.setsockopt(socket.IPPROTO_IPV6,
-                                     socket.IPV6_V6ONLY, 1)
-                    s.bind((address, port))
-            return port
-        except OSError:
-            continue
-        finally:
-            for s in sockets:
-                s.close()
-    raise AssertionError("no free port")
 
 
 def read_proc(pid, name):

@@ -2,9 +2,7 @@
 port of its own on loopback."""
 import os
 import pathlib
-import random
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -12,22 +10,9 @@ import time
 import dns.message
 import dns.query
 
+from ports import free_port
+
 START_DEADLINE = 60.0
-
-
-def free_port():
-    """A port that is free for both UDP and TCP on 127.0.0.1, below those that
-    the kernel gives to outgoing connections."""
-    while True:
-        port = random.randrange(10240, 32000)
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp, \
-                socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp:
-            try:
-                udp.bind(("127.0.0.1", port))
-                tcp.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        return port
 
 
 def build_dir():
