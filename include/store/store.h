@@ -28,7 +28,12 @@ typedef uint32_t store_ref;
 #define STORE_OBJECT_MAX (256u << 20) /* octets in one object */
 
 /* The entry points of the store; each holds one reference. */
-enum store_root { STORE_ROOT_ZONES, STORE_ROOT_CONFIG, STORE_ROOT_COUNT = 16 };
+enum store_root {
+	STORE_ROOT_ZONES,
+	STORE_ROOT_CONFIG,
+	STORE_ROOT_SOURCES, /* what the zones were read from; the writer's own */
+	STORE_ROOT_COUNT = 16,
+};
 
 /* What a reader needs to follow references; pass by pointer, hot. */
 struct store_view {
@@ -61,6 +66,67 @@ struct store_options {
 enum nsd_err store_create(const struct store_options *options,
 	struct store **store) MUST_USE;
 void store_destroy(struct store *store);
+
+/*
+ * A store that outlasts its processes (`database:`): the same layout in a named
+ * file. Its pages are never huge ones.
+ */
+struct store_file {
+	const char *path;
+	uid_t owner;       /* whose it must be; a new one is made theirs */
+	uint64_t contents; /* the caller's version of what it puts into it */
+};
+
+/* What was found at the path, and what follows from it. */
+#define STORE_FILE_LIST(X)                                                \
+	/* Served from as it is. */                                       \
+	X(STORE_FILE_ATTACHED, "as it was left by a clean stop")          \
+	/* A new, empty one stands there now. */                          \
+	X(STORE_FILE_CREATED, "there was none")                           \
+	X(STORE_FILE_UNCLEAN, "it was not closed by a clean stop")        \
+	X(STORE_FILE_LAYOUT, "it is of another version")                  \
+	X(STORE_FILE_MACHINE, "it is of another kind of machine")         \
+	X(STORE_FILE_LENGTH, "its length is not that of its contents")    \
+	X(STORE_FILE_ALTERED, "its checksum is wrong")                    \
+	X(STORE_FILE_SPACE, "there is too little address space for it")   \
+	X(STORE_FILE_READERS, "processes of a former server still read it") \
+	/* Refused: it is left alone, and there is no store. */           \
+	X(STORE_FILE_FOREIGN, "it is no zone store")                      \
+	X(STORE_FILE_KIND, "it is not a regular file")                    \
+	X(STORE_FILE_OWNER, "it belongs to another user")                 \
+	X(STORE_FILE_MODE, "others than its owner may write to it")       \
+	X(STORE_FILE_IN_USE, "another server uses it")                    \
+	X(STORE_FILE_SYSTEM, "system call failed") /* error says why */
+
+#define STORE_FILE_ENUM(code, text) code,
+enum store_file_state { STORE_FILE_LIST(STORE_FILE_ENUM) };
+#undef STORE_FILE_ENUM
+
+struct store_file_report {
+	enum store_file_state state;
+	int error;       /* errno if a system call failed, else 0 */
+	uint64_t octets; /* of the file that were read to check it */
+};
+
+/* The fixed English text of a state; never NULL. */
+const char *store_file_state_text(enum store_file_state state);
+
+/*
+ * Opens the store in a file. Only one that its owner alone may write, that was
+ * closed clean, has the layout and contents of this program, and the checksum
+ * it was closed with, is attached. Any other store is replaced by an empty one
+ * (renamed over it, so that whoever still maps the old one keeps it); what is
+ * no store, or not the owner's, is left alone. One process at a time: a lock
+ * stays as long as any process has the store or a mapping of it.
+ * in: options as for store_create; reservation counts for a new file only.
+ * returns NSD_OK (report->state ATTACHED to READERS), NSD_E_DENIED (FOREIGN to
+ * IN_USE), NSD_E_SYSTEM, NSD_E_MEMORY. The report is always set.
+ * Blocks: reads all that is used in the file (0.2 s a GiB if it is cached).
+ */
+enum nsd_err store_open_file(const struct store_options *options,
+	const struct store_file *file, struct store **store,
+	struct store_file_report *report) MUST_USE;
+
 /* Frees the slot of a reader that died, so that it holds nothing back. Any
  * role that keeps the store handle (main). */
 void store_reader_clear(struct store *store, unsigned slot);
@@ -123,6 +189,15 @@ struct store_heap;   /* an allocator of one thread */
 enum nsd_err store_writer_open(struct store *store,
 	struct store_writer **writer) MUST_USE;
 void store_writer_close(struct store_writer *writer);
+/*
+ * As store_writer_close, and if the store is in a file, leaves that so that
+ * store_open_file attaches to it: flushed, with its checksum, marked clean. All
+ * other heaps must be destroyed. Readers may still be there; what is retired
+ * counts as free in the file. Whatever happens before the very end leaves an
+ * unclean file. NSD_E_SYSTEM (errno): it stays unclean; the writer is closed.
+ * Blocks until all is on the disk.
+ */
+enum nsd_err store_writer_close_clean(struct store_writer *writer) MUST_USE;
 const struct store_view *store_writer_view(const struct store_writer *writer);
 
 /*

@@ -29,14 +29,16 @@ file_create(const char *name, int *fd, int *read_fd)
 	/* Opened anew, as a duplicate would share the write permission. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
 	*read_fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (*read_fd < 0) {
-		int saved = errno;
+	return *read_fd < 0 ? NSD_E_SYSTEM : NSD_OK;
+}
 
-		close(*fd);
-		errno = saved;
-		return NSD_E_SYSTEM;
-	}
-	return NSD_OK;
+bool
+store_reservation_fits(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_NONE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p != MAP_FAILED && munmap(p, size) == 0;
 }
 
 /* The largest reservation up to the wanted one that the system grants. */
@@ -50,25 +52,21 @@ reservation_probe(size_t wanted)
 	size &= ~(size_t)(STORE_EXTENT - 1);
 	if (size < RESERVATION_LEAST)
 		size = RESERVATION_LEAST;
-	for (; size >= RESERVATION_LEAST; size /= 2) {
-		void *p = mmap(NULL, size, PROT_NONE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-		if (p != MAP_FAILED) {
-			munmap(p, size);
+	for (; size >= RESERVATION_LEAST; size /= 2)
+		if (store_reservation_fits(size))
 			return size & ~(size_t)(STORE_EXTENT - 1);
-		}
-	}
 	return 0;
 }
 
-static enum nsd_err
-header_write(int fd, size_t reservation)
+enum nsd_err
+store_write_header(int fd, size_t reservation, uint64_t contents)
 {
 	struct store_header header = {
 		.layout = STORE_LAYOUT_VERSION,
 		.reservation = reservation,
 		.data_at = layout_data_at(reservation),
+		.machine = STORE_MACHINE,
+		.contents = contents,
 		.epoch = 1,
 	};
 
@@ -81,46 +79,54 @@ header_write(int fd, size_t reservation)
 }
 
 enum nsd_err
-store_create(const struct store_options *options, struct store **store)
+store_prepare(const struct store_options *options, struct store **store)
 {
 	struct store *s = calloc(1, sizeof(*s));
-	enum nsd_err err;
+	enum nsd_err err = NSD_E_MEMORY;
 
 	if (s == NULL)
 		return NSD_E_MEMORY;
+	s->fd = s->read_fd = s->slots_fd = -1;
 	s->maker = getpid();
 	s->reader_max = options->reader_max;
 	s->huge_pages = options->huge_pages;
 	s->poison = options->poison;
 	s->reservation = reservation_probe(options->reservation);
-	err = NSD_E_MEMORY;
 	if (s->reservation == 0)
-		goto out_store;
-	err = file_create("nsd-store", &s->fd, &s->read_fd);
-	if (err != NSD_OK)
 		goto out_store;
 	err = file_create("nsd-readers", &s->slots_fd, NULL);
 	if (err != NSD_OK)
-		goto out_files;
-	err = header_write(s->fd, s->reservation);
-	if (err != NSD_OK)
-		goto out_slots;
+		goto out_store;
 	/* The writer maps one page at least. */
 	if (fallocate(s->slots_fd, 0, 0,
 		    (off_t)(s->reader_max + 1) * STORE_PAGE) != 0) {
 		err = NSD_E_SYSTEM;
-		goto out_slots;
+		goto out_store;
 	}
 	*store = s;
 	return NSD_OK;
-out_slots:
-	close(s->slots_fd);
-out_files:
-	close(s->read_fd);
-	close(s->fd);
 out_store:
-	free(s);
+	store_destroy(s);
 	return err;
+}
+
+enum nsd_err
+store_create(const struct store_options *options, struct store **store)
+{
+	struct store *s;
+	enum nsd_err err = store_prepare(options, &s);
+
+	if (err != NSD_OK)
+		return err;
+	err = file_create("nsd-store", &s->fd, &s->read_fd);
+	if (err == NSD_OK)
+		err = store_write_header(s->fd, s->reservation, 0);
+	if (err != NSD_OK) {
+		store_destroy(s);
+		return err;
+	}
+	*store = s;
+	return NSD_OK;
 }
 
 static void
@@ -142,10 +148,13 @@ store_drop_descriptors(struct store *store)
 void
 store_destroy(struct store *store)
 {
+	int saved = errno;
+
 	if (store == NULL)
 		return;
 	store_drop_descriptors(store);
 	free(store);
+	errno = saved;
 }
 
 void

@@ -19,6 +19,7 @@ struct store {
 	unsigned reader_max;
 	bool huge_pages;
 	bool poison;
+	bool named;   /* lies in a file that outlasts it */
 	struct store_writer *writer; /* of this process, while open */
 };
 
@@ -28,7 +29,25 @@ struct store {
  */
 void *store_map(int fd, size_t size, int protection);
 
+/* A store with all but its two descriptors of the store itself, or with an
+ * error. */
+enum nsd_err store_prepare(const struct store_options *options,
+	struct store **store) MUST_USE;
+
+/* Writes the header of an empty store. */
+enum nsd_err store_write_header(int fd, size_t reservation,
+	uint64_t contents) MUST_USE;
+
+/* True if so much address space can be had. */
+bool store_reservation_fits(size_t size);
+
 /* Closes what this process could make a writable mapping with. */
 void store_drop_descriptors(struct store *store);
+
+/* ---- image.c: a store in a named file */
+
+/* Before the first change, and after the last one. NSD_E_SYSTEM (errno). */
+enum nsd_err image_mark_unclean(struct store *store) MUST_USE;
+enum nsd_err image_mark_clean(struct store *store) MUST_USE;
 
 #endif

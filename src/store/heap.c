@@ -341,6 +341,21 @@ lane_take_back(struct store_writer *w, struct lane *lane, uint32_t granule,
 }
 
 void
+heap_free_granules(struct store_writer *w, uint32_t granule, uint32_t count)
+{
+	while (count > 0) {
+		uint32_t span = span_of_granule(w, granule);
+		uint32_t room = span_first_granule(w, span) + SPAN_GRANULES
+			- granule;
+		uint32_t n = count < room ? count : room;
+
+		span_free_granules(w, granule, n);
+		granule += n;
+		count -= n;
+	}
+}
+
+void
 store_free(struct store_heap *heap, store_ref ref, size_t len)
 {
 	struct store_writer *w = heap->writer;
@@ -357,14 +372,5 @@ store_free(struct store_heap *heap, store_ref ref, size_t len)
 			return;
 	if (left <= KIND_SMALL_MAX && !heap->fresh && bin_add(heap, ref, left))
 		return;
-	while (left > 0) {
-		uint32_t span = span_of_granule(w, ref);
-		uint32_t room = span_first_granule(w, span) + SPAN_GRANULES
-			- ref;
-		uint32_t n = left < room ? left : room;
-
-		span_free_granules(w, ref, n);
-		ref += n;
-		left -= n;
-	}
+	heap_free_granules(w, ref, left);
 }

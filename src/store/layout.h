@@ -9,9 +9,14 @@
 #include <stdint.h>
 
 #include "store/store.h"
+#include "store/sum.h"
 
 #define STORE_MAGIC "NSDstore"
-#define STORE_LAYOUT_VERSION 1u
+#define STORE_LAYOUT_VERSION 2u
+
+/* As another order of octets would not read it. */
+#define STORE_MACHINE UINT64_C(0x0807060504030201)
+#define STORE_CLEAN UINT64_C(0x6e61656c63)
 
 #define STORE_PAGE 4096u
 #define STORE_EXTENT (2u << 20)    /* a huge page */
@@ -29,15 +34,20 @@ struct store_header {
 	uint32_t span_count;  /* spans that have existed so far */
 	uint64_t reservation; /* octets of address space */
 	uint64_t data_at;     /* offset of span 0 */
-	uint8_t unused[32];
+	uint64_t machine;     /* STORE_MACHINE */
+	uint64_t contents;    /* the caller's version; 0 in memory */
+	uint64_t clean;       /* STORE_CLEAN if the sum holds; in a file */
+	uint8_t unused[8];
 	/* A line that readers look at between batches. */
 	uint64_t epoch;
 	uint8_t unused2[56];
 	uint32_t roots[STORE_ROOT_COUNT];
+	struct sum sum; /* of a clean file; itself counts as zero */
 };
 
 _Static_assert(offsetof(struct store_header, epoch) == 64
-		&& offsetof(struct store_header, roots) == 128,
+		&& offsetof(struct store_header, roots) == 128
+		&& offsetof(struct store_header, sum) == 192,
 	"epoch and roots have a cache line each");
 
 /* The page of a reader in the file of slots; written by it alone. */

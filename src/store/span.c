@@ -194,14 +194,20 @@ span_make_pages(struct store_writer *writer, uint32_t span, uint32_t count)
 		== 0;
 }
 
-/* Pages for the bitmaps of new spans; they are all zero. */
+/* Pages for the bitmaps of new spans. */
 static bool
 make_bitmap_pages(struct store_writer *writer, uint32_t span, uint32_t count)
 {
-	return fallocate(writer->store->fd, 0,
-		       STORE_PAGE + (off_t)span * SPAN_BITMAP,
-		       (off_t)count * SPAN_BITMAP)
-		== 0;
+	size_t len = (size_t)count * SPAN_BITMAP;
+
+	if (fallocate(writer->store->fd, 0,
+		    STORE_PAGE + (off_t)span * SPAN_BITMAP, (off_t)len)
+		!= 0)
+		return false;
+	/* In a file anything may stand behind what was in use. */
+	if (writer->store->named)
+		memset(span_bitmap(writer, span), 0, len);
+	return true;
 }
 
 /* Pages for a whole new extent, as one huge page. */
@@ -392,4 +398,24 @@ span_table_load(struct store_writer *writer)
 		else
 			span_release(writer, i);
 	}
+}
+
+bool
+span_make_used_pages(struct store_writer *writer)
+{
+	uint32_t end = writer->header->span_count, run = 0;
+
+	if (fallocate(writer->store->fd, 0, 0,
+		    STORE_PAGE + (off_t)end * SPAN_BITMAP)
+		!= 0)
+		return false;
+	for (uint32_t i = 0; i <= end; i++) {
+		if (i < end && writer->spans[i].state != SPAN_ABSENT)
+			run++;
+		else if (run > 0 && !span_make_pages(writer, i - run, run))
+			return false;
+		else
+			run = 0;
+	}
+	return true;
 }

@@ -2,6 +2,7 @@
  * what no reader can see any more. */
 #include "config.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -57,6 +58,9 @@ store_writer_open(struct store *store, struct store_writer **writer)
 
 	if (store->fd < 0 || store->writer != NULL)
 		return NSD_E_DENIED;
+	err = image_mark_unclean(store);
+	if (err != NSD_OK)
+		return err;
 	w = calloc(1, sizeof(*w));
 	if (w == NULL)
 		return NSD_E_MEMORY;
@@ -74,6 +78,13 @@ store_writer_open(struct store *store, struct store_writer **writer)
 	heap_init(&w->heap, w, false);
 	cds_list_add(&w->heap.entry, &w->heaps);
 	store->writer = w;
+	if (store->named && !span_make_used_pages(w)) {
+		int saved = errno;
+
+		store_writer_close(w);
+		errno = saved;
+		return NSD_E_SYSTEM;
+	}
 	*writer = w;
 	return NSD_OK;
 }
@@ -96,6 +107,34 @@ store_writer_close(struct store_writer *writer)
 	pthread_mutex_destroy(&writer->lock);
 	store->writer = NULL;
 	free(writer);
+}
+
+/* Readers may still look at what is retired; nobody else will. So it is marked
+ * as free and left as it is. */
+static void
+retired_forget(struct store_writer *writer)
+{
+	struct retired_block *block;
+
+	cds_list_for_each_entry(block, &writer->retired, entry)
+		for (uint32_t i = 0; i < block->count; i++)
+			heap_free_granules(writer, block->objects[i].ref,
+				store_granules(block->objects[i].len));
+}
+
+enum nsd_err
+store_writer_close_clean(struct store_writer *writer)
+{
+	struct store *store = writer->store;
+
+	if (store->named) {
+		(void)store_reclaim(writer);
+		/* Pages that readers may look at are not given back. */
+		store_trim(writer);
+		retired_forget(writer);
+	}
+	store_writer_close(writer);
+	return image_mark_clean(store);
 }
 
 const struct store_view *

@@ -128,6 +128,9 @@ store_granules(size_t len)
 
 /* Fills the table from the bitmaps of a store that exists. */
 void span_table_load(struct store_writer *writer);
+/* Makes sure of all pages that are in use: a file may have been copied with
+ * holes for its zeros, and a write to one could find the disk full. */
+bool span_make_used_pages(struct store_writer *writer);
 
 static inline uint64_t *
 span_bitmap(struct store_writer *writer, uint32_t span)
@@ -192,6 +195,9 @@ void heap_init(struct store_heap *heap, struct store_writer *writer,
 	bool fresh);
 /* Gives all that is free back to the spans. */
 void heap_flush(struct store_heap *heap);
+/* Frees granules, of as many spans as there are; no lock is held. */
+void heap_free_granules(struct store_writer *writer, uint32_t granule,
+	uint32_t count);
 
 /* ---- collapse.c: asks for a huge page for an extent whose file size covers
  * it. Slow. True if it is one now; all its pages exist then. */

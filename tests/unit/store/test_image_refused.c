@@ -1,0 +1,329 @@
+/* test_image_refused.c - a store in a file that somebody else has, that may not
+ * be touched, or that there is no room for. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit/store/image_fixture.h"
+
+static void
+expect_refused(enum store_file_state expected)
+{
+	struct stat before, after;
+
+	assert_int_equal(lstat(path, &before), 0);
+	assert_null(open_expect(expected));
+	assert_int_equal(lstat(path, &after), 0);
+	assert_int_equal(before.st_ino, after.st_ino);
+	assert_int_equal(before.st_mode, after.st_mode);
+	assert_int_equal(before.st_size, after.st_size);
+	assert_int_equal(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
+}
+
+static void
+image_that_is_no_store_is_left_alone(void **state)
+{
+	char other[96];
+
+	file_write("server:\n\tdatabase: \"store\"\n", 27);
+	expect_refused(STORE_FILE_FOREIGN);
+	file_write("x", 1);
+	expect_refused(STORE_FILE_FOREIGN);
+	unlink(path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	expect_refused(STORE_FILE_KIND);
+	rmdir(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	expect_refused(STORE_FILE_KIND);
+	unlink(path);
+	snprintf(other, sizeof(other), "%s/other", directory);
+	file_write(image, image_len);
+	assert_int_equal(rename(path, other), 0);
+	assert_int_equal(symlink(other, path), 0);
+	expect_refused(STORE_FILE_KIND);
+	unlink(path);
+	assert_int_equal(rename(other, path), 0);
+}
+
+static void
+image_of_others_is_refused(void **state)
+{
+	static const mode_t modes[] = { 0620, 0602, 0666, 0777 };
+	struct store_file file = { path, geteuid() + 1, CONTENTS };
+	struct store_file_report report;
+	struct store *store;
+
+	file_write(image, image_len);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(chmod(path, modes[i]), 0);
+		expect_refused(STORE_FILE_MODE);
+	}
+	assert_int_equal(chmod(path, 0644), 0);
+	assert_int_equal(store_open_file(&options, &file, &store, &report),
+		NSD_E_DENIED);
+	assert_int_equal(report.state, STORE_FILE_OWNER);
+	if (geteuid() == 0) {
+		assert_int_equal(chown(path, 65534, 65534), 0);
+		expect_refused(STORE_FILE_OWNER);
+		/* Root makes it for the user that it becomes. */
+		unlink(path);
+		file.owner = 65534;
+		assert_int_equal(store_open_file(&options, &file, &store,
+					 &report),
+			NSD_OK);
+		assert_int_equal(report.state, STORE_FILE_CREATED);
+		store_destroy(store);
+		expect_refused(STORE_FILE_OWNER);
+	}
+	unlink(path);
+	file_write(image, image_len);
+	store_destroy(open_expect(STORE_FILE_ATTACHED));
+}
+
+static void
+image_in_no_directory_says_why(void **state)
+{
+	struct store_file_report report;
+	struct store *store;
+	char name[128];
+
+	snprintf(name, sizeof(name), "%s/none/store", directory);
+	assert_int_equal(open_at(name, CONTENTS, &store, &report),
+		NSD_E_SYSTEM);
+	assert_int_equal(report.state, STORE_FILE_SYSTEM);
+	assert_int_equal(report.error, ENOENT);
+}
+
+static void
+image_in_use_is_refused(void **state)
+{
+	struct store *store;
+	struct store_writer *writer;
+	int status;
+	pid_t pid;
+
+	file_write(image, image_len);
+	store = open_expect(STORE_FILE_ATTACHED);
+	assert_null(open_expect(STORE_FILE_IN_USE));
+	writer = writer_open(store);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct store_file_report report;
+		struct store *second;
+
+		_exit(open_at(path, CONTENTS, &second, &report) == NSD_E_DENIED
+				&& report.state == STORE_FILE_IN_USE
+				? 0
+				: 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	/* The child's end did not take the lock away. */
+	assert_null(open_expect(STORE_FILE_IN_USE));
+	assert_int_equal(store_writer_close_clean(writer), NSD_OK);
+	assert_null(open_expect(STORE_FILE_IN_USE));
+	store_destroy(store);
+	store_destroy(open_expect(STORE_FILE_ATTACHED));
+}
+
+/* A reader that outlives its server goes on reading the old file; nobody
+ * writes into it. */
+static void
+image_with_readers_is_replaced(void **state)
+{
+	struct store *store;
+	struct store_writer *writer;
+	int to[2], from[2], status;
+	char c = 0;
+	pid_t pid;
+
+	file_write(image, image_len);
+	store = open_expect(STORE_FILE_ATTACHED);
+	assert_int_equal(pipe(to), 0);
+	assert_int_equal(pipe(from), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct store_reader *reader;
+		uint64_t octets;
+
+		close(to[1]);
+		alarm(60);
+		if (store_reader_open(store, 0, "r", &reader) != NSD_OK)
+			_exit(1);
+		store_reader_online(reader);
+		if (write(from[1], &c, 1) != 1 || read(to[0], &c, 1) < 0)
+			_exit(2);
+		_exit(contents_are_whole(store_reader_view(reader), &octets)
+				? 0
+				: 3);
+	}
+	close(to[0]);
+	assert_int_equal(read(from[0], &c, 1), 1);
+	writer = writer_open(store);
+	assert_int_equal(store_writer_close_clean(writer), NSD_OK);
+	store_destroy(store);
+	store = open_expect(STORE_FILE_READERS);
+	check_empty(store);
+	writer = writer_open(store);
+	for (int i = 0; i < 50; i++)
+		fill(writer);
+	assert_int_equal(store_writer_close_clean(writer), NSD_OK);
+	store_destroy(store);
+	close(to[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	close(from[0]);
+	close(from[1]);
+	store_destroy(open_expect(STORE_FILE_ATTACHED));
+}
+
+/* ---- full */
+
+/* Takes all there is. An error in the end, and no signal. */
+static int
+fill_up(struct store *store)
+{
+	struct store_writer *writer;
+	store_ref ref;
+	size_t count = 0;
+	void *p;
+
+	if (store_writer_open(store, &writer) != NSD_OK)
+		return 1;
+	fill(writer);
+	while ((p = store_alloc(store_writer_heap(writer), 1000, &ref))
+		!= NULL) {
+		memset(p, 1, 1000);
+		if (++count > RESERVATION / 1000)
+			return 2;
+	}
+	if (count < 1000)
+		return 3;
+	if (store_alloc(store_writer_heap(writer), 100000, &ref) != NULL)
+		return 4;
+	/* Even so it can be left clean. */
+	if (store_writer_close_clean(writer) != NSD_OK)
+		return 5;
+	store_destroy(store);
+	return 0;
+}
+
+static void
+in_child(int (*part)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		alarm(60);
+		_exit(part());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static int
+file_limited(void)
+{
+	struct rlimit limit = { 5 << 20, 5 << 20 };
+
+	signal(SIGXFSZ, SIG_IGN);
+	if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
+		return 10;
+	return fill_up(open_expect(STORE_FILE_CREATED));
+}
+
+static void
+image_at_the_file_limit_gives_null(void **state)
+{
+	unlink(path);
+	in_child(file_limited);
+	store_destroy(open_expect(STORE_FILE_ATTACHED));
+}
+
+/* A file system of four MiB that only the child sees. */
+static int
+disk_full(void)
+{
+	struct store_file_report report;
+	struct store *store;
+	int rc;
+
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0
+		|| mount("none", directory, "tmpfs", 0, "size=4m") != 0)
+		return 10;
+	rc = fill_up(open_expect(STORE_FILE_CREATED));
+	if (rc != 0)
+		return rc;
+	if (open_at(path, CONTENTS, &store, &report) != NSD_OK
+		|| report.state != STORE_FILE_ATTACHED)
+		return 11;
+	store_destroy(store);
+	return 0;
+}
+
+static int
+disk_full_alone(void)
+{
+	uid_t uid = geteuid();
+
+	if (unshare(CLONE_NEWNS) != 0
+		&& unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+		return 9;
+	/* Without a map of users all files are nobody's. */
+	if (geteuid() != uid) {
+		char line[64];
+		int fd = open("/proc/self/uid_map", O_WRONLY);
+		int len = snprintf(line, sizeof(line), "%u %u 1\n",
+			(unsigned)uid, (unsigned)uid);
+
+		if (fd < 0 || write(fd, line, (size_t)len) != len)
+			return 9;
+		close(fd);
+	}
+	return disk_full();
+}
+
+static void
+image_on_a_full_disk_gives_null(void **state)
+{
+	unlink(path);
+	in_child(disk_full_alone);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(image_that_is_no_store_is_left_alone),
+		cmocka_unit_test(image_of_others_is_refused),
+		cmocka_unit_test(image_in_no_directory_says_why),
+		cmocka_unit_test(image_in_use_is_refused),
+		cmocka_unit_test(image_with_readers_is_replaced),
+		cmocka_unit_test(image_at_the_file_limit_gives_null),
+		cmocka_unit_test(image_on_a_full_disk_gives_null),
+	};
+
+	return cmocka_run_group_tests(tests, image_setup, image_teardown);
+}
