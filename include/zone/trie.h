@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "dns/name.h"
 #include "store/store.h"
@@ -106,6 +107,10 @@ struct trie_iter {
 };
 void trie_iter_init(struct trie_iter *iter, const struct store_view *view,
 	const struct trie_entry *root);
+/* Walks the name, if it is there, and all names below it. */
+void trie_iter_init_below(struct trie_iter *iter,
+	const struct store_view *view, const struct trie_entry *root,
+	const struct trie_name *name);
 /* The next object, or none at the end. */
 store_ref trie_iter_next(struct trie_iter *iter);
 
@@ -139,7 +144,23 @@ struct trie_edit {
 	struct store_heap *heap;
 	void (*on_garbage)(void *ctx, store_ref ref, size_t len);
 	void *ctx;
+	struct trie_owned *owned; /* or NULL: each change copies its path */
 };
+
+/*
+ * The branches that one transaction has made, which no reader has seen: they
+ * are changed in place, so that a path is copied once, and freed rather than
+ * given to on_garbage. An edit works on one trie, or on several in turn.
+ */
+struct trie_owned {
+	struct arena *arena; /* borrowed */
+	struct trie_owned_slot *slots;
+	size_t mask;
+	size_t used;
+};
+/* Frees all of them: the transaction is abandoned. */
+void trie_owned_free(struct trie_owned *owned, struct store_heap *heap);
+
 enum nsd_err trie_put(struct trie_edit *edit, struct trie *trie,
 	store_ref object, store_ref *replaced) MUST_USE;
 enum nsd_err trie_remove(struct trie_edit *edit, struct trie *trie,

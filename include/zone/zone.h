@@ -279,7 +279,31 @@ struct zone {
 	uint32_t negative_ttl_sec; /* min(SOA TTL, SOA MINIMUM), RFC 2308 5 */
 	uint64_t node_count;
 	uint64_t rr_count;
+	/* The writer's alone. */
+	uint32_t wildcard_count; /* names */
+	uint32_t dname_count;
+	store_ref share;         /* struct share_index, or none */
+	store_ref pending_first; /* struct glue_change, the oldest first */
+	store_ref pending_last;
 };
+
+/* What a cell holds from a version on. Goes into the cell's own words when
+ * every reader has come to that version. The writer's but for the cell. */
+struct glue_change {
+	struct glue_cell cell;
+	store_ref of;    /* the cell; none: that is gone */
+	store_ref next;  /* of the zone's list; not looked at in the last */
+	uint64_t epoch;  /* of the store, when the version was published */
+};
+
+/* A link leads to what this version of the zone has. */
+static inline bool
+glue_link_counts(uint64_t link, uint32_t version)
+{
+	return (store_ref)link != STORE_NONE
+		&& ((version - (uint32_t)(link >> 32)) & ZONE_VERSION_MASK)
+			<= ZONE_VERSION_MASK / 2;
+}
 
 /* The cell that holds what counts for this version of the zone. Lent until
  * the reader is quiescent; a version that is pinned beyond that must not look
@@ -293,9 +317,7 @@ glue_cell_get(const struct store_view *view, store_ref ref,
 	for (;;) {
 		uint64_t link = __atomic_load_n(&cell->link, __ATOMIC_ACQUIRE);
 
-		if ((store_ref)link == STORE_NONE
-			|| ((zone->version - (uint32_t)(link >> 32))
-				   & ZONE_VERSION_MASK) > ZONE_VERSION_MASK / 2)
+		if (!glue_link_counts(link, zone->version))
 			return cell;
 		cell = store_get(view, (store_ref)link);
 	}

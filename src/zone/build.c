@@ -126,10 +126,9 @@ nodes_compact(store_ref *nodes, size_t count)
 	return n;
 }
 
-static void
-zone_take_apex(struct build *b, struct zone *zone)
+void
+zone_read_apex(const struct store_view *view, struct zone *zone)
 {
-	const struct store_view *view = store_writer_view(b->writer);
 	const struct node *apex = store_get(view, zone->apex);
 	const struct node_rrset *soa = node_find_entry(apex, TYPE_SOA);
 	const struct rrset *rrset = store_get(view, soa->ref);
@@ -146,16 +145,50 @@ zone_take_apex(struct build *b, struct zone *zone)
 		zone->flags |= ZONE_SIGNED;
 	if (node_find_entry(apex, TYPE_NSEC) != NULL)
 		zone->flags |= ZONE_NSEC;
+}
+
+static void
+zone_take_facts(struct build *b, struct zone *zone)
+{
+	zone_read_apex(store_writer_view(b->writer), zone);
 	if (b->hash_count > 0)
 		zone->flags |= ZONE_NSEC3;
-	if (b->wildcards)
+	if (b->wildcards > 0)
 		zone->flags |= ZONE_WILDCARDS;
-	if (b->dnames)
+	if (b->dnames > 0)
 		zone->flags |= ZONE_DNAMES;
+	zone->wildcard_count = b->wildcards;
+	zone->dname_count = b->dnames;
 	for (unsigned i = 0; i < b->worker_count; i++) {
 		zone->rr_count += b->workers[i].rr_count;
 		zone->node_count += b->workers[i].node_count;
 	}
+}
+
+/* What updates need to share contents with what is there. */
+static enum nsd_err
+build_save_share(struct build *b, struct zone *zone)
+{
+	struct store_heap *heap = b->workers[0].heap;
+	struct share_index *index;
+	size_t templates = 0;
+
+	for (unsigned i = 0; i < b->worker_count; i++)
+		templates += b->workers[i].templates_used;
+	if (share_save(&b->share, heap, templates, &zone->share) != NSD_OK)
+		return NSD_E_MEMORY;
+	if (zone->share == STORE_NONE)
+		return NSD_OK;
+	index = store_edit(heap, zone->share);
+	for (unsigned i = 0; i < b->worker_count; i++) {
+		const struct worker *w = &b->workers[i];
+
+		for (size_t t = 0; t < w->templates_room; t++)
+			if (w->templates[t].template != NULL)
+				share_index_put(index, w->templates[t].hash,
+					w->templates[t].ref);
+	}
+	return NSD_OK;
 }
 
 static enum nsd_err
@@ -200,7 +233,7 @@ static enum nsd_err
 build_finish(struct build *b)
 {
 	struct store_heap *heap = b->workers[0].heap;
-	struct trie_edit edit = {heap, drop_branch, heap};
+	struct trie_edit edit = {heap, drop_branch, heap, NULL};
 	struct zone *zone;
 	enum nsd_err err;
 	store_ref ref;
@@ -220,6 +253,8 @@ build_finish(struct build *b)
 	for (unsigned i = 0; i < b->worker_count; i++)
 		b->workers[i].pass_arg = jobs;
 	err = workers_run(b, trie_worker);
+	if (err == NSD_OK)
+		err = build_save_share(b, zone);
 	if (err != NSD_OK) {
 		for (unsigned i = 0; i < 3; i++)
 			trie_clear(&edit, jobs[i].trie);
@@ -227,7 +262,7 @@ build_finish(struct build *b)
 		return err;
 	}
 	zone->apex = b->name_nodes[0];
-	zone_take_apex(b, zone);
+	zone_take_facts(b, zone);
 	b->zone = ref;
 	return NSD_OK;
 }
@@ -237,7 +272,8 @@ static void
 build_undo(struct build *b)
 {
 	struct store_heap *heap = b->workers[0].heap;
-	struct releaser r = {store_heap_view(heap), heap, NULL};
+	struct releaser r = {store_heap_view(heap), heap, NULL,
+		NULL};
 
 	for (unsigned i = 0; i < b->worker_count; i++)
 		release_entries(&r, b->workers[i].entries,

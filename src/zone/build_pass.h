@@ -106,6 +106,9 @@ struct worker {
 	struct template_slot *templates;
 	size_t templates_room;
 	size_t templates_used;
+	/* in an update: entries of the old node that stay as they are */
+	const struct node_rrset *kept;
+	size_t kept_count;
 	struct target_use *uses;
 	size_t use_count;
 	uint64_t rr_count;
@@ -131,8 +134,8 @@ struct build {
 	store_ref *hash_nodes;
 	size_t next_chunk;          /* atomic */
 	bool stop;                  /* atomic: a worker has failed */
-	bool wildcards;
-	bool dnames;
+	uint32_t wildcards;         /* names */
+	uint32_t dnames;
 
 	store_ref *targets;         /* struct glue_target, ascending */
 	size_t target_count;
@@ -158,9 +161,41 @@ enum nsd_err shape_build(struct build *b) MUST_USE;
 enum nsd_err pack_build(struct build *b) MUST_USE;
 enum nsd_err glue_build(struct build *b) MUST_USE;
 
+/* Makes room for scratch of node_pack. */
+enum nsd_err pack_prepare(struct worker *w) MUST_USE;
 /* Packs the records of a name, the run of owners with its name. */
 enum nsd_err node_pack(struct worker *w, const struct owner *run, bool hashed,
 	store_ref *ref) MUST_USE;
+/* Packs items, sorted, but for those of entries in w->kept. *ref stays as it
+ * is if there is something wrong with the zone. */
+enum nsd_err node_pack_items(struct worker *w, const struct owner *owner,
+	struct item *items, size_t item_count, store_ref *ref) MUST_USE;
+
+/* One holder more. */
+void rrset_hold(struct worker *w, store_ref ref);
+
+/* OWNER_NS and the like: what a record makes of its owner. */
+uint16_t record_owner_flags(const struct rrbatch_rr *rr);
+
+/* Where a walk along the names in canonical order is: it gives each its flags
+ * of enum owner_flags from OWNER_CUT on. */
+struct shape_walk {
+	struct owner *path[NAME_MAX_LABELS + 1]; /* last one seen, by labels */
+	uint32_t wildcards; /* so far */
+	uint32_t dnames;
+	unsigned cover;     /* labels of the topmost cut or DNAME above */
+	bool covered;
+};
+
+/* A name whose parent has been there; common: labels that it shares with the
+ * name before it. */
+void shape_place(struct shape_walk *s, struct owner *owner, unsigned common);
+/* Tells of data below a DNAME, once for each DNAME, at an occluded name. */
+void shape_check_dname(struct shape_walk *s, struct worker *w,
+	const struct owner *owner);
+
+/* Serial, SOA and what flags the apex gives, of a zone's apex. */
+void zone_read_apex(const struct store_view *view, struct zone *zone);
 
 /* Sorts items by key and canonical RDATA. tmp: room for as many. */
 void items_sort(struct item *items, struct item *tmp, size_t count);

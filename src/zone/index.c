@@ -4,9 +4,8 @@
 
 #include "zone/build_pass.h"
 
-/* What one record makes of its owner. */
-static uint16_t
-record_flags(const struct rrbatch_rr *rr)
+uint16_t
+record_owner_flags(const struct rrbatch_rr *rr)
 {
 	const uint8_t *rdata;
 
@@ -92,7 +91,7 @@ index_batch(struct worker *w, const struct rrbatch *batch)
 			continue;
 		}
 		owner->rr_count++;
-		owner->flags |= record_flags(rr);
+		owner->flags |= record_owner_flags(rr);
 	}
 	index_close(w, owner);
 }

@@ -9,6 +9,7 @@ struct marker {
 	const struct store_view *view;
 	struct store_heap *heap;
 	struct store_sweep *sweep;
+	uint32_t version; /* of the zone at hand */
 };
 
 static void
@@ -25,10 +26,21 @@ static void
 mark_rrset(struct marker *m, store_ref ref)
 {
 	struct rrset *rrset = store_edit(m->heap, ref);
+	const struct rrset_tail *tail = rrset_get_tail(rrset);
 
-	if (store_sweep_mark(m->sweep, ref, rrset_size(rrset)))
-		rrset->refs = 0;
 	rrset->refs++;
+	if (!store_sweep_mark(m->sweep, ref, rrset_size(rrset)))
+		return;
+	rrset->refs = 1;
+	for (unsigned i = 0; tail != NULL && i < tail->target_count; i++) {
+		store_ref cell = rrset_tail_targets(tail)[i].glue;
+		struct glue_target *t;
+
+		if (cell == STORE_NONE)
+			continue;
+		t = store_edit(m->heap, cell - GLUE_CELL_GRANULES);
+		t->refs++;
+	}
 }
 
 static void
@@ -68,11 +80,44 @@ mark_node(struct marker *m, store_ref ref)
 	}
 }
 
+/* A link for a version that was not published any more is cut off: an update
+ * that comes has that number. */
+static void
+cell_cut_link(struct marker *m, struct glue_cell *cell, uint32_t version)
+{
+	uint64_t link = cell->link;
+
+	while ((store_ref)link != STORE_NONE
+		&& glue_link_counts(link, version)) {
+		cell = store_edit(m->heap, (store_ref)link);
+		link = cell->link;
+	}
+	if ((store_ref)link != STORE_NONE)
+		__atomic_store_n(&cell->link, link & GLUE_CELL_HIDDEN,
+			__ATOMIC_RELEASE);
+}
+
 static void
 mark_target(struct marker *m, store_ref ref)
 {
-	(void)store_sweep_mark(m->sweep, ref,
-		glue_target_size(store_get(m->view, ref)));
+	struct glue_target *t = store_edit(m->heap, ref);
+
+	(void)store_sweep_mark(m->sweep, ref, glue_target_size(t));
+	t->refs = 0;
+	cell_cut_link(m, &t->cell, m->version);
+}
+
+static void
+mark_pending(struct marker *m, const struct zone *zone)
+{
+	store_ref ref = zone->pending_first;
+
+	while (ref != STORE_NONE) {
+		const struct glue_change *c = store_get(m->view, ref);
+
+		(void)store_sweep_mark(m->sweep, ref, sizeof(*c));
+		ref = ref == zone->pending_last ? STORE_NONE : c->next;
+	}
 }
 
 static void
@@ -91,13 +136,17 @@ mark_trie(struct marker *m, const struct trie *trie,
 static void
 mark_zone(struct marker *m, store_ref ref)
 {
-	const struct zone *zone = store_get(m->view, ref);
+	struct zone *zone = store_edit(m->heap, ref);
 
 	if (!store_sweep_mark(m->sweep, ref, sizeof(*zone)))
 		return;
+	/* The index may know what was never published; it is made anew. */
+	zone->share = STORE_NONE;
+	m->version = zone->version;
+	mark_pending(m, zone);
+	mark_trie(m, &zone->targets, mark_target);
 	mark_trie(m, &zone->names, mark_node);
 	mark_trie(m, &zone->nsec3, mark_node);
-	mark_trie(m, &zone->targets, mark_target);
 }
 
 static void
@@ -118,7 +167,7 @@ void
 table_mark(struct store_writer *writer, struct store_sweep *sweep)
 {
 	struct marker m = {store_writer_view(writer),
-		store_writer_heap(writer), sweep};
+		store_writer_heap(writer), sweep, 0};
 	const struct zone_table *table = table_get(m.view);
 
 	if (table == NULL)

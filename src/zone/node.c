@@ -158,6 +158,21 @@ node_create(struct worker *w, const struct owner *owner, size_t entries,
 	return NSD_OK;
 }
 
+/* In an update, an entry that the old node has, too. */
+static bool
+node_keep_group(struct worker *w, struct node_rrset *e)
+{
+	for (size_t i = 0; i < w->kept_count; i++) {
+		if (w->kept[i].type != e->type || w->kept[i].flags != e->flags)
+			continue;
+		e->ref = w->kept[i].ref;
+		if ((e->flags & NODE_RRSET_SIGS) == 0)
+			rrset_hold(w, e->ref);
+		return true;
+	}
+	return false;
+}
+
 /* Packs each group into an entry of w->entries; w->packed of them hold
  * something, also on failure. */
 static enum nsd_err
@@ -170,6 +185,10 @@ node_pack_groups(struct worker *w, const struct owner *owner, size_t count)
 
 		e->type = g->type;
 		e->flags = g->sigs ? NODE_RRSET_SIGS : 0;
+		if (node_keep_group(w, e)) {
+			w->packed++;
+			continue;
+		}
 		err = g->sigs ? sigs_pack(w, owner, g, &e->ref)
 			      : rrset_pack(w, owner, g, &e->ref);
 		if (err != NSD_OK)
@@ -203,15 +222,11 @@ node_make(struct worker *w, const struct owner *owner, size_t count,
 	return err;
 }
 
-enum nsd_err
-node_pack(struct worker *w, const struct owner *run, bool hashed,
+/* Makes the node of count groups in w->groups. */
+static enum nsd_err
+node_finish(struct worker *w, const struct owner *run, size_t count,
 	store_ref *ref)
 {
-	size_t count = 0;
-
-	if (run->rr_count > 0
-		&& node_list_groups(w, run, &count) != NSD_OK)
-		return NSD_E_MEMORY;
 	node_check(w, run, w->groups, count);
 	if (count > UINT16_MAX) {
 		findings_add(&w->findings, DIAG_ERROR, w->groups[0].items->rr,
@@ -221,8 +236,30 @@ node_pack(struct worker *w, const struct owner *run, bool hashed,
 	/* With an error there will be no zone: only look for more of them. */
 	if (w->findings.count[DIAG_ERROR] > 0)
 		return NSD_OK;
-	w->node_count += !hashed;
 	return node_make(w, run, count, ref);
+}
+
+enum nsd_err
+node_pack(struct worker *w, const struct owner *run, bool hashed,
+	store_ref *ref)
+{
+	size_t count = 0;
+
+	if (run->rr_count > 0
+		&& node_list_groups(w, run, &count) != NSD_OK)
+		return NSD_E_MEMORY;
+	w->node_count += !hashed;
+	return node_finish(w, run, count, ref);
+}
+
+enum nsd_err
+node_pack_items(struct worker *w, const struct owner *owner,
+	struct item *items, size_t item_count, store_ref *ref)
+{
+	size_t count;
+	enum nsd_err err = items_group(w, owner, items, item_count, &count);
+
+	return err != NSD_OK ? err : node_finish(w, owner, count, ref);
 }
 
 /* ---- ranges ------------------------------------------------------------ */
@@ -268,21 +305,26 @@ pack_chunk(struct worker *w, size_t start, size_t end)
 		end - b->name_count, b->hash_count, true);
 }
 
-static enum nsd_err
-pack_worker(struct worker *w)
+enum nsd_err
+pack_prepare(struct worker *w)
 {
-	struct build *b = w->build;
-	size_t total = b->name_count + b->hash_count;
-	enum nsd_err err = NSD_OK;
-
 	w->items = scratch_reserve(w, NULL, &w->items_room, ITEMS_FIRST,
 		sizeof(*w->items));
 	w->groups = scratch_reserve(w, NULL, &w->groups_room, GROUPS_FIRST,
 		sizeof(*w->groups));
 	w->entries = scratch_reserve(w, NULL, &w->entries_room, GROUPS_FIRST,
 		sizeof(*w->entries));
-	if (w->items == NULL || w->groups == NULL || w->entries == NULL)
-		return NSD_E_MEMORY;
+	return w->items == NULL || w->groups == NULL || w->entries == NULL
+		? NSD_E_MEMORY : NSD_OK;
+}
+
+static enum nsd_err
+pack_worker(struct worker *w)
+{
+	struct build *b = w->build;
+	size_t total = b->name_count + b->hash_count;
+	enum nsd_err err = pack_prepare(w);
+
 	while (err == NSD_OK && !__atomic_load_n(&b->stop, __ATOMIC_RELAXED)) {
 		size_t start = __atomic_fetch_add(&b->next_chunk, CHUNK,
 			__ATOMIC_RELAXED);

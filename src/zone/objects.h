@@ -4,6 +4,7 @@
 #ifndef ZONE_OBJECTS_H
 #define ZONE_OBJECTS_H
 
+#include "zone/share.h"
 #include "zone/zone.h"
 
 static inline size_t
@@ -68,7 +69,11 @@ struct releaser {
 	const struct store_view *view;
 	struct store_heap *heap;
 	struct store_writer *writer; /* NULL: free, never published */
+	struct share *share; /* or NULL; of an update: what goes is taken out */
 };
+
+uint32_t template_hash(const struct share *share,
+	const struct sig_template *t);
 
 void release_object(struct releaser *r, store_ref ref, size_t len);
 void release_rrset(struct releaser *r, store_ref ref);

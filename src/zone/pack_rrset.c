@@ -8,7 +8,6 @@
 #include "zone/build_pass.h"
 #include "zone/objects.h"
 
-#define RAW_MAX 2048u        /* larger RRsets are not shared */
 #define SENT_POINTER_MAX 8191u
 #define SENT_OFFSET_MAX 65535u
 #define RR_BEFORE_RDATA (RRSET_RR_HEAD + 2u) /* sent octets */
@@ -428,14 +427,6 @@ packing_note_uses(struct packing *p, store_ref rrset)
 	return NSD_OK;
 }
 
-/* Types whose RDATA tells its owner or its neighbours: never the same. */
-static bool
-type_is_shared(uint16_t type)
-{
-	return type != TYPE_SOA && type != TYPE_DS && type != TYPE_NSEC
-		&& type != TYPE_NSEC3;
-}
-
 /* Writes the RRset uncompressed as the key for sharing. False: it is not one
  * that others have too. */
 static bool
@@ -444,7 +435,7 @@ packing_make_key(struct packing *p, size_t raw_len, struct share_key *key,
 {
 	uint8_t *at = raw;
 
-	if (raw_len > RAW_MAX || !type_is_shared(p->group->type))
+	if (raw_len > SHARE_RAW_MAX || !share_wants_type(p->group->type))
 		return false;
 	for (size_t i = 0; i < p->group->count; i++) {
 		const struct rrbatch_rr *rr = p->group->items[i].rr;
@@ -466,7 +457,7 @@ packing_make_key(struct packing *p, size_t raw_len, struct share_key *key,
 	return true;
 }
 
-static void
+void
 rrset_hold(struct worker *w, store_ref ref)
 {
 	struct rrset *r = store_edit(w->heap, ref);
@@ -523,7 +514,7 @@ rrset_pack(struct worker *w, const struct owner *owner,
 {
 	struct packing p = {.w = w, .group = group, .owner = owner};
 	size_t raw_len = group_raw_len(group);
-	uint8_t raw[RAW_MAX];
+	uint8_t raw[SHARE_RAW_MAX];
 	struct share_key key;
 
 	if (raw_len > RRSET_LEN_MASK - 65536) {

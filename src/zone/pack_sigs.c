@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "zone/build_pass.h"
+#include "zone/objects.h"
 
 #define SIG_HEAD 18u /* octets before the signer's name */
 #define TEMPLATES_FIRST 16u
@@ -44,16 +45,32 @@ template_matches(const struct sig_template *t, const struct sig_parts *p)
 		&& memcmp(t->signer, p->rdata + SIG_HEAD, p->signer_len) == 0;
 }
 
-static uint32_t
-template_hash(const struct worker *w, const struct sig_parts *p)
+uint32_t
+template_hash(const struct share *share, const struct sig_template *t)
 {
-	uint64_t seed = w->build->share.seed
-		^ ((uint64_t)octets_get_u32(p->rdata + 4) << 32
-			| (uint64_t)octets_get_u16(p->rdata + 16) << 16
-			| octets_get_u16(p->rdata)) ^ p->rdata[2];
+	uint64_t seed = share->seed ^ ((uint64_t)t->original_ttl_sec << 32
+		| (uint64_t)t->key_tag << 16 | t->covered) ^ t->algorithm;
 
-	return (uint32_t)share_hash_octets(seed, p->rdata + SIG_HEAD,
-		p->signer_len);
+	return share_index_hash(share_hash_octets(seed, t->signer,
+		t->signer_len), true);
+}
+
+/* Room for a template with any signer. */
+struct template_room {
+	struct sig_template head;
+	uint8_t signer[NAME_MAX_LEN];
+};
+
+static void
+template_write(const struct sig_parts *p, struct sig_template *t)
+{
+	t->refs = 0;
+	t->original_ttl_sec = octets_get_u32(p->rdata + 4);
+	t->covered = octets_get_u16(p->rdata);
+	t->key_tag = octets_get_u16(p->rdata + 16);
+	t->algorithm = p->rdata[2];
+	t->signer_len = p->signer_len;
+	memcpy(t->signer, p->rdata + SIG_HEAD, p->signer_len);
 }
 
 static enum nsd_err
@@ -68,7 +85,7 @@ templates_grow(struct worker *w)
 		return NSD_E_MEMORY;
 	for (size_t i = 0; i < w->templates_room; i++) {
 		const struct template_slot *old = &w->templates[i];
-		size_t at = old->hash;
+		size_t at = old->hash >> 1;
 
 		if (old->template == NULL)
 			continue;
@@ -81,25 +98,47 @@ templates_grow(struct worker *w)
 	return NSD_OK;
 }
 
+/* An update finds what the zone has in its index. */
+static bool
+template_find_indexed(struct worker *w, const struct sig_parts *p,
+	struct template_slot *slot)
+{
+	const struct share *share = &w->build->share;
+	const struct share_index_slot *found;
+
+	if (share->index == NULL)
+		return false;
+	for (uint32_t at = slot->hash >> 1; (found = share_index_get(
+			share_get_index(share), at)) != NULL; at++) {
+		const struct sig_template *t = store_get(share->view,
+			found->ref);
+
+		if (found->hash == slot->hash && template_matches(t, p)) {
+			slot->template = t;
+			slot->ref = found->ref;
+			return true;
+		}
+	}
+	return false;
+}
+
 static enum nsd_err
 template_create(struct worker *w, const struct sig_parts *p,
 	struct template_slot *slot)
 {
-	struct sig_template *t = store_alloc(w->heap,
-		sizeof(*t) + p->signer_len, &slot->ref);
+	struct share *share = &w->build->share;
+	size_t size = sizeof(struct sig_template) + p->signer_len;
+	struct sig_template *t = store_alloc(w->heap, size, &slot->ref);
 
 	if (t == NULL)
 		return NSD_E_MEMORY;
-	t->refs = 0;
-	t->original_ttl_sec = octets_get_u32(p->rdata + 4);
-	t->covered = octets_get_u16(p->rdata);
-	t->key_tag = octets_get_u16(p->rdata + 16);
-	t->algorithm = p->rdata[2];
-	t->signer_len = p->signer_len;
-	memcpy(t->signer, p->rdata + SIG_HEAD, p->signer_len);
+	template_write(p, t);
+	if (share->index != NULL
+		&& share_index_add(share, slot->hash, slot->ref) != NSD_OK) {
+		store_free(w->heap, slot->ref, size);
+		return NSD_E_MEMORY;
+	}
 	slot->template = t;
-	slot->count = 0;
-	w->templates_used++;
 	return NSD_OK;
 }
 
@@ -107,13 +146,16 @@ template_create(struct worker *w, const struct sig_parts *p,
 static enum nsd_err
 template_get(struct worker *w, const struct sig_parts *p, store_ref *ref)
 {
-	uint32_t hash = template_hash(w, p);
+	struct template_room room;
 	struct template_slot *slot;
+	uint32_t hash;
 
+	template_write(p, &room.head);
+	hash = template_hash(&w->build->share, &room.head);
 	if (w->templates_used * 2 >= w->templates_room
 		&& templates_grow(w) != NSD_OK)
 		return NSD_E_MEMORY;
-	for (size_t i = hash;; i++) {
+	for (size_t i = hash >> 1;; i++) {
 		slot = &w->templates[i & (w->templates_room - 1)];
 		if (slot->template == NULL)
 			break;
@@ -124,8 +166,11 @@ template_get(struct worker *w, const struct sig_parts *p, store_ref *ref)
 		}
 	}
 	slot->hash = hash;
-	if (template_create(w, p, slot) != NSD_OK)
+	slot->count = 0;
+	if (!template_find_indexed(w, p, slot)
+		&& template_create(w, p, slot) != NSD_OK)
 		return NSD_E_MEMORY;
+	w->templates_used++;
 	slot->count++;
 	*ref = slot->ref;
 	return NSD_OK;
@@ -144,6 +189,9 @@ sigs_flush(struct worker *w)
 		t->refs += slot->count;
 		slot->count = 0;
 		if (t->refs == 0) {
+			if (w->build->share.index != NULL)
+				share_index_remove(&w->build->share,
+					slot->hash, slot->ref);
 			store_free(w->heap, slot->ref,
 				sizeof(*t) + t->signer_len);
 			slot->template = NULL;

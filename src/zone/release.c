@@ -16,8 +16,21 @@ release_rrset(struct releaser *r, store_ref ref)
 {
 	struct rrset *rrset = store_edit(r->heap, ref);
 
-	if (--rrset->refs == 0)
-		release_object(r, ref, rrset_size(rrset));
+	if (--rrset->refs > 0)
+		return;
+	if (r->share != NULL)
+		share_index_remove_rrset(r->share, ref);
+	release_object(r, ref, rrset_size(rrset));
+}
+
+static void
+release_template(struct releaser *r, store_ref ref)
+{
+	const struct sig_template *t = store_get(r->view, ref);
+
+	if (r->share != NULL)
+		share_index_remove(r->share, template_hash(r->share, t), ref);
+	release_object(r, ref, sig_template_size(t));
 }
 
 void
@@ -32,8 +45,7 @@ release_sigs(struct releaser *r, store_ref ref)
 			sig->template_ref);
 
 		if (--t->refs == 0)
-			release_object(r, sig->template_ref,
-				sig_template_size(t));
+			release_template(r, sig->template_ref);
 		at += sig_size(sig);
 	}
 	release_object(r, ref, (size_t)(at - (const uint8_t *)sigs));
@@ -78,7 +90,7 @@ static void
 release_trie(struct releaser *r, struct trie *trie,
 	void (*release)(struct releaser *, store_ref))
 {
-	struct trie_edit edit = {r->heap, release_branch, r};
+	struct trie_edit edit = {r->heap, release_branch, r, NULL};
 	struct trie_iter iter;
 	store_ref ref;
 
@@ -88,6 +100,25 @@ release_trie(struct releaser *r, struct trie *trie,
 	trie_clear(&edit, trie);
 }
 
+/* What cells hold from a version on, and the index of contents. */
+static void
+release_writers_parts(struct releaser *r, const struct zone *zone)
+{
+	store_ref ref = zone->pending_first;
+
+	while (ref != STORE_NONE) {
+		const struct glue_change *c = store_get(r->view, ref);
+		store_ref next = ref == zone->pending_last ? STORE_NONE
+							   : c->next;
+
+		release_object(r, ref, sizeof(*c));
+		ref = next;
+	}
+	if (zone->share != STORE_NONE)
+		store_free(r->heap, zone->share, share_index_size(
+			store_get(r->view, zone->share)));
+}
+
 void
 release_zone(struct releaser *r, store_ref ref)
 {
@@ -95,6 +126,7 @@ release_zone(struct releaser *r, store_ref ref)
 	struct trie names = zone->names, nsec3 = zone->nsec3;
 	struct trie targets = zone->targets;
 
+	release_writers_parts(r, zone);
 	release_trie(r, &targets, release_target);
 	release_trie(r, &names, release_node);
 	release_trie(r, &nsec3, release_node);
@@ -104,7 +136,7 @@ release_zone(struct releaser *r, store_ref ref)
 void
 zone_free(struct store_heap *heap, store_ref zone)
 {
-	struct releaser r = {store_heap_view(heap), heap, NULL};
+	struct releaser r = {store_heap_view(heap), heap, NULL, NULL};
 
 	if (zone != STORE_NONE)
 		release_zone(&r, zone);
@@ -114,7 +146,7 @@ void
 zone_retire(struct store_writer *writer, store_ref zone)
 {
 	struct releaser r = {store_writer_view(writer),
-		store_writer_heap(writer), writer};
+		store_writer_heap(writer), writer, NULL};
 
 	if (zone != STORE_NONE)
 		release_zone(&r, zone);

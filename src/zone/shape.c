@@ -6,26 +6,11 @@
 
 #include "zone/build_pass.h"
 
-/* Where the walk is. A name's ancestors are the last one seen of each depth,
- * as the order is canonical. */
-struct shape {
-	struct build *build;
-	struct owner *out;
-	size_t count;
-	size_t path[NAME_MAX_LABELS + 1]; /* index in out by labels */
-	unsigned cover;  /* labels of the topmost cut or DNAME above */
-	bool covered;
-};
-
-/* Appends a name whose parent is there; common: labels it shares with the
- * name before it. */
-static void
-shape_append(struct shape *s, const struct owner *owner, unsigned common)
+/* A name's ancestors are the last one seen of each depth, as the order is
+ * canonical. */
+void
+shape_place(struct shape_walk *s, struct owner *o, unsigned common)
 {
-	struct owner *o = &s->out[s->count];
-
-	if (o != owner)
-		*o = *owner;
 	if (s->covered && common < s->cover)
 		s->covered = false;
 	if (s->covered)
@@ -40,19 +25,19 @@ shape_append(struct shape *s, const struct owner *owner, unsigned common)
 	}
 	if (o->labels > 0 && o->name[0] == 1 && o->name[1] == '*') {
 		o->flags |= OWNER_WILDCARD;
-		s->out[s->path[o->labels - 1]].flags |= OWNER_WILDCARD_CHILD;
-		s->build->wildcards = true;
+		s->path[o->labels - 1]->flags |= OWNER_WILDCARD_CHILD;
+		s->wildcards++;
 	}
 	if ((o->flags & OWNER_DNAME_TOP) != 0)
-		s->build->dnames = true;
-	s->path[o->labels] = s->count++;
+		s->dnames++;
+	s->path[o->labels] = o;
 }
 
-/* Tells of data below a DNAME, once for each DNAME. */
-static void
-shape_check_dname(struct shape *s, const struct owner *owner)
+void
+shape_check_dname(struct shape_walk *s, struct worker *w,
+	const struct owner *owner)
 {
-	struct owner *dname = &s->out[s->path[s->cover]];
+	struct owner *dname = s->path[s->cover];
 	char text[NAME_TEXT_MAX];
 
 	if ((dname->flags & OWNER_DNAME_TOP) == 0
@@ -60,13 +45,30 @@ shape_check_dname(struct shape *s, const struct owner *owner)
 		|| (dname->flags & OWNER_DNAME) == 0)
 		return;
 	dname->flags &= (uint16_t)~OWNER_DNAME; /* told */
-	findings_add(&s->build->workers[0].findings,
-		build_severity(s->build),
+	findings_add(&w->findings, build_severity(w->build),
 		(const struct rrbatch_rr *)(owner->name
 			- offsetof(struct rrbatch_rr, data)),
 		"DNAME at %s has data below it. This is not allowed "
 		"(RFC 6672 section 2.4)",
 		build_name_text(dname->name, text));
+}
+
+struct shape {
+	struct build *build;
+	struct owner *out;
+	size_t count;
+	struct shape_walk walk;
+};
+
+/* Appends a name. */
+static void
+shape_append(struct shape *s, const struct owner *owner, unsigned common)
+{
+	struct owner *o = &s->out[s->count++];
+
+	if (o != owner)
+		*o = *owner;
+	shape_place(&s->walk, o, common);
 }
 
 /* The run of owners with the name of the first; the flags of all go to it. */
@@ -128,7 +130,7 @@ shape_add_run(struct shape *s, const struct owner *run, size_t n,
 	}
 	shape_append(s, run, common);
 	if ((s->out[s->count - 1].flags & OWNER_OCCLUDED) != 0)
-		shape_check_dname(s, run);
+		shape_check_dname(&s->walk, &s->build->workers[0], run);
 	for (size_t i = 1; i < n; i++) {
 		if (&s->out[s->count] != &run[i])
 			s->out[s->count] = run[i];
@@ -163,6 +165,8 @@ shape_build(struct build *b)
 	}
 	b->names = s.out;
 	b->name_count = s.count;
+	b->wildcards = s.walk.wildcards;
+	b->dnames = s.walk.dnames;
 	for (size_t i = 0; i < b->hash_count; i += n)
 		n = shape_join_run(&b->hashes[i], b->hash_count - i);
 	return NSD_OK;

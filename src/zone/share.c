@@ -73,6 +73,7 @@ share_init(struct share *share, const struct store_view *view,
 {
 	size_t slots = TABLE_FIRST;
 
+	share->index = NULL;
 	share->view = view;
 	share->seed = fold((uintptr_t)share, 0x8ebc6af09c88c6e3u);
 	share->threads = threads > 1;
@@ -151,8 +152,11 @@ share_get_shard(const struct share *share, uint64_t hash)
 store_ref
 share_find(const struct share *share, const struct share_key *key)
 {
-	struct share_shard *s = share_get_shard(share, key->hash);
+	struct share_shard *s;
 
+	if (share->index != NULL)
+		return share_index_find(share, key);
+	s = share_get_shard(share, key->hash);
 	return table_find(share, __atomic_load_n(&s->table, __ATOMIC_ACQUIRE),
 		key);
 }
@@ -216,13 +220,60 @@ enum nsd_err
 share_add(struct share *share, const struct share_key *key, store_ref ref,
 	store_ref *found)
 {
-	struct share_shard *s = share_get_shard(share, key->hash);
+	struct share_shard *s;
 	enum nsd_err err;
 
+	if (share->index != NULL) {
+		*found = ref;
+		return share_index_add(share,
+			share_index_hash(key->hash, false), ref);
+	}
+	s = share_get_shard(share, key->hash);
 	if (!share->threads)
 		return shard_add(share, s, key, ref, found);
 	pthread_mutex_lock(&s->lock);
 	err = shard_add(share, s, key, ref, found);
 	pthread_mutex_unlock(&s->lock);
 	return err;
+}
+
+/* ---- for updates ------------------------------------------------------- */
+
+#define SAVE_MIN 256u /* RRsets */
+
+enum nsd_err
+share_save(const struct share *share, struct store_heap *heap,
+	size_t more, store_ref *ref)
+{
+	size_t used = more, slots = SAVE_MIN;
+	struct share_index *index;
+
+	*ref = STORE_NONE;
+	for (unsigned i = 0; i < share->shard_count; i++)
+		used += share->shards[i].table->used;
+	if (used < SAVE_MIN)
+		return NSD_OK;
+	/* Room for half as many to come. */
+	while (slots * 4 < used * 6)
+		slots *= 2;
+	if (sizeof(*index) + slots * sizeof(index->slots[0])
+		> STORE_OBJECT_MAX)
+		return NSD_OK;
+	index = store_alloc(heap,
+		sizeof(*index) + slots * sizeof(index->slots[0]), ref);
+	if (index == NULL)
+		return NSD_E_MEMORY;
+	memset(index, 0, sizeof(*index) + slots * sizeof(index->slots[0]));
+	index->seed = share->seed;
+	index->mask = (uint32_t)(slots - 1);
+	for (unsigned i = 0; i < share->shard_count; i++) {
+		const struct share_table *t = share->shards[i].table;
+
+		for (size_t n = 0; n <= t->mask; n++)
+			if (t->slots[n].ref != STORE_NONE)
+				share_index_put(index, share_index_hash(
+					t->slots[n].hash, false),
+					t->slots[n].ref);
+	}
+	return NSD_OK;
 }

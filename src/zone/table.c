@@ -286,7 +286,7 @@ entry_create(struct store_heap *heap, const struct zone_setup *setup,
 static void
 entries_free(struct store_heap *heap, const store_ref *entries, size_t count)
 {
-	struct releaser r = {store_heap_view(heap), heap, NULL};
+	struct releaser r = {store_heap_view(heap), heap, NULL, NULL};
 
 	for (size_t i = 0; i < count; i++)
 		entry_release(&r, entries[i]);
@@ -344,7 +344,7 @@ change_rebuild(struct table_change *c, const struct owner *sorted,
 	size_t old_count = c->old != NULL ? c->old->zone_count : 0, n = 0;
 	store_ref *all = arena_alloc(&c->arena,
 		(old_count + count) * sizeof(*all));
-	struct trie_edit edit = {c->heap, garbage_add, &c->garbage};
+	struct trie_edit edit = {c->heap, garbage_add, &c->garbage, NULL};
 	struct trie_iter iter;
 	size_t at = 0;
 	store_ref ref;
@@ -409,7 +409,7 @@ static enum nsd_err
 change_put_each(struct table_change *c, const struct owner *sorted,
 	size_t count)
 {
-	struct trie_edit edit = {c->heap, garbage_add, &c->garbage};
+	struct trie_edit edit = {c->heap, garbage_add, &c->garbage, NULL};
 	store_ref replaced;
 
 	for (size_t i = 0; i < count; i++)
@@ -493,7 +493,7 @@ table_remove(struct store_writer *writer, const uint8_t *apex)
 {
 	uint8_t name[NAME_MAX_LEN], label_at[NAME_MAX_LABELS + 1];
 	struct releaser r = {store_writer_view(writer),
-		store_writer_heap(writer), writer};
+		store_writer_heap(writer), writer, NULL};
 	struct trie_name key = {.labels = name, .label_at = label_at};
 	struct table_change c;
 	struct trie_edit edit;
@@ -510,7 +510,8 @@ table_remove(struct store_writer *writer, const uint8_t *apex)
 	err = change_begin(&c, writer);
 	if (err != NSD_OK)
 		return err;
-	edit = (struct trie_edit){c.heap, garbage_add, &c.garbage};
+	edit = (struct trie_edit){c.heap, garbage_add, &c.garbage,
+		NULL};
 	err = trie_remove(&edit, &c.table->apexes, &key, &removed);
 	if (err != NSD_OK) {
 		change_abandon(&c);
@@ -546,7 +547,7 @@ table_set_options(struct store_writer *writer, store_ref ref,
 	const struct zone_setup *setup)
 {
 	struct releaser r = {store_writer_view(writer),
-		store_writer_heap(writer), writer};
+		store_writer_heap(writer), writer, NULL};
 	struct zone_entry *entry = store_edit(r.heap, ref);
 	store_ref old = entry->options, options;
 

@@ -349,6 +349,37 @@ trie_iter_init(struct trie_iter *iter, const struct store_view *view,
 	}
 }
 
+void
+trie_iter_init_below(struct trie_iter *iter, const struct store_view *view,
+	const struct trie_entry *root, const struct trie_name *name)
+{
+	uint8_t key[TRIE_KEY_ROOM], leaf_key[TRIE_KEY_ROOM];
+	/* What all names below have in common: without the closing symbol. */
+	unsigned len = trie_key_make(name, key) - 1, leaf_len;
+	struct trie_entry entry = *root, leaf;
+	uint64_t word;
+
+	while (word = entry_word(&entry),
+		word_is_branch(word) && word_offset(word) < len) {
+		uint64_t bit = symbol_bit(key[word_offset(word)]);
+
+		entry = (word & bit) == 0 ? entry_make(0, STORE_NONE)
+			: entry_children(view, &entry)[word_index(word, bit)];
+	}
+	/* One of the names below tells for all. */
+	leaf = entry;
+	while (word_is_branch(entry_word(&leaf)))
+		leaf = entry_children(view, &leaf)[0];
+	if (leaf.word[2] != STORE_NONE) {
+		leaf_len = trie_key_of_leaf(entry_leaf(view, &leaf), leaf_key);
+		/* Other places where a label begins are marked alike if all
+		 * symbols before them are the same. */
+		if (leaf_len <= len || memcmp(key, leaf_key, len) != 0)
+			entry = entry_make(0, STORE_NONE);
+	}
+	trie_iter_init(iter, view, &entry);
+}
+
 store_ref
 trie_iter_next(struct trie_iter *iter)
 {

@@ -1,6 +1,94 @@
 /* trie_edit.c - changes the trie by copying the branches on a path. */
 #include "zone/trie_key.h"
 
+/* ---- branches of a transaction ----------------------------------------- */
+
+struct trie_owned_slot {
+	store_ref ref; /* none: never used */
+	uint32_t len;  /* 0: not owned any more */
+};
+
+#define OWNED_FIRST 64u /* slots, a power of two */
+
+static struct trie_owned_slot *
+owned_find(const struct trie_owned *owned, store_ref ref)
+{
+	if (owned->slots == NULL)
+		return NULL;
+	for (size_t i = ref * 0x9e3779b1u;; i++) {
+		struct trie_owned_slot *slot = &owned->slots[i & owned->mask];
+
+		if (slot->ref == STORE_NONE)
+			return NULL;
+		if (slot->ref == ref)
+			return slot->len == 0 ? NULL : slot;
+	}
+}
+
+static void
+owned_add(struct trie_owned *owned, store_ref ref, uint32_t len)
+{
+	size_t i = ref * 0x9e3779b1u;
+	struct trie_owned_slot *slot = &owned->slots[i & owned->mask];
+
+	while (slot->ref != STORE_NONE && slot->ref != ref)
+		slot = &owned->slots[++i & owned->mask];
+	owned->used += slot->ref == STORE_NONE;
+	slot->ref = ref;
+	slot->len = len;
+}
+
+static bool
+owned_remove(struct trie_owned *owned, store_ref ref)
+{
+	struct trie_owned_slot *slot = owned_find(owned, ref);
+
+	if (slot == NULL)
+		return false;
+	slot->len = 0;
+	return true;
+}
+
+/* Room for count more; forgets those that are not owned any more. */
+static enum nsd_err
+owned_reserve(struct trie_owned *owned, size_t count)
+{
+	struct trie_owned_slot *old = owned->slots;
+	size_t old_slots = old == NULL ? 0 : owned->mask + 1;
+	size_t slots = OWNED_FIRST;
+
+	if ((owned->used + count) * 3 < old_slots * 2)
+		return NSD_OK;
+	while (slots < (owned->used + count) * 2)
+		slots *= 2;
+	owned->slots = arena_alloc_zero(owned->arena, slots * sizeof(*old));
+	if (owned->slots == NULL) {
+		owned->slots = old;
+		return NSD_E_MEMORY;
+	}
+	owned->mask = slots - 1;
+	owned->used = 0;
+	for (size_t i = 0; i < old_slots; i++)
+		if (old[i].ref != STORE_NONE && old[i].len != 0)
+			owned_add(owned, old[i].ref, old[i].len);
+	return NSD_OK;
+}
+
+void
+trie_owned_free(struct trie_owned *owned, struct store_heap *heap)
+{
+	if (owned->slots == NULL)
+		return;
+	for (size_t i = 0; i <= owned->mask; i++)
+		if (owned->slots[i].len != 0)
+			store_free(heap, owned->slots[i].ref,
+				owned->slots[i].len);
+	owned->slots = NULL;
+	owned->used = 0;
+}
+
+/* ---- a change ---------------------------------------------------------- */
+
 /* A change of a path: which branches are replaced by which. */
 struct change {
 	struct trie_edit *edit;
@@ -52,23 +140,52 @@ change_abandon(struct change *change)
 			change->copies[change->copy_count].len);
 }
 
+/* Remembers the copies that were made; there is room. */
+static void
+change_own(struct change *change, struct trie_owned *owned)
+{
+	for (unsigned i = 0; i < change->copy_count; i++)
+		owned_add(owned, change->copies[i].ref, change->copies[i].len);
+}
+
+/* A branch is not needed any more. */
+static void
+change_drop(struct trie_edit *edit, const struct trie_entry *branch)
+{
+	uint32_t len = branch_size(entry_word(branch));
+
+	if (edit->owned != NULL && owned_remove(edit->owned, branch->word[2]))
+		store_free(edit->heap, branch->word[2], len);
+	else
+		edit->on_garbage(edit->ctx, branch->word[2], len);
+}
+
 /*
- * Puts entry in the place of what the path has at `depth`, copies all above,
- * and makes it the trie. The branches of the path down to garbage_depth are
- * not needed any more.
+ * Puts entry in the place of what the path has at `depth`, copies all above
+ * up to one that may be changed in place, and makes it the trie. The branches
+ * of the path that were copied, and that at depth if with_last, are not needed
+ * any more.
  */
 static enum nsd_err
 change_apply(struct change *change, struct trie *trie, unsigned depth,
-	struct trie_entry entry, unsigned garbage_depth)
+	struct trie_entry entry, bool with_last)
 {
 	struct trie_edit *edit = change->edit;
+	unsigned top = depth; /* the highest that was copied */
 
-	for (unsigned i = depth; i-- > 0;) {
-		const struct trie_entry *branch = &change->path.step[i].branch;
+	for (; top > 0; top--) {
+		const struct trie_entry *branch =
+			&change->path.step[top - 1].branch;
 		uint64_t word = entry_word(branch);
 		struct trie_entry *copy;
 		store_ref ref;
 
+		if (edit->owned != NULL
+			&& owned_find(edit->owned, branch->word[2]) != NULL) {
+			copy = store_edit(edit->heap, branch->word[2]);
+			copy[change->path.step[top - 1].index] = entry;
+			break;
+		}
 		copy = change_alloc(change, word_count(word), &ref);
 		if (copy == NULL) {
 			change_abandon(change);
@@ -76,16 +193,15 @@ change_apply(struct change *change, struct trie *trie, unsigned depth,
 		}
 		memcpy(copy, entry_children(change->view, branch),
 			branch_size(word));
-		copy[change->path.step[i].index] = entry;
+		copy[change->path.step[top - 1].index] = entry;
 		entry = entry_make(word, ref);
 	}
-	trie->root = entry;
-	for (unsigned i = 0; i < garbage_depth; i++) {
-		const struct trie_entry *branch = &change->path.step[i].branch;
-
-		edit->on_garbage(edit->ctx, branch->word[2],
-			branch_size(entry_word(branch)));
-	}
+	if (top == 0)
+		trie->root = entry;
+	for (unsigned i = top; i < depth + with_last; i++)
+		change_drop(edit, &change->path.step[i].branch);
+	if (edit->owned != NULL)
+		change_own(change, edit->owned);
 	return NSD_OK;
 }
 
@@ -95,6 +211,13 @@ change_init(struct change *change, struct trie_edit *edit)
 	change->edit = edit;
 	change->view = store_heap_view(edit->heap);
 	change->copy_count = 0;
+}
+
+static enum nsd_err
+change_reserve(struct change *change)
+{
+	return change->edit->owned == NULL ? NSD_OK
+		: owned_reserve(change->edit->owned, change->path.depth + 1u);
 }
 
 /* Where the key differs from the leaf that the path leads to. */
@@ -129,7 +252,7 @@ put_into_branch(struct change *change, struct trie *trie, unsigned depth,
 	memcpy(entries + index + 1, old + index,
 		(count - index) * sizeof(*entries));
 	return change_apply(change, trie, depth, entry_make(word | bit, ref),
-		depth + 1);
+		true);
 }
 
 /* What the path has at depth gets a sibling, under a new branch. */
@@ -152,7 +275,7 @@ put_beside(struct change *change, struct trie *trie, unsigned depth,
 	entries[ours < symbol] = old;
 	word = TRIE_BRANCH | symbol_bit(ours) | symbol_bit(symbol)
 		| (uint64_t)offset << TRIE_OFFSET_SHIFT;
-	return change_apply(change, trie, depth, entry_make(word, ref), depth);
+	return change_apply(change, trie, depth, entry_make(word, ref), false);
 }
 
 enum nsd_err
@@ -175,10 +298,13 @@ trie_put(struct trie_edit *edit, struct trie *trie, store_ref object,
 		change.key);
 	trie_path_find(&change.path, change.view, &trie->root, change.key,
 		change.key_len);
+	err = change_reserve(&change);
+	if (err != NSD_OK)
+		return err;
 	diff = change_diff(&change, leaf_key);
 	if (diff == change.key_len) {
 		err = change_apply(&change, trie, change.path.depth, leaf,
-			change.path.depth);
+			false);
 		if (err == NSD_OK)
 			*replaced = change.path.leaf.word[2];
 		return err;
@@ -214,8 +340,7 @@ remove_from_branch(struct change *change, struct trie *trie)
 	store_ref ref;
 
 	if (count == 2)
-		return change_apply(change, trie, depth, old[1 - index],
-			depth + 1);
+		return change_apply(change, trie, depth, old[1 - index], true);
 	entries = change_alloc(change, count - 1, &ref);
 	if (entries == NULL)
 		return NSD_E_MEMORY;
@@ -223,7 +348,7 @@ remove_from_branch(struct change *change, struct trie *trie)
 	memcpy(entries + index, old + index + 1,
 		(count - 1 - index) * sizeof(*entries));
 	return change_apply(change, trie, depth, entry_make(word & ~bit, ref),
-		depth + 1);
+		true);
 }
 
 enum nsd_err
@@ -242,9 +367,10 @@ trie_remove(struct trie_edit *edit, struct trie *trie,
 		change.key_len);
 	if (change_diff(&change, leaf_key) != change.key_len)
 		return NSD_E_NOT_FOUND;
-	if (change.path.depth == 0)
+	err = change_reserve(&change);
+	if (err == NSD_OK && change.path.depth == 0)
 		trie->root = entry_make(0, STORE_NONE);
-	else
+	else if (err == NSD_OK)
 		err = remove_from_branch(&change, trie);
 	if (err == NSD_OK)
 		*removed = change.path.leaf.word[2];
