@@ -52,10 +52,12 @@ struct ipc_adopt {
 	X(RELOADED, ROLE_LOADER, ROLE_MAIN, sizeof(struct ipc_load_result),  \
 		sizeof(struct ipc_load_result), 0,                           \
 		"a RELOAD is done")                                          \
+	X(DAMAGED, ROLE_LOADER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0,            \
+		"the store cannot be taken over: another is needed")         \
 	X(SERVING, ROLE_WORKER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0,            \
 		"the sockets are being read from now on")                    \
-	X(STATISTICS, ROLE_MAIN, ROLE_WORKER, IPC_NONE, IPC_NONE, 0,         \
-		"write the counters to the log")                             \
+	X(STATISTICS, ROLE_MAIN, ROLE_WORKER | ROLE_LOADER, IPC_NONE,        \
+		IPC_NONE, 0, "write the counters to the log")                \
 	X(ADOPT, ROLE_MAIN, ROLE_WORKER, sizeof(struct ipc_adopt),           \
 		sizeof(struct ipc_adopt), IPC_FDS_MAX,                       \
 		"serve the sockets of a worker that is down, too")           \

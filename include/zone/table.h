@@ -50,6 +50,14 @@ enum nsd_err table_add(struct store_writer *writer,
 	MUST_USE;
 enum nsd_err table_remove(struct store_writer *writer, const uint8_t *apex)
 	MUST_USE;
+/*
+ * Finds a zone that is in the table already, for a loader that takes over:
+ * gives it the id, the flags (one that is expired stays so) and the ACLs of
+ * the setup, where they differ. NSD_E_NOT_FOUND; NSD_E_MEMORY: it keeps its
+ * old ACLs.
+ */
+enum nsd_err table_adopt(struct store_writer *writer,
+	const struct zone_setup *setup, store_ref *entry) MUST_USE;
 /* Publishes a version of a zone's data; the old one is retired. zone none:
  * the zone becomes "not loaded". */
 void table_set_zone(struct store_writer *writer, store_ref entry,

@@ -345,6 +345,7 @@ struct zone_entry {
 	uint32_t flags;        /* enum zone_entry_flags */
 	store_ref zone;        /* struct zone; none: not loaded */
 	store_ref options;     /* struct zone_options; none: defaults */
+	store_ref sources;     /* struct zone_sources; none: not from files */
 	uint32_t id;           /* index into the loader's list */
 	uint8_t name[];        /* leaf.name_len octets and the root label */
 };

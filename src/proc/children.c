@@ -255,6 +255,7 @@ child_run(struct post *post, struct child *self, struct ipc_channel channel)
 		.channel = channel,
 		.index = post->index,
 		.reader_slot = self->reader_slot,
+		.take_over = self->generation->listed,
 	};
 
 	child_leave_main(s, self);
@@ -492,10 +493,9 @@ child_destroy(struct post *post, struct child *child, int status)
 		store_reader_clear(g->store, child->reader_slot);
 	child_unwatch(child);
 	if (post->role == ROLE_LOADER) {
+		/* What it did not get done is asked of the next one. */
+		s->reload_wanted |= s->reloading;
 		s->reloading = false;
-		s->reload_wanted = false;
-		if (g == s->building)
-			s->building = NULL;
 	}
 	posts_drop_adopter(s, child);
 	g->users--;

@@ -40,7 +40,7 @@ void generation_release(struct supervisor *s, struct generation *g);
 /* supervisor.c: a message of a child, or the end of its channel. */
 void supervisor_on_message(struct supervisor *s, struct child *child,
 	const struct ipc_message *m);
-/* supervisor.c: a loader is wanted, with a generation of its own. */
+/* supervisor.c: a loader is wanted. */
 void supervisor_start_loader(struct supervisor *s);
 
 int64_t supervisor_now_msec(void);

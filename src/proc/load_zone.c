@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "proc/load_zone.h"
 #include "zone/build.h"
+#include "zone/sources.h"
 
 /* Octets of a zone file from which on several threads read it faster. */
 #define LARGE_FILE (8u << 20)
@@ -32,23 +33,70 @@ load_zone_on_diag(struct diag_sink *sink, const struct diag *d)
 			d->text);
 }
 
-bool
-load_zone_is_changed(const struct load_zone *zone)
+const struct zone *
+load_zone_published(const struct store_view *view,
+	const struct load_zone *zone)
 {
-	for (size_t i = 0; i < zone->files.source_count; i++) {
-		const struct zonefile_source *s = &zone->files.sources[i];
-		struct stat st;
+	const struct zone_entry *entry = store_get(view, zone->entry);
+	store_ref ref = store_load_ref(&entry->zone);
 
-		if (stat(s->path, &st) == -1)
+	return ref == STORE_NONE ? NULL : store_get(view, ref);
+}
+
+static bool
+source_is_changed(const struct zone_source *s)
+{
+	struct stat st;
+
+	if (stat(s->path, &st) == -1)
+		return s->inode != 0; /* it was not there then, either */
+	return st.st_mtim.tv_sec != s->mtime_sec
+		|| st.st_mtim.tv_nsec != (long)s->mtime_nsec
+		|| (uint64_t)st.st_size != s->size
+		|| (uint64_t)st.st_ino != s->inode;
+}
+
+/* Whether the files that a zone was read from, looked at now, are others than
+ * at the last try, or others than its configuration names. */
+static bool
+load_zone_is_changed(const struct zone_sources *sources, const char *path)
+{
+	const struct zone_source *s;
+
+	if (sources == NULL)
+		return true;
+	s = zone_sources_first(sources);
+	if (strcmp(s->path, path) != 0)
+		return true;
+	for (unsigned i = 0; i < sources->count; i++) {
+		if (source_is_changed(s))
 			return true;
-		if (st.st_mtim.tv_sec != s->mtime.tv_sec
-			|| st.st_mtim.tv_nsec != s->mtime.tv_nsec
-			|| (uint64_t)st.st_size != s->size
-			|| (uint64_t)st.st_ino != s->inode)
-			return true;
+		s = zone_sources_next(s);
 	}
-	/* Never read, or there was nothing to read. */
-	return zone->files.source_count == 0 || !zone->loaded;
+	return false;
+}
+
+static bool
+load_zone_is_due(const struct load_context *context,
+	const struct load_zone *zone, const char *path)
+{
+	const struct store_view *view = store_writer_view(context->writer);
+	bool loaded = load_zone_published(view, zone) != NULL;
+	const struct zone_sources *sources = zone_sources_get(view,
+		zone->entry);
+
+	switch (context->which) {
+	case LOAD_MISSING:
+		return !loaded && load_zone_is_changed(sources, path);
+	case LOAD_STALE:
+		if (sources != NULL
+			&& (sources->flags & ZONE_SOURCES_FAILED) != 0)
+			return true;
+		break;
+	default:
+		break;
+	}
+	return !loaded || load_zone_is_changed(sources, path);
 }
 
 static bool
@@ -172,8 +220,6 @@ load_zone_read(const struct load_context *context, struct load_zone *zone,
 	memset(result, 0, sizeof(*result));
 	result->zone = zone;
 	result->outcome = LOAD_UNCHANGED;
-	if (!large && !context->force && !load_zone_is_changed(zone))
-		return;
 	err = conf_zone_file_name(zone->conf, buffer, sizeof(buffer), &len);
 	if (err == NSD_E_NOT_FOUND) {
 		result->outcome = LOAD_ABSENT;
@@ -186,6 +232,8 @@ load_zone_read(const struct load_context *context, struct load_zone *zone,
 		return;
 	}
 	path = conf_path_in_chroot(context->chroot, buffer);
+	if (!large && !load_zone_is_due(context, zone, path))
+		return;
 	if (stat(path, &st) == -1 && errno == ENOENT) {
 		load_zone_is_absent(zone, path, result);
 		return;

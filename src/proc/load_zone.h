@@ -10,17 +10,15 @@
 
 #include "conf/conf.h"
 #include "store/store.h"
+#include "zone/zone.h"
 #include "zonefile/zonefile.h"
 
+/* What is to be known across the death of a loader, the version and the files
+ * it is from, is in the store. */
 struct load_zone {
 	const struct conf_zone *conf;
 	store_ref entry;   /* in the table of zones */
-	bool loaded;       /* a version is published */
-	bool failed;       /* the last try to read it failed */
 	uint8_t retries;   /* its files changed while they were read */
-	uint32_t serial;   /* published */
-	/* The files as of the last try; no batches. */
-	struct zonefile_result files;
 };
 
 /* How far reading a large zone is; written by one thread, shown by another. */
@@ -46,19 +44,27 @@ struct load_result {
 	struct load_zone *zone;
 	enum load_outcome outcome;
 	store_ref built;              /* LOAD_BUILT */
-	struct zonefile_result files; /* replaces the zone's; no batches */
+	struct zonefile_result files; /* as of this try; no batches */
+};
+
+/* Which zones a pass reads. */
+enum load_which {
+	LOAD_CHANGED,  /* those whose files are others than at the last try */
+	LOAD_MISSING,  /* of these, those that have no version */
+	LOAD_STALE,    /* the changed, and those whose last try failed */
 };
 
 struct load_context {
 	struct store_writer *writer;
 	const char *chroot;          /* where we are; NULL: not in one */
 	unsigned threads_max;        /* for a large zone */
-	bool force;                  /* changed or not */
+	enum load_which which;
 	struct load_progress *progress;
 };
 
-/* Whether a zone's files, looked at now, are others than at the last try. */
-bool load_zone_is_changed(const struct load_zone *zone);
+/* The version that is published, or NULL. The loader's process. */
+const struct zone *load_zone_published(const struct store_view *view,
+	const struct load_zone *zone);
 
 /*
  * Reads a zone if it is to be read: parses and builds it with memory of heap.

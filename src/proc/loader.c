@@ -11,10 +11,12 @@
 
 #include "base/log.h"
 #include "proc/affinity.h"
+#include "proc/load_list.h"
 #include "proc/load_pool.h"
 #include "proc/role.h"
-#include "proc/zone_setup.h"
+#include "proc/statistics.h"
 #include "store/store.h"
+#include "zone/sources.h"
 #include "zone/table.h"
 
 #define PROGRESS_SEC 5
@@ -40,6 +42,7 @@ struct loader {
 	size_t again_count;
 	struct ipc_load_result result;
 	bool first_pass;
+	bool took_over; /* from a loader of this store that died */
 	bool reload_wanted;
 
 	struct event *progress_event;
@@ -53,15 +56,14 @@ static void loader_start_pass(struct loader *loader);
 
 static void
 loader_log_serial(const struct loader *loader, const struct load_zone *zone,
-	uint32_t serial)
+	const uint32_t *old, uint32_t serial)
 {
-	if (loader->first_pass || serial == zone->serial)
+	if (loader->first_pass || (old != NULL && serial == *old))
 		return;
 	/* RFC 1982 section 3.2 */
-	if (!zone->loaded || (int32_t)(serial - zone->serial) > 0)
+	if (old == NULL || (int32_t)(serial - *old) > 0)
 		log_info("zone %s serial %u is updated to %u",
-			zone->conf->name,
-			(unsigned)(zone->loaded ? zone->serial : 0),
+			zone->conf->name, (unsigned)(old != NULL ? *old : 0),
 			(unsigned)serial);
 	else
 		log_info("zone %s serial is updated to %u", zone->conf->name,
@@ -71,19 +73,28 @@ loader_log_serial(const struct loader *loader, const struct load_zone *zone,
 static void
 loader_publish(struct loader *loader, struct load_zone *zone, store_ref built)
 {
-	const struct zone *z = store_get(store_writer_view(loader->writer),
-		built);
-	uint32_t serial = z->serial;
+	const struct store_view *view = store_writer_view(loader->writer);
+	const struct zone *old = load_zone_published(view, zone);
+	uint32_t old_serial = old != NULL ? old->serial : 0;
+	const struct zone *new = store_get(view, built);
 
 	table_set_zone(loader->writer, zone->entry, built);
 	log_at(1, LOG_LEVEL_INFO, "zone %s read with success",
 		zone->conf->name);
-	loader_log_serial(loader, zone, serial);
-	zone->serial = serial;
-	zone->loaded = true;
-	zone->failed = false;
+	loader_log_serial(loader, zone, old != NULL ? &old_serial : NULL,
+		new->serial);
 	zone->retries = 0;
 	loader->result.read++;
+}
+
+/* What a zone was read from, once its version is published: also of a failed
+ * try, to see when they have changed. */
+static void
+loader_note_sources(struct loader *loader, const struct load_result *result)
+{
+	zone_sources_set(loader->writer, result->zone->entry,
+		result->files.sources, result->files.source_count,
+		result->outcome == LOAD_FAILED ? ZONE_SOURCES_FAILED : 0);
 }
 
 static void
@@ -91,14 +102,13 @@ loader_take_result(struct loader *loader, struct load_result *result)
 {
 	struct load_zone *zone = result->zone;
 
-	/* The files of a failed try too: to see when they have changed. */
-	zonefile_result_fini(&zone->files);
-	zone->files = result->files;
 	switch (result->outcome) {
 	case LOAD_BUILT:
 		loader_publish(loader, zone, result->built);
+		loader_note_sources(loader, result);
 		break;
 	case LOAD_AGAIN:
+		/* Its sources are not noted: it stays due. */
 		if (zone->retries++ < RETRIES_MAX) {
 			loader->again[loader->again_count++] = zone;
 			break;
@@ -106,16 +116,16 @@ loader_take_result(struct loader *loader, struct load_result *result)
 		log_error("zone %s: its file keeps changing, giving up",
 			zone->conf->name);
 		zone->retries = 0;
-		zone->failed = true;
 		loader->result.failed++;
 		break;
 	case LOAD_FAILED:
-		zone->failed = true;
+		loader_note_sources(loader, result);
 		loader->result.failed++;
 		break;
 	default:
 		break;
 	}
+	zonefile_result_fini(&result->files);
 }
 
 /* ---- memory that readers have left --------------------------------------- */
@@ -206,8 +216,6 @@ loader_on_again(evutil_socket_t fd, short what, void *arg)
 {
 	struct loader *loader = arg;
 
-	/* What they look like now was seen already: not a reason to skip. */
-	loader->context.force = true;
 	loader->todo_count = loader->again_count;
 	memcpy(loader->todo, loader->again,
 		loader->again_count * sizeof(struct load_zone *));
@@ -221,7 +229,9 @@ loader_start_pass(struct loader *loader)
 	size_t size = (loader->zone_count + 1) * sizeof(struct load_zone *);
 
 	loader->reload_wanted = false;
-	loader->context.force = false;
+	loader->context.which = !loader->first_pass ? LOAD_CHANGED
+		: loader->took_over		    ? LOAD_MISSING
+						    : LOAD_STALE;
 	memset(&loader->result, 0, sizeof(loader->result));
 	loader->result.zones = loader->zone_count;
 	loader->todo = malloc(size);
@@ -267,6 +277,8 @@ loader_on_message(struct role *role, const struct ipc_message *m)
 {
 	struct loader *loader = (struct loader *)role;
 
+	if (m->type == IPC_STATISTICS)
+		statistics_log_store(loader->writer);
 	if (m->type != IPC_RELOAD)
 		return;
 	if (loader->todo != NULL)
@@ -277,32 +289,39 @@ loader_on_message(struct role *role, const struct ipc_message *m)
 
 /* ---- start --------------------------------------------------------------- */
 
-/* Publishes the names of all zones: from then on those that are not read yet
- * are known to be ours. */
+/* What a predecessor left in the store is served on, and the rest of it freed. */
+static enum nsd_err
+loader_take_over(struct loader *loader)
+{
+	const struct store_view *view = store_writer_view(loader->writer);
+	struct store_stats stats;
+	uint64_t octets;
+	enum nsd_err err;
+
+	if (table_get(view) == NULL && !loader->took_over)
+		return NSD_OK;
+	err = load_list_sweep(loader->writer, &octets);
+	if (err == NSD_E_BUG) {
+		log_error("the zone store is damaged");
+		role_send(&loader->role, IPC_DAMAGED, NULL, 0);
+	}
+	if (err != NSD_OK)
+		return err;
+	store_get_stats(loader->writer, &stats);
+	log_notice("the loader takes over: %llu octets of zones in use,"
+		   " %llu left behind by its predecessor",
+		(unsigned long long)stats.live, (unsigned long long)octets);
+	return NSD_OK;
+}
+
 static enum nsd_err
 loader_list_zones(struct loader *loader, const struct conf *conf)
 {
-	struct zone_setups setups;
-	store_ref *entries = NULL;
-	enum nsd_err err = zone_setups_init(&setups, conf);
-
-	if (err != NSD_OK)
-		return err;
 	loader->zone_count = conf->zone_count;
 	loader->zones = calloc(conf->zone_count + 1, sizeof(*loader->zones));
-	entries = calloc(conf->zone_count + 1, sizeof(*entries));
-	err = loader->zones != NULL && entries != NULL ? NSD_OK
-						       : NSD_E_MEMORY;
-	if (err == NSD_OK)
-		err = table_add(loader->writer, setups.items, conf->zone_count,
-			entries);
-	for (size_t i = 0; err == NSD_OK && i < conf->zone_count; i++) {
-		loader->zones[i].conf = conf->zones[i];
-		loader->zones[i].entry = entries[i];
-	}
-	free(entries);
-	zone_setups_fini(&setups);
-	return err;
+	if (loader->zones == NULL)
+		return NSD_E_MEMORY;
+	return load_list_publish(loader->writer, conf, loader->zones);
 }
 
 static enum nsd_err
@@ -312,11 +331,15 @@ loader_init(struct loader *loader, const struct role_start *start)
 	enum nsd_err err;
 
 	loader->first_pass = true;
+	loader->took_over = start->take_over;
 	loader->progress.stage = "reading";
 	loader->role.on_message = loader_on_message;
 
 	role_init_name("load", "loader");
 	role_init_death(server, true);
+	/* Answering comes before all that we do, once it has begun. */
+	if (start->take_over)
+		(void)setpriority(PRIO_PROCESS, 0, RELOAD_NICE);
 	sockets_close(&server->listeners);
 	if (server->lifeline != -1)
 		close(server->lifeline);
@@ -341,7 +364,8 @@ loader_init(struct loader *loader, const struct role_start *start)
 	if (loader->progress_event == NULL || loader->reclaim_event == NULL
 		|| loader->again_event == NULL)
 		return NSD_E_MEMORY;
-	return loader_list_zones(loader, server->conf);
+	err = loader_take_over(loader);
+	return err == NSD_OK ? loader_list_zones(loader, server->conf) : err;
 }
 
 void

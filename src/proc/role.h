@@ -22,6 +22,7 @@ struct role_start {
 	struct ipc_channel channel; /* to main */
 	unsigned index;             /* workers: which, from 0 */
 	unsigned reader_slot;       /* workers and xfrd: in the store */
+	bool take_over;             /* loader: the store has had one before */
 };
 
 struct role {

@@ -81,3 +81,19 @@ statistics_log(const struct counters *c, time_t now, time_t boot)
 			(unsigned long long)fields[i].value);
 	log_info("%s", line);
 }
+
+void
+statistics_log_store(const struct store_writer *writer)
+{
+	struct store_stats stats;
+
+	store_get_stats(writer, &stats);
+	log_info("STORE live=%llu free=%llu retired=%llu mapped=%llu"
+		 " epoch=%llu oldest=%llu",
+		(unsigned long long)stats.live,
+		(unsigned long long)stats.free,
+		(unsigned long long)stats.retired,
+		(unsigned long long)stats.mapped,
+		(unsigned long long)stats.epoch,
+		(unsigned long long)stats.oldest_reader_epoch);
+}

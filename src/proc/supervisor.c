@@ -59,25 +59,44 @@ generation_create(struct supervisor *s)
 		free(g);
 		return NULL;
 	}
-	g->number = ++s->generations;
 	return g;
+}
+
+/* The store for the next loader: the one that there is, if it is sound. */
+static struct generation *
+generation_choose(struct supervisor *s)
+{
+	struct generation *g = s->building != NULL ? s->building : s->serving;
+
+	if (g != NULL && g->listed && g->take_overs >= TAKE_OVERS_MAX) {
+		log_error("%u loaders could not take over the zone store",
+			g->take_overs);
+		g->damaged = true;
+	}
+	if (g != NULL && !g->damaged)
+		return g;
+	if (g != NULL)
+		log_error("the zone store is left behind, a new one is"
+			  " filled from zone files");
+	if (s->building != NULL) {
+		s->building = NULL;
+		generation_release(s, g);
+	}
+	s->building = generation_create(s);
+	return s->building;
 }
 
 void
 supervisor_start_loader(struct supervisor *s)
 {
-	s->building = generation_create(s);
-	if (s->building == NULL)
-		post_fill_later(&s->loader);
-	else
-		post_fill(&s->loader, s->building);
-	/* It may not have come to a process. */
-	if (s->building != NULL && s->building->users == 0) {
-		struct generation *g = s->building;
+	struct generation *g = generation_choose(s);
 
-		s->building = NULL;
-		generation_release(s, g);
+	if (g == NULL) {
+		post_fill_later(&s->loader);
+		return;
 	}
+	g->take_overs++;
+	post_fill(&s->loader, g);
 }
 
 /* From now on workers serve what is in this store. */
@@ -103,9 +122,10 @@ supervisor_serve(struct supervisor *s, struct generation *g)
 static void
 supervisor_reload(struct supervisor *s)
 {
-	/* One at a time; what comes meanwhile joins the next. */
+	/* One at a time; what comes meanwhile joins the next. Without a loader
+	 * the next one is told once it is ready. */
 	if (s->reloading || s->loader.current == NULL) {
-		s->reload_wanted = s->loader.current != NULL;
+		s->reload_wanted = true;
 		return;
 	}
 	s->reload_wanted = false;
@@ -127,6 +147,11 @@ supervisor_on_loaded(struct supervisor *s, const struct child *loader,
 		(unsigned long long)result.failed);
 	if (loader->generation == s->building)
 		supervisor_serve(s, s->building);
+	/* One that got so far is no failure from its start. */
+	if (s->loader.failures > 1)
+		s->loader.failures = 1;
+	if (s->reload_wanted)
+		supervisor_reload(s);
 }
 
 void
@@ -138,8 +163,12 @@ supervisor_on_message(struct supervisor *s, struct child *child,
 	switch (m->type) {
 	case IPC_LISTED:
 		child->generation->listed = true;
+		child->generation->take_overs = 0;
 		if (s->waited && s->serving == NULL)
 			supervisor_serve(s, child->generation);
+		break;
+	case IPC_DAMAGED:
+		child->generation->damaged = true;
 		break;
 	case IPC_LOADED:
 		supervisor_on_loaded(s, child, m);

@@ -21,17 +21,21 @@ struct store;
 /* Stores made before chroot, where /proc may be out of reach later on. */
 #define STORE_SPARES 4
 
+/* How many loaders in a row may die while they take over a store before it is
+ * taken for damaged. */
+#define TAKE_OVERS_MAX 3
+
 /*
- * A store with the loader that fills it. When a loader dies its store is left
- * as it is, served on; a new loader gets a new one, and once that is filled
- * the workers are replaced by such that read it. See
- * doc/decisions/0010-loader-dies.md.
+ * A store. It outlives the loaders that write it; only one that is damaged
+ * gets a successor, and once that is filled the workers are replaced by such
+ * that read it. See doc/decisions/0010-loader-dies.md.
  */
 struct generation {
-	unsigned number;
 	struct store *store;
-	unsigned users;   /* children that were forked with it */
-	bool listed;      /* its zones have names */
+	unsigned users;      /* children that were forked with it */
+	unsigned take_overs; /* loaders since one has listed the zones */
+	bool listed;         /* its zones have names */
+	bool damaged;        /* no loader takes it any more */
 };
 
 /* A process. */
@@ -73,7 +77,6 @@ struct supervisor {
 	int signal_fd;
 	struct generation *serving;     /* workers are forked with it */
 	struct generation *building;    /* its loader is at the first pass */
-	unsigned generations;
 	struct store *spares[STORE_SPARES];
 	unsigned spare_count;
 	struct post loader;

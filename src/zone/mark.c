@@ -3,6 +3,7 @@
  * from one that died: what is not among them is garbage.
  */
 #include "zone/objects.h"
+#include "zone/sources.h"
 #include "zone/table.h"
 
 struct marker {
@@ -159,6 +160,13 @@ mark_entry(struct marker *m, store_ref ref)
 		(void)store_sweep_mark(m->sweep, entry->options,
 			zone_options_size(store_get(m->view,
 				entry->options)));
+	if (entry->sources != STORE_NONE) {
+		const struct zone_sources *sources = store_get(m->view,
+			entry->sources);
+
+		(void)store_sweep_mark(m->sweep, entry->sources,
+			sources->len);
+	}
 	if (entry->zone != STORE_NONE)
 		mark_zone(m, entry->zone);
 }

@@ -4,6 +4,7 @@
 #include "zone/build.h"
 #include "zone/objects.h"
 #include "zone/owner.h"
+#include "zone/sources.h"
 #include "zone/table.h"
 
 #define FILTER_BITS 1024u
@@ -255,6 +256,12 @@ entry_release(struct releaser *r, store_ref ref)
 	if (entry->zone != STORE_NONE)
 		release_zone(r, entry->zone);
 	options_release(r, entry->options);
+	if (entry->sources != STORE_NONE) {
+		const struct zone_sources *sources = store_get(r->view,
+			entry->sources);
+
+		release_object(r, entry->sources, sources->len);
+	}
 	release_object(r, ref, zone_entry_size(entry));
 }
 
@@ -274,6 +281,7 @@ entry_create(struct store_heap *heap, const struct zone_setup *setup,
 	entry->unused = 0;
 	entry->flags = setup->flags;
 	entry->zone = STORE_NONE;
+	entry->sources = STORE_NONE;
 	entry->id = setup->id;
 	memcpy(entry->name, setup->apex, len);
 	name_lower(entry->name);
@@ -488,23 +496,31 @@ filter_remake(struct table_change *c)
 		filter_add(c->table, store_get(c->view, ref));
 }
 
+static void
+trie_name_of_apex(const uint8_t *apex, uint8_t name[NAME_MAX_LEN],
+	uint8_t label_at[NAME_MAX_LABELS + 1], struct trie_name *key)
+{
+	*key = (struct trie_name){.labels = name, .label_at = label_at};
+	key->len = (uint8_t)(name_len(apex) - 1);
+	memcpy(name, apex, key->len + 1u);
+	name_lower(name);
+	for (unsigned p = 0; p < key->len; p += name[p] + 1u)
+		label_at[key->count++] = (uint8_t)p;
+}
+
 enum nsd_err
 table_remove(struct store_writer *writer, const uint8_t *apex)
 {
 	uint8_t name[NAME_MAX_LEN], label_at[NAME_MAX_LABELS + 1];
 	struct releaser r = {store_writer_view(writer),
 		store_writer_heap(writer), writer, NULL};
-	struct trie_name key = {.labels = name, .label_at = label_at};
+	struct trie_name key;
 	struct table_change c;
 	struct trie_edit edit;
 	store_ref removed;
 	enum nsd_err err;
 
-	key.len = (uint8_t)(name_len(apex) - 1);
-	memcpy(name, apex, key.len + 1u);
-	name_lower(name);
-	for (unsigned p = 0; p < key.len; p += name[p] + 1u)
-		label_at[key.count++] = (uint8_t)p;
+	trie_name_of_apex(apex, name, label_at, &key);
 	if (table_get(r.view) == NULL)
 		return NSD_E_NOT_FOUND;
 	err = change_begin(&c, writer);
@@ -556,4 +572,58 @@ table_set_options(struct store_writer *writer, store_ref ref,
 	store_publish_ref(writer, &entry->options, options);
 	options_release(&r, old);
 	return NSD_OK;
+}
+
+/* True if the entry's ACLs are those of the setup. */
+static bool
+options_equal(const struct store_view *view, const struct zone_entry *entry,
+	const struct zone_setup *setup)
+{
+	static const struct zone_options none;
+	const struct zone_options *o = entry->options == STORE_NONE
+		? &none
+		: store_get(view, entry->options);
+
+	return o->query_acl_count == setup->query_acl_count
+		&& o->provide_acl_count == setup->provide_acl_count
+		&& (o->query_acl_count == 0
+			|| memcmp(o->acl, setup->query_acl,
+				   o->query_acl_count * sizeof(o->acl[0]))
+				== 0)
+		&& (o->provide_acl_count == 0
+			|| memcmp(o->acl + o->query_acl_count,
+				   setup->provide_acl,
+				   o->provide_acl_count * sizeof(o->acl[0]))
+				== 0);
+}
+
+enum nsd_err
+table_adopt(struct store_writer *writer, const struct zone_setup *setup,
+	store_ref *ref)
+{
+	const struct store_view *view = store_writer_view(writer);
+	const struct zone_table *table = table_get(view);
+	uint8_t name[NAME_MAX_LEN], label_at[NAME_MAX_LABELS + 1];
+	struct trie_name key;
+	struct trie_walk walk;
+	struct zone_entry *entry;
+	uint32_t flags;
+
+	if (table == NULL)
+		return NSD_E_NOT_FOUND;
+	trie_name_of_apex(setup->apex, name, label_at, &key);
+	walk.root = &table->apexes.root;
+	walk.name = key;
+	trie_find(view, &walk);
+	if (walk.exact == STORE_NONE)
+		return NSD_E_NOT_FOUND;
+	entry = store_edit(store_writer_heap(writer), walk.exact);
+	entry->id = setup->id;
+	flags = setup->flags | (entry->flags & ZONE_ENTRY_EXPIRED);
+	if (flags != entry->flags)
+		table_set_flags(writer, walk.exact, flags);
+	*ref = walk.exact;
+	if (options_equal(view, entry, setup))
+		return NSD_OK;
+	return table_set_options(writer, walk.exact, setup);
 }

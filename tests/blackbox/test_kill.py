@@ -123,20 +123,6 @@ def test_every_role_again_and_again(nsd):
     assert server.stop() == 0
 
 
-def test_loader_killed_while_it_reads(make_server):
-    server = make_server(zones={f"zone{i}.example": zone_text(i + 1)
-                                for i in range(500)})
-    server.start(ready=False)
-    server.wait_log("nsd started")
-    for _ in range(3):
-        server.kill("loader")
-    server.wait_log("500 zones: 500 read, 0 failed")
-    server.wait_serving()
-    for i in range(0, 500, 41):
-        assert server.serial(f"zone{i}.example") == i + 1
-    assert server.stop() == 0
-
-
 def test_worker_that_keeps_dying_is_replaced_ever_later(nsd):
     """faults 70: and another answers for it meanwhile."""
     server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
@@ -186,17 +172,6 @@ def test_adopted_sockets_pass_on_when_the_adopter_dies(nsd):
     load.step(0.5)
     load.finish()
     assert load.lost == 0
-
-
-def test_hung_worker_does_not_keep_the_old_store(nsd):
-    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
-    before = settled_state(server)
-    hung = server.role("server 1")
-    os.kill(hung, signal.SIGSTOP)
-    server.kill("loader")
-    server.wait_log(rf"server 1 \(pid {hung}\) does not end, killing it")
-    wait_for("nothing leaked", lambda: settled_state(server) == before)
-    assert server.answer("www.example", "A") == ["192.0.2.1"]
 
 
 # ---- main -------------------------------------------------------------------------

@@ -402,8 +402,11 @@ def test_chroot_holds_all_roles_and_reload_works(make_server, directory):
 @needs_root
 def test_chroot_without_proc_survives_its_loader(make_server, directory):
     server = chroot_server(make_server, directory)
+    worker = server.role("server 1")
     old = server.kill("loader")
     server.wait_replaced("loader", old)
+    server.wait_log("1 zones: 0 read, 0 failed")
+    assert server.role("server 1") == worker
     server.write_zone("example", zone_text(2, "192.0.2.2"))
     server.signal(signal.SIGHUP)
     server.wait_serial("example", 2)

@@ -11,6 +11,7 @@
 #include "dns/name.h"
 #include "lib/zone_fixture.h"
 #include "zone/build.h"
+#include "zone/sources.h"
 #include "zone/table.h"
 
 static struct zone_fixture f;
@@ -285,6 +286,86 @@ new_version_replaces_the_old_one(void **state)
 	assert_int_equal(live(), empty);
 }
 
+static char first_path[] = "a.zone", second_path[] = "included";
+static const struct zonefile_source two_sources[] = {
+	{.path = first_path, .mtime = {5, 6}, .size = 7, .inode = 8},
+	{.path = second_path, .mtime = {9, 999999999}, .size = 1},
+};
+
+static void
+sources_are_kept_beside_the_zone(void **state)
+{
+	const struct zone_sources *sources;
+	const struct zone_source *s;
+	uint64_t empty, without;
+	store_ref ref;
+
+	(void)table_get(f.view);
+	empty = live();
+	assert_int_equal(zone_fixture_load(&f, "a.", TEXT("1", ""), &ref),
+		NSD_OK);
+	without = live();
+	assert_null(zone_sources_get(f.view, ref));
+	for (unsigned i = 0; i < 3; i++)
+		zone_sources_set(f.writer, ref, two_sources, 2,
+			ZONE_SOURCES_FAILED);
+	sources = zone_sources_get(f.view, ref);
+	assert_int_equal(sources->count, 2);
+	assert_int_equal(sources->flags, ZONE_SOURCES_FAILED);
+	s = zone_sources_first(sources);
+	assert_string_equal(s->path, "a.zone");
+	assert_true(s->mtime_sec == 5 && s->mtime_nsec == 6);
+	assert_true(s->size == 7 && s->inode == 8);
+	s = zone_sources_next(s);
+	assert_string_equal(s->path, "included");
+	assert_true(s->mtime_sec == 9 && s->mtime_nsec == 999999999);
+	zone_sources_set(f.writer, ref, two_sources, 1, 0);
+	assert_int_equal(zone_sources_get(f.view, ref)->count, 1);
+	zone_sources_set(f.writer, ref, NULL, 0, 0);
+	assert_null(zone_sources_get(f.view, ref));
+	assert_int_equal(live(), without);
+	zone_sources_set(f.writer, ref, two_sources, 2, 0);
+	assert_int_equal(remove_zone("a."), NSD_OK);
+	assert_int_equal(live(), empty);
+}
+
+static void
+zone_that_is_there_is_adopted(void **state)
+{
+	const struct acl_element acl[2] = {{.port = 1}, {.port = 2}};
+	struct zone_setup setup = {.apex = zone_fixture_name("A.b."),
+		.query_acl = acl, .query_acl_count = 1,
+		.provide_acl = acl + 1, .provide_acl_count = 1, .id = 9};
+	const struct zone_entry *entry;
+	store_ref ref, again = STORE_NONE, options;
+	uint64_t empty;
+
+	assert_int_equal(table_adopt(f.writer, &setup, &again),
+		NSD_E_NOT_FOUND);
+	(void)table_get(f.view);
+	empty = live();
+	assert_int_equal(table_add(f.writer, &setup, 1, &ref), NSD_OK);
+	entry = store_get(f.view, ref);
+	options = entry->options;
+	table_set_flags(f.writer, ref, ZONE_ENTRY_EXPIRED);
+	setup.id = 3;
+	setup.flags = ZONE_ENTRY_SECONDARY;
+	assert_int_equal(table_adopt(f.writer, &setup, &again), NSD_OK);
+	assert_int_equal(again, ref);
+	assert_int_equal(entry->id, 3);
+	assert_int_equal(entry->flags,
+		ZONE_ENTRY_SECONDARY | ZONE_ENTRY_EXPIRED);
+	assert_int_equal(entry->options, options);
+	setup.provide_acl = acl;
+	assert_int_equal(table_adopt(f.writer, &setup, &again), NSD_OK);
+	assert_int_not_equal(entry->options, options);
+	setup.apex = zone_fixture_name("x.A.b.");
+	assert_int_equal(table_adopt(f.writer, &setup, &again),
+		NSD_E_NOT_FOUND);
+	assert_int_equal(remove_zone("a.b."), NSD_OK);
+	assert_int_equal(live(), empty);
+}
+
 /* A loader died while it built one version and let go of another: its
  * successor keeps what is published, and no more. */
 static void
@@ -312,6 +393,7 @@ sweep_keeps_what_is_published_and_no_more(void **state)
 	assert_int_equal(zone_fixture_load(&f, "b.", TEXT("1", ""), &second),
 		NSD_OK);
 	assert_int_equal(table_set_options(f.writer, second, &setup), NSD_OK);
+	zone_sources_set(f.writer, second, two_sources, 2, 0);
 	published = live();
 	assert_int_equal(zone_fixture_build(&f, "a.", signed_text, &lost),
 		NSD_OK);
@@ -340,6 +422,8 @@ main(void)
 		cmocka_unit_test(zone_that_is_there_is_refused),
 		cmocka_unit_test(many_zones_come_and_go),
 		cmocka_unit_test(options_are_the_zones),
+		cmocka_unit_test(sources_are_kept_beside_the_zone),
+		cmocka_unit_test(zone_that_is_there_is_adopted),
 		cmocka_unit_test(new_version_replaces_the_old_one),
 		cmocka_unit_test(sweep_keeps_what_is_published_and_no_more),
 	};

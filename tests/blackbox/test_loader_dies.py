@@ -1,0 +1,295 @@
+"""The store outlives the loaders that write it: whenever one is killed, the
+workers, their connections and what they serve stay, and the next one goes on."""
+
+import os
+import random
+import re
+import signal
+import socket
+import struct
+import time
+
+import dns.message
+import dns.query
+
+import harness
+from harness import Load, wait_for, zone_text
+
+SEED = int(os.environ.get("SEED", random.randrange(1 << 32)))
+
+
+def memory_file(server, name):
+    """Main's descriptor of a file in memory, as a path."""
+    main = server.main_pid
+    found = []
+    for fd in os.listdir(f"/proc/{main}/fd"):
+        path = f"/proc/{main}/fd/{fd}"
+        if f"memfd:{name}" in os.readlink(path):
+            found.append((int(fd), path))
+    return min(found)[1]
+
+
+def store_octets(server):
+    """The memory that the store has."""
+    return os.stat(memory_file(server, "nsd-store")).st_blocks * 512
+
+
+def store_line(server):
+    """The statistics of the store; None if no loader says them."""
+    known = len(server.read_log())
+    server.signal(signal.SIGUSR1)
+    try:
+        line = wait_for("statistics", lambda: re.search(
+            r"info: STORE (.*)", server.read_log()[known:]), 0.5)
+    except AssertionError:
+        return None
+    return {f.split("=")[0]: int(f.split("=")[1]) for f in line[1].split()
+            if f.split("=")[1].isdigit()}
+
+
+def settled_line(server):
+    """The same, once nothing waits for readers."""
+    def look():
+        line = store_line(server)
+        return line if line and line["retired"] == 0 else None
+    return wait_for("everything reclaimed", look)
+
+
+class Connection:
+    """TCP, held open."""
+
+    def __init__(self, server):
+        self.socket = socket.create_connection(
+            (server.address, server.port), harness.DEADLINE)
+
+    def ask(self, name="www.example"):
+        query = dns.message.make_query(name, "A")
+        dns.query.send_tcp(self.socket, query,
+                           time.time() + harness.DEADLINE)
+        response, _ = dns.query.receive_tcp(
+            self.socket, time.time() + harness.DEADLINE)
+        return response.answer[0][0].to_text()
+
+
+def many_names(serial, count=2000):
+    return zone_text(serial) + "".join(
+        f"h{i} A 10.0.{i // 250}.{i % 250}\n" for i in range(count)
+    ) + f"at{serial} A 192.0.2.7\n"
+
+
+def test_workers_and_connections_stay(nsd):
+    server = nsd(zones={"example": zone_text(), "b.test": zone_text(),
+                        "none.test": None}, options={"server-count": 2})
+    connection = Connection(server)
+    assert connection.ask() == "192.0.2.1"
+    roles = server.roles()
+    old = server.kill("loader")
+    server.wait_replaced("loader", old)
+    server.wait_log("the loader takes over: [1-9][0-9]* octets")
+    server.wait_log("3 zones: 0 read, 1 failed")
+    assert connection.ask() == "192.0.2.1"
+    now = server.roles()
+    assert {r: p for r, p in now.items() if r != "loader"} == {
+        r: p for r, p in roles.items() if r != "loader"}
+    assert server.read_log().count("read with success") == 2
+    server.write_zone("example", zone_text(2, "192.0.2.2"))
+    server.reload()
+    server.wait_log("zone example serial 1 is updated to 2")
+    assert connection.ask() == "192.0.2.2"
+    # Only what has changed is read, as if it were the loader of the start.
+    assert server.read_log().count("zone b.test read with success") == 1
+
+
+def test_change_that_nobody_asked_to_read_waits(nsd):
+    server = nsd(zones={"example": zone_text()},
+                 options={"zonefiles-check": "no"})
+    server.write_zone("example", zone_text(2))
+    old = server.kill("loader")
+    server.wait_replaced("loader", old)
+    server.wait_log("1 zones: 0 read, 0 failed")
+    assert server.serial("example") == 1
+
+
+def test_reload_is_not_lost_with_its_loader(nsd):
+    """It was told to read, and killed while it did."""
+    server = nsd(zones={"example": zone_text()})
+    fifo = server.directory / "more.fifo"
+    os.mkfifo(fifo)
+    server.write_zone("example", zone_text(2) + "$INCLUDE more.fifo\n")
+    server.reload()
+    with fifo.open("w"):  # the loader is in the middle now
+        server.kill("loader")
+    server.write_zone("example", zone_text(3))
+    server.wait_serial("example", 3)
+
+
+def test_reload_without_a_loader_is_done_by_the_next(nsd):
+    server = nsd(zones={"example": zone_text()})
+    server.wait_replaced("loader", server.kill("loader"))
+    server.wait_log("1 zones: 0 read, 0 failed")
+    server.kill("loader")  # for a second
+    server.write_zone("example", zone_text(2))
+    server.reload()
+    assert "loader" not in server.roles()
+    server.wait_serial("example", 2)
+
+
+def test_killed_in_its_first_pass(make_server):
+    """Under load: what is read by then is not read again."""
+    count = 400
+    server = make_server(zones={f"z{i}.example": zone_text(i + 1)
+                                for i in range(count)},
+                         options={"verbosity": 1})
+    fifo = server.directory / "slow.fifo"
+    os.mkfifo(fifo)
+    server.write_zone("slow.example", zone_text(7) + "$INCLUDE slow.fifo\n")
+    server.write_config()
+    server.start(ready=False)
+    server.wait_log("nsd started")
+    server.wait_serving()
+    wait_for("the first zones", lambda: server.read_log().count(
+        "read with success") > count / 2)
+    load = Load(server, name="www.z0.example")
+    load.step(0.1)
+    workers = server.role("server 1")
+    for _ in range(3):
+        server.kill("loader")
+        load.step(0.2)
+    with fifo.open("w"):
+        pass
+    server.wait_log(f"{count + 1} zones: [0-9]+ read, 0 failed")
+    load.finish()
+    assert load.lost == 0
+    assert server.role("server 1") == workers
+    for i in range(0, count, 41):
+        assert server.serial(f"z{i}.example") == i + 1
+    assert server.serial("slow.example") == 7
+    assert server.read_log().count("zone z0.example read with success") == 1
+
+
+def test_killed_again_and_again(nsd):
+    """While idle and at random moments of reloads, under load: no query is
+    lost, no connection ends, and the store does not grow."""
+    rng = random.Random(SEED)
+    print("SEED", SEED)
+    server = nsd(zones={"example": many_names(1), "b.test": zone_text()},
+                 options={"server-count": 2})
+    connection = Connection(server)
+    roles = server.roles()
+    for serial in (2, 3):  # a second version beside the first has its room
+        server.write_zone("example", many_names(serial))
+        server.reload()
+        server.wait_serial("example", serial)
+    before = settled_line(server)
+    octets = store_octets(server)
+    load = Load(server)
+    serial = 3
+    for turn in range(30):
+        serial += 1
+        old = server.role("loader")
+        if turn % 5 != 0:
+            server.write_zone("example", many_names(serial))
+            server.signal(signal.SIGHUP)
+            load.step(rng.random() * 0.03)
+        os.kill(old, signal.SIGKILL)
+        if turn % 5 == 0:
+            server.write_zone("example", many_names(serial))
+            server.signal(signal.SIGHUP)
+        wait_for("another loader", lambda o=old: load.step(0.02)
+                 or server.roles().get("loader", o) != o)
+        wait_for(f"serial {serial}", lambda s=serial: load.step(0.02)
+                 or server.serial("example") == s)
+        assert connection.ask() == "192.0.2.1"
+        assert server.answer(f"at{serial}.example", "A") == ["192.0.2.7"]
+        assert server.rcode(f"at{serial - 1}.example", "A") == "NXDOMAIN"
+    load.finish()
+    assert load.lost == 0
+    assert {r: p for r, p in server.roles().items() if r != "loader"} == {
+        r: p for r, p in roles.items() if r != "loader"}
+    after = settled_line(server)
+    # Where names differ in length, so do nodes.
+    assert abs(after["live"] - before["live"]) <= 64
+    assert store_octets(server) <= octets * 1.25
+    assert "damaged" not in server.read_log()
+
+
+def test_damaged_store_is_left_behind(nsd):
+    """And so is a worker that hangs and does not leave it."""
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    workers = {r: p for r, p in server.roles().items() if "server" in r}
+    hung = workers["server 1"]
+    os.kill(hung, signal.SIGSTOP)
+    with open(memory_file(server, "nsd-store"), "r+b") as f:
+        f.seek(4096)
+        f.write(bytes(1024))  # nothing is allocated, says the first span
+    server.kill("loader")
+    server.wait_log("error: the zone store is damaged")
+    server.wait_log("a new one is filled from zone files")
+    server.wait_log(rf"server 1 \(pid {hung}\) does not end, killing it")
+    wait_for("new workers", lambda: all(
+        server.roles().get(r, p) != p for r, p in workers.items()))
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+    wait_for("one store", lambda: sum(
+        "nsd-store" in os.readlink(f"/proc/{server.main_pid}/fd/{fd}")
+        for fd in os.listdir(f"/proc/{server.main_pid}/fd")) == 2)
+    server.write_zone("example", zone_text(2))
+    server.reload()
+    server.wait_serial("example", 2)
+
+
+def test_store_that_kills_its_loaders_is_left_behind(nsd):
+    """Damage that is not noticed but walked into."""
+    server = nsd(zones={"example": zone_text()})
+    with open(memory_file(server, "nsd-store"), "r+b") as f:
+        f.seek(128)  # the root of the table
+        f.write(struct.pack("=I", 0x7fffff00))
+    server.kill("loader")
+    server.wait_log("3 loaders could not take over the zone store")
+    server.wait_log("zone example read with success", count=2)
+    server.wait_answer()
+    wait_for("an answer", lambda: server.rcode("www.example", "A")
+             == "NOERROR")
+
+
+def worker_is_online(server):
+    """Its slot is the first page of the readers' file: the epoch it sees."""
+    with open(memory_file(server, "nsd-readers"), "rb") as f:
+        return struct.unpack("=Q", f.read(8))[0] != 0
+
+
+def test_dead_worker_holds_nothing_back(nsd):
+    """It dies in the middle of a batch; until its successor comes, main has
+    cleared its place among the readers."""
+    server = nsd(zones={"example": zone_text()})
+    for _ in range(2):  # the next death is followed by a pause of 2 seconds
+        server.wait_replaced("server 1", server.kill("server 1"))
+        server.wait_answer()
+    pid = server.role("server 1")
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.connect((server.address, server.port))
+    wire = dns.message.make_query("www.example", "A").to_wire()
+
+    def catch_online():
+        for _ in range(100):
+            s.send(wire)
+        os.kill(pid, signal.SIGSTOP)
+        wait_for("a stop", lambda: harness.read_proc(
+            pid, "stat").rpartition(")")[2].split()[0] == "T")
+        if worker_is_online(server):
+            return True
+        os.kill(pid, signal.SIGCONT)
+        return False
+    wait_for("a worker within a batch", catch_online)
+    s.close()
+    known = len(server.read_log())
+    server.write_zone("example", zone_text(2))
+    server.reload()
+    server.wait_log("zone example serial 1 is updated to 2", known)
+    line = store_line(server)
+    assert line["retired"] > 0 and line["oldest"] > 0
+    known = len(server.read_log())
+    server.kill("server 1")
+    server.wait_log("server 1 .* was killed by signal 9", known)
+    line = settled_line(server)
+    assert "server 1" not in server.roles()
+    assert line["oldest"] == 0
