@@ -3,6 +3,8 @@
  *
  *   | key 16 | length 16 | value |, keys in strictly ascending order
  */
+#include <stdlib.h>
+
 #include "dns/scan.h"
 #include "dns/svc_param.h"
 
@@ -145,52 +147,83 @@ parse_value(const struct svc_form *form, const struct param_text *param,
 	return form->parse(&value, out);
 }
 
-static void
-reverse(uint8_t *first, uint8_t *end)
-{
-	while (first < --end) {
-		uint8_t octet = *first;
-
-		*first++ = *end;
-		*end = octet;
-	}
-}
-
-/*
- * Moves the parameter at `last`, the last of all, to its place among those
- * from `first` on. False if its key is there already.
+/* ---- the order of keys
+ *
+ * Parameters are mostly written in order. Once one is not, the keys so far go
+ * into a set that tells repetition, and all are sorted at the end: the time is
+ * in proportion to their count, whatever the order.
  */
+
+#define PARAMS_MAX (RDATA_MAX_LEN / HEAD + 1)
+
+struct param_order {
+	bool disordered;
+	long last_key;        /* the highest so far */
+	struct svc_keys seen; /* if disordered */
+};
+
+/* Takes note of the parameter at last, which follows those from first on.
+ * False if its key is there already. */
 static bool
-sort_in(uint8_t *first, uint8_t *last, uint8_t *end)
+order_add(struct param_order *o, const uint8_t *first, const uint8_t *last)
 {
 	uint16_t key = octets_get_u16(last);
-	uint8_t *at = first;
 
-	while (at < last && octets_get_u16(at) < key)
-		at += param_len(at);
-	if (at == last)
+	if (!o->disordered && key > o->last_key) {
+		o->last_key = key;
 		return true;
-	if (octets_get_u16(at) == key)
-		return false;
-	/* Rotates without room of its own. */
-	reverse(at, last);
-	reverse(last, end);
-	reverse(at, end);
-	return true;
+	}
+	if (!o->disordered) {
+		o->disordered = true;
+		svc_keys_init(&o->seen);
+		for (; first < last; first += param_len(first))
+			svc_keys_add(&o->seen, octets_get_u16(first));
+	}
+	return svc_keys_add(&o->seen, key);
+}
+
+static int
+compare_places(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Puts the parameters in order of their keys; apart, for its copy is large. */
+__attribute__((noinline)) static void
+order_sort(uint8_t *first, const uint8_t *end)
+{
+	uint32_t places[PARAMS_MAX]; /* key, offset */
+	uint8_t copy[RDATA_MAX_LEN];
+	const uint8_t *at;
+	size_t count = 0, i;
+
+	memcpy(copy, first, (size_t)(end - first));
+	for (at = first; at < end; at += param_len(at))
+		places[count++] = (uint32_t)octets_get_u16(at) << 16
+			| (uint32_t)(at - first);
+	qsort(places, count, sizeof(places[0]), compare_places);
+	for (i = 0; i < count; i++) {
+		const uint8_t *param = copy + (places[i] & 0xffff);
+
+		memcpy(first, param, param_len(param));
+		first += param_len(param);
+	}
 }
 
 /* Parses one parameter behind the others at p->out + p->len. */
 static bool
-parse_param(struct rdata_parse *p, const struct param_text *param,
-	uint16_t *key)
+parse_param(struct rdata_parse *p, const struct param_text *param)
 {
 	uint8_t *start = p->out + p->len;
 	const struct svc_form *form;
 	struct svc_out out;
 	const char *why;
+	uint16_t key;
 	bool generic;
 
-	if (!svc_key_parse(param->key, param->key_len, key, &generic))
+	if (!svc_key_parse(param->key, param->key_len, &key, &generic))
 		return rdata_expect(p, param->token, param_expected);
 	if (rdata_room(p) < HEAD)
 		return rdata_expect(p, param->token,
@@ -198,14 +231,14 @@ parse_param(struct rdata_parse *p, const struct param_text *param,
 	out.at = start + HEAD;
 	out.room = rdata_room(p) - HEAD;
 	/* keyN has opaque octets, also where N has a name. */
-	form = svc_form_get(generic ? SVC_INVALID : *key);
+	form = svc_form_get(generic ? SVC_INVALID : key);
 	why = parse_value(form, param, &out);
 	if (why != NULL)
 		return rdata_expect(p, param->token, why);
-	octets_put_u16(start, *key);
+	octets_put_u16(start, key);
 	octets_put_u16(start + 2, (uint16_t)(out.at - start - HEAD));
 	if (generic) {
-		why = svc_form_get(*key)->check(start + HEAD,
+		why = svc_form_get(key)->check(start + HEAD,
 			(size_t)(out.at - start - HEAD));
 		if (why != NULL)
 			rdata_note(p, param->token, why);
@@ -238,23 +271,24 @@ bool
 field_svc_params_parse(struct rdata_parse *p)
 {
 	size_t first_token = p->at, first = p->len;
-	long last_key = -1;
+	struct param_order order;
 	const char *why;
 	uint16_t key;
 
+	order.disordered = false;
+	order.last_key = -1;
 	while (p->at < p->count) {
 		struct param_text param;
 		size_t start = p->len;
 
-		if (!next_param(p, &param) || !parse_param(p, &param, &key))
+		if (!next_param(p, &param) || !parse_param(p, &param))
 			return false;
-		if (key > last_key)
-			last_key = key;
-		else if (!sort_in(p->out + first, p->out + start,
-			p->out + p->len))
+		if (!order_add(&order, p->out + first, p->out + start))
 			return rdata_expect(p, param.token,
 				"each key at most once");
 	}
+	if (order.disordered)
+		order_sort(p->out + first, p->out + p->len);
 	if (p->bad_value)
 		return true;
 	why = broken_rule(p->out + first, p->out + p->len, &key);

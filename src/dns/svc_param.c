@@ -114,35 +114,45 @@ mandatory_check(const uint8_t *octets, size_t len)
 	return NULL;
 }
 
+/* Writes the keys of a set in ascending order. */
+static bool
+put_keys(struct svc_out *out, const struct svc_keys *keys)
+{
+	for (uint32_t key = 0; key <= UINT16_MAX; key++) {
+		uint8_t octets[2];
+
+		if (keys->bits[key / 8] == 0) {
+			key |= 7;
+			continue;
+		}
+		octets_put_u16(octets, (uint16_t)key);
+		if (svc_keys_has(keys, (uint16_t)key) && !put(out, octets, 2))
+			return false;
+	}
+	return true;
+}
+
 static const char *
 mandatory_parse(const struct svc_value *value, struct svc_out *out)
 {
-	uint8_t *first = out->at, *at;
+	struct svc_keys keys;
 	struct list l;
 	const char *item;
 	size_t len;
 
 	if (value->escaped)
 		return no_escapes;
+	svc_keys_init(&keys);
 	list_init(&l, value);
 	while (list_next(&l, &item, &len)) {
 		uint16_t key;
 		bool generic;
 
-		if (!svc_key_parse(item, len, &key, &generic))
+		if (!svc_key_parse(item, len, &key, &generic)
+			|| key == SVC_MANDATORY || !svc_keys_add(&keys, key))
 			return mandatory_expected;
-		if (out->room < 2)
-			return too_long;
-		/* Insert in order; lists are short. */
-		for (at = out->at; at > first
-			&& octets_get_u16(at - 2) >= key; at -= 2)
-			memcpy(at, at - 2, 2);
-		octets_put_u16(at, key);
-		out->at += 2;
-		out->room -= 2;
 	}
-	return mandatory_check(first, (size_t)(out->at - first)) == NULL
-		? NULL : mandatory_expected;
+	return put_keys(out, &keys) ? NULL : too_long;
 }
 
 static void
@@ -483,19 +493,15 @@ static const char groups_expected[] =
 static const char *
 groups_check(const uint8_t *octets, size_t len)
 {
-	uint8_t seen[8192];
+	struct svc_keys seen;
 	size_t i;
 
 	if (len == 0 || len % 2 != 0)
 		return "one or more groups of two octets";
-	memset(seen, 0, sizeof(seen));
-	for (i = 0; i < len; i += 2) {
-		uint16_t group = octets_get_u16(octets + i);
-
-		if (seen[group / 8] & 1u << group % 8)
+	svc_keys_init(&seen);
+	for (i = 0; i < len; i += 2)
+		if (!svc_keys_add(&seen, octets_get_u16(octets + i)))
 			return groups_expected;
-		seen[group / 8] |= (uint8_t)(1u << group % 8);
-	}
 	return NULL;
 }
 

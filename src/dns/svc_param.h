@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "dns/rdata_field.h"
 
@@ -17,6 +18,33 @@ enum svc_key {
 	SVC_NO_DEFAULT_ALPN = 2,
 	SVC_INVALID = 65535,
 };
+
+/* A set of keys, or of other numbers of 16 bits. */
+struct svc_keys {
+	uint8_t bits[8192];
+};
+
+static inline void
+svc_keys_init(struct svc_keys *keys)
+{
+	memset(keys->bits, 0, sizeof(keys->bits));
+}
+
+static inline bool
+svc_keys_has(const struct svc_keys *keys, uint16_t key)
+{
+	return (keys->bits[key / 8] >> key % 8 & 1) != 0;
+}
+
+/* False: it was there. */
+static inline bool
+svc_keys_add(struct svc_keys *keys, uint16_t key)
+{
+	bool was_there = svc_keys_has(keys, key);
+
+	keys->bits[key / 8] |= (uint8_t)(1u << key % 8);
+	return !was_there;
+}
 
 /* A value of presentation format, escapes of RFC 1035 undone. */
 struct svc_value {

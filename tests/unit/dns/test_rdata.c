@@ -1,6 +1,7 @@
 /* test_rdata.c - RDATA of every type, from the rows of data/rrtypes.txt. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -273,6 +274,52 @@ rdata_compare_any_two_rows(void **state)
 }
 
 /* Every type that has a format of its own has rows that show it. */
+/* As many parameters as RDATA has room for. */
+#define PARAMS 16000u
+
+/* Writes "1 . mandatory=... keyN keyN ..." in an order that comes from step,
+ * which has no divisor in common with the count. */
+static void
+write_params(char *text, unsigned step, bool mandatory)
+{
+	unsigned count = mandatory ? PARAMS / 2 : PARAMS;
+
+	text += sprintf(text, "1 .");
+	for (unsigned i = 0; mandatory && i < count; i++)
+		text += sprintf(text, "%skey%u", i == 0 ? " mandatory=" : ",",
+			100 + i * step % count);
+	for (unsigned i = 0; i < count; i++)
+		text += sprintf(text, " key%u", 100 + i * step % count);
+}
+
+/* RFC 9460 section 2.2: ascending on the wire, in any order in text. */
+static void
+svcb_keys_in_any_order_give_the_same_octets(void **state)
+{
+	static char text[400000];
+	static uint8_t wire[RDATA_MAX_LEN], rdata[RDATA_MAX_LEN];
+	struct rdata_error error = { 0, "" };
+	size_t len, wire_len;
+
+	for (unsigned mandatory = 0; mandatory < 2; mandatory++) {
+		unsigned count = mandatory ? PARAMS / 2 : PARAMS;
+		unsigned steps[] = { 7, 3333, count - 1 };
+
+		write_params(text, 1, mandatory);
+		assert_int_equal(rows_parse(64, text, wire, &wire_len, &error),
+			NSD_OK);
+		assert_int_equal(wire_len, 3 + count * 4u
+			+ mandatory * (4 + count * 2u));
+		for (unsigned i = 0; i < 3; i++) {
+			write_params(text, steps[i], mandatory);
+			assert_int_equal(rows_parse(64, text, rdata, &len,
+				&error), NSD_OK);
+			assert_int_equal(len, wire_len);
+			assert_memory_equal(rdata, wire, len);
+		}
+	}
+}
+
 static void
 rdata_rows_cover_the_table(void **state)
 {
@@ -307,6 +354,7 @@ main(void)
 		cmocka_unit_test(rdata_print_says_what_it_needs),
 		cmocka_unit_test(rdata_read_copies_each_row),
 		cmocka_unit_test(rdata_compare_any_two_rows),
+		cmocka_unit_test(svcb_keys_in_any_order_give_the_same_octets),
 		cmocka_unit_test(rdata_rows_cover_the_table),
 	};
 
