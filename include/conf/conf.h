@@ -490,13 +490,4 @@ void conf_list_without_effect(const struct conf *conf,
 	void (*on_option)(void *ctx, const char *clause, const char *option),
 	void *ctx);
 
-/*
- * Calls on_option for each option of a clause that is there once (server and
- * so on) that has another value after than before and takes effect only when
- * the server is started anew. Zones, patterns and keys are not compared.
- */
-void conf_list_changes(const struct conf *before, const struct conf *after,
-	void (*on_option)(void *ctx, const char *clause, const char *option),
-	void *ctx);
-
 #endif

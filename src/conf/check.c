@@ -89,6 +89,35 @@ check_references(struct conf_parser *p)
 
 /* ---- options without effect -------------------------------------------- */
 
+/* Texts and lists are by their contents; those that are lists have an empty
+ * default. */
+static bool
+effect_is_default(const struct conf_option *option, const void *object,
+	const void *defaults)
+{
+	const void *a = (const char *)object + option->offset;
+	const void *b = (const char *)defaults + option->offset;
+
+	if (option_item_size((enum conf_type)option->type) > 0)
+		return ((const struct conf_list *)a)->count == 0;
+	switch ((enum conf_type)option->type) {
+	case TYPE_STRING:
+	case TYPE_NSID:
+	case TYPE_COOKIE:
+	case TYPE_ALGORITHM:
+	case TYPE_BASE64:
+	case TYPE_NAME: {
+		const char *x = *(const char *const *)a;
+		const char *y = *(const char *const *)b;
+
+		return x == y || (x != NULL && y != NULL && strcmp(x, y) == 0);
+	}
+	default:
+		return memcmp(a, b, option_field_size(
+			(enum conf_type)option->type)) == 0;
+	}
+}
+
 /* Sets the bit of each row without effect that an object has set. */
 static void
 effect_collect(enum conf_clause clause, const void *object,
@@ -101,7 +130,7 @@ effect_collect(enum conf_clause clause, const void *object,
 		if ((rows[i].flags & OPTION_NO_EFFECT) != 0 &&
 			(rows[i].flags & OPTION_ALIAS) == 0 &&
 			option_is_set(&rows[i], object) &&
-			!option_is_equal(&rows[i], object, defaults))
+			!effect_is_default(&rows[i], object, defaults))
 			option_mark_set(&rows[i], found);
 }
 

@@ -49,13 +49,6 @@ enum conf_type {
 	TYPE_COUNT
 };
 
-/* What must happen in a running server when the value is another one. */
-enum conf_change {
-	CHANGE_NOTHING, /* no effect on what runs */
-	CHANGE_ZONES,   /* zones are compiled or timed anew by a reconfig */
-	CHANGE_RESTART  /* main must be started anew */
-};
-
 /* Flags of a row. */
 #define OPTION_ALIAS 0x01u       /* another name of the row before it */
 #define OPTION_NO_EFFECT 0x02u   /* checked, but the feature isn't there */
@@ -70,7 +63,6 @@ struct conf_option {
 	const char *name;    /* without the colon */
 	uint8_t clause;      /* enum conf_clause, never CLAUSE_ZONE */
 	uint8_t type;        /* enum conf_type */
-	uint8_t change;      /* enum conf_change */
 	uint8_t flags;
 	uint16_t offset;     /* of the field in the clause's struct */
 	const char *initial; /* default as it would be written, or NULL */
@@ -109,10 +101,6 @@ struct conf_rrl_name {
 };
 
 extern const struct conf_rrl_name conf_rrl_names[];
-
-/* True if both objects of the clause have the same value. */
-bool option_is_equal(const struct conf_option *option, const void *object,
-	const void *other);
 
 /* Octets of the field of a type. */
 size_t option_field_size(enum conf_type type);

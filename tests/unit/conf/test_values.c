@@ -610,55 +610,6 @@ options_without_effect_are_listed_once_if_changed(void **state)
 	conf_destroy(conf);
 }
 
-/* One option of the first text is another one in the second. */
-static void
-expect_changes(const char *before, const char *after, const char *expected)
-{
-	static struct reader r;
-	struct listed l = { "" };
-	struct conf *a = reader_load(&r, before), *b = reader_load(&r, after);
-
-	conf_list_changes(a, b, on_option, &l);
-	assert_string_equal(l.text, expected);
-	l.text[0] = '\0';
-	conf_list_changes(a, a, on_option, &l);
-	conf_list_changes(b, b, on_option, &l);
-	assert_string_equal(l.text, "");
-	conf_destroy(a);
-	conf_destroy(b);
-}
-
-static void
-options_that_changed_and_need_a_restart_are_listed(void **state)
-{
-	expect_changes("", "server: port: 53 difffile: x", "");
-	expect_changes("", "server: port: 54", "server.port ");
-	expect_changes("server: identity: a version: b", "server: identity: a",
-		"server.version ");
-	expect_changes("server: ip4-only: yes", "", "server.do-ip6 ");
-	expect_changes("server: ip-address: ::1 ip-address: ::2",
-		"server: interface: ::1 interface: ::2", "");
-	expect_changes("server: ip-address: ::1 ip-address: ::2",
-		"server: ip-address: ::2 ip-address: ::1",
-		"server.ip-address ");
-	expect_changes("server: ip-address: ::1 servers=\"1 2\"",
-		"server: ip-address: ::1 servers=\"1 3\"",
-		"server.ip-address ");
-	expect_changes("server: ip-address: ::1 setfib=1",
-		"server: ip-address: ::1 bindtodevice=yes",
-		"server.ip-address ");
-	expect_changes("server: cpu-affinity: 1 2 server-1-cpu-affinity: 1",
-		"server: cpu-affinity: 1 3 server-1-cpu-affinity: 2",
-		"server.cpu-affinity server.server-N-cpu-affinity ");
-	expect_changes("server: allow-proxy: ::1", "server: allow-proxy: ::2",
-		"server.allow-proxy ");
-	expect_changes("verify: verifier: a b", "verify: verifier: a c\n"
-		"remote-control: control-interface: /x",
-		"remote-control.control-interface verify.verifier ");
-	expect_changes("zone: name: a zonefile: b", "zone: name: b zonefile: "
-		"c\nkey: name: k secret: aGVs", "");
-}
-
 int
 main(void)
 {
@@ -684,8 +635,6 @@ main(void)
 			names_are_unique_in_their_clause_and_clauses_stand_together),
 		cmocka_unit_test(
 			options_without_effect_are_listed_once_if_changed),
-		cmocka_unit_test(
-			options_that_changed_and_need_a_restart_are_listed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
