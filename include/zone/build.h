@@ -2,8 +2,8 @@
  * build.h - records to a zone in the store.
  *
  * The passes: sort into canonical order, group into nodes and RRsets, check,
- * find cuts and occluded names, pack and share RRsets, resolve additional
- * data, build the tries. Nothing is visible to readers before table_set_zone.
+ * find cuts and occluded names, choose and pack the chain of NSEC3 records,
+ * hash names, pack and share RRsets, resolve additional data, build the tries. Nothing is visible to readers before table_set_zone.
  */
 #ifndef ZONE_BUILD_H
 #define ZONE_BUILD_H
@@ -14,6 +14,8 @@
 #include "store/store.h"
 #include "zone/zone.h"
 
+#define NSEC3_ITERATIONS_MAX 2500u /* the most that RFC 5155 10.3 allows */
+
 struct zone_build_input {
 	const uint8_t *apex;            /* wire name */
 	const struct rrbatch *batches;  /* borrowed */
@@ -21,6 +23,9 @@ struct zone_build_input {
 	size_t file_count;
 	unsigned threads;
 	bool secondary; /* what a primary would refuse is only a warning */
+	/* A chain of NSEC3 records with more iterations is not hashed for
+	 * (NSEC3_CHAIN_COSTLY); 0: NSEC3_ITERATIONS_MAX. */
+	uint32_t nsec3_iterations_max;
 	void (*on_progress)(void *ctx, const char *stage, uint64_t done,
 		uint64_t total);
 	void *progress_ctx;

@@ -41,7 +41,8 @@ enum nsec3_record_flags {
 	NSEC3_OWN_NEXT = 1, /* the next hash is not that of the record that
 			     * follows: the chain has a hole; it stands behind
 			     * the signatures, 20 octets */
-	NSEC3_RRSET = 2,    /* several records: form is a struct rrset */
+	NSEC3_RRSET = 2,    /* several records: form is a struct rrset, whole,
+			     * with its next hashes */
 };
 
 /* One NSEC3 RRset of the chain. */
@@ -58,9 +59,8 @@ struct nsec3_chain {
 	uint16_t iterations;
 	uint8_t salt_len;
 	uint8_t flags;       /* enum nsec3_chain_flags */
-	/* The index by hash; private to src/zone/nsec3*.c. */
-	uint32_t index_bits;
-	store_ref index;
+	store_ref index;     /* root of the tree of pages by hash; private to
+			      * src/zone/nsec3*.c */
 	uint8_t salt[];
 };
 
@@ -87,11 +87,13 @@ struct nsec3_find {
 };
 
 /* Does the look-ups interleaved, so that their cache misses overlap; records
- * found are prefetched, not read. Readers and writer; nothing is allocated. */
+ * found are prefetched, and not read unless they have a next hash of their
+ * own. Readers and writer; nothing is allocated. */
 void nsec3_find_batch(const struct store_view *view,
 	struct nsec3_find *const *finds, size_t count);
 
-/* True if the record denies the hash: it lies between owner and next. */
+/* True if the record denies the hash: it lies between owner and next. False
+ * for NSEC3_RRSET, of which nobody knows which record counts. */
 bool nsec3_covers(const struct nsec3_find *found,
 	const uint8_t hash[NSEC3_HASH_LEN]);
 

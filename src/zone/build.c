@@ -151,7 +151,8 @@ static void
 zone_take_facts(struct build *b, struct zone *zone)
 {
 	zone_read_apex(store_writer_view(b->writer), zone);
-	if (b->hash_count > 0)
+	zone->chain = b->chain;
+	if (b->chain != STORE_NONE)
 		zone->flags |= ZONE_NSEC3;
 	if (b->wildcards > 0)
 		zone->flags |= ZONE_WILDCARDS;
@@ -287,6 +288,10 @@ build_undo(struct build *b)
 	for (size_t i = 0; b->hash_nodes != NULL && i < b->hash_count; i++)
 		if (b->hash_nodes[i] != STORE_NONE)
 			release_node(&r, b->hash_nodes[i]);
+	for (size_t i = 0; i < b->chain_count; i++)
+		release_nsec3_record(&r, b->chain_items[i].entry.record);
+	if (b->chain != STORE_NONE)
+		release_chain(&r, b->chain);
 }
 
 /* ---- passes ------------------------------------------------------------ */
@@ -392,6 +397,10 @@ build_run(struct build *b)
 	build_check_apex(b);
 	build_progress(b, "shape");
 	err = shape_build(b);
+	if (err != NSD_OK)
+		return err;
+	build_progress(b, "chain");
+	err = chain_build(b);
 	if (err != NSD_OK)
 		return err;
 	err = pack_build(b);

@@ -4,11 +4,14 @@
  * index    batches -> owners, checked to be in the zone, with sort keys
  * sort     owners in canonical order (owner_sort.c)
  * shape    repeated owners, empty non-terminals, cuts, occluded names
- * pack     each owner's records -> RRsets, signatures, node in the store
+ * chain    the chain of NSEC3 records is chosen and made (nsec3_choose.c,
+ *          nsec3_pack.c)
+ * pack     each owner's records -> RRsets, signatures, node in the store, with
+ *          the hashes of its name (nsec3_names.c)
  * glue     the addresses of target names
  * finish   tries, struct zone
  *
- * index, sort and pack run on ranges in all workers; findings and scratch
+ * index, sort, chain and pack run on ranges in all workers; findings and scratch
  * memory are a worker's own.
  */
 #ifndef ZONE_BUILD_PASS_H
@@ -20,6 +23,7 @@
 #include "dns/name.h"
 #include "zone/build.h"
 #include "zone/findings.h"
+#include "zone/nsec3_page.h"
 #include "zone/owner.h"
 #include "zone/share.h"
 
@@ -68,6 +72,28 @@ struct template_slot {
 	uint32_t count; /* holders not yet counted in refs */
 };
 
+struct form_slot {
+	const struct nsec3_form *form;
+	store_ref ref;
+	uint32_t hash;
+	uint32_t count; /* holders not yet counted in refs */
+};
+
+/* Which records of an owner are meant. */
+enum item_choice {
+	ITEMS_ALL,
+	ITEMS_CHAIN, /* NSEC3 and its RRSIGs */
+	ITEMS_REST,  /* all but those */
+};
+
+/* A record of the chain. */
+struct chain_item {
+	struct nsec3_entry entry;
+	const struct rrbatch_rr *rr; /* NULL: it knows its next hash itself */
+};
+
+struct name_hasher;
+
 struct worker {
 	struct build *build;
 	unsigned number;
@@ -109,6 +135,12 @@ struct worker {
 	/* in an update: entries of the old node that stay as they are */
 	const struct node_rrset *kept;
 	size_t kept_count;
+	struct form_slot *forms;
+	size_t forms_room;
+	size_t forms_used;
+	struct name_hasher *hasher; /* NULL: no chain */
+	const uint8_t *hashes[2]; /* of the name at hand, and of the wildcard
+				   * below it; NULL: not to be kept */
 	struct target_use *uses;
 	size_t use_count;
 	uint64_t rr_count;
@@ -136,6 +168,14 @@ struct build {
 	bool stop;                  /* atomic: a worker has failed */
 	uint32_t wildcards;         /* names */
 	uint32_t dnames;
+	bool nsec3_in_names; /* some names have NSEC3 and other data */
+
+	struct nsec3_params params;    /* of the chain that is made */
+	const struct rrbatch_rr *params_rr; /* NULL: there is none */
+	struct chain_item *chain_items; /* by index in hashes; then ascending,
+					 * until the chain has them */
+	size_t chain_count;
+	store_ref chain;             /* struct nsec3_chain or none */
 
 	store_ref *targets;         /* struct glue_target, ascending */
 	size_t target_count;
@@ -158,11 +198,33 @@ enum nsd_err workers_run(struct build *b,
  * zone goes to the findings. */
 enum nsd_err index_build(struct build *b) MUST_USE;
 enum nsd_err shape_build(struct build *b) MUST_USE;
+enum nsd_err chain_build(struct build *b) MUST_USE;
 enum nsd_err pack_build(struct build *b) MUST_USE;
 enum nsd_err glue_build(struct build *b) MUST_USE;
 
-/* Makes room for scratch of node_pack. */
+/* Makes room for scratch of node_pack; once. */
 enum nsd_err pack_prepare(struct worker *w) MUST_USE;
+/* Chooses the parameters of the chain: b->params, b->params_rr. */
+enum nsd_err chain_choose(struct build *b) MUST_USE;
+/* True if an NSEC3 record has the parameters. */
+bool nsec3_has_params(const struct rrbatch_rr *rr,
+	const struct nsec3_params *params);
+
+/* The groups of a run of owners with one name, in w->groups. */
+enum nsd_err run_list_groups(struct worker *w, const struct owner *run,
+	enum item_choice choice, size_t *count) MUST_USE;
+/* The records of a run: how many owners have the name. */
+size_t run_count(const struct build *b, const struct owner *run);
+/* The first record of an owner that has some. */
+const struct rrbatch_rr *owner_first_rr(const struct owner *owner);
+
+#define HASHER_OWNERS 128u
+/* Hashes the names of up to HASHER_OWNERS owners; does nothing without a
+ * chain. Then hasher_get gives what owner i is to keep in w->hashes. */
+enum nsd_err hasher_run(struct worker *w, const struct owner *owners,
+	size_t count) MUST_USE;
+void hasher_get(struct worker *w, size_t i);
+
 /* Packs the records of a name, the run of owners with its name. */
 enum nsd_err node_pack(struct worker *w, const struct owner *run, bool hashed,
 	store_ref *ref) MUST_USE;
@@ -217,6 +279,13 @@ enum nsd_err rrset_pack(struct worker *w, const struct owner *owner,
 /* Packs RRSIGs of one covered type. */
 enum nsd_err sigs_pack(struct worker *w, const struct owner *owner,
 	const struct group *group, store_ref *ref) MUST_USE;
+/* The same, in parts: how many octets they take (0: told of, too many), and
+ * writing them. On failure no holder is counted. */
+size_t sigs_measure(struct worker *w, const struct group *group);
+enum nsd_err sigs_write(struct worker *w, const struct group *group,
+	struct rrset_sigs *sigs) MUST_USE;
+/* Takes back the holders of signatures that will not be kept. */
+void sigs_uncount(struct worker *w, const struct rrset_sigs *sigs);
 /* Adds the holders counted by a worker to its templates. */
 void sigs_flush(struct worker *w);
 

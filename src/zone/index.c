@@ -20,7 +20,7 @@ record_owner_flags(const struct rrbatch_rr *rr)
 	case TYPE_AAAA:
 		return OWNER_ADDRESS | OWNER_OTHER;
 	case TYPE_NSEC3:
-		return 0;
+		return OWNER_NSEC3;
 	case TYPE_RRSIG:
 		rdata = rrbatch_rr_rdata(rr);
 		return rr->rdlen >= 2 && octets_get_u16(rdata) == TYPE_NSEC3
@@ -52,6 +52,9 @@ index_close(struct worker *w, struct owner *owner)
 		w->hash_count++;
 		w->room[w->room_count - w->hash_count] = *owner;
 		w->name_count--;
+	} else if ((owner->flags & OWNER_NSEC3) != 0) {
+		__atomic_store_n(&w->build->nsec3_in_names, true,
+			__ATOMIC_RELAXED);
 	}
 }
 
@@ -298,6 +301,7 @@ index_join_lists(struct build *b)
 		(b->name_count + b->hash_count) * sizeof(*names));
 	if (moved == NULL || names == NULL)
 		return NSD_E_MEMORY;
+	b->nsec3_in_names = true;
 	count = hashes_take_names(b, moved);
 	owner_merge(b->names, b->name_count, moved, count, names);
 	b->names = names;

@@ -2,6 +2,7 @@
  * mark.c - all objects that the table leads to, for a loader that takes over
  * from one that died: what is not among them is garbage.
  */
+#include "zone/nsec3_page.h"
 #include "zone/objects.h"
 #include "zone/sources.h"
 #include "zone/table.h"
@@ -45,9 +46,8 @@ mark_rrset(struct marker *m, store_ref ref)
 }
 
 static void
-mark_sigs(struct marker *m, store_ref ref)
+mark_templates(struct marker *m, const struct rrset_sigs *sigs)
 {
-	const struct rrset_sigs *sigs = store_get(m->view, ref);
 	const uint8_t *at = sigs->data;
 
 	for (unsigned i = 0; i < sigs->count; i++) {
@@ -61,8 +61,15 @@ mark_sigs(struct marker *m, store_ref ref)
 		t->refs++;
 		at += sig_size(sig);
 	}
-	(void)store_sweep_mark(m->sweep, ref,
-		(size_t)(at - (const uint8_t *)sigs));
+}
+
+static void
+mark_sigs(struct marker *m, store_ref ref)
+{
+	const struct rrset_sigs *sigs = store_get(m->view, ref);
+
+	mark_templates(m, sigs);
+	(void)store_sweep_mark(m->sweep, ref, rrset_sigs_size(sigs));
 }
 
 static void
@@ -135,6 +142,43 @@ mark_trie(struct marker *m, const struct trie *trie,
 }
 
 static void
+mark_form(struct marker *m, store_ref ref)
+{
+	struct nsec3_form *form = store_edit(m->heap, ref);
+
+	if (store_sweep_mark(m->sweep, ref, nsec3_form_size(form)))
+		form->refs = 0;
+	form->refs++;
+}
+
+static void
+mark_record(struct marker *m, store_ref ref)
+{
+	const struct nsec3_record *record = store_get(m->view, ref);
+
+	if (!store_sweep_mark(m->sweep, ref, nsec3_record_size(record)))
+		return;
+	if ((record->flags & NSEC3_RRSET) != 0)
+		mark_rrset(m, record->form);
+	else
+		mark_form(m, record->form);
+	mark_templates(m, &record->sigs);
+}
+
+static void
+mark_chain(struct marker *m, store_ref ref)
+{
+	const struct nsec3_chain *chain = store_get(m->view, ref);
+	struct nsec3_iter iter;
+
+	(void)store_sweep_mark(m->sweep, ref, nsec3_chain_size(chain));
+	nsec3_visit_pages(m->view, chain, mark_branch, m);
+	nsec3_iter_init(&iter, m->view, chain);
+	while (nsec3_iter_next(&iter))
+		mark_record(m, iter.ref);
+}
+
+static void
 mark_zone(struct marker *m, store_ref ref)
 {
 	struct zone *zone = store_edit(m->heap, ref);
@@ -148,6 +192,8 @@ mark_zone(struct marker *m, store_ref ref)
 	mark_trie(m, &zone->targets, mark_target);
 	mark_trie(m, &zone->names, mark_node);
 	mark_trie(m, &zone->nsec3, mark_node);
+	if (zone->chain != STORE_NONE)
+		mark_chain(m, zone->chain);
 }
 
 static void

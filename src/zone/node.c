@@ -24,7 +24,7 @@ scratch_reserve(struct worker *w, void *array, size_t *room, size_t count,
 
 /* ---- records of a name ------------------------------------------------- */
 
-static const struct rrbatch_rr *
+const struct rrbatch_rr *
 owner_first_rr(const struct owner *owner)
 {
 	return (const struct rrbatch_rr *)(owner->name
@@ -41,9 +41,18 @@ node_refuse_type(struct worker *w, const struct rrbatch_rr *rr)
 		"%s cannot be in a zone", type);
 }
 
+static bool
+item_is_chosen(const struct item *item, enum item_choice choice)
+{
+	bool nsec3 = item->key >> 1 == TYPE_NSEC3;
+
+	return choice == ITEMS_ALL || nsec3 == (choice == ITEMS_CHAIN);
+}
+
 /* Lists the records of a run; those that no zone can hold are left out. */
 static size_t
-node_list_items(struct worker *w, const struct owner *run, size_t owners)
+run_list_items(struct worker *w, const struct owner *run, size_t owners,
+	enum item_choice choice)
 {
 	size_t n = 0;
 
@@ -60,11 +69,13 @@ node_list_items(struct worker *w, const struct owner *run, size_t owners)
 			if (rr->type == TYPE_RRSIG && rr->rdlen >= 2)
 				item->key = (uint32_t)octets_get_u16(
 					rrbatch_rr_rdata(rr)) << 1 | 1;
-			if (rr->type != 0 && !(rr->type >= 128
-				    && rr->type < 256) && rr->type != TYPE_OPT)
+			if (rr->type == 0 || (rr->type >= 128
+				    && rr->type < 256) || rr->type == TYPE_OPT) {
+				if (choice != ITEMS_CHAIN)
+					node_refuse_type(w, rr);
+			} else if (item_is_chosen(item, choice)) {
 				n++;
-			else
-				node_refuse_type(w, rr);
+			}
 		}
 	}
 	return n;
@@ -79,26 +90,34 @@ items_in_order(const struct item *items, size_t count)
 	return true;
 }
 
-/* Groups of a run in w->groups. */
-static enum nsd_err
-node_list_groups(struct worker *w, const struct owner *run, size_t *count)
+size_t
+run_count(const struct build *b, const struct owner *run)
 {
-	size_t total = run[0].rr_count, owners = 1;
-	const struct owner *end = w->build->names + w->build->name_count;
+	const struct owner *end = b->names + b->name_count;
+	size_t owners = 1;
 
-	if (run >= w->build->hashes
-		&& run < w->build->hashes + w->build->hash_count)
-		end = w->build->hashes + w->build->hash_count;
-	for (; run + owners < end && (run[owners].flags & OWNER_AGAIN) != 0;
-		owners++)
-		total += run[owners].rr_count;
+	if (run >= b->hashes && run < b->hashes + b->hash_count)
+		end = b->hashes + b->hash_count;
+	while (run + owners < end && (run[owners].flags & OWNER_AGAIN) != 0)
+		owners++;
+	return owners;
+}
+
+enum nsd_err
+run_list_groups(struct worker *w, const struct owner *run,
+	enum item_choice choice, size_t *count)
+{
+	size_t owners = run_count(w->build, run), total = 0;
+
+	for (size_t i = 0; i < owners; i++)
+		total += run[i].rr_count;
 	if (total > UINT32_MAX / 2)
 		return NSD_E_MEMORY;
 	w->items = scratch_reserve(w, w->items, &w->items_room, total * 2,
 		sizeof(*w->items));
 	if (w->items == NULL)
 		return NSD_E_MEMORY;
-	total = node_list_items(w, run, owners);
+	total = run_list_items(w, run, owners, choice);
 	if (!items_in_order(w->items, total))
 		items_sort(w->items, w->items + total, total);
 	return items_group(w, run, w->items, total, count);
@@ -141,8 +160,11 @@ node_create(struct worker *w, const struct owner *owner, size_t entries,
 {
 	size_t names = (sizeof(struct node) + owner->name_len + 3u)
 		& ~(size_t)3;
+	size_t size = names + entries * sizeof(struct node_rrset);
+	unsigned hashes = (w->hashes[0] != NULL) + (w->hashes[1] != NULL);
 	struct node *node = store_alloc(w->heap,
-		names + entries * sizeof(struct node_rrset), ref);
+		size + hashes * NSEC3_PREFIX_LEN, ref);
+	uint8_t *at = (uint8_t *)node + size;
 
 	if (node == NULL)
 		return NSD_E_MEMORY;
@@ -155,6 +177,13 @@ node_create(struct worker *w, const struct owner *owner, size_t entries,
 	memcpy(node->name, owner->name, owner->name_len);
 	memcpy((uint8_t *)node + names, w->entries,
 		entries * sizeof(struct node_rrset));
+	for (unsigned i = 0; i < 2; i++) {
+		if (w->hashes[i] == NULL)
+			continue;
+		node->flags |= i == 0 ? NODE_HASHED : NODE_WILDCARD_HASHED;
+		memcpy(at, w->hashes[i], NSEC3_PREFIX_LEN);
+		at += NSEC3_PREFIX_LEN;
+	}
 	return NSD_OK;
 }
 
@@ -244,9 +273,11 @@ node_pack(struct worker *w, const struct owner *run, bool hashed,
 	store_ref *ref)
 {
 	size_t count = 0;
+	enum item_choice choice = (run->flags & OWNER_CHAINED) != 0
+		? ITEMS_REST : ITEMS_ALL;
 
 	if (run->rr_count > 0
-		&& node_list_groups(w, run, &count) != NSD_OK)
+		&& run_list_groups(w, run, choice, &count) != NSD_OK)
 		return NSD_E_MEMORY;
 	w->node_count += !hashed;
 	return node_finish(w, run, count, ref);
@@ -264,12 +295,15 @@ node_pack_items(struct worker *w, const struct owner *owner,
 
 /* ---- ranges ------------------------------------------------------------ */
 
+/* Packs the names of a range, or the owners of NSEC3 that are in no chain. */
 static enum nsd_err
 pack_range(struct worker *w, const struct owner *owners, store_ref *nodes,
 	size_t start, size_t end, size_t total, bool hashed)
 {
 	for (size_t i = start; i < end; i++) {
-		enum nsd_err err;
+		size_t n = end - i < HASHER_OWNERS ? end - i : HASHER_OWNERS;
+		size_t place = (i - start) % HASHER_OWNERS;
+		enum nsd_err err = NSD_OK;
 
 		nodes[i] = STORE_NONE;
 		if (i + PREFETCH_AHEAD < total) {
@@ -279,8 +313,16 @@ pack_range(struct worker *w, const struct owner *owners, store_ref *nodes,
 			__builtin_prefetch(ahead + 48);
 			__builtin_prefetch(ahead + 112);
 		}
-		if ((owners[i].flags & OWNER_AGAIN) != 0)
+		if (!hashed && place == 0)
+			err = hasher_run(w, &owners[i], n);
+		if (err != NSD_OK)
+			return err;
+		if ((owners[i].flags & OWNER_AGAIN) != 0
+			|| (hashed && (owners[i].flags & OWNER_CHAINED) != 0))
 			continue;
+		w->hashes[0] = w->hashes[1] = NULL;
+		if (!hashed)
+			hasher_get(w, place);
 		err = node_pack(w, &owners[i], hashed, &nodes[i]);
 		if (err != NSD_OK)
 			return err;
@@ -308,6 +350,8 @@ pack_chunk(struct worker *w, size_t start, size_t end)
 enum nsd_err
 pack_prepare(struct worker *w)
 {
+	if (w->entries != NULL)
+		return NSD_OK;
 	w->items = scratch_reserve(w, NULL, &w->items_room, ITEMS_FIRST,
 		sizeof(*w->items));
 	w->groups = scratch_reserve(w, NULL, &w->groups_room, GROUPS_FIRST,
@@ -353,6 +397,7 @@ pack_build(struct build *b)
 		b->hash_count * sizeof(*b->hash_nodes) + 1);
 	if (b->name_nodes == NULL || b->hash_nodes == NULL)
 		return NSD_E_MEMORY;
+	b->next_chunk = 0;
 	err = workers_run(b, pack_worker);
 	for (unsigned i = 0; i < b->worker_count; i++)
 		sigs_flush(&b->workers[i]);

@@ -4,6 +4,7 @@
 #ifndef ZONE_OBJECTS_H
 #define ZONE_OBJECTS_H
 
+#include "zone/nsec3.h"
 #include "zone/share.h"
 #include "zone/zone.h"
 
@@ -32,9 +33,14 @@ rrset_sigs_size(const struct rrset_sigs *sigs)
 static inline size_t
 node_size(const struct node *node)
 {
-	return (size_t)((const uint8_t *)(node_entries(node)
+	size_t size = (size_t)((const uint8_t *)(node_entries(node)
 				+ node->entry_count)
 		- (const uint8_t *)node);
+
+	size += (node->flags & NODE_HASHED) != 0 ? NSEC3_PREFIX_LEN : 0;
+	size += (node->flags & NODE_WILDCARD_HASHED) != 0 ? NSEC3_PREFIX_LEN
+							  : 0;
+	return size;
 }
 
 static inline size_t
@@ -78,9 +84,15 @@ uint32_t template_hash(const struct share *share,
 void release_object(struct releaser *r, store_ref ref, size_t len);
 void release_rrset(struct releaser *r, store_ref ref);
 void release_sigs(struct releaser *r, store_ref ref);
+/* The templates of signatures, which stay themselves. */
+void release_templates(struct releaser *r, const struct rrset_sigs *sigs);
 void release_entries(struct releaser *r, const struct node_rrset *entries,
 	size_t count);
 void release_node(struct releaser *r, store_ref ref);
+void release_nsec3_form(struct releaser *r, store_ref ref);
+void release_nsec3_record(struct releaser *r, store_ref ref);
+/* The chain with its pages and records. */
+void release_chain(struct releaser *r, store_ref ref);
 /* The zone with all that is in it. */
 void release_zone(struct releaser *r, store_ref ref);
 

@@ -33,6 +33,8 @@ enum owner_flags {
 	OWNER_WILDCARD = 512,
 	OWNER_WILDCARD_CHILD = 1024,
 	OWNER_DNAME_TOP = 2048, /* a DNAME that is not occluded itself */
+	OWNER_NSEC3 = 4096,   /* has NSEC3 records */
+	OWNER_CHAINED = 8192, /* and they are in the chain in use */
 };
 
 struct owner {

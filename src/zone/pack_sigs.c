@@ -215,8 +215,20 @@ sigs_size(const struct group *group)
 	return size;
 }
 
+size_t
+sigs_measure(struct worker *w, const struct group *group)
+{
+	size_t size = sigs_size(group);
+
+	if (group->count <= UINT16_MAX && size <= STORE_OBJECT_MAX / 2)
+		return size;
+	findings_add(&w->findings, DIAG_ERROR, group->items[0].rr,
+		"too many signatures at one name");
+	return 0;
+}
+
 static enum nsd_err
-sigs_write(struct worker *w, const struct group *group,
+sigs_write_all(struct worker *w, const struct group *group,
 	struct rrset_sigs *sigs)
 {
 	uint8_t *at = sigs->data;
@@ -248,8 +260,7 @@ sigs_write(struct worker *w, const struct group *group,
 	return NSD_OK;
 }
 
-/* Takes back the holders of signatures that will not be kept. */
-static void
+void
 sigs_uncount(struct worker *w, const struct rrset_sigs *sigs)
 {
 	const uint8_t *at = sigs->data;
@@ -265,24 +276,31 @@ sigs_uncount(struct worker *w, const struct rrset_sigs *sigs)
 }
 
 enum nsd_err
+sigs_write(struct worker *w, const struct group *group,
+	struct rrset_sigs *sigs)
+{
+	enum nsd_err err = sigs_write_all(w, group, sigs);
+
+	if (err != NSD_OK)
+		sigs_uncount(w, sigs);
+	return err;
+}
+
+enum nsd_err
 sigs_pack(struct worker *w, const struct owner *owner,
 	const struct group *group, store_ref *ref)
 {
-	size_t size = sigs_size(group);
+	size_t size = sigs_measure(w, group);
 	struct rrset_sigs *sigs;
 
-	if (group->count > UINT16_MAX || size > STORE_OBJECT_MAX) {
-		findings_add(&w->findings, DIAG_ERROR, group->items[0].rr,
-			"too many signatures at one name");
-		*ref = STORE_NONE;
+	*ref = STORE_NONE;
+	if (size == 0)
 		return NSD_OK;
-	}
 	sigs = store_alloc(w->heap, size, ref);
 	if (sigs == NULL)
 		return NSD_E_MEMORY;
 	if (sigs_write(w, group, sigs) == NSD_OK)
 		return NSD_OK;
-	sigs_uncount(w, sigs);
 	store_free(w->heap, *ref, size);
 	return NSD_E_MEMORY;
 }

@@ -1,5 +1,6 @@
 /* release.c - frees or retires what a zone version holds. */
 #include "zone/build.h"
+#include "zone/nsec3_page.h"
 #include "zone/objects.h"
 
 void
@@ -34,9 +35,8 @@ release_template(struct releaser *r, store_ref ref)
 }
 
 void
-release_sigs(struct releaser *r, store_ref ref)
+release_templates(struct releaser *r, const struct rrset_sigs *sigs)
 {
-	const struct rrset_sigs *sigs = store_get(r->view, ref);
 	const uint8_t *at = sigs->data;
 
 	for (unsigned i = 0; i < sigs->count; i++) {
@@ -48,7 +48,15 @@ release_sigs(struct releaser *r, store_ref ref)
 			release_template(r, sig->template_ref);
 		at += sig_size(sig);
 	}
-	release_object(r, ref, (size_t)(at - (const uint8_t *)sigs));
+}
+
+void
+release_sigs(struct releaser *r, store_ref ref)
+{
+	const struct rrset_sigs *sigs = store_get(r->view, ref);
+
+	release_templates(r, sigs);
+	release_object(r, ref, rrset_sigs_size(sigs));
 }
 
 void
@@ -71,6 +79,58 @@ release_node(struct releaser *r, store_ref ref)
 	release_entries(r, node_entries(node), node->entry_count);
 	release_object(r, ref, node_size(node));
 }
+
+/* ---- the chain --------------------------------------------------------- */
+
+void
+release_nsec3_form(struct releaser *r, store_ref ref)
+{
+	struct nsec3_form *form = store_edit(r->heap, ref);
+
+	if (--form->refs == 0)
+		release_object(r, ref, nsec3_form_size(form));
+}
+
+void
+release_nsec3_record(struct releaser *r, store_ref ref)
+{
+	const struct nsec3_record *record = store_get(r->view, ref);
+
+	if ((record->flags & NSEC3_RRSET) != 0)
+		release_rrset(r, record->form);
+	else
+		release_nsec3_form(r, record->form);
+	release_templates(r, &record->sigs);
+	release_object(r, ref, nsec3_record_size(record));
+}
+
+static void
+release_page(void *ctx, store_ref ref, size_t len)
+{
+	release_object(ctx, ref, len);
+}
+
+void
+release_chain(struct releaser *r, store_ref ref)
+{
+	const struct nsec3_chain *chain = store_get(r->view, ref);
+	struct nsec3_iter iter;
+	store_ref last = STORE_NONE;
+
+	/* A record goes when the walk has left it behind. */
+	nsec3_iter_init(&iter, r->view, chain);
+	while (nsec3_iter_next(&iter)) {
+		if (last != STORE_NONE)
+			release_nsec3_record(r, last);
+		last = iter.ref;
+	}
+	if (last != STORE_NONE)
+		release_nsec3_record(r, last);
+	nsec3_visit_pages(r->view, chain, release_page, r);
+	release_object(r, ref, nsec3_chain_size(chain));
+}
+
+/* ---- the zone ---------------------------------------------------------- */
 
 static void
 release_branch(void *ctx, store_ref ref, size_t len)
@@ -125,11 +185,14 @@ release_zone(struct releaser *r, store_ref ref)
 	struct zone *zone = store_edit(r->heap, ref);
 	struct trie names = zone->names, nsec3 = zone->nsec3;
 	struct trie targets = zone->targets;
+	store_ref chain = zone->chain;
 
 	release_writers_parts(r, zone);
 	release_trie(r, &targets, release_target);
 	release_trie(r, &names, release_node);
 	release_trie(r, &nsec3, release_node);
+	if (chain != STORE_NONE)
+		release_chain(r, chain);
 	release_object(r, ref, sizeof(*zone));
 }
 

@@ -79,7 +79,8 @@ shape_join_run(struct owner *run, size_t count)
 
 	while (n < count && owner_compare(&run[0], &run[n]) == 0) {
 		run[0].flags |= run[n].flags & (OWNER_NS | OWNER_DNAME
-			| OWNER_CNAME | OWNER_ADDRESS | OWNER_OTHER);
+			| OWNER_CNAME | OWNER_ADDRESS | OWNER_OTHER
+			| OWNER_NSEC3);
 		run[n].flags |= OWNER_AGAIN;
 		n++;
 	}

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "dns/name.h"
+#include "zone/nsec3_page.h"
 #include "zone/walk.h"
 
 struct walk {
@@ -101,7 +102,6 @@ walk_node(struct walk *w, const struct node *node)
 {
 	enum nsd_err err = NSD_OK;
 
-	walk_make_owner(w, node, w->owner);
 	if ((node->flags & NODE_APEX) != 0)
 		err = walk_entries(w, node, true);
 	if (err == NSD_OK)
@@ -109,47 +109,101 @@ walk_node(struct walk *w, const struct node *node)
 	return err;
 }
 
-static const struct node *
-walk_next(struct walk *w, struct trie_iter *iter)
+/* The NSEC3 RRset of the chain that the iterator is at. */
+static enum nsd_err
+walk_nsec3(struct walk *w, const struct nsec3_iter *iter)
 {
-	store_ref ref = trie_iter_next(iter);
+	const struct nsec3_record *record = iter->record;
+	enum nsd_err err;
 
-	return ref == STORE_NONE ? NULL : store_get(w->view, ref);
+	if ((record->flags & NSEC3_RRSET) != 0) {
+		err = walk_rrset(w, store_get(w->view, record->form));
+	} else {
+		const struct nsec3_form *form = store_get(w->view,
+			record->form);
+		struct zone_rr rr = {
+			.owner = w->owner,
+			.ttl_sec = form->ttl_sec,
+			.type = TYPE_NSEC3,
+			.rdata = w->rdata,
+		};
+
+		rr.rdlen = (uint16_t)nsec3_unpack_rdata(w->view, record,
+			iter->next_hash, w->rdata);
+		err = w->on_rr(w->ctx, &rr);
+	}
+	return err != NSD_OK ? err : walk_sigs(w, &record->sigs);
 }
 
-/* True if the first node comes first. */
-static bool
-walk_in_order(const struct walk *w, const struct node *a, const struct node *b)
-{
-	uint8_t x[NAME_MAX_LEN], y[NAME_MAX_LEN];
+/* ---- merging names, other NSEC3 owners, and the chain ------------------ */
 
-	if (a == NULL || b == NULL)
-		return b == NULL;
-	walk_make_owner(w, a, x);
-	walk_make_owner(w, b, y);
-	return name_compare(x, y) < 0;
+/* Something to be walked, at one of its owners. */
+struct source {
+	struct trie_iter nodes;
+	struct nsec3_iter records; /* of the chain */
+	bool is_chain;
+	bool ended;
+	const struct node *node;
+	uint8_t owner[NAME_MAX_LEN];
+};
+
+static void
+source_next(const struct walk *w, struct source *s)
+{
+	store_ref ref;
+
+	if (s->is_chain) {
+		s->ended = !nsec3_iter_next(&s->records);
+		if (s->ended)
+			return;
+		s->owner[0] = NSEC3_LABEL_LEN;
+		nsec3_print_label(s->records.hash, s->owner + 1);
+		memcpy(s->owner + 1 + NSEC3_LABEL_LEN, w->apex, w->apex_len);
+		return;
+	}
+	ref = trie_iter_next(&s->nodes);
+	s->ended = ref == STORE_NONE;
+	if (s->ended)
+		return;
+	s->node = store_get(w->view, ref);
+	walk_make_owner(w, s->node, s->owner);
+}
+
+/* The source that is at the first owner; of equal ones the first. */
+static struct source *
+sources_choose(struct source *sources, unsigned count)
+{
+	struct source *first = NULL;
+
+	for (unsigned i = 0; i < count; i++)
+		if (!sources[i].ended && (first == NULL
+			|| name_compare(sources[i].owner, first->owner) < 0))
+			first = &sources[i];
+	return first;
 }
 
 static enum nsd_err
 walk_run(struct walk *w, const struct zone *zone)
 {
-	struct trie_iter names, hashes;
-	const struct node *name, *hash;
+	struct source sources[3] = {{.is_chain = false}}, *s;
 
-	trie_iter_init(&names, w->view, &zone->names.root);
-	trie_iter_init(&hashes, w->view, &zone->nsec3.root);
-	name = walk_next(w, &names);
-	hash = walk_next(w, &hashes);
-	while (name != NULL || hash != NULL) {
-		bool is_name = walk_in_order(w, name, hash);
-		enum nsd_err err = walk_node(w, is_name ? name : hash);
+	trie_iter_init(&sources[0].nodes, w->view, &zone->names.root);
+	trie_iter_init(&sources[1].nodes, w->view, &zone->nsec3.root);
+	sources[2].is_chain = true;
+	nsec3_iter_init(&sources[2].records, w->view,
+		zone->chain == STORE_NONE ? NULL
+					  : store_get(w->view, zone->chain));
+	for (unsigned i = 0; i < 3; i++)
+		source_next(w, &sources[i]);
+	while ((s = sources_choose(sources, 3)) != NULL) {
+		enum nsd_err err;
 
+		memcpy(w->owner, s->owner, sizeof(w->owner));
+		err = s->is_chain ? walk_nsec3(w, &s->records)
+				  : walk_node(w, s->node);
 		if (err != NSD_OK)
 			return err;
-		if (is_name)
-			name = walk_next(w, &names);
-		else
-			hash = walk_next(w, &hashes);
+		source_next(w, s);
 	}
 	return NSD_OK;
 }

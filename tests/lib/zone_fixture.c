@@ -85,6 +85,7 @@ zone_fixture_build(struct zone_fixture *f, const char *apex, const char *text,
 		.file_count = 1,
 		.threads = f->threads,
 		.secondary = f->secondary,
+		.nsec3_iterations_max = f->nsec3_iterations_max,
 	};
 	struct zonefile_result parsed;
 	enum nsd_err err;

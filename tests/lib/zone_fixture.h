@@ -16,6 +16,7 @@ struct zone_fixture {
 	const struct store_view *view;
 	unsigned threads;      /* of builds; 1 */
 	bool secondary;        /* builds are a secondary's */
+	uint32_t nsec3_iterations_max; /* of builds; 0: the default */
 	struct diag_sink sink; /* counts of the last build */
 	char findings[16384];  /* "file:line: severity: text\n" of that */
 };

@@ -77,6 +77,34 @@ add(struct rrbatch *batch, const char *owner, uint16_t type,
 #define RRSIG(covered, key)                                              \
 	"\0" covered "\15\1\0\0\16\20\0\0\0\1\0\0\0\1\0" key APEX "\0sig"
 
+#define TIMES_4(text) text text text text
+#define HASH_A TIMES_4("\x52\x94\xa5\x29\x4a")
+#define HASH_B TIMES_4("\x5a\xd6\xb5\xad\x6b")
+#define OWNER(label) "\40" TIMES_4(label) APEX
+#define NSEC3(next) "\1\0\0\0\0\24" next "\0\1\100"
+
+/* A chain with a record like others, two at one owner, a name with other data
+ * whose record leads astray, and enough of them for two levels of pages. */
+static void
+add_chain(struct rrbatch *batch)
+{
+	ADD(APEX, TYPE_NSEC3PARAM, "\1\0\0\0\0");
+	ADD(OWNER("aaaaaaaa"), TYPE_NSEC3, NSEC3(HASH_B));
+	ADD(OWNER("aaaaaaaa"), TYPE_RRSIG, RRSIG("\62", "\7"));
+	ADD(OWNER("bbbbbbbb"), TYPE_NSEC3, NSEC3(HASH_A));
+	ADD(OWNER("bbbbbbbb"), TYPE_NSEC3, NSEC3(HASH_B));
+	ADD(OWNER("cccccccc"), TYPE_NSEC3, NSEC3(HASH_B));
+	ADD(OWNER("cccccccc"), TYPE_TXT, "\1x");
+	for (char c = '0'; c <= 'v'; c++) {
+		char owner[] = OWNER("dddddddd");
+
+		if (c > '9' && c < 'a')
+			continue;
+		owner[9] = c;
+		ADD(owner, TYPE_NSEC3, NSEC3(HASH_A));
+	}
+}
+
 static struct rrbatch *
 make_batch(void)
 {
@@ -101,6 +129,7 @@ make_batch(void)
 	ADD("\5abcde" APEX, TYPE_RRSIG, RRSIG("\62", "\7"));
 	ADD("\3sub" APEX, TYPE_DS, "\1\2\3\4digest");
 	ADD("\3ns1" APEX, TYPE_NSEC3, "\1\0\0\1\0\4abcd");
+	add_chain(batch);
 	return batch;
 }
 

@@ -375,6 +375,17 @@ sweep_keeps_what_is_published_and_no_more(void **state)
 		"d NS ns.d\nns.d A 192.0.2.7\nh NSEC3 1 0 1 ab "
 		"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom A\n"
 		"h RRSIG NSEC3 8 2 60 20300101000000 20200101000000 1 a. AAAA\n"
+		"@ NSEC3PARAM 1 0 0 -\n"
+		"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom NSEC3 1 0 0 - "
+		"1p9mhaveqvm6t7vbl5lop2u3t2rp3tom A\n"
+		"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom RRSIG NSEC3 8 2 60 "
+		"20300101000000 20200101000000 1 a. AAAA\n"
+		"1p9mhaveqvm6t7vbl5lop2u3t2rp3tom NSEC3 1 0 0 - "
+		"1p9mhaveqvm6t7vbl5lop2u3t2rp3tom A\n"
+		"2p9mhaveqvm6t7vbl5lop2u3t2rp3tom NSEC3 1 0 0 - "
+		"2p9mhaveqvm6t7vbl5lop2u3t2rp3tom A\n"
+		"2p9mhaveqvm6t7vbl5lop2u3t2rp3tom NSEC3 1 0 0 - "
+		"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom A\n"
 		"b RRSIG MX 8 2 60 20300101000000 20200101000000 1 a. AAAA\n"
 		"c RRSIG MX 8 2 60 20300101000000 20200101000000 1 a. AAAA\n");
 	const struct acl_element acl = {.port = 1};

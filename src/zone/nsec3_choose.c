@@ -1,0 +1,208 @@
+/* nsec3_choose.c - which chain of NSEC3 records is used: the parameters of an
+ * NSEC3PARAM at the apex (RFC 5155 section 4). */
+#include <string.h>
+
+#include "zone/build_pass.h"
+
+#define CHOICES_MAX 16u
+#define PARAM_HEAD 5u /* octets before the salt, in both types */
+
+struct choice {
+	struct nsec3_params params;
+	const struct rrbatch_rr *rr;
+	size_t records; /* of the chain; atomic */
+};
+
+struct choices {
+	struct choice items[CHOICES_MAX];
+	size_t count;
+};
+
+static bool
+params_read(const struct rrbatch_rr *rr, struct nsec3_params *params)
+{
+	const uint8_t *rdata = rrbatch_rr_rdata(rr);
+
+	if (rr->rdlen < PARAM_HEAD
+		|| rr->rdlen < PARAM_HEAD + (unsigned)rdata[4])
+		return false;
+	params->iterations = octets_get_u16(rdata + 2);
+	params->salt_len = rdata[4];
+	params->salt = rdata + PARAM_HEAD;
+	return true;
+}
+
+static bool
+params_equal(const struct nsec3_params *a, const struct nsec3_params *b)
+{
+	return a->iterations == b->iterations && a->salt_len == b->salt_len
+		&& memcmp(a->salt, b->salt, a->salt_len) == 0;
+}
+
+bool
+nsec3_has_params(const struct rrbatch_rr *rr, const struct nsec3_params *params)
+{
+	struct nsec3_params own;
+
+	return params_read(rr, &own)
+		&& rrbatch_rr_rdata(rr)[0] == NSEC3_ALGORITHM_SHA1
+		&& params_equal(&own, params);
+}
+
+static void
+choices_add(struct build *b, struct choices *choices,
+	const struct rrbatch_rr *rr)
+{
+	struct findings *findings = &b->workers[0].findings;
+	const uint8_t *rdata = rrbatch_rr_rdata(rr);
+	struct nsec3_params params;
+
+	if (!params_read(rr, &params))
+		return;
+	if (rdata[0] != NSEC3_ALGORITHM_SHA1) {
+		findings_add(findings, DIAG_WARNING, rr,
+			"NSEC3PARAM with hash algorithm %u is not used",
+			(unsigned)rdata[0]);
+		return;
+	}
+	/* RFC 5155 section 4.1.2: such a chain is not complete, or not meant
+	 * for authoritative servers. */
+	if (rdata[1] != 0) {
+		findings_add(findings, DIAG_WARNING, rr,
+			"NSEC3PARAM with flags %u is not used",
+			(unsigned)rdata[1]);
+		return;
+	}
+	for (size_t i = 0; i < choices->count; i++)
+		if (params_equal(&choices->items[i].params, &params))
+			return;
+	if (choices->count == CHOICES_MAX)
+		return;
+	choices->items[choices->count].params = params;
+	choices->items[choices->count].rr = rr;
+	choices->items[choices->count].records = 0;
+	choices->count++;
+}
+
+static void
+choices_list(struct build *b, struct choices *choices)
+{
+	for (size_t i = 0; i < b->name_count && b->names[i].labels == 0; i++) {
+		const struct rrbatch_rr *rr;
+
+		if (b->names[i].rr_count == 0)
+			continue;
+		rr = owner_first_rr(&b->names[i]);
+		for (uint32_t n = 0; n < b->names[i].rr_count;
+			n++, rr = rrbatch_next(rr))
+			if (rr->type == TYPE_NSEC3PARAM)
+				choices_add(b, choices, rr);
+	}
+}
+
+/* ---- of several -------------------------------------------------------- */
+
+static enum nsd_err
+count_worker(struct worker *w)
+{
+	const struct build *b = w->build;
+	struct choices *choices = (struct choices *)w->pass_arg;
+	size_t found[CHOICES_MAX] = {0};
+	size_t start = b->hash_count * w->number / b->worker_count;
+	size_t end = b->hash_count * (w->number + 1) / b->worker_count;
+
+	for (size_t i = start; i < end; i++) {
+		const struct rrbatch_rr *rr = owner_first_rr(&b->hashes[i]);
+
+		for (uint32_t n = 0; n < b->hashes[i].rr_count;
+			n++, rr = rrbatch_next(rr))
+			for (size_t c = 0; c < choices->count
+				&& rr->type == TYPE_NSEC3; c++)
+				found[c] += nsec3_has_params(rr,
+					&choices->items[c].params);
+	}
+	for (size_t c = 0; c < choices->count; c++)
+		__atomic_fetch_add(&choices->items[c].records, found[c],
+			__ATOMIC_RELAXED);
+	return NSD_OK;
+}
+
+/*
+ * While the parameters change there are two chains, of which one may not be
+ * complete: the one with the most records is the best to be had. Of equal ones
+ * the first in the input counts.
+ */
+static enum nsd_err
+choices_find_best(struct build *b, struct choices *choices, size_t *best)
+{
+	enum nsd_err err;
+
+	*best = 0;
+	if (choices->count == 1)
+		return NSD_OK;
+	for (unsigned i = 0; i < b->worker_count; i++)
+		b->workers[i].pass_arg = choices;
+	err = workers_run(b, count_worker);
+	for (size_t c = 1; c < choices->count; c++)
+		if (choices->items[c].records > choices->items[*best].records)
+			*best = c;
+	findings_add(&b->workers[0].findings, DIAG_WARNING,
+		choices->items[*best].rr,
+		"of %zu NSEC3PARAM records this one is used, with %zu NSEC3 "
+		"records", choices->count, choices->items[*best].records);
+	return err;
+}
+
+/* ---- none -------------------------------------------------------------- */
+
+static const struct rrbatch_rr *
+owners_find_nsec3(const struct owner *owners, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct rrbatch_rr *rr;
+
+		if ((owners[i].flags & OWNER_NSEC3) == 0
+			|| owners[i].rr_count == 0)
+			continue;
+		rr = owner_first_rr(&owners[i]);
+		for (uint32_t n = 0; n < owners[i].rr_count;
+			n++, rr = rrbatch_next(rr))
+			if (rr->type == TYPE_NSEC3)
+				return rr;
+	}
+	return NULL;
+}
+
+static void
+chain_warn_of_none(struct build *b)
+{
+	const struct rrbatch_rr *rr = owners_find_nsec3(b->hashes,
+		b->hash_count);
+
+	if (rr == NULL && b->nsec3_in_names)
+		rr = owners_find_nsec3(b->names, b->name_count);
+	if (rr != NULL)
+		findings_add(&b->workers[0].findings, DIAG_WARNING, rr,
+			"NSEC3 records are not used: there is no NSEC3PARAM "
+			"for them");
+}
+
+enum nsd_err
+chain_choose(struct build *b)
+{
+	struct choices choices = {.count = 0};
+	size_t best;
+	enum nsd_err err;
+
+	choices_list(b, &choices);
+	if (choices.count == 0) {
+		chain_warn_of_none(b);
+		return NSD_OK;
+	}
+	err = choices_find_best(b, &choices, &best);
+	if (err != NSD_OK)
+		return err;
+	b->params = choices.items[best].params;
+	b->params_rr = choices.items[best].rr;
+	return NSD_OK;
+}

@@ -1,0 +1,496 @@
+/* nsec3_pack.c - the pass that makes the chain: its records are taken out of
+ * the owners, packed, and put in order. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "zone/build_pass.h"
+#include "zone/objects.h"
+
+#define CHUNK 1024u
+#define FORMS_FIRST 16u
+#define NEXT_LEN_AT(salt_len) (5u + (salt_len)) /* in the RDATA of NSEC3 */
+
+/* ---- forms ------------------------------------------------------------- */
+
+/* The RDATA of an NSEC3 record, in parts. */
+struct form_parts {
+	const uint8_t *head;
+	const uint8_t *bitmap;
+	uint16_t head_len;
+	uint16_t bitmap_len;
+	uint32_t ttl_sec;
+};
+
+static void
+form_read(const struct group *g, struct form_parts *p)
+{
+	const struct rrbatch_rr *rr = g->items[0].rr;
+
+	p->head = rrbatch_rr_rdata(rr);
+	p->head_len = (uint16_t)(NEXT_LEN_AT(p->head[4]) + 1);
+	p->bitmap = p->head + p->head_len + NSEC3_HASH_LEN;
+	p->bitmap_len = (uint16_t)(rr->rdlen - p->head_len - NSEC3_HASH_LEN);
+	p->ttl_sec = g->ttl_sec;
+}
+
+static bool
+form_matches(const struct nsec3_form *form, const struct form_parts *p)
+{
+	return form->ttl_sec == p->ttl_sec && form->head_len == p->head_len
+		&& form->bitmap_len == p->bitmap_len
+		&& memcmp(form->data, p->head, p->head_len) == 0
+		&& memcmp(form->data + p->head_len, p->bitmap, p->bitmap_len)
+			== 0;
+}
+
+static enum nsd_err
+forms_grow(struct worker *w)
+{
+	size_t room = w->forms_room == 0 ? FORMS_FIRST : w->forms_room * 2;
+	struct form_slot *slots = arena_alloc_zero(&w->arena,
+		room * sizeof(*slots));
+
+	if (slots == NULL)
+		return NSD_E_MEMORY;
+	for (size_t i = 0; i < w->forms_room; i++) {
+		const struct form_slot *old = &w->forms[i];
+		size_t at = old->hash;
+
+		if (old->form == NULL)
+			continue;
+		while (slots[at & (room - 1)].form != NULL)
+			at++;
+		slots[at & (room - 1)] = *old;
+	}
+	w->forms = slots;
+	w->forms_room = room;
+	return NSD_OK;
+}
+
+static enum nsd_err
+form_create(struct worker *w, const struct form_parts *p,
+	struct form_slot *slot)
+{
+	struct nsec3_form *form = store_alloc(w->heap,
+		sizeof(*form) + p->head_len + p->bitmap_len, &slot->ref);
+
+	if (form == NULL)
+		return NSD_E_MEMORY;
+	form->refs = 0;
+	form->ttl_sec = p->ttl_sec;
+	form->head_len = p->head_len;
+	form->bitmap_len = p->bitmap_len;
+	memcpy(form->data, p->head, p->head_len);
+	memcpy(form->data + p->head_len, p->bitmap, p->bitmap_len);
+	slot->form = form;
+	slot->count = 0;
+	w->forms_used++;
+	return NSD_OK;
+}
+
+/* The form of an RRset of one record, one holder more counted. */
+static enum nsd_err
+form_get(struct worker *w, const struct group *g, store_ref *ref)
+{
+	uint64_t seed = w->build->share.seed ^ g->ttl_sec;
+	struct form_slot *slot;
+	struct form_parts p;
+	uint32_t hash;
+
+	form_read(g, &p);
+	hash = (uint32_t)(share_hash_octets(seed, p.head, p.head_len)
+		^ share_hash_octets(seed, p.bitmap, p.bitmap_len));
+	if (w->forms_used * 2 >= w->forms_room && forms_grow(w) != NSD_OK)
+		return NSD_E_MEMORY;
+	for (size_t i = hash;; i++) {
+		slot = &w->forms[i & (w->forms_room - 1)];
+		if (slot->form == NULL)
+			break;
+		if (slot->hash == hash && form_matches(slot->form, &p))
+			goto found;
+	}
+	slot->hash = hash;
+	if (form_create(w, &p, slot) != NSD_OK)
+		return NSD_E_MEMORY;
+found:
+	slot->count++;
+	*ref = slot->ref;
+	return NSD_OK;
+}
+
+static void
+forms_flush(struct worker *w)
+{
+	for (size_t i = 0; i < w->forms_room; i++) {
+		struct form_slot *slot = &w->forms[i];
+		struct nsec3_form *form;
+
+		if (slot->form == NULL)
+			continue;
+		form = store_edit(w->heap, slot->ref);
+		form->refs += slot->count;
+		slot->count = 0;
+	}
+}
+
+/* ---- records ----------------------------------------------------------- */
+
+/* form: of a record alone, else the RRset. No holder is counted on failure.
+ */
+static enum nsd_err
+record_take_form(struct worker *w, const struct owner *owner,
+	const struct group *nsec3, struct nsec3_record *record)
+{
+	enum nsd_err err;
+
+	record->flags = nsec3->count == 1 ? 0 : NSEC3_RRSET;
+	if (nsec3->count == 1)
+		return form_get(w, nsec3, &record->form);
+	findings_add(&w->findings, DIAG_WARNING,
+		nsec3->items[nsec3->items[1].order > nsec3->items[0].order].rr,
+		"several NSEC3 records at one name");
+	err = rrset_pack(w, owner, nsec3, &record->form);
+	if (err == NSD_OK && record->form == STORE_NONE)
+		return NSD_E_ZONE; /* told */
+	return err;
+}
+
+/* Packs the NSEC3 RRset of an owner. NSD_E_ZONE: there is an error, told. */
+static enum nsd_err
+record_pack(struct worker *w, const struct owner *owner,
+	const struct group *nsec3, const struct group *sigs, store_ref *ref)
+{
+	size_t size = sigs != NULL ? sigs_measure(w, sigs)
+				   : sizeof(struct rrset_sigs);
+	struct nsec3_record *record;
+	enum nsd_err err = NSD_OK;
+
+	if (size == 0)
+		return NSD_E_ZONE;
+	size += offsetof(struct nsec3_record, sigs);
+	record = store_alloc(w->heap, size, ref);
+	if (record == NULL)
+		return NSD_E_MEMORY;
+	memset(record, 0, offsetof(struct nsec3_record, sigs.data));
+	if (sigs != NULL)
+		err = sigs_write(w, sigs, &record->sigs);
+	if (err == NSD_OK) {
+		err = record_take_form(w, owner, nsec3, record);
+		if (err != NSD_OK)
+			sigs_uncount(w, &record->sigs);
+	}
+	if (err != NSD_OK) {
+		store_free(w->heap, *ref, size);
+		*ref = STORE_NONE;
+	}
+	return err;
+}
+
+/* ---- owners ------------------------------------------------------------ */
+
+static void
+owner_warn(struct worker *w, const struct owner *owner,
+	const struct rrbatch_rr *rr, const char *why)
+{
+	char name[NAME_TEXT_MAX];
+
+	findings_add(&w->findings, DIAG_WARNING, rr,
+		"NSEC3 record at %s is not used: %s",
+		build_name_text(owner->name, name), why);
+}
+
+/* True if the record is one of the chain but for its owner name. */
+static bool
+record_is_usable(struct worker *w, const struct owner *owner,
+	const struct rrbatch_rr *rr)
+{
+	const uint8_t *rdata = rrbatch_rr_rdata(rr);
+	size_t at;
+
+	if (rr->type != TYPE_NSEC3
+		|| !nsec3_has_params(rr, &w->build->params))
+		return false;
+	at = NEXT_LEN_AT(rdata[4]);
+	if (rr->rdlen > at && rdata[at] == NSEC3_HASH_LEN
+		&& rr->rdlen >= at + 1 + NSEC3_HASH_LEN)
+		return true;
+	owner_warn(w, owner, rr, "the next hash is not of 20 octets");
+	return false;
+}
+
+/* The first record of a run that belongs into the chain, or NULL. */
+static const struct rrbatch_rr *
+run_find_usable(struct worker *w, const struct owner *run)
+{
+	size_t owners = run_count(w->build, run);
+
+	for (size_t o = 0; o < owners; o++) {
+		const struct rrbatch_rr *rr;
+
+		if (run[o].rr_count == 0)
+			continue;
+		rr = owner_first_rr(&run[o]);
+		for (uint32_t i = 0; i < run[o].rr_count;
+			i++, rr = rrbatch_next(rr))
+			if (record_is_usable(w, &run[0], rr))
+				return rr;
+	}
+	return NULL;
+}
+
+/* Packs the NSEC3 records of a run of owners, if they are the chain's; marks
+ * the run. item: what to fill. */
+static enum nsd_err
+run_pack_chain(struct worker *w, struct owner *run, struct chain_item *item)
+{
+	const struct rrbatch_rr *rr = run_find_usable(w, run);
+	const struct group *nsec3, *sigs;
+	enum nsd_err err;
+	size_t count;
+
+	item->entry.record = STORE_NONE;
+	if (rr == NULL)
+		return NSD_OK;
+	if (run->labels != 1
+		|| !nsec3_parse_label(run->name, item->entry.hash)) {
+		owner_warn(w, run, rr, "the owner is no hash right below the "
+			"apex");
+		return NSD_OK;
+	}
+	err = run_list_groups(w, run, ITEMS_CHAIN, &count);
+	if (err != NSD_OK)
+		return err;
+	run->flags |= OWNER_CHAINED;
+	/* Signatures sort behind what they cover. */
+	nsec3 = &w->groups[0];
+	sigs = count > 1 ? &w->groups[1] : NULL;
+	if (w->findings.count[DIAG_ERROR] > 0)
+		return NSD_OK;
+	err = record_pack(w, run, nsec3, sigs, &item->entry.record);
+	if (err == NSD_E_ZONE)
+		return NSD_OK;
+	item->rr = nsec3->count == 1 ? nsec3->items[0].rr : NULL;
+	w->rr_count += nsec3->count + (sigs != NULL ? sigs->count : 0);
+	return err;
+}
+
+static enum nsd_err
+chain_worker(struct worker *w)
+{
+	struct build *b = w->build;
+	enum nsd_err err = pack_prepare(w);
+
+	while (err == NSD_OK && !__atomic_load_n(&b->stop, __ATOMIC_RELAXED)) {
+		size_t start = __atomic_fetch_add(&b->next_chunk, CHUNK,
+			__ATOMIC_RELAXED);
+
+		if (start >= b->hash_count)
+			break;
+		for (size_t i = start; err == NSD_OK && i < start + CHUNK
+			&& i < b->hash_count; i++)
+			if ((b->hashes[i].flags & OWNER_NSEC3) != 0
+				&& (b->hashes[i].flags & OWNER_AGAIN) == 0)
+				err = run_pack_chain(w, &b->hashes[i],
+					&b->chain_items[i]);
+	}
+	if (err != NSD_OK)
+		__atomic_store_n(&b->stop, true, __ATOMIC_RELAXED);
+	return err;
+}
+
+/* ---- the chain --------------------------------------------------------- */
+
+static int
+item_compare_hash(const void *a, const void *b)
+{
+	const struct chain_item *x = a, *y = b;
+
+	return memcmp(x->entry.hash, y->entry.hash, NSEC3_HASH_LEN);
+}
+
+/* Takes the records of names that have other data as well. */
+static enum nsd_err
+chain_take_names(struct build *b)
+{
+	struct worker *w = &b->workers[0];
+	size_t before = b->chain_count;
+
+	for (size_t i = 0; i < b->name_count; i++) {
+		struct chain_item *item = &b->chain_items[b->chain_count];
+		enum nsd_err err;
+
+		if ((b->names[i].flags & OWNER_NSEC3) == 0
+			|| (b->names[i].flags & OWNER_AGAIN) != 0)
+			continue;
+		err = run_pack_chain(w, &b->names[i], item);
+		if (err != NSD_OK)
+			return err;
+		b->chain_count += item->entry.record != STORE_NONE;
+	}
+	if (b->chain_count > before)
+		qsort(b->chain_items, b->chain_count, sizeof(*b->chain_items),
+			item_compare_hash);
+	return NSD_OK;
+}
+
+static size_t
+count_names_with_nsec3(const struct build *b)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; b->nsec3_in_names && i < b->name_count; i++)
+		count += (b->names[i].flags & OWNER_NSEC3) != 0;
+	return count;
+}
+
+/* Packs the records; b->chain_items are those there are, ascending. */
+static enum nsd_err
+chain_list(struct build *b)
+{
+	size_t room = b->hash_count + count_names_with_nsec3(b) + 1, n = 0;
+	enum nsd_err err;
+
+	b->chain_items = arena_alloc_zero(&b->arena,
+		room * sizeof(*b->chain_items));
+	if (b->chain_items == NULL)
+		return NSD_E_MEMORY;
+	b->next_chunk = 0;
+	err = workers_run(b, chain_worker);
+	for (size_t i = 0; i < b->hash_count; i++)
+		if (b->chain_items[i].entry.record != STORE_NONE)
+			b->chain_items[n++] = b->chain_items[i];
+	b->chain_count = n;
+	if (err == NSD_OK && b->nsec3_in_names)
+		err = chain_take_names(b);
+	for (unsigned i = 0; i < b->worker_count; i++) {
+		sigs_flush(&b->workers[i]);
+		forms_flush(&b->workers[i]);
+	}
+	return err;
+}
+
+/* A record whose next hash is not that of the record that follows keeps it
+ * itself. */
+static enum nsd_err
+item_keep_next(struct build *b, struct chain_item *item, const uint8_t *next)
+{
+	struct worker *w = &b->workers[0];
+	const struct nsec3_record *old = store_get(store_heap_view(w->heap),
+		item->entry.record);
+	size_t len = nsec3_record_size(old);
+	struct nsec3_record *record;
+	store_ref ref;
+
+	findings_add(&w->findings, DIAG_WARNING, item->rr,
+		"the next hash of this NSEC3 record is not that of the record "
+		"that follows: the chain is broken");
+	record = store_alloc(w->heap, len + NSEC3_HASH_LEN, &ref);
+	if (record == NULL)
+		return NSD_E_MEMORY;
+	memcpy(record, old, len);
+	memcpy((uint8_t *)record + len, next, NSEC3_HASH_LEN);
+	record->flags |= NSEC3_OWN_NEXT;
+	store_free(w->heap, item->entry.record, len);
+	item->entry.record = ref;
+	item->rr = NULL;
+	return NSD_OK;
+}
+
+static enum nsd_err
+chain_check_next(struct build *b)
+{
+	struct chain_item *items = b->chain_items;
+	size_t next_at = NEXT_LEN_AT(b->params.salt_len) + 1;
+
+	for (size_t i = 0; i < b->chain_count; i++) {
+		const struct chain_item *follows =
+			&items[i + 1 < b->chain_count ? i + 1 : 0];
+		const uint8_t *next;
+
+		if (items[i].rr == NULL)
+			continue;
+		next = rrbatch_rr_rdata(items[i].rr) + next_at;
+		if (memcmp(next, follows->entry.hash, NSEC3_HASH_LEN) != 0
+			&& item_keep_next(b, &items[i], next) != NSD_OK)
+			return NSD_E_MEMORY;
+	}
+	return NSD_OK;
+}
+
+/* RFC 5155 section 10.3 and RFC 9276 section 3.2: hashing that a query could
+ * stop the server with is not done. */
+static bool
+chain_is_costly(struct build *b)
+{
+	uint32_t max = b->input->nsec3_iterations_max;
+
+	if (max == 0)
+		max = NSEC3_ITERATIONS_MAX;
+	if (b->params.iterations <= max)
+		return false;
+	findings_add(&b->workers[0].findings, DIAG_WARNING, b->params_rr,
+		"%u NSEC3 iterations are more than %u: names are not hashed, "
+		"and denials have no proofs", (unsigned)b->params.iterations,
+		(unsigned)max);
+	return true;
+}
+
+static enum nsd_err
+chain_create(struct build *b)
+{
+	struct store_heap *heap = b->workers[0].heap;
+	struct nsec3_entry *entries = arena_alloc(&b->arena,
+		b->chain_count * sizeof(*entries));
+	size_t size = sizeof(struct nsec3_chain) + b->params.salt_len;
+	struct nsec3_chain *chain;
+	store_ref ref;
+
+	if (entries == NULL)
+		return NSD_E_MEMORY;
+	for (size_t i = 0; i < b->chain_count; i++)
+		entries[i] = b->chain_items[i].entry;
+	chain = store_alloc(heap, size, &ref);
+	if (chain == NULL)
+		return NSD_E_MEMORY;
+	if (nsec3_pages_build(heap, entries, b->chain_count, &chain->index)
+		!= NSD_OK) {
+		store_free(heap, ref, size);
+		return NSD_E_MEMORY;
+	}
+	chain->count = (uint32_t)b->chain_count;
+	chain->iterations = b->params.iterations;
+	chain->salt_len = b->params.salt_len;
+	chain->flags = chain_is_costly(b) ? NSEC3_CHAIN_COSTLY : 0;
+	memcpy(chain->salt, b->params.salt, b->params.salt_len);
+	b->chain = ref;
+	b->chain_count = 0;
+	return NSD_OK;
+}
+
+static bool
+apex_has_room(const struct build *b)
+{
+	return b->apex_len + NSEC3_LABEL_LEN + 1 <= NAME_MAX_LEN;
+}
+
+enum nsd_err
+chain_build(struct build *b)
+{
+	enum nsd_err err;
+
+	err = chain_choose(b);
+	if (err != NSD_OK || b->params_rr == NULL)
+		return err;
+	err = chain_list(b);
+	if (err != NSD_OK)
+		return err;
+	if (b->chain_count == 0) {
+		if (apex_has_room(b))
+			findings_add(&b->workers[0].findings, DIAG_WARNING,
+				b->params_rr, "no NSEC3 record has the "
+				"parameters of this NSEC3PARAM");
+		return NSD_OK;
+	}
+	err = chain_check_next(b);
+	return err != NSD_OK ? err : chain_create(b);
+}

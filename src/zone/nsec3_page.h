@@ -1,0 +1,114 @@
+/*
+ * nsec3_page.h - the index of a chain by hash: a B+ tree of small pages.
+ *
+ * A leaf refers to records, a page above to pages; each entry has a hash: the
+ * record's, or the lowest one below that page. So the hash that follows any
+ * entry is at hand on the way down: the next one in the page, or the next one
+ * in a page above. Pages are never changed once they can be seen.
+ *
+ *   +0 count 2, height 1 (0: leaf), unused 1
+ *   +4 odd   4   leaf: bit i is set if record i has flags
+ *   +8 hashes    count x 20, ascending
+ *      refs      count x 4
+ *
+ * Hashes are spread evenly, so the place of one is guessed from its value and
+ * its neighbours', and the guess corrected; in a zone made to deceive it, that
+ * takes at most a page's entries on each of few levels.
+ */
+#ifndef ZONE_NSEC3_PAGE_H
+#define ZONE_NSEC3_PAGE_H
+
+#include <string.h>
+
+#include "zone/nsec3.h"
+
+#define NSEC3_LEAF_MAX 32u   /* entries; the bits of odd */
+#define NSEC3_LEAF_FILL 24u  /* of a fresh one */
+#define NSEC3_INNER_MAX 64u
+#define NSEC3_INNER_FILL 48u
+/* Pages but the root are at least a quarter full: 2^32 records need no more. */
+#define NSEC3_HEIGHT_MAX 12u
+
+struct nsec3_page {
+	uint16_t count;
+	uint8_t height;
+	uint8_t unused;
+	uint32_t odd;
+	uint8_t hashes[];
+};
+
+static inline size_t
+nsec3_page_size(unsigned count)
+{
+	return sizeof(struct nsec3_page)
+		+ count * (NSEC3_HASH_LEN + sizeof(store_ref));
+}
+
+static inline const uint8_t *
+nsec3_page_hash(const struct nsec3_page *page, unsigned i)
+{
+	return page->hashes + i * NSEC3_HASH_LEN;
+}
+
+static inline const store_ref *
+nsec3_page_refs(const struct nsec3_page *page)
+{
+	return (const store_ref *)(page->hashes
+		+ page->count * NSEC3_HASH_LEN);
+}
+
+/* A record of a chain, as a page knows it. */
+struct nsec3_entry {
+	uint8_t hash[NSEC3_HASH_LEN];
+	store_ref record;
+};
+
+/* ---- a walk in order --------------------------------------------------- */
+
+struct nsec3_iter {
+	const struct store_view *view;
+	unsigned depth; /* pages on the path */
+	struct {
+		const struct nsec3_page *page;
+		unsigned at;
+	} path[NSEC3_HEIGHT_MAX];
+	/* the record at hand */
+	store_ref ref;
+	const struct nsec3_record *record;
+	const uint8_t *hash;
+	const uint8_t *next_hash; /* of the record; NULL for NSEC3_RRSET */
+};
+
+/* chain may be NULL: there is nothing. */
+void nsec3_iter_init(struct nsec3_iter *iter, const struct store_view *view,
+	const struct nsec3_chain *chain);
+/* False at the end. */
+bool nsec3_iter_next(struct nsec3_iter *iter);
+
+/* Calls on_page with the memory of each page, those below it first. */
+void nsec3_visit_pages(const struct store_view *view,
+	const struct nsec3_chain *chain,
+	void (*on_page)(void *ctx, store_ref ref, size_t len), void *ctx);
+
+/* Makes the pages for count records (at least one), ascending by hash. On
+ * failure (NSD_E_MEMORY) nothing stays. */
+enum nsd_err nsec3_pages_build(struct store_heap *heap,
+	const struct nsec3_entry *entries, size_t count, store_ref *root)
+	MUST_USE;
+
+/* ---- records ----------------------------------------------------------- */
+
+size_t nsec3_form_size(const struct nsec3_form *form);
+size_t nsec3_record_size(const struct nsec3_record *record);
+size_t nsec3_chain_size(const struct nsec3_chain *chain);
+
+/* The next hash of a record that keeps it itself: NSEC3_OWN_NEXT. */
+const uint8_t *nsec3_record_own_next(const struct nsec3_record *record);
+
+/* Builds the RDATA of a record that is no NSEC3_RRSET; out has room for
+ * 65535; returns the length. */
+size_t nsec3_unpack_rdata(const struct store_view *view,
+	const struct nsec3_record *record, const uint8_t *next_hash,
+	uint8_t *out);
+
+#endif
