@@ -6,11 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "dns/name.h"
 #include "store/store.h"
+#include "zone/audit.h"
 #include "zone/build.h"
 #include "zone/walk.h"
 #include "zonefile/writer.h"
@@ -24,6 +26,8 @@ struct check {
 	const char *name; /* of the zone, as given */
 	const char *file;
 	bool print;
+	bool dnssec;      /* findings are errors, signatures are verified */
+	uint64_t now_sec; /* that signatures are judged by */
 	uint8_t apex[NAME_MAX_LEN];
 	struct diag_sink sink;
 	unsigned threads;
@@ -32,8 +36,15 @@ struct check {
 static void
 usage(FILE *out)
 {
-	fprintf(out, "Usage: nsd-checkzone [-p] <zone name> <zone file>\n"
+	fprintf(out, "Usage: nsd-checkzone [-p] [-D] [-t <time>] <zone name> "
+		"<zone file>\n"
 		"\t-p\tprint the zone if the zone is ok\n"
+		"\t-D\tDNSSEC: verify signatures; what a validator would "
+		"fail at is\n"
+		"\t\tan error and not a warning\n"
+		"\t-t <time>\tjudge signatures as of then: "
+		"YYYYMMDDHHMMSS, seconds since\n"
+		"\t\t1970, or +N or -N from now with unit s, m, h, d or w\n"
 		"\t-i <old zone file>\tcreate an IXFR from the differences "
 		"between the\n"
 		"\t\told zone file and the new zone file (not available "
@@ -116,11 +127,33 @@ print_zone(struct check *c, const struct store_view *view, store_ref zone)
 			nsd_err_text(err));
 }
 
+/* What a validator would say of the zone, if it is signed. */
+static enum nsd_err
+audit_zone(struct check *c, const struct store_view *view, store_ref zone,
+	const struct zone_build_input *input)
+{
+	const struct audit_options options = {
+		.apex = c->apex,
+		.now_sec = c->now_sec,
+		.verify = c->dnssec,
+		.strict = c->dnssec,
+		.threads = c->threads,
+		.batches = input->batches,
+		.files = input->files,
+		.file_count = input->file_count,
+	};
+	struct audit_report report;
+
+	return zone_audit(view, store_get(view, zone), &options, &c->sink,
+		&report);
+}
+
 /* Builds the zone as the server does, for what only shows then. */
 static void
 build_zone(struct check *c, const struct zonefile_result *result,
 	struct store_writer *writer)
 {
+	const struct store_view *view = store_writer_view(writer);
 	const char **files = calloc(result->source_count + 1, sizeof(*files));
 	struct zone_build_input input = {
 		.apex = c->apex,
@@ -139,8 +172,10 @@ build_zone(struct check *c, const struct zonefile_result *result,
 		err = zone_build(&input, writer, store_writer_heap(writer),
 			&c->sink, &zone);
 	}
+	if (err == NSD_OK)
+		err = audit_zone(c, view, zone, &input);
 	if (err == NSD_OK && c->sink.errors == 0 && c->print)
-		print_zone(c, store_writer_view(writer), zone);
+		print_zone(c, view, zone);
 	if (err != NSD_OK && c->sink.errors == 0)
 		diag_emit(&c->sink, DIAG_ERROR, c->file, 0, 0, "%s",
 			nsd_err_text(err));
@@ -196,24 +231,96 @@ count_processors(void)
 	return n < THREADS_MAX ? (unsigned)n : THREADS_MAX;
 }
 
-int
-main(int argc, char **argv)
+/* Seconds in a unit, 0 if it is none. */
+static uint64_t
+unit_get_sec(char unit)
 {
-	static const uint8_t root[1] = { 0 };
-	struct check c = { .sink = { log_diag, 0, 0 } };
-	const char *why;
-	size_t size;
+	switch (unit) {
+	case 's':
+		return 1;
+	case 'm':
+		return 60;
+	case 'h':
+		return 3600;
+	case 'd':
+		return 86400;
+	case 'w':
+		return 604800;
+	}
+	return 0;
+}
+
+/* YYYYMMDDHHMMSS, in UTC. */
+static bool
+parse_date(const char *text, uint64_t *now_sec)
+{
+	struct tm tm = {0};
+	const char *end = strptime(text, "%Y%m%d%H%M%S", &tm);
+	time_t value;
+
+	if (end == NULL || *end != '\0')
+		return false;
+	value = timegm(&tm);
+	*now_sec = (uint64_t)value;
+	return value >= 0;
+}
+
+/* The argument of -t; *now_sec is the time it is now. */
+static bool
+parse_time(const char *text, uint64_t *now_sec)
+{
+	bool relative = *text == '+' || *text == '-';
+	const char *digits = text + relative;
+	size_t len = strspn(digits, "0123456789");
+	uint64_t value, unit = 1;
+
+	if (len == 0 || len > (relative ? 10 : 14)
+		|| (!relative && digits[len] != '\0'))
+		return false;
+	if (!relative && len == 14)
+		return parse_date(digits, now_sec);
+	value = strtoull(digits, NULL, 10);
+	if (!relative) {
+		*now_sec = value;
+		return true;
+	}
+	if (digits[len] != '\0') {
+		unit = unit_get_sec(digits[len]);
+		if (unit == 0 || digits[len + 1] != '\0')
+			return false;
+	}
+	if (*text == '+')
+		*now_sec += value * unit;
+	else if (value * unit > *now_sec)
+		return false;
+	else
+		*now_sec -= value * unit;
+	return true;
+}
+
+/* Reads the options; -1 to go on, else the exit code. */
+static int
+read_options(struct check *c, int argc, char **argv)
+{
 	int option;
 
-	log_set_program("nsd-checkzone");
-	while ((option = getopt(argc, argv, "hi:n:ps:")) != -1) {
+	while ((option = getopt(argc, argv, "Dhi:n:ps:t:")) != -1) {
 		switch (option) {
 		case 'h':
 			usage(stderr);
 			return 0;
 		case 'p':
-			c.print = true;
+			c->print = true;
 			break;
+		case 'D':
+			c->dnssec = true;
+			break;
+		case 't':
+			if (parse_time(optarg, &c->now_sec))
+				break;
+			fprintf(stderr, "nsd-checkzone: -t: '%s' is no time\n",
+				optarg);
+			return 1;
 		case 'i':
 		case 'n':
 		case 's':
@@ -225,6 +332,23 @@ main(int argc, char **argv)
 			return 1;
 		}
 	}
+	return -1;
+}
+
+int
+main(int argc, char **argv)
+{
+	static const uint8_t root[1] = { 0 };
+	struct check c = { .sink = { log_diag, 0, 0 } };
+	const char *why;
+	size_t size;
+	int code;
+
+	log_set_program("nsd-checkzone");
+	c.now_sec = (uint64_t)time(NULL);
+	code = read_options(&c, argc, argv);
+	if (code >= 0)
+		return code;
 	if (argc - optind != 2) {
 		fprintf(stderr, "wrong number of arguments.\n");
 		usage(stderr);

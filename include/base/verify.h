@@ -1,0 +1,65 @@
+/*
+ * verify.h - checks of public-key signatures, by OpenSSL.
+ *
+ * Keys and signatures are untrusted octets: whatever they are, the answer is
+ * that the signature is right or that it is not.
+ */
+#ifndef BASE_VERIFY_H
+#define BASE_VERIFY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum verify_scheme {
+	VERIFY_RSA_SHA1, /* PKCS #1 v1.5, as the next two */
+	VERIFY_RSA_SHA256,
+	VERIFY_RSA_SHA512,
+	VERIFY_ECDSA_P256, /* with SHA-256 */
+	VERIFY_ECDSA_P384, /* with SHA-384 */
+	VERIFY_ED25519,
+	VERIFY_ED448,
+};
+
+#define VERIFY_RSA_BITS_MIN 512u /* RFC 3110 section 3 */
+#define VERIFY_RSA_BITS_MAX 4096u
+
+struct verify_key;
+
+/* The octets of a public key, borrowed. */
+struct verify_octets {
+	/* RSA: modulus, no zeros in front; ECDSA: x and y, each of full
+	 * length; the others: the key as their RFC has it. */
+	const uint8_t *key;
+	size_t key_len;
+	const uint8_t *exponent; /* RSA alone */
+	size_t exponent_len;
+};
+
+/*
+ * Makes a key. It may be used by several threads at once.
+ * returns NSD_OK with *key (release with verify_key_destroy); NSD_E_WIRE if
+ *     the octets are no key of the scheme, or an RSA key out of the bounds
+ *     above or with an exponent that is even or below 3; NSD_E_MEMORY;
+ *     NSD_E_NOT_FOUND if this OpenSSL does not offer the scheme.
+ */
+enum nsd_err verify_key_create(enum verify_scheme scheme,
+	const struct verify_octets *octets, struct verify_key **key) MUST_USE;
+void verify_key_destroy(struct verify_key *key);
+
+/*
+ * What one thread needs to check signatures of a key, made once and used for
+ * many: NULL without memory. The key must outlive it.
+ */
+struct verify_context;
+struct verify_context *verify_context_create(const struct verify_key *key);
+void verify_context_destroy(struct verify_context *context);
+
+/* True if the signature, in the form DNSSEC gives it (ECDSA: r and s of full
+ * length each), is that of the key over the data. Microseconds of CPU. */
+bool verify_signature(struct verify_context *context, const uint8_t *data,
+	size_t len, const uint8_t *signature, size_t signature_len);
+
+#endif
