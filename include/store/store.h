@@ -158,11 +158,13 @@ void store_reader_quiescent(struct store_reader *reader);
 void store_reader_offline(struct store_reader *reader);
 
 /*
- * Pins the version that is seen now, while online: what can be reached from
- * its roots stays until unpin, although the reader goes on to newer versions
- * or offline. For what lasts (AXFR out, write-back by a forked child). It holds
- * back the reclaiming of everything that is retired meanwhile.
- * returns NSD_OK, NSD_E_MEMORY, NSD_E_BUG if offline.
+ * Pins the version that is seen now, while online: what is reached from its
+ * roots before the reader is next quiescent or offline, and what can be reached
+ * from there later on without a root or a cell that store_publish_ref swings,
+ * stays until unpin. For what lasts (AXFR out, write-back by a forked child).
+ * It holds back what was there when it was taken, and what shares a span of
+ * 64 KiB with that; not what comes and goes meanwhile.
+ * returns NSD_OK, NSD_E_BUG if offline.
  */
 struct store_pin {
 	size_t index; /* private */
@@ -269,13 +271,36 @@ bool store_sweep_mark(struct store_sweep *sweep, store_ref ref, size_t len);
 enum nsd_err store_sweep_end(struct store_sweep *sweep, uint64_t *octets)
 	MUST_USE;
 
+/*
+ * The reader that has held something back for longest: stuck, or with a pin.
+ * The age counts from the first call, with the reader's epoch as it is now,
+ * that found it to; so call it about once a second, and log what is too old.
+ * now_msec: of any clock that does not jump. False: nothing is held back.
+ */
+struct store_holder {
+	unsigned slot;
+	int32_t pid;
+	char name[16];
+	uint64_t epoch;  /* what was retired since waits */
+	bool pinned;     /* by a pin; else it is not quiescent */
+	uint64_t octets; /* that wait for it, if for others, too */
+	int64_t age_msec;
+};
+bool store_find_holder(struct store_writer *writer, int64_t now_msec,
+	struct store_holder *holder);
+
 struct store_stats {
 	uint64_t live;       /* octets in objects, rounding included */
-	uint64_t free;       /* octets in free slots of used pages */
+	uint64_t free;       /* octets free in spans with pages: fragments,
+			      * and what is kept for growth */
 	uint64_t retired;    /* octets waiting for a grace period */
 	uint64_t mapped;     /* octets of the file */
+	uint64_t retired_total;   /* octets, since the writer was opened */
+	uint64_t reclaimed_total; /* of these */
+	uint64_t given_back;      /* octets, to the kernel */
 	uint64_t epoch;
-	uint64_t oldest_reader_epoch; /* 0: nobody online */
+	uint64_t oldest_reader_epoch; /* 0: nobody online, nothing pinned */
+	unsigned pins;       /* versions that are pinned */
 };
 void store_get_stats(const struct store_writer *writer,
 	struct store_stats *stats);

@@ -40,6 +40,7 @@ punch_spans(struct store_writer *w, uint32_t first, uint32_t count)
 		    (off_t)at, (off_t)count * SPAN_SIZE)
 		!= 0)
 		return;
+	w->punched += (uint64_t)count * SPAN_SIZE;
 	for (uint32_t i = first; i < first + count; i++) {
 		if (w->spans[i].state == SPAN_FREE) {
 			span_list_remove(w, i);

@@ -160,7 +160,7 @@ store_destroy(struct store *store)
 void
 store_reader_clear(struct store *store, unsigned slot)
 {
-	struct store_slot none = { .seen = 0 };
+	static const struct store_slot none;
 
 	if (slot >= store->reader_max || store->slots_fd < 0)
 		return;

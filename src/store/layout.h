@@ -51,12 +51,27 @@ _Static_assert(offsetof(struct store_header, epoch) == 64
 	"epoch and roots have a cache line each");
 
 /* The page of a reader in the file of slots; written by it alone. */
+#define SLOT_PINS 252u
+
 struct store_slot {
-	uint64_t seen;   /* epoch; 0: offline */
-	uint64_t pinned; /* oldest epoch that is pinned; 0: none */
-	int32_t pid;     /* 0: nobody */
+	uint64_t seen;    /* epoch; 0: offline */
+	uint32_t pin_max; /* pins[] that have ever been used */
+	int32_t pid;      /* 0: nobody */
 	char name[16];
+	uint8_t unused[32];
+	/*
+	 * A version that is held on to. Epochs: what was retired before low
+	 * cannot be reached from it, nor what was allocated after high. The
+	 * last one may stand for several.
+	 */
+	struct store_slot_pin {
+		uint64_t low;  /* 0: not pinned */
+		uint64_t high; /* UINT64_MAX: not known yet */
+	} pins[SLOT_PINS];
 };
+
+_Static_assert(sizeof(struct store_slot) == STORE_PAGE,
+	"a reader has a page of its own");
 
 static inline uint64_t
 layout_data_at(uint64_t reservation)

@@ -16,9 +16,8 @@ struct store_reader {
 	const struct store_header *header;
 	uint64_t seen;   /* as in the slot */
 	size_t mapped;   /* octets of view; 0: the writer's mapping */
-	/* Epochs that are pinned, in no order; 0: free. */
-	uint64_t *pins;
-	size_t pin_max;
+	size_t last_pins; /* pins that share the last place in the slot */
+	bool pins_open;  /* some were taken since we were last quiescent */
 };
 
 static enum nsd_err
@@ -55,6 +54,17 @@ reader_map(struct store *store, unsigned slot, struct store_reader *reader)
 	return NSD_OK;
 }
 
+/* Whoever had it holds nothing any more. */
+static void
+slot_clear(struct store_slot *slot)
+{
+	for (uint32_t i = 0; i < slot->pin_max && i < SLOT_PINS; i++)
+		rcu_store_release(&slot->pins[i].low, 0);
+	rcu_store_release(&slot->pin_max, 0);
+	rcu_store_release(&slot->seen, 0);
+	memset(slot->name, 0, sizeof(slot->name));
+}
+
 enum nsd_err
 store_reader_open(struct store *store, unsigned slot, const char *name,
 	struct store_reader **reader)
@@ -76,9 +86,7 @@ store_reader_open(struct store *store, unsigned slot, const char *name,
 	r->header = (const struct store_header *)r->view.base;
 	if (len >= sizeof(r->slot->name))
 		len = sizeof(r->slot->name) - 1;
-	rcu_store_relaxed(&r->slot->seen, 0);
-	rcu_store_relaxed(&r->slot->pinned, 0);
-	memset(r->slot->name, 0, sizeof(r->slot->name));
+	slot_clear(r->slot);
 	memcpy(r->slot->name, name, len);
 	rcu_store_release(&r->slot->pid, getpid());
 	if (store->maker != getpid() && r->mapped != 0)
@@ -93,13 +101,11 @@ store_reader_close(struct store_reader *reader)
 	if (reader == NULL)
 		return;
 	rcu_store_release(&reader->slot->pid, 0);
-	rcu_store_release(&reader->slot->pinned, 0);
-	rcu_store_release(&reader->slot->seen, 0);
+	slot_clear(reader->slot);
 	if (reader->mapped != 0) {
 		munmap(reader->slot, STORE_PAGE);
 		munmap((void *)(uintptr_t)reader->view.base, reader->mapped);
 	}
-	free(reader->pins);
 	free(reader);
 }
 
@@ -119,11 +125,26 @@ store_reader_online(struct store_reader *reader)
 	rcu_full_barrier();
 }
 
+/* What the pins hold had all been published when the epoch was loaded. */
+static void
+pins_close(struct store_reader *reader, uint64_t epoch)
+{
+	struct store_slot *slot = reader->slot;
+
+	if (!reader->pins_open)
+		return;
+	for (uint32_t i = 0; i < slot->pin_max; i++)
+		if (slot->pins[i].high == UINT64_MAX)
+			rcu_store_relaxed(&slot->pins[i].high, epoch);
+	reader->pins_open = false;
+}
+
 void
 store_reader_quiescent(struct store_reader *reader)
 {
 	uint64_t epoch = rcu_load_acquire(&reader->header->epoch);
 
+	pins_close(reader, epoch);
 	if (epoch == reader->seen)
 		return;
 	if (reader->seen == 0) {
@@ -138,6 +159,7 @@ store_reader_quiescent(struct store_reader *reader)
 void
 store_reader_offline(struct store_reader *reader)
 {
+	pins_close(reader, rcu_load_acquire(&reader->header->epoch));
 	reader->seen = 0;
 	rcu_store_release(&reader->slot->seen, 0);
 }
@@ -145,28 +167,24 @@ store_reader_offline(struct store_reader *reader)
 enum nsd_err
 store_reader_pin(struct store_reader *reader, struct store_pin *pin)
 {
-	size_t i = 0;
+	struct store_slot *slot = reader->slot;
+	uint32_t i = 0;
 
 	if (reader->seen == 0)
 		return NSD_E_BUG;
-	while (i < reader->pin_max && reader->pins[i] != 0)
+	while (i < SLOT_PINS - 1 && slot->pins[i].low != 0)
 		i++;
-	if (i == reader->pin_max) {
-		size_t max = reader->pin_max != 0 ? 2 * reader->pin_max : 8;
-		uint64_t *pins = realloc(reader->pins, max * sizeof(*pins));
-
-		if (pins == NULL)
-			return NSD_E_MEMORY;
-		memset(pins + reader->pin_max, 0,
-			(max - reader->pin_max) * sizeof(*pins));
-		reader->pins = pins;
-		reader->pin_max = max;
-	}
-	reader->pins[i] = reader->seen;
-	/* Older pins stay the oldest. The store of `seen` that follows when
-	 * we move on is a release: a writer that sees it sees the pin. */
-	if (rcu_load_relaxed(&reader->slot->pinned) == 0)
-		rcu_store_release(&reader->slot->pinned, reader->seen);
+	if (i == SLOT_PINS - 1)
+		reader->last_pins++;
+	if (i >= slot->pin_max)
+		rcu_store_release(&slot->pin_max, i + 1);
+	/* The upper end first: with an old one the pin would hold too little.
+	 * The store of `seen` that follows when we move on is a release: a
+	 * writer that sees it sees the pin. */
+	rcu_store_relaxed(&slot->pins[i].high, UINT64_MAX);
+	if (slot->pins[i].low == 0)
+		rcu_store_release(&slot->pins[i].low, reader->seen);
+	reader->pins_open = true;
 	pin->index = i;
 	return NSD_OK;
 }
@@ -174,16 +192,10 @@ store_reader_pin(struct store_reader *reader, struct store_pin *pin)
 void
 store_reader_unpin(struct store_reader *reader, struct store_pin *pin)
 {
-	uint64_t oldest = 0;
-
-	reader->pins[pin->index] = 0;
-	for (size_t i = 0; i < reader->pin_max; i++) {
-		uint64_t epoch = reader->pins[i];
-
-		if (epoch != 0 && (oldest == 0 || epoch < oldest))
-			oldest = epoch;
-	}
-	rcu_store_release(&reader->slot->pinned, oldest);
+	/* The last place goes with the last pin that shares it. */
+	if (pin->index == SLOT_PINS - 1 && --reader->last_pins > 0)
+		return;
+	rcu_store_release(&reader->slot->pins[pin->index].low, 0);
 }
 
 store_ref

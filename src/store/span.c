@@ -302,19 +302,23 @@ take_partial(struct store_writer *writer, unsigned kind, unsigned eighths)
 	return SPAN_NONE;
 }
 
+/* A span without objects, for objects that are yet to be published. */
 static uint32_t
 take_free(struct store_writer *writer)
 {
 	uint32_t span = take_from(writer, SPAN_FREE);
 
-	if (span != SPAN_NONE)
-		return span;
-	span = writer->lists[SPAN_ABSENT].first;
-	if (span != SPAN_NONE && span_make_pages(writer, span, 1))
-		return take_from(writer, SPAN_ABSENT);
-	if (!grow(writer))
-		return SPAN_NONE;
-	return take_from(writer, SPAN_FREE);
+	if (span == SPAN_NONE) {
+		span = writer->lists[SPAN_ABSENT].first;
+		if (span != SPAN_NONE && span_make_pages(writer, span, 1))
+			span = take_from(writer, SPAN_ABSENT);
+		else if (grow(writer))
+			span = take_from(writer, SPAN_FREE);
+		else
+			return SPAN_NONE;
+	}
+	writer->spans[span].born = rcu_load_relaxed(&writer->header->epoch);
+	return span;
 }
 
 uint32_t
@@ -372,6 +376,8 @@ span_take_run(struct store_writer *writer, uint32_t count)
 	for (uint32_t i = first; i < first + count; i++) {
 		span_list_remove(writer, i);
 		writer->spans[i].state = SPAN_OWNED;
+		writer->spans[i].born =
+			rcu_load_relaxed(&writer->header->epoch);
 	}
 	return first;
 }

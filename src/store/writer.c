@@ -11,9 +11,6 @@
 
 #include "store/writer.h"
 
-#define RETIRED_BLOCK_FIRST 62u /* objects: 512 octets with the head */
-#define RETIRED_BLOCK_MAX 8190u
-
 static size_t
 slots_size(const struct store *store)
 {
@@ -64,8 +61,10 @@ store_writer_open(struct store *store, struct store_writer **writer)
 	w = calloc(1, sizeof(*w));
 	if (w == NULL)
 		return NSD_E_MEMORY;
-	err = writer_map(store, w);
+	w->holdings = calloc(store->reader_max + 1u, sizeof(*w->holdings));
+	err = w->holdings == NULL ? NSD_E_MEMORY : writer_map(store, w);
 	if (err != NSD_OK) {
+		free(w->holdings);
 		free(w);
 		return err;
 	}
@@ -74,6 +73,7 @@ store_writer_open(struct store *store, struct store_writer **writer)
 	pthread_mutex_init(&w->lock, NULL);
 	CDS_INIT_LIST_HEAD(&w->heaps);
 	CDS_INIT_LIST_HEAD(&w->retired);
+	CDS_INIT_LIST_HEAD(&w->held);
 	span_table_load(w);
 	heap_init(&w->heap, w, false);
 	cds_list_add(&w->heap.entry, &w->heaps);
@@ -93,33 +93,19 @@ void
 store_writer_close(struct store_writer *writer)
 {
 	struct store *store;
-	struct retired_block *block, *next;
 
 	if (writer == NULL)
 		return;
 	store = writer->store;
 	heap_flush(&writer->heap);
-	cds_list_for_each_entry_safe(block, next, &writer->retired, entry)
-		free(block);
+	retired_fini(writer);
 	munmap(writer->spans, writer->span_max * sizeof(*writer->spans));
 	munmap(writer->slots, slots_size(store));
 	munmap(writer->base, store->reservation);
 	pthread_mutex_destroy(&writer->lock);
 	store->writer = NULL;
+	free(writer->holdings);
 	free(writer);
-}
-
-/* Readers may still look at what is retired; nobody else will. So it is marked
- * as free and left as it is. */
-static void
-retired_forget(struct store_writer *writer)
-{
-	struct retired_block *block;
-
-	cds_list_for_each_entry(block, &writer->retired, entry)
-		for (uint32_t i = 0; i < block->count; i++)
-			heap_free_granules(writer, block->objects[i].ref,
-				store_granules(block->objects[i].len));
 }
 
 enum nsd_err
@@ -157,138 +143,39 @@ store_publish_ref(struct store_writer *writer, store_ref *cell, store_ref ref)
 	rcu_store_release(cell, ref);
 }
 
-/* ---- retiring */
-
-/* The block that takes the next object of this epoch, or NULL. */
-static struct retired_block *
-retired_block_get(struct store_writer *writer)
-{
-	uint64_t epoch = writer->header->epoch;
-	uint32_t max = RETIRED_BLOCK_FIRST;
-	struct retired_block *block;
-
-	if (!cds_list_empty(&writer->retired)) {
-		block = cds_list_entry(writer->retired.prev,
-			struct retired_block, entry);
-		if (block->epoch == epoch && block->count < block->max)
-			return block;
-		if (block->epoch == epoch)
-			max = RETIRED_BLOCK_MAX;
-	}
-	block = malloc(sizeof(*block) + max * sizeof(block->objects[0]));
-	if (block == NULL)
-		return NULL;
-	block->epoch = epoch;
-	block->count = 0;
-	block->max = max;
-	cds_list_add_tail(&block->entry, &writer->retired);
-	return block;
-}
-
-void
-store_retire(struct store_writer *writer, store_ref ref, size_t len)
-{
-	struct retired_block *block;
-
-	if (ref == STORE_NONE)
-		return;
-	block = retired_block_get(writer);
-	/* Without memory to remember it by, the object stays used: that is
-	 * safe, and mark and sweep finds it. */
-	if (block == NULL)
-		return;
-	block->objects[block->count].ref = ref;
-	block->objects[block->count].len = (uint32_t)len;
-	block->count++;
-	writer->retired_octets += (uint64_t)store_granules(len)
-		* STORE_GRANULE;
-}
-
-/* The oldest epoch that a reader may still be in; 0: there is none. */
-static uint64_t
-oldest_epoch(const struct store_writer *writer)
-{
-	uint64_t oldest = 0;
-
-	for (unsigned i = 0; i < writer->store->reader_max; i++) {
-		const struct store_slot *slot = (const struct store_slot *)(
-			writer->slots + (size_t)i * STORE_PAGE);
-		/* In this order: see store_reader_pin. */
-		uint64_t seen = rcu_load_acquire(&slot->seen);
-		uint64_t pinned = rcu_load_acquire(&slot->pinned);
-
-		if (seen != 0 && (oldest == 0 || seen < oldest))
-			oldest = seen;
-		if (pinned != 0 && (oldest == 0 || pinned < oldest))
-			oldest = pinned;
-	}
-	return oldest;
-}
-
-static void
-retired_block_free(struct store_writer *writer, struct retired_block *block)
-{
-	for (uint32_t i = 0; i < block->count; i++) {
-		uint32_t len = block->objects[i].len;
-
-		writer->retired_octets -= (uint64_t)store_granules(len)
-			* STORE_GRANULE;
-		store_free(&writer->heap, block->objects[i].ref, len);
-	}
-	cds_list_del(&block->entry);
-	free(block);
-}
-
-size_t
-store_reclaim(struct store_writer *writer)
-{
-	struct retired_block *block, *next;
-	uint64_t epoch = writer->header->epoch;
-	uint64_t oldest;
-
-	if (cds_list_empty(&writer->retired))
-		return 0;
-	block = cds_list_entry(writer->retired.prev, struct retired_block,
-		entry);
-	/* Unlinked first, then the epoch: a reader that sees the new epoch
-	 * cannot find what was retired in an older one. */
-	if (block->epoch == epoch)
-		rcu_store_release(&writer->header->epoch, ++epoch);
-	/* Either we see that a reader is online, or it sees what we have
-	 * published: see store_reader_online. */
-	rcu_full_barrier();
-	oldest = oldest_epoch(writer);
-	cds_list_for_each_entry_safe(block, next, &writer->retired, entry) {
-		if (oldest != 0 && block->epoch >= oldest)
-			break;
-		retired_block_free(writer, block);
-	}
-	return (size_t)writer->retired_octets;
-}
-
 void
 store_get_stats(const struct store_writer *writer, struct store_stats *stats)
 {
 	struct store_writer *w = (struct store_writer *)(uintptr_t)writer;
 	struct store_heap *heap;
+	struct holders holders;
 	struct stat st;
 	int64_t live;
 	uint64_t present = 0;
 
+	memset(stats, 0, sizeof(*stats));
 	pthread_mutex_lock(&w->lock);
 	live = w->live;
 	cds_list_for_each_entry(heap, &w->heaps, entry)
 		live += rcu_load_relaxed(&heap->live);
 	for (uint32_t i = 0; i < w->header->span_count; i++)
 		present += w->spans[i].state != SPAN_ABSENT;
+	stats->given_back = w->punched;
 	pthread_mutex_unlock(&w->lock);
 
+	holders_scan(w, &holders);
 	stats->retired = w->retired_octets;
 	stats->live = (uint64_t)live * STORE_GRANULE - stats->retired;
 	stats->free = present * SPAN_SIZE - (uint64_t)live * STORE_GRANULE;
-	stats->mapped = 0;
 	if (fstat(w->store->fd, &st) == 0)
 		stats->mapped = (uint64_t)st.st_blocks * 512;
+	stats->retired_total = w->retired_total;
+	stats->reclaimed_total = w->reclaimed_total;
 	stats->epoch = w->header->epoch;
-	stats->oldest_reader_epoch = oldest_epoch(w);
+	stats->oldest_reader_epoch = holders.oldest_seen;
+	stats->pins = holders.count;
+	for (unsigned i = 0; i < holders.count; i++)
+		if (stats->oldest_reader_epoch == 0
+			|| holders.pins[i].low < stats->oldest_reader_epoch)
+			stats->oldest_reader_epoch = holders.pins[i].low;
 }

@@ -44,6 +44,7 @@ struct span {
 	uint8_t state; /* enum span_state; under the lock */
 	uint8_t kind;  /* see span_state */
 	bool huge;     /* lies in a huge page */
+	uint64_t born; /* epoch; no object in it is older */
 };
 
 struct span_list {
@@ -84,16 +85,45 @@ struct store_heap {
 	struct bin bins[KIND_SMALL_MAX + 1]; /* by granules; 0 is not used */
 };
 
-/* Objects that wait for a grace period, all retired in one epoch. */
+/* Objects that wait for readers, all retired in one epoch. */
 struct retired_block {
 	struct cds_list_head entry;
 	uint64_t epoch;
+	uint64_t octets;
 	uint32_t count;
 	uint32_t max;
 	struct {
 		store_ref ref;
 		uint32_t len;
 	} objects[];
+};
+
+/* A version that some reader has pinned: see struct store_slot. */
+struct pin_range {
+	uint64_t low, high;
+};
+
+#define PIN_RANGES 256u
+
+/* What is online and pinned, as far as it matters to the writer. */
+struct holders {
+	uint64_t oldest_seen; /* 0: nobody is online */
+	unsigned count;       /* further ones are merged into the last */
+	struct pin_range pins[PIN_RANGES];
+};
+
+/* Objects that wait for one pin alone, as far as is known. */
+struct held {
+	struct cds_list_head entry;
+	struct pin_range pin;
+	struct cds_list_head blocks;
+	uint64_t octets;
+};
+
+/* Since when a reader holds something back: see store_find_holder. */
+struct holding {
+	uint64_t epoch; /* 0: it does not */
+	int64_t since_msec;
 };
 
 struct store_writer {
@@ -112,10 +142,16 @@ struct store_writer {
 	struct cds_list_head heaps;
 	int64_t live; /* granules, of heaps that are gone */
 	bool no_collapse; /* the kernel refuses huge pages */
+	uint64_t punched; /* octets given back to the kernel, in all */
 
 	/* The writer's thread alone. */
-	struct cds_list_head retired;
-	uint64_t retired_octets;
+	struct cds_list_head retired; /* struct retired_block, oldest first */
+	struct cds_list_head held;    /* struct held */
+	struct holders holders;       /* as of the last scan */
+	struct holding *holdings;     /* a reader each */
+	uint64_t retired_octets;      /* that wait, here and there */
+	uint64_t retired_total;
+	uint64_t reclaimed_total;
 };
 
 static inline uint32_t
@@ -198,6 +234,16 @@ void heap_flush(struct store_heap *heap);
 /* Frees granules, of as many spans as there are; no lock is held. */
 void heap_free_granules(struct store_writer *writer, uint32_t granule,
 	uint32_t count);
+
+/* ---- retire.c */
+/* The slots as the writer sees them. */
+const struct store_slot *writer_slot(const struct store_writer *writer,
+	unsigned slot);
+void holders_scan(const struct store_writer *writer, struct holders *holders);
+/* Marks all that is retired as free, as if nobody read it, and does not touch
+ * it: for a file whose writer ends. */
+void retired_forget(struct store_writer *writer);
+void retired_fini(struct store_writer *writer);
 
 /* ---- collapse.c: asks for a huge page for an extent whose file size covers
  * it. Slow. True if it is one now; all its pages exist then. */

@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-enum place { EPOCH, ROOT, SEEN, PINNED, PLACES };
+enum place { EPOCH, ROOT, SEEN, LOW, HIGH, PLACES };
 enum who { READER, WRITER, BOTH };
 
 /* Rules that can be left out. */
@@ -29,10 +29,13 @@ enum rule {
 	RULE_EPOCH_IS_RELEASE,
 	RULE_SEEN_BEFORE_PINNED,
 	RULE_PIN_COUNTS,
+	RULE_HIGH_WHEN_QUIESCENT,
+	RULE_BORN_AT_HIGH_COUNTS,
 	RULE_COUNT
 };
 
-#define BUFFER 5
+#define BUFFER 6
+#define UNKNOWN UINT8_MAX
 #define VERSIONS 4
 #define SPELLS 2
 #define BATCHES 3
@@ -51,9 +54,12 @@ struct state {
 	uint8_t freed; /* a bit a version */
 	/* reader */
 	uint8_t reader_at, spell, batch, epoch, seen, held, pinned_held;
+	uint8_t pin_open, pinned_later;
 	/* writer */
-	uint8_t writer_at, version, writer_epoch, writer_seen, writer_pinned;
+	uint8_t writer_at, version, writer_epoch;
+	uint8_t writer_seen, writer_low, writer_high;
 	uint8_t tags[VERSIONS + 1]; /* of retired versions; 0: not retired */
+	uint8_t born[VERSIONS + 1];
 };
 
 struct model {
@@ -122,24 +128,59 @@ use(struct model *m, const struct state *s, uint8_t version)
 }
 
 enum reader_step { R_LOAD_EPOCH, R_STORE_SEEN, R_BARRIER, R_LOAD_ROOT, R_USE,
-	R_USE_AGAIN, R_PIN, R_QUIESCENT, R_STORE_QUIESCENT, R_UNPIN, R_OFFLINE,
-	R_END };
+	R_PIN, R_LOAD_PINNED, R_USE_AGAIN, R_QUIESCENT, R_STORE_QUIESCENT,
+	R_UNPIN, R_OFFLINE, R_END };
 
-/* In the first spell the version of the first batch is pinned, and looked at
- * in each batch behind it. */
+/* The version of a spell's first batch is pinned, and so is the one that its
+ * root leads to then; both are looked at in each batch. */
 static void
 reader_use_all(struct model *m, const struct state *s)
 {
 	use(m, s, s->held);
 	if (s->pinned_held != 0)
 		use(m, s, s->pinned_held - 1u);
+	if (s->pinned_later != 0)
+		use(m, s, s->pinned_later - 1u);
+}
+
+static void
+reader_pin(const struct model *m, struct state *s)
+{
+	/* Too early: the root may still lead to something newer. */
+	bool early = m->without == RULE_HIGH_WHEN_QUIESCENT;
+
+	if (s->batch != 0)
+		return;
+	model_store(s, READER, HIGH, early ? s->seen : UNKNOWN, false);
+	model_store(s, READER, LOW, s->seen, true);
+	s->pinned_held = s->held + 1;
+	s->pin_open = !early;
+}
+
+static void
+reader_close_pin(struct state *s)
+{
+	if (s->pin_open)
+		model_store(s, READER, HIGH, s->epoch, false);
+	s->pin_open = 0;
+}
+
+/* Between batches; the epoch was loaded in a step of its own. */
+static void
+reader_quiescent(struct state *s)
+{
+	reader_close_pin(s);
+	if (s->epoch == s->seen)
+		return;
+	s->seen = s->epoch;
+	model_store(s, READER, SEEN, s->seen, true);
 }
 
 /* One step; false if the reader cannot go on now. */
 static bool
 reader_step(struct model *m, struct state *s)
 {
-	if (s->buffers[READER].count + 1 > BUFFER)
+	if (s->buffers[READER].count + 2 > BUFFER)
 		return false;
 	switch ((enum reader_step)s->reader_at) {
 	case R_LOAD_EPOCH:
@@ -162,20 +203,18 @@ reader_step(struct model *m, struct state *s)
 		reader_use_all(m, s);
 		break;
 	case R_PIN:
-		if (s->spell == 0 && s->batch == 0) {
-			model_store(s, READER, PINNED, s->seen, true);
-			s->pinned_held = s->held + 1;
-		}
+		reader_pin(m, s);
+		break;
+	case R_LOAD_PINNED:
+		if (s->batch == 0)
+			s->pinned_later = model_load(s, READER, ROOT) + 1u;
 		break;
 	case R_QUIESCENT:
 		s->held = 0;
 		s->epoch = model_load(s, READER, EPOCH);
 		break;
 	case R_STORE_QUIESCENT:
-		if (s->epoch != s->seen) {
-			s->seen = s->epoch;
-			model_store(s, READER, SEEN, s->seen, true);
-		}
+		reader_quiescent(s);
 		if (++s->batch < BATCHES) {
 			s->reader_at = R_LOAD_ROOT;
 			return true;
@@ -184,8 +223,8 @@ reader_step(struct model *m, struct state *s)
 		break;
 	case R_UNPIN:
 		if (s->pinned_held != 0)
-			model_store(s, READER, PINNED, 0, true);
-		s->pinned_held = 0;
+			model_store(s, READER, LOW, 0, true);
+		s->pinned_held = s->pinned_later = 0;
 		break;
 	case R_OFFLINE:
 		s->seen = 0;
@@ -203,41 +242,66 @@ reader_step(struct model *m, struct state *s)
 }
 
 enum writer_step { W_PUBLISH, W_RETIRE, W_EPOCH, W_BARRIER, W_LOAD_FIRST,
-	W_LOAD_SECOND, W_FREE, W_END };
+	W_LOAD_SECOND, W_LOAD_THIRD, W_LOAD_FOURTH, W_FREE, W_END };
 
+/* Seen, then the ends of the pin. */
 static void
-writer_load(const struct model *m, struct state *s, bool first)
+writer_load(const struct model *m, struct state *s)
 {
-	if (first != (m->without == RULE_SEEN_BEFORE_PINNED))
-		s->writer_seen = model_load(s, WRITER, SEEN);
-	else
-		s->writer_pinned = model_load(s, WRITER, PINNED);
+	bool late = m->without == RULE_SEEN_BEFORE_PINNED;
+
+	switch ((enum writer_step)s->writer_at) {
+	case W_LOAD_FIRST:
+		if (!late)
+			s->writer_seen = model_load(s, WRITER, SEEN);
+		break;
+	case W_LOAD_SECOND:
+		s->writer_low = model_load(s, WRITER, LOW);
+		break;
+	case W_LOAD_THIRD:
+		s->writer_high = model_load(s, WRITER, HIGH);
+		break;
+	default:
+		if (late)
+			s->writer_seen = model_load(s, WRITER, SEEN);
+		break;
+	}
+}
+
+static bool
+pin_holds(const struct model *m, const struct state *s, unsigned version)
+{
+	uint8_t high = s->writer_high;
+
+	if (m->without == RULE_BORN_AT_HIGH_COUNTS)
+		high--;
+	return m->without != RULE_PIN_COUNTS && s->writer_low != 0
+		&& s->writer_low <= s->tags[version]
+		&& s->born[version] <= high;
 }
 
 static void
 writer_free(const struct model *m, struct state *s)
 {
-	uint8_t oldest = s->writer_seen;
-
-	if (s->writer_pinned != 0 && m->without != RULE_PIN_COUNTS
-		&& (oldest == 0 || s->writer_pinned < oldest))
-		oldest = s->writer_pinned;
 	for (unsigned i = 0; i < VERSIONS; i++) {
 		uint8_t tag = s->tags[i];
 
 		if (m->without == RULE_TAG_LESS_THAN_SEEN && tag != 0)
 			tag--;
-		if (s->tags[i] != 0 && (oldest == 0 || tag < oldest)) {
-			s->freed |= (uint8_t)(1u << i);
-			s->tags[i] = 0;
-		}
+		if (s->tags[i] == 0
+			|| (s->writer_seen != 0 && tag >= s->writer_seen)
+			|| pin_holds(m, s, i))
+			continue;
+		s->freed |= (uint8_t)(1u << i);
+		s->tags[i] = 0;
 	}
-	s->writer_seen = s->writer_pinned = 0;
+	s->writer_seen = s->writer_low = s->writer_high = 0;
 }
 
 static void
 writer_publish(struct state *s)
 {
+	s->born[s->version + 1] = s->writer_epoch;
 	model_store(s, WRITER, ROOT, s->version + 1, true);
 }
 
@@ -269,10 +333,10 @@ writer_step(struct model *m, struct state *s)
 			return false;
 		break;
 	case W_LOAD_FIRST:
-		writer_load(m, s, true);
-		break;
 	case W_LOAD_SECOND:
-		writer_load(m, s, false);
+	case W_LOAD_THIRD:
+	case W_LOAD_FOURTH:
+		writer_load(m, s);
 		break;
 	case W_FREE:
 		writer_free(m, s);
@@ -341,8 +405,8 @@ model_expand(struct model *m, const struct state *s)
 static bool
 model_run(enum rule without)
 {
-	struct model m = { .without = without, .size = 1u << 18,
-		.depth_max = 1u << 17 };
+	struct model m = { .without = without, .size = 1u << 20,
+		.depth_max = 1u << 18 };
 	struct state s = { .memory = { [EPOCH] = 1 }, .writer_epoch = 1 };
 
 	m.states = malloc(m.size * sizeof(*m.states));
@@ -386,8 +450,8 @@ main(void)
 	};
 
 	_Static_assert(sizeof(struct state)
-			== PLACES + BOTH * (1 + 3 * BUFFER) + 1 + 7 + 5
-				+ VERSIONS + 1,
+			== PLACES + BOTH * (1 + 3 * BUFFER) + 1 + 9 + 6
+				+ 2 * (VERSIONS + 1),
 		"no padding");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
