@@ -229,7 +229,7 @@ walks_print(struct bench *b)
 		printf("  batch %2u", batches[i]);
 	printf("\n");
 	for (enum kind kind = HITS; kind < KINDS; kind++) {
-		size_t found;
+		size_t found = 0;
 		double ns[4];
 
 		queries_make(b, kind);
