@@ -97,25 +97,17 @@ effect_is_default(const struct conf_option *option, const void *object,
 {
 	const void *a = (const char *)object + option->offset;
 	const void *b = (const char *)defaults + option->offset;
+	enum conf_type type = (enum conf_type)option->type;
 
-	if (option_item_size((enum conf_type)option->type) > 0)
+	if (option_item_size(type) > 0)
 		return ((const struct conf_list *)a)->count == 0;
-	switch ((enum conf_type)option->type) {
-	case TYPE_STRING:
-	case TYPE_NSID:
-	case TYPE_COOKIE:
-	case TYPE_ALGORITHM:
-	case TYPE_BASE64:
-	case TYPE_NAME: {
+	if (option_is_text(type)) {
 		const char *x = *(const char *const *)a;
 		const char *y = *(const char *const *)b;
 
 		return x == y || (x != NULL && y != NULL && strcmp(x, y) == 0);
 	}
-	default:
-		return memcmp(a, b, option_field_size(
-			(enum conf_type)option->type)) == 0;
-	}
+	return memcmp(a, b, option_field_size(type)) == 0;
 }
 
 /* Sets the bit of each row without effect that an object has set. */

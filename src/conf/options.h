@@ -105,6 +105,23 @@ extern const struct conf_rrl_name conf_rrl_names[];
 /* Octets of the field of a type. */
 size_t option_field_size(enum conf_type type);
 
+/* Kept as const char *. */
+static inline bool
+option_is_text(enum conf_type type)
+{
+	switch (type) {
+	case TYPE_STRING:
+	case TYPE_NSID:
+	case TYPE_COOKIE:
+	case TYPE_ALGORITHM:
+	case TYPE_BASE64:
+	case TYPE_NAME:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static inline bool
 option_is_acl(enum conf_type type)
 {

@@ -342,17 +342,8 @@ print_list(const struct printer *pr, const struct conf_option *option,
 static bool
 is_quoted(const struct conf_option *option)
 {
-	switch ((enum conf_type)option->type) {
-	case TYPE_STRING:
-	case TYPE_NSID:
-	case TYPE_COOKIE:
-	case TYPE_ALGORITHM:
-	case TYPE_BASE64:
-	case TYPE_NAME:
-		return true;
-	default:
-		return (option->flags & OPTION_QUOTED) != 0;
-	}
+	return option_is_text((enum conf_type)option->type)
+		|| (option->flags & OPTION_QUOTED) != 0;
 }
 
 static void

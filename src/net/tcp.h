@@ -1,6 +1,7 @@
 /*
- * tcp.h - what the two halves of the TCP service share: tcp.c accepts, times
- * and makes room; tcp_conn.c moves the octets of one connection.
+ * tcp.h - what the parts of the TCP service share: tcp.c accepts, times and
+ * makes room; tcp_conn.c reads from one connection and decides what is next
+ * for it; tcp_send.c writes to it.
  */
 #ifndef SRC_NET_TCP_H
 #define SRC_NET_TCP_H
@@ -118,6 +119,16 @@ tcp_count_add(uint64_t *counter, uint64_t n)
 		*counter += n;
 }
 
+/* An odd number of cache lines, so that the replies of a batch do not all
+ * begin in the same set of the cache. */
+#define REPLY_STRIDE (TCP_MESSAGE_MAX + 1 + 5 * 64)
+
+static inline uint8_t *
+tcp_reply_buffer(const struct net_tcp *tcp, size_t i)
+{
+	return tcp->replies + i * REPLY_STRIDE + TCP_LENGTH_SIZE;
+}
+
 /* Buffers shared by the connections; NSD_E_MEMORY. */
 enum nsd_err tcp_turn_init(struct net_tcp *tcp) MUST_USE;
 void tcp_turn_fini(struct net_tcp *tcp);
@@ -134,5 +145,20 @@ void tcp_conn_destroy(struct tcp_conn *conn);
 
 /* Something to lose: replies under way or requests not yet answered. */
 bool tcp_conn_is_busy(const struct tcp_conn *conn);
+
+/* It did something: it is the last to be timed out. */
+void tcp_conn_touch(struct tcp_conn *conn);
+
+void tcp_stream_end(struct net_tcp *tcp, void *stream);
+
+/* Sends the replies to the exchanges first..end, all of this connection;
+ * keeps what the socket does not take. */
+void tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end);
+
+/* Sends kept replies. False: not all went, or the connection is dead. */
+bool tcp_conn_send_out(struct tcp_conn *conn);
+
+/* Sends messages of its stream while the client takes them. */
+void tcp_conn_pump(struct tcp_conn *conn);
 
 #endif

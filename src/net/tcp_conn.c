@@ -1,5 +1,5 @@
 /*
- * tcp_conn.c - one TCP connection: requests in, replies out, streams.
+ * tcp_conn.c - one TCP connection: requests in, its turns, its end.
  */
 #include "config.h"
 
@@ -22,38 +22,6 @@
 /* From here on the rest of a message is read to its place directly: copying
  * it in front of each read would cost its square from a slow client. */
 #define REST_LARGE 4096
-/* Replies kept for a client that does not take them; further requests wait.
- * Holds the longest reply. */
-#define OUT_MAX (128 * 1024)
-/* Messages of a stream that are made before others get their turn. */
-#define PUMP_MAX 16
-
-/* An odd number of cache lines, so that the replies of a batch do not all
- * begin in the same set of the cache. */
-#define REPLY_STRIDE (TCP_MESSAGE_MAX + 1 + 5 * 64)
-
-static uint8_t *
-reply_buffer(const struct net_tcp *tcp, size_t i)
-{
-	return tcp->replies + i * REPLY_STRIDE + TCP_LENGTH_SIZE;
-}
-
-static void
-stream_end(struct net_tcp *tcp, void *stream)
-{
-	if (tcp->handler.on_stream_end != NULL)
-		tcp->handler.on_stream_end(tcp->handler.ctx, stream);
-}
-
-static void
-conn_touch(struct tcp_conn *conn)
-{
-	struct tcp_conn_list *list = &conn->tcp->conns[conn->phase];
-
-	conn->active_ms = tcp_now();
-	TAILQ_REMOVE(list, conn, by_age);
-	TAILQ_INSERT_TAIL(list, conn, by_age);
-}
 
 bool
 tcp_conn_is_busy(const struct tcp_conn *conn)
@@ -103,7 +71,7 @@ tcp_conn_destroy(struct tcp_conn *conn)
 		event_del(&conn->event);
 	close(conn->fd);
 	if (conn->stream != NULL)
-		stream_end(tcp, conn->stream);
+		tcp_stream_end(tcp, conn->stream);
 	free(conn->rest);
 	free(conn->out);
 	TAILQ_REMOVE(&tcp->conns[conn->phase], conn, by_age);
@@ -115,116 +83,7 @@ tcp_conn_destroy(struct tcp_conn *conn)
 	tcp_on_room(tcp);
 }
 
-/* ---- replies */
-
-/* The requests from exchange i to end (exclusive) have to be asked again. */
-static void
-conn_put_back(struct tcp_conn *conn, size_t i, size_t end)
-{
-	struct net_tcp *tcp = conn->tcp;
-
-	for (size_t j = i; j < end; j++) {
-		struct exchange *x = &tcp->exchanges[j];
-
-		if (x->stream == NULL)
-			continue;
-		if (x->stream == conn->stream)
-			conn->stream = NULL;
-		stream_end(tcp, x->stream);
-	}
-	conn->data = tcp->exchanges[i].request - TCP_LENGTH_SIZE;
-	conn->queries -= (unsigned)(end - i);
-	conn->closing = false;
-}
-
-/* Keeps what the socket did not take of the replies first..end, as far as the
- * limit allows; the requests of the others are put back. */
-static void
-conn_keep(struct tcp_conn *conn, size_t first, size_t end, size_t sent)
-{
-	struct net_tcp *tcp = conn->tcp;
-	uint32_t need = 0;
-	size_t at = 0, last;
-
-	for (last = first; last < end; last++) {
-		uint32_t len = tcp->exchanges[last].reply_len;
-
-		len += len > 0 ? TCP_LENGTH_SIZE : 0;
-		if (at + len > sent) {
-			uint32_t left = (uint32_t)(at + len - sent);
-
-			left = left < len ? left : len;
-			if (need > 0 && need + left > OUT_MAX)
-				break;
-			need += left;
-		}
-		at += len;
-	}
-	if (last < end)
-		conn_put_back(conn, last, end);
-	conn->out = malloc(need);
-	if (conn->out == NULL) {
-		conn->dead = true;
-		return;
-	}
-	at = 0;
-	for (size_t i = first; i < last; i++) {
-		uint32_t len = tcp->exchanges[i].reply_len;
-		size_t skip = sent > at ? sent - at : 0;
-
-		len += len > 0 ? TCP_LENGTH_SIZE : 0;
-		if (skip < len) {
-			memcpy(conn->out + conn->out_len,
-				reply_buffer(tcp, i) - TCP_LENGTH_SIZE + skip,
-				len - skip);
-			conn->out_len += len - (uint32_t)skip;
-		}
-		at += len;
-	}
-}
-
-static bool
-is_full_socket(int error)
-{
-	return error == EAGAIN || error == EWOULDBLOCK || error == EINTR
-		|| error == ENOBUFS || error == ENOMEM;
-}
-
-/* Sends the replies to one connection's exchanges first..end. */
-static void
-conn_reply(struct tcp_conn *conn, size_t first, size_t end)
-{
-	struct net_tcp *tcp = conn->tcp;
-	struct iovec iov[EXCHANGE_BATCH_MAX];
-	struct msghdr msg = { .msg_iov = iov };
-	size_t i, total = 0;
-	ssize_t sent;
-
-	for (i = first; i < end && conn->stream == NULL; i++) {
-		struct exchange *x = &tcp->exchanges[i];
-
-		conn->stream = x->stream;
-		if (x->reply_len == 0)
-			continue;
-		octets_put_u16(x->reply - TCP_LENGTH_SIZE,
-			(uint16_t)x->reply_len);
-		iov[msg.msg_iovlen].iov_base = x->reply - TCP_LENGTH_SIZE;
-		iov[msg.msg_iovlen].iov_len = x->reply_len + TCP_LENGTH_SIZE;
-		total += iov[msg.msg_iovlen++].iov_len;
-	}
-	/* What was asked after a transfer waits for its end. */
-	if (i < end)
-		conn_put_back(conn, i, end);
-	if (total == 0)
-		return;
-	sent = sendmsg(conn->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-	if (sent == -1 && !is_full_socket(errno)) {
-		tcp_count_add(tcp->handler.tx_err, 1);
-		conn->dead = true;
-	} else if (sent == -1 || (size_t)sent < total) {
-		conn_keep(conn, first, i, sent > 0 ? (size_t)sent : 0);
-	}
-}
+/* ---- answering a turn */
 
 /* Has the batch answered and sends the replies, one write a connection: the
  * exchanges of one stand together. */
@@ -243,7 +102,7 @@ turn_answer(struct net_tcp *tcp)
 		for (end = first + 1; end < count; end++)
 			if (tcp->owner[end] != conn)
 				break;
-		conn_reply(conn, first, end);
+		tcp_conn_reply(conn, first, end);
 	}
 }
 
@@ -260,7 +119,7 @@ batch_add(struct tcp_conn *conn, const uint8_t *request, uint32_t len)
 	tcp->owner[i] = conn;
 	x->request = request;
 	x->request_len = len;
-	x->reply = reply_buffer(tcp, i);
+	x->reply = tcp_reply_buffer(tcp, i);
 	x->reply_capacity = TCP_MESSAGE_MAX;
 	x->reply_len = 0;
 	x->transport = TRANSPORT_TCP;
@@ -317,7 +176,7 @@ conn_parse(struct tcp_conn *conn)
 		any = true;
 	}
 	if (any)
-		conn_touch(conn);
+		tcp_conn_touch(conn);
 }
 
 /* The connection's octets, len of them at the free end of the shared buffer,
@@ -438,88 +297,11 @@ conn_save_rest(struct tcp_conn *conn)
 	return true;
 }
 
-/* ---- streams and replies that had to wait */
-
-/* Sends kept replies. False: not all went, or the connection is dead. */
-static bool
-conn_send_out(struct tcp_conn *conn)
-{
-	ssize_t sent;
-
-	if (conn->out_len == 0)
-		return true;
-	sent = send(conn->fd, conn->out + conn->out_at,
-		conn->out_len - conn->out_at, MSG_NOSIGNAL | MSG_DONTWAIT);
-	if (sent == -1) {
-		conn->dead = !is_full_socket(errno);
-		return false;
-	}
-	conn_touch(conn);
-	conn->out_at += (uint32_t)sent;
-	if (conn->out_at < conn->out_len)
-		return false;
-	free(conn->out);
-	conn->out = NULL;
-	conn->out_at = 0;
-	conn->out_len = 0;
-	return true;
-}
-
-/* Keeps the end of a stream's message that the socket did not take. */
-static void
-conn_keep_message(struct tcp_conn *conn, const uint8_t *message, size_t len)
-{
-	conn->out = malloc(len);
-	if (conn->out == NULL) {
-		conn->dead = true;
-		return;
-	}
-	memcpy(conn->out, message, len);
-	conn->out_len = (uint32_t)len;
-}
-
-/* Sends messages of the stream while the client takes them. The first reply
- * buffer is free: replies are only written while a batch is answered. */
-static void
-conn_pump(struct tcp_conn *conn)
-{
-	struct net_tcp *tcp = conn->tcp;
-	uint8_t *reply = reply_buffer(tcp, 0);
-
-	for (unsigned i = 0; i < PUMP_MAX; i++) {
-		size_t len = tcp->handler.on_stream(tcp->handler.ctx,
-			conn->stream, reply, TCP_MESSAGE_MAX);
-		ssize_t sent;
-
-		if (len == 0) {
-			stream_end(tcp, conn->stream);
-			conn->stream = NULL;
-			return;
-		}
-		octets_put_u16(reply - TCP_LENGTH_SIZE, (uint16_t)len);
-		len += TCP_LENGTH_SIZE;
-		sent = send(conn->fd, reply - TCP_LENGTH_SIZE, len,
-			MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (sent == -1 && !is_full_socket(errno)) {
-			conn->dead = true;
-			return;
-		}
-		if (sent > 0)
-			conn_touch(conn);
-		if (sent == (ssize_t)len)
-			continue;
-		sent = sent > 0 ? sent : 0;
-		conn_keep_message(conn, reply - TCP_LENGTH_SIZE + sent,
-			len - (size_t)sent);
-		return;
-	}
-}
-
 static void
 conn_write(struct tcp_conn *conn)
 {
-	if (conn_send_out(conn) && conn->stream != NULL)
-		conn_pump(conn);
+	if (tcp_conn_send_out(conn) && conn->stream != NULL)
+		tcp_conn_pump(conn);
 	if (!conn->dead && !tcp_conn_is_busy(conn) && rest_has_message(conn))
 		conn_resume(conn);
 	else
@@ -537,7 +319,7 @@ conn_settle(struct tcp_conn *conn)
 	conn->data = NULL;
 	conn->data_end = NULL;
 	if (!conn->dead && conn->stream != NULL && conn->out_len == 0)
-		conn_pump(conn);
+		tcp_conn_pump(conn);
 	conn_next(conn);
 }
 

@@ -8,70 +8,37 @@
 
 #include <cmocka.h>
 
+#include "lib/failing.h"
 #include "reader.h"
 
-/* The linker puts these in front of libc's (--wrap). */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *block, size_t size);
+/* The linker puts it in front of libc's: arenas have their memory from it. */
 void *__real_mmap(void *at, size_t size, int prot, int flags, int fd,
 	off_t offset);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *block, size_t size);
 void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd,
 	off_t offset);
-
-static long allocations_left = -1; /* before they fail; -1: they do not */
-
-static int
-fails(void)
-{
-	if (allocations_left > 0)
-		allocations_left--;
-	return allocations_left == 0;
-}
-
-void *
-__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : __real_malloc(size);
-}
-
-void *
-__wrap_calloc(size_t count, size_t size)
-{
-	return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *
-__wrap_realloc(void *block, size_t size)
-{
-	return fails() ? NULL : __real_realloc(block, size);
-}
 
 void *
 __wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
 {
-	return fails() ? MAP_FAILED
+	return failing_now() ? MAP_FAILED
 		: __real_mmap(at, size, prot, flags, fd, offset);
 }
 
 /* Loads with one allocation more each time, until it works. */
-static long
+static int
 load_until_it_works(const char *text)
 {
 	struct diag_sink sink;
 	struct conf *conf = NULL;
 	enum nsd_err err;
-	long count;
+	int count;
 
 	for (count = 1;; count++) {
 		sink = (struct diag_sink){ .on_diag = NULL };
-		allocations_left = count;
+		failing_from(count - 1);
 		err = conf_load_text("t", text, strlen(text), false, &sink,
 			&conf);
-		allocations_left = -1;
+		failing_from(-1);
 		if (err == NSD_OK)
 			break;
 		assert_int_equal(err, NSD_E_MEMORY);
@@ -111,14 +78,14 @@ zone_is_not_added_without_memory(void **state)
 
 	for (i = 0; i < 3000; i++) {
 		snprintf(name, sizeof(name), "z%u", i);
-		allocations_left = 1;
+		failing_from(0);
 		if (conf_add_zone(conf, name, "p", &added) != NSD_OK) {
 			assert_null(conf_find_zone_text(conf, name));
-			allocations_left = -1;
+			failing_from(-1);
 			assert_int_equal(conf_add_zone(conf, name, "p",
 				&added), NSD_OK);
 		}
-		allocations_left = -1;
+		failing_from(-1);
 		assert_int_equal(conf->zone_count, i + 1);
 	}
 	conf_destroy(conf);

@@ -1,59 +1,12 @@
 /*
  * test_memory.c - fault 71: each allocation of a parse fails once; the parse
  * says so, and nothing is lost (run under AddressSanitizer to see the latter).
- *
- * Linked with --wrap for the allocating functions, so that those of the
- * layer, and of no library, come here.
  */
-#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "fixture.h"
-
-static atomic_int fail_at = -1; /* counts down to the one that fails */
-
-static bool
-fails(void)
-{
-	/* From the one that fails on, all do: memory does not come back. */
-	return atomic_load(&fail_at) >= 0
-		&& (atomic_load(&fail_at) == 0
-		|| atomic_fetch_sub(&fail_at, 1) == 0);
-}
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *p, size_t size);
-char *__real_strdup(const char *text);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-char *__wrap_strdup(const char *text);
-
-void *
-__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : __real_malloc(size);
-}
-
-void *
-__wrap_calloc(size_t count, size_t size)
-{
-	return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *
-__wrap_realloc(void *p, size_t size)
-{
-	return fails() ? NULL : __real_realloc(p, size);
-}
-
-char *
-__wrap_strdup(const char *text)
-{
-	return fails() ? NULL : __real_strdup(text);
-}
+#include "lib/failing.h"
 
 static enum nsd_err
 parse_failing(const char *path, int at, unsigned threads)
@@ -68,9 +21,9 @@ parse_failing(const char *path, int at, unsigned threads)
 	tuning.chunk_size = 100;
 	tuning.head_size = 20;
 	tuning.parallel_size = 0;
-	atomic_store(&fail_at, at);
+	failing_from(at);
 	err = parse_path(path, &options, &tuning, &sink, &result);
-	atomic_store(&fail_at, -1);
+	failing_from(-1);
 	zonefile_result_fini(&result);
 	return err;
 }

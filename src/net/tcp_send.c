@@ -1,0 +1,226 @@
+/*
+ * tcp_send.c - what goes out on a TCP connection: replies, streams, and what
+ * the client did not take yet.
+ */
+#include "config.h"
+
+#include "tcp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "base/octets.h"
+
+/* Replies kept for a client that does not take them; further requests wait.
+ * Holds the longest reply. */
+#define OUT_MAX (128 * 1024)
+/* Messages of a stream that are made before others get their turn. */
+#define PUMP_MAX 16
+
+void
+tcp_conn_touch(struct tcp_conn *conn)
+{
+	struct tcp_conn_list *list = &conn->tcp->conns[conn->phase];
+
+	conn->active_ms = tcp_now();
+	TAILQ_REMOVE(list, conn, by_age);
+	TAILQ_INSERT_TAIL(list, conn, by_age);
+}
+
+void
+tcp_stream_end(struct net_tcp *tcp, void *stream)
+{
+	if (tcp->handler.on_stream_end != NULL)
+		tcp->handler.on_stream_end(tcp->handler.ctx, stream);
+}
+
+/* ---- replies of a batch */
+
+/* The requests from exchange i to end (exclusive) have to be asked again. */
+static void
+conn_put_back(struct tcp_conn *conn, size_t i, size_t end)
+{
+	struct net_tcp *tcp = conn->tcp;
+
+	for (size_t j = i; j < end; j++) {
+		struct exchange *x = &tcp->exchanges[j];
+
+		if (x->stream == NULL)
+			continue;
+		if (x->stream == conn->stream)
+			conn->stream = NULL;
+		tcp_stream_end(tcp, x->stream);
+	}
+	conn->data = tcp->exchanges[i].request - TCP_LENGTH_SIZE;
+	conn->queries -= (unsigned)(end - i);
+	conn->closing = false;
+}
+
+/* Keeps what the socket did not take of the replies first..end, as far as the
+ * limit allows; the requests of the others are put back. */
+static void
+conn_keep(struct tcp_conn *conn, size_t first, size_t end, size_t sent)
+{
+	struct net_tcp *tcp = conn->tcp;
+	uint32_t need = 0;
+	size_t at = 0, last;
+
+	for (last = first; last < end; last++) {
+		uint32_t len = tcp->exchanges[last].reply_len;
+
+		len += len > 0 ? TCP_LENGTH_SIZE : 0;
+		if (at + len > sent) {
+			uint32_t left = (uint32_t)(at + len - sent);
+
+			left = left < len ? left : len;
+			if (need > 0 && need + left > OUT_MAX)
+				break;
+			need += left;
+		}
+		at += len;
+	}
+	if (last < end)
+		conn_put_back(conn, last, end);
+	conn->out = malloc(need);
+	if (conn->out == NULL) {
+		conn->dead = true;
+		return;
+	}
+	at = 0;
+	for (size_t i = first; i < last; i++) {
+		uint32_t len = tcp->exchanges[i].reply_len;
+		size_t skip = sent > at ? sent - at : 0;
+
+		len += len > 0 ? TCP_LENGTH_SIZE : 0;
+		if (skip < len) {
+			memcpy(conn->out + conn->out_len,
+				tcp_reply_buffer(tcp, i) - TCP_LENGTH_SIZE + skip,
+				len - skip);
+			conn->out_len += len - (uint32_t)skip;
+		}
+		at += len;
+	}
+}
+
+static bool
+is_full_socket(int error)
+{
+	return error == EAGAIN || error == EWOULDBLOCK || error == EINTR
+		|| error == ENOBUFS || error == ENOMEM;
+}
+
+/* Sends the replies to one connection's exchanges first..end. */
+void
+tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end)
+{
+	struct net_tcp *tcp = conn->tcp;
+	struct iovec iov[EXCHANGE_BATCH_MAX];
+	struct msghdr msg = { .msg_iov = iov };
+	size_t i, total = 0;
+	ssize_t sent;
+
+	for (i = first; i < end && conn->stream == NULL; i++) {
+		struct exchange *x = &tcp->exchanges[i];
+
+		conn->stream = x->stream;
+		if (x->reply_len == 0)
+			continue;
+		octets_put_u16(x->reply - TCP_LENGTH_SIZE,
+			(uint16_t)x->reply_len);
+		iov[msg.msg_iovlen].iov_base = x->reply - TCP_LENGTH_SIZE;
+		iov[msg.msg_iovlen].iov_len = x->reply_len + TCP_LENGTH_SIZE;
+		total += iov[msg.msg_iovlen++].iov_len;
+	}
+	/* What was asked after a transfer waits for its end. */
+	if (i < end)
+		conn_put_back(conn, i, end);
+	if (total == 0)
+		return;
+	sent = sendmsg(conn->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (sent == -1 && !is_full_socket(errno)) {
+		tcp_count_add(tcp->handler.tx_err, 1);
+		conn->dead = true;
+	} else if (sent == -1 || (size_t)sent < total) {
+		conn_keep(conn, first, i, sent > 0 ? (size_t)sent : 0);
+	}
+}
+
+/* ---- streams and replies that had to wait */
+
+/* Sends kept replies. False: not all went, or the connection is dead. */
+bool
+tcp_conn_send_out(struct tcp_conn *conn)
+{
+	ssize_t sent;
+
+	if (conn->out_len == 0)
+		return true;
+	sent = send(conn->fd, conn->out + conn->out_at,
+		conn->out_len - conn->out_at, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (sent == -1) {
+		conn->dead = !is_full_socket(errno);
+		return false;
+	}
+	tcp_conn_touch(conn);
+	conn->out_at += (uint32_t)sent;
+	if (conn->out_at < conn->out_len)
+		return false;
+	free(conn->out);
+	conn->out = NULL;
+	conn->out_at = 0;
+	conn->out_len = 0;
+	return true;
+}
+
+/* Keeps the end of a stream's message that the socket did not take. */
+static void
+conn_keep_message(struct tcp_conn *conn, const uint8_t *message, size_t len)
+{
+	conn->out = malloc(len);
+	if (conn->out == NULL) {
+		conn->dead = true;
+		return;
+	}
+	memcpy(conn->out, message, len);
+	conn->out_len = (uint32_t)len;
+}
+
+/* Sends messages of the stream while the client takes them. The first reply
+ * buffer is free: replies are only written while a batch is answered. */
+void
+tcp_conn_pump(struct tcp_conn *conn)
+{
+	struct net_tcp *tcp = conn->tcp;
+	uint8_t *reply = tcp_reply_buffer(tcp, 0);
+
+	for (unsigned i = 0; i < PUMP_MAX; i++) {
+		size_t len = tcp->handler.on_stream(tcp->handler.ctx,
+			conn->stream, reply, TCP_MESSAGE_MAX);
+		ssize_t sent;
+
+		if (len == 0) {
+			tcp_stream_end(tcp, conn->stream);
+			conn->stream = NULL;
+			return;
+		}
+		octets_put_u16(reply - TCP_LENGTH_SIZE, (uint16_t)len);
+		len += TCP_LENGTH_SIZE;
+		sent = send(conn->fd, reply - TCP_LENGTH_SIZE, len,
+			MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (sent == -1 && !is_full_socket(errno)) {
+			conn->dead = true;
+			return;
+		}
+		if (sent > 0)
+			tcp_conn_touch(conn);
+		if (sent == (ssize_t)len)
+			continue;
+		sent = sent > 0 ? sent : 0;
+		conn_keep_message(conn, reply - TCP_LENGTH_SIZE + sent,
+			len - (size_t)sent);
+		return;
+	}
+}

@@ -1,0 +1,291 @@
+/* test_edns.c - names of class CH, EDNS and its options, TSIG. */
+#include <stdio.h>
+
+#include "raw.h"
+
+/* ---- class CH ----------------------------------------------- */
+
+static void
+chaos_names(void **state)
+{
+	static const struct {
+		const char *name;
+		uint16_t type;
+		const char *text;
+	} rows[] = {
+		{ "id.server.", TYPE_TXT, "id" },
+		{ "Hostname.BIND.", TYPE_TXT, "id" },
+		{ "version.server.", TYPE_ANY, "version" },
+		{ "version.bind.", TYPE_TXT, "version" },
+		{ "version.bind.", TYPE_A, NULL },
+		{ "authors.bind.", TYPE_TXT, NULL },
+		{ "example.", TYPE_SOA, NULL },
+		{ ".", TYPE_TXT, NULL },
+	};
+	struct world w;
+	struct reply_parts *p;
+
+	start(&w);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct ask ask = { .qname = rows[i].name, .edns = true,
+			.type = rows[i].type, .rrclass = CLASS_CH };
+		const struct world_rr *rr;
+
+		p = ask_with(&w, &ask);
+		expect_no_flag(p, MESSAGE_AA);
+		if (rows[i].text == NULL) {
+			expect_rcode(p, RCODE_REFUSED);
+			expect_ede(p, EDE_NOT_SUPPORTED, NULL);
+			done(p);
+			continue;
+		}
+		expect_rcode(p, RCODE_NOERROR);
+		expect_counts(p, 1, 0, 0);
+		rr = p->section[AN].rrs;
+		assert_int_equal(rr->type, TYPE_TXT);
+		assert_int_equal(rr->rrclass, CLASS_CH);
+		assert_int_equal(rr->ttl_sec, 0);
+		assert_int_equal(rr->rdlen, strlen(rows[i].text) + 1);
+		assert_memory_equal(rr->rdata + 1, rows[i].text,
+			rr->rdlen - 1u);
+		done(p);
+	}
+	world_fini(&w);
+}
+
+static void
+hidden_chaos_names_are_refused(void **state)
+{
+	struct world w;
+
+	world_init(&w);
+	w.options.identity = NULL;
+	w.options.version = NULL;
+	world_start(&w);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct ask ask = { .qname = i == 0 ? "id.server."
+			: "version.bind.", .edns = true, .type = TYPE_TXT,
+			.rrclass = CLASS_CH };
+		struct reply_parts *p = ask_with(&w, &ask);
+
+		expect_rcode(p, RCODE_REFUSED);
+		expect_ede(p, EDE_PROHIBITED, NULL);
+		done(p);
+	}
+	world_fini(&w);
+}
+
+/* ---- EDNS ----------------------------------------------- */
+
+static void
+opt_is_answered_with_opt(void **state)
+{
+	struct ask ask = { .qname = "example.", .type = TYPE_SOA, .edns = true,
+		.size = 4096, .options = "\xff\xf0\0\2xx", .options_len = 6 };
+	struct world w;
+	struct reply_parts *p;
+
+	start(&w);
+	p = ask_with(&w, &ask);
+	expect_rcode(p, RCODE_NOERROR);
+	assert_true(p->opt.present);
+	assert_int_equal(p->opt.udp_size, 1232);
+	assert_int_equal(p->opt.version, 0);
+	assert_int_equal(p->opt.flags, 0);
+	assert_int_equal(p->opt.options_len, 0);
+	done(p);
+	assert_int_equal(w.counters.edns, 1);
+	world_fini(&w);
+}
+
+/* Fault 12. */
+static void
+other_version_is_badvers(void **state)
+{
+	const struct ask ask = { .qname = "example.", .type = TYPE_SOA,
+		.edns = true, .version = 1, .options = "\0\3\0\7",
+		.options_len = 4, .flags = MESSAGE_RD };
+	struct world w;
+	struct reply_parts *p;
+
+	start(&w);
+	p = ask_with(&w, &ask);
+	expect_rcode(p, RCODE_BADVERS);
+	assert_int_equal(p->flags, 0x8100);
+	assert_true(p->has_question);
+	assert_int_equal(p->opt.version, 0);
+	expect_counts(p, 0, 0, 0);
+	done(p);
+	assert_int_equal(w.counters.rcode[16], 1);
+	assert_int_equal(w.counters.edns_err, 1);
+	world_fini(&w);
+}
+
+/* Fault 3 and 11, 13, 14. */
+static void
+bad_opt_is_formerr_with_opt(void **state)
+{
+	static const uint8_t opt[] = "\0\0\51\4\320\0\0\0\0\0\0";
+	static const uint8_t owned[] = "\1a\0\0\51\4\320\0\0\0\0\0\0";
+	struct ask ask = { .qname = "example.", .type = TYPE_SOA, .edns = true,
+		.options = "\0\3\0\7", .options_len = 4 };
+	struct world w;
+	struct raw raw;
+
+	start(&w);
+	raw_init(&raw, &ask);
+	raw_send(&w, &raw);
+	assert_int_equal(raw.parts.flags, 0x8001);
+	assert_true(raw.parts.opt.present);
+	assert_false(raw.parts.has_question);
+
+	ask.options_len = 0; /* two of them */
+	raw_init(&raw, &ask);
+	memcpy(raw.request + raw.len, opt, 11);
+	raw.len += 11;
+	raw.request[11] = 2;
+	raw_send(&w, &raw);
+	assert_int_equal(raw.parts.flags, 0x8001);
+	assert_true(raw.parts.opt.present);
+
+	raw_init(&raw, &plain); /* not at the root */
+	memcpy(raw.request + raw.len, owned, 13);
+	raw.len += 13;
+	raw.request[11] = 1;
+	raw_send(&w, &raw);
+	raw_expect_header(&raw, 0x8001);
+
+	raw_init(&raw, &plain); /* OPT alone */
+	memcpy(raw.request + 12, opt, 11);
+	raw.len = 23;
+	raw.request[5] = 0;
+	raw.request[11] = 1;
+	raw_send(&w, &raw);
+	assert_int_equal(raw.parts.flags, 0x8001);
+	assert_true(raw.parts.opt.present);
+
+	raw_init(&raw, &plain); /* in the answer section */
+	memcpy(raw.request + raw.len, opt, 11);
+	raw.len += 11;
+	raw.request[7] = 1;
+	raw_send(&w, &raw);
+	raw_expect_header(&raw, 0x8001);
+	world_fini(&w);
+}
+
+static void
+nsid_when_asked_and_known(void **state)
+{
+	struct ask ask = { .qname = "example.", .type = TYPE_SOA, .edns = true,
+		.options = "\0\3\0\0", .options_len = 4 };
+	struct world w;
+	struct reply_parts *p;
+	uint16_t len;
+
+	start(&w);
+	p = ask_with(&w, &ask);
+	assert_null(reply_option(p, EDNS_NSID, &len));
+	done(p);
+	world_fini(&w);
+	world_init(&w);
+	w.options.nsid = (const uint8_t *)"\1\2\3";
+	w.options.nsid_len = 3;
+	world_add_zone(&w, "example.", raw_zone_text);
+	world_start(&w);
+	p = ask_with(&w, &ask);
+	assert_memory_equal(reply_option(p, EDNS_NSID, &len), "\1\2\3", 3);
+	assert_int_equal(len, 3);
+	done(p);
+	ask.rrclass = CLASS_CH;
+	p = ask_with(&w, &ask);
+	assert_non_null(reply_option(p, EDNS_NSID, &len));
+	done(p);
+	ask.rrclass = CLASS_IN;
+	ask.options_len = 0;
+	p = ask_with(&w, &ask);
+	assert_null(reply_option(p, EDNS_NSID, &len));
+	done(p);
+	world_fini(&w);
+}
+
+/* RFC 9660. */
+static void
+zoneversion_is_the_serial(void **state)
+{
+	struct ask ask = { .qname = "ns1.example.", .type = TYPE_A,
+		.edns = true, .options = "\0\23\0\0", .options_len = 4 };
+	struct world w;
+	struct reply_parts *p;
+	uint16_t len;
+
+	start(&w);
+	p = ask_with(&w, &ask);
+	assert_memory_equal(reply_option(p, EDNS_ZONEVERSION, &len),
+		"\1\0\0\0\0\11", 6);
+	assert_int_equal(len, 6);
+	done(p);
+	ask.qname = "elsewhere.";
+	p = ask_with(&w, &ask);
+	assert_null(reply_option(p, EDNS_ZONEVERSION, &len));
+	done(p);
+	world_fini(&w);
+}
+
+/* Fault 19 and 20: no key is known. */
+static void
+tsig_of_an_unknown_key(void **state)
+{
+	static const uint8_t tsig[] = "\3key\0\0\372\0\377\0\0\0\0\0\42"
+		"\13hmac-sha256\0\0\0\1\2\3\4\1\54\0\4mac!\x47\x11\0\0\0\0";
+	const struct ask edns = { .qname = "example.", .type = TYPE_SOA,
+		.edns = true };
+	struct world w;
+	struct raw raw;
+	size_t len = sizeof(tsig) - 1;
+
+	start(&w);
+	raw_init(&raw, &edns);
+	memcpy(raw.request + raw.len, tsig, len);
+	octets_put_u16(raw.request + raw.len + 13, (uint16_t)(len - 15));
+	raw.len += len;
+	raw.request[11] = 2;
+	raw_send(&w, &raw);
+	assert_int_equal(raw.parts.flags, 0x8009);
+	assert_false(raw.parts.has_question);
+	assert_true(raw.parts.opt.present);
+	assert_int_equal(raw.parts.tsig_error, RCODE_BADKEY);
+
+	raw.request[11] = 3; /* something behind it */
+	memcpy(raw.request + raw.len, "\0\0\51\4\320\0\0\0\0\0\0", 11);
+	raw.len += 11;
+	raw_send(&w, &raw);
+	assert_int_equal(raw.parts.flags, 0x8001);
+
+	raw_init(&raw, &plain); /* cut in its RDATA */
+	memcpy(raw.request + raw.len, tsig, len);
+	raw.len += len;
+	raw.request[11] = 1;
+	for (uint16_t rdlen = 0; rdlen < len - 15; rdlen++) {
+		octets_put_u16(raw.request + 12 + 13 + 13, rdlen);
+		raw_send(&w, &raw);
+		assert_int_equal(raw.parts.flags, 0x8001);
+	}
+	world_fini(&w);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(chaos_names),
+		cmocka_unit_test(hidden_chaos_names_are_refused),
+		cmocka_unit_test(opt_is_answered_with_opt),
+		cmocka_unit_test(other_version_is_badvers),
+		cmocka_unit_test(bad_opt_is_formerr_with_opt),
+		cmocka_unit_test(nsid_when_asked_and_known),
+		cmocka_unit_test(zoneversion_is_the_serial),
+		cmocka_unit_test(tsig_of_an_unknown_key),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
