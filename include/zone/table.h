@@ -19,6 +19,13 @@ struct zone_table {
 	uint64_t tld_filter[16];
 };
 
+/*
+ * A number that changes with the layout of what is in the store: an image of
+ * one program is not for another. Raise ZONE_LAYOUT_VERSION in table.c with
+ * every change of what an object means that its size does not show.
+ */
+uint64_t table_layout(void);
+
 /* The current table, or NULL before the first publish. */
 const struct zone_table *table_get(const struct store_view *view);
 

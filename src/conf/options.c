@@ -58,7 +58,7 @@ const struct conf_option conf_options[] = {
 	SERVER("hide-identity", hide_identity, BOOL, "no", 0, 0, 0)
 	SERVER("drop-updates", drop_updates, BOOL, "no", 0, 0, 0)
 	SERVER("tcp-reject-overflow", tcp_reject_overflow, BOOL, "no", 0, 0, 0)
-	SERVER("database", database, STRING, "", 0, 0, NOEFF | PATH)
+	SERVER("database", database, STRING, "", 0, 0, PATH)
 	SERVER("difffile", set, IGNORED, NULL, 0, 0, HIDE)
 	SERVER("use-systemd", set, IGNORED, NULL, 0, 0, HIDE)
 	SERVER("identity", identity, STRING, NULL, 0, 0, 0)

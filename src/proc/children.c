@@ -14,8 +14,10 @@
 #include "proc/role.h"
 #include "store/store.h"
 
-/* How long a child may take to end. */
+/* How long a child may take to end; and a loader that finishes the zones in
+ * hand and writes the database to the disk. */
 #define STOP_WAIT_SEC 5
+#define STOP_WAIT_DATABASE_SEC 90
 /* A process that lived this long is not failing at its start. */
 #define LIVED_WELL_MSEC 60000
 
@@ -66,6 +68,8 @@ child_stop(struct child *child)
 {
 	struct timeval wait = {.tv_sec = STOP_WAIT_SEC};
 
+	if (child->role == ROLE_LOADER && child->generation->in_file)
+		wait.tv_sec = STOP_WAIT_DATABASE_SEC;
 	child->told_stop = true;
 	if (child_send(child, IPC_STOP, NULL, 0, NULL, 0) != NSD_OK
 		|| event_add(child->overdue_event, &wait) == -1)
@@ -239,6 +243,7 @@ child_leave_main(struct supervisor *s, struct child *self)
 		close(s->pidfile.fd);
 	for (unsigned i = 0; i < s->spare_count; i++)
 		store_destroy(s->spares[i]);
+	store_destroy(s->database);
 	if (s->serving != NULL && s->serving != self->generation)
 		store_destroy(s->serving->store);
 	if (s->building != NULL && s->building != self->generation)
@@ -256,6 +261,8 @@ child_run(struct post *post, struct child *self, struct ipc_channel channel)
 		.index = post->index,
 		.reader_slot = self->reader_slot,
 		.take_over = self->generation->listed,
+		.used = self->generation->used,
+		.in_file = self->generation->in_file,
 	};
 
 	child_leave_main(s, self);

@@ -77,10 +77,10 @@ list_remove_others(struct store_writer *writer, const struct load_zone *zones,
 
 enum nsd_err
 load_list_publish(struct store_writer *writer, const struct conf *conf,
-	struct load_zone *zones)
+	struct load_zone *zones, struct load_list_result *result)
 {
 	const struct zone_table *table = table_get(store_writer_view(writer));
-	size_t count = conf->zone_count, known = 0;
+	size_t count = conf->zone_count, kept = 0, others;
 	struct zone_setups setups;
 	enum nsd_err err = zone_setups_init(&setups, conf);
 
@@ -92,15 +92,16 @@ load_list_publish(struct store_writer *writer, const struct conf *conf,
 		if (table == NULL)
 			continue;
 		err = table_adopt(writer, &setups.items[i], &zones[i].entry);
-		known += err == NSD_OK;
+		kept += err == NSD_OK;
 		if (err == NSD_E_NOT_FOUND)
 			err = NSD_OK;
 	}
-	if (err == NSD_OK && table != NULL && table->zone_count > known)
-		err = list_remove_others(writer, zones, count,
-			table->zone_count - known);
+	others = table != NULL ? table->zone_count - kept : 0;
+	if (err == NSD_OK && others > 0)
+		err = list_remove_others(writer, zones, count, others);
 	if (err == NSD_OK)
 		err = list_add_missing(writer, setups.items, count, zones);
 	zone_setups_fini(&setups);
+	*result = (struct load_list_result){kept, count - kept, others};
 	return err;
 }

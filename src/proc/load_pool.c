@@ -33,6 +33,7 @@ struct load_pool {
 	struct load_zone **large; /* waiting, in the order they were found */
 	size_t large_count, large_next;
 	bool large_running; /* a thread is at the large ones */
+	bool cancelled;
 	unsigned running;   /* threads */
 	int wake_fd;
 	struct event *wake_event;
@@ -105,7 +106,8 @@ pool_take_large(struct load_pool *pool, bool at_it)
 
 	pthread_mutex_lock(&pool->lock);
 	if (at_it || !pool->large_running) {
-		pool->large_running = pool->large_next < pool->large_count;
+		pool->large_running = !pool->cancelled
+			&& pool->large_next < pool->large_count;
 		if (pool->large_running)
 			zone = pool->large[pool->large_next++];
 	}
@@ -189,6 +191,16 @@ size_t
 load_pool_progress(const struct load_pool *pool)
 {
 	return __atomic_load_n(&pool->looked, __ATOMIC_RELAXED);
+}
+
+void
+load_pool_cancel(struct load_pool *pool)
+{
+	__atomic_store_n(&pool->next, pool->count, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&pool->lock);
+	pool->large_next = pool->large_count;
+	pool->cancelled = true;
+	pthread_mutex_unlock(&pool->lock);
 }
 
 void

@@ -37,6 +37,9 @@ bool load_pool_is_done(struct load_pool *pool);
 /* How many zones have been looked at. */
 size_t load_pool_progress(const struct load_pool *pool);
 
+/* Begins with no further zone: done once those in work are. */
+void load_pool_cancel(struct load_pool *pool);
+
 /* Once it is done: ends the threads, frees all. */
 void load_pool_finish(struct load_pool *pool);
 

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "proc/affinity.h"
+#include "proc/database.h"
 #include "proc/load_list.h"
 #include "proc/load_pool.h"
 #include "proc/role.h"
@@ -42,7 +43,10 @@ struct loader {
 	size_t again_count;
 	struct ipc_load_result result;
 	bool first_pass;
-	bool took_over; /* from a loader of this store that died */
+	bool took_over; /* from a loader that had listed the zones and died */
+	bool used;      /* the store was not closed by the loader before */
+	bool in_file;   /* it is to be closed */
+	bool stopping;
 	bool reload_wanted;
 
 	struct event *progress_event;
@@ -188,7 +192,9 @@ loader_on_results(void *ctx)
 		return;
 	load_pool_finish(loader->pool);
 	loader->pool = NULL;
-	if (loader->again_count > 0)
+	if (loader->stopping)
+		role_stop(&loader->role);
+	else if (loader->again_count > 0)
 		event_add(loader->again_event, &when);
 	else
 		loader_end_pass(loader);
@@ -287,18 +293,30 @@ loader_on_message(struct role *role, const struct ipc_message *m)
 		loader_start_pass(loader);
 }
 
+/* A store in a file is closed with no thread at work on it. */
+static void
+loader_on_stop(struct role *role)
+{
+	struct loader *loader = (struct loader *)role;
+
+	loader->stopping = true;
+	if (loader->pool != NULL)
+		load_pool_cancel(loader->pool);
+	else
+		role_stop(role);
+}
+
 /* ---- start --------------------------------------------------------------- */
 
 /* What a predecessor left in the store is served on, and the rest of it freed. */
 static enum nsd_err
 loader_take_over(struct loader *loader)
 {
-	const struct store_view *view = store_writer_view(loader->writer);
 	struct store_stats stats;
 	uint64_t octets;
 	enum nsd_err err;
 
-	if (table_get(view) == NULL && !loader->took_over)
+	if (!loader->used)
 		return NSD_OK;
 	err = load_list_sweep(loader->writer, &octets);
 	if (err == NSD_E_BUG) {
@@ -317,11 +335,19 @@ loader_take_over(struct loader *loader)
 static enum nsd_err
 loader_list_zones(struct loader *loader, const struct conf *conf)
 {
+	struct load_list_result result;
+	enum nsd_err err;
+
 	loader->zone_count = conf->zone_count;
 	loader->zones = calloc(conf->zone_count + 1, sizeof(*loader->zones));
 	if (loader->zones == NULL)
 		return NSD_E_MEMORY;
-	return load_list_publish(loader->writer, conf, loader->zones);
+	err = load_list_publish(loader->writer, conf, loader->zones, &result);
+	if (err == NSD_OK && loader->in_file && !loader->took_over)
+		log_notice("database: %zu zones are in it, %zu are new, %zu"
+			   " are not configured any more",
+			result.kept, result.added, result.removed);
+	return err;
 }
 
 static enum nsd_err
@@ -332,8 +358,11 @@ loader_init(struct loader *loader, const struct role_start *start)
 
 	loader->first_pass = true;
 	loader->took_over = start->take_over;
+	loader->used = start->used;
+	loader->in_file = start->in_file;
 	loader->progress.stage = "reading";
 	loader->role.on_message = loader_on_message;
+	loader->role.on_stop = loader->in_file ? loader_on_stop : NULL;
 
 	role_init_name("load", "loader");
 	role_init_death(server, true);
@@ -382,6 +411,8 @@ loader_main(const struct role_start *start)
 	role_send(&loader->role, IPC_LISTED, NULL, 0);
 	loader_start_pass(loader);
 	role_run(&loader->role);
-	/* Threads may be at work: the kernel takes it all down. */
+	if (loader->in_file && loader->stopping && loader->pool == NULL)
+		database_close(loader->writer);
+	/* Else threads may be at work: the kernel takes it all down. */
 	_exit(0);
 }

@@ -195,7 +195,9 @@ main_settle(struct supervisor *s, const struct privilege_user *user,
 			    user->gid))
 			!= NSD_OK)
 		return err;
-	if ((err = supervisor_init(s, in_chroot)) != NSD_OK) {
+	err = supervisor_init(s, in_chroot,
+		user->change ? user->uid : geteuid());
+	if (err != NSD_OK) {
 		log_error("cannot start: %s", nsd_err_text(err));
 		return err;
 	}

@@ -45,9 +45,22 @@ role_init_death(const struct server *server, bool die_with_main)
 }
 
 static void
+role_told_stop(struct role *role)
+{
+	if (role->on_stop != NULL)
+		role->on_stop(role);
+	else
+		role_stop(role);
+}
+
+static void
 role_on_term(evutil_socket_t fd, short what, void *arg)
 {
-	role_stop(arg);
+	struct role *role = arg;
+
+	/* Level-triggered, and not read: once is enough. */
+	event_del(role->term_event);
+	role_told_stop(role);
 }
 
 static void
@@ -64,7 +77,7 @@ static void
 role_take(struct role *role, const struct ipc_message *m)
 {
 	if (m->type == IPC_STOP)
-		role_stop(role);
+		role_told_stop(role);
 	else if (m->type == IPC_LOG_REOPEN && m->fd_count == 1)
 		log_use_fd(m->fds[0]);
 	else if (role->on_message != NULL)

@@ -22,7 +22,10 @@ struct role_start {
 	struct ipc_channel channel; /* to main */
 	unsigned index;             /* workers: which, from 0 */
 	unsigned reader_slot;       /* workers and xfrd: in the store */
-	bool take_over;             /* loader: the store has had one before */
+	/* Of the loader: */
+	bool take_over; /* one of this server has listed the zones before */
+	bool used;      /* one has had the store, and not closed it clean */
+	bool in_file;   /* it is to be closed clean at the end */
 };
 
 struct role {
@@ -35,6 +38,8 @@ struct role {
 	/* A message for this role; its descriptors are closed behind it.
 	 * STOP and LOG_REOPEN are seen to already. */
 	void (*on_message)(struct role *role, const struct ipc_message *m);
+	/* Told to end: calls role_stop when it can. NULL: at once. */
+	void (*on_stop)(struct role *role);
 	/* Main died. NULL: end at once. */
 	void (*on_main_gone)(struct role *role);
 };

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "proc/children.h"
+#include "proc/database.h"
 #include "proc/supervisor.h"
 #include "store/store.h"
 
@@ -46,6 +47,12 @@ generation_create(struct supervisor *s)
 	struct generation *g = calloc(1, sizeof(*g));
 	enum nsd_err err = NSD_E_MEMORY;
 
+	if (g != NULL && s->database != NULL) {
+		g->store = s->database;
+		g->in_file = true;
+		s->database = NULL;
+		return g;
+	}
 	if (g != NULL)
 		err = store_make(s, &g->store);
 	if (err != NSD_OK && g != NULL && s->spare_count > 0) {
@@ -76,8 +83,9 @@ generation_choose(struct supervisor *s)
 	if (g != NULL && !g->damaged)
 		return g;
 	if (g != NULL)
-		log_error("the zone store is left behind, a new one is"
-			  " filled from zone files");
+		log_error("the zone store is left behind, a new one%s is"
+			  " filled from zone files",
+			g->in_file ? " in memory" : "");
 	if (s->building != NULL) {
 		s->building = NULL;
 		generation_release(s, g);
@@ -97,6 +105,7 @@ supervisor_start_loader(struct supervisor *s)
 	}
 	g->take_overs++;
 	post_fill(&s->loader, g);
+	g->used |= s->loader.current != NULL;
 }
 
 /* From now on workers serve what is in this store. */
@@ -338,7 +347,7 @@ supervisor_init_events(struct supervisor *s)
 }
 
 enum nsd_err
-supervisor_init(struct supervisor *s, bool in_chroot)
+supervisor_init(struct supervisor *s, bool in_chroot, uid_t owner)
 {
 	enum nsd_err err;
 
@@ -348,6 +357,9 @@ supervisor_init(struct supervisor *s, bool in_chroot)
 	if (s->signal_fd == -1)
 		return NSD_E_SYSTEM;
 	err = s->workers != NULL ? supervisor_init_events(s) : NSD_E_MEMORY;
+	if (err == NSD_OK)
+		s->database = database_open(&s->server.conf->server, owner,
+			s->worker_count + 1);
 	while (err == NSD_OK && in_chroot && s->spare_count < STORE_SPARES) {
 		err = store_make(s, &s->spares[s->spare_count]);
 		s->spare_count += err == NSD_OK;

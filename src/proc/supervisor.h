@@ -34,6 +34,8 @@ struct generation {
 	struct store *store;
 	unsigned users;      /* children that were forked with it */
 	unsigned take_overs; /* loaders since one has listed the zones */
+	bool used;           /* a loader has had it, and not closed it clean */
+	bool in_file;        /* the one of `database:` */
 	bool listed;         /* its zones have names */
 	bool damaged;        /* no loader takes it any more */
 };
@@ -77,6 +79,7 @@ struct supervisor {
 	int signal_fd;
 	struct generation *serving;     /* workers are forked with it */
 	struct generation *building;    /* its loader is at the first pass */
+	struct store *database;         /* until the first loader takes it */
 	struct store *spares[STORE_SPARES];
 	unsigned spare_count;
 	struct post loader;
@@ -89,9 +92,10 @@ struct supervisor {
 	bool reload_wanted;
 };
 
-/* Makes the spare stores and everything else that needs privileges or the
- * outer file system. */
-enum nsd_err supervisor_init(struct supervisor *s, bool in_chroot) MUST_USE;
+/* Opens the database, makes the spare stores and everything else that needs
+ * privileges or the outer file system. owner: who the database belongs to. */
+enum nsd_err supervisor_init(struct supervisor *s, bool in_chroot,
+	uid_t owner) MUST_USE;
 
 /* Runs the server until it is told to stop; then all children have ended. */
 void supervisor_run(struct supervisor *s);

@@ -4,6 +4,7 @@
 #include "zone/build.h"
 #include "zone/objects.h"
 #include "zone/owner.h"
+#include "zone/nsec3.h"
 #include "zone/sources.h"
 #include "zone/table.h"
 
@@ -14,6 +15,30 @@
 #define FILTER_REMAKE_MAX 1024u /* zones; with more, stale bits are kept */
 
 static const uint8_t root_name[1] = {0};
+
+#define ZONE_LAYOUT_VERSION 1u
+
+uint64_t
+table_layout(void)
+{
+	static const size_t sizes[] = {ZONE_LAYOUT_VERSION,
+		sizeof(struct zone_table), sizeof(struct zone_entry),
+		sizeof(struct zone), sizeof(struct node),
+		sizeof(struct node_rrset), sizeof(struct rrset),
+		sizeof(struct rrset_target), sizeof(struct rrset_sigs),
+		sizeof(struct sig), sizeof(struct sig_template),
+		sizeof(struct glue_cell), sizeof(struct glue_target),
+		sizeof(struct nsec3_chain), sizeof(struct nsec3_record),
+		sizeof(struct nsec3_form), sizeof(struct trie_entry),
+		sizeof(struct acl_element), sizeof(struct zone_options),
+		sizeof(struct zone_source), sizeof(struct zone_sources),
+		offsetof(struct zone, chain), offsetof(struct zone, soa)};
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		sum = (sum ^ sizes[i]) * 0x9e3779b97f4a7c15u;
+	return sum;
+}
 
 /* ---- readers ----------------------------------------------------------- */
 

@@ -595,11 +595,11 @@ options_without_effect_are_listed_once_if_changed(void **state)
 		"pattern.multi-primary-check pattern.notify ");
 	conf_destroy(conf);
 	l.text[0] = '\0';
-	conf = reader_accept("server: database: /var/x\n"
+	conf = reader_accept("server: xfrdir: /var/x\n"
 		"pattern: name: p store-ixfr: yes ixfr-size: 1048576\n"
 		"zone: name: x include-pattern: p zonefile: a");
 	conf_list_without_effect(conf, on_option, &l);
-	assert_string_equal(l.text, "server.database pattern.store-ixfr ");
+	assert_string_equal(l.text, "server.xfrdir pattern.store-ixfr ");
 	conf_destroy(conf);
 	l.text[0] = '\0';
 	conf = reader_accept("key: name: k secret: aGVs algorithm: sha1\n"

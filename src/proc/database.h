@@ -1,0 +1,21 @@
+/* database.h - the store in a file, kept over a clean stop (`database:`). */
+#ifndef PROC_DATABASE_H
+#define PROC_DATABASE_H
+
+#include <sys/types.h>
+
+#include "conf/conf.h"
+#include "store/store.h"
+
+/*
+ * Opens the file that the configuration names; what was found and what
+ * follows from it is said in the log. NULL: there is to be none, or it cannot
+ * be used, and the store is in memory.
+ */
+struct store *database_open(const struct conf_server *options, uid_t owner,
+	unsigned reader_max);
+
+/* Closes the loader's side, so that the next start can attach to the file. */
+void database_close(struct store_writer *writer);
+
+#endif

@@ -1,0 +1,295 @@
+"""`database:`: the zones in a file, kept over a clean stop; and whatever may
+have happened to that file, right answers."""
+
+import os
+import pathlib
+import signal
+
+import pytest
+
+import harness
+from harness import is_alive, wait_for, zone_text
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0,
+                                reason="other users' files need root")
+
+
+@pytest.fixture
+def database(directory):
+    return pathlib.Path(directory) / "zones.db"
+
+
+def options(database, **more):
+    return {"database": f'"{database}"', **more}
+
+
+@pytest.fixture
+def server(nsd, database):
+    return nsd(zones={"a.test": zone_text(1), "b.test": zone_text(2)},
+               options=options(database))
+
+
+def restart(server, stop=True):
+    """Ends and starts it; the log of the new start."""
+    if stop:
+        assert server.stop() == 0
+    known = len(server.read_log())
+    server.start()
+    server.wait_log(r"\d+ zones: \d+ read, \d+ failed", known)
+    return server.read_log()[known:]
+
+
+def end_badly(server):
+    """Without a chance to close anything."""
+    pids = list(server.roles().values())
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    server.process.wait()
+    wait_for("the end of all", lambda: not any(map(is_alive, pids)))
+
+
+def check(server):
+    assert server.serial("a.test") == 1
+    assert server.serial("b.test") == 2
+    assert server.answer("www.b.test", "A") == ["192.0.2.1"]
+
+
+def test_clean_stop_is_attached_to(server, database):
+    assert "there was none; zones are read from their files" \
+        in server.read_log()
+    check(server)
+    log = restart(server)
+    assert f"database {database}: as it was left by a clean stop" in log
+    assert "2 zones are in it, 0 are new, 0 are not configured" in log
+    assert "2 zones: 0 read, 0 failed" in log
+    check(server)
+    # And it goes on as any other.
+    server.write_zone("a.test", zone_text(5))
+    server.reload()
+    server.wait_log("zone a.test serial 1 is updated to 5")
+    log = restart(server)
+    assert "2 zones: 0 read, 0 failed" in log
+    assert server.serial("a.test") == 5
+
+
+def test_newer_zone_file_is_read(server):
+    assert server.stop() == 0
+    server.write_zone("b.test", zone_text(3))
+    log = restart(server, stop=False)
+    assert "zone b.test read with success" in log
+    assert "2 zones: 1 read, 0 failed" in log
+    assert server.serial("a.test") == 1
+    assert server.serial("b.test") == 3
+
+
+def test_changed_include_is_read(nsd, database, directory):
+    include = pathlib.Path(directory) / "more.inc"
+    include.write_text("more A 192.0.2.8\n")
+    server = nsd(zones={"a.test": zone_text() + "$INCLUDE more.inc\n"},
+                 options=options(database))
+    assert "1 zones: 0 read" in restart(server)
+    assert server.stop() == 0
+    include.write_text("more A 192.0.2.99\n")
+    assert "1 zones: 1 read" in restart(server, stop=False)
+    assert server.answer("more.a.test", "A") == ["192.0.2.99"]
+
+
+def test_other_file_of_a_zone_is_read(server):
+    """The same files; the configuration names another."""
+    assert server.stop() == 0
+    text = server.config.read_text()
+    server.zone_file("a.test").rename(server.directory / "other.zone")
+    server.config.write_text(text.replace("a.test.zone", "other.zone"))
+    assert "2 zones: 1 read, 0 failed" in restart(server, stop=False)
+    check(server)
+
+
+def test_broken_file_is_said_again(server):
+    server.write_zone("a.test", zone_text(2) + "x A 300.0.0.1\n")
+    server.reload()
+    server.wait_log("zone a.test file a.test.zone read with 1 errors")
+    log = restart(server)
+    assert "error: a.test.zone:8:" in log
+    assert "2 zones: 0 read, 1 failed" in log
+    check(server)
+
+
+def test_removed_file_leaves_the_version(server):
+    assert server.stop() == 0
+    server.zone_file("a.test").unlink()
+    log = restart(server, stop=False)
+    assert "zonefile a.test.zone does not exist" in log
+    check(server)
+
+
+def test_zones_come_and_go(server):
+    assert server.stop() == 0
+    del server.zones["a.test"]
+    server.write_zone("c.test", zone_text(7))
+    server.write_config()
+    log = restart(server, stop=False)
+    assert "1 zones are in it, 1 are new, 1 are not configured" in log
+    assert "2 zones: 1 read, 0 failed" in log
+    assert server.rcode("a.test", "SOA") == "REFUSED"
+    assert server.serial("b.test") == 2
+    assert server.serial("c.test") == 7
+
+
+def test_acls_are_those_of_the_configuration(server):
+    assert server.stop() == 0
+    server.extra = "\tallow-query: 127.0.0.1 BLOCKED\n"
+    server.write_config()  # for the last zone, b.test
+    assert "2 zones: 0 read, 0 failed" in restart(server, stop=False)
+    assert server.rcode("a.test", "SOA") == "NOERROR"
+    assert server.rcode("b.test", "SOA") == "REFUSED"
+
+
+def test_unclean_stop_is_rebuilt(server):
+    end_badly(server)
+    log = restart(server, stop=False)
+    assert "it was not closed by a clean stop" in log
+    assert "2 zones: 2 read, 0 failed" in log
+    check(server)
+    assert "2 zones: 0 read, 0 failed" in restart(server)
+    check(server)
+
+
+def test_dead_loader_does_not_make_it_unclean(server):
+    server.wait_replaced("loader", server.kill("loader"))
+    server.wait_log("2 zones: 0 read, 0 failed")
+    server.write_zone("a.test", zone_text(9))
+    server.reload()
+    server.wait_serial("a.test", 9)
+    log = restart(server)
+    assert "as it was left by a clean stop" in log
+    assert "2 zones: 0 read, 0 failed" in log
+    assert server.serial("a.test") == 9
+
+
+def test_stop_without_a_loader_is_unclean(server):
+    server.wait_replaced("loader", server.kill("loader"))
+    server.wait_log("2 zones: 0 read, 0 failed")
+    server.kill("loader")  # for a second
+    log = restart(server)
+    assert "it was not closed by a clean stop" in log
+    check(server)
+
+
+def test_stop_during_a_reload_is_clean(server):
+    fifo = server.directory / "more.fifo"
+    os.mkfifo(fifo)
+    server.write_zone("a.test", zone_text(4) + "$INCLUDE more.fifo\n")
+    server.reload()
+    with fifo.open("w") as f:  # the loader is in the middle now
+        server.process.send_signal(signal.SIGTERM)
+        server.wait_log("shutting down")
+        f.write("more A 192.0.2.7\n")
+    assert server.process.wait(harness.DEADLINE) == 0
+    server.write_zone("a.test", zone_text(5))
+    log = restart(server, stop=False)
+    assert "as it was left by a clean stop" in log
+    assert server.serial("a.test") == 5
+    assert server.serial("b.test") == 2
+
+
+@pytest.mark.parametrize("keep", [0, 5000, -1])
+def test_truncated_file_is_rebuilt(server, database, keep):
+    assert server.stop() == 0
+    size = database.stat().st_size
+    os.truncate(database, keep if keep >= 0 else size + keep)
+    log = restart(server, stop=False)
+    assert "2 zones: 2 read, 0 failed" in log or "is not used" in log
+    check(server)
+
+
+def test_altered_file_is_rebuilt(server, database):
+    assert server.stop() == 0
+    with database.open("r+b") as f:
+        data = f.read()
+        f.seek(data.rindex(b"some text"))
+        f.write(b"other txt")
+    log = restart(server, stop=False)
+    assert "its checksum is wrong" in log
+    assert "2 zones: 2 read, 0 failed" in log
+    assert server.answer("txt.a.test", "TXT") == ['"some text"']
+
+
+def test_what_is_no_store_is_left_alone(make_server, database):
+    database.write_text("something of value\n" * 1000)
+    before = database.read_bytes()
+    server = make_server(zones={"a.test": zone_text(1)},
+                         options=options(database)).start()
+    server.wait_log(f"error: database {database} is not used: it is no zone"
+                    " store; zones are kept in memory only")
+    assert server.serial("a.test") == 1
+    assert server.stop() == 0
+    assert database.read_bytes() == before
+
+
+@needs_root
+def test_file_of_another_user_is_not_used(server, database):
+    assert server.stop() == 0
+    os.chown(database, 65534, 65534)
+    log = restart(server, stop=False)
+    assert "is not used: it belongs to another user" in log
+    check(server)
+
+
+def test_file_that_others_may_write_is_not_used(server, database):
+    assert server.stop() == 0
+    database.chmod(0o666)
+    log = restart(server, stop=False)
+    assert "is not used: others than its owner may write to it" in log
+    check(server)
+
+
+def test_two_servers_do_not_share_a_file(server, make_server, database):
+    second = make_server(zones={"a.test": zone_text(8)},
+                         options=options(database)).start()
+    second.wait_log("is not used: another server uses it")
+    assert second.serial("a.test") == 8
+    assert second.stop() == 0
+    assert "2 zones: 0 read" in restart(server)
+    check(server)
+
+
+def test_damaged_store_is_left_for_memory(server, database):
+    """Found out while it runs; the next start begins anew."""
+    with database.open("r+b") as f:
+        f.seek(4096)
+        f.write(bytes(1024))  # nothing is allocated, says the first span
+    server.kill("loader")
+    server.wait_log("the zone store is left behind, a new one in memory is"
+                    " filled from zone files")
+    server.wait_log("2 zones: 2 read, 0 failed", count=2)
+    check(server)
+    server.wait_answer()
+    log = restart(server)
+    assert "it was not closed by a clean stop" in log
+    check(server)
+
+
+@needs_root
+def test_user_and_chroot(make_server, directory, database):
+    os.chown(directory, 65534, 65534)
+    server = make_server(zones={"a.test": zone_text(1),
+                                "b.test": zone_text(2)},
+                         options=options(database, username="nobody",
+                                         chroot=f'"{directory}"'))
+    if harness.is_sanitized():
+        server.environment["ASAN_OPTIONS"] = "detect_leaks=0"
+    server.start()
+    assert database.stat().st_uid == 65534
+    log = restart(server)
+    assert "as it was left by a clean stop" in log
+    assert "2 zones: 0 read, 0 failed" in log
+    check(server)
+
+
+def test_orphaned_workers_make_room(server):
+    """Main is killed; its workers map the file until the next start."""
+    server.kill("main")
+    server.process.wait()
+    log = restart(server, stop=False)
+    assert "zones are read from their files" in log
+    check(server)
