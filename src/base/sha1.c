@@ -39,7 +39,8 @@ sha1_hash(struct sha1_message *messages, size_t count,
 	const struct sha1_suffix *suffix, unsigned repeat)
 {
 	while (count > 0) {
-		const struct sha1_kernel *kernel = sha1_kernel_for(count);
+		const struct sha1_kernel *kernel = sha1_kernel_for(count,
+			repeat > 0);
 		size_t n = count < kernel->lanes ? count : kernel->lanes;
 
 		kernel->hash(messages, n, suffix, repeat);

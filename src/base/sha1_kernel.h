@@ -4,6 +4,8 @@
 #ifndef BASE_SHA1_KERNEL_H
 #define BASE_SHA1_KERNEL_H
 
+#include <stdbool.h>
+
 #include "base/sha1.h"
 
 /* As sha1_hash, for at most the kernel's number of lanes. */
@@ -16,13 +18,24 @@ struct sha1_kernel {
 	sha1_hash_fn *hash;
 };
 
-/* The n-th that this machine can run; NULL behind the last. */
+/* The n-th that this machine can run, widest first; NULL behind the last. */
 const struct sha1_kernel *sha1_kernel_at(unsigned n);
 
 /* The best for so many messages; never NULL. */
-const struct sha1_kernel *sha1_kernel_for(size_t count);
+const struct sha1_kernel *sha1_kernel_for(size_t count, bool repeats);
 
+sha1_hash_fn sha1_hash_avx512x2, sha1_hash_avx512;
+sha1_hash_fn sha1_hash_avx2;
+sha1_hash_fn sha1_hash_shani2, sha1_hash_shani1;
 sha1_hash_fn sha1_hash_generic;
+
+/* Before a loop whose body is to be repeated for each round: the choice of
+ * what a round does, and of its registers, is then the compiler's. */
+#ifdef __clang__
+#define SHA1_UNROLL _Pragma("unroll")
+#else
+#define SHA1_UNROLL _Pragma("GCC unroll 80")
+#endif
 
 /* The state before the first block. */
 #define SHA1_H0 0x67452301u
