@@ -209,6 +209,19 @@ enum nsd_err chain_choose(struct build *b) MUST_USE;
 /* True if an NSEC3 record has the parameters. */
 bool nsec3_has_params(const struct rrbatch_rr *rr,
 	const struct nsec3_params *params);
+/* True if the next hash of such a record is of 20 octets; and where it is. */
+bool nsec3_has_next(const struct rrbatch_rr *rr);
+const uint8_t *nsec3_get_next(const struct rrbatch_rr *rr);
+/*
+ * Packs NSEC3 records, and the RRSIGs that cover them (NULL: none). near: the
+ * chain where it is to go, in an update: a record alone then keeps its next
+ * hash itself. NULL: none does. NSD_E_ZONE: there is an error, told.
+ */
+enum nsd_err nsec3_record_pack(struct worker *w, const struct owner *owner,
+	const struct group *nsec3, const struct group *sigs,
+	const struct nsec3_chain *near, store_ref *ref) MUST_USE;
+/* Adds the holders counted by a worker to its forms. */
+void forms_flush(struct worker *w);
 
 /* The groups of a run of owners with one name, in w->groups. */
 enum nsd_err run_list_groups(struct worker *w, const struct owner *run,

@@ -2,7 +2,7 @@
  * NSEC3PARAM at the apex (RFC 5155 section 4). */
 #include <string.h>
 
-#include "zone/build_pass.h"
+#include "zone/nsec3_edit.h"
 
 #define CHOICES_MAX 16u
 #define PARAM_HEAD 5u /* octets before the salt, in both types */
@@ -205,4 +205,40 @@ chain_choose(struct build *b)
 	b->params = choices.items[best].params;
 	b->params_rr = choices.items[best].rr;
 	return NSD_OK;
+}
+
+/* ---- of an update ------------------------------------------------------ */
+
+/* NSEC3PARAM records of a zone that can be used. */
+static size_t
+zone_count_params(const struct store_view *view, const struct zone *zone)
+{
+	const struct node *apex = store_get(view, zone->apex);
+	const struct node_rrset *e = node_find_entry(apex, TYPE_NSEC3PARAM);
+	const struct rrset *rrset;
+	const uint8_t *at;
+	size_t count = 0;
+
+	if (e == NULL)
+		return 0;
+	rrset = store_get(view, e->ref);
+	for (at = rrset->data; at < rrset->data + rrset_len(rrset);
+		at += 2u + octets_get_u16(at))
+		count += octets_get_u16(at) >= PARAM_HEAD
+			&& at[2] == NSEC3_ALGORITHM_SHA1 && at[3] == 0;
+	return count;
+}
+
+bool
+nsec3_change_needs_build(const struct store_view *view,
+	const struct zone *zone, const struct owner *owner, uint16_t type)
+{
+	size_t params;
+
+	if (type == TYPE_NSEC3PARAM)
+		return owner->labels == 0;
+	if (type != TYPE_NSEC3)
+		return false;
+	params = zone_count_params(view, zone);
+	return params > 1 || (params == 1 && zone->chain == STORE_NONE);
 }

@@ -7,184 +7,6 @@
 #include "zone/objects.h"
 
 #define CHUNK 1024u
-#define FORMS_FIRST 16u
-#define NEXT_LEN_AT(salt_len) (5u + (salt_len)) /* in the RDATA of NSEC3 */
-
-/* ---- forms ------------------------------------------------------------- */
-
-/* The RDATA of an NSEC3 record, in parts. */
-struct form_parts {
-	const uint8_t *head;
-	const uint8_t *bitmap;
-	uint16_t head_len;
-	uint16_t bitmap_len;
-	uint32_t ttl_sec;
-};
-
-static void
-form_read(const struct group *g, struct form_parts *p)
-{
-	const struct rrbatch_rr *rr = g->items[0].rr;
-
-	p->head = rrbatch_rr_rdata(rr);
-	p->head_len = (uint16_t)(NEXT_LEN_AT(p->head[4]) + 1);
-	p->bitmap = p->head + p->head_len + NSEC3_HASH_LEN;
-	p->bitmap_len = (uint16_t)(rr->rdlen - p->head_len - NSEC3_HASH_LEN);
-	p->ttl_sec = g->ttl_sec;
-}
-
-static bool
-form_matches(const struct nsec3_form *form, const struct form_parts *p)
-{
-	return form->ttl_sec == p->ttl_sec && form->head_len == p->head_len
-		&& form->bitmap_len == p->bitmap_len
-		&& memcmp(form->data, p->head, p->head_len) == 0
-		&& memcmp(form->data + p->head_len, p->bitmap, p->bitmap_len)
-			== 0;
-}
-
-static enum nsd_err
-forms_grow(struct worker *w)
-{
-	size_t room = w->forms_room == 0 ? FORMS_FIRST : w->forms_room * 2;
-	struct form_slot *slots = arena_alloc_zero(&w->arena,
-		room * sizeof(*slots));
-
-	if (slots == NULL)
-		return NSD_E_MEMORY;
-	for (size_t i = 0; i < w->forms_room; i++) {
-		const struct form_slot *old = &w->forms[i];
-		size_t at = old->hash;
-
-		if (old->form == NULL)
-			continue;
-		while (slots[at & (room - 1)].form != NULL)
-			at++;
-		slots[at & (room - 1)] = *old;
-	}
-	w->forms = slots;
-	w->forms_room = room;
-	return NSD_OK;
-}
-
-static enum nsd_err
-form_create(struct worker *w, const struct form_parts *p,
-	struct form_slot *slot)
-{
-	struct nsec3_form *form = store_alloc(w->heap,
-		sizeof(*form) + p->head_len + p->bitmap_len, &slot->ref);
-
-	if (form == NULL)
-		return NSD_E_MEMORY;
-	form->refs = 0;
-	form->ttl_sec = p->ttl_sec;
-	form->head_len = p->head_len;
-	form->bitmap_len = p->bitmap_len;
-	memcpy(form->data, p->head, p->head_len);
-	memcpy(form->data + p->head_len, p->bitmap, p->bitmap_len);
-	slot->form = form;
-	slot->count = 0;
-	w->forms_used++;
-	return NSD_OK;
-}
-
-/* The form of an RRset of one record, one holder more counted. */
-static enum nsd_err
-form_get(struct worker *w, const struct group *g, store_ref *ref)
-{
-	uint64_t seed = w->build->share.seed ^ g->ttl_sec;
-	struct form_slot *slot;
-	struct form_parts p;
-	uint32_t hash;
-
-	form_read(g, &p);
-	hash = (uint32_t)(share_hash_octets(seed, p.head, p.head_len)
-		^ share_hash_octets(seed, p.bitmap, p.bitmap_len));
-	if (w->forms_used * 2 >= w->forms_room && forms_grow(w) != NSD_OK)
-		return NSD_E_MEMORY;
-	for (size_t i = hash;; i++) {
-		slot = &w->forms[i & (w->forms_room - 1)];
-		if (slot->form == NULL)
-			break;
-		if (slot->hash == hash && form_matches(slot->form, &p))
-			goto found;
-	}
-	slot->hash = hash;
-	if (form_create(w, &p, slot) != NSD_OK)
-		return NSD_E_MEMORY;
-found:
-	slot->count++;
-	*ref = slot->ref;
-	return NSD_OK;
-}
-
-static void
-forms_flush(struct worker *w)
-{
-	for (size_t i = 0; i < w->forms_room; i++) {
-		struct form_slot *slot = &w->forms[i];
-		struct nsec3_form *form;
-
-		if (slot->form == NULL)
-			continue;
-		form = store_edit(w->heap, slot->ref);
-		form->refs += slot->count;
-		slot->count = 0;
-	}
-}
-
-/* ---- records ----------------------------------------------------------- */
-
-/* form: of a record alone, else the RRset. No holder is counted on failure.
- */
-static enum nsd_err
-record_take_form(struct worker *w, const struct owner *owner,
-	const struct group *nsec3, struct nsec3_record *record)
-{
-	enum nsd_err err;
-
-	record->flags = nsec3->count == 1 ? 0 : NSEC3_RRSET;
-	if (nsec3->count == 1)
-		return form_get(w, nsec3, &record->form);
-	findings_add(&w->findings, DIAG_WARNING,
-		nsec3->items[nsec3->items[1].order > nsec3->items[0].order].rr,
-		"several NSEC3 records at one name");
-	err = rrset_pack(w, owner, nsec3, &record->form);
-	if (err == NSD_OK && record->form == STORE_NONE)
-		return NSD_E_ZONE; /* told */
-	return err;
-}
-
-/* Packs the NSEC3 RRset of an owner. NSD_E_ZONE: there is an error, told. */
-static enum nsd_err
-record_pack(struct worker *w, const struct owner *owner,
-	const struct group *nsec3, const struct group *sigs, store_ref *ref)
-{
-	size_t size = sigs != NULL ? sigs_measure(w, sigs)
-				   : sizeof(struct rrset_sigs);
-	struct nsec3_record *record;
-	enum nsd_err err = NSD_OK;
-
-	if (size == 0)
-		return NSD_E_ZONE;
-	size += offsetof(struct nsec3_record, sigs);
-	record = store_alloc(w->heap, size, ref);
-	if (record == NULL)
-		return NSD_E_MEMORY;
-	memset(record, 0, offsetof(struct nsec3_record, sigs.data));
-	if (sigs != NULL)
-		err = sigs_write(w, sigs, &record->sigs);
-	if (err == NSD_OK) {
-		err = record_take_form(w, owner, nsec3, record);
-		if (err != NSD_OK)
-			sigs_uncount(w, &record->sigs);
-	}
-	if (err != NSD_OK) {
-		store_free(w->heap, *ref, size);
-		*ref = STORE_NONE;
-	}
-	return err;
-}
 
 /* ---- owners ------------------------------------------------------------ */
 
@@ -204,15 +26,10 @@ static bool
 record_is_usable(struct worker *w, const struct owner *owner,
 	const struct rrbatch_rr *rr)
 {
-	const uint8_t *rdata = rrbatch_rr_rdata(rr);
-	size_t at;
-
 	if (rr->type != TYPE_NSEC3
 		|| !nsec3_has_params(rr, &w->build->params))
 		return false;
-	at = NEXT_LEN_AT(rdata[4]);
-	if (rr->rdlen > at && rdata[at] == NSEC3_HASH_LEN
-		&& rr->rdlen >= at + 1 + NSEC3_HASH_LEN)
+	if (nsec3_has_next(rr))
 		return true;
 	owner_warn(w, owner, rr, "the next hash is not of 20 octets");
 	return false;
@@ -266,7 +83,8 @@ run_pack_chain(struct worker *w, struct owner *run, struct chain_item *item)
 	sigs = count > 1 ? &w->groups[1] : NULL;
 	if (w->findings.count[DIAG_ERROR] > 0)
 		return NSD_OK;
-	err = record_pack(w, run, nsec3, sigs, &item->entry.record);
+	err = nsec3_record_pack(w, run, nsec3, sigs, NULL,
+		&item->entry.record);
 	if (err == NSD_E_ZONE)
 		return NSD_OK;
 	item->rr = nsec3->count == 1 ? nsec3->items[0].rr : NULL;
@@ -400,7 +218,6 @@ static enum nsd_err
 chain_check_next(struct build *b)
 {
 	struct chain_item *items = b->chain_items;
-	size_t next_at = NEXT_LEN_AT(b->params.salt_len) + 1;
 
 	for (size_t i = 0; i < b->chain_count; i++) {
 		const struct chain_item *follows =
@@ -409,7 +226,7 @@ chain_check_next(struct build *b)
 
 		if (items[i].rr == NULL)
 			continue;
-		next = rrbatch_rr_rdata(items[i].rr) + next_at;
+		next = nsec3_get_next(items[i].rr);
 		if (memcmp(next, follows->entry.hash, NSEC3_HASH_LEN) != 0
 			&& item_keep_next(b, &items[i], next) != NSD_OK)
 			return NSD_E_MEMORY;

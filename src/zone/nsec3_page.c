@@ -132,6 +132,68 @@ nsec3_iter_next(struct nsec3_iter *iter)
 	return true;
 }
 
+/* Index of the last entry that is not behind the hash, or -1. */
+static int
+page_search(const struct nsec3_page *page, const uint8_t *hash)
+{
+	int low = 0, high = page->count;
+
+	while (low < high) {
+		int half = (low + high) / 2;
+
+		if (memcmp(nsec3_page_hash(page, (unsigned)half), hash,
+			    NSEC3_HASH_LEN) <= 0)
+			low = half + 1;
+		else
+			high = half;
+	}
+	return low - 1;
+}
+
+/* The last hash below a page. */
+static const uint8_t *
+page_find_last(const struct store_view *view, store_ref ref)
+{
+	const struct nsec3_page *page = store_get(view, ref);
+
+	while (page->height > 0)
+		page = store_get(view, nsec3_page_refs(page)[page->count - 1]);
+	return nsec3_page_hash(page, page->count - 1u);
+}
+
+void
+nsec3_place_find(const struct store_view *view,
+	const struct nsec3_chain *chain, const uint8_t *hash,
+	struct nsec3_place *place)
+{
+	const struct nsec3_page *page = store_get(view, chain->index);
+	store_ref before = STORE_NONE; /* page that ends with the one before */
+	int at;
+
+	place->before = place->after = NULL;
+	place->record = STORE_NONE;
+	for (;; page = store_get(view, nsec3_page_refs(page)[at])) {
+		at = page_search(page, hash);
+		if (at + 1 < page->count)
+			place->after = nsec3_page_hash(page,
+				(unsigned)at + 1);
+		if (page->height == 0)
+			break;
+		if (at > 0)
+			before = nsec3_page_refs(page)[at - 1];
+		if (at < 0)
+			at = 0; /* before all others */
+	}
+	place->page = page;
+	if (at >= 0 && memcmp(nsec3_page_hash(page, (unsigned)at), hash,
+			       NSEC3_HASH_LEN) == 0)
+		place->record = nsec3_page_refs(page)[at--];
+	if (at >= 0)
+		place->before = nsec3_page_hash(page, (unsigned)at);
+	else if (before != STORE_NONE)
+		place->before = page_find_last(view, before);
+}
+
 /* Depth goes with the height of the tree: NSEC3_HEIGHT_MAX at most. */
 static void
 visit_below(const struct store_view *view, store_ref ref,
@@ -160,8 +222,8 @@ free_page(void *ctx, store_ref ref, size_t len)
 	store_free(ctx, ref, len);
 }
 
-static enum nsd_err
-page_make(struct store_heap *heap, const struct nsec3_entry *entries,
+enum nsd_err
+nsec3_page_make(struct store_heap *heap, const struct nsec3_entry *entries,
 	unsigned count, unsigned height, store_ref *ref)
 {
 	const struct store_view *view = store_heap_view(heap);
@@ -176,6 +238,8 @@ page_make(struct store_heap *heap, const struct nsec3_entry *entries,
 	page->unused = 0;
 	page->odd = 0;
 	refs = (store_ref *)(page->hashes + count * NSEC3_HASH_LEN);
+	for (unsigned i = 0; height == 0 && i < count; i++)
+		store_prefetch(view, entries[i].record);
 	for (unsigned i = 0; i < count; i++) {
 		const struct nsec3_record *record;
 
@@ -210,7 +274,7 @@ level_build(struct store_heap *heap, const struct nsec3_entry *entries,
 		store_ref ref;
 
 		memcpy(hash, entries[start].hash, sizeof(hash));
-		if (page_make(heap, entries + start, (unsigned)(end - start),
+		if (nsec3_page_make(heap, entries + start, (unsigned)(end - start),
 			    height, &ref) != NSD_OK)
 			return NSD_E_MEMORY;
 		memcpy(e->hash, hash, sizeof(hash));

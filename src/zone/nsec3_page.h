@@ -26,7 +26,11 @@
 #define NSEC3_LEAF_FILL 24u  /* of a fresh one */
 #define NSEC3_INNER_MAX 64u
 #define NSEC3_INNER_FILL 48u
-/* Pages but the root are at least a quarter full: 2^32 records need no more. */
+/*
+ * The tree grows by one level when 65 pages stand below one root, which a page
+ * only comes to by being split again and again: 32^12 records would have to be
+ * added, in whatever order, and whatever is removed in between.
+ */
 #define NSEC3_HEIGHT_MAX 12u
 
 struct nsec3_page {
@@ -85,10 +89,27 @@ void nsec3_iter_init(struct nsec3_iter *iter, const struct store_view *view,
 /* False at the end. */
 bool nsec3_iter_next(struct nsec3_iter *iter);
 
+/* Where a hash is in a chain, or would be. */
+struct nsec3_place {
+	const struct nsec3_page *page; /* the leaf */
+	store_ref record;      /* with this hash, or none */
+	const uint8_t *before; /* hashes of the records before and after; NULL:
+				* there is none, the chain goes round */
+	const uint8_t *after;
+};
+void nsec3_place_find(const struct store_view *view,
+	const struct nsec3_chain *chain, const uint8_t *hash,
+	struct nsec3_place *place);
+
 /* Calls on_page with the memory of each page, those below it first. */
 void nsec3_visit_pages(const struct store_view *view,
 	const struct nsec3_chain *chain,
 	void (*on_page)(void *ctx, store_ref ref, size_t len), void *ctx);
+
+/* Makes one page of count entries; NSD_E_MEMORY. */
+enum nsd_err nsec3_page_make(struct store_heap *heap,
+	const struct nsec3_entry *entries, unsigned count, unsigned height,
+	store_ref *ref) MUST_USE;
 
 /* Makes the pages for count records (at least one), ascending by hash. On
  * failure (NSD_E_MEMORY) nothing stays. */
