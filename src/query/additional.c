@@ -12,14 +12,15 @@
 
 /* A name that wants addresses. */
 struct wanted {
+	const struct glue_cell *cell;
 	const void *key;   /* same name, same key */
-	uint32_t owner_at; /* where the name stands in the reply */
-	struct glue_cell cell;
+	uint32_t owner_at; /* where the name stands in the reply, no pointer */
 };
 
 struct wanted_list {
 	unsigned count;
 	struct wanted names[WANTED_MAX];
+	struct glue_cell own; /* of a node, where it has none in the store */
 };
 
 /* True if the RRset is the answer itself. */
@@ -38,58 +39,73 @@ static bool
 add_address(struct query *q, uint32_t owner_at, store_ref ref, store_ref sigs)
 {
 	struct reply *reply = &q->reply;
-	struct emit_rrset what = {
-		.section = SECTION_ADDITIONAL,
-	};
+	const struct rrset *rrset;
 
 	if (ref == STORE_NONE)
 		return true;
-	what.rrset = store_get(reply->view, ref);
-	what.ttl_sec = what.rrset->ttl_sec;
-	if (is_answered(q, what.rrset, owner_at))
+	rrset = store_get(reply->view, ref);
+	if (is_answered(q, rrset, owner_at))
 		return true;
-	what.owner_at = emit_suffix_at(reply->out, owner_at, 0);
-	if (!emit_rrset(reply, &what, NULL))
+	if (!emit_address(reply, owner_at, rrset))
 		return false;
 	/* RFC 4035 section 3.1.1: here the signatures may be left out. */
-	if (query_wants_dnssec(q) && sigs != STORE_NONE)
-		(void)emit_sigs(reply, SECTION_ADDITIONAL, sigs,
-			what.owner_at, what.ttl_sec);
+	if (sigs != STORE_NONE && query_wants_dnssec(q))
+		(void)emit_sigs(reply, SECTION_ADDITIONAL, sigs, owner_at,
+			rrset->ttl_sec);
 	return true;
 }
 
+/* All A before any AAAA, so that where room ends each name has one. False:
+ * there was no room for all. */
 static bool
-add_cell(struct query *q, uint32_t owner_at, const struct glue_cell *cell,
-	uint16_t type)
+add_wanted(struct query *q, const struct wanted_list *list)
 {
-	return type == TYPE_A
-		? add_address(q, owner_at, cell->a, cell->a_sigs)
-		: add_address(q, owner_at, cell->aaaa, cell->aaaa_sigs);
+	const struct wanted *end = list->names + list->count, *w;
+	bool whole = true;
+
+	for (w = list->names; w < end; w++)
+		whole &= add_address(q, w->owner_at, w->cell->a,
+			w->cell->a_sigs);
+	for (w = list->names; w < end; w++)
+		whole &= add_address(q, w->owner_at, w->cell->aaaa,
+			w->cell->aaaa_sigs);
+	return whole;
 }
 
-/* All addresses of one type of the name servers that lie in the child. */
+/* The addresses of the name servers that lie in the child, some names at a
+ * time: of these, all must be there. */
 static bool
-add_in_domain(struct query *q, const struct placed *ns, uint16_t type)
+add_in_domain(struct query *q, const struct placed *ns,
+	const struct rrset_tail *tail)
 {
-	const struct rrset_tail *tail = rrset_get_tail(ns->rrset);
 	const struct rrset_target *target = rrset_tail_targets(tail);
+	struct wanted_list list;
+	unsigned i = 0;
 
-	for (unsigned i = 0; i < tail->target_count; i++) {
-		if ((target[i].flags & TARGET_IN_DOMAIN) == 0
-			|| target[i].glue == STORE_NONE)
-			continue;
-		if (!add_cell(q, emit_sent_at(ns, target[i].offset),
-				glue_cell_get(q->reply.view, target[i].glue,
-					ns->zone),
-				type))
+	do {
+		list.count = 0;
+		for (; i < tail->target_count && list.count < WANTED_MAX;
+			i++) {
+			struct wanted *w = &list.names[list.count];
+
+			if ((target[i].flags & TARGET_IN_DOMAIN) == 0
+				|| target[i].glue == STORE_NONE)
+				continue;
+			w->cell = glue_cell_get(q->reply.view, target[i].glue,
+				ns->zone);
+			w->owner_at = emit_suffix_at(q->reply.out,
+				emit_sent_at(ns, target[i].offset), 0);
+			list.count++;
+		}
+		if (!add_wanted(q, &list))
 			return false;
-	}
+	} while (i < tail->target_count);
 	return true;
 }
 
 static bool
-want(struct wanted_list *list, const void *key, uint32_t owner_at,
-	const struct glue_cell *cell)
+want(const struct query *q, struct wanted_list *list, const void *key,
+	uint32_t owner_at, const struct glue_cell *cell)
 {
 	struct wanted *w = &list->names[list->count];
 
@@ -99,8 +115,8 @@ want(struct wanted_list *list, const void *key, uint32_t owner_at,
 	if (list->count == WANTED_MAX)
 		return false;
 	w->key = key;
-	w->owner_at = owner_at;
-	w->cell = *cell;
+	w->owner_at = emit_suffix_at(q->reply.out, owner_at, 0);
+	w->cell = cell;
 	list->count++;
 	return true;
 }
@@ -127,18 +143,18 @@ cell_of_node(const struct node *node)
 /* RFC 9460 section 2.5.2: in ServiceMode the root as a target stands for the
  * owner. It is not among the RRset's targets. */
 static void
-want_owner(struct wanted_list *list, const struct placed *p)
+want_owner(const struct query *q, struct wanted_list *list,
+	const struct placed *p)
 {
 	const uint8_t *rr = p->rrset->data;
 	const uint8_t *end = rr + rrset_len(p->rrset);
-	struct glue_cell cell;
 
 	for (; rr < end; rr += 2 + octets_get_u16(rr)) {
 		if (octets_get_u16(rr) < 3 || octets_get_u16(rr + 2) == 0
 			|| rr[4] != 0)
 			continue;
-		cell = cell_of_node(p->node);
-		want(list, p->node, p->owner_at, &cell);
+		list->own = cell_of_node(p->node);
+		want(q, list, p->node, p->owner_at, &list->own);
 		return;
 	}
 }
@@ -156,7 +172,7 @@ collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
 	if (p->rrset == NULL)
 		return;
 	if (p->rrset->type == TYPE_SVCB || p->rrset->type == TYPE_HTTPS)
-		want_owner(list, p);
+		want_owner(q, list, p);
 	tail = rrset_get_tail(p->rrset);
 	if (tail == NULL)
 		return;
@@ -170,38 +186,28 @@ collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
 		 * alone. */
 		if (p->rrset->type != TYPE_NS && glue_cell_is_hidden(cell))
 			continue;
-		if (!want(list, cell, emit_sent_at(p, target[i].offset), cell))
+		if (!want(q, list, cell, emit_sent_at(p, target[i].offset),
+			cell))
 			return;
 	}
-}
-
-/* All A before any AAAA, so that where room ends each name has one. */
-static void
-add_wanted(struct query *q, const struct wanted_list *list)
-{
-	for (unsigned i = 0; i < list->count; i++)
-		(void)add_cell(q, list->names[i].owner_at,
-			&list->names[i].cell, TYPE_A);
-	for (unsigned i = 0; i < list->count; i++)
-		(void)add_cell(q, list->names[i].owner_at,
-			&list->names[i].cell, TYPE_AAAA);
 }
 
 void
 additional_add_glue(struct query_ctx *ctx, struct query *q)
 {
 	const struct placed *ns = &q->placed[0];
+	const struct rrset_tail *tail;
 	struct wanted_list list;
 
-	if (ns->rrset == NULL || rrset_get_tail(ns->rrset) == NULL)
+	if (ns->rrset == NULL || (tail = rrset_get_tail(ns->rrset)) == NULL)
 		return;
-	if (!add_in_domain(q, ns, TYPE_A) || !add_in_domain(q, ns, TYPE_AAAA)) {
+	if (!add_in_domain(q, ns, tail)) {
 		q->reply.flags |= MESSAGE_TC;
 		return;
 	}
 	list.count = 0;
 	collect(ctx, q, &list, ns, true);
-	add_wanted(q, &list);
+	(void)add_wanted(q, &list);
 }
 
 void
@@ -212,5 +218,5 @@ additional_add(struct query_ctx *ctx, struct query *q)
 	list.count = 0;
 	for (unsigned i = 0; i < q->placed_count; i++)
 		collect(ctx, q, &list, &q->placed[i], false);
-	add_wanted(q, &list);
+	(void)add_wanted(q, &list);
 }

@@ -1,4 +1,5 @@
 /* emit.c - stored RRsets and signatures to wire form in a reply. */
+#include <endian.h>
 #include <string.h>
 
 #include "dns/rrtype.h"
@@ -9,7 +10,7 @@
 #define RR_HEAD (RRSET_RR_HEAD + 2u) /* with RDLENGTH */
 #define RRSIG_FIXED 18u /* octets of RDATA before the signer, RFC 4034 3.1 */
 
-/* RRs of up to these sizes are most of all traffic: RDLENGTH and an address. */
+/* RDLENGTH and an address. */
 #define IP4_RR 6u
 #define IP6_RR 18u
 
@@ -70,21 +71,33 @@ emit_names_equal(const uint8_t *out, uint32_t a, uint32_t b)
 	}
 }
 
-/* Owner, type, class and TTL of a record, ready to be copied. */
+/*
+ * Owner, type, class and TTL of a record, as they are stored. Kept in
+ * registers: what is put down octet by octet and taken up as a whole makes the
+ * processor wait.
+ */
 struct head {
-	uint8_t octets[RRSET_RR_HEAD];
+	uint16_t owner;
+	uint64_t rest;
 };
 
-static struct head
+static inline struct head
 make_head(uint32_t owner_at, uint16_t type, uint32_t ttl_sec)
 {
-	struct head head;
+	struct head head = {
+		.owner = htobe16((uint16_t)(POINTER | owner_at)),
+		.rest = htobe64((uint64_t)type << 48
+			| (uint64_t)CLASS_IN << 32 | ttl_sec),
+	};
 
-	octets_put_u16(head.octets, (uint16_t)(POINTER | owner_at));
-	octets_put_u16(head.octets + 2, type);
-	octets_put_u16(head.octets + 4, CLASS_IN);
-	octets_put_u32(head.octets + 6, ttl_sec);
 	return head;
+}
+
+static inline void
+put_head(uint8_t *out, struct head head)
+{
+	memcpy(out, &head.owner, sizeof(head.owner));
+	memcpy(out + sizeof(head.owner), &head.rest, sizeof(head.rest));
 }
 
 /* The owner of a record as it is written: a pointer, or in full where none
@@ -100,22 +113,25 @@ make_owner(const struct reply *reply, uint32_t at, struct message_name *owner)
 	return true;
 }
 
-/* Copies RRs (RDLENGTH and RDATA each) and puts the head before each. */
+/*
+ * Copies RRs (RDLENGTH and RDATA each) and puts the head before each. Where
+ * there is more behind an RR it is copied by words, up to 7 octets past its
+ * end: the next one overwrites these.
+ */
 static uint8_t *
-copy_rrs(uint8_t *out, const struct head *head, const uint8_t *rr,
+copy_rrs(uint8_t *out, struct head head, const uint8_t *rr,
 	const uint8_t *end)
 {
 	while (rr < end) {
 		uint32_t len = 2u + octets_get_u16(rr);
 
-		memcpy(out, head->octets, sizeof(head->octets));
-		out += sizeof(head->octets);
-		if (len == IP4_RR)
-			memcpy(out, rr, IP4_RR);
-		else if (len == IP6_RR)
-			memcpy(out, rr, IP6_RR);
-		else
+		put_head(out, head);
+		out += RRSET_RR_HEAD;
+		if ((size_t)(end - rr) < len + 7u)
 			memcpy(out, rr, len);
+		else
+			for (uint32_t i = 0; i < len; i += 8)
+				memcpy(out + i, rr + i, 8);
 		out += len;
 		rr += len;
 	}
@@ -127,9 +143,11 @@ static void
 patch_cells(const struct reply *reply, const struct rrset_tail *tail,
 	const struct placed *placed)
 {
+	uint8_t *start = reply->out + placed->at;
+
 	for (unsigned i = 0; i < tail->fixup_count; i++) {
-		uint8_t *at = reply->out
-			+ emit_sent_at(placed, tail->fixups[i]);
+		uint8_t *at = placed->rotated == 0 ? start + tail->fixups[i]
+			: reply->out + emit_sent_at(placed, tail->fixups[i]);
 		uint16_t cell = octets_get_u16(at);
 		uint32_t to = cell & (RRSET_CELL_APEX - 1);
 
@@ -194,7 +212,7 @@ emit_unpacked(struct reply *reply, const struct emit_rrset *what,
 			return false;
 		memcpy(out, owner.name, owner.len);
 		out += owner.len;
-		memcpy(out, head.octets + 2, RRSET_RR_HEAD - 2);
+		memcpy(out, &head.rest, sizeof(head.rest));
 		octets_put_u16(out + RRSET_RR_HEAD - 2, (uint16_t)rdlen);
 		memcpy(out + RR_HEAD - 2, reply->scratch, rdlen);
 	}
@@ -233,34 +251,59 @@ emit_rrset(struct reply *reply, const struct emit_rrset *what,
 	const uint8_t *first = rrset->data;
 	const uint8_t *end = first + rrset_len(rrset);
 	uint32_t sent = rrset_len(rrset) + rrset->count * RRSET_RR_HEAD;
-	struct placed here = { .rrset = rrset, .at = reply->len,
-		.owner_at = what->owner_at, .len = sent };
+	struct placed unwanted;
 	struct head head;
 	uint8_t *out;
 
 	if (sent > emit_room(reply))
 		return false;
-	if (!can_be_packed(reply, what, tail, sent)) {
-		if (!emit_unpacked(reply, what, &here))
-			return false;
-		if (placed != NULL)
-			*placed = here;
-		return true;
-	}
+	if (placed == NULL)
+		placed = &unwanted;
+	placed->rrset = rrset;
+	placed->at = reply->len;
+	placed->owner_at = what->owner_at;
+	placed->rotated = 0;
+	placed->len = sent;
+	if (!can_be_packed(reply, what, tail, sent))
+		return emit_unpacked(reply, what, placed);
 	for (uint32_t i = 0; i < what->rotate; i++)
 		first += 2u + octets_get_u16(first);
-	here.rotated = (uint32_t)(first - rrset->data)
+	placed->rotated = (uint32_t)(first - rrset->data)
 		+ what->rotate * RRSET_RR_HEAD;
 	head = make_head(what->owner_at, rrset->type, what->ttl_sec);
-	out = copy_rrs(reply->out + reply->len, &head, first, end);
+	out = copy_rrs(reply->out + reply->len, head, first, end);
 	if (first != rrset->data)
-		copy_rrs(out, &head, rrset->data, first);
+		copy_rrs(out, head, rrset->data, first);
 	if (tail != NULL && tail->fixup_count > 0)
-		patch_cells(reply, tail, &here);
+		patch_cells(reply, tail, placed);
 	reply->len += sent;
 	reply->count[what->section] += rrset->count;
-	if (placed != NULL)
-		*placed = here;
+	return true;
+}
+
+bool
+emit_address(struct reply *reply, uint32_t owner_at,
+	const struct rrset *rrset)
+{
+	struct emit_rrset what = { .section = SECTION_ADDITIONAL,
+		.owner_at = owner_at, .ttl_sec = rrset->ttl_sec,
+		.rrset = rrset };
+	uint32_t len = rrset_len(rrset);
+	uint8_t *out = reply->out + reply->len;
+
+	if (rrset->count != 1 || owner_at > MESSAGE_POINTER_MAX
+		|| (len != IP4_RR && len != IP6_RR))
+		return emit_rrset(reply, &what, NULL);
+	if (RRSET_RR_HEAD + len > emit_room(reply))
+		return false;
+	put_head(out, make_head(owner_at, rrset->type, rrset->ttl_sec));
+	out += RRSET_RR_HEAD;
+	if (len == IP4_RR)
+		memcpy(out, rrset->data, IP4_RR);
+	else
+		memcpy(out, rrset->data, IP6_RR);
+	reply->len += RRSET_RR_HEAD + len;
+	reply->count[SECTION_ADDITIONAL]++;
 	return true;
 }
 
@@ -310,7 +353,7 @@ emit_sigs(struct reply *reply, enum section section, store_ref ref,
 		}
 		memcpy(out, owner.name, owner.len);
 		out += owner.len;
-		memcpy(out, head.octets + 2, RRSET_RR_HEAD - 2);
+		memcpy(out, &head.rest, sizeof(head.rest));
 		write_sig(out + RRSET_RR_HEAD - 2, sig, t);
 		reply->len += len;
 		reply->count[section]++;

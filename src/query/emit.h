@@ -36,10 +36,15 @@ struct emit_rrset {
  * with reply->apex_at. Out: *placed, if not NULL, gets at, owner_at, rrset,
  * rotated and len; rrset stays NULL if the names had to be written in full (a
  * pointer reaches 16383 octets), so that only the first RDATA is at its place.
- * Returns false, with nothing written, if it does not fit.
+ * Returns false, with nothing in the reply, if it does not fit.
  */
 bool emit_rrset(struct reply *reply, const struct emit_rrset *what,
 	struct placed *placed);
+
+/* Writes the addresses of one name into the additional section, as emit_rrset
+ * does; most names have one of each type. */
+bool emit_address(struct reply *reply, uint32_t owner_at,
+	const struct rrset *rrset);
 
 /* True if the RRset may begin with another of its RRs. The records of some
  * point back to names of earlier ones, and must stay behind them. */
