@@ -245,6 +245,15 @@ void store_publish_ref(struct store_writer *writer, store_ref *cell,
  * Cheap; call after each publish and from a timer. */
 size_t store_reclaim(struct store_writer *writer);
 
+/*
+ * For what is changed in place: the epoch of what is published now; and
+ * whether every reader that is online has come to what was published in an
+ * epoch or is offline. Pins do not count: what a pinned version leads to must
+ * not be changed in place. The epoch is ended if it still lasts.
+ */
+uint64_t store_epoch(const struct store_writer *writer);
+bool store_epoch_passed(struct store_writer *writer, uint64_t epoch);
+
 /* Gives unused memory back to the kernel and asks for huge pages for the
  * rest. Slow (milliseconds a MiB at worst): after a load. */
 void store_trim(struct store_writer *writer);

@@ -65,4 +65,8 @@ enum nsd_err zone_update_commit(struct zone_update *update,
 	struct diag_sink *sink, struct zone_update_result *result) MUST_USE;
 void zone_update_abort(struct zone_update *update);
 
+/* Makes addresses that changed a while ago cheap to find again. A commit does
+ * it, too; a zone that is not changed any more is right without. Cheap. */
+void zone_update_settle(struct store_writer *writer, store_ref entry);
+
 #endif

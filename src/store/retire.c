@@ -256,6 +256,28 @@ store_reclaim(struct store_writer *writer)
 	return (size_t)writer->retired_octets;
 }
 
+uint64_t
+store_epoch(const struct store_writer *writer)
+{
+	return writer->header->epoch;
+}
+
+bool
+store_epoch_passed(struct store_writer *writer, uint64_t epoch)
+{
+	if (writer->header->epoch == epoch)
+		rcu_store_release(&writer->header->epoch, epoch + 1);
+	/* As in store_reclaim. */
+	rcu_full_barrier();
+	for (unsigned i = 0; i < writer->store->reader_max; i++) {
+		uint64_t seen = rcu_load_acquire(&writer_slot(writer, i)->seen);
+
+		if (seen != 0 && seen <= epoch)
+			return false;
+	}
+	return true;
+}
+
 /* ---- the end */
 
 static void

@@ -88,16 +88,20 @@ mark_node(struct marker *m, store_ref ref)
 	}
 }
 
-/* A link for a version that was not published any more is cut off: an update
- * that comes has that number. */
+/* A link for a version that was never published is cut off: an update that
+ * comes has that number. The others are changes of a cell that is there. */
 static void
-cell_cut_link(struct marker *m, struct glue_cell *cell, uint32_t version)
+cell_check_links(struct marker *m, store_ref of, uint32_t version)
 {
+	struct glue_cell *cell = store_edit(m->heap, of);
 	uint64_t link = cell->link;
 
-	while ((store_ref)link != STORE_NONE
-		&& glue_link_counts(link, version)) {
-		cell = store_edit(m->heap, (store_ref)link);
+	while (glue_link_counts(link, version)) {
+		struct glue_change *change = store_edit(m->heap,
+			(store_ref)link);
+
+		change->of = of;
+		cell = &change->cell;
 		link = cell->link;
 	}
 	if ((store_ref)link != STORE_NONE)
@@ -112,7 +116,7 @@ mark_target(struct marker *m, store_ref ref)
 
 	(void)store_sweep_mark(m->sweep, ref, glue_target_size(t));
 	t->refs = 0;
-	cell_cut_link(m, &t->cell, m->version);
+	cell_check_links(m, ref + GLUE_CELL_GRANULES, m->version);
 }
 
 static void
@@ -121,9 +125,10 @@ mark_pending(struct marker *m, const struct zone *zone)
 	store_ref ref = zone->pending_first;
 
 	while (ref != STORE_NONE) {
-		const struct glue_change *c = store_get(m->view, ref);
+		struct glue_change *c = store_edit(m->heap, ref);
 
 		(void)store_sweep_mark(m->sweep, ref, sizeof(*c));
+		c->of = STORE_NONE; /* until its cell is found */
 		ref = ref == zone->pending_last ? STORE_NONE : c->next;
 	}
 }

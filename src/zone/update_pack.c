@@ -1,0 +1,177 @@
+/* update_pack.c - makes the nodes of names that are not as they were. */
+#include <string.h>
+
+#include "zone/update_pass.h"
+
+/* ---- the index of contents --------------------------------------------- */
+
+static enum nsd_err
+share_add_sigs(struct share *share, const struct rrset_sigs *sigs)
+{
+	const uint8_t *at = sigs->data;
+
+	for (unsigned i = 0; i < sigs->count; i++) {
+		const struct sig *sig = (const struct sig *)at;
+		uint32_t hash = template_hash(share,
+			store_get(share->view, sig->template_ref));
+		const struct share_index_slot *slot;
+		uint32_t n = hash >> 1;
+
+		while ((slot = share_index_get(share_get_index(share), n))
+				!= NULL && slot->ref != sig->template_ref)
+			n++;
+		if (slot == NULL && share_index_add(share, hash,
+				sig->template_ref) != NSD_OK)
+			return NSD_E_MEMORY;
+		at += sig_size(sig);
+	}
+	return NSD_OK;
+}
+
+static enum nsd_err
+share_add_trie(struct share *share, const struct trie *trie)
+{
+	struct trie_iter iter;
+	store_ref ref;
+
+	trie_iter_init(&iter, share->view, &trie->root);
+	while ((ref = trie_iter_next(&iter)) != STORE_NONE) {
+		const struct node *node = store_get(share->view, ref);
+		const struct node_rrset *e = node_entries(node);
+
+		for (unsigned i = 0; i < node->entry_count; i++) {
+			enum nsd_err err = (e[i].flags & NODE_RRSET_SIGS) != 0
+				? share_add_sigs(share, store_get(share->view,
+					e[i].ref))
+				: share_index_add_rrset(share, e[i].ref);
+
+			if (err != NSD_OK)
+				return err;
+		}
+	}
+	return NSD_OK;
+}
+
+enum nsd_err
+update_open_share(struct zone_update *u)
+{
+	struct share *share = &u->build.share;
+	bool made = u->old->share == STORE_NONE;
+	enum nsd_err err = share_open_index(share, u->heap, &u->old->share,
+		u->apex);
+
+	if (err != NSD_OK || !made)
+		return err;
+	err = share_add_trie(share, &u->old->names);
+	if (err == NSD_OK)
+		err = share_add_trie(share, &u->old->nsec3);
+	if (err != NSD_OK) {
+		store_free(u->heap, u->old->share,
+			share_index_size(share_get_index(share)));
+		u->old->share = STORE_NONE;
+	}
+	return err;
+}
+
+/* ---- nodes ------------------------------------------------------------- */
+
+#define PLACE_FLAGS (NODE_CUT | NODE_OCCLUDED | NODE_WILDCARD \
+	| NODE_WILDCARD_CHILD)
+
+static uint16_t
+touch_place_flags(const struct touch *t)
+{
+	unsigned flags = 0;
+
+	if ((t->owner.flags & OWNER_CUT) != 0)
+		flags |= NODE_CUT;
+	if ((t->owner.flags & OWNER_OCCLUDED) != 0)
+		flags |= NODE_OCCLUDED;
+	if ((t->owner.flags & OWNER_WILDCARD) != 0)
+		flags |= NODE_WILDCARD;
+	if ((t->owner.flags & OWNER_WILDCARD_CHILD) != 0)
+		flags |= NODE_WILDCARD_CHILD;
+	return (uint16_t)flags;
+}
+
+/* A node that differs from the old one in its flags alone. */
+static enum nsd_err
+touch_copy_node(struct zone_update *u, struct touch *t, uint16_t flags)
+{
+	const struct node *old = store_get(u->view, t->old);
+	const struct node_rrset *e = node_entries(old);
+	struct node *node = store_alloc(u->heap, node_size(old), &t->made);
+
+	if (node == NULL)
+		return NSD_E_MEMORY;
+	memcpy(node, old, node_size(old));
+	node->flags = flags;
+	for (unsigned i = 0; i < old->entry_count; i++)
+		if ((e[i].flags & NODE_RRSET_SIGS) == 0)
+			rrset_hold(&u->worker, e[i].ref);
+	return NSD_OK;
+}
+
+/* Owners of nothing but NSEC3 are no names: nothing is above or below. */
+static enum nsd_err
+touch_pack_items(struct zone_update *u, struct touch *t, store_ref *ref)
+{
+	struct worker *w = &u->worker;
+	struct owner hash = t->owner;
+	enum nsd_err err;
+
+	hash.flags &= OWNER_KEY_WHOLE;
+	w->kept = t->kept;
+	w->kept_count = t->kept_count;
+	err = node_pack_items(w, ref == &t->made_hash ? &hash : &t->owner,
+		t->items, t->item_count, ref);
+	if (err == NSD_OK)
+		w->kept_count = 0;
+	return err;
+}
+
+static enum nsd_err
+touch_pack(struct zone_update *u, struct touch *t)
+{
+	uint16_t flags = touch_place_flags(t);
+	const struct node *old;
+
+	if (t->changed && (t->records & OWNER_OTHER) != 0) {
+		t->replaced = true;
+		return touch_pack_items(u, t, &t->made);
+	}
+	if (t->changed && t->item_count > 0
+		&& touch_pack_items(u, t, &t->made_hash) != NSD_OK)
+		return NSD_E_MEMORY;
+	if (!t->exists) {
+		t->replaced = t->old != STORE_NONE;
+		return NSD_OK;
+	}
+	old = t->old == STORE_NONE ? NULL : store_get(u->view, t->old);
+	/* What is left is an empty non-terminal, if the records are new. */
+	if (old == NULL || (t->changed && old->entry_count > 0)) {
+		t->replaced = true;
+		return node_pack_items(&u->worker, &t->owner, NULL, 0,
+			&t->made);
+	}
+	if ((old->flags & PLACE_FLAGS) == flags)
+		return NSD_OK;
+	t->replaced = true;
+	return touch_copy_node(u, t,
+		(uint16_t)((old->flags & ~PLACE_FLAGS) | flags));
+}
+
+enum nsd_err
+update_pack(struct zone_update *u)
+{
+	struct worker *w = &u->worker;
+	enum nsd_err err = pack_prepare(w);
+
+	for (size_t i = 0; i < u->touch_count && err == NSD_OK; i++)
+		err = touch_pack(u, &u->touches[i]);
+	sigs_flush(w);
+	if (err == NSD_OK && w->findings.count[DIAG_ERROR] > 0)
+		err = NSD_E_ZONE;
+	u->rr_delta += (int64_t)w->rr_count;
+	return err;
+}
