@@ -5,14 +5,6 @@
 
 #include "store/writer.h"
 
-struct store_sweep {
-	struct store_writer *writer;
-	uint32_t first; /* granule of span 0 */
-	uint32_t count; /* granules */
-	bool damaged;
-	uint64_t marks[]; /* a bit a granule, as the bitmaps of the spans */
-};
-
 enum nsd_err
 store_sweep_begin(struct store_writer *writer, struct store_sweep **sweep)
 {

@@ -235,6 +235,15 @@ void heap_flush(struct store_heap *heap);
 void heap_free_granules(struct store_writer *writer, uint32_t granule,
 	uint32_t count);
 
+/* ---- sweep.c */
+struct store_sweep {
+	struct store_writer *writer;
+	uint32_t first; /* granule of span 0 */
+	uint32_t count; /* granules */
+	bool damaged;
+	uint64_t marks[]; /* a bit a granule, as the bitmaps of the spans */
+};
+
 /* ---- retire.c */
 /* The slots as the writer sees them. */
 const struct store_slot *writer_slot(const struct store_writer *writer,
