@@ -162,6 +162,7 @@ struct conf_server {
 	const uint8_t *nsid_data;
 	uint32_t nsid_len;     /* octets of nsid_data */
 	const char *logfile;   /* NULL: stderr and syslog */
+	uint32_t nsec3_max_iterations;
 	uint32_t verbosity;
 	uint32_t tcp_count;
 	uint32_t tcp_query_count;

@@ -138,6 +138,7 @@ load_zone_build(const struct load_context *context,
 		.file_count = parsed->source_count,
 		.threads = large ? context->threads_max : 1,
 		.secondary = load_zone_is_secondary(zone),
+		.nsec3_iterations_max = context->nsec3_iterations_max,
 		.on_progress = large ? load_zone_on_build : NULL,
 		.progress_ctx = context->progress,
 	};

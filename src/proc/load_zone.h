@@ -58,6 +58,7 @@ struct load_context {
 	struct store_writer *writer;
 	const char *chroot;          /* where we are; NULL: not in one */
 	unsigned threads_max;        /* for a large zone */
+	uint32_t nsec3_iterations_max;
 	enum load_which which;
 	struct load_progress *progress;
 };

@@ -379,6 +379,8 @@ loader_init(struct loader *loader, const struct role_start *start)
 		.writer = loader->writer,
 		.chroot = server->chroot,
 		.threads_max = affinity_count(),
+		.nsec3_iterations_max = server->conf->server
+			.nsec3_max_iterations,
 		.progress = &loader->progress,
 	};
 	err = role_init_loop(&loader->role, start);

@@ -13,6 +13,7 @@
 
 #include "dns/name.h"
 #include "zone/build.h"
+#include "zone/nsec3_page.h"
 #include "zone/objects.h"
 #include "zone/table.h"
 #include "zonefile/zonefile.h"
@@ -108,8 +109,9 @@ parse_name(const char *text, uint8_t name[NAME_MAX_LEN])
 /* ---- octets by kind ---------------------------------------------------- */
 
 struct tally {
-	uint64_t nodes, rrsets, sigs, targets;
+	uint64_t nodes, rrsets, sigs, targets, records, pages;
 	uint64_t node_octets, rrset_octets, sig_octets, target_octets;
+	uint64_t record_octets, page_octets;
 };
 
 static void
@@ -136,6 +138,33 @@ tally_node(const struct store_view *view, const struct node *node,
 }
 
 static void
+tally_page(void *ctx, store_ref ref, size_t len)
+{
+	struct tally *t = ctx;
+
+	(void)ref;
+	t->pages++;
+	t->page_octets += (len + 7) & ~(size_t)7;
+}
+
+static void
+tally_chain(const struct store_view *view, const struct zone *zone,
+	struct tally *t)
+{
+	struct nsec3_iter iter;
+
+	if (zone->chain == STORE_NONE)
+		return;
+	nsec3_visit_pages(view, store_get(view, zone->chain), tally_page, t);
+	nsec3_iter_init(&iter, view, store_get(view, zone->chain));
+	while (nsec3_iter_next(&iter)) {
+		t->records++;
+		t->record_octets += (nsec3_record_size(iter.record) + 7)
+			& ~(size_t)7;
+	}
+}
+
+static void
 tally_print(const struct store_view *view, const struct zone *zone,
 	uint64_t live)
 {
@@ -155,11 +184,14 @@ tally_print(const struct store_view *view, const struct zone *zone,
 		t.target_octets += (glue_target_size(store_get(view, ref))
 			+ 7) & ~7u;
 	}
+	tally_chain(view, zone, &t);
 	printf("records %llu, names %llu\n"
 	       "nodes   %9llu %10.1f MB\n"
 	       "rrsets  %9llu %10.1f MB\n"
 	       "rrsigs  %9llu %10.1f MB\n"
 	       "targets %9llu %10.1f MB\n"
+	       "NSEC3s  %9llu %10.1f MB\n"
+	       "pages   %9llu %10.1f MB\n"
 	       "rest (tries, rounding)%6.1f MB\n"
 	       "all               %10.1f MB\n",
 		(unsigned long long)zone->rr_count,
@@ -168,8 +200,53 @@ tally_print(const struct store_view *view, const struct zone *zone,
 		(unsigned long long)t.rrsets, (double)t.rrset_octets / 1e6,
 		(unsigned long long)t.sigs, (double)t.sig_octets / 1e6,
 		(unsigned long long)t.targets, (double)t.target_octets / 1e6,
+		(unsigned long long)t.records, (double)t.record_octets / 1e6,
+		(unsigned long long)t.pages, (double)t.page_octets / 1e6,
 		(double)(live - t.node_octets - t.rrset_octets - t.sig_octets
-			- t.target_octets) / 1e6, (double)live / 1e6);
+			- t.target_octets - t.record_octets - t.page_octets)
+			/ 1e6, (double)live / 1e6);
+}
+
+/* ---- look-ups in the chain --------------------------------------------- */
+
+#define FINDS 1000000u
+#define FIND_BATCH_MAX 64u
+
+static void
+bench_find(const struct store_view *view, const struct nsec3_chain *chain,
+	size_t batch)
+{
+	static struct nsec3_find finds[FIND_BATCH_MAX];
+	struct nsec3_find *list[FIND_BATCH_MAX];
+	uint64_t random = 1, sum = 0;
+	double start = cpu_sec();
+
+	for (size_t done = 0; done < FINDS; done += batch) {
+		for (size_t i = 0; i < batch; i++) {
+			finds[i].chain = chain;
+			for (unsigned k = 0; k < NSEC3_HASH_LEN; k += 4) {
+				random = random * 6364136223846793005u
+					+ 1442695040888963407u;
+				octets_put_u32(finds[i].hash + k,
+					(uint32_t)(random >> 32));
+			}
+			list[i] = &finds[i];
+		}
+		nsec3_find_batch(view, list, batch);
+		for (size_t i = 0; i < batch; i++)
+			sum += finds[i].record->form;
+	}
+	printf("find, %zu at a time: %.0f ns each (%llu)\n", batch,
+		(cpu_sec() - start) * 1e9 / FINDS, (unsigned long long)sum);
+}
+
+static void
+bench_finds(const struct store_view *view, const struct zone *zone)
+{
+	if (zone->chain == STORE_NONE)
+		return;
+	for (size_t batch = 1; batch <= FIND_BATCH_MAX; batch *= 4)
+		bench_find(view, store_get(view, zone->chain), batch);
 }
 
 /* ---- one zone file ----------------------------------------------------- */
@@ -237,6 +314,9 @@ bench_file(const char *zone_name, const char *path, unsigned threads,
 			tally_print(store_writer_view(writer),
 				store_get(store_writer_view(writer), zone),
 				live_octets(writer) - before);
+		if (i == 0)
+			bench_finds(store_writer_view(writer),
+				store_get(store_writer_view(writer), zone));
 		print_private("after the build");
 		start = now_sec();
 		zone_free(heap, zone);
