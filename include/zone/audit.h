@@ -28,7 +28,7 @@
 	X(KEY_SEP, false, "DNSKEY RRsets not signed by a SEP key")   \
 	X(KEY_REVOKED, false, "revoked keys that do not say so")     \
 	X(KEY_UNKNOWN, false, "algorithms that are not verified")    \
-	X(DS_NO_NS, true, "DS RRsets without NS") /* if strict */    \
+	X(DS_NO_NS, true, "DS RRsets without NS")                    \
 	X(DS_APEX, true, "DS RRsets at the apex")                    \
 	X(RRSIG_MISSING, true, "RRsets without RRSIG")               \
 	X(RRSIG_STRAY, false, "RRSIGs of what is not there")         \
@@ -72,7 +72,11 @@ struct audit_options {
 	const uint8_t *apex;    /* wire name, lower case */
 	uint64_t now_sec;       /* since 1970 */
 	bool verify;            /* the signatures themselves as well */
-	bool strict;            /* what breaks is an error; no keys is one */
+	bool strict;            /* what breaks is an error; no keys is one.
+				 * Else what zone_build has warned of is left
+				 * out: DS without NS, and of NSEC3 owners, next
+				 * hashes, several at a name, iterations beyond
+				 * its limit, parameters without a chain */
 	unsigned threads;
 	unsigned shown_max;     /* findings of a kind told; 0: AUDIT_SHOWN */
 	/* Of which the zone was built, to tell lines; NULL: none is told. */

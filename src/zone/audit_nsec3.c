@@ -121,8 +121,10 @@ record_read(struct audit *audit, const struct audit_owner *owner,
 	/* RFC 5155 section 3: a hash, right below the apex */
 	if (owner->name_len != audit->apex_len + 1 + NSEC3_LABEL_LEN
 		|| !nsec3_parse_label(owner->name, r.hash)) {
-		audit_add(audit, AUDIT_NSEC3_OWNER, false, &place,
-			"%s has NSEC3 but its first label is no hash", name);
+		if (audit->options->strict)
+			audit_add(audit, AUDIT_NSEC3_OWNER, false, &place,
+				"%s has NSEC3 but its first label is no hash",
+				name);
 		return NSD_OK;
 	}
 	/* RFC 5155 section 8.2: validators ignore those with other flags */
@@ -164,11 +166,12 @@ param_check_iterations(struct audit *audit,
 	const struct audit_place place = {audit->options->apex,
 		TYPE_NSEC3PARAM, NULL, audit->order};
 
-	if (param->iterations > AUDIT_ITERATIONS_MAX)
+	if (param->iterations > AUDIT_ITERATIONS_MAX && audit->options->strict)
 		audit_add(audit, AUDIT_NSEC3_COSTLY, false, &place,
 			"NSEC3PARAM has %u iterations: names are not hashed "
 			"here, and no validator does it", param->iterations);
-	else if (param->iterations > 0)
+	else if (param->iterations <= AUDIT_ITERATIONS_MAX
+		&& param->iterations > 0)
 		/* RFC 9276 section 3.1 */
 		audit_add(audit, AUDIT_NSEC3_ITERATIONS, false, &place,
 			"NSEC3PARAM has %u iterations, which should be 0",
@@ -330,34 +333,46 @@ record_compare(const void *a, const void *b)
 		- (x->order < y->order);
 }
 
+/* The build of the zone has warned of faults in the chain that is used, which
+ * is this one if there is only one. */
+static bool
+chain_is_told(const struct audit *audit)
+{
+	return !audit->options->strict && audit->nsec3.param_count == 1;
+}
+
 /* Each record leads to the one that follows, the last to the first. */
+static void
+record_check_next(struct audit *audit, const struct audit_nsec3_record *r,
+	const struct audit_nsec3_record *next)
+{
+	uint8_t owner[NAME_MAX_LEN];
+	char text[NAME_TEXT_MAX], label[NSEC3_LABEL_LEN + 1],
+		want[NSEC3_LABEL_LEN + 1];
+	struct audit_place place = record_place(audit, r, owner);
+
+	if (next != r && memcmp(r->hash, next->hash, NSEC3_HASH_LEN) == 0) {
+		name_print_text(owner, text);
+		audit_add(audit, AUDIT_NSEC3_SEVERAL, false, &place,
+			"%s has several NSEC3 with the same parameters", text);
+	} else if (r->has_next
+		&& memcmp(r->next, next->hash, NSEC3_HASH_LEN) != 0) {
+		name_print_text(owner, text);
+		audit_add(audit, AUDIT_NSEC3_NEXT, false, &place,
+			"next hash of NSEC3 at %s is %s, not %s", text,
+			hash_print(r->next, label),
+			hash_print(next->hash, want));
+	}
+}
+
 static void
 chain_check(struct audit *audit, const struct audit_nsec3_param *p)
 {
-	for (size_t i = 0; i < p->count; i++) {
-		const struct audit_nsec3_record *r = &p->records[i];
-		const struct audit_nsec3_record *next = i + 1 < p->count
-			? r + 1 : p->records;
-		uint8_t owner[NAME_MAX_LEN];
-		char text[NAME_TEXT_MAX], label[NSEC3_LABEL_LEN + 1],
-			want[NSEC3_LABEL_LEN + 1];
-		struct audit_place place = record_place(audit, r, owner);
-
-		if (next != r && memcmp(r->hash, next->hash, NSEC3_HASH_LEN)
-				== 0) {
-			name_print_text(owner, text);
-			audit_add(audit, AUDIT_NSEC3_SEVERAL, false, &place,
-				"%s has several NSEC3 with the same parameters",
-				text);
-		} else if (r->has_next && memcmp(r->next, next->hash,
-				   NSEC3_HASH_LEN) != 0) {
-			name_print_text(owner, text);
-			audit_add(audit, AUDIT_NSEC3_NEXT, false, &place,
-				"next hash of NSEC3 at %s is %s, not %s", text,
-				hash_print(r->next, label),
-				hash_print(next->hash, want));
-		}
-	}
+	if (chain_is_told(audit))
+		return;
+	for (size_t i = 0; i < p->count; i++)
+		record_check_next(audit, &p->records[i],
+			&p->records[i + 1 < p->count ? i + 1 : 0]);
 }
 
 static void
@@ -389,8 +404,10 @@ param_check(struct audit *audit, const struct audit_nsec3_param *p)
 	enum nsd_err err;
 
 	if (p->count == 0) {
-		audit_add(audit, AUDIT_NO_DENIAL, false, &place,
-			"no NSEC3 has the parameters of an NSEC3PARAM");
+		if (!chain_is_told(audit))
+			audit_add(audit, AUDIT_NO_DENIAL, false, &place,
+				"no NSEC3 has the parameters of an "
+				"NSEC3PARAM");
 		return NSD_OK;
 	}
 	chain_check(audit, p);
@@ -414,7 +431,7 @@ audit_nsec3_finish(struct audit *audit)
 	enum nsd_err err = audit_nsec3_close(audit, 0);
 	size_t at = 0;
 
-	if (n->unused > 0)
+	if (n->unused > 0 && (audit->options->strict || n->param_count > 0))
 		audit_add(audit, AUDIT_NSEC3_UNUSED, false, &place,
 			"%llu NSEC3 records with parameters that no "
 			"NSEC3PARAM has", (unsigned long long)n->unused);
