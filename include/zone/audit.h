@@ -25,7 +25,7 @@
 	X(KEY_BROKEN, true, "broken keys")                           \
 	X(KEY_PROTOCOL, false, "keys of a wrong protocol")           \
 	X(KEY_PLACE, false, "DNSKEY RRsets below the apex")          \
-	X(KEY_SEP, false, "DNSKEY RRsets not signed by a SEP key")   \
+	X(KEY_SEP, true,  "DNSKEY RRsets not signed by a SEP key")   \
 	X(KEY_REVOKED, false, "revoked keys that do not say so")     \
 	X(KEY_UNKNOWN, false, "algorithms that are not verified")    \
 	X(DS_NO_NS, true, "DS RRsets without NS")                    \
