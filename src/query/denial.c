@@ -2,6 +2,7 @@
 #include "query/denial.h"
 #include "query/denial_kind.h"
 #include "query/emit.h"
+#include "query/proof.h"
 
 bool
 denial_is_repeated(struct query *q, const void *record)
@@ -15,25 +16,34 @@ denial_is_repeated(struct query *q, const void *record)
 	return false;
 }
 
+static bool
+by_nsec3(const struct query_ctx *ctx, const struct search *s)
+{
+	return proof_get_chain(ctx->view, s->zone) != NULL;
+}
+
 bool
 denial_add_nodata(struct query_ctx *ctx, struct query *q,
 	const struct search *s)
 {
-	return nsec_add_nodata(ctx, q, s);
+	return by_nsec3(ctx, s) ? nsec3_add_nodata(ctx, q, s)
+		: nsec_add_nodata(ctx, q, s);
 }
 
 bool
 denial_add_nxdomain(struct query_ctx *ctx, struct query *q,
 	const struct search *s)
 {
-	return nsec_add_nxdomain(ctx, q, s);
+	return by_nsec3(ctx, s) ? nsec3_add_nxdomain(ctx, q, s)
+		: nsec_add_nxdomain(ctx, q, s);
 }
 
 bool
 denial_add_no_ds(struct query_ctx *ctx, struct query *q,
 	const struct search *s)
 {
-	return nsec_add_no_ds(ctx, q, s);
+	return by_nsec3(ctx, s) ? nsec3_add_no_ds(ctx, q, s)
+		: nsec_add_no_ds(ctx, q, s);
 }
 
 /* RFC 4035 section 3.1.3.3, for a link of a chain as for its end. */
@@ -53,7 +63,8 @@ add_expansion(struct query_ctx *ctx, struct query *q,
 	if (message_expand_name(q->reply.out, q->reply.len, e->name_at,
 			&ctx->target) != NSD_OK)
 		return true;
-	return nsec_add_expansion(ctx, q, &s);
+	return by_nsec3(ctx, &s) ? nsec3_add_expansion(ctx, q, &s)
+		: nsec_add_expansion(ctx, q, &s);
 }
 
 bool

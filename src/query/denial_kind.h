@@ -28,4 +28,13 @@ bool nsec_add_expansion(struct query_ctx *ctx, struct query *q,
 bool nsec_add_no_ds(struct query_ctx *ctx, struct query *q,
 	const struct search *s);
 
+bool nsec3_add_nodata(struct query_ctx *ctx, struct query *q,
+	const struct search *s);
+bool nsec3_add_nxdomain(struct query_ctx *ctx, struct query *q,
+	const struct search *s);
+bool nsec3_add_expansion(struct query_ctx *ctx, struct query *q,
+	const struct search *s);
+bool nsec3_add_no_ds(struct query_ctx *ctx, struct query *q,
+	const struct search *s);
+
 #endif

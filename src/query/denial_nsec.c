@@ -12,24 +12,6 @@
  * chain is broken, and nothing is proven. */
 #define STEPS_MAX (NAME_MAX_LABELS + 1)
 
-/* A node's name, for look-ups in its zone. */
-static void
-node_split(const struct node *node, struct trie_name *name,
-	uint8_t label_at[NAME_MAX_LABELS + 1])
-{
-	const uint8_t *labels = trie_leaf_name(&node->leaf);
-	unsigned at = 0;
-
-	for (unsigned i = 0; i < node->leaf.labels; i++) {
-		label_at[i] = (uint8_t)at;
-		at += 1u + labels[at];
-	}
-	name->labels = labels;
-	name->label_at = label_at;
-	name->len = node->leaf.name_len;
-	name->count = node->leaf.labels;
-}
-
 /* What hides an occluded name: its topmost ancestor that is a cut or has a
  * DNAME. One jump over all the names that this one hides. */
 static const struct node *
@@ -40,7 +22,7 @@ find_hider(struct query_ctx *ctx, const struct zone *zone,
 	uint8_t label_at[NAME_MAX_LABELS + 1];
 
 	walk->root = &zone->names.root;
-	node_split(node, &walk->name, label_at);
+	lookup_node_name(node, &walk->name, label_at);
 	trie_find(ctx->view, walk);
 	for (unsigned i = 0; i < walk->ancestor_count; i++) {
 		const struct node *above = store_get(ctx->view,
@@ -71,7 +53,7 @@ find_cover(struct query_ctx *ctx, const struct zone *zone,
 			node = find_hider(ctx, zone, node);
 		if (node_find_entry(node, TYPE_NSEC) != NULL)
 			return node;
-		node_split(node, &name, label_at);
+		lookup_node_name(node, &name, label_at);
 	}
 	return NULL;
 }
@@ -84,6 +66,7 @@ add_record(struct query_ctx *ctx, struct query *q, const struct search *s,
 	const struct node_rrset *entry;
 	const struct rrset *rrset;
 	struct emit_owner owner;
+	store_ref sigs;
 
 	if (node == NULL)
 		return true;
@@ -94,8 +77,9 @@ add_record(struct query_ctx *ctx, struct query *q, const struct search *s,
 	if (!emit_make_owner(&q->reply, s, trie_leaf_name(&node->leaf),
 			node->leaf.name_len, &owner))
 		return true;
+	sigs = node_entry_sigs(node, entry);
 	return emit_denial(&q->reply, &owner, rrset,
-		node_entry_sigs(node, entry),
+		sigs != STORE_NONE ? store_get(ctx->view, sigs) : NULL,
 		denial_ttl(s->zone, rrset->ttl_sec));
 }
 
@@ -121,7 +105,7 @@ add_match(struct query_ctx *ctx, struct query *q, const struct search *s,
 	if (node_find_entry(node, TYPE_NSEC) == NULL) {
 		if (node->leaf.labels == 0)
 			return true; /* a broken zone: nothing is before it */
-		node_split(node, &name, label_at);
+		lookup_node_name(node, &name, label_at);
 		node = find_cover(ctx, s->zone, name);
 	}
 	return add_record(ctx, q, s, node);

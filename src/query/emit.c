@@ -328,10 +328,17 @@ write_sig(uint8_t *out, const struct sig *sig, const struct sig_template *t)
 }
 
 bool
-emit_sigs(struct reply *reply, enum section section, store_ref ref,
+emit_sigs(struct reply *reply, enum section section, store_ref sigs,
 	uint32_t owner_at, uint32_t ttl_sec)
 {
-	const struct rrset_sigs *sigs = store_get(reply->view, ref);
+	return emit_sig_list(reply, section, store_get(reply->view, sigs),
+		owner_at, ttl_sec);
+}
+
+bool
+emit_sig_list(struct reply *reply, enum section section,
+	const struct rrset_sigs *sigs, uint32_t owner_at, uint32_t ttl_sec)
+{
 	const uint8_t *at = sigs->data;
 	struct emit_mark mark = emit_get_mark(reply);
 	struct head head = make_head(0, TYPE_RRSIG, ttl_sec);

@@ -53,6 +53,8 @@ bool emit_can_rotate(const struct rrset *rrset);
 /* Writes the signatures of one RRset with this TTL. False: no room. */
 bool emit_sigs(struct reply *reply, enum section section, store_ref sigs,
 	uint32_t owner_at, uint32_t ttl_sec);
+bool emit_sig_list(struct reply *reply, enum section section,
+	const struct rrset_sigs *sigs, uint32_t owner_at, uint32_t ttl_sec);
 
 /* The point to go back to when what belongs together does not fit. */
 struct emit_mark {

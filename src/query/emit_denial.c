@@ -2,9 +2,11 @@
 #include <string.h>
 
 #include "dns/rrtype.h"
+#include "query/denial_kind.h"
 #include "query/emit_denial.h"
 
 #define POINTER 0xc000u
+#define HEAD_AFTER_OWNER 8u /* octets of type, class and TTL */
 
 /* Where in a name's labels each begins; returns their count. */
 static unsigned
@@ -64,36 +66,131 @@ emit_make_owner(const struct reply *reply, const struct search *s,
 	return true;
 }
 
+/* Signatures behind what they cover, which goes away if they do not fit. */
+static bool
+emit_sigs_or_reset(struct reply *reply, const struct rrset_sigs *sigs,
+	uint32_t owner_at, uint32_t ttl_sec, const struct emit_mark *mark)
+{
+	if (sigs == NULL || emit_sig_list(reply, SECTION_AUTHORITY, sigs,
+			owner_at, ttl_sec))
+		return true;
+	emit_reset(reply, mark);
+	return false;
+}
+
+/* Owner, type, class and TTL; the caller has seen that there is room. */
+static uint8_t *
+write_head(uint8_t *out, const struct emit_owner *owner, uint16_t type,
+	uint32_t ttl_sec)
+{
+	memcpy(out, owner->octets, owner->len);
+	out += owner->len;
+	octets_put_u16(out, type);
+	octets_put_u16(out + 2, CLASS_IN);
+	octets_put_u32(out + 4, ttl_sec);
+	return out + HEAD_AFTER_OWNER;
+}
+
 bool
 emit_denial(struct reply *reply, const struct emit_owner *owner,
-	const struct rrset *rrset, store_ref sigs, uint32_t ttl_sec)
+	const struct rrset *rrset, const struct rrset_sigs *sigs,
+	uint32_t ttl_sec)
 {
 	struct emit_mark mark = emit_get_mark(reply);
 	const uint8_t *rr = rrset->data;
 	const uint8_t *end = rr + rrset_len(rrset);
-	uint32_t owner_at = reply->len;
 
 	while (rr < end) {
-		uint32_t len = 2u + octets_get_u16(rr);
+		uint32_t rr_len = 2u + octets_get_u16(rr);
+		uint32_t len = owner->len + HEAD_AFTER_OWNER + rr_len;
 		uint8_t *out = reply->out + reply->len;
 
-		if (owner->len + RRSET_RR_HEAD - 2u + len > emit_room(reply)) {
+		if (len > emit_room(reply)) {
 			emit_reset(reply, &mark);
 			return false;
 		}
-		memcpy(out, owner->octets, owner->len);
-		out += owner->len;
-		octets_put_u16(out, rrset->type);
-		octets_put_u16(out + 2, CLASS_IN);
-		octets_put_u32(out + 4, ttl_sec);
-		memcpy(out + RRSET_RR_HEAD - 2, rr, len);
-		reply->len += owner->len + RRSET_RR_HEAD - 2u + len;
+		memcpy(write_head(out, owner, rrset->type, ttl_sec), rr,
+			rr_len);
+		reply->len += len;
 		reply->count[SECTION_AUTHORITY]++;
-		rr += len;
+		rr += rr_len;
 	}
-	if (sigs == STORE_NONE || emit_sigs(reply, SECTION_AUTHORITY, sigs,
-			owner_at, ttl_sec))
+	return emit_sigs_or_reset(reply, sigs, mark.len, ttl_sec, &mark);
+}
+
+/* RFC 5155 section 3: the hash is a label below the apex. */
+static bool
+make_hash_owner(const struct reply *reply, const struct search *s,
+	const uint8_t *hash, struct emit_owner *owner)
+{
+	unsigned apex_len = s->entry->leaf.name_len + 1u;
+	uint32_t at = emit_suffix_at(reply->out, s->name_at,
+		s->name->count - s->zone_labels);
+
+	if (1 + NSEC3_LABEL_LEN + apex_len > NAME_MAX_LEN)
+		return false;
+	owner->octets[0] = NSEC3_LABEL_LEN;
+	nsec3_print_label(hash, owner->octets + 1);
+	owner->len = 1 + NSEC3_LABEL_LEN;
+	if (at > MESSAGE_POINTER_MAX) {
+		memcpy(owner->octets + owner->len, s->entry->name, apex_len);
+		owner->len = (uint16_t)(owner->len + apex_len);
+	} else {
+		octets_put_u16(owner->octets + owner->len,
+			(uint16_t)(POINTER | at));
+		owner->len = (uint16_t)(owner->len + 2);
+	}
+	return true;
+}
+
+/* One record, put together from what the chain keeps of it. */
+static bool
+emit_form(struct reply *reply, const struct emit_owner *owner,
+	const struct nsec3_find *found, const struct nsec3_form *form,
+	uint32_t ttl_sec)
+{
+	uint32_t rdlen = form->head_len + NSEC3_HASH_LEN + form->bitmap_len;
+	uint32_t len = owner->len + HEAD_AFTER_OWNER + 2 + rdlen;
+	uint8_t *out;
+
+	if (len > emit_room(reply))
+		return false;
+	out = write_head(reply->out + reply->len, owner, TYPE_NSEC3, ttl_sec);
+	octets_put_u16(out, (uint16_t)rdlen);
+	out += 2;
+	memcpy(out, form->data, form->head_len);
+	out += form->head_len;
+	memcpy(out, found->next_hash, NSEC3_HASH_LEN);
+	memcpy(out + NSEC3_HASH_LEN, form->data + form->head_len,
+		form->bitmap_len);
+	reply->len += len;
+	reply->count[SECTION_AUTHORITY]++;
+	return true;
+}
+
+bool
+emit_nsec3(struct reply *reply, const struct search *s,
+	const struct nsec3_find *found)
+{
+	const struct nsec3_record *record = found->record;
+	const struct rrset_sigs *sigs = record->sigs.count > 0
+		? &record->sigs : NULL;
+	struct emit_mark mark = emit_get_mark(reply);
+	const struct nsec3_form *form;
+	struct emit_owner owner;
+	uint32_t ttl_sec;
+
+	if (!make_hash_owner(reply, s, found->owner_hash, &owner))
 		return true;
-	emit_reset(reply, &mark);
-	return false;
+	if ((record->flags & NSEC3_RRSET) != 0) {
+		const struct rrset *rrset = store_get(reply->view,
+			record->form);
+
+		return emit_denial(reply, &owner, rrset, sigs,
+			denial_ttl(s->zone, rrset->ttl_sec));
+	}
+	form = store_get(reply->view, record->form);
+	ttl_sec = denial_ttl(s->zone, form->ttl_sec);
+	return emit_form(reply, &owner, found, form, ttl_sec)
+		&& emit_sigs_or_reset(reply, sigs, mark.len, ttl_sec, &mark);
 }

@@ -24,8 +24,14 @@ bool emit_make_owner(const struct reply *reply, const struct search *s,
 	const uint8_t *labels, unsigned len, struct emit_owner *owner);
 
 /* Writes an RRset that has no names to be patched, and its signatures (or
- * STORE_NONE): all or nothing. False: no room. */
+ * NULL): all or nothing. False: no room. */
 bool emit_denial(struct reply *reply, const struct emit_owner *owner,
-	const struct rrset *rrset, store_ref sigs, uint32_t ttl_sec);
+	const struct rrset *rrset, const struct rrset_sigs *sigs,
+	uint32_t ttl_sec);
+
+/* Writes the NSEC3 record that was found in the zone that s is in, and its
+ * signatures: all or nothing. False: no room. */
+bool emit_nsec3(struct reply *reply, const struct search *s,
+	const struct nsec3_find *found);
 
 #endif

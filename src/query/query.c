@@ -6,6 +6,7 @@
 #include "query/answer.h"
 #include "query/lookup.h"
 #include "query/parse.h"
+#include "query/proof.h"
 #include "query/query.h"
 #include "query/reply.h"
 #include "query/zones.h"
@@ -235,6 +236,7 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	find_names(ctx, &composing);
 	resolve(ctx, &composing);
 	prefetch_rrsets(ctx, &composing);
+	proof_find_batch(ctx, composing.queries, composing.count);
 	prefetch_apex_ns(ctx, &composing);
 	prefetch_cells(ctx, &composing);
 	prefetch_addresses(ctx, &composing);

@@ -16,6 +16,7 @@
 #include "dns/message.h"
 #include "query/query.h"
 #include "store/store.h"
+#include "zone/nsec3.h"
 #include "zone/trie.h"
 #include "zone/zone.h"
 
@@ -103,6 +104,35 @@ struct expansion {
 /* Records that deny: one for each expansion, three at the end of a chain. */
 #define DENIALS_MAX (LINKS_MAX + 4)
 
+/* What a proof by NSEC3 has to show. */
+enum proof_kind {
+	PROOF_NONE,
+	PROOF_TYPE,       /* the name exists without the type (RFC 5155
+			   * sections 7.2.3, 7.2.4, 7.2.7) */
+	PROOF_WILDCARD_TYPE, /* a wildcard does (7.2.5) */
+	PROOF_NAME,       /* neither name nor wildcard exists (7.2.2) */
+	PROOF_EXPANSION,  /* no closer name than the wildcard exists (7.2.6) */
+};
+
+/* The records of a proof. */
+enum proof_part {
+	PART_ENCLOSER, /* matches the closest encloser */
+	PART_CLOSER,   /* covers the next closer name */
+	PART_OWN,      /* matches the name, or its wildcard, or covers that */
+	PART_COUNT,
+};
+
+/* A proof by NSEC3 that is being put together. */
+struct nsec3_proof {
+	enum proof_kind kind;
+	uint32_t name_at; /* of the name in the reply */
+	const struct nsec3_chain *chain;
+	uint8_t wanted;   /* bits by enum proof_part: look for it */
+	bool hashes;      /* the next closer name is to be hashed */
+	struct nsec3_job job;
+	struct nsec3_find parts[PART_COUNT];
+};
+
 struct query {
 	struct exchange *exchange;
 	enum query_step step;
@@ -129,6 +159,7 @@ struct query {
 	struct expansion expansions[LINKS_MAX + 1];
 	unsigned denial_count;
 	const void *denials[DENIALS_MAX]; /* in the reply */
+	struct nsec3_proof proof; /* of the question's name */
 	struct message_question question;
 	struct trie_walk walk;
 	/* "*" below the closest encloser, relative to the apex. */
@@ -148,6 +179,7 @@ struct query_ctx {
 	struct message_name link; /* the name in hand behind a CNAME */
 	struct message_name target; /* of an additional look-up */
 	struct trie_walk walk;    /* of links and additional look-ups */
+	struct nsec3_proof proof; /* of links */
 	uint8_t scratch[MESSAGE_MAX_LEN];
 	struct query queries[EXCHANGE_BATCH_MAX];
 };

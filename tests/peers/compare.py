@@ -47,6 +47,7 @@ class How:
     dnssec: bool = False
     size: int = 1232  # 0: without EDNS
     tcp: bool = False
+    recursive: bool = False
 
     def __str__(self):
         return (f"{'tcp' if self.tcp else 'udp'}"
@@ -62,7 +63,7 @@ NO_REPLY = Answer("no reply", frozenset(), frozenset(), frozenset(),
 
 def make_query(number, name, rdtype, how):
     query = dns.message.QueryMessage(id=number)
-    query.flags = 0
+    query.flags = dns.flags.RD if how.recursive else 0
     query.find_rrset(query.question, name, dns.rdataclass.IN, rdtype,
                      create=True, force_unique=True)
     if how.size:

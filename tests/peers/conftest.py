@@ -1,11 +1,11 @@
 """Servers for the tests of this folder: one set for each set of zones."""
 import pathlib
-import subprocess
 
 import pytest
 
 import random_zone
 import servers
+import signers
 
 ZONES = pathlib.Path(__file__).parent / "zones"
 
@@ -13,22 +13,6 @@ ZONES = pathlib.Path(__file__).parent / "zones"
 def zones_of(folder):
     return {("." if path.name == "root.zone" else path.name[:-len(".zone")]):
             path for path in sorted((ZONES / folder).glob("*.zone"))}
-
-
-def sign(zones, directory, arguments):
-    """Signs each zone with fresh keys; returns the signed ones."""
-    signed = {}
-    for zone, path in zones.items():
-        def run(*command):
-            return subprocess.run(command, cwd=directory, check=True,
-                                  stdout=subprocess.PIPE, text=True).stdout
-        keys = [run("ldns-keygen", "-a", "ECDSAP256SHA256", *kind,
-                    zone).strip() for kind in ([], ["-k"])]
-        out = directory / f"{path.name}.signed"
-        run("ldns-signzone", *arguments, "-o", zone, "-f", str(out),
-            str(path), *keys)
-        signed[zone] = out
-    return signed
 
 
 def random_zones(directory, seeds):
@@ -41,20 +25,42 @@ def random_zones(directory, seeds):
     return zones
 
 
-@pytest.fixture(scope="session", params=["rules", "root", "random",
-                                         "rules-nsec", "random-nsec",
-                                         "rules-nsec3"])
+def signed_zones(directory):
+    """A random zone for each way to sign one."""
+    zones = {}
+    for seed, signing in enumerate(signers.SIGNINGS, 100):
+        name = f"{signing.tool}{seed}.test"
+        path = directory / f"{name}.zone"
+        path.write_text(random_zone.make(name, seed, 40))
+        zones[name] = signers.sign(signing, name, path, directory)
+    return zones
+
+
+SIGNINGS = {
+    "nsec": signers.Signing("ldns", "ECDSAP256SHA256"),
+    "nsec3": signers.Signing("ldns", "ECDSAP256SHA256", iterations=2),
+    "optout": signers.Signing("bind", "ECDSAP256SHA256", iterations=0,
+                              opt_out=True),
+}
+SIGNED_SETS = ["rules-nsec", "rules-nsec3", "random-nsec", "random-optout",
+               "signed"]
+
+
+@pytest.fixture(scope="session",
+                params=["rules", "root", "random", *SIGNED_SETS])
 def peers(request, tmp_path_factory):
     """({zone: path}, {server name: running server})."""
     folder, _, kind = request.param.partition("-")
+    directory = tmp_path_factory.mktemp(request.param)
     if folder == "random":
-        zones = random_zones(tmp_path_factory.mktemp(folder),
-                             range(1, 3 if kind else 5))
+        zones = random_zones(directory, range(1, 2 if kind else 5))
+    elif folder == "signed":
+        zones = signed_zones(directory)
     else:
         zones = zones_of(folder)
     if kind:
-        zones = sign(zones, tmp_path_factory.mktemp(request.param),
-                     {"nsec": [], "nsec3": ["-n", "-t", "2"]}[kind])
+        zones = {zone: signers.sign(SIGNINGS[kind], zone, path, directory)
+                 for zone, path in zones.items()}
     running = {}
     try:
         for kind in (servers.Ours, *servers.RIVALS):

@@ -23,7 +23,9 @@ class Names:
         self.owners = set()
         self.existing = {}  # of each zone, with its empty non-terminals
         for zone, path in zones.items():
-            owners = set(questions.read_zone(zone, path))
+            owners = {owner for owner, types in
+                      questions.read_zone(zone, path).items()
+                      if not types <= questions.HASH_TYPES}
             apex = dns.name.from_text(zone)
             self.owners |= owners
             self.existing[apex] = {
@@ -40,6 +42,7 @@ class Case:
         self.owners = names.owners  # every owner name of the zones
         self.existing = names.existing
         self.zones = [dns.name.from_text(zone) for zone in zones]
+        self.apexes = {zone.to_text() for zone in self.zones}
         self.name = name
         self.rdtype = rdtype
         self.how = how
@@ -163,16 +166,26 @@ def wildcard_without_ds(c):
 
 
 def expansion_without_proof(c):
-    """RFC 4035 3.1.3.3: every expansion of a wildcard needs a proof that no
-    closer name exists. Knot leaves it out where the name in question begins
-    with an asterisk, and where it is NSEC that is expanded: but that proves
-    nothing (5.4)."""
-    if (c.server == "knot" and c.ours.answer
-            and (c.rdtype == T.NSEC or c.last_name().is_wild())
-            and c.find_wildcard() in c.owners
-            and _lacks_proofs(c.theirs.authority,
+    """RFC 4035 3.1.3.3 and 3.1.3.4, RFC 5155 7.2.5 and 7.2.6: what a wildcard
+    answers for needs a proof that no closer name exists. Knot leaves it out
+    where the name in question begins with an asterisk itself, and where it is
+    NSEC that is expanded: but that proves nothing (RFC 4035 5.4)."""
+    if (c.server == "knot"
+            and (c.last_name().is_wild()
+                 or (c.rdtype == T.NSEC and c.ours.answer))
+            and c.find_wildcard() is not None
+            and _lacks_proofs(_without(c.theirs.authority, "NS"),
                               _without(c.ours.authority, "NS"))):
         return {"authority", "additional"}
+    return NONE
+
+
+def asterisk_asked_for(c):
+    """RFC 5155 7.2.3: no data at a name that exists takes the record of that
+    name alone. NSD adds the closest encloser where the name is a wildcard."""
+    if (c.server == "nsd" and c.last_name().is_wild()
+            and _lacks_proofs(c.ours.authority, c.theirs.authority)):
+        return {"authority"}
     return NONE
 
 
@@ -280,14 +293,16 @@ def nsec_at_a_cut(c):
 def below_nsec3_owner(c):
     """RFC 5155 7.2.8: the owner name of an NSEC3 record alone does not exist,
     nor does it make names below it special: a wildcard above covers them. NSD
-    says NXDOMAIN there."""
+    says NXDOMAIN there, and takes it for a closest encloser."""
     hashed = any(len(label) == 32 and
                  set(label.decode("latin-1")) <= set(
                      "0123456789abcdefghijklmnopqrstuv-*")
                  for label in c.name.labels[1:])
-    if (c.server == "nsd" and hashed and c.theirs.rcode == "NXDOMAIN"
-            and c.ours.rcode == "NOERROR"):
-        return ALL - {"flags"}
+    if c.server == "nsd" and hashed:
+        if c.ours.rcode == c.theirs.rcode and c.ours.answer == c.theirs.answer:
+            return {"authority"}
+        if c.theirs.rcode == "NXDOMAIN" and c.ours.rcode == "NOERROR":
+            return ALL - {"flags"}
     return NONE
 
 
@@ -345,7 +360,7 @@ def what_fits(c):
 
 RULES = [soa_query_ttl, authority_of_positive_answers, proof_behind_dname,
          empty_wildcard, wildcard_without_ds, expansion_without_proof,
-         any_is_one_rrset,
+         asterisk_asked_for, any_is_one_rrset,
          chain_into_another_zone, loops, endless_chain, types_beside_cname,
          addresses_from_a_wildcard,
          one_rrsig, nsec_at_a_cut, below_nsec3_owner,

@@ -64,6 +64,9 @@ def make(apex, seed, count=120):
             lines.append(f"ns.{owner} A 192.0.2.{rng.randint(2, 250)}")
             if rng.random() < 0.5:
                 lines.append(f"{owner} NS ns")
+            if rng.random() < 0.3:
+                lines.append(f"{owner} DS {rng.randint(1, 65535)} 13 2 "
+                             + rng.randbytes(32).hex())
         else:
             lines.append(f"{owner} A 192.0.2.{rng.randint(2, 250)}")
             for text in ("AAAA 2001:db8::2", 'TXT "text"',

@@ -8,7 +8,10 @@ import tempfile
 import time
 
 import dns.message
+import dns.name
 import dns.query
+import dns.rdatatype
+import dns.zone
 
 from ports import free_port
 
@@ -155,6 +158,47 @@ class Knot(Server):
             lines += [f'  - domain: "{zone}"', f'    file: "{path}"']
         conf = self.write("knot.conf", "\n".join(lines) + "\n")
         return ["/usr/sbin/knotd", "-c", str(conf)]
+
+
+class Unbound(Server):
+    """A validating resolver for the zones of another server. It asks nobody
+    else: what is not served there can't be resolved."""
+
+    name = "unbound"
+
+    def __init__(self, zones, upstream):
+        super().__init__(zones)
+        self.upstream = upstream
+
+    def command(self):
+        lines = [
+            "server:", "interface: 127.0.0.1", f"port: {self.port}",
+            f'directory: "{self.dir}"', 'chroot: ""', 'username: ""',
+            'pidfile: ""', "do-daemonize: no", "use-syslog: no",
+            "verbosity: 1", "val-log-level: 2", "do-ip6: no",
+            'local-zone: "test." nodefault', "do-not-query-localhost: no",
+            "do-not-query-address: 192.0.2.0/24", "qname-minimisation: no",
+            'module-config: "validator iterator"', "aggressive-nsec: no",
+            "harden-below-nxdomain: no", "outgoing-range: 64",
+            'val-nsec3-keysize-iterations: "1024 500 2048 500 4096 2500"',
+        ]
+        for zone, path in self.zones.items():
+            lines += [f'trust-anchor: "{key}"' for key in keys(zone, path)]
+        for zone in (*self.zones, "."):
+            lines += ["stub-zone:", f'name: "{zone}"',
+                      f"stub-addr: 127.0.0.1@{self.upstream.port}"]
+        conf = self.write("unbound.conf", "\n".join(lines) + "\n")
+        return ["/usr/sbin/unbound", "-d", "-p", "-c", str(conf)]
+
+
+def keys(zone, path):
+    """The keys that a zone's keys are signed with, as trust anchors."""
+    apex = dns.name.from_text(zone)
+    found = dns.zone.from_file(str(path), apex, relativize=False,
+                               check_origin=False)
+    rdataset = found.find_rdataset(apex, dns.rdatatype.DNSKEY)
+    return [f"{apex} {rdataset.ttl} DNSKEY {key.to_text()}"
+            for key in rdataset if key.flags == 257]
 
 
 RIVALS = (Bind, Knot, Nsd)

@@ -1,0 +1,183 @@
+/*
+ * denial_nsec3.c - proofs by NSEC3 (RFC 5155 section 7.2): the record at the
+ * hash of a name says which types it has, and which hash is the next.
+ *
+ * Opt-out leaves unsigned delegations, and names that exist for these alone,
+ * without records. What proves something about such a name are the record of
+ * its closest ancestor that has one, the closest provable encloser, and the
+ * one that covers the name below that.
+ */
+#include "query/denial_kind.h"
+#include "query/emit_denial.h"
+#include "query/lookup.h"
+#include "query/proof.h"
+
+static bool
+add_record(struct query *q, const struct search *s,
+	const struct nsec3_find *found)
+{
+	return found->record == NULL || denial_is_repeated(q, found->record)
+		|| emit_nsec3(&q->reply, s, found);
+}
+
+static bool
+has_part(const struct nsec3_proof *proof, enum proof_part part)
+{
+	return (proof->wanted & 1u << part) != 0;
+}
+
+/* A part that was found; one that is ambiguous is found anew, by name. False:
+ * there is none. */
+static bool
+get_part(struct query_ctx *ctx, const struct search *s,
+	const struct nsec3_proof *proof, enum proof_part part,
+	const struct node *node, bool wildcard, struct nsec3_find *found)
+{
+	if (!has_part(proof, part))
+		return false;
+	*found = proof->parts[part];
+	return !found->ambiguous || proof_find_node(ctx, s, proof->chain,
+		node, wildcard, found);
+}
+
+/*
+ * From a node that has no record of its own up to the closest provable
+ * encloser: adds the record of that, and the one that covers what is below it
+ * on the way. *encloser is NULL if there is none. below: the record for node.
+ */
+static bool
+add_provable(struct query_ctx *ctx, struct query *q, const struct search *s,
+	const struct nsec3_chain *chain, const struct node *node,
+	const struct node **encloser)
+{
+	struct trie_walk *walk = &ctx->walk;
+	uint8_t label_at[NAME_MAX_LABELS + 1];
+	struct nsec3_find found, below;
+	bool has_below;
+
+	*encloser = NULL;
+	walk->root = &s->zone->names.root;
+	lookup_node_name(node, &walk->name, label_at);
+	trie_find(ctx->view, walk);
+	has_below = proof_find_node(ctx, s, chain, node, false, &below);
+	for (unsigned i = walk->ancestor_count; i-- > 0; ) {
+		node = store_get(ctx->view, walk->ancestors[i]);
+		if (!proof_find_node(ctx, s, chain, node, false, &found)) {
+			has_below = false;
+		} else if (found.matches) {
+			*encloser = node;
+			return add_record(q, s, &found)
+				&& (!has_below || add_record(q, s, &below));
+		} else {
+			below = found;
+			has_below = true;
+		}
+	}
+	return true;
+}
+
+/* Too dear to be looked up: the apex's record shows the iterations. */
+static bool
+add_costly(struct query *q, const struct search *s,
+	const struct nsec3_proof *proof)
+{
+	const struct nsec3_find *found = &proof->parts[PART_ENCLOSER];
+
+	return !has_part(proof, PART_ENCLOSER) || !found->matches
+		|| add_record(q, s, found);
+}
+
+static bool
+is_costly(const struct nsec3_proof *proof)
+{
+	return (proof->chain->flags & NSEC3_CHAIN_COSTLY) != 0;
+}
+
+/* RFC 5155 sections 7.2.3, 7.2.4 and 7.2.7: the record at the name, or, as
+ * opt-out has it, that there need not be one. */
+static bool
+add_type(struct query_ctx *ctx, struct query *q, const struct search *s)
+{
+	const struct nsec3_proof *proof = proof_find(ctx, q, s, PROOF_TYPE);
+	const struct nsec3_find *above = &proof->parts[PART_ENCLOSER];
+	const struct node *encloser;
+	struct nsec3_find own;
+
+	if (is_costly(proof))
+		return add_costly(q, s, proof);
+	if (!get_part(ctx, s, proof, PART_OWN, s->node, false, &own))
+		return true;
+	if (own.matches)
+		return add_record(q, s, &own);
+	if (has_part(proof, PART_ENCLOSER) && above->matches
+		&& !above->ambiguous)
+		return add_record(q, s, above) && add_record(q, s, &own);
+	return add_provable(ctx, q, s, proof->chain, s->node, &encloser);
+}
+
+/* RFC 5155 sections 7.2.1, 7.2.2 and 7.2.5: the closest encloser, that there
+ * is nothing closer, and the wildcard below it. */
+static bool
+add_absent(struct query_ctx *ctx, struct query *q, const struct search *s,
+	enum proof_kind kind)
+{
+	const struct nsec3_proof *proof = proof_find(ctx, q, s, kind);
+	bool no_wildcard = kind == PROOF_NAME;
+	const struct node *encloser = s->encloser;
+	struct nsec3_find found;
+
+	if (is_costly(proof))
+		return add_costly(q, s, proof);
+	if (get_part(ctx, s, proof, PART_ENCLOSER, encloser, false, &found)
+		&& found.matches) {
+		if (!add_record(q, s, &found)
+			|| !add_record(q, s, &proof->parts[PART_CLOSER]))
+			return false;
+	} else {
+		if (!add_provable(ctx, q, s, proof->chain, s->encloser,
+				&encloser))
+			return false;
+		if (encloser != NULL && no_wildcard)
+			return !proof_find_node(ctx, s, proof->chain, encloser,
+				true, &found) || add_record(q, s, &found);
+	}
+	return !get_part(ctx, s, proof, PART_OWN,
+			no_wildcard ? s->encloser : s->node, no_wildcard,
+			&found)
+		|| add_record(q, s, &found);
+}
+
+bool
+nsec3_add_nodata(struct query_ctx *ctx, struct query *q,
+	const struct search *s)
+{
+	return s->from_wildcard ? add_absent(ctx, q, s, PROOF_WILDCARD_TYPE)
+		: add_type(ctx, q, s);
+}
+
+bool
+nsec3_add_nxdomain(struct query_ctx *ctx, struct query *q,
+	const struct search *s)
+{
+	return add_absent(ctx, q, s, PROOF_NAME);
+}
+
+/* RFC 5155 section 7.2.6. */
+bool
+nsec3_add_expansion(struct query_ctx *ctx, struct query *q,
+	const struct search *s)
+{
+	const struct nsec3_proof *proof = proof_find(ctx, q, s,
+		PROOF_EXPANSION);
+
+	if (is_costly(proof))
+		return add_costly(q, s, proof);
+	return add_record(q, s, &proof->parts[PART_CLOSER]);
+}
+
+bool
+nsec3_add_no_ds(struct query_ctx *ctx, struct query *q,
+	const struct search *s)
+{
+	return add_type(ctx, q, s);
+}
