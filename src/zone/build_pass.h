@@ -246,6 +246,10 @@ enum nsd_err node_pack(struct worker *w, const struct owner *run, bool hashed,
 enum nsd_err node_pack_items(struct worker *w, const struct owner *owner,
 	struct item *items, size_t item_count, store_ref *ref) MUST_USE;
 
+/* Makes a node with so many entries of w->entries, and w->hashes. */
+enum nsd_err node_create(struct worker *w, const struct owner *owner,
+	size_t entries, uint16_t flags, store_ref *ref) MUST_USE;
+
 /* One holder more. */
 void rrset_hold(struct worker *w, store_ref ref);
 

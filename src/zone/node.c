@@ -154,7 +154,7 @@ node_make_flags(const struct owner *owner, const struct group *groups,
 	return (uint16_t)flags;
 }
 
-static enum nsd_err
+enum nsd_err
 node_create(struct worker *w, const struct owner *owner, size_t entries,
 	uint16_t flags, store_ref *ref)
 {

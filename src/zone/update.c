@@ -250,7 +250,9 @@ update_run(struct zone_update *u)
 	u->targets = u->old->targets;
 	u->owned.arena = &u->arena;
 	u->garbage.arena = &u->arena;
-	err = update_pack(u);
+	err = update_chain(u);
+	if (err == NSD_OK)
+		err = update_pack(u);
 	if (err == NSD_OK)
 		err = update_cells(u);
 	if (err == NSD_OK)
@@ -271,16 +273,13 @@ zone_update_commit(struct zone_update *u, struct diag_sink *sink,
 	u->old = store_edit(u->heap, entry->zone);
 	update_settle(u->writer, u->old);
 	update_borrow_build(u);
-	if (update_is_sweeping(u)) {
+	err = update_is_sweeping(u) ? NSD_E_AGAIN : update_run(u);
+	if (err == NSD_E_AGAIN) {
+		memset(&u->result, 0, sizeof(u->result));
 		err = update_rebuild(u, sink);
-		if (err == NSD_OK && result != NULL)
-			*result = u->result;
-		zone_update_abort(u);
-		return err;
-	}
-	err = update_run(u);
-	if (err == NSD_OK || err == NSD_E_ZONE)
+	} else if (err == NSD_OK || err == NSD_E_ZONE) {
 		findings_emit(&findings, 1, NULL, 0, sink);
+	}
 	if (err == NSD_OK && result != NULL)
 		*result = u->result;
 	zone_update_abort(u);

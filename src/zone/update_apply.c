@@ -270,6 +270,7 @@ zone_fill(struct zone_update *u, struct zone *zone)
 	zone->dname_count += (uint32_t)u->dname_delta;
 	zone->flags = 0;
 	zone_read_apex(u->view, zone);
+	zone->chain = u->chain;
 	if (zone->chain != STORE_NONE)
 		zone->flags |= ZONE_NSEC3;
 	if (zone->wildcard_count > 0)
@@ -326,6 +327,15 @@ retire_contents(struct zone_update *u)
 	}
 }
 
+static void
+retire_chain(struct zone_update *u)
+{
+	struct releaser r = {u->view, u->heap, u->writer, &u->build.share};
+
+	if (u->chain_begun)
+		nsec3_edit_release(&u->chain_edit, &r);
+}
+
 enum nsd_err
 update_apply(struct zone_update *u)
 {
@@ -355,6 +365,7 @@ update_apply(struct zone_update *u)
 	u->build.share.index = &zone->share;
 	retire_nodes(u);
 	retire_contents(u);
+	retire_chain(u);
 	for (size_t i = 0; i < u->garbage.count; i++)
 		store_retire(u->writer, u->garbage.items[i].ref,
 			u->garbage.items[i].len);
@@ -430,8 +441,12 @@ undo_uses(struct zone_update *u)
 void
 update_undo(struct zone_update *u)
 {
+	struct releaser r = {u->view, u->heap, NULL, &u->build.share};
 	struct worker *w = &u->worker;
 
+	sigs_flush(w);
+	if (u->chain_begun)
+		nsec3_edit_abandon(&u->chain_edit, &r);
 	if (u->released)
 		release_uncount(u);
 	undo_uses(u);

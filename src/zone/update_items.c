@@ -165,10 +165,11 @@ entry_add(struct zone_update *u, struct entry_items *e, uint16_t type,
 	return NSD_OK;
 }
 
+/* These unpack the first records, at most so many. */
 static enum nsd_err
-entry_unpack_rrset(struct zone_update *u, struct entry_items *e, size_t most)
+unpack_rrset(struct zone_update *u, const struct rrset *rrset,
+	struct entry_items *e, size_t most)
 {
-	const struct rrset *rrset = store_get(u->view, e->entry->ref);
 	const uint8_t *rr = rrset->data, *end = rr + rrset_len(rrset);
 	uint8_t rdata[65535];
 
@@ -183,9 +184,9 @@ entry_unpack_rrset(struct zone_update *u, struct entry_items *e, size_t most)
 }
 
 static enum nsd_err
-entry_unpack_sigs(struct zone_update *u, struct entry_items *e, size_t most)
+unpack_sigs(struct zone_update *u, const struct rrset_sigs *sigs,
+	struct entry_items *e, size_t most)
 {
-	const struct rrset_sigs *sigs = store_get(u->view, e->entry->ref);
 	const uint8_t *at = sigs->data;
 	uint8_t rdata[65535];
 
@@ -201,17 +202,23 @@ entry_unpack_sigs(struct zone_update *u, struct entry_items *e, size_t most)
 	return NSD_OK;
 }
 
-/* Unpacks the first records of an entry, at most so many. */
+static uint32_t
+entry_key(const struct node_rrset *entry)
+{
+	return (uint32_t)entry->type << 1
+		| ((entry->flags & NODE_RRSET_SIGS) != 0);
+}
+
 static enum nsd_err
 entry_unpack(struct zone_update *u, const struct node_rrset *entry,
 	size_t most, struct entry_items *e)
 {
 	memset(e, 0, sizeof(*e));
 	e->entry = entry;
-	e->key = (uint32_t)entry->type << 1
-		| ((entry->flags & NODE_RRSET_SIGS) != 0);
-	return (e->key & 1) != 0 ? entry_unpack_sigs(u, e, most)
-				 : entry_unpack_rrset(u, e, most);
+	e->key = entry_key(entry);
+	return (e->key & 1) != 0
+		? unpack_sigs(u, store_get(u->view, entry->ref), e, most)
+		: unpack_rrset(u, store_get(u->view, entry->ref), e, most);
 }
 
 /* ---- putting them together --------------------------------------------- */
@@ -372,28 +379,27 @@ merge_part(struct merge *m, struct part *p, const struct entry_items *e)
 	return merge_put_all(m, p->adds, p->add_count);
 }
 
-/* What is asked for of a key. False: nothing. */
+/* What is asked for of a key, of which there is something or nothing. False:
+ * nothing. */
 static bool
-wish_get_part(struct wish *wish, uint32_t key, struct part *p)
+wish_get_part(struct wish *wish, uint32_t key, bool there, struct part *p)
 {
 	memset(p, 0, sizeof(*p));
 	p->adds = wish->adds + items_find_key(wish->adds, wish->add_count, key,
 		&p->add_count);
 	p->removes = wish->removes + items_find_key(wish->removes,
 		wish->remove_count, key, &p->remove_count);
-	p->remove_all = wish_has_set(wish, key);
+	p->remove_all = there && wish_has_set(wish, key);
 	return p->add_count > 0 || p->remove_count > 0 || p->remove_all;
 }
 
 static enum nsd_err
 merge_entry(struct merge *m, const struct node_rrset *entry)
 {
-	uint32_t key = (uint32_t)entry->type << 1
-		| ((entry->flags & NODE_RRSET_SIGS) != 0);
 	struct entry_items e;
 	struct part p;
 
-	if (!wish_get_part(m->wish, key, &p)) {
+	if (!wish_get_part(m->wish, entry_key(entry), true, &p)) {
 		if (entry_unpack(m->u, entry, 1, &e) != NSD_OK)
 			return NSD_E_MEMORY;
 		return merge_keep(m, &e);
@@ -439,25 +445,180 @@ merge_new_types(struct merge *m, const uint32_t *keys, size_t key_count)
 	return NSD_OK;
 }
 
+/* ---- NSEC3 in a zone that has a chain ---------------------------------- */
+
+/* The NSEC3 RRset of a name and its RRSIGs, which come from the node or from
+ * the chain and go to either of them, together. */
+struct nsec3_items {
+	struct entry_items of[2]; /* RRset, RRSIGs */
+	struct part parts[2];
+};
+
+static const uint32_t nsec3_keys[2] = {
+	TYPE_NSEC3 << 1, TYPE_NSEC3 << 1 | 1,
+};
+
+static enum nsd_err
+nsec3_unpack_record(struct zone_update *u, const struct nsec3_find *found,
+	struct nsec3_items *n)
+{
+	const struct nsec3_record *record = found->record;
+	const struct nsec3_form *form;
+	uint8_t rdata[65535];
+	size_t len;
+	enum nsd_err err;
+
+	n->of[0].key = nsec3_keys[0];
+	n->of[1].key = nsec3_keys[1];
+	err = unpack_sigs(u, &record->sigs, &n->of[1], SIZE_MAX);
+	if (err != NSD_OK)
+		return err;
+	if ((record->flags & NSEC3_RRSET) != 0)
+		return unpack_rrset(u, store_get(u->view, record->form),
+			&n->of[0], SIZE_MAX);
+	form = store_get(u->view, record->form);
+	len = nsec3_unpack_rdata(u->view, record, found->next_hash, rdata);
+	return entry_add(u, &n->of[0], TYPE_NSEC3, form->ttl_sec, rdata, len);
+}
+
+/* Reads what the chain has of a name. */
+static enum nsd_err
+nsec3_read_chain(struct zone_update *u, struct touch *t,
+	struct nsec3_items *n)
+{
+	struct nsec3_find find = {
+		.chain = store_get(u->view, u->old->chain),
+	}, *finds = &find;
+
+	if (t->owner.labels != 1
+		|| !nsec3_parse_label(t->owner.name, find.hash))
+		return NSD_OK;
+	memcpy(t->hash, find.hash, sizeof(t->hash));
+	nsec3_find_batch(u->view, &finds, 1);
+	if (!find.matches)
+		return NSD_OK;
+	t->was_chained = true;
+	return nsec3_unpack_record(u, &find, n);
+}
+
+/* False: nothing is asked for of them. */
+static bool
+nsec3_get_parts(struct wish *wish, struct nsec3_items *n)
+{
+	bool asked = false;
+
+	for (unsigned i = 0; i < 2; i++) {
+		(void)wish_get_part(wish, nsec3_keys[i], n->of[i].count > 0,
+			&n->parts[i]);
+		asked = asked || n->parts[i].add_count > 0
+			|| n->parts[i].remove_count > 0
+			|| n->parts[i].remove_all;
+	}
+	return asked;
+}
+
+static enum nsd_err
+nsec3_merge_parts(struct merge *m, struct nsec3_items *n, bool *changed)
+{
+	*changed = false;
+	for (unsigned i = 0; i < 2; i++) {
+		struct part *p = &n->parts[i];
+
+		if (part_take_old(m, p, &n->of[i]) != NSD_OK)
+			return NSD_E_MEMORY;
+		part_count_new(m, p, &n->of[i]);
+		if (merge_put_all(m, p->adds, p->add_count) != NSD_OK)
+			return NSD_E_MEMORY;
+		*changed = *changed || p->changed;
+	}
+	return NSD_OK;
+}
+
+/* The merged records from start on stay with the node, or go to the chain. */
+static enum nsd_err
+nsec3_place_items(struct merge *m, size_t start)
+{
+	struct zone_update *u = m->u;
+	struct touch *t = m->touch;
+	size_t count = m->count - start;
+	struct item *tmp = arena_alloc(&u->arena, count * sizeof(*tmp) + 1);
+
+	t->chain_changed = t->was_chained;
+	if (count == 0)
+		return NSD_OK;
+	t->chain_items = arena_alloc(&u->arena, count * sizeof(*tmp));
+	if (tmp == NULL || t->chain_items == NULL)
+		return NSD_E_MEMORY;
+	if (!nsec3_items_are_chained(store_get(u->view, u->old->chain),
+			&t->owner, m->items + start, count, t->hash)) {
+		t->changed = true;
+		return NSD_OK;
+	}
+	t->chain_changed = true;
+	t->chain_item_count = count;
+	memcpy(t->chain_items, m->items + start, count * sizeof(*tmp));
+	items_sort(t->chain_items, tmp, count);
+	m->count = start;
+	return NSD_OK;
+}
+
+static enum nsd_err
+merge_nsec3(struct merge *m, struct nsec3_items *n)
+{
+	size_t start = m->count;
+	bool changed = false;
+	enum nsd_err err = NSD_OK;
+
+	if (nsec3_get_parts(m->wish, n))
+		err = nsec3_merge_parts(m, n, &changed);
+	if (err != NSD_OK)
+		return err;
+	if (!changed) {
+		m->count = start;
+		for (unsigned i = 0; i < 2 && !m->touch->was_chained; i++)
+			if (merge_keep(m, &n->of[i]) != NSD_OK)
+				return NSD_E_MEMORY;
+		return NSD_OK;
+	}
+	m->u->rr_delta -= (int64_t)(n->of[0].count + n->of[1].count);
+	if (!m->touch->was_chained && n->of[0].count + n->of[1].count > 0)
+		m->touch->changed = true;
+	return nsec3_place_items(m, start);
+}
+
+/* ---- a name ------------------------------------------------------------ */
+
 static enum nsd_err
 merge_node(struct merge *m, const struct node *old)
 {
 	unsigned count = old == NULL ? 0 : old->entry_count;
-	uint32_t *keys = arena_alloc(&m->u->arena, count * sizeof(*keys) + 1);
+	bool chain = m->u->old->chain != STORE_NONE;
+	uint32_t *keys = arena_alloc(&m->u->arena, (count + 2) * sizeof(*keys));
+	struct nsec3_items nsec3 = {.of = {{.key = 0}}};
 	const struct node_rrset *e;
+	enum nsd_err err = NSD_OK;
 
 	m->touch->kept = arena_alloc(&m->u->arena,
 		count * sizeof(m->touch->kept[0]) + 1);
 	if (m->touch->kept == NULL || keys == NULL)
 		return NSD_E_MEMORY;
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = 0; i < count && err == NSD_OK; i++) {
 		e = &node_entries(old)[i];
-		keys[i] = (uint32_t)e->type << 1
-			| ((e->flags & NODE_RRSET_SIGS) != 0);
-		if (merge_entry(m, e) != NSD_OK)
-			return NSD_E_MEMORY;
+		keys[i] = entry_key(e);
+		if (chain && e->type == TYPE_NSEC3)
+			err = entry_unpack(m->u, e, SIZE_MAX,
+				&nsec3.of[keys[i] & 1]);
+		else
+			err = merge_entry(m, e);
 	}
-	return merge_new_types(m, keys, count);
+	if (err == NSD_OK && chain) {
+		keys[count++] = nsec3_keys[0];
+		keys[count++] = nsec3_keys[1];
+		err = nsec3_read_chain(m->u, m->touch, &nsec3);
+		if (err == NSD_OK)
+			err = merge_nsec3(m, &nsec3);
+	}
+	return err == NSD_OK ? merge_new_types(m, keys, count) : err;
 }
 
 static uint16_t
@@ -541,7 +702,7 @@ update_merge_items(struct zone_update *u, const struct owner *run,
 			&e.count);
 		n = e.count;
 		keys[key_count++] = e.key;
-		err = wish_get_part(&wish, e.key, &p)
+		err = wish_get_part(&wish, e.key, true, &p)
 			? merge_part(&m, &p, &e) : merge_keep(&m, &e);
 		if (err != NSD_OK)
 			return err;

@@ -4,6 +4,7 @@
  * plan     changes -> touched names with their ancestors; which of them are
  *          there afterwards, cuts, what those hide (update_plan.c)
  * records  of a touched name: those of the old node, changed (update_items.c)
+ * chain    NSEC3 records (update_chain.c)
  * pack     nodes for the names that are not as they were (update_pack.c)
  * cells    targets and the addresses of them (update_cells.c)
  * apply    tries, what nobody holds any more, publish (update_apply.c)
@@ -15,6 +16,7 @@
 #define ZONE_UPDATE_PASS_H
 
 #include "zone/build_pass.h"
+#include "zone/nsec3_edit.h"
 #include "zone/objects.h"
 #include "zone/update.h"
 
@@ -42,6 +44,13 @@ struct touch {
 	size_t item_count;
 	struct node_rrset *kept;
 	size_t kept_count;
+	/* NSEC3 records and their RRSIGs, if they go into the chain, or came
+	 * from it */
+	bool chain_changed;
+	bool was_chained;
+	uint8_t hash[NSEC3_HASH_LEN];
+	struct item *chain_items; /* as they will be in the chain, sorted */
+	size_t chain_item_count;
 	store_ref made;      /* struct node in names, or none */
 	store_ref made_hash; /* struct node in nsec3, or none */
 };
@@ -101,6 +110,9 @@ struct zone_update {
 	int64_t wildcard_delta;
 	int64_t dname_delta;
 
+	store_ref chain;    /* of the new version, or none */
+	struct nsec3_edit chain_edit;
+	bool chain_begun;
 	struct trie names;
 	struct trie nsec3;
 	struct trie targets;
@@ -123,6 +135,8 @@ struct zone_update {
 
 /* The steps; NSD_E_ZONE if there are errors among the findings. */
 enum nsd_err update_plan(struct zone_update *u) MUST_USE;
+enum nsd_err update_chain(struct zone_update *u) MUST_USE; /* NSD_E_AGAIN:
+	* as nsec3_edit_end */
 enum nsd_err update_pack(struct zone_update *u) MUST_USE;
 enum nsd_err update_cells(struct zone_update *u) MUST_USE;
 enum nsd_err update_apply(struct zone_update *u) MUST_USE;

@@ -491,7 +491,8 @@ update_plan(struct zone_update *u)
 	if (err != NSD_OK)
 		return err;
 	for (size_t i = 0; i < u->touch_count; i++)
-		u->effective = u->effective || u->touches[i].changed;
+		u->effective = u->effective || u->touches[i].changed
+			|| u->touches[i].chain_changed;
 	if (!u->effective)
 		return NSD_OK;
 	plan_link_parents(u);

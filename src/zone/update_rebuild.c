@@ -17,17 +17,52 @@ apex_has_type(const struct zone_update *u, uint16_t type)
 		!= NULL;
 }
 
+static bool
+node_has_nsec3(const struct zone_update *u, store_ref ref)
+{
+	const struct node *node;
+	const struct node_rrset *e;
+
+	if (ref == STORE_NONE)
+		return false;
+	node = store_get(u->view, ref);
+	e = node_entries(node);
+	for (unsigned i = 0; i < node->entry_count; i++)
+		if (e[i].type == TYPE_NSEC3)
+			return true;
+	return false;
+}
+
+static bool
+owner_has_nsec3(const struct zone_update *u, const struct owner *owner)
+{
+	uint8_t hash[NSEC3_HASH_LEN];
+
+	return (owner->labels == 1 && nsec3_parse_label(owner->name, hash))
+		|| node_has_nsec3(u, update_find(u, &u->old->names, owner))
+		|| node_has_nsec3(u, update_find(u, &u->old->nsec3, owner));
+}
+
+/* Another chain may be the one to use, or one where there is none. */
 bool
 update_is_sweeping(const struct zone_update *u)
 {
+	bool many;
+
 	if (u->change_count == 0)
 		return false;
-	/* Without a chain in use any change may leave one that can be. */
-	if (u->old->chain != STORE_NONE || apex_has_type(u, TYPE_NSEC3PARAM))
-		return true;
-	for (size_t i = 0; i < u->change_count; i++)
-		if (u->changes[i].rr->type == TYPE_NSEC3PARAM)
+	many = nsec3_change_needs_build(u->view, u->old, &u->owners[0],
+		TYPE_NSEC3);
+	for (size_t i = 0; i < u->change_count; i++) {
+		const struct owner *owner = &u->owners[i];
+		uint16_t type = u->changes[owner->rr_count].rr->type;
+
+		if (nsec3_change_needs_build(u->view, u->old, owner, type)
+			|| (type == TYPE_ANY && owner->labels == 0
+				&& apex_has_type(u, TYPE_NSEC3PARAM))
+			|| (many && owner_has_nsec3(u, owner)))
 			return true;
+	}
 	return false;
 }
 

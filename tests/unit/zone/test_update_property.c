@@ -31,7 +31,7 @@ struct world {
 	uint64_t seed;
 	uint64_t empty; /* octets of a table with a zone not loaded */
 	unsigned step;
-	unsigned commits, refused;
+	unsigned commits, refused, in_place, chains;
 	/* What the reader sees until it is quiescent. */
 	store_ref seen;
 	char *seen_text;
@@ -301,6 +301,16 @@ begin(struct world *w)
 	return u;
 }
 
+/* What was built anew has version 0. */
+static void
+note_kind(struct world *w)
+{
+	const struct zone *zone = store_get(w->view, served(w));
+
+	w->in_place += zone->version > 0;
+	w->chains += zone->version > 0 && zone->chain != STORE_NONE;
+}
+
 static void
 run_step(struct world *w)
 {
@@ -331,6 +341,7 @@ run_step(struct world *w)
 		w->after.rrs = moved;
 		world_drop_soas(w);
 		w->commits++;
+		note_kind(w);
 	} else {
 		assert_int_equal(err, NSD_E_ZONE);
 		assert_true(sink.errors > 0);
@@ -420,9 +431,10 @@ updates_come_to_what_a_build_does(void **state)
 		w->seed = seed + i;
 		run_zone(w, (unsigned)w->seed);
 	}
-	printf("seeds %u to %u: %u transactions, %u refused\n", seed,
-		seed + zones - 1, w->commits + w->refused, w->refused);
-	assert_true(w->commits > 0);
+	printf("seeds %u to %u: %u transactions, %u refused, %u in place, "
+		"%u of these with a chain\n", seed, seed + zones - 1,
+		w->commits + w->refused, w->refused, w->in_place, w->chains);
+	assert_true(w->in_place > 0);
 }
 
 static int

@@ -94,16 +94,34 @@ model_make_sig(struct model *m, uint16_t covered, uint8_t *out)
 	return len;
 }
 
+/* Some hashes are those of names that may be there. */
+static void
+model_make_hash(struct model *m, uint8_t hash[NSEC3_HASH_LEN])
+{
+	static const uint8_t salt[] = {1};
+	const struct nsec3_params params = {.salt = salt, .salt_len = 1,
+		.iterations = 1};
+	uint8_t name[NAME_MAX_LEN];
+	struct nsec3_job job = {.name = name}, *jobs = &job;
+
+	memset(hash, (int)model_random(m, 12) * 21, NSEC3_HASH_LEN);
+	if (model_random(m, 2) == 0)
+		return;
+	model_make_name(m, name, true);
+	nsec3_hash_batch(&params, &jobs, 1);
+	memcpy(hash, job.hash, NSEC3_HASH_LEN);
+}
+
 static size_t
 model_make_nsec3(struct model *m, uint8_t *out)
 {
 	static const uint8_t bitmap[] = {0, 1, 0x40};
-	unsigned start = model_random(m, 4);
 
+	/* Mostly of the first salt, so that there is a chain. */
 	memcpy(out, "\1\0\0\1\1", 5);
-	out[5] = (uint8_t)(1 + model_random(m, 2));
+	out[5] = (uint8_t)(1 + (model_random(m, 5) == 0));
 	out[6] = NSEC3_HASH_LEN;
-	memset(out + 7, (int)start * 64, NSEC3_HASH_LEN);
+	model_make_hash(m, out + 7);
 	memcpy(out + 7 + NSEC3_HASH_LEN, bitmap, sizeof(bitmap));
 	return 7 + NSEC3_HASH_LEN + sizeof(bitmap);
 }
@@ -168,7 +186,7 @@ model_make_hash_owner(struct model *m, uint8_t *out)
 {
 	uint8_t hash[NSEC3_HASH_LEN];
 
-	memset(hash, (int)model_random(m, 4) * 64, sizeof(hash));
+	model_make_hash(m, hash);
 	out[0] = NSEC3_LABEL_LEN;
 	nsec3_print_label(hash, out + 1);
 	memcpy(out + 1 + NSEC3_LABEL_LEN, MODEL_APEX, sizeof(MODEL_APEX));
@@ -361,6 +379,11 @@ model_start(struct model *m, size_t count)
 	rr.type = TYPE_NS;
 	rr.rdlen = (uint16_t)model_make_rdata(m, TYPE_NS, 0, rr.rdata);
 	model_add(m, &rr);
+	if (m->nsec3) {
+		rr.type = TYPE_NSEC3PARAM;
+		rr.rdlen = (uint16_t)model_make_rdata(m, rr.type, 0, rr.rdata);
+		model_add(m, &rr);
+	}
 	for (size_t i = 0; i < count; i++) {
 		model_make_rr(m, &rr);
 		model_remove(m, &rr);
