@@ -1,249 +1,37 @@
 /*
  * gen_zone.c - makes zones, server configurations and query lists to measure
- * with: a TLD of any size, a root, and any number of small zones. The same
- * arguments make the same octets.
+ * with: a TLD of any size, a root, the zone of the NSEC3 experiment, and any
+ * number of small zones. The same arguments make the same octets.
  *
- *	gen_zone tld COUNT SEED DIR     tld.zone, tld.hit, tld.nx
+ *	gen_zone tld COUNT SEED DIR [ITERATIONS|unused]
+ *	    tld.zone, tld.hit, tld.signed, tld.unsigned, tld.nx, tld.mix
  *	gen_zone root COUNT SEED DIR    root.zone, root.hit, root.nx, root.mix
+ *	gen_zone qx COUNT SEED DIR [ITERATIONS]         qx.zone, qx.nx
  *	gen_zone small COUNT SEED DIR   zones, zone clauses, small.hit
  *
  * Signatures are random octets of the size of ECDSA P-256: no server that is
- * measured checks them. NSEC and NSEC3 chains are right.
+ * measured checks them. NSEC and NSEC3 chains are right. "unused" leaves the
+ * NSEC3PARAM record out, so that no server uses the chain.
  */
 #include "config.h"
 
 #include <err.h>
-#include <openssl/evp.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "gen.h"
+
 #define ORIGIN "bench"
-#define LABEL_MAX 24
-#define HASH_TEXT 32
 #define COMPANIES 20000
 #define LARGE_COMPANIES 1000
-#define QUERIES_MAX 1000000
-
-static uint64_t seed_state;
-
-static uint64_t
-random_next(void)
-{
-	uint64_t z = seed_state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
-}
-
-static uint32_t
-random_below(uint32_t n)
-{
-	return (uint32_t)((random_next() >> 32) * n >> 32);
-}
-
-/* ---- text */
-
-static FILE *
-create(const char *dir, const char *name)
-{
-	char path[4096];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "w");
-	if (f == NULL)
-		err(1, "%s", path);
-	setvbuf(f, NULL, _IOFBF, 1 << 20);
-	return f;
-}
-
-static void
-finish(FILE *f)
-{
-	if (ferror(f) || fclose(f) != 0)
-		err(1, "write");
-}
-
-static void
-print_base64(FILE *f, size_t len)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-		"abcdefghijklmnopqrstuvwxyz0123456789+/";
-	char text[128];
-	size_t at = 0;
-
-	for (size_t i = 0; i < len; i += 3) {
-		uint64_t r = random_next();
-		size_t left = len - i;
-
-		text[at++] = digits[r & 63];
-		text[at++] = digits[r >> 6 & 63];
-		text[at++] = left > 1 ? digits[r >> 12 & 63] : '=';
-		text[at++] = left > 2 ? digits[r >> 18 & 63] : '=';
-	}
-	/* What is left over of the last octet must be zero: take digits whose
-	 * low bits are. */
-	if (len % 3 == 1)
-		text[at - 3] = digits[random_below(4) * 16];
-	else if (len % 3 == 2)
-		text[at - 2] = digits[random_below(16) * 4];
-	fwrite_unlocked(text, 1, at, f);
-}
-
-static void
-print_hex(FILE *f, size_t len)
-{
-	char text[128];
-
-	for (size_t i = 0; i < 2 * len; i++)
-		text[i] = "0123456789ABCDEF"[random_next() & 15];
-	fwrite_unlocked(text, 1, 2 * len, f);
-}
-
-/* The signature over the set of a type at owner. */
-static void
-print_rrsig(FILE *f, const char *owner, const char *type, unsigned labels,
-	unsigned ttl, const char *signer)
-{
-	fprintf(f, "%s\t%u\tIN\tRRSIG\t%s 13 %u %u 20370101000000 "
-		"20250101000000 45678 %s ", owner, ttl, type, labels, ttl,
-		signer);
-	print_base64(f, 64);
-	putc_unlocked('\n', f);
-}
-
-static void
-print_ds(FILE *f, const char *owner, unsigned ttl)
-{
-	fprintf(f, "%s\t%u\tIN\tDS\t%u 13 2 ", owner, ttl,
-		random_below(65536));
-	print_hex(f, 32);
-	putc_unlocked('\n', f);
-}
-
-static void
-print_dnskeys(FILE *f, const char *owner)
-{
-	for (int flags = 256; flags <= 257; flags++) {
-		fprintf(f, "%s\t3600\tIN\tDNSKEY\t%d 3 13 ", owner, flags);
-		print_base64(f, 64);
-		putc_unlocked('\n', f);
-	}
-}
-
-/* ---- names */
-
-struct label {
-	char text[LABEL_MAX]; /* zero padded: memcmp is the canonical order */
-};
-
-static void
-make_label(struct label *label)
-{
-	static const char vowels[] = "aeiou";
-	static const char others[] = "bcdfghjklmnprstvwxz";
-	size_t len = 4 + random_below(4) + random_below(5);
-
-	memset(label, 0, sizeof(*label));
-	for (size_t i = 0; i < len; i++)
-		label->text[i] = random_below(8) == 0
-			? (char)('0' + random_below(10))
-			: i % 2 != 0 ? vowels[random_below(5)]
-			: others[random_below(19)];
-}
-
-static int
-compare_labels(const void *a, const void *b)
-{
-	return memcmp(a, b, LABEL_MAX);
-}
-
-/* count different labels in canonical order. */
-static struct label *
-make_labels(size_t count)
-{
-	struct label *labels = calloc(count, sizeof(*labels));
-	bool again = true;
-
-	if (labels == NULL)
-		err(1, NULL);
-	for (size_t i = 0; i < count; i++)
-		make_label(&labels[i]);
-	while (again) {
-		again = false;
-		qsort(labels, count, sizeof(*labels), compare_labels);
-		for (size_t i = 1; i < count; i++) {
-			if (compare_labels(&labels[i - 1], &labels[i]) != 0)
-				continue;
-			make_label(&labels[i - 1]);
-			again = true;
-		}
-	}
-	return labels;
-}
-
-/* ---- NSEC3, RFC 5155: SHA-1, no iterations, no salt */
-
-struct hashed {
-	char text[HASH_TEXT + 1];
-	bool apex;
-};
-
-static void
-hash_name(const char *label, struct hashed *hashed)
-{
-	static const char digits[] = "0123456789abcdefghijklmnopqrstuv";
-	uint8_t wire[64], hash[20];
-	size_t at = 0, len = strlen(label);
-	uint64_t bits = 0;
-	unsigned have = 0, size = 0;
-
-	if (len > 0) {
-		wire[at++] = (uint8_t)len;
-		memcpy(wire + at, label, len);
-		at += len;
-	}
-	wire[at++] = sizeof(ORIGIN) - 1;
-	memcpy(wire + at, ORIGIN, sizeof(ORIGIN));
-	at += sizeof(ORIGIN);
-	if (EVP_Digest(wire, at, hash, &size, EVP_sha1(), NULL) != 1)
-		errx(1, "SHA-1");
-	at = 0;
-	for (size_t i = 0; i < sizeof(hash); i++) {
-		bits = bits << 8 | hash[i];
-		for (have += 8; have >= 5; have -= 5)
-			hashed->text[at++] = digits[bits >> (have - 5) & 31];
-	}
-	hashed->text[at] = '\0';
-	hashed->apex = len == 0;
-}
-
-static int
-compare_hashed(const void *a, const void *b)
-{
-	return memcmp(a, b, HASH_TEXT);
-}
-
-static void
-print_nsec3(FILE *f, const struct hashed *at, const struct hashed *next)
-{
-	char owner[HASH_TEXT + sizeof(ORIGIN) + 3];
-
-	snprintf(owner, sizeof(owner), "%s." ORIGIN ".", at->text);
-	fprintf(f, "%s\t900\tIN\tNSEC3\t1 1 0 - %s %s\n", owner, next->text,
-		at->apex ? "NS SOA RRSIG DNSKEY NSEC3PARAM" : "NS DS RRSIG");
-	print_rrsig(f, owner, "NSEC3", 2, 900, ORIGIN ".");
-}
+#define ITERATIONS_MAX 65535
 
 /* ---- the TLD */
 
 static void
-print_tld_apex(FILE *f)
+print_tld_apex(FILE *f, const struct chain *chain)
 {
 	const char *o = ORIGIN ".";
 
@@ -255,8 +43,8 @@ print_tld_apex(FILE *f)
 	print_rrsig(f, o, "NS", 1, 172800, o);
 	print_dnskeys(f, o);
 	print_rrsig(f, o, "DNSKEY", 1, 3600, o);
-	fprintf(f, "%s\t0\tIN\tNSEC3PARAM\t1 0 0 -\n", o);
-	print_rrsig(f, o, "NSEC3PARAM", 1, 0, o);
+	if (chain != NULL)
+		chain_print_param(chain, f);
 }
 
 /* 5 in 100 have name servers of their own, with glue. */
@@ -345,33 +133,91 @@ print_misses(const char *dir, const char *file, size_t queries,
 	finish(f);
 }
 
+/* Referrals, with the unsigned ones or the signed ones alone as well. */
 static void
-make_tld(size_t count, const char *dir)
+print_referrals(const char *dir, const struct label *labels, size_t count,
+	const bool *is_signed)
+{
+	FILE *f[2] = { create(dir, "tld.unsigned"), create(dir, "tld.signed") };
+	size_t queries = count < QUERIES_MAX / 10 ? QUERIES_MAX / 10
+		: QUERIES_MAX;
+
+	for (size_t i = 0; i < queries; i++) {
+		uint32_t at = random_below((uint32_t)count);
+
+		fprintf(f[is_signed[at]], "www.%s." ORIGIN ". %s\n",
+			labels[at].text, i % 3 ? "A" : "AAAA");
+	}
+	finish(f[0]);
+	finish(f[1]);
+	print_hits(dir, "tld.hit", labels, count, ORIGIN ".");
+}
+
+/* What a TLD is asked by resolvers that validate, in percent: 70 referrals, 20
+ * names that do not exist, 7 DS of delegations, 3 at the apex. */
+static void
+print_tld_mix(const char *dir, const struct label *labels, size_t count)
+{
+	static const char *const apex[] = { "SOA", "NS", "DNSKEY" };
+	FILE *f = create(dir, "tld.mix");
+	size_t queries = count < QUERIES_MAX / 10 ? QUERIES_MAX / 10
+		: QUERIES_MAX;
+	struct label label;
+
+	for (size_t i = 0; i < queries; i++) {
+		uint32_t kind = random_below(100);
+		uint32_t at = random_below((uint32_t)count);
+
+		make_label(&label);
+		if (kind < 70)
+			fprintf(f, "www.%s." ORIGIN ". %s\n",
+				labels[at].text, i % 3 ? "A" : "AAAA");
+		else if (kind < 90)
+			fprintf(f, "www.%s-%06x." ORIGIN ". %s\n", label.text,
+				random_below(1 << 24), i % 3 ? "A" : "AAAA");
+		else if (kind < 97)
+			fprintf(f, "%s." ORIGIN ". DS\n", labels[at].text);
+		else
+			fprintf(f, ORIGIN ". %s\n", apex[kind - 97]);
+	}
+	finish(f);
+}
+
+/* The chain of apex and signed delegations. */
+static void
+make_tld_chain(struct chain *chain, const struct label *labels, size_t count,
+	bool *is_signed, unsigned iterations)
+{
+	const struct nsec3_params params = { NULL, 0, (uint16_t)iterations };
+
+	chain_init(chain, ORIGIN, "1", &params);
+	chain_add(chain, "", "NS SOA RRSIG DNSKEY NSEC3PARAM");
+	for (size_t i = 0; i < count; i++) {
+		is_signed[i] = random_below(100) < 28;
+		if (is_signed[i])
+			chain_add(chain, labels[i].text, "NS DS RRSIG");
+	}
+	chain_finish(chain);
+}
+
+static void
+make_tld(size_t count, unsigned iterations, bool unused, const char *dir)
 {
 	FILE *f = create(dir, "tld.zone");
 	struct label *labels = make_labels(count);
 	struct label *companies = make_companies();
-	struct hashed *hashed = calloc(count + 1, sizeof(*hashed));
 	bool *is_signed = calloc(count, sizeof(*is_signed));
-	size_t hashes = 0, h = 0;
+	static struct chain chain;
 	char owner[64];
 
-	if (hashed == NULL || is_signed == NULL)
+	if (is_signed == NULL)
 		err(1, NULL);
-	hash_name("", &hashed[hashes++]);
-	for (size_t i = 0; i < count; i++) {
-		is_signed[i] = random_below(100) < 28;
-		if (is_signed[i])
-			hash_name(labels[i].text, &hashed[hashes++]);
-	}
-	qsort(hashed, hashes, sizeof(*hashed), compare_hashed);
-	print_tld_apex(f);
+	make_tld_chain(&chain, labels, count, is_signed, iterations);
+	print_tld_apex(f, unused ? NULL : &chain);
 	for (size_t i = 0; i < count; i++) {
 		bool own = random_below(100) < 5;
 
-		while (h < hashes && strcmp(hashed[h].text, labels[i].text) < 0)
-			print_nsec3(f, &hashed[h], &hashed[(h + 1) % hashes]),
-				h++;
+		chain_print(&chain, f, labels[i].text);
 		snprintf(owner, sizeof(owner), "%s." ORIGIN ".",
 			labels[i].text);
 		if (own)
@@ -385,16 +231,16 @@ make_tld(size_t count, const char *dir)
 		if (own)
 			print_glue(f, owner);
 	}
-	for (; h < hashes; h++)
-		print_nsec3(f, &hashed[h], &hashed[(h + 1) % hashes]);
+	chain_print(&chain, f, NULL);
 	finish(f);
-	print_hits(dir, "tld.hit", labels, count, ORIGIN ".");
+	print_referrals(dir, labels, count, is_signed);
 	print_misses(dir, "tld.nx", count < QUERIES_MAX / 10
 		? QUERIES_MAX / 10 : QUERIES_MAX, ORIGIN ".");
+	print_tld_mix(dir, labels, count);
 	free(labels);
 	free(companies);
-	free(hashed);
 	free(is_signed);
+	free(chain.links);
 }
 
 /* ---- the root: NSEC, most delegations signed, much glue */
@@ -564,21 +410,32 @@ make_small(size_t count, const char *dir)
 int
 main(int argc, char **argv)
 {
+	const char *kind = argc > 1 ? argv[1] : "", *dir;
+	unsigned long iterations = 0;
+	bool unused = false;
 	size_t count;
 
-	if (argc != 5)
-		errx(2, "usage: gen_zone tld|root|small COUNT SEED DIR");
+	if (argc != 5 && argc != 6)
+		errx(2, "usage: gen_zone tld|root|qx|small COUNT SEED DIR "
+			"[ITERATIONS|unused]");
 	count = strtoul(argv[2], NULL, 10);
-	seed_state = strtoull(argv[3], NULL, 10);
-	if (count == 0 || count > 100000000)
-		errx(2, "%s: no count", argv[2]);
-	if (strcmp(argv[1], "tld") == 0)
-		make_tld(count, argv[4]);
-	else if (strcmp(argv[1], "root") == 0)
-		make_root(count, argv[4]);
-	else if (strcmp(argv[1], "small") == 0)
-		make_small(count, argv[4]);
+	random_seed(strtoull(argv[3], NULL, 10));
+	dir = argv[4];
+	if (argc == 6) {
+		unused = strcmp(argv[5], "unused") == 0;
+		iterations = strtoul(argv[5], NULL, 10);
+	}
+	if (count == 0 || count > 100000000 || iterations > ITERATIONS_MAX)
+		errx(2, "no such count");
+	if (strcmp(kind, "tld") == 0)
+		make_tld(count, (unsigned)iterations, unused, dir);
+	else if (strcmp(kind, "root") == 0)
+		make_root(count, dir);
+	else if (strcmp(kind, "qx") == 0)
+		make_qx(count, (unsigned)iterations, dir);
+	else if (strcmp(kind, "small") == 0)
+		make_small(count, dir);
 	else
-		errx(2, "%s: not tld, root or small", argv[1]);
+		errx(2, "%s: not tld, root, qx or small", kind);
 	return 0;
 }
