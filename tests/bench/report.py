@@ -51,14 +51,20 @@ def short(value):
     return f"{value:g}"
 
 
-def line_chart(path, title, xlabel, ylabel, series):
+def line_chart(path, title, xlabel, ylabel, series, ticks=None):
     """series: {label: [(x, y), ...]}; a label's first word picks its
-    colour, a label that ends in 2 is dashed."""
+    colour, a label that ends in " 2" is dashed. ticks: the values of x that
+    there are, drawn equally far from each other."""
     width, height, left, bottom, top, right = 720, 420, 70, 50, 40, 140
     points = [p for line in series.values() for p in line]
     if not points:
         return
-    xs = nice_steps(max(p[0] for p in points))
+    if ticks:
+        series = {label: [(ticks.index(x), y) for x, y in line]
+                  for label, line in series.items()}
+        xs = range(len(ticks))
+    else:
+        xs = nice_steps(max(p[0] for p in points))
     ys = nice_steps(max(p[1] for p in points))
 
     def place(x, y):
@@ -78,14 +84,15 @@ def line_chart(path, title, xlabel, ylabel, series):
     for x in xs:
         xx, y0 = place(x, 0)
         out.append(f'<text x="{xx:.1f}" y="{y0 + 18:.1f}" '
-                   f'text-anchor="middle">{short(x)}</text>')
+                   f'text-anchor="middle">'
+                   f'{ticks[x] if ticks else short(x)}</text>')
     out.append(f'<text x="{(left + width - right) / 2}" y="{height - 10}" '
                f'text-anchor="middle">{xlabel}</text>')
     out.append(f'<text transform="translate(16 {height / 2}) rotate(-90)" '
                f'text-anchor="middle">{ylabel}</text>')
     for i, (label, line) in enumerate(series.items()):
-        color = COLORS.get(label.split()[0], "#333")
-        dash = ' stroke-dasharray="6 4"' if label.endswith("2") else ""
+        color = COLORS.get(label.split()[0].rstrip(","), "#333")
+        dash = ' stroke-dasharray="6 4"' if label.endswith(" 2") else ""
         path_text = "L".join("%.1f %.1f" % place(*p) for p in sorted(line))
         out.append(f'<path d="M{path_text}" fill="none" stroke="{color}" '
                    f'stroke-width="2"{dash}/>')
