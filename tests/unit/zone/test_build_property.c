@@ -14,6 +14,7 @@
 #include "dns/name.h"
 #include "dns/rdata.h"
 #include "zone/build.h"
+#include "unit/zone/chain_check.h"
 #include "zone/walk.h"
 
 #define RECORDS_MAX 200000u
@@ -34,6 +35,7 @@ struct world {
 	size_t count;
 	unsigned label_pool; /* few labels: many shared suffixes */
 	bool odd_octets;
+	bool chain;          /* with an NSEC3PARAM, and owners that are hashes */
 	struct store *store;
 	struct store_writer *writer;
 };
@@ -131,10 +133,21 @@ make_rdata(struct world *w, uint16_t type, uint8_t *out)
 		for (unsigned n = rnd(w, 70); n > 0; n--)
 			out[len++] = (uint8_t)rnd(w, 256);
 		return len;
+	case TYPE_NSEC3PARAM:
+		memcpy(out, "\1\0\0\5\0", 5);
+		out[1] = rnd(w, 8) == 0;
+		out[3] = (uint8_t)(5 + rnd(w, 2));
+		return 5;
 	case TYPE_NSEC3:
 		memcpy(out, "\1\0\0\5\0\4", 6);
 		octets_put_u32(out + 6, rnd(w, 100));
-		return 10;
+		if (!w->chain || rnd(w, 6) == 0)
+			return 10;
+		out[3] = (uint8_t)(rnd(w, 8) == 0 ? 6 : 5);
+		out[5] = NSEC3_HASH_LEN;
+		memset(out + 6, (int)rnd(w, 200), NSEC3_HASH_LEN);
+		memcpy(out + 26, "\0\1\100", 3);
+		return rnd(w, 2) == 0 ? 26 : 29;
 	default: /* TXT */
 		out[0] = (uint8_t)rnd(w, 20);
 		memset(out + 1, 'T' + (int)rnd(w, 3), out[0]);
@@ -160,6 +173,26 @@ add_record(struct world *w, const uint8_t *owner, uint32_t ttl_sec,
 	memcpy(r->rdata, rdata, r->rdlen);
 }
 
+/* Records of a chain, in whatever condition. */
+static void
+add_hash_records(struct world *w)
+{
+	uint8_t owner[NAME_MAX_LEN], hash[NSEC3_HASH_LEN];
+
+	memset(hash, (int)rnd(w, 200), sizeof(hash));
+	hash[19] = (uint8_t)rnd(w, 200);
+	owner[0] = NSEC3_LABEL_LEN;
+	nsec3_print_label(hash, owner + 1);
+	memcpy(owner + 1 + NSEC3_LABEL_LEN, w->apex, w->apex_len);
+	add_record(w, owner, 3600, TYPE_NSEC3);
+	if (rnd(w, 2) == 0)
+		add_record(w, owner, 3600, TYPE_RRSIG);
+	if (rnd(w, 10) == 0)
+		add_record(w, owner, 3600, TYPE_NSEC3);
+	if (rnd(w, 10) == 0)
+		add_record(w, owner, 3600, TYPE_A);
+}
+
 static void
 make_records(struct world *w, size_t count)
 {
@@ -170,9 +203,15 @@ make_records(struct world *w, size_t count)
 
 	add_record(w, w->apex, 3600, TYPE_SOA);
 	add_record(w, w->apex, 3600, TYPE_NS);
+	for (unsigned n = w->chain ? 1 + rnd(w, 2) : 0; n > 0; n--)
+		add_record(w, w->apex, 3600, TYPE_NSEC3PARAM);
 	while (w->count < count) {
 		uint8_t owner[NAME_MAX_LEN];
 
+		if (w->chain && rnd(w, 3) == 0) {
+			add_hash_records(w);
+			continue;
+		}
 		make_name(w, owner, rnd(w, 50) > 0);
 		/* Some owners get many records. */
 		for (unsigned n = 1 + rnd(w, rnd(w, 20) == 0 ? 40 : 4); n > 0
@@ -446,6 +485,7 @@ run_zone(struct world *w, size_t count, unsigned threads)
 	assert_int_equal(c.at, w->count);
 	check_nodes(w, &zone->names);
 	check_nodes(w, &zone->nsec3);
+	check_chain(store_writer_view(w->writer), w->apex, zone);
 	zone_free(heap, ref);
 	assert_int_equal(live(w), before);
 	for (size_t i = 0; i < w->count; i++)
@@ -491,7 +531,8 @@ records_in_are_records_out(void **state)
 		w->random = seed;
 		w->label_pool = 3 + seed % 40;
 		w->odd_octets = seed % 3 == 0;
-		run_zone(w, 2 + seed * 2, 1);
+		w->chain = seed % 2 == 0;
+		run_zone(w, 4 + seed * 2, 1);
 	}
 }
 
@@ -502,7 +543,9 @@ root_zone_and_long_apex(void **state)
 
 	w->random = 77;
 	memset(w->apex, 0, sizeof(w->apex));
+	w->chain = true;
 	run_zone(w, 300, 1);
+	w->chain = false;
 	for (unsigned i = 0; i < 3; i++) {
 		w->apex[i * 64] = 63;
 		memset(w->apex + i * 64 + 1, 'a' + (int)i, 63);
@@ -521,6 +564,7 @@ several_threads_give_the_same(void **state)
 		w->random = threads;
 		w->label_pool = 60;
 		w->odd_octets = threads % 2 == 0;
+		w->chain = threads % 2 == 1;
 		run_zone(w, 120000, threads);
 	}
 }
