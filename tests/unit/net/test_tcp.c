@@ -63,7 +63,8 @@ tcp_gathers_requests_of_several_connections(void **state)
 		harness_send(&h, fd[i], data, make_request(data, 'E', 20));
 	batches = h.batches;
 	harness_wait(&h, &h.requests, 20);
-	assert_in_range(h.batches - batches, 1, 3);
+	/* Mostly one or two, but the system may deliver them bit by bit. */
+	assert_in_range(h.batches - batches, 1, 10);
 	for (size_t i = 0; i < 20; i++) {
 		assert_int_equal(harness_receive(&h, fd[i], reply, 22, &eof),
 			22);
@@ -191,7 +192,7 @@ tcp_closes_on_a_length_that_is_no_message(void **state)
 static void
 wait_empty(struct harness *h)
 {
-	for (int i = 0; i < 5000 && net_tcp_count(h->tcp) > 0; i++)
+	for (int i = 0; i < 30000 && net_tcp_count(h->tcp) > 0; i++)
 		harness_idle(h, 1);
 	assert_int_equal(net_tcp_count(h->tcp), 0);
 }
@@ -243,32 +244,37 @@ tcp_forgets_an_incomplete_request_at_the_end(void **state)
 }
 
 /* A client that only sends: its requests stop being read, and what is kept
- * for it stays bounded; when it reads, nothing is missing. */
+ * for it stays bounded; when it reads, nothing is missing. The buffers of the
+ * sockets are of a fixed size, smaller than one reply: what the system makes
+ * of them otherwise, and when, is its own affair. */
 static void
 tcp_does_not_read_from_a_client_that_does_not_read(void **state)
 {
 	struct harness h;
 	uint8_t data[64];
-	size_t len, sent = 0, answered, want;
+	int small = 4096, large = 1 << 20;
+	size_t len, answered, want = 100 * 60002;
 	bool eof;
 	int fd;
 
 	harness_tcp(&h, "127.0.0.1", &ordinary);
-	fd = harness_connect(&h, 4096);
+	/* Accepted sockets inherit it. */
+	assert_int_equal(setsockopt(h.fd, SOL_SOCKET, SO_SNDBUF, &small,
+		sizeof(small)), 0);
+	fd = harness_connect(&h, small);
 	len = make_request(data, 'B', 20);
 	octets_put_u32(data + 3, 60000);
-	/* Requests for 60000 octets each, until they are no longer read. */
-	while (sent < 1000 && h.requests + 200 > sent) {
+	for (unsigned sent = 0; sent < 100; sent++) {
 		harness_send(&h, fd, data, len);
-		sent++;
 		harness_turn(&h);
 	}
-	harness_idle(&h, 50);
+	harness_wait(&h, &h.requests, 1);
 	answered = h.requests;
-	harness_idle(&h, 50);
+	assert_in_range(answered, 1, EXCHANGE_BATCH_MAX);
+	harness_idle(&h, 20);
 	assert_int_equal(h.requests, answered);
-	assert_true(answered < sent);
-	want = sent * 60002;
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &large,
+		sizeof(large)), 0);
 	while (want > 0) {
 		size_t part = want < sizeof(big) ? want : sizeof(big);
 
