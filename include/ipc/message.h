@@ -32,6 +32,21 @@ struct ipc_adopt {
 	uint32_t tcp_map; /* bit i: the i-th descriptor is a TCP socket */
 };
 
+/* Changes of a zone, in the file that comes with the message. */
+struct ipc_update {
+	uint64_t ticket; /* comes back */
+	uint64_t len;    /* octets of the file */
+};
+
+/* What became of them. */
+struct ipc_updated {
+	uint64_t ticket;
+	uint32_t err;    /* enum nsd_err; NSD_E_AGAIN: the zone is being read */
+	uint32_t names;  /* nodes made anew */
+	uint64_t added;  /* records */
+	uint64_t removed;
+};
+
 #define IPC_NONE 0
 #define IPC_FDS_MAX 30
 
@@ -54,6 +69,13 @@ struct ipc_adopt {
 		"a RELOAD is done")                                          \
 	X(DAMAGED, ROLE_LOADER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0,            \
 		"the store cannot be taken over: another is needed")         \
+	X(UPDATE, ROLE_MAIN, ROLE_LOADER, sizeof(struct ipc_update),         \
+		sizeof(struct ipc_update), 1,                                \
+		"changes of a zone (proc/load_update.h), to be published"    \
+		" at once")                                                  \
+	X(UPDATED, ROLE_LOADER, ROLE_MAIN, sizeof(struct ipc_updated),       \
+		sizeof(struct ipc_updated), 0,                               \
+		"what became of an UPDATE")                                  \
 	X(SERVING, ROLE_WORKER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0,            \
 		"the sockets are being read from now on")                    \
 	X(STATISTICS, ROLE_MAIN, ROLE_WORKER | ROLE_LOADER, IPC_NONE,        \

@@ -38,6 +38,10 @@ const struct zone_entry *table_find(const struct store_view *view,
 	const struct zone_table *table, const struct trie_name *name,
 	bool parent_of);
 
+/* The entry of the zone with that very apex (wire name). NSD_E_NOT_FOUND. */
+enum nsd_err table_find_apex(const struct store_view *view,
+	const uint8_t *apex, store_ref *entry) MUST_USE;
+
 /* ---- writer ----------------------------------------------------------- */
 
 struct zone_setup {

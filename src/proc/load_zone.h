@@ -19,6 +19,8 @@ struct load_zone {
 	const struct conf_zone *conf;
 	store_ref entry;   /* in the table of zones */
 	uint8_t retries;   /* its files changed while they were read */
+	bool busy;         /* a thread reads the version that is published:
+			    * nothing of it may be changed; atomic */
 };
 
 /* How far reading a large zone is; written by one thread, shown by another. */

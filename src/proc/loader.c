@@ -14,6 +14,7 @@
 #include "proc/database.h"
 #include "proc/load_list.h"
 #include "proc/load_pool.h"
+#include "proc/load_update.h"
 #include "proc/role.h"
 #include "proc/statistics.h"
 #include "store/store.h"
@@ -279,18 +280,41 @@ loader_on_progress(evutil_socket_t fd, short what, void *arg)
 }
 
 static void
+loader_update(struct loader *loader, const struct ipc_message *m)
+{
+	struct ipc_update update;
+	struct ipc_updated result = {.err = NSD_E_BUG};
+
+	memcpy(&update, m->payload, sizeof(update));
+	if (m->fd_count == 1)
+		load_update_apply(&loader->context, loader->zones,
+			loader->zone_count, m->fds[0], update.len, &result);
+	result.ticket = update.ticket;
+	role_send(&loader->role, IPC_UPDATED, &result, sizeof(result));
+	loader_reclaim(loader);
+}
+
+static void
 loader_on_message(struct role *role, const struct ipc_message *m)
 {
 	struct loader *loader = (struct loader *)role;
 
-	if (m->type == IPC_STATISTICS)
+	switch (m->type) {
+	case IPC_STATISTICS:
 		statistics_log_store(loader->writer);
-	if (m->type != IPC_RELOAD)
-		return;
-	if (loader->todo != NULL)
-		loader->reload_wanted = true;
-	else
-		loader_start_pass(loader);
+		break;
+	case IPC_UPDATE:
+		loader_update(loader, m);
+		break;
+	case IPC_RELOAD:
+		if (loader->todo != NULL)
+			loader->reload_wanted = true;
+		else
+			loader_start_pass(loader);
+		break;
+	default:
+		break;
+	}
 }
 
 /* A store in a file is closed with no thread at work on it. */

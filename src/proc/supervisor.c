@@ -187,6 +187,14 @@ supervisor_on_message(struct supervisor *s, struct child *child,
 		if (s->reload_wanted)
 			supervisor_reload(s);
 		break;
+	case IPC_UPDATED: {
+		struct ipc_updated result;
+
+		memcpy(&result, m->payload, sizeof(result));
+		if (s->hooks != NULL)
+			s->hooks->on_updated(&result, s->hooks->ctx);
+		break;
+	}
 	case IPC_SERVING:
 		if (s->workers[child->index].current == child)
 			post_on_serving(&s->workers[child->index]);
@@ -379,5 +387,7 @@ supervisor_run(struct supervisor *s)
 	if (period.tv_sec > 0)
 		event_add(s->statistics_event, &period);
 	supervisor_start_loader(s);
+	if (s->hooks != NULL)
+		s->hooks->on_run(s, s->hooks->ctx);
 	event_base_dispatch(s->base);
 }

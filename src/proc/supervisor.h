@@ -40,6 +40,8 @@ struct generation {
 	bool damaged;        /* no loader takes it any more */
 };
 
+struct supervisor;
+
 /* A process. */
 struct child {
 	enum ipc_role role;
@@ -69,7 +71,17 @@ struct post {
 	struct event *timer;   /* to fill it again */
 };
 
+/* For a program that plays main and more: the tests'. */
+struct supervisor_hooks {
+	/* In main, before its loop. */
+	void (*on_run)(struct supervisor *s, void *ctx);
+	/* What became of an update that it sent. */
+	void (*on_updated)(const struct ipc_updated *result, void *ctx);
+	void *ctx;
+};
+
 struct supervisor {
+	const struct supervisor_hooks *hooks; /* NULL: none */
 	struct server server;
 	struct pidfile pidfile;
 	struct event_base *base;
@@ -96,6 +108,9 @@ struct supervisor {
  * privileges or the outer file system. owner: who the database belongs to. */
 enum nsd_err supervisor_init(struct supervisor *s, bool in_chroot,
 	uid_t owner) MUST_USE;
+
+/* The program: from its arguments to its exit code (start.c). Once. */
+int server_run(int argc, char **argv, const struct supervisor_hooks *hooks);
 
 /* Runs the server until it is told to stop; then all children have ended. */
 void supervisor_run(struct supervisor *s);

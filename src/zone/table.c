@@ -131,6 +131,37 @@ table_find(const struct store_view *view, const struct zone_table *table,
 					   : store_get(view, walk.encloser);
 }
 
+static void
+trie_name_of_apex(const uint8_t *apex, uint8_t name[NAME_MAX_LEN],
+	uint8_t label_at[NAME_MAX_LABELS + 1], struct trie_name *key)
+{
+	*key = (struct trie_name){.labels = name, .label_at = label_at};
+	key->len = (uint8_t)(name_len(apex) - 1);
+	memcpy(name, apex, key->len + 1u);
+	name_lower(name);
+	for (unsigned p = 0; p < key->len; p += name[p] + 1u)
+		label_at[key->count++] = (uint8_t)p;
+}
+
+enum nsd_err
+table_find_apex(const struct store_view *view, const uint8_t *apex,
+	store_ref *entry)
+{
+	const struct zone_table *table = table_get(view);
+	uint8_t name[NAME_MAX_LEN], label_at[NAME_MAX_LABELS + 1];
+	struct trie_walk walk;
+
+	if (table == NULL)
+		return NSD_E_NOT_FOUND;
+	trie_name_of_apex(apex, name, label_at, &walk.name);
+	walk.root = &table->apexes.root;
+	trie_find(view, &walk);
+	if (walk.exact == STORE_NONE)
+		return NSD_E_NOT_FOUND;
+	*entry = walk.exact;
+	return NSD_OK;
+}
+
 /* ---- writer ------------------------------------------------------------ */
 
 /* What a change leaves behind, to be retired once it is published. */
@@ -521,18 +552,6 @@ filter_remake(struct table_change *c)
 		filter_add(c->table, store_get(c->view, ref));
 }
 
-static void
-trie_name_of_apex(const uint8_t *apex, uint8_t name[NAME_MAX_LEN],
-	uint8_t label_at[NAME_MAX_LABELS + 1], struct trie_name *key)
-{
-	*key = (struct trie_name){.labels = name, .label_at = label_at};
-	key->len = (uint8_t)(name_len(apex) - 1);
-	memcpy(name, apex, key->len + 1u);
-	name_lower(name);
-	for (unsigned p = 0; p < key->len; p += name[p] + 1u)
-		label_at[key->count++] = (uint8_t)p;
-}
-
 enum nsd_err
 table_remove(struct store_writer *writer, const uint8_t *apex)
 {
@@ -627,28 +646,17 @@ table_adopt(struct store_writer *writer, const struct zone_setup *setup,
 	store_ref *ref)
 {
 	const struct store_view *view = store_writer_view(writer);
-	const struct zone_table *table = table_get(view);
-	uint8_t name[NAME_MAX_LEN], label_at[NAME_MAX_LABELS + 1];
-	struct trie_name key;
-	struct trie_walk walk;
 	struct zone_entry *entry;
 	uint32_t flags;
 
-	if (table == NULL)
+	if (table_find_apex(view, setup->apex, ref) != NSD_OK)
 		return NSD_E_NOT_FOUND;
-	trie_name_of_apex(setup->apex, name, label_at, &key);
-	walk.root = &table->apexes.root;
-	walk.name = key;
-	trie_find(view, &walk);
-	if (walk.exact == STORE_NONE)
-		return NSD_E_NOT_FOUND;
-	entry = store_edit(store_writer_heap(writer), walk.exact);
+	entry = store_edit(store_writer_heap(writer), *ref);
 	entry->id = setup->id;
 	flags = setup->flags | (entry->flags & ZONE_ENTRY_EXPIRED);
 	if (flags != entry->flags)
-		table_set_flags(writer, walk.exact, flags);
-	*ref = walk.exact;
+		table_set_flags(writer, *ref, flags);
 	if (options_equal(view, entry, setup))
 		return NSD_OK;
-	return table_set_options(writer, walk.exact, setup);
+	return table_set_options(writer, *ref, setup);
 }

@@ -1,0 +1,244 @@
+/* start.c - from the command line to a running server. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "proc/affinity.h"
+#include "proc/daemon.h"
+#include "proc/flags.h"
+#include "proc/lifeline.h"
+#include "proc/privilege.h"
+#include "proc/role.h"
+#include "proc/supervisor.h"
+#include "proc/title.h"
+
+static void
+main_on_diag(struct diag_sink *sink, const struct diag *d)
+{
+	char line[2048];
+
+	conf_print_diag(d, line, sizeof(line));
+	fprintf(stderr, "%s\n", line);
+}
+
+static void
+main_on_without_effect(void *ctx, const char *clause, const char *option)
+{
+	log_warning("%s: %s has no effect in this program", clause, option);
+}
+
+static enum nsd_err
+main_load_conf(struct flags *flags, struct conf **conf)
+{
+	struct diag_sink sink = {.on_diag = main_on_diag};
+	enum nsd_err err = conf_load(flags->config, NULL, &sink, conf);
+
+	if (err == NSD_E_MEMORY)
+		fprintf(stderr, "nsd: out of memory\n");
+	return err == NSD_OK ? flags_apply(flags, *conf) : err;
+}
+
+static enum nsd_err
+main_open_log(const struct conf_server *o, const char *program)
+{
+	struct log_options options = {
+		.program = program,
+		.file = o->logfile != NULL && *o->logfile != '\0' ? o->logfile
+								  : NULL,
+		.copy_errors = true,
+		.only_syslog = o->log_only_syslog,
+		.time_ascii = o->log_time_ascii,
+		.time_iso = o->log_time_iso,
+		.facility = FACILITY,
+		.verbosity = o->verbosity,
+	};
+	enum nsd_err err = log_open(&options);
+
+	if (err != NSD_OK)
+		log_error("cannot open log file %s: %s", options.file,
+			strerror(errno));
+	return err;
+}
+
+static enum nsd_err
+main_change_directory(const char *path)
+{
+	if (path == NULL || *path == '\0' || chdir(path) == 0)
+		return NSD_OK;
+	log_error("cannot change to directory %s: %s", path, strerror(errno));
+	return NSD_E_SYSTEM;
+}
+
+/* Room for the sockets of every role: they inherit the limit. */
+static void
+main_raise_limits(const struct conf_server *o, unsigned sockets)
+{
+	rlim_t wanted = (rlim_t)o->tcp_count + sockets + 100;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == -1 || limit.rlim_cur >= wanted)
+		return;
+	limit.rlim_cur = wanted;
+	if (limit.rlim_max < wanted)
+		limit.rlim_max = wanted;
+	if (setrlimit(RLIMIT_NOFILE, &limit) == -1)
+		log_warning("tcp-count %u wants %lu open files, which the"
+			    " system does not allow",
+			(unsigned)o->tcp_count, (unsigned long)wanted);
+}
+
+static enum nsd_err
+main_make_counters(struct server *server)
+{
+	size_t size = server->conf->server.server_count
+		* sizeof(struct counters);
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED) {
+		log_error("mmap: %s", strerror(errno));
+		return NSD_E_SYSTEM;
+	}
+	server->counters = p;
+	return NSD_OK;
+}
+
+/* Log lines can be written, and the file opened anew, once root is gone. */
+static void
+main_give_log(const struct privilege_user *user)
+{
+	struct stat st;
+	int fd = log_fd();
+
+	if (fd != -1 && user->change && fstat(fd, &st) == 0
+		&& S_ISREG(st.st_mode)
+		&& fchown(fd, user->uid, user->gid) == -1)
+		log_warning("cannot give the log file away: %s",
+			strerror(errno));
+}
+
+/* Other names of the same files, seen from inside. */
+static enum nsd_err
+main_enter_chroot(struct supervisor *s)
+{
+	const struct conf_server *o = &s->server.conf->server;
+
+	if (o->chroot == NULL || *o->chroot == '\0')
+		return NSD_OK;
+	if (privilege_chroot(o->chroot) != NSD_OK)
+		return NSD_E_SYSTEM;
+	s->server.chroot = o->chroot;
+	if (o->logfile != NULL)
+		log_set_file(conf_path_in_chroot(o->chroot, o->logfile));
+	pidfile_set_path(&s->pidfile,
+		conf_path_in_chroot(o->chroot, s->pidfile.path));
+	if (o->zonesdir == NULL || *o->zonesdir == '\0')
+		return NSD_OK;
+	return main_change_directory(conf_path_in_chroot(o->chroot,
+		o->zonesdir));
+}
+
+/* What can be found wrong, and bound, before there is a daemon. */
+static enum nsd_err
+main_prepare(struct supervisor *s, struct privilege_user *user,
+	const char *program, const char **lifeline_key)
+{
+	const struct conf_server *o = &s->server.conf->server;
+	enum nsd_err err = main_change_directory(o->zonesdir);
+
+	if (err != NSD_OK || (err = main_open_log(o, program)) != NSD_OK)
+		return err;
+	log_notice("nsd starting (%s)", PACKAGE_STRING);
+	conf_list_without_effect(s->server.conf, main_on_without_effect, NULL);
+	*lifeline_key = "nsd";
+	if (o->pidfile != NULL && *o->pidfile != '\0') {
+		*lifeline_key = o->pidfile;
+		pidfile_check(o->pidfile);
+	}
+	if ((err = affinity_check(o)) != NSD_OK
+		|| (err = privilege_find_user(o->username, user)) != NSD_OK)
+		return err;
+	lifeline_take_over(*lifeline_key);
+	err = sockets_open(o, &s->server.listeners);
+	if (err != NSD_OK)
+		return err;
+	main_raise_limits(o, s->server.listeners.count);
+	return main_make_counters(&s->server);
+}
+
+/* In the process that stays: everything that wants root, then no more root. */
+static enum nsd_err
+main_settle(struct supervisor *s, const struct privilege_user *user,
+	const char *lifeline_key)
+{
+	const struct conf_server *o = &s->server.conf->server;
+	bool in_chroot = o->chroot != NULL && *o->chroot != '\0';
+	enum nsd_err err;
+
+	s->server.main_pid = getpid();
+	s->server.boot = time(NULL);
+	affinity_set_all(o);
+	s->server.lifeline = lifeline_open(lifeline_key);
+	main_give_log(user);
+	if (o->pidfile != NULL && *o->pidfile != '\0'
+		&& (err = pidfile_write(&s->pidfile, o->pidfile, user->uid,
+			    user->gid))
+			!= NSD_OK)
+		return err;
+	err = supervisor_init(s, in_chroot,
+		user->change ? user->uid : geteuid());
+	if (err != NSD_OK) {
+		log_error("cannot start: %s", nsd_err_text(err));
+		return err;
+	}
+	if ((err = main_enter_chroot(s)) != NSD_OK)
+		return err;
+	return privilege_drop(user);
+}
+
+int
+server_run(int argc, char **argv, const struct supervisor_hooks *hooks)
+{
+	static struct supervisor s = {.pidfile.fd = -1};
+	char **args = title_init(argc, argv);
+	const char *program, *lifeline_key;
+	struct privilege_user user;
+	struct daemon_start daemon;
+	static struct flags flags; /* the configuration refers to them */
+	enum flags_outcome outcome;
+
+	if (args == NULL)
+		return 1;
+	program = strrchr(args[0], '/');
+	program = program != NULL ? program + 1 : args[0];
+	outcome = flags_parse(argc, args, &flags);
+	if (outcome != FLAGS_RUN)
+		return outcome == FLAGS_EXIT_OK ? 0 : 1;
+	if (main_load_conf(&flags, &s.server.conf) != NSD_OK)
+		return 1;
+	if (main_prepare(&s, &user, program, &lifeline_key) != NSD_OK)
+		return 1;
+	if (daemon_start(&daemon, s.server.conf->server.debug_mode) != NSD_OK)
+		return 1;
+	if (main_settle(&s, &user, lifeline_key) != NSD_OK) {
+		pidfile_remove(&s.pidfile);
+		return 1;
+	}
+	role_init_name("main", "main");
+	log_set_copy_errors(false);
+	daemon_ready(&daemon);
+	s.hooks = hooks;
+	supervisor_run(&s);
+	pidfile_remove(&s.pidfile);
+	return 0;
+}
