@@ -37,6 +37,13 @@ struct zonefile_options {
 	void (*on_progress)(void *ctx, uint64_t octets_done,
 		uint64_t octets_total);
 	void *progress_ctx;
+	/* Given, records are not collected: each batch is lent to it as soon as
+	 * it is parsed, in file order, from the calling thread, and destroyed;
+	 * so the memory of a parse does not depend on the file's size. What it
+	 * returns but NSD_OK ends the parse and is the parse's result. Batches
+	 * that came before an error is found came of a file with an error. */
+	enum nsd_err (*on_batch)(void *ctx, const struct rrbatch *batch);
+	void *batch_ctx;
 };
 
 /* A file that was read, $INCLUDEd ones too: enough to see later whether it
@@ -49,7 +56,8 @@ struct zonefile_source {
 };
 
 struct zonefile_result {
-	struct rrbatch *batches;          /* in file order, NULL: no records */
+	struct rrbatch *batches;          /* in file order, NULL: no records
+					   * (or on_batch had them) */
 	struct zonefile_source *sources;  /* index = rrbatch_rr.file */
 	size_t source_count;
 	uint64_t rr_count;

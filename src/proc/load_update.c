@@ -75,7 +75,7 @@ update_find(const struct update_file *f, store_ref *entry)
 	e = store_get(view, *entry);
 	/* A thread compares it with its file. */
 	if (e->id < f->zone_count && f->zones[e->id].entry == *entry
-		&& __atomic_load_n(&f->zones[e->id].busy, __ATOMIC_ACQUIRE))
+		&& f->zones[e->id].busy)
 		return NSD_E_AGAIN;
 	return NSD_OK;
 }
@@ -275,7 +275,10 @@ load_update_apply(const struct load_context *context,
 	enum nsd_err err = update_load(fd, len, &data);
 
 	if (err == NSD_OK) {
+		/* No thread begins to compare in the midst of it. */
+		pthread_mutex_lock(context->busy_lock);
 		err = update_run(&f, data, len);
+		pthread_mutex_unlock(context->busy_lock);
 		free(data);
 	}
 	result->err = err;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "proc/load_diff.h"
 #include "proc/load_zone.h"
 #include "zone/build.h"
 #include "zone/sources.h"
@@ -99,7 +100,7 @@ load_zone_is_due(const struct load_context *context,
 	return !loaded || load_zone_is_changed(sources, path);
 }
 
-static bool
+bool
 load_zone_is_secondary(const struct load_zone *zone)
 {
 	return zone->conf->options->request_xfr.count > 0;
@@ -155,7 +156,34 @@ load_zone_build(const struct load_context *context,
 	return err;
 }
 
-/* Parses and builds; what there is to say is in the log. */
+static enum nsd_err
+load_zone_parse_whole(const struct load_context *context,
+	struct load_zone *zone, const char *path, struct store_heap *heap,
+	const struct zonefile_options *options, struct diag_sink *sink,
+	struct load_result *result)
+{
+	struct zonefile_result *files = &result->files;
+	enum nsd_err err;
+
+	/* What the parser has to say of a file that was read to the end it
+	 * has said. */
+	struct diag_sink *parser_sink = files->source_count > 0 ? NULL : sink;
+
+	zonefile_result_fini(files);
+	err = zonefile_parse(path, options, parser_sink, files);
+	if (err == NSD_OK)
+		err = load_zone_build(context, zone, heap,
+			options->threads > 1, sink, files, &result->built);
+	else if (err == NSD_E_MEMORY)
+		diag_emit(sink, DIAG_ERROR, path, 0, 0, "out of memory");
+	rrbatch_destroy_all(files->batches);
+	files->batches = NULL;
+	if (err == NSD_OK)
+		result->outcome = LOAD_BUILT;
+	return err;
+}
+
+/* Compares or builds; what there is to say is in the log. */
 static void
 load_zone_parse(const struct load_context *context, struct load_zone *zone,
 	const char *path, struct store_heap *heap, bool large,
@@ -174,16 +202,14 @@ load_zone_parse(const struct load_context *context, struct load_zone *zone,
 
 	log_at(5, LOG_LEVEL_INFO, "zone %s zonec_read(%s)", zone->conf->name,
 		path);
-	err = zonefile_parse(path, &options, &sink, &result->files);
-	if (err == NSD_OK)
-		err = load_zone_build(context, zone, heap, large, &sink,
-			&result->files, &result->built);
+	err = load_diff_read(context, zone, path, &options, &sink, result);
+	if (err == NSD_E_LIMIT)
+		err = load_zone_parse_whole(context, zone, path, heap,
+			&options, &sink, result);
 	else if (err == NSD_E_MEMORY)
 		diag_emit(&sink, DIAG_ERROR, path, 0, 0, "out of memory");
-	rrbatch_destroy_all(result->files.batches);
-	result->files.batches = NULL;
 	if (err == NSD_OK) {
-		result->outcome = LOAD_BUILT;
+		return;
 	} else if (err == NSD_E_AGAIN) {
 		result->outcome = LOAD_AGAIN;
 	} else {

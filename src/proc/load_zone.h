@@ -5,11 +5,13 @@
 #ifndef PROC_LOAD_ZONE_H
 #define PROC_LOAD_ZONE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "conf/conf.h"
 #include "store/store.h"
+#include "zone/diff.h"
 #include "zone/zone.h"
 #include "zonefile/zonefile.h"
 
@@ -19,8 +21,10 @@ struct load_zone {
 	const struct conf_zone *conf;
 	store_ref entry;   /* in the table of zones */
 	uint8_t retries;   /* its files changed while they were read */
-	bool busy;         /* a thread reads the version that is published:
-			    * nothing of it may be changed; atomic */
+	bool whole;        /* to be built anew: its differences cannot be
+			    * applied */
+	bool busy;         /* a thread compares with the version that is
+			    * published, which must stay; under busy_lock */
 };
 
 /* How far reading a large zone is; written by one thread, shown by another. */
@@ -34,6 +38,8 @@ struct load_progress {
 enum load_outcome {
 	LOAD_UNCHANGED, /* nothing to do */
 	LOAD_LARGE,     /* put off: to be read with several threads */
+	LOAD_SAME,      /* as the version that is served */
+	LOAD_DIFFERS,   /* changes of that are to be published */
 	LOAD_BUILT,     /* a new version is ready to be published */
 	LOAD_FAILED,    /* said in the log */
 	LOAD_ABSENT,    /* a secondary zone without its file, as yet */
@@ -46,6 +52,9 @@ struct load_result {
 	struct load_zone *zone;
 	enum load_outcome outcome;
 	store_ref built;              /* LOAD_BUILT */
+	struct diff *diff;            /* LOAD_SAME, LOAD_DIFFERS: destroy */
+	const struct diff_change *changes; /* of diff */
+	size_t change_count;
 	struct zonefile_result files; /* as of this try; no batches */
 };
 
@@ -63,17 +72,22 @@ struct load_context {
 	uint32_t nsec3_iterations_max;
 	enum load_which which;
 	struct load_progress *progress;
+	pthread_mutex_t *busy_lock;  /* for load_zone.busy */
 };
 
 /* The version that is published, or NULL. The loader's process. */
 const struct zone *load_zone_published(const struct store_view *view,
 	const struct load_zone *zone);
 
+/* True if its primary is another server, which is asked for transfers. */
+bool load_zone_is_secondary(const struct load_zone *zone);
+
 /*
- * Reads a zone if it is to be read: parses and builds it with memory of heap.
+ * Reads a zone if it is to be read: parses it and finds what is different from
+ * the version that is served, or builds it with memory of heap.
  * large: its size does not matter; else one that is better read with several
- * threads is LOAD_LARGE. Findings go to the log. Any thread; zone is only read
- * from. *result: gives files.
+ * threads is LOAD_LARGE. Findings go to the log. Any thread; of zone only busy
+ * is set. *result: gives files and diff.
  */
 void load_zone_read(const struct load_context *context,
 	struct load_zone *zone, struct store_heap *heap, bool large,

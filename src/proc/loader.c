@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "proc/affinity.h"
 #include "proc/database.h"
+#include "proc/load_diff.h"
 #include "proc/load_list.h"
 #include "proc/load_pool.h"
 #include "proc/load_update.h"
@@ -33,6 +34,7 @@ struct loader {
 	struct store_writer *writer;
 	struct load_context context;
 	struct load_progress progress;
+	pthread_mutex_t busy_lock;
 	struct load_zone *zones;
 	size_t zone_count;
 
@@ -75,21 +77,36 @@ loader_log_serial(const struct loader *loader, const struct load_zone *zone,
 			(unsigned)serial);
 }
 
-static void
-loader_publish(struct loader *loader, struct load_zone *zone, store_ref built)
+/* Publishes what came of reading a zone. */
+static enum nsd_err
+loader_publish(struct loader *loader, const struct load_result *result)
 {
 	const struct store_view *view = store_writer_view(loader->writer);
+	struct load_zone *zone = result->zone;
 	const struct zone *old = load_zone_published(view, zone);
 	uint32_t old_serial = old != NULL ? old->serial : 0;
-	const struct zone *new = store_get(view, built);
+	struct zone_update_result done;
+	enum nsd_err err;
 
-	table_set_zone(loader->writer, zone->entry, built);
+	if (result->outcome == LOAD_BUILT) {
+		table_set_zone(loader->writer, zone->entry, result->built);
+	} else if (result->outcome == LOAD_DIFFERS) {
+		err = load_diff_apply(&loader->context, result, &done);
+		if (err != NSD_OK)
+			return err;
+		log_at(2, LOG_LEVEL_INFO,
+			"zone %s: %llu records added, %llu removed",
+			zone->conf->name, (unsigned long long)done.added,
+			(unsigned long long)done.removed);
+	}
 	log_at(1, LOG_LEVEL_INFO, "zone %s read with success",
 		zone->conf->name);
 	loader_log_serial(loader, zone, old != NULL ? &old_serial : NULL,
-		new->serial);
+		load_zone_published(view, zone)->serial);
 	zone->retries = 0;
+	zone->whole = false;
 	loader->result.read++;
+	return NSD_OK;
 }
 
 /* What a zone was read from, once its version is published: also of a failed
@@ -107,10 +124,20 @@ loader_take_result(struct loader *loader, struct load_result *result)
 {
 	struct load_zone *zone = result->zone;
 
+	pthread_mutex_lock(loader->context.busy_lock);
+	zone->busy = false;
+	pthread_mutex_unlock(loader->context.busy_lock);
 	switch (result->outcome) {
+	case LOAD_SAME:
+	case LOAD_DIFFERS:
 	case LOAD_BUILT:
-		loader_publish(loader, zone, result->built);
-		loader_note_sources(loader, result);
+		if (loader_publish(loader, result) == NSD_OK) {
+			loader_note_sources(loader, result);
+			break;
+		}
+		/* A build of the whole says why, with file and line. */
+		zone->whole = true;
+		loader->again[loader->again_count++] = zone;
 		break;
 	case LOAD_AGAIN:
 		/* Its sources are not noted: it stays due. */
@@ -124,12 +151,14 @@ loader_take_result(struct loader *loader, struct load_result *result)
 		loader->result.failed++;
 		break;
 	case LOAD_FAILED:
+		zone->whole = false;
 		loader_note_sources(loader, result);
 		loader->result.failed++;
 		break;
 	default:
 		break;
 	}
+	diff_destroy(result->diff);
 	zonefile_result_fini(&result->files);
 }
 
@@ -406,7 +435,9 @@ loader_init(struct loader *loader, const struct role_start *start)
 		.nsec3_iterations_max = server->conf->server
 			.nsec3_max_iterations,
 		.progress = &loader->progress,
+		.busy_lock = &loader->busy_lock,
 	};
+	pthread_mutex_init(&loader->busy_lock, NULL);
 	err = role_init_loop(&loader->role, start);
 	if (err != NSD_OK)
 		return err;

@@ -240,13 +240,36 @@ piece_fini(struct piece *pc)
 
 /* ---- joining ---------------------------------------------------------- */
 
-static void
+/* Lends batches to whom they are for. */
+static enum nsd_err
+pass_batches(struct parse *p, struct rrbatch *first)
+{
+	const struct zonefile_options *o = p->options;
+	enum nsd_err err = NSD_OK;
+
+	for (; first != NULL && err == NSD_OK; ) {
+		struct rrbatch *next = first->next;
+
+		first->next = NULL;
+		err = o->on_batch(o->batch_ctx, first);
+		rrbatch_destroy(first);
+		first = next;
+	}
+	rrbatch_destroy_all(first);
+	return err;
+}
+
+/* Takes the batches into the parse. */
+static enum nsd_err
 take_batches(struct parse *p, struct rrbatch *first, uint64_t rr_count)
 {
+	p->result->rr_count += rr_count;
+	if (p->options->on_batch != NULL)
+		return pass_batches(p, first);
 	*p->batch_end = first;
 	while (*p->batch_end != NULL)
 		p->batch_end = &(*p->batch_end)->next;
-	p->result->rr_count += rr_count;
+	return NSD_OK;
 }
 
 static void
@@ -278,11 +301,16 @@ include_here(void *ctx, struct reader *r, const struct reader_include *include)
 {
 	struct parse_file *f = ctx;
 	enum reader_stop stop;
+	enum nsd_err err;
 
 	/* Records before the directive come before those of the file. */
-	take_batches(f->parse, r->first, r->rr_count);
+	err = take_batches(f->parse, r->first, r->rr_count);
 	r->first = r->last = NULL;
 	r->rr_count = 0;
+	if (err != NSD_OK) {
+		r->err = err;
+		return parse_fail(f->parse, err);
+	}
 	stop = parse_include(f, r, include);
 	if (stop == READER_FAILED)
 		r->err = f->parse->err;
@@ -297,6 +325,7 @@ piece_parse(struct parse_file *f, const char *text, size_t len, uint32_t line,
 	struct reader *r = &f->reader;
 	struct parse *p = f->parse;
 	enum reader_stop stop;
+	enum nsd_err err;
 
 	reset_results(r);
 	r->hooks = &hooks;
@@ -305,12 +334,14 @@ piece_parse(struct parse_file *f, const char *text, size_t len, uint32_t line,
 	r->capacity_hint = batch_size_for(len);
 	stop = reader_run(r, text, len, line, is_last);
 	r->hooks = NULL;
-	take_batches(p, r->first, r->rr_count);
+	err = take_batches(p, r->first, r->rr_count);
 	r->first = r->last = NULL;
 	p->errors_left = r->errors_left;
 	f->state = r->state;
 	if (stop == READER_FAILED)
 		return parse_fail(p, r->err);
+	if (err != NSD_OK)
+		return parse_fail(p, err);
 	if (stop == READER_OPEN) {
 		if (!keep_tail(f, text + r->rest, len - r->rest, r->line))
 			return parse_fail(p, NSD_E_MEMORY);
@@ -378,13 +409,16 @@ take_piece(struct parse_file *f, struct piece *pc)
 {
 	struct parse *p = f->parse;
 	const struct piece_diag *d;
+	enum nsd_err err;
 
 	for (d = pc->diags; d != NULL; d = d->next)
 		diag_emit(p->sink, d->severity, f->name, d->line, d->column,
 			"%s", d->text);
 	p->errors_left -= pc->errors;
-	take_batches(p, pc->first, pc->rr_count);
+	err = take_batches(p, pc->first, pc->rr_count);
 	pc->first = NULL;
+	if (err != NSD_OK)
+		return parse_fail(p, err);
 	take_state(&f->state, &pc->state, pc->set);
 	if (pc->stop != READER_OPEN)
 		return pc->stop;

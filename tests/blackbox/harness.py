@@ -13,6 +13,7 @@ deadline. Every process that a server made must be gone after the test.
 import os
 import pathlib
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -92,13 +93,17 @@ class Server:
     """An nsd with a directory, a configuration and zone files of its own."""
 
     def __init__(self, directory, zones=None, options=None, flags=(),
-                 extra="", foreground=True, address="127.0.0.1"):
+                 extra="", foreground=True, address="127.0.0.1",
+                 updates=False):
         self.directory = pathlib.Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self.address = address
         self.port = free_port()
         self.flags = list(flags)
         self.foreground = foreground
+        # With a channel for updates: see tests/lib/nsd_update.c.
+        self.program = BUILD / "tests/lib/nsd_update" if updates else NSD
+        self.updates = updates
         self.process = None
         self.environment = dict(os.environ)
         self.extra_groups = None
@@ -154,7 +159,8 @@ class Server:
     # ---- the program
 
     def command(self, *more):
-        return [str(NSD), "-c", str(self.config), *self.flags, *more]
+        return [str(self.program), "-c", str(self.config), *self.flags,
+                *more]
 
     def run(self, *more):
         """Runs to the end, as for a start that fails."""
@@ -170,8 +176,11 @@ class Server:
             # main.
             with self.output_file.open("w") as output:
                 self.process = subprocess.Popen(
-                    self.command("-d"), stdin=subprocess.DEVNULL,
-                    stdout=output, stderr=subprocess.STDOUT,
+                    self.command("-d"), bufsize=0,
+                    stdin=subprocess.PIPE if self.updates
+                    else subprocess.DEVNULL,
+                    stdout=subprocess.PIPE if self.updates else output,
+                    stderr=output if self.updates else subprocess.STDOUT,
                     env=self.environment, start_new_session=True,
                     extra_groups=self.extra_groups)
             self.sessions.append(self.process.pid)
@@ -243,6 +252,30 @@ class Server:
         known = len(self.read_log())
         self.signal(signal.SIGHUP)
         self.wait_log(r"SIGHUP received, reloading\.\.\.", known)
+
+    def send_update(self, text):
+        """Lines for nsd_update, without the final "send"."""
+        self.process.stdin.write((text.strip() + "\nsend\n").encode())
+
+    def read_update(self):
+        """The next answer to one, as (outcome, added, removed)."""
+        line = b""
+        end = time.monotonic() + DEADLINE
+        while not line.endswith(b"\n"):
+            ready, _, _ = select.select([self.process.stdout], [], [],
+                                        max(end - time.monotonic(), 0))
+            assert ready, "no answer to an update"
+            octet = self.process.stdout.read(1)
+            assert octet, "the server has ended"
+            line += octet
+        found = re.match(r"\d+ (.*?) added (\d+) removed (\d+) ",
+                         line.decode())
+        return ((found[1], int(found[2]), int(found[3])) if found
+                else (line.decode().split(" ", 1)[1].strip(), 0, 0))
+
+    def update(self, text):
+        self.send_update(text)
+        return self.read_update()
 
     def stop(self):
         """Ends it as an operator does; returns the exit code."""
@@ -366,7 +399,6 @@ class Load:
 
     def step(self, seconds, lost_after=3):
         """Runs for that long."""
-        import select
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             now = time.monotonic()
@@ -398,7 +430,6 @@ class Load:
 
     def finish(self):
         """Waits for what is on its way; counts the rest as lost."""
-        import select
         end = time.monotonic() + 3
         while self.pending and time.monotonic() < end:
             ready, _, _ = select.select(list(self.pending), [], [], 0.05)

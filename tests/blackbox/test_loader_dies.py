@@ -118,8 +118,8 @@ def test_reload_is_not_lost_with_its_loader(nsd):
     server.write_zone("example", zone_text(2) + "$INCLUDE more.fifo\n")
     server.reload()
     with fifo.open("w"):  # the loader is in the middle now
+        server.write_zone("example", zone_text(3))
         server.kill("loader")
-    server.write_zone("example", zone_text(3))
     server.wait_serial("example", 3)
 
 
@@ -207,8 +207,9 @@ def test_killed_again_and_again(nsd):
     assert {r: p for r, p in server.roles().items() if r != "loader"} == {
         r: p for r, p in roles.items() if r != "loader"}
     after = settled_line(server)
-    # Where names differ in length, so do nodes.
-    assert abs(after["live"] - before["live"]) <= 64
+    # Where names differ in length, so do nodes; what the writer made for
+    # itself to find equal RRsets by may be gone.
+    assert after["live"] <= before["live"] + 64
     assert store_octets(server) <= octets * 1.25
     assert "damaged" not in server.read_log()
 
@@ -257,6 +258,22 @@ def worker_is_online(server):
         return struct.unpack("=Q", f.read(8))[0] != 0
 
 
+def start_flood(server):
+    """A process that asks all the time; its pid."""
+    pid = os.fork()
+    if pid != 0:
+        return pid
+    try:
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        s.connect((server.address, server.port))
+        wire = dns.message.make_query("www.example", "A").to_wire()
+        end = time.monotonic() + 2 * harness.DEADLINE
+        while time.monotonic() < end:
+            s.send(wire)
+    finally:
+        os._exit(0)
+
+
 def test_dead_worker_holds_nothing_back(nsd):
     """It dies in the middle of a batch; until its successor comes, main has
     cleared its place among the readers."""
@@ -265,13 +282,10 @@ def test_dead_worker_holds_nothing_back(nsd):
         server.wait_replaced("server 1", server.kill("server 1"))
         server.wait_answer()
     pid = server.role("server 1")
-    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    s.connect((server.address, server.port))
-    wire = dns.message.make_query("www.example", "A").to_wire()
+    flood = start_flood(server)
 
     def catch_online():
-        for _ in range(100):
-            s.send(wire)
+        time.sleep(random.random() * 0.002)
         os.kill(pid, signal.SIGSTOP)
         wait_for("a stop", lambda: harness.read_proc(
             pid, "stat").rpartition(")")[2].split()[0] == "T")
@@ -279,8 +293,11 @@ def test_dead_worker_holds_nothing_back(nsd):
             return True
         os.kill(pid, signal.SIGCONT)
         return False
-    wait_for("a worker within a batch", catch_online)
-    s.close()
+    try:
+        wait_for("a worker within a batch", catch_online)
+    finally:
+        os.kill(flood, signal.SIGKILL)
+        os.waitpid(flood, 0)
     known = len(server.read_log())
     server.write_zone("example", zone_text(2))
     server.reload()

@@ -1,0 +1,31 @@
+/* load_diff.h - reads a zone file beside the version that is served, for what
+ * is different alone. */
+#ifndef PROC_LOAD_DIFF_H
+#define PROC_LOAD_DIFF_H
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "proc/load_zone.h"
+#include "zone/update.h"
+
+/*
+ * Compares the file with the version of the zone that is published; any
+ * thread, but the version must stay until the result is taken: zone->busy is
+ * set. options: of a parse. Findings of the parser go to the sink.
+ * out: result->files, and for NSD_OK result->outcome LOAD_SAME or LOAD_DIFFERS
+ *      with its diff.
+ * returns NSD_OK; NSD_E_LIMIT: the zone is to be built as a whole (there is no
+ *      version, it is small, or too much is different); what the parser does.
+ */
+enum nsd_err load_diff_read(const struct load_context *context,
+	struct load_zone *zone, const char *path,
+	const struct zonefile_options *options, struct diag_sink *sink,
+	struct load_result *result) MUST_USE;
+
+/* Publishes the differences; in the loader's main thread. What zone_update_*
+ * returns; findings are not told: they have no place in a file. */
+enum nsd_err load_diff_apply(const struct load_context *context,
+	const struct load_result *result, struct zone_update_result *done)
+	MUST_USE;
+
+#endif

@@ -1,0 +1,130 @@
+"""Reload of zone files that are large enough to be compared with the version
+that is served: only what is different is published."""
+
+import os
+import signal
+
+import pytest
+
+from harness import Load, wait_for, zone_text
+
+COUNT = 2000
+
+
+def names(serial, more="", less=()):
+    return zone_text(serial) + "".join(
+        f"h{i} A 10.0.{i // 250}.{i % 250}\n" for i in range(COUNT)
+        if i not in less) + more
+
+
+@pytest.fixture
+def server(nsd):
+    return nsd(zones={"example": names(1)}, options={"verbosity": 2})
+
+
+def reload(server, text, pattern):
+    known = len(server.read_log())
+    server.write_zone("example", text)
+    server.reload()
+    server.wait_log(pattern, known)
+    return server.read_log()[known:]
+
+
+def test_only_the_difference_is_published(server):
+    log = reload(server, names(2, "new TXT x\n", less=(7, 8)),
+                 "serial 1 is updated to 2")
+    assert "zone example: 2 records added, 3 removed" in log
+    assert server.serial("example") == 2
+    assert server.answer("new.example", "TXT") == ['"x"']
+    assert server.rcode("h7.example", "A") == "NXDOMAIN"
+    assert server.answer("h9.example", "A") == ["10.0.0.9"]
+
+
+def test_equal_file_publishes_nothing(server):
+    log = reload(server, names(1), "zone example read with success")
+    assert "records added" not in log
+    # In whatever order its records stand.
+    lines = names(1).splitlines(keepends=True)
+    log = reload(server, "".join(lines[:6] + lines[:5:-1]),
+                 "zone example read with success")
+    assert "records added" not in log
+    # It is not compared again.
+    known = len(server.read_log())
+    server.reload()
+    server.reload()
+    server.signal(signal.SIGUSR1)
+    server.wait_log("STORE", known)
+    assert "read with success" not in server.read_log()[known:]
+
+
+def test_other_ttl_is_a_difference(server):
+    assert server.query("h5.example", "A").answer[0].ttl == 3600
+    log = reload(server, names(1, "h5 77 A 10.0.0.5\n", less=(5,)),
+                 "zone example read with success")
+    assert "zone example: 1 records added, 1 removed" in log
+    assert server.query("h5.example", "A").answer[0].ttl == 77
+
+
+def test_wholly_different_file_is_built_anew(server):
+    log = reload(server, zone_text(2) + "".join(
+        f"other{i} TXT {i}\n" for i in range(10 * COUNT)),
+        "serial 1 is updated to 2")
+    assert "records added" not in log
+    assert server.answer("other5.example", "TXT") == ['"5"']
+    assert server.rcode("h5.example", "A") == "NXDOMAIN"
+
+
+@pytest.mark.parametrize("line, message", [
+    ("boo A 300.0.0.1", ""),
+    ("h5 CNAME other", "CNAME and other data at the same name"),
+    ("a.other. A 192.0.2.1", "out of zone"),
+    ("@ SOA ns host 9 9 9 9 9", "already encountered"),
+])
+def test_broken_file_says_where(server, line, message):
+    """As if there were nothing to compare with."""
+    end = names(2).count("\n") + 1
+    log = reload(server, names(2, line + "\n"),
+                 "zone example file example.zone read with 1 errors")
+    assert f"error: example.zone:{end}: " in log
+    assert message in log
+    assert server.serial("example") == 1
+    assert server.answer("h5.example", "A") == ["10.0.0.5"]
+    reload(server, names(3), "serial 1 is updated to 3")
+
+
+def test_duplicates_are_no_difference(server):
+    log = reload(server, names(1, "h5 A 10.0.0.5\n"),
+                 "zone example read with success")
+    assert "records added" not in log
+
+
+def test_file_replaced_between_the_readings(server):
+    """It is read twice where it differs; both must be the same."""
+    fifo = server.directory / "more.fifo"
+    os.mkfifo(fifo)
+    known = len(server.read_log())
+    server.write_zone("example", names(2) + "$INCLUDE more.fifo\n")
+    server.reload()
+    with fifo.open("w") as f:  # the first reading
+        f.write("more A 192.0.2.7\n")
+    with fifo.open("w") as f:  # the second
+        server.write_zone("example", names(3, "last TXT x\n"))
+        f.write("more A 192.0.2.7\n")
+    server.wait_log("serial 1 is updated to 3", known)
+    assert server.rcode("more.example", "A") == "NXDOMAIN"
+    assert server.answer("last.example", "TXT") == ['"x"']
+
+
+def test_many_reloads_under_load(nsd):
+    server = nsd(zones={"example": names(1)}, options={"server-count": 2})
+    load = Load(server, name="h9.example")
+    for serial in range(2, 30):
+        server.write_zone("example", names(serial, f"at{serial} TXT x\n"))
+        server.signal(signal.SIGHUP)
+        load.step(0.05)
+    wait_for("the last", lambda: load.step(0.02)
+             or server.serial("example") == 29)
+    load.finish()
+    assert load.lost == 0
+    assert server.rcode("at28.example", "TXT") == "NXDOMAIN"
+    assert server.answer("at29.example", "TXT") == ['"x"']

@@ -1,0 +1,129 @@
+"""Changes that reach the loader in a message, and are published in place."""
+
+import os
+import random
+import signal
+
+import pytest
+
+from harness import Load, wait_for, zone_text
+from test_loader_dies import Connection, settled_line
+
+
+@pytest.fixture
+def server(nsd):
+    return nsd(zones={"example": zone_text(1), "b.test": zone_text(1)},
+               options={"server-count": 2}, updates=True)
+
+
+def test_change_is_seen_at_once(server):
+    assert server.update("""
+zone example.
+remove @ 3600 SOA ns host 1 7200 3600 1209600 300
+add @ 3600 SOA ns host 2 7200 3600 1209600 300
+remove-rrset www A
+add www 60 A 192.0.2.77
+add new.sub 60 TXT "fresh"
+""") == ("ok", 3, 2)
+    for _ in range(20):
+        assert server.serial("example") == 2
+        assert server.answer("www.example", "A") == ["192.0.2.77"]
+        assert server.answer("new.sub.example", "TXT") == ['"fresh"']
+        assert server.rcode("sub.example", "TXT") == "NOERROR"
+    assert server.serial("b.test") == 1
+
+
+def test_wrong_change_changes_nothing(server):
+    outcome, _, _ = server.update("""
+zone example.
+add new 60 TXT "fresh"
+add www 60 CNAME other
+""")
+    assert outcome == "zone rules broken"
+    assert server.rcode("new.example", "TXT") == "NXDOMAIN"
+    outcome, _, _ = server.update("zone other.\nadd a 60 TXT x")
+    assert outcome == "not found"
+    outcome, _, _ = server.update("zone example.\nadd a.b.test. 60 TXT x")
+    assert outcome != "ok"
+    assert server.update("zone example.\nadd a 60 TXT x") == ("ok", 1, 0)
+
+
+def test_zones_come_and_go(server):
+    assert server.rcode("www.c.test", "A") == "REFUSED"
+    assert server.update("""
+add-zone c.test.
+add @ 60 SOA ns host 5 7200 3600 1209600 300
+add @ 60 NS ns
+add ns 60 A 192.0.2.53
+add www 60 A 192.0.2.5
+""") == ("ok", 4, 0)
+    assert server.answer("www.c.test", "A") == ["192.0.2.5"]
+    assert server.update("zone c.test.\nadd w 60 A 192.0.2.6") == ("ok", 1, 0)
+    assert server.answer("w.c.test", "A") == ["192.0.2.6"]
+    assert server.update("add-zone c.test.\nadd @ 60 NS ns")[0] != "ok"
+    assert server.update("remove-zone c.test.")[0] == "ok"
+    assert server.rcode("www.c.test", "A") == "REFUSED"
+    # Those of the configuration are not to be removed.
+    assert server.update("remove-zone example.")[0] == "not allowed"
+    assert server.update("remove-zone c.test.")[0] == "not found"
+
+
+def test_file_wins_over_updates(server):
+    server.update("zone example.\nadd a 60 TXT x")
+    assert server.rcode("a.example", "TXT") == "NOERROR"
+    server.write_zone("example", zone_text(3))
+    server.reload()
+    server.wait_serial("example", 3)
+    assert server.rcode("a.example", "TXT") == "NXDOMAIN"
+
+
+def serial_change(serial):
+    return (f"zone example.\n"
+            f"remove @ 3600 SOA ns host {serial - 1} 7200 3600 1209600 300\n"
+            f"add @ 3600 SOA ns host {serial} 7200 3600 1209600 300\n"
+            f"add n{serial} 60 TXT {serial}\n"
+            f"remove n{serial - 3} 60 TXT {serial - 3}\n")
+
+
+def test_many_changes_under_load(server):
+    """No query is lost, no connection ends, nothing grows."""
+    connection = Connection(server)
+    for serial in range(2, 50):
+        assert server.update(serial_change(serial))[0] == "ok"
+    before = settled_line(server)
+    load = Load(server)
+    for serial in range(50, 1050):
+        server.send_update(serial_change(serial))
+        if serial % 10 == 9:
+            load.step(0.01)
+            for _ in range(10):
+                assert server.read_update()[0] == "ok"
+    load.finish()
+    assert server.serial("example") == 1049
+    assert load.lost == 0
+    assert connection.ask() == "192.0.2.1"
+    after = settled_line(server)
+    assert after["live"] <= before["live"] + 4096
+    assert after["mapped"] <= before["mapped"] + (1 << 20)
+
+
+def test_loader_dies_between_changes(server):
+    """Each is there as a whole, or not at all; the sender goes on."""
+    rng = random.Random(7)
+    load = Load(server)
+    serial = 1
+    for _ in range(12):
+        loader = server.role("loader")
+        for ahead in range(rng.randrange(1, 20)):
+            server.send_update(serial_change(serial + 1 + ahead))
+        load.step(rng.random() * 0.004)
+        os.kill(loader, signal.SIGKILL)
+        wait_for("another loader", lambda o=loader: load.step(0.02)
+                 or server.roles().get("loader", o) != o)
+        serial = server.serial("example")
+        assert server.answer(f"n{serial}.example", "TXT") if serial > 1 \
+            else True
+        assert server.rcode(f"n{serial + 1}.example", "TXT") == "NXDOMAIN"
+    load.finish()
+    assert load.lost == 0
+    assert "damaged" not in server.read_log()
