@@ -88,6 +88,25 @@ log_find_room(struct audit_log *log, enum audit_kind kind, uint64_t order)
 	return worst;
 }
 
+bool
+audit_skip(struct audit *audit, enum audit_kind kind, bool mild,
+	uint64_t order)
+{
+	struct audit_log *log = &audit->log;
+	bool skip;
+
+	pthread_mutex_lock(&log->lock);
+	skip = log->kinds[kind].kept_count == log->shown_max;
+	for (unsigned i = 0; i < log->kinds[kind].kept_count && skip; i++)
+		skip = log->kinds[kind].kept[i]->order <= order;
+	if (skip) {
+		log->kinds[kind].count++;
+		log->kinds[kind].breaking += kinds[kind].breaks && !mild;
+	}
+	pthread_mutex_unlock(&log->lock);
+	return skip;
+}
+
 static struct audit_finding *
 finding_create(enum audit_kind kind, bool breaking,
 	const struct audit_place *place, const char *text)

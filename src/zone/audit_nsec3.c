@@ -276,7 +276,9 @@ name_match(struct audit *audit, const struct audit_name *name,
 		audit_add(audit, AUDIT_NSEC3_BITMAP, false, &at,
 			"type bitmap of NSEC3 of %s (%s) %s", text,
 			hash_print(hash, label), difference);
-	} else if (!name->optional || (r->flags & NSEC3_OPT_OUT) == 0) {
+	} else if ((!name->optional || (r->flags & NSEC3_OPT_OUT) == 0)
+		&& !audit_skip(audit, AUDIT_NSEC3_MISSING, false,
+			name->order)) {
 		name_print_text(name->data, text);
 		audit_add(audit, AUDIT_NSEC3_MISSING, false, &place,
 			"%s has no NSEC3 (%s)%s", text,

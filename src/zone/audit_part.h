@@ -60,6 +60,10 @@ void audit_log_fini(struct audit_log *log);
 void audit_add(struct audit *audit, enum audit_kind kind, bool mild,
 	const struct audit_place *place, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
+/* Counts a finding that would not be kept, so that its text need not be made;
+ * false if it would be. */
+bool audit_skip(struct audit *audit, enum audit_kind kind, bool mild,
+	uint64_t order);
 /* Forgets all findings of a kind. */
 void audit_log_drop(struct audit_log *log, enum audit_kind kind);
 void audit_log_emit(struct audit_log *log, const struct audit_options *options,

@@ -218,6 +218,8 @@ fault_add(struct audit_worker *w, enum audit_kind kind,
 	char name[NAME_TEXT_MAX], type[RRTYPE_TEXT_MAX], text[128];
 	va_list args;
 
+	if (audit_skip(w->audit, kind, v->is_good, place.order))
+		return;
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
@@ -372,6 +374,8 @@ missing_add(struct audit_worker *w, const struct verdict *v, unsigned algorithm)
 		v->rrset->order};
 	char name[NAME_TEXT_MAX], type[RRTYPE_TEXT_MAX];
 
+	if (audit_skip(w->audit, AUDIT_RRSIG_MISSING, false, place.order))
+		return;
 	name_print_text(v->rrset->data, name);
 	rrtype_print(v->rrset->type, type);
 	if (v->count == 0)
