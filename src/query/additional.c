@@ -10,6 +10,10 @@
 /* Names that get addresses in one reply, other than glue that must be there. */
 #define WANTED_MAX 32
 
+/* RDLENGTH and an address. */
+#define IP4_RR 6u
+#define IP6_RR 18u
+
 /* A name that wants addresses. */
 struct wanted {
 	const struct glue_cell *cell;
@@ -36,23 +40,51 @@ is_answered(const struct query *q, const struct rrset *rrset,
 
 /* False: there was no room for it. */
 static bool
-add_address(struct query *q, uint32_t owner_at, store_ref ref, store_ref sigs)
+add_address(struct query *q, uint32_t owner_at, const struct rrset *rrset)
 {
-	struct reply *reply = &q->reply;
-	const struct rrset *rrset;
+	struct emit_rrset what = {
+		.section = SECTION_ADDITIONAL,
+		.owner_at = owner_at,
+		.ttl_sec = rrset->ttl_sec,
+		.rrset = rrset,
+	};
 
-	if (ref == STORE_NONE)
-		return true;
-	rrset = store_get(reply->view, ref);
-	if (is_answered(q, rrset, owner_at))
-		return true;
-	if (!emit_address(reply, owner_at, rrset))
-		return false;
-	/* RFC 4035 section 3.1.1: here the signatures may be left out. */
-	if (sigs != STORE_NONE && query_wants_dnssec(q))
-		(void)emit_sigs(reply, SECTION_ADDITIONAL, sigs, owner_at,
-			rrset->ttl_sec);
-	return true;
+	return is_answered(q, rrset, owner_at)
+		|| emit_rrset(&q->reply, &what, NULL);
+}
+
+/* Those of one type, inlined for each: most names have one address of a type,
+ * and of these is most of what a referral takes to write. */
+static inline __attribute__((always_inline)) bool
+add_wanted_of(struct query *q, const struct wanted_list *list, uint16_t type)
+{
+	const struct wanted *end = list->names + list->count, *w;
+	struct reply *reply = &q->reply;
+	bool whole = true;
+
+	for (w = list->names; w < end; w++) {
+		bool is_a = type == TYPE_A;
+		store_ref ref = is_a ? w->cell->a : w->cell->aaaa;
+		store_ref sigs = is_a ? w->cell->a_sigs : w->cell->aaaa_sigs;
+		const struct rrset *rrset;
+
+		if (ref == STORE_NONE)
+			continue;
+		rrset = store_get(reply->view, ref);
+		if ((rrset == q->placed[0].rrset
+			    || !emit_single(reply, w->owner_at, rrset, type,
+				    is_a ? IP4_RR : IP6_RR))
+			&& !add_address(q, w->owner_at, rrset)) {
+			whole = false;
+			continue;
+		}
+		/* RFC 4035 section 3.1.1: here they may be left out. */
+		if (sigs != STORE_NONE && query_wants_dnssec(q)
+			&& !is_answered(q, rrset, w->owner_at))
+			(void)emit_sigs(reply, SECTION_ADDITIONAL, sigs,
+				w->owner_at, rrset->ttl_sec);
+	}
+	return whole;
 }
 
 /* All A before any AAAA, so that where room ends each name has one. False:
@@ -60,23 +92,17 @@ add_address(struct query *q, uint32_t owner_at, store_ref ref, store_ref sigs)
 static bool
 add_wanted(struct query *q, const struct wanted_list *list)
 {
-	const struct wanted *end = list->names + list->count, *w;
-	bool whole = true;
+	bool whole = add_wanted_of(q, list, TYPE_A);
 
-	for (w = list->names; w < end; w++)
-		whole &= add_address(q, w->owner_at, w->cell->a,
-			w->cell->a_sigs);
-	for (w = list->names; w < end; w++)
-		whole &= add_address(q, w->owner_at, w->cell->aaaa,
-			w->cell->aaaa_sigs);
-	return whole;
+	return add_wanted_of(q, list, TYPE_AAAA) && whole;
 }
 
 /* The addresses of the name servers that lie in the child, some names at a
- * time: of these, all must be there. */
+ * time: of these, all must be there. *others: there are more name servers in
+ * the zone. */
 static bool
 add_in_domain(struct query *q, const struct placed *ns,
-	const struct rrset_tail *tail)
+	const struct rrset_tail *tail, bool *others)
 {
 	const struct rrset_target *target = rrset_tail_targets(tail);
 	struct wanted_list list;
@@ -88,13 +114,16 @@ add_in_domain(struct query *q, const struct placed *ns,
 			i++) {
 			struct wanted *w = &list.names[list.count];
 
-			if ((target[i].flags & TARGET_IN_DOMAIN) == 0
-				|| target[i].glue == STORE_NONE)
+			if (target[i].glue == STORE_NONE)
 				continue;
+			if ((target[i].flags & TARGET_IN_DOMAIN) == 0) {
+				*others = true;
+				continue;
+			}
 			w->cell = glue_cell_get(q->reply.view, target[i].glue,
 				ns->zone);
-			w->owner_at = emit_suffix_at(q->reply.out,
-				emit_sent_at(ns, target[i].offset), 0);
+			w->owner_at = emit_name_at(q->reply.out,
+				emit_sent_at(ns, target[i].offset));
 			list.count++;
 		}
 		if (!add_wanted(q, &list))
@@ -115,7 +144,7 @@ want(const struct query *q, struct wanted_list *list, const void *key,
 	if (list->count == WANTED_MAX)
 		return false;
 	w->key = key;
-	w->owner_at = emit_suffix_at(q->reply.out, owner_at, 0);
+	w->owner_at = emit_name_at(q->reply.out, owner_at);
 	w->cell = cell;
 	list->count++;
 	return true;
@@ -198,13 +227,16 @@ additional_add_glue(struct query_ctx *ctx, struct query *q)
 	const struct placed *ns = &q->placed[0];
 	const struct rrset_tail *tail;
 	struct wanted_list list;
+	bool others = false;
 
 	if (ns->rrset == NULL || (tail = rrset_get_tail(ns->rrset)) == NULL)
 		return;
-	if (!add_in_domain(q, ns, tail)) {
+	if (!add_in_domain(q, ns, tail, &others)) {
 		q->reply.flags |= MESSAGE_TC;
 		return;
 	}
+	if (!others)
+		return;
 	list.count = 0;
 	collect(ctx, q, &list, ns, true);
 	(void)add_wanted(q, &list);

@@ -1,24 +1,18 @@
 /* emit.c - stored RRsets and signatures to wire form in a reply. */
-#include <endian.h>
 #include <string.h>
 
 #include "dns/rrtype.h"
 #include "query/emit.h"
 #include "zone/walk.h"
 
-#define POINTER 0xc000u
 #define RR_HEAD (RRSET_RR_HEAD + 2u) /* with RDLENGTH */
 #define RRSIG_FIXED 18u /* octets of RDATA before the signer, RFC 4034 3.1 */
-
-/* RDLENGTH and an address. */
-#define IP4_RR 6u
-#define IP6_RR 18u
 
 uint32_t
 emit_suffix_at(const uint8_t *out, uint32_t at, unsigned labels)
 {
 	for (;;) {
-		while (out[at] >= POINTER >> 8)
+		while (out[at] >= EMIT_POINTER >> 8)
 			at = octets_get_u16(out + at) & MESSAGE_POINTER_MAX;
 		if (labels-- == 0)
 			return at;
@@ -31,7 +25,7 @@ emit_set_apex(struct reply *reply, const uint8_t *apex, uint32_t at)
 {
 	reply->apex = apex;
 	reply->apex_at = at;
-	while (reply->out[at] != 0 && reply->out[at] < POINTER >> 8)
+	while (reply->out[at] != 0 && reply->out[at] < EMIT_POINTER >> 8)
 		at += 1u + reply->out[at];
 	reply->apex_is_whole = reply->out[at] == 0;
 }
@@ -71,35 +65,6 @@ emit_names_equal(const uint8_t *out, uint32_t a, uint32_t b)
 	}
 }
 
-/*
- * Owner, type, class and TTL of a record, as they are stored. Kept in
- * registers: what is put down octet by octet and taken up as a whole makes the
- * processor wait.
- */
-struct head {
-	uint16_t owner;
-	uint64_t rest;
-};
-
-static inline struct head
-make_head(uint32_t owner_at, uint16_t type, uint32_t ttl_sec)
-{
-	struct head head = {
-		.owner = htobe16((uint16_t)(POINTER | owner_at)),
-		.rest = htobe64((uint64_t)type << 48
-			| (uint64_t)CLASS_IN << 32 | ttl_sec),
-	};
-
-	return head;
-}
-
-static inline void
-put_head(uint8_t *out, struct head head)
-{
-	memcpy(out, &head.owner, sizeof(head.owner));
-	memcpy(out + sizeof(head.owner), &head.rest, sizeof(head.rest));
-}
-
 /* The owner of a record as it is written: a pointer, or in full where none
  * reaches. */
 static bool
@@ -108,7 +73,7 @@ make_owner(const struct reply *reply, uint32_t at, struct message_name *owner)
 	if (at > MESSAGE_POINTER_MAX)
 		return message_expand_name(reply->out, reply->len, at, owner)
 			== NSD_OK;
-	octets_put_u16(owner->name, (uint16_t)(POINTER | at));
+	octets_put_u16(owner->name, (uint16_t)(EMIT_POINTER | at));
 	owner->len = 2;
 	return true;
 }
@@ -119,13 +84,13 @@ make_owner(const struct reply *reply, uint32_t at, struct message_name *owner)
  * end: the next one overwrites these.
  */
 static uint8_t *
-copy_rrs(uint8_t *out, struct head head, const uint8_t *rr,
+copy_rrs(uint8_t *out, struct emit_head head, const uint8_t *rr,
 	const uint8_t *end)
 {
 	while (rr < end) {
 		uint32_t len = 2u + octets_get_u16(rr);
 
-		put_head(out, head);
+		emit_put_head(out, head);
 		out += RRSET_RR_HEAD;
 		if ((size_t)(end - rr) < len + 7u)
 			memcpy(out, rr, len);
@@ -153,7 +118,7 @@ patch_cells(const struct reply *reply, const struct rrset_tail *tail,
 
 		to = (cell & RRSET_CELL_APEX) != 0
 			? apex_suffix_at(reply, to) : to + placed->at;
-		octets_put_u16(at, (uint16_t)(POINTER | to));
+		octets_put_u16(at, (uint16_t)(EMIT_POINTER | to));
 	}
 }
 
@@ -192,7 +157,7 @@ emit_unpacked(struct reply *reply, const struct emit_rrset *what,
 	const struct rrset *rrset = what->rrset;
 	const uint8_t *end = rrset->data + rrset_len(rrset);
 	const uint8_t *rr = rrset->data;
-	struct head head = make_head(0, rrset->type, what->ttl_sec);
+	struct emit_head head = emit_make_head(0, rrset->type, what->ttl_sec);
 	struct message_name owner;
 	uint32_t len = reply->len;
 
@@ -252,7 +217,7 @@ emit_rrset(struct reply *reply, const struct emit_rrset *what,
 	const uint8_t *end = first + rrset_len(rrset);
 	uint32_t sent = rrset_len(rrset) + rrset->count * RRSET_RR_HEAD;
 	struct placed unwanted;
-	struct head head;
+	struct emit_head head;
 	uint8_t *out;
 
 	if (sent > emit_room(reply))
@@ -270,7 +235,7 @@ emit_rrset(struct reply *reply, const struct emit_rrset *what,
 		first += 2u + octets_get_u16(first);
 	placed->rotated = (uint32_t)(first - rrset->data)
 		+ what->rotate * RRSET_RR_HEAD;
-	head = make_head(what->owner_at, rrset->type, what->ttl_sec);
+	head = emit_make_head(what->owner_at, rrset->type, what->ttl_sec);
 	out = copy_rrs(reply->out + reply->len, head, first, end);
 	if (first != rrset->data)
 		copy_rrs(out, head, rrset->data, first);
@@ -278,32 +243,6 @@ emit_rrset(struct reply *reply, const struct emit_rrset *what,
 		patch_cells(reply, tail, placed);
 	reply->len += sent;
 	reply->count[what->section] += rrset->count;
-	return true;
-}
-
-bool
-emit_address(struct reply *reply, uint32_t owner_at,
-	const struct rrset *rrset)
-{
-	struct emit_rrset what = { .section = SECTION_ADDITIONAL,
-		.owner_at = owner_at, .ttl_sec = rrset->ttl_sec,
-		.rrset = rrset };
-	uint32_t len = rrset_len(rrset);
-	uint8_t *out = reply->out + reply->len;
-
-	if (rrset->count != 1 || owner_at > MESSAGE_POINTER_MAX
-		|| (len != IP4_RR && len != IP6_RR))
-		return emit_rrset(reply, &what, NULL);
-	if (RRSET_RR_HEAD + len > emit_room(reply))
-		return false;
-	put_head(out, make_head(owner_at, rrset->type, rrset->ttl_sec));
-	out += RRSET_RR_HEAD;
-	if (len == IP4_RR)
-		memcpy(out, rrset->data, IP4_RR);
-	else
-		memcpy(out, rrset->data, IP6_RR);
-	reply->len += RRSET_RR_HEAD + len;
-	reply->count[SECTION_ADDITIONAL]++;
 	return true;
 }
 
@@ -341,7 +280,7 @@ emit_sig_list(struct reply *reply, enum section section,
 {
 	const uint8_t *at = sigs->data;
 	struct emit_mark mark = emit_get_mark(reply);
-	struct head head = make_head(0, TYPE_RRSIG, ttl_sec);
+	struct emit_head head = emit_make_head(0, TYPE_RRSIG, ttl_sec);
 	struct message_name owner;
 
 	if (!make_owner(reply, owner_at, &owner))

@@ -8,11 +8,23 @@
 #ifndef QUERY_EMIT_H
 #define QUERY_EMIT_H
 
+#include <endian.h>
+#include <string.h>
+
 #include "query/state.h"
+
+#define EMIT_POINTER 0xc000u /* marks a name's two last octets as one */
 
 /* Follows a name in the reply over `labels` labels and gives the offset of
  * what is left of it. */
 uint32_t emit_suffix_at(const uint8_t *out, uint32_t at, unsigned labels);
+
+/* The same over no label: where the name at `at` really begins. */
+static inline uint32_t
+emit_name_at(const uint8_t *out, uint32_t at)
+{
+	return out[at] < EMIT_POINTER >> 8 ? at : emit_suffix_at(out, at, 0);
+}
 
 /* Tells where the apex of the zone stands whose RRsets come next. apex is its
  * whole name, kept until the next zone. */
@@ -40,11 +52,6 @@ struct emit_rrset {
  */
 bool emit_rrset(struct reply *reply, const struct emit_rrset *what,
 	struct placed *placed);
-
-/* Writes the addresses of one name into the additional section, as emit_rrset
- * does; most names have one of each type. */
-bool emit_address(struct reply *reply, uint32_t owner_at,
-	const struct rrset *rrset);
 
 /* True if the RRset may begin with another of its RRs. The records of some
  * point back to names of earlier ones, and must stay behind them. */
@@ -92,6 +99,55 @@ static inline uint32_t
 emit_room(const struct reply *reply)
 {
 	return reply->len < reply->limit ? reply->limit - reply->len : 0;
+}
+
+/*
+ * Owner, type, class and TTL of a record, as they are stored. Kept in
+ * registers: what is put down octet by octet and taken up as a whole makes the
+ * processor wait.
+ */
+struct emit_head {
+	uint16_t owner;
+	uint64_t rest;
+};
+
+static inline struct emit_head
+emit_make_head(uint32_t owner_at, uint16_t type, uint32_t ttl_sec)
+{
+	struct emit_head head = {
+		.owner = htobe16((uint16_t)(EMIT_POINTER | owner_at)),
+		.rest = htobe64((uint64_t)type << 48
+			| (uint64_t)CLASS_IN << 32 | ttl_sec),
+	};
+
+	return head;
+}
+
+static inline void
+emit_put_head(uint8_t *out, struct emit_head head)
+{
+	memcpy(out, &head.owner, sizeof(head.owner));
+	memcpy(out + sizeof(head.owner), &head.rest, sizeof(head.rest));
+}
+
+/* Writes an RRset of one RR of rr_len octets, RDLENGTH counted, that has no
+ * names, into the additional section. False, and nothing is written: it is not
+ * of that kind, or emit_rrset is to say what is wrong. */
+static inline bool
+emit_single(struct reply *reply, uint32_t owner_at, const struct rrset *rrset,
+	uint16_t type, uint32_t rr_len)
+{
+	uint8_t *out = reply->out + reply->len;
+
+	if (rrset->len_flags != rr_len || rrset->count != 1
+		|| owner_at > MESSAGE_POINTER_MAX
+		|| reply->len + RRSET_RR_HEAD + rr_len > reply->limit)
+		return false;
+	emit_put_head(out, emit_make_head(owner_at, type, rrset->ttl_sec));
+	memcpy(out + RRSET_RR_HEAD, rrset->data, rr_len);
+	reply->len += RRSET_RR_HEAD + rr_len;
+	reply->count[SECTION_ADDITIONAL]++;
+	return true;
 }
 
 #endif
