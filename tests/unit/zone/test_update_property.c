@@ -12,7 +12,43 @@
 #include "lib/zone_check.h"
 #include "update_model.h"
 
+/* The linker puts these before the real ones (--wrap). */
+void *__real_store_alloc(struct store_heap *heap, size_t len, store_ref *ref);
+void *__wrap_store_alloc(struct store_heap *heap, size_t len, store_ref *ref);
+void *__real_arena_alloc(struct arena *arena, size_t len);
+void *__wrap_arena_alloc(struct arena *arena, size_t len);
+void *__real_arena_alloc_zero(struct arena *arena, size_t len);
+void *__wrap_arena_alloc_zero(struct arena *arena, size_t len);
+
+static unsigned allocs_left; /* the one after them fails; 0: none fails */
+
+static bool
+alloc_fails(void)
+{
+	return allocs_left > 0 && --allocs_left == 0;
+}
+
+void *
+__wrap_store_alloc(struct store_heap *heap, size_t len, store_ref *ref)
+{
+	return alloc_fails() ? NULL : __real_store_alloc(heap, len, ref);
+}
+
+void *
+__wrap_arena_alloc(struct arena *arena, size_t len)
+{
+	return alloc_fails() ? NULL : __real_arena_alloc(arena, len);
+}
+
+void *
+__wrap_arena_alloc_zero(struct arena *arena, size_t len)
+{
+	return alloc_fails() ? NULL : __real_arena_alloc_zero(arena, len);
+}
+
 #define ZONES 150u
+#define MEMORY_ZONES 24u
+#define MEMORY_STEPS 4u
 #define STEPS 20u
 #define CHANGES_MAX 12u
 #define WORDS_MAX 8u
@@ -281,6 +317,17 @@ world_drop_soas(struct world *w)
 	m->count = kept;
 }
 
+static void
+world_accept(struct world *w)
+{
+	struct model_rr *moved = w->model.rrs;
+
+	w->model.rrs = w->after.rrs;
+	w->model.count = w->after.count;
+	w->after.rrs = moved;
+	world_drop_soas(w);
+}
+
 static struct zone_update *
 begin(struct world *w)
 {
@@ -332,14 +379,9 @@ run_step(struct world *w)
 		fprintf(stderr, "the build: %s\n", model_said);
 	check(w, err == want, err == NSD_OK ? "not refused" : "refused");
 	if (err == NSD_OK) {
-		struct model_rr *moved = w->model.rrs;
-
 		check_against_fresh(w, fresh);
 		zone_free(store_writer_heap(w->writer), fresh);
-		w->model.rrs = w->after.rrs;
-		w->model.count = w->after.count;
-		w->after.rrs = moved;
-		world_drop_soas(w);
+		world_accept(w);
 		w->commits++;
 		note_kind(w);
 	} else {
@@ -412,6 +454,70 @@ run_zone(struct world *w, unsigned kind)
 	check(w, live(w) == w->empty, "something of the zone is left");
 }
 
+/* The same transaction again and again, with each allocation of the commit
+ * failing in turn. */
+static void
+run_step_without_memory(struct world *w)
+{
+	uint64_t random = w->model.random;
+	uint32_t serial = w->model.serial;
+	char *before = zone_check_print(w->view, served(w), apex), *after;
+	enum nsd_err err = NSD_E_MEMORY;
+
+	for (unsigned n = 1; err == NSD_E_MEMORY; n++) {
+		struct diag_sink sink = {0};
+		store_ref zone = served(w);
+		struct zone_update *u;
+		const char *wrong;
+
+		w->model.random = random;
+		w->model.serial = serial;
+		u = begin(w);
+		allocs_left = n;
+		err = zone_update_commit(u, &sink, NULL);
+		allocs_left = 0;
+		if (err == NSD_OK)
+			break;
+		check(w, served(w) == zone, "failed, and yet published");
+		wrong = zone_check_sound(w->view, zone, apex);
+		check(w, wrong == NULL, wrong);
+		check_octets(w);
+		after = zone_check_print(w->view, zone, apex);
+		check(w, strcmp(before, after) == 0, "failed, and changed");
+		free(after);
+		w->refused++;
+	}
+	free(before);
+	if (err == NSD_OK)
+		world_accept(w);
+	check_octets(w);
+}
+
+static void
+memory_that_runs_out_changes_nothing(void **state)
+{
+	struct world *w = *state;
+	store_ref zone;
+
+	w->refused = 0;
+	for (unsigned i = 0; i < MEMORY_ZONES; i++) {
+		w->seed = i + 1;
+		w->step = 0;
+		set_up_model(w, i);
+		do {
+			model_start(&w->model, model_random(&w->model, 40));
+		} while (model_build(&w->model, w->writer, &zone) != NSD_OK);
+		table_set_zone(w->writer, w->entry, zone);
+		for (w->step = 1; w->step <= MEMORY_STEPS; w->step++)
+			run_step_without_memory(w);
+		table_set_zone(w->writer, w->entry, STORE_NONE);
+		store_reclaim(w->writer);
+		check(w, live(w) == w->empty, "something is left");
+	}
+	printf("%u transactions ran out of memory\n", w->refused);
+	assert_true(w->refused > 1000);
+}
+
 static unsigned
 number_of(const char *name, unsigned otherwise)
 {
@@ -480,6 +586,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(updates_come_to_what_a_build_does),
+		cmocka_unit_test(memory_that_runs_out_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, open_world, close_world);
