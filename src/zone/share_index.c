@@ -87,7 +87,7 @@ share_index_add(struct share *share, uint32_t hash, store_ref ref)
 {
 	struct share_index *index = share_get_index(share);
 
-	if (index->used >= index->mask - index->mask / 4) {
+	if (index->used >= index->mask - index->mask / 8) {
 		enum nsd_err err = index_grow(share);
 
 		/* Too many: the contents are stored again. */

@@ -173,6 +173,7 @@ struct garbage {
 	} *items;
 	size_t count;
 	size_t room;
+	bool lost; /* no memory to remember something by */
 };
 
 static void
@@ -184,9 +185,10 @@ garbage_add(void *ctx, store_ref ref, size_t len)
 		size_t room = g->room == 0 ? 64 : g->room * 2;
 		void *more = arena_alloc(&g->arena, room * sizeof(*g->items));
 
-		/* Without memory to remember it, it stays until a sweep. */
-		if (more == NULL)
+		if (more == NULL) {
+			g->lost = true;
 			return;
+		}
 		if (g->count > 0)
 			memcpy(more, g->items, g->count * sizeof(*g->items));
 		g->items = more;
@@ -214,7 +216,16 @@ struct table_change {
 	const struct zone_table *old; /* NULL: none yet */
 	struct zone_table *table;     /* the new one, private */
 	store_ref ref;
+	struct trie_owned owned;      /* branches that were made */
+	bool rebuilt;                 /* the trie shares nothing with the old */
 };
+
+static struct trie_edit
+change_edit(struct table_change *c)
+{
+	return (struct trie_edit){c->heap, garbage_add, &c->garbage,
+		&c->owned};
+}
 
 static enum nsd_err
 change_begin(struct table_change *c, struct store_writer *writer)
@@ -234,6 +245,7 @@ change_begin(struct table_change *c, struct store_writer *writer)
 		*c->table = *c->old;
 	arena_init(&c->arena, NULL, 0);
 	arena_init(&c->garbage.arena, NULL, 0);
+	c->owned.arena = &c->arena;
 	return NSD_OK;
 }
 
@@ -247,8 +259,15 @@ change_end(struct table_change *c)
 static void
 change_abandon(struct table_change *c)
 {
+	trie_owned_free(&c->owned, c->heap);
 	store_free(c->heap, c->ref, sizeof(*c->table));
 	change_end(c);
+}
+
+static void
+retire_branch(void *ctx, store_ref ref, size_t len)
+{
+	store_retire(ctx, ref, len);
 }
 
 static void
@@ -263,6 +282,8 @@ change_publish(struct table_change *c)
 	}
 	store_publish(c->writer, STORE_ROOT_ZONES, c->ref);
 	garbage_retire(&c->garbage, c->writer);
+	if (c->rebuilt)
+		trie_visit(c->view, &c->old->apexes, retire_branch, c->writer);
 	if (c->old != NULL)
 		store_retire(c->writer, c->old_ref, sizeof(*c->old));
 	change_end(c);
@@ -408,7 +429,6 @@ change_rebuild(struct table_change *c, const struct owner *sorted,
 	size_t old_count = c->old != NULL ? c->old->zone_count : 0, n = 0;
 	store_ref *all = arena_alloc(&c->arena,
 		(old_count + count) * sizeof(*all));
-	struct trie_edit edit = {c->heap, garbage_add, &c->garbage, NULL};
 	struct trie_iter iter;
 	size_t at = 0;
 	store_ref ref;
@@ -432,11 +452,7 @@ change_rebuild(struct table_change *c, const struct owner *sorted,
 		all[n++] = sorted[at++].rr_count;
 	if (trie_build(c->heap, all, n, &c->table->apexes) != NSD_OK)
 		return NSD_E_MEMORY;
-	if (c->old != NULL) {
-		struct trie old = c->old->apexes;
-
-		trie_clear(&edit, &old);
-	}
+	c->rebuilt = c->old != NULL;
 	return NSD_OK;
 }
 
@@ -467,13 +483,12 @@ table_find_exact(const struct store_view *view, const struct zone_table *table,
 	return walk.exact;
 }
 
-/* Puts each entry on its own; what cannot be undone on failure (memory) is
- * left to a sweep. */
+/* Puts each entry on its own. */
 static enum nsd_err
 change_put_each(struct table_change *c, const struct owner *sorted,
 	size_t count)
 {
-	struct trie_edit edit = {c->heap, garbage_add, &c->garbage, NULL};
+	struct trie_edit edit = change_edit(c);
 	store_ref replaced;
 
 	for (size_t i = 0; i < count; i++)
@@ -485,7 +500,7 @@ change_put_each(struct table_change *c, const struct owner *sorted,
 		if (trie_put(&edit, &c->table->apexes, sorted[i].rr_count,
 			    &replaced) != NSD_OK)
 			return NSD_E_MEMORY;
-	return NSD_OK;
+	return c->garbage.lost ? NSD_E_MEMORY : NSD_OK;
 }
 
 static enum nsd_err
@@ -570,9 +585,10 @@ table_remove(struct store_writer *writer, const uint8_t *apex)
 	err = change_begin(&c, writer);
 	if (err != NSD_OK)
 		return err;
-	edit = (struct trie_edit){c.heap, garbage_add, &c.garbage,
-		NULL};
+	edit = change_edit(&c);
 	err = trie_remove(&edit, &c.table->apexes, &key, &removed);
+	if (err == NSD_OK && c.garbage.lost)
+		err = NSD_E_MEMORY;
 	if (err != NSD_OK) {
 		change_abandon(&c);
 		return err;

@@ -131,96 +131,6 @@ wish_has_set(struct wish *wish, uint32_t key)
 	return found;
 }
 
-/* ---- what the old node has --------------------------------------------- */
-
-/* Records of one entry, as they are and as they will be. */
-struct entry_items {
-	const struct node_rrset *entry;
-	uint32_t key;
-	struct item *items; /* as they were, in canonical order */
-	size_t count;
-	size_t room;
-};
-
-static enum nsd_err
-entry_add(struct zone_update *u, struct entry_items *e, uint16_t type,
-	uint32_t ttl_sec, const uint8_t *rdata, size_t rdlen)
-{
-	struct rrbatch_rr *rr = arena_alloc(&u->arena, sizeof(*rr) + rdlen);
-
-	if (e->count == e->room)
-		e->items = update_grow(u, e->items, e->count, &e->room,
-			sizeof(e->items[0]));
-	if (rr == NULL || e->items == NULL)
-		return NSD_E_MEMORY;
-	memset(rr, 0, sizeof(*rr));
-	rr->ttl_sec = ttl_sec;
-	rr->type = type;
-	rr->rdlen = (uint16_t)rdlen;
-	memcpy(rr->data, rdata, rdlen);
-	e->items[e->count].key = e->key;
-	e->items[e->count].rr = rr;
-	e->items[e->count].order = 0;
-	e->count++;
-	return NSD_OK;
-}
-
-/* These unpack the first records, at most so many. */
-static enum nsd_err
-unpack_rrset(struct zone_update *u, const struct rrset *rrset,
-	struct entry_items *e, size_t most)
-{
-	const uint8_t *rr = rrset->data, *end = rr + rrset_len(rrset);
-	uint8_t rdata[65535];
-
-	for (; rr < end && e->count < most; rr += 2u + octets_get_u16(rr)) {
-		size_t len = rrset_unpack_rdata(rrset, rr, u->apex, rdata);
-
-		if (entry_add(u, e, rrset->type, rrset->ttl_sec, rdata, len)
-			!= NSD_OK)
-			return NSD_E_MEMORY;
-	}
-	return NSD_OK;
-}
-
-static enum nsd_err
-unpack_sigs(struct zone_update *u, const struct rrset_sigs *sigs,
-	struct entry_items *e, size_t most)
-{
-	const uint8_t *at = sigs->data;
-	uint8_t rdata[65535];
-
-	for (unsigned i = 0; i < sigs->count && i < most; i++) {
-		const struct sig *sig = (const struct sig *)at;
-		size_t len = sig_unpack_rdata(u->view, sig, rdata);
-
-		if (entry_add(u, e, TYPE_RRSIG, sigs->ttl_sec, rdata, len)
-			!= NSD_OK)
-			return NSD_E_MEMORY;
-		at += sig_size(sig);
-	}
-	return NSD_OK;
-}
-
-static uint32_t
-entry_key(const struct node_rrset *entry)
-{
-	return (uint32_t)entry->type << 1
-		| ((entry->flags & NODE_RRSET_SIGS) != 0);
-}
-
-static enum nsd_err
-entry_unpack(struct zone_update *u, const struct node_rrset *entry,
-	size_t most, struct entry_items *e)
-{
-	memset(e, 0, sizeof(*e));
-	e->entry = entry;
-	e->key = entry_key(entry);
-	return (e->key & 1) != 0
-		? unpack_sigs(u, store_get(u->view, entry->ref), e, most)
-		: unpack_rrset(u, store_get(u->view, entry->ref), e, most);
-}
-
 /* ---- putting them together --------------------------------------------- */
 
 /* The records as they will be. */
@@ -399,12 +309,12 @@ merge_entry(struct merge *m, const struct node_rrset *entry)
 	struct entry_items e;
 	struct part p;
 
-	if (!wish_get_part(m->wish, entry_key(entry), true, &p)) {
-		if (entry_unpack(m->u, entry, 1, &e) != NSD_OK)
+	if (!wish_get_part(m->wish, update_entry_key(entry), true, &p)) {
+		if (update_unpack_entry(m->u, entry, 1, &e) != NSD_OK)
 			return NSD_E_MEMORY;
 		return merge_keep(m, &e);
 	}
-	if (entry_unpack(m->u, entry, SIZE_MAX, &e) != NSD_OK)
+	if (update_unpack_entry(m->u, entry, SIZE_MAX, &e) != NSD_OK)
 		return NSD_E_MEMORY;
 	return merge_part(m, &p, &e);
 }
@@ -454,53 +364,6 @@ struct nsec3_items {
 	struct part parts[2];
 };
 
-static const uint32_t nsec3_keys[2] = {
-	TYPE_NSEC3 << 1, TYPE_NSEC3 << 1 | 1,
-};
-
-static enum nsd_err
-nsec3_unpack_record(struct zone_update *u, const struct nsec3_find *found,
-	struct nsec3_items *n)
-{
-	const struct nsec3_record *record = found->record;
-	const struct nsec3_form *form;
-	uint8_t rdata[65535];
-	size_t len;
-	enum nsd_err err;
-
-	n->of[0].key = nsec3_keys[0];
-	n->of[1].key = nsec3_keys[1];
-	err = unpack_sigs(u, &record->sigs, &n->of[1], SIZE_MAX);
-	if (err != NSD_OK)
-		return err;
-	if ((record->flags & NSEC3_RRSET) != 0)
-		return unpack_rrset(u, store_get(u->view, record->form),
-			&n->of[0], SIZE_MAX);
-	form = store_get(u->view, record->form);
-	len = nsec3_unpack_rdata(u->view, record, found->next_hash, rdata);
-	return entry_add(u, &n->of[0], TYPE_NSEC3, form->ttl_sec, rdata, len);
-}
-
-/* Reads what the chain has of a name. */
-static enum nsd_err
-nsec3_read_chain(struct zone_update *u, struct touch *t,
-	struct nsec3_items *n)
-{
-	struct nsec3_find find = {
-		.chain = store_get(u->view, u->old->chain),
-	}, *finds = &find;
-
-	if (t->owner.labels != 1
-		|| !nsec3_parse_label(t->owner.name, find.hash))
-		return NSD_OK;
-	memcpy(t->hash, find.hash, sizeof(t->hash));
-	nsec3_find_batch(u->view, &finds, 1);
-	if (!find.matches)
-		return NSD_OK;
-	t->was_chained = true;
-	return nsec3_unpack_record(u, &find, n);
-}
-
 /* False: nothing is asked for of them. */
 static bool
 nsec3_get_parts(struct wish *wish, struct nsec3_items *n)
@@ -508,7 +371,7 @@ nsec3_get_parts(struct wish *wish, struct nsec3_items *n)
 	bool asked = false;
 
 	for (unsigned i = 0; i < 2; i++) {
-		(void)wish_get_part(wish, nsec3_keys[i], n->of[i].count > 0,
+		(void)wish_get_part(wish, nsec3_key(i), n->of[i].count > 0,
 			&n->parts[i]);
 		asked = asked || n->parts[i].add_count > 0
 			|| n->parts[i].remove_count > 0
@@ -604,17 +467,17 @@ merge_node(struct merge *m, const struct node *old)
 		return NSD_E_MEMORY;
 	for (unsigned i = 0; i < count && err == NSD_OK; i++) {
 		e = &node_entries(old)[i];
-		keys[i] = entry_key(e);
+		keys[i] = update_entry_key(e);
 		if (chain && e->type == TYPE_NSEC3)
-			err = entry_unpack(m->u, e, SIZE_MAX,
+			err = update_unpack_entry(m->u, e, SIZE_MAX,
 				&nsec3.of[keys[i] & 1]);
 		else
 			err = merge_entry(m, e);
 	}
 	if (err == NSD_OK && chain) {
-		keys[count++] = nsec3_keys[0];
-		keys[count++] = nsec3_keys[1];
-		err = nsec3_read_chain(m->u, m->touch, &nsec3);
+		keys[count++] = nsec3_key(0);
+		keys[count++] = nsec3_key(1);
+		err = update_unpack_chain(m->u, m->touch, nsec3.of);
 		if (err == NSD_OK)
 			err = merge_nsec3(m, &nsec3);
 	}

@@ -142,6 +142,31 @@ enum nsd_err update_cells(struct zone_update *u) MUST_USE;
 enum nsd_err update_apply(struct zone_update *u) MUST_USE;
 void update_undo(struct zone_update *u);
 
+/* Records of one entry of a node, or of the chain. */
+struct entry_items {
+	const struct node_rrset *entry; /* NULL: of the chain */
+	uint32_t key;                   /* of struct item */
+	struct item *items;             /* in canonical order */
+	size_t count;
+	size_t room;
+};
+
+static inline uint32_t
+nsec3_key(bool sigs)
+{
+	return (uint32_t)TYPE_NSEC3 << 1 | sigs;
+}
+
+uint32_t update_entry_key(const struct node_rrset *entry);
+/* Unpacks the first records of an entry, at most so many. */
+enum nsd_err update_unpack_entry(struct zone_update *u,
+	const struct node_rrset *entry, size_t most, struct entry_items *e)
+	MUST_USE;
+/* NSEC3 records of a name that the chain has, and their RRSIGs; of stays as it
+ * is if there are none. Says what it finds in the touch. */
+enum nsd_err update_unpack_chain(struct zone_update *u, struct touch *t,
+	struct entry_items of[2]) MUST_USE;
+
 /* The records of a name after its changes (a run of sorted owners). */
 enum nsd_err update_list_items(struct zone_update *u, struct touch *t,
 	const struct owner *run, size_t count) MUST_USE;

@@ -7,6 +7,7 @@
 #include "zone/update_pass.h"
 
 #define BATCH_ROOM (1u << 20)
+#define LARGE 100000u /* changes */
 
 /* ---- when -------------------------------------------------------------- */
 
@@ -43,7 +44,11 @@ owner_has_nsec3(const struct zone_update *u, const struct owner *owner)
 		|| node_has_nsec3(u, update_find(u, &u->old->nsec3, owner));
 }
 
-/* Another chain may be the one to use, or one where there is none. */
+/*
+ * Another chain may be the one to use, or one where there is none; or so much
+ * changes that a build takes less time: it takes 0.2 us a record, of all, an
+ * update 4 us for each that changes.
+ */
 bool
 update_is_sweeping(const struct zone_update *u)
 {
@@ -51,6 +56,8 @@ update_is_sweeping(const struct zone_update *u)
 
 	if (u->change_count == 0)
 		return false;
+	if (u->change_count > LARGE && u->change_count > u->old->rr_count / 4)
+		return true;
 	many = nsec3_change_needs_build(u->view, u->old, &u->owners[0],
 		TYPE_NSEC3);
 	for (size_t i = 0; i < u->change_count; i++) {

@@ -2,9 +2,9 @@
  * bench_update.c - what a small change of a large zone costs: CPU time and
  * octets of the store, beyond those that were there.
  *
- * usage: bench_update ZONE FILE [ROUNDS]
+ * usage: bench_update ZONE FILE [ROUNDS [RECORDS]]
  *
- * Each round is one transaction of 10 records: SOA and RRSIG replaced, then in
+ * Each round is one transaction of 10 records (or so many): SOA and RRSIG replaced, then in
  * turn the NS of 3 delegations, or a new delegation with its NSEC3 and the one
  * before it changed (if the zone has a chain).
  */
@@ -32,6 +32,7 @@ struct bench {
 	uint64_t random;
 	unsigned added;
 	unsigned records; /* of the transaction */
+	unsigned wanted;
 };
 
 static void
@@ -286,7 +287,7 @@ run_round(struct bench *b, bool with_chain, struct sums *s)
 	change_soa(b);
 	if (with_chain)
 		add_delegation(b);
-	while (b->records < 10)
+	while (b->records < b->wanted)
 		change_ns(b);
 	must("commit", zone_update_commit(b->update, &sink, &result));
 	octets = in_use(b) - before;
@@ -322,13 +323,17 @@ int
 main(int argc, char **argv)
 {
 	const struct store_options options = {.reader_max = 1};
-	struct bench b = {.random = 1};
+	struct bench b = {
+		.random = 1,
+		.wanted = argc > 4 ? (unsigned)atoi(argv[4]) : 10,
+	};
 	struct sums first = {0}, names = {0}, chain = {0};
 	unsigned rounds = argc > 3 ? (unsigned)atoi(argv[3]) : 1000;
 	uint64_t before;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: bench_update ZONE FILE [ROUNDS]\n");
+		fprintf(stderr, "usage: bench_update ZONE FILE [ROUNDS "
+			"[RECORDS]]\n");
 		return 2;
 	}
 	must("store", store_create(&options, &b.store));
