@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "proc/affinity.h"
+#include "proc/children.h"
 #include "proc/database.h"
 #include "proc/load_diff.h"
 #include "proc/load_list.h"
@@ -26,6 +27,7 @@
 #define RECLAIM_SEC 1
 #define AGAIN_SEC 1
 #define RELOAD_NICE 5
+#define KINDS_MSEC 10000
 /* How often a zone is tried whose files change while they are read. */
 #define RETRIES_MAX 5
 
@@ -51,6 +53,9 @@ struct loader {
 	bool in_file;   /* it is to be closed */
 	bool stopping;
 	bool reload_wanted;
+
+	int64_t kinds_msec;    /* when the zones were measured last */
+	int64_t holder_warned; /* of a reader that is late; see statistics.h */
 
 	struct event *progress_event;
 	struct event *reclaim_event;
@@ -176,7 +181,11 @@ loader_reclaim(struct loader *loader)
 static void
 loader_on_reclaim(evutil_socket_t fd, short what, void *arg)
 {
-	loader_reclaim(arg);
+	struct loader *loader = arg;
+
+	loader_reclaim(loader);
+	statistics_warn_holder(loader->writer, supervisor_now_msec(),
+		&loader->holder_warned);
 }
 
 /* ---- passes -------------------------------------------------------------- */
@@ -308,6 +317,19 @@ loader_on_progress(evutil_socket_t fd, short what, void *arg)
 			  : 0);
 }
 
+/* A walk of all zones takes a while: not each second. */
+static void
+loader_statistics(struct loader *loader)
+{
+	int64_t now = supervisor_now_msec();
+	bool kinds = loader->kinds_msec == 0
+		|| now - loader->kinds_msec >= KINDS_MSEC;
+
+	statistics_log_store(loader->writer, now, kinds);
+	if (kinds)
+		loader->kinds_msec = now;
+}
+
 static void
 loader_update(struct loader *loader, const struct ipc_message *m)
 {
@@ -330,7 +352,7 @@ loader_on_message(struct role *role, const struct ipc_message *m)
 
 	switch (m->type) {
 	case IPC_STATISTICS:
-		statistics_log_store(loader->writer);
+		loader_statistics(loader);
 		break;
 	case IPC_UPDATE:
 		loader_update(loader, m);

@@ -6,8 +6,10 @@
 #include "base/log.h"
 #include "dns/rrtype.h"
 #include "proc/statistics.h"
+#include "zone/measure.h"
 
 #define LINE_MAX_LEN 4000
+#define HOLDER_LATE_MSEC 5000
 #define OPCODE_UPDATE 5
 #define OPCODE_IQUERY 1
 #define RCODE_FORMERR 1
@@ -82,18 +84,68 @@ statistics_log(const struct counters *c, time_t now, time_t boot)
 	log_info("%s", line);
 }
 
-void
-statistics_log_store(const struct store_writer *writer)
+static void
+statistics_log_kinds(const struct store_view *view)
 {
-	struct store_stats stats;
+	struct zone_measure measure;
+	char line[LINE_MAX_LEN];
+	size_t len = (size_t)snprintf(line, sizeof(line), "KINDS");
 
-	store_get_stats(writer, &stats);
-	log_info("STORE live=%llu free=%llu retired=%llu mapped=%llu"
-		 " epoch=%llu oldest=%llu",
-		(unsigned long long)stats.live,
-		(unsigned long long)stats.free,
-		(unsigned long long)stats.retired,
-		(unsigned long long)stats.mapped,
-		(unsigned long long)stats.epoch,
-		(unsigned long long)stats.oldest_reader_epoch);
+	zone_measure(view, &measure);
+	for (unsigned i = 0; i < ZONE_KIND_COUNT; i++)
+		len += (size_t)snprintf(line + len, sizeof(line) - len,
+			" %s=%llu", zone_kind_name(i),
+			(unsigned long long)measure.octets[i]);
+	log_info("%s", line);
+}
+
+void
+statistics_log_store(struct store_writer *writer, int64_t now_msec, bool kinds)
+{
+	struct store_holder holder;
+	struct store_stats s;
+
+	if (kinds)
+		statistics_log_kinds(store_writer_view(writer));
+	if (store_find_holder(writer, now_msec, &holder))
+		log_info("HOLDER name=\"%.16s\" pid=%ld epoch=%llu pinned=%d"
+			 " octets=%llu msec=%lld",
+			holder.name, (long)holder.pid,
+			(unsigned long long)holder.epoch, holder.pinned,
+			(unsigned long long)holder.octets,
+			(long long)holder.age_msec);
+	store_get_stats(writer, &s);
+	log_info("STORE live=%llu free=%llu mapped=%llu retired=%llu"
+		 " retired_total=%llu reclaimed_total=%llu given_back=%llu"
+		 " epoch=%llu oldest=%llu pins=%u",
+		(unsigned long long)s.live, (unsigned long long)s.free,
+		(unsigned long long)s.mapped, (unsigned long long)s.retired,
+		(unsigned long long)s.retired_total,
+		(unsigned long long)s.reclaimed_total,
+		(unsigned long long)s.given_back,
+		(unsigned long long)s.epoch,
+		(unsigned long long)s.oldest_reader_epoch, s.pins);
+}
+
+void
+statistics_warn_holder(struct store_writer *writer, int64_t now_msec,
+	int64_t *warned)
+{
+	struct store_holder holder;
+
+	if (!store_find_holder(writer, now_msec, &holder)) {
+		*warned = 0;
+		return;
+	}
+	if (holder.age_msec < HOLDER_LATE_MSEC
+		|| holder.age_msec < 2 * *warned)
+		return;
+	*warned = holder.age_msec;
+	log_warning("%.16s (pid %ld) has %s for %lld s; %llu octets wait for"
+		    " it",
+		holder.name, (long)holder.pid,
+		holder.pinned ? "pinned an old version"
+			      : "not come to the newest version",
+		(long long)(holder.age_msec / 1000),
+		(unsigned long long)holder.octets);
 }

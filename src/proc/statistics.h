@@ -2,6 +2,8 @@
 #ifndef PROC_STATISTICS_H
 #define PROC_STATISTICS_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "query/counters.h"
@@ -10,7 +12,18 @@
 /* The NSTATS and XSTATS lines of BIND 8 (doc/surface.md section 4). */
 void statistics_log(const struct counters *counters, time_t now, time_t boot);
 
-/* What the store holds, and what waits for which reader. */
-void statistics_log_store(const struct store_writer *writer);
+/*
+ * Lines of the loader: STORE, what the store holds and what waits for readers;
+ * KINDS, what the zones' memory is used for; HOLDER, the reader that has held
+ * something back for longest, if there is one. KINDS costs a walk of all zones.
+ */
+void statistics_log_store(struct store_writer *writer, int64_t now_msec,
+	bool kinds);
+
+/* Warns of a reader that holds something back for long; each time the age has
+ * doubled. Call about once a second while something waits. *warned: 0 before
+ * the first call, and whenever nothing waits. */
+void statistics_warn_holder(struct store_writer *writer, int64_t now_msec,
+	int64_t *warned);
 
 #endif

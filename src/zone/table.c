@@ -4,7 +4,8 @@
 #include "zone/build.h"
 #include "zone/objects.h"
 #include "zone/owner.h"
-#include "zone/nsec3.h"
+#include "zone/nsec3_page.h"
+#include "zone/share.h"
 #include "zone/sources.h"
 #include "zone/table.h"
 
@@ -29,7 +30,9 @@ table_layout(void)
 		sizeof(struct sig), sizeof(struct sig_template),
 		sizeof(struct glue_cell), sizeof(struct glue_target),
 		sizeof(struct nsec3_chain), sizeof(struct nsec3_record),
-		sizeof(struct nsec3_form), sizeof(struct trie_entry),
+		sizeof(struct nsec3_form), sizeof(struct nsec3_page),
+		sizeof(struct share_index), sizeof(struct glue_change),
+		sizeof(struct trie_entry),
 		sizeof(struct acl_element), sizeof(struct zone_options),
 		sizeof(struct zone_source), sizeof(struct zone_sources),
 		offsetof(struct zone, chain), offsetof(struct zone, soa)};

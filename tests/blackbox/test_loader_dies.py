@@ -304,6 +304,11 @@ def test_dead_worker_holds_nothing_back(nsd):
     server.wait_log("zone example serial 1 is updated to 2", known)
     line = store_line(server)
     assert line["retired"] > 0 and line["oldest"] > 0
+    server.wait_log(rf'HOLDER name="server 1" pid={pid} epoch=\d+ pinned=0'
+                    r" octets=[1-9]\d* msec=", known)
+    server.wait_log(rf"warning: server 1 \(pid {pid}\) has not come to the"
+                    r" newest version for \d+ s; \d+ octets wait", known)
+    server.wait_log(r"KINDS names=[1-9]\d* tries=\d+ rrsets=[1-9]", known)
     known = len(server.read_log())
     server.kill("server 1")
     server.wait_log("server 1 .* was killed by signal 9", known)

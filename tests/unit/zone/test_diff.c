@@ -12,6 +12,7 @@
 #include "lib/zone_fixture.h"
 #include "zone/build.h"
 #include "zone/diff.h"
+#include "zone/update.h"
 #include "zone/walk.h"
 #include "zonefile/zonefile.h"
 
@@ -271,6 +272,52 @@ nsec3_records_are_compared_as_well(void **state)
 	assert_int_equal(assert_diff(HASHES(A, B, " A"), HEAD), 6 - 1);
 }
 
+/* Served, changed, and printed: as if it were loaded from the new text. */
+static void
+assert_update(const char *from, const char *to)
+{
+	static struct records have, want;
+	const struct zone_update_options options = {.threads = 1};
+	const struct diff_change *changes;
+	const struct zone_entry *entry;
+	const struct zone *new;
+	store_ref ref, new_ref;
+	struct zone_update *update;
+	struct diff *diff;
+	size_t count = 0;
+	bool equal;
+
+	assert_int_equal(zone_fixture_load(&f, "example.", from, &ref),
+		NSD_OK);
+	entry = store_get(f.view, ref);
+	new = build(to, &new_ref);
+	collect(new, &want);
+	assert_int_equal(diff_create(f.view, store_get(f.view, entry->zone),
+				 zone_fixture_name("example."), key, 1 << 24,
+				 &diff),
+		NSD_OK);
+	assert_int_equal(read_text(diff, to, on_sum), NSD_OK);
+	assert_int_equal(diff_compare(diff, &equal), NSD_OK);
+	assert_int_equal(read_text(diff, to, on_collect), NSD_OK);
+	assert_int_equal(diff_finish(diff, &changes, &count), NSD_OK);
+	assert_int_equal(zone_update_begin(f.writer, ref, &options, &update),
+		NSD_OK);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(changes[i].add
+				? zone_update_add(update, &changes[i].rr)
+				: zone_update_remove(update, &changes[i].rr),
+			NSD_OK);
+	assert_int_equal(zone_update_commit(update, NULL, NULL), NSD_OK);
+	collect(store_get(f.view, entry->zone), &have);
+	assert_int_equal(have.count, want.count);
+	for (size_t i = 0; i < have.count; i++)
+		assert_string_equal(have.lines[i], want.lines[i]);
+	records_clear(&have);
+	records_clear(&want);
+	diff_destroy(diff);
+	zone_free(store_writer_heap(f.writer), new_ref);
+}
+
 static size_t
 random_text(char *out, size_t size, unsigned *rng, unsigned names)
 {
@@ -303,6 +350,7 @@ random_zones_become_each_other(void **state)
 		random_text(from, sizeof(from), &rng, seed % 100);
 		n = random_text(to, sizeof(to), &rng, seed % 7 * 20);
 		assert_diff(from, to);
+		assert_update(from, to);
 		assert_diff(from, from);
 		/* Mostly the same, and a bit more. */
 		memcpy(to, from, sizeof(to));
