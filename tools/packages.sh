@@ -44,8 +44,15 @@ packages_need() {
 # build_in DIR [CONFIGURE-ARGUMENT...] : configures and builds there, out of
 # the source tree. Says only what goes wrong; the rest is in DIR/build.log.
 build_in() {
-	local dir=$1 source
+	local dir=$1
 	shift
+	build_only "$dir" all "$@"
+}
+
+# build_only DIR TARGETS [CONFIGURE-ARGUMENT...] : the same, these targets only.
+build_only() {
+	local dir=$1 targets=$2 source
+	shift 2
 	source=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 	mkdir -p "$dir" "$source/build-aux"
 	dir=$(cd "$dir" && pwd)
@@ -57,7 +64,8 @@ build_in() {
 			(cd "$source" && autoreconf -fi)
 		fi &&
 			(cd "$dir" && "$source/configure" "$@" &&
-				make -j"$(nproc)")
+				# shellcheck disable=SC2086
+				make -j"$(nproc)" $targets)
 	} >"$dir/build.log" 2>&1 || {
 		grep -nE 'error|warning:|\*\*\*' "$dir/build.log" | tail -n 30 >&2
 		tail -n 5 "$dir/build.log" >&2

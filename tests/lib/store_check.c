@@ -153,17 +153,27 @@ spans_copy(const struct store_writer *w)
 }
 
 static const char *
-check_copy(const struct store_writer *w, const uint8_t *copy)
+check_copy(struct store_writer *w, const uint8_t *copy)
 {
-	for (size_t i = 0; i < w->header->span_count; i++)
-		if (w->spans[i].state > SPAN_FREE
-			&& memcmp(copy + i * SPAN_SIZE,
-				   w->base + w->header->data_at
-					   + i * SPAN_SIZE,
-				   SPAN_SIZE)
-				!= 0)
-			return fail("a count of holders in span %zu is wrong",
-				i);
+	for (uint32_t i = 0; i < w->header->span_count; i++) {
+		const uint64_t *now = (const uint64_t *)(const void *)(w->base
+			+ w->header->data_at + (size_t)i * SPAN_SIZE);
+		const uint64_t *then = (const uint64_t *)(const void *)(copy
+			+ (size_t)i * SPAN_SIZE);
+
+		if (w->spans[i].state <= SPAN_FREE
+			|| memcmp(now, then, SPAN_SIZE) == 0)
+			continue;
+		while (*now == *then) {
+			now++;
+			then++;
+		}
+		return fail("marking made %016llx at %u of what was %016llx",
+			(unsigned long long)*now,
+			(uint32_t)((const uint8_t *)now - w->base)
+				/ STORE_GRANULE,
+			(unsigned long long)*then);
+	}
 	return NULL;
 }
 

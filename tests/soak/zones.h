@@ -1,0 +1,59 @@
+/*
+ * zones.h - zones that change without end, and what each must hold: the
+ * records of zone z at serial s follow from z and s alone.
+ */
+#ifndef TESTS_SOAK_ZONES_H
+#define TESTS_SOAK_ZONES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/store.h"
+#include "zone/table.h"
+
+#define ZONES_MAX 1000u
+#define ZONES_NAMES 48u /* that may be there, a zone */
+
+/* Makes zone z as of a serial, not published. */
+enum nsd_err zones_build(struct store_writer *writer, unsigned z,
+	uint32_t serial, store_ref *zone);
+
+/* Add zone z as of a serial; give it other contents, built anew, whatever it
+ * has; take it to the next serial by a transaction; remove it. False without
+ * memory; anything else that fails ends the program. */
+bool zones_add(struct store_writer *writer, unsigned z, uint32_t serial);
+bool zones_replace(struct store_writer *writer, unsigned z, uint32_t serial);
+bool zones_update(struct store_writer *writer, unsigned z);
+void zones_remove(struct store_writer *writer, unsigned z);
+
+/* One of these, at random, and sometimes two before the next reclaim. */
+bool zones_change(struct store_writer *writer, unsigned count,
+	uint64_t *rng);
+
+/* For store_check. */
+void zones_mark(struct store_writer *writer, struct store_sweep *sweep);
+
+/* The serial of a zone; 0: it is not there. */
+uint32_t zones_serial(const struct store_view *view, unsigned z);
+
+/* Compares all zones that are there with zones built from their text in a
+ * store of their own. NULL, or what is wrong. For a reader: while online, or
+ * with the table as it was pinned. */
+struct zones_check;
+struct zones_check *zones_check_create(void);
+void zones_check_destroy(struct zones_check *check);
+const char *zones_check_all(struct zones_check *check,
+	const struct store_view *view, unsigned count);
+
+/* The version of a zone, for a reader that has pinned it, and the check. */
+struct zones_pinned {
+	unsigned z;
+	store_ref zone; /* none: it is not there */
+};
+struct zones_pinned zones_pin(const struct store_view *view, unsigned z);
+const char *zones_check_pinned(struct zones_check *check,
+	const struct store_view *view, struct zones_pinned pinned);
+
+uint64_t zones_rng(uint64_t *state);
+
+#endif
