@@ -10,17 +10,16 @@
 void
 audit_types_add(struct audit_types *types, uint16_t type)
 {
-	types->used[type >> 8] = true;
+	if (type >> 8 >= types->end)
+		types->end = (type >> 8) + 1u;
 	types->bits[type >> 8][type % 256 / 8] |= (uint8_t)(0x80u >> type % 8);
 }
 
 void
 audit_types_clear(struct audit_types *types)
 {
-	for (unsigned w = 0; w < 256; w++)
-		if (types->used[w])
-			memset(types->bits[w], 0, sizeof(types->bits[w]));
-	memset(types->used, 0, sizeof(types->used));
+	memset(types->bits, 0, types->end * sizeof(types->bits[0]));
+	types->end = 0;
 }
 
 size_t
@@ -28,11 +27,9 @@ audit_types_write(const struct audit_types *types, uint8_t out[BITMAP_MAX])
 {
 	uint8_t *at = out;
 
-	for (unsigned w = 0; w < 256; w++) {
+	for (unsigned w = 0; w < types->end; w++) {
 		uint8_t len = 32;
 
-		if (!types->used[w])
-			continue;
 		while (len > 0 && types->bits[w][len - 1] == 0)
 			len--;
 		if (len == 0)
@@ -81,7 +78,6 @@ bitmap_read(const uint8_t *bitmap, size_t len, struct audit_types *types)
 
 		if (bits == NULL || size > 32)
 			return false;
-		types->used[window] = true;
 		for (unsigned i = 0; i < size; i++)
 			types->bits[window][i] |= bits[i];
 	}

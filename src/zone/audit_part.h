@@ -229,10 +229,10 @@ const struct audit_group *audit_owner_find(const struct audit_owner *owner,
 
 /* ---- bitmaps ----------------------------------------------------------- */
 
-/* A set of types, and which parts of it may not be empty. */
+/* A set of types. */
 struct audit_types {
 	uint8_t bits[256][32];
-	bool used[256];
+	unsigned end; /* windows from here on are empty */
 };
 
 void audit_types_add(struct audit_types *types, uint16_t type);

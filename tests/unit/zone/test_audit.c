@@ -11,6 +11,7 @@
 
 #include "dns/name.h"
 #include "dns/nsec3.h"
+#include "lib/failing.h"
 #include "lib/zone_fixture.h"
 #include "zone/audit.h"
 #include "zone/build.h"
@@ -429,6 +430,49 @@ period_has_its_first_and_last_second(void **state)
 	}
 }
 
+/* Wherever memory runs out the audit ends with that error, or tells less. */
+static void
+memory_may_run_out_anywhere(void **state)
+{
+	struct audit_options options = {
+		.apex = zone_fixture_name("example."),
+		.now_sec = NOW,
+		.strict = true,
+	};
+	struct audit_report report;
+	unsigned failed = 0, done = 0;
+	store_ref zone;
+
+	add_apex();
+	add_names();
+	add_param(0xab);
+	add_nsec3(0xab, 0, 3);
+	for (unsigned i = 0; i < 100; i++)
+		add("n%03u.example. 60 A 192.0.2.1\n", i);
+	assert_int_equal(zone_fixture_build(&f, "example.", text, &zone),
+		NSD_OK);
+	for (int at = 0; at < 300; at++) {
+		enum nsd_err err;
+
+		options.threads = 1 + (unsigned)at % 3;
+		failing_from(at);
+		err = zone_audit(f.view, store_get(f.view, zone), &options,
+			&f.sink, &report);
+		failing_from(-1);
+		if (err == NSD_OK) {
+			assert_int_equal(report.count[AUDIT_RRSIG_MISSING],
+				100);
+			done++;
+		} else {
+			assert_int_equal(err, NSD_E_MEMORY);
+			failed++;
+		}
+	}
+	assert_true(failed >= 5);
+	assert_true(done >= 5);
+	zone_free(store_writer_heap(f.writer), zone);
+}
+
 int
 main(void)
 {
@@ -448,6 +492,7 @@ main(void)
 		TEST(unsigned_zone_is_left_alone),
 		TEST(names_with_nothing_signed_are_told_and_counted),
 		TEST(period_has_its_first_and_last_second),
+		TEST(memory_may_run_out_anywhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
