@@ -42,6 +42,8 @@ naptr NAPTR 1 2 "u" "E2U+sip" "!a!b!" Repl.Example.
 weird\\.\\001 TXT "x"
 insecure NS ns.insecure
 ns.insecure A 192.0.2.9
+self NS self
+self A 192.0.2.7
 other NS ns.example.net.
 deep.ent NS ns.example.net.
 secure NS ns.secure
@@ -305,12 +307,15 @@ class Zone:
             f"{f['original_ttl']} {f['expiration'] % 2**32} "
             f"{f['inception'] % 2**32} {f['tag']} {f['signer']} {signature}")
 
-    def sign(self):
-        for owner, kind in list(self.records):
-            if kind != dns.rdatatype.NSEC3 and (
+    def to_sign(self):
+        """The RRsets that the zone signs."""
+        return [(owner, kind) for owner, kind in self.records
+                if kind == dns.rdatatype.NSEC3 or not (
                     self.is_hidden(owner) or self.is_cut(owner)
-                    and kind not in (dns.rdatatype.DS, dns.rdatatype.NSEC)):
-                continue
+                    and kind not in (dns.rdatatype.DS, dns.rdatatype.NSEC))]
+
+    def sign(self):
+        for owner, kind in self.to_sign():
             if (owner, kind) not in self.sigs:
                 self.sign_one(owner, kind)
         return self

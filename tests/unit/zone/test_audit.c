@@ -87,6 +87,7 @@ add_names(void)
 	add_signed("a.b.example.", "A", "192.0.2.1");
 	add("cut.example. 60 NS ns.cut.example.\n");
 	add("ns.cut.example. 60 A 192.0.2.2\n");
+	add("cut.example. 60 A 192.0.2.9\n");
 	add("deep.ent.example. 60 NS ns.example.\n");
 	add_signed("ns.example.", "A", "192.0.2.3");
 	add("sec.example. 60 NS ns.example.\n");
@@ -154,17 +155,39 @@ hash_print(const char *name, const struct nsec3_params *params,
 	label[NSEC3_LABEL_LEN] = '\0';
 }
 
-/* A chain with a salt of one octet. flags: of the records; those that opt-out
- * allows to lack are left out if so; and one more. */
+/* Which records have the opt-out flag. Unless none has, those that it allows
+ * to lack are left out. */
+enum opt_out { NONE, ALL, THOSE_THAT_NEED_IT, THE_OTHERS };
+
+/* One of the names left out has a hash between two of the chain. */
+static bool
+covers_any(const struct nsec3_params *params, const char *label,
+	const char *next)
+{
+	for (size_t i = 0; i < LINKS; i++) {
+		char hash[NSEC3_LABEL_LEN + 1];
+
+		if (!links[i].optional)
+			continue;
+		hash_print(links[i].name, params, hash);
+		if (strcmp(label, next) < 0
+			? strcmp(hash, label) > 0 && strcmp(hash, next) < 0
+			: strcmp(hash, label) > 0 || strcmp(hash, next) < 0)
+			return true;
+	}
+	return false;
+}
+
+/* A chain with a salt of one octet, but for one name. */
 static void
-add_nsec3(uint8_t salt, unsigned flags, size_t without)
+add_nsec3(uint8_t salt, enum opt_out opt_out, size_t without)
 {
 	const struct nsec3_params params = {&salt, 1, 0};
 	struct hashed hashed[LINKS];
 	size_t count = 0;
 
 	for (size_t i = 0; i < LINKS; i++) {
-		if (i == without || (flags == 1 && links[i].optional))
+		if (i == without || (opt_out != NONE && links[i].optional))
 			continue;
 		hash_print(links[i].name, &params, hashed[count].label);
 		hashed[count++].link = &links[i];
@@ -173,12 +196,16 @@ add_nsec3(uint8_t salt, unsigned flags, size_t without)
 	for (size_t i = 0; i < count; i++) {
 		char owner[64], rdata[256];
 		bool apex = hashed[i].link == &links[0];
+		const char *next = hashed[(i + 1) % count].label;
+		bool needs = covers_any(&params, hashed[i].label, next);
 
 		snprintf(owner, sizeof(owner), "%.32s.example.",
 			hashed[i].label);
-		snprintf(rdata, sizeof(rdata), "1 %u 0 %02x %s %s %s", flags,
-			salt, hashed[(i + 1) % count].label,
-			hashed[i].link->types, apex ? "NSEC3PARAM" : "");
+		snprintf(rdata, sizeof(rdata), "1 %d 0 %02x %s %s %s",
+			opt_out == ALL || opt_out == (needs
+				? THOSE_THAT_NEED_IT : THE_OTHERS), salt,
+			next, hashed[i].link->types,
+			apex ? "NSEC3PARAM" : "");
 		add_signed(owner, "NSEC3", rdata);
 	}
 }
@@ -260,7 +287,7 @@ zone_with_nsec3_has_no_findings(void **state)
 	add_apex();
 	add_names();
 	add_param(0xab);
-	add_nsec3(0xab, 0, LINKS);
+	add_nsec3(0xab, NONE, LINKS);
 	expect(-1);
 }
 
@@ -270,7 +297,7 @@ opt_out_may_leave_out_insecure_names(void **state)
 	add_apex();
 	add_names();
 	add_param(0xab);
-	add_nsec3(0xab, 1, LINKS);
+	add_nsec3(0xab, ALL, LINKS);
 	expect(-1);
 }
 
@@ -282,11 +309,31 @@ opt_out_leaves_out_nothing_else(void **state)
 		add_apex();
 		add_names();
 		add_param(0xab);
-		add_nsec3(0xab, 1, i);
+		add_nsec3(0xab, ALL, i);
 		if (links[i].optional)
 			expect(-1);
 		else
 			expect(AUDIT_NSEC3_MISSING, 1, -1);
+	}
+}
+
+/* With many salts the last record, which covers both ends, is among them. */
+static void
+record_that_covers_has_the_flag(void **state)
+{
+	for (unsigned salt = 0; salt < 48; salt++) {
+		text[0] = '\0';
+		add_apex();
+		add_names();
+		add_param((uint8_t)salt);
+		add_nsec3((uint8_t)salt, THOSE_THAT_NEED_IT, LINKS);
+		expect(-1);
+		text[0] = '\0';
+		add_apex();
+		add_names();
+		add_param((uint8_t)salt);
+		add_nsec3((uint8_t)salt, THE_OTHERS, LINKS);
+		expect(AUDIT_NSEC3_MISSING, 3, -1);
 	}
 }
 
@@ -298,7 +345,7 @@ without_opt_out_no_name_may_lack_its_record(void **state)
 		add_apex();
 		add_names();
 		add_param(0xab);
-		add_nsec3(0xab, 0, i);
+		add_nsec3(0xab, NONE, i);
 		expect(AUDIT_NSEC3_MISSING, 1, -1);
 	}
 }
@@ -311,8 +358,8 @@ each_of_several_chains_is_looked_at(void **state)
 	add_names();
 	add_param(0xab);
 	add_param(0xcd);
-	add_nsec3(0xab, 0, LINKS);
-	add_nsec3(0xcd, 1, 4);
+	add_nsec3(0xab, NONE, LINKS);
+	add_nsec3(0xcd, ALL, 4);
 	expect(AUDIT_NSEC3_MISSING, 1, -1);
 }
 
@@ -322,8 +369,8 @@ chain_without_parameters_is_not_used(void **state)
 	add_apex();
 	add_names();
 	add_param(0xab);
-	add_nsec3(0xab, 0, LINKS);
-	add_nsec3(0xcd, 0, 3);
+	add_nsec3(0xab, NONE, LINKS);
+	add_nsec3(0xcd, NONE, 3);
 	expect(AUDIT_NSEC3_UNUSED, 1, -1);
 }
 
@@ -334,7 +381,7 @@ parameters_without_chain_are_told(void **state)
 	add_names();
 	add_param(0xab);
 	add_param(0xcd);
-	add_nsec3(0xab, 0, LINKS);
+	add_nsec3(0xab, NONE, LINKS);
 	expect(AUDIT_NO_DENIAL, 1, -1);
 }
 
@@ -446,7 +493,7 @@ memory_may_run_out_anywhere(void **state)
 	add_apex();
 	add_names();
 	add_param(0xab);
-	add_nsec3(0xab, 0, 3);
+	add_nsec3(0xab, NONE, 3);
 	for (unsigned i = 0; i < 100; i++)
 		add("n%03u.example. 60 A 192.0.2.1\n", i);
 	assert_int_equal(zone_fixture_build(&f, "example.", text, &zone),
@@ -483,6 +530,7 @@ main(void)
 		TEST(zone_with_nsec3_has_no_findings),
 		TEST(opt_out_may_leave_out_insecure_names),
 		TEST(opt_out_leaves_out_nothing_else),
+		TEST(record_that_covers_has_the_flag),
 		TEST(without_opt_out_no_name_may_lack_its_record),
 		TEST(each_of_several_chains_is_looked_at),
 		TEST(chain_without_parameters_is_not_used),
