@@ -359,21 +359,29 @@ compose_authority(struct query_ctx *ctx, struct query *q)
 		referral_add(ctx, q);
 		break;
 	default:
-		/* Beside DS the NS of the parent would only confuse, and who
-		 * asks for DNSKEY knows the name servers. */
-		if (!ctx->options.minimal_responses
-			&& q->question.type != TYPE_DNSKEY
-			&& (q->search.from_wildcard
-				|| (q->search.node->flags & NODE_CUT) == 0))
-			add_apex_ns(ctx, q);
 		break;
 	}
+}
+
+/* True if the zone's name servers go beside the answer. Beside DS the NS of
+ * the parent would only confuse, and who asks for DNSKEY knows them. */
+static bool
+wants_apex_ns(const struct query_ctx *ctx, const struct query *q)
+{
+	const struct search *s = &q->search;
+
+	return s->outcome != OUTCOME_NXDOMAIN && s->outcome != OUTCOME_NODATA
+		&& s->outcome != OUTCOME_DELEGATION
+		&& !ctx->options.minimal_responses
+		&& q->question.type != TYPE_DNSKEY
+		&& (s->from_wildcard || (s->node->flags & NODE_CUT) == 0);
 }
 
 void
 answer_compose(struct query_ctx *ctx, struct query *q)
 {
 	struct reply *reply = &q->reply;
+	bool in_zone;
 
 	if (q->search.outcome == OUTCOME_BROKEN) {
 		reply->rcode = RCODE_SERVFAIL;
@@ -383,13 +391,16 @@ answer_compose(struct query_ctx *ctx, struct query *q)
 	if (q->question.rrclass == CLASS_IN)
 		reply->flags |= MESSAGE_AA;
 	enter_zone(q);
-	if (compose_answer(ctx, q) && (reply->flags & MESSAGE_TC) == 0)
+	in_zone = compose_answer(ctx, q);
+	if (in_zone && (reply->flags & MESSAGE_TC) == 0)
 		compose_authority(ctx, q);
 	if ((reply->flags & MESSAGE_TC) == 0
 		&& !denial_add_expansions(ctx, q))
 		reply->flags |= MESSAGE_TC;
 	if ((reply->flags & MESSAGE_TC) != 0)
 		return;
+	if (in_zone && wants_apex_ns(ctx, q))
+		add_apex_ns(ctx, q);
 	if (q->search.outcome == OUTCOME_DELEGATION)
 		additional_add_glue(ctx, q);
 	else if (!ctx->options.minimal_responses)

@@ -3,6 +3,7 @@
 Each rule says which fields of an answer it excuses for one question. A field
 that differs and that no rule excuses is a failure.
 """
+import dns.dnssec
 import dns.name
 import dns.rdatatype as T
 
@@ -71,6 +72,21 @@ class Case:
         while name.to_text().lower() in links:
             name = links.pop(name.to_text().lower())
         return name
+
+    def lacks_proof(self):
+        """True for a name whose closest encloser has no NSEC3 record, as it is
+        there for unsigned delegations alone, while the closest ancestor with
+        one has a wildcard: to who sees only the records, that would answer."""
+        name = self.last_name()
+        existing = self.existing.get(self.zone_of(name), set())
+        above = [dns.name.Name(name.labels[i:])
+                 for i in range(1, len(name.labels))]
+        above = [ancestor for ancestor in above if ancestor in existing]
+        return (self.ours.rcode == "NXDOMAIN"
+                and any(row[2] == "NSEC3" and row[3].split()[1] == "1"
+                        for row in self.ours.authority)
+                and any(dns.name.Name((b"*",) + ancestor.labels) in existing
+                        for ancestor in above[1:]))
 
     def find_wildcard(self):
         """The wildcard that answers for the last name, if one does."""
@@ -155,13 +171,56 @@ def empty_wildcard(c):
     return NONE
 
 
-def wildcard_without_ds(c):
-    """RFC 4035 3.1.3.4: as for any other type, no DS at a wildcard needs the
-    NSEC of the wildcard too; NSD leaves it out."""
-    if (c.server == "nsd" and c.rdtype == T.DS
-            and c.find_wildcard() in c.owners
+def wildcard_without_all(c):
+    """RFC 4035 3.1.3.4, RFC 5155 7.2.5: no data at a wildcard takes a proof of
+    that, of no closer name, and with NSEC3 of the closest encloser. NSD leaves
+    out the first for DS, and sometimes the last."""
+    if (c.server == "nsd" and c.ours.rcode == "NOERROR"
+            and c.find_wildcard() is not None
             and _lacks_proofs(c.theirs.authority, c.ours.authority)):
         return {"authority"}
+    return NONE
+
+
+def no_proof_below_opt_out(c):
+    """RFC 5155 7.2.7: see Case.lacks_proof. We send what there is, as BIND
+    and NSD do; Knot sends neither SOA nor AA."""
+    if (c.server == "knot" and c.lacks_proof() and "AA" not in c.theirs.flags
+            and c.ours.rcode == c.theirs.rcode):
+        return {"flags", "authority"}
+    return NONE
+
+
+def encloser_without_record(c):
+    """RFC 5155 7.2.1 and 7.2.7: with opt-out a closest encloser may have no
+    record, and the proof is that of its closest ancestor that has one. NSD
+    sends other records."""
+    name = c.last_name()
+    existing = c.existing.get(c.zone_of(name), set())
+    if c.server != "nsd" or c.ours.answer != c.theirs.answer:
+        return NONE
+    while name not in existing and name != dns.name.root:
+        name = name.parent()
+    records = [row for row in c.ours.authority if row[2] == "NSEC3"]
+    hashes = {row[0].split(".")[0] for row in records}
+    for row in records:
+        _, flags, iterations, salt = row[3].split()[:4]
+        if flags == "1" and dns.dnssec.nsec3_hash(
+                name, "" if salt == "-" else salt, int(iterations),
+                1).lower() not in hashes:
+            return {"authority"}
+    return NONE
+
+
+def smaller_without_all(c):
+    """RFC 2181 9: what makes our answer too large for UDP is, in these cases,
+    a proof that the others leave out, or an answer that they do not give (see
+    expansion_without_proof, below_nsec3_owner and types_beside_cname)."""
+    if (c.server in ("knot", "nsd") and not c.how.tcp
+            and c.ours.flags == c.theirs.flags | {"TC"}
+            and (c.last_name().is_wild() or _is_below_hash(c.name)
+                 or c.rdtype in BESIDE_CNAME | {T.NSEC3})):
+        return ALL
     return NONE
 
 
@@ -290,15 +349,19 @@ def nsec_at_a_cut(c):
     return NONE
 
 
+def _is_below_hash(name):
+    """True below a name that may be an NSEC3 record's."""
+    return any(len(label) == 32 and
+               set(label.decode("latin-1").lower()) <= set(
+                   "0123456789abcdefghijklmnopqrstuv-*")
+               for label in name.labels[1:])
+
+
 def below_nsec3_owner(c):
     """RFC 5155 7.2.8: the owner name of an NSEC3 record alone does not exist,
     nor does it make names below it special: a wildcard above covers them. NSD
     says NXDOMAIN there, and takes it for a closest encloser."""
-    hashed = any(len(label) == 32 and
-                 set(label.decode("latin-1")) <= set(
-                     "0123456789abcdefghijklmnopqrstuv-*")
-                 for label in c.name.labels[1:])
-    if c.server == "nsd" and hashed:
+    if c.server == "nsd" and _is_below_hash(c.name):
         if c.ours.rcode == c.theirs.rcode and c.ours.answer == c.theirs.answer:
             return {"authority"}
         if c.theirs.rcode == "NXDOMAIN" and c.ours.rcode == "NOERROR":
@@ -359,8 +422,9 @@ def what_fits(c):
 
 
 RULES = [soa_query_ttl, authority_of_positive_answers, proof_behind_dname,
-         empty_wildcard, wildcard_without_ds, expansion_without_proof,
-         asterisk_asked_for, any_is_one_rrset,
+         empty_wildcard, wildcard_without_all, no_proof_below_opt_out,
+         encloser_without_record, smaller_without_all,
+         expansion_without_proof, asterisk_asked_for, any_is_one_rrset,
          chain_into_another_zone, loops, endless_chain, types_beside_cname,
          addresses_from_a_wildcard,
          one_rrsig, nsec_at_a_cut, below_nsec3_owner,

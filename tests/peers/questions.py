@@ -51,8 +51,9 @@ def names_around(owner):
     return [name for name in names if name is not None]
 
 
-def make(zones, seed=1):
-    """(name, type) pairs for {zone: path}, in a fixed order."""
+def make(zones, most=None, seed=1):
+    """(name, type) pairs for {zone: path}, in a fixed order; of more than
+    `most` a part."""
     rng = random.Random(seed)
     asked = {}
     for zone, path in zones.items():
@@ -70,5 +71,8 @@ def make(zones, seed=1):
                     row.update(types)
                 row.update(dns.rdatatype.from_text(t)
                            for t in rng.sample(RARE_TYPES, 3))
-    return [(name, rdtype) for name in sorted(asked)
+    made = [(name, rdtype) for name in sorted(asked)
             for rdtype in sorted(asked[name])]
+    if most is not None and len(made) > most:
+        made = [made[i] for i in sorted(rng.sample(range(len(made)), most))]
+    return made
