@@ -192,7 +192,7 @@ update_swing_cells(struct zone_update *u, struct zone *zone)
 			before->next = swing->change;
 		}
 		zone->pending_last = swing->change;
-		/* Nobody follows it before he sees the new version. */
+		/* No reader of an older version follows it. */
 		__atomic_store_n(&last->link, (last->link & GLUE_CELL_HIDDEN)
 			| since | swing->change, __ATOMIC_RELEASE);
 	}
