@@ -265,7 +265,10 @@ store_epoch(const struct store_writer *writer)
 bool
 store_epoch_passed(struct store_writer *writer, uint64_t epoch)
 {
-	if (writer->header->epoch == epoch)
+	/* One of a store that was attached again may be newer than any. */
+	if (epoch > writer->header->epoch)
+		epoch = writer->header->epoch;
+	if (epoch == writer->header->epoch)
 		rcu_store_release(&writer->header->epoch, epoch + 1);
 	/* As in store_reclaim. */
 	rcu_full_barrier();

@@ -40,7 +40,7 @@ struct model {
 	uint32_t serial;
 };
 
-static uint32_t
+static inline uint32_t
 model_random(struct model *m, uint32_t below)
 {
 	m->random = m->random * 6364136223846793005u + 1442695040888963407u;
@@ -49,7 +49,7 @@ model_random(struct model *m, uint32_t below)
 
 /* ---- making records ---------------------------------------------------- */
 
-static size_t
+static inline size_t
 model_make_name(struct model *m, uint8_t *out, bool in_zone)
 {
 	static const char *const words[] = {"a", "b", "*", "ns1", "c", "d",
@@ -75,7 +75,7 @@ model_make_name(struct model *m, uint8_t *out, bool in_zone)
 	return len + sizeof(MODEL_APEX);
 }
 
-static size_t
+static inline size_t
 model_make_sig(struct model *m, uint16_t covered, uint8_t *out)
 {
 	size_t len = 18;
@@ -95,7 +95,7 @@ model_make_sig(struct model *m, uint16_t covered, uint8_t *out)
 }
 
 /* Some hashes are those of names that may be there. */
-static void
+static inline void
 model_make_hash(struct model *m, uint8_t hash[NSEC3_HASH_LEN])
 {
 	static const uint8_t salt[] = {1};
@@ -112,7 +112,7 @@ model_make_hash(struct model *m, uint8_t hash[NSEC3_HASH_LEN])
 	memcpy(hash, job.hash, NSEC3_HASH_LEN);
 }
 
-static size_t
+static inline size_t
 model_make_nsec3(struct model *m, uint8_t *out)
 {
 	static const uint8_t bitmap[] = {0, 1, 0x40};
@@ -126,7 +126,7 @@ model_make_nsec3(struct model *m, uint8_t *out)
 	return 7 + NSEC3_HASH_LEN + sizeof(bitmap);
 }
 
-static size_t
+static inline size_t
 model_make_rdata(struct model *m, uint16_t type, uint16_t covered,
 	uint8_t *out)
 {
@@ -181,7 +181,7 @@ model_make_rdata(struct model *m, uint16_t type, uint16_t covered,
 	}
 }
 
-static void
+static inline void
 model_make_hash_owner(struct model *m, uint8_t *out)
 {
 	uint8_t hash[NSEC3_HASH_LEN];
@@ -192,7 +192,7 @@ model_make_hash_owner(struct model *m, uint8_t *out)
 	memcpy(out + 1 + NSEC3_LABEL_LEN, MODEL_APEX, sizeof(MODEL_APEX));
 }
 
-static uint16_t
+static inline uint16_t
 model_choose_type(struct model *m, bool apex)
 {
 	static const uint16_t types[] = {TYPE_A, TYPE_A, TYPE_AAAA, TYPE_NS,
@@ -212,7 +212,7 @@ model_choose_type(struct model *m, bool apex)
 	return types[model_random(m, 11)];
 }
 
-static void
+static inline void
 model_make_rr(struct model *m, struct model_rr *rr)
 {
 	static const uint16_t covered[] = {TYPE_A, TYPE_AAAA, TYPE_NS,
@@ -238,7 +238,7 @@ model_make_rr(struct model *m, struct model_rr *rr)
 
 /* ---- the model --------------------------------------------------------- */
 
-static bool
+static inline bool
 model_same_rrset(const struct model_rr *a, const struct model_rr *b)
 {
 	return a->type == b->type && name_equal(a->owner, b->owner)
@@ -246,14 +246,14 @@ model_same_rrset(const struct model_rr *a, const struct model_rr *b)
 			|| memcmp(a->rdata, b->rdata, 2) == 0);
 }
 
-static bool
+static inline bool
 model_equal(const struct model_rr *a, const struct model_rr *b)
 {
 	return model_same_rrset(a, b) && rdata_compare(a->type, a->rdata,
 			a->rdlen, b->rdata, b->rdlen) == 0;
 }
 
-static void
+static inline void
 model_remove(struct model *m, const struct model_rr *rr)
 {
 	size_t kept = 0;
@@ -264,7 +264,7 @@ model_remove(struct model *m, const struct model_rr *rr)
 	m->count = kept;
 }
 
-static void
+static inline void
 model_remove_set(struct model *m, const uint8_t *owner, uint16_t type)
 {
 	size_t kept = 0;
@@ -276,7 +276,7 @@ model_remove_set(struct model *m, const uint8_t *owner, uint16_t type)
 	m->count = kept;
 }
 
-static void
+static inline void
 model_add(struct model *m, const struct model_rr *rr)
 {
 	if (m->count == MODEL_MAX)
@@ -285,7 +285,7 @@ model_add(struct model *m, const struct model_rr *rr)
 }
 
 /* An RRset has one TTL, the lowest (RFC 2181 section 5.2). */
-static void
+static inline void
 model_settle_ttls(struct model *m)
 {
 	for (size_t i = 0; i < m->count; i++)
@@ -296,7 +296,7 @@ model_settle_ttls(struct model *m)
 }
 
 /* As a zone prints, but that SOAs stay in the order they came. */
-static int
+static inline int
 model_compare(const void *a, const void *b)
 {
 	const struct model_rr *x = *(const struct model_rr *const *)a;
@@ -311,7 +311,7 @@ model_compare(const void *a, const void *b)
 	return c != 0 ? c : (x > y) - (x < y);
 }
 
-static struct rrbatch *
+static inline struct rrbatch *
 model_make_batch(const struct model *m)
 {
 	struct rrbatch *batch = rrbatch_create(m->count * 600 + 1000);
@@ -338,7 +338,7 @@ model_make_batch(const struct model *m)
 
 static char model_said[1000]; /* the last error of a build */
 
-static void
+static inline void
 model_on_diag(struct diag_sink *sink, const struct diag *d)
 {
 	(void)sink;
@@ -347,7 +347,7 @@ model_on_diag(struct diag_sink *sink, const struct diag *d)
 }
 
 /* A zone of the model's records; not visible to anyone. */
-static enum nsd_err
+static inline enum nsd_err
 model_build(const struct model *m, struct store_writer *writer, store_ref *zone)
 {
 	struct zone_build_input input = {
@@ -367,7 +367,7 @@ model_build(const struct model *m, struct store_writer *writer, store_ref *zone)
 }
 
 /* Starts with an apex and some records. */
-static void
+static inline void
 model_start(struct model *m, size_t count)
 {
 	struct model_rr rr = {.ttl_sec = 3600, .type = TYPE_SOA};
