@@ -2,20 +2,25 @@
  * after each time all zones are what some serial of theirs says, and the next
  * process goes on.
  *
- * usage: kill_loader [--seconds N] [--zones N] [--seed N]
+ * usage: kill_loader [--seconds N] [--zones N] [--seed N] [--steps N]
  *
- * Readers walk all zones meanwhile, and pin a version now and then. */
+ * Readers walk all zones meanwhile, and pin a version now and then. After that
+ * the changes of a few zones are stepped through, N instructions, a thousand in
+ * a row at random places: where the store has changed, a successor takes over a
+ * copy of it, every other time. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "lib/store_check.h"
+#include "lib/store_snapshot.h"
 #include "soak/zones.h"
 
 #define READERS 2u
@@ -27,8 +32,13 @@ struct run {
 	struct zones_check *check;
 	pid_t readers[READERS];
 	unsigned kills, take_overs, reader_kills;
-	uint64_t changes, epochs;
+	uint64_t epochs;
+	unsigned long steps;
 };
+
+#define STEP_ZONES 3u
+#define STEP_WINDOW 1000u /* instructions in a row */
+#define STEP_ONE_OF 2u /* of the states of the store are taken over */
 
 static _Noreturn void
 fail(const char *what)
@@ -147,13 +157,13 @@ writer_main(struct run *run, uint64_t rng)
 
 /* A writer that looks at everything. */
 static void
-take_over(struct run *run)
+take_over(struct run *run, struct store *store)
 {
 	struct store_writer *writer;
 	struct store_stats stats;
 	const char *wrong;
 
-	if (store_writer_open(run->store, &writer) != NSD_OK)
+	if (store_writer_open(store, &writer) != NSD_OK)
 		fail("store_writer_open");
 	wrong = store_check_take_over(writer, table_mark);
 	if (wrong == NULL)
@@ -161,11 +171,9 @@ take_over(struct run *run)
 	if (wrong == NULL)
 		wrong = zones_check_all(run->check, store_writer_view(writer),
 			run->zones);
-	for (int i = 0; i < 20 && wrong == NULL; i++) {
+	for (int i = 0; i < 20 && wrong == NULL; i++)
 		if (!zones_change(writer, run->zones, &run->rng))
 			wrong = "no memory";
-		run->changes++;
-	}
 	if (wrong == NULL)
 		wrong = store_check(writer, zones_mark);
 	if (wrong != NULL)
@@ -199,7 +207,91 @@ round_run(struct run *run)
 	}
 	/* The others find what several have left. */
 	if (zones_rng(&run->rng) % 4 != 0)
-		take_over(run);
+		take_over(run, run->store);
+}
+
+/* ---- step by step */
+
+static pid_t
+traced_fork(struct run *run)
+{
+	uint64_t rng = run->seed + 99;
+	struct store_writer *writer;
+	pid_t pid = child_fork();
+	int status;
+
+	if (pid == 0) {
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0
+			|| store_writer_open(run->store, &writer) != NSD_OK
+			|| store_check_take_over(writer, table_mark) != NULL)
+			_exit(2);
+		raise(SIGSTOP);
+		while (zones_change(writer, run->zones, &rng))
+			;
+		_exit(4);
+	}
+	if (waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status))
+		fail("cannot trace a process");
+	return pid;
+}
+
+/* Lets it run for a while, and stops it wherever it is then. */
+static void
+run_on(struct run *run, pid_t pid)
+{
+	struct timespec delay = { 0,
+		(long)(zones_rng(&run->rng) % 400000) };
+	int status;
+
+	if (ptrace(PTRACE_CONT, pid, NULL, NULL) != 0)
+		fail("PTRACE_CONT");
+	(void)nanosleep(&delay, NULL);
+	if (kill(pid, SIGSTOP) != 0 || waitpid(pid, &status, 0) != pid
+		|| !WIFSTOPPED(status))
+		fail("a writer ended by itself");
+}
+
+static void
+step_through(struct run *run, const struct store_options *options)
+{
+	struct store_snapshot *s;
+	struct store *second;
+	unsigned long states = 0, checked = 0;
+	pid_t pid;
+
+	if (store_create(options, &run->store) != NSD_OK
+		|| store_create(options, &second) != NSD_OK)
+		fail("store_create");
+	run->zones = STEP_ZONES;
+	for (int i = 0; i < 3; i++)
+		take_over(run, run->store);
+	s = store_snapshot_create(run->store);
+	pid = traced_fork(run);
+	for (unsigned long i = 0; i < run->steps; i++) {
+		int status;
+
+		if (i % STEP_WINDOW == 0)
+			run_on(run, pid);
+		if (ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) != 0
+			|| waitpid(pid, &status, 0) != pid
+			|| !WIFSTOPPED(status))
+			fail("a writer ended by itself");
+		if (!store_snapshot_update(s))
+			continue;
+		states++;
+		if (zones_rng(&run->rng) % STEP_ONE_OF != 0)
+			continue;
+		store_snapshot_restore(s, second);
+		take_over(run, second);
+		checked++;
+	}
+	kill_and_wait(pid, "a writer ended by itself");
+	printf("%lu instructions, %lu states of the store, %lu of them taken "
+	       "over\n",
+		run->steps, states, checked);
+	store_snapshot_destroy(s);
+	store_destroy(second);
+	store_destroy(run->store);
 }
 
 static void
@@ -209,11 +301,12 @@ options_parse(struct run *run, int argc, char **argv)
 		{ "seconds", required_argument, NULL, 't' },
 		{ "zones", required_argument, NULL, 'z' },
 		{ "seed", required_argument, NULL, 's' },
+		{ "steps", required_argument, NULL, 'n' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int o;
 
-	*run = (struct run){ .seconds = 3, .zones = 12,
+	*run = (struct run){ .seconds = 2, .zones = 12, .steps = 30000,
 		.seed = 88172645463325252u };
 	while ((o = getopt_long(argc, argv, "", options, NULL)) != -1)
 		switch (o) {
@@ -226,6 +319,9 @@ options_parse(struct run *run, int argc, char **argv)
 		case 's':
 			run->seed = strtoull(optarg, NULL, 0);
 			break;
+		case 'n':
+			run->steps = strtoul(optarg, NULL, 0);
+			break;
 		default:
 			exit(2);
 		}
@@ -235,7 +331,7 @@ options_parse(struct run *run, int argc, char **argv)
 int
 main(int argc, char **argv)
 {
-	const struct store_options options = { .reader_max = READERS,
+	struct store_options options = { .reader_max = READERS,
 		.reservation = (size_t)64 << 20, .poison = true };
 	struct run run;
 	time_t end;
@@ -252,12 +348,16 @@ main(int argc, char **argv)
 		kill_and_wait(run.readers[i], "a reader found a fault");
 		store_reader_clear(run.store, i);
 	}
-	take_over(&run);
+	take_over(&run, run.store);
 	printf("%u writers and %u readers killed in %u s, seed %" PRIu64
 	       ": %u checks of the whole store, epoch %" PRIu64 "\n",
 		run.kills, run.reader_kills, run.seconds, run.seed,
 		run.take_overs, run.epochs);
-	zones_check_destroy(run.check);
 	store_destroy(run.store);
+	/* Poisoning is an instruction for each octet. */
+	options.poison = false;
+	if (run.steps > 0)
+		step_through(&run, &options);
+	zones_check_destroy(run.check);
 	return 0;
 }

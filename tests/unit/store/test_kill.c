@@ -17,7 +17,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -25,7 +24,7 @@
 #include <unistd.h>
 
 #include "lib/store_check.h"
-#include "store/file.h"
+#include "lib/store_snapshot.h"
 
 #define PARTS 12
 #define PART_MAX 6000u
@@ -340,59 +339,6 @@ killed_writer_leaves_a_whole_store(void **state)
 
 /* ---- at every instruction */
 
-/* What is in the store of a process that is stopped. */
-struct snapshot {
-	const struct store *from;
-	const uint8_t *base;
-	uint8_t *copy;
-	size_t max;
-};
-
-static size_t
-snapshot_data(const struct snapshot *s, size_t *len)
-{
-	const struct store_header *h = (const struct store_header *)(
-		const void *)s->base;
-
-	*len = (size_t)h->span_count * SPAN_SIZE;
-	return (size_t)h->data_at;
-}
-
-/* Copies what has changed. The first page and the bitmaps stand in front of
- * the data. */
-static bool
-snapshot_update(struct snapshot *s)
-{
-	size_t data_len, data = snapshot_data(s, &data_len);
-	size_t head = STORE_PAGE + data_len / SPAN_SIZE * SPAN_BITMAP;
-	bool changed = false;
-
-	assert_true(data + data_len <= s->max);
-	for (size_t at = 0; at < data + data_len; at += STORE_PAGE) {
-		if (at >= head && at < data)
-			at = data;
-		if (at >= data + data_len
-			|| memcmp(s->copy + at, s->base + at, STORE_PAGE) == 0)
-			continue;
-		memcpy(s->copy + at, s->base + at, STORE_PAGE);
-		changed = true;
-	}
-	return changed;
-}
-
-/* Makes a store of the same contents. */
-static void
-snapshot_restore(const struct snapshot *s, struct store *to)
-{
-	size_t data_len, data = snapshot_data(s, &data_len);
-	size_t head = STORE_PAGE + data_len / SPAN_SIZE * SPAN_BITMAP;
-
-	assert_int_equal(ftruncate(to->fd, 0), 0);
-	assert_int_equal(pwrite(to->fd, s->copy, head, 0), head);
-	assert_int_equal(pwrite(to->fd, s->copy + data, data_len, (off_t)data),
-		data_len);
-}
-
 static pid_t
 traced_fork(struct store *store, unsigned publishes)
 {
@@ -424,32 +370,27 @@ writer_killed_at_any_instruction_is_succeeded(void **state)
 	uint64_t steps_max = setting("STORE_KILL_STEPS", 60000);
 	/* Poisoning is an instruction for each octet. */
 	struct store *store = store_make(false), *second = store_make(false);
-	struct snapshot s = { .from = store, .max = (size_t)64 << 20 };
+	struct store_snapshot *s = store_snapshot_create(store);
+	const struct store_view *view = store_snapshot_view(s);
 	unsigned long steps = 0, states = 0;
 	uint64_t least = 0;
 	int status = 0;
 	pid_t pid;
 
 	take_over(store, 0, true); /* as it is after a while */
-	s.base = store_map(store->fd, store->reservation, PROT_READ);
-	s.copy = mmap(NULL, s.max, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	assert_non_null(s.base);
-	assert_ptr_not_equal(s.copy, MAP_FAILED);
 	pid = traced_fork(store, 100000);
 	for (; steps < steps_max; steps++) {
 		assert_int_equal(ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL),
 			0);
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_true(WIFSTOPPED(status));
-		if (!snapshot_update(&s))
+		if (!store_snapshot_update(s))
 			continue;
-		snapshot_restore(&s, second);
+		store_snapshot_restore(s, second);
 		take_over(second, least, true);
 		states++;
-		if (version_get(&(struct store_view){ s.base }) != NULL)
-			least = version_get(&(struct store_view){ s.base })
-					->number;
+		if (version_get(view) != NULL)
+			least = version_get(view)->number;
 	}
 	kill_and_wait(pid);
 	take_over(store, least, true);
@@ -457,8 +398,7 @@ writer_killed_at_any_instruction_is_succeeded(void **state)
 		      "versions\n",
 		steps, states, (unsigned long long)least);
 	assert_true(states > 100 && least >= 3);
-	munmap(s.copy, s.max);
-	munmap((void *)(uintptr_t)s.base, store->reservation);
+	store_snapshot_destroy(s);
 	store_destroy(second);
 	store_destroy(store);
 }
