@@ -98,7 +98,8 @@ run_count(const struct build *b, const struct owner *run)
 
 	if (run >= b->hashes && run < b->hashes + b->hash_count)
 		end = b->hashes + b->hash_count;
-	while (run + owners < end && (run[owners].flags & OWNER_AGAIN) != 0)
+	while (run + owners < end && (__atomic_load_n(&run[owners].flags,
+			__ATOMIC_RELAXED) & OWNER_AGAIN) != 0)
 		owners++;
 	return owners;
 }

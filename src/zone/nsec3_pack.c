@@ -77,7 +77,8 @@ run_pack_chain(struct worker *w, struct owner *run, struct chain_item *item)
 	err = run_list_groups(w, run, ITEMS_CHAIN, &count);
 	if (err != NSD_OK)
 		return err;
-	run->flags |= OWNER_CHAINED;
+	/* Another worker may be looking whether its run ends here. */
+	__atomic_fetch_or(&run->flags, OWNER_CHAINED, __ATOMIC_RELAXED);
 	/* Signatures sort behind what they cover. */
 	nsec3 = &w->groups[0];
 	sigs = count > 1 ? &w->groups[1] : NULL;
