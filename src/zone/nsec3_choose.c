@@ -32,11 +32,15 @@ params_read(const struct rrbatch_rr *rr, struct nsec3_params *params)
 	return true;
 }
 
-static bool
-params_equal(const struct nsec3_params *a, const struct nsec3_params *b)
+/* Any order, but always the same: fewer iterations come first. */
+static int
+params_compare(const struct nsec3_params *a, const struct nsec3_params *b)
 {
-	return a->iterations == b->iterations && a->salt_len == b->salt_len
-		&& memcmp(a->salt, b->salt, a->salt_len) == 0;
+	if (a->iterations != b->iterations)
+		return a->iterations < b->iterations ? -1 : 1;
+	if (a->salt_len != b->salt_len)
+		return a->salt_len < b->salt_len ? -1 : 1;
+	return memcmp(a->salt, b->salt, a->salt_len);
 }
 
 bool
@@ -46,7 +50,31 @@ nsec3_has_params(const struct rrbatch_rr *rr, const struct nsec3_params *params)
 
 	return params_read(rr, &own)
 		&& rrbatch_rr_rdata(rr)[0] == NSEC3_ALGORITHM_SHA1
-		&& params_equal(&own, params);
+		&& params_compare(&own, params) == 0;
+}
+
+/* Keeps them in order, once each; of more than there is room for the first. */
+static void
+choices_insert(struct choices *choices, const struct nsec3_params *params,
+	const struct rrbatch_rr *rr)
+{
+	struct choice *items = choices->items;
+	size_t at = 0;
+
+	while (at < choices->count
+		&& params_compare(&items[at].params, params) < 0)
+		at++;
+	if (at == CHOICES_MAX || (at < choices->count
+			&& params_compare(&items[at].params, params) == 0))
+		return;
+	if (choices->count == CHOICES_MAX)
+		choices->count--;
+	memmove(&items[at + 1], &items[at],
+		(choices->count - at) * sizeof(*items));
+	items[at].params = *params;
+	items[at].rr = rr;
+	items[at].records = 0;
+	choices->count++;
 }
 
 static void
@@ -73,15 +101,7 @@ choices_add(struct build *b, struct choices *choices,
 			(unsigned)rdata[1]);
 		return;
 	}
-	for (size_t i = 0; i < choices->count; i++)
-		if (params_equal(&choices->items[i].params, &params))
-			return;
-	if (choices->count == CHOICES_MAX)
-		return;
-	choices->items[choices->count].params = params;
-	choices->items[choices->count].rr = rr;
-	choices->items[choices->count].records = 0;
-	choices->count++;
+	choices_insert(choices, &params, rr);
 }
 
 static void
@@ -102,25 +122,57 @@ choices_list(struct build *b, struct choices *choices)
 
 /* ---- of several -------------------------------------------------------- */
 
+/* True if the run of owners has an NSEC3 record with the parameters. */
+static bool
+run_has_params(const struct build *b, const struct owner *run,
+	const struct nsec3_params *params)
+{
+	size_t owners = run_count(b, run);
+
+	for (size_t o = 0; o < owners; o++) {
+		const struct rrbatch_rr *rr;
+
+		if (run[o].rr_count == 0)
+			continue;
+		rr = owner_first_rr(&run[o]);
+		for (uint32_t n = 0; n < run[o].rr_count;
+			n++, rr = rrbatch_next(rr))
+			if (rr->type == TYPE_NSEC3
+				&& nsec3_has_params(rr, params))
+				return true;
+	}
+	return false;
+}
+
+/* Names, not records: one that is there twice counts once. */
+static void
+count_owners(const struct worker *w, const struct owner *owners, size_t count,
+	const struct choices *choices, size_t found[CHOICES_MAX])
+{
+	unsigned workers = w->build->worker_count;
+	size_t start = count * w->number / workers;
+	size_t end = count * (w->number + 1) / workers;
+
+	for (size_t i = start; i < end; i++) {
+		if ((owners[i].flags & OWNER_AGAIN) != 0
+			|| (owners[i].flags & OWNER_NSEC3) == 0)
+			continue;
+		for (size_t c = 0; c < choices->count; c++)
+			found[c] += run_has_params(w->build, &owners[i],
+				&choices->items[c].params);
+	}
+}
+
 static enum nsd_err
 count_worker(struct worker *w)
 {
 	const struct build *b = w->build;
 	struct choices *choices = (struct choices *)w->pass_arg;
 	size_t found[CHOICES_MAX] = {0};
-	size_t start = b->hash_count * w->number / b->worker_count;
-	size_t end = b->hash_count * (w->number + 1) / b->worker_count;
 
-	for (size_t i = start; i < end; i++) {
-		const struct rrbatch_rr *rr = owner_first_rr(&b->hashes[i]);
-
-		for (uint32_t n = 0; n < b->hashes[i].rr_count;
-			n++, rr = rrbatch_next(rr))
-			for (size_t c = 0; c < choices->count
-				&& rr->type == TYPE_NSEC3; c++)
-				found[c] += nsec3_has_params(rr,
-					&choices->items[c].params);
-	}
+	count_owners(w, b->hashes, b->hash_count, choices, found);
+	if (b->nsec3_in_names)
+		count_owners(w, b->names, b->name_count, choices, found);
 	for (size_t c = 0; c < choices->count; c++)
 		__atomic_fetch_add(&choices->items[c].records, found[c],
 			__ATOMIC_RELAXED);
@@ -130,7 +182,8 @@ count_worker(struct worker *w)
 /*
  * While the parameters change there are two chains, of which one may not be
  * complete: the one with the most records is the best to be had. Of equal ones
- * the first in the input counts.
+ * the one with fewer iterations counts, whatever the order of the input: an
+ * update comes to the same.
  */
 static enum nsd_err
 choices_find_best(struct build *b, struct choices *choices, size_t *best)

@@ -63,50 +63,11 @@ walk_sigs(struct walk *w, const struct rrset_sigs *sigs)
 	return NSD_OK;
 }
 
-/* An entry of the node at hand is the SOA or its signatures. */
-static bool
-entry_is_soa(const struct node_rrset *e)
-{
-	return e->type == TYPE_SOA;
-}
-
-static enum nsd_err
-walk_entries(struct walk *w, const struct node *node, bool soa)
-{
-	const struct node_rrset *e = node_entries(node);
-	bool apex = (node->flags & NODE_APEX) != 0;
-
-	for (unsigned i = 0; i < node->entry_count; i++) {
-		enum nsd_err err;
-
-		if (apex && entry_is_soa(&e[i]) != soa)
-			continue;
-		err = (e[i].flags & NODE_RRSET_SIGS) != 0
-			? walk_sigs(w, store_get(w->view, e[i].ref))
-			: walk_rrset(w, store_get(w->view, e[i].ref));
-		if (err != NSD_OK)
-			return err;
-	}
-	return NSD_OK;
-}
-
 static void
 walk_make_owner(const struct walk *w, const struct node *node, uint8_t *owner)
 {
 	memcpy(owner, trie_leaf_name(&node->leaf), node->leaf.name_len);
 	memcpy(owner + node->leaf.name_len, w->apex, w->apex_len);
-}
-
-static enum nsd_err
-walk_node(struct walk *w, const struct node *node)
-{
-	enum nsd_err err = NSD_OK;
-
-	if ((node->flags & NODE_APEX) != 0)
-		err = walk_entries(w, node, true);
-	if (err == NSD_OK)
-		err = walk_entries(w, node, false);
-	return err;
 }
 
 /* The NSEC3 RRset of the chain that the iterator is at. */
@@ -133,6 +94,52 @@ walk_nsec3(struct walk *w, const struct nsec3_iter *iter)
 		err = w->on_rr(w->ctx, &rr);
 	}
 	return err != NSD_OK ? err : walk_sigs(w, &record->sigs);
+}
+
+/* An entry of the node at hand is the SOA or its signatures. */
+static bool
+entry_is_soa(const struct node_rrset *e)
+{
+	return e->type == TYPE_SOA;
+}
+
+/* chain: NULL, or at the NSEC3 records of the name, to come at their place. */
+static enum nsd_err
+walk_entries(struct walk *w, const struct node *node, bool soa,
+	const struct nsec3_iter *chain)
+{
+	const struct node_rrset *e = node_entries(node);
+	bool apex = (node->flags & NODE_APEX) != 0;
+	enum nsd_err err = NSD_OK;
+
+	for (unsigned i = 0; err == NSD_OK && i < node->entry_count; i++) {
+		if (apex && entry_is_soa(&e[i]) != soa)
+			continue;
+		if (chain != NULL && e[i].type > TYPE_NSEC3) {
+			err = walk_nsec3(w, chain);
+			chain = NULL;
+		}
+		if (err == NSD_OK)
+			err = (e[i].flags & NODE_RRSET_SIGS) != 0
+				? walk_sigs(w, store_get(w->view, e[i].ref))
+				: walk_rrset(w, store_get(w->view, e[i].ref));
+	}
+	if (err == NSD_OK && chain != NULL)
+		err = walk_nsec3(w, chain);
+	return err;
+}
+
+static enum nsd_err
+walk_node(struct walk *w, const struct node *node,
+	const struct nsec3_iter *chain)
+{
+	enum nsd_err err = NSD_OK;
+
+	if ((node->flags & NODE_APEX) != 0)
+		err = walk_entries(w, node, true, NULL);
+	if (err == NSD_OK)
+		err = walk_entries(w, node, false, chain);
+	return err;
 }
 
 /* ---- merging names, other NSEC3 owners, and the chain ------------------ */
@@ -196,14 +203,19 @@ walk_run(struct walk *w, const struct zone *zone)
 	for (unsigned i = 0; i < 3; i++)
 		source_next(w, &sources[i]);
 	while ((s = sources_choose(sources, 3)) != NULL) {
+		struct source *chain = &sources[2];
+		bool both = s == &sources[0] && !chain->ended
+			&& name_compare(s->owner, chain->owner) == 0;
 		enum nsd_err err;
 
 		memcpy(w->owner, s->owner, sizeof(w->owner));
 		err = s->is_chain ? walk_nsec3(w, &s->records)
-				  : walk_node(w, s->node);
+			: walk_node(w, s->node, both ? &chain->records : NULL);
 		if (err != NSD_OK)
 			return err;
 		source_next(w, s);
+		if (both)
+			source_next(w, chain);
 	}
 	return NSD_OK;
 }

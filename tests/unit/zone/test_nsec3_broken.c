@@ -127,6 +127,24 @@ of_two_chains_the_larger_is_used(void **state)
 	f.threads = 1;
 }
 
+/* An update, which knows no order of the input, has to come to the same. */
+static void
+of_equal_chains_the_one_with_fewer_iterations_is_used(void **state)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		begin();
+		add(i == 0 ? "@ NSEC3PARAM 1 0 0 -\n@ NSEC3PARAM 1 0 3 abcd\n"
+			   : "@ NSEC3PARAM 1 0 3 abcd\n@ NSEC3PARAM 1 0 0 -\n");
+		add_chain(&plain, two_names);
+		add_chain(&salted, two_names);
+		/* What is there twice counts once. */
+		add_chain(&salted, two_names);
+		build();
+		assert_int_equal(get_chain()->iterations, 0);
+		drop();
+	}
+}
+
 static void
 check_no_chain(const char *finding)
 {
@@ -275,6 +293,7 @@ main(void)
 		T(several_records_at_one_owner_are_kept_whole),
 		T(owners_in_another_case_are_the_same),
 		T(of_two_chains_the_larger_is_used),
+		T(of_equal_chains_the_one_with_fewer_iterations_is_used),
 		T(nsec3param_that_cannot_be_used_makes_no_chain),
 		T(records_of_an_unknown_algorithm_are_only_data),
 		T(owners_that_are_no_hash_are_only_data),

@@ -214,6 +214,7 @@ walk_has_the_records_of_the_chain_at_their_place(void **state)
 		add("%s NSEC3 1 1 3 abcd %s A\n%s NSEC3 1 0 3 abcd %s A\n",
 			label(hash), label(next), label(hash), label(hash));
 		add("%s " SIG "000 TXT x\ng TXT x\nzz TXT x\n", label(hash));
+		add("%s TXT x\n%s CAA 0 issue x\n", label(hash), label(hash));
 		add("@ NSEC3PARAM 1 %u 3 abcd\n", 1 - chain);
 		build();
 		assert_int_equal(get_chain() != NULL, chain);
