@@ -283,6 +283,22 @@ def test_iterations_beyond_all_limits(nsd):
             assert deniers(response) == apex
 
 
+def test_hashes_that_begin_alike(nsd):
+    """The zone keeps the start of each name's hash; where that of another
+    record is the same, the records are told apart by all of it."""
+    zone = Zone("example.", SOUND, Nsec3())
+    lines = zone.lines()
+    for text in ("a", "*.a"):
+        key = zone.key(zone.name(text))
+        owner = zone.name(key[:16] + "v" * 16)
+        lines += [f"{owner} 300 NSEC3 1 0 0 - {zone.keys[0]} A",
+                  zone.rrsig(owner, "NSEC3")]
+    server = nsd(zones={"example": "\n".join(lines) + "\n"})
+    for text in ("a", "x.a", "y.x.a"):
+        name = zone.name(text)
+        assert deniers(ask(server, name, "MX")) == zone.proof(name, "MX")
+
+
 def cpu_seconds(server):
     ticks = 0
     for pid in harness.pids_of_session(server.process.pid):
