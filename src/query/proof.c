@@ -313,7 +313,4 @@ proof_find_batch(struct query_ctx *ctx, struct query *const *queries,
 		find_count += list_finds(proofs[i], finds + find_count);
 	}
 	nsec3_find_batch(ctx->view, finds, find_count);
-	for (size_t i = 0; i < find_count; i++)
-		if (finds[i]->record != NULL)
-			store_prefetch(ctx->view, finds[i]->record->form);
 }

@@ -126,26 +126,46 @@ prefetch_apex_ns(struct query_ctx *ctx, struct group *group)
 	}
 }
 
+static void
+prefetch_entry(const struct query_ctx *ctx, const struct query *q,
+	const struct node_rrset *entry)
+{
+	store_ref sigs;
+
+	prefetch_object(ctx->view, entry->ref);
+	if (!query_wants_dnssec(q))
+		return;
+	sigs = node_entry_sigs(q->search.node, entry);
+	if (sigs != STORE_NONE)
+		prefetch_object(ctx->view, sigs);
+}
+
+/* The DS records of a referral. */
+static void
+prefetch_ds(const struct query_ctx *ctx, const struct query *q)
+{
+	const struct search *s = &q->search;
+	const struct node_rrset *ds;
+
+	if (s->outcome != OUTCOME_DELEGATION || !query_wants_dnssec(q)
+		|| (s->node->flags & NODE_HAS_DS) == 0)
+		return;
+	ds = node_find_entry(s->node, TYPE_DS);
+	if (ds != NULL)
+		prefetch_entry(ctx, q, ds);
+}
+
 /* Asks for the RRsets of each answer, then, once they are there, for the
  * addresses of their targets: one step for all before any is touched. */
 static void
 prefetch_rrsets(struct query_ctx *ctx, struct group *group)
 {
-	const struct store_view *view = ctx->view;
-
 	for (size_t i = 0; i < group->count; i++) {
 		const struct query *q = group->queries[i];
-		const struct search *s = &q->search;
-		store_ref sigs;
 
-		if (s->found == NULL)
-			continue;
-		prefetch_object(view, s->found->ref);
-		if (!query_wants_dnssec(q))
-			continue;
-		sigs = node_entry_sigs(s->node, s->found);
-		if (sigs != STORE_NONE)
-			prefetch_object(view, sigs);
+		if (q->search.found != NULL)
+			prefetch_entry(ctx, q, q->search.found);
+		prefetch_ds(ctx, q);
 	}
 }
 

@@ -83,6 +83,16 @@ def test_every_answer_has_its_proof(nsd, kind):
 
 
 @pytest.mark.parametrize("kind", CHAINS)
+def test_the_root_denies_as_others_do(nsd, kind):
+    zone = Zone(".", "a TXT a\n*.w TXT w\ni NS ns.i\ns.e NS ns.i",
+                CHAINS[kind])
+    server = nsd(zones={".": zone.text()})
+    for name in names_around(zone):
+        response = ask(server, name, "MX")
+        assert deniers(response) == zone.proof(name, "MX"), f"{name}"
+
+
+@pytest.mark.parametrize("kind", CHAINS)
 def test_without_do_nothing_is_proven(nsd, kind):
     zone = Zone("example.", SOUND, CHAINS[kind])
     server = nsd(zones={"example": zone.text()})

@@ -260,7 +260,8 @@ def any_is_one_rrset(c):
     elif c.theirs.answer <= c.ours.answer and any(
             row[2] == "DNAME" for row in c.ours.answer):
         # BIND holds the CNAME made from a DNAME to answer ANY.
-        return {"rcode", "answer", "authority", "additional"}
+        fields = {"rcode", "answer", "authority", "additional"}
+        return fields | (c.ours.flags & {"TC"} and {"flags"})
     elif (_without_ttl(c.ours.answer) <= _without_ttl(c.theirs.answer)
           or c.leaves_zone() or "TC" in c.theirs.flags):
         fields = {"answer", "authority", "additional"}
