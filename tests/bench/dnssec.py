@@ -82,34 +82,40 @@ class Parts:
     # ---- a TLD
 
     def part_dnssec(self):
-        """A TLD with and without DO, at 0 iterations and at 150."""
+        """A root, and a TLD at 0 iterations and at 150, with and without
+        DO."""
         size = self.args.size
         self.result["dnssec_shared"] = busy()
-        kinds = [k for k in self.programs
-                 if k != "bind" or self.args.servers]
+        self.result["size"] = size
+        self.measure_zone("root", "root", ROOT_CASES)
         for iterations in (0, 150):
-            zones = self.zone_set(f"tld-{size}-{iterations}")
-            running = []
-            try:
-                for kind in kinds:
-                    s = self.start(kind, zones,
-                                   limit_sec=self.args.start_limit)
-                    if s:
-                        running.append(s)
-                for case, file, do in TLD_CASES:
-                    if iterations and file not in ("unsigned", "nx"):
-                        continue
-                    self.turns(running, f"tld {iterations} {case}",
-                               ["-w", 128] + (["-d"] if do else []), "udp",
-                               f"{zones.prefix}.{file}")
-            finally:
-                for s in running:
-                    s.stop()
-            self.drop_set(zones.name)
+            self.measure_zone(f"tld-{size}-{iterations}", f"tld {iterations}",
+                              [case for case in TLD_CASES if not iterations
+                               or case[1] in ("unsigned", "nx")])
+
+    def measure_zone(self, name, label, cases):
+        zones = self.zone_set(name)
+        running = []
+        try:
+            for kind in self.programs:
+                if kind == "bind" and not self.args.servers:
+                    continue
+                s = self.start(kind, zones, limit_sec=self.args.start_limit)
+                if s:
+                    running.append(s)
+            for case, file, do in cases:
+                self.turns(running, f"dnssec {label} {case}",
+                           ["-w", 128] + (["-d"] if do else []), "udp",
+                           f"{zones.prefix}.{file}")
+        finally:
+            for s in running:
+                s.stop()
+        self.drop_set(zones.name)
 
     def part_hashing(self):
         """What hashing adds to a start: on one core; ours on all, too."""
         self.result["hashing_shared"] = busy()
+        self.result["size"] = self.args.size
         for what in ("unused", "0", "150"):
             zones = self.zone_set(f"tld-{self.args.size}-{what}")
             for turn in range(min(2, self.args.reps)):
@@ -140,6 +146,14 @@ class Parts:
             s.stop()
 
 
+ROOT_CASES = [
+    ("referrals", "hit", False),
+    ("referrals DO", "hit", True),
+    ("mix", "mix", False),
+    ("mix DO", "mix", True),
+    ("nxdomain", "nx", False),
+    ("nxdomain DO", "nx", True),
+]
 TLD_CASES = [
     ("referrals", "hit", False),
     ("referrals DO", "hit", True),
@@ -284,11 +298,12 @@ def cases_markdown(result, prefix):
 
 
 def dnssec_markdown(result):
-    return ("# DNSSEC on a TLD\n\n"
+    return ("# DNSSEC on a root and on a TLD\n\n"
             + machine_line(result, result.get("dnssec_shared", 0))
-            + "The number before a case: iterations of NSEC3. The mix: 70 % "
-            "referrals, 20 % names that do not exist, 7 % DS, 3 % apex. "
-            + cases_markdown(result, "tld "))
+            + f"The TLD has {result['size']:,} delegations; the number before "
+            "a case: iterations of NSEC3. The mix of the root: 60 % names that do not exist, 40 % referrals; of the TLD: "
+            "70 % referrals, 20 % names that do not exist, 7 % DS, 3 % apex. "
+            + cases_markdown(result, "dnssec "))
 
 
 def tcp_markdown(result):
@@ -316,8 +331,9 @@ def hashing_markdown(result):
         rows.append([what, len(cpus.split(","))] + cells)
     return ("# Hashing at the start\n\n"
             + machine_line(result, result.get("hashing_shared", 0))
-            + "Start to first answer, s / CPU time of the start, s / memory, "
-            "MiB (PSS), by iterations and cores; \"unused\": the same zone "
+            + f"A TLD of {result['size']:,} delegations. Start to first "
+            "answer, s / CPU time of the start, s / memory, MiB (PSS), by "
+            "iterations and cores; \"unused\": the same zone "
             "without its NSEC3PARAM record, so that nothing is hashed.\n\n"
             + report.table(["iterations", "cores"] + kinds, rows))
 
@@ -330,7 +346,7 @@ def write_documents(result, out):
         made.append(("hash.md", "# What a hash costs\n\n" + machine_line(
             result, result["nsec3"]["shared"]) + result["hash"]))
         draw_nsec3(result, os.path.join(out, "nsec3.svg"))
-    if any(row["case"].startswith("tld ") for row in result["rows"]):
+    if any(row["case"].startswith("dnssec ") for row in result["rows"]):
         made.append(("dnssec.md", dnssec_markdown(result)))
     if any(row["case"].startswith("tcp ") for row in result["rows"]):
         made.append(("tcp.md", tcp_markdown(result)))

@@ -55,7 +55,8 @@ def line_chart(path, title, xlabel, ylabel, series, ticks=None):
     """series: {label: [(x, y), ...]}; a label's first word picks its
     colour, a label that ends in " 2" is dashed. ticks: the values of x that
     there are, drawn equally far from each other."""
-    width, height, left, bottom, top, right = 720, 420, 70, 50, 40, 140
+    right = 60 + max([80] + [7 * len(label) for label in series])
+    width, height, left, bottom, top = 580 + right, 420, 70, 50, 40
     points = [p for line in series.values() for p in line]
     if not points:
         return
