@@ -52,23 +52,38 @@ share_add_trie(struct share *share, const struct trie *trie)
 	return NSD_OK;
 }
 
-enum nsd_err
-update_open_share(struct zone_update *u)
+static enum nsd_err
+share_add_chain(struct share *share, store_ref ref)
 {
-	struct share *share = &u->build.share;
-	bool made = u->old->share == STORE_NONE;
-	enum nsd_err err = share_open_index(share, u->heap, &u->old->share,
-		u->apex);
+	struct nsec3_iter iter;
+	enum nsd_err err = NSD_OK;
+
+	if (ref == STORE_NONE)
+		return NSD_OK;
+	nsec3_iter_init(&iter, share->view, store_get(share->view, ref));
+	while (err == NSD_OK && nsec3_iter_next(&iter))
+		err = share_add_sigs(share, &iter.record->sigs);
+	return err;
+}
+
+enum nsd_err
+update_open_share(struct store_heap *heap, struct zone *zone,
+	const uint8_t *apex, struct share *share)
+{
+	bool made = zone->share == STORE_NONE;
+	enum nsd_err err = share_open_index(share, heap, &zone->share, apex);
 
 	if (err != NSD_OK || !made)
 		return err;
-	err = share_add_trie(share, &u->old->names);
+	err = share_add_trie(share, &zone->names);
 	if (err == NSD_OK)
-		err = share_add_trie(share, &u->old->nsec3);
+		err = share_add_trie(share, &zone->nsec3);
+	if (err == NSD_OK)
+		err = share_add_chain(share, zone->chain);
 	if (err != NSD_OK) {
-		store_free(u->heap, u->old->share,
+		store_free(heap, zone->share,
 			share_index_size(share_get_index(share)));
-		u->old->share = STORE_NONE;
+		zone->share = STORE_NONE;
 	}
 	return err;
 }

@@ -208,7 +208,8 @@ void update_forget_cell(struct zone_update *u, store_ref cell);
 /* Publishes the changes of cells, for the version of the new zone. */
 void update_swing_cells(struct zone_update *u, struct zone *zone);
 
-/* Makes the zone's index of contents if it has none. */
-enum nsd_err update_open_share(struct zone_update *u) MUST_USE;
+/* Opens the zone's index of contents; makes it if there is none. */
+enum nsd_err update_open_share(struct store_heap *heap, struct zone *zone,
+	const uint8_t *apex, struct share *share) MUST_USE;
 
 #endif

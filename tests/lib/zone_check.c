@@ -318,14 +318,15 @@ count_end(struct count *c)
 
 size_t
 zone_check_octets(const struct store_view *view, store_ref zone,
-	size_t *rrsets)
+	struct zone_check_shared *shared)
 {
 	struct count c;
 
 	count_zone(&c, view, zone);
 	count_end(&c);
-	if (rrsets != NULL)
-		*rrsets = c.rrsets.used;
+	if (shared != NULL)
+		*shared = (struct zone_check_shared){c.rrsets.used,
+			c.templates.used, c.forms.used};
 	return c.octets;
 }
 

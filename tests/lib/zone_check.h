@@ -18,10 +18,17 @@ const char *zone_check_sound(const struct store_view *view, store_ref zone,
 const char *zone_check_equal(const struct store_view *view, store_ref a,
 	store_ref b);
 
+/* Objects that several can hold. */
+struct zone_check_shared {
+	size_t rrsets;
+	size_t templates;
+	size_t forms;
+};
+
 /* Octets of all that the zone leads to and nothing else does, as the store
- * counts them; and how many RRsets that are. */
+ * counts them. shared may be NULL. */
 size_t zone_check_octets(const struct store_view *view, store_ref zone,
-	size_t *rrsets);
+	struct zone_check_shared *shared);
 
 /* All that readers of this version can see, as text; release with free. */
 char *zone_check_print(const struct store_view *view, store_ref zone,
