@@ -25,6 +25,7 @@ struct update_file {
 	uint8_t apex[NAME_MAX_LEN];
 	struct diag_sink sink;
 	struct ipc_updated *result;
+	store_ref changed; /* entry of a zone of the configuration */
 };
 
 struct update_record {
@@ -64,20 +65,29 @@ update_read(struct update_file *f, struct update_record *record)
 
 /* ---- a zone that is served ---------------------------------------------- */
 
+/* The zone of the configuration that has this entry, or NULL. */
+static const struct load_zone *
+update_get_configured(const struct update_file *f, store_ref entry)
+{
+	const struct zone_entry *e = store_get(
+		store_writer_view(f->context->writer), entry);
+
+	return e->id < f->zone_count && f->zones[e->id].entry == entry
+		? &f->zones[e->id]
+		: NULL;
+}
+
 static enum nsd_err
 update_find(const struct update_file *f, store_ref *entry)
 {
 	const struct store_view *view = store_writer_view(f->context->writer);
-	const struct zone_entry *e;
+	const struct load_zone *zone;
 
 	if (table_find_apex(view, f->apex, entry) != NSD_OK)
 		return NSD_E_NOT_FOUND;
-	e = store_get(view, *entry);
+	zone = update_get_configured(f, *entry);
 	/* A thread compares it with its file. */
-	if (e->id < f->zone_count && f->zones[e->id].entry == *entry
-		&& f->zones[e->id].busy)
-		return NSD_E_AGAIN;
-	return NSD_OK;
+	return zone != NULL && zone->busy ? NSD_E_AGAIN : NSD_OK;
 }
 
 static enum nsd_err
@@ -126,6 +136,8 @@ update_change(struct update_file *f)
 		f->result->added = result.added;
 		f->result->removed = result.removed;
 		f->result->names = (uint32_t)result.names;
+		if (update_get_configured(f, entry) != NULL)
+			f->changed = entry;
 	}
 	return err;
 }
@@ -199,15 +211,13 @@ static enum nsd_err
 update_remove_zone(struct update_file *f)
 {
 	const struct store_view *view = store_writer_view(f->context->writer);
-	const struct zone_entry *e;
 	store_ref entry;
 
 	if (cursor_left(&f->cursor) > 0)
 		return NSD_E_WIRE;
 	if (table_find_apex(view, f->apex, &entry) != NSD_OK)
 		return NSD_E_NOT_FOUND;
-	e = store_get(view, entry);
-	if (e->id < f->zone_count && f->zones[e->id].entry == entry)
+	if (update_get_configured(f, entry) != NULL)
 		return NSD_E_DENIED;
 	return table_remove(f->context->writer, f->apex);
 }
@@ -262,7 +272,7 @@ update_load(int fd, uint64_t len, uint8_t **data)
 void
 load_update_apply(const struct load_context *context,
 	const struct load_zone *zones, size_t zone_count, int fd, uint64_t len,
-	struct ipc_updated *result)
+	struct ipc_updated *result, store_ref *entry)
 {
 	struct update_file f = {
 		.context = context,
@@ -282,4 +292,5 @@ load_update_apply(const struct load_context *context,
 		free(data);
 	}
 	result->err = err;
+	*entry = f.changed;
 }

@@ -31,10 +31,11 @@ enum load_update_action {
 /*
  * Applies the changes in a file of len octets, all or none, and publishes them.
  * Findings go to the log. zones: those of the configuration, by entry id.
- * out: *result but for its ticket.
+ * out: *result but for its ticket; *entry: of the zone of the configuration that
+ *      has changed, or none.
  */
 void load_update_apply(const struct load_context *context,
 	const struct load_zone *zones, size_t zone_count, int fd, uint64_t len,
-	struct ipc_updated *result);
+	struct ipc_updated *result, store_ref *entry);
 
 #endif

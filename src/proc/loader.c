@@ -54,6 +54,7 @@ struct loader {
 	bool stopping;
 	bool reload_wanted;
 
+	store_ref unsettled;   /* entry of the zone that was updated last */
 	int64_t kinds_msec;    /* when the zones were measured last */
 	int64_t holder_warned; /* of a reader that is late; see statistics.h */
 
@@ -99,6 +100,7 @@ loader_publish(struct loader *loader, const struct load_result *result)
 		err = load_diff_apply(&loader->context, result, &done);
 		if (err != NSD_OK)
 			return err;
+		loader->unsettled = zone->entry;
 		log_at(2, LOG_LEVEL_INFO,
 			"zone %s: %llu records added, %llu removed",
 			zone->conf->name, (unsigned long long)done.added,
@@ -174,7 +176,8 @@ loader_reclaim(struct loader *loader)
 {
 	struct timeval when = {.tv_sec = RECLAIM_SEC};
 
-	if (store_reclaim(loader->writer) > 0)
+	if (store_reclaim(loader->writer) > 0
+		|| loader->unsettled != STORE_NONE)
 		event_add(loader->reclaim_event, &when);
 }
 
@@ -183,6 +186,13 @@ loader_on_reclaim(evutil_socket_t fd, short what, void *arg)
 {
 	struct loader *loader = arg;
 
+	/* Readers have left the old versions, and no change followed on the
+	 * last. */
+	if (store_reclaim(loader->writer) == 0
+		&& loader->unsettled != STORE_NONE) {
+		zone_update_settle(loader->writer, loader->unsettled);
+		loader->unsettled = STORE_NONE;
+	}
 	loader_reclaim(loader);
 	statistics_warn_holder(loader->writer, supervisor_now_msec(),
 		&loader->holder_warned);
@@ -339,7 +349,8 @@ loader_update(struct loader *loader, const struct ipc_message *m)
 	memcpy(&update, m->payload, sizeof(update));
 	if (m->fd_count == 1)
 		load_update_apply(&loader->context, loader->zones,
-			loader->zone_count, m->fds[0], update.len, &result);
+			loader->zone_count, m->fds[0], update.len, &result,
+			&loader->unsettled);
 	result.ticket = update.ticket;
 	role_send(&loader->role, IPC_UPDATED, &result, sizeof(result));
 	loader_reclaim(loader);

@@ -137,10 +137,11 @@ supervisor_reload(struct supervisor *s)
 		s->reload_wanted = true;
 		return;
 	}
-	s->reload_wanted = false;
 	s->reloading = child_send(s->loader.current, IPC_RELOAD, NULL, 0, NULL,
 			       0)
 		== NSD_OK;
+	/* It may be dead, and not reaped yet. */
+	s->reload_wanted = !s->reloading;
 }
 
 static void

@@ -81,7 +81,8 @@ put(struct updater *u, const void *data, size_t len)
 		if (u->data == NULL)
 			die("out of memory");
 	}
-	memcpy(u->data + u->len, data, len);
+	if (len > 0)
+		memcpy(u->data + u->len, data, len);
 	u->len += len;
 }
 
