@@ -89,6 +89,15 @@ image_of_others_is_refused(void **state)
 					 &report),
 			NSD_OK);
 		assert_int_equal(report.state, STORE_FILE_CREATED);
+		store_writer_close(writer_open(store));
+		store_destroy(store);
+		expect_refused(STORE_FILE_OWNER);
+		/* And so it does when it makes it anew. */
+		file_write(image, image_len / 2);
+		assert_int_equal(store_open_file(&options, &file, &store,
+					 &report),
+			NSD_OK);
+		assert_int_equal(report.state, STORE_FILE_LENGTH);
 		store_destroy(store);
 		expect_refused(STORE_FILE_OWNER);
 	}
