@@ -301,8 +301,9 @@ def dnssec_markdown(result):
     return ("# DNSSEC on a root and on a TLD\n\n"
             + machine_line(result, result.get("dnssec_shared", 0))
             + f"The TLD has {result['size']:,} delegations; the number before "
-            "a case: iterations of NSEC3. The mix of the root: 60 % names that do not exist, 40 % referrals; of the TLD: "
-            "70 % referrals, 20 % names that do not exist, 7 % DS, 3 % apex. "
+            "a case: iterations of NSEC3. The mix of the root: 60 % names "
+            "that do not exist, 40 % referrals; of the TLD: 70 % referrals, "
+            "20 % names that do not exist, 7 % DS, 3 % apex. "
             + cases_markdown(result, "dnssec "))
 
 
