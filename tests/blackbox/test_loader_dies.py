@@ -134,6 +134,17 @@ def test_reload_without_a_loader_is_done_by_the_next(nsd):
     server.wait_serial("example", 2)
 
 
+def test_reload_is_not_lost_with_a_loader_that_has_just_died(nsd):
+    """Main hears of the signal first, then of the death."""
+    server = nsd(zones={"example": zone_text()})
+    os.kill(server.main_pid, signal.SIGSTOP)
+    server.kill("loader")
+    server.write_zone("example", zone_text(2))
+    server.signal(signal.SIGHUP)
+    os.kill(server.main_pid, signal.SIGCONT)
+    server.wait_serial("example", 2)
+
+
 def test_killed_in_its_first_pass(make_server):
     """Under load: what is read by then is not read again."""
     count = 400
