@@ -415,7 +415,9 @@ def fits_when_compressed(c):
 def what_fits(c):
     """RFC 2181 9: what a server leaves out of the optional parts when room is
     short is its choice, and so where it stops."""
-    if c.how.tcp or (c.how.size > 1232 and len(c.ours.answer) < 10):
+    large = (len(c.ours.answer) >= 10
+             or sum(len(row[3]) for row in c.ours.answer) > 1000)
+    if c.how.tcp or (c.how.size > 1232 and not large):
         return NONE
     if c.ours.answer == c.theirs.answer and c.ours.answer:
         return {"authority", "additional"}

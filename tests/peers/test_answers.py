@@ -9,7 +9,7 @@ import differences
 import questions
 
 SHOWN = 6  # mismatches of a kind that are printed in full
-ASKED_MAX = 6000
+ASKED_MAX = 4000
 SHARE = 3  # the first way asks everything, each other one question in so many
 
 WAYS = [
