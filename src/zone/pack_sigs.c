@@ -55,11 +55,8 @@ template_hash(const struct share *share, const struct sig_template *t)
 		t->signer_len), true);
 }
 
-/* Room for a template with any signer. */
-struct template_room {
-	struct sig_template head;
-	uint8_t signer[NAME_MAX_LEN];
-};
+/* Words of a template with the longest signer. */
+#define TEMPLATE_WORDS ((sizeof(struct sig_template) + NAME_MAX_LEN + 3) / 4)
 
 static void
 template_write(const struct sig_parts *p, struct sig_template *t)
@@ -146,12 +143,13 @@ template_create(struct worker *w, const struct sig_parts *p,
 static enum nsd_err
 template_get(struct worker *w, const struct sig_parts *p, store_ref *ref)
 {
-	struct template_room room;
+	uint32_t room[TEMPLATE_WORDS];
+	struct sig_template *wanted = (struct sig_template *)room;
 	struct template_slot *slot;
 	uint32_t hash;
 
-	template_write(p, &room.head);
-	hash = template_hash(&w->build->share, &room.head);
+	template_write(p, wanted);
+	hash = template_hash(&w->build->share, wanted);
 	if (w->templates_used * 2 >= w->templates_room
 		&& templates_grow(w) != NSD_OK)
 		return NSD_E_MEMORY;
