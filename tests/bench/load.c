@@ -8,6 +8,7 @@
  *	  -n N     queries a connection     -r RATE  queries a second, UDP only
  *	  -e       an echo: the QR bit is not expected
  *	  -s N     begin at query N of the list
+ *	  -l MSEC  how long answers took, and its course in parts of MSEC; UDP
  *
  * QUERIES has lines "NAME TYPE". A reply counts if its id is outstanding, it
  * has the QR bit and the question is the one that was asked.
@@ -29,6 +30,8 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "latency.h"
 
 #define BATCH 64
 #define WINDOW_MAX 4096
@@ -53,6 +56,7 @@ struct options {
 	uint32_t start;
 	uint16_t port;
 	bool tcp;
+	bool latency;
 };
 
 static struct options opt = { .seconds = 3, .window = 64, .sockets = 1 };
@@ -196,6 +200,7 @@ struct udp {
 	uint32_t query[WINDOW_MAX];
 	uint16_t id[WINDOW_MAX];
 	bool busy[WINDOW_MAX];
+	uint64_t sent_ns[WINDOW_MAX];
 	uint32_t free_slots[WINDOW_MAX];
 	uint32_t free_count;
 };
@@ -203,6 +208,7 @@ struct udp {
 static struct mmsghdr msgs[BATCH];
 static struct iovec iovs[BATCH];
 static uint8_t buffers[BATCH][REPLY_SIZE];
+static _Alignas(struct cmsghdr) uint8_t controls[BATCH][64];
 static uint16_t round_id;
 
 static struct sockaddr_in
@@ -229,6 +235,8 @@ udp_open(struct udp *u)
 	for (uint32_t i = 0; i < opt.window; i++)
 		u->free_slots[u->free_count++] = i;
 	u->heard_ns = now_ns();
+	if (opt.latency)
+		latency_enable(u->fd);
 }
 
 /* Sends up to max queries; at a rate, slots that are still busy are reused
@@ -236,6 +244,7 @@ udp_open(struct udp *u)
 static void
 udp_send(struct udp *u, uint32_t max)
 {
+	uint64_t now = opt.latency ? latency_now_ns() : 0;
 	unsigned n = 0;
 	int done;
 
@@ -254,6 +263,8 @@ udp_send(struct udp *u, uint32_t max)
 		u->query[slot] = q;
 		u->id[slot] = id;
 		u->busy[slot] = true;
+		u->sent_ns[slot] = now;
+		msgs[n].msg_hdr.msg_controllen = 0;
 		n++;
 	}
 	if (n == 0)
@@ -275,6 +286,7 @@ udp_receive(struct udp *u)
 	for (int i = 0; i < BATCH; i++) {
 		iovs[i].iov_base = buffers[i];
 		iovs[i].iov_len = REPLY_SIZE;
+		msgs[i].msg_hdr.msg_controllen = sizeof(controls[i]);
 	}
 	got = recvmmsg(u->fd, msgs, BATCH, MSG_DONTWAIT, NULL);
 	for (int i = 0; i < got; i++) {
@@ -288,6 +300,9 @@ udp_receive(struct udp *u)
 			continue;
 		}
 		check_reply(r, msgs[i].msg_len, u->query[slot]);
+		if (opt.latency)
+			latency_note(u->sent_ns[slot],
+				latency_heard_ns(&msgs[i].msg_hdr));
 		u->busy[slot] = false;
 		u->free_slots[u->free_count++] = slot;
 		u->outstanding--;
@@ -378,6 +393,7 @@ run_udp(void)
 	for (int i = 0; i < BATCH; i++) {
 		msgs[i].msg_hdr.msg_iov = &iovs[i];
 		msgs[i].msg_hdr.msg_iovlen = 1;
+		msgs[i].msg_hdr.msg_control = controls[i];
 	}
 	for (unsigned i = 0; i < opt.sockets; i++)
 		udp_open(&u[i]);
@@ -587,7 +603,7 @@ parse_options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "t:w:c:n:r:s:de")) != -1) {
+	while ((c = getopt(argc, argv, "t:w:c:n:r:s:l:de")) != -1) {
 		switch (c) {
 		case 't': opt.seconds = atof(optarg); break;
 		case 'w': opt.window = (unsigned)atoi(optarg); break;
@@ -595,6 +611,9 @@ parse_options(int argc, char **argv)
 		case 'n': opt.per_conn = (unsigned)atoi(optarg); break;
 		case 'r': opt.rate = atof(optarg); break;
 		case 's': opt.start = (uint32_t)strtoul(optarg, NULL, 10);
+			break;
+		case 'l': opt.latency = true;
+			latency_init(strtoul(optarg, NULL, 10) * 1000000);
 			break;
 		case 'd': opt.dnssec = true; break;
 		case 'e': opt.echo = true; break;
@@ -628,7 +647,7 @@ main(int argc, char **argv)
 	printf("{\"sent\":%llu,\"answered\":%llu,\"lost\":%llu,\"bad\":%llu,"
 		"\"noerror\":%llu,\"nxdomain\":%llu,\"refused\":%llu,"
 		"\"servfail\":%llu,\"truncated\":%llu,\"octets\":%llu,"
-		"\"connections\":%llu,\"failed\":%llu,\"seconds\":%.3f}\n",
+		"\"connections\":%llu,\"failed\":%llu,\"seconds\":%.3f",
 		(unsigned long long)sent, (unsigned long long)answered,
 		(unsigned long long)lost, (unsigned long long)bad,
 		(unsigned long long)rcodes[0], (unsigned long long)rcodes[3],
@@ -636,5 +655,7 @@ main(int argc, char **argv)
 		(unsigned long long)truncated, (unsigned long long)octets,
 		(unsigned long long)conns, (unsigned long long)refused,
 		seconds);
+	latency_print();
+	printf("}\n");
 	return 0;
 }

@@ -176,21 +176,24 @@ CONFS = {"ours": conf_nsd, "nsd": conf_nsd, "bind": conf_named,
 class Server:
     """A running server with all processes that it made."""
 
-    def __init__(self, kind, program, zones, work, cpus="0", workers=1):
+    def __init__(self, kind, program, zones, work, cpus="0", workers=1,
+                 conf=None, updates=False):
+        """conf: in place of that of CONFS; updates: pipes to and from it."""
         self.kind = kind
         self.work = os.path.join(work, f"{kind}-{zones.name}-{workers}")
         shutil.rmtree(self.work, ignore_errors=True)
         os.makedirs(self.work)
         self.port = free_port()
-        name, text = CONFS[kind](self.work, self.port, workers, zones)
-        conf = os.path.join(self.work, name)
-        with open(conf, "w") as f:
+        name, text = (conf or CONFS[kind])(self.work, self.port, workers, zones)
+        path = os.path.join(self.work, name)
+        with open(path, "w") as f:
             f.write(text)
         self.out = open(os.path.join(self.work, "output"), "w")
         begin = time.monotonic()
         self.process = subprocess.Popen(
-            ["taskset", "-c", cpus] + command(kind, program, conf, workers),
-            stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.out,
+            ["taskset", "-c", cpus] + command(kind, program, path, workers),
+            stdin=subprocess.PIPE if updates else subprocess.DEVNULL,
+            stdout=subprocess.PIPE if updates else self.out, stderr=self.out,
             start_new_session=True)
         self.start_sec = None
         self.zones = zones

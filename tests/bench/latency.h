@@ -1,0 +1,25 @@
+/* latency.h - how long answers took: percentiles, and their course. */
+#ifndef BENCH_LATENCY_H
+#define BENCH_LATENCY_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+/* Before any other; a part of the course is bucket_ns long. */
+void latency_init(uint64_t bucket_ns);
+
+/* The clock of the two that follow. */
+uint64_t latency_now_ns(void);
+
+/* Lets the kernel say when a datagram came, so that a client that waits for
+ * its core does not count as a slow server. */
+void latency_enable(int fd);
+
+/* When it came, or now if the kernel did not say. */
+uint64_t latency_heard_ns(struct msghdr *msg);
+void latency_note(uint64_t sent_ns, uint64_t heard_ns);
+
+/* Members of JSON, with a comma before them; microseconds. */
+void latency_print(void);
+
+#endif
