@@ -111,7 +111,7 @@ add_match(struct query_ctx *ctx, struct query *q, const struct search *s,
 	return add_record(ctx, q, s, node);
 }
 
-/* RFC 4035 sections 3.1.3.1 and 3.1.3.4. */
+/* RFC 4035 section 3.1.3.1, for a wildcard RFC 4035 section 3.1.3.4. */
 bool
 nsec_add_nodata(struct query_ctx *ctx, struct query *q,
 	const struct search *s)

@@ -93,8 +93,9 @@ is_costly(const struct nsec3_proof *proof)
 	return (proof->chain->flags & NSEC3_CHAIN_COSTLY) != 0;
 }
 
-/* RFC 5155 sections 7.2.3, 7.2.4 and 7.2.7: the record at the name, or, as
- * opt-out has it, that there need not be one. */
+/* RFC 5155 section 7.2.3: the record at the name. Or, as opt-out has it, that
+ * there need not be one: RFC 5155 section 7.2.4 for DS, RFC 5155 section 7.2.7
+ * in referrals. */
 static bool
 add_type(struct query_ctx *ctx, struct query *q, const struct search *s)
 {
@@ -115,8 +116,9 @@ add_type(struct query_ctx *ctx, struct query *q, const struct search *s)
 	return add_provable(ctx, q, s, proof->chain, s->node, &encloser);
 }
 
-/* RFC 5155 sections 7.2.1, 7.2.2 and 7.2.5: the closest encloser, that there
- * is nothing closer, and the wildcard below it. */
+/* RFC 5155 section 7.2.1: the closest encloser, and that there is nothing
+ * closer. With it that there is no wildcard, RFC 5155 section 7.2.2, or that it
+ * has no such type, RFC 5155 section 7.2.5. */
 static bool
 add_absent(struct query_ctx *ctx, struct query *q, const struct search *s,
 	enum proof_kind kind)

@@ -133,7 +133,8 @@ class Zone:
     # ---- what an answer must have
 
     def proof(self, name, rrtype):
-        """The owners of the records that deny something in an answer."""
+        """The owners of the records that deny something in an answer: RFC
+        4035 section 3.1.3, RFC 5155 section 7.2."""
         hider = self.hider(name)
         if hider:
             return (self.no_type(hider) if "DS" not in self.types[hider]
@@ -149,10 +150,13 @@ class Zone:
         wildcard = dns.name.Name((b"*",) + encloser.labels)
         closer = self.cover(closer if self.nsec3 else name)
         if wildcard not in self.existing:
+            # RFC 4035 section 3.1.3.2, RFC 5155 section 7.2.2
             proof = {closer, self.cover(wildcard)}
         elif rrtype in self.types.get(wildcard, ()):
+            # RFC 4035 section 3.1.3.3, RFC 5155 section 7.2.6
             return {closer}
         else:
+            # RFC 4035 section 3.1.3.4, RFC 5155 section 7.2.5
             proof = {closer} | self.no_type(wildcard)
         if self.nsec3:
             provable = self.provable(encloser)
@@ -172,6 +176,8 @@ class Zone:
         return name
 
     def no_type(self, name):
+        """RFC 4035 section 3.1.3.1, RFC 5155 section 7.2.3, and with opt-out
+        RFC 5155 section 7.2.4 and RFC 5155 section 7.2.7."""
         if self.is_proven(name):
             return {self.match(name)}
         if not self.nsec3:

@@ -12,7 +12,8 @@ import pytest
 import harness
 from signed import Nsec3, Zone
 
-ROWS = """
+DIGEST = "00" * 32
+ROWS = f"""
 a TXT a
 b.c.d TXT below two empty non-terminals
 *.w TXT wild
@@ -20,7 +21,7 @@ x.w TXT beside the wildcard
 *.e.w MX 1 a
 y.*.wild-ent TXT the wildcard is an empty non-terminal
 secure NS ns.secure
-secure DS 1 13 2 0000000000000000000000000000000000000000000000000000000000000000
+secure DS 1 13 2 {DIGEST}
 ns.secure A 192.0.2.2
 insecure NS ns.insecure
 ns.insecure A 192.0.2.3
@@ -229,8 +230,8 @@ def test_chain_of_one_record(nsd, nsec3):
 
 
 def test_change_of_salt(nsd):
-    """Fault 30, two chains: the one whose NSEC3PARAM is there is used, whole or not
-    the other (RFC 5155 section 10.3)."""
+    """Fault 30, two chains: the one whose NSEC3PARAM is there is used, whether
+    the other is whole or not (RFC 5155 section 10.3)."""
     old, new = Zone("example.", SOUND, Nsec3()), Zone("example.", SOUND,
                                                       Nsec3(1, "aa"))
     lines = new.lines() + [line for line in old.lines() if is_denial(line)]
@@ -281,8 +282,8 @@ def test_apex_too_long_for_a_hash(nsd):
 
 
 def test_iterations_beyond_all_limits(nsd):
-    """Fault 33, RFC 9276 section 3.2: too dear to hash, but a validator must be able to
-    see how many there are."""
+    """Fault 33, RFC 9276 section 3.2: too dear to hash, but a validator must
+    be able to see how many there are."""
     zone = Zone("example.", "a TXT a\n*.w TXT w\ni NS ns", Nsec3(65535))
     server = nsd(zones={"example": zone.text()})
     apex = {zone.match(zone.apex)}

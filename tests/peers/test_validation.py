@@ -38,8 +38,8 @@ def is_whole(case):
 def is_resolved_otherwise(case):
     """A resolver asks the parent for DS at an apex, and here that may not be
     served; where a wildcard that is an empty non-terminal has none, unbound
-    says NXDOMAIN. For NSEC it follows a CNAME that it knows of. A CNAME or DNAME that
-    it finds behind a DNAME it does not take for the answer. An asterisk that
+    says NXDOMAIN. For NSEC it follows a CNAME that it knows of. A CNAME or
+    DNAME that it finds behind a DNAME it does not take for the answer. An asterisk that
     the question begins with it takes for that of a wildcard, so that it looks
     for the wrong next closer name. What can't be proven it does not accept."""
     last = case.last_name()
