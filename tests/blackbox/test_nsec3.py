@@ -82,7 +82,7 @@ BROKEN = {
                              f"{HASH}.sub NSEC3 1 0 0 - {HASH} A"]
         + chain(z), "the owner is no hash right below the apex"),
     "short-next.test": (
-        lambda z: param() + [f"{HASH} NSEC3 1 0 0 - 00 A"] + chain(z),
+        lambda z: param() + [f"{HASH} NSEC3 1 0 0 - 00000000 A"] + chain(z),
         "the next hash is not of 20 octets"),
     "two-at-one.test": (
         lambda z: param() + [chain(z)[0] + " TXT"] + chain(z),
