@@ -57,12 +57,10 @@ class Primary:
         self.thread = threading.Thread(target=self.serve, daemon=True)
         self.thread.start()
 
-    def change(self, records, port):
-        """Takes the next change (wire records, the two SOAs among them)
-        and tells the secondary at the port."""
+    def change(self, records):
+        """Takes the next change: wire records, the two SOAs among them."""
         self.deltas.append(records)
         self.serial += 1
-        self.notify(port)
 
     def notify(self, port):
         head = struct.pack(">HHHHHH", self.serial & 0xffff,
