@@ -261,6 +261,7 @@ child_run(struct post *post, struct child *self, struct ipc_channel channel)
 		.index = post->index,
 		.reader_slot = self->reader_slot,
 		.take_over = self->generation->listed,
+		.loaded = self->generation->loaded,
 		.used = self->generation->used,
 		.in_file = self->generation->in_file,
 	};

@@ -49,6 +49,7 @@ struct loader {
 	struct ipc_load_result result;
 	bool first_pass;
 	bool took_over; /* from a loader that had listed the zones and died */
+	bool loaded;    /* that one, or one before, had looked at their files */
 	bool used;      /* the store was not closed by the loader before */
 	bool in_file;   /* it is to be closed */
 	bool stopping;
@@ -284,8 +285,10 @@ loader_start_pass(struct loader *loader)
 	size_t size = (loader->zone_count + 1) * sizeof(struct load_zone *);
 
 	loader->reload_wanted = false;
+	/* What a loader that died in its first pass did not come to is still
+	 * to be looked at; nobody has asked for more since the end of one. */
 	loader->context.which = !loader->first_pass ? LOAD_CHANGED
-		: loader->took_over		    ? LOAD_MISSING
+		: loader->loaded		    ? LOAD_MISSING
 						    : LOAD_STALE;
 	memset(&loader->result, 0, sizeof(loader->result));
 	loader->result.zones = loader->zone_count;
@@ -444,6 +447,7 @@ loader_init(struct loader *loader, const struct role_start *start)
 
 	loader->first_pass = true;
 	loader->took_over = start->take_over;
+	loader->loaded = start->loaded;
 	loader->used = start->used;
 	loader->in_file = start->in_file;
 	loader->progress.stage = "reading";

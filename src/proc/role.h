@@ -24,6 +24,7 @@ struct role_start {
 	unsigned reader_slot;       /* workers and xfrd: in the store */
 	/* Of the loader: */
 	bool take_over; /* one of this server has listed the zones before */
+	bool loaded;    /* one of this server has finished a pass over them */
 	bool used;      /* one has had the store, and not closed it clean */
 	bool in_file;   /* it is to be closed clean at the end */
 };

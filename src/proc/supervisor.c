@@ -155,6 +155,7 @@ supervisor_on_loaded(struct supervisor *s, const struct child *loader,
 		(unsigned long long)result.zones,
 		(unsigned long long)result.read,
 		(unsigned long long)result.failed);
+	loader->generation->loaded = true;
 	if (loader->generation == s->building)
 		supervisor_serve(s, s->building);
 	/* One that got so far is no failure from its start. */

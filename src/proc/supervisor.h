@@ -37,6 +37,7 @@ struct generation {
 	bool used;           /* a loader has had it, and not closed it clean */
 	bool in_file;        /* the one of `database:` */
 	bool listed;         /* its zones have names */
+	bool loaded;         /* a loader has looked at all their files */
 	bool damaged;        /* no loader takes it any more */
 };
 

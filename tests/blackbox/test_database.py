@@ -166,6 +166,24 @@ def test_dead_loader_does_not_make_it_unclean(server):
     assert server.serial("a.test") == 9
 
 
+def test_loader_dies_before_it_has_read_newer_files(server):
+    """In its first pass: they are no less to be read by the next."""
+    assert server.stop() == 0
+    fifo = server.directory / "more.fifo"
+    os.mkfifo(fifo)
+    server.write_zone("a.test", zone_text(4) + "$INCLUDE more.fifo\n")
+    server.start(ready=False)
+    with fifo.open("w"):  # the loader is in the middle now
+        server.kill("loader")
+    plain = server.directory / "more.inc"
+    plain.write_text("more A 192.0.2.7\n")
+    plain.rename(fifo)
+    server.wait_log("the loader takes over")
+    server.wait_serving()
+    server.wait_serial("a.test", 4)
+    assert server.serial("b.test") == 2
+
+
 def test_stop_without_a_loader_is_unclean(server):
     server.wait_replaced("loader", server.kill("loader"))
     server.wait_log("2 zones: 0 read, 0 failed")
