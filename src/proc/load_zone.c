@@ -214,6 +214,7 @@ load_zone_parse(const struct load_context *context, struct load_zone *zone,
 		result->outcome = LOAD_AGAIN;
 	} else {
 		result->outcome = LOAD_FAILED;
+		result->blameless = err == NSD_E_MEMORY || err == NSD_E_SYSTEM;
 		log_error("zone %s file %s read with %u errors",
 			zone->conf->name, path,
 			sink.errors > 0 ? (unsigned)sink.errors : 1);

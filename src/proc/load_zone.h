@@ -51,6 +51,8 @@ struct load_result {
 	struct load_result *next;
 	struct load_zone *zone;
 	enum load_outcome outcome;
+	bool blameless;               /* LOAD_FAILED: not for what the files
+				       * say; they are still to be read */
 	store_ref built;              /* LOAD_BUILT */
 	struct diff *diff;            /* LOAD_SAME, LOAD_DIFFERS: destroy */
 	const struct diff_change *changes; /* of diff */

@@ -160,7 +160,8 @@ loader_take_result(struct loader *loader, struct load_result *result)
 		break;
 	case LOAD_FAILED:
 		zone->whole = false;
-		loader_note_sources(loader, result);
+		if (!result->blameless)
+			loader_note_sources(loader, result);
 		loader->result.failed++;
 		break;
 	default:

@@ -2,10 +2,13 @@
 that is served: only what is different is published."""
 
 import os
+import re
+import resource
 import signal
 
 import pytest
 
+import harness
 from harness import Load, wait_for, zone_text
 
 COUNT = 2000
@@ -128,3 +131,35 @@ def test_many_reloads_under_load(nsd):
     assert load.lost == 0
     assert server.rcode("at28.example", "TXT") == "NXDOMAIN"
     assert server.answer("at29.example", "TXT") == ['"x"']
+
+
+@pytest.mark.skipif(harness.is_sanitized(),
+                    reason="sanitizers end a process that has no memory left")
+def test_lack_of_memory_is_no_fault_of_the_file(nsd):
+    """The next reload reads it, though it has not changed since."""
+    server = nsd(zones={"example": zone_text(1)})
+    loader = server.role("loader")
+    before = resource.prlimit(loader, resource.RLIMIT_DATA)
+    used = int(re.search(r"VmData:\s+(\d+) kB", harness.read_proc(
+        loader, "status"))[1]) << 10
+    resource.prlimit(loader, resource.RLIMIT_DATA,
+                     (used + (12 << 20), before[1]))
+    server.write_zone("example", zone_text(2) + "".join(
+        f"h{i} TXT some-more-text-for-memory-{i}\n" for i in range(500000)))
+    server.reload()
+    server.wait_log("zone example file example.zone read with")
+    assert server.role("loader") == loader
+    assert server.serial("example") == 1
+    resource.prlimit(loader, resource.RLIMIT_DATA, before)
+    server.reload()
+    server.wait_serial("example", 2)
+    # What the file is at fault for is not said each time.
+    server.write_zone("example", zone_text(3) + "x A 300.0.0.1\n")
+    server.reload()
+    server.wait_log("error: example.zone:8:")
+    known = len(server.read_log())
+    server.reload()
+    server.reload()
+    server.signal(signal.SIGUSR1)
+    server.wait_log("STORE", known)
+    assert "error" not in server.read_log()[known:]
