@@ -7,11 +7,6 @@
 #include "query/emit_denial.h"
 #include "query/lookup.h"
 
-/* Names without NSEC that are passed on the way back to one that has it: each
- * ancestor may be an empty non-terminal. In a zone that has more of them the
- * chain is broken, and nothing is proven. */
-#define STEPS_MAX (NAME_MAX_LABELS + 1)
-
 /* What hides an occluded name: its topmost ancestor that is a cut or has a
  * DNAME. One jump over all the names that this one hides. */
 static const struct node *
@@ -34,18 +29,26 @@ find_hider(struct query_ctx *ctx, const struct zone *zone,
 	return node;
 }
 
-/* The last node before a name that has an NSEC record; NULL: none near. */
+/*
+ * The last node before a name that has an NSEC record. Names on the way back to
+ * it have none if they are occluded, or empty non-terminals; any other without
+ * one breaks the chain (RFC 4035 section 2.3). NULL: it is broken, or this
+ * reply went as far as it may.
+ */
 static const struct node *
-find_cover(struct query_ctx *ctx, const struct zone *zone,
+find_cover(struct query_ctx *ctx, struct query *q, const struct zone *zone,
 	struct trie_name name)
 {
 	uint8_t label_at[NAME_MAX_LABELS + 1];
 
-	for (unsigned i = 0; i < STEPS_MAX; i++) {
+	if ((zone->flags & ZONE_NSEC) == 0)
+		return NULL;
+	while (q->spent.steps < PROOF_STEPS_MAX) {
 		store_ref ref = trie_find_previous(ctx->view,
 			&zone->names.root, &name);
 		const struct node *node;
 
+		q->spent.steps++;
 		if (ref == STORE_NONE)
 			return NULL;
 		node = store_get(ctx->view, ref);
@@ -53,6 +56,8 @@ find_cover(struct query_ctx *ctx, const struct zone *zone,
 			node = find_hider(ctx, zone, node);
 		if (node_find_entry(node, TYPE_NSEC) != NULL)
 			return node;
+		if ((node->flags & NODE_EMPTY) == 0)
+			return NULL;
 		lookup_node_name(node, &name, label_at);
 	}
 	return NULL;
@@ -90,7 +95,7 @@ add_name_cover(struct query_ctx *ctx, struct query *q, const struct search *s)
 	struct trie_walk *walk = &ctx->walk;
 
 	lookup_walk_init(walk, s);
-	return add_record(ctx, q, s, find_cover(ctx, s->zone, walk->name));
+	return add_record(ctx, q, s, find_cover(ctx, q, s->zone, walk->name));
 }
 
 /* The record at a node; that of an empty non-terminal is the one before it,
@@ -106,7 +111,7 @@ add_match(struct query_ctx *ctx, struct query *q, const struct search *s,
 		if (node->leaf.labels == 0)
 			return true; /* a broken zone: nothing is before it */
 		lookup_node_name(node, &name, label_at);
-		node = find_cover(ctx, s->zone, name);
+		node = find_cover(ctx, q, s->zone, name);
 	}
 	return add_record(ctx, q, s, node);
 }
@@ -132,7 +137,7 @@ nsec_add_nxdomain(struct query_ctx *ctx, struct query *q,
 	if (!add_name_cover(ctx, q, s))
 		return false;
 	lookup_wildcard_init(walk, s, labels, label_at);
-	return add_record(ctx, q, s, find_cover(ctx, s->zone, walk->name));
+	return add_record(ctx, q, s, find_cover(ctx, q, s->zone, walk->name));
 }
 
 /* RFC 4035 section 3.1.3.3. */

@@ -29,15 +29,25 @@ has_part(const struct nsec3_proof *proof, enum proof_part part)
 /* A part that was found; one that is ambiguous is found anew, by name. False:
  * there is none. */
 static bool
-get_part(struct query_ctx *ctx, const struct search *s,
+get_part(struct query_ctx *ctx, struct query *q, const struct search *s,
 	const struct nsec3_proof *proof, enum proof_part part,
 	const struct node *node, bool wildcard, struct nsec3_find *found)
 {
 	if (!has_part(proof, part))
 		return false;
 	*found = proof->parts[part];
-	return !found->ambiguous || proof_find_node(ctx, s, proof->chain,
+	return !found->ambiguous || proof_find_node(ctx, q, s, proof->chain,
 		node, wildcard, found);
+}
+
+/* The record that covers the next closer name, if its hash was not too dear
+ * after those before it. */
+static bool
+add_closer(struct query *q, const struct search *s,
+	const struct nsec3_proof *proof)
+{
+	return !has_part(proof, PART_CLOSER)
+		|| add_record(q, s, &proof->parts[PART_CLOSER]);
 }
 
 /*
@@ -59,10 +69,10 @@ add_provable(struct query_ctx *ctx, struct query *q, const struct search *s,
 	walk->root = &s->zone->names.root;
 	lookup_node_name(node, &walk->name, label_at);
 	trie_find(ctx->view, walk);
-	has_below = proof_find_node(ctx, s, chain, node, false, &below);
+	has_below = proof_find_node(ctx, q, s, chain, node, false, &below);
 	for (unsigned i = walk->ancestor_count; i-- > 0; ) {
 		node = store_get(ctx->view, walk->ancestors[i]);
-		if (!proof_find_node(ctx, s, chain, node, false, &found)) {
+		if (!proof_find_node(ctx, q, s, chain, node, false, &found)) {
 			has_below = false;
 		} else if (found.matches) {
 			*encloser = node;
@@ -106,7 +116,7 @@ add_type(struct query_ctx *ctx, struct query *q, const struct search *s)
 
 	if (is_costly(proof))
 		return add_costly(q, s, proof);
-	if (!get_part(ctx, s, proof, PART_OWN, s->node, false, &own))
+	if (!get_part(ctx, q, s, proof, PART_OWN, s->node, false, &own))
 		return true;
 	if (own.matches)
 		return add_record(q, s, &own);
@@ -130,20 +140,21 @@ add_absent(struct query_ctx *ctx, struct query *q, const struct search *s,
 
 	if (is_costly(proof))
 		return add_costly(q, s, proof);
-	if (get_part(ctx, s, proof, PART_ENCLOSER, encloser, false, &found)
+	if (get_part(ctx, q, s, proof, PART_ENCLOSER, encloser, false, &found)
 		&& found.matches) {
 		if (!add_record(q, s, &found)
-			|| !add_record(q, s, &proof->parts[PART_CLOSER]))
+			|| !add_closer(q, s, proof))
 			return false;
 	} else {
 		if (!add_provable(ctx, q, s, proof->chain, s->encloser,
 				&encloser))
 			return false;
 		if (encloser != NULL && no_wildcard)
-			return !proof_find_node(ctx, s, proof->chain, encloser,
-				true, &found) || add_record(q, s, &found);
+			return !proof_find_node(ctx, q, s, proof->chain,
+				encloser, true, &found)
+				|| add_record(q, s, &found);
 	}
-	return !get_part(ctx, s, proof, PART_OWN,
+	return !get_part(ctx, q, s, proof, PART_OWN,
 			no_wildcard ? s->encloser : s->node, no_wildcard,
 			&found)
 		|| add_record(q, s, &found);
@@ -174,7 +185,7 @@ nsec3_add_expansion(struct query_ctx *ctx, struct query *q,
 
 	if (is_costly(proof))
 		return add_costly(q, s, proof);
-	return add_record(q, s, &proof->parts[PART_CLOSER]);
+	return add_closer(q, s, proof);
 }
 
 bool

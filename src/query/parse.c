@@ -322,6 +322,7 @@ parse_request(struct query_ctx *ctx, struct query *q,
 	q->link_count = 0;
 	q->expansion_count = 0;
 	q->denial_count = 0;
+	memset(&q->spent, 0, sizeof(q->spent));
 	q->proof.kind = PROOF_NONE;
 	q->dname_count = 0;
 	q->zone = NULL;

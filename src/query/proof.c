@@ -38,11 +38,27 @@ is_costly(const struct nsec3_chain *chain)
 	return (chain->flags & NSEC3_CHAIN_COSTLY) != 0;
 }
 
+/* RFC 9276 section 3.2: what hashing may cost is limited. False: the next one
+ * would go beyond it. */
+static bool
+spend_hash(struct query *q, const struct nsec3_chain *chain)
+{
+	uint32_t rounds = chain->iterations + 1u;
+
+	if (q->spent.hashes >= PROOF_HASHES_FREE
+		&& q->spent.rounds + rounds > PROOF_ROUNDS_MAX)
+		return false;
+	q->spent.hashes++;
+	q->spent.rounds += rounds;
+	return true;
+}
+
 /* Hashes a node's name, or the wildcard below it: for the few whose hash the
  * zone does not keep. */
 static bool
-hash_node(const struct search *s, const struct nsec3_chain *chain,
-	const struct node *node, bool wildcard, uint8_t *hash)
+hash_node(struct query *q, const struct search *s,
+	const struct nsec3_chain *chain, const struct node *node,
+	bool wildcard, uint8_t *hash)
 {
 	unsigned apex_len = s->entry->leaf.name_len + 1u;
 	uint8_t name[2 + 2 * NAME_MAX_LEN];
@@ -58,7 +74,8 @@ hash_node(const struct search *s, const struct nsec3_chain *chain,
 	memcpy(name + len, trie_leaf_name(&node->leaf), node->leaf.name_len);
 	len += node->leaf.name_len;
 	memcpy(name + len, s->entry->name, apex_len);
-	if (is_costly(chain) || len + apex_len > NAME_MAX_LEN)
+	if (is_costly(chain) || len + apex_len > NAME_MAX_LEN
+		|| !spend_hash(q, chain))
 		return false;
 	hash_jobs(chain, jobs, 1);
 	memcpy(hash, job.hash, NSEC3_HASH_LEN);
@@ -67,7 +84,7 @@ hash_node(const struct search *s, const struct nsec3_chain *chain,
 
 /* Sets what is looked for. False: its hash can't be had. */
 static bool
-aim(const struct search *s, const struct nsec3_chain *chain,
+aim(struct query *q, const struct search *s, const struct nsec3_chain *chain,
 	const struct node *node, bool wildcard, struct nsec3_find *find)
 {
 	const uint8_t *kept = wildcard ? node_get_wildcard_hash(node)
@@ -76,24 +93,24 @@ aim(const struct search *s, const struct nsec3_chain *chain,
 	find->chain = chain;
 	find->is_prefix = kept != NULL;
 	if (kept == NULL)
-		return hash_node(s, chain, node, wildcard, find->hash);
+		return hash_node(q, s, chain, node, wildcard, find->hash);
 	memcpy(find->hash, kept, NSEC3_PREFIX_LEN);
 	return true;
 }
 
 bool
-proof_find_node(struct query_ctx *ctx, const struct search *s,
-	const struct nsec3_chain *chain, const struct node *node,
-	bool wildcard, struct nsec3_find *find)
+proof_find_node(struct query_ctx *ctx, struct query *q,
+	const struct search *s, const struct nsec3_chain *chain,
+	const struct node *node, bool wildcard, struct nsec3_find *find)
 {
 	struct nsec3_find *const finds[1] = { find };
 
-	if (!aim(s, chain, node, wildcard, find))
+	if (!aim(q, s, chain, node, wildcard, find))
 		return false;
 	nsec3_find_batch(ctx->view, finds, 1);
 	if (!find->ambiguous)
 		return true;
-	if (!hash_node(s, chain, node, wildcard, find->hash))
+	if (!hash_node(q, s, chain, node, wildcard, find->hash))
 		return false;
 	find->is_prefix = false;
 	nsec3_find_batch(ctx->view, finds, 1);
@@ -103,23 +120,24 @@ proof_find_node(struct query_ctx *ctx, const struct search *s,
 /* ---- what to look for -------------------------------------------------- */
 
 static void
-want_node(struct nsec3_proof *proof, const struct search *s,
+want_node(struct query *q, struct nsec3_proof *proof, const struct search *s,
 	enum proof_part part, const struct node *node, bool wildcard)
 {
-	if (aim(s, proof->chain, node, wildcard, &proof->parts[part]))
+	if (aim(q, s, proof->chain, node, wildcard, &proof->parts[part]))
 		proof->wanted |= (uint8_t)(1u << part);
 }
 
 /* RFC 5155 section 1.3: the name one label longer than the closest
  * encloser. */
 static void
-want_closer(struct nsec3_proof *proof, const struct search *s)
+want_closer(struct query *q, struct nsec3_proof *proof,
+	const struct search *s)
 {
 	const struct message_name *name = s->name;
 	unsigned longer = name->count - s->zone_labels
 		- s->encloser->leaf.labels - 1;
 
-	if (is_costly(proof->chain))
+	if (is_costly(proof->chain) || !spend_hash(q, proof->chain))
 		return;
 	proof->job.name = name->name + name->label_at[longer];
 	proof->hashes = true;
@@ -128,8 +146,9 @@ want_closer(struct nsec3_proof *proof, const struct search *s)
 /* Where opt-out leaves names without a record, what proves that is the record
  * of an ancestor, which is mostly the one right above. */
 static void
-want_parent(const struct store_view *view, struct nsec3_proof *proof,
-	const struct search *s, const struct trie_walk *walk)
+want_parent(const struct store_view *view, struct query *q,
+	struct nsec3_proof *proof, const struct search *s,
+	const struct trie_walk *walk)
 {
 	const struct node *node = s->node;
 
@@ -141,16 +160,16 @@ want_parent(const struct store_view *view, struct nsec3_proof *proof,
 
 		if (above->leaf.labels + 1u != node->leaf.labels)
 			continue;
-		want_node(proof, s, PART_ENCLOSER, above, false);
+		want_node(q, proof, s, PART_ENCLOSER, above, false);
 		return;
 	}
 }
 
 /* walk: of the name, if it is still known; or NULL. */
 static void
-plan(const struct store_view *view, struct nsec3_proof *proof,
-	const struct search *s, enum proof_kind kind,
-	const struct trie_walk *walk)
+plan(const struct store_view *view, struct query *q,
+	struct nsec3_proof *proof, const struct search *s,
+	enum proof_kind kind, const struct trie_walk *walk)
 {
 	proof->kind = kind;
 	proof->name_at = s->name_at;
@@ -159,28 +178,28 @@ plan(const struct store_view *view, struct nsec3_proof *proof,
 	/* Nothing can be proven; but a validator has to see why (RFC 9276
 	 * section 3.2). */
 	if (is_costly(proof->chain)) {
-		want_node(proof, s, PART_ENCLOSER,
+		want_node(q, proof, s, PART_ENCLOSER,
 			store_get(view, s->zone->apex), false);
 		return;
 	}
 	switch (kind) {
 	case PROOF_TYPE:
-		want_node(proof, s, PART_OWN, s->node, false);
+		want_node(q, proof, s, PART_OWN, s->node, false);
 		if (walk != NULL)
-			want_parent(view, proof, s, walk);
+			want_parent(view, q, proof, s, walk);
 		break;
 	case PROOF_WILDCARD_TYPE:
-		want_node(proof, s, PART_ENCLOSER, s->encloser, false);
-		want_closer(proof, s);
-		want_node(proof, s, PART_OWN, s->node, false);
+		want_node(q, proof, s, PART_ENCLOSER, s->encloser, false);
+		want_closer(q, proof, s);
+		want_node(q, proof, s, PART_OWN, s->node, false);
 		break;
 	case PROOF_NAME:
-		want_node(proof, s, PART_ENCLOSER, s->encloser, false);
-		want_closer(proof, s);
-		want_node(proof, s, PART_OWN, s->encloser, true);
+		want_node(q, proof, s, PART_ENCLOSER, s->encloser, false);
+		want_closer(q, proof, s);
+		want_node(q, proof, s, PART_OWN, s->encloser, true);
 		break;
 	default:
-		want_closer(proof, s);
+		want_closer(q, proof, s);
 		break;
 	}
 }
@@ -223,7 +242,7 @@ proof_find(struct query_ctx *ctx, struct query *q, const struct search *s,
 		return proof;
 	proof = &ctx->proof;
 	proof->chain = proof_get_chain(ctx->view, s->zone);
-	plan(ctx->view, proof, s, kind, NULL);
+	plan(ctx->view, q, proof, s, kind, NULL);
 	if (proof->hashes)
 		hash_jobs(proof->chain, jobs, 1);
 	take_hash(proof);
@@ -266,7 +285,7 @@ plan_first(struct query_ctx *ctx, struct query *q)
 	q->proof.chain = proof_get_chain(ctx->view, s->zone);
 	if (q->proof.chain == NULL)
 		return false;
-	plan(ctx->view, &q->proof, s, kind,
+	plan(ctx->view, q, &q->proof, s, kind,
 		s->from_wildcard ? NULL : &q->walk);
 	return true;
 }

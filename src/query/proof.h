@@ -4,7 +4,8 @@
  *
  * Of names that exist the zone knows the hash; only a next closer name is
  * hashed, at most one a proof. The first proofs of a batch are planned,
- * hashed and looked up together.
+ * hashed and looked up together. What all the proofs of a reply may hash is
+ * limited (struct proof_spent): beyond that, parts are not wanted.
  */
 #ifndef QUERY_PROOF_H
 #define QUERY_PROOF_H
@@ -27,10 +28,11 @@ const struct nsec3_proof *proof_find(struct query_ctx *ctx, struct query *q,
 
 /*
  * Finds the record that matches or covers the hash of a node's name, or of "*"
- * below it. False: the hash is not known and too dear to be made.
+ * below it. False: the hash is not known and too dear to be made, by itself or
+ * after those that were made for this query.
  */
-bool proof_find_node(struct query_ctx *ctx, const struct search *s,
-	const struct nsec3_chain *chain, const struct node *node,
-	bool wildcard, struct nsec3_find *find);
+bool proof_find_node(struct query_ctx *ctx, struct query *q,
+	const struct search *s, const struct nsec3_chain *chain,
+	const struct node *node, bool wildcard, struct nsec3_find *find);
 
 #endif

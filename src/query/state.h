@@ -104,6 +104,26 @@ struct expansion {
 /* Records that deny: one for each expansion, three at the end of a chain. */
 #define DENIALS_MAX (LINKS_MAX + 4)
 
+/*
+ * What the proofs of one reply have cost, over all links of a chain. A zone
+ * may be made to cost more than any sound one does: what would go beyond the
+ * limits is left out of the reply.
+ */
+struct proof_spent {
+	uint32_t hashes; /* of names, by NSEC3 */
+	uint32_t rounds; /* of SHA-1 for these: iterations and one each */
+	uint32_t steps;  /* back over names that have no NSEC, and to one */
+};
+/* This many hashes may always be made, whatever the iterations: a name's own
+ * proof has one. */
+#define PROOF_HASHES_FREE 2
+/* The longest chain is proven whole with 150 iterations; with more, validators
+ * take a zone as insecure anyway (RFC 9276 section 3.2). */
+#define PROOF_ROUNDS_MAX (DENIALS_MAX * (150 + 1))
+/* Two names deny at the end of a chain, and each ancestor of what is before
+ * them may be an empty non-terminal; links are mostly near their wildcard. */
+#define PROOF_STEPS_MAX (2 * (NAME_MAX_LABELS + 1) + 2 * DENIALS_MAX)
+
 /* What a proof by NSEC3 has to show. */
 enum proof_kind {
 	PROOF_NONE,
@@ -159,6 +179,7 @@ struct query {
 	struct expansion expansions[LINKS_MAX + 1];
 	unsigned denial_count;
 	const void *denials[DENIALS_MAX]; /* in the reply */
+	struct proof_spent spent;
 	struct nsec3_proof proof; /* of the question's name */
 	struct message_question question;
 	struct trie_walk walk;
