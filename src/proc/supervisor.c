@@ -75,7 +75,10 @@ generation_choose(struct supervisor *s)
 {
 	struct generation *g = s->building != NULL ? s->building : s->serving;
 
-	if (g != NULL && g->listed && g->take_overs >= TAKE_OVERS_MAX) {
+	/* One in memory that no loader has come to list is empty: it is not
+	 * the store that they die of. */
+	if (g != NULL && (g->listed || g->in_file)
+		&& g->take_overs >= TAKE_OVERS_MAX) {
 		log_error("%u loaders could not take over the zone store",
 			g->take_overs);
 		g->damaged = true;
@@ -103,9 +106,11 @@ supervisor_start_loader(struct supervisor *s)
 		post_fill_later(&s->loader);
 		return;
 	}
-	g->take_overs++;
 	post_fill(&s->loader, g);
-	g->used |= s->loader.current != NULL;
+	if (s->loader.current == NULL)
+		return;
+	g->take_overs++;
+	g->used = true;
 }
 
 /* From now on workers serve what is in this store. */

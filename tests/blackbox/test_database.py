@@ -4,6 +4,8 @@ have happened to that file, right answers."""
 import os
 import pathlib
 import signal
+import struct
+import subprocess
 
 import pytest
 
@@ -284,6 +286,24 @@ def test_damaged_store_is_left_for_memory(server, database):
     server.wait_answer()
     log = restart(server)
     assert "it was not closed by a clean stop" in log
+    check(server)
+
+
+def test_store_that_is_broken_from_the_start_is_left_for_memory(server,
+                                                                database):
+    """Its checksum is right, and no loader lives to list what is in it."""
+    assert server.stop() == 0
+    with database.open("r+b") as f:
+        f.seek(128)  # the root of the table
+        f.write(struct.pack("=I", 0x7fffff00))
+    subprocess.run([harness.BUILD / "tests/lib/store_forge", database],
+                   check=True)
+    server.start(ready=False)
+    server.wait_log("as it was left by a clean stop")
+    server.wait_log("the zone store is left behind, a new one in memory is"
+                    " filled from zone files")
+    server.wait_serving()
+    wait_for("the zones", lambda: server.rcode("b.test", "SOA") == "NOERROR")
     check(server)
 
 
