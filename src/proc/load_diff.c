@@ -126,6 +126,7 @@ load_diff_apply(const struct load_context *context,
 	struct zone_update_options options = {
 		.threads = context->threads_max,
 		.secondary = load_zone_is_secondary(result->zone),
+		.nsec3_iterations_max = context->nsec3_iterations_max,
 	};
 	struct diag_sink sink = {.on_diag = NULL};
 	struct zone_update *update;

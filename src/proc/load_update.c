@@ -111,16 +111,20 @@ update_change(struct update_file *f)
 {
 	struct zone_update_options options = {
 		.threads = f->context->threads_max,
+		.nsec3_iterations_max = f->context->nsec3_iterations_max,
 	};
 	struct zone_update_result result;
+	const struct load_zone *zone;
 	struct update_record record;
 	struct zone_update *update;
 	store_ref entry;
 	enum nsd_err err = update_find(f, &entry);
 
-	if (err == NSD_OK)
-		err = zone_update_begin(f->context->writer, entry, &options,
-			&update);
+	if (err != NSD_OK)
+		return err;
+	zone = update_get_configured(f, entry);
+	options.secondary = zone != NULL && load_zone_is_secondary(zone);
+	err = zone_update_begin(f->context->writer, entry, &options, &update);
 	if (err != NSD_OK)
 		return err;
 	while (err == NSD_OK && update_read(f, &record))
@@ -136,7 +140,7 @@ update_change(struct update_file *f)
 		f->result->added = result.added;
 		f->result->removed = result.removed;
 		f->result->names = (uint32_t)result.names;
-		if (update_get_configured(f, entry) != NULL)
+		if (zone != NULL)
 			f->changed = entry;
 	}
 	return err;
@@ -175,6 +179,7 @@ update_build(struct update_file *f, store_ref *zone)
 		.apex = f->apex,
 		.batches = batch,
 		.threads = 1,
+		.nsec3_iterations_max = f->context->nsec3_iterations_max,
 	};
 	enum nsd_err err = batch != NULL ? update_collect(f, batch)
 					 : NSD_E_MEMORY;

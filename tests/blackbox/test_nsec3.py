@@ -161,6 +161,30 @@ def test_iterations_have_a_limit_that_can_be_set(nsd):
     assert server.rcode("nx.example.", "A") == "NXDOMAIN"
 
 
+def test_limit_of_iterations_holds_for_changes(nsd):
+    """In a message, and of a file that is compared with what is served."""
+    fill = "".join(f"fill{i}.sub A 192.0.2.1\n" for i in range(1200))
+    zone = HEAD + fill + "\n".join(param() + chain("example.")) + "\n"
+    costly = param("ab", 3) + chain("example.", "ab", 3)
+    server = nsd(zones={"example": zone}, updates=True,
+                 options={"nsec3-max-iterations": 2, "verbosity": 2})
+    assert len(denial(server, "nx.example.")) > 1
+    assert server.update("zone example.\nremove-rrset @ NSEC3PARAM\n"
+                         + "".join(f"add {line.replace(' ', ' 3600 ', 1)}\n"
+                                   for line in costly))[0] == "ok"
+    assert len(denial(server, "nx.example.")) == 1
+    known = len(server.read_log())
+    server.write_zone("example", zone)
+    server.reload()
+    server.wait_log("zone example: [0-9]+ records added", known)
+    assert len(denial(server, "nx.example.")) > 1
+    known = len(server.read_log())
+    server.write_zone("example", HEAD + fill + "\n".join(costly) + "\n")
+    server.reload()
+    server.wait_log("zone example: [0-9]+ records added", known)
+    assert len(denial(server, "nx.example.")) == 1
+
+
 @pytest.mark.parametrize("zone", BROKEN)
 def test_checkzone_prints_what_it_read(tmp_path, zone):
     path = tmp_path / "zone"
