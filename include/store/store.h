@@ -272,6 +272,9 @@ enum nsd_err store_sweep_begin(struct store_writer *writer,
 /* False if it was marked before (what it refers to is marked, too), or is no
  * object of the store: then end fails. */
 bool store_sweep_mark(struct store_sweep *sweep, store_ref ref, size_t len);
+/* True if so many octets from there on lie in the store, and can be looked at;
+ * else end fails. */
+bool store_sweep_check(struct store_sweep *sweep, store_ref ref, size_t len);
 /*
  * Frees the sweep. returns NSD_OK with *octets retired; NSD_E_BUG if something
  * was marked that is not allocated, or overlaps: the store is damaged, and

@@ -24,6 +24,18 @@ store_sweep_begin(struct store_writer *writer, struct store_sweep **sweep)
 }
 
 bool
+store_sweep_check(struct store_sweep *sweep, store_ref ref, size_t len)
+{
+	size_t room = (size_t)sweep->count * STORE_GRANULE;
+	size_t at = (size_t)(ref - sweep->first) * STORE_GRANULE;
+
+	if (ref >= sweep->first && at < room && len <= room - at)
+		return true;
+	sweep->damaged = true;
+	return false;
+}
+
+bool
 store_sweep_mark(struct store_sweep *sweep, store_ref ref, size_t len)
 {
 	const uint64_t *used = span_bitmap(sweep->writer, 0);

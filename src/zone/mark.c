@@ -1,11 +1,13 @@
 /*
  * mark.c - all objects that the table leads to, for a loader that takes over
- * from one that died: what is not among them is garbage.
+ * from one that died: what is not among them is garbage. Nothing is followed
+ * that leads out of the store, which is damaged then.
  */
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 #include "zone/sources.h"
 #include "zone/table.h"
+#include "zone/trie_key.h"
 
 struct marker {
 	const struct store_view *view;
@@ -14,12 +16,21 @@ struct marker {
 	uint32_t version; /* of the zone at hand */
 };
 
-static void
-mark_branch(void *ctx, store_ref ref, size_t len)
+/* An object of which so many octets are looked at; NULL if they are not in
+ * the store. */
+static const void *
+mark_get(struct marker *m, store_ref ref, size_t len)
 {
-	struct marker *m = ctx;
+	return store_sweep_check(m->sweep, ref, len) ? store_get(m->view, ref)
+						     : NULL;
+}
 
-	(void)store_sweep_mark(m->sweep, ref, len);
+static void *
+mark_edit(struct marker *m, store_ref ref, size_t len)
+{
+	return store_sweep_check(m->sweep, ref, len)
+		? store_edit(m->heap, ref)
+		: NULL;
 }
 
 /* The holders are counted anew: the one that died may have been about to
@@ -27,9 +38,18 @@ mark_branch(void *ctx, store_ref ref, size_t len)
 static void
 mark_rrset(struct marker *m, store_ref ref)
 {
-	struct rrset *rrset = store_edit(m->heap, ref);
-	const struct rrset_tail *tail = rrset_get_tail(rrset);
+	struct rrset *rrset = mark_edit(m, ref, sizeof(*rrset));
+	const struct rrset_tail *tail;
 
+	if (rrset == NULL
+		|| mark_get(m, ref, sizeof(*rrset) + rrset_len(rrset)) == NULL)
+		return;
+	tail = rrset_get_tail(rrset);
+	if (tail != NULL
+		&& mark_get(m, ref, (size_t)((const uint8_t *)(tail + 1)
+					    - (const uint8_t *)rrset))
+			== NULL)
+		return;
 	rrset->refs++;
 	if (!store_sweep_mark(m->sweep, ref, rrset_size(rrset)))
 		return;
@@ -40,9 +60,31 @@ mark_rrset(struct marker *m, store_ref ref)
 
 		if (cell == STORE_NONE)
 			continue;
-		t = store_edit(m->heap, cell - GLUE_CELL_GRANULES);
-		t->refs++;
+		t = mark_edit(m, cell - GLUE_CELL_GRANULES, sizeof(*t));
+		if (t != NULL)
+			t->refs++;
 	}
+}
+
+/* Signatures lie in an object from an offset on: whether they end in the
+ * store. */
+static bool
+mark_check_sigs(struct marker *m, store_ref ref, size_t offset)
+{
+	const uint8_t *base = mark_get(m, ref,
+		offset + sizeof(struct rrset_sigs));
+	size_t at = offset + sizeof(struct rrset_sigs);
+	unsigned count;
+
+	if (base == NULL)
+		return false;
+	count = ((const struct rrset_sigs *)(base + offset))->count;
+	for (unsigned i = 0; i < count; i++) {
+		if (mark_get(m, ref, at + sizeof(struct sig)) == NULL)
+			return false;
+		at += sig_size((const struct sig *)(base + at));
+	}
+	return true;
 }
 
 static void
@@ -52,9 +94,11 @@ mark_templates(struct marker *m, const struct rrset_sigs *sigs)
 
 	for (unsigned i = 0; i < sigs->count; i++) {
 		const struct sig *sig = (const struct sig *)at;
-		struct sig_template *t = store_edit(m->heap,
-			sig->template_ref);
+		struct sig_template *t = mark_edit(m, sig->template_ref,
+			sizeof(*t));
 
+		if (t == NULL)
+			return;
 		if (store_sweep_mark(m->sweep, sig->template_ref,
 			    sig_template_size(t)))
 			t->refs = 0;
@@ -68,18 +112,21 @@ mark_sigs(struct marker *m, store_ref ref)
 {
 	const struct rrset_sigs *sigs = store_get(m->view, ref);
 
-	mark_templates(m, sigs);
-	(void)store_sweep_mark(m->sweep, ref, rrset_sigs_size(sigs));
+	if (mark_check_sigs(m, ref, 0)
+		&& store_sweep_mark(m->sweep, ref, rrset_sigs_size(sigs)))
+		mark_templates(m, sigs);
 }
 
 static void
 mark_node(struct marker *m, store_ref ref)
 {
-	const struct node *node = store_get(m->view, ref);
-	const struct node_rrset *e = node_entries(node);
+	const struct node *node = mark_get(m, ref, sizeof(*node));
+	const struct node_rrset *e;
 
-	if (!store_sweep_mark(m->sweep, ref, node_size(node)))
+	if (node == NULL
+		|| !store_sweep_mark(m->sweep, ref, node_size(node)))
 		return;
+	e = node_entries(node);
 	for (unsigned i = 0; i < node->entry_count; i++) {
 		if ((e[i].flags & NODE_RRSET_SIGS) != 0)
 			mark_sigs(m, e[i].ref);
@@ -97,9 +144,11 @@ cell_check_links(struct marker *m, store_ref of, uint32_t version)
 	uint64_t link = cell->link;
 
 	while (glue_link_counts(link, version)) {
-		struct glue_change *change = store_edit(m->heap,
-			(store_ref)link);
+		struct glue_change *change = mark_edit(m, (store_ref)link,
+			sizeof(*change));
 
+		if (change == NULL)
+			return;
 		change->of = of;
 		cell = &change->cell;
 		link = cell->link;
@@ -112,9 +161,11 @@ cell_check_links(struct marker *m, store_ref of, uint32_t version)
 static void
 mark_target(struct marker *m, store_ref ref)
 {
-	struct glue_target *t = store_edit(m->heap, ref);
+	struct glue_target *t = mark_edit(m, ref, sizeof(*t));
 
-	(void)store_sweep_mark(m->sweep, ref, glue_target_size(t));
+	if (t == NULL
+		|| !store_sweep_mark(m->sweep, ref, glue_target_size(t)))
+		return;
 	t->refs = 0;
 	cell_check_links(m, ref + GLUE_CELL_GRANULES, m->version);
 }
@@ -125,32 +176,53 @@ mark_pending(struct marker *m, const struct zone *zone)
 	store_ref ref = zone->pending_first;
 
 	while (ref != STORE_NONE) {
-		struct glue_change *c = store_edit(m->heap, ref);
+		struct glue_change *c = mark_edit(m, ref, sizeof(*c));
 
-		(void)store_sweep_mark(m->sweep, ref, sizeof(*c));
+		if (c == NULL
+			|| !store_sweep_mark(m->sweep, ref, sizeof(*c)))
+			return;
 		c->of = STORE_NONE; /* until its cell is found */
 		ref = ref == zone->pending_last ? STORE_NONE : c->next;
 	}
+}
+
+/* Each branch is marked before what is below it, so that no damage makes this
+ * go round. */
+static void
+mark_trie_entry(struct marker *m, const struct trie_entry *entry,
+	void (*mark)(struct marker *, store_ref))
+{
+	uint64_t word = entry_word(entry);
+	const struct trie_entry *children = entry_children(m->view, entry);
+
+	if (!word_is_branch(word)) {
+		mark(m, entry->word[2]);
+		return;
+	}
+	if (!store_sweep_mark(m->sweep, entry->word[2],
+		    word_count(word) * sizeof(*children)))
+		return;
+	for (unsigned i = 0; i < word_count(word); i++)
+		mark_trie_entry(m, &children[i], mark);
 }
 
 static void
 mark_trie(struct marker *m, const struct trie *trie,
 	void (*mark)(struct marker *, store_ref))
 {
-	struct trie_iter iter;
-	store_ref ref;
-
-	trie_visit(m->view, trie, mark_branch, m);
-	trie_iter_init(&iter, m->view, &trie->root);
-	while ((ref = trie_iter_next(&iter)) != STORE_NONE)
-		mark(m, ref);
+	/* An empty trie is a leaf that leads nowhere. */
+	if (word_is_branch(entry_word(&trie->root))
+		|| trie->root.word[2] != STORE_NONE)
+		mark_trie_entry(m, &trie->root, mark);
 }
 
 static void
 mark_form(struct marker *m, store_ref ref)
 {
-	struct nsec3_form *form = store_edit(m->heap, ref);
+	struct nsec3_form *form = mark_edit(m, ref, sizeof(*form));
 
+	if (form == NULL)
+		return;
 	if (store_sweep_mark(m->sweep, ref, nsec3_form_size(form)))
 		form->refs = 0;
 	form->refs++;
@@ -161,7 +233,9 @@ mark_record(struct marker *m, store_ref ref)
 {
 	const struct nsec3_record *record = store_get(m->view, ref);
 
-	if (!store_sweep_mark(m->sweep, ref, nsec3_record_size(record)))
+	if (!mark_check_sigs(m, ref, offsetof(struct nsec3_record, sigs))
+		|| !store_sweep_mark(m->sweep, ref,
+			nsec3_record_size(record)))
 		return;
 	if ((record->flags & NSEC3_RRSET) != 0)
 		mark_rrset(m, record->form);
@@ -171,24 +245,38 @@ mark_record(struct marker *m, store_ref ref)
 }
 
 static void
+mark_page(struct marker *m, store_ref ref)
+{
+	const struct nsec3_page *page = mark_get(m, ref, sizeof(*page));
+
+	if (page == NULL
+		|| !store_sweep_mark(m->sweep, ref,
+			nsec3_page_size(page->count)))
+		return;
+	for (unsigned i = 0; i < page->count; i++) {
+		if (page->height > 0)
+			mark_page(m, nsec3_page_refs(page)[i]);
+		else
+			mark_record(m, nsec3_page_refs(page)[i]);
+	}
+}
+
+static void
 mark_chain(struct marker *m, store_ref ref)
 {
-	const struct nsec3_chain *chain = store_get(m->view, ref);
-	struct nsec3_iter iter;
+	const struct nsec3_chain *chain = mark_get(m, ref, sizeof(*chain));
 
-	(void)store_sweep_mark(m->sweep, ref, nsec3_chain_size(chain));
-	nsec3_visit_pages(m->view, chain, mark_branch, m);
-	nsec3_iter_init(&iter, m->view, chain);
-	while (nsec3_iter_next(&iter))
-		mark_record(m, iter.ref);
+	if (chain != NULL
+		&& store_sweep_mark(m->sweep, ref, nsec3_chain_size(chain)))
+		mark_page(m, chain->index);
 }
 
 static void
 mark_zone(struct marker *m, store_ref ref)
 {
-	struct zone *zone = store_edit(m->heap, ref);
+	struct zone *zone = mark_edit(m, ref, sizeof(*zone));
 
-	if (!store_sweep_mark(m->sweep, ref, sizeof(*zone)))
+	if (zone == NULL || !store_sweep_mark(m->sweep, ref, sizeof(*zone)))
 		return;
 	/* The index may know what was never published; it is made anew. */
 	zone->share = STORE_NONE;
@@ -202,22 +290,38 @@ mark_zone(struct marker *m, store_ref ref)
 }
 
 static void
+mark_options(struct marker *m, store_ref ref)
+{
+	const struct zone_options *options = mark_get(m, ref,
+		sizeof(*options));
+
+	if (options != NULL)
+		(void)store_sweep_mark(m->sweep, ref,
+			zone_options_size(options));
+}
+
+static void
+mark_sources(struct marker *m, store_ref ref)
+{
+	const struct zone_sources *sources = mark_get(m, ref,
+		sizeof(*sources));
+
+	if (sources != NULL)
+		(void)store_sweep_mark(m->sweep, ref, sources->len);
+}
+
+static void
 mark_entry(struct marker *m, store_ref ref)
 {
-	const struct zone_entry *entry = store_get(m->view, ref);
+	const struct zone_entry *entry = mark_get(m, ref, sizeof(*entry));
 
-	(void)store_sweep_mark(m->sweep, ref, zone_entry_size(entry));
+	if (entry == NULL
+		|| !store_sweep_mark(m->sweep, ref, zone_entry_size(entry)))
+		return;
 	if (entry->options != STORE_NONE)
-		(void)store_sweep_mark(m->sweep, entry->options,
-			zone_options_size(store_get(m->view,
-				entry->options)));
-	if (entry->sources != STORE_NONE) {
-		const struct zone_sources *sources = store_get(m->view,
-			entry->sources);
-
-		(void)store_sweep_mark(m->sweep, entry->sources,
-			sources->len);
-	}
+		mark_options(m, entry->options);
+	if (entry->sources != STORE_NONE)
+		mark_sources(m, entry->sources);
 	if (entry->zone != STORE_NONE)
 		mark_zone(m, entry->zone);
 }
@@ -227,11 +331,10 @@ table_mark(struct store_writer *writer, struct store_sweep *sweep)
 {
 	struct marker m = {store_writer_view(writer),
 		store_writer_heap(writer), sweep, 0};
+	store_ref ref = store_root(m.view, STORE_ROOT_ZONES);
 	const struct zone_table *table = table_get(m.view);
 
-	if (table == NULL)
+	if (ref == STORE_NONE || !store_sweep_mark(sweep, ref, sizeof(*table)))
 		return;
-	(void)store_sweep_mark(sweep, store_root(m.view, STORE_ROOT_ZONES),
-		sizeof(*table));
 	mark_trie(&m, &table->apexes, mark_entry);
 }

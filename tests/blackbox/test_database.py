@@ -4,13 +4,13 @@ have happened to that file, right answers."""
 import os
 import pathlib
 import signal
-import struct
 import subprocess
 
 import pytest
 
 import harness
 from harness import is_alive, wait_for, zone_text
+from test_loader_dies import ROOT, alter_store
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0,
                                 reason="other users' files need root")
@@ -293,9 +293,7 @@ def test_store_that_is_broken_from_the_start_is_left_for_memory(server,
                                                                 database):
     """Its checksum is right, and no loader lives to list what is in it."""
     assert server.stop() == 0
-    with database.open("r+b") as f:
-        f.seek(128)  # the root of the table
-        f.write(struct.pack("=I", 0x7fffff00))
+    alter_store(database, [ROOT], 12, 0xffffffff)  # zones in the table
     subprocess.run([harness.BUILD / "tests/lib/store_forge", database],
                    check=True)
     server.start(ready=False)

@@ -9,6 +9,8 @@ import socket
 import struct
 import time
 
+import pytest
+
 import dns.message
 import dns.query
 
@@ -249,12 +251,44 @@ def test_damaged_store_is_left_behind(nsd):
     server.wait_serial("example", 2)
 
 
-def test_store_that_kills_its_loaders_is_left_behind(nsd):
-    """Damage that is not noticed but walked into."""
+ROOT = 128  # of the table, in the first page
+
+
+def alter_store(path, references, offset, value):
+    """Follows references, each at an offset from the object before, and
+    changes what stands at one there."""
+    at = 0
+    with open(path, "r+b") as f:
+        for reference in references:
+            f.seek(at + reference)
+            at = struct.unpack("=I", f.read(4))[0] * 8
+        f.seek(at + offset)
+        f.write(struct.pack("=I", value))
+
+
+@pytest.mark.parametrize("references, offset", [
+    ([], ROOT), ([ROOT], 8), ([ROOT, 8], 8), ([ROOT, 8], 16),
+    ([ROOT, 8, 8], 20), ([ROOT, 8, 8, 20], 8)],
+    ids=["table", "entry", "zone", "sources", "names", "node"])
+@pytest.mark.parametrize("wild", [0x7fffff00, 1])
+def test_reference_out_of_the_store_is_damage(nsd, references, offset, wild):
+    """It is told from others before it is followed."""
     server = nsd(zones={"example": zone_text()})
-    with open(memory_file(server, "nsd-store"), "r+b") as f:
-        f.seek(128)  # the root of the table
-        f.write(struct.pack("=I", 0x7fffff00))
+    alter_store(memory_file(server, "nsd-store"), references, offset, wild)
+    server.kill("loader")
+    server.wait_log("error: the zone store is damaged")
+    server.wait_log("zone example read with success", count=2)
+    wait_for("an answer", lambda: server.rcode("www.example", "A")
+             == "NOERROR")
+    assert "was killed by signal 7" not in server.read_log()
+    assert "was killed by signal 11" not in server.read_log()
+
+
+def test_store_that_kills_its_loaders_is_left_behind(nsd):
+    """Damage that is not noticed but walked into: more zones than there is
+    memory for."""
+    server = nsd(zones={"example": zone_text()})
+    alter_store(memory_file(server, "nsd-store"), [ROOT], 12, 0xffffffff)
     server.kill("loader")
     server.wait_log("3 loaders could not take over the zone store")
     server.wait_log("zone example read with success", count=2)
