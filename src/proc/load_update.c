@@ -8,7 +8,9 @@
 #include "base/log.h"
 #include "base/octets.h"
 #include "dns/name.h"
+#include "dns/rdata.h"
 #include "dns/rrbatch.h"
+#include "dns/rrtype.h"
 #include "proc/load_update.h"
 #include "zone/build.h"
 #include "zone/table.h"
@@ -42,6 +44,21 @@ update_on_diag(struct diag_sink *sink, const struct diag *d)
 		"update: %s", d->text);
 }
 
+/* What is packed is taken to have the layout of its type. A value that breaks a
+ * rule is the sender's to answer for. */
+static bool
+update_check(const struct update_record *record)
+{
+	const struct zone_rr *rr = &record->rr;
+	const char *why;
+
+	if (record->action == LOAD_UPDATE_REMOVE_RRSET)
+		return rr->rdlen == 0;
+	return !rrtype_is_meta(rr->type)
+		&& rdata_check(rr->type, rr->rdata, rr->rdlen, &why)
+		!= NSD_E_WIRE;
+}
+
 /* False at the end, or if what is there is no record (the cursor has failed). */
 static bool
 update_read(struct update_file *f, struct update_record *record)
@@ -60,6 +77,8 @@ update_read(struct update_file *f, struct update_record *record)
 	record->rr.ttl_sec = cursor_read_u32(c);
 	record->rr.rdlen = cursor_read_u16(c);
 	record->rr.rdata = cursor_read_octets(c, record->rr.rdlen);
+	if (!c->failed && !update_check(record))
+		c->failed = true;
 	return !c->failed;
 }
 

@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import struct
 
 import pytest
 
@@ -46,6 +47,43 @@ add www 60 CNAME other
     outcome, _, _ = server.update("zone example.\nadd a.b.test. 60 TXT x")
     assert outcome != "ok"
     assert server.update("zone example.\nadd a 60 TXT x") == ("ok", 1, 0)
+
+
+def record(action, rdtype, rdata, owner=b"\3new\7example\0"):
+    return (bytes([action]) + owner + struct.pack("!HIH", rdtype, 60,
+                                                  len(rdata)) + rdata).hex()
+
+
+REMOVE, ADD, REMOVE_RRSET = range(3)
+A, NS, OPT, ANY = 1, 2, 41, 255
+
+
+@pytest.mark.parametrize("octets", [
+    record(ADD, NS, b"\1a" * 149 + b"\0"),  # longer than any name
+    record(ADD, NS, b"\2ns"),
+    record(ADD, NS, b"\2ns\xc0\0"),
+    record(ADD, NS, b"\2ns\0\0"),
+    record(ADD, A, b"\1\2\3"),
+    record(ADD, A, b"\1\2\3\4\5"),
+    record(ADD, A, b""),
+    record(ADD, OPT, b""),
+    record(REMOVE, NS, b"\1a" * 149 + b"\0"),
+    record(REMOVE_RRSET, ANY, b"\0"),
+    record(3, A, b"\1\2\3\4"),
+    record(ADD, A, b"\1\2\3\4", owner=b"\1a" * 128 + b"\0"),
+    record(ADD, A, b"\1\2\3\4", owner=b"\100" + b"a" * 64 + b"\0"),
+    record(ADD, A, b"\1\2\3\4", owner=b"\3new\xc0\0"),
+    record(ADD, A, b"\1\2\3\4")[:-2]])
+def test_broken_octets_change_nothing(server, octets):
+    loader = server.role("loader")
+    good = record(ADD, A, b"\1\2\3\4", owner=b"\4good\7example\0")
+    for apex in "zone example.", "add-zone new.example.":
+        outcome, _, _ = server.update(
+            f"{apex}\noctets {good}\noctets {octets}")
+        assert outcome == "malformed wire data"
+    assert server.update("zone example.\nadd a 60 TXT x") == ("ok", 1, 0)
+    assert server.rcode("good.example", "A") == "NXDOMAIN"
+    assert server.role("loader") == loader
 
 
 def test_zones_come_and_go(server):

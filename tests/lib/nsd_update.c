@@ -10,6 +10,7 @@
  *   add OWNER TTL TYPE RDATA   names that do not end in a dot are below APEX
  *   remove OWNER TTL TYPE RDATA
  *   remove-rrset OWNER TYPE    TYPE ANY: all of the name
+ *   octets HEX                 as they are, right or wrong
  *   send                       all since the beginning, as one transaction
  *
  * Each send is answered on standard output, in order of arrival:
@@ -170,6 +171,18 @@ put_rrset(struct updater *u, char *text)
 }
 
 static void
+put_octets(struct updater *u, const char *hex)
+{
+	unsigned value;
+
+	for (; sscanf(hex, "%2x", &value) == 1; hex += 2) {
+		uint8_t octet = (uint8_t)value;
+
+		put(u, &octet, 1);
+	}
+}
+
+static void
 send_file(struct updater *u)
 {
 	struct ipc_update update = {.ticket = ++u->ticket, .len = u->len};
@@ -232,6 +245,8 @@ on_line(struct updater *u, char *line)
 		put_record(u, LOAD_UPDATE_REMOVE, rest);
 	else if ((rest = match(line, "remove-rrset")) != NULL)
 		put_rrset(u, rest);
+	else if ((rest = match(line, "octets")) != NULL)
+		put_octets(u, rest);
 	else if (match(line, "send") != NULL)
 		send_file(u);
 	else
