@@ -47,13 +47,14 @@ list_add_missing(struct store_writer *writer, const struct zone_setup *setups,
 	return err;
 }
 
-/* Removes zones whose entries are not those of the list. */
+/* Removes zones whose entries are not those of the list. in: *others of them at
+ * most; out: as many as were removed. */
 static enum nsd_err
 list_remove_others(struct store_writer *writer, const struct load_zone *zones,
-	size_t count, size_t others)
+	size_t count, bool keep_added, size_t *others)
 {
 	const struct store_view *view = store_writer_view(writer);
-	uint8_t (*names)[NAME_MAX_LEN] = calloc(others, sizeof(*names));
+	uint8_t (*names)[NAME_MAX_LEN] = calloc(*others, sizeof(*names));
 	enum nsd_err err = NSD_OK;
 	struct trie_iter iter;
 	store_ref ref;
@@ -62,22 +63,25 @@ list_remove_others(struct store_writer *writer, const struct load_zone *zones,
 	if (names == NULL)
 		return NSD_E_MEMORY;
 	trie_iter_init(&iter, view, &table_get(view)->apexes.root);
-	while ((ref = trie_iter_next(&iter)) != STORE_NONE && n < others) {
+	while ((ref = trie_iter_next(&iter)) != STORE_NONE && n < *others) {
 		const struct zone_entry *entry = store_get(view, ref);
 
+		if (keep_added && (entry->flags & ZONE_ENTRY_ADDED) != 0)
+			continue;
 		if (entry->id >= count || zones[entry->id].entry != ref)
 			memcpy(names[n++], entry->name,
 				entry->leaf.name_len + 1u);
 	}
 	for (size_t i = 0; i < n && err == NSD_OK; i++)
 		err = table_remove(writer, names[i]);
+	*others = n;
 	free(names);
 	return err;
 }
 
 enum nsd_err
 load_list_publish(struct store_writer *writer, const struct conf *conf,
-	struct load_zone *zones, struct load_list_result *result)
+	bool keep_added, struct load_zone *zones, struct load_list_result *result)
 {
 	const struct zone_table *table = table_get(store_writer_view(writer));
 	size_t count = conf->zone_count, kept = 0, others;
@@ -98,7 +102,8 @@ load_list_publish(struct store_writer *writer, const struct conf *conf,
 	}
 	others = table != NULL ? table->zone_count - kept : 0;
 	if (err == NSD_OK && others > 0)
-		err = list_remove_others(writer, zones, count, others);
+		err = list_remove_others(writer, zones, count, keep_added,
+			&others);
 	if (err == NSD_OK)
 		err = list_add_missing(writer, setups.items, count, zones);
 	zone_setups_fini(&setups);

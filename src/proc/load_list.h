@@ -20,13 +20,14 @@ enum nsd_err load_list_sweep(struct store_writer *writer, uint64_t *octets)
 /*
  * Publishes the names of all zones, so that those that are not read yet are
  * known to be ours; those that the store has already stay as they are, those
- * that are not configured go. zones: conf->zone_count, filled here.
+ * that are not configured go, but for those that messages added if keep_added.
+ * zones: conf->zone_count, filled here.
  */
 struct load_list_result {
 	size_t kept, added, removed; /* zones */
 };
 enum nsd_err load_list_publish(struct store_writer *writer,
-	const struct conf *conf, struct load_zone *zones,
+	const struct conf *conf, bool keep_added, struct load_zone *zones,
 	struct load_list_result *result) MUST_USE;
 
 #endif

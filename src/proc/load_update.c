@@ -216,7 +216,11 @@ static enum nsd_err
 update_add_zone(struct update_file *f)
 {
 	struct store_writer *writer = f->context->writer;
-	struct zone_setup setup = {.apex = f->apex, .id = UINT32_MAX};
+	struct zone_setup setup = {
+		.apex = f->apex,
+		.id = UINT32_MAX,
+		.flags = ZONE_ENTRY_ADDED,
+	};
 	store_ref zone, entry;
 	enum nsd_err err = update_build(f, &zone);
 

@@ -432,7 +432,9 @@ loader_list_zones(struct loader *loader, const struct conf *conf)
 	loader->zones = calloc(conf->zone_count + 1, sizeof(*loader->zones));
 	if (loader->zones == NULL)
 		return NSD_E_MEMORY;
-	err = load_list_publish(loader->writer, conf, loader->zones, &result);
+	/* At a start the configuration is all that counts. */
+	err = load_list_publish(loader->writer, conf, loader->took_over,
+		loader->zones, &result);
 	if (err == NSD_OK && loader->in_file && !loader->took_over)
 		log_notice("database: %zu zones are in it, %zu are new, %zu"
 			   " are not configured any more",

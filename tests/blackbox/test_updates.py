@@ -106,6 +106,31 @@ add www 60 A 192.0.2.5
     assert server.update("remove-zone c.test.")[0] == "not found"
 
 
+def test_added_zone_outlives_the_loader(nsd, directory):
+    """But not the server: it is not configured."""
+    server = nsd(zones={"example": zone_text(1)}, updates=True,
+                 options={"database": f'"{directory}/zones.db"'})
+    assert server.update("""
+add-zone c.test.
+add @ 60 SOA ns host 5 7200 3600 1209600 300
+add @ 60 NS ns
+add www 60 A 192.0.2.5
+""")[0] == "ok"
+    for _ in range(2):
+        known = len(server.read_log())
+        server.wait_replaced("loader", server.kill("loader"))
+        server.wait_log("1 zones: 0 read, 0 failed", known)
+        assert server.answer("www.c.test", "A") == ["192.0.2.5"]
+    assert server.update("zone c.test.\nadd w 60 A 192.0.2.6") == ("ok", 1, 0)
+    assert server.serial("example") == 1
+    assert server.stop() == 0
+    known = len(server.read_log())
+    server.start()
+    server.wait_log("1 zones are in it, 0 are new, 1 are not configured",
+                    known)
+    assert server.rcode("www.c.test", "A") == "REFUSED"
+
+
 def test_file_wins_over_updates(server):
     server.update("zone example.\nadd a 60 TXT x")
     assert server.rcode("a.example", "TXT") == "NOERROR"
