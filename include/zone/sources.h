@@ -28,9 +28,12 @@ struct zone_sources {
 
 struct zone_source {
 	int64_t mtime_sec;
+	int64_t ctime_sec;
 	uint64_t size;
 	uint64_t inode;
+	uint64_t device;
 	uint32_t mtime_nsec;
+	uint32_t ctime_nsec;
 	uint32_t path_len; /* with its final 0 */
 	char path[];       /* as opened */
 };

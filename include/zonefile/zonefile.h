@@ -51,8 +51,10 @@ struct zonefile_options {
 struct zonefile_source {
 	char *path;           /* as opened */
 	struct timespec mtime;
+	struct timespec ctime; /* of the inode's change: is not set back */
 	uint64_t size;
 	uint64_t inode;
+	uint64_t device;
 };
 
 struct zonefile_result {

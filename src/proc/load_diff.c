@@ -37,9 +37,11 @@ sources_are_equal(const struct zonefile_result *a,
 		const struct zonefile_source *y = &b->sources[i];
 
 		if (strcmp(x->path, y->path) != 0 || x->size != y->size
-			|| x->inode != y->inode
+			|| x->inode != y->inode || x->device != y->device
 			|| x->mtime.tv_sec != y->mtime.tv_sec
-			|| x->mtime.tv_nsec != y->mtime.tv_nsec)
+			|| x->mtime.tv_nsec != y->mtime.tv_nsec
+			|| x->ctime.tv_sec != y->ctime.tv_sec
+			|| x->ctime.tv_nsec != y->ctime.tv_nsec)
 			return false;
 	}
 	return true;

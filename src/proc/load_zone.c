@@ -53,8 +53,11 @@ source_is_changed(const struct zone_source *s)
 		return s->inode != 0; /* it was not there then, either */
 	return st.st_mtim.tv_sec != s->mtime_sec
 		|| st.st_mtim.tv_nsec != (long)s->mtime_nsec
+		|| st.st_ctim.tv_sec != s->ctime_sec
+		|| st.st_ctim.tv_nsec != (long)s->ctime_nsec
 		|| (uint64_t)st.st_size != s->size
-		|| (uint64_t)st.st_ino != s->inode;
+		|| (uint64_t)st.st_ino != s->inode
+		|| (uint64_t)st.st_dev != s->device;
 }
 
 /* Whether the files that a zone was read from, looked at now, are others than

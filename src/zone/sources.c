@@ -35,8 +35,11 @@ source_fill(struct zone_source *to, const struct zonefile_source *from)
 {
 	to->mtime_sec = from->mtime.tv_sec;
 	to->mtime_nsec = (uint32_t)from->mtime.tv_nsec;
+	to->ctime_sec = from->ctime.tv_sec;
+	to->ctime_nsec = (uint32_t)from->ctime.tv_nsec;
 	to->size = from->size;
 	to->inode = from->inode;
+	to->device = from->device;
 	to->path_len = (uint32_t)strlen(from->path) + 1;
 	memcpy(to->path, from->path, to->path_len);
 }

@@ -30,7 +30,10 @@ same_source(const struct zonefile_source *s, const char *path,
 		&& s->inode == (uint64_t)st->st_ino
 		&& s->size == (uint64_t)st->st_size
 		&& s->mtime.tv_sec == st->st_mtim.tv_sec
-		&& s->mtime.tv_nsec == st->st_mtim.tv_nsec;
+		&& s->mtime.tv_nsec == st->st_mtim.tv_nsec
+		&& s->ctime.tv_sec == st->st_ctim.tv_sec
+		&& s->ctime.tv_nsec == st->st_ctim.tv_nsec
+		&& s->device == (uint64_t)st->st_dev;
 }
 
 /*
@@ -66,8 +69,10 @@ add_source(struct parse *p, const char *path, const struct stat *st,
 	if (s->path == NULL)
 		return NSD_E_MEMORY;
 	s->mtime = st->st_mtim;
+	s->ctime = st->st_ctim;
 	s->size = (uint64_t)st->st_size;
 	s->inode = (uint64_t)st->st_ino;
+	s->device = (uint64_t)st->st_dev;
 	result->source_count++;
 	*index = n;
 	return NSD_OK;

@@ -60,6 +60,21 @@ def test_equal_file_publishes_nothing(server):
     assert "read with success" not in server.read_log()[known:]
 
 
+def test_file_that_pretends_not_to_have_changed_is_read(nsd):
+    """Written in place, as long as before, and its time set back."""
+    server = nsd(zones={"example": zone_text(1)})
+    path = server.zone_file("example")
+    before = path.stat()
+    with path.open("r+") as f:
+        f.write(zone_text(2))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = path.stat()
+    assert (before.st_ino, before.st_size, before.st_mtime_ns) == (
+        after.st_ino, after.st_size, after.st_mtime_ns)
+    server.reload()
+    server.wait_serial("example", 2)
+
+
 def test_other_ttl_is_a_difference(server):
     assert server.query("h5.example", "A").answer[0].ttl == 3600
     log = reload(server, names(1, "h5 77 A 10.0.0.5\n", less=(5,)),

@@ -309,7 +309,8 @@ assert_measured(void)
 
 static char first_path[] = "a.zone", second_path[] = "included";
 static const struct zonefile_source two_sources[] = {
-	{.path = first_path, .mtime = {5, 6}, .size = 7, .inode = 8},
+	{.path = first_path, .mtime = {5, 6}, .ctime = {3, 4}, .size = 7,
+		.inode = 8, .device = 2},
 	{.path = second_path, .mtime = {9, 999999999}, .size = 1},
 };
 
@@ -336,7 +337,8 @@ sources_are_kept_beside_the_zone(void **state)
 	s = zone_sources_first(sources);
 	assert_string_equal(s->path, "a.zone");
 	assert_true(s->mtime_sec == 5 && s->mtime_nsec == 6);
-	assert_true(s->size == 7 && s->inode == 8);
+	assert_true(s->ctime_sec == 3 && s->ctime_nsec == 4);
+	assert_true(s->size == 7 && s->inode == 8 && s->device == 2);
 	s = zone_sources_next(s);
 	assert_string_equal(s->path, "included");
 	assert_true(s->mtime_sec == 9 && s->mtime_nsec == 999999999);
