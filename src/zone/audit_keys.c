@@ -212,8 +212,8 @@ audit_keys_find(const struct audit_keys *keys, uint8_t algorithm,
 
 /*
  * Validators do not look at the SEP flag (RFC 4034 section 2.1.1), but who
- * makes the DS RRset does: if no such key signs the keys, a DS leads nowhere. A revocation counts only if
- * the key itself signs it (RFC 5011 section 2.1).
+ * makes the DS RRset does: if no such key signs the keys, a DS leads nowhere.
+ * A revocation counts only if the key itself signs it (RFC 5011 section 2.1).
  */
 void
 audit_keys_finish(struct audit *audit)

@@ -290,13 +290,17 @@ sig_judge_keys(struct audit_worker *w, const struct verdict *v,
 			continue;
 		}
 		if (k->key != NULL && !sig_verify(w, v, sig, k)) {
-			judged = AUDIT_RRSIG_WRONG;
+			if (judged != SIG_GOOD)
+				judged = AUDIT_RRSIG_WRONG;
 			continue;
 		}
 		/* Only the one thread that has the DNSKEY RRset does this. */
 		if (v->rrset->type == TYPE_DNSKEY)
 			k->self_signed = true;
-		return SIG_GOOD;
+		judged = SIG_GOOD;
+		/* Unverified, it may be of any key that has its tag. */
+		if (k->key != NULL)
+			break;
 	}
 	return judged;
 }

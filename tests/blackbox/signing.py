@@ -164,12 +164,15 @@ class Zone:
     {(owner, covered): [text]}. The steps are taken one by one, so that
     between them things can be broken."""
 
-    def __init__(self, text=ZONE, salt="-", iterations=0):
+    def __init__(self, text=ZONE, salt="-", iterations=0, one_tag=False):
         self.records = {}
         self.sigs = {}
         self.salt = salt
         self.iterations = iterations
-        self.ksk, self.zsk = Key(257), Key(256)
+        self.ksk = Key(257)
+        self.zsk = Key(256)
+        while (self.zsk.tag == self.ksk.tag) != one_tag:
+            self.zsk = Key(256)
         zone = dns.zone.from_text(text, origin=ORIGIN, relativize=False,
                                   check_origin=False)
         for name, ttl, rdata in zone.iterate_rdatas():

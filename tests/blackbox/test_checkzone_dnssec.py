@@ -69,6 +69,14 @@ def test_own_zone_has_no_findings(tmp_path, denial, salt, iterations):
     assert_ok(zone.write(tmp_path / "zone"), "-D")
 
 
+def test_keys_with_one_tag_are_told_apart(tmp_path):
+    """RFC 4034 section 5.4: a tag does not identify a key."""
+    zone = Zone(one_tag=True).make("nsec").sign()
+    path = zone.write(tmp_path / "zone")
+    assert_ok(path, "-D")
+    assert_ok(path)
+
+
 def test_unsigned_zone_is_an_error_only_if_dnssec_is_asked_for(tmp_path):
     path = tmp_path / "zone"
     path.write_text(signing.ZONE)
