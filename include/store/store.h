@@ -200,6 +200,12 @@ void store_writer_close(struct store_writer *writer);
  * Blocks until all is on the disk.
  */
 enum nsd_err store_writer_close_clean(struct store_writer *writer) MUST_USE;
+/*
+ * Closes the writer of a store whose contents are of no use, which nobody
+ * reads, and opens one of the same store with nothing in it. On failure
+ * *writer is NULL.
+ */
+enum nsd_err store_writer_empty(struct store_writer **writer) MUST_USE;
 const struct store_view *store_writer_view(const struct store_writer *writer);
 
 /*

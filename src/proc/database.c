@@ -3,10 +3,14 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/log.h"
+#include "dns/name.h"
+#include "proc/children.h"
 #include "proc/database.h"
 #include "zone/table.h"
+#include "zone/vet.h"
 
 /* Of what a file holds: it is as good as new only for a program that would
  * put the same into it. */
@@ -59,6 +63,48 @@ database_open(const struct conf_server *options, uid_t owner,
 	err = store_open_file(&store_options, &file, &store, &report);
 	database_log(file.path, err, &report);
 	return err == NSD_OK ? store : NULL;
+}
+
+static void
+database_on_fault(void *ctx, const struct vet_fault *fault)
+{
+	char name[NAME_TEXT_MAX];
+
+	if (fault->apex == NULL) {
+		log_error("the database is damaged: the %s at %u %s; all zones"
+			  " are read from their files",
+			fault->kind, (unsigned)fault->ref, fault->text);
+		return;
+	}
+	name_print_text(fault->apex, name);
+	log_error("the database is damaged: zone %s: the %s at %u %s; the zone"
+		  " is read from its file",
+		name, fault->kind, (unsigned)fault->ref, fault->text);
+}
+
+enum nsd_err
+database_vet(struct store_writer **writer, unsigned threads)
+{
+	struct vet_options options = {.threads = threads, .sweep = true,
+		.on_fault = database_on_fault};
+	int64_t start = supervisor_now_msec();
+	struct store_stats stats;
+	enum nsd_err err;
+	size_t faults;
+
+	if (getrandom(options.key, sizeof(options.key), 0)
+		!= sizeof(options.key))
+		return NSD_E_SYSTEM;
+	err = table_vet(*writer, &options, &faults);
+	if (err == NSD_E_BUG)
+		err = store_writer_empty(writer);
+	if (err != NSD_OK)
+		return err;
+	store_get_stats(*writer, &stats);
+	log_at(1, LOG_LEVEL_INFO, "database: %llu octets of zones looked"
+		" through in %lld ms", (unsigned long long)stats.live,
+		(long long)(supervisor_now_msec() - start));
+	return NSD_OK;
 }
 
 void

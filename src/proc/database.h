@@ -15,6 +15,15 @@
 struct store *database_open(const struct conf_server *options, uid_t owner,
 	unsigned reader_max);
 
+/*
+ * Looks at what the file holds before anybody relies on it, on so many
+ * threads. Zones with a fault are told of and taken out: they are not loaded
+ * then. If the table of zones itself cannot be used, *writer is another one, of
+ * an empty store. For the loader, while there are no readers.
+ */
+enum nsd_err database_vet(struct store_writer **writer, unsigned threads)
+	MUST_USE;
+
 /* Closes the loader's side, so that the next start can attach to the file. */
 void database_close(struct store_writer *writer);
 

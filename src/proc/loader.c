@@ -466,6 +466,11 @@ loader_init(struct loader *loader, const struct role_start *start)
 	if (server->lifeline != -1)
 		close(server->lifeline);
 	err = store_writer_open(start->store, &loader->writer);
+	/* Until one has listed the zones, nothing in a file is trusted. */
+	if (err == NSD_OK && start->in_file && !start->take_over) {
+		loader->used = false;
+		err = database_vet(&loader->writer, affinity_count());
+	}
 	if (err != NSD_OK)
 		return err;
 	loader->context = (struct load_context){

@@ -12,10 +12,11 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "store/file.h"
+#include "store/writer.h"
 
 #define OPEN_TRIES 16 /* others may replace the file meanwhile */
 #define RESERVATION_MAX ((uint64_t)32 << 30)
+#define EPOCH_MAX (UINT64_MAX / 2) /* no server comes so far */
 #define CHUNK_SPANS 256u
 #define CHUNK (256u << 10)
 
@@ -212,6 +213,21 @@ image_mark_clean(struct store *store)
 	return NSD_OK;
 }
 
+enum nsd_err
+store_writer_empty(struct store_writer **writer)
+{
+	struct store *store = (*writer)->store;
+	uint64_t contents = (*writer)->header->contents;
+
+	store_writer_close(*writer);
+	*writer = NULL;
+	if (ftruncate(store->fd, 0) != 0
+		|| store_write_header(store->fd, store->reservation, contents)
+			!= NSD_OK)
+		return NSD_E_SYSTEM;
+	return store_writer_open(store, writer);
+}
+
 /* ---- judging a file */
 
 static bool
@@ -223,7 +239,8 @@ page_is_zero(const uint8_t *page)
 static bool
 header_is_sound(const struct store_header *h)
 {
-	return h->reservation <= RESERVATION_MAX && h->reservation > 0
+	return h->epoch > 0 && h->epoch <= EPOCH_MAX
+		&& h->reservation <= RESERVATION_MAX && h->reservation > 0
 		&& h->reservation % STORE_EXTENT == 0
 		&& h->data_at == layout_data_at(h->reservation)
 		&& h->data_at < h->reservation

@@ -70,6 +70,11 @@ zone_options_size(const struct zone_options *options)
 		* sizeof(options->acl[0]);
 }
 
+/* Fields of an RDATA up to the last name that may be compressed; and the octets
+ * of one that is no name. */
+unsigned rrset_name_fields(const struct rrtype *row);
+unsigned rrset_field_len(uint8_t field);
+
 /* Lets go of objects: frees or retires those that nobody holds any more. */
 struct releaser {
 	const struct store_view *view;

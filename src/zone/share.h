@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "dns/rrtype.h"
 #include "store/store.h"
+#include "zone/zone.h"
 
 struct share_key {
 	const uint8_t *raw;
@@ -99,6 +100,9 @@ store_ref share_index_find(const struct share *share,
 	const struct share_key *key);
 enum nsd_err share_index_add(struct share *share, uint32_t hash,
 	store_ref ref) MUST_USE;
+/* The hash of an RRset's contents; false if it is not one to be shared. */
+bool share_index_hash_rrset(const struct share *share,
+	const struct rrset *rrset, uint32_t *hash);
 /* There must be room. */
 void share_index_put(struct share_index *index, uint32_t hash, store_ref ref);
 /* Adds an RRset that is there, if it is one to be shared. */

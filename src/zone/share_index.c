@@ -178,9 +178,8 @@ rrset_is_shared(const struct rrset *rrset)
 	return true;
 }
 
-/* The hash of an RRset's contents; false if it is not one to be shared. */
-static bool
-rrset_hash(const struct share *share, const struct rrset *rrset,
+bool
+share_index_hash_rrset(const struct share *share, const struct rrset *rrset,
 	uint32_t *hash)
 {
 	const uint8_t *rr = rrset->data, *end = rr + rrset_len(rrset);
@@ -212,7 +211,7 @@ share_index_add_rrset(struct share *share, store_ref ref)
 	const struct share_index_slot *slot;
 	uint32_t hash, at;
 
-	if (!rrset_hash(share, store_get(share->view, ref), &hash))
+	if (!share_index_hash_rrset(share, store_get(share->view, ref), &hash))
 		return NSD_OK;
 	for (at = hash >> 1; (slot = share_index_get(index, at)) != NULL; at++)
 		if (slot->ref == ref)
@@ -225,6 +224,6 @@ share_index_remove_rrset(struct share *share, store_ref ref)
 {
 	uint32_t hash;
 
-	if (rrset_hash(share, store_get(share->view, ref), &hash))
+	if (share_index_hash_rrset(share, store_get(share->view, ref), &hash))
 		share_index_remove(share, hash, ref);
 }

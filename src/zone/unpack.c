@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "dns/name.h"
+#include "zone/objects.h"
 #include "zone/walk.h"
 
 /* The octet of data that is sent at an offset. Only the first 8192 sent
@@ -53,8 +54,8 @@ unpack_name(const struct rrset *rrset, const uint8_t *name,
 	return stored;
 }
 
-static unsigned
-field_len(uint8_t field)
+unsigned
+rrset_field_len(uint8_t field)
 {
 	switch (field) {
 	case FIELD_U8:
@@ -69,9 +70,8 @@ field_len(uint8_t field)
 	}
 }
 
-/* Fields behind the last compressed name. */
-static unsigned
-count_name_fields(const struct rrtype *row)
+unsigned
+rrset_name_fields(const struct rrtype *row)
 {
 	unsigned count = 0;
 
@@ -88,12 +88,12 @@ rrset_unpack_rdata(const struct rrset *rrset, const uint8_t *rr,
 {
 	size_t left = octets_get_u16(rr);
 	const struct rrtype *row = rrtype_get(rrset->type);
-	unsigned fields = count_name_fields(row);
+	unsigned fields = rrset_name_fields(row);
 	uint8_t *at = out;
 
 	rr += 2;
 	for (unsigned i = 0; i < fields; i++) {
-		size_t len = field_len(row->fields[i]);
+		size_t len = rrset_field_len(row->fields[i]);
 
 		if (row->fields[i] == FIELD_NAME_COMPRESSED) {
 			len = unpack_name(rrset, rr, apex, &at);

@@ -3,7 +3,10 @@ have happened to that file, right answers."""
 
 import os
 import pathlib
+import random
+import re
 import signal
+import struct
 import subprocess
 
 import pytest
@@ -11,6 +14,8 @@ import pytest
 import harness
 from harness import is_alive, wait_for, zone_text
 from test_loader_dies import ROOT, alter_store
+
+SEED = int(os.environ.get("SEED", random.randrange(1 << 32)))
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0,
                                 reason="other users' files need root")
@@ -289,17 +294,143 @@ def test_damaged_store_is_left_for_memory(server, database):
     check(server)
 
 
-def test_store_that_is_broken_from_the_start_is_left_for_memory(server,
-                                                                database):
-    """Its checksum is right, and no loader lives to list what is in it."""
-    assert server.stop() == 0
-    alter_store(database, [ROOT], 12, 0xffffffff)  # zones in the table
+def forge(database):
+    """Its checksum is right again."""
     subprocess.run([harness.BUILD / "tests/lib/store_forge", database],
                    check=True)
+
+
+def forged_start(server, database):
+    """A start from what was altered; its log."""
+    forge(database)
+    known = len(server.read_log())
+    server.start()
+    server.wait_log("as it was left by a clean stop", known)
+    server.wait_log(r"2 zones: \d+ read, \d+ failed", known)
+    log = server.read_log()[known:]
+    assert "was killed by signal" not in log
+    return log
+
+
+A_ZONE = [ROOT, 8, 8, 8]  # table, branch, entry, zone
+
+
+@pytest.mark.parametrize("references, offset, value, said", [
+    (A_ZONE, 4, 99, "does not say what its apex says"),
+    (A_ZONE, 20, 0x7fffff00, "is not in use, or used twice"),
+    (A_ZONE, 20, 1, "is not in use, or used twice"),
+    (A_ZONE, 72, 70000, "not as many names and records as it says"),
+    (A_ZONE + [56], 4, 77, "other holders than they say"),
+    (A_ZONE + [56], 8, 0x0fffffff, "lies outside of the store"),
+], ids=["serial", "far", "near", "names", "holders", "length"])
+def test_zone_with_a_fault_is_read_from_its_file(
+        server, database, references, offset, value, said):
+    """All else is kept."""
+    assert server.stop() == 0
+    alter_store(database, references, offset, value)
+    log = forged_start(server, database)
+    assert re.search(r"error: the database is damaged: zone [ab].test.: the"
+                     rf" .* at \d+ .*{said}; the zone is read from its file", log)
+    assert "2 zones are in it, 0 are new, 0 are not configured" in log
+    assert "2 zones: 1 read, 0 failed" in log
+    check(server)
+    # It goes on as any other, and is kept.
+    server.write_zone("b.test", zone_text(3))
+    server.reload()
+    server.wait_serial("b.test", 3)
+    assert "2 zones: 0 read, 0 failed" in restart(server)
+    assert server.serial("a.test") == 1
+
+
+def test_zone_with_a_fault_and_no_file(server, database):
+    """It is not there, others are."""
+    assert server.stop() == 0
+    alter_store(database, A_ZONE, 4, 99)
+    for name in server.zones:
+        server.zone_file(name).unlink()
+    log = forged_start(server, database)
+    broken = re.search(r"damaged: zone (.*?)\.: ", log)[1]
+    whole = {"a.test": "b.test", "b.test": "a.test"}[broken]
+    assert server.rcode(broken, "SOA") == "SERVFAIL"
+    assert server.rcode(whole, "SOA") == "NOERROR"
+
+
+@pytest.mark.parametrize("references, offset, value", [
+    ([], ROOT, 0x7fffff00), ([], ROOT, 1), ([ROOT], 12, 0xffffffff),
+    ([ROOT], 8, 0x7fffff00), ([ROOT], 8, 1), ([], ROOT + 4, 1)],
+    ids=["far", "near", "count", "trie far", "trie near", "other root"])
+def test_table_with_a_fault_is_made_anew(server, database, references, offset,
+                                         value):
+    """In the file, so that the next start has it."""
+    assert server.stop() == 0
+    alter_store(database, references, offset, value)
+    log = forged_start(server, database)
+    assert re.search(r"the database is damaged: the .*; all zones are read from"
+                     " their files", log)
+    assert "2 zones: 2 read, 0 failed" in log
+    check(server)
+    log = restart(server)
+    assert "as it was left by a clean stop" in log
+    assert "2 zones: 0 read, 0 failed" in log
+    check(server)
+
+
+class Image:
+    """What a file holds but for its holes."""
+
+    def __init__(self, path):
+        self.path = path
+        with open(path, "rb") as f:
+            head = f.read(4096)
+            spans, = struct.unpack_from("=I", head, 12)
+            self.data_at, = struct.unpack_from("=Q", head, 24)
+            self.head = head + f.read(spans * 1024)
+            f.seek(self.data_at)
+            self.data = f.read()
+
+    def write(self, data):
+        with open(self.path, "r+b") as f:
+            f.write(self.head)
+            f.truncate(self.data_at + len(data))
+            f.seek(self.data_at)
+            f.write(data)
+
+
+def test_altered_octets_never_end_a_process(server, database):
+    """And what is not altered is answered. More of it is in test_vet.c."""
+    rng = random.Random(SEED)
+    print("SEED", SEED)
+    assert server.stop() == 0
+    image = Image(database)
+    used = [at for at, octet in enumerate(image.data) if octet != 0]
+    faults = 0
+    for _ in range(25):
+        altered = bytearray(image.data)
+        for _ in range(rng.randrange(1, 4)):
+            altered[rng.choice(used)] ^= 1 << rng.randrange(8)
+        image.write(altered)
+        faults += "the database is damaged" in forged_start(server, database)
+        for name in server.zones:
+            server.rcode(f"www.{name}", "A")
+            server.rcode(f"no.{name}", "A")
+            assert server.rcode(name, "SOA") == "NOERROR"
+        assert server.stop() == 0
+    assert faults > 0
+
+
+def test_loaders_that_die_of_the_file_leave_it_behind(server, database):
+    """They are killed before they have listed the zones."""
+    assert server.stop() == 0
     server.start(ready=False)
-    server.wait_log("as it was left by a clean stop")
-    server.wait_log("the zone store is left behind, a new one in memory is"
-                    " filled from zone files")
+    known = len(server.read_log())
+    last = None
+    for _ in range(3):
+        last = wait_for("a loader", lambda p=last: next(
+            (pid for role, pid in server.roles().items()
+             if role == "loader" and pid != p), None))
+        os.kill(last, signal.SIGKILL)
+        if "zones: " in server.read_log()[known:]:
+            break  # it was faster than we: it has listed them
     server.wait_serving()
     wait_for("the zones", lambda: server.rcode("b.test", "SOA") == "NOERROR")
     check(server)
