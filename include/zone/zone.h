@@ -342,7 +342,7 @@ enum zone_entry_flags {
  * configured; `zone` and `options` are swung in place. */
 struct zone_entry {
 	struct trie_leaf leaf; /* whole apex name */
-	uint8_t unused;
+	uint8_t deaths;        /* of loaders that read it; the writer's */
 	uint32_t flags;        /* enum zone_entry_flags */
 	store_ref zone;        /* struct zone; none: not loaded */
 	store_ref options;     /* struct zone_options; none: defaults */

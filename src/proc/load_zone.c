@@ -238,6 +238,91 @@ load_zone_is_absent(const struct load_zone *zone, const char *path,
 	}
 }
 
+/* ---- zones that loaders die of ------------------------------------------ */
+
+#define SET_ASIDE (LOAD_DEATHS_MAX + 1u)
+
+/* Only the loader looks at it; threads do at zones of their own. */
+static uint8_t *
+load_zone_deaths(const struct load_context *context,
+	const struct load_zone *zone)
+{
+	struct zone_entry *entry = store_edit(
+		store_writer_heap(context->writer), zone->entry);
+
+	return &entry->deaths;
+}
+
+bool
+load_zone_is_suspect(const struct load_context *context,
+	const struct load_zone *zone)
+{
+	return *load_zone_deaths(context, zone) > 0;
+}
+
+void
+load_zone_survived(const struct load_context *context,
+	const struct load_zone *zone)
+{
+	uint8_t *deaths = load_zone_deaths(context, zone);
+
+	if (*deaths != SET_ASIDE)
+		*deaths = 0;
+}
+
+void
+load_zone_forget_deaths(const struct load_context *context,
+	const struct load_zone *zone)
+{
+	*load_zone_deaths(context, zone) = 0;
+}
+
+/* The file alone, without what it includes, is what it waits for. */
+static void
+load_zone_set_aside(const struct load_zone *zone, const char *path,
+	const struct stat *st, struct load_result *result)
+{
+	struct zonefile_source *source = calloc(1, sizeof(*source));
+
+	log_error("zone %s: %u loaders have died while they read %s; it is set"
+		  " aside until that file changes",
+		zone->conf->name, LOAD_DEATHS_MAX, path);
+	result->outcome = LOAD_FAILED;
+	if (source == NULL || (source->path = strdup(path)) == NULL) {
+		free(source);
+		result->blameless = true;
+		return;
+	}
+	source->mtime = st->st_mtim;
+	source->ctime = st->st_ctim;
+	source->size = (uint64_t)st->st_size;
+	source->inode = st->st_ino;
+	source->device = st->st_dev;
+	result->files.sources = source;
+	result->files.source_count = 1;
+}
+
+/* True if it is not to be read again; else one more loader is at it. */
+static bool
+load_zone_is_deadly(const struct load_context *context,
+	const struct load_zone *zone, const char *path, const struct stat *st,
+	struct load_result *result)
+{
+	uint8_t *deaths = load_zone_deaths(context, zone);
+
+	if (*deaths == SET_ASIDE && load_zone_is_changed(zone_sources_get(
+			store_writer_view(context->writer), zone->entry),
+			path))
+		*deaths = 0;
+	if (*deaths < LOAD_DEATHS_MAX) {
+		++*deaths;
+		return false;
+	}
+	*deaths = SET_ASIDE;
+	load_zone_set_aside(zone, path, st, result);
+	return true;
+}
+
 void
 load_zone_read(const struct load_context *context, struct load_zone *zone,
 	struct store_heap *heap, bool large, struct load_result *result)
@@ -263,8 +348,12 @@ load_zone_read(const struct load_context *context, struct load_zone *zone,
 		return;
 	}
 	path = conf_path_in_chroot(context->chroot, buffer);
-	if (!large && !load_zone_is_due(context, zone, path))
+	if (!large && !load_zone_is_due(context, zone, path)) {
+		/* One that is changed is left out of other passes, too. */
+		if (context->which == LOAD_CHANGED)
+			load_zone_survived(context, zone);
 		return;
+	}
 	if (stat(path, &st) == -1 && errno == ENOENT) {
 		load_zone_is_absent(zone, path, result);
 		return;
@@ -273,5 +362,6 @@ load_zone_read(const struct load_context *context, struct load_zone *zone,
 		result->outcome = LOAD_LARGE;
 		return;
 	}
-	load_zone_parse(context, zone, path, heap, large, result);
+	if (!load_zone_is_deadly(context, zone, path, &st, result))
+		load_zone_parse(context, zone, path, heap, large, result);
 }

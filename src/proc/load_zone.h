@@ -77,6 +77,22 @@ struct load_context {
 	pthread_mutex_t *busy_lock;  /* for load_zone.busy */
 };
 
+/*
+ * A zone that loaders die of must not keep the others from being read. Its
+ * entry counts, across their deaths, those that were at it; one that was read
+ * to the end is no suspect any more. After so many it is set aside until its
+ * file changes: load_zone_read says so, and LOAD_FAILED.
+ */
+#define LOAD_DEATHS_MAX 3u
+bool load_zone_is_suspect(const struct load_context *context,
+	const struct load_zone *zone);
+/* What came of reading it is published, or told. */
+void load_zone_survived(const struct load_context *context,
+	const struct load_zone *zone);
+/* At the start of a server. */
+void load_zone_forget_deaths(const struct load_context *context,
+	const struct load_zone *zone);
+
 /* The version that is published, or NULL. The loader's process. */
 const struct zone *load_zone_published(const struct store_view *view,
 	const struct load_zone *zone);

@@ -46,6 +46,8 @@ struct loader {
 	size_t todo_count;
 	struct load_zone **again; /* to be tried once more in this pass */
 	size_t again_count;
+	struct load_zone **suspects; /* then these, one by one */
+	size_t suspect_count, suspect_next;
 	struct ipc_load_result result;
 	bool first_pass;
 	bool took_over; /* from a loader that had listed the zones and died */
@@ -167,6 +169,7 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	default:
 		break;
 	}
+	load_zone_survived(&loader->context, zone);
 	diff_destroy(result->diff);
 	zonefile_result_fini(&result->files);
 }
@@ -210,8 +213,10 @@ loader_end_pass(struct loader *loader)
 	event_del(loader->progress_event);
 	free(loader->todo);
 	free(loader->again);
+	free(loader->suspects);
 	loader->todo = NULL;
 	loader->again = NULL;
+	loader->suspects = NULL;
 	loader->first_pass = false;
 	role_send(&loader->role, first ? IPC_LOADED : IPC_RELOADED,
 		&loader->result, sizeof(loader->result));
@@ -226,12 +231,33 @@ loader_end_pass(struct loader *loader)
 		loader_start_pass(loader);
 }
 
+static void loader_run_pool(struct loader *loader);
+
+/* All that was to be done is done. */
+static void
+loader_go_on(struct loader *loader)
+{
+	struct timeval when = {.tv_sec = AGAIN_SEC};
+
+	if (loader->stopping) {
+		role_stop(&loader->role);
+	} else if (loader->again_count > 0) {
+		event_add(loader->again_event, &when);
+	} else if (loader->suspect_next < loader->suspect_count) {
+		/* Alone, so that it is known who dies of what. */
+		loader->todo[0] = loader->suspects[loader->suspect_next++];
+		loader->todo_count = 1;
+		loader_run_pool(loader);
+	} else {
+		loader_end_pass(loader);
+	}
+}
+
 static void
 loader_on_results(void *ctx)
 {
 	struct loader *loader = ctx;
 	struct load_result *result = load_pool_take(loader->pool), *next;
-	struct timeval when = {.tv_sec = AGAIN_SEC};
 
 	for (; result != NULL; result = next) {
 		next = result->next;
@@ -243,12 +269,7 @@ loader_on_results(void *ctx)
 		return;
 	load_pool_finish(loader->pool);
 	loader->pool = NULL;
-	if (loader->stopping)
-		role_stop(&loader->role);
-	else if (loader->again_count > 0)
-		event_add(loader->again_event, &when);
-	else
-		loader_end_pass(loader);
+	loader_go_on(loader);
 }
 
 /* Reads what is in todo. */
@@ -295,14 +316,24 @@ loader_start_pass(struct loader *loader)
 	loader->result.zones = loader->zone_count;
 	loader->todo = malloc(size);
 	loader->again = malloc(size);
-	loader->todo_count = loader->zone_count;
-	if (loader->todo == NULL || loader->again == NULL) {
+	loader->suspects = malloc(size);
+	loader->todo_count = loader->suspect_count = loader->suspect_next = 0;
+	if (loader->todo == NULL || loader->again == NULL
+		|| loader->suspects == NULL) {
 		log_error("cannot read the zones: out of memory");
 		loader_end_pass(loader);
 		return;
 	}
-	for (size_t i = 0; i < loader->zone_count; i++)
-		loader->todo[i] = &loader->zones[i];
+	for (size_t i = 0; i < loader->zone_count; i++) {
+		struct load_zone *zone = &loader->zones[i];
+
+		if (!loader->took_over && loader->first_pass)
+			load_zone_forget_deaths(&loader->context, zone);
+		if (load_zone_is_suspect(&loader->context, zone))
+			loader->suspects[loader->suspect_count++] = zone;
+		else
+			loader->todo[loader->todo_count++] = zone;
+	}
 	event_add(loader->progress_event, &period);
 	loader_run_pool(loader);
 }

@@ -165,7 +165,7 @@ def test_killed_in_its_first_pass(make_server):
     load = Load(server, name="www.z0.example")
     load.step(0.1)
     workers = server.role("server 1")
-    for _ in range(3):
+    for _ in range(2):  # by three it would be set aside
         server.kill("loader")
         load.step(0.2)
     with fifo.open("w"):
@@ -178,6 +178,69 @@ def test_killed_in_its_first_pass(make_server):
         assert server.serial(f"z{i}.example") == i + 1
     assert server.serial("slow.example") == 7
     assert server.read_log().count("zone z0.example read with success") == 1
+
+
+def die_of(server, fifo, known):
+    """Each loader that comes to read it is killed; how many there were."""
+    deaths = 0
+    while "is set aside until" not in server.read_log()[known:]:
+        try:
+            fd = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:  # nobody reads
+            time.sleep(0.005)
+            continue
+        server.kill("loader")
+        os.close(fd)
+        deaths += 1
+        assert deaths < 10
+    return deaths
+
+
+def test_zone_that_loaders_die_of_is_set_aside(make_server):
+    """At the start: the others are read, and it is once its file changes."""
+    server = make_server(zones={f"{z}.test": zone_text(3) for z in "abcd"})
+    fifo = server.directory / "deadly.fifo"
+    os.mkfifo(fifo)
+    server.write_zone("b.test", zone_text(5) + "$INCLUDE deadly.fifo\n")
+    server.write_config()
+    server.start(ready=False)
+    assert die_of(server, fifo, 0) == 3
+    server.wait_log("error: zone b.test: 3 loaders have died while they read"
+                    " b.test.zone; it is set aside until that file changes")
+    server.wait_log("4 zones: [0-9]+ read, 1 failed")
+    server.wait_serving()
+    for zone in "acd":
+        assert server.serial(f"{zone}.test") == 3
+    assert server.rcode("b.test", "SOA") == "SERVFAIL"
+    # Others are read on, and it stays as it is.
+    known = len(server.read_log())
+    server.write_zone("a.test", zone_text(4))
+    server.reload()
+    server.wait_serial("a.test", 4)
+    server.wait_log("zone b.test: 3 loaders have died", known)
+    known = len(server.read_log())
+    server.write_zone("b.test", zone_text(6))
+    server.reload()
+    server.wait_serial("b.test", 6)
+    assert "set aside" not in server.read_log()[known:]
+
+
+def test_zone_that_loaders_die_of_keeps_its_version(nsd):
+    """In a reload, which the next loader is told of again."""
+    server = nsd(zones={f"{z}.test": zone_text(3) for z in "abc"})
+    fifo = server.directory / "deadly.fifo"
+    os.mkfifo(fifo)
+    known = len(server.read_log())
+    server.write_zone("a.test", zone_text(5) + "$INCLUDE deadly.fifo\n")
+    server.write_zone("b.test", zone_text(7))
+    server.reload()
+    assert die_of(server, fifo, known) == 3
+    server.wait_serial("b.test", 7)
+    assert server.serial("a.test") == 3
+    fifo.unlink()
+    server.write_zone("a.test", zone_text(9))
+    server.reload()
+    server.wait_serial("a.test", 9)
 
 
 def test_killed_again_and_again(nsd):

@@ -472,6 +472,78 @@ each_kind_of_fault_is_told(void **state)
 	expect("as many slots", NSD_OK);
 }
 
+static unsigned faults_of_large;
+
+static void
+on_fault_of_large(void *ctx, const struct vet_fault *fault)
+{
+	(void)ctx;
+	(void)fault;
+	faults_of_large++;
+}
+
+/* A fault has cut it off. */
+static void
+table_set_zone_again(struct zone_fixture *f, store_ref entry,
+	const struct zone *zone)
+{
+	struct zone_entry *e = store_edit(store_writer_heap(f->writer), entry);
+
+	e->zone = (store_ref)(((const uint8_t *)zone - f->view->base)
+		/ STORE_GRANULE);
+}
+
+/* More names than one thread looks at, across the seams of parts. */
+static void
+large_zone_is_cut_into_parts(void **state)
+{
+	enum { HOSTS = 9000, ROOM = HOSTS * 120 };
+	const struct vet_options options = {.threads = 4, .key = {5, 6},
+		.on_fault = on_fault_of_large};
+	char *text = malloc(ROOM), *at = text;
+	const struct zone *zone;
+	struct zone_fixture f;
+	store_ref entry;
+	size_t faults;
+
+	(void)state;
+	assert_non_null(text);
+	at += sprintf(at, "$TTL 300\n@ SOA ns root 1 2 3 4 5\n@ NS ns\n"
+		"ns A 192.0.2.1\n");
+	for (unsigned i = 0; i < HOSTS; i++)
+		at += sprintf(at, "a.b%u.c%u NS ns.a.b%u.c%u\n"
+			"ns.a.b%u.c%u A 192.0.2.%u\n", i, i % 7, i, i % 7, i,
+			i % 7, i % 256);
+	zone_fixture_init(&f);
+	assert_int_equal(zone_fixture_load(&f, "large.", text, &entry), NSD_OK);
+	zone = store_get(f.view, ((const struct zone_entry *)store_get(f.view,
+		entry))->zone);
+	assert_true(zone->node_count > 20000);
+	assert_int_equal(table_vet(f.writer, &options, &faults), NSD_OK);
+	assert_int_equal(faults, 0);
+	/* A flag, in whichever part it may be. */
+	for (unsigned i = 0; i < HOSTS; i += 1499) {
+		char name[64];
+		struct node *node;
+
+		snprintf(name, sizeof(name), "b%u.c%u.large.", i, i % 7);
+		node = (struct node *)(uintptr_t)zone_fixture_find(&f,
+			((const struct zone_entry *)store_get(f.view,
+				entry))->zone, "large.", name);
+		assert_non_null(node);
+		node->flags |= NODE_WILDCARD_CHILD;
+		faults_of_large = 0;
+		assert_int_equal(table_vet(f.writer, &options, &faults),
+			NSD_OK);
+		assert_int_equal(faults_of_large, 1);
+		assert_int_equal(faults, 1);
+		node->flags &= (uint16_t)~NODE_WILDCARD_CHILD;
+		table_set_zone_again(&f, entry, zone);
+	}
+	zone_fixture_fini(&f);
+	free(text);
+}
+
 static int
 setup(void **state)
 {
@@ -495,6 +567,7 @@ main(void)
 		cmocka_unit_test(world_has_one_of_each),
 		cmocka_unit_test(each_kind_of_fault_is_told),
 		cmocka_unit_test(fault_takes_its_zone_out_and_no_other),
+		cmocka_unit_test(large_zone_is_cut_into_parts),
 		cmocka_unit_test(altered_bit_is_found_or_plain),
 		cmocka_unit_test(altered_word_is_found_or_plain),
 		cmocka_unit_test(many_altered_octets_do_no_harm),
