@@ -15,6 +15,7 @@ struct sample {
 static struct sample *samples;
 static size_t count, room;
 static uint64_t start_ns, bucket_len_ns;
+static uint64_t turn_ns, away_ns;
 
 uint64_t
 latency_now_ns(void)
@@ -55,6 +56,14 @@ latency_heard_ns(struct msghdr *msg)
 		return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 	}
 	return latency_now_ns();
+}
+
+void
+latency_turn(uint64_t now_ns)
+{
+	if (turn_ns != 0 && now_ns - turn_ns > away_ns)
+		away_ns = now_ns - turn_ns;
+	turn_ns = now_ns;
 }
 
 void
@@ -123,4 +132,5 @@ latency_print(void)
 	qsort(samples, count, sizeof(*samples), compare);
 	print_parts("],\"p50\":%.1f,\"p99\":%.1f,\"p999\":%.1f,\"max\":%.1f",
 		samples, count);
+	printf(",\"away_us\":%.1f", (double)away_ns / 1e3);
 }

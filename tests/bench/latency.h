@@ -19,6 +19,10 @@ void latency_enable(int fd);
 uint64_t latency_heard_ns(struct msghdr *msg);
 void latency_note(uint64_t sent_ns, uint64_t heard_ns);
 
+/* Once a turn of the client, with any clock: how long it did not come to its
+ * turn at most. What it sends after that comes in a burst. */
+void latency_turn(uint64_t now_ns);
+
 /* Members of JSON, with a comma before them; microseconds. */
 void latency_print(void);
 

@@ -379,6 +379,8 @@ udp_open_loop(struct udp *u, uint64_t start, uint64_t end)
 			got += udp_receive(&u[i]);
 		now = now_ns();
 		(void)got;
+		if (opt.latency)
+			latency_turn(now);
 	}
 }
 

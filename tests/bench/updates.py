@@ -6,336 +6,34 @@ has 10 records: the SOA and two delegations with an address each, old and new.
 """
 import json
 import os
-import re
-import select
 import shutil
-import signal
 import socket
-import struct
 import subprocess
-import threading
 import time
 
-import primary
 import report
 import servers
-from dnssec import busy, cell, machine_line, wait_settled
+from dnssec import busy, wait_settled
+from update_changes import SECONDARIES, SERIAL, SLOTS, OurChanges, \
+    RivalChanges, rival_server
+from update_report import QUERIES, SMALL_ADDED, write_documents  # noqa: F401
+from update_watch import MemoryPeak, ZONE, Waiting, Watch, asked_serial, \
+    spent_sec, store_line
 
-ZONE = "bench"
-SERIAL = 2025010101  # that gen_zone writes
-SLOTS = 50           # pairs of delegations that are replaced in turn
-SLOTS_TTL = 86400
 COUNT = 50           # single changes
 RIVAL_COUNT = 10
-QUERIES = 20000      # a second
 OURS_RATE = 100      # changes a second
 RIVAL_RATE = 20
 BASE_SEC = 15
 RIVAL_SEC = 20
 SETTLE_SEC = 30
-SMALL_ADDED = 20
-
-
-# ---- changes
-
-def soa_text(serial):
-    return (f"ns1.nic.net. hostmaster.nic.net. {serial} 1800 900 604800 900")
-
-
-def soa_wire(serial):
-    return primary.wire_record(
-        ZONE, 3600, primary.SOA,
-        primary.wire_name("ns1.nic.net") + primary.wire_name(
-            "hostmaster.nic.net")
-        + struct.pack(">IIIII", serial, 1800, 900, 604800, 900))
-
-
-def delegations(n):
-    """(owner, name server, address) that change n puts, n > 0."""
-    for letter in "ab":
-        owner = f"upd-{n % SLOTS}-{letter}.{ZONE}"
-        yield (owner, f"ns{n}.{owner}",
-               (192, 0, n >> 8 & 255, n & 255))
-
-
-def change_text(n):
-    """For nsd_update."""
-    lines = [f"zone {ZONE}.",
-             f"remove @ 3600 SOA {soa_text(SERIAL + n - 1)}",
-             f"add @ 3600 SOA {soa_text(SERIAL + n)}"]
-    for action, k in (("remove", n - SLOTS), ("add", n)):
-        if k <= 0:
-            continue
-        for owner, server, address in delegations(k):
-            lines.append(f"{action} {owner}. {SLOTS_TTL} NS {server}.")
-            lines.append(f"{action} {server}. {SLOTS_TTL} A "
-                         + ".".join(map(str, address)))
-    return ("\n".join(lines) + "\nsend\n").encode()
-
-
-def change_wire(n):
-    """The records of an IXFR."""
-    records = []
-    for serial, k in ((SERIAL + n - 1, n - SLOTS), (SERIAL + n, n)):
-        records.append(soa_wire(serial))
-        if k <= 0:
-            continue
-        for owner, server, address in delegations(k):
-            records.append(primary.wire_record(
-                owner, SLOTS_TTL, 2, primary.wire_name(server)))
-            records.append(primary.wire_record(
-                server, SLOTS_TTL, 1, bytes(address)))
-    return records
-
-
-class OurChanges:
-    """Sends changes to nsd_update, and reads what came of them."""
-
-    def __init__(self, server):
-        self.server = server
-        self.n = 0
-        self.pipe = server.process.stdin.fileno()
-        self.answers = []
-        self.refused = 0
-        self.thread = threading.Thread(target=self.read, daemon=True)
-        self.thread.start()
-
-    def read(self):
-        for line in self.server.process.stdout:
-            got = re.match(rb"\d+ ok .* usec (\d+)", line)
-            if got:
-                self.answers.append(int(got[1]) / 1000)
-            else:
-                self.refused += 1
-
-    def prepare(self, count):
-        self.ready = [change_text(self.n + 1 + i) for i in range(count)]
-
-    def send(self):
-        self.n += 1
-        os.write(self.pipe, self.ready.pop(0))
-
-    def applied(self):
-        """If all that were sent have been answered."""
-        return len(self.answers) + self.refused >= self.n
-
-    def remind(self):
-        pass
-
-    def stop(self):
-        pass
-
-
-class RivalChanges:
-    def __init__(self, source):
-        self.primary = source
-        self.server = None  # once it runs
-        self.told, self.told_sec = SERIAL, 0
-        self.n = 0
-
-    def prepare(self, count):
-        self.ready = [change_wire(self.n + 1 + i) for i in range(count)]
-
-    def send(self):
-        """NSD 4.6.1 gives up IXFR for good ("update failed, restarting
-        transfer") if a transfer ends while it reloads for the one before: it
-        is told of a change once it serves what it was told of last."""
-        self.n += 1
-        self.primary.change(self.ready.pop(0))
-        self.remind()
-
-    def applied(self):
-        return asked_serial(self.server.port) == SERIAL + self.n
-
-    def remind(self):
-        if self.server.kind == "nsd" and self.told_sec + 5 > \
-                time.monotonic() and \
-                asked_serial(self.server.port, 0.02) != self.told:
-            return
-        self.told = self.primary.serial
-        self.told_sec = time.monotonic()
-        self.primary.notify(self.server.port)
-
-    def stop(self):
-        self.primary.stop()
-
-
-# ---- secondaries
-
-def secondary_of(kind, port):
-    """A function like those of servers.CONFS, for a secondary of the port."""
-    def conf(work, own_port, workers, zones):
-        path = os.path.join(work, "secondary.zone")
-        if kind == "bind":
-            shutil.copyfile(zones.zones[ZONE], path)  # it writes it anew
-        else:
-            os.symlink(zones.zones[ZONE], path)
-        none = servers.ZoneSet(zones.name)
-        name, text = servers.CONFS[kind](work, own_port, workers, none)
-        return name, SECONDARIES[kind](text, path, port)
-    return conf
-
-
-def secondary_nsd(text, path, port):
-    text = text.replace("server:\n", "server:\n\tzonefiles-write: 0\n", 1)
-    return text + f"""zone:
-\tname: "{ZONE}"
-\tzonefile: "{path}"
-\trequest-xfr: 127.0.0.1@{port} NOKEY
-\tallow-notify: 127.0.0.1 NOKEY
-"""
-
-
-def secondary_knot(text, path, port):
-    before, after = text.split("template:\n")
-    return before + f"""remote:
-  - id: primary
-    address: 127.0.0.1@{port}
-acl:
-  - id: notify
-    address: 127.0.0.1
-    action: notify
-template:
-{after}zone:
-  - domain: "{ZONE}"
-    file: "{path}"
-    master: primary
-    acl: notify
-"""
-
-
-def secondary_named(text, path, port):
-    text = text.replace("options {\n", "options {\n\tserial-query-rate 1000;"
-                        "\n", 1)
-    return text + f"""zone "{ZONE}" {{ type secondary; file "{path}";
-\tmasterfile-format text; primaries port {port} {{ 127.0.0.1; }};
-\tallow-notify {{ 127.0.0.1; }}; }};
-"""
-
-
-SECONDARIES = {"nsd": secondary_nsd, "knot": secondary_knot,
-               "bind": secondary_named}
-
-
-# ---- asking
-
-def asked_serial(port, timeout=1):
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sock.connect(("127.0.0.1", port))
-        sock.settimeout(timeout)
-        try:
-            sock.send(servers.wire_query(ZONE, 6, 1))
-            return reply_serial(sock.recv(4096))
-        except OSError:
-            return None
-
-
-def reply_serial(reply):
-    """Of the SOA that is the last record of an answer to it (no EDNS), or
-    the first one: its name may be a pointer, and so may its names."""
-    at = reply.find(struct.pack(">HHI", 6, 1, 3600), 12)
-    if at < 0 or len(reply) < at + 10:
-        return None
-    rdlen = struct.unpack(">H", reply[at + 8:at + 10])[0]
-    end = at + 10 + rdlen
-    if len(reply) < end:
-        return None
-    return struct.unpack(">I", reply[end - 20:end - 16])[0]
-
-
-class Watch:
-    """Sockets that reach every worker, if they choose by the port."""
-
-    def __init__(self, port, count):
-        self.sockets = []
-        for _ in range(count):
-            sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            sock.connect(("127.0.0.1", port))
-            self.sockets.append(sock)
-
-    def wait(self, serial, limit_sec):
-        """Until all have seen it; False if one did not in time."""
-        query = servers.wire_query(ZONE, 6, serial & 0xffff)
-        end = time.monotonic() + limit_sec
-        left = list(self.sockets)
-        for sock in left:
-            sock.send(query)
-        while left:
-            if time.monotonic() > end:
-                return False
-            ready, _, _ = select.select(left, [], [], 0.2)
-            if not ready:
-                ready = list(left)
-                for sock in ready:
-                    sock.send(query)
-                continue
-            for sock in ready:
-                try:
-                    seen = reply_serial(sock.recv(4096))
-                except OSError:
-                    continue
-                if seen is not None and seen >= serial:
-                    left.remove(sock)
-                else:
-                    sock.send(query)
-        return True
-
-    def close(self):
-        for sock in self.sockets:
-            sock.close()
-
-
-def spent_sec(server):
-    """CPU time; in ticks, with that of processes that have ended, where
-    others take their place."""
-    if server.kind == "nsd":
-        return server.start_cpu_sec()
-    return server.cpu_ns()[0] / 1e9
-
-
-def store_line(server):
-    """What ours says of its store once nothing waits for readers."""
-    path = os.path.join(server.work, "nsd.log")
-    end = time.monotonic() + 10
-    while time.monotonic() < end:
-        known = os.path.getsize(path)
-        server.process.send_signal(signal.SIGUSR1)
-        late = time.monotonic() + 1
-        while time.monotonic() < late:
-            with open(path, errors="replace") as f:
-                f.seek(known)
-                found = re.search(r"STORE (.*)\n", f.read())
-            if found:
-                break
-            time.sleep(0.01)
-        if found:
-            line = {k: int(v) for k, v in
-                    re.findall(r"(\w+)=(\d+)", found[1])}
-            if line["retired"] == 0:
-                return line
-            time.sleep(0.05)
-    return None
-
-
-class MemoryPeak:
-    """PSS of all processes, every 30 ms, in a thread."""
-
-    def __init__(self, server):
-        self.server = server
-        self.rest_kib = self.peak_kib = server.pss_kib()
-        self.samples = 0
-        self.ended = threading.Event()
-        self.thread = threading.Thread(target=self.watch, daemon=True)
-        self.thread.start()
-
-    def watch(self):
-        while not self.ended.wait(0.03):
-            self.peak_kib = max(self.peak_kib, self.server.pss_kib())
-            self.samples += 1
-
-    def stop(self):
-        self.ended.set()
-        self.thread.join(5)
+PARTS = ["load", "single", "replace", "small"]
+# What matters most first: what comes last may have no time left.
+ORDER = [("load", "ours"), ("single", "ours"), ("replace", "ours"),
+         ("load", "nsd"), ("load", "knot"), ("small", "ours"),
+         ("single", "knot"), ("single", "nsd"), ("replace", "knot"),
+         ("replace", "nsd"), ("load", "bind"), ("single", "bind"),
+         ("replace", "bind")]
 
 
 class Parts:
@@ -349,22 +47,28 @@ class Parts:
         zones = self.zone_set(f"tld-{size}")
         # What it takes to make the zone does not count.
         self.updates_end = time.monotonic() + self.args.update_limit
+        bodies = {
+            "load": ("changes under load", self.updates_load,
+                     20 + size / 60000),
+            "single": ("10 records", self.updates_single,
+                       10 + size / 60000),
+            "replace": ("whole zones", self.updates_replace,
+                        10 + size / 25000),
+            "small": ("small zones", self.updates_small, 60),
+        }
+        for part, kind in ORDER:
+            if part not in self.args.update_parts or \
+                    part == "small" and not self.args.large:
+                continue
+            what, body, needs_sec = bodies[part]
+            if kind == "ours":
+                needs_sec = min(needs_sec, 20)
+            self.attempt(f"{kind}: {what}", body, kind, zones, needs_sec)
         for kind in self.programs:
             if kind != "ours" and kind not in SECONDARIES:
                 u["left_out"].append(f"{kind} (not tried)")
-                continue
-            self.attempt(f"{kind}: 10 records", self.updates_single, kind,
-                         zones, 10 + size / 60000)
-            self.attempt(f"{kind}: changes under load", self.updates_load,
-                         kind, zones, 20 + size / 60000)
-            self.attempt(f"{kind}: whole zones", self.updates_replace, kind,
-                         zones, 5 if kind == "ours" else 10 + size / 25000)
         self.drop_set(zones.name)
         self.drop_set(f"tld-{size}-other")
-        if self.args.large:
-            self.updates_end = time.monotonic() + self.args.update_limit
-            self.attempt("ours: small zones", self.updates_small, "ours",
-                         None, 60)
 
     def attempt(self, what, body, kind, zones, needs_sec):
         """What fails, or has no time left, is left out and said to be."""
@@ -387,16 +91,14 @@ class Parts:
         """A server that takes changes, and what sends them."""
         cpus = "0" if workers == 1 else "0,1"
         if kind == "ours":
-            program = os.path.join(self.args.build, "tests/lib/nsd_update")
-            server = servers.Server(kind, program, zones, self.work, cpus,
-                                    workers, updates=True)
+            server = self.our_server(zones, cpus, workers)
             changes = OurChanges(server)
         else:
-            changes = RivalChanges(primary.Primary(ZONE, SERIAL, soa_wire))
+            changes = RivalChanges()
             try:
-                server = changes.server = servers.Server(
+                server = changes.server = rival_server(
                     kind, self.programs[kind], zones, self.work, cpus,
-                    workers, conf=secondary_of(kind, changes.primary.port))
+                    workers, changes.primary.port)
             except BaseException:
                 changes.stop()
                 raise
@@ -410,6 +112,11 @@ class Parts:
             raise
         return server, changes
 
+    def our_server(self, zones, cpus, workers):
+        program = os.path.join(self.args.build, "tests/lib/nsd_update")
+        return servers.Server("ours", program, zones, self.work, cpus,
+                              workers, updates=True)
+
     def updates_single(self, kind, zones):
         """One change at a time: until every worker answers from it."""
         count = COUNT if kind == "ours" else RIVAL_COUNT
@@ -417,19 +124,11 @@ class Parts:
         watch = Watch(server.port, 16)
         try:
             self.updates_warm(changes)
-            took, late = [], 0
             changes.prepare(count)
-            end = time.monotonic() + 20
-            while changes.ready and time.monotonic() < end:
-                begin = time.monotonic()
-                changes.send()
-                if watch.wait(SERIAL + changes.n, 8):
-                    took.append((time.monotonic() - begin) * 1e3)
-                else:
-                    late += 1
+            took, late, slowest = self.updates_in_turn(server, changes, watch)
             row = {"count": len(took), "late": late,
                    "min_ms": min(took), "median_ms": report.median(took),
-                   "max_ms": max(took)}
+                   "max_ms": max(took), "slowest": slowest}
             row["cpu_ms"] = self.updates_cpu(server, changes, count)
             if kind == "ours":
                 row["loader_ms"] = report.median(changes.answers[-count:])
@@ -441,6 +140,26 @@ class Parts:
             changes.stop()
         self.result["updates"]["single"][kind] = row
         self.say(f"10 records {kind}: {row}")
+
+    def updates_in_turn(self, server, changes, watch):
+        """Milliseconds of each change; of the slowest also what processes of
+        the server waited for a core, and when the loader had answered."""
+        took, late, slowest = [], 0, {}
+        end = time.monotonic() + 20
+        while changes.ready and time.monotonic() < end:
+            waiting = Waiting(server)
+            begin = time.monotonic()
+            changes.send()
+            if not watch.wait(SERIAL + changes.n, 8):
+                late += 1
+                continue
+            took.append((time.monotonic() - begin) * 1e3)
+            if took[-1] < max(took):
+                continue
+            slowest = waiting.row()
+            if server.kind == "ours" and self.updates_applied(changes, 3):
+                slowest["loader_ms"] = changes.answers[-1]
+        return took, late, slowest
 
     def updates_warm(self, changes):
         """As many as there are pairs, so that the next ones replace."""
@@ -505,8 +224,8 @@ class Parts:
             row = {"rate": rate}
             self.updates_warm(changes)
             changes.n_before = changes.n
-            row["without"] = self.updates_latency(
-                server, zones, min(seconds, BASE_SEC), None)
+            base_sec = min(seconds, BASE_SEC)
+            row["without"] = self.updates_latency(server, zones, base_sec)
             changes.prepare(total)
             row["with"] = self.updates_latency(
                 server, zones, total / rate, lambda: self.updates_tick(
@@ -514,6 +233,7 @@ class Parts:
             begin = time.monotonic()
             self.updates_applied(changes, 10)
             row["behind_sec"] = time.monotonic() - begin
+            row["after"] = self.updates_latency(server, zones, base_sec)
             row["sent"] = total
             row["seen"] = (asked_serial(server.port) or SERIAL) - SERIAL \
                 - changes.n_before
@@ -528,7 +248,7 @@ class Parts:
             "%s p50 %.0f p99 %.0f p99.9 %.0f max %.0f us lost %d" % (
                 (k,) + tuple(row[k][p] for p in (
                     "p50", "p99", "p999", "max", "lost")))
-            for k in ("without", "with"))
+            for k in ("without", "with", "after"))
             + f", {row['seen']} of {row['sent']} changes seen")
 
     def updates_tick(self, changes, total, rate):
@@ -539,8 +259,9 @@ class Parts:
                 time.sleep(left)
             changes.send()
 
-    def updates_latency(self, server, zones, seconds, body):
+    def updates_latency(self, server, zones, seconds, body=None):
         before = spent_sec(server)
+        waiting = Waiting(server)
         process = subprocess.Popen(
             ["taskset", "-c", "1", os.path.join(self.bin, "load"),
              "-t", str(seconds), "-r", str(QUERIES), "-w", "4096", "-c",
@@ -558,6 +279,7 @@ class Parts:
             raise ValueError("the load failed")
         counts = json.loads(line)
         counts["cpu_share"] = (spent_sec(server) - before) / seconds
+        counts.update(waiting.row())
         return counts
 
     # ---- whole zones
@@ -641,12 +363,10 @@ class Parts:
 
     def updates_small(self, kind, _):
         count = self.args.update_zones
+        begin = time.monotonic()
         zones = self.zone_set(f"small-{count}")
-        self.updates_end = time.monotonic() + self.args.update_limit
-        program = os.path.join(self.args.build, "tests/lib/nsd_update")
-        server = servers.Server(kind, program, zones, self.work, "0,1", 1,
-                                updates=True)
-        changes = OurChanges(server)
+        self.updates_end += time.monotonic() - begin
+        server = self.our_server(zones, "0,1", 1)
         try:
             if not server.wait(120):
                 raise ValueError("did not serve the zones")
@@ -693,122 +413,3 @@ def add_small(server, n):
     raise ValueError("the new zone was not served")
 
 
-# ---- tables and charts
-
-def single_markdown(u):
-    rows = []
-    for kind, r in u["single"].items():
-        rows.append([kind, r["count"]] + [
-            "%.2f" % r[k] for k in ("min_ms", "median_ms", "max_ms",
-                                    "cpu_ms")]
-            + [cell(r.get(k)) for k in ("copied", "kept", "mapped")])
-    text = ("## 10 records changed\n\nFrom the sending of a change until 16 "
-            "clients see it, two workers, ms; CPU time of all processes for "
-            "one, ms, with nobody asking; octets of the store that are "
-            "copied for one and used again, that stay, and the growth of the "
-            "mapping over all.\n\n" + report.table(
-                ["server", "changes", "min", "median", "max", "CPU",
-                 "copied", "kept", "mapped"], rows))
-    ours = u["single"].get("ours")
-    if ours:
-        text += ("\nOurs: the time includes main's reading of the change as "
-                 "text; from main's sending to the loader's answer: "
-                 f"{ours['loader_ms']:.2f} ms (median). ")
-    return text + ("The others are told by NOTIFY and fetch it by IXFR; "
-                   "NSD's xfrd-reload-timeout is 1 s, its default, "
-                   "and it is told of a change once it serves the last that "
-                   "it was told of: otherwise it gives up IXFR.\n")
-
-
-def load_markdown(u):
-    rows = []
-    for kind, r in u["load"].items():
-        for what in ("without", "with"):
-            got = r[what]
-            rows.append([f"{kind} {what}" + (
-                f", {r['rate']} a second" if what == "with" else "")]
-                + ["%.0f" % got[p] for p in ("p50", "p99", "p999", "max")]
-                + [got["sent"], got["lost"], f"{got['cpu_share']:.2f}",
-                   f"{r['seen']} of {r['sent']}" if what == "with" else ""])
-    text = (f"## Changes under load\n\nLatency of {QUERIES} queries a second, "
-            "us, without changes and with them; one worker, all processes of "
-            "a server on one core.\n\n" + report.table(
-                ["server, changes", "p50", "p99", "p99.9", "max", "sent",
-                 "lost", "cores", "changes seen"], rows) + "\n")
-    for kind, r in u["load"].items():
-        text += (f"- {kind}: p99.9 with changes is "
-                 f"{r['with']['p999'] / max(0.1, r['without']['p999']):.2f} "
-                 "of that without\n")
-    return text + "\n![latency](updates.svg)\n![latency, ours]" \
-        "(updates-ours.svg)\n"
-
-
-def replace_markdown(u):
-    rows = []
-    for kind, got in u["replace"].items():
-        for what, r in got.items():
-            rows.append([f"{kind} {what}"] + ["%.0f" % r[k] for k in (
-                "rest_mib", "peak_mib", "after_mib")]
-                + [cell(r[k], "%.2f") for k in ("times", "seen_sec",
-                                                "cpu_sec")])
-    return ("## Whole zones replaced\n\nA zone file of the same octets, then "
-            "one of other names, and SIGHUP. Memory of all processes (PSS, "
-            "MiB) before, at its peak (sampled each 30 ms) and afterwards; "
-            "peak over before; seconds until it was served, and of CPU "
-            "time.\n\n" + report.table(
-                ["server, zone", "before", "peak", "after", "peak/before",
-                 "served", "CPU"], rows))
-
-
-def small_markdown(u):
-    rows = [[k, r["count"], "%.2f" % r["start_sec"], "%.2f" % r["cpu_sec"],
-             "%.0f" % r["pss_mib"], "%.2f" % report.median(r["added_ms"]),
-             "%.2f" % max(r["added_ms"])] for k, r in u["small"].items()]
-    return ("## Small zones\n\nAll cores. Start to first answer, s; CPU time, s; PSS, "
-            "MiB; one more added and served, ms, median and slowest of "
-            f"{SMALL_ADDED}.\n\n" + report.table(
-                ["server", "zones", "start", "CPU", "memory", "added",
-                 "slowest"], rows))
-
-
-def updates_markdown(result):
-    u = result["updates"]
-    text = ("# Changes of zones\n\n" + machine_line(result, u["shared"])
-            + f"A TLD of {u['size']:,} delegations with NSEC3. A change: the "
-            "SOA and two delegations with an address each, the old ones "
-            "removed and new ones added, 10 records.\n")
-    for key, make in (("single", single_markdown), ("load", load_markdown),
-                      ("replace", replace_markdown),
-                      ("small", small_markdown)):
-        if u[key]:
-            text += "\n" + make(u)
-    if u["left_out"]:
-        text += "\nLeft out: " + "; ".join(u["left_out"]) + ".\n"
-    return text
-
-
-def draw(u, out):
-    def points(run):
-        return [(s[0], s[3] / 1e3) for s in run["series"][:-1]]
-    series = {}
-    for kind, r in u["load"].items():
-        series[f"{kind}, {r['rate']}/s"] = points(r["with"])
-    title = f"Slowest of 1000 at {QUERIES} queries a second"
-    if series:
-        report.line_chart(os.path.join(out, "updates.svg"), title,
-                          "seconds", "ms (p99.9 of half a second)", series)
-    ours = u["load"].get("ours")
-    if ours:
-        report.line_chart(
-            os.path.join(out, "updates-ours.svg"), title, "seconds",
-            "ms (p99.9 of half a second)",
-            {f"ours, {ours['rate']}/s": points(ours["with"]),
-             "none": points(ours["without"])})
-
-
-def write_documents(result, out):
-    if "updates" not in result:
-        return
-    with open(os.path.join(out, "updates.md"), "w") as f:
-        f.write(updates_markdown(result))
-    draw(result["updates"], out)
