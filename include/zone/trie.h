@@ -111,6 +111,10 @@ void trie_iter_init(struct trie_iter *iter, const struct store_view *view,
 void trie_iter_init_below(struct trie_iter *iter,
 	const struct store_view *view, const struct trie_entry *root,
 	const struct trie_name *name);
+/* Walks the names that are greater, whether or not the name is there. */
+void trie_iter_init_after(struct trie_iter *iter,
+	const struct store_view *view, const struct trie_entry *root,
+	const struct trie_name *name);
 /* The next object, or none at the end. */
 store_ref trie_iter_next(struct trie_iter *iter);
 

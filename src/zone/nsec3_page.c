@@ -162,6 +162,29 @@ page_find_last(const struct store_view *view, store_ref ref)
 }
 
 void
+nsec3_iter_init_after(struct nsec3_iter *iter, const struct store_view *view,
+	const struct nsec3_chain *chain, const uint8_t *hash)
+{
+	store_ref ref = chain->index;
+	const struct nsec3_page *page;
+	int at;
+
+	iter->view = view;
+	iter->depth = 0;
+	iter->record = NULL;
+	do {
+		page = store_get(view, ref);
+		at = page_search(page, hash);
+		iter->path[iter->depth].page = page;
+		iter->path[iter->depth].at = at < 0 ? 0 : (unsigned)at;
+		ref = nsec3_page_refs(page)[at < 0 ? 0 : at];
+		iter->depth++;
+	} while (page->height > 0);
+	if (at >= 0)
+		iter_advance(iter);
+}
+
+void
 nsec3_place_find(const struct store_view *view,
 	const struct nsec3_chain *chain, const uint8_t *hash,
 	struct nsec3_place *place)

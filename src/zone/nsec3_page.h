@@ -86,6 +86,10 @@ struct nsec3_iter {
 /* chain may be NULL: there is nothing. */
 void nsec3_iter_init(struct nsec3_iter *iter, const struct store_view *view,
 	const struct nsec3_chain *chain);
+/* Goes on with the first hash that is greater. */
+void nsec3_iter_init_after(struct nsec3_iter *iter,
+	const struct store_view *view, const struct nsec3_chain *chain,
+	const uint8_t *hash);
 /* False at the end. */
 bool nsec3_iter_next(struct nsec3_iter *iter);
 

@@ -380,6 +380,48 @@ trie_iter_init_below(struct trie_iter *iter, const struct store_view *view,
 	trie_iter_init(iter, view, &entry);
 }
 
+void
+trie_iter_init_after(struct trie_iter *iter, const struct store_view *view,
+	const struct trie_entry *root, const struct trie_name *name)
+{
+	uint8_t key[TRIE_KEY_ROOM], leaf_key[TRIE_KEY_ROOM];
+	struct trie_path path;
+	struct trie_entry entry;
+	unsigned len, leaf_len, diff, depth = 0;
+	bool greater;
+	uint64_t word;
+
+	trie_iter_init(iter, view, root);
+	if (iter->depth == 0 && iter->single == STORE_NONE)
+		return;
+	len = trie_key_make(name, key);
+	trie_path_find(&path, view, root, key, len);
+	leaf_len = trie_key_of_leaf(entry_leaf(view, &path.leaf), leaf_key);
+	diff = trie_key_diff(key, len, leaf_key, leaf_len);
+	/* Where our names agree, we go on behind the name's own way. */
+	while (depth < path.depth
+		&& word_offset(entry_word(&path.step[depth].branch)) < diff) {
+		iter->stack[depth].branch = path.step[depth].branch;
+		iter->stack[depth].next = path.step[depth].index + 1;
+		depth++;
+	}
+	greater = diff < len && leaf_key[diff] > key[diff];
+	entry = depth < path.depth ? path.step[depth].branch : path.leaf;
+	word = entry_word(&entry);
+	if (word_is_branch(word) && word_offset(word) == diff) {
+		iter->stack[depth].branch = entry;
+		iter->stack[depth].next = word_index(word,
+			symbol_bit(key[diff]));
+		depth++;
+	} else if (greater && depth == 0) {
+		return; /* all of it */
+	} else if (greater) {
+		iter->stack[depth - 1].next--;
+	}
+	iter->single = STORE_NONE;
+	iter->depth = depth;
+}
+
 store_ref
 trie_iter_next(struct trie_iter *iter)
 {

@@ -295,16 +295,3 @@ zone_update_settle(struct store_writer *writer, store_ref entry_ref)
 	if (entry->zone != STORE_NONE)
 		update_settle(writer, store_edit(heap, entry->zone));
 }
-
-enum nsd_err
-zone_update_prepare(struct store_writer *writer, store_ref entry_ref)
-{
-	struct store_heap *heap = store_writer_heap(writer);
-	const struct zone_entry *entry = store_edit(heap, entry_ref);
-	struct share share;
-
-	if (entry->zone == STORE_NONE)
-		return NSD_OK;
-	return update_open_share(heap, store_edit(heap, entry->zone),
-		entry->name, &share);
-}

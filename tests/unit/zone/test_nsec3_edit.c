@@ -144,6 +144,24 @@ live(void)
 	return stats.live;
 }
 
+/* A walk goes on behind any hash, whether or not it is there. */
+static void
+check_after(const struct model *m, const struct nsec3_chain *chain,
+	const uint8_t *hash)
+{
+	size_t n = model_find(m, hash) + model_has(m, hash);
+	struct nsec3_iter iter;
+
+	nsec3_iter_init_after(&iter, view, chain, hash);
+	for (size_t end = n + 3; n < m->count && n < end; n++) {
+		assert_true(nsec3_iter_next(&iter));
+		assert_memory_equal(iter.hash, m->records[n].hash,
+			NSEC3_HASH_LEN);
+	}
+	if (n == m->count)
+		assert_false(nsec3_iter_next(&iter));
+}
+
 /* What the chain holds is what the model says. */
 static void
 check_chain(const struct model *m, store_ref ref)
@@ -161,6 +179,10 @@ check_chain(const struct model *m, store_ref ref)
 
 		assert_true(n++ < m->count);
 		assert_memory_equal(iter.hash, r->hash, NSEC3_HASH_LEN);
+		check_after(m, chain, r->hash);
+		memcpy(find.hash, r->hash, NSEC3_HASH_LEN);
+		find.hash[NSEC3_HASH_LEN - 1] ^= 1;
+		check_after(m, chain, find.hash);
 		assert_int_equal(iter.record->sigs.ttl_sec, r->mark);
 		memcpy(find.hash, r->hash, NSEC3_HASH_LEN);
 		nsec3_find_batch(view, &list, 1);

@@ -50,6 +50,21 @@ check_previous(const struct fixture *f, const uint8_t *name)
 }
 
 static void
+check_after(const struct fixture *f, const uint8_t *name)
+{
+	struct trie_iter iter;
+	struct split split;
+	bool found;
+	size_t i = model_find(f, name, &found);
+
+	split_name(f, name, &split);
+	trie_iter_init_after(&iter, f->view, &f->trie.root, &split.name);
+	for (i += found; i < f->count; i++)
+		assert_int_equal(trie_iter_next(&iter), f->members[i].ref);
+	assert_int_equal(trie_iter_next(&iter), STORE_NONE);
+}
+
+static void
 check_order(const struct fixture *f)
 {
 	struct trie_iter iter;
@@ -96,6 +111,7 @@ check_batch(struct fixture *f)
 		trie_find(f->view, &walks[i]);
 		check_walk(f, &walks[i], names[i]);
 		check_previous(f, names[i]);
+		check_after(f, names[i]);
 	}
 }
 

@@ -12,6 +12,7 @@
 #include "lib/zone_check.h"
 #include "lib/zone_fixture.h"
 #include "zone/build.h"
+#include "zone/share.h"
 #include "zone/table.h"
 #include "zone/update.h"
 
@@ -320,6 +321,58 @@ close_fixture(void **state)
 	return 0;
 }
 
+/* ---- the index of contents --------------------------------------------- */
+
+/* As a loader that takes over; the index is gone. */
+static void
+take_over(void)
+{
+	struct store_sweep *sweep;
+	uint64_t octets;
+
+	assert_int_equal(store_sweep_begin(f.writer, &sweep), NSD_OK);
+	table_mark(f.writer, sweep);
+	assert_int_equal(store_sweep_end(sweep, &octets), NSD_OK);
+	store_reclaim(f.writer);
+}
+
+static uint32_t
+index_used(void)
+{
+	const struct zone *zone = store_get(f.view, served());
+	const struct share_index *index = store_get(f.view, zone->share);
+
+	return index->used;
+}
+
+static void
+index_made_in_steps_is_whole(void **state)
+{
+	static char text[200000];
+	size_t at = (size_t)snprintf(text, sizeof(text), HEAD);
+	struct zone_prepare prepare;
+	uint32_t used;
+	unsigned steps = 1;
+
+	for (unsigned i = 0; i < 1000; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at,
+			"n%u NS ns%u.example.net.\nn%u.n%u.x TXT \"%u\"\n",
+			i, i / 2, i, i % 7, i / 3);
+	load(text);
+	take_over();
+	assert_int_equal(zone_update_prepare(f.writer, entry), NSD_OK);
+	used = index_used();
+	assert_true(used >= 500 + 334);
+	take_over();
+	assert_int_equal(zone_update_prepare_begin(f.writer, entry, &prepare),
+		NSD_OK);
+	assert_int_equal(index_used(), 0);
+	while (zone_update_prepare_step(f.writer, &prepare, 7) == NSD_E_AGAIN)
+		steps++;
+	assert_int_equal(index_used(), used);
+	assert_true(steps > 2000 / 7);
+}
+
 int
 main(void)
 {
@@ -332,6 +385,7 @@ main(void)
 		cmocka_unit_test(names_elsewhere_and_zones_not_loaded),
 		cmocka_unit_test(a_cut_above_existing_names_hides_them),
 		cmocka_unit_test(a_change_of_most_of_a_large_zone),
+		cmocka_unit_test(index_made_in_steps_is_whole),
 	};
 
 	return cmocka_run_group_tests(tests, open_fixture, close_fixture);
