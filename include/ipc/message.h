@@ -41,7 +41,8 @@ struct ipc_update {
 /* What became of them. */
 struct ipc_updated {
 	uint64_t ticket;
-	uint32_t err;    /* enum nsd_err; NSD_E_AGAIN: the zone is being read */
+	uint32_t err;    /* enum nsd_err; NSD_E_AGAIN: the zone is compared with
+			  * its file, and no more can wait for that */
 	uint32_t names;  /* nodes made anew */
 	uint64_t added;  /* records */
 	uint64_t removed;

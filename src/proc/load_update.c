@@ -27,7 +27,7 @@ struct update_file {
 	uint8_t apex[NAME_MAX_LEN];
 	struct diag_sink sink;
 	struct ipc_updated *result;
-	store_ref changed; /* entry of a zone of the configuration */
+	struct load_settle *settle;
 };
 
 struct update_record {
@@ -159,8 +159,7 @@ update_change(struct update_file *f)
 		f->result->added = result.added;
 		f->result->removed = result.removed;
 		f->result->names = (uint32_t)result.names;
-		if (zone != NULL)
-			f->changed = entry;
+		load_settle_add(f->settle, entry);
 	}
 	return err;
 }
@@ -247,6 +246,7 @@ update_remove_zone(struct update_file *f)
 		return NSD_E_NOT_FOUND;
 	if (update_get_configured(f, entry) != NULL)
 		return NSD_E_DENIED;
+	load_settle_remove(f->settle, entry);
 	return table_remove(f->context->writer, f->apex);
 }
 
@@ -274,11 +274,10 @@ update_run(struct update_file *f, const uint8_t *data, size_t len)
 	}
 }
 
-/* Read rather than mapped: the sender could still change or cut it. */
-static enum nsd_err
-update_load(int fd, uint64_t len, uint8_t **data)
+enum nsd_err
+load_update_read(int fd, uint64_t len, uint8_t **data)
 {
-	size_t at = 0;
+	uint64_t at = 0;
 
 	if (len > LEN_MAX)
 		return NSD_E_LIMIT;
@@ -292,15 +291,16 @@ update_load(int fd, uint64_t len, uint8_t **data)
 			free(*data);
 			return NSD_E_SYSTEM;
 		}
-		at += (size_t)n;
+		at += (uint64_t)n;
 	}
 	return NSD_OK;
 }
 
 void
 load_update_apply(const struct load_context *context,
-	const struct load_zone *zones, size_t zone_count, int fd, uint64_t len,
-	struct ipc_updated *result, store_ref *entry)
+	const struct load_zone *zones, size_t zone_count,
+	struct load_settle *settle, const uint8_t *data, uint64_t len,
+	struct ipc_updated *result)
 {
 	struct update_file f = {
 		.context = context,
@@ -308,17 +308,11 @@ load_update_apply(const struct load_context *context,
 		.zone_count = zone_count,
 		.sink = {.on_diag = update_on_diag},
 		.result = result,
+		.settle = settle,
 	};
-	uint8_t *data;
-	enum nsd_err err = update_load(fd, len, &data);
 
-	if (err == NSD_OK) {
-		/* No thread begins to compare in the midst of it. */
-		pthread_mutex_lock(context->busy_lock);
-		err = update_run(&f, data, len);
-		pthread_mutex_unlock(context->busy_lock);
-		free(data);
-	}
-	result->err = err;
-	*entry = f.changed;
+	/* No thread begins to compare in the midst of it. */
+	pthread_mutex_lock(context->busy_lock);
+	result->err = update_run(&f, data, len);
+	pthread_mutex_unlock(context->busy_lock);
 }

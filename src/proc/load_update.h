@@ -8,12 +8,21 @@
  *
  * Names are whole and uncompressed. In the server as it is nobody sends one;
  * transfers will, and tests play main and do.
+ *
+ * Each UPDATE that a loader takes is answered by one UPDATED, those of one zone
+ * in order; after the loader's death what was not answered may have been done or
+ * not. While the zone is compared with its file they wait (load_wait.h), and
+ * are applied to what the file has made of the zone. A sender that does not
+ * read its answers is not read from, either. A file that is built as a whole
+ * (a small zone, or one of which much is different) takes the place of what was
+ * changed meanwhile.
  */
 #ifndef PROC_LOAD_UPDATE_H
 #define PROC_LOAD_UPDATE_H
 
 #include "base/err.h"
 #include "ipc/message.h"
+#include "proc/load_settle.h"
 #include "proc/load_zone.h"
 
 enum load_update_kind {
@@ -29,13 +38,23 @@ enum load_update_action {
 };
 
 /*
- * Applies the changes in a file of len octets, all or none, and publishes them.
- * Findings go to the log. zones: those of the configuration, by entry id.
- * out: *result but for its ticket; *entry: of the zone of the configuration that
- *      has changed, or none.
+ * Reads the file of a message: read rather than mapped, since its sender could
+ * still change or cut it. *data: gives len octets, free them. NSD_E_LIMIT: over
+ * a GiB; NSD_E_MEMORY, NSD_E_SYSTEM.
+ */
+enum nsd_err load_update_read(int fd, uint64_t len, uint8_t **data) MUST_USE;
+
+/*
+ * Applies the changes in a file, all or none, and publishes them. Findings go
+ * to the log. zones: those of the configuration, by entry id. settle: the zone
+ * that has changed is noted there.
+ * out: *result but for its ticket. result->err NSD_E_AGAIN: the zone is being
+ *      compared with its file; to be tried again when that is done, before
+ *      later changes of the zone.
  */
 void load_update_apply(const struct load_context *context,
-	const struct load_zone *zones, size_t zone_count, int fd, uint64_t len,
-	struct ipc_updated *result, store_ref *entry);
+	const struct load_zone *zones, size_t zone_count,
+	struct load_settle *settle, const uint8_t *data, uint64_t len,
+	struct ipc_updated *result);
 
 #endif

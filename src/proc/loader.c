@@ -16,7 +16,10 @@
 #include "proc/load_diff.h"
 #include "proc/load_list.h"
 #include "proc/load_pool.h"
+#include "proc/load_prepare.h"
+#include "proc/load_settle.h"
 #include "proc/load_update.h"
+#include "proc/load_wait.h"
 #include "proc/role.h"
 #include "proc/statistics.h"
 #include "store/store.h"
@@ -28,6 +31,9 @@
 #define AGAIN_SEC 1
 #define RELOAD_NICE 5
 #define KINDS_MSEC 10000
+/* Between two steps of what can wait. */
+#define PREPARE_USEC 3000
+#define PREPARE_LATER_USEC 50000
 /* How often a zone is tried whose files change while they are read. */
 #define RETRIES_MAX 5
 
@@ -57,13 +63,16 @@ struct loader {
 	bool stopping;
 	bool reload_wanted;
 
-	store_ref unsettled;   /* entry of the zone that was updated last */
+	struct load_settle settle;
+	struct load_wait wait; /* changes of zones that are busy */
+	struct load_prepare prepare;
 	int64_t kinds_msec;    /* when the zones were measured last */
 	int64_t holder_warned; /* of a reader that is late; see statistics.h */
 
 	struct event *progress_event;
 	struct event *reclaim_event;
 	struct event *again_event;
+	struct event *prepare_event;
 };
 
 static void loader_start_pass(struct loader *loader);
@@ -103,7 +112,7 @@ loader_publish(struct loader *loader, const struct load_result *result)
 		err = load_diff_apply(&loader->context, result, &done);
 		if (err != NSD_OK)
 			return err;
-		loader->unsettled = zone->entry;
+		load_settle_add(&loader->settle, zone->entry);
 		log_at(2, LOG_LEVEL_INFO,
 			"zone %s: %llu records added, %llu removed",
 			zone->conf->name, (unsigned long long)done.added,
@@ -181,8 +190,9 @@ loader_reclaim(struct loader *loader)
 {
 	struct timeval when = {.tv_sec = RECLAIM_SEC};
 
-	if (store_reclaim(loader->writer) > 0
-		|| loader->unsettled != STORE_NONE)
+	/* Not put off by changes that come in a row. */
+	if ((store_reclaim(loader->writer) > 0 || loader->settle.count > 0)
+		&& !event_pending(loader->reclaim_event, EV_TIMEOUT, NULL))
 		event_add(loader->reclaim_event, &when);
 }
 
@@ -191,16 +201,61 @@ loader_on_reclaim(evutil_socket_t fd, short what, void *arg)
 {
 	struct loader *loader = arg;
 
-	/* Readers have left the old versions, and no change followed on the
-	 * last. */
-	if (store_reclaim(loader->writer) == 0
-		&& loader->unsettled != STORE_NONE) {
-		zone_update_settle(loader->writer, loader->unsettled);
-		loader->unsettled = STORE_NONE;
-	}
+	(void)store_reclaim(loader->writer);
+	load_settle_run(&loader->settle, loader->writer);
 	loader_reclaim(loader);
 	statistics_warn_holder(loader->writer, supervisor_now_msec(),
 		&loader->holder_warned);
+}
+
+/* ---- changes in messages ------------------------------------------------- */
+
+static void
+loader_answer_update(struct loader *loader, uint64_t ticket,
+	struct ipc_updated *result)
+{
+	result->ticket = ticket;
+	role_send(&loader->role, IPC_UPDATED, result, sizeof(*result));
+}
+
+/* True if it is done with: applied or refused. */
+static bool
+loader_try_update(void *ctx, const struct load_waiting *one)
+{
+	struct loader *loader = ctx;
+	struct ipc_updated result = {.err = NSD_E_BUG};
+
+	load_update_apply(&loader->context, loader->zones, loader->zone_count,
+		&loader->settle, one->data, one->len, &result);
+	if (result.err == NSD_E_AGAIN)
+		return false;
+	loader_answer_update(loader, one->ticket, &result);
+	return true;
+}
+
+static void
+loader_update(struct loader *loader, const struct ipc_message *m)
+{
+	struct ipc_update update;
+	struct ipc_updated result = {.err = NSD_E_BUG};
+	uint8_t *data = NULL;
+
+	memcpy(&update, m->payload, sizeof(update));
+	if (m->fd_count == 1)
+		result.err = load_update_read(m->fds[0], update.len, &data);
+	if (result.err != NSD_OK) {
+		loader_answer_update(loader, update.ticket, &result);
+		return;
+	}
+	load_update_apply(&loader->context, loader->zones, loader->zone_count,
+		&loader->settle, data, update.len, &result);
+	if (result.err == NSD_E_AGAIN
+		&& load_wait_add(&loader->wait, update.ticket, data,
+			update.len))
+		return;
+	loader_answer_update(loader, update.ticket, &result);
+	free(data);
+	loader_reclaim(loader);
 }
 
 /* ---- passes -------------------------------------------------------------- */
@@ -262,6 +317,8 @@ loader_on_results(void *ctx)
 	for (; result != NULL; result = next) {
 		next = result->next;
 		loader_take_result(loader, result);
+		/* At once: what comes from now on must find them done. */
+		load_wait_retry(&loader->wait, loader_try_update, loader);
 		free(result);
 	}
 	loader_reclaim(loader);
@@ -376,22 +433,6 @@ loader_statistics(struct loader *loader)
 }
 
 static void
-loader_update(struct loader *loader, const struct ipc_message *m)
-{
-	struct ipc_update update;
-	struct ipc_updated result = {.err = NSD_E_BUG};
-
-	memcpy(&update, m->payload, sizeof(update));
-	if (m->fd_count == 1)
-		load_update_apply(&loader->context, loader->zones,
-			loader->zone_count, m->fds[0], update.len, &result,
-			&loader->unsettled);
-	result.ticket = update.ticket;
-	role_send(&loader->role, IPC_UPDATED, &result, sizeof(result));
-	loader_reclaim(loader);
-}
-
-static void
 loader_on_message(struct role *role, const struct ipc_message *m)
 {
 	struct loader *loader = (struct loader *)role;
@@ -425,6 +466,31 @@ loader_on_stop(struct role *role)
 		load_pool_cancel(loader->pool);
 	else
 		role_stop(role);
+}
+
+static void
+loader_on_prepare(evutil_socket_t fd, short what, void *arg)
+{
+	struct loader *loader = arg;
+	struct timeval when = {.tv_usec = PREPARE_USEC};
+
+	if (loader->pool != NULL)
+		when.tv_usec = PREPARE_LATER_USEC;
+	else if (!load_prepare_step(&loader->prepare, loader->writer))
+		return;
+	event_add(loader->prepare_event, &when);
+}
+
+/* The zones that a predecessor left have lost what updates need. */
+static void
+loader_prepare(struct loader *loader)
+{
+	struct timeval when = {.tv_usec = PREPARE_USEC};
+
+	load_prepare_begin(&loader->prepare, loader->writer, loader->zones,
+		loader->zone_count);
+	if (loader->prepare.count > 0)
+		event_add(loader->prepare_event, &when);
 }
 
 /* ---- start --------------------------------------------------------------- */
@@ -523,11 +589,18 @@ loader_init(struct loader *loader, const struct role_start *start)
 		loader_on_reclaim, loader);
 	loader->again_event = event_new(loader->role.base, -1, 0,
 		loader_on_again, loader);
+	loader->prepare_event = event_new(loader->role.base, -1, 0,
+		loader_on_prepare, loader);
 	if (loader->progress_event == NULL || loader->reclaim_event == NULL
-		|| loader->again_event == NULL)
+		|| loader->again_event == NULL
+		|| loader->prepare_event == NULL)
 		return NSD_E_MEMORY;
 	err = loader_take_over(loader);
-	return err == NSD_OK ? loader_list_zones(loader, server->conf) : err;
+	if (err == NSD_OK)
+		err = loader_list_zones(loader, server->conf);
+	if (err == NSD_OK && loader->used)
+		loader_prepare(loader);
+	return err;
 }
 
 void
@@ -544,8 +617,11 @@ loader_main(const struct role_start *start)
 	role_send(&loader->role, IPC_LISTED, NULL, 0);
 	loader_start_pass(loader);
 	role_run(&loader->role);
-	if (loader->in_file && loader->stopping && loader->pool == NULL)
+	if (loader->in_file && loader->stopping && loader->pool == NULL) {
+		while (load_prepare_step(&loader->prepare, loader->writer))
+			;
 		database_close(loader->writer);
+	}
 	/* Else threads may be at work: the kernel takes it all down. */
 	_exit(0);
 }

@@ -14,6 +14,17 @@
 #include "proc/role.h"
 #include "proc/title.h"
 
+/* Messages taken in one turn: timers and threads have theirs, too. */
+#define MESSAGES_MAX 64
+
+/* A message that main had no room for. */
+struct role_waiting {
+	struct role_waiting *next;
+	enum ipc_type type;
+	size_t len;
+	uint8_t payload[IPC_PAYLOAD_MAX];
+};
+
 void
 role_init_name(const char *log_name, const char *title)
 {
@@ -92,7 +103,9 @@ role_on_channel(evutil_socket_t fd, short what, void *arg)
 	struct role *role = arg;
 	struct ipc_message m;
 
-	for (;;) {
+	/* What answers cannot be sent for is not taken: it waits in the
+	 * channel, and then its sender does. */
+	for (unsigned n = 0; n < MESSAGES_MAX && role->waiting == NULL; n++) {
 		switch (ipc_receive(&role->channel, &m)) {
 		case NSD_OK:
 			role_take(role, &m);
@@ -107,6 +120,76 @@ role_on_channel(evutil_socket_t fd, short what, void *arg)
 			return;
 		}
 	}
+}
+
+/* ---- messages to main --------------------------------------------------- */
+
+/* False: there is no room for it now. */
+static bool
+role_try_send(struct role *role, enum ipc_type type, const void *payload,
+	size_t len)
+{
+	enum nsd_err err = ipc_send(&role->channel, type, payload, len, NULL,
+		0);
+
+	if (err == NSD_E_AGAIN)
+		return false;
+	if (err != NSD_OK && err != NSD_E_PEER)
+		log_error("cannot send %s to main: %s", ipc_rows[type].name,
+			nsd_err_text(err));
+	return true;
+}
+
+static void
+role_on_room(evutil_socket_t fd, short what, void *arg)
+{
+	struct role *role = arg;
+	struct role_waiting *m;
+
+	while ((m = role->waiting) != NULL) {
+		if (!role_try_send(role, m->type, m->payload, m->len))
+			return;
+		role->waiting = m->next;
+		free(m);
+	}
+	event_del(role->room_event);
+	if (event_add(role->channel_event, NULL) == -1)
+		log_error("out of memory for the channel");
+}
+
+/* Main reads again sooner or later, and until then nothing is taken that would
+ * need an answer: these are few. */
+static void
+role_put_off(struct role *role, enum ipc_type type, const void *payload,
+	size_t len)
+{
+	struct role_waiting *m = calloc(1, sizeof(*m)), **at = &role->waiting;
+
+	if (m == NULL || (role->waiting == NULL
+		&& event_add(role->room_event, NULL) == -1)) {
+		log_error("cannot send %s to main: out of memory",
+			ipc_rows[type].name);
+		free(m);
+		return;
+	}
+	m->type = type;
+	m->len = len;
+	if (len > 0)
+		memcpy(m->payload, payload, len);
+	if (role->waiting == NULL)
+		event_del(role->channel_event);
+	while (*at != NULL)
+		at = &(*at)->next;
+	*at = m;
+}
+
+void
+role_send(struct role *role, enum ipc_type type, const void *payload,
+	size_t len)
+{
+	if (role->waiting != NULL
+		|| !role_try_send(role, type, payload, len))
+		role_put_off(role, type, payload, len);
 }
 
 enum nsd_err
@@ -130,9 +213,12 @@ role_init_loop(struct role *role, const struct role_start *start)
 		return NSD_E_MEMORY;
 	role->channel_event = event_new(role->base, role->channel.fd,
 		EV_READ | EV_PERSIST, role_on_channel, role);
+	role->room_event = event_new(role->base, role->channel.fd,
+		EV_WRITE | EV_PERSIST, role_on_room, role);
 	role->term_event = event_new(role->base, role->term_fd,
 		EV_READ | EV_PERSIST, role_on_term, role);
 	if (role->channel_event == NULL || role->term_event == NULL
+		|| role->room_event == NULL
 		|| event_add(role->channel_event, NULL) == -1
 		|| event_add(role->term_event, NULL) == -1)
 		return NSD_E_MEMORY;
@@ -149,16 +235,4 @@ void
 role_stop(struct role *role)
 {
 	event_base_loopbreak(role->base);
-}
-
-void
-role_send(struct role *role, enum ipc_type type, const void *payload,
-	size_t len)
-{
-	enum nsd_err err = ipc_send(&role->channel, type, payload, len, NULL,
-		0);
-
-	if (err != NSD_OK && err != NSD_E_PEER)
-		log_error("cannot send %s to main: %s", ipc_rows[type].name,
-			nsd_err_text(err));
 }

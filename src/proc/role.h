@@ -34,6 +34,8 @@ struct role {
 	struct event_base *base;
 	struct ipc_channel channel;
 	struct event *channel_event;
+	struct event *room_event;     /* main reads again */
+	struct role_waiting *waiting; /* messages that it had no room for */
 	struct event *term_event;
 	int term_fd;
 	/* A message for this role; its descriptors are closed behind it.

@@ -1,13 +1,19 @@
 """Changes that reach the loader in a message, and are published in place."""
 
+import fcntl
 import os
 import random
+import re
+import select
 import signal
 import struct
+import termios
+import threading
+import time
 
 import pytest
 
-from harness import Load, wait_for, zone_text
+from harness import DEADLINE, Load, wait_for, zone_text
 from test_loader_dies import Connection, settled_line
 
 
@@ -168,6 +174,106 @@ def test_many_changes_under_load(server):
     after = settled_line(server)
     assert after["live"] <= before["live"] + 4096
     assert after["mapped"] <= before["mapped"] + (1 << 20)
+
+
+def read_answers(server, count):
+    """The next ones, as (ticket, rest of the line)."""
+    fd, data = server.process.stdout.fileno(), b""
+    end = time.monotonic() + DEADLINE
+    while data.count(b"\n") < count:
+        ready, _, _ = select.select([fd], [], [],
+                                    max(end - time.monotonic(), 0))
+        assert ready, f"{data.count(10)} of {count} answers"
+        octets = os.read(fd, 65536)
+        assert octets, "the server has ended"
+        data += octets
+    return [(int(a), b) for a, b in
+            (line.split(" ", 1) for line in data.decode().splitlines())]
+
+
+def unread(server):
+    """Octets that wait in main's standard input."""
+    return struct.unpack("i", fcntl.ioctl(server.process.stdin, termios.FIONREAD,
+                                          b"\0" * 4))[0]
+
+
+BURST = 2000
+
+
+def test_burst_is_applied_in_order(server):
+    """More at once than a channel holds, to a loader that does not read and a
+    main whose answers nobody reads: each is applied, and answered."""
+    loader = server.role("loader")
+    text = "".join(serial_change(serial) + "send\n"
+                   for serial in range(2, BURST + 2))
+    os.kill(loader, signal.SIGSTOP)
+    sender = threading.Thread(
+        target=server.process.stdin.write, args=(text.encode(),))
+    sender.start()
+    wait_for("main to read no more", lambda: unread(server) > 60000)
+    os.kill(loader, signal.SIGCONT)
+    answers = read_answers(server, BURST)
+    sender.join(DEADLINE)
+    assert [ticket for ticket, _ in answers] == list(range(1, BURST + 1))
+    assert {rest.split(" added")[0] for _, rest in answers} == {"ok"}
+    assert server.serial("example") == BURST + 1
+    for serial in range(BURST - 1, BURST + 2):
+        assert server.answer(f"n{serial}.example", "TXT") == [f'"{serial}"']
+    assert server.rcode(f"n{BURST - 2}.example", "TXT") == "NXDOMAIN"
+    assert server.role("loader") == loader
+    assert "cannot send" not in server.read_log()
+
+
+def test_burst_to_a_loader_that_dies_is_answered(server):
+    """With a reason, for those that may not have been done."""
+    loader = server.role("loader")
+    os.kill(loader, signal.SIGSTOP)
+    server.process.stdin.write("".join(
+        serial_change(serial) + "send\n" for serial in range(2, 92)).encode())
+    wait_for("main to have read all", lambda: unread(server) == 0)
+    os.kill(loader, signal.SIGKILL)
+    answers = read_answers(server, 90)
+    assert [ticket for ticket, _ in answers] == list(range(1, 91))
+    assert {rest for _, rest in answers} <= {"loader died", "no loader"}
+    wait_for("another loader",
+             lambda: server.roles().get("loader", loader) != loader)
+    assert server.serial("example") == 1
+    assert server.update(serial_change(2))[0] == "ok"
+
+
+def large_zone(serial, count):
+    return zone_text(serial) + "".join(
+        f"host-{n} 60 A 192.0.2.{n % 250}\n" for n in range(count))
+
+
+def test_changes_wait_while_the_file_is_compared(nsd):
+    """None is refused, and their order stays."""
+    count = 100000
+    server = nsd(zones={"example": large_zone(1, count),
+                        "b.test": zone_text(1)}, updates=True)
+    server.wait_serial("example", 1)
+    for serial in range(2, 8):
+        server.write_zone("example", large_zone(serial, count))
+        server.reload()
+        tickets = 0
+        while server.serial("example") != serial:
+            tickets += 1
+            server.send_update("zone example.\n"
+                               f"add c{tickets}.at{serial} 60 TXT x")
+            server.send_update("zone b.test.\n"
+                               f"add c{tickets}.at{serial} 60 TXT x")
+            time.sleep(0.01)
+        answers = read_answers(server, 2 * tickets)
+        assert {rest.split(" added")[0] for _, rest in answers} == {"ok"}
+        # Only what came before the comparing is undone by the file.
+        there = [server.rcode(f"c{n}.at{serial}.example", "TXT") == "NOERROR"
+                 for n in range(1, tickets + 1)]
+        assert there == sorted(there)
+        waited = [int(re.search(r"usec (\d+)", rest)[1]) > 20000
+                  for _, rest in answers]
+        if any(waited):
+            return
+    pytest.fail("no change came while the file was compared")
 
 
 def test_loader_dies_between_changes(server):

@@ -13,13 +13,14 @@
  *   octets HEX                 as they are, right or wrong
  *   send                       all since the beginning, as one transaction
  *
- * Each send is answered on standard output, in order of arrival:
+ * Each send is answered on standard output:
  *
  *   TICKET ok|ERROR added N removed N names N usec N
  *
- * tickets counted from 1, usec from the sending to the loader's answer. When
- * the loader died, or there is none, the answer is "TICKET no loader"; a send
- * whose loader died before it answered gets none: it may have been done.
+ * tickets counted from 1, usec from the sending to the loader's answer. Those
+ * of one zone are answered in order. "TICKET no loader": it was not sent;
+ * "TICKET loader died": it may have been done or not. While PENDING_MAX are
+ * not answered, no more lines are read: the sender waits.
  */
 #include "config.h"
 
@@ -42,11 +43,23 @@
 #include "proc/supervisor.h"
 #include "zonefile/zonefile.h"
 
-#define PENDING 4096
+/* Much less than a channel holds. */
+#define PENDING_MAX 100
+/* How often a loader that died is looked for. */
+#define LOOK_USEC 50000
+
+/* Sent, and not answered. */
+struct pending {
+	uint64_t ticket; /* 0: none */
+	int64_t sent_usec;
+	pid_t loader;
+};
 
 struct updater {
 	struct supervisor *supervisor;
 	struct event *event;
+	struct event *look_event;
+	bool waits; /* for an answer, before it reads on */
 	int in;
 	char *line;       /* what has come of the next lines */
 	size_t line_len, line_room;
@@ -54,7 +67,7 @@ struct updater {
 	uint8_t *data;    /* the file so far */
 	size_t len, room;
 	uint64_t ticket;
-	int64_t sent_usec[PENDING];
+	struct pending pending[PENDING_MAX];
 };
 
 static int64_t
@@ -182,38 +195,40 @@ put_octets(struct updater *u, const char *hex)
 	}
 }
 
+/* That of a ticket, 0: a free place; or NULL. */
+static struct pending *
+find_pending(struct updater *u, uint64_t ticket)
+{
+	for (unsigned i = 0; i < PENDING_MAX; i++)
+		if (u->pending[i].ticket == ticket)
+			return &u->pending[i];
+	return NULL;
+}
+
 static void
 send_file(struct updater *u)
 {
 	struct ipc_update update = {.ticket = ++u->ticket, .len = u->len};
 	struct child *loader = u->supervisor->loader.current;
+	struct timeval look = {.tv_usec = LOOK_USEC};
+	struct pending *pending = find_pending(u, 0);
 	int fd = memfd_create("update", MFD_CLOEXEC);
-	bool sent;
 
 	if (fd == -1
 		|| pwrite(fd, u->data, u->len, 0) != (ssize_t)u->len)
 		die("no memory for the file");
-	u->sent_usec[u->ticket % PENDING] = now_usec();
-	sent = loader != NULL
+	pending->sent_usec = now_usec();
+	if (loader != NULL
 		&& child_send(loader, IPC_UPDATE, &update, sizeof(update),
 			   &fd, 1)
-			== NSD_OK;
-	close(fd);
-	if (!sent)
+			== NSD_OK) {
+		pending->ticket = u->ticket;
+		pending->loader = loader->pid;
+		event_add(u->look_event, &look);
+	} else {
 		printf("%llu no loader\n", (unsigned long long)u->ticket);
-}
-
-static void
-on_updated(const struct ipc_updated *r, void *ctx)
-{
-	struct updater *u = ctx;
-
-	printf("%llu %s added %llu removed %llu names %u usec %lld\n",
-		(unsigned long long)r->ticket,
-		r->err == NSD_OK ? "ok" : nsd_err_text(r->err),
-		(unsigned long long)r->added, (unsigned long long)r->removed,
-		r->names,
-		(long long)(now_usec() - u->sent_usec[r->ticket % PENDING]));
+	}
+	close(fd);
 }
 
 /* The words behind a command, or NULL if it is another. */
@@ -253,11 +268,28 @@ on_line(struct updater *u, char *line)
 		die("no such command");
 }
 
+/* Until all lines are done with, or one has to wait. */
+static void
+on_lines(struct updater *u)
+{
+	char *start = u->line, *end;
+
+	while ((u->waits = find_pending(u, 0) == NULL) == false
+		&& (end = memchr(start, '\n',
+			    u->line_len - (size_t)(start - u->line)))
+			!= NULL) {
+		*end = '\0';
+		on_line(u, start);
+		start = end + 1;
+	}
+	u->line_len -= (size_t)(start - u->line);
+	memmove(u->line, start, u->line_len);
+}
+
 static void
 on_input(evutil_socket_t fd, short what, void *arg)
 {
 	struct updater *u = arg;
-	char *start, *end;
 	ssize_t n;
 
 	if (u->line_room - u->line_len < 65536) {
@@ -273,16 +305,63 @@ on_input(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	u->line_len += (size_t)n;
-	start = u->line;
-	while ((end = memchr(start, '\n',
-			u->line_len - (size_t)(start - u->line)))
-		!= NULL) {
-		*end = '\0';
-		on_line(u, start);
-		start = end + 1;
+	on_lines(u);
+	if (u->waits)
+		event_del(u->event);
+}
+
+static void
+read_on(struct updater *u)
+{
+	if (!u->waits)
+		return;
+	on_lines(u);
+	if (!u->waits && event_add(u->event, NULL) == -1)
+		die("no event");
+}
+
+static void
+on_updated(const struct ipc_updated *r, void *ctx)
+{
+	struct updater *u = ctx;
+	struct pending *pending = find_pending(u, r->ticket);
+
+	if (r->ticket == 0 || pending == NULL)
+		die("an answer to nothing");
+	printf("%llu %s added %llu removed %llu names %u usec %lld\n",
+		(unsigned long long)r->ticket,
+		r->err == NSD_OK ? "ok" : nsd_err_text(r->err),
+		(unsigned long long)r->added, (unsigned long long)r->removed,
+		r->names, (long long)(now_usec() - pending->sent_usec));
+	pending->ticket = 0;
+	read_on(u);
+}
+
+/* Gives up what was sent to a loader that is gone. */
+static void
+on_look(evutil_socket_t fd, short what, void *arg)
+{
+	struct updater *u = arg;
+	const struct child *loader = u->supervisor->loader.current;
+	struct timeval look = {.tv_usec = LOOK_USEC};
+	bool more = false;
+
+	for (unsigned i = 0; i < PENDING_MAX; i++) {
+		struct pending *pending = &u->pending[i];
+
+		if (pending->ticket == 0)
+			continue;
+		if (loader != NULL && loader->pid == pending->loader) {
+			more = true;
+			continue;
+		}
+		printf("%llu loader died\n",
+			(unsigned long long)pending->ticket);
+		pending->ticket = 0;
 	}
-	u->line_len -= (size_t)(start - u->line);
-	memmove(u->line, start, u->line_len);
+	if (more)
+		event_add(u->look_event, &look);
+	read_on(u);
 }
 
 static void
@@ -293,7 +372,9 @@ on_run(struct supervisor *s, void *ctx)
 	u->supervisor = s;
 	u->event = event_new(s->base, u->in, EV_READ | EV_PERSIST, on_input,
 		u);
-	if (u->event == NULL || event_add(u->event, NULL) == -1)
+	u->look_event = event_new(s->base, -1, 0, on_look, u);
+	if (u->event == NULL || u->look_event == NULL
+		|| event_add(u->event, NULL) == -1)
 		die("no event");
 }
 
