@@ -13,11 +13,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/mount.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -236,7 +237,9 @@ fill_up(struct store *store)
 	return 0;
 }
 
-static void
+#define MAY_NOT 77
+
+static int
 in_child(int (*part)(void))
 {
 	int status;
@@ -249,7 +252,7 @@ in_child(int (*part)(void))
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 0);
+	return WEXITSTATUS(status);
 }
 
 static int
@@ -267,58 +270,96 @@ static void
 image_at_the_file_limit_gives_null(void **state)
 {
 	unlink(path);
-	in_child(file_limited);
+	assert_int_equal(in_child(file_limited), 0);
 	store_destroy(open_expect(STORE_FILE_ATTACHED));
 }
 
-/* A file system of four MiB that only the child sees. */
+/* A file system of four MiB that is mounted nowhere, so that only who has it
+ * sees it, and whatever "/" is. Its directory, or -1. */
+static int
+disk_make(void)
+{
+	long context = syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
+	long fd;
+
+	if (context < 0)
+		return -1;
+	if (syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, "size", "4m",
+		    0) != 0
+		|| syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL,
+			   NULL, 0) != 0)
+		fd = -1;
+	else
+		fd = syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, 0);
+	close((int)context);
+	return (int)fd;
+}
+
+static bool
+file_says(const char *name, const char *text)
+{
+	int fd = open(name, O_WRONLY);
+	bool done;
+
+	if (fd < 0)
+		return false;
+	done = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	close(fd);
+	return done;
+}
+
+/* Who makes a namespace may mount there what root may. */
+static bool
+namespace_enter(void)
+{
+	char users[64], groups[64];
+
+	snprintf(users, sizeof(users), "%u %u 1", geteuid(), geteuid());
+	snprintf(groups, sizeof(groups), "%u %u 1", getegid(), getegid());
+	/* Without these nobody is the owner of a file, nor can be. */
+	return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0
+		&& file_says("/proc/self/setgroups", "deny")
+		&& file_says("/proc/self/uid_map", users)
+		&& file_says("/proc/self/gid_map", groups);
+}
+
 static int
 disk_full(void)
 {
 	struct store_file_report report;
 	struct store *store;
-	int rc;
+	int fd = disk_make(), rc;
 
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0
-		|| mount("none", directory, "tmpfs", 0, "size=4m") != 0)
-		return 10;
+	if (fd < 0 && errno == EPERM) {
+		if (!namespace_enter())
+			return MAY_NOT;
+		fd = disk_make();
+	}
+	if (fd < 0)
+		return errno == EPERM || errno == ENOSYS ? MAY_NOT : 10;
+	if (fchdir(fd) != 0)
+		return 11;
+	snprintf(path, sizeof(path), "store");
 	rc = fill_up(open_expect(STORE_FILE_CREATED));
 	if (rc != 0)
 		return rc;
 	if (open_at(path, CONTENTS, &store, &report) != NSD_OK
 		|| report.state != STORE_FILE_ATTACHED)
-		return 11;
+		return 12;
 	store_destroy(store);
 	return 0;
-}
-
-static int
-disk_full_alone(void)
-{
-	uid_t uid = geteuid();
-
-	if (unshare(CLONE_NEWNS) != 0
-		&& unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
-		return 9;
-	/* Without a map of users all files are nobody's. */
-	if (geteuid() != uid) {
-		char line[64];
-		int fd = open("/proc/self/uid_map", O_WRONLY);
-		int len = snprintf(line, sizeof(line), "%u %u 1\n",
-			(unsigned)uid, (unsigned)uid);
-
-		if (fd < 0 || write(fd, line, (size_t)len) != len)
-			return 9;
-		close(fd);
-	}
-	return disk_full();
 }
 
 static void
 image_on_a_full_disk_gives_null(void **state)
 {
-	unlink(path);
-	in_child(disk_full_alone);
+	int result = in_child(disk_full);
+
+	if (result == MAY_NOT) {
+		print_message("no file system may be made here\n");
+		skip();
+	}
+	assert_int_equal(result, 0);
 }
 
 int
