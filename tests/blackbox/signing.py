@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, utils
 ORIGIN = dns.name.from_text("example.org.")
 NOW = int(time.time())
 DAY = 86400
+DENIALS = ["nsec", "nsec3", "opt-out"]
 
 # Names of each sort: wildcard, empty non-terminals, all sorts of cuts, glue,
 # upper case in names of RDATA, escapes, a type nobody knows.

@@ -1,14 +1,12 @@
 """nsd-checkzone: texts, exit codes, and the zone it prints (surface 2.4)."""
 
-import os
 import re
 import subprocess
 import time
 
 import pytest
 
-BUILD = os.environ.get("NSD_BUILD", "./build")
-CHECKZONE = os.path.join(BUILD, "nsd-checkzone")
+from checkzone import CHECKZONE, findings, run
 
 GOOD = """\
 $TTL 3600
@@ -62,23 +60,10 @@ def zone_dir(tmp_path):
     return write
 
 
-def run(*args, timeout=20):
-    return subprocess.run(
-        [CHECKZONE, *args], capture_output=True, text=True, timeout=timeout,
-        check=False)
-
-
 def errors_of(result):
-    """The error lines, without time and process id, which are checked."""
-    found = []
-    for line in result.stderr.splitlines():
-        match = re.fullmatch(
-            r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\] "
-            r"nsd-checkzone\[\d+\]: (error|warning): (.*)", line)
-        assert match, line
-        if match[1] == "error":
-            found.append(match[2])
-    return found
+    """The error lines, without time and process id."""
+    return [text for severity, text in findings(result)
+            if severity == "error"]
 
 
 def test_good_zone_is_ok(zone_dir):
