@@ -53,11 +53,23 @@ tcp_timer_arm(struct net_tcp *tcp, uint64_t at_ms)
 		tcp->timer_ms = at_ms;
 }
 
+static bool
+listener_wait(struct tcp_listener *listener)
+{
+	struct epoll_event event = { .events = EPOLLIN,
+		.data = { .ptr = &listener->source } };
+
+	return epoll_ctl(listener->tcp->epoll, EPOLL_CTL_ADD, listener->fd,
+		       &event) == 0
+		|| errno == EEXIST;
+}
+
 static void
 accept_pause(struct net_tcp *tcp, uint64_t until_ms)
 {
 	for (size_t i = 0; i < tcp->listener_count; i++)
-		event_del(&tcp->listeners[i].event);
+		(void)epoll_ctl(tcp->epoll, EPOLL_CTL_DEL,
+			tcp->listeners[i].fd, NULL);
 	tcp->paused = true;
 	tcp->resume_ms = until_ms;
 	tcp_timer_arm(tcp, until_ms);
@@ -68,7 +80,7 @@ accept_resume(struct net_tcp *tcp)
 {
 	tcp->paused = false;
 	for (size_t i = 0; i < tcp->listener_count; i++) {
-		if (event_add(&tcp->listeners[i].event, NULL) != 0) {
+		if (!listener_wait(&tcp->listeners[i])) {
 			accept_pause(tcp, tcp_now() + ACCEPT_PAUSE_MS);
 			return;
 		}
@@ -185,14 +197,15 @@ accept_one(struct net_tcp *tcp, int listener)
  * pay for an accept that finds nothing each time.
  */
 static void
-on_connection(evutil_socket_t fd, short what, void *arg)
+on_connection(struct tcp_source *source)
 {
-	struct tcp_listener *listener = arg;
+	struct tcp_listener *listener = (struct tcp_listener *)source;
 	struct net_tcp *tcp = listener->tcp;
 	uint64_t retry_ms;
 	unsigned accepted = 0;
 
-	while (accepted < listener->budget) {
+	/* Another listener may have found that there is no room. */
+	while (!tcp->paused && accepted < listener->budget) {
 		if (is_full(tcp) && !tcp->options.reject_overflow) {
 			/* Only the first is known to be there. */
 			if (accepted > 0)
@@ -202,7 +215,7 @@ on_connection(evutil_socket_t fd, short what, void *arg)
 				return;
 			}
 		}
-		if (!accept_one(tcp, fd)) {
+		if (!accept_one(tcp, listener->fd)) {
 			listener->budget = accepted > 0 ? accepted : 1;
 			return;
 		}
@@ -262,6 +275,29 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 		tcp_timer_arm(tcp, tcp->resume_ms);
 }
 
+/* A turn. What is destroyed meanwhile takes itself off the list. */
+static void
+on_ready(evutil_socket_t fd, short what, void *arg)
+{
+	struct net_tcp *tcp = arg;
+	int count = epoll_wait(fd, tcp->ready, TCP_READY_MAX, 0);
+
+	for (int i = 0; i < count; i++) {
+		struct tcp_source *source = tcp->ready[i].data.ptr;
+
+		source->ready_at = (unsigned)i + 1;
+	}
+	for (int i = 0; i < count; i++) {
+		struct tcp_source *source = tcp->ready[i].data.ptr;
+
+		if (source == NULL)
+			continue;
+		source->ready_at = 0;
+		source->on_ready(source);
+	}
+	tcp_turn_settle(tcp);
+}
+
 static enum nsd_err
 listeners_open(struct net_tcp *tcp, const int *fds, size_t count)
 {
@@ -272,12 +308,11 @@ listeners_open(struct net_tcp *tcp, const int *fds, size_t count)
 	for (; tcp->listener_count < count; tcp->listener_count++) {
 		struct tcp_listener *l = &tcp->listeners[tcp->listener_count];
 
+		l->source.on_ready = on_connection;
 		l->tcp = tcp;
+		l->fd = fds[tcp->listener_count];
 		l->budget = 1;
-		if (event_assign(&l->event, tcp->base,
-			    fds[tcp->listener_count], EV_READ | EV_PERSIST,
-			    on_connection, l) != 0
-		    || event_add(&l->event, NULL) != 0)
+		if (!listener_wait(l))
 			return NSD_E_SYSTEM;
 	}
 	return NSD_OK;
@@ -293,13 +328,18 @@ net_tcp_open(struct event_base *base, const int *fds, size_t fd_count,
 
 	if (tcp == NULL)
 		return NSD_E_MEMORY;
-	tcp->base = base;
 	tcp->options = *options;
 	tcp->handler = *handler;
 	for (int phase = 0; phase < TCP_PHASES; phase++)
 		TAILQ_INIT(&tcp->conns[phase]);
 	evtimer_assign(&tcp->timer, base, on_timer, tcp);
+	tcp->epoll = epoll_create1(EPOLL_CLOEXEC);
+	event_assign(&tcp->event, base, tcp->epoll, EV_READ | EV_PERSIST,
+		on_ready, tcp);
 	err = tcp_turn_init(tcp);
+	if (err == NSD_OK && (tcp->epoll == -1
+		    || event_add(&tcp->event, NULL) != 0))
+		err = NSD_E_SYSTEM;
 	if (err == NSD_OK)
 		err = listeners_open(tcp, fds, fd_count);
 	if (err != NSD_OK) {
@@ -318,8 +358,10 @@ net_tcp_close(struct net_tcp *tcp)
 	if (tcp == NULL)
 		return;
 	tcp->paused = false;
-	for (size_t i = 0; i < tcp->listener_count; i++)
-		event_del(&tcp->listeners[i].event);
+	event_del(&tcp->event);
+	/* The listeners stay open, and in a set as long as that is. */
+	if (tcp->epoll != -1)
+		close(tcp->epoll);
 	for (int phase = 0; phase < TCP_PHASES; phase++)
 		while ((conn = TAILQ_FIRST(&tcp->conns[phase])) != NULL)
 			tcp_conn_destroy(conn);

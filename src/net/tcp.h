@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 #include <sys/queue.h>
 
 #include "net/server.h"
@@ -22,6 +23,15 @@
 /* How long what a client still sends is read away after the last reply. */
 #define TCP_LINGER_MS 2000
 
+/* Most sockets that are looked after in one turn. */
+#define TCP_READY_MAX 64
+
+/* What an event of the epoll set is for: a listener or a connection. */
+struct tcp_source {
+	void (*on_ready)(struct tcp_source *source);
+	unsigned ready_at; /* 1 + its place in net_tcp.ready; 0: not there */
+};
+
 enum tcp_waiting { TCP_WAIT_NOTHING, TCP_WAIT_READ, TCP_WAIT_WRITE };
 
 /* Which list a connection is in: each has one time-out, so that the oldest
@@ -29,16 +39,16 @@ enum tcp_waiting { TCP_WAIT_NOTHING, TCP_WAIT_READ, TCP_WAIT_WRITE };
 enum tcp_phase { TCP_OPEN, TCP_LINGERING, TCP_PHASES };
 
 /*
- * One connection. Its life in a turn of the loop:
+ * One connection. Its life in a turn:
  * - its octets are read into the buffer that all share, data..data_end, and
  *   complete requests join the batch (it is gathered);
- * - the batch is answered when it is full, or once all events of the turn
- *   have been seen;
+ * - the batch is answered when it is full, or once all that was ready has
+ *   been seen;
  * - it is settled: what remains of data moves to rest, the replies that the
  *   client did not take stand in out, and it waits for the next event.
  */
 struct tcp_conn {
-	struct event event;
+	struct tcp_source source;
 	struct net_tcp *tcp;
 	TAILQ_ENTRY(tcp_conn) by_age;
 	STAILQ_ENTRY(tcp_conn) by_turn;
@@ -70,13 +80,21 @@ struct tcp_conn {
 TAILQ_HEAD(tcp_conn_list, tcp_conn);
 
 struct tcp_listener {
-	struct event event;
+	struct tcp_source source;
 	struct net_tcp *tcp;
+	int fd;
 	unsigned budget; /* connections to accept in a turn */
 };
 
+/*
+ * All sockets are in an epoll set of their own, which is one event of the
+ * loop: closing a connection takes it out without a further call, and a turn
+ * ends when the set has been seen to.
+ */
 struct net_tcp {
-	struct event_base *base;
+	struct event event;
+	int epoll;
+	struct epoll_event ready[TCP_READY_MAX];
 	struct net_handler handler;
 	struct net_tcp_options options;
 	struct tcp_listener *listeners;
@@ -91,8 +109,6 @@ struct net_tcp {
 	struct tcp_conn *spare; /* one freed connection, for the next */
 
 	/* The turn: who was gathered, and the batch so far. */
-	struct event turn;
-	bool turn_pending;
 	STAILQ_HEAD(, tcp_conn) gathered;
 	uint8_t *in;
 	size_t in_used;
@@ -132,6 +148,10 @@ tcp_reply_buffer(const struct net_tcp *tcp, size_t i)
 /* Buffers shared by the connections; NSD_E_MEMORY. */
 enum nsd_err tcp_turn_init(struct net_tcp *tcp) MUST_USE;
 void tcp_turn_fini(struct net_tcp *tcp);
+
+/* Answers what is left of the batch and sees what is next for each that is
+ * gathered: all that was ready has been seen, or the buffers are full. */
+void tcp_turn_settle(struct net_tcp *tcp);
 
 /*
  * Takes an accepted socket (closes it on failure) and reads at once what is

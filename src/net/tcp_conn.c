@@ -67,8 +67,9 @@ tcp_conn_destroy(struct tcp_conn *conn)
 {
 	struct net_tcp *tcp = conn->tcp;
 
-	if (conn->waiting != TCP_WAIT_NOTHING)
-		event_del(&conn->event);
+	if (conn->source.ready_at != 0)
+		tcp->ready[conn->source.ready_at - 1].data.ptr = NULL;
+	/* Nobody else has the socket: this takes it out of the epoll set. */
 	close(conn->fd);
 	if (conn->stream != NULL)
 		tcp_stream_end(tcp, conn->stream);
@@ -192,23 +193,15 @@ conn_gather(struct tcp_conn *conn, size_t len)
 	tcp->in_used += len;
 	conn->gathered = true;
 	STAILQ_INSERT_TAIL(&tcp->gathered, conn, by_turn);
-	if (!tcp->turn_pending) {
-		tcp->turn_pending = true;
-		/* Behind the events that are active now, so that their
-		 * requests join the batch. */
-		event_active(&tcp->turn, EV_TIMEOUT, 0);
-	}
 	conn_parse(conn);
 }
-
-static void turn_settle(struct net_tcp *tcp);
 
 /* Room for len octets at the free end of the shared buffer. */
 static uint8_t *
 in_reserve(struct net_tcp *tcp, size_t len)
 {
 	if (tcp->in_used + len > IN_SIZE)
-		turn_settle(tcp);
+		tcp_turn_settle(tcp);
 	return tcp->in + tcp->in_used;
 }
 
@@ -225,24 +218,21 @@ conn_resume(struct tcp_conn *conn)
 
 /* ---- waiting for the next event */
 
-static void on_event(evutil_socket_t fd, short what, void *arg);
-
 static void
 conn_wait(struct tcp_conn *conn, enum tcp_waiting waiting)
 {
-	short what = waiting == TCP_WAIT_READ ? EV_READ : EV_WRITE;
+	struct epoll_event event = {
+		.events = waiting == TCP_WAIT_READ ? EPOLLIN : EPOLLOUT,
+		.data = { .ptr = &conn->source },
+	};
+	int what = conn->waiting == TCP_WAIT_NOTHING ? EPOLL_CTL_ADD
+		: EPOLL_CTL_MOD;
 
 	if (conn->waiting == waiting)
 		return;
-	if (conn->waiting != TCP_WAIT_NOTHING)
-		event_del(&conn->event);
 	conn->waiting = waiting;
-	if (event_assign(&conn->event, conn->tcp->base, conn->fd,
-		    (short)(what | EV_PERSIST), on_event, conn) != 0
-	    || event_add(&conn->event, NULL) != 0) {
-		conn->waiting = TCP_WAIT_NOTHING;
+	if (epoll_ctl(conn->tcp->epoll, what, conn->fd, &event) != 0)
 		tcp_conn_destroy(conn);
-	}
 }
 
 /* All is answered and we want no more. Closing with unread octets would have
@@ -323,8 +313,8 @@ conn_settle(struct tcp_conn *conn)
 	conn_next(conn);
 }
 
-static void
-turn_settle(struct net_tcp *tcp)
+void
+tcp_turn_settle(struct net_tcp *tcp)
 {
 	struct tcp_conn *conn;
 
@@ -334,15 +324,6 @@ turn_settle(struct net_tcp *tcp)
 		conn_settle(conn);
 	}
 	tcp->in_used = 0;
-}
-
-static void
-on_turn(evutil_socket_t fd, short what, void *arg)
-{
-	struct net_tcp *tcp = arg;
-
-	tcp->turn_pending = false;
-	turn_settle(tcp);
 }
 
 /* ---- reading */
@@ -425,13 +406,11 @@ conn_discard(struct tcp_conn *conn)
 }
 
 static void
-on_event(evutil_socket_t fd, short what, void *arg)
+on_ready(struct tcp_source *source)
 {
-	struct tcp_conn *conn = arg;
+	struct tcp_conn *conn = (struct tcp_conn *)source;
 
-	if (conn->gathered)
-		return;
-	if (what & EV_WRITE)
+	if (conn->waiting == TCP_WAIT_WRITE)
 		conn_write(conn);
 	else if (conn->phase == TCP_LINGERING)
 		conn_discard(conn);
@@ -455,6 +434,7 @@ tcp_conn_accept(struct net_tcp *tcp, int fd,
 		}
 	}
 	memset(conn, 0, sizeof(*conn));
+	conn->source.on_ready = on_ready;
 	conn->tcp = tcp;
 	conn->fd = fd;
 	conn->active_ms = tcp_now();
@@ -472,7 +452,6 @@ enum nsd_err
 tcp_turn_init(struct net_tcp *tcp)
 {
 	STAILQ_INIT(&tcp->gathered);
-	evtimer_assign(&tcp->turn, tcp->base, on_turn, tcp);
 	tcp->in = malloc(IN_SIZE);
 	tcp->replies = malloc((size_t)EXCHANGE_BATCH_MAX * REPLY_STRIDE);
 	return tcp->in != NULL && tcp->replies != NULL
@@ -482,7 +461,6 @@ tcp_turn_init(struct net_tcp *tcp)
 void
 tcp_turn_fini(struct net_tcp *tcp)
 {
-	event_del(&tcp->turn);
 	free(tcp->in);
 	free(tcp->replies);
 }

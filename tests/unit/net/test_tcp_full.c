@@ -224,6 +224,51 @@ tcp_survives_emfile(void **state)
 	harness_fini(&h);
 }
 
+/* Its last request came in the turn in which it had to go. */
+static void
+tcp_forgets_the_request_of_a_connection_that_makes_room(void **state)
+{
+	struct net_tcp_options options = { .connections_max = 1000,
+		.timeout_sec = 120 };
+	struct rlimit old, small;
+	struct harness h;
+	int fd[2], newcomer, held[64];
+	size_t holds = 0;
+	uint8_t data[64];
+
+	harness_tcp(&h, "127.0.0.1", &options);
+	for (unsigned i = 0; i < 2; i++) {
+		fd[i] = connect_and_wait(&h, i + 1);
+		ask(&h, fd[i]);
+	}
+	harness_idle(&h, 250);
+	newcomer = harness_connect(&h, 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	small = old;
+	small.rlim_cur = 64;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &small), 0);
+	while (holds < 64 && (held[holds] = dup(0)) != -1)
+		holds++;
+	assert_int_equal(send(fd[0], data, make_request(data, 'E', 30), 0),
+		32);
+	harness_turn(&h);
+	/* It went, and the newcomer came. */
+	assert_int_equal(net_tcp_count(h.tcp), 2);
+	assert_int_equal(h.requests, 2);
+	harness_send(&h, newcomer, data, make_request(data, 'E', 30));
+	harness_wait(&h, &h.requests, 3);
+	while (holds > 0)
+		close(held[--holds]);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	ask(&h, fd[1]);
+	ask(&h, newcomer);
+	assert_int_equal(net_tcp_count(h.tcp), 2);
+	close(newcomer);
+	for (unsigned i = 0; i < 2; i++)
+		close(fd[i]);
+	harness_fini(&h);
+}
+
 /* Far more idle connections than there is room for: others are served. */
 static void
 tcp_flood_of_idle_connections_leaves_room_for_others(void **state)
@@ -259,6 +304,8 @@ main(void)
 		cmocka_unit_test(
 			tcp_closes_idle_connections_after_the_timeout),
 		cmocka_unit_test(tcp_survives_emfile),
+		cmocka_unit_test(
+			tcp_forgets_the_request_of_a_connection_that_makes_room),
 		cmocka_unit_test(
 			tcp_flood_of_idle_connections_leaves_room_for_others),
 	};
