@@ -169,13 +169,27 @@ prefetch_rrsets(struct query_ctx *ctx, struct group *group)
 	}
 }
 
+/* Of how many targets of an RRset the addresses are asked for. */
+#define TARGETS_AHEAD 4
+
+/* Cells that have been asked for, with the zone that they are read for. */
+struct cells {
+	size_t count;
+	struct {
+		const struct zone *zone;
+		store_ref ref;
+	} items[EXCHANGE_BATCH_MAX * TARGETS_AHEAD];
+};
+
 static void
-prefetch_cells(struct query_ctx *ctx, struct group *group)
+prefetch_cells(struct query_ctx *ctx, struct group *group,
+	struct cells *cells)
 {
+	cells->count = 0;
 	for (size_t i = 0; i < group->count; i++) {
 		const struct search *s = &group->queries[i]->search;
 		const struct rrset_tail *tail;
-		const struct rrset_target *target;
+		const struct rrset_target *target, *end;
 
 		if (s->found == NULL || s->outcome == OUTCOME_HIT_ANY)
 			continue;
@@ -183,36 +197,27 @@ prefetch_cells(struct query_ctx *ctx, struct group *group)
 		if (tail == NULL)
 			continue;
 		target = rrset_tail_targets(tail);
-		for (unsigned t = 0; t < tail->target_count && t < 4; t++)
-			if (target[t].glue != STORE_NONE)
-				store_prefetch(ctx->view, target[t].glue);
+		end = target + (tail->target_count < TARGETS_AHEAD
+			? tail->target_count : TARGETS_AHEAD);
+		for (; target < end; target++) {
+			if (target->glue == STORE_NONE)
+				continue;
+			store_prefetch(ctx->view, target->glue);
+			cells->items[cells->count].zone = s->zone;
+			cells->items[cells->count++].ref = target->glue;
+		}
 	}
 }
 
 static void
-prefetch_addresses(struct query_ctx *ctx, struct group *group)
+prefetch_addresses(struct query_ctx *ctx, const struct cells *cells)
 {
-	for (size_t i = 0; i < group->count; i++) {
-		const struct search *s = &group->queries[i]->search;
-		const struct rrset_tail *tail;
-		const struct rrset_target *target;
+	for (size_t i = 0; i < cells->count; i++) {
+		const struct glue_cell *cell = glue_cell_get(ctx->view,
+			cells->items[i].ref, cells->items[i].zone);
 
-		if (s->found == NULL || s->outcome == OUTCOME_HIT_ANY)
-			continue;
-		tail = rrset_get_tail(store_get(ctx->view, s->found->ref));
-		if (tail == NULL)
-			continue;
-		target = rrset_tail_targets(tail);
-		for (unsigned t = 0; t < tail->target_count && t < 4; t++) {
-			const struct glue_cell *cell;
-
-			if (target[t].glue == STORE_NONE)
-				continue;
-			cell = glue_cell_get(ctx->view, target[t].glue,
-				s->zone);
-			store_prefetch(ctx->view, cell->a);
-			store_prefetch(ctx->view, cell->aaaa);
-		}
+		store_prefetch(ctx->view, cell->a);
+		store_prefetch(ctx->view, cell->aaaa);
 	}
 }
 
@@ -237,6 +242,7 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	struct exchange *exchanges, size_t count)
 {
 	struct group in_zones, composing;
+	struct cells cells;
 
 	ctx->view = view;
 	ctx->table = table_get(view);
@@ -258,8 +264,8 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	prefetch_rrsets(ctx, &composing);
 	proof_find_batch(ctx, composing.queries, composing.count);
 	prefetch_apex_ns(ctx, &composing);
-	prefetch_cells(ctx, &composing);
-	prefetch_addresses(ctx, &composing);
+	prefetch_cells(ctx, &composing, &cells);
+	prefetch_addresses(ctx, &cells);
 	for (size_t i = 0; i < count; i++)
 		finish(ctx, &ctx->queries[i]);
 }
