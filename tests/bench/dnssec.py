@@ -274,7 +274,7 @@ def cases_markdown(result, prefix):
         if row["case"].startswith(prefix):
             cases.setdefault(row["case"][len(prefix):], {})[
                 row["server"]] = row
-    kinds = [k for k in ["echo"] + list(result["versions"])
+    kinds = [k for k in ["echo", "echo-size"] + list(result["versions"])
              if any(k in got for got in cases.values())]
     cost, octets = [], []
     for case, got in cases.items():

@@ -3,7 +3,11 @@
  * costs to take a message and send one back, with the batching of a good
  * server and nothing else.
  *
- *	echo udp|tcp PORT [REUSEPORT]
+ *	echo udp|tcp PORT [OCTETS]
+ *
+ * OCTETS: a reply has so many at least, the query and what happens to stand
+ * behind it: longer messages cost the kernel more. Over TCP the messages are
+ * then told apart by their lengths, and a reply is sent for each.
  */
 #include "config.h"
 
@@ -23,8 +27,10 @@
 #define SIZE 4160
 #define EVENTS 64
 
+static size_t reply_size;
+
 static int
-listener(int type, uint16_t port, int reuseport)
+listener(int type, uint16_t port)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET,
 		.sin_port = htons(port),
@@ -35,8 +41,6 @@ listener(int type, uint16_t port, int reuseport)
 		err(1, "socket");
 	if (type == SOCK_STREAM)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (reuseport)
-		setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
 		err(1, "bind");
@@ -66,7 +70,8 @@ serve_udp(int fd)
 		}
 		got = recvmmsg(fd, in, BATCH, MSG_WAITFORONE, NULL);
 		for (int i = 0; i < got; i++)
-			iov[i].iov_len = in[i].msg_len;
+			iov[i].iov_len = in[i].msg_len > reply_size
+				? in[i].msg_len : reply_size;
 		while (sent < got) {
 			int n = sendmmsg(fd, in + sent,
 				(unsigned)(got - sent), 0);
@@ -76,13 +81,41 @@ serve_udp(int fd)
 	}
 }
 
+/* Sends a reply for each message; -1: they are not whole, or not so many. */
+static ssize_t
+answer_each(int fd, uint8_t *data, size_t len)
+{
+	static uint8_t out[BATCH][SIZE];
+	struct iovec iov[BATCH];
+	struct msghdr msg = { .msg_iov = iov };
+	ssize_t total = 0;
+
+	for (size_t at = 0, n = 0; at < len; n++) {
+		size_t size = 2u + (data[at] << 8 | data[at + 1]);
+		size_t reply = size > reply_size + 2 ? size : reply_size + 2;
+
+		if (at + size > len || n == BATCH)
+			return -1;
+		memcpy(out[n], data + at, size < SIZE ? size : SIZE);
+		out[n][0] = (uint8_t)((reply - 2) >> 8);
+		out[n][1] = (uint8_t)(reply - 2);
+		iov[n].iov_base = out[n];
+		iov[n].iov_len = reply;
+		msg.msg_iovlen++;
+		total += (ssize_t)reply;
+		at += size;
+	}
+	return sendmsg(fd, &msg, MSG_NOSIGNAL) == total ? (ssize_t)len : -1;
+}
+
 static void
 echo_tcp(int fd)
 {
 	static uint8_t data[65536];
-	ssize_t got = recv(fd, data, sizeof(data), 0);
+	ssize_t got = recv(fd, data, sizeof(data) - 1, 0);
 
-	if (got > 0 && send(fd, data, (size_t)got, MSG_NOSIGNAL) == got)
+	if (got > 0 && (reply_size > 0 ? answer_each(fd, data, (size_t)got)
+			: send(fd, data, (size_t)got, MSG_NOSIGNAL)) == got)
 		return;
 	if (got == -1 && errno == EAGAIN)
 		return;
@@ -125,9 +158,13 @@ main(int argc, char **argv)
 	int type, fd;
 
 	if (argc < 3)
-		errx(2, "usage: echo udp|tcp PORT [REUSEPORT]");
+		errx(2, "usage: echo udp|tcp PORT [OCTETS]");
+	if (argc > 3)
+		reply_size = (size_t)atoi(argv[3]);
+	if (reply_size > SIZE - 2)
+		errx(2, "at most %d octets", SIZE - 2);
 	type = strcmp(argv[1], "tcp") == 0 ? SOCK_STREAM : SOCK_DGRAM;
-	fd = listener(type, (uint16_t)atoi(argv[2]), argc > 3);
+	fd = listener(type, (uint16_t)atoi(argv[2]));
 	if (type == SOCK_STREAM)
 		serve_tcp(fd);
 	else

@@ -2,7 +2,8 @@
 import statistics
 
 COLORS = {"ours": "#c0392b", "nsd": "#2980b9", "knot": "#27ae60",
-          "bind": "#8e44ad", "yadifa": "#d68910", "echo": "#7f8c8d"}
+          "bind": "#8e44ad", "yadifa": "#d68910", "echo": "#7f8c8d",
+          "echo-size": "#34495e"}
 
 
 def median(values):

@@ -308,13 +308,15 @@ class Server:
 
 
 class Echo:
-    """The bare echo, with the same measures as a server."""
-    kind = "echo"
+    """The bare echo, with the same measures as a server. With octets its
+    replies are made so long."""
 
-    def __init__(self, program, transport, cpus="0"):
+    def __init__(self, program, transport, octets=None, cpus="0"):
+        self.kind = "echo" if octets is None else "echo-size"
         self.port = free_port()
         self.process = subprocess.Popen(
-            ["taskset", "-c", cpus, program, transport, str(self.port)],
+            ["taskset", "-c", cpus, program, transport, str(self.port)]
+            + ([] if octets is None else [str(octets)]),
             stdin=subprocess.DEVNULL)
         time.sleep(0.2)
 
