@@ -27,6 +27,9 @@ struct zonefile_options {
 	const uint8_t *apex;     /* first $ORIGIN */
 	uint32_t default_ttl_sec;/* for a file that states none; 0: 3600 */
 	unsigned threads;        /* 0 or 1: only the caller's */
+	size_t piece_size;       /* octets of the file that a thread takes at a
+				  * time; 0: 1 MiB. A parse that keeps no
+				  * records takes some ten times that */
 	unsigned errors_max;     /* stop after that many; 0: 50 */
 	unsigned include_depth_max; /* 0: 10 */
 	/* Of a zone that was transferred: RDATA of the right layout with a

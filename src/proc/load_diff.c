@@ -14,10 +14,20 @@
 #define MEMORY_PER_RECORD 4u
 #define MEMORY_LEAST (1u << 20)
 
+/* Who takes what the first reading gives. */
+struct first_reading {
+	struct diff *diff;
+	struct zone_plan *plan; /* or NULL */
+};
+
 static enum nsd_err
 load_diff_on_sum(void *ctx, const struct rrbatch *batch)
 {
-	return diff_sum(ctx, batch);
+	const struct first_reading *first = ctx;
+
+	if (first->plan != NULL)
+		zone_plan_add(first->plan, batch);
+	return diff_sum(first->diff, batch);
 }
 
 static enum nsd_err
@@ -26,8 +36,8 @@ load_diff_on_collect(void *ctx, const struct rrbatch *batch)
 	return diff_collect(ctx, batch);
 }
 
-static bool
-sources_are_equal(const struct zonefile_result *a,
+bool
+load_sources_are_equal(const struct zonefile_result *a,
 	const struct zonefile_result *b)
 {
 	if (a->source_count != b->source_count)
@@ -58,7 +68,7 @@ load_diff_collect(struct diff *diff, const char *path,
 	options.on_batch = load_diff_on_collect;
 	options.batch_ctx = diff;
 	err = zonefile_parse(path, &options, NULL, &again);
-	if (err == NSD_OK && !sources_are_equal(&result->files, &again))
+	if (err == NSD_OK && !load_sources_are_equal(&result->files, &again))
 		err = NSD_E_AGAIN;
 	zonefile_result_fini(&again);
 	if (err == NSD_OK)
@@ -69,14 +79,15 @@ load_diff_collect(struct diff *diff, const char *path,
 
 static enum nsd_err
 load_diff_run(struct diff *diff, const char *path,
-	struct zonefile_options options, struct diag_sink *sink,
-	struct load_result *result)
+	struct zonefile_options options, struct zone_plan *plan,
+	struct diag_sink *sink, struct load_result *result)
 {
+	struct first_reading first = {diff, plan};
 	enum nsd_err err;
 	bool equal;
 
 	options.on_batch = load_diff_on_sum;
-	options.batch_ctx = diff;
+	options.batch_ctx = &first;
 	err = zonefile_parse(path, &options, sink, &result->files);
 	if (err == NSD_E_ZONE) /* not read to the end */
 		zonefile_result_fini(&result->files);
@@ -91,7 +102,8 @@ load_diff_run(struct diff *diff, const char *path,
 enum nsd_err
 load_diff_read(const struct load_context *context, struct load_zone *zone,
 	const char *path, const struct zonefile_options *options,
-	struct diag_sink *sink, struct load_result *result)
+	struct zone_plan *plan, struct diag_sink *sink,
+	struct load_result *result)
 {
 	const struct store_view *view = store_writer_view(context->writer);
 	const struct zone *served;
@@ -111,7 +123,7 @@ load_diff_read(const struct load_context *context, struct load_zone *zone,
 			   &diff)
 			!= NSD_OK)
 		return NSD_E_LIMIT;
-	err = load_diff_run(diff, path, *options, sink, result);
+	err = load_diff_run(diff, path, *options, plan, sink, result);
 	if (err != NSD_OK) {
 		diff_destroy(diff);
 		return err;

@@ -6,6 +6,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "proc/load_zone.h"
+#include "zone/parts.h"
 #include "zone/update.h"
 
 /*
@@ -14,18 +15,24 @@
  * set. options: of a parse. Findings of the parser go to the sink.
  * out: result->files, and for NSD_OK result->outcome LOAD_SAME or LOAD_DIFFERS
  *      with its diff.
+ * plan: gets what is read (NULL: none). It is complete if result->files has
+ * sources.
  * returns NSD_OK; NSD_E_LIMIT: the zone is to be built as a whole (there is no
  *      version, it is small, or too much is different); what the parser does.
  */
 enum nsd_err load_diff_read(const struct load_context *context,
 	struct load_zone *zone, const char *path,
-	const struct zonefile_options *options, struct diag_sink *sink,
-	struct load_result *result) MUST_USE;
+	const struct zonefile_options *options, struct zone_plan *plan,
+	struct diag_sink *sink, struct load_result *result) MUST_USE;
 
 /* Publishes the differences; in the loader's main thread. What zone_update_*
  * returns; findings are not told: they have no place in a file. */
 enum nsd_err load_diff_apply(const struct load_context *context,
 	const struct load_result *result, struct zone_update_result *done)
 	MUST_USE;
+
+/* True if two readings were of the same files. */
+bool load_sources_are_equal(const struct zonefile_result *a,
+	const struct zonefile_result *b);
 
 #endif

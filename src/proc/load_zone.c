@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "proc/load_diff.h"
+#include "proc/load_parts.h"
 #include "proc/load_zone.h"
 #include "zone/build.h"
 #include "zone/sources.h"
@@ -129,29 +130,43 @@ load_zone_on_build(void *ctx, const char *stage, uint64_t done, uint64_t total)
 	__atomic_store_n(&p->total, total, __ATOMIC_RELAXED);
 }
 
+void
+load_zone_fill_input(const struct load_context *context,
+	const struct load_zone *zone, const struct zonefile_result *files,
+	const char **names, struct zone_build_input *input)
+{
+	*input = (struct zone_build_input){
+		.apex = zone->conf->wire,
+		.files = names,
+		.file_count = files->source_count,
+		.threads = context->threads_max,
+		.secondary = load_zone_is_secondary(zone),
+		.nsec3_iterations_max = context->nsec3_iterations_max,
+		.on_progress = load_zone_on_build,
+		.progress_ctx = context->progress,
+	};
+	for (size_t i = 0; i < files->source_count; i++)
+		names[i] = files->sources[i].path;
+}
+
 static enum nsd_err
 load_zone_build(const struct load_context *context,
 	const struct load_zone *zone, struct store_heap *heap, bool large,
 	struct diag_sink *sink, struct zonefile_result *parsed, store_ref *out)
 {
 	const char **names = calloc(parsed->source_count + 1, sizeof(*names));
-	struct zone_build_input input = {
-		.apex = zone->conf->wire,
-		.batches = parsed->batches,
-		.files = names,
-		.file_count = parsed->source_count,
-		.threads = large ? context->threads_max : 1,
-		.secondary = load_zone_is_secondary(zone),
-		.nsec3_iterations_max = context->nsec3_iterations_max,
-		.on_progress = large ? load_zone_on_build : NULL,
-		.progress_ctx = context->progress,
-	};
+	struct zone_build_input input;
 	enum nsd_err err = NSD_E_MEMORY;
 
-	for (size_t i = 0; names != NULL && i < parsed->source_count; i++)
-		names[i] = parsed->sources[i].path;
-	if (names != NULL)
+	if (names != NULL) {
+		load_zone_fill_input(context, zone, parsed, names, &input);
+		input.batches = parsed->batches;
+		if (!large) {
+			input.threads = 1;
+			input.on_progress = NULL;
+		}
 		err = zone_build(&input, context->writer, heap, sink, out);
+	}
 	if (err == NSD_E_MEMORY)
 		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
 			"zone %s: out of memory", zone->conf->name);
@@ -186,6 +201,29 @@ load_zone_parse_whole(const struct load_context *context,
 	return err;
 }
 
+/* Compares with the version that is served, or builds beside it in parts.
+ * NSD_E_LIMIT: there is none, or the zone is small, or an odd one. */
+static enum nsd_err
+load_zone_parse_beside(const struct load_context *context,
+	struct load_zone *zone, const char *path, struct store_heap *heap,
+	const struct zonefile_options *options, bool large,
+	struct diag_sink *sink, struct load_result *result)
+{
+	const struct store_view *view = store_writer_view(context->writer);
+	struct zone_plan *plan = NULL;
+	enum nsd_err err;
+
+	if (large && load_zone_published(view, zone) != NULL
+		&& zone_plan_create(zone->conf->wire, &plan) != NSD_OK)
+		return NSD_E_MEMORY;
+	err = load_diff_read(context, zone, path, options, plan, sink, result);
+	if (err == NSD_E_LIMIT && plan != NULL)
+		err = load_parts_read(context, zone, path, options, plan, heap,
+			sink, result);
+	zone_plan_destroy(plan);
+	return err;
+}
+
 /* Compares or builds; what there is to say is in the log. */
 static void
 load_zone_parse(const struct load_context *context, struct load_zone *zone,
@@ -205,7 +243,8 @@ load_zone_parse(const struct load_context *context, struct load_zone *zone,
 
 	log_at(5, LOG_LEVEL_INFO, "zone %s zonec_read(%s)", zone->conf->name,
 		path);
-	err = load_diff_read(context, zone, path, &options, &sink, result);
+	err = load_zone_parse_beside(context, zone, path, heap, &options,
+		large, &sink, result);
 	if (err == NSD_E_LIMIT)
 		err = load_zone_parse_whole(context, zone, path, heap,
 			&options, &sink, result);

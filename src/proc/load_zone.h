@@ -11,6 +11,7 @@
 
 #include "conf/conf.h"
 #include "store/store.h"
+#include "zone/build.h"
 #include "zone/diff.h"
 #include "zone/zone.h"
 #include "zonefile/zonefile.h"
@@ -110,5 +111,11 @@ bool load_zone_is_secondary(const struct load_zone *zone);
 void load_zone_read(const struct load_context *context,
 	struct load_zone *zone, struct store_heap *heap, bool large,
 	struct load_result *result);
+
+/* What zone_build is to know of a zone, but for its records. names: room for
+ * one for each file and one more; lent as files. */
+void load_zone_fill_input(const struct load_context *context,
+	const struct load_zone *zone, const struct zonefile_result *files,
+	const char **names, struct zone_build_input *input);
 
 #endif

@@ -84,6 +84,7 @@ build_destroy_workers(struct build *b)
 			store_heap_destroy(b->workers[i].heap);
 		if (i > 0)
 			arena_fini(&b->workers[i].arena);
+		arena_fini(&b->workers[i].part);
 	}
 }
 
@@ -102,6 +103,7 @@ build_create_workers(struct build *b, struct store_heap *heap)
 		w->build = b;
 		w->number = i;
 		arena_init(&w->arena, NULL, 0);
+		arena_init(&w->part, NULL, 0);
 		w->findings.arena = &w->arena;
 		b->worker_count++;
 		if (i == 0)
@@ -114,8 +116,7 @@ build_create_workers(struct build *b, struct store_heap *heap)
 
 /* ---- finish ------------------------------------------------------------ */
 
-/* Closes the gaps that repeated owners leave. */
-static size_t
+size_t
 nodes_compact(store_ref *nodes, size_t count)
 {
 	size_t n = 0;
@@ -192,16 +193,27 @@ build_save_share(struct build *b, struct zone *zone)
 	return NSD_OK;
 }
 
-static enum nsd_err
-zone_create(struct build *b, store_ref *ref, struct zone **out)
+enum nsd_err
+build_make_zone(struct build *b, const struct trie *names,
+	const struct trie *nsec3, const struct trie *targets, store_ref apex)
 {
-	struct zone *zone = store_alloc(b->workers[0].heap, sizeof(*zone),
-		ref);
+	struct store_heap *heap = b->workers[0].heap;
+	store_ref ref;
+	struct zone *zone = store_alloc(heap, sizeof(*zone), &ref);
 
 	if (zone == NULL)
 		return NSD_E_MEMORY;
 	memset(zone, 0, sizeof(*zone));
-	*out = zone;
+	if (build_save_share(b, zone) != NSD_OK) {
+		store_free(heap, ref, sizeof(*zone));
+		return NSD_E_MEMORY;
+	}
+	zone->names = *names;
+	zone->nsec3 = *nsec3;
+	zone->targets = *targets;
+	zone->apex = apex;
+	zone_take_facts(b, zone);
+	b->zone = ref;
 	return NSD_OK;
 }
 
@@ -235,41 +247,44 @@ build_finish(struct build *b)
 {
 	struct store_heap *heap = b->workers[0].heap;
 	struct trie_edit edit = {heap, drop_branch, heap, NULL};
-	struct zone *zone;
+	struct trie tries[3];
 	enum nsd_err err;
-	store_ref ref;
 	size_t names = nodes_compact(b->name_nodes, b->name_count);
 	size_t hashes = nodes_compact(b->hash_nodes, b->hash_count);
 
 	b->name_count = names;
 	b->hash_count = hashes;
-	err = zone_create(b, &ref, &zone);
-	if (err != NSD_OK)
-		return err;
+	memset(tries, 0, sizeof(tries));
 	struct trie_job jobs[3] = {
-		{&zone->names, b->name_nodes, names},
-		{&zone->nsec3, b->hash_nodes, hashes},
-		{&zone->targets, b->targets, b->target_count},
+		{&tries[0], b->name_nodes, names},
+		{&tries[1], b->hash_nodes, hashes},
+		{&tries[2], b->targets, b->target_count},
 	};
 	for (unsigned i = 0; i < b->worker_count; i++)
 		b->workers[i].pass_arg = jobs;
 	err = workers_run(b, trie_worker);
 	if (err == NSD_OK)
-		err = build_save_share(b, zone);
-	if (err != NSD_OK) {
+		err = build_make_zone(b, &tries[0], &tries[1], &tries[2],
+			b->name_nodes[0]);
+	if (err != NSD_OK)
 		for (unsigned i = 0; i < 3; i++)
 			trie_clear(&edit, jobs[i].trie);
-		store_free(heap, ref, sizeof(*zone));
-		return err;
-	}
-	zone->apex = b->name_nodes[0];
-	zone_take_facts(b, zone);
-	b->zone = ref;
-	return NSD_OK;
+	return err;
 }
 
-/* Frees what the passes had made. */
-static void
+void
+build_undo_targets(struct build *b)
+{
+	struct store_heap *heap = b->workers[0].heap;
+	struct releaser r = {store_heap_view(heap), heap, NULL,
+		NULL};
+
+	for (size_t i = 0; i < b->target_count; i++)
+		release_target(&r, b->targets[i]);
+	b->target_count = 0;
+}
+
+void
 build_undo(struct build *b)
 {
 	struct store_heap *heap = b->workers[0].heap;
@@ -279,9 +294,7 @@ build_undo(struct build *b)
 	for (unsigned i = 0; i < b->worker_count; i++)
 		release_entries(&r, b->workers[i].entries,
 			b->workers[i].packed);
-	for (size_t i = 0; i < b->target_count; i++)
-		release_object(&r, b->targets[i],
-			glue_target_size(store_get(r.view, b->targets[i])));
+	build_undo_targets(b);
 	for (size_t i = 0; b->name_nodes != NULL && i < b->name_count; i++)
 		if (b->name_nodes[i] != STORE_NONE)
 			release_node(&r, b->name_nodes[i]);
@@ -343,6 +356,11 @@ build_find_end(const struct build *b, struct rrbatch_rr *end)
 {
 	memset(end, 0, sizeof(*end));
 	end->line = b->input->file_count > 0;
+	if (b->carry != NULL) {
+		end->line = b->carry->end_line;
+		end->file = b->carry->end_file;
+		return;
+	}
 	for (const struct rrbatch *batch = b->input->batches; batch != NULL;
 		batch = batch->next) {
 		const struct rrbatch_rr *rr = rrbatch_first(batch);
@@ -356,7 +374,7 @@ build_find_end(const struct build *b, struct rrbatch_rr *end)
 }
 
 /* What no zone can do without. */
-static void
+void
 build_check_apex(struct build *b)
 {
 	struct findings *findings = &b->workers[0].findings;
@@ -376,7 +394,7 @@ build_check_apex(struct build *b)
 			"zone '%s' has no NS record", text);
 }
 
-static bool
+bool
 build_has_errors(const struct build *b)
 {
 	for (unsigned i = 0; i < b->worker_count; i++)
@@ -416,7 +434,7 @@ build_run(struct build *b)
 	return build_finish(b);
 }
 
-static void
+void
 build_emit(struct build *b, struct diag_sink *sink)
 {
 	struct findings *lists[THREADS_MAX];
@@ -427,17 +445,22 @@ build_emit(struct build *b, struct diag_sink *sink)
 		b->input->file_count, sink);
 }
 
-static enum nsd_err
+enum nsd_err
 build_start(struct build *b, struct store_heap *heap)
 {
-	for (const struct rrbatch *batch = b->input->batches; batch != NULL;
-		batch = batch->next)
-		b->rr_total += batch->count;
 	build_take_apex(b);
 	if (build_create_workers(b, heap) != NSD_OK)
 		return NSD_E_MEMORY;
 	return share_init(&b->share, store_heap_view(heap), &b->arena,
 		b->worker_count, b->rr_total);
+}
+
+void
+build_fini(struct build *b)
+{
+	share_fini(&b->share);
+	build_destroy_workers(b);
+	arena_fini(&b->arena);
 }
 
 enum nsd_err
@@ -449,6 +472,9 @@ zone_build(const struct zone_build_input *input, struct store_writer *writer,
 	enum nsd_err err;
 
 	arena_init(&b.arena, memory, sizeof(memory));
+	for (const struct rrbatch *batch = input->batches; batch != NULL;
+		batch = batch->next)
+		b.rr_total += batch->count;
 	err = build_start(&b, heap);
 	if (err == NSD_OK) {
 		/* The caller's share of the work begins in stack memory. */
@@ -463,8 +489,6 @@ zone_build(const struct zone_build_input *input, struct store_writer *writer,
 			*zone = b.zone;
 		arena_fini(&b.workers[0].arena);
 	}
-	share_fini(&b.share);
-	build_destroy_workers(&b);
-	arena_fini(&b.arena);
+	build_fini(&b);
 	return err;
 }

@@ -99,6 +99,7 @@ struct worker {
 	unsigned number;
 	struct store_heap *heap;
 	struct arena arena;
+	struct arena part; /* of a build in parts: until the end of the part */
 	struct findings findings;
 	enum nsd_err err;
 	const void *pass_arg; /* of the pass that runs */
@@ -147,12 +148,16 @@ struct worker {
 	uint64_t node_count;
 };
 
+struct part_carry;
+
 struct build {
 	const struct zone_build_input *input;
 	uint8_t apex[NAME_MAX_LEN]; /* lower case */
 	uint8_t apex_len;           /* root label counted */
 	struct store_writer *writer;
 	struct arena arena;         /* the calling thread's */
+	struct arena part;          /* as worker.part */
+	struct part_carry *carry;   /* NULL: no build in parts (parts.c) */
 	struct worker *workers;
 	unsigned worker_count;
 	uint64_t rr_total;
@@ -182,12 +187,43 @@ struct build {
 	store_ref zone;
 };
 
+/* Memory for what is not needed beyond the records at hand. */
+static inline struct arena *
+build_part(struct build *b)
+{
+	return b->carry != NULL ? &b->part : &b->arena;
+}
+
+static inline struct arena *
+worker_part(struct worker *w)
+{
+	return w->build->carry != NULL ? &w->part : &w->arena;
+}
+
 /* Severity of broken data: what a primary is refused, a secondary serves. */
 static inline enum diag_severity
 build_severity(const struct build *b)
 {
 	return b->input->secondary ? DIAG_WARNING : DIAG_ERROR;
 }
+
+/* ---- build.c, for parts.c too ------------------------------------------ */
+
+/* Workers, the table of shared contents. After a failure, too: build_fini. */
+enum nsd_err build_start(struct build *b, struct store_heap *heap) MUST_USE;
+void build_fini(struct build *b);
+void build_check_apex(struct build *b);
+bool build_has_errors(const struct build *b);
+void build_emit(struct build *b, struct diag_sink *sink);
+/* Closes the gaps that repeated owners leave; returns how many are left. */
+size_t nodes_compact(store_ref *nodes, size_t count);
+/* Makes the zone of tries that are there, with all else in it; b->zone. */
+enum nsd_err build_make_zone(struct build *b, const struct trie *names,
+	const struct trie *nsec3, const struct trie *targets, store_ref apex)
+	MUST_USE;
+/* Frees what the passes had made; and the targets alone. */
+void build_undo(struct build *b);
+void build_undo_targets(struct build *b);
 
 /* Runs a pass in all workers, the first in the calling thread; returns the
  * first error. */
@@ -202,10 +238,40 @@ enum nsd_err chain_build(struct build *b) MUST_USE;
 enum nsd_err pack_build(struct build *b) MUST_USE;
 enum nsd_err glue_build(struct build *b) MUST_USE;
 
+/* Why a name server has no address that could be given. */
+struct glue_lack {
+	const uint8_t *owner; /* whole names */
+	const uint8_t *target;
+	bool cname;     /* it is an alias */
+	bool in_domain; /* at or below the owner, which is not the apex */
+	bool hidden;    /* below a cut or DNAME */
+};
+void glue_warn(struct build *b, const struct rrbatch_rr *rr,
+	const struct glue_lack *lack);
+/* Appends a target to b->targets, with the addresses of a node (or none). */
+enum nsd_err glue_create_target(struct build *b, const struct owner *name,
+	store_ref found, bool hidden) MUST_USE;
+/* Has a target of an RRset refer to it. */
+void glue_set(struct store_heap *heap, store_ref rrset, unsigned index,
+	store_ref target);
+
 /* Makes room for scratch of node_pack; once. */
 enum nsd_err pack_prepare(struct worker *w) MUST_USE;
 /* Chooses the parameters of the chain: b->params, b->params_rr. */
 enum nsd_err chain_choose(struct build *b) MUST_USE;
+/* Uses the parameters of this NSEC3PARAM record; false if they are of a kind
+ * that is not used. */
+bool chain_use_params(struct build *b, const struct rrbatch_rr *rr);
+/* Packs the records; b->chain_items are those there are, ascending. */
+enum nsd_err chain_list(struct build *b) MUST_USE;
+/* A record whose next hash is not that of the record that follows keeps it
+ * itself. On failure the item stays as it is. */
+enum nsd_err chain_check_item(struct build *b, struct chain_item *item,
+	const uint8_t *follows) MUST_USE;
+/* Makes b->chain of the records, which it has from then on. */
+enum nsd_err chain_create(struct build *b, const struct nsec3_entry *entries,
+	size_t count) MUST_USE;
+void chain_warn_of_no_record(struct build *b);
 /* True if an NSEC3 record has the parameters. */
 bool nsec3_has_params(const struct rrbatch_rr *rr,
 	const struct nsec3_params *params);
@@ -265,6 +331,29 @@ struct shape_walk {
 	unsigned cover;     /* labels of the topmost cut or DNAME above */
 	bool covered;
 };
+
+/* What the next part of a build has to know of the names before it. */
+struct part_carry {
+	struct shape_walk walk;
+	uint32_t end_line;     /* of the last record of all */
+	uint16_t end_file;
+	bool any;              /* there is a name before */
+	unsigned depth;        /* its labels */
+	struct {
+		struct owner owner;
+		store_ref node;
+		bool wildcard_told; /* the node knows of a wildcard below */
+		uint8_t name[NAME_MAX_LEN];
+	} path[NAME_MAX_LABELS + 1]; /* it and its ancestors, by labels */
+};
+
+/* The name before, or NULL. carry may be NULL. */
+static inline const struct owner *
+carry_get_last(const struct part_carry *carry)
+{
+	return carry == NULL || !carry->any ? NULL
+					    : &carry->path[carry->depth].owner;
+}
 
 /* A name whose parent has been there; common: labels that it shares with the
  * name before it. */

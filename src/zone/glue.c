@@ -80,32 +80,47 @@ glue_is_hidden(const struct build *b, const struct owner *name,
 	return false;
 }
 
+void
+glue_warn(struct build *b, const struct rrbatch_rr *rr,
+	const struct glue_lack *lack)
+{
+	struct findings *findings = &b->workers[0].findings;
+	char name[NAME_TEXT_MAX], target[NAME_TEXT_MAX];
+
+	build_name_text(lack->owner, name);
+	build_name_text(lack->target, target);
+	if (lack->cname)
+		findings_add(findings, DIAG_WARNING, rr,
+			"%s NS %s is a CNAME (RFC 2181 section 10.3)", name,
+			target);
+	else if (lack->in_domain)
+		findings_add(findings, DIAG_WARNING, rr,
+			"%s NS %s has no glue address", name, target);
+	else if (!lack->hidden && !b->wildcards)
+		findings_add(findings, DIAG_WARNING, rr,
+			"%s NS %s has no address", name, target);
+}
+
 static void
 glue_check_use(struct build *b, const struct target_use *use,
 	const struct owner *found, bool addresses, bool hidden)
 {
-	struct findings *findings = &b->workers[0].findings;
-	char name[NAME_TEXT_MAX], target[NAME_TEXT_MAX];
+	struct glue_lack lack = {
+		.owner = use->owner->name,
+		.target = use->name.name,
+		.hidden = hidden,
+	};
 	const struct rrset *rrset;
-	uint16_t flags;
 
 	if (use->rr->type != TYPE_NS || addresses
 		|| (use->owner->flags & OWNER_OCCLUDED) != 0)
 		return;
 	rrset = store_get(store_writer_view(b->writer), use->rrset);
-	flags = rrset_tail_targets(rrset_get_tail(rrset))[use->index].flags;
-	build_name_text(use->owner->name, name);
-	build_name_text(use->name.name, target);
-	if (found != NULL && (found->flags & OWNER_CNAME) != 0)
-		findings_add(findings, DIAG_WARNING, use->rr,
-			"%s NS %s is a CNAME (RFC 2181 section 10.3)", name,
-			target);
-	else if (use->owner->labels > 0 && (flags & TARGET_IN_DOMAIN) != 0)
-		findings_add(findings, DIAG_WARNING, use->rr,
-			"%s NS %s has no glue address", name, target);
-	else if (!hidden && !b->wildcards)
-		findings_add(findings, DIAG_WARNING, use->rr,
-			"%s NS %s has no address", name, target);
+	lack.cname = found != NULL && (found->flags & OWNER_CNAME) != 0;
+	lack.in_domain = use->owner->labels > 0
+		&& (rrset_tail_targets(rrset_get_tail(rrset))[use->index].flags
+			   & TARGET_IN_DOMAIN) != 0;
+	glue_warn(b, use->rr, &lack);
 }
 
 /* The addresses that a node has. */
@@ -125,10 +140,11 @@ glue_fill_cell(struct glue_cell *cell, const struct node *node)
 	}
 }
 
-static enum nsd_err
-glue_create_target(struct build *b, struct store_heap *heap,
-	const struct owner *name, const struct owner *found, bool hidden)
+enum nsd_err
+glue_create_target(struct build *b, const struct owner *name,
+	store_ref found, bool hidden)
 {
+	struct store_heap *heap = b->workers[0].heap;
 	store_ref *ref = &b->targets[b->target_count];
 	struct glue_target *t = store_alloc(heap,
 		sizeof(*t) + name->name_len, ref);
@@ -141,25 +157,25 @@ glue_create_target(struct build *b, struct store_heap *heap,
 	t->leaf.labels = name->labels;
 	t->leaf.name_at = offsetof(struct glue_target, name);
 	memcpy(t->name, name->name, name->name_len);
-	if (found != NULL && (found->flags & OWNER_ADDRESS) != 0)
+	if (found != STORE_NONE)
 		glue_fill_cell(&t->cell, store_get(store_heap_view(heap),
-			b->name_nodes[found - b->names]));
+			found));
 	if (hidden && (t->cell.a != STORE_NONE || t->cell.aaaa != STORE_NONE))
 		t->cell.link = GLUE_CELL_HIDDEN;
 	return NSD_OK;
 }
 
-static void
-glue_set(struct store_heap *heap, const struct target_use *use,
+void
+glue_set(struct store_heap *heap, store_ref ref, unsigned index,
 	store_ref target)
 {
 	struct glue_target *t = store_edit(heap, target);
-	struct rrset *rrset = store_edit(heap, use->rrset);
+	struct rrset *rrset = store_edit(heap, ref);
 	const struct rrset_tail *tail = rrset_get_tail(rrset);
 	struct rrset_target *targets = (struct rrset_target *)(void *)
 		rrset_tail_targets(tail);
 
-	targets[use->index].glue = target + GLUE_CELL_GRANULES;
+	targets[index].glue = target + GLUE_CELL_GRANULES;
 	t->refs++;
 }
 
@@ -174,12 +190,15 @@ glue_resolve(struct build *b, const struct glue_list *list, size_t start,
 	bool hidden = glue_is_hidden(b, name, found);
 	bool addresses = found != NULL && (found->flags & OWNER_ADDRESS) != 0;
 
-	if (glue_create_target(b, heap, name, found, hidden) != NSD_OK)
+	if (glue_create_target(b, name, addresses
+			    ? b->name_nodes[found - b->names] : STORE_NONE,
+		    hidden) != NSD_OK)
 		return NSD_E_MEMORY;
 	for (size_t i = start; i < end; i++) {
 		struct target_use *use = list->uses[list->names[i].rr_count];
 
-		glue_set(heap, use, b->targets[b->target_count - 1]);
+		glue_set(heap, use->rrset, use->index,
+			b->targets[b->target_count - 1]);
 		glue_check_use(b, use, found, addresses, hidden);
 	}
 	return NSD_OK;

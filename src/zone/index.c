@@ -124,7 +124,7 @@ index_worker(struct worker *w)
 	most = w->name_count > w->hash_count ? w->name_count : w->hash_count;
 	if (most == 0)
 		return NSD_OK;
-	tmp = arena_alloc(&w->arena, most * sizeof(*tmp));
+	tmp = arena_alloc(worker_part(w), most * sizeof(*tmp));
 	if (tmp == NULL)
 		return NSD_E_MEMORY;
 	owner_sort(w->room, tmp, w->name_count);
@@ -144,6 +144,7 @@ index_share_out(struct build *b)
 		uint64_t end = b->rr_total * (i + 1) / b->worker_count;
 
 		w->batch_first = batch;
+		w->room_count = w->name_count = w->hash_count = 0;
 		while (batch != NULL && (done < end
 			       || i + 1 == b->worker_count)) {
 			done += batch->count;
@@ -151,7 +152,7 @@ index_share_out(struct build *b)
 			batch = batch->next;
 		}
 		w->batch_end = batch;
-		w->room = arena_alloc(&b->arena,
+		w->room = arena_alloc(build_part(b),
 			(w->room_count + 1) * sizeof(*w->room));
 		if (w->room == NULL)
 			return NSD_E_MEMORY;
@@ -219,12 +220,12 @@ owners_merge_all(struct build *b, struct owner_list *lists, unsigned count,
 
 	for (unsigned i = 0; i < count; i++)
 		total += lists[i].count;
-	to = arena_alloc(&b->arena, count * sizeof(*to));
+	to = arena_alloc(build_part(b), count * sizeof(*to));
 	if (to == NULL)
 		return NSD_E_MEMORY;
 	while (count > 1) {
 		struct merge_round round = {lists, to, count};
-		struct owner *room = arena_alloc(&b->arena,
+		struct owner *room = arena_alloc(build_part(b),
 			total * sizeof(*room) + 1);
 
 		if (room == NULL)
@@ -296,8 +297,8 @@ index_join_lists(struct build *b)
 
 	if (b->hash_count == 0 || !hashes_meet_names(b))
 		return NSD_OK;
-	moved = arena_alloc(&b->arena, b->hash_count * sizeof(*moved));
-	names = arena_alloc(&b->arena,
+	moved = arena_alloc(build_part(b), b->hash_count * sizeof(*moved));
+	names = arena_alloc(build_part(b),
 		(b->name_count + b->hash_count) * sizeof(*names));
 	if (moved == NULL || names == NULL)
 		return NSD_E_MEMORY;
@@ -319,7 +320,7 @@ index_build(struct build *b)
 		err = workers_run(b, index_worker);
 	if (err != NSD_OK)
 		return err;
-	lists = arena_alloc(&b->arena, b->worker_count * sizeof(*lists));
+	lists = arena_alloc(build_part(b), b->worker_count * sizeof(*lists));
 	if (lists == NULL)
 		return NSD_E_MEMORY;
 	for (unsigned i = 0; i < b->worker_count; i++) {

@@ -392,9 +392,9 @@ pack_build(struct build *b)
 {
 	enum nsd_err err;
 
-	b->name_nodes = arena_alloc_zero(&b->arena,
+	b->name_nodes = arena_alloc_zero(build_part(b),
 		b->name_count * sizeof(*b->name_nodes) + 1);
-	b->hash_nodes = arena_alloc_zero(&b->arena,
+	b->hash_nodes = arena_alloc_zero(build_part(b),
 		b->hash_count * sizeof(*b->hash_nodes) + 1);
 	if (b->name_nodes == NULL || b->hash_nodes == NULL)
 		return NSD_E_MEMORY;

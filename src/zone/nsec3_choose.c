@@ -32,6 +32,18 @@ params_read(const struct rrbatch_rr *rr, struct nsec3_params *params)
 	return true;
 }
 
+bool
+chain_use_params(struct build *b, const struct rrbatch_rr *rr)
+{
+	const uint8_t *rdata = rrbatch_rr_rdata(rr);
+
+	if (!params_read(rr, &b->params)
+		|| rdata[0] != NSEC3_ALGORITHM_SHA1 || rdata[1] != 0)
+		return false;
+	b->params_rr = rr;
+	return true;
+}
+
 /* Any order, but always the same: fewer iterations come first. */
 static int
 params_compare(const struct nsec3_params *a, const struct nsec3_params *b)

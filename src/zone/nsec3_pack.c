@@ -162,14 +162,13 @@ count_names_with_nsec3(const struct build *b)
 	return count;
 }
 
-/* Packs the records; b->chain_items are those there are, ascending. */
-static enum nsd_err
+enum nsd_err
 chain_list(struct build *b)
 {
 	size_t room = b->hash_count + count_names_with_nsec3(b) + 1, n = 0;
 	enum nsd_err err;
 
-	b->chain_items = arena_alloc_zero(&b->arena,
+	b->chain_items = arena_alloc_zero(build_part(b),
 		room * sizeof(*b->chain_items));
 	if (b->chain_items == NULL)
 		return NSD_E_MEMORY;
@@ -188,8 +187,7 @@ chain_list(struct build *b)
 	return err;
 }
 
-/* A record whose next hash is not that of the record that follows keeps it
- * itself. */
+/* The record keeps its next hash itself. */
 static enum nsd_err
 item_keep_next(struct build *b, struct chain_item *item, const uint8_t *next)
 {
@@ -215,24 +213,30 @@ item_keep_next(struct build *b, struct chain_item *item, const uint8_t *next)
 	return NSD_OK;
 }
 
+enum nsd_err
+chain_check_item(struct build *b, struct chain_item *item,
+	const uint8_t *follows)
+{
+	const uint8_t *next;
+
+	if (item->rr == NULL)
+		return NSD_OK;
+	next = nsec3_get_next(item->rr);
+	if (memcmp(next, follows, NSEC3_HASH_LEN) == 0)
+		return NSD_OK;
+	return item_keep_next(b, item, next);
+}
+
 static enum nsd_err
 chain_check_next(struct build *b)
 {
 	struct chain_item *items = b->chain_items;
+	enum nsd_err err = NSD_OK;
 
-	for (size_t i = 0; i < b->chain_count; i++) {
-		const struct chain_item *follows =
-			&items[i + 1 < b->chain_count ? i + 1 : 0];
-		const uint8_t *next;
-
-		if (items[i].rr == NULL)
-			continue;
-		next = nsec3_get_next(items[i].rr);
-		if (memcmp(next, follows->entry.hash, NSEC3_HASH_LEN) != 0
-			&& item_keep_next(b, &items[i], next) != NSD_OK)
-			return NSD_E_MEMORY;
-	}
-	return NSD_OK;
+	for (size_t i = 0; i < b->chain_count && err == NSD_OK; i++)
+		err = chain_check_item(b, &items[i], items[i + 1
+			< b->chain_count ? i + 1 : 0].entry.hash);
+	return err;
 }
 
 /* RFC 5155 section 10.3 and RFC 9276 section 3.2: hashing that a query could
@@ -253,42 +257,56 @@ chain_is_costly(struct build *b)
 	return true;
 }
 
-static enum nsd_err
-chain_create(struct build *b)
+enum nsd_err
+chain_create(struct build *b, const struct nsec3_entry *entries, size_t count)
 {
 	struct store_heap *heap = b->workers[0].heap;
-	struct nsec3_entry *entries = arena_alloc(&b->arena,
-		b->chain_count * sizeof(*entries));
 	size_t size = sizeof(struct nsec3_chain) + b->params.salt_len;
 	struct nsec3_chain *chain;
 	store_ref ref;
 
-	if (entries == NULL)
-		return NSD_E_MEMORY;
-	for (size_t i = 0; i < b->chain_count; i++)
-		entries[i] = b->chain_items[i].entry;
 	chain = store_alloc(heap, size, &ref);
 	if (chain == NULL)
 		return NSD_E_MEMORY;
-	if (nsec3_pages_build(heap, entries, b->chain_count, &chain->index)
+	if (nsec3_pages_build(heap, entries, count, &chain->index)
 		!= NSD_OK) {
 		store_free(heap, ref, size);
 		return NSD_E_MEMORY;
 	}
-	chain->count = (uint32_t)b->chain_count;
+	chain->count = (uint32_t)count;
 	chain->iterations = b->params.iterations;
 	chain->salt_len = b->params.salt_len;
 	chain->flags = chain_is_costly(b) ? NSEC3_CHAIN_COSTLY : 0;
 	memcpy(chain->salt, b->params.salt, b->params.salt_len);
 	b->chain = ref;
-	b->chain_count = 0;
 	return NSD_OK;
 }
 
-static bool
-apex_has_room(const struct build *b)
+/* The chain of all items. */
+static enum nsd_err
+chain_create_of_items(struct build *b)
 {
-	return b->apex_len + NSEC3_LABEL_LEN + 1 <= NAME_MAX_LEN;
+	struct nsec3_entry *entries = arena_alloc(&b->arena,
+		b->chain_count * sizeof(*entries));
+	enum nsd_err err;
+
+	if (entries == NULL)
+		return NSD_E_MEMORY;
+	for (size_t i = 0; i < b->chain_count; i++)
+		entries[i] = b->chain_items[i].entry;
+	err = chain_create(b, entries, b->chain_count);
+	if (err == NSD_OK)
+		b->chain_count = 0;
+	return err;
+}
+
+void
+chain_warn_of_no_record(struct build *b)
+{
+	if (b->apex_len + NSEC3_LABEL_LEN + 1 > NAME_MAX_LEN)
+		return;
+	findings_add(&b->workers[0].findings, DIAG_WARNING, b->params_rr,
+		"no NSEC3 record has the parameters of this NSEC3PARAM");
 }
 
 enum nsd_err
@@ -303,12 +321,9 @@ chain_build(struct build *b)
 	if (err != NSD_OK)
 		return err;
 	if (b->chain_count == 0) {
-		if (apex_has_room(b))
-			findings_add(&b->workers[0].findings, DIAG_WARNING,
-				b->params_rr, "no NSEC3 record has the "
-				"parameters of this NSEC3PARAM");
+		chain_warn_of_no_record(b);
 		return NSD_OK;
 	}
 	err = chain_check_next(b);
-	return err != NSD_OK ? err : chain_create(b);
+	return err != NSD_OK ? err : chain_create_of_items(b);
 }

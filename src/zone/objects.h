@@ -98,6 +98,12 @@ void release_nsec3_form(struct releaser *r, store_ref ref);
 void release_nsec3_record(struct releaser *r, store_ref ref);
 /* The chain with its pages and records. */
 void release_chain(struct releaser *r, store_ref ref);
+/* A branch of a trie; ctx: the releaser. A glue target. A trie and, by release,
+ * what it leads to. */
+void release_branch(void *ctx, store_ref ref, size_t len);
+void release_target(struct releaser *r, store_ref ref);
+void release_trie(struct releaser *r, struct trie *trie,
+	void (*release)(struct releaser *, store_ref));
 /* The zone with all that is in it. */
 void release_zone(struct releaser *r, store_ref ref);
 

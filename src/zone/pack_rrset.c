@@ -228,7 +228,7 @@ target_lower(struct worker *w, const uint8_t *name, size_t len)
 		i++;
 	if (i == len)
 		return name;
-	copy = arena_alloc(&w->arena, len);
+	copy = arena_alloc(worker_part(w), len);
 	if (copy != NULL)
 		for (i = 0; i < len; i++)
 			copy[i] = name_lower_octet(name[i]);
@@ -410,7 +410,7 @@ packing_note_uses(struct packing *p, store_ref rrset)
 		if (name_is_root(name))
 			continue;
 		name = target_lower(w, name, len);
-		use = arena_alloc_zero(&w->arena, sizeof(*use));
+		use = arena_alloc_zero(worker_part(w), sizeof(*use));
 		if (use == NULL || name == NULL)
 			return NSD_E_MEMORY;
 		if (!owner_measure(&use->name, name, len, w->build->apex,

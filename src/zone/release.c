@@ -3,6 +3,8 @@
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 
+#define NODES_RETIRED 8192u /* until they are reclaimed */
+
 void
 release_object(struct releaser *r, store_ref ref, size_t len)
 {
@@ -132,13 +134,13 @@ release_chain(struct releaser *r, store_ref ref)
 
 /* ---- the zone ---------------------------------------------------------- */
 
-static void
+void
 release_branch(void *ctx, store_ref ref, size_t len)
 {
 	release_object(ctx, ref, len);
 }
 
-static void
+void
 release_target(struct releaser *r, store_ref ref)
 {
 	release_object(r, ref, glue_target_size(store_get(r->view, ref)));
@@ -146,7 +148,7 @@ release_target(struct releaser *r, store_ref ref)
 
 /* Objects first: the walk needs the branches, and the branches' walk must
  * not need objects that are gone. */
-static void
+void
 release_trie(struct releaser *r, struct trie *trie,
 	void (*release)(struct releaser *, store_ref))
 {
@@ -179,8 +181,9 @@ release_writers_parts(struct releaser *r, const struct zone *zone)
 			store_get(r->view, zone->share)));
 }
 
-void
-release_zone(struct releaser *r, store_ref ref)
+static void
+release_zone_by(struct releaser *r, store_ref ref,
+	void (*release_name)(struct releaser *, store_ref))
 {
 	struct zone *zone = store_edit(r->heap, ref);
 	struct trie names = zone->names, nsec3 = zone->nsec3;
@@ -189,11 +192,17 @@ release_zone(struct releaser *r, store_ref ref)
 
 	release_writers_parts(r, zone);
 	release_trie(r, &targets, release_target);
-	release_trie(r, &names, release_node);
+	release_trie(r, &names, release_name);
 	release_trie(r, &nsec3, release_node);
 	if (chain != STORE_NONE)
 		release_chain(r, chain);
 	release_object(r, ref, sizeof(*zone));
+}
+
+void
+release_zone(struct releaser *r, store_ref ref)
+{
+	release_zone_by(r, ref, release_node);
 }
 
 void
@@ -205,12 +214,38 @@ zone_free(struct store_heap *heap, store_ref zone)
 		release_zone(&r, zone);
 }
 
+/* A releaser that knows how many nodes it has retired. */
+struct retirer {
+	struct releaser releaser; /* first */
+	unsigned nodes;
+};
+
+/*
+ * A list of all objects of a large zone that wait to be freed would take a
+ * tenth of its memory, so it is made short now and then. None of the objects
+ * in it is looked at again: the walks are those that free at once.
+ */
+static void
+retire_node(struct releaser *r, store_ref ref)
+{
+	struct retirer *t = (struct retirer *)r;
+
+	release_node(r, ref);
+	if (++t->nodes % NODES_RETIRED == 0)
+		(void)store_reclaim(r->writer);
+}
+
 void
 zone_retire(struct store_writer *writer, store_ref zone)
 {
-	struct releaser r = {store_writer_view(writer),
-		store_writer_heap(writer), writer, NULL};
+	struct retirer t = {
+		.releaser = {
+			.view = store_writer_view(writer),
+			.heap = store_writer_heap(writer),
+			.writer = writer,
+		},
+	};
 
 	if (zone != STORE_NONE)
-		release_zone(&r, zone);
+		release_zone_by(&t.releaser, zone, retire_node);
 }

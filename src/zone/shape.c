@@ -57,7 +57,8 @@ struct shape {
 	struct build *build;
 	struct owner *out;
 	size_t count;
-	struct shape_walk walk;
+	struct shape_walk *walk;
+	bool empty; /* no name has been there, in no part */
 };
 
 /* Appends a name. */
@@ -68,7 +69,8 @@ shape_append(struct shape *s, const struct owner *owner, unsigned common)
 
 	if (o != owner)
 		*o = *owner;
-	shape_place(&s->walk, o, common);
+	shape_place(s->walk, o, common);
+	s->empty = false;
 }
 
 /* The run of owners with the name of the first; the flags of all go to it. */
@@ -98,7 +100,7 @@ shape_count_missing(const struct owner *owner, unsigned common)
 static size_t
 shape_count(struct build *b)
 {
-	struct owner *before = NULL;
+	const struct owner *before = carry_get_last(b->carry);
 	size_t missing = 0, n;
 
 	for (size_t i = 0; i < b->name_count; i += n) {
@@ -119,8 +121,8 @@ static void
 shape_add_run(struct shape *s, const struct owner *run, size_t n,
 	unsigned common)
 {
-	unsigned missing = s->count == 0 ? run->labels
-					 : shape_count_missing(run, common);
+	unsigned missing = s->empty ? run->labels
+				    : shape_count_missing(run, common);
 
 	for (unsigned l = run->labels - missing; l < run->labels; l++) {
 		struct owner parent;
@@ -131,7 +133,7 @@ shape_add_run(struct shape *s, const struct owner *run, size_t n,
 	}
 	shape_append(s, run, common);
 	if ((s->out[s->count - 1].flags & OWNER_OCCLUDED) != 0)
-		shape_check_dname(&s->walk, &s->build->workers[0], run);
+		shape_check_dname(s->walk, &s->build->workers[0], run);
 	for (size_t i = 1; i < n; i++) {
 		if (&s->out[s->count] != &run[i])
 			s->out[s->count] = run[i];
@@ -142,12 +144,17 @@ shape_add_run(struct shape *s, const struct owner *run, size_t n,
 enum nsd_err
 shape_build(struct build *b)
 {
-	struct shape s = {.build = b, .out = b->names};
+	struct shape_walk walk = {.covered = false};
+	struct shape s = {.build = b, .out = b->names, .walk = &walk};
 	size_t missing = shape_count(b), n;
-	const struct owner *before = NULL;
+	const struct owner *before = carry_get_last(b->carry);
+
+	if (b->carry != NULL)
+		s.walk = &b->carry->walk;
+	s.empty = before == NULL;
 
 	if (missing > 0) {
-		s.out = arena_alloc(&b->arena,
+		s.out = arena_alloc(build_part(b),
 			(b->name_count + missing) * sizeof(*s.out));
 		if (s.out == NULL)
 			return NSD_E_MEMORY;
@@ -166,8 +173,8 @@ shape_build(struct build *b)
 	}
 	b->names = s.out;
 	b->name_count = s.count;
-	b->wildcards = s.walk.wildcards;
-	b->dnames = s.walk.dnames;
+	b->wildcards = s.walk->wildcards;
+	b->dnames = s.walk->dnames;
 	for (size_t i = 0; i < b->hash_count; i += n)
 		n = shape_join_run(&b->hashes[i], b->hash_count - i);
 	return NSD_OK;

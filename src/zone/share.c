@@ -10,7 +10,7 @@
 struct share_slot {
 	uint32_t hash;
 	store_ref ref;      /* written last */
-	const uint8_t *raw; /* a copy of the uncompressed RRset */
+	const uint8_t *raw; /* a copy of the uncompressed RRset; NULL: lean */
 };
 
 struct share_table {
@@ -74,6 +74,7 @@ share_init(struct share *share, const struct store_view *view,
 	size_t slots = TABLE_FIRST;
 
 	share->index = NULL;
+	share->lean = false;
 	share->view = view;
 	share->seed = fold((uintptr_t)share, 0x8ebc6af09c88c6e3u);
 	share->threads = threads > 1;
@@ -123,6 +124,8 @@ slot_matches(const struct share *share, const struct share_slot *slot,
 	if (slot->hash != (uint32_t)key->hash)
 		return false;
 	rrset = store_get(share->view, ref);
+	if (share->lean)
+		return share_rrset_matches(share, rrset, key);
 	if (rrset->type != key->type || rrset->ttl_sec != key->ttl_sec)
 		return false;
 	memcpy(&len, slot->raw, sizeof(len));
@@ -198,7 +201,7 @@ static enum nsd_err
 shard_add(struct share *share, struct share_shard *s,
 	const struct share_key *key, store_ref ref, store_ref *found)
 {
-	uint8_t *raw;
+	uint8_t *raw = NULL;
 
 	*found = table_find(share, s->table, key);
 	if (*found != STORE_NONE)
@@ -206,11 +209,14 @@ shard_add(struct share *share, struct share_shard *s,
 	if (s->table->used * 3 > s->table->mask * 2
 		&& shard_grow(s) != NSD_OK)
 		return NSD_E_MEMORY;
-	raw = arena_alloc(s->arena, sizeof(key->raw_len) + key->raw_len);
-	if (raw == NULL)
-		return NSD_E_MEMORY;
-	memcpy(raw, &key->raw_len, sizeof(key->raw_len));
-	memcpy(raw + sizeof(key->raw_len), key->raw, key->raw_len);
+	if (!share->lean) {
+		raw = arena_alloc(s->arena, sizeof(key->raw_len)
+			+ key->raw_len);
+		if (raw == NULL)
+			return NSD_E_MEMORY;
+		memcpy(raw, &key->raw_len, sizeof(key->raw_len));
+		memcpy(raw + sizeof(key->raw_len), key->raw, key->raw_len);
+	}
 	table_put(s->table, (uint32_t)key->hash, raw, ref);
 	*found = ref;
 	return NSD_OK;

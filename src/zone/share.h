@@ -49,6 +49,7 @@ share_index_size(const struct share_index *index)
 }
 
 struct share_table;
+struct rrset;
 
 struct share_shard {
 	pthread_mutex_t lock;
@@ -62,11 +63,13 @@ struct share {
 	uint64_t seed;
 	struct share_shard *shards;
 	unsigned shard_count; /* power of two */
+	bool lean;            /* no copy of contents is kept beside the store's;
+			       * needs apex */
 	bool threads;         /* more than one */
 	/* An update's: no shards, but the index that the zone has. */
 	struct store_heap *heap;
 	store_ref *index;     /* where the reference to it is kept */
-	const uint8_t *apex;
+	const uint8_t *apex;  /* lower case */
 };
 
 /* arena: the calling thread's. Several threads get several shards. */
@@ -92,6 +95,10 @@ enum nsd_err share_save(const struct share *share, struct store_heap *heap,
 	size_t more, store_ref *index) MUST_USE;
 
 /* ---- share_index.c */
+
+/* True if the RRset has these contents. Needs share->apex. */
+bool share_rrset_matches(const struct share *share,
+	const struct rrset *rrset, const struct share_key *key);
 
 /* Looks up and adds in the index, from now on; *index may be none. */
 enum nsd_err share_open_index(struct share *share, struct store_heap *heap,

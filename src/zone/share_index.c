@@ -126,8 +126,8 @@ share_index_remove(struct share *share, uint32_t hash, store_ref ref)
 	index->used--;
 }
 
-static bool
-rrset_matches(const struct share *share, const struct rrset *rrset,
+bool
+share_rrset_matches(const struct share *share, const struct rrset *rrset,
 	const struct share_key *key)
 {
 	const uint8_t *rr = rrset->data, *end = rr + rrset_len(rrset);
@@ -156,7 +156,7 @@ share_index_find(const struct share *share, const struct share_key *key)
 	const struct share_index_slot *slot;
 
 	for (; (slot = share_index_get(index, at)) != NULL; at++)
-		if (slot->hash == hash && rrset_matches(share,
+		if (slot->hash == hash && share_rrset_matches(share,
 				store_get(share->view, slot->ref), key))
 			return slot->ref;
 	return STORE_NONE;

@@ -63,7 +63,7 @@ take_piece(struct parallel *pl)
 	pl->reading = true;
 	pthread_mutex_unlock(&pl->lock);
 	err = piece_read(pl->file, &slot->piece,
-		pl->file->parse->tuning->chunk_size);
+		pl->file->parse->piece_size);
 	pthread_mutex_lock(&pl->lock);
 	pl->reading = false;
 	if (err != NSD_OK) {

@@ -279,6 +279,8 @@ parse_init(struct parse *p, const struct zonefile_options *options,
 	memset(result, 0, sizeof(*result));
 	p->options = options;
 	p->tuning = tuning;
+	p->piece_size = options->piece_size != 0 ? options->piece_size
+						 : tuning->chunk_size;
 	p->sink = sink;
 	p->result = result;
 	p->batch_end = &result->batches;

@@ -23,6 +23,7 @@ extern const struct parse_tuning parse_tuning_default;
 struct parse {
 	const struct zonefile_options *options;
 	const struct parse_tuning *tuning;
+	size_t piece_size;
 	struct diag_sink *sink;
 	struct zonefile_result *result;
 	struct rrbatch **batch_end;  /* where the next batch is linked */

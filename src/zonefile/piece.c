@@ -486,7 +486,7 @@ parse_pieces(struct parse_file *f)
 	enum nsd_err err;
 
 	while (stop == READER_END) {
-		err = piece_read(f, &pc, f->parse->tuning->chunk_size);
+		err = piece_read(f, &pc, f->parse->piece_size);
 		if (err != NSD_OK) {
 			stop = parse_fail(f->parse, err);
 			break;

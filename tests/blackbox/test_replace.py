@@ -1,0 +1,135 @@
+"""A large zone file that has become a wholly different one: the new version is
+built in parts beside the old one, with little memory for anything else."""
+
+import re
+import time
+
+import pytest
+
+import harness
+from harness import Load, zone_text
+
+COUNT = 100000
+LIMIT = 2.6  # peak over rest: with all records in memory it is 4
+
+
+def delegations(serial, word, more="", count=COUNT, stride=1):
+    """stride: not in canonical order, if it is odd and not 1."""
+    lines = []
+    for n in range(count):
+        i = n * stride % count
+        owner = f"{word}-{i:06}-with-a-long-name"
+        if i % 10 == 0:
+            lines.append(f"{owner} NS ns.{owner}\nns.{owner} A "
+                         f"10.{i >> 16}.{i >> 8 & 255}.{i & 255}\n")
+        else:
+            lines.append(f"{owner} NS ns1.hoster-number-{i % 500}.net.\n"
+                         f"{owner} NS ns2.hoster-number-{i % 500}.net.\n")
+    return zone_text(serial) + "".join(lines) + more
+
+
+def pids_of(server):
+    return [pid for session in server.sessions
+            for pid in harness.pids_of_session(session)]
+
+
+def pss_kib(pids):
+    """Of all processes."""
+    return sum(int(re.search(r"^Pss:\s+(\d+)", harness.read_proc(
+        pid, "smaps_rollup"), re.M)[1]) for pid in pids)
+
+
+@pytest.fixture(scope="module")
+def old_text():
+    return delegations(1, "old")
+
+
+@pytest.fixture
+def server(nsd, old_text):
+    return nsd(zones={"example": old_text}, options={"verbosity": 2})
+
+
+def replace(server, text, pattern, peak=None):
+    known, pids = len(server.read_log()), pids_of(server)
+    server.write_zone("example", text)
+    server.reload()
+    deadline = time.monotonic() + harness.DEADLINE
+    while pattern not in server.read_log()[known:]:
+        assert time.monotonic() < deadline
+        if peak is not None:
+            peak.append(pss_kib(pids))
+        time.sleep(0.005)
+    return server.read_log()[known:]
+
+
+def check_referral(server, word, i):
+    owner = f"{word}-{i:06}-with-a-long-name"
+    reply = server.query(f"www.{owner}.example", "A")
+    assert not reply.answer
+    assert reply.authority[0].name.to_text() == f"{owner}.example."
+    if i % 10 == 0:
+        assert reply.additional[0].name.to_text() == f"ns.{owner}.example."
+        assert reply.additional[0][0].to_text() == (
+            f"10.{i >> 16}.{i >> 8 & 255}.{i & 255}")
+    else:
+        assert {r.to_text() for r in reply.authority[0]} == {
+            f"ns{n}.hoster-number-{i % 500}.net." for n in (1, 2)}
+
+
+@pytest.mark.parametrize("stride", [1, 7919])
+def test_peak_of_memory(server, stride):
+    rest, peak = pss_kib(pids_of(server)), []
+    text = delegations(2, "new", stride=stride)
+    log = replace(server, text, "serial 1 is updated to 2", peak)
+    assert "records added" not in log
+    for i in range(0, COUNT, COUNT // 50):
+        check_referral(server, "new", i)
+        check_referral(server, "new", i + 1)
+    assert server.rcode("old-000001-with-a-long-name.example",
+                        "A") == "NXDOMAIN"
+    print(f"peak {max(peak)} KiB, {rest} at rest, {len(peak)} samples")
+    assert len(peak) > 10
+    if not harness.is_sanitized():
+        assert max(peak) < LIMIT * rest
+
+
+def test_error_in_the_last_part(server):
+    text = delegations(2, "new", "zzz CNAME a\nzzz A 192.0.2.1\n")
+    end = text.count("\n")
+    log = replace(server, text,
+                  "zone example file example.zone read with 1 errors")
+    assert f"error: example.zone:{end}: CNAME and other data" in log
+    assert server.serial("example") == 1
+    check_referral(server, "old", 10)
+    replace(server, delegations(3, "new"), "serial 1 is updated to 3")
+
+
+def test_error_of_syntax(server):
+    text = delegations(2, "new", "boo A 300.0.0.1\n")
+    log = replace(server, text,
+                  "zone example file example.zone read with 1 errors")
+    assert "error: example.zone:%d:" % text.count("\n") in log
+    assert server.serial("example") == 1
+
+
+def test_warnings_name_their_line(server):
+    """Also those of what only all parts together show."""
+    more = "aaa NS ns.zzz\nzzz NS ns.zzz\n"
+    text = delegations(2, "new", more)
+    end = text.count("\n")
+    log = replace(server, text, "serial 1 is updated to 2")
+    assert (f"warning: example.zone:{end}: zzz.example. NS ns.zzz.example. "
+            "has no glue address") in log
+
+
+def test_file_replaced_while_it_is_read(server):
+    load = Load(server, name="www.example")
+    for serial in range(2, 6):
+        server.write_zone("example", delegations(serial, f"n{serial}"))
+        server.reload()
+        load.step(0.3)
+    server.wait_serial("example", 5)
+    load.finish()
+    check_referral(server, "n5", 20)
+    assert server.rcode("n4-000001-with-a-long-name.example",
+                        "A") == "NXDOMAIN"
