@@ -57,6 +57,10 @@ enum nsd_err zone_parts_begin(const struct zone_build_input *input,
 	struct zone_parts **parts) MUST_USE;
 /* Goes to the next range; false: there is none. */
 bool zone_parts_next(struct zone_parts *parts);
+/* False: no record of this owner (a whole name in lower case) belongs to the
+ * range. Any thread, while records are taken. */
+bool zone_parts_wants(const struct zone_parts *parts, const uint8_t *owner,
+	size_t len);
 /* Takes what belongs to the range of a batch, which is lent. NSD_E_MEMORY. */
 enum nsd_err zone_parts_take(struct zone_parts *parts,
 	const struct rrbatch *batch) MUST_USE;

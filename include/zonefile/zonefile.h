@@ -47,6 +47,11 @@ struct zonefile_options {
 	 * that came before an error is found came of a file with an error. */
 	enum nsd_err (*on_batch)(void *ctx, const struct rrbatch *batch);
 	void *batch_ctx;
+	/* Given, records whose owner (lower case) it returns false for are left
+	 * out, and their RDATA is not looked at; but for the SOA. Any thread,
+	 * several at once. For a file that was read once without. */
+	bool (*wants_owner)(const void *ctx, const uint8_t *owner, size_t len);
+	const void *wants_ctx;
 };
 
 /* A file that was read, $INCLUDEd ones too: enough to see later whether it

@@ -23,6 +23,12 @@ load_parts_on_batch(void *ctx, const struct rrbatch *batch)
 	return zone_parts_take(ctx, batch);
 }
 
+static bool
+load_parts_wants(const void *ctx, const uint8_t *owner, size_t len)
+{
+	return zone_parts_wants(ctx, owner, len);
+}
+
 /* One more reading. What is to be said was said in the first. */
 static enum nsd_err
 load_parts_read_range(struct zone_parts *parts, const char *path,
@@ -33,6 +39,8 @@ load_parts_read_range(struct zone_parts *parts, const char *path,
 
 	options.on_batch = load_parts_on_batch;
 	options.batch_ctx = parts;
+	options.wants_owner = load_parts_wants;
+	options.wants_ctx = parts;
 	options.on_progress = NULL;
 	options.piece_size = PIECE_SIZE;
 	err = zonefile_parse(path, &options, NULL, &again);

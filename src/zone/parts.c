@@ -186,6 +186,20 @@ range_has(const struct part_range *range, const struct owner *owner)
 		|| (key[0] == range->high[0] && key[1] < range->high[1]);
 }
 
+bool
+zone_parts_wants(const struct zone_parts *p, const uint8_t *name, size_t len)
+{
+	struct owner owner;
+
+	owner.flags = 0;
+	if (!owner_measure(&owner, name, len, p->build.apex,
+		    p->build.apex_len))
+		return p->first_names; /* to be told of */
+	if (p->range->chain && owner.name_len != NSEC3_LABEL_LEN + 1)
+		return false;
+	return range_has(p->range, &owner);
+}
+
 /* same: its owner is that of the record taken before it. */
 static enum nsd_err
 parts_keep(struct zone_parts *p, const struct rrbatch_rr *rr,

@@ -92,6 +92,8 @@ file_init(struct parse_file *f, struct parse *p)
 		f->reader.kernel = p->tuning->kernel;
 	f->reader.is_secondary = p->options->secondary;
 	f->reader.generate_max = p->tuning->generate_max;
+	f->reader.wants_owner = p->options->wants_owner;
+	f->reader.wants_ctx = p->options->wants_ctx;
 	f->reader.ttl_fallback = p->options->default_ttl_sec != 0
 		? p->options->default_ttl_sec : TTL_FALLBACK;
 }

@@ -427,6 +427,7 @@ reader_run(struct reader *r, const char *text, size_t len, uint32_t line,
 	r->line = line;
 	r->owner_text = NULL;
 	r->owner_is_appended = false;
+	r->owner_is_judged = false;
 	if (!make_index(r, len)) {
 		r->err = NSD_E_MEMORY;
 		return READER_FAILED;
@@ -461,5 +462,6 @@ reader_run_nested(struct reader *r, const char *text, size_t len)
 	r->line_fixed = outer.line_fixed;
 	r->owner_text = NULL;
 	r->owner_is_appended = false;
+	r->owner_is_judged = false;
 	return stop;
 }

@@ -93,6 +93,9 @@ struct reader {
 	bool is_secondary;     /* keep values that break rules */
 	uint32_t generate_max; /* records of one $GENERATE */
 	uint32_t errors_left;  /* READER_ERRORS at 0 */
+	/* As in zonefile_options; NULL: all are wanted. */
+	bool (*wants_owner)(const void *ctx, const uint8_t *owner, size_t len);
+	const void *wants_ctx;
 	const struct kernel *kernel;
 
 	/* Results */
@@ -128,6 +131,8 @@ struct reader {
 	const char *owner_text;
 	uint32_t owner_text_len;
 	bool owner_is_appended; /* the last record in the batch has it */
+	bool owner_is_judged;   /* it was asked whether it is wanted */
+	bool owner_is_wanted;
 	uint64_t ttl_text;      /* up to 8 octets, zeros behind; 0: none */
 	uint32_t ttl_text_sec;
 	struct reader_type types[READER_TYPES];

@@ -65,6 +65,7 @@ set_owner(struct reader *r, const struct token *t)
 			&& memcmp(t->text, r->owner_text, t->len) == 0)
 		return true;
 	r->owner_is_appended = false;
+	r->owner_is_judged = false;
 	if (!reader_name(r, t, "OWNER", "RR", r->state.owner,
 			&r->state.owner_len)) {
 		reader_set_bad_owner(r);
@@ -304,6 +305,20 @@ tell_rdata(struct reader *r, enum diag_severity severity, uint16_t type,
 			"Missing rdata in %s: %s", name, error->text);
 }
 
+/* The SOA's RDATA may be needed for TTLs. */
+static bool
+is_wanted(struct reader *r, uint16_t type)
+{
+	if (r->wants_owner == NULL || type == TYPE_SOA)
+		return true;
+	if (!r->owner_is_judged) {
+		r->owner_is_wanted = r->wants_owner(r->wants_ctx,
+			r->state.owner, r->state.owner_len);
+		r->owner_is_judged = true;
+	}
+	return r->owner_is_wanted;
+}
+
 enum reader_stop
 reader_record(struct reader *r, bool has_owner)
 {
@@ -318,6 +333,10 @@ reader_record(struct reader *r, bool has_owner)
 		return READER_END;
 	if (!parse_head(r, &h, &first))
 		return READER_END;
+	if (!is_wanted(r, h.type)) {
+		(void)choose_ttl(r, &h, NULL, 0);
+		return READER_END;
+	}
 	err = rdata_parse(h.type, r->tokens + first, r->token_count - first,
 		r->state.origin, rdata, &rdlen, &error);
 	if (err == NSD_E_ZONE && r->is_secondary) {
