@@ -18,17 +18,13 @@
 #include "zone/nsec3_page.h"
 #include "zone/walk.h"
 
+#include "batch.h"
+
 #define BATCH_ROOM (1u << 20)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const uint8_t apex[] = "\7example";
-
-static uint8_t
-next(struct cursor *in)
-{
-	return cursor_read_u8(in);
-}
 
 /* Many with the same start, many after each other. */
 static void
@@ -111,22 +107,6 @@ make_rdata(struct cursor *in, uint16_t type, uint8_t *rdata)
 		memset(rdata, next(in), 4);
 		return 4;
 	}
-}
-
-static void
-append(struct rrbatch *batch, const uint8_t *owner, uint32_t ttl_sec,
-	uint16_t type, const uint8_t *rdata, size_t rdlen)
-{
-	const struct rrbatch_rr head = {
-		.line = (uint32_t)batch->count + 1,
-		.ttl_sec = ttl_sec,
-		.type = type,
-		.rdlen = (uint16_t)rdlen,
-		.owner_len = (uint8_t)name_len(owner),
-	};
-
-	if (rrbatch_append(batch, &head, owner, rdata) != NSD_OK)
-		abort();
 }
 
 static void

@@ -18,6 +18,8 @@
 #include "zone/build.h"
 #include "zone/walk.h"
 
+#include "batch.h"
+
 #define BATCH_ROOM (1u << 20)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -29,12 +31,6 @@ static const uint16_t types[] = {TYPE_A, TYPE_NS, TYPE_SOA, TYPE_CNAME,
 	TYPE_NSEC, TYPE_NSEC3, TYPE_NSEC3PARAM, TYPE_DNSKEY, TYPE_AAAA,
 	TYPE_MINFO, TYPE_SVCB, TYPE_NAPTR, TYPE_TXT, TYPE_RP, TYPE_AFSDB,
 	TYPE_CDS, TYPE_ZONEMD, TYPE_OPT, TYPE_ANY};
-
-static uint8_t
-next(struct cursor *in)
-{
-	return cursor_read_u8(in);
-}
 
 /* A name of up to seven labels, in the zone or not. */
 static size_t
@@ -81,22 +77,6 @@ make_rdata(struct cursor *in, uint8_t *rdata)
 		for (unsigned n = next(in) & 63; n > 0; n--)
 			rdata[len++] = next(in);
 	return len;
-}
-
-static void
-append(struct rrbatch *batch, const uint8_t *owner, uint32_t ttl_sec,
-	uint16_t type, const uint8_t *rdata, size_t rdlen)
-{
-	const struct rrbatch_rr head = {
-		.line = (uint32_t)batch->count + 1,
-		.ttl_sec = ttl_sec,
-		.type = type,
-		.rdlen = (uint16_t)rdlen,
-		.owner_len = (uint8_t)name_len(owner),
-	};
-
-	if (rrbatch_append(batch, &head, owner, rdata) != NSD_OK)
-		abort();
 }
 
 static void
