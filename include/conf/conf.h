@@ -415,15 +415,17 @@ const struct conf_tls_auth *conf_find_tls_auth(const struct conf *conf,
 /*
  * Adds a zone at run time (addzone, the zone list, a catalog) with the options
  * of a pattern. Borrows the strings.
- * returns NSD_OK and lends *zone; NSD_E_SYNTAX: not a domain name;
+ * returns NSD_OK and lends *zone until it is removed; NSD_E_SYNTAX: not a domain name;
  *     NSD_E_NOT_FOUND: no such pattern; NSD_E_ZONE: the zone is there already;
  *     NSD_E_MEMORY.
  */
 enum nsd_err conf_add_zone(struct conf *conf, const char *name,
 	const char *pattern, const struct conf_zone **zone) MUST_USE;
 
-/* Takes a zone out (its memory stays until conf_destroy). The last zone of
- * conf.zones gets its place and index. NSD_E_NOT_FOUND if absent. */
+/* Takes a zone out: one that conf_add_zone gave is gone with that, the memory
+ * of others stays until conf_destroy. The last zone of conf.zones gets its
+ * place and index. NSD_E_NOT_FOUND if absent. Constant time, as conf_add_zone.
+ */
 enum nsd_err conf_remove_zone(struct conf *conf, const uint8_t *wire) MUST_USE;
 
 /* ---- names of files ---------------------------------------------------- */

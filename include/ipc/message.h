@@ -8,6 +8,7 @@
 #ifndef IPC_MESSAGE_H
 #define IPC_MESSAGE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum ipc_role {
@@ -48,7 +49,19 @@ struct ipc_updated {
 	uint64_t removed;
 };
 
+/* A zone that comes or goes. The payload ends with the text. */
+#define IPC_ZONE_TEXT_MAX 2032
+struct ipc_zone {
+	uint64_t ticket; /* comes back */
+	uint32_t err;    /* of ZONE_CHANGED: enum nsd_err */
+	uint32_t loaded; /* of ZONE_CHANGED: not 0: its file is served */
+	/* Its name as it would be written, and its pattern's name: each with a
+	 * final NUL. The pattern is empty: the zone goes. */
+	char text[IPC_ZONE_TEXT_MAX];
+};
+
 #define IPC_NONE 0
+#define IPC_ZONE_MIN (offsetof(struct ipc_zone, text) + 2)
 #define IPC_FDS_MAX 30
 
 /*   name, sender, receiver, payload least, most, descriptors, meaning */
@@ -77,6 +90,13 @@ struct ipc_updated {
 	X(UPDATED, ROLE_LOADER, ROLE_MAIN, sizeof(struct ipc_updated),       \
 		sizeof(struct ipc_updated), 0,                               \
 		"what became of an UPDATE")                                  \
+	X(CHANGE_ZONE, ROLE_MAIN, ROLE_LOADER, IPC_ZONE_MIN,                 \
+		sizeof(struct ipc_zone), 0,                                  \
+		"a zone with the options of a pattern is to be served, or"   \
+		" is not to be any more")                                    \
+	X(ZONE_CHANGED, ROLE_LOADER, ROLE_MAIN, IPC_ZONE_MIN,                \
+		sizeof(struct ipc_zone), 0,                                  \
+		"a CHANGE_ZONE is published, or has failed")                 \
 	X(SERVING, ROLE_WORKER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0,            \
 		"the sockets are being read from now on")                    \
 	X(STATISTICS, ROLE_MAIN, ROLE_WORKER | ROLE_LOADER, IPC_NONE,        \
@@ -92,7 +112,7 @@ struct ipc_updated {
 enum ipc_type { IPC_MESSAGES(IPC_ENUM) IPC_TYPE_COUNT };
 #undef IPC_ENUM
 
-#define IPC_PAYLOAD_MAX 64
+#define IPC_PAYLOAD_MAX sizeof(struct ipc_zone)
 
 struct ipc_row {
 	const char *name;

@@ -77,8 +77,10 @@ check_references(struct conf_parser *p)
 		check_pattern(p, conf->patterns[i]);
 		check_producer(p, conf->patterns[i]);
 	}
+	/* The defaults, which many a zone has, refer to nothing. */
 	for (i = 0; i < conf->zone_count; i++)
-		if (conf->zones[i]->options->implicit)
+		if (conf->zones[i]->options->implicit &&
+			conf->zones[i]->options != p->owner->defaults)
 			check_pattern(p, conf->zones[i]->options);
 	if (conf->server.cookie_staging_secret != NULL &&
 		conf->server.cookie_secret == NULL)

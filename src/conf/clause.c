@@ -476,14 +476,18 @@ zone_end(struct conf_parser *p)
 		conf_error(p, p->clause_file, p->clause_line,
 			"zone %s is a catalog producer and has request-xfr",
 			p->zone_name);
-	zone = conf_append_zone(owner, p->zone_name, wire);
+	zone = arena_alloc_zero(&owner->arena, sizeof(*zone));
 	if (zone == NULL) {
 		conf_no_memory(p);
 		return;
 	}
+	zone->name = p->zone_name;
+	zone->wire = wire;
 	zone->options = options;
 	zone->zonefile = p->zonefile;
 	zone->line = p->clause_line;
+	if (conf_append_zone(owner, zone) != NSD_OK)
+		conf_no_memory(p);
 }
 
 void

@@ -55,6 +55,9 @@ conf_destroy(struct conf *conf)
 	map_fini(&owner->patterns);
 	map_fini(&owner->keys);
 	map_fini(&owner->tls_auths);
+	for (size_t i = 0; i < conf->zone_count; i++)
+		if (conf->zones[i]->pattern_name != NULL)
+			free(conf->zones[i]);
 	free(conf->zones);
 	free(conf->patterns);
 	free(conf->keys);
@@ -74,6 +77,7 @@ conf_memory_size(const struct conf *conf)
 		map_memory_size(&owner->keys) +
 		map_memory_size(&owner->tls_auths) +
 		owner->zone_room * sizeof(*conf->zones) +
+		owner->added_size +
 		(conf->pattern_count + conf->key_count +
 			conf->tls_auth_count) * sizeof(void *);
 }
@@ -162,32 +166,53 @@ conf_zone_wire(struct conf_owner *owner, const char *name, const char **why)
 	return arena_copy(&owner->arena, wire, len);
 }
 
-struct conf_zone *
-conf_append_zone(struct conf_owner *owner, const char *name,
-	const uint8_t *wire)
+enum nsd_err
+conf_append_zone(struct conf_owner *owner, struct conf_zone *zone)
 {
 	struct conf *conf = &owner->conf;
-	struct conf_zone **bigger, *zone;
+	struct conf_zone **bigger;
 	size_t room;
 
 	if (conf->zone_count >= owner->zone_room) {
 		room = owner->zone_room > 0 ? owner->zone_room * 2 : 8;
 		bigger = realloc(conf->zones, room * sizeof(*bigger));
 		if (bigger == NULL)
-			return NULL;
+			return NSD_E_MEMORY;
 		conf->zones = bigger;
 		owner->zone_room = room;
 	}
-	zone = arena_alloc_zero(&owner->arena, sizeof(*zone));
-	if (zone == NULL)
-		return NULL;
-	zone->name = name;
-	zone->wire = wire;
 	if (map_add(&owner->zones, zone) != NSD_OK)
-		return NULL;
+		return NSD_E_MEMORY;
 	zone->index = (uint32_t)conf->zone_count;
 	conf->zones[conf->zone_count++] = zone;
-	return zone;
+	return NSD_OK;
+}
+
+/* A zone that is added and removed at run time has memory of its own: the
+ * arena would grow with each. */
+struct added_zone {
+	struct conf_zone zone; /* must be first */
+	char text[];           /* its wire name, then its name */
+};
+
+static size_t
+added_zone_size(const char *name, const uint8_t *wire)
+{
+	return sizeof(struct added_zone) + name_len(wire) + strlen(name) + 1;
+}
+
+static struct conf_zone *
+added_zone_create(const char *name, const uint8_t *wire, size_t wire_len)
+{
+	struct added_zone *added = calloc(1, added_zone_size(name, wire));
+
+	if (added == NULL)
+		return NULL;
+	memcpy(added->text, wire, wire_len);
+	memcpy(added->text + wire_len, name, strlen(name) + 1);
+	added->zone.wire = (const uint8_t *)added->text;
+	added->zone.name = added->text + wire_len;
+	return &added->zone;
 }
 
 enum nsd_err
@@ -196,26 +221,28 @@ conf_add_zone(struct conf *conf, const char *name, const char *pattern,
 {
 	struct conf_owner *owner = (struct conf_owner *)conf;
 	const struct conf_pattern *options = conf_find_pattern(conf, pattern);
-	const char *why, *kept;
+	uint8_t wire[NAME_MAX_LEN];
 	struct conf_zone *added;
-	const uint8_t *wire;
+	const char *why;
+	size_t len;
 
 	if (options == NULL)
 		return NSD_E_NOT_FOUND;
-	wire = conf_zone_wire(owner, name, &why);
-	if (wire == NULL)
-		return why == NULL ? NSD_E_MEMORY : NSD_E_SYNTAX;
-	if (map_find(&owner->zones, wire, name_len(wire)) != NULL)
+	if (zone_parse_name(name, wire, &len, &why) != NSD_OK)
+		return NSD_E_SYNTAX;
+	if (map_find(&owner->zones, wire, len) != NULL)
 		return NSD_E_ZONE;
-	kept = arena_copy_text(&owner->arena, name, strlen(name));
-	if (kept == NULL)
-		return NSD_E_MEMORY;
-	added = conf_append_zone(owner, kept, wire);
+	added = added_zone_create(name, wire, len);
 	if (added == NULL)
 		return NSD_E_MEMORY;
 	added->options = options;
 	added->zonefile = options->zonefile;
 	added->pattern_name = options->name;
+	if (conf_append_zone(owner, added) != NSD_OK) {
+		free(added);
+		return NSD_E_MEMORY;
+	}
+	owner->added_size += added_zone_size(name, wire);
 	*zone = added;
 	return NSD_OK;
 }
@@ -236,5 +263,9 @@ conf_remove_zone(struct conf *conf, const uint8_t *wire)
 	last = conf->zones[--conf->zone_count];
 	conf->zones[zone->index] = last;
 	last->index = zone->index;
+	if (zone->pattern_name != NULL) {
+		owner->added_size -= added_zone_size(zone->name, zone->wire);
+		free(zone);
+	}
 	return NSD_OK;
 }

@@ -4,7 +4,13 @@
 
 #include "conf/map.h"
 
-#define MAP_SLOTS_MIN 16u
+#define SLOTS_MIN 16u
+/* Old slots looked at with each addition: all of them long before the new ones
+ * are full, which takes three additions for four old slots. */
+#define MOVE_STEPS 8u
+
+/* Stands in an old slot for what was moved or removed. */
+static char gone;
 
 void
 map_init(struct conf_map *map,
@@ -14,16 +20,24 @@ map_init(struct conf_map *map,
 	map->key = key;
 }
 
+static void
+slots_free(struct conf_slots *slots)
+{
+	free(slots->items);
+	free(slots->hashes);
+	memset(slots, 0, sizeof(*slots));
+}
+
 void
 map_fini(struct conf_map *map)
 {
-	free(map->slots);
-	map->slots = NULL;
+	slots_free(&map->slots);
+	slots_free(&map->old);
 	map->count = 0;
 }
 
 /* Multiply and fold, eight octets a step: keys are names of a few dozen. */
-static size_t
+static uint32_t
 map_hash(const void *key, size_t len)
 {
 	const uint8_t *p = key;
@@ -38,18 +52,21 @@ map_hash(const void *key, size_t len)
 	if (len > 0)
 		memcpy(&word, p, len);
 	h = (h ^ word) * 0xc4ceb9fe1a85ec53u;
-	return (size_t)(h ^ h >> 29);
+	return (uint32_t)(h ^ h >> 29);
 }
 
-/* The slot that holds the key, or the free one where it belongs. */
+/* The slot that holds the key, or the free one where its search ends. */
 static size_t
-map_slot(const struct conf_map *map, const void *key, size_t len)
+map_slot(const struct conf_map *map, const struct conf_slots *s,
+	uint32_t hash, const void *key, size_t len)
 {
-	size_t i = map_hash(key, len) & map->mask, item_len;
+	size_t i = hash & s->mask, item_len;
 	const void *item_key;
 
-	for (; map->slots[i] != NULL; i = (i + 1) & map->mask) {
-		item_key = map->key(map->slots[i], &item_len);
+	for (; s->items[i] != NULL; i = (i + 1) & s->mask) {
+		if (s->hashes[i] != hash || s->items[i] == &gone)
+			continue;
+		item_key = map->key(s->items[i], &item_len);
 		if (item_len == len && memcmp(item_key, key, len) == 0)
 			break;
 	}
@@ -59,31 +76,69 @@ map_slot(const struct conf_map *map, const void *key, size_t len)
 void *
 map_find(const struct conf_map *map, const void *key, size_t len)
 {
+	uint32_t hash = map_hash(key, len);
+	void *item;
+
 	if (map->count == 0)
 		return NULL;
-	return map->slots[map_slot(map, key, len)];
+	item = map->slots.items[map_slot(map, &map->slots, hash, key, len)];
+	if (item == NULL && map->old.items != NULL)
+		item = map->old.items[map_slot(map, &map->old, hash, key,
+			len)];
+	return item;
+}
+
+/* ---- growing ------------------------------------------------------------ */
+
+/* Its key is not there. */
+static void
+slots_put(struct conf_slots *s, void *item, uint32_t hash)
+{
+	size_t i = hash & s->mask;
+
+	while (s->items[i] != NULL)
+		i = (i + 1) & s->mask;
+	s->items[i] = item;
+	s->hashes[i] = hash;
+}
+
+static void
+map_move(struct conf_map *map, size_t steps)
+{
+	struct conf_slots *old = &map->old;
+
+	for (; steps > 0 && map->moved <= old->mask; steps--, map->moved++) {
+		void **item = &old->items[map->moved];
+
+		if (*item == NULL || *item == &gone)
+			continue;
+		slots_put(&map->slots, *item, old->hashes[map->moved]);
+		/* Searches in the old slots must still go past it. */
+		*item = &gone;
+	}
+	if (map->moved > old->mask)
+		slots_free(old);
 }
 
 static enum nsd_err
 map_grow(struct conf_map *map)
 {
-	size_t old = map->slots != NULL ? map->mask + 1 : 0;
-	size_t size = old > 0 ? old * 2 : MAP_SLOTS_MIN, len, i;
-	struct conf_map bigger = *map;
-	const void *key;
+	size_t count = map->slots.items != NULL ? (map->slots.mask + 1) * 2
+						: SLOTS_MIN;
+	/* Zeroed by the kernel as it is touched, if it is large. */
+	struct conf_slots bigger = {
+		.items = calloc(count, sizeof(*bigger.items)),
+		.hashes = malloc(count * sizeof(*bigger.hashes)),
+		.mask = count - 1,
+	};
 
-	bigger.slots = calloc(size, sizeof(*bigger.slots));
-	if (bigger.slots == NULL)
+	if (bigger.items == NULL || bigger.hashes == NULL) {
+		slots_free(&bigger);
 		return NSD_E_MEMORY;
-	bigger.mask = size - 1;
-	for (i = 0; i < old; i++) {
-		if (map->slots[i] == NULL)
-			continue;
-		key = map->key(map->slots[i], &len);
-		bigger.slots[map_slot(&bigger, key, len)] = map->slots[i];
 	}
-	free(map->slots);
-	*map = bigger;
+	map->old = map->slots;
+	map->moved = 0;
+	map->slots = bigger;
 	return NSD_OK;
 }
 
@@ -94,47 +149,71 @@ map_add(struct conf_map *map, void *item)
 	const void *key;
 	size_t len;
 
+	if (map->old.items != NULL)
+		map_move(map, MOVE_STEPS);
 	/* At most three of four slots are taken. */
-	if (map->slots == NULL || (map->count + 1) * 4 > (map->mask + 1) * 3) {
+	if (map->slots.items == NULL
+		|| (map->count + 1) * 4 > (map->slots.mask + 1) * 3) {
 		err = map_grow(map);
 		if (err != NSD_OK)
 			return err;
 	}
 	key = map->key(item, &len);
-	map->slots[map_slot(map, key, len)] = item;
+	slots_put(&map->slots, item, map_hash(key, len));
 	map->count++;
 	return NSD_OK;
+}
+
+/* ---- removing ----------------------------------------------------------- */
+
+/* Empties a slot; moves back what a search would no longer reach across it. */
+static void
+slots_close(struct conf_slots *s, size_t hole)
+{
+	for (size_t i = (hole + 1) & s->mask; s->items[i] != NULL;
+		i = (i + 1) & s->mask) {
+		size_t home = s->hashes[i] & s->mask;
+
+		if (((i - home) & s->mask) < ((i - hole) & s->mask))
+			continue;
+		s->items[hole] = s->items[i];
+		s->hashes[hole] = s->hashes[i];
+		hole = i;
+	}
+	s->items[hole] = NULL;
 }
 
 void *
 map_remove(struct conf_map *map, const void *key, size_t len)
 {
-	size_t hole, i, home;
+	uint32_t hash = map_hash(key, len);
 	void *item;
+	size_t i;
 
 	if (map->count == 0)
 		return NULL;
-	hole = map_slot(map, key, len);
-	item = map->slots[hole];
-	if (item == NULL)
-		return NULL;
-	/* Move back what a search would no longer reach across the hole. */
-	for (i = (hole + 1) & map->mask; map->slots[i] != NULL;
-		i = (i + 1) & map->mask) {
-		key = map->key(map->slots[i], &len);
-		home = map_hash(key, len) & map->mask;
-		if (((i - home) & map->mask) >= ((i - hole) & map->mask)) {
-			map->slots[hole] = map->slots[i];
-			hole = i;
-		}
+	i = map_slot(map, &map->slots, hash, key, len);
+	item = map->slots.items[i];
+	if (item != NULL) {
+		slots_close(&map->slots, i);
+	} else if (map->old.items != NULL) {
+		i = map_slot(map, &map->old, hash, key, len);
+		item = map->old.items[i];
+		/* Nothing may come to stand before what is moved already. */
+		if (item != NULL)
+			map->old.items[i] = &gone;
 	}
-	map->slots[hole] = NULL;
-	map->count--;
+	map->count -= item != NULL;
 	return item;
 }
 
 size_t
 map_memory_size(const struct conf_map *map)
 {
-	return map->slots != NULL ? (map->mask + 1) * sizeof(*map->slots) : 0;
+	size_t count = map->slots.items != NULL ? map->slots.mask + 1 : 0;
+
+	if (map->old.items != NULL)
+		count += map->old.mask + 1;
+	return count * (sizeof(*map->slots.items)
+			+ sizeof(*map->slots.hashes));
 }

@@ -1,5 +1,8 @@
 /*
  * map.h - a hash table of objects by a key that they hold.
+ *
+ * It grows by a few objects with each one that is added, so that no single
+ * addition costs more among a million objects than among a hundred.
  */
 #ifndef CONF_MAP_H
 #define CONF_MAP_H
@@ -9,19 +12,29 @@
 
 #include "base/err.h"
 
+/* Two arrays: most searches look at hashes only, and objects lie far apart. */
+struct conf_slots {
+	void **items;     /* NULL: no slots */
+	uint32_t *hashes; /* of the items */
+	size_t mask;      /* slots - 1 */
+};
+
 struct conf_map {
 	/* The key of an object: its octets, lent. */
 	const void *(*key)(const void *item, size_t *len);
-	void **slots;   /* NULL: empty */
-	size_t mask;    /* slots - 1 */
+	struct conf_slots slots;
 	size_t count;
+	/* While it grows: the slots before. Those from `moved` on are still to
+	 * be looked at; what was in the others is in slots now. */
+	struct conf_slots old;
+	size_t moved;
 };
 
 void map_init(struct conf_map *map,
 	const void *(*key)(const void *item, size_t *len));
 void map_fini(struct conf_map *map);
 
-/* NULL if absent. */
+/* NULL if absent. Constant time, as all that follows but map_fini. */
 void *map_find(const struct conf_map *map, const void *key, size_t len);
 /* The key must be absent. NSD_E_MEMORY leaves the table as it was. */
 enum nsd_err map_add(struct conf_map *map, void *item) MUST_USE;

@@ -20,10 +20,43 @@
 #define DIR OPTION_DIRECTORY
 #define IFSET OPTION_PRINT_IF_SET
 
+/* 0 if a field is of the type that TYPE_x is kept as; else no row compiles. */
+#define KEPT_IGNORED(f) _Generic(f, struct conf_set: 0)
+#define KEPT_INCLUDE(f) KEPT_IGNORED(f)
+#define KEPT_BOOL(f) _Generic(f, bool: 0)
+#define KEPT_ONLY(f) KEPT_BOOL(f)
+#define KEPT_INHERIT(f) _Generic(f, uint8_t: 0)
+#define KEPT_CATALOG(f) KEPT_INHERIT(f)
+#define KEPT_RRL(f) _Generic(f, uint16_t: 0)
+#define KEPT_U32(f) _Generic(f, uint32_t: 0)
+#define KEPT_EXPIRE(f) KEPT_U32(f)
+#define KEPT_I32(f) _Generic(f, int32_t: 0)
+#define KEPT_U64(f) _Generic(f, uint64_t: 0)
+#define KEPT_STRING(f) _Generic(f, const char *: 0)
+#define KEPT_NSID(f) KEPT_STRING(f)
+#define KEPT_COOKIE(f) KEPT_STRING(f)
+#define KEPT_ALGORITHM(f) KEPT_STRING(f)
+#define KEPT_BASE64(f) KEPT_STRING(f)
+#define KEPT_NAME(f) KEPT_STRING(f)
+#define KEPT_STRINGS(f) _Generic(f, struct conf_strings: 0)
+#define KEPT_NUMBERS(f) _Generic(f, struct conf_numbers: 0)
+#define KEPT_NUMBER_EACH(f) KEPT_NUMBERS(f)
+#define KEPT_SERVER_CPU(f) _Generic(f, struct conf_server_cpus: 0)
+#define KEPT_LISTEN(f) _Generic(f, struct conf_interfaces: 0)
+#define KEPT_INTERFACE(f) KEPT_LISTEN(f)
+#define KEPT_ACL(f) _Generic(f, struct conf_acls: 0)
+#define KEPT_ACL_PROVIDE(f) KEPT_ACL(f)
+#define KEPT_ACL_REQUEST(f) KEPT_ACL(f)
+#define KEPT_ACL_NOTIFY(f) KEPT_ACL(f)
+#define KEPT_ACL_ADDRESS(f) KEPT_ACL(f)
+#define KEPT_ACL_SPEC(f) KEPT_ACL(f)
+
 /* ROW(clause, struct, field, name, type, default, min, max, flags) */
 #define ROW(c, s, f, n, t, d, lo, hi, fl)                             \
 	{ .name = n, .clause = CLAUSE_##c, .type = TYPE_##t,          \
-		.flags = (fl), .offset = offsetof(struct s, f),       \
+		.flags = (fl),                                        \
+		.offset = offsetof(struct s, f)                       \
+			+ KEPT_##t(((struct s *)0)->f),               \
 		.initial = d, .min = lo, .max = hi },
 #define SERVER(n, f, t, d, lo, hi, fl) \
 	ROW(SERVER, conf_server, f, n, t, d, lo, hi, fl)
@@ -40,7 +73,8 @@
 	ROW(PATTERN, conf_pattern, f, n, t, d, lo, hi, fl)
 
 /*
- * The order is that of nsd-checkconf -v. A clause's rows stand together.
+ * The order is that of nsd-checkconf -v. A clause's rows stand together, and
+ * the clauses in the order of enum conf_clause.
  */
 /* clang-format off */
 const struct conf_option conf_options[] = {
@@ -237,19 +271,32 @@ clause_of_rows(enum conf_clause clause)
 	return clause == CLAUSE_ZONE ? CLAUSE_PATTERN : clause;
 }
 
+/* The first row of a clause that is not before this one: clauses stand in the
+ * order of their numbers, and this is asked for each option of each zone. */
+static size_t
+row_of_clause(unsigned clause)
+{
+	size_t low = 0, high = conf_option_count, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (conf_options[middle].clause < clause)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 const struct conf_option *
 option_rows(enum conf_clause clause, size_t *count)
 {
-	const struct conf_option *end = conf_options + conf_option_count;
-	const struct conf_option *first = conf_options, *last;
+	size_t first;
 
 	clause = clause_of_rows(clause);
-	while (first->clause != clause)
-		first++;
-	for (last = first; last < end && last->clause == clause;)
-		last++;
-	*count = (size_t)(last - first);
-	return first;
+	first = row_of_clause((unsigned)clause);
+	*count = row_of_clause((unsigned)clause + 1) - first;
+	return &conf_options[first];
 }
 
 const struct conf_option *

@@ -26,6 +26,7 @@ struct conf_owner {
 	struct conf_map tls_auths;
 	const struct conf_pattern *defaults; /* all options at their default */
 	size_t zone_room;          /* items of conf.zones */
+	size_t added_size;         /* octets of the zones of conf_add_zone */
 	size_t disk_size;          /* octets of the files read */
 };
 
@@ -199,11 +200,11 @@ void check_references(struct conf_parser *p);
 
 enum nsd_err conf_owner_create(struct conf_owner **owner) MUST_USE;
 
-
 /* Lower-case wire form of a zone's name in the arena; NULL and *why. */
 const uint8_t *conf_zone_wire(struct conf_owner *owner, const char *name,
 	const char **why);
-struct conf_zone *conf_append_zone(struct conf_owner *owner, const char *name,
-	const uint8_t *wire);
+/* Its name must not be there. Keeps zone. NSD_E_MEMORY. */
+enum nsd_err conf_append_zone(struct conf_owner *owner,
+	struct conf_zone *zone) MUST_USE;
 
 #endif

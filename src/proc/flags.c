@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,39 +17,98 @@
 
 #define NSID_MAX 65535
 
-#define LETTERS "46a:c:df:hi:I:l:N:n:P:p:s:t:u:V:v"
-#define LETTERS_CHECKING "F:L:"
+/* What is done with a flag. */
+enum flag_kind {
+	FLAG_IGNORED,
+	FLAG_YES,     /* the option, a bool, is yes */
+	FLAG_ONLY,    /* so is this one, and the other family is no */
+	FLAG_TEXT,    /* the option, a const char *, is the argument */
+	FLAG_NUMBER,  /* the option, a uint32_t, is the argument */
+	FLAG_LEVEL,   /* the same, unless it is above 0 already */
+	FLAG_NSID,
+	FLAG_ADDRESS, /* in front of the option's list */
+	FLAG_HEX,     /* a mask that nothing is bound to */
+	FLAG_CONFIG,
+	FLAG_VERSION,
+	FLAG_HELP,
+};
+
+struct flag {
+	char letter;
+	uint8_t kind;     /* enum flag_kind */
+	uint16_t offset;  /* of the option in struct conf_server */
+	int32_t least, most;
+	const char *argument; /* NULL: none */
+	const char *help;
+};
+
+/* A kind and the option's field, which must be of the kind's type. */
+#define OPTION(kind, field, type) \
+	kind, offsetof(struct conf_server, field) \
+		+ _Generic(((struct conf_server *)0)->field, type: 0)
+#define NONE(kind) kind, 0, 0, 0
+#define YES(field) OPTION(FLAG_YES, field, bool), 0, 0
+#define ONLY(field) OPTION(FLAG_ONLY, field, bool), 0, 0
+#define WORD(field) OPTION(FLAG_TEXT, field, const char *), 0, 0
+#define NUMBER(field, least, most) \
+	OPTION(FLAG_NUMBER, field, uint32_t), least, most
+
+/* clang-format off */
+static const struct flag table[] = {
+	{'4', ONLY(do_ip4), NULL, "IPv4 only"},
+	{'6', ONLY(do_ip6), NULL, "IPv6 only"},
+	{'a', OPTION(FLAG_ADDRESS, ip_address, struct conf_interfaces), 0, 0, "ADDR[@PORT]", "listen there too; may be repeated"},
+	{'c', NONE(FLAG_CONFIG), "FILE", "configuration (" CONFIGFILE ")"},
+	{'d', YES(debug_mode), NULL, "stay in the foreground"},
+	{'f', NONE(FLAG_IGNORED), "FILE", "accepted and ignored"},
+	{'h', NONE(FLAG_HELP), NULL, "this help"},
+	{'i', WORD(identity), "TEXT", "identity"},
+	{'I', OPTION(FLAG_NSID, nsid, const char *), 0, 0, "NSID", "name server id, hex or ascii_TEXT"},
+	{'l', WORD(logfile), "FILE", "log file"},
+	{'N', NUMBER(server_count, 1, 999), "COUNT", "query processes"},
+	{'n', NUMBER(tcp_count, 1, INT32_MAX), "COUNT", "TCP connections for each of them"},
+	{'P', WORD(pidfile), "FILE", "pid file"},
+	{'p', NUMBER(port, 1, 65535), "PORT", "port"},
+	{'s', NUMBER(statistics, 0, INT32_MAX), "SECONDS", "period of statistics in the log"},
+	{'t', WORD(chroot), "DIR", "change the root directory"},
+	{'u', WORD(username), "USER", "user, id or id.gid to become"},
+	{'V', NUMBER(verbosity, 0, INT32_MAX), "LEVEL", "verbosity"},
+	{'v', NONE(FLAG_VERSION), NULL, "version"},
+	/* With --enable-checking; -L is behind -V, which it gives way to. */
+	{'F', NONE(FLAG_HEX), "FACILITIES", "facilities to debug, in hex"},
+	{'L', OPTION(FLAG_LEVEL, verbosity, uint32_t), 0, INT32_MAX, "LEVEL", "debug level"},
+};
+/* clang-format on */
+
+#define CHECKING_ROWS 2u
+#define ROWS (sizeof(table) / sizeof(*table) \
+	- (WITH_CHECKING ? 0 : CHECKING_ROWS))
+
+_Static_assert(sizeof(table) / sizeof(*table) <= FLAGS_MAX,
+	"struct flags has too little room");
+
+/* For getopt. */
+static void
+flags_letters(char letters[2 * FLAGS_MAX + 1])
+{
+	for (size_t i = 0; i < ROWS; i++) {
+		*letters++ = table[i].letter;
+		if (table[i].argument != NULL)
+			*letters++ = ':';
+	}
+	*letters = '\0';
+}
 
 static void
 flags_usage(void)
 {
 	fprintf(stderr,
 		"usage: nsd [OPTION]...\n"
-		"Answers DNS queries with the zones of its configuration.\n"
-		"  -4              IPv4 only\n"
-		"  -6              IPv6 only\n"
-		"  -a ADDR[@PORT]  listen there too; may be repeated\n"
-		"  -c FILE         configuration (%s)\n"
-		"  -d              stay in the foreground\n"
-		"  -f FILE         accepted and ignored\n"
-		"  -h              this help\n"
-		"  -i TEXT         identity\n"
-		"  -I NSID         name server id, hex or ascii_TEXT\n"
-		"  -l FILE         log file\n"
-		"  -N COUNT        query processes\n"
-		"  -n COUNT        TCP connections for each of them\n"
-		"  -P FILE         pid file\n"
-		"  -p PORT         port\n"
-		"  -s SECONDS      period of statistics in the log\n"
-		"  -t DIR          change the root directory\n"
-		"  -u USER         user, id or id.gid to become\n"
-		"  -V LEVEL        verbosity\n"
-		"  -v              version\n",
-		CONFIGFILE);
-	if (WITH_CHECKING)
-		fprintf(stderr,
-			"  -F FACILITIES   facilities to debug, in hex\n"
-			"  -L LEVEL        debug level\n");
+		"Answers DNS queries with the zones of its configuration.\n");
+	for (size_t i = 0; i < ROWS; i++)
+		fprintf(stderr, "  -%c %-12s %s\n", table[i].letter,
+			table[i].argument != NULL ? table[i].argument : "",
+			table[i].help);
 }
 
 static bool
@@ -94,91 +154,66 @@ flags_hex(const char *text)
 	return false;
 }
 
-/* One option; false: wrong. */
+/* One flag; false: wrong. */
 static bool
-flags_take(struct flags *f, int letter, const char *text)
+flags_take(struct flags *f, size_t row, const char *text)
 {
-	switch (letter) {
-	case '4':
-		f->only_ip4 = true;
-		return true;
-	case '6':
-		f->only_ip6 = true;
-		return true;
-	case 'a':
+	const struct flag *flag = &table[row];
+
+	f->given[row] = true;
+	f->texts[row] = text;
+	switch ((enum flag_kind)flag->kind) {
+	case FLAG_ADDRESS:
 		return flags_add_address(f, text);
-	case 'c':
+	case FLAG_CONFIG:
 		f->config = text;
 		return true;
-	case 'd':
-		f->foreground = true;
-		return true;
-	case 'f':
-		return true;
-	case 'F':
+	case FLAG_HEX:
 		return flags_hex(text);
-	case 'L':
-		return flags_number('L', text, 0, INT32_MAX, &f->debug_level);
-	case 'i':
-		f->identity = text;
+	case FLAG_NUMBER:
+	case FLAG_LEVEL:
+		return flags_number(flag->letter, text, flag->least,
+			flag->most, &f->numbers[row]);
+	default:
 		return true;
-	case 'I':
-		f->nsid = text;
-		return true;
-	case 'l':
-		f->logfile = text;
-		return true;
-	case 'N':
-		return flags_number('N', text, 1, 999, &f->server_count);
-	case 'n':
-		return flags_number('n', text, 1, INT32_MAX, &f->tcp_count);
-	case 'P':
-		f->pidfile = text;
-		return true;
-	case 'p':
-		return flags_number('p', text, 1, 65535, &f->port);
-	case 's':
-		return flags_number('s', text, 0, INT32_MAX, &f->statistics);
-	case 't':
-		f->chroot = text;
-		return true;
-	case 'u':
-		f->username = text;
-		return true;
-	case 'V':
-		return flags_number('V', text, 0, INT32_MAX, &f->verbosity);
 	}
-	return false;
+}
+
+/* Its row; ROWS: there is none. */
+static size_t
+flags_find(int letter)
+{
+	size_t row = 0;
+
+	while (row < ROWS && table[row].letter != letter)
+		row++;
+	return row;
 }
 
 enum flags_outcome
 flags_parse(int argc, char **argv, struct flags *flags)
 {
+	char letters[2 * FLAGS_MAX + 1];
 	int letter;
 
-	*flags = (struct flags){
-		.config = CONFIGFILE,
-		.debug_level = -1,
-		.port = -1,
-		.server_count = -1,
-		.statistics = -1,
-		.tcp_count = -1,
-		.verbosity = -1,
-	};
-	while ((letter = getopt(argc, argv,
-			WITH_CHECKING ? LETTERS LETTERS_CHECKING : LETTERS))
-		!= -1) {
-		if (letter == 'h') {
+	*flags = (struct flags){.config = CONFIGFILE};
+	flags_letters(letters);
+	while ((letter = getopt(argc, argv, letters)) != -1) {
+		size_t row = flags_find(letter);
+
+		if (row == ROWS) {
+			flags_usage();
+			return FLAGS_EXIT_FAILURE;
+		}
+		if (table[row].kind == FLAG_HELP) {
 			flags_usage();
 			return FLAGS_EXIT_OK;
 		}
-		if (letter == 'v') {
+		if (table[row].kind == FLAG_VERSION) {
 			version_print(stderr);
 			return FLAGS_EXIT_OK;
 		}
-		if (letter == '?')
-			flags_usage();
-		if (letter == '?' || !flags_take(flags, letter, optarg))
+		if (!flags_take(flags, row, optarg))
 			return FLAGS_EXIT_FAILURE;
 	}
 	if (optind < argc) {
@@ -190,9 +225,9 @@ flags_parse(int argc, char **argv, struct flags *flags)
 
 /* "ascii_TEXT", or hex digits, two for an octet. */
 static enum nsd_err
-flags_apply_nsid(struct flags *flags, struct conf_server *options)
+flags_apply_nsid(struct flags *flags, const char *text,
+	struct conf_server *options)
 {
-	const char *text = flags->nsid;
 	size_t len;
 
 	if (strncmp(text, "ascii_", 6) == 0) {
@@ -279,8 +314,6 @@ flags_apply_addresses(struct flags *flags, struct conf_server *options)
 	uint32_t count = flags->address_count + list->count;
 	struct conf_interface *items;
 
-	if (flags->address_count == 0)
-		return NSD_OK;
 	items = calloc(count, sizeof(*items));
 	if (items == NULL)
 		return NSD_E_MEMORY;
@@ -300,46 +333,51 @@ flags_apply_addresses(struct flags *flags, struct conf_server *options)
 	return NSD_OK;
 }
 
+static enum nsd_err
+flags_apply_one(struct flags *flags, size_t row, struct conf_server *o)
+{
+	void *option = (char *)o + table[row].offset;
+
+	switch ((enum flag_kind)table[row].kind) {
+	case FLAG_ONLY:
+		o->do_ip4 = o->do_ip6 = false;
+		*(bool *)option = true;
+		return NSD_OK;
+	case FLAG_YES:
+		*(bool *)option = true;
+		return NSD_OK;
+	case FLAG_TEXT:
+		*(const char **)option = flags->texts[row];
+		return NSD_OK;
+	case FLAG_LEVEL:
+		if (*(uint32_t *)option == 0)
+			*(uint32_t *)option = (uint32_t)flags->numbers[row];
+		return NSD_OK;
+	case FLAG_NUMBER:
+		*(uint32_t *)option = (uint32_t)flags->numbers[row];
+		return NSD_OK;
+	case FLAG_NSID:
+		return flags_apply_nsid(flags, flags->texts[row], o);
+	case FLAG_ADDRESS:
+		return flags_apply_addresses(flags, o);
+	default:
+		return NSD_OK;
+	}
+}
+
 enum nsd_err
 flags_apply(struct flags *flags, struct conf *conf)
 {
-	struct conf_server *o = &conf->server;
-	enum nsd_err err;
+	enum nsd_err err = NSD_OK;
 
-	if (flags->only_ip4 && flags->only_ip6) {
+	if (flags->given[flags_find('4')] && flags->given[flags_find('6')]) {
 		log_error("-4 and -6 leave no address to listen on");
 		return NSD_E_SYNTAX;
 	}
-	if (flags->only_ip4 || flags->only_ip6) {
-		o->do_ip4 = flags->only_ip4;
-		o->do_ip6 = flags->only_ip6;
-	}
-	if (flags->foreground)
-		o->debug_mode = true;
-	if (flags->chroot != NULL)
-		o->chroot = flags->chroot;
-	if (flags->identity != NULL)
-		o->identity = flags->identity;
-	if (flags->logfile != NULL)
-		o->logfile = flags->logfile;
-	if (flags->pidfile != NULL)
-		o->pidfile = flags->pidfile;
-	if (flags->username != NULL)
-		o->username = flags->username;
-	if (flags->port >= 0)
-		o->port = (uint32_t)flags->port;
-	if (flags->server_count >= 0)
-		o->server_count = (uint32_t)flags->server_count;
-	if (flags->statistics >= 0)
-		o->statistics = (uint32_t)flags->statistics;
-	if (flags->tcp_count >= 0)
-		o->tcp_count = (uint32_t)flags->tcp_count;
-	if (flags->verbosity >= 0)
-		o->verbosity = (uint32_t)flags->verbosity;
-	if (o->verbosity == 0 && flags->debug_level > 0)
-		o->verbosity = (uint32_t)flags->debug_level;
-	err = flags->nsid != NULL ? flags_apply_nsid(flags, o) : NSD_OK;
-	return err != NSD_OK ? err : flags_apply_addresses(flags, o);
+	for (size_t row = 0; row < ROWS && err == NSD_OK; row++)
+		if (flags->given[row])
+			err = flags_apply_one(flags, row, &conf->server);
+	return err;
 }
 
 void

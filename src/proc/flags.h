@@ -8,25 +8,16 @@
 #include "base/err.h"
 #include "conf/conf.h"
 
-/* Strings are those of argv, NULL: not given; numbers -1: not given. */
+#define FLAGS_MAX 32 /* rows of the table in flags.c */
+
+/* What stood in argv, which the strings are of. Which option a flag stands for
+ * is in the table of flags.c alone. */
 struct flags {
-	bool only_ip4;
-	bool only_ip6;
-	bool foreground;
 	const char *config;
-	const char *chroot;
-	const char *identity;
-	const char *logfile;
-	const char *nsid;
-	const char *pidfile;
-	const char *username;
-	int64_t debug_level; /* -L, with --enable-checking only */
-	int64_t port;
-	int64_t server_count;
-	int64_t statistics;
-	int64_t tcp_count;
-	int64_t verbosity;
-	const char **addresses;
+	bool given[FLAGS_MAX];
+	const char *texts[FLAGS_MAX]; /* NULL: not given, or takes none */
+	int64_t numbers[FLAGS_MAX];   /* of those that are a number */
+	const char **addresses;       /* -a */
 	unsigned address_count;
 	/* Made by flags_apply. */
 	struct conf_interface *interfaces;

@@ -62,3 +62,16 @@ load_prepare_step(struct load_prepare *prepare, struct store_writer *writer)
 	*prepare = (struct load_prepare){.entries = NULL};
 	return false;
 }
+
+void
+load_prepare_remove(struct load_prepare *prepare, store_ref entry)
+{
+	if (prepare->at_one && prepare->zone.entry == entry)
+		prepare->at_one = false;
+	for (size_t i = prepare->next; i < prepare->count; i++) {
+		if (prepare->entries[i] != entry)
+			continue;
+		prepare->entries[i] = prepare->entries[--prepare->count];
+		return;
+	}
+}

@@ -25,6 +25,9 @@ void load_prepare_begin(struct load_prepare *prepare,
 	struct store_writer *writer, const struct load_zone *zones,
 	size_t zone_count);
 
+/* An entry that is to go, or has just gone. Cost: a look at those that wait. */
+void load_prepare_remove(struct load_prepare *prepare, store_ref entry);
+
 /* Takes about a millisecond. False: all is done. */
 bool load_prepare_step(struct load_prepare *prepare,
 	struct store_writer *writer);

@@ -362,8 +362,8 @@ load_zone_is_deadly(const struct load_context *context,
 	return true;
 }
 
-void
-load_zone_read(const struct load_context *context, struct load_zone *zone,
+static void
+load_zone_run(const struct load_context *context, struct load_zone *zone,
 	struct store_heap *heap, bool large, struct load_result *result)
 {
 	char buffer[PATH_MAX];
@@ -372,9 +372,6 @@ load_zone_read(const struct load_context *context, struct load_zone *zone,
 	size_t len;
 	enum nsd_err err;
 
-	memset(result, 0, sizeof(*result));
-	result->zone = zone;
-	result->outcome = LOAD_UNCHANGED;
 	err = conf_zone_file_name(zone->conf, buffer, sizeof(buffer), &len);
 	if (err == NSD_E_NOT_FOUND) {
 		result->outcome = LOAD_ABSENT;
@@ -403,4 +400,20 @@ load_zone_read(const struct load_context *context, struct load_zone *zone,
 	}
 	if (!load_zone_is_deadly(context, zone, path, &st, result))
 		load_zone_parse(context, zone, path, heap, large, result);
+}
+
+void
+load_zone_read(const struct load_context *context, struct load_zone *zone,
+	struct store_heap *heap, bool large, struct load_result *result)
+{
+	memset(result, 0, sizeof(*result));
+	result->zone = zone;
+	result->outcome = LOAD_UNCHANGED;
+	/* Before the look at removed, whose side does it the other way round:
+	 * one of the two sees the other. */
+	__atomic_store_n(&zone->reading, true, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&zone->removed, __ATOMIC_SEQ_CST))
+		load_zone_run(context, zone, heap, large, result);
+	if (result->outcome == LOAD_UNCHANGED || result->outcome == LOAD_LARGE)
+		__atomic_store_n(&zone->reading, false, __ATOMIC_SEQ_CST);
 }

@@ -26,6 +26,9 @@ struct load_zone {
 			    * applied */
 	bool busy;         /* a thread compares with the version that is
 			    * published, which must stay; under busy_lock */
+	bool reading;      /* from before load_zone_read until the result is
+			    * taken; atomic, and so is removed */
+	bool removed;      /* not to be read any more: see load_set.h */
 };
 
 /* How far reading a large zone is; written by one thread, shown by another. */
@@ -106,7 +109,8 @@ bool load_zone_is_secondary(const struct load_zone *zone);
  * the version that is served, or builds it with memory of heap.
  * large: its size does not matter; else one that is better read with several
  * threads is LOAD_LARGE. Findings go to the log. Any thread; of zone only busy
- * is set. *result: gives files and diff.
+ * and reading are set: reading stays set, unless the outcome is LOAD_UNCHANGED
+ * or LOAD_LARGE, until the result has been taken. *result: gives files and diff.
  */
 void load_zone_read(const struct load_context *context,
 	struct load_zone *zone, struct store_heap *heap, bool large,

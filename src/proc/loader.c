@@ -15,12 +15,8 @@
 #include "proc/database.h"
 #include "proc/load_diff.h"
 #include "proc/load_list.h"
-#include "proc/load_pool.h"
-#include "proc/load_prepare.h"
-#include "proc/load_settle.h"
 #include "proc/load_update.h"
-#include "proc/load_wait.h"
-#include "proc/role.h"
+#include "proc/loader.h"
 #include "proc/statistics.h"
 #include "store/store.h"
 #include "zone/sources.h"
@@ -36,44 +32,6 @@
 #define PREPARE_LATER_USEC 50000
 /* How often a zone is tried whose files change while they are read. */
 #define RETRIES_MAX 5
-
-struct loader {
-	struct role role;
-	struct store_writer *writer;
-	struct load_context context;
-	struct load_progress progress;
-	pthread_mutex_t busy_lock;
-	struct load_zone *zones;
-	size_t zone_count;
-
-	/* The pass over the zones that is running; NULL: none. */
-	struct load_pool *pool;
-	struct load_zone **todo;
-	size_t todo_count;
-	struct load_zone **again; /* to be tried once more in this pass */
-	size_t again_count;
-	struct load_zone **suspects; /* then these, one by one */
-	size_t suspect_count, suspect_next;
-	struct ipc_load_result result;
-	bool first_pass;
-	bool took_over; /* from a loader that had listed the zones and died */
-	bool loaded;    /* that one, or one before, had looked at their files */
-	bool used;      /* the store was not closed by the loader before */
-	bool in_file;   /* it is to be closed */
-	bool stopping;
-	bool reload_wanted;
-
-	struct load_settle settle;
-	struct load_wait wait; /* changes of zones that are busy */
-	struct load_prepare prepare;
-	int64_t kinds_msec;    /* when the zones were measured last */
-	int64_t holder_warned; /* of a reader that is late; see statistics.h */
-
-	struct event *progress_event;
-	struct event *reclaim_event;
-	struct event *again_event;
-	struct event *prepare_event;
-};
 
 static void loader_start_pass(struct loader *loader);
 
@@ -138,7 +96,30 @@ loader_note_sources(struct loader *loader, const struct load_result *result)
 		result->outcome == LOAD_FAILED ? ZONE_SOURCES_FAILED : 0);
 }
 
-static void
+void
+loader_push_again(struct loader *loader, struct load_zone *zone, int wait_sec)
+{
+	struct timeval when = {.tv_sec = wait_sec};
+
+	if (loader->again_count == loader->again_room) {
+		size_t room = loader->again_room * 2 + 16;
+		void *more = realloc(loader->again,
+			room * sizeof(*loader->again));
+
+		if (more == NULL) {
+			log_error("zone %s: out of memory", zone->conf->name);
+			loader->result.failed++;
+			return;
+		}
+		loader->again = more;
+		loader->again_room = room;
+	}
+	loader->again[loader->again_count++] = zone;
+	if (loader->todo == NULL)
+		event_add(loader->again_event, &when);
+}
+
+void
 loader_take_result(struct loader *loader, struct load_result *result)
 {
 	struct load_zone *zone = result->zone;
@@ -156,12 +137,12 @@ loader_take_result(struct loader *loader, struct load_result *result)
 		}
 		/* A build of the whole says why, with file and line. */
 		zone->whole = true;
-		loader->again[loader->again_count++] = zone;
+		loader_push_again(loader, zone, AGAIN_SEC);
 		break;
 	case LOAD_AGAIN:
 		/* Its sources are not noted: it stays due. */
 		if (zone->retries++ < RETRIES_MAX) {
-			loader->again[loader->again_count++] = zone;
+			loader_push_again(loader, zone, AGAIN_SEC);
 			break;
 		}
 		log_error("zone %s: its file keeps changing, giving up",
@@ -181,11 +162,12 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	load_zone_survived(&loader->context, zone);
 	diff_destroy(result->diff);
 	zonefile_result_fini(&result->files);
+	__atomic_store_n(&zone->reading, false, __ATOMIC_SEQ_CST);
 }
 
 /* ---- memory that readers have left --------------------------------------- */
 
-static void
+void
 loader_reclaim(struct loader *loader)
 {
 	struct timeval when = {.tv_sec = RECLAIM_SEC};
@@ -225,7 +207,7 @@ loader_try_update(void *ctx, const struct load_waiting *one)
 	struct loader *loader = ctx;
 	struct ipc_updated result = {.err = NSD_E_BUG};
 
-	load_update_apply(&loader->context, loader->zones, loader->zone_count,
+	load_update_apply(&loader->context, loader->set.zones, loader->set.count,
 		&loader->settle, one->data, one->len, &result);
 	if (result.err == NSD_E_AGAIN)
 		return false;
@@ -247,7 +229,7 @@ loader_update(struct loader *loader, const struct ipc_message *m)
 		loader_answer_update(loader, update.ticket, &result);
 		return;
 	}
-	load_update_apply(&loader->context, loader->zones, loader->zone_count,
+	load_update_apply(&loader->context, loader->set.zones, loader->set.count,
 		&loader->settle, data, update.len, &result);
 	if (result.err == NSD_E_AGAIN
 		&& load_wait_add(&loader->wait, update.ticket, data,
@@ -267,14 +249,16 @@ loader_end_pass(struct loader *loader)
 
 	event_del(loader->progress_event);
 	free(loader->todo);
-	free(loader->again);
 	free(loader->suspects);
 	loader->todo = NULL;
-	loader->again = NULL;
 	loader->suspects = NULL;
+	loader->suspect_count = loader->suspect_next = 0;
 	loader->first_pass = false;
-	role_send(&loader->role, first ? IPC_LOADED : IPC_RELOADED,
-		&loader->result, sizeof(loader->result));
+	load_set_end_pass(&loader->set);
+	if (!loader->own_pass)
+		role_send(&loader->role, first ? IPC_LOADED : IPC_RELOADED,
+			&loader->result, sizeof(loader->result));
+	loader->own_pass = false;
 	/* Answering comes before reading, from now on. */
 	if (first)
 		(void)setpriority(PRIO_PROCESS, 0, RELOAD_NICE);
@@ -321,6 +305,7 @@ loader_on_results(void *ctx)
 		load_wait_retry(&loader->wait, loader_try_update, loader);
 		free(result);
 	}
+	loader_retry_leaving(loader);
 	loader_reclaim(loader);
 	if (!load_pool_is_done(loader->pool))
 		return;
@@ -335,7 +320,6 @@ loader_run_pool(struct loader *loader)
 {
 	enum nsd_err err;
 
-	loader->again_count = 0;
 	err = load_pool_start(&loader->context, loader->todo,
 		loader->todo_count, loader->role.base, loader_on_results,
 		loader, &loader->pool);
@@ -351,9 +335,18 @@ loader_on_again(evutil_socket_t fd, short what, void *arg)
 {
 	struct loader *loader = arg;
 
+	/* A pass that has begun meanwhile sees to them. */
+	if (loader->pool != NULL || loader->again_count == 0)
+		return;
+	if (loader->todo == NULL) {
+		loader->own_pass = true;
+		memset(&loader->result, 0, sizeof(loader->result));
+	}
+	free(loader->todo);
+	loader->todo = loader->again;
 	loader->todo_count = loader->again_count;
-	memcpy(loader->todo, loader->again,
-		loader->again_count * sizeof(struct load_zone *));
+	loader->again = NULL;
+	loader->again_count = loader->again_room = 0;
 	loader_run_pool(loader);
 }
 
@@ -361,7 +354,8 @@ static void
 loader_start_pass(struct loader *loader)
 {
 	struct timeval period = {.tv_sec = PROGRESS_SEC};
-	size_t size = (loader->zone_count + 1) * sizeof(struct load_zone *);
+	struct load_set *set = &loader->set;
+	size_t size = (set->count + 1) * sizeof(struct load_zone *);
 
 	loader->reload_wanted = false;
 	/* What a loader that died in its first pass did not come to is still
@@ -370,20 +364,20 @@ loader_start_pass(struct loader *loader)
 		: loader->loaded		    ? LOAD_MISSING
 						    : LOAD_STALE;
 	memset(&loader->result, 0, sizeof(loader->result));
-	loader->result.zones = loader->zone_count;
+	loader->again_count = 0; /* they are among all */
 	loader->todo = malloc(size);
-	loader->again = malloc(size);
 	loader->suspects = malloc(size);
 	loader->todo_count = loader->suspect_count = loader->suspect_next = 0;
-	if (loader->todo == NULL || loader->again == NULL
-		|| loader->suspects == NULL) {
+	if (loader->todo == NULL || loader->suspects == NULL) {
 		log_error("cannot read the zones: out of memory");
 		loader_end_pass(loader);
 		return;
 	}
-	for (size_t i = 0; i < loader->zone_count; i++) {
-		struct load_zone *zone = &loader->zones[i];
+	for (size_t i = 0; i < set->count; i++) {
+		struct load_zone *zone = &set->zones[i];
 
+		if (zone->conf == NULL)
+			continue;
 		if (!loader->took_over && loader->first_pass)
 			load_zone_forget_deaths(&loader->context, zone);
 		if (load_zone_is_suspect(&loader->context, zone))
@@ -391,6 +385,7 @@ loader_start_pass(struct loader *loader)
 		else
 			loader->todo[loader->todo_count++] = zone;
 	}
+	loader->result.zones = loader->todo_count + loader->suspect_count;
 	event_add(loader->progress_event, &period);
 	loader_run_pool(loader);
 }
@@ -409,7 +404,7 @@ loader_on_progress(evutil_socket_t fd, short what, void *arg)
 		load_pool_progress(loader->pool), loader->todo_count,
 		(unsigned long long)loader->result.read,
 		(unsigned long long)loader->result.failed);
-	if (zone == NULL)
+	if (zone == NULL || zone->conf == NULL)
 		return;
 	done = __atomic_load_n(&loader->progress.done, __ATOMIC_RELAXED);
 	total = __atomic_load_n(&loader->progress.total, __ATOMIC_RELAXED);
@@ -443,6 +438,9 @@ loader_on_message(struct role *role, const struct ipc_message *m)
 		break;
 	case IPC_UPDATE:
 		loader_update(loader, m);
+		break;
+	case IPC_CHANGE_ZONE:
+		loader_on_change_zone(loader, m);
 		break;
 	case IPC_RELOAD:
 		if (loader->todo != NULL)
@@ -487,8 +485,8 @@ loader_prepare(struct loader *loader)
 {
 	struct timeval when = {.tv_usec = PREPARE_USEC};
 
-	load_prepare_begin(&loader->prepare, loader->writer, loader->zones,
-		loader->zone_count);
+	load_prepare_begin(&loader->prepare, loader->writer,
+		loader->set.zones, loader->set.count);
 	if (loader->prepare.count > 0)
 		event_add(loader->prepare_event, &when);
 }
@@ -525,13 +523,11 @@ loader_list_zones(struct loader *loader, const struct conf *conf)
 	struct load_list_result result;
 	enum nsd_err err;
 
-	loader->zone_count = conf->zone_count;
-	loader->zones = calloc(conf->zone_count + 1, sizeof(*loader->zones));
-	if (loader->zones == NULL)
-		return NSD_E_MEMORY;
+	err = load_set_init(&loader->set, conf->zone_count);
 	/* At a start the configuration is all that counts. */
-	err = load_list_publish(loader->writer, conf, loader->took_over,
-		loader->zones, &result);
+	if (err == NSD_OK)
+		err = load_list_publish(loader->writer, conf,
+			loader->took_over, loader->set.zones, &result);
 	if (err == NSD_OK && loader->in_file && !loader->took_over)
 		log_notice("database: %zu zones are in it, %zu are new, %zu"
 			   " are not configured any more",

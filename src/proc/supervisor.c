@@ -14,6 +14,7 @@
 #include "proc/children.h"
 #include "proc/database.h"
 #include "proc/supervisor.h"
+#include "proc/zone_change.h"
 #include "store/store.h"
 
 /* How long clients are made to wait for the first pass over the zones. */
@@ -202,6 +203,9 @@ supervisor_on_message(struct supervisor *s, struct child *child,
 			s->hooks->on_updated(&result, s->hooks->ctx);
 		break;
 	}
+	case IPC_ZONE_CHANGED:
+		zone_change_on_done(s, m);
+		break;
 	case IPC_SERVING:
 		if (s->workers[child->index].current == child)
 			post_on_serving(&s->workers[child->index]);

@@ -17,6 +17,7 @@
 struct event;
 struct event_base;
 struct store;
+struct zone_change;
 
 /* Stores made before chroot, where /proc may be out of reach later on. */
 #define STORE_SPARES 4
@@ -78,6 +79,8 @@ struct supervisor_hooks {
 	void (*on_run)(struct supervisor *s, void *ctx);
 	/* What became of an update that it sent. */
 	void (*on_updated)(const struct ipc_updated *result, void *ctx);
+	/* What became of a zone_change_request. */
+	void (*on_zone_changed)(const struct zone_change *change, void *ctx);
 	void *ctx;
 };
 

@@ -99,6 +99,25 @@ zone_setups_init(struct zone_setups *setups, const struct conf *conf)
 	return err;
 }
 
+enum nsd_err
+zone_setups_init_one(struct zone_setups *setups, const struct conf *conf,
+	const struct conf_zone *zone, uint32_t id)
+{
+	enum nsd_err err = NSD_E_MEMORY;
+
+	setups->lists = NULL;
+	setups->items = calloc(1, sizeof(*setups->items));
+	if (setups->items != NULL)
+		err = setup_make(setups, conf, zone->options, setups->items);
+	if (err != NSD_OK) {
+		zone_setups_fini(setups);
+		return err;
+	}
+	setups->items->apex = zone->wire;
+	setups->items->id = id;
+	return NSD_OK;
+}
+
 void
 zone_setups_fini(struct zone_setups *setups)
 {

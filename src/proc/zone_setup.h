@@ -16,6 +16,10 @@ struct zone_setups {
 /* Borrows conf until zone_setups_fini. NSD_E_MEMORY. */
 enum nsd_err zone_setups_init(struct zone_setups *setups,
 	const struct conf *conf) MUST_USE;
+/* As zone_setups_init, for one zone of conf: items[0], with that id. */
+enum nsd_err zone_setups_init_one(struct zone_setups *setups,
+	const struct conf *conf, const struct conf_zone *zone, uint32_t id)
+	MUST_USE;
 void zone_setups_fini(struct zone_setups *setups);
 
 #endif

@@ -12,10 +12,16 @@
  *   remove-rrset OWNER TYPE    TYPE ANY: all of the name
  *   octets HEX                 as they are, right or wrong
  *   send                       all since the beginning, as one transaction
+ *   addzone NAME PATTERN       a zone of the configuration, from its file
+ *   delzone NAME               one of the configuration
  *
  * Each send is answered on standard output:
  *
  *   TICKET ok|ERROR added N removed N names N usec N
+ *
+ * and each addzone and delzone by
+ *
+ *   TICKET ok|ERROR loaded 0|1 usec N
  *
  * tickets counted from 1, usec from the sending to the loader's answer. Those
  * of one zone are answered in order. "TICKET no loader": it was not sent;
@@ -41,6 +47,7 @@
 #include "proc/children.h"
 #include "proc/load_update.h"
 #include "proc/supervisor.h"
+#include "proc/zone_change.h"
 #include "zonefile/zonefile.h"
 
 /* Much less than a channel holds. */
@@ -231,6 +238,31 @@ send_file(struct updater *u)
 	close(fd);
 }
 
+static void
+change_zone(struct updater *u, char *name)
+{
+	const struct child *loader = u->supervisor->loader.current;
+	struct timeval look = {.tv_usec = LOOK_USEC};
+	struct pending *pending = find_pending(u, 0);
+	char *space = strchr(name, ' ');
+	struct zone_change change = {
+		.ticket = ++u->ticket,
+		.name = name,
+		.pattern = space != NULL ? space + 1 : "",
+	};
+
+	if (space != NULL)
+		*space = '\0';
+	pending->sent_usec = now_usec();
+	if (zone_change_request(u->supervisor, &change) == NSD_OK) {
+		pending->ticket = u->ticket;
+		pending->loader = loader->pid;
+		event_add(u->look_event, &look);
+	} else {
+		printf("%llu no loader\n", (unsigned long long)u->ticket);
+	}
+}
+
 /* The words behind a command, or NULL if it is another. */
 static char *
 match(char *line, const char *command)
@@ -264,6 +296,9 @@ on_line(struct updater *u, char *line)
 		put_octets(u, rest);
 	else if (match(line, "send") != NULL)
 		send_file(u);
+	else if ((rest = match(line, "addzone")) != NULL
+		|| (rest = match(line, "delzone")) != NULL)
+		change_zone(u, rest);
 	else
 		die("no such command");
 }
@@ -337,6 +372,23 @@ on_updated(const struct ipc_updated *r, void *ctx)
 	read_on(u);
 }
 
+static void
+on_zone_changed(const struct zone_change *change, void *ctx)
+{
+	struct updater *u = ctx;
+	struct pending *pending = find_pending(u, change->ticket);
+
+	if (change->ticket == 0 || pending == NULL)
+		die("an answer to nothing");
+	printf("%llu %s loaded %d usec %lld\n",
+		(unsigned long long)change->ticket,
+		change->err == NSD_OK ? "ok" : nsd_err_text(change->err),
+		change->loaded,
+		(long long)(now_usec() - pending->sent_usec));
+	pending->ticket = 0;
+	read_on(u);
+}
+
 /* Gives up what was sent to a loader that is gone. */
 static void
 on_look(evutil_socket_t fd, short what, void *arg)
@@ -382,7 +434,8 @@ int
 main(int argc, char **argv)
 {
 	static struct updater u;
-	const struct supervisor_hooks hooks = {on_run, on_updated, &u};
+	const struct supervisor_hooks hooks = {on_run, on_updated,
+		on_zone_changed, &u};
 
 	/* The children have no use for it. */
 	u.in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);

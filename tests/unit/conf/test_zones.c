@@ -278,6 +278,26 @@ many_zones_come_and_go(void **state)
 	conf_destroy(conf);
 }
 
+static void
+zones_that_come_and_go_leave_no_memory(void **state)
+{
+	struct conf *conf = reader_accept("pattern: name: p zonefile: x\n"
+		"zone: name: a zonefile: a");
+	const struct conf_zone *added;
+	size_t size = 0;
+	unsigned i;
+
+	for (i = 0; i < 100000; i++) {
+		assert_int_equal(conf_add_zone(conf, "some.name.", "p",
+			&added), NSD_OK);
+		assert_int_equal(conf_remove_zone(conf, added->wire), NSD_OK);
+		if (i == 0)
+			size = conf_memory_size(conf);
+	}
+	assert_int_equal(conf_memory_size(conf), size);
+	conf_destroy(conf);
+}
+
 /* ---- sizes ------------------------------------------------------------- */
 
 static char *
@@ -467,6 +487,7 @@ main(void)
 		cmocka_unit_test(min_expire_time_may_come_from_the_soa),
 		cmocka_unit_test(zone_can_be_added_and_removed),
 		cmocka_unit_test(many_zones_come_and_go),
+		cmocka_unit_test(zones_that_come_and_go_leave_no_memory),
 		cmocka_unit_test(
 			hundred_thousand_zones_cost_less_than_200_octets_each),
 		cmocka_unit_test(file_name_has_parts_of_the_zones_name),

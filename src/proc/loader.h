@@ -1,0 +1,70 @@
+/* loader.h - the loader's state, for the files that it is made of. */
+#ifndef PROC_LOADER_H
+#define PROC_LOADER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "proc/load_pool.h"
+#include "proc/load_prepare.h"
+#include "proc/load_set.h"
+#include "proc/load_settle.h"
+#include "proc/load_wait.h"
+#include "proc/load_zone.h"
+#include "proc/role.h"
+#include "store/store.h"
+
+struct loader {
+	struct role role;
+	struct store_writer *writer;
+	struct load_context context;
+	struct load_progress progress;
+	pthread_mutex_t busy_lock;
+	struct load_set set;
+	struct load_leaving *leaving; /* to be removed once they are read */
+
+	/* The pass over the zones that is running; NULL: none. */
+	struct load_pool *pool;
+	struct load_zone **todo;
+	size_t todo_count;
+	struct load_zone **again; /* to be read, once more or yet */
+	size_t again_count, again_room;
+	struct load_zone **suspects; /* then these, one by one */
+	size_t suspect_count, suspect_next;
+	struct ipc_load_result result;
+	bool first_pass;
+	bool own_pass;  /* nobody asked for it: zones that were added */
+	bool took_over; /* from a loader that had listed the zones and died */
+	bool loaded;    /* that one, or one before, had looked at their files */
+	bool used;      /* the store was not closed by the loader before */
+	bool in_file;   /* it is to be closed */
+	bool stopping;
+	bool reload_wanted;
+
+	struct load_settle settle;
+	struct load_wait wait; /* changes of zones that are busy */
+	struct load_prepare prepare;
+	int64_t kinds_msec;    /* when the zones were measured last */
+	int64_t holder_warned; /* of a reader that is late; see statistics.h */
+
+	struct event *progress_event;
+	struct event *reclaim_event;
+	struct event *again_event;
+	struct event *prepare_event;
+};
+
+/* To be read in a while: in the pass that is running, or one of its own. */
+void loader_push_again(struct loader *loader, struct load_zone *zone,
+	int wait_sec);
+/* Publishes what a zone was read to, or says why not. */
+void loader_take_result(struct loader *loader, struct load_result *result);
+/* Frees what readers have left, now and later. */
+void loader_reclaim(struct loader *loader);
+
+/* loader_zones.c: zones that come and go */
+void loader_on_change_zone(struct loader *loader,
+	const struct ipc_message *m);
+/* Some results have been taken: removes zones that waited for theirs. */
+void loader_retry_leaving(struct loader *loader);
+
+#endif

@@ -1,0 +1,111 @@
+/* test_zone_change.c - the message that a zone comes or goes by. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "proc/zone_change.h"
+
+static void
+make(const char *name, const char *pattern, struct ipc_message *m)
+{
+	struct zone_change change = {
+		.ticket = 77,
+		.name = name,
+		.pattern = pattern,
+		.err = NSD_E_ZONE,
+		.loaded = true,
+	};
+	struct ipc_zone payload;
+
+	memset(m, 0xee, sizeof(*m));
+	assert_int_equal(zone_change_write(&change, &payload, &m->len), NSD_OK);
+	assert_in_range(m->len, IPC_ZONE_MIN, sizeof(payload));
+	memcpy(m->payload, &payload, m->len);
+}
+
+static void
+message_comes_as_it_was_sent(void **state)
+{
+	struct zone_change change;
+	struct ipc_zone payload;
+	struct ipc_message m;
+
+	make("example.com.", "p", &m);
+	assert_int_equal(zone_change_read(&m, &payload, &change), NSD_OK);
+	assert_int_equal(change.ticket, 77);
+	assert_int_equal(change.err, NSD_E_ZONE);
+	assert_true(change.loaded);
+	assert_string_equal(change.name, "example.com.");
+	assert_string_equal(change.pattern, "p");
+	make("x", "", &m);
+	assert_int_equal(zone_change_read(&m, &payload, &change), NSD_OK);
+	assert_string_equal(change.name, "x");
+	assert_string_equal(change.pattern, "");
+}
+
+static void
+message_of_any_other_length_is_refused(void **state)
+{
+	struct zone_change change;
+	struct ipc_zone payload;
+	struct ipc_message m;
+	size_t len;
+
+	make("example", "pattern", &m);
+	len = m.len;
+	/* cut behind the first text, it has no second one */
+	for (m.len = 0; m.len < len; m.len++)
+		assert_int_equal(zone_change_read(&m, &payload, &change),
+			NSD_E_WIRE);
+	m.len = len + 1;
+	assert_int_equal(zone_change_read(&m, &payload, &change), NSD_E_WIRE);
+	m.payload[len] = 0;
+	assert_int_equal(zone_change_read(&m, &payload, &change), NSD_E_WIRE);
+	m.len = sizeof(payload) + 1;
+	assert_int_equal(zone_change_read(&m, &payload, &change), NSD_E_WIRE);
+}
+
+static void
+names_fit_or_are_refused(void **state)
+{
+	static char name[IPC_ZONE_TEXT_MAX + 1];
+	struct zone_change change = {.name = name, .pattern = "p"};
+	struct ipc_zone payload;
+	struct ipc_message m;
+	size_t len;
+
+	memset(name, 'a', IPC_ZONE_TEXT_MAX);
+	assert_int_equal(zone_change_write(&change, &payload, &len),
+		NSD_E_LIMIT);
+	name[IPC_ZONE_TEXT_MAX - 1] = '\0';
+	assert_int_equal(zone_change_write(&change, &payload, &len),
+		NSD_E_LIMIT);
+	name[IPC_ZONE_TEXT_MAX - 2] = '\0';
+	assert_int_equal(zone_change_write(&change, &payload, &len),
+		NSD_E_LIMIT);
+	name[IPC_ZONE_TEXT_MAX - 3] = '\0';
+	make(name, "p", &m);
+	assert_int_equal(m.len, sizeof(payload));
+	assert_int_equal(zone_change_read(&m, &payload, &change), NSD_OK);
+	assert_string_equal(change.name, name);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(message_comes_as_it_was_sent),
+		cmocka_unit_test(message_of_any_other_length_is_refused),
+		cmocka_unit_test(names_fit_or_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
