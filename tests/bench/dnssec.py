@@ -166,9 +166,13 @@ TLD_CASES = [
 ]
 
 
+# Of the last minute, before a run adds its own: near 0 on an idle machine.
+LOAD_BEFORE = round(os.getloadavg()[0], 1)
+
+
 def busy():
-    """The load of the machine when a part began: near 0 if it is idle."""
-    return round(os.getloadavg()[0], 1)
+    """The load of the machine when the run began."""
+    return LOAD_BEFORE
 
 
 def wait_settled(server, limit_sec=30):
@@ -210,7 +214,7 @@ def cell(value, form="%.0f"):
 def machine_line(result, shared):
     names = ", ".join(f"{k}: {v}" for k, v in result["versions"].items())
     return (f"{result['machine']}. Load when it began: {shared} "
-            f"({'idle' if shared < 0.5 else 'shared machine'}).\n\n"
+            f"({'idle' if shared < 1 else 'shared machine'}).\n\n"
             f"{names}.\n\n")
 
 
