@@ -27,7 +27,8 @@ struct net_listen {
 /*
  * Makes a non-blocking close-on-exec socket, bound and, for TCP, listening.
  * IPv6 sockets are IPv6-only. UDP: path-MTU discovery off where the system
- * lets (IPv4 never sets DF and ignores forged ICMP; IPv6 sends at most 1280).
+ * lets (forged ICMP is ignored; IPv4 without DF until net_udp_open sets it;
+ * IPv6 sends at most 1280).
  * An option the system lacks is a warning to the sink; a bind that fails is
  * an error with the address in its text, and NSD_E_SYSTEM.
  */

@@ -89,8 +89,8 @@ set_placement(const struct making *m)
 }
 
 /*
- * A spoofed "fragmentation needed" must not shrink our path MTU, and answers
- * must not be lost because of DF: OMIT ignores what ICMP claims.
+ * A spoofed "fragmentation needed" must not shrink our path MTU, and long
+ * answers must not be lost because of DF: OMIT ignores what ICMP claims.
  */
 static void
 set_udp_mtu(const struct making *m)

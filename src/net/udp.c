@@ -17,8 +17,14 @@
  * longer; of one that is, this much is handed over, so that its sender gets
  * the error that a message cut short deserves. */
 #define REQUEST_SIZE 4096
-/* Full batches taken before other events get their turn. */
+/* Batches taken before other events get their turn. */
 #define BATCHES_MAX 8
+/* While so many are answered more come, if the client is not alone: ask for
+ * them at once. Behind a smaller batch the loop may as well sleep. */
+#define BATCH_AGAIN 8
+/* Up to here replies are sent with DF: with their headers they fit into 1280
+ * octets, which every link of the Internet carries in practice. */
+#define DONT_FRAGMENT_MAX 1232
 /* How long a batch waits for room in the send buffer before it is dropped. */
 #define SEND_WAIT_MS 1
 #define CACHE_LINE 64
@@ -31,6 +37,7 @@ struct net_udp {
 	int fd;
 	struct net_handler handler;
 	uint32_t reply_size;
+	bool may_fragment; /* DF is off, or never was on */
 	uint8_t *buffers; /* requests, then replies */
 	uint8_t *control; /* NULL unless bound to a wildcard address */
 	struct mmsghdr in[EXCHANGE_BATCH_MAX];
@@ -178,6 +185,40 @@ collect(struct net_udp *udp, size_t count)
 	return n;
 }
 
+/*
+ * RFC 9715 section 3.1: UDP replies are not to be fragmented, if that is safe.
+ * PROBE sets DF and takes no notice of what ICMP claims about the path, so that
+ * nobody can make replies vanish by forging it. It also spares the kernel an
+ * identifier for each datagram. Where replies may be long (the operator asked
+ * for it) they are left to be fragmented, as net_listen has set.
+ */
+static void
+dont_fragment(struct net_udp *udp)
+{
+	int how = IP_PMTUDISC_PROBE, domain = 0;
+	socklen_t len = sizeof(domain);
+
+	udp->may_fragment = udp->reply_size > DONT_FRAGMENT_MAX
+		|| getsockopt(udp->fd, SOL_SOCKET, SO_DOMAIN, &domain, &len)
+			!= 0
+		|| domain != AF_INET
+		|| setsockopt(udp->fd, SOL_IP, IP_MTU_DISCOVER, &how,
+			sizeof(how)) != 0;
+}
+
+/* The first link itself is narrower: from now on without DF. */
+static bool
+begin_to_fragment(struct net_udp *udp)
+{
+	int how = IP_PMTUDISC_OMIT;
+
+	if (udp->may_fragment)
+		return false;
+	udp->may_fragment = true;
+	return setsockopt(udp->fd, SOL_IP, IP_MTU_DISCOVER, &how, sizeof(how))
+		== 0;
+}
+
 static void
 send_all(struct net_udp *udp, size_t count)
 {
@@ -193,7 +234,8 @@ send_all(struct net_udp *udp, size_t count)
 			at += (size_t)sent;
 			continue;
 		}
-		if (errno == EINTR)
+		if (errno == EINTR
+		    || (errno == EMSGSIZE && begin_to_fragment(udp)))
 			continue;
 		if (errno == EAGAIN || errno == EWOULDBLOCK
 		    || errno == ENOBUFS) {
@@ -224,8 +266,7 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 				udp->exchanges, count);
 			send_all(udp, collect(udp, count));
 		}
-		/* Not full: the queue was empty, spare the call. */
-		if (got < EXCHANGE_BATCH_MAX)
+		if (got < BATCH_AGAIN)
 			return;
 	}
 }
@@ -302,6 +343,7 @@ net_udp_open(struct event_base *base, int fd, size_t reply_size,
 	if (err != NSD_OK)
 		goto fail_buffers;
 	headers_init(udp);
+	dont_fragment(udp);
 	err = NSD_E_SYSTEM;
 	if (event_assign(&udp->event, base, fd, EV_READ | EV_PERSIST,
 		    on_readable, udp) != 0

@@ -6,12 +6,16 @@
 #include "harness.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <arpa/inet.h>
+#include <net/if.h>
 #include <netinet/ip.h>
 #include <netinet/udp.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/octets.h"
@@ -218,6 +222,83 @@ udp_drops_source_port_0(void **state)
 	harness_fini(&h);
 }
 
+static int
+mtu_discovery(const struct harness *h)
+{
+	int how = -1;
+	socklen_t len = sizeof(how);
+
+	assert_int_equal(getsockopt(h->fd, SOL_IP, IP_MTU_DISCOVER, &how,
+		&len), 0);
+	return how;
+}
+
+/* RFC 9715 section 3.1 */
+static void
+udp_forbids_fragments_of_short_replies_only(void **state)
+{
+	struct harness h;
+
+	harness_udp(&h, "127.0.0.1", 1232);
+	assert_int_equal(mtu_discovery(&h), IP_PMTUDISC_PROBE);
+	harness_fini(&h);
+	harness_udp(&h, "127.0.0.1", 1233);
+	assert_int_equal(mtu_discovery(&h), IP_PMTUDISC_OMIT);
+	harness_fini(&h);
+}
+
+/* In a network of its own, whose one interface carries so many octets. False:
+ * not allowed to. */
+static bool
+enter_narrow_network(int mtu, int *old)
+{
+	struct ifreq request = { .ifr_name = "lo" };
+	int fd;
+
+	*old = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (*old == -1 || unshare(CLONE_NEWNET) != 0) {
+		print_message("no network of its own: %s\n",
+			strerror(errno));
+		if (*old != -1)
+			close(*old);
+		return false;
+	}
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	request.ifr_flags = IFF_UP | IFF_LOOPBACK | IFF_RUNNING;
+	assert_int_equal(ioctl(fd, SIOCSIFFLAGS, &request), 0);
+	request.ifr_mtu = mtu;
+	assert_int_equal(ioctl(fd, SIOCSIFMTU, &request), 0);
+	close(fd);
+	return true;
+}
+
+static void
+udp_fragments_where_the_interface_is_narrow(void **state)
+{
+	struct harness h;
+	uint8_t data[1232] = "B";
+	int old, fd;
+
+	if (!enter_narrow_network(576, &old)) {
+		/* Needs CAP_SYS_ADMIN: say so, do not look passed. */
+		skip();
+	}
+	harness_udp(&h, "127.0.0.1", 1232);
+	fd = harness_connect(&h, 0);
+	for (int i = 0; i < 2; i++) {
+		data[0] = 'B';
+		octets_put_u32(data + 1, 1000);
+		send(fd, data, 20, 0);
+		assert_int_equal(receive_one(&h, fd, data, sizeof(data)),
+			1000);
+	}
+	assert_int_equal(h.tx_err, 0);
+	close(fd);
+	harness_fini(&h);
+	assert_int_equal(setns(old, CLONE_NEWNET), 0);
+	close(old);
+}
+
 /* On a wildcard socket the reply comes from the address that was asked: a
  * connected client would not see any other. */
 static void
@@ -262,6 +343,8 @@ main(void)
 		cmocka_unit_test(udp_goes_on_after_a_reply_that_is_too_large),
 		cmocka_unit_test(udp_goes_on_after_a_client_is_gone),
 		cmocka_unit_test(udp_drops_source_port_0),
+		cmocka_unit_test(udp_forbids_fragments_of_short_replies_only),
+		cmocka_unit_test(udp_fragments_where_the_interface_is_narrow),
 		cmocka_unit_test(
 			udp_wildcard_replies_from_the_address_that_was_asked),
 	};
