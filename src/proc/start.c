@@ -37,6 +37,18 @@ main_on_without_effect(void *ctx, const char *clause, const char *option)
 	log_warning("%s: %s has no effect in this program", clause, option);
 }
 
+/* What we open must not get the number of a standard stream that whoever
+ * started us has closed: it would be written to, and replaced. */
+static bool
+main_fill_streams(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) == -1
+			&& open("/dev/null", O_RDWR) != fd)
+			return false;
+	return true;
+}
+
 static enum nsd_err
 main_load_conf(struct flags *flags, struct conf **conf)
 {
@@ -217,7 +229,7 @@ server_run(int argc, char **argv, const struct supervisor_hooks *hooks)
 	static struct flags flags; /* the configuration refers to them */
 	enum flags_outcome outcome;
 
-	if (args == NULL)
+	if (args == NULL || !main_fill_streams())
 		return 1;
 	program = strrchr(args[0], '/');
 	program = program != NULL ? program + 1 : args[0];
