@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +19,8 @@
 #include "proc/lifeline.h"
 
 #define LIFELINE_WAIT_MSEC 5000
+/* For a place in the queue; a worker without a main empties it at once. */
+#define LIFELINE_QUEUE_USEC 500000
 
 /* FNV-1a: keys are paths, which are longer than a socket's name may be. */
 static socklen_t
@@ -69,10 +72,13 @@ lifeline_ask(const char *key, int wait_msec)
 	bool again = false;
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct pollfd p = {.fd = fd, .events = POLLIN};
+	struct timeval limit = {.tv_usec = LIFELINE_QUEUE_USEC};
 
 	if (fd == -1)
 		return false;
-	if (connect(fd, (struct sockaddr *)&address, len) == 0
+	/* Anybody may have taken the name, and left the queue full. */
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0
+		&& connect(fd, (struct sockaddr *)&address, len) == 0
 		&& getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_len)
 			== 0
 		&& !lifeline_main_lives(peer.pid)) {
