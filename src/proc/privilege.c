@@ -5,7 +5,6 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -41,6 +40,32 @@ privilege_parse_ids(const char *text, struct privilege_user *user)
 	return true;
 }
 
+/* Asked for now: in a chroot there may be no /etc, or one of another's making,
+ * with modules to find users by that we would run as root. */
+static enum nsd_err
+privilege_find_groups(const struct passwd *pw, struct privilege_user *user)
+{
+	int size = 16;
+
+	for (;;) {
+		gid_t *groups = reallocarray(user->groups, (size_t)size,
+			sizeof(*groups));
+
+		if (groups == NULL) {
+			log_error("out of memory for the groups of %s",
+				pw->pw_name);
+			return NSD_E_MEMORY;
+		}
+		user->groups = groups;
+		user->group_count = size;
+		if (getgrouplist(pw->pw_name, user->gid, groups,
+			    &user->group_count)
+			!= -1)
+			return NSD_OK;
+		size *= 2;
+	}
+}
+
 enum nsd_err
 privilege_find_user(const char *username, struct privilege_user *user)
 {
@@ -61,10 +86,9 @@ privilege_find_user(const char *username, struct privilege_user *user)
 		log_error("user '%s' does not exist", username);
 		return NSD_E_NOT_FOUND;
 	}
-	if (pw != NULL)
-		snprintf(user->name, sizeof(user->name), "%s", pw->pw_name);
 	user->change = user->uid != geteuid() || user->gid != getegid();
-	return NSD_OK;
+	return pw != NULL && user->change ? privilege_find_groups(pw, user)
+					  : NSD_OK;
 }
 
 enum nsd_err
@@ -81,11 +105,7 @@ enum nsd_err
 privilege_drop(const struct privilege_user *user)
 {
 	if (user->change) {
-		int groups = user->name[0] != '\0'
-			? initgroups(user->name, user->gid)
-			: setgroups(0, NULL);
-
-		if (groups == -1
+		if (setgroups((size_t)user->group_count, user->groups) == -1
 			|| setresgid(user->gid, user->gid, user->gid) == -1
 			|| setresuid(user->uid, user->uid, user->uid) == -1) {
 			log_error("cannot become user %lu: %s",

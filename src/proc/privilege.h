@@ -12,7 +12,8 @@ struct privilege_user {
 	bool change;  /* false: stay who we are */
 	uid_t uid;    /* -1: no user was named */
 	gid_t gid;
-	char name[64];/* for initgroups; "": no account of that id */
+	gid_t *groups;/* all of the account's, NULL: no account of that id */
+	int group_count;
 };
 
 /* Looks up `username:` (a name, a number, or number.number; "": stay).
