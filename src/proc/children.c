@@ -18,6 +18,8 @@
  * hand and writes the database to the disk. */
 #define STOP_WAIT_SEC 5
 #define STOP_WAIT_DATABASE_SEC 90
+/* Messages taken from a child in one turn. */
+#define MESSAGES_MAX 64
 /* A process that lived this long is not failing at its start. */
 #define LIVED_WELL_MSEC 60000
 
@@ -169,7 +171,8 @@ child_on_channel(evutil_socket_t fd, short what, void *arg)
 	struct child *child = arg;
 	struct ipc_message m;
 
-	for (;;) {
+	/* One that never ends does not keep main from the others. */
+	for (unsigned n = 0; n < MESSAGES_MAX; n++) {
 		switch (ipc_receive(&child->channel, &m)) {
 		case NSD_OK:
 			supervisor_on_message(child->supervisor, child, &m);
@@ -179,9 +182,10 @@ child_on_channel(evutil_socket_t fd, short what, void *arg)
 		case NSD_E_AGAIN:
 			return;
 		case NSD_E_DENIED:
+			/* It is broken or not ours any more. */
 			log_error("refused a message from %s (pid %ld)",
 				child_name(child), (long)child->pid);
-			break;
+			/* fallthrough */
 		default:
 			/* It has died, or will be of no use without. */
 			event_del(child->event);
