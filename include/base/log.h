@@ -28,7 +28,8 @@ struct log_options {
 
 /*
  * Opens the log. Before this (and after log_close) lines go to stderr. Keeps
- * program and file until log_close. On failure the log stays as it was.
+ * program and file until log_close. On failure the log stays as it was. A
+ * link in place of the file is followed if it is root's or our own.
  */
 enum nsd_err log_open(const struct log_options *options) MUST_USE;
 

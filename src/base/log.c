@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,8 +40,20 @@ static const struct {
 static int
 log_open_file(const char *file)
 {
-	return open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY,
-		0644);
+	const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC
+		| O_NOCTTY;
+	int fd = open(file, flags | O_NOFOLLOW, 0644);
+	struct stat link;
+
+	if (fd != -1 || errno != ELOOP)
+		return fd;
+	/* Root must not write where the link of another leads. */
+	if (lstat(file, &link) == -1
+		|| (link.st_uid != 0 && link.st_uid != geteuid())) {
+		errno = ELOOP;
+		return -1;
+	}
+	return open(file, flags, 0644);
 }
 
 enum nsd_err

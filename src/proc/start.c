@@ -132,8 +132,9 @@ main_give_log(const struct privilege_user *user)
 	struct stat st;
 	int fd = log_fd();
 
+	/* One with another name, too, may not be a log file at all. */
 	if (fd != -1 && user->change && fstat(fd, &st) == 0
-		&& S_ISREG(st.st_mode)
+		&& S_ISREG(st.st_mode) && st.st_nlink == 1
 		&& fchown(fd, user->uid, user->gid) == -1)
 		log_warning("cannot give the log file away: %s",
 			strerror(errno));

@@ -1,0 +1,123 @@
+"""What others may do to a server that root starts: links, sockets, files."""
+
+import os
+import re
+import socket
+import subprocess
+
+import pytest
+
+import harness
+from harness import zone_text
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0,
+                                reason="being two users needs root")
+
+
+# ---- what the one who starts it leaves open or closed ------------------------
+
+@pytest.mark.parametrize("closed", [(0,), (2,), (0, 1, 2)])
+def test_closed_standard_streams_become_nothing_else(make_server, closed):
+    """Neither a socket nor the log may get the number of a stream."""
+    server = make_server(zones={"example": zone_text()}, foreground=False)
+    streams = " ".join(f"{fd}>&-" for fd in closed)
+    started = subprocess.run(["sh", "-c", f'"$@" {streams}', "sh",
+                              *server.command()], check=False,
+                             stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL,
+                             timeout=harness.DEADLINE)
+    assert started.returncode == 0
+    server.sessions.append(server.read_pid())
+    server.wait_serving()
+    for name, pid in server.roles().items():
+        for fd in range(3):
+            assert os.readlink(f"/proc/{pid}/fd/{fd}") == "/dev/null", name
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+    assert server.answer("www.example", "A", tcp=True) == ["192.0.2.1"]
+
+
+# ---- the lifeline ---------------------------------------------------------------
+
+def lifeline_address(pidfile):
+    """As in src/proc/lifeline.c."""
+    number = 14695981039346656037
+    for octet in os.fsencode(pidfile):
+        number = (number ^ octet) * 1099511628211 % 2**64
+    return f"\0nsd-lifeline-{number:016x}"
+
+
+def test_lifeline_that_nobody_serves_does_not_hold_a_start_up(make_server):
+    """Anybody may take that name, and leave no room in its queue."""
+    server = make_server(zones={"example": zone_text()})
+    clients = []
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as squatter:
+        squatter.bind(lifeline_address(server.pidfile))
+        squatter.listen(1)
+        for _ in range(16):
+            client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            client.setblocking(False)
+            clients.append(client)
+            if client.connect_ex(squatter.getsockname()) != 0:
+                break
+        else:
+            raise AssertionError("the queue is not full")
+        server.start()
+        assert server.answer("www.example", "A") == ["192.0.2.1"]
+    for client in clients:
+        client.close()
+    assert "cannot make the lifeline" in server.read_log()
+
+
+# ---- links in place of files ----------------------------------------------------
+
+@needs_root
+@pytest.mark.parametrize("there", [True, False])
+def test_link_of_the_user_is_no_log_file(make_server, directory, there):
+    """Root neither writes nor gives away what the link of another names."""
+    own = directory / "log"
+    own.mkdir()
+    os.chown(own, 65534, 65534)
+    precious = directory / "precious"
+    if there:
+        precious.write_text("root's\n")
+    log = own / "nsd.log"
+    log.symlink_to(precious)
+    os.chown(log, 65534, 65534, follow_symlinks=False)
+    server = make_server(zones={"example": zone_text()},
+                         options={"username": "nobody",
+                                  "logfile": f'"{log}"'},
+                         foreground=False)
+    result = server.run()
+    if result.returncode == 0:
+        server.sessions.append(server.read_pid())
+    assert result.returncode == 1
+    assert re.search(f"cannot open log file {log}: ", result.stderr)
+    assert precious.exists() == there
+    if there:
+        assert precious.read_text() == "root's\n"
+        assert precious.stat().st_uid == 0
+
+
+@needs_root
+def test_link_of_root_leads_to_the_log_file(make_server, directory):
+    """And that file can be opened anew when root is gone."""
+    real = directory / "real.log"
+    log = directory / "nsd.log"
+    log.symlink_to(real)
+    server = make_server(zones={"example": zone_text()},
+                         options={"username": "nobody"})
+    server.start()
+    assert "nsd started" in real.read_text()
+    assert real.stat().st_uid == 65534
+
+
+@needs_root
+def test_log_file_with_another_name_is_not_given_away(make_server, directory):
+    precious = directory / "precious"
+    precious.write_text("root's\n")
+    os.link(precious, directory / "nsd.log")
+    server = make_server(zones={"example": zone_text()},
+                         options={"username": "nobody"})
+    server.start()
+    assert precious.stat().st_uid == 0
