@@ -2,6 +2,7 @@
  * one range. */
 #include "config.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 
 #include "proc/load_diff.h"
@@ -48,6 +49,8 @@ load_parts_read_range(struct zone_parts *parts, const char *path,
 		&& !load_sources_are_equal(&result->files, &again))
 		err = NSD_E_AGAIN;
 	zonefile_result_fini(&again);
+	/* What the parser has freed would be kept for the next reading. */
+	malloc_trim(0);
 	return err == NSD_OK ? zone_parts_pack(parts) : err;
 }
 

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <event2/event.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,6 +16,10 @@
 /* How often results are taken while threads are at work; at the end at once.
  * To be woken for each of a million small zones costs more than reading it. */
 #define TAKE_USEC 5000
+/* Blocks from this size on go back to the system when they are freed. Else
+ * malloc takes a large one that was freed for a reason to keep such room, in
+ * each thread's arena: 10 MB after a zone of a million names. */
+#define LARGE_BLOCK (256 << 10)
 
 struct load_thread {
 	pthread_t thread;
@@ -268,6 +273,8 @@ load_pool_start(const struct load_context *context, struct load_zone **zones,
 	p->last = &p->first;
 	p->on_results = on_results;
 	p->ctx = ctx;
+	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
+	mallopt(M_TRIM_THRESHOLD, LARGE_BLOCK);
 	pthread_mutex_init(&p->lock, NULL);
 	p->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	p->large = malloc((count + 1) * sizeof(struct load_zone *));
