@@ -61,6 +61,8 @@ zone_parts_begin(const struct zone_build_input *input,
 	struct zone_parts *p;
 	enum nsd_err err;
 
+	if (plan->no_memory)
+		return NSD_E_MEMORY;
 	if (!plan_is_simple(plan))
 		return NSD_E_LIMIT;
 	p = calloc(1, sizeof(*p));

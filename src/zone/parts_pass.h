@@ -17,7 +17,7 @@ struct part_range {
 
 struct plan_sample {
 	uint64_t key[2];
-	uint64_t octets; /* of records since the last one */
+	uint64_t octets; /* of records and owners since the last one */
 };
 
 /* Records of one kind. */
@@ -35,11 +35,13 @@ struct zone_plan {
 	uint8_t apex_lower[NAME_MAX_LEN];
 	struct plan_list names;
 	struct plan_list chain;
+	uint64_t octets;         /* of all records */
 	uint64_t rr_count;
 	uint64_t nsec3_count;    /* NSEC3 records */
 	uint64_t params_count;   /* NSEC3PARAM records at the apex */
 	struct rrbatch_rr *params; /* the first of them */
 	bool odd;                /* not to be built in parts */
+	bool no_memory;          /* for what had to be kept */
 	uint32_t end_line;       /* of the last record */
 	uint16_t end_file;
 };

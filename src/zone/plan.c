@@ -8,13 +8,15 @@
 #define SAMPLES_MAX 8192u
 
 /*
- * A zone in the store takes half of the octets of its records or more, and
- * building a range twice its octets (the zone's part of it, the records, their
- * owners). While the zone is not whole its missing part is room for that; at
- * the end a twentieth of the records has to do, which is a tenth of the zone.
+ * A zone in the store takes half of the octets of its records or more. While it
+ * is not whole, its missing part is room for the records of a range and for
+ * their owners, which are sorted and merged; at the end a twelfth of it has to
+ * do.
  */
-#define SPARE_PART 20u
+#define ZONE_PART 2u
+#define SPARE_PART 12u
 #define PART_MIN ((uint64_t)1 << 20)
+#define OWNER_OCTETS 96u /* in a build, for each run of records */
 
 bool
 record_is_chains(const struct rrbatch_rr *rr)
@@ -79,7 +81,8 @@ zone_plan_reset(struct zone_plan *plan)
 	free(plan->params);
 	plan->params = NULL;
 	plan->rr_count = plan->nsec3_count = plan->params_count = 0;
-	plan->odd = false;
+	plan->octets = 0;
+	plan->odd = plan->no_memory = false;
 	plan->end_line = 0;
 	plan->end_file = 0;
 }
@@ -123,7 +126,7 @@ plan_take_params(struct zone_plan *plan, const struct owner *owner,
 		return;
 	plan->params = malloc(sizeof(*rr) + rr->rdlen);
 	if (plan->params == NULL) {
-		plan->odd = true;
+		plan->no_memory = true;
 		return;
 	}
 	*plan->params = *rr;
@@ -142,6 +145,9 @@ plan_add_record(struct zone_plan *plan, const struct rrbatch_rr *first,
 	uint8_t hash[NSEC3_HASH_LEN];
 	struct owner owner = {.flags = 0};
 
+	plan->octets += octets;
+	if (rr->owner_len > 0)
+		octets += OWNER_OCTETS;
 	list->octets += octets;
 	list->since += octets;
 	plan->nsec3_count += rr->type == TYPE_NSEC3;
@@ -195,7 +201,8 @@ sample_compare(const void *a, const void *b)
 struct planning {
 	struct part_range *ranges;
 	size_t count;
-	uint64_t total; /* octets of all records */
+	uint64_t zone;  /* octets that it will take in the store */
+	uint64_t total; /* octets of all records and owners */
 	uint64_t done;  /* of those in ranges that are complete */
 	uint64_t fixed; /* octets of a range, or 0 */
 };
@@ -203,12 +210,14 @@ struct planning {
 static uint64_t
 planning_room(const struct planning *p)
 {
-	uint64_t left = p->total > p->done ? p->total - p->done : 0;
-	uint64_t room = (left / 2 + p->total / SPARE_PART) / 2;
+	double left = (double)(p->total - p->done) / (double)p->total;
+	double room = (double)p->zone * (left + 1.0 / SPARE_PART);
 
 	if (p->fixed > 0)
 		return p->fixed;
-	return room > PART_MIN ? room : PART_MIN;
+	/* The range's own part of the zone comes to it. */
+	room *= (double)p->total / (double)(p->total + p->zone);
+	return room > PART_MIN ? (uint64_t)room : PART_MIN;
 }
 
 /* Cuts where the room ends, between two keys. */
@@ -245,6 +254,7 @@ plan_make_ranges(const struct zone_plan *plan, size_t part_octets,
 	struct planning p = {
 		.ranges = malloc((plan->names.count + plan->chain.count + 2)
 			* sizeof(*p.ranges)),
+		.zone = plan->octets / ZONE_PART,
 		.total = plan->names.octets + plan->chain.octets,
 		.fixed = part_octets,
 	};
