@@ -489,6 +489,77 @@ parts_of_another_file_are_harmless(void **state)
 	assert_true(again > 0);
 }
 
+/* ---- the old version ------------------------------------------------------ */
+
+#define NAMES 20000u
+
+static store_ref
+build_many_names(struct world *w)
+{
+	struct rrbatch *batch = rrbatch_create(NAMES * 64);
+	struct rrbatch_rr head = {.type = TYPE_SOA, .rdlen = 27};
+	uint8_t owner[NAME_MAX_LEN], rdata[64] = "\2ns\0\1x\0";
+	struct zone_build_input input = {.apex = apex, .batches = batch,
+		.threads = 1};
+	struct diag_sink sink = {0};
+	store_ref zone;
+
+	assert_int_equal(rrbatch_append(batch, &head, apex, rdata), NSD_OK);
+	head.type = TYPE_A;
+	head.rdlen = 4;
+	for (unsigned i = 0; i < NAMES; i++) {
+		owner[0] = 6;
+		snprintf((char *)owner + 1, 7, "h%05u", i);
+		memcpy(owner + 7, apex, sizeof(MODEL_APEX));
+		octets_put_u32(rdata, i);
+		assert_int_equal(rrbatch_append(batch, &head, owner, rdata),
+			NSD_OK);
+	}
+	assert_int_equal(zone_build(&input, w->writer, w->heap, &sink, &zone),
+		NSD_OK);
+	rrbatch_destroy(batch);
+	return zone;
+}
+
+/* Its objects are freed in several goes while it is retired, but not before
+ * its reader has left it. */
+static void
+old_version_stays_for_its_reader(void **state)
+{
+	struct world *w = *state;
+	const struct zone_setup setup = {.apex = apex};
+	struct store_reader *reader;
+	char *before, *after;
+	store_ref entry, zone;
+	uint64_t empty;
+
+	assert_int_equal(table_add(w->writer, &setup, 1, &entry), NSD_OK);
+	assert_int_equal(store_reader_open(w->store, 0, "reader", &reader),
+		NSD_OK);
+	empty = live(w);
+	for (unsigned busy = 0; busy < 2; busy++) {
+		zone = build_many_names(w);
+		table_set_zone(w->writer, entry, zone);
+		if (busy > 0)
+			store_reader_online(reader);
+		before = zone_check_print(w->view, zone, apex);
+		table_set_zone(w->writer, entry, STORE_NONE);
+		if (busy > 0) {
+			store_reclaim(w->writer);
+			after = zone_check_print(w->view, zone, apex);
+			assert_string_equal(before, after);
+			free(after);
+			store_reader_offline(reader);
+		}
+		free(before);
+		assert_int_equal(store_reclaim(w->writer), 0);
+		assert_int_equal(live(w), empty);
+	}
+	store_reader_close(reader);
+	assert_int_equal(table_remove(w->writer, apex), NSD_OK);
+	store_reclaim(w->writer);
+}
+
 static int
 open_world(void **state)
 {
@@ -529,6 +600,7 @@ main(void)
 		cmocka_unit_test(parts_come_to_what_one_build_does),
 		cmocka_unit_test(parts_without_memory_leave_nothing),
 		cmocka_unit_test(parts_of_another_file_are_harmless),
+		cmocka_unit_test(old_version_stays_for_its_reader),
 	};
 
 	return cmocka_run_group_tests(tests, open_world, close_world);
