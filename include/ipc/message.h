@@ -83,6 +83,9 @@ struct ipc_zone {
 		"a RELOAD is done")                                          \
 	X(DAMAGED, ROLE_LOADER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0,            \
 		"the store cannot be taken over: another is needed")         \
+	X(DATABASE, ROLE_MAIN, ROLE_LOADER, IPC_NONE, IPC_NONE, 1,           \
+		"leave what the store in memory holds in this file at the"   \
+		" end: that of a damaged one")                               \
 	X(UPDATE, ROLE_MAIN, ROLE_LOADER, sizeof(struct ipc_update),         \
 		sizeof(struct ipc_update), 1,                                \
 		"changes of a zone (proc/load_update.h), to be published"    \

@@ -127,6 +127,13 @@ enum nsd_err store_open_file(const struct store_options *options,
 	const struct store_file *file, struct store **store,
 	struct store_file_report *report) MUST_USE;
 
+/*
+ * Gives up a store that lies in a file, when nobody uses it any more, but for
+ * the file itself, which stays locked: for store_writer_close_into. Release with
+ * store_destroy. returns its descriptor, lent until then.
+ */
+int store_keep_file(struct store *store);
+
 /* Frees the slot of a reader that died, so that it holds nothing back. Any
  * role that keeps the store handle (main). */
 void store_reader_clear(struct store *store, unsigned slot);
@@ -200,6 +207,12 @@ void store_writer_close(struct store_writer *writer);
  * Blocks until all is on the disk.
  */
 enum nsd_err store_writer_close_clean(struct store_writer *writer) MUST_USE;
+/*
+ * The same for a store in memory: leaves what it holds in a file (of
+ * store_keep_file), in the place of what was there. contents as in store_file.
+ */
+enum nsd_err store_writer_close_into(struct store_writer *writer, int fd,
+	uint64_t contents) MUST_USE;
 /*
  * Closes the writer of a store whose contents are of no use, which nobody
  * reads, and opens one of the same store with nothing in it. On failure

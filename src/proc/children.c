@@ -70,7 +70,8 @@ child_stop(struct child *child)
 {
 	struct timeval wait = {.tv_sec = STOP_WAIT_SEC};
 
-	if (child->role == ROLE_LOADER && child->generation->in_file)
+	if (child->role == ROLE_LOADER && (child->generation->in_file
+			|| child->supervisor->kept != NULL))
 		wait.tv_sec = STOP_WAIT_DATABASE_SEC;
 	child->told_stop = true;
 	if (child_send(child, IPC_STOP, NULL, 0, NULL, 0) != NSD_OK
@@ -248,6 +249,7 @@ child_leave_main(struct supervisor *s, struct child *self)
 	for (unsigned i = 0; i < s->spare_count; i++)
 		store_destroy(s->spares[i]);
 	store_destroy(s->database);
+	store_destroy(s->kept);
 	if (s->serving != NULL && s->serving != self->generation)
 		store_destroy(s->serving->store);
 	if (s->building != NULL && s->building != self->generation)
@@ -448,7 +450,10 @@ generation_release(struct supervisor *s, struct generation *g)
 {
 	if (g->users > 0 || g == s->serving || g == s->building)
 		return;
-	store_destroy(g->store);
+	if (g->in_file && !s->stopping)
+		supervisor_keep_file(s, g->store);
+	else
+		store_destroy(g->store);
 	free(g);
 }
 

@@ -40,6 +40,8 @@ void generation_release(struct supervisor *s, struct generation *g);
 /* supervisor.c: a message of a child, or the end of its channel. */
 void supervisor_on_message(struct supervisor *s, struct child *child,
 	const struct ipc_message *m);
+/* supervisor.c: nobody uses the store of a damaged database any more. */
+void supervisor_keep_file(struct supervisor *s, struct store *store);
 /* supervisor.c: a loader is wanted. */
 void supervisor_start_loader(struct supervisor *s);
 

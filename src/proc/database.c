@@ -107,16 +107,32 @@ database_vet(struct store_writer **writer, unsigned threads)
 	return NSD_OK;
 }
 
+static void
+database_log_close(uint64_t octets, enum nsd_err err)
+{
+	if (err == NSD_OK)
+		log_notice("database closed: %llu octets of zones",
+			(unsigned long long)octets);
+	else
+		log_error("the database is of no use to the next start: %s",
+			strerror(errno));
+}
+
+void
+database_save(struct store_writer *writer, int fd)
+{
+	struct store_stats stats;
+
+	store_get_stats(writer, &stats);
+	database_log_close(stats.live,
+		store_writer_close_into(writer, fd, database_contents()));
+}
+
 void
 database_close(struct store_writer *writer)
 {
 	struct store_stats stats;
 
 	store_get_stats(writer, &stats);
-	if (store_writer_close_clean(writer) == NSD_OK)
-		log_notice("database closed: %llu octets of zones",
-			(unsigned long long)stats.live);
-	else
-		log_error("the database is of no use to the next start: %s",
-			strerror(errno));
+	database_log_close(stats.live, store_writer_close_clean(writer));
 }

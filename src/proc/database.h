@@ -24,6 +24,10 @@ struct store *database_open(const struct conf_server *options, uid_t owner,
 enum nsd_err database_vet(struct store_writer **writer, unsigned threads)
 	MUST_USE;
 
+/* Closes the writer of a store in memory that took the place of a damaged one,
+ * and leaves what it holds in the file of that. */
+void database_save(struct store_writer *writer, int fd);
+
 /* Closes the loader's side, so that the next start can attach to the file. */
 void database_close(struct store_writer *writer);
 

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <event2/event.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -427,6 +428,21 @@ loader_statistics(struct loader *loader)
 		loader->kinds_msec = now;
 }
 
+static void loader_on_stop(struct role *role);
+
+/* Threads must be done before the store can be written. */
+static void
+loader_keep_image(struct loader *loader, const struct ipc_message *m)
+{
+	if (m->fd_count != 1)
+		return;
+	if (loader->image_fd != -1)
+		close(loader->image_fd);
+	loader->image_fd = fcntl(m->fds[0], F_DUPFD_CLOEXEC, 0);
+	if (loader->image_fd != -1)
+		loader->role.on_stop = loader_on_stop;
+}
+
 static void
 loader_on_message(struct role *role, const struct ipc_message *m)
 {
@@ -441,6 +457,9 @@ loader_on_message(struct role *role, const struct ipc_message *m)
 		break;
 	case IPC_CHANGE_ZONE:
 		loader_on_change_zone(loader, m);
+		break;
+	case IPC_DATABASE:
+		loader_keep_image(loader, m);
 		break;
 	case IPC_RELOAD:
 		if (loader->todo != NULL)
@@ -546,6 +565,7 @@ loader_init(struct loader *loader, const struct role_start *start)
 	loader->loaded = start->loaded;
 	loader->used = start->used;
 	loader->in_file = start->in_file;
+	loader->image_fd = -1;
 	loader->progress.stage = "reading";
 	loader->role.on_message = loader_on_message;
 	loader->role.on_stop = loader->in_file ? loader_on_stop : NULL;
@@ -613,10 +633,14 @@ loader_main(const struct role_start *start)
 	role_send(&loader->role, IPC_LISTED, NULL, 0);
 	loader_start_pass(loader);
 	role_run(&loader->role);
-	if (loader->in_file && loader->stopping && loader->pool == NULL) {
+	if (loader->stopping && loader->pool == NULL
+		&& (loader->in_file || loader->image_fd != -1)) {
 		while (load_prepare_step(&loader->prepare, loader->writer))
 			;
-		database_close(loader->writer);
+		if (loader->in_file)
+			database_close(loader->writer);
+		else
+			database_save(loader->writer, loader->image_fd);
 	}
 	/* Else threads may be at work: the kernel takes it all down. */
 	_exit(0);

@@ -38,6 +38,7 @@ struct loader {
 	bool loaded;    /* that one, or one before, had looked at their files */
 	bool used;      /* the store was not closed by the loader before */
 	bool in_file;   /* it is to be closed */
+	int image_fd;   /* the store in memory goes there at the end; or -1 */
 	bool stopping;
 	bool reload_wanted;
 

@@ -98,6 +98,27 @@ generation_choose(struct supervisor *s)
 	return s->building;
 }
 
+/* At a clean stop its loader fills the file of the store that was damaged. */
+static void
+supervisor_offer_file(struct supervisor *s)
+{
+	int fd;
+
+	if (s->kept == NULL || s->loader.current == NULL
+		|| s->loader.current->generation->in_file)
+		return;
+	fd = store_keep_file(s->kept);
+	(void)child_send(s->loader.current, IPC_DATABASE, NULL, 0, &fd, 1);
+}
+
+void
+supervisor_keep_file(struct supervisor *s, struct store *store)
+{
+	s->kept = store;
+	(void)store_keep_file(store);
+	supervisor_offer_file(s);
+}
+
 void
 supervisor_start_loader(struct supervisor *s)
 {
@@ -181,6 +202,7 @@ supervisor_on_message(struct supervisor *s, struct child *child,
 	case IPC_LISTED:
 		child->generation->listed = true;
 		child->generation->take_overs = 0;
+		supervisor_offer_file(s);
 		if (s->waited && s->serving == NULL)
 			supervisor_serve(s, child->generation);
 		break;

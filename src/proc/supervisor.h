@@ -96,6 +96,7 @@ struct supervisor {
 	struct generation *serving;     /* workers are forked with it */
 	struct generation *building;    /* its loader is at the first pass */
 	struct store *database;         /* until the first loader takes it */
+	struct store *kept;             /* its file alone: it was damaged */
 	struct store *spares[STORE_SPARES];
 	unsigned spare_count;
 	struct post loader;

@@ -213,6 +213,81 @@ image_mark_clean(struct store *store)
 	return NSD_OK;
 }
 
+/* ---- a store in memory that goes to the file of one given up */
+
+int
+store_keep_file(struct store *store)
+{
+	int fd = store->fd;
+
+	store->fd = -1;
+	store_drop_descriptors(store);
+	store->fd = fd;
+	return fd;
+}
+
+static bool
+write_all(int fd, const void *data, size_t len, uint64_t at)
+{
+	const uint8_t *p = data;
+
+	while (len > 0) {
+		ssize_t n = pwrite(fd, p, len, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		p += n;
+		at += (size_t)n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+/* All that counts (see image_sum), and no mark. */
+static bool
+write_contents(const struct store_writer *w, int fd, uint64_t contents)
+{
+	union {
+		uint8_t octets[STORE_PAGE];
+		struct store_header header;
+	} page;
+	struct store_writer *writer = (struct store_writer *)(uintptr_t)w;
+	uint32_t spans = w->header->span_count;
+
+	memcpy(&page, w->header, sizeof(page));
+	page.header.contents = contents;
+	page.header.clean = 0;
+	if (ftruncate(fd, 0) != 0 || !write_all(fd, &page, sizeof(page), 0)
+		|| !write_all(fd, span_bitmap(writer, 0),
+			(size_t)spans * SPAN_BITMAP, STORE_PAGE))
+		return false;
+	for (uint32_t i = 0; i < spans; i++) {
+		uint64_t at = w->header->data_at + (uint64_t)i * SPAN_SIZE;
+
+		if (span_is_used(span_bitmap(writer, i))
+			&& !write_all(fd, w->base + at, SPAN_SIZE, at))
+			return false;
+	}
+	return true;
+}
+
+enum nsd_err
+store_writer_close_into(struct store_writer *writer, int fd,
+	uint64_t contents)
+{
+	struct store file = {.fd = fd, .named = true};
+	bool written;
+
+	(void)store_reclaim(writer);
+	retired_forget(writer);
+	heap_flush(&writer->heap);
+	written = write_contents(writer, fd, contents);
+	store_writer_close(writer);
+	return written ? image_mark_clean(&file) : NSD_E_SYSTEM;
+}
+
 enum nsd_err
 store_writer_empty(struct store_writer **writer)
 {

@@ -278,8 +278,8 @@ def test_two_servers_do_not_share_a_file(server, make_server, database):
     check(server)
 
 
-def test_damaged_store_is_left_for_memory(server, database):
-    """Found out while it runs; the next start begins anew."""
+def damage(server, database):
+    """Found out by the next loader."""
     with database.open("r+b") as f:
         f.seek(4096)
         f.write(bytes(1024))  # nothing is allocated, says the first span
@@ -287,10 +287,60 @@ def test_damaged_store_is_left_for_memory(server, database):
     server.wait_log("the zone store is left behind, a new one in memory is"
                     " filled from zone files")
     server.wait_log("2 zones: 2 read, 0 failed", count=2)
+
+
+def wait_left(server, database):
+    """No process maps the file any more, and main alone has it open."""
+    def is_left():
+        roles = server.roles()
+        return len(roles) == 4 and not any(
+            str(database) in harness.read_proc(pid, "maps")
+            for pid in roles.values())
+    wait_for("the end of the old workers", is_left)
+
+
+def test_damaged_store_is_left_for_memory(server, database):
+    """And what that holds is kept in the file at the end."""
+    damage(server, database)
+    wait_left(server, database)
     check(server)
-    server.wait_answer()
+    server.write_zone("a.test", zone_text(6))
+    server.reload()
+    server.wait_serial("a.test", 6)
+    inode = database.stat().st_ino
     log = restart(server)
+    assert "database closed: " in server.read_log()
+    assert "as it was left by a clean stop" in log
+    assert "2 zones: 0 read, 0 failed" in log
+    assert database.stat().st_ino == inode
+    assert server.serial("a.test") == 6
+    assert server.serial("b.test") == 2
+    # As any other.
+    server.write_zone("a.test", zone_text(7))
+    server.reload()
+    server.wait_serial("a.test", 7)
+    assert "2 zones: 0 read, 0 failed" in restart(server)
+
+
+def test_later_loader_keeps_what_is_in_memory(server, database):
+    damage(server, database)
+    wait_left(server, database)
+    server.wait_replaced("loader", server.kill("loader"))
+    server.wait_log("the loader takes over")
+    server.wait_log("2 zones: 0 read, 0 failed")
+    log = restart(server)
+    assert "as it was left by a clean stop" in log
+    assert "2 zones: 0 read, 0 failed" in log
+    check(server)
+
+
+def test_unclean_end_after_damage_is_unclean(server, database):
+    damage(server, database)
+    wait_left(server, database)
+    end_badly(server)
+    log = restart(server, stop=False)
     assert "it was not closed by a clean stop" in log
+    assert "2 zones: 2 read, 0 failed" in log
     check(server)
 
 

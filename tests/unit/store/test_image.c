@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -287,6 +288,90 @@ image_of_another_version_is_not_used(void **state)
 	store_destroy(store);
 }
 
+/* A file whose store was given up, and a store in memory with contents. */
+static struct store_writer *
+make_successor(struct store **kept, struct store **memory)
+{
+	struct store_writer *writer;
+
+	file_write(image, image_len);
+	*kept = open_expect(STORE_FILE_ATTACHED);
+	store_writer_close(writer_open(*kept));
+	(void)store_keep_file(*kept);
+	assert_int_equal(store_create(&options, memory), NSD_OK);
+	writer = writer_open(*memory);
+	for (int i = 0; i < 3; i++)
+		fill(writer);
+	return writer;
+}
+
+static void
+store_in_memory_goes_to_the_file_of_one_given_up(void **state)
+{
+	struct store *kept, *memory, *store;
+	struct store_writer *writer = make_successor(&kept, &memory);
+	struct store_file_report report;
+
+	/* Still locked, and not to be used until it is closed. */
+	assert_int_equal(open_at(path, CONTENTS, &store, &report),
+		NSD_E_DENIED);
+	assert_int_equal(report.state, STORE_FILE_IN_USE);
+	assert_int_equal(store_writer_close_into(writer, store_keep_file(kept),
+		CONTENTS), NSD_OK);
+	store_destroy(kept);
+	store_destroy(memory);
+	store = open_expect(STORE_FILE_ATTACHED);
+	writer = writer_open(store);
+	check_contents(writer);
+	fill(writer);
+	assert_int_equal(store_writer_close_clean(writer), NSD_OK);
+	store_destroy(store);
+	store_destroy(open_expect(STORE_FILE_ATTACHED));
+}
+
+/* As on a full disk. */
+static void
+file_that_cannot_be_filled_stays_unclean(void **state)
+{
+	struct rlimit limit, low;
+	struct store *kept, *memory;
+	struct store_writer *writer = make_successor(&kept, &memory);
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	low = limit;
+	low.rlim_cur = DATA_AT + 10000;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+	assert_int_equal(store_writer_close_into(writer, store_keep_file(kept),
+		CONTENTS), NSD_E_SYSTEM);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	store_destroy(kept);
+	store_destroy(memory);
+	store_destroy(open_expect(STORE_FILE_UNCLEAN));
+}
+
+static void
+writer_empties_a_store_of_no_use(void **state)
+{
+	struct store *store;
+	struct store_writer *writer;
+
+	file_write(image, image_len);
+	store = open_expect(STORE_FILE_ATTACHED);
+	writer = writer_open(store);
+	assert_int_equal(store_writer_empty(&writer), NSD_OK);
+	assert_int_equal(store_root(store_writer_view(writer),
+		STORE_ROOT_ZONES), STORE_NONE);
+	fill(writer);
+	assert_int_equal(store_writer_close_clean(writer), NSD_OK);
+	store_destroy(store);
+	store = open_expect(STORE_FILE_ATTACHED);
+	writer = writer_open(store);
+	check_contents(writer);
+	store_writer_close(writer);
+	store_destroy(store);
+}
+
 /* Thousands of replacements, and each is flushed: not to a disk, please. */
 static int
 setup(void **state)
@@ -307,6 +392,10 @@ main(void)
 		cmocka_unit_test(image_with_a_flipped_bit_is_not_used),
 		cmocka_unit_test(image_with_old_pages_is_not_used),
 		cmocka_unit_test(image_of_another_version_is_not_used),
+		cmocka_unit_test(
+			store_in_memory_goes_to_the_file_of_one_given_up),
+		cmocka_unit_test(file_that_cannot_be_filled_stays_unclean),
+		cmocka_unit_test(writer_empties_a_store_of_no_use),
 	};
 
 	return cmocka_run_group_tests(tests, setup, image_teardown);
