@@ -6,6 +6,7 @@
 #include "harness.h"
 
 #include <errno.h>
+#include <event2/event.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <arpa/inet.h>
@@ -83,6 +84,46 @@ udp_answers_a_batch_with_one_call(void **state)
 	assert_int_equal(h.batches, 2);
 	assert_int_equal(h.largest_batch, 64);
 	assert_int_equal(h.requests, 100);
+	close(fd);
+	harness_fini(&h);
+}
+
+/* What is busy leaves the loop's set: it must come back, after a turn of as
+ * many batches as there may be too, and the others must get theirs. */
+static void
+udp_goes_on_after_a_crowd(void **state)
+{
+	struct harness h;
+	uint8_t data[64];
+	unsigned count = 9 * EXCHANGE_BATCH_MAX + 20;
+	int fd, room = 1 << 20;
+
+	harness_udp(&h, "127.0.0.1", 1232);
+	fd = harness_connect(&h, 0);
+	if (setsockopt(h.fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room))
+			!= 0
+	    || setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room,
+			sizeof(room)) != 0) {
+		/* Needs CAP_NET_ADMIN: say so, do not look passed. */
+		print_message("no large buffers: %s\n", strerror(errno));
+		close(fd);
+		harness_fini(&h);
+		skip();
+	}
+	memset(data, 'E', sizeof(data));
+	for (unsigned i = 0; i < count; i++)
+		assert_int_equal(send(fd, data, sizeof(data), 0), 64);
+	wait_queued(&h, count);
+	assert_int_not_equal(event_base_loop(h.base, EVLOOP_ONCE), -1);
+	assert_int_equal(h.batches, 8);
+	for (unsigned i = 0; i < count; i++)
+		assert_int_equal(receive_one(&h, fd, data, sizeof(data)), 64);
+	assert_int_equal(h.batches, 10);
+	for (size_t len = 20; len < 30; len++) {
+		assert_int_equal(send(fd, data, len, 0), len);
+		assert_int_equal(receive_one(&h, fd, data, sizeof(data)),
+			len);
+	}
 	close(fd);
 	harness_fini(&h);
 }
@@ -338,6 +379,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(udp_answers_a_batch_with_one_call),
+		cmocka_unit_test(udp_goes_on_after_a_crowd),
 		cmocka_unit_test(udp_sends_nothing_for_a_reply_of_length_0),
 		cmocka_unit_test(udp_takes_any_length),
 		cmocka_unit_test(udp_goes_on_after_a_reply_that_is_too_large),
