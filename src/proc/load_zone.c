@@ -236,6 +236,7 @@ load_zone_parse(const struct load_context *context, struct load_zone *zone,
 		.default_ttl_sec = DEFAULT_TTL_SEC,
 		.threads = large ? context->threads_max : 1,
 		.secondary = load_zone_is_secondary(zone),
+		.only_files = true,
 		.on_progress = large ? load_zone_on_parse : NULL,
 		.progress_ctx = context->progress,
 	};

@@ -12,7 +12,10 @@
 #include <string.h>
 
 #define BLOCK_LINES 512
+#define BLOCK_OCTETS (1u << 20)
 #define WIDTH_MAX 255
+/* A number without a width, with dots between its digits, fits. */
+#define NUMBER_LEAST 32
 
 /* A template of the line: pieces of text, each but the last followed by a
  * number. */
@@ -30,6 +33,7 @@ struct generate {
 	size_t len;
 	struct slot *slots;
 	size_t slot_count;
+	size_t numbers_len;  /* all numbers of a line have no more octets */
 	char *out;
 	size_t out_len, out_size;
 };
@@ -164,6 +168,7 @@ cut_line(struct generate *g)
 			if (*p == '{' && !parse_modifier(&p, end, slot))
 				return NSD_E_SYNTAX;
 		}
+		g->numbers_len += slot->width + NUMBER_LEAST;
 		slot++;
 		slot->text = p;
 	}
@@ -189,7 +194,7 @@ print_nibbles(char *out, uint64_t v, unsigned width, bool upper)
 	return n;
 }
 
-#define NUMBER_TEXT_MAX (WIDTH_MAX + 32)
+#define NUMBER_TEXT_MAX (WIDTH_MAX + NUMBER_LEAST)
 
 static bool
 print_slot(const struct slot *slot, uint64_t i, char *out, size_t *len)
@@ -237,7 +242,7 @@ static enum nsd_err
 print_line(struct generate *g, uint64_t i)
 {
 	char number[NUMBER_TEXT_MAX];
-	size_t s, need = g->len + g->slot_count * NUMBER_TEXT_MAX;
+	size_t s, need = g->len + g->numbers_len;
 
 	/* SCAN_PADDING: what the reader may look at behind the text. */
 	if (g->out_size - g->out_len < need + SCAN_PADDING) {
@@ -273,7 +278,8 @@ run_lines(struct reader *r, struct generate *g)
 		unsigned lines;
 
 		g->out_len = 0;
-		for (lines = 0; lines < BLOCK_LINES && i <= g->stop; lines++) {
+		for (lines = 0; lines < BLOCK_LINES && i <= g->stop
+				&& g->out_len < BLOCK_OCTETS; lines++) {
 			enum nsd_err err = print_line(g, i);
 
 			if (err == NSD_E_MEMORY) {
@@ -288,6 +294,12 @@ run_lines(struct reader *r, struct generate *g)
 			}
 			i += g->step;
 		}
+		if (g->out_len > r->generate_octets) {
+			reader_error(r, r->tokens[1].text,
+				"$GENERATE makes too much text");
+			return READER_END;
+		}
+		r->generate_octets -= g->out_len;
 		memset(g->out + g->out_len, 0, SCAN_PADDING);
 		stop = reader_run_nested(r, g->out, g->out_len);
 	}
@@ -303,6 +315,9 @@ reader_generate(struct reader *r)
 	enum reader_stop stop = READER_END;
 	enum nsd_err err;
 
+	/* All that there is of them has a limit: they are taken in order. */
+	if (r->hooks->on_include == NULL)
+		return READER_INCLUDE;
 	memset(&g, 0, sizeof(g));
 	if (r->token_count < 5) {
 		reader_error(r, r->tokens[0].text, "Missing fields in "
@@ -314,12 +329,13 @@ reader_generate(struct reader *r)
 			"$GENERATE: START-STOP[/STEP] expected");
 		return READER_END;
 	}
-	if ((g.stop - g.start) / g.step >= r->generate_max) {
+	if ((g.stop - g.start) / g.step >= r->generate_left) {
 		reader_error(r, r->tokens[1].text, "Invalid range in "
 			"$GENERATE: more than %u records",
 			r->generate_max);
 		return READER_END;
 	}
+	r->generate_left -= (uint32_t)((g.stop - g.start) / g.step + 1);
 	err = join_line(r, &g) ? cut_line(&g) : NSD_E_MEMORY;
 	if (err == NSD_E_SYNTAX) {
 		reader_error(r, r->tokens[2].text, "Invalid modifier in "

@@ -43,14 +43,15 @@ slurp(struct input *in)
 }
 
 enum nsd_err
-input_open(struct input *in, const char *path)
+input_open(struct input *in, const char *path, bool only_files)
 {
 	enum nsd_err err = NSD_OK;
 	int saved;
 
 	memset(in, 0, sizeof(*in));
 	in->path = path;
-	in->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	in->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY
+		| (only_files ? O_NONBLOCK : 0));
 	if (in->fd == -1)
 		return NSD_E_SYSTEM;
 	if (fstat(in->fd, &in->before) == -1) {
@@ -60,6 +61,9 @@ input_open(struct input *in, const char *path)
 		err = NSD_E_SYSTEM;
 	} else if (S_ISREG(in->before.st_mode)) {
 		in->size = (uint64_t)in->before.st_size;
+	} else if (only_files) {
+		errno = ENOTSUP;
+		err = NSD_E_SYSTEM;
 	} else {
 		err = slurp(in);
 	}
@@ -69,6 +73,12 @@ input_open(struct input *in, const char *path)
 		errno = saved;
 	}
 	return err;
+}
+
+const char *
+input_error_text(int error)
+{
+	return error == ENOTSUP ? "not a regular file" : strerror(error);
 }
 
 void

@@ -24,9 +24,13 @@ struct input {
 
 /*
  * Opens a file. A directory is EISDIR; a pipe or device is read to its end at
- * once. NSD_E_SYSTEM with errno, or NSD_E_MEMORY.
+ * once, or, with only_files, ENOTSUP, without waiting for it. NSD_E_SYSTEM with
+ * errno, or NSD_E_MEMORY.
  */
-enum nsd_err input_open(struct input *in, const char *path) MUST_USE;
+enum nsd_err input_open(struct input *in, const char *path, bool only_files)
+	MUST_USE;
+/* Says what an errno of input_open means. */
+const char *input_error_text(int error);
 void input_open_text(struct input *in, const char *text, size_t len);
 void input_close(struct input *in);
 

@@ -130,7 +130,6 @@ worker_init(struct worker *w, struct parallel *pl)
 	w->reader.file_name = r->file_name;
 	w->reader.ttl_fallback = r->ttl_fallback;
 	w->reader.is_secondary = r->is_secondary;
-	w->reader.generate_max = r->generate_max;
 	w->reader.wants_owner = r->wants_owner;
 	w->reader.wants_ctx = r->wants_ctx;
 }

@@ -11,6 +11,13 @@
 
 #define SOURCES_MAX 4096u
 #define TTL_FALLBACK 3600u
+/* Octets that may come of files that were read before, each of them for one
+ * of a least size: a few small files that include each other many times would
+ * be read for ever. */
+#define REPEATED_MAX (UINT64_C(1) << 30)
+#define REPEATED_LEAST 16384u
+/* Octets of text for each record that $GENERATE may make. */
+#define GENERATE_LINE 256u
 
 const struct parse_tuning parse_tuning_default = {
 	.chunk_size = 1 << 20,
@@ -92,6 +99,9 @@ file_init(struct parse_file *f, struct parse *p)
 		f->reader.kernel = p->tuning->kernel;
 	f->reader.is_secondary = p->options->secondary;
 	f->reader.generate_max = p->tuning->generate_max;
+	f->reader.generate_left = p->tuning->generate_max;
+	f->reader.generate_octets = (uint64_t)p->tuning->generate_max
+		* GENERATE_LINE;
 	f->reader.wants_owner = p->options->wants_owner;
 	f->reader.wants_ctx = p->options->wants_ctx;
 	f->reader.ttl_fallback = p->options->default_ttl_sec != 0
@@ -171,7 +181,7 @@ include_open_failed(struct parse_file *f, struct reader *r, const char *path,
 	if (err == NSD_E_MEMORY)
 		return parse_fail(f->parse, err);
 	reader_error(r, r->tokens[1].text, "Cannot open include file %s: %s",
-		path, strerror(saved));
+		path, input_error_text(saved));
 	return READER_END;
 }
 
@@ -191,6 +201,21 @@ take_ttls(struct reader *r, const struct reader_state *from)
 	r->set |= PART_TTL_DEFAULT | PART_TTL_LAST | PART_TTL_MINIMUM;
 }
 
+/* The place of an included file in the list. NSD_E_LIMIT: too many, or the
+ * same ones too often. */
+static enum nsd_err
+add_included(struct parse *p, const char *path, const struct stat *st,
+	size_t *index)
+{
+	size_t known = p->result->source_count;
+	enum nsd_err err = add_source(p, path, st, index);
+
+	if (err != NSD_OK || p->result->source_count > known)
+		return err;
+	p->repeated += (uint64_t)st->st_size + REPEATED_LEAST;
+	return p->repeated > REPEATED_MAX ? NSD_E_LIMIT : NSD_OK;
+}
+
 /* Parses the file at path as child of f, with the state of r. */
 static enum reader_stop
 include_file(struct parse_file *f, struct reader *r,
@@ -202,7 +227,7 @@ include_file(struct parse_file *f, struct reader *r,
 	size_t index;
 
 	file_init(&child, f->parse);
-	err = input_open(&child.in, path);
+	err = input_open(&child.in, path, true);
 	if (err != NSD_OK) {
 		stop = include_open_failed(f, r, path, err);
 		goto out;
@@ -212,10 +237,13 @@ include_file(struct parse_file *f, struct reader *r,
 			"$INCLUDE loop: file %s includes itself", path);
 		goto out;
 	}
-	err = add_source(f->parse, path, &child.in.before, &index);
+	err = add_included(f->parse, path, &child.in.before, &index);
 	if (err == NSD_E_LIMIT) {
 		reader_error(r, r->tokens[1].text,
 			"too many files in one zone");
+		/* What comes behind is no better, but takes its time. */
+		stop = READER_ERRORS;
+		r->errors_left = 0;
 		goto out;
 	}
 	if (err != NSD_OK) {
@@ -232,9 +260,13 @@ include_file(struct parse_file *f, struct reader *r,
 			include->origin_len);
 		child.state.origin_len = include->origin_len;
 	}
+	child.reader.generate_left = r->generate_left;
+	child.reader.generate_octets = r->generate_octets;
 	f->parse->errors_left = r->errors_left;
 	stop = file_run(&child);
 	r->errors_left = f->parse->errors_left;
+	r->generate_left = child.reader.generate_left;
+	r->generate_octets = child.reader.generate_octets;
 	take_ttls(r, &child.state);
 	/* An open quote in the included file ends with that file. */
 	if (stop == READER_FATAL)
@@ -343,7 +375,7 @@ parse_path(const char *path, const struct zonefile_options *options,
 
 	parse_init(&p, options, tuning, sink, result);
 	file_init(&f, &p);
-	err = input_open(&f.in, path);
+	err = input_open(&f.in, path, options->only_files);
 	if (err == NSD_OK) {
 		err = run_main_file(&p, &f, path);
 	} else {
@@ -351,7 +383,7 @@ parse_path(const char *path, const struct zonefile_options *options,
 
 		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
 			"cannot open '%s': %s", path, err == NSD_E_MEMORY
-			? "out of memory" : strerror(saved));
+			? "out of memory" : input_error_text(saved));
 		if (add_source(&p, path, &absent, &index) != NSD_OK)
 			err = NSD_E_MEMORY;
 		errno = saved;

@@ -14,7 +14,7 @@ struct parse_tuning {
 	size_t chunk_size;      /* octets of a piece */
 	size_t head_size;       /* of the first one, when threads follow */
 	size_t parallel_size;   /* files from this size on use threads */
-	uint32_t generate_max;  /* records of one $GENERATE */
+	uint32_t generate_max;  /* records of all $GENERATE of a zone */
 	const struct kernel *kernel; /* NULL: the best */
 };
 
@@ -29,6 +29,7 @@ struct parse {
 	struct rrbatch **batch_end;  /* where the next batch is linked */
 	uint32_t errors_left;
 	unsigned depth_max;
+	uint64_t repeated;           /* octets of files included again */
 	enum nsd_err err;            /* set when a stop is READER_FAILED */
 	int system_errno;
 };

@@ -49,7 +49,8 @@ enum reader_part {
 enum reader_stop {
 	READER_END,      /* all text read */
 	READER_OPEN,     /* the text ends inside a record: see rest */
-	READER_INCLUDE,  /* an $INCLUDE that may not be followed now */
+	READER_INCLUDE,  /* an $INCLUDE that may not be followed now, or a
+			  * $GENERATE, of which there is a limit */
 	READER_ERRORS,   /* too many errors */
 	READER_FATAL,    /* no sense in going on with this file; was said */
 	READER_FAILED,   /* see err */
@@ -91,7 +92,9 @@ struct reader {
 	uint16_t file;         /* index for records */
 	uint32_t ttl_fallback; /* for a file that states none */
 	bool is_secondary;     /* keep values that break rules */
-	uint32_t generate_max; /* records of one $GENERATE */
+	uint32_t generate_max; /* records of all $GENERATE */
+	uint32_t generate_left;   /* of these */
+	uint64_t generate_octets; /* of their text that may still be made */
 	uint32_t errors_left;  /* READER_ERRORS at 0 */
 	/* As in zonefile_options; NULL: all are wanted. */
 	bool (*wants_owner)(const void *ctx, const uint8_t *owner, size_t len);

@@ -121,3 +121,43 @@ def test_log_file_with_another_name_is_not_given_away(make_server, directory):
                          options={"username": "nobody"})
     server.start()
     assert precious.stat().st_uid == 0
+
+
+# ---- what stands in place of a zone file ----------------------------------------
+
+def test_fifo_as_zone_file_holds_up_no_other_zone(make_server):
+    """Fault 44: nor does one that is included."""
+    server = make_server(zones={"a": zone_text(), "example": zone_text(),
+                                "i": zone_text() + "$INCLUDE fifo\n"})
+    os.mkfifo(server.directory / "fifo")
+    server.zone_file("a").unlink()
+    os.mkfifo(server.zone_file("a"))
+    server.start()
+    server.wait_log("1 read, 2 failed")
+    log = server.read_log()
+    assert re.search(r"cannot open '.*a\.zone': not a regular file", log)
+    assert re.search(r"i\.zone:\d+: Cannot open include file .*fifo:"
+                     " not a regular file", log)
+    server.write_zone("example", zone_text(2))
+    server.reload()
+    server.wait_serial("example", 2)
+    assert server.rcode("www.a", "A") == "SERVFAIL"
+
+
+def test_zone_file_cut_while_it_is_read_kills_no_loader(nsd):
+    """Fault 49: no octet of it is looked at where a cut would be a SIGBUS."""
+    server = nsd(zones={"example": zone_text()})
+    loader = server.role("loader")
+    path = server.zone_file("example")
+    records = "".join(f"n{i} A 192.0.2.1\n" for i in range(200000))
+    for serial in range(2, 6):
+        server.write_zone("example", zone_text(serial) + records)
+        server.reload()
+        os.truncate(path, 4096)
+        server.write_zone("example", zone_text(serial + 100))
+        server.reload()
+        server.wait_serial("example", serial + 100)
+        server.write_zone("example", zone_text(serial))
+        server.reload()
+        server.wait_serial("example", serial)
+    assert server.role("loader") == loader

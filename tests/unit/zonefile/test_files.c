@@ -168,6 +168,30 @@ include_depth_is_limited(void **state)
 	outcome_free(&o);
 }
 
+/* Fault 44: 50 * 50 * 50 * 50 readings of the last one. */
+static void
+include_of_the_same_files_is_limited(void **state)
+{
+	char name[16], text[50 * 32];
+	struct outcome o;
+	size_t len;
+
+	for (int i = 0; i < 4; i++) {
+		len = 0;
+		for (int j = 0; j < 50; j++)
+			len += (size_t)snprintf(text + len, sizeof(text) - len,
+				"$INCLUDE more%d\n", i + 1);
+		snprintf(name, sizeof(name), "more%d", i);
+		write_file(name, text);
+	}
+	write_file("more4", "; nothing\n");
+	o = read_file("more0");
+	assert_int_equal(o.err, NSD_E_SYNTAX);
+	assert_int_equal(o.errors, 1);
+	assert_non_null(strstr(o.diags, "too many files in one zone"));
+	outcome_free(&o);
+}
+
 static void
 findings_come_in_file_order_with_their_file(void **state)
 {
@@ -271,6 +295,30 @@ a_pipe_is_read_to_its_end(void **state)
 	assert_int_equal(o.err, NSD_OK);
 	assert_string_equal(o.text, "1 a.example.org. 1 A " A1 "\n");
 	outcome_free(&o);
+}
+
+/* Fault 44: nothing waits for a FIFO, or reads a device for ever. */
+static void
+what_is_no_file_is_not_read_where_that_is_asked_for(void **state)
+{
+	struct zonefile_options options = { .apex = fixture_apex,
+		.only_files = true };
+	char want[256];
+	struct outcome o;
+
+	assert_int_equal(mkfifo(path_of("fifo"), 0600), 0);
+	o = outcome_of_file(path_of("fifo"), &options, NULL);
+	snprintf(want, sizeof(want), "0:0 cannot open '%s/fifo': not a regular"
+		" file\n", directory);
+	assert_string_equal(o.diags, want);
+	assert_int_equal(o.err, NSD_E_SYSTEM);
+	outcome_free(&o);
+	write_file("main", "$INCLUDE fifo\n$INCLUDE /dev/zero\n");
+	snprintf(want, sizeof(want), "1:10 Cannot open include file %s/fifo:"
+		" not a regular file\n2:10 Cannot open include file"
+		" /dev/zero: not a regular file\n", directory);
+	expect_file("main", "", want);
+	assert_int_equal(unlink(path_of("fifo")), 0);
 }
 
 struct meddler {
@@ -426,6 +474,37 @@ generate_faults_are_told_at_its_line(void **state)
 			"${OFFSET[,WIDTH[,BASE]]} expected\n");
 }
 
+/* Fault 48: with or without threads, and over files. */
+static void
+generate_is_limited_over_a_whole_zone(void **state)
+{
+	for (unsigned threads = 1; threads <= 3; threads += 2) {
+		struct zonefile_options options = { .apex = fixture_apex,
+			.threads = threads };
+		struct parse_tuning tuning = parse_tuning_default;
+		struct outcome o;
+
+		tuning.generate_max = 10;
+		tuning.parallel_size = 0;
+		tuning.chunk_size = tuning.head_size = 40;
+		write_file("sub", "$GENERATE 1-4 b$ 1 A 192.0.2.1\n");
+		write_file("main", "$GENERATE 1-4 a$ 1 A 192.0.2.1\n"
+			"$INCLUDE sub\n$GENERATE 1-3 c$ 1 A 192.0.2.1\n"
+			"$GENERATE 1-2 d$ 1 A 192.0.2.1\n");
+		o = outcome_of_file(path_of("main"), &options, &tuning);
+		assert_string_equal(o.diags, "3:11 Invalid range in $GENERATE:"
+			" more than 10 records\n");
+		assert_int_equal(o.rr_count, 10);
+		outcome_free(&o);
+		write_file("main", "$GENERATE 1-9 ${0,250} 1 TXT ${0,250}"
+			" ${0,250}\n");
+		o = outcome_of_file(path_of("main"), &options, &tuning);
+		assert_string_equal(o.diags, "1:11 $GENERATE makes too much"
+			" text\n");
+		outcome_free(&o);
+	}
+}
+
 static void
 generate_over_many_blocks_keeps_owner_and_line(void **state)
 {
@@ -453,6 +532,7 @@ main(void)
 			include_that_cannot_be_read_is_an_error_at_its_line),
 		cmocka_unit_test(include_loops_are_refused),
 		cmocka_unit_test(include_depth_is_limited),
+		cmocka_unit_test(include_of_the_same_files_is_limited),
 		cmocka_unit_test(findings_come_in_file_order_with_their_file),
 		cmocka_unit_test(errors_of_included_files_count_to_the_limit),
 		cmocka_unit_test(include_is_refused_in_text),
@@ -460,10 +540,13 @@ main(void)
 		cmocka_unit_test(sources_tell_what_was_read),
 		cmocka_unit_test(a_pipe_is_read_to_its_end),
 		cmocka_unit_test(
+			what_is_no_file_is_not_read_where_that_is_asked_for),
+		cmocka_unit_test(
 			file_that_changes_while_it_is_read_must_be_read_again),
 		cmocka_unit_test(generate_makes_a_record_a_number),
 		cmocka_unit_test(generate_modifiers_shift_pad_and_convert),
 		cmocka_unit_test(generate_faults_are_told_at_its_line),
+		cmocka_unit_test(generate_is_limited_over_a_whole_zone),
 		cmocka_unit_test(
 			generate_over_many_blocks_keeps_owner_and_line),
 	};
