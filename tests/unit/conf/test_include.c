@@ -151,6 +151,7 @@ glob_reads_files_in_order_and_none_is_fine(void **state)
 	assert_non_null(strstr(reader.said, "/g': Is a directory"));
 }
 
+/* Fault 74. */
 static void
 include_loop_is_an_error(void **state)
 {

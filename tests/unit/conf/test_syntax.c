@@ -195,6 +195,7 @@ static const struct {
 		"tls-auth-port\n" },
 };
 
+/* Fault 74. */
 static void
 errors_name_file_and_line_and_all_are_told(void **state)
 {
@@ -223,6 +224,7 @@ zone_name_that_is_none_is_refused(void **state)
 	}
 }
 
+/* Fault 74. */
 static void
 nul_octet_is_an_error_and_the_rest_is_still_read(void **state)
 {
@@ -235,7 +237,7 @@ nul_octet_is_an_error_and_the_rest_is_still_read(void **state)
 		"read t failed: 2 errors in configuration file\n");
 }
 
-/* A word of a million octets is a value like any other. */
+/* Fault 74. A word of a million octets is a value like any other. */
 static void
 very_long_words_are_fine(void **state)
 {

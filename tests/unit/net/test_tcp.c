@@ -160,6 +160,7 @@ tcp_takes_the_longest_message_whole_and_in_pieces(void **state)
 	harness_fini(&h);
 }
 
+/* Fault 34. */
 static void
 tcp_closes_on_a_length_that_is_no_message(void **state)
 {
@@ -197,6 +198,7 @@ wait_empty(struct harness *h)
 	assert_int_equal(net_tcp_count(h->tcp), 0);
 }
 
+/* Fault 37. */
 static void
 tcp_answers_all_after_half_close_then_closes(void **state)
 {
@@ -243,7 +245,8 @@ tcp_forgets_an_incomplete_request_at_the_end(void **state)
 	harness_fini(&h);
 }
 
-/* A client that only sends: its requests stop being read, and what is kept
+/* Fault 35.
+ * A client that only sends: its requests stop being read, and what is kept
  * for it stays bounded; when it reads, nothing is missing. The buffers of the
  * sockets are of a fixed size, smaller than one reply: what the system makes
  * of them otherwise, and when, is its own affair. */
@@ -321,6 +324,7 @@ tcp_keeps_only_some_replies_that_do_not_fit(void **state)
 	harness_fini(&h);
 }
 
+/* Fault 37. */
 static void
 tcp_survives_a_reset_at_any_time(void **state)
 {

@@ -71,7 +71,7 @@ tcp_full_closes_the_oldest_idle_connection(void **state)
 	harness_fini(&h);
 }
 
-/* A partial request does not make a connection busy. */
+/* Fault 34. A partial request does not make a connection busy. */
 static void
 tcp_full_closes_a_slow_drip(void **state)
 {
@@ -186,7 +186,8 @@ tcp_closes_idle_connections_after_the_timeout(void **state)
 	harness_fini(&h);
 }
 
-/* Out of descriptors the server waits, and goes on as soon as it can. */
+/* Fault 42.
+ * Out of descriptors the server waits, and goes on as soon as it can. */
 static void
 tcp_survives_emfile(void **state)
 {
@@ -269,7 +270,8 @@ tcp_forgets_the_request_of_a_connection_that_makes_room(void **state)
 	harness_fini(&h);
 }
 
-/* Far more idle connections than there is room for: others are served. */
+/* Fault 36.
+ * Far more idle connections than there is room for: others are served. */
 static void
 tcp_flood_of_idle_connections_leaves_room_for_others(void **state)
 {

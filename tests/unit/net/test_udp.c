@@ -182,6 +182,7 @@ udp_takes_any_length(void **state)
 	harness_fini(&h);
 }
 
+/* Fault 41. */
 static void
 udp_goes_on_after_a_reply_that_is_too_large(void **state)
 {
@@ -203,6 +204,7 @@ udp_goes_on_after_a_reply_that_is_too_large(void **state)
 	harness_fini(&h);
 }
 
+/* Fault 41. */
 static void
 udp_goes_on_after_a_client_is_gone(void **state)
 {

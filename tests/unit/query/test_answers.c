@@ -237,7 +237,7 @@ ds_at_an_apex_is_from_the_parent_if_served(void **state)
 	world_fini(&w);
 }
 
-/* RFC 4592 section 2.2.1, its zone and its questions. */
+/* Fault 23. RFC 4592 section 2.2.1, its zone and its questions. */
 static void
 wildcards_of_rfc4592(void **state)
 {
@@ -516,7 +516,7 @@ names_behind_a_dname_are_whole(void **state)
 	world_fini(&w);
 }
 
-/* RFC 8482 section 4.1. */
+/* Fault 28. RFC 8482 section 4.1. */
 static void
 any_is_one_rrset(void **state)
 {

@@ -231,6 +231,65 @@ zoneversion_is_the_serial(void **state)
 	world_fini(&w);
 }
 
+/* Fault 15: what is not for us is passed over, whatever is in it. */
+static void
+other_options_of_any_length_are_ignored(void **state)
+{
+	static const struct {
+		const char *options;
+		uint16_t len;
+	} rows[] = {
+		{ "\0\14\0\3abc", 7 },  /* padding */
+		{ "\0\11\0\1a", 5 },    /* EXPIRE */
+		{ "\0\13\0\1a", 5 },    /* keepalive */
+		{ "\0\10\0\0", 4 },     /* client subnet: nothing, */
+		{ "\0\10\0\4\0\0\0\0", 8 },          /* no family, */
+		{ "\0\10\0\4\0\3\0\0", 8 },          /* a third one, */
+		{ "\0\10\0\11\0\1\41\0\1\2\3\4\5", 13 }, /* 33 bits, */
+		{ "\0\10\0\4\0\1\40\0", 8 },         /* none of 32 */
+		{ "\377\377\0\0", 4 },
+	};
+	struct world w;
+	struct raw raw;
+
+	start(&w);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct ask ask = { .qname = "example.",
+			.type = TYPE_SOA, .edns = true,
+			.options = rows[i].options,
+			.options_len = rows[i].len };
+
+		raw_init(&raw, &ask);
+		raw_send(&w, &raw);
+		assert_int_equal(raw.parts.flags, 0x8400);
+		assert_true(raw.parts.opt.present);
+	}
+	world_fini(&w);
+}
+
+/* Fault 21: a SIG(0) or a TKEY record is no work for us. */
+static void
+sig0_and_tkey_are_formerr(void **state)
+{
+	static const char *const records[] = {
+		"\0\0\30\0\377\0\0\0\0\0\2ab",
+		"\0\0\371\0\377\0\0\0\0\0\2ab",
+	};
+	struct world w;
+	struct raw raw;
+
+	start(&w);
+	for (size_t i = 0; i < 2; i++) {
+		raw_init(&raw, &plain);
+		memcpy(raw.request + raw.len, records[i], 13);
+		raw.len += 13;
+		raw.request[11] = 1;
+		raw_send(&w, &raw);
+		raw_expect_header(&raw, 0x8001);
+	}
+	world_fini(&w);
+}
+
 /* Fault 19 and 20: no key is known. */
 static void
 tsig_of_an_unknown_key(void **state)
@@ -284,6 +343,8 @@ main(void)
 		cmocka_unit_test(bad_opt_is_formerr_with_opt),
 		cmocka_unit_test(nsid_when_asked_and_known),
 		cmocka_unit_test(zoneversion_is_the_serial),
+		cmocka_unit_test(other_options_of_any_length_are_ignored),
+		cmocka_unit_test(sig0_and_tkey_are_formerr),
 		cmocka_unit_test(tsig_of_an_unknown_key),
 	};
 
