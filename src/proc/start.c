@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,6 +233,9 @@ server_run(int argc, char **argv, const struct supervisor_hooks *hooks)
 
 	if (args == NULL || !main_fill_streams())
 		return 1;
+	/* A file that may not grow is an error like a full disk; the roles
+	 * inherit this. */
+	signal(SIGXFSZ, SIG_IGN);
 	program = strrchr(args[0], '/');
 	program = program != NULL ? program + 1 : args[0];
 	outcome = flags_parse(argc, args, &flags);

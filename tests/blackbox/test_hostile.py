@@ -2,13 +2,15 @@
 
 import os
 import re
+import resource
+import signal
 import socket
 import subprocess
 
 import pytest
 
 import harness
-from harness import zone_text
+from harness import wait_for, zone_text
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0,
                                 reason="being two users needs root")
@@ -161,3 +163,29 @@ def test_zone_file_cut_while_it_is_read_kills_no_loader(nsd):
         server.reload()
         server.wait_serial("example", serial)
     assert server.role("loader") == loader
+
+
+# ---- files that may not grow ---------------------------------------------------------
+
+def test_log_that_may_not_grow_ends_no_process(make_server, directory):
+    """Fault 50: a limit of the size of files comes as a signal, too."""
+    size = 1 << 30  # the store is a file with holes, and must fit
+    log = directory / "full.log"
+    log.touch()
+    os.truncate(log, size)
+    server = make_server(zones={"example": zone_text()},
+                         options={"logfile": f'"{log}"'})
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        server.start(ready=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    server.wait_serving()
+    wait_for("the zone", lambda: server.rcode("www.example", "A") == "NOERROR")
+    roles = server.roles()
+    server.write_zone("example", zone_text(2))
+    server.signal(signal.SIGHUP)
+    server.wait_serial("example", 2)
+    assert server.roles() == roles
+    assert log.stat().st_size == size
