@@ -236,6 +236,8 @@ out:
 static void
 owners_that_are_not_wanted_change_nothing_else(void **state)
 {
+	static const char with_soa[] = "@ 5 SOA a b 1 2 3 4 9\n"
+		"a A 192.0.2.1\nb A 192.0.2.1\n TXT x\nb 7 NS b\nc 8 NS x\n";
 	unsigned seed = 7, round;
 
 	for (round = 0; round < 400; round++) {
@@ -252,8 +254,7 @@ owners_that_are_not_wanted_change_nothing_else(void **state)
 		}
 		check_wanted(text, strlen(text), round % 2);
 	}
-	check_wanted("@ 5 SOA a b 1 2 3 4 9\na A 192.0.2.1\nb A 192.0.2.1\n"
-		" TXT x\nb 7 NS b\nc 8 NS x\n", 84, 1);
+	check_wanted(with_soa, strlen(with_soa), 1);
 }
 
 /* RDATA that is not wanted is not looked at. */
