@@ -1,5 +1,6 @@
 """What others may do to a server that root starts: links, sockets, files."""
 
+import ctypes
 import os
 import re
 import resource
@@ -189,3 +190,45 @@ def test_log_that_may_not_grow_ends_no_process(make_server, directory):
     server.wait_serial("example", 2)
     assert server.roles() == roles
     assert log.stat().st_size == size
+
+
+# ---- a worker that is not ours any more ----------------------------------------------
+
+PIDFD_GETFD = 438  # the same number on all machines
+
+
+def channel_of(pid):
+    """A worker's end of its channel to main."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    pidfd = os.pidfd_open(pid)
+    try:
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            if not os.readlink(f"/proc/{pid}/fd/{name}").startswith("socket:"):
+                continue
+            fd = libc.syscall(PIDFD_GETFD, pidfd, int(name), 0)
+            assert fd != -1, os.strerror(ctypes.get_errno())
+            sock = socket.socket(fileno=fd)
+            if sock.type == socket.SOCK_SEQPACKET:
+                return sock
+            sock.close()
+    finally:
+        os.close(pidfd)
+    raise AssertionError("the worker has no channel")
+
+
+@needs_root
+@pytest.mark.parametrize("message", [
+    b"\0", b"\0\0\0\0", b"\2\0\0\0", b"\6\0\0\0", b"\xff\xff\xff\xff",
+    b"\0" * 200])
+def test_worker_that_sends_what_it_may_not_is_replaced(nsd, message):
+    """Cut, STOP, RELOAD, DAMAGED, no type at all, too long."""
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    roles = server.roles()
+    with channel_of(roles["server 1"]) as channel:
+        channel.send(message)
+    server.wait_log("refused a message from server 1")
+    server.wait_replaced("server 1", roles["server 1"])
+    server.wait_serving()
+    for name in ("main", "loader", "server 2", "xfrd"):
+        assert server.roles()[name] == roles[name], name
+    assert server.log.read_text().count("refused a message") == 1
