@@ -227,6 +227,9 @@ const struct store_view *store_writer_view(const struct store_writer *writer);
  * memory back to the writer; the objects stay.
  */
 struct store_heap *store_writer_heap(struct store_writer *writer);
+/* The writer's other one, for what stays much longer than what is allocated
+ * around it: it does not keep spans of others from becoming free. Slower. */
+struct store_heap *store_writer_lasting(struct store_writer *writer);
 enum nsd_err store_heap_create(struct store_writer *writer,
 	struct store_heap **heap) MUST_USE;
 void store_heap_destroy(struct store_heap *heap);

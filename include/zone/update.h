@@ -103,6 +103,16 @@ enum nsd_err zone_update_prepare_begin(struct store_writer *writer,
 enum nsd_err zone_update_prepare_step(struct store_writer *writer,
 	struct zone_prepare *prepare, size_t names) MUST_USE;
 
+/*
+ * Makes a zone anew as it is, published in place, if it has 4000 records at
+ * most: what it consists of then lies in holes that it fits, or close together,
+ * and the spans that it was scattered over may become free. A larger one stays.
+ * records: what has been looked at is added. NSD_E_MEMORY: it stays as it was.
+ */
+enum nsd_err zone_update_tidy(struct store_writer *writer, store_ref entry,
+	const struct zone_update_options *options, uint64_t *records)
+	MUST_USE;
+
 /* Makes addresses that changed a while ago cheap to find again. A commit does
  * it, too; a zone that is not changed any more is right without. Cheap. */
 void zone_update_settle(struct store_writer *writer, store_ref entry);

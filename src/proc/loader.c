@@ -25,6 +25,7 @@
 
 #define PROGRESS_SEC 5
 #define RECLAIM_SEC 1
+#define TIDY_USEC 50000
 #define AGAIN_SEC 1
 #define RELOAD_NICE 5
 #define KINDS_MSEC 10000
@@ -180,6 +181,35 @@ loader_reclaim(struct loader *loader)
 }
 
 static void
+loader_on_tidy(evutil_socket_t fd, short what, void *arg)
+{
+	struct loader *loader = arg;
+	struct timeval when = {.tv_usec = TIDY_USEC};
+
+	/* A zone that a thread compares with its file must stay. */
+	if (loader->pool != NULL)
+		when = (struct timeval){.tv_sec = RECLAIM_SEC};
+	else if (!load_tidy_step(&loader->tidy, &loader->context,
+			 &loader->set))
+		return;
+	event_add(loader->tidy_event, &when);
+}
+
+/* Where changes have left room here and there. */
+static void
+loader_tidy(struct loader *loader)
+{
+	struct timeval when = {.tv_usec = TIDY_USEC};
+
+	if (loader->pool == NULL
+		&& loader->prepare.next == loader->prepare.count
+		&& load_tidy_begin(&loader->tidy, &loader->context,
+			&loader->set)
+		&& !event_pending(loader->tidy_event, EV_TIMEOUT, NULL))
+		event_add(loader->tidy_event, &when);
+}
+
+static void
 loader_on_reclaim(evutil_socket_t fd, short what, void *arg)
 {
 	struct loader *loader = arg;
@@ -187,6 +217,7 @@ loader_on_reclaim(evutil_socket_t fd, short what, void *arg)
 	(void)store_reclaim(loader->writer);
 	load_settle_run(&loader->settle, loader->writer);
 	loader_reclaim(loader);
+	loader_tidy(loader);
 	statistics_warn_holder(loader->writer, supervisor_now_msec(),
 		&loader->holder_warned);
 }
@@ -607,9 +638,11 @@ loader_init(struct loader *loader, const struct role_start *start)
 		loader_on_again, loader);
 	loader->prepare_event = event_new(loader->role.base, -1, 0,
 		loader_on_prepare, loader);
+	loader->tidy_event = event_new(loader->role.base, -1, 0,
+		loader_on_tidy, loader);
 	if (loader->progress_event == NULL || loader->reclaim_event == NULL
 		|| loader->again_event == NULL
-		|| loader->prepare_event == NULL)
+		|| loader->prepare_event == NULL || loader->tidy_event == NULL)
 		return NSD_E_MEMORY;
 	err = loader_take_over(loader);
 	if (err == NSD_OK)

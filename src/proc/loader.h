@@ -9,6 +9,7 @@
 #include "proc/load_prepare.h"
 #include "proc/load_set.h"
 #include "proc/load_settle.h"
+#include "proc/load_tidy.h"
 #include "proc/load_wait.h"
 #include "proc/load_zone.h"
 #include "proc/role.h"
@@ -45,6 +46,7 @@ struct loader {
 	struct load_settle settle;
 	struct load_wait wait; /* changes of zones that are busy */
 	struct load_prepare prepare;
+	struct load_tidy tidy;
 	int64_t kinds_msec;    /* when the zones were measured last */
 	int64_t holder_warned; /* of a reader that is late; see statistics.h */
 
@@ -52,6 +54,7 @@ struct loader {
 	struct event *reclaim_event;
 	struct event *again_event;
 	struct event *prepare_event;
+	struct event *tidy_event;
 };
 
 /* To be read in a while: in the pass that is running, or one of its own. */

@@ -14,6 +14,11 @@
 
 #define COLLAPSE_TRIES 3
 
+/* An extent is made a huge page if so many pages of it at most are unused, and
+ * broken up if there are more than so many: a 64th, and a 32th. */
+#define COLLAPSE_TO (EXTENT_SPANS * SPAN_PAGES / 64)
+#define BREAK_FROM (EXTENT_SPANS * SPAN_PAGES / 32)
+
 bool
 collapse_extent(struct store_writer *writer, void *extent)
 {
@@ -46,7 +51,48 @@ punch_spans(struct store_writer *w, uint32_t first, uint32_t count)
 			span_list_remove(w, i);
 			span_list_add(w, i, SPAN_ABSENT);
 		}
-		w->spans[i].huge = false;
+		w->spans[i].absent = 0;
+	}
+}
+
+/* A bit for each page of a span that no object lies in. */
+static uint32_t
+pages_unused(const uint64_t *bitmap)
+{
+	uint32_t unused = 0;
+
+	for (uint32_t page = 0; page < SPAN_PAGES; page++) {
+		uint64_t used = 0;
+
+		for (unsigned i = 0; i < PAGE_GRANULES / 64; i++)
+			used |= *bitmap++;
+		unused |= (uint32_t)(used == 0) << page;
+	}
+	return unused;
+}
+
+/* Gives the pages among objects back; the lock is held. */
+static void
+punch_pages(struct store_writer *w, uint32_t span)
+{
+	struct span *s = &w->spans[span];
+	uint32_t unused = pages_unused(span_bitmap(w, span)) & ~s->absent;
+	uint64_t at = w->header->data_at + (uint64_t)span * SPAN_SIZE;
+
+	while (unused != 0) {
+		uint32_t first = (uint32_t)__builtin_ctz(unused);
+		uint32_t count = (uint32_t)__builtin_ctz(~(unused >> first));
+		uint32_t pages = ((1u << count) - 1) << first;
+
+		if (fallocate(w->store->fd,
+			    FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			    (off_t)at + (off_t)first * STORE_PAGE,
+			    (off_t)count * STORE_PAGE)
+			!= 0)
+			return;
+		w->punched += (uint64_t)count * STORE_PAGE;
+		s->absent = (uint16_t)(s->absent | pages);
+		unused &= ~pages;
 	}
 }
 
@@ -64,25 +110,16 @@ collapse_used(struct store_writer *w, uint32_t first)
 			span_list_add(w, i, SPAN_FREE);
 		}
 		w->spans[i].huge = true;
+		w->spans[i].absent = 0;
 	}
 }
 
+/* Gives back what is unused of some spans, of one extent. */
 static void
-trim_extent(struct store_writer *w, uint32_t first, uint32_t end)
+punch_unused(struct store_writer *w, uint32_t first, uint32_t end)
 {
-	uint32_t unused = 0;
-
 	for (uint32_t i = first; i < end; i++)
-		unused += w->spans[i].state <= SPAN_FREE;
-	/* A huge page is only broken up if most of it comes back. */
-	if (unused < (end - first) / 2 && w->spans[first].huge)
-		return;
-	if (unused <= EXTENT_SPANS / 8 && end - first == EXTENT_SPANS
-		&& w->store->huge_pages && !w->no_collapse) {
-		collapse_used(w, first);
-		if (w->spans[first].huge)
-			return;
-	}
+		w->spans[i].huge = false;
 	for (uint32_t i = first; i < end; i++) {
 		uint32_t count = 0;
 
@@ -92,8 +129,40 @@ trim_extent(struct store_writer *w, uint32_t first, uint32_t end)
 		if (count > 0) {
 			punch_spans(w, i, count);
 			i += count - 1;
+		} else {
+			punch_pages(w, i);
 		}
 	}
+}
+
+/* Pages of an extent that no object lies in. */
+static uint32_t
+extent_unused(struct store_writer *w, uint32_t first, uint32_t end)
+{
+	uint32_t unused = 0;
+
+	for (uint32_t i = first; i < end; i++)
+		unused += w->spans[i].state <= SPAN_FREE
+			? SPAN_PAGES
+			: (uint32_t)__builtin_popcount(
+				pages_unused(span_bitmap(w, i)));
+	return unused;
+}
+
+static void
+trim_extent(struct store_writer *w, uint32_t first, uint32_t end)
+{
+	uint32_t unused = extent_unused(w, first, end);
+
+	if (w->spans[first].huge && unused <= BREAK_FROM)
+		return;
+	if (unused <= COLLAPSE_TO && end - first == EXTENT_SPANS
+		&& w->store->huge_pages && !w->no_collapse) {
+		collapse_used(w, first);
+		if (w->spans[first].huge)
+			return;
+	}
+	punch_unused(w, first, end);
 }
 
 void
@@ -109,4 +178,46 @@ store_trim(struct store_writer *writer)
 		trim_extent(writer, i, next);
 		pthread_mutex_unlock(&writer->lock);
 	}
+	pthread_mutex_lock(&writer->lock);
+	holes_trim(writer);
+	pthread_mutex_unlock(&writer->lock);
+}
+
+/* Free spans that are not given back: what the store grows by, twice, or a part
+ * of it. */
+static uint32_t
+free_kept(const struct store_writer *w)
+{
+	uint32_t count = w->header->span_count;
+
+	return (count < GROW_MEDIUM / SPAN_SIZE ? 2 * GROW_MEDIUM_SPANS
+						: 2 * EXTENT_SPANS)
+		+ count / 32;
+}
+
+void
+trim_some(struct store_writer *w)
+{
+	const struct span_list *list = &w->lists[SPAN_FREE];
+	uint32_t span, first, end;
+
+	pthread_mutex_lock(&w->lock);
+	holes_settle(w);
+	if (list->count > free_kept(w)) {
+		/* The one that has been free for longest. */
+		span = list->last;
+		first = span - span % EXTENT_SPANS;
+		end = w->header->span_count - first < EXTENT_SPANS
+			? w->header->span_count
+			: first + EXTENT_SPANS;
+		if (!w->spans[first].huge
+			|| extent_unused(w, first, end) > BREAK_FROM)
+			punch_unused(w, first, end);
+		if (w->spans[span].state == SPAN_FREE) {
+			/* Another one's turn. */
+			span_list_remove(w, span);
+			span_list_add(w, span, SPAN_FREE);
+		}
+	}
+	pthread_mutex_unlock(&w->lock);
 }

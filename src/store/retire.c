@@ -253,6 +253,7 @@ store_reclaim(struct store_writer *writer)
 			break;
 		block_settle(writer, block);
 	}
+	trim_some(writer);
 	return (size_t)writer->retired_octets;
 }
 

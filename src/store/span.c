@@ -8,13 +8,6 @@
 
 #include "store/writer.h"
 
-/* Up to here the store grows by single spans, then by more at a time. */
-#define GROW_SMALL (1u << 20)
-#define GROW_MEDIUM (16u << 20)
-#define GROW_MEDIUM_SPANS 4u
-
-#define SPAN_EIGHTH (SPAN_GRANULES / 8)
-
 /* ---- bitmaps */
 
 static inline uint64_t
@@ -24,27 +17,18 @@ word_mask(uint32_t from, uint32_t count)
 		<< from;
 }
 
-void
-span_set_bits(uint64_t *bitmap, uint32_t from, uint32_t count)
+/* Sets bits or clears them. The lock keeps others out; a successor may find any
+ * of it done. */
+static void
+bits_change(uint64_t *bitmap, uint32_t from, uint32_t count, bool used)
 {
 	while (count > 0) {
+		uint64_t *word = &bitmap[from / 64];
 		uint32_t bit = from % 64;
 		uint32_t n = 64 - bit < count ? 64 - bit : count;
+		uint64_t mask = word_mask(bit, n);
 
-		rcu_fetch_or(&bitmap[from / 64], word_mask(bit, n));
-		from += n;
-		count -= n;
-	}
-}
-
-void
-span_clear_bits(uint64_t *bitmap, uint32_t from, uint32_t count)
-{
-	while (count > 0) {
-		uint32_t bit = from % 64;
-		uint32_t n = 64 - bit < count ? 64 - bit : count;
-
-		rcu_fetch_and(&bitmap[from / 64], ~word_mask(bit, n));
+		rcu_store_release(word, used ? *word | mask : *word & ~mask);
 		from += n;
 		count -= n;
 	}
@@ -61,34 +45,40 @@ bitmap_find(const uint64_t *bitmap, uint32_t from, bool used)
 
 	if (from >= SPAN_GRANULES)
 		return SPAN_GRANULES;
-	word = (rcu_load_acquire(&bitmap[i]) ^ flip) & ~UINT64_C(0)
-			<< (from % 64);
+	word = (bitmap[i] ^ flip) & ~UINT64_C(0) << (from % 64);
 	while (word == 0) {
 		if (++i == SPAN_WORDS)
 			return SPAN_GRANULES;
-		word = rcu_load_acquire(&bitmap[i]) ^ flip;
+		word = bitmap[i] ^ flip;
 	}
 	return i * 64 + (uint32_t)__builtin_ctzll(word);
 }
 
 bool
-span_find_hole(const uint64_t *bitmap, uint32_t from, uint32_t count,
-	uint32_t *hole, uint32_t *hole_count)
+span_find_hole(const uint64_t *bitmap, uint32_t from, uint32_t *hole,
+	uint32_t *hole_count)
 {
-	for (;;) {
-		uint32_t start = bitmap_find(bitmap, from, false);
-		uint32_t end;
+	uint32_t start = bitmap_find(bitmap, from, false);
 
-		if (start + count > SPAN_GRANULES)
-			return false;
-		end = bitmap_find(bitmap, start, true);
-		if (end - start >= count) {
-			*hole = start;
-			*hole_count = end - start;
-			return true;
-		}
-		from = end;
+	if (start == SPAN_GRANULES)
+		return false;
+	*hole = start;
+	*hole_count = bitmap_find(bitmap, start, true) - start;
+	return true;
+}
+
+uint32_t
+span_hole_begin(const uint64_t *bitmap, uint32_t at)
+{
+	uint32_t i = at / 64;
+	uint64_t word = bitmap[i] & word_mask(0, at % 64);
+
+	while (word == 0) {
+		if (i == 0)
+			return 0;
+		word = bitmap[--i];
 	}
+	return i * 64 + 64 - (uint32_t)__builtin_clzll(word);
 }
 
 /* ---- lists */
@@ -104,22 +94,14 @@ span_list_add(struct store_writer *writer, uint32_t span,
 	if (state >= SPAN_LISTS)
 		return;
 	list = &writer->lists[state];
-	if (state >= SPAN_PARTIAL) {
-		/* Behind those that have not been searched for longer. */
-		s->next = SPAN_NONE;
-		s->prev = list->last;
-	} else {
-		s->next = list->first;
-		s->prev = SPAN_NONE;
-	}
+	s->next = list->first;
+	s->prev = SPAN_NONE;
 	if (s->next != SPAN_NONE)
 		writer->spans[s->next].prev = span;
 	else
 		list->last = span;
-	if (s->prev != SPAN_NONE)
-		writer->spans[s->prev].next = span;
-	else
-		list->first = span;
+	list->first = span;
+	list->count++;
 }
 
 void
@@ -131,6 +113,7 @@ span_list_remove(struct store_writer *writer, uint32_t span)
 	if (s->state >= SPAN_LISTS)
 		return;
 	list = &writer->lists[s->state];
+	list->count--;
 	if (s->next != SPAN_NONE)
 		writer->spans[s->next].prev = s->prev;
 	else
@@ -141,45 +124,26 @@ span_list_remove(struct store_writer *writer, uint32_t span)
 		list->first = s->next;
 }
 
-static enum span_state
-state_for(const struct span *span, uint32_t granules_free)
-{
-	uint32_t eighths = granules_free / SPAN_EIGHTH;
-
-	if (eighths == 8)
-		return SPAN_FREE;
-	if (eighths == 0)
-		return SPAN_FULL;
-	return SPAN_PARTIAL + 7 * span->kind + eighths - 1;
-}
-
 void
-span_release(struct store_writer *writer, uint32_t span)
-{
-	const struct span *s = &writer->spans[span];
-
-	span_list_add(writer, span, state_for(s, rcu_load_acquire(&s->free)));
-}
-
-void
-span_free_granules(struct store_writer *writer, uint32_t granule,
-	uint32_t count)
+span_claim(struct store_writer *writer, uint32_t granule, uint32_t count)
 {
 	uint32_t span = span_of_granule(writer, granule);
-	struct span *s = &writer->spans[span];
-	uint32_t before;
 
-	span_clear_bits(span_bitmap(writer, span),
-		granule - span_first_granule(writer, span), count);
-	before = rcu_fetch_add(&s->free, count);
-	if (before / SPAN_EIGHTH == (before + count) / SPAN_EIGHTH)
-		return;
-	pthread_mutex_lock(&writer->lock);
-	if (s->state != SPAN_OWNED) {
-		span_list_remove(writer, span);
-		span_release(writer, span);
-	}
-	pthread_mutex_unlock(&writer->lock);
+	bits_change(span_bitmap(writer, span),
+		granule - span_first_granule(writer, span), count, true);
+	writer->spans[span].free -= count;
+}
+
+void
+span_unclaim(struct store_writer *writer, uint32_t granule, uint32_t count)
+{
+	uint32_t span = span_of_granule(writer, granule);
+
+	bits_change(span_bitmap(writer, span),
+		granule - span_first_granule(writer, span), count, false);
+	writer->spans[span].free += count;
+	if (writer->spans[span].free == SPAN_GRANULES)
+		span_list_add(writer, span, SPAN_FREE);
 }
 
 /* ---- growing */
@@ -240,7 +204,7 @@ grow_by(struct store_writer *writer, uint32_t count)
 		return false;
 	for (uint32_t i = first; i < first + count; i++) {
 		writer->spans[i].free = SPAN_GRANULES;
-		writer->spans[i].state = SPAN_FULL;
+		writer->spans[i].state = SPAN_USED;
 		writer->spans[i].huge = huge;
 	}
 	rcu_store_release(&writer->header->span_count, first + count);
@@ -272,72 +236,88 @@ grow(struct store_writer *writer)
 
 /* ---- taking */
 
-static uint32_t
-take_from(struct store_writer *writer, enum span_state state)
+/* Takes a span off its list, with all its pages there, for objects that are yet
+ * to be published. */
+static void
+take(struct store_writer *writer, uint32_t span)
 {
-	uint32_t span = writer->lists[state].first;
-
-	if (span == SPAN_NONE)
-		return SPAN_NONE;
 	span_list_remove(writer, span);
-	writer->spans[span].state = SPAN_OWNED;
-	return span;
-}
-
-/*
- * For small objects the fullest, where a hole that fits is likely enough, so
- * that the others may become free as a whole. For larger ones the emptiest.
- */
-static uint32_t
-take_partial(struct store_writer *writer, unsigned kind, unsigned eighths)
-{
-	for (unsigned i = eighths; i <= 7; i++) {
-		unsigned e = kind == 0 ? i : 7 + eighths - i;
-		uint32_t span = take_from(writer,
-			SPAN_PARTIAL + 7 * kind + e - 1);
-
-		if (span != SPAN_NONE)
-			return span;
-	}
-	return SPAN_NONE;
-}
-
-/* A span without objects, for objects that are yet to be published. */
-static uint32_t
-take_free(struct store_writer *writer)
-{
-	uint32_t span = take_from(writer, SPAN_FREE);
-
-	if (span == SPAN_NONE) {
-		span = writer->lists[SPAN_ABSENT].first;
-		if (span != SPAN_NONE && span_make_pages(writer, span, 1))
-			span = take_from(writer, SPAN_ABSENT);
-		else if (grow(writer))
-			span = take_from(writer, SPAN_FREE);
-		else
-			return SPAN_NONE;
-	}
+	writer->spans[span].state = SPAN_USED;
+	writer->spans[span].absent = 0;
+	writer->spans[span].of = HOLES_OPEN;
 	writer->spans[span].born = rcu_load_relaxed(&writer->header->epoch);
-	return span;
+}
+
+/* The pages that granules of one span lie in, a bit each. */
+static uint32_t
+pages_of(uint32_t at, uint32_t count)
+{
+	uint32_t first = at / PAGE_GRANULES;
+	uint32_t end = (at + count + PAGE_GRANULES - 1) / PAGE_GRANULES;
+
+	return (1u << end) - (1u << first);
 }
 
 uint32_t
-span_take(struct store_writer *writer, unsigned kind, unsigned eighths,
-	bool *whole)
+span_room_present(struct store_writer *writer, uint32_t granule,
+	uint32_t count, uint32_t wanted)
 {
-	uint32_t span = take_partial(writer, kind, eighths);
+	uint32_t span = span_of_granule(writer, granule);
+	uint32_t at = granule - span_first_granule(writer, span);
+	uint32_t room;
 
-	*whole = false;
-	if (span != SPAN_NONE)
-		return span;
-	span = take_free(writer);
-	if (span != SPAN_NONE) {
-		*whole = true;
-		return span;
+	if ((writer->spans[span].absent & pages_of(at, count)) == 0)
+		return count;
+	room = (at + wanted + PAGE_GRANULES - 1) / PAGE_GRANULES
+		* PAGE_GRANULES - at;
+	return room < count ? room : count;
+}
+
+bool
+span_make_absent(struct store_writer *writer, uint32_t granule,
+	uint32_t count)
+{
+	uint32_t span = span_of_granule(writer, granule);
+	struct span *s = &writer->spans[span];
+	uint32_t pages = s->absent
+		& pages_of(granule - span_first_granule(writer, span), count);
+	uint32_t first, end;
+	off_t at;
+
+	if (pages == 0)
+		return true;
+	first = (uint32_t)__builtin_ctz(pages);
+	end = 32 - (uint32_t)__builtin_clz(pages);
+	at = (off_t)(writer->header->data_at + (uint64_t)span * SPAN_SIZE)
+		+ (off_t)first * STORE_PAGE;
+	if (fallocate(writer->store->fd, 0, at,
+		    (off_t)(end - first) * STORE_PAGE)
+		!= 0)
+		return false;
+	s->absent = (uint16_t)(s->absent & ~((1u << end) - (1u << first)));
+	return true;
+}
+
+uint32_t
+span_take(struct store_writer *writer)
+{
+	uint32_t span = writer->lists[SPAN_FREE].first;
+	uint32_t granule;
+
+	if (span == SPAN_NONE) {
+		span = writer->lists[SPAN_ABSENT].first;
+		if (span == SPAN_NONE || !span_make_pages(writer, span, 1)) {
+			if (!grow(writer))
+				return 0;
+			span = writer->lists[SPAN_FREE].first;
+		}
 	}
-	for (unsigned k = 0; k < KIND_COUNT && span == SPAN_NONE; k++)
-		span = take_partial(writer, k, 1);
-	return span;
+	granule = span_first_granule(writer, span);
+	if (!span_make_absent(writer, granule, SPAN_GRANULES))
+		return 0;
+	take(writer, span);
+	span_claim(writer, granule, SPAN_GRANULES);
+	return granule;
 }
 
 static uint32_t
@@ -353,33 +333,45 @@ find_run(struct store_writer *writer, uint32_t count)
 	return SPAN_NONE;
 }
 
+/* Claims what an object takes up of spans in a row; the rest of the last one is
+ * a hole. */
+static void
+claim_run(struct store_writer *writer, uint32_t first, uint32_t count)
+{
+	for (uint32_t i = first; count > 0; i++) {
+		uint32_t n = count < SPAN_GRANULES ? count : SPAN_GRANULES;
+		uint32_t granule = span_first_granule(writer, i);
+
+		take(writer, i);
+		span_claim(writer, granule, SPAN_GRANULES);
+		if (n < SPAN_GRANULES)
+			holes_give(writer, granule + n, SPAN_GRANULES - n);
+		count -= n;
+	}
+}
+
 uint32_t
 span_take_run(struct store_writer *writer, uint32_t count)
 {
-	uint32_t first = find_run(writer, count);
+	uint32_t spans = (count + SPAN_GRANULES - 1) / SPAN_GRANULES;
+	uint32_t first = find_run(writer, spans);
 
 	if (first == SPAN_NONE) {
-		first = writer->header->span_count;
+		uint32_t end = writer->header->span_count;
+
 		/* Free spans at the end serve as the beginning. */
+		first = end;
 		while (first > 0 && writer->spans[first - 1].state <= SPAN_FREE)
 			first--;
-		if (!grow_by(writer,
-			    first + count - writer->header->span_count))
-			return SPAN_NONE;
+		if (!grow_by(writer, first + spans - end))
+			return 0;
+		for (uint32_t i = first + spans; i-- > end;)
+			span_list_add(writer, i, SPAN_FREE);
 	}
-	if (!span_make_pages(writer, first, count)) {
-		for (uint32_t i = first; i < first + count; i++)
-			if (writer->spans[i].state == SPAN_FULL)
-				span_list_add(writer, i, SPAN_ABSENT);
-		return SPAN_NONE;
-	}
-	for (uint32_t i = first; i < first + count; i++) {
-		span_list_remove(writer, i);
-		writer->spans[i].state = SPAN_OWNED;
-		writer->spans[i].born =
-			rcu_load_relaxed(&writer->header->epoch);
-	}
-	return first;
+	if (!span_make_pages(writer, first, spans))
+		return 0;
+	claim_run(writer, first, count);
+	return span_first_granule(writer, first);
 }
 
 /* ---- loading */
@@ -388,7 +380,7 @@ void
 span_table_load(struct store_writer *writer)
 {
 	for (int i = 0; i < SPAN_LISTS; i++)
-		writer->lists[i] = (struct span_list){ SPAN_NONE, SPAN_NONE };
+		writer->lists[i] = (struct span_list){ SPAN_NONE, SPAN_NONE, 0 };
 	for (uint32_t i = writer->header->span_count; i-- > 0;) {
 		const uint64_t *bitmap = span_bitmap(writer, i);
 		uint32_t used = 0;
@@ -402,8 +394,9 @@ span_table_load(struct store_writer *writer)
 		if (used == 0)
 			span_list_add(writer, i, SPAN_ABSENT);
 		else
-			span_release(writer, i);
+			writer->spans[i].state = SPAN_USED;
 	}
+	holes_load(writer);
 }
 
 bool

@@ -77,6 +77,8 @@ store_writer_open(struct store *store, struct store_writer **writer)
 	span_table_load(w);
 	heap_init(&w->heap, w, false);
 	cds_list_add(&w->heap.entry, &w->heaps);
+	heap_init(&w->lasting, w, true);
+	cds_list_add(&w->lasting.entry, &w->heaps);
 	store->writer = w;
 	if (store->named && !span_make_used_pages(w)) {
 		int saved = errno;
@@ -99,6 +101,7 @@ store_writer_close(struct store_writer *writer)
 	store = writer->store;
 	heap_flush(&writer->heap);
 	retired_fini(writer);
+	holes_fini(writer);
 	munmap(writer->spans, writer->span_max * sizeof(*writer->spans));
 	munmap(writer->slots, slots_size(store));
 	munmap(writer->base, store->reservation);
@@ -159,14 +162,17 @@ store_get_stats(const struct store_writer *writer, struct store_stats *stats)
 	cds_list_for_each_entry(heap, &w->heaps, entry)
 		live += rcu_load_relaxed(&heap->live);
 	for (uint32_t i = 0; i < w->header->span_count; i++)
-		present += w->spans[i].state != SPAN_ABSENT;
+		if (w->spans[i].state != SPAN_ABSENT)
+			present += SPAN_PAGES
+				- (unsigned)__builtin_popcount(
+					w->spans[i].absent);
 	stats->given_back = w->punched;
 	pthread_mutex_unlock(&w->lock);
 
 	holders_scan(w, &holders);
 	stats->retired = w->retired_octets;
 	stats->live = (uint64_t)live * STORE_GRANULE - stats->retired;
-	stats->free = present * SPAN_SIZE - (uint64_t)live * STORE_GRANULE;
+	stats->free = present * STORE_PAGE - (uint64_t)live * STORE_GRANULE;
 	if (fstat(w->store->fd, &st) == 0)
 		stats->mapped = (uint64_t)st.st_blocks * 512;
 	stats->retired_total = w->retired_total;

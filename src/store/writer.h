@@ -16,73 +16,78 @@
 
 #define SPAN_NONE UINT32_MAX
 
-/* Objects by size: those of kind 0 up to 128 octets, of each further kind up to
- * twice as much, of the last up to 16 KiB. */
-#define KIND_COUNT 8u
-#define KIND_SMALL_MAX 16u /* granules, of kind 0 */
-#define KIND_LARGE_MAX (SPAN_GRANULES / 4)
-
-/*
- * Where a span stands. A span that no heap holds is on the list of its state.
- * PARTIAL + 7 * k + n - 1: n eighths of its granules are free, n from 1 to 7,
- * and its holes are for objects of kind k, so that small ones do not break up
- * the room that large ones leave. One with less than an eighth free is on no
- * list: searching it would cost more than it gives.
- */
+/* Where a span stands; the first two have lists. */
 enum span_state {
 	SPAN_ABSENT, /* no pages, no objects */
 	SPAN_FREE,   /* pages, no objects */
-	SPAN_PARTIAL,
-	SPAN_LISTS = SPAN_PARTIAL + 7 * KIND_COUNT,
-	SPAN_FULL = SPAN_LISTS,
-	SPAN_OWNED, /* a heap allocates from it */
+	SPAN_LISTS,
+	SPAN_USED = SPAN_LISTS,
 };
 
+/* Up to here the store grows by single spans, then by more at a time. */
+#define GROW_SMALL (1u << 20)
+#define GROW_MEDIUM (16u << 20)
+#define GROW_MEDIUM_SPANS 4u
+
+#define SPAN_PAGES (SPAN_SIZE / STORE_PAGE)
+#define PAGE_GRANULES (STORE_PAGE / STORE_GRANULE)
+
 struct span {
-	uint32_t free; /* granules; changed atomically */
+	uint32_t free; /* granules */
 	uint32_t next, prev; /* in its list */
-	uint8_t state; /* enum span_state; under the lock */
-	uint8_t kind;  /* see span_state */
-	bool huge;     /* lies in a huge page */
-	uint64_t born; /* epoch; no object in it is older */
+	uint8_t state;   /* enum span_state */
+	bool huge;       /* lies in a huge page */
+	uint8_t of;      /* enum holes_of */
+	uint16_t absent; /* a bit a page: given back, though others are in
+			  * use */
+	uint64_t born;   /* epoch; no object in it is older */
 };
 
 struct span_list {
-	uint32_t first, last;
-};
-
-/* A hole of a span, that objects are taken from one behind the other. */
-struct lane {
-	uint32_t bump;  /* next granule, counted from the store's start */
-	uint32_t limit; /* end of the hole */
-	uint32_t span;  /* that it lies in, or SPAN_NONE */
-	bool whole;     /* the span had no objects when it was taken */
-};
-
-#define BIN_MAX 32u
-
-/* Holes of one size, used as far as their spans know. */
-struct bin {
-	uint32_t count;
-	uint32_t granules[BIN_MAX];
+	uint32_t first, last, count;
 };
 
 /*
- * Allocates for one thread. Everything up to 1 KiB comes out of the first
- * lane as long as that leads through a span that was empty: so what is asked
- * for in a row lies in a row. Once it leads through holes among old objects,
- * there is a lane for each kind, and small ones come out of the bins first:
- * what was freed last, and holes that were too small for what was asked for
- * when they were found. A fresh heap has no use for bins.
+ * The holes among objects, by size: a class for each number of granules below
+ * HOLE_EXACT, then eight for each power of two. An entry is where a hole
+ * begins; it stays when the hole is used or joins another, and is looked at
+ * again before it is believed. Each hole of a span in use has an entry (unless holes_lost).
+ */
+#define HOLE_EXACT_LOG 7u
+#define HOLE_EXACT (1u << HOLE_EXACT_LOG)
+#define HOLE_CLASSES (HOLE_EXACT + 8 * 6) /* up to a span */
+#define HOLE_WORDS ((HOLE_CLASSES + 63) / 64)
+
+struct hole_class {
+	uint32_t *at; /* granules, as a binary heap: the lowest first */
+	uint32_t count, max;
+};
+
+struct holes {
+	uint64_t some[HOLE_WORDS]; /* a bit a class: it has entries */
+	struct hole_class classes[HOLE_CLASSES];
+};
+
+/* What the holes of a span are for; each has a table. */
+enum holes_of {
+	HOLES_OPEN,
+	HOLES_DRAINING, /* used last: see holes_settle */
+	HOLES_LASTING,  /* objects of store_writer_lasting */
+	HOLES_TABLES
+};
+
+/*
+ * Allocates for one thread: takes a hole as a whole, which then counts as used,
+ * and objects from it one behind the other.
  */
 struct store_heap {
-	struct lane lanes[KIND_COUNT]; /* the first is what store_alloc sees */
+	uint32_t bump;  /* next granule, counted from the store's start */
+	uint32_t limit; /* end of the hole */
 	uint8_t *base;
 	int64_t live; /* granules allocated less those freed here */
-	bool fresh;   /* prefers spans that are mostly free */
+	bool fresh;   /* wants neighbours together, or lasts: no small holes */
 	struct store_writer *writer;
 	struct cds_list_head entry;
-	struct bin bins[KIND_SMALL_MAX + 1]; /* by granules; 0 is not used */
 };
 
 /* Objects that wait for readers, all retired in one epoch. */
@@ -134,11 +139,15 @@ struct store_writer {
 	struct store_header *header;
 	uint8_t *slots;
 	struct store_heap heap; /* the writer's own */
+	struct store_heap lasting; /* takes one object at a time */
 
 	pthread_mutex_t lock; /* for the rest */
 	struct span *spans;
 	uint32_t span_max;
 	struct span_list lists[SPAN_LISTS];
+	struct holes holes[HOLES_TABLES];
+	bool holes_lost; /* there was no memory for some */
+	uint64_t freed;  /* granules, since holes_settle */
 	struct cds_list_head heaps;
 	int64_t live; /* granules, of heaps that are gone */
 	bool no_collapse; /* the kernel refuses huge pages */
@@ -190,33 +199,37 @@ span_of_granule(struct store_writer *writer, uint32_t granule)
 		/ SPAN_GRANULES;
 }
 
-/*
- * A span, now owned by the caller, or SPAN_NONE when the store is full. It has
- * no objects (*whole), or room for the kind, at least eighths of it; if eighths
- * is 8, no objects unless the store is full.
- */
-uint32_t span_take(struct store_writer *writer, unsigned kind,
-	unsigned eighths, bool *whole);
-/* Puts a span that was owned onto the list that it belongs to. */
-void span_release(struct store_writer *writer, uint32_t span);
-/* The first of count adjacent free spans, all with their pages there and off
- * the lists, or SPAN_NONE. */
+/* The first granule of a span that had no objects and is now claimed as a
+ * whole, or 0: the store is full. */
+uint32_t span_take(struct store_writer *writer);
+/* The first of as many adjacent ones as count granules take up, which alone are
+ * claimed, or 0. */
 uint32_t span_take_run(struct store_writer *writer, uint32_t count);
 
-/*
- * Finds count free granules in a row at or behind `from` in a span. Returns
- * false if there are none; else the whole hole. The owner alone, no lock.
- */
-bool span_find_hole(const uint64_t *bitmap, uint32_t from, uint32_t count,
-	uint32_t *hole, uint32_t *hole_count);
+static inline unsigned
+span_bit(const uint64_t *bitmap, uint32_t at)
+{
+	return (unsigned)(bitmap[at / 64] >> (at % 64) & 1);
+}
 
-/* Mark granules as used or free; any thread, no lock. The range lies within
- * the bitmap of one span. */
-void span_set_bits(uint64_t *bitmap, uint32_t from, uint32_t count);
-void span_clear_bits(uint64_t *bitmap, uint32_t from, uint32_t count);
+/* The first hole in a span at or behind `from`; false if there is none. */
+bool span_find_hole(const uint64_t *bitmap, uint32_t from, uint32_t *hole,
+	uint32_t *hole_count);
+/* Where the hole begins that a free granule lies in. */
+uint32_t span_hole_begin(const uint64_t *bitmap, uint32_t at);
 
-/* Frees granules of one span; any thread, without the lock held. */
-void span_free_granules(struct store_writer *writer, uint32_t granule,
+/* Granules of one span become used, or free: a span without objects then is
+ * on the list of such. */
+void span_claim(struct store_writer *writer, uint32_t granule,
+	uint32_t count);
+void span_unclaim(struct store_writer *writer, uint32_t granule,
+	uint32_t count);
+/* Of count free granules in a row as many, at least `wanted`, as to leave most
+ * pages that are absent so. */
+uint32_t span_room_present(struct store_writer *writer, uint32_t granule,
+	uint32_t count, uint32_t wanted);
+/* Makes sure that granules of one span have their pages. False: no memory. */
+bool span_make_absent(struct store_writer *writer, uint32_t granule,
 	uint32_t count);
 
 /* Makes the pages of absent spans, `count` from `span`. False: no memory. */
@@ -225,6 +238,40 @@ bool span_make_pages(struct store_writer *writer, uint32_t span,
 void span_list_add(struct store_writer *writer, uint32_t span,
 	enum span_state state);
 void span_list_remove(struct store_writer *writer, uint32_t span);
+
+/* ---- holes.c: all under the lock */
+/* Makes the table from the bitmaps. */
+void holes_load(struct store_writer *writer);
+void holes_fini(struct store_writer *writer);
+/* Forgets what is not true any more, and gives memory back. */
+void holes_trim(struct store_writer *writer);
+/*
+ * Chooses which spans are draining, once in a while: the emptiest, as many as
+ * the holes of the others have room for the objects of. So these spans become
+ * free, little by little, as objects are replaced.
+ */
+void holes_settle(struct store_writer *writer);
+/* Claims the smallest hole of a table with room for count granules (fewer than
+ * a span has). Returns its granules, or 0. */
+uint32_t holes_take(struct store_writer *writer, enum holes_of of,
+	uint32_t count, uint32_t *granule);
+/* The first granule of a hole of just that size (below HOLE_EXACT) in a span
+ * that is not draining, now claimed, or 0. */
+uint32_t holes_take_exact(struct store_writer *writer, uint32_t count);
+/* Frees granules of one span. */
+void holes_give(struct store_writer *writer, uint32_t granule,
+	uint32_t count);
+
+/* True if there may be one for holes_take_exact. Any thread, no lock. */
+static inline bool
+holes_have(const struct store_writer *w, size_t count)
+{
+	return count < HOLE_EXACT
+		&& (rcu_load_relaxed(&w->holes[HOLES_OPEN].some[count / 64])
+				>> (count % 64)
+			   & 1)
+		!= 0;
+}
 
 /* ---- heap.c */
 void heap_init(struct store_heap *heap, struct store_writer *writer,
@@ -254,8 +301,12 @@ void holders_scan(const struct store_writer *writer, struct holders *holders);
 void retired_forget(struct store_writer *writer);
 void retired_fini(struct store_writer *writer);
 
-/* ---- collapse.c: asks for a huge page for an extent whose file size covers
- * it. Slow. True if it is one now; all its pages exist then. */
+/* ---- collapse.c */
+/* Gives back some of the pages of free spans, if these are many: at most an
+ * extent's. For each call of store_reclaim. */
+void trim_some(struct store_writer *writer);
+/* Asks for a huge page for an extent whose file size covers it.
+ * Slow. True if it is one now; all its pages exist then. */
 bool collapse_extent(struct store_writer *writer, void *extent);
 
 #endif

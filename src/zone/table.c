@@ -235,7 +235,7 @@ change_begin(struct table_change *c, struct store_writer *writer)
 {
 	memset(c, 0, sizeof(*c));
 	c->writer = writer;
-	c->heap = store_writer_heap(writer);
+	c->heap = store_writer_lasting(writer);
 	c->view = store_writer_view(writer);
 	c->old_ref = store_root(c->view, STORE_ROOT_ZONES);
 	if (c->old_ref != STORE_NONE)
@@ -531,7 +531,7 @@ enum nsd_err
 table_add(struct store_writer *writer, const struct zone_setup *setups,
 	size_t count, store_ref *entries)
 {
-	struct store_heap *heap = store_writer_heap(writer);
+	struct store_heap *heap = store_writer_lasting(writer);
 	struct table_change c;
 	enum nsd_err err;
 
@@ -630,7 +630,7 @@ table_set_options(struct store_writer *writer, store_ref ref,
 	struct zone_entry *entry = store_edit(r.heap, ref);
 	store_ref old = entry->options, options;
 
-	if (options_create(r.heap, setup, &options) != NSD_OK)
+	if (options_create(store_writer_lasting(writer), setup, &options) != NSD_OK)
 		return NSD_E_MEMORY;
 	store_publish_ref(writer, &entry->options, options);
 	options_release(&r, old);

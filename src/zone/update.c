@@ -6,6 +6,7 @@
 #include "zone/update_pass.h"
 
 #define CHANGES_FIRST 32u
+#define TIDY_MAX 4000u /* records of a zone that is made anew at once */
 #define UPDATE_MEMORY 16384u /* octets of each arena that cost no mapping */
 
 struct update_memory {
@@ -276,7 +277,7 @@ zone_update_commit(struct zone_update *u, struct diag_sink *sink,
 	err = update_is_sweeping(u) ? NSD_E_AGAIN : update_run(u);
 	if (err == NSD_E_AGAIN) {
 		memset(&u->result, 0, sizeof(u->result));
-		err = update_rebuild(u, sink);
+		err = update_rebuild(u, false, sink);
 	} else if (err == NSD_OK || err == NSD_E_ZONE) {
 		findings_emit(&findings, 1, NULL, 0, sink);
 	}
@@ -284,6 +285,38 @@ zone_update_commit(struct zone_update *u, struct diag_sink *sink,
 		*result = u->result;
 	zone_update_abort(u);
 	return err;
+}
+
+static void
+ignore_diag(struct diag_sink *sink, const struct diag *d)
+{
+	(void)sink;
+	(void)d;
+}
+
+enum nsd_err
+zone_update_tidy(struct store_writer *writer, store_ref entry_ref,
+	const struct zone_update_options *options, uint64_t *records)
+{
+	/* What there is to say was said when the zone came to be so. */
+	struct diag_sink sink = { .on_diag = ignore_diag };
+	struct zone_update *u;
+	enum nsd_err err = zone_update_begin(writer, entry_ref, options, &u);
+	const struct zone_entry *entry;
+
+	if (err == NSD_E_NOT_FOUND)
+		return NSD_OK;
+	if (err != NSD_OK)
+		return err;
+	entry = store_get(u->view, entry_ref);
+	u->old = store_edit(u->heap, entry->zone);
+	if (u->old->rr_count <= TIDY_MAX) {
+		update_settle(u->writer, u->old);
+		*records += u->old->rr_count;
+		err = update_rebuild(u, true, &sink);
+	}
+	zone_update_abort(u);
+	return err == NSD_E_MEMORY ? err : NSD_OK;
 }
 
 void

@@ -182,7 +182,7 @@ uint32_t rr_key(const struct rrbatch_rr *rr);
 /* What is done by building the zone anew: changes of which there is hardly a
  * name that they do not touch. */
 bool update_is_sweeping(const struct zone_update *u);
-enum nsd_err update_rebuild(struct zone_update *u, struct diag_sink *sink)
+enum nsd_err update_rebuild(struct zone_update *u, bool always, struct diag_sink *sink)
 	MUST_USE;
 
 /* The object with the owner's name in a trie, or none. */

@@ -247,7 +247,7 @@ rebuild_merge(struct rebuild *r)
 {
 	struct zone_update *u = r->u;
 	struct owner *tmp = arena_alloc(&u->arena,
-		u->change_count * sizeof(*tmp));
+		u->change_count * sizeof(*tmp) + 1);
 	enum nsd_err err;
 
 	if (tmp == NULL)
@@ -256,7 +256,7 @@ rebuild_merge(struct rebuild *r)
 	/* The walk begins with the apex, which has an SOA. */
 	memcpy(r->name, u->apex, u->apex_len);
 	rebuild_set_owner(r, u->apex);
-	if (u->owners[0].labels == 0)
+	if (u->change_count > 0 && u->owners[0].labels == 0)
 		rebuild_open_run(r);
 	err = zone_walk(u->view, u->old, u->apex, rebuild_take, r);
 	if (err == NSD_OK)
@@ -265,7 +265,7 @@ rebuild_merge(struct rebuild *r)
 }
 
 enum nsd_err
-update_rebuild(struct zone_update *u, struct diag_sink *sink)
+update_rebuild(struct zone_update *u, bool always, struct diag_sink *sink)
 {
 	struct zone_build_input input = {
 		.apex = u->apex,
@@ -277,7 +277,8 @@ update_rebuild(struct zone_update *u, struct diag_sink *sink)
 	enum nsd_err err = rebuild_merge(&r);
 	store_ref zone;
 
-	if (err == NSD_OK && (u->result.added > 0 || u->result.removed > 0)) {
+	if (err == NSD_OK && (always || u->result.added > 0
+		|| u->result.removed > 0)) {
 		const struct zone *made;
 
 		input.batches = r.first;

@@ -296,3 +296,26 @@ def test_loader_dies_between_changes(server):
     load.finish()
     assert load.lost == 0
     assert "damaged" not in server.read_log()
+
+
+def test_memory_of_what_is_removed_goes_back(nsd):
+    """Most names of many small zones are removed; when the loader is idle the
+    rest is put together, and the answers are as before."""
+    zones = {f"z{z}.test": zone_text(1) + "".join(
+        f"n{n} TXT {n:0200}\n" for n in range(60)) for z in range(100)}
+    server = nsd(zones=zones, options={"server-count": 1}, updates=True)
+    before = settled_line(server)
+    for z in range(100):
+        removed = "".join(f"remove-rrset n{n} TXT\n" for n in range(60)
+                          if n % 10 != z % 10)
+        assert server.update(f"zone z{z}.test.\n{removed}")[0] == "ok"
+    wait_for("memory to go back", lambda: is_tidy(settled_line(server), before))
+    for z in range(0, 100, 9):
+        assert server.answer(f"n{z % 10}.z{z}.test", "TXT") == [
+            f'"{z % 10:0200}"']
+        assert server.rcode(f"n{(z + 1) % 10}.z{z}.test", "TXT") == "NXDOMAIN"
+
+
+def is_tidy(store, before):
+    return (store["live"] < before["live"] / 2
+            and store["mapped"] < before["mapped"] / 3)

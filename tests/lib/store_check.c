@@ -49,7 +49,7 @@ check_spans(struct store_writer *w)
 		if (s->free != SPAN_GRANULES - n)
 			return fail("span %u: %u free, not %u", i,
 				SPAN_GRANULES - n, s->free);
-		if (n == 0 ? s->state > SPAN_FREE : s->state <= SPAN_FREE)
+		if ((n == 0) != (s->state <= SPAN_FREE))
 			return fail("span %u: state %u with %u in use", i,
 				s->state, n);
 	}
@@ -85,6 +85,73 @@ check_lists(struct store_writer *w)
 	return listed == expected ? NULL
 				  : fail("%u spans listed of %u", listed,
 					  expected);
+}
+
+static int
+compare_granules(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* What the table of holes has, in order, whether it is still true or not. */
+static uint32_t *
+holes_list(const struct store_writer *w, size_t *count)
+{
+	uint32_t *list;
+
+	*count = 0;
+	for (unsigned i = 0; i < HOLE_CLASSES; i++)
+		for (unsigned of = 0; of < HOLES_TABLES; of++)
+			*count += w->holes[of].classes[i].count;
+	list = malloc(*count * sizeof(*list) + 1);
+	if (list == NULL)
+		abort();
+	*count = 0;
+	for (unsigned i = 0; i < HOLES_TABLES * HOLE_CLASSES; i++) {
+		const struct hole_class *c = &w->holes[i % HOLES_TABLES]
+						      .classes[i / HOLES_TABLES];
+
+		for (uint32_t k = 0; k < c->count; k++)
+			list[(*count)++] = c->at[k];
+	}
+	qsort(list, *count, sizeof(*list), compare_granules);
+	return list;
+}
+
+/* Each hole is in the table, and no absent page is in use. */
+static const char *
+check_holes(struct store_writer *w)
+{
+	const char *wrong = NULL;
+	size_t count;
+	uint32_t *list = holes_list(w, &count);
+
+	for (uint32_t i = 0; i < w->header->span_count && wrong == NULL; i++) {
+		const uint64_t *bitmap = span_bitmap(w, i);
+		uint32_t at = 0, n;
+
+		for (; w->spans[i].state == SPAN_USED
+			&& span_find_hole(bitmap, at, &at, &n);
+			at += n) {
+			uint32_t hole = span_first_granule(w, i) + at;
+
+			if (!w->holes_lost
+				&& bsearch(&hole, list, count, sizeof(*list),
+					   compare_granules)
+					== NULL)
+				wrong = fail("hole %u of %u: lost", hole, n);
+		}
+		for (uint32_t page = 0; page < SPAN_GRANULES; page++)
+			if ((w->spans[i].absent >> page / PAGE_GRANULES & 1)
+					!= 0
+				&& span_bit(bitmap, page) != 0)
+				wrong = fail("span %u: %u is absent and in use",
+					i, page);
+	}
+	free(list);
+	return wrong;
 }
 
 /* Marks what waits; that, too, is used once. */
@@ -190,6 +257,8 @@ store_check(struct store_writer *writer, store_check_mark *mark)
 	wrong = check_spans(writer);
 	if (wrong == NULL)
 		wrong = check_lists(writer);
+	if (wrong == NULL)
+		wrong = check_holes(writer);
 	if (wrong == NULL) {
 		mark(writer, sweep);
 		wrong = check_copy(writer, copy);

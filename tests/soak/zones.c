@@ -369,6 +369,29 @@ zones_update(struct store_writer *writer, unsigned z)
 	return err == NSD_OK;
 }
 
+static bool
+tidy_zone(struct store_writer *writer, unsigned z)
+{
+	const struct zone_update_options options = { .threads = 1 };
+	uint64_t records = 0;
+	store_ref entry;
+
+	if (find_entry(store_writer_view(writer), z, &entry) == NULL)
+		return true;
+	return zone_update_tidy(writer, entry, &options, &records) == NSD_OK;
+}
+
+bool
+zones_tidy(struct store_writer *writer, unsigned count)
+{
+	for (unsigned z = 0; z < count; z++) {
+		if (!tidy_zone(writer, z))
+			return false;
+		(void)store_reclaim(writer);
+	}
+	return true;
+}
+
 bool
 zones_change(struct store_writer *writer, unsigned count, uint64_t *rng)
 {
@@ -385,6 +408,8 @@ zones_change(struct store_writer *writer, unsigned count, uint64_t *rng)
 		zones_remove(writer, z);
 	else if (what <= 12)
 		fine = zones_replace(writer, z, serial + 1);
+	else if (what <= 14)
+		fine = tidy_zone(writer, z);
 	else
 		fine = zones_update(writer, z);
 	if (zones_rng(rng) % 4 != 0)

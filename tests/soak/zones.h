@@ -18,6 +18,9 @@
 enum nsd_err zones_build(struct store_writer *writer, unsigned z,
 	uint32_t serial, store_ref *zone);
 
+/* What the loader does when it is idle: a round of zone_update_tidy. */
+bool zones_tidy(struct store_writer *writer, unsigned count);
+
 /* Add zone z as of a serial; give it other contents, built anew, whatever it
  * has; take it to the next serial by a transaction; remove it. False without
  * memory; anything else that fails ends the program. */

@@ -373,6 +373,44 @@ index_made_in_steps_is_whole(void **state)
 	assert_true(steps > 2000 / 7);
 }
 
+/* Made anew as it is: another version with the same contents; one that is large
+ * stays. */
+static void
+a_zone_is_made_anew_as_it_is(void **state)
+{
+	static const char text[] = HEAD "cut NS ns.cut\nns.cut A 192.0.2.7\n"
+		"*.w TXT \"a\"\nd DNAME elsewhere.org.\nm MX 5 new\n"
+		"a.b.c TXT \"b\"\nnew 300 A 192.0.2.9\n";
+	const struct zone_update_options options = {.threads = 1};
+	char large[1u << 18] = HEAD;
+	uint64_t records = 0;
+	store_ref old;
+	size_t len;
+
+	load(HEAD "cut NS ns.cut\nns.cut A 192.0.2.7\n*.w TXT \"a\"\n"
+		  "d DNAME elsewhere.org.\nm MX 5 new\na.b.c TXT \"b\"\n");
+	begin();
+	add("new.example.", 300, 9);
+	assert_int_equal(commit(), NSD_OK);
+	old = served();
+	assert_int_equal(zone_update_tidy(f.writer, entry, &options, &records),
+		NSD_OK);
+	store_reclaim(f.writer);
+	assert_int_equal(records, 10);
+	assert_int_not_equal(served(), old);
+	check_text(text);
+	len = strlen(large);
+	for (unsigned i = 0; i < 4000; i++)
+		len += (size_t)snprintf(large + len, sizeof(large) - len,
+			"n%u A 192.0.2.1\n", i);
+	load(large);
+	old = served();
+	assert_int_equal(zone_update_tidy(f.writer, entry, &options, &records),
+		NSD_OK);
+	assert_int_equal(records, 10);
+	assert_int_equal(served(), old);
+}
+
 int
 main(void)
 {
@@ -386,6 +424,7 @@ main(void)
 		cmocka_unit_test(a_cut_above_existing_names_hides_them),
 		cmocka_unit_test(a_change_of_most_of_a_large_zone),
 		cmocka_unit_test(index_made_in_steps_is_whole),
+		cmocka_unit_test(a_zone_is_made_anew_as_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, open_fixture, close_fixture);

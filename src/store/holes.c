@@ -1,0 +1,431 @@
+/* holes.c - where there is room among objects: the holes of all spans by their
+ * size, the lowest first. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/writer.h"
+
+#define CLASS_FIRST 8u /* holes that there is room for at first */
+
+/* Granules that no object is smaller than, mostly. */
+#define SLIVER 3u
+
+/* Spans drain if more is free than a part of what is used, and are chosen again
+ * when a part of the store's size has been freed. */
+#define DRAIN_LEAST 64u
+#define DRAIN_OFTEN 64u
+#define DRAIN_STEPS 64u
+#define DRAIN_STEP (SPAN_GRANULES / DRAIN_STEPS)
+
+/* Sizes below HOLE_EXACT have a class each; there are eight up to twice a size
+ * above that. */
+static unsigned
+class_of(uint32_t count)
+{
+	unsigned log;
+
+	if (count < HOLE_EXACT)
+		return count;
+	log = 31 - (unsigned)__builtin_clz(count);
+	return HOLE_EXACT + (log - HOLE_EXACT_LOG) * 8
+		+ (count >> (log - 3) & 7);
+}
+
+/* ---- the order in a class: a binary heap, the lowest hole on top */
+
+static void
+sift_up(uint32_t *at, uint32_t i)
+{
+	uint32_t hole = at[i];
+
+	while (i > 0 && at[(i - 1) / 2] > hole) {
+		at[i] = at[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	at[i] = hole;
+}
+
+static void
+sift_down(uint32_t *at, uint32_t count, uint32_t i)
+{
+	uint32_t hole = at[i];
+
+	for (;;) {
+		uint32_t child = 2 * i + 1;
+
+		if (child >= count)
+			break;
+		if (child + 1 < count && at[child + 1] < at[child])
+			child++;
+		if (at[child] >= hole)
+			break;
+		at[i] = at[child];
+		i = child;
+	}
+	at[i] = hole;
+}
+
+static void
+class_pop(struct store_writer *w, enum holes_of of, unsigned class)
+{
+	struct holes *holes = &w->holes[of];
+	struct hole_class *c = &holes->classes[class];
+
+	c->at[0] = c->at[--c->count];
+	if (c->count > 0)
+		sift_down(c->at, c->count, 0);
+	else
+		rcu_store_relaxed(&holes->some[class / 64],
+			holes->some[class / 64]
+				& ~(UINT64_C(1) << (class % 64)));
+}
+
+/* ---- what is still true */
+
+/* The granules of the hole that begins there, or 0 if none of the class does. */
+static uint32_t
+hole_check(struct store_writer *w, enum holes_of of, unsigned class,
+	uint32_t granule)
+{
+	uint32_t span = span_of_granule(w, granule);
+	uint32_t from = granule - span_first_granule(w, span);
+	const uint64_t *bitmap = span_bitmap(w, span);
+	uint32_t hole, count;
+
+	if (w->spans[span].state != SPAN_USED
+		|| w->spans[span].of != of
+		|| (from > 0 && span_bit(bitmap, from - 1) == 0)
+		|| span_bit(bitmap, from) != 0)
+		return 0;
+	(void)span_find_hole(bitmap, from, &hole, &count);
+	return class_of(count) == class ? count : 0;
+}
+
+static int
+compare_holes(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Forgets what is not true any more, or there twice. */
+static void
+class_purge(struct store_writer *w, enum holes_of of, unsigned class)
+{
+	struct hole_class *c = &w->holes[of].classes[class];
+	uint32_t kept = 0;
+
+	if (c->count > 0) /* what is in order is a heap, too */
+		qsort(c->at, c->count, sizeof(*c->at), compare_holes);
+	for (uint32_t i = 0; i < c->count; i++)
+		if ((kept == 0 || c->at[i] != c->at[kept - 1])
+			&& hole_check(w, of, class, c->at[i]) != 0)
+			c->at[kept++] = c->at[i];
+	c->count = kept;
+}
+
+/* Room for as many as `max`; false if there is no memory. */
+static bool
+class_resize(struct hole_class *c, uint32_t max)
+{
+	uint32_t *at = realloc(c->at, max * sizeof(*at));
+
+	if (at == NULL)
+		return false;
+	c->at = at;
+	c->max = max;
+	return true;
+}
+
+static bool
+class_make_room(struct store_writer *w, enum holes_of of, unsigned class)
+{
+	struct hole_class *c = &w->holes[of].classes[class];
+
+	class_purge(w, of, class);
+	if (c->count <= c->max / 2 && c->max > 0)
+		return true;
+	return class_resize(c, c->max == 0 ? CLASS_FIRST : 2 * c->max)
+		|| c->count < c->max;
+}
+
+static void
+holes_add(struct store_writer *w, uint32_t granule, uint32_t count)
+{
+	enum holes_of of = w->spans[span_of_granule(w, granule)].of;
+	struct holes *holes = &w->holes[of];
+	unsigned class = class_of(count);
+	struct hole_class *c = &holes->classes[class];
+
+	if (c->count == c->max && !class_make_room(w, of, class)) {
+		/* It is found when the table is made anew. */
+		w->holes_lost = true;
+		return;
+	}
+	c->at[c->count] = granule;
+	sift_up(c->at, c->count++);
+	rcu_store_relaxed(&holes->some[class / 64],
+		holes->some[class / 64] | UINT64_C(1) << (class % 64));
+}
+
+/* ---- all of them */
+
+static void
+holes_add_span(struct store_writer *w, uint32_t span)
+{
+	uint32_t first = span_first_granule(w, span), at = 0, count;
+
+	while (span_find_hole(span_bitmap(w, span), at, &at, &count)) {
+		holes_add(w, first + at, count);
+		at += count;
+	}
+}
+
+void
+holes_load(struct store_writer *w)
+{
+	for (unsigned of = 0; of < HOLES_TABLES; of++) {
+		for (unsigned i = 0; i < HOLE_CLASSES; i++)
+			w->holes[of].classes[i].count = 0;
+		memset(w->holes[of].some, 0, sizeof(w->holes[of].some));
+	}
+	w->holes_lost = false;
+	for (uint32_t i = 0; i < w->header->span_count; i++)
+		if (w->spans[i].state == SPAN_USED)
+			holes_add_span(w, i);
+}
+
+void
+holes_trim(struct store_writer *w)
+{
+	if (w->holes_lost)
+		holes_load(w);
+	for (unsigned of = 0; of < HOLES_TABLES; of++)
+		for (unsigned i = 0; i < HOLE_CLASSES; i++) {
+			struct hole_class *c = &w->holes[of].classes[i];
+
+			uint32_t max = CLASS_FIRST;
+
+			class_purge(w, of, i);
+			while (max < c->count)
+				max *= 2;
+			if (max < c->max)
+				(void)class_resize(c, max);
+		}
+}
+
+void
+holes_fini(struct store_writer *w)
+{
+	for (unsigned of = 0; of < HOLES_TABLES; of++)
+		for (unsigned i = 0; i < HOLE_CLASSES; i++)
+			free(w->holes[of].classes[i].at);
+}
+
+/* ---- draining */
+
+/* The spans that drain: those with more than a step's part free, and some of
+ * those with as much. */
+struct drain {
+	unsigned step;
+	uint64_t some;
+};
+
+static void
+drain_choose(const struct store_writer *w, struct drain *drain)
+{
+	uint64_t spans[DRAIN_STEPS + 1] = { 0 }, free[DRAIN_STEPS + 1] = { 0 };
+	uint64_t room = 0, used = 0;
+
+	for (uint32_t i = 0; i < w->header->span_count; i++) {
+		const struct span *s = &w->spans[i];
+
+		if (s->state != SPAN_USED || s->of == HOLES_LASTING)
+			continue;
+		spans[s->free / DRAIN_STEP]++;
+		free[s->free / DRAIN_STEP] += s->free;
+		room += s->free;
+		used += SPAN_GRANULES - s->free;
+	}
+	drain->step = DRAIN_STEPS;
+	drain->some = 0;
+	if (room < used / DRAIN_LEAST)
+		return;
+	used = 0;
+	for (unsigned step = DRAIN_STEPS; step > 0; step--) {
+		drain->step = step;
+		for (drain->some = 0; drain->some < spans[step];
+			drain->some++) {
+			uint64_t one = free[step] / spans[step];
+
+			/* What has been in it, and in others, has room
+			 * in those that are left. */
+			if (used + SPAN_GRANULES > room)
+				return;
+			used += SPAN_GRANULES - one;
+			room -= one;
+		}
+	}
+}
+
+void
+holes_settle(struct store_writer *w)
+{
+	struct drain drain;
+
+	if (w->freed < (uint64_t)w->header->span_count * SPAN_GRANULES
+			/ DRAIN_OFTEN
+		|| w->freed < SPAN_GRANULES)
+		return;
+	w->freed = 0;
+	drain_choose(w, &drain);
+	/* The last ones first. */
+	for (uint32_t i = w->header->span_count; i-- > 0;) {
+		struct span *s = &w->spans[i];
+		enum holes_of of = s->free / DRAIN_STEP > drain.step
+			? HOLES_DRAINING
+			: HOLES_OPEN;
+
+		if (s->state != SPAN_USED || s->of == HOLES_LASTING)
+			continue;
+		if (s->free / DRAIN_STEP == drain.step && drain.some > 0) {
+			drain.some--;
+			of = HOLES_DRAINING;
+		}
+		if (s->of == of)
+			continue;
+		s->of = (uint8_t)of;
+		holes_add_span(w, i);
+	}
+}
+
+/* ---- taking and giving back */
+
+/* The first class from `class` on that has entries, or HOLE_CLASSES. */
+static unsigned
+class_next(const struct holes *holes, unsigned class)
+{
+	uint64_t word;
+	unsigned i = class / 64;
+
+	if (class >= HOLE_CLASSES)
+		return HOLE_CLASSES;
+	word = holes->some[i] & ~UINT64_C(0) << (class % 64);
+	while (word == 0) {
+		if (++i == HOLE_WORDS)
+			return HOLE_CLASSES;
+		word = holes->some[i];
+	}
+	return i * 64 + (unsigned)__builtin_ctzll(word);
+}
+
+/* The lowest hole of the class, if it has room for so much. */
+static uint32_t
+class_look(struct store_writer *w, enum holes_of of, unsigned class,
+	uint32_t count, uint32_t *granule)
+{
+	struct hole_class *c = &w->holes[of].classes[class];
+
+	while (c->count > 0) {
+		uint32_t found = hole_check(w, of, class, c->at[0]);
+
+		if (found >= count) {
+			*granule = c->at[0];
+			return found;
+		}
+		if (found != 0)
+			return 0;
+		class_pop(w, of, class);
+	}
+	return 0;
+}
+
+/* Claims a hole, or the part of it whose pages are worth having. */
+static uint32_t
+hole_claim(struct store_writer *w, uint32_t granule, uint32_t count,
+	uint32_t wanted)
+{
+	uint32_t room = span_room_present(w, granule, count, wanted);
+
+	if (!span_make_absent(w, granule, room)) {
+		holes_add(w, granule, count);
+		return 0;
+	}
+	span_claim(w, granule, room);
+	if (room < count)
+		holes_add(w, granule + room, count - room);
+	return room;
+}
+
+/* The best of the classes from `class` up to `end`. */
+static uint32_t
+classes_take(struct store_writer *w, enum holes_of of, unsigned class,
+	unsigned end, uint32_t count, uint32_t *granule)
+{
+	const struct holes *holes = &w->holes[of];
+
+	for (class = class_next(holes, class); class < end;
+		class = class_next(holes, class + 1)) {
+		uint32_t found = class_look(w, of, class, count, granule);
+
+		if (found == 0)
+			continue;
+		class_pop(w, of, class);
+		return hole_claim(w, *granule, found, count);
+	}
+	return 0;
+}
+
+uint32_t
+holes_take(struct store_writer *w, enum holes_of of, uint32_t count,
+	uint32_t *granule)
+{
+	unsigned class = class_of(count);
+	uint32_t found;
+
+	if (class + SLIVER > HOLE_EXACT)
+		return classes_take(w, of, class, HOLE_CLASSES, count,
+			granule);
+	/* Nothing has the size of what a hole that is a little larger would
+	 * leave. */
+	found = classes_take(w, of, class, class + 1, count, granule);
+	if (found == 0)
+		found = classes_take(w, of, class + SLIVER, HOLE_CLASSES,
+			count, granule);
+	if (found == 0)
+		found = classes_take(w, of, class + 1, class + SLIVER, count,
+			granule);
+	return found;
+}
+
+uint32_t
+holes_take_exact(struct store_writer *w, uint32_t count)
+{
+	uint32_t granule;
+
+	if (class_look(w, HOLES_OPEN, count, count, &granule) == 0)
+		return 0;
+	class_pop(w, HOLES_OPEN, count);
+	return hole_claim(w, granule, count, count) != 0 ? granule : 0;
+}
+
+void
+holes_give(struct store_writer *w, uint32_t granule, uint32_t count)
+{
+	uint32_t span = span_of_granule(w, granule);
+	uint32_t first = span_first_granule(w, span);
+	uint32_t at = granule - first;
+	const uint64_t *bitmap = span_bitmap(w, span);
+	uint32_t hole;
+
+	w->freed += count;
+	span_unclaim(w, granule, count);
+	if (w->spans[span].state != SPAN_USED)
+		return;
+	at = span_hole_begin(bitmap, at);
+	if (span_find_hole(bitmap, at, &hole, &count))
+		holes_add(w, first + hole, count);
+}
