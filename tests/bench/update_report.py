@@ -96,14 +96,19 @@ def replace_markdown(u):
 
 
 def small_markdown(u):
-    rows = [[k, r["count"], "%.2f" % r["start_sec"], "%.2f" % r["cpu_sec"],
-             "%.0f" % r["pss_mib"], "%.2f" % report.median(r["added_ms"]),
-             "%.2f" % max(r["added_ms"])] for k, r in u["small"].items()]
-    return ("## Small zones\n\nAll cores. Start to first answer, s; CPU time, s; PSS, "
-            "MiB; one more added and served, ms, median and slowest of "
-            f"{SMALL_ADDED}.\n\n" + report.table(
-                ["server", "zones", "start", "CPU", "memory", "added",
-                 "slowest"], rows))
+    rows = [[k, r["count"], "%.2f" % r["start_sec"], "%.2f" % r["last_sec"],
+             "%.2f" % r["cpu_sec"], "%.0f" % r["pss_mib"]]
+            + ["%.2f / %.2f" % (report.median(r[what]), max(r[what]))
+               for what in ("added_ms", "file_ms", "removed_ms")]
+            for k, r in u["small"].items()]
+    return ("## Small zones\n\nAll cores. Start to the first answer from a "
+            "zone, and from the last one, s; CPU time, s; PSS, MiB. One more "
+            "zone, from its sending to its first answer: with its records in "
+            "the message, or by name and pattern from its file; and until one "
+            f"is gone: ms, median / slowest of {SMALL_ADDED}.\n\n"
+            + report.table(["server", "zones", "start", "last", "CPU",
+                            "memory", "added", "from a file", "removed"],
+                           rows))
 
 
 def updates_markdown(result):

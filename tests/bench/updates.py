@@ -366,16 +366,25 @@ class Parts:
         begin = time.monotonic()
         zones = self.zone_set(f"small-{count}")
         self.updates_end += time.monotonic() - begin
+        last = last_zone(zones, self.work)
         server = self.our_server(zones, "0,1", 1)
         try:
             if not server.wait(120):
                 raise ValueError("did not serve the zones")
+            wait_answer(server, "www." + last, True, 120)
+            last_sec = time.monotonic() - server.begin
             wait_settled(server, 60)
             row = {"count": count, "start_sec": server.start_sec,
+                   "last_sec": last_sec,
                    "cpu_sec": server.start_cpu_sec(),
-                   "pss_mib": server.pss_kib() / 1024, "added_ms": []}
+                   "pss_mib": server.pss_kib() / 1024,
+                   "added_ms": [], "file_ms": [], "removed_ms": []}
             for n in range(SMALL_ADDED):
                 row["added_ms"].append(add_small(server, n))
+            for n in range(SMALL_ADDED):
+                took = add_file(server, self.work, n)
+                row["file_ms"].append(took[0])
+                row["removed_ms"].append(took[1])
         finally:
             server.stop()
             self.drop_set(zones.name)
@@ -396,20 +405,58 @@ def add_small(server, n):
     text = (f"add-zone {name}.\nadd @ 60 SOA ns host 5 7200 3600 1209600 300"
             "\nadd @ 60 NS ns\nadd ns 60 A 192.0.2.53\n"
             "add www 60 A 192.0.2.5\nsend\n").encode()
-    query = servers.wire_query("www." + name, 1, 7)
+    begin = time.monotonic()
+    os.write(server.process.stdin.fileno(), text)
+    return wait_answer(server, "www." + name, True, 5) - begin * 1e3
+
+
+def wait_answer(server, name, served, limit_sec):
+    """Until the name has an address, or is of no zone any more; the time then,
+    in milliseconds."""
+    query = servers.wire_query(name, 1, 7)
+    end = time.monotonic() + limit_sec
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.connect(("127.0.0.1", server.port))
         sock.settimeout(0.2)
-        begin = time.monotonic()
-        os.write(server.process.stdin.fileno(), text)
-        while time.monotonic() < begin + 5:
+        while time.monotonic() < end:
             try:
                 sock.send(query)
                 reply = sock.recv(4096)
             except OSError:
                 continue
-            if reply[3] & 15 == 0 and reply[7]:
-                return (time.monotonic() - begin) * 1e3
-    raise ValueError("the new zone was not served")
+            if reply[3] & 15 == (0 if served else 5) and \
+                    bool(reply[7]) == served:
+                return time.monotonic() * 1e3
+    raise ValueError(f"{name} was not as it should be")
+
+
+def last_zone(zones, work):
+    """The one that is read last. A pattern for those that are added is put
+    beside them."""
+    last = ""
+    with open(zones.clauses + ".nsd", "r+") as f:
+        for line in f:
+            if line.startswith("\tname: "):
+                last = max(last, line.split('"')[1])
+        f.write('pattern:\n\tname: added\n\tzonefile: '
+                f'"{work}/%s.added"\n')
+    return last
+
+
+def add_file(server, work, n):
+    """The same for a zone with a pattern, from its file; and until it is
+    gone."""
+    name = f"file{n}.test"
+    with open(f"{work}/{name}.added", "w") as f:
+        f.write("$TTL 60\n@ SOA ns host 5 7200 3600 1209600 300\n@ NS ns\n"
+                "ns A 192.0.2.53\nwww A 192.0.2.5\nwww AAAA 2001:db8::5\n"
+                "@ MX 10 mail\nmail A 192.0.2.25\n")
+    took = []
+    for line, served in ((f"addzone {name} added", True),
+                         (f"delzone {name}", False)):
+        begin = time.monotonic() * 1e3
+        os.write(server.process.stdin.fileno(), line.encode() + b"\n")
+        took.append(wait_answer(server, "www." + name, served, 5) - begin)
+    return took
 
 
