@@ -60,6 +60,8 @@ struct store_options {
 	size_t reservation; /* octets; 0: 32 GiB, less where refused */
 	unsigned reader_max; /* slots for readers */
 	bool huge_pages;    /* ask for them, go on without */
+	int self_fds;       /* /proc/self/fd, opened before there was a chroot
+			     * without it; 0: by its name */
 	bool poison;        /* overwrite freed memory, to find stale reads */
 };
 

@@ -246,8 +246,8 @@ child_leave_main(struct supervisor *s, struct child *self)
 	close(s->signal_fd);
 	if (s->pidfile.fd != -1)
 		close(s->pidfile.fd);
-	for (unsigned i = 0; i < s->spare_count; i++)
-		store_destroy(s->spares[i]);
+	if (s->self_fds > 0)
+		close(s->self_fds);
 	store_destroy(s->database);
 	store_destroy(s->kept);
 	if (s->serving != NULL && s->serving != self->generation)

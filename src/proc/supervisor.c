@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ store_make(const struct supervisor *s, struct store **store)
 	struct store_options options = {
 		.reader_max = s->worker_count + 1,
 		.huge_pages = true,
+		.self_fds = s->self_fds,
 	};
 
 	return store_create(&options, store);
@@ -56,10 +58,6 @@ generation_create(struct supervisor *s)
 	}
 	if (g != NULL)
 		err = store_make(s, &g->store);
-	if (err != NSD_OK && g != NULL && s->spare_count > 0) {
-		g->store = s->spares[--s->spare_count];
-		err = NSD_OK;
-	}
 	if (err != NSD_OK) {
 		log_error("cannot make a zone store: %s",
 			err == NSD_E_SYSTEM ? strerror(errno)
@@ -401,9 +399,12 @@ supervisor_init(struct supervisor *s, bool in_chroot, uid_t owner)
 	if (err == NSD_OK)
 		s->database = database_open(&s->server.conf->server, owner,
 			s->worker_count + 1);
-	while (err == NSD_OK && in_chroot && s->spare_count < STORE_SPARES) {
-		err = store_make(s, &s->spares[s->spare_count]);
-		s->spare_count += err == NSD_OK;
+	/* A chroot mostly has no /proc, by which stores are opened again. */
+	if (err == NSD_OK && in_chroot) {
+		s->self_fds = open("/proc/self/fd",
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (s->self_fds == -1)
+			return NSD_E_SYSTEM;
 	}
 	return err;
 }

@@ -19,9 +19,6 @@ struct event_base;
 struct store;
 struct zone_change;
 
-/* Stores made before chroot, where /proc may be out of reach later on. */
-#define STORE_SPARES 4
-
 /* How many loaders in a row may die while they take over a store before it is
  * taken for damaged. */
 #define TAKE_OVERS_MAX 3
@@ -97,8 +94,7 @@ struct supervisor {
 	struct generation *building;    /* its loader is at the first pass */
 	struct store *database;         /* until the first loader takes it */
 	struct store *kept;             /* its file alone: it was damaged */
-	struct store *spares[STORE_SPARES];
-	unsigned spare_count;
+	int self_fds;                   /* for stores made in a chroot; 0: none */
 	struct post loader;
 	struct post xfrd;
 	struct post *workers;
@@ -109,7 +105,7 @@ struct supervisor {
 	bool reload_wanted;
 };
 
-/* Opens the database, makes the spare stores and everything else that needs
+/* Opens the database and everything else that needs
  * privileges or the outer file system. owner: who the database belongs to. */
 enum nsd_err supervisor_init(struct supervisor *s, bool in_chroot,
 	uid_t owner) MUST_USE;

@@ -14,22 +14,26 @@
 #define RESERVATION_DEFAULT ((size_t)32 << 30)
 #define RESERVATION_LEAST ((size_t)64 << 20)
 
-/* A nameless file in memory, opened read-write, and read-only if read_fd is
- * not NULL. */
+/* A nameless file in memory, opened read-write. */
 static enum nsd_err
-file_create(const char *name, int *fd, int *read_fd)
+file_create(const char *name, int *fd)
+{
+	*fd = memfd_create(name, MFD_CLOEXEC);
+	return *fd < 0 ? NSD_E_SYSTEM : NSD_OK;
+}
+
+/* Opened anew, as a duplicate would share the write permission. */
+static int
+file_open_to_read(int fd, int self_fds)
 {
 	char path[40];
 
-	*fd = memfd_create(name, MFD_CLOEXEC);
-	if (*fd < 0)
-		return NSD_E_SYSTEM;
-	if (read_fd == NULL)
-		return NSD_OK;
-	/* Opened anew, as a duplicate would share the write permission. */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
-	*read_fd = open(path, O_RDONLY | O_CLOEXEC);
-	return *read_fd < 0 ? NSD_E_SYSTEM : NSD_OK;
+	if (self_fds == 0) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		return open(path, O_RDONLY | O_CLOEXEC);
+	}
+	snprintf(path, sizeof(path), "%d", fd);
+	return openat(self_fds, path, O_RDONLY | O_CLOEXEC);
 }
 
 bool
@@ -94,7 +98,7 @@ store_prepare(const struct store_options *options, struct store **store)
 	s->reservation = reservation_probe(options->reservation);
 	if (s->reservation == 0)
 		goto out_store;
-	err = file_create("nsd-readers", &s->slots_fd, NULL);
+	err = file_create("nsd-readers", &s->slots_fd);
 	if (err != NSD_OK)
 		goto out_store;
 	/* The writer maps one page at least. */
@@ -118,7 +122,11 @@ store_create(const struct store_options *options, struct store **store)
 
 	if (err != NSD_OK)
 		return err;
-	err = file_create("nsd-store", &s->fd, &s->read_fd);
+	err = file_create("nsd-store", &s->fd);
+	if (err == NSD_OK) {
+		s->read_fd = file_open_to_read(s->fd, options->self_fds);
+		err = s->read_fd < 0 ? NSD_E_SYSTEM : NSD_OK;
+	}
 	if (err == NSD_OK)
 		err = store_write_header(s->fd, s->reservation, 0);
 	if (err != NSD_OK) {

@@ -322,6 +322,39 @@ def test_damaged_store_is_left_behind(nsd):
     server.wait_serial("example", 2)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="chroot needs root")
+def test_stores_are_made_in_a_chroot_for_ever(make_server, directory):
+    """Where there is no /proc, by a user that is not root."""
+    os.chown(directory, 65534, 65534)
+    server = make_server(zones={"example": zone_text()}, options={
+        "username": "nobody", "chroot": f'"{directory}"'})
+    if harness.is_sanitized():
+        server.environment["ASAN_OPTIONS"] = "detect_leaks=0"
+    server.start()
+    files = None
+    for turn in range(6):
+        worker = server.role("server 1")
+        with open(memory_file(server, "nsd-store"), "r+b") as f:
+            f.seek(4096)
+            f.write(bytes(1024))
+        server.kill("loader")
+        server.wait_log("1 zones: 1 read, 0 failed", count=turn + 2)
+        wait_for("the old worker's end", lambda p=worker: not is_alive(p))
+        server.wait_serving()
+        assert server.answer("www.example", "A") == ["192.0.2.1"]
+        wait_for("one store", lambda: sum(
+            "nsd-store" in os.readlink(f"/proc/{server.main_pid}/fd/{fd}")
+            for fd in os.listdir(f"/proc/{server.main_pid}/fd")) == 2)
+        files = files or len(os.listdir(f"/proc/{server.main_pid}/fd"))
+        assert len(os.listdir(f"/proc/{server.main_pid}/fd")) == files
+    # Nobody but main has a way out.
+    for role, pid in server.roles().items():
+        links = [os.readlink(f"/proc/{pid}/fd/{fd}")
+                 for fd in os.listdir(f"/proc/{pid}/fd")]
+        assert (role == "main") == any(
+            re.fullmatch(r"/proc/\d+/fd", link) for link in links)
+
+
 ROOT = 128  # of the table, in the first page
 
 
