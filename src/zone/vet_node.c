@@ -348,6 +348,9 @@ vet_node_aside(struct vet_part *p, store_ref ref)
 
 	if (node == NULL || !vet_entries(p, node, ref, &flags))
 		return false;
+	if (node->flags != 0 || node->entry_count == 0)
+		return vet_fail(p, VET_NODE, ref,
+			"has flags that do not follow from its types");
 	e = node_entries(node);
 	for (unsigned i = 0; i < node->entry_count; i++)
 		if (e[i].type != TYPE_NSEC3)

@@ -43,6 +43,7 @@ number_of(const char *name, unsigned otherwise)
 struct place {
 	const struct vet_object *o;
 	const uint8_t *was; /* the object */
+	const uint8_t *is;
 	size_t at;
 };
 
@@ -89,6 +90,7 @@ static bool
 is_plain_node(const struct place *p)
 {
 	const struct node *node = (const struct node *)(const void *)p->was;
+	const struct node *now = (const struct node *)(const void *)p->is;
 	size_t entries = (size_t)((const uint8_t *)node_entries(node)
 		- p->was);
 
@@ -97,7 +99,9 @@ is_plain_node(const struct place *p)
 		|| p->at >= entries
 			+ node->entry_count * sizeof(struct node_rrset)
 		/* Without a hash that is kept it is made. */
-		|| IN_FIELD(p, struct node, flags);
+		|| (IN_FIELD(p, struct node, flags)
+			&& ((node->flags ^ now->flags) & ~(NODE_HASHED
+				| NODE_WILDCARD_HASHED)) == 0);
 }
 
 static bool
@@ -261,7 +265,7 @@ judge(const struct vet_object *o, size_t at, size_t len, const char *how)
 	vet_world_look(&w);
 	found = w.err != NSD_OK || w.faults > 0;
 	for (size_t i = at; !found && i < at + len; i++) {
-		const struct place p = {o, was, i};
+		const struct place p = {o, was, is, i};
 
 		if (is[i] != was[i] && !is_plain(&p))
 			fail_msg("seed %llu: %s at octet %zu of %zu of the %s"
@@ -380,6 +384,37 @@ first_of(enum vet_kind kind)
 	return NULL;
 }
 
+/* One with records, not the first of its zone. */
+static struct node *
+second_node(void)
+{
+	for (size_t i = 0; i < w.object_count; i++) {
+		struct node *node = (void *)vet_world_at(&w,
+			w.objects[i].ref);
+
+		if (w.objects[i].kind == VET_NODE && node->leaf.labels == 1
+			&& (node->flags & (NODE_CUT | NODE_EMPTY)) == 0)
+			return node;
+	}
+	fail_msg("there is no such node");
+	return NULL;
+}
+
+static struct nsec3_page *
+leaf_page(void)
+{
+	for (size_t i = 0; i < w.object_count; i++) {
+		struct nsec3_page *page = (void *)vet_world_at(&w,
+			w.objects[i].ref);
+
+		if (w.objects[i].kind == VET_PAGE && page->height == 0
+			&& page->count > 3)
+			return page;
+	}
+	fail_msg("there is no such page");
+	return NULL;
+}
+
 static void
 expect(const char *said, enum nsd_err err)
 {
@@ -464,6 +499,15 @@ each_kind_of_fault_is_told(void **state)
 	expect("addresses of its name", NSD_OK);
 	target->refs = 0;
 	expect(" ", NSD_OK);
+	node = second_node();
+	node->flags ^= NODE_OCCLUDED;
+	expect(" ", NSD_OK);
+	page = leaf_page();
+	memcpy(page->hashes + NSEC3_HASH_LEN, page->hashes
+		+ 2 * NSEC3_HASH_LEN, NSEC3_HASH_LEN);
+	expect("page of an NSEC3 chain", NSD_OK);
+	memset(w.base + 4096, 0, 1024); /* as if no object were in span 0 */
+	expect("not in use, or used twice", NSD_OK);
 	zone->share = STORE_NONE; /* it is made anew then */
 	vet_world_look(&w);
 	assert_int_equal(w.faults, 0);
