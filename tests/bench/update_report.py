@@ -24,7 +24,7 @@ def single_markdown(u):
                  "copied", "kept", "mapped"], rows))
     ours = u["single"].get("ours")
     for kind, r in u["single"].items():
-        if "waited_ms" in r.get("slowest", {}):
+        if r.get("slowest", {}).get("waited_ms") is not None:
             text += (f"\n- {kind}: in the slowest change its processes waited "
                      f"{r['slowest']['waited_ms']:.2f} ms for a core")
             if "loader_ms" in r["slowest"]:
@@ -53,6 +53,7 @@ def load_markdown(u):
                 + ["%.0f" % got[p] for p in ("p50", "p99", "p999", "max")]
                 + [got["sent"], got["lost"], got["queue_full"],
                    f"{got['cpu_share']:.2f}",
+                   "-" if got["waited_ms"] is None else
                    "%.1f" % (got["waited_ms"] / got["seconds"]),
                    "%.1f" % (got["stolen_ms"] / got["seconds"]),
                    "%.0f" % got["away_us"],

@@ -112,8 +112,12 @@ class Waiting:
 
     def row(self):
         after = self.read()
-        return dict(zip(("waited_ms", "stolen_ms", "queue_full"),
-                        (b - a for a, b in zip(self.before, after))))
+        row = dict(zip(("waited_ms", "stolen_ms", "queue_full"),
+                       (b - a for a, b in zip(self.before, after))))
+        # Its processes end, and what they have waited goes with them.
+        if self.server.kind == "nsd":
+            row["waited_ms"] = None
+        return row
 
 
 def udp_drops(port):

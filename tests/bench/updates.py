@@ -7,6 +7,7 @@ has 10 records: the SOA and two delegations with an address each, old and new.
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
