@@ -282,6 +282,10 @@ bool store_epoch_passed(struct store_writer *writer, uint64_t epoch);
  * rest. Slow (milliseconds a MiB at worst): after a load. */
 void store_trim(struct store_writer *writer);
 
+/* The same for the next 2 MiB: *at, 0 at first, moves on. False: all is done.
+ * Between two steps anything may be done. */
+bool store_trim_step(struct store_writer *writer, uint32_t *at);
+
 /*
  * Mark and sweep, for a writer that takes over from one that died: what that
  * one had allocated and not published, or retired and not freed, is used and

@@ -7,7 +7,6 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -18,6 +17,7 @@
 #include "proc/load_list.h"
 #include "proc/load_update.h"
 #include "proc/loader.h"
+#include "proc/priority.h"
 #include "proc/statistics.h"
 #include "store/store.h"
 #include "zone/sources.h"
@@ -27,11 +27,11 @@
 #define RECLAIM_SEC 1
 #define TIDY_USEC 50000
 #define AGAIN_SEC 1
-#define RELOAD_NICE 5
 #define KINDS_MSEC 10000
 /* Between two steps of what can wait. */
-#define PREPARE_USEC 3000
-#define PREPARE_LATER_USEC 50000
+#define IDLE_USEC 3000
+#define IDLE_LATER_USEC 50000
+#define TRIM_WAITS 40
 /* How often a zone is tried whose files change while they are read. */
 #define RETRIES_MAX 5
 
@@ -222,6 +222,36 @@ loader_on_reclaim(evutil_socket_t fd, short what, void *arg)
 		&loader->holder_warned);
 }
 
+/* ---- what can wait, a little at a time ----------------------------------- */
+
+static void
+loader_idle_later(struct loader *loader, long usec)
+{
+	event_add(loader->idle_event, &(struct timeval){.tv_usec = usec});
+}
+
+/* What updates need comes first: it leaves room of its own behind. */
+static void
+loader_on_idle(evutil_socket_t fd, short what, void *arg)
+{
+	struct loader *loader = arg;
+	long usec = IDLE_USEC;
+
+	if (loader->pool != NULL)
+		usec = IDLE_LATER_USEC;
+	else if (load_prepare_step(&loader->prepare, loader->writer))
+		;
+	else if (!loader->trimming)
+		return;
+	else if (loader->trim_at == 0 && loader->trim_waits > 0
+		&& store_reclaim(loader->writer) > 0 && loader->trim_waits--)
+		usec = IDLE_LATER_USEC;
+	else
+		loader->trimming = store_trim_step(loader->writer,
+			&loader->trim_at);
+	loader_idle_later(loader, usec);
+}
+
 /* ---- changes in messages ------------------------------------------------- */
 
 static void
@@ -293,10 +323,13 @@ loader_end_pass(struct loader *loader)
 	loader->own_pass = false;
 	/* Answering comes before reading, from now on. */
 	if (first)
-		(void)setpriority(PRIO_PROCESS, 0, RELOAD_NICE);
+		priority_load();
 	if (first || loader->result.read > 0) {
-		store_trim(loader->writer);
+		loader->trimming = true;
+		loader->trim_at = 0;
+		loader->trim_waits = TRIM_WAITS;
 		malloc_trim(0);
+		loader_idle_later(loader, IDLE_USEC);
 	}
 	if (loader->reload_wanted)
 		loader_start_pass(loader);
@@ -516,29 +549,14 @@ loader_on_stop(struct role *role)
 		role_stop(role);
 }
 
-static void
-loader_on_prepare(evutil_socket_t fd, short what, void *arg)
-{
-	struct loader *loader = arg;
-	struct timeval when = {.tv_usec = PREPARE_USEC};
-
-	if (loader->pool != NULL)
-		when.tv_usec = PREPARE_LATER_USEC;
-	else if (!load_prepare_step(&loader->prepare, loader->writer))
-		return;
-	event_add(loader->prepare_event, &when);
-}
-
 /* The zones that a predecessor left have lost what updates need. */
 static void
 loader_prepare(struct loader *loader)
 {
-	struct timeval when = {.tv_usec = PREPARE_USEC};
-
 	load_prepare_begin(&loader->prepare, loader->writer,
 		loader->set.zones, loader->set.count);
 	if (loader->prepare.count > 0)
-		event_add(loader->prepare_event, &when);
+		loader_idle_later(loader, IDLE_USEC);
 }
 
 /* ---- start --------------------------------------------------------------- */
@@ -605,7 +623,7 @@ loader_init(struct loader *loader, const struct role_start *start)
 	role_init_death(server, true);
 	/* Answering comes before all that we do, once it has begun. */
 	if (start->take_over)
-		(void)setpriority(PRIO_PROCESS, 0, RELOAD_NICE);
+		priority_load();
 	sockets_close(&server->listeners);
 	if (server->lifeline != -1)
 		close(server->lifeline);
@@ -636,13 +654,13 @@ loader_init(struct loader *loader, const struct role_start *start)
 		loader_on_reclaim, loader);
 	loader->again_event = event_new(loader->role.base, -1, 0,
 		loader_on_again, loader);
-	loader->prepare_event = event_new(loader->role.base, -1, 0,
-		loader_on_prepare, loader);
+	loader->idle_event = event_new(loader->role.base, -1, 0,
+		loader_on_idle, loader);
 	loader->tidy_event = event_new(loader->role.base, -1, 0,
 		loader_on_tidy, loader);
 	if (loader->progress_event == NULL || loader->reclaim_event == NULL
 		|| loader->again_event == NULL
-		|| loader->prepare_event == NULL || loader->tidy_event == NULL)
+		|| loader->idle_event == NULL || loader->tidy_event == NULL)
 		return NSD_E_MEMORY;
 	err = loader_take_over(loader);
 	if (err == NSD_OK)

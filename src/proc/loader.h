@@ -46,6 +46,9 @@ struct loader {
 	struct load_settle settle;
 	struct load_wait wait; /* changes of zones that are busy */
 	struct load_prepare prepare;
+	bool trimming;         /* the store, from there on */
+	uint8_t trim_waits;    /* for readers of what is to be given back */
+	uint32_t trim_at;
 	struct load_tidy tidy;
 	int64_t kinds_msec;    /* when the zones were measured last */
 	int64_t holder_warned; /* of a reader that is late; see statistics.h */
@@ -53,7 +56,7 @@ struct loader {
 	struct event *progress_event;
 	struct event *reclaim_event;
 	struct event *again_event;
-	struct event *prepare_event;
+	struct event *idle_event;
 	struct event *tidy_event;
 };
 

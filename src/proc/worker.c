@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -15,6 +14,7 @@
 #include "net/server.h"
 #include "proc/affinity.h"
 #include "proc/lifeline.h"
+#include "proc/priority.h"
 #include "proc/role.h"
 #include "proc/statistics.h"
 #include "query/query.h"
@@ -352,6 +352,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 	role_init_name(strdup(log_name), title);
 	role_init_death(server, false);
 	affinity_set_server(&server->conf->server, start->index);
+	priority_answer();
 	err = store_reader_open(start->store, start->reader_slot, title,
 		&worker->reader);
 	if (err != NSD_OK)

@@ -165,22 +165,30 @@ trim_extent(struct store_writer *w, uint32_t first, uint32_t end)
 	punch_unused(w, first, end);
 }
 
+bool
+store_trim_step(struct store_writer *writer, uint32_t *at)
+{
+	uint32_t end = writer->header->span_count, next = *at + EXTENT_SPANS;
+
+	if (*at == 0)
+		heap_flush(&writer->heap);
+	pthread_mutex_lock(&writer->lock);
+	if (*at < end)
+		trim_extent(writer, *at, next < end ? next : end);
+	if (next >= end)
+		holes_trim(writer);
+	pthread_mutex_unlock(&writer->lock);
+	*at = next;
+	return next < end;
+}
+
 void
 store_trim(struct store_writer *writer)
 {
-	uint32_t end = writer->header->span_count;
+	uint32_t at = 0;
 
-	heap_flush(&writer->heap);
-	for (uint32_t i = 0; i < end; i += EXTENT_SPANS) {
-		uint32_t next = end - i < EXTENT_SPANS ? end : i + EXTENT_SPANS;
-
-		pthread_mutex_lock(&writer->lock);
-		trim_extent(writer, i, next);
-		pthread_mutex_unlock(&writer->lock);
-	}
-	pthread_mutex_lock(&writer->lock);
-	holes_trim(writer);
-	pthread_mutex_unlock(&writer->lock);
+	while (store_trim_step(writer, &at))
+		;
 }
 
 /* Free spans that are not given back: what the store grows by, twice, or a part

@@ -1,0 +1,15 @@
+/* priority.h - answering comes before reading and changing zones, where these
+ * share a processor. */
+#ifndef PROC_PRIORITY_H
+#define PROC_PRIORITY_H
+
+/* Of a worker: it comes to its turn soon after it is woken, whatever the loader
+ * is at (Linux 6.12; before that, as all processes do). Takes nothing from the
+ * share of others. */
+void priority_answer(void);
+
+/* Of a loader beside workers that serve, and of threads it makes later: it
+ * interrupts nobody, and has the smaller share. */
+void priority_load(void);
+
+#endif
