@@ -630,7 +630,8 @@ table_set_options(struct store_writer *writer, store_ref ref,
 	struct zone_entry *entry = store_edit(r.heap, ref);
 	store_ref old = entry->options, options;
 
-	if (options_create(store_writer_lasting(writer), setup, &options) != NSD_OK)
+	if (options_create(store_writer_lasting(writer), setup, &options)
+		!= NSD_OK)
 		return NSD_E_MEMORY;
 	store_publish_ref(writer, &entry->options, options);
 	options_release(&r, old);

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -65,6 +66,9 @@ now_msec(void)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
+
+/* Octets that wait for readers: far less than the store has room for. */
+#define WAITING_MAX (8u << 20)
 
 static struct store *
 store_make(bool poison)
@@ -279,8 +283,11 @@ writer_fork(struct store *store)
 		_exit(2);
 	if (store_check_take_over(writer, version_mark) != NULL)
 		_exit(3);
-	while (publish(writer))
-		;
+	/* A reader that does not get the processor holds all of it back. */
+	do
+		while (store_reclaim(writer) > WAITING_MAX)
+			sched_yield();
+	while (publish(writer));
 	_exit(4);
 }
 
