@@ -1,6 +1,5 @@
 """Ports for servers under test."""
 
-import os
 import random
 import socket
 
@@ -30,18 +29,9 @@ def is_free(port):
             s.close()
 
 
-def own_range():
-    """Each of the workers that pytest may have takes ports of its own: one
-    that is free is not taken by another before the server has it."""
-    count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
-    size = (LAST - FIRST) // count
-    return range(FIRST + worker * size, FIRST + (worker + 1) * size)
-
-
 def free_port():
     for _ in range(100):
-        port = random.choice(own_range())
+        port = random.randrange(FIRST, LAST)
         if is_free(port):
             return port
     raise AssertionError("no free port")
