@@ -36,8 +36,8 @@ struct zonefile_options {
 	 * value that breaks a rule is kept, with a warning. Else it is an
 	 * error. */
 	bool secondary;
-	/* A pipe or device is an error, as it is for $INCLUDE: whoever reads
-	 * might wait for it, or read it, for ever. */
+	/* A device is an error, as it is for $INCLUDE: it might be read for
+	 * ever. */
 	bool only_files;
 	/* Called now and then from the calling thread with how far it is. */
 	void (*on_progress)(void *ctx, uint64_t octets_done,

@@ -50,8 +50,7 @@ input_open(struct input *in, const char *path, bool only_files)
 
 	memset(in, 0, sizeof(*in));
 	in->path = path;
-	in->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY
-		| (only_files ? O_NONBLOCK : 0));
+	in->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (in->fd == -1)
 		return NSD_E_SYSTEM;
 	if (fstat(in->fd, &in->before) == -1) {
@@ -61,7 +60,7 @@ input_open(struct input *in, const char *path, bool only_files)
 		err = NSD_E_SYSTEM;
 	} else if (S_ISREG(in->before.st_mode)) {
 		in->size = (uint64_t)in->before.st_size;
-	} else if (only_files) {
+	} else if (only_files && !S_ISFIFO(in->before.st_mode)) {
 		errno = ENOTSUP;
 		err = NSD_E_SYSTEM;
 	} else {
@@ -78,7 +77,7 @@ input_open(struct input *in, const char *path, bool only_files)
 const char *
 input_error_text(int error)
 {
-	return error == ENOTSUP ? "not a regular file" : strerror(error);
+	return error == ENOTSUP ? "not a file" : strerror(error);
 }
 
 void

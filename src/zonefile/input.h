@@ -24,8 +24,8 @@ struct input {
 
 /*
  * Opens a file. A directory is EISDIR; a pipe or device is read to its end at
- * once, or, with only_files, ENOTSUP, without waiting for it. NSD_E_SYSTEM with
- * errno, or NSD_E_MEMORY.
+ * once; with only_files a device is ENOTSUP. NSD_E_SYSTEM with errno, or
+ * NSD_E_MEMORY.
  */
 enum nsd_err input_open(struct input *in, const char *path, bool only_files)
 	MUST_USE;

@@ -128,25 +128,6 @@ def test_log_file_with_another_name_is_not_given_away(make_server, directory):
 
 # ---- what stands in place of a zone file ----------------------------------------
 
-def test_fifo_as_zone_file_holds_up_no_other_zone(make_server):
-    """Fault 44: nor does one that is included."""
-    server = make_server(zones={"a": zone_text(), "example": zone_text(),
-                                "i": zone_text() + "$INCLUDE fifo\n"})
-    os.mkfifo(server.directory / "fifo")
-    server.zone_file("a").unlink()
-    os.mkfifo(server.zone_file("a"))
-    server.start()
-    server.wait_log("1 read, 2 failed")
-    log = server.read_log()
-    assert re.search(r"cannot open '.*a\.zone': not a regular file", log)
-    assert re.search(r"i\.zone:\d+: Cannot open include file .*fifo:"
-                     " not a regular file", log)
-    server.write_zone("example", zone_text(2))
-    server.reload()
-    server.wait_serial("example", 2)
-    assert server.rcode("www.a", "A") == "SERVFAIL"
-
-
 def test_zone_file_cut_while_it_is_read_kills_no_loader(nsd):
     """Fault 49: no octet of it is looked at where a cut would be a SIGBUS."""
     server = nsd(zones={"example": zone_text()})
