@@ -101,6 +101,14 @@ privilege_chroot(const char *path)
 	return NSD_OK;
 }
 
+void
+privilege_forget_user(struct privilege_user *user)
+{
+	free(user->groups);
+	user->groups = NULL;
+	user->group_count = 0;
+}
+
 enum nsd_err
 privilege_drop(const struct privilege_user *user)
 {

@@ -21,6 +21,9 @@ struct privilege_user {
 enum nsd_err privilege_find_user(const char *username,
 	struct privilege_user *user) MUST_USE;
 
+/* Frees what privilege_find_user found, after privilege_drop. */
+void privilege_forget_user(struct privilege_user *user);
+
 /* Changes the root directory and the working directory to it. NSD_E_SYSTEM,
  * said in the log. */
 enum nsd_err privilege_chroot(const char *path) MUST_USE;

@@ -251,6 +251,7 @@ server_run(int argc, char **argv, const struct supervisor_hooks *hooks)
 		pidfile_remove(&s.pidfile);
 		return 1;
 	}
+	privilege_forget_user(&user);
 	role_init_name("main", "main");
 	log_set_copy_errors(false);
 	daemon_ready(&daemon);

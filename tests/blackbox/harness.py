@@ -220,9 +220,12 @@ class Server:
     def roles(self):
         """{"main": pid, "loader": pid, "server 1": pid, ...}"""
         found = {}
-        for pid in pids_of_session(session_of(self.main_pid)
-                                   or self.sessions[-1]):
+        session = session_of(self.main_pid) or self.sessions[-1]
+        for pid in pids_of_session(session):
             name = read_proc(pid, "comm").strip()
+            # A child has main's name until it takes its own.
+            if name == "nsd: main" and pid != session:
+                continue
             if name.startswith("nsd: "):
                 found[name[5:]] = pid
         return found
