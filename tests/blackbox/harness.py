@@ -333,10 +333,12 @@ class Server:
         return self.output_file.read_text(errors="replace")
 
     def read_log(self):
+        """The whole lines of the log: one may be seen half written."""
         try:
-            return self.log.read_text(errors="replace")
+            text = self.log.read_text(errors="replace")
         except OSError:
             return ""
+        return text[:text.rfind("\n") + 1]
 
     def wait_log(self, pattern, start=0, count=1):
         """Until that many lines behind start match; the last match."""
