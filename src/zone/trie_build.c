@@ -16,8 +16,19 @@ struct builder {
 		uint64_t word;
 		unsigned first; /* entry */
 	} open[TRIE_KEY_MAX];
-	struct trie_entry entries[TRIE_KEY_MAX * TRIE_SYMBOLS];
+	struct trie_entry entries[];
 };
+
+/* Each entry that waits holds one leaf at least, and each open branch has one
+ * for a symbol at most. Small tries, of which there may be millions, get by
+ * with a small block. */
+static size_t
+builder_room(size_t count)
+{
+	const size_t most = TRIE_KEY_MAX * TRIE_SYMBOLS;
+
+	return count < most ? count : most;
+}
 
 static void
 free_branch(void *ctx, store_ref ref, size_t len)
@@ -152,7 +163,7 @@ trie_build(struct store_heap *heap, const store_ref *objects, size_t count,
 		out->root = entry_make(0, STORE_NONE);
 		return NSD_OK;
 	}
-	b = malloc(sizeof(*b));
+	b = malloc(sizeof(*b) + builder_room(count) * sizeof(b->entries[0]));
 	if (b == NULL)
 		return NSD_E_MEMORY;
 	b->heap = heap;
