@@ -1,55 +1,47 @@
-/* failing.c - memory that runs out. */
+/* failing.c - memory that runs out: which allocation fails. */
 #include <stdatomic.h>
-#include <stddef.h>
 
 #include "lib/failing.h"
 
-/* The linker puts these in front of libc's (--wrap). */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *p, size_t size);
-char *__real_strdup(const char *text);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-char *__wrap_strdup(const char *text);
-
 static atomic_int fail_at = -1; /* counts down to the one that fails */
+static atomic_bool once;        /* and those after it do not */
+static atomic_bool has_failed;
+
+static void
+fail(int n, bool only_one)
+{
+	if (n >= 0)
+		atomic_store(&has_failed, false);
+	atomic_store(&once, only_one);
+	atomic_store(&fail_at, n);
+}
 
 void
 failing_from(int n)
 {
-	atomic_store(&fail_at, n);
+	fail(n, false);
+}
+
+void
+failing_once(int n)
+{
+	fail(n, true);
+}
+
+bool
+failing_has_failed(void)
+{
+	return atomic_load(&has_failed);
 }
 
 bool
 failing_now(void)
 {
-	return atomic_load(&fail_at) >= 0
-		&& (atomic_load(&fail_at) == 0
-			|| atomic_fetch_sub(&fail_at, 1) == 0);
-}
-
-void *
-__wrap_malloc(size_t size)
-{
-	return failing_now() ? NULL : __real_malloc(size);
-}
-
-void *
-__wrap_calloc(size_t count, size_t size)
-{
-	return failing_now() ? NULL : __real_calloc(count, size);
-}
-
-void *
-__wrap_realloc(void *p, size_t size)
-{
-	return failing_now() ? NULL : __real_realloc(p, size);
-}
-
-char *
-__wrap_strdup(const char *text)
-{
-	return failing_now() ? NULL : __real_strdup(text);
+	if (atomic_load(&fail_at) < 0)
+		return false;
+	if ((once || atomic_load(&fail_at) > 0)
+		&& atomic_fetch_sub(&fail_at, 1) != 0)
+		return false;
+	atomic_store(&has_failed, true);
+	return true;
 }

@@ -118,12 +118,12 @@ reader_main(struct run *run, unsigned slot)
 	if (store_reader_open(run->store, slot, "reader", &reader) != NSD_OK)
 		_exit(1);
 	for (;;) {
-		unsigned z = (unsigned)(zones_rng(&rng) % run->zones);
+		unsigned z = (unsigned)(chance_next(&rng) % run->zones);
 		struct timespec rest = { 0, 2000000 };
 
 		(void)nanosleep(&rest, NULL); /* leave some to the writers */
 
-		if (zones_rng(&rng) % 4 == 0)
+		if (chance_next(&rng) % 4 == 0)
 			read_pinned(reader, check, run->zones, z);
 		else
 			read_once(reader, check, run->zones);
@@ -150,7 +150,7 @@ writer_main(struct run *run, uint64_t rng)
 	if (store_check_take_over(writer, table_mark) != NULL)
 		_exit(3);
 	while (zones_change(writer, run->zones, &rng))
-		if (zones_rng(&rng) % 256 == 0)
+		if (chance_next(&rng) % 256 == 0)
 			store_trim(writer);
 	_exit(4);
 }
@@ -187,9 +187,9 @@ take_over(struct run *run, struct store *store)
 static void
 round_run(struct run *run)
 {
-	uint64_t rng = zones_rng(&run->rng) | 1;
+	uint64_t rng = chance_next(&run->rng) | 1;
 	struct timespec delay = { 0,
-		(long)(zones_rng(&run->rng) % 6000000) };
+		(long)(chance_next(&run->rng) % 6000000) };
 	pid_t pid = child_fork();
 
 	if (pid == 0)
@@ -197,8 +197,8 @@ round_run(struct run *run)
 	(void)nanosleep(&delay, NULL);
 	kill_and_wait(pid, "a writer ended by itself");
 	run->kills++;
-	if (zones_rng(&run->rng) % 8 == 0) {
-		unsigned slot = (unsigned)(zones_rng(&run->rng) % READERS);
+	if (chance_next(&run->rng) % 8 == 0) {
+		unsigned slot = chance_below(&run->rng, READERS);
 
 		kill_and_wait(run->readers[slot], "a reader found a fault");
 		store_reader_clear(run->store, slot);
@@ -206,7 +206,7 @@ round_run(struct run *run)
 		run->reader_kills++;
 	}
 	/* The others find what several have left. */
-	if (zones_rng(&run->rng) % 4 != 0)
+	if (chance_next(&run->rng) % 4 != 0)
 		take_over(run, run->store);
 }
 
@@ -240,7 +240,7 @@ static void
 run_on(struct run *run, pid_t pid)
 {
 	struct timespec delay = { 0,
-		(long)(zones_rng(&run->rng) % 400000) };
+		(long)(chance_next(&run->rng) % 400000) };
 	int status;
 
 	if (ptrace(PTRACE_CONT, pid, NULL, NULL) != 0)
@@ -279,7 +279,7 @@ step_through(struct run *run, const struct store_options *options)
 		if (!store_snapshot_update(s))
 			continue;
 		states++;
-		if (zones_rng(&run->rng) % STEP_ONE_OF != 0)
+		if (chance_next(&run->rng) % STEP_ONE_OF != 0)
 			continue;
 		store_snapshot_restore(s, second);
 		take_over(run, second);

@@ -25,15 +25,6 @@ must(bool ok, const char *what)
 	abort();
 }
 
-uint64_t
-zones_rng(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state * UINT64_C(0x2545f4914f6cdd1d) >> 16;
-}
-
 /* ---- what a zone holds */
 
 static uint64_t
@@ -395,15 +386,15 @@ zones_tidy(struct store_writer *writer, unsigned count)
 bool
 zones_change(struct store_writer *writer, unsigned count, uint64_t *rng)
 {
-	unsigned z = (unsigned)(zones_rng(rng) % count);
+	unsigned z = (unsigned)(chance_next(rng) % count);
 	uint32_t serial = zones_serial(store_writer_view(writer), z);
-	unsigned what = (unsigned)(zones_rng(rng) % 64);
+	unsigned what = (unsigned)(chance_next(rng) % 64);
 	bool fine = true;
 
 	if (serial == 0)
 		/* It may be there without contents: one was killed. */
 		fine = zones_replace(writer, z,
-			1 + (uint32_t)(zones_rng(rng) % 1000));
+			1 + (uint32_t)(chance_next(rng) % 1000));
 	else if (what == 0)
 		zones_remove(writer, z);
 	else if (what <= 12)
@@ -412,7 +403,7 @@ zones_change(struct store_writer *writer, unsigned count, uint64_t *rng)
 		fine = tidy_zone(writer, z);
 	else
 		fine = zones_update(writer, z);
-	if (zones_rng(rng) % 4 != 0)
+	if (chance_next(rng) % 4 != 0)
 		(void)store_reclaim(writer);
 	return fine;
 }

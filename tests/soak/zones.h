@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/chance.h"
 #include "store/store.h"
 #include "zone/table.h"
 
@@ -56,7 +57,5 @@ struct zones_pinned {
 struct zones_pinned zones_pin(const struct store_view *view, unsigned z);
 const char *zones_check_pinned(struct zones_check *check,
 	const struct store_view *view, struct zones_pinned pinned);
-
-uint64_t zones_rng(uint64_t *state);
 
 #endif

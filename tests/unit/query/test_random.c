@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "lib/chance.h"
 #include "reference.h"
 #include "world.h"
 
@@ -23,9 +24,7 @@ static uint64_t random_state;
 static uint32_t
 random_below(uint32_t n)
 {
-	random_state = random_state * 6364136223846793005u
-		+ 1442695040888963407u;
-	return (uint32_t)((random_state >> 33) * (uint64_t)n >> 31);
+	return chance_below(&random_state, n);
 }
 
 static const char *const apexes[] = { "z.", "a.z.", "y.", "b.a.z." };

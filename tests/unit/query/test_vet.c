@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "lib/chance.h"
 #include "lib/vet_world.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
@@ -25,16 +26,7 @@ static uint64_t random_state;
 static uint32_t
 random_below(uint32_t limit)
 {
-	random_state = random_state * 6364136223846793005u + 1;
-	return (uint32_t)(random_state >> 33) % limit;
-}
-
-static unsigned
-number_of(const char *name, unsigned otherwise)
-{
-	const char *text = getenv(name);
-
-	return text == NULL ? otherwise : (unsigned)strtoul(text, NULL, 10);
+	return chance_below(&random_state, limit);
 }
 
 /* ---- what is data ------------------------------------------------------ */
@@ -284,10 +276,10 @@ judge(const struct vet_object *o, size_t at, size_t len, const char *how)
 static void
 altered_bit_is_found_or_plain(void **state)
 {
-	unsigned rounds = number_of("NSD_VET_ROUNDS", ROUNDS), found = 0;
+	unsigned rounds = chance_setting("NSD_VET_ROUNDS", ROUNDS), found = 0;
 
 	(void)state;
-	random_state = number_of("NSD_VET_SEED", 1);
+	random_state = chance_setting("NSD_VET_SEED", 1);
 	for (unsigned i = 0; i < rounds; i++) {
 		const struct vet_object *o = choose_object();
 		size_t at = random_below((uint32_t)o->len);
@@ -304,10 +296,10 @@ altered_bit_is_found_or_plain(void **state)
 static void
 altered_word_is_found_or_plain(void **state)
 {
-	unsigned rounds = number_of("NSD_VET_ROUNDS", ROUNDS), found = 0;
+	unsigned rounds = chance_setting("NSD_VET_ROUNDS", ROUNDS), found = 0;
 
 	(void)state;
-	random_state = number_of("NSD_VET_SEED", 1);
+	random_state = chance_setting("NSD_VET_SEED", 1);
 	for (unsigned i = 0; i < rounds; i++) {
 		const struct vet_object *o = choose_object();
 		const struct vet_object *other = choose_object();
@@ -337,10 +329,10 @@ altered_word_is_found_or_plain(void **state)
 static void
 many_altered_octets_do_no_harm(void **state)
 {
-	unsigned rounds = number_of("NSD_VET_ROUNDS", ROUNDS) / 10;
+	unsigned rounds = chance_setting("NSD_VET_ROUNDS", ROUNDS) / 10;
 
 	(void)state;
-	random_state = number_of("NSD_VET_SEED", 1);
+	random_state = chance_setting("NSD_VET_SEED", 1);
 	for (unsigned i = 0; i < rounds; i++) {
 		for (unsigned n = random_below(12); n > 0; n--) {
 			const struct vet_object *o = choose_object();

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/chance.h"
 #include "unit/store/image_fixture.h"
 
 #define OBJECTS 64u
@@ -37,10 +38,7 @@ size_t image_len;
 uint64_t
 rng_next(void)
 {
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return rng * UINT64_C(0x2545f4914f6cdd1d) >> 16;
+	return chance_next(&rng);
 }
 
 const struct store_options options = { .reader_max = 2,

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "lib/chance.h"
 #include "lib/store_check.h"
 #include "store/store.h"
 
@@ -54,15 +55,6 @@ stats(struct fixture *f)
 
 	store_get_stats(f->writer, &s);
 	return s;
-}
-
-static uint64_t
-rng_next(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state * UINT64_C(0x2545f4914f6cdd1d) >> 16;
 }
 
 static void
@@ -191,15 +183,15 @@ holes_are_found_by_a_successor(void **state)
 static uint32_t
 random_len(uint64_t *rng)
 {
-	switch (rng_next(rng) % 16) {
+	switch (chance_next(rng) % 16) {
 	case 0:
-		return 1 + (uint32_t)(rng_next(rng) % 2000);
+		return 1 + (uint32_t)(chance_next(rng) % 2000);
 	case 1:
-		return rng_next(rng) % 32 == 0
-			? 1 + (uint32_t)(rng_next(rng) % 150000)
-			: 1 + (uint32_t)(rng_next(rng) % 16000);
+		return chance_next(rng) % 32 == 0
+			? 1 + (uint32_t)(chance_next(rng) % 150000)
+			: 1 + (uint32_t)(chance_next(rng) % 16000);
 	default:
-		return 8 + 8 * (uint32_t)(rng_next(rng) % 16);
+		return 8 + 8 * (uint32_t)(chance_next(rng) % 16);
 	}
 }
 
@@ -215,14 +207,14 @@ holes_are_all_known(void **state)
 		fixture_open(&f, seed == 2);
 		for (unsigned i = 0; i < 60000; i++) {
 			unsigned most = i / 10000 % 2 == 0 ? OBJECTS : 300;
-			struct object *o = &objects[rng_next(&rng) % OBJECTS];
+			struct object *o = &objects[chance_next(&rng) % OBJECTS];
 
 			object_free(&f, o);
 			if (o - objects < most)
 				object_make(&f, o, random_len(&rng));
-			if (rng_next(&rng) % 2000 == 0)
+			if (chance_next(&rng) % 2000 == 0)
 				store_trim(f.writer);
-			if (rng_next(&rng) % 4000 == 0)
+			if (chance_next(&rng) % 4000 == 0)
 				check_store(&f);
 		}
 		check_store(&f);

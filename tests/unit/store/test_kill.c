@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/chance.h"
 #include "lib/store_check.h"
 #include "lib/store_snapshot.h"
 
@@ -40,23 +41,6 @@ struct version {
 		uint32_t len;
 	} parts[PARTS];
 };
-
-static uint64_t
-rng_next(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state * UINT64_C(0x2545f4914f6cdd1d) >> 16;
-}
-
-static uint64_t
-setting(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text != NULL ? strtoull(text, NULL, 0) : otherwise;
-}
 
 static uint64_t
 now_msec(void)
@@ -86,13 +70,13 @@ store_make(bool poison)
 static uint32_t
 part_len(uint64_t *rng)
 {
-	switch (rng_next(rng) % 16) {
+	switch (chance_next(rng) % 16) {
 	case 0:
-		return 1 + (uint32_t)(rng_next(rng) % PART_MAX);
+		return 1 + (uint32_t)(chance_next(rng) % PART_MAX);
 	case 1:
 		return LARGE;
 	default:
-		return 1 + (uint32_t)(rng_next(rng) % 200);
+		return 1 + (uint32_t)(chance_next(rng) % 200);
 	}
 }
 
@@ -182,7 +166,7 @@ publish(struct store_writer *writer)
 		*v = *old;
 		v->number++;
 	}
-	keep = old != NULL ? rng_next(&v->rng) : 0;
+	keep = old != NULL ? chance_next(&v->rng) : 0;
 	for (unsigned i = 0; i < PARTS; i++)
 		if ((keep >> i & 1) == 0
 			&& !part_make(i % 2 != 0 ? heap
@@ -306,8 +290,8 @@ kill_and_wait(pid_t pid)
 static void
 killed_writer_leaves_a_whole_store(void **state)
 {
-	uint64_t rng = setting("STORE_KILL_SEED", 88172645463325252u);
-	uint64_t end = now_msec() + setting("STORE_KILL_MSEC", 2000);
+	uint64_t rng = chance_setting("STORE_KILL_SEED", 88172645463325252u);
+	uint64_t end = now_msec() + chance_setting("STORE_KILL_MSEC", 2000);
 	uint64_t seed = rng, least = 0;
 	struct store *store = store_make(true);
 	pid_t reader = reader_fork(store);
@@ -316,16 +300,16 @@ killed_writer_leaves_a_whole_store(void **state)
 	while (now_msec() < end) {
 		pid_t pid = writer_fork(store);
 		struct timespec delay = { 0,
-			(long)(rng_next(&rng) % 3000000) };
+			(long)(chance_next(&rng) % 3000000) };
 
 		(void)nanosleep(&delay, NULL);
 		kill_and_wait(pid);
 		kills++;
 		/* Mostly the next one finds what two have left. */
-		if (rng_next(&rng) % 4 == 0) {
+		if (chance_next(&rng) % 4 == 0) {
 			struct store_writer *writer;
 
-			take_over(store, least, rng_next(&rng) % 2 == 0);
+			take_over(store, least, chance_next(&rng) % 2 == 0);
 			assert_int_equal(store_writer_open(store, &writer),
 				NSD_OK);
 			if (version_get(store_writer_view(writer)) != NULL)
@@ -374,7 +358,7 @@ traced_fork(struct store *store, unsigned publishes)
 static void
 writer_killed_at_any_instruction_is_succeeded(void **state)
 {
-	uint64_t steps_max = setting("STORE_KILL_STEPS", 60000);
+	uint64_t steps_max = chance_setting("STORE_KILL_STEPS", 60000);
 	/* Poisoning is an instruction for each octet. */
 	struct store *store = store_make(false), *second = store_make(false);
 	struct store_snapshot *s = store_snapshot_create(store);

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/chance.h"
 #include "store/store.h"
 
 /* Runs a part in a child, as limits cannot be raised again. */
@@ -203,29 +204,20 @@ struct thread {
 	uint64_t rng;
 };
 
-static uint64_t
-rng_next(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state * UINT64_C(0x2545f4914f6cdd1d) >> 16;
-}
-
 static store_ref
 object_make(struct thread *t)
 {
-	uint32_t words = (uint32_t)(rng_next(&t->rng) % 40);
+	uint32_t words = (uint32_t)(chance_next(&t->rng) % 40);
 	struct object *o;
 	store_ref ref;
 
-	if (rng_next(&t->rng) % 64 == 0)
+	if (chance_next(&t->rng) % 64 == 0)
 		words *= 200;
 	o = store_alloc(t->heap, sizeof(*o) + words * 4, &ref);
 	if (o == NULL)
 		return STORE_NONE;
 	o->len = (uint32_t)sizeof(*o) + words * 4;
-	o->fill = (uint32_t)rng_next(&t->rng);
+	o->fill = (uint32_t)chance_next(&t->rng);
 	for (uint32_t i = 0; i < words; i++)
 		o->data[i] = o->fill;
 	return ref;
@@ -251,7 +243,7 @@ thread_main(void *arg)
 	struct thread *t = arg;
 
 	for (int i = 0; i < STEPS; i++) {
-		store_ref *slot = &t->all->shared[rng_next(&t->rng) % SHARED];
+		store_ref *slot = &t->all->shared[chance_next(&t->rng) % SHARED];
 		store_ref ref = object_make(t);
 
 		ref = __atomic_exchange_n(slot, ref, __ATOMIC_ACQ_REL);

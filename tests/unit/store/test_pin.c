@@ -11,6 +11,7 @@
 
 #include <unistd.h>
 
+#include "lib/chance.h"
 #include "store/store.h"
 
 #define OBJECTS 4000u
@@ -35,10 +36,7 @@ struct fixture {
 static uint64_t
 rng_next(struct fixture *f)
 {
-	f->rng ^= f->rng << 13;
-	f->rng ^= f->rng >> 7;
-	f->rng ^= f->rng << 17;
-	return f->rng * UINT64_C(0x2545f4914f6cdd1d) >> 16;
+	return chance_next(&f->rng);
 }
 
 static store_ref

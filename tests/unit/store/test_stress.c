@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/chance.h"
 #include "store/store.h"
 
 #define READERS 3
@@ -39,23 +40,6 @@ struct stress {
 	bool stop;
 };
 
-static uint64_t
-rng_next(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state * UINT64_C(0x2545f4914f6cdd1d) >> 16;
-}
-
-static uint64_t
-setting(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text != NULL ? strtoull(text, NULL, 0) : otherwise;
-}
-
 static void
 stress_open(struct stress *s)
 {
@@ -63,8 +47,8 @@ stress_open(struct stress *s)
 		.huge_pages = true, .poison = true };
 
 	memset(s, 0, sizeof(*s));
-	s->publishes = setting("STORE_STRESS_PUBLISHES", 20000);
-	s->rng = setting("STORE_STRESS_SEED", 88172645463325252u);
+	s->publishes = chance_setting("STORE_STRESS_PUBLISHES", 20000);
+	s->rng = chance_setting("STORE_STRESS_SEED", 88172645463325252u);
 	print_message("seed %llu\n", (unsigned long long)s->rng);
 	assert_int_equal(store_create(&options, &s->store), NSD_OK);
 	assert_int_equal(store_writer_open(s->store, &s->writer), NSD_OK);
@@ -94,7 +78,7 @@ publish(struct stress *s, uint64_t number)
 		STORE_ROOT_ZONES);
 	struct version *v = store_alloc(heap, sizeof(*v), &ref);
 	const struct version *old = store_edit(heap, old_ref);
-	uint32_t replaced = (uint32_t)rng_next(&s->rng) | 1;
+	uint32_t replaced = (uint32_t)chance_next(&s->rng) | 1;
 
 	if (v == NULL)
 		abort();
@@ -106,7 +90,7 @@ publish(struct stress *s, uint64_t number)
 			v->parts[i] = old->parts[i];
 			continue;
 		}
-		v->parts[i].len = 16 + (uint32_t)(rng_next(&s->rng) % 40) * 8;
+		v->parts[i].len = 16 + (uint32_t)(chance_next(&s->rng) % 40) * 8;
 		p = store_alloc(heap, v->parts[i].len, &v->parts[i].ref);
 		if (p == NULL)
 			abort();
@@ -161,7 +145,7 @@ static bool
 read_once(struct store_reader *reader, uint64_t *rng, uint64_t *newest)
 {
 	const struct store_view *view = store_reader_view(reader);
-	unsigned batches = 1 + (unsigned)(rng_next(rng) % 8);
+	unsigned batches = 1 + (unsigned)(chance_next(rng) % 8);
 	bool fine = true;
 
 	store_reader_online(reader);
@@ -173,7 +157,7 @@ read_once(struct store_reader *reader, uint64_t *rng, uint64_t *newest)
 			fine = version_check(view, ref, &number)
 				&& number >= *newest;
 			*newest = number;
-			if (rng_next(rng) % 8 == 0)
+			if (chance_next(rng) % 8 == 0)
 				sched_yield();
 			/* Held on to, it must still be whole. */
 			fine = fine && version_check(view, ref, &number)
@@ -212,7 +196,7 @@ read_pinned(struct store_reader *reader, uint64_t *rng, uint64_t *newest)
 static bool
 read_some(struct store_reader *reader, uint64_t *rng, uint64_t *newest)
 {
-	if (rng_next(rng) % 16 == 0)
+	if (chance_next(rng) % 16 == 0)
 		return read_pinned(reader, rng, newest);
 	return read_once(reader, rng, newest);
 }
@@ -257,7 +241,7 @@ stress_threads_see_whole_versions(void **state)
 	}
 	for (uint64_t i = 1; i <= s.publishes; i++) {
 		publish(&s, i);
-		if (rng_next(&s.rng) % 4 != 0)
+		if (chance_next(&s.rng) % 4 != 0)
 			store_reclaim(s.writer);
 	}
 	__atomic_store_n(&s.stop, true, __ATOMIC_RELAXED);
@@ -276,7 +260,7 @@ static pid_t
 reader_fork(struct stress *s, unsigned slot)
 {
 	struct store_reader *reader;
-	uint64_t rng = rng_next(&s->rng), newest = 0;
+	uint64_t rng = chance_next(&s->rng), newest = 0;
 	pid_t pid = fork();
 
 	if (pid != 0)
@@ -315,10 +299,10 @@ stress_killed_readers_hold_nothing_back(void **state)
 	}
 	for (uint64_t i = 1; i <= s.publishes; i++) {
 		publish(&s, i);
-		if (rng_next(&s.rng) % 4 != 0)
+		if (chance_next(&s.rng) % 4 != 0)
 			store_reclaim(s.writer);
 		if (i % 500 == 0) {
-			unsigned slot = (unsigned)(rng_next(&s.rng) % READERS);
+			unsigned slot = chance_below(&s.rng, READERS);
 
 			reader_kill(&s, slot, pids[slot]);
 			pids[slot] = reader_fork(&s, slot);

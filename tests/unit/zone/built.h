@@ -12,38 +12,14 @@
 #include <cmocka.h>
 
 #include "dns/name.h"
-#include "lib/zone_fixture.h"
+#include "unit/zone/one_fixture.h"
 #include "zone/build.h"
 #include "zone/walk.h"
 
 #define SOA "@ SOA ns1 host 7 2 3 4 5\n"
 #define HEAD "$TTL 3600\n" SOA "@ NS ns1\nns1 A 192.0.2.1\n"
 
-static struct zone_fixture f;
 static store_ref zone; /* the last one built */
-
-static inline int
-open_fixture(void **state)
-{
-	zone_fixture_init(&f);
-	return 0;
-}
-
-static inline int
-close_fixture(void **state)
-{
-	zone_fixture_fini(&f);
-	return 0;
-}
-
-static inline uint64_t
-live(void)
-{
-	struct store_stats stats;
-
-	store_get_stats(f.writer, &stats);
-	return stats.live;
-}
 
 static inline void
 drop(void)

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "lib/zone_fixture.h"
+#include "unit/zone/one_fixture.h"
 #include "zone/build.h"
 #include "zone/nsec3_page.h"
 
@@ -25,25 +25,14 @@
 #define TEXT_MAX 65536u
 #define NAMES_MAX 16u
 
-static struct zone_fixture f;
 static store_ref zone; /* the last one built */
-static uint64_t live_before;
 static char text[TEXT_MAX];
-
-static inline uint64_t
-live(void)
-{
-	struct store_stats stats;
-
-	store_get_stats(f.writer, &stats);
-	return stats.live;
-}
 
 static inline void
 drop(void)
 {
 	zone_free(store_writer_heap(f.writer), zone);
-	assert_int_equal(live(), live_before);
+	assert_int_equal(live(), 0);
 }
 
 static inline void
@@ -195,21 +184,6 @@ has_no_others(void)
 
 	trie_iter_init(&iter, f.view, &get_zone()->nsec3.root);
 	return trie_iter_next(&iter) == STORE_NONE;
-}
-
-static inline int
-setup(void **state)
-{
-	zone_fixture_init(&f);
-	live_before = live();
-	return 0;
-}
-
-static inline int
-teardown(void **state)
-{
-	zone_fixture_fini(&f);
-	return 0;
 }
 
 #define T(name) cmocka_unit_test(name)

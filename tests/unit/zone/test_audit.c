@@ -12,7 +12,7 @@
 #include "dns/name.h"
 #include "dns/nsec3.h"
 #include "lib/failing.h"
-#include "lib/zone_fixture.h"
+#include "unit/zone/one_fixture.h"
 #include "zone/audit.h"
 #include "zone/build.h"
 
@@ -22,22 +22,13 @@
 	"AAAAAAAAAAAAAAAAAAAA=="
 #define TAG 1038 /* of "257 3 13 KEY" */
 
-static struct zone_fixture f;
 static char text[TEXT_ROOM];
 
 static int
-open_fixture(void **state)
+open_audit(void **state)
 {
-	zone_fixture_init(&f);
 	text[0] = '\0';
-	return 0;
-}
-
-static int
-close_fixture(void **state)
-{
-	zone_fixture_fini(&f);
-	return 0;
+	return open_fixture(state);
 }
 
 /* ---- text -------------------------------------------------------------- */
@@ -524,7 +515,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, \
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_audit, \
 	close_fixture)
 		TEST(zone_with_nsec_has_no_findings),
 		TEST(zone_with_nsec3_has_no_findings),

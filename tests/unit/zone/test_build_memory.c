@@ -10,47 +10,12 @@
 #include <cmocka.h>
 
 #include "dns/name.h"
-#include "base/arena.h"
+#include "lib/failing.h"
+#include "lib/store_fixture.h"
 #include "zone/build.h"
 #include "zone/table.h"
 
-/* The linker puts these before the real ones (--wrap). */
-void *__real_store_alloc(struct store_heap *heap, size_t len, store_ref *ref);
-void *__wrap_store_alloc(struct store_heap *heap, size_t len, store_ref *ref);
-void *__real_arena_alloc(struct arena *arena, size_t len);
-void *__wrap_arena_alloc(struct arena *arena, size_t len);
-void *__real_arena_alloc_zero(struct arena *arena, size_t len);
-void *__wrap_arena_alloc_zero(struct arena *arena, size_t len);
-
-static unsigned allocs_left; /* the one after them fails; 0: none fails */
-static bool failed;
-
-static bool
-alloc_fails(void)
-{
-	if (allocs_left == 0 || --allocs_left > 0)
-		return false;
-	failed = true;
-	return true;
-}
-
-void *
-__wrap_store_alloc(struct store_heap *heap, size_t len, store_ref *ref)
-{
-	return alloc_fails() ? NULL : __real_store_alloc(heap, len, ref);
-}
-
-void *
-__wrap_arena_alloc(struct arena *arena, size_t len)
-{
-	return alloc_fails() ? NULL : __real_arena_alloc(arena, len);
-}
-
-void *
-__wrap_arena_alloc_zero(struct arena *arena, size_t len)
-{
-	return alloc_fails() ? NULL : __real_arena_alloc_zero(arena, len);
-}
+static struct store_fixture s;
 
 /* ---- a zone with something of everything ------------------------------- */
 
@@ -133,47 +98,37 @@ make_batch(void)
 	return batch;
 }
 
-static uint64_t
-live(const struct store_writer *writer)
-{
-	struct store_stats stats;
-
-	store_get_stats(writer, &stats);
-	return stats.live;
-}
-
 static void
 build_that_runs_out_leaves_nothing(void **state)
 {
-	struct store_writer *writer = *state;
+	struct store_writer *writer = s.writer;
 	struct store_heap *heap = store_writer_heap(writer);
 	struct rrbatch *batch = make_batch();
 	struct zone_build_input input = {.apex = (const uint8_t *)APEX,
 		.batches = batch, .threads = 1, .secondary = true};
-	uint64_t before = live(writer);
+	uint64_t before = store_fixture_live(writer);
 	enum nsd_err err = NSD_E_MEMORY;
-	unsigned n;
+	int n;
 
-	for (n = 1; err != NSD_OK; n++) {
+	for (n = 0; err != NSD_OK; n++) {
 		struct diag_sink sink = {0};
 		store_ref zone;
 
-		allocs_left = n;
-		failed = false;
+		failing_once(n);
 		err = zone_build(&input, writer, heap, &sink, &zone);
-		allocs_left = 0;
+		failing_once(-1);
 		/* Findings that cannot be kept are no reason to fail. */
 		if (err == NSD_OK) {
-			bool survived = failed;
+			bool survived = failing_has_failed();
 
 			zone_free(heap, zone);
 			if (survived)
 				err = NSD_E_MEMORY;
 		} else {
 			assert_int_equal(err, NSD_E_MEMORY);
-			assert_true(failed);
+			assert_true(failing_has_failed());
 		}
-		assert_int_equal(live(writer), before);
+		assert_int_equal(store_fixture_live(writer), before);
 	}
 	assert_true(n > 40);
 	rrbatch_destroy(batch);
@@ -182,7 +137,7 @@ build_that_runs_out_leaves_nothing(void **state)
 static void
 table_that_runs_out_stays_as_it_was(void **state)
 {
-	struct store_writer *writer = *state;
+	struct store_writer *writer = s.writer;
 	static const struct acl_element acl[2];
 	const struct zone_setup setups[3] = {
 		{.apex = (const uint8_t *)"\1a", .query_acl = acl,
@@ -192,19 +147,18 @@ table_that_runs_out_stays_as_it_was(void **state)
 			.provide_acl_count = 1},
 	};
 	store_ref entries[3];
-	uint64_t before = live(writer);
+	uint64_t before = store_fixture_live(writer);
 	enum nsd_err err = NSD_E_MEMORY;
-	unsigned n;
+	int n;
 
-	for (n = 1; err != NSD_OK; n++) {
-		allocs_left = n;
-		failed = false;
+	for (n = 0; err != NSD_OK; n++) {
+		failing_once(n);
 		err = table_add(writer, setups, 3, entries);
-		allocs_left = 0;
+		failing_once(-1);
 		if (err == NSD_OK)
 			break;
 		assert_int_equal(err, NSD_E_MEMORY);
-		assert_int_equal(live(writer), before);
+		assert_int_equal(store_fixture_live(writer), before);
 		assert_null(table_get(store_writer_view(writer)));
 	}
 	assert_true(n > 5);
@@ -214,22 +168,14 @@ table_that_runs_out_stays_as_it_was(void **state)
 static int
 open_store(void **state)
 {
-	static struct store *store;
-	const struct store_options options = {.reservation = 1u << 28,
-		.reader_max = 1};
-	struct store_writer *writer;
-
-	if (store_create(&options, &store) != NSD_OK
-		|| store_writer_open(store, &writer) != NSD_OK)
-		return -1;
-	*state = writer;
+	store_fixture_init(&s, 1);
 	return 0;
 }
 
 static int
 close_store(void **state)
 {
-	store_writer_close(*state);
+	store_fixture_fini(&s);
 	return 0;
 }
 

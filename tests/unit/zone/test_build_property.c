@@ -13,6 +13,8 @@
 
 #include "dns/name.h"
 #include "dns/rdata.h"
+#include "lib/chance.h"
+#include "lib/store_fixture.h"
 #include "zone/build.h"
 #include "unit/zone/chain_check.h"
 #include "zone/walk.h"
@@ -36,15 +38,13 @@ struct world {
 	unsigned label_pool; /* few labels: many shared suffixes */
 	bool odd_octets;
 	bool chain;          /* with an NSEC3PARAM, and owners that are hashes */
-	struct store *store;
-	struct store_writer *writer;
+	struct store_fixture s;
 };
 
 static uint32_t
 rnd(struct world *w, uint32_t below)
 {
-	w->random = w->random * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)((w->random >> 33) % below);
+	return chance_below(&w->random, below);
 }
 
 /* ---- making records ---------------------------------------------------- */
@@ -427,7 +427,7 @@ check_sent(const struct world *w, const struct rrset *rrset)
 static void
 check_nodes(const struct world *w, const struct trie *trie)
 {
-	const struct store_view *view = store_writer_view(w->writer);
+	const struct store_view *view = store_writer_view(w->s.writer);
 	struct trie_iter iter;
 	store_ref ref;
 
@@ -446,22 +446,13 @@ check_nodes(const struct world *w, const struct trie *trie)
 
 /* ---- the property ------------------------------------------------------ */
 
-static uint64_t
-live(const struct world *w)
-{
-	struct store_stats stats;
-
-	store_get_stats(w->writer, &stats);
-	return stats.live;
-}
-
 static void
 run_zone(struct world *w, size_t count, unsigned threads)
 {
 	struct zone_build_input input = {.apex = w->apex, .threads = threads,
 		.secondary = true};
-	struct store_heap *heap = store_writer_heap(w->writer);
-	uint64_t before = live(w);
+	struct store_heap *heap = store_writer_heap(w->s.writer);
+	uint64_t before = store_fixture_live(w->s.writer);
 	struct diag_sink sink = {0};
 	struct checker c = {.w = w};
 	struct rrbatch *batches;
@@ -473,21 +464,21 @@ run_zone(struct world *w, size_t count, unsigned threads)
 	make_records(w, count);
 	batches = make_batches(w);
 	input.batches = batches;
-	assert_int_equal(zone_build(&input, w->writer, heap, &sink, &ref),
+	assert_int_equal(zone_build(&input, w->s.writer, heap, &sink, &ref),
 		NSD_OK);
 	assert_int_equal(sink.errors, 0);
 	rrbatch_destroy_all(batches);
 	make_expected(w);
-	zone = store_get(store_writer_view(w->writer), ref);
+	zone = store_get(store_writer_view(w->s.writer), ref);
 	assert_int_equal(zone->rr_count, w->count);
-	assert_int_equal(zone_walk(store_writer_view(w->writer), zone, w->apex,
+	assert_int_equal(zone_walk(store_writer_view(w->s.writer), zone, w->apex,
 		check_record, &c), NSD_OK);
 	assert_int_equal(c.at, w->count);
 	check_nodes(w, &zone->names);
 	check_nodes(w, &zone->nsec3);
-	check_chain(store_writer_view(w->writer), w->apex, zone);
+	check_chain(store_writer_view(w->s.writer), w->apex, zone);
 	zone_free(heap, ref);
-	assert_int_equal(live(w), before);
+	assert_int_equal(store_fixture_live(w->s.writer), before);
 	for (size_t i = 0; i < w->count; i++)
 		free(w->records[i].rdata);
 }
@@ -495,16 +486,12 @@ run_zone(struct world *w, size_t count, unsigned threads)
 static int
 open_world(void **state)
 {
-	const struct store_options options = {.reservation = 1u << 30,
-		.reader_max = 1};
 	struct world *w = calloc(1, sizeof(*w));
 
 	w->records = calloc(RECORDS_MAX, sizeof(*w->records));
 	w->label_pool = 20;
 	memcpy(w->apex, "\7example\3com", 13);
-	if (store_create(&options, &w->store) != NSD_OK
-		|| store_writer_open(w->store, &w->writer) != NSD_OK)
-		return -1;
+	store_fixture_init(&w->s, 1);
 	*state = w;
 	return 0;
 }
@@ -514,8 +501,7 @@ close_world(void **state)
 {
 	struct world *w = *state;
 
-	store_writer_close(w->writer);
-	store_destroy(w->store);
+	store_fixture_fini(&w->s);
 	free(w->records);
 	free(w);
 	return 0;
@@ -643,17 +629,17 @@ every_type_comes_out_octet_for_octet(void **state)
 	assert_true(w->count > 200);
 	batches = make_batches(w);
 	input.batches = batches;
-	assert_int_equal(zone_build(&input, w->writer,
-		store_writer_heap(w->writer), &sink, &ref), NSD_OK);
+	assert_int_equal(zone_build(&input, w->s.writer,
+		store_writer_heap(w->s.writer), &sink, &ref), NSD_OK);
 	rrbatch_destroy_all(batches);
-	zone = store_get(store_writer_view(w->writer), ref);
+	zone = store_get(store_writer_view(w->s.writer), ref);
 	assert_int_equal(zone->rr_count, w->count);
 	/* NSEC3 owners stand at their place among the names. */
-	assert_int_equal(zone_walk(store_writer_view(w->writer), zone, w->apex,
+	assert_int_equal(zone_walk(store_writer_view(w->s.writer), zone, w->apex,
 		check_row, &c), NSD_OK);
 	assert_int_equal(c.at, w->count);
 	check_nodes(w, &zone->names);
-	zone_free(store_writer_heap(w->writer), ref);
+	zone_free(store_writer_heap(w->s.writer), ref);
 	for (size_t i = 0; i < w->count; i++)
 		free(w->records[i].rdata);
 }

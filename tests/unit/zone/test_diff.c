@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "dns/name.h"
-#include "lib/zone_fixture.h"
+#include "unit/zone/one_fixture.h"
 #include "zone/build.h"
 #include "zone/diff.h"
 #include "zone/update.h"
@@ -19,22 +19,7 @@
 #define RECORDS_MAX 4000
 #define HEAD "$TTL 60\n@ SOA ns1 h 1 2 3 4 5\n@ NS ns1\nns1 A 192.0.2.1\n"
 
-static struct zone_fixture f;
 static const uint64_t key[2] = {0x0123456789abcdef, 0xfedcba9876543210};
-
-static int
-open_fixture(void **state)
-{
-	zone_fixture_init(&f);
-	return 0;
-}
-
-static int
-close_fixture(void **state)
-{
-	zone_fixture_fini(&f);
-	return 0;
-}
 
 /* ---- sets of records ----------------------------------------------------- */
 

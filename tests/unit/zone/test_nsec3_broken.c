@@ -301,5 +301,5 @@ main(void)
 		T(costly_chain_is_hashed_for_the_apex_alone),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }

@@ -382,5 +382,5 @@ main(void)
 		T(what_may_choose_another_chain_needs_a_build),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }

@@ -8,35 +8,14 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "lib/chance.h"
+#include "lib/failing.h"
+#include "lib/failing_store.h"
+#include "lib/store_fixture.h"
 #include "zone/nsec3_edit.h"
 
 #define RECORDS_MAX 8000u
 #define CHANGES_MAX 3000u
-
-void *__real_store_alloc(struct store_heap *heap, size_t len, store_ref *ref);
-void *__wrap_store_alloc(struct store_heap *heap, size_t len, store_ref *ref);
-void *__real_arena_alloc(struct arena *arena, size_t len);
-void *__wrap_arena_alloc(struct arena *arena, size_t len);
-
-static unsigned allocs_left; /* the one after them fails; 0: none fails */
-
-static bool
-alloc_fails(void)
-{
-	return allocs_left > 0 && --allocs_left == 0;
-}
-
-void *
-__wrap_store_alloc(struct store_heap *heap, size_t len, store_ref *ref)
-{
-	return alloc_fails() ? NULL : __real_store_alloc(heap, len, ref);
-}
-
-void *
-__wrap_arena_alloc(struct arena *arena, size_t len)
-{
-	return alloc_fails() ? NULL : __real_arena_alloc(arena, len);
-}
 
 /* ---- the model --------------------------------------------------------- */
 
@@ -52,10 +31,7 @@ struct model {
 	size_t count;
 };
 
-static struct store *store;
-static struct store_writer *writer;
-static struct store_heap *heap;
-static const struct store_view *view;
+static struct store_fixture s;
 static uint64_t random_state;
 static struct model now, before;
 static store_ref form_ref, template_ref, chain_ref;
@@ -63,11 +39,7 @@ static store_ref form_ref, template_ref, chain_ref;
 static uint64_t
 rnd(void)
 {
-	uint64_t z = random_state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
+	return chance_next(&random_state);
 }
 
 /* Few hashes, so that they meet, or many. */
@@ -135,15 +107,6 @@ model_remove(struct model *m, const uint8_t *hash)
 		(m->count - at) * sizeof(m->records[0]));
 }
 
-static uint64_t
-live(void)
-{
-	struct store_stats stats;
-
-	store_get_stats(writer, &stats);
-	return stats.live;
-}
-
 /* A walk goes on behind any hash, whether or not it is there. */
 static void
 check_after(const struct model *m, const struct nsec3_chain *chain,
@@ -152,7 +115,7 @@ check_after(const struct model *m, const struct nsec3_chain *chain,
 	size_t n = model_find(m, hash) + model_has(m, hash);
 	struct nsec3_iter iter;
 
-	nsec3_iter_init_after(&iter, view, chain, hash);
+	nsec3_iter_init_after(&iter, s.view, chain, hash);
 	for (size_t end = n + 3; n < m->count && n < end; n++) {
 		assert_true(nsec3_iter_next(&iter));
 		assert_memory_equal(iter.hash, m->records[n].hash,
@@ -166,12 +129,12 @@ check_after(const struct model *m, const struct nsec3_chain *chain,
 static void
 check_chain(const struct model *m, store_ref ref)
 {
-	const struct nsec3_chain *chain = store_get(view, ref);
+	const struct nsec3_chain *chain = store_get(s.view, ref);
 	struct nsec3_iter iter;
 	size_t n = 0;
 
 	assert_int_equal(chain->count, m->count);
-	nsec3_iter_init(&iter, view, chain);
+	nsec3_iter_init(&iter, s.view, chain);
 	while (nsec3_iter_next(&iter)) {
 		const struct model_record *r = &m->records[n];
 		const uint8_t *follows = m->records[(n + 1) % m->count].hash;
@@ -185,7 +148,7 @@ check_chain(const struct model *m, store_ref ref)
 		check_after(m, chain, find.hash);
 		assert_int_equal(iter.record->sigs.ttl_sec, r->mark);
 		memcpy(find.hash, r->hash, NSEC3_HASH_LEN);
-		nsec3_find_batch(view, &list, 1);
+		nsec3_find_batch(s.view, &list, 1);
 		assert_true(find.matches);
 		assert_ptr_equal(find.record, iter.record);
 		if (r->is_rrset) {
@@ -213,23 +176,23 @@ make_record(const struct model_record *m)
 	struct nsec3_record *r;
 	store_ref ref;
 
-	r = __real_store_alloc(heap, sizeof(*r) + sig
+	r = failing_spare_store_alloc(s.heap, sizeof(*r) + sig
 		+ (m->is_rrset ? 0 : NSEC3_HASH_LEN), &ref);
 	assert_non_null(r);
 	memset(r, 0, sizeof(*r) + sig);
 	r->sigs.ttl_sec = m->mark;
 	if (sig > 0) {
-		struct sig *s = (struct sig *)r->sigs.data;
+		struct sig *one = (struct sig *)r->sigs.data;
 
 		r->sigs.count = 1;
-		s->template_ref = template_ref;
-		s->len = 4;
-		((struct sig_template *)store_edit(heap, template_ref))
+		one->template_ref = template_ref;
+		one->len = 4;
+		((struct sig_template *)store_edit(s.heap, template_ref))
 			->refs++;
 	}
 	if (m->is_rrset) {
-		struct rrset *rrset = __real_store_alloc(heap, sizeof(*rrset),
-			&r->form);
+		struct rrset *rrset = failing_spare_store_alloc(s.heap,
+			sizeof(*rrset), &r->form);
 
 		assert_non_null(rrset);
 		memset(rrset, 0, sizeof(*rrset));
@@ -238,7 +201,7 @@ make_record(const struct model_record *m)
 		return ref;
 	}
 	r->form = form_ref;
-	((struct nsec3_form *)store_edit(heap, form_ref))->refs++;
+	((struct nsec3_form *)store_edit(s.heap, form_ref))->refs++;
 	r->flags = NSEC3_OWN_NEXT;
 	memcpy((uint8_t *)r + sizeof(*r) + sig, m->next, NSEC3_HASH_LEN);
 	return ref;
@@ -259,15 +222,15 @@ open_chain(struct releaser *releaser, struct arena *arena)
 	entry.record = make_record(&first);
 	now.count = 1;
 	now.records[0] = first;
-	chain = __real_store_alloc(heap, sizeof(*chain) + 2, &ref);
+	chain = failing_spare_store_alloc(s.heap, sizeof(*chain) + 2, &ref);
 	assert_non_null(chain);
 	memset(chain, 0, sizeof(*chain));
 	chain->count = 1;
 	chain->salt_len = 2;
-	assert_int_equal(nsec3_pages_build(heap, &entry, 1, &chain->index),
+	assert_int_equal(nsec3_pages_build(s.heap, &entry, 1, &chain->index),
 		NSD_OK);
 	/* The record need not keep its next hash. */
-	nsec3_edit_begin(&edit, heap, arena, ref);
+	nsec3_edit_begin(&edit, s.heap, arena, ref);
 	assert_int_equal(nsec3_edit_put(&edit, first.hash,
 		make_record(&first)), NSD_OK);
 	assert_int_equal(nsec3_edit_end(&edit, &chain_ref), NSD_OK);
@@ -346,17 +309,17 @@ transact(unsigned spread, unsigned size, unsigned removing,
 {
 	struct nsec3_edit edit;
 	enum nsd_err err = NSD_OK;
-	uint64_t live_before = live();
+	uint64_t live_before = store_fixture_live(s.writer);
 	store_ref made;
 
 	before = now;
-	allocs_left = rnd() % 3 == 0 ? (unsigned)(rnd() % (size * 4) + 1) : 0;
-	nsec3_edit_begin(&edit, heap, arena, chain_ref);
+	failing_once(rnd() % 3 == 0 ? (int)(rnd() % (size * 4)) : -1);
+	nsec3_edit_begin(&edit, s.heap, arena, chain_ref);
 	for (unsigned i = 0; i < size; i++)
 		note_change(&edit, &err, spread, removing, releaser);
 	if (err == NSD_OK)
 		err = nsec3_edit_end(&edit, &made);
-	allocs_left = 0;
+	failing_once(-1);
 	check_chain(&before, chain_ref);
 	if (err == NSD_OK) {
 		assert_true(now.count > 0);
@@ -373,14 +336,14 @@ transact(unsigned spread, unsigned size, unsigned removing,
 	nsec3_edit_abandon(&edit, releaser);
 	now = before;
 	check_chain(&now, chain_ref);
-	assert_int_equal(live(), live_before);
+	assert_int_equal(store_fixture_live(s.writer), live_before);
 }
 
 static void
 check_holders(void)
 {
-	const struct nsec3_form *form = store_get(view, form_ref);
-	const struct sig_template *t = store_get(view, template_ref);
+	const struct nsec3_form *form = store_get(s.view, form_ref);
+	const struct sig_template *t = store_get(s.view, template_ref);
 	uint32_t forms = 1, templates = 1;
 
 	for (size_t i = 0; i < now.count; i++) {
@@ -394,7 +357,7 @@ check_holders(void)
 static void
 changes_lead_to_what_the_records_say(void **state)
 {
-	struct releaser releaser = {.view = view, .heap = heap};
+	struct releaser releaser = {.view = s.view, .heap = s.heap};
 	static const unsigned spreads[] = {16, 256, 4096, 1000000};
 
 	for (unsigned seed = 1; seed <= 48; seed++) {
@@ -404,13 +367,14 @@ changes_lead_to_what_the_records_say(void **state)
 		uint64_t empty;
 
 		random_state = seed;
-		form = __real_store_alloc(heap, sizeof(*form), &form_ref);
-		t = __real_store_alloc(heap, sizeof(*t), &template_ref);
+		form = failing_spare_store_alloc(s.heap, sizeof(*form),
+			&form_ref);
+		t = failing_spare_store_alloc(s.heap, sizeof(*t), &template_ref);
 		assert_true(form != NULL && t != NULL);
 		memset(form, 0, sizeof(*form));
 		memset(t, 0, sizeof(*t));
 		form->refs = t->refs = 1;
-		empty = live();
+		empty = store_fixture_live(s.writer);
 		for (unsigned i = 0; i < 60; i++) {
 			/* Grows for ten, shrinks for ten. */
 			unsigned large = i % 5 == 0 ? CHANGES_MAX : 12;
@@ -425,16 +389,16 @@ changes_lead_to_what_the_records_say(void **state)
 			arena_fini(&arena);
 		}
 		release_chain(&releaser, chain_ref);
-		assert_int_equal(live(), empty);
-		store_free(heap, form_ref, sizeof(*form));
-		store_free(heap, template_ref, sizeof(*t));
+		assert_int_equal(store_fixture_live(s.writer), empty);
+		store_free(s.heap, form_ref, sizeof(*form));
+		store_free(s.heap, template_ref, sizeof(*t));
 	}
 }
 
 static void
 nothing_noted_leaves_the_chain(void **state)
 {
-	struct releaser releaser = {.view = view, .heap = heap};
+	struct releaser releaser = {.view = s.view, .heap = s.heap};
 	struct nsec3_form *form;
 	struct sig_template *t;
 	struct nsec3_edit edit;
@@ -444,34 +408,34 @@ nothing_noted_leaves_the_chain(void **state)
 	uint64_t full;
 
 	arena_init(&arena, NULL, 0);
-	form = __real_store_alloc(heap, sizeof(*form), &form_ref);
-	t = __real_store_alloc(heap, sizeof(*t), &template_ref);
+	form = failing_spare_store_alloc(s.heap, sizeof(*form), &form_ref);
+	t = failing_spare_store_alloc(s.heap, sizeof(*t), &template_ref);
 	memset(form, 0, sizeof(*form));
 	memset(t, 0, sizeof(*t));
 	form->refs = t->refs = 1;
 	open_chain(&releaser, &arena);
-	full = live();
-	nsec3_edit_begin(&edit, heap, &arena, chain_ref);
+	full = store_fixture_live(s.writer);
+	nsec3_edit_begin(&edit, s.heap, &arena, chain_ref);
 	assert_int_equal(nsec3_edit_end(&edit, &made), NSD_OK);
 	assert_int_equal(made, chain_ref);
 	nsec3_edit_release(&edit, &releaser);
 	/* Put and removed again. */
 	make_hash(r.hash, 1000000);
-	nsec3_edit_begin(&edit, heap, &arena, chain_ref);
+	nsec3_edit_begin(&edit, s.heap, &arena, chain_ref);
 	assert_int_equal(nsec3_edit_put(&edit, r.hash, make_record(&r)),
 		NSD_OK);
 	assert_int_equal(nsec3_edit_remove(&edit, r.hash), NSD_OK);
 	assert_int_equal(nsec3_edit_end(&edit, &made), NSD_OK);
 	assert_int_equal(made, chain_ref);
 	nsec3_edit_release(&edit, &releaser);
-	assert_int_equal(live(), full);
+	assert_int_equal(store_fixture_live(s.writer), full);
 	/* The last record goes: such a zone is built anew. */
-	nsec3_edit_begin(&edit, heap, &arena, chain_ref);
+	nsec3_edit_begin(&edit, s.heap, &arena, chain_ref);
 	assert_int_equal(nsec3_edit_remove(&edit, now.records[0].hash),
 		NSD_OK);
 	assert_int_equal(nsec3_edit_end(&edit, &made), NSD_E_AGAIN);
 	nsec3_edit_abandon(&edit, &releaser);
-	assert_int_equal(live(), full);
+	assert_int_equal(store_fixture_live(s.writer), full);
 	check_chain(&now, chain_ref);
 	arena_fini(&arena);
 }
@@ -479,22 +443,14 @@ nothing_noted_leaves_the_chain(void **state)
 static int
 setup(void **state)
 {
-	const struct store_options options = {.reader_max = 1,
-		.reservation = 256u << 20, .poison = true};
-
-	if (store_create(&options, &store) != NSD_OK
-		|| store_writer_open(store, &writer) != NSD_OK)
-		return -1;
-	heap = store_writer_heap(writer);
-	view = store_writer_view(writer);
+	store_fixture_init(&s, 1);
 	return 0;
 }
 
 static int
 teardown(void **state)
 {
-	store_writer_close(writer);
-	store_destroy(store);
+	store_fixture_fini(&s);
 	return 0;
 }
 

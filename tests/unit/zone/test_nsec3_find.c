@@ -7,14 +7,14 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "lib/chance.h"
+#include "lib/store_fixture.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 
 #define RECORDS_MAX 3000u
 
-static struct store *store;
-static struct store_writer *writer;
-static const struct store_view *view;
+static struct store_fixture s;
 static uint64_t random_state;
 
 static struct nsec3_entry entries[RECORDS_MAX];
@@ -24,11 +24,7 @@ static store_ref chain_ref;
 static uint64_t
 rnd(void)
 {
-	uint64_t z = random_state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
+	return chance_next(&random_state);
 }
 
 /* kind 0: spread evenly; 1: equal for 19 octets; 2: equal for 8 here and
@@ -55,7 +51,7 @@ entry_compare(const void *a, const void *b)
 static void
 make_chain(size_t count, unsigned kind)
 {
-	struct store_heap *heap = store_writer_heap(writer);
+	struct store_heap *heap = s.heap;
 	struct nsec3_chain *chain;
 	size_t n = 0;
 
@@ -95,17 +91,15 @@ free_page(void *ctx, store_ref ref, size_t len)
 static void
 drop_chain(void)
 {
-	struct store_heap *heap = store_writer_heap(writer);
-	const struct nsec3_chain *chain = store_get(view, chain_ref);
-	struct store_stats stats;
+	struct store_heap *heap = s.heap;
+	const struct nsec3_chain *chain = store_get(s.view, chain_ref);
 
 	for (size_t i = 0; i < entry_count; i++)
 		store_free(heap, entries[i].record,
 			sizeof(struct nsec3_record) + NSEC3_HASH_LEN);
-	nsec3_visit_pages(view, chain, free_page, heap);
+	nsec3_visit_pages(s.view, chain, free_page, heap);
 	store_free(heap, chain_ref, sizeof(*chain));
-	store_get_stats(writer, &stats);
-	assert_int_equal(stats.live, 0);
+	assert_int_equal(store_fixture_live(s.writer), 0);
 }
 
 /* ---- the model --------------------------------------------------------- */
@@ -122,7 +116,7 @@ check_find(const struct nsec3_find *f)
 			at = i;
 		same += memcmp(entries[i].hash, f->hash, len) == 0;
 	}
-	record = store_get(view, entries[at].record);
+	record = store_get(s.view, entries[at].record);
 	assert_ptr_equal(f->record, record);
 	assert_memory_equal(f->owner_hash, entries[at].hash, NSEC3_HASH_LEN);
 	assert_int_equal(f->matches, same > 0);
@@ -146,7 +140,7 @@ check_finds(unsigned kind)
 		struct nsec3_find *f = &finds[i];
 
 		memset(f, 0xaa, sizeof(*f));
-		f->chain = store_get(view, chain_ref);
+		f->chain = store_get(s.view, chain_ref);
 		make_hash(f->hash, kind);
 		f->is_prefix = rnd() % 2 == 0;
 		if (rnd() % 2 == 0)
@@ -164,7 +158,7 @@ check_finds(unsigned kind)
 		list[i] = f;
 	}
 	count = rnd() % 101;
-	nsec3_find_batch(view, list, count);
+	nsec3_find_batch(s.view, list, count);
 	for (size_t i = 0; i < count; i++)
 		check_find(&finds[i]);
 }
@@ -194,7 +188,7 @@ walk_has_all_records_in_order(void **state)
 
 		random_state = seed;
 		make_chain(1 + rnd() % RECORDS_MAX, seed % 4);
-		nsec3_iter_init(&iter, view, store_get(view, chain_ref));
+		nsec3_iter_init(&iter, s.view, store_get(s.view, chain_ref));
 		while (nsec3_iter_next(&iter)) {
 			assert_true(n < entry_count);
 			assert_int_equal(iter.ref, entries[n].record);
@@ -213,7 +207,7 @@ walk_has_all_records_in_order(void **state)
 	{
 		struct nsec3_iter iter;
 
-		nsec3_iter_init(&iter, view, NULL);
+		nsec3_iter_init(&iter, s.view, NULL);
 		assert_false(nsec3_iter_next(&iter));
 	}
 }
@@ -258,21 +252,14 @@ nsec3_covers_wraps_at_the_end_of_the_chain(void **state)
 static int
 setup(void **state)
 {
-	const struct store_options options = {.reader_max = 1,
-		.reservation = 256u << 20, .poison = true};
-
-	if (store_create(&options, &store) != NSD_OK
-		|| store_writer_open(store, &writer) != NSD_OK)
-		return -1;
-	view = store_writer_view(writer);
+	store_fixture_init(&s, 1);
 	return 0;
 }
 
 static int
 teardown(void **state)
 {
-	store_writer_close(writer);
-	store_destroy(store);
+	store_fixture_fini(&s);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "dns/name.h"
+#include "lib/chance.h"
 #include "zone/owner.h"
 
 #define COUNT 3000u
@@ -18,8 +19,7 @@ static uint64_t random_state = 1;
 static uint32_t
 rnd(uint32_t below)
 {
-	random_state = random_state * 6364136223846793005u + 1;
-	return (uint32_t)((random_state >> 33) % below);
+	return chance_below(&random_state, below);
 }
 
 /* Few octets, among them those that keys cannot tell apart. */

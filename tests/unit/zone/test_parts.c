@@ -10,52 +10,12 @@
 
 #include <cmocka.h>
 
+#include "lib/chance.h"
 #include "lib/failing.h"
+#include "lib/store_fixture.h"
 #include "lib/zone_check.h"
 #include "update_model.h"
 #include "zone/parts.h"
-
-/* The linker puts these before the real ones (--wrap). */
-void *__real_store_alloc(struct store_heap *heap, size_t len, store_ref *ref);
-void *__wrap_store_alloc(struct store_heap *heap, size_t len, store_ref *ref);
-void *__real_arena_alloc(struct arena *arena, size_t len);
-void *__wrap_arena_alloc(struct arena *arena, size_t len);
-void *__real_arena_alloc_zero(struct arena *arena, size_t len);
-void *__wrap_arena_alloc_zero(struct arena *arena, size_t len);
-void *__real_arena_copy(struct arena *arena, const void *data, size_t len);
-void *__wrap_arena_copy(struct arena *arena, const void *data, size_t len);
-struct rrbatch *__real_rrbatch_create(size_t capacity);
-struct rrbatch *__wrap_rrbatch_create(size_t capacity);
-
-void *
-__wrap_store_alloc(struct store_heap *heap, size_t len, store_ref *ref)
-{
-	return failing_now() ? NULL : __real_store_alloc(heap, len, ref);
-}
-
-void *
-__wrap_arena_alloc(struct arena *arena, size_t len)
-{
-	return failing_now() ? NULL : __real_arena_alloc(arena, len);
-}
-
-void *
-__wrap_arena_alloc_zero(struct arena *arena, size_t len)
-{
-	return failing_now() ? NULL : __real_arena_alloc_zero(arena, len);
-}
-
-void *
-__wrap_arena_copy(struct arena *arena, const void *data, size_t len)
-{
-	return failing_now() ? NULL : __real_arena_copy(arena, data, len);
-}
-
-struct rrbatch *
-__wrap_rrbatch_create(size_t capacity)
-{
-	return failing_now() ? NULL : __real_rrbatch_create(capacity);
-}
 
 #define ZONES 400u
 #define MEMORY_ZONES 12u
@@ -100,10 +60,7 @@ report_init(struct report *r, bool errors_alone)
 
 struct world {
 	struct model model;
-	struct store *store;
-	struct store_writer *writer;
-	struct store_heap *heap;
-	const struct store_view *view;
+	struct store_fixture s;
 	uint64_t seed;
 	uint64_t empty;
 	struct rrbatch *batches; /* the file's */
@@ -115,18 +72,7 @@ struct world {
 static uint64_t
 live(const struct world *w)
 {
-	struct store_stats stats;
-
-	store_get_stats(w->writer, &stats);
-	return stats.live;
-}
-
-static unsigned
-number_of(const char *name, unsigned otherwise)
-{
-	const char *text = getenv(name);
-
-	return text == NULL ? otherwise : (unsigned)strtoul(text, NULL, 10);
+	return store_fixture_live(w->s.writer);
 }
 
 static void
@@ -233,8 +179,8 @@ build_in_parts(struct world *w, size_t octets, struct diag_sink *sink,
 	struct zone_plan *plan = make_plan(w);
 	struct zone_parts *parts;
 	enum nsd_err err = plan == NULL ? NSD_E_MEMORY
-		: zone_parts_begin(&w->input, plan, octets, w->writer,
-			  w->heap, &parts);
+		: zone_parts_begin(&w->input, plan, octets, w->s.writer,
+			  w->s.heap, &parts);
 
 	if (err == NSD_OK) {
 		err = read_parts(w, parts);
@@ -254,7 +200,7 @@ build_at_once(struct world *w, bool errors_alone, store_ref *zone)
 
 	report_init(&w->report[0], errors_alone);
 	w->input.batches = w->batches;
-	err = zone_build(&w->input, w->writer, w->heap, &w->report[0].sink,
+	err = zone_build(&w->input, w->s.writer, w->s.heap, &w->report[0].sink,
 		zone);
 	w->input.batches = NULL;
 	return err;
@@ -264,20 +210,20 @@ static void
 check_zones(struct world *w, store_ref whole, store_ref parts)
 {
 	struct zone_check_shared a, b;
-	const char *wrong = zone_check_sound(w->view, parts, apex);
+	const char *wrong = zone_check_sound(w->s.view, parts, apex);
 	char *text[2];
 
 	check(w, wrong == NULL, wrong);
-	wrong = zone_check_equal(w->view, parts, whole);
+	wrong = zone_check_equal(w->s.view, parts, whole);
 	check(w, wrong == NULL, wrong);
-	text[0] = zone_check_print(w->view, whole, apex);
-	text[1] = zone_check_print(w->view, parts, apex);
+	text[0] = zone_check_print(w->s.view, whole, apex);
+	text[1] = zone_check_print(w->s.view, parts, apex);
 	check(w, strcmp(text[0], text[1]) == 0, "prints otherwise");
 	free(text[0]);
 	free(text[1]);
 	check(w, live(w) == w->empty
-			+ zone_check_octets(w->view, whole, &a)
-			+ zone_check_octets(w->view, parts, &b),
+			+ zone_check_octets(w->s.view, whole, &a)
+			+ zone_check_octets(w->s.view, parts, &b),
 		"octets are lost");
 	check(w, a.rrsets == b.rrsets && a.templates == b.templates
 			&& a.forms == b.forms,
@@ -315,9 +261,9 @@ check_parts(struct world *w, size_t octets, enum nsd_err want, store_ref whole)
 	if (err != NSD_OK)
 		return;
 	check_zones(w, whole, parts);
-	w->chains += ((const struct zone *)store_get(w->view, parts))->chain
+	w->chains += ((const struct zone *)store_get(w->s.view, parts))->chain
 		!= STORE_NONE;
-	zone_free(w->heap, parts);
+	zone_free(w->s.heap, parts);
 }
 
 static void
@@ -382,7 +328,7 @@ run_zone(struct world *w, unsigned kind)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		check_parts(w, sizes[i], err, whole);
 	if (err == NSD_OK)
-		zone_free(w->heap, whole);
+		zone_free(w->s.heap, whole);
 	check(w, live(w) == w->empty, "something is left");
 	rrbatch_destroy_all(w->batches);
 }
@@ -391,8 +337,8 @@ static void
 parts_come_to_what_one_build_does(void **state)
 {
 	struct world *w = *state;
-	unsigned zones = number_of("NSD_PARTS_ZONES", ZONES);
-	unsigned seed = number_of("NSD_PARTS_SEED", 1);
+	unsigned zones = chance_setting("NSD_PARTS_ZONES", ZONES);
+	unsigned seed = chance_setting("NSD_PARTS_SEED", 1);
 
 	for (unsigned i = 0; i < zones; i++) {
 		w->seed = seed + i;
@@ -431,8 +377,8 @@ parts_without_memory_leave_nothing(void **state)
 			failing_from(-1);
 			if (err == NSD_OK) {
 				chains += ((const struct zone *)store_get(
-					w->view, zone))->chain != STORE_NONE;
-				zone_free(w->heap, zone);
+					w->s.view, zone))->chain != STORE_NONE;
+				zone_free(w->s.heap, zone);
 			}
 			check(w, live(w) == w->empty, "something is left");
 			failed++;
@@ -470,8 +416,8 @@ parts_of_another_file_are_harmless(void **state)
 		model_start(&w->model, 80);
 		one_salt(&w->model);
 		w->batches = file_make(&w->model);
-		err = zone_parts_begin(&w->input, plan, 200, w->writer,
-			w->heap, &parts);
+		err = zone_parts_begin(&w->input, plan, 200, w->s.writer,
+			w->s.heap, &parts);
 		if (err == NSD_OK) {
 			err = read_parts(w, parts);
 			again += err == NSD_E_AGAIN;
@@ -479,7 +425,7 @@ parts_of_another_file_are_harmless(void **state)
 				zone_parts_abandon(parts);
 			else if (zone_parts_finish(parts, &w->report[1].sink,
 					 &zone) == NSD_OK)
-				zone_free(w->heap, zone);
+				zone_free(w->s.heap, zone);
 		}
 		check(w, live(w) == w->empty, "something is left");
 		zone_plan_destroy(plan);
@@ -515,8 +461,8 @@ build_many_names(struct world *w)
 		assert_int_equal(rrbatch_append(batch, &head, owner, rdata),
 			NSD_OK);
 	}
-	assert_int_equal(zone_build(&input, w->writer, w->heap, &sink, &zone),
-		NSD_OK);
+	assert_int_equal(zone_build(&input, w->s.writer, w->s.heap, &sink,
+		&zone), NSD_OK);
 	rrbatch_destroy(batch);
 	return zone;
 }
@@ -533,49 +479,43 @@ old_version_stays_for_its_reader(void **state)
 	store_ref entry, zone;
 	uint64_t empty;
 
-	assert_int_equal(table_add(w->writer, &setup, 1, &entry), NSD_OK);
-	assert_int_equal(store_reader_open(w->store, 0, "reader", &reader),
+	assert_int_equal(table_add(w->s.writer, &setup, 1, &entry), NSD_OK);
+	assert_int_equal(store_reader_open(w->s.store, 0, "reader", &reader),
 		NSD_OK);
 	empty = live(w);
 	for (unsigned busy = 0; busy < 2; busy++) {
 		zone = build_many_names(w);
-		table_set_zone(w->writer, entry, zone);
+		table_set_zone(w->s.writer, entry, zone);
 		if (busy > 0)
 			store_reader_online(reader);
-		before = zone_check_print(w->view, zone, apex);
-		table_set_zone(w->writer, entry, STORE_NONE);
+		before = zone_check_print(w->s.view, zone, apex);
+		table_set_zone(w->s.writer, entry, STORE_NONE);
 		if (busy > 0) {
-			store_reclaim(w->writer);
-			after = zone_check_print(w->view, zone, apex);
+			store_reclaim(w->s.writer);
+			after = zone_check_print(w->s.view, zone, apex);
 			assert_string_equal(before, after);
 			free(after);
 			store_reader_offline(reader);
 		}
 		free(before);
-		assert_int_equal(store_reclaim(w->writer), 0);
+		assert_int_equal(store_reclaim(w->s.writer), 0);
 		assert_int_equal(live(w), empty);
 	}
 	store_reader_close(reader);
-	assert_int_equal(table_remove(w->writer, apex), NSD_OK);
-	store_reclaim(w->writer);
+	assert_int_equal(table_remove(w->s.writer, apex), NSD_OK);
+	store_reclaim(w->s.writer);
 }
 
 static int
 open_world(void **state)
 {
-	const struct store_options options = {.reservation = 1u << 30,
-		.reader_max = 1, .poison = true};
 	struct world *w = calloc(1, sizeof(*w));
 
 	w->model.rrs = calloc(MODEL_MAX, sizeof(struct model_rr));
 	w->input.apex = apex;
 	w->input.files = files;
 	w->input.file_count = 2;
-	if (store_create(&options, &w->store) != NSD_OK
-		|| store_writer_open(w->store, &w->writer) != NSD_OK)
-		return -1;
-	w->heap = store_writer_heap(w->writer);
-	w->view = store_writer_view(w->writer);
+	store_fixture_init(&w->s, 1);
 	w->empty = live(w);
 	*state = w;
 	return 0;
@@ -586,8 +526,7 @@ close_world(void **state)
 {
 	struct world *w = *state;
 
-	store_writer_close(w->writer);
-	store_destroy(w->store);
+	store_fixture_fini(&w->s);
 	free(w->model.rrs);
 	free(w);
 	return 0;

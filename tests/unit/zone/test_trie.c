@@ -45,7 +45,7 @@ check_previous(const struct fixture *f, const uint8_t *name)
 
 	split_name(f, name, &split);
 	assert_int_equal(
-		trie_find_previous(f->view, &f->trie.root, &split.name),
+		trie_find_previous(f->s.view, &f->trie.root, &split.name),
 		i > 0 ? f->members[i - 1].ref : STORE_NONE);
 }
 
@@ -58,7 +58,7 @@ check_after(const struct fixture *f, const uint8_t *name)
 	size_t i = model_find(f, name, &found);
 
 	split_name(f, name, &split);
-	trie_iter_init_after(&iter, f->view, &f->trie.root, &split.name);
+	trie_iter_init_after(&iter, f->s.view, &f->trie.root, &split.name);
 	for (i += found; i < f->count; i++)
 		assert_int_equal(trie_iter_next(&iter), f->members[i].ref);
 	assert_int_equal(trie_iter_next(&iter), STORE_NONE);
@@ -69,7 +69,7 @@ check_order(const struct fixture *f)
 {
 	struct trie_iter iter;
 
-	trie_iter_init(&iter, f->view, &f->trie.root);
+	trie_iter_init(&iter, f->s.view, &f->trie.root);
 	for (size_t i = 0; i < f->count; i++)
 		assert_int_equal(trie_iter_next(&iter), f->members[i].ref);
 	assert_int_equal(trie_iter_next(&iter), STORE_NONE);
@@ -102,13 +102,13 @@ check_batch(struct fixture *f)
 		walks[i].name = splits[i].name;
 		pointers[i] = &walks[i];
 	}
-	trie_find_batch(f->view, pointers, count);
+	trie_find_batch(f->s.view, pointers, count);
 	for (size_t i = 0; i < count; i++) {
 		check_walk(f, &walks[i], names[i]);
 		memset(&walks[i], 0x5a, sizeof(walks[i]));
 		walks[i].root = &f->trie.root;
 		walks[i].name = splits[i].name;
-		trie_find(f->view, &walks[i]);
+		trie_find(f->s.view, &walks[i]);
 		check_walk(f, &walks[i], names[i]);
 		check_previous(f, names[i]);
 		check_after(f, names[i]);
@@ -154,7 +154,7 @@ edit_once(struct fixture *f)
 	}
 	assert_int_equal(old, ref);
 	if (old != STORE_NONE)
-		store_free(f->heap, old, sizeof(struct object));
+		store_free(f->s.heap, old, sizeof(struct object));
 }
 
 static void
@@ -233,7 +233,7 @@ branches_size(const struct fixture *f, const struct trie *trie)
 {
 	size_t size = 0;
 
-	trie_visit(f->view, trie, size_add, &size);
+	trie_visit(f->s.view, trie, size_add, &size);
 	return size;
 }
 
@@ -246,7 +246,7 @@ build_once(uint64_t seed, const uint8_t *common, size_t count)
 	fixture_open(&f, seed);
 	memcpy(f.common, common, name_len(common));
 	names_add(&f, count, refs);
-	assert_int_equal(trie_build(f.heap, refs, f.count, &f.trie), NSD_OK);
+	assert_int_equal(trie_build(f.s.heap, refs, f.count, &f.trie), NSD_OK);
 	check_order(&f);
 	check_batch(&f);
 	for (int i = 0; i < 50; i++)
@@ -277,14 +277,14 @@ join_once(uint64_t seed, const uint8_t *common, size_t count)
 	fixture_open(&f, seed);
 	memcpy(f.common, common, name_len(common));
 	names_add(&f, count, refs);
-	assert_int_equal(trie_build(f.heap, refs, f.count, &whole), NSD_OK);
+	assert_int_equal(trie_build(f.s.heap, refs, f.count, &whole), NSD_OK);
 	while (from < f.count) {
 		size_t n = 1 + next(&f) % 40;
 
 		n = n < f.count - from ? n : f.count - from;
-		assert_int_equal(trie_build(f.heap, refs + from, n, &part),
+		assert_int_equal(trie_build(f.s.heap, refs + from, n, &part),
 			NSD_OK);
-		assert_int_equal(trie_join(f.heap, &f.trie, &part), NSD_OK);
+		assert_int_equal(trie_join(f.s.heap, &f.trie, &part), NSD_OK);
 		assert_int_equal(part.root.word[2], STORE_NONE);
 		from += n;
 	}
@@ -332,7 +332,7 @@ trie_order_is_canonical(void **state)
 			NSD_OK);
 		model_put(&f, name, refs[i]);
 	}
-	trie_iter_init(&iter, f.view, &f.trie.root);
+	trie_iter_init(&iter, f.s.view, &f.trie.root);
 	for (size_t i = 0; i < count; i++)
 		assert_int_equal(trie_iter_next(&iter), refs[i]);
 	fixture_close(&f);
@@ -407,7 +407,7 @@ trie_empty_finds_nothing(void **state)
 	fixture_open(&f, 1);
 	check_order(&f);
 	check_batch(&f);
-	assert_int_equal(trie_build(f.heap, NULL, 0, &f.trie), NSD_OK);
+	assert_int_equal(trie_build(f.s.heap, NULL, 0, &f.trie), NSD_OK);
 	check_order(&f);
 	check_batch(&f);
 	fixture_close(&f);
@@ -416,7 +416,7 @@ trie_empty_finds_nothing(void **state)
 static void
 keep_garbage(void *ctx, store_ref ref, size_t len)
 {
-	store_retire(((struct fixture *)ctx)->writer, ref, len);
+	store_retire(((struct fixture *)ctx)->s.writer, ref, len);
 }
 
 /* Readers of the old root see the old names, until they move on. */
@@ -433,10 +433,10 @@ trie_edit_leaves_old_version(void **state)
 
 	fixture_open(&f, 5);
 	f.edit.on_garbage = keep_garbage;
-	assert_int_equal(store_reader_open(f.store, 0, "r", &reader), NSD_OK);
+	assert_int_equal(store_reader_open(f.s.store, 0, "r", &reader), NSD_OK);
 	for (int i = 0; i < 200; i++)
 		edit_once(&f);
-	store_reclaim(f.writer);
+	store_reclaim(f.s.writer);
 	store_reader_online(reader);
 	old = f.trie;
 	count = f.count;
@@ -446,17 +446,17 @@ trie_edit_leaves_old_version(void **state)
 		assert_int_equal(trie_put(&f.edit, &f.trie, new, &replaced),
 			NSD_OK);
 		assert_int_equal(replaced, before[i].ref);
-		store_retire(f.writer, replaced, sizeof(struct object));
+		store_retire(f.s.writer, replaced, sizeof(struct object));
 		model_put(&f, before[i].name, new);
-		store_reclaim(f.writer);
+		store_reclaim(f.s.writer);
 	}
-	trie_iter_init(&iter, f.view, &old.root);
+	trie_iter_init(&iter, f.s.view, &old.root);
 	for (size_t i = 0; i < count; i++)
 		assert_int_equal(trie_iter_next(&iter), before[i].ref);
 	assert_int_equal(trie_iter_next(&iter), STORE_NONE);
 	check_order(&f);
 	store_reader_close(reader);
-	assert_int_equal(store_reclaim(f.writer), 0);
+	assert_int_equal(store_reclaim(f.s.writer), 0);
 	f.edit.on_garbage = on_garbage;
 	fixture_close(&f);
 }

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "store/store.h"
+#include "lib/failing.h"
+#include "lib/store_fixture.h"
 #include "zone/trie.h"
 
 #define NAMES 600
@@ -19,26 +20,8 @@ struct object {
 	uint8_t name[5];
 };
 
-/* Allocations that still succeed; negative: all. */
-static int left = -1;
-
-void *__real_store_alloc(struct store_heap *heap, size_t len, store_ref *ref);
-void *__wrap_store_alloc(struct store_heap *heap, size_t len, store_ref *ref);
-
-void *
-__wrap_store_alloc(struct store_heap *heap, size_t len, store_ref *ref)
-{
-	if (left == 0)
-		return NULL;
-	if (left > 0)
-		left--;
-	return __real_store_alloc(heap, len, ref);
-}
-
 struct fixture {
-	struct store *store;
-	struct store_writer *writer;
-	struct store_heap *heap;
+	struct store_fixture s;
 	store_ref refs[NAMES];
 	struct trie trie;
 	struct trie_edit edit;
@@ -47,16 +30,13 @@ struct fixture {
 static void
 on_garbage(void *ctx, store_ref ref, size_t len)
 {
-	store_free(((struct fixture *)ctx)->heap, ref, len);
+	store_free(((struct fixture *)ctx)->s.heap, ref, len);
 }
 
 static uint64_t
-live(struct fixture *f)
+live(const struct fixture *f)
 {
-	struct store_stats stats;
-
-	store_get_stats(f->writer, &stats);
-	return stats.live;
+	return store_fixture_live(f->s.writer);
 }
 
 /* Names of one label of four letters, in order. */
@@ -76,17 +56,12 @@ object_fill(struct object *o, unsigned i)
 static void
 fixture_open(struct fixture *f)
 {
-	struct store_options options = { .reservation = (size_t)64 << 20,
-		.reader_max = 1, .poison = true };
-
 	memset(f, 0, sizeof(*f));
-	assert_int_equal(store_create(&options, &f->store), NSD_OK);
-	assert_int_equal(store_writer_open(f->store, &f->writer), NSD_OK);
-	f->heap = store_writer_heap(f->writer);
-	f->edit = (struct trie_edit){ .heap = f->heap,
+	store_fixture_init(&f->s, 1);
+	f->edit = (struct trie_edit){ .heap = f->s.heap,
 		.on_garbage = on_garbage, .ctx = f };
 	for (unsigned i = 0; i < NAMES; i++) {
-		struct object *o = store_alloc(f->heap, sizeof(*o),
+		struct object *o = store_alloc(f->s.heap, sizeof(*o),
 			&f->refs[i]);
 
 		assert_non_null(o);
@@ -99,10 +74,9 @@ fixture_close(struct fixture *f)
 {
 	trie_clear(&f->edit, &f->trie);
 	for (unsigned i = 0; i < NAMES; i++)
-		store_free(f->heap, f->refs[i], sizeof(struct object));
+		store_free(f->s.heap, f->refs[i], sizeof(struct object));
 	assert_int_equal(live(f), 0);
-	store_writer_close(f->writer);
-	store_destroy(f->store);
+	store_fixture_fini(&f->s);
 }
 
 static unsigned
@@ -111,7 +85,7 @@ count_names(struct fixture *f)
 	struct trie_iter iter;
 	unsigned count = 0;
 
-	trie_iter_init(&iter, store_writer_view(f->writer), &f->trie.root);
+	trie_iter_init(&iter, f->s.view, &f->trie.root);
 	while (trie_iter_next(&iter) != STORE_NONE)
 		count++;
 	return count;
@@ -128,9 +102,9 @@ trie_build_without_memory_leaves_nothing(void **state)
 	fixture_open(&f);
 	before = live(&f);
 	while (err == NSD_E_MEMORY) {
-		left = allowed++;
-		err = trie_build(f.heap, f.refs, NAMES, &f.trie);
-		left = -1;
+		failing_from(allowed++);
+		err = trie_build(f.s.heap, f.refs, NAMES, &f.trie);
+		failing_from(-1);
 		if (err == NSD_E_MEMORY)
 			assert_int_equal(live(&f), before);
 	}
@@ -151,16 +125,16 @@ trie_join_without_memory_changes_nothing(void **state)
 
 	fixture_open(&f);
 	/* In the middle of names with three letters in common. */
-	assert_int_equal(trie_build(f.heap, f.refs, 302, &f.trie), NSD_OK);
-	assert_int_equal(trie_build(f.heap, f.refs + 302, NAMES - 302, &high),
+	assert_int_equal(trie_build(f.s.heap, f.refs, 302, &f.trie), NSD_OK);
+	assert_int_equal(trie_build(f.s.heap, f.refs + 302, NAMES - 302, &high),
 		NSD_OK);
 	before[0] = f.trie;
 	before[1] = high;
 	live_before = live(&f);
 	while (err == NSD_E_MEMORY) {
-		left = allowed++;
-		err = trie_join(f.heap, &f.trie, &high);
-		left = -1;
+		failing_from(allowed++);
+		err = trie_join(f.s.heap, &f.trie, &high);
+		failing_from(-1);
 		if (err != NSD_E_MEMORY)
 			break;
 		assert_memory_equal(&before[0], &f.trie, sizeof(f.trie));
@@ -184,9 +158,9 @@ put_until_it_works(struct fixture *f, store_ref object, store_ref expected)
 	store_ref replaced = 77;
 
 	for (int allowed = 0; err == NSD_E_MEMORY; allowed++) {
-		left = allowed;
+		failing_from(allowed);
 		err = trie_put(&f->edit, &f->trie, object, &replaced);
-		left = -1;
+		failing_from(-1);
 		if (err != NSD_E_MEMORY)
 			break;
 		assert_memory_equal(&before, &f->trie, sizeof(before));
@@ -202,7 +176,7 @@ static void
 remove_until_it_works(struct fixture *f, unsigned i)
 {
 	static const uint8_t label_at[1] = { 0 };
-	const struct object *o = store_edit(f->heap, f->refs[i]);
+	const struct object *o = store_edit(f->s.heap, f->refs[i]);
 	struct trie_name name = { .labels = o->name, .label_at = label_at,
 		.len = 5, .count = 1 };
 	struct trie before = f->trie;
@@ -211,9 +185,9 @@ remove_until_it_works(struct fixture *f, unsigned i)
 	store_ref removed = 77;
 
 	for (int allowed = 0; err == NSD_E_MEMORY; allowed++) {
-		left = allowed;
+		failing_from(allowed);
 		err = trie_remove(&f->edit, &f->trie, &name, &removed);
-		left = -1;
+		failing_from(-1);
 		if (err != NSD_E_MEMORY)
 			break;
 		assert_memory_equal(&before, &f->trie, sizeof(before));

@@ -10,7 +10,7 @@
 
 #include "dns/name.h"
 #include "lib/zone_check.h"
-#include "lib/zone_fixture.h"
+#include "unit/zone/one_fixture.h"
 #include "zone/build.h"
 #include "zone/share.h"
 #include "zone/table.h"
@@ -18,7 +18,6 @@
 
 #define HEAD "$TTL 3600\n@ SOA ns1 x 1 2 3 4 5\n@ NS ns1\nns1 A 192.0.2.1\n"
 
-static struct zone_fixture f;
 static store_ref entry;
 static struct zone_update *update;
 static struct zone_update_result result;
@@ -305,20 +304,6 @@ a_change_of_most_of_a_large_zone(void **state)
 	assert_int_equal(result.removed, 1);
 	check_text(text);
 	free(text);
-}
-
-static int
-open_fixture(void **state)
-{
-	zone_fixture_init(&f);
-	return 0;
-}
-
-static int
-close_fixture(void **state)
-{
-	zone_fixture_fini(&f);
-	return 0;
 }
 
 /* ---- the index of contents --------------------------------------------- */

@@ -4,6 +4,7 @@
  * one that is built from its records, and no octets lost.
  * NSD_UPDATE_KILLS=N and NSD_UPDATE_SEED=S make it longer.
  */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "lib/chance.h"
+#include "lib/store_fixture.h"
 #include "lib/zone_check.h"
 #include "update_model.h"
 
@@ -30,14 +33,6 @@ struct world {
 	store_ref entry;
 	uint64_t empty; /* octets of a table with a zone not loaded */
 };
-
-static unsigned
-number_of(const char *name, unsigned otherwise)
-{
-	const char *text = getenv(name);
-
-	return text == NULL ? otherwise : (unsigned)strtoul(text, NULL, 10);
-}
 
 static store_ref
 served(const struct world *w)
@@ -171,10 +166,10 @@ static void
 a_killed_writer_leaves_a_sound_zone(void **state)
 {
 	struct world *w = *state;
-	unsigned kills = number_of("NSD_UPDATE_KILLS", KILLS);
+	unsigned kills = chance_setting("NSD_UPDATE_KILLS", KILLS);
 	unsigned versions = 0;
 
-	printf("seed %u\n", number_of("NSD_UPDATE_SEED", 1));
+	printf("seed %" PRIu64 "\n", chance_setting("NSD_UPDATE_SEED", 1));
 	for (unsigned i = 0; i < kills; i++) {
 		char *before, *after;
 		store_ref seen;
@@ -204,11 +199,10 @@ open_world(void **state)
 	const struct zone_setup setup = {.apex = apex};
 	struct world *w = calloc(1, sizeof(*w));
 	struct store_writer *writer;
-	struct store_stats stats;
 	store_ref zone;
 
 	w->model.rrs = calloc(MODEL_MAX, sizeof(struct model_rr));
-	w->model.random = number_of("NSD_UPDATE_SEED", 1);
+	w->model.random = chance_setting("NSD_UPDATE_SEED", 1);
 	w->model.labels = 8;
 	w->model.depth = 3;
 	w->model.signatures = w->model.nsec3 = true;
@@ -219,8 +213,7 @@ open_world(void **state)
 		|| table_add(writer, &setup, 1, &w->entry) != NSD_OK)
 		return -1;
 	w->view = store_reader_view(w->reader);
-	store_get_stats(writer, &stats);
-	w->empty = stats.live;
+	w->empty = store_fixture_live(writer);
 	model_start(&w->model, 60);
 	if (model_build(&w->model, writer, &zone) != NSD_OK)
 		return -1;

@@ -10,42 +10,11 @@
 
 #include <cmocka.h>
 
+#include "lib/chance.h"
+#include "lib/failing.h"
+#include "lib/store_fixture.h"
 #include "lib/zone_check.h"
 #include "update_model.h"
-
-/* The linker puts these before the real ones (--wrap). */
-void *__real_store_alloc(struct store_heap *heap, size_t len, store_ref *ref);
-void *__wrap_store_alloc(struct store_heap *heap, size_t len, store_ref *ref);
-void *__real_arena_alloc(struct arena *arena, size_t len);
-void *__wrap_arena_alloc(struct arena *arena, size_t len);
-void *__real_arena_alloc_zero(struct arena *arena, size_t len);
-void *__wrap_arena_alloc_zero(struct arena *arena, size_t len);
-
-static unsigned allocs_left; /* the one after them fails; 0: none fails */
-
-static bool
-alloc_fails(void)
-{
-	return allocs_left > 0 && --allocs_left == 0;
-}
-
-void *
-__wrap_store_alloc(struct store_heap *heap, size_t len, store_ref *ref)
-{
-	return alloc_fails() ? NULL : __real_store_alloc(heap, len, ref);
-}
-
-void *
-__wrap_arena_alloc(struct arena *arena, size_t len)
-{
-	return alloc_fails() ? NULL : __real_arena_alloc(arena, len);
-}
-
-void *
-__wrap_arena_alloc_zero(struct arena *arena, size_t len)
-{
-	return alloc_fails() ? NULL : __real_arena_alloc_zero(arena, len);
-}
 
 #define ZONES 150u
 #define MEMORY_ZONES 24u
@@ -60,10 +29,8 @@ struct world {
 	struct model model;
 	struct model after; /* what the next transaction has to come to */
 	struct model adds;  /* of the transaction */
-	struct store *store;
-	struct store_writer *writer;
+	struct store_fixture s;
 	struct store_reader *reader;
-	const struct store_view *view;
 	store_ref entry;
 	uint64_t seed;
 	uint64_t empty; /* octets of a table with a zone not loaded */
@@ -88,26 +55,15 @@ check(const struct world *w, bool ok, const char *what)
 static uint64_t
 live(const struct world *w)
 {
-	struct store_stats stats;
-
-	store_get_stats(w->writer, &stats);
-	return stats.live;
+	return store_fixture_live(w->s.writer);
 }
 
 static store_ref
 served(const struct world *w)
 {
-	const struct zone_entry *e = store_get(w->view, w->entry);
+	const struct zone_entry *e = store_get(w->s.view, w->entry);
 
 	return e->zone;
-}
-
-static unsigned
-number_of(const char *name, unsigned otherwise)
-{
-	const char *text = getenv(name);
-
-	return text == NULL ? otherwise : (unsigned)strtoul(text, NULL, 10);
 }
 
 /* ---- readers ----------------------------------------------------------- */
@@ -119,7 +75,7 @@ reader_leave(struct world *w)
 
 	if (w->seen == STORE_NONE)
 		return;
-	text = zone_check_print(w->view, w->seen, apex);
+	text = zone_check_print(w->s.view, w->seen, apex);
 	if (strcmp(text, w->seen_text) != 0)
 		fprintf(stderr, "was:\n%s\nis:\n%s", w->seen_text, text);
 	check(w, strcmp(text, w->seen_text) == 0,
@@ -141,7 +97,7 @@ reader_look(struct world *w)
 		return;
 	store_reader_online(w->reader);
 	w->seen = served(w);
-	w->seen_text = zone_check_print(w->view, w->seen, apex);
+	w->seen_text = zone_check_print(w->s.view, w->seen, apex);
 }
 
 /* ---- a transaction ----------------------------------------------------- */
@@ -271,8 +227,8 @@ world_add_all(struct world *w)
 static void
 print_both(const struct world *w, store_ref fresh)
 {
-	char *a = zone_check_print(w->view, served(w), apex);
-	char *b = zone_check_print(w->view, fresh, apex);
+	char *a = zone_check_print(w->s.view, served(w), apex);
+	char *b = zone_check_print(w->s.view, fresh, apex);
 
 	fprintf(stderr, "updated:\n%s\nfresh:\n%s", a, b);
 	free(a);
@@ -282,8 +238,8 @@ print_both(const struct world *w, store_ref fresh)
 static void
 check_text(struct world *w, store_ref fresh)
 {
-	char *is = zone_check_print(w->view, served(w), apex);
-	char *was = zone_check_print(w->view, fresh, apex);
+	char *is = zone_check_print(w->s.view, served(w), apex);
+	char *was = zone_check_print(w->s.view, fresh, apex);
 
 	check(w, strcmp(is, was) == 0, "not what a fresh zone has");
 	free(is);
@@ -293,7 +249,7 @@ check_text(struct world *w, store_ref fresh)
 static void
 check_against_fresh(struct world *w, store_ref fresh)
 {
-	const char *wrong = zone_check_sound(w->view, served(w), apex);
+	const char *wrong = zone_check_sound(w->s.view, served(w), apex);
 	struct zone_check_shared is, was;
 
 	/* With more copies of equal contents than a fresh zone has. */
@@ -304,12 +260,12 @@ check_against_fresh(struct world *w, store_ref fresh)
 		return;
 	}
 	if (wrong == NULL)
-		wrong = zone_check_equal(w->view, served(w), fresh);
+		wrong = zone_check_equal(w->s.view, served(w), fresh);
 	if (wrong != NULL)
 		print_both(w, fresh);
 	check(w, wrong == NULL, wrong);
-	(void)zone_check_octets(w->view, served(w), &is);
-	(void)zone_check_octets(w->view, fresh, &was);
+	(void)zone_check_octets(w->s.view, served(w), &is);
+	(void)zone_check_octets(w->s.view, fresh, &was);
 	if (is.rrsets != was.rrsets || is.templates != was.templates)
 		fprintf(stderr, "%zu and %zu RRsets, %zu and %zu templates\n",
 			is.rrsets, was.rrsets, is.templates, was.templates);
@@ -325,17 +281,17 @@ check_octets(struct world *w)
 {
 	const char *wrong;
 
-	store_reclaim(w->writer);
-	wrong = zone_check_vet(w->writer);
+	store_reclaim(w->s.writer);
+	wrong = zone_check_vet(w->s.writer);
 	check(w, wrong == NULL, wrong);
 	/* What waits for a reader is retired, not live. */
-	if (live(w) != w->empty + zone_check_octets(w->view, served(w), NULL))
+	if (live(w) != w->empty + zone_check_octets(w->s.view, served(w), NULL))
 		fprintf(stderr, "%llu octets in use, %llu reached\n",
 			(unsigned long long)live(w),
 			(unsigned long long)(w->empty + zone_check_octets(
-				w->view, served(w), NULL)));
+				w->s.view, served(w), NULL)));
 	check(w, live(w) == w->empty
-		+ zone_check_octets(w->view, served(w), NULL),
+		+ zone_check_octets(w->s.view, served(w), NULL),
 		"octets are lost");
 }
 
@@ -377,7 +333,7 @@ begin(struct world *w)
 	struct zone_update *u;
 	unsigned n = 1 + model_random(&w->model, CHANGES_MAX);
 
-	assert_int_equal(zone_update_begin(w->writer, w->entry, &options, &u),
+	assert_int_equal(zone_update_begin(w->s.writer, w->entry, &options, &u),
 		NSD_OK);
 	memcpy(w->after.rrs, w->model.rrs,
 		w->model.count * sizeof(w->model.rrs[0]));
@@ -393,7 +349,7 @@ begin(struct world *w)
 static void
 note_kind(struct world *w)
 {
-	const struct zone *zone = store_get(w->view, served(w));
+	const struct zone *zone = store_get(w->s.view, served(w));
 
 	w->in_place += zone->version > 0;
 	w->chains += zone->version > 0 && zone->chain != STORE_NONE;
@@ -414,14 +370,14 @@ run_step(struct world *w)
 		check_octets(w);
 		return;
 	}
-	want = model_build(&w->after, w->writer, &fresh);
+	want = model_build(&w->after, w->s.writer, &fresh);
 	err = zone_update_commit(u, &sink, &result);
 	if (err != want)
 		fprintf(stderr, "the build: %s\n", model_said);
 	check(w, err == want, err == NSD_OK ? "not refused" : "refused");
 	if (err == NSD_OK) {
 		check_against_fresh(w, fresh);
-		zone_free(store_writer_heap(w->writer), fresh);
+		zone_free(store_writer_heap(w->s.writer), fresh);
 		world_accept(w);
 		w->commits++;
 		note_kind(w);
@@ -443,19 +399,19 @@ take_over(struct world *w)
 
 	/* What the dead one had retired, the new one knows nothing of. */
 	reader_leave(w);
-	store_reclaim(w->writer);
-	assert_int_equal(store_sweep_begin(w->writer, &sweep), NSD_OK);
-	table_mark(w->writer, sweep);
+	store_reclaim(w->s.writer);
+	assert_int_equal(store_sweep_begin(w->s.writer, &sweep), NSD_OK);
+	table_mark(w->s.writer, sweep);
 	assert_int_equal(store_sweep_end(sweep, &octets), NSD_OK);
 	check_octets(w);
 	w->preparing = false;
 	switch (model_random(&w->model, 3)) {
 	case 0:
-		assert_int_equal(zone_update_prepare(w->writer, w->entry),
+		assert_int_equal(zone_update_prepare(w->s.writer, w->entry),
 			NSD_OK);
 		break;
 	case 1:
-		assert_int_equal(zone_update_prepare_begin(w->writer, w->entry,
+		assert_int_equal(zone_update_prepare_begin(w->s.writer, w->entry,
 					 &w->prepare),
 			NSD_OK);
 		w->preparing = true;
@@ -474,7 +430,7 @@ prepare_some(struct world *w)
 
 	if (!w->preparing)
 		return;
-	err = zone_update_prepare_step(w->writer, &w->prepare,
+	err = zone_update_prepare_step(w->s.writer, &w->prepare,
 		1 + model_random(&w->model, 8));
 	w->preparing = err == NSD_E_AGAIN;
 	assert_true(err == NSD_OK || err == NSD_E_AGAIN);
@@ -508,12 +464,12 @@ run_zone(struct world *w, unsigned kind)
 	set_up_model(w, kind);
 	do {
 		model_start(&w->model, model_random(&w->model, 60));
-		err = model_build(&w->model, w->writer, &zone);
+		err = model_build(&w->model, w->s.writer, &zone);
 	} while (err == NSD_E_ZONE);
 	assert_int_equal(err, NSD_OK);
-	table_set_zone(w->writer, w->entry, zone);
+	table_set_zone(w->s.writer, w->entry, zone);
 	w->preparing = w->unshared = false;
-	for (w->step = 1; w->step <= number_of("NSD_UPDATE_STEPS", STEPS);
+	for (w->step = 1; w->step <= chance_setting("NSD_UPDATE_STEPS", STEPS);
 		w->step++) {
 		reader_look(w);
 		run_step(w);
@@ -521,11 +477,11 @@ run_zone(struct world *w, unsigned kind)
 		if (model_random(&w->model, 30) == 0)
 			take_over(w);
 		if (model_random(&w->model, 10) == 0)
-			zone_update_settle(w->writer, w->entry);
+			zone_update_settle(w->s.writer, w->entry);
 	}
 	reader_leave(w);
-	table_set_zone(w->writer, w->entry, STORE_NONE);
-	store_reclaim(w->writer);
+	table_set_zone(w->s.writer, w->entry, STORE_NONE);
+	store_reclaim(w->s.writer);
 	check(w, live(w) == w->empty, "something of the zone is left");
 }
 
@@ -536,10 +492,10 @@ run_step_without_memory(struct world *w)
 {
 	uint64_t random = w->model.random;
 	uint32_t serial = w->model.serial;
-	char *before = zone_check_print(w->view, served(w), apex), *after;
+	char *before = zone_check_print(w->s.view, served(w), apex), *after;
 	enum nsd_err err = NSD_E_MEMORY;
 
-	for (unsigned n = 1; err == NSD_E_MEMORY; n++) {
+	for (int n = 0; err == NSD_E_MEMORY; n++) {
 		struct diag_sink sink = {0};
 		store_ref zone = served(w);
 		struct zone_update *u;
@@ -548,16 +504,16 @@ run_step_without_memory(struct world *w)
 		w->model.random = random;
 		w->model.serial = serial;
 		u = begin(w);
-		allocs_left = n;
+		failing_once(n);
 		err = zone_update_commit(u, &sink, NULL);
-		allocs_left = 0;
+		failing_once(-1);
 		if (err == NSD_OK)
 			break;
 		check(w, served(w) == zone, "failed, and yet published");
-		wrong = zone_check_sound(w->view, zone, apex);
+		wrong = zone_check_sound(w->s.view, zone, apex);
 		check(w, wrong == NULL, wrong);
 		check_octets(w);
-		after = zone_check_print(w->view, zone, apex);
+		after = zone_check_print(w->s.view, zone, apex);
 		check(w, strcmp(before, after) == 0, "failed, and changed");
 		free(after);
 		w->refused++;
@@ -581,12 +537,12 @@ memory_that_runs_out_changes_nothing(void **state)
 		set_up_model(w, i);
 		do {
 			model_start(&w->model, model_random(&w->model, 40));
-		} while (model_build(&w->model, w->writer, &zone) != NSD_OK);
-		table_set_zone(w->writer, w->entry, zone);
+		} while (model_build(&w->model, w->s.writer, &zone) != NSD_OK);
+		table_set_zone(w->s.writer, w->entry, zone);
 		for (w->step = 1; w->step <= MEMORY_STEPS; w->step++)
 			run_step_without_memory(w);
-		table_set_zone(w->writer, w->entry, STORE_NONE);
-		store_reclaim(w->writer);
+		table_set_zone(w->s.writer, w->entry, STORE_NONE);
+		store_reclaim(w->s.writer);
 		check(w, live(w) == w->empty, "something is left");
 	}
 	printf("%u transactions ran out of memory\n", w->refused);
@@ -597,8 +553,8 @@ static void
 updates_come_to_what_a_build_does(void **state)
 {
 	struct world *w = *state;
-	unsigned zones = number_of("NSD_UPDATE_ZONES", ZONES);
-	unsigned seed = number_of("NSD_UPDATE_SEED", 1);
+	unsigned zones = chance_setting("NSD_UPDATE_ZONES", ZONES);
+	unsigned seed = chance_setting("NSD_UPDATE_SEED", 1);
 
 	for (unsigned i = 0; i < zones; i++) {
 		w->seed = seed + i;
@@ -613,21 +569,17 @@ updates_come_to_what_a_build_does(void **state)
 static int
 open_world(void **state)
 {
-	const struct store_options options = {.reservation = 1u << 30,
-		.reader_max = 2, .poison = true};
 	const struct zone_setup setup = {.apex = apex};
 	struct world *w = calloc(1, sizeof(*w));
 
 	w->model.rrs = calloc(MODEL_MAX, sizeof(struct model_rr));
 	w->after.rrs = calloc(MODEL_MAX, sizeof(struct model_rr));
 	w->adds.rrs = calloc(MODEL_MAX, sizeof(struct model_rr));
-	if (store_create(&options, &w->store) != NSD_OK
-		|| store_writer_open(w->store, &w->writer) != NSD_OK
-		|| store_reader_open(w->store, 0, "reader", &w->reader)
+	store_fixture_init(&w->s, 2);
+	if (store_reader_open(w->s.store, 0, "reader", &w->reader)
 			!= NSD_OK
-		|| table_add(w->writer, &setup, 1, &w->entry) != NSD_OK)
+		|| table_add(w->s.writer, &setup, 1, &w->entry) != NSD_OK)
 		return -1;
-	w->view = store_writer_view(w->writer);
 	w->empty = live(w);
 	*state = w;
 	return 0;
@@ -639,8 +591,7 @@ close_world(void **state)
 	struct world *w = *state;
 
 	store_reader_close(w->reader);
-	store_writer_close(w->writer);
-	store_destroy(w->store);
+	store_fixture_fini(&w->s);
 	free(w->model.rrs);
 	free(w->after.rrs);
 	free(w->adds.rrs);

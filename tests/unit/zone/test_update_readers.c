@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "lib/chance.h"
 #include "lib/zone_fixture.h"
 #include "zone/table.h"
 #include "zone/update.h"
@@ -119,9 +120,7 @@ static uint64_t state_of_random = 1;
 static unsigned
 rnd(unsigned below)
 {
-	state_of_random = state_of_random * 6364136223846793005u
-		+ 1442695040888963407u;
-	return (unsigned)((state_of_random >> 33) % below);
+	return chance_below(&state_of_random, below);
 }
 
 /* Gives a host other addresses, or makes a cut above some or none. */
@@ -184,7 +183,6 @@ write_flat_out(unsigned seconds)
 static void
 cells_go_with_the_version(void **state)
 {
-	const char *seconds = getenv("NSD_UPDATE_SECONDS");
 	struct reading readings[READERS] = {{0}};
 	pthread_t threads[READERS];
 	unsigned count;
@@ -195,8 +193,8 @@ cells_go_with_the_version(void **state)
 		assert_int_equal(pthread_create(&threads[i], NULL,
 			read_flat_out, &readings[i]), 0);
 	}
-	count = write_flat_out(seconds == NULL ? 1
-		: (unsigned)strtoul(seconds, NULL, 10));
+	count = write_flat_out((unsigned)chance_setting("NSD_UPDATE_SECONDS",
+		1));
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < READERS; i++) {
 		pthread_join(threads[i], NULL);

@@ -14,7 +14,8 @@
 #include <cmocka.h>
 
 #include "dns/name.h"
-#include "store/store.h"
+#include "lib/chance.h"
+#include "lib/store_fixture.h"
 #include "zone/trie.h"
 
 #define NAMES_MAX 400
@@ -33,10 +34,7 @@ struct member {
 };
 
 struct fixture {
-	struct store *store;
-	struct store_writer *writer;
-	struct store_heap *heap;
-	const struct store_view *view;
+	struct store_fixture s;
 	uint8_t common[NAME_MAX_LEN];
 	struct member members[NAMES_MAX]; /* ascending */
 	size_t count;
@@ -48,10 +46,7 @@ struct fixture {
 static uint64_t
 next(struct fixture *f)
 {
-	f->rng ^= f->rng << 13;
-	f->rng ^= f->rng >> 7;
-	f->rng ^= f->rng << 17;
-	return f->rng * UINT64_C(0x2545f4914f6cdd1d) >> 16;
+	return chance_next(&f->rng);
 }
 
 static void
@@ -59,21 +54,15 @@ on_garbage(void *ctx, store_ref ref, size_t len)
 {
 	struct fixture *f = ctx;
 
-	store_free(f->heap, ref, len);
+	store_free(f->s.heap, ref, len);
 }
 
 static void
 fixture_open(struct fixture *f, uint64_t seed)
 {
-	struct store_options options = { .reservation = (size_t)64 << 20,
-		.reader_max = 1, .poison = true };
-
 	memset(f, 0, sizeof(*f));
-	assert_int_equal(store_create(&options, &f->store), NSD_OK);
-	assert_int_equal(store_writer_open(f->store, &f->writer), NSD_OK);
-	f->heap = store_writer_heap(f->writer);
-	f->view = store_writer_view(f->writer);
-	f->edit.heap = f->heap;
+	store_fixture_init(&f->s, 1);
+	f->edit.heap = f->s.heap;
 	f->edit.on_garbage = on_garbage;
 	f->edit.ctx = f;
 	f->rng = seed;
@@ -82,16 +71,12 @@ fixture_open(struct fixture *f, uint64_t seed)
 static void
 fixture_close(struct fixture *f)
 {
-	struct store_stats stats;
-
 	trie_clear(&f->edit, &f->trie);
 	assert_int_equal(f->trie.root.word[2], STORE_NONE);
 	for (size_t i = 0; i < f->count; i++)
-		store_free(f->heap, f->members[i].ref, sizeof(struct object));
-	store_get_stats(f->writer, &stats);
-	assert_int_equal(stats.live, 0);
-	store_writer_close(f->writer);
-	store_destroy(f->store);
+		store_free(f->s.heap, f->members[i].ref, sizeof(struct object));
+	assert_int_equal(store_fixture_live(f->s.writer), 0);
+	store_fixture_fini(&f->s);
 }
 
 /* ---- names */
@@ -210,7 +195,7 @@ object_make(struct fixture *f, const uint8_t *name)
 	store_ref ref;
 
 	split_name(f, name, &split);
-	o = store_alloc(f->heap, sizeof(*o), &ref);
+	o = store_alloc(f->s.heap, sizeof(*o), &ref);
 	assert_non_null(o);
 	memset(o, 0xee, sizeof(*o));
 	o->leaf.name_len = split.name.len;

@@ -12,6 +12,7 @@
 #include "dns/name.h"
 #include "dns/nsec3.h"
 #include "dns/rdata.h"
+#include "lib/chance.h"
 #include "zone/build.h"
 #include "zone/table.h"
 #include "zone/update.h"
@@ -43,8 +44,7 @@ struct model {
 static inline uint32_t
 model_random(struct model *m, uint32_t below)
 {
-	m->random = m->random * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)((m->random >> 33) % below);
+	return chance_below(&m->random, below);
 }
 
 /* ---- making records ---------------------------------------------------- */
