@@ -4,11 +4,13 @@ import os
 import re
 import subprocess
 
+from harness import DEADLINE
+
 CHECKZONE = os.path.join(os.environ.get("NSD_BUILD", "./build"),
                          "nsd-checkzone")
 
 
-def run(*arguments, timeout=20):
+def run(*arguments, timeout=DEADLINE):
     return subprocess.run(
         [CHECKZONE, *arguments], capture_output=True, text=True,
         timeout=timeout, check=False)
@@ -29,7 +31,7 @@ def findings(result):
 def check(path, *options):
     """(exit code, [(severity, text without its file)], verdict) for a file
     of the zone example.org."""
-    result = run(*options, "example.org", str(path), timeout=60)
+    result = run(*options, "example.org", str(path))
     found = [(severity, re.sub(r"^/\S+:\d+: ", "", text))
              for severity, text in findings(result)]
     return result.returncode, found, result.stdout

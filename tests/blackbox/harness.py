@@ -31,8 +31,9 @@ from ports import free_port
 BUILD = pathlib.Path(os.environ.get("NSD_BUILD", "build")).resolve()
 NSD = BUILD / "nsd"
 
-# Long enough for a loaded machine and a program built with sanitizers.
-DEADLINE = 30
+# Much longer than anything takes on a loaded machine in a program built with
+# sanitizers: what is waited for is there at once, so it costs nothing.
+DEADLINE = 120
 
 ZONE = """\
 $TTL 3600
@@ -43,6 +44,14 @@ ns	IN A 192.0.2.53
 www	IN A {address}
 txt	IN TXT "some text"
 """
+
+
+def lifeline_address(pidfile):
+    """As in src/proc/lifeline.c."""
+    number = 14695981039346656037
+    for octet in os.fsencode(pidfile):
+        number = (number ^ octet) * 1099511628211 % 2**64
+    return f"\0nsd-lifeline-{number:016x}"
 
 
 def zone_text(serial=1, address="192.0.2.1"):
@@ -74,9 +83,28 @@ def read_proc(pid, name):
 
 
 def is_alive(pid):
-    """There, and not a zombie."""
+    """There, and not a zombie; nor one whose first thread alone has ended,
+    for the others may hold files yet."""
     stat = read_proc(pid, "stat")
-    return stat != "" and stat.rpartition(")")[2].split()[0] != "Z"
+    if stat == "":
+        return False
+    if stat.rpartition(")")[2].split()[0] != "Z":
+        return True
+    try:
+        return len(os.listdir(f"/proc/{pid}/task")) > 1
+    except OSError:
+        return False
+
+
+def open_files(pid):
+    """{descriptor: what it is}, without those that are closed meanwhile."""
+    found = {}
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            found[int(fd)] = os.readlink(f"/proc/{pid}/fd/{fd}")
+        except OSError:
+            continue
+    return found
 
 
 def session_of(pid):
@@ -87,6 +115,19 @@ def session_of(pid):
 def pids_of_session(session):
     return [int(p) for p in os.listdir("/proc")
             if p.isdigit() and session_of(p) == session and is_alive(p)]
+
+
+def while_away(server, role, check):
+    """Kills a role that has died before, and checks something while it is
+    away; check(where the log ended before). Where that took too long, again:
+    it is away ever longer."""
+    for _ in range(5):
+        known = len(server.read_log())
+        server.kill(role)
+        check(known)
+        if role not in server.roles():
+            return
+    raise AssertionError(f"{role} is never away")
 
 
 class Server:
@@ -190,15 +231,18 @@ class Server:
             self.sessions.append(self.read_pid())
         if ready:
             self.wait_log(r"nsd started", known)
+            # After a second it serves those that are read by then.
+            if self.options["verbosity"]:
+                self.wait_log(r"\d+ zones: \d+ read, \d+ failed", known)
             self.wait_serving()
         return self
 
     def wait_serving(self):
-        """Until every worker has taken up its sockets."""
+        """Until all processes have their names, and one answers."""
         count = int(self.options.get("server-count", 1))
-        wait_for("all workers",
-                 lambda: len([r for r in self.roles()
-                              if r.startswith("server")]) == count)
+        names = {"main", "loader", "xfrd",
+                 *(f"server {i + 1}" for i in range(count))}
+        wait_for("all processes", lambda: set(self.roles()) == names)
         self.wait_answer()
 
     def wait_answer(self):
@@ -315,7 +359,7 @@ class Server:
                     except AssertionError:
                         pass
         # Those that end with main may take a moment longer.
-        end = time.monotonic() + 5
+        end = time.monotonic() + DEADLINE
         while self.leftovers() and time.monotonic() < end:
             time.sleep(0.01)
         left = {p: read_proc(p, "comm").strip() for p in self.leftovers()}
@@ -353,8 +397,9 @@ class Server:
 
     # ---- queries
 
-    def query(self, name, rdtype, rdclass="IN", tcp=False, timeout=10,
-              address=None, port=None, edns=None, **more):
+    def query(self, name, rdtype, rdclass="IN", tcp=False,
+              timeout=DEADLINE, address=None, port=None, edns=None,
+              **more):
         message = dns.message.make_query(name, rdtype, rdclass,
                                          use_edns=edns, **more)
         ask = dns.query.tcp if tcp else dns.query.udp
@@ -402,10 +447,21 @@ class Load:
             s.setblocking(False)
             self.sockets.append(s)
 
-    def step(self, seconds, lost_after=3):
+    def step(self, seconds, lost_after=DEADLINE):
         """Runs for that long."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        self._run(lambda end=time.monotonic() + seconds:
+                  time.monotonic() >= end, lost_after)
+
+    def step_answers(self, count, lost_after=DEADLINE):
+        """Runs until that many more are answered."""
+        goal = self.answered + count
+        end = time.monotonic() + DEADLINE
+        self._run(lambda: self.answered >= goal
+                  or time.monotonic() >= end, lost_after)
+        assert self.answered >= goal, f"{self.answered} of {goal} answers"
+
+    def _run(self, is_over, lost_after):
+        while not is_over():
             now = time.monotonic()
             for s in self.sockets:
                 if s not in self.pending:
@@ -433,9 +489,9 @@ class Load:
         if self.pending.pop(s, None) is not None:
             self.answered += 1
 
-    def finish(self):
+    def finish(self, patience=DEADLINE):
         """Waits for what is on its way; counts the rest as lost."""
-        end = time.monotonic() + 3
+        end = time.monotonic() + patience
         while self.pending and time.monotonic() < end:
             ready, _, _ = select.select(list(self.pending), [], [], 0.05)
             for s in ready:

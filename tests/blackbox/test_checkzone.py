@@ -7,6 +7,7 @@ import time
 import pytest
 
 from checkzone import CHECKZONE, findings, run
+from harness import DEADLINE
 
 GOOD = """\
 $TTL 3600
@@ -193,7 +194,7 @@ def test_at_most_fifty_errors_of_text_are_told(zone_dir):
 def test_zone_is_read_from_a_pipe():
     result = subprocess.run(
         [CHECKZONE, "example.org", "/dev/stdin"], input=GOOD,
-        capture_output=True, text=True, timeout=20, check=False)
+        capture_output=True, text=True, timeout=DEADLINE, check=False)
     assert result.stdout == "zone example.org is ok\n"
 
 
@@ -201,12 +202,12 @@ def test_a_large_zone_is_read_in_pieces(zone_dir):
     lines = [f"h{i}.x{i % 7} A 192.0.2.{i % 256}" for i in range(150000)]
     lines[140000] += " x"
     path = zone_dir("zone", GOOD + "\n".join(lines) + "\n")
-    result = run("example.org", path, timeout=60)
+    result = run("example.org", path)
     assert result.returncode == 1
     assert [line.split(":")[1] for line in errors_of(result)] == ["140014"]
     lines[140000] = lines[140000][:-2]
     path = zone_dir("zone", GOOD + "\n".join(lines) + "\n")
-    printed = run("-p", "example.org", path, timeout=60).stdout
+    printed = run("-p", "example.org", path).stdout
     assert printed.count("\tIN\tA\t192.0.2.") == 150003
 
 
@@ -217,13 +218,13 @@ def test_a_file_that_grows_is_read_again(zone_dir):
         check = subprocess.Popen(
             [CHECKZONE, "example.org", path], stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + DEADLINE
         lines = 0
         while check.poll() is None and time.monotonic() < deadline:
             file.write(f"h{lines} A 192.0.2.1\n")
             file.flush()
             lines += 1
-        stdout, stderr = check.communicate(timeout=5)
+        stdout, stderr = check.communicate(timeout=DEADLINE)
     if check.returncode == 0:
         assert stdout == "zone example.org is ok\n"
     else:
@@ -258,5 +259,5 @@ def test_full_output_is_an_error(zone_dir):
     with open("/dev/full", "w", encoding="ascii") as full:
         result = subprocess.run(
             [CHECKZONE, "-p", "example.org", path], stdout=full,
-            stderr=subprocess.PIPE, timeout=20, check=False)
+            stderr=subprocess.PIPE, timeout=DEADLINE, check=False)
     assert result.returncode == 1

@@ -180,11 +180,11 @@ def test_loader_dies_before_it_has_read_newer_files(server):
     os.mkfifo(fifo)
     server.write_zone("a.test", zone_text(4) + "$INCLUDE more.fifo\n")
     server.start(ready=False)
-    with fifo.open("w"):  # the loader is in the middle now
-        server.kill("loader")
     plain = server.directory / "more.inc"
     plain.write_text("more A 192.0.2.7\n")
-    plain.rename(fifo)
+    with fifo.open("w"):  # the loader is in the middle now
+        plain.rename(fifo)
+        server.kill("loader")
     server.wait_log("the loader takes over")
     server.wait_serving()
     server.wait_serial("a.test", 4)

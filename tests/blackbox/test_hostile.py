@@ -42,20 +42,12 @@ def test_closed_standard_streams_become_nothing_else(make_server, closed):
 
 # ---- the lifeline ---------------------------------------------------------------
 
-def lifeline_address(pidfile):
-    """As in src/proc/lifeline.c."""
-    number = 14695981039346656037
-    for octet in os.fsencode(pidfile):
-        number = (number ^ octet) * 1099511628211 % 2**64
-    return f"\0nsd-lifeline-{number:016x}"
-
-
 def test_lifeline_that_nobody_serves_does_not_hold_a_start_up(make_server):
     """Anybody may take that name, and leave no room in its queue."""
     server = make_server(zones={"example": zone_text()})
     clients = []
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as squatter:
-        squatter.bind(lifeline_address(server.pidfile))
+        squatter.bind(harness.lifeline_address(server.pidfile))
         squatter.listen(1)
         for _ in range(16):
             client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

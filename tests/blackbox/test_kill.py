@@ -1,7 +1,6 @@
 """faults 69 and 70: any process may die at any time."""
 
 import os
-import re
 import signal
 import socket
 import time
@@ -11,7 +10,7 @@ import pytest
 import dns.message
 
 import harness
-from harness import Load, is_alive, wait_for, zone_text
+from harness import Load, is_alive, wait_for, while_away, zone_text
 
 
 def memory_files(pids):
@@ -74,33 +73,31 @@ def test_role_is_replaced_at_once(nsd, role, number):
 def test_death_beside_the_workers_loses_no_query(nsd, role):
     server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
     load = Load(server)
-    load.step(0.3)
+    load.step_answers(200)
     before = settled_state(server)
     pid = server.kill(role)
-    load.step(1)
+    load.step_answers(500)
     server.wait_replaced(role, pid)
-    load.step(0.3)
+    load.step_answers(200)
     wait_for("nothing leaked", lambda: load.step(0.05)
              or settled_state(server) == before)
     load.finish()
     assert load.lost == 0
-    assert load.answered > 500
 
 
 def test_death_of_a_worker_loses_at_most_what_it_had_in_hand(nsd):
     server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
     load = Load(server, clients=16)
-    load.step(0.3)
+    load.step_answers(200)
     before = settled_state(server)
     pid = server.kill("server 1")
-    load.step(1)
+    load.step(0.3)
     server.wait_replaced("server 1", pid)
-    load.step(0.5)
-    load.finish()
+    load.step_answers(500)
+    load.finish(patience=1)
     # A client has one query out; those that were in the sockets' buffers are
     # answered by the successor.
     assert load.lost <= 16
-    assert load.answered > 500
     wait_for("nothing leaked", lambda: settled_state(server) == before)
 
 
@@ -114,7 +111,7 @@ def test_every_role_again_and_again(nsd):
         load.step(0.3)
     wait_for("all roles", lambda: load.step(0.05)
              or len(server.roles()) == 5)
-    load.finish()
+    load.finish(patience=1)
     assert load.lost <= 4
     server.write_zone("example", zone_text(2))
     wait_for("a loader that listens", lambda: server.signal(signal.SIGHUP)
@@ -123,36 +120,55 @@ def test_every_role_again_and_again(nsd):
     assert server.stop() == 0
 
 
+def seconds_to_replace(server, name):
+    """From before its death."""
+    pid = server.role(name)
+    start = time.monotonic()
+    server.kill(name)
+    server.wait_replaced(name, pid)
+    return time.monotonic() - start
+
+
+def check_load(server, clients=32, answers=500):
+    load = Load(server, clients=clients)
+    load.step_answers(answers)
+    load.finish()
+    assert load.lost == 0
+
+
+def test_worker_that_dies_is_replaced_without_a_pause(make_server):
+    """The pauses below begin at a second; on a busy machine a start may take
+    that long, but not each time."""
+    for turn in range(5):
+        server = make_server(f"turn{turn}", zones={"example": zone_text()})
+        server.start()
+        seconds = seconds_to_replace(server, "server 1")
+        server.stop()
+        if seconds < 0.9:
+            return
+    raise AssertionError("none was replaced at once")
+
+
 def test_worker_that_keeps_dying_is_replaced_ever_later(nsd):
     """faults 70: and another answers for it meanwhile."""
     server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
-    times = []
-    pid = server.kill("server 1")
-    for _ in range(3):
-        start = time.monotonic()
-        new = server.wait_replaced("server 1", pid)
-        times.append(time.monotonic() - start)
-        pid = server.kill("server 1")
-    assert times[0] < 1
-    assert times[1] > 0.9
-    assert times[2] > 1.9
-    # Now it will take 4 seconds: all clients are answered by the other.
-    server.wait_log("server 2 answers for server 1 meanwhile")
-    load = Load(server, clients=32)
-    load.step(1)
-    load.finish()
-    assert load.lost == 0
-    for _ in range(20):
-        assert server.answer("www.example", "A", tcp=True) == ["192.0.2.1"]
-    assert "server 1" not in server.roles()
-    new = server.wait_replaced("server 1", pid)
-    wait_for("two servers", lambda: len([
-        f for f in os.listdir(f"/proc/{server.role('server 2')}/fd")])
-        == count_files(new))
-    load = Load(server, clients=32)
-    load.step(0.5)
-    load.finish()
-    assert load.lost == 0
+    seconds_to_replace(server, "server 1")
+    assert seconds_to_replace(server, "server 1") > 0.9
+    assert seconds_to_replace(server, "server 1") > 1.9
+
+    def check(known):
+        # Now it will take 4 seconds: all clients are answered by the other.
+        server.wait_log("server 2 answers for server 1 meanwhile", known)
+        check_load(server)
+        for _ in range(20):
+            assert server.answer("www.example", "A", tcp=True) == [
+                "192.0.2.1"]
+
+    while_away(server, "server 1", check)
+    new = server.role("server 1")
+    wait_for("two servers", lambda: count_files(server.role("server 2"))
+             == count_files(new))
+    check_load(server)
 
 
 def test_adopted_sockets_pass_on_when_the_adopter_dies(nsd):
@@ -160,18 +176,16 @@ def test_adopted_sockets_pass_on_when_the_adopter_dies(nsd):
     for _ in range(3):
         pid = server.kill("server 1")
         server.wait_replaced("server 1", pid)
-    known = len(server.read_log())
-    server.kill("server 1")  # for 4 seconds
-    adopter = server.wait_log("server ([23]) answers for server 1 meanwhile",
-                              known)
-    known = len(server.read_log())
-    server.kill(f"server {adopter[1]}")
-    server.wait_log("answers for server 1 meanwhile", known)
-    assert "server 1" not in server.roles()
-    load = Load(server, clients=32)
-    load.step(0.5)
-    load.finish()
-    assert load.lost == 0
+
+    def check(known):  # within 4 seconds
+        adopter = server.wait_log(
+            "server ([23]) answers for server 1 meanwhile", known)
+        known = len(server.read_log())
+        server.kill(f"server {adopter[1]}")
+        server.wait_log("answers for server 1 meanwhile", known)
+        check_load(server)
+
+    while_away(server, "server 1", check)
 
 
 # ---- main -------------------------------------------------------------------------
@@ -213,23 +227,12 @@ def test_orphaned_worker_ends_on_term(nsd):
     wait_for("the end of the worker", lambda: not is_alive(pid))
 
 
-def lifeline_names():
-    names = set()
-    with open("/proc/net/unix", encoding="ascii") as f:
-        for line in f:
-            found = re.search(r"@(nsd-lifeline-\S+)", line)
-            if found:
-                names.add(found[1])
-    return names
-
-
-def test_stranger_cannot_end_workers(nsd, directory):
+def test_stranger_cannot_end_workers(nsd):
     """Another user's connection to the lifeline does nothing."""
     if os.geteuid() != 0:
         pytest.skip("being another user needs root")
-    known = lifeline_names()
     server = nsd(zones={"example": zone_text()})
-    name, = lifeline_names() - known
+    address = harness.lifeline_address(server.pidfile)
     pid = server.role("server 1")
     server.kill("main")
     server.wait_log("main process is gone")
@@ -238,7 +241,7 @@ def test_stranger_cannot_end_workers(nsd, directory):
         os.setresuid(65534, 65534, 65534)
         s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         s.settimeout(harness.DEADLINE)
-        s.connect(f"\0{name}")
+        s.connect(address)
         # Closed by the worker, which goes on.
         os._exit(0 if s.recv(1) == b"" else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -123,8 +123,11 @@ def test_file_replaced_between_the_readings(server):
     known = len(server.read_log())
     server.write_zone("example", names(2) + "$INCLUDE more.fifo\n")
     server.reload()
+    loader = server.role("loader")
     with fifo.open("w") as f:  # the first reading
         f.write("more A 192.0.2.7\n")
+    wait_for("its end", lambda: str(fifo) not in
+             harness.open_files(loader).values())
     with fifo.open("w") as f:  # the second
         server.write_zone("example", names(3, "last TXT x\n"))
         f.write("more A 192.0.2.7\n")

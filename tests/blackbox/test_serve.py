@@ -9,7 +9,7 @@ import pytest
 import dns.flags
 
 import harness
-from harness import ede_codes, wait_for, zone_text
+from harness import ede_codes, open_files, wait_for, zone_text
 
 
 @pytest.mark.parametrize("tcp", [False, True])
@@ -77,13 +77,32 @@ def test_a_thousand_zones(nsd):
         assert server.serial(f"zone{i}.example") == i + 1
 
 
+def ask_early(server, zone):
+    """The serial, by a query that is sent before any worker serves; None
+    before there are sockets."""
+    try:
+        response = server.query(zone, "SOA", tcp=True)
+    except ConnectionRefusedError:
+        return None
+    return response.answer[0][0].serial if response.answer else -1
+
+
 def test_queries_wait_for_the_first_pass(make_server):
-    """What comes while zones are read is answered from them."""
-    server = make_server(zones={f"zone{i}.example": zone_text(i + 1)
-                                for i in range(1000)})
-    server.start(ready=False)
-    wait_for("the sockets", lambda: "nsd started" in server.read_log())
-    assert server.serial("zone999.example") == 1000
+    """What comes while zones are read is answered from them, if that takes no
+    longer than a second: on a slow machine that is so for fewer zones."""
+    for count in (1000, 300, 100, 30, 10):
+        server = make_server(f"of{count}", zones={
+            f"zone{i}.example": zone_text(i + 1) for i in range(count)})
+        server.start(ready=False)
+        serial = wait_for("the sockets", lambda s=server: ask_early(
+            s, f"zone{count - 1}.example"))
+        server.wait_log("nsd started")
+        log = server.read_log()
+        server.stop()
+        if 0 <= log.find(f"{count} zones: ") < log.find("nsd started"):
+            assert serial == count
+            return
+    raise AssertionError("no zones are read in a second")
 
 
 def test_zone_that_takes_long_is_servfail_after_a_second(make_server,
@@ -109,16 +128,6 @@ def test_processes_have_their_names(nsd):
     for name, pid in server.roles().items():
         arguments = harness.read_proc(pid, "cmdline").rstrip("\0")
         assert arguments == f"nsd: {name}"
-
-
-def open_files(pid):
-    found = {}
-    for fd in os.listdir(f"/proc/{pid}/fd"):
-        try:
-            found[int(fd)] = os.readlink(f"/proc/{pid}/fd/{fd}")
-        except OSError:
-            continue
-    return found
 
 
 def test_worker_holds_what_it_needs_and_no_more(nsd):
@@ -198,7 +207,7 @@ def test_servers_share_the_clients(nsd):
     """SO_REUSEPORT: both workers see queries."""
     server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
     load = harness.Load(server, clients=32)
-    load.step(0.5)
+    load.step_answers(1000)
     load.finish()
     assert load.lost == 0
     server.signal(harness.signal.SIGUSR1)
@@ -233,9 +242,8 @@ def test_tcp_count_is_respected_by_idle_clients(nsd):
                  options={"tcp-count": 10, "tcp-timeout": 3})
     idle = [socket.create_connection(("127.0.0.1", server.port))
             for _ in range(30)]
-    start = time.monotonic()
+    # The usual time-out is 120 seconds, and without a limit it were at once.
     assert server.answer("www.example", "A", tcp=True,
-                         timeout=20) == ["192.0.2.1"]
-    assert time.monotonic() - start < 15
+                         timeout=60) == ["192.0.2.1"]
     for s in idle:
         s.close()

@@ -161,8 +161,7 @@ def test_hup_opens_the_log_anew_in_every_role(nsd):
     text = old.read_text()
     assert text.rstrip().endswith("SIGHUP received, reloading...")
     for pid in server.roles().values():
-        files = [os.readlink(f"/proc/{pid}/fd/{fd}")
-                 for fd in os.listdir(f"/proc/{pid}/fd")]
+        files = harness.open_files(pid).values()
         assert str(server.log) in files
         assert str(old) not in files
 
@@ -175,9 +174,9 @@ def test_reload_under_load_loses_nothing(nsd):
         server.signal(signal.SIGHUP)
         load.step(0.1)
     server.wait_serial("example", 11)
+    load.step_answers(100)
     load.finish()
     assert load.lost == 0
-    assert load.answered > 100
 
 
 def test_storm_of_signals(nsd):
@@ -220,7 +219,7 @@ def test_statistics_on_a_signal(nsd, number):
     server.query("nx.example", "TXT")
     server.signal(number)
     line = server.wait_log(r"info: NSTATS (\d+) (\d+)(.*)", known)
-    assert abs(int(line[1]) - before) < 60
+    assert before - 1 <= int(line[1]) <= time.time()
     assert int(line[2]) <= int(line[1])
     types = dict(f.split("=") for f in line[3].split())
     assert types["A"] == "3"

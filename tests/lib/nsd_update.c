@@ -24,7 +24,8 @@
  *   TICKET ok|ERROR loaded 0|1 usec N
  *
  * tickets counted from 1, usec from the sending to the loader's answer. Those
- * of one zone are answered in order. "TICKET no loader": it was not sent;
+ * of one zone are answered in order, and all that a loader left unanswered
+ * before those behind them. "TICKET no loader": it was not sent;
  * "TICKET loader died": it may have been done or not. While PENDING_MAX are
  * not answered, no more lines are read: the sender waits.
  */
@@ -55,11 +56,11 @@
 /* How often a loader that died is looked for. */
 #define LOOK_USEC 50000
 
-/* Sent, and not answered. */
+/* Not answered. */
 struct pending {
 	uint64_t ticket; /* 0: none */
 	int64_t sent_usec;
-	pid_t loader;
+	pid_t loader;    /* 0: it was not sent */
 };
 
 struct updater {
@@ -212,55 +213,93 @@ find_pending(struct updater *u, uint64_t ticket)
 	return NULL;
 }
 
+/* The one that has waited longest, or NULL. */
+static struct pending *
+find_first(struct updater *u)
+{
+	struct pending *first = NULL;
+
+	for (unsigned i = 0; i < PENDING_MAX; i++)
+		if (u->pending[i].ticket != 0
+			&& (first == NULL
+				|| u->pending[i].ticket < first->ticket))
+			first = &u->pending[i];
+	return first;
+}
+
+/* Gives up what was sent to a loader that is gone, or not sent at all, up to
+ * the first that may be answered yet. One that a dead loader has left and main
+ * does not know of yet stands before those that could not be sent to it. */
+static void
+give_up(struct updater *u)
+{
+	const struct child *loader = u->supervisor->loader.current;
+	struct timeval look = {.tv_usec = LOOK_USEC};
+	struct pending *first;
+
+	while ((first = find_first(u)) != NULL) {
+		if (first->loader != 0 && loader != NULL
+			&& loader->pid == first->loader) {
+			event_add(u->look_event, &look);
+			return;
+		}
+		printf("%llu %s\n", (unsigned long long)first->ticket,
+			first->loader != 0 ? "loader died" : "no loader");
+		first->ticket = 0;
+	}
+}
+
+/* Before anything is sent, to another loader perhaps; a free place. */
+static struct pending *
+begin_pending(struct updater *u)
+{
+	struct pending *pending;
+
+	give_up(u);
+	pending = find_pending(u, 0);
+	pending->ticket = ++u->ticket;
+	pending->sent_usec = now_usec();
+	pending->loader = 0;
+	return pending;
+}
+
 static void
 send_file(struct updater *u)
 {
-	struct ipc_update update = {.ticket = ++u->ticket, .len = u->len};
+	struct pending *pending = begin_pending(u);
+	struct ipc_update update = {.ticket = u->ticket, .len = u->len};
 	struct child *loader = u->supervisor->loader.current;
-	struct timeval look = {.tv_usec = LOOK_USEC};
-	struct pending *pending = find_pending(u, 0);
 	int fd = memfd_create("update", MFD_CLOEXEC);
 
 	if (fd == -1
 		|| pwrite(fd, u->data, u->len, 0) != (ssize_t)u->len)
 		die("no memory for the file");
-	pending->sent_usec = now_usec();
 	if (loader != NULL
 		&& child_send(loader, IPC_UPDATE, &update, sizeof(update),
 			   &fd, 1)
-			== NSD_OK) {
-		pending->ticket = u->ticket;
+			== NSD_OK)
 		pending->loader = loader->pid;
-		event_add(u->look_event, &look);
-	} else {
-		printf("%llu no loader\n", (unsigned long long)u->ticket);
-	}
+	give_up(u);
 	close(fd);
 }
 
 static void
 change_zone(struct updater *u, char *name)
 {
+	struct pending *pending = begin_pending(u);
 	const struct child *loader = u->supervisor->loader.current;
-	struct timeval look = {.tv_usec = LOOK_USEC};
-	struct pending *pending = find_pending(u, 0);
 	char *space = strchr(name, ' ');
 	struct zone_change change = {
-		.ticket = ++u->ticket,
+		.ticket = u->ticket,
 		.name = name,
 		.pattern = space != NULL ? space + 1 : "",
 	};
 
 	if (space != NULL)
 		*space = '\0';
-	pending->sent_usec = now_usec();
-	if (zone_change_request(u->supervisor, &change) == NSD_OK) {
-		pending->ticket = u->ticket;
+	if (zone_change_request(u->supervisor, &change) == NSD_OK)
 		pending->loader = loader->pid;
-		event_add(u->look_event, &look);
-	} else {
-		printf("%llu no loader\n", (unsigned long long)u->ticket);
-	}
+	give_up(u);
 }
 
 /* The words behind a command, or NULL if it is another. */
@@ -369,6 +408,7 @@ on_updated(const struct ipc_updated *r, void *ctx)
 		(unsigned long long)r->added, (unsigned long long)r->removed,
 		r->names, (long long)(now_usec() - pending->sent_usec));
 	pending->ticket = 0;
+	give_up(u);
 	read_on(u);
 }
 
@@ -386,33 +426,16 @@ on_zone_changed(const struct zone_change *change, void *ctx)
 		change->loaded,
 		(long long)(now_usec() - pending->sent_usec));
 	pending->ticket = 0;
+	give_up(u);
 	read_on(u);
 }
 
-/* Gives up what was sent to a loader that is gone. */
 static void
 on_look(evutil_socket_t fd, short what, void *arg)
 {
 	struct updater *u = arg;
-	const struct child *loader = u->supervisor->loader.current;
-	struct timeval look = {.tv_usec = LOOK_USEC};
-	bool more = false;
 
-	for (unsigned i = 0; i < PENDING_MAX; i++) {
-		struct pending *pending = &u->pending[i];
-
-		if (pending->ticket == 0)
-			continue;
-		if (loader != NULL && loader->pid == pending->loader) {
-			more = true;
-			continue;
-		}
-		printf("%llu loader died\n",
-			(unsigned long long)pending->ticket);
-		pending->ticket = 0;
-	}
-	if (more)
-		event_add(u->look_event, &look);
+	give_up(u);
 	read_on(u);
 }
 

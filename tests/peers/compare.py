@@ -10,6 +10,7 @@ import dns.rdataclass
 import dns.rdatatype
 
 TIMEOUT = 2.0
+TRIES = 20
 WINDOW = 32  # questions on their way at once
 
 
@@ -84,9 +85,9 @@ def read_reply(wire):
 
 def ask_all(server, questions, how):
     """The answers to (name, type) pairs, in order. A question with no reply
-    after three tries is NO_REPLY."""
+    after all tries is NO_REPLY."""
     answers = {}
-    for _ in range(3):
+    for _ in range(TRIES):
         todo = [i for i in range(len(questions)) if i not in answers]
         for start in range(0, len(todo), WINDOW):
             window = {i & 0xffff: i for i in todo[start:start + WINDOW]}

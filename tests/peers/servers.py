@@ -15,7 +15,7 @@ import dns.zone
 
 from ports import free_port
 
-START_DEADLINE = 60.0
+START_DEADLINE = 120.0
 
 
 def build_dir():
@@ -67,7 +67,7 @@ class Server:
         if self.process is not None:
             self.process.terminate()
             try:
-                self.process.wait(20)
+                self.process.wait(60)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()

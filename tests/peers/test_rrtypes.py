@@ -90,7 +90,7 @@ def ours():
 def run(command, text=None, **more):
     return subprocess.run(command, input=text, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, encoding="latin-1",
-                          timeout=20, **more)
+                          timeout=120, **more)
 
 
 def unknown_form(text):
