@@ -12,6 +12,7 @@
 #include "proc/load_parts.h"
 #include "proc/load_zone.h"
 #include "zone/build.h"
+#include "zone/nsec3.h"
 #include "zone/sources.h"
 
 /* Octets of a zone file from which on several threads read it faster. */
@@ -82,11 +83,12 @@ load_zone_is_changed(const struct zone_sources *sources, const char *path)
 }
 
 static bool
-load_zone_is_due(const struct load_context *context,
-	const struct load_zone *zone, const char *path)
+load_zone_is_due(const struct load_context *context, struct load_zone *zone,
+	const char *path)
 {
 	const struct store_view *view = store_writer_view(context->writer);
-	bool loaded = load_zone_published(view, zone) != NULL;
+	const struct zone *served = load_zone_published(view, zone);
+	bool loaded = served != NULL;
 	const struct zone_sources *sources = zone_sources_get(view,
 		zone->entry);
 
@@ -100,6 +102,13 @@ load_zone_is_due(const struct load_context *context,
 		break;
 	default:
 		break;
+	}
+	/* One of a database may be from a time with another limit: nothing in
+	 * its file differs. */
+	if (loaded && !nsec3_keeps_limit(view, served,
+			context->nsec3_iterations_max)) {
+		zone->whole = true;
+		return true;
 	}
 	return !loaded || load_zone_is_changed(sources, path);
 }

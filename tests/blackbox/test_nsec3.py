@@ -161,6 +161,25 @@ def test_iterations_have_a_limit_that_can_be_set(nsd):
     assert server.rcode("nx.example.", "A") == "NXDOMAIN"
 
 
+@pytest.mark.parametrize("fill", [0, 1200])
+def test_limit_of_iterations_holds_for_a_database(nsd, tmp_path, fill):
+    """A database from before the limit was changed, of a file that was not:
+    of a zone that is read as a whole, and of one that would be compared."""
+    fill = "".join(f"fill{i}.sub A 192.0.2.1\n" for i in range(fill))
+    zone = HEAD + fill + "\n".join(
+        param("ab", 3) + chain("example.", "ab", 3)) + "\n"
+    server = nsd(zones={"example": zone}, options={
+        "nsec3-max-iterations": 3, "database": f'"{tmp_path}/db"'})
+    for limit, records in (3, 3), (2, 1), (2, 1), (3, 3):
+        assert server.stop() == 0
+        server.options["nsec3-max-iterations"] = limit
+        server.write_config()
+        known = len(server.read_log())
+        server.start()
+        server.wait_log(r"\d+ zones: \d+ read, \d+ failed", known)
+        assert len(denial(server, "nx.example.")) == records
+
+
 def test_limit_of_iterations_holds_for_changes(nsd):
     """In a message, and of a file that is compared with what is served."""
     fill = "".join(f"fill{i}.sub A 192.0.2.1\n" for i in range(1200))
