@@ -142,6 +142,22 @@ check_ds_without_ns(struct worker *w, const struct owner *owner,
 		"%s has DS but no NS", build_name_text(owner->name, name));
 }
 
+/* RFC 4592 section 4.2 leaves open what it means, and whoever writes it hopes
+ * for more than comes of it. */
+static void
+check_wildcard_ns(struct worker *w, const struct owner *owner,
+	const struct group *ns)
+{
+	char name[NAME_TEXT_MAX];
+
+	if ((owner->flags & OWNER_WILDCARD) == 0
+		|| (owner->flags & OWNER_CUT) == 0)
+		return;
+	findings_add(&w->findings, DIAG_WARNING, ns->items[0].rr,
+		"%s has NS, but delegates none of the names that it stands for",
+		build_name_text(owner->name, name));
+}
+
 /* The hash of a name is a label of 32 octets below the apex (RFC 5155
  * section 3): where that has no room, there can be no proofs. */
 static void
@@ -171,6 +187,7 @@ node_check(struct worker *w, const struct owner *owner, struct group *groups,
 		switch (g->type) {
 		case TYPE_NS:
 			ns = true;
+			check_wildcard_ns(w, owner, g);
 			break;
 		case TYPE_CNAME:
 			check_cname(w, g, groups, count);

@@ -287,6 +287,33 @@ wildcards_of_rfc4592(void **state)
 	world_fini(&w);
 }
 
+/* RFC 4592 section 4.2 leaves it open; doc/decisions/0041. */
+static void
+wildcard_that_is_a_cut(void **state)
+{
+	struct world w;
+	struct reply_parts *p;
+
+	world_init(&w);
+	world_add_zone(&w, "example.",
+		"example. 60 SOA ns.else. r. 1 2 3 4 5\n"
+		"example. 60 NS ns.else.\n"
+		"*.example. 60 NS ns.child.else.\n");
+	world_start(&w);
+	p = ask_for(&w, "a.*.example.", TYPE_A);
+	expect_no_flag(p, MESSAGE_AA);
+	expect_rr(p, NS, "*.example. 60 NS ns.child.else.");
+	done(p);
+	p = ask_for(&w, "a.example.", TYPE_A);
+	expect_flag(p, MESSAGE_AA);
+	expect_counts(p, 0, 1, 0);
+	done(p);
+	p = ask_for(&w, "a.example.", TYPE_NS);
+	expect_rr(p, AN, "a.example. 60 NS ns.child.else.");
+	done(p);
+	world_fini(&w);
+}
+
 static void
 additional_data_of_answers(void **state)
 {
@@ -650,6 +677,7 @@ main(void)
 		cmocka_unit_test(ds_at_a_cut_is_answered),
 		cmocka_unit_test(ds_at_an_apex_is_from_the_parent_if_served),
 		cmocka_unit_test(wildcards_of_rfc4592),
+		cmocka_unit_test(wildcard_that_is_a_cut),
 		cmocka_unit_test(additional_data_of_answers),
 		cmocka_unit_test(minimal_responses_leave_out_extras),
 		cmocka_unit_test(cname_is_followed_in_the_zone),

@@ -170,6 +170,17 @@ ds_without_ns_is_warned_of(void **state)
 		"text:5: warning: a.example. has DS but no NS");
 }
 
+/* RFC 4592 section 4.2 */
+static void
+ns_at_a_wildcard_is_warned_of(void **state)
+{
+	warns(HEAD "*.a NS ns1.example.org.\n", "text:5: warning: *.a.example. "
+		"has NS, but delegates none of the names that it stands for");
+	is_silent(HEAD "a.* NS ns1.example.org.\n");
+	/* Another zone's matter. */
+	is_silent(HEAD "a NS ns1.example.org.\n*.a NS ns1.example.org.\n");
+}
+
 /* RFC 5155 section 3: a hash is a label of 32 octets below the apex. */
 static void
 nsec3_without_room_for_a_hash_is_warned_of(void **state)
@@ -224,6 +235,7 @@ main(void)
 		T(duplicates_are_left_out),
 		T(name_servers_without_addresses_are_warned_of),
 		T(ds_without_ns_is_warned_of),
+		T(ns_at_a_wildcard_is_warned_of),
 		T(nsec3_without_room_for_a_hash_is_warned_of),
 		T(findings_come_in_file_order),
 	};
