@@ -356,6 +356,8 @@ main(int argc, char **argv)
 	}
 	c.name = argv[optind];
 	c.file = argv[optind + 1];
+	if (strcmp(c.file, "-") == 0)
+		c.file = "/dev/stdin";
 	c.threads = count_processors();
 	if (name_parse_text(c.name, strlen(c.name), root, c.apex, &size, &why)
 			!= NSD_OK) {

@@ -1,12 +1,31 @@
 /*
- * fs.h - files that are replaced whole or not at all.
+ * fs.h - files that are opened to be read, or replaced whole or not at all.
  */
 #ifndef BASE_FS_H
 #define BASE_FS_H
 
+#include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/err.h"
+
+/*
+ * Opens a file to be read and says what it is. Nothing there holds the caller
+ * up: a FIFO, socket or device is refused with ENOTSUP, a directory with
+ * EISDIR; a file that somebody holds a lease on is waited for as long as the
+ * kernel lets them keep it.
+ *
+ * With streams, pipes and terminals may be read too if the path names a
+ * descriptor that whoever started the program has opened (/dev/stdin,
+ * /dev/fd/N); and /dev/null, from anywhere.
+ *
+ * NSD_E_SYSTEM with errno, and then *fd is -1.
+ */
+enum nsd_err fs_open_to_read(const char *path, bool streams, int *fd,
+	struct stat *st) MUST_USE;
+/* Says what an errno of fs_open_to_read means. */
+const char *fs_open_error_text(int error);
 
 /*
  * A file that will take the place of another. The new one is made beside it
@@ -35,7 +54,7 @@ void fs_replace_abort(struct fs_replace *r);
 enum nsd_err fs_write_all(int fd, const void *data, size_t len) MUST_USE;
 
 /* Closes every descriptor but 0, 1, 2 and those listed (any order, sorted by
- * the call). */
+ * the call; NULL and 0: none). */
 void fs_close_all_but(int *keep, unsigned count);
 
 #endif

@@ -36,8 +36,9 @@ struct zonefile_options {
 	 * value that breaks a rule is kept, with a warning. Else it is an
 	 * error. */
 	bool secondary;
-	/* A device is an error, as it is for $INCLUDE: it might be read for
-	 * ever. */
+	/* What is no regular file is an error, as it is for $INCLUDE. Else a
+	 * pipe that the program was started with may be read too, as
+	 * /dev/stdin or /dev/fd/N. */
 	bool only_files;
 	/* Called now and then from the calling thread with how far it is. */
 	void (*on_progress)(void *ctx, uint64_t octets_done,

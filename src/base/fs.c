@@ -1,4 +1,7 @@
-/* fs.c - files that are replaced whole or not at all; closing descriptors. */
+/*
+ * fs.c - files that are opened to be read, or replaced whole or not at all;
+ * closing descriptors.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -7,9 +10,98 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fs.h"
+
+/* Longer than the kernel lets the holder of a lease think (45 s by default,
+ * /proc/sys/fs/lease-break-time). */
+#define LEASE_WAIT_MSEC 60000
+#define LEASE_STEP_MSEC 10
+
+/* Waits for no FIFO to get a writer. */
+static int
+fs_open_at_once(const char *path)
+{
+	const struct timespec step = {.tv_nsec = LEASE_STEP_MSEC * 1000000};
+
+	for (int msec = 0;; msec += LEASE_STEP_MSEC) {
+		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY
+			| O_NONBLOCK);
+
+		/* Who holds a lease on the file has been asked for it. */
+		if (fd != -1 || errno != EWOULDBLOCK
+			|| msec >= LEASE_WAIT_MSEC)
+			return fd;
+		nanosleep(&step, NULL);
+	}
+}
+
+/* Names of descriptors that whoever started us has opened on purpose. */
+static bool
+fs_is_handed_over(const char *path)
+{
+	static const char *const heads[] = { "/dev/stdin", "/dev/fd/",
+		"/proc/self/fd/" };
+
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+		if (strncmp(path, heads[i], strlen(heads[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Something that has an end, or that somebody sits at. */
+static bool
+fs_is_stream(const char *path, int fd, const struct stat *st)
+{
+	if (S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3))
+		return true; /* /dev/null */
+	return fs_is_handed_over(path)
+		&& (S_ISFIFO(st->st_mode) || isatty(fd));
+}
+
+/* 0 or an errno. */
+static int
+fs_judge(const char *path, bool streams, int fd, struct stat *st)
+{
+	if (fstat(fd, st) == -1)
+		return errno;
+	if (S_ISREG(st->st_mode))
+		return 0;
+	if (S_ISDIR(st->st_mode))
+		return EISDIR;
+	if (!streams || !fs_is_stream(path, fd, st))
+		return ENOTSUP;
+	return fcntl(fd, F_SETFL, 0) == 0 ? 0 : errno;
+}
+
+enum nsd_err
+fs_open_to_read(const char *path, bool streams, int *fd, struct stat *st)
+{
+	int error;
+
+	*fd = fs_open_at_once(path);
+	if (*fd == -1) {
+		if (errno == ENXIO) /* a socket, or a device without driver */
+			errno = ENOTSUP;
+		return NSD_E_SYSTEM;
+	}
+	error = fs_judge(path, streams, *fd, st);
+	if (error == 0)
+		return NSD_OK;
+	close(*fd);
+	*fd = -1;
+	errno = error;
+	return NSD_E_SYSTEM;
+}
+
+const char *
+fs_open_error_text(int error)
+{
+	return error == ENOTSUP ? "not a regular file" : strerror(error);
+}
 
 enum nsd_err
 fs_replace_open(struct fs_replace *r, const char *path, mode_t mode)
@@ -107,7 +199,8 @@ fs_close_all_but(int *keep, unsigned count)
 {
 	int next = 3;
 
-	qsort(keep, count, sizeof(*keep), fs_compare_fds);
+	if (count > 0)
+		qsort(keep, count, sizeof(*keep), fs_compare_fds);
 	for (unsigned i = 0; i < count; i++) {
 		if (keep[i] < next)
 			continue;

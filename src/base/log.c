@@ -40,8 +40,10 @@ static const struct {
 static int
 log_open_file(const char *file)
 {
+	/* O_NONBLOCK: neither a FIFO without a reader nor one that is full
+	 * holds anybody up; what it has no room for is lost. */
 	const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC
-		| O_NOCTTY;
+		| O_NOCTTY | O_NONBLOCK;
 	int fd = open(file, flags | O_NOFOLLOW, 0644);
 	struct stat link;
 

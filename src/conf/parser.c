@@ -282,17 +282,31 @@ parser_load(struct conf_parser *p, const char *file, const char *text,
 	return err;
 }
 
+static const struct conf_limits parser_limits = {
+	.includes = 2000000,
+	.octets = (uint64_t)2 << 30,
+};
+
 enum nsd_err
-conf_load(const char *path, const char *chroot, struct diag_sink *sink,
+conf_load_limited(const char *path, const char *chroot,
+	const struct conf_limits *limits, struct diag_sink *sink,
 	struct conf **conf)
 {
 	struct conf_parser p = {
 		.sink = sink,
 		.chroot = chroot,
 		.files = true,
+		.limits = *limits,
 	};
 
 	return parser_load(&p, path, NULL, 0, conf);
+}
+
+enum nsd_err
+conf_load(const char *path, const char *chroot, struct diag_sink *sink,
+	struct conf **conf)
+{
+	return conf_load_limited(path, chroot, &parser_limits, sink, conf);
 }
 
 enum nsd_err
@@ -302,6 +316,7 @@ conf_load_text(const char *name, const char *text, size_t len, bool files,
 	struct conf_parser p = {
 		.sink = sink,
 		.files = files,
+		.limits = parser_limits,
 	};
 
 	return parser_load(&p, name, text != NULL ? text : "", len, conf);

@@ -82,12 +82,22 @@ struct conf_source {
 #define CONF_FILE_SIZE_MAX ((size_t)1 << 30)
 #define CONF_TOKEN_TEXT_MAX 256u
 
+/* Files that include each other twice are exponential in their depth; these
+ * are some tens of what a million zones need. */
+struct conf_limits {
+	uint32_t includes;
+	uint64_t octets;      /* of all files together */
+};
+
 struct conf_parser {
 	struct conf_owner *owner;
 	struct conf *conf;      /* of owner */
 	struct diag_sink *sink;
 	const char *chroot;     /* or NULL */
 	bool files;             /* include: may read files */
+	struct conf_limits limits;
+	uint32_t includes;      /* read by now */
+	bool too_many;          /* of them; no more are read */
 	unsigned errors;
 	enum nsd_err failed;    /* NSD_E_MEMORY stops it all */
 	jmp_buf fatal;          /* where the lexer goes without memory */
@@ -131,6 +141,11 @@ void conf_error(struct conf_parser *p, const char *file, uint32_t line,
 void conf_syntax_error(struct conf_parser *p, const char *file, uint32_t line,
 	const char *token);
 void conf_no_memory(struct conf_parser *p);
+
+/* As conf_load with limits of its own. */
+enum nsd_err conf_load_limited(const char *path, const char *chroot,
+	const struct conf_limits *limits, struct diag_sink *sink,
+	struct conf **conf) MUST_USE;
 
 /* ---- lexer (lexer.l) and files (source.c) */
 

@@ -1,12 +1,12 @@
 /* source.c - the files that nsd.conf is made of: reading, include:, globs. */
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "conf/parser.h"
 
 #define SOURCE_READ_MIN 16384u
@@ -101,20 +101,18 @@ static int
 source_load(struct conf_parser *p, const char *path, struct stat *st,
 	char **text, size_t *len)
 {
-	int fd = open(conf_path_in_chroot(p->chroot, path),
-		O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	int err = 0;
+	/* The first file may come through a pipe. */
+	bool first = p->source == NULL;
+	int fd, err = 0;
 
-	if (fd < 0)
+	if (fs_open_to_read(conf_path_in_chroot(p->chroot, path), first, &fd,
+		    st) != NSD_OK)
 		return errno;
-	if (fstat(fd, st) != 0)
-		err = errno;
-	else if (S_ISDIR(st->st_mode))
-		err = EISDIR;
-	else if (S_ISREG(st->st_mode) &&
+	if (S_ISREG(st->st_mode) &&
 		(uint64_t)st->st_size > CONF_FILE_SIZE_MAX)
 		err = EFBIG;
 	if (err == 0) {
+		errno = 0;
 		*text = source_read(fd, S_ISREG(st->st_mode)
 			? (size_t)st->st_size : 0, len);
 		if (*text == NULL)
@@ -134,7 +132,7 @@ source_open(struct conf_parser *p, const char *path)
 
 	if (err != 0) {
 		diag_emit(p->sink, DIAG_ERROR, NULL, 0, 0,
-			"Could not open %s: %s", path, strerror(err));
+			"Could not open %s: %s", path, fs_open_error_text(err));
 		return err == ENOMEM ? NSD_E_MEMORY : NSD_E_SYSTEM;
 	}
 	return source_push(p, path, text, len, &st);
@@ -151,6 +149,30 @@ source_open_text(struct conf_parser *p, const char *name, const char *text,
 	memcpy(copy, text, len);
 	copy[len] = copy[len + 1] = '\0';
 	return source_push(p, name, copy, len, NULL);
+}
+
+/* Says once that it is enough; what is left of the files read by then is
+ * looked through without their includes. */
+static bool
+source_is_too_many(struct conf_parser *p, const char *file, uint32_t line)
+{
+	const struct conf_limits *limits = &p->limits;
+
+	if (p->too_many)
+		return true;
+	if (p->includes < limits->includes
+		&& p->owner->disk_size < limits->octets) {
+		p->includes++;
+		return false;
+	}
+	p->too_many = true;
+	conf_error(p, file, line,
+		"too much is included: %u files and %llu octets by now, at"
+		" most %u and %llu are read", (unsigned)p->includes,
+		(unsigned long long)p->owner->disk_size,
+		(unsigned)limits->includes,
+		(unsigned long long)limits->octets);
+	return true;
 }
 
 /* Opens one included file; line is the include: directive's. */
@@ -170,11 +192,13 @@ source_open_include(struct conf_parser *p, const char *path, uint32_t line)
 			CONF_INCLUDE_DEPTH_MAX);
 		return;
 	}
+	if (source_is_too_many(p, file, line))
+		return;
 	err = source_load(p, path, &st, &text, &len);
 	if (err != 0) {
 		conf_error(p, file, line,
 			"cannot open include file '%s': %s", path,
-			strerror(err));
+			fs_open_error_text(err));
 		return;
 	}
 	for (outer = p->source; outer != NULL; outer = outer->outer)
@@ -205,7 +229,7 @@ source_open_pending(struct conf_parser *p)
 {
 	struct conf_source *source = p->source;
 
-	while (p->source == source && p->failed == NSD_OK &&
+	while (p->source == source && p->failed == NSD_OK && !p->too_many &&
 		source->pending_next < source->pending_count)
 		source_open_include(p,
 			source->pending[source->pending_next++],

@@ -13,6 +13,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/log.h"
 #include "proc/affinity.h"
 #include "proc/daemon.h"
@@ -243,6 +244,10 @@ server_run(int argc, char **argv, const struct supervisor_hooks *hooks)
 		return outcome == FLAGS_EXIT_OK ? 0 : 1;
 	if (main_load_conf(&flags, &s.server.conf) != NSD_OK)
 		return 1;
+	/* What else the one who started us has left open (the configuration
+	 * may have come by it) is none of ours: every role would hold it for
+	 * as long as the server runs. */
+	fs_close_all_but(NULL, 0);
 	if (main_prepare(&s, &user, program, &lifeline_key) != NSD_OK)
 		return 1;
 	if (daemon_start(&daemon, s.server.conf->server.debug_mode) != NSD_OK)

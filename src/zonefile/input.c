@@ -5,10 +5,11 @@
 #include "zonefile/input.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/fs.h"
 
 static enum nsd_err
 slurp(struct input *in)
@@ -45,39 +46,25 @@ slurp(struct input *in)
 enum nsd_err
 input_open(struct input *in, const char *path, bool only_files)
 {
-	enum nsd_err err = NSD_OK;
+	enum nsd_err err;
 	int saved;
 
 	memset(in, 0, sizeof(*in));
 	in->path = path;
-	in->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (in->fd == -1)
-		return NSD_E_SYSTEM;
-	if (fstat(in->fd, &in->before) == -1) {
-		err = NSD_E_SYSTEM;
-	} else if (S_ISDIR(in->before.st_mode)) {
-		errno = EISDIR;
-		err = NSD_E_SYSTEM;
-	} else if (S_ISREG(in->before.st_mode)) {
+	err = fs_open_to_read(path, !only_files, &in->fd, &in->before);
+	if (err != NSD_OK)
+		return err;
+	if (S_ISREG(in->before.st_mode)) {
 		in->size = (uint64_t)in->before.st_size;
-	} else if (only_files && !S_ISFIFO(in->before.st_mode)) {
-		errno = ENOTSUP;
-		err = NSD_E_SYSTEM;
-	} else {
-		err = slurp(in);
+		return NSD_OK;
 	}
+	err = slurp(in);
 	if (err != NSD_OK) {
 		saved = errno;
 		input_close(in);
 		errno = saved;
 	}
 	return err;
-}
-
-const char *
-input_error_text(int error)
-{
-	return error == ENOTSUP ? "not a file" : strerror(error);
 }
 
 void

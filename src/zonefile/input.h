@@ -23,14 +23,12 @@ struct input {
 };
 
 /*
- * Opens a file. A directory is EISDIR; a pipe or device is read to its end at
- * once; with only_files a device is ENOTSUP. NSD_E_SYSTEM with errno, or
- * NSD_E_MEMORY.
+ * Opens a file as fs_open_to_read does; what is no regular file is read to its
+ * end at once, or with only_files refused. NSD_E_SYSTEM with errno (see
+ * fs_open_error_text), or NSD_E_MEMORY.
  */
 enum nsd_err input_open(struct input *in, const char *path, bool only_files)
 	MUST_USE;
-/* Says what an errno of input_open means. */
-const char *input_error_text(int error);
 void input_open_text(struct input *in, const char *text, size_t len);
 void input_close(struct input *in);
 

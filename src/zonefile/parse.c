@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "zonefile/kernel.h"
 
 #define SOURCES_MAX 4096u
@@ -181,7 +182,7 @@ include_open_failed(struct parse_file *f, struct reader *r, const char *path,
 	if (err == NSD_E_MEMORY)
 		return parse_fail(f->parse, err);
 	reader_error(r, r->tokens[1].text, "Cannot open include file %s: %s",
-		path, input_error_text(saved));
+		path, fs_open_error_text(saved));
 	return READER_END;
 }
 
@@ -383,7 +384,7 @@ parse_path(const char *path, const struct zonefile_options *options,
 
 		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
 			"cannot open '%s': %s", path, err == NSD_E_MEMORY
-			? "out of memory" : input_error_text(saved));
+			? "out of memory" : fs_open_error_text(saved));
 		if (add_source(&p, path, &absent, &index) != NSD_OK)
 			err = NSD_E_MEMORY;
 		errno = saved;

@@ -10,6 +10,8 @@ Nothing here sleeps to get a timing right: wait_for and wait_log look until a
 deadline. Every process that a server made must be gone after the test.
 """
 
+import contextlib
+import fcntl
 import os
 import pathlib
 import re
@@ -423,6 +425,58 @@ class Server:
     def wait_serial(self, zone, serial):
         wait_for(f"serial {serial} of {zone}",
                  lambda: self.serial(zone) == serial)
+
+
+class Held:
+    """A file that can be opened to be read only once it is let go, so that
+    its reader is known to be in the middle:
+
+        more = Held(server.directory / "more.inc")
+        ...
+        with more.opened() as f:  # somebody waits for it
+            ...
+            f.write("text")       # and now reads this
+
+    It is a lease (fcntl(2)): the kernel lets an open wait for its end.
+    """
+
+    def __init__(self, path, text=""):
+        self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+        self.write(text)
+        self.hold()
+
+    def __del__(self):
+        self.close()
+
+    def hold(self):
+        """From now on, or from now on again. Nobody may have it open."""
+        self.let_go()
+        # SIGIO, which would come when it is opened, would end us.
+        fcntl.fcntl(self.fd, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(self.fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+
+    def is_waited_for(self):
+        return fcntl.fcntl(self.fd, fcntl.F_GETLEASE) != fcntl.F_WRLCK
+
+    def write(self, text):
+        os.write(self.fd, text.encode())
+
+    def let_go(self):
+        with contextlib.suppress(BlockingIOError):  # there is none
+            fcntl.fcntl(self.fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+
+    def close(self):
+        if self.fd != -1:
+            os.close(self.fd)
+        self.fd = -1
+
+    @contextlib.contextmanager
+    def opened(self):
+        wait_for("somebody who opens it", self.is_waited_for)
+        try:
+            yield self
+        finally:
+            self.let_go()
 
 
 def ede_codes(response):

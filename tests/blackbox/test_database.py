@@ -176,15 +176,12 @@ def test_dead_loader_does_not_make_it_unclean(server):
 def test_loader_dies_before_it_has_read_newer_files(server):
     """In its first pass: they are no less to be read by the next."""
     assert server.stop() == 0
-    fifo = server.directory / "more.fifo"
-    os.mkfifo(fifo)
-    server.write_zone("a.test", zone_text(4) + "$INCLUDE more.fifo\n")
+    more = harness.Held(server.directory / "more.inc")
+    server.write_zone("a.test", zone_text(4) + "$INCLUDE more.inc\n")
     server.start(ready=False)
-    plain = server.directory / "more.inc"
-    plain.write_text("more A 192.0.2.7\n")
-    with fifo.open("w"):  # the loader is in the middle now
-        plain.rename(fifo)
+    with more.opened() as f:  # the loader is in the middle now
         server.kill("loader")
+        f.write("more A 192.0.2.7\n")
     server.wait_log("the loader takes over")
     server.wait_serving()
     server.wait_serial("a.test", 4)
@@ -201,11 +198,10 @@ def test_stop_without_a_loader_is_unclean(server):
 
 
 def test_stop_during_a_reload_is_clean(server):
-    fifo = server.directory / "more.fifo"
-    os.mkfifo(fifo)
-    server.write_zone("a.test", zone_text(4) + "$INCLUDE more.fifo\n")
+    more = harness.Held(server.directory / "more.inc")
+    server.write_zone("a.test", zone_text(4) + "$INCLUDE more.inc\n")
     server.reload()
-    with fifo.open("w") as f:  # the loader is in the middle now
+    with more.opened() as f:  # the loader is in the middle now
         server.process.send_signal(signal.SIGTERM)
         server.wait_log("shutting down")
         f.write("more A 192.0.2.7\n")

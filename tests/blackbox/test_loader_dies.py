@@ -120,11 +120,10 @@ def test_change_that_nobody_asked_to_read_waits(nsd):
 def test_reload_is_not_lost_with_its_loader(nsd):
     """It was told to read, and killed while it did."""
     server = nsd(zones={"example": zone_text()})
-    fifo = server.directory / "more.fifo"
-    os.mkfifo(fifo)
-    server.write_zone("example", zone_text(2) + "$INCLUDE more.fifo\n")
+    more = harness.Held(server.directory / "more.inc")
+    server.write_zone("example", zone_text(2) + "$INCLUDE more.inc\n")
     server.reload()
-    with fifo.open("w"):  # the loader is in the middle now
+    with more.opened():  # the loader is in the middle now
         server.write_zone("example", zone_text(3))
         server.kill("loader")
     server.wait_serial("example", 3)
@@ -161,9 +160,8 @@ def test_killed_in_its_first_pass(make_server):
     server = make_server(zones={f"z{i}.example": zone_text(i + 1)
                                 for i in range(count)},
                          options={"verbosity": 1})
-    fifo = server.directory / "slow.fifo"
-    os.mkfifo(fifo)
-    server.write_zone("slow.example", zone_text(7) + "$INCLUDE slow.fifo\n")
+    slow = harness.Held(server.directory / "slow.inc")
+    server.write_zone("slow.example", zone_text(7) + "$INCLUDE slow.inc\n")
     server.write_config()
     server.start(ready=False)
     server.wait_log("nsd started")
@@ -176,7 +174,7 @@ def test_killed_in_its_first_pass(make_server):
     for _ in range(2):  # by three it would be set aside
         server.kill("loader")
         load.step(0.2)
-    with fifo.open("w"):
+    with slow.opened():
         pass
     server.wait_log(f"{count + 1} zones: [0-9]+ read, 0 failed")
     load.finish()
@@ -188,25 +186,23 @@ def test_killed_in_its_first_pass(make_server):
     assert server.read_log().count("zone z0.example read with success") == 1
 
 
-def die_of(server, fifo, known):
+def die_of(server, deadly, known):
     """Each loader that comes to read it is killed; how many there were."""
     deaths = 0
     end = time.monotonic() + harness.DEADLINE
     while "is set aside until" not in server.read_log()[known:]:
         assert time.monotonic() < end
-        try:
-            fd = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:  # nobody reads
+        if not deadly.is_waited_for():
             time.sleep(0.005)
             continue
-        # The next one must not find the file open, for then it ends.
+        # Until it is held again there must be no next one.
         os.kill(server.main_pid, signal.SIGSTOP)
         loader = server.roles().get("loader")
         if loader and is_alive(loader):  # not one that is still dying
             os.kill(loader, signal.SIGKILL)
             wait_for("its end", lambda p=loader: not is_alive(p))
             deaths += 1
-        os.close(fd)
+        deadly.hold()
         os.kill(server.main_pid, signal.SIGCONT)
         assert deaths < 10
     return deaths
@@ -215,12 +211,11 @@ def die_of(server, fifo, known):
 def test_zone_that_loaders_die_of_is_set_aside(make_server):
     """At the start: the others are read, and it is once its file changes."""
     server = make_server(zones={f"{z}.test": zone_text(3) for z in "abcd"})
-    fifo = server.directory / "deadly.fifo"
-    os.mkfifo(fifo)
-    server.write_zone("b.test", zone_text(5) + "$INCLUDE deadly.fifo\n")
+    deadly = harness.Held(server.directory / "deadly.inc")
+    server.write_zone("b.test", zone_text(5) + "$INCLUDE deadly.inc\n")
     server.write_config()
     server.start(ready=False)
-    assert die_of(server, fifo, 0) == 3
+    assert die_of(server, deadly, 0) == 3
     server.wait_log("error: zone b.test: 3 loaders have died while they read"
                     " b.test.zone; it is set aside until that file changes")
     server.wait_log("4 zones: [0-9]+ read, 1 failed")
@@ -244,16 +239,15 @@ def test_zone_that_loaders_die_of_is_set_aside(make_server):
 def test_zone_that_loaders_die_of_keeps_its_version(nsd):
     """In a reload, which the next loader is told of again."""
     server = nsd(zones={f"{z}.test": zone_text(3) for z in "abc"})
-    fifo = server.directory / "deadly.fifo"
-    os.mkfifo(fifo)
+    deadly = harness.Held(server.directory / "deadly.inc")
     known = len(server.read_log())
-    server.write_zone("a.test", zone_text(5) + "$INCLUDE deadly.fifo\n")
+    server.write_zone("a.test", zone_text(5) + "$INCLUDE deadly.inc\n")
     server.write_zone("b.test", zone_text(7))
     server.reload()
-    assert die_of(server, fifo, known) == 3
+    assert die_of(server, deadly, known) == 3
     server.wait_serial("b.test", 7)
     assert server.serial("a.test") == 3
-    fifo.unlink()
+    (server.directory / "deadly.inc").unlink()
     server.write_zone("a.test", zone_text(9))
     server.reload()
     server.wait_serial("a.test", 9)

@@ -118,19 +118,18 @@ def test_duplicates_are_no_difference(server):
 
 def test_file_replaced_between_the_readings(server):
     """It is read twice where it differs; both must be the same."""
-    fifo = server.directory / "more.fifo"
-    os.mkfifo(fifo)
+    more = harness.Held(server.directory / "more.inc", "more A 192.0.2.7\n")
+    rest = harness.Held(server.directory / "rest.inc")
     known = len(server.read_log())
-    server.write_zone("example", names(2) + "$INCLUDE more.fifo\n")
+    server.write_zone("example", names(2) + "$INCLUDE more.inc\n"
+                      "$INCLUDE rest.inc\n")
     server.reload()
-    loader = server.role("loader")
-    with fifo.open("w") as f:  # the first reading
-        f.write("more A 192.0.2.7\n")
-    wait_for("its end", lambda: str(fifo) not in
-             harness.open_files(loader).values())
-    with fifo.open("w") as f:  # the second
+    with more.opened():  # the first reading
+        pass
+    with rest.opened():
+        more.hold()
+    with more.opened():  # the second
         server.write_zone("example", names(3, "last TXT x\n"))
-        f.write("more A 192.0.2.7\n")
     server.wait_log("serial 1 is updated to 3", known)
     assert server.rcode("more.example", "A") == "NXDOMAIN"
     assert server.answer("last.example", "TXT") == ['"x"']

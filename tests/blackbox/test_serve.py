@@ -107,16 +107,16 @@ def test_queries_wait_for_the_first_pass(make_server):
 
 def test_zone_that_takes_long_is_servfail_after_a_second(make_server,
                                                          directory):
-    """A zone file that cannot be read to its end as yet: a FIFO."""
+    """Its file cannot be opened as yet."""
     server = make_server(zones={"example": zone_text(), "slow.test": None})
-    fifo = directory / "slow.test.zone"
-    os.mkfifo(fifo)
+    slow = harness.Held(directory / "slow.test.zone")
     server.start(ready=False)
     server.wait_log("nsd started")
     response = server.query("slow.test", "SOA", edns=0)
     assert response.rcode() == dns.rcode.SERVFAIL
     assert server.answer("www.example", "A") == ["192.0.2.1"]
     assert server.stop() == 0
+    slow.close()
 
 
 # ---- what the processes are ------------------------------------------------------

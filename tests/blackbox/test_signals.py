@@ -90,11 +90,10 @@ def test_hup_with_the_same_size_and_second(nsd):
 def test_file_replaced_while_it_is_read_is_read_again(make_server):
     """faults 49: half of one version and half of the other is not served."""
     server = make_server(zones={"torn.test": zone_text(1)
-                                + "$INCLUDE more.fifo\n"})
-    fifo = server.directory / "more.fifo"
-    os.mkfifo(fifo)
+                                + "$INCLUDE more.inc\n"})
+    more = harness.Held(server.directory / "more.inc")
     server.start(ready=False)
-    with fifo.open("w") as f:  # the loader is in the middle now
+    with more.opened() as f:  # the loader is in the middle now
         server.write_zone("torn.test", zone_text(2))
         f.write("more IN A 192.0.2.7\n")
     server.wait_log("zone torn.test read with success")
@@ -105,11 +104,10 @@ def test_file_replaced_while_it_is_read_is_read_again(make_server):
 
 def test_file_replaced_during_a_reload_is_read_again(nsd):
     server = nsd(zones={"torn.test": zone_text(1)})
-    fifo = server.directory / "more.fifo"
-    os.mkfifo(fifo)
-    server.write_zone("torn.test", zone_text(2) + "$INCLUDE more.fifo\n")
+    more = harness.Held(server.directory / "more.inc")
+    server.write_zone("torn.test", zone_text(2) + "$INCLUDE more.inc\n")
     server.reload()
-    with fifo.open("w") as f:
+    with more.opened() as f:
         server.write_zone("torn.test", zone_text(3))
         f.write("more IN A 192.0.2.7\n")
     server.wait_log("zone torn.test serial 1 is updated to 3")
@@ -119,11 +117,10 @@ def test_file_replaced_during_a_reload_is_read_again(nsd):
 def test_change_during_a_reload_joins_the_next(nsd):
     """faults 72"""
     server = nsd(zones={"a.test": zone_text(1), "slow.test": zone_text(1)})
-    fifo = server.directory / "more.fifo"
-    os.mkfifo(fifo)
-    server.write_zone("slow.test", zone_text(2) + "$INCLUDE more.fifo\n")
+    more = harness.Held(server.directory / "more.inc")
+    server.write_zone("slow.test", zone_text(2) + "$INCLUDE more.inc\n")
     server.reload()
-    with fifo.open("w") as f:  # the reload cannot end before this does
+    with more.opened() as f:  # the reload cannot end before this does
         for _ in range(20):    # time to have looked at the other zone
             server.query("a.test", "SOA")
         server.write_zone("slow.test", zone_text(3))

@@ -445,6 +445,10 @@ on_run(struct supervisor *s, void *ctx)
 	struct updater *u = ctx;
 
 	u->supervisor = s;
+	/* The children have no use for it. */
+	u->in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (u->in == -1)
+		die("no standard input");
 	u->event = event_new(s->base, u->in, EV_READ | EV_PERSIST, on_input,
 		u);
 	u->look_event = event_new(s->base, -1, 0, on_look, u);
@@ -460,10 +464,6 @@ main(int argc, char **argv)
 	const struct supervisor_hooks hooks = {on_run, on_updated,
 		on_zone_changed, &u};
 
-	/* The children have no use for it. */
-	u.in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
-	if (u.in == -1)
-		die("no standard input");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	return server_run(argc, argv, &hooks);
 }

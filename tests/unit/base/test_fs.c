@@ -1,10 +1,13 @@
-/* test_fs.c - files that are replaced whole or not at all. */
+/* test_fs.c - files that are opened to be read, or replaced whole or not at
+ * all. */
 #include "config.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -170,6 +174,95 @@ all_but_the_listed_descriptors_are_closed(void **state)
 	close(fds[3]);
 }
 
+static void
+assert_refused(const char *path, bool streams, int error)
+{
+	struct stat st;
+	int fd = 7;
+
+	assert_int_equal(fs_open_to_read(path, streams, &fd, &st),
+		NSD_E_SYSTEM);
+	assert_int_equal(errno, error);
+	assert_int_equal(fd, -1);
+}
+
+/* Fault 44, fault 74: an open that would wait, or a read without an end. */
+static void
+what_is_no_file_is_not_opened_to_be_read(void **state)
+{
+	struct stat st;
+	int fd;
+
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	for (int streams = 0; streams < 2; streams++) {
+		assert_refused("fifo", streams, ENOTSUP);
+		assert_refused("/dev/zero", streams, ENOTSUP);
+		assert_refused(".", streams, EISDIR);
+		assert_refused("absent", streams, ENOENT);
+	}
+	assert_refused("/dev/null", false, ENOTSUP);
+	assert_int_equal(fs_open_to_read("/dev/null", true, &fd, &st), NSD_OK);
+	close(fd);
+	assert_string_equal(fs_open_error_text(ENOTSUP), "not a regular file");
+	assert_string_equal(fs_open_error_text(EISDIR), "Is a directory");
+	unlink("fifo");
+}
+
+static void
+a_pipe_that_was_handed_over_is_opened(void **state)
+{
+	char path[32], text[4];
+	struct stat st;
+	int fds[2], fd;
+
+	assert_int_equal(pipe(fds), 0);
+	snprintf(path, sizeof(path), "/dev/fd/%d", fds[0]);
+	assert_refused(path, false, ENOTSUP);
+	assert_int_equal(fs_open_to_read(path, true, &fd, &st), NSD_OK);
+	/* Its writer is waited for. */
+	assert_int_equal(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
+	assert_int_equal(write(fds[1], "abc", 3), 3);
+	assert_int_equal(read(fd, text, sizeof(text)), 3);
+	close(fd);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void *
+let_go(void *ctx)
+{
+	const struct timespec step = {.tv_nsec = 1000000};
+	int fd = *(int *)ctx;
+
+	while (fcntl(fd, F_GETLEASE) == F_WRLCK)
+		nanosleep(&step, NULL);
+	assert_int_equal(fs_write_all(fd, "late", 4), NSD_OK);
+	assert_int_equal(fcntl(fd, F_SETLEASE, F_UNLCK), 0);
+	return NULL;
+}
+
+static void
+the_end_of_a_lease_is_waited_for(void **state)
+{
+	int fd = open("leased", O_RDWR | O_CREAT, 0600), reader;
+	struct stat st;
+	pthread_t thread;
+	char text[8];
+
+	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_SETSIG, SIGURG), 0);
+	assert_int_equal(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
+	assert_int_equal(pthread_create(&thread, NULL, let_go, &fd), 0);
+	assert_int_equal(fs_open_to_read("leased", false, &reader, &st),
+		NSD_OK);
+	assert_int_equal(st.st_size, 4);
+	assert_int_equal(read(reader, text, sizeof(text)), 4);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	close(reader);
+	close(fd);
+	unlink("leased");
+}
+
 int
 main(void)
 {
@@ -180,6 +273,9 @@ main(void)
 		cmocka_unit_test(commit_that_fails_leaves_nothing_behind),
 		cmocka_unit_test(open_in_an_absent_directory_fails),
 		cmocka_unit_test(all_but_the_listed_descriptors_are_closed),
+		cmocka_unit_test(what_is_no_file_is_not_opened_to_be_read),
+		cmocka_unit_test(a_pipe_that_was_handed_over_is_opened),
+		cmocka_unit_test(the_end_of_a_lease_is_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "conf/parser.h"
+#include "conf/parser.h"
 #include "reader.h"
 
 static char dir[64];
@@ -225,6 +227,101 @@ file_that_cannot_be_read_is_told(void **state)
 	expect_said("Could not open DIR: Is a directory\n");
 }
 
+/* Fault 74: nothing waits for a FIFO, or reads a device for ever. */
+static void
+what_is_no_file_is_not_read(void **state)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/fifo", dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_null(reader_load_file(&reader, path, NULL));
+	expect_said("Could not open DIR/fifo: not a regular file\n");
+	assert_null(reader_load_file(&reader, "/dev/zero", NULL));
+	expect_said("Could not open /dev/zero: not a regular file\n");
+	assert_null(load("include: DIR/fifo\ninclude: /dev/zero\n"
+		"include: DIR/fif*\n"));
+	expect_said("DIR/main:1: error: cannot open include file 'DIR/fifo': "
+		"not a regular file\n"
+		"DIR/main:2: error: cannot open include file '/dev/zero': "
+		"not a regular file\n"
+		"DIR/main:3: error: cannot open include file 'DIR/fifo': "
+		"not a regular file\n"
+		"read DIR/main failed: 3 errors in configuration file\n");
+	assert_int_equal(unlink(path), 0);
+}
+
+static void
+a_pipe_may_be_the_first_file(void **state)
+{
+	struct conf *conf;
+	char path[32];
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(write(fds[1], "server: port: 9", 15), 15);
+	close(fds[1]);
+	snprintf(path, sizeof(path), "/dev/fd/%d", fds[0]);
+	conf = reader_load_file(&reader, path, NULL);
+	expect_said("");
+	assert_int_equal(conf->server.port, 9);
+	conf_destroy(conf);
+	close(fds[0]);
+}
+
+/* n0 includes n1 twice, which includes n2 twice, ... */
+static void
+put_bomb(unsigned depth, const char *last)
+{
+	char name[16], text[64];
+	unsigned i;
+
+	for (i = 0; i < depth; i++) {
+		snprintf(name, sizeof(name), "n%u", i);
+		snprintf(text, sizeof(text), "include: DIR/n%u\n"
+			"include: DIR/n%u\n", i + 1, i + 1);
+		put(name, text);
+	}
+	snprintf(name, sizeof(name), "n%u", depth);
+	put(name, last);
+}
+
+static enum nsd_err
+load_limited(uint32_t includes, uint64_t octets)
+{
+	const struct conf_limits limits = { includes, octets };
+	struct conf *conf = NULL;
+	enum nsd_err err;
+
+	reader.len = 0;
+	reader.said[0] = '\0';
+	err = conf_load_limited(put("main", "server: include: DIR/n0"), NULL,
+		&limits, &reader.sink, &conf);
+	conf_destroy(conf);
+	return err;
+}
+
+/* Fault 74: what they hold together has a limit, whatever the depth. */
+static void
+files_that_include_each_other_twice_come_to_an_end(void **state)
+{
+	const uint64_t no_limit = UINT64_MAX;
+
+	put_bomb(90, "");
+	assert_int_equal(load_limited(1000, no_limit), NSD_E_SYNTAX);
+	assert_int_equal(reader.sink.errors, 2);
+	assert_non_null(strstr(reader.said, ": error: too much is included: "
+		"1000 files and "));
+	/* The first one, and 2 + 4 + ... + 256. */
+	put_bomb(8, "");
+	assert_int_equal(load_limited(511, no_limit), NSD_OK);
+	assert_string_equal(reader.said, "");
+	assert_int_equal(load_limited(510, no_limit), NSD_E_SYNTAX);
+	assert_non_null(strstr(reader.said, "n7:2: error: too much"));
+	assert_int_equal(load_limited(511, 1000), NSD_E_SYNTAX);
+	assert_non_null(strstr(reader.said, "too much is included"));
+}
+
 static void
 text_that_may_not_read_files_says_so(void **state)
 {
@@ -264,6 +361,10 @@ main(void)
 		INCLUDE_TEST(includes_nest_to_a_limit),
 		INCLUDE_TEST(chroot_is_stripped_and_asked_for),
 		INCLUDE_TEST(file_that_cannot_be_read_is_told),
+		INCLUDE_TEST(what_is_no_file_is_not_read),
+		INCLUDE_TEST(a_pipe_may_be_the_first_file),
+		INCLUDE_TEST(
+			files_that_include_each_other_twice_come_to_an_end),
 		INCLUDE_TEST(text_that_may_not_read_files_says_so),
 		INCLUDE_TEST(size_on_disk_counts_all_files),
 	};

@@ -4,7 +4,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "fixture.h"
@@ -297,21 +299,52 @@ a_pipe_is_read_to_its_end(void **state)
 	outcome_free(&o);
 }
 
-/* Fault 44: no device is read for ever. */
 static void
-a_device_is_not_read_where_that_is_asked_for(void **state)
+expect_no_file(const char *path, bool only_files)
 {
 	struct zonefile_options options = { .apex = fixture_apex,
-		.only_files = true };
-	struct outcome o = outcome_of_file("/dev/zero", &options, NULL);
+		.only_files = only_files };
+	struct outcome o = outcome_of_file(path, &options, NULL);
+	char want[256];
 
-	assert_string_equal(o.diags,
-		"0:0 cannot open '/dev/zero': not a file\n");
+	snprintf(want, sizeof(want), "0:0 cannot open '%s': not a regular"
+		" file\n", path);
+	assert_string_equal(o.diags, want);
 	assert_int_equal(o.err, NSD_E_SYSTEM);
 	outcome_free(&o);
-	write_file("main", "$INCLUDE /dev/zero\n");
-	expect_file("main", "", "1:10 Cannot open include file /dev/zero:"
-		" not a file\n");
+}
+
+/* Fault 44: nothing waits for a FIFO, or reads a device for ever. */
+static void
+what_is_no_file_is_not_read(void **state)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	char want[512];
+
+	assert_true(strlen(path_of("socket")) < sizeof(address.sun_path));
+	strcpy(address.sun_path, path_of("socket"));
+	assert_int_equal(bind(fd, (struct sockaddr *)&address,
+		sizeof(address)), 0);
+	assert_int_equal(mkfifo(path_of("fifo"), 0600), 0);
+	for (int only_files = 0; only_files < 2; only_files++) {
+		expect_no_file(path_of("fifo"), only_files);
+		expect_no_file(path_of("socket"), only_files);
+		expect_no_file("/dev/zero", only_files);
+	}
+	expect_no_file("/dev/null", true);
+	write_file("main", "$INCLUDE fifo\n$INCLUDE socket\n"
+		"$INCLUDE /dev/zero\n$INCLUDE .\n");
+	snprintf(want, sizeof(want), "1:10 Cannot open include file %s/fifo:"
+		" not a regular file\n2:10 Cannot open include file %s/socket:"
+		" not a regular file\n3:10 Cannot open include file"
+		" /dev/zero: not a regular file\n4:10 Cannot open include"
+		" file %s/.: Is a directory\n", directory, directory,
+		directory);
+	expect_file("main", "", want);
+	close(fd);
+	assert_int_equal(unlink(path_of("fifo")), 0);
+	assert_int_equal(unlink(path_of("socket")), 0);
 }
 
 struct meddler {
@@ -532,7 +565,7 @@ main(void)
 		cmocka_unit_test(file_that_cannot_be_read_says_why),
 		cmocka_unit_test(sources_tell_what_was_read),
 		cmocka_unit_test(a_pipe_is_read_to_its_end),
-		cmocka_unit_test(a_device_is_not_read_where_that_is_asked_for),
+		cmocka_unit_test(what_is_no_file_is_not_read),
 		cmocka_unit_test(
 			file_that_changes_while_it_is_read_must_be_read_again),
 		cmocka_unit_test(generate_makes_a_record_a_number),

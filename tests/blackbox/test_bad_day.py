@@ -1,0 +1,224 @@
+"""An operator's bad day: what may stand where a file was expected, and what
+the one who starts the server has left."""
+
+import os
+import socket
+import subprocess
+
+import pytest
+
+import harness
+from harness import zone_text
+
+CHECKCONF = harness.BUILD / "nsd-checkconf"
+CHECKZONE = harness.BUILD / "nsd-checkzone"
+NO_FILE = "not a regular file"
+
+
+def make_thing(path, kind):
+    """Something that is no regular file at path."""
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as s:
+            s.bind(str(path))
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.mkdir()
+
+
+def why_not(kind):
+    return "Is a directory" if kind == "directory" else NO_FILE
+
+
+KINDS = pytest.mark.parametrize("kind", ["fifo", "socket", "device",
+                                         "directory"])
+
+
+# ---- zone files ------------------------------------------------------------------
+
+@KINDS
+def test_no_file_as_zone_file_holds_up_no_other_zone(make_server, kind):
+    """Fault 44: nor does one that is included."""
+    server = make_server(zones={"a": None, "example": zone_text(),
+                                "i": zone_text() + "$INCLUDE thing\n"})
+    make_thing(server.directory / "thing", kind)
+    make_thing(server.zone_file("a"), kind)
+    server.start()
+    server.wait_log("3 zones: 1 read, 2 failed")
+    server.wait_log(rf"cannot open '.*a\.zone': {why_not(kind)}")
+    server.wait_log(r"i\.zone:\d+: Cannot open include file .*thing: "
+                    + why_not(kind))
+    server.write_zone("example", zone_text(2))
+    server.reload()
+    server.wait_serial("example", 2)
+    assert server.rcode("www.a", "A") == "SERVFAIL"
+
+
+def test_zone_file_that_becomes_a_fifo_keeps_its_version(nsd):
+    """Fault 44, and it is read again once it is a file."""
+    server = nsd(zones={"example": zone_text()})
+    server.zone_file("example").unlink()
+    os.mkfifo(server.zone_file("example"))
+    server.reload()
+    server.wait_log(rf"cannot open '.*example\.zone': {NO_FILE}")
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+    server.write_zone("example", zone_text(2))
+    server.reload()
+    server.wait_serial("example", 2)
+
+
+def run(*command, **more):
+    return subprocess.run([str(c) for c in command], capture_output=True,
+                          text=True, timeout=harness.DEADLINE, check=False,
+                          **more)
+
+
+@KINDS
+def test_tools_refuse_what_is_no_file(directory, kind):
+    """Fault 44, fault 74"""
+    thing = directory / "thing"
+    make_thing(thing, kind)
+    result = run(CHECKZONE, "example", thing)
+    assert result.returncode == 1
+    assert f"cannot open '{thing}': {why_not(kind)}" in result.stderr
+    result = run(CHECKCONF, thing)
+    assert result.returncode == 2
+    assert f"Could not open {thing}: {why_not(kind)}" in result.stderr
+    conf = directory / "nsd.conf"
+    conf.write_text(f"server:\ninclude: {thing}\n")
+    result = run(CHECKCONF, conf)
+    assert result.returncode == 2
+    assert (f"{conf}:2: error: cannot open include file '{thing}': "
+            f"{why_not(kind)}") in result.stderr
+
+
+@pytest.mark.parametrize("name", ["/dev/stdin", "/dev/fd/0", "-"])
+def test_checkzone_reads_a_pipe_that_it_was_given(name):
+    text = zone_text()
+    result = run(CHECKZONE, "example", name, input=text)
+    assert (result.returncode, result.stdout) == (0, "zone example is ok\n")
+
+
+def test_checkconf_reads_a_pipe_that_it_was_given():
+    result = run(CHECKCONF, "-o", "port", "/dev/stdin",
+                 input="server:\nport: 77\n")
+    assert (result.returncode, result.stdout) == (0, "77\n")
+
+
+# ---- the configuration -----------------------------------------------------------
+
+@KINDS
+def test_no_file_as_configuration_is_no_start(make_server, kind):
+    """Fault 74"""
+    server = make_server(zones={"example": zone_text()})
+    server.config.unlink()
+    make_thing(server.config, kind)
+    result = server.run("-d")
+    assert result.returncode == 1
+    assert f"Could not open {server.config}: {why_not(kind)}" in result.stderr
+
+
+# ---- other files of main's ---------------------------------------------------------
+
+@pytest.mark.parametrize("kind", ["fifo", "socket", "directory"])
+def test_no_file_as_database_is_memory_only(make_server, kind):
+    """Fault 50"""
+    server = make_server(zones={"example": zone_text()})
+    database = server.directory / "nsd.db"
+    make_thing(database, kind)
+    server.options["database"] = f'"{database}"'
+    server.write_config()
+    server.start()
+    server.wait_log(r"database .*nsd\.db is not used: .*; zones are kept in"
+                    " memory only")
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+    assert server.stop() == 0
+    assert database.exists()
+
+
+@pytest.mark.parametrize("kind", ["fifo", "socket"])
+def test_no_file_as_pid_file_is_replaced(make_server, kind):
+    """Fault 50"""
+    server = make_server(zones={"example": zone_text()})
+    make_thing(server.pidfile, kind)
+    server.start()
+    assert server.read_pid() == server.main_pid
+
+
+@pytest.mark.parametrize("kind", ["fifo", "socket", "directory"])
+def test_log_file_that_nobody_reads_is_no_start(make_server, kind):
+    """Fault 50: it is said on the standard error output."""
+    server = make_server(zones={"example": zone_text()})
+    make_thing(server.log, kind)
+    result = server.run("-d")
+    assert result.returncode == 1
+    assert f"cannot open log file {server.log}: " in result.stderr
+
+
+def test_log_pipe_that_is_full_holds_nobody_up(make_server):
+    """Fault 50: lines that it has no room for are lost."""
+    server = make_server(zones={"example": zone_text()})
+    pipe, server.log = server.log, server.directory / "none"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    filler = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    with pytest.raises(BlockingIOError):
+        while True:
+            os.write(filler, b"x" * 4096)
+    server.start(ready=False)
+    server.wait_answer()
+    server.wait_serial("example", 1)
+    assert server.stop() == 0
+    os.close(reader)
+    os.close(filler)
+
+
+# ---- what the one who starts it leaves open ----------------------------------------
+
+def test_descriptors_left_open_are_not_kept(make_server, directory):
+    """Fault 42: neither a file nor a socket of the starter's."""
+    server = make_server(zones={"example": zone_text()},
+                         options={"server-count": 2}, foreground=False)
+    with (directory / "left").open("w") as left, \
+            socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        started = subprocess.run(
+            server.command(), stdin=subprocess.DEVNULL, check=False,
+            pass_fds=[left.fileno(), listener.fileno()],
+            timeout=harness.DEADLINE, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        assert started.returncode == 0
+        inode = f"socket:[{os.fstat(listener.fileno()).st_ino}]"
+        server.sessions.append(server.read_pid())
+        server.wait_serving()
+        for name, pid in server.roles().items():
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                target = os.readlink(f"/proc/{pid}/fd/{fd}")
+                assert target not in (left.name, inode), (name, fd)
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+
+
+def test_configuration_may_come_by_a_descriptor(make_server):
+    """It is closed only when it has been read."""
+    server = make_server(zones={"example": zone_text()})
+    text = server.config.read_text()
+    server.config = "/dev/fd/9"
+    reader, writer = os.pipe()
+    os.write(writer, text.encode())
+    os.close(writer)
+    os.dup2(reader, 9, inheritable=True)
+    os.close(reader)
+    try:
+        with server.output_file.open("w") as output:
+            server.process = subprocess.Popen(
+                server.command("-d"), stdin=subprocess.DEVNULL,
+                stdout=output, stderr=output, pass_fds=[9],
+                start_new_session=True)
+    finally:
+        os.close(9)
+    server.sessions.append(server.process.pid)
+    server.wait_serving()
+    assert not os.path.exists(f"/proc/{server.main_pid}/fd/9") \
+        or "pipe" not in os.readlink(f"/proc/{server.main_pid}/fd/9")
