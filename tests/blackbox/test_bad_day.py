@@ -69,6 +69,60 @@ def test_zone_file_that_becomes_a_fifo_keeps_its_version(nsd):
     server.wait_serial("example", 2)
 
 
+@pytest.mark.parametrize("text, why", [
+    ("", "has no SOA record"),
+    ("; nothing but this\n\n", "has no SOA record"),
+    ("@ NS ns\nns A 192.0.2.1\n", "has no SOA record"),
+    ("@ SOA ns h 2 3 4 5 6\n" + zone_text(2), "SOA"),
+    (zone_text(2) + "sub SOA ns h 2 3 4 5 6\n", "SOA"),
+    ("other. SOA ns h 2 3 4 5 6\n" + zone_text(2), "out of zone data"),
+    (zone_text(2) + "$INCLUDE absent\n", "absent: No such file"),
+    (zone_text(2) + "$INCLUDE bad.test.zone\n", "loop"),
+    (zone_text(2) + "x A (192.0.2.1\n", "parenthesis is not closed"),
+    (zone_text(2) + "x TXT \"a\n", "quoted string is not closed"),
+    (zone_text(2) + "x A 192.0.2.1\0\n", "NUL octet"),
+], ids=["empty", "comments", "no SOA", "two SOAs", "SOA below the apex",
+        "SOA of another zone", "absent include", "include loop",
+        "parenthesis", "quote", "NUL"])
+def test_bad_file_says_where_and_keeps_its_version(nsd, text, why):
+    """Fault 43, fault 44, fault 45: in a server that runs."""
+    server = nsd(zones={"bad.test": zone_text()})
+    known = len(server.read_log())
+    server.write_zone("bad.test", text)
+    server.reload()
+    server.wait_log(r"error: .*bad\.test\.zone:\d+: .*" + why, known)
+    assert server.serial("bad.test") == 1
+    server.write_zone("bad.test", zone_text(3))
+    server.reload()
+    server.wait_serial("bad.test", 3)
+
+
+def test_file_that_is_older_than_the_one_before_is_read(nsd):
+    """Fault 49: it came of a backup."""
+    server = nsd(zones={"example": zone_text(7)})
+    server.write_zone("example", zone_text(8))
+    os.utime(server.zone_file("example"), (1, 1))
+    server.reload()
+    server.wait_serial("example", 8)
+
+
+def test_serials_wrap_and_what_is_read_is_served(nsd):
+    """Fault 52: over 2^32, to 0, by 2^31, and the same with other data."""
+    server = nsd(zones={"example": zone_text(2**32 - 1)})
+    for serial, said in ((0, "serial 4294967295 is updated to 0"),
+                         (2**31, "serial is updated to 2147483648"),
+                         (2**31 + 9,
+                          "serial 2147483648 is updated to 2147483657")):
+        server.write_zone("example", zone_text(serial))
+        server.reload()
+        server.wait_log("zone example " + said)
+        assert server.serial("example") == serial
+    server.write_zone("example", zone_text(2**31 + 9, "192.0.2.9"))
+    server.reload()
+    harness.wait_for("the other data", lambda: server.answer(
+        "www.example", "A") == ["192.0.2.9"])
+
+
 def run(*command, **more):
     return subprocess.run([str(c) for c in command], capture_output=True,
                           text=True, timeout=harness.DEADLINE, check=False,
