@@ -61,6 +61,10 @@ enum nsd_err table_add(struct store_writer *writer,
 	MUST_USE;
 enum nsd_err table_remove(struct store_writer *writer, const uint8_t *apex)
 	MUST_USE;
+/* The same, but retiring its version *zone, if it is not none, is left to the
+ * caller. */
+enum nsd_err table_take(struct store_writer *writer, const uint8_t *apex,
+	store_ref *zone) MUST_USE;
 /*
  * Finds a zone that is in the table already, for a loader that takes over:
  * gives it the id, the flags (one that is expired stays so) and the ACLs of
@@ -73,6 +77,10 @@ enum nsd_err table_adopt(struct store_writer *writer,
  * the zone becomes "not loaded". */
 void table_set_zone(struct store_writer *writer, store_ref entry,
 	store_ref zone);
+/* The same, but retiring the old one, if it is not none, is left to the
+ * caller. */
+store_ref table_swap_zone(struct store_writer *writer, store_ref entry,
+	store_ref zone) MUST_USE;
 void table_set_flags(struct store_writer *writer, store_ref entry,
 	uint32_t flags);
 /* Gives a zone other ACLs (those of the setup; its apex and flags are not

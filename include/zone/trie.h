@@ -117,6 +117,11 @@ void trie_iter_init_after(struct trie_iter *iter,
 	const struct trie_name *name);
 /* The next object, or none at the end. */
 store_ref trie_iter_next(struct trie_iter *iter);
+/* Calls on_branch with the memory of each branch that the next step leaves
+ * behind: all below it has been walked, and it is not looked at any more. Also
+ * of those that trie_iter_init_after found to be so. */
+void trie_iter_leave(const struct trie_iter *iter,
+	void (*on_branch)(void *ctx, store_ref ref, size_t len), void *ctx);
 
 /* ---- writer ----------------------------------------------------------- */
 

@@ -143,11 +143,12 @@ set_find(const struct load_set *set, const struct store_view *view,
 
 enum nsd_err
 load_set_remove(struct load_set *set, struct store_writer *writer,
-	struct conf *conf, const char *name, bool pass, store_ref *entry)
+	struct conf *conf, const char *name, bool pass,
+	struct load_set_removed *removed)
 {
-	const struct conf_zone *removed = conf_find_zone_text(conf, name);
-	struct load_zone *zone = removed == NULL ? NULL
-		: set_find(set, store_writer_view(writer), removed);
+	const struct conf_zone *zone_conf = conf_find_zone_text(conf, name);
+	struct load_zone *zone = zone_conf == NULL ? NULL
+		: set_find(set, store_writer_view(writer), zone_conf);
 	enum nsd_err err;
 
 	if (zone == NULL)
@@ -156,12 +157,12 @@ load_set_remove(struct load_set *set, struct store_writer *writer,
 	__atomic_store_n(&zone->removed, true, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&zone->reading, __ATOMIC_SEQ_CST))
 		return NSD_E_AGAIN;
-	err = table_remove(writer, removed->wire);
+	err = table_take(writer, zone_conf->wire, &removed->zone);
 	if (err != NSD_OK) {
 		__atomic_store_n(&zone->removed, false, __ATOMIC_SEQ_CST);
 		return err;
 	}
-	*entry = zone->entry;
+	removed->entry = zone->entry;
 	set_give(set, zone, pass);
-	return conf_remove_zone(conf, removed->wire);
+	return conf_remove_zone(conf, zone_conf->wire);
 }

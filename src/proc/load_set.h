@@ -36,6 +36,13 @@ enum nsd_err load_set_add(struct load_set *set, struct store_writer *writer,
 	struct conf *conf, const char *name, const char *pattern,
 	struct load_zone **zone) MUST_USE;
 
+/* The entry that it had, and its version, which may be none and is to be
+ * retired. */
+struct load_set_removed {
+	store_ref entry;
+	store_ref zone;
+};
+
 /*
  * Takes a zone out of all three. pass: one is running, which may come to look
  * at its place in the set.
@@ -44,7 +51,8 @@ enum nsd_err load_set_add(struct load_set *set, struct store_writer *writer,
  * to read it until then; NSD_E_MEMORY: it stays.
  */
 enum nsd_err load_set_remove(struct load_set *set, struct store_writer *writer,
-	struct conf *conf, const char *name, bool pass, store_ref *entry)
+	struct conf *conf, const char *name, bool pass,
+	struct load_set_removed *removed)
 	MUST_USE;
 
 /* No pass is running: all places that are free may be used again. */

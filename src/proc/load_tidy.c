@@ -58,7 +58,6 @@ load_tidy_step(struct load_tidy *tidy, const struct load_context *context,
 	(void)store_reclaim(context->writer);
 	if (tidy->left > 0)
 		return true;
-	store_trim(context->writer);
 	store_get_stats(context->writer, &stats);
 	tidy->reclaimed = stats.reclaimed_total + stats.retired;
 	return false;

@@ -11,6 +11,7 @@
 #include "dns/rdata.h"
 #include "dns/rrbatch.h"
 #include "dns/rrtype.h"
+#include "proc/load_leave.h"
 #include "proc/load_update.h"
 #include "zone/build.h"
 #include "zone/table.h"
@@ -238,7 +239,8 @@ static enum nsd_err
 update_remove_zone(struct update_file *f)
 {
 	const struct store_view *view = store_writer_view(f->context->writer);
-	store_ref entry;
+	store_ref entry, zone;
+	enum nsd_err err;
 
 	if (cursor_left(&f->cursor) > 0)
 		return NSD_E_WIRE;
@@ -247,7 +249,10 @@ update_remove_zone(struct update_file *f)
 	if (update_get_configured(f, entry) != NULL)
 		return NSD_E_DENIED;
 	load_settle_remove(f->settle, entry);
-	return table_remove(f->context->writer, f->apex);
+	err = table_take(f->context->writer, f->apex, &zone);
+	if (err == NSD_OK)
+		load_leave_add(f->context->leave, f->context->writer, zone);
+	return err;
 }
 
 /* ---- the file ----------------------------------------------------------- */

@@ -71,6 +71,7 @@ enum load_which {
 	LOAD_STALE,    /* the changed, and those whose last try failed */
 };
 
+struct load_leave;
 struct load_context {
 	struct store_writer *writer;
 	const char *chroot;          /* where we are; NULL: not in one */
@@ -79,6 +80,7 @@ struct load_context {
 	enum load_which which;
 	struct load_progress *progress;
 	pthread_mutex_t *busy_lock;  /* for load_zone.busy */
+	struct load_leave *leave;    /* the main thread's alone */
 };
 
 /*

@@ -15,23 +15,16 @@
 #include "proc/database.h"
 #include "proc/load_diff.h"
 #include "proc/load_list.h"
+#include "proc/load_turn.h"
 #include "proc/load_update.h"
 #include "proc/loader.h"
 #include "proc/priority.h"
-#include "proc/statistics.h"
 #include "store/store.h"
 #include "zone/sources.h"
 #include "zone/table.h"
 
 #define PROGRESS_SEC 5
-#define RECLAIM_SEC 1
-#define TIDY_USEC 50000
 #define AGAIN_SEC 1
-#define KINDS_MSEC 10000
-/* Between two steps of what can wait. */
-#define IDLE_USEC 3000
-#define IDLE_LATER_USEC 50000
-#define TRIM_WAITS 40
 /* How often a zone is tried whose files change while they are read. */
 #define RETRIES_MAX 5
 
@@ -67,7 +60,8 @@ loader_publish(struct loader *loader, const struct load_result *result)
 	enum nsd_err err;
 
 	if (result->outcome == LOAD_BUILT) {
-		table_set_zone(loader->writer, zone->entry, result->built);
+		loader_leave(loader, table_swap_zone(loader->writer,
+					     zone->entry, result->built));
 	} else if (result->outcome == LOAD_DIFFERS) {
 		err = load_diff_apply(&loader->context, result, &done);
 		if (err != NSD_OK)
@@ -167,91 +161,6 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	__atomic_store_n(&zone->reading, false, __ATOMIC_SEQ_CST);
 }
 
-/* ---- memory that readers have left --------------------------------------- */
-
-void
-loader_reclaim(struct loader *loader)
-{
-	struct timeval when = {.tv_sec = RECLAIM_SEC};
-
-	/* Not put off by changes that come in a row. */
-	if ((store_reclaim(loader->writer) > 0 || loader->settle.count > 0)
-		&& !event_pending(loader->reclaim_event, EV_TIMEOUT, NULL))
-		event_add(loader->reclaim_event, &when);
-}
-
-static void
-loader_on_tidy(evutil_socket_t fd, short what, void *arg)
-{
-	struct loader *loader = arg;
-	struct timeval when = {.tv_usec = TIDY_USEC};
-
-	/* A zone that a thread compares with its file must stay. */
-	if (loader->pool != NULL)
-		when = (struct timeval){.tv_sec = RECLAIM_SEC};
-	else if (!load_tidy_step(&loader->tidy, &loader->context,
-			 &loader->set))
-		return;
-	event_add(loader->tidy_event, &when);
-}
-
-/* Where changes have left room here and there. */
-static void
-loader_tidy(struct loader *loader)
-{
-	struct timeval when = {.tv_usec = TIDY_USEC};
-
-	if (loader->pool == NULL
-		&& loader->prepare.next == loader->prepare.count
-		&& load_tidy_begin(&loader->tidy, &loader->context,
-			&loader->set)
-		&& !event_pending(loader->tidy_event, EV_TIMEOUT, NULL))
-		event_add(loader->tidy_event, &when);
-}
-
-static void
-loader_on_reclaim(evutil_socket_t fd, short what, void *arg)
-{
-	struct loader *loader = arg;
-
-	(void)store_reclaim(loader->writer);
-	load_settle_run(&loader->settle, loader->writer);
-	loader_reclaim(loader);
-	loader_tidy(loader);
-	statistics_warn_holder(loader->writer, supervisor_now_msec(),
-		&loader->holder_warned);
-}
-
-/* ---- what can wait, a little at a time ----------------------------------- */
-
-static void
-loader_idle_later(struct loader *loader, long usec)
-{
-	event_add(loader->idle_event, &(struct timeval){.tv_usec = usec});
-}
-
-/* What updates need comes first: it leaves room of its own behind. */
-static void
-loader_on_idle(evutil_socket_t fd, short what, void *arg)
-{
-	struct loader *loader = arg;
-	long usec = IDLE_USEC;
-
-	if (loader->pool != NULL)
-		usec = IDLE_LATER_USEC;
-	else if (load_prepare_step(&loader->prepare, loader->writer))
-		;
-	else if (!loader->trimming)
-		return;
-	else if (loader->trim_at == 0 && loader->trim_waits > 0
-		&& store_reclaim(loader->writer) > 0 && loader->trim_waits--)
-		usec = IDLE_LATER_USEC;
-	else
-		loader->trimming = store_trim_step(loader->writer,
-			&loader->trim_at);
-	loader_idle_later(loader, usec);
-}
-
 /* ---- changes in messages ------------------------------------------------- */
 
 static void
@@ -300,6 +209,8 @@ loader_update(struct loader *loader, const struct ipc_message *m)
 	loader_answer_update(loader, update.ticket, &result);
 	free(data);
 	loader_reclaim(loader);
+	/* It may have been a zone that goes. */
+	loader_leave(loader, STORE_NONE);
 }
 
 /* ---- passes -------------------------------------------------------------- */
@@ -325,11 +236,8 @@ loader_end_pass(struct loader *loader)
 	if (first)
 		priority_load();
 	if (first || loader->result.read > 0) {
-		loader->trimming = true;
-		loader->trim_at = 0;
-		loader->trim_waits = TRIM_WAITS;
 		malloc_trim(0);
-		loader_idle_later(loader, IDLE_USEC);
+		loader_trim(loader);
 	}
 	if (loader->reload_wanted)
 		loader_start_pass(loader);
@@ -357,26 +265,59 @@ loader_go_on(struct loader *loader)
 	}
 }
 
+/* The first of those that the pool has given so far; or NULL. */
+static struct load_result *
+loader_next_result(struct loader *loader)
+{
+	struct load_result *result;
+
+	if (loader->results == NULL)
+		loader->results = load_pool_take(loader->pool);
+	result = loader->results;
+	if (result != NULL)
+		loader->results = result->next;
+	return result;
+}
+
 static void
 loader_on_results(void *ctx)
 {
 	struct loader *loader = ctx;
-	struct load_result *result = load_pool_take(loader->pool), *next;
+	struct load_turn turn = load_turn_begin();
+	struct timeval at_once = {.tv_sec = 0};
+	struct load_result *result;
 
-	for (; result != NULL; result = next) {
-		next = result->next;
+	while ((result = loader_next_result(loader)) != NULL) {
+		bool busy = result->zone->busy;
+
 		loader_take_result(loader, result);
-		/* At once: what comes from now on must find them done. */
-		load_wait_retry(&loader->wait, loader_try_update, loader);
 		free(result);
+		/* At once: what comes from now on must find them done. */
+		if (busy)
+			load_wait_retry(&loader->wait, loader_try_update,
+				loader);
+		if (load_turn_is_over(&turn)) {
+			/* Messages come first. */
+			event_add(loader->results_event, &at_once);
+			break;
+		}
 	}
 	loader_retry_leaving(loader);
 	loader_reclaim(loader);
-	if (!load_pool_is_done(loader->pool))
+	if (result != NULL || !load_pool_is_done(loader->pool))
 		return;
 	load_pool_finish(loader->pool);
 	loader->pool = NULL;
 	loader_go_on(loader);
+}
+
+static void
+loader_on_more_results(evutil_socket_t fd, short what, void *arg)
+{
+	struct loader *loader = arg;
+
+	if (loader->pool != NULL)
+		loader_on_results(loader);
 }
 
 /* Reads what is in todo. */
@@ -479,19 +420,6 @@ loader_on_progress(evutil_socket_t fd, short what, void *arg)
 			  : 0);
 }
 
-/* A walk of all zones takes a while: not each second. */
-static void
-loader_statistics(struct loader *loader)
-{
-	int64_t now = supervisor_now_msec();
-	bool kinds = loader->kinds_msec == 0
-		|| now - loader->kinds_msec >= KINDS_MSEC;
-
-	statistics_log_store(loader->writer, now, kinds);
-	if (kinds)
-		loader->kinds_msec = now;
-}
-
 static void loader_on_stop(struct role *role);
 
 /* Threads must be done before the store can be written. */
@@ -556,7 +484,7 @@ loader_prepare(struct loader *loader)
 	load_prepare_begin(&loader->prepare, loader->writer,
 		loader->set.zones, loader->set.count);
 	if (loader->prepare.count > 0)
-		loader_idle_later(loader, IDLE_USEC);
+		loader_idle(loader);
 }
 
 /* ---- start --------------------------------------------------------------- */
@@ -643,6 +571,7 @@ loader_init(struct loader *loader, const struct role_start *start)
 			.nsec3_max_iterations,
 		.progress = &loader->progress,
 		.busy_lock = &loader->busy_lock,
+		.leave = &loader->leave,
 	};
 	pthread_mutex_init(&loader->busy_lock, NULL);
 	err = role_init_loop(&loader->role, start);
@@ -652,6 +581,8 @@ loader_init(struct loader *loader, const struct role_start *start)
 		loader_on_progress, loader);
 	loader->reclaim_event = event_new(loader->role.base, -1, 0,
 		loader_on_reclaim, loader);
+	loader->results_event = event_new(loader->role.base, -1, 0,
+		loader_on_more_results, loader);
 	loader->again_event = event_new(loader->role.base, -1, 0,
 		loader_on_again, loader);
 	loader->idle_event = event_new(loader->role.base, -1, 0,
@@ -659,6 +590,7 @@ loader_init(struct loader *loader, const struct role_start *start)
 	loader->tidy_event = event_new(loader->role.base, -1, 0,
 		loader_on_tidy, loader);
 	if (loader->progress_event == NULL || loader->reclaim_event == NULL
+		|| loader->results_event == NULL
 		|| loader->again_event == NULL
 		|| loader->idle_event == NULL || loader->tidy_event == NULL)
 		return NSD_E_MEMORY;
@@ -687,6 +619,8 @@ loader_main(const struct role_start *start)
 	if (loader->stopping && loader->pool == NULL
 		&& (loader->in_file || loader->image_fd != -1)) {
 		while (load_prepare_step(&loader->prepare, loader->writer))
+			;
+		while (load_leave_step(&loader->leave, loader->writer))
 			;
 		if (loader->in_file)
 			database_close(loader->writer);

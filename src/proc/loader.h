@@ -2,9 +2,11 @@
 #ifndef PROC_LOADER_H
 #define PROC_LOADER_H
 
+#include <event2/util.h>
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "proc/load_leave.h"
 #include "proc/load_pool.h"
 #include "proc/load_prepare.h"
 #include "proc/load_set.h"
@@ -14,6 +16,7 @@
 #include "proc/load_zone.h"
 #include "proc/role.h"
 #include "store/store.h"
+#include "zone/measure.h"
 
 struct loader {
 	struct role role;
@@ -26,6 +29,7 @@ struct loader {
 
 	/* The pass over the zones that is running; NULL: none. */
 	struct load_pool *pool;
+	struct load_result *results; /* of it, not looked at yet */
 	struct load_zone **todo;
 	size_t todo_count;
 	struct load_zone **again; /* to be read, once more or yet */
@@ -45,15 +49,19 @@ struct loader {
 
 	struct load_settle settle;
 	struct load_wait wait; /* changes of zones that are busy */
+	struct load_leave leave;
 	struct load_prepare prepare;
 	bool trimming;         /* the store, from there on */
 	uint8_t trim_waits;    /* for readers of what is to be given back */
 	uint32_t trim_at;
 	struct load_tidy tidy;
 	int64_t kinds_msec;    /* when the zones were measured last */
+	bool measuring;
+	struct zone_measuring kinds;
 	int64_t holder_warned; /* of a reader that is late; see statistics.h */
 
 	struct event *progress_event;
+	struct event *results_event;
 	struct event *reclaim_event;
 	struct event *again_event;
 	struct event *idle_event;
@@ -65,8 +73,19 @@ void loader_push_again(struct loader *loader, struct load_zone *zone,
 	int wait_sec);
 /* Publishes what a zone was read to, or says why not. */
 void loader_take_result(struct loader *loader, struct load_result *result);
+/* Lets go of a version that was served; none: nothing. */
+void loader_leave(struct loader *loader, store_ref zone);
 /* Frees what readers have left, now and later. */
 void loader_reclaim(struct loader *loader);
+
+/* loader_idle.c: what can wait. Looks whether there is something to do soon;
+ * gives unused memory back; IPC_STATISTICS; timers. */
+void loader_idle(struct loader *loader);
+void loader_trim(struct loader *loader);
+void loader_statistics(struct loader *loader);
+void loader_on_reclaim(evutil_socket_t fd, short what, void *arg);
+void loader_on_idle(evutil_socket_t fd, short what, void *arg);
+void loader_on_tidy(evutil_socket_t fd, short what, void *arg);
 
 /* loader_zones.c: zones that come and go */
 void loader_on_change_zone(struct loader *loader,

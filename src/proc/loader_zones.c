@@ -54,15 +54,16 @@ loader_add_zone(struct loader *loader, struct zone_change *change)
 static enum nsd_err
 loader_remove_zone(struct loader *loader, const struct zone_change *change)
 {
-	store_ref entry;
+	struct load_set_removed removed;
 	enum nsd_err err = load_set_remove(&loader->set, loader->writer,
 		loader->role.server->conf, change->name,
-		loader->todo != NULL, &entry);
+		loader->todo != NULL, &removed);
 
 	if (err != NSD_OK)
 		return err;
-	load_settle_remove(&loader->settle, entry);
-	load_prepare_remove(&loader->prepare, entry);
+	load_settle_remove(&loader->settle, removed.entry);
+	load_prepare_remove(&loader->prepare, removed.entry);
+	loader_leave(loader, removed.zone);
 	return NSD_OK;
 }
 

@@ -5,11 +5,12 @@
 
 #include "base/log.h"
 #include "dns/rrtype.h"
+#include "proc/load_turn.h"
 #include "proc/statistics.h"
-#include "zone/measure.h"
 
 #define LINE_MAX_LEN 4000
 #define HOLDER_LATE_MSEC 5000
+#define KINDS_STEP 500u
 #define OPCODE_UPDATE 5
 #define OPCODE_IQUERY 1
 #define RCODE_FORMERR 1
@@ -85,13 +86,13 @@ statistics_log(const struct counters *c, time_t now, time_t boot)
 }
 
 static void
-statistics_log_kinds(const struct store_view *view)
+statistics_log_kinds(const struct zone_measuring *kinds)
 {
 	struct zone_measure measure;
 	char line[LINE_MAX_LEN];
 	size_t len = (size_t)snprintf(line, sizeof(line), "KINDS");
 
-	zone_measure(view, &measure);
+	zone_measure_get(kinds, &measure);
 	for (unsigned i = 0; i < ZONE_KIND_COUNT; i++)
 		len += (size_t)snprintf(line + len, sizeof(line) - len,
 			" %s=%llu", zone_kind_name(i),
@@ -99,14 +100,26 @@ statistics_log_kinds(const struct store_view *view)
 	log_info("%s", line);
 }
 
+bool
+statistics_measure_kinds(struct store_writer *writer,
+	struct zone_measuring *kinds)
+{
+	struct load_turn turn = load_turn_begin();
+
+	while (zone_measure_step(store_writer_view(writer), kinds,
+		KINDS_STEP))
+		if (load_turn_is_over(&turn))
+			return true;
+	statistics_log_kinds(kinds);
+	return false;
+}
+
 void
-statistics_log_store(struct store_writer *writer, int64_t now_msec, bool kinds)
+statistics_log_store(struct store_writer *writer, int64_t now_msec)
 {
 	struct store_holder holder;
 	struct store_stats s;
 
-	if (kinds)
-		statistics_log_kinds(store_writer_view(writer));
 	if (store_find_holder(writer, now_msec, &holder))
 		log_info("HOLDER name=\"%.16s\" pid=%ld epoch=%llu pinned=%d"
 			 " octets=%llu msec=%lld",

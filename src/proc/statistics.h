@@ -8,17 +8,22 @@
 
 #include "query/counters.h"
 #include "store/store.h"
+#include "zone/measure.h"
 
 /* The NSTATS and XSTATS lines of BIND 8 (doc/surface.md section 4). */
 void statistics_log(const struct counters *counters, time_t now, time_t boot);
 
 /*
  * Lines of the loader: STORE, what the store holds and what waits for readers;
- * KINDS, what the zones' memory is used for; HOLDER, the reader that has held
- * something back for longest, if there is one. KINDS costs a walk of all zones.
+ * HOLDER, the reader that has held something back for longest, if there is one.
  */
-void statistics_log_store(struct store_writer *writer, int64_t now_msec,
-	bool kinds);
+void statistics_log_store(struct store_writer *writer, int64_t now_msec);
+
+/* KINDS, what the zones' memory is used for, costs a walk of all zones: takes a
+ * turn (load_turn.h) of it, and ends with the line. kinds: zeroed at first.
+ * False: all is done. */
+bool statistics_measure_kinds(struct store_writer *writer,
+	struct zone_measuring *kinds);
 
 /* Warns of a reader that holds something back for long; each time the age has
  * doubled. Call about once a second while something waits. *warned: 0 before

@@ -13,8 +13,19 @@
 
 struct measurer {
 	const struct store_view *view;
-	uint64_t parts[ZONE_KIND_COUNT];
+	struct zone_measuring *to;
 	enum zone_kind trie_kind; /* of the branches at hand */
+	size_t left; /* objects of this step */
+};
+
+/* Of a zone, in this order. */
+enum section {
+	SECTION_ZONE,
+	SECTION_NAMES,
+	SECTION_NSEC3,
+	SECTION_TARGETS,
+	SECTION_CHAIN,
+	SECTION_END,
 };
 
 static void
@@ -24,7 +35,7 @@ measure_part(struct measurer *m, enum zone_kind kind, size_t len,
 	size_t octets = (len + STORE_GRANULE - 1)
 		& ~(size_t)(STORE_GRANULE - 1);
 
-	m->parts[kind] += ((uint64_t)octets << PART_BITS)
+	m->to->parts[kind] += ((uint64_t)octets << PART_BITS)
 		/ (holders > 0 ? holders : 1);
 }
 
@@ -36,19 +47,70 @@ measure_branch(void *ctx, store_ref ref, size_t len)
 	measure_part(m, m->trie_kind, len, 1);
 }
 
+/* ---- places ------------------------------------------------------------- */
+
 static void
+place_set(struct zone_measure_place *place, const struct trie_leaf *leaf)
+{
+	place->begun = true;
+	place->len = leaf->name_len;
+	memcpy(place->name, trie_leaf_name(leaf), place->len);
+	place->name[place->len] = 0; /* the root, of a whole name */
+}
+
+/* The walk from a place on. */
+static void
+place_iter_init(const struct zone_measure_place *place, struct measurer *m,
+	const struct trie *trie, struct trie_iter *iter)
+{
+	uint8_t label_at[NAME_MAX_LABELS + 1];
+	struct trie_name name = {
+		.labels = place->name,
+		.label_at = label_at,
+		.len = place->len,
+	};
+
+	if (!place->begun) {
+		trie_iter_init(iter, m->view, &trie->root);
+		return;
+	}
+	for (unsigned at = 0; at < place->len; at += place->name[at] + 1u)
+		label_at[name.count++] = (uint8_t)at;
+	trie_iter_init_after(iter, m->view, &trie->root, &name);
+}
+
+/* The next object of a trie, or none; counts the branches that are done. */
+static store_ref
+measure_next(struct measurer *m, struct trie_iter *iter)
+{
+	m->trie_kind = ZONE_KIND_tries;
+	trie_iter_leave(iter, measure_branch, m);
+	return trie_iter_next(iter);
+}
+
+/* True if all of it is measured. */
+static bool
 measure_trie(struct measurer *m, const struct trie *trie,
 	void (*measure)(struct measurer *, store_ref))
 {
+	const struct trie_leaf *leaf = NULL;
 	struct trie_iter iter;
 	store_ref ref;
 
-	m->trie_kind = ZONE_KIND_tries;
-	trie_visit(m->view, trie, measure_branch, m);
-	trie_iter_init(&iter, m->view, &trie->root);
-	while ((ref = trie_iter_next(&iter)) != STORE_NONE)
+	place_iter_init(&m->to->name, m, trie, &iter);
+	for (; m->left > 0; m->left--) {
+		ref = measure_next(m, &iter);
+		if (ref == STORE_NONE)
+			return true;
 		measure(m, ref);
+		leaf = store_get(m->view, ref);
+	}
+	if (leaf != NULL)
+		place_set(&m->to->name, leaf);
+	return false;
 }
+
+/* ---- objects ------------------------------------------------------------ */
 
 static void
 measure_templates(struct measurer *m, enum zone_kind kind,
@@ -104,44 +166,91 @@ measure_target(struct measurer *m, store_ref ref)
 }
 
 static void
-measure_chain(struct measurer *m, const struct nsec3_chain *chain)
+measure_nsec3_record(struct measurer *m, const struct nsec3_record *record)
 {
+	const struct nsec3_form *form = store_get(m->view, record->form);
+
+	measure_part(m, ZONE_KIND_nsec3, nsec3_record_size(record), 1);
+	measure_templates(m, ZONE_KIND_nsec3, &record->sigs);
+	if ((record->flags & NSEC3_RRSET) != 0)
+		measure_rrset(m, ZONE_KIND_nsec3,
+			store_get(m->view, record->form));
+	else
+		measure_part(m, ZONE_KIND_nsec3, nsec3_form_size(form),
+			form->refs);
+}
+
+/* As measure_trie; the place is a hash. */
+static bool
+measure_chain(struct measurer *m, store_ref ref)
+{
+	struct zone_measure_place *place = &m->to->name;
+	const struct nsec3_chain *chain;
 	struct nsec3_iter iter;
 
-	measure_part(m, ZONE_KIND_nsec3, nsec3_chain_size(chain), 1);
+	if (ref == STORE_NONE)
+		return true;
+	chain = store_get(m->view, ref);
 	m->trie_kind = ZONE_KIND_nsec3;
-	nsec3_visit_pages(m->view, chain, measure_branch, m);
-	nsec3_iter_init(&iter, m->view, chain);
+	if (place->begun) {
+		nsec3_iter_init_after(&iter, m->view, chain, place->name);
+	} else {
+		nsec3_iter_init(&iter, m->view, chain);
+		measure_part(m, ZONE_KIND_nsec3, nsec3_chain_size(chain), 1);
+	}
 	while (nsec3_iter_next(&iter)) {
-		const struct nsec3_form *form = store_get(m->view,
-			iter.record->form);
+		if (m->left == 0)
+			return false;
+		m->left--;
+		measure_nsec3_record(m, iter.record);
+		nsec3_iter_leave(&iter, measure_branch, m);
+		place->begun = true;
+		memcpy(place->name, iter.hash, NSEC3_HASH_LEN);
+	}
+	return true;
+}
 
-		measure_part(m, ZONE_KIND_nsec3,
-			nsec3_record_size(iter.record), 1);
-		measure_templates(m, ZONE_KIND_nsec3, &iter.record->sigs);
-		if ((iter.record->flags & NSEC3_RRSET) != 0)
-			measure_rrset(m, ZONE_KIND_nsec3,
-				store_get(m->view, iter.record->form));
-		else
-			measure_part(m, ZONE_KIND_nsec3, nsec3_form_size(form),
-				form->refs);
+/* ---- zones -------------------------------------------------------------- */
+
+static bool
+measure_section(struct measurer *m, const struct zone *zone)
+{
+	switch (m->to->section) {
+	case SECTION_ZONE:
+		measure_part(m, ZONE_KIND_zones, sizeof(*zone), 1);
+		if (zone->share != STORE_NONE)
+			measure_part(m, ZONE_KIND_sharing,
+				share_index_size(
+					store_get(m->view, zone->share)),
+				1);
+		return true;
+	case SECTION_NAMES:
+		return measure_trie(m, &zone->names, measure_node);
+	case SECTION_NSEC3:
+		return measure_trie(m, &zone->nsec3, measure_node);
+	case SECTION_TARGETS:
+		return measure_trie(m, &zone->targets, measure_target);
+	default:
+		return measure_chain(m, zone->chain);
 	}
 }
 
-static void
-measure_zone(struct measurer *m, const struct zone *zone)
+/* True if the zone is done. */
+static bool
+measure_zone(struct measurer *m, const struct zone_entry *entry)
 {
-	measure_part(m, ZONE_KIND_zones, sizeof(*zone), 1);
-	measure_trie(m, &zone->names, measure_node);
-	measure_trie(m, &zone->nsec3, measure_node);
-	measure_trie(m, &zone->targets, measure_target);
-	if (zone->chain != STORE_NONE)
-		measure_chain(m, store_get(m->view, zone->chain));
-	if (zone->share != STORE_NONE)
-		measure_part(m, ZONE_KIND_sharing,
-			share_index_size(store_get(m->view, zone->share)), 1);
+	if (entry->zone == STORE_NONE)
+		return true;
+	while (m->to->section < SECTION_END) {
+		if (!measure_section(m, store_get(m->view, entry->zone)))
+			return false;
+		m->to->section++;
+		m->to->name.begun = false;
+	}
+	return true;
 }
 
+/* What a zone has whether or not it is loaded. */
 static void
 measure_entry(struct measurer *m, store_ref ref)
 {
@@ -155,22 +264,77 @@ measure_entry(struct measurer *m, store_ref ref)
 			1);
 	if (sources != NULL)
 		measure_part(m, ZONE_KIND_zones, sources->len, 1);
-	if (entry->zone != STORE_NONE)
-		measure_zone(m, store_get(m->view, entry->zone));
+}
+
+/* The zones from the place on. False: all is measured. */
+static bool
+measure_zones(struct measurer *m, const struct zone_table *table)
+{
+	struct zone_measuring *to = m->to;
+	struct trie_iter iter;
+	store_ref ref;
+
+	place_iter_init(&to->zone, m, &table->apexes, &iter);
+	while (m->left > 0) {
+		const struct zone_entry *entry;
+
+		ref = measure_next(m, &iter);
+		if (ref == STORE_NONE)
+			return false;
+		m->left--;
+		entry = store_get(m->view, ref);
+		measure_entry(m, ref);
+		place_set(&to->zone, &entry->leaf);
+		to->section = SECTION_ZONE;
+		to->name.begun = false;
+		to->in_zone = !measure_zone(m, entry);
+		if (to->in_zone)
+			break;
+	}
+	return true;
+}
+
+bool
+zone_measure_step(const struct store_view *view,
+	struct zone_measuring *measuring, size_t objects)
+{
+	const struct zone_table *table = table_get(view);
+	struct measurer m = {
+		.view = view,
+		.to = measuring,
+		.left = objects > 0 ? objects : 1,
+	};
+	store_ref ref;
+
+	if (table == NULL)
+		return false;
+	if (!measuring->zone.begun)
+		measure_part(&m, ZONE_KIND_zones, sizeof(*table), 1);
+	/* It may be another version now, or be gone. */
+	if (measuring->in_zone
+		&& table_find_apex(view, measuring->zone.name, &ref) == NSD_OK
+		&& !measure_zone(&m, store_get(view, ref)))
+		return true;
+	measuring->in_zone = false;
+	return measure_zones(&m, table);
+}
+
+void
+zone_measure_get(const struct zone_measuring *measuring,
+	struct zone_measure *measure)
+{
+	for (unsigned i = 0; i < ZONE_KIND_COUNT; i++)
+		measure->octets[i] = measuring->parts[i] >> PART_BITS;
 }
 
 void
 zone_measure(const struct store_view *view, struct zone_measure *measure)
 {
-	const struct zone_table *table = table_get(view);
-	struct measurer m = {.view = view};
+	struct zone_measuring measuring = {.in_zone = false};
 
-	if (table != NULL) {
-		measure_part(&m, ZONE_KIND_zones, sizeof(*table), 1);
-		measure_trie(&m, &table->apexes, measure_entry);
-	}
-	for (unsigned i = 0; i < ZONE_KIND_COUNT; i++)
-		measure->octets[i] = m.parts[i] >> PART_BITS;
+	while (zone_measure_step(view, &measuring, SIZE_MAX))
+		;
+	zone_measure_get(&measuring, measure);
 }
 
 const char *

@@ -73,6 +73,7 @@ nsec3_iter_init(struct nsec3_iter *iter, const struct store_view *view,
 {
 	iter->view = view;
 	iter->depth = 0;
+	iter->root = chain != NULL ? chain->index : STORE_NONE;
 	iter->record = NULL;
 	if (chain != NULL)
 		iter_descend(iter, chain->index);
@@ -105,6 +106,22 @@ iter_advance(struct nsec3_iter *iter)
 			return;
 		}
 		iter->depth--;
+	}
+}
+
+void
+nsec3_iter_leave(const struct nsec3_iter *iter,
+	void (*on_page)(void *ctx, store_ref ref, size_t len), void *ctx)
+{
+	for (unsigned d = iter->depth; d-- > 0;) {
+		const struct nsec3_page *page = iter->path[d].page;
+
+		if (iter->path[d].at + 1 < page->count)
+			return;
+		on_page(ctx, d > 0 ? nsec3_page_refs(iter->path[d - 1].page)
+					     [iter->path[d - 1].at]
+				   : iter->root,
+			nsec3_page_size(page->count));
 	}
 }
 
@@ -171,6 +188,7 @@ nsec3_iter_init_after(struct nsec3_iter *iter, const struct store_view *view,
 
 	iter->view = view;
 	iter->depth = 0;
+	iter->root = ref;
 	iter->record = NULL;
 	do {
 		page = store_get(view, ref);

@@ -71,6 +71,7 @@ struct nsec3_entry {
 
 struct nsec3_iter {
 	const struct store_view *view;
+	store_ref root;
 	unsigned depth; /* pages on the path */
 	struct {
 		const struct nsec3_page *page;
@@ -92,6 +93,12 @@ void nsec3_iter_init_after(struct nsec3_iter *iter,
 	const uint8_t *hash);
 /* False at the end. */
 bool nsec3_iter_next(struct nsec3_iter *iter);
+/* Calls on_page with the memory of each page that the next step leaves behind:
+ * its last record is at hand, or is below its last page. That step, but no
+ * later one, looks at it again. nsec3_iter_init_after has left those behind
+ * whose last record has that hash. */
+void nsec3_iter_leave(const struct nsec3_iter *iter,
+	void (*on_page)(void *ctx, store_ref ref, size_t len), void *ctx);
 
 /* Where a hash is in a chain, or would be. */
 struct nsec3_place {

@@ -3,8 +3,6 @@
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 
-#define NODES_RETIRED 8192u /* until they are reclaimed */
-
 void
 release_object(struct releaser *r, store_ref ref, size_t len)
 {
@@ -162,8 +160,7 @@ release_trie(struct releaser *r, struct trie *trie,
 	trie_clear(&edit, trie);
 }
 
-/* What cells hold from a version on, and the index of contents. */
-static void
+void
 release_writers_parts(struct releaser *r, const struct zone *zone)
 {
 	store_ref ref = zone->pending_first;
@@ -181,9 +178,8 @@ release_writers_parts(struct releaser *r, const struct zone *zone)
 			store_get(r->view, zone->share)));
 }
 
-static void
-release_zone_by(struct releaser *r, store_ref ref,
-	void (*release_name)(struct releaser *, store_ref))
+void
+release_zone(struct releaser *r, store_ref ref)
 {
 	struct zone *zone = store_edit(r->heap, ref);
 	struct trie names = zone->names, nsec3 = zone->nsec3;
@@ -192,17 +188,11 @@ release_zone_by(struct releaser *r, store_ref ref,
 
 	release_writers_parts(r, zone);
 	release_trie(r, &targets, release_target);
-	release_trie(r, &names, release_name);
+	release_trie(r, &names, release_node);
 	release_trie(r, &nsec3, release_node);
 	if (chain != STORE_NONE)
 		release_chain(r, chain);
 	release_object(r, ref, sizeof(*zone));
-}
-
-void
-release_zone(struct releaser *r, store_ref ref)
-{
-	release_zone_by(r, ref, release_node);
 }
 
 void
@@ -212,40 +202,4 @@ zone_free(struct store_heap *heap, store_ref zone)
 
 	if (zone != STORE_NONE)
 		release_zone(&r, zone);
-}
-
-/* A releaser that knows how many nodes it has retired. */
-struct retirer {
-	struct releaser releaser; /* first */
-	unsigned nodes;
-};
-
-/*
- * A list of all objects of a large zone that wait to be freed would take a
- * tenth of its memory, so it is made short now and then. None of the objects
- * in it is looked at again: the walks are those that free at once.
- */
-static void
-retire_node(struct releaser *r, store_ref ref)
-{
-	struct retirer *t = (struct retirer *)r;
-
-	release_node(r, ref);
-	if (++t->nodes % NODES_RETIRED == 0)
-		(void)store_reclaim(r->writer);
-}
-
-void
-zone_retire(struct store_writer *writer, store_ref zone)
-{
-	struct retirer t = {
-		.releaser = {
-			.view = store_writer_view(writer),
-			.heap = store_writer_heap(writer),
-			.writer = writer,
-		},
-	};
-
-	if (zone != STORE_NONE)
-		release_zone_by(&t.releaser, zone, retire_node);
 }

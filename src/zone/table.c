@@ -328,13 +328,12 @@ options_release(struct releaser *r, store_ref ref)
 			zone_options_size(store_get(r->view, ref)));
 }
 
+/* But for the zone's version. */
 static void
 entry_release(struct releaser *r, store_ref ref)
 {
 	const struct zone_entry *entry = store_get(r->view, ref);
 
-	if (entry->zone != STORE_NONE)
-		release_zone(r, entry->zone);
 	options_release(r, entry->options);
 	if (entry->sources != STORE_NONE) {
 		const struct zone_sources *sources = store_get(r->view,
@@ -571,7 +570,7 @@ filter_remake(struct table_change *c)
 }
 
 enum nsd_err
-table_remove(struct store_writer *writer, const uint8_t *apex)
+table_take(struct store_writer *writer, const uint8_t *apex, store_ref *zone)
 {
 	uint8_t name[NAME_MAX_LEN], label_at[NAME_MAX_LABELS + 1];
 	struct releaser r = {store_writer_view(writer),
@@ -599,18 +598,36 @@ table_remove(struct store_writer *writer, const uint8_t *apex)
 	c.table->zone_count--;
 	filter_remake(&c);
 	change_publish(&c);
+	*zone = ((const struct zone_entry *)store_get(r.view, removed))->zone;
 	entry_release(&r, removed);
 	return NSD_OK;
 }
 
-void
-table_set_zone(struct store_writer *writer, store_ref ref, store_ref zone)
+enum nsd_err
+table_remove(struct store_writer *writer, const uint8_t *apex)
+{
+	store_ref zone;
+	enum nsd_err err = table_take(writer, apex, &zone);
+
+	if (err == NSD_OK)
+		zone_retire(writer, zone);
+	return err;
+}
+
+store_ref
+table_swap_zone(struct store_writer *writer, store_ref ref, store_ref zone)
 {
 	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
 	store_ref old = entry->zone;
 
 	store_publish_ref(writer, &entry->zone, zone);
-	zone_retire(writer, old);
+	return old;
+}
+
+void
+table_set_zone(struct store_writer *writer, store_ref ref, store_ref zone)
+{
+	zone_retire(writer, table_swap_zone(writer, ref, zone));
 }
 
 void

@@ -448,3 +448,18 @@ trie_iter_next(struct trie_iter *iter)
 	}
 	return single;
 }
+
+void
+trie_iter_leave(const struct trie_iter *iter,
+	void (*on_branch)(void *ctx, store_ref ref, size_t len), void *ctx)
+{
+	for (unsigned d = iter->depth; d-- > 0;) {
+		const struct trie_entry *branch = &iter->stack[d].branch;
+		unsigned count = word_count(entry_word(branch));
+
+		if (iter->stack[d].next < count)
+			return;
+		on_branch(ctx, branch->word[2],
+			count * sizeof(struct trie_entry));
+	}
+}

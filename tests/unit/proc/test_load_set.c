@@ -14,6 +14,7 @@
 
 #include "proc/load_list.h"
 #include "proc/load_set.h"
+#include "zone/build.h"
 #include "zone/table.h"
 
 static struct fixture {
@@ -77,9 +78,12 @@ add(const char *name, struct load_zone **zone)
 static enum nsd_err
 drop(const char *name, bool pass)
 {
-	store_ref entry;
+	struct load_set_removed removed = {.zone = STORE_NONE};
+	enum nsd_err err = load_set_remove(&f.set, f.writer, f.conf, name,
+		pass, &removed);
 
-	return load_set_remove(&f.set, f.writer, f.conf, name, pass, &entry);
+	zone_retire(f.writer, removed.zone);
+	return err;
 }
 
 static uint64_t

@@ -266,15 +266,48 @@ new_version_replaces_the_old_one(void **state)
 	assert_int_equal(reclaimed(), empty);
 }
 
+/* Nothing that the next steps look at is used again after one. */
+static void
+version_is_retired_in_steps(const char *text)
+{
+	struct zone_retiring *retiring;
+	uint64_t empty = reclaimed();
+	unsigned steps = 0;
+	store_ref ref, zone;
+
+	assert_int_equal(zone_fixture_load(&f, "r.", text, &ref), NSD_OK);
+	zone = table_swap_zone(f.writer, ref, STORE_NONE);
+	assert_int_not_equal(zone, STORE_NONE);
+	assert_int_equal(table_swap_zone(f.writer, ref, STORE_NONE),
+		STORE_NONE);
+	retiring = zone_retire_begin(zone);
+	assert_non_null(retiring);
+	while (zone_retire_step(f.writer, retiring, 1)) {
+		(void)reclaimed();
+		steps++;
+	}
+	assert_true(steps > 4);
+	assert_int_equal(remove_zone("r."), NSD_OK);
+	assert_int_equal(reclaimed(), empty);
+}
+
 /* All that is in the store is of some kind; less what is lost in rounding
  * the parts of shared objects. */
 static void
 assert_measured(void)
 {
-	struct zone_measure measure;
+	struct zone_measuring step = {.in_zone = false};
+	struct zone_measure measure, stepped;
 	uint64_t sum = 0;
+	unsigned steps = 0;
 
 	zone_measure(f.view, &measure);
+	while (zone_measure_step(f.view, &step, 1))
+		steps++;
+	zone_measure_get(&step, &stepped);
+	assert_memory_equal(&stepped, &measure, sizeof(measure));
+	/* Names, hashes, addresses, and zones. */
+	assert_true(steps > 10);
 	for (unsigned i = 0; i < ZONE_KIND_COUNT; i++) {
 		print_message("%s %u\n", zone_kind_name(i),
 			(unsigned)measure.octets[i]);
@@ -409,6 +442,8 @@ sweep_keeps_what_is_published_and_no_more(void **state)
 	zone_sources_set(f.writer, second, two_sources, 2, 0);
 	published = reclaimed();
 	assert_measured();
+	version_is_retired_in_steps(signed_text);
+	assert_int_equal(reclaimed(), published);
 	assert_int_equal(zone_fixture_build(&f, "a.", signed_text, &lost),
 		NSD_OK);
 	entry = store_get(f.view, first);
