@@ -170,6 +170,19 @@ class Zone:
             proof.add(self.match(provable))
         return proof
 
+    def lacks_proof(self, name):
+        """True for a name whose closest encloser has no record, while the
+        closest ancestor with one has a wildcard: nothing tells that this
+        does not answer."""
+        if name in self.existing or self.hider(name):
+            return False
+        encloser = name
+        while encloser not in self.existing:
+            encloser = encloser.parent()
+        provable = self.provable(encloser)
+        return (provable != encloser and bool(self.nsec3) and dns.name.Name(
+            (b"*",) + provable.labels) in self.existing)
+
     def provable(self, name):
         while not self.is_proven(name):
             name = name.parent()

@@ -2,6 +2,7 @@
 in sound zones and in broken ones."""
 
 import os
+import random
 
 import dns.flags
 import dns.message
@@ -9,9 +10,11 @@ import dns.name
 import dns.rdatatype
 import pytest
 
+import hard_zones
 import harness
 from signed import Nsec3, Zone
 
+SEED = int(os.environ.get("SEED", random.randrange(1 << 32)))
 DIGEST = "00" * 32
 ROWS = f"""
 a TXT a
@@ -91,6 +94,24 @@ def test_the_root_denies_as_others_do(nsd, kind):
     for name in names_around(zone):
         response = ask(server, name, "MX")
         assert deniers(response) == zone.proof(name, "MX"), f"{name}"
+
+
+@pytest.mark.parametrize("kind", CHAINS)
+def test_zones_made_at_random(nsd, kind):
+    print(f"SEED={SEED}")
+    rng = random.Random(SEED)
+    zones = {apex: Zone(apex, hard_zones.make_rows(rng, apex), CHAINS[kind])
+             for apex in ("a.", "b.example.", f"{'y' * 60}.c.")}
+    server = nsd(zones={apex.rstrip("."): zone.text()
+                        for apex, zone in zones.items()})
+    for zone in zones.values():
+        for name in hard_zones.names_around(rng, zone, 50):
+            for rrtype in ("TXT", rng.choice(["A", "MX", "DS", "NS"])):
+                if zone.lacks_proof(name):
+                    continue
+                response = ask(server, name, rrtype)
+                assert deniers(response) == zone.proof(name, rrtype), \
+                    f"{name} {rrtype}\n{response}"
 
 
 @pytest.mark.parametrize("kind", CHAINS)
