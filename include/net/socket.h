@@ -30,7 +30,7 @@ struct net_listen {
  * lets (forged ICMP is ignored; IPv4 without DF until net_udp_open sets it;
  * IPv6 sends at most 1280).
  * An option the system lacks is a warning to the sink; a bind that fails is
- * an error with the address in its text, and NSD_E_SYSTEM.
+ * an error with the address in its text, and NSD_E_SYSTEM with its errno.
  */
 enum nsd_err net_listen(const struct net_listen *options,
 	struct diag_sink *sink, int *fd) MUST_USE;

@@ -103,7 +103,7 @@ lifeline_now_msec(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-void
+bool
 lifeline_take_over(const char *key)
 {
 	int64_t end = lifeline_now_msec() + LIFELINE_WAIT_MSEC;
@@ -119,6 +119,7 @@ lifeline_take_over(const char *key)
 	if (asked)
 		log_notice("took over from servers whose main process was"
 			   " gone");
+	return asked;
 }
 
 int

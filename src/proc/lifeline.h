@@ -16,9 +16,10 @@
 /*
  * Ends the workers that an earlier main with the same key left behind; waits
  * for at most 5 seconds. Does nothing to a server whose main lives, or that
- * another user has started.
+ * another user has started. True if there were any: the kernel closes what an
+ * ending process has in any order, so their ports may be free a moment later.
  */
-void lifeline_take_over(const char *key);
+bool lifeline_take_over(const char *key);
 
 /* Makes this server's; call in the process that stays main. Returns the
  * descriptor, or -1 (a warning in the log): then there is no taking over. */

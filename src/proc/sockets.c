@@ -9,12 +9,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/diag.h"
 #include "base/log.h"
 #include "net/socket.h"
 #include "proc/sockets.h"
+
+/* How often an address is tried that is to become free. */
+#define AGAIN_USEC 5000
 
 /* An address to listen on. */
 struct place {
@@ -324,10 +328,36 @@ place_log(const struct place *place, unsigned server_count)
 		servers);
 }
 
+static int64_t
+sockets_now_msec(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Until nobody has the address, or then. */
+static void
+sockets_wait_free(const struct net_listen *listen, int64_t until_msec)
+{
+	enum nsd_err err;
+	int fd;
+
+	while (sockets_now_msec() < until_msec) {
+		err = net_listen(listen, NULL, &fd);
+		if (err == NSD_OK)
+			close(fd);
+		if (err == NSD_OK || errno != EADDRINUSE)
+			return;
+		usleep(AGAIN_USEC);
+	}
+}
+
 /* Opens the sockets of one place, UDP and TCP for each of its workers. */
 static enum nsd_err
 place_open(const struct place *place, const struct conf_server *options,
-	struct listeners *listeners)
+	int64_t until_msec, struct listeners *listeners)
 {
 	struct diag_sink sink = {.on_diag = sockets_on_diag};
 	unsigned servers = 0;
@@ -358,6 +388,7 @@ place_open(const struct place *place, const struct conf_server *options,
 				&listeners->items[listeners->count];
 
 			listen.tcp = tcp != 0;
+			sockets_wait_free(&listen, until_msec);
 			if (net_listen(&listen, &sink, &l->fd) != NSD_OK)
 				return NSD_E_SYSTEM;
 			l->tcp = listen.tcp;
@@ -370,8 +401,10 @@ place_open(const struct place *place, const struct conf_server *options,
 }
 
 enum nsd_err
-sockets_open(const struct conf_server *options, struct listeners *listeners)
+sockets_open(const struct conf_server *options, unsigned wait_sec,
+	struct listeners *listeners)
 {
+	int64_t until_msec = sockets_now_msec() + (int64_t)wait_sec * 1000;
 	struct places places = {NULL, 0};
 	enum nsd_err err = sockets_check_ranges(options);
 
@@ -390,7 +423,8 @@ sockets_open(const struct conf_server *options, struct listeners *listeners)
 			err = NSD_E_MEMORY;
 	}
 	for (unsigned i = 0; i < places.count && err == NSD_OK; i++)
-		err = place_open(&places.items[i], options, listeners);
+		err = place_open(&places.items[i], options, until_msec,
+			listeners);
 	free(places.items);
 	if (err != NSD_OK)
 		sockets_close(listeners);

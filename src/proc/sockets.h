@@ -27,10 +27,11 @@ struct listeners {
 /*
  * Binds them all and says so in the log (doc/surface.md section 9, `listen on`), or
  * none: what is wrong is in the log. NSD_E_SYNTAX: the options contradict each
- * other; NSD_E_SYSTEM; NSD_E_MEMORY.
+ * other; NSD_E_SYSTEM; NSD_E_MEMORY. wait_sec: how long to wait for addresses
+ * that are in use, for those who had them may be ending.
  */
 enum nsd_err sockets_open(const struct conf_server *options,
-	struct listeners *listeners) MUST_USE;
+	unsigned wait_sec, struct listeners *listeners) MUST_USE;
 void sockets_close(struct listeners *listeners);
 
 #endif

@@ -24,6 +24,9 @@
 #include "proc/supervisor.h"
 #include "proc/title.h"
 
+/* For the ports of workers that have just ended. */
+#define PORTS_WAIT_SEC 10
+
 static void
 main_on_diag(struct diag_sink *sink, const struct diag *d)
 {
@@ -170,6 +173,7 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 {
 	const struct conf_server *o = &s->server.conf->server;
 	enum nsd_err err = main_change_directory(o->zonesdir);
+	bool took_over;
 
 	if (err != NSD_OK || (err = main_open_log(o, program)) != NSD_OK)
 		return err;
@@ -183,8 +187,9 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 	if ((err = affinity_check(o)) != NSD_OK
 		|| (err = privilege_find_user(o->username, user)) != NSD_OK)
 		return err;
-	lifeline_take_over(*lifeline_key);
-	err = sockets_open(o, &s->server.listeners);
+	took_over = lifeline_take_over(*lifeline_key);
+	err = sockets_open(o, took_over ? PORTS_WAIT_SEC : 0,
+		&s->server.listeners);
 	if (err != NSD_OK)
 		return err;
 	main_raise_limits(o, s->server.listeners.count);

@@ -11,6 +11,7 @@ deadline. Every process that a server made must be gone after the test.
 """
 
 import contextlib
+import ctypes
 import fcntl
 import os
 import pathlib
@@ -46,6 +47,28 @@ ns	IN A 192.0.2.53
 www	IN A {address}
 txt	IN TXT "some text"
 """
+
+
+PIDFD_GETFD = 438  # the same number on all machines
+
+
+def socket_of(pid, matches):
+    """A copy of the first socket of a process that matches(socket)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    pidfd = os.pidfd_open(pid)
+    try:
+        for number, file in open_files(pid).items():
+            if not file.startswith("socket:"):
+                continue
+            fd = libc.syscall(PIDFD_GETFD, pidfd, number, 0)
+            assert fd != -1, os.strerror(ctypes.get_errno())
+            sock = socket.socket(fileno=fd)
+            if matches(sock):
+                return sock
+            sock.close()
+    finally:
+        os.close(pidfd)
+    raise AssertionError("the process has no such socket")
 
 
 def lifeline_address(pidfile):

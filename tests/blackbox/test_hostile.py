@@ -1,6 +1,5 @@
 """What others may do to a server that root starts: links, sockets, files."""
 
-import ctypes
 import os
 import re
 import resource
@@ -167,26 +166,10 @@ def test_log_that_may_not_grow_ends_no_process(make_server, directory):
 
 # ---- a worker that is not ours any more ----------------------------------------------
 
-PIDFD_GETFD = 438  # the same number on all machines
-
-
 def channel_of(pid):
     """A worker's end of its channel to main."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    pidfd = os.pidfd_open(pid)
-    try:
-        for name in os.listdir(f"/proc/{pid}/fd"):
-            if not os.readlink(f"/proc/{pid}/fd/{name}").startswith("socket:"):
-                continue
-            fd = libc.syscall(PIDFD_GETFD, pidfd, int(name), 0)
-            assert fd != -1, os.strerror(ctypes.get_errno())
-            sock = socket.socket(fileno=fd)
-            if sock.type == socket.SOCK_SEQPACKET:
-                return sock
-            sock.close()
-    finally:
-        os.close(pidfd)
-    raise AssertionError("the worker has no channel")
+    return harness.socket_of(
+        pid, lambda sock: sock.type == socket.SOCK_SEQPACKET)
 
 
 @needs_root

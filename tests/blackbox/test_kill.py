@@ -218,6 +218,25 @@ def test_service_goes_on_when_main_is_killed(nsd, make_server):
     assert server.leftovers() == []
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="files of others need root")
+def test_port_that_is_not_free_at_once_is_waited_for(nsd):
+    """The kernel may close the sockets of a worker behind all else it has."""
+    server = nsd(zones={"example": zone_text()})
+    with harness.socket_of(server.role("server 1"), lambda sock:
+                           sock.family == socket.AF_INET
+                           and sock.type == socket.SOCK_DGRAM):
+        server.kill("main")
+        server.process.wait()
+        known = len(server.read_log())
+        server.start(ready=False)
+        server.wait_log("took over from servers whose main process was gone",
+                        known)
+    server.wait_log("nsd started", known)
+    server.wait_serving()
+    assert "cannot bind" not in server.read_log()
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+
+
 def test_orphaned_worker_ends_on_term(nsd):
     server = nsd(zones={"example": zone_text()})
     pid = server.role("server 1")
