@@ -2,11 +2,27 @@
 
 import pathlib
 import shutil
+import signal
 import tempfile
 
 import pytest
 
 import harness
+
+LIMIT = 5 * harness.DEADLINE
+
+
+@pytest.fixture(autouse=True)
+def limit():
+    """What waits without a deadline of its own, for a FIFO's other end say,
+    does not wait for ever."""
+    def on_alarm(number, frame):
+        raise AssertionError(f"the test has not ended in {LIMIT} s")
+    before = signal.signal(signal.SIGALRM, on_alarm)
+    signal.alarm(LIMIT)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ Nothing here sleeps to get a timing right: wait_for and wait_log look until a
 deadline. Every process that a server made must be gone after the test.
 """
 
+import concurrent.futures
 import contextlib
 import ctypes
 import fcntl
@@ -98,6 +99,15 @@ def wait_for(what, check, deadline=DEADLINE):
         if time.monotonic() > end:
             raise AssertionError(f"waited {deadline} s in vain for {what}")
         time.sleep(0.005)
+
+
+def at_once(story, servers):
+    """Calls story(server, number) for each at the same time: most of it is
+    waiting for the pause before a process is replaced."""
+    with concurrent.futures.ThreadPoolExecutor(len(servers)) as pool:
+        for done in [pool.submit(story, server, number)
+                     for number, server in enumerate(servers)]:
+            done.result()
 
 
 def read_proc(pid, name):

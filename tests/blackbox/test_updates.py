@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from harness import DEADLINE, Load, wait_for, zone_text
+from harness import DEADLINE, Load, at_once, wait_for, zone_text
 from test_loader_dies import Connection, settled_line
 
 
@@ -276,12 +276,18 @@ def test_changes_wait_while_the_file_is_compared(nsd):
     pytest.fail("no change came while the file was compared")
 
 
-def test_loader_dies_between_changes(server):
+def test_loader_dies_between_changes(make_server):
     """Each is there as a whole, or not at all; the sender goes on."""
-    rng = random.Random(7)
+    at_once(kill_between_changes, [make_server(
+        f"nsd{i}", zones={"example": zone_text(1)}, updates=True,
+        options={"server-count": 2}).start() for i in range(3)])
+
+
+def kill_between_changes(server, number):
+    rng = random.Random(7 + number)
     load = Load(server)
     serial = 1
-    for _ in range(12):
+    for _ in range(4):
         loader = server.role("loader")
         for ahead in range(rng.randrange(1, 20)):
             server.send_update(serial_change(serial + 1 + ahead))
