@@ -265,12 +265,17 @@ class Server:
             assert result.returncode == 0, result.stderr
             self.sessions.append(self.read_pid())
         if ready:
-            self.wait_log(r"nsd started", known)
+            wait_for("the start", lambda: self.has_ended()
+                     or "nsd started" in self.read_log()[known:])
+            assert not self.has_ended(), self.read_log() + self.output
             # After a second it serves those that are read by then.
             if self.options["verbosity"]:
                 self.wait_log(r"\d+ zones: \d+ read, \d+ failed", known)
             self.wait_serving()
         return self
+
+    def has_ended(self):
+        return self.foreground and self.process.poll() is not None
 
     def wait_serving(self):
         """Until all processes have their names, and one answers."""
