@@ -21,6 +21,12 @@
  * each thread's arena: 10 MB after a zone of a million names. */
 #define LARGE_BLOCK (256 << 10)
 
+/* The allocator's arenas. One of its own for each thread would keep some 100 KiB
+ * for good, and live blocks in more places, where a thread spends next to no
+ * time in malloc: large blocks are mapped, small ones come from its cache.
+ * 100,000 small zones: 8.7 MB in place of 14 to 17, in the same time. */
+#define ARENAS 1
+
 /* Threads for each processor at a start, when small files may still be on the
  * disk and a thread mostly waits for it: with 4 a million cold files took half
  * the time. Later on what answers is not to have so many beside it. */
@@ -280,6 +286,7 @@ load_pool_start(const struct load_context *context, struct load_zone **zones,
 	p->last = &p->first;
 	p->on_results = on_results;
 	p->ctx = ctx;
+	mallopt(M_ARENA_MAX, ARENAS);
 	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
 	mallopt(M_TRIM_THRESHOLD, LARGE_BLOCK);
 	pthread_mutex_init(&p->lock, NULL);

@@ -7,8 +7,6 @@
 
 #include "store/writer.h"
 
-#define CLASS_FIRST 8u /* holes that there is room for at first */
-
 /* Granules that no object is smaller than, mostly. */
 #define SLIVER 3u
 
@@ -127,14 +125,21 @@ class_purge(struct store_writer *w, enum holes_of of, unsigned class)
 	c->count = kept;
 }
 
-/* Room for as many as `max`; false if there is no memory. */
+/* Room for as many as `max`, and for those that there are; false if there is no
+ * memory. */
 static bool
 class_resize(struct hole_class *c, uint32_t max)
 {
-	uint32_t *at = realloc(c->at, max * sizeof(*at));
+	bool was_few = c->at == c->few, few = max <= HOLES_FEW;
+	uint32_t *at = few ? c->few
+		: realloc(was_few ? NULL : c->at, max * sizeof(*at));
 
 	if (at == NULL)
 		return false;
+	if (few != was_few && c->count > 0)
+		memcpy(at, c->at, c->count * sizeof(*at));
+	if (few && !was_few)
+		free(c->at);
 	c->at = at;
 	c->max = max;
 	return true;
@@ -148,7 +153,7 @@ class_make_room(struct store_writer *w, enum holes_of of, unsigned class)
 	class_purge(w, of, class);
 	if (c->count <= c->max / 2 && c->max > 0)
 		return true;
-	return class_resize(c, c->max == 0 ? CLASS_FIRST : 2 * c->max)
+	return class_resize(c, c->max == 0 ? HOLES_FEW : 2 * c->max)
 		|| c->count < c->max;
 }
 
@@ -207,7 +212,7 @@ holes_trim(struct store_writer *w)
 		for (unsigned i = 0; i < HOLE_CLASSES; i++) {
 			struct hole_class *c = &w->holes[of].classes[i];
 
-			uint32_t max = CLASS_FIRST;
+			uint32_t max = HOLES_FEW;
 
 			class_purge(w, of, i);
 			while (max < c->count)
@@ -221,8 +226,12 @@ void
 holes_fini(struct store_writer *w)
 {
 	for (unsigned of = 0; of < HOLES_TABLES; of++)
-		for (unsigned i = 0; i < HOLE_CLASSES; i++)
-			free(w->holes[of].classes[i].at);
+		for (unsigned i = 0; i < HOLE_CLASSES; i++) {
+			struct hole_class *c = &w->holes[of].classes[i];
+
+			if (c->at != c->few)
+				free(c->at);
+		}
 }
 
 /* ---- draining */

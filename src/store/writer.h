@@ -58,9 +58,15 @@ struct span_list {
 #define HOLE_CLASSES (HOLE_EXACT + 8 * 6) /* up to a span */
 #define HOLE_WORDS ((HOLE_CLASSES + 63) / 64)
 
+#define HOLES_FEW 8u
+
 struct hole_class {
-	uint32_t *at; /* granules, as a binary heap: the lowest first */
+	uint32_t *at; /* granules, as a binary heap: the lowest first; NULL,
+		       * few, or a block that is freed when few are enough */
 	uint32_t count, max;
+	/* Hundreds of small blocks, each allocated whenever the first hole of
+	 * its size came, would each keep a page of the allocator's. */
+	uint32_t few[HOLES_FEW];
 };
 
 struct holes {
