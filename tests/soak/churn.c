@@ -71,6 +71,7 @@ process_memory(void)
 static struct measure
 measure(struct churn *c, const char *when)
 {
+	struct mallinfo2 heap;
 	struct measure m;
 
 	if (store_reclaim(c->writer) != 0)
@@ -79,9 +80,12 @@ measure(struct churn *c, const char *when)
 	(void)malloc_trim(0);
 	store_get_stats(c->writer, &m.stats);
 	m.process = process_memory();
+	heap = mallinfo2();
 	printf("%-6s live %8" PRIu64 ", free among it %7" PRIu64
-	       ", file %8" PRIu64 ", process %8" PRIu64 "\n",
-		when, m.stats.live, m.stats.free, m.stats.mapped, m.process);
+	       ", file %8" PRIu64 ", process %8" PRIu64
+	       ", its heap %zu in use, %zu free, %zu mapped\n",
+		when, m.stats.live, m.stats.free, m.stats.mapped, m.process,
+		heap.uordblks, heap.fordblks, heap.hblkhd);
 	return m;
 }
 
