@@ -83,7 +83,6 @@ struct rrset_target {
 enum target_flags {
 	TARGET_IN_DOMAIN = 1, /* at or below the owner of this NS RRset: glue
 			       * that a referral must not lack (RFC 9471) */
-	TARGET_EXTERNAL = 2,  /* name lies outside the zone */
 };
 
 /*

@@ -125,7 +125,7 @@ struct worker {
 	size_t out_room;
 	uint16_t *fixups;
 	struct rrset_target *targets;
-	const struct rrbatch_rr **target_rrs;
+	const struct rrbatch_rr **target_rrs; /* NULL: outside of the zone */
 	size_t names_room; /* of fixups, targets, target_rrs */
 	struct suffix *suffixes;
 	size_t suffixes_room;
@@ -304,9 +304,6 @@ enum nsd_err hasher_run(struct worker *w, const struct owner *owners,
 	size_t count) MUST_USE;
 void hasher_get(struct worker *w, size_t i);
 
-/* Packs the records of a name, the run of owners with its name. */
-enum nsd_err node_pack(struct worker *w, const struct owner *run, bool hashed,
-	store_ref *ref) MUST_USE;
 /* Packs items, sorted, but for those of entries in w->kept. *ref stays as it
  * is if there is something wrong with the zone. */
 enum nsd_err node_pack_items(struct worker *w, const struct owner *owner,

@@ -281,9 +281,8 @@ note_target(struct packing *p, const struct rrbatch_rr *rr)
 	t->offset = (uint16_t)(p->sent + (size_t)offset);
 	t->flags = 0;
 	t->glue = STORE_NONE;
-	if (!name_is_root(name)
-		&& !target_in_zone(p->w->build, name, len))
-		t->flags |= TARGET_EXTERNAL;
+	if (name_is_root(name) || !target_in_zone(p->w->build, name, len))
+		rr = NULL;
 	else if (rr->type == TYPE_NS
 		&& target_in_domain(p->w->build, p->owner, name, len))
 		t->flags |= TARGET_IN_DOMAIN;
@@ -399,16 +398,15 @@ packing_note_uses(struct packing *p, store_ref rrset)
 
 	for (unsigned i = 0; i < p->target_count; i++) {
 		const struct rrbatch_rr *rr = w->target_rrs[i];
-		const uint8_t *name = rrbatch_rr_rdata(rr);
 		struct target_use *use;
+		const uint8_t *name;
 		size_t len;
 
-		if ((w->targets[i].flags & TARGET_EXTERNAL) != 0)
+		if (rr == NULL)
 			continue;
+		name = rrbatch_rr_rdata(rr);
 		name += rdata_additional_offset(rr->type, name, rr->rdlen);
 		len = name_len(name);
-		if (name_is_root(name))
-			continue;
 		name = target_lower(w, name, len);
 		use = arena_alloc_zero(worker_part(w), sizeof(*use));
 		if (use == NULL || name == NULL)

@@ -17,7 +17,7 @@
 
 static const uint8_t root_name[1] = {0};
 
-#define ZONE_LAYOUT_VERSION 1u
+#define ZONE_LAYOUT_VERSION 2u
 
 uint64_t
 table_layout(void)

@@ -201,10 +201,9 @@ read_target(struct reading *r, const uint8_t *rdata, size_t len,
 	t = &rrset_tail_targets(r->tail)[r->target++];
 	if (t->offset != rdata_sent + (size_t)offset)
 		return false;
-	if (name_is_root(name))
+	if (name_is_root(name)
+		|| !name_is_within(name, r->p->zone->entry->name))
 		return t->flags == 0 && t->glue == STORE_NONE;
-	if (!name_is_within(name, r->p->zone->entry->name))
-		return t->flags == TARGET_EXTERNAL && t->glue == STORE_NONE;
 	if (target_in_domain(r, name))
 		flags = TARGET_IN_DOMAIN;
 	/* It is no other holder's. */

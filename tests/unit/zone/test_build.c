@@ -210,7 +210,7 @@ names_end_in_cells(void **state)
 	assert_int_equal(rrset_tail_targets(t)[0].offset, 12);
 	assert_int_equal(rrset_tail_targets(t)[0].flags, 0);
 	assert_int_equal(rrset_tail_targets(t)[2].offset, 53);
-	assert_int_equal(rrset_tail_targets(t)[2].flags, TARGET_EXTERNAL);
+	assert_int_equal(rrset_tail_targets(t)[2].flags, 0);
 	drop();
 }
 
@@ -370,8 +370,7 @@ targets_at_or_below_the_cut_are_in_domain(void **state)
 		"ns.other\nns.sub A 192.0.2.3\nns.other A 192.0.2.4\n"
 		"sub NS x.example.org.\nsub NS xsub\nxsub A 192.0.2.4\n");
 	/* In canonical order: x.example.org, ns.sub, ns.other, sub, xsub. */
-	assert_int_equal(target("sub.example.", TYPE_NS, 0)->flags,
-		TARGET_EXTERNAL);
+	assert_int_equal(target("sub.example.", TYPE_NS, 0)->flags, 0);
 	assert_int_equal(target("sub.example.", TYPE_NS, 1)->flags,
 		TARGET_IN_DOMAIN);
 	assert_int_equal(target("sub.example.", TYPE_NS, 2)->flags, 0);

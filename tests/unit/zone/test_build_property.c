@@ -418,9 +418,9 @@ check_sent(const struct world *w, const struct rrset *rrset)
 		cursor_init(&c, message, sizeof(message));
 		assert_non_null(cursor_read_octets(&c, at + t->offset));
 		assert_int_equal(name_read(&c, name, &len), NSD_OK);
-		assert_int_equal((t->flags & TARGET_EXTERNAL) != 0,
-			!name_is_root(name) /* the owner, of SVCB */
-				&& !name_is_within(name, w->apex));
+		/* "." is the owner, of SVCB. */
+		assert_int_equal(t->glue != STORE_NONE, !name_is_root(name)
+			&& name_is_within(name, w->apex));
 	}
 }
 
