@@ -442,11 +442,6 @@ enum nsd_err conf_remove_zone(struct conf *conf, const uint8_t *wire) MUST_USE;
 enum nsd_err conf_zone_file_name(const struct conf_zone *zone, char *out,
 	size_t size, size_t *len) MUST_USE;
 
-/* The same for any text with parts (zonestats) and a name as it is written
- * and in wire form. */
-enum nsd_err conf_expand_name(const char *text, const char *name,
-	const uint8_t *wire, char *out, size_t size, size_t *len) MUST_USE;
-
 /* What an absolute path is called inside the chroot (NULL or "": none): path
  * without it if it lies in it, else path itself. Lent from path. */
 const char *conf_path_in_chroot(const char *chroot, const char *path);

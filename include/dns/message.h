@@ -139,15 +139,6 @@ enum nsd_err message_read_question(struct cursor *message,
 enum nsd_err message_expand_name(const uint8_t *message, size_t len, size_t at,
 	struct message_name *name) MUST_USE;
 
-/*
- * Splits an uncompressed wire name (checked before) the same way; the cost is
- * one pass.
- */
-void message_split_name(const uint8_t *wire, struct message_name *name);
-
-/* Moves behind a name as it stands, pointers not followed. */
-enum nsd_err message_skip_name(struct cursor *message) MUST_USE;
-
 /* A record's head, with its RDATA lent from the message. */
 struct message_rr {
 	size_t owner_at; /* offset of its owner in the message */

@@ -126,10 +126,9 @@ enum nsd_err rrtype_parse(const char *text, size_t len, uint16_t *type)
 #define RRTYPE_TEXT_MAX 16
 size_t rrtype_print(uint16_t type, char out[RRTYPE_TEXT_MAX]);
 
-/* As the two above, for classes: "IN", "CLASS3". */
+/* As rrtype_parse, for classes: "IN", "CLASS3". */
 enum nsd_err rrclass_parse(const char *text, size_t len, uint16_t *rrclass)
 	MUST_USE;
-size_t rrclass_print(uint16_t rrclass, char out[RRTYPE_TEXT_MAX]);
 
 /* True for types that only a query or a pseudo record carries. */
 static inline bool

@@ -30,8 +30,6 @@ typedef uint32_t store_ref;
 /* The entry points of the store; each holds one reference. */
 enum store_root {
 	STORE_ROOT_ZONES,
-	STORE_ROOT_CONFIG,
-	STORE_ROOT_SOURCES, /* what the zones were read from; the writer's own */
 	STORE_ROOT_COUNT = 16,
 };
 

@@ -91,9 +91,6 @@ struct audit_report {
 	uint64_t verified; /* signatures that were found right */
 };
 
-/* The name of a kind in its enum, without AUDIT_. */
-const char *audit_kind_name(enum audit_kind kind);
-
 /*
  * Audits a zone. A zone without DNSKEY at its apex is not looked at. Findings
  * go to the sink at the end, from the calling thread, ordered by file and

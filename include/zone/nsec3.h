@@ -92,11 +92,6 @@ struct nsec3_find {
 void nsec3_find_batch(const struct store_view *view,
 	struct nsec3_find *const *finds, size_t count);
 
-/* True if the record denies the hash: it lies between owner and next. False
- * for NSEC3_RRSET, of which nobody knows which record counts. */
-bool nsec3_covers(const struct nsec3_find *found,
-	const uint8_t hash[NSEC3_HASH_LEN]);
-
 /* True if the zone's chain is hashed, or NSEC3_CHAIN_COSTLY, as a build with
  * this limit of iterations (see zone_build_input) would have it; so is a zone
  * without a chain. */

@@ -117,7 +117,8 @@ pattern_merge_option(struct conf_parser *p, const struct conf_option *option,
 	return true;
 }
 
-bool
+/* Puts src's options on top of dst's: lists are appended. */
+static bool
 pattern_merge(struct conf_parser *p, struct conf_pattern *dst,
 	const struct conf_pattern *src)
 {

@@ -172,9 +172,6 @@ void clause_end(struct conf_parser *p);
 void clause_option(struct conf_parser *p, const struct conf_token *option,
 	const struct conf_token *words);
 void clause_stray_word(struct conf_parser *p, const struct conf_word *word);
-/* Puts src's options on top of dst's: lists are appended. */
-bool pattern_merge(struct conf_parser *p, struct conf_pattern *dst,
-	const struct conf_pattern *src);
 
 /* ---- values (value.c, address.c) */
 

@@ -108,24 +108,8 @@ message_expand_name(const uint8_t *message, size_t len, size_t at,
 	return NSD_OK;
 }
 
-void
-message_split_name(const uint8_t *wire, struct message_name *name)
-{
-	size_t at = 0;
-	unsigned count = 0;
-
-	while (wire[at] != 0) {
-		name->label_at[count++] = (uint8_t)at;
-		at += 1u + wire[at];
-	}
-	name->label_at[count] = (uint8_t)at;
-	name->count = (uint8_t)count;
-	name->len = (uint8_t)(at + 1);
-	memcpy(name->name, wire, at + 1);
-	lower_wire_name(name->name, at + 1);
-}
-
-enum nsd_err
+/* Moves behind a name as it stands, pointers not followed. */
+static enum nsd_err
 message_skip_name(struct cursor *message)
 {
 	size_t len = 0;

@@ -149,7 +149,7 @@ ip6_print(struct rdata_walk *w, struct rdata_text *t)
 	w->at += 16;
 }
 
-bool
+static bool
 rdata_check_rest(struct rdata_walk *w)
 {
 	w->at = w->end;

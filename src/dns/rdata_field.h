@@ -140,7 +140,6 @@ walk_skip(struct rdata_walk *w, size_t len, const char *why)
 
 bool rdata_check_name(struct rdata_walk *w);
 bool rdata_check_string(struct rdata_walk *w);
-bool rdata_check_rest(struct rdata_walk *w);
 
 /* Text that grows into a buffer of limited size, as snprintf does. */
 struct rdata_text {

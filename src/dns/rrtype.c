@@ -225,18 +225,3 @@ rrclass_parse(const char *text, size_t len, uint16_t *rrclass)
 		return parse_number(text + 5, len - 5, rrclass);
 	return NSD_E_SYNTAX;
 }
-
-size_t
-rrclass_print(uint16_t rrclass, char out[RRTYPE_TEXT_MAX])
-{
-	size_t i, len;
-
-	for (i = 0; i < CLASS_COUNT; i++) {
-		if (classes[i].number != rrclass)
-			continue;
-		len = strlen(classes[i].name);
-		memcpy(out, classes[i].name, len + 1);
-		return len;
-	}
-	return print_number("CLASS", rrclass, out);
-}

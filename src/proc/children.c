@@ -65,7 +65,8 @@ child_on_overdue(evutil_socket_t fd, short what, void *arg)
 	kill(child->pid, SIGKILL);
 }
 
-void
+/* As children_stop, for one. */
+static void
 child_stop(struct child *child)
 {
 	struct timeval wait = {.tv_sec = STOP_WAIT_SEC};

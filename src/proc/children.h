@@ -29,8 +29,8 @@ void children_stop(struct supervisor *s);
 void children_kill(struct supervisor *s);
 unsigned children_count(const struct supervisor *s);
 
-/* As children_stop, for one. */
-void child_stop(struct child *child);
+/* Sends to one. What fails is a line in the log, but not that it has died:
+ * that is seen to when it is reaped. */
 enum nsd_err child_send(struct child *child, enum ipc_type type,
 	const void *payload, size_t len, const int *fds, unsigned fd_count);
 
@@ -42,8 +42,6 @@ void supervisor_on_message(struct supervisor *s, struct child *child,
 	const struct ipc_message *m);
 /* supervisor.c: nobody uses the store of a damaged database any more. */
 void supervisor_keep_file(struct supervisor *s, struct store *store);
-/* supervisor.c: a loader is wanted. */
-void supervisor_start_loader(struct supervisor *s);
 
 int64_t supervisor_now_msec(void);
 

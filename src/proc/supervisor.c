@@ -117,7 +117,8 @@ supervisor_keep_file(struct supervisor *s, struct store *store)
 	supervisor_offer_file(s);
 }
 
-void
+/* A loader is wanted. */
+static void
 supervisor_start_loader(struct supervisor *s)
 {
 	struct generation *g = generation_choose(s);

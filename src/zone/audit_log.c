@@ -10,20 +10,13 @@
 #define TEXT_MAX 1400u /* a printed name and what is said of it */
 
 static const struct {
-	const char *name;
 	bool breaks;
 	const char *several;
 } kinds[] = {
-#define AUDIT_ROW(kind, breaks, text) [AUDIT_##kind] = {#kind, breaks, text},
+#define AUDIT_ROW(kind, breaks, text) [AUDIT_##kind] = {breaks, text},
 	AUDIT_KINDS(AUDIT_ROW)
 #undef AUDIT_ROW
 };
-
-const char *
-audit_kind_name(enum audit_kind kind)
-{
-	return kinds[kind].name;
-}
 
 enum nsd_err
 audit_log_init(struct audit_log *log, unsigned shown_max)

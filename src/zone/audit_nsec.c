@@ -7,7 +7,7 @@
 
 /* ---- bitmaps ----------------------------------------------------------- */
 
-void
+static void
 audit_types_add(struct audit_types *types, uint16_t type)
 {
 	if (type >> 8 >= types->end)

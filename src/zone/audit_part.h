@@ -235,7 +235,6 @@ struct audit_types {
 	unsigned end; /* windows from here on are empty */
 };
 
-void audit_types_add(struct audit_types *types, uint16_t type);
 void audit_types_clear(struct audit_types *types);
 /* The bitmap of RFC 4034 section 4.1.2; returns its length. */
 size_t audit_types_write(const struct audit_types *types,

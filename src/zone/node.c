@@ -269,7 +269,8 @@ node_finish(struct worker *w, const struct owner *run, size_t count,
 	return node_make(w, run, count, ref);
 }
 
-enum nsd_err
+/* Packs the records of a name, the run of owners with its name. */
+static enum nsd_err
 node_pack(struct worker *w, const struct owner *run, bool hashed,
 	store_ref *ref)
 {

@@ -247,23 +247,6 @@ nsec3_find_batch(const struct store_view *view,
 	}
 }
 
-bool
-nsec3_covers(const struct nsec3_find *found,
-	const uint8_t hash[NSEC3_HASH_LEN])
-{
-	int after_owner, before_next;
-
-	if (found->record == NULL || found->next_hash == NULL)
-		return false;
-	after_owner = memcmp(hash, found->owner_hash, NSEC3_HASH_LEN);
-	before_next = memcmp(hash, found->next_hash, NSEC3_HASH_LEN);
-	/* RFC 5155 section 1.3: the last record's span goes on at the first
-	 * hash; a record alone covers all but its own. */
-	if (memcmp(found->owner_hash, found->next_hash, NSEC3_HASH_LEN) < 0)
-		return after_owner > 0 && before_next < 0;
-	return after_owner > 0 || before_next < 0;
-}
-
 /* ---- what nodes keep --------------------------------------------------- */
 
 const uint8_t *

@@ -89,12 +89,9 @@ uint32_t template_hash(const struct share *share,
 void release_object(struct releaser *r, store_ref ref, size_t len);
 void release_rrset(struct releaser *r, store_ref ref);
 void release_sigs(struct releaser *r, store_ref ref);
-/* The templates of signatures, which stay themselves. */
-void release_templates(struct releaser *r, const struct rrset_sigs *sigs);
 void release_entries(struct releaser *r, const struct node_rrset *entries,
 	size_t count);
 void release_node(struct releaser *r, store_ref ref);
-void release_nsec3_form(struct releaser *r, store_ref ref);
 void release_nsec3_record(struct releaser *r, store_ref ref);
 /* The chain with its pages and records. */
 void release_chain(struct releaser *r, store_ref ref);

@@ -34,7 +34,8 @@ release_template(struct releaser *r, store_ref ref)
 	release_object(r, ref, sig_template_size(t));
 }
 
-void
+/* The templates of signatures, which stay themselves. */
+static void
 release_templates(struct releaser *r, const struct rrset_sigs *sigs)
 {
 	const uint8_t *at = sigs->data;
@@ -82,7 +83,7 @@ release_node(struct releaser *r, store_ref ref)
 
 /* ---- the chain --------------------------------------------------------- */
 
-void
+static void
 release_nsec3_form(struct releaser *r, store_ref ref)
 {
 	struct nsec3_form *form = store_edit(r->heap, ref);

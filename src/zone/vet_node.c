@@ -90,7 +90,7 @@ vet_templates(struct vet_part *p, const struct rrset_sigs *sigs,
 	return true;
 }
 
-bool
+static bool
 vet_sigs(struct vet_part *p, store_ref ref, uint16_t covered)
 {
 	const struct rrset_sigs *sigs;

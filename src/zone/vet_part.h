@@ -218,7 +218,6 @@ bool vet_node(struct vet_part *p, store_ref ref);
 bool vet_node_aside(struct vet_part *p, store_ref ref);
 /* What names ask of those above them in parts before. */
 bool vet_node_join(struct vet_part *parts, size_t count);
-bool vet_sigs(struct vet_part *p, store_ref ref, uint16_t covered);
 /* Signatures at an offset of an object: *end is where they end. */
 bool vet_sig_list(struct vet_part *p, enum vet_kind kind, store_ref ref,
 	size_t offset, size_t *end);

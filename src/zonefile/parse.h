@@ -80,8 +80,6 @@ struct piece {
 /* Cuts the next piece of about chunk octets off the file. */
 enum nsd_err piece_read(struct parse_file *f, struct piece *pc, size_t chunk)
 	MUST_USE;
-/* Frees what the piece holds but its text buffer. */
-void piece_drop_results(struct piece *pc);
 void piece_fini(struct piece *pc);
 
 /* Parses with an assumed state. r is the thread's own. */

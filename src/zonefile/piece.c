@@ -217,7 +217,8 @@ piece_parse_assumed(struct parse_file *f, struct reader *r, struct piece *pc)
 	r->hooks = NULL;
 }
 
-void
+/* Frees what the piece holds but its text buffer. */
+static void
 piece_drop_results(struct piece *pc)
 {
 	struct piece_diag *d;

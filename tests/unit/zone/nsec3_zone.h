@@ -176,6 +176,22 @@ find(struct nsec3_find *find, const uint8_t *hash, size_t len)
 	nsec3_find_batch(f.view, finds, 1);
 }
 
+/* True if the record denies the hash: it lies between owner and next, and the
+ * last record's span goes on at the first hash (RFC 5155 section 1.3). */
+static inline bool
+covers(const struct nsec3_find *found, const uint8_t hash[NSEC3_HASH_LEN])
+{
+	bool after_owner, before_next;
+
+	if (found->record == NULL || found->next_hash == NULL)
+		return false;
+	after_owner = memcmp(hash, found->owner_hash, NSEC3_HASH_LEN) > 0;
+	before_next = memcmp(hash, found->next_hash, NSEC3_HASH_LEN) < 0;
+	if (memcmp(found->owner_hash, found->next_hash, NSEC3_HASH_LEN) < 0)
+		return after_owner && before_next;
+	return after_owner || before_next;
+}
+
 /* True if all NSEC3 records are in the chain. */
 static inline bool
 has_no_others(void)

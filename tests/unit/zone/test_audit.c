@@ -236,6 +236,9 @@ audit(struct audit_report *report, unsigned threads, bool strict)
 static void
 expect(int kind, ...)
 {
+#define NAME(kind, breaks, several) #kind,
+	static const char *const names[] = {AUDIT_KINDS(NAME)};
+#undef NAME
 	uint64_t want[AUDIT_KIND_COUNT] = {0};
 	va_list args;
 
@@ -250,7 +253,7 @@ expect(int kind, ...)
 		for (int i = 0; i < AUDIT_KIND_COUNT; i++)
 			if (report.count[i] != want[i])
 				fail_msg("%s: %u, not %u\n%s\n%s",
-					audit_kind_name(i),
+					names[i],
 					(unsigned)report.count[i],
 					(unsigned)want[i], f.findings, text);
 	}
