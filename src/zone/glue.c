@@ -123,8 +123,7 @@ glue_check_use(struct build *b, const struct target_use *use,
 	glue_warn(b, use->rr, &lack);
 }
 
-/* The addresses that a node has. */
-static void
+void
 glue_fill_cell(struct glue_cell *cell, const struct node *node)
 {
 	const struct node_rrset *e = node_find_entry(node, TYPE_A);

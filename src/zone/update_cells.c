@@ -9,17 +9,7 @@
 static void
 cell_read_node(struct glue_cell *cell, const struct node *node)
 {
-	const struct node_rrset *e = node_find_entry(node, TYPE_A);
-
-	if (e != NULL) {
-		cell->a = e->ref;
-		cell->a_sigs = node_entry_sigs(node, e);
-	}
-	e = node_find_entry(node, TYPE_AAAA);
-	if (e != NULL) {
-		cell->aaaa = e->ref;
-		cell->aaaa_sigs = node_entry_sigs(node, e);
-	}
+	glue_fill_cell(cell, node);
 	if ((cell->a != STORE_NONE || cell->aaaa != STORE_NONE)
 		&& (node->flags & (NODE_CUT | NODE_OCCLUDED)) != 0)
 		cell->link = GLUE_CELL_HIDDEN;
