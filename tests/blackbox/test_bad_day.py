@@ -244,35 +244,30 @@ def test_descriptors_left_open_are_not_kept(make_server, directory):
             timeout=harness.DEADLINE, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         assert started.returncode == 0
-        inode = f"socket:[{os.fstat(listener.fileno()).st_ino}]"
+        strange = {os.readlink(f"/proc/self/fd/{f.fileno()}")
+                   for f in (left, listener)}
         server.sessions.append(server.read_pid())
         server.wait_serving()
         for name, pid in server.roles().items():
-            for fd in os.listdir(f"/proc/{pid}/fd"):
-                target = os.readlink(f"/proc/{pid}/fd/{fd}")
-                assert target not in (left.name, inode), (name, fd)
+            open_there = set(harness.open_files(pid).values())
+            assert not open_there & strange, name
     assert server.answer("www.example", "A") == ["192.0.2.1"]
 
 
 def test_configuration_may_come_by_a_descriptor(make_server):
     """It is closed only when it has been read."""
     server = make_server(zones={"example": zone_text()})
-    text = server.config.read_text()
-    server.config = "/dev/fd/9"
     reader, writer = os.pipe()
-    os.write(writer, text.encode())
+    os.write(writer, server.config.read_bytes())
     os.close(writer)
-    os.dup2(reader, 9, inheritable=True)
+    server.config = f"/dev/fd/{reader}"
+    with server.output_file.open("w") as output:
+        server.process = subprocess.Popen(
+            server.command("-d"), stdin=subprocess.DEVNULL, stdout=output,
+            stderr=output, pass_fds=[reader], start_new_session=True)
+    pipe = os.readlink(f"/proc/self/fd/{reader}")
     os.close(reader)
-    try:
-        with server.output_file.open("w") as output:
-            server.process = subprocess.Popen(
-                server.command("-d"), stdin=subprocess.DEVNULL,
-                stdout=output, stderr=output, pass_fds=[9],
-                start_new_session=True)
-    finally:
-        os.close(9)
     server.sessions.append(server.process.pid)
     server.wait_serving()
-    assert not os.path.exists(f"/proc/{server.main_pid}/fd/9") \
-        or "pipe" not in os.readlink(f"/proc/{server.main_pid}/fd/9")
+    for pid in server.roles().values():
+        assert pipe not in harness.open_files(pid).values()
