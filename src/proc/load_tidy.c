@@ -2,10 +2,8 @@
 #include "config.h"
 
 #include "proc/load_tidy.h"
+#include "proc/load_turn.h"
 #include "zone/update.h"
-
-#define STEP_RECORDS 2000u
-#define STEP_ZONES 1000u
 
 /* A round begins if more than a part of what is in use is free among it, and
  * another part has come and gone since the last. */
@@ -37,11 +35,12 @@ load_tidy_step(struct load_tidy *tidy, const struct load_context *context,
 		.threads = 1,
 		.nsec3_iterations_max = context->nsec3_iterations_max,
 	};
+	struct load_turn turn = load_turn_begin();
 	struct store_stats stats;
 	uint64_t records = 0;
 
-	for (unsigned i = 0; i < STEP_ZONES && records < STEP_RECORDS
-		&& tidy->left > 0; i++) {
+	/* A zone is made anew in one go. */
+	while (tidy->left > 0 && !load_turn_is_over(&turn)) {
 		const struct load_zone *zone =
 			&set->zones[tidy->at++ % set->count];
 

@@ -23,7 +23,8 @@ struct load_tidy {
 bool load_tidy_begin(struct load_tidy *tidy,
 	const struct load_context *context, const struct load_set *set);
 
-/* Takes about two milliseconds. False: the round is over. */
+/* Takes a turn (load_turn.h), or as long as one zone does. False: the round is
+ * over, and what it has freed is to be trimmed. */
 bool load_tidy_step(struct load_tidy *tidy,
 	const struct load_context *context, const struct load_set *set);
 

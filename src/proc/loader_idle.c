@@ -11,7 +11,7 @@
 #include "proc/statistics.h"
 
 #define RECLAIM_SEC 1
-#define TIDY_USEC 50000
+#define TIDY_USEC 8000
 #define KINDS_MSEC 10000
 /* Between two steps of what can wait. */
 #define IDLE_USEC 3000

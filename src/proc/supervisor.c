@@ -245,6 +245,21 @@ supervisor_check_stopped(struct supervisor *s)
 		event_base_loopbreak(s->base);
 }
 
+/* Only a loader can close the file of a store: while none is there, because
+ * the last one has died, another one takes over to do so. */
+static void
+supervisor_fill_to_close(struct supervisor *s)
+{
+	struct generation *g = s->building != NULL ? s->building : s->serving;
+
+	if (s->loader.current != NULL || g == NULL || !g->listed || g->damaged
+		|| g->take_overs >= TAKE_OVERS_MAX
+		|| (!g->in_file && s->kept == NULL))
+		return;
+	post_fill(&s->loader, g);
+	supervisor_offer_file(s);
+}
+
 static void
 supervisor_stop(struct supervisor *s)
 {
@@ -253,7 +268,10 @@ supervisor_stop(struct supervisor *s)
 		return;
 	}
 	log_warning("signal received, shutting down...");
+	/* Those that are dead cannot be told. */
+	children_reap(s);
 	s->stopping = true;
+	supervisor_fill_to_close(s);
 	children_stop(s);
 	supervisor_check_stopped(s);
 }
