@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -114,10 +115,15 @@ class Ways:
         """Small zones change, so that memory is scattered and tidied."""
         if i % (self.args.rate * 2) == 0:
             self.n += 1
-            for path in list(self.zones.zones.values())[2:]:
-                with open(path, "w") as f:
-                    f.write(small_text(self.n))
-            self.server.process.send_signal(signal.SIGHUP)
+            # Beside the changes, which are to come at a steady rate.
+            threading.Thread(target=self.write_small, args=(self.n,),
+                             daemon=True).start()
+
+    def write_small(self, n):
+        for path in list(self.zones.zones.values())[2:]:
+            with open(path, "w") as f:
+                f.write(small_text(n))
+        self.server.process.send_signal(signal.SIGHUP)
 
 
 WAYS = ["nothing", "statistics", "reload_equal", "reload_other",
