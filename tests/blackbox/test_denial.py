@@ -14,7 +14,8 @@ import hard_zones
 import harness
 from signed import Nsec3, Zone
 
-SEED = int(os.environ.get("SEED", random.randrange(1 << 32)))
+# The same zones each time; others with another seed.
+SEED = int(os.environ.get("SEED", 1))
 DIGEST = "00" * 32
 ROWS = f"""
 a TXT a
