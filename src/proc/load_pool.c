@@ -263,6 +263,14 @@ pool_start_threads(struct load_pool *pool, unsigned wanted)
 	return pool->thread_count > 0 ? NSD_OK : NSD_E_SYSTEM;
 }
 
+void
+load_pool_bound_malloc(void)
+{
+	mallopt(M_ARENA_MAX, ARENAS);
+	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
+	mallopt(M_TRIM_THRESHOLD, LARGE_BLOCK);
+}
+
 enum nsd_err
 load_pool_start(const struct load_context *context, struct load_zone **zones,
 	size_t count, struct event_base *base, void (*on_results)(void *ctx),
@@ -286,9 +294,6 @@ load_pool_start(const struct load_context *context, struct load_zone **zones,
 	p->last = &p->first;
 	p->on_results = on_results;
 	p->ctx = ctx;
-	mallopt(M_ARENA_MAX, ARENAS);
-	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
-	mallopt(M_TRIM_THRESHOLD, LARGE_BLOCK);
 	pthread_mutex_init(&p->lock, NULL);
 	p->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	p->large = malloc((count + 1) * sizeof(struct load_zone *));

@@ -16,6 +16,10 @@
 
 struct load_pool;
 
+/* Has the C library keep little of what threads have freed. For the loader,
+ * before any thread of its process has taken memory. */
+void load_pool_bound_malloc(void);
+
 /*
  * Starts reading. Borrows zones[count] and context until load_pool_finish.
  * Calls on_results from the loop every few milliseconds, and when all is done;

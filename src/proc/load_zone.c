@@ -62,6 +62,24 @@ source_is_changed(const struct zone_source *s)
 		|| (uint64_t)st.st_dev != s->device;
 }
 
+/* A version that is served may be from a time with another limit: nothing in
+ * its file differs. Locked, since a change may retire the version. */
+static bool
+load_zone_keeps_limit(const struct load_context *context,
+	const struct load_zone *zone)
+{
+	const struct store_view *view = store_writer_view(context->writer);
+	const struct zone *served;
+	bool keeps;
+
+	pthread_mutex_lock(context->busy_lock);
+	served = load_zone_published(view, zone);
+	keeps = served == NULL || nsec3_keeps_limit(view, served,
+		context->nsec3_iterations_max);
+	pthread_mutex_unlock(context->busy_lock);
+	return keeps;
+}
+
 /* Whether the files that a zone was read from, looked at now, are others than
  * at the last try, or others than its configuration names. */
 static bool
@@ -87,8 +105,7 @@ load_zone_is_due(const struct load_context *context, struct load_zone *zone,
 	const char *path)
 {
 	const struct store_view *view = store_writer_view(context->writer);
-	const struct zone *served = load_zone_published(view, zone);
-	bool loaded = served != NULL;
+	bool loaded = load_zone_published(view, zone) != NULL;
 	const struct zone_sources *sources = zone_sources_get(view,
 		zone->entry);
 
@@ -103,10 +120,7 @@ load_zone_is_due(const struct load_context *context, struct load_zone *zone,
 	default:
 		break;
 	}
-	/* One of a database may be from a time with another limit: nothing in
-	 * its file differs. */
-	if (loaded && !nsec3_keeps_limit(view, served,
-			context->nsec3_iterations_max)) {
+	if (!load_zone_keeps_limit(context, zone)) {
 		zone->whole = true;
 		return true;
 	}

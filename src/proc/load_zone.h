@@ -110,8 +110,8 @@ bool load_zone_is_secondary(const struct load_zone *zone);
  * Reads a zone if it is to be read: parses it and finds what is different from
  * the version that is served, or builds it with memory of heap.
  * large: its size does not matter; else one that is better read with several
- * threads is LOAD_LARGE. Findings go to the log. Any thread; of zone only busy
- * and reading are set: reading stays set, unless the outcome is LOAD_UNCHANGED
+ * threads is LOAD_LARGE. Findings go to the log. Any thread; of zone only busy,
+ * whole and reading are set: reading stays set, unless the outcome is LOAD_UNCHANGED
  * or LOAD_LARGE, until the result has been taken. *result: gives files and diff.
  */
 void load_zone_read(const struct load_context *context,

@@ -537,6 +537,7 @@ loader_init(struct loader *loader, const struct role_start *start)
 	struct server *server = start->server;
 	enum nsd_err err;
 
+	load_pool_bound_malloc();
 	loader->first_pass = true;
 	loader->took_over = start->take_over;
 	loader->loaded = start->loaded;

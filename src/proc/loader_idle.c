@@ -29,7 +29,9 @@ void
 loader_leave(struct loader *loader, store_ref zone)
 {
 	load_leave_add(&loader->leave, loader->writer, zone);
-	if (loader->leave.count > 0)
+	/* Not put off by changes that come in a row. */
+	if (loader->leave.count > 0
+		&& !event_pending(loader->idle_event, EV_TIMEOUT, NULL))
 		loader_idle_later(loader, LEAVE_USEC);
 }
 

@@ -227,6 +227,7 @@ options_are_the_zones(void **state)
 	assert_int_equal(reclaimed(), before);
 }
 
+#define CHAIN_RECORDS 300
 #define TEXT(serial, rest)                                                  \
 	"$TTL 60\n@ SOA ns1 h " serial " 2 3 4 5\n@ NS ns1\nns1 A 192.0.2.1\n" \
 	rest
@@ -289,6 +290,22 @@ version_is_retired_in_steps(const char *text)
 	assert_true(steps > 4);
 	assert_int_equal(remove_zone("r."), NSD_OK);
 	assert_int_equal(reclaimed(), empty);
+}
+
+/* As many NSEC3 records as take pages of more than one level. */
+static void
+chain_of_many_pages_is_retired_in_steps(void **state)
+{
+	char text[64 << 10] = TEXT("1", "@ NSEC3PARAM 1 0 0 -\n");
+	size_t len = strlen(text);
+
+	(void)state;
+	for (int i = 0; i < CHAIN_RECORDS; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len,
+			"%032d NSEC3 1 0 0 - %032d A\n", i,
+			(i + 1) % CHAIN_RECORDS);
+	assert_true(len < sizeof(text));
+	version_is_retired_in_steps(text);
 }
 
 /* All that is in the store is of some kind; less what is lost in rounding
@@ -474,6 +491,7 @@ main(void)
 		cmocka_unit_test(sources_are_kept_beside_the_zone),
 		cmocka_unit_test(zone_that_is_there_is_adopted),
 		cmocka_unit_test(new_version_replaces_the_old_one),
+		cmocka_unit_test(chain_of_many_pages_is_retired_in_steps),
 		cmocka_unit_test(sweep_keeps_what_is_published_and_no_more),
 	};
 
