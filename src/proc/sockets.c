@@ -337,7 +337,8 @@ sockets_now_msec(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Until nobody has the address, or then. */
+/* Until nobody has the address, or then. Not with SO_REUSEPORT: that would
+ * share it with the sockets that are to go. */
 static void
 sockets_wait_free(const struct net_listen *listen, int64_t until_msec)
 {
@@ -354,14 +355,11 @@ sockets_wait_free(const struct net_listen *listen, int64_t until_msec)
 	}
 }
 
-/* Opens the sockets of one place, UDP and TCP for each of its workers. */
-static enum nsd_err
-place_open(const struct place *place, const struct conf_server *options,
-	int64_t until_msec, struct listeners *listeners)
+/* For UDP, and without SO_REUSEPORT; borrows the place. */
+static struct net_listen
+place_listen(const struct place *place, const struct conf_server *options)
 {
-	struct diag_sink sink = {.on_diag = sockets_on_diag};
-	unsigned servers = 0;
-	struct net_listen listen = {
+	return (struct net_listen){
 		.address = place->address,
 		.transparent = options->ip_transparent,
 		.freebind = options->ip_freebind,
@@ -376,6 +374,31 @@ place_open(const struct place *place, const struct conf_server *options,
 		.tcp_fastopen = TCP_FASTOPEN_QUEUE,
 		.tcp_backlog = options->tcp_listen_queue,
 	};
+}
+
+/* Before any place is opened: beside our own sockets none would be free. */
+static void
+places_wait_free(const struct places *places,
+	const struct conf_server *options, int64_t until_msec)
+{
+	for (unsigned i = 0; i < places->count; i++) {
+		struct net_listen listen =
+			place_listen(&places->items[i], options);
+
+		sockets_wait_free(&listen, until_msec);
+		listen.tcp = true;
+		sockets_wait_free(&listen, until_msec);
+	}
+}
+
+/* Opens the sockets of one place, UDP and TCP for each of its workers. */
+static enum nsd_err
+place_open(const struct place *place, const struct conf_server *options,
+	struct listeners *listeners)
+{
+	struct diag_sink sink = {.on_diag = sockets_on_diag};
+	struct net_listen listen = place_listen(place, options);
+	unsigned servers = 0;
 
 	for (unsigned i = 0; i < options->server_count; i++)
 		servers += place_has_server(place, i);
@@ -388,7 +411,6 @@ place_open(const struct place *place, const struct conf_server *options,
 				&listeners->items[listeners->count];
 
 			listen.tcp = tcp != 0;
-			sockets_wait_free(&listen, until_msec);
 			if (net_listen(&listen, &sink, &l->fd) != NSD_OK)
 				return NSD_E_SYSTEM;
 			l->tcp = listen.tcp;
@@ -422,9 +444,10 @@ sockets_open(const struct conf_server *options, unsigned wait_sec,
 		if (listeners->items == NULL)
 			err = NSD_E_MEMORY;
 	}
+	if (err == NSD_OK)
+		places_wait_free(&places, options, until_msec);
 	for (unsigned i = 0; i < places.count && err == NSD_OK; i++)
-		err = place_open(&places.items[i], options, until_msec,
-			listeners);
+		err = place_open(&places.items[i], options, listeners);
 	free(places.items);
 	if (err != NSD_OK)
 		sockets_close(listeners);

@@ -242,6 +242,8 @@ server_run(int argc, char **argv, const struct supervisor_hooks *hooks)
 	/* A file that may not grow is an error like a full disk; the roles
 	 * inherit this. */
 	signal(SIGXFSZ, SIG_IGN);
+	/* So is a log whose reader has gone. */
+	signal(SIGPIPE, SIG_IGN);
 	program = strrchr(args[0], '/');
 	program = program != NULL ? program + 1 : args[0];
 	outcome = flags_parse(argc, args, &flags);
