@@ -83,8 +83,9 @@ lifeline_ask(const char *key, int wait_msec)
 			== 0
 		&& !lifeline_main_lives(peer.pid)) {
 		if (peer.uid == 0 || peer.uid == geteuid())
-			/* The end of file comes with the worker's end. */
-			again = poll(&p, 1, wait_msec) == 1;
+			/* The end of file comes with the worker's end. One
+			 * that takes longer was there all the same. */
+			again = poll(&p, 1, wait_msec) != -1;
 		else
 			log_warning("workers of another user's server are"
 				    " left from process %ld",
@@ -107,18 +108,20 @@ bool
 lifeline_take_over(const char *key)
 {
 	int64_t end = lifeline_now_msec() + LIFELINE_WAIT_MSEC;
+	int64_t left = LIFELINE_WAIT_MSEC;
 	bool asked = false;
 
-	for (;;) {
-		int64_t left = end - lifeline_now_msec();
-
-		if (left <= 0 || !lifeline_ask(key, (int)left))
-			break;
+	while (left > 0 && lifeline_ask(key, (int)left)) {
 		asked = true;
+		left = end - lifeline_now_msec();
 	}
-	if (asked)
+	if (asked && left > 0)
 		log_notice("took over from servers whose main process was"
 			   " gone");
+	else if (asked)
+		log_warning("servers whose main process is gone were asked to"
+			    " end, and have not all done so in %d seconds",
+			LIFELINE_WAIT_MSEC / 1000);
 	return asked;
 }
 

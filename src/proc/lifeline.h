@@ -16,8 +16,9 @@
 /*
  * Ends the workers that an earlier main with the same key left behind; waits
  * for at most 5 seconds. Does nothing to a server whose main lives, or that
- * another user has started. True if there were any: the kernel closes what an
- * ending process has in any order, so their ports may be free a moment later.
+ * another user has started. True if there were any, ended by now or not: even
+ * the kernel closes what an ending process has in any order, so their ports
+ * may be free only a moment later.
  */
 bool lifeline_take_over(const char *key);
 
