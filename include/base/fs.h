@@ -12,9 +12,9 @@
 
 /*
  * Opens a file to be read and says what it is. Nothing there holds the caller
- * up: a FIFO, socket or device is refused with ENOTSUP, a directory with
- * EISDIR; a file that somebody holds a lease on is waited for as long as the
- * kernel lets them keep it.
+ * up: a FIFO, socket or device is refused with ENOTSUP, and not opened (that
+ * alone makes some devices act); a directory with EISDIR; a file that somebody
+ * holds a lease on is waited for at most 60 seconds.
  *
  * With streams, pipes and terminals may be read too if the path names a
  * descriptor that whoever started the program has opened (/dev/stdin,

@@ -16,8 +16,8 @@
 
 #include "base/fs.h"
 
-/* Longer than the kernel lets the holder of a lease think (45 s by default,
- * /proc/sys/fs/lease-break-time). */
+/* Longer than the kernel lets the holder of a lease think by default (45 s,
+ * /proc/sys/fs/lease-break-time; what else it is set to is not looked up). */
 #define LEASE_WAIT_MSEC 60000
 #define LEASE_STEP_MSEC 10
 
@@ -52,29 +52,39 @@ fs_is_handed_over(const char *path)
 	return false;
 }
 
-/* Something that has an end, or that somebody sits at. */
+/* Something that has an end, or that somebody sits at; fd -1: it may be. */
 static bool
 fs_is_stream(const char *path, int fd, const struct stat *st)
 {
 	if (S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3))
 		return true; /* /dev/null */
-	return fs_is_handed_over(path)
-		&& (S_ISFIFO(st->st_mode) || isatty(fd));
+	if (!fs_is_handed_over(path))
+		return false;
+	return S_ISFIFO(st->st_mode)
+		|| (S_ISCHR(st->st_mode) && (fd == -1 || isatty(fd)));
 }
 
-/* 0 or an errno. */
+/* 0 or an errno; fd -1: before it is opened. */
 static int
-fs_judge(const char *path, bool streams, int fd, struct stat *st)
+fs_judge(const char *path, bool streams, int fd, const struct stat *st)
 {
-	if (fstat(fd, st) == -1)
-		return errno;
 	if (S_ISREG(st->st_mode))
 		return 0;
 	if (S_ISDIR(st->st_mode))
 		return EISDIR;
-	if (!streams || !fs_is_stream(path, fd, st))
-		return ENOTSUP;
-	return fcntl(fd, F_SETFL, 0) == 0 ? 0 : errno;
+	return streams && fs_is_stream(path, fd, st) ? 0 : ENOTSUP;
+}
+
+/* As fs_judge, and makes reads of a stream wait. */
+static int
+fs_judge_opened(const char *path, bool streams, int fd, struct stat *st)
+{
+	int error = fstat(fd, st) == 0 ? fs_judge(path, streams, fd, st)
+				       : errno;
+
+	if (error == 0 && !S_ISREG(st->st_mode) && fcntl(fd, F_SETFL, 0) == -1)
+		error = errno;
+	return error;
 }
 
 enum nsd_err
@@ -82,13 +92,22 @@ fs_open_to_read(const char *path, bool streams, int *fd, struct stat *st)
 {
 	int error;
 
+	*fd = -1;
+	if (stat(path, st) == -1)
+		return NSD_E_SYSTEM;
+	error = fs_judge(path, streams, -1, st);
+	if (error != 0) {
+		errno = error;
+		return NSD_E_SYSTEM;
+	}
 	*fd = fs_open_at_once(path);
 	if (*fd == -1) {
-		if (errno == ENXIO) /* a socket, or a device without driver */
+		if (errno == ENXIO) /* a device without driver */
 			errno = ENOTSUP;
 		return NSD_E_SYSTEM;
 	}
-	error = fs_judge(path, streams, *fd, st);
+	/* Another may stand there by now. */
+	error = fs_judge_opened(path, streams, *fd, st);
 	if (error == 0)
 		return NSD_OK;
 	close(*fd);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -208,6 +209,31 @@ what_is_no_file_is_not_opened_to_be_read(void **state)
 	unlink("fifo");
 }
 
+/* Opening alone starts a watchdog, or winds a tape back. */
+static void
+a_device_is_refused_without_being_opened(void **state)
+{
+	int pty = posix_openpt(O_RDWR | O_NOCTTY);
+	int opened = inotify_init1(IN_NONBLOCK);
+	char event[512];
+	const char *path;
+
+	assert_true(pty != -1 && opened != -1);
+	assert_int_equal(grantpt(pty), 0);
+	assert_int_equal(unlockpt(pty), 0);
+	path = ptsname(pty);
+	assert_non_null(path);
+	assert_int_not_equal(inotify_add_watch(opened, path, IN_OPEN), -1);
+	for (int streams = 0; streams < 2; streams++)
+		assert_refused(path, streams, ENOTSUP);
+	assert_int_equal(read(opened, event, sizeof(event)), -1);
+	assert_int_equal(errno, EAGAIN);
+	close(open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK));
+	assert_true(read(opened, event, sizeof(event)) > 0);
+	close(opened);
+	close(pty);
+}
+
 static void
 a_pipe_that_was_handed_over_is_opened(void **state)
 {
@@ -274,6 +300,7 @@ main(void)
 		cmocka_unit_test(open_in_an_absent_directory_fails),
 		cmocka_unit_test(all_but_the_listed_descriptors_are_closed),
 		cmocka_unit_test(what_is_no_file_is_not_opened_to_be_read),
+		cmocka_unit_test(a_device_is_refused_without_being_opened),
 		cmocka_unit_test(a_pipe_that_was_handed_over_is_opened),
 		cmocka_unit_test(the_end_of_a_lease_is_waited_for),
 	};
