@@ -60,8 +60,8 @@ unsigned log_verbosity(void);
 
 /*
  * Writes one line. Control characters in the text become \ooo. Async-signal
- * unsafe; threads may call it at once. A text is cut at 4095 octets. Never
- * blocks on a full pipe for more than the write itself, never
+ * unsafe; threads may call it at once. A text is cut at 4095 octets,
+ * and a line that goes to a pipe at PIPE_BUF (4096). Never blocks on a full pipe for more than the write itself, never
  * fails towards the caller.
  */
 void log_write(enum log_level level, const char *format, ...)

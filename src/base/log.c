@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -214,6 +215,30 @@ log_print_time(char *out, size_t size)
 	return (size_t)snprintf(out, size, "[%s.%03d]", when, msec);
 }
 
+/*
+ * One write a line: lines of several processes do not mix. A pipe promises
+ * that for PIPE_BUF octets; of more, one that is nearly full takes a part. What
+ * cannot be written cannot be reported either.
+ */
+static void
+log_put(int fd, char *line, size_t len)
+{
+	struct stat st;
+	bool cut = len > PIPE_BUF && fstat(fd, &st) == 0
+		&& S_ISFIFO(st.st_mode);
+	char last = '\n';
+	ssize_t n;
+
+	if (cut) {
+		last = line[PIPE_BUF - 1];
+		line[PIPE_BUF - 1] = '\n';
+	}
+	n = write(fd, line, cut ? PIPE_BUF : len);
+	(void)n;
+	if (cut)
+		line[PIPE_BUF - 1] = last;
+}
+
 static void
 log_write_line(enum log_level level, const char *text)
 {
@@ -226,15 +251,10 @@ log_write_line(enum log_level level, const char *text)
 	len += (size_t)n;
 	len += log_escape(line + len, text);
 	line[len++] = '\n';
-	/* One write a line: lines of several processes do not mix. What
-	 * cannot be written cannot be reported either. */
-	if (write(log_state.fd != -1 ? log_state.fd : STDERR_FILENO, line, len)
-		== -1)
-		return;
+	log_put(log_state.fd != -1 ? log_state.fd : STDERR_FILENO, line, len);
 	if (log_state.fd != -1 && log_state.options.copy_errors
-		&& level == LOG_LEVEL_ERROR
-		&& write(STDERR_FILENO, line, len) == -1)
-		return;
+		&& level == LOG_LEVEL_ERROR)
+		log_put(STDERR_FILENO, line, len);
 }
 
 static void

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -143,6 +145,28 @@ long_text_is_cut_and_ends_in_a_newline(void **state)
 	assert_true(strlen(line) > 4 * 4095);
 }
 
+/* Of a longer line a FIFO that is nearly full takes a part. */
+static void
+line_to_a_fifo_is_cut_where_writes_stay_whole(void **state)
+{
+	static char text[4000], got[2 * PIPE_BUF + 1];
+	int fifo;
+
+	assert_int_equal(unlink(test_path), 0);
+	assert_int_equal(mkfifo(test_path, 0600), 0);
+	fifo = open(test_path, O_RDONLY | O_NONBLOCK);
+	assert_true(fifo >= 0);
+	open_log(true, false);
+	memset(text, '\n', sizeof(text) - 1);
+	log_info("%s", text);
+	log_info("next");
+	assert_in_range(read(fifo, got, sizeof(got) - 1), PIPE_BUF + 1,
+		PIPE_BUF + 200);
+	assert_ptr_equal(strchr(got, '\n'), got + PIPE_BUF - 1);
+	assert_non_null(strstr(got + PIPE_BUF, "info: next\n"));
+	close(fifo);
+}
+
 static void
 lines_below_the_verbosity_are_left_out(void **state)
 {
@@ -217,6 +241,7 @@ main(void)
 		T(line_without_ascii_time_has_epoch_seconds),
 		T(control_characters_are_escaped),
 		T(long_text_is_cut_and_ends_in_a_newline),
+		T(line_to_a_fifo_is_cut_where_writes_stay_whole),
 		T(lines_below_the_verbosity_are_left_out),
 		T(reopened_log_goes_to_a_new_file),
 		T(reopen_that_fails_keeps_the_old_file),
