@@ -167,8 +167,8 @@ source_is_too_many(struct conf_parser *p, const char *file, uint32_t line)
 	}
 	p->too_many = true;
 	conf_error(p, file, line,
-		"too much is included: %u files and %llu octets by now, at"
-		" most %u and %llu are read", (unsigned)p->includes,
+		"too much is included: %u files and %llu octets by now, no"
+		" more are opened after %u or %llu", (unsigned)p->includes,
 		(unsigned long long)p->owner->disk_size,
 		(unsigned)limits->includes,
 		(unsigned long long)limits->octets);
@@ -207,6 +207,8 @@ source_open_include(struct conf_parser *p, const char *path, uint32_t line)
 			conf_error(p, file, line,
 				"include loop: '%s' is being read already",
 				path);
+			/* It has been read all the same. */
+			p->owner->disk_size += len;
 			free(text);
 			return;
 		}

@@ -322,6 +322,26 @@ files_that_include_each_other_twice_come_to_an_end(void **state)
 	assert_non_null(strstr(reader.said, "too much is included"));
 }
 
+/* Fault 74: what is refused after it has been read counts. */
+static void
+files_of_a_loop_count(void **state)
+{
+	struct stat main_file, loop;
+	char path[128];
+
+	put("n0", "include: DIR/n0\ninclude: DIR/n0\ninclude: DIR/n0\n");
+	assert_int_equal(load_limited(100, UINT64_MAX), NSD_E_SYNTAX);
+	assert_null(strstr(reader.said, "too much"));
+	snprintf(path, sizeof(path), "%s/main", dir);
+	assert_int_equal(stat(path, &main_file), 0);
+	snprintf(path, sizeof(path), "%s/n0", dir);
+	assert_int_equal(stat(path, &loop), 0);
+	assert_int_equal(load_limited(100, (uint64_t)(main_file.st_size
+		+ loop.st_size + 1)), NSD_E_SYNTAX);
+	assert_non_null(strstr(reader.said, "n0:1: error: include loop"));
+	assert_non_null(strstr(reader.said, "n0:2: error: too much"));
+}
+
 static void
 text_that_may_not_read_files_says_so(void **state)
 {
@@ -365,6 +385,7 @@ main(void)
 		INCLUDE_TEST(a_pipe_may_be_the_first_file),
 		INCLUDE_TEST(
 			files_that_include_each_other_twice_come_to_an_end),
+		INCLUDE_TEST(files_of_a_loop_count),
 		INCLUDE_TEST(text_that_may_not_read_files_says_so),
 		INCLUDE_TEST(size_on_disk_counts_all_files),
 	};
