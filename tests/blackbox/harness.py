@@ -117,13 +117,16 @@ def read_proc(pid, name):
         return ""
 
 
+def process_state(pid):
+    """As proc(5) has it: "T" if stopped, "Z" a zombie; "" if not there."""
+    stat = read_proc(pid, "stat")
+    return stat.rpartition(")")[2].split()[0] if stat else ""
+
+
 def is_alive(pid):
     """There, and not a zombie; nor one whose first thread alone has ended,
     for the others may hold files yet."""
-    stat = read_proc(pid, "stat")
-    if stat == "":
-        return False
-    if stat.rpartition(")")[2].split()[0] != "Z":
+    if process_state(pid) not in ("", "Z"):
         return True
     try:
         return len(os.listdir(f"/proc/{pid}/task")) > 1

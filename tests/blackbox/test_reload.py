@@ -116,22 +116,21 @@ def test_duplicates_are_no_difference(server):
     assert "records added" not in log
 
 
-def test_file_replaced_between_the_readings(server):
-    """It is read twice where it differs; both must be the same."""
+def test_file_changed_between_the_readings(server):
+    """It is read twice where it differs; both must be the same, though each
+    by itself is whole."""
     more = harness.Held(server.directory / "more.inc", "more A 192.0.2.7\n")
     rest = harness.Held(server.directory / "rest.inc")
     known = len(server.read_log())
     server.write_zone("example", names(2) + "$INCLUDE more.inc\n"
                       "$INCLUDE rest.inc\n")
     server.reload()
-    with more.opened():  # the first reading
+    with more.opened():
         pass
-    with rest.opened():
-        more.hold()
-    with more.opened():  # the second
-        server.write_zone("example", names(3, "last TXT x\n"))
-    server.wait_log("serial 1 is updated to 3", known)
-    assert server.rcode("more.example", "A") == "NXDOMAIN"
+    with rest.opened():  # the first reading has no more to do with the other
+        more.write("last TXT x\n")
+    server.wait_log("serial 1 is updated to 2", known)
+    assert server.answer("more.example", "A") == ["192.0.2.7"]
     assert server.answer("last.example", "TXT") == ['"x"']
 
 
