@@ -21,6 +21,7 @@ import select
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 import dns.edns
@@ -103,11 +104,21 @@ def wait_for(what, check, deadline=DEADLINE):
 
 def at_once(story, servers):
     """Calls story(server, number) for each at the same time: most of it is
-    waiting for the pause before a process is replaced."""
-    with concurrent.futures.ThreadPoolExecutor(len(servers)) as pool:
-        for done in [pool.submit(story, server, number)
-                     for number, server in enumerate(servers)]:
-            done.result()
+    waiting for the pause before a process is replaced. A story that hangs
+    does not keep the test from its end: a pool would wait for it."""
+    def tell(done, *arguments):
+        try:
+            done.set_result(story(*arguments))
+        except BaseException as error:
+            done.set_exception(error)
+
+    ends = [concurrent.futures.Future() for _ in servers]
+    for number, server in enumerate(servers):
+        threading.Thread(target=tell, args=(ends[number], server, number),
+                         daemon=True).start()
+    concurrent.futures.wait(ends)
+    for done in ends:
+        done.result()
 
 
 def read_proc(pid, name):
@@ -386,31 +397,34 @@ class Server:
 
     def clean_up(self):
         """Ends what is left; the names of processes that should not be."""
+        left = {}
+        try:
+            self.end_all()
+        finally:  # also where the time for the test is over
+            for pid in self.leftovers():
+                left[pid] = read_proc(pid, "comm").strip()
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            if self.process is not None and self.process.poll() is None:
+                self.process.wait(DEADLINE)
+        return left
+
+    def end_all(self):
+        """As an operator does, and waits for it."""
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(DEADLINE)
-            except subprocess.TimeoutExpired:
-                pass
         elif not self.foreground:
             for session in self.sessions:
                 if is_alive(session):
                     os.kill(session, signal.SIGTERM)
-                    try:
+                    with contextlib.suppress(AssertionError):
                         wait_for("the end", lambda s=session:
                                  not is_alive(s))
-                    except AssertionError:
-                        pass
         # Those that end with main may take a moment longer.
-        end = time.monotonic() + DEADLINE
-        while self.leftovers() and time.monotonic() < end:
-            time.sleep(0.01)
-        left = {p: read_proc(p, "comm").strip() for p in self.leftovers()}
-        for pid in left:
-            os.kill(pid, signal.SIGKILL)
-        if self.process is not None and self.process.poll() is None:
-            self.process.wait(DEADLINE)
-        return left
+        with contextlib.suppress(AssertionError):
+            wait_for("the end of all", lambda: not self.leftovers())
 
     # ---- the log
 
@@ -478,10 +492,14 @@ class Held:
             ...
             f.write("text")       # and now reads this
 
-    It is a lease (fcntl(2)): the kernel lets an open wait for its end.
+    It is a lease (fcntl(2)): the kernel lets an open wait for its end, but
+    not for longer than /proc/sys/fs/lease-break-time (45 s), and it does not
+    begin anew for the next that opens. A test for which that was too short
+    fails: its reader may have read what is not finished.
     """
 
     def __init__(self, path, text=""):
+        self.path = path
         self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
         self.write(text)
         self.hold()
@@ -497,7 +515,20 @@ class Held:
         fcntl.fcntl(self.fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
 
     def is_waited_for(self):
-        return fcntl.fcntl(self.fd, fcntl.F_GETLEASE) != fcntl.F_WRLCK
+        if fcntl.fcntl(self.fd, fcntl.F_GETLEASE) == fcntl.F_WRLCK:
+            return False
+        self.check_held()
+        return True
+
+    def check_held(self):
+        """A lease that is there but was made one for reading, as whoever
+        opens the file needs it, is no longer waited for."""
+        file = os.fstat(self.fd).st_ino
+        leases = re.findall(rf"LEASE +(\w+) +(\w+) {os.getpid()} "
+                            rf"\w+:\w+:{file} ", read_proc("", "locks"))
+        assert leases in ([("ACTIVE", "WRITE")], [("BREAKING", "READ")]), (
+            f"{self.path} was opened though it is held: the test took longer"
+            f" than the kernel lets an open wait; its lease: {leases}")
 
     def write(self, text):
         os.write(self.fd, text.encode())
@@ -516,6 +547,7 @@ class Held:
         wait_for("somebody who opens it", self.is_waited_for)
         try:
             yield self
+            self.check_held()
         finally:
             self.let_go()
 

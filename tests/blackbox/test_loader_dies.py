@@ -154,6 +154,23 @@ def test_reload_is_not_lost_with_a_loader_that_has_just_died(nsd):
     server.wait_serial("example", 2)
 
 
+def kill_reader(server, held):
+    """Kills the loader that waits for that file, which the next one finds
+    held anew; whether there was one that was not dying yet."""
+    # Until it is held again there must be no next one.
+    os.kill(server.main_pid, signal.SIGSTOP)
+    wait_for("its stop",
+             lambda: harness.process_state(server.main_pid) == "T")
+    loader = server.roles().get("loader")
+    found = loader is not None and is_alive(loader)
+    if found:
+        os.kill(loader, signal.SIGKILL)
+        wait_for("its end", lambda: not is_alive(loader))
+    held.hold()
+    os.kill(server.main_pid, signal.SIGCONT)
+    return found
+
+
 def test_killed_in_its_first_pass(make_server):
     """Under load: what is read by then is not read again."""
     count = 400
@@ -169,13 +186,14 @@ def test_killed_in_its_first_pass(make_server):
     wait_for("the first zones", lambda: server.read_log().count(
         "read with success") > count / 2)
     load = Load(server, name="www.z0.example")
-    load.step(0.1)
     workers = server.role("server 1")
     for _ in range(2):  # by three it would be set aside
-        server.kill("loader")
-        load.step(0.2)
+        wait_for("a loader that reads it", slow.is_waited_for)
+        load.step_answers(100)
+        assert kill_reader(server, slow)
+        load.step_answers(100)
     with slow.opened():
-        pass
+        load.step_answers(100)
     server.wait_log(f"{count + 1} zones: [0-9]+ read, 0 failed")
     load.finish()
     assert load.lost == 0
@@ -195,15 +213,7 @@ def die_of(server, deadly, known):
         if not deadly.is_waited_for():
             time.sleep(0.005)
             continue
-        # Until it is held again there must be no next one.
-        os.kill(server.main_pid, signal.SIGSTOP)
-        loader = server.roles().get("loader")
-        if loader and is_alive(loader):  # not one that is still dying
-            os.kill(loader, signal.SIGKILL)
-            wait_for("its end", lambda p=loader: not is_alive(p))
-            deaths += 1
-        deadly.hold()
-        os.kill(server.main_pid, signal.SIGCONT)
+        deaths += kill_reader(server, deadly)
         assert deaths < 10
     return deaths
 

@@ -115,6 +115,7 @@ def test_zone_that_takes_long_is_servfail_after_a_second(make_server,
     response = server.query("slow.test", "SOA", edns=0)
     assert response.rcode() == dns.rcode.SERVFAIL
     assert server.answer("www.example", "A") == ["192.0.2.1"]
+    wait_for("its reader", slow.is_waited_for)
     assert server.stop() == 0
     slow.close()
 
