@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "proc/children.h"
 #include "proc/role.h"
@@ -299,7 +300,7 @@ child_create(struct post *post, struct generation *generation)
 	child->is_reader = post->role != ROLE_LOADER;
 	child->reader_slot = post->role == ROLE_WORKER ? post->index
 						       : s->worker_count;
-	child->started_msec = supervisor_now_msec();
+	child->started_msec = clock_now_msec();
 	return child;
 }
 
@@ -487,7 +488,7 @@ post_refill(struct post *post, const struct child *lost)
 			post_fill(post, s->serving);
 		return;
 	}
-	if (supervisor_now_msec() - lost->started_msec > LIVED_WELL_MSEC)
+	if (clock_now_msec() - lost->started_msec > LIVED_WELL_MSEC)
 		post->failures = 0;
 	if (post->failures > 0 && post->role == ROLE_WORKER
 		&& post->leaving == NULL)

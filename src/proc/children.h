@@ -43,6 +43,4 @@ void supervisor_on_message(struct supervisor *s, struct child *child,
 /* supervisor.c: nobody uses the store of a damaged database any more. */
 void supervisor_keep_file(struct supervisor *s, struct store *store);
 
-int64_t supervisor_now_msec(void);
-
 #endif

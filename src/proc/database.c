@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "dns/name.h"
 #include "proc/children.h"
@@ -87,7 +88,7 @@ database_vet(struct store_writer **writer, unsigned threads)
 {
 	struct vet_options options = {.threads = threads, .sweep = true,
 		.on_fault = database_on_fault};
-	int64_t start = supervisor_now_msec();
+	int64_t start = clock_now_msec();
 	struct store_stats stats;
 	enum nsd_err err;
 	size_t faults;
@@ -103,7 +104,7 @@ database_vet(struct store_writer **writer, unsigned threads)
 	store_get_stats(*writer, &stats);
 	log_at(1, LOG_LEVEL_INFO, "database: %llu octets of zones looked"
 		" through in %lld ms", (unsigned long long)stats.live,
-		(long long)(supervisor_now_msec() - start));
+		(long long)(clock_now_msec() - start));
 	return NSD_OK;
 }
 

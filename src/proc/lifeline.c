@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "proc/lifeline.h"
 
@@ -95,25 +96,16 @@ lifeline_ask(const char *key, int wait_msec)
 	return again;
 }
 
-static int64_t
-lifeline_now_msec(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 bool
 lifeline_take_over(const char *key)
 {
-	int64_t end = lifeline_now_msec() + LIFELINE_WAIT_MSEC;
+	int64_t end = clock_now_msec() + LIFELINE_WAIT_MSEC;
 	int64_t left = LIFELINE_WAIT_MSEC;
 	bool asked = false;
 
 	while (left > 0 && lifeline_ask(key, (int)left)) {
 		asked = true;
-		left = end - lifeline_now_msec();
+		left = end - clock_now_msec();
 	}
 	if (asked && left > 0)
 		log_notice("took over from servers whose main process was"

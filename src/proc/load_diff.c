@@ -117,7 +117,8 @@ load_diff_read(const struct load_context *context, struct load_zone *zone,
 		served = NULL;
 	zone->busy = served != NULL;
 	pthread_mutex_unlock(context->busy_lock);
-	if (!zone->busy || zone->whole || getrandom(key, sizeof(key), 0) != sizeof(key)
+	if (!zone->busy || zone->whole
+		|| getrandom(key, sizeof(key), 0) != sizeof(key)
 		|| diff_create(view, served, zone->conf->wire, key,
 			   served->rr_count * MEMORY_PER_RECORD + MEMORY_LEAST,
 			   &diff)

@@ -31,11 +31,12 @@ void
 load_leave_add(struct load_leave *leave, struct store_writer *writer,
 	store_ref ref)
 {
-	const struct zone *zone = store_get(store_writer_view(writer), ref);
 	struct zone_retiring *retiring = NULL;
+	const struct zone *zone;
 
 	if (ref == STORE_NONE)
 		return;
+	zone = store_get(store_writer_view(writer), ref);
 	if (zone->rr_count >= RECORDS_MIN && leave_reserve(leave))
 		retiring = zone_retire_begin(ref);
 	if (retiring != NULL)

@@ -7,7 +7,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 #define LOAD_TURN_USEC 300
 
@@ -15,26 +16,17 @@ struct load_turn {
 	int64_t end_usec;
 };
 
-static inline int64_t
-load_turn_now_usec(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 static inline struct load_turn
 load_turn_begin(void)
 {
-	return (struct load_turn){load_turn_now_usec() + LOAD_TURN_USEC};
+	return (struct load_turn){clock_now_usec() + LOAD_TURN_USEC};
 }
 
 /* Waiting for a core counts: then messages have come meanwhile. */
 static inline bool
 load_turn_is_over(const struct load_turn *turn)
 {
-	return load_turn_now_usec() >= turn->end_usec;
+	return clock_now_usec() >= turn->end_usec;
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include <event2/event.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "proc/children.h"
 #include "proc/loader.h"
 #include "proc/statistics.h"
@@ -103,7 +104,7 @@ loader_on_reclaim(evutil_socket_t fd, short what, void *arg)
 	load_settle_run(&loader->settle, loader->writer);
 	loader_reclaim(loader);
 	loader_tidy(loader);
-	statistics_warn_holder(loader->writer, supervisor_now_msec(),
+	statistics_warn_holder(loader->writer, clock_now_msec(),
 		&loader->holder_warned);
 }
 
@@ -152,7 +153,7 @@ loader_on_idle(evutil_socket_t fd, short what, void *arg)
 void
 loader_statistics(struct loader *loader)
 {
-	int64_t now = supervisor_now_msec();
+	int64_t now = clock_now_msec();
 
 	if (!loader->measuring
 		&& (loader->kinds_msec == 0

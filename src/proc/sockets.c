@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/diag.h"
 #include "base/log.h"
 #include "net/socket.h"
@@ -328,15 +328,6 @@ place_log(const struct place *place, unsigned server_count)
 		servers);
 }
 
-static int64_t
-sockets_now_msec(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Until nobody has the address, or then. Not with SO_REUSEPORT: that would
  * share it with the sockets that are to go. */
 static void
@@ -345,7 +336,7 @@ sockets_wait_free(const struct net_listen *listen, int64_t until_msec)
 	enum nsd_err err;
 	int fd;
 
-	while (sockets_now_msec() < until_msec) {
+	while (clock_now_msec() < until_msec) {
 		err = net_listen(listen, NULL, &fd);
 		if (err == NSD_OK)
 			close(fd);
@@ -426,7 +417,7 @@ enum nsd_err
 sockets_open(const struct conf_server *options, unsigned wait_sec,
 	struct listeners *listeners)
 {
-	int64_t until_msec = sockets_now_msec() + (int64_t)wait_sec * 1000;
+	int64_t until_msec = clock_now_msec() + (int64_t)wait_sec * 1000;
 	struct places places = {NULL, 0};
 	enum nsd_err err = sockets_check_ranges(options);
 

@@ -21,15 +21,6 @@
 /* How long clients are made to wait for the first pass over the zones. */
 #define START_WAIT_SEC 1
 
-int64_t
-supervisor_now_msec(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* ---- generations -------------------------------------------------------- */
 
 static enum nsd_err

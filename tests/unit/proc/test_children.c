@@ -46,12 +46,6 @@ supervisor_keep_file(struct supervisor *supervisor, struct store *store)
 	fail();
 }
 
-int64_t
-supervisor_now_msec(void)
-{
-	return 0;
-}
-
 /* A child that has a lot to say, and then only lives until it is killed. */
 _Noreturn void
 worker_main(const struct role_start *start)

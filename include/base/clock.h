@@ -1,0 +1,26 @@
+/*
+ * clock.h - time that only goes forward (CLOCK_MONOTONIC), for limits and
+ * delays; it says nothing of the date.
+ */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline int64_t
+clock_now_usec(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static inline int64_t
+clock_now_msec(void)
+{
+	return clock_now_usec() / 1000;
+}
+
+#endif
