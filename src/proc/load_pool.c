@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "proc/load_pool.h"
+#include "proc/priority.h"
 
 /* How often results are taken while threads are at work; at the end at once.
  * To be woken for each of a million small zones costs more than reading it. */
@@ -141,6 +142,8 @@ pool_run(void *arg)
 	bool at_it = false;
 	size_t i;
 
+	if (pool->context->beside_answers)
+		priority_load();
 	for (;;) {
 		i = __atomic_fetch_add(&pool->next, 1, __ATOMIC_RELAXED);
 		if (i >= pool->count)

@@ -78,6 +78,7 @@ struct load_context {
 	unsigned threads_max;        /* for a large zone */
 	uint32_t nsec3_iterations_max;
 	enum load_which which;
+	bool beside_answers;         /* workers serve already */
 	struct load_progress *progress;
 	pthread_mutex_t *busy_lock;  /* for load_zone.busy */
 	struct load_leave *leave;    /* the main thread's alone */

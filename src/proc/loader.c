@@ -233,8 +233,10 @@ loader_end_pass(struct loader *loader)
 			&loader->result, sizeof(loader->result));
 	loader->own_pass = false;
 	/* Answering comes before reading, from now on. */
-	if (first)
-		priority_load();
+	if (first) {
+		loader->context.beside_answers = true;
+		priority_publish();
+	}
 	if (first || loader->result.read > 0) {
 		malloc_trim(0);
 		loader_trim(loader);
@@ -552,7 +554,7 @@ loader_init(struct loader *loader, const struct role_start *start)
 	role_init_death(server, true);
 	/* Answering comes before all that we do, once it has begun. */
 	if (start->take_over)
-		priority_load();
+		priority_publish();
 	sockets_close(&server->listeners);
 	if (server->lifeline != -1)
 		close(server->lifeline);
@@ -568,6 +570,7 @@ loader_init(struct loader *loader, const struct role_start *start)
 		.writer = loader->writer,
 		.chroot = server->chroot,
 		.threads_max = affinity_count(),
+		.beside_answers = start->take_over,
 		.nsec3_iterations_max = server->conf->server
 			.nsec3_max_iterations,
 		.progress = &loader->progress,

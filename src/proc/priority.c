@@ -10,10 +10,13 @@
 
 #include "proc/priority.h"
 
+#define NICE_MIN (-20)
 #define LOAD_NICE 5
 /* The kernel's own slice is some 3 ms, and who is in one may finish it before
  * others that are woken, unless their slice is shorter. A batch takes less. */
 #define ANSWER_SLICE_NS 200000
+/* About a turn of the loader's loop (load_turn.h). */
+#define PUBLISH_SLICE_NS 300000
 
 /* struct sched_attr of the kernel, which not all C libraries have. */
 struct priority_attr {
@@ -27,32 +30,41 @@ struct priority_attr {
 	uint64_t period;
 };
 
+/* At least as nice as given. Keeps what whoever started us has chosen. */
+static void
+priority_set(int policy, int nice, uint64_t slice_ns)
+{
+#ifdef SYS_sched_setattr
+	int now = sched_getscheduler(0), nice_now;
+	struct priority_attr attr = {
+		.size = sizeof(attr),
+		.policy = (uint32_t)policy,
+		.slice_ns = slice_ns,
+	};
+
+	errno = 0;
+	nice_now = getpriority(PRIO_PROCESS, 0);
+	if (errno != 0 || (now != SCHED_OTHER && now != SCHED_BATCH))
+		return;
+	attr.nice = nice_now > nice ? nice_now : nice;
+	(void)syscall(SYS_sched_setattr, 0, &attr, 0u);
+#endif
+}
+
 void
 priority_answer(void)
 {
-#ifdef SYS_sched_setattr
-	struct priority_attr attr = {
-		.size = sizeof(attr),
-		.policy = SCHED_OTHER,
-		.slice_ns = ANSWER_SLICE_NS,
-	};
+	priority_set(SCHED_OTHER, NICE_MIN, ANSWER_SLICE_NS);
+}
 
-	/* Whoever started us may have chosen others. */
-	if (sched_getscheduler(0) != SCHED_OTHER)
-		return;
-	errno = 0;
-	attr.nice = getpriority(PRIO_PROCESS, 0);
-	if (errno == 0)
-		(void)syscall(SYS_sched_setattr, 0, &attr, 0u);
-#endif
+void
+priority_publish(void)
+{
+	priority_set(SCHED_OTHER, LOAD_NICE, PUBLISH_SLICE_NS);
 }
 
 void
 priority_load(void)
 {
-	struct sched_param param = {.sched_priority = 0};
-
-	(void)setpriority(PRIO_PROCESS, 0, LOAD_NICE);
-	if (sched_getscheduler(0) == SCHED_OTHER)
-		(void)sched_setscheduler(0, SCHED_BATCH, &param);
+	priority_set(SCHED_BATCH, LOAD_NICE, 0);
 }

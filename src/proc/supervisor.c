@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "proc/children.h"
 #include "proc/database.h"
+#include "proc/priority.h"
 #include "proc/supervisor.h"
 #include "proc/zone_change.h"
 #include "store/store.h"
@@ -173,6 +174,8 @@ supervisor_on_loaded(struct supervisor *s, const struct child *loader,
 		(unsigned long long)result.read,
 		(unsigned long long)result.failed);
 	loader->generation->loaded = true;
+	/* Changes come through us. */
+	priority_answer();
 	if (loader->generation == s->building)
 		supervisor_serve(s, s->building);
 	/* One that got so far is no failure from its start. */
