@@ -57,17 +57,23 @@ child_send(struct child *child, enum ipc_type type, const void *payload,
 }
 
 static void
+child_give_up(struct child *child, void *arg)
+{
+	child->given_up = true;
+	kill(child->pid, SIGKILL);
+}
+
+static void
 child_on_overdue(evutil_socket_t fd, short what, void *arg)
 {
 	struct child *child = arg;
 
 	log_warning("%s (pid %ld) does not end, killing it",
 		child_name(child), (long)child->pid);
-	kill(child->pid, SIGKILL);
+	child_give_up(child, NULL);
 }
 
-/* As children_stop, for one. */
-static void
+void
 child_stop(struct child *child)
 {
 	struct timeval wait = {.tv_sec = STOP_WAIT_SEC};
@@ -139,16 +145,10 @@ children_stop(struct supervisor *s)
 	children_walk(s, child_stop_one, NULL);
 }
 
-static void
-child_kill(struct child *child, void *arg)
-{
-	kill(child->pid, SIGKILL);
-}
-
 void
 children_kill(struct supervisor *s)
 {
-	children_walk(s, child_kill, NULL);
+	children_walk(s, child_give_up, NULL);
 }
 
 static void
@@ -496,6 +496,14 @@ post_refill(struct post *post, const struct child *lost)
 	post_fill_later(post);
 }
 
+/* A loader that is dying when all are told to end closes no file. */
+static void
+loader_check_end(struct supervisor *s, const struct child *loader, int status)
+{
+	if (s->stopping && status != 0 && !loader->given_up)
+		supervisor_on_loader_lost(s);
+}
+
 static void
 child_destroy(struct post *post, struct child *child, int status)
 {
@@ -524,6 +532,8 @@ child_destroy(struct post *post, struct child *child, int status)
 	else if (!s->stopping && post->current != NULL
 		&& post->current->generation != s->serving)
 		post_roll(post);
+	if (post->role == ROLE_LOADER)
+		loader_check_end(s, child, status);
 	free(child);
 }
 

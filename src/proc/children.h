@@ -24,7 +24,8 @@ void children_reap(struct supervisor *s);
 /* Sends to every child whose role receives it. */
 void children_tell(struct supervisor *s, enum ipc_type type, const int *fds,
 	unsigned fd_count);
-/* Tells all to end; kills those that do not within 5 seconds. */
+/* Tells one, or all, to end; kills those that do not within 5 seconds. */
+void child_stop(struct child *child);
 void children_stop(struct supervisor *s);
 void children_kill(struct supervisor *s);
 unsigned children_count(const struct supervisor *s);
@@ -40,6 +41,8 @@ void generation_release(struct supervisor *s, struct generation *g);
 /* supervisor.c: a message of a child, or the end of its channel. */
 void supervisor_on_message(struct supervisor *s, struct child *child,
 	const struct ipc_message *m);
+/* supervisor.c: at a stop a loader has ended that was not done. */
+void supervisor_on_loader_lost(struct supervisor *s);
 /* supervisor.c: nobody uses the store of a damaged database any more. */
 void supervisor_keep_file(struct supervisor *s, struct store *store);
 

@@ -250,8 +250,18 @@ supervisor_fill_to_close(struct supervisor *s)
 		|| g->take_overs >= TAKE_OVERS_MAX
 		|| (!g->in_file && s->kept == NULL))
 		return;
+	/* None says that it has listed them, now: so many may try. */
+	g->take_overs++;
 	post_fill(&s->loader, g);
 	supervisor_offer_file(s);
+}
+
+void
+supervisor_on_loader_lost(struct supervisor *s)
+{
+	supervisor_fill_to_close(s);
+	if (s->loader.current != NULL)
+		child_stop(s->loader.current);
 }
 
 static void

@@ -55,6 +55,7 @@ struct child {
 	bool is_reader;
 	bool serving;   /* worker: it reads its sockets */
 	bool told_stop;
+	bool given_up;  /* we have killed it: it is not to try again */
 	int64_t started_msec;
 };
 

@@ -199,6 +199,58 @@ def test_stop_without_a_loader_is_clean(server):
     check(server)
 
 
+def stop_with_a_held_loader(server):
+    """Tells all to end; the loader, which is returned, has not yet."""
+    loader = server.role("loader")
+    os.kill(loader, signal.SIGSTOP)
+    server.signal(signal.SIGTERM)
+    wait_for("the end of the others", lambda: set(server.roles())
+             == {"main", "loader"})
+    return loader
+
+
+def test_stop_while_a_loader_dies_is_clean(server):
+    """Main learns of its death only after it has told all to end."""
+    os.kill(stop_with_a_held_loader(server), signal.SIGKILL)
+    assert server.process.wait(harness.DEADLINE) == 0
+    log = restart(server, stop=False)
+    assert "as it was left by a clean stop" in log
+    assert "2 zones: 0 read, 0 failed" in log
+    check(server)
+
+
+def test_stop_while_a_loader_dies_keeps_what_is_in_memory(server, database):
+    damage(server, database)
+    wait_left(server, database)
+    os.kill(stop_with_a_held_loader(server), signal.SIGKILL)
+    assert server.process.wait(harness.DEADLINE) == 0
+    log = restart(server, stop=False)
+    assert "as it was left by a clean stop" in log
+    assert "2 zones: 0 read, 0 failed" in log
+
+
+def test_second_signal_to_stop_ends_all_at_once(server):
+    """Nobody takes over to close the file."""
+    stop_with_a_held_loader(server)
+    server.signal(signal.SIGTERM)
+    assert server.process.wait(harness.DEADLINE) == 0
+    log = restart(server, stop=False)
+    assert "it was not closed by a clean stop" in log
+    assert "2 zones: 2 read, 0 failed" in log
+    check(server)
+
+
+def test_stop_with_a_store_that_no_loader_can_close_ends(server, database):
+    """Some try, not any number."""
+    loader = stop_with_a_held_loader(server)
+    overwrite_spans(database)
+    os.kill(loader, signal.SIGKILL)
+    assert server.process.wait(harness.DEADLINE) == 0
+    assert server.read_log().count("the loader cannot start") == 3
+    assert "2 zones: 2 read, 0 failed" in restart(server, stop=False)
+    check(server)
+
+
 def test_stop_during_a_reload_is_clean(server):
     more = harness.Held(server.directory / "more.inc")
     server.write_zone("a.test", zone_text(4) + "$INCLUDE more.inc\n")
@@ -276,11 +328,15 @@ def test_two_servers_do_not_share_a_file(server, make_server, database):
     check(server)
 
 
-def damage(server, database):
+def overwrite_spans(database):
     """Found out by the next loader."""
     with database.open("r+b") as f:
         f.seek(4096)
         f.write(bytes(1024))  # nothing is allocated, says the first span
+
+
+def damage(server, database):
+    overwrite_spans(database)
     server.kill("loader")
     server.wait_log("the zone store is left behind, a new one in memory is"
                     " filled from zone files")

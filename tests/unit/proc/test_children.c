@@ -46,6 +46,12 @@ supervisor_keep_file(struct supervisor *supervisor, struct store *store)
 	fail();
 }
 
+void
+supervisor_on_loader_lost(struct supervisor *supervisor)
+{
+	fail();
+}
+
 /* A child that has a lot to say, and then only lives until it is killed. */
 _Noreturn void
 worker_main(const struct role_start *start)
