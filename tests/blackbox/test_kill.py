@@ -94,7 +94,7 @@ def test_death_of_a_worker_loses_at_most_what_it_had_in_hand(nsd):
     pid = server.role("server 1")
     os.kill(pid, signal.SIGSTOP)
     wait_for("its stop", lambda: harness.process_state(pid) == "T")
-    waiting = Load(server, clients=32)
+    waiting = Load(server, clients=32, patience=harness.DEADLINE)
     waiting.step_answers(500)
     assert waiting.pending
     server.kill("server 1")
@@ -103,8 +103,8 @@ def test_death_of_a_worker_loses_at_most_what_it_had_in_hand(nsd):
     assert waiting.lost == 0
     assert server.role("server 1") != pid
     # A client has one query out; if that was in hand, it asks again.
-    load.step_answers(500, lost_after=5)
-    load.finish(patience=1)
+    load.step_answers(500)
+    load.finish()
     wait_for("nothing leaked", lambda: settled_state(server) == before)
 
 
@@ -116,10 +116,10 @@ def test_every_role_again_and_again(nsd):
     for role in ("server 2", "loader", "xfrd", "loader", "server 1", "xfrd"):
         server.kill(role)
         # What a worker had in hand is asked again.
-        load.step_answers(100, lost_after=5)
+        load.step_answers(100)
     wait_for("all roles", lambda: load.step(0.05)
              or len(server.roles()) == 5)
-    load.finish(patience=1)
+    load.finish()
     check_load(server)
     server.write_zone("example", zone_text(2))
     wait_for("a loader that listens", lambda: server.signal(signal.SIGHUP)

@@ -2,21 +2,25 @@
 that is served: only what is different is published."""
 
 import os
+import random
 import re
 import resource
 import signal
+import time
 
 import pytest
 
 import harness
 from harness import Load, wait_for, zone_text
+from steady import Steady
 
 COUNT = 2000
+SEED = int(os.environ.get("SEED", random.randrange(1 << 32)))
 
 
-def names(serial, more="", less=()):
+def names(serial, more="", less=(), address=0):
     return zone_text(serial) + "".join(
-        f"h{i} A 10.0.{i // 250}.{i % 250}\n" for i in range(COUNT)
+        f"h{i} A 10.{address}.{i // 250}.{i % 250}\n" for i in range(COUNT)
         if i not in less) + more
 
 
@@ -137,16 +141,47 @@ def test_file_changed_between_the_readings(server):
 def test_many_reloads_under_load(nsd):
     server = nsd(zones={"example": names(1)}, options={"server-count": 2})
     load = Load(server, name="h9.example")
-    for serial in range(2, 30):
-        server.write_zone("example", names(serial, f"at{serial} TXT x\n"))
-        server.signal(signal.SIGHUP)
-        load.step(0.05)
-    wait_for("the last", lambda: load.step(0.02)
-             or server.serial("example") == 29)
-    load.finish()
+    with Steady(server, "h9.example") as client:
+        for serial in range(2, 30):
+            server.write_zone("example",
+                              names(serial, f"at{serial} TXT x\n"))
+            server.signal(signal.SIGHUP)
+            load.step(0.05)
+        wait_for("the last", lambda: load.step(0.02)
+                 or server.serial("example") == 29)
+        load.finish()
     assert load.lost == 0
+    assert client.late == []
     assert server.rcode("at28.example", "TXT") == "NXDOMAIN"
     assert server.answer("at29.example", "TXT") == ['"x"']
+
+
+def test_workers_wait_for_no_loader(nsd):
+    """Wherever it is in a reload, all questions are answered while it is
+    stopped there."""
+    print("SEED", SEED)
+    rng = random.Random(SEED)
+    server = nsd(zones={"example": names(1)}, options={"server-count": 2})
+    loader = server.role("loader")
+    load = Load(server, name="h9.example")
+    started = time.monotonic()
+    reload(server, names(2), "serial 1 is updated to 2")
+    length = time.monotonic() - started
+    for serial in range(3, 23):
+        # Each has all of the names changed, for a while to be stopped in.
+        server.write_zone("example", names(serial, address=serial))
+        server.signal(signal.SIGHUP)
+        load.step(rng.random() * length)
+        os.kill(loader, signal.SIGSTOP)
+        wait_for("its stop", lambda: harness.process_state(loader) == "T")
+        load.step_answers(200)
+        assert load.lost == 0
+        os.kill(loader, signal.SIGCONT)
+        wait_for("the version", lambda s=serial: load.step(0.005)
+                 or server.serial("example") == s)
+    load.finish()
+    assert load.lost == 0
+    assert server.role("loader") == loader
 
 
 @pytest.mark.skipif(harness.is_sanitized(),
