@@ -1,5 +1,6 @@
 /*
- * trie_key.h - keys and entries of the trie; for trie*.c and mark.c only.
+ * trie_key.h - keys and entries of the trie; for trie*.c, mark.c and vet*.c
+ * only.
  *
  * The key of a name is its labels from the last to the first, each octet as
  * one or two symbols and each label closed by symbol 0, and one more 0 at the

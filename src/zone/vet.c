@@ -35,6 +35,26 @@ vet_fail(struct vet_part *p, enum vet_kind kind, store_ref ref,
 	return false;
 }
 
+size_t
+vet_split(struct vet_part *parts, size_t max,
+	size_t (*expand)(struct vet_part *parts, size_t count, size_t at,
+		size_t max))
+{
+	size_t count = 1, before;
+
+	do {
+		before = count;
+		for (size_t i = 0; i < count; i++) {
+			size_t more = parts[i].fault.text != NULL ? 0
+				: expand(parts, count, i, max);
+
+			count += more;
+			i += more;
+		}
+	} while (count > before);
+	return count;
+}
+
 /* ---- threads ----------------------------------------------------------- */
 
 struct vet_pool {

@@ -191,13 +191,15 @@ vet_chain_head(struct vet_part *p)
 
 /* Puts the pages below that of a part in its place. */
 static size_t
-part_expand(struct vet_part *parts, size_t count, size_t at)
+expand_page(struct vet_part *parts, size_t count, size_t at, size_t max)
 {
 	struct vet_part from = parts[at];
-	const struct nsec3_page *page = page_claim(&from, from.page,
-		from.height, from.low, from.high);
+	const struct nsec3_page *page;
 	unsigned n;
 
+	if (from.height == 0 || count >= max)
+		return 0;
+	page = page_claim(&from, from.page, from.height, from.low, from.high);
 	if (page == NULL) {
 		parts[at].fault = from.fault;
 		return 0;
@@ -218,20 +220,5 @@ part_expand(struct vet_part *parts, size_t count, size_t at)
 size_t
 vet_chain_split(struct vet_part *parts, size_t max)
 {
-	size_t count = 1, before;
-
-	do {
-		before = count;
-		for (size_t i = 0; i < count; i++) {
-			size_t more;
-
-			if (parts[i].height == 0 || parts[i].fault.text != NULL
-				|| count >= max)
-				continue;
-			more = part_expand(parts, count, i);
-			count += more;
-			i += more;
-		}
-	} while (count > before);
-	return count;
+	return vet_split(parts, max, expand_page);
 }

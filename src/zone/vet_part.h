@@ -47,7 +47,8 @@ struct vet_part;
 
 /* Room of one thread. */
 struct vet_scratch {
-	struct vet_part *parts; /* VET_ZONE_PARTS: of a zone that is not cut */
+	struct vet_part *parts; /* of a zone that is not cut: its head and
+				 * VET_ZONE_PARTS */
 	uint8_t rdata[65536 + 4 * NAME_MAX_LEN];
 	/* Where labels of names that pointers may lead to stand; all NULL
 	 * between RRsets. */
@@ -258,6 +259,15 @@ void vet_zone(struct vet *vet, struct vet_zone *zone,
 enum nsd_err vet_zone_large(struct vet *vet, struct vet_zone *zone) MUST_USE;
 
 /* ---- vet.c */
+/*
+ * Cuts the first of parts as long as there are pieces that can be cut. expand
+ * puts what is below a part in its place, those behind it move up, and returns
+ * how many more there are then: 0 if there is nothing below it, or it would
+ * come to too many, or has a fault. Returns how many parts there are.
+ */
+size_t vet_split(struct vet_part *parts, size_t max,
+	size_t (*expand)(struct vet_part *parts, size_t count, size_t at,
+		size_t max));
 /* Calls run for 0 to count less 1, by all threads. */
 void vet_run(struct vet *vet, size_t count,
 	void (*run)(void *ctx, size_t i, struct vet_scratch *scratch),

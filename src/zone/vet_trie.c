@@ -2,8 +2,6 @@
  * it part. */
 #include "zone/vet_part.h"
 
-#define LABEL_MAX 63u /* RFC 1035 section 2.3.4 */
-
 bool
 vet_name(const uint8_t *name, unsigned len, unsigned labels)
 {
@@ -12,7 +10,7 @@ vet_name(const uint8_t *name, unsigned len, unsigned labels)
 	while (at < len) {
 		unsigned end = at + 1 + name[at];
 
-		if (name[at] == 0 || name[at] > LABEL_MAX || end > len)
+		if (name[at] == 0 || name[at] > LABEL_MAX_LEN || end > len)
 			return false;
 		while (++at < end)
 			if (name_lower_octet(name[at]) != name[at])
@@ -113,9 +111,10 @@ vet_branch(struct vet_part *p, const struct trie_entry *entry, int above)
 	return store_get(p->vet->view, ref);
 }
 
-/* Depth: each branch has a greater offset than that above it. */
+/* What an entry leads to. Depth: each branch has a greater offset than that
+ * above it. */
 static bool
-vet_entry(struct vet_part *p, const struct trie_entry *entry, int above)
+vet_below(struct vet_part *p, const struct trie_entry *entry, int above)
 {
 	uint64_t word = entry_word(entry), left;
 	const struct trie_entry *children;
@@ -136,7 +135,7 @@ vet_entry(struct vet_part *p, const struct trie_entry *entry, int above)
 			p->seam = (struct vet_seam){
 				(uint16_t)word_offset(word), (uint8_t)low,
 				(uint8_t)high};
-		if (!vet_entry(p, &children[i], (int)word_offset(word)))
+		if (!vet_below(p, &children[i], (int)word_offset(word)))
 			return false;
 		low = high;
 	}
@@ -146,7 +145,7 @@ vet_entry(struct vet_part *p, const struct trie_entry *entry, int above)
 bool
 vet_trie(struct vet_part *p)
 {
-	if (!vet_entry(p, &p->entry, p->above_offset))
+	if (!vet_below(p, &p->entry, p->above_offset))
 		return false;
 	while (p->queue_count > 0)
 		if (!queue_take(p))
@@ -170,18 +169,19 @@ vet_trie_init(struct vet_part *p, const struct trie *trie,
 	p->on_leaf = on_leaf;
 }
 
-/* Puts the children of a part's branch in its place; the parts behind it move
- * up. Returns how many more there are then. */
+/* Puts the children of a part's branch in its place. */
 static size_t
-part_expand(struct vet_part *parts, size_t count, size_t at)
+expand_branch(struct vet_part *parts, size_t count, size_t at, size_t max)
 {
 	struct vet_part from = parts[at];
 	uint64_t word = entry_word(&from.entry);
-	const struct trie_entry *children = vet_branch(&from, &from.entry,
-		from.above_offset);
 	uint64_t left = word & TRIE_BITMAP;
 	unsigned n = word_count(word);
+	const struct trie_entry *children;
 
+	if (!word_is_branch(word) || count + n > max)
+		return 0;
+	children = vet_branch(&from, &from.entry, from.above_offset);
 	if (children == NULL) {
 		parts[at].fault = from.fault;
 		return 0;
@@ -207,23 +207,7 @@ part_expand(struct vet_part *parts, size_t count, size_t at)
 size_t
 vet_trie_split(struct vet_part *parts, size_t max)
 {
-	size_t count = 1, before;
-
-	do {
-		before = count;
-		for (size_t i = 0; i < count; i++) {
-			uint64_t word = entry_word(&parts[i].entry);
-			size_t more;
-
-			if (!word_is_branch(word) || parts[i].fault.text
-				!= NULL || count + word_count(word) > max)
-				continue;
-			more = part_expand(parts, count, i);
-			count += more;
-			i += more;
-		}
-	} while (count > before);
-	return count;
+	return vet_split(parts, max, expand_branch);
 }
 
 bool
