@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "dns/name.h"
 
 struct rrbatch_rr {
 	uint32_t line;
@@ -76,6 +77,32 @@ struct rrbatch *rrbatch_create(size_t capacity);
 void rrbatch_destroy(struct rrbatch *batch);
 /* Destroys a whole chain. */
 void rrbatch_destroy_all(struct rrbatch *first);
+
+/*
+ * Lends the last batch of a chain (first and last NULL: there is none yet)
+ * with room for a record with so much RDATA, whatever its owner. Where there
+ * is too little, one more is made, of that capacity or of what the record
+ * takes; NULL without memory.
+ */
+static inline struct rrbatch *
+rrbatch_make_room(struct rrbatch **first, struct rrbatch **last, size_t rdlen,
+	size_t capacity)
+{
+	size_t need = sizeof(struct rrbatch_rr) + NAME_MAX_LEN + rdlen + 3;
+	struct rrbatch *batch = *last;
+
+	if (batch != NULL && batch->capacity - batch->len >= need)
+		return batch;
+	batch = rrbatch_create(need > capacity ? need : capacity);
+	if (batch == NULL)
+		return NULL;
+	if (*last != NULL)
+		(*last)->next = batch;
+	else
+		*first = batch;
+	*last = batch;
+	return batch;
+}
 
 /*
  * Appends a record. owner NULL: same owner as the record before it.

@@ -207,22 +207,13 @@ static enum nsd_err
 parts_keep(struct zone_parts *p, const struct rrbatch_rr *rr,
 	const uint8_t *owner, bool same)
 {
-	size_t need = sizeof(*rr) + NAME_MAX_LEN + rr->rdlen + 4;
-	struct rrbatch *block = p->last;
+	struct rrbatch *block = rrbatch_make_room(&p->first, &p->last,
+		rr->rdlen, BLOCK_SIZE);
 
-	if (block == NULL || block->capacity - block->len < need) {
-		block = rrbatch_create(need > BLOCK_SIZE ? need : BLOCK_SIZE);
-		if (block == NULL)
-			return NSD_E_MEMORY;
-		if (p->last != NULL)
-			p->last->next = block;
-		else
-			p->first = block;
-		p->last = block;
-		same = false;
-	}
-	return rrbatch_append(block, rr, same ? NULL : owner,
-		rrbatch_rr_rdata(rr));
+	if (block == NULL)
+		return NSD_E_MEMORY;
+	return rrbatch_append(block, rr, same && block->count > 0 ? NULL
+		: owner, rrbatch_rr_rdata(rr));
 }
 
 enum nsd_err

@@ -93,23 +93,11 @@ static enum nsd_err
 rebuild_put(struct rebuild *r, const uint8_t *owner,
 	const struct rrbatch_rr *rr, const uint8_t *rdata)
 {
-	struct rrbatch_rr head = *rr;
-	size_t need = sizeof(head) + NAME_MAX_LEN + rr->rdlen + 3;
+	struct rrbatch *batch = rrbatch_make_room(&r->first, &r->last,
+		rr->rdlen, BATCH_ROOM);
 
-	head.owner_len = (uint8_t)name_len(owner);
-	if (r->last == NULL || r->last->capacity - r->last->len < need) {
-		struct rrbatch *batch = rrbatch_create(
-			need > BATCH_ROOM ? need : BATCH_ROOM);
-
-		if (batch == NULL)
-			return NSD_E_MEMORY;
-		if (r->last != NULL)
-			r->last->next = batch;
-		else
-			r->first = batch;
-		r->last = batch;
-	}
-	return rrbatch_append(r->last, &head, owner, rdata);
+	return batch == NULL ? NSD_E_MEMORY
+		: rrbatch_append(batch, rr, owner, rdata);
 }
 
 static enum nsd_err
