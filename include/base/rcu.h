@@ -20,10 +20,4 @@
 #define rcu_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 #define rcu_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 
-/* Read-modify-write, as strong as a lock and an unlock around it. */
-#define rcu_fetch_or(p, v) __atomic_fetch_or((p), (v), __ATOMIC_ACQ_REL)
-#define rcu_fetch_and(p, v) __atomic_fetch_and((p), (v), __ATOMIC_ACQ_REL)
-#define rcu_fetch_add(p, v) __atomic_fetch_add((p), (v), __ATOMIC_ACQ_REL)
-#define rcu_fetch_sub(p, v) __atomic_fetch_sub((p), (v), __ATOMIC_ACQ_REL)
-
 #endif

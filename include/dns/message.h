@@ -41,7 +41,6 @@ enum message_flag {
 	MESSAGE_CD = 0x0010,
 	MESSAGE_RCODE_MASK = 0x000f,
 };
-#define MESSAGE_OPCODE_SHIFT 11
 
 enum opcode {
 	OPCODE_QUERY = 0,

@@ -382,8 +382,8 @@ void node_check(struct worker *w, const struct owner *owner,
 enum nsd_err rrset_pack(struct worker *w, const struct owner *owner,
 	const struct group *group, store_ref *ref) MUST_USE;
 /* Packs RRSIGs of one covered type. */
-enum nsd_err sigs_pack(struct worker *w, const struct owner *owner,
-	const struct group *group, store_ref *ref) MUST_USE;
+enum nsd_err sigs_pack(struct worker *w, const struct group *group,
+	store_ref *ref) MUST_USE;
 /* The same, in parts: how many octets they take (0: told of, too many), and
  * writing them. On failure no holder is counted. */
 size_t sigs_measure(struct worker *w, const struct group *group);

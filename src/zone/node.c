@@ -219,7 +219,7 @@ node_pack_groups(struct worker *w, const struct owner *owner, size_t count)
 			w->packed++;
 			continue;
 		}
-		err = g->sigs ? sigs_pack(w, owner, g, &e->ref)
+		err = g->sigs ? sigs_pack(w, g, &e->ref)
 			      : rrset_pack(w, owner, g, &e->ref);
 		if (err != NSD_OK)
 			return err;

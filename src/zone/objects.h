@@ -103,7 +103,5 @@ void release_trie(struct releaser *r, struct trie *trie,
 	void (*release)(struct releaser *, store_ref));
 /* What cells hold from a version on, and the index of contents. */
 void release_writers_parts(struct releaser *r, const struct zone *zone);
-/* The zone with all that is in it. */
-void release_zone(struct releaser *r, store_ref ref);
 
 #endif

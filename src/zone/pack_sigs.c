@@ -285,8 +285,7 @@ sigs_write(struct worker *w, const struct group *group,
 }
 
 enum nsd_err
-sigs_pack(struct worker *w, const struct owner *owner,
-	const struct group *group, store_ref *ref)
+sigs_pack(struct worker *w, const struct group *group, store_ref *ref)
 {
 	size_t size = sigs_measure(w, group);
 	struct rrset_sigs *sigs;

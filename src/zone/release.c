@@ -179,7 +179,8 @@ release_writers_parts(struct releaser *r, const struct zone *zone)
 			store_get(r->view, zone->share)));
 }
 
-void
+/* The zone with all that is in it. */
+static void
 release_zone(struct releaser *r, store_ref ref)
 {
 	struct zone *zone = store_edit(r->heap, ref);
