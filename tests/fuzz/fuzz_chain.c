@@ -16,11 +16,8 @@
 #include "dns/rdata.h"
 #include "zone/build.h"
 #include "zone/nsec3_page.h"
-#include "zone/walk.h"
 
 #include "batch.h"
-
-#define BATCH_ROOM (1u << 20)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -199,18 +196,6 @@ on_rr(void *ctx, const struct zone_rr *rr)
 	return NSD_OK;
 }
 
-static struct rrbatch *
-walk(const struct store_view *view, store_ref ref)
-{
-	const struct zone *zone = store_get(view, ref);
-	struct rrbatch *batch = rrbatch_create(BATCH_ROOM);
-
-	if (batch == NULL || zone_walk(view, zone, apex, on_rr, batch)
-		!= NSD_OK || batch->count != zone->rr_count)
-		abort();
-	return batch;
-}
-
 static bool
 build(struct store_writer *writer, const struct rrbatch *batch,
 	uint32_t iterations_max, store_ref *zone)
@@ -222,20 +207,6 @@ build(struct store_writer *writer, const struct rrbatch *batch,
 
 	return zone_build(&input, writer, store_writer_heap(writer), &sink,
 		zone) == NSD_OK;
-}
-
-static struct store_writer *
-open_store(void)
-{
-	const struct store_options options = {.reservation = 1u << 28,
-		.reader_max = 1};
-	struct store_writer *writer;
-	struct store *store;
-
-	if (store_create(&options, &store) != NSD_OK
-		|| store_writer_open(store, &writer) != NSD_OK)
-		abort();
-	return writer;
 }
 
 static void
@@ -250,11 +221,11 @@ check_zone(struct store_writer *writer, const struct rrbatch *batch,
 	if (!build(writer, batch, iterations_max, &zone))
 		return;
 	check_chain(view, store_get(view, zone), in);
-	walked = walk(view, zone);
+	walked = walk(view, zone, apex, on_rr);
 	zone_free(heap, zone);
 	if (!build(writer, walked, iterations_max, &zone))
 		abort();
-	again = walk(view, zone);
+	again = walk(view, zone, apex, on_rr);
 	zone_free(heap, zone);
 	if (again->len != walked->len
 		|| memcmp(again->data, walked->data, walked->len) != 0)

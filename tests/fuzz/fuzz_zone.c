@@ -16,11 +16,8 @@
 #include "dns/name.h"
 #include "dns/rdata.h"
 #include "zone/build.h"
-#include "zone/walk.h"
 
 #include "batch.h"
-
-#define BATCH_ROOM (1u << 20)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -124,20 +121,6 @@ build(struct store_writer *writer, const struct rrbatch *batch,
 	return err;
 }
 
-/* All records of a zone, as the walk gives them. */
-static struct rrbatch *
-walk(struct store_writer *writer, store_ref ref)
-{
-	const struct store_view *view = store_writer_view(writer);
-	const struct zone *zone = store_get(view, ref);
-	struct rrbatch *batch = rrbatch_create(BATCH_ROOM);
-
-	if (batch == NULL || zone_walk(view, zone, apex, on_rr, batch)
-		!= NSD_OK || batch->count != zone->rr_count)
-		abort();
-	return batch;
-}
-
 static void
 on_diag(struct diag_sink *sink, const struct diag *d)
 {
@@ -156,26 +139,12 @@ check_again(struct store_writer *writer, const struct rrbatch *first)
 
 	if (build(writer, first, true, &sink, &zone) != NSD_OK)
 		abort();
-	again = walk(writer, zone);
+	again = walk(store_writer_view(writer), zone, apex, on_rr);
 	if (again->len != first->len
 		|| memcmp(again->data, first->data, first->len) != 0)
 		abort();
 	rrbatch_destroy(again);
 	zone_free(store_writer_heap(writer), zone);
-}
-
-static struct store_writer *
-open_store(void)
-{
-	const struct store_options options = {.reservation = 1u << 28,
-		.reader_max = 1};
-	struct store_writer *writer;
-	struct store *store;
-
-	if (store_create(&options, &store) != NSD_OK
-		|| store_writer_open(store, &writer) != NSD_OK)
-		abort();
-	return writer;
 }
 
 int
@@ -189,6 +158,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool secondary;
 	store_ref zone;
 
+	if (batch == NULL)
+		abort();
 	if (writer == NULL)
 		writer = open_store();
 	cursor_init(&in, data, size < 65536 ? size : 65536);
@@ -196,7 +167,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (!in.failed && cursor_left(&in) > 0)
 		make_record(&in, batch);
 	if (build(writer, batch, secondary, &sink, &zone) == NSD_OK) {
-		walked = walk(writer, zone);
+		walked = walk(store_writer_view(writer), zone, apex, on_rr);
 		zone_free(store_writer_heap(writer), zone);
 		check_again(writer, walked);
 		rrbatch_destroy(walked);
