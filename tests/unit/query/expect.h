@@ -60,6 +60,14 @@ done(struct reply_parts *p)
 		assert_int_equal((p)->section[AR].count, ar);      \
 	} while (0)
 
+/* Asks for something of which the counts tell enough. */
+#define expect_reply(w, name, type, an, ns, ar)                    \
+	do {                                                       \
+		struct reply_parts *reply = ask_for(w, name, type); \
+		expect_counts(reply, an, ns, ar);                  \
+		done(reply);                                       \
+	} while (0)
+
 /* The record, with its TTL, stands in the section. */
 #define expect_rr(p, where, line) expect_rr_at(p, where, line, __LINE__)
 

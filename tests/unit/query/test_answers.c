@@ -144,9 +144,7 @@ dnssec_records_only_with_do(void **state)
 	expect_rr(p, AN, "mail.example. 60 RRSIG A example.");
 	assert_int_equal(p->section[AN].count, 1);
 	done(p);
-	p = ask_for(&w, "cut.example.", TYPE_A);
-	expect_counts(p, 0, 2, 3);
-	done(p);
+	expect_reply(&w, "cut.example.", TYPE_A, 0, 2, 3);
 	p = ask_dnssec(&w, "cut.example.", TYPE_A);
 	expect_rr(p, NS, "cut.example. 3600 DS 17");
 	expect_rr(p, NS, "cut.example. 3600 RRSIG DS example.");
@@ -325,23 +323,15 @@ additional_data_of_answers(void **state)
 	expect_rr(p, AR, "mail.example. 60 A 192.0.2.3");
 	done(p);
 	/* Not what stands in the answer already. */
-	p = ask_for(&w, "ns1.example.", TYPE_A);
-	expect_counts(p, 1, 2, 2);
-	done(p);
+	expect_reply(&w, "ns1.example.", TYPE_A, 1, 2, 2);
 	/* RFC 9460 section 2.5.2: "." is the owner, in ServiceMode. */
 	p = ask_for(&w, "svc.example.", TYPE_HTTPS);
 	expect_rr(p, AR, "svc.example. 60 A 192.0.2.6");
 	done(p);
-	p = ask_for(&w, "alias-mode.example.", TYPE_HTTPS);
-	expect_counts(p, 1, 2, 3);
-	done(p);
-	p = ask_for(&w, "null.example.", TYPE_MX);
-	expect_counts(p, 1, 2, 3);
-	done(p);
+	expect_reply(&w, "alias-mode.example.", TYPE_HTTPS, 1, 2, 3);
+	expect_reply(&w, "null.example.", TYPE_MX, 1, 2, 3);
 	/* NS is not repeated in the authority section. */
-	p = ask_for(&w, "example.", TYPE_NS);
-	expect_counts(p, 2, 0, 3);
-	done(p);
+	expect_reply(&w, "example.", TYPE_NS, 2, 0, 3);
 	world_fini(&w);
 }
 
@@ -349,21 +339,14 @@ static void
 minimal_responses_leave_out_extras(void **state)
 {
 	struct world w;
-	struct reply_parts *p;
 
 	world_init(&w);
 	w.options.minimal_responses = true;
 	world_add_zone(&w, "example.", example_zone);
 	world_start(&w);
-	p = ask_for(&w, "example.", TYPE_MX);
-	expect_counts(p, 1, 0, 0);
-	done(p);
-	p = ask_for(&w, "nothing.example.", TYPE_MX);
-	expect_counts(p, 0, 1, 0);
-	done(p);
-	p = ask_for(&w, "cut.example.", TYPE_MX);
-	expect_counts(p, 0, 2, 3);
-	done(p);
+	expect_reply(&w, "example.", TYPE_MX, 1, 0, 0);
+	expect_reply(&w, "nothing.example.", TYPE_MX, 0, 1, 0);
+	expect_reply(&w, "cut.example.", TYPE_MX, 0, 2, 3);
 	world_fini(&w);
 }
 
@@ -423,15 +406,9 @@ cname_chains_end(void **state)
 	expect_rcode(p, RCODE_NXDOMAIN);
 	expect_counts(p, 15, 1, 0);
 	done(p);
-	p = ask_for(&w, "self.z.", TYPE_A);
-	expect_counts(p, 1, 0, 0);
-	done(p);
-	p = ask_for(&w, "b.z.", TYPE_A);
-	expect_counts(p, 2, 0, 0);
-	done(p);
-	p = ask_for(&w, "y.w.z.", TYPE_A);
-	expect_counts(p, 2, 0, 0);
-	done(p);
+	expect_reply(&w, "self.z.", TYPE_A, 1, 0, 0);
+	expect_reply(&w, "b.z.", TYPE_A, 2, 0, 0);
+	expect_reply(&w, "y.w.z.", TYPE_A, 2, 0, 0);
 	world_fini(&w);
 }
 
@@ -561,9 +538,7 @@ any_is_one_rrset(void **state)
 	expect_rr(p, AN, "mail.example. 60 RRSIG A example.");
 	assert_int_equal(p->section[AN].count, 2);
 	done(p);
-	p = ask_for(&w, "c.example.", TYPE_ANY);
-	expect_counts(p, 0, 1, 0);
-	done(p);
+	expect_reply(&w, "c.example.", TYPE_ANY, 0, 1, 0);
 	p = ask_with(&w, &udp);
 	assert_true(p->section[AN].count > 0);
 	done(p);
@@ -636,9 +611,7 @@ root_zone(void **state)
 	expect_rr(p, AN, ". 60 NS a.root.");
 	expect_rr(p, AR, "a.root. 60 A 192.0.2.1");
 	done(p);
-	p = ask_for(&w, ".", TYPE_DS);
-	expect_counts(p, 0, 1, 0);
-	done(p);
+	expect_reply(&w, ".", TYPE_DS, 0, 1, 0);
 	p = ask_for(&w, "x.y.", TYPE_TXT);
 	expect_rr(p, AN, "x.y. 60 TXT wild");
 	done(p);
