@@ -186,7 +186,7 @@ emit_synthesis(struct query *q, unsigned labels, uint32_t target_at,
 	uint32_t at = s->name_at;
 
 	if (at <= MESSAGE_POINTER_MAX) {
-		octets_put_u16(out, (uint16_t)(0xc000 | at));
+		octets_put_u16(out, (uint16_t)(EMIT_POINTER | at));
 		out += 2;
 	} else {
 		memcpy(out, s->name->name, s->name->len);
@@ -204,7 +204,7 @@ emit_synthesis(struct query *q, unsigned labels, uint32_t target_at,
 		at += 1u + reply->out[at];
 	}
 	if (target_at <= MESSAGE_POINTER_MAX) {
-		octets_put_u16(out, (uint16_t)(0xc000 | target_at));
+		octets_put_u16(out, (uint16_t)(EMIT_POINTER | target_at));
 		out += 2;
 	} else {
 		memcpy(out, target->name, target->len);

@@ -41,7 +41,7 @@ add_text(struct query *q, const char *text)
 		reply->flags |= MESSAGE_TC;
 		return;
 	}
-	octets_put_u16(out, 0xc000 | MESSAGE_HEADER_LEN);
+	octets_put_u16(out, EMIT_POINTER | MESSAGE_HEADER_LEN);
 	octets_put_u16(out + 2, TYPE_TXT);
 	octets_put_u16(out + 4, CLASS_CH);
 	octets_put_u32(out + 6, 0);

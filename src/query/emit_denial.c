@@ -5,7 +5,6 @@
 #include "query/denial_kind.h"
 #include "query/emit_denial.h"
 
-#define POINTER 0xc000u
 #define HEAD_AFTER_OWNER 8u /* octets of type, class and TTL */
 
 /* Where in a name's labels each begins; returns their count. */
@@ -61,7 +60,7 @@ emit_make_owner(const struct reply *reply, const struct search *s,
 	}
 	len = label_at[count - common];
 	memcpy(owner->octets, labels, len);
-	octets_put_u16(owner->octets + len, (uint16_t)(POINTER | at));
+	octets_put_u16(owner->octets + len, (uint16_t)(EMIT_POINTER | at));
 	owner->len = (uint16_t)(len + 2);
 	return true;
 }
@@ -137,7 +136,7 @@ make_hash_owner(const struct reply *reply, const struct search *s,
 		owner->len = (uint16_t)(owner->len + apex_len);
 	} else {
 		octets_put_u16(owner->octets + owner->len,
-			(uint16_t)(POINTER | at));
+			(uint16_t)(EMIT_POINTER | at));
 		owner->len = (uint16_t)(owner->len + 2);
 	}
 	return true;

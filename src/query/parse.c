@@ -240,26 +240,35 @@ choose_step(struct query_ctx *ctx, struct query *q, uint16_t flags)
 	q->step = STEP_ZONE;
 }
 
+/* No question, or several. Where there is nothing else before it, an OPT is
+ * answered with one. */
+static void
+end_without_question(struct query_ctx *ctx, struct query *q, struct cursor *c)
+{
+	const uint8_t *request = q->exchange->request;
+
+	if (message_get_count(request, MESSAGE_QDCOUNT) == 0
+		&& message_get_count(request, MESSAGE_ANCOUNT) == 0
+		&& message_get_count(request, MESSAGE_NSCOUNT) == 0
+		&& read_additional(q, c, message_get_count(request,
+			MESSAGE_ARCOUNT)) != NSD_OK)
+		ctx->counters->edns_err++;
+	set_reply_limit(ctx, q);
+	end_with_header(q, RCODE_FORMERR, 0);
+}
+
 static void
 parse_message(struct query_ctx *ctx, struct query *q, uint16_t flags)
 {
+	const uint8_t *request = q->exchange->request;
 	struct counters *counters = ctx->counters;
-	unsigned opcode = message_get_opcode(q->exchange->request);
 	struct cursor c;
 	enum nsd_err err;
 
-	cursor_init(&c, q->exchange->request, q->exchange->request_len);
+	cursor_init(&c, request, q->exchange->request_len);
 	c.at += MESSAGE_HEADER_LEN;
-	if (message_get_count(c.start, MESSAGE_QDCOUNT) != 1) {
-		/* Without a question there may still be an OPT. */
-		if (message_get_count(c.start, MESSAGE_QDCOUNT) == 0
-			&& message_get_count(c.start, MESSAGE_ANCOUNT) == 0
-			&& message_get_count(c.start, MESSAGE_NSCOUNT) == 0
-			&& read_additional(q, &c, message_get_count(c.start,
-				MESSAGE_ARCOUNT)) != NSD_OK)
-			counters->edns_err++;
-		set_reply_limit(ctx, q);
-		end_with_header(q, RCODE_FORMERR, 0);
+	if (message_get_count(request, MESSAGE_QDCOUNT) != 1) {
+		end_without_question(ctx, q, &c);
 		return;
 	}
 	err = read_sections(q, counters, &c);
@@ -285,7 +294,7 @@ parse_message(struct query_ctx *ctx, struct query *q, uint16_t flags)
 		query_fail(q, RCODE_BADVERS, EDE_NONE, NULL);
 		return;
 	}
-	if (opcode == OPCODE_NOTIFY) {
+	if (message_get_opcode(request) == OPCODE_NOTIFY) {
 		end_with_header(q, RCODE_REFUSED, flags & (MESSAGE_AA
 			| MESSAGE_OPCODE_MASK | MESSAGE_RD));
 		if (q->question.rrclass == CLASS_IN)

@@ -155,8 +155,8 @@ prefetch_ds(const struct query_ctx *ctx, const struct query *q)
 		prefetch_entry(ctx, q, ds);
 }
 
-/* Asks for the RRsets of each answer, then, once they are there, for the
- * addresses of their targets: one step for all before any is touched. */
+/* Asks for the RRsets of each answer: here and below, one step for all before
+ * what came of it is touched for any. */
 static void
 prefetch_rrsets(struct query_ctx *ctx, struct group *group)
 {

@@ -99,6 +99,7 @@ struct expansion {
 	const struct node *encloser;
 	uint32_t name_at; /* in the reply */
 };
+
 /* Of a chain, whatever the options of the context say. */
 #define LINKS_MAX (MAX_CNAME_CHAIN > 32 ? MAX_CNAME_CHAIN : 32)
 /* Records that deny: one for each expansion, three at the end of a chain. */
