@@ -1,7 +1,7 @@
 /*
- * log.h - the log of a process: stderr, a file, syslog (doc/surface.md: nsd's log
- * line formats). The one piece of process-wide state in base: a log must be
- * reachable from where things go wrong.
+ * log.h - the log of a process: stderr, a file, syslog (doc/surface.md: nsd's
+ * log line formats). The one piece of process-wide state in base: a log must
+ * be reachable from where things go wrong.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -60,8 +60,9 @@ unsigned log_verbosity(void);
 
 /*
  * Writes one line. Control characters in the text become \ooo. Async-signal
- * unsafe; threads may call it at once. A text is cut at 4095 octets,
- * and a line that goes to a pipe at PIPE_BUF (4096). Never blocks on a full pipe for more than the write itself, never
+ * unsafe; threads may call it at once. A text is cut at 4095 octets, and a
+ * line that goes to a pipe at PIPE_BUF (4096). What a log file that is a full
+ * pipe has no room for is lost; one at stderr may hold the caller up. Never
  * fails towards the caller.
  */
 void log_write(enum log_level level, const char *format, ...)

@@ -61,8 +61,9 @@ enum nsd_err rdata_read(uint16_t type, struct cursor *message,
 
 /*
  * Prints presentation format, NUL-terminated; octets that do not fit the type
- * (or that text could not give back) are printed in RFC 3597 form. Returns the length it needs (as snprintf):
- * nothing is promised about out if that is >= size.
+ * (or that text could not give back) are printed in RFC 3597 form. Returns the
+ * length it needs (as snprintf): nothing is promised about out if that is
+ * >= size.
  */
 size_t rdata_print(uint16_t type, const uint8_t *rdata, size_t rdata_len,
 	char *out, size_t size);
@@ -79,11 +80,11 @@ struct rdata_name {
 	uint16_t offset;  /* of its first octet */
 	bool compressible;
 };
-#define RDATA_NAMES_MAX 2 /* first names of fixed position; HIP's list is not told */
+#define RDATA_NAMES_MAX 2 /* of fixed position; HIP's list is not told */
 
 /*
- * Lists the names in the fields of a checked RDATA that may be
- * compressed or ask for additional data. Returns the count.
+ * Lists the names in the fields of a checked RDATA that may be compressed or
+ * ask for additional data. Returns the count.
  */
 unsigned rdata_list_names(uint16_t type, const uint8_t *rdata,
 	size_t rdata_len, struct rdata_name out[RDATA_NAMES_MAX]);

@@ -3,7 +3,8 @@
  *
  * The passes: sort into canonical order, group into nodes and RRsets, check,
  * find cuts and occluded names, choose and pack the chain of NSEC3 records,
- * hash names, pack and share RRsets, resolve additional data, build the tries. Nothing is visible to readers before table_set_zone.
+ * hash names, pack and share RRsets, resolve additional data, build the tries.
+ * Nothing is visible to readers before table_set_zone.
  */
 #ifndef ZONE_BUILD_H
 #define ZONE_BUILD_H
