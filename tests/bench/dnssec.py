@@ -3,8 +3,10 @@ import os
 import subprocess
 import time
 
+import machine
 import report
 import servers
+from pages import cases_markdown, cell
 
 # NLnet Labs document 2010-002: these numbers of iterations.
 ITERATIONS = [0, 1, 15, 50, 100, 150, 500, 2500]
@@ -36,7 +38,7 @@ class Parts:
             check=True, text=True, stdout=subprocess.PIPE).stdout
         names = self.args.names
         experiment = self.result.setdefault("nsec3", {
-            "names": names, "shared": busy(), "refused": {}, "fewer": {},
+            "names": names, "refused": {}, "fewer": {},
             "points": {}, "octets": {}})
         for iterations in ITERATIONS:
             running = []
@@ -85,7 +87,6 @@ class Parts:
         """A root, and a TLD at 0 iterations and at 150, with and without
         DO."""
         size = self.args.size
-        self.result["dnssec_shared"] = busy()
         self.result["size"] = size
         self.measure_zone("root", "root", ROOT_CASES)
         for iterations in (0, 150):
@@ -114,12 +115,11 @@ class Parts:
 
     def part_hashing(self):
         """What hashing adds to a start: on one core; ours on all, too."""
-        self.result["hashing_shared"] = busy()
         self.result["size"] = self.args.size
         for what in ("unused", "0", "150"):
             zones = self.zone_set(f"tld-{self.args.size}-{what}")
             for turn in range(min(2, self.args.reps)):
-                for kind in self.programs:
+                for kind in self.rotated(turn):
                     if kind == "bind" and not self.args.servers:
                         continue
                     self.measure_hashing(kind, zones, what, "0")
@@ -128,6 +128,11 @@ class Parts:
             self.drop_set(zones.name)
 
     def measure_hashing(self, kind, zones, what, cpus):
+        self.touch(zones)
+        with self.others.watched():
+            self.measure_hashed(kind, zones, what, cpus)
+
+    def measure_hashed(self, kind, zones, what, cpus):
         s = servers.Server(kind, self.programs[kind], zones, self.work, cpus)
         try:
             if not s.wait(self.args.start_limit):
@@ -166,15 +171,6 @@ TLD_CASES = [
 ]
 
 
-# Of the last minute, before a run adds its own: near 0 on an idle machine.
-LOAD_BEFORE = round(os.getloadavg()[0], 1)
-
-
-def busy():
-    """The load of the machine when the run began."""
-    return LOAD_BEFORE
-
-
 def wait_settled(server, limit_sec=30):
     """Until it has spent next to no CPU time for a second."""
     last, still, end = 0, 0, time.monotonic() + limit_sec
@@ -207,17 +203,6 @@ def slope(points):
     return (points[-1][1] - points[0][1]) / (points[-1][0] - points[0][0])
 
 
-def cell(value, form="%.0f"):
-    return "-" if value is None else form % value
-
-
-def machine_line(result, shared):
-    names = ", ".join(f"{k}: {v}" for k, v in result["versions"].items())
-    return (f"{result['machine']}. Load when it began: {shared} "
-            f"({'idle' if shared < 1 else 'shared machine'}).\n\n"
-            f"{names}.\n\n")
-
-
 def nsec3_markdown(result):
     e = result["nsec3"]
     kinds = [k for k in result["versions"] if k in e["points"]]
@@ -243,7 +228,7 @@ def nsec3_markdown(result):
                                     for k in kinds] + [""])
     rows.append(["octets"] + [cell(e["octets"].get(k)) for k in kinds] + [""])
     text = ("# Iterations of NSEC3\n\n"
-            + machine_line(result, e["shared"])
+            + machine.line(result, "nsec3")
             + f"The zone qx: {e['names']:,} names `[a-z]{{5}}v.qx`, a salt of "
             "4 octets; queries for `[a-z]{5}i.qx` with DO. CPU time an "
             "answer, ns; \"half at\": iterations at which an answer costs "
@@ -271,49 +256,14 @@ def draw_nsec3(result, path):
                       series, ITERATIONS)
 
 
-def cases_markdown(result, prefix):
-    """CPU time and octets of the cases whose name begins so."""
-    cases = {}
-    for row in result["rows"]:
-        if row["case"].startswith(prefix):
-            cases.setdefault(row["case"][len(prefix):], {})[
-                row["server"]] = row
-    kinds = [k for k in ["echo", "echo-size"] + list(result["versions"])
-             if any(k in got for got in cases.values())]
-    cost, octets = [], []
-    for case, got in cases.items():
-        ours = got.get("ours")
-        cells = []
-        for k in kinds:
-            if k not in got:
-                cells.append("-")
-                continue
-            text = f"{got[k]['cpu_ns']:.0f}"
-            if ours and k != "ours":
-                text += f" ({ours['cpu_ns'] / got[k]['cpu_ns']:.2f})"
-            cells.append(text)
-        cost.append([case] + cells)
-        octets.append([case] + [
-            cell(got[k]["octets"] if k in got else None) for k in kinds])
-    return ("CPU time an answer, ns; in brackets ours as a multiple of it.\n\n"
-            + report.table(["case"] + kinds, cost)
-            + "\nOctets of an answer:\n\n"
-            + report.table(["case"] + kinds, octets))
-
-
 def dnssec_markdown(result):
     return ("# DNSSEC on a root and on a TLD\n\n"
-            + machine_line(result, result.get("dnssec_shared", 0))
+            + machine.line(result, "dnssec")
             + f"The TLD has {result['size']:,} delegations; the number before "
             "a case: iterations of NSEC3. The mix of the root: 60 % names "
             "that do not exist, 40 % referrals; of the TLD: 70 % referrals, "
             "20 % names that do not exist, 7 % DS, 3 % apex. "
             + cases_markdown(result, "dnssec "))
-
-
-def tcp_markdown(result):
-    return ("# TCP\n\n" + machine_line(result, result.get("tcp_shared", 0))
-            + cases_markdown(result, "tcp "))
 
 
 def hashing_markdown(result):
@@ -335,7 +285,7 @@ def hashing_markdown(result):
                 for key in ("start_sec", "cpu_sec", "pss_mib")))
         rows.append([what, len(cpus.split(","))] + cells)
     return ("# Hashing at the start\n\n"
-            + machine_line(result, result.get("hashing_shared", 0))
+            + machine.line(result, "hashing")
             + f"A TLD of {result['size']:,} delegations. Start to first "
             "answer, s / CPU time of the start, s / memory, MiB (PSS), by "
             "iterations and cores; \"unused\": the same zone "
@@ -348,13 +298,11 @@ def write_documents(result, out):
     made = []
     if result.get("nsec3", {}).get("points"):
         made.append(("nsec3.md", nsec3_markdown(result)))
-        made.append(("hash.md", "# What a hash costs\n\n" + machine_line(
-            result, result["nsec3"]["shared"]) + result["hash"]))
+        made.append(("hash.md", "# What a hash costs\n\n" + machine.line(
+            result, "nsec3") + result["hash"]))
         draw_nsec3(result, os.path.join(out, "nsec3.svg"))
     if any(row["case"].startswith("dnssec ") for row in result["rows"]):
         made.append(("dnssec.md", dnssec_markdown(result)))
-    if any(row["case"].startswith("tcp ") for row in result["rows"]):
-        made.append(("tcp.md", tcp_markdown(result)))
     if result.get("hashing"):
         made.append(("hashing.md", hashing_markdown(result)))
     for name, text in made:

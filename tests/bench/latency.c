@@ -110,6 +110,19 @@ print_parts(const char *form, const struct sample *s, size_t n)
 }
 
 void
+latency_save(const char *path)
+{
+	FILE *f = fopen(path, "wb");
+
+	if (f == NULL)
+		err(1, "%s", path);
+	for (size_t i = 0; i < count; i++)
+		fwrite(&samples[i].took_ns, sizeof(samples[i].took_ns), 1, f);
+	if (ferror(f) != 0 || fclose(f) != 0)
+		err(1, "%s", path);
+}
+
+void
 latency_print(void)
 {
 	const char *comma = "";

@@ -23,6 +23,10 @@ void latency_note(uint64_t sent_ns, uint64_t heard_ns);
  * turn at most. What it sends after that comes in a burst. */
 void latency_turn(uint64_t now_ns);
 
+/* Writes how long each answer took to a file: 32-bit numbers of nanoseconds,
+ * in the order of this machine's octets. */
+void latency_save(const char *path);
+
 /* Members of JSON, with a comma before them; microseconds. */
 void latency_print(void);
 

@@ -9,6 +9,7 @@
  *	  -e       an echo: the QR bit is not expected
  *	  -s N     begin at query N of the list
  *	  -l MSEC  how long answers took, and its course in parts of MSEC; UDP
+ *	  -o FILE  with -l: that of each answer goes there, see latency.h
  *
  * QUERIES has lines "NAME TYPE". A reply counts if its id is outstanding, it
  * has the QR bit and the question is the one that was asked.
@@ -57,6 +58,7 @@ struct options {
 	uint16_t port;
 	bool tcp;
 	bool latency;
+	const char *save;
 };
 
 static struct options opt = { .seconds = 3, .window = 64, .sockets = 1 };
@@ -605,7 +607,7 @@ parse_options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "t:w:c:n:r:s:l:de")) != -1) {
+	while ((c = getopt(argc, argv, "t:w:c:n:r:s:l:o:de")) != -1) {
 		switch (c) {
 		case 't': opt.seconds = atof(optarg); break;
 		case 'w': opt.window = (unsigned)atoi(optarg); break;
@@ -617,6 +619,7 @@ parse_options(int argc, char **argv)
 		case 'l': opt.latency = true;
 			latency_init(strtoul(optarg, NULL, 10) * 1000000);
 			break;
+		case 'o': opt.save = optarg; break;
 		case 'd': opt.dnssec = true; break;
 		case 'e': opt.echo = true; break;
 		default: exit(2);
@@ -658,6 +661,8 @@ main(int argc, char **argv)
 		(unsigned long long)conns, (unsigned long long)refused,
 		seconds);
 	latency_print();
+	if (opt.save != NULL)
+		latency_save(opt.save);
 	printf("}\n");
 	return 0;
 }

@@ -1,4 +1,5 @@
 """Tables in Markdown and charts in SVG."""
+import math
 import statistics
 
 COLORS = {"ours": "#c0392b", "nsd": "#2980b9", "knot": "#27ae60",
@@ -9,6 +10,13 @@ COLORS = {"ours": "#c0392b", "nsd": "#2980b9", "knot": "#27ae60",
 def median(values):
     values = [v for v in values if v is not None]
     return statistics.median(values) if values else None
+
+
+def quantile(values, part):
+    """The smallest that so large a part is not above."""
+    ordered = sorted(values)
+    return ordered[max(0, min(len(ordered), math.ceil(len(ordered) * part))
+                       - 1)] if ordered else None
 
 
 def spread(values):
@@ -52,10 +60,10 @@ def short(value):
     return f"{value:g}"
 
 
-def line_chart(path, title, xlabel, ylabel, series, ticks=None):
+def line_chart(path, title, xlabel, ylabel, series, ticks=None, bands=()):
     """series: {label: [(x, y), ...]}; a label's first word picks its
     colour, a label that ends in " 2" is dashed. ticks: the values of x that
-    there are, drawn equally far from each other."""
+    there are, drawn equally far from each other. bands: (from, to), grey."""
     right = 60 + max([80] + [7 * len(label) for label in series])
     width, height, left, bottom, top = 580 + right, 420, 70, 50, 40
     points = [p for line in series.values() for p in line]
@@ -77,6 +85,10 @@ def line_chart(path, title, xlabel, ylabel, series, ticks=None):
            'font-family="sans-serif" font-size="12">',
            f'<rect width="{width}" height="{height}" fill="white"/>',
            f'<text x="{left}" y="22" font-size="15">{title}</text>']
+    for first, last in bands:
+        (x0, y0), (x1, y1) = place(first, 0), place(last, ys[-1])
+        out.append(f'<rect x="{x0:.1f}" y="{y1:.1f}" width="{x1 - x0:.1f}" '
+                   f'height="{y0 - y1:.1f}" fill="#eee"/>')
     for y in ys:
         x0, yy = place(0, y)
         x1, _ = place(xs[-1], y)

@@ -43,6 +43,7 @@ class Watch:
 
     def __init__(self, port, count):
         self.sockets = []
+        self.gap_sec = 0
         for _ in range(count):
             sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             sock.connect(("127.0.0.1", port))
@@ -50,15 +51,30 @@ class Watch:
 
     def wait(self, serial, limit_sec):
         """Until all have seen it; False if one did not in time."""
-        query = servers.wire_query(ZONE, 6, serial & 0xffff)
-        end = time.monotonic() + limit_sec
+        return self.ask(lambda seen: seen >= serial, limit_sec)
+
+    def wait_for(self, seconds, limit_sec):
+        """Until all have an answer that came so late, whatever it says."""
+        end = time.monotonic() + seconds
+        return self.ask(lambda seen: time.monotonic() >= end, limit_sec)
+
+    def ask(self, enough, limit_sec):
+        """Each again and again, until its answer is enough. Leaves gap_sec,
+        the longest time in which no answer came."""
+        query = servers.wire_query(ZONE, 6, 1)
+        last = time.monotonic()
+        end = last + limit_sec
+        self.gap_sec = 0
         left = list(self.sockets)
         for sock in left:
             sock.send(query)
         while left:
-            if time.monotonic() > end:
+            if last > end:
                 return False
             ready, _, _ = select.select(left, [], [], 0.2)
+            now = time.monotonic()
+            self.gap_sec = max(self.gap_sec, now - last)
+            last = now
             if not ready:
                 ready = list(left)
                 for sock in ready:
@@ -69,7 +85,7 @@ class Watch:
                     seen = reply_serial(sock.recv(4096))
                 except OSError:
                     continue
-                if seen is not None and seen >= serial:
+                if seen is not None and enough(seen):
                     left.remove(sock)
                 else:
                     sock.send(query)

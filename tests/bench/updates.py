@@ -4,7 +4,6 @@ Ours takes them by tests/lib/nsd_update on the loader's own channel; the others
 are secondaries of primary.py, which sends NOTIFY and serves IXFR. One change
 has 10 records: the SOA and two delegations with an address each, old and new.
 """
-import json
 import os
 import shutil
 import signal
@@ -12,22 +11,18 @@ import socket
 import subprocess
 import time
 
-import report
+import machine
 import servers
-from dnssec import busy, wait_settled
-from update_changes import SECONDARIES, SERIAL, SLOTS, OurChanges, \
+from dnssec import wait_settled
+from update_changes import SECONDARIES, SERIAL, OurChanges, \
     RivalChanges, rival_server
-from update_report import QUERIES, SMALL_ADDED, write_documents  # noqa: F401
-from update_watch import MemoryPeak, ZONE, Waiting, Watch, asked_serial, \
-    spent_sec, store_line
+from update_load import RIVAL_SEC, Load
+from update_report import SMALL_ADDED, write_documents  # noqa: F401
+from update_single import Single
+from update_watch import MemoryPeak, ZONE, asked_serial
 
-COUNT = 50           # single changes
-RIVAL_COUNT = 10
-OURS_RATE = 100      # changes a second
-RIVAL_RATE = 20
-BASE_SEC = 15
-RIVAL_SEC = 20
 SETTLE_SEC = 30
+OUR_ZONE = 1100       # octets of memory for a small zone
 PARTS = ["load", "single", "replace", "small"]
 # What matters most first: what comes last may have no time left.
 ORDER = [("load", "ours"), ("single", "ours"), ("replace", "ours"),
@@ -37,20 +32,21 @@ ORDER = [("load", "ours"), ("single", "ours"), ("replace", "ours"),
          ("replace", "bind")]
 
 
-class Parts:
+class Parts(Single, Load):
     """Of Bench, which has the rest."""
 
     def part_updates(self):
         size = self.args.update_size or self.args.size
         u = self.result["updates"] = {
-            "shared": busy(), "size": size, "single": {}, "load": {},
+            "size": size, "single": {}, "load": {},
             "replace": {}, "small": {}, "left_out": []}
         zones = self.zone_set(f"tld-{size}")
         # What it takes to make the zone does not count.
         self.updates_end = time.monotonic() + self.args.update_limit
         bodies = {
             "load": ("changes under load", self.updates_load,
-                     20 + size / 60000),
+                     30 + 2 * min(self.args.update_seconds, RIVAL_SEC)
+                     + size / 60000),
             "single": ("10 records", self.updates_single,
                        10 + size / 60000),
             "replace": ("whole zones", self.updates_replace,
@@ -81,7 +77,8 @@ class Parts:
             self.say(f"{what}: no time left")
             return
         try:
-            body(kind, zones)
+            with self.others.watched():
+                body(kind, zones)
         except (OSError, ValueError, KeyError, IndexError,
                 subprocess.SubprocessError) as e:
             left_out.append(f"{what} ({e})")
@@ -117,171 +114,6 @@ class Parts:
         program = os.path.join(self.args.build, "tests/lib/nsd_update")
         return servers.Server("ours", program, zones, self.work, cpus,
                               workers, updates=True)
-
-    def updates_single(self, kind, zones):
-        """One change at a time: until every worker answers from it."""
-        count = COUNT if kind == "ours" else RIVAL_COUNT
-        server, changes = self.start_changes(kind, zones, 2)
-        watch = Watch(server.port, 16)
-        try:
-            self.updates_warm(changes)
-            changes.prepare(count)
-            took, late, slowest = self.updates_in_turn(server, changes, watch)
-            row = {"count": len(took), "late": late,
-                   "min_ms": min(took), "median_ms": report.median(took),
-                   "max_ms": max(took), "slowest": slowest}
-            row["cpu_ms"] = self.updates_cpu(server, changes, count)
-            if kind == "ours":
-                row["loader_ms"] = report.median(changes.answers[-count:])
-                row["refused"] = changes.refused
-                row.update(self.updates_store(server, changes))
-        finally:
-            watch.close()
-            server.stop()
-            changes.stop()
-        self.result["updates"]["single"][kind] = row
-        self.say(f"10 records {kind}: {row}")
-
-    def updates_in_turn(self, server, changes, watch):
-        """Milliseconds of each change; of the slowest also what processes of
-        the server waited for a core, and when the loader had answered."""
-        took, late, slowest = [], 0, {}
-        end = time.monotonic() + 20
-        while changes.ready and time.monotonic() < end:
-            waiting = Waiting(server)
-            begin = time.monotonic()
-            changes.send()
-            if not watch.wait(SERIAL + changes.n, 8):
-                late += 1
-                continue
-            took.append((time.monotonic() - begin) * 1e3)
-            if took[-1] < max(took):
-                continue
-            slowest = waiting.row()
-            if server.kind == "ours" and self.updates_applied(changes, 3):
-                slowest["loader_ms"] = changes.answers[-1]
-        return took, late, slowest
-
-    def updates_warm(self, changes):
-        """As many as there are pairs, so that the next ones replace."""
-        changes.prepare(SLOTS)
-        for i in range(SLOTS):
-            changes.send()
-            if i % 10 == 9 and isinstance(changes, OurChanges):
-                self.updates_applied(changes, 8)
-        if not self.updates_applied(changes, 25):
-            raise ValueError("the first changes did not come")
-
-    def updates_cpu(self, server, changes, count):
-        """Milliseconds of all processes for one, with nobody asking."""
-        wait_settled(server, 5)
-        changes.prepare(count)
-        before = spent_sec(server)
-        for _ in range(count):
-            changes.send()
-            self.updates_applied(changes, 3)
-        return (spent_sec(server) - before) / count * 1e3
-
-    def updates_applied(self, changes, limit_sec):
-        end = time.monotonic() + limit_sec
-        again = time.monotonic() + 0.2
-        while time.monotonic() < end:
-            if changes.applied():
-                return True
-            time.sleep(0.002)
-            if time.monotonic() > again:
-                # What has missed the last NOTIFY.
-                changes.remind()
-                again = time.monotonic() + 0.2
-        return False
-
-    def updates_store(self, server, changes):
-        """Octets of the store that a change takes, and that stay."""
-        before = store_line(server)
-        changes.prepare(COUNT)
-        for _ in range(COUNT):
-            changes.send()
-            self.updates_applied(changes, 3)
-        after = store_line(server)
-        if before is None or after is None:
-            return {}
-        return {"copied": (after["retired_total"] - before["retired_total"])
-                / COUNT,
-                "kept": (after["live"] - before["live"]) / COUNT,
-                "mapped": after["mapped"] - before["mapped"]}
-
-    def updates_load(self, kind, zones):
-        """Latency without changes, then with them."""
-        ours = kind == "ours"
-        rate = OURS_RATE if ours else RIVAL_RATE
-        seconds = self.args.update_seconds
-        server, changes = self.start_changes(kind, zones, 1)
-        cpus = os.sched_getaffinity(0)
-        try:
-            # With the load, away from the server.
-            os.sched_setaffinity(0, {1})
-            total = int(rate * (seconds if ours
-                                else min(seconds, RIVAL_SEC)))
-            row = {"rate": rate}
-            self.updates_warm(changes)
-            changes.n_before = changes.n
-            base_sec = min(seconds, BASE_SEC)
-            row["without"] = self.updates_latency(server, zones, base_sec)
-            changes.prepare(total)
-            row["with"] = self.updates_latency(
-                server, zones, total / rate, lambda: self.updates_tick(
-                    changes, total, rate))
-            begin = time.monotonic()
-            self.updates_applied(changes, 10)
-            row["behind_sec"] = time.monotonic() - begin
-            row["after"] = self.updates_latency(server, zones, base_sec)
-            row["sent"] = total
-            row["seen"] = (asked_serial(server.port) or SERIAL) - SERIAL \
-                - changes.n_before
-            if not ours:
-                row["transfers"] = changes.primary.transfers
-        finally:
-            os.sched_setaffinity(0, cpus)
-            server.stop()
-            changes.stop()
-        self.result["updates"]["load"][kind] = row
-        self.say(f"under load {kind}: " + ", ".join(
-            "%s p50 %.0f p99 %.0f p99.9 %.0f max %.0f us lost %d" % (
-                (k,) + tuple(row[k][p] for p in (
-                    "p50", "p99", "p999", "max", "lost")))
-            for k in ("without", "with", "after"))
-            + f", {row['seen']} of {row['sent']} changes seen")
-
-    def updates_tick(self, changes, total, rate):
-        begin = time.monotonic()
-        for i in range(total):
-            left = begin + i / rate - time.monotonic()
-            if left > 0:
-                time.sleep(left)
-            changes.send()
-
-    def updates_latency(self, server, zones, seconds, body=None):
-        before = spent_sec(server)
-        waiting = Waiting(server)
-        process = subprocess.Popen(
-            ["taskset", "-c", "1", os.path.join(self.bin, "load"),
-             "-t", str(seconds), "-r", str(QUERIES), "-w", "4096", "-c",
-             "16", "-l", "500", "udp", str(server.port),
-             zones.prefix + ".hit"], stdout=subprocess.PIPE)
-        try:
-            if body:
-                body()
-            line, _ = process.communicate(timeout=seconds + 30)
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.communicate()
-        if process.returncode:
-            raise ValueError("the load failed")
-        counts = json.loads(line)
-        counts["cpu_share"] = (spent_sec(server) - before) / seconds
-        counts.update(waiting.row())
-        return counts
 
     # ---- whole zones
 
@@ -368,6 +200,7 @@ class Parts:
         zones = self.zone_set(f"small-{count}")
         self.updates_end += time.monotonic() - begin
         last = last_zone(zones, self.work)
+        machine.touch(count * OUR_ZONE)
         server = self.our_server(zones, "0,1", 1)
         try:
             if not server.wait(120):
