@@ -43,6 +43,12 @@ load_prepare_begin(struct load_prepare *prepare, struct store_writer *writer,
 }
 
 bool
+load_prepare_is_wanted(const struct load_prepare *prepare)
+{
+	return prepare->at_one || prepare->next < prepare->count;
+}
+
+bool
 load_prepare_step(struct load_prepare *prepare, struct store_writer *writer)
 {
 	if (!prepare->at_one && prepare->next < prepare->count) {
@@ -56,7 +62,7 @@ load_prepare_step(struct load_prepare *prepare, struct store_writer *writer)
 		prepare->at_one = zone_update_prepare_step(writer,
 					  &prepare->zone, STEP_NAMES)
 			== NSD_E_AGAIN;
-	if (prepare->at_one || prepare->next < prepare->count)
+	if (load_prepare_is_wanted(prepare))
 		return true;
 	free(prepare->entries);
 	*prepare = (struct load_prepare){.entries = NULL};

@@ -28,6 +28,8 @@ void load_prepare_begin(struct load_prepare *prepare,
 /* An entry that is to go, or has just gone. Cost: a look at those that wait. */
 void load_prepare_remove(struct load_prepare *prepare, store_ref entry);
 
+/* True if there is more to do. */
+bool load_prepare_is_wanted(const struct load_prepare *prepare);
 /* Takes about a millisecond. False: all is done. */
 bool load_prepare_step(struct load_prepare *prepare,
 	struct store_writer *writer);

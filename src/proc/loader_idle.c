@@ -110,43 +110,108 @@ loader_on_reclaim(evutil_socket_t fd, short what, void *arg)
 
 /* ---- what can wait, a little at a time ----------------------------------- */
 
-/* True if there is more. */
+/*
+ * Each takes a turn, or waits for something, and returns how long messages
+ * have before the next turn of any.
+ */
+struct idle_job {
+	bool (*is_wanted)(const struct loader *loader);
+	long (*step)(struct loader *loader); /* microseconds */
+};
+
 static bool
-loader_measure(struct loader *loader)
+idle_wants_leave(const struct loader *loader)
 {
-	if (!statistics_measure_kinds(loader->writer, &loader->kinds))
-		loader->measuring = false;
+	return loader->leave.count > 0;
+}
+
+static long
+idle_leave(struct loader *loader)
+{
+	(void)load_leave_step(&loader->leave, loader->writer);
+	return LEAVE_USEC;
+}
+
+static bool
+idle_wants_measure(const struct loader *loader)
+{
 	return loader->measuring;
 }
 
-/* What old versions hold is needed first; then what updates need: it leaves
- * room of its own behind. */
+static long
+idle_measure(struct loader *loader)
+{
+	loader->measuring = statistics_measure_kinds(loader->writer,
+		&loader->kinds);
+	return IDLE_USEC;
+}
+
+static bool
+idle_wants_pass_to_end(const struct loader *loader)
+{
+	return loader->pool != NULL;
+}
+
+static long
+idle_await_pass(struct loader *loader)
+{
+	return IDLE_LATER_USEC;
+}
+
+static bool
+idle_wants_prepare(const struct loader *loader)
+{
+	return load_prepare_is_wanted(&loader->prepare);
+}
+
+static long
+idle_prepare(struct loader *loader)
+{
+	(void)load_prepare_step(&loader->prepare, loader->writer);
+	return IDLE_USEC;
+}
+
+static bool
+idle_wants_trim(const struct loader *loader)
+{
+	return loader->trimming;
+}
+
+static long
+idle_trim(struct loader *loader)
+{
+	/* What readers are still to leave would not be given back. */
+	if (loader->trim_at == 0 && loader->trim_waits > 0
+		&& store_reclaim(loader->writer) > 0) {
+		loader->trim_waits--;
+		return IDLE_LATER_USEC;
+	}
+	loader->trimming = store_trim_step(loader->writer, &loader->trim_at);
+	return IDLE_USEC;
+}
+
+/* The first that is wanted has the turn: what old versions hold is needed
+ * before all, and what updates need leaves room of its own behind. */
+static const struct idle_job idle_jobs[] = {
+	{idle_wants_leave, idle_leave},
+	{idle_wants_measure, idle_measure},
+	{idle_wants_pass_to_end, idle_await_pass},
+	{idle_wants_prepare, idle_prepare},
+	{idle_wants_trim, idle_trim},
+};
+
 void
 loader_on_idle(evutil_socket_t fd, short what, void *arg)
 {
 	struct loader *loader = arg;
-	long usec = IDLE_USEC;
 
-	if (load_leave_step(&loader->leave, loader->writer)) {
-		loader_idle_later(loader, LEAVE_USEC);
+	loader_reclaim(loader);
+	for (size_t i = 0; i < sizeof(idle_jobs) / sizeof(*idle_jobs); i++) {
+		if (!idle_jobs[i].is_wanted(loader))
+			continue;
+		loader_idle_later(loader, idle_jobs[i].step(loader));
 		return;
 	}
-	loader_reclaim(loader);
-	if (loader->measuring && loader_measure(loader))
-		;
-	else if (loader->pool != NULL)
-		usec = IDLE_LATER_USEC;
-	else if (load_prepare_step(&loader->prepare, loader->writer))
-		;
-	else if (!loader->trimming)
-		return;
-	else if (loader->trim_at == 0 && loader->trim_waits > 0
-		&& store_reclaim(loader->writer) > 0 && loader->trim_waits--)
-		usec = IDLE_LATER_USEC;
-	else
-		loader->trimming = store_trim_step(loader->writer,
-			&loader->trim_at);
-	loader_idle_later(loader, usec);
 }
 
 /* A walk of all zones takes a while: not each second. */
@@ -161,8 +226,7 @@ loader_statistics(struct loader *loader)
 		memset(&loader->kinds, 0, sizeof(loader->kinds));
 		loader->kinds_msec = now;
 		loader->measuring = true;
-		if (loader_measure(loader))
-			loader_idle_later(loader, IDLE_USEC);
+		loader_idle_later(loader, idle_measure(loader));
 	}
 	statistics_log_store(loader->writer, now);
 }
