@@ -258,15 +258,33 @@ update_remove_zone(struct update_file *f)
 /* ---- the file ----------------------------------------------------------- */
 
 static enum nsd_err
-update_run(struct update_file *f, const uint8_t *data, size_t len)
+update_read_head(struct cursor *c, uint8_t *kind, uint8_t *apex)
 {
 	size_t apex_len;
 
-	cursor_init(&f->cursor, data, len);
-	f->kind = cursor_read_u8(&f->cursor);
-	if (name_read_uncompressed(&f->cursor, f->apex, &apex_len) != NSD_OK)
+	*kind = cursor_read_u8(c);
+	if (name_read_uncompressed(c, apex, &apex_len) != NSD_OK)
 		return NSD_E_WIRE;
-	name_lower(f->apex);
+	name_lower(apex);
+	return NSD_OK;
+}
+
+enum nsd_err
+load_update_get_apex(const uint8_t *data, uint64_t len, uint8_t *apex)
+{
+	struct cursor cursor;
+	uint8_t kind;
+
+	cursor_init(&cursor, data, len);
+	return update_read_head(&cursor, &kind, apex);
+}
+
+static enum nsd_err
+update_run(struct update_file *f, const uint8_t *data, size_t len)
+{
+	cursor_init(&f->cursor, data, len);
+	if (update_read_head(&f->cursor, &f->kind, f->apex) != NSD_OK)
+		return NSD_E_WIRE;
 	switch (f->kind) {
 	case LOAD_UPDATE_CHANGE:
 		return update_change(f);

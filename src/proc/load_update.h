@@ -44,13 +44,18 @@ enum load_update_action {
  */
 enum nsd_err load_update_read(int fd, uint64_t len, uint8_t **data) MUST_USE;
 
+/* The apex of the zone that a file is about, in lower case; out: room for
+ * NAME_MAX_LEN octets. NSD_E_WIRE. */
+enum nsd_err load_update_get_apex(const uint8_t *data, uint64_t len,
+	uint8_t *apex) MUST_USE;
+
 /*
  * Applies the changes in a file, all or none, and publishes them. Findings go
  * to the log. zones: those of the configuration, by entry id. settle: the zone
  * that has changed is noted there.
  * out: *result but for its ticket. result->err NSD_E_AGAIN: the zone is being
  *      compared with its file; to be tried again when that is done, before
- *      later changes of the zone.
+ *      later changes of the zone, which is for the caller to see to.
  */
 void load_update_apply(const struct load_context *context,
 	const struct load_zone *zones, size_t zone_count,

@@ -16,7 +16,6 @@
 #include "proc/load_diff.h"
 #include "proc/load_list.h"
 #include "proc/load_turn.h"
-#include "proc/load_update.h"
 #include "proc/loader.h"
 #include "proc/priority.h"
 #include "store/store.h"
@@ -161,58 +160,6 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	__atomic_store_n(&zone->reading, false, __ATOMIC_SEQ_CST);
 }
 
-/* ---- changes in messages ------------------------------------------------- */
-
-static void
-loader_answer_update(struct loader *loader, uint64_t ticket,
-	struct ipc_updated *result)
-{
-	result->ticket = ticket;
-	role_send(&loader->role, IPC_UPDATED, result, sizeof(*result));
-}
-
-/* True if it is done with: applied or refused. */
-static bool
-loader_try_update(void *ctx, const struct load_waiting *one)
-{
-	struct loader *loader = ctx;
-	struct ipc_updated result = {.err = NSD_E_BUG};
-
-	load_update_apply(&loader->context, loader->set.zones, loader->set.count,
-		&loader->settle, one->data, one->len, &result);
-	if (result.err == NSD_E_AGAIN)
-		return false;
-	loader_answer_update(loader, one->ticket, &result);
-	return true;
-}
-
-static void
-loader_update(struct loader *loader, const struct ipc_message *m)
-{
-	struct ipc_update update;
-	struct ipc_updated result = {.err = NSD_E_BUG};
-	uint8_t *data = NULL;
-
-	memcpy(&update, m->payload, sizeof(update));
-	if (m->fd_count == 1)
-		result.err = load_update_read(m->fds[0], update.len, &data);
-	if (result.err != NSD_OK) {
-		loader_answer_update(loader, update.ticket, &result);
-		return;
-	}
-	load_update_apply(&loader->context, loader->set.zones, loader->set.count,
-		&loader->settle, data, update.len, &result);
-	if (result.err == NSD_E_AGAIN
-		&& load_wait_add(&loader->wait, update.ticket, data,
-			update.len))
-		return;
-	loader_answer_update(loader, update.ticket, &result);
-	free(data);
-	loader_reclaim(loader);
-	/* It may have been a zone that goes. */
-	loader_leave(loader, STORE_NONE);
-}
-
 /* ---- passes -------------------------------------------------------------- */
 
 static void
@@ -294,10 +241,8 @@ loader_on_results(void *ctx)
 
 		loader_take_result(loader, result);
 		free(result);
-		/* At once: what comes from now on must find them done. */
 		if (busy)
-			load_wait_retry(&loader->wait, loader_try_update,
-				loader);
+			loader_retry_updates(loader);
 		if (load_turn_is_over(&turn)) {
 			/* Messages come first. */
 			event_add(loader->results_event, &at_once);
@@ -447,7 +392,7 @@ loader_on_message(struct role *role, const struct ipc_message *m)
 		loader_statistics(loader);
 		break;
 	case IPC_UPDATE:
-		loader_update(loader, m);
+		loader_on_update(loader, m);
 		break;
 	case IPC_CHANGE_ZONE:
 		loader_on_change_zone(loader, m);
@@ -533,10 +478,86 @@ loader_list_zones(struct loader *loader, const struct conf *conf)
 	return err;
 }
 
+/* Until one has listed the zones, nothing in a file is trusted. */
+static enum nsd_err
+loader_open_store(struct loader *loader, const struct role_start *start)
+{
+	enum nsd_err err = store_writer_open(start->store, &loader->writer);
+
+	if (err != NSD_OK || !start->in_file || start->take_over)
+		return err;
+	loader->used = false;
+	return database_vet(&loader->writer, affinity_count());
+}
+
+static void
+loader_init_context(struct loader *loader)
+{
+	const struct server *server = loader->role.server;
+
+	pthread_mutex_init(&loader->busy_lock, NULL);
+	loader->progress.stage = "reading";
+	loader->context = (struct load_context){
+		.writer = loader->writer,
+		.chroot = server->chroot,
+		.threads_max = affinity_count(),
+		.beside_answers = loader->took_over,
+		.nsec3_iterations_max = server->conf->server
+			.nsec3_max_iterations,
+		.progress = &loader->progress,
+		.busy_lock = &loader->busy_lock,
+		.leave = &loader->leave,
+	};
+}
+
+static enum nsd_err
+loader_init_events(struct loader *loader)
+{
+	const struct {
+		struct event **event;
+		event_callback_fn on_event;
+		short what;
+	} rows[] = {
+		{&loader->progress_event, loader_on_progress, EV_PERSIST},
+		{&loader->reclaim_event, loader_on_reclaim, 0},
+		{&loader->results_event, loader_on_more_results, 0},
+		{&loader->updates_event, loader_on_updates, 0},
+		{&loader->again_event, loader_on_again, 0},
+		{&loader->idle_event, loader_on_idle, 0},
+		{&loader->tidy_event, loader_on_tidy, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		*rows[i].event = event_new(loader->role.base, -1, rows[i].what,
+			rows[i].on_event, loader);
+		if (*rows[i].event == NULL)
+			return NSD_E_MEMORY;
+	}
+	return NSD_OK;
+}
+
+/* A role's start: see role.h. */
+static enum nsd_err
+loader_init_role(struct loader *loader, const struct role_start *start)
+{
+	struct server *server = start->server;
+
+	loader->role.on_message = loader_on_message;
+	loader->role.on_stop = loader->in_file ? loader_on_stop : NULL;
+	role_init_name("load", "loader");
+	role_init_death(server, true);
+	/* Answering comes before all that we do, once it has begun. */
+	if (start->take_over)
+		priority_publish();
+	sockets_close(&server->listeners);
+	if (server->lifeline != -1)
+		close(server->lifeline);
+	return role_init_loop(&loader->role, start);
+}
+
 static enum nsd_err
 loader_init(struct loader *loader, const struct role_start *start)
 {
-	struct server *server = start->server;
 	enum nsd_err err;
 
 	load_pool_bound_malloc();
@@ -546,64 +567,36 @@ loader_init(struct loader *loader, const struct role_start *start)
 	loader->used = start->used;
 	loader->in_file = start->in_file;
 	loader->image_fd = -1;
-	loader->progress.stage = "reading";
-	loader->role.on_message = loader_on_message;
-	loader->role.on_stop = loader->in_file ? loader_on_stop : NULL;
-
-	role_init_name("load", "loader");
-	role_init_death(server, true);
-	/* Answering comes before all that we do, once it has begun. */
-	if (start->take_over)
-		priority_publish();
-	sockets_close(&server->listeners);
-	if (server->lifeline != -1)
-		close(server->lifeline);
-	err = store_writer_open(start->store, &loader->writer);
-	/* Until one has listed the zones, nothing in a file is trusted. */
-	if (err == NSD_OK && start->in_file && !start->take_over) {
-		loader->used = false;
-		err = database_vet(&loader->writer, affinity_count());
-	}
-	if (err != NSD_OK)
-		return err;
-	loader->context = (struct load_context){
-		.writer = loader->writer,
-		.chroot = server->chroot,
-		.threads_max = affinity_count(),
-		.beside_answers = start->take_over,
-		.nsec3_iterations_max = server->conf->server
-			.nsec3_max_iterations,
-		.progress = &loader->progress,
-		.busy_lock = &loader->busy_lock,
-		.leave = &loader->leave,
-	};
-	pthread_mutex_init(&loader->busy_lock, NULL);
-	err = role_init_loop(&loader->role, start);
-	if (err != NSD_OK)
-		return err;
-	loader->progress_event = event_new(loader->role.base, -1, EV_PERSIST,
-		loader_on_progress, loader);
-	loader->reclaim_event = event_new(loader->role.base, -1, 0,
-		loader_on_reclaim, loader);
-	loader->results_event = event_new(loader->role.base, -1, 0,
-		loader_on_more_results, loader);
-	loader->again_event = event_new(loader->role.base, -1, 0,
-		loader_on_again, loader);
-	loader->idle_event = event_new(loader->role.base, -1, 0,
-		loader_on_idle, loader);
-	loader->tidy_event = event_new(loader->role.base, -1, 0,
-		loader_on_tidy, loader);
-	if (loader->progress_event == NULL || loader->reclaim_event == NULL
-		|| loader->results_event == NULL
-		|| loader->again_event == NULL
-		|| loader->idle_event == NULL || loader->tidy_event == NULL)
-		return NSD_E_MEMORY;
-	err = loader_take_over(loader);
+	err = loader_init_role(loader, start);
 	if (err == NSD_OK)
-		err = loader_list_zones(loader, server->conf);
+		err = loader_open_store(loader, start);
+	if (err != NSD_OK)
+		return err;
+	loader_init_context(loader);
+	err = loader_init_events(loader);
+	if (err == NSD_OK)
+		err = loader_take_over(loader);
+	if (err == NSD_OK)
+		err = loader_list_zones(loader, start->server->conf);
 	if (err == NSD_OK && loader->used)
 		loader_prepare(loader);
 	return err;
+}
+
+/* So that the next start finds all of it. Threads must be done. */
+static void
+loader_close(struct loader *loader)
+{
+	while (loader_step_updates(loader))
+		;
+	while (load_prepare_step(&loader->prepare, loader->writer))
+		;
+	while (load_leave_step(&loader->leave, loader->writer))
+		;
+	if (loader->in_file)
+		database_close(loader->writer);
+	else
+		database_save(loader->writer, loader->image_fd);
 }
 
 void
@@ -621,16 +614,8 @@ loader_main(const struct role_start *start)
 	loader_start_pass(loader);
 	role_run(&loader->role);
 	if (loader->stopping && loader->pool == NULL
-		&& (loader->in_file || loader->image_fd != -1)) {
-		while (load_prepare_step(&loader->prepare, loader->writer))
-			;
-		while (load_leave_step(&loader->leave, loader->writer))
-			;
-		if (loader->in_file)
-			database_close(loader->writer);
-		else
-			database_save(loader->writer, loader->image_fd);
-	}
+		&& (loader->in_file || loader->image_fd != -1))
+		loader_close(loader);
 	/* Else threads may be at work: the kernel takes it all down. */
 	_exit(0);
 }

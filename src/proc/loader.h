@@ -62,6 +62,7 @@ struct loader {
 
 	struct event *progress_event;
 	struct event *results_event;
+	struct event *updates_event;
 	struct event *reclaim_event;
 	struct event *again_event;
 	struct event *idle_event;
@@ -86,6 +87,14 @@ void loader_statistics(struct loader *loader);
 void loader_on_reclaim(evutil_socket_t fd, short what, void *arg);
 void loader_on_idle(evutil_socket_t fd, short what, void *arg);
 void loader_on_tidy(evutil_socket_t fd, short what, void *arg);
+
+/* loader_updates.c: changes of zones */
+void loader_on_update(struct loader *loader, const struct ipc_message *m);
+/* A zone is busy no more: changes that waited for it are to be applied. */
+void loader_retry_updates(struct loader *loader);
+/* Applies some that wait; false: no more can be. */
+bool loader_step_updates(struct loader *loader);
+void loader_on_updates(evutil_socket_t fd, short what, void *arg);
 
 /* loader_zones.c: zones that come and go */
 void loader_on_change_zone(struct loader *loader,

@@ -13,6 +13,7 @@ import time
 
 import pytest
 
+import harness
 from harness import DEADLINE, Load, at_once, wait_for, zone_text
 from test_loader_dies import Connection, settled_line
 
@@ -274,6 +275,32 @@ def test_changes_wait_while_the_file_is_compared(nsd):
         if any(waited):
             return
     pytest.fail("no change came while the file was compared")
+
+
+def test_changes_that_waited_come_before_later_ones(nsd):
+    """Those of one zone are applied in order, though what has waited takes
+    many turns and more comes meanwhile; another zone's do not wait."""
+    server = nsd(zones={"example": large_zone(1, 2000),
+                        "b.test": zone_text(1)}, updates=True)
+    more = harness.Held(server.directory / "more.inc")
+    server.write_zone("example",
+                      large_zone(1000, 2000) + "$INCLUDE more.inc\n")
+    server.reload()
+    text = "".join(serial_change(serial) + "send\n"
+                   for serial in range(1001, 1001 + BURST))
+    sender = threading.Thread(
+        target=server.process.stdin.write, args=(text.encode(),))
+    with more.opened() as f:  # the file is being compared now
+        assert server.update("zone b.test.\nadd c 60 TXT x") == ("ok", 1, 0)
+        sender.start()
+        wait_for("main to read no more", lambda: unread(server) > 60000)
+        f.write("more A 192.0.2.7\n")
+    answers = read_answers(server, BURST)
+    sender.join(DEADLINE)
+    assert [ticket for ticket, _ in answers] == list(range(2, BURST + 2))
+    assert {rest.split(" added")[0] for _, rest in answers} == {"ok"}
+    assert server.serial("example") == 1000 + BURST
+    assert server.answer("more.example", "A") == ["192.0.2.7"]
 
 
 def test_loader_dies_between_changes(make_server):
