@@ -4,6 +4,8 @@
 
 #include "zone/build_pass.h"
 
+#define SMALL_COUNT 4096u /* owners; what they take is not worth giving back */
+
 uint16_t
 record_owner_flags(const struct rrbatch_rr *rr)
 {
@@ -110,31 +112,45 @@ owners_reverse(struct owner *items, size_t count)
 	}
 }
 
+/* Room that is for the sort alone is given back after it, where it is large: of
+ * a file in no order it would be a fifth of all memory that the build takes. */
+static enum nsd_err
+index_sort(struct worker *w, struct owner *hashes)
+{
+	size_t most = w->name_count > w->hash_count ? w->name_count
+						     : w->hash_count;
+	struct arena own, *arena = most > SMALL_COUNT ? &own : worker_part(w);
+	struct owner *tmp;
+
+	if (most == 0)
+		return NSD_OK;
+	arena_init(&own, NULL, 0);
+	tmp = arena_alloc(arena, most * sizeof(*tmp));
+	if (tmp != NULL) {
+		owner_sort(w->room, tmp, w->name_count);
+		owner_sort(hashes, tmp, w->hash_count);
+	}
+	arena_fini(&own);
+	return tmp == NULL ? NSD_E_MEMORY : NSD_OK;
+}
+
 static enum nsd_err
 index_worker(struct worker *w)
 {
-	struct owner *hashes, *tmp;
-	size_t most;
+	struct owner *hashes;
 
 	for (const struct rrbatch *b = w->batch_first; b != w->batch_end;
 		b = b->next)
 		index_batch(w, b);
 	hashes = w->room + w->room_count - w->hash_count;
 	owners_reverse(hashes, w->hash_count);
-	most = w->name_count > w->hash_count ? w->name_count : w->hash_count;
-	if (most == 0)
-		return NSD_OK;
-	tmp = arena_alloc(worker_part(w), most * sizeof(*tmp));
-	if (tmp == NULL)
-		return NSD_E_MEMORY;
-	owner_sort(w->room, tmp, w->name_count);
-	owner_sort(hashes, tmp, w->hash_count);
-	return NSD_OK;
+	return index_sort(w, hashes);
 }
 
-/* Gives each worker a stretch of batches with about as many records. */
+/* Gives each worker a stretch of batches with about as many records, and room
+ * for the owners in them. */
 static enum nsd_err
-index_share_out(struct build *b)
+index_share_out(struct build *b, struct arena *rooms)
 {
 	const struct rrbatch *batch = b->input->batches;
 	uint64_t done = 0;
@@ -152,7 +168,7 @@ index_share_out(struct build *b)
 			batch = batch->next;
 		}
 		w->batch_end = batch;
-		w->room = arena_alloc(build_part(b),
+		w->room = arena_alloc(rooms,
 			(w->room_count + 1) * sizeof(*w->room));
 		if (w->room == NULL)
 			return NSD_E_MEMORY;
@@ -210,10 +226,11 @@ merge_worker(struct worker *w)
 	return NSD_OK;
 }
 
-/* Merges lists (count of them, overwritten) into one. */
+/* Merges lists (count of them, overwritten) into one; rooms: for what is on the
+ * way to it. */
 static enum nsd_err
 owners_merge_all(struct build *b, struct owner_list *lists, unsigned count,
-	struct owner_list *result)
+	struct arena *rooms, struct owner_list *result)
 {
 	struct owner_list *to;
 	size_t total = 0;
@@ -225,7 +242,8 @@ owners_merge_all(struct build *b, struct owner_list *lists, unsigned count,
 		return NSD_E_MEMORY;
 	while (count > 1) {
 		struct merge_round round = {lists, to, count};
-		struct owner *room = arena_alloc(build_part(b),
+		struct owner *room = arena_alloc(
+			count > 2 ? rooms : build_part(b),
 			total * sizeof(*room) + 1);
 
 		if (room == NULL)
@@ -310,16 +328,12 @@ index_join_lists(struct build *b)
 	return NSD_OK;
 }
 
-enum nsd_err
-index_build(struct build *b)
+static enum nsd_err
+index_merge(struct build *b, struct arena *rooms)
 {
 	struct owner_list *lists, names, hashes;
-	enum nsd_err err = index_share_out(b);
+	enum nsd_err err;
 
-	if (err == NSD_OK)
-		err = workers_run(b, index_worker);
-	if (err != NSD_OK)
-		return err;
 	lists = arena_alloc(build_part(b), b->worker_count * sizeof(*lists));
 	if (lists == NULL)
 		return NSD_E_MEMORY;
@@ -327,7 +341,7 @@ index_build(struct build *b)
 		lists[i].items = b->workers[i].room;
 		lists[i].count = b->workers[i].name_count;
 	}
-	err = owners_merge_all(b, lists, b->worker_count, &names);
+	err = owners_merge_all(b, lists, b->worker_count, rooms, &names);
 	if (err != NSD_OK)
 		return err;
 	for (unsigned i = 0; i < b->worker_count; i++) {
@@ -336,12 +350,30 @@ index_build(struct build *b)
 		lists[i].items = w->room + w->room_count - w->hash_count;
 		lists[i].count = w->hash_count;
 	}
-	err = owners_merge_all(b, lists, b->worker_count, &hashes);
+	err = owners_merge_all(b, lists, b->worker_count, rooms, &hashes);
 	if (err != NSD_OK)
 		return err;
 	b->names = names.items;
 	b->name_count = names.count;
 	b->hashes = hashes.items;
 	b->hash_count = hashes.count;
-	return index_join_lists(b);
+	return NSD_OK;
+}
+
+enum nsd_err
+index_build(struct build *b)
+{
+	struct arena own;
+	/* The list of one worker is the result. */
+	struct arena *rooms = b->worker_count > 1 ? &own : build_part(b);
+	enum nsd_err err;
+
+	arena_init(&own, NULL, 0);
+	err = index_share_out(b, rooms);
+	if (err == NSD_OK)
+		err = workers_run(b, index_worker);
+	if (err == NSD_OK)
+		err = index_merge(b, rooms);
+	arena_fini(&own);
+	return err == NSD_OK ? index_join_lists(b) : err;
 }

@@ -5,7 +5,6 @@
 #include "zone/build_pass.h"
 
 #define CHUNK 1024u         /* owners a worker takes at a time */
-#define PREFETCH_AHEAD 8u
 #define ITEMS_FIRST 64u
 #define GROUPS_FIRST 32u
 
@@ -308,13 +307,7 @@ pack_range(struct worker *w, const struct owner *owners, store_ref *nodes,
 		enum nsd_err err = NSD_OK;
 
 		nodes[i] = STORE_NONE;
-		if (i + PREFETCH_AHEAD < total) {
-			const uint8_t *ahead = owners[i + PREFETCH_AHEAD].name;
-
-			__builtin_prefetch(ahead - 16);
-			__builtin_prefetch(ahead + 48);
-			__builtin_prefetch(ahead + 112);
-		}
+		owner_prefetch_records(owners, i, total);
 		if (!hashed && place == 0)
 			err = hasher_run(w, &owners[i], n);
 		if (err != NSD_OK)

@@ -50,6 +50,7 @@ hasher_list(struct worker *w, const struct owner *owners, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		const struct owner *o = &owners[i];
 
+		owner_prefetch_name(owners, i, count);
 		h->kept[2 * i] = h->kept[2 * i + 1] = NULL;
 		if (name_is_hashed(b, o)) {
 			h->jobs[2 * i].name = o->name;

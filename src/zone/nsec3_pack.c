@@ -106,11 +106,13 @@ chain_worker(struct worker *w)
 		if (start >= b->hash_count)
 			break;
 		for (size_t i = start; err == NSD_OK && i < start + CHUNK
-			&& i < b->hash_count; i++)
+			&& i < b->hash_count; i++) {
+			owner_prefetch_records(b->hashes, i, b->hash_count);
 			if ((b->hashes[i].flags & OWNER_NSEC3) != 0
 				&& (b->hashes[i].flags & OWNER_AGAIN) == 0)
 				err = run_pack_chain(w, &b->hashes[i],
 					&b->chain_items[i]);
+		}
 	}
 	if (err != NSD_OK)
 		__atomic_store_n(&b->stop, true, __ATOMIC_RELAXED);

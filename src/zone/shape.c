@@ -77,14 +77,16 @@ shape_append(struct shape *s, const struct owner *owner, unsigned common)
 static size_t
 shape_join_run(struct owner *run, size_t count)
 {
-	size_t n = 1;
+	size_t n;
 
-	while (n < count && owner_compare(&run[0], &run[n]) == 0) {
+	for (n = 1; n < count; n++) {
+		owner_prefetch_name(run, n, count);
+		if (owner_compare(&run[0], &run[n]) != 0)
+			break;
 		run[0].flags |= run[n].flags & (OWNER_NS | OWNER_DNAME
 			| OWNER_CNAME | OWNER_ADDRESS | OWNER_OTHER
 			| OWNER_NSEC3);
 		run[n].flags |= OWNER_AGAIN;
-		n++;
 	}
 	return n;
 }
@@ -164,10 +166,11 @@ shape_build(struct build *b)
 		unsigned common = before == NULL ? 0
 			: owner_count_common(before, o);
 
-		n = 1;
-		while (i + n < b->name_count
-			&& (o[n].flags & OWNER_AGAIN) != 0)
-			n++;
+		for (n = 1; i + n < b->name_count; n++) {
+			owner_prefetch_name(o, n, b->name_count - i);
+			if ((o[n].flags & OWNER_AGAIN) == 0)
+				break;
+		}
 		shape_add_run(&s, o, n, common);
 		before = o;
 	}

@@ -11,6 +11,7 @@
 #include "zone/owner.h"
 
 #define COUNT 3000u
+#define MANY 400000u
 
 static const uint8_t apex[] = "\2ex";
 static uint8_t names[COUNT][NAME_MAX_LEN];
@@ -144,6 +145,38 @@ sorting_is_stable_for_any_input(void **state)
 	}
 }
 
+/* More than are spread with room for all; many are of one name or one key. */
+static void
+sorting_many_in_no_order_is_stable(void **state)
+{
+	struct owner *owners = malloc(MANY * sizeof(*owners));
+	struct owner *tmp = malloc(MANY * sizeof(*tmp));
+	uint64_t sum = 0;
+
+	assert_non_null(owners);
+	assert_non_null(tmp);
+	for (unsigned i = 0; i < COUNT; i++)
+		make_name(names[i]);
+	for (unsigned round = 0; round < 3; round++) {
+		/* In the last one a start in order hides what comes. */
+		for (unsigned i = 0; i < MANY; i++) {
+			measure(&owners[i], names[rnd(COUNT)]);
+			sum += owners[i].name_len;
+		}
+		if (round == 2)
+			owner_sort(owners, tmp, MANY / 4);
+		for (unsigned i = 0; i < MANY; i++)
+			owners[i].rr_count = i;
+		owner_sort(owners, tmp, MANY);
+		check_sorted(owners, MANY);
+		for (unsigned i = 0; i < MANY; i++)
+			sum -= owners[i].name_len;
+		assert_int_equal(sum, 0);
+	}
+	free(owners);
+	free(tmp);
+}
+
 static void
 parts_of_a_merge_fit_together(void **state)
 {
@@ -191,6 +224,7 @@ main(void)
 		cmocka_unit_test(names_outside_are_told),
 		cmocka_unit_test(ancestors_and_common_labels),
 		cmocka_unit_test(sorting_is_stable_for_any_input),
+		cmocka_unit_test(sorting_many_in_no_order_is_stable),
 		cmocka_unit_test(parts_of_a_merge_fit_together),
 	};
 
