@@ -10,9 +10,9 @@
 #include "base/log.h"
 #include "proc/load_diff.h"
 #include "proc/load_parts.h"
+#include "proc/load_rehash.h"
 #include "proc/load_zone.h"
 #include "zone/build.h"
-#include "zone/nsec3.h"
 #include "zone/sources.h"
 
 /* Octets of a zone file from which on several threads read it faster. */
@@ -62,24 +62,6 @@ source_is_changed(const struct zone_source *s)
 		|| (uint64_t)st.st_dev != s->device;
 }
 
-/* A version that is served may be from a time with another limit: nothing in
- * its file differs. Locked, since a change may retire the version. */
-static bool
-load_zone_keeps_limit(const struct load_context *context,
-	const struct load_zone *zone)
-{
-	const struct store_view *view = store_writer_view(context->writer);
-	const struct zone *served;
-	bool keeps;
-
-	pthread_mutex_lock(context->busy_lock);
-	served = load_zone_published(view, zone);
-	keeps = served == NULL || nsec3_keeps_limit(view, served,
-		context->nsec3_iterations_max);
-	pthread_mutex_unlock(context->busy_lock);
-	return keeps;
-}
-
 /* Whether the files that a zone was read from, looked at now, are others than
  * at the last try, or others than its configuration names. */
 static bool
@@ -101,8 +83,8 @@ load_zone_is_changed(const struct zone_sources *sources, const char *path)
 }
 
 static bool
-load_zone_is_due(const struct load_context *context, struct load_zone *zone,
-	const char *path)
+load_zone_is_due(const struct load_context *context,
+	const struct load_zone *zone, const char *path)
 {
 	const struct store_view *view = store_writer_view(context->writer);
 	bool loaded = load_zone_published(view, zone) != NULL;
@@ -119,10 +101,6 @@ load_zone_is_due(const struct load_context *context, struct load_zone *zone,
 		break;
 	default:
 		break;
-	}
-	if (!load_zone_keeps_limit(context, zone)) {
-		zone->whole = true;
-		return true;
 	}
 	return !loaded || load_zone_is_changed(sources, path);
 }
@@ -386,44 +364,97 @@ load_zone_is_deadly(const struct load_context *context,
 	return true;
 }
 
+/* Its file, as we see it; or NULL: none, with the outcome. */
+static const char *
+load_zone_get_path(const struct load_context *context,
+	const struct load_zone *zone, char buffer[PATH_MAX],
+	struct load_result *result)
+{
+	size_t len;
+	enum nsd_err err = conf_zone_file_name(zone->conf, buffer, PATH_MAX,
+		&len);
+
+	if (err == NSD_OK)
+		return conf_path_in_chroot(context->chroot, buffer);
+	if (err == NSD_E_NOT_FOUND) {
+		result->outcome = LOAD_ABSENT;
+	} else {
+		log_error("zone %s: the name of its file is too long",
+			zone->conf->name);
+		result->outcome = LOAD_FAILED;
+	}
+	return NULL;
+}
+
+/* What is to be done with a zone. */
+struct load_plan {
+	const char *path; /* NULL: it has no file */
+	struct stat st;   /* of that */
+	bool due;         /* it is to be read */
+	bool absent;      /* but is not there */
+	bool rehash;      /* what is served, if the file gives nothing new */
+	bool large;       /* that, or the file if it is to be read */
+};
+
+static void
+load_zone_make_plan(const struct load_context *context,
+	const struct load_zone *zone, const char *path, struct load_plan *plan)
+{
+	memset(plan, 0, sizeof(*plan));
+	plan->path = path;
+	plan->due = path != NULL && load_zone_is_due(context, zone, path);
+	plan->rehash = load_rehash_is_wanted(context, zone, &plan->large);
+	if (path == NULL || (!plan->due && !plan->rehash))
+		return;
+	plan->absent = stat(path, &plan->st) == -1 && errno == ENOENT;
+	if (plan->due && !plan->absent)
+		plan->large = plan->st.st_size >= LARGE_FILE;
+}
+
+/* The file comes first: it may say other things than what is served. */
+static void
+load_zone_follow_plan(const struct load_context *context,
+	struct load_zone *zone, const struct load_plan *plan,
+	struct store_heap *heap, bool large, struct load_result *result)
+{
+	bool read = plan->due && !plan->absent;
+
+	if (plan->due && plan->absent)
+		load_zone_is_absent(zone, plan->path, result);
+	if (!read && !plan->rehash)
+		return;
+	if (plan->path != NULL && load_zone_is_deadly(context, zone,
+				      plan->path, &plan->st, result))
+		return;
+	if (read) {
+		/* A difference would keep the hashes that there are. */
+		zone->whole |= plan->rehash;
+		load_zone_parse(context, zone, plan->path, heap, large,
+			result);
+	}
+	if (plan->rehash && result->outcome != LOAD_BUILT)
+		load_rehash_run(context, zone, heap, large, result);
+}
+
 static void
 load_zone_run(const struct load_context *context, struct load_zone *zone,
 	struct store_heap *heap, bool large, struct load_result *result)
 {
 	char buffer[PATH_MAX];
-	const char *path;
-	struct stat st = {.st_size = 0};
-	size_t len;
-	enum nsd_err err;
+	const char *path = load_zone_get_path(context, zone, buffer, result);
+	struct load_plan plan;
 
-	err = conf_zone_file_name(zone->conf, buffer, sizeof(buffer), &len);
-	if (err == NSD_E_NOT_FOUND) {
-		result->outcome = LOAD_ABSENT;
-		return;
-	}
-	if (err != NSD_OK) {
-		log_error("zone %s: the name of its file is too long",
-			zone->conf->name);
-		result->outcome = LOAD_FAILED;
-		return;
-	}
-	path = conf_path_in_chroot(context->chroot, buffer);
-	if (!large && !load_zone_is_due(context, zone, path)) {
+	load_zone_make_plan(context, zone, path, &plan);
+	if (!plan.due && !plan.rehash) {
 		/* One that is changed is left out of other passes, too. */
-		if (context->which == LOAD_CHANGED)
+		if (path != NULL && context->which == LOAD_CHANGED)
 			load_zone_survived(context, zone);
-		return;
-	}
-	if (stat(path, &st) == -1 && errno == ENOENT) {
-		load_zone_is_absent(zone, path, result);
-		return;
-	}
-	if (!large && st.st_size >= LARGE_FILE) {
+	} else if (plan.large && !large) {
 		result->outcome = LOAD_LARGE;
-		return;
+	} else {
+		load_zone_follow_plan(context, zone, &plan, heap, large,
+			result);
 	}
-	if (!load_zone_is_deadly(context, zone, path, &st, result))
-		load_zone_parse(context, zone, path, heap, large, result);
 }
 
 void

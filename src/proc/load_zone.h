@@ -24,7 +24,7 @@ struct load_zone {
 	uint8_t retries;   /* its files changed while they were read */
 	bool whole;        /* to be built anew: its differences cannot be
 			    * applied */
-	bool busy;         /* a thread compares with the version that is
+	bool busy;         /* a thread reads the version that is
 			    * published, which must stay; under busy_lock */
 	bool reading;      /* from before load_zone_read until the result is
 			    * taken; atomic, and so is removed */
@@ -47,6 +47,7 @@ enum load_outcome {
 	LOAD_BUILT,     /* a new version is ready to be published */
 	LOAD_FAILED,    /* said in the log */
 	LOAD_ABSENT,    /* a secondary zone without its file, as yet */
+	LOAD_REHASHED,  /* only what is in rehashed is to be published */
 	LOAD_AGAIN,     /* its files changed while they were read */
 };
 
@@ -58,6 +59,8 @@ struct load_result {
 	bool blameless;               /* LOAD_FAILED: not for what the files
 				       * say; they are still to be read */
 	store_ref built;              /* LOAD_BUILT */
+	store_ref rehashed;           /* any other: what is served, for another
+				       * limit (load_rehash.h); or none */
 	struct diff *diff;            /* LOAD_SAME, LOAD_DIFFERS: destroy */
 	const struct diff_change *changes; /* of diff */
 	size_t change_count;
@@ -109,7 +112,8 @@ bool load_zone_is_secondary(const struct load_zone *zone);
 
 /*
  * Reads a zone if it is to be read: parses it and finds what is different from
- * the version that is served, or builds it with memory of heap.
+ * the version that is served, or builds it with memory of heap; or builds what
+ * is served anew (load_rehash.h).
  * large: its size does not matter; else one that is better read with several
  * threads is LOAD_LARGE. Findings go to the log. Any thread; of zone only busy,
  * whole and reading are set: reading stays set, unless the outcome is LOAD_UNCHANGED

@@ -81,6 +81,19 @@ loader_publish(struct loader *loader, const struct load_result *result)
 	return NSD_OK;
 }
 
+/* The same records, for another limit of iterations. */
+static void
+loader_publish_rehashed(struct loader *loader, const struct load_result *result)
+{
+	if (result->rehashed == STORE_NONE)
+		return;
+	loader_leave(loader, table_swap_zone(loader->writer,
+				     result->zone->entry, result->rehashed));
+	log_info("zone %s: hashed for at most %u NSEC3 iterations",
+		result->zone->conf->name,
+		(unsigned)loader->context.nsec3_iterations_max);
+}
+
 /* What a zone was read from, once its version is published: also of a failed
  * try, to see when they have changed. */
 static void
@@ -122,6 +135,7 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	pthread_mutex_lock(loader->context.busy_lock);
 	zone->busy = false;
 	pthread_mutex_unlock(loader->context.busy_lock);
+	loader_publish_rehashed(loader, result);
 	switch (result->outcome) {
 	case LOAD_SAME:
 	case LOAD_DIFFERS:

@@ -101,7 +101,9 @@ loader_on_reclaim(evutil_socket_t fd, short what, void *arg)
 	struct loader *loader = arg;
 
 	(void)store_reclaim(loader->writer);
-	load_settle_run(&loader->settle, loader->writer);
+	/* A thread of a pass may follow what that takes away. */
+	if (loader->pool == NULL)
+		load_settle_run(&loader->settle, loader->writer);
 	loader_reclaim(loader);
 	loader_tidy(loader);
 	statistics_warn_holder(loader->writer, clock_now_msec(),

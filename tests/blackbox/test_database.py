@@ -14,6 +14,7 @@ import pytest
 import harness
 from harness import is_alive, wait_for, zone_text
 from test_loader_dies import ROOT, alter_store
+from test_nsec3 import HEAD, chain, denial, param
 
 SEED = int(os.environ.get("SEED", random.randrange(1 << 32)))
 
@@ -265,6 +266,30 @@ def test_stop_during_a_reload_is_clean(server):
     assert "as it was left by a clean stop" in log
     assert server.serial("a.test") == 5
     assert server.serial("b.test") == 2
+
+
+@pytest.mark.parametrize("fill", [0, 110000], ids=["small", "large"])
+def test_changed_limit_of_iterations_undoes_no_change(nsd, database, fill):
+    """Zones are hashed anew from what is served; that their files are gone
+    does not matter."""
+    fill = "".join(f"fill{i}.sub A 192.0.2.1\n" for i in range(fill))
+    text = HEAD + fill + "\n".join(
+        param("ab", 3) + chain("a.test.", "ab", 3)) + "\n"
+    server = nsd(zones={"a.test": text}, updates=True, options=options(
+        database, **{"nsec3-max-iterations": 3}))
+    assert server.update("zone a.test.\nadd new 60 TXT fresh") == ("ok", 1, 0)
+    for limit, there in (2, True), (3, True), (2, False), (3, False):
+        if not there:
+            server.zone_file("a.test").unlink(missing_ok=True)
+        server.options["nsec3-max-iterations"] = limit
+        server.write_config()
+        log = restart(server)
+        assert f"zone a.test: hashed for at most {limit} NSEC3" in log
+        assert f"1 zones: 0 read, {int(not there)} failed" in log
+        assert (len(denial(server, "nx.a.test.")) > 1) == (limit == 3)
+        assert server.answer("new.a.test", "TXT") == ['"fresh"']
+        assert server.update(f"zone a.test.\nadd l{limit} 60 TXT x"
+                             )[0] == "ok"
 
 
 @pytest.mark.parametrize("keep", [0, 5000, -1])
