@@ -82,11 +82,11 @@ def load_markdown(u):
         rows.append(load_row(f"{kind} without", r["without"], ""))
         rows.append(load_row(f"{kind} with, {r['rate']} a second", r["with"],
                              f"{r['seen']} of {r['sent']}"))
-        pairs = [b / max(0.1, a) for a, b in r["pairs"]]
+        pairs = [b / max(0.1, a) if a and b else None for a, b in r["pairs"]]
         ratios.append([kind, f"{r['with']['seconds']:.0f}", "%.2f" % (
             r["with"]["p999"] / max(0.1, r["without"]["p999"]))]
-            + ["%.2f" % report.median(pairs)]
-            + [" ".join("%.2f" % p for p in pairs)])
+            + [cell(report.median(pairs), "%.2f")]
+            + [" ".join(cell(p, "%.2f") for p in pairs)])
     return (f"## Changes under load\n\nLatency of {QUERIES} queries a "
             "second, us; one worker, all processes of a server on one core. "
             f"{PAIRS} parts without changes and {PAIRS} of the same length "
