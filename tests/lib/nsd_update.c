@@ -45,6 +45,7 @@
 #include "dns/name.h"
 #include "dns/rrbatch.h"
 #include "dns/rrtype.h"
+#include "lib/heap_report.h"
 #include "proc/children.h"
 #include "proc/load_update.h"
 #include "proc/supervisor.h"
@@ -464,6 +465,7 @@ main(int argc, char **argv)
 	const struct supervisor_hooks hooks = {on_run, on_updated,
 		on_zone_changed, &u};
 
+	heap_report_init();
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	return server_run(argc, argv, &hooks);
 }
