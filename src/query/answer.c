@@ -364,7 +364,8 @@ compose_authority(struct query_ctx *ctx, struct query *q)
 }
 
 /* True if the zone's name servers go beside the answer. Beside DS the NS of
- * the parent would only confuse, and who asks for DNSKEY knows them. */
+ * the parent would only confuse, who asks for DNSKEY knows them, and ANY is
+ * to be answered with as little as can be (RFC 8482 section 4.1). */
 static bool
 wants_apex_ns(const struct query_ctx *ctx, const struct query *q)
 {
@@ -374,6 +375,7 @@ wants_apex_ns(const struct query_ctx *ctx, const struct query *q)
 		&& s->outcome != OUTCOME_DELEGATION
 		&& !ctx->options.minimal_responses
 		&& q->question.type != TYPE_DNSKEY
+		&& q->question.type != TYPE_ANY
 		&& (s->from_wildcard || (s->node->flags & NODE_CUT) == 0);
 }
 
@@ -403,6 +405,7 @@ answer_compose(struct query_ctx *ctx, struct query *q)
 		add_apex_ns(ctx, q);
 	if (q->search.outcome == OUTCOME_DELEGATION)
 		additional_add_glue(ctx, q);
-	else if (!ctx->options.minimal_responses)
+	else if (!ctx->options.minimal_responses
+		&& q->question.type != TYPE_ANY)
 		additional_add(ctx, q);
 }
