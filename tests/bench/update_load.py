@@ -114,12 +114,13 @@ class Load:
 
 def together(runs):
     """All parts of each kind as one, the pairs, and the course of all in
-    their order: [second, p50, p99, p99.9, max] and (from, to) of changes."""
+    their order: [second, p50, p99, p99.9, max], the second in the middle of the
+    half that is meant, and (from, to) of changes."""
     row = {"pairs": [], "course": [], "changed": []}
     at = 0
     for what, got in runs:
         # The last half second of a part may be of next to nothing.
-        row["course"] += [[at + s[0]] + s[1:] for s in got["series"]
+        row["course"] += [[at + s[0] + 0.25] + s[1:] for s in got["series"]
                           if s[0] < got["asked_sec"] - 0.25]
         if what == "with":
             row["changed"].append((at, at + got["asked_sec"]))
