@@ -12,11 +12,10 @@
  * Each UPDATE that a loader takes is answered by one UPDATED, those of one zone
  * in order; after the loader's death what was not answered may have been done or
  * not. While the zone is compared with its file or hashed anew they wait
- * (load_wait.h), and
- * are applied to what the file has made of the zone. A sender that does not
- * read its answers is not read from, either. A file that is built as a whole
- * (a small zone, or one of which much is different) takes the place of what was
- * changed meanwhile.
+ * (load_wait.h), and are applied to what has become of the zone. A sender that
+ * does not read its answers is not read from, either. A file that is built as a
+ * whole (a small zone, or one of which much is different) takes the place of
+ * what was changed meanwhile.
  */
 #ifndef PROC_LOAD_UPDATE_H
 #define PROC_LOAD_UPDATE_H

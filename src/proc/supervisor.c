@@ -239,6 +239,16 @@ supervisor_check_stopped(struct supervisor *s)
 		event_base_loopbreak(s->base);
 }
 
+/* It has zones that a file is to keep, and a loader may yet come to do so. */
+static bool
+generation_is_to_close(const struct supervisor *s, const struct generation *g)
+{
+	bool has_file = g->in_file || s->kept != NULL;
+
+	return has_file && g->listed && !g->damaged
+		&& g->take_overs < TAKE_OVERS_MAX;
+}
+
 /* Only a loader can close the file of a store: while none is there, because
  * the last one has died, another one takes over to do so. */
 static void
@@ -246,9 +256,8 @@ supervisor_fill_to_close(struct supervisor *s)
 {
 	struct generation *g = s->building != NULL ? s->building : s->serving;
 
-	if (s->loader.current != NULL || g == NULL || !g->listed || g->damaged
-		|| g->take_overs >= TAKE_OVERS_MAX
-		|| (!g->in_file && s->kept == NULL))
+	if (s->loader.current != NULL || g == NULL
+		|| !generation_is_to_close(s, g))
 		return;
 	/* None says that it has listed them, now: so many may try. */
 	g->take_overs++;
