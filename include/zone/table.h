@@ -13,7 +13,7 @@
 struct zone_table {
 	struct trie apexes; /* struct zone_entry */
 	uint32_t zone_count;
-	uint32_t only;      /* the entry if there is just one, for speed */
+	store_ref only;     /* the entry if there is just one, for speed */
 	/* Bit hash(last label) of each apex: most names outside of the served
 	 * zones are told from it alone. See table_may_serve. */
 	uint64_t tld_filter[16];
@@ -31,12 +31,6 @@ const struct zone_table *table_get(const struct store_view *view);
 
 /* False if no zone that is served can enclose the name. */
 bool table_may_serve(const struct zone_table *table, const uint8_t *name);
-
-/* The entry of the zone that encloses the name most closely, or NULL. With
- * parent_of set: the closest one that is not that name itself (for DS). */
-const struct zone_entry *table_find(const struct store_view *view,
-	const struct zone_table *table, const struct trie_name *name,
-	bool parent_of);
 
 /* The entry of the zone with that very apex (wire name). NSD_E_NOT_FOUND. */
 enum nsd_err table_find_apex(const struct store_view *view,

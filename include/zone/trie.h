@@ -58,6 +58,29 @@ struct trie_name {
 	uint8_t count;           /* labels */
 };
 
+/* Splits len octets of labels. name keeps these and label_at. */
+static inline void
+trie_name_split(struct trie_name *name, const uint8_t *labels, unsigned len,
+	uint8_t label_at[NAME_MAX_LABELS + 1])
+{
+	unsigned count = 0;
+
+	for (unsigned at = 0; at < len; at += 1u + labels[at])
+		label_at[count++] = (uint8_t)at;
+	name->labels = labels;
+	name->label_at = label_at;
+	name->len = (uint8_t)len;
+	name->count = (uint8_t)count;
+}
+
+/* The same of a leaf's name. */
+static inline void
+trie_name_of_leaf(struct trie_name *name, const struct trie_leaf *leaf,
+	uint8_t label_at[NAME_MAX_LABELS + 1])
+{
+	trie_name_split(name, trie_leaf_name(leaf), leaf->name_len, label_at);
+}
+
 #define TRIE_KEY_MAX 512
 
 /* One look-up. Several are advanced in turn by trie_find_batch. */

@@ -3,9 +3,10 @@
  *
  * A transaction copies what it touches, shares the rest with the version that
  * is served, and swings one reference at the end: readers see all of it or
- * nothing, across cells of addresses too. Time and memory go with the size of the change (and, for a cut or
- * DNAME that comes or goes, with the names below it), not with the zone's. The
- * result answers and prints as a zone that was built from the same records.
+ * nothing, across cells of addresses too. Time and memory go with the size of
+ * the change (and, for a cut or DNAME that comes or goes, with the names below
+ * it), not with the zone's. The result answers and prints as a zone that was
+ * built from the same records.
  */
 #ifndef ZONE_UPDATE_H
 #define ZONE_UPDATE_H
@@ -61,9 +62,9 @@ struct zone_update_result {
  * Checks the zone as it would be (what zone_build calls an error is one here),
  * publishes it and frees the transaction. The old version's parts that nobody
  * needs any more are retired: call store_reclaim. What changes nothing is not
- * published. On an error (NSD_E_ZONE with findings in the
- * sink, NSD_E_MEMORY) the served version stays as it is, and the transaction
- * is freed as well. result may be NULL.
+ * published. On an error (NSD_E_ZONE with findings in the sink, NSD_E_MEMORY)
+ * the served version stays as it is, and the transaction is freed as well.
+ * result may be NULL.
  */
 enum nsd_err zone_update_commit(struct zone_update *update,
 	struct diag_sink *sink, struct zone_update_result *result) MUST_USE;

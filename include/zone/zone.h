@@ -251,6 +251,23 @@ node_entry_sigs(const struct node *node, const struct node_rrset *entry)
 	return STORE_NONE;
 }
 
+/* The addresses of a name, as a cell has them. The cell is empty before. */
+static inline void
+node_read_addresses(const struct node *node, struct glue_cell *cell)
+{
+	const struct node_rrset *a = node_find_entry(node, TYPE_A);
+	const struct node_rrset *aaaa = node_find_entry(node, TYPE_AAAA);
+
+	if (a != NULL) {
+		cell->a = a->ref;
+		cell->a_sigs = node_entry_sigs(node, a);
+	}
+	if (aaaa != NULL) {
+		cell->aaaa = aaaa->ref;
+		cell->aaaa_sigs = node_entry_sigs(node, aaaa);
+	}
+}
+
 /* ---- zones ------------------------------------------------------------- */
 
 enum zone_flags {

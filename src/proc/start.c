@@ -96,18 +96,32 @@ main_change_directory(const char *path)
 	return NSD_E_SYSTEM;
 }
 
+/* How many sockets there are is known only once they are open: addresses times
+ * workers may be more than the limit that most start with. */
+static void
+main_lift_soft_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == -1)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) == -1)
+		log_warning("cannot raise the limit of open files: %s",
+			strerror(errno));
+}
+
 /* Room for the sockets of every role: they inherit the limit. */
 static void
 main_raise_limits(const struct conf_server *o, unsigned sockets)
 {
-	rlim_t wanted = (rlim_t)o->tcp_count + sockets + 100;
+	rlim_t wanted = (rlim_t)o->tcp_count + o->server_count + sockets + 100;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == -1 || limit.rlim_cur >= wanted)
 		return;
 	limit.rlim_cur = wanted;
-	if (limit.rlim_max < wanted)
-		limit.rlim_max = wanted;
+	limit.rlim_max = wanted;
 	if (setrlimit(RLIMIT_NOFILE, &limit) == -1)
 		log_warning("tcp-count %u wants %lu open files, which the"
 			    " system does not allow",
@@ -158,8 +172,9 @@ main_enter_chroot(struct supervisor *s)
 	s->server.chroot = o->chroot;
 	if (o->logfile != NULL)
 		log_set_file(conf_path_in_chroot(o->chroot, o->logfile));
-	pidfile_set_path(&s->pidfile,
-		conf_path_in_chroot(o->chroot, s->pidfile.path));
+	if (s->pidfile.path != NULL)
+		pidfile_set_path(&s->pidfile,
+			conf_path_in_chroot(o->chroot, s->pidfile.path));
 	if (o->zonesdir == NULL || *o->zonesdir == '\0')
 		return NSD_OK;
 	return main_change_directory(conf_path_in_chroot(o->chroot,
@@ -187,6 +202,7 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 	if ((err = affinity_check(o)) != NSD_OK
 		|| (err = privilege_find_user(o->username, user)) != NSD_OK)
 		return err;
+	main_lift_soft_limit();
 	took_over = lifeline_take_over(*lifeline_key);
 	err = sockets_open(o, took_over ? PORTS_WAIT_SEC : 0,
 		&s->server.listeners);
@@ -210,11 +226,12 @@ main_settle(struct supervisor *s, const struct privilege_user *user,
 	affinity_set_all(o);
 	s->server.lifeline = lifeline_open(lifeline_key);
 	main_give_log(user);
+	/* A full disk, say, is no reason to serve nobody. */
 	if (o->pidfile != NULL && *o->pidfile != '\0'
-		&& (err = pidfile_write(&s->pidfile, o->pidfile, user->uid,
-			    user->gid))
+		&& pidfile_write(&s->pidfile, o->pidfile, user->uid,
+			   user->gid)
 			!= NSD_OK)
-		return err;
+		log_warning("going on without a pid file");
 	err = supervisor_init(s, in_chroot,
 		user->change ? user->uid : geteuid());
 	if (err != NSD_OK) {

@@ -150,25 +150,6 @@ want(const struct query *q, struct wanted_list *list, const void *key,
 	return true;
 }
 
-/* A node's own addresses, as a cell has them. */
-static struct glue_cell
-cell_of_node(const struct node *node)
-{
-	struct glue_cell cell = { .a = STORE_NONE };
-	const struct node_rrset *a = node_find_entry(node, TYPE_A);
-	const struct node_rrset *aaaa = node_find_entry(node, TYPE_AAAA);
-
-	if (a != NULL) {
-		cell.a = a->ref;
-		cell.a_sigs = node_entry_sigs(node, a);
-	}
-	if (aaaa != NULL) {
-		cell.aaaa = aaaa->ref;
-		cell.aaaa_sigs = node_entry_sigs(node, aaaa);
-	}
-	return cell;
-}
-
 /* RFC 9460 section 2.5.2: in ServiceMode the root as a target stands for the
  * owner. It is not among the RRset's targets. */
 static void
@@ -182,7 +163,8 @@ want_owner(const struct query *q, struct wanted_list *list,
 		if (octets_get_u16(rr) < 3 || octets_get_u16(rr + 2) == 0
 			|| rr[4] != 0)
 			continue;
-		list->own = cell_of_node(p->node);
+		list->own = (struct glue_cell){.a = STORE_NONE};
+		node_read_addresses(p->node, &list->own);
 		want(q, list, p->node, p->owner_at, &list->own);
 		return;
 	}

@@ -17,7 +17,7 @@ find_hider(struct query_ctx *ctx, const struct zone *zone,
 	uint8_t label_at[NAME_MAX_LABELS + 1];
 
 	walk->root = &zone->names.root;
-	lookup_node_name(node, &walk->name, label_at);
+	trie_name_of_leaf(&walk->name, &node->leaf, label_at);
 	trie_find(ctx->view, walk);
 	for (unsigned i = 0; i < walk->ancestor_count; i++) {
 		const struct node *above = store_get(ctx->view,
@@ -58,7 +58,7 @@ find_cover(struct query_ctx *ctx, struct query *q, const struct zone *zone,
 			return node;
 		if ((node->flags & NODE_EMPTY) == 0)
 			return NULL;
-		lookup_node_name(node, &name, label_at);
+		trie_name_of_leaf(&name, &node->leaf, label_at);
 	}
 	return NULL;
 }
@@ -110,7 +110,7 @@ add_match(struct query_ctx *ctx, struct query *q, const struct search *s,
 	if (node_find_entry(node, TYPE_NSEC) == NULL) {
 		if (node->leaf.labels == 0)
 			return true; /* a broken zone: nothing is before it */
-		lookup_node_name(node, &name, label_at);
+		trie_name_of_leaf(&name, &node->leaf, label_at);
 		node = find_cover(ctx, q, s->zone, name);
 	}
 	return add_record(ctx, q, s, node);

@@ -67,7 +67,7 @@ add_provable(struct query_ctx *ctx, struct query *q, const struct search *s,
 
 	*encloser = NULL;
 	walk->root = &s->zone->names.root;
-	lookup_node_name(node, &walk->name, label_at);
+	trie_name_of_leaf(&walk->name, &node->leaf, label_at);
 	trie_find(ctx->view, walk);
 	has_below = proof_find_node(ctx, q, s, chain, node, false, &below);
 	for (unsigned i = walk->ancestor_count; i-- > 0; ) {

@@ -189,23 +189,6 @@ lookup_resolve_wildcard(const struct store_view *view, struct search *s,
 }
 
 void
-lookup_node_name(const struct node *node, struct trie_name *name,
-	uint8_t label_at[NAME_MAX_LABELS + 1])
-{
-	const uint8_t *labels = trie_leaf_name(&node->leaf);
-	unsigned at = 0;
-
-	for (unsigned i = 0; i < node->leaf.labels; i++) {
-		label_at[i] = (uint8_t)at;
-		at += 1u + labels[at];
-	}
-	name->labels = labels;
-	name->label_at = label_at;
-	name->len = node->leaf.name_len;
-	name->count = node->leaf.labels;
-}
-
-void
 lookup_one(struct query_ctx *ctx, struct search *s, uint16_t qtype)
 {
 	struct trie_walk *walk = &ctx->walk;

@@ -25,10 +25,6 @@ void lookup_wildcard_init(struct trie_walk *walk, const struct search *s,
 void lookup_resolve_wildcard(const struct store_view *view, struct search *s,
 	const struct trie_walk *walk, uint16_t qtype);
 
-/* A node's name, to look for names around it. */
-void lookup_node_name(const struct node *node, struct trie_name *name,
-	uint8_t label_at[NAME_MAX_LABELS + 1]);
-
 /* All of it for one name, with the worker's scratch walk. */
 void lookup_one(struct query_ctx *ctx, struct search *s, uint16_t qtype);
 

@@ -11,8 +11,8 @@
  * glue     the addresses of target names
  * finish   tries, struct zone
  *
- * index, sort, chain and pack run on ranges in all workers; findings and scratch
- * memory are a worker's own.
+ * index, sort, chain and pack run on ranges in all workers; findings and
+ * scratch memory are a worker's own.
  */
 #ifndef ZONE_BUILD_PASS_H
 #define ZONE_BUILD_PASS_H
@@ -251,8 +251,6 @@ void glue_warn(struct build *b, const struct rrbatch_rr *rr,
 /* Appends a target to b->targets, with the addresses of a node (or none). */
 enum nsd_err glue_create_target(struct build *b, const struct owner *name,
 	store_ref found, bool hidden) MUST_USE;
-/* Puts the addresses that a node has into an empty cell. */
-void glue_fill_cell(struct glue_cell *cell, const struct node *node);
 /* Has a target of an RRset refer to it. */
 void glue_set(struct store_heap *heap, store_ref rrset, unsigned index,
 	store_ref target);

@@ -123,22 +123,6 @@ glue_check_use(struct build *b, const struct target_use *use,
 	glue_warn(b, use->rr, &lack);
 }
 
-void
-glue_fill_cell(struct glue_cell *cell, const struct node *node)
-{
-	const struct node_rrset *e = node_find_entry(node, TYPE_A);
-
-	if (e != NULL) {
-		cell->a = e->ref;
-		cell->a_sigs = node_entry_sigs(node, e);
-	}
-	e = node_find_entry(node, TYPE_AAAA);
-	if (e != NULL) {
-		cell->aaaa = e->ref;
-		cell->aaaa_sigs = node_entry_sigs(node, e);
-	}
-}
-
 enum nsd_err
 glue_create_target(struct build *b, const struct owner *name,
 	store_ref found, bool hidden)
@@ -157,8 +141,8 @@ glue_create_target(struct build *b, const struct owner *name,
 	t->leaf.name_at = offsetof(struct glue_target, name);
 	memcpy(t->name, name->name, name->name_len);
 	if (found != STORE_NONE)
-		glue_fill_cell(&t->cell, store_get(store_heap_view(heap),
-			found));
+		node_read_addresses(store_get(store_heap_view(heap), found),
+			&t->cell);
 	if (hidden && (t->cell.a != STORE_NONE || t->cell.aaaa != STORE_NONE))
 		t->cell.link = GLUE_CELL_HIDDEN;
 	return NSD_OK;

@@ -64,18 +64,13 @@ place_iter_init(const struct zone_measure_place *place, struct measurer *m,
 	const struct trie *trie, struct trie_iter *iter)
 {
 	uint8_t label_at[NAME_MAX_LABELS + 1];
-	struct trie_name name = {
-		.labels = place->name,
-		.label_at = label_at,
-		.len = place->len,
-	};
+	struct trie_name name;
 
 	if (!place->begun) {
 		trie_iter_init(iter, m->view, &trie->root);
 		return;
 	}
-	for (unsigned at = 0; at < place->len; at += place->name[at] + 1u)
-		label_at[name.count++] = (uint8_t)at;
+	trie_name_split(&name, place->name, place->len, label_at);
 	trie_iter_init_after(iter, m->view, &trie->root, &name);
 }
 

@@ -95,8 +95,8 @@ void release_node(struct releaser *r, store_ref ref);
 void release_nsec3_record(struct releaser *r, store_ref ref);
 /* The chain with its pages and records. */
 void release_chain(struct releaser *r, store_ref ref);
-/* A branch of a trie; ctx: the releaser. A glue target. A trie and, by release,
- * what it leads to. */
+/* A branch of a trie, or a page of a chain; ctx: the releaser. A glue target. A
+ * trie and, by release, what it leads to. */
 void release_branch(void *ctx, store_ref ref, size_t len);
 void release_target(struct releaser *r, store_ref ref);
 void release_trie(struct releaser *r, struct trie *trie,

@@ -199,14 +199,11 @@ static void
 target_find(struct resolving *r, const struct owner *name,
 	struct target_facts *facts)
 {
-	uint8_t label_at[NAME_MAX_LABELS + 1], n = 0;
+	uint8_t label_at[NAME_MAX_LABELS + 1];
 	struct trie_walk walk = {.root = &r->p->names.root};
 	const struct node *node;
 
-	for (unsigned at = 0; n < name->labels; at += name->name[at] + 1u)
-		label_at[n++] = (uint8_t)at;
-	walk.name = (struct trie_name){name->name, label_at, name->name_len,
-		n};
+	trie_name_split(&walk.name, name->name, name->name_len, label_at);
 	trie_find(r->view, &walk);
 	facts->node = walk.exact;
 	facts->hidden = false;

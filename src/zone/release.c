@@ -105,12 +105,6 @@ release_nsec3_record(struct releaser *r, store_ref ref)
 	release_object(r, ref, nsec3_record_size(record));
 }
 
-static void
-release_page(void *ctx, store_ref ref, size_t len)
-{
-	release_object(ctx, ref, len);
-}
-
 void
 release_chain(struct releaser *r, store_ref ref)
 {
@@ -127,7 +121,7 @@ release_chain(struct releaser *r, store_ref ref)
 	}
 	if (last != STORE_NONE)
 		release_nsec3_record(r, last);
-	nsec3_visit_pages(r->view, chain, release_page, r);
+	nsec3_visit_pages(r->view, chain, release_branch, r);
 	release_object(r, ref, nsec3_chain_size(chain));
 }
 

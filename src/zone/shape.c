@@ -23,7 +23,7 @@ shape_place(struct shape_walk *s, struct owner *o, unsigned common)
 		s->covered = true;
 		s->cover = o->labels;
 	}
-	if (o->labels > 0 && o->name[0] == 1 && o->name[1] == '*') {
+	if (o->labels > 0 && name_is_wildcard(o->name)) {
 		o->flags |= OWNER_WILDCARD;
 		s->path[o->labels - 1]->flags |= OWNER_WILDCARD_CHILD;
 		s->wildcards++;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "zone/build.h"
+#include "zone/garbage.h"
 #include "zone/objects.h"
 #include "zone/owner.h"
 #include "zone/nsec3_page.h"
@@ -53,28 +54,27 @@ table_get(const struct store_view *view)
 	return ref == STORE_NONE ? NULL : store_get(view, ref);
 }
 
+/* The bit of a name that is not the root: of its last label. */
 static unsigned
-filter_bit(const uint8_t *label)
+filter_bit(const uint8_t *name)
 {
 	uint32_t hash = 0x811c9dc5u;
 
-	for (unsigned i = 1; i <= label[0]; i++)
-		hash = (hash ^ name_lower_octet(label[i])) * 0x01000193u;
+	while (name[name[0] + 1u] != 0)
+		name += name[0] + 1u;
+	for (unsigned i = 1; i <= name[0]; i++)
+		hash = (hash ^ name_lower_octet(name[i])) * 0x01000193u;
 	return (hash ^ hash >> 16) % FILTER_BITS;
 }
 
 bool
 table_may_serve(const struct zone_table *table, const uint8_t *name)
 {
-	const uint8_t *last = name;
 	unsigned bit;
 
-	if (*name == 0) /* only a root zone encloses the root */
+	if (name_is_root(name)) /* only a root zone encloses the root */
 		return table->tld_filter[0] == UINT64_MAX;
-	while (name[name[0] + 1u] != 0)
-		name += name[0] + 1u;
-	last = name;
-	bit = filter_bit(last);
+	bit = filter_bit(name);
 	return (table->tld_filter[bit / 64] >> (bit % 64) & 1) != 0;
 }
 
@@ -82,68 +82,25 @@ table_may_serve(const struct zone_table *table, const uint8_t *name)
 static void
 filter_add(struct zone_table *table, const struct zone_entry *entry)
 {
-	const uint8_t *label = entry->name;
 	unsigned bit;
 
-	if (entry->leaf.name_len == 0) {
+	if (name_is_root(entry->name)) {
 		memset(table->tld_filter, 0xff, sizeof(table->tld_filter));
 		return;
 	}
-	while (label[label[0] + 1u] != 0)
-		label += label[0] + 1u;
-	bit = filter_bit(label);
+	bit = filter_bit(entry->name);
 	table->tld_filter[bit / 64] |= (uint64_t)1 << (bit % 64);
-}
-
-static bool
-entry_encloses(const struct zone_entry *entry, const struct trie_name *name)
-{
-	unsigned skip;
-
-	if (entry->leaf.labels > name->count
-		|| entry->leaf.name_len > name->len)
-		return false;
-	skip = name->len - entry->leaf.name_len;
-	if (entry->leaf.labels > 0
-		&& name->label_at[name->count - entry->leaf.labels] != skip)
-		return false;
-	return memcmp(name->labels + skip, entry->name, entry->leaf.name_len)
-		== 0;
-}
-
-const struct zone_entry *
-table_find(const struct store_view *view, const struct zone_table *table,
-	const struct trie_name *name, bool parent_of)
-{
-	struct trie_walk walk;
-
-	if (table->only != STORE_NONE) {
-		const struct zone_entry *entry = store_get(view, table->only);
-
-		if (!entry_encloses(entry, name)
-			|| (parent_of && entry->leaf.name_len == name->len))
-			return NULL;
-		return entry;
-	}
-	walk.root = &table->apexes.root;
-	walk.name = *name;
-	trie_find(view, &walk);
-	if (walk.exact != STORE_NONE && !parent_of)
-		return store_get(view, walk.exact);
-	return walk.encloser == STORE_NONE ? NULL
-					   : store_get(view, walk.encloser);
 }
 
 static void
 trie_name_of_apex(const uint8_t *apex, uint8_t name[NAME_MAX_LEN],
 	uint8_t label_at[NAME_MAX_LABELS + 1], struct trie_name *key)
 {
-	*key = (struct trie_name){.labels = name, .label_at = label_at};
-	key->len = (uint8_t)(name_len(apex) - 1);
-	memcpy(name, apex, key->len + 1u);
+	size_t len = name_len(apex);
+
+	memcpy(name, apex, len);
 	name_lower(name);
-	for (unsigned p = 0; p < key->len; p += name[p] + 1u)
-		label_at[key->count++] = (uint8_t)p;
+	trie_name_split(key, name, (unsigned)len - 1, label_at);
 }
 
 enum nsd_err
@@ -166,47 +123,6 @@ table_find_apex(const struct store_view *view, const uint8_t *apex,
 }
 
 /* ---- writer ------------------------------------------------------------ */
-
-/* What a change leaves behind, to be retired once it is published. */
-struct garbage {
-	struct arena arena;
-	struct {
-		store_ref ref;
-		uint32_t len;
-	} *items;
-	size_t count;
-	size_t room;
-	bool lost; /* no memory to remember something by */
-};
-
-static void
-garbage_add(void *ctx, store_ref ref, size_t len)
-{
-	struct garbage *g = ctx;
-
-	if (g->count == g->room) {
-		size_t room = g->room == 0 ? 64 : g->room * 2;
-		void *more = arena_alloc(&g->arena, room * sizeof(*g->items));
-
-		if (more == NULL) {
-			g->lost = true;
-			return;
-		}
-		if (g->count > 0)
-			memcpy(more, g->items, g->count * sizeof(*g->items));
-		g->items = more;
-		g->room = room;
-	}
-	g->items[g->count].ref = ref;
-	g->items[g->count++].len = (uint32_t)len;
-}
-
-static void
-garbage_retire(struct garbage *g, struct store_writer *writer)
-{
-	for (size_t i = 0; i < g->count; i++)
-		store_retire(writer, g->items[i].ref, g->items[i].len);
-}
 
 /* A change of the table under way. */
 struct table_change {
@@ -247,16 +163,9 @@ change_begin(struct table_change *c, struct store_writer *writer)
 	if (c->old != NULL)
 		*c->table = *c->old;
 	arena_init(&c->arena, NULL, 0);
-	arena_init(&c->garbage.arena, NULL, 0);
+	c->garbage.arena = &c->arena;
 	c->owned.arena = &c->arena;
 	return NSD_OK;
-}
-
-static void
-change_end(struct table_change *c)
-{
-	arena_fini(&c->arena);
-	arena_fini(&c->garbage.arena);
 }
 
 static void
@@ -264,7 +173,7 @@ change_abandon(struct table_change *c)
 {
 	trie_owned_free(&c->owned, c->heap);
 	store_free(c->heap, c->ref, sizeof(*c->table));
-	change_end(c);
+	arena_fini(&c->arena);
 }
 
 static void
@@ -289,7 +198,7 @@ change_publish(struct table_change *c)
 		trie_visit(c->view, &c->old->apexes, retire_branch, c->writer);
 	if (c->old != NULL)
 		store_retire(c->writer, c->old_ref, sizeof(*c->old));
-	change_end(c);
+	arena_fini(&c->arena);
 }
 
 /* ---- adding ------------------------------------------------------------ */
@@ -458,20 +367,6 @@ change_rebuild(struct table_change *c, const struct owner *sorted,
 	return NSD_OK;
 }
 
-static void
-trie_name_of_entry(const struct zone_entry *entry, struct trie_name *name,
-	uint8_t label_at[NAME_MAX_LABELS + 1])
-{
-	unsigned n = 0;
-
-	for (unsigned p = 0; p < entry->leaf.name_len; p += entry->name[p] + 1u)
-		label_at[n++] = (uint8_t)p;
-	name->labels = entry->name;
-	name->label_at = label_at;
-	name->len = entry->leaf.name_len;
-	name->count = (uint8_t)n;
-}
-
 static store_ref
 table_find_exact(const struct store_view *view, const struct zone_table *table,
 	const struct zone_entry *entry)
@@ -480,7 +375,7 @@ table_find_exact(const struct store_view *view, const struct zone_table *table,
 	struct trie_walk walk;
 
 	walk.root = &table->apexes.root;
-	trie_name_of_entry(entry, &walk.name, label_at);
+	trie_name_of_leaf(&walk.name, &entry->leaf, label_at);
 	trie_find(view, &walk);
 	return walk.exact;
 }

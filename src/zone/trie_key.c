@@ -1,4 +1,4 @@
-/* trie_key.c - names as strings of symbols, whose order is the canonical one. */
+/* trie_key.c - names as strings of symbols, in whose order they are canonical. */
 #include "zone/trie_key.h"
 
 /*
@@ -49,30 +49,13 @@ const uint16_t trie_symbols[256] = {
 	0x9f2f, 0xa02f, 0xa12f, 0xa22f, 0xa32f, 0xa42f, 0xa52f, 0xa62f,
 };
 
-static uint8_t
-name_split(const uint8_t *labels, uint8_t count,
-	uint8_t label_at[NAME_MAX_LABELS + 1])
-{
-	uint8_t at = 0;
-
-	for (uint8_t i = 0; i < count; i++) {
-		label_at[i] = at;
-		at += (uint8_t)(1 + labels[at]);
-	}
-	return at;
-}
-
 unsigned
 trie_key_of_leaf(const struct trie_leaf *leaf, uint8_t key[TRIE_KEY_ROOM])
 {
 	uint8_t label_at[NAME_MAX_LABELS + 1];
-	struct trie_name name = {
-		.labels = trie_leaf_name(leaf),
-		.label_at = label_at,
-		.count = leaf->labels,
-	};
+	struct trie_name name;
 
-	name.len = name_split(name.labels, name.count, label_at);
+	trie_name_of_leaf(&name, leaf, label_at);
 	return trie_key_make(&name, key);
 }
 

@@ -46,20 +46,6 @@ ref_list_add(struct zone_update *u, struct ref_list *list, store_ref ref)
 	return NSD_OK;
 }
 
-void
-update_make_trie_name(const struct owner *owner, struct trie_name *name,
-	uint8_t label_at[NAME_MAX_LABELS + 1])
-{
-	unsigned n = 0;
-
-	for (unsigned p = 0; p < owner->name_len; p += owner->name[p] + 1u)
-		label_at[n++] = (uint8_t)p;
-	name->labels = owner->name;
-	name->label_at = label_at;
-	name->len = owner->name_len;
-	name->count = (uint8_t)n;
-}
-
 store_ref
 update_find(const struct zone_update *u, const struct trie *trie,
 	const struct owner *owner)
@@ -68,7 +54,7 @@ update_find(const struct zone_update *u, const struct trie *trie,
 	struct trie_walk walk;
 
 	walk.root = &trie->root;
-	update_make_trie_name(owner, &walk.name, label_at);
+	trie_name_split(&walk.name, owner->name, owner->name_len, label_at);
 	trie_find(u->view, &walk);
 	return walk.exact;
 }

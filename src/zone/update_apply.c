@@ -7,30 +7,6 @@
 
 /* ---- tries ------------------------------------------------------------- */
 
-static void
-garbage_add(void *ctx, store_ref ref, size_t len)
-{
-	struct branch_list *list = ctx;
-
-	if (list->count == list->room) {
-		size_t room = list->room == 0 ? 64 : list->room * 2;
-		struct branch *more = arena_alloc(list->arena,
-			room * sizeof(*more));
-
-		if (more == NULL) {
-			list->lost = true;
-			return;
-		}
-		if (list->count > 0)
-			memcpy(more, list->items,
-				list->count * sizeof(*more));
-		list->items = more;
-		list->room = room;
-	}
-	list->items[list->count].ref = ref;
-	list->items[list->count++].len = (uint32_t)len;
-}
-
 struct trie_edit
 update_edit(struct zone_update *u)
 {
@@ -46,7 +22,7 @@ trie_drop(struct zone_update *u, struct trie *trie, const struct owner *owner)
 	struct trie_name name;
 	store_ref removed;
 
-	update_make_trie_name(owner, &name, label_at);
+	trie_name_split(&name, owner->name, owner->name_len, label_at);
 	return trie_remove(&edit, trie, &name, &removed);
 }
 
@@ -73,19 +49,24 @@ touch_apply(struct zone_update *u, const struct touch *t)
 /* ---- what the old nodes held ------------------------------------------- */
 
 static bool
+entries_have_ref(const struct node_rrset *entries, size_t count,
+	store_ref ref)
+{
+	for (size_t i = 0; i < count; i++)
+		if (entries[i].ref == ref)
+			return true;
+	return false;
+}
+
+static bool
 node_has_ref(const struct zone_update *u, store_ref ref, store_ref entry)
 {
 	const struct node *node;
-	const struct node_rrset *e;
 
 	if (ref == STORE_NONE)
 		return false;
 	node = store_get(u->view, ref);
-	e = node_entries(node);
-	for (unsigned i = 0; i < node->entry_count; i++)
-		if (e[i].ref == entry)
-			return true;
-	return false;
+	return entries_have_ref(node_entries(node), node->entry_count, entry);
 }
 
 static enum nsd_err
@@ -366,24 +347,12 @@ update_apply(struct zone_update *u)
 	retire_nodes(u);
 	retire_contents(u);
 	retire_chain(u);
-	for (size_t i = 0; i < u->garbage.count; i++)
-		store_retire(u->writer, u->garbage.items[i].ref,
-			u->garbage.items[i].len);
+	garbage_retire(&u->garbage, u->writer);
 	store_retire(u->writer, old_ref, sizeof(*zone));
 	return NSD_OK;
 }
 
 /* ---- nothing has happened ---------------------------------------------- */
-
-static bool
-entries_have_sigs(const struct node_rrset *entries, size_t count,
-	store_ref ref)
-{
-	for (size_t i = 0; i < count; i++)
-		if (entries[i].ref == ref)
-			return true;
-	return false;
-}
 
 /* Lets go of entries that were made, but for signatures of the old node. */
 static void
@@ -395,7 +364,7 @@ undo_entries(struct zone_update *u, const struct node_rrset *made,
 	for (size_t i = 0; i < count; i++) {
 		if ((made[i].flags & NODE_RRSET_SIGS) == 0)
 			release_rrset(&r, made[i].ref);
-		else if (!entries_have_sigs(old, old_count, made[i].ref))
+		else if (!entries_have_ref(old, old_count, made[i].ref))
 			release_sigs(&r, made[i].ref);
 	}
 }

@@ -9,7 +9,7 @@
 static void
 cell_read_node(struct glue_cell *cell, const struct node *node)
 {
-	glue_fill_cell(cell, node);
+	node_read_addresses(node, cell);
 	if ((cell->a != STORE_NONE || cell->aaaa != STORE_NONE)
 		&& (node->flags & (NODE_CUT | NODE_OCCLUDED)) != 0)
 		cell->link = GLUE_CELL_HIDDEN;

@@ -50,19 +50,6 @@ share_add_node(struct share *share, const struct node *node)
  * found there is stored again.
  */
 
-static void
-prepare_split(const struct zone_prepare *p, struct trie_name *name,
-	uint8_t label_at[NAME_MAX_LABELS + 1])
-{
-	*name = (struct trie_name){
-		.labels = p->at,
-		.label_at = label_at,
-		.len = p->len,
-	};
-	for (unsigned at = 0; at < p->len; at += p->at[at] + 1u)
-		label_at[name->count++] = (uint8_t)at;
-}
-
 /* The trie from the name of the last step on. NSD_E_AGAIN: count are done. */
 static enum nsd_err
 prepare_trie(struct zone_prepare *p, struct share *share,
@@ -76,7 +63,7 @@ prepare_trie(struct zone_prepare *p, struct share *share,
 	enum nsd_err err = NSD_OK;
 
 	if (p->begun) {
-		prepare_split(p, &name, label_at);
+		trie_name_split(&name, p->at, p->len, label_at);
 		trie_iter_init_after(&iter, share->view, &trie->root, &name);
 	} else {
 		trie_iter_init(&iter, share->view, &trie->root);

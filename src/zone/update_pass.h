@@ -9,6 +9,10 @@
  * cells    targets and the addresses of them (update_cells.c)
  * apply    tries, what nobody holds any more, publish (update_apply.c)
  *
+ * update_unpack.c gives records of what a zone has packed, update_index.c the
+ * index that equal contents are found by; and update_rebuild.c builds the zone
+ * anew where that takes less.
+ *
  * Until the publish nothing that readers or the old version see is changed,
  * but for holders counted; update_undo takes these back.
  */
@@ -16,6 +20,7 @@
 #define ZONE_UPDATE_PASS_H
 
 #include "zone/build_pass.h"
+#include "zone/garbage.h"
 #include "zone/nsec3_edit.h"
 #include "zone/objects.h"
 #include "zone/update.h"
@@ -68,18 +73,6 @@ struct cell_swing {
 	store_ref change; /* struct glue_change that it leads to */
 };
 
-/* Branches that are not needed any more once the zone is published. */
-struct branch_list {
-	struct arena *arena;
-	struct branch {
-		store_ref ref;
-		uint32_t len;
-	} *items;
-	size_t count;
-	size_t room;
-	bool lost; /* no memory to remember one by */
-};
-
 struct zone_update {
 	struct store_writer *writer;
 	struct store_heap *heap;
@@ -117,7 +110,7 @@ struct zone_update {
 	struct trie nsec3;
 	struct trie targets;
 	struct trie_owned owned;
-	struct branch_list garbage;
+	struct garbage garbage;
 	struct ref_list made_targets;
 	struct cell_swing *swings;
 	size_t swing_count;
@@ -182,8 +175,8 @@ uint32_t rr_key(const struct rrbatch_rr *rr);
 /* What is done by building the zone anew: changes of which there is hardly a
  * name that they do not touch. */
 bool update_is_sweeping(const struct zone_update *u);
-enum nsd_err update_rebuild(struct zone_update *u, bool always, struct diag_sink *sink)
-	MUST_USE;
+enum nsd_err update_rebuild(struct zone_update *u, bool always,
+	struct diag_sink *sink) MUST_USE;
 
 /* The object with the owner's name in a trie, or none. */
 store_ref update_find(const struct zone_update *u, const struct trie *trie,
@@ -191,8 +184,6 @@ store_ref update_find(const struct zone_update *u, const struct trie *trie,
 /* The touch with the name, or NULL. */
 struct touch *update_find_touch(const struct zone_update *u,
 	const struct owner *owner);
-void update_make_trie_name(const struct owner *owner, struct trie_name *name,
-	uint8_t label_at[NAME_MAX_LABELS + 1]);
 
 /* Room for one more in a list of the update's arena; contents stay. */
 void *update_grow(struct zone_update *u, void *items, size_t count,

@@ -87,8 +87,7 @@ touch_append(struct zone_update *u, const struct owner *owner)
 	return NSD_OK;
 }
 
-/* Names of a sorted run and how many touches they need: each with those of
- * its ancestors that the name before has not brought. */
+/* How many of sorted owners have the name of the first. */
 static size_t
 run_len(const struct owner *run, size_t count)
 {
@@ -99,6 +98,8 @@ run_len(const struct owner *run, size_t count)
 	return n;
 }
 
+/* How many touches there will be at most: the apex, and each name with those
+ * of its ancestors that the name before has not brought. */
 static size_t
 plan_count(const struct zone_update *u)
 {
@@ -172,9 +173,10 @@ plan_link_parents(struct zone_update *u)
 
 /* ---- which of them are there ------------------------------------------- */
 
+/* The owner that a node would be; name is room for what it borrows. */
 static void
-touch_of_node(const struct node *node, struct owner *owner,
-	const struct zone_update *u, uint8_t name[NAME_MAX_LEN])
+owner_of_node(const struct zone_update *u, const struct node *node,
+	uint8_t name[NAME_MAX_LEN], struct owner *owner)
 {
 	memcpy(name, trie_leaf_name(&node->leaf), node->leaf.name_len);
 	memcpy(name + node->leaf.name_len, u->apex, u->apex_len);
@@ -188,17 +190,18 @@ touch_of_node(const struct node *node, struct owner *owner,
 static bool
 touch_has_old_child(const struct zone_update *u, size_t i)
 {
+	const struct owner *top = &u->touches[i].owner;
 	uint8_t label_at[NAME_MAX_LABELS + 1], text[NAME_MAX_LEN];
 	struct trie_name name;
 	struct trie_iter iter;
 	store_ref ref;
 
-	update_make_trie_name(&u->touches[i].owner, &name, label_at);
+	trie_name_split(&name, top->name, top->name_len, label_at);
 	trie_iter_init_below(&iter, u->view, &u->old->names.root, &name);
 	while ((ref = trie_iter_next(&iter)) != STORE_NONE) {
 		struct owner owner;
 
-		touch_of_node(store_get(u->view, ref), &owner, u, text);
+		owner_of_node(u, store_get(u->view, ref), text, &owner);
 		while (i < u->touch_count
 			&& owner_compare(&u->touches[i].owner, &owner) < 0)
 			i++;
@@ -227,12 +230,6 @@ plan_existence(struct zone_update *u)
 
 /* ---- cuts and what they hide ------------------------------------------- */
 
-static bool
-owner_is_wildcard(const struct owner *o)
-{
-	return o->labels > 0 && o->name[0] == 1 && o->name[1] == '*';
-}
-
 /* Starts from what the old node says of wildcards below that are not
  * touched. */
 static void
@@ -248,7 +245,7 @@ touch_reset(struct zone_update *u, struct touch *t)
 		if ((old->flags & NODE_WILDCARD_CHILD) != 0)
 			t->owner.flags |= OWNER_WILDCARD_CHILD;
 	}
-	if (owner_is_wildcard(&t->owner))
+	if (t->owner.labels > 0 && name_is_wildcard(t->owner.name))
 		u->touches[t->parent].owner.flags &=
 			(uint16_t)~OWNER_WILDCARD_CHILD;
 }
@@ -363,22 +360,23 @@ static enum nsd_err
 expansion_add_below(struct expansion *x, size_t *at)
 {
 	struct zone_update *u = x->u;
-	unsigned labels = u->touches[*at].owner.labels;
+	const struct owner *top = &u->touches[*at].owner;
 	uint8_t label_at[NAME_MAX_LABELS + 1], text[NAME_MAX_LEN];
 	size_t end = *at + 1, i = *at;
 	struct trie_name name;
 	struct trie_iter iter;
 	store_ref ref;
 
-	while (end < u->touch_count && u->touches[end].owner.labels > labels)
+	while (end < u->touch_count
+		&& u->touches[end].owner.labels > top->labels)
 		end++;
-	update_make_trie_name(&u->touches[i].owner, &name, label_at);
+	trie_name_split(&name, top->name, top->name_len, label_at);
 	trie_iter_init_below(&iter, u->view, &u->old->names.root, &name);
 	while ((ref = trie_iter_next(&iter)) != STORE_NONE) {
 		struct owner owner;
 		int order = 1;
 
-		touch_of_node(store_get(u->view, ref), &owner, u, text);
+		owner_of_node(u, store_get(u->view, ref), text, &owner);
 		for (; i < end && (order = owner_compare(&u->touches[i].owner,
 				&owner)) < 0; i++)
 			if (expansion_copy(x, &u->touches[i]) != NSD_OK)

@@ -110,17 +110,9 @@ batch_add(struct cell_batch *b, struct vet_part *p, store_ref ref)
 {
 	const struct glue_target *t = store_get(p->vet->view, ref);
 	struct trie_walk *walk = &b->walks[b->count];
-	uint8_t *label_at = b->label_at[b->count];
-	unsigned at = 0;
 
 	walk->root = &p->zone->zone->names.root;
-	walk->name = (struct trie_name){.labels = t->name,
-		.label_at = label_at, .len = t->leaf.name_len,
-		.count = t->leaf.labels};
-	for (unsigned i = 0; i < t->leaf.labels; i++) {
-		label_at[i] = (uint8_t)at;
-		at += t->name[at] + 1u;
-	}
+	trie_name_of_leaf(&walk->name, &t->leaf, b->label_at[b->count]);
 	b->refs[b->count++] = ref;
 }
 

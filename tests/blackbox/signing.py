@@ -66,9 +66,11 @@ def run(*command, cwd, **more):
 
 
 def sign_with_ldns(directory, text, algorithm, denial):
-    keys = [run("ldns-keygen", "-r", "/dev/urandom", "-a", algorithm, *kind,
-                "example.org", cwd=directory).strip()
-            for kind in (["-k"], [])]
+    keys = []
+    while len(set(keys)) < 2:  # they are named by their tags, of 16 bits
+        keys = [run("ldns-keygen", "-r", "/dev/urandom", "-a", algorithm,
+                    *kind, "example.org", cwd=directory).strip()
+                for kind in (["-k"], [])]
     (directory / "plain").write_text(text)
     arguments = {"nsec": [], "nsec3": ["-n", "-t", "0"],
                  "opt-out": ["-n", "-t", "0", "-p", "-s", "abcd"]}[denial]

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import resource
 import signal
 import socket
 import stat
@@ -74,7 +75,6 @@ def test_broken_configuration_exits_1_with_its_line(make_server, options,
     ({"username": "no-such-user-here"}, "no-such-user-here"),
     ({"zonesdir": '"/nonexistent"'}, "/nonexistent"),
     ({"logfile": '"/nonexistent/log"'}, "/nonexistent/log"),
-    ({"pidfile": '"/nonexistent/pid"'}, "/nonexistent/pid"),
     ({"chroot": '"/nonexistent"'}, "/nonexistent"),
     ({"cpu-affinity": "1023"}, "1023"),
     ({"cpu-affinity": "0", "server-1-cpu-affinity": "1"}, "cpu-affinity"),
@@ -90,6 +90,31 @@ def test_start_that_cannot_be_exits_1_on_stderr(make_server, options,
     assert result.returncode == 1
     assert expected in result.stderr
     assert not server.pidfile.exists()
+
+
+def test_pid_file_that_cannot_be_written_does_not_fail_the_start(nsd):
+    """Fault 50: a full disk under /run is no reason to serve nobody."""
+    server = nsd(zones={"example": zone_text()}, foreground=True,
+                 options={"pidfile": '"/nonexistent/pid"'})
+    assert "cannot write pid file /nonexistent/pid" in server.read_log()
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+    assert server.stop() == 0
+
+
+def test_soft_limit_of_files_is_not_too_low_for_the_sockets(make_server):
+    """Fault 42: addresses times workers."""
+    server = make_server(zones={"example": zone_text()}, options={
+        "server-count": 3,
+        "ip-address": [f"127.0.0.{i + 1}" for i in range(10)]})
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (50, hard))
+    try:
+        server.start()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+    assert server.answer("www.example", "A",
+                         address="127.0.0.10") == ["192.0.2.1"]
 
 
 def test_port_in_use_exits_1(make_server, nsd):
@@ -373,10 +398,10 @@ def test_pid_file_in_a_directory_of_root_is_emptied(make_server, directory):
     assert server.pidfile.read_text() == ""
 
 
-def chroot_server(make_server, directory):
+def chroot_server(make_server, directory, **options):
     server = make_server(zones={"example": zone_text()},
                          options={"username": "nobody",
-                                  "chroot": f'"{directory}"'})
+                                  "chroot": f'"{directory}"', **options})
     os.chown(directory, 65534, 65534)
     if harness.is_sanitized():
         # The leak check needs /proc, which is not in there.
@@ -397,6 +422,12 @@ def test_chroot_holds_all_roles_and_reload_works(make_server, directory):
     server.wait_log("zone example serial 1 is updated to 2")
     assert server.stop() == 0
     assert not server.pidfile.exists()
+
+
+@needs_root
+def test_chroot_without_a_pid_file(make_server, directory):
+    server = chroot_server(make_server, directory, pidfile='""')
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
 
 
 @needs_root

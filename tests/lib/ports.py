@@ -1,5 +1,6 @@
 """Ports for servers under test."""
 
+import collections
 import random
 import socket
 
@@ -29,9 +30,28 @@ def is_free(port):
             s.close()
 
 
+# The newest ports stay ours for a while: what is free may be given to two test
+# runs before the server of either has it, and these might even share it.
+reserved = collections.deque(maxlen=64)
+
+
+def reserve(port):
+    """Whether no other test run has it; by a name that goes with the process."""
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        s.bind(f"\0nsd-test-port-{port}")
+    except OSError:
+        s.close()
+        return False
+    if len(reserved) == reserved.maxlen:
+        reserved[0].close()
+    reserved.append(s)
+    return True
+
+
 def free_port():
     for _ in range(100):
         port = random.randrange(FIRST, LAST)
-        if is_free(port):
+        if is_free(port) and reserve(port):
             return port
     raise AssertionError("no free port")

@@ -207,13 +207,9 @@ find_node(const struct store_view *view, const struct zone *zone,
 	const struct trie_leaf *leaf)
 {
 	uint8_t label_at[NAME_MAX_LABELS + 1];
-	const uint8_t *name = trie_leaf_name(leaf);
-	struct trie_walk walk = {.root = &zone->names.root,
-		.name = {.labels = name, .label_at = label_at,
-			.len = leaf->name_len}};
+	struct trie_walk walk = {.root = &zone->names.root};
 
-	for (unsigned p = 0; p < leaf->name_len; p += name[p] + 1u)
-		label_at[walk.name.count++] = (uint8_t)p;
+	trie_name_of_leaf(&walk.name, leaf, label_at);
 	trie_find(view, &walk);
 	return walk.exact == STORE_NONE ? NULL : store_get(view, walk.exact);
 }

@@ -150,15 +150,11 @@ zone_fixture_find(const struct zone_fixture *f, store_ref zone,
 	size_t apex_len = name_len(zone_fixture_name(apex));
 	const uint8_t *wire = zone_fixture_name(name);
 	uint8_t label_at[NAME_MAX_LABELS + 1];
-	struct trie_walk walk = {
-		.root = &z->names.root,
-		.name = {.labels = wire, .label_at = label_at},
-	};
+	struct trie_walk walk = {.root = &z->names.root};
 
 	must(name_len(wire) >= apex_len, "name in zone");
-	walk.name.len = (uint8_t)(name_len(wire) - apex_len);
-	for (unsigned p = 0; p < walk.name.len; p += wire[p] + 1u)
-		label_at[walk.name.count++] = (uint8_t)p;
+	trie_name_split(&walk.name, wire,
+		(unsigned)(name_len(wire) - apex_len), label_at);
 	trie_find(f->view, &walk);
 	if (walk.exact != STORE_NONE)
 		return store_get(f->view, walk.exact);

@@ -587,6 +587,27 @@ round_robin_rotates_answers(void **state)
 	world_fini(&w);
 }
 
+/* A name whose octets end like the apex, in the midst of a label. */
+static void
+apex_begins_where_a_label_does(void **state)
+{
+	struct world w;
+	struct reply_parts *p;
+
+	world_init(&w);
+	world_add_zone(&w, "a.example.",
+		"a.example. 60 SOA ns. r. 1 2 3 4 5\n"
+		"a.example. 60 NS ns.\n");
+	world_start(&w);
+	p = ask_for(&w, "\\001a.example.", TYPE_SOA);
+	expect_rcode(p, RCODE_REFUSED);
+	done(p);
+	p = ask_for(&w, "x.a.example.", TYPE_SOA);
+	expect_rcode(p, RCODE_NXDOMAIN);
+	done(p);
+	world_fini(&w);
+}
+
 /* The root as a zone, and asked for where it is none (fault 6). */
 static void
 root_zone(void **state)
@@ -662,6 +683,7 @@ main(void)
 		cmocka_unit_test(names_behind_a_dname_are_whole),
 		cmocka_unit_test(any_is_one_rrset),
 		cmocka_unit_test(round_robin_rotates_answers),
+		cmocka_unit_test(apex_begins_where_a_label_does),
 		cmocka_unit_test(root_zone),
 		cmocka_unit_test(class_any_is_not_authoritative),
 	};

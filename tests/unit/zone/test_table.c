@@ -45,18 +45,22 @@ find(const char *text, bool parent_of)
 {
 	static char out[NAME_TEXT_MAX];
 	uint8_t name[NAME_MAX_LEN], label_at[NAME_MAX_LABELS + 1];
-	struct trie_name key = {.labels = name, .label_at = label_at};
+	const struct zone_table *table = table_get(f.view);
+	struct trie_walk walk = {.root = &table->apexes.root};
 	const struct zone_entry *entry;
+	store_ref ref;
 
 	memcpy(name, zone_fixture_name(text),
 		name_len(zone_fixture_name(text)));
-	key.len = (uint8_t)(name_len(name) - 1);
-	for (unsigned p = 0; p < key.len; p += name[p] + 1u)
-		label_at[key.count++] = (uint8_t)p;
-	entry = table_find(f.view, table_get(f.view), &key, parent_of);
-	if (entry == NULL)
+	trie_name_split(&walk.name, name, (unsigned)name_len(name) - 1,
+		label_at);
+	trie_find(f.view, &walk);
+	ref = walk.exact != STORE_NONE && !parent_of ? walk.exact
+		: walk.encloser;
+	if (ref == STORE_NONE)
 		return "";
-	assert_true(table_may_serve(table_get(f.view), name));
+	assert_true(table_may_serve(table, name));
+	entry = store_get(f.view, ref);
 	name_print_text(entry->name, out);
 	return out;
 }

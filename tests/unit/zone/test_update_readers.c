@@ -39,12 +39,9 @@ find(const struct store_view *view, const struct zone *zone,
 	const struct glue_target *t)
 {
 	uint8_t label_at[NAME_MAX_LABELS + 1];
-	struct trie_walk walk = {.root = &zone->names.root,
-		.name = {.labels = t->name, .label_at = label_at,
-			.len = t->leaf.name_len}};
+	struct trie_walk walk = {.root = &zone->names.root};
 
-	for (unsigned p = 0; p < t->leaf.name_len; p += t->name[p] + 1u)
-		label_at[walk.name.count++] = (uint8_t)p;
+	trie_name_of_leaf(&walk.name, &t->leaf, label_at);
 	trie_find(view, &walk);
 	return walk.exact == STORE_NONE ? NULL : store_get(view, walk.exact);
 }

@@ -175,16 +175,9 @@ struct split {
 static void
 split_name(const struct fixture *f, const uint8_t *name, struct split *split)
 {
-	uint8_t at = 0;
-
-	split->name.labels = name;
-	split->name.label_at = split->label_at;
-	split->name.len = (uint8_t)(name_len(name) - name_len(f->common));
-	split->name.count = 0;
-	while (at < split->name.len) {
-		split->label_at[split->name.count++] = at;
-		at += (uint8_t)(1 + name[at]);
-	}
+	trie_name_split(&split->name, name,
+		(unsigned)(name_len(name) - name_len(f->common)),
+		split->label_at);
 }
 
 static store_ref
