@@ -3,6 +3,7 @@
 
 #include "dns/rrtype.h"
 #include "dns/rrtype_list.h"
+#include "dns/scan.h"
 #include "dns/swar.h"
 
 enum row {
@@ -111,19 +112,9 @@ fill_mnemonics(void)
 static enum nsd_err
 parse_number(const char *text, size_t len, uint16_t *number)
 {
-	uint32_t value = 0;
-	size_t i;
+	uint32_t value;
 
-	if (len == 0 || len > 5)
-		return NSD_E_SYNTAX;
-	for (i = 0; i < len; i++) {
-		unsigned digit = (unsigned)(uint8_t)text[i] - '0';
-
-		if (digit > 9)
-			return NSD_E_SYNTAX;
-		value = value * 10 + digit;
-	}
-	if (value > UINT16_MAX)
+	if (len > 5 || !scan_number(text, len, UINT16_MAX, &value))
 		return NSD_E_SYNTAX;
 	*number = (uint16_t)value;
 	return NSD_OK;
@@ -161,18 +152,12 @@ static size_t
 print_number(const char *prefix, uint16_t number, char *out)
 {
 	size_t len = strlen(prefix);
-	char digits[5];
-	unsigned count = 0;
+	char *end;
 
 	memcpy(out, prefix, len);
-	do {
-		digits[count++] = (char)('0' + number % 10);
-		number /= 10;
-	} while (number != 0);
-	while (count > 0)
-		out[len++] = digits[--count];
-	out[len] = '\0';
-	return len;
+	end = scan_print_number(number, out + len);
+	*end = '\0';
+	return (size_t)(end - out);
 }
 
 size_t

@@ -173,7 +173,7 @@ accept_one(struct net_tcp *tcp, int listener)
 	if (fd != -1) {
 		if (is_full(tcp)) {
 			close(fd);
-			tcp_count_add(tcp->handler.dropped, 1);
+			net_count_add(tcp->handler.dropped, 1);
 			/* Idle connections are given less time from now. */
 			tcp_timer_arm(tcp, tcp_now() + IDLE_FULL_MS);
 		} else {
@@ -185,7 +185,7 @@ accept_one(struct net_tcp *tcp, int listener)
 		return true;
 	if (errno == EAGAIN || errno == EWOULDBLOCK)
 		return false;
-	tcp_count_add(tcp->handler.rx_err, 1);
+	net_count_add(tcp->handler.rx_err, 1);
 	if (!is_lack_of_resources(errno) || !make_room(tcp, &retry_ms))
 		accept_pause(tcp, tcp_now() + ACCEPT_PAUSE_MS);
 	return false;

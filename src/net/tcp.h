@@ -14,6 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/queue.h>
 
+#include "net/count.h"
 #include "net/server.h"
 
 #define TCP_LENGTH_SIZE 2
@@ -127,13 +128,6 @@ void tcp_timer_arm(struct net_tcp *tcp, uint64_t at_ms);
 
 /* A connection left: accept again if that was what was waited for. */
 void tcp_on_room(struct net_tcp *tcp);
-
-static inline void
-tcp_count_add(uint64_t *counter, uint64_t n)
-{
-	if (counter != NULL)
-		*counter += n;
-}
 
 /* An odd number of cache lines, so that the replies of a batch do not all
  * begin in the same set of the cache. */

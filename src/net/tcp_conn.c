@@ -135,7 +135,7 @@ conn_bad_length(struct tcp_conn *conn, size_t len)
 	struct sockaddr_storage peer;
 
 	conn->closing = true;
-	tcp_count_add(tcp->handler.rx_err, 1);
+	net_count_add(tcp->handler.rx_err, 1);
 	if (tcp->handler.on_bad_length == NULL)
 		return;
 	memset(&peer, 0, sizeof(peer));
@@ -429,7 +429,7 @@ tcp_conn_accept(struct net_tcp *tcp, int fd,
 		conn = malloc(sizeof(*conn));
 		if (conn == NULL) {
 			close(fd);
-			tcp_count_add(tcp->handler.dropped, 1);
+			net_count_add(tcp->handler.dropped, 1);
 			return;
 		}
 	}

@@ -97,7 +97,8 @@ conn_keep(struct tcp_conn *conn, size_t first, size_t end, size_t sent)
 		len += len > 0 ? TCP_LENGTH_SIZE : 0;
 		if (skip < len) {
 			memcpy(conn->out + conn->out_len,
-				tcp_reply_buffer(tcp, i) - TCP_LENGTH_SIZE + skip,
+				tcp_reply_buffer(tcp, i) - TCP_LENGTH_SIZE
+					+ skip,
 				len - skip);
 			conn->out_len += len - (uint32_t)skip;
 		}
@@ -141,7 +142,7 @@ tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end)
 		return;
 	sent = sendmsg(conn->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (sent == -1 && !is_full_socket(errno)) {
-		tcp_count_add(tcp->handler.tx_err, 1);
+		net_count_add(tcp->handler.tx_err, 1);
 		conn->dead = true;
 	} else if (sent == -1 || (size_t)sent < total) {
 		conn_keep(conn, first, i, sent > 0 ? (size_t)sent : 0);

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/count.h"
+
 /* What is kept of a datagram. No request that a name server serves is
  * longer; of one that is, this much is handed over, so that its sender gets
  * the error that a message cut short deserves. */
@@ -57,13 +59,6 @@ struct net_udp {
 	struct mmsghdr out[EXCHANGE_BATCH_MAX];
 	struct iovec out_iov[EXCHANGE_BATCH_MAX];
 };
-
-static void
-count_add(uint64_t *counter, uint64_t n)
-{
-	if (counter != NULL)
-		*counter += n;
-}
 
 /* An odd number of cache lines: buffers at powers of two would all begin in
  * the same set of the cache. */
@@ -134,7 +129,7 @@ receive(struct net_udp *udp)
 		if (errno == EAGAIN || errno == EWOULDBLOCK)
 			return 0;
 		if (errno != EINTR)
-			count_add(udp->handler.rx_err, 1);
+			net_count_add(udp->handler.rx_err, 1);
 	}
 	return 0;
 }
@@ -152,7 +147,7 @@ prepare(struct net_udp *udp, size_t got)
 		if (peer_port(&udp->peer[i]) == 0
 		    || (udp->control != NULL
 			    && !control_turn(&udp->in[i].msg_hdr))) {
-			count_add(udp->handler.dropped, 1);
+			net_count_add(udp->handler.dropped, 1);
 			continue;
 		}
 		x->request = udp->in_iov[i].iov_base;
@@ -248,14 +243,14 @@ send_all(struct net_udp *udp, size_t count)
 		if (errno == EAGAIN || errno == EWOULDBLOCK
 		    || errno == ENOBUFS) {
 			if (waited || poll(&room, 1, SEND_WAIT_MS) <= 0) {
-				count_add(udp->handler.tx_err, count - at);
+				net_count_add(udp->handler.tx_err, count - at);
 				return;
 			}
 			waited = true;
 			continue;
 		}
 		/* This one cannot be sent; the others may. */
-		count_add(udp->handler.tx_err, 1);
+		net_count_add(udp->handler.tx_err, 1);
 		at++;
 	}
 }
