@@ -317,6 +317,20 @@ edns_options_cut_at_each_length(void **state)
 	assert_int_equal(read_opt("\0\3\0\1", 4, 0, &edns), NSD_E_WIRE);
 }
 
+/* Fault 13: as many as fit, and one octet more. */
+static void
+edns_thousands_of_options(void **state)
+{
+	static uint8_t options[64001];
+	struct edns edns;
+
+	for (size_t at = 0; at + 4 < sizeof(options); at += 4)
+		options[at + 1] = EDNS_NSID;
+	assert_int_equal(read_opt(options, 64000, 0, &edns), NSD_OK);
+	assert_true(edns.nsid);
+	assert_int_equal(read_opt(options, 64001, 0, &edns), NSD_E_WIRE);
+}
+
 /* Fault 14 and RFC 7873 section 5.2.2. */
 static void
 edns_cookie_lengths(void **state)
@@ -361,6 +375,7 @@ main(void)
 		cmocka_unit_test(edns_flags_and_options),
 		cmocka_unit_test(edns_other_version_is_not_looked_into),
 		cmocka_unit_test(edns_options_cut_at_each_length),
+		cmocka_unit_test(edns_thousands_of_options),
 		cmocka_unit_test(edns_cookie_lengths),
 		cmocka_unit_test(edns_zoneversion_must_be_empty),
 	};

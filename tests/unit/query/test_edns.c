@@ -332,6 +332,89 @@ tsig_of_an_unknown_key(void **state)
 	world_fini(&w);
 }
 
+/* A TSIG of key "key" in the section whose count is at that octet. */
+static size_t
+put_tsig(struct raw *raw, unsigned count_at, const void *rdata, size_t len)
+{
+	static const uint8_t head[] = "\3key\0\0\372\0\377\0\0\0\0";
+	size_t at = raw->len;
+
+	memcpy(raw->request + at, head, 13);
+	octets_put_u16(raw->request + at + 13, (uint16_t)len);
+	memcpy(raw->request + at + 15, rdata, len);
+	raw->len += 15 + len;
+	raw->request[count_at]++;
+	return at;
+}
+
+/* Fault 19: what is in the record. */
+static void
+tsig_that_is_malformed(void **state)
+{
+	static const struct {
+		const char *rdata;
+		size_t len;
+		uint16_t flags;
+	} rows[] = {
+		{ "\1h\0\0\0\0\0\0\0\1\54\0\0\x47\x11\0\0\0\0", 19,
+			0x8009 }, /* no MAC */
+		{ "\1h\0\0\0\0\0\0\0\1\54\0\1m\x47\x11\0\22\0\0", 20,
+			0x8009 }, /* of one octet, error BADTIME */
+		{ "\1h\0\0\0\0\0\0\0\1\54\377\377m\x47\x11\0\0\0\0", 20,
+			0x8001 }, /* a MAC of 65535 */
+		{ "\1h\0\0\0\0\0\0\0\1\54\0\0\x47\x11\0\0\0\6abcdef",
+			25, 0x8009 },
+		{ "\1h\0\0\0\0\0\0\0\1\54\0\0\x47\x11\0\0\0\7abcdefg",
+			26, 0x8001 }, /* more than a time behind it */
+		{ "\1h\0\0\0\0\0\0\0\1\54\0\0\x47\x11\0\0\377\377", 19,
+			0x8001 },
+	};
+	struct world w;
+	struct raw raw;
+
+	start(&w);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		raw_init(&raw, &plain);
+		put_tsig(&raw, 11, rows[i].rdata, rows[i].len);
+		raw_send(&w, &raw);
+		assert_int_equal(raw.parts.flags, rows[i].flags);
+		assert_int_equal(raw.parts.tsig_error,
+			rows[i].flags == 0x8009 ? RCODE_BADKEY : 0xffff);
+	}
+	for (size_t i = 7; i < 13; i++) { /* its class and TTL */
+		raw_init(&raw, &plain);
+		raw.request[put_tsig(&raw, 11, rows[0].rdata, rows[0].len) + i]
+			^= 1;
+		raw_send(&w, &raw);
+		assert_int_equal(raw.parts.flags, 0x8001);
+	}
+	world_fini(&w);
+}
+
+/* Fault 20: two of them, and where none may be. */
+static void
+tsig_in_wrong_places(void **state)
+{
+	static const uint8_t tsig[] = "\1h\0\0\0\0\0\0\0\1\54\0\0"
+		"\x47\x11\0\0\0\0";
+	struct world w;
+	struct raw raw;
+
+	start(&w);
+	raw_init(&raw, &plain);
+	put_tsig(&raw, 11, tsig, sizeof(tsig) - 1);
+	put_tsig(&raw, 11, tsig, sizeof(tsig) - 1);
+	raw_send(&w, &raw);
+	raw_expect_header(&raw, 0x8001);
+	for (unsigned count_at = 7; count_at < 11; count_at += 2) {
+		raw_init(&raw, &plain);
+		put_tsig(&raw, count_at, tsig, sizeof(tsig) - 1);
+		raw_send(&w, &raw);
+		raw_expect_header(&raw, 0x8001);
+	}
+	world_fini(&w);
+}
+
 int
 main(void)
 {
@@ -346,6 +429,8 @@ main(void)
 		cmocka_unit_test(other_options_of_any_length_are_ignored),
 		cmocka_unit_test(sig0_and_tkey_are_formerr),
 		cmocka_unit_test(tsig_of_an_unknown_key),
+		cmocka_unit_test(tsig_that_is_malformed),
+		cmocka_unit_test(tsig_in_wrong_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
