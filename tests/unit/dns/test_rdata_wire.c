@@ -129,8 +129,8 @@ rdata_check_refuses_a_broken_layout(void **state)
 	}
 }
 
-/* Fault 46: what breaks a rule is served and rows_printed so that it reads back
- * to the same octets. */
+/* Fault 46: what breaks a rule is served, and printed so that it reads back to
+ * the same octets. */
 static void
 rdata_of_bad_value_survives_printing(void **state)
 {

@@ -266,6 +266,17 @@ put_rrset(struct nsec3_edit *edit, struct worker *w, const char *rrset)
 	zonefile_result_fini(&parsed);
 }
 
+/* The record of a hash and its signature. */
+static void
+put_signed(struct nsec3_edit *edit, struct worker *w, const uint8_t *hash,
+	const uint8_t *next)
+{
+	text[0] = '\0';
+	add("%s NSEC3 1 0 0 - %s A RRSIG\n%s " SIG, label(hash), label(next),
+		label(hash));
+	put_rrset(edit, w, text);
+}
+
 static void
 packed_for_an_update_it_is_as_if_built(void **state)
 {
@@ -304,14 +315,8 @@ packed_for_an_update_it_is_as_if_built(void **state)
 	b.share.view = f.view;
 	assert_int_equal(pack_prepare(&w), NSD_OK);
 	nsec3_edit_begin(&edit, w.heap, &w.arena, get_zone()->chain);
-	for (unsigned i = 0; i < 2; i++) {
-		text[0] = '\0';
-		add("%s NSEC3 1 0 0 - %s A RRSIG\n%s " SIG,
-			label(i == 0 ? low : high),
-			label(i == 0 ? high : low),
-			label(i == 0 ? low : high));
-		put_rrset(&edit, &w, text);
-	}
+	put_signed(&edit, &w, low, high);
+	put_signed(&edit, &w, high, low);
 	sigs_flush(&w);
 	assert_int_equal(w.rr_count, 4);
 	assert_int_equal(nsec3_edit_end(&edit, &made), NSD_OK);
