@@ -20,7 +20,7 @@ record_place(const struct audit *audit, const struct audit_nsec3_record *r,
 	return (struct audit_place){owner, TYPE_NSEC3, NULL, r->order};
 }
 
-/* A label in text; in static memory of no one. */
+/* The label that a hash is written as. Returns out. */
 static const char *
 hash_print(const uint8_t *hash, char out[NSEC3_LABEL_LEN + 1])
 {

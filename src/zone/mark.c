@@ -210,9 +210,7 @@ static void
 mark_trie(struct marker *m, const struct trie *trie,
 	void (*mark)(struct marker *, store_ref))
 {
-	/* An empty trie is a leaf that leads nowhere. */
-	if (word_is_branch(entry_word(&trie->root))
-		|| trie->root.word[2] != STORE_NONE)
+	if (!trie_is_empty(trie))
 		mark_trie_entry(m, &trie->root, mark);
 }
 

@@ -103,13 +103,6 @@ struct change {
 	struct trie_path path;
 };
 
-static bool
-trie_is_empty(const struct trie *trie)
-{
-	return !word_is_branch(entry_word(&trie->root))
-		&& trie->root.word[2] == STORE_NONE;
-}
-
 static uint32_t
 branch_size(uint64_t word)
 {

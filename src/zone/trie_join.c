@@ -107,13 +107,6 @@ join_entries(struct seam *seam, struct trie_entry low, struct trie_entry high,
 	return true;
 }
 
-static bool
-trie_is_empty(const struct trie *trie)
-{
-	return !word_is_branch(entry_word(&trie->root))
-		&& trie->root.word[2] == STORE_NONE;
-}
-
 static struct trie_entry
 outermost(const struct store_view *view, struct trie_entry entry, bool last)
 {

@@ -111,6 +111,14 @@ word_is_branch(uint64_t word)
 	return (word & TRIE_BRANCH) != 0;
 }
 
+/* An empty trie is a leaf that leads nowhere. */
+static inline bool
+trie_is_empty(const struct trie *trie)
+{
+	return !word_is_branch(entry_word(&trie->root))
+		&& trie->root.word[2] == STORE_NONE;
+}
+
 static inline unsigned
 word_offset(uint64_t word)
 {

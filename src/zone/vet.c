@@ -326,7 +326,7 @@ vet_table(struct vet *vet, struct vet_list *zones, struct vet_fault *fault)
 	if (!table_is_sound(&parts[0], ref)) {
 		*fault = parts[0].fault;
 		err = NSD_E_BUG;
-	} else if (!vet_trie_is_empty(&table->apexes)) {
+	} else if (!trie_is_empty(&table->apexes)) {
 		err = vet_apexes(vet, table, parts, lists, fault);
 	}
 	*zones = lists[0];

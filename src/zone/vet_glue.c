@@ -147,7 +147,7 @@ vet_cells(struct vet_part *p)
 	struct trie_iter iter;
 	store_ref ref;
 
-	if (vet_trie_is_empty(&p->zone->zone->targets))
+	if (trie_is_empty(&p->zone->zone->targets))
 		return true;
 	trie_iter_init(&iter, p->vet->view, &p->zone->zone->targets.root);
 	while ((ref = trie_iter_next(&iter)) != STORE_NONE) {

@@ -203,7 +203,6 @@ bool vet_trie(struct vet_part *p);
 /* A part for the whole of a trie. */
 void vet_trie_init(struct vet_part *p, const struct trie *trie,
 	bool (*on_leaf)(struct vet_part *p, store_ref ref));
-bool vet_trie_is_empty(const struct trie *trie);
 /* Cuts the first of count parts, in canonical order, into at most max, where
  * there are branches; returns how many there are. */
 size_t vet_trie_split(struct vet_part *parts, size_t max);

@@ -153,13 +153,6 @@ vet_trie(struct vet_part *p)
 	return true;
 }
 
-bool
-vet_trie_is_empty(const struct trie *trie)
-{
-	return !word_is_branch(entry_word(&trie->root))
-		&& trie->root.word[2] == STORE_NONE;
-}
-
 void
 vet_trie_init(struct vet_part *p, const struct trie *trie,
 	bool (*on_leaf)(struct vet_part *p, store_ref ref))

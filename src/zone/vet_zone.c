@@ -30,7 +30,7 @@ vet_head(struct vet_part *p)
 	z->zone = zone;
 	z->index = NULL;
 	if (zone->version > ZONE_VERSION_MASK
-		|| vet_trie_is_empty(&zone->names))
+		|| trie_is_empty(&zone->names))
 		return vet_fail(p, VET_ZONE, z->ref, "has no names");
 	return vet_pending(p)
 		&& (zone->chain == STORE_NONE || vet_chain_head(p))
@@ -59,12 +59,12 @@ layout_parts(struct vet_part *parts, struct vet_part *head, size_t split,
 	parts[at].prefetch = vet_node_prefetch;
 	at += split > 1 ? vet_trie_split(&parts[at], split) : 1;
 	l->targets = at;
-	if (!vet_trie_is_empty(&zone->targets)) {
+	if (!trie_is_empty(&zone->targets)) {
 		NEXT_PART();
 		vet_trie_init(&parts[at++], &zone->targets, vet_target);
 	}
 	l->aside = at;
-	if (!vet_trie_is_empty(&zone->nsec3)) {
+	if (!trie_is_empty(&zone->nsec3)) {
 		NEXT_PART();
 		vet_trie_init(&parts[at++], &zone->nsec3, vet_node_aside);
 	}
