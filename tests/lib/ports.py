@@ -1,6 +1,8 @@
 """Ports for servers under test."""
 
 import collections
+import fcntl
+import os
 import random
 import socket
 
@@ -31,21 +33,22 @@ def is_free(port):
 
 
 # The newest ports stay ours for a while: what is free may be given to two test
-# runs before the server of either has it, and these might even share it.
-reserved = collections.deque(maxlen=64)
+# runs before the server of either has it, and these might even share it. Their
+# descriptors are out of the way of tests that leave few to a server.
+RESERVED_MAX, LOWEST = 64, 256
+reserved = collections.deque()
 
 
 def reserve(port):
     """Whether no other test run has it; by a name that goes with the process."""
-    s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    try:
-        s.bind(f"\0nsd-test-port-{port}")
-    except OSError:
-        s.close()
-        return False
-    if len(reserved) == reserved.maxlen:
-        reserved[0].close()
-    reserved.append(s)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+        try:
+            s.bind(f"\0nsd-test-port-{port}")
+        except OSError:
+            return False
+        reserved.append(fcntl.fcntl(s, fcntl.F_DUPFD_CLOEXEC, LOWEST))
+    if len(reserved) > RESERVED_MAX:
+        os.close(reserved.popleft())
     return True
 
 
