@@ -52,8 +52,9 @@ struct net_udp;
  * Replies leave from the address that was asked, also on a wildcard socket.
  * Errors of sending (full buffers, unreachable, too large) are counted, never
  * fatal, never logged one by one.
- * reply_size: room for a reply (the larger EDNS size). Up to 1232 IPv4 replies
- * carry DF, unless the interface cannot carry them whole: RFC 9715.
+ * reply_size: room for a reply (the larger EDNS size), but never more than an
+ * IPv4 datagram carries, 65507 octets. Up to 1232 IPv4 replies carry DF,
+ * unless the interface cannot carry them whole: RFC 9715.
  * fd stays the caller's.
  * Returns NSD_E_MEMORY or NSD_E_SYSTEM. Copies *handler. Not to be closed
  * from within on_batch.

@@ -33,6 +33,8 @@
 /* Up to here replies are sent with DF: with their headers they fit into 1280
  * octets, which every link of the Internet carries in practice. */
 #define DONT_FRAGMENT_MAX 1232
+/* What an IPv4 datagram carries at most, whatever else is configured. */
+#define DATAGRAM_MAX (65535 - 20 - 8)
 /* How long a batch waits for room in the send buffer before it is dropped. */
 #define SEND_WAIT_MS 1
 #define CACHE_LINE 64
@@ -359,9 +361,10 @@ net_udp_open(struct event_base *base, int fd, size_t reply_size,
 		return NSD_E_MEMORY;
 	udp->fd = fd;
 	udp->handler = *handler;
-	udp->reply_size = (uint32_t)reply_size;
+	udp->reply_size = (uint32_t)(reply_size < DATAGRAM_MAX ? reply_size
+							       : DATAGRAM_MAX);
 	udp->buffers = aligned_alloc(CACHE_LINE, EXCHANGE_BATCH_MAX
-		* (in_stride + buffer_stride(reply_size)));
+		* (in_stride + buffer_stride(udp->reply_size)));
 	if (udp->buffers == NULL)
 		goto fail_udp;
 	err = control_open(udp);

@@ -26,6 +26,22 @@ def test_answers(nsd, tcp, address, count):
     assert server.rcode("other.", "A", tcp=tcp) == "REFUSED"
 
 
+def test_reply_that_no_datagram_carries_is_truncated(nsd):
+    """Fault 41: not silence, though ipv4-edns-size would allow it. RFC 791
+    section 3.1: all of a datagram, with its headers, is 65535 octets."""
+    large = "".join(f'large TXT "{"x" * 200}{i:04}"\n' for i in range(301))
+    server = nsd(zones={"example": zone_text() + large
+                        + f'large TXT "{"y" * 149}"\n'},
+                 options={"ipv4-edns-size": 65535,
+                          "minimal-responses": "yes"})
+    reply = server.query("large.example", "TXT", edns=0, payload=65535,
+                         timeout=20)
+    assert reply.flags & dns.flags.TC
+    reply = server.query("large.example", "TXT", edns=0, payload=65535,
+                         tcp=True)
+    assert len(reply.answer[0]) == 302
+
+
 def test_wildcard_address_is_the_default(nsd):
     server = nsd(zones={"example": zone_text()},
                  options={"ip-address": None})
