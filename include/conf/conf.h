@@ -456,6 +456,10 @@ const char *conf_path_in_chroot(const char *chroot, const char *path);
  */
 unsigned conf_check(const struct conf *conf, struct diag_sink *sink);
 
+/* Of these only what no server can start with: an identity or a version that
+ * is longer than a string of a TXT record. */
+unsigned conf_check_texts(const struct conf *conf, struct diag_sink *sink);
+
 /* ---- printing ---------------------------------------------------------- */
 
 /* All of the configuration in effect, as text that can be read again.

@@ -267,6 +267,16 @@ check_text(const struct conf *conf, const char *name, const char *text,
 			name, strlen(text));
 }
 
+unsigned
+conf_check_texts(const struct conf *conf, struct diag_sink *sink)
+{
+	uint32_t before = sink->errors;
+
+	check_text(conf, "identity", conf->server.identity, sink);
+	check_text(conf, "version", conf->server.version, sink);
+	return sink->errors - before;
+}
+
 /* A folder is shown with a final slash. */
 static const char *
 slash(const char *path)
@@ -321,8 +331,7 @@ conf_check(const struct conf *conf, struct diag_sink *sink)
 
 	for (i = 0; i < conf->zone_count; i++)
 		check_zone(conf, conf->zones[i], to);
-	check_text(conf, "identity", conf->server.identity, to);
-	check_text(conf, "version", conf->server.version, to);
+	(void)conf_check_texts(conf, to);
 	check_chroot(conf, to);
 	if (conf->server.port == 0)
 		diag_emit(to, DIAG_ERROR, NULL, 0, 0,

@@ -62,7 +62,9 @@ main_load_conf(struct flags *flags, struct conf **conf)
 
 	if (err == NSD_E_MEMORY)
 		fprintf(stderr, "nsd: out of memory\n");
-	return err == NSD_OK ? flags_apply(flags, *conf) : err;
+	if (err != NSD_OK || (err = flags_apply(flags, *conf)) != NSD_OK)
+		return err;
+	return conf_check_texts(*conf, &sink) == 0 ? NSD_OK : NSD_E_LIMIT;
 }
 
 static enum nsd_err

@@ -71,6 +71,13 @@ def test_broken_configuration_exits_1_with_its_line(make_server, options,
     assert re.search(r"nsd\.conf:\d+: .*" + expected, result.stderr)
 
 
+@pytest.mark.parametrize("option", ["identity", "version"])
+def test_text_that_no_txt_record_holds_exits_1(make_server, option):
+    result = make_server(options={option: '"' + "a" * 256 + '"'}).run()
+    assert result.returncode == 1
+    assert f"nsd.conf: server {option} too long (256 char" in result.stderr
+
+
 @pytest.mark.parametrize("options, expected", [
     ({"username": "no-such-user-here"}, "no-such-user-here"),
     ({"zonesdir": '"/nonexistent"'}, "/nonexistent"),
