@@ -12,6 +12,7 @@ import time
 import servers
 
 ZONE = "bench"
+PAUSE_SEC = 100e-6
 
 
 def asked_serial(port, timeout=1):
@@ -59,8 +60,9 @@ class Watch:
         return self.ask(lambda seen: time.monotonic() >= end, limit_sec)
 
     def ask(self, enough, limit_sec):
-        """Each again and again, until its answer is enough. Leaves gap_sec,
-        the longest time in which no answer came."""
+        """Each again and again, until its answer is enough, with a pause
+        between that leaves the server its cores. Leaves gap_sec, the longest
+        time in which no answer came."""
         query = servers.wire_query(ZONE, 6, 1)
         last = time.monotonic()
         end = last + limit_sec
@@ -89,6 +91,8 @@ class Watch:
                     left.remove(sock)
                 else:
                     sock.send(query)
+            if left:
+                time.sleep(PAUSE_SEC)
         return True
 
     def close(self):
