@@ -17,7 +17,7 @@
 
 /* How long a child may take to end; and a loader that finishes the zones in
  * hand and writes the database to the disk. */
-#define STOP_WAIT_SEC 5
+#define STOP_WAIT_SEC 15
 #define STOP_WAIT_DATABASE_SEC 90
 /* Messages taken from a child in one turn. */
 #define MESSAGES_MAX 64
