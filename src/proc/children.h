@@ -24,7 +24,7 @@ void children_reap(struct supervisor *s);
 /* Sends to every child whose role receives it. */
 void children_tell(struct supervisor *s, enum ipc_type type, const int *fds,
 	unsigned fd_count);
-/* Tells one, or all, to end; kills those that do not within 5 seconds. */
+/* Tells one, or all, to end; kills those that do not within 15 s. */
 void child_stop(struct child *child);
 void children_stop(struct supervisor *s);
 void children_kill(struct supervisor *s);
