@@ -58,22 +58,6 @@ usage(FILE *out)
 		"Version " PACKAGE_VERSION ".\n");
 }
 
-static void
-log_diag(struct diag_sink *sink, const struct diag *d)
-{
-	enum log_level level = d->severity == DIAG_ERROR ? LOG_LEVEL_ERROR
-		: d->severity == DIAG_WARNING ? LOG_LEVEL_WARNING
-		: LOG_LEVEL_INFO;
-
-	if (d->file != NULL && d->line != 0)
-		log_write(level, "%s:%u: %s", d->file, (unsigned)d->line,
-			d->text);
-	else if (d->file != NULL)
-		log_write(level, "%s: %s", d->file, d->text);
-	else
-		log_write(level, "%s", d->text);
-}
-
 /* Reads the file, again if it changed meanwhile. NSD_OK also when records
  * were left out for errors, which the sink has counted. */
 static enum nsd_err

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-enum diag_severity { DIAG_INFO, DIAG_WARNING, DIAG_ERROR };
+enum diag_severity { DIAG_WARNING, DIAG_ERROR };
 
 struct diag {
 	enum diag_severity severity;

@@ -11,6 +11,9 @@
 
 #include "base/err.h"
 
+struct diag;
+struct diag_sink;
+
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_NOTICE,
 	LOG_LEVEL_INFO };
 
@@ -72,6 +75,12 @@ void log_write(enum log_level level, const char *format, ...)
 #define log_warning(...) log_write(LOG_LEVEL_WARNING, __VA_ARGS__)
 #define log_notice(...) log_write(LOG_LEVEL_NOTICE, __VA_ARGS__)
 #define log_info(...) log_write(LOG_LEVEL_INFO, __VA_ARGS__)
+/* The level of a finding: an error or a warning. */
+enum log_level log_diag_level(const struct diag *d);
+/* Writes a finding as one line, as people know it: "FILE:LINE: TEXT", or
+ * without the place that it does not have. Serves as a sink's on_diag. */
+void log_diag(struct diag_sink *sink, const struct diag *d);
+
 /* A line that is only of interest from a verbosity on. */
 #define log_at(v, level, ...)                                \
 	do {                                                 \

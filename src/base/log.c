@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/diag.h"
 #include "base/log.h"
 
 #define LOG_TEXT_MAX 4096
@@ -281,4 +282,24 @@ log_write(enum log_level level, const char *format, ...)
 	if (!log_state.options.only_syslog || log_state.options.copy_errors)
 		log_write_line(level, text);
 	errno = saved_errno;
+}
+
+enum log_level
+log_diag_level(const struct diag *d)
+{
+	return d->severity == DIAG_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING;
+}
+
+void
+log_diag(struct diag_sink *sink, const struct diag *d)
+{
+	enum log_level level = log_diag_level(d);
+
+	if (d->file == NULL)
+		log_write(level, "%s", d->text);
+	else if (d->line == 0)
+		log_write(level, "%s: %s", d->file, d->text);
+	else
+		log_write(level, "%s:%u: %s", d->file, (unsigned)d->line,
+			d->text);
 }

@@ -175,9 +175,7 @@ rehash_on_diag(struct diag_sink *sink, const struct diag *d)
 {
 	const struct load_zone *zone = ((struct rehash_sink *)sink)->zone;
 
-	log_write(d->severity == DIAG_ERROR ? LOG_LEVEL_ERROR
-					    : LOG_LEVEL_WARNING,
-		"zone %s: %s", zone->conf->name, d->text);
+	log_write(log_diag_level(d), "zone %s: %s", zone->conf->name, d->text);
 }
 
 static enum nsd_err

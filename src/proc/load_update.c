@@ -40,9 +40,7 @@ struct update_record {
 static void
 update_on_diag(struct diag_sink *sink, const struct diag *d)
 {
-	log_write(d->severity == DIAG_ERROR ? LOG_LEVEL_ERROR
-					    : LOG_LEVEL_WARNING,
-		"update: %s", d->text);
+	log_write(log_diag_level(d), "update: %s", d->text);
 }
 
 /* What is packed is taken to have the layout of its type. A value that breaks a

@@ -19,23 +19,6 @@
 #define LARGE_FILE (8u << 20)
 #define DEFAULT_TTL_SEC 3600
 
-/* Puts findings in the log, as people know them: FILE:LINE: TEXT. */
-static void
-load_zone_on_diag(struct diag_sink *sink, const struct diag *d)
-{
-	enum log_level level = d->severity == DIAG_ERROR ? LOG_LEVEL_ERROR
-		: d->severity == DIAG_WARNING		 ? LOG_LEVEL_WARNING
-							 : LOG_LEVEL_INFO;
-
-	if (d->file == NULL)
-		log_write(level, "%s", d->text);
-	else if (d->line == 0)
-		log_write(level, "%s: %s", d->file, d->text);
-	else
-		log_write(level, "%s:%u: %s", d->file, (unsigned)d->line,
-			d->text);
-}
-
 const struct zone *
 load_zone_published(const struct store_view *view,
 	const struct load_zone *zone)
@@ -231,7 +214,7 @@ load_zone_parse(const struct load_context *context, struct load_zone *zone,
 	const char *path, struct store_heap *heap, bool large,
 	struct load_result *result)
 {
-	struct diag_sink sink = {.on_diag = load_zone_on_diag};
+	struct diag_sink sink = {.on_diag = log_diag};
 	struct zonefile_options options = {
 		.apex = zone->conf->wire,
 		.default_ttl_sec = DEFAULT_TTL_SEC,

@@ -32,14 +32,6 @@ struct places {
 	unsigned count;
 };
 
-static void
-sockets_on_diag(struct diag_sink *sink, const struct diag *d)
-{
-	log_write(d->severity == DIAG_ERROR ? LOG_LEVEL_ERROR
-					    : LOG_LEVEL_WARNING,
-		"%s", d->text);
-}
-
 static enum nsd_err
 places_add(struct places *places, const struct place *place)
 {
@@ -387,7 +379,7 @@ static enum nsd_err
 place_open(const struct place *place, const struct conf_server *options,
 	struct listeners *listeners)
 {
-	struct diag_sink sink = {.on_diag = sockets_on_diag};
+	struct diag_sink sink = {.on_diag = log_diag};
 	struct net_listen listen = place_listen(place, options);
 	unsigned servers = 0;
 

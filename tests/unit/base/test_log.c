@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "base/diag.h"
 #include "base/log.h"
 
 static char test_path[64];
@@ -145,6 +146,22 @@ long_text_is_cut_and_ends_in_a_newline(void **state)
 	assert_true(strlen(line) > 4 * 4095);
 }
 
+static void
+finding_is_written_with_the_place_it_has(void **state)
+{
+	struct diag_sink sink = {.on_diag = log_diag};
+	const char *text;
+
+	open_log(true, false);
+	diag_emit(&sink, DIAG_ERROR, "f.zone", 12, 3, "bad %s", "octet");
+	diag_emit(&sink, DIAG_WARNING, "f.zone", 0, 0, "empty");
+	diag_emit(&sink, DIAG_WARNING, NULL, 0, 0, "odd");
+	text = read_file(test_path);
+	assert_non_null(strstr(text, "error: f.zone:12: bad octet\n"));
+	assert_non_null(strstr(text, "warning: f.zone: empty\n"));
+	assert_non_null(strstr(text, "warning: odd\n"));
+}
+
 /* Of a longer line a FIFO that is nearly full takes a part. */
 static void
 line_to_a_fifo_is_cut_where_writes_stay_whole(void **state)
@@ -241,6 +258,7 @@ main(void)
 		T(line_without_ascii_time_has_epoch_seconds),
 		T(control_characters_are_escaped),
 		T(long_text_is_cut_and_ends_in_a_newline),
+		T(finding_is_written_with_the_place_it_has),
 		T(line_to_a_fifo_is_cut_where_writes_stay_whole),
 		T(lines_below_the_verbosity_are_left_out),
 		T(reopened_log_goes_to_a_new_file),
