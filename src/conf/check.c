@@ -17,7 +17,7 @@ check_acl(struct conf_parser *p, const struct conf_pattern *pattern,
 	if (acl->key_name != NULL && acl->key == NULL) {
 		acl->key = conf_find_key(conf, acl->key_name);
 		if (acl->key == NULL && !acl->inherited)
-			conf_error(p, acl->file, acl->line,
+			error_at(p, acl->file, acl->line,
 				"key %s in pattern %s could not be found",
 				acl->key_name, pattern->name);
 		if (acl->key == NULL)
@@ -26,7 +26,7 @@ check_acl(struct conf_parser *p, const struct conf_pattern *pattern,
 	if (acl->tls_auth_name != NULL && acl->tls_auth == NULL) {
 		acl->tls_auth = conf_find_tls_auth(conf, acl->tls_auth_name);
 		if (acl->tls_auth == NULL && !acl->inherited)
-			conf_error(p, acl->file, acl->line,
+			error_at(p, acl->file, acl->line,
 				"tls-auth %s in pattern %s could not be found",
 				acl->tls_auth_name, pattern->name);
 		if (acl->tls_auth == NULL)
@@ -62,7 +62,7 @@ check_producer(struct conf_parser *p, const struct conf_pattern *pattern)
 		return;
 	zone = conf_find_zone_text(p->conf, name);
 	if (zone == NULL || zone->options->catalog != CONF_CATALOG_PRODUCER)
-		conf_error(p, pattern->file, pattern->line,
+		error_at(p, pattern->file, pattern->line,
 			"catalog-producer-zone %s in pattern %s is not a "
 			"catalog producer zone", name, pattern->name);
 }
@@ -84,7 +84,7 @@ check_references(struct conf_parser *p)
 			check_pattern(p, conf->zones[i]->options);
 	if (conf->server.cookie_staging_secret != NULL &&
 		conf->server.cookie_secret == NULL)
-		conf_error(p, p->token_file, p->token_line,
+		error_at(p, p->token_file, p->token_line,
 			"a cookie-staging-secret cannot be configured without "
 			"also providing a cookie-secret");
 }

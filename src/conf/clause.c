@@ -18,7 +18,7 @@ clause_grow(struct conf_parser *p, void *array, size_t count, size_t *room)
 	size = *room > 0 ? *room * 2 : 8;
 	bigger = realloc(array, size * sizeof(void *));
 	if (bigger == NULL)
-		conf_no_memory(p);
+		error_memory(p);
 	else
 		*room = size;
 	return bigger;
@@ -144,7 +144,7 @@ clause_include_pattern(struct conf_parser *p, const struct conf_word *word)
 		map_find(&p->owner->patterns, word->text, word->len);
 
 	if (from == NULL) {
-		conf_error(p, word->file, word->line,
+		error_at(p, word->file, word->line,
 			"could not find pattern %s", word->text);
 		return;
 	}
@@ -173,7 +173,7 @@ zone_option(struct conf_parser *p, const struct conf_option *option,
 		return false;
 	*field = arena_copy_text(&p->owner->arena, word->text, word->len);
 	if (*field == NULL)
-		conf_no_memory(p);
+		error_memory(p);
 	return true;
 }
 
@@ -193,7 +193,7 @@ clause_apply(struct conf_parser *p, const struct conf_option *option,
 	(void)value_set(p, option, p->object, words->first, words->count, n);
 	if (p->conf->server.tls_auth_xfr_only &&
 		p->conf->server.tls_auth_port == 0) {
-		conf_error(p, words->first->file, words->first->line,
+		error_at(p, words->first->file, words->first->line,
 			"tls-auth-xfr-only must stand after tls-auth-port");
 		p->conf->server.tls_auth_xfr_only = false;
 	}
@@ -230,12 +230,12 @@ clause_option(struct conf_parser *p, const struct conf_token *token,
 	p->stray = false;
 	if (option == NULL) {
 		snprintf(name, sizeof(name), "%s:", token->name->name);
-		conf_syntax_error(p, token->file, token->line, name);
+		error_syntax(p, token->file, token->line, name);
 		return;
 	}
 	value_word_count(option, words->first, &least, &most);
 	if (words->count < least) {
-		conf_syntax_error(p, p->token_file, p->token_line, p->token);
+		error_syntax(p, p->token_file, p->token_line, p->token);
 		return;
 	}
 	if (taken.count > most)
@@ -255,7 +255,7 @@ clause_stray_word(struct conf_parser *p, const struct conf_word *word)
 	/* The value of an unknown option isn't a second error. */
 	if (!p->stray || (!word->quoted && word->len > 1 &&
 		word->text[word->len - 1] == ':'))
-		conf_syntax_error(p, word->file, word->line, word->text);
+		error_syntax(p, word->file, word->line, word->text);
 	p->stray = true;
 }
 
@@ -265,7 +265,7 @@ static bool
 clause_needs(struct conf_parser *p, bool has, const char *text)
 {
 	if (!has)
-		conf_error(p, p->clause_file, p->clause_line, "%s", text);
+		error_at(p, p->clause_file, p->clause_line, "%s", text);
 	return has;
 }
 
@@ -276,7 +276,7 @@ clause_keep(struct conf_parser *p, const void *object, size_t size)
 	void *kept = arena_alloc(&p->owner->arena, size);
 
 	if (kept == NULL)
-		conf_no_memory(p);
+		error_memory(p);
 	else
 		memcpy(kept, object, size);
 	return kept;
@@ -288,7 +288,7 @@ clause_is_duplicate(struct conf_parser *p, const struct conf_map *map,
 {
 	if (map_find(map, name, strlen(name)) == NULL)
 		return false;
-	conf_error(p, p->clause_file, p->clause_line, "duplicate %s %s", what,
+	error_at(p, p->clause_file, p->clause_line, "duplicate %s %s", what,
 		name);
 	return true;
 }
@@ -305,27 +305,27 @@ key_complete(struct conf_parser *p, struct conf_key *key)
 
 	if (name_parse_text(key->name, strlen(key->name), root, wire, &len,
 		&why) != NSD_OK) {
-		conf_error(p, p->clause_file, p->clause_line,
+		error_at(p, p->clause_file, p->clause_line,
 			"bad tsig key name %s: expected %s", key->name,
 			why);
 		return false;
 	}
 	key->wire = arena_copy(arena, wire, len);
-	key->algorithm_name = value_find_algorithm(key->algorithm);
-	key->secret_data = value_decode_base64(arena, key->secret,
+	key->algorithm_name = decode_algorithm(key->algorithm);
+	key->secret_data = decode_base64(arena, key->secret,
 		&key->secret_len);
 	if (key->secret_data == NULL) {
-		conf_error(p, p->clause_file, p->clause_line,
+		error_at(p, p->clause_file, p->clause_line,
 			"cannot base64 decode tsig secret %s", key->name);
 		return false;
 	}
 	if (key->secret_len == 0) {
-		conf_error(p, p->clause_file, p->clause_line,
+		error_at(p, p->clause_file, p->clause_line,
 			"tsig key %s has no secret blob", key->name);
 		return false;
 	}
 	if (key->wire == NULL)
-		conf_no_memory(p);
+		error_memory(p);
 	return key->wire != NULL;
 }
 
@@ -340,7 +340,7 @@ key_end(struct conf_parser *p)
 	if (!clause_needs(p, key->name != NULL, "tsig key has no name"))
 		return;
 	if (key->secret == NULL) {
-		conf_error(p, p->clause_file, p->clause_line,
+		error_at(p, p->clause_file, p->clause_line,
 			"tsig key %s has no secret blob", key->name);
 		return;
 	}
@@ -355,7 +355,7 @@ key_end(struct conf_parser *p)
 	if (key == NULL)
 		return;
 	if (map_add(&p->owner->keys, key) != NSD_OK)
-		conf_no_memory(p);
+		error_memory(p);
 	else
 		conf->keys[conf->key_count++] = key;
 }
@@ -371,7 +371,7 @@ tls_auth_end(struct conf_parser *p)
 	if (!clause_needs(p, auth->name != NULL, "tls-auth has no name"))
 		return;
 	if (auth->auth_domain_name == NULL) {
-		conf_error(p, p->clause_file, p->clause_line,
+		error_at(p, p->clause_file, p->clause_line,
 			"tls-auth %s has no auth-domain-name", auth->name);
 		return;
 	}
@@ -387,7 +387,7 @@ tls_auth_end(struct conf_parser *p)
 	if (auth == NULL)
 		return;
 	if (map_add(&p->owner->tls_auths, auth) != NSD_OK)
-		conf_no_memory(p);
+		error_memory(p);
 	else
 		conf->tls_auths[conf->tls_auth_count++] = auth;
 }
@@ -415,7 +415,7 @@ pattern_end(struct conf_parser *p)
 	if (pattern == NULL)
 		return;
 	if (map_add(&p->owner->patterns, pattern) != NSD_OK)
-		conf_no_memory(p);
+		error_memory(p);
 	else
 		conf->patterns[conf->pattern_count++] = pattern;
 }
@@ -429,7 +429,7 @@ zone_keep_own(struct conf_parser *p)
 	char *name = arena_alloc(&p->owner->arena, sizeof(head) + len);
 
 	if (name == NULL) {
-		conf_no_memory(p);
+		error_memory(p);
 		return NULL;
 	}
 	memcpy(name, head, sizeof(head) - 1);
@@ -456,15 +456,15 @@ zone_end(struct conf_parser *p)
 	wire = conf_zone_wire(owner, p->zone_name, &why);
 	if (wire == NULL) {
 		if (why == NULL)
-			conf_no_memory(p);
+			error_memory(p);
 		else
-			conf_error(p, p->clause_file, p->clause_line,
+			error_at(p, p->clause_file, p->clause_line,
 				"cannot parse zone name '%s': expected %s",
 				p->zone_name, why);
 		return;
 	}
 	if (map_find(&owner->zones, wire, name_len(wire)) != NULL) {
-		conf_error(p, p->clause_file, p->clause_line,
+		error_at(p, p->clause_file, p->clause_line,
 			"duplicate zone %s", p->zone_name);
 		return;
 	}
@@ -474,12 +474,12 @@ zone_end(struct conf_parser *p)
 		return;
 	if (options->catalog == CONF_CATALOG_PRODUCER &&
 		options->request_xfr.count > 0)
-		conf_error(p, p->clause_file, p->clause_line,
+		error_at(p, p->clause_file, p->clause_line,
 			"zone %s is a catalog producer and has request-xfr",
 			p->zone_name);
 	zone = arena_alloc_zero(&owner->arena, sizeof(*zone));
 	if (zone == NULL) {
-		conf_no_memory(p);
+		error_memory(p);
 		return;
 	}
 	zone->name = p->zone_name;
@@ -488,7 +488,7 @@ zone_end(struct conf_parser *p)
 	zone->zonefile = p->zonefile;
 	zone->line = p->clause_line;
 	if (conf_append_zone(owner, zone) != NSD_OK)
-		conf_no_memory(p);
+		error_memory(p);
 }
 
 void

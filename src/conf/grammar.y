@@ -4,25 +4,29 @@
 }
 
 %code {
-int conf_yylex(struct conf_token *value, struct conf_parser *p);
-
-/* The grammar takes any run of tokens, what is wrong is found in the actions;
- * so this is reached only without memory for the parser's stack. */
-static void
-conf_yyerror(struct conf_parser *p, const char *text)
+static int
+grammar_lex(struct conf_token *value, struct conf_parser *p)
 {
-	conf_no_memory(p);
+	return lexer_next(p, value);
+}
+
+/* The grammar takes any run of tokens; the actions find what is wrong. So this
+ * is reached only without memory for the parser's stack. */
+static void
+grammar_error(struct conf_parser *p, const char *text)
+{
+	error_memory(p);
 }
 }
 
 %define api.pure full
-%define api.prefix {conf_yy}
+%define api.prefix {grammar_}
 %define api.value.type {struct conf_token}
 %param {struct conf_parser *p}
 
 %token CLAUSE OPTION WORD
 
-/* A word behind an option's words is one of them, not a stray one. */
+/* A word behind an option's words is one of them, not a stray word. */
 %expect 1
 
 %%
@@ -50,8 +54,8 @@ item:
 	| stray
 	;
 
-/* The words behind an option; their last may be an unknown option's name, so
- * the table's row says where they end. */
+/* The words behind an option. The last of them may be the name of an unknown
+ * option, so the row of the table says where they end. */
 words:
 	%empty
 	{
@@ -68,7 +72,7 @@ words:
 	}
 	;
 
-/* A word where an option is wanted: at the start, or behind a clause. */
+/* A word where an option should stand: at the start, or behind a clause. */
 stray:
 	WORD
 	{

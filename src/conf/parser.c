@@ -8,63 +8,6 @@
 #include "conf/grammar.h"
 #include "dns/name.h"
 
-/* ---- errors ------------------------------------------------------------ */
-
-void
-conf_error(struct conf_parser *p, const char *file, uint32_t line,
-	const char *format, ...)
-{
-	char text[1024];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	p->errors++;
-	diag_emit(p->sink, DIAG_ERROR, file, line, 0, "%s", text);
-}
-
-void
-conf_syntax_error(struct conf_parser *p, const char *file, uint32_t line,
-	const char *token)
-{
-	if (token == NULL || token[0] == '\0')
-		conf_error(p, file, line, "syntax error");
-	else
-		conf_error(p, file, line, "at '%.200s': error: syntax error",
-			token);
-}
-
-void
-conf_no_memory(struct conf_parser *p)
-{
-	if (p->failed == NSD_OK)
-		diag_emit(p->sink, DIAG_ERROR, NULL, 0, 0, "out of memory");
-	p->failed = NSD_E_MEMORY;
-}
-
-size_t
-conf_print_diag(const struct diag *d, char *out, size_t size)
-{
-	const char *word = d->severity == DIAG_ERROR ? "error: "
-		: d->severity == DIAG_WARNING ? "warning: " : "";
-	int len;
-
-	/* A syntax error names the token in front of the word. */
-	if (strncmp(d->text, "at '", 4) == 0)
-		word = "";
-	if (d->file == NULL)
-		len = snprintf(out, size, "%s", d->text);
-	else if (d->line == 0)
-		len = snprintf(out, size, "%s: %s%s", d->file, word, d->text);
-	else
-		len = snprintf(out, size, "%s:%u: %s%s", d->file, d->line,
-			word, d->text);
-	if (len < 0)
-		return 0;
-	return (size_t)len < size ? (size_t)len : size - 1;
-}
-
 /* ---- names ------------------------------------------------------------- */
 
 static const void *
@@ -165,7 +108,7 @@ parser_init(struct conf_parser *p, const char *file)
 	if (err == NSD_OK)
 		err = parser_add_names(p);
 	if (err == NSD_OK)
-		err = conf_lexer_open(p);
+		err = lexer_open(p);
 	return err;
 }
 
@@ -173,7 +116,7 @@ static void
 parser_fini(struct conf_parser *p)
 {
 	if (p->scanner != NULL)
-		conf_lexer_close(p);
+		lexer_close(p);
 	source_close_all(p);
 	arena_fini(&p->scratch);
 	map_fini(&p->names);
@@ -230,10 +173,10 @@ parser_run(struct conf_parser *p)
 {
 	/* The lexer comes back here when it has no memory. */
 	if (setjmp(p->fatal) != 0) {
-		conf_no_memory(p);
+		error_memory(p);
 		return;
 	}
-	if (conf_yyparse(p) != 0)
+	if (grammar_parse(p) != 0)
 		return;
 	clause_end(p);
 	if (p->failed != NSD_OK)
@@ -250,11 +193,15 @@ static enum nsd_err
 parser_open(struct conf_parser *p, const char *file, const char *text,
 	size_t len)
 {
+	enum nsd_err err;
+
 	if (setjmp(p->fatal) != 0)
 		return NSD_E_MEMORY;
-	if (text != NULL)
-		return source_open_text(p, file, text, len);
-	return source_open(p, file);
+	err = text != NULL ? source_open_text(p, file, text, len)
+		: source_open(p, file);
+	if (err == NSD_OK)
+		lexer_switch(p);
+	return err;
 }
 
 /* text NULL: the file is read. */
@@ -288,7 +235,7 @@ static const struct conf_limits parser_limits = {
 };
 
 enum nsd_err
-conf_load_limited(const char *path, const char *chroot,
+parser_load_limited(const char *path, const char *chroot,
 	const struct conf_limits *limits, struct diag_sink *sink,
 	struct conf **conf)
 {
@@ -306,7 +253,7 @@ enum nsd_err
 conf_load(const char *path, const char *chroot, struct diag_sink *sink,
 	struct conf **conf)
 {
-	return conf_load_limited(path, chroot, &parser_limits, sink, conf);
+	return parser_load_limited(path, chroot, &parser_limits, sink, conf);
 }
 
 enum nsd_err

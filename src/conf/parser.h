@@ -1,6 +1,10 @@
 /*
- * parser.h - the state of one reading of nsd.conf, shared by lexer, grammar,
- * values and clauses.
+ * parser.h - the state of one reading of nsd.conf, and what the files of this
+ * layer do for it. Private to the layer.
+ *
+ * From below to above: error, option, map, decode, list, address, acl and
+ * interface, value; then clause and source; lexer above source; grammar above
+ * lexer and clause; parser on top.
  */
 #ifndef CONF_PARSER_H
 #define CONF_PARSER_H
@@ -14,9 +18,9 @@
 #include "base/arena.h"
 #include "conf/conf.h"
 #include "conf/map.h"
-#include "conf/options.h"
+#include "conf/option.h"
 
-/* What stands behind the public struct conf, which is its first field. */
+/* The whole of a configuration. The public struct conf is its first field. */
 struct conf_owner {
 	struct conf conf;
 	struct arena arena;
@@ -30,8 +34,8 @@ struct conf_owner {
 	size_t disk_size;          /* octets of the files read */
 };
 
-/* A word as the lexer found it; belongs to the scratch arena until the option
- * it stands behind is done with. */
+/* A word as the lexer found it. It lives in the scratch arena until the
+ * grammar is done with its option. */
 struct conf_word {
 	const char *text;
 	size_t len;
@@ -41,7 +45,7 @@ struct conf_word {
 	struct conf_word *next;
 };
 
-/* The rows that bear one name. */
+/* A name of options and clauses, with all the rows that bear it. */
 struct conf_name {
 	const char *name;
 	size_t len;
@@ -60,13 +64,14 @@ struct conf_token {
 	uint32_t count;               /* words of a list */
 };
 
-/* A file that is being read, and what waits behind it. */
+/* A file that is being read, and the files that its last include: still
+ * waits for. */
 struct conf_source {
 	struct conf_source *outer;
 	const char *file;    /* arena */
 	uint32_t line;
 	char *text;          /* malloc; two NULs at its end */
-	void *buffer;        /* the lexer's */
+	void *buffer;        /* the lexer's; NULL: not begun */
 	bool is_file;        /* dev and ino are known */
 	dev_t dev;
 	ino_t ino;
@@ -82,8 +87,9 @@ struct conf_source {
 #define CONF_FILE_SIZE_MAX ((size_t)1 << 30)
 #define CONF_TOKEN_TEXT_MAX 256u
 
-/* Files that include each other twice are exponential in their depth; these
- * are some tens of what a million zones need. */
+/* Limits of what is included. Files that include each other twice grow
+ * exponentially with their depth. The limits are some tens of times what a
+ * million zones need. */
 struct conf_limits {
 	uint32_t includes;
 	uint64_t octets;      /* of all files together */
@@ -104,7 +110,7 @@ struct conf_parser {
 
 	/* lexer */
 	void *scanner;
-	struct conf_source *source; /* NULL at the end */
+	struct conf_source *source; /* being read; NULL at the end */
 	struct arena scratch;       /* words of the option at hand */
 	struct conf_map names;      /* struct conf_name */
 	struct conf_name *name_items;
@@ -122,8 +128,9 @@ struct conf_parser {
 	struct conf_key key;
 	struct conf_tls_auth tls_auth;
 	struct conf_pattern pattern;
-	/* A zone that has set nothing but what struct conf_zone holds refers
-	 * to the pattern that it includes; else its options are in pattern. */
+	/* A zone refers to the pattern that it includes as long as it sets
+	 * only what struct conf_zone holds. From then on own is true and its
+	 * options are in pattern. */
 	bool own;
 	const struct conf_pattern *shared;
 	const char *zone_name;
@@ -133,37 +140,69 @@ struct conf_parser {
 	size_t tls_auth_room;
 };
 
-/* ---- errors (parser.c) */
+/* ---- errors (error.c) */
 
-void conf_error(struct conf_parser *p, const char *file, uint32_t line,
+/* Tells the sink of an error at a line of a file and counts it. */
+void error_at(struct conf_parser *p, const char *file, uint32_t line,
 	const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* At a token; "" or NULL: at the end of the text. */
-void conf_syntax_error(struct conf_parser *p, const char *file, uint32_t line,
+/* A syntax error at a token; "" or NULL: at the end of the text. */
+void error_syntax(struct conf_parser *p, const char *file, uint32_t line,
 	const char *token);
-void conf_no_memory(struct conf_parser *p);
+/* Without memory: says so once, and stops the reading. */
+void error_memory(struct conf_parser *p);
 
-/* As conf_load with limits of its own. */
-enum nsd_err conf_load_limited(const char *path, const char *chroot,
-	const struct conf_limits *limits, struct diag_sink *sink,
-	struct conf **conf) MUST_USE;
+/* ---- words to values that know no option (decode.c) */
 
-/* ---- lexer (lexer.l) and files (source.c) */
+/* Decimal digits only. False: there are none, or something else is there. A
+ * number over 64 bits is given as UINT64_MAX. */
+bool decode_number(const char *text, uint64_t *number);
+/* 0 to 15; -1: no hexadecimal digit. */
+int decode_hex_digit(char c);
+/* The octets of base64 text in the arena. NULL: the text is no base64, or
+ * there is no memory. */
+const uint8_t *decode_base64(struct arena *arena, const char *text,
+	uint32_t *len);
+/* The full name of a TSIG algorithm, a static text; NULL if unknown. */
+const char *decode_algorithm(const char *text);
 
-enum nsd_err conf_lexer_open(struct conf_parser *p) MUST_USE;
-void conf_lexer_close(struct conf_parser *p);
-/* Starts to read the source's text, leaving the one before it. */
-void conf_lexer_push(struct conf_parser *p, struct conf_source *source);
-/* Back to the source that is then the parser's, or to none. */
-void conf_lexer_pop(struct conf_parser *p, struct conf_source *done);
+/* ---- lists (list.c) */
 
-/* The first file; says itself what is wrong. */
-enum nsd_err source_open(struct conf_parser *p, const char *path) MUST_USE;
-enum nsd_err source_open_text(struct conf_parser *p, const char *name,
-	const char *text, size_t len) MUST_USE;
-void source_include(struct conf_parser *p, const char *pattern);
-/* The end of a source: goes on with the next file. False: that was all. */
-bool source_end(struct conf_parser *p);
-void source_close_all(struct conf_parser *p);
+/* Room for one more item, cleared. It stays valid until the next list_add to
+ * the same list. NULL: no memory, which was said. */
+void *list_add(struct conf_parser *p, struct conf_list *list,
+	size_t item_size);
+
+/* ---- addresses (address.c, acl.c, interface.c)
+ * Each returns false if the words are wrong or without memory; that was said.
+ */
+
+/* Cuts "@port" off text; *port 0: there is none. */
+bool address_cut_port(struct conf_parser *p, const struct conf_word *word,
+	char *text, uint16_t *port);
+/* family is 4 or 6. False: no such address; nothing is said. */
+bool address_parse(uint8_t family, const char *text, uint8_t address[16]);
+
+bool acl_set(struct conf_parser *p, const struct conf_option *option,
+	struct conf_acls *list, const struct conf_word *words, uint32_t count);
+
+bool interface_set(struct conf_parser *p, const struct conf_option *option,
+	struct conf_interfaces *list, const struct conf_word *words,
+	uint32_t count);
+/* True if the word is a sub-option of ip-address; *words: it takes 1 or 2. */
+bool interface_is_suboption(const struct conf_word *word, uint32_t *words);
+
+/* ---- values (value.c) */
+
+/* Stores the words of an option in its field of object. n is the number in
+ * the option's name. False: they were wrong, which was said. */
+bool value_set(struct conf_parser *p, const struct conf_option *option,
+	void *object, const struct conf_word *words, uint32_t count,
+	uint32_t n);
+/* Fills a clause's object with the defaults of the table. */
+void value_set_initial(enum conf_clause clause, void *object);
+/* How many words the option takes. The words that are there may say so. */
+void value_word_count(const struct conf_option *option,
+	const struct conf_word *words, uint32_t *least, uint32_t *most);
 
 /* ---- structure (clause.c), called by the grammar */
 
@@ -173,49 +212,56 @@ void clause_option(struct conf_parser *p, const struct conf_token *option,
 	const struct conf_token *words);
 void clause_stray_word(struct conf_parser *p, const struct conf_word *word);
 
-/* ---- values (value.c, address.c) */
+/* ---- files (source.c) and lexer (lexer.l)
+ * source.c says which file is read: p->source. The lexer follows it.
+ */
 
-/* The value of an option into its field of object. False: it was wrong and
- * that was said. N is the number in the option's name. */
-bool value_set(struct conf_parser *p, const struct conf_option *option,
-	void *object, const struct conf_word *words, uint32_t count,
-	uint32_t n);
-/* Defaults of a clause, from the table. */
-void value_set_initial(enum conf_clause clause, void *object);
-/* How many words the option takes, of those that are there. */
-void value_word_count(const struct conf_option *option,
-	const struct conf_word *words, uint32_t *least, uint32_t *most);
-/* Room for one more item, cleared; lent until the next one. NULL: no memory. */
-void *list_add(struct conf_parser *p, struct conf_list *list,
-	size_t item_size);
-/* Decimal digits only. */
-bool value_parse_number(const char *text, uint64_t *number);
-/* The octets of base64 text in the arena; NULL if it is none. */
-const uint8_t *value_decode_base64(struct arena *arena, const char *text,
-	uint32_t *len);
-/* The full name of a TSIG algorithm, a static text; NULL if unknown. */
-const char *value_find_algorithm(const char *text);
+/* Opens the first file and makes it the parser's source. NSD_E_MEMORY; from
+ * source_open also NSD_E_SYSTEM: the file cannot be read, which was said. */
+enum nsd_err source_open(struct conf_parser *p, const char *path) MUST_USE;
+enum nsd_err source_open_text(struct conf_parser *p, const char *name,
+	const char *text, size_t len) MUST_USE;
+/* An include: directive. The first file it names becomes the parser's source,
+ * if it can be read; else what is wrong was said. */
+void source_include(struct conf_parser *p, const char *pattern);
+/* The text of the source is at its end: frees it and makes the next file the
+ * parser's source. False: that was all. */
+bool source_end(struct conf_parser *p);
+void source_close_all(struct conf_parser *p);
 
-bool acl_set(struct conf_parser *p, const struct conf_option *option,
-	struct conf_acls *list, const struct conf_word *words, uint32_t count);
-bool interface_set(struct conf_parser *p, const struct conf_option *option,
-	struct conf_interfaces *list, const struct conf_word *words,
-	uint32_t count);
-/* True if the word is a sub-option of ip-address; *words: it takes 1 or 2. */
-bool interface_is_suboption(const struct conf_word *word, uint32_t *words);
+/* NSD_E_MEMORY. */
+enum nsd_err lexer_open(struct conf_parser *p) MUST_USE;
+void lexer_close(struct conf_parser *p);
+/* Reads the parser's source from now on, a new one from its start. Goes to
+ * p->fatal without memory. */
+void lexer_switch(struct conf_parser *p);
+/* The next token and its value; 0: the end of all text. */
+int lexer_next(struct conf_parser *p, struct conf_token *value);
 
 /* ---- after parsing (check.c) */
 
+/* Finds the keys and tls-auths that ACL elements name, and the other objects
+ * that must be there. Says which are not. */
 void check_references(struct conf_parser *p);
+
+/* ---- the top (parser.c) */
+
+/* As conf_load with limits of its own. */
+enum nsd_err parser_load_limited(const char *path, const char *chroot,
+	const struct conf_limits *limits, struct diag_sink *sink,
+	struct conf **conf) MUST_USE;
 
 /* ---- shared bits of conf.c */
 
+/* NSD_E_MEMORY. Release it with conf_destroy. */
 enum nsd_err conf_owner_create(struct conf_owner **owner) MUST_USE;
 
-/* Lower-case wire form of a zone's name in the arena; NULL and *why. */
+/* Lower-case wire form of a zone's name in the arena. NULL: *why says what was
+ * expected, or is NULL without memory. */
 const uint8_t *conf_zone_wire(struct conf_owner *owner, const char *name,
 	const char **why);
-/* Its name must not be there. Keeps zone. NSD_E_MEMORY. */
+/* Adds a zone whose name is not there yet, and keeps it. NSD_E_MEMORY: nothing
+ * changed. */
 enum nsd_err conf_append_zone(struct conf_owner *owner,
 	struct conf_zone *zone) MUST_USE;
 

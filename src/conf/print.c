@@ -2,7 +2,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "conf/options.h"
+#include "conf/option.h"
 
 /* How values are printed: as they stand in nsd.conf, or alone (-o). */
 struct printer {

@@ -1,4 +1,5 @@
 /* source.c - the files that nsd.conf is made of: reading, include:, globs. */
+#include <assert.h>
 #include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
@@ -61,12 +62,12 @@ source_replace_nul(struct conf_parser *p, const char *file, char *text,
 		line++;
 		at++;
 	}
-	conf_error(p, file, line, "NUL octet in the text");
+	error_at(p, file, line, "NUL octet in the text");
 	for (; nul != NULL; nul = memchr(nul, '\0', len - (size_t)(nul - text)))
 		*nul = ' ';
 }
 
-/* Takes text; pushes a source for it. */
+/* Makes text the parser's source. Takes text, also when it fails. */
 static enum nsd_err
 source_push(struct conf_parser *p, const char *name, char *text, size_t len,
 	const struct stat *st)
@@ -79,7 +80,7 @@ source_push(struct conf_parser *p, const char *name, char *text, size_t len,
 	if (source == NULL || source->file == NULL) {
 		free(source);
 		free(text);
-		conf_no_memory(p);
+		error_memory(p);
 		return NSD_E_MEMORY;
 	}
 	source->text = text;
@@ -92,7 +93,8 @@ source_push(struct conf_parser *p, const char *name, char *text, size_t len,
 	}
 	p->owner->disk_size += len;
 	source_replace_nul(p, source->file, text, len);
-	conf_lexer_push(p, source);
+	source->outer = p->source;
+	p->source = source;
 	return NSD_OK;
 }
 
@@ -166,7 +168,7 @@ source_is_too_many(struct conf_parser *p, const char *file, uint32_t line)
 		return false;
 	}
 	p->too_many = true;
-	conf_error(p, file, line,
+	error_at(p, file, line,
 		"too much is included: %u files and %llu octets by now, no"
 		" more are opened after %u or %llu", (unsigned)p->includes,
 		(unsigned long long)p->owner->disk_size,
@@ -187,7 +189,7 @@ source_open_include(struct conf_parser *p, const char *path, uint32_t line)
 	int err;
 
 	if (p->source->depth + 1 > CONF_INCLUDE_DEPTH_MAX) {
-		conf_error(p, file, line,
+		error_at(p, file, line,
 			"include file '%s': nested deeper than %u", path,
 			CONF_INCLUDE_DEPTH_MAX);
 		return;
@@ -196,7 +198,7 @@ source_open_include(struct conf_parser *p, const char *path, uint32_t line)
 		return;
 	err = source_load(p, path, &st, &text, &len);
 	if (err != 0) {
-		conf_error(p, file, line,
+		error_at(p, file, line,
 			"cannot open include file '%s': %s", path,
 			fs_open_error_text(err));
 		return;
@@ -204,7 +206,7 @@ source_open_include(struct conf_parser *p, const char *path, uint32_t line)
 	for (outer = p->source; outer != NULL; outer = outer->outer)
 		if (outer->is_file && outer->dev == st.st_dev &&
 			outer->ino == st.st_ino) {
-			conf_error(p, file, line,
+			error_at(p, file, line,
 				"include loop: '%s' is being read already",
 				path);
 			/* It has been read all the same. */
@@ -266,9 +268,9 @@ source_glob(struct conf_parser *p, const char *pattern)
 			source->pending[source->pending_count++] = path;
 		}
 		if (source->pending_count < found.gl_pathc)
-			conf_no_memory(p);
+			error_memory(p);
 	} else if (rc == GLOB_NOSPACE) {
-		conf_no_memory(p);
+		error_memory(p);
 	}
 	globfree(&found);
 }
@@ -280,12 +282,12 @@ source_include(struct conf_parser *p, const char *pattern)
 	size_t chroot_len = p->chroot != NULL ? strlen(p->chroot) : 0;
 
 	if (!p->files) {
-		conf_error(p, source->file, source->line,
+		error_at(p, source->file, source->line,
 			"include is not possible here");
 		return;
 	}
 	if (chroot_len > 0 && strncmp(pattern, p->chroot, chroot_len) != 0) {
-		conf_error(p, source->file, source->line,
+		error_at(p, source->file, source->line,
 			"include file '%s' is not relative to chroot '%s'",
 			pattern, p->chroot);
 		return;
@@ -312,7 +314,8 @@ source_end(struct conf_parser *p)
 {
 	struct conf_source *done = p->source;
 
-	conf_lexer_pop(p, done);
+	assert(done != NULL);
+	p->source = done->outer;
 	source_free(done);
 	if (p->source == NULL)
 		return false;

@@ -22,57 +22,10 @@ struct value_type {
 	bool (*set)(const struct setting *s);
 };
 
-void *
-list_add(struct conf_parser *p, struct conf_list *list, size_t item_size)
-{
-	uint32_t capacity;
-	void *items;
-
-	if (list->count >= list->capacity) {
-		/* Also for items that are another object's: they are copied. */
-		if (list->count > UINT32_MAX / 2) {
-			conf_no_memory(p);
-			return NULL;
-		}
-		capacity = list->count < 2 ? list->count + 1 : list->count * 2;
-		items = arena_alloc(&p->owner->arena,
-			capacity * item_size);
-		if (items == NULL) {
-			conf_no_memory(p);
-			return NULL;
-		}
-		if (list->count > 0)
-			memcpy(items, list->items, list->count * item_size);
-		list->items = items;
-		list->capacity = capacity;
-	}
-	items = (char *)list->items + list->count++ * item_size;
-	memset(items, 0, item_size);
-	return items;
-}
-
-bool
-value_parse_number(const char *text, uint64_t *number)
-{
-	uint64_t n = 0;
-
-	if (*text == '\0')
-		return false;
-	for (; *text != '\0'; text++) {
-		if (*text < '0' || *text > '9')
-			return false;
-		/* What is beyond all ranges stays there. */
-		n = n > UINT64_MAX / 10 - 1 ? UINT64_MAX
-			: n * 10 + (uint64_t)(*text - '0');
-	}
-	*number = n;
-	return true;
-}
-
 static bool
 set_error(const struct setting *s, const char *text)
 {
-	conf_error(s->p, s->words->file, s->words->line, "%s", text);
+	error_at(s->p, s->words->file, s->words->line, "%s", text);
 	return false;
 }
 
@@ -82,7 +35,7 @@ set_text(const struct setting *s, const char *text, size_t len,
 {
 	*field = arena_copy_text(&s->p->owner->arena, text, len);
 	if (*field == NULL)
-		conf_no_memory(s->p);
+		error_memory(s->p);
 	return *field != NULL;
 }
 
@@ -142,7 +95,7 @@ parse_number(const struct setting *s, const char *text, int64_t *value)
 	bool negative = o->min < 0 && text[0] == '-';
 	uint64_t number;
 
-	if (!value_parse_number(text + negative, &number))
+	if (!decode_number(text + negative, &number))
 		return set_error(s, "expected a number");
 	if (number == 0 && o->min == 1)
 		return set_error(s, "expected a number greater than zero");
@@ -150,7 +103,7 @@ parse_number(const struct setting *s, const char *text, int64_t *value)
 	if (negative)
 		*value = -*value;
 	if (number > INT64_MAX || *value > o->max || *value < o->min) {
-		conf_error(s->p, s->words->file, s->words->line,
+		error_at(s->p, s->words->file, s->words->line,
 			"%s: %s is out of range [%lld..%lld]", o->name, text,
 			(long long)o->min, (long long)o->max);
 		return false;
@@ -247,7 +200,7 @@ set_numbers(const struct setting *s)
 	for (i = 0; i < s->count; i++, word = word->next) {
 		text = arena_copy_text(&s->p->scratch, word->text, word->len);
 		if (text == NULL) {
-			conf_no_memory(s->p);
+			error_memory(s->p);
 			return false;
 		}
 		part = strtok_r(text, " \t\r\n", &rest);
@@ -294,18 +247,6 @@ set_acl(const struct setting *s)
 	return acl_set(s->p, s->option, s->field, s->words, s->count);
 }
 
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 static bool
 set_nsid(const struct setting *s)
 {
@@ -327,8 +268,8 @@ set_nsid(const struct setting *s)
 		len /= 2;
 		data = arena_alloc(&s->p->owner->arena, len + 1);
 		for (i = 0; data != NULL && i < len; i++) {
-			high = hex_digit(text[2 * i]);
-			low = hex_digit(text[2 * i + 1]);
+			high = decode_hex_digit(text[2 * i]);
+			low = decode_hex_digit(text[2 * i + 1]);
 			if (high < 0 || low < 0)
 				return set_error(s,
 					"hex string cannot be parsed in NSID.");
@@ -336,7 +277,7 @@ set_nsid(const struct setting *s)
 		}
 	}
 	if (data == NULL) {
-		conf_no_memory(s->p);
+		error_memory(s->p);
 		return false;
 	}
 	if (len > UINT16_MAX)
@@ -352,86 +293,25 @@ set_cookie(const struct setting *s)
 	size_t i;
 
 	for (i = 0; i < s->words->len; i++)
-		if (hex_digit(s->words->text[i]) < 0)
+		if (decode_hex_digit(s->words->text[i]) < 0)
 			break;
 	if (i != 32 || s->words->len != 32) {
-		conf_error(s->p, s->words->file, s->words->line,
+		error_at(s->p, s->words->file, s->words->line,
 			"%s must be 32 hex digits", s->option->name);
 		return false;
 	}
 	return set_string(s);
 }
 
-const char *
-value_find_algorithm(const char *text)
-{
-	static const char *const names[] = { "hmac-md5", "hmac-sha1",
-		"hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512" };
-	size_t i;
-
-	if (strcasecmp(text, "hmac-md5.sig-alg.reg.int") == 0 ||
-		strcasecmp(text, "hmac-md5.sig-alg.reg.int.") == 0)
-		return names[0];
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcasecmp(text, names[i]) == 0 ||
-			strcasecmp(text, names[i] + 5) == 0)
-			return names[i];
-	return NULL;
-}
-
 static bool
 set_algorithm(const struct setting *s)
 {
-	if (value_find_algorithm(s->words->text) == NULL) {
-		conf_error(s->p, s->words->file, s->words->line,
+	if (decode_algorithm(s->words->text) == NULL) {
+		error_at(s->p, s->words->file, s->words->line,
 			"bad tsig key algorithm %s", s->words->text);
 		return false;
 	}
 	return set_string(s);
-}
-
-static int
-base64_digit(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/* RFC 4648 section 4, with space allowed anywhere. */
-const uint8_t *
-value_decode_base64(struct arena *arena, const char *text, uint32_t *len)
-{
-	uint8_t *data = arena_alloc(arena, strlen(text) / 4 * 3 + 3);
-	uint32_t digits = 0, pads = 0, bits = 0, count = 0;
-	int digit;
-
-	if (data == NULL)
-		return NULL;
-	for (; *text != '\0'; text++) {
-		if (strchr(" \t\r\n", *text) != NULL)
-			continue;
-		if (*text == '=') {
-			pads++;
-			continue;
-		}
-		digit = base64_digit(*text);
-		if (digit < 0 || pads > 0)
-			return NULL;
-		bits = bits << 6 | (uint32_t)digit;
-		/* The second to the fourth digit each complete an octet. */
-		if (digits++ % 4 != 0)
-			data[count++] = (uint8_t)(bits >>
-				(6 - 2 * ((digits - 1) % 4)));
-	}
-	if (pads > 2 || (digits + pads) % 4 != 0)
-		return NULL;
-	*len = count;
-	return data;
 }
 
 static bool
@@ -439,21 +319,12 @@ set_name(const struct setting *s)
 {
 	if (s->option->clause == CLAUSE_PATTERN &&
 		strpbrk(s->words->text, " \t\r\n") != NULL) {
-		conf_error(s->p, s->words->file, s->words->line,
+		error_at(s->p, s->words->file, s->words->line,
 			"space is not allowed in pattern name: '%s'",
 			s->words->text);
 	}
 	return set_string(s);
 }
-
-const struct conf_rrl_name conf_rrl_names[] = {
-	{ "nxdomain", CONF_RRL_NXDOMAIN }, { "error", CONF_RRL_ERROR },
-	{ "referral", CONF_RRL_REFERRAL }, { "any", CONF_RRL_ANY },
-	{ "rrsig", CONF_RRL_RRSIG }, { "wildcard", CONF_RRL_WILDCARD },
-	{ "nodata", CONF_RRL_NODATA }, { "dnskey", CONF_RRL_DNSKEY },
-	{ "positive", CONF_RRL_POSITIVE }, { "all", CONF_RRL_ALL },
-	{ NULL, 0 },
-};
 
 static bool
 set_rrl(const struct setting *s)
@@ -465,7 +336,7 @@ set_rrl(const struct setting *s)
 			*(uint16_t *)s->field |= conf_rrl_names[i].bits;
 			return true;
 		}
-	conf_error(s->p, s->words->file, s->words->line,
+	error_at(s->p, s->words->file, s->words->line,
 		"unknown rrl-whitelist type '%s'", s->words->text);
 	return false;
 }
@@ -480,7 +351,7 @@ set_expire(const struct setting *s)
 		*field = CONF_EXPIRE_FROM_SOA;
 		return true;
 	}
-	if (!value_parse_number(s->words->text, &number))
+	if (!decode_number(s->words->text, &number))
 		return set_error(s, "expected an expire time in seconds or "
 			"\"refresh+retry+1\"");
 	return set_u32(s);

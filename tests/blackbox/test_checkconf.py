@@ -284,7 +284,7 @@ def test_sample_without_its_comment_marks_is_accepted(conf, tmp_path):
 
 def option_names():
     """The names in the table of options."""
-    table = (TOP / "src/conf/options.c").read_text()
+    table = (TOP / "src/conf/option.c").read_text()
     names = set(re.findall(
         r'^\t(?:SERVER|DNSTAP|CONTROL|VERIFY|KEY|TLSAUTH|PATTERN)\("([^"]+)"',
         table, re.M))

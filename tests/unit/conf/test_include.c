@@ -295,7 +295,7 @@ load_limited(uint32_t includes, uint64_t octets)
 
 	reader.len = 0;
 	reader.said[0] = '\0';
-	err = conf_load_limited(put("main", "server: include: DIR/n0"), NULL,
+	err = parser_load_limited(put("main", "server: include: DIR/n0"), NULL,
 		&limits, &reader.sink, &conf);
 	conf_destroy(conf);
 	return err;

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "conf/options.h"
+#include "conf/option.h"
 #include "reader.h"
 
 static void

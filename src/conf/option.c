@@ -1,9 +1,9 @@
-/* options.c - the table of options of nsd.conf: one row says all about one. */
+/* option.c - the table of options of nsd.conf: one row says all about one. */
 #include "config.h"
 
 #include <string.h>
 
-#include "conf/options.h"
+#include "conf/option.h"
 
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
@@ -262,6 +262,15 @@ const struct conf_clause_info conf_clauses[CLAUSE_COUNT] = {
 	[CLAUSE_TLS_AUTH] = CLAUSE("tls-auth", conf_tls_auth, 0, false),
 	[CLAUSE_PATTERN] = CLAUSE("pattern", conf_pattern, 0, false),
 	[CLAUSE_ZONE] = CLAUSE("zone", conf_pattern, 0, false),
+};
+
+const struct conf_rrl_name conf_rrl_names[] = {
+	{ "nxdomain", CONF_RRL_NXDOMAIN }, { "error", CONF_RRL_ERROR },
+	{ "referral", CONF_RRL_REFERRAL }, { "any", CONF_RRL_ANY },
+	{ "rrsig", CONF_RRL_RRSIG }, { "wildcard", CONF_RRL_WILDCARD },
+	{ "nodata", CONF_RRL_NODATA }, { "dnskey", CONF_RRL_DNSKEY },
+	{ "positive", CONF_RRL_POSITIVE }, { "all", CONF_RRL_ALL },
+	{ NULL, 0 },
 };
 
 /* A zone's options have the rows of a pattern's. */

@@ -1,8 +1,8 @@
 /*
- * options.h - the table of options of nsd.conf: one row says all about one.
+ * option.h - the table of options of nsd.conf: one row says all about one.
  */
-#ifndef CONF_OPTIONS_H
-#define CONF_OPTIONS_H
+#ifndef CONF_OPTION_H
+#define CONF_OPTION_H
 
 #include <stdbool.h>
 #include <stddef.h>
