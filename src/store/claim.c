@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "store/claim.h"
-#include "store/writer.h"
+#include "store/heap.h"
+#include "store/sweep.h"
 
 struct store_claims {
 	struct store_writer *writer;

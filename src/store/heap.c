@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/writer.h"
+#include "store/heap.h"
+#include "store/holes.h"
+#include "store/span.h"
 
 /* A hole that a fresh heap takes has room for as much. */
 #define FRESH_MIN 1024u
@@ -155,6 +157,23 @@ store_heap_view(const struct store_heap *heap)
 	return &heap->writer->view;
 }
 
+/* The first granule of an object that takes up spans in a row, or 0. The rest
+ * of the last one is a hole. */
+static uint32_t
+heap_alloc_spans(struct store_writer *w, uint32_t count)
+{
+	uint32_t spans = (count + SPAN_GRANULES - 1) / SPAN_GRANULES;
+	uint32_t rest = spans * SPAN_GRANULES - count;
+	uint32_t granule;
+
+	pthread_mutex_lock(&w->lock);
+	granule = span_take_run(w, spans);
+	if (granule != 0 && rest > 0)
+		holes_give(w, granule + count, rest);
+	pthread_mutex_unlock(&w->lock);
+	return granule;
+}
+
 /* The first granule of a new object that the heap's hole is not for, or 0. */
 static uint32_t
 heap_alloc_slow(struct store_heap *heap, uint32_t count)
@@ -174,10 +193,7 @@ heap_alloc_slow(struct store_heap *heap, uint32_t count)
 		}
 		return granule != 0 ? granule : heap_alloc_hole(heap, count);
 	}
-	pthread_mutex_lock(&w->lock);
-	granule = span_take_run(w, count);
-	pthread_mutex_unlock(&w->lock);
-	return granule;
+	return heap_alloc_spans(w, count);
 }
 
 void *

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/writer.h"
+#include "base/rcu.h"
+#include "store/holes.h"
+#include "store/pages.h"
+#include "store/span.h"
 
 /* Granules that no object is smaller than, mostly. */
 #define SLIVER 3u
@@ -357,9 +360,9 @@ static uint32_t
 hole_claim(struct store_writer *w, uint32_t granule, uint32_t count,
 	uint32_t wanted)
 {
-	uint32_t room = span_room_present(w, granule, count, wanted);
+	uint32_t room = pages_room(w, granule, count, wanted);
 
-	if (!span_make_absent(w, granule, room)) {
+	if (!pages_make_absent(w, granule, room)) {
 		holes_add(w, granule, count);
 		return 0;
 	}

@@ -1,47 +1,24 @@
-/* image.c - a store in a named file: whether what stands there can be used, and
- * the mark of a clean stop. */
+/* image.c - a store in a named file: its checksum, the mark of a clean stop, and
+ * how it is written. */
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fs.h"
-#include "store/writer.h"
+#include "store/image.h"
 
-#define OPEN_TRIES 16 /* others may replace the file meanwhile */
-#define RESERVATION_MAX ((uint64_t)32 << 30)
-#define EPOCH_MAX (UINT64_MAX / 2) /* no server comes so far */
 #define CHUNK_SPANS 256u
 #define CHUNK (256u << 10)
 
 _Static_assert(CHUNK == CHUNK_SPANS * SPAN_BITMAP && CHUNK % SPAN_SIZE == 0,
 	"one buffer serves for bitmaps and for data");
 
-/* Octets that are locked: the first by who may write, the second by all. */
-enum lock_octet { LOCK_OWNER, LOCK_READERS };
-
-const char *
-store_file_state_text(enum store_file_state state)
-{
-#define TEXT(code, text) [code] = text,
-	static const char *const texts[] = { STORE_FILE_LIST(TEXT) };
-#undef TEXT
-
-	if ((size_t)state >= sizeof(texts) / sizeof(texts[0]))
-		return "unknown";
-	return texts[state];
-}
-
 /* ---- the checksum */
 
-static bool
-read_all(int fd, void *data, size_t len, uint64_t at)
+bool
+image_read(int fd, void *data, size_t len, uint64_t at)
 {
 	uint8_t *p = data;
 
@@ -62,8 +39,10 @@ read_all(int fd, void *data, size_t len, uint64_t at)
 }
 
 static bool
-span_is_used(const uint64_t *bitmap)
+span_is_used(const uint8_t *octets)
 {
+	const uint64_t *bitmap = (const uint64_t *)(const void *)octets;
+
 	for (unsigned i = 0; i < SPAN_WORDS; i++)
 		if (bitmap[i] != 0)
 			return true;
@@ -79,7 +58,7 @@ sum_spans(int fd, uint64_t at, uint32_t count, struct sum *sum, void *buffer)
 	while (left > 0) {
 		size_t len = left < CHUNK ? (size_t)left : CHUNK;
 
-		if (!read_all(fd, buffer, len, at))
+		if (!image_read(fd, buffer, len, at))
 			return false;
 		sum_add(sum, buffer, len);
 		at += len;
@@ -97,15 +76,13 @@ sum_chunk(int fd, const struct store_header *header, uint32_t first,
 	bool used[CHUNK_SPANS + 1] = { false };
 	uint32_t run = 0;
 
-	if (!read_all(fd, buffer, len,
+	if (!image_read(fd, buffer, len,
 		    STORE_PAGE + (uint64_t)first * SPAN_BITMAP))
 		return false;
 	sum_add(sum, buffer, len);
 	*octets += len;
 	for (uint32_t i = 0; i < count; i++)
-		used[i] = span_is_used(
-			(const uint64_t *)(const void *)(buffer
-				+ (size_t)i * SPAN_BITMAP));
+		used[i] = span_is_used(buffer + (size_t)i * SPAN_BITMAP);
 	for (uint32_t i = 0; i <= count; i++) {
 		uint64_t at = header->data_at
 			+ (uint64_t)(first + i - run) * SPAN_SIZE;
@@ -122,12 +99,7 @@ sum_chunk(int fd, const struct store_header *header, uint32_t first,
 	return true;
 }
 
-/*
- * The sum over all that counts: the first page with no sum in it, and the
- * bitmaps and contents of the spans. What is in a span without objects, or
- * behind the last one, is never looked at.
- */
-static enum nsd_err
+enum nsd_err
 image_sum(int fd, const uint8_t *page, struct sum *sum, uint64_t *octets)
 {
 	struct store_header header;
@@ -156,7 +128,7 @@ image_sum(int fd, const uint8_t *page, struct sum *sum, uint64_t *octets)
 	return err;
 }
 
-static uint64_t
+uint64_t
 image_length(const struct store_header *header)
 {
 	return header->data_at + (uint64_t)header->span_count * SPAN_SIZE;
@@ -172,7 +144,7 @@ image_mark_unclean(struct store *store)
 
 	if (!store->named)
 		return NSD_OK;
-	if (!read_all(store->fd, &clean, sizeof(clean), at))
+	if (!image_read(store->fd, &clean, sizeof(clean), at))
 		return NSD_E_SYSTEM;
 	if (clean == 0)
 		return NSD_OK;
@@ -196,7 +168,7 @@ image_mark_clean(struct store *store)
 
 	if (!store->named)
 		return NSD_OK;
-	if (!read_all(store->fd, &page, sizeof(page), 0))
+	if (!image_read(store->fd, &page, sizeof(page), 0))
 		return NSD_E_SYSTEM;
 	if (ftruncate(store->fd, (off_t)image_length(&page.header)) != 0)
 		return NSD_E_SYSTEM;
@@ -214,17 +186,6 @@ image_mark_clean(struct store *store)
 }
 
 /* ---- a store in memory that goes to the file of one given up */
-
-int
-store_keep_file(struct store *store)
-{
-	int fd = store->fd;
-
-	store->fd = -1;
-	store_drop_descriptors(store);
-	store->fd = fd;
-	return fd;
-}
 
 static bool
 write_all(int fd, const void *data, size_t len, uint64_t at)
@@ -245,387 +206,29 @@ write_all(int fd, const void *data, size_t len, uint64_t at)
 	return true;
 }
 
-/* All that counts (see image_sum), and no mark. */
-static bool
-write_contents(const struct store_writer *w, int fd, uint64_t contents)
+bool
+image_write(int fd, const uint8_t *base, uint64_t contents)
 {
 	union {
 		uint8_t octets[STORE_PAGE];
 		struct store_header header;
 	} page;
-	struct store_writer *writer = (struct store_writer *)(uintptr_t)w;
-	uint32_t spans = w->header->span_count;
+	const uint8_t *bitmaps = base + STORE_PAGE;
 
-	memcpy(&page, w->header, sizeof(page));
+	memcpy(&page, base, sizeof(page));
 	page.header.contents = contents;
 	page.header.clean = 0;
 	if (ftruncate(fd, 0) != 0 || !write_all(fd, &page, sizeof(page), 0)
-		|| !write_all(fd, span_bitmap(writer, 0),
-			(size_t)spans * SPAN_BITMAP, STORE_PAGE))
+		|| !write_all(fd, bitmaps,
+			(size_t)page.header.span_count * SPAN_BITMAP,
+			STORE_PAGE))
 		return false;
-	for (uint32_t i = 0; i < spans; i++) {
-		uint64_t at = w->header->data_at + (uint64_t)i * SPAN_SIZE;
+	for (uint32_t i = 0; i < page.header.span_count; i++) {
+		uint64_t at = page.header.data_at + (uint64_t)i * SPAN_SIZE;
 
-		if (span_is_used(span_bitmap(writer, i))
-			&& !write_all(fd, w->base + at, SPAN_SIZE, at))
+		if (span_is_used(bitmaps + (size_t)i * SPAN_BITMAP)
+			&& !write_all(fd, base + at, SPAN_SIZE, at))
 			return false;
 	}
 	return true;
-}
-
-enum nsd_err
-store_writer_close_into(struct store_writer *writer, int fd,
-	uint64_t contents)
-{
-	struct store file = {.fd = fd, .named = true};
-	bool written;
-
-	(void)store_reclaim(writer);
-	retired_forget(writer);
-	heap_flush(&writer->heap);
-	written = write_contents(writer, fd, contents);
-	store_writer_close(writer);
-	return written ? image_mark_clean(&file) : NSD_E_SYSTEM;
-}
-
-enum nsd_err
-store_writer_empty(struct store_writer **writer)
-{
-	struct store *store = (*writer)->store;
-	uint64_t contents = (*writer)->header->contents;
-
-	store_writer_close(*writer);
-	*writer = NULL;
-	if (ftruncate(store->fd, 0) != 0
-		|| store_write_header(store->fd, store->reservation, contents)
-			!= NSD_OK)
-		return NSD_E_SYSTEM;
-	return store_writer_open(store, writer);
-}
-
-/* ---- judging a file */
-
-static bool
-page_is_zero(const uint8_t *page)
-{
-	return page[0] == 0 && memcmp(page, page + 1, STORE_PAGE - 1) == 0;
-}
-
-static bool
-header_is_sound(const struct store_header *h)
-{
-	return h->epoch > 0 && h->epoch <= EPOCH_MAX
-		&& h->reservation <= RESERVATION_MAX && h->reservation > 0
-		&& h->reservation % STORE_EXTENT == 0
-		&& h->data_at == layout_data_at(h->reservation)
-		&& h->data_at < h->reservation
-		&& h->span_count <= layout_span_max(h->reservation);
-}
-
-static bool
-lock_take(int fd, enum lock_octet octet, short type)
-{
-	struct flock lock = { .l_type = type, .l_whence = SEEK_SET,
-		.l_start = octet, .l_len = 1 };
-
-	return fcntl(fd, F_OFD_SETLK, &lock) == 0;
-}
-
-static bool
-has_readers(int fd)
-{
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET,
-		.l_start = LOCK_READERS, .l_len = 1 };
-
-	return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
-}
-
-/* What the header alone tells. The page is filled with zeros behind what there
- * is of it. */
-static enum store_file_state
-judge_header(const uint8_t *page, uint64_t size, uint64_t contents)
-{
-	struct store_header h;
-	size_t len = size < sizeof(h.magic) ? (size_t)size : sizeof(h.magic);
-
-	memcpy(&h, page, sizeof(h));
-	/* Made, and the power went before there was anything in it. */
-	if (page_is_zero(page))
-		return STORE_FILE_UNCLEAN;
-	if (memcmp(h.magic, STORE_MAGIC, len) != 0)
-		return STORE_FILE_FOREIGN;
-	if (size < STORE_PAGE)
-		return STORE_FILE_LENGTH;
-	if (h.machine != STORE_MACHINE)
-		return STORE_FILE_MACHINE;
-	if (h.layout != STORE_LAYOUT_VERSION || h.contents != contents)
-		return STORE_FILE_LAYOUT;
-	if (h.clean != STORE_CLEAN)
-		return STORE_FILE_UNCLEAN;
-	if (!header_is_sound(&h))
-		return STORE_FILE_ALTERED;
-	if (size != image_length(&h))
-		return STORE_FILE_LENGTH;
-	if (!store_reservation_fits(h.reservation))
-		return STORE_FILE_SPACE;
-	return STORE_FILE_ATTACHED;
-}
-
-static enum store_file_state
-judge(int fd, uint64_t size, uint64_t contents, struct store *store,
-	uint64_t *octets)
-{
-	uint8_t page[STORE_PAGE] = { 0 };
-	struct store_header h;
-	enum store_file_state state;
-	struct sum sum;
-
-	if (!read_all(fd, page, size < STORE_PAGE ? size : STORE_PAGE, 0))
-		return STORE_FILE_SYSTEM;
-	state = judge_header(page, size, contents);
-	if (state != STORE_FILE_ATTACHED)
-		return state;
-	memcpy(&h, page, sizeof(h));
-	if (has_readers(fd))
-		return STORE_FILE_READERS;
-	if (image_sum(fd, page, &sum, octets) != NSD_OK)
-		return STORE_FILE_SYSTEM;
-	if (memcmp(&sum, &h.sum, sizeof(sum)) != 0)
-		return STORE_FILE_ALTERED;
-	store->reservation = h.reservation;
-	return STORE_FILE_ATTACHED;
-}
-
-/* ---- opening */
-
-/* A new file is its owner's, if we are root and may give it away. */
-static bool
-give_to_owner(int fd, uid_t owner)
-{
-	return owner == geteuid() || fchown(fd, owner, (gid_t)-1) == 0;
-}
-
-/* Why a file could not be opened. */
-static enum store_file_state
-refusal(const struct store_file *file)
-{
-	int saved = errno;
-	struct stat st;
-
-	if (lstat(file->path, &st) == 0 && st.st_uid != file->owner)
-		return STORE_FILE_OWNER;
-	errno = saved;
-	return STORE_FILE_SYSTEM;
-}
-
-/* True if the path is that of the file that is open. */
-static bool
-is_named(const char *path, const struct stat *st)
-{
-	struct stat named;
-
-	return lstat(path, &named) == 0 && named.st_dev == st->st_dev
-		&& named.st_ino == st->st_ino;
-}
-
-/* Opens the regular file at the path, or makes one. *again if it came or went
- * in between. */
-static enum store_file_state
-open_once(const struct store_file *file, int *fd, bool *again)
-{
-	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY;
-	struct stat st;
-
-	if (lstat(file->path, &st) == 0) {
-		if (!S_ISREG(st.st_mode))
-			return STORE_FILE_KIND;
-		*fd = open(file->path, flags | O_NONBLOCK);
-		if (*fd >= 0)
-			return STORE_FILE_ATTACHED;
-		*again = errno == ENOENT;
-		return refusal(file);
-	}
-	if (errno != ENOENT)
-		return STORE_FILE_SYSTEM;
-	*fd = open(file->path, flags | O_CREAT | O_EXCL, 0600);
-	if (*fd < 0) {
-		*again = errno == EEXIST;
-		return STORE_FILE_SYSTEM;
-	}
-	if (give_to_owner(*fd, file->owner))
-		return STORE_FILE_CREATED;
-	(void)unlink(file->path);
-	return STORE_FILE_SYSTEM;
-}
-
-static enum store_file_state
-check_open(const struct store_file *file, int fd, struct stat *st)
-{
-	if (fstat(fd, st) != 0)
-		return STORE_FILE_SYSTEM;
-	if (!S_ISREG(st->st_mode))
-		return STORE_FILE_KIND;
-	if (st->st_uid != file->owner)
-		return STORE_FILE_OWNER;
-	if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0)
-		return STORE_FILE_MODE;
-	if (!lock_take(fd, LOCK_OWNER, F_WRLCK))
-		return errno == EAGAIN || errno == EACCES ? STORE_FILE_IN_USE
-							  : STORE_FILE_SYSTEM;
-	/* What was written to it before it was ours counts. */
-	return fstat(fd, st) == 0 ? STORE_FILE_ATTACHED : STORE_FILE_SYSTEM;
-}
-
-/* The locked file at the path. Nobody can replace it while we hold the lock,
- * and obey the rules. */
-static enum store_file_state
-open_locked(const struct store_file *file, int *fd, uint64_t *size)
-{
-	for (int i = 0; i < OPEN_TRIES; i++) {
-		bool again = false;
-		enum store_file_state state = open_once(file, fd, &again);
-		struct stat st;
-
-		if (again)
-			continue;
-		if (state > STORE_FILE_CREATED)
-			return state;
-		state = check_open(file, *fd, &st);
-		if (state != STORE_FILE_ATTACHED)
-			return state;
-		*size = (uint64_t)st.st_size;
-		if (is_named(file->path, &st))
-			return st.st_size == 0 ? STORE_FILE_CREATED : state;
-		close(*fd);
-		*fd = -1;
-	}
-	errno = EAGAIN;
-	return STORE_FILE_SYSTEM;
-}
-
-/* The name of a file that was made or replaced survives a power cut. */
-static bool
-sync_directory(const char *path)
-{
-	char *copy = strdup(path);
-	int fd, rc = -1;
-
-	if (copy == NULL)
-		return false;
-	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0) {
-		rc = fsync(fd);
-		close(fd);
-	}
-	free(copy);
-	return rc == 0;
-}
-
-/* An empty store in a file that has nothing in it. */
-static enum nsd_err
-fill_new(const struct store_file *file, const struct store *store, int fd)
-{
-	enum nsd_err err = store_write_header(fd, store->reservation,
-		file->contents);
-
-	if (err == NSD_OK && fsync(fd) == 0 && sync_directory(file->path))
-		return NSD_OK;
-	(void)ftruncate(fd, 0);
-	return NSD_E_SYSTEM;
-}
-
-/* An empty store in place of one that is of no use. */
-static enum nsd_err
-replace(const struct store_file *file, struct store *store)
-{
-	struct fs_replace r;
-	enum nsd_err err = fs_replace_open(&r, file->path, 0600);
-	int old = store->fd;
-
-	if (err != NSD_OK)
-		return err;
-	if (!give_to_owner(r.fd, file->owner)
-		|| !lock_take(r.fd, LOCK_OWNER, F_WRLCK)
-		|| store_write_header(r.fd, store->reservation,
-			   file->contents)
-			!= NSD_OK) {
-		fs_replace_abort(&r);
-		return NSD_E_SYSTEM;
-	}
-	err = fs_replace_commit(&r, &store->fd);
-	if (err != NSD_OK)
-		return err;
-	close(old);
-	return sync_directory(file->path) ? NSD_OK : NSD_E_SYSTEM;
-}
-
-/* The same file once more, read-only, with the lock that says that there may
- * be readers. */
-static enum nsd_err
-open_for_readers(const struct store_file *file, struct store *store)
-{
-	struct stat st;
-
-	store->read_fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (store->read_fd < 0 || fstat(store->fd, &st) != 0)
-		return NSD_E_SYSTEM;
-	if (!is_named(file->path, &st)) {
-		errno = EAGAIN;
-		return NSD_E_SYSTEM;
-	}
-	return lock_take(store->read_fd, LOCK_READERS, F_RDLCK)
-		? NSD_OK
-		: NSD_E_SYSTEM;
-}
-
-/* Opens, judges and if need be replaces. */
-static enum nsd_err
-image_open(const struct store_file *file, struct store *store,
-	struct store_file_report *report)
-{
-	uint64_t size = 0;
-	enum nsd_err err = NSD_OK;
-
-	report->state = open_locked(file, &store->fd, &size);
-	if (report->state == STORE_FILE_ATTACHED)
-		report->state = judge(store->fd, size, file->contents, store,
-			&report->octets);
-	if (report->state == STORE_FILE_SYSTEM)
-		return NSD_E_SYSTEM;
-	if (report->state >= STORE_FILE_FOREIGN)
-		return NSD_E_DENIED;
-	if (report->state == STORE_FILE_CREATED)
-		err = fill_new(file, store, store->fd);
-	else if (report->state != STORE_FILE_ATTACHED)
-		err = replace(file, store);
-	return err == NSD_OK ? open_for_readers(file, store) : err;
-}
-
-enum nsd_err
-store_open_file(const struct store_options *options,
-	const struct store_file *file, struct store **store,
-	struct store_file_report *report)
-{
-	struct store *s = NULL;
-	enum nsd_err err;
-
-	memset(report, 0, sizeof(*report));
-	report->state = STORE_FILE_SYSTEM;
-	err = store_prepare(options, &s);
-	if (err == NSD_OK) {
-		s->named = true;
-		s->huge_pages = false;
-		err = image_open(file, s, report);
-		if (err == NSD_OK) {
-			*store = s;
-			return NSD_OK;
-		}
-	}
-	if (err != NSD_E_DENIED) {
-		report->state = STORE_FILE_SYSTEM;
-		report->error = err == NSD_E_SYSTEM ? errno : ENOMEM;
-	}
-	store_destroy(s);
-	errno = report->error;
-	return err;
 }

@@ -8,7 +8,6 @@
 
 #include "base/rcu.h"
 #include "store/file.h"
-#include "store/writer.h"
 
 struct store_reader {
 	struct store_view view;
@@ -23,19 +22,17 @@ struct store_reader {
 static enum nsd_err
 reader_map(struct store *store, unsigned slot, struct store_reader *reader)
 {
-	struct store_writer *w = store->writer;
-
 	/* Beside the writer one mapping does for both: it cannot be
 	 * protected from this process anyway. */
-	if (w != NULL && w->pid == getpid()) {
-		reader->view = w->view;
-		reader->slot = (struct store_slot *)(w->slots
+	if (store->writer_base != NULL && store->writer_pid == getpid()) {
+		reader->view.base = store->writer_base;
+		reader->slot = (struct store_slot *)(store->writer_slots
 			+ (size_t)slot * STORE_PAGE);
 		return NSD_OK;
 	}
 	if (store->read_fd < 0)
 		return NSD_E_DENIED;
-	reader->view.base = store_map(store->read_fd, store->reservation,
+	reader->view.base = file_map(store->read_fd, store->reservation,
 		PROT_READ);
 	if (reader->view.base == NULL)
 		return NSD_E_SYSTEM;
@@ -90,7 +87,7 @@ store_reader_open(struct store *store, unsigned slot, const char *name,
 	memcpy(r->slot->name, name, len);
 	rcu_store_release(&r->slot->pid, getpid());
 	if (store->maker != getpid() && r->mapped != 0)
-		store_drop_descriptors(store);
+		file_drop_descriptors(store);
 	*reader = r;
 	return NSD_OK;
 }

@@ -1,10 +1,13 @@
-/* retire.c - objects that readers may still look at, and who these are. */
+/* retire.c - objects that readers may still look at: kept until none does,
+ * then freed. */
 #include "config.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "store/writer.h"
+#include "store/heap.h"
+#include "store/holders.h"
+#include "store/retire.h"
+#include "store/trim.h"
 
 #define BLOCK_FIRST 61u /* objects: 512 octets with the head */
 #define BLOCK_MAX 8189u
@@ -68,64 +71,7 @@ store_retire(struct store_writer *writer, store_ref ref, size_t len)
 		writer->retired_octets += octets;
 }
 
-/* ---- readers */
-
-const struct store_slot *
-writer_slot(const struct store_writer *writer, unsigned slot)
-{
-	return (const struct store_slot *)(const void *)(writer->slots
-		+ (size_t)slot * STORE_PAGE);
-}
-
-static void
-holders_add_pin(struct holders *holders, uint64_t low, uint64_t high)
-{
-	struct pin_range *pin;
-
-	/* AXFRs of one moment have the same. */
-	for (unsigned i = 0; i < holders->count; i++)
-		if (holders->pins[i].low == low
-			&& holders->pins[i].high == high)
-			return;
-	if (holders->count < PIN_RANGES) {
-		pin = &holders->pins[holders->count++];
-		*pin = (struct pin_range){ low, high };
-		return;
-	}
-	pin = &holders->pins[PIN_RANGES - 1];
-	if (low < pin->low)
-		pin->low = low;
-	if (high > pin->high)
-		pin->high = high;
-}
-
-static void
-slot_scan(const struct store_slot *slot, struct holders *holders)
-{
-	/* In this order: see store_reader_pin. */
-	uint64_t seen = rcu_load_acquire(&slot->seen);
-	uint32_t pin_max = rcu_load_acquire(&slot->pin_max);
-
-	if (seen != 0
-		&& (holders->oldest_seen == 0 || seen < holders->oldest_seen))
-		holders->oldest_seen = seen;
-	for (uint32_t i = 0; i < pin_max && i < SLOT_PINS; i++) {
-		uint64_t low = rcu_load_acquire(&slot->pins[i].low);
-		uint64_t high = rcu_load_acquire(&slot->pins[i].high);
-
-		if (low != 0)
-			holders_add_pin(holders, low, high);
-	}
-}
-
-void
-holders_scan(const struct store_writer *writer, struct holders *holders)
-{
-	holders->oldest_seen = 0;
-	holders->count = 0;
-	for (unsigned i = 0; i < writer->store->reader_max; i++)
-		slot_scan(writer_slot(writer, i), holders);
-}
+/* ---- pins */
 
 /* A pin that may hold the object, or NULL. */
 static const struct pin_range *
@@ -253,33 +199,8 @@ store_reclaim(struct store_writer *writer)
 			break;
 		block_settle(writer, block);
 	}
-	trim_some(writer);
+	trim_free_spans(writer);
 	return (size_t)writer->retired_octets;
-}
-
-uint64_t
-store_epoch(const struct store_writer *writer)
-{
-	return writer->header->epoch;
-}
-
-bool
-store_epoch_passed(struct store_writer *writer, uint64_t epoch)
-{
-	/* One of a store that was attached again may be newer than any. */
-	if (epoch > writer->header->epoch)
-		epoch = writer->header->epoch;
-	if (epoch == writer->header->epoch)
-		rcu_store_release(&writer->header->epoch, epoch + 1);
-	/* As in store_reclaim. */
-	rcu_full_barrier();
-	for (unsigned i = 0; i < writer->store->reader_max; i++) {
-		uint64_t seen = rcu_load_acquire(&writer_slot(writer, i)->seen);
-
-		if (seen != 0 && seen <= epoch)
-			return false;
-	}
-	return true;
 }
 
 /* ---- the end */
@@ -296,7 +217,7 @@ blocks_forget(struct store_writer *writer, struct cds_list_head *blocks)
 }
 
 void
-retired_forget(struct store_writer *writer)
+retire_forget(struct store_writer *writer)
 {
 	struct held *held;
 
@@ -315,7 +236,7 @@ blocks_fini(struct cds_list_head *blocks)
 }
 
 void
-retired_fini(struct store_writer *writer)
+retire_fini(struct store_writer *writer)
 {
 	struct held *held, *next;
 
@@ -324,93 +245,4 @@ retired_fini(struct store_writer *writer)
 		blocks_fini(&held->blocks);
 		free(held);
 	}
-}
-
-/* ---- who holds back */
-
-static uint64_t
-octets_since(const struct store_writer *writer, uint64_t epoch)
-{
-	const struct retired_block *block;
-	uint64_t octets = 0;
-
-	cds_list_for_each_entry(block, &writer->retired, entry)
-		if (block->epoch >= epoch)
-			octets += block->octets;
-	return octets;
-}
-
-/* The oldest epoch by which a reader holds something back, or 0. */
-static uint64_t
-slot_holds(const struct store_writer *writer, const struct store_slot *slot,
-	uint64_t *octets, bool *pinned)
-{
-	uint64_t oldest = rcu_load_acquire(&slot->seen);
-	uint32_t pin_max = rcu_load_acquire(&slot->pin_max);
-	struct held *held;
-
-	*pinned = false;
-	*octets = oldest != 0 ? octets_since(writer, oldest) : 0;
-	if (*octets == 0)
-		oldest = 0;
-	for (uint32_t i = 0; i < pin_max && i < SLOT_PINS; i++) {
-		uint64_t low = rcu_load_acquire(&slot->pins[i].low);
-		uint64_t high = rcu_load_acquire(&slot->pins[i].high);
-
-		cds_list_for_each_entry(held, &writer->held, entry) {
-			if (held->pin.low != low || held->pin.high != high)
-				continue;
-			*octets += held->octets;
-			if (oldest == 0 || low < oldest) {
-				oldest = low;
-				*pinned = true;
-			}
-		}
-	}
-	return oldest;
-}
-
-/* What others wrote, as text of a line. */
-static void
-copy_name(const struct store_slot *slot, char name[16])
-{
-	memcpy(name, slot->name, 16);
-	name[15] = '\0';
-	for (char *p = name; *p != '\0'; p++)
-		if (*p < 0x20 || *p > 0x7e)
-			*p = '?';
-}
-
-bool
-store_find_holder(struct store_writer *writer, int64_t now_msec,
-	struct store_holder *holder)
-{
-	bool found = false;
-
-	for (unsigned i = 0; i < writer->store->reader_max; i++) {
-		const struct store_slot *slot = writer_slot(writer, i);
-		struct holding *holding = &writer->holdings[i];
-		uint64_t octets;
-		bool pinned;
-		uint64_t epoch = slot_holds(writer, slot, &octets, &pinned);
-
-		if (epoch != holding->epoch || epoch == 0) {
-			holding->epoch = epoch;
-			holding->since_msec = now_msec;
-		}
-		if (epoch == 0
-			|| (found
-				&& now_msec - holding->since_msec
-					<= holder->age_msec))
-			continue;
-		found = true;
-		holder->slot = i;
-		holder->pid = rcu_load_relaxed(&slot->pid);
-		copy_name(slot, holder->name);
-		holder->epoch = epoch;
-		holder->pinned = pinned;
-		holder->octets = octets;
-		holder->age_msec = now_msec - holding->since_msec;
-	}
-	return found;
 }

@@ -1,12 +1,8 @@
 /* span.c - which granules of the store are used, span by span. */
 #include "config.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "store/writer.h"
+#include "store/pages.h"
+#include "store/span.h"
 
 /* ---- bitmaps */
 
@@ -148,45 +144,6 @@ span_unclaim(struct store_writer *writer, uint32_t granule, uint32_t count)
 
 /* ---- growing */
 
-bool
-span_make_pages(struct store_writer *writer, uint32_t span, uint32_t count)
-{
-	struct store_header *h = writer->header;
-	off_t at = (off_t)(h->data_at + (uint64_t)span * SPAN_SIZE);
-
-	return fallocate(writer->store->fd, 0, at, (off_t)count * SPAN_SIZE)
-		== 0;
-}
-
-/* Pages for the bitmaps of new spans. */
-static bool
-make_bitmap_pages(struct store_writer *writer, uint32_t span, uint32_t count)
-{
-	size_t len = (size_t)count * SPAN_BITMAP;
-
-	if (fallocate(writer->store->fd, 0,
-		    STORE_PAGE + (off_t)span * SPAN_BITMAP, (off_t)len)
-		!= 0)
-		return false;
-	/* In a file anything may stand behind what was in use. */
-	if (writer->store->named)
-		memset(span_bitmap(writer, span), 0, len);
-	return true;
-}
-
-/* Pages for a whole new extent, as one huge page. */
-static bool
-make_huge_extent(struct store_writer *writer, uint32_t span)
-{
-	uint64_t at = writer->header->data_at + (uint64_t)span * SPAN_SIZE;
-
-	if (!writer->store->huge_pages || writer->no_collapse)
-		return false;
-	if (ftruncate(writer->store->fd, (off_t)(at + STORE_EXTENT)) != 0)
-		return false;
-	return collapse_extent(writer, writer->base + at);
-}
-
 /* Adds count spans behind the last one, with their pages, on no list. */
 static bool
 grow_by(struct store_writer *writer, uint32_t count)
@@ -196,11 +153,11 @@ grow_by(struct store_writer *writer, uint32_t count)
 
 	if (count > writer->span_max - first)
 		return false;
-	if (!make_bitmap_pages(writer, first, count))
+	if (!pages_make_bitmap(writer, first, count))
 		return false;
 	if (count == EXTENT_SPANS && first % EXTENT_SPANS == 0)
-		huge = make_huge_extent(writer, first);
-	if (!huge && !span_make_pages(writer, first, count))
+		huge = pages_make_extent(writer, first);
+	if (!huge && !pages_make(writer, first, count))
 		return false;
 	for (uint32_t i = first; i < first + count; i++) {
 		writer->spans[i].free = SPAN_GRANULES;
@@ -248,56 +205,6 @@ take(struct store_writer *writer, uint32_t span)
 	writer->spans[span].born = rcu_load_relaxed(&writer->header->epoch);
 }
 
-/* The pages that granules of one span lie in, a bit each. */
-static uint32_t
-pages_of(uint32_t at, uint32_t count)
-{
-	uint32_t first = at / PAGE_GRANULES;
-	uint32_t end = (at + count + PAGE_GRANULES - 1) / PAGE_GRANULES;
-
-	return (1u << end) - (1u << first);
-}
-
-uint32_t
-span_room_present(struct store_writer *writer, uint32_t granule,
-	uint32_t count, uint32_t wanted)
-{
-	uint32_t span = span_of_granule(writer, granule);
-	uint32_t at = granule - span_first_granule(writer, span);
-	uint32_t room;
-
-	if ((writer->spans[span].absent & pages_of(at, count)) == 0)
-		return count;
-	room = (at + wanted + PAGE_GRANULES - 1) / PAGE_GRANULES
-		* PAGE_GRANULES - at;
-	return room < count ? room : count;
-}
-
-bool
-span_make_absent(struct store_writer *writer, uint32_t granule,
-	uint32_t count)
-{
-	uint32_t span = span_of_granule(writer, granule);
-	struct span *s = &writer->spans[span];
-	uint32_t pages = s->absent
-		& pages_of(granule - span_first_granule(writer, span), count);
-	uint32_t first, end;
-	off_t at;
-
-	if (pages == 0)
-		return true;
-	first = (uint32_t)__builtin_ctz(pages);
-	end = 32 - (uint32_t)__builtin_clz(pages);
-	at = (off_t)(writer->header->data_at + (uint64_t)span * SPAN_SIZE)
-		+ (off_t)first * STORE_PAGE;
-	if (fallocate(writer->store->fd, 0, at,
-		    (off_t)(end - first) * STORE_PAGE)
-		!= 0)
-		return false;
-	s->absent = (uint16_t)(s->absent & ~((1u << end) - (1u << first)));
-	return true;
-}
-
 uint32_t
 span_take(struct store_writer *writer)
 {
@@ -306,14 +213,14 @@ span_take(struct store_writer *writer)
 
 	if (span == SPAN_NONE) {
 		span = writer->lists[SPAN_ABSENT].first;
-		if (span == SPAN_NONE || !span_make_pages(writer, span, 1)) {
+		if (span == SPAN_NONE || !pages_make(writer, span, 1)) {
 			if (!grow(writer))
 				return 0;
 			span = writer->lists[SPAN_FREE].first;
 		}
 	}
 	granule = span_first_granule(writer, span);
-	if (!span_make_absent(writer, granule, SPAN_GRANULES))
+	if (!pages_make_absent(writer, granule, SPAN_GRANULES))
 		return 0;
 	take(writer, span);
 	span_claim(writer, granule, SPAN_GRANULES);
@@ -333,28 +240,10 @@ find_run(struct store_writer *writer, uint32_t count)
 	return SPAN_NONE;
 }
 
-/* Claims what an object takes up of spans in a row; the rest of the last one is
- * a hole. */
-static void
-claim_run(struct store_writer *writer, uint32_t first, uint32_t count)
-{
-	for (uint32_t i = first; count > 0; i++) {
-		uint32_t n = count < SPAN_GRANULES ? count : SPAN_GRANULES;
-		uint32_t granule = span_first_granule(writer, i);
-
-		take(writer, i);
-		span_claim(writer, granule, SPAN_GRANULES);
-		if (n < SPAN_GRANULES)
-			holes_give(writer, granule + n, SPAN_GRANULES - n);
-		count -= n;
-	}
-}
-
 uint32_t
 span_take_run(struct store_writer *writer, uint32_t count)
 {
-	uint32_t spans = (count + SPAN_GRANULES - 1) / SPAN_GRANULES;
-	uint32_t first = find_run(writer, spans);
+	uint32_t first = find_run(writer, count);
 
 	if (first == SPAN_NONE) {
 		uint32_t end = writer->header->span_count;
@@ -363,21 +252,25 @@ span_take_run(struct store_writer *writer, uint32_t count)
 		first = end;
 		while (first > 0 && writer->spans[first - 1].state <= SPAN_FREE)
 			first--;
-		if (!grow_by(writer, first + spans - end))
+		if (!grow_by(writer, first + count - end))
 			return 0;
-		for (uint32_t i = first + spans; i-- > end;)
+		for (uint32_t i = first + count; i-- > end;)
 			span_list_add(writer, i, SPAN_FREE);
 	}
-	if (!span_make_pages(writer, first, spans))
+	if (!pages_make(writer, first, count))
 		return 0;
-	claim_run(writer, first, count);
+	for (uint32_t i = first; i < first + count; i++) {
+		take(writer, i);
+		span_claim(writer, span_first_granule(writer, i),
+			SPAN_GRANULES);
+	}
 	return span_first_granule(writer, first);
 }
 
 /* ---- loading */
 
 void
-span_table_load(struct store_writer *writer)
+span_load(struct store_writer *writer)
 {
 	for (int i = 0; i < SPAN_LISTS; i++)
 		writer->lists[i] = (struct span_list){ SPAN_NONE, SPAN_NONE, 0 };
@@ -396,25 +289,4 @@ span_table_load(struct store_writer *writer)
 		else
 			writer->spans[i].state = SPAN_USED;
 	}
-	holes_load(writer);
-}
-
-bool
-span_make_used_pages(struct store_writer *writer)
-{
-	uint32_t end = writer->header->span_count, run = 0;
-
-	if (fallocate(writer->store->fd, 0, 0,
-		    STORE_PAGE + (off_t)end * SPAN_BITMAP)
-		!= 0)
-		return false;
-	for (uint32_t i = 0; i <= end; i++) {
-		if (i < end && writer->spans[i].state != SPAN_ABSENT)
-			run++;
-		else if (run > 0 && !span_make_pages(writer, i - run, run))
-			return false;
-		else
-			run = 0;
-	}
-	return true;
 }

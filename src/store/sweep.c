@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-#include "store/writer.h"
+#include "store/heap.h"
+#include "store/sweep.h"
 
 enum nsd_err
 store_sweep_begin(struct store_writer *writer, struct store_sweep **sweep)

@@ -9,7 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/writer.h"
+#include "store/create.h"
+#include "store/heap.h"
+#include "store/holders.h"
+#include "store/holes.h"
+#include "store/image.h"
+#include "store/pages.h"
+#include "store/retire.h"
+#include "store/span.h"
 
 static size_t
 slots_size(const struct store *store)
@@ -22,7 +29,7 @@ writer_map(struct store *store, struct store_writer *w)
 {
 	size_t table;
 
-	w->base = store_map(store->fd, store->reservation,
+	w->base = file_map(store->fd, store->reservation,
 		PROT_READ | PROT_WRITE);
 	if (w->base == NULL)
 		return NSD_E_SYSTEM;
@@ -53,7 +60,7 @@ store_writer_open(struct store *store, struct store_writer **writer)
 	struct store_writer *w;
 	enum nsd_err err;
 
-	if (store->fd < 0 || store->writer != NULL)
+	if (store->fd < 0 || store->writer_base != NULL)
 		return NSD_E_DENIED;
 	err = image_mark_unclean(store);
 	if (err != NSD_OK)
@@ -69,18 +76,20 @@ store_writer_open(struct store *store, struct store_writer **writer)
 		return err;
 	}
 	w->store = store;
-	w->pid = getpid();
 	pthread_mutex_init(&w->lock, NULL);
 	CDS_INIT_LIST_HEAD(&w->heaps);
 	CDS_INIT_LIST_HEAD(&w->retired);
 	CDS_INIT_LIST_HEAD(&w->held);
-	span_table_load(w);
+	span_load(w);
+	holes_load(w);
 	heap_init(&w->heap, w, false);
 	cds_list_add(&w->heap.entry, &w->heaps);
 	heap_init(&w->lasting, w, true);
 	cds_list_add(&w->lasting.entry, &w->heaps);
-	store->writer = w;
-	if (store->named && !span_make_used_pages(w)) {
+	store->writer_pid = getpid();
+	store->writer_base = w->base;
+	store->writer_slots = w->slots;
+	if (store->named && !pages_make_used(w)) {
 		int saved = errno;
 
 		store_writer_close(w);
@@ -100,13 +109,13 @@ store_writer_close(struct store_writer *writer)
 		return;
 	store = writer->store;
 	heap_flush(&writer->heap);
-	retired_fini(writer);
+	retire_fini(writer);
 	holes_fini(writer);
 	munmap(writer->spans, writer->span_max * sizeof(*writer->spans));
 	munmap(writer->slots, slots_size(store));
 	munmap(writer->base, store->reservation);
 	pthread_mutex_destroy(&writer->lock);
-	store->writer = NULL;
+	store->writer_base = NULL;
 	free(writer->holdings);
 	free(writer);
 }
@@ -120,10 +129,40 @@ store_writer_close_clean(struct store_writer *writer)
 		(void)store_reclaim(writer);
 		/* Pages that readers may look at are not given back. */
 		store_trim(writer);
-		retired_forget(writer);
+		retire_forget(writer);
 	}
 	store_writer_close(writer);
 	return image_mark_clean(store);
+}
+
+enum nsd_err
+store_writer_close_into(struct store_writer *writer, int fd,
+	uint64_t contents)
+{
+	struct store file = {.fd = fd, .named = true};
+	bool written;
+
+	(void)store_reclaim(writer);
+	retire_forget(writer);
+	heap_flush(&writer->heap);
+	written = image_write(fd, writer->base, contents);
+	store_writer_close(writer);
+	return written ? image_mark_clean(&file) : NSD_E_SYSTEM;
+}
+
+enum nsd_err
+store_writer_empty(struct store_writer **writer)
+{
+	struct store *store = (*writer)->store;
+	uint64_t contents = (*writer)->header->contents;
+
+	store_writer_close(*writer);
+	*writer = NULL;
+	if (ftruncate(store->fd, 0) != 0
+		|| create_header(store->fd, store->reservation, contents)
+			!= NSD_OK)
+		return NSD_E_SYSTEM;
+	return store_writer_open(store, writer);
 }
 
 const struct store_view *

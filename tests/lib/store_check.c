@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "lib/store_check.h"
-#include "store/writer.h"
+#include "store/span.h"
+#include "store/sweep.h"
 
 static char fault[256];
 

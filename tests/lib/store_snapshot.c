@@ -39,7 +39,7 @@ store_snapshot_create(const struct store *store)
 	if (s == NULL)
 		abort();
 	s->size = store->reservation;
-	s->view.base = store_map(store->fd, s->size, PROT_READ);
+	s->view.base = file_map(store->fd, s->size, PROT_READ);
 	s->copy = mmap(NULL, s->size, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (s->view.base == NULL || s->copy == MAP_FAILED)

@@ -7,7 +7,7 @@
 #include "dns/edns.h"
 #include "dns/message.h"
 #include "lib/vet_world.h"
-#include "store/writer.h"
+#include "store/heap.h"
 #include "zone/nsec3.h"
 #include "zone/sources.h"
 #include "zone/table.h"

@@ -1,51 +1,24 @@
-/* collapse.c - huge pages for the store, and memory back to the kernel. */
+/* trim.c - decides which memory goes back to the kernel, and which becomes
+ * huge pages. */
 #include "config.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-
-#include "store/writer.h"
-
-/* Linux 6.1; the C library may be older than the kernel. */
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25
-#endif
-
-#define COLLAPSE_TRIES 3
+#include "store/heap.h"
+#include "store/holes.h"
+#include "store/pages.h"
+#include "store/span.h"
+#include "store/trim.h"
 
 /* An extent is made a huge page if so many pages of it at most are unused, and
  * broken up if there are more than so many: a 64th, and a 32th. */
 #define COLLAPSE_TO (EXTENT_SPANS * SPAN_PAGES / 64)
 #define BREAK_FROM (EXTENT_SPANS * SPAN_PAGES / 32)
 
-bool
-collapse_extent(struct store_writer *writer, void *extent)
-{
-	for (int i = 0; i < COLLAPSE_TRIES; i++) {
-		if (madvise(extent, STORE_EXTENT, MADV_COLLAPSE) == 0)
-			return true;
-		/* EAGAIN: a page was busy. Others may do better later, but
-		 * not where the kernel does not know it at all. */
-		if (errno == EINVAL)
-			writer->no_collapse = true;
-		if (errno != EAGAIN)
-			return false;
-	}
-	return false;
-}
-
 /* Gives the pages of wholly free spans back; the lock is held. */
 static void
 punch_spans(struct store_writer *w, uint32_t first, uint32_t count)
 {
-	uint64_t at = w->header->data_at + (uint64_t)first * SPAN_SIZE;
-
-	if (fallocate(w->store->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-		    (off_t)at, (off_t)count * SPAN_SIZE)
-		!= 0)
+	if (!pages_give_back(w, first, 0, count * SPAN_PAGES))
 		return;
-	w->punched += (uint64_t)count * SPAN_SIZE;
 	for (uint32_t i = first; i < first + count; i++) {
 		if (w->spans[i].state == SPAN_FREE) {
 			span_list_remove(w, i);
@@ -77,20 +50,14 @@ punch_pages(struct store_writer *w, uint32_t span)
 {
 	struct span *s = &w->spans[span];
 	uint32_t unused = pages_unused(span_bitmap(w, span)) & ~s->absent;
-	uint64_t at = w->header->data_at + (uint64_t)span * SPAN_SIZE;
 
 	while (unused != 0) {
 		uint32_t first = (uint32_t)__builtin_ctz(unused);
 		uint32_t count = (uint32_t)__builtin_ctz(~(unused >> first));
 		uint32_t pages = ((1u << count) - 1) << first;
 
-		if (fallocate(w->store->fd,
-			    FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-			    (off_t)at + (off_t)first * STORE_PAGE,
-			    (off_t)count * STORE_PAGE)
-			!= 0)
+		if (!pages_give_back(w, span, first, count))
 			return;
-		w->punched += (uint64_t)count * STORE_PAGE;
 		s->absent = (uint16_t)(s->absent | pages);
 		unused &= ~pages;
 	}
@@ -100,9 +67,7 @@ punch_pages(struct store_writer *w, uint32_t span)
 static void
 collapse_used(struct store_writer *w, uint32_t first)
 {
-	uint64_t at = w->header->data_at + (uint64_t)first * SPAN_SIZE;
-
-	if (!collapse_extent(w, w->base + at))
+	if (!pages_collapse(w, first))
 		return;
 	for (uint32_t i = first; i < first + EXTENT_SPANS; i++) {
 		if (w->spans[i].state == SPAN_ABSENT) {
@@ -204,7 +169,7 @@ free_kept(const struct store_writer *w)
 }
 
 void
-trim_some(struct store_writer *w)
+trim_free_spans(struct store_writer *w)
 {
 	const struct span_list *list = &w->lists[SPAN_FREE];
 	uint32_t span, first, end;

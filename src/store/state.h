@@ -1,14 +1,13 @@
 /*
- * writer.h - the writer's own state, private to it: nothing here is shared
- * with other processes.
+ * state.h - the writer's own state. It is private to the process of the
+ * writer: nothing here is shared with other processes.
  */
-#ifndef STORE_WRITER_H
-#define STORE_WRITER_H
+#ifndef STORE_STATE_H
+#define STORE_STATE_H
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/rcu.h"
 #include "store/file.h"
@@ -139,7 +138,6 @@ struct holding {
 
 struct store_writer {
 	struct store *store;
-	pid_t pid;
 	struct store_view view;
 	uint8_t *base; /* as view.base, writable */
 	struct store_header *header;
@@ -175,14 +173,6 @@ store_granules(size_t len)
 	return (uint32_t)((len + STORE_GRANULE - 1) / STORE_GRANULE);
 }
 
-/* ---- span.c: all under the lock unless said otherwise */
-
-/* Fills the table from the bitmaps of a store that exists. */
-void span_table_load(struct store_writer *writer);
-/* Makes sure of all pages that are in use: a file may have been copied with
- * holes for its zeros, and a write to one could find the disk full. */
-bool span_make_used_pages(struct store_writer *writer);
-
 static inline uint64_t *
 span_bitmap(struct store_writer *writer, uint32_t span)
 {
@@ -205,114 +195,10 @@ span_of_granule(struct store_writer *writer, uint32_t granule)
 		/ SPAN_GRANULES;
 }
 
-/* The first granule of a span that had no objects and is now claimed as a
- * whole, or 0: the store is full. */
-uint32_t span_take(struct store_writer *writer);
-/* The first of as many adjacent ones as count granules take up, which alone are
- * claimed, or 0. */
-uint32_t span_take_run(struct store_writer *writer, uint32_t count);
-
 static inline unsigned
 span_bit(const uint64_t *bitmap, uint32_t at)
 {
 	return (unsigned)(bitmap[at / 64] >> (at % 64) & 1);
 }
-
-/* The first hole in a span at or behind `from`; false if there is none. */
-bool span_find_hole(const uint64_t *bitmap, uint32_t from, uint32_t *hole,
-	uint32_t *hole_count);
-/* Where the hole begins that a free granule lies in. */
-uint32_t span_hole_begin(const uint64_t *bitmap, uint32_t at);
-
-/* Granules of one span become used, or free: a span without objects then is
- * on the list of such. */
-void span_claim(struct store_writer *writer, uint32_t granule,
-	uint32_t count);
-void span_unclaim(struct store_writer *writer, uint32_t granule,
-	uint32_t count);
-/* Of count free granules in a row as many, at least `wanted`, as to leave most
- * pages that are absent so. */
-uint32_t span_room_present(struct store_writer *writer, uint32_t granule,
-	uint32_t count, uint32_t wanted);
-/* Makes sure that granules of one span have their pages. False: no memory. */
-bool span_make_absent(struct store_writer *writer, uint32_t granule,
-	uint32_t count);
-
-/* Makes the pages of absent spans, `count` from `span`. False: no memory. */
-bool span_make_pages(struct store_writer *writer, uint32_t span,
-	uint32_t count);
-void span_list_add(struct store_writer *writer, uint32_t span,
-	enum span_state state);
-void span_list_remove(struct store_writer *writer, uint32_t span);
-
-/* ---- holes.c: all under the lock */
-/* Makes the table from the bitmaps. */
-void holes_load(struct store_writer *writer);
-void holes_fini(struct store_writer *writer);
-/* Forgets what is not true any more, and gives memory back. */
-void holes_trim(struct store_writer *writer);
-/*
- * Chooses which spans are draining, once in a while: the emptiest, as many as
- * the holes of the others have room for the objects of. So these spans become
- * free, little by little, as objects are replaced.
- */
-void holes_settle(struct store_writer *writer);
-/* Claims the smallest hole of a table with room for count granules (fewer than
- * a span has). Returns its granules, or 0. */
-uint32_t holes_take(struct store_writer *writer, enum holes_of of,
-	uint32_t count, uint32_t *granule);
-/* The first granule of a hole of just that size (below HOLE_EXACT) in a span
- * that is not draining, now claimed, or 0. */
-uint32_t holes_take_exact(struct store_writer *writer, uint32_t count);
-/* Frees granules of one span. */
-void holes_give(struct store_writer *writer, uint32_t granule,
-	uint32_t count);
-
-/* True if there may be one for holes_take_exact. Any thread, no lock. */
-static inline bool
-holes_have(const struct store_writer *w, size_t count)
-{
-	return count < HOLE_EXACT
-		&& (rcu_load_relaxed(&w->holes[HOLES_OPEN].some[count / 64])
-				>> (count % 64)
-			   & 1)
-		!= 0;
-}
-
-/* ---- heap.c */
-void heap_init(struct store_heap *heap, struct store_writer *writer,
-	bool fresh);
-/* Gives all that is free back to the spans. */
-void heap_flush(struct store_heap *heap);
-/* Frees granules, of as many spans as there are; no lock is held. */
-void heap_free_granules(struct store_writer *writer, uint32_t granule,
-	uint32_t count);
-
-/* ---- sweep.c */
-struct store_sweep {
-	struct store_writer *writer;
-	uint32_t first; /* granule of span 0 */
-	uint32_t count; /* granules */
-	bool damaged;
-	uint64_t marks[]; /* a bit a granule, as the bitmaps of the spans */
-};
-
-/* ---- retire.c */
-/* The slots as the writer sees them. */
-const struct store_slot *writer_slot(const struct store_writer *writer,
-	unsigned slot);
-void holders_scan(const struct store_writer *writer, struct holders *holders);
-/* Marks all that is retired as free, as if nobody read it, and does not touch
- * it: for a file whose writer ends. */
-void retired_forget(struct store_writer *writer);
-void retired_fini(struct store_writer *writer);
-
-/* ---- collapse.c */
-/* Gives back some of the pages of free spans, if these are many: at most an
- * extent's. For each call of store_reclaim. */
-void trim_some(struct store_writer *writer);
-/* Asks for a huge page for an extent whose file size covers it.
- * Slow. True if it is one now; all its pages exist then. */
-bool collapse_extent(struct store_writer *writer, void *extent);
 
 #endif

@@ -1,0 +1,20 @@
+/*
+ * heap.h - the allocators. store_alloc and what else is for all is in
+ * include/store.
+ */
+#ifndef STORE_HEAP_H
+#define STORE_HEAP_H
+
+#include "store/state.h"
+
+void heap_init(struct store_heap *heap, struct store_writer *writer,
+	bool fresh);
+
+/* Gives back what is left of the heap's hole. Takes the lock. */
+void heap_flush(struct store_heap *heap);
+
+/* Frees granules, of as many spans as there are. Takes the lock. */
+void heap_free_granules(struct store_writer *writer, uint32_t granule,
+	uint32_t count);
+
+#endif

@@ -1,0 +1,177 @@
+/* holders.c - which readers hold something back: what each has in its slot. */
+#include "config.h"
+
+#include <string.h>
+
+#include "store/holders.h"
+
+static const struct store_slot *
+slot_of(const struct store_writer *writer, unsigned slot)
+{
+	return (const struct store_slot *)(const void *)(writer->slots
+		+ (size_t)slot * STORE_PAGE);
+}
+
+static void
+holders_add_pin(struct holders *holders, uint64_t low, uint64_t high)
+{
+	struct pin_range *pin;
+
+	/* AXFRs of one moment have the same. */
+	for (unsigned i = 0; i < holders->count; i++)
+		if (holders->pins[i].low == low
+			&& holders->pins[i].high == high)
+			return;
+	if (holders->count < PIN_RANGES) {
+		pin = &holders->pins[holders->count++];
+		*pin = (struct pin_range){ low, high };
+		return;
+	}
+	pin = &holders->pins[PIN_RANGES - 1];
+	if (low < pin->low)
+		pin->low = low;
+	if (high > pin->high)
+		pin->high = high;
+}
+
+static void
+slot_scan(const struct store_slot *slot, struct holders *holders)
+{
+	/* In this order: see store_reader_pin. */
+	uint64_t seen = rcu_load_acquire(&slot->seen);
+	uint32_t pin_max = rcu_load_acquire(&slot->pin_max);
+
+	if (seen != 0
+		&& (holders->oldest_seen == 0 || seen < holders->oldest_seen))
+		holders->oldest_seen = seen;
+	for (uint32_t i = 0; i < pin_max && i < SLOT_PINS; i++) {
+		uint64_t low = rcu_load_acquire(&slot->pins[i].low);
+		uint64_t high = rcu_load_acquire(&slot->pins[i].high);
+
+		if (low != 0)
+			holders_add_pin(holders, low, high);
+	}
+}
+
+void
+holders_scan(const struct store_writer *writer, struct holders *holders)
+{
+	holders->oldest_seen = 0;
+	holders->count = 0;
+	for (unsigned i = 0; i < writer->store->reader_max; i++)
+		slot_scan(slot_of(writer, i), holders);
+}
+
+uint64_t
+store_epoch(const struct store_writer *writer)
+{
+	return writer->header->epoch;
+}
+
+bool
+store_epoch_passed(struct store_writer *writer, uint64_t epoch)
+{
+	/* One of a store that was attached again may be newer than any. */
+	if (epoch > writer->header->epoch)
+		epoch = writer->header->epoch;
+	if (epoch == writer->header->epoch)
+		rcu_store_release(&writer->header->epoch, epoch + 1);
+	/* As in store_reclaim. */
+	rcu_full_barrier();
+	for (unsigned i = 0; i < writer->store->reader_max; i++) {
+		uint64_t seen = rcu_load_acquire(&slot_of(writer, i)->seen);
+
+		if (seen != 0 && seen <= epoch)
+			return false;
+	}
+	return true;
+}
+
+/* ---- who holds back */
+
+static uint64_t
+octets_since(const struct store_writer *writer, uint64_t epoch)
+{
+	const struct retired_block *block;
+	uint64_t octets = 0;
+
+	cds_list_for_each_entry(block, &writer->retired, entry)
+		if (block->epoch >= epoch)
+			octets += block->octets;
+	return octets;
+}
+
+/* The oldest epoch by which a reader holds something back, or 0. */
+static uint64_t
+slot_holds(const struct store_writer *writer, const struct store_slot *slot,
+	uint64_t *octets, bool *pinned)
+{
+	uint64_t oldest = rcu_load_acquire(&slot->seen);
+	uint32_t pin_max = rcu_load_acquire(&slot->pin_max);
+	struct held *held;
+
+	*pinned = false;
+	*octets = oldest != 0 ? octets_since(writer, oldest) : 0;
+	if (*octets == 0)
+		oldest = 0;
+	for (uint32_t i = 0; i < pin_max && i < SLOT_PINS; i++) {
+		uint64_t low = rcu_load_acquire(&slot->pins[i].low);
+		uint64_t high = rcu_load_acquire(&slot->pins[i].high);
+
+		cds_list_for_each_entry(held, &writer->held, entry) {
+			if (held->pin.low != low || held->pin.high != high)
+				continue;
+			*octets += held->octets;
+			if (oldest == 0 || low < oldest) {
+				oldest = low;
+				*pinned = true;
+			}
+		}
+	}
+	return oldest;
+}
+
+/* What others wrote, as text of a line. */
+static void
+copy_name(const struct store_slot *slot, char name[16])
+{
+	memcpy(name, slot->name, 16);
+	name[15] = '\0';
+	for (char *p = name; *p != '\0'; p++)
+		if (*p < 0x20 || *p > 0x7e)
+			*p = '?';
+}
+
+bool
+store_find_holder(struct store_writer *writer, int64_t now_msec,
+	struct store_holder *holder)
+{
+	bool found = false;
+
+	for (unsigned i = 0; i < writer->store->reader_max; i++) {
+		const struct store_slot *slot = slot_of(writer, i);
+		struct holding *holding = &writer->holdings[i];
+		uint64_t octets;
+		bool pinned;
+		uint64_t epoch = slot_holds(writer, slot, &octets, &pinned);
+
+		if (epoch != holding->epoch || epoch == 0) {
+			holding->epoch = epoch;
+			holding->since_msec = now_msec;
+		}
+		if (epoch == 0
+			|| (found
+				&& now_msec - holding->since_msec
+					<= holder->age_msec))
+			continue;
+		found = true;
+		holder->slot = i;
+		holder->pid = rcu_load_relaxed(&slot->pid);
+		copy_name(slot, holder->name);
+		holder->epoch = epoch;
+		holder->pinned = pinned;
+		holder->octets = octets;
+		holder->age_msec = now_msec - holding->since_msec;
+	}
+	return found;
+}

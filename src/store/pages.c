@@ -1,0 +1,165 @@
+/* pages.c - the memory behind the spans: made, made huge, and given back. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "store/pages.h"
+
+/* Linux 6.1; the C library may be older than the kernel. */
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+#define COLLAPSE_TRIES 3
+
+/* ---- whole spans and extents */
+
+bool
+pages_collapse(struct store_writer *writer, uint32_t span)
+{
+	void *extent = writer->base + writer->header->data_at
+		+ (uint64_t)span * SPAN_SIZE;
+
+	for (int i = 0; i < COLLAPSE_TRIES; i++) {
+		if (madvise(extent, STORE_EXTENT, MADV_COLLAPSE) == 0)
+			return true;
+		/* EAGAIN: a page was busy. Others may do better later, but
+		 * not where the kernel does not know it at all. */
+		if (errno == EINVAL)
+			writer->no_collapse = true;
+		if (errno != EAGAIN)
+			return false;
+	}
+	return false;
+}
+
+bool
+pages_make(struct store_writer *writer, uint32_t span, uint32_t count)
+{
+	struct store_header *h = writer->header;
+	off_t at = (off_t)(h->data_at + (uint64_t)span * SPAN_SIZE);
+
+	return fallocate(writer->store->fd, 0, at, (off_t)count * SPAN_SIZE)
+		== 0;
+}
+
+bool
+pages_make_bitmap(struct store_writer *writer, uint32_t span, uint32_t count)
+{
+	size_t len = (size_t)count * SPAN_BITMAP;
+
+	if (fallocate(writer->store->fd, 0,
+		    STORE_PAGE + (off_t)span * SPAN_BITMAP, (off_t)len)
+		!= 0)
+		return false;
+	/* In a file anything may stand behind what was in use. */
+	if (writer->store->named)
+		memset(span_bitmap(writer, span), 0, len);
+	return true;
+}
+
+bool
+pages_make_extent(struct store_writer *writer, uint32_t span)
+{
+	uint64_t at = writer->header->data_at + (uint64_t)span * SPAN_SIZE;
+
+	if (!writer->store->huge_pages || writer->no_collapse)
+		return false;
+	if (ftruncate(writer->store->fd, (off_t)(at + STORE_EXTENT)) != 0)
+		return false;
+	return pages_collapse(writer, span);
+}
+
+/* ---- the pages of one span */
+
+/* The pages that granules of one span lie in, a bit each. */
+static uint32_t
+pages_of(uint32_t at, uint32_t count)
+{
+	uint32_t first = at / PAGE_GRANULES;
+	uint32_t end = (at + count + PAGE_GRANULES - 1) / PAGE_GRANULES;
+
+	return (1u << end) - (1u << first);
+}
+
+uint32_t
+pages_room(struct store_writer *writer, uint32_t granule,
+	uint32_t count, uint32_t wanted)
+{
+	uint32_t span = span_of_granule(writer, granule);
+	uint32_t at = granule - span_first_granule(writer, span);
+	uint32_t room;
+
+	if ((writer->spans[span].absent & pages_of(at, count)) == 0)
+		return count;
+	room = (at + wanted + PAGE_GRANULES - 1) / PAGE_GRANULES
+		* PAGE_GRANULES - at;
+	return room < count ? room : count;
+}
+
+bool
+pages_make_absent(struct store_writer *writer, uint32_t granule,
+	uint32_t count)
+{
+	uint32_t span = span_of_granule(writer, granule);
+	struct span *s = &writer->spans[span];
+	uint32_t pages = s->absent
+		& pages_of(granule - span_first_granule(writer, span), count);
+	uint32_t first, end;
+	off_t at;
+
+	if (pages == 0)
+		return true;
+	first = (uint32_t)__builtin_ctz(pages);
+	end = 32 - (uint32_t)__builtin_clz(pages);
+	at = (off_t)(writer->header->data_at + (uint64_t)span * SPAN_SIZE)
+		+ (off_t)first * STORE_PAGE;
+	if (fallocate(writer->store->fd, 0, at,
+		    (off_t)(end - first) * STORE_PAGE)
+		!= 0)
+		return false;
+	s->absent = (uint16_t)(s->absent & ~((1u << end) - (1u << first)));
+	return true;
+}
+
+/* ---- in a file, and back to the kernel */
+
+bool
+pages_make_used(struct store_writer *writer)
+{
+	uint32_t end = writer->header->span_count, run = 0;
+
+	if (fallocate(writer->store->fd, 0, 0,
+		    STORE_PAGE + (off_t)end * SPAN_BITMAP)
+		!= 0)
+		return false;
+	for (uint32_t i = 0; i <= end; i++) {
+		if (i < end && writer->spans[i].state != SPAN_ABSENT)
+			run++;
+		else if (run > 0 && !pages_make(writer, i - run, run))
+			return false;
+		else
+			run = 0;
+	}
+	return true;
+}
+
+bool
+pages_give_back(struct store_writer *writer, uint32_t span, uint32_t page,
+	uint32_t count)
+{
+	uint64_t at = writer->header->data_at + (uint64_t)span * SPAN_SIZE
+		+ (uint64_t)page * STORE_PAGE;
+
+	if (fallocate(writer->store->fd,
+		    FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at,
+		    (off_t)count * STORE_PAGE)
+		!= 0)
+		return false;
+	writer->punched += (uint64_t)count * STORE_PAGE;
+	return true;
+}

@@ -1,0 +1,17 @@
+/*
+ * retire.h - the end of what waits for readers. store_retire and store_reclaim
+ * are in include/store.
+ */
+#ifndef STORE_RETIRE_H
+#define STORE_RETIRE_H
+
+#include "store/state.h"
+
+/* Marks all that is retired as free, as if nobody read it, and leaves its
+ * contents alone. For a file whose writer ends. */
+void retire_forget(struct store_writer *writer);
+
+/* Frees the writer's own memory of what is retired. */
+void retire_fini(struct store_writer *writer);
+
+#endif
