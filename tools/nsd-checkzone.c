@@ -9,11 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "audit/audit.h"
 #include "base/log.h"
+#include "build/build.h"
 #include "dns/name.h"
 #include "store/store.h"
-#include "zone/audit.h"
-#include "zone/build.h"
 #include "zone/walk.h"
 #include "zonefile/writer.h"
 #include "zonefile/zonefile.h"

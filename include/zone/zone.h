@@ -21,8 +21,8 @@
 
 #include "base/octets.h"
 #include "dns/rrtype.h"
+#include "names/trie.h"
 #include "store/store.h"
-#include "zone/trie.h"
 
 /* ---- RRsets ------------------------------------------------------------ */
 
@@ -390,5 +390,8 @@ struct zone_options {
 	uint32_t provide_acl_count;
 	struct acl_element acl[]; /* query, then provide */
 };
+
+/* Serial, SOA and what flags the apex gives, of a zone's apex. */
+void zone_read_apex(const struct store_view *view, struct zone *zone);
 
 #endif

@@ -10,8 +10,8 @@
 #include "dns/name.h"
 #include "proc/children.h"
 #include "proc/database.h"
+#include "vet/vet.h"
 #include "zone/table.h"
-#include "zone/vet.h"
 
 /* Of what a file holds: it is as good as new only for a program that would
  * put the same into it. */

@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/priority.h"
+#include "load/load_diff.h"
+#include "load/load_list.h"
+#include "load/load_turn.h"
 #include "proc/affinity.h"
 #include "proc/children.h"
 #include "proc/database.h"
-#include "proc/load_diff.h"
-#include "proc/load_list.h"
-#include "proc/load_turn.h"
 #include "proc/loader.h"
-#include "proc/priority.h"
 #include "store/store.h"
 #include "zone/sources.h"
 #include "zone/table.h"

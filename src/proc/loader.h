@@ -6,14 +6,14 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "proc/load_leave.h"
-#include "proc/load_pool.h"
-#include "proc/load_prepare.h"
-#include "proc/load_set.h"
-#include "proc/load_settle.h"
-#include "proc/load_tidy.h"
-#include "proc/load_wait.h"
-#include "proc/load_zone.h"
+#include "load/load_leave.h"
+#include "load/load_pool.h"
+#include "load/load_prepare.h"
+#include "load/load_set.h"
+#include "load/load_settle.h"
+#include "load/load_tidy.h"
+#include "load/load_wait.h"
+#include "load/load_zone.h"
 #include "proc/role.h"
 #include "store/store.h"
 #include "zone/measure.h"

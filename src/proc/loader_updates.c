@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proc/load_update.h"
+#include "load/load_update.h"
 #include "proc/loader.h"
 
 static void

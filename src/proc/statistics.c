@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "dns/rrtype.h"
-#include "proc/load_turn.h"
+#include "load/load_turn.h"
 #include "proc/statistics.h"
 
 #define LINE_MAX_LEN 4000

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/priority.h"
 #include "proc/children.h"
 #include "proc/database.h"
-#include "proc/priority.h"
 #include "proc/supervisor.h"
 #include "proc/zone_change.h"
 #include "store/store.h"

@@ -11,10 +11,10 @@
 
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/priority.h"
 #include "net/server.h"
 #include "proc/affinity.h"
 #include "proc/lifeline.h"
-#include "proc/priority.h"
 #include "proc/role.h"
 #include "proc/statistics.h"
 #include "query/query.h"

@@ -14,10 +14,10 @@
 #include "base/exchange.h"
 #include "dns/edns.h"
 #include "dns/message.h"
+#include "names/trie.h"
 #include "query/query.h"
 #include "store/store.h"
 #include "zone/nsec3.h"
-#include "zone/trie.h"
 #include "zone/zone.h"
 
 /* What is left to do for a request. */

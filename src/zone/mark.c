@@ -3,11 +3,11 @@
  * from one that died: what is not among them is garbage. Nothing is followed
  * that leads out of the store, which is damaged then.
  */
+#include "names/trie_key.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 #include "zone/sources.h"
 #include "zone/table.h"
-#include "zone/trie_key.h"
 
 struct marker {
 	const struct store_view *view;

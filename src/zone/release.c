@@ -1,7 +1,7 @@
 /* release.c - frees or retires what a zone version holds. */
-#include "zone/build.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
+#include "zone/retire.h"
 
 void
 release_object(struct releaser *r, store_ref ref, size_t len)
@@ -30,7 +30,7 @@ release_template(struct releaser *r, store_ref ref)
 	const struct sig_template *t = store_get(r->view, ref);
 
 	if (r->share != NULL)
-		share_index_remove(r->share, template_hash(r->share, t), ref);
+		share_index_remove(r->share, share_hash_template(r->share, t), ref);
 	release_object(r, ref, sig_template_size(t));
 }
 

@@ -1,10 +1,10 @@
 /* retire.c - retires a version of a zone, a little at a time. */
 #include <stdlib.h>
 
-#include "zone/build.h"
+#include "names/trie.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
-#include "zone/trie.h"
+#include "zone/retire.h"
 
 #define OBJECTS_RETIRED 8192u /* until they are reclaimed */
 

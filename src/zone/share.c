@@ -19,43 +19,6 @@ struct share_table {
 	struct share_slot slots[];
 };
 
-/* Multiplies to 128 bits and folds: mixes all bits of both. */
-static inline uint64_t
-fold(uint64_t a, uint64_t b)
-{
-	__extension__ unsigned __int128 m = (unsigned __int128)a * b;
-
-	return (uint64_t)m ^ (uint64_t)(m >> 64);
-}
-
-uint64_t
-share_hash_octets(uint64_t seed, const uint8_t *p, size_t len)
-{
-	uint64_t h = seed ^ (len * 0x9e3779b97f4a7c15u), word;
-
-	while (len >= 8) {
-		memcpy(&word, p, 8);
-		h = fold(h ^ word, 0xd6e8feb86659fd93u);
-		p += 8;
-		len -= 8;
-	}
-	if (len > 0) {
-		word = 0;
-		memcpy(&word, p, len);
-		h = fold(h ^ word, 0xd6e8feb86659fd93u);
-	}
-	return fold(h, 0xa0761d6478bd642fu);
-}
-
-uint64_t
-share_hash(const struct share *share, const struct share_key *key)
-{
-	uint64_t seed = share->seed
-		^ ((uint64_t)key->type << 32 | key->ttl_sec);
-
-	return share_hash_octets(seed, key->raw, key->raw_len);
-}
-
 static struct share_table *
 table_create(struct arena *arena, size_t slots)
 {
@@ -76,7 +39,7 @@ share_init(struct share *share, const struct store_view *view,
 	share->index = NULL;
 	share->lean = false;
 	share->view = view;
-	share->seed = fold((uintptr_t)share, 0x8ebc6af09c88c6e3u);
+	share->seed = share_hash_seed((uintptr_t)share);
 	share->threads = threads > 1;
 	share->shard_count = 0;
 	share->shards = arena_alloc(arena, sizeof(*share->shards)

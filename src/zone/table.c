@@ -1,11 +1,11 @@
 /* table.c - the served zones: looking them up, changing the set. */
 #include <string.h>
 
-#include "zone/build.h"
+#include "names/owner.h"
 #include "zone/garbage.h"
-#include "zone/objects.h"
-#include "zone/owner.h"
 #include "zone/nsec3_page.h"
+#include "zone/objects.h"
+#include "zone/retire.h"
 #include "zone/share.h"
 #include "zone/sources.h"
 #include "zone/table.h"

@@ -11,10 +11,11 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "build/build.h"
 #include "dns/name.h"
-#include "zone/build.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
+#include "zone/retire.h"
 #include "zone/table.h"
 #include "zonefile/zonefile.h"
 

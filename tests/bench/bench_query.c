@@ -17,10 +17,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "build/build.h"
 #include "dns/message.h"
 #include "dns/rrbatch.h"
 #include "query/query.h"
-#include "zone/build.h"
 #include "zone/table.h"
 #include "zonefile/zonefile.h"
 

@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "dns/name.h"
+#include "names/trie.h"
 #include "store/store.h"
-#include "zone/trie.h"
 
 #define QUERIES (1u << 18)
 #define ROUNDS_MAX 99

@@ -13,11 +13,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "build/build.h"
 #include "dns/name.h"
-#include "zone/build.h"
+#include "update/update.h"
 #include "zone/nsec3_page.h"
 #include "zone/table.h"
-#include "zone/update.h"
 #include "zonefile/zonefile.h"
 
 struct bench {

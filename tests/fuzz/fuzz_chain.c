@@ -12,10 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "build/build.h"
 #include "dns/name.h"
 #include "dns/rdata.h"
-#include "zone/build.h"
 #include "zone/nsec3_page.h"
+#include "zone/retire.h"
 
 #include "batch.h"
 

@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "build/build.h"
 #include "dns/name.h"
 #include "dns/rdata.h"
-#include "zone/build.h"
+#include "zone/retire.h"
 
 #include "batch.h"
 

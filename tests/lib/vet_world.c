@@ -8,10 +8,10 @@
 #include "dns/message.h"
 #include "lib/vet_world.h"
 #include "store/heap.h"
+#include "update/update.h"
 #include "zone/nsec3.h"
 #include "zone/sources.h"
 #include "zone/table.h"
-#include "zone/update.h"
 
 #define TEXT_ROOM (256u << 10)
 

@@ -7,7 +7,7 @@
 
 #include "lib/zone_fixture.h"
 #include "query/query.h"
-#include "zone/vet_part.h"
+#include "vet/vet_part.h"
 
 struct vet_object {
 	store_ref ref;

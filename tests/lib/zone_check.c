@@ -5,8 +5,8 @@
 
 #include "dns/name.h"
 #include "lib/zone_check.h"
+#include "vet/vet.h"
 #include "zone/nsec3_page.h"
-#include "zone/vet.h"
 #include "zone/walk.h"
 
 static char said[600];

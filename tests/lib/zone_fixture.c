@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "build/build.h"
 #include "dns/name.h"
 #include "lib/zone_fixture.h"
-#include "zone/build.h"
 #include "zone/table.h"
 #include "zonefile/zonefile.h"
 

@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "build/build.h"
 #include "dns/name.h"
 #include "dns/rrtype.h"
 #include "soak/zones.h"
-#include "zone/build.h"
+#include "update/update.h"
+#include "zone/retire.h"
 #include "zone/share.h"
-#include "zone/update.h"
 #include "zone/walk.h"
 #include "zonefile/zonefile.h"
 

@@ -15,12 +15,12 @@
 
 #include <cmocka.h>
 
+#include "build/build.h"
 #include "dns/rrtype.h"
 #include "lib/zone_fixture.h"
 #include "proc/loader.h"
-#include "zone/build.h"
+#include "update/update.h"
 #include "zone/table.h"
-#include "zone/update.h"
 
 #define NAMES 5000u /* some turns to let go of */
 

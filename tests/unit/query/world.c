@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/diag.h"
+#include "build/build.h"
 #include "dns/rrbatch.h"
-#include "zone/build.h"
 #include "zone/table.h"
 
 #include "world.h"

@@ -8,10 +8,11 @@
 
 #include <cmocka.h>
 
+#include "build/build.h"
 #include "dns/name.h"
-#include "unit/zone/one_fixture.h"
-#include "zone/build.h"
+#include "lib/one_fixture.h"
 #include "zone/measure.h"
+#include "zone/retire.h"
 #include "zone/sources.h"
 #include "zone/table.h"
 

@@ -1,0 +1,107 @@
+/*
+ * audit.h - what a validator would trip over in a signed zone: signatures,
+ * keys, the NSEC and NSEC3 chains (RFC 4035 section 2, RFC 5155 section 7.1).
+ */
+#ifndef AUDIT_AUDIT_H
+#define AUDIT_AUDIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "dns/rrbatch.h"
+#include "store/store.h"
+#include "zone/zone.h"
+
+/*
+ * The kinds of findings. `breaks`: a validator may refuse what it is about;
+ * else it is against the rules or a sign of trouble, and does no harm yet.
+ */
+#define AUDIT_KINDS(X)                                               \
+	/* kind, breaks, what N of them are called */                \
+	X(UNSIGNED, true, "zones without keys")                      \
+	X(KEY_NONE, true, "zones without a usable key")              \
+	X(KEY_BROKEN, true, "broken keys")                           \
+	X(KEY_PROTOCOL, false, "keys of a wrong protocol")           \
+	X(KEY_PLACE, false, "DNSKEY RRsets below the apex")          \
+	X(KEY_SEP, true,  "DNSKEY RRsets not signed by a SEP key")   \
+	X(KEY_REVOKED, false, "revoked keys that do not say so")     \
+	X(KEY_UNKNOWN, false, "algorithms that are not verified")    \
+	X(DS_NO_NS, true, "DS RRsets without NS")                    \
+	X(DS_APEX, true, "DS RRsets at the apex")                    \
+	X(RRSIG_MISSING, true, "RRsets without RRSIG")               \
+	X(RRSIG_STRAY, false, "RRSIGs of what is not there")         \
+	X(RRSIG_PLACE, false, "RRSIGs of what is not the zone's")    \
+	X(RRSIG_SIGNER, true, "RRSIGs with another signer")          \
+	X(RRSIG_LABELS, true, "RRSIGs with wrong labels")            \
+	X(RRSIG_TTL, false, "RRSIGs with another TTL")               \
+	X(RRSIG_PERIOD, true, "RRSIGs that end before they begin")   \
+	X(RRSIG_EXPIRED, true, "expired RRSIGs")                     \
+	X(RRSIG_EARLY, true, "RRSIGs that are not valid yet")        \
+	X(RRSIG_NO_KEY, true, "RRSIGs without their key")            \
+	X(RRSIG_REVOKED, true, "RRSIGs by a revoked key")            \
+	X(RRSIG_WRONG, true, "RRSIGs that do not verify")            \
+	X(NO_DENIAL, true, "zones without denial of existence")      \
+	X(NSEC_MISSING, true, "names without NSEC")                  \
+	X(NSEC_NEXT, true, "NSEC with a wrong next name")            \
+	X(NSEC_BITMAP, true, "NSEC with a wrong type bitmap")        \
+	X(NSEC_STRAY, true, "NSEC where none may be")                \
+	X(NSEC_SEVERAL, true, "names with several NSEC")             \
+	X(NSEC_UNUSED, false, "NSEC of an incomplete chain")         \
+	X(NSEC3_MISSING, true, "names without NSEC3")                \
+	X(NSEC3_NEXT, true, "NSEC3 with a wrong next hash")          \
+	X(NSEC3_BITMAP, true, "NSEC3 with a wrong type bitmap")      \
+	X(NSEC3_STRAY, true, "NSEC3 of names that are not there")    \
+	X(NSEC3_OWNER, true, "NSEC3 with owners that are no hash")   \
+	X(NSEC3_FLAGS, true, "NSEC3 with unknown flags")             \
+	X(NSEC3_SEVERAL, true, "hashes with several NSEC3")          \
+	X(NSEC3_UNUSED, false, "NSEC3 that no NSEC3PARAM names")     \
+	X(NSEC3_ITERATIONS, false, "NSEC3PARAM with iterations")     \
+	X(NSEC3_COSTLY, true, "NSEC3PARAM with too many iterations")
+
+#define AUDIT_ENUM(kind, breaks, text) AUDIT_##kind,
+enum audit_kind { AUDIT_KINDS(AUDIT_ENUM) AUDIT_KIND_COUNT };
+#undef AUDIT_ENUM
+
+#define AUDIT_SHOWN 20u /* findings of a kind that are told by default */
+#define AUDIT_ITERATIONS_MAX 2500u /* RFC 5155 section 10.3; beyond it the
+				    * names are not hashed */
+
+struct audit_options {
+	const uint8_t *apex;    /* wire name, lower case */
+	uint64_t now_sec;       /* since 1970 */
+	bool verify;            /* the signatures themselves as well */
+	bool strict;            /* what breaks is an error; no keys is one.
+				 * Else what zone_build has warned of is left
+				 * out: DS without NS, and of NSEC3 owners, next
+				 * hashes, several at a name, iterations beyond
+				 * its limit, parameters without a chain */
+	unsigned threads;
+	unsigned shown_max;     /* findings of a kind told; 0: AUDIT_SHOWN */
+	/* Of which the zone was built, to tell lines; NULL: none is told. */
+	const struct rrbatch *batches;
+	const char *const *files;
+	size_t file_count;
+};
+
+/* Counts of findings; told or not. */
+struct audit_report {
+	uint64_t count[AUDIT_KIND_COUNT];
+	uint64_t verified; /* signatures that were found right */
+};
+
+/*
+ * Audits a zone. A zone without DNSKEY at its apex is not looked at. Findings
+ * go to the sink at the end, from the calling thread, ordered by file and
+ * line: warnings; with strict, errors where a validator would fail.
+ * returns NSD_OK with *report, whatever was found; NSD_E_MEMORY.
+ * Cost: a walk of the zone and, with NSEC3, the hash of each name; memory in
+ * proportion to the names then. With verify, a public-key operation for each
+ * signature, spread over the threads.
+ */
+enum nsd_err zone_audit(const struct store_view *view, const struct zone *zone,
+	const struct audit_options *options, struct diag_sink *sink,
+	struct audit_report *report) MUST_USE;
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * findings.h - what a build has to say about its input, collected by each
+ * thread and handed to the sink in file order at the end.
+ */
+#ifndef BUILD_FINDINGS_H
+#define BUILD_FINDINGS_H
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "dns/rrbatch.h"
+
+#define FINDINGS_KEPT_MAX 1000u /* of each severity a thread */
+#define FINDING_TEXT_MAX 640u
+
+struct finding {
+	struct finding *next;
+	enum diag_severity severity;
+	uint32_t line;
+	uint32_t order;  /* of two at one place the earlier comes first */
+	uint16_t file;
+	char text[];
+};
+
+struct findings {
+	struct arena *arena; /* borrowed */
+	struct finding *list; /* newest first */
+	uint32_t kept[DIAG_ERROR + 1];
+	uint32_t count[DIAG_ERROR + 1];
+};
+
+/* Notes a finding at a record (NULL: the zone as a whole). One that there is
+ * no memory or room for is only counted. */
+void findings_add(struct findings *findings, enum diag_severity severity,
+	const struct rrbatch_rr *rr, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Emits the findings of all lists, ordered by file and line. Errors in files
+ * without a name are told without one. */
+void findings_emit(struct findings *const *lists, size_t count,
+	const char *const *files, size_t file_count, struct diag_sink *sink);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * load_settle.h - the zones whose last change is still to be settled: see
+ * zone_update_settle. A set of entries of the table of zones.
+ */
+#ifndef LOAD_LOAD_SETTLE_H
+#define LOAD_LOAD_SETTLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "store/store.h"
+
+/* Zeroed: empty. */
+struct load_settle {
+	store_ref *slots; /* open addressing; STORE_NONE: free */
+	size_t mask;
+	size_t count;
+};
+
+/* Without memory the entry is left out: then the zone's next change settles
+ * it, and it is right until then. */
+void load_settle_add(struct load_settle *settle, store_ref entry);
+
+/* An entry that is to go. */
+void load_settle_remove(struct load_settle *settle, store_ref entry);
+
+/* Settles what readers have come to; what they have not stays in the set. */
+void load_settle_run(struct load_settle *settle, struct store_writer *writer);
+
+void load_settle_fini(struct load_settle *settle);
+
+#endif

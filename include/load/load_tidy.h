@@ -1,0 +1,31 @@
+/*
+ * load_tidy.h - when nothing else is to be done, makes small zones anew whose
+ * parts lie scattered, so that memory that changes have freed goes back to the
+ * kernel: see zone_update_tidy.
+ */
+#ifndef LOAD_LOAD_TIDY_H
+#define LOAD_LOAD_TIDY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "load/load_set.h"
+
+/* Zeroed: nothing to do. */
+struct load_tidy {
+	size_t at;   /* zone */
+	size_t left; /* zones of this round */
+	uint64_t reclaimed; /* store_stats.reclaimed_total after the last one */
+};
+
+/* True if a round is on, or begins: much is free among objects, and much has
+ * changed since the last one. */
+bool load_tidy_begin(struct load_tidy *tidy,
+	const struct load_context *context, const struct load_set *set);
+
+/* Takes a turn (load_turn.h), or as long as one zone does. False: the round is
+ * over, and what it has freed is to be trimmed. */
+bool load_tidy_step(struct load_tidy *tidy,
+	const struct load_context *context, const struct load_set *set);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * load_turn.h - how long the loader does one thing before it looks at its
+ * messages again: a change must not wait for what can wait itself.
+ */
+#ifndef LOAD_LOAD_TURN_H
+#define LOAD_LOAD_TURN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+
+#define LOAD_TURN_USEC 300
+
+struct load_turn {
+	int64_t end_usec;
+};
+
+static inline struct load_turn
+load_turn_begin(void)
+{
+	return (struct load_turn){clock_now_usec() + LOAD_TURN_USEC};
+}
+
+/* Waiting for a core counts: then messages have come meanwhile. */
+static inline bool
+load_turn_is_over(const struct load_turn *turn)
+{
+	return clock_now_usec() >= turn->end_usec;
+}
+
+#endif

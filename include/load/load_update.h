@@ -1,0 +1,65 @@
+/*
+ * load_update.h - changes of a zone that come in a message, for the loader.
+ *
+ * The file of IPC_UPDATE, all numbers in network order:
+ *
+ *   +0 kind 1, apex (wire name), then for each record
+ *      action 1, owner (wire name), TYPE 2, TTL 4, RDLENGTH 2, RDATA
+ *
+ * Names are whole and uncompressed. In the server as it is nobody sends one;
+ * transfers will, and tests play main and do.
+ *
+ * Each UPDATE that a loader takes is answered by one UPDATED, those of one zone
+ * in order; after the loader's death what was not answered may have been done or
+ * not. While the zone is compared with its file or hashed anew they wait
+ * (load_wait.h), and are applied to what has become of the zone. A sender that
+ * does not read its answers is not read from, either. A file that is built as a
+ * whole (a small zone, or one of which much is different) takes the place of
+ * what was changed meanwhile.
+ */
+#ifndef LOAD_LOAD_UPDATE_H
+#define LOAD_LOAD_UPDATE_H
+
+#include "base/err.h"
+#include "ipc/message.h"
+#include "load/load_settle.h"
+#include "load/load_zone.h"
+
+enum load_update_kind {
+	LOAD_UPDATE_CHANGE,      /* of a zone that is served */
+	LOAD_UPDATE_ADD_ZONE,    /* a new one, of the records that are added */
+	LOAD_UPDATE_REMOVE_ZONE, /* no records */
+};
+
+enum load_update_action {
+	LOAD_UPDATE_REMOVE,
+	LOAD_UPDATE_ADD,
+	LOAD_UPDATE_REMOVE_RRSET, /* TYPE 255: all of the name; no RDATA */
+};
+
+/*
+ * Reads the file of a message: read rather than mapped, since its sender could
+ * still change or cut it. *data: gives len octets, free them. NSD_E_LIMIT: over
+ * a GiB; NSD_E_MEMORY, NSD_E_SYSTEM.
+ */
+enum nsd_err load_update_read(int fd, uint64_t len, uint8_t **data) MUST_USE;
+
+/* The apex of the zone that a file is about, in lower case; out: room for
+ * NAME_MAX_LEN octets. NSD_E_WIRE. */
+enum nsd_err load_update_get_apex(const uint8_t *data, uint64_t len,
+	uint8_t *apex) MUST_USE;
+
+/*
+ * Applies the changes in a file, all or none, and publishes them. Findings go
+ * to the log. zones: those of the configuration, by entry id. settle: the zone
+ * that has changed is noted there.
+ * out: *result but for its ticket. result->err NSD_E_AGAIN: the zone is being
+ *      compared with its file; to be tried again when that is done, before
+ *      later changes of the zone, which is for the caller to see to.
+ */
+void load_update_apply(const struct load_context *context,
+	const struct load_zone *zones, size_t zone_count,
+	struct load_settle *settle, const uint8_t *data, uint64_t len,
+	struct ipc_updated *result);
+
+#endif

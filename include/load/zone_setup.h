@@ -1,0 +1,25 @@
+/* zone_setup.h - the zones of a configuration in the form the store takes. */
+#ifndef LOAD_ZONE_SETUP_H
+#define LOAD_ZONE_SETUP_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "conf/conf.h"
+#include "zone/table.h"
+
+struct zone_setups {
+	struct zone_setup *items; /* in the order of conf->zones */
+	struct acl_list *lists;   /* what they refer to */
+};
+
+/* Borrows conf until zone_setups_fini. NSD_E_MEMORY. */
+enum nsd_err zone_setups_init(struct zone_setups *setups,
+	const struct conf *conf) MUST_USE;
+/* As zone_setups_init, for one zone of conf: items[0], with that id. */
+enum nsd_err zone_setups_init_one(struct zone_setups *setups,
+	const struct conf *conf, const struct conf_zone *zone, uint32_t id)
+	MUST_USE;
+void zone_setups_fini(struct zone_setups *setups);
+
+#endif

@@ -1,0 +1,209 @@
+/*
+ * trie.h - an ordered trie of domain names in the store: a qp-trie over
+ * symbols in canonical DNS order (RFC 4034 section 6.1).
+ *
+ * Used for the names of a zone (keys relative to the apex) and for the apexes
+ * of all zones (whole names). The in-order walk is canonical order; the walk
+ * down passes all ancestors of a name that are in the trie.
+ *
+ * A branch is an array of entries of 12 octets; an entry is either
+ *
+ *   leaf    word 0: tag 0, free      word 1: free    word 2: reference
+ *   branch  words 0-1: tag 1, bitmap of symbols present, offset of the symbol
+ *           in the key to look at    word 2: reference of the entries
+ *
+ * A leaf refers to an object that begins with struct trie_leaf, from which the
+ * trie reads the whole name, so keys are stored nowhere else.
+ */
+#ifndef NAMES_TRIE_H
+#define NAMES_TRIE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "dns/name.h"
+#include "store/store.h"
+
+struct trie_entry {
+	uint32_t word[3];
+};
+
+/* The root entry, kept inside an object; all zero: empty trie. */
+struct trie {
+	struct trie_entry root;
+};
+
+/* How each object that a leaf refers to begins. */
+struct trie_leaf {
+	uint8_t name_len; /* octets of the name, lower case, no root label,
+			   * without the part that is common (the apex) */
+	uint8_t labels;   /* labels in it */
+	uint8_t name_at;  /* octets from the object's start to the name */
+};
+
+static inline const uint8_t *
+trie_leaf_name(const struct trie_leaf *leaf)
+{
+	return (const uint8_t *)leaf + leaf->name_at;
+}
+
+/* A name split for look-ups: lower case, with the place of each label. */
+struct trie_name {
+	const uint8_t *labels;   /* first octet of the first label */
+	const uint8_t *label_at; /* offset of each label in `labels` */
+	uint8_t len;             /* octets, no root label, no common part */
+	uint8_t count;           /* labels */
+};
+
+/* Splits len octets of labels. name keeps these and label_at. */
+static inline void
+trie_name_split(struct trie_name *name, const uint8_t *labels, unsigned len,
+	uint8_t label_at[NAME_MAX_LABELS + 1])
+{
+	unsigned count = 0;
+
+	for (unsigned at = 0; at < len; at += 1u + labels[at])
+		label_at[count++] = (uint8_t)at;
+	name->labels = labels;
+	name->label_at = label_at;
+	name->len = (uint8_t)len;
+	name->count = (uint8_t)count;
+}
+
+/* The same of a leaf's name. */
+static inline void
+trie_name_of_leaf(struct trie_name *name, const struct trie_leaf *leaf,
+	uint8_t label_at[NAME_MAX_LABELS + 1])
+{
+	trie_name_split(name, trie_leaf_name(leaf), leaf->name_len, label_at);
+}
+
+#define TRIE_KEY_MAX 512
+
+/* One look-up. Several are advanced in turn by trie_find_batch. */
+struct trie_walk {
+	/* in */
+	const struct trie_entry *root; /* borrowed */
+	struct trie_name name;
+	/* out */
+	store_ref exact;     /* the leaf's object with this name, or none */
+	store_ref encloser;  /* object of the longest proper ancestor in the
+			      * trie (below or at the common part), or none */
+	uint8_t ancestor_count;
+	/* All proper ancestors in the trie, shallowest first; the last is the
+	 * encloser. A zone's trie holds its apex (0 labels) and its empty
+	 * non-terminals, so encloser is the closest encloser. */
+	store_ref ancestors[NAME_MAX_LABELS + 1];
+	/* private to the walk */
+	uint16_t key_len;
+	uint8_t key[TRIE_KEY_MAX];
+	const struct trie_entry *at;
+	uint16_t ancestor_at[NAME_MAX_LABELS + 1];
+};
+
+/*
+ * Finds each name: exact match and ancestors. The walks are interleaved one
+ * step at a time with prefetches, so that their cache misses overlap.
+ * Cost: a few cache misses a walk; nothing is allocated. Readers and writer.
+ */
+void trie_find_batch(const struct store_view *view,
+	struct trie_walk *const *walks, size_t count);
+void trie_find(const struct store_view *view, struct trie_walk *walk);
+
+/* The object with the greatest name that is less than the given one (whether
+ * or not that is there), in canonical order; none if it is the least. */
+store_ref trie_find_previous(const struct store_view *view,
+	const struct trie_entry *root, const struct trie_name *name);
+
+/* In-order walk. */
+struct trie_iter {
+	const struct store_view *view;
+	unsigned depth;
+	store_ref single; /* the only object, if there are no branches */
+	struct {
+		struct trie_entry branch;
+		unsigned next;
+	} stack[TRIE_KEY_MAX];
+};
+void trie_iter_init(struct trie_iter *iter, const struct store_view *view,
+	const struct trie_entry *root);
+/* Walks the name, if it is there, and all names below it. */
+void trie_iter_init_below(struct trie_iter *iter,
+	const struct store_view *view, const struct trie_entry *root,
+	const struct trie_name *name);
+/* Walks the names that are greater, whether or not the name is there. */
+void trie_iter_init_after(struct trie_iter *iter,
+	const struct store_view *view, const struct trie_entry *root,
+	const struct trie_name *name);
+/* The next object, or none at the end. */
+store_ref trie_iter_next(struct trie_iter *iter);
+/* Calls on_branch with the memory of each branch that the next step leaves
+ * behind: all below it has been walked, and it is not looked at any more. Also
+ * of those that trie_iter_init_after found to be so. */
+void trie_iter_leave(const struct trie_iter *iter,
+	void (*on_branch)(void *ctx, store_ref ref, size_t len), void *ctx);
+
+/* ---- writer ----------------------------------------------------------- */
+
+/*
+ * Builds a trie from objects in strictly ascending canonical order of their
+ * names, each branch made once at its right size. Objects are heap objects
+ * that begin with struct trie_leaf. Several threads may build disjoint ranges
+ * with trie_build, each with its own heap, and join them with trie_join.
+ * On failure (NSD_E_MEMORY) what was allocated is freed; the objects are not.
+ */
+enum nsd_err trie_build(struct store_heap *heap, const store_ref *objects,
+	size_t count, struct trie *out) MUST_USE;
+
+/*
+ * Joins two tries that no reader has seen, all names of low less than those of
+ * high: low gets both, high becomes empty. On failure (NSD_E_MEMORY) both are
+ * as they were. Cost: the branches along the seam, a few microseconds.
+ */
+enum nsd_err trie_join(struct store_heap *heap, struct trie *low,
+	struct trie *high) MUST_USE;
+
+/*
+ * Adds, replaces or removes one object, copying the branches on the path
+ * (copy-on-write): readers of the old root see nothing. Old branches are given
+ * to `on_garbage` (for store_retire after the publish, or store_free if never
+ * published). NSD_E_NOT_FOUND when the name to remove is absent.
+ */
+struct trie_edit {
+	struct store_heap *heap;
+	void (*on_garbage)(void *ctx, store_ref ref, size_t len);
+	void *ctx;
+	struct trie_owned *owned; /* or NULL: each change copies its path */
+};
+
+/*
+ * The branches that one transaction has made, which no reader has seen: they
+ * are changed in place, so that a path is copied once, and freed rather than
+ * given to on_garbage. An edit works on one trie, or on several in turn.
+ */
+struct trie_owned {
+	struct arena *arena; /* borrowed */
+	struct trie_owned_slot *slots;
+	size_t mask;
+	size_t used;
+};
+/* Frees all of them: the transaction is abandoned. */
+void trie_owned_free(struct trie_owned *owned, struct store_heap *heap);
+
+enum nsd_err trie_put(struct trie_edit *edit, struct trie *trie,
+	store_ref object, store_ref *replaced) MUST_USE;
+enum nsd_err trie_remove(struct trie_edit *edit, struct trie *trie,
+	const struct trie_name *name, store_ref *removed) MUST_USE;
+
+/* Calls on_branch with the memory of each branch, those below it first (for
+ * store_sweep_mark); objects are not touched. */
+void trie_visit(const struct store_view *view, const struct trie *trie,
+	void (*on_branch)(void *ctx, store_ref ref, size_t len), void *ctx);
+
+/* Gives every branch of the trie to on_garbage; objects are not touched. */
+void trie_clear(struct trie_edit *edit, struct trie *trie);
+
+#endif

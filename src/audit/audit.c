@@ -1,0 +1,438 @@
+/* audit.c - walks a signed zone an owner at a time and hands what is there to
+ * the checks of signatures and of the chains. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/audit_part.h"
+#include "zone/walk.h"
+
+/* Octets of RRsets in a batch: verifying takes most of the time of one, so
+ * that small ones already are worth a thread. */
+#define BATCH_ROOM ((size_t)1 << 18)
+#define BATCH_ROOM_VERIFY ((size_t)1 << 14)
+
+/* ---- records of an owner ----------------------------------------------- */
+
+const struct audit_group *
+audit_owner_find(const struct audit_owner *owner, uint16_t type)
+{
+	for (size_t i = 0; i < owner->group_count; i++)
+		if (owner->groups[i].type == type && !owner->groups[i].sigs)
+			return &owner->groups[i];
+	return NULL;
+}
+
+/* The group that the record belongs to: the last one, or a new one. */
+static struct audit_group *
+owner_get_group(struct audit_owner *o, uint16_t type, bool sigs,
+	uint32_t ttl_sec)
+{
+	struct audit_group *g = o->groups + o->group_count;
+
+	if (o->group_count > 0 && g[-1].type == type && g[-1].sigs == sigs)
+		return g - 1;
+	if (o->group_count == o->group_room) {
+		size_t room = o->group_room == 0 ? 16 : o->group_room * 2;
+
+		g = realloc(o->groups, room * sizeof(*g));
+		if (g == NULL)
+			return NULL;
+		o->groups = g;
+		o->group_room = room;
+		g += o->group_count;
+	}
+	*g = (struct audit_group){type, sigs, ttl_sec, o->data_len, 0};
+	o->group_count++;
+	return g;
+}
+
+static uint8_t *
+owner_get_room(struct audit_owner *o, size_t len)
+{
+	if (o->data_room - o->data_len < len) {
+		size_t room = (o->data_len + len) * 2;
+		uint8_t *data = realloc(o->data, room);
+
+		if (data == NULL)
+			return NULL;
+		o->data = data;
+		o->data_room = room;
+	}
+	return o->data + o->data_len;
+}
+
+static enum nsd_err
+owner_add(struct audit_owner *o, const struct zone_rr *rr)
+{
+	bool sigs = rr->type == TYPE_RRSIG;
+	struct audit_group *g;
+	size_t len = 2u + rr->rdlen + (sigs ? 4 : 0);
+	uint8_t *at;
+
+	/* A broken RRSIG has no fields to look at. */
+	if (sigs && rr->rdlen < RRSIG_HEAD)
+		return NSD_OK;
+	g = owner_get_group(o, sigs ? octets_get_u16(rr->rdata) : rr->type,
+		sigs, rr->ttl_sec);
+	at = owner_get_room(o, len);
+	if (g == NULL || at == NULL)
+		return NSD_E_MEMORY;
+	if (sigs) {
+		octets_put_u32(at, rr->ttl_sec);
+		at += 4;
+	}
+	octets_put_u16(at, rr->rdlen);
+	memcpy(at + 2, rr->rdata, rr->rdlen);
+	g->len += len;
+	o->data_len += len;
+	return NSD_OK;
+}
+
+static void
+owner_begin(struct audit_owner *o, const uint8_t *name, size_t len)
+{
+	memcpy(o->name, name, len);
+	o->name_len = (uint8_t)len;
+	o->group_count = 0;
+	o->data_len = 0;
+}
+
+/* ---- what the owner is ------------------------------------------------- */
+
+static bool
+type_is_data(uint16_t type)
+{
+	return type != TYPE_NSEC && type != TYPE_NSEC3;
+}
+
+/* Below a zone cut is another zone, below a DNAME nothing (RFC 6672 section
+ * 2.4). Such names follow right behind what hides them. */
+static void
+owner_classify(struct audit *audit, struct audit_owner *o)
+{
+	bool ns = false, dname = false;
+
+	o->order = ++audit->order;
+	o->apex = o->name_len == audit->apex_len;
+	o->exists = false;
+	o->has_ds = false;
+	for (size_t i = 0; i < o->group_count; i++) {
+		const struct audit_group *g = &o->groups[i];
+
+		if (g->sigs)
+			continue;
+		ns |= g->type == TYPE_NS;
+		dname |= g->type == TYPE_DNAME;
+		o->has_ds |= g->type == TYPE_DS;
+		o->exists |= type_is_data(g->type);
+	}
+	o->occluded = audit->has_hidden
+		&& name_is_within(o->name, audit->hidden);
+	if (!o->occluded)
+		audit->has_hidden = false;
+	o->cut = ns && !o->apex && !o->occluded;
+	if (o->occluded || (!o->cut && !dname))
+		return;
+	memcpy(audit->hidden, o->name, o->name_len);
+	audit->has_hidden = true;
+}
+
+/* Is an RRset of the type at the owner one that the zone signs (RFC 4035
+ * section 2.2)? NSEC3 are, wherever they stand. */
+static bool
+owner_signs(const struct audit_owner *o, uint16_t type)
+{
+	if (type == TYPE_NSEC3)
+		return true;
+	if (o->occluded)
+		return false;
+	return !o->cut || type == TYPE_DS || type == TYPE_NSEC;
+}
+
+/* ---- what is handed on ------------------------------------------------- */
+
+static struct audit_rrset *
+batch_get_room(struct audit *audit, size_t size)
+{
+	size_t room = audit->options->verify ? BATCH_ROOM_VERIFY : BATCH_ROOM;
+	struct audit_batch *b = audit->rrsets;
+
+	if (b != NULL && b->room - b->len < size) {
+		audit->rrsets = NULL;
+		audit_pool_submit(audit, b);
+		b = NULL;
+	}
+	if (b == NULL) {
+		b = audit_batch_create(AUDIT_WORK_RRSETS,
+			size > room ? size : room);
+		if (b == NULL)
+			return NULL;
+		audit->rrsets = b;
+	}
+	b->len += size;
+	return (void *)(b->data + b->len - size);
+}
+
+static enum nsd_err
+rrset_hand_on(struct audit *audit, const struct audit_owner *o,
+	const struct audit_group *g, const struct audit_group *sigs)
+{
+	size_t sigs_len = sigs != NULL ? sigs->len : 0;
+	size_t size = sizeof(struct audit_rrset) + o->name_len + g->len
+		+ sigs_len;
+	struct audit_rrset *r;
+	uint8_t *at;
+
+	size = (size + 7) & ~(size_t)7;
+	if (size > UINT32_MAX)
+		return NSD_E_LIMIT;
+	r = batch_get_room(audit, size);
+	if (r == NULL)
+		return NSD_E_MEMORY;
+	r->order = o->order;
+	r->size = (uint32_t)size;
+	r->ttl_sec = g->ttl_sec;
+	r->rrs_len = (uint32_t)g->len;
+	r->sigs_len = (uint32_t)sigs_len;
+	r->type = g->type;
+	r->owner_len = o->name_len;
+	/* RFC 4034 section 3.1.3: neither root nor asterisk are counted */
+	r->labels = (uint8_t)(name_count_labels(o->name)
+		- name_is_wildcard(o->name));
+	at = r->data;
+	memcpy(at, o->name, o->name_len);
+	at += o->name_len;
+	memcpy(at, o->data + g->at, g->len);
+	if (sigs_len > 0)
+		memcpy(at + g->len, o->data + sigs->at, sigs_len);
+	return NSD_OK;
+}
+
+/* RRSIGs that should not be there: over what is not there, or is another
+ * zone's to sign. */
+static void
+sigs_tell_stray(struct audit *audit, const struct audit_owner *o,
+	const struct audit_group *sigs, bool covers)
+{
+	const struct audit_place place = {o->name, sigs->type,
+		o->data + sigs->at + 6, o->order};
+	char name[NAME_TEXT_MAX], type[RRTYPE_TEXT_MAX];
+
+	/* That the NSEC is there is told already. */
+	if (o->occluded && sigs->type == TYPE_NSEC)
+		return;
+	name_print_text(o->name, name);
+	rrtype_print(sigs->type, type);
+	if (covers)
+		audit_add(audit, AUDIT_RRSIG_PLACE, false, &place,
+			"%s %s has an RRSIG but is not the zone's to sign",
+			name, type);
+	else
+		audit_add(audit, AUDIT_RRSIG_STRAY, false, &place,
+			"%s has an RRSIG over %s, which is not there", name,
+			type);
+}
+
+static enum nsd_err
+owner_check_rrsets(struct audit *audit, const struct audit_owner *o)
+{
+	for (size_t i = 0; i < o->group_count; i++) {
+		const struct audit_group *g = &o->groups[i];
+		const struct audit_group *sigs = i + 1 < o->group_count
+			&& g[1].sigs && g[1].type == g->type ? g + 1 : NULL;
+		enum nsd_err err = NSD_OK;
+
+		if (g->sigs) {
+			sigs_tell_stray(audit, o, g, false);
+			continue;
+		}
+		if (g->type == TYPE_NSEC3)
+			err = audit_nsec3_records(audit, o, g);
+		if (err == NSD_OK && owner_signs(o, g->type))
+			err = rrset_hand_on(audit, o, g, sigs);
+		else if (sigs != NULL)
+			sigs_tell_stray(audit, o, sigs, true);
+		if (err != NSD_OK)
+			return err;
+		i += sigs != NULL;
+	}
+	return NSD_OK;
+}
+
+/* RFC 4035 sections 2.1 and 2.4: keys at the apex alone, DS at cuts alone. */
+static void
+owner_check_types(struct audit *audit, const struct audit_owner *o)
+{
+	struct audit_place place = {o->name, TYPE_DS, NULL, o->order};
+	char name[NAME_TEXT_MAX];
+
+	if (o->occluded)
+		return;
+	/* DS without NS: the build of the zone has warned of it. */
+	if (o->has_ds && !o->cut && (o->apex || audit->options->strict)) {
+		name_print_text(o->name, name);
+		audit_add(audit, o->apex ? AUDIT_DS_APEX : AUDIT_DS_NO_NS,
+			false, &place, o->apex
+				? "%s has DS but is the apex of the zone"
+				: "%s has DS but no NS", name);
+	}
+	if (!o->apex && audit_owner_find(o, TYPE_DNSKEY) != NULL) {
+		name_print_text(o->name, name);
+		place.type = TYPE_DNSKEY;
+		audit_add(audit, AUDIT_KEY_PLACE, false, &place,
+			"%s has DNSKEY but is not the apex of the zone", name);
+	}
+}
+
+/* NSD_E_NOT_FOUND: the zone is not signed. */
+static enum nsd_err
+apex_read(struct audit *audit, const struct audit_owner *o)
+{
+	const struct audit_group *g = audit_owner_find(o, TYPE_DNSKEY);
+	struct audit_rrs rrs;
+	enum nsd_err err;
+
+	if (!o->apex || g == NULL)
+		return NSD_E_NOT_FOUND;
+	audit->has_keys = true;
+	rrs = (struct audit_rrs){o->data + g->at, g->len};
+	err = audit_keys_read(audit, &rrs);
+	g = audit_owner_find(o, TYPE_NSEC3PARAM);
+	if (err == NSD_OK && g != NULL) {
+		rrs = (struct audit_rrs){o->data + g->at, g->len};
+		err = audit_nsec3_params(audit, &rrs);
+	}
+	audit->nsec.wanted = audit->nsec3.param_count == 0
+		|| audit_owner_find(o, TYPE_NSEC) != NULL;
+	return err;
+}
+
+static enum nsd_err
+owner_end(struct audit *audit)
+{
+	struct audit_owner *o = &audit->owner;
+	enum nsd_err err = NSD_OK;
+
+	if (o->name_len == 0)
+		return NSD_OK;
+	owner_classify(audit, o);
+	if (!audit->has_keys)
+		err = apex_read(audit, o);
+	if (err != NSD_OK)
+		return err;
+	owner_check_types(audit, o);
+	audit_nsec_name(audit, o);
+	err = audit_nsec3_name(audit, o);
+	return err == NSD_OK ? owner_check_rrsets(audit, o) : err;
+}
+
+/* ---- the audit --------------------------------------------------------- */
+
+static enum nsd_err
+audit_on_rr(void *ctx, const struct zone_rr *rr)
+{
+	struct audit *audit = ctx;
+	struct audit_owner *o = &audit->owner;
+	size_t len = name_len(rr->owner);
+
+	if (len != o->name_len || memcmp(o->name, rr->owner, len) != 0) {
+		enum nsd_err err = owner_end(audit);
+
+		if (err != NSD_OK)
+			return err;
+		owner_begin(o, rr->owner, len);
+	}
+	return owner_add(o, rr);
+}
+
+static enum nsd_err
+audit_run(struct audit *audit, const struct store_view *view,
+	const struct zone *zone)
+{
+	struct audit_batch *last;
+	enum nsd_err err = zone_walk(view, zone, audit->options->apex,
+		audit_on_rr, audit);
+
+	if (err == NSD_OK)
+		err = owner_end(audit);
+	if (err != NSD_OK)
+		return err;
+	last = audit->rrsets;
+	audit->rrsets = NULL;
+	if (last != NULL)
+		audit_pool_submit(audit, last);
+	err = audit_pool_drain(audit);
+	if (err != NSD_OK)
+		return err;
+	audit_keys_finish(audit);
+	err = audit_nsec3_finish(audit);
+	audit_nsec_finish(audit);
+	return err;
+}
+
+static enum nsd_err
+audit_init(struct audit *audit, const struct audit_options *options)
+{
+	enum nsd_err err;
+
+	audit->options = options;
+	audit->apex_len = name_len(options->apex);
+	audit->apex_labels = name_count_labels(options->apex);
+	err = audit_log_init(&audit->log, options->shown_max > 0
+		? options->shown_max : AUDIT_SHOWN);
+	if (err != NSD_OK)
+		return err;
+	err = audit_pool_init(audit, options->threads);
+	if (err != NSD_OK)
+		audit_log_fini(&audit->log);
+	arena_init(&audit->nsec3.arena, NULL, 0);
+	return err;
+}
+
+static void
+audit_fini(struct audit *audit)
+{
+	audit_pool_fini(audit);
+	audit_nsec3_fini(&audit->nsec3);
+	audit_keys_fini(&audit->keys);
+	audit_log_fini(&audit->log);
+	free(audit->rrsets);
+	free(audit->owner.groups);
+	free(audit->owner.data);
+}
+
+enum nsd_err
+zone_audit(const struct store_view *view, const struct zone *zone,
+	const struct audit_options *options, struct diag_sink *sink,
+	struct audit_report *report)
+{
+	struct audit *audit = calloc(1, sizeof(*audit));
+	const struct audit_place place = {options->apex, 0, NULL, 0};
+	enum nsd_err err = NSD_E_MEMORY;
+
+	memset(report, 0, sizeof(*report));
+	if (audit != NULL)
+		err = audit_init(audit, options);
+	if (err != NSD_OK) {
+		free(audit);
+		return err;
+	}
+	err = audit_run(audit, view, zone);
+	if (err == NSD_E_NOT_FOUND && !audit->has_keys) {
+		err = NSD_OK;
+		if (options->strict)
+			audit_add(audit, AUDIT_UNSIGNED, false, &place,
+				"the zone is not signed: no DNSKEY at its "
+				"apex");
+	}
+	if (err == NSD_OK) {
+		for (unsigned i = 0; i < AUDIT_THREADS_MAX; i++)
+			report->verified += audit->pool.workers[i].verified;
+		if (options->batches != NULL)
+			audit_log_locate(&audit->log, options);
+		audit_log_emit(&audit->log, options, sink, report);
+	}
+	audit_fini(audit);
+	free(audit);
+	return err;
+}

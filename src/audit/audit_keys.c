@@ -1,0 +1,246 @@
+/* audit_keys.c - the DNSKEY RRset of a zone (RFC 4034 section 2): tags, what
+ * each key may sign, and the keys for OpenSSL. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/audit_part.h"
+
+enum dnskey_flags {
+	DNSKEY_SEP = 0x0001,    /* RFC 4034 section 2.1.1 */
+	DNSKEY_REVOKE = 0x0080, /* RFC 5011 section 7 */
+	DNSKEY_ZONE = 0x0100,
+};
+
+#define DNSKEY_PROTOCOL 3u
+
+/* RFC 4034 appendix B; B.1 of the oldest algorithm, which is no longer used,
+ * is left out. */
+static uint16_t
+key_compute_tag(const uint8_t *rdata, size_t len)
+{
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < len; i++)
+		sum += i % 2 != 0 ? rdata[i] : (uint32_t)rdata[i] << 8;
+	return (uint16_t)(sum + (sum >> 16));
+}
+
+/* The scheme of an algorithm (RFC 3110, 5702, 6605, 8080); false if its
+ * signatures are not verified here. */
+static bool
+algorithm_find_scheme(uint8_t algorithm, enum verify_scheme *scheme)
+{
+	static const struct {
+		uint8_t algorithm;
+		uint8_t scheme;
+	} rows[] = {
+		{5, VERIFY_RSA_SHA1}, {7, VERIFY_RSA_SHA1},
+		{8, VERIFY_RSA_SHA256}, {10, VERIFY_RSA_SHA512},
+		{13, VERIFY_ECDSA_P256}, {14, VERIFY_ECDSA_P384},
+		{15, VERIFY_ED25519}, {16, VERIFY_ED448},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].algorithm == algorithm) {
+			*scheme = rows[i].scheme;
+			return true;
+		}
+	return false;
+}
+
+/* The exponent, with a length of one octet or of three, and the modulus
+ * (RFC 3110 section 2). */
+static bool
+key_read_rsa(const uint8_t *key, size_t len, struct verify_octets *out)
+{
+	struct cursor c;
+
+	cursor_init(&c, key, len);
+	out->exponent_len = cursor_read_u8(&c);
+	if (out->exponent_len == 0)
+		out->exponent_len = cursor_read_u16(&c);
+	out->exponent = cursor_read_octets(&c, out->exponent_len);
+	out->key_len = cursor_left(&c);
+	out->key = cursor_read_octets(&c, out->key_len);
+	return !c.failed;
+}
+
+static enum nsd_err
+key_make(struct audit *audit, struct audit_key *k, const uint8_t *rdata,
+	size_t len, enum verify_scheme scheme)
+{
+	struct verify_octets octets = {
+		.key = rdata + DNSKEY_HEAD,
+		.key_len = len - DNSKEY_HEAD,
+	};
+	const struct audit_place place = {audit->options->apex, TYPE_DNSKEY,
+		NULL, audit->order};
+	enum nsd_err err = NSD_E_WIRE;
+
+	if (scheme > VERIFY_RSA_SHA512
+		|| key_read_rsa(octets.key, octets.key_len, &octets))
+		err = verify_key_create(scheme, &octets, &k->key);
+	if (err == NSD_E_WIRE) {
+		k->broken = true;
+		audit_add(audit, AUDIT_KEY_BROKEN, false, &place,
+			"DNSKEY %u of algorithm %u is no key of it", k->tag,
+			k->algorithm);
+	}
+	return err == NSD_E_MEMORY ? err : NSD_OK;
+}
+
+static enum nsd_err
+key_read(struct audit *audit, struct audit_key *k, const uint8_t *rdata,
+	size_t len)
+{
+	const struct audit_place place = {audit->options->apex, TYPE_DNSKEY,
+		NULL, audit->order};
+	enum verify_scheme scheme;
+
+	k->flags = octets_get_u16(rdata);
+	k->algorithm = rdata[3];
+	k->tag = key_compute_tag(rdata, len);
+	k->revoked = (k->flags & DNSKEY_REVOKE) != 0;
+	/* RFC 4034 section 2.1.1: only a key with the zone flag may sign */
+	k->usable = (k->flags & DNSKEY_ZONE) != 0
+		&& rdata[2] == DNSKEY_PROTOCOL;
+	/* RFC 4034 section 2.1.2 */
+	if (rdata[2] != DNSKEY_PROTOCOL)
+		audit_add(audit, AUDIT_KEY_PROTOCOL, false, &place,
+			"DNSKEY %u has protocol %u, which must be 3", k->tag,
+			rdata[2]);
+	if (k->usable && audit->options->verify
+		&& algorithm_find_scheme(k->algorithm, &scheme))
+		return key_make(audit, k, rdata, len, scheme);
+	return NSD_OK;
+}
+
+static int
+key_compare(const void *a, const void *b)
+{
+	const struct audit_key *x = a, *y = b;
+
+	if (x->algorithm != y->algorithm)
+		return x->algorithm < y->algorithm ? -1 : 1;
+	return x->tag < y->tag ? -1 : x->tag > y->tag;
+}
+
+/* Each RRset needs a signature of each algorithm that has a key
+ * (RFC 4035 section 2.2); a revoked key signs nothing any more. */
+static void
+keys_find_needed(struct audit *audit)
+{
+	struct audit_keys *keys = &audit->keys;
+	const struct audit_place place = {audit->options->apex, TYPE_DNSKEY,
+		NULL, audit->order};
+
+	for (size_t i = 0; i < keys->count; i++) {
+		const struct audit_key *k = &keys->keys[i];
+
+		if (!k->usable || k->revoked
+			|| audit_keys_need(keys, k->algorithm))
+			continue;
+		keys->needed[k->algorithm / 8] |=
+			(uint8_t)(1u << k->algorithm % 8);
+		keys->needed_count++;
+		if (audit->options->verify && k->key == NULL && !k->broken)
+			audit_add(audit, AUDIT_KEY_UNKNOWN, false, &place,
+				"signatures of algorithm %u cannot be "
+				"verified here", k->algorithm);
+	}
+	if (keys->needed_count == 0)
+		audit_add(audit, AUDIT_KEY_NONE, false, &place,
+			"no DNSKEY is a zone key that may sign");
+}
+
+enum nsd_err
+audit_keys_read(struct audit *audit, const struct audit_rrs *rrs)
+{
+	struct audit_keys *keys = &audit->keys;
+	size_t count = 0;
+
+	for (size_t at = 0; at < rrs->len;
+		at += 2u + octets_get_u16(rrs->data + at))
+		count++;
+	keys->keys = calloc(count, sizeof(*keys->keys));
+	if (keys->keys == NULL)
+		return NSD_E_MEMORY;
+	for (size_t at = 0; at < rrs->len;
+		at += 2u + octets_get_u16(rrs->data + at)) {
+		size_t len = octets_get_u16(rrs->data + at);
+		enum nsd_err err;
+
+		if (len < DNSKEY_HEAD)
+			continue;
+		err = key_read(audit, &keys->keys[keys->count],
+			rrs->data + at + 2, len);
+		keys->count++;
+		if (err != NSD_OK)
+			return err;
+	}
+	qsort(keys->keys, keys->count, sizeof(*keys->keys), key_compare);
+	keys_find_needed(audit);
+	return NSD_OK;
+}
+
+void
+audit_keys_fini(struct audit_keys *keys)
+{
+	for (size_t i = 0; i < keys->count; i++)
+		verify_key_destroy(keys->keys[i].key);
+	free(keys->keys);
+}
+
+struct audit_key *
+audit_keys_find(const struct audit_keys *keys, uint8_t algorithm,
+	uint16_t tag)
+{
+	const struct audit_key wanted = {.algorithm = algorithm, .tag = tag};
+	size_t low = 0, high = keys->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (key_compare(&keys->keys[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < keys->count && key_compare(&keys->keys[low], &wanted) == 0
+		? &keys->keys[low] : NULL;
+}
+
+/*
+ * Validators do not look at the SEP flag (RFC 4034 section 2.1.1), but who
+ * makes the DS RRset does: if no such key signs the keys, a DS leads nowhere.
+ * A revocation counts only if the key itself signs it (RFC 5011 section 2.1).
+ */
+void
+audit_keys_finish(struct audit *audit)
+{
+	const struct audit_place place = {audit->options->apex, TYPE_DNSKEY,
+		NULL, 0};
+	const struct audit_keys *keys = &audit->keys;
+	size_t sep = 0, sep_signing = 0, signing = 0;
+
+	for (size_t i = 0; i < keys->count; i++) {
+		const struct audit_key *k = &keys->keys[i];
+
+		if (k->usable && k->revoked && !k->self_signed)
+			audit_add(audit, AUDIT_KEY_REVOKED, false, &place,
+				"DNSKEY %u is revoked but does not sign the "
+				"DNSKEY RRset", k->tag);
+		if (!k->usable || k->revoked)
+			continue;
+		signing += k->self_signed;
+		if ((k->flags & DNSKEY_SEP) != 0) {
+			sep++;
+			sep_signing += k->self_signed;
+		}
+	}
+	/* Without any signature there is another finding. */
+	if (sep > 0 && sep_signing == 0 && signing > 0)
+		audit_add(audit, AUDIT_KEY_SEP, false, &place,
+			"the DNSKEY RRset is signed by no key with the SEP "
+			"flag");
+}

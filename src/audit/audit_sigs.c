@@ -1,0 +1,461 @@
+/* audit_sigs.c - the RRSIGs over one RRset: what RFC 4035 section 5.3 has a
+ * validator check, and what section 2.2 asks of a signer. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "audit/audit_part.h"
+
+/* An RRSIG taken apart (RFC 4034 section 3.1). */
+struct rrsig {
+	const uint8_t *rdata;
+	uint32_t ttl_sec;
+	uint16_t covered;
+	uint8_t algorithm;
+	uint8_t labels;
+	uint32_t original_ttl_sec;
+	uint32_t expiration;
+	uint32_t inception;
+	uint16_t tag;
+	const uint8_t *signer;
+	size_t signer_len;
+	const uint8_t *signature;
+	size_t signature_len;
+};
+
+/* What is known of the signatures of one RRset. */
+struct verdict {
+	const struct audit_rrset *rrset;
+	uint8_t present[32]; /* algorithms of signatures that are there */
+	uint8_t good[32];    /* of those without fault */
+	size_t count;
+	bool is_good; /* each algorithm has one without fault */
+};
+
+#define SIG_GOOD (-1) /* or the kind of finding that it is */
+#define JUDGED_MAX 64u /* more are judged again when it is time to tell */
+
+static bool
+rrsig_read(const uint8_t *at, struct rrsig *sig)
+{
+	size_t len = octets_get_u16(at + 4);
+	uint8_t name[NAME_MAX_LEN];
+	struct cursor c;
+
+	sig->ttl_sec = octets_get_u32(at);
+	sig->rdata = at + 6;
+	cursor_init(&c, sig->rdata, len);
+	sig->covered = cursor_read_u16(&c);
+	sig->algorithm = cursor_read_u8(&c);
+	sig->labels = cursor_read_u8(&c);
+	sig->original_ttl_sec = cursor_read_u32(&c);
+	sig->expiration = cursor_read_u32(&c);
+	sig->inception = cursor_read_u32(&c);
+	sig->tag = cursor_read_u16(&c);
+	sig->signer = c.at;
+	if (c.failed || name_read_uncompressed(&c, name, &sig->signer_len)
+			!= NSD_OK)
+		return false;
+	sig->signature_len = cursor_left(&c);
+	sig->signature = c.at;
+	return true;
+}
+
+/* ---- what a signature covers ------------------------------------------- */
+
+static size_t
+field_len(uint8_t field, const uint8_t *at)
+{
+	switch (field) {
+	case FIELD_U8:
+	case FIELD_ALGORITHM:
+		return 1;
+	case FIELD_U16:
+	case FIELD_TYPE:
+		return 2;
+	case FIELD_U32:
+	case FIELD_PERIOD:
+	case FIELD_TIME:
+		return 4;
+	case FIELD_STRING:
+		return 1 + (size_t)*at;
+	default:
+		return SIZE_MAX;
+	}
+}
+
+static void
+lower_octets(uint8_t *at, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		at[i] = name_lower_octet(at[i]);
+}
+
+/* Names in the RDATA of the types of RFC 4034 section 6.2 point 3, as RFC 6840
+ * section 5.1 amends it, to lower case. */
+static void
+rdata_make_canonical(uint16_t type, uint8_t *rdata, size_t len)
+{
+	const struct rrtype *row = rrtype_get(type);
+	size_t at = 0;
+
+	if ((row->flags & RR_CANON_LOWER) == 0)
+		return;
+	for (unsigned i = 0; row->fields[i] != FIELD_END && at < len; i++) {
+		size_t field;
+
+		if (row->fields[i] == FIELD_A6) {
+			/* RFC 2874 section 3.1: a name behind the suffix */
+			if (rdata[0] == 0 || rdata[0] > 128)
+				return;
+			field = 1 + (128u - rdata[0] + 7) / 8;
+			if (field < len)
+				lower_octets(rdata + field, len - field);
+			return;
+		}
+		if (row->fields[i] == FIELD_NAME
+			|| row->fields[i] == FIELD_NAME_COMPRESSED) {
+			field = name_len(rdata + at);
+			if (field > len - at)
+				return;
+			lower_octets(rdata + at, field);
+		} else {
+			field = field_len(row->fields[i], rdata + at);
+			if (field > len - at)
+				return;
+		}
+		at += field;
+	}
+}
+
+/* The octets that are signed (RFC 4034 section 3.1.8.1); 0 without memory. */
+static size_t
+message_make(struct audit_worker *w, const struct audit_rrset *rrset,
+	const struct rrsig *sig)
+{
+	const uint8_t *rr = rrset->data + rrset->owner_len;
+	const uint8_t *end = rr + rrset->rrs_len;
+	size_t head = rrset->owner_len + 8u, size = RRSIG_HEAD + NAME_MAX_LEN;
+	uint8_t *at;
+
+	for (const uint8_t *p = rr; p < end; p += 2u + octets_get_u16(p))
+		size += head + 2u + octets_get_u16(p);
+	if (size > w->message_room) {
+		uint8_t *bigger = realloc(w->message, size);
+
+		if (bigger == NULL)
+			return 0;
+		w->message = bigger;
+		w->message_room = size;
+	}
+	at = w->message;
+	memcpy(at, sig->rdata, RRSIG_HEAD + sig->signer_len);
+	name_lower(at + RRSIG_HEAD);
+	at += RRSIG_HEAD + sig->signer_len;
+	while (rr < end) {
+		size_t len = octets_get_u16(rr);
+
+		memcpy(at, rrset->data, rrset->owner_len);
+		at += rrset->owner_len;
+		octets_put_u16(at, rrset->type);
+		octets_put_u16(at + 2, CLASS_IN);
+		octets_put_u32(at + 4, sig->original_ttl_sec);
+		memcpy(at + 8, rr, 2 + len);
+		rdata_make_canonical(rrset->type, at + 10, len);
+		at += 10 + len;
+		rr += 2 + len;
+	}
+	return (size_t)(at - w->message);
+}
+
+static struct verify_context *
+context_get(struct audit_worker *w, const struct audit_key *key)
+{
+	const struct audit_keys *keys = &w->audit->keys;
+	size_t index = (size_t)(key - keys->keys);
+
+	if (w->contexts == NULL)
+		w->contexts = calloc(keys->count, sizeof(*w->contexts));
+	if (w->contexts == NULL)
+		return NULL;
+	if (w->contexts[index] == NULL)
+		w->contexts[index] = verify_context_create(key->key);
+	return w->contexts[index];
+}
+
+/* ---- faults ------------------------------------------------------------ */
+
+/* Is time a after b? RFC 4034 section 3.1.5: serial arithmetic. */
+static bool
+time_is_after(uint32_t a, uint32_t b)
+{
+	return a != b && a - b < 0x80000000u;
+}
+
+static const char *
+time_print(uint32_t value, uint64_t now, char out[16])
+{
+	/* The one of its times that is nearest to now. */
+	time_t t = (time_t)(now + (uint64_t)(int64_t)(int32_t)(value
+		- (uint32_t)now));
+	struct tm tm;
+
+	if (gmtime_r(&t, &tm) == NULL
+		|| strftime(out, 16, "%Y%m%d%H%M%S", &tm) == 0)
+		strcpy(out, "?");
+	return out;
+}
+
+static void __attribute__((format(printf, 5, 6)))
+fault_add(struct audit_worker *w, enum audit_kind kind,
+	const struct verdict *v, const struct rrsig *sig, const char *format,
+	...)
+{
+	const struct audit_place place = {v->rrset->data, v->rrset->type,
+		sig->rdata, v->rrset->order};
+	char name[NAME_TEXT_MAX], type[RRTYPE_TEXT_MAX], text[128];
+	va_list args;
+
+	if (audit_skip(w->audit, kind, v->is_good, place.order))
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	name_print_text(v->rrset->data, name);
+	rrtype_print(v->rrset->type, type);
+	audit_add(w->audit, kind, v->is_good, &place,
+		"RRSIG of %s %s by key %u, algorithm %u, %s", name, type,
+		sig->tag, sig->algorithm, text);
+}
+
+/* What is wrong with the fields (RFC 4035 section 5.3.1), or SIG_GOOD. */
+static int
+sig_judge_fields(const struct audit_options *options, const struct verdict *v,
+	const struct rrsig *sig)
+{
+	uint32_t now = (uint32_t)options->now_sec;
+
+	if (!name_equal(sig->signer, options->apex))
+		return AUDIT_RRSIG_SIGNER;
+	if (sig->labels != v->rrset->labels)
+		return AUDIT_RRSIG_LABELS;
+	if (time_is_after(sig->inception, sig->expiration))
+		return AUDIT_RRSIG_PERIOD;
+	if (time_is_after(now, sig->expiration))
+		return AUDIT_RRSIG_EXPIRED;
+	if (time_is_after(sig->inception, now))
+		return AUDIT_RRSIG_EARLY;
+	return SIG_GOOD;
+}
+
+/* True if the signature is that of the key. */
+static bool
+sig_verify(struct audit_worker *w, const struct verdict *v,
+	const struct rrsig *sig, const struct audit_key *key)
+{
+	struct verify_context *c = context_get(w, key);
+	size_t len = message_make(w, v->rrset, sig);
+
+	if (c == NULL || len == 0) {
+		w->err = NSD_E_MEMORY;
+		return true;
+	}
+	if (!verify_signature(c, w->message, len, sig->signature,
+			sig->signature_len))
+		return false;
+	w->verified++;
+	return true;
+}
+
+/* Tries the keys with its tag, of which there may be several (RFC 4035
+ * section 5.3.1). SIG_GOOD, too, if the signature cannot be judged. */
+static int
+sig_judge_keys(struct audit_worker *w, const struct verdict *v,
+	const struct rrsig *sig)
+{
+	const struct audit_keys *keys = &w->audit->keys;
+	struct audit_key *k = audit_keys_find(keys, sig->algorithm, sig->tag);
+	int judged = AUDIT_RRSIG_NO_KEY;
+
+	for (; k != NULL && k < keys->keys + keys->count
+		&& k->algorithm == sig->algorithm && k->tag == sig->tag; k++) {
+		if (!k->usable)
+			continue;
+		if (k->revoked && v->rrset->type != TYPE_DNSKEY) {
+			/* RFC 5011 section 2.1 */
+			if (judged == AUDIT_RRSIG_NO_KEY)
+				judged = AUDIT_RRSIG_REVOKED;
+			continue;
+		}
+		if (k->key != NULL && !sig_verify(w, v, sig, k)) {
+			if (judged != SIG_GOOD)
+				judged = AUDIT_RRSIG_WRONG;
+			continue;
+		}
+		/* Only the one thread that has the DNSKEY RRset does this. */
+		if (v->rrset->type == TYPE_DNSKEY)
+			k->self_signed = true;
+		judged = SIG_GOOD;
+		/* Unverified, it may be of any key that has its tag. */
+		if (k->key != NULL)
+			break;
+	}
+	return judged;
+}
+
+static int
+sig_judge(struct audit_worker *w, const struct verdict *v,
+	const struct rrsig *sig)
+{
+	int judged = sig_judge_fields(w->audit->options, v, sig);
+
+	return judged == SIG_GOOD ? sig_judge_keys(w, v, sig) : judged;
+}
+
+static void
+sig_tell(struct audit_worker *w, const struct verdict *v,
+	const struct rrsig *sig, int judged)
+{
+	uint64_t now = w->audit->options->now_sec;
+	char name[NAME_TEXT_MAX], time[16];
+
+	switch (judged) {
+	case AUDIT_RRSIG_SIGNER:
+		name_print_text(sig->signer, name);
+		fault_add(w, judged, v, sig, "names %.90s as signer", name);
+		break;
+	case AUDIT_RRSIG_LABELS:
+		fault_add(w, judged, v, sig, "counts %u labels, not %u",
+			sig->labels, v->rrset->labels);
+		break;
+	case AUDIT_RRSIG_PERIOD:
+		fault_add(w, judged, v, sig, "ends before it begins");
+		break;
+	case AUDIT_RRSIG_EXPIRED:
+		fault_add(w, judged, v, sig, "expired at %s",
+			time_print(sig->expiration, now, time));
+		break;
+	case AUDIT_RRSIG_EARLY:
+		fault_add(w, judged, v, sig, "is not valid before %s",
+			time_print(sig->inception, now, time));
+		break;
+	case AUDIT_RRSIG_NO_KEY:
+		fault_add(w, judged, v, sig, "has no DNSKEY");
+		break;
+	case AUDIT_RRSIG_REVOKED:
+		fault_add(w, judged, v, sig, "is by a revoked key");
+		break;
+	case AUDIT_RRSIG_WRONG:
+		fault_add(w, judged, v, sig, "does not verify");
+		break;
+	}
+}
+
+/* RFC 4034 section 3, RFC 4035 section 2.2: three TTLs are the same. A
+ * resolver takes the least. */
+static void
+sig_check_ttl(struct audit_worker *w, const struct verdict *v,
+	const struct rrsig *sig)
+{
+	uint32_t ttl = v->rrset->ttl_sec;
+
+	if (sig->original_ttl_sec != ttl)
+		fault_add(w, AUDIT_RRSIG_TTL, v, sig,
+			"has original TTL %u, the RRset has %u",
+			(unsigned)sig->original_ttl_sec, (unsigned)ttl);
+	else if (sig->ttl_sec != ttl)
+		fault_add(w, AUDIT_RRSIG_TTL, v, sig,
+			"has TTL %u, the RRset has %u",
+			(unsigned)sig->ttl_sec, (unsigned)ttl);
+}
+
+static void
+missing_add(struct audit_worker *w, const struct verdict *v, unsigned algorithm)
+{
+	const struct audit_place place = {v->rrset->data, v->rrset->type, NULL,
+		v->rrset->order};
+	char name[NAME_TEXT_MAX], type[RRTYPE_TEXT_MAX];
+
+	if (audit_skip(w->audit, AUDIT_RRSIG_MISSING, false, place.order))
+		return;
+	name_print_text(v->rrset->data, name);
+	rrtype_print(v->rrset->type, type);
+	if (v->count == 0)
+		audit_add(w->audit, AUDIT_RRSIG_MISSING, false, &place,
+			"%s %s has no RRSIG", name, type);
+	else
+		audit_add(w->audit, AUDIT_RRSIG_MISSING, false, &place,
+			"%s %s has no RRSIG of algorithm %u", name, type,
+			algorithm);
+}
+
+static void
+algorithms_check(struct audit_worker *w, struct verdict *v)
+{
+	const struct audit_keys *keys = &w->audit->keys;
+	bool good = true;
+
+	for (unsigned a = 0; a < 256; a++) {
+		if (!audit_keys_need(keys, a))
+			continue;
+		if ((v->good[a / 8] >> a % 8 & 1) == 0)
+			good = false;
+		if ((v->present[a / 8] >> a % 8 & 1) != 0)
+			continue;
+		missing_add(w, v, a);
+		if (v->count == 0)
+			break;
+	}
+	v->is_good = good && keys->needed_count > 0;
+}
+
+void
+audit_sigs_check(struct audit_worker *worker, const struct audit_rrset *rrset)
+{
+	struct verdict v = {.rrset = rrset};
+	const uint8_t *sigs = rrset->data + rrset->owner_len + rrset->rrs_len;
+	const uint8_t *end = sigs + rrset->sigs_len;
+	int judged[JUDGED_MAX], now;
+	size_t faults = 0, i = 0;
+	struct rrsig sig;
+
+	for (const uint8_t *p = sigs; p < end; p += 6u + octets_get_u16(p + 4)) {
+		uint8_t bit;
+
+		if (!rrsig_read(p, &sig))
+			continue;
+		bit = (uint8_t)(1u << sig.algorithm % 8);
+		v.present[sig.algorithm / 8] |= bit;
+		sig_check_ttl(worker, &v, &sig);
+		now = sig_judge(worker, &v, &sig);
+		if (now == SIG_GOOD)
+			v.good[sig.algorithm / 8] |= bit;
+		else
+			faults++;
+		if (v.count < JUDGED_MAX)
+			judged[v.count] = now;
+		v.count++;
+	}
+	algorithms_check(worker, &v);
+	if (faults == 0)
+		return;
+	/* Only now it is known how bad they are. */
+	for (const uint8_t *p = sigs; p < end; p += 6u + octets_get_u16(p + 4))
+		if (rrsig_read(p, &sig)) {
+			sig_tell(worker, &v, &sig, i < JUDGED_MAX ? judged[i]
+				: sig_judge(worker, &v, &sig));
+			i++;
+		}
+}
+
+void
+audit_sigs_fini(struct audit_worker *worker)
+{
+	for (size_t i = 0; worker->contexts != NULL
+		&& i < worker->audit->keys.count; i++)
+		verify_context_destroy(worker->contexts[i]);
+	free(worker->contexts);
+	free(worker->message);
+}

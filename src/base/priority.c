@@ -1,0 +1,70 @@
+/* priority.c - answering comes before reading and changing zones. */
+#include "config.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/priority.h"
+
+#define NICE_MIN (-20)
+#define LOAD_NICE 5
+/* The kernel's own slice is some 3 ms, and who is in one may finish it before
+ * others that are woken, unless their slice is shorter. A batch takes less. */
+#define ANSWER_SLICE_NS 200000
+/* About a turn of the loader's loop (load_turn.h). */
+#define PUBLISH_SLICE_NS 300000
+
+/* struct sched_attr of the kernel, which not all C libraries have. */
+struct priority_attr {
+	uint32_t size;
+	uint32_t policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t slice_ns; /* "runtime" */
+	uint64_t deadline;
+	uint64_t period;
+};
+
+/* At least as nice as given. Keeps what whoever started us has chosen. */
+static void
+priority_set(int policy, int nice, uint64_t slice_ns)
+{
+#ifdef SYS_sched_setattr
+	int now = sched_getscheduler(0), nice_now;
+	struct priority_attr attr = {
+		.size = sizeof(attr),
+		.policy = (uint32_t)policy,
+		.slice_ns = slice_ns,
+	};
+
+	errno = 0;
+	nice_now = getpriority(PRIO_PROCESS, 0);
+	if (errno != 0 || (now != SCHED_OTHER && now != SCHED_BATCH))
+		return;
+	attr.nice = nice_now > nice ? nice_now : nice;
+	(void)syscall(SYS_sched_setattr, 0, &attr, 0u);
+#endif
+}
+
+void
+priority_answer(void)
+{
+	priority_set(SCHED_OTHER, NICE_MIN, ANSWER_SLICE_NS);
+}
+
+void
+priority_publish(void)
+{
+	priority_set(SCHED_OTHER, LOAD_NICE, PUBLISH_SLICE_NS);
+}
+
+void
+priority_load(void)
+{
+	priority_set(SCHED_BATCH, LOAD_NICE, 0);
+}

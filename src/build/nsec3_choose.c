@@ -1,0 +1,309 @@
+/* nsec3_choose.c - which chain of NSEC3 records is used: the parameters of an
+ * NSEC3PARAM at the apex (RFC 5155 section 4). */
+#include <string.h>
+
+#include "build/build_pass.h"
+
+#define CHOICES_MAX 16u
+#define PARAM_HEAD 5u /* octets before the salt, in both types */
+
+struct choice {
+	struct nsec3_params params;
+	const struct rrbatch_rr *rr;
+	size_t records; /* of the chain; atomic */
+};
+
+struct choices {
+	struct choice items[CHOICES_MAX];
+	size_t count;
+};
+
+static bool
+params_read(const struct rrbatch_rr *rr, struct nsec3_params *params)
+{
+	const uint8_t *rdata = rrbatch_rr_rdata(rr);
+
+	if (rr->rdlen < PARAM_HEAD
+		|| rr->rdlen < PARAM_HEAD + (unsigned)rdata[4])
+		return false;
+	params->iterations = octets_get_u16(rdata + 2);
+	params->salt_len = rdata[4];
+	params->salt = rdata + PARAM_HEAD;
+	return true;
+}
+
+bool
+chain_use_params(struct build *b, const struct rrbatch_rr *rr)
+{
+	const uint8_t *rdata = rrbatch_rr_rdata(rr);
+
+	if (!params_read(rr, &b->params)
+		|| rdata[0] != NSEC3_ALGORITHM_SHA1 || rdata[1] != 0)
+		return false;
+	b->params_rr = rr;
+	return true;
+}
+
+/* Any order, but always the same: fewer iterations come first. */
+static int
+params_compare(const struct nsec3_params *a, const struct nsec3_params *b)
+{
+	if (a->iterations != b->iterations)
+		return a->iterations < b->iterations ? -1 : 1;
+	if (a->salt_len != b->salt_len)
+		return a->salt_len < b->salt_len ? -1 : 1;
+	return memcmp(a->salt, b->salt, a->salt_len);
+}
+
+bool
+nsec3_has_params(const struct rrbatch_rr *rr, const struct nsec3_params *params)
+{
+	struct nsec3_params own;
+
+	return params_read(rr, &own)
+		&& rrbatch_rr_rdata(rr)[0] == NSEC3_ALGORITHM_SHA1
+		&& params_compare(&own, params) == 0;
+}
+
+/* Keeps them in order, once each; of more than there is room for the first. */
+static void
+choices_insert(struct choices *choices, const struct nsec3_params *params,
+	const struct rrbatch_rr *rr)
+{
+	struct choice *items = choices->items;
+	size_t at = 0;
+
+	while (at < choices->count
+		&& params_compare(&items[at].params, params) < 0)
+		at++;
+	if (at == CHOICES_MAX || (at < choices->count
+			&& params_compare(&items[at].params, params) == 0))
+		return;
+	if (choices->count == CHOICES_MAX)
+		choices->count--;
+	memmove(&items[at + 1], &items[at],
+		(choices->count - at) * sizeof(*items));
+	items[at].params = *params;
+	items[at].rr = rr;
+	items[at].records = 0;
+	choices->count++;
+}
+
+static void
+choices_add(struct build *b, struct choices *choices,
+	const struct rrbatch_rr *rr)
+{
+	struct findings *findings = &b->workers[0].findings;
+	const uint8_t *rdata = rrbatch_rr_rdata(rr);
+	struct nsec3_params params;
+
+	if (!params_read(rr, &params))
+		return;
+	if (rdata[0] != NSEC3_ALGORITHM_SHA1) {
+		findings_add(findings, DIAG_WARNING, rr,
+			"NSEC3PARAM with hash algorithm %u is not used",
+			(unsigned)rdata[0]);
+		return;
+	}
+	/* RFC 5155 section 4.1.2: such a chain is not complete, or not meant
+	 * for authoritative servers. */
+	if (rdata[1] != 0) {
+		findings_add(findings, DIAG_WARNING, rr,
+			"NSEC3PARAM with flags %u is not used",
+			(unsigned)rdata[1]);
+		return;
+	}
+	choices_insert(choices, &params, rr);
+}
+
+static void
+choices_list(struct build *b, struct choices *choices)
+{
+	for (size_t i = 0; i < b->name_count && b->names[i].labels == 0; i++) {
+		const struct rrbatch_rr *rr;
+
+		if (b->names[i].rr_count == 0)
+			continue;
+		rr = owner_first_rr(&b->names[i]);
+		for (uint32_t n = 0; n < b->names[i].rr_count;
+			n++, rr = rrbatch_next(rr))
+			if (rr->type == TYPE_NSEC3PARAM)
+				choices_add(b, choices, rr);
+	}
+}
+
+/* ---- of several -------------------------------------------------------- */
+
+/* True if the run of owners has an NSEC3 record with the parameters. */
+static bool
+run_has_params(const struct build *b, const struct owner *run,
+	const struct nsec3_params *params)
+{
+	size_t owners = run_count(b, run);
+
+	for (size_t o = 0; o < owners; o++) {
+		const struct rrbatch_rr *rr;
+
+		if (run[o].rr_count == 0)
+			continue;
+		rr = owner_first_rr(&run[o]);
+		for (uint32_t n = 0; n < run[o].rr_count;
+			n++, rr = rrbatch_next(rr))
+			if (rr->type == TYPE_NSEC3
+				&& nsec3_has_params(rr, params))
+				return true;
+	}
+	return false;
+}
+
+/* Names, not records: one that is there twice counts once. */
+static void
+count_owners(const struct worker *w, const struct owner *owners, size_t count,
+	const struct choices *choices, size_t found[CHOICES_MAX])
+{
+	unsigned workers = w->build->worker_count;
+	size_t start = count * w->number / workers;
+	size_t end = count * (w->number + 1) / workers;
+
+	for (size_t i = start; i < end; i++) {
+		if ((owners[i].flags & OWNER_AGAIN) != 0
+			|| (owners[i].flags & OWNER_NSEC3) == 0)
+			continue;
+		for (size_t c = 0; c < choices->count; c++)
+			found[c] += run_has_params(w->build, &owners[i],
+				&choices->items[c].params);
+	}
+}
+
+static enum nsd_err
+count_worker(struct worker *w)
+{
+	const struct build *b = w->build;
+	struct choices *choices = (struct choices *)w->pass_arg;
+	size_t found[CHOICES_MAX] = {0};
+
+	count_owners(w, b->hashes, b->hash_count, choices, found);
+	if (b->nsec3_in_names)
+		count_owners(w, b->names, b->name_count, choices, found);
+	for (size_t c = 0; c < choices->count; c++)
+		__atomic_fetch_add(&choices->items[c].records, found[c],
+			__ATOMIC_RELAXED);
+	return NSD_OK;
+}
+
+/*
+ * While the parameters change there are two chains, of which one may not be
+ * complete: the one with the most records is the best to be had. Of equal ones
+ * the one with fewer iterations counts, whatever the order of the input: an
+ * update comes to the same.
+ */
+static enum nsd_err
+choices_find_best(struct build *b, struct choices *choices, size_t *best)
+{
+	enum nsd_err err;
+
+	*best = 0;
+	if (choices->count == 1)
+		return NSD_OK;
+	for (unsigned i = 0; i < b->worker_count; i++)
+		b->workers[i].pass_arg = choices;
+	err = workers_run(b, count_worker);
+	for (size_t c = 1; c < choices->count; c++)
+		if (choices->items[c].records > choices->items[*best].records)
+			*best = c;
+	findings_add(&b->workers[0].findings, DIAG_WARNING,
+		choices->items[*best].rr,
+		"of %zu NSEC3PARAM records this one is used, with %zu NSEC3 "
+		"records", choices->count, choices->items[*best].records);
+	return err;
+}
+
+/* ---- none -------------------------------------------------------------- */
+
+static const struct rrbatch_rr *
+owners_find_nsec3(const struct owner *owners, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct rrbatch_rr *rr;
+
+		if ((owners[i].flags & OWNER_NSEC3) == 0
+			|| owners[i].rr_count == 0)
+			continue;
+		rr = owner_first_rr(&owners[i]);
+		for (uint32_t n = 0; n < owners[i].rr_count;
+			n++, rr = rrbatch_next(rr))
+			if (rr->type == TYPE_NSEC3)
+				return rr;
+	}
+	return NULL;
+}
+
+static void
+chain_warn_of_none(struct build *b)
+{
+	const struct rrbatch_rr *rr = owners_find_nsec3(b->hashes,
+		b->hash_count);
+
+	if (rr == NULL && b->nsec3_in_names)
+		rr = owners_find_nsec3(b->names, b->name_count);
+	if (rr != NULL)
+		findings_add(&b->workers[0].findings, DIAG_WARNING, rr,
+			"NSEC3 records are not used: there is no NSEC3PARAM "
+			"for them");
+}
+
+enum nsd_err
+chain_choose(struct build *b)
+{
+	struct choices choices = {.count = 0};
+	size_t best;
+	enum nsd_err err;
+
+	choices_list(b, &choices);
+	if (choices.count == 0) {
+		chain_warn_of_none(b);
+		return NSD_OK;
+	}
+	err = choices_find_best(b, &choices, &best);
+	if (err != NSD_OK)
+		return err;
+	b->params = choices.items[best].params;
+	b->params_rr = choices.items[best].rr;
+	return NSD_OK;
+}
+
+/* ---- of an update ------------------------------------------------------ */
+
+/* NSEC3PARAM records of a zone that can be used. */
+static size_t
+zone_count_params(const struct store_view *view, const struct zone *zone)
+{
+	const struct node *apex = store_get(view, zone->apex);
+	const struct node_rrset *e = node_find_entry(apex, TYPE_NSEC3PARAM);
+	const struct rrset *rrset;
+	const uint8_t *at;
+	size_t count = 0;
+
+	if (e == NULL)
+		return 0;
+	rrset = store_get(view, e->ref);
+	for (at = rrset->data; at < rrset->data + rrset_len(rrset);
+		at += 2u + octets_get_u16(at))
+		count += octets_get_u16(at) >= PARAM_HEAD
+			&& at[2] == NSEC3_ALGORITHM_SHA1 && at[3] == 0;
+	return count;
+}
+
+bool
+nsec3_change_needs_build(const struct store_view *view,
+	const struct zone *zone, const struct owner *owner, uint16_t type)
+{
+	size_t params;
+
+	if (type == TYPE_NSEC3PARAM)
+		return owner->labels == 0;
+	if (type != TYPE_NSEC3)
+		return false;
+	params = zone_count_params(view, zone);
+	return params > 1 || (params == 1 && zone->chain == STORE_NONE);
+}

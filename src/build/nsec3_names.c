@@ -1,0 +1,128 @@
+/* nsec3_names.c - the hashes of the names of a zone (RFC 5155 section 5), as
+ * its nodes keep them: many at a time, in each worker. */
+#include <string.h>
+
+#include "build/build_pass.h"
+
+#define JOBS (2 * HASHER_OWNERS)
+
+struct name_hasher {
+	struct nsec3_job jobs[JOBS];   /* owner i's name 2i, wildcard 2i + 1 */
+	struct nsec3_job *job_list[JOBS];
+	struct nsec3_find finds[JOBS];
+	struct nsec3_find *find_list[JOBS];
+	const uint8_t *kept[JOBS];     /* hashes to keep, or NULL */
+	uint8_t wildcards[HASHER_OWNERS][NAME_MAX_LEN];
+};
+
+/*
+ * Which names a query may need the hash of: those that exist for it, and of
+ * those that can be a closest encloser the wildcard below (RFC 5155 section
+ * 7.2.1). Below a cut or DNAME there is none. Where a hash is too dear, only
+ * the apex's are known.
+ */
+static bool
+name_is_hashed(const struct build *b, const struct owner *owner)
+{
+	const struct nsec3_chain *chain = store_get(
+		store_writer_view(b->writer), b->chain);
+
+	return (owner->flags & (OWNER_OCCLUDED | OWNER_AGAIN)) == 0
+		&& (owner->labels == 0
+			|| (chain->flags & NSEC3_CHAIN_COSTLY) == 0);
+}
+
+static bool
+wildcard_is_hashed(const struct build *b, const struct owner *owner)
+{
+	return name_is_hashed(b, owner)
+		&& (owner->flags & (OWNER_CUT | OWNER_DNAME_TOP)) == 0
+		&& owner->name_len + b->apex_len + 2u <= NAME_MAX_LEN;
+}
+
+static size_t
+hasher_list(struct worker *w, const struct owner *owners, size_t count)
+{
+	const struct build *b = w->build;
+	struct name_hasher *h = w->hasher;
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct owner *o = &owners[i];
+
+		owner_prefetch_name(owners, i, count);
+		h->kept[2 * i] = h->kept[2 * i + 1] = NULL;
+		if (name_is_hashed(b, o)) {
+			h->jobs[2 * i].name = o->name;
+			h->job_list[n++] = &h->jobs[2 * i];
+		}
+		if (wildcard_is_hashed(b, o)) {
+			uint8_t *name = h->wildcards[i];
+
+			memcpy(name, "\1*", 2);
+			memcpy(name + 2, o->name, o->name_len + b->apex_len);
+			h->jobs[2 * i + 1].name = name;
+			h->job_list[n++] = &h->jobs[2 * i + 1];
+		}
+	}
+	return n;
+}
+
+/*
+ * A hash that begins like that of a record for another one would lead to the
+ * wrong record: such a name's is not kept, and a query hashes it anew. Nobody
+ * finds two such names by chance.
+ */
+static void
+hasher_keep(struct worker *w, size_t count)
+{
+	struct name_hasher *h = w->hasher;
+	const struct store_view *view = store_writer_view(w->build->writer);
+	const struct nsec3_chain *chain = store_get(view, w->build->chain);
+
+	for (size_t i = 0; i < count; i++) {
+		struct nsec3_find *find = &h->finds[i];
+
+		find->chain = chain;
+		find->is_prefix = true;
+		memcpy(find->hash, h->job_list[i]->hash, NSEC3_HASH_LEN);
+		h->find_list[i] = find;
+	}
+	nsec3_find_batch(view, h->find_list, count);
+	for (size_t i = 0; i < count; i++) {
+		const struct nsec3_find *find = &h->finds[i];
+
+		if (!find->matches || (!find->ambiguous
+			    && memcmp(find->hash, find->owner_hash,
+				       NSEC3_HASH_LEN) == 0))
+			h->kept[h->job_list[i] - h->jobs] = find->hash;
+	}
+}
+
+enum nsd_err
+hasher_run(struct worker *w, const struct owner *owners, size_t count)
+{
+	struct name_hasher *h = w->hasher;
+	size_t n;
+
+	if (w->build->chain == STORE_NONE)
+		return NSD_OK;
+	if (h == NULL) {
+		h = w->hasher = arena_alloc(&w->arena, sizeof(*h));
+		if (h == NULL)
+			return NSD_E_MEMORY;
+	}
+	n = hasher_list(w, owners, count);
+	nsec3_hash_batch(&w->build->params, h->job_list, n);
+	hasher_keep(w, n);
+	return NSD_OK;
+}
+
+void
+hasher_get(struct worker *w, size_t i)
+{
+	if (w->hasher == NULL)
+		return;
+	w->hashes[0] = w->hasher->kept[2 * i];
+	w->hashes[1] = w->hasher->kept[2 * i + 1];
+}

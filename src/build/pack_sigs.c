@@ -1,0 +1,293 @@
+/* pack_sigs.c - RRSIGs (RFC 4034 section 3.1) to struct rrset_sigs; what many
+ * have in common becomes a shared sig_template. */
+#include <string.h>
+
+#include "build/build_pass.h"
+#include "zone/objects.h"
+
+#define SIG_HEAD 18u /* octets before the signer's name */
+#define TEMPLATES_FIRST 16u
+
+/* An RRSIG's RDATA, taken apart. */
+struct sig_parts {
+	const uint8_t *rdata;
+	const uint8_t *signature;
+	uint16_t signature_len;
+	uint8_t signer_len;
+};
+
+static bool
+sig_read(const struct rrbatch_rr *rr, struct sig_parts *parts)
+{
+	const uint8_t *rdata = rrbatch_rr_rdata(rr);
+	size_t at = SIG_HEAD;
+
+	while (at < rr->rdlen && rdata[at] != 0)
+		at += rdata[at] + 1u;
+	if (at >= rr->rdlen || at + 1 - SIG_HEAD > NAME_MAX_LEN)
+		return false;
+	at++;
+	parts->rdata = rdata;
+	parts->signer_len = (uint8_t)(at - SIG_HEAD);
+	parts->signature = rdata + at;
+	parts->signature_len = (uint16_t)(rr->rdlen - at);
+	return true;
+}
+
+static bool
+template_matches(const struct sig_template *t, const struct sig_parts *p)
+{
+	return t->covered == octets_get_u16(p->rdata)
+		&& t->original_ttl_sec == octets_get_u32(p->rdata + 4)
+		&& t->key_tag == octets_get_u16(p->rdata + 16)
+		&& t->algorithm == p->rdata[2]
+		&& t->signer_len == p->signer_len
+		&& memcmp(t->signer, p->rdata + SIG_HEAD, p->signer_len) == 0;
+}
+
+/* Words of a template with the longest signer. */
+#define TEMPLATE_WORDS ((sizeof(struct sig_template) + NAME_MAX_LEN + 3) / 4)
+
+static void
+template_write(const struct sig_parts *p, struct sig_template *t)
+{
+	t->refs = 0;
+	t->original_ttl_sec = octets_get_u32(p->rdata + 4);
+	t->covered = octets_get_u16(p->rdata);
+	t->key_tag = octets_get_u16(p->rdata + 16);
+	t->algorithm = p->rdata[2];
+	t->signer_len = p->signer_len;
+	memcpy(t->signer, p->rdata + SIG_HEAD, p->signer_len);
+}
+
+static enum nsd_err
+templates_grow(struct worker *w)
+{
+	size_t room = w->templates_room == 0 ? TEMPLATES_FIRST
+					     : w->templates_room * 2;
+	struct template_slot *slots = arena_alloc_zero(&w->arena,
+		room * sizeof(*slots));
+
+	if (slots == NULL)
+		return NSD_E_MEMORY;
+	for (size_t i = 0; i < w->templates_room; i++) {
+		const struct template_slot *old = &w->templates[i];
+		size_t at = old->hash >> 1;
+
+		if (old->template == NULL)
+			continue;
+		while (slots[at & (room - 1)].template != NULL)
+			at++;
+		slots[at & (room - 1)] = *old;
+	}
+	w->templates = slots;
+	w->templates_room = room;
+	return NSD_OK;
+}
+
+/* An update finds what the zone has in its index. */
+static bool
+template_find_indexed(struct worker *w, const struct sig_parts *p,
+	struct template_slot *slot)
+{
+	const struct share *share = &w->build->share;
+	const struct share_index_slot *found;
+
+	if (share->index == NULL)
+		return false;
+	for (uint32_t at = slot->hash >> 1; (found = share_index_get(
+			share_get_index(share), at)) != NULL; at++) {
+		const struct sig_template *t = store_get(share->view,
+			found->ref);
+
+		if (found->hash == slot->hash && template_matches(t, p)) {
+			slot->template = t;
+			slot->ref = found->ref;
+			return true;
+		}
+	}
+	return false;
+}
+
+static enum nsd_err
+template_create(struct worker *w, const struct sig_parts *p,
+	struct template_slot *slot)
+{
+	struct share *share = &w->build->share;
+	size_t size = sizeof(struct sig_template) + p->signer_len;
+	struct sig_template *t = store_alloc(w->heap, size, &slot->ref);
+
+	if (t == NULL)
+		return NSD_E_MEMORY;
+	template_write(p, t);
+	if (share->index != NULL
+		&& share_index_add(share, slot->hash, slot->ref) != NSD_OK) {
+		store_free(w->heap, slot->ref, size);
+		return NSD_E_MEMORY;
+	}
+	slot->template = t;
+	return NSD_OK;
+}
+
+/* The template of a signature, one holder more counted. */
+static enum nsd_err
+template_get(struct worker *w, const struct sig_parts *p, store_ref *ref)
+{
+	uint32_t room[TEMPLATE_WORDS];
+	struct sig_template *wanted = (struct sig_template *)room;
+	struct template_slot *slot;
+	uint32_t hash;
+
+	template_write(p, wanted);
+	hash = share_hash_template(&w->build->share, wanted);
+	if (w->templates_used * 2 >= w->templates_room
+		&& templates_grow(w) != NSD_OK)
+		return NSD_E_MEMORY;
+	for (size_t i = hash >> 1;; i++) {
+		slot = &w->templates[i & (w->templates_room - 1)];
+		if (slot->template == NULL)
+			break;
+		if (slot->hash == hash && template_matches(slot->template, p)) {
+			slot->count++;
+			*ref = slot->ref;
+			return NSD_OK;
+		}
+	}
+	slot->hash = hash;
+	slot->count = 0;
+	if (!template_find_indexed(w, p, slot)
+		&& template_create(w, p, slot) != NSD_OK)
+		return NSD_E_MEMORY;
+	w->templates_used++;
+	slot->count++;
+	*ref = slot->ref;
+	return NSD_OK;
+}
+
+void
+sigs_flush(struct worker *w)
+{
+	for (size_t i = 0; i < w->templates_room; i++) {
+		struct template_slot *slot = &w->templates[i];
+		struct sig_template *t;
+
+		if (slot->template == NULL)
+			continue;
+		t = store_edit(w->heap, slot->ref);
+		t->refs += slot->count;
+		slot->count = 0;
+		if (t->refs == 0) {
+			if (w->build->share.index != NULL)
+				share_index_remove(&w->build->share,
+					slot->hash, slot->ref);
+			store_free(w->heap, slot->ref,
+				sizeof(*t) + t->signer_len);
+			slot->template = NULL;
+		}
+	}
+}
+
+static size_t
+sigs_size(const struct group *group)
+{
+	size_t size = sizeof(struct rrset_sigs);
+
+	for (size_t i = 0; i < group->count; i++) {
+		struct sig_parts p;
+
+		if (!sig_read(group->items[i].rr, &p))
+			continue;
+		size += (sizeof(struct sig) + p.signature_len + 3)
+			& ~(size_t)3;
+	}
+	return size;
+}
+
+size_t
+sigs_measure(struct worker *w, const struct group *group)
+{
+	size_t size = sigs_size(group);
+
+	if (group->count <= UINT16_MAX && size <= STORE_OBJECT_MAX / 2)
+		return size;
+	findings_add(&w->findings, DIAG_ERROR, group->items[0].rr,
+		"too many signatures at one name");
+	return 0;
+}
+
+static enum nsd_err
+sigs_write_all(struct worker *w, const struct group *group,
+	struct rrset_sigs *sigs)
+{
+	uint8_t *at = sigs->data;
+
+	sigs->ttl_sec = group->ttl_sec;
+	sigs->count = 0;
+	sigs->unused = 0;
+	for (size_t i = 0; i < group->count; i++) {
+		struct sig *sig = (struct sig *)at;
+		struct sig_parts p;
+		size_t padded;
+
+		if (!sig_read(group->items[i].rr, &p))
+			continue;
+		if (template_get(w, &p, &sig->template_ref) != NSD_OK)
+			return NSD_E_MEMORY;
+		sig->expiration = octets_get_u32(p.rdata + 8);
+		sig->inception = octets_get_u32(p.rdata + 12);
+		sig->len = p.signature_len;
+		sig->labels = p.rdata[3];
+		sig->unused = 0;
+		memcpy(sig->signature, p.signature, p.signature_len);
+		padded = sig_size(sig) - sizeof(*sig);
+		memset(sig->signature + p.signature_len, 0,
+			padded - p.signature_len);
+		at += sig_size(sig);
+		sigs->count++;
+	}
+	return NSD_OK;
+}
+
+void
+sigs_uncount(struct worker *w, const struct rrset_sigs *sigs)
+{
+	const uint8_t *at = sigs->data;
+
+	for (unsigned i = 0; i < sigs->count; i++) {
+		const struct sig *sig = (const struct sig *)at;
+
+		for (size_t t = 0; t < w->templates_room; t++)
+			if (w->templates[t].ref == sig->template_ref)
+				w->templates[t].count--;
+		at += sig_size(sig);
+	}
+}
+
+enum nsd_err
+sigs_write(struct worker *w, const struct group *group,
+	struct rrset_sigs *sigs)
+{
+	enum nsd_err err = sigs_write_all(w, group, sigs);
+
+	if (err != NSD_OK)
+		sigs_uncount(w, sigs);
+	return err;
+}
+
+enum nsd_err
+sigs_pack(struct worker *w, const struct group *group, store_ref *ref)
+{
+	size_t size = sigs_measure(w, group);
+	struct rrset_sigs *sigs;
+
+	*ref = STORE_NONE;
+	if (size == 0)
+		return NSD_OK;
+	sigs = store_alloc(w->heap, size, ref);
+	if (sigs == NULL)
+		return NSD_E_MEMORY;
+	if (sigs_write(w, group, sigs) == NSD_OK)
+		return NSD_OK;
+	store_free(w->heap, *ref, size);
+	return NSD_E_MEMORY;
+}

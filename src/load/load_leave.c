@@ -1,0 +1,68 @@
+/* load_leave.c - retires versions of zones that are served no more. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "load/load_leave.h"
+#include "load/load_turn.h"
+#include "zone/retire.h"
+#include "zone/zone.h"
+
+/* A version of fewer records goes at once. */
+#define RECORDS_MIN 500u
+#define STEP_OBJECTS 200u
+
+static bool
+leave_reserve(struct load_leave *leave)
+{
+	size_t room = leave->room * 2 + 4;
+	struct zone_retiring **more;
+
+	if (leave->count < leave->room)
+		return true;
+	more = realloc(leave->zones, room * sizeof(*more));
+	if (more == NULL)
+		return false;
+	leave->zones = more;
+	leave->room = room;
+	return true;
+}
+
+void
+load_leave_add(struct load_leave *leave, struct store_writer *writer,
+	store_ref ref)
+{
+	struct zone_retiring *retiring = NULL;
+	const struct zone *zone;
+
+	if (ref == STORE_NONE)
+		return;
+	zone = store_get(store_writer_view(writer), ref);
+	if (zone->rr_count >= RECORDS_MIN && leave_reserve(leave))
+		retiring = zone_retire_begin(ref);
+	if (retiring != NULL)
+		leave->zones[leave->count++] = retiring;
+	else
+		zone_retire(writer, ref);
+}
+
+bool
+load_leave_step(struct load_leave *leave, struct store_writer *writer)
+{
+	struct load_turn turn = load_turn_begin();
+
+	if (leave->count == 0)
+		return false;
+	/* First, so that the turn is as long whatever there is to free. */
+	(void)store_reclaim(writer);
+	do {
+		if (!zone_retire_step(writer, leave->zones[leave->count - 1],
+			    STEP_OBJECTS))
+			leave->count--;
+	} while (leave->count > 0 && !load_turn_is_over(&turn));
+	if (leave->count > 0)
+		return true;
+	free(leave->zones);
+	*leave = (struct load_leave){.zones = NULL};
+	return false;
+}

@@ -1,0 +1,112 @@
+/* load_list.c - the zones of the configuration and those in the store. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dns/name.h"
+#include "load/load_list.h"
+#include "load/zone_setup.h"
+#include "zone/table.h"
+
+enum nsd_err
+load_list_sweep(struct store_writer *writer, uint64_t *octets)
+{
+	struct store_sweep *sweep;
+	enum nsd_err err = store_sweep_begin(writer, &sweep);
+
+	if (err != NSD_OK)
+		return err;
+	table_mark(writer, sweep);
+	err = store_sweep_end(sweep, octets);
+	if (err == NSD_OK)
+		(void)store_reclaim(writer);
+	return err;
+}
+
+/* Adds those that have no entry. */
+static enum nsd_err
+list_add_missing(struct store_writer *writer, const struct zone_setup *setups,
+	size_t count, struct load_zone *zones)
+{
+	struct zone_setup *missing = calloc(count + 1, sizeof(*missing));
+	store_ref *entries = calloc(count + 1, sizeof(*entries));
+	enum nsd_err err = NSD_E_MEMORY;
+	size_t n = 0;
+
+	if (missing != NULL && entries != NULL) {
+		for (size_t i = 0; i < count; i++)
+			if (zones[i].entry == STORE_NONE)
+				missing[n++] = setups[i];
+		err = table_add(writer, missing, n, entries);
+	}
+	for (size_t i = 0; err == NSD_OK && i < n; i++)
+		zones[missing[i].id].entry = entries[i];
+	free(missing);
+	free(entries);
+	return err;
+}
+
+/* Removes zones whose entries are not those of the list. in: *others of them at
+ * most; out: as many as were removed. */
+static enum nsd_err
+list_remove_others(struct store_writer *writer, const struct load_zone *zones,
+	size_t count, bool keep_added, size_t *others)
+{
+	const struct store_view *view = store_writer_view(writer);
+	uint8_t (*names)[NAME_MAX_LEN] = calloc(*others, sizeof(*names));
+	enum nsd_err err = NSD_OK;
+	struct trie_iter iter;
+	store_ref ref;
+	size_t n = 0;
+
+	if (names == NULL)
+		return NSD_E_MEMORY;
+	trie_iter_init(&iter, view, &table_get(view)->apexes.root);
+	while ((ref = trie_iter_next(&iter)) != STORE_NONE && n < *others) {
+		const struct zone_entry *entry = store_get(view, ref);
+
+		if (keep_added && (entry->flags & ZONE_ENTRY_ADDED) != 0)
+			continue;
+		if (entry->id >= count || zones[entry->id].entry != ref)
+			memcpy(names[n++], entry->name,
+				entry->leaf.name_len + 1u);
+	}
+	for (size_t i = 0; i < n && err == NSD_OK; i++)
+		err = table_remove(writer, names[i]);
+	*others = n;
+	free(names);
+	return err;
+}
+
+enum nsd_err
+load_list_publish(struct store_writer *writer, const struct conf *conf,
+	bool keep_added, struct load_zone *zones, struct load_list_result *result)
+{
+	const struct zone_table *table = table_get(store_writer_view(writer));
+	size_t count = conf->zone_count, kept = 0, others;
+	struct zone_setups setups;
+	enum nsd_err err = zone_setups_init(&setups, conf);
+
+	if (err != NSD_OK)
+		return err;
+	for (size_t i = 0; i < count && err == NSD_OK; i++) {
+		zones[i].conf = conf->zones[i];
+		zones[i].entry = STORE_NONE;
+		if (table == NULL)
+			continue;
+		err = table_adopt(writer, &setups.items[i], &zones[i].entry);
+		kept += err == NSD_OK;
+		if (err == NSD_E_NOT_FOUND)
+			err = NSD_OK;
+	}
+	others = table != NULL ? table->zone_count - kept : 0;
+	if (err == NSD_OK && others > 0)
+		err = list_remove_others(writer, zones, count, keep_added,
+			&others);
+	if (err == NSD_OK)
+		err = list_add_missing(writer, setups.items, count, zones);
+	zone_setups_fini(&setups);
+	*result = (struct load_list_result){kept, count - kept, others};
+	return err;
+}

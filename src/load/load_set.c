@@ -1,0 +1,168 @@
+/* load_set.c - the zones of the configuration in the loader. */
+#include "config.h"
+
+#include <sys/mman.h>
+
+#include "load/load_set.h"
+#include "load/zone_setup.h"
+#include "zone/table.h"
+
+#define NONE UINT32_MAX
+
+/* Threads and lists refer to zones, so they never move: there is address space
+ * for many more, and memory only for those that are used. */
+enum nsd_err
+load_set_init(struct load_set *set, size_t count)
+{
+	size_t room = count + LOAD_SET_MORE;
+	void *p = mmap(NULL, room * sizeof(*set->zones),
+		PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	/* As many as there are can do without. */
+	if (p == MAP_FAILED) {
+		room = count + 1;
+		p = mmap(NULL, room * sizeof(*set->zones),
+			PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			-1, 0);
+	}
+	if (p == MAP_FAILED)
+		return NSD_E_MEMORY;
+	set->zones = p;
+	set->count = count;
+	set->room = room;
+	set->free = NONE;
+	set->resting = NONE;
+	return NSD_OK;
+}
+
+/* ---- places ------------------------------------------------------------- */
+
+static struct load_zone *
+set_take(struct load_set *set)
+{
+	struct load_zone *zone;
+
+	if (set->free != NONE) {
+		zone = &set->zones[set->free];
+		set->free = zone->entry;
+	} else if (set->count < set->room) {
+		zone = &set->zones[set->count++];
+	} else {
+		return NULL;
+	}
+	*zone = (struct load_zone){.entry = STORE_NONE};
+	return zone;
+}
+
+static void
+set_give(struct load_set *set, struct load_zone *zone, bool pass)
+{
+	uint32_t *list = pass ? &set->resting : &set->free;
+
+	zone->conf = NULL;
+	zone->entry = *list;
+	*list = (uint32_t)(zone - set->zones);
+}
+
+void
+load_set_end_pass(struct load_set *set)
+{
+	while (set->resting != NONE) {
+		struct load_zone *zone = &set->zones[set->resting];
+
+		set->resting = zone->entry;
+		set_give(set, zone, false);
+	}
+}
+
+/* ---- zones -------------------------------------------------------------- */
+
+static enum nsd_err
+set_list(struct load_set *set, struct store_writer *writer,
+	const struct conf *conf, struct load_zone *zone)
+{
+	struct zone_setups setups;
+	enum nsd_err err = zone_setups_init_one(&setups, conf, zone->conf,
+		(uint32_t)(zone - set->zones));
+
+	if (err != NSD_OK)
+		return err;
+	err = table_get(store_writer_view(writer)) == NULL
+		? NSD_E_NOT_FOUND
+		: table_adopt(writer, setups.items, &zone->entry);
+	if (err == NSD_E_NOT_FOUND)
+		err = table_add(writer, setups.items, 1, &zone->entry);
+	zone_setups_fini(&setups);
+	return err;
+}
+
+enum nsd_err
+load_set_add(struct load_set *set, struct store_writer *writer,
+	struct conf *conf, const char *name, const char *pattern,
+	struct load_zone **zone)
+{
+	const struct conf_zone *added;
+	struct load_zone *place;
+	enum nsd_err err = conf_add_zone(conf, name, pattern, &added);
+
+	if (err != NSD_OK)
+		return err;
+	place = set_take(set);
+	if (place == NULL) {
+		err = NSD_E_LIMIT;
+		goto undo_conf;
+	}
+	place->conf = added;
+	err = set_list(set, writer, conf, place);
+	if (err != NSD_OK)
+		goto undo_place;
+	*zone = place;
+	return NSD_OK;
+undo_place:
+	set_give(set, place, false);
+undo_conf:
+	return conf_remove_zone(conf, added->wire) == NSD_OK ? err
+							      : NSD_E_BUG;
+}
+
+static struct load_zone *
+set_find(const struct load_set *set, const struct store_view *view,
+	const struct conf_zone *conf)
+{
+	const struct zone_entry *entry;
+	store_ref ref;
+
+	if (table_find_apex(view, conf->wire, &ref) != NSD_OK)
+		return NULL;
+	entry = store_get(view, ref);
+	return entry->id < set->count && set->zones[entry->id].conf == conf
+		? &set->zones[entry->id]
+		: NULL;
+}
+
+enum nsd_err
+load_set_remove(struct load_set *set, struct store_writer *writer,
+	struct conf *conf, const char *name, bool pass,
+	struct load_set_removed *removed)
+{
+	const struct conf_zone *zone_conf = conf_find_zone_text(conf, name);
+	struct load_zone *zone = zone_conf == NULL ? NULL
+		: set_find(set, store_writer_view(writer), zone_conf);
+	enum nsd_err err;
+
+	if (zone == NULL)
+		return NSD_E_NOT_FOUND;
+	/* Before the look at reading: a thread does it the other way round. */
+	__atomic_store_n(&zone->removed, true, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&zone->reading, __ATOMIC_SEQ_CST))
+		return NSD_E_AGAIN;
+	err = table_take(writer, zone_conf->wire, &removed->zone);
+	if (err != NSD_OK) {
+		__atomic_store_n(&zone->removed, false, __ATOMIC_SEQ_CST);
+		return err;
+	}
+	removed->entry = zone->entry;
+	set_give(set, zone, pass);
+	return conf_remove_zone(conf, zone_conf->wire);
+}

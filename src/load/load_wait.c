@@ -1,0 +1,100 @@
+/* load_wait.c - changes of zones that are being compared with their files. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dns/name.h"
+#include "load/load_turn.h"
+#include "load/load_wait.h"
+
+bool
+load_wait_add(struct load_wait *wait, const uint8_t *apex, uint64_t ticket,
+	uint8_t *data, uint64_t len)
+{
+	struct load_waiting *one;
+
+	if (wait->count == LOAD_WAIT_MAX
+		|| len > LOAD_WAIT_OCTETS - wait->octets)
+		return false;
+	one = malloc(sizeof(*one));
+	if (one == NULL)
+		return false;
+	one->next = NULL;
+	one->ticket = ticket;
+	one->len = len;
+	one->data = data;
+	memcpy(one->apex, apex, name_len(apex));
+	if (wait->first == NULL)
+		wait->first = one;
+	else
+		wait->last->next = one;
+	wait->last = one;
+	wait->count++;
+	wait->octets += len;
+	return true;
+}
+
+bool
+load_wait_has(const struct load_wait *wait, const uint8_t *apex)
+{
+	const struct load_waiting *one = wait->first;
+
+	while (one != NULL && !name_equal(one->apex, apex))
+		one = one->next;
+	return one != NULL;
+}
+
+void
+load_wait_restart(struct load_wait *wait)
+{
+	wait->trying = wait->first != NULL;
+	wait->passed = NULL;
+}
+
+/* The one behind those that were tried and stay; or NULL. */
+static struct load_waiting *
+wait_get_next(const struct load_wait *wait)
+{
+	return wait->passed != NULL ? wait->passed->next : wait->first;
+}
+
+static void
+wait_remove_next(struct load_wait *wait)
+{
+	struct load_waiting *one = wait_get_next(wait);
+
+	if (wait->passed != NULL)
+		wait->passed->next = one->next;
+	else
+		wait->first = one->next;
+	if (wait->last == one)
+		wait->last = wait->passed;
+	wait->count--;
+	wait->octets -= one->len;
+	free(one->data);
+	free(one);
+}
+
+bool
+load_wait_step(struct load_wait *wait,
+	bool (*try)(void *ctx, const struct load_waiting *one), void *ctx)
+{
+	struct load_turn turn = load_turn_begin();
+
+	while (wait->trying) {
+		struct load_waiting *one = wait_get_next(wait);
+
+		if (one == NULL) {
+			wait->trying = false;
+			break;
+		}
+		if (try(ctx, one))
+			wait_remove_next(wait);
+		else
+			wait->passed = one;
+		if (load_turn_is_over(&turn))
+			break;
+	}
+	return wait->trying;
+}

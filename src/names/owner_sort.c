@@ -1,0 +1,319 @@
+/*
+ * owner_sort.c - sorts owners, stably: runs are merged, which is quick where
+ * the input is in order or made of a few ordered parts, as most zone files are;
+ * what turns out to be in no order is first spread by the octets of the keys.
+ */
+#include <string.h>
+
+#include "names/owner.h"
+
+#define RUN_MIN 16u /* shorter runs are made this long by insertion */
+/* So many items in short runs, and half of all so far, are no order. */
+#define UNORDERED_MIN 1024u
+#define SPREAD_MIN 128u /* fewer are not worth a table of 256 places */
+/* More are spread in place: pages that were never touched cost more than
+ * what is moved twice. */
+#define SPREAD_MAX ((size_t)1 << 17)
+#define BLOCK_ITEMS ((size_t)32)
+
+/* Length of the ordered run at the start, brought to RUN_MIN. */
+static size_t
+owner_make_run(struct owner *items, size_t count, size_t *unordered)
+{
+	size_t n = 1, want = count < RUN_MIN ? count : RUN_MIN;
+
+	while (n < count && owner_compare(&items[n - 1], &items[n]) <= 0)
+		n++;
+	if (n < want)
+		*unordered += want;
+	for (; n < want; n++) {
+		struct owner moved = items[n];
+		size_t at = n;
+
+		while (at > 0 && owner_compare(&items[at - 1], &moved) > 0) {
+			items[at] = items[at - 1];
+			at--;
+		}
+		items[at] = moved;
+	}
+	return n;
+}
+
+void
+owner_merge(const struct owner *a, size_t a_count, const struct owner *b,
+	size_t b_count, struct owner *out)
+{
+	const struct owner *a_end = a + a_count, *b_end = b + b_count;
+
+	if (a_count > 0 && b_count > 0 && owner_compare(a_end - 1, b) <= 0) {
+		memcpy(out, a, a_count * sizeof(*a));
+		memcpy(out + a_count, b, b_count * sizeof(*b));
+		return;
+	}
+	while (a < a_end && b < b_end) {
+		if (owner_compare(a, b) <= 0)
+			*out++ = *a++;
+		else
+			*out++ = *b++;
+	}
+	memcpy(out, a, (size_t)(a_end - a) * sizeof(*a));
+	out += a_end - a;
+	memmove(out, b, (size_t)(b_end - b) * sizeof(*b));
+}
+
+/*
+ * Runs wait on a stack, each more than twice as long as the one above it, so
+ * that there are at most 64 and each item moves O(log runs) times. Gives up,
+ * with all items there and equal ones in order, if there is no order to use.
+ */
+static bool
+owner_sort_runs(struct owner *items, struct owner *tmp, size_t count,
+	bool give_up)
+{
+	size_t start[72], len[72];
+	unsigned depth = 0;
+	size_t at = 0, unordered = 0;
+
+	while (at < count || depth > 1) {
+		if (at < count) {
+			start[depth] = at;
+			len[depth] = owner_make_run(items + at, count - at,
+				&unordered);
+			at += len[depth];
+			depth++;
+		}
+		if (give_up && unordered > UNORDERED_MIN
+			&& unordered > at / 2)
+			return false;
+		while (depth > 1 && (at == count
+			|| len[depth - 2] <= 2 * len[depth - 1])) {
+			size_t s = start[depth - 2];
+			size_t n = len[depth - 2] + len[depth - 1];
+
+			if (owner_compare(&items[start[depth - 1] - 1],
+				    &items[start[depth - 1]]) > 0) {
+				/* Only the left part has to get out of the
+				 * way; merging forwards into its place. */
+				memcpy(tmp, items + s,
+					len[depth - 2] * sizeof(*items));
+				owner_merge(tmp, len[depth - 2],
+					items + start[depth - 1],
+					len[depth - 1], items + s);
+			}
+			depth--;
+			len[depth - 1] = n;
+		}
+	}
+	return true;
+}
+
+static inline unsigned
+owner_key_octet(const struct owner *owner, unsigned i)
+{
+	return owner->key[i / 8] >> (56 - 8 * (i % 8)) & 0xff;
+}
+
+/* Counts by octet i of the key, then makes that the place of the first item
+ * of each value. returns false if all have the same value. */
+static bool
+owner_count_octets(const struct owner *items, size_t count, unsigned i,
+	size_t place[257])
+{
+	size_t sum = 0;
+
+	memset(place, 0, 257 * sizeof(*place));
+	for (size_t n = 0; n < count; n++)
+		place[owner_key_octet(&items[n], i)]++;
+	if (place[owner_key_octet(&items[0], i)] == count)
+		return false;
+	for (unsigned v = 0; v <= 256; v++) {
+		size_t here = place[v];
+
+		place[v] = sum;
+		sum += here;
+	}
+	return true;
+}
+
+/*
+ * Sorts items, which are equal in the octets of their keys before i, with other
+ * as room. They end there, or where they are if they are at home.
+ */
+static void
+owner_spread(struct owner *items, struct owner *other, size_t count,
+	unsigned i, bool home)
+{
+	size_t place[257], begin = 0;
+
+	while (count > SPREAD_MIN && i < sizeof(items->key)
+		&& !owner_count_octets(items, count, i, place))
+		i++;
+	if (count <= SPREAD_MIN || i == sizeof(items->key)) {
+		owner_sort_runs(items, other, count, false);
+		if (!home)
+			memcpy(other, items, count * sizeof(*items));
+		return;
+	}
+	for (size_t n = 0; n < count; n++)
+		other[place[owner_key_octet(&items[n], i)]++] = items[n];
+	/* Each place has moved on to the one behind it. */
+	for (unsigned v = 0; v < 256 && begin < count; v++) {
+		if (place[v] > begin)
+			owner_spread(other + begin, items + begin,
+				place[v] - begin, i + 1, !home);
+		begin = place[v];
+	}
+}
+
+/* ---- in place -----------------------------------------------------------
+ *
+ * Items go through a buffer for each octet. A full one is written as a block to
+ * the front of the items, where all have been read. Then the blocks change
+ * places, and what is left in the buffers goes behind those of its octet.
+ */
+
+struct blocks {
+	struct owner *items;
+	struct owner *buffers;  /* 256 blocks */
+	struct owner *swap;     /* one */
+	uint32_t *target;       /* by block: where it is to be; its octet first */
+	size_t full;            /* blocks */
+	size_t count[256];      /* of them, by octet */
+	size_t fill[256];       /* items in the buffers */
+};
+
+/* Room for all that but the items; less than a quarter of SPREAD_MAX items. */
+static void
+blocks_init(struct blocks *b, struct owner *items, struct owner *room)
+{
+	memset(b, 0, sizeof(*b));
+	b->items = items;
+	b->buffers = room;
+	b->swap = room + 256 * BLOCK_ITEMS;
+	b->target = (uint32_t *)(b->swap + BLOCK_ITEMS);
+}
+
+static void
+blocks_fill(struct blocks *b, size_t count, unsigned octet)
+{
+	const size_t size = BLOCK_ITEMS * sizeof(*b->items);
+
+	for (size_t n = 0; n < count; n++) {
+		unsigned v = owner_key_octet(&b->items[n], octet);
+		struct owner *buffer = b->buffers + v * BLOCK_ITEMS;
+
+		buffer[b->fill[v]++] = b->items[n];
+		if (b->fill[v] < BLOCK_ITEMS)
+			continue;
+		memcpy(b->items + b->full * BLOCK_ITEMS, buffer, size);
+		b->target[b->full++] = v;
+		b->count[v]++;
+		b->fill[v] = 0;
+	}
+}
+
+static void
+blocks_arrange(struct blocks *b)
+{
+	const size_t size = BLOCK_ITEMS * sizeof(*b->items);
+	uint32_t next[256], sum = 0;
+
+	for (unsigned v = 0; v < 256; v++) {
+		next[v] = sum;
+		sum += (uint32_t)b->count[v];
+	}
+	for (size_t i = 0; i < b->full; i++)
+		b->target[i] = next[b->target[i]]++;
+	for (size_t i = 0; i < b->full; i++) {
+		while (b->target[i] != i) {
+			uint32_t t = b->target[i];
+			struct owner *here = b->items + i * BLOCK_ITEMS;
+			struct owner *there = b->items + t * BLOCK_ITEMS;
+
+			memcpy(b->swap, there, size);
+			memcpy(there, here, size);
+			memcpy(here, b->swap, size);
+			b->target[i] = b->target[t];
+			b->target[t] = t;
+		}
+	}
+}
+
+/* place[v] becomes where the items with octet v begin. */
+static void
+blocks_finish(struct blocks *b, size_t count, size_t place[257])
+{
+	size_t end = count, blocks = b->full;
+
+	place[256] = count;
+	for (unsigned v = 256; v-- > 0;) {
+		size_t whole = b->count[v] * BLOCK_ITEMS;
+
+		blocks -= b->count[v];
+		end -= b->fill[v] + whole;
+		place[v] = end;
+		memmove(b->items + end, b->items + blocks * BLOCK_ITEMS,
+			whole * sizeof(*b->items));
+		memcpy(b->items + end + whole, b->buffers + v * BLOCK_ITEMS,
+			b->fill[v] * sizeof(*b->items));
+	}
+}
+
+static void
+owner_spread_in_place(struct owner *items, struct owner *tmp, size_t count,
+	unsigned i, size_t place[257])
+{
+	struct blocks b;
+
+	blocks_init(&b, items, tmp);
+	blocks_fill(&b, count, i);
+	blocks_arrange(&b);
+	blocks_finish(&b, count, place);
+}
+
+/* As owner_spread, of any number. */
+static void
+owner_spread_any(struct owner *items, struct owner *tmp, size_t count,
+	unsigned i)
+{
+	size_t place[257];
+
+	while (count > SPREAD_MAX && i < sizeof(items->key)
+		&& !owner_count_octets(items, count, i, place))
+		i++;
+	if (count <= SPREAD_MAX || i == sizeof(items->key)) {
+		owner_spread(items, tmp, count, i, true);
+		return;
+	}
+	owner_spread_in_place(items, tmp, count, i, place);
+	for (unsigned v = 0; v < 256; v++)
+		if (place[v + 1] > place[v])
+			owner_spread_any(items + place[v], tmp,
+				place[v + 1] - place[v], i + 1);
+}
+
+void
+owner_sort(struct owner *items, struct owner *tmp, size_t count)
+{
+	if (!owner_sort_runs(items, tmp, count, true))
+		owner_spread_any(items, tmp, count, 0);
+}
+
+size_t
+owner_merge_split(const struct owner *a, size_t a_count,
+	const struct owner *b, size_t b_count, size_t count)
+{
+	size_t low = count > b_count ? count - b_count : 0;
+	size_t high = count < a_count ? count : a_count;
+
+	/* The smallest i with b[count - i - 1] < a[i]. */
+	while (low < high) {
+		size_t i = low + (high - low) / 2;
+
+		if (owner_compare(&b[count - i - 1], &a[i]) < 0)
+			high = i;
+		else
+			low = i + 1;
+	}
+	return low;
+}

@@ -1,0 +1,411 @@
+/* diff.c - what is different between a zone and the records of a file. */
+#include "update/diff.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "build/build_pass.h"
+#include "dns/name.h"
+
+#define BUCKETS_MIN 256u
+#define BUCKETS_MAX (1u << 20)
+#define BUCKET_RECORDS 4u
+/* What a record that is collected takes, roughly. */
+#define RECORD_OCTETS 128u
+#define BLOCK_SIZE ((size_t)64 << 10)
+
+/* A record with its place in the input, and where it is from. */
+struct diff_item {
+	const struct rrbatch_rr *rr;
+	uint32_t order;
+	bool served;
+};
+
+struct diff {
+	const struct store_view *view;
+	const struct zone *zone;
+	const uint8_t *apex;
+	uint64_t key[2];
+	uint64_t *sums;
+	uint32_t mask;        /* buckets less one */
+	size_t memory_left;
+	uint64_t differing;   /* records of the zone in differing buckets */
+	struct rrbatch *blocks;
+	struct diff_item *items;
+	size_t count, room;
+	struct diff_change *changes;
+	size_t change_count;
+};
+
+/* ---- sums --------------------------------------------------------------- */
+
+static inline uint64_t
+mix(uint64_t a, uint64_t b)
+{
+	__uint128_t product = (__uint128_t)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint64_t
+load_octets(const uint8_t *p, size_t len)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, p, len);
+	return v;
+}
+
+/* Keyed; len is in it. */
+static uint64_t
+hash_octets(const struct diff *diff, uint64_t seed, const uint8_t *p,
+	size_t len)
+{
+	uint64_t h = seed ^ mix(len + diff->key[0], diff->key[1]);
+
+	for (; len > 16; p += 16, len -= 16)
+		h = mix(load_octets(p, 8) ^ h,
+			load_octets(p + 8, 8) ^ diff->key[1]);
+	if (len > 8)
+		return mix(load_octets(p, 8) ^ h,
+			load_octets(p + 8, len - 8) ^ diff->key[1]);
+	return mix(load_octets(p, len) ^ h, diff->key[1]);
+}
+
+static inline uint64_t
+hash_owner(const struct diff *diff, const uint8_t *owner)
+{
+	return hash_octets(diff, diff->key[0], owner, name_len(owner));
+}
+
+static inline uint64_t
+hash_record(const struct diff *diff, uint64_t owner_hash, uint16_t type,
+	uint32_t ttl_sec, const uint8_t *rdata, uint16_t rdlen)
+{
+	uint64_t head = (uint64_t)ttl_sec << 32 | type;
+	uint64_t h = mix(owner_hash ^ head, diff->key[0] ^ diff->key[1]);
+
+	return mix(hash_octets(diff, h, rdata, rdlen), diff->key[0]);
+}
+
+static inline uint32_t
+bucket_of(const struct diff *diff, uint64_t owner_hash)
+{
+	return (uint32_t)(owner_hash >> 32) & diff->mask;
+}
+
+enum nsd_err
+diff_create(const struct store_view *view, const struct zone *zone,
+	const uint8_t *apex, const uint64_t key[2], size_t memory_max,
+	struct diff **diff)
+{
+	struct diff *d = calloc(1, sizeof(*d));
+	uint32_t buckets = BUCKETS_MIN;
+
+	if (d == NULL)
+		return NSD_E_MEMORY;
+	while (buckets < BUCKETS_MAX
+		&& buckets < zone->rr_count / BUCKET_RECORDS)
+		buckets *= 2;
+	d->sums = calloc(buckets, sizeof(*d->sums));
+	if (d->sums == NULL) {
+		free(d);
+		return NSD_E_MEMORY;
+	}
+	d->view = view;
+	d->zone = zone;
+	d->apex = apex;
+	/* An even factor would lose information. */
+	d->key[0] = key[0] | 1;
+	d->key[1] = key[1] | 1;
+	d->mask = buckets - 1;
+	d->memory_left = memory_max;
+	*diff = d;
+	return NSD_OK;
+}
+
+void
+diff_destroy(struct diff *diff)
+{
+	if (diff == NULL)
+		return;
+	rrbatch_destroy_all(diff->blocks);
+	free(diff->sums);
+	free(diff->items);
+	free(diff->changes);
+	free(diff);
+}
+
+enum nsd_err
+diff_sum(struct diff *diff, const struct rrbatch *batch)
+{
+	const struct rrbatch_rr *rr = rrbatch_first(batch);
+	uint64_t *sum = NULL, owner_hash = 0;
+
+	for (size_t i = 0; i < batch->count; i++, rr = rrbatch_next(rr)) {
+		if (rr->owner_len > 0) {
+			if (!name_is_within(rr->data, diff->apex))
+				return NSD_E_ZONE;
+			owner_hash = hash_owner(diff, rr->data);
+			sum = &diff->sums[bucket_of(diff, owner_hash)];
+		}
+		*sum += hash_record(diff, owner_hash, rr->type, rr->ttl_sec,
+			rrbatch_rr_rdata(rr), rr->rdlen);
+	}
+	return NSD_OK;
+}
+
+static enum nsd_err
+diff_subtract(void *ctx, const struct zone_rr *rr)
+{
+	struct diff *diff = ctx;
+	uint64_t owner_hash = hash_owner(diff, rr->owner);
+
+	diff->sums[bucket_of(diff, owner_hash)] -= hash_record(diff,
+		owner_hash, rr->type, rr->ttl_sec, rr->rdata, rr->rdlen);
+	return NSD_OK;
+}
+
+enum nsd_err
+diff_compare(struct diff *diff, bool *equal)
+{
+	uint64_t differing = 0, records;
+	enum nsd_err err = zone_walk(diff->view, diff->zone, diff->apex,
+		diff_subtract, diff);
+
+	if (err != NSD_OK)
+		return err;
+	for (uint32_t i = 0; i <= diff->mask; i++)
+		differing += diff->sums[i] != 0;
+	*equal = differing == 0;
+	/* Those of the zone, and about as many of the file. */
+	records = differing * (diff->zone->rr_count / (diff->mask + 1u) + 1);
+	return 2 * records * RECORD_OCTETS > diff->memory_left ? NSD_E_LIMIT
+							       : NSD_OK;
+}
+
+/* ---- collecting --------------------------------------------------------- */
+
+static bool
+items_reserve(struct diff *diff)
+{
+	size_t room = diff->room == 0 ? 256 : diff->room * 2;
+	struct diff_item *items;
+
+	if (diff->count < diff->room)
+		return true;
+	items = realloc(diff->items, room * sizeof(*items));
+	if (items == NULL)
+		return false;
+	diff->items = items;
+	diff->room = room;
+	return true;
+}
+
+static enum nsd_err
+diff_keep(struct diff *diff, const struct rrbatch_rr *head,
+	const uint8_t *owner, const uint8_t *rdata, bool served)
+{
+	size_t owner_len = name_len(owner);
+	size_t size = (sizeof(*head) + owner_len + head->rdlen + 3)
+		& ~(size_t)3;
+	size_t cost = size + sizeof(struct diff_item)
+		+ sizeof(struct diff_change);
+	const struct rrbatch_rr *kept;
+
+	if (diff->memory_left < cost)
+		return NSD_E_LIMIT;
+	if (diff->blocks == NULL
+		|| diff->blocks->capacity - diff->blocks->len < size) {
+		struct rrbatch *block = rrbatch_create(
+			size > BLOCK_SIZE ? size : BLOCK_SIZE);
+
+		if (block == NULL)
+			return NSD_E_MEMORY;
+		block->next = diff->blocks;
+		diff->blocks = block;
+	}
+	kept = (const struct rrbatch_rr *)(diff->blocks->data
+		+ diff->blocks->len);
+	if (!items_reserve(diff)
+		|| rrbatch_append(diff->blocks, head, owner, rdata) != NSD_OK)
+		return NSD_E_MEMORY;
+	diff->memory_left -= cost;
+	diff->items[diff->count] = (struct diff_item){kept,
+		(uint32_t)diff->count, served};
+	diff->count++;
+	return NSD_OK;
+}
+
+enum nsd_err
+diff_collect(struct diff *diff, const struct rrbatch *batch)
+{
+	const struct rrbatch_rr *rr = rrbatch_first(batch);
+	const uint8_t *owner = NULL;
+	bool wanted = false;
+
+	for (size_t i = 0; i < batch->count; i++, rr = rrbatch_next(rr)) {
+		enum nsd_err err;
+
+		if (rr->owner_len > 0) {
+			uint64_t hash = hash_owner(diff, rr->data);
+
+			owner = rr->data;
+			wanted = diff->sums[bucket_of(diff, hash)] != 0;
+		}
+		if (!wanted)
+			continue;
+		err = diff_keep(diff, rr, owner, rrbatch_rr_rdata(rr), false);
+		if (err != NSD_OK)
+			return err;
+	}
+	return NSD_OK;
+}
+
+static enum nsd_err
+diff_collect_served(void *ctx, const struct zone_rr *rr)
+{
+	struct diff *diff = ctx;
+	const struct rrbatch_rr head = {
+		.ttl_sec = rr->ttl_sec,
+		.type = rr->type,
+		.rdlen = rr->rdlen,
+	};
+	uint64_t hash = hash_owner(diff, rr->owner);
+
+	if (diff->sums[bucket_of(diff, hash)] == 0)
+		return NSD_OK;
+	return diff_keep(diff, &head, rr->owner, rr->rdata, true);
+}
+
+/* ---- comparing ---------------------------------------------------------- */
+
+/* RRsets in order: type, and what signatures cover. */
+static uint32_t
+rrset_key(const struct rrbatch_rr *rr)
+{
+	if (rr->type == TYPE_RRSIG && rr->rdlen >= 2)
+		return (uint32_t)octets_get_u16(rrbatch_rr_rdata(rr)) << 1 | 1;
+	return (uint32_t)rr->type << 1;
+}
+
+static int
+compare_rrset(const struct diff_item *a, const struct diff_item *b)
+{
+	uint32_t x = rrset_key(a->rr), y = rrset_key(b->rr);
+	int c = name_compare(a->rr->data, b->rr->data);
+
+	return c != 0 ? c : (x > y) - (x < y);
+}
+
+/* Records that are equal in canonical form stand together, the served one
+ * first, then the others as they came. */
+static int
+compare_items(const void *x, const void *y)
+{
+	const struct diff_item *a = x, *b = y;
+	int c = compare_rrset(a, b);
+
+	if (c == 0)
+		c = rr_compare(a->rr->type, a->rr, b->rr);
+	if (c == 0)
+		c = (int)b->served - (int)a->served;
+	return c != 0 ? c : (a->order > b->order) - (a->order < b->order);
+}
+
+static void
+diff_change(struct diff *diff, const struct rrbatch_rr *rr, uint32_t ttl_sec,
+	bool add)
+{
+	diff->changes[diff->change_count++] = (struct diff_change){
+		.rr = {
+			.owner = rr->data,
+			.ttl_sec = ttl_sec,
+			.type = rr->type,
+			.rdlen = rr->rdlen,
+			.rdata = rrbatch_rr_rdata(rr),
+		},
+		.add = add,
+	};
+}
+
+/* Records that are equal in canonical form: of those of the file the first
+ * one counts. */
+static void
+diff_records(struct diff *diff, const struct diff_item *items, size_t count,
+	uint32_t ttl_sec)
+{
+	const struct rrbatch_rr *served = items[0].served ? items[0].rr : NULL;
+	const struct rrbatch_rr *wanted = !items[0].served ? items[0].rr
+		: count > 1				   ? items[1].rr
+							   : NULL;
+
+	if (served != NULL && wanted != NULL && served->ttl_sec == ttl_sec
+		&& served->rdlen == wanted->rdlen
+		&& memcmp(rrbatch_rr_rdata(served), rrbatch_rr_rdata(wanted),
+			   served->rdlen)
+			== 0)
+		return;
+	if (served != NULL)
+		diff_change(diff, served, served->ttl_sec, false);
+	if (wanted != NULL)
+		diff_change(diff, wanted, ttl_sec, true);
+}
+
+static enum nsd_err
+diff_rrset(struct diff *diff, const struct diff_item *items, size_t count)
+{
+	uint32_t ttl_sec = UINT32_MAX;
+	size_t end, wanted = 0;
+
+	/* RFC 2181 section 5.2: see items.c. */
+	for (size_t i = 0; i < count; i++) {
+		if (items[i].served)
+			continue;
+		wanted++;
+		if (items[i].rr->ttl_sec < ttl_sec)
+			ttl_sec = items[i].rr->ttl_sec;
+	}
+	/* What the build says to several SOA records is not for us. */
+	if (items[0].rr->type == TYPE_SOA && wanted > 1)
+		return NSD_E_ZONE;
+	for (size_t i = 0; i < count; i = end) {
+		end = i + 1;
+		while (end < count
+			&& rr_compare(items[i].rr->type, items[i].rr,
+				   items[end].rr)
+				== 0)
+			end++;
+		diff_records(diff, &items[i], end - i, ttl_sec);
+	}
+	return NSD_OK;
+}
+
+enum nsd_err
+diff_finish(struct diff *diff, const struct diff_change **changes,
+	size_t *count)
+{
+	enum nsd_err err = zone_walk(diff->view, diff->zone, diff->apex,
+		diff_collect_served, diff);
+	size_t end;
+
+	if (err != NSD_OK)
+		return err;
+	diff->changes = malloc((diff->count + 1) * sizeof(*diff->changes));
+	if (diff->changes == NULL)
+		return NSD_E_MEMORY;
+	if (diff->count > 0)
+		qsort(diff->items, diff->count, sizeof(*diff->items),
+			compare_items);
+	for (size_t i = 0; i < diff->count && err == NSD_OK; i = end) {
+		end = i + 1;
+		while (end < diff->count
+			&& compare_rrset(&diff->items[i], &diff->items[end])
+				== 0)
+			end++;
+		err = diff_rrset(diff, &diff->items[i], end - i);
+	}
+	*changes = diff->changes;
+	*count = diff->change_count;
+	return err;
+}

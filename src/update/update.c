@@ -1,0 +1,316 @@
+/* update.c - a transaction on a zone: what is asked for is noted, then all of
+ * it is done, or nothing. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "update/update_pass.h"
+
+#define CHANGES_FIRST 32u
+#define TIDY_MAX 4000u /* records of a zone that is made anew at once */
+#define UPDATE_MEMORY 16384u /* octets of each arena that cost no mapping */
+
+struct update_memory {
+	struct zone_update update;
+	uint64_t memory[3][UPDATE_MEMORY / 8];
+};
+
+/* ---- parts that the steps share ---------------------------------------- */
+
+void *
+update_grow(struct zone_update *u, void *items, size_t count, size_t *room,
+	size_t size)
+{
+	size_t more = *room == 0 ? 16 : *room * 2;
+	void *grown = arena_alloc(&u->arena, more * size);
+
+	if (grown == NULL)
+		return NULL;
+	if (count > 0)
+		memcpy(grown, items, count * size);
+	*room = more;
+	return grown;
+}
+
+enum nsd_err
+ref_list_add(struct zone_update *u, struct ref_list *list, store_ref ref)
+{
+	if (list->count == list->room) {
+		store_ref *items = update_grow(u, list->items, list->count,
+			&list->room, sizeof(*items));
+
+		if (items == NULL)
+			return NSD_E_MEMORY;
+		list->items = items;
+	}
+	list->items[list->count++] = ref;
+	return NSD_OK;
+}
+
+store_ref
+update_find(const struct zone_update *u, const struct trie *trie,
+	const struct owner *owner)
+{
+	uint8_t label_at[NAME_MAX_LABELS + 1];
+	struct trie_walk walk;
+
+	walk.root = &trie->root;
+	trie_name_split(&walk.name, owner->name, owner->name_len, label_at);
+	trie_find(u->view, &walk);
+	return walk.exact;
+}
+
+struct touch *
+update_find_touch(const struct zone_update *u, const struct owner *owner)
+{
+	size_t low = 0, count = u->touch_count;
+
+	while (count > 0) {
+		size_t half = count / 2;
+		int c = owner_compare(&u->touches[low + half].owner, owner);
+
+		if (c == 0)
+			return &u->touches[low + half];
+		if (c < 0) {
+			low += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	return NULL;
+}
+
+/* ---- noting changes ---------------------------------------------------- */
+
+enum nsd_err
+zone_update_begin(struct store_writer *writer, store_ref entry_ref,
+	const struct zone_update_options *options, struct zone_update **update)
+{
+	const struct store_view *view = store_writer_view(writer);
+	const struct zone_entry *entry = store_get(view, entry_ref);
+	struct update_memory *m;
+	struct zone_update *u;
+
+	if (entry->zone == STORE_NONE)
+		return NSD_E_NOT_FOUND;
+	m = malloc(sizeof(*m));
+	if (m == NULL)
+		return NSD_E_MEMORY;
+	u = &m->update;
+	memset(u, 0, sizeof(*u));
+	u->writer = writer;
+	u->heap = store_writer_heap(writer);
+	u->view = view;
+	u->entry = entry_ref;
+	u->options = *options;
+	u->apex_len = (uint8_t)(entry->leaf.name_len + 1);
+	memcpy(u->apex, entry->name, u->apex_len);
+	arena_init(&u->arena, m->memory[0], sizeof(m->memory[0]));
+	arena_init(&u->build.arena, m->memory[1], sizeof(m->memory[1]));
+	arena_init(&u->worker.arena, m->memory[2], sizeof(m->memory[2]));
+	*update = u;
+	return NSD_OK;
+}
+
+void
+zone_update_abort(struct zone_update *u)
+{
+	arena_fini(&u->worker.arena);
+	arena_fini(&u->build.arena);
+	arena_fini(&u->arena);
+	free(u);
+}
+
+static enum nsd_err
+changes_reserve(struct zone_update *u)
+{
+	size_t room = u->change_room == 0 ? CHANGES_FIRST : u->change_room * 2;
+	struct owner *owners;
+	struct change *changes;
+
+	if (u->change_count < u->change_room)
+		return NSD_OK;
+	if (u->change_count > UINT32_MAX / 2)
+		return NSD_E_LIMIT;
+	owners = arena_alloc(&u->arena, room * sizeof(*owners));
+	changes = arena_alloc(&u->arena, room * sizeof(*changes));
+	if (owners == NULL || changes == NULL)
+		return NSD_E_MEMORY;
+	if (u->change_count > 0) {
+		memcpy(owners, u->owners,
+			u->change_count * sizeof(*owners));
+		memcpy(changes, u->changes,
+			u->change_count * sizeof(*changes));
+	}
+	u->owners = owners;
+	u->changes = changes;
+	u->change_room = room;
+	return NSD_OK;
+}
+
+static enum nsd_err
+update_note(struct zone_update *u, enum change_kind kind,
+	const struct zone_rr *rr)
+{
+	size_t len = name_len(rr->owner);
+	struct rrbatch_rr *copy = arena_alloc(&u->arena,
+		sizeof(*copy) + len + rr->rdlen);
+	struct owner owner = {.flags = 0};
+	enum nsd_err err = changes_reserve(u);
+
+	if (copy == NULL || err != NSD_OK)
+		return copy == NULL ? NSD_E_MEMORY : err;
+	memset(copy, 0, sizeof(*copy));
+	copy->ttl_sec = rr->ttl_sec;
+	copy->type = rr->type;
+	copy->rdlen = rr->rdlen;
+	copy->owner_len = (uint8_t)len;
+	memcpy(copy->data, rr->owner, len);
+	name_lower(copy->data);
+	if (rr->rdlen > 0)
+		memcpy(copy->data + len, rr->rdata, rr->rdlen);
+	if (!owner_measure(&owner, copy->data, len, u->apex, u->apex_len))
+		return NSD_E_ZONE;
+	owner.rr_count = (uint32_t)u->change_count;
+	u->owners[u->change_count] = owner;
+	u->changes[u->change_count].kind = kind;
+	u->changes[u->change_count].rr = copy;
+	u->change_count++;
+	return NSD_OK;
+}
+
+enum nsd_err
+zone_update_add(struct zone_update *update, const struct zone_rr *rr)
+{
+	return update_note(update, CHANGE_ADD, rr);
+}
+
+enum nsd_err
+zone_update_remove(struct zone_update *update, const struct zone_rr *rr)
+{
+	return update_note(update, CHANGE_REMOVE, rr);
+}
+
+enum nsd_err
+zone_update_remove_rrset(struct zone_update *update, const uint8_t *owner,
+	uint16_t type)
+{
+	const struct zone_rr rr = {.owner = owner, .type = type};
+
+	return update_note(update, CHANGE_REMOVE_SET, &rr);
+}
+
+/* ---- doing it ---------------------------------------------------------- */
+
+/* The parts of a build that the update borrows. */
+static void
+update_borrow_build(struct zone_update *u)
+{
+	struct build *b = &u->build;
+
+	u->input.apex = u->apex;
+	u->input.threads = 1;
+	u->input.secondary = u->options.secondary;
+	b->input = &u->input;
+	b->writer = u->writer;
+	memcpy(b->apex, u->apex, u->apex_len);
+	b->apex_len = u->apex_len;
+	b->workers = &u->worker;
+	b->worker_count = 1;
+	u->worker.build = b;
+	u->worker.heap = u->heap;
+	u->worker.findings.arena = &u->worker.arena;
+}
+
+static enum nsd_err
+update_run(struct zone_update *u)
+{
+	enum nsd_err err = update_plan(u);
+
+	if (err != NSD_OK || !u->effective)
+		return err;
+	err = update_open_share(u->heap, u->old, u->apex, &u->build.share);
+	if (err != NSD_OK)
+		return err;
+	u->names = u->old->names;
+	u->nsec3 = u->old->nsec3;
+	u->targets = u->old->targets;
+	u->owned.arena = &u->arena;
+	u->garbage.arena = &u->arena;
+	err = update_chain(u);
+	if (err == NSD_OK)
+		err = update_pack(u);
+	if (err == NSD_OK)
+		err = update_cells(u);
+	if (err == NSD_OK)
+		err = update_apply(u);
+	if (err != NSD_OK)
+		update_undo(u);
+	return err;
+}
+
+enum nsd_err
+zone_update_commit(struct zone_update *u, struct diag_sink *sink,
+	struct zone_update_result *result)
+{
+	const struct zone_entry *entry = store_get(u->view, u->entry);
+	struct findings *findings = &u->worker.findings;
+	enum nsd_err err;
+
+	u->old = store_edit(u->heap, entry->zone);
+	update_settle(u->writer, u->old);
+	update_borrow_build(u);
+	err = update_is_sweeping(u) ? NSD_E_AGAIN : update_run(u);
+	if (err == NSD_E_AGAIN) {
+		memset(&u->result, 0, sizeof(u->result));
+		err = update_rebuild(u, false, sink);
+	} else if (err == NSD_OK || err == NSD_E_ZONE) {
+		findings_emit(&findings, 1, NULL, 0, sink);
+	}
+	if (err == NSD_OK && result != NULL)
+		*result = u->result;
+	zone_update_abort(u);
+	return err;
+}
+
+static void
+ignore_diag(struct diag_sink *sink, const struct diag *d)
+{
+	(void)sink;
+	(void)d;
+}
+
+enum nsd_err
+zone_update_tidy(struct store_writer *writer, store_ref entry_ref,
+	const struct zone_update_options *options, uint64_t *records)
+{
+	/* What there is to say was said when the zone came to be so. */
+	struct diag_sink sink = { .on_diag = ignore_diag };
+	struct zone_update *u;
+	enum nsd_err err = zone_update_begin(writer, entry_ref, options, &u);
+	const struct zone_entry *entry;
+
+	if (err == NSD_E_NOT_FOUND)
+		return NSD_OK;
+	if (err != NSD_OK)
+		return err;
+	entry = store_get(u->view, entry_ref);
+	u->old = store_edit(u->heap, entry->zone);
+	if (u->old->rr_count <= TIDY_MAX) {
+		update_settle(u->writer, u->old);
+		*records += u->old->rr_count;
+		err = update_rebuild(u, true, &sink);
+	}
+	zone_update_abort(u);
+	return err == NSD_E_MEMORY ? err : NSD_OK;
+}
+
+void
+zone_update_settle(struct store_writer *writer, store_ref entry_ref)
+{
+	struct store_heap *heap = store_writer_heap(writer);
+	const struct zone_entry *entry = store_edit(heap, entry_ref);
+
+	if (entry->zone != STORE_NONE)
+		update_settle(writer, store_edit(heap, entry->zone));
+}

@@ -1,0 +1,435 @@
+/* update_apply.c - the tries of the new version, what nobody holds any more,
+ * and the publish; or all of it undone. */
+#include <string.h>
+
+#include "build/build.h"
+#include "update/update_pass.h"
+
+/* ---- tries ------------------------------------------------------------- */
+
+struct trie_edit
+update_edit(struct zone_update *u)
+{
+	return (struct trie_edit){u->heap, garbage_add, &u->garbage,
+		&u->owned};
+}
+
+static enum nsd_err
+trie_drop(struct zone_update *u, struct trie *trie, const struct owner *owner)
+{
+	struct trie_edit edit = update_edit(u);
+	uint8_t label_at[NAME_MAX_LABELS + 1];
+	struct trie_name name;
+	store_ref removed;
+
+	trie_name_split(&name, owner->name, owner->name_len, label_at);
+	return trie_remove(&edit, trie, &name, &removed);
+}
+
+static enum nsd_err
+touch_apply(struct zone_update *u, const struct touch *t)
+{
+	struct trie_edit edit = update_edit(u);
+	enum nsd_err err = NSD_OK;
+	store_ref replaced;
+
+	if (t->replaced && t->made != STORE_NONE)
+		err = trie_put(&edit, &u->names, t->made, &replaced);
+	else if (t->replaced)
+		err = trie_drop(u, &u->names, &t->owner);
+	if (err != NSD_OK || !t->changed)
+		return err;
+	if (t->made_hash != STORE_NONE)
+		err = trie_put(&edit, &u->nsec3, t->made_hash, &replaced);
+	else if (t->old_hash != STORE_NONE)
+		err = trie_drop(u, &u->nsec3, &t->owner);
+	return err;
+}
+
+/* ---- what the old nodes held ------------------------------------------- */
+
+static bool
+entries_have_ref(const struct node_rrset *entries, size_t count,
+	store_ref ref)
+{
+	for (size_t i = 0; i < count; i++)
+		if (entries[i].ref == ref)
+			return true;
+	return false;
+}
+
+static bool
+node_has_ref(const struct zone_update *u, store_ref ref, store_ref entry)
+{
+	const struct node *node;
+
+	if (ref == STORE_NONE)
+		return false;
+	node = store_get(u->view, ref);
+	return entries_have_ref(node_entries(node), node->entry_count, entry);
+}
+
+static enum nsd_err
+sigs_list(struct zone_update *u, store_ref ref)
+{
+	const struct rrset_sigs *sigs = store_get(u->view, ref);
+	const uint8_t *at = sigs->data;
+
+	for (unsigned i = 0; i < sigs->count; i++) {
+		const struct sig *sig = (const struct sig *)at;
+
+		if (ref_list_add(u, &u->templates, sig->template_ref)
+			!= NSD_OK)
+			return NSD_E_MEMORY;
+		at += sig_size(sig);
+	}
+	return ref_list_add(u, &u->sigs, ref);
+}
+
+/* Signatures belong to one node: those that the new one has stay. */
+static enum nsd_err
+node_list(struct zone_update *u, const struct touch *t, store_ref ref)
+{
+	const struct node *node = store_get(u->view, ref);
+	const struct node_rrset *e = node_entries(node);
+
+	for (unsigned i = 0; i < node->entry_count; i++) {
+		enum nsd_err err = NSD_OK;
+
+		if ((e[i].flags & NODE_RRSET_SIGS) == 0)
+			err = ref_list_add(u, &u->rrsets, e[i].ref);
+		else if (!node_has_ref(u, t->made, e[i].ref)
+			&& !node_has_ref(u, t->made_hash, e[i].ref))
+			err = sigs_list(u, e[i].ref);
+		if (err != NSD_OK)
+			return err;
+	}
+	return NSD_OK;
+}
+
+static enum nsd_err
+list_reserve(struct zone_update *u, struct ref_list *list, size_t room)
+{
+	list->items = arena_alloc(&u->arena, room * sizeof(store_ref) + 1);
+	list->room = room;
+	return list->items == NULL ? NSD_E_MEMORY : NSD_OK;
+}
+
+static enum nsd_err
+release_list(struct zone_update *u)
+{
+	for (size_t i = 0; i < u->touch_count; i++) {
+		const struct touch *t = &u->touches[i];
+		enum nsd_err err = NSD_OK;
+
+		if (t->replaced && t->old != STORE_NONE)
+			err = node_list(u, t, t->old);
+		if (err == NSD_OK && t->changed && t->old_hash != STORE_NONE)
+			err = node_list(u, t, t->old_hash);
+		if (err != NSD_OK)
+			return err;
+	}
+	if (list_reserve(u, &u->dead_rrsets, u->rrsets.count) != NSD_OK)
+		return NSD_E_MEMORY;
+	return list_reserve(u, &u->dead_templates, u->templates.count);
+}
+
+/* Counts the holders of the targets of RRsets that nobody holds. */
+static void
+targets_count(struct zone_update *u, uint32_t delta)
+{
+	for (size_t i = 0; i < u->dead_rrsets.count; i++) {
+		const struct rrset_tail *tail = rrset_get_tail(store_get(
+			u->view, u->dead_rrsets.items[i]));
+
+		for (unsigned n = 0; tail != NULL && n < tail->target_count;
+			n++) {
+			store_ref cell = rrset_tail_targets(tail)[n].glue;
+			struct glue_target *t;
+
+			if (cell == STORE_NONE)
+				continue;
+			t = store_edit(u->heap, cell - GLUE_CELL_GRANULES);
+			t->refs += delta;
+		}
+	}
+}
+
+/* Takes off the holders that the old nodes were. Cannot fail. */
+static void
+release_count(struct zone_update *u)
+{
+	for (size_t i = 0; i < u->rrsets.count; i++) {
+		struct rrset *r = store_edit(u->heap, u->rrsets.items[i]);
+
+		if (--r->refs == 0)
+			u->dead_rrsets.items[u->dead_rrsets.count++] =
+				u->rrsets.items[i];
+	}
+	for (size_t i = 0; i < u->templates.count; i++) {
+		struct sig_template *t = store_edit(u->heap,
+			u->templates.items[i]);
+
+		if (--t->refs == 0)
+			u->dead_templates.items[u->dead_templates.count++] =
+				u->templates.items[i];
+	}
+	targets_count(u, (uint32_t)-1);
+	u->released = true;
+}
+
+static void
+release_uncount(struct zone_update *u)
+{
+	targets_count(u, 1);
+	for (size_t i = 0; i < u->rrsets.count; i++) {
+		struct rrset *r = store_edit(u->heap, u->rrsets.items[i]);
+
+		r->refs++;
+	}
+	for (size_t i = 0; i < u->templates.count; i++) {
+		struct sig_template *t = store_edit(u->heap,
+			u->templates.items[i]);
+
+		t->refs++;
+	}
+}
+
+/* Targets that no RRset refers to any more. */
+static enum nsd_err
+targets_drop(struct zone_update *u)
+{
+	for (size_t i = 0; i < u->dead_rrsets.count; i++) {
+		const struct rrset_tail *tail = rrset_get_tail(store_get(
+			u->view, u->dead_rrsets.items[i]));
+
+		for (unsigned n = 0; tail != NULL && n < tail->target_count;
+			n++) {
+			store_ref ref = rrset_tail_targets(tail)[n].glue
+				- GLUE_CELL_GRANULES;
+			const struct glue_target *t;
+			struct owner owner = {.flags = 0};
+			enum nsd_err err;
+
+			if (rrset_tail_targets(tail)[n].glue == STORE_NONE)
+				continue;
+			t = store_get(u->view, ref);
+			if (t->refs > 0)
+				continue;
+			owner.name = t->name;
+			owner.name_len = t->leaf.name_len;
+			owner.labels = t->leaf.labels;
+			err = trie_drop(u, &u->targets, &owner);
+			if (err == NSD_E_NOT_FOUND)
+				continue; /* was dropped before */
+			if (err == NSD_OK)
+				err = ref_list_add(u, &u->dead_targets, ref);
+			if (err != NSD_OK)
+				return err;
+		}
+	}
+	return NSD_OK;
+}
+
+/* ---- the new version --------------------------------------------------- */
+
+static void
+zone_fill(struct zone_update *u, struct zone *zone)
+{
+	const struct touch *apex = &u->touches[0];
+
+	*zone = *u->old;
+	zone->version = (zone->version + 1) & ZONE_VERSION_MASK;
+	zone->names = u->names;
+	zone->nsec3 = u->nsec3;
+	zone->targets = u->targets;
+	if (apex->replaced)
+		zone->apex = apex->made;
+	zone->rr_count += (uint64_t)u->rr_delta;
+	zone->node_count += (uint64_t)u->node_delta;
+	zone->wildcard_count += (uint32_t)u->wildcard_delta;
+	zone->dname_count += (uint32_t)u->dname_delta;
+	zone->flags = 0;
+	zone_read_apex(u->view, zone);
+	zone->chain = u->chain;
+	if (zone->chain != STORE_NONE)
+		zone->flags |= ZONE_NSEC3;
+	if (zone->wildcard_count > 0)
+		zone->flags |= ZONE_WILDCARDS;
+	if (zone->dname_count > 0)
+		zone->flags |= ZONE_DNAMES;
+}
+
+static void
+retire_nodes(struct zone_update *u)
+{
+	for (size_t i = 0; i < u->touch_count; i++) {
+		const struct touch *t = &u->touches[i];
+
+		u->result.names += t->made != STORE_NONE;
+		u->result.names += t->made_hash != STORE_NONE;
+		if (t->replaced && t->old != STORE_NONE)
+			store_retire(u->writer, t->old,
+				node_size(store_get(u->view, t->old)));
+		if (t->changed && t->old_hash != STORE_NONE)
+			store_retire(u->writer, t->old_hash,
+				node_size(store_get(u->view, t->old_hash)));
+	}
+}
+
+static void
+retire_contents(struct zone_update *u)
+{
+	struct share *share = &u->build.share;
+
+	for (size_t i = 0; i < u->dead_rrsets.count; i++) {
+		store_ref ref = u->dead_rrsets.items[i];
+
+		share_index_remove_rrset(share, ref);
+		store_retire(u->writer, ref,
+			rrset_size(store_get(u->view, ref)));
+	}
+	for (size_t i = 0; i < u->sigs.count; i++)
+		store_retire(u->writer, u->sigs.items[i], rrset_sigs_size(
+			store_get(u->view, u->sigs.items[i])));
+	for (size_t i = 0; i < u->dead_templates.count; i++) {
+		store_ref ref = u->dead_templates.items[i];
+		const struct sig_template *t = store_get(u->view, ref);
+
+		share_index_remove(share, share_hash_template(share, t), ref);
+		store_retire(u->writer, ref, sig_template_size(t));
+	}
+	for (size_t i = 0; i < u->dead_targets.count; i++) {
+		store_ref ref = u->dead_targets.items[i];
+
+		update_forget_cell(u, ref + GLUE_CELL_GRANULES);
+		store_retire(u->writer, ref,
+			glue_target_size(store_get(u->view, ref)));
+	}
+}
+
+static void
+retire_chain(struct zone_update *u)
+{
+	struct releaser r = {u->view, u->heap, u->writer, &u->build.share};
+
+	if (u->chain_begun)
+		nsec3_edit_release(&u->chain_edit, &r);
+}
+
+enum nsd_err
+update_apply(struct zone_update *u)
+{
+	struct zone_entry *entry = store_edit(u->heap, u->entry);
+	store_ref ref, old_ref = entry->zone;
+	struct zone *zone;
+	enum nsd_err err = NSD_OK;
+
+	for (size_t i = 0; i < u->touch_count && err == NSD_OK; i++)
+		err = touch_apply(u, &u->touches[i]);
+	if (err == NSD_OK)
+		err = release_list(u);
+	if (err != NSD_OK)
+		return err;
+	release_count(u);
+	err = targets_drop(u);
+	if (err != NSD_OK)
+		return err;
+	zone = u->garbage.lost ? NULL
+		: store_alloc(u->heap, sizeof(*zone), &ref);
+	if (zone == NULL)
+		return NSD_E_MEMORY;
+	zone_fill(u, zone);
+	update_swing_cells(u, zone);
+	store_publish_ref(u->writer, &entry->zone, ref);
+	/* From here on nothing fails. */
+	u->build.share.index = &zone->share;
+	retire_nodes(u);
+	retire_contents(u);
+	retire_chain(u);
+	garbage_retire(&u->garbage, u->writer);
+	store_retire(u->writer, old_ref, sizeof(*zone));
+	return NSD_OK;
+}
+
+/* ---- nothing has happened ---------------------------------------------- */
+
+/* Lets go of entries that were made, but for signatures of the old node. */
+static void
+undo_entries(struct zone_update *u, const struct node_rrset *made,
+	size_t count, const struct node_rrset *old, size_t old_count)
+{
+	struct releaser r = {u->view, u->heap, NULL, &u->build.share};
+
+	for (size_t i = 0; i < count; i++) {
+		if ((made[i].flags & NODE_RRSET_SIGS) == 0)
+			release_rrset(&r, made[i].ref);
+		else if (!entries_have_ref(old, old_count, made[i].ref))
+			release_sigs(&r, made[i].ref);
+	}
+}
+
+static void
+undo_node(struct zone_update *u, const struct touch *t, store_ref ref)
+{
+	const struct node *node, *old = NULL;
+	const struct node_rrset *kept = t->kept;
+	size_t kept_count = t->kept_count;
+
+	if (ref == STORE_NONE)
+		return;
+	node = store_get(u->view, ref);
+	if (!t->changed && t->old != STORE_NONE) {
+		old = store_get(u->view, t->old);
+		kept = node_entries(old);
+		kept_count = old->entry_count;
+	}
+	undo_entries(u, node_entries(node), node->entry_count, kept,
+		kept_count);
+	store_free(u->heap, ref, node_size(node));
+}
+
+/* Targets of new RRsets: these go before they do. */
+static void
+undo_uses(struct zone_update *u)
+{
+	for (const struct target_use *use = u->worker.uses; use != NULL;
+		use = use->next) {
+		const struct rrset_tail *tail = rrset_get_tail(store_get(
+			u->view, use->rrset));
+		store_ref cell = rrset_tail_targets(tail)[use->index].glue;
+		struct glue_target *t;
+
+		if (cell == STORE_NONE)
+			continue;
+		t = store_edit(u->heap, cell - GLUE_CELL_GRANULES);
+		t->refs--;
+	}
+}
+
+void
+update_undo(struct zone_update *u)
+{
+	struct releaser r = {u->view, u->heap, NULL, &u->build.share};
+	struct worker *w = &u->worker;
+
+	sigs_flush(w);
+	if (u->chain_begun)
+		nsec3_edit_abandon(&u->chain_edit, &r);
+	if (u->released)
+		release_uncount(u);
+	undo_uses(u);
+	undo_entries(u, w->entries, w->packed, w->kept, w->kept_count);
+	for (size_t i = 0; i < u->touch_count; i++) {
+		undo_node(u, &u->touches[i], u->touches[i].made);
+		undo_node(u, &u->touches[i], u->touches[i].made_hash);
+	}
+	for (size_t i = 0; i < u->swing_count; i++)
+		store_free(u->heap, u->swings[i].change,
+			sizeof(struct glue_change));
+	for (size_t i = 0; i < u->made_targets.count; i++)
+		store_free(u->heap, u->made_targets.items[i],
+			glue_target_size(store_get(u->view,
+				u->made_targets.items[i])));
+	trie_owned_free(&u->owned, u->heap);
+}

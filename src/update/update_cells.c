@@ -1,0 +1,247 @@
+/* update_cells.c - names that RRsets refer to, and the addresses of them:
+ * what is different from the new version on. */
+#include <string.h>
+
+#include "update/update_pass.h"
+
+/* ---- what a cell has to hold ------------------------------------------- */
+
+static void
+cell_read_node(struct glue_cell *cell, const struct node *node)
+{
+	node_read_addresses(node, cell);
+	if ((cell->a != STORE_NONE || cell->aaaa != STORE_NONE)
+		&& (node->flags & (NODE_CUT | NODE_OCCLUDED)) != 0)
+		cell->link = GLUE_CELL_HIDDEN;
+}
+
+/* The node that a touch has in the new version, or none. */
+static store_ref
+touch_new_node(const struct touch *t)
+{
+	return t->replaced ? t->made : t->old;
+}
+
+static void
+cell_read_name(const struct zone_update *u, const struct owner *name,
+	struct glue_cell *cell)
+{
+	const struct touch *t = update_find_touch(u, name);
+	store_ref ref = t != NULL ? touch_new_node(t)
+				  : update_find(u, &u->old->names, name);
+
+	memset(cell, 0, sizeof(*cell));
+	if (ref != STORE_NONE)
+		cell_read_node(cell, store_get(u->view, ref));
+}
+
+static bool
+cell_is_same(const struct glue_cell *a, const struct glue_cell *b)
+{
+	return a->a == b->a && a->aaaa == b->aaaa && a->a_sigs == b->a_sigs
+		&& a->aaaa_sigs == b->aaaa_sigs
+		&& ((a->link ^ b->link) & GLUE_CELL_HIDDEN) == 0;
+}
+
+/* ---- targets of new RRsets --------------------------------------------- */
+
+static enum nsd_err
+target_create(struct zone_update *u, const struct owner *name, store_ref *ref)
+{
+	struct trie_edit edit = update_edit(u);
+	struct glue_target *t;
+	store_ref replaced;
+
+	t = store_alloc(u->heap, sizeof(*t) + name->name_len, ref);
+	if (t == NULL)
+		return NSD_E_MEMORY;
+	memset(t, 0, sizeof(*t));
+	t->leaf.name_len = name->name_len;
+	t->leaf.labels = name->labels;
+	t->leaf.name_at = offsetof(struct glue_target, name);
+	memcpy(t->name, name->name, name->name_len);
+	cell_read_name(u, name, &t->cell);
+	if (ref_list_add(u, &u->made_targets, *ref) != NSD_OK) {
+		store_free(u->heap, *ref, sizeof(*t) + name->name_len);
+		return NSD_E_MEMORY;
+	}
+	return trie_put(&edit, &u->targets, *ref, &replaced);
+}
+
+static enum nsd_err
+use_resolve(struct zone_update *u, const struct target_use *use)
+{
+	store_ref ref = update_find(u, &u->targets, &use->name);
+	struct rrset *rrset = store_edit(u->heap, use->rrset);
+	struct rrset_target *targets = (struct rrset_target *)(void *)
+		rrset_tail_targets(rrset_get_tail(rrset));
+	struct glue_target *t;
+
+	if (ref == STORE_NONE
+		&& target_create(u, &use->name, &ref) != NSD_OK)
+		return NSD_E_MEMORY;
+	t = store_edit(u->heap, ref);
+	targets[use->index].glue = ref + GLUE_CELL_GRANULES;
+	t->refs++;
+	return NSD_OK;
+}
+
+/* ---- addresses that are others ----------------------------------------- */
+
+static const struct glue_cell *
+cell_get_last(const struct zone_update *u, store_ref ref)
+{
+	const struct glue_cell *cell = store_get(u->view, ref);
+
+	while ((store_ref)cell->link != STORE_NONE)
+		cell = store_get(u->view, (store_ref)cell->link);
+	return cell;
+}
+
+static enum nsd_err
+cell_change(struct zone_update *u, store_ref of, const struct glue_cell *cell)
+{
+	struct cell_swing *swing;
+	struct glue_change *change;
+
+	if (u->swing_count == u->swing_room)
+		u->swings = update_grow(u, u->swings, u->swing_count,
+			&u->swing_room, sizeof(u->swings[0]));
+	if (u->swings == NULL)
+		return NSD_E_MEMORY;
+	swing = &u->swings[u->swing_count];
+	swing->cell = of;
+	change = store_alloc(u->heap, sizeof(*change), &swing->change);
+	if (change == NULL)
+		return NSD_E_MEMORY;
+	memset(change, 0, sizeof(*change));
+	change->cell = *cell;
+	change->of = of;
+	u->swing_count++;
+	return NSD_OK;
+}
+
+static enum nsd_err
+touch_change_cell(struct zone_update *u, const struct touch *t)
+{
+	struct glue_cell was = {.a = STORE_NONE}, is = {.a = STORE_NONE};
+	store_ref target;
+
+	if (!t->replaced)
+		return NSD_OK;
+	if (t->old != STORE_NONE)
+		cell_read_node(&was, store_get(u->view, t->old));
+	if (t->made != STORE_NONE)
+		cell_read_node(&is, store_get(u->view, t->made));
+	if (cell_is_same(&was, &is))
+		return NSD_OK;
+	/* As it was: those that are new have the new addresses. */
+	target = update_find(u, &u->old->targets, &t->owner);
+	if (target == STORE_NONE || cell_is_same(&is, cell_get_last(u,
+			target + GLUE_CELL_GRANULES)))
+		return NSD_OK;
+	return cell_change(u, target + GLUE_CELL_GRANULES, &is);
+}
+
+enum nsd_err
+update_cells(struct zone_update *u)
+{
+	for (const struct target_use *use = u->worker.uses; use != NULL;
+		use = use->next) {
+		if (use_resolve(u, use) != NSD_OK)
+			return NSD_E_MEMORY;
+	}
+	for (size_t i = 0; i < u->touch_count; i++)
+		if (touch_change_cell(u, &u->touches[i]) != NSD_OK)
+			return NSD_E_MEMORY;
+	return NSD_OK;
+}
+
+/* ---- when they take effect --------------------------------------------- */
+
+void
+update_swing_cells(struct zone_update *u, struct zone *zone)
+{
+	uint64_t since = (uint64_t)zone->version << 32;
+
+	for (size_t i = 0; i < u->swing_count; i++) {
+		const struct cell_swing *swing = &u->swings[i];
+		struct glue_change *change = store_edit(u->heap,
+			swing->change);
+		struct glue_cell *last = (struct glue_cell *)(uintptr_t)
+			cell_get_last(u, swing->cell);
+
+		change->epoch = store_epoch(u->writer);
+		change->of = swing->cell;
+		if (zone->pending_first == STORE_NONE) {
+			zone->pending_first = swing->change;
+		} else {
+			struct glue_change *before = store_edit(u->heap,
+				zone->pending_last);
+
+			before->next = swing->change;
+		}
+		zone->pending_last = swing->change;
+		/* No reader of an older version follows it. */
+		__atomic_store_n(&last->link, (last->link & GLUE_CELL_HIDDEN)
+			| since | swing->change, __ATOMIC_RELEASE);
+	}
+}
+
+/*
+ * Every reader that is online has the version of the change or a newer one, so
+ * nobody looks at the cell's own words; then one store makes them count. Words
+ * first: a reader that finds no link, or a later one, has to find them.
+ */
+static void
+cell_settle(struct store_heap *heap, store_ref ref,
+	const struct glue_change *change)
+{
+	struct glue_cell *cell = store_edit(heap, change->of);
+
+	/* A writer that died may have come as far as that. */
+	if ((store_ref)cell->link != ref)
+		return;
+	cell->a = change->cell.a;
+	cell->aaaa = change->cell.aaaa;
+	cell->a_sigs = change->cell.a_sigs;
+	cell->aaaa_sigs = change->cell.aaaa_sigs;
+	__atomic_store_n(&cell->link, change->cell.link, __ATOMIC_RELEASE);
+}
+
+void
+update_settle(struct store_writer *writer, struct zone *zone)
+{
+	struct store_heap *heap = store_writer_heap(writer);
+	uint64_t passed = 0;
+
+	while (zone->pending_first != STORE_NONE) {
+		store_ref ref = zone->pending_first;
+		const struct glue_change *change = store_edit(heap, ref);
+
+		if (change->epoch != passed) {
+			if (!store_epoch_passed(writer, change->epoch))
+				return;
+			passed = change->epoch;
+		}
+		if (change->of != STORE_NONE)
+			cell_settle(heap, ref, change);
+		zone->pending_first = ref == zone->pending_last ? STORE_NONE
+								: change->next;
+		store_retire(writer, ref, sizeof(*change));
+	}
+}
+
+void
+update_forget_cell(struct zone_update *u, store_ref ref)
+{
+	const struct glue_cell *cell = store_get(u->view, ref);
+
+	while ((store_ref)cell->link != STORE_NONE) {
+		struct glue_change *change = store_edit(u->heap,
+			(store_ref)cell->link);
+
+		change->of = STORE_NONE;
+		cell = &change->cell;
+	}
+}

@@ -1,0 +1,59 @@
+/* update_chain.c - the NSEC3 records that an update changes. */
+#include <string.h>
+
+#include "update/update_pass.h"
+
+static enum nsd_err
+touch_edit_chain(struct zone_update *u, struct touch *t)
+{
+	struct worker *w = &u->worker;
+	struct releaser r = {u->view, u->heap, NULL, &u->build.share};
+	store_ref record;
+	enum nsd_err err;
+
+	if (t->chain_item_count == 0)
+		return nsec3_edit_remove(&u->chain_edit, t->hash);
+	err = nsec3_pack_items(w, &t->owner, store_get(u->view, u->old->chain),
+		t->chain_items, t->chain_item_count, &record);
+	if (err != NSD_OK)
+		return err;
+	err = nsec3_edit_put(&u->chain_edit, t->hash, record);
+	if (err != NSD_OK) {
+		sigs_flush(w);
+		release_nsec3_record(&r, record);
+	}
+	return err;
+}
+
+/* The parts of a build hash names for the chain as it will be. */
+static void
+chain_lend(struct zone_update *u)
+{
+	struct build *b = &u->build;
+	const struct nsec3_chain *chain = store_get(u->view, u->chain);
+
+	b->chain = u->chain;
+	b->params.iterations = chain->iterations;
+	b->params.salt_len = chain->salt_len;
+	b->params.salt = chain->salt;
+}
+
+enum nsd_err
+update_chain(struct zone_update *u)
+{
+	enum nsd_err err = pack_prepare(&u->worker);
+
+	u->chain = u->old->chain;
+	if (u->chain == STORE_NONE || err != NSD_OK)
+		return err;
+	nsec3_edit_begin(&u->chain_edit, u->heap, &u->arena, u->chain);
+	u->chain_begun = true;
+	for (size_t i = 0; i < u->touch_count && err == NSD_OK; i++)
+		if (u->touches[i].chain_changed)
+			err = touch_edit_chain(u, &u->touches[i]);
+	if (err == NSD_OK)
+		err = nsec3_edit_end(&u->chain_edit, &u->chain);
+	if (err == NSD_OK)
+		chain_lend(u);
+	return err;
+}

@@ -1,0 +1,582 @@
+/* update_items.c - the records of a touched name: those that the old node has,
+ * less those to be removed, and those to be added. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "update/update_pass.h"
+
+#define ORDER_NEW 0x80000000u /* from here on: records to be added */
+
+/* A name's changes, sorted as items are. */
+struct wish {
+	struct item *adds;
+	size_t add_count;
+	struct item *removes;
+	size_t remove_count;
+	const struct rrbatch_rr **sets; /* RRsets to be removed */
+	bool *set_found;
+	size_t set_count;
+};
+
+uint32_t
+rr_key(const struct rrbatch_rr *rr)
+{
+	if (rr->type == TYPE_RRSIG && rr->rdlen >= 2)
+		return (uint32_t)octets_get_u16(rrbatch_rr_rdata(rr)) << 1 | 1;
+	return (uint32_t)rr->type << 1;
+}
+
+static void
+wish_note(struct wish *wish, const struct change *c)
+{
+	struct item *item;
+
+	if (c->kind == CHANGE_REMOVE_SET) {
+		wish->set_found[wish->set_count] = false;
+		wish->sets[wish->set_count++] = c->rr;
+		return;
+	}
+	item = c->kind == CHANGE_ADD ? &wish->adds[wish->add_count++]
+				     : &wish->removes[wish->remove_count++];
+	item->rr = c->rr;
+	item->key = rr_key(c->rr);
+	item->order = ORDER_NEW + (uint32_t)(wish->add_count
+		+ wish->remove_count);
+}
+
+/* Of equal records the first counts, with the lowest TTL of all. */
+static void
+wish_drop_duplicates(struct zone_update *u, struct wish *wish)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < wish->add_count; i++) {
+		const struct rrbatch_rr *rr = wish->adds[i].rr;
+		struct rrbatch_rr *last;
+
+		if (kept == 0 || wish->adds[kept - 1].key != wish->adds[i].key
+			|| rr_compare(rr->type, wish->adds[kept - 1].rr, rr)
+				!= 0) {
+			wish->adds[kept++] = wish->adds[i];
+			continue;
+		}
+		u->result.present++;
+		last = (struct rrbatch_rr *)(uintptr_t)
+			wish->adds[kept - 1].rr; /* the update's own */
+		if (rr->ttl_sec < last->ttl_sec)
+			last->ttl_sec = rr->ttl_sec;
+	}
+	wish->add_count = kept;
+}
+
+static enum nsd_err
+wish_make(struct zone_update *u, struct wish *wish, const struct owner *run,
+	size_t count)
+{
+	struct item *tmp = arena_alloc(&u->arena, count * sizeof(*tmp));
+
+	memset(wish, 0, sizeof(*wish));
+	wish->adds = arena_alloc(&u->arena, count * sizeof(*tmp));
+	wish->removes = arena_alloc(&u->arena, count * sizeof(*tmp));
+	wish->sets = arena_alloc(&u->arena, count * sizeof(wish->sets[0]));
+	wish->set_found = arena_alloc(&u->arena,
+		count * sizeof(wish->set_found[0]));
+	if (tmp == NULL || wish->adds == NULL || wish->removes == NULL
+		|| wish->sets == NULL || wish->set_found == NULL)
+		return NSD_E_MEMORY;
+	for (size_t i = 0; i < count; i++)
+		wish_note(wish, &u->changes[run[i].rr_count]);
+	items_sort(wish->adds, tmp, wish->add_count);
+	wish_drop_duplicates(u, wish);
+	items_sort(wish->removes, tmp, wish->remove_count);
+	return NSD_OK;
+}
+
+/* The items of a key: the first that is not less, and how many. */
+static size_t
+items_find_key(const struct item *items, size_t count, uint32_t key,
+	size_t *found)
+{
+	size_t low = 0, high = count, end;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (items[middle].key < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (end = low; end < count && items[end].key == key; end++)
+		;
+	*found = end - low;
+	return low;
+}
+
+/* True if a whole RRset is to be removed. */
+static bool
+wish_has_set(struct wish *wish, uint32_t key)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < wish->set_count; i++) {
+		uint16_t type = wish->sets[i]->type;
+
+		if (type != TYPE_ANY && key != (uint32_t)type << 1
+			&& (type != TYPE_RRSIG || (key & 1) == 0))
+			continue;
+		wish->set_found[i] = true;
+		found = true;
+	}
+	return found;
+}
+
+/* ---- putting them together --------------------------------------------- */
+
+/* The records as they will be. */
+struct merge {
+	struct zone_update *u;
+	struct touch *touch; /* NULL: all records are asked for */
+	struct wish *wish;
+	struct item *items;
+	size_t count;
+	size_t room;
+};
+
+static enum nsd_err
+merge_put(struct merge *m, const struct item *item)
+{
+	if (m->count == m->room)
+		m->items = update_grow(m->u, m->items, m->count, &m->room,
+			sizeof(m->items[0]));
+	if (m->items == NULL)
+		return NSD_E_MEMORY;
+	m->items[m->count] = *item;
+	/* What is new stands behind all that was there. */
+	if (item->order < ORDER_NEW)
+		m->items[m->count].order = (uint32_t)m->count;
+	m->count++;
+	return NSD_OK;
+}
+
+static enum nsd_err
+merge_put_all(struct merge *m, const struct item *items, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (merge_put(m, &items[i]) != NSD_OK)
+			return NSD_E_MEMORY;
+	return NSD_OK;
+}
+
+/* An entry that stays as it is: one record of it speaks for all. */
+static enum nsd_err
+merge_keep(struct merge *m, const struct entry_items *e)
+{
+	struct touch *t = m->touch;
+
+	if (t == NULL)
+		return merge_put_all(m, e->items, e->count);
+	if (e->count == 0)
+		return NSD_OK;
+	t->kept[t->kept_count++] = *e->entry;
+	return merge_put(m, &e->items[0]);
+}
+
+static bool
+rr_is_same(const struct rrbatch_rr *a, const struct rrbatch_rr *b)
+{
+	return a->ttl_sec == b->ttl_sec && a->rdlen == b->rdlen
+		&& memcmp(rrbatch_rr_rdata(a), rrbatch_rr_rdata(b), a->rdlen)
+			== 0;
+}
+
+/*
+ * The record of sorted items that is equal in canonical form, or NULL; goes on
+ * from *at, as the items looked for are sorted, too.
+ */
+static const struct item *
+items_find_equal(const struct item *items, size_t count, size_t *at,
+	const struct rrbatch_rr *rr)
+{
+	int c = 1;
+
+	while (*at < count
+		&& (c = rr_compare(rr->type, items[*at].rr, rr)) < 0)
+		++*at;
+	return *at < count && c == 0 ? &items[*at] : NULL;
+}
+
+/* What is to be added to an entry, and what to be removed from it. */
+struct part {
+	const struct item *adds;
+	size_t add_count;
+	const struct item *removes;
+	size_t remove_count;
+	bool remove_all;
+	bool changed;
+};
+
+/* Of the old records those that nothing is said of stay. One that is to be
+ * added is taken as it comes: it may have another TTL or other case. */
+static enum nsd_err
+part_take_old(struct merge *m, struct part *p, const struct entry_items *e)
+{
+	struct zone_update_result *result = &m->u->result;
+	size_t add_at = 0, remove_at = 0;
+
+	for (size_t i = 0; i < e->count; i++) {
+		const struct rrbatch_rr *rr = e->items[i].rr;
+		const struct item *add = items_find_equal(p->adds,
+			p->add_count, &add_at, rr);
+		bool remove = items_find_equal(p->removes, p->remove_count,
+				      &remove_at, rr) != NULL;
+
+		if (add != NULL) {
+			bool same = rr_is_same(add->rr, rr);
+
+			result->present += same;
+			result->added += !same;
+			result->removed += !same;
+			p->changed = p->changed || !same;
+		} else if (remove || p->remove_all) {
+			result->removed++;
+			p->changed = true;
+		} else if (merge_put(m, &e->items[i]) != NSD_OK) {
+			return NSD_E_MEMORY;
+		}
+	}
+	return NSD_OK;
+}
+
+/* Counts what is new among the additions, and what was not there to be
+ * removed. */
+static void
+part_count_new(struct merge *m, struct part *p, const struct entry_items *e)
+{
+	struct zone_update_result *result = &m->u->result;
+	size_t at = 0;
+
+	for (size_t i = 0; i < p->add_count; i++) {
+		const struct rrbatch_rr *rr = p->adds[i].rr;
+
+		if (items_find_equal(e->items, e->count, &at, rr) == NULL) {
+			result->added++;
+			p->changed = true;
+		}
+	}
+	at = 0;
+	for (size_t i = 0; i < p->remove_count; i++)
+		if (items_find_equal(e->items, e->count, &at,
+			    p->removes[i].rr) == NULL)
+			result->absent++;
+}
+
+static enum nsd_err
+merge_part(struct merge *m, struct part *p, const struct entry_items *e)
+{
+	size_t start = m->count;
+
+	if (part_take_old(m, p, e) != NSD_OK)
+		return NSD_E_MEMORY;
+	part_count_new(m, p, e);
+	if (!p->changed) {
+		m->count = start;
+		return merge_keep(m, e);
+	}
+	if (m->touch != NULL)
+		m->touch->changed = true;
+	m->u->rr_delta -= (int64_t)e->count;
+	return merge_put_all(m, p->adds, p->add_count);
+}
+
+/* What is asked for of a key, of which there is something or nothing. False:
+ * nothing. */
+static bool
+wish_get_part(struct wish *wish, uint32_t key, bool there, struct part *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->adds = wish->adds + items_find_key(wish->adds, wish->add_count, key,
+		&p->add_count);
+	p->removes = wish->removes + items_find_key(wish->removes,
+		wish->remove_count, key, &p->remove_count);
+	p->remove_all = there && wish_has_set(wish, key);
+	return p->add_count > 0 || p->remove_count > 0 || p->remove_all;
+}
+
+static enum nsd_err
+merge_entry(struct merge *m, const struct node_rrset *entry)
+{
+	struct entry_items e;
+	struct part p;
+
+	if (!wish_get_part(m->wish, update_entry_key(entry), true, &p)) {
+		if (update_unpack_entry(m->u, entry, 1, &e) != NSD_OK)
+			return NSD_E_MEMORY;
+		return merge_keep(m, &e);
+	}
+	if (update_unpack_entry(m->u, entry, SIZE_MAX, &e) != NSD_OK)
+		return NSD_E_MEMORY;
+	return merge_part(m, &p, &e);
+}
+
+static bool
+keys_have(const uint32_t *keys, size_t count, uint32_t key)
+{
+	for (size_t i = 0; i < count; i++)
+		if (keys[i] == key)
+			return true;
+	return false;
+}
+
+/* Additions of types that the name has not had, and removals of such. */
+static enum nsd_err
+merge_new_types(struct merge *m, const uint32_t *keys, size_t key_count)
+{
+	struct wish *wish = m->wish;
+	const struct entry_items none = {0};
+	size_t count;
+
+	for (size_t i = 0; i < wish->add_count; i += count) {
+		struct part p = {.adds = &wish->adds[i]};
+
+		(void)items_find_key(wish->adds, wish->add_count,
+			wish->adds[i].key, &p.add_count);
+		count = p.add_count;
+		if (keys_have(keys, key_count, wish->adds[i].key))
+			continue;
+		if (merge_part(m, &p, &none) != NSD_OK)
+			return NSD_E_MEMORY;
+	}
+	for (size_t i = 0; i < wish->remove_count; i++)
+		if (!keys_have(keys, key_count, wish->removes[i].key))
+			m->u->result.absent++;
+	for (size_t i = 0; i < wish->set_count; i++)
+		m->u->result.absent += !wish->set_found[i];
+	return NSD_OK;
+}
+
+/* ---- NSEC3 in a zone that has a chain ---------------------------------- */
+
+/* The NSEC3 RRset of a name and its RRSIGs, which come from the node or from
+ * the chain and go to either of them, together. */
+struct nsec3_items {
+	struct entry_items of[2]; /* RRset, RRSIGs */
+	struct part parts[2];
+};
+
+/* False: nothing is asked for of them. */
+static bool
+nsec3_get_parts(struct wish *wish, struct nsec3_items *n)
+{
+	bool asked = false;
+
+	for (unsigned i = 0; i < 2; i++) {
+		(void)wish_get_part(wish, nsec3_key(i), n->of[i].count > 0,
+			&n->parts[i]);
+		asked = asked || n->parts[i].add_count > 0
+			|| n->parts[i].remove_count > 0
+			|| n->parts[i].remove_all;
+	}
+	return asked;
+}
+
+static enum nsd_err
+nsec3_merge_parts(struct merge *m, struct nsec3_items *n, bool *changed)
+{
+	*changed = false;
+	for (unsigned i = 0; i < 2; i++) {
+		struct part *p = &n->parts[i];
+
+		if (part_take_old(m, p, &n->of[i]) != NSD_OK)
+			return NSD_E_MEMORY;
+		part_count_new(m, p, &n->of[i]);
+		if (merge_put_all(m, p->adds, p->add_count) != NSD_OK)
+			return NSD_E_MEMORY;
+		*changed = *changed || p->changed;
+	}
+	return NSD_OK;
+}
+
+/* The merged records from start on stay with the node, or go to the chain. */
+static enum nsd_err
+nsec3_place_items(struct merge *m, size_t start)
+{
+	struct zone_update *u = m->u;
+	struct touch *t = m->touch;
+	size_t count = m->count - start;
+	struct item *tmp = arena_alloc(&u->arena, count * sizeof(*tmp) + 1);
+
+	t->chain_changed = t->was_chained;
+	if (count == 0)
+		return NSD_OK;
+	t->chain_items = arena_alloc(&u->arena, count * sizeof(*tmp));
+	if (tmp == NULL || t->chain_items == NULL)
+		return NSD_E_MEMORY;
+	if (!nsec3_items_are_chained(store_get(u->view, u->old->chain),
+			&t->owner, m->items + start, count, t->hash)) {
+		t->changed = true;
+		return NSD_OK;
+	}
+	t->chain_changed = true;
+	t->chain_item_count = count;
+	memcpy(t->chain_items, m->items + start, count * sizeof(*tmp));
+	items_sort(t->chain_items, tmp, count);
+	m->count = start;
+	return NSD_OK;
+}
+
+static enum nsd_err
+merge_nsec3(struct merge *m, struct nsec3_items *n)
+{
+	size_t start = m->count;
+	bool changed = false;
+	enum nsd_err err = NSD_OK;
+
+	if (nsec3_get_parts(m->wish, n))
+		err = nsec3_merge_parts(m, n, &changed);
+	if (err != NSD_OK)
+		return err;
+	if (!changed) {
+		m->count = start;
+		for (unsigned i = 0; i < 2 && !m->touch->was_chained; i++)
+			if (merge_keep(m, &n->of[i]) != NSD_OK)
+				return NSD_E_MEMORY;
+		return NSD_OK;
+	}
+	m->u->rr_delta -= (int64_t)(n->of[0].count + n->of[1].count);
+	if (!m->touch->was_chained && n->of[0].count + n->of[1].count > 0)
+		m->touch->changed = true;
+	return nsec3_place_items(m, start);
+}
+
+/* ---- a name ------------------------------------------------------------ */
+
+static enum nsd_err
+merge_node(struct merge *m, const struct node *old)
+{
+	unsigned count = old == NULL ? 0 : old->entry_count;
+	bool chain = m->u->old->chain != STORE_NONE;
+	uint32_t *keys = arena_alloc(&m->u->arena, (count + 2) * sizeof(*keys));
+	struct nsec3_items nsec3 = {.of = {{.key = 0}}};
+	const struct node_rrset *e;
+	enum nsd_err err = NSD_OK;
+
+	m->touch->kept = arena_alloc(&m->u->arena,
+		count * sizeof(m->touch->kept[0]) + 1);
+	if (m->touch->kept == NULL || keys == NULL)
+		return NSD_E_MEMORY;
+	for (unsigned i = 0; i < count && err == NSD_OK; i++) {
+		e = &node_entries(old)[i];
+		keys[i] = update_entry_key(e);
+		if (chain && e->type == TYPE_NSEC3)
+			err = update_unpack_entry(m->u, e, SIZE_MAX,
+				&nsec3.of[keys[i] & 1]);
+		else
+			err = merge_entry(m, e);
+	}
+	if (err == NSD_OK && chain) {
+		keys[count++] = nsec3_key(0);
+		keys[count++] = nsec3_key(1);
+		err = update_unpack_chain(m->u, m->touch, nsec3.of);
+		if (err == NSD_OK)
+			err = merge_nsec3(m, &nsec3);
+	}
+	return err == NSD_OK ? merge_new_types(m, keys, count) : err;
+}
+
+static uint16_t
+items_owner_flags(const struct item *items, size_t count)
+{
+	uint16_t flags = 0;
+
+	for (size_t i = 0; i < count; i++)
+		flags |= record_owner_flags(items[i].rr);
+	return flags;
+}
+
+enum nsd_err
+update_list_items(struct zone_update *u, struct touch *t,
+	const struct owner *run, size_t count)
+{
+	const struct node *old = NULL;
+	struct merge m = {.u = u, .touch = t};
+	struct wish wish;
+	struct item *tmp;
+
+	if (t->old != STORE_NONE)
+		old = store_get(u->view, t->old);
+	if ((old == NULL || old->entry_count == 0)
+		&& t->old_hash != STORE_NONE)
+		old = store_get(u->view, t->old_hash);
+	if (wish_make(u, &wish, run, count) != NSD_OK)
+		return NSD_E_MEMORY;
+	m.wish = &wish;
+	if (merge_node(&m, old) != NSD_OK)
+		return NSD_E_MEMORY;
+	t->items = m.items;
+	t->item_count = m.count;
+	t->records = items_owner_flags(m.items, m.count);
+	if (m.count < 2)
+		return NSD_OK;
+	tmp = arena_alloc(&u->arena, m.count * sizeof(*tmp));
+	if (tmp == NULL)
+		return NSD_E_MEMORY;
+	items_sort(m.items, tmp, m.count);
+	return NSD_OK;
+}
+
+/* Of records in canonical order; but of SOAs the first that came counts. */
+static int
+item_compare_print(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+	int c;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	c = x->rr->type == TYPE_SOA ? 0 : rr_compare(x->rr->type, x->rr,
+		y->rr);
+	if (c != 0)
+		return c;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+enum nsd_err
+update_merge_items(struct zone_update *u, const struct owner *run,
+	size_t count, struct item *items, size_t item_count,
+	struct item **merged, size_t *merged_count)
+{
+	struct merge m = {.u = u};
+	uint32_t *keys = arena_alloc(&u->arena,
+		item_count * sizeof(*keys) + 1);
+	size_t key_count = 0, n;
+	struct wish wish;
+
+	if (keys == NULL || wish_make(u, &wish, run, count) != NSD_OK)
+		return NSD_E_MEMORY;
+	m.wish = &wish;
+	for (size_t i = 0; i < item_count; i += n) {
+		struct entry_items e = {.key = items[i].key,
+			.items = &items[i]};
+		enum nsd_err err;
+		struct part p;
+
+		(void)items_find_key(&items[i], item_count - i, e.key,
+			&e.count);
+		n = e.count;
+		keys[key_count++] = e.key;
+		err = wish_get_part(&wish, e.key, true, &p)
+			? merge_part(&m, &p, &e) : merge_keep(&m, &e);
+		if (err != NSD_OK)
+			return err;
+	}
+	*merged = NULL;
+	if (merge_new_types(&m, keys, key_count) != NSD_OK)
+		return NSD_E_MEMORY;
+	if (m.count > 1)
+		qsort(m.items, m.count, sizeof(m.items[0]),
+			item_compare_print);
+	*merged = m.items;
+	*merged_count = m.count;
+	return NSD_OK;
+}

@@ -1,0 +1,171 @@
+/* update_pack.c - makes the nodes of names that are not as they were. */
+#include <string.h>
+
+#include "update/update_pass.h"
+
+/* ---- nodes ------------------------------------------------------------- */
+
+#define PLACE_FLAGS (NODE_CUT | NODE_OCCLUDED | NODE_WILDCARD \
+	| NODE_WILDCARD_CHILD)
+
+static uint16_t
+touch_place_flags(const struct touch *t)
+{
+	unsigned flags = 0;
+
+	if ((t->owner.flags & OWNER_CUT) != 0)
+		flags |= NODE_CUT;
+	if ((t->owner.flags & OWNER_OCCLUDED) != 0)
+		flags |= NODE_OCCLUDED;
+	if ((t->owner.flags & OWNER_WILDCARD) != 0)
+		flags |= NODE_WILDCARD;
+	if ((t->owner.flags & OWNER_WILDCARD_CHILD) != 0)
+		flags |= NODE_WILDCARD_CHILD;
+	return (uint16_t)flags;
+}
+
+/* A node that differs from the old one in its flags and hashes alone. */
+static enum nsd_err
+touch_copy_node(struct zone_update *u, struct touch *t, uint16_t flags)
+{
+	const struct node *old = store_get(u->view, t->old);
+	struct worker *w = &u->worker;
+	enum nsd_err err;
+
+	w->entries = scratch_reserve(w, w->entries, &w->entries_room,
+		old->entry_count, sizeof(*w->entries));
+	if (w->entries == NULL)
+		return NSD_E_MEMORY;
+	memcpy(w->entries, node_entries(old),
+		old->entry_count * sizeof(*w->entries));
+	w->kept = node_entries(old);
+	w->kept_count = w->packed = old->entry_count;
+	for (unsigned i = 0; i < old->entry_count; i++)
+		if ((w->entries[i].flags & NODE_RRSET_SIGS) == 0)
+			rrset_hold(w, w->entries[i].ref);
+	err = node_create(w, &t->owner, old->entry_count, flags, &t->made);
+	if (err == NSD_OK)
+		w->kept_count = w->packed = 0;
+	return err;
+}
+
+/* Owners of nothing but NSEC3 are no names: nothing is above or below. */
+static enum nsd_err
+touch_pack_items(struct zone_update *u, struct touch *t, store_ref *ref)
+{
+	struct worker *w = &u->worker;
+	struct owner hash = t->owner;
+	enum nsd_err err;
+
+	hash.flags &= OWNER_KEY_WHOLE;
+	w->kept = t->kept;
+	w->kept_count = t->kept_count;
+	err = node_pack_items(w, ref == &t->made_hash ? &hash : &t->owner,
+		t->items, t->item_count, ref);
+	if (err == NSD_OK)
+		w->kept_count = 0;
+	return err;
+}
+
+/* True if the name gets a node that is not the old one. */
+static bool
+touch_needs_node(const struct zone_update *u, const struct touch *t)
+{
+	const struct node *old;
+
+	if (!t->exists)
+		return false;
+	if (t->old == STORE_NONE || (t->changed
+			&& (t->records & OWNER_OTHER) != 0))
+		return true;
+	old = store_get(u->view, t->old);
+	return (t->changed && old->entry_count > 0)
+		|| (old->flags & PLACE_FLAGS) != touch_place_flags(t);
+}
+
+/* w->hashes are those of the name. */
+static enum nsd_err
+touch_pack_name(struct zone_update *u, struct touch *t)
+{
+	const struct node *old = t->old == STORE_NONE ? NULL
+		: store_get(u->view, t->old);
+
+	t->replaced = true;
+	u->result.hashed += (u->worker.hashes[0] != NULL)
+		+ (u->worker.hashes[1] != NULL);
+	if (t->changed && (t->records & OWNER_OTHER) != 0)
+		return touch_pack_items(u, t, &t->made);
+	/* What is left is an empty non-terminal, if the records are new. */
+	if (old == NULL || (t->changed && old->entry_count > 0))
+		return node_pack_items(&u->worker, &t->owner, NULL, 0,
+			&t->made);
+	return touch_copy_node(u, t, (uint16_t)((old->flags & ~(PLACE_FLAGS
+		| NODE_HASHED | NODE_WILDCARD_HASHED))
+		| touch_place_flags(t)));
+}
+
+/* Names that get a node, a few at a time, so that they are hashed together. */
+struct pack_queue {
+	struct owner owners[HASHER_OWNERS];
+	struct touch *touches[HASHER_OWNERS];
+	size_t count;
+};
+
+static enum nsd_err
+queue_flush(struct zone_update *u, struct pack_queue *q)
+{
+	struct worker *w = &u->worker;
+	enum nsd_err err = q->count == 0 ? NSD_OK
+		: hasher_run(w, q->owners, q->count);
+
+	for (size_t i = 0; i < q->count && err == NSD_OK; i++) {
+		hasher_get(w, i);
+		err = touch_pack_name(u, q->touches[i]);
+	}
+	w->hashes[0] = w->hashes[1] = NULL;
+	q->count = 0;
+	return err;
+}
+
+static enum nsd_err
+touch_pack(struct zone_update *u, struct touch *t, struct pack_queue *q)
+{
+	enum nsd_err err = NSD_OK;
+
+	if (t->changed && t->item_count > 0
+		&& (t->records & OWNER_OTHER) == 0)
+		err = touch_pack_items(u, t, &t->made_hash);
+	if (err != NSD_OK)
+		return err;
+	if (!t->exists) {
+		t->replaced = t->old != STORE_NONE;
+		return NSD_OK;
+	}
+	if (!touch_needs_node(u, t))
+		return NSD_OK;
+	if (q->count == HASHER_OWNERS)
+		err = queue_flush(u, q);
+	q->owners[q->count] = t->owner;
+	q->touches[q->count++] = t;
+	return err;
+}
+
+enum nsd_err
+update_pack(struct zone_update *u)
+{
+	struct worker *w = &u->worker;
+	struct pack_queue *q = arena_alloc(&u->arena, sizeof(*q));
+	enum nsd_err err = q == NULL ? NSD_E_MEMORY : NSD_OK;
+
+	if (q != NULL)
+		q->count = 0;
+	for (size_t i = 0; i < u->touch_count && err == NSD_OK; i++)
+		err = touch_pack(u, &u->touches[i], q);
+	if (err == NSD_OK)
+		err = queue_flush(u, q);
+	sigs_flush(w);
+	if (err == NSD_OK && w->findings.count[DIAG_ERROR] > 0)
+		err = NSD_E_ZONE;
+	u->rr_delta += (int64_t)w->rr_count;
+	return err;
+}

@@ -1,0 +1,206 @@
+/*
+ * update_pass.h - what the steps of an update share.
+ *
+ * plan     changes -> touched names with their ancestors; which of them are
+ *          there afterwards, cuts, what those hide (update_plan.c)
+ * records  of a touched name: those of the old node, changed (update_items.c)
+ * chain    NSEC3 records (update_chain.c)
+ * pack     nodes for the names that are not as they were (update_pack.c)
+ * cells    targets and the addresses of them (update_cells.c)
+ * apply    tries, what nobody holds any more, publish (update_apply.c)
+ *
+ * update_unpack.c gives records of what a zone has packed, update_index.c the
+ * index that equal contents are found by; and update_rebuild.c builds the zone
+ * anew where that takes less.
+ *
+ * Until the publish nothing that readers or the old version see is changed,
+ * but for holders counted; update_undo takes these back.
+ */
+#ifndef UPDATE_UPDATE_PASS_H
+#define UPDATE_UPDATE_PASS_H
+
+#include "build/build_pass.h"
+#include "update/nsec3_edit.h"
+#include "update/update.h"
+#include "zone/garbage.h"
+#include "zone/objects.h"
+
+enum change_kind { CHANGE_ADD, CHANGE_REMOVE, CHANGE_REMOVE_SET };
+
+/* What was asked for. */
+struct change {
+	enum change_kind kind;
+	const struct rrbatch_rr *rr; /* CHANGE_REMOVE_SET: its type counts */
+};
+
+/* A name that an update looks at. */
+struct touch {
+	struct owner owner;  /* as it will be; name stands in an rrbatch_rr */
+	store_ref old;       /* struct node in names, or none */
+	store_ref old_hash;  /* struct node in nsec3, or none */
+	uint32_t parent;     /* index; of the apex: its own */
+	uint16_t records;    /* enum owner_flags that its records will make */
+	bool changed;        /* its records are not as they were */
+	bool has_child;      /* some name below it will be there */
+	bool exists;         /* it will be in names */
+	bool replaced;       /* made: stands in place of old, unless gone */
+	/* changed: all its records, sorted, one of each entry that is kept */
+	struct item *items;
+	size_t item_count;
+	struct node_rrset *kept;
+	size_t kept_count;
+	/* NSEC3 records and their RRSIGs, if they go into the chain, or came
+	 * from it */
+	bool chain_changed;
+	bool was_chained;
+	uint8_t hash[NSEC3_HASH_LEN];
+	struct item *chain_items; /* as they will be in the chain, sorted */
+	size_t chain_item_count;
+	store_ref made;      /* struct node in names, or none */
+	store_ref made_hash; /* struct node in nsec3, or none */
+};
+
+/* A list that grows in an arena. */
+struct ref_list {
+	store_ref *items;
+	size_t count;
+	size_t room;
+};
+
+/* A change of a cell, to be published with the zone. */
+struct cell_swing {
+	store_ref cell;   /* struct glue_cell whose link is set */
+	store_ref change; /* struct glue_change that it leads to */
+};
+
+struct zone_update {
+	struct store_writer *writer;
+	struct store_heap *heap;
+	const struct store_view *view;
+	store_ref entry;
+	struct zone_update_options options;
+	uint8_t apex[NAME_MAX_LEN]; /* lower case */
+	uint8_t apex_len;           /* root label counted */
+	struct arena arena;
+	struct zone_update_result result;
+
+	/* what was asked for: owner i has its change in rr_count */
+	struct owner *owners;
+	struct change *changes;
+	size_t change_count;
+	size_t change_room;
+
+	/* commit */
+	struct zone *old; /* the version that is served */
+	struct build build; /* with one worker, for the parts of a build */
+	struct zone_build_input input;
+	struct worker worker;
+	struct touch *touches; /* in canonical order */
+	size_t touch_count;
+	bool effective; /* something is not as it was */
+	int64_t rr_delta;
+	int64_t node_delta;
+	int64_t wildcard_delta;
+	int64_t dname_delta;
+
+	store_ref chain;    /* of the new version, or none */
+	struct nsec3_edit chain_edit;
+	bool chain_begun;
+	struct trie names;
+	struct trie nsec3;
+	struct trie targets;
+	struct trie_owned owned;
+	struct garbage garbage;
+	struct ref_list made_targets;
+	struct cell_swing *swings;
+	size_t swing_count;
+	size_t swing_room;
+
+	/* What the old nodes held: all, and those that nobody holds now. */
+	struct ref_list rrsets;
+	struct ref_list sigs;      /* all go */
+	struct ref_list templates;
+	struct ref_list dead_rrsets;
+	struct ref_list dead_templates;
+	struct ref_list dead_targets;
+	bool released; /* holders in rrsets and templates are taken off */
+};
+
+/* The steps; NSD_E_ZONE if there are errors among the findings. */
+enum nsd_err update_plan(struct zone_update *u) MUST_USE;
+enum nsd_err update_chain(struct zone_update *u) MUST_USE; /* NSD_E_AGAIN:
+	* as nsec3_edit_end */
+enum nsd_err update_pack(struct zone_update *u) MUST_USE;
+enum nsd_err update_cells(struct zone_update *u) MUST_USE;
+enum nsd_err update_apply(struct zone_update *u) MUST_USE;
+void update_undo(struct zone_update *u);
+
+/* Records of one entry of a node, or of the chain. */
+struct entry_items {
+	const struct node_rrset *entry; /* NULL: of the chain */
+	uint32_t key;                   /* of struct item */
+	struct item *items;             /* in canonical order */
+	size_t count;
+	size_t room;
+};
+
+static inline uint32_t
+nsec3_key(bool sigs)
+{
+	return (uint32_t)TYPE_NSEC3 << 1 | sigs;
+}
+
+uint32_t update_entry_key(const struct node_rrset *entry);
+/* Unpacks the first records of an entry, at most so many. */
+enum nsd_err update_unpack_entry(struct zone_update *u,
+	const struct node_rrset *entry, size_t most, struct entry_items *e)
+	MUST_USE;
+/* NSEC3 records of a name that the chain has, and their RRSIGs; of stays as it
+ * is if there are none. Says what it finds in the touch. */
+enum nsd_err update_unpack_chain(struct zone_update *u, struct touch *t,
+	struct entry_items of[2]) MUST_USE;
+
+/* The records of a name after its changes (a run of sorted owners). */
+enum nsd_err update_list_items(struct zone_update *u, struct touch *t,
+	const struct owner *run, size_t count) MUST_USE;
+
+/* The same of records that are at hand, sorted: all of them. */
+enum nsd_err update_merge_items(struct zone_update *u,
+	const struct owner *run, size_t count, struct item *items,
+	size_t item_count, struct item **merged, size_t *merged_count)
+	MUST_USE;
+/* The key of an item of a record. */
+uint32_t rr_key(const struct rrbatch_rr *rr);
+
+/* What is done by building the zone anew: changes of which there is hardly a
+ * name that they do not touch. */
+bool update_is_sweeping(const struct zone_update *u);
+enum nsd_err update_rebuild(struct zone_update *u, bool always,
+	struct diag_sink *sink) MUST_USE;
+
+/* The object with the owner's name in a trie, or none. */
+store_ref update_find(const struct zone_update *u, const struct trie *trie,
+	const struct owner *owner);
+/* The touch with the name, or NULL. */
+struct touch *update_find_touch(const struct zone_update *u,
+	const struct owner *owner);
+
+/* Room for one more in a list of the update's arena; contents stay. */
+void *update_grow(struct zone_update *u, void *items, size_t count,
+	size_t *room, size_t size) MUST_USE;
+enum nsd_err ref_list_add(struct zone_update *u, struct ref_list *list,
+	store_ref ref) MUST_USE;
+struct trie_edit update_edit(struct zone_update *u);
+
+/* Puts changes that every reader has come to into the cells' own words. */
+void update_settle(struct store_writer *writer, struct zone *zone);
+/* Takes the pending changes of a cell off it: it is to go. */
+void update_forget_cell(struct zone_update *u, store_ref cell);
+/* Publishes the changes of cells, for the version of the new zone. */
+void update_swing_cells(struct zone_update *u, struct zone *zone);
+
+/* Opens the zone's index of contents; makes it if there is none. */
+enum nsd_err update_open_share(struct store_heap *heap, struct zone *zone,
+	const uint8_t *apex, struct share *share) MUST_USE;
+
+#endif

@@ -1,0 +1,231 @@
+/* test_load_set.c - zones of the loader that come and go. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "build/build.h"
+#include "load/load_list.h"
+#include "load/load_set.h"
+#include "zone/retire.h"
+#include "zone/table.h"
+
+static struct fixture {
+	struct store *store;
+	struct store_writer *writer;
+	struct conf *conf;
+	struct load_set set;
+} f;
+
+static int
+open_fixture(void **state)
+{
+	static const char text[] = "pattern: name: p zonefile: %s"
+				   " allow-query: ::1 NOKEY\n"
+				   "zone: name: a zonefile: a\n"
+				   "zone: name: b zonefile: b\n";
+	struct store_options options = {
+		.reservation = (size_t)1 << 30,
+		.reader_max = 1,
+	};
+	struct load_list_result result;
+
+	assert_int_equal(store_create(&options, &f.store), NSD_OK);
+	assert_int_equal(store_writer_open(f.store, &f.writer), NSD_OK);
+	assert_int_equal(conf_load_text("test", text, strlen(text), false,
+				 NULL, &f.conf),
+		NSD_OK);
+	assert_int_equal(load_set_init(&f.set, f.conf->zone_count), NSD_OK);
+	assert_int_equal(load_list_publish(f.writer, f.conf, false,
+				 f.set.zones, &result),
+		NSD_OK);
+	return 0;
+}
+
+static int
+close_fixture(void **state)
+{
+	store_writer_close(f.writer);
+	store_destroy(f.store);
+	conf_destroy(f.conf);
+	return 0;
+}
+
+static const struct zone_entry *
+find(const uint8_t *apex)
+{
+	const struct store_view *view = store_writer_view(f.writer);
+	store_ref ref;
+
+	return table_find_apex(view, apex, &ref) == NSD_OK
+		? store_get(view, ref)
+		: NULL;
+}
+
+static enum nsd_err
+add(const char *name, struct load_zone **zone)
+{
+	return load_set_add(&f.set, f.writer, f.conf, name, "p", zone);
+}
+
+static enum nsd_err
+drop(const char *name, bool pass)
+{
+	struct load_set_removed removed = {.zone = STORE_NONE};
+	enum nsd_err err = load_set_remove(&f.set, f.writer, f.conf, name,
+		pass, &removed);
+
+	zone_retire(f.writer, removed.zone);
+	return err;
+}
+
+static uint64_t
+live(void)
+{
+	struct store_stats stats;
+
+	while (store_reclaim(f.writer) > 0)
+		;
+	store_get_stats(f.writer, &stats);
+	return stats.live;
+}
+
+static void
+zone_is_in_all_three_or_in_none(void **state)
+{
+	const struct store_view *view = store_writer_view(f.writer);
+	const struct zone_options *options;
+	const struct zone_entry *entry;
+	struct load_zone *zone;
+
+	assert_int_equal(add("C.d", &zone), NSD_OK);
+	entry = find((const uint8_t *)"\1c\1d");
+	assert_non_null(entry);
+	assert_ptr_equal(store_get(view, zone->entry), entry);
+	assert_ptr_equal(&f.set.zones[entry->id], zone);
+	assert_ptr_equal(zone->conf, conf_find_zone_text(f.conf, "c.d"));
+	assert_int_equal(entry->flags, 0);
+	assert_int_equal(entry->zone, STORE_NONE);
+	options = store_get(view, entry->options);
+	assert_int_equal(options->query_acl_count, 1);
+	assert_int_equal(add("c.d", &zone), NSD_E_ZONE);
+	assert_int_equal(add("a", &zone), NSD_E_ZONE);
+	assert_int_equal(add("d..", &zone), NSD_E_SYNTAX);
+	assert_int_equal(load_set_add(&f.set, f.writer, f.conf, "e", "q",
+				 &zone),
+		NSD_E_NOT_FOUND);
+	assert_int_equal(f.conf->zone_count, 3);
+	assert_int_equal(drop("c.D.", false), NSD_OK);
+	assert_null(find((const uint8_t *)"\1c\1d"));
+	assert_null(conf_find_zone_text(f.conf, "c.d"));
+	assert_int_equal(drop("c.d", false), NSD_E_NOT_FOUND);
+	assert_int_equal(drop("a", false), NSD_OK);
+	assert_null(find((const uint8_t *)"\1a"));
+	assert_non_null(find((const uint8_t *)"\1b"));
+	assert_int_equal(table_get(view)->zone_count, 1);
+	assert_int_equal(f.conf->zone_count, 1);
+}
+
+static void
+zone_of_messages_becomes_one_of_the_configuration(void **state)
+{
+	struct zone_setup setup = {
+		.apex = (const uint8_t *)"\1m",
+		.id = UINT32_MAX,
+		.flags = ZONE_ENTRY_ADDED,
+	};
+	struct load_zone *zone;
+	store_ref entry;
+
+	assert_int_equal(table_add(f.writer, &setup, 1, &entry), NSD_OK);
+	assert_int_equal(drop("m", false), NSD_E_NOT_FOUND);
+	assert_int_equal(add("m", &zone), NSD_OK);
+	assert_int_equal(zone->entry, entry);
+	assert_int_equal(find((const uint8_t *)"\1m")->flags, 0);
+	assert_int_equal(drop("m", false), NSD_OK);
+	assert_null(find((const uint8_t *)"\1m"));
+}
+
+static void
+place_is_used_again_but_not_in_the_pass(void **state)
+{
+	struct load_zone *first, *second, *third;
+
+	assert_int_equal(add("c", &first), NSD_OK);
+	assert_int_equal(drop("c", true), NSD_OK);
+	assert_null(first->conf);
+	assert_true(first->removed);
+	assert_int_equal(add("d", &second), NSD_OK);
+	assert_ptr_not_equal(second, first);
+	load_set_end_pass(&f.set);
+	assert_int_equal(add("e", &third), NSD_OK);
+	assert_ptr_equal(third, first);
+	assert_false(third->removed);
+	assert_int_equal(drop("d", false), NSD_OK);
+	assert_int_equal(add("c", &first), NSD_OK);
+	assert_ptr_equal(first, second);
+	assert_int_equal(f.set.count, 4);
+}
+
+static void
+zone_that_is_being_read_stays_until_then(void **state)
+{
+	struct load_zone *zone;
+
+	assert_int_equal(add("c", &zone), NSD_OK);
+	zone->reading = true;
+	assert_int_equal(drop("c", true), NSD_E_AGAIN);
+	assert_non_null(find((const uint8_t *)"\1c"));
+	assert_true(zone->removed); /* no thread begins to */
+	assert_int_equal(drop("c", true), NSD_E_AGAIN);
+	zone->reading = false;
+	assert_int_equal(drop("c", true), NSD_OK);
+	assert_null(find((const uint8_t *)"\1c"));
+}
+
+static void
+zones_come_and_go_without_a_trace(void **state)
+{
+	struct load_zone *zone;
+	uint64_t before = 0;
+	char name[16];
+
+	for (unsigned round = 0; round < 20; round++) {
+		for (unsigned i = 0; i < 500; i++) {
+			snprintf(name, sizeof(name), "n%u.x", i);
+			assert_int_equal(add(name, &zone), NSD_OK);
+		}
+		for (unsigned i = 0; i < 500; i++) {
+			snprintf(name, sizeof(name), "n%u.x", i * 7 % 500);
+			assert_int_equal(drop(name, false), NSD_OK);
+		}
+		if (round == 0)
+			before = live();
+	}
+	assert_int_equal(live(), before);
+	assert_int_equal(f.set.count, 502);
+}
+
+int
+main(void)
+{
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
+	const struct CMUnitTest tests[] = {
+		TEST(zone_is_in_all_three_or_in_none),
+		TEST(zone_of_messages_becomes_one_of_the_configuration),
+		TEST(place_is_used_again_but_not_in_the_pass),
+		TEST(zone_that_is_being_read_stays_until_then),
+		TEST(zones_come_and_go_without_a_trace),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,417 @@
+/* test_update.c - what a transaction on a zone counts, refuses and publishes;
+ * a change of most of a large zone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "build/build.h"
+#include "dns/name.h"
+#include "lib/one_fixture.h"
+#include "lib/zone_check.h"
+#include "update/update.h"
+#include "zone/retire.h"
+#include "zone/share.h"
+#include "zone/table.h"
+
+#define HEAD "$TTL 3600\n@ SOA ns1 x 1 2 3 4 5\n@ NS ns1\nns1 A 192.0.2.1\n"
+
+static store_ref entry;
+static struct zone_update *update;
+static struct zone_update_result result;
+static char findings[2000];
+
+static void
+on_diag(struct diag_sink *sink, const struct diag *d)
+{
+	size_t at = strlen(findings);
+
+	(void)sink;
+	snprintf(findings + at, sizeof(findings) - at, "%s\n", d->text);
+}
+
+static void
+load(const char *text)
+{
+	assert_int_equal(zone_fixture_load(&f, "example.", text, &entry),
+		NSD_OK);
+}
+
+static void
+begin(void)
+{
+	const struct zone_update_options options = {.threads = 2};
+
+	assert_int_equal(zone_update_begin(f.writer, entry, &options, &update),
+		NSD_OK);
+}
+
+static enum nsd_err
+commit(void)
+{
+	struct diag_sink sink = {.on_diag = on_diag};
+	enum nsd_err err;
+
+	findings[0] = '\0';
+	memset(&result, 0, sizeof(result));
+	err = zone_update_commit(update, &sink, &result);
+	store_reclaim(f.writer);
+	assert_int_equal(err == NSD_E_ZONE, sink.errors > 0);
+	return err;
+}
+
+static struct zone_rr
+address(const char *owner, uint32_t ttl_sec, uint8_t last)
+{
+	static uint8_t rdata[4][4];
+	static unsigned next;
+	uint8_t *p = rdata[next++ % 4];
+
+	memcpy(p, (uint8_t[]){192, 0, 2, last}, 4);
+	return (struct zone_rr){.owner = zone_fixture_name(owner),
+		.ttl_sec = ttl_sec, .type = TYPE_A, .rdlen = 4, .rdata = p};
+}
+
+static void
+add(const char *owner, uint32_t ttl_sec, uint8_t last)
+{
+	struct zone_rr rr = address(owner, ttl_sec, last);
+
+	assert_int_equal(zone_update_add(update, &rr), NSD_OK);
+}
+
+static void
+take(const char *owner, uint8_t last)
+{
+	struct zone_rr rr = address(owner, 0, last);
+
+	assert_int_equal(zone_update_remove(update, &rr), NSD_OK);
+}
+
+static store_ref
+served(void)
+{
+	return ((const struct zone_entry *)store_get(f.view, entry))->zone;
+}
+
+static const struct node *
+node(const char *name)
+{
+	return zone_fixture_find(&f, served(), "example.", name);
+}
+
+static const struct rrset *
+rrset(const char *name, uint16_t type)
+{
+	const struct node_rrset *e = node_find_entry(node(name), type);
+
+	return e == NULL ? NULL : store_get(f.view, e->ref);
+}
+
+/* The zone that is served equals one of this text. */
+static void
+check_text(const char *text)
+{
+	const char *wrong;
+	store_ref fresh;
+
+	assert_int_equal(zone_fixture_build(&f, "example.", text, &fresh),
+		NSD_OK);
+	wrong = zone_check_equal(f.view, served(), fresh);
+	if (wrong == NULL)
+		wrong = zone_check_sound(f.view, served(),
+			zone_fixture_name("example."));
+	if (wrong != NULL)
+		fail_msg("%s", wrong);
+	zone_free(store_writer_heap(f.writer), fresh);
+}
+
+/* ---- counts ------------------------------------------------------------ */
+
+/* RFC 2136 section 3.4.2 */
+static void
+what_is_there_and_what_is_not_is_counted(void **state)
+{
+	load(HEAD "a A 192.0.2.2\na A 192.0.2.3\n");
+	begin();
+	add("a.example.", 3600, 2); /* there */
+	add("a.example.", 3600, 4);
+	add("a.example.", 3600, 4); /* again */
+	take("a.example.", 3);
+	take("a.example.", 9);
+	take("b.example.", 9);
+	assert_int_equal(commit(), NSD_OK);
+	assert_int_equal(result.added, 1);
+	assert_int_equal(result.removed, 1);
+	assert_int_equal(result.absent, 2);
+	assert_int_equal(result.present, 2);
+	assert_int_equal(result.names, 1);
+	check_text(HEAD "a A 192.0.2.2\na A 192.0.2.4\n");
+}
+
+static void
+removed_and_added_stays_in_any_order(void **state)
+{
+	store_ref before;
+
+	load(HEAD "a A 192.0.2.2\n");
+	before = served();
+	begin();
+	add("a.example.", 3600, 2);
+	take("a.example.", 2);
+	assert_int_equal(commit(), NSD_OK);
+	assert_int_equal(result.present, 1);
+	assert_int_equal(result.removed, 0);
+	/* Nothing has changed, so nothing is published. */
+	assert_int_equal(served(), before);
+}
+
+/* RFC 2181 section 5.2 */
+static void
+the_lowest_ttl_counts(void **state)
+{
+	load(HEAD "a A 192.0.2.2\na A 192.0.2.3\n");
+	begin();
+	add("a.example.", 60, 2);
+	assert_int_equal(commit(), NSD_OK);
+	assert_int_equal(rrset("a.example.", TYPE_A)->ttl_sec, 60);
+	assert_int_equal(rrset("a.example.", TYPE_A)->count, 2);
+	begin();
+	take("a.example.", 2);
+	take("a.example.", 3);
+	add("a.example.", 7200, 2);
+	add("a.example.", 7200, 3);
+	assert_int_equal(commit(), NSD_OK);
+	assert_int_equal(rrset("a.example.", TYPE_A)->ttl_sec, 7200);
+}
+
+static void
+rrsets_and_names_go_whole(void **state)
+{
+	load(HEAD "a A 192.0.2.2\na A 192.0.2.3\na TXT x\nb.c A 192.0.2.4\n");
+	begin();
+	assert_int_equal(zone_update_remove_rrset(update,
+		zone_fixture_name("a.example."), TYPE_A), NSD_OK);
+	assert_int_equal(zone_update_remove_rrset(update,
+		zone_fixture_name("b.c.example."), TYPE_ANY), NSD_OK);
+	assert_int_equal(zone_update_remove_rrset(update,
+		zone_fixture_name("d.example."), TYPE_ANY), NSD_OK);
+	assert_int_equal(commit(), NSD_OK);
+	assert_int_equal(result.removed, 3);
+	assert_int_equal(result.absent, 1);
+	assert_null(node("c.example.")); /* the empty non-terminal, too */
+	check_text(HEAD "a TXT x\n");
+}
+
+/* ---- refused ----------------------------------------------------------- */
+
+static void
+what_a_build_refuses_changes_nothing(void **state)
+{
+	struct zone_rr cname = {.type = TYPE_CNAME, .rdlen = 1,
+		.rdata = (const uint8_t *)""};
+	store_ref before;
+
+	load(HEAD "a A 192.0.2.2\n");
+	before = served();
+	begin();
+	cname.owner = zone_fixture_name("a.example.");
+	add("b.example.", 3600, 1);
+	assert_int_equal(zone_update_add(update, &cname), NSD_OK);
+	assert_int_equal(commit(), NSD_E_ZONE);
+	assert_non_null(strstr(findings, "CNAME and other data"));
+	begin();
+	assert_int_equal(zone_update_remove_rrset(update,
+		zone_fixture_name("example."), TYPE_SOA), NSD_OK);
+	assert_int_equal(commit(), NSD_E_ZONE);
+	assert_non_null(strstr(findings, "no SOA record"));
+	assert_int_equal(served(), before);
+	check_text(HEAD "a A 192.0.2.2\n");
+}
+
+static void
+names_elsewhere_and_zones_not_loaded(void **state)
+{
+	const struct zone_update_options options = {.threads = 1};
+	const struct zone_setup setup = {.apex = zone_fixture_name("empty.")};
+	struct zone_rr rr = address("a.other.", 3600, 1);
+	store_ref other;
+
+	load(HEAD);
+	begin();
+	assert_int_equal(zone_update_add(update, &rr), NSD_E_ZONE);
+	rr.owner = zone_fixture_name("xexample.");
+	assert_int_equal(zone_update_remove(update, &rr), NSD_E_ZONE);
+	zone_update_abort(update);
+	check_text(HEAD);
+	assert_int_equal(table_add(f.writer, &setup, 1, &other), NSD_OK);
+	assert_int_equal(zone_update_begin(f.writer, other, &options, &update),
+		NSD_E_NOT_FOUND);
+}
+
+/* ---- cuts and glue ----------------------------------------------------- */
+
+/* RFC 1034 section 4.2.1; RFC 1034 section 4.3.2 step 6 */
+static void
+a_cut_above_existing_names_hides_them(void **state)
+{
+	static const uint8_t ns[] = "\2ns\3sub\7example";
+	const char *names = HEAD "m MX 1 ns.sub\nns.sub A 192.0.2.9\n"
+		"deep.x.sub TXT x\n";
+	struct zone_rr rr = {.ttl_sec = 3600, .type = TYPE_NS,
+		.rdlen = sizeof(ns), .rdata = ns};
+	char text[500];
+
+	load(names);
+	begin();
+	rr.owner = zone_fixture_name("sub.example.");
+	assert_int_equal(zone_update_add(update, &rr), NSD_OK);
+	assert_int_equal(commit(), NSD_OK);
+	assert_int_equal(node("deep.x.sub.example.")->flags, NODE_OCCLUDED);
+	snprintf(text, sizeof(text), "%ssub NS ns.sub\n", names);
+	check_text(text);
+	begin();
+	assert_int_equal(zone_update_remove(update, &rr), NSD_OK);
+	assert_int_equal(commit(), NSD_OK);
+	assert_int_equal(node("deep.x.sub.example.")->flags, 0);
+	check_text(names);
+}
+
+/* ---- much at once ------------------------------------------------------ */
+
+static void
+a_change_of_most_of_a_large_zone(void **state)
+{
+	size_t room = 4000000, len;
+	char *text = malloc(room);
+
+	load(HEAD "a A 192.0.2.2\n");
+	begin();
+	len = (size_t)snprintf(text, room, "%s", HEAD);
+	for (unsigned i = 0; i < 101000; i++) {
+		char name[40];
+
+		snprintf(name, sizeof(name), "h%06u.example.", i);
+		add(name, 3600, (uint8_t)i);
+		len += (size_t)snprintf(text + len, room - len,
+			"h%06u A 192.0.2.%u\n", i, i & 255);
+	}
+	take("a.example.", 2);
+	assert_int_equal(commit(), NSD_OK);
+	assert_int_equal(result.added, 101000);
+	assert_int_equal(result.removed, 1);
+	check_text(text);
+	free(text);
+}
+
+/* ---- the index of contents --------------------------------------------- */
+
+/* As a loader that takes over; the index is gone. */
+static void
+take_over(void)
+{
+	struct store_sweep *sweep;
+	uint64_t octets;
+
+	assert_int_equal(store_sweep_begin(f.writer, &sweep), NSD_OK);
+	table_mark(f.writer, sweep);
+	assert_int_equal(store_sweep_end(sweep, &octets), NSD_OK);
+	store_reclaim(f.writer);
+}
+
+static uint32_t
+index_used(void)
+{
+	const struct zone *zone = store_get(f.view, served());
+	const struct share_index *index = store_get(f.view, zone->share);
+
+	return index->used;
+}
+
+static void
+index_made_in_steps_is_whole(void **state)
+{
+	static char text[200000];
+	size_t at = (size_t)snprintf(text, sizeof(text), HEAD);
+	struct zone_prepare prepare;
+	uint32_t used;
+	unsigned steps = 1;
+
+	for (unsigned i = 0; i < 1000; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at,
+			"n%u NS ns%u.example.net.\nn%u.n%u.x TXT \"%u\"\n",
+			i, i / 2, i, i % 7, i / 3);
+	load(text);
+	take_over();
+	assert_int_equal(zone_update_prepare(f.writer, entry), NSD_OK);
+	used = index_used();
+	assert_true(used >= 500 + 334);
+	take_over();
+	assert_int_equal(zone_update_prepare_begin(f.writer, entry, &prepare),
+		NSD_OK);
+	assert_int_equal(index_used(), 0);
+	while (zone_update_prepare_step(f.writer, &prepare, 7) == NSD_E_AGAIN)
+		steps++;
+	assert_int_equal(index_used(), used);
+	assert_true(steps > 2000 / 7);
+}
+
+/* Made anew as it is: another version with the same contents; one that is large
+ * stays. */
+static void
+a_zone_is_made_anew_as_it_is(void **state)
+{
+	static const char text[] = HEAD "cut NS ns.cut\nns.cut A 192.0.2.7\n"
+		"*.w TXT \"a\"\nd DNAME elsewhere.org.\nm MX 5 new\n"
+		"a.b.c TXT \"b\"\nnew 300 A 192.0.2.9\n";
+	const struct zone_update_options options = {.threads = 1};
+	char large[1u << 18] = HEAD;
+	uint64_t records = 0;
+	store_ref old;
+	size_t len;
+
+	load(HEAD "cut NS ns.cut\nns.cut A 192.0.2.7\n*.w TXT \"a\"\n"
+		  "d DNAME elsewhere.org.\nm MX 5 new\na.b.c TXT \"b\"\n");
+	begin();
+	add("new.example.", 300, 9);
+	assert_int_equal(commit(), NSD_OK);
+	old = served();
+	assert_int_equal(zone_update_tidy(f.writer, entry, &options, &records),
+		NSD_OK);
+	store_reclaim(f.writer);
+	assert_int_equal(records, 10);
+	assert_int_not_equal(served(), old);
+	check_text(text);
+	len = strlen(large);
+	for (unsigned i = 0; i < 4000; i++)
+		len += (size_t)snprintf(large + len, sizeof(large) - len,
+			"n%u A 192.0.2.1\n", i);
+	load(large);
+	old = served();
+	assert_int_equal(zone_update_tidy(f.writer, entry, &options, &records),
+		NSD_OK);
+	assert_int_equal(records, 10);
+	assert_int_equal(served(), old);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_there_and_what_is_not_is_counted),
+		cmocka_unit_test(removed_and_added_stays_in_any_order),
+		cmocka_unit_test(the_lowest_ttl_counts),
+		cmocka_unit_test(rrsets_and_names_go_whole),
+		cmocka_unit_test(what_a_build_refuses_changes_nothing),
+		cmocka_unit_test(names_elsewhere_and_zones_not_loaded),
+		cmocka_unit_test(a_cut_above_existing_names_hides_them),
+		cmocka_unit_test(a_change_of_most_of_a_large_zone),
+		cmocka_unit_test(index_made_in_steps_is_whole),
+		cmocka_unit_test(a_zone_is_made_anew_as_it_is),
+	};
+
+	return cmocka_run_group_tests(tests, open_fixture, close_fixture);
+}
