@@ -21,7 +21,8 @@ must(bool ok, const char *what)
 static void
 fixture_on_diag(struct diag_sink *sink, const struct diag *d)
 {
-	static const char *const words[] = {"info", "warning", "error"};
+	static const char *const words[] = {
+		[DIAG_WARNING] = "warning", [DIAG_ERROR] = "error"};
 	struct zone_fixture *f = (struct zone_fixture *)((char *)sink
 		- offsetof(struct zone_fixture, sink));
 	size_t at = strlen(f->findings);

@@ -1,7 +1,7 @@
 /* built.h - a zone from a string, and what it was found to be; for the tests
  * of builds. */
-#ifndef TESTS_ZONE_BUILT_H
-#define TESTS_ZONE_BUILT_H
+#ifndef TESTS_UNIT_BUILD_BUILT_H
+#define TESTS_UNIT_BUILD_BUILT_H
 
 #include <setjmp.h>
 #include <stdarg.h>
