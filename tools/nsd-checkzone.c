@@ -14,6 +14,7 @@
 #include "build/build.h"
 #include "dns/name.h"
 #include "store/store.h"
+#include "store/writer.h"
 #include "zone/walk.h"
 #include "zonefile/writer.h"
 #include "zonefile/zonefile.h"

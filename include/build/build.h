@@ -15,6 +15,9 @@
 #include "store/store.h"
 #include "zone/zone.h"
 
+struct store_heap;
+struct store_writer;
+
 #define NSEC3_ITERATIONS_MAX 2500u /* the most that RFC 5155 10.3 allows */
 
 struct zone_build_input {

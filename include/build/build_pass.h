@@ -27,6 +27,9 @@
 #include "zone/nsec3_page.h"
 #include "zone/share.h"
 
+struct store_heap;
+struct store_writer;
+
 /* A record of the owner at hand. */
 struct item {
 	uint32_t key;   /* type << 1, for RRSIG covered type << 1 | 1 */

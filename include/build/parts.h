@@ -30,6 +30,8 @@
 #include "dns/rrbatch.h"
 #include "store/store.h"
 
+struct store_heap;
+struct store_writer;
 struct zone_plan;
 
 /* Borrows apex. Less than 1 MiB, whatever is added. NSD_E_MEMORY. */

@@ -12,6 +12,8 @@
 #include "store/store.h"
 #include "zone/retire.h"
 
+struct store_writer;
+
 /* Zeroed: nothing to do. */
 struct load_leave {
 	struct zone_retiring **zones; /* in work from the last one on */

@@ -9,6 +9,8 @@
 #include "conf/conf.h"
 #include "load/load_zone.h"
 
+struct store_writer;
+
 /*
  * Frees what a loader that died had allocated and not published, or retired
  * and not freed: *octets of it. NSD_E_BUG: the store is damaged; NSD_E_MEMORY.

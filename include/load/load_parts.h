@@ -8,6 +8,8 @@
 #include "build/parts.h"
 #include "load/load_zone.h"
 
+struct store_heap;
+
 /*
  * Reads the file once for each part of the zone (zone/parts.h). options: of a
  * parse. plan: of all batches of the file if result->files has its sources;

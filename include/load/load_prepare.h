@@ -11,6 +11,8 @@
 #include "load/load_zone.h"
 #include "update/update.h"
 
+struct store_writer;
+
 /* Zeroed: nothing to do. */
 struct load_prepare {
 	store_ref *entries;

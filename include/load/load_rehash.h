@@ -12,6 +12,8 @@
 #include "load/load_zone.h"
 #include "store/store.h"
 
+struct store_heap;
+
 /* True if the version that is published is from another limit; *large: then
  * whether it is better done with several threads. Any thread. */
 bool load_rehash_is_wanted(const struct load_context *context,

@@ -13,6 +13,8 @@
 #include "conf/conf.h"
 #include "load/load_zone.h"
 
+struct store_writer;
+
 struct load_set {
 	struct load_zone *zones; /* stay where they are; conf NULL: a free one */
 	size_t count;            /* used so far, free ones too */

@@ -10,6 +10,8 @@
 
 #include "store/store.h"
 
+struct store_writer;
+
 /* Zeroed: empty. */
 struct load_settle {
 	store_ref *slots; /* open addressing; STORE_NONE: free */

@@ -16,6 +16,9 @@
 #include "zone/zone.h"
 #include "zonefile/zonefile.h"
 
+struct store_heap;
+struct store_writer;
+
 /* What is to be known across the death of a loader, the version and the files
  * it is from, is in the store. */
 struct load_zone {

@@ -27,6 +27,8 @@
 #include "dns/name.h"
 #include "store/store.h"
 
+struct store_heap;
+
 struct trie_entry {
 	uint32_t word[3];
 };

@@ -7,6 +7,7 @@
 
 #include "store/store.h"
 
+struct store_writer;
 struct store_claims;
 
 enum store_claim {

@@ -1,14 +1,15 @@
 /*
- * store.h - the zone store: one large reservation of address space over a
- * memfd, written by one process (the loader), read by all others.
+ * store.h - the zone store: one large file in memory, written by one process
+ * (the loader) and read by all others. This is what main and the readers use;
+ * the writer's functions are in store/writer.h.
  *
  * Objects refer to each other by 32-bit references, counted in granules of 8
  * octets from the start of the store (32 GiB in all), never by pointers: each
  * process maps the store where it likes. Reference 0 is "none".
  *
- * Publishing is RCU across processes: the writer makes new objects, swings a
- * reference (store_publish), and retires what the old one led to; retired
- * objects are used again once every reader has been quiescent since. See
+ * Publishing is RCU across processes. The writer makes new objects, swings a
+ * reference to them, and retires what the old one led to. Memory of retired
+ * objects is used again once every reader has been quiescent since. See
  * doc/store.md.
  */
 #ifndef STORE_STORE_H
@@ -25,7 +26,6 @@ typedef uint32_t store_ref;
 
 #define STORE_GRANULE 8u
 #define STORE_NONE 0u
-#define STORE_OBJECT_MAX (256u << 20) /* octets in one object */
 
 /* The entry points of the store; each holds one reference. */
 enum store_root {
@@ -33,11 +33,12 @@ enum store_root {
 	STORE_ROOT_COUNT = 16,
 };
 
-/* What a reader needs to follow references; pass by pointer, hot. */
+/* What a reader needs to follow references. Hot: pass it by pointer. */
 struct store_view {
 	const uint8_t *base;
 };
 
+/* The object that ref leads to. STORE_NONE leads to no object: look first. */
 static inline const void *
 store_get(const struct store_view *view, store_ref ref)
 {
@@ -58,13 +59,21 @@ struct store_options {
 	size_t reservation; /* octets; 0: 32 GiB, less where refused */
 	unsigned reader_max; /* slots for readers */
 	bool huge_pages;    /* ask for them, go on without */
-	int self_fds;       /* /proc/self/fd, opened before there was a chroot
-			     * without it; 0: by its name */
+	int self_fds;       /* /proc/self/fd, opened before a chroot that has
+			     * none; 0: open it by its name */
 	bool poison;        /* overwrite freed memory, to find stale reads */
 };
 
+/*
+ * Makes an empty store in memory.
+ * out: *store, the caller's; destroy it with store_destroy.
+ * returns NSD_OK; NSD_E_MEMORY if there is no memory, or less than 64 MiB of
+ * address space; NSD_E_SYSTEM (errno) if the files cannot be made or opened.
+ */
 enum nsd_err store_create(const struct store_options *options,
 	struct store **store) MUST_USE;
+
+/* Closes the files and frees the store; NULL is fine. Mappings stay. */
 void store_destroy(struct store *store);
 
 /*
@@ -73,7 +82,7 @@ void store_destroy(struct store *store);
  */
 struct store_file {
 	const char *path;
-	uid_t owner;       /* whose it must be; a new one is made theirs */
+	uid_t owner;       /* who must own it; a new file is given to them */
 	uint64_t contents; /* the caller's version of what it puts into it */
 };
 
@@ -112,15 +121,23 @@ struct store_file_report {
 const char *store_file_state_text(enum store_file_state state);
 
 /*
- * Opens the store in a file. Only one that its owner alone may write, that was
- * closed clean, has the layout and contents of this program, and the checksum
- * it was closed with, is attached. Any other store is replaced by an empty one
- * (renamed over it, so that whoever still maps the old one keeps it); what is
- * no store, or not the owner's, is left alone. One process at a time: a lock
- * stays as long as any process has the store or a mapping of it.
+ * Opens the store in a file.
+ *
+ * A store is attached to only if its owner alone may write to it, it was closed
+ * by a clean stop, it has the layout and contents of this program, and its
+ * checksum is right. Any other store is replaced by an empty one, renamed over
+ * it, so whoever still maps the old one keeps it. A file that is no store, or
+ * not the owner's, is left alone. One server at a time: a lock lasts as long as
+ * any process has the store or a mapping of it.
+ *
  * in: options as for store_create; reservation counts for a new file only.
- * returns NSD_OK (report->state ATTACHED to READERS), NSD_E_DENIED (FOREIGN to
- * IN_USE), NSD_E_SYSTEM, NSD_E_MEMORY. The report is always set.
+ * out: *store, the caller's; destroy it with store_destroy. *report, always.
+ * returns by report->state:
+ *   ATTACHED to READERS: NSD_OK;
+ *   FOREIGN to IN_USE: NSD_E_DENIED;
+ *   SYSTEM: NSD_E_SYSTEM (errno, as in report->error) if the file cannot be
+ *   opened, read, written or replaced; NSD_E_MEMORY if there is no memory, or
+ *   less than 64 MiB of address space.
  * Blocks: reads all that is used in the file (0.2 s a GiB if it is cached).
  */
 enum nsd_err store_open_file(const struct store_options *options,
@@ -128,14 +145,15 @@ enum nsd_err store_open_file(const struct store_options *options,
 	struct store_file_report *report) MUST_USE;
 
 /*
- * Gives up a store that lies in a file, when nobody uses it any more, but for
- * the file itself, which stays locked: for store_writer_close_into. Release with
- * store_destroy. returns its descriptor, lent until then.
+ * Closes all of a store in a named file but the file itself, which stays
+ * locked: store_writer_close_into can write to it later. Nobody may use the
+ * store any more. Returns the file's descriptor, which stays the store's until
+ * store_destroy.
  */
 int store_keep_file(struct store *store);
 
-/* Frees the slot of a reader that died, so that it holds nothing back. Any
- * role that keeps the store handle (main). */
+/* Clears the slot of a reader that died, so that it holds nothing back. Any
+ * process that has the descriptors of the store (main). */
 void store_reader_clear(struct store *store, unsigned slot);
 
 /* ---- readers ---------------------------------------------------------- */
@@ -143,41 +161,60 @@ void store_reader_clear(struct store *store, unsigned slot);
 struct store_reader;
 
 /*
- * After the fork: maps the store read-only (it can never be mapped writable
- * again by this process: the descriptors are closed) and takes the slot.
- * name (up to 15 octets) is for people: "server 1". The reader starts offline.
- * In the process that made the store (tools, tests) the descriptors stay open;
- * beside an open writer the reader borrows its mapping: close the writer last.
+ * Maps the store read-only and takes a slot. Call it after the fork: the
+ * descriptors are closed then, so this process can never map the store
+ * writable. The reader starts offline.
+ *
+ * In the process that made the store (tools, tests) the descriptors stay open.
+ * Beside an open writer the reader borrows the writer's mapping: close the
+ * writer last.
+ *
+ * in: name, for people ("server 1"); its first 15 octets count.
+ * out: *reader, the caller's; close it with store_reader_close.
+ * returns NSD_OK; NSD_E_LIMIT if there is no such slot; NSD_E_MEMORY;
+ * NSD_E_DENIED if this process has closed the descriptors before; NSD_E_SYSTEM
+ * (errno) if a mapping is refused.
  */
 enum nsd_err store_reader_open(struct store *store, unsigned slot,
 	const char *name, struct store_reader **reader) MUST_USE;
+
+/* Releases all pins, the slot and the mapping; NULL is fine. */
 void store_reader_close(struct store_reader *reader);
+
+/* The view is the reader's; it lasts until the reader is closed. */
 const struct store_view *store_reader_view(const struct store_reader *reader);
 
 /*
- * Between batches. online: from here on references may be followed.
- * quiescent: drops all references held and goes on with the newest version
- * (same as offline+online, cheaper). offline: before sleeping; holds nothing.
- * Cost: a cache line of its own and one barrier.
+ * Between batches:
+ * online: from here on references may be followed;
+ * quiescent: drops all references held and goes on with the newest version, as
+ * offline and online would, but cheaper;
+ * offline: holds nothing. For before sleeping.
+ * Cost: a cache line that no other process writes to, and one barrier at most.
  */
 void store_reader_online(struct store_reader *reader);
 void store_reader_quiescent(struct store_reader *reader);
 void store_reader_offline(struct store_reader *reader);
 
-/*
- * Pins the version that is seen now, while online: what is reached from its
- * roots before the reader is next quiescent or offline, and what can be reached
- * from there later on without a root or a cell that store_publish_ref swings,
- * stays until unpin. For what lasts (AXFR out, write-back by a forked child).
- * It holds back what was there when it was taken, and what shares a span of
- * 64 KiB with that; not what comes and goes meanwhile.
- * returns NSD_OK, NSD_E_BUG if offline.
- */
 struct store_pin {
 	size_t index; /* private */
 };
+
+/*
+ * Pins the version that is seen now. Two things stay until unpin: what the
+ * reader reaches from the roots before it is next quiescent or offline, and
+ * what can be reached from there later on without loading a root, or a cell
+ * that store_publish_ref swings. For what lasts: AXFR out, write-back by a
+ * forked child.
+ *
+ * A pin holds back what was there when it was taken, and what shares a span of
+ * 64 KiB with that. It does not hold back what comes and goes meanwhile.
+ * returns NSD_OK; NSD_E_BUG if the reader is offline.
+ */
 enum nsd_err store_reader_pin(struct store_reader *reader,
 	struct store_pin *pin) MUST_USE;
+
+/* Once for each pin; online or offline. */
 void store_reader_unpin(struct store_reader *reader, struct store_pin *pin);
 
 /* Reads a root with acquire order. */
@@ -189,158 +226,5 @@ store_load_ref(const store_ref *cell)
 {
 	return __atomic_load_n(cell, __ATOMIC_ACQUIRE);
 }
-
-/* ---- writer ----------------------------------------------------------- */
-
-struct store_writer; /* the one writable mapping */
-struct store_heap;   /* an allocator of one thread */
-
-enum nsd_err store_writer_open(struct store *store,
-	struct store_writer **writer) MUST_USE;
-void store_writer_close(struct store_writer *writer);
-/*
- * As store_writer_close, and if the store is in a file, leaves that so that
- * store_open_file attaches to it: flushed, with its checksum, marked clean. All
- * other heaps must be destroyed. Readers may still be there; what is retired
- * counts as free in the file. Whatever happens before the very end leaves an
- * unclean file. NSD_E_SYSTEM (errno): it stays unclean; the writer is closed.
- * Blocks until all is on the disk.
- */
-enum nsd_err store_writer_close_clean(struct store_writer *writer) MUST_USE;
-/*
- * The same for a store in memory: leaves what it holds in a file (of
- * store_keep_file), in the place of what was there. contents as in store_file.
- */
-enum nsd_err store_writer_close_into(struct store_writer *writer, int fd,
-	uint64_t contents) MUST_USE;
-/*
- * Closes the writer of a store whose contents are of no use, which nobody
- * reads, and opens one of the same store with nothing in it. On failure
- * *writer is NULL.
- */
-enum nsd_err store_writer_empty(struct store_writer **writer) MUST_USE;
-const struct store_view *store_writer_view(const struct store_writer *writer);
-
-/*
- * A heap gives memory to one thread at a time; the writer has one to begin
- * with, more are for building in parallel. Destroying a heap gives its unused
- * memory back to the writer; the objects stay.
- */
-struct store_heap *store_writer_heap(struct store_writer *writer);
-/* The writer's other one, for what stays much longer than what is allocated
- * around it: it does not keep spans of others from becoming free. Slower. */
-struct store_heap *store_writer_lasting(struct store_writer *writer);
-enum nsd_err store_heap_create(struct store_writer *writer,
-	struct store_heap **heap) MUST_USE;
-void store_heap_destroy(struct store_heap *heap);
-const struct store_view *store_heap_view(const struct store_heap *heap);
-
-/*
- * Gives len octets (1..STORE_OBJECT_MAX), aligned to 8, zeroed only if fresh:
- * do not rely on it. Sizes are rounded up to a multiple of the granule or to a
- * size class near it.
- * returns the writable address with *ref set, or NULL when memory, address
- * space or the file system is full (*ref untouched).
- */
-void *store_alloc(struct store_heap *heap, size_t len, store_ref *ref) MUST_USE;
-
-/* The writable address of an object. Only for objects not yet published, or
- * for cells that readers load with store_load_ref. */
-void *store_edit(struct store_heap *heap, store_ref ref);
-
-/* Frees an object that no reader can have seen. len as allocated. */
-void store_free(struct store_heap *heap, store_ref ref, size_t len);
-
-/* Frees an object that was published and is not reachable any more, after a
- * grace period. Call after the publish that unlinked it, from the writer's
- * thread. */
-void store_retire(struct store_writer *writer, store_ref ref, size_t len);
-
-/* Makes a new version visible: swings a root, or a cell inside an object. */
-void store_publish(struct store_writer *writer, enum store_root root,
-	store_ref ref);
-void store_publish_ref(struct store_writer *writer, store_ref *cell,
-	store_ref ref);
-
-/* Ends an epoch: what was retired before can be freed once the readers have
- * moved on. Then frees what can be freed now; returns octets still waiting.
- * Cheap; call after each publish and from a timer. */
-size_t store_reclaim(struct store_writer *writer);
-
-/*
- * For what is changed in place: the epoch of what is published now; and
- * whether every reader that is online has come to what was published in an
- * epoch or is offline. Pins do not count: what a pinned version leads to must
- * not be changed in place. The epoch is ended if it still lasts.
- */
-uint64_t store_epoch(const struct store_writer *writer);
-bool store_epoch_passed(struct store_writer *writer, uint64_t epoch);
-
-/* Gives unused memory back to the kernel and asks for huge pages for the
- * rest. Slow (milliseconds a MiB at worst): after a load. */
-void store_trim(struct store_writer *writer);
-
-/* The same for the next 2 MiB: *at, 0 at first, moves on. False: all is done.
- * Between two steps anything may be done. */
-bool store_trim_step(struct store_writer *writer, uint32_t *at);
-
-/*
- * Mark and sweep, for a writer that takes over from one that died: what that
- * one had allocated and not published, or retired and not freed, is used and
- * cannot be reached. begin; mark each object that can be reached from the
- * roots; end retires all others. Between begin and end nothing is allocated,
- * freed, retired or published, and the writer's heap is the only one.
- * Cost: an octet of memory for each 64 of the store's, until end.
- */
-struct store_sweep;
-enum nsd_err store_sweep_begin(struct store_writer *writer,
-	struct store_sweep **sweep) MUST_USE;
-/* False if it was marked before (what it refers to is marked, too), or is no
- * object of the store: then end fails. */
-bool store_sweep_mark(struct store_sweep *sweep, store_ref ref, size_t len);
-/* True if so many octets from there on lie in the store, and can be looked at;
- * else end fails. */
-bool store_sweep_check(struct store_sweep *sweep, store_ref ref, size_t len);
-/*
- * Frees the sweep. returns NSD_OK with *octets retired; NSD_E_BUG if something
- * was marked that is not allocated, or overlaps: the store is damaged, and
- * nothing is retired.
- */
-enum nsd_err store_sweep_end(struct store_sweep *sweep, uint64_t *octets)
-	MUST_USE;
-
-/*
- * The reader that has held something back for longest: stuck, or with a pin.
- * The age counts from the first call, with the reader's epoch as it is now,
- * that found it to; so call it about once a second, and log what is too old.
- * now_msec: of any clock that does not jump. False: nothing is held back.
- */
-struct store_holder {
-	unsigned slot;
-	int32_t pid;
-	char name[16];
-	uint64_t epoch;  /* what was retired since waits */
-	bool pinned;     /* by a pin; else it is not quiescent */
-	uint64_t octets; /* that wait for it, if for others, too */
-	int64_t age_msec;
-};
-bool store_find_holder(struct store_writer *writer, int64_t now_msec,
-	struct store_holder *holder);
-
-struct store_stats {
-	uint64_t live;       /* octets in objects, rounding included */
-	uint64_t free;       /* octets free in spans with pages: fragments,
-			      * and what is kept for growth */
-	uint64_t retired;    /* octets waiting for a grace period */
-	uint64_t mapped;     /* octets of the file */
-	uint64_t retired_total;   /* octets, since the writer was opened */
-	uint64_t reclaimed_total; /* of these */
-	uint64_t given_back;      /* octets, to the kernel */
-	uint64_t epoch;
-	uint64_t oldest_reader_epoch; /* 0: nobody online, nothing pinned */
-	unsigned pins;       /* versions that are pinned */
-};
-void store_get_stats(const struct store_writer *writer,
-	struct store_stats *stats);
 
 #endif

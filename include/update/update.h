@@ -17,6 +17,7 @@
 #include "zone/walk.h"
 #include "zone/zone.h"
 
+struct store_writer;
 struct zone_update;
 
 struct zone_update_options {

@@ -8,6 +8,8 @@
 #include "base/err.h"
 #include "store/store.h"
 
+struct store_writer;
+
 /* Something that cannot be as it is. */
 struct vet_fault {
 	const uint8_t *apex; /* of the zone; NULL: it is about all zones */

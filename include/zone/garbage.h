@@ -12,6 +12,8 @@
 #include "base/arena.h"
 #include "store/store.h"
 
+struct store_writer;
+
 /* Zeroed but for the arena: empty. */
 struct garbage {
 	struct arena *arena; /* borrowed */

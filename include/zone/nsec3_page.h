@@ -22,6 +22,8 @@
 
 #include "zone/nsec3.h"
 
+struct store_heap;
+
 #define NSEC3_LEAF_MAX 32u   /* entries; the bits of odd */
 #define NSEC3_LEAF_FILL 24u  /* of a fresh one */
 #define NSEC3_INNER_MAX 64u

@@ -8,6 +8,9 @@
 #include "zone/share.h"
 #include "zone/zone.h"
 
+struct store_heap;
+struct store_writer;
+
 static inline size_t
 rrset_size(const struct rrset *rrset)
 {

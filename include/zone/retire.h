@@ -7,6 +7,9 @@
 #include "base/err.h"
 #include "store/store.h"
 
+struct store_heap;
+struct store_writer;
+
 /* Frees a zone that was never visible, or retires one that was. */
 void zone_free(struct store_heap *heap, store_ref zone);
 void zone_retire(struct store_writer *writer, store_ref zone);

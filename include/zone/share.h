@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "dns/rrtype.h"
 #include "store/store.h"
+#include "store/writer.h"
 #include "zone/zone.h"
 
 struct share_key {

@@ -14,6 +14,8 @@
 #include "zone/zone.h"
 #include "zonefile/zonefile.h"
 
+struct store_writer;
+
 enum zone_sources_flags {
 	ZONE_SOURCES_FAILED = 1, /* no version could be made of them */
 };

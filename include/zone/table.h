@@ -9,6 +9,9 @@
 #include "store/store.h"
 #include "zone/zone.h"
 
+struct store_sweep;
+struct store_writer;
+
 /* What STORE_ROOT_ZONES refers to. */
 struct zone_table {
 	struct trie apexes; /* struct zone_entry */

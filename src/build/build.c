@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "build/build_pass.h"
+#include "store/writer.h"
 #include "zone/objects.h"
 
 #define STACK_MEMORY 16384u       /* a small zone's build needs no more */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "build/build_pass.h"
+#include "store/writer.h"
 #include "zone/objects.h"
 
 /* Uses sorted by name: the owner's rr_count is the use's number. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "build/build_pass.h"
+#include "store/writer.h"
 
 #define CHUNK 1024u         /* owners a worker takes at a time */
 #define ITEMS_FIRST 64u

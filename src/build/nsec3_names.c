@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "build/build_pass.h"
+#include "store/writer.h"
 
 #define JOBS (2 * HASHER_OWNERS)
 

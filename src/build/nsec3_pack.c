@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "build/build_pass.h"
+#include "store/writer.h"
 #include "zone/objects.h"
 
 #define CHUNK 1024u

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "build/build_pass.h"
+#include "store/writer.h"
 #include "zone/objects.h"
 
 #define FORMS_FIRST 16u

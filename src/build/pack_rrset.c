@@ -6,6 +6,7 @@
 
 #include "build/build_pass.h"
 #include "dns/rdata.h"
+#include "store/writer.h"
 #include "zone/objects.h"
 
 #define SENT_POINTER_MAX 8191u

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "build/build_pass.h"
+#include "store/writer.h"
 #include "zone/objects.h"
 
 #define SIG_HEAD 18u /* octets before the signer's name */

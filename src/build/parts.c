@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "build/parts_pass.h"
+#include "store/writer.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 

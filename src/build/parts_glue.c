@@ -8,6 +8,7 @@
 
 #include "build/parts_pass.h"
 #include "dns/rdata.h"
+#include "store/writer.h"
 #include "zone/objects.h"
 #include "zone/walk.h"
 

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "load/load_diff.h"
+#include "store/writer.h"
 
 /* A smaller zone is built anew: that takes no longer than to compare it. */
 #define RECORDS_MIN 1000u

@@ -5,6 +5,7 @@
 
 #include "load/load_leave.h"
 #include "load/load_turn.h"
+#include "store/writer.h"
 #include "zone/retire.h"
 #include "zone/zone.h"
 

@@ -7,6 +7,7 @@
 #include "dns/name.h"
 #include "load/load_list.h"
 #include "load/zone_setup.h"
+#include "store/writer.h"
 #include "zone/table.h"
 
 enum nsd_err

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/priority.h"
 #include "load/load_pool.h"
+#include "store/writer.h"
 
 /* How often results are taken while threads are at work; at the end at once.
  * To be woken for each of a million small zones costs more than reading it. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "load/load_prepare.h"
+#include "store/writer.h"
 
 /* Records from which on the first change would have to wait: 0.5 ms. */
 #define RECORDS_MIN 2000u

@@ -7,6 +7,7 @@
 #include "dns/name.h"
 #include "dns/rrbatch.h"
 #include "load/load_rehash.h"
+#include "store/writer.h"
 #include "zone/nsec3.h"
 #include "zone/walk.h"
 

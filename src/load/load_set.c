@@ -5,6 +5,7 @@
 
 #include "load/load_set.h"
 #include "load/zone_setup.h"
+#include "store/writer.h"
 #include "zone/table.h"
 
 #define NONE UINT32_MAX

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "load/load_settle.h"
+#include "store/writer.h"
 #include "update/update.h"
 #include "zone/table.h"
 

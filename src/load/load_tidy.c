@@ -3,6 +3,7 @@
 
 #include "load/load_tidy.h"
 #include "load/load_turn.h"
+#include "store/writer.h"
 #include "update/update.h"
 
 /* A round begins if more than a part of what is in use is free among it, and

@@ -14,6 +14,7 @@
 #include "dns/rrtype.h"
 #include "load/load_leave.h"
 #include "load/load_update.h"
+#include "store/writer.h"
 #include "update/update.h"
 #include "zone/retire.h"
 #include "zone/table.h"

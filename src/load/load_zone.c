@@ -13,6 +13,7 @@
 #include "load/load_parts.h"
 #include "load/load_rehash.h"
 #include "load/load_zone.h"
+#include "store/writer.h"
 #include "zone/sources.h"
 
 /* Octets of a zone file from which on several threads read it faster. */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "names/trie_key.h"
+#include "store/writer.h"
 
 /*
  * The branches on the way from the root to the newest leaf are open: they may

@@ -1,5 +1,6 @@
 /* trie_edit.c - changes the trie by copying the branches on a path. */
 #include "names/trie_key.h"
+#include "store/writer.h"
 
 /* ---- branches of a transaction ----------------------------------------- */
 

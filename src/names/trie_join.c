@@ -1,5 +1,6 @@
 /* trie_join.c - makes one trie of two that follow each other. */
 #include "names/trie_key.h"
+#include "store/writer.h"
 
 #define NO_BRANCH TRIE_KEY_MAX /* offset that a leaf counts as having */
 

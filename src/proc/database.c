@@ -10,6 +10,7 @@
 #include "dns/name.h"
 #include "proc/children.h"
 #include "proc/database.h"
+#include "store/writer.h"
 #include "vet/vet.h"
 #include "zone/table.h"
 

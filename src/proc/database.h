@@ -7,6 +7,8 @@
 #include "conf/conf.h"
 #include "store/store.h"
 
+struct store_writer;
+
 /*
  * Opens the file that the configuration names; what was found and what
  * follows from it is said in the log. NULL: there is to be none, or it cannot

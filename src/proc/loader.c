@@ -19,6 +19,7 @@
 #include "proc/database.h"
 #include "proc/loader.h"
 #include "store/store.h"
+#include "store/writer.h"
 #include "zone/sources.h"
 #include "zone/table.h"
 

@@ -18,6 +18,8 @@
 #include "store/store.h"
 #include "zone/measure.h"
 
+struct store_writer;
+
 struct loader {
 	struct role role;
 	struct store_writer *writer;

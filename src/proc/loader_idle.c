@@ -10,6 +10,7 @@
 #include "proc/children.h"
 #include "proc/loader.h"
 #include "proc/statistics.h"
+#include "store/writer.h"
 
 #define RECLAIM_SEC 1
 #define TIDY_USEC 8000

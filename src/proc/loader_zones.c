@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "proc/loader.h"
 #include "proc/zone_change.h"
+#include "store/writer.h"
 
 /* A message that asks to remove a zone which is being read. */
 struct load_leaving {

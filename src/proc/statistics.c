@@ -7,6 +7,7 @@
 #include "dns/rrtype.h"
 #include "load/load_turn.h"
 #include "proc/statistics.h"
+#include "store/writer.h"
 
 #define LINE_MAX_LEN 4000
 #define HOLDER_LATE_MSEC 5000

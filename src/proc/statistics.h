@@ -10,6 +10,8 @@
 #include "store/store.h"
 #include "zone/measure.h"
 
+struct store_writer;
+
 /* The NSTATS and XSTATS lines of BIND 8 (doc/surface.md section 4). */
 void statistics_log(const struct counters *counters, time_t now, time_t boot);
 

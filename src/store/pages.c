@@ -38,7 +38,7 @@ pages_collapse(struct store_writer *writer, uint32_t span)
 }
 
 bool
-pages_make(struct store_writer *writer, uint32_t span, uint32_t count)
+pages_make_spans(struct store_writer *writer, uint32_t span, uint32_t count)
 {
 	struct store_header *h = writer->header;
 	off_t at = (off_t)(h->data_at + (uint64_t)span * SPAN_SIZE);
@@ -140,7 +140,7 @@ pages_make_used(struct store_writer *writer)
 	for (uint32_t i = 0; i <= end; i++) {
 		if (i < end && writer->spans[i].state != SPAN_ABSENT)
 			run++;
-		else if (run > 0 && !pages_make(writer, i - run, run))
+		else if (run > 0 && !pages_make_spans(writer, i - run, run))
 			return false;
 		else
 			run = 0;

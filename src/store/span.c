@@ -157,7 +157,7 @@ grow_by(struct store_writer *writer, uint32_t count)
 		return false;
 	if (count == EXTENT_SPANS && first % EXTENT_SPANS == 0)
 		huge = pages_make_extent(writer, first);
-	if (!huge && !pages_make(writer, first, count))
+	if (!huge && !pages_make_spans(writer, first, count))
 		return false;
 	for (uint32_t i = first; i < first + count; i++) {
 		writer->spans[i].free = SPAN_GRANULES;
@@ -213,7 +213,7 @@ span_take(struct store_writer *writer)
 
 	if (span == SPAN_NONE) {
 		span = writer->lists[SPAN_ABSENT].first;
-		if (span == SPAN_NONE || !pages_make(writer, span, 1)) {
+		if (span == SPAN_NONE || !pages_make_spans(writer, span, 1)) {
 			if (!grow(writer))
 				return 0;
 			span = writer->lists[SPAN_FREE].first;
@@ -257,7 +257,7 @@ span_take_run(struct store_writer *writer, uint32_t count)
 		for (uint32_t i = first + count; i-- > end;)
 			span_list_add(writer, i, SPAN_FREE);
 	}
-	if (!pages_make(writer, first, count))
+	if (!pages_make_spans(writer, first, count))
 		return 0;
 	for (uint32_t i = first; i < first + count; i++) {
 		take(writer, i);

@@ -12,6 +12,7 @@
 #include "base/rcu.h"
 #include "store/file.h"
 #include "store/layout.h"
+#include "store/writer.h"
 
 #define SPAN_NONE UINT32_MAX
 

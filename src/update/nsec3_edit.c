@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/writer.h"
 #include "update/nsec3_edit.h"
 
 #define SMALL 8u /* a changed page with fewer entries takes in the next one */

@@ -25,6 +25,8 @@
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 
+struct store_heap;
+
 struct nsec3_refs {
 	store_ref *items;
 	size_t count;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/writer.h"
 #include "update/update_pass.h"
 
 #define CHANGES_FIRST 32u

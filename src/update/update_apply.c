@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "build/build.h"
+#include "store/writer.h"
 #include "update/update_pass.h"
 
 /* ---- tries ------------------------------------------------------------- */

@@ -2,6 +2,7 @@
  * what is different from the new version on. */
 #include <string.h>
 
+#include "store/writer.h"
 #include "update/update_pass.h"
 
 /* ---- what a cell has to hold ------------------------------------------- */

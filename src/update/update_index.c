@@ -2,6 +2,7 @@
  * zone has, at once or in steps. */
 #include <string.h>
 
+#include "store/writer.h"
 #include "update/update_pass.h"
 #include "zone/table.h"
 

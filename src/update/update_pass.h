@@ -25,6 +25,9 @@
 #include "zone/garbage.h"
 #include "zone/objects.h"
 
+struct store_heap;
+struct store_writer;
+
 enum change_kind { CHANGE_ADD, CHANGE_REMOVE, CHANGE_REMOVE_SET };
 
 /* What was asked for. */

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "store/writer.h"
 #include "vet/vet_part.h"
 #include "zone/objects.h"
 #include "zone/sources.h"

@@ -15,6 +15,9 @@
 #include "zone/share.h"
 #include "zone/zone.h"
 
+struct store_claims;
+struct store_writer;
+
 /* What an object is claimed as. */
 #define VET_KIND_LIST(X)                                             \
 	X(VET_NONE, "store")                                         \

@@ -1,6 +1,7 @@
 /* garbage.c - remembers what goes once a change is published. */
 #include <string.h>
 
+#include "store/writer.h"
 #include "zone/garbage.h"
 
 #define ROOM_FIRST 64u

@@ -4,6 +4,7 @@
  * that leads out of the store, which is damaged then.
  */
 #include "names/trie_key.h"
+#include "store/writer.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 #include "zone/sources.h"

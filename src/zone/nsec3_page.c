@@ -2,6 +2,7 @@
  * order. */
 #include <stdlib.h>
 
+#include "store/writer.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 

@@ -1,4 +1,5 @@
 /* release.c - frees or retires what a zone version holds. */
+#include "store/writer.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 #include "zone/retire.h"

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "names/trie.h"
+#include "store/writer.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 #include "zone/retire.h"

@@ -2,6 +2,7 @@
  * addressing, in the store, changed in place by the writer. */
 #include <string.h>
 
+#include "store/writer.h"
 #include "zone/objects.h"
 #include "zone/share.h"
 #include "zone/walk.h"

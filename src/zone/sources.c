@@ -1,4 +1,5 @@
 /* sources.c - which files a zone was read from last. */
+#include "store/writer.h"
 #include "zone/sources.h"
 
 #include <string.h>

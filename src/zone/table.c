@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "names/owner.h"
+#include "store/writer.h"
 #include "zone/garbage.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"

@@ -13,6 +13,7 @@
 
 #include "build/build.h"
 #include "dns/name.h"
+#include "store/writer.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 #include "zone/retire.h"

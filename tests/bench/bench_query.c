@@ -21,6 +21,7 @@
 #include "dns/message.h"
 #include "dns/rrbatch.h"
 #include "query/query.h"
+#include "store/writer.h"
 #include "zone/table.h"
 #include "zonefile/zonefile.h"
 

@@ -11,6 +11,7 @@
 #include "dns/name.h"
 #include "names/trie.h"
 #include "store/store.h"
+#include "store/writer.h"
 
 #define QUERIES (1u << 18)
 #define ROUNDS_MAX 99

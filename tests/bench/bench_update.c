@@ -15,6 +15,7 @@
 
 #include "build/build.h"
 #include "dns/name.h"
+#include "store/writer.h"
 #include "update/update.h"
 #include "zone/nsec3_page.h"
 #include "zone/table.h"

@@ -14,6 +14,7 @@
 #include "dns/name.h"
 #include "dns/rrbatch.h"
 #include "store/store.h"
+#include "store/writer.h"
 #include "zone/walk.h"
 
 #define BATCH_ROOM (1u << 20)

@@ -19,6 +19,7 @@
 #include "zone/retire.h"
 
 #include "batch.h"
+#include "store/writer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,6 +5,8 @@
 
 #include "store/store.h"
 
+struct store_heap;
+
 /* store_alloc that is not counted and does not fail as failing.h says. */
 void *failing_spare_store_alloc(struct store_heap *heap, size_t len,
 	store_ref *ref);

@@ -16,6 +16,7 @@
 
 #include "build/build.h"
 #include "lib/one_fixture.h"
+#include "store/writer.h"
 #include "zone/nsec3_page.h"
 #include "zone/retire.h"
 

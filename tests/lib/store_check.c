@@ -7,6 +7,7 @@
 #include "lib/store_check.h"
 #include "store/span.h"
 #include "store/sweep.h"
+#include "store/writer.h"
 
 static char fault[256];
 

@@ -9,6 +9,9 @@
 
 #include "store/store.h"
 
+struct store_sweep;
+struct store_writer;
+
 /* Marks all that the roots lead to, as table_mark does. */
 typedef void store_check_mark(struct store_writer *writer,
 	struct store_sweep *sweep);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "lib/store_fixture.h"
+#include "store/writer.h"
 
 void
 store_fixture_init(struct store_fixture *f, unsigned reader_max)

@@ -7,6 +7,9 @@
 
 #include "store/store.h"
 
+struct store_heap;
+struct store_writer;
+
 struct store_fixture {
 	struct store *store;
 	struct store_writer *writer;

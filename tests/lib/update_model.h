@@ -14,6 +14,7 @@
 #include "dns/nsec3.h"
 #include "dns/rdata.h"
 #include "lib/chance.h"
+#include "store/writer.h"
 #include "update/update.h"
 #include "zone/table.h"
 

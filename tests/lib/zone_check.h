@@ -8,6 +8,8 @@
 #include "store/store.h"
 #include "zone/zone.h"
 
+struct store_writer;
+
 /* Each returns NULL, or says in static memory what is wrong. */
 
 /* Holders are counted right, cells lead to the addresses of their names. */

@@ -6,6 +6,7 @@
 #include "build/build.h"
 #include "dns/name.h"
 #include "lib/zone_fixture.h"
+#include "store/writer.h"
 #include "zone/table.h"
 #include "zonefile/zonefile.h"
 

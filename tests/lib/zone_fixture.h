@@ -10,6 +10,8 @@
 #include "store/store.h"
 #include "zone/zone.h"
 
+struct store_writer;
+
 struct zone_fixture {
 	struct store *store;
 	struct store_writer *writer;

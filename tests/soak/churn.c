@@ -18,6 +18,7 @@
 
 #include "lib/store_check.h"
 #include "soak/zones.h"
+#include "store/writer.h"
 
 /* What the allocator of the process and the table of holes may take more than
  * right after the load, however many updates there were. */

@@ -22,6 +22,7 @@
 #include "lib/store_check.h"
 #include "lib/store_snapshot.h"
 #include "soak/zones.h"
+#include "store/writer.h"
 
 #define READERS 2u
 

@@ -8,6 +8,7 @@
 #include "dns/name.h"
 #include "dns/rrtype.h"
 #include "soak/zones.h"
+#include "store/writer.h"
 #include "update/update.h"
 #include "zone/retire.h"
 #include "zone/share.h"

@@ -12,6 +12,9 @@
 #include "store/store.h"
 #include "zone/table.h"
 
+struct store_sweep;
+struct store_writer;
+
 #define ZONES_MAX 1000u
 #define ZONES_NAMES 48u /* that may be there, a zone */
 

@@ -15,6 +15,7 @@
 #include "dns/nsec3.h"
 #include "lib/failing.h"
 #include "lib/one_fixture.h"
+#include "store/writer.h"
 #include "zone/retire.h"
 
 #define NOW 1700000000u

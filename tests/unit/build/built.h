@@ -14,6 +14,7 @@
 #include "build/build.h"
 #include "dns/name.h"
 #include "lib/one_fixture.h"
+#include "store/writer.h"
 #include "zone/retire.h"
 #include "zone/walk.h"
 

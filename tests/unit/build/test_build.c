@@ -1,5 +1,6 @@
 /* test_build.c - the nodes of a zone, packed RRsets, glue. */
 #include "built.h"
+#include "store/writer.h"
 
 /* ---- nodes ------------------------------------------------------------- */
 

@@ -13,6 +13,7 @@
 #include "dns/name.h"
 #include "lib/failing.h"
 #include "lib/store_fixture.h"
+#include "store/writer.h"
 #include "zone/retire.h"
 #include "zone/table.h"
 

@@ -16,6 +16,7 @@
 #include "dns/rdata.h"
 #include "lib/chance.h"
 #include "lib/store_fixture.h"
+#include "store/writer.h"
 #include "unit/build/chain_check.h"
 #include "zone/retire.h"
 #include "zone/walk.h"

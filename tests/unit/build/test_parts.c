@@ -16,6 +16,7 @@
 #include "lib/store_fixture.h"
 #include "lib/zone_check.h"
 #include "lib/update_model.h"
+#include "store/writer.h"
 #include "zone/retire.h"
 
 #define ZONES 400u

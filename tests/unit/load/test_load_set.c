@@ -15,6 +15,7 @@
 #include "build/build.h"
 #include "load/load_list.h"
 #include "load/load_set.h"
+#include "store/writer.h"
 #include "zone/retire.h"
 #include "zone/table.h"
 

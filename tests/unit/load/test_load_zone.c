@@ -28,6 +28,7 @@
 #include "load/load_set.h"
 #include "load/load_update.h"
 #include "load/load_zone.h"
+#include "store/writer.h"
 #include "zone/nsec3.h"
 #include "zone/sources.h"
 #include "zone/table.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "raw.h"
+#include "store/writer.h"
 
 /* Fault 1 and 2. */
 static void

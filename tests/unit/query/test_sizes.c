@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "expect.h"
+#include "store/writer.h"
 
 static void
 add_apex(struct world_zone *zone)

@@ -11,6 +11,7 @@
 #include "base/diag.h"
 #include "build/build.h"
 #include "dns/rrbatch.h"
+#include "store/writer.h"
 #include "zone/table.h"
 
 #include "world.h"

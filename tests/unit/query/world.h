@@ -18,6 +18,8 @@
 #include "store/store.h"
 #include "zone/zone.h"
 
+struct store_writer;
+
 #define WORLD_ZONES_MAX 4
 #define WORLD_RDATA_MAX 512
 #define WORLD_REPLY_MAX 65535

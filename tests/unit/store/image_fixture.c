@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "lib/chance.h"
+#include "store/writer.h"
 #include "unit/store/image_fixture.h"
 
 #define OBJECTS 64u

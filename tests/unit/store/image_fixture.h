@@ -12,6 +12,8 @@
 
 #include "store/store.h"
 
+struct store_writer;
+
 #define CONTENTS 77u
 #define PAGE 4096u
 #define SPAN (64u << 10)

@@ -12,6 +12,7 @@
 #include "lib/chance.h"
 #include "lib/store_check.h"
 #include "store/store.h"
+#include "store/writer.h"
 
 #define OBJECTS 3000
 

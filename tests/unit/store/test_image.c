@@ -1,6 +1,7 @@
 /* test_image.c - a store in a named file: kept over a clean stop, and never
  * used when anything is wrong with it. */
 #include "config.h"
+#include "store/writer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

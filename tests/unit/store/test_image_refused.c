@@ -1,6 +1,7 @@
 /* test_image_refused.c - a store in a file that somebody else has, that may not
  * be touched, or that there is no room for. */
 #include "config.h"
+#include "store/writer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

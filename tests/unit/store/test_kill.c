@@ -27,6 +27,7 @@
 #include "lib/chance.h"
 #include "lib/store_check.h"
 #include "lib/store_snapshot.h"
+#include "store/writer.h"
 
 #define PARTS 12
 #define PART_MAX 6000u

@@ -17,6 +17,7 @@
 
 #include "lib/chance.h"
 #include "store/store.h"
+#include "store/writer.h"
 
 /* Runs a part in a child, as limits cannot be raised again. */
 static void

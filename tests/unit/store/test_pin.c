@@ -13,6 +13,7 @@
 
 #include "lib/chance.h"
 #include "store/store.h"
+#include "store/writer.h"
 
 #define OBJECTS 4000u
 #define OBJECT 64u

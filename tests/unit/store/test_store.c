@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "store/store.h"
+#include "store/writer.h"
 
 struct fixture {
 	struct store *store;

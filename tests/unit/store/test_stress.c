@@ -19,6 +19,7 @@
 
 #include "lib/chance.h"
 #include "store/store.h"
+#include "store/writer.h"
 
 #define READERS 3
 #define PARTS 8

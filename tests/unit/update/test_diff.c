@@ -11,6 +11,7 @@
 #include "build/build.h"
 #include "dns/name.h"
 #include "lib/one_fixture.h"
+#include "store/writer.h"
 #include "update/diff.h"
 #include "update/update.h"
 #include "zone/retire.h"

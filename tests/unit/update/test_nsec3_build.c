@@ -1,6 +1,7 @@
 /* test_nsec3_build.c - which NSEC3 records make the chain of a zone, what
  * names keep of their hashes, and how updates pack them. */
 #include "lib/nsec3_zone.h"
+#include "store/writer.h"
 #include "update/nsec3_edit.h"
 #include "zone/walk.h"
 #include "zonefile/zonefile.h"

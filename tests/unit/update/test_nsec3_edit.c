@@ -12,6 +12,7 @@
 #include "lib/failing.h"
 #include "lib/failing_store.h"
 #include "lib/store_fixture.h"
+#include "store/writer.h"
 #include "update/nsec3_edit.h"
 
 #define RECORDS_MAX 8000u

@@ -12,6 +12,7 @@
 #include "dns/name.h"
 #include "lib/one_fixture.h"
 #include "lib/zone_check.h"
+#include "store/writer.h"
 #include "update/update.h"
 #include "zone/retire.h"
 #include "zone/share.h"

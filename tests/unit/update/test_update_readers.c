@@ -15,6 +15,7 @@
 
 #include "lib/chance.h"
 #include "lib/zone_fixture.h"
+#include "store/writer.h"
 #include "update/update.h"
 #include "zone/table.h"
 

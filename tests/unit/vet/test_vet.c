@@ -13,6 +13,7 @@
 
 #include "lib/chance.h"
 #include "lib/vet_world.h"
+#include "store/writer.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 #include "zone/sources.h"

@@ -9,6 +9,7 @@
 
 #include "lib/chance.h"
 #include "lib/store_fixture.h"
+#include "store/writer.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 

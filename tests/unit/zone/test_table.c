@@ -11,6 +11,7 @@
 #include "build/build.h"
 #include "dns/name.h"
 #include "lib/one_fixture.h"
+#include "store/writer.h"
 #include "zone/measure.h"
 #include "zone/retire.h"
 #include "zone/sources.h"

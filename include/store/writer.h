@@ -1,0 +1,222 @@
+/*
+ * writer.h - the functions that write the store: for the loader, tools and
+ * tests. No code that runs in a worker includes this.
+ *
+ * Unless said otherwise, a function is for the thread that opened the writer.
+ */
+#ifndef STORE_WRITER_H
+#define STORE_WRITER_H
+
+#include "store/store.h"
+
+#define STORE_OBJECT_MAX (256u << 20) /* octets in one object */
+
+struct store_writer; /* the one writable mapping */
+struct store_heap;   /* an allocator of one thread */
+
+/* ---- opening and closing ------------------------------------------------ */
+
+/*
+ * Maps the store read-write. One writer at a time.
+ * out: *writer, the caller's; close it with one of the functions below.
+ * returns NSD_OK; NSD_E_DENIED if this process has closed the descriptors, or
+ * has a writer open; NSD_E_MEMORY; NSD_E_SYSTEM (errno) if a mapping is refused
+ * or, for a store in a file, if that cannot be marked unclean or has no room
+ * for all its pages.
+ */
+enum nsd_err store_writer_open(struct store *store,
+	struct store_writer **writer) MUST_USE;
+
+/* Closes the writer; NULL is fine. What is published stays for the readers and
+ * for the next writer. A store in a file stays unclean. */
+void store_writer_close(struct store_writer *writer);
+
+/*
+ * Closes the writer. If the store is in a file, leaves that so that
+ * store_open_file attaches to it: flushed, with its checksum, marked clean. All
+ * heaps made by store_heap_create must be destroyed. Readers may still be
+ * there; what is retired counts as free in the file. Whatever happens before
+ * the very end leaves an unclean file.
+ * returns NSD_OK; NSD_E_SYSTEM (errno: the file cannot be read, written or
+ * flushed) or NSD_E_MEMORY, and then the file stays unclean. The writer is
+ * closed in any case.
+ * Blocks until all is on the disk.
+ */
+enum nsd_err store_writer_close_clean(struct store_writer *writer) MUST_USE;
+
+/*
+ * The same for a store in memory: leaves what it holds in a file (fd of
+ * store_keep_file), in place of what was there. contents as in store_file.
+ * returns as store_writer_close_clean.
+ */
+enum nsd_err store_writer_close_into(struct store_writer *writer, int fd,
+	uint64_t contents) MUST_USE;
+
+/*
+ * Closes the writer of a store whose contents are of no use, empties the store,
+ * and opens a writer of it again. Nobody may read the store.
+ * in/out: *writer; NULL on failure.
+ * returns as store_writer_open; NSD_E_SYSTEM (errno) also if the store cannot
+ * be emptied.
+ */
+enum nsd_err store_writer_empty(struct store_writer **writer) MUST_USE;
+
+/* The view is the writer's; it lasts until the writer is closed. Any thread. */
+const struct store_view *store_writer_view(const struct store_writer *writer);
+
+/* ---- objects ------------------------------------------------------------ */
+
+/*
+ * A heap gives memory to one thread at a time. The writer has one to begin
+ * with; more are for building in parallel. Both of the writer's own heaps last
+ * until the writer is closed.
+ */
+struct store_heap *store_writer_heap(struct store_writer *writer);
+
+/* The writer's heap for objects that stay much longer than what is allocated
+ * around them. It has spans of its own, so those of others can become free.
+ * Slower. */
+struct store_heap *store_writer_lasting(struct store_writer *writer);
+
+/*
+ * Makes a further heap. Any thread.
+ * out: *heap, the caller's; destroy it before the writer is closed.
+ * returns NSD_OK, NSD_E_MEMORY.
+ */
+enum nsd_err store_heap_create(struct store_writer *writer,
+	struct store_heap **heap) MUST_USE;
+
+/* Gives unused memory of a heap back to the writer; the objects stay. NULL is
+ * fine. Any thread. */
+void store_heap_destroy(struct store_heap *heap);
+
+/* The writer's view. Any thread. */
+const struct store_view *store_heap_view(const struct store_heap *heap);
+
+/*
+ * Gives len octets (1..STORE_OBJECT_MAX), aligned to 8, with any contents. The
+ * size is rounded up to a multiple of the granule. The heap's thread.
+ * returns the writable address with *ref set, or NULL (*ref untouched) if len
+ * is too large, or when memory, address space or the file system is full.
+ */
+void *store_alloc(struct store_heap *heap, size_t len, store_ref *ref) MUST_USE;
+
+/* The writable address of an object. Only for objects not yet published, or
+ * for cells that readers load with store_load_ref. */
+void *store_edit(struct store_heap *heap, store_ref ref);
+
+/* Frees an object that no reader can have seen; STORE_NONE is fine. len as
+ * allocated. The heap's thread; any heap will do. */
+void store_free(struct store_heap *heap, store_ref ref, size_t len);
+
+/* ---- publishing --------------------------------------------------------- */
+
+/* Makes a new version visible: swings a root, or a cell inside an object. */
+void store_publish(struct store_writer *writer, enum store_root root,
+	store_ref ref);
+void store_publish_ref(struct store_writer *writer, store_ref *cell,
+	store_ref ref);
+
+/* Frees an object that was published and cannot be reached any more, after a
+ * grace period; STORE_NONE is fine. Call it after the publish that unlinked
+ * the object. len as allocated. */
+void store_retire(struct store_writer *writer, store_ref ref, size_t len);
+
+/* Ends an epoch: what was retired before can be freed once the readers have
+ * moved on. Then frees what can be freed now. Returns octets still waiting.
+ * Cheap; call it after each publish and from a timer. */
+size_t store_reclaim(struct store_writer *writer);
+
+/* For what is changed in place: the epoch of what is published now. */
+uint64_t store_epoch(const struct store_writer *writer);
+
+/*
+ * True if every reader that is online has come to what was published in an
+ * epoch. The epoch is ended if it still lasts. Pins do not count: what a pinned
+ * version leads to must not be changed in place.
+ */
+bool store_epoch_passed(struct store_writer *writer, uint64_t epoch);
+
+/* ---- memory ------------------------------------------------------------- */
+
+/* Gives unused memory back to the kernel and asks for huge pages for the
+ * rest. Slow (milliseconds a MiB at worst): for after a load. */
+void store_trim(struct store_writer *writer);
+
+/* The same for the next 2 MiB. *at moves on; it is 0 at first. False: all is
+ * done. Between two steps anything may be done. */
+bool store_trim_step(struct store_writer *writer, uint32_t *at);
+
+/*
+ * Mark and sweep, for a writer that takes over from one that died. What that
+ * one had allocated and not published, or retired and not freed, is used and
+ * cannot be reached. Begin; mark each object that can be reached from the
+ * roots; end retires all others. Between begin and end nothing is allocated,
+ * freed, retired or published, and the writer's heap is the only one.
+ * Cost: an octet of memory for each 64 of the store's, until end.
+ */
+struct store_sweep;
+
+/* out: *sweep, the caller's until store_sweep_end. returns NSD_OK,
+ * NSD_E_MEMORY. */
+enum nsd_err store_sweep_begin(struct store_writer *writer,
+	struct store_sweep **sweep) MUST_USE;
+
+/* False if the object was marked before (what it refers to is marked, too). It
+ * is false, too, if it lies outside the store; then end fails. */
+bool store_sweep_mark(struct store_sweep *sweep, store_ref ref, size_t len);
+
+/* True if len octets from ref on lie in the store, and can be looked at. If
+ * not, end fails. */
+bool store_sweep_check(struct store_sweep *sweep, store_ref ref, size_t len);
+
+/*
+ * Retires what is not marked, and frees the sweep.
+ * out: *octets retired, on success.
+ * returns NSD_OK; NSD_E_BUG if something was marked that is not allocated, or
+ * overlaps another object, or lies outside: the store is damaged, and nothing
+ * is retired.
+ */
+enum nsd_err store_sweep_end(struct store_sweep *sweep, uint64_t *octets)
+	MUST_USE;
+
+/* ---- what is going on --------------------------------------------------- */
+
+/* A reader that holds something back: stuck, or with a pin. */
+struct store_holder {
+	unsigned slot;
+	int32_t pid;
+	char name[16];
+	uint64_t epoch;  /* what was retired since waits */
+	bool pinned;     /* by a pin; else it is not quiescent */
+	uint64_t octets; /* that wait for it, perhaps for others, too */
+	int64_t age_msec;
+};
+
+/*
+ * Finds the reader that has held something back for longest. The age of each
+ * counts from the first call that found it to do so in the epoch that it is
+ * still in. So call this about once a second, and log what is too old.
+ * in: now_msec, of any clock that does not jump.
+ * False: nothing is held back, and *holder is untouched.
+ */
+bool store_find_holder(struct store_writer *writer, int64_t now_msec,
+	struct store_holder *holder);
+
+struct store_stats {
+	uint64_t live;       /* octets in objects, rounding included */
+	uint64_t free;       /* octets free in spans with pages: fragments,
+			      * and what is kept for growth */
+	uint64_t retired;    /* octets waiting for a grace period */
+	uint64_t mapped;     /* octets of the file */
+	uint64_t retired_total;   /* octets, since the writer was opened */
+	uint64_t reclaimed_total; /* of these */
+	uint64_t given_back;      /* octets, to the kernel */
+	uint64_t epoch;
+	uint64_t oldest_reader_epoch; /* 0: nobody online, nothing pinned */
+	unsigned pins;       /* versions that are pinned */
+};
+void store_get_stats(const struct store_writer *writer,
+	struct store_stats *stats);
+
+#endif
