@@ -76,7 +76,6 @@
  * The order is that of nsd-checkconf -v. A clause's rows stand together, and
  * the clauses in the order of enum conf_clause.
  */
-/* clang-format off */
 const struct conf_option conf_options[] = {
 	SERVER("debug-mode", debug_mode, BOOL, "no", 0, 0, 0)
 	SERVER("ip-transparent", ip_transparent, BOOL, "no", 0, 0, 0)
@@ -241,7 +240,6 @@ const struct conf_option conf_options[] = {
 	PATTERN("catalog-member-pattern", catalog_member_pattern, STRING, NULL, 0, 0, NOEFF)
 	PATTERN("catalog-producer-zone", catalog_producer_zone, STRING, NULL, 0, 0, NOEFF | OPTION_PATTERN_ONLY)
 };
-/* clang-format on */
 const size_t conf_option_count =
 	sizeof(conf_options) / sizeof(conf_options[0]);
 

@@ -53,7 +53,6 @@ struct flag {
 #define NUMBER(field, least, most) \
 	OPTION(FLAG_NUMBER, field, uint32_t), least, most
 
-/* clang-format off */
 static const struct flag table[] = {
 	{'4', ONLY(do_ip4), NULL, "IPv4 only"},
 	{'6', ONLY(do_ip6), NULL, "IPv6 only"},
@@ -78,7 +77,6 @@ static const struct flag table[] = {
 	{'F', NONE(FLAG_HEX), "FACILITIES", "facilities to debug, in hex"},
 	{'L', OPTION(FLAG_LEVEL, verbosity, uint32_t), 0, INT32_MAX, "LEVEL", "debug level"},
 };
-/* clang-format on */
 
 #define CHECKING_ROWS 2u
 #define ROWS (sizeof(table) / sizeof(*table) \
