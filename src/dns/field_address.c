@@ -1,7 +1,70 @@
-/* field_address.c - APL, A6 and WKS: addresses with something beside them. */
+/*
+ * field_address.c - addresses, alone (A, AAAA) and with something beside them
+ * (APL, A6, WKS).
+ */
 #include "dns/name.h"
 #include "dns/rdata_field.h"
 #include "dns/scan.h"
+
+/* ---- A, AAAA */
+
+bool
+field_ip4_parse(struct rdata_parse *p)
+{
+	static const char what[] = "an IPv4 address";
+	const struct token *t = rdata_next_bare(p, what);
+	uint8_t octets[4];
+
+	if (t == NULL)
+		return false;
+	if (!scan_ip4(t->text, t->len, octets))
+		return rdata_expect(p, p->at - 1, what);
+	return rdata_put(p, octets, 4);
+}
+
+bool
+field_ip4_check(struct walk *w)
+{
+	return walk_skip(w, 4, "four octets of an IPv4 address");
+}
+
+void
+field_ip4_print(struct walk *w, struct text *t)
+{
+	char text[16];
+
+	text_put(t, text, scan_print_ip4(w->at, text));
+	w->at += 4;
+}
+
+bool
+field_ip6_parse(struct rdata_parse *p)
+{
+	static const char what[] = "an IPv6 address";
+	const struct token *t = rdata_next_bare(p, what);
+	uint8_t octets[16];
+
+	if (t == NULL)
+		return false;
+	if (!scan_ip6(t->text, t->len, octets))
+		return rdata_expect(p, p->at - 1, what);
+	return rdata_put(p, octets, 16);
+}
+
+bool
+field_ip6_check(struct walk *w)
+{
+	return walk_skip(w, 16, "sixteen octets of an IPv6 address");
+}
+
+void
+field_ip6_print(struct walk *w, struct text *t)
+{
+	char text[SCAN_IP6_MAX];
+
+	text_put(t, text, scan_print_ip6(w->at, text));
+	w->at += 16;
+}
 
 /*
  * ---- APL (RFC 3123 section 4): items of
@@ -70,7 +133,7 @@ field_apl_parse(struct rdata_parse *p)
 }
 
 static void
-check_prefix(struct rdata_walk *w, const uint8_t *item, size_t len)
+check_prefix(struct walk *w, const uint8_t *item, size_t len)
 {
 	unsigned family = octets_get_u16(item);
 	unsigned bits = family == FAMILY_IP4 ? 32 : 128;
@@ -86,7 +149,7 @@ check_prefix(struct rdata_walk *w, const uint8_t *item, size_t len)
 }
 
 bool
-field_apl_check(struct rdata_walk *w)
+field_apl_check(struct walk *w)
 {
 	while (w->at < w->end) {
 		const uint8_t *item = w->at;
@@ -103,7 +166,7 @@ field_apl_check(struct rdata_walk *w)
 }
 
 void
-field_apl_print(struct rdata_walk *w, struct rdata_text *t)
+field_apl_print(struct walk *w, struct text *t)
 {
 	bool first = true;
 
@@ -168,11 +231,11 @@ field_a6_parse(struct rdata_parse *p)
 	octets[0] = (uint8_t)prefix;
 	if (!rdata_put(p, octets, 1 + len))
 		return false;
-	return prefix == 0 || rdata_next_name(p);
+	return prefix == 0 || field_name_parse(p);
 }
 
 bool
-field_a6_check(struct rdata_walk *w)
+field_a6_check(struct walk *w)
 {
 	const uint8_t *at = w->at;
 	unsigned prefix;
@@ -186,11 +249,11 @@ field_a6_check(struct rdata_walk *w)
 		return false;
 	if (prefix % 8 != 0 && (at[1] & ~(0xff >> prefix % 8)))
 		walk_note(w, "an address suffix padded with zero bits");
-	return prefix == 0 || rdata_check_name(w);
+	return prefix == 0 || field_name_check(w);
 }
 
 void
-field_a6_print(struct rdata_walk *w, struct rdata_text *t)
+field_a6_print(struct walk *w, struct text *t)
 {
 	uint8_t address[16] = { 0 };
 	char text[SCAN_IP6_MAX];
@@ -300,7 +363,7 @@ field_wks_parse(struct rdata_parse *p)
 }
 
 bool
-field_wks_check(struct rdata_walk *w)
+field_wks_check(struct walk *w)
 {
 	if (!walk_skip(w, 1, "a protocol"))
 		return false;
@@ -313,7 +376,7 @@ field_wks_check(struct rdata_walk *w)
 }
 
 void
-field_wks_print(struct rdata_walk *w, struct rdata_text *t)
+field_wks_print(struct walk *w, struct text *t)
 {
 	size_t len, bit;
 

@@ -2,30 +2,6 @@
 #include "dns/codec.h"
 #include "dns/rdata_field.h"
 
-bool
-rdata_rest_hex(struct rdata_parse *p, size_t min)
-{
-	static const char what[] = "octets in hexadecimal";
-	struct codec c;
-	size_t start = p->len;
-
-	codec_init(&c, p->out + p->len, rdata_room(p));
-	while (p->at < p->count) {
-		const struct token *t = &p->tokens[p->at];
-
-		if (t->quoted || !codec_read_hex(&c, t->text, t->len))
-			return rdata_expect(p, p->at, what);
-		p->at++;
-	}
-	p->len = (size_t)(c.out - p->out);
-	if (!codec_is_whole(&c))
-		return rdata_expect(p, p->at - 1,
-			"an even number of hexadecimal digits");
-	if (p->len - start < min)
-		return rdata_expect(p, p->count, what);
-	return true;
-}
-
 /*
  * RFC 8078 section 4 prints its delete forms as "0 0 0 0" and "0 3 0 0";
  * its errata have 00 and AA==. Both stand for one octet of zero.
@@ -53,7 +29,7 @@ field_hex_parse(struct rdata_parse *p)
 }
 
 bool
-field_hex_check(struct rdata_walk *w)
+field_hex_check(struct walk *w)
 {
 	if (w->at == w->end)
 		walk_note(w, "an octet or more");
@@ -62,7 +38,7 @@ field_hex_check(struct rdata_walk *w)
 }
 
 void
-field_hex_print(struct rdata_walk *w, struct rdata_text *t)
+field_hex_print(struct walk *w, struct text *t)
 {
 	text_put_hex(t, w->at, walk_left(w));
 	w->at = w->end;
@@ -90,7 +66,7 @@ field_hex8_parse(struct rdata_parse *p)
 }
 
 void
-field_hex8_print(struct rdata_walk *w, struct rdata_text *t)
+field_hex8_print(struct walk *w, struct text *t)
 {
 	if (*w->at == 0)
 		text_put_char(t, '-');
@@ -116,45 +92,21 @@ field_base32hex8_parse(struct rdata_parse *p)
 }
 
 bool
-field_base32hex8_check(struct rdata_walk *w)
+field_base32hex8_check(struct walk *w)
 {
 	/* RFC 5155 section 3.1.7 */
 	if (w->at < w->end && *w->at == 0)
 		walk_note(w, "a hash of 1 to 255 octets");
-	return rdata_check_string(w);
+	return field_string_check(w);
 }
 
 void
-field_base32hex8_print(struct rdata_walk *w, struct rdata_text *t)
+field_base32hex8_print(struct walk *w, struct text *t)
 {
 	char text[(255 * 8 + 4) / 5];
 
 	text_put(t, text, codec_print_base32hex(w->at + 1, *w->at, text));
 	w->at += 1 + *w->at;
-}
-
-bool
-rdata_rest_base64(struct rdata_parse *p, size_t min)
-{
-	static const char what[] = "octets in base64";
-	struct codec c;
-	size_t start = p->len;
-
-	codec_init(&c, p->out + p->len, rdata_room(p));
-	while (p->at < p->count) {
-		const struct token *t = &p->tokens[p->at];
-
-		if (t->quoted || !codec_read_base64(&c, t->text, t->len))
-			return rdata_expect(p, p->at, what);
-		p->at++;
-	}
-	p->len = (size_t)(c.out - p->out);
-	if (!codec_is_whole(&c))
-		return rdata_expect(p, p->at - 1,
-			"whole groups of base64, with their padding");
-	if (p->len - start < min)
-		return rdata_expect(p, p->count, what);
-	return true;
 }
 
 bool
@@ -168,7 +120,7 @@ field_base64_parse(struct rdata_parse *p)
 }
 
 void
-field_base64_print(struct rdata_walk *w, struct rdata_text *t)
+field_base64_print(struct walk *w, struct text *t)
 {
 	text_put_base64(t, w->at, walk_left(w));
 	w->at = w->end;
@@ -194,7 +146,7 @@ field_base64_dash_parse(struct rdata_parse *p)
 }
 
 void
-field_base64_dash_print(struct rdata_walk *w, struct rdata_text *t)
+field_base64_dash_print(struct walk *w, struct text *t)
 {
 	if (w->at == w->end)
 		text_put_char(t, '-');

@@ -20,7 +20,7 @@ next_gateway(struct rdata_parse *p, uint32_t type)
 	uint8_t octets[16];
 
 	if (type == GATEWAY_NAME)
-		return rdata_next_name(p);
+		return field_name_parse(p);
 	t = rdata_next_bare(p, expected[type]);
 	if (t == NULL)
 		return false;
@@ -35,7 +35,7 @@ next_gateway(struct rdata_parse *p, uint32_t type)
 
 /* False with the layout broken; the type is known to be one of the four. */
 static bool
-check_gateway(struct rdata_walk *w, unsigned type)
+check_gateway(struct walk *w, unsigned type)
 {
 	switch (type) {
 	case GATEWAY_IP4:
@@ -43,13 +43,13 @@ check_gateway(struct rdata_walk *w, unsigned type)
 	case GATEWAY_IP6:
 		return walk_skip(w, 16, "an IPv6 address");
 	case GATEWAY_NAME:
-		return rdata_check_name(w);
+		return field_name_check(w);
 	}
 	return true;
 }
 
 static void
-print_gateway(struct rdata_walk *w, struct rdata_text *t, unsigned type)
+print_gateway(struct walk *w, struct text *t, unsigned type)
 {
 	char text[SCAN_IP6_MAX];
 
@@ -101,7 +101,7 @@ field_ipseckey_parse(struct rdata_parse *p)
 }
 
 bool
-field_ipseckey_check(struct rdata_walk *w)
+field_ipseckey_check(struct walk *w)
 {
 	const uint8_t *head = w->at;
 
@@ -118,7 +118,7 @@ field_ipseckey_check(struct rdata_walk *w)
 }
 
 void
-field_ipseckey_print(struct rdata_walk *w, struct rdata_text *t)
+field_ipseckey_print(struct walk *w, struct text *t)
 {
 	const uint8_t *head = w->at;
 	int i;
@@ -159,7 +159,7 @@ field_amtrelay_parse(struct rdata_parse *p)
 }
 
 bool
-field_amtrelay_check(struct rdata_walk *w)
+field_amtrelay_check(struct walk *w)
 {
 	const uint8_t *head = w->at;
 	unsigned type;
@@ -175,7 +175,7 @@ field_amtrelay_check(struct rdata_walk *w)
 }
 
 void
-field_amtrelay_print(struct rdata_walk *w, struct rdata_text *t)
+field_amtrelay_print(struct walk *w, struct text *t)
 {
 	const uint8_t *head = w->at;
 	unsigned type = head[1] & ~DISCOVERY;
@@ -244,13 +244,13 @@ field_hip_parse(struct rdata_parse *p)
 		return false;
 	memcpy(p->out + start, head, sizeof(head));
 	while (p->at < p->count)
-		if (!rdata_next_name(p))
+		if (!field_name_parse(p))
 			return false;
 	return true;
 }
 
 bool
-field_hip_check(struct rdata_walk *w)
+field_hip_check(struct walk *w)
 {
 	const uint8_t *head = w->at;
 
@@ -264,13 +264,13 @@ field_hip_check(struct rdata_walk *w)
 	if (octets_get_u16(head + 2) == 0)
 		walk_note(w, "a public key that is not empty");
 	while (w->at < w->end)
-		if (!rdata_check_name(w))
+		if (!field_name_check(w))
 			return false;
 	return true;
 }
 
 void
-field_hip_print(struct rdata_walk *w, struct rdata_text *t)
+field_hip_print(struct walk *w, struct text *t)
 {
 	const uint8_t *head = w->at;
 	size_t key_len = octets_get_u16(head + 2);

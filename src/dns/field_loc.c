@@ -203,7 +203,7 @@ is_size(uint8_t size)
 }
 
 bool
-field_loc_check(struct rdata_walk *w)
+field_loc_check(struct walk *w)
 {
 	const uint8_t *at = w->at;
 
@@ -228,7 +228,7 @@ field_loc_check(struct rdata_walk *w)
 
 /* A number of at least two digits behind the point. */
 static void
-put_fixed(struct rdata_text *t, uint64_t value, unsigned places)
+put_fixed(struct text *t, uint64_t value, unsigned places)
 {
 	uint64_t unit = 1;
 	unsigned i;
@@ -244,7 +244,7 @@ put_fixed(struct rdata_text *t, uint64_t value, unsigned places)
 }
 
 static void
-put_angle(struct rdata_text *t, uint32_t angle, char positive, char negative)
+put_angle(struct text *t, uint32_t angle, char positive, char negative)
 {
 	uint32_t arc = angle >= EQUATOR ? angle - EQUATOR : EQUATOR - angle;
 
@@ -259,7 +259,7 @@ put_angle(struct rdata_text *t, uint32_t angle, char positive, char negative)
 }
 
 static void
-put_size(struct rdata_text *t, uint8_t size)
+put_size(struct text *t, uint8_t size)
 {
 	uint64_t cm = size >> 4;
 	unsigned i;
@@ -275,7 +275,7 @@ put_size(struct rdata_text *t, uint8_t size)
 }
 
 void
-field_loc_print(struct rdata_walk *w, struct rdata_text *t)
+field_loc_print(struct walk *w, struct text *t)
 {
 	const uint8_t *at = w->at;
 	uint32_t altitude = octets_get_u32(at + 12);

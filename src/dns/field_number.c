@@ -6,19 +6,6 @@
 /* ---- integers */
 
 bool
-rdata_next_number(struct rdata_parse *p, uint32_t max, const char *what,
-	uint32_t *value)
-{
-	const struct token *t = rdata_next_bare(p, what);
-
-	if (t == NULL)
-		return false;
-	if (!scan_number(t->text, t->len, max, value))
-		return rdata_expect(p, p->at - 1, what);
-	return true;
-}
-
-bool
 field_u8_parse(struct rdata_parse *p)
 {
 	uint32_t value;
@@ -28,13 +15,13 @@ field_u8_parse(struct rdata_parse *p)
 }
 
 bool
-field_u8_check(struct rdata_walk *w)
+field_u8_check(struct walk *w)
 {
 	return walk_skip(w, 1, "an octet");
 }
 
 void
-field_u8_print(struct rdata_walk *w, struct rdata_text *t)
+field_u8_print(struct walk *w, struct text *t)
 {
 	text_put_number(t, *w->at++);
 }
@@ -50,13 +37,13 @@ field_u16_parse(struct rdata_parse *p)
 }
 
 bool
-field_u16_check(struct rdata_walk *w)
+field_u16_check(struct walk *w)
 {
 	return walk_skip(w, 2, "two octets");
 }
 
 void
-field_u16_print(struct rdata_walk *w, struct rdata_text *t)
+field_u16_print(struct walk *w, struct text *t)
 {
 	text_put_number(t, octets_get_u16(w->at));
 	w->at += 2;
@@ -73,13 +60,13 @@ field_u32_parse(struct rdata_parse *p)
 }
 
 bool
-field_u32_check(struct rdata_walk *w)
+field_u32_check(struct walk *w)
 {
 	return walk_skip(w, 4, "four octets");
 }
 
 void
-field_u32_print(struct rdata_walk *w, struct rdata_text *t)
+field_u32_print(struct walk *w, struct text *t)
 {
 	text_put_number(t, octets_get_u32(w->at));
 	w->at += 4;
@@ -101,13 +88,13 @@ field_u64_parse(struct rdata_parse *p)
 }
 
 bool
-field_u64_check(struct rdata_walk *w)
+field_u64_check(struct walk *w)
 {
 	return walk_skip(w, 8, "eight octets");
 }
 
 void
-field_u64_print(struct rdata_walk *w, struct rdata_text *t)
+field_u64_print(struct walk *w, struct text *t)
 {
 	text_put_number(t, (uint64_t)octets_get_u32(w->at) << 32
 		| octets_get_u32(w->at + 4));
@@ -146,7 +133,7 @@ field_time_parse(struct rdata_parse *p)
 }
 
 void
-field_time_print(struct rdata_walk *w, struct rdata_text *t)
+field_time_print(struct walk *w, struct text *t)
 {
 	char digits[14];
 
@@ -172,7 +159,7 @@ field_type_parse(struct rdata_parse *p)
 }
 
 void
-field_type_print(struct rdata_walk *w, struct rdata_text *t)
+field_type_print(struct walk *w, struct text *t)
 {
 	char text[RRTYPE_TEXT_MAX];
 
@@ -241,7 +228,7 @@ next_mnemonic(struct rdata_parse *p, const struct mnemonic *m, uint32_t max,
 }
 
 static void
-print_mnemonic(struct rdata_text *t, const struct mnemonic *m,
+print_mnemonic(struct text *t, const struct mnemonic *m,
 	uint16_t value)
 {
 	for (; m->name != NULL; m++)
@@ -273,7 +260,7 @@ field_cert_type_parse(struct rdata_parse *p)
 }
 
 void
-field_cert_type_print(struct rdata_walk *w, struct rdata_text *t)
+field_cert_type_print(struct walk *w, struct text *t)
 {
 	print_mnemonic(t, cert_types, octets_get_u16(w->at));
 	w->at += 2;
@@ -290,7 +277,7 @@ field_dsync_scheme_parse(struct rdata_parse *p)
 }
 
 void
-field_dsync_scheme_print(struct rdata_walk *w, struct rdata_text *t)
+field_dsync_scheme_print(struct walk *w, struct text *t)
 {
 	print_mnemonic(t, dsync_schemes, *w->at++);
 }

@@ -39,7 +39,7 @@ field_string_parse(struct rdata_parse *p)
 }
 
 bool
-rdata_check_string(struct rdata_walk *w)
+field_string_check(struct walk *w)
 {
 	if (w->at == w->end)
 		return walk_broken(w, "a string");
@@ -47,7 +47,7 @@ rdata_check_string(struct rdata_walk *w)
 }
 
 void
-field_string_print(struct rdata_walk *w, struct rdata_text *t)
+field_string_print(struct walk *w, struct text *t)
 {
 	text_put_quoted(t, w->at + 1, *w->at);
 	w->at += 1 + *w->at;
@@ -60,13 +60,13 @@ field_string_optional_parse(struct rdata_parse *p)
 }
 
 bool
-field_string_optional_check(struct rdata_walk *w)
+field_string_optional_check(struct walk *w)
 {
-	return w->at == w->end || rdata_check_string(w);
+	return w->at == w->end || field_string_check(w);
 }
 
 void
-field_string_optional_print(struct rdata_walk *w, struct rdata_text *t)
+field_string_optional_print(struct walk *w, struct text *t)
 {
 	if (w->at < w->end)
 		field_string_print(w, t);
@@ -83,18 +83,18 @@ field_strings_parse(struct rdata_parse *p)
 }
 
 bool
-field_strings_check(struct rdata_walk *w)
+field_strings_check(struct walk *w)
 {
 	if (w->at == w->end)
 		walk_note(w, "one or more strings");
 	while (w->at < w->end)
-		if (!rdata_check_string(w))
+		if (!field_string_check(w))
 			return false;
 	return true;
 }
 
 void
-field_strings_print(struct rdata_walk *w, struct rdata_text *t)
+field_strings_print(struct walk *w, struct text *t)
 {
 	while (w->at < w->end) {
 		field_string_print(w, t);
@@ -121,7 +121,7 @@ field_long_string_parse(struct rdata_parse *p)
 }
 
 void
-field_long_string_print(struct rdata_walk *w, struct rdata_text *t)
+field_long_string_print(struct walk *w, struct text *t)
 {
 	text_put_quoted(t, w->at, walk_left(w));
 	w->at = w->end;
@@ -160,11 +160,11 @@ field_tag_parse(struct rdata_parse *p)
 }
 
 bool
-field_tag_check(struct rdata_walk *w)
+field_tag_check(struct walk *w)
 {
 	const uint8_t *tag = w->at;
 
-	if (!rdata_check_string(w))
+	if (!field_string_check(w))
 		return false;
 	if (!is_tag(tag + 1, *tag))
 		walk_note(w, tag_expected);
@@ -172,7 +172,7 @@ field_tag_check(struct rdata_walk *w)
 }
 
 void
-field_tag_print(struct rdata_walk *w, struct rdata_text *t)
+field_tag_print(struct walk *w, struct text *t)
 {
 	text_put(t, (const char *)w->at + 1, *w->at);
 	w->at += 1 + *w->at;

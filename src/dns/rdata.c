@@ -105,7 +105,7 @@ static enum nsd_err
 check_fields(const struct rrtype *row, const uint8_t *rdata,
 	size_t rdata_len, const char **why)
 {
-	struct rdata_walk w = { .at = rdata, .end = rdata + rdata_len };
+	struct walk w = { .at = rdata, .end = rdata + rdata_len };
 	unsigned i;
 
 	if (rdata_len > RDATA_MAX_LEN) {
@@ -157,7 +157,7 @@ static bool
 read_fields(const struct rrtype *row, struct cursor *message,
 	const uint8_t *end, uint8_t *rdata, size_t *rdata_len)
 {
-	struct rdata_walk w = { .at = message->at, .end = end };
+	struct walk w = { .at = message->at, .end = end };
 	uint8_t name[NAME_MAX_LEN];
 	size_t len = 0, size;
 	unsigned i;
@@ -218,7 +218,7 @@ rdata_read(uint16_t type, struct cursor *message, uint16_t rdlength,
 /* ---- to text */
 
 static void
-print_unknown(struct rdata_text *t, const uint8_t *rdata, size_t rdata_len)
+print_unknown(struct text *t, const uint8_t *rdata, size_t rdata_len)
 {
 	text_put(t, "\\# ", 3);
 	text_put_number(t, rdata_len);
@@ -232,8 +232,8 @@ rdata_print(uint16_t type, const uint8_t *rdata, size_t rdata_len, char *out,
 	size_t size)
 {
 	const struct rrtype *row = rrtype_get(type);
-	struct rdata_text t = { .out = out, .size = size };
-	struct rdata_walk w = { .at = rdata, .end = rdata + rdata_len };
+	struct text t = { .out = out, .size = size };
+	struct walk w = { .at = rdata, .end = rdata + rdata_len };
 	const char *why;
 	unsigned i;
 

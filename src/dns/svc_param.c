@@ -1,4 +1,5 @@
 /* svc_param.c - the registered SvcParamKeys and the forms of their values. */
+#include "base/octets.h"
 #include "dns/codec.h"
 #include "dns/scan.h"
 #include "dns/svc_param.h"
@@ -66,7 +67,7 @@ opaque_check(const uint8_t *octets, size_t len)
 }
 
 static void
-opaque_print(const uint8_t *octets, size_t len, struct rdata_text *t)
+opaque_print(const uint8_t *octets, size_t len, struct text *t)
 {
 	if (len == 0)
 		return;
@@ -156,7 +157,7 @@ mandatory_parse(const struct svc_value *value, struct svc_out *out)
 }
 
 static void
-mandatory_print(const uint8_t *octets, size_t len, struct rdata_text *t)
+mandatory_print(const uint8_t *octets, size_t len, struct text *t)
 {
 	size_t i;
 
@@ -226,7 +227,7 @@ items_parse_any(const struct svc_value *value, struct svc_out *out)
 }
 
 static void
-put_item(const uint8_t *item, size_t len, struct rdata_text *t)
+put_item(const uint8_t *item, size_t len, struct text *t)
 {
 	size_t i;
 
@@ -254,7 +255,7 @@ put_item(const uint8_t *item, size_t len, struct rdata_text *t)
 }
 
 static void
-items_print(const uint8_t *octets, size_t len, struct rdata_text *t)
+items_print(const uint8_t *octets, size_t len, struct text *t)
 {
 	size_t at = 0;
 
@@ -294,7 +295,7 @@ port_check(const uint8_t *octets, size_t len)
 }
 
 static void
-port_print(const uint8_t *octets, size_t len, struct rdata_text *t)
+port_print(const uint8_t *octets, size_t len, struct text *t)
 {
 	text_put_char(t, '=');
 	text_put_number(t, octets_get_u16(octets));
@@ -329,7 +330,7 @@ ip4_check(const uint8_t *octets, size_t len)
 }
 
 static void
-ip4_print(const uint8_t *octets, size_t len, struct rdata_text *t)
+ip4_print(const uint8_t *octets, size_t len, struct text *t)
 {
 	char text[16];
 	size_t i;
@@ -367,7 +368,7 @@ ip6_check(const uint8_t *octets, size_t len)
 }
 
 static void
-ip6_print(const uint8_t *octets, size_t len, struct rdata_text *t)
+ip6_print(const uint8_t *octets, size_t len, struct text *t)
 {
 	char text[SCAN_IP6_MAX];
 	size_t i;
@@ -403,7 +404,7 @@ ech_check(const uint8_t *octets, size_t len)
 }
 
 static void
-ech_print(const uint8_t *octets, size_t len, struct rdata_text *t)
+ech_print(const uint8_t *octets, size_t len, struct text *t)
 {
 	text_put_char(t, '=');
 	text_put_base64(t, octets, len);
@@ -530,7 +531,7 @@ groups_parse(const struct svc_value *value, struct svc_out *out)
 }
 
 static void
-groups_print(const uint8_t *octets, size_t len, struct rdata_text *t)
+groups_print(const uint8_t *octets, size_t len, struct text *t)
 {
 	size_t i;
 
@@ -607,7 +608,7 @@ svc_key_parse(const char *text, size_t len, uint16_t *key, bool *generic)
 }
 
 void
-svc_key_print(uint16_t key, struct rdata_text *t)
+svc_key_print(uint16_t key, struct text *t)
 {
 	if (key < PARAM_COUNT) {
 		text_put(t, params[key].name, strlen(params[key].name));

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "dns/rdata_field.h"
+#include "dns/text.h"
 
 enum svc_key {
 	SVC_MANDATORY = 0,
@@ -68,7 +68,7 @@ struct svc_form {
 		struct svc_out *out);
 	const char *(*check)(const uint8_t *octets, size_t len);
 	void (*print)(const uint8_t *octets, size_t len,
-		struct rdata_text *t);
+		struct text *t);
 };
 
 /* Never NULL: a key that is not registered has opaque octets. */
@@ -77,6 +77,6 @@ const struct svc_form *svc_form_get(uint16_t key);
 /* Reads "alpn" or "key65280"; *generic is set for the latter form. */
 bool svc_key_parse(const char *text, size_t len, uint16_t *key,
 	bool *generic);
-void svc_key_print(uint16_t key, struct rdata_text *t);
+void svc_key_print(uint16_t key, struct text *t);
 
 #endif

@@ -1,11 +1,14 @@
-/* rdata_text.c - text that grows into a buffer of limited size. */
+/* text.c - text that grows into a buffer of limited size. */
+#include "dns/text.h"
+
+#include <string.h>
+
 #include "dns/codec.h"
 #include "dns/name.h"
-#include "dns/rdata_field.h"
 #include "dns/scan.h"
 
 void
-text_put(struct rdata_text *t, const char *text, size_t len)
+text_put(struct text *t, const char *text, size_t len)
 {
 	if (t->len < t->size) {
 		size_t room = t->size - t->len;
@@ -16,7 +19,7 @@ text_put(struct rdata_text *t, const char *text, size_t len)
 }
 
 void
-text_put_char(struct rdata_text *t, char c)
+text_put_char(struct text *t, char c)
 {
 	if (t->len < t->size)
 		t->out[t->len] = c;
@@ -24,7 +27,7 @@ text_put_char(struct rdata_text *t, char c)
 }
 
 void
-text_put_number(struct rdata_text *t, uint64_t value)
+text_put_number(struct text *t, uint64_t value)
 {
 	char digits[20];
 
@@ -33,14 +36,14 @@ text_put_number(struct rdata_text *t, uint64_t value)
 }
 
 void
-text_put_blank(struct rdata_text *t)
+text_put_blank(struct text *t)
 {
 	if (t->len > 0)
 		text_put_char(t, ' ');
 }
 
 void
-text_put_quoted(struct rdata_text *t, const uint8_t *octets, size_t len)
+text_put_quoted(struct text *t, const uint8_t *octets, size_t len)
 {
 	size_t i;
 
@@ -67,7 +70,7 @@ text_put_quoted(struct rdata_text *t, const uint8_t *octets, size_t len)
 #define PIECE 240
 
 void
-text_put_hex(struct rdata_text *t, const uint8_t *octets, size_t len)
+text_put_hex(struct text *t, const uint8_t *octets, size_t len)
 {
 	char piece[2 * PIECE];
 
@@ -81,7 +84,7 @@ text_put_hex(struct rdata_text *t, const uint8_t *octets, size_t len)
 }
 
 void
-text_put_base64(struct rdata_text *t, const uint8_t *octets, size_t len)
+text_put_base64(struct text *t, const uint8_t *octets, size_t len)
 {
 	char piece[PIECE / 3 * 4];
 
@@ -95,7 +98,7 @@ text_put_base64(struct rdata_text *t, const uint8_t *octets, size_t len)
 }
 
 void
-text_put_name(struct rdata_text *t, const uint8_t *name)
+text_put_name(struct text *t, const uint8_t *name)
 {
 	char text[NAME_TEXT_MAX];
 

@@ -1,0 +1,83 @@
+/* rdata_parse.c - errors of a parse, and octets from all tokens left. */
+#include "dns/rdata_parse.h"
+
+#include "dns/codec.h"
+
+bool
+rdata_expect(struct rdata_parse *p, size_t token, const char *what)
+{
+	static const char prefix[] = "expected ";
+	size_t room = sizeof(p->error->text) - sizeof(prefix);
+	size_t len = strlen(what);
+
+	if (len > room)
+		len = room;
+	p->error->token = token;
+	memcpy(p->error->text, prefix, sizeof(prefix) - 1);
+	memcpy(p->error->text + sizeof(prefix) - 1, what, len);
+	p->error->text[sizeof(prefix) - 1 + len] = '\0';
+	return false;
+}
+
+bool
+rdata_expect_shorter(struct rdata_parse *p)
+{
+	return rdata_expect(p, p->at > 0 ? p->at - 1 : 0,
+		"RDATA of at most 65535 octets");
+}
+
+void
+rdata_note(struct rdata_parse *p, size_t token, const char *what)
+{
+	if (!p->bad_value)
+		rdata_expect(p, token, what);
+	p->bad_value = true;
+}
+
+bool
+rdata_rest_hex(struct rdata_parse *p, size_t min)
+{
+	static const char what[] = "octets in hexadecimal";
+	struct codec c;
+	size_t start = p->len;
+
+	codec_init(&c, p->out + p->len, rdata_room(p));
+	while (p->at < p->count) {
+		const struct token *t = &p->tokens[p->at];
+
+		if (t->quoted || !codec_read_hex(&c, t->text, t->len))
+			return rdata_expect(p, p->at, what);
+		p->at++;
+	}
+	p->len = (size_t)(c.out - p->out);
+	if (!codec_is_whole(&c))
+		return rdata_expect(p, p->at - 1,
+			"an even number of hexadecimal digits");
+	if (p->len - start < min)
+		return rdata_expect(p, p->count, what);
+	return true;
+}
+
+bool
+rdata_rest_base64(struct rdata_parse *p, size_t min)
+{
+	static const char what[] = "octets in base64";
+	struct codec c;
+	size_t start = p->len;
+
+	codec_init(&c, p->out + p->len, rdata_room(p));
+	while (p->at < p->count) {
+		const struct token *t = &p->tokens[p->at];
+
+		if (t->quoted || !codec_read_base64(&c, t->text, t->len))
+			return rdata_expect(p, p->at, what);
+		p->at++;
+	}
+	p->len = (size_t)(c.out - p->out);
+	if (!codec_is_whole(&c))
+		return rdata_expect(p, p->at - 1,
+			"whole groups of base64, with their padding");
+	if (p->len - start < min)
+		return rdata_expect(p, p->count, what);
+	return true;
+}
