@@ -109,7 +109,7 @@ print_zone(struct check *c, const struct store_view *view, store_ref zone)
 	if (err != NSD_OK)
 		diag_emit(&c->sink, DIAG_ERROR, NULL, 0, 0,
 			"cannot print zone %s: %s", c->name,
-			nsd_err_text(err));
+			err_text(err));
 }
 
 /* What a validator would say of the zone, if it is signed. */
@@ -163,7 +163,7 @@ build_zone(struct check *c, const struct zonefile_result *result,
 		print_zone(c, view, zone);
 	if (err != NSD_OK && c->sink.errors == 0)
 		diag_emit(&c->sink, DIAG_ERROR, c->file, 0, 0, "%s",
-			nsd_err_text(err));
+			err_text(err));
 	free(files);
 }
 
@@ -186,7 +186,7 @@ check_records(struct check *c, const struct zonefile_result *result)
 	if (err != NSD_OK)
 		diag_emit(&c->sink, DIAG_ERROR, NULL, 0, 0,
 			"cannot make room for the zone: %s",
-			nsd_err_text(err));
+			err_text(err));
 }
 
 static int

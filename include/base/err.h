@@ -28,6 +28,6 @@ enum nsd_err { NSD_ERR_LIST(NSD_ERR_ENUM) };
 #define MUST_USE __attribute__((warn_unused_result))
 
 /* The fixed English text of a code; never NULL. */
-const char *nsd_err_text(enum nsd_err err);
+const char *err_text(enum nsd_err err);
 
 #endif

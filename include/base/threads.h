@@ -22,8 +22,8 @@
 #define THREADS_RUN_MAX 64u
 
 /*
- * Calls run(arg, 0) to run(arg, count - 1), each once, and returns when all have
- * returned. Number 0 runs in the calling thread, the others each in one of
+ * Calls run(arg, 0) to run(arg, count - 1), each once, and returns when all
+ * have returned. Number 0 runs in the calling thread, the others each in one of
  * its own, all started before run(arg, 0) is called. Numbers for which there is
  * no thread (the system gives no more, or count is over THREADS_RUN_MAX) run in
  * the calling thread after number 0, in order. So run must not wait for a

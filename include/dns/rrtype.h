@@ -127,8 +127,8 @@ enum nsd_err rrtype_parse(const char *text, size_t len, uint16_t *type)
 size_t rrtype_print(uint16_t type, char out[RRTYPE_TEXT_MAX]);
 
 /* As rrtype_parse, for classes: "IN", "CLASS3". */
-enum nsd_err rrclass_parse(const char *text, size_t len, uint16_t *rrclass)
-	MUST_USE;
+enum nsd_err rrtype_parse_class(const char *text, size_t len,
+	uint16_t *rrclass) MUST_USE;
 
 /* True for types that only a query or a pseudo record carries. */
 static inline bool

@@ -2,7 +2,7 @@
 #include "base/err.h"
 
 const char *
-nsd_err_text(enum nsd_err err)
+err_text(enum nsd_err err)
 {
 	switch (err) {
 #define NSD_ERR_CASE(code, text) \

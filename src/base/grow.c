@@ -8,7 +8,7 @@
 #define GROW_ITEMS_FIRST 16u
 #define GROW_OCTETS_FIRST 256u
 
-/* Returns twice the room, with its octets in *size; 0: too many for a size_t. */
+/* Twice the room, with its octets in *size; 0: too many for a size_t. */
 static size_t
 grow_double(size_t room, size_t item_size, size_t *size)
 {

@@ -14,7 +14,7 @@
  * these instructions a message costs at least three times as much, and two are
  * worth a vector.
  */
-struct choice {
+struct sha1_choice {
 	struct sha1_kernel kernel;
 	unsigned char with_sha;
 	unsigned char with_sha_once; /* if nothing repeats */
@@ -25,7 +25,7 @@ struct choice {
 
 enum { AVX512X2, AVX512, AVX2, SHANI2, SHANI1, GENERIC, KERNELS };
 
-static const struct choice choices[KERNELS] = {
+static const struct sha1_choice choices[KERNELS] = {
 	{ { "avx512x2", 32, sha1_hash_avx512x2 }, 19, 19, 19 },
 	{ { "avx512", 16, sha1_hash_avx512 }, 5, 8, 2 },
 	{ { "avx2", 8, sha1_hash_avx2 }, NEVER, NEVER, 2 },
@@ -93,7 +93,7 @@ sha1_kernel_for(size_t count, bool repeats)
 	bool sha = (usable >> SHANI1 & 1) != 0;
 
 	for (i = 0; i < GENERIC; i++) {
-		const struct choice *c = &choices[i];
+		const struct sha1_choice *c = &choices[i];
 		unsigned from = !sha ? c->without
 			: repeats ? c->with_sha : c->with_sha_once;
 

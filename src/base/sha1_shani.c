@@ -18,7 +18,7 @@
  * the first four words of a digest are the first words of the next message as
  * they stand.
  */
-struct lane {
+struct sha1_lane {
 	__m128i abcd;
 	__m128i e;
 	__m128i w[4];
@@ -51,7 +51,7 @@ extend(__m128i *w, unsigned group)
 
 /* One block in each of n lanes: abcd, e and w are in, abcd and e out. */
 INLINE void
-compress(struct lane *l, unsigned n)
+compress(struct sha1_lane *l, unsigned n)
 {
 	/* The state as it goes; e is abcd of four rounds ago, whose A it is. */
 	__m128i abcd[LANES_MAX], e[LANES_MAX], next;
@@ -97,7 +97,7 @@ start_e(void)
 }
 
 INLINE void
-load_words(struct lane *l, const uint8_t *block)
+load_words(struct sha1_lane *l, const uint8_t *block)
 {
 	const __m128i reverse = _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
 		11, 12, 13, 14, 15);
@@ -119,7 +119,8 @@ load_suffix(const uint32_t *words)
 
 /* The digests, each followed by the suffix. */
 INLINE void
-compress_suffix(struct lane *l, unsigned n, const struct sha1_suffix *suffix)
+compress_suffix(struct sha1_lane *l, unsigned n,
+	const struct sha1_suffix *suffix)
 {
 	unsigned i, k, block;
 
@@ -150,7 +151,7 @@ INLINE void
 hash_lanes(struct sha1_message *m, unsigned n, const struct sha1_suffix *suffix,
 	unsigned repeat)
 {
-	struct lane lanes[LANES_MAX];
+	struct sha1_lane lanes[LANES_MAX];
 	uint32_t words[4];
 	unsigned i;
 	uint32_t block;

@@ -23,13 +23,13 @@ field_ip4_parse(struct rdata_parse *p)
 }
 
 bool
-field_ip4_check(struct walk *w)
+field_ip4_check(struct rdata_walk *w)
 {
 	return walk_skip(w, 4, "four octets of an IPv4 address");
 }
 
 void
-field_ip4_print(struct walk *w, struct text *t)
+field_ip4_print(struct rdata_walk *w, struct text *t)
 {
 	char text[16];
 
@@ -52,13 +52,13 @@ field_ip6_parse(struct rdata_parse *p)
 }
 
 bool
-field_ip6_check(struct walk *w)
+field_ip6_check(struct rdata_walk *w)
 {
 	return walk_skip(w, 16, "sixteen octets of an IPv6 address");
 }
 
 void
-field_ip6_print(struct walk *w, struct text *t)
+field_ip6_print(struct rdata_walk *w, struct text *t)
 {
 	char text[SCAN_IP6_MAX];
 
@@ -133,7 +133,7 @@ field_apl_parse(struct rdata_parse *p)
 }
 
 static void
-check_prefix(struct walk *w, const uint8_t *item, size_t len)
+check_prefix(struct rdata_walk *w, const uint8_t *item, size_t len)
 {
 	unsigned family = octets_get_u16(item);
 	unsigned bits = family == FAMILY_IP4 ? 32 : 128;
@@ -149,7 +149,7 @@ check_prefix(struct walk *w, const uint8_t *item, size_t len)
 }
 
 bool
-field_apl_check(struct walk *w)
+field_apl_check(struct rdata_walk *w)
 {
 	while (w->at < w->end) {
 		const uint8_t *item = w->at;
@@ -166,7 +166,7 @@ field_apl_check(struct walk *w)
 }
 
 void
-field_apl_print(struct walk *w, struct text *t)
+field_apl_print(struct rdata_walk *w, struct text *t)
 {
 	bool first = true;
 
@@ -235,7 +235,7 @@ field_a6_parse(struct rdata_parse *p)
 }
 
 bool
-field_a6_check(struct walk *w)
+field_a6_check(struct rdata_walk *w)
 {
 	const uint8_t *at = w->at;
 	unsigned prefix;
@@ -253,7 +253,7 @@ field_a6_check(struct walk *w)
 }
 
 void
-field_a6_print(struct walk *w, struct text *t)
+field_a6_print(struct rdata_walk *w, struct text *t)
 {
 	uint8_t address[16] = { 0 };
 	char text[SCAN_IP6_MAX];
@@ -363,7 +363,7 @@ field_wks_parse(struct rdata_parse *p)
 }
 
 bool
-field_wks_check(struct walk *w)
+field_wks_check(struct rdata_walk *w)
 {
 	if (!walk_skip(w, 1, "a protocol"))
 		return false;
@@ -376,7 +376,7 @@ field_wks_check(struct walk *w)
 }
 
 void
-field_wks_print(struct walk *w, struct text *t)
+field_wks_print(struct rdata_walk *w, struct text *t)
 {
 	size_t len, bit;
 

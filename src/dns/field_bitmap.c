@@ -89,7 +89,7 @@ field_bitmap_parse(struct rdata_parse *p)
 }
 
 bool
-field_bitmap_check(struct walk *w)
+field_bitmap_check(struct rdata_walk *w)
 {
 	int last = -1;
 
@@ -135,7 +135,7 @@ print_bits(struct text *t, unsigned base, const uint8_t *bits,
 }
 
 void
-field_bitmap_print(struct walk *w, struct text *t)
+field_bitmap_print(struct rdata_walk *w, struct text *t)
 {
 	bool first = true;
 
@@ -169,7 +169,7 @@ field_nxt_bitmap_parse(struct rdata_parse *p)
 }
 
 bool
-field_nxt_bitmap_check(struct walk *w)
+field_nxt_bitmap_check(struct rdata_walk *w)
 {
 	size_t len = walk_left(w);
 
@@ -182,7 +182,7 @@ field_nxt_bitmap_check(struct walk *w)
 }
 
 void
-field_nxt_bitmap_print(struct walk *w, struct text *t)
+field_nxt_bitmap_print(struct rdata_walk *w, struct text *t)
 {
 	bool first = true;
 

@@ -29,7 +29,7 @@ field_hex_parse(struct rdata_parse *p)
 }
 
 bool
-field_hex_check(struct walk *w)
+field_hex_check(struct rdata_walk *w)
 {
 	if (w->at == w->end)
 		walk_note(w, "an octet or more");
@@ -38,7 +38,7 @@ field_hex_check(struct walk *w)
 }
 
 void
-field_hex_print(struct walk *w, struct text *t)
+field_hex_print(struct rdata_walk *w, struct text *t)
 {
 	text_put_hex(t, w->at, walk_left(w));
 	w->at = w->end;
@@ -66,7 +66,7 @@ field_hex8_parse(struct rdata_parse *p)
 }
 
 void
-field_hex8_print(struct walk *w, struct text *t)
+field_hex8_print(struct rdata_walk *w, struct text *t)
 {
 	if (*w->at == 0)
 		text_put_char(t, '-');
@@ -92,7 +92,7 @@ field_base32hex8_parse(struct rdata_parse *p)
 }
 
 bool
-field_base32hex8_check(struct walk *w)
+field_base32hex8_check(struct rdata_walk *w)
 {
 	/* RFC 5155 section 3.1.7 */
 	if (w->at < w->end && *w->at == 0)
@@ -101,7 +101,7 @@ field_base32hex8_check(struct walk *w)
 }
 
 void
-field_base32hex8_print(struct walk *w, struct text *t)
+field_base32hex8_print(struct rdata_walk *w, struct text *t)
 {
 	char text[(255 * 8 + 4) / 5];
 
@@ -120,7 +120,7 @@ field_base64_parse(struct rdata_parse *p)
 }
 
 void
-field_base64_print(struct walk *w, struct text *t)
+field_base64_print(struct rdata_walk *w, struct text *t)
 {
 	text_put_base64(t, w->at, walk_left(w));
 	w->at = w->end;
@@ -146,7 +146,7 @@ field_base64_dash_parse(struct rdata_parse *p)
 }
 
 void
-field_base64_dash_print(struct walk *w, struct text *t)
+field_base64_dash_print(struct rdata_walk *w, struct text *t)
 {
 	if (w->at == w->end)
 		text_put_char(t, '-');

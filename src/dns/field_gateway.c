@@ -35,7 +35,7 @@ next_gateway(struct rdata_parse *p, uint32_t type)
 
 /* False with the layout broken; the type is known to be one of the four. */
 static bool
-check_gateway(struct walk *w, unsigned type)
+check_gateway(struct rdata_walk *w, unsigned type)
 {
 	switch (type) {
 	case GATEWAY_IP4:
@@ -49,7 +49,7 @@ check_gateway(struct walk *w, unsigned type)
 }
 
 static void
-print_gateway(struct walk *w, struct text *t, unsigned type)
+print_gateway(struct rdata_walk *w, struct text *t, unsigned type)
 {
 	char text[SCAN_IP6_MAX];
 
@@ -101,7 +101,7 @@ field_ipseckey_parse(struct rdata_parse *p)
 }
 
 bool
-field_ipseckey_check(struct walk *w)
+field_ipseckey_check(struct rdata_walk *w)
 {
 	const uint8_t *head = w->at;
 
@@ -118,7 +118,7 @@ field_ipseckey_check(struct walk *w)
 }
 
 void
-field_ipseckey_print(struct walk *w, struct text *t)
+field_ipseckey_print(struct rdata_walk *w, struct text *t)
 {
 	const uint8_t *head = w->at;
 	int i;
@@ -159,7 +159,7 @@ field_amtrelay_parse(struct rdata_parse *p)
 }
 
 bool
-field_amtrelay_check(struct walk *w)
+field_amtrelay_check(struct rdata_walk *w)
 {
 	const uint8_t *head = w->at;
 	unsigned type;
@@ -175,7 +175,7 @@ field_amtrelay_check(struct walk *w)
 }
 
 void
-field_amtrelay_print(struct walk *w, struct text *t)
+field_amtrelay_print(struct rdata_walk *w, struct text *t)
 {
 	const uint8_t *head = w->at;
 	unsigned type = head[1] & ~DISCOVERY;
@@ -250,7 +250,7 @@ field_hip_parse(struct rdata_parse *p)
 }
 
 bool
-field_hip_check(struct walk *w)
+field_hip_check(struct rdata_walk *w)
 {
 	const uint8_t *head = w->at;
 
@@ -270,7 +270,7 @@ field_hip_check(struct walk *w)
 }
 
 void
-field_hip_print(struct walk *w, struct text *t)
+field_hip_print(struct rdata_walk *w, struct text *t)
 {
 	const uint8_t *head = w->at;
 	size_t key_len = octets_get_u16(head + 2);

@@ -59,7 +59,7 @@ field_nsap_parse(struct rdata_parse *p)
 }
 
 bool
-field_nsap_check(struct walk *w)
+field_nsap_check(struct rdata_walk *w)
 {
 	if (w->at == w->end)
 		walk_note(w, "an address of one octet or more");
@@ -68,7 +68,7 @@ field_nsap_check(struct walk *w)
 }
 
 void
-field_nsap_print(struct walk *w, struct text *t)
+field_nsap_print(struct rdata_walk *w, struct text *t)
 {
 	text_put(t, "0x", 2);
 	text_put_hex(t, w->at, walk_left(w));
@@ -128,7 +128,7 @@ field_atma_parse(struct rdata_parse *p)
 }
 
 bool
-field_atma_check(struct walk *w)
+field_atma_check(struct rdata_walk *w)
 {
 	const uint8_t *at;
 
@@ -147,7 +147,7 @@ field_atma_check(struct walk *w)
 }
 
 void
-field_atma_print(struct walk *w, struct text *t)
+field_atma_print(struct rdata_walk *w, struct text *t)
 {
 	const uint8_t *at = w->at + 1;
 	size_t len = walk_left(w) - 1;
@@ -187,7 +187,7 @@ eui_parse(struct rdata_parse *p, size_t octets, const char *what)
 }
 
 static void
-eui_print(struct walk *w, struct text *t, size_t octets)
+eui_print(struct rdata_walk *w, struct text *t, size_t octets)
 {
 	size_t i;
 
@@ -206,13 +206,13 @@ field_eui48_parse(struct rdata_parse *p)
 }
 
 bool
-field_eui48_check(struct walk *w)
+field_eui48_check(struct rdata_walk *w)
 {
 	return walk_skip(w, 6, "six octets");
 }
 
 void
-field_eui48_print(struct walk *w, struct text *t)
+field_eui48_print(struct rdata_walk *w, struct text *t)
 {
 	eui_print(w, t, 6);
 }
@@ -224,13 +224,13 @@ field_eui64_parse(struct rdata_parse *p)
 }
 
 bool
-field_eui64_check(struct walk *w)
+field_eui64_check(struct rdata_walk *w)
 {
 	return walk_skip(w, 8, "eight octets");
 }
 
 void
-field_eui64_print(struct walk *w, struct text *t)
+field_eui64_print(struct rdata_walk *w, struct text *t)
 {
 	eui_print(w, t, 8);
 }
@@ -285,13 +285,13 @@ field_ilnp64_parse(struct rdata_parse *p)
 }
 
 bool
-field_ilnp64_check(struct walk *w)
+field_ilnp64_check(struct rdata_walk *w)
 {
 	return walk_skip(w, 8, "eight octets");
 }
 
 void
-field_ilnp64_print(struct walk *w, struct text *t)
+field_ilnp64_print(struct rdata_walk *w, struct text *t)
 {
 	int i;
 

@@ -203,7 +203,7 @@ is_size(uint8_t size)
 }
 
 bool
-field_loc_check(struct walk *w)
+field_loc_check(struct rdata_walk *w)
 {
 	const uint8_t *at = w->at;
 
@@ -275,7 +275,7 @@ put_size(struct text *t, uint8_t size)
 }
 
 void
-field_loc_print(struct walk *w, struct text *t)
+field_loc_print(struct rdata_walk *w, struct text *t)
 {
 	const uint8_t *at = w->at;
 	uint32_t altitude = octets_get_u32(at + 12);

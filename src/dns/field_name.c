@@ -26,7 +26,7 @@ field_name_parse(struct rdata_parse *p)
 }
 
 bool
-field_name_check(struct walk *w)
+field_name_check(struct rdata_walk *w)
 {
 	const uint8_t *at = w->at;
 	const uint8_t *limit = walk_left(w) < NAME_MAX_LEN ? w->end
@@ -44,7 +44,7 @@ field_name_check(struct walk *w)
 }
 
 void
-field_name_print(struct walk *w, struct text *t)
+field_name_print(struct rdata_walk *w, struct text *t)
 {
 	text_put_name(t, w->at);
 	w->at += name_len(w->at);

@@ -15,13 +15,13 @@ field_u8_parse(struct rdata_parse *p)
 }
 
 bool
-field_u8_check(struct walk *w)
+field_u8_check(struct rdata_walk *w)
 {
 	return walk_skip(w, 1, "an octet");
 }
 
 void
-field_u8_print(struct walk *w, struct text *t)
+field_u8_print(struct rdata_walk *w, struct text *t)
 {
 	text_put_number(t, *w->at++);
 }
@@ -37,13 +37,13 @@ field_u16_parse(struct rdata_parse *p)
 }
 
 bool
-field_u16_check(struct walk *w)
+field_u16_check(struct rdata_walk *w)
 {
 	return walk_skip(w, 2, "two octets");
 }
 
 void
-field_u16_print(struct walk *w, struct text *t)
+field_u16_print(struct rdata_walk *w, struct text *t)
 {
 	text_put_number(t, octets_get_u16(w->at));
 	w->at += 2;
@@ -60,13 +60,13 @@ field_u32_parse(struct rdata_parse *p)
 }
 
 bool
-field_u32_check(struct walk *w)
+field_u32_check(struct rdata_walk *w)
 {
 	return walk_skip(w, 4, "four octets");
 }
 
 void
-field_u32_print(struct walk *w, struct text *t)
+field_u32_print(struct rdata_walk *w, struct text *t)
 {
 	text_put_number(t, octets_get_u32(w->at));
 	w->at += 4;
@@ -88,13 +88,13 @@ field_u64_parse(struct rdata_parse *p)
 }
 
 bool
-field_u64_check(struct walk *w)
+field_u64_check(struct rdata_walk *w)
 {
 	return walk_skip(w, 8, "eight octets");
 }
 
 void
-field_u64_print(struct walk *w, struct text *t)
+field_u64_print(struct rdata_walk *w, struct text *t)
 {
 	text_put_number(t, (uint64_t)octets_get_u32(w->at) << 32
 		| octets_get_u32(w->at + 4));
@@ -133,7 +133,7 @@ field_time_parse(struct rdata_parse *p)
 }
 
 void
-field_time_print(struct walk *w, struct text *t)
+field_time_print(struct rdata_walk *w, struct text *t)
 {
 	char digits[14];
 
@@ -159,7 +159,7 @@ field_type_parse(struct rdata_parse *p)
 }
 
 void
-field_type_print(struct walk *w, struct text *t)
+field_type_print(struct rdata_walk *w, struct text *t)
 {
 	char text[RRTYPE_TEXT_MAX];
 
@@ -167,13 +167,13 @@ field_type_print(struct walk *w, struct text *t)
 	w->at += 2;
 }
 
-struct mnemonic {
+struct named_value {
 	uint16_t value;
 	const char *name;
 };
 
 /* IANA "DNS Security Algorithm Numbers" */
-static const struct mnemonic algorithms[] = {
+static const struct named_value algorithms[] = {
 	{ 0, "DELETE" }, { 1, "RSAMD5" }, { 2, "DH" }, { 3, "DSA" },
 	{ 4, "ECC" }, { 5, "RSASHA1" }, { 6, "DSA-NSEC3-SHA1" },
 	{ 7, "RSASHA1-NSEC3-SHA1" }, { 6, "NSEC3DSA" },
@@ -185,14 +185,14 @@ static const struct mnemonic algorithms[] = {
 };
 
 /* RFC 4398 section 2.1 */
-static const struct mnemonic cert_types[] = {
+static const struct named_value cert_types[] = {
 	{ 1, "PKIX" }, { 2, "SPKI" }, { 3, "PGP" }, { 4, "IPKIX" },
 	{ 5, "ISPKI" }, { 6, "IPGP" }, { 7, "ACPKIX" }, { 8, "IACPKIX" },
 	{ 253, "URI" }, { 254, "OID" }, { 0, NULL },
 };
 
 /* RFC 9859 section 6.2 */
-static const struct mnemonic dsync_schemes[] = {
+static const struct named_value dsync_schemes[] = {
 	{ 1, "NOTIFY" }, { 0, NULL },
 };
 
@@ -210,7 +210,7 @@ token_is(const struct token *t, const char *word)
 
 /* A number up to max or one of the words. */
 static bool
-next_mnemonic(struct rdata_parse *p, const struct mnemonic *m, uint32_t max,
+next_mnemonic(struct rdata_parse *p, const struct named_value *m, uint32_t max,
 	const char *what, uint32_t *value)
 {
 	const struct token *t = rdata_next_bare(p, what);
@@ -228,7 +228,7 @@ next_mnemonic(struct rdata_parse *p, const struct mnemonic *m, uint32_t max,
 }
 
 static void
-print_mnemonic(struct text *t, const struct mnemonic *m,
+print_mnemonic(struct text *t, const struct named_value *m,
 	uint16_t value)
 {
 	for (; m->name != NULL; m++)
@@ -260,7 +260,7 @@ field_cert_type_parse(struct rdata_parse *p)
 }
 
 void
-field_cert_type_print(struct walk *w, struct text *t)
+field_cert_type_print(struct rdata_walk *w, struct text *t)
 {
 	print_mnemonic(t, cert_types, octets_get_u16(w->at));
 	w->at += 2;
@@ -277,7 +277,7 @@ field_dsync_scheme_parse(struct rdata_parse *p)
 }
 
 void
-field_dsync_scheme_print(struct walk *w, struct text *t)
+field_dsync_scheme_print(struct rdata_walk *w, struct text *t)
 {
 	print_mnemonic(t, dsync_schemes, *w->at++);
 }

@@ -39,7 +39,7 @@ field_string_parse(struct rdata_parse *p)
 }
 
 bool
-field_string_check(struct walk *w)
+field_string_check(struct rdata_walk *w)
 {
 	if (w->at == w->end)
 		return walk_broken(w, "a string");
@@ -47,7 +47,7 @@ field_string_check(struct walk *w)
 }
 
 void
-field_string_print(struct walk *w, struct text *t)
+field_string_print(struct rdata_walk *w, struct text *t)
 {
 	text_put_quoted(t, w->at + 1, *w->at);
 	w->at += 1 + *w->at;
@@ -60,13 +60,13 @@ field_string_optional_parse(struct rdata_parse *p)
 }
 
 bool
-field_string_optional_check(struct walk *w)
+field_string_optional_check(struct rdata_walk *w)
 {
 	return w->at == w->end || field_string_check(w);
 }
 
 void
-field_string_optional_print(struct walk *w, struct text *t)
+field_string_optional_print(struct rdata_walk *w, struct text *t)
 {
 	if (w->at < w->end)
 		field_string_print(w, t);
@@ -83,7 +83,7 @@ field_strings_parse(struct rdata_parse *p)
 }
 
 bool
-field_strings_check(struct walk *w)
+field_strings_check(struct rdata_walk *w)
 {
 	if (w->at == w->end)
 		walk_note(w, "one or more strings");
@@ -94,7 +94,7 @@ field_strings_check(struct walk *w)
 }
 
 void
-field_strings_print(struct walk *w, struct text *t)
+field_strings_print(struct rdata_walk *w, struct text *t)
 {
 	while (w->at < w->end) {
 		field_string_print(w, t);
@@ -121,7 +121,7 @@ field_long_string_parse(struct rdata_parse *p)
 }
 
 void
-field_long_string_print(struct walk *w, struct text *t)
+field_long_string_print(struct rdata_walk *w, struct text *t)
 {
 	text_put_quoted(t, w->at, walk_left(w));
 	w->at = w->end;
@@ -160,7 +160,7 @@ field_tag_parse(struct rdata_parse *p)
 }
 
 bool
-field_tag_check(struct walk *w)
+field_tag_check(struct rdata_walk *w)
 {
 	const uint8_t *tag = w->at;
 
@@ -172,7 +172,7 @@ field_tag_check(struct walk *w)
 }
 
 void
-field_tag_print(struct walk *w, struct text *t)
+field_tag_print(struct rdata_walk *w, struct text *t)
 {
 	text_put(t, (const char *)w->at + 1, *w->at);
 	w->at += 1 + *w->at;

@@ -301,7 +301,7 @@ field_svc_params_parse(struct rdata_parse *p)
 /* ---- on the wire */
 
 bool
-field_svc_params_check(struct walk *w)
+field_svc_params_check(struct rdata_walk *w)
 {
 	const uint8_t *params = w->at;
 	long last_key = -1;
@@ -336,7 +336,7 @@ field_svc_params_check(struct walk *w)
 }
 
 void
-field_svc_params_print(struct walk *w, struct text *t)
+field_svc_params_print(struct rdata_walk *w, struct text *t)
 {
 	bool first = true;
 

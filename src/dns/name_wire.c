@@ -7,7 +7,7 @@
 #define JUMPS_MAX NAME_MAX_LABELS
 
 static enum nsd_err
-fail(struct cursor *message)
+wire_fail(struct cursor *message)
 {
 	message->failed = true;
 	return NSD_E_WIRE;
@@ -18,7 +18,7 @@ fail(struct cursor *message)
  * strictly backwards and no loop is possible.
  */
 static enum nsd_err
-read_name(struct cursor *message, uint8_t *name, size_t *name_size,
+wire_read(struct cursor *message, uint8_t *name, size_t *name_size,
 	bool may_jump)
 {
 	const uint8_t *at = message->at, *run = at, *behind = NULL;
@@ -31,12 +31,12 @@ read_name(struct cursor *message, uint8_t *name, size_t *name_size,
 		size_t left = (size_t)(message->end - at), offset;
 
 		if (left == 0)
-			return fail(message);
+			return wire_fail(message);
 		if (*at <= LABEL_MAX_LEN) {
 			size_t label = 1u + *at;
 
 			if (left < label || len + label > NAME_MAX_LEN)
-				return fail(message);
+				return wire_fail(message);
 			memcpy(name + len, at, label);
 			len += label;
 			at += label;
@@ -46,10 +46,10 @@ read_name(struct cursor *message, uint8_t *name, size_t *name_size,
 		}
 		if (*at < 0xc0 || left < 2 || !may_jump
 			|| ++jumps > JUMPS_MAX)
-			return fail(message);
+			return wire_fail(message);
 		offset = (size_t)(*at & 0x3f) << 8 | at[1];
 		if (offset >= (size_t)(run - message->start))
-			return fail(message);
+			return wire_fail(message);
 		if (behind == NULL)
 			behind = at + 2;
 		run = at = message->start + offset;
@@ -63,12 +63,12 @@ enum nsd_err
 name_read(struct cursor *message, uint8_t name[NAME_MAX_LEN],
 	size_t *name_size)
 {
-	return read_name(message, name, name_size, true);
+	return wire_read(message, name, name_size, true);
 }
 
 enum nsd_err
 name_read_uncompressed(struct cursor *message, uint8_t name[NAME_MAX_LEN],
 	size_t *name_size)
 {
-	return read_name(message, name, name_size, false);
+	return wire_read(message, name, name_size, false);
 }

@@ -105,7 +105,7 @@ static enum nsd_err
 check_fields(const struct rrtype *row, const uint8_t *rdata,
 	size_t rdata_len, const char **why)
 {
-	struct walk w = { .at = rdata, .end = rdata + rdata_len };
+	struct rdata_walk w = { .at = rdata, .end = rdata + rdata_len };
 	unsigned i;
 
 	if (rdata_len > RDATA_MAX_LEN) {
@@ -143,12 +143,6 @@ rdata_check(uint16_t type, const uint8_t *rdata, size_t rdata_len,
 	return NSD_E_ZONE;
 }
 
-static bool
-field_is_name(uint8_t field)
-{
-	return field == FIELD_NAME || field == FIELD_NAME_COMPRESSED;
-}
-
 /*
  * Copies the fields in front of and between names as they stand and expands
  * the names. message->at is at the field, end is behind the RDATA.
@@ -157,7 +151,7 @@ static bool
 read_fields(const struct rrtype *row, struct cursor *message,
 	const uint8_t *end, uint8_t *rdata, size_t *rdata_len)
 {
-	struct walk w = { .at = message->at, .end = end };
+	struct rdata_walk w = { .at = message->at, .end = end };
 	uint8_t name[NAME_MAX_LEN];
 	size_t len = 0, size;
 	unsigned i;
@@ -165,7 +159,7 @@ read_fields(const struct rrtype *row, struct cursor *message,
 	for (i = 0; row->fields[i] != FIELD_END; i++) {
 		const uint8_t *from = w.at;
 
-		if (field_is_name(row->fields[i])) {
+		if (rdata_field_is_name(row->fields[i])) {
 			message->at = w.at;
 			if (name_read(message, name, &size) != NSD_OK
 				|| message->at > end)
@@ -233,7 +227,7 @@ rdata_print(uint16_t type, const uint8_t *rdata, size_t rdata_len, char *out,
 {
 	const struct rrtype *row = rrtype_get(type);
 	struct text t = { .out = out, .size = size };
-	struct walk w = { .at = rdata, .end = rdata + rdata_len };
+	struct rdata_walk w = { .at = rdata, .end = rdata + rdata_len };
 	const char *why;
 	unsigned i;
 

@@ -3,7 +3,7 @@
 
 /* All octets that are left are the field, whatever they are. */
 static bool
-check_rest(struct walk *w)
+check_rest(struct rdata_walk *w)
 {
 	w->at = w->end;
 	return true;
@@ -19,12 +19,12 @@ unknown_parse(struct rdata_parse *p)
 }
 
 static void
-unknown_print(struct walk *w, struct text *t)
+unknown_print(struct rdata_walk *w, struct text *t)
 {
 	w->at = w->end;
 }
 
-/* A kind's own three functions; its own parse and print with another's check. */
+/* A kind's own three functions, or its own but for the check. */
 #define OPS(f) { field_##f##_parse, field_##f##_check, field_##f##_print }
 #define OPS_CHECK(f, check) { field_##f##_parse, check, field_##f##_print }
 

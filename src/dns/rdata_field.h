@@ -13,9 +13,9 @@
 #include "base/octets.h"
 #include "dns/rdata.h"
 #include "dns/rdata_parse.h"
+#include "dns/rdata_walk.h"
 #include "dns/rrtype.h"
 #include "dns/text.h"
-#include "dns/walk.h"
 
 /*
  * The functions of a kind of field. parse appends to p->out; check moves the
@@ -24,18 +24,24 @@
  */
 struct rdata_field_ops {
 	bool (*parse)(struct rdata_parse *p);
-	bool (*check)(struct walk *w);
-	void (*print)(struct walk *w, struct text *t);
+	bool (*check)(struct rdata_walk *w);
+	void (*print)(struct rdata_walk *w, struct text *t);
 };
 
 extern const struct rdata_field_ops rdata_field_ops[];
+
+static inline bool
+rdata_field_is_name(uint8_t field)
+{
+	return field == FIELD_NAME || field == FIELD_NAME_COMPRESSED;
+}
 
 /* The functions in the field_*.c files. Some kinds share the check or the print
  * of another. */
 #define RDATA_FIELD_DECLARE(field)                                      \
 	bool field##_parse(struct rdata_parse *p);                      \
-	bool field##_check(struct walk *w);                       \
-	void field##_print(struct walk *w, struct text *t);
+	bool field##_check(struct rdata_walk *w);                       \
+	void field##_print(struct rdata_walk *w, struct text *t);
 RDATA_FIELD_DECLARE(field_a6)
 RDATA_FIELD_DECLARE(field_algorithm)
 RDATA_FIELD_DECLARE(field_amtrelay)

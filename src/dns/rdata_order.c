@@ -2,18 +2,12 @@
 #include "dns/name.h"
 #include "dns/rdata_field.h"
 
-static bool
-field_is_name(uint8_t field)
-{
-	return field == FIELD_NAME || field == FIELD_NAME_COMPRESSED;
-}
-
 /*
  * Octets of a field of checked RDATA at its place, SIZE_MAX: to the end. Only
  * the kinds of fields that stand before or between names need an answer.
  */
 static size_t
-field_len(uint8_t field, const uint8_t *at)
+field_size(uint8_t field, const uint8_t *at)
 {
 	switch (field) {
 	case FIELD_NAME:
@@ -91,8 +85,8 @@ rdata_compare(uint16_t type, const uint8_t *a, size_t a_len,
 	if (!(row->flags & RR_CANON_LOWER))
 		return compare_octets(a, a_len, b, b_len);
 	for (i = 0; row->fields[i] != FIELD_END && at < end; i++) {
-		size_t len = field_len(row->fields[i], a + at);
-		bool lower = field_is_name(row->fields[i]);
+		size_t len = field_size(row->fields[i], a + at);
+		bool lower = rdata_field_is_name(row->fields[i]);
 		int order;
 
 		if (row->fields[i] == FIELD_A6 && a[0] == b[0]) {
@@ -119,7 +113,7 @@ rdata_compare(uint16_t type, const uint8_t *a, size_t a_len,
 
 /* Steps to the next name; false if there is none. */
 static bool
-find_name(const struct rrtype *row, const uint8_t *rdata, size_t rdata_len,
+skip_to_name(const struct rrtype *row, const uint8_t *rdata, size_t rdata_len,
 	unsigned *field, size_t *at)
 {
 	for (; row->fields[*field] != FIELD_END; (*field)++) {
@@ -127,9 +121,9 @@ find_name(const struct rrtype *row, const uint8_t *rdata, size_t rdata_len,
 
 		if (*at >= rdata_len)
 			return false;
-		if (field_is_name(row->fields[*field]))
+		if (rdata_field_is_name(row->fields[*field]))
 			return true;
-		len = field_len(row->fields[*field], rdata + *at);
+		len = field_size(row->fields[*field], rdata + *at);
 		if (len > rdata_len - *at)
 			return false;
 		*at += len;
@@ -146,7 +140,7 @@ rdata_list_names(uint16_t type, const uint8_t *rdata, size_t rdata_len,
 	size_t at = 0;
 
 	while (count < RDATA_NAMES_MAX
-		&& find_name(row, rdata, rdata_len, &i, &at)) {
+		&& skip_to_name(row, rdata, rdata_len, &i, &at)) {
 		bool compressible = row->fields[i] == FIELD_NAME_COMPRESSED;
 
 		if (compressible || (row->flags & RR_ADDITIONAL)) {
@@ -169,7 +163,7 @@ rdata_additional_offset(uint16_t type, const uint8_t *rdata,
 	size_t at = 0;
 
 	if (!(row->flags & RR_ADDITIONAL)
-		|| !find_name(row, rdata, rdata_len, &i, &at))
+		|| !skip_to_name(row, rdata, rdata_len, &i, &at))
 		return -1;
 	return (int)at;
 }

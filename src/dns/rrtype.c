@@ -110,7 +110,7 @@ fill_mnemonics(void)
 
 /* Reads the number behind "TYPE" or "CLASS". */
 static enum nsd_err
-parse_number(const char *text, size_t len, uint16_t *number)
+parse_suffix(const char *text, size_t len, uint16_t *number)
 {
 	uint32_t value;
 
@@ -143,7 +143,7 @@ rrtype_parse(const char *text, size_t len, uint16_t *type)
 		}
 	}
 	if (len > 4 && (uint32_t)key.head == KEY_TYPE)
-		return parse_number(text + 4, len - 4, type);
+		return parse_suffix(text + 4, len - 4, type);
 	return NSD_E_SYNTAX;
 }
 
@@ -188,7 +188,7 @@ static const struct rrclass {
 #define KEY_CLASS UINT64_C(0x5353414c43)
 
 enum nsd_err
-rrclass_parse(const char *text, size_t len, uint16_t *rrclass)
+rrtype_parse_class(const char *text, size_t len, uint16_t *rrclass)
 {
 	uint64_t key;
 	size_t i;
@@ -207,6 +207,6 @@ rrclass_parse(const char *text, size_t len, uint16_t *rrclass)
 		}
 	}
 	if (len > 5 && (key & UINT64_C(0xffffffffff)) == KEY_CLASS)
-		return parse_number(text + 5, len - 5, rrclass);
+		return parse_suffix(text + 5, len - 5, rrclass);
 	return NSD_E_SYNTAX;
 }

@@ -271,7 +271,7 @@ scan_ip4(const char *text, size_t len, uint8_t out[4])
 }
 
 static inline unsigned
-hex_digit(uint8_t c)
+read_hex_digit(uint8_t c)
 {
 	unsigned digit = c - (unsigned)'0';
 
@@ -309,7 +309,7 @@ scan_ip6(const char *text, size_t len, uint8_t out[16])
 		unsigned value = 0, digit = 16;
 
 		while (i < len && i - start < 4
-			&& (digit = hex_digit((uint8_t)text[i])) < 16) {
+			&& (digit = read_hex_digit((uint8_t)text[i])) < 16) {
 			value = value << 4 | digit;
 			i++;
 		}

@@ -255,7 +255,7 @@ load_rehash_run(const struct load_context *context, struct load_zone *zone,
 		result->rehashed = STORE_NONE;
 		log_error("zone %s cannot be hashed for another limit of NSEC3"
 			  " iterations: %s",
-			zone->conf->name, nsd_err_text(err));
+			zone->conf->name, err_text(err));
 	}
 	if (result->outcome != LOAD_UNCHANGED)
 		return;

@@ -144,7 +144,7 @@ set_options(const struct making *m)
 }
 
 static enum nsd_err
-fail(const struct making *m, const char *what)
+listen_fail(const struct making *m, const char *what)
 {
 	char address[NET_ADDRESS_TEXT_MAX];
 	int error = errno;
@@ -168,15 +168,15 @@ net_listen(const struct net_listen *options, struct diag_sink *sink, int *fd)
 	m.fd = socket(options->address.ss_family,
 		type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (m.fd == -1)
-		return fail(&m, "make a socket for");
+		return listen_fail(&m, "make a socket for");
 	if (!set_options(&m))
-		return fail(&m, "set the options of");
+		return listen_fail(&m, "set the options of");
 	if (bind(m.fd, (const struct sockaddr *)&options->address,
 		    net_address_len(&options->address)) != 0)
-		return fail(&m, "bind to");
+		return listen_fail(&m, "bind to");
 	if (options->tcp && listen(m.fd, options->tcp_backlog < 0
 		    ? INT32_MAX : options->tcp_backlog) != 0)
-		return fail(&m, "listen on");
+		return listen_fail(&m, "listen on");
 	*fd = m.fd;
 	return NSD_OK;
 }

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Most connections accepted in one turn of the loop. */
@@ -24,75 +23,6 @@
 #define IDLE_FULL_MS 2000
 /* How many are looked at to find one that can go. */
 #define ROOM_SCAN_MAX 64
-/* Pause after accept failed for lack of descriptors or memory. */
-#define ACCEPT_PAUSE_MS 500
-
-uint64_t
-tcp_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-void
-tcp_timer_arm(struct net_tcp *tcp, uint64_t at_ms)
-{
-	uint64_t now = tcp_now();
-	uint64_t wait_ms = at_ms > now ? at_ms - now : 0;
-	struct timeval wait;
-
-	if (tcp->timer_ms != 0 && tcp->timer_ms <= at_ms)
-		return;
-	/* The coarse clock may lag by a tick: never fire before it is due. */
-	wait_ms += 5;
-	wait.tv_sec = (time_t)(wait_ms / 1000);
-	wait.tv_usec = (suseconds_t)(wait_ms % 1000 * 1000);
-	if (event_add(&tcp->timer, &wait) == 0)
-		tcp->timer_ms = at_ms;
-}
-
-static bool
-listener_wait(struct tcp_listener *listener)
-{
-	struct epoll_event event = { .events = EPOLLIN,
-		.data = { .ptr = &listener->source } };
-
-	return epoll_ctl(listener->tcp->epoll, EPOLL_CTL_ADD, listener->fd,
-		       &event) == 0
-		|| errno == EEXIST;
-}
-
-static void
-accept_pause(struct net_tcp *tcp, uint64_t until_ms)
-{
-	for (size_t i = 0; i < tcp->listener_count; i++)
-		(void)epoll_ctl(tcp->epoll, EPOLL_CTL_DEL,
-			tcp->listeners[i].fd, NULL);
-	tcp->paused = true;
-	tcp->resume_ms = until_ms;
-	tcp_timer_arm(tcp, until_ms);
-}
-
-static void
-accept_resume(struct net_tcp *tcp)
-{
-	tcp->paused = false;
-	for (size_t i = 0; i < tcp->listener_count; i++) {
-		if (!listener_wait(&tcp->listeners[i])) {
-			accept_pause(tcp, tcp_now() + ACCEPT_PAUSE_MS);
-			return;
-		}
-	}
-}
-
-void
-tcp_on_room(struct net_tcp *tcp)
-{
-	if (tcp->paused)
-		accept_resume(tcp);
-}
 
 /* When a newcomer may take the place of conn. */
 static uint64_t
@@ -175,7 +105,7 @@ accept_one(struct net_tcp *tcp, int listener)
 			close(fd);
 			net_count_add(tcp->handler.dropped, 1);
 			/* Idle connections are given less time from now. */
-			tcp_timer_arm(tcp, tcp_now() + IDLE_FULL_MS);
+			tcp_wait_until(tcp, tcp_now() + IDLE_FULL_MS);
 		} else {
 			tcp_conn_accept(tcp, fd, &peer);
 		}
@@ -187,7 +117,7 @@ accept_one(struct net_tcp *tcp, int listener)
 		return false;
 	net_count_add(tcp->handler.rx_err, 1);
 	if (!is_lack_of_resources(errno) || !make_room(tcp, &retry_ms))
-		accept_pause(tcp, tcp_now() + ACCEPT_PAUSE_MS);
+		tcp_wait_pause(tcp, tcp_now() + TCP_PAUSE_MS);
 	return false;
 }
 
@@ -211,7 +141,7 @@ on_connection(struct tcp_source *source)
 			if (accepted > 0)
 				return;
 			if (!make_room(tcp, &retry_ms)) {
-				accept_pause(tcp, retry_ms);
+				tcp_wait_pause(tcp, retry_ms);
 				return;
 			}
 		}
@@ -265,19 +195,19 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 	for (int phase = 0; phase < TCP_PHASES; phase++) {
 		due = expire(tcp, (enum tcp_phase)phase, now);
 		if (due != 0)
-			tcp_timer_arm(tcp, due);
+			tcp_wait_until(tcp, due);
 	}
 	if (!tcp->paused)
 		return;
 	if (tcp->resume_ms <= now)
-		accept_resume(tcp);
+		tcp_wait_resume(tcp);
 	else
-		tcp_timer_arm(tcp, tcp->resume_ms);
+		tcp_wait_until(tcp, tcp->resume_ms);
 }
 
 /* A turn. What is destroyed meanwhile takes itself off the list. */
 static void
-on_ready(evutil_socket_t fd, short what, void *arg)
+on_turn(evutil_socket_t fd, short what, void *arg)
 {
 	struct net_tcp *tcp = arg;
 	int count = epoll_wait(fd, tcp->ready, TCP_READY_MAX, 0);
@@ -312,7 +242,7 @@ listeners_open(struct net_tcp *tcp, const int *fds, size_t count)
 		l->tcp = tcp;
 		l->fd = fds[tcp->listener_count];
 		l->budget = 1;
-		if (!listener_wait(l))
+		if (!tcp_wait_for(l))
 			return NSD_E_SYSTEM;
 	}
 	return NSD_OK;
@@ -335,7 +265,7 @@ net_tcp_open(struct event_base *base, const int *fds, size_t fd_count,
 	evtimer_assign(&tcp->timer, base, on_timer, tcp);
 	tcp->epoll = epoll_create1(EPOLL_CLOEXEC);
 	event_assign(&tcp->event, base, tcp->epoll, EV_READ | EV_PERSIST,
-		on_ready, tcp);
+		on_turn, tcp);
 	err = tcp_turn_init(tcp);
 	if (err == NSD_OK && (tcp->epoll == -1
 		    || event_add(&tcp->event, NULL) != 0))

@@ -1,7 +1,8 @@
 /*
- * tcp.h - what the parts of the TCP service share: tcp.c accepts, times and
- * makes room; tcp_conn.c reads from one connection and decides what is next
- * for it; tcp_send.c writes to it.
+ * tcp.h - what the parts of the TCP service share. From the top: tcp.c accepts
+ * connections, times them out and makes room for newcomers; tcp_conn.c reads
+ * from one connection and decides what is next for it; tcp_send.c writes to
+ * it; tcp_wait.c waits.
  */
 #ifndef SRC_NET_TCP_H
 #define SRC_NET_TCP_H
@@ -23,6 +24,9 @@
 #define TCP_MESSAGE_MIN 12
 /* How long what a client still sends is read away after the last reply. */
 #define TCP_LINGER_MS 2000
+
+/* Pause of accepting for lack of descriptors or memory. */
+#define TCP_PAUSE_MS 500
 
 /* Most sockets that are looked after in one turn. */
 #define TCP_READY_MAX 64
@@ -120,14 +124,28 @@ struct net_tcp {
 	struct tcp_conn *owner[EXCHANGE_BATCH_MAX];
 };
 
+/* ---- tcp_wait.c: the clock, the timer, the listeners */
+
 /* Milliseconds of a clock that never goes back. */
 uint64_t tcp_now(void);
 
-/* Makes sure that the timer fires no later than at_ms. */
-void tcp_timer_arm(struct net_tcp *tcp, uint64_t at_ms);
+/* Makes sure that the timer fires at at_ms or before; its callback is that of
+ * tcp.c. */
+void tcp_wait_until(struct net_tcp *tcp, uint64_t at_ms);
 
-/* A connection left: accept again if that was what was waited for. */
-void tcp_on_room(struct net_tcp *tcp);
+/* Waits for connections to a listener. False: the system has no memory. */
+bool tcp_wait_for(struct tcp_listener *listener);
+
+/* Waits for no connections until until_ms, or until one that is open leaves. */
+void tcp_wait_pause(struct net_tcp *tcp, uint64_t until_ms);
+
+/* Waits for connections again; pauses for TCP_PAUSE_MS if that fails. */
+void tcp_wait_resume(struct net_tcp *tcp);
+
+/* A connection left. Resumes if that is what was waited for. */
+void tcp_wait_on_room(struct net_tcp *tcp);
+
+/* ---- tcp_conn.c */
 
 /* An odd number of cache lines, so that the replies of a batch do not all
  * begin in the same set of the cache. */

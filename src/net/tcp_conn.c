@@ -81,7 +81,7 @@ tcp_conn_destroy(struct tcp_conn *conn)
 		tcp->spare = conn;
 	else
 		free(conn);
-	tcp_on_room(tcp);
+	tcp_wait_on_room(tcp);
 }
 
 /* ---- answering a turn */
@@ -110,7 +110,7 @@ turn_answer(struct net_tcp *tcp)
 /* ---- requests */
 
 static void
-batch_add(struct tcp_conn *conn, const uint8_t *request, uint32_t len)
+turn_add(struct tcp_conn *conn, const uint8_t *request, uint32_t len)
 {
 	struct net_tcp *tcp = conn->tcp;
 	size_t i = tcp->batch_count++;
@@ -168,7 +168,7 @@ conn_parse(struct tcp_conn *conn)
 			turn_answer(tcp);
 			continue;
 		}
-		batch_add(conn, conn->data + TCP_LENGTH_SIZE,
+		turn_add(conn, conn->data + TCP_LENGTH_SIZE,
 			size - TCP_LENGTH_SIZE);
 		conn->data += size;
 		conn->queries++;
@@ -252,7 +252,7 @@ conn_linger(struct tcp_conn *conn)
 	conn->phase = TCP_LINGERING;
 	conn->active_ms = tcp_now();
 	TAILQ_INSERT_TAIL(&tcp->conns[conn->phase], conn, by_age);
-	tcp_timer_arm(tcp, conn->active_ms + TCP_LINGER_MS);
+	tcp_wait_until(tcp, conn->active_ms + TCP_LINGER_MS);
 	conn_wait(conn, TCP_WAIT_READ);
 }
 
@@ -406,7 +406,7 @@ conn_discard(struct tcp_conn *conn)
 }
 
 static void
-on_ready(struct tcp_source *source)
+conn_on_ready(struct tcp_source *source)
 {
 	struct tcp_conn *conn = (struct tcp_conn *)source;
 
@@ -434,7 +434,7 @@ tcp_conn_accept(struct net_tcp *tcp, int fd,
 		}
 	}
 	memset(conn, 0, sizeof(*conn));
-	conn->source.on_ready = on_ready;
+	conn->source.on_ready = conn_on_ready;
 	conn->tcp = tcp;
 	conn->fd = fd;
 	conn->active_ms = tcp_now();
@@ -442,7 +442,7 @@ tcp_conn_accept(struct net_tcp *tcp, int fd,
 	TAILQ_INSERT_TAIL(&tcp->conns[TCP_OPEN], conn, by_age);
 	tcp->count++;
 	if (tcp->timer_ms == 0)
-		tcp_timer_arm(tcp, conn->active_ms
+		tcp_wait_until(tcp, conn->active_ms
 			+ (uint64_t)tcp->options.timeout_sec * 1000);
 	/* The first request is often there already. */
 	conn_read(conn);

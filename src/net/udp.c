@@ -167,7 +167,7 @@ prepare(struct net_udp *udp, size_t got)
 
 /* Lines up the replies that are to be sent; returns how many. */
 static size_t
-collect(struct net_udp *udp, size_t count)
+line_up(struct net_udp *udp, size_t count)
 {
 	size_t n = 0;
 
@@ -290,7 +290,7 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 		if (count > 0) {
 			udp->handler.on_batch(udp->handler.ctx,
 				udp->exchanges, count);
-			send_all(udp, collect(udp, count));
+			send_all(udp, line_up(udp, count));
 		}
 		if (got < BATCH_AGAIN)
 			break;

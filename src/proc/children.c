@@ -52,7 +52,7 @@ child_send(struct child *child, enum ipc_type type, const void *payload,
 	if (err != NSD_OK && err != NSD_E_PEER)
 		log_error("cannot send %s to %s (pid %ld): %s",
 			ipc_rows[type].name, child_name(child),
-			(long)child->pid, nsd_err_text(err));
+			(long)child->pid, err_text(err));
 	return err;
 }
 

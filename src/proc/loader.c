@@ -293,7 +293,7 @@ loader_run_pool(struct loader *loader)
 		loader, &loader->pool);
 	if (err == NSD_OK)
 		return;
-	log_error("cannot read the zones: %s", nsd_err_text(err));
+	log_error("cannot read the zones: %s", err_text(err));
 	loader->result.failed += loader->todo_count;
 	loader_end_pass(loader);
 }
@@ -622,7 +622,7 @@ loader_main(const struct role_start *start)
 					  : NSD_E_MEMORY;
 
 	if (err != NSD_OK) {
-		log_error("the loader cannot start: %s", nsd_err_text(err));
+		log_error("the loader cannot start: %s", err_text(err));
 		_exit(1);
 	}
 	role_send(&loader->role, IPC_LISTED, NULL, 0);

@@ -86,7 +86,7 @@ pidfile_write(struct pidfile *pidfile, const char *path, uid_t owner,
 	return NSD_OK;
 fail:
 	log_error("cannot write pid file %s: %s", path,
-		err == NSD_E_SYSTEM ? strerror(errno) : nsd_err_text(err));
+		err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
 	return err;
 }
 

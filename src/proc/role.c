@@ -136,7 +136,7 @@ role_try_send(struct role *role, enum ipc_type type, const void *payload,
 		return false;
 	if (err != NSD_OK && err != NSD_E_PEER)
 		log_error("cannot send %s to main: %s", ipc_rows[type].name,
-			nsd_err_text(err));
+			err_text(err));
 	return true;
 }
 

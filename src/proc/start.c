@@ -237,7 +237,7 @@ main_settle(struct supervisor *s, const struct privilege_user *user,
 	err = supervisor_init(s, in_chroot,
 		user->change ? user->uid : geteuid());
 	if (err != NSD_OK) {
-		log_error("cannot start: %s", nsd_err_text(err));
+		log_error("cannot start: %s", err_text(err));
 		return err;
 	}
 	if ((err = main_enter_chroot(s)) != NSD_OK)

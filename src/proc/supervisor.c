@@ -53,7 +53,7 @@ generation_create(struct supervisor *s)
 	if (err != NSD_OK) {
 		log_error("cannot make a zone store: %s",
 			err == NSD_E_SYSTEM ? strerror(errno)
-					    : nsd_err_text(err));
+					    : err_text(err));
 		free(g);
 		return NULL;
 	}

@@ -112,7 +112,7 @@ done:
 	if (err == NSD_OK)
 		return group;
 	log_error("cannot serve the sockets of server %u: %s", server + 1,
-		nsd_err_text(err));
+		err_text(err));
 	group_close(group);
 	return NULL;
 }
@@ -381,7 +381,7 @@ worker_main(const struct role_start *start)
 
 	if (err != NSD_OK) {
 		log_error("server %u cannot start: %s", start->index + 1,
-			nsd_err_text(err));
+			err_text(err));
 		_exit(1);
 	}
 	role_send(&worker->role, IPC_SERVING, NULL, 0);

@@ -41,7 +41,7 @@ xfrd_main(const struct role_start *start)
 					: NSD_E_MEMORY;
 
 	if (err != NSD_OK) {
-		log_error("xfrd cannot start: %s", nsd_err_text(err));
+		log_error("xfrd cannot start: %s", err_text(err));
 		_exit(1);
 	}
 	role_run(&xfrd->role);

@@ -98,7 +98,7 @@ zone_change_on_done(struct supervisor *s, const struct ipc_message *m)
 		err = zone_change_keep(s->server.conf, &change);
 		if (err != NSD_OK)
 			log_error("zone %s: main cannot keep its change: %s",
-				change.name, nsd_err_text(err));
+				change.name, err_text(err));
 	}
 	if (s->hooks != NULL)
 		s->hooks->on_zone_changed(&change, s->hooks->ctx);

@@ -150,7 +150,8 @@ parse_class(struct reader *r, const struct token *t, struct head *h,
 		h->has_class = true;
 		return true;
 	}
-	if (h->has_class || rrclass_parse(t->text, t->len, &rrclass) != NSD_OK)
+	if (h->has_class
+		|| rrtype_parse_class(t->text, t->len, &rrclass) != NSD_OK)
 		return true;
 	if (rrclass != CLASS_IN) {
 		reader_error(r, t->text, "only class IN is supported");

@@ -66,7 +66,7 @@ on_diag(struct diag_sink *sink, const struct diag *d)
 static void
 fail(const char *what, enum nsd_err err)
 {
-	fprintf(stderr, "bench_build: %s: %s\n", what, nsd_err_text(err));
+	fprintf(stderr, "bench_build: %s: %s\n", what, err_text(err));
 	exit(1);
 }
 

@@ -70,7 +70,7 @@ main(int argc, char **argv)
 	else
 		result = net_udp_open(base, fd, 4096, &handler, &udp);
 	if (result != NSD_OK)
-		errx(1, "%s", nsd_err_text(result));
+		errx(1, "%s", err_text(result));
 	event_base_dispatch(base);
 	return 0;
 }

@@ -31,7 +31,7 @@
 static void
 fail(const char *what, enum nsd_err err)
 {
-	fprintf(stderr, "bench_query: %s: %s\n", what, nsd_err_text(err));
+	fprintf(stderr, "bench_query: %s: %s\n", what, err_text(err));
 	exit(1);
 }
 

@@ -39,7 +39,7 @@ struct bench {
 static void
 fail(const char *what, enum nsd_err err)
 {
-	fprintf(stderr, "bench_update: %s: %s\n", what, nsd_err_text(err));
+	fprintf(stderr, "bench_update: %s: %s\n", what, err_text(err));
 	exit(1);
 }
 

@@ -57,7 +57,7 @@ read_once(const char *path, const struct zonefile_options *options,
 	enum nsd_err e = zonefile_parse(path, options, &sink, &result);
 
 	if (e != NSD_OK)
-		errx(1, "%s: %s", path, nsd_err_text(e));
+		errx(1, "%s: %s", path, err_text(e));
 	count = result.rr_count;
 	*size = result.sources[0].size;
 	zonefile_result_fini(&result);

@@ -405,7 +405,7 @@ on_updated(const struct ipc_updated *r, void *ctx)
 		die("an answer to nothing");
 	printf("%llu %s added %llu removed %llu names %u usec %lld\n",
 		(unsigned long long)r->ticket,
-		r->err == NSD_OK ? "ok" : nsd_err_text(r->err),
+		r->err == NSD_OK ? "ok" : err_text(r->err),
 		(unsigned long long)r->added, (unsigned long long)r->removed,
 		r->names, (long long)(now_usec() - pending->sent_usec));
 	pending->ticket = 0;
@@ -423,7 +423,7 @@ on_zone_changed(const struct zone_change *change, void *ctx)
 		die("an answer to nothing");
 	printf("%llu %s loaded %d usec %lld\n",
 		(unsigned long long)change->ticket,
-		change->err == NSD_OK ? "ok" : nsd_err_text(change->err),
+		change->err == NSD_OK ? "ok" : err_text(change->err),
 		change->loaded,
 		(long long)(now_usec() - pending->sent_usec));
 	pending->ticket = 0;

@@ -664,6 +664,6 @@ zone_check_vet(struct store_writer *writer)
 	enum nsd_err err = table_vet(writer, &options, &faults);
 
 	if (wrong == NULL && (err != NSD_OK || faults > 0))
-		wrong = nsd_err_text(err);
+		wrong = err_text(err);
 	return wrong;
 }

@@ -293,7 +293,8 @@ nsec3_label_refuses_what_is_no_hash(void **state)
 	}
 	for (at = 1; at <= NSEC3_LABEL_LEN; at++) {
 		for (c = 0; c < 256; c++) {
-			uint8_t name[34] = "\40vvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvv";
+			uint8_t name[34] = "\40vvvvvvvvvvvvvvvv"
+				"vvvvvvvvvvvvvvvv";
 			bool good = c != 0 && strchr(digits, (int)c) != NULL;
 
 			name[at] = (uint8_t)c;

@@ -109,7 +109,7 @@ rrclass_text(void **state)
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		enum nsd_err err = rrclass_parse(rows[i].text,
+		enum nsd_err err = rrtype_parse_class(rows[i].text,
 			strlen(rows[i].text), &number);
 
 		assert_int_equal(err,

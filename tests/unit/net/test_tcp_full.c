@@ -227,7 +227,7 @@ tcp_survives_emfile(void **state)
 
 /* Its last request came in the turn in which it had to go. */
 static void
-tcp_forgets_the_request_of_a_connection_that_makes_room(void **state)
+tcp_forgets_requests_of_a_connection_that_makes_room(void **state)
 {
 	struct net_tcp_options options = { .connections_max = 1000,
 		.timeout_sec = 120 };
@@ -307,7 +307,7 @@ main(void)
 			tcp_closes_idle_connections_after_the_timeout),
 		cmocka_unit_test(tcp_survives_emfile),
 		cmocka_unit_test(
-			tcp_forgets_the_request_of_a_connection_that_makes_room),
+			tcp_forgets_requests_of_a_connection_that_makes_room),
 		cmocka_unit_test(
 			tcp_flood_of_idle_connections_leaves_room_for_others),
 	};

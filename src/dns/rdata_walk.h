@@ -1,13 +1,13 @@
 /*
- * walk.h - a walk along RDATA on the wire, which checks it field by field.
+ * rdata_walk.h - a walk along RDATA on the wire that checks field by field.
  *
  * Two things can be wrong with RDATA. If its layout is broken (a length points
  * behind the end, a name ends half-way), it is no RDATA of its type. If only a
  * value breaks a rule (an empty digest, keys out of order), a primary refuses
  * the record, but a secondary serves what it was sent.
  */
-#ifndef DNS_WALK_H
-#define DNS_WALK_H
+#ifndef DNS_RDATA_WALK_H
+#define DNS_RDATA_WALK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,14 +15,14 @@
 
 #include "base/assert.h"
 
-struct walk {
+struct rdata_walk {
 	const uint8_t *at, *end;
-	const char *why;       /* what was expected where the layout is broken */
+	const char *why;       /* broken layout: what was expected */
 	const char *value_why; /* the first broken rule; NULL: none */
 };
 
 static inline size_t
-walk_left(const struct walk *w)
+walk_left(const struct rdata_walk *w)
 {
 	ASSERT_HOT(w->at <= w->end);
 	return (size_t)(w->end - w->at);
@@ -30,7 +30,7 @@ walk_left(const struct walk *w)
 
 /* The layout is broken; false, for `return walk_broken(...)`. */
 static inline bool
-walk_broken(struct walk *w, const char *why)
+walk_broken(struct rdata_walk *w, const char *why)
 {
 	w->why = why;
 	return false;
@@ -38,7 +38,7 @@ walk_broken(struct walk *w, const char *why)
 
 /* A value breaks a rule; the walk goes on. */
 static inline void
-walk_note(struct walk *w, const char *why)
+walk_note(struct rdata_walk *w, const char *why)
 {
 	if (w->value_why == NULL)
 		w->value_why = why;
@@ -46,7 +46,7 @@ walk_note(struct walk *w, const char *why)
 
 /* Moves behind len octets; if there are fewer, the layout is broken. */
 static inline bool
-walk_skip(struct walk *w, size_t len, const char *why)
+walk_skip(struct rdata_walk *w, size_t len, const char *why)
 {
 	if (walk_left(w) < len)
 		return walk_broken(w, why);

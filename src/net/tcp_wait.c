@@ -1,0 +1,76 @@
+/*
+ * tcp_wait.c - what the TCP service waits for: connections, and a time.
+ */
+#include "config.h"
+
+#include "tcp.h"
+
+#include <errno.h>
+#include <time.h>
+
+uint64_t
+tcp_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+void
+tcp_wait_until(struct net_tcp *tcp, uint64_t at_ms)
+{
+	uint64_t now = tcp_now();
+	uint64_t wait_ms = at_ms > now ? at_ms - now : 0;
+	struct timeval wait;
+
+	if (tcp->timer_ms != 0 && tcp->timer_ms <= at_ms)
+		return;
+	/* The coarse clock may lag by a tick: never fire before it is due. */
+	wait_ms += 5;
+	wait.tv_sec = (time_t)(wait_ms / 1000);
+	wait.tv_usec = (suseconds_t)(wait_ms % 1000 * 1000);
+	if (event_add(&tcp->timer, &wait) == 0)
+		tcp->timer_ms = at_ms;
+}
+
+bool
+tcp_wait_for(struct tcp_listener *listener)
+{
+	struct epoll_event event = { .events = EPOLLIN,
+		.data = { .ptr = &listener->source } };
+
+	return epoll_ctl(listener->tcp->epoll, EPOLL_CTL_ADD, listener->fd,
+		       &event) == 0
+		|| errno == EEXIST;
+}
+
+void
+tcp_wait_pause(struct net_tcp *tcp, uint64_t until_ms)
+{
+	for (size_t i = 0; i < tcp->listener_count; i++)
+		(void)epoll_ctl(tcp->epoll, EPOLL_CTL_DEL,
+			tcp->listeners[i].fd, NULL);
+	tcp->paused = true;
+	tcp->resume_ms = until_ms;
+	tcp_wait_until(tcp, until_ms);
+}
+
+void
+tcp_wait_resume(struct net_tcp *tcp)
+{
+	tcp->paused = false;
+	for (size_t i = 0; i < tcp->listener_count; i++) {
+		if (!tcp_wait_for(&tcp->listeners[i])) {
+			tcp_wait_pause(tcp, tcp_now() + TCP_PAUSE_MS);
+			return;
+		}
+	}
+}
+
+void
+tcp_wait_on_room(struct net_tcp *tcp)
+{
+	if (tcp->paused)
+		tcp_wait_resume(tcp);
+}
