@@ -4,6 +4,7 @@
  */
 #include "zonefile/reader.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -18,7 +19,7 @@ directive_origin(struct reader *r)
 			"Missing name in $ORIGIN");
 		return;
 	}
-	if (!reader_name(r, &r->tokens[1], "name", "$ORIGIN", name, &size))
+	if (!record_parse_name(r, &r->tokens[1], "name", "$ORIGIN", name, &size))
 		return;
 	memcpy(r->state.origin, name, size);
 	r->state.origin_len = size;
@@ -38,7 +39,7 @@ directive_ttl(struct reader *r)
 		reader_error(r, r->tokens[0].text, "Missing ttl in $TTL");
 		return;
 	}
-	if (!reader_ttl(r, &r->tokens[1], "$TTL", &ttl_sec))
+	if (!record_parse_ttl(r, &r->tokens[1], "$TTL", &ttl_sec))
 		return;
 	r->state.ttl_default = ttl_sec;
 	r->state.has_ttl_default = true;
@@ -69,12 +70,9 @@ unescape(const struct token *t)
 static enum reader_stop
 directive_include(struct reader *r)
 {
-	struct reader_include include = { NULL, NULL, 0 };
-	uint8_t origin[NAME_MAX_LEN];
-	enum reader_stop stop;
-	char *path;
+	struct reader_include *include = &r->include;
 
-	if (r->hooks->on_include == NULL)
+	if (r->hooks->is_assumed)
 		return READER_INCLUDE;
 	if (r->token_count < 2 || r->tokens[1].len == 0) {
 		reader_error(r, r->tokens[0].text,
@@ -86,46 +84,42 @@ directive_include(struct reader *r)
 			"Trailing data in $INCLUDE");
 		return READER_END;
 	}
-	if (r->token_count == 3) {
-		if (!reader_name(r, &r->tokens[2], "origin", "$INCLUDE",
-				origin, &include.origin_len))
-			return READER_END;
-		include.origin = origin;
-	}
-	path = unescape(&r->tokens[1]);
-	if (path == NULL) {
+	include->origin_len = 0;
+	if (r->token_count == 3 && !record_parse_name(r, &r->tokens[2],
+			"origin", "$INCLUDE", include->origin,
+			&include->origin_len))
+		return READER_END;
+	assert(include->path == NULL);
+	include->path = unescape(&r->tokens[1]);
+	if (include->path == NULL) {
 		r->err = NSD_E_MEMORY;
 		return READER_FAILED;
 	}
-	include.path = path;
-	stop = r->hooks->on_include(r->hooks->ctx, r, &include);
-	free(path);
-	return stop;
+	return READER_INCLUDE;
 }
 
-static bool
-is_directive(const struct token *t, const char *name)
-{
-	return t->len == strlen(name) && strncasecmp(t->text, name, t->len)
-		== 0;
-}
-
-enum reader_stop
-reader_directive(struct reader *r)
+bool
+directive_is(const struct reader *r, const char *name)
 {
 	const struct token *t = &r->tokens[0];
 
-	if (is_directive(t, "$ORIGIN")) {
+	return t->len == strlen(name)
+		&& strncasecmp(t->text, name, t->len) == 0;
+}
+
+enum reader_stop
+directive_parse(struct reader *r)
+{
+	const struct token *t = &r->tokens[0];
+
+	if (directive_is(r, "$ORIGIN"))
 		directive_origin(r);
-	} else if (is_directive(t, "$TTL")) {
+	else if (directive_is(r, "$TTL"))
 		directive_ttl(r);
-	} else if (is_directive(t, "$INCLUDE")) {
+	else if (directive_is(r, "$INCLUDE"))
 		return directive_include(r);
-	} else if (is_directive(t, "$GENERATE")) {
-		return reader_generate(r);
-	} else {
+	else
 		reader_error(r, t->text, "Unknown directive %.*s",
 			(int)(t->len < 64 ? t->len : 64), t->text);
-	}
 	return READER_END;
 }

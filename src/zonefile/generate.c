@@ -5,38 +5,20 @@
  * Made known by BIND; in no RFC. The lines are made as text, some at a time,
  * and read as if they stood in the file.
  */
-#include "zonefile/reader.h"
+#include "zonefile/generate.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/grow.h"
 
 #define BLOCK_LINES 512
 #define BLOCK_OCTETS (1u << 20)
 #define WIDTH_MAX 255
 /* A number without a width, with dots between its digits, fits. */
 #define NUMBER_LEAST 32
-
-/* A template of the line: pieces of text, each but the last followed by a
- * number. */
-struct slot {
-	const char *text; /* before the number */
-	size_t len;
-	int64_t offset;
-	unsigned width;
-	char base;        /* d o x X n N, or 0: no number, the line ends */
-};
-
-struct generate {
-	uint64_t start, stop, step;
-	char *line;          /* the tokens put together again */
-	size_t len;
-	struct slot *slots;
-	size_t slot_count;
-	size_t numbers_len;  /* all numbers of a line have no more octets */
-	char *out;
-	size_t out_len, out_size;
-};
 
 /* Digits at *at; false if there are none or too many. */
 static bool
@@ -63,19 +45,19 @@ parse_range(const struct token *t, struct generate *g)
 	const char *p = t->text, *end = t->text + t->len;
 
 	g->step = 1;
-	if (!parse_number(&p, end, INT32_MAX, &g->start) || p == end
+	if (!parse_number(&p, end, INT32_MAX, &g->next) || p == end
 			|| *p++ != '-'
 			|| !parse_number(&p, end, INT32_MAX, &g->stop))
 		return false;
 	if (p < end && (*p++ != '/'
 			|| !parse_number(&p, end, INT32_MAX, &g->step)))
 		return false;
-	return p == end && g->step > 0 && g->start <= g->stop;
+	return p == end && g->step > 0 && g->next <= g->stop;
 }
 
 /* "{OFFSET[,WIDTH[,BASE]]}" at *at. */
 static bool
-parse_modifier(const char **at, const char *end, struct slot *slot)
+parse_modifier(const char **at, const char *end, struct generate_slot *slot)
 {
 	const char *p = *at + 1;
 	bool negative = p < end && *p == '-';
@@ -139,7 +121,7 @@ static enum nsd_err
 cut_line(struct generate *g)
 {
 	const char *end = g->line + g->len, *p = g->line;
-	struct slot *slot;
+	struct generate_slot *slot;
 	size_t count = 1;
 	size_t i;
 
@@ -197,7 +179,7 @@ print_nibbles(char *out, uint64_t v, unsigned width, bool upper)
 #define NUMBER_TEXT_MAX (WIDTH_MAX + NUMBER_LEAST)
 
 static bool
-print_slot(const struct slot *slot, uint64_t i, char *out, size_t *len)
+print_slot(const struct generate_slot *slot, uint64_t i, char *out, size_t *len)
 {
 	int64_t v = (int64_t)i + slot->offset;
 	int width = (int)slot->width;
@@ -242,20 +224,16 @@ static enum nsd_err
 print_line(struct generate *g, uint64_t i)
 {
 	char number[NUMBER_TEXT_MAX];
-	size_t s, need = g->len + g->numbers_len;
-
 	/* SCAN_PADDING: what the reader may look at behind the text. */
-	if (g->out_size - g->out_len < need + SCAN_PADDING) {
-		size_t size = g->out_size * 2 + need + SCAN_PADDING;
-		char *out = realloc(g->out, size);
+	size_t need = g->len + g->numbers_len + SCAN_PADDING;
+	char *out = grow_octets(g->out, g->out_len + need, &g->out_size);
+	size_t s;
 
-		if (out == NULL)
-			return NSD_E_MEMORY;
-		g->out = out;
-		g->out_size = size;
-	}
+	if (out == NULL)
+		return NSD_E_MEMORY;
+	g->out = out;
 	for (s = 0; s < g->slot_count; s++) {
-		const struct slot *slot = &g->slots[s];
+		const struct generate_slot *slot = &g->slots[s];
 		size_t len;
 
 		memcpy(g->out + g->out_len, slot->text, slot->len);
@@ -268,86 +246,68 @@ print_line(struct generate *g, uint64_t i)
 	return NSD_OK;
 }
 
-static enum reader_stop
-run_lines(struct reader *r, struct generate *g)
+enum nsd_err
+generate_next(struct generate *g, struct reader *r)
 {
-	enum reader_stop stop = READER_END;
-	uint64_t i = g->start;
+	unsigned lines;
 
-	while (i <= g->stop && stop == READER_END) {
-		unsigned lines;
+	assert(generate_has_more(g));
+	g->out_len = 0;
+	for (lines = 0; lines < BLOCK_LINES && generate_has_more(g)
+			&& g->out_len < BLOCK_OCTETS; lines++) {
+		enum nsd_err err = print_line(g, g->next);
 
-		g->out_len = 0;
-		for (lines = 0; lines < BLOCK_LINES && i <= g->stop
-				&& g->out_len < BLOCK_OCTETS; lines++) {
-			enum nsd_err err = print_line(g, i);
-
-			if (err == NSD_E_MEMORY) {
-				r->err = err;
-				return READER_FAILED;
-			}
-			if (err != NSD_OK) {
-				reader_error(r, r->tokens[1].text, "Invalid "
-					"offset in $GENERATE: negative "
-					"number");
-				return READER_END;
-			}
-			i += g->step;
-		}
-		if (g->out_len > r->generate_octets) {
-			reader_error(r, r->tokens[1].text,
-				"$GENERATE makes too much text");
-			return READER_END;
-		}
-		r->generate_octets -= g->out_len;
-		memset(g->out + g->out_len, 0, SCAN_PADDING);
-		stop = reader_run_nested(r, g->out, g->out_len);
+		if (err == NSD_E_SYNTAX)
+			reader_error(r, r->tokens[1].text, "Invalid "
+				"offset in $GENERATE: negative number");
+		if (err != NSD_OK)
+			return err;
+		g->next += g->step;
 	}
-	/* A quote or parenthesis left open has been told of; the file can be
-	 * read on behind the directive. */
-	return stop == READER_FATAL ? READER_END : stop;
+	if (g->out_len > r->generate_octets) {
+		reader_error(r, r->tokens[1].text,
+			"$GENERATE makes too much text");
+		return NSD_E_SYNTAX;
+	}
+	r->generate_octets -= g->out_len;
+	memset(g->out + g->out_len, 0, SCAN_PADDING);
+	return NSD_OK;
 }
 
-enum reader_stop
-reader_generate(struct reader *r)
+enum nsd_err
+generate_begin(struct generate *g, struct reader *r)
 {
-	struct generate g;
-	enum reader_stop stop = READER_END;
 	enum nsd_err err;
 
-	/* All that there is of them has a limit: they are taken in order. */
-	if (r->hooks->on_include == NULL)
-		return READER_INCLUDE;
-	memset(&g, 0, sizeof(g));
+	memset(g, 0, sizeof(*g));
 	if (r->token_count < 5) {
 		reader_error(r, r->tokens[0].text, "Missing fields in "
 			"$GENERATE: range, owner, type and rdata expected");
-		return READER_END;
+		return NSD_E_SYNTAX;
 	}
-	if (!parse_range(&r->tokens[1], &g)) {
+	if (!parse_range(&r->tokens[1], g)) {
 		reader_error(r, r->tokens[1].text, "Invalid range in "
 			"$GENERATE: START-STOP[/STEP] expected");
-		return READER_END;
+		return NSD_E_SYNTAX;
 	}
-	if ((g.stop - g.start) / g.step >= r->generate_left) {
+	if ((g->stop - g->next) / g->step >= r->generate_left) {
 		reader_error(r, r->tokens[1].text, "Invalid range in "
 			"$GENERATE: more than %u records",
 			r->generate_max);
-		return READER_END;
+		return NSD_E_SYNTAX;
 	}
-	r->generate_left -= (uint32_t)((g.stop - g.start) / g.step + 1);
-	err = join_line(r, &g) ? cut_line(&g) : NSD_E_MEMORY;
-	if (err == NSD_E_SYNTAX) {
+	r->generate_left -= (uint32_t)((g->stop - g->next) / g->step + 1);
+	err = join_line(r, g) ? cut_line(g) : NSD_E_MEMORY;
+	if (err == NSD_E_SYNTAX)
 		reader_error(r, r->tokens[2].text, "Invalid modifier in "
 			"$GENERATE: ${OFFSET[,WIDTH[,BASE]]} expected");
-	} else if (err != NSD_OK) {
-		r->err = err;
-		stop = READER_FAILED;
-	} else {
-		stop = run_lines(r, &g);
-	}
-	free(g.line);
-	free(g.slots);
-	free(g.out);
-	return stop;
+	return err;
+}
+
+void
+generate_end(struct generate *g)
+{
+	free(g->line);
+	free(g->slots);
+	free(g->out);
 }

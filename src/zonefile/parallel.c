@@ -2,42 +2,47 @@
  * parallel.c - several threads over the pieces of one file.
  *
  * Threads take pieces in order and parse them with an assumed state. The
- * calling thread does the same, and joins the finished pieces in order; all
+ * calling thread does the same, and gets the finished pieces in order. All
  * that leaves this layer (findings, progress) leaves it from there.
  */
-#include "zonefile/parse.h"
-
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/threads.h"
+#include "zonefile/parse.h"
+
 #define THREADS_MAX 64u
 
 enum slot_state { SLOT_FREE, SLOT_BUSY, SLOT_PARSED };
 
-struct slot {
+struct parallel_slot {
 	enum slot_state state;
-	uint64_t end; /* offset in the input behind the piece */
 	struct piece piece;
 };
 
 struct parallel {
 	struct parse_file *file;
 	pthread_mutex_t lock;
-	pthread_cond_t changed;     /* anything below */
-	struct slot *slots;         /* a ring, by sequence number */
+	pthread_cond_t changed;      /* anything below */
+	struct parallel_slot *slots; /* a ring, by sequence number */
 	size_t slot_count;
-	uint64_t next_read;         /* sequence number of the next piece */
+	uint64_t next_read;          /* sequence number of the next piece */
 	uint64_t next_commit;
-	bool reading;               /* a thread is at the input */
-	bool at_end;                /* no piece left to read */
-	enum nsd_err read_err;      /* why, if not for the file's end */
+	bool reading;                /* a thread is at the input */
+	bool at_end;                 /* no piece left to read */
+	enum nsd_err read_err;       /* why, if not for the file's end */
 	int read_errno;
 	struct reader_state assumed;
+	/* Threads by number; 0 is the calling one. */
+	struct reader *readers;
+	unsigned reader_count;
+	struct threads threads;
 };
 
-static struct slot *
+static struct parallel_slot *
 slot_of(struct parallel *pl, uint64_t n)
 {
 	return &pl->slots[n % pl->slot_count];
@@ -52,10 +57,10 @@ can_read(struct parallel *pl)
 
 /* Reads the next piece; the lock is held before and after, not during. NULL
  * when there was none to be had. */
-static struct slot *
+static struct parallel_slot *
 take_piece(struct parallel *pl)
 {
-	struct slot *slot = slot_of(pl, pl->next_read);
+	struct parallel_slot *slot = slot_of(pl, pl->next_read);
 	enum nsd_err err;
 
 	slot->state = SLOT_BUSY;
@@ -73,7 +78,6 @@ take_piece(struct parallel *pl)
 		slot->state = SLOT_FREE;
 		slot = NULL;
 	} else {
-		slot->end = pl->file->in.at - pl->file->carry_len;
 		pl->next_read++;
 		pl->at_end |= slot->piece.is_last;
 	}
@@ -81,29 +85,25 @@ take_piece(struct parallel *pl)
 	return slot;
 }
 
+/* The lock is held before and after, not during. */
 static void
-parse_slot(struct parallel *pl, struct reader *r, struct slot *slot)
+parse_slot(struct parallel *pl, struct reader *r, struct parallel_slot *slot)
 {
 	pthread_mutex_unlock(&pl->lock);
 	piece_parse_assumed(pl->file, r, &slot->piece);
 	pthread_mutex_lock(&pl->lock);
+	assert(slot->state == SLOT_BUSY);
 	slot->state = SLOT_PARSED;
 	pthread_cond_broadcast(&pl->changed);
 }
 
-struct worker {
-	struct parallel *parallel;
-	struct reader reader;
-	pthread_t thread;
-};
-
-static void *
-worker_run(void *arg)
+static void
+run_thread(void *arg, unsigned number)
 {
-	struct worker *w = arg;
-	struct parallel *pl = w->parallel;
-	struct slot *slot;
+	struct parallel *pl = arg;
+	struct parallel_slot *slot;
 
+	assert(number < pl->reader_count);
 	pthread_mutex_lock(&pl->lock);
 	while (!pl->at_end) {
 		if (!can_read(pl)) {
@@ -112,170 +112,122 @@ worker_run(void *arg)
 		}
 		slot = take_piece(pl);
 		if (slot != NULL)
-			parse_slot(pl, &w->reader, slot);
+			parse_slot(pl, &pl->readers[number], slot);
 	}
 	pthread_mutex_unlock(&pl->lock);
-	return NULL;
 }
 
-static void
-worker_init(struct worker *w, struct parallel *pl)
+struct piece *
+parallel_next(struct parallel *pl)
 {
-	const struct reader *r = &pl->file->reader;
-
-	reader_init(&w->reader);
-	w->parallel = pl;
-	w->reader.kernel = r->kernel;
-	w->reader.file = r->file;
-	w->reader.file_name = r->file_name;
-	w->reader.ttl_fallback = r->ttl_fallback;
-	w->reader.is_secondary = r->is_secondary;
-	w->reader.wants_owner = r->wants_owner;
-	w->reader.wants_ctx = r->wants_ctx;
-}
-
-/* Joins the piece that is next in order; the lock is held before and after. */
-static enum reader_stop
-commit_slot(struct parallel *pl, struct slot *slot)
-{
-	struct parse_file *f = pl->file;
-	const struct zonefile_options *o = f->parse->options;
-	enum reader_stop stop;
-
-	pthread_mutex_unlock(&pl->lock);
-	stop = piece_commit(f, &slot->piece);
-	if (o->on_progress != NULL)
-		o->on_progress(o->progress_ctx, slot->end, f->in.size);
-	pthread_mutex_lock(&pl->lock);
-	pl->assumed = f->state;
-	slot->state = SLOT_FREE;
-	pl->next_commit++;
-	pthread_cond_broadcast(&pl->changed);
-	return stop;
-}
-
-/* What the calling thread does until all pieces are joined. */
-static enum reader_stop
-coordinate(struct parallel *pl, struct worker *self)
-{
-	enum reader_stop stop = READER_END;
+	struct parallel_slot *slot, *taken;
 
 	pthread_mutex_lock(&pl->lock);
-	while (stop == READER_END) {
-		struct slot *slot = slot_of(pl, pl->next_commit);
-
+	for (;;) {
+		slot = slot_of(pl, pl->next_commit);
 		if (slot->state == SLOT_PARSED
-				&& pl->next_commit < pl->next_read) {
-			stop = commit_slot(pl, slot);
-		} else if (can_read(pl)) {
-			slot = take_piece(pl);
-			if (slot != NULL)
-				parse_slot(pl, &self->reader, slot);
+				&& pl->next_commit < pl->next_read)
+			break;
+		if (can_read(pl)) {
+			taken = take_piece(pl);
+			if (taken != NULL)
+				parse_slot(pl, &pl->readers[0], taken);
 		} else if (pl->at_end && pl->next_commit == pl->next_read) {
+			slot = NULL;
 			break;
 		} else {
 			pthread_cond_wait(&pl->changed, &pl->lock);
 		}
 	}
-	pl->at_end = true;
+	pthread_mutex_unlock(&pl->lock);
+	return slot != NULL ? &slot->piece : NULL;
+}
+
+void
+parallel_done(struct parallel *pl)
+{
+	struct parallel_slot *slot = slot_of(pl, pl->next_commit);
+
+	pthread_mutex_lock(&pl->lock);
+	assert(slot->state == SLOT_PARSED);
+	assert(pl->next_commit < pl->next_read);
+	pl->assumed = pl->file->state;
+	slot->state = SLOT_FREE;
+	pl->next_commit++;
 	pthread_cond_broadcast(&pl->changed);
 	pthread_mutex_unlock(&pl->lock);
-	return stop;
 }
 
-/* Reads the rest of the file with the calling thread and more; fewer than
- * asked for if the system gives no more. */
-static enum reader_stop
-run_threads(struct parallel *pl, unsigned threads)
+enum nsd_err
+parallel_check(const struct parallel *pl)
 {
-	struct worker *workers = calloc(threads, sizeof(*workers));
-	enum reader_stop stop;
-	unsigned started = 0, i;
-
-	if (workers == NULL)
-		return parse_fail(pl->file->parse, NSD_E_MEMORY);
-	for (i = 0; i < threads; i++)
-		worker_init(&workers[i], pl);
-	while (started + 1 < threads && pthread_create(
-			&workers[started + 1].thread, NULL, worker_run,
-			&workers[started + 1]) == 0)
-		started++;
-	stop = coordinate(pl, &workers[0]);
-	for (i = 1; i <= started; i++)
-		pthread_join(workers[i].thread, NULL);
-	for (i = 0; i < threads; i++)
-		reader_fini(&workers[i].reader);
-	free(workers);
-	if (stop == READER_END && pl->read_err != NSD_OK) {
+	if (pl->read_err != NSD_OK)
 		errno = pl->read_errno;
-		return parse_fail(pl->file->parse, pl->read_err);
-	}
-	return stop;
+	return pl->read_err;
 }
 
-static bool
-parallel_init(struct parallel *pl, struct parse_file *f, unsigned threads)
+static void
+init_reader(struct reader *r, const struct reader *from)
 {
-	memset(pl, 0, sizeof(*pl));
+	reader_init(r);
+	r->kernel = from->kernel;
+	r->file = from->file;
+	r->file_name = from->file_name;
+	r->ttl_fallback = from->ttl_fallback;
+	r->is_secondary = from->is_secondary;
+	r->wants_owner = from->wants_owner;
+	r->wants_ctx = from->wants_ctx;
+}
+
+struct parallel *
+parallel_open(struct parse_file *f, unsigned threads)
+{
+	struct parallel *pl = calloc(1, sizeof(*pl));
+	unsigned i;
+
+	if (pl == NULL)
+		return NULL;
+	if (threads > THREADS_MAX)
+		threads = THREADS_MAX;
+	assert(threads > 0);
+	pthread_mutex_init(&pl->lock, NULL);
+	pthread_cond_init(&pl->changed, NULL);
 	pl->file = f;
 	pl->assumed = f->state;
 	pl->slot_count = 2 * (size_t)threads + 1;
 	pl->slots = calloc(pl->slot_count, sizeof(*pl->slots));
-	if (pl->slots == NULL)
-		return false;
-	pthread_mutex_init(&pl->lock, NULL);
-	pthread_cond_init(&pl->changed, NULL);
-	return true;
+	pl->readers = calloc(threads, sizeof(*pl->readers));
+	if (pl->slots == NULL || pl->readers == NULL
+			|| threads_init(&pl->threads, threads - 1, run_thread,
+				pl) != NSD_OK) {
+		parallel_close(pl);
+		return NULL;
+	}
+	pl->reader_count = threads;
+	for (i = 0; i < threads; i++)
+		init_reader(&pl->readers[i], &f->reader);
+	while (threads_start(&pl->threads))
+		;
+	return pl;
 }
 
-static void
-parallel_fini(struct parallel *pl)
+void
+parallel_close(struct parallel *pl)
 {
 	size_t i;
 
-	for (i = 0; i < pl->slot_count; i++)
+	pthread_mutex_lock(&pl->lock);
+	pl->at_end = true;
+	pthread_cond_broadcast(&pl->changed);
+	pthread_mutex_unlock(&pl->lock);
+	threads_join(&pl->threads);
+	for (i = 0; i < pl->reader_count; i++)
+		reader_fini(&pl->readers[i]);
+	for (i = 0; pl->slots != NULL && i < pl->slot_count; i++)
 		piece_fini(&pl->slots[i].piece);
+	free(pl->readers);
 	free(pl->slots);
 	pthread_cond_destroy(&pl->changed);
 	pthread_mutex_destroy(&pl->lock);
-}
-
-/* The front of the file, where directives stand, in the calling thread: the
- * state behind it is the one to assume. */
-static enum reader_stop
-run_head(struct parse_file *f, bool *is_last)
-{
-	struct piece head = { 0 };
-	enum reader_stop stop;
-	enum nsd_err err;
-
-	err = piece_read(f, &head, f->parse->tuning->head_size);
-	if (err == NSD_OK) {
-		*is_last = head.is_last;
-		stop = piece_parse(f, head.text, head.len, head.line,
-			head.is_last);
-	} else {
-		stop = parse_fail(f->parse, err);
-	}
-	piece_fini(&head);
-	return stop;
-}
-
-enum reader_stop
-parse_pieces_parallel(struct parse_file *f, unsigned threads)
-{
-	struct parallel pl;
-	enum reader_stop stop;
-	bool is_last = false;
-
-	if (threads > THREADS_MAX)
-		threads = THREADS_MAX;
-	stop = run_head(f, &is_last);
-	if (stop != READER_END || is_last)
-		return stop;
-	if (!parallel_init(&pl, f, threads))
-		return parse_fail(f->parse, NSD_E_MEMORY);
-	stop = run_threads(&pl, threads);
-	parallel_fini(&pl);
-	return stop;
+	free(pl);
 }

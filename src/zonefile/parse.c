@@ -1,8 +1,9 @@
 /*
- * parse.c - the layer's entry: options, the list of files, and $INCLUDE.
+ * parse.c - reads a zone file to its end, with the files that it includes.
  */
 #include "zonefile/parse.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,6 @@
 #include "base/fs.h"
 #include "zonefile/kernel.h"
 
-#define SOURCES_MAX 4096u
 #define TTL_FALLBACK 3600u
 /* Octets that may come of files that were read before, each of them for one
  * of a least size: a few small files that include each other many times would
@@ -28,65 +28,16 @@ const struct parse_tuning parse_tuning_default = {
 	.kernel = NULL,
 };
 
-/* ---- the list of files ------------------------------------------------ */
-
-static bool
-same_source(const struct zonefile_source *s, const char *path,
-	const struct stat *st)
-{
-	return strcmp(s->path, path) == 0
-		&& s->inode == (uint64_t)st->st_ino
-		&& s->size == (uint64_t)st->st_size
-		&& s->mtime.tv_sec == st->st_mtim.tv_sec
-		&& s->mtime.tv_nsec == st->st_mtim.tv_nsec
-		&& s->ctime.tv_sec == st->st_ctim.tv_sec
-		&& s->ctime.tv_nsec == st->st_ctim.tv_nsec
-		&& s->device == (uint64_t)st->st_dev;
-}
-
-/*
- * The place of a file in the list, which lasts as long as the result. st is
- * all zeros for a file that is not there, so that its coming is a change.
- * NSD_E_LIMIT: too many files.
- */
-static enum nsd_err
-add_source(struct parse *p, const char *path, const struct stat *st,
-	size_t *index)
-{
-	struct zonefile_result *result = p->result;
-	struct zonefile_source *s;
-	size_t i, n = result->source_count;
-
-	for (i = 0; i < n; i++) {
-		if (same_source(&result->sources[i], path, st)) {
-			*index = i;
-			return NSD_OK;
-		}
-	}
-	if (n == SOURCES_MAX)
-		return NSD_E_LIMIT;
-	if ((n & (n - 1)) == 0) {
-		s = realloc(result->sources, (n == 0 ? 1 : 2 * n)
-			* sizeof(*s));
-		if (s == NULL)
-			return NSD_E_MEMORY;
-		result->sources = s;
-	}
-	s = &result->sources[n];
-	s->path = strdup(path);
-	if (s->path == NULL)
-		return NSD_E_MEMORY;
-	s->mtime = st->st_mtim;
-	s->ctime = st->st_ctim;
-	s->size = (uint64_t)st->st_size;
-	s->inode = (uint64_t)st->st_ino;
-	s->device = (uint64_t)st->st_dev;
-	result->source_count++;
-	*index = n;
-	return NSD_OK;
-}
-
 /* ---- one file --------------------------------------------------------- */
+
+static void
+on_diag(void *ctx, const struct diag *d)
+{
+	const struct parse_file *f = ctx;
+
+	diag_emit(f->parse->sink, d->severity, d->file, d->line, d->column,
+		"%s", d->text);
+}
 
 static void
 file_init(struct parse_file *f, struct parse *p)
@@ -95,7 +46,9 @@ file_init(struct parse_file *f, struct parse *p)
 	f->parse = p;
 	f->next_line = 1;
 	f->in.fd = -1;
+	f->hooks = (struct reader_hooks){ f, on_diag, false };
 	reader_init(&f->reader);
+	f->reader.hooks = &f->hooks;
 	if (p->tuning->kernel != NULL)
 		f->reader.kernel = p->tuning->kernel;
 	f->reader.is_secondary = p->options->secondary;
@@ -116,29 +69,13 @@ file_fini(struct parse_file *f)
 	reader_fini(&f->reader);
 	free(f->carry);
 	free(f->tail);
-}
-
-/* Reads the opened input from its start to its end. */
-static enum reader_stop
-file_run(struct parse_file *f)
-{
-	unsigned threads = f->parse->options->threads;
-	enum reader_stop stop;
-	enum nsd_err err;
-
-	f->reader.file_name = f->name;
-	f->reader.file = f->index;
-	if (threads > 1 && f->in.size >= f->parse->tuning->parallel_size)
-		stop = parse_pieces_parallel(f, threads);
-	else
-		stop = parse_pieces(f);
-	if (stop == READER_FAILED)
-		return stop;
-	err = input_check_unchanged(&f->in);
-	return err == NSD_OK ? stop : parse_fail(f->parse, err);
+	free(f->joined);
 }
 
 /* ---- $INCLUDE --------------------------------------------------------- */
+
+/* A file that is included is read as the first one is: files nest. */
+static enum reader_stop file_run(struct parse_file *f);
 
 /* The path of an included file: relative to the one that names it. Free it. */
 static char *
@@ -178,7 +115,7 @@ include_open_failed(struct parse_file *f, struct reader *r, const char *path,
 
 	if (err != NSD_E_SYSTEM)
 		return parse_fail(f->parse, err);
-	err = add_source(f->parse, path, &absent, &index);
+	err = sources_add(f->parse, path, &absent, &index);
 	if (err == NSD_E_MEMORY)
 		return parse_fail(f->parse, err);
 	reader_error(r, r->tokens[1].text, "Cannot open include file %s: %s",
@@ -209,7 +146,7 @@ add_included(struct parse *p, const char *path, const struct stat *st,
 	size_t *index)
 {
 	size_t known = p->result->source_count;
-	enum nsd_err err = add_source(p, path, st, index);
+	enum nsd_err err = sources_add(p, path, st, index);
 
 	if (err != NSD_OK || p->result->source_count > known)
 		return err;
@@ -217,73 +154,95 @@ add_included(struct parse *p, const char *path, const struct stat *st,
 	return p->repeated > REPEATED_MAX ? NSD_E_LIMIT : NSD_OK;
 }
 
-/* Parses the file at path as child of f, with the state of r. */
-static enum reader_stop
-include_file(struct parse_file *f, struct reader *r,
-	const struct reader_include *include, const char *path)
+/* What is wrong with including an opened file; *stop then says how to go on.
+ * Else the child comes to know its place. */
+static bool
+include_is_refused(struct parse_file *f, struct parse_file *child,
+	const char *path, enum reader_stop *stop)
 {
-	struct parse_file child;
-	enum reader_stop stop = READER_END;
-	enum nsd_err err;
+	struct reader *r = &f->reader;
 	size_t index;
+	enum nsd_err err;
 
-	file_init(&child, f->parse);
-	err = input_open(&child.in, path, true);
-	if (err != NSD_OK) {
-		stop = include_open_failed(f, r, path, err);
-		goto out;
-	}
-	if (is_open_already(f, &child.in.before)) {
+	*stop = READER_END;
+	if (is_open_already(f, &child->in.before)) {
 		reader_error(r, r->tokens[1].text,
 			"$INCLUDE loop: file %s includes itself", path);
-		goto out;
+		return true;
 	}
-	err = add_included(f->parse, path, &child.in.before, &index);
+	err = add_included(f->parse, path, &child->in.before, &index);
 	if (err == NSD_E_LIMIT) {
 		reader_error(r, r->tokens[1].text,
 			"too many files in one zone");
 		/* What comes behind is no better, but takes its time. */
-		stop = READER_ERRORS;
-		r->errors_left = 0;
-		goto out;
+		f->parse->errors_left = 0;
+		*stop = READER_ERRORS;
+		return true;
 	}
 	if (err != NSD_OK) {
-		stop = parse_fail(f->parse, err);
-		goto out;
+		*stop = parse_fail(f->parse, err);
+		return true;
 	}
-	child.parent = f;
-	child.depth = f->depth + 1;
-	child.index = (uint16_t)index;
-	child.name = f->parse->result->sources[index].path;
-	child.state = r->state;
-	if (include->origin != NULL) {
-		memcpy(child.state.origin, include->origin,
+	child->index = (uint16_t)index;
+	child->name = f->parse->result->sources[index].path;
+	return false;
+}
+
+/* Reads an included file with the state of the one that includes it. */
+static enum reader_stop
+include_run(struct parse_file *f, struct parse_file *child)
+{
+	const struct reader_include *include = &f->reader.include;
+	struct reader *r = &f->reader;
+	enum reader_stop stop;
+
+	child->parent = f;
+	child->depth = f->depth + 1;
+	child->state = r->state;
+	if (include->origin_len > 0) {
+		memcpy(child->state.origin, include->origin,
 			include->origin_len);
-		child.state.origin_len = include->origin_len;
+		child->state.origin_len = include->origin_len;
 	}
-	child.reader.generate_left = r->generate_left;
-	child.reader.generate_octets = r->generate_octets;
+	child->reader.generate_left = r->generate_left;
+	child->reader.generate_octets = r->generate_octets;
 	f->parse->errors_left = r->errors_left;
-	stop = file_run(&child);
+	stop = file_run(child);
 	r->errors_left = f->parse->errors_left;
-	r->generate_left = child.reader.generate_left;
-	r->generate_octets = child.reader.generate_octets;
-	take_ttls(r, &child.state);
+	r->generate_left = child->reader.generate_left;
+	r->generate_octets = child->reader.generate_octets;
+	take_ttls(r, &child->state);
 	/* An open quote in the included file ends with that file. */
-	if (stop == READER_FATAL)
-		stop = READER_END;
-out:
+	return stop == READER_FATAL ? READER_END : stop;
+}
+
+static enum reader_stop
+include_file(struct parse_file *f, const char *path)
+{
+	struct parse_file child;
+	enum reader_stop stop;
+	enum nsd_err err;
+
+	file_init(&child, f->parse);
+	err = input_open(&child.in, path, true);
+	if (err != NSD_OK)
+		stop = include_open_failed(f, &f->reader, path, err);
+	else if (!include_is_refused(f, &child, path, &stop))
+		stop = include_run(f, &child);
 	file_fini(&child);
 	return stop;
 }
 
-enum reader_stop
-parse_include(void *ctx, struct reader *r, const struct reader_include *include)
+/* Follows the $INCLUDE that the file's reader stopped at. READER_END: the file
+ * goes on behind it. */
+static enum reader_stop
+include_follow(struct parse_file *f)
 {
-	struct parse_file *f = ctx;
+	struct reader *r = &f->reader;
 	enum reader_stop stop;
 	char *path;
 
+	assert(r->include.path != NULL);
 	if (f->in.path == NULL) {
 		reader_error(r, r->tokens[0].text,
 			"$INCLUDE is not allowed here");
@@ -295,12 +254,126 @@ parse_include(void *ctx, struct reader *r, const struct reader_include *include)
 			f->parse->depth_max);
 		return READER_END;
 	}
-	path = include_path(f->in.path, include->path);
+	path = include_path(f->in.path, r->include.path);
 	if (path == NULL)
 		return parse_fail(f->parse, NSD_E_MEMORY);
-	stop = include_file(f, r, include, path);
+	stop = include_file(f, path);
 	free(path);
 	return stop;
+}
+
+/* ---- all pieces of a file ---------------------------------------------- */
+
+/* Finishes a piece: follows each $INCLUDE in it. */
+static enum reader_stop
+file_finish_piece(struct parse_file *f, enum reader_stop stop)
+{
+	while (stop == READER_INCLUDE) {
+		stop = include_follow(f);
+		free(f->reader.include.path);
+		f->reader.include.path = NULL;
+		if (stop == READER_END)
+			stop = piece_resume(f);
+	}
+	return stop;
+}
+
+static void
+tell_progress(const struct parse_file *f, const struct piece *pc)
+{
+	const struct zonefile_options *o = f->parse->options;
+
+	if (o->on_progress != NULL)
+		o->on_progress(o->progress_ctx, pc->end, f->in.size);
+}
+
+static enum reader_stop
+file_run_alone(struct parse_file *f)
+{
+	struct piece pc = { 0 };
+	enum reader_stop stop = READER_END;
+	enum nsd_err err;
+
+	while (stop == READER_END && !pc.is_last) {
+		err = piece_read(f, &pc, f->parse->piece_size);
+		if (err != NSD_OK) {
+			stop = parse_fail(f->parse, err);
+			break;
+		}
+		stop = file_finish_piece(f, piece_parse(f, &pc));
+		tell_progress(f, &pc);
+	}
+	piece_fini(&pc);
+	return stop;
+}
+
+/* The front of the file, where directives stand, in the calling thread: the
+ * state behind it is the one to assume. */
+static enum reader_stop
+file_run_head(struct parse_file *f, bool *is_last)
+{
+	struct piece head = { 0 };
+	enum reader_stop stop;
+	enum nsd_err err;
+
+	err = piece_read(f, &head, f->parse->tuning->head_size);
+	if (err == NSD_OK) {
+		*is_last = head.is_last;
+		stop = file_finish_piece(f, piece_parse(f, &head));
+	} else {
+		stop = parse_fail(f->parse, err);
+	}
+	piece_fini(&head);
+	return stop;
+}
+
+static enum reader_stop
+file_run_parallel(struct parse_file *f, unsigned threads)
+{
+	struct parallel *pl;
+	enum reader_stop stop;
+	struct piece *pc;
+	bool is_last = false;
+	enum nsd_err err;
+
+	stop = file_run_head(f, &is_last);
+	if (stop != READER_END || is_last)
+		return stop;
+	pl = parallel_open(f, threads);
+	if (pl == NULL)
+		return parse_fail(f->parse, NSD_E_MEMORY);
+	while (stop == READER_END && (pc = parallel_next(pl)) != NULL) {
+		stop = file_finish_piece(f, piece_commit(f, pc));
+		tell_progress(f, pc);
+		parallel_done(pl);
+	}
+	if (stop == READER_END) {
+		err = parallel_check(pl);
+		if (err != NSD_OK)
+			stop = parse_fail(f->parse, err);
+	}
+	parallel_close(pl);
+	return stop;
+}
+
+/* Reads the opened input from its start to its end. */
+static enum reader_stop
+file_run(struct parse_file *f)
+{
+	unsigned threads = f->parse->options->threads;
+	enum reader_stop stop;
+	enum nsd_err err;
+
+	f->reader.file_name = f->name;
+	f->reader.file = f->index;
+	if (threads > 1 && f->in.size >= f->parse->tuning->parallel_size)
+		stop = file_run_parallel(f, threads);
+	else
+		stop = file_run_alone(f);
+	if (stop == READER_FAILED)
+		return stop;
+	err = input_check_unchanged(&f->in);
+	return err == NSD_OK ? stop : parse_fail(f->parse, err);
 }
 
 /* ---- the entry -------------------------------------------------------- */
@@ -350,7 +423,7 @@ run_main_file(struct parse *p, struct parse_file *f, const char *name)
 	enum nsd_err err;
 	size_t index;
 
-	err = add_source(p, name, &f->in.before, &index);
+	err = sources_add(p, name, &f->in.before, &index);
 	if (err != NSD_OK) {
 		stop = parse_fail(p, err);
 	} else {
@@ -385,7 +458,7 @@ parse_path(const char *path, const struct zonefile_options *options,
 		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
 			"cannot open '%s': %s", path, err == NSD_E_MEMORY
 			? "out of memory" : fs_open_error_text(saved));
-		if (add_source(&p, path, &absent, &index) != NSD_OK)
+		if (sources_add(&p, path, &absent, &index) != NSD_OK)
 			err = NSD_E_MEMORY;
 		errno = saved;
 	}
@@ -430,11 +503,7 @@ zonefile_parse_text(const char *name, const char *text, size_t len,
 void
 zonefile_result_fini(struct zonefile_result *result)
 {
-	size_t i;
-
 	rrbatch_destroy_all(result->batches);
-	for (i = 0; i < result->source_count; i++)
-		free(result->sources[i].path);
-	free(result->sources);
+	sources_fini(result);
 	memset(result, 0, sizeof(*result));
 }

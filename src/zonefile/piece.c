@@ -8,23 +8,16 @@
  */
 #include "config.h"
 
-#include <errno.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "zonefile/kernel.h"
 #include "zonefile/parse.h"
 
 /* How far back a cut before an $ORIGIN line is looked for. */
 #define CUT_REACH 32768u
-
-enum reader_stop
-parse_fail(struct parse *p, enum nsd_err err)
-{
-	p->err = err;
-	p->system_errno = errno;
-	return READER_FAILED;
-}
 
 /* ---- cutting ---------------------------------------------------------- */
 
@@ -69,29 +62,22 @@ find_cut(const char *text, size_t len)
 static bool
 grow_text(struct piece *pc, size_t size)
 {
-	char *text;
+	char *text = grow_octets(pc->text, size, &pc->size);
 
-	if (pc->size >= size)
-		return true;
-	text = realloc(pc->text, size);
 	if (text == NULL)
 		return false;
 	pc->text = text;
-	pc->size = size;
 	return true;
 }
 
 static bool
 keep_carry(struct parse_file *f, const char *from, size_t len)
 {
-	if (f->carry_size < len) {
-		char *carry = realloc(f->carry, len);
+	char *carry = grow_octets(f->carry, len, &f->carry_size);
 
-		if (carry == NULL)
-			return false;
-		f->carry = carry;
-		f->carry_size = len;
-	}
+	if (carry == NULL && len > 0)
+		return false;
+	f->carry = carry;
 	if (len > 0)
 		memcpy(f->carry, from, len);
 	f->carry_len = len;
@@ -141,6 +127,7 @@ piece_read(struct parse_file *f, struct piece *pc, size_t chunk)
 		pc->len = cut;
 	}
 	memset(pc->text + pc->len, 0, SCAN_PADDING);
+	pc->end = f->in.at - f->carry_len;
 	pc->line = f->next_line;
 	if (!pc->is_last)
 		f->next_line += f->reader.kernel->count_newlines(
@@ -193,7 +180,7 @@ batch_size_for(size_t len)
 void
 piece_parse_assumed(struct parse_file *f, struct reader *r, struct piece *pc)
 {
-	struct reader_hooks hooks = { pc, collect_diag, NULL };
+	struct reader_hooks hooks = { pc, collect_diag, true };
 
 	reset_results(r);
 	pc->diags = NULL;
@@ -273,15 +260,7 @@ take_batches(struct parse *p, struct rrbatch *first, uint64_t rr_count)
 	return NSD_OK;
 }
 
-static void
-pass_diag(void *ctx, const struct diag *d)
-{
-	const struct parse_file *f = ctx;
-
-	diag_emit(f->parse->sink, d->severity, d->file, d->line, d->column,
-		"%s", d->text);
-}
-
+/* Keeps the unfinished record at the end of a piece. */
 static bool
 keep_tail(struct parse_file *f, const char *from, size_t len, uint32_t line)
 {
@@ -297,46 +276,20 @@ keep_tail(struct parse_file *f, const char *from, size_t len, uint32_t line)
 	return true;
 }
 
+/* ---- the true state ---------------------------------------------------- */
+
+/* Takes what the file's reader gave into the parse. */
 static enum reader_stop
-include_here(void *ctx, struct reader *r, const struct reader_include *include)
+end_run(struct parse_file *f, enum reader_stop stop)
 {
-	struct parse_file *f = ctx;
-	enum reader_stop stop;
-	enum nsd_err err;
-
-	/* Records before the directive come before those of the file. */
-	err = take_batches(f->parse, r->first, r->rr_count);
-	r->first = r->last = NULL;
-	r->rr_count = 0;
-	if (err != NSD_OK) {
-		r->err = err;
-		return parse_fail(f->parse, err);
-	}
-	stop = parse_include(f, r, include);
-	if (stop == READER_FAILED)
-		r->err = f->parse->err;
-	return stop;
-}
-
-enum reader_stop
-piece_parse(struct parse_file *f, const char *text, size_t len, uint32_t line,
-	bool is_last)
-{
-	struct reader_hooks hooks = { f, pass_diag, include_here };
 	struct reader *r = &f->reader;
 	struct parse *p = f->parse;
-	enum reader_stop stop;
 	enum nsd_err err;
 
-	reset_results(r);
-	r->hooks = &hooks;
-	r->state = f->state;
-	r->errors_left = p->errors_left;
-	r->capacity_hint = batch_size_for(len);
-	stop = reader_run(r, text, len, line, is_last);
-	r->hooks = NULL;
+	/* Records before an $INCLUDE come before those of the file. */
 	err = take_batches(p, r->first, r->rr_count);
 	r->first = r->last = NULL;
+	r->rr_count = 0;
 	p->errors_left = r->errors_left;
 	f->state = r->state;
 	if (stop == READER_FAILED)
@@ -344,12 +297,64 @@ piece_parse(struct parse_file *f, const char *text, size_t len, uint32_t line,
 	if (err != NSD_OK)
 		return parse_fail(p, err);
 	if (stop == READER_OPEN) {
-		if (!keep_tail(f, text + r->rest, len - r->rest, r->line))
+		if (!keep_tail(f, (const char *)r->scan.text + r->rest,
+				r->scan.len - r->rest, r->line))
 			return parse_fail(p, NSD_E_MEMORY);
-		return READER_END;
+		stop = READER_END;
+	}
+	if (stop != READER_INCLUDE) {
+		free(f->joined);
+		f->joined = NULL;
 	}
 	return stop;
 }
+
+static enum reader_stop
+run_text(struct parse_file *f, const char *text, size_t len, uint32_t line,
+	bool is_last)
+{
+	struct reader *r = &f->reader;
+
+	reset_results(r);
+	r->state = f->state;
+	r->errors_left = f->parse->errors_left;
+	r->capacity_hint = batch_size_for(len);
+	return end_run(f, reader_run(r, text, len, line, is_last));
+}
+
+/* Parses a piece behind the unfinished record before it. */
+static enum reader_stop
+run_behind_tail(struct parse_file *f, const struct piece *pc)
+{
+	size_t len = f->tail_len + pc->len;
+	char *text = realloc(f->tail, len + SCAN_PADDING);
+
+	assert(f->joined == NULL);
+	if (text == NULL)
+		return parse_fail(f->parse, NSD_E_MEMORY);
+	memcpy(text + f->tail_len, pc->text, pc->len);
+	memset(text + len, 0, SCAN_PADDING);
+	f->joined = text;
+	f->tail = NULL;
+	f->tail_len = 0;
+	return run_text(f, text, len, f->tail_line, pc->is_last);
+}
+
+enum reader_stop
+piece_parse(struct parse_file *f, struct piece *pc)
+{
+	if (f->tail_len > 0)
+		return run_behind_tail(f, pc);
+	return run_text(f, pc->text, pc->len, pc->line, pc->is_last);
+}
+
+enum reader_stop
+piece_resume(struct parse_file *f)
+{
+	return end_run(f, reader_resume(&f->reader));
+}
+
+/* ---- the assumed state ------------------------------------------------- */
 
 /* True if what was assumed, as far as it mattered, is so. */
 static bool
@@ -429,25 +434,6 @@ take_piece(struct parse_file *f, struct piece *pc)
 	return READER_END;
 }
 
-/* Parses a piece behind the unfinished record before it. */
-static enum reader_stop
-parse_behind_tail(struct parse_file *f, const struct piece *pc)
-{
-	size_t len = f->tail_len + pc->len;
-	char *text = realloc(f->tail, len + SCAN_PADDING);
-	enum reader_stop stop;
-
-	if (text == NULL)
-		return parse_fail(f->parse, NSD_E_MEMORY);
-	memcpy(text + f->tail_len, pc->text, pc->len);
-	memset(text + len, 0, SCAN_PADDING);
-	f->tail = NULL;
-	f->tail_len = 0;
-	stop = piece_parse(f, text, len, f->tail_line, pc->is_last);
-	free(text);
-	return stop;
-}
-
 enum reader_stop
 piece_commit(struct parse_file *f, struct piece *pc)
 {
@@ -457,47 +443,10 @@ piece_commit(struct parse_file *f, struct piece *pc)
 			&& pc->errors < f->parse->errors_left
 			&& assumed_right(f, pc)) {
 		stop = take_piece(f, pc);
+		piece_drop_results(pc);
 	} else {
 		piece_drop_results(pc);
-		stop = f->tail_len > 0 ? parse_behind_tail(f, pc)
-			: piece_parse(f, pc->text, pc->len, pc->line,
-				pc->is_last);
+		stop = piece_parse(f, pc);
 	}
-	piece_drop_results(pc);
-	return stop;
-}
-
-/* ---- one thread ------------------------------------------------------- */
-
-static void
-tell_progress(const struct parse_file *f)
-{
-	const struct zonefile_options *o = f->parse->options;
-
-	if (o->on_progress != NULL)
-		o->on_progress(o->progress_ctx, f->in.at - f->carry_len,
-			f->in.size);
-}
-
-enum reader_stop
-parse_pieces(struct parse_file *f)
-{
-	struct piece pc = { 0 };
-	enum reader_stop stop = READER_END;
-	enum nsd_err err;
-
-	while (stop == READER_END) {
-		err = piece_read(f, &pc, f->parse->piece_size);
-		if (err != NSD_OK) {
-			stop = parse_fail(f->parse, err);
-			break;
-		}
-		stop = f->tail_len > 0 ? parse_behind_tail(f, &pc)
-			: piece_parse(f, pc.text, pc.len, pc.line, pc.is_last);
-		tell_progress(f);
-		if (pc.is_last)
-			break;
-	}
-	piece_fini(&pc);
 	return stop;
 }

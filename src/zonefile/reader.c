@@ -3,10 +3,12 @@
  */
 #include "zonefile/reader.h"
 
-#include <stdio.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+#include "zonefile/generate.h"
 #include "zonefile/kernel.h"
 
 /* Octets scanned at once: their words stay in the first-level cache. */
@@ -24,115 +26,10 @@ reader_fini(struct reader *r)
 {
 	free(r->scan.starts);
 	free(r->tokens);
+	free(r->include.path);
 	r->scan.starts = NULL;
 	r->tokens = NULL;
-}
-
-static uint32_t
-count_newlines(const char *from, const char *to)
-{
-	uint32_t n = 0;
-
-	while ((from = memchr(from, '\n', (size_t)(to - from))) != NULL) {
-		n++;
-		from++;
-	}
-	return n;
-}
-
-void
-reader_diag(struct reader *r, enum diag_severity severity, const char *at,
-	const char *format, ...)
-{
-	char text[1024];
-	struct diag d = { severity, r->file_name, r->line_fixed, 0, text };
-	va_list args;
-
-	if (severity == DIAG_ERROR) {
-		if (r->errors_left == 0)
-			return;
-		r->errors_left--;
-	}
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	if (d.line == 0) {
-		d.line = r->line;
-		if (at != NULL) {
-			const char *start = at;
-
-			d.line += count_newlines(r->record, at);
-			while (start > r->record && start[-1] != '\n')
-				start--;
-			d.column = (uint32_t)(at - start) + 1;
-		}
-	}
-	r->hooks->on_diag(r->hooks->ctx, &d);
-}
-
-/* ---- batches ---------------------------------------------------------- */
-
-/* More room, for a record of at most size octets. */
-static enum nsd_err
-add_batch(struct reader *r, size_t size)
-{
-	size_t capacity = r->last == NULL ? r->capacity_hint
-		: r->last->capacity;
-	struct rrbatch *batch;
-
-	if (capacity < size)
-		capacity = size;
-	batch = rrbatch_create(capacity);
-	if (batch == NULL)
-		return NSD_E_MEMORY;
-	if (r->last != NULL)
-		r->last->next = batch;
-	else
-		r->first = batch;
-	r->last = batch;
-	r->owner_is_appended = false;
-	return NSD_OK;
-}
-
-/* As rrbatch_append does, but for an owner in lower case, whose length is
- * known: this is done for each record. */
-enum nsd_err
-reader_append(struct reader *r, uint32_t ttl_sec, uint16_t type,
-	const uint8_t *rdata, size_t rdlen)
-{
-	size_t owner_len = r->state.owner_len;
-	struct rrbatch *batch = r->last;
-	struct rrbatch_rr *rr;
-	size_t len, size;
-
-	if (batch == NULL || batch->capacity - batch->len
-			< sizeof(*rr) + owner_len + rdlen + 3) {
-		if (add_batch(r, sizeof(*rr) + owner_len + rdlen + 3)
-				!= NSD_OK)
-			return NSD_E_MEMORY;
-		batch = r->last;
-	}
-	if (r->owner_is_appended)
-		owner_len = 0;
-	rr = (struct rrbatch_rr *)(batch->data + batch->len);
-	*rr = (struct rrbatch_rr){
-		.line = r->line_fixed != 0 ? r->line_fixed : r->line,
-		.ttl_sec = ttl_sec,
-		.type = type,
-		.rdlen = (uint16_t)rdlen,
-		.file = r->file,
-		.owner_len = (uint8_t)owner_len,
-	};
-	memcpy(rr->data, r->state.owner, owner_len);
-	memcpy(rr->data + owner_len, rdata, rdlen);
-	len = sizeof(*rr) + owner_len + rdlen;
-	size = rrbatch_rr_size(rr);
-	memset((uint8_t *)rr + len, 0, size - len);
-	batch->len += size;
-	batch->count++;
-	r->rr_count++;
-	r->owner_is_appended = true;
-	return NSD_OK;
+	r->include.path = NULL;
 }
 
 /* ---- words to tokens -------------------------------------------------- */
@@ -184,13 +81,12 @@ scan_more(struct reader *r)
 static bool
 grow_tokens(struct reader *r)
 {
-	size_t size = r->token_size == 0 ? 32 : r->token_size * 2;
-	struct token *tokens = realloc(r->tokens, size * sizeof(*tokens));
+	struct token *tokens = grow_array(r->tokens, r->token_count,
+		&r->token_size, sizeof(*tokens));
 
 	if (tokens == NULL)
 		return false;
 	r->tokens = tokens;
-	r->token_size = size;
 	return true;
 }
 
@@ -350,6 +246,72 @@ open_record(struct reader *r)
 	return READER_FATAL;
 }
 
+/* Parses text in place of the line being parsed. */
+static enum reader_stop
+run_nested(struct reader *r, const char *text, size_t len)
+{
+	struct reader outer = *r;
+	enum reader_stop stop;
+
+	r->line_fixed = r->line_fixed != 0 ? r->line_fixed : r->line;
+	r->scan.starts = NULL;
+	r->index_size = 0;
+	r->tokens = NULL;
+	r->token_size = 0;
+	stop = reader_run(r, text, len, 1, true);
+	reader_fini(r);
+	r->scan = outer.scan;
+	r->index_size = outer.index_size;
+	r->tokens = outer.tokens;
+	r->token_count = outer.token_count;
+	r->token_size = outer.token_size;
+	r->word = outer.word;
+	r->is_last = outer.is_last;
+	r->record = outer.record;
+	r->record_end = outer.record_end;
+	r->record_lines = outer.record_lines;
+	r->line = outer.line;
+	r->line_fixed = outer.line_fixed;
+	r->owner_text = NULL;
+	r->owner_is_appended = false;
+	r->owner_is_judged = false;
+	return stop;
+}
+
+/* Parses the lines of a $GENERATE as if they stood in the file. */
+static enum reader_stop
+run_generate(struct reader *r)
+{
+	enum reader_stop stop = READER_END;
+	struct generate g;
+	enum nsd_err err;
+
+	/* All $GENERATE of a zone share a limit, so they are taken in order. */
+	if (r->hooks->is_assumed)
+		return READER_INCLUDE;
+	err = generate_begin(&g, r);
+	while (err == NSD_OK && stop == READER_END && generate_has_more(&g)) {
+		err = generate_next(&g, r);
+		if (err == NSD_OK)
+			stop = run_nested(r, g.out, g.out_len);
+	}
+	generate_end(&g);
+	if (err == NSD_E_MEMORY) {
+		r->err = err;
+		return READER_FAILED;
+	}
+	/* A quote or parenthesis left open has been told of. The file can be
+	 * read on behind the directive. */
+	return stop == READER_FATAL ? READER_END : stop;
+}
+
+static enum reader_stop
+run_directive(struct reader *r)
+{
+	return directive_is(r, "$GENERATE") ? run_generate(r)
+		: directive_parse(r);
+}
+
 static enum reader_stop
 one_record(struct reader *r, enum gather gathered)
 {
@@ -361,17 +323,17 @@ one_record(struct reader *r, enum gather gathered)
 		reader_error(r, r->bad_at, "%s", r->bad_text);
 		/* Lines that take its owner would take a wrong one. */
 		if (!is_blank(*r->record))
-			reader_set_bad_owner(r);
+			record_set_bad_owner(r);
 		return READER_END;
 	}
 	if (r->token_count == 0)
 		return READER_END;
 	if (is_blank(*r->record))
-		return reader_record(r, false);
+		return record_parse(r, false);
 	if (r->tokens[0].len > 0 && r->tokens[0].text[0] == '$'
 			&& !r->tokens[0].quoted)
-		return reader_directive(r);
-	return reader_record(r, true);
+		return run_directive(r);
+	return record_parse(r, true);
 }
 
 static void
@@ -379,7 +341,8 @@ next_record(struct reader *r)
 {
 	/* Newlines inside quotes are not among the words. */
 	if (r->scan.saw_quoted_newline)
-		r->record_lines = count_newlines(r->record, r->record_end);
+		r->record_lines = r->kernel->count_newlines(r->record,
+			(size_t)(r->record_end - r->record));
 	r->line += r->record_lines;
 	r->record = r->record_end;
 }
@@ -436,32 +399,10 @@ reader_run(struct reader *r, const char *text, size_t len, uint32_t line,
 }
 
 enum reader_stop
-reader_run_nested(struct reader *r, const char *text, size_t len)
+reader_resume(struct reader *r)
 {
-	struct reader outer = *r;
-	enum reader_stop stop;
-
-	r->line_fixed = r->line_fixed != 0 ? r->line_fixed : r->line;
-	r->scan.starts = NULL;
-	r->index_size = 0;
-	r->tokens = NULL;
-	r->token_size = 0;
-	stop = reader_run(r, text, len, 1, true);
-	reader_fini(r);
-	r->scan = outer.scan;
-	r->index_size = outer.index_size;
-	r->tokens = outer.tokens;
-	r->token_count = outer.token_count;
-	r->token_size = outer.token_size;
-	r->word = outer.word;
-	r->is_last = outer.is_last;
-	r->record = outer.record;
-	r->record_end = outer.record_end;
-	r->record_lines = outer.record_lines;
-	r->line = outer.line;
-	r->line_fixed = outer.line_fixed;
-	r->owner_text = NULL;
-	r->owner_is_appended = false;
-	r->owner_is_judged = false;
-	return stop;
+	if (r->errors_left == 0)
+		return READER_ERRORS;
+	next_record(r);
+	return run_records(r);
 }

@@ -1,15 +1,14 @@
 /*
  * reader.h - master-file text to records: the state that lines depend on, and
- * the parse of one piece of text.
+ * the parse of one piece of text. Private to the layer.
  *
- * A piece may be parsed before it is known what stands before it: the state is
- * then assumed, and the reader notes which parts of it mattered. Private to
- * the layer.
+ * A piece may be parsed before it is known what stands before it. The reader
+ * then starts with an assumed state, and notes which parts of it mattered.
+ *
+ * From below to above: reader_diag, record, directive and generate, reader.
  */
 #ifndef ZONEFILE_READER_H
 #define ZONEFILE_READER_H
-
-#include <stdarg.h>
 
 #include "base/diag.h"
 #include "base/err.h"
@@ -49,33 +48,29 @@ enum reader_part {
 enum reader_stop {
 	READER_END,      /* all text read */
 	READER_OPEN,     /* the text ends inside a record: see rest */
-	READER_INCLUDE,  /* an $INCLUDE that may not be followed now, or a
-			  * $GENERATE, of which there is a limit */
+	READER_INCLUDE,  /* an $INCLUDE: see include. If the state is assumed,
+			  * an $INCLUDE or a $GENERATE: parse the piece again
+			  * with the true state */
 	READER_ERRORS,   /* too many errors */
 	READER_FATAL,    /* no sense in going on with this file; was said */
 	READER_FAILED,   /* see err */
 };
 
-struct reader;
-
+/* The $INCLUDE that a reader stopped at. */
 struct reader_include {
-	const char *path; /* as in the file, unescaped */
-	const uint8_t *origin;
-	uint8_t origin_len;
+	char *path;         /* unescaped; whoever follows it frees it */
+	uint8_t origin_len; /* 0: none is given */
+	uint8_t origin[NAME_MAX_LEN];
 };
 
 struct reader_hooks {
 	void *ctx;
 	/* A finding. */
 	void (*on_diag)(void *ctx, const struct diag *d);
-	/* Follows an $INCLUDE: parses it with a copy of the reader's state.
-	 * Returns READER_END to go on. NULL: stop there. */
-	enum reader_stop (*on_include)(void *ctx, struct reader *r,
-		const struct reader_include *include);
+	bool is_assumed; /* the state that the reader starts with */
 };
 
-/* A type as it stood in the text, and what is asked about it for each
- * record. */
+/* A type as it stood in the text, and what each record asks about it. */
 struct reader_type {
 	uint64_t text; /* up to 8 octets, zeros behind; 0: none */
 	uint16_t type;
@@ -139,23 +134,11 @@ struct reader {
 	uint64_t ttl_text;      /* up to 8 octets, zeros behind; 0: none */
 	uint32_t ttl_text_sec;
 	struct reader_type types[READER_TYPES];
+
+	struct reader_include include;
 };
 
-/* state, hooks, file and limits are the caller's to set afterwards. */
-void reader_init(struct reader *r);
-/* Frees what is not a result. */
-void reader_fini(struct reader *r);
-
-/*
- * Parses text, whose first line is number `line`. Borrows text until it
- * returns, SCAN_PADDING octets readable behind it.
- */
-enum reader_stop reader_run(struct reader *r, const char *text, size_t len,
-	uint32_t line, bool is_last);
-
-/* Parses text in place of the line being parsed ($GENERATE). */
-enum reader_stop reader_run_nested(struct reader *r, const char *text,
-	size_t len);
+/* ---- findings (reader_diag.c) */
 
 /* Tells of an error or warning at a place in the text; NULL: at the line of
  * the record. */
@@ -165,22 +148,7 @@ void reader_diag(struct reader *r, enum diag_severity severity,
 #define reader_error(r, at, ...) \
 	reader_diag((r), DIAG_ERROR, (at), __VA_ARGS__)
 
-/* Of record.c and directive.c: the tokens of one line, complete. */
-enum reader_stop reader_record(struct reader *r, bool has_owner);
-enum reader_stop reader_directive(struct reader *r);
-enum reader_stop reader_generate(struct reader *r);
-
-/* Lines without an owner are left out until there is one again. */
-void reader_set_bad_owner(struct reader *r);
-
-/* Adds a record to the batches. */
-enum nsd_err reader_append(struct reader *r, uint32_t ttl_sec, uint16_t type,
-	const uint8_t *rdata, size_t rdlen) MUST_USE;
-
-/* A name, completed with the origin; lower-cased. Tells of errors as
- * "Invalid FIELD in OF". */
-bool reader_name(struct reader *r, const struct token *t, const char *field,
-	const char *of, uint8_t name[NAME_MAX_LEN], uint8_t *name_size);
+/* ---- words of a line (period.c, record.c) */
 
 /*
  * Reads a TTL or other period: seconds, or numbers with units (1w2d3h4m5s).
@@ -188,8 +156,49 @@ bool reader_name(struct reader *r, const struct token *t, const char *field,
  */
 bool period_parse(const char *text, size_t len, uint32_t *seconds);
 
-/* A TTL by RFC 2181 section 8: warns and gives 0 where the top bit is set. */
-bool reader_ttl(struct reader *r, const struct token *t, const char *of,
+/* A name, completed with the origin, in lower case. Tells of errors as
+ * "Invalid FIELD in OF". */
+bool record_parse_name(struct reader *r, const struct token *t,
+	const char *field, const char *of, uint8_t name[NAME_MAX_LEN],
+	uint8_t *name_size);
+
+/* A TTL by RFC 2181 section 8: warns and gives 0 where the top bit is set.
+ * Tells of errors as "Invalid ttl in OF". */
+bool record_parse_ttl(struct reader *r, const struct token *t, const char *of,
 	uint32_t *ttl_sec);
+
+/* ---- lines (record.c, directive.c), whose tokens are complete
+ * READER_END: done, or at fault, which was told. READER_FAILED: see err.
+ */
+
+/* has_owner: the first token is the owner. */
+enum reader_stop record_parse(struct reader *r, bool has_owner);
+
+/* Leaves out lines without an owner until there is a good one again. */
+void record_set_bad_owner(struct reader *r);
+
+/* All directives but $GENERATE. Also READER_INCLUDE. */
+enum reader_stop directive_parse(struct reader *r);
+
+/* True if the line is the directive of this name, in any case. */
+bool directive_is(const struct reader *r, const char *name);
+
+/* ---- text (reader.c) */
+
+/* The caller sets state, hooks, file and limits afterwards. */
+void reader_init(struct reader *r);
+/* Frees what is not a result. */
+void reader_fini(struct reader *r);
+
+/*
+ * Parses text, whose first line is number `line`. Borrows text until it
+ * returns, or, with READER_INCLUDE, until reader_resume returns.
+ * SCAN_PADDING octets are readable behind the text.
+ */
+enum reader_stop reader_run(struct reader *r, const char *text, size_t len,
+	uint32_t line, bool is_last);
+
+/* Goes on behind the $INCLUDE that the reader stopped at. */
+enum reader_stop reader_resume(struct reader *r);
 
 #endif

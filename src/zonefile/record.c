@@ -10,7 +10,7 @@
 #include "dns/rrtype.h"
 
 void
-reader_set_bad_owner(struct reader *r)
+record_set_bad_owner(struct reader *r)
 {
 	r->state.owner_is_bad = true;
 	r->owner_text = NULL;
@@ -18,7 +18,7 @@ reader_set_bad_owner(struct reader *r)
 }
 
 bool
-reader_name(struct reader *r, const struct token *t, const char *field,
+record_parse_name(struct reader *r, const struct token *t, const char *field,
 	const char *of, uint8_t name[NAME_MAX_LEN], uint8_t *name_size)
 {
 	const char *why = "a name without quotes";
@@ -40,7 +40,7 @@ reader_name(struct reader *r, const struct token *t, const char *field,
 }
 
 bool
-reader_ttl(struct reader *r, const struct token *t, const char *of,
+record_parse_ttl(struct reader *r, const struct token *t, const char *of,
 	uint32_t *ttl_sec)
 {
 	if (t->quoted || !period_parse(t->text, t->len, ttl_sec)) {
@@ -66,9 +66,9 @@ set_owner(struct reader *r, const struct token *t)
 		return true;
 	r->owner_is_appended = false;
 	r->owner_is_judged = false;
-	if (!reader_name(r, t, "OWNER", "RR", r->state.owner,
+	if (!record_parse_name(r, t, "OWNER", "RR", r->state.owner,
 			&r->state.owner_len)) {
-		reader_set_bad_owner(r);
+		record_set_bad_owner(r);
 		return false;
 	}
 	r->state.owner_is_bad = false;
@@ -96,7 +96,7 @@ repeat_owner(struct reader *r)
 }
 
 /* What stands between the owner and the RDATA. */
-struct head {
+struct record_head {
 	uint32_t ttl_sec;
 	uint16_t type;
 	bool has_ttl;
@@ -121,7 +121,7 @@ short_text(const struct token *t)
 
 /* The TTL of a record; most are written as the one before. */
 static bool
-record_ttl(struct reader *r, const struct token *t, uint32_t *ttl_sec)
+parse_ttl(struct reader *r, const struct token *t, uint32_t *ttl_sec)
 {
 	uint64_t text = short_text(t);
 
@@ -129,7 +129,7 @@ record_ttl(struct reader *r, const struct token *t, uint32_t *ttl_sec)
 		*ttl_sec = r->ttl_text_sec;
 		return true;
 	}
-	if (!reader_ttl(r, t, "RR", ttl_sec))
+	if (!record_parse_ttl(r, t, "RR", ttl_sec))
 		return false;
 	/* Not where there was a warning, which is for each record. */
 	r->ttl_text = *ttl_sec != 0 ? text : 0;
@@ -138,7 +138,7 @@ record_ttl(struct reader *r, const struct token *t, uint32_t *ttl_sec)
 }
 
 static bool
-parse_class(struct reader *r, const struct token *t, struct head *h,
+parse_class(struct reader *r, const struct token *t, struct record_head *h,
 	bool *is_class)
 {
 	uint16_t rrclass;
@@ -205,7 +205,7 @@ find_type(struct reader *r, const struct token *t)
 /* TTL and class in either order, or absent, then the type. *next comes back
  * as the index of the first RDATA token. */
 static bool
-parse_head(struct reader *r, struct head *h, size_t *next)
+parse_head(struct reader *r, struct record_head *h, size_t *next)
 {
 	size_t i;
 
@@ -216,7 +216,7 @@ parse_head(struct reader *r, struct head *h, size_t *next)
 
 		if (!h->has_ttl && t->len > 0 && t->text[0] >= '0'
 				&& t->text[0] <= '9') {
-			if (!record_ttl(r, t, &h->ttl_sec))
+			if (!parse_ttl(r, t, &h->ttl_sec))
 				return false;
 			h->has_ttl = true;
 			continue;
@@ -258,7 +258,7 @@ parse_head(struct reader *r, struct head *h, size_t *next)
  * (RFC 1035 section 3.3.13), which also serves the SOA itself.
  */
 static uint32_t
-choose_ttl(struct reader *r, const struct head *h, const uint8_t *rdata,
+choose_ttl(struct reader *r, const struct record_head *h, const uint8_t *rdata,
 	size_t rdlen)
 {
 	struct reader_state *s = &r->state;
@@ -320,11 +320,78 @@ is_wanted(struct reader *r, uint16_t type)
 	return r->owner_is_wanted;
 }
 
+/* ---- batches ---------------------------------------------------------- */
+
+/* More room, for a record of at most size octets. */
+static enum nsd_err
+add_batch(struct reader *r, size_t size)
+{
+	size_t capacity = r->last == NULL ? r->capacity_hint
+		: r->last->capacity;
+	struct rrbatch *batch;
+
+	if (capacity < size)
+		capacity = size;
+	batch = rrbatch_create(capacity);
+	if (batch == NULL)
+		return NSD_E_MEMORY;
+	if (r->last != NULL)
+		r->last->next = batch;
+	else
+		r->first = batch;
+	r->last = batch;
+	r->owner_is_appended = false;
+	return NSD_OK;
+}
+
+/* As rrbatch_append does, but for an owner in lower case, whose length is
+ * known: this is done for each record. */
+static enum nsd_err
+append_record(struct reader *r, uint32_t ttl_sec, uint16_t type,
+	const uint8_t *rdata, size_t rdlen)
+{
+	size_t owner_len = r->state.owner_len;
+	struct rrbatch *batch = r->last;
+	struct rrbatch_rr *rr;
+	size_t len, size;
+
+	if (batch == NULL || batch->capacity - batch->len
+			< sizeof(*rr) + owner_len + rdlen + 3) {
+		if (add_batch(r, sizeof(*rr) + owner_len + rdlen + 3)
+				!= NSD_OK)
+			return NSD_E_MEMORY;
+		batch = r->last;
+	}
+	if (r->owner_is_appended)
+		owner_len = 0;
+	rr = (struct rrbatch_rr *)(batch->data + batch->len);
+	*rr = (struct rrbatch_rr){
+		.line = r->line_fixed != 0 ? r->line_fixed : r->line,
+		.ttl_sec = ttl_sec,
+		.type = type,
+		.rdlen = (uint16_t)rdlen,
+		.file = r->file,
+		.owner_len = (uint8_t)owner_len,
+	};
+	memcpy(rr->data, r->state.owner, owner_len);
+	memcpy(rr->data + owner_len, rdata, rdlen);
+	len = sizeof(*rr) + owner_len + rdlen;
+	size = rrbatch_rr_size(rr);
+	memset((uint8_t *)rr + len, 0, size - len);
+	batch->len += size;
+	batch->count++;
+	r->rr_count++;
+	r->owner_is_appended = true;
+	return NSD_OK;
+}
+
+/* ---- the line --------------------------------------------------------- */
+
 enum reader_stop
-reader_record(struct reader *r, bool has_owner)
+record_parse(struct reader *r, bool has_owner)
 {
 	uint8_t rdata[RDATA_MAX_LEN];
-	struct head h = { 0, 0, false, false };
+	struct record_head h = { 0, 0, false, false };
 	struct rdata_error error;
 	size_t rdlen, first = has_owner;
 	uint32_t ttl_sec;
@@ -348,6 +415,6 @@ reader_record(struct reader *r, bool has_owner)
 		return READER_END;
 	}
 	ttl_sec = choose_ttl(r, &h, rdata, rdlen);
-	r->err = reader_append(r, ttl_sec, h.type, rdata, rdlen);
+	r->err = append_record(r, ttl_sec, h.type, rdata, rdlen);
 	return r->err == NSD_OK ? READER_END : READER_FAILED;
 }
