@@ -1,6 +1,7 @@
 /*
- * vet.h - looks at all that a store from a file holds before anybody reads it:
- * its checksum may have been forged, or made of what was wrong already.
+ * vet.h - looks at all that a store from a file holds before anybody reads it.
+ * A right checksum proves little: it may have been forged, or made of contents
+ * that were wrong already (doc/decisions/0035-database-looked-through.md).
  */
 #ifndef VET_VET_H
 #define VET_VET_H
@@ -10,39 +11,53 @@
 
 struct store_writer;
 
-/* Something that cannot be as it is. */
+/* Something in the store that cannot be as it is. */
 struct vet_fault {
-	const uint8_t *apex; /* of the zone; NULL: it is about all zones */
+	const uint8_t *apex; /* of the zone; NULL: it concerns all zones */
 	const char *kind;    /* of object: "node" */
-	const char *text;    /* what is wrong with it */
-	store_ref ref;       /* where it is */
+	const char *text;    /* what is wrong with the object */
+	store_ref ref;       /* where the object is */
 };
 
 struct vet_options {
-	unsigned threads; /* at most */
-	uint64_t key[2];  /* random; who knows it could forge counts */
-	bool sweep;       /* free what nothing leads to: nothing is retired */
-	void (*on_fault)(void *ctx, const struct vet_fault *fault); /* lent */
+	unsigned threads; /* at most, with the caller's; at least 1 */
+	uint64_t key[2];  /* random: who knows it could forge counts */
+	bool sweep;       /* frees what nothing leads to; only if nothing is
+			   * retired */
+	/* Called for each fault, in the calling thread. Borrows the fault. Never
+	 * NULL. */
+	void (*on_fault)(void *ctx, const struct vet_fault *fault);
 	void *ctx;
 };
 
 /*
- * Makes sure that whatever readers and the writer follow from the table of
- * zones is what they take it for: each reference leads to an object of the
- * right kind that nothing else overlaps; lengths, counts and holders agree;
- * names and RDATA are well formed; tries and chains are ordered and finite;
- * what is derived from records (flags, glue, offsets of pointers) follows from
- * them. What is not looked at: whether records and hashes are those of the
- * zone file.
+ * Makes sure that readers and the writer can follow everything that the table
+ * of zones leads to:
  *
- * Zones with a fault are told of and become "not loaded", with no sources: they
- * are to be read from their files. Call before there are readers, and other
- * heaps than the writer's.
- * returns NSD_OK, *faults what was told of; NSD_E_BUG: the table itself cannot
- * be used, the store is to be emptied; NSD_E_MEMORY.
- * Cost: a walk of all zones, on all threads.
+ * - each reference leads to an object of the right kind, which no other object
+ *   overlaps;
+ * - lengths, counts and numbers of holders are right;
+ * - names and RDATA are well formed;
+ * - tries and chains are ordered and finite;
+ * - what is derived from records (flags, glue, offsets of pointers) follows
+ *   from them.
+ *
+ * It does not check that records and hashes are those of the zone file.
+ *
+ * Each zone with a fault is told of. It becomes "not loaded" and loses its
+ * options and sources, so that it is read from its file anew.
+ *
+ * Call it before there are readers, and while the writer's heap is the only
+ * one. Borrows writer and options. Cost: a walk of all zones, spread over the
+ * threads; an octet of memory for each 8 of the store until it returns.
+ *
+ * *faults is the number of zones that had a fault; set in any case.
+ * Returns NSD_OK: what is left in the store can be served. NSD_E_BUG: the table
+ * of zones itself is faulty, or there were still new faults after several
+ * rounds; the caller empties the store (store_writer_empty). NSD_E_MEMORY:
+ * memory ran out on the way; the store must not be served.
  */
-enum nsd_err table_vet(struct store_writer *writer,
+enum nsd_err vet_store(struct store_writer *writer,
 	const struct vet_options *options, size_t *faults) MUST_USE;
 
 #endif

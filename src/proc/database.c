@@ -97,7 +97,7 @@ database_vet(struct store_writer **writer, unsigned threads)
 	if (getrandom(options.key, sizeof(options.key), 0)
 		!= sizeof(options.key))
 		return NSD_E_SYSTEM;
-	err = table_vet(*writer, &options, &faults);
+	err = vet_store(*writer, &options, &faults);
 	if (err == NSD_E_BUG)
 		err = store_writer_empty(writer);
 	if (err != NSD_OK)

@@ -6,17 +6,6 @@
 
 #define SPLIT 64u /* parts of a large trie or chain */
 
-void
-vet_part_init(struct vet_part *p, struct vet *vet, struct vet_zone *zone,
-	struct vet_scratch *scratch)
-{
-	memset(p, 0, offsetof(struct vet_part, queue));
-	p->vet = vet;
-	p->zone = zone;
-	p->scratch = scratch;
-	p->above_offset = -1;
-}
-
 /* The zone's own object and what parts look things up in. */
 static bool
 vet_head(struct vet_part *p)

@@ -323,7 +323,7 @@ vet_world_look(struct vet_world *w)
 		.on_fault = on_fault, .ctx = w};
 
 	w->said[0] = '\0';
-	w->err = table_vet(w->f.writer, &options, &w->faults);
+	w->err = vet_store(w->f.writer, &options, &w->faults);
 }
 
 /* ---- questions --------------------------------------------------------- */

@@ -33,7 +33,7 @@ struct vet_world {
 
 void vet_world_init(struct vet_world *w);
 void vet_world_fini(struct vet_world *w);
-/* Runs table_vet on what is there. */
+/* Runs vet_store on what is there. */
 void vet_world_look(struct vet_world *w);
 /* Asks for names of all kinds; each reply must be a whole message. */
 void vet_world_ask(struct vet_world *w);

@@ -661,7 +661,7 @@ zone_check_vet(struct store_writer *writer)
 	struct vet_options options = {.threads = 1, .key = {1, 2},
 		.on_fault = on_fault, .ctx = &wrong};
 	size_t faults;
-	enum nsd_err err = table_vet(writer, &options, &faults);
+	enum nsd_err err = vet_store(writer, &options, &faults);
 
 	if (wrong == NULL && (err != NSD_OK || faults > 0))
 		wrong = err_text(err);

@@ -36,7 +36,7 @@ size_t zone_check_octets(const struct store_view *view, store_ref zone,
 char *zone_check_print(const struct store_view *view, store_ref zone,
 	const uint8_t *apex);
 
-/* What table_vet has to say of the store, which is to be sound; or NULL. */
+/* What vet_store has to say of the store, which is to be sound; or NULL. */
 const char *zone_check_vet(struct store_writer *writer);
 
 #endif

@@ -556,7 +556,7 @@ large_zone_is_cut_into_parts(void **state)
 	zone = store_get(f.view, ((const struct zone_entry *)store_get(f.view,
 		entry))->zone);
 	assert_true(zone->node_count > 20000);
-	assert_int_equal(table_vet(f.writer, &options, &faults), NSD_OK);
+	assert_int_equal(vet_store(f.writer, &options, &faults), NSD_OK);
 	assert_int_equal(faults, 0);
 	/* A flag, in whichever part it may be. */
 	for (unsigned i = 0; i < HOSTS; i += 1499) {
@@ -570,7 +570,7 @@ large_zone_is_cut_into_parts(void **state)
 		assert_non_null(node);
 		node->flags |= NODE_WILDCARD_CHILD;
 		faults_of_large = 0;
-		assert_int_equal(table_vet(f.writer, &options, &faults),
+		assert_int_equal(vet_store(f.writer, &options, &faults),
 			NSD_OK);
 		assert_int_equal(faults_of_large, 1);
 		assert_int_equal(faults, 1);
