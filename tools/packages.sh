@@ -50,12 +50,15 @@ build_in() {
 }
 
 # build_only DIR TARGETS [CONFIGURE-ARGUMENT...] : the same, these targets only.
+# configure is called by a relative path: it refuses an absolute one with a
+# space in it.
 build_only() {
-	local dir=$1 targets=$2 source
+	local dir=$1 targets=$2 source here
 	shift 2
 	source=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 	mkdir -p "$dir" "$source/build-aux"
 	dir=$(cd "$dir" && pwd)
+	here=$(realpath --relative-to="$dir" "$source")
 	{
 		if [ ! -x "$source/configure" ] ||
 			[ "$source/configure.ac" -nt "$source/configure" ] ||
@@ -63,7 +66,7 @@ build_only() {
 			[ "$source/Makefile.am" -nt "$source/Makefile.in" ]; then
 			(cd "$source" && autoreconf -fi)
 		fi &&
-			(cd "$dir" && "$source/configure" "$@" &&
+			(cd "$dir" && "$here/configure" "$@" &&
 				# shellcheck disable=SC2086
 				make -j"$(nproc)" $targets)
 	} >"$dir/build.log" 2>&1 || {
