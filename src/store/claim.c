@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "store/claim.h"
 #include "store/heap.h"
 #include "store/sweep.h"
@@ -23,6 +24,7 @@ store_claims_begin(struct store_writer *writer, struct store_claims **claims)
 	uint32_t spans = writer->header->span_count;
 	struct store_claims *c = calloc(1, sizeof(*c));
 
+	assert(heap_is_alone(writer));
 	if (c == NULL)
 		return NSD_E_MEMORY;
 	/* What is left of a hole counts as used while a heap holds it. */
@@ -93,6 +95,7 @@ store_claim(struct store_claims *claims, store_ref ref, size_t len,
 	uint8_t before = 0;
 	uint64_t mask;
 
+	ASSERT_HOT(kind != 0);
 	if (len == 0 || !store_claims_reach(claims, ref, len))
 		return CLAIM_WRONG;
 	if (!__atomic_compare_exchange_n(&claims->kinds[at], &before, kind,

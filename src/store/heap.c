@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "store/heap.h"
 #include "store/holes.h"
 #include "store/span.h"
@@ -29,6 +30,7 @@ heap_init(struct store_heap *heap, struct store_writer *writer, bool fresh)
 static void
 heap_give(struct store_heap *heap, uint32_t bump, uint32_t limit)
 {
+	assert(bump <= limit);
 	if (bump < limit)
 		holes_give(heap->writer, bump, limit - bump);
 }
@@ -83,6 +85,7 @@ heap_alloc_hole(struct store_heap *heap, uint32_t count)
 
 	pthread_mutex_lock(&w->lock);
 	found = heap_find_room(heap, count, &granule);
+	assert(found == 0 || found >= count);
 	if (found != 0 && heap != &w->lasting
 		&& found - count > heap->limit - heap->bump) {
 		heap_give(heap, heap->bump, heap->limit);
@@ -93,6 +96,29 @@ heap_alloc_hole(struct store_heap *heap, uint32_t count)
 	}
 	pthread_mutex_unlock(&w->lock);
 	return found != 0 ? granule : 0;
+}
+
+bool
+heap_has(struct store_writer *w, store_ref ref)
+{
+	uint32_t first = span_first_granule(w, 0);
+	uint32_t at = ref - first;
+
+	/* Other threads may be allocating. */
+	return ref >= first
+		&& at / SPAN_GRANULES
+			< rcu_load_relaxed(&w->header->span_count)
+		&& (rcu_load_relaxed(&span_bitmap(w, 0)[at / 64]) >> (at % 64)
+			   & 1)
+		!= 0;
+}
+
+bool
+heap_is_alone(const struct store_writer *w)
+{
+	return w->heaps.next == &w->lasting.entry
+		&& w->lasting.entry.next == &w->heap.entry
+		&& w->heap.entry.next == &w->heaps;
 }
 
 void
@@ -143,6 +169,7 @@ store_heap_destroy(struct store_heap *heap)
 	if (heap == NULL)
 		return;
 	w = heap->writer;
+	assert(heap != &w->heap && heap != &w->lasting);
 	heap_flush(heap);
 	pthread_mutex_lock(&w->lock);
 	w->live += heap->live;
@@ -202,6 +229,7 @@ store_alloc(struct store_heap *heap, size_t len, store_ref *ref)
 	size_t count = (len + STORE_GRANULE - 1) / STORE_GRANULE;
 	uint32_t granule;
 
+	ASSERT_HOT(len > 0 && heap->bump <= heap->limit);
 	if (count <= heap->limit - heap->bump
 		&& (heap->fresh || !holes_have(heap->writer, count))) {
 		granule = heap->bump;
@@ -221,6 +249,7 @@ store_alloc(struct store_heap *heap, size_t len, store_ref *ref)
 void *
 store_edit(struct store_heap *heap, store_ref ref)
 {
+	ASSERT_HOT(heap_has(heap->writer, ref));
 	return heap->base + (size_t)ref * STORE_GRANULE;
 }
 
@@ -263,6 +292,7 @@ store_free(struct store_heap *heap, store_ref ref, size_t len)
 
 	if (ref == STORE_NONE)
 		return;
+	ASSERT_HOT(len > 0 && len <= STORE_OBJECT_MAX);
 	rcu_store_relaxed(&heap->live, heap->live - left);
 	if (w->store->poison)
 		memset(store_edit(heap, ref), POISON,

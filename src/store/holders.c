@@ -3,11 +3,13 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "store/holders.h"
 
 static const struct store_slot *
 slot_of(const struct store_writer *writer, unsigned slot)
 {
+	assert(slot < writer->store->reader_max);
 	return (const struct store_slot *)(const void *)(writer->slots
 		+ (size_t)slot * STORE_PAGE);
 }
@@ -27,6 +29,7 @@ holders_add_pin(struct holders *holders, uint64_t low, uint64_t high)
 		*pin = (struct pin_range){ low, high };
 		return;
 	}
+	assert(holders->count == PIN_RANGES);
 	pin = &holders->pins[PIN_RANGES - 1];
 	if (low < pin->low)
 		pin->low = low;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/rcu.h"
 #include "store/holes.h"
 #include "store/pages.h"
@@ -27,6 +28,7 @@ class_of(uint32_t count)
 {
 	unsigned log;
 
+	ASSERT_HOT(count > 0 && count < SPAN_GRANULES);
 	if (count < HOLE_EXACT)
 		return count;
 	log = 31 - (unsigned)__builtin_clz(count);
@@ -74,6 +76,7 @@ class_pop(struct store_writer *w, enum holes_of of, unsigned class)
 	struct holes *holes = &w->holes[of];
 	struct hole_class *c = &holes->classes[class];
 
+	ASSERT_HOT(c->count > 0);
 	c->at[0] = c->at[--c->count];
 	if (c->count > 0)
 		sift_down(c->at, c->count, 0);
@@ -137,6 +140,7 @@ class_resize(struct hole_class *c, uint32_t max)
 	uint32_t *at = few ? c->few
 		: realloc(was_few ? NULL : c->at, max * sizeof(*at));
 
+	assert(max >= c->count);
 	if (at == NULL)
 		return false;
 	if (few != was_few && c->count > 0)
@@ -173,6 +177,7 @@ holes_add(struct store_writer *w, uint32_t granule, uint32_t count)
 		w->holes_lost = true;
 		return;
 	}
+	ASSERT_HOT(c->count < c->max);
 	c->at[c->count] = granule;
 	sift_up(c->at, c->count++);
 	rcu_store_relaxed(&holes->some[class / 64],
@@ -257,6 +262,7 @@ drain_choose(const struct store_writer *w, struct drain *drain)
 
 		if (s->state != SPAN_USED || s->of == HOLES_LASTING)
 			continue;
+		assert(s->free <= SPAN_GRANULES);
 		spans[s->free / DRAIN_STEP]++;
 		free[s->free / DRAIN_STEP] += s->free;
 		room += s->free;
@@ -418,6 +424,7 @@ holes_take_exact(struct store_writer *w, uint32_t count)
 {
 	uint32_t granule;
 
+	ASSERT_HOT(count < HOLE_EXACT);
 	if (class_look(w, HOLES_OPEN, count, count, &granule) == 0)
 		return 0;
 	class_pop(w, HOLES_OPEN, count);

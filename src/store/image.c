@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "store/image.h"
 
 #define CHUNK_SPANS 256u
@@ -76,6 +77,7 @@ sum_chunk(int fd, const struct store_header *header, uint32_t first,
 	bool used[CHUNK_SPANS + 1] = { false };
 	uint32_t run = 0;
 
+	assert(count <= CHUNK_SPANS);
 	if (!image_read(fd, buffer, len,
 		    STORE_PAGE + (uint64_t)first * SPAN_BITMAP))
 		return false;

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "store/pages.h"
 
 /* Linux 6.1; the C library may be older than the kernel. */
@@ -24,6 +25,7 @@ pages_collapse(struct store_writer *writer, uint32_t span)
 	void *extent = writer->base + writer->header->data_at
 		+ (uint64_t)span * SPAN_SIZE;
 
+	assert(span % EXTENT_SPANS == 0);
 	for (int i = 0; i < COLLAPSE_TRIES; i++) {
 		if (madvise(extent, STORE_EXTENT, MADV_COLLAPSE) == 0)
 			return true;
@@ -43,6 +45,7 @@ pages_make_spans(struct store_writer *writer, uint32_t span, uint32_t count)
 	struct store_header *h = writer->header;
 	off_t at = (off_t)(h->data_at + (uint64_t)span * SPAN_SIZE);
 
+	assert(span < writer->span_max && count <= writer->span_max - span);
 	return fallocate(writer->store->fd, 0, at, (off_t)count * SPAN_SIZE)
 		== 0;
 }
@@ -83,6 +86,7 @@ pages_of(uint32_t at, uint32_t count)
 	uint32_t first = at / PAGE_GRANULES;
 	uint32_t end = (at + count + PAGE_GRANULES - 1) / PAGE_GRANULES;
 
+	ASSERT_HOT(at + count <= SPAN_GRANULES);
 	return (1u << end) - (1u << first);
 }
 
@@ -94,6 +98,7 @@ pages_room(struct store_writer *writer, uint32_t granule,
 	uint32_t at = granule - span_first_granule(writer, span);
 	uint32_t room;
 
+	ASSERT_HOT(wanted <= count);
 	if ((writer->spans[span].absent & pages_of(at, count)) == 0)
 		return count;
 	room = (at + wanted + PAGE_GRANULES - 1) / PAGE_GRANULES
@@ -155,6 +160,9 @@ pages_give_back(struct store_writer *writer, uint32_t span, uint32_t page,
 	uint64_t at = writer->header->data_at + (uint64_t)span * SPAN_SIZE
 		+ (uint64_t)page * STORE_PAGE;
 
+	assert(page < SPAN_PAGES && count > 0
+		&& span + (page + count - 1) / SPAN_PAGES
+			< writer->header->span_count);
 	if (fallocate(writer->store->fd,
 		    FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at,
 		    (off_t)count * STORE_PAGE)

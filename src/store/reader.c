@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/rcu.h"
 #include "store/file.h"
 
@@ -115,7 +116,9 @@ store_reader_view(const struct store_reader *reader)
 void
 store_reader_online(struct store_reader *reader)
 {
+	ASSERT_HOT(reader->seen == 0);
 	reader->seen = rcu_load_acquire(&reader->header->epoch);
+	ASSERT_HOT(reader->seen != 0);
 	rcu_store_relaxed(&reader->slot->seen, reader->seen);
 	/* Either the writer's scan of the slots finds us, or we find what it
 	 * published before that scan. */
@@ -130,6 +133,7 @@ pins_close(struct store_reader *reader, uint64_t epoch)
 
 	if (!reader->pins_open)
 		return;
+	assert(slot->pin_max <= SLOT_PINS);
 	for (uint32_t i = 0; i < slot->pin_max; i++)
 		if (slot->pins[i].high == UINT64_MAX)
 			rcu_store_relaxed(&slot->pins[i].high, epoch);
@@ -148,6 +152,7 @@ store_reader_quiescent(struct store_reader *reader)
 		store_reader_online(reader);
 		return;
 	}
+	ASSERT_HOT(epoch > reader->seen);
 	/* Release: what we read of the old version was read before. */
 	reader->seen = epoch;
 	rcu_store_release(&reader->slot->seen, epoch);
@@ -189,6 +194,9 @@ store_reader_pin(struct store_reader *reader, struct store_pin *pin)
 void
 store_reader_unpin(struct store_reader *reader, struct store_pin *pin)
 {
+	assert(pin->index < SLOT_PINS);
+	assert(reader->slot->pins[pin->index].low != 0);
+	assert(pin->index != SLOT_PINS - 1 || reader->last_pins > 0);
 	/* The last place goes with the last pin that shares it. */
 	if (pin->index == SLOT_PINS - 1 && --reader->last_pins > 0)
 		return;
@@ -201,5 +209,6 @@ store_root(const struct store_view *view, enum store_root root)
 	const struct store_header *header =
 		(const struct store_header *)view->base;
 
+	ASSERT_HOT((unsigned)root < STORE_ROOT_COUNT);
 	return rcu_load_acquire(&header->roots[root]);
 }

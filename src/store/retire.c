@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "store/heap.h"
 #include "store/holders.h"
 #include "store/retire.h"
@@ -49,6 +50,7 @@ block_add(struct cds_list_head *list, uint64_t epoch, store_ref ref,
 
 	if (block == NULL)
 		return false;
+	ASSERT_HOT(block->count < block->max);
 	block->objects[block->count].ref = ref;
 	block->objects[block->count].len = len;
 	block->count++;
@@ -63,6 +65,8 @@ store_retire(struct store_writer *writer, store_ref ref, size_t len)
 
 	if (ref == STORE_NONE)
 		return;
+	ASSERT_HOT(len > 0 && len <= STORE_OBJECT_MAX
+		&& heap_has(writer, ref));
 	writer->retired_total += octets;
 	/* If not, the object stays used: that is safe, and mark and sweep
 	 * finds it. */
@@ -128,6 +132,7 @@ object_settle(struct store_writer *writer, uint64_t epoch, store_ref ref,
 	uint64_t octets = (uint64_t)store_granules(len) * STORE_GRANULE;
 	struct held *held;
 
+	ASSERT_HOT(writer->retired_octets >= octets);
 	if (pin == NULL) {
 		writer->retired_octets -= octets;
 		writer->reclaimed_total += octets;
@@ -197,6 +202,8 @@ store_reclaim(struct store_writer *writer)
 		if (holders->oldest_seen != 0
 			&& block->epoch >= holders->oldest_seen)
 			break;
+		/* The epoch has ended in which these were unlinked. */
+		assert(block->epoch < writer->header->epoch);
 		block_settle(writer, block);
 	}
 	trim_free_spans(writer);

@@ -1,6 +1,7 @@
 /* span.c - which granules of the store are used, span by span. */
 #include "config.h"
 
+#include "base/assert.h"
 #include "store/pages.h"
 #include "store/span.h"
 
@@ -18,12 +19,14 @@ word_mask(uint32_t from, uint32_t count)
 static void
 bits_change(uint64_t *bitmap, uint32_t from, uint32_t count, bool used)
 {
+	ASSERT_HOT(from + count <= SPAN_GRANULES);
 	while (count > 0) {
 		uint64_t *word = &bitmap[from / 64];
 		uint32_t bit = from % 64;
 		uint32_t n = 64 - bit < count ? 64 - bit : count;
 		uint64_t mask = word_mask(bit, n);
 
+		ASSERT_HOT((*word & mask) == (used ? 0 : mask));
 		rcu_store_release(word, used ? *word | mask : *word & ~mask);
 		from += n;
 		count -= n;
@@ -69,6 +72,7 @@ span_hole_begin(const uint64_t *bitmap, uint32_t at)
 	uint32_t i = at / 64;
 	uint64_t word = bitmap[i] & word_mask(0, at % 64);
 
+	ASSERT_HOT(span_bit(bitmap, at) == 0);
 	while (word == 0) {
 		if (i == 0)
 			return 0;
@@ -86,6 +90,7 @@ span_list_add(struct store_writer *writer, uint32_t span,
 	struct span *s = &writer->spans[span];
 	struct span_list *list;
 
+	assert(span < writer->header->span_count && state <= SPAN_USED);
 	s->state = (uint8_t)state;
 	if (state >= SPAN_LISTS)
 		return;
@@ -109,6 +114,7 @@ span_list_remove(struct store_writer *writer, uint32_t span)
 	if (s->state >= SPAN_LISTS)
 		return;
 	list = &writer->lists[s->state];
+	assert(list->count > 0);
 	list->count--;
 	if (s->next != SPAN_NONE)
 		writer->spans[s->next].prev = s->prev;
@@ -127,6 +133,7 @@ span_claim(struct store_writer *writer, uint32_t granule, uint32_t count)
 
 	bits_change(span_bitmap(writer, span),
 		granule - span_first_granule(writer, span), count, true);
+	ASSERT_HOT(writer->spans[span].free >= count);
 	writer->spans[span].free -= count;
 }
 
@@ -138,6 +145,7 @@ span_unclaim(struct store_writer *writer, uint32_t granule, uint32_t count)
 	bits_change(span_bitmap(writer, span),
 		granule - span_first_granule(writer, span), count, false);
 	writer->spans[span].free += count;
+	ASSERT_HOT(writer->spans[span].free <= SPAN_GRANULES);
 	if (writer->spans[span].free == SPAN_GRANULES)
 		span_list_add(writer, span, SPAN_FREE);
 }
@@ -198,6 +206,7 @@ grow(struct store_writer *writer)
 static void
 take(struct store_writer *writer, uint32_t span)
 {
+	assert(writer->spans[span].state < SPAN_LISTS);
 	span_list_remove(writer, span);
 	writer->spans[span].state = SPAN_USED;
 	writer->spans[span].absent = 0;
@@ -217,6 +226,7 @@ span_take(struct store_writer *writer)
 			if (!grow(writer))
 				return 0;
 			span = writer->lists[SPAN_FREE].first;
+			assert(span != SPAN_NONE);
 		}
 	}
 	granule = span_first_granule(writer, span);
@@ -245,6 +255,7 @@ span_take_run(struct store_writer *writer, uint32_t count)
 {
 	uint32_t first = find_run(writer, count);
 
+	assert(count > 0);
 	if (first == SPAN_NONE) {
 		uint32_t end = writer->header->span_count;
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assert.h"
 #include "base/rcu.h"
 #include "store/file.h"
 #include "store/layout.h"
@@ -177,6 +178,7 @@ store_granules(size_t len)
 static inline uint64_t *
 span_bitmap(struct store_writer *writer, uint32_t span)
 {
+	ASSERT_HOT(span < writer->span_max);
 	return (uint64_t *)(writer->base + STORE_PAGE
 		+ (size_t)span * SPAN_BITMAP);
 }
@@ -191,14 +193,18 @@ span_first_granule(struct store_writer *writer, uint32_t span)
 static inline uint32_t
 span_of_granule(struct store_writer *writer, uint32_t granule)
 {
-	return (granule
-		       - (uint32_t)(writer->header->data_at / STORE_GRANULE))
-		/ SPAN_GRANULES;
+	uint32_t first = (uint32_t)(writer->header->data_at / STORE_GRANULE);
+
+	ASSERT_HOT(granule >= first
+		&& (granule - first) / SPAN_GRANULES
+			< rcu_load_relaxed(&writer->header->span_count));
+	return (granule - first) / SPAN_GRANULES;
 }
 
 static inline unsigned
 span_bit(const uint64_t *bitmap, uint32_t at)
 {
+	ASSERT_HOT(at < SPAN_GRANULES);
 	return (unsigned)(bitmap[at / 64] >> (at % 64) & 1);
 }
 

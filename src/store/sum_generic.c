@@ -1,6 +1,7 @@
 /* sum_generic.c - CRC-32C by tables, eight octets a step. */
 #include <pthread.h>
 
+#include "base/assert.h"
 #include "store/sum.h"
 
 #define POLYNOMIAL 0x82f63b78u /* Castagnoli's, bits reversed */
@@ -41,6 +42,7 @@ sum_add_generic(struct sum *sum, const void *data, size_t len)
 {
 	const uint64_t *word = data;
 
+	assert(len % (8 * SUM_LANES) == 0);
 	pthread_once(&tables_once, tables_fill);
 	for (size_t i = 0; i < len / 8; i += SUM_LANES)
 		for (unsigned k = 0; k < SUM_LANES; k++)

@@ -1,6 +1,7 @@
 /* sum_x86.c - CRC-32C by the instruction of SSE 4.2. */
 #include <nmmintrin.h>
 
+#include "base/assert.h"
 #include "store/sum.h"
 
 __attribute__((target("sse4.2"))) static void
@@ -25,6 +26,7 @@ sum_add_sse42(struct sum *sum, const void *data, size_t len)
 void
 sum_add(struct sum *sum, const void *data, size_t len)
 {
+	assert(len % (8 * SUM_LANES) == 0);
 	if (__builtin_cpu_supports("sse4.2"))
 		sum_add_sse42(sum, data, len);
 	else

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "store/heap.h"
 #include "store/sweep.h"
 
@@ -13,6 +14,7 @@ store_sweep_begin(struct store_writer *writer, struct store_sweep **sweep)
 	struct store_sweep *s = calloc(1,
 		sizeof(*s) + (size_t)spans * SPAN_BITMAP);
 
+	assert(heap_is_alone(writer));
 	if (s == NULL)
 		return NSD_E_MEMORY;
 	/* What is left of a hole counts as used while a heap holds it. */
@@ -97,6 +99,9 @@ store_sweep_end(struct store_sweep *sweep, uint64_t *octets)
 	enum nsd_err err = NSD_OK;
 	uint64_t sum = 0;
 
+	/* Nothing was allocated since begin. */
+	assert(sweep->count
+		== sweep->writer->header->span_count * SPAN_GRANULES);
 	if (sweep->damaged) {
 		err = NSD_E_BUG;
 	} else {

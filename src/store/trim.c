@@ -2,6 +2,7 @@
  * huge pages. */
 #include "config.h"
 
+#include "base/assert.h"
 #include "store/heap.h"
 #include "store/holes.h"
 #include "store/pages.h"
@@ -135,6 +136,7 @@ store_trim_step(struct store_writer *writer, uint32_t *at)
 {
 	uint32_t end = writer->header->span_count, next = *at + EXTENT_SPANS;
 
+	assert(*at % EXTENT_SPANS == 0);
 	if (*at == 0)
 		heap_flush(&writer->heap);
 	pthread_mutex_lock(&writer->lock);
@@ -179,6 +181,7 @@ trim_free_spans(struct store_writer *w)
 	if (list->count > free_kept(w)) {
 		/* The one that has been free for longest. */
 		span = list->last;
+		assert(span != SPAN_NONE);
 		first = span - span % EXTENT_SPANS;
 		end = w->header->span_count - first < EXTENT_SPANS
 			? w->header->span_count

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "store/create.h"
 #include "store/heap.h"
 #include "store/holders.h"
@@ -108,6 +109,7 @@ store_writer_close(struct store_writer *writer)
 	if (writer == NULL)
 		return;
 	store = writer->store;
+	assert(store->writer_base == writer->base);
 	heap_flush(&writer->heap);
 	retire_fini(writer);
 	holes_fini(writer);
@@ -125,6 +127,7 @@ store_writer_close_clean(struct store_writer *writer)
 {
 	struct store *store = writer->store;
 
+	assert(heap_is_alone(writer));
 	if (store->named) {
 		(void)store_reclaim(writer);
 		/* Pages that readers may look at are not given back. */
@@ -142,6 +145,7 @@ store_writer_close_into(struct store_writer *writer, int fd,
 	struct store file = {.fd = fd, .named = true};
 	bool written;
 
+	assert(!writer->store->named && heap_is_alone(writer));
 	(void)store_reclaim(writer);
 	retire_forget(writer);
 	heap_flush(&writer->heap);
@@ -175,12 +179,17 @@ void
 store_publish(struct store_writer *writer, enum store_root root,
 	store_ref ref)
 {
+	assert((unsigned)root < STORE_ROOT_COUNT);
+	assert(ref == STORE_NONE || heap_has(writer, ref));
 	rcu_store_release(&writer->header->roots[root], ref);
 }
 
 void
 store_publish_ref(struct store_writer *writer, store_ref *cell, store_ref ref)
 {
+	ASSERT_HOT((uint8_t *)cell > writer->base
+		&& (uint8_t *)cell < writer->base + writer->store->reservation);
+	ASSERT_HOT(ref == STORE_NONE || heap_has(writer, ref));
 	(void)writer;
 	rcu_store_release(cell, ref);
 }

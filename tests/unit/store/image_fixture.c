@@ -106,7 +106,7 @@ fill(struct store_writer *writer)
 	store_ref ref, old_ref = store_root(store_writer_view(writer),
 		STORE_ROOT_ZONES);
 	struct index *new = store_alloc(heap, sizeof(*new), &ref);
-	const struct index *old = store_edit(heap, old_ref);
+	const struct index *old = store_get(store_writer_view(writer), old_ref);
 	bool replaced[OBJECTS];
 
 	assert_non_null(new);

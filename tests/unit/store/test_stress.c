@@ -78,7 +78,8 @@ publish(struct stress *s, uint64_t number)
 	store_ref ref, old_ref = store_root(store_writer_view(s->writer),
 		STORE_ROOT_ZONES);
 	struct version *v = store_alloc(heap, sizeof(*v), &ref);
-	const struct version *old = store_edit(heap, old_ref);
+	const struct version *old = store_get(store_writer_view(s->writer),
+		old_ref);
 	uint32_t replaced = (uint32_t)chance_next(&s->rng) | 1;
 
 	if (v == NULL)
