@@ -250,6 +250,10 @@ def grammar_text(text):
     found = re.findall(r"(?ms)^%\{\n(.*?)^%\}|^%code[^{\n]*\{\n(.*?)^\}\s*"
                        r"(?=^%|\Z)", parts[0])
     rules = re.sub(r"[^\w\s,;>.-]", " ", STRIP.sub(blank, parts[1]))
+    flex = re.search(r"%option.*\bprefix=\"(\w+)\"", text)
+    if flex:
+        parts[2] = re.sub(r"\byy((?:re)?alloc|free)\b", flex[1] + r"\1",
+                          parts[2])
     head, call = "static int rules", ""
     if prefix:  # bison's function, which calls the lexer's
         head, call = f"int {prefix[1]}parse", f"{prefix[1]}lex();"
