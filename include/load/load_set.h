@@ -16,11 +16,11 @@
 struct store_writer;
 
 struct load_set {
-	struct load_zone *zones; /* stay where they are; conf NULL: a free one */
-	size_t count;            /* used so far, free ones too */
+	struct load_zone *zones; /* never move; conf NULL: a free one */
+	size_t count;            /* used so far, with those that are free */
 	size_t room;
-	uint32_t free;    /* the first free one; the next is in its entry */
-	uint32_t resting; /* the same, of those that a pass may still look at */
+	uint32_t free;    /* the first free one; its entry says the next */
+	uint32_t resting; /* the same for those that a pass may still look at */
 };
 
 /* A set of count zones, all zero, with room for LOAD_SET_MORE more; never

@@ -6,15 +6,15 @@
  *   +0 kind 1, apex (wire name), then for each record
  *      action 1, owner (wire name), TYPE 2, TTL 4, RDLENGTH 2, RDATA
  *
- * Names are whole and uncompressed. In the server as it is nobody sends one;
- * transfers will, and tests play main and do.
+ * Names are whole and uncompressed. Nobody in the server sends one yet:
+ * transfers will. Tests play main and send them.
  *
- * Each UPDATE that a loader takes is answered by one UPDATED, those of one zone
- * in order; after the loader's death what was not answered may have been done or
- * not. While the zone is compared with its file or hashed anew they wait
- * (load_wait.h), and are applied to what has become of the zone. A sender that
- * does not read its answers is not read from, either. A file that is built as a
- * whole (a small zone, or one of which much is different) takes the place of
+ * Each UPDATE that a loader takes is answered by one UPDATED. Those of one zone
+ * are answered in order. After the loader's death, what was not answered may
+ * have been done or not. While the zone is compared with its file or hashed
+ * anew, its changes wait (load_wait.h); they are applied to what has become of
+ * the zone. A sender that does not read its answers is not read from, either. A
+ * file that is built anew (a small zone, or one in which much differs) replaces
  * what was changed meanwhile.
  */
 #ifndef LOAD_LOAD_UPDATE_H
@@ -38,24 +38,30 @@ enum load_update_action {
 };
 
 /*
- * Reads the file of a message: read rather than mapped, since its sender could
- * still change or cut it. *data: gives len octets, free them. NSD_E_LIMIT: over
- * a GiB; NSD_E_MEMORY, NSD_E_SYSTEM.
+ * Reads the file of a message. It is read and not mapped, because its sender
+ * could still change or cut it. *data: gives len octets; free() them.
+ * returns NSD_OK; NSD_E_LIMIT: len is over a GiB; NSD_E_MEMORY; NSD_E_SYSTEM:
+ * the file cannot be read, or is shorter than len.
  */
 enum nsd_err load_update_read(int fd, uint64_t len, uint8_t **data) MUST_USE;
 
-/* The apex of the zone that a file is about, in lower case; out: room for
- * NAME_MAX_LEN octets. NSD_E_WIRE. */
+/* Gets the apex of the zone that a file is about, in lower case. apex: has room
+ * for NAME_MAX_LEN octets. NSD_E_WIRE: the file does not begin with one. */
 enum nsd_err load_update_get_apex(const uint8_t *data, uint64_t len,
 	uint8_t *apex) MUST_USE;
 
 /*
  * Applies the changes in a file, all or none, and publishes them. Findings go
- * to the log. zones: those of the configuration, by entry id. settle: the zone
- * that has changed is noted there.
- * out: *result but for its ticket. result->err NSD_E_AGAIN: the zone is being
- *      compared with its file; to be tried again when that is done, before
- *      later changes of the zone, which is for the caller to see to.
+ * to the log. zones: those of the configuration, by the id of their entry.
+ * settle: the changed zone is noted there. For the main thread.
+ * out: *result but for its ticket. result->err:
+ *   NSD_E_AGAIN      a thread reads the zone's version. Try again once its
+ *                    result is taken, and before later changes of the zone.
+ *   NSD_E_WIRE       the file does not have the layout above
+ *   NSD_E_NOT_FOUND  no such zone
+ *   NSD_E_DENIED     a zone of the configuration is to be removed
+ *   NSD_E_ZONE       the zone would break a rule, or is there already
+ *   NSD_E_MEMORY, or others of update/update.h
  */
 void load_update_apply(const struct load_context *context,
 	const struct load_zone *zones, size_t zone_count,

@@ -1,31 +1,29 @@
-/* load_leave.c - retires versions of zones that are served no more. */
+/* load_leave.c - retires versions of zones that are no longer served. */
 #include "config.h"
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "load/load_leave.h"
 #include "load/load_turn.h"
 #include "store/writer.h"
 #include "zone/retire.h"
 #include "zone/zone.h"
 
-/* A version of fewer records goes at once. */
+/* A version with fewer records is retired at once. */
 #define RECORDS_MIN 500u
+/* Objects that are retired between two looks at the clock. */
 #define STEP_OBJECTS 200u
 
 static bool
 leave_reserve(struct load_leave *leave)
 {
-	size_t room = leave->room * 2 + 4;
-	struct zone_retiring **more;
+	struct zone_retiring **zones = grow_array(leave->zones, leave->count,
+		&leave->room, sizeof(*zones));
 
-	if (leave->count < leave->room)
-		return true;
-	more = realloc(leave->zones, room * sizeof(*more));
-	if (more == NULL)
+	if (zones == NULL)
 		return false;
-	leave->zones = more;
-	leave->room = room;
+	leave->zones = zones;
 	return true;
 }
 
@@ -54,7 +52,7 @@ load_leave_step(struct load_leave *leave, struct store_writer *writer)
 
 	if (leave->count == 0)
 		return false;
-	/* First, so that the turn is as long whatever there is to free. */
+	/* First, so that the turn is equally long whatever there is to free. */
 	(void)store_reclaim(writer);
 	do {
 		if (!zone_retire_step(writer, leave->zones[leave->count - 1],

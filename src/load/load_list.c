@@ -82,7 +82,8 @@ list_remove_others(struct store_writer *writer, const struct load_zone *zones,
 
 enum nsd_err
 load_list_publish(struct store_writer *writer, const struct conf *conf,
-	bool keep_added, struct load_zone *zones, struct load_list_result *result)
+	bool keep_added, struct load_zone *zones,
+	struct load_list_result *result)
 {
 	const struct zone_table *table = table_get(store_writer_view(writer));
 	size_t count = conf->zone_count, kept = 0, others;

@@ -1,6 +1,7 @@
 /* load_pool.c - reads many zones on several threads. */
 #include "config.h"
 
+#include <assert.h>
 #include <event2/event.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -12,33 +13,30 @@
 
 #include "base/log.h"
 #include "base/priority.h"
+#include "base/threads.h"
 #include "load/load_pool.h"
+#include "load/load_read.h"
 #include "store/writer.h"
 
-/* How often results are taken while threads are at work; at the end at once.
- * To be woken for each of a million small zones costs more than reading it. */
+/* How often results are taken while threads are at work. At the end they are
+ * taken at once. Waking the loop for each of a million small zones would cost
+ * more than reading it. */
 #define TAKE_USEC 5000
-/* Blocks from this size on go back to the system when they are freed. Else
- * malloc takes a large one that was freed for a reason to keep such room, in
+/* Blocks of this size and more go back to the system when they are freed. By
+ * default malloc keeps room of the size of the largest block that was freed, in
  * each thread's arena: 10 MB after a zone of a million names. */
 #define LARGE_BLOCK (256 << 10)
 
-/* The allocator's arenas. One of its own for each thread would keep some 100 KiB
- * for good, and live blocks in more places, where a thread spends next to no
- * time in malloc: large blocks are mapped, small ones come from its cache.
- * 100,000 small zones: 8.7 MB in place of 14 to 17, in the same time. */
+/* How many arenas malloc has. With an arena for each thread, each keeps about
+ * 100 KiB for good and live blocks lie in more places. Threads do not wait for
+ * the one arena: large blocks are mapped, small ones come from the thread's
+ * cache. 100,000 small zones: 8.7 MB instead of 14 to 17, in the same time. */
 #define ARENAS 1
 
-/* Threads for each processor at a start, when small files may still be on the
- * disk and a thread mostly waits for it: with 4 a million cold files took half
- * the time. Later on what answers is not to have so many beside it. */
+/* Threads for each processor at a start. Small files may still be on the disk
+ * then, and a thread mostly waits for it: with 4 a million cold files took half
+ * the time. Later so many threads would be in the way of answers. */
 #define READERS 4u
-
-struct load_thread {
-	pthread_t thread;
-	struct load_pool *pool;
-	struct store_heap *heap;
-};
 
 struct load_pool {
 	const struct load_context *context;
@@ -46,9 +44,10 @@ struct load_pool {
 	size_t count;
 	size_t next;    /* to be taken by a thread; atomic */
 	size_t looked;  /* done with; atomic */
-	pthread_mutex_t lock; /* all below */
+	pthread_mutex_t lock; /* for what follows, down to running */
 	struct load_result *first, **last;
-	struct load_zone **large; /* waiting, in the order they were found */
+	struct load_zone **large; /* waiting, in the order they were found;
+				   * room for count + 1 */
 	size_t large_count, large_next;
 	bool large_running; /* a thread is at the large ones */
 	bool cancelled;
@@ -58,8 +57,8 @@ struct load_pool {
 	struct event *take_event;
 	void (*on_results)(void *ctx);
 	void *ctx;
-	unsigned thread_count;
-	struct load_thread threads[];
+	struct threads threads;
+	struct store_heap *heaps[]; /* of thread n: at n - 1; NULL: none */
 };
 
 static void
@@ -67,7 +66,7 @@ pool_wake(struct load_pool *pool)
 {
 	uint64_t one = 1;
 
-	/* Fails only if it is set as often as can be: awake anyway. */
+	/* Fails only if the counter is full: then the loop is awake anyway. */
 	if (write(pool->wake_fd, &one, sizeof(one)) == -1)
 		return;
 }
@@ -78,8 +77,8 @@ pool_push(struct load_pool *pool, const struct load_result *result)
 	struct load_result *copy = malloc(sizeof(*copy));
 
 	while (copy == NULL) {
-		/* A zone that was built must not be lost: the main thread
-		 * frees results as it goes. */
+		/* A zone that was built must not be lost. The main thread
+		 * frees results meanwhile. */
 		sched_yield();
 		copy = malloc(sizeof(*copy));
 	}
@@ -95,17 +94,18 @@ static void
 pool_put_off(struct load_pool *pool, struct load_zone *zone)
 {
 	pthread_mutex_lock(&pool->lock);
+	assert(pool->large_count < pool->count);
 	pool->large[pool->large_count++] = zone;
 	pthread_mutex_unlock(&pool->lock);
 }
 
 static void
-pool_read(struct load_thread *thread, struct load_zone *zone, bool large)
+pool_read(struct load_pool *pool, struct store_heap *heap,
+	struct load_zone *zone, bool large)
 {
-	struct load_pool *pool = thread->pool;
 	struct load_result result;
 
-	load_zone_read(pool->context, zone, thread->heap, large, &result);
+	load_read_zone(pool->context, zone, heap, large, &result);
 	if (result.outcome == LOAD_LARGE) {
 		pool_put_off(pool, zone);
 		return;
@@ -115,8 +115,8 @@ pool_read(struct load_thread *thread, struct load_zone *zone, bool large)
 	__atomic_fetch_add(&pool->looked, 1, __ATOMIC_RELAXED);
 }
 
-/* The next large zone for the one thread that is at them; NULL: none, or
- * another thread will see to it. */
+/* Returns the next large zone. One thread reads all of them; at_it: this one.
+ * NULL: there is none, or another thread reads them. */
 static struct load_zone *
 pool_take_large(struct load_pool *pool, bool at_it)
 {
@@ -133,11 +133,11 @@ pool_take_large(struct load_pool *pool, bool at_it)
 	return zone;
 }
 
-static void *
-pool_run(void *arg)
+static void
+load_thread_main(void *arg, unsigned number)
 {
-	struct load_thread *thread = arg;
-	struct load_pool *pool = thread->pool;
+	struct load_pool *pool = arg;
+	struct store_heap *heap = pool->heaps[number - 1];
 	struct load_progress *progress = pool->context->progress;
 	struct load_zone *zone;
 	bool at_it = false;
@@ -149,19 +149,19 @@ pool_run(void *arg)
 		i = __atomic_fetch_add(&pool->next, 1, __ATOMIC_RELAXED);
 		if (i >= pool->count)
 			break;
-		pool_read(thread, pool->zones[i], false);
+		pool_read(pool, heap, pool->zones[i], false);
 	}
 	while ((zone = pool_take_large(pool, at_it)) != NULL) {
 		at_it = true;
 		__atomic_store_n(&progress->zone, zone, __ATOMIC_RELEASE);
-		pool_read(thread, zone, true);
+		pool_read(pool, heap, zone, true);
 		__atomic_store_n(&progress->zone, NULL, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_lock(&pool->lock);
+	assert(pool->running > 0);
 	pool->running--;
 	pthread_mutex_unlock(&pool->lock);
 	pool_wake(pool);
-	return NULL;
 }
 
 static void
@@ -226,10 +226,11 @@ load_pool_cancel(struct load_pool *pool)
 void
 load_pool_finish(struct load_pool *pool)
 {
-	for (unsigned i = 0; i < pool->thread_count; i++) {
-		pthread_join(pool->threads[i].thread, NULL);
-		store_heap_destroy(pool->threads[i].heap);
-	}
+	unsigned started = pool->threads.started;
+
+	threads_join(&pool->threads);
+	for (unsigned i = 0; i < started; i++)
+		store_heap_destroy(pool->heaps[i]);
 	if (pool->wake_event != NULL)
 		event_free(pool->wake_event);
 	if (pool->take_event != NULL)
@@ -241,30 +242,37 @@ load_pool_finish(struct load_pool *pool)
 	free(pool);
 }
 
-/* As many threads as can be had; one is enough. */
+/* Starts one more thread, with a heap of its own; false: cannot be had. */
+static bool
+pool_start_thread(struct load_pool *pool, struct store_heap **heap)
+{
+	if (store_heap_create(pool->context->writer, heap) != NSD_OK)
+		return false;
+	pthread_mutex_lock(&pool->lock);
+	pool->running++;
+	pthread_mutex_unlock(&pool->lock);
+	if (threads_start(&pool->threads))
+		return true;
+	pthread_mutex_lock(&pool->lock);
+	pool->running--;
+	pthread_mutex_unlock(&pool->lock);
+	store_heap_destroy(*heap);
+	return false;
+}
+
+/* Starts as many threads as can be had. One is enough. */
 static enum nsd_err
 pool_start_threads(struct load_pool *pool, unsigned wanted)
 {
-	for (unsigned i = 0; i < wanted; i++) {
-		struct load_thread *t = &pool->threads[i];
+	enum nsd_err err = threads_init(&pool->threads, wanted,
+		load_thread_main, pool);
 
-		t->pool = pool;
-		if (store_heap_create(pool->context->writer, &t->heap)
-			!= NSD_OK)
+	if (err != NSD_OK)
+		return err;
+	for (unsigned i = 0; i < wanted; i++)
+		if (!pool_start_thread(pool, &pool->heaps[i]))
 			break;
-		pthread_mutex_lock(&pool->lock);
-		pool->running++;
-		pthread_mutex_unlock(&pool->lock);
-		if (pthread_create(&t->thread, NULL, pool_run, t) != 0) {
-			pthread_mutex_lock(&pool->lock);
-			pool->running--;
-			pthread_mutex_unlock(&pool->lock);
-			store_heap_destroy(t->heap);
-			break;
-		}
-		pool->thread_count++;
-	}
-	return pool->thread_count > 0 ? NSD_OK : NSD_E_SYSTEM;
+	return pool->threads.started > 0 ? NSD_OK : NSD_E_SYSTEM;
 }
 
 void
@@ -289,7 +297,7 @@ load_pool_start(const struct load_context *context, struct load_zone **zones,
 
 	if (count < threads)
 		threads = count > 0 ? (unsigned)count : 1;
-	p = calloc(1, sizeof(*p) + threads * sizeof(p->threads[0]));
+	p = calloc(1, sizeof(*p) + threads * sizeof(p->heaps[0]));
 	if (p == NULL)
 		return NSD_E_MEMORY;
 	p->context = context;

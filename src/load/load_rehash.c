@@ -6,17 +6,19 @@
 #include "build/parts.h"
 #include "dns/name.h"
 #include "dns/rrbatch.h"
+#include "load/load_reading.h"
 #include "load/load_rehash.h"
 #include "store/writer.h"
 #include "zone/nsec3.h"
 #include "zone/walk.h"
 
-/* Records from which on several threads are used, and the zone is walked once
- * for each part of it: all of them at once would take more memory than it. */
+/* From this many records on, several threads are used and the zone is walked
+ * once for each part: all its records at once would take more memory than the
+ * zone itself. */
 #define LARGE_RECORDS 100000u
 #define BATCH_ROOM ((size_t)256 << 10)
 
-/* Findings of the build, which have no place in a file. */
+/* For findings of the build. They have no place in a file. */
 struct rehash_sink {
 	struct diag_sink sink; /* first */
 	const struct load_zone *zone;
@@ -27,11 +29,11 @@ struct rehash {
 	const struct store_view *view;
 	const struct zone *served;
 	const uint8_t *apex;
-	struct rrbatch *first, *last; /* first: the later ones are behind it */
-	/* What becomes of the last one when it is full; NULL: it is kept. */
+	struct rrbatch *first, *last; /* a list */
+	/* Takes the last batch when it is full; NULL: the batch is kept. */
 	enum nsd_err (*on_full)(struct rehash *r);
 	struct zone_plan *plan;
-	struct zone_parts *parts; /* only what these want; NULL: all */
+	struct zone_parts *parts; /* takes only what they want; NULL: all */
 };
 
 /* ---- walking ------------------------------------------------------------- */
@@ -130,9 +132,8 @@ rehash_fill_parts(struct rehash *r)
 	return NSD_OK;
 }
 
-/* NSD_E_LIMIT: not to be built so. */
 static enum nsd_err
-rehash_in_parts(struct rehash *r, const struct zone_build_input *input,
+rehash_walk_parts(struct rehash *r, const struct zone_build_input *input,
 	struct store_writer *writer, struct store_heap *heap,
 	struct diag_sink *sink, store_ref *out)
 {
@@ -157,6 +158,22 @@ rehash_in_parts(struct rehash *r, const struct zone_build_input *input,
 	r->parts = NULL;
 	r->on_full = NULL;
 	return err;
+}
+
+/* *end: whether the zone could be built so. */
+static enum nsd_err
+rehash_in_parts(struct rehash *r, const struct zone_build_input *input,
+	struct store_writer *writer, struct store_heap *heap,
+	struct diag_sink *sink, store_ref *out, enum load_end *end)
+{
+	enum nsd_err err = rehash_walk_parts(r, input, writer, heap, sink,
+		out);
+
+	*end = LOAD_END_DONE;
+	if (err != NSD_E_LIMIT)
+		return err;
+	*end = LOAD_END_NOT_IN_PARTS;
+	return NSD_OK;
 }
 
 static enum nsd_err
@@ -191,18 +208,22 @@ rehash_build(const struct load_context *context, const struct load_zone *zone,
 		.served = served,
 		.apex = zone->conf->wire,
 	};
+	enum load_way way = large ? LOAD_WAY_PARTS : LOAD_WAY_WHOLE;
 	struct zone_build_input input;
-	enum nsd_err err = NSD_E_LIMIT;
+	enum load_end end = LOAD_END_DONE;
+	enum nsd_err err = NSD_OK;
 
 	load_zone_fill_input(context, zone, &no_files, NULL, &input);
-	if (large) {
-		err = rehash_in_parts(&r, &input, context->writer, heap,
-			&sink.sink, out);
-	} else {
+	if (!large) {
 		input.threads = 1;
 		input.on_progress = NULL;
 	}
-	if (err == NSD_E_LIMIT)
+	if (way == LOAD_WAY_PARTS)
+		err = rehash_in_parts(&r, &input, context->writer, heap,
+			&sink.sink, out, &end);
+	if (err == NSD_OK && end == LOAD_END_NOT_IN_PARTS)
+		way = LOAD_WAY_WHOLE;
+	if (err == NSD_OK && way == LOAD_WAY_WHOLE)
 		err = rehash_at_once(&r, &input, context->writer, heap,
 			&sink.sink, out);
 	rrbatch_destroy_all(r.first);
@@ -211,8 +232,9 @@ rehash_build(const struct load_context *context, const struct load_zone *zone,
 
 /* ---- when ---------------------------------------------------------------- */
 
-/* The version that is served, if it is from another limit. Locked, since a
- * change may retire it, but that of a zone that is busy. */
+/* Returns the version that is served if it is from another limit, or NULL.
+ * busy_lock is held: a change may retire the version of a zone that is not
+ * busy. */
 static const struct zone *
 rehash_look(const struct load_context *context, const struct load_zone *zone)
 {

@@ -45,8 +45,8 @@ update_on_diag(struct diag_sink *sink, const struct diag *d)
 	log_write(log_diag_level(d), "update: %s", d->text);
 }
 
-/* What is packed is taken to have the layout of its type. A value that breaks a
- * rule is the sender's to answer for. */
+/* True if the record has the layout of its type: what is packed relies on it.
+ * Values that break a rule are the sender's affair. */
 static bool
 update_check(const struct update_record *record)
 {
@@ -60,7 +60,8 @@ update_check(const struct update_record *record)
 		!= NSD_E_WIRE;
 }
 
-/* False at the end, or if what is there is no record (the cursor has failed). */
+/* Reads the next record. False at the end, or if there is no record: then the
+ * cursor has failed. */
 static bool
 update_read(struct update_file *f, struct update_record *record)
 {
@@ -85,7 +86,7 @@ update_read(struct update_file *f, struct update_record *record)
 
 /* ---- a zone that is served ---------------------------------------------- */
 
-/* The zone of the configuration that has this entry, or NULL. */
+/* Returns the zone of the configuration that has this entry, or NULL. */
 static const struct load_zone *
 update_get_configured(const struct update_file *f, store_ref entry)
 {
@@ -98,7 +99,7 @@ update_get_configured(const struct update_file *f, store_ref entry)
 }
 
 static enum nsd_err
-update_find(const struct update_file *f, store_ref *entry)
+update_find_entry(const struct update_file *f, store_ref *entry)
 {
 	const struct store_view *view = store_writer_view(f->context->writer);
 	const struct load_zone *zone;
@@ -106,7 +107,7 @@ update_find(const struct update_file *f, store_ref *entry)
 	if (table_find_apex(view, f->apex, entry) != NSD_OK)
 		return NSD_E_NOT_FOUND;
 	zone = update_get_configured(f, *entry);
-	/* A thread compares it with its file. */
+	/* busy: a thread reads the version that would change. */
 	return zone != NULL && zone->busy ? NSD_E_AGAIN : NSD_OK;
 }
 
@@ -138,7 +139,7 @@ update_change(struct update_file *f)
 	struct update_record record;
 	struct zone_update *update;
 	store_ref entry;
-	enum nsd_err err = update_find(f, &entry);
+	enum nsd_err err = update_find_entry(f, &entry);
 
 	if (err != NSD_OK)
 		return err;
@@ -191,7 +192,7 @@ update_collect(struct update_file *f, struct rrbatch *batch)
 static enum nsd_err
 update_build(struct update_file *f, store_ref *zone)
 {
-	/* A record has 16 octets there and 10 here, and padding. */
+	/* In a batch a record takes 16 octets and padding, here 10. */
 	struct rrbatch *batch = rrbatch_create(
 		cursor_left(&f->cursor) * 2 + 64);
 	struct zone_build_input input = {
@@ -234,7 +235,7 @@ update_add_zone(struct update_file *f)
 	return err;
 }
 
-/* Those of the configuration stay. */
+/* Only a zone that a message has added can go. */
 static enum nsd_err
 update_remove_zone(struct update_file *f)
 {
@@ -334,7 +335,7 @@ load_update_apply(const struct load_context *context,
 		.settle = settle,
 	};
 
-	/* No thread begins to compare in the midst of it. */
+	/* No thread begins to read the zone's version meanwhile. */
 	pthread_mutex_lock(context->busy_lock);
 	result->err = update_run(&f, data, len);
 	pthread_mutex_unlock(context->busy_lock);

@@ -11,7 +11,8 @@
 
 #include "base/log.h"
 #include "base/priority.h"
-#include "load/load_diff.h"
+#include "load/load_apply.h"
+#include "load/load_deaths.h"
 #include "load/load_list.h"
 #include "load/load_turn.h"
 #include "proc/affinity.h"
@@ -63,7 +64,7 @@ loader_publish(struct loader *loader, const struct load_result *result)
 		loader_leave(loader, table_swap_zone(loader->writer,
 					     zone->entry, result->built));
 	} else if (result->outcome == LOAD_DIFFERS) {
-		err = load_diff_apply(&loader->context, result, &done);
+		err = load_apply_diff(&loader->context, result, &done);
 		if (err != NSD_OK)
 			return err;
 		load_settle_add(&loader->settle, zone->entry);
@@ -169,7 +170,7 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	default:
 		break;
 	}
-	load_zone_survived(&loader->context, zone);
+	load_deaths_survive(&loader->context, zone);
 	diff_destroy(result->diff);
 	zonefile_result_fini(&result->files);
 	__atomic_store_n(&zone->reading, false, __ATOMIC_SEQ_CST);
@@ -347,8 +348,8 @@ loader_start_pass(struct loader *loader)
 		if (zone->conf == NULL)
 			continue;
 		if (!loader->took_over && loader->first_pass)
-			load_zone_forget_deaths(&loader->context, zone);
-		if (load_zone_is_suspect(&loader->context, zone))
+			load_deaths_forget(&loader->context, zone);
+		if (load_deaths_is_suspect(&loader->context, zone))
 			loader->suspects[loader->suspect_count++] = zone;
 		else
 			loader->todo[loader->todo_count++] = zone;

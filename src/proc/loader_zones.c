@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "load/load_read.h"
 #include "proc/loader.h"
 #include "proc/zone_change.h"
 #include "store/writer.h"
@@ -40,7 +41,7 @@ loader_add_zone(struct loader *loader, struct zone_change *change)
 
 	if (err != NSD_OK)
 		return err;
-	load_zone_read(&loader->context, zone,
+	load_read_zone(&loader->context, zone,
 		store_writer_heap(loader->writer), false, &result);
 	if (result.outcome == LOAD_LARGE)
 		loader_push_again(loader, zone, 0);

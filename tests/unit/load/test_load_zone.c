@@ -23,8 +23,10 @@
 #include "base/octets.h"
 #include "dns/name.h"
 #include "dns/rrtype.h"
+#include "load/load_deaths.h"
 #include "load/load_leave.h"
 #include "load/load_list.h"
+#include "load/load_read.h"
 #include "load/load_set.h"
 #include "load/load_update.h"
 #include "load/load_zone.h"
@@ -102,7 +104,7 @@ read_zone(bool large)
 {
 	struct load_result result;
 
-	load_zone_read(&f.context, f.zone, store_writer_heap(f.writer), large,
+	load_read_zone(&f.context, f.zone, store_writer_heap(f.writer), large,
 		&result);
 	return result;
 }
@@ -136,7 +138,7 @@ load(void)
 	publish(result.built);
 	zone_sources_set(f.writer, f.zone->entry, result.files.sources,
 		result.files.source_count, 0);
-	load_zone_survived(&f.context, f.zone);
+	load_deaths_survive(&f.context, f.zone);
 	let_go(&result);
 }
 

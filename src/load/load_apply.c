@@ -1,0 +1,38 @@
+/* load_apply.c - publishes what a zone file changes in a zone. */
+#include "config.h"
+
+#include <assert.h>
+
+#include "load/load_apply.h"
+#include "store/writer.h"
+
+enum nsd_err
+load_apply_diff(const struct load_context *context,
+	const struct load_result *result, struct zone_update_result *done)
+{
+	struct zone_update_options options = {
+		.threads = context->threads_max,
+		.secondary = load_zone_is_secondary(result->zone),
+		.nsec3_iterations_max = context->nsec3_iterations_max,
+	};
+	struct diag_sink sink = {.on_diag = NULL};
+	struct zone_update *update;
+	enum nsd_err err;
+
+	assert(result->outcome == LOAD_DIFFERS);
+	err = zone_update_begin(context->writer, result->zone->entry, &options,
+		&update);
+	if (err != NSD_OK)
+		return err;
+	for (size_t i = 0; i < result->change_count && err == NSD_OK; i++) {
+		const struct diff_change *change = &result->changes[i];
+
+		err = change->add ? zone_update_add(update, &change->rr)
+				  : zone_update_remove(update, &change->rr);
+	}
+	if (err != NSD_OK) {
+		zone_update_abort(update);
+		return err;
+	}
+	return zone_update_commit(update, &sink, done);
+}

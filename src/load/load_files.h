@@ -1,0 +1,27 @@
+/* load_files.h - the files that a zone was read from: have they changed, and
+ * can they be read once more? */
+#ifndef LOAD_LOAD_FILES_H
+#define LOAD_LOAD_FILES_H
+
+#include <stdbool.h>
+
+#include "zone/sources.h"
+#include "zonefile/zonefile.h"
+
+/*
+ * True if the files differ from those of the last try (sources), or if path,
+ * the file that the configuration names, is another one. Looks at each file now
+ * (stat). sources NULL: there was no try yet, so true. Any thread.
+ */
+bool load_files_have_changed(const struct zone_sources *sources,
+	const char *path);
+
+/* True if two readings were of the same files in the same state. */
+bool load_files_are_equal(const struct zonefile_result *a,
+	const struct zonefile_result *b);
+
+/* False if a file has no size: it may be a pipe, which gives its contents only
+ * once. */
+bool load_files_are_rereadable(const struct zonefile_result *files);
+
+#endif

@@ -1,0 +1,340 @@
+/* load_read.c - reads a zone of the configuration, if it is to be read. */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "build/build.h"
+#include "load/load_deaths.h"
+#include "load/load_diff.h"
+#include "load/load_files.h"
+#include "load/load_parts.h"
+#include "load/load_read.h"
+#include "load/load_rehash.h"
+#include "store/writer.h"
+#include "zone/sources.h"
+
+/* From this many octets on, several threads read a zone file faster. */
+#define LARGE_FILE (8u << 20)
+/* From this many records on, a zone is compared with its file. A smaller one is
+ * built anew in the same time. */
+#define COMPARE_RECORDS 1000u
+#define DEFAULT_TTL_SEC 3600
+
+/* ---- whether ------------------------------------------------------------- */
+
+static bool
+read_is_due(const struct load_context *context, const struct load_zone *zone,
+	const char *path)
+{
+	const struct store_view *view = store_writer_view(context->writer);
+	bool loaded = load_zone_published(view, zone) != NULL;
+	const struct zone_sources *sources = zone_sources_get(view,
+		zone->entry);
+
+	switch (context->which) {
+	case LOAD_MISSING:
+		return !loaded && load_files_have_changed(sources, path);
+	case LOAD_STALE:
+		if (sources != NULL
+			&& (sources->flags & ZONE_SOURCES_FAILED) != 0)
+			return true;
+		break;
+	case LOAD_CHANGED:
+		break;
+	}
+	return !loaded || load_files_have_changed(sources, path);
+}
+
+/* ---- how ----------------------------------------------------------------- */
+
+/* Chooses the way to read a file, and sets *served to the published version. A
+ * version that is compared stays: the zone is busy from here on. */
+static enum load_way
+read_choose_way(const struct load_context *context, struct load_zone *zone,
+	bool large, const struct zone **served)
+{
+	bool comparable;
+
+	pthread_mutex_lock(context->busy_lock);
+	*served = load_zone_published(store_writer_view(context->writer),
+		zone);
+	comparable = *served != NULL && (*served)->rr_count >= COMPARE_RECORDS;
+	zone->busy = comparable;
+	pthread_mutex_unlock(context->busy_lock);
+	if (comparable && !zone->whole)
+		return LOAD_WAY_COMPARE;
+	return large && *served != NULL ? LOAD_WAY_PARTS : LOAD_WAY_WHOLE;
+}
+
+static void
+read_on_parse(void *ctx, uint64_t done, uint64_t total)
+{
+	load_zone_note_progress(ctx, "reading", done, total);
+}
+
+static enum nsd_err
+read_build(const struct load_reading *r)
+{
+	const struct zonefile_result *files = &r->result->files;
+	const char **names = calloc(files->source_count + 1, sizeof(*names));
+	struct zone_build_input input;
+	enum nsd_err err = NSD_E_MEMORY;
+
+	if (names != NULL) {
+		load_zone_fill_input(r->context, r->zone, files, names,
+			&input);
+		input.batches = files->batches;
+		if (r->options.threads <= 1) {
+			input.threads = 1;
+			input.on_progress = NULL;
+		}
+		err = zone_build(&input, r->context->writer, r->heap, r->sink,
+			&r->result->built);
+	}
+	if (err == NSD_E_MEMORY)
+		diag_emit(r->sink, DIAG_ERROR, NULL, 0, 0,
+			"zone %s: out of memory", r->zone->conf->name);
+	free(names);
+	return err;
+}
+
+/* Builds the zone from all records at once. */
+static enum nsd_err
+read_whole(const struct load_reading *r)
+{
+	struct zonefile_result *files = &r->result->files;
+	/* A file that was read to its end before has had its findings told. */
+	struct diag_sink *sink = files->source_count > 0 ? NULL : r->sink;
+	enum nsd_err err;
+
+	zonefile_result_fini(files);
+	err = zonefile_parse(r->path, &r->options, sink, files);
+	if (err == NSD_OK)
+		err = read_build(r);
+	else if (err == NSD_E_MEMORY)
+		diag_emit(r->sink, DIAG_ERROR, r->path, 0, 0,
+			"out of memory");
+	rrbatch_destroy_all(files->batches);
+	files->batches = NULL;
+	if (err == NSD_OK)
+		r->result->outcome = LOAD_BUILT;
+	return err;
+}
+
+/* Reads beside the version that is served. *way: which one is left when it
+ * turns out that the chosen one does not do; else as before. */
+static enum nsd_err
+read_beside(const struct load_reading *r, enum load_way *way)
+{
+	enum load_end end = LOAD_END_DONE;
+	enum nsd_err err = NSD_OK;
+
+	if (*way == LOAD_WAY_COMPARE)
+		err = load_diff_read(r, &end);
+	if (err == NSD_OK && end == LOAD_END_NOT_COMPARED)
+		*way = r->plan != NULL ? LOAD_WAY_PARTS : LOAD_WAY_WHOLE;
+	if (err == NSD_OK && *way == LOAD_WAY_PARTS)
+		err = load_parts_read(r, &end);
+	if (err == NSD_OK && end == LOAD_END_NOT_IN_PARTS)
+		*way = LOAD_WAY_WHOLE;
+	if (err == NSD_E_MEMORY)
+		diag_emit(r->sink, DIAG_ERROR, r->path, 0, 0,
+			"out of memory");
+	return err;
+}
+
+static enum nsd_err
+read_in_way(struct load_reading *r, enum load_way way, bool large)
+{
+	enum nsd_err err;
+
+	/* The plan is made in the same reading as the comparison. */
+	if (large && way != LOAD_WAY_WHOLE
+		&& zone_plan_create(r->zone->conf->wire, &r->plan) != NSD_OK) {
+		diag_emit(r->sink, DIAG_ERROR, r->path, 0, 0,
+			"out of memory");
+		return NSD_E_MEMORY;
+	}
+	err = read_beside(r, &way);
+	zone_plan_destroy(r->plan);
+	if (err == NSD_OK && way == LOAD_WAY_WHOLE)
+		err = read_whole(r);
+	return err;
+}
+
+/* Reads the file; what there is to say is said in the log. */
+static void
+read_file(const struct load_context *context, struct load_zone *zone,
+	const char *path, struct store_heap *heap, bool large,
+	struct load_result *result)
+{
+	struct diag_sink sink = {.on_diag = log_diag};
+	struct load_reading r = {
+		.context = context,
+		.zone = zone,
+		.path = path,
+		.options = {
+			.apex = zone->conf->wire,
+			.default_ttl_sec = DEFAULT_TTL_SEC,
+			.threads = large ? context->threads_max : 1,
+			.secondary = load_zone_is_secondary(zone),
+			.only_files = true,
+			.on_progress = large ? read_on_parse : NULL,
+			.progress_ctx = context->progress,
+		},
+		.heap = heap,
+		.sink = &sink,
+		.result = result,
+	};
+	enum load_way way;
+	enum nsd_err err;
+
+	log_at(5, LOG_LEVEL_INFO, "zone %s zonec_read(%s)", zone->conf->name,
+		path);
+	way = read_choose_way(context, zone, large, &r.served);
+	err = read_in_way(&r, way, large);
+	if (err == NSD_OK) {
+		return;
+	} else if (err == NSD_E_AGAIN) {
+		result->outcome = LOAD_AGAIN;
+	} else {
+		result->outcome = LOAD_FAILED;
+		result->blameless = err == NSD_E_MEMORY || err == NSD_E_SYSTEM;
+		log_error("zone %s file %s read with %u errors",
+			zone->conf->name, path,
+			sink.errors > 0 ? (unsigned)sink.errors : 1);
+	}
+}
+
+/* ---- what ---------------------------------------------------------------- */
+
+/* The file is not there. A secondary zone gets its file with the first
+ * transfer. */
+static void
+read_note_absent(const struct load_zone *zone, const char *path,
+	struct load_result *result)
+{
+	if (load_zone_is_secondary(zone)) {
+		log_at(2, LOG_LEVEL_INFO, "zonefile %s does not exist", path);
+		result->outcome = LOAD_ABSENT;
+	} else {
+		log_error("zonefile %s does not exist", path);
+		result->outcome = LOAD_FAILED;
+	}
+}
+
+/* Returns the zone's file as we see it; or NULL, and sets the outcome: it has
+ * none. */
+static const char *
+read_find_path(const struct load_context *context,
+	const struct load_zone *zone, char buffer[PATH_MAX],
+	struct load_result *result)
+{
+	size_t len;
+	enum nsd_err err = conf_zone_file_name(zone->conf, buffer, PATH_MAX,
+		&len);
+
+	if (err == NSD_OK)
+		return conf_path_in_chroot(context->chroot, buffer);
+	if (err == NSD_E_NOT_FOUND) {
+		result->outcome = LOAD_ABSENT;
+	} else {
+		log_error("zone %s: the name of its file is too long",
+			zone->conf->name);
+		result->outcome = LOAD_FAILED;
+	}
+	return NULL;
+}
+
+/* What is to be done with a zone. */
+struct load_plan {
+	const char *path; /* NULL: it has no file */
+	struct stat st;   /* of that */
+	bool due;         /* the file is to be read */
+	bool absent;      /* but is not there */
+	bool rehash;      /* what is served is to be hashed anew, if the file
+			   * gives nothing new */
+	bool large;       /* the file, if it is to be read; else what is
+			   * served */
+};
+
+static void
+read_make_plan(const struct load_context *context,
+	const struct load_zone *zone, const char *path, struct load_plan *plan)
+{
+	memset(plan, 0, sizeof(*plan));
+	plan->path = path;
+	plan->due = path != NULL && read_is_due(context, zone, path);
+	plan->rehash = load_rehash_is_wanted(context, zone, &plan->large);
+	if (path == NULL || (!plan->due && !plan->rehash))
+		return;
+	plan->absent = stat(path, &plan->st) == -1 && errno == ENOENT;
+	if (plan->due && !plan->absent)
+		plan->large = plan->st.st_size >= LARGE_FILE;
+}
+
+/* The file comes first: it may say other things than what is served. */
+static void
+read_follow_plan(const struct load_context *context, struct load_zone *zone,
+	const struct load_plan *plan, struct store_heap *heap, bool large,
+	struct load_result *result)
+{
+	bool read = plan->due && !plan->absent;
+
+	if (plan->due && plan->absent)
+		read_note_absent(zone, plan->path, result);
+	if (!read && !plan->rehash)
+		return;
+	if (plan->path != NULL && !load_deaths_begin(context, zone, plan->path,
+				      &plan->st, result))
+		return;
+	if (read) {
+		/* Changes would keep the hashes that are there. */
+		zone->whole |= plan->rehash;
+		read_file(context, zone, plan->path, heap, large, result);
+	}
+	if (plan->rehash && result->outcome != LOAD_BUILT)
+		load_rehash_run(context, zone, heap, large, result);
+}
+
+static void
+read_zone(const struct load_context *context, struct load_zone *zone,
+	struct store_heap *heap, bool large, struct load_result *result)
+{
+	char buffer[PATH_MAX];
+	const char *path = read_find_path(context, zone, buffer, result);
+	struct load_plan plan;
+
+	read_make_plan(context, zone, path, &plan);
+	if (!plan.due && !plan.rehash) {
+		/* Other passes leave out zones that have changed, too. */
+		if (path != NULL && context->which == LOAD_CHANGED)
+			load_deaths_survive(context, zone);
+	} else if (plan.large && !large) {
+		result->outcome = LOAD_LARGE;
+	} else {
+		read_follow_plan(context, zone, &plan, heap, large, result);
+	}
+}
+
+void
+load_read_zone(const struct load_context *context, struct load_zone *zone,
+	struct store_heap *heap, bool large, struct load_result *result)
+{
+	memset(result, 0, sizeof(*result));
+	result->zone = zone;
+	result->outcome = LOAD_UNCHANGED;
+	/* This side sets reading and then looks at removed. load_set_remove does
+	 * the opposite. So one of the two sees the other. */
+	__atomic_store_n(&zone->reading, true, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&zone->removed, __ATOMIC_SEQ_CST))
+		read_zone(context, zone, heap, large, result);
+	if (result->outcome == LOAD_UNCHANGED || result->outcome == LOAD_LARGE)
+		__atomic_store_n(&zone->reading, false, __ATOMIC_SEQ_CST);
+}

@@ -1,0 +1,43 @@
+/* load_reading.h - one zone file while it is read, and the ways to read it. */
+#ifndef LOAD_LOAD_READING_H
+#define LOAD_LOAD_READING_H
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "build/parts.h"
+#include "load/load_zone.h"
+
+struct store_heap;
+
+/* A file is read in one of these ways. Which one is chosen before, from what is
+ * served (load_read.c). */
+enum load_way {
+	LOAD_WAY_COMPARE, /* with what is served: only changes are published */
+	LOAD_WAY_PARTS,   /* anew, one reading for each part of the zone */
+	LOAD_WAY_WHOLE,   /* anew, with all records in memory at once */
+};
+
+/* Whether the way was the right one. That may be known only after reading. */
+enum load_end {
+	LOAD_END_DONE,           /* it was; result->outcome is set */
+	LOAD_END_NOT_COMPARED,   /* too much differs, or a rule is broken that
+				  * only a build reports with file and line */
+	LOAD_END_NOT_IN_PARTS,   /* not a zone for that (build/parts.h), or a
+				  * file that can be read only once */
+};
+
+/* A file that is being read. All is borrowed. */
+struct load_reading {
+	const struct load_context *context;
+	struct load_zone *zone;
+	const char *path;
+	const struct zone *served; /* the published version, which stays while
+				    * zone->busy; NULL: none */
+	struct zone_plan *plan;    /* NULL: is not to be built in parts */
+	struct zonefile_options options; /* of a parse */
+	struct store_heap *heap;
+	struct diag_sink *sink;
+	struct load_result *result; /* files: empty before the first reading */
+};
+
+#endif
