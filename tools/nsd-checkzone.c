@@ -114,7 +114,7 @@ print_zone(struct check *c, const struct store_view *view, store_ref zone)
 
 /* What a validator would say of the zone, if it is signed. */
 static enum nsd_err
-audit_zone(struct check *c, const struct store_view *view, store_ref zone,
+check_dnssec(struct check *c, const struct store_view *view, store_ref zone,
 	const struct zone_build_input *input)
 {
 	const struct audit_options options = {
@@ -129,7 +129,7 @@ audit_zone(struct check *c, const struct store_view *view, store_ref zone,
 	};
 	struct audit_report report;
 
-	return zone_audit(view, store_get(view, zone), &options, &c->sink,
+	return audit_zone(view, store_get(view, zone), &options, &c->sink,
 		&report);
 }
 
@@ -158,7 +158,7 @@ build_zone(struct check *c, const struct zonefile_result *result,
 			&c->sink, &zone);
 	}
 	if (err == NSD_OK)
-		err = audit_zone(c, view, zone, &input);
+		err = check_dnssec(c, view, zone, &input);
 	if (err == NSD_OK && c->sink.errors == 0 && c->print)
 		print_zone(c, view, zone);
 	if (err != NSD_OK && c->sink.errors == 0)

@@ -100,7 +100,7 @@ struct audit_report {
  * proportion to the names then. With verify, a public-key operation for each
  * signature, spread over the threads.
  */
-enum nsd_err zone_audit(const struct store_view *view, const struct zone *zone,
+enum nsd_err audit_zone(const struct store_view *view, const struct zone *zone,
 	const struct audit_options *options, struct diag_sink *sink,
 	struct audit_report *report) MUST_USE;
 

@@ -24,8 +24,8 @@ struct vet_options {
 	uint64_t key[2];  /* random: who knows it could forge counts */
 	bool sweep;       /* frees what nothing leads to; only if nothing is
 			   * retired */
-	/* Called for each fault, in the calling thread. Borrows the fault. Never
-	 * NULL. */
+	/* Called for each fault, in the calling thread. Borrows the fault.
+	 * Never NULL. */
 	void (*on_fault)(void *ctx, const struct vet_fault *fault);
 	void *ctx;
 };

@@ -1,101 +1,16 @@
-/* audit.c - walks a signed zone an owner at a time and hands what is there to
+/* audit.c - walks a signed zone an owner at a time, and hands what is there to
  * the checks of signatures and of the chains. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "audit/audit_part.h"
 #include "zone/walk.h"
 
-/* Octets of RRsets in a batch: verifying takes most of the time of one, so
- * that small ones already are worth a thread. */
+/* Octets of RRsets in a batch. When signatures are verified, even a small batch
+ * is worth a thread. */
 #define BATCH_ROOM ((size_t)1 << 18)
 #define BATCH_ROOM_VERIFY ((size_t)1 << 14)
-
-/* ---- records of an owner ----------------------------------------------- */
-
-const struct audit_group *
-audit_owner_find(const struct audit_owner *owner, uint16_t type)
-{
-	for (size_t i = 0; i < owner->group_count; i++)
-		if (owner->groups[i].type == type && !owner->groups[i].sigs)
-			return &owner->groups[i];
-	return NULL;
-}
-
-/* The group that the record belongs to: the last one, or a new one. */
-static struct audit_group *
-owner_get_group(struct audit_owner *o, uint16_t type, bool sigs,
-	uint32_t ttl_sec)
-{
-	struct audit_group *g = o->groups + o->group_count;
-
-	if (o->group_count > 0 && g[-1].type == type && g[-1].sigs == sigs)
-		return g - 1;
-	if (o->group_count == o->group_room) {
-		size_t room = o->group_room == 0 ? 16 : o->group_room * 2;
-
-		g = realloc(o->groups, room * sizeof(*g));
-		if (g == NULL)
-			return NULL;
-		o->groups = g;
-		o->group_room = room;
-		g += o->group_count;
-	}
-	*g = (struct audit_group){type, sigs, ttl_sec, o->data_len, 0};
-	o->group_count++;
-	return g;
-}
-
-static uint8_t *
-owner_get_room(struct audit_owner *o, size_t len)
-{
-	if (o->data_room - o->data_len < len) {
-		size_t room = (o->data_len + len) * 2;
-		uint8_t *data = realloc(o->data, room);
-
-		if (data == NULL)
-			return NULL;
-		o->data = data;
-		o->data_room = room;
-	}
-	return o->data + o->data_len;
-}
-
-static enum nsd_err
-owner_add(struct audit_owner *o, const struct zone_rr *rr)
-{
-	bool sigs = rr->type == TYPE_RRSIG;
-	struct audit_group *g;
-	size_t len = 2u + rr->rdlen + (sigs ? 4 : 0);
-	uint8_t *at;
-
-	/* A broken RRSIG has no fields to look at. */
-	if (sigs && rr->rdlen < RRSIG_HEAD)
-		return NSD_OK;
-	g = owner_get_group(o, sigs ? octets_get_u16(rr->rdata) : rr->type,
-		sigs, rr->ttl_sec);
-	at = owner_get_room(o, len);
-	if (g == NULL || at == NULL)
-		return NSD_E_MEMORY;
-	if (sigs) {
-		octets_put_u32(at, rr->ttl_sec);
-		at += 4;
-	}
-	octets_put_u16(at, rr->rdlen);
-	memcpy(at + 2, rr->rdata, rr->rdlen);
-	g->len += len;
-	o->data_len += len;
-	return NSD_OK;
-}
-
-static void
-owner_begin(struct audit_owner *o, const uint8_t *name, size_t len)
-{
-	memcpy(o->name, name, len);
-	o->name_len = (uint8_t)len;
-	o->group_count = 0;
-	o->data_len = 0;
-}
 
 /* ---- what the owner is ------------------------------------------------- */
 
@@ -105,8 +20,9 @@ type_is_data(uint16_t type)
 	return type != TYPE_NSEC && type != TYPE_NSEC3;
 }
 
-/* Below a zone cut is another zone, below a DNAME nothing (RFC 6672 section
- * 2.4). Such names follow right behind what hides them. */
+/* Below a zone cut is another zone; below a DNAME is nothing (RFC 6672 section
+ * 2.4). Names come in canonical order, so hidden ones follow right behind the
+ * name that hides them. */
 static void
 owner_classify(struct audit *audit, struct audit_owner *o)
 {
@@ -137,8 +53,8 @@ owner_classify(struct audit *audit, struct audit_owner *o)
 	audit->has_hidden = true;
 }
 
-/* Is an RRset of the type at the owner one that the zone signs (RFC 4035
- * section 2.2)? NSEC3 are, wherever they stand. */
+/* Does the zone sign an RRset of that type at the owner (RFC 4035 section 2.2)?
+ * It signs NSEC3 wherever they are. */
 static bool
 owner_signs(const struct audit_owner *o, uint16_t type)
 {
@@ -151,6 +67,8 @@ owner_signs(const struct audit_owner *o, uint16_t type)
 
 /* ---- what is handed on ------------------------------------------------- */
 
+/* Room for one more RRset in the batch that is being filled; a full batch is
+ * submitted. NULL without memory. */
 static struct audit_rrset *
 batch_get_room(struct audit *audit, size_t size)
 {
@@ -159,12 +77,11 @@ batch_get_room(struct audit *audit, size_t size)
 
 	if (b != NULL && b->room - b->len < size) {
 		audit->rrsets = NULL;
-		audit_pool_submit(audit, b);
+		audit_pool_submit(audit, b, audit_sigs_check);
 		b = NULL;
 	}
 	if (b == NULL) {
-		b = audit_batch_create(AUDIT_WORK_RRSETS,
-			size > room ? size : room);
+		b = audit_batch_create(size > room ? size : room, false);
 		if (b == NULL)
 			return NULL;
 		audit->rrsets = b;
@@ -173,6 +90,8 @@ batch_get_room(struct audit *audit, size_t size)
 	return (void *)(b->data + b->len - size);
 }
 
+/* Copies an RRset and its signatures into a batch. sigs may be NULL.
+ * NSD_E_LIMIT: it is larger than 4 GiB. */
 static enum nsd_err
 rrset_hand_on(struct audit *audit, const struct audit_owner *o,
 	const struct audit_group *g, const struct audit_group *sigs)
@@ -196,7 +115,7 @@ rrset_hand_on(struct audit *audit, const struct audit_owner *o,
 	r->sigs_len = (uint32_t)sigs_len;
 	r->type = g->type;
 	r->owner_len = o->name_len;
-	/* RFC 4034 section 3.1.3: neither root nor asterisk are counted */
+	/* RFC 4034 section 3.1.3: neither root nor asterisk is counted */
 	r->labels = (uint8_t)(name_count_labels(o->name)
 		- name_is_wildcard(o->name));
 	at = r->data;
@@ -208,8 +127,8 @@ rrset_hand_on(struct audit *audit, const struct audit_owner *o,
 	return NSD_OK;
 }
 
-/* RRSIGs that should not be there: over what is not there, or is another
- * zone's to sign. */
+/* RRSIGs that should not be there. covers: the RRset is there, but the zone
+ * should not sign it; else there is no such RRset. */
 static void
 sigs_tell_stray(struct audit *audit, const struct audit_owner *o,
 	const struct audit_group *sigs, bool covers)
@@ -218,7 +137,7 @@ sigs_tell_stray(struct audit *audit, const struct audit_owner *o,
 		o->data + sigs->at + 6, o->order};
 	char name[NAME_TEXT_MAX], type[RRTYPE_TEXT_MAX];
 
-	/* That the NSEC is there is told already. */
+	/* audit_nsec_name has told that the NSEC itself is there. */
 	if (o->occluded && sigs->type == TYPE_NSEC)
 		return;
 	name_print_text(o->name, name);
@@ -259,7 +178,7 @@ owner_check_rrsets(struct audit *audit, const struct audit_owner *o)
 	return NSD_OK;
 }
 
-/* RFC 4035 sections 2.1 and 2.4: keys at the apex alone, DS at cuts alone. */
+/* RFC 4035 sections 2.1 and 2.4: DNSKEY only at the apex, DS only at cuts. */
 static void
 owner_check_types(struct audit *audit, const struct audit_owner *o)
 {
@@ -268,7 +187,7 @@ owner_check_types(struct audit *audit, const struct audit_owner *o)
 
 	if (o->occluded)
 		return;
-	/* DS without NS: the build of the zone has warned of it. */
+	/* Unless findings are errors: the build has warned of DS without NS. */
 	if (o->has_ds && !o->cut && (o->apex || audit->options->strict)) {
 		name_print_text(o->name, name);
 		audit_add(audit, o->apex ? AUDIT_DS_APEX : AUDIT_DS_NO_NS,
@@ -284,7 +203,8 @@ owner_check_types(struct audit *audit, const struct audit_owner *o)
 	}
 }
 
-/* NSD_E_NOT_FOUND: the zone is not signed. */
+/* Reads keys and NSEC3 parameters at the first owner, the apex.
+ * NSD_E_NOT_FOUND: the zone is not signed. */
 static enum nsd_err
 apex_read(struct audit *audit, const struct audit_owner *o)
 {
@@ -300,13 +220,14 @@ apex_read(struct audit *audit, const struct audit_owner *o)
 	g = audit_owner_find(o, TYPE_NSEC3PARAM);
 	if (err == NSD_OK && g != NULL) {
 		rrs = (struct audit_rrs){o->data + g->at, g->len};
-		err = audit_nsec3_params(audit, &rrs);
+		audit_nsec3_params(audit, &rrs);
 	}
 	audit->nsec.wanted = audit->nsec3.param_count == 0
 		|| audit_owner_find(o, TYPE_NSEC) != NULL;
 	return err;
 }
 
+/* All records of the owner at hand are there: checks it. */
 static enum nsd_err
 owner_end(struct audit *audit)
 {
@@ -322,7 +243,7 @@ owner_end(struct audit *audit)
 		return err;
 	owner_check_types(audit, o);
 	audit_nsec_name(audit, o);
-	err = audit_nsec3_name(audit, o);
+	err = audit_names_add(audit, o);
 	return err == NSD_OK ? owner_check_rrsets(audit, o) : err;
 }
 
@@ -340,9 +261,9 @@ audit_on_rr(void *ctx, const struct zone_rr *rr)
 
 		if (err != NSD_OK)
 			return err;
-		owner_begin(o, rr->owner, len);
+		audit_owner_begin(o, rr->owner, len);
 	}
-	return owner_add(o, rr);
+	return audit_owner_add(o, rr);
 }
 
 static enum nsd_err
@@ -360,12 +281,14 @@ audit_run(struct audit *audit, const struct store_view *view,
 	last = audit->rrsets;
 	audit->rrsets = NULL;
 	if (last != NULL)
-		audit_pool_submit(audit, last);
+		audit_pool_submit(audit, last, audit_sigs_check);
 	err = audit_pool_drain(audit);
 	if (err != NSD_OK)
 		return err;
 	audit_keys_finish(audit);
-	err = audit_nsec3_finish(audit);
+	err = audit_names_finish(audit);
+	if (err == NSD_OK)
+		err = audit_nsec3_finish(audit);
 	audit_nsec_finish(audit);
 	return err;
 }
@@ -393,16 +316,18 @@ static void
 audit_fini(struct audit *audit)
 {
 	audit_pool_fini(audit);
+	for (unsigned i = 0; i < AUDIT_THREADS_MAX; i++)
+		audit_sigs_fini(&audit->pool.workers[i]);
 	audit_nsec3_fini(&audit->nsec3);
+	audit_names_fini(&audit->names);
 	audit_keys_fini(&audit->keys);
 	audit_log_fini(&audit->log);
 	free(audit->rrsets);
-	free(audit->owner.groups);
-	free(audit->owner.data);
+	audit_owner_fini(&audit->owner);
 }
 
 enum nsd_err
-zone_audit(const struct store_view *view, const struct zone *zone,
+audit_zone(const struct store_view *view, const struct zone *zone,
 	const struct audit_options *options, struct diag_sink *sink,
 	struct audit_report *report)
 {
@@ -410,6 +335,7 @@ zone_audit(const struct store_view *view, const struct zone *zone,
 	const struct audit_place place = {options->apex, 0, NULL, 0};
 	enum nsd_err err = NSD_E_MEMORY;
 
+	assert(options->apex != NULL);
 	memset(report, 0, sizeof(*report));
 	if (audit != NULL)
 		err = audit_init(audit, options);
@@ -429,7 +355,7 @@ zone_audit(const struct store_view *view, const struct zone *zone,
 		for (unsigned i = 0; i < AUDIT_THREADS_MAX; i++)
 			report->verified += audit->pool.workers[i].verified;
 		if (options->batches != NULL)
-			audit_log_locate(&audit->log, options);
+			audit_place_find(&audit->log, options);
 		audit_log_emit(&audit->log, options, sink, report);
 	}
 	audit_fini(audit);

@@ -1,5 +1,6 @@
-/* audit_names.c - the names of a zone that NSEC3 records are for: those with
- * records, and the empty ones between them and the apex. */
+/* audit_names.c - the names of a zone that should have an NSEC3 record: those
+ * with records, and the empty ones between them and the apex. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,26 +8,28 @@
 
 #define NAMES_ROOM ((size_t)1 << 18) /* octets of a batch */
 
+/* Copies a name and its bitmap behind those that are kept. */
 static enum nsd_err
-names_add(struct audit *audit, const uint8_t *name, bool optional,
+names_put(struct audit *audit, const uint8_t *name, bool optional,
 	const uint8_t *bitmap, size_t bitmap_len)
 {
-	struct audit_nsec3 *n = &audit->nsec3;
-	struct audit_batch *b = n->names_last;
+	struct audit_names *n = &audit->names;
+	struct audit_batch *b = n->last;
 	size_t len = name_len(name);
 	size_t size = (sizeof(struct audit_name) + len + bitmap_len + 7)
 		& ~(size_t)7;
 	struct audit_name *to;
 
 	if (b == NULL || b->room - b->len < size) {
-		b = audit_batch_create(AUDIT_WORK_NAMES, NAMES_ROOM);
+		assert(size <= NAMES_ROOM);
+		b = audit_batch_create(NAMES_ROOM, true);
 		if (b == NULL)
 			return NSD_E_MEMORY;
-		if (n->names_last != NULL)
-			n->names_last->kept_next = b;
+		if (n->last != NULL)
+			n->last->kept_next = b;
 		else
-			n->names = b;
-		n->names_last = b;
+			n->first = b;
+		n->last = b;
 	}
 	to = (void *)(b->data + b->len);
 	to->order = ++audit->order;
@@ -41,19 +44,22 @@ names_add(struct audit *audit, const uint8_t *name, bool optional,
 }
 
 /*
- * Leaves the names below the first `depth` labels of the last name: all that
- * is below them has been seen. Empty ones have an NSEC3 too, but may lack it
- * if there are only insecure delegations below (RFC 5155 section 7.1).
+ * Adds the empty names above the last one, down from its first `depth` labels:
+ * all that is below them has been seen. An empty name should have an NSEC3 too.
+ * It may lack one if there are only insecure delegations below it (RFC 5155
+ * section 7.1).
  */
-enum nsd_err
-audit_nsec3_close(struct audit *audit, unsigned depth)
+static enum nsd_err
+names_close(struct audit *audit, unsigned depth)
 {
-	struct audit_nsec3 *n = &audit->nsec3;
+	struct audit_names *n = &audit->names;
 	enum nsd_err err = NSD_OK;
+
+	assert(n->depth <= NAME_MAX_LABELS);
 
 	for (unsigned d = n->depth; d > depth && err == NSD_OK; d--)
 		if (!n->parents[d].exists)
-			err = names_add(audit,
+			err = names_put(audit,
 				name_skip_labels(n->previous, n->depth - d),
 				!n->parents[d].required, NULL, 0);
 	return err;
@@ -76,11 +82,11 @@ count_common(const uint8_t *a, unsigned a_depth, const uint8_t *b,
 	return depth;
 }
 
-/* Names come in canonical order: what is below a name right behind it. */
+/* In canonical order, names below another one follow right behind it. */
 enum nsd_err
-audit_nsec3_name(struct audit *audit, const struct audit_owner *owner)
+audit_names_add(struct audit *audit, const struct audit_owner *owner)
 {
-	struct audit_nsec3 *n = &audit->nsec3;
+	struct audit_names *n = &audit->names;
 	unsigned depth = name_count_labels(owner->name) - audit->apex_labels;
 	bool insecure = owner->cut && !owner->has_ds;
 	uint8_t bitmap[BITMAP_MAX];
@@ -88,10 +94,11 @@ audit_nsec3_name(struct audit *audit, const struct audit_owner *owner)
 	enum nsd_err err;
 	size_t len;
 
-	if (n->param_count == 0 || owner->occluded || !owner->exists)
+	assert(depth <= NAME_MAX_LABELS);
+	if (audit->nsec3.param_count == 0 || owner->occluded || !owner->exists)
 		return NSD_OK;
 	common = count_common(n->previous, n->depth, owner->name, depth);
-	err = audit_nsec3_close(audit, common);
+	err = names_close(audit, common);
 	if (err != NSD_OK)
 		return err;
 	for (unsigned d = common + 1; d < depth; d++)
@@ -104,5 +111,23 @@ audit_nsec3_name(struct audit *audit, const struct audit_owner *owner)
 	audit_types_of(&audit->types, owner);
 	len = audit_types_write(&audit->types, bitmap);
 	audit_types_clear(&audit->types);
-	return names_add(audit, owner->name, insecure, bitmap, len);
+	return names_put(audit, owner->name, insecure, bitmap, len);
+}
+
+enum nsd_err
+audit_names_finish(struct audit *audit)
+{
+	return names_close(audit, 0);
+}
+
+void
+audit_names_fini(struct audit_names *names)
+{
+	while (names->first != NULL) {
+		struct audit_batch *b = names->first;
+
+		names->first = b->kept_next;
+		free(b);
+	}
+	names->last = NULL;
 }

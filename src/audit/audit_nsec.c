@@ -1,137 +1,7 @@
-/* audit_nsec.c - the NSEC chain of a zone (RFC 4035 section 2.3), and type
- * bitmaps (RFC 4034 section 4.1.2). */
-#include <stdio.h>
+/* audit_nsec.c - the NSEC chain of a zone (RFC 4035 section 2.3). */
 #include <string.h>
 
 #include "audit/audit_part.h"
-
-/* ---- bitmaps ----------------------------------------------------------- */
-
-static void
-audit_types_add(struct audit_types *types, uint16_t type)
-{
-	if (type >> 8 >= types->end)
-		types->end = (type >> 8) + 1u;
-	types->bits[type >> 8][type % 256 / 8] |= (uint8_t)(0x80u >> type % 8);
-}
-
-void
-audit_types_clear(struct audit_types *types)
-{
-	memset(types->bits, 0, types->end * sizeof(types->bits[0]));
-	types->end = 0;
-}
-
-size_t
-audit_types_write(const struct audit_types *types, uint8_t out[BITMAP_MAX])
-{
-	uint8_t *at = out;
-
-	for (unsigned w = 0; w < types->end; w++) {
-		uint8_t len = 32;
-
-		while (len > 0 && types->bits[w][len - 1] == 0)
-			len--;
-		if (len == 0)
-			continue;
-		*at++ = (uint8_t)w;
-		*at++ = len;
-		memcpy(at, types->bits[w], len);
-		at += len;
-	}
-	return (size_t)(at - out);
-}
-
-/* At a zone cut only NS, DS and what proves them are the zone's (RFC 4035
- * section 2.3, RFC 5155 section 7.1). Signatures that are not there are told
- * of elsewhere: here RRSIG is expected wherever they should be. */
-void
-audit_types_of(struct audit_types *types, const struct audit_owner *owner)
-{
-	bool is_signed = false;
-
-	for (size_t i = 0; i < owner->group_count; i++) {
-		const struct audit_group *g = &owner->groups[i];
-
-		if (g->sigs || g->type == TYPE_NSEC3 || (owner->cut
-			&& g->type != TYPE_NS && g->type != TYPE_DS
-			&& g->type != TYPE_NSEC))
-			continue;
-		audit_types_add(types, g->type);
-		is_signed |= !owner->cut || g->type != TYPE_NS;
-	}
-	if (is_signed)
-		audit_types_add(types, TYPE_RRSIG);
-}
-
-/* The bits of a window in a bitmap; false if the bitmap has a broken part. */
-static bool
-bitmap_read(const uint8_t *bitmap, size_t len, struct audit_types *types)
-{
-	struct cursor c;
-
-	cursor_init(&c, bitmap, len);
-	while (!c.failed && cursor_left(&c) > 0) {
-		uint8_t window = cursor_read_u8(&c);
-		uint8_t size = cursor_read_u8(&c);
-		const uint8_t *bits = cursor_read_octets(&c, size);
-
-		if (bits == NULL || size > 32)
-			return false;
-		for (unsigned i = 0; i < size; i++)
-			types->bits[window][i] |= bits[i];
-	}
-	return !c.failed;
-}
-
-static void
-list_types(const char *word, const struct audit_types *of,
-	const struct audit_types *without, char *out, size_t size)
-{
-	size_t at = strlen(out);
-	unsigned count = 0;
-
-	for (unsigned type = 0; type < 65536; type++) {
-		unsigned w = type >> 8, octet = type % 256 / 8;
-		uint8_t bit = (uint8_t)(0x80u >> type % 8);
-		char text[RRTYPE_TEXT_MAX];
-
-		if ((of->bits[w][octet] & bit) == 0
-			|| (without->bits[w][octet] & bit) != 0)
-			continue;
-		if (++count > 2) {
-			snprintf(out + at, size - at, ", ...");
-			return;
-		}
-		rrtype_print((uint16_t)type, text);
-		snprintf(out + at, size - at, "%s%s %s", count == 1
-			? at > 0 ? ", " : "" : ",", count == 1 ? word : "",
-			text);
-		at = strlen(out);
-	}
-}
-
-bool
-audit_bitmap_differs(const uint8_t *have, size_t have_len, const uint8_t *want,
-	size_t want_len, char out[AUDIT_DIFFERENCE_MAX])
-{
-	struct audit_types are = {0}, should = {0};
-
-	if (have_len == want_len && memcmp(have, want, have_len) == 0)
-		return false;
-	out[0] = '\0';
-	if (!bitmap_read(have, have_len, &are)
-		|| !bitmap_read(want, want_len, &should)) {
-		snprintf(out, AUDIT_DIFFERENCE_MAX, "is broken");
-		return true;
-	}
-	list_types("lacks", &should, &are, out, AUDIT_DIFFERENCE_MAX);
-	list_types("has", &are, &should, out, AUDIT_DIFFERENCE_MAX);
-	/* The same types, in a form that no signer writes. */
-	return out[0] != '\0';
-}
-
-/* ---- the chain --------------------------------------------------------- */
 
 /* The next name of an NSEC; NULL if the RDATA is broken. */
 static const uint8_t *
@@ -160,7 +30,7 @@ nsec_check_bitmap(struct audit *audit, const struct audit_owner *owner,
 	audit_types_of(&audit->types, owner);
 	want_len = audit_types_write(&audit->types, want);
 	audit_types_clear(&audit->types);
-	if (!audit_bitmap_differs(bitmap, len, want, want_len, difference))
+	if (!audit_types_differ(bitmap, len, want, want_len, difference))
 		return;
 	name_print_text(owner->name, name);
 	audit_add(audit, AUDIT_NSEC_BITMAP, false, place,

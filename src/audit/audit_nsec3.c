@@ -1,14 +1,16 @@
 /* audit_nsec3.c - the NSEC3 chains of a zone (RFC 5155 section 7.1): the
- * records, the names that must have one, and how both fit. */
+ * records, and whether each name that must have one does. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "audit/audit_part.h"
+#include "base/grow.h"
 
 #define NSEC3_OPT_OUT 1u
 #define HASHED_AT_ONCE 64u
-#define RECORDS_FIRST 64u
 
+/* Where a finding about a record is. Its owner is written to `owner`. */
 static struct audit_place
 record_place(const struct audit *audit, const struct audit_nsec3_record *r,
 	uint8_t owner[NAME_MAX_LEN])
@@ -20,7 +22,7 @@ record_place(const struct audit *audit, const struct audit_nsec3_record *r,
 	return (struct audit_place){owner, TYPE_NSEC3, NULL, r->order};
 }
 
-/* The label that a hash is written as. Returns out. */
+/* Writes a hash as the label that it is in names. Returns out. */
 static const char *
 hash_print(const uint8_t *hash, char out[NSEC3_LABEL_LEN + 1])
 {
@@ -62,7 +64,7 @@ nsec3_read(const uint8_t *rdata, size_t len, struct nsec3_parts *parts)
 	return !c.failed;
 }
 
-/* The index of the NSEC3PARAM with the parameters, or -1. */
+/* The index of the NSEC3PARAM with the same parameters; -1: none. */
 static int
 param_find(const struct audit_nsec3 *n, const struct nsec3_parts *parts)
 {
@@ -82,17 +84,12 @@ record_add(struct audit *audit, const struct audit_nsec3_record *record,
 	const struct nsec3_parts *parts)
 {
 	struct audit_nsec3 *n = &audit->nsec3;
-	struct audit_nsec3_record *r;
+	struct audit_nsec3_record *r = grow_array(n->records, n->count,
+		&n->room, sizeof(*r));
 
-	if (n->count == n->room) {
-		size_t room = n->room == 0 ? RECORDS_FIRST : n->room * 2;
-
-		r = realloc(n->records, room * sizeof(*r));
-		if (r == NULL)
-			return NSD_E_MEMORY;
-		n->records = r;
-		n->room = room;
-	}
+	if (r == NULL)
+		return NSD_E_MEMORY;
+	n->records = r;
 	r = &n->records[n->count];
 	*r = *record;
 	r->bitmap_len = (uint32_t)parts->bitmap_len;
@@ -178,9 +175,9 @@ param_check_iterations(struct audit *audit,
 			param->iterations);
 }
 
-/* Those with other algorithms or flags are not for use (RFC 5155 section
+/* NSEC3PARAM with other algorithms or flags are not for use (RFC 5155 section
  * 4.1.2). */
-enum nsd_err
+void
 audit_nsec3_params(struct audit *audit, const struct audit_rrs *rrs)
 {
 	struct audit_nsec3 *n = &audit->nsec3;
@@ -206,7 +203,6 @@ audit_nsec3_params(struct audit *audit, const struct audit_rrs *rrs)
 		param_check_iterations(audit, p);
 		n->param_count++;
 	}
-	return NSD_OK;
 }
 
 /* ---- matching ---------------------------------------------------------- */
@@ -217,6 +213,7 @@ hash_prefix(const uint8_t *hash)
 	return (uint32_t)hash[0] << 8 | hash[1];
 }
 
+/* Fills the index for the records of p. */
 static void
 index_make(struct audit_nsec3 *n, const struct audit_nsec3_param *p)
 {
@@ -237,6 +234,7 @@ record_find(const struct audit_nsec3 *n, const uint8_t *hash, bool *matches)
 	size_t low = n->index[hash_prefix(hash)];
 	size_t high = n->index[hash_prefix(hash) + 1];
 
+	assert(p->count > 0);
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -252,6 +250,7 @@ record_find(const struct audit_nsec3 *n, const uint8_t *hash, bool *matches)
 	return &p->records[low];
 }
 
+/* Does the name have the NSEC3 that it should have? */
 static void
 name_match(struct audit *audit, const struct audit_name *name,
 	const uint8_t *hash)
@@ -267,7 +266,7 @@ name_match(struct audit *audit, const struct audit_name *name,
 	r = record_find(&audit->nsec3, hash, &matches);
 	if (matches) {
 		__atomic_store_n(&r->matched, true, __ATOMIC_RELAXED);
-		if (!audit_bitmap_differs(r->bitmap, r->bitmap_len,
+		if (!audit_types_differ(r->bitmap, r->bitmap_len,
 				name->data + name->name_len, name->bitmap_len,
 				difference))
 			return;
@@ -294,9 +293,11 @@ name_size(const struct audit_name *name)
 		& ~(size_t)7;
 }
 
-void
-audit_nsec3_hash_names(struct audit *audit, const struct audit_batch *batch)
+/* Hashes a batch of names, in any thread. */
+static void
+names_match(struct audit_worker *w, const struct audit_batch *batch)
 {
+	struct audit *audit = w->audit;
 	const struct audit_nsec3_param *p = audit->nsec3.current;
 	const struct nsec3_params params = {p->salt, p->salt_len,
 		p->iterations};
@@ -335,15 +336,15 @@ record_compare(const void *a, const void *b)
 		- (x->order < y->order);
 }
 
-/* The build of the zone has warned of faults in the chain that is used, which
- * is this one if there is only one. */
+/* Has the build of the zone warned of faults in the chain already? It does so
+ * for the chain that is used, so for the only one. */
 static bool
 chain_is_told(const struct audit *audit)
 {
 	return !audit->options->strict && audit->nsec3.param_count == 1;
 }
 
-/* Each record leads to the one that follows, the last to the first. */
+/* Each record leads to the one that follows; the last leads to the first. */
 static void
 record_check_next(struct audit *audit, const struct audit_nsec3_record *r,
 	const struct audit_nsec3_record *next)
@@ -377,6 +378,7 @@ chain_check(struct audit *audit, const struct audit_nsec3_param *p)
 			&p->records[i + 1 < p->count ? i + 1 : 0]);
 }
 
+/* Records that no name has matched. */
 static void
 chain_check_strays(struct audit *audit, const struct audit_nsec3_param *p)
 {
@@ -386,7 +388,7 @@ chain_check_strays(struct audit *audit, const struct audit_nsec3_param *p)
 		char text[NAME_TEXT_MAX];
 		struct audit_place place;
 
-		/* Of several with one hash, one has been matched. */
+		/* Of several records with one hash only one is matched. */
 		if (r->matched || (i > 0 && memcmp(r[-1].hash, r->hash,
 				NSEC3_HASH_LEN) == 0))
 			continue;
@@ -417,8 +419,9 @@ param_check(struct audit *audit, const struct audit_nsec3_param *p)
 		return NSD_OK;
 	n->current = p;
 	index_make(n, p);
-	for (struct audit_batch *b = n->names; b != NULL; b = b->kept_next)
-		audit_pool_submit(audit, b);
+	for (struct audit_batch *b = audit->names.first; b != NULL;
+		b = b->kept_next)
+		audit_pool_submit(audit, b, names_match);
 	err = audit_pool_drain(audit);
 	if (err == NSD_OK)
 		chain_check_strays(audit, p);
@@ -430,15 +433,15 @@ audit_nsec3_finish(struct audit *audit)
 {
 	struct audit_nsec3 *n = &audit->nsec3;
 	const struct audit_place place = {audit->options->apex, 0, NULL, 0};
-	enum nsd_err err = audit_nsec3_close(audit, 0);
+	enum nsd_err err = NSD_OK;
 	size_t at = 0;
 
 	if (n->unused > 0 && (audit->options->strict || n->param_count > 0))
 		audit_add(audit, AUDIT_NSEC3_UNUSED, false, &place,
 			"%llu NSEC3 records with parameters that no "
 			"NSEC3PARAM has", (unsigned long long)n->unused);
-	if (err != NSD_OK || n->param_count == 0)
-		return err;
+	if (n->param_count == 0)
+		return NSD_OK;
 	n->index = malloc(((1u << AUDIT_INDEX_BITS) + 1) * sizeof(*n->index));
 	if (n->index == NULL)
 		return NSD_E_MEMORY;
@@ -460,12 +463,6 @@ audit_nsec3_finish(struct audit *audit)
 void
 audit_nsec3_fini(struct audit_nsec3 *nsec3)
 {
-	while (nsec3->names != NULL) {
-		struct audit_batch *b = nsec3->names;
-
-		nsec3->names = b->kept_next;
-		free(b);
-	}
 	free(nsec3->records);
 	free(nsec3->index);
 	arena_fini(&nsec3->arena);

@@ -1,5 +1,5 @@
-/* audit_place.c - finds the lines of the few findings that are told among
- * all records that the zone was built of. */
+/* audit_place.c - finds the lines of the zone file that findings are about. The
+ * findings are few and the records many, so the findings go into a table. */
 #include <string.h>
 
 #include "audit/audit_part.h"
@@ -16,8 +16,8 @@ owner_hash(const uint8_t *owner, size_t len)
 	return (hash ^ hash >> 15) & (SLOTS - 1);
 }
 
-/* A record is what the finding is about, or for one about the name as a whole
- * the first record there. */
+/* Is the finding about that record of its owner? If the finding is about the
+ * name as a whole, any record is, so its first one counts. */
 static bool
 finding_is_about(const struct audit_finding *f, const struct rrbatch_rr *rr)
 {
@@ -28,6 +28,7 @@ finding_is_about(const struct audit_finding *f, const struct rrbatch_rr *rr)
 	return f->type == 0 || rr->type == f->type;
 }
 
+/* Gives the findings of a slot that are about the record its line. */
 static void
 slot_look(struct audit_finding *f, const uint8_t *owner, size_t owner_len,
 	const struct rrbatch_rr *rr)
@@ -42,7 +43,7 @@ slot_look(struct audit_finding *f, const uint8_t *owner, size_t owner_len,
 }
 
 void
-audit_log_locate(struct audit_log *log, const struct audit_options *options)
+audit_place_find(struct audit_log *log, const struct audit_options *options)
 {
 	struct audit_finding *slots[SLOTS] = {NULL};
 	const uint8_t *owner = NULL;

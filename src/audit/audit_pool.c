@@ -1,13 +1,14 @@
-/* audit_pool.c - batches of work for the threads of an audit. Threads are
- * started when there is a whole batch to do; the caller's does its share. */
+/* audit_pool.c - batches of work, and the threads that do them. A thread is
+ * started when there is a whole batch to do. The caller does its share. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "audit/audit_part.h"
 
-#define QUEUED_MAX 4u /* batches a thread, then the caller does one */
+#define QUEUED_MAX 4u /* batches a thread; beyond that the caller does one */
 
 struct audit_batch *
-audit_batch_create(enum audit_work work, size_t room)
+audit_batch_create(size_t room, bool kept)
 {
 	struct audit_batch *b = malloc(sizeof(*b) + room);
 
@@ -15,29 +16,23 @@ audit_batch_create(enum audit_work work, size_t room)
 		return NULL;
 	b->next = NULL;
 	b->kept_next = NULL;
-	b->work = work;
+	b->run = NULL;
+	b->kept = kept;
 	b->len = 0;
 	b->room = room;
 	return b;
 }
 
-/* Names are kept, they are looked at again for the next parameters. */
 static void
-worker_do(struct audit_worker *w, struct audit_batch *b)
+batch_run(struct audit_worker *w, struct audit_batch *b)
 {
-	if (b->work == AUDIT_WORK_NAMES) {
-		audit_nsec3_hash_names(w->audit, b);
-		return;
-	}
-	for (size_t at = 0; at < b->len;) {
-		const struct audit_rrset *rrset = (const void *)(b->data + at);
-
-		audit_sigs_check(w, rrset);
-		at += rrset->size;
-	}
-	free(b);
+	assert(b->len <= b->room);
+	b->run(w, b);
+	if (!b->kept)
+		free(b);
 }
 
+/* The next batch in the queue, or NULL. With the lock held. */
 static struct audit_batch *
 pool_take(struct audit_pool *p)
 {
@@ -48,16 +43,19 @@ pool_take(struct audit_pool *p)
 	p->first = b->next;
 	if (p->first == NULL)
 		p->last = &p->first;
+	assert(p->queued > 0);
 	p->queued--;
 	return b;
 }
 
-static void *
-worker_main(void *arg)
+static void
+pool_thread(void *arg, unsigned number)
 {
-	struct audit_worker *w = arg;
-	struct audit_pool *p = &w->audit->pool;
+	struct audit *audit = arg;
+	struct audit_pool *p = &audit->pool;
+	struct audit_worker *w = &p->workers[number];
 
+	assert(number < AUDIT_THREADS_MAX);
 	pthread_mutex_lock(&p->lock);
 	for (;;) {
 		struct audit_batch *b = pool_take(p);
@@ -70,26 +68,18 @@ worker_main(void *arg)
 		}
 		p->busy++;
 		pthread_mutex_unlock(&p->lock);
-		worker_do(w, b);
+		batch_run(w, b);
 		pthread_mutex_lock(&p->lock);
+		assert(p->busy > 0);
 		if (--p->busy == 0)
 			pthread_cond_signal(&p->idle);
 	}
 	pthread_mutex_unlock(&p->lock);
-	return NULL;
 }
 
-enum nsd_err
-audit_pool_init(struct audit *audit, unsigned threads)
+static enum nsd_err
+pool_init_locks(struct audit_pool *p)
 {
-	struct audit_pool *p = &audit->pool;
-
-	if (threads > AUDIT_THREADS_MAX)
-		threads = AUDIT_THREADS_MAX;
-	p->threads = threads > 0 ? threads - 1 : 0;
-	p->last = &p->first;
-	for (unsigned i = 0; i < AUDIT_THREADS_MAX; i++)
-		p->workers[i].audit = audit;
 	if (pthread_mutex_init(&p->lock, NULL) != 0)
 		return NSD_E_MEMORY;
 	if (pthread_cond_init(&p->wake, NULL) == 0) {
@@ -101,21 +91,29 @@ audit_pool_init(struct audit *audit, unsigned threads)
 	return NSD_E_MEMORY;
 }
 
-/* One more thread if there may be, before its work is queued. */
-static void
-pool_start(struct audit_pool *p)
+enum nsd_err
+audit_pool_init(struct audit *audit, unsigned threads)
 {
-	struct audit_worker *w = &p->workers[p->started + 1];
+	struct audit_pool *p = &audit->pool;
+	enum nsd_err err;
 
-	if (p->started == p->threads)
-		return;
-	if (pthread_create(&w->thread, NULL, worker_main, w) == 0)
-		p->started++;
-	else
-		p->threads = p->started;
+	if (threads > AUDIT_THREADS_MAX)
+		threads = AUDIT_THREADS_MAX;
+	p->last = &p->first;
+	for (unsigned i = 0; i < AUDIT_THREADS_MAX; i++)
+		p->workers[i].audit = audit;
+	err = threads_init(&p->threads, threads > 0 ? threads - 1 : 0,
+		pool_thread, audit);
+	if (err != NSD_OK)
+		return err;
+	err = pool_init_locks(p);
+	if (err != NSD_OK)
+		threads_join(&p->threads);
+	return err;
 }
 
-/* As long as too much is queued, or all of it, the caller works too. */
+/* The caller works too as long as more than queued_max batches wait. With the
+ * lock held, which it lets go of during the work. */
 static void
 pool_help(struct audit_pool *p, unsigned queued_max)
 {
@@ -123,24 +121,28 @@ pool_help(struct audit_pool *p, unsigned queued_max)
 		struct audit_batch *b = pool_take(p);
 
 		pthread_mutex_unlock(&p->lock);
-		worker_do(&p->workers[0], b);
+		batch_run(&p->workers[0], b);
 		pthread_mutex_lock(&p->lock);
 	}
 }
 
 void
-audit_pool_submit(struct audit *audit, struct audit_batch *batch)
+audit_pool_submit(struct audit *audit, struct audit_batch *batch,
+	void (*run)(struct audit_worker *worker,
+		const struct audit_batch *batch))
 {
 	struct audit_pool *p = &audit->pool;
 
-	pool_start(p);
+	/* Before the batch is queued: the new thread finds work at once. */
+	(void)threads_start(&p->threads);
 	batch->next = NULL;
+	batch->run = run;
 	pthread_mutex_lock(&p->lock);
 	*p->last = batch;
 	p->last = &batch->next;
 	p->queued++;
 	pthread_cond_signal(&p->wake);
-	pool_help(p, p->started * QUEUED_MAX);
+	pool_help(p, p->threads.started * QUEUED_MAX);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -155,7 +157,7 @@ audit_pool_drain(struct audit *audit)
 	while (p->busy > 0)
 		pthread_cond_wait(&p->idle, &p->lock);
 	pthread_mutex_unlock(&p->lock);
-	for (unsigned i = 0; i <= p->started && err == NSD_OK; i++)
+	for (unsigned i = 0; i < AUDIT_THREADS_MAX && err == NSD_OK; i++)
 		err = p->workers[i].err;
 	return err;
 }
@@ -168,15 +170,12 @@ audit_pool_fini(struct audit *audit)
 
 	pthread_mutex_lock(&p->lock);
 	while ((b = pool_take(p)) != NULL)
-		if (b->work == AUDIT_WORK_RRSETS)
+		if (!b->kept)
 			free(b);
 	p->closed = true;
 	pthread_cond_broadcast(&p->wake);
 	pthread_mutex_unlock(&p->lock);
-	for (unsigned i = 1; i <= p->started; i++)
-		pthread_join(p->workers[i].thread, NULL);
-	for (unsigned i = 0; i <= p->started; i++)
-		audit_sigs_fini(&p->workers[i]);
+	threads_join(&p->threads);
 	pthread_cond_destroy(&p->idle);
 	pthread_cond_destroy(&p->wake);
 	pthread_mutex_destroy(&p->lock);

@@ -1,5 +1,6 @@
 /* audit_sigs.c - the RRSIGs over one RRset: what RFC 4035 section 5.3 has a
  * validator check, and what section 2.2 asks of a signer. */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include <time.h>
 
 #include "audit/audit_part.h"
+#include "base/grow.h"
 
 /* An RRSIG taken apart (RFC 4034 section 3.1). */
 struct rrsig {
@@ -25,17 +27,18 @@ struct rrsig {
 	size_t signature_len;
 };
 
-/* What is known of the signatures of one RRset. */
+/* What was found out about the signatures of one RRset. */
 struct verdict {
 	const struct audit_rrset *rrset;
-	uint8_t present[32]; /* algorithms of signatures that are there */
-	uint8_t good[32];    /* of those without fault */
+	uint8_t present[32]; /* bit a: it has a signature of algorithm a */
+	uint8_t good[32];    /* bit a: and one without fault */
 	size_t count;
-	bool is_good; /* each algorithm has one without fault */
+	bool is_good; /* each algorithm that it needs has one without fault */
 };
 
-#define SIG_GOOD (-1) /* or the kind of finding that it is */
-#define JUDGED_MAX 64u /* more are judged again when it is time to tell */
+/* A signature is judged as one of enum audit_kind, or as this. */
+#define SIG_GOOD (-1)
+#define JUDGED_MAX 64u /* judgements kept; further ones are made again */
 
 static bool
 rrsig_read(const uint8_t *at, struct rrsig *sig)
@@ -65,6 +68,7 @@ rrsig_read(const uint8_t *at, struct rrsig *sig)
 
 /* ---- what a signature covers ------------------------------------------- */
 
+/* Octets of a field; SIZE_MAX: of another sort, behind which no name stands. */
 static size_t
 field_len(uint8_t field, const uint8_t *at)
 {
@@ -142,15 +146,10 @@ message_make(struct audit_worker *w, const struct audit_rrset *rrset,
 
 	for (const uint8_t *p = rr; p < end; p += 2u + octets_get_u16(p))
 		size += head + 2u + octets_get_u16(p);
-	if (size > w->message_room) {
-		uint8_t *bigger = realloc(w->message, size);
-
-		if (bigger == NULL)
-			return 0;
-		w->message = bigger;
-		w->message_room = size;
-	}
-	at = w->message;
+	at = grow_octets(w->message, size, &w->message_room);
+	if (at == NULL)
+		return 0;
+	w->message = at;
 	memcpy(at, sig->rdata, RRSIG_HEAD + sig->signer_len);
 	name_lower(at + RRSIG_HEAD);
 	at += RRSIG_HEAD + sig->signer_len;
@@ -167,9 +166,11 @@ message_make(struct audit_worker *w, const struct audit_rrset *rrset,
 		at += 10 + len;
 		rr += 2 + len;
 	}
+	assert((size_t)(at - w->message) <= size);
 	return (size_t)(at - w->message);
 }
 
+/* The thread's context for a key; NULL without memory. */
 static struct verify_context *
 context_get(struct audit_worker *w, const struct audit_key *key)
 {
@@ -197,7 +198,8 @@ time_is_after(uint32_t a, uint32_t b)
 static const char *
 time_print(uint32_t value, uint64_t now, char out[16])
 {
-	/* The one of its times that is nearest to now. */
+	/* The field holds 32 bits: of the times that it may stand for, the
+	 * nearest to now. */
 	time_t t = (time_t)(now + (uint64_t)(int64_t)(int32_t)(value
 		- (uint32_t)now));
 	struct tm tm;
@@ -208,6 +210,7 @@ time_print(uint32_t value, uint64_t now, char out[16])
 	return out;
 }
 
+/* Notes what is wrong with a signature. */
 static void __attribute__((format(printf, 5, 6)))
 fault_add(struct audit_worker *w, enum audit_kind kind,
 	const struct verdict *v, const struct rrsig *sig, const char *format,
@@ -269,8 +272,8 @@ sig_verify(struct audit_worker *w, const struct verdict *v,
 	return true;
 }
 
-/* Tries the keys with its tag, of which there may be several (RFC 4035
- * section 5.3.1). SIG_GOOD, too, if the signature cannot be judged. */
+/* Tries the keys with its tag; there may be several (RFC 4035 section 5.3.1).
+ * SIG_GOOD also if the signature cannot be verified here. */
 static int
 sig_judge_keys(struct audit_worker *w, const struct verdict *v,
 	const struct rrsig *sig)
@@ -294,11 +297,11 @@ sig_judge_keys(struct audit_worker *w, const struct verdict *v,
 				judged = AUDIT_RRSIG_WRONG;
 			continue;
 		}
-		/* Only the one thread that has the DNSKEY RRset does this. */
+		/* There is one DNSKEY RRset, so only one thread writes. */
 		if (v->rrset->type == TYPE_DNSKEY)
 			k->self_signed = true;
 		judged = SIG_GOOD;
-		/* Unverified, it may be of any key that has its tag. */
+		/* Unverified, it may be that of any key with its tag. */
 		if (k->key != NULL)
 			break;
 	}
@@ -314,6 +317,7 @@ sig_judge(struct audit_worker *w, const struct verdict *v,
 	return judged == SIG_GOOD ? sig_judge_keys(w, v, sig) : judged;
 }
 
+/* Notes what a signature was judged as. */
 static void
 sig_tell(struct audit_worker *w, const struct verdict *v,
 	const struct rrsig *sig, int judged)
@@ -350,11 +354,14 @@ sig_tell(struct audit_worker *w, const struct verdict *v,
 	case AUDIT_RRSIG_WRONG:
 		fault_add(w, judged, v, sig, "does not verify");
 		break;
+	default:
+		assert(judged == SIG_GOOD);
+		break;
 	}
 }
 
-/* RFC 4034 section 3, RFC 4035 section 2.2: three TTLs are the same. A
- * resolver takes the least. */
+/* The RRset, the RRSIG and the original TTL field have the same TTL (RFC 4034
+ * section 3, RFC 4035 section 2.2). A resolver uses the least. */
 static void
 sig_check_ttl(struct audit_worker *w, const struct verdict *v,
 	const struct rrsig *sig)
@@ -371,8 +378,10 @@ sig_check_ttl(struct audit_worker *w, const struct verdict *v,
 			(unsigned)sig->ttl_sec, (unsigned)ttl);
 }
 
+/* The RRset has no signature of an algorithm that it needs. */
 static void
-missing_add(struct audit_worker *w, const struct verdict *v, unsigned algorithm)
+missing_add(struct audit_worker *w, const struct verdict *v,
+	unsigned algorithm)
 {
 	const struct audit_place place = {v->rrset->data, v->rrset->type, NULL,
 		v->rrset->order};
@@ -391,6 +400,7 @@ missing_add(struct audit_worker *w, const struct verdict *v, unsigned algorithm)
 			algorithm);
 }
 
+/* Does the RRset have signatures of all algorithms that it needs? */
 static void
 algorithms_check(struct audit_worker *w, struct verdict *v)
 {
@@ -411,8 +421,8 @@ algorithms_check(struct audit_worker *w, struct verdict *v)
 	v->is_good = good && keys->needed_count > 0;
 }
 
-void
-audit_sigs_check(struct audit_worker *worker, const struct audit_rrset *rrset)
+static void
+rrset_check(struct audit_worker *worker, const struct audit_rrset *rrset)
 {
 	struct verdict v = {.rrset = rrset};
 	const uint8_t *sigs = rrset->data + rrset->owner_len + rrset->rrs_len;
@@ -421,7 +431,8 @@ audit_sigs_check(struct audit_worker *worker, const struct audit_rrset *rrset)
 	size_t faults = 0, i = 0;
 	struct rrsig sig;
 
-	for (const uint8_t *p = sigs; p < end; p += 6u + octets_get_u16(p + 4)) {
+	for (const uint8_t *p = sigs; p < end;
+		p += 6u + octets_get_u16(p + 4)) {
 		uint8_t bit;
 
 		if (!rrsig_read(p, &sig))
@@ -441,13 +452,26 @@ audit_sigs_check(struct audit_worker *worker, const struct audit_rrset *rrset)
 	algorithms_check(worker, &v);
 	if (faults == 0)
 		return;
-	/* Only now it is known how bad they are. */
+	/* A fault is milder if the RRset is good all the same, which is known
+	 * only now. */
 	for (const uint8_t *p = sigs; p < end; p += 6u + octets_get_u16(p + 4))
 		if (rrsig_read(p, &sig)) {
 			sig_tell(worker, &v, &sig, i < JUDGED_MAX ? judged[i]
 				: sig_judge(worker, &v, &sig));
 			i++;
 		}
+}
+
+void
+audit_sigs_check(struct audit_worker *worker, const struct audit_batch *batch)
+{
+	for (size_t at = 0; at < batch->len;) {
+		const struct audit_rrset *rrset = (const void *)(batch->data
+			+ at);
+
+		rrset_check(worker, rrset);
+		at += rrset->size;
+	}
 }
 
 void

@@ -1,4 +1,4 @@
-/* vet_part.c - parts of the work: their faults, and cutting one into several. */
+/* vet_part.c - parts of the work: their faults, and cutting one into pieces. */
 #include <assert.h>
 
 #include "vet/vet_part.h"

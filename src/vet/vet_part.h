@@ -305,8 +305,9 @@ bool vet_rrset(struct vet_part *p, store_ref ref, uint16_t type,
 
 /* ---- vet_sigs.c -------------------------------------------------------- */
 
-/* Finds where a list of signatures (struct rrset_sigs) at an offset of an object
- * ends: *end, octets from the object's start. All of it lies in the store. */
+/* Finds where a list of signatures (struct rrset_sigs) ends that begins at an
+ * offset of an object: *end, from the object's start. All of the list lies in
+ * the store then. */
 bool vet_sig_list(struct vet_part *p, enum vet_kind kind, store_ref ref,
 	size_t offset, size_t *end);
 

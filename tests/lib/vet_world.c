@@ -139,8 +139,8 @@ add_chain(struct text *t, const char *apex, const char *salt, bool broken)
 		struct nsec3_job job, *const jobs[1] = {&job};
 
 		if (i < CHAIN_NAMES)
-			snprintf(name, sizeof(name), "%.100s%.100s", chain_names[i],
-				apex);
+			snprintf(name, sizeof(name), "%.100s%.100s",
+				chain_names[i], apex);
 		else
 			snprintf(name, sizeof(name), "h%zu.%.100s", i, apex);
 		job.name = zone_fixture_name(name);

@@ -20,8 +20,8 @@
 
 #define NOW 1700000000u
 #define TEXT_ROOM 65536
-#define KEY "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" \
-	"AAAAAAAAAAAAAAAAAAAA=="
+#define KEY "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" \
+	"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=="
 #define TAG 1038 /* of "257 3 13 KEY" */
 
 static char text[TEXT_ROOM];
@@ -228,7 +228,7 @@ audit(struct audit_report *report, unsigned threads, bool strict)
 	assert_int_equal(zone_fixture_build(&f, "example.", text, &zone),
 		NSD_OK);
 	f.sink.errors = f.sink.warnings = 0;
-	err = zone_audit(f.view, store_get(f.view, zone), &options, &f.sink,
+	err = audit_zone(f.view, store_get(f.view, zone), &options, &f.sink,
 		report);
 	zone_free(store_writer_heap(f.writer), zone);
 	return err;
@@ -499,7 +499,7 @@ memory_may_run_out_anywhere(void **state)
 
 		options.threads = 1 + (unsigned)at % 3;
 		failing_from(at);
-		err = zone_audit(f.view, store_get(f.view, zone), &options,
+		err = audit_zone(f.view, store_get(f.view, zone), &options,
 			&f.sink, &report);
 		failing_from(-1);
 		if (err == NSD_OK) {
