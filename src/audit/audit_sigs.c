@@ -360,8 +360,8 @@ sig_tell(struct audit_worker *w, const struct verdict *v,
 	}
 }
 
-/* The RRset, the RRSIG and the original TTL field have the same TTL (RFC 4034
- * section 3, RFC 4035 section 2.2). A resolver uses the least. */
+/* The TTLs of RRset and RRSIG and the original TTL in it are the same
+ * (RFC 4034 section 3, RFC 4035 section 2.2). A resolver uses the least. */
 static void
 sig_check_ttl(struct audit_worker *w, const struct verdict *v,
 	const struct rrsig *sig)
