@@ -2,10 +2,11 @@
  * conf.h - the configuration of the server: nsd.conf read, checked and
  * resolved (doc/surface.md section 1).
  *
- * A configuration is one arena: everything below that is pointed to belongs to
- * it and is lent until conf_destroy. It is never changed once conf_load has
- * given it, but for conf_add_zone. Fields are named like their options, with
- * underscores. Strings stand as written between the quotes; NULL: not given.
+ * A configuration is one arena. Everything below that is pointed to belongs to
+ * it and is lent until conf_destroy. Once conf_load has given it, only
+ * conf_add_zone and conf_remove_zone change it. Fields are named like their
+ * options, with underscores. Strings are as written between the quotes; NULL:
+ * not given.
  */
 #ifndef CONF_CONF_H
 #define CONF_CONF_H
@@ -22,12 +23,12 @@
 #define CONF_SEND_BUFFER_SIZE 4194304u
 #define CONF_RECEIVE_BUFFER_SIZE 1048576u
 
-/* Bits of the option table's rows that were given in the file; this layer's. */
+/* Which rows of the option table the file has. For this layer only. */
 struct conf_set {
 	uint64_t bits[2];
 };
 
-/* ---- lists: capacity is this layer's, all have one layout -------------- */
+/* ---- lists: all have one layout, capacity is for this layer only -------- */
 
 struct conf_strings {
 	const char **items;
@@ -107,7 +108,7 @@ struct conf_acl {
 	bool nokey;
 	bool axfr_only;     /* request-xfr: AXFR */
 	bool allow_udp;     /* request-xfr: UDP */
-	bool inherited;     /* copied from a pattern; this layer's */
+	bool inherited;     /* copied from a pattern; for this layer only */
 	/* Network order, IPv4 in the first 4 octets. With a mask the octets
 	 * of address that the mask leaves out are 0. */
 	uint8_t address[16];
@@ -134,7 +135,7 @@ struct conf_server {
 	bool ip_freebind;
 	bool reuseport;
 	bool debug_mode;
-	bool do_ip4;     /* ip4-only and ip6-only are folded into do_ip* */
+	bool do_ip4;     /* do-ip4 with ip4-only and ip6-only taken in */
 	bool do_ip6;
 	bool hide_version;
 	bool hide_identity;
@@ -298,7 +299,8 @@ enum conf_catalog { CONF_CATALOG_NONE, CONF_CATALOG_CONSUMER,
 struct conf_pattern {
 	struct conf_set set;
 	const char *name;      /* pattern name; a zone's own: _implicit_NAME */
-	const char *zonefile;  /* as written, % and all; for a zone: see zone */
+	const char *zonefile;  /* as written, % and all; of a zone: see
+				* struct conf_zone */
 	const char *file;      /* where its clause stands */
 	uint32_t line;
 	bool implicit;
@@ -335,8 +337,8 @@ struct conf_pattern {
 struct conf_zone {
 	const char *name;     /* as written, for log lines */
 	const uint8_t *wire;  /* wire form, lower case */
-	/* All options in effect. Shared with other zones of the same pattern:
-	 * take the zone file from the next field, not from here. */
+	/* All options in effect. Zones of the same pattern share them, so the
+	 * zone file is in the next field and not here. */
 	const struct conf_pattern *options;
 	const char *zonefile; /* as written, % and all; NULL: none */
 	/* Set by conf_add_zone, NULL for zones of the file. */
@@ -358,7 +360,8 @@ struct conf {
 	/* Without the implicit ones, in the order of their names. */
 	struct conf_pattern **patterns;
 	size_t pattern_count;
-	/* In canonical order; those of conf_add_zone at the end. */
+	/* In canonical order, as long as conf_add_zone and conf_remove_zone
+	 * have not changed it. */
 	struct conf_zone **zones;
 	size_t zone_count;
 };
@@ -366,39 +369,46 @@ struct conf {
 /* ---- reading ----------------------------------------------------------- */
 
 /*
- * Reads and checks a configuration. Every error found is given to the sink
- * with its file and line (the whole file is read, whatever it holds), and at
- * the end one with file NULL: `read FILE failed: N errors in configuration
- * file`. A syntax error's text starts with `at 'TOKEN': error: `; see
- * conf_print_diag.
- * in: path, borrowed; chroot: the directory this process is chrooted to, or
- *     NULL: path and include: names are then written with it and stripped.
- * returns NSD_OK and gives *conf (release with conf_destroy), NSD_E_SYNTAX
- *     after errors in the text, NSD_E_SYSTEM if the file cannot be read (said
- *     to the sink too), NSD_E_MEMORY. *conf is set only on success.
+ * Reads and checks a configuration. The whole text is read, whatever is wrong
+ * with it. Each error is given to the sink with its file and line. The last
+ * one has no file: `read FILE failed: N errors in configuration file`. The text
+ * of a syntax error starts with `at 'TOKEN': error: `; see conf_print_diag.
+ * in: path, borrowed; chroot: the directory that this process is chrooted to,
+ *     or NULL. path and the names behind include: begin with it, and are
+ *     opened without it.
+ * returns NSD_OK and gives *conf (release with conf_destroy);
+ *     NSD_E_SYNTAX: there are errors in the text, or an included file cannot
+ *     be read; NSD_E_SYSTEM: the file at path cannot be read, which the sink
+ *     was told too; NSD_E_MEMORY: there is no memory.
+ *     *conf is set only on success.
  * cost: linear in the size of the files. Any role; blocks on files.
  */
 enum nsd_err conf_load(const char *path, const char *chroot,
 	struct diag_sink *sink, struct conf **conf) MUST_USE;
 
-/* As conf_load, for text in memory; name stands for the file in messages.
- * include: still reads files, unless files is false (then it is an error). */
+/*
+ * As conf_load, for text in memory, which is borrowed. name is that of the file
+ * in messages. files: include: may read files; else it is an error.
+ * returns as conf_load, but never NSD_E_SYSTEM.
+ */
 enum nsd_err conf_load_text(const char *name, const char *text, size_t len,
 	bool files, struct diag_sink *sink, struct conf **conf) MUST_USE;
 
-/* NULL is fine. */
+/* Takes conf with all that belongs to it. NULL is fine. */
 void conf_destroy(struct conf *conf);
 
-/* The line that people know for a finding of conf_load:
+/* Prints a finding of conf_load as the line that people know:
  * `FILE:LINE: error: MESSAGE` or `FILE:LINE: at 'TOKEN': error: syntax error`,
- * no newline. Returns its length; cut to size with a NUL (size > 0). */
+ * without a newline. The line is cut to size, its NUL counted; size is not 0.
+ * Returns its length without the NUL. */
 size_t conf_print_diag(const struct diag *d, char *out, size_t size);
 
-/* Octets that the configuration takes in memory, and that its files had. */
+/* Octets that the configuration takes in memory. */
 size_t conf_memory_size(const struct conf *conf);
+/* Octets of the files that it was read from. */
 size_t conf_disk_size(const struct conf *conf);
 
-/* ---- finding: constant time; NULL if absent ---------------------------- */
+/* ---- finding: constant time; NULL: absent; lent ------------------------- */
 
 const struct conf_zone *conf_find_zone(const struct conf *conf,
 	const uint8_t *wire); /* without regard to case */
@@ -414,69 +424,77 @@ const struct conf_tls_auth *conf_find_tls_auth(const struct conf *conf,
 
 /*
  * Adds a zone at run time (addzone, the zone list, a catalog) with the options
- * of a pattern. Borrows the strings.
- * returns NSD_OK and lends *zone until it is removed; NSD_E_SYNTAX: not a domain name;
- *     NSD_E_NOT_FOUND: no such pattern; NSD_E_ZONE: the zone is there already;
- *     NSD_E_MEMORY.
+ * of a pattern. Borrows the strings. Constant time.
+ * returns NSD_OK and lends *zone until it is removed; NSD_E_NOT_FOUND: there is
+ *     no such pattern; NSD_E_SYNTAX: name is no domain name; NSD_E_ZONE: the
+ *     zone is there already; NSD_E_MEMORY: there is no memory. Without NSD_OK
+ *     nothing has changed.
  */
 enum nsd_err conf_add_zone(struct conf *conf, const char *name,
 	const char *pattern, const struct conf_zone **zone) MUST_USE;
 
-/* Takes a zone out: one that conf_add_zone gave is gone with that, the memory
- * of others stays until conf_destroy. The last zone of conf.zones gets its
- * place and index. NSD_E_NOT_FOUND if absent. Constant time, as conf_add_zone.
+/*
+ * Removes a zone. A zone of conf_add_zone is gone with that; the memory of
+ * others stays until conf_destroy. The last zone of conf.zones gets its place
+ * and index. Constant time.
+ * returns NSD_OK; NSD_E_NOT_FOUND: there is no such zone.
  */
 enum nsd_err conf_remove_zone(struct conf *conf, const uint8_t *wire) MUST_USE;
 
 /* ---- names of files ---------------------------------------------------- */
 
 /*
- * Writes the zone's file name, its parts expanded, NUL-terminated: %s the
- * zone's name as written in nsd.conf; %1 %2 %3 its first, second and third
- * character; %z %y %x its last, second-to-last and third-to-last label, in
- * lower case (the top-level domain is %z); what is not there is ".". Any `/`
- * that comes from the name becomes \047. Other percent signs stay.
- * returns NSD_OK with *len octets (without the NUL); NSD_E_NOT_FOUND: the
- *     zone has no zonefile; NSD_E_LIMIT: size is too small.
+ * Writes the name of the zone's file with its parts expanded, ended by a NUL.
+ * %s is the zone's name as written in nsd.conf. %1 %2 %3 are its first, second
+ * and third character. %z %y %x are its last, second-to-last and third-to-last
+ * label, in lower case (%z is the top-level domain). What is not there is ".".
+ * A `/` that comes from the name becomes \047. Other percent signs stay.
+ * returns NSD_OK and *len (octets without the NUL); NSD_E_NOT_FOUND: the zone
+ *     has no zonefile; NSD_E_LIMIT: the name does not fit size octets.
  */
 enum nsd_err conf_zone_file_name(const struct conf_zone *zone, char *out,
 	size_t size, size_t *len) MUST_USE;
 
-/* What an absolute path is called inside the chroot (NULL or "": none): path
- * without it if it lies in it, else path itself. Lent from path. */
+/* What an absolute path is called inside the chroot. A path that does not lie
+ * in the chroot stays as it is, as all do without a chroot (NULL or ""). Lent
+ * as long as path is. */
 const char *conf_path_in_chroot(const char *chroot, const char *path);
 
 /* ---- checks that are no errors of the file ----------------------------- */
 
 /*
- * Gives each semantic error to the sink as `FILE: MESSAGE` (its file is NULL):
- * a primary zone without zonefile, allow-notify without request-xfr, texts
- * that are too long, paths outside of the chroot. Returns their count. A
- * provide-xfr with tls-auth that no tls-auth-port serves is a warning.
+ * Gives each semantic error to the sink as `FILE: MESSAGE`, with NULL as file.
+ * Errors are: a primary zone without zonefile, allow-notify without
+ * request-xfr, texts that are too long, paths outside of the chroot, port 0. A
+ * provide-xfr with tls-auth is a warning if there is no tls-auth-port. Returns
+ * the count of errors. sink may be NULL.
  */
 unsigned conf_check(const struct conf *conf, struct diag_sink *sink);
 
-/* Of these only what no server can start with: an identity or a version that
- * is longer than a string of a TXT record. */
+/* As conf_check, but only for what no server can start with: an identity or a
+ * version that is longer than a string of a TXT record. sink is not NULL. */
 unsigned conf_check_texts(const struct conf *conf, struct diag_sink *sink);
 
 /* ---- printing ---------------------------------------------------------- */
 
-/* All of the configuration in effect, as text that can be read again.
- * acl_comments: behind each ACL element a comment with its parts. */
+/* Prints all of the configuration in effect, as text that can be read again.
+ * acl_comments: a comment with its parts follows each ACL element. The caller
+ * looks at the stream's error indicator. */
 void conf_print(const struct conf *conf, bool acl_comments, FILE *out);
 
 /*
- * The value of an option (a name with - or _): a line each for ACL elements
- * and addresses, else one line. full_paths: with the chroot in front.
- * NSD_E_NOT_FOUND: no such option there, nothing is printed.
+ * Prints the value of an option, whose name has - or _. ACL elements and
+ * addresses have a line each, other values one line. full_paths: the chroot
+ * stands in front of paths. conf_print_option is for the clauses that are there
+ * once. conf_print_zone_option also knows `pattern` and `part_of_config`.
+ * returns NSD_OK; NSD_E_NOT_FOUND: there is no such option, and nothing is
+ *     printed.
  */
 enum nsd_err conf_print_option(const struct conf *conf, const char *option,
 	bool full_paths, FILE *out) MUST_USE;
 enum nsd_err conf_print_pattern_option(const struct conf *conf,
 	const struct conf_pattern *pattern, const char *option,
 	bool full_paths, FILE *out) MUST_USE;
-/* Also `pattern` and `part_of_config`. */
 enum nsd_err conf_print_zone_option(const struct conf *conf,
 	const struct conf_zone *zone, const char *option, bool full_paths,
 	FILE *out) MUST_USE;
@@ -484,8 +502,8 @@ enum nsd_err conf_print_zone_option(const struct conf *conf,
 /* ---- the option table -------------------------------------------------- */
 
 /*
- * Calls on_option for each option that was given another value than its
- * default and whose feature has no effect in this program, once an option,
+ * Calls on_option for each option that has no effect in this program and was
+ * given another value than its default. It is called once for an option,
  * however many zones have it. clause and option are static texts.
  */
 void conf_list_without_effect(const struct conf *conf,

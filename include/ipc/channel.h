@@ -1,9 +1,9 @@
 /*
  * channel.h - whole messages between two processes over a socket pair.
  *
- * Both ends know the role of the other, and refuse what the table in
- * message.h does not have from it: a worker that was taken over cannot tell
- * main to stop the others.
+ * Each end knows the role of the other, and refuses messages that the table in
+ * message.h does not have from that role. So a worker that was taken over
+ * cannot tell main to stop the others.
  */
 #ifndef IPC_CHANNEL_H
 #define IPC_CHANNEL_H
@@ -23,36 +23,48 @@ struct ipc_channel {
 struct ipc_message {
 	enum ipc_type type;
 	size_t len;
-	int fds[IPC_FDS_MAX]; /* taken by the receiver: close them */
+	int fds[IPC_FDS_MAX]; /* given: the receiver closes them */
 	unsigned fd_count;
 	uint8_t payload[IPC_PAYLOAD_MAX] __attribute__((aligned(8)));
 };
 
-/* Makes both ends: non-blocking, close-on-exec. NSD_E_SYSTEM. */
+/*
+ * Makes both ends, non-blocking and close-on-exec. Release each with
+ * ipc_channel_close.
+ * returns NSD_OK; NSD_E_SYSTEM: the system gives no sockets, errno says why;
+ *     a and b are as before.
+ */
 enum nsd_err ipc_channel_open_pair(enum ipc_role a_role, enum ipc_role b_role,
 	struct ipc_channel *a, struct ipc_channel *b) MUST_USE;
+/* The other end then finds that this one is gone. Again is fine. */
 void ipc_channel_close(struct ipc_channel *channel);
 
 /*
- * Sends a message whole or not at all; never blocks. Borrows payload and fds.
- * returns NSD_E_BUG if the row does not allow it; NSD_E_AGAIN if the other
- * side does not read; NSD_E_PEER if it is gone; NSD_E_SYSTEM.
+ * Sends a message, whole or not at all. Never blocks. Borrows payload and fds;
+ * either may be NULL if there is none of it.
+ * returns NSD_OK; NSD_E_BUG: the table does not have this message from self to
+ *     peer with this length and so many descriptors; NSD_E_AGAIN: the buffer is
+ *     full, as the other side does not read; NSD_E_PEER: the other side is
+ *     gone; NSD_E_SYSTEM: anything else that the system refuses, errno says
+ *     why.
  */
 enum nsd_err ipc_send(const struct ipc_channel *channel, enum ipc_type type,
 	const void *payload, size_t len, const int *fds, unsigned fd_count)
 	MUST_USE;
 
 /*
- * Takes the next message.
- * returns NSD_E_AGAIN if there is none; NSD_E_NOT_FOUND at the end (the other
- * side is gone); NSD_E_DENIED for a message that the table does not have from
- * that role to this one, or of a wrong size (its descriptors are closed; the
- * channel goes on); NSD_E_SYSTEM.
+ * Receives the next message. Never blocks.
+ * returns NSD_OK and gives the descriptors of *message; NSD_E_AGAIN: there is
+ *     no message now; NSD_E_NOT_FOUND: there will be none, as the other side is
+ *     gone; NSD_E_DENIED: the table does not have this message from peer to
+ *     self, or its size or count of descriptors is wrong; its descriptors are
+ *     closed, and the channel can be used on; NSD_E_SYSTEM: anything else that
+ *     the system refuses, errno says why.
  */
 enum nsd_err ipc_receive(const struct ipc_channel *channel,
 	struct ipc_message *message) MUST_USE;
 
-/* "loader"; for people. */
+/* The word for a role in the log, such as "loader". A static text. */
 const char *ipc_role_name(enum ipc_role role);
 
 #endif

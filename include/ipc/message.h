@@ -1,9 +1,9 @@
 /*
  * message.h - the one table of the messages between the processes.
  *
- * A row: name, who sends, who receives, octets of payload (least and most),
- * how many descriptors travel with it at most, meaning. The channel refuses to
- * send or to take what is not in its row.
+ * A row says: name, who sends, who receives, octets of payload (least and
+ * most), how many descriptors travel with it at most, meaning. The channel
+ * refuses to send or to receive what does not fit its row.
  */
 #ifndef IPC_MESSAGE_H
 #define IPC_MESSAGE_H
@@ -24,7 +24,7 @@ enum ipc_role {
 struct ipc_load_result {
 	uint64_t zones;   /* looked at */
 	uint64_t read;    /* published anew */
-	uint64_t failed;  /* could not be read; an older version may serve */
+	uint64_t failed;  /* not read; an older version may be served */
 };
 
 /* Which worker's sockets a worker is lent, or gives back. */
@@ -39,24 +39,24 @@ struct ipc_update {
 	uint64_t len;    /* octets of the file */
 };
 
-/* What became of them. */
+/* What became of an ipc_update. */
 struct ipc_updated {
 	uint64_t ticket;
-	uint32_t err;    /* enum nsd_err; NSD_E_AGAIN: the zone is compared with
-			  * its file, and no more can wait for that */
+	uint32_t err;    /* enum nsd_err; NSD_E_AGAIN: too many changes wait
+			  * while the zone is compared with its file */
 	uint32_t names;  /* nodes made anew */
 	uint64_t added;  /* records */
 	uint64_t removed;
 };
 
-/* A zone that comes or goes. The payload ends with the text. */
+/* A zone that comes or goes. The payload ends where the text ends. */
 #define IPC_ZONE_TEXT_MAX 2032
 struct ipc_zone {
 	uint64_t ticket; /* comes back */
 	uint32_t err;    /* of ZONE_CHANGED: enum nsd_err */
 	uint32_t loaded; /* of ZONE_CHANGED: not 0: its file is served */
-	/* Its name as it would be written, and its pattern's name: each with a
-	 * final NUL. The pattern is empty: the zone goes. */
+	/* The zone's name as it would be written and its pattern's name, each
+	 * with a final NUL. An empty pattern: the zone goes. */
 	char text[IPC_ZONE_TEXT_MAX];
 };
 

@@ -21,13 +21,23 @@ struct zonefile_writer {
 	size_t line_size;
 };
 
+/*
+ * Prepares to write a zone to a stream. Borrows out until zonefile_writer_fini,
+ * apex during the call.
+ * returns NSD_OK; NSD_E_MEMORY: there is no memory.
+ */
 enum nsd_err zonefile_writer_init(struct zonefile_writer *w, FILE *out,
 	const uint8_t *apex) MUST_USE;
-/* Writes one RR; owners come in the order they shall stand in. NSD_E_SYSTEM
- * when the stream fails. */
+/*
+ * Writes one RR. RRs are written in the order of the calls. rdata is valid for
+ * the type; all arguments are borrowed.
+ * returns NSD_OK; NSD_E_MEMORY: there is no memory for the line, and nothing of
+ *     it is written; NSD_E_SYSTEM: the stream takes no more, errno says why.
+ */
 enum nsd_err zonefile_writer_rr(struct zonefile_writer *w,
 	const uint8_t *owner, uint32_t ttl_sec, uint16_t type,
 	const uint8_t *rdata, uint16_t rdlen) MUST_USE;
+/* Frees the scratch line; the stream stays open. */
 void zonefile_writer_fini(struct zonefile_writer *w);
 
 #endif

@@ -2,13 +2,14 @@
  * zonefile.h - master files (RFC 1035 section 5, RFC 2308 section 4, RFC 3597)
  * to batches of records.
  *
- * Knows no database: gives batches in file order. A large file is cut into
- * pieces that several threads parse; the result is the same as by one.
+ * Knows no database: it gives batches in the order of the file. A large file is
+ * cut into pieces that several threads parse; the result is the same as with
+ * one thread.
  *
  * $INCLUDE names are relative to the directory of the file that has them.
- * Behind an included file the origin and the owner are again what they were;
- * TTLs go on as stated there. $GENERATE is known. Owners outside the zone are
- * not looked for here.
+ * Behind an included file the origin and the owner are what they were before
+ * it; TTLs are what they became in it. $GENERATE is known. Owners outside of
+ * the zone are not an error here.
  */
 #ifndef ZONEFILE_ZONEFILE_H
 #define ZONEFILE_ZONEFILE_H
@@ -32,38 +33,40 @@ struct zonefile_options {
 				  * records takes some ten times that */
 	unsigned errors_max;     /* stop after that many; 0: 50 */
 	unsigned include_depth_max; /* 0: 10 */
-	/* Of a zone that was transferred: RDATA of the right layout with a
-	 * value that breaks a rule is kept, with a warning. Else it is an
-	 * error. */
+	/* The zone was transferred: RDATA that has the right layout but a
+	 * value that breaks a rule is kept, with a warning. Without this it is
+	 * an error. */
 	bool secondary;
-	/* What is no regular file is an error, as it is for $INCLUDE. Else a
-	 * pipe that the program was started with may be read too, as
-	 * /dev/stdin or /dev/fd/N. */
+	/* A file that is no regular file is an error, as it always is for
+	 * $INCLUDE. Without this a pipe that the program was started with may
+	 * be read too, as /dev/stdin or /dev/fd/N. */
 	bool only_files;
-	/* Called now and then from the calling thread with how far it is. */
+	/* Called behind each piece, from the calling thread; or NULL. */
 	void (*on_progress)(void *ctx, uint64_t octets_done,
 		uint64_t octets_total);
 	void *progress_ctx;
-	/* Given, records are not collected: each batch is lent to it as soon as
-	 * it is parsed, in file order, from the calling thread, and destroyed;
-	 * so the memory of a parse does not depend on the file's size. What it
-	 * returns but NSD_OK ends the parse and is the parse's result. Batches
-	 * that came before an error is found came of a file with an error. */
+	/* Gets the records, or NULL: they are collected in the result. Each
+	 * batch is lent to it as soon as it is parsed, in file order, from the
+	 * calling thread, and then destroyed. So the memory of a parse does
+	 * not depend on the size of the file. If it returns anything but
+	 * NSD_OK, the parse ends and returns that. Batches come before it is
+	 * known whether the rest of the file has errors. */
 	enum nsd_err (*on_batch)(void *ctx, const struct rrbatch *batch);
 	void *batch_ctx;
-	/* Given, records whose owner (lower case) it returns false for are left
-	 * out, and their RDATA is not looked at; but for the SOA. Any thread,
-	 * several at once. For a file that was read once without. */
+	/* Or NULL: all records are wanted. Records whose owner it returns
+	 * false for are left out, and their RDATA is not looked at. A SOA is
+	 * never left out. Owners are in lower case. Called from several
+	 * threads at once. For a file that was read without it before. */
 	bool (*wants_owner)(const void *ctx, const uint8_t *owner, size_t len);
 	const void *wants_ctx;
 };
 
-/* A file that was read, $INCLUDEd ones too: enough to see later whether it
- * has changed. */
+/* A file that was read, also by $INCLUDE: enough to see later whether it has
+ * changed. All zeros but path: the file was not there. */
 struct zonefile_source {
 	char *path;           /* as opened */
 	struct timespec mtime;
-	struct timespec ctime; /* of the inode's change: is not set back */
+	struct timespec ctime; /* of the inode's change: cannot be set back */
 	uint64_t size;
 	uint64_t inode;
 	uint64_t device;
@@ -79,24 +82,27 @@ struct zonefile_result {
 
 /*
  * Reads a zone file. Findings go to the sink with file:line:column, from the
- * calling thread, in file order. Records that are at fault are left out.
- * out: *result, also when there were errors (for the list of files); gives:
- *      release with zonefile_result_fini.
- * returns NSD_OK; NSD_E_SYNTAX if the sink got errors; NSD_E_SYSTEM if the
- *      file cannot be read (said to the sink); NSD_E_AGAIN if the file was
- *      changed or replaced while it was read; NSD_E_MEMORY.
+ * calling thread, in the order of the file. Records at fault are left out.
+ * gives *result, also when it fails (for the list of files); release it with
+ *      zonefile_result_fini.
+ * returns NSD_OK; NSD_E_SYNTAX: the sink got errors, such as an included file
+ *      that cannot be opened; NSD_E_SYSTEM: a file cannot be read, or the one
+ *      at path cannot be opened; the sink was told, errno says why;
+ *      NSD_E_AGAIN: a file was changed or replaced while it was read;
+ *      NSD_E_MEMORY: there is no memory; or what on_batch returned.
  * May block on the file system; any role but a worker.
  */
 enum nsd_err zonefile_parse(const char *path,
 	const struct zonefile_options *options, struct diag_sink *sink,
 	struct zonefile_result *result) MUST_USE;
 
-/* As zonefile_parse for text in memory, named `name` in findings. $INCLUDE
- * is refused. */
+/* As zonefile_parse for text in memory, which is borrowed and named `name` in
+ * findings. $INCLUDE is an error. Never NSD_E_SYSTEM or NSD_E_AGAIN. */
 enum nsd_err zonefile_parse_text(const char *name, const char *text,
 	size_t len, const struct zonefile_options *options,
 	struct diag_sink *sink, struct zonefile_result *result) MUST_USE;
 
+/* Frees all that the result holds. */
 void zonefile_result_fini(struct zonefile_result *result);
 
 #endif

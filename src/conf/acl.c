@@ -1,11 +1,12 @@
 /* acl.c - ACL elements, primaries, notify targets and source addresses. */
+#include <assert.h>
 #include <string.h>
 
 #include "conf/parser.h"
 
 #define ACL_TEXT_MAX 128u
 
-/* "A/len": the mask of that many ones. */
+/* The mask of "A/len": len ones. */
 static bool
 acl_parse_subnet(struct conf_parser *p, const struct conf_word *word,
 	const char *text, struct conf_acl *acl)
@@ -53,7 +54,7 @@ acl_parse_other(struct conf_parser *p, const struct conf_word *word,
 	return true;
 }
 
-/* "A", "A/len", "A&mask", "A-B", each with "@port" behind it. */
+/* "A", "A/len", "A&mask" or "A-B", with or without "@port" behind it. */
 static bool
 acl_parse_spec(struct conf_parser *p, const struct conf_word *word,
 	struct conf_acl *acl)
@@ -84,7 +85,8 @@ acl_parse_spec(struct conf_parser *p, const struct conf_word *word,
 	return other == NULL || acl_parse_other(p, word, other, acl);
 }
 
-/* A list of words is walked; one that takes no key ends before it. */
+/* [AXFR|UDP] SPEC [KEY|NOKEY|BLOCKED [TLS-AUTH]]; count says how many of them
+ * there are. */
 static bool
 acl_parse_words(struct conf_parser *p, const struct conf_option *option,
 	struct conf_acl *acl, const struct conf_word *word, uint32_t count)
@@ -149,7 +151,8 @@ acl_set(struct conf_parser *p, const struct conf_option *option,
 			"blocked address used for %s", option->name);
 		return false;
 	}
-	item = list_add(p, (struct conf_list *)list, sizeof(acl));
+	assert(acl.family == 4 || acl.family == 6);
+	item = list_add_item(p, (struct conf_list *)list, sizeof(acl));
 	if (item != NULL)
 		*item = acl;
 	return item != NULL;

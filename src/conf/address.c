@@ -4,7 +4,6 @@
 
 #include "conf/parser.h"
 
-/* Cuts "@port" off text; 0: none. */
 bool
 address_cut_port(struct conf_parser *p, const struct conf_word *word,
 	char *text, uint16_t *port)

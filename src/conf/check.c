@@ -3,8 +3,8 @@
 
 #include "conf/parser.h"
 
-/* Stand for a key or tls-auth that is not there, once that has been said; and
- * for one that has nothing set. */
+/* A key and a tls-auth that have nothing set. Options are compared with them,
+ * and an ACL element refers to them if what it names is missing. */
 static const struct conf_key no_key;
 static const struct conf_tls_auth no_tls_auth;
 
@@ -77,7 +77,7 @@ check_references(struct conf_parser *p)
 		check_pattern(p, conf->patterns[i]);
 		check_producer(p, conf->patterns[i]);
 	}
-	/* The defaults, which many a zone has, refer to nothing. */
+	/* Many zones have the defaults, which refer to nothing. */
 	for (i = 0; i < conf->zone_count; i++)
 		if (conf->zones[i]->options->implicit &&
 			conf->zones[i]->options != p->owner->defaults)
@@ -91,8 +91,7 @@ check_references(struct conf_parser *p)
 
 /* ---- options without effect -------------------------------------------- */
 
-/* Texts and lists are by their contents; those that are lists have an empty
- * default. */
+/* Compares texts by their contents. The default of a list is an empty one. */
 static bool
 effect_is_default(const struct conf_option *option, const void *object,
 	const void *defaults)
@@ -112,7 +111,8 @@ effect_is_default(const struct conf_option *option, const void *object,
 	return memcmp(a, b, option_field_size(type)) == 0;
 }
 
-/* Sets the bit of each row without effect that an object has set. */
+/* Sets in found the bit of each row without effect that the object has set to
+ * another value than its default. */
 static void
 effect_collect(enum conf_clause clause, const void *object,
 	const void *defaults, struct conf_set *found)
@@ -143,7 +143,7 @@ effect_report(enum conf_clause clause, const struct conf_set *found,
 				rows[i].name);
 }
 
-/* The clauses that are there once. */
+/* A clause that is there once. */
 static void
 effect_of_single(const struct conf *conf, enum conf_clause clause,
 	struct conf_set *found)

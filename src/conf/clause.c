@@ -1,27 +1,22 @@
 /* clause.c - clauses as they begin, get their options, and end. */
+#include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "conf/parser.h"
 #include "dns/name.h"
 
-/* The array of pointers with room for one more; NULL: no memory. */
+/* The array of pointers with room for one more. NULL: no memory, which was
+ * said. */
 static void *
 clause_grow(struct conf_parser *p, void *array, size_t count, size_t *room)
 {
-	size_t size;
-	void *bigger;
+	void *grown = grow_array(array, count, room, sizeof(void *));
 
-	if (count < *room)
-		return array;
-	size = *room > 0 ? *room * 2 : 8;
-	bigger = realloc(array, size * sizeof(void *));
-	if (bigger == NULL)
+	if (grown == NULL)
 		error_memory(p);
-	else
-		*room = size;
-	return bigger;
+	return grown;
 }
 
 /* ---- the beginning ----------------------------------------------------- */
@@ -29,6 +24,7 @@ clause_grow(struct conf_parser *p, void *array, size_t count, size_t *room)
 void
 clause_begin(struct conf_parser *p, const struct conf_token *token)
 {
+	assert(token->name->clause >= 0 && token->name->clause < CLAUSE_COUNT);
 	p->clause = token->name->clause;
 	p->clause_file = token->file;
 	p->clause_line = token->line;
@@ -41,7 +37,7 @@ clause_begin(struct conf_parser *p, const struct conf_token *token)
 		p->object = &p->tls_auth;
 		break;
 	case CLAUSE_ZONE:
-		/* Its own options are made when one is set. */
+		/* It gets options of its own when one is set. */
 		p->own = false;
 		p->shared = NULL;
 		p->zone_name = NULL;
@@ -60,7 +56,7 @@ clause_begin(struct conf_parser *p, const struct conf_token *token)
 
 /* ---- options ----------------------------------------------------------- */
 
-/* Makes p->pattern a zone's own options, starting with what it shared. */
+/* Gives a zone options of its own, in p->pattern: a copy of what it shared. */
 static void
 zone_make_own(struct conf_parser *p)
 {
@@ -77,14 +73,15 @@ zone_make_own(struct conf_parser *p)
 	for (i = 0; i < count; i++) {
 		if (option_item_size(rows[i].type) == 0)
 			continue;
-		/* No room of its own: to add is to copy. */
+		/* The items are the other's: to add is to copy them. */
 		list = (struct conf_list *)((char *)&p->pattern +
 			rows[i].offset);
 		list->capacity = 0;
 	}
 }
 
-/* Puts one option of src on top of dst's. */
+/* Takes one option of src into dst: ACL elements are appended, all else
+ * replaces what was there. */
 static bool
 pattern_merge_option(struct conf_parser *p, const struct conf_option *option,
 	struct conf_pattern *dst, const struct conf_pattern *src)
@@ -108,7 +105,7 @@ pattern_merge_option(struct conf_parser *p, const struct conf_option *option,
 		return true;
 	}
 	for (i = 0; i < more->count; i++) {
-		acl = list_add(p, list, item_size);
+		acl = list_add_item(p, list, item_size);
 		if (acl == NULL)
 			return false;
 		*acl = ((const struct conf_acl *)more->items)[i];
@@ -117,7 +114,7 @@ pattern_merge_option(struct conf_parser *p, const struct conf_option *option,
 	return true;
 }
 
-/* Puts src's options on top of dst's: lists are appended. */
+/* Takes all options that src has set into dst. */
 static bool
 pattern_merge(struct conf_parser *p, struct conf_pattern *dst,
 	const struct conf_pattern *src)
@@ -160,7 +157,8 @@ clause_include_pattern(struct conf_parser *p, const struct conf_word *word)
 	(void)pattern_merge(p, &p->pattern, from);
 }
 
-/* What a zone keeps outside of its options. Returns true if it was that. */
+/* Sets a zone's name or zonefile, which are kept outside of its options.
+ * False: it is another option. */
 static bool
 zone_option(struct conf_parser *p, const struct conf_option *option,
 	const struct conf_word *word)
@@ -199,7 +197,7 @@ clause_apply(struct conf_parser *p, const struct conf_option *option,
 	}
 }
 
-/* A surplus word, and those behind it that look like an option's name. */
+/* Words behind the last one that the option takes are stray words. */
 static void
 clause_surplus_words(struct conf_parser *p, const struct conf_word *word,
 	uint32_t count)
@@ -252,7 +250,8 @@ clause_option(struct conf_parser *p, const struct conf_token *token,
 void
 clause_stray_word(struct conf_parser *p, const struct conf_word *word)
 {
-	/* The value of an unknown option isn't a second error. */
+	/* The value of an unknown option is not a second error. A word that
+	 * looks like another option's name is. */
 	if (!p->stray || (!word->quoted && word->len > 1 &&
 		word->text[word->len - 1] == ':'))
 		error_syntax(p, word->file, word->line, word->text);
@@ -269,7 +268,7 @@ clause_needs(struct conf_parser *p, bool has, const char *text)
 	return has;
 }
 
-/* The arena's copy of an object. */
+/* Copies an object to the arena. NULL: no memory, which was said. */
 static void *
 clause_keep(struct conf_parser *p, const void *object, size_t size)
 {
@@ -293,7 +292,8 @@ clause_is_duplicate(struct conf_parser *p, const struct conf_map *map,
 	return true;
 }
 
-/* The name on the wire, the secret's octets. */
+/* Fills in what is made from the words: the name in wire form, the algorithm's
+ * full name and the octets of the secret. */
 static bool
 key_complete(struct conf_parser *p, struct conf_key *key)
 {
@@ -420,7 +420,7 @@ pattern_end(struct conf_parser *p)
 		conf->patterns[conf->pattern_count++] = pattern;
 }
 
-/* The options of a zone that shares none: its implicit pattern. */
+/* Keeps the options of a zone that has its own: its implicit pattern. */
 static const struct conf_pattern *
 zone_keep_own(struct conf_parser *p)
 {

@@ -1,7 +1,9 @@
 /* conf.c - a configuration as a whole: making, finding, zones added. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "conf/parser.h"
 #include "dns/name.h"
 
@@ -102,7 +104,7 @@ conf_find_zone(const struct conf *conf, const uint8_t *wire)
 	return map_find(&owner->zones, lower, len);
 }
 
-/* A name that has no final dot is below the root. */
+/* The name may or may not end with a dot. In lower case. */
 static enum nsd_err
 zone_parse_name(const char *name, uint8_t wire[NAME_MAX_LEN], size_t *len,
 	const char **why)
@@ -170,17 +172,12 @@ enum nsd_err
 conf_append_zone(struct conf_owner *owner, struct conf_zone *zone)
 {
 	struct conf *conf = &owner->conf;
-	struct conf_zone **bigger;
-	size_t room;
+	struct conf_zone **zones = grow_array(conf->zones, conf->zone_count,
+		&owner->zone_room, sizeof(*zones));
 
-	if (conf->zone_count >= owner->zone_room) {
-		room = owner->zone_room > 0 ? owner->zone_room * 2 : 8;
-		bigger = realloc(conf->zones, room * sizeof(*bigger));
-		if (bigger == NULL)
-			return NSD_E_MEMORY;
-		conf->zones = bigger;
-		owner->zone_room = room;
-	}
+	if (zones == NULL)
+		return NSD_E_MEMORY;
+	conf->zones = zones;
 	if (map_add(&owner->zones, zone) != NSD_OK)
 		return NSD_E_MEMORY;
 	zone->index = (uint32_t)conf->zone_count;
@@ -188,8 +185,8 @@ conf_append_zone(struct conf_owner *owner, struct conf_zone *zone)
 	return NSD_OK;
 }
 
-/* A zone that is added and removed at run time has memory of its own: the
- * arena would grow with each. */
+/* A zone that was added at run time. It has memory of its own: zones come and
+ * go, and an arena would grow with each. */
 struct added_zone {
 	struct conf_zone zone; /* must be first */
 	char text[];           /* its wire name, then its name */
@@ -260,11 +257,16 @@ conf_remove_zone(struct conf *conf, const uint8_t *wire)
 	zone = map_remove(&owner->zones, lower, len);
 	if (zone == NULL)
 		return NSD_E_NOT_FOUND;
+	assert(zone->index < conf->zone_count);
+	assert(conf->zones[zone->index] == zone);
 	last = conf->zones[--conf->zone_count];
 	conf->zones[zone->index] = last;
 	last->index = zone->index;
 	if (zone->pattern_name != NULL) {
-		owner->added_size -= added_zone_size(zone->name, zone->wire);
+		size_t size = added_zone_size(zone->name, zone->wire);
+
+		assert(owner->added_size >= size);
+		owner->added_size -= size;
 		free(zone);
 	}
 	return NSD_OK;

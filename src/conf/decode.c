@@ -14,7 +14,7 @@ decode_number(const char *text, uint64_t *number)
 	for (; *text != '\0'; text++) {
 		if (*text < '0' || *text > '9')
 			return false;
-		/* What is beyond all ranges stays there. */
+		/* A number over all ranges stays over them. */
 		n = n > UINT64_MAX / 10 - 1 ? UINT64_MAX
 			: n * 10 + (uint64_t)(*text - '0');
 	}
@@ -63,7 +63,7 @@ base64_digit(char c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* RFC 4648 section 4, with space allowed anywhere. */
+/* RFC 4648 section 4, with blanks anywhere. */
 const uint8_t *
 decode_base64(struct arena *arena, const char *text, uint32_t *len)
 {

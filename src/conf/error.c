@@ -1,4 +1,5 @@
 /* error.c - tells of errors in a configuration, and how their lines look. */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,6 +46,7 @@ conf_print_diag(const struct diag *d, char *out, size_t size)
 		: d->severity == DIAG_WARNING ? "warning: " : "";
 	int len;
 
+	assert(size > 0);
 	/* A syntax error names the token in front of the word. */
 	if (strncmp(d->text, "at '", 4) == 0)
 		word = "";

@@ -6,7 +6,7 @@
 
 struct text_out {
 	char *at;
-	char *end; /* of the room, one octet is kept for the NUL */
+	char *end; /* of the room; behind it is room for the NUL */
 	bool full;
 };
 
@@ -19,7 +19,7 @@ out_put(struct text_out *out, char c)
 		out->full = true;
 }
 
-/* A `/` of a name must not become one of the path. */
+/* A `/` in a name must not become one in the path. */
 static void
 out_put_name(struct text_out *out, const char *text, size_t len)
 {
@@ -37,7 +37,7 @@ out_put_name(struct text_out *out, const char *text, size_t len)
 	}
 }
 
-/* A label counted from the right, from 1: 1 is the top-level domain. */
+/* place counts labels from the right: 1 is the top-level domain. */
 static void
 out_put_label(struct text_out *out, const uint8_t *wire, unsigned place)
 {

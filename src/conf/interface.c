@@ -9,7 +9,7 @@ interface_starts_with(const struct conf_word *word, const char *name)
 	return !word->quoted && strncmp(word->text, name, strlen(name)) == 0;
 }
 
-/* A value in quotes is a word of its own. */
+/* A value in quotes is a word of its own, behind the word NAME=. */
 bool
 interface_is_suboption(const struct conf_word *word, uint32_t *words)
 {
@@ -21,7 +21,7 @@ interface_is_suboption(const struct conf_word *word, uint32_t *words)
 	return true;
 }
 
-/* "3" or "1-3"; the ends may be the wrong way round. */
+/* Adds "3" or "1-3". The larger number may come first. */
 static bool
 servers_add(struct conf_parser *p, struct conf_interface *item,
 	const struct conf_word *word, char *text)
@@ -41,7 +41,7 @@ servers_add(struct conf_parser *p, struct conf_interface *item,
 			"invalid server range '%s'", text);
 		return false;
 	}
-	range = list_add(p, (struct conf_list *)&item->servers,
+	range = list_add_item(p, (struct conf_list *)&item->servers,
 		sizeof(*range));
 	if (range == NULL)
 		return false;
@@ -152,7 +152,7 @@ interface_set(struct conf_parser *p, const struct conf_option *option,
 			return false;
 		word = taken == 2 ? word->next->next : word->next;
 	}
-	added = list_add(p, (struct conf_list *)list, sizeof(item));
+	added = list_add_item(p, (struct conf_list *)list, sizeof(item));
 	if (added != NULL)
 		*added = item;
 	return added != NULL;

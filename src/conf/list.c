@@ -1,16 +1,21 @@
 /* list.c - the lists of a configuration as they grow. */
+#include <assert.h>
 #include <string.h>
 
 #include "conf/parser.h"
 
 void *
-list_add(struct conf_parser *p, struct conf_list *list, size_t item_size)
+list_add_item(struct conf_parser *p, struct conf_list *list, size_t item_size)
 {
 	uint32_t capacity;
 	void *items;
 
+	assert(item_size > 0);
+	assert(list->capacity == 0 || list->count <= list->capacity);
 	if (list->count >= list->capacity) {
-		/* Also for items that are another object's: they are copied. */
+		/* Room doubles from 1, not from what grow_arena begins with:
+		 * most of the many lists have one or two items. Items that
+		 * another object has are copied here too. */
 		if (list->count > UINT32_MAX / 2) {
 			error_memory(p);
 			return NULL;

@@ -1,15 +1,16 @@
 /* map.c - a hash table of objects by a key that they hold. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conf/map.h"
 
 #define SLOTS_MIN 16u
-/* Old slots looked at with each addition: all of them long before the new ones
- * are full, which takes three additions for four old slots. */
+/* Old slots that each addition looks at. The new slots are full after three
+ * additions for four old slots. All old ones were looked at long before. */
 #define MOVE_STEPS 8u
 
-/* Stands in an old slot for what was moved or removed. */
+/* Stands in an old slot whose item was moved or removed. */
 static char gone;
 
 void
@@ -36,7 +37,8 @@ map_fini(struct conf_map *map)
 	map->count = 0;
 }
 
-/* Multiply and fold, eight octets a step: keys are names of a few dozen. */
+/* Multiplies and folds eight octets a step: keys are names of a few dozen
+ * octets. */
 static uint32_t
 map_hash(const void *key, size_t len)
 {
@@ -55,7 +57,7 @@ map_hash(const void *key, size_t len)
 	return (uint32_t)(h ^ h >> 29);
 }
 
-/* The slot that holds the key, or the free one where its search ends. */
+/* The slot that holds the key, or the free one at which its search ends. */
 static size_t
 map_slot(const struct conf_map *map, const struct conf_slots *s,
 	uint32_t hash, const void *key, size_t len)
@@ -90,7 +92,7 @@ map_find(const struct conf_map *map, const void *key, size_t len)
 
 /* ---- growing ------------------------------------------------------------ */
 
-/* Its key is not there. */
+/* The key of the item is not there yet. */
 static void
 slots_put(struct conf_slots *s, void *item, uint32_t hash)
 {
@@ -136,6 +138,7 @@ map_grow(struct conf_map *map)
 		slots_free(&bigger);
 		return NSD_E_MEMORY;
 	}
+	assert(map->old.items == NULL);
 	map->old = map->slots;
 	map->moved = 0;
 	map->slots = bigger;
@@ -166,7 +169,8 @@ map_add(struct conf_map *map, void *item)
 
 /* ---- removing ----------------------------------------------------------- */
 
-/* Empties a slot; moves back what a search would no longer reach across it. */
+/* Empties a slot. Items behind it that a search would no longer reach move
+ * back. */
 static void
 slots_close(struct conf_slots *s, size_t hole)
 {
@@ -199,10 +203,12 @@ map_remove(struct conf_map *map, const void *key, size_t len)
 	} else if (map->old.items != NULL) {
 		i = map_slot(map, &map->old, hash, key, len);
 		item = map->old.items[i];
-		/* Nothing may come to stand before what is moved already. */
+		/* The slot is not emptied: an item that moves back could get
+		 * in front of `moved`, where nothing is moved any more. */
 		if (item != NULL)
 			map->old.items[i] = &gone;
 	}
+	assert(item == NULL || map->count > 0);
 	map->count -= item != NULL;
 	return item;
 }

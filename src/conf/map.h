@@ -1,8 +1,8 @@
 /*
  * map.h - a hash table of objects by a key that they hold.
  *
- * It grows by a few objects with each one that is added, so that no single
- * addition costs more among a million objects than among a hundred.
+ * While it grows, each addition moves a few objects to the new slots. So one
+ * addition costs no more with a million objects than with a hundred.
  */
 #ifndef CONF_MAP_H
 #define CONF_MAP_H
@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 
-/* Two arrays: most searches look at hashes only, and objects lie far apart. */
+/* Two arrays, because most searches look at hashes only. */
 struct conf_slots {
 	void **items;     /* NULL: no slots */
 	uint32_t *hashes; /* of the items */
@@ -24,8 +24,8 @@ struct conf_map {
 	const void *(*key)(const void *item, size_t *len);
 	struct conf_slots slots;
 	size_t count;
-	/* While it grows: the slots before. Those from `moved` on are still to
-	 * be looked at; what was in the others is in slots now. */
+	/* While it grows: the slots it had before. Those from `moved` on are
+	 * still to be moved; the items of the others are in slots. */
 	struct conf_slots old;
 	size_t moved;
 };

@@ -1,6 +1,7 @@
 /* option.c - the table of options of nsd.conf: one row says all about one. */
 #include "config.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "conf/option.h"
@@ -20,7 +21,8 @@
 #define DIR OPTION_DIRECTORY
 #define IFSET OPTION_PRINT_IF_SET
 
-/* 0 if a field is of the type that TYPE_x is kept as; else no row compiles. */
+/* 0 if the field has the C type that TYPE_x is kept as; else the row does not
+ * compile. */
 #define KEPT_IGNORED(f) _Generic(f, struct conf_set: 0)
 #define KEPT_INCLUDE(f) KEPT_IGNORED(f)
 #define KEPT_BOOL(f) _Generic(f, bool: 0)
@@ -73,8 +75,8 @@
 	ROW(PATTERN, conf_pattern, f, n, t, d, lo, hi, fl)
 
 /*
- * The order is that of nsd-checkconf -v. A clause's rows stand together, and
- * the clauses in the order of enum conf_clause.
+ * The order is that of nsd-checkconf -v. The rows of a clause stand together,
+ * and clauses stand in the order of enum conf_clause.
  */
 const struct conf_option conf_options[] = {
 	SERVER("debug-mode", debug_mode, BOOL, "no", 0, 0, 0)
@@ -278,8 +280,8 @@ clause_of_rows(enum conf_clause clause)
 	return clause == CLAUSE_ZONE ? CLAUSE_PATTERN : clause;
 }
 
-/* The first row of a clause that is not before this one: clauses stand in the
- * order of their numbers, and this is asked for each option of each zone. */
+/* The first row of this clause or of one behind it. A binary search, because
+ * this is asked for each option of each zone. */
 static size_t
 row_of_clause(unsigned clause)
 {
@@ -331,6 +333,7 @@ option_index(const struct conf_option *option)
 
 	if ((option->flags & OPTION_ALIAS) != 0)
 		option--;
+	assert(option >= rows && option < rows + count);
 	return (unsigned)(option - rows);
 }
 
@@ -359,8 +362,9 @@ option_field_size(enum conf_type type)
 	switch (type) {
 	case TYPE_IGNORED:
 	case TYPE_INCLUDE:
-	case TYPE_COUNT:
 		return 0;
+	case TYPE_COUNT:
+		break;
 	case TYPE_BOOL:
 	case TYPE_ONLY:
 		return sizeof(bool);
@@ -396,6 +400,7 @@ option_field_size(enum conf_type type)
 	case TYPE_ACL_SPEC:
 		return sizeof(struct conf_list);
 	}
+	assert(!"a type of option");
 	return 0;
 }
 

@@ -85,12 +85,14 @@ extern const struct conf_clause_info conf_clauses[CLAUSE_COUNT];
 const struct conf_option *option_find(enum conf_clause clause,
 	const char *name);
 
-/* First row of a clause and how many follow it; rows stand together. */
+/* The first row of a clause. *count: its rows, which stand together. */
 const struct conf_option *option_rows(enum conf_clause clause, size_t *count);
 
-/* The number of a row within its clause; an alias has its original's. */
+/* The number of a row within its clause. An alias has that of its original. */
 unsigned option_index(const struct conf_option *option);
 
+/* Whether an object of the clause has the option set, or has it set from now
+ * on. */
 bool option_is_set(const struct conf_option *option, const void *object);
 void option_mark_set(const struct conf_option *option, void *object);
 
@@ -105,7 +107,7 @@ extern const struct conf_rrl_name conf_rrl_names[];
 /* Octets of the field of a type. */
 size_t option_field_size(enum conf_type type);
 
-/* Kept as const char *. */
+/* True if the type is kept as const char *. */
 static inline bool
 option_is_text(enum conf_type type)
 {
@@ -128,7 +130,7 @@ option_is_acl(enum conf_type type)
 	return type >= TYPE_ACL && type <= TYPE_ACL_SPEC;
 }
 
-/* Any list has its layout: items, count, capacity. */
+/* The layout of every list. */
 struct conf_list {
 	void *items;
 	uint32_t count;

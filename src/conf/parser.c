@@ -1,4 +1,5 @@
 /* parser.c - reads a configuration from beginning to end. */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ name_key(const void *item, size_t *len)
 	return name->name;
 }
 
-/* The entry of a name, made if there is none; NULL: no memory. */
+/* Finds the entry of a name or makes it. NULL: no memory. */
 static struct conf_name *
 parser_add_name(struct conf_parser *p, const char *text, size_t *count)
 {
@@ -28,6 +29,7 @@ parser_add_name(struct conf_parser *p, const char *text, size_t *count)
 
 	if (name != NULL)
 		return name;
+	assert(*count < conf_option_count + CLAUSE_COUNT);
 	name = &p->name_items[(*count)++];
 	name->name = text;
 	name->len = strlen(text);
@@ -70,7 +72,7 @@ parser_add_names(struct conf_parser *p)
 
 /* ---- reading ----------------------------------------------------------- */
 
-/* The clauses that are there once, and what zones start from. */
+/* Sets the defaults of the clauses that are there once, and of zones. */
 static enum nsd_err
 parser_set_defaults(struct conf_parser *p)
 {
@@ -167,7 +169,7 @@ parser_sort(struct conf *conf)
 		compare_tls_auths);
 }
 
-/* The whole text, clauses ended, references resolved. */
+/* Reads the whole text, and checks what can only be checked then. */
 static void
 parser_run(struct conf_parser *p)
 {

@@ -167,9 +167,9 @@ const char *decode_algorithm(const char *text);
 
 /* ---- lists (list.c) */
 
-/* Room for one more item, cleared. It stays valid until the next list_add to
- * the same list. NULL: no memory, which was said. */
-void *list_add(struct conf_parser *p, struct conf_list *list,
+/* Room for one more item, cleared. It is valid until the next one is added to
+ * this list. NULL: no memory, which was said. */
+void *list_add_item(struct conf_parser *p, struct conf_list *list,
 	size_t item_size);
 
 /* ---- addresses (address.c, acl.c, interface.c)

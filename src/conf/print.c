@@ -1,5 +1,6 @@
 /* print.c - a configuration, or one option of it, as text. */
 #include <arpa/inet.h>
+#include <assert.h>
 #include <string.h>
 
 #include "conf/option.h"
@@ -85,7 +86,7 @@ catalog_text(uint8_t catalog)
 		: catalog == CONF_CATALOG_PRODUCER ? "producer" : "";
 }
 
-/* A word in quotes where it would not be read as one word without. */
+/* Puts a word in quotes if it would not be read as one word without. */
 static void
 put_word(const struct printer *pr, const char *text)
 {
@@ -114,7 +115,7 @@ put_key_words(const struct printer *pr, const struct conf_acl *acl)
 	}
 }
 
-/* True if the group is set and is not part of a larger one that is. */
+/* True if the name is to be printed. If all bits are set, only "all" is. */
 static bool
 rrl_is_shown(uint16_t bits, const struct conf_rrl_name *name)
 {
@@ -122,7 +123,7 @@ rrl_is_shown(uint16_t bits, const struct conf_rrl_name *name)
 		: name->bits != CONF_RRL_ALL && (bits & name->bits) != 0;
 }
 
-/* A line an item; the value of a list that is one line is put_list_line. */
+/* A line for each item. Lists that stand on one line have put_list_line. */
 static void
 put_list_lines(const struct printer *pr, const struct conf_option *option,
 	const struct conf_list *list)
@@ -213,6 +214,7 @@ print_acl_comment(const struct printer *pr, const struct conf_acl *acl)
 	int family = acl->family == 4 ? AF_INET : AF_INET6;
 	char address[INET6_ADDRSTRLEN], other[INET6_ADDRSTRLEN];
 
+	assert(acl->kind <= CONF_ACL_RANGE);
 	inet_ntop(family, acl->address, address, sizeof(address));
 	inet_ntop(family, acl->other, other, sizeof(other));
 	fprintf(pr->out, "\t# ip%u ", acl->family);
@@ -295,7 +297,8 @@ print_rrl(const struct printer *pr, const struct conf_option *option,
 				name->name);
 }
 
-/* Lists: a line an item, or one line; nothing if empty. */
+/* A line for each item, or one for all, as nsd.conf has it. Nothing if the
+ * list is empty. */
 static void
 print_list(const struct printer *pr, const struct conf_option *option,
 	const struct conf_list *list)
@@ -523,7 +526,7 @@ conf_print_option(const struct conf *conf, const char *option,
 
 	if (!normalize(option, name))
 		return NSD_E_NOT_FOUND;
-	/* A name that several clauses have is the first one's: server. */
+	/* If several clauses have the name, it is that of the first: server. */
 	for (i = 0; i < CLAUSE_COUNT; i++) {
 		if (!conf_clauses[i].single)
 			continue;
@@ -537,7 +540,7 @@ conf_print_option(const struct conf *conf, const char *option,
 	return print_server_cpu(conf, name, out) ? NSD_OK : NSD_E_NOT_FOUND;
 }
 
-/* What a pattern leaves to the verify: clause is taken from there. */
+/* Takes from the verify: clause what the pattern leaves to it. */
 static void
 inherit_verify(const struct conf *conf, struct conf_pattern *options)
 {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/grow.h"
 #include "conf/parser.h"
 
 #define SOURCE_READ_MIN 16384u
@@ -36,19 +37,17 @@ source_read(int fd, size_t expected, size_t *len)
 			errno = EFBIG;
 			break;
 		}
-		if (size - *len < SOURCE_READ_MIN / 2) {
-			bigger = realloc(text, size * 2);
-			if (bigger == NULL)
-				break;
-			text = bigger;
-			size *= 2;
-		}
+		bigger = grow_octets(text, *len + SOURCE_READ_MIN / 2, &size);
+		if (bigger == NULL)
+			break;
+		text = bigger;
 	}
 	free(text);
 	return NULL;
 }
 
-/* The lexer takes text up to a NUL, so a NUL in it is found here. */
+/* The lexer reads up to a NUL. So NULs in the text are found here: they are an
+ * error, and become blanks. */
 static void
 source_replace_nul(struct conf_parser *p, const char *file, char *text,
 	size_t len)
@@ -153,8 +152,8 @@ source_open_text(struct conf_parser *p, const char *name, const char *text,
 	return source_push(p, name, copy, len, NULL);
 }
 
-/* Says once that it is enough; what is left of the files read by then is
- * looked through without their includes. */
+/* True if no more files may be included, which is said once. What was read by
+ * then is still parsed, without its includes. */
 static bool
 source_is_too_many(struct conf_parser *p, const char *file, uint32_t line)
 {
@@ -209,7 +208,7 @@ source_open_include(struct conf_parser *p, const char *path, uint32_t line)
 			error_at(p, file, line,
 				"include loop: '%s' is being read already",
 				path);
-			/* It has been read all the same. */
+			/* It was read, so it counts. */
 			p->owner->disk_size += len;
 			free(text);
 			return;
@@ -227,7 +226,7 @@ source_free_pending(struct conf_source *source)
 	source->pending_next = 0;
 }
 
-/* Opens the files that wait until one could be read. */
+/* Opens the files that wait, up to the first one that can be read. */
 static void
 source_open_pending(struct conf_parser *p)
 {
@@ -242,7 +241,7 @@ source_open_pending(struct conf_parser *p)
 		source_free_pending(source);
 }
 
-/* Keeps the sorted names that the pattern matches; none is no error. */
+/* Keeps the names that the pattern matches, sorted. No match is no error. */
 static void
 source_glob(struct conf_parser *p, const char *pattern)
 {
@@ -254,8 +253,8 @@ source_glob(struct conf_parser *p, const char *pattern)
 	memset(&found, 0, sizeof(found));
 	rc = glob(inside, GLOB_BRACE | GLOB_TILDE, NULL, &found);
 	if (rc == 0) {
-		/* glob's own strings are one malloc each (glibc, musl) only
-		 * by accident, so they are copied. */
+		/* Copies: that each string of glob is a malloc of its own
+		 * (glibc, musl) is not promised. */
 		source->pending = calloc(found.gl_pathc,
 			sizeof(*source->pending));
 		while (source->pending != NULL &&

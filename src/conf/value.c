@@ -1,5 +1,5 @@
 /* value.c - the words behind an option to its field, by the row's type. */
-#include <errno.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -18,7 +18,7 @@ struct setting {
 };
 
 struct value_type {
-	uint32_t least, most; /* words; for some the words themselves say */
+	uint32_t least, most; /* words; value_word_count knows exceptions */
 	bool (*set)(const struct setting *s);
 };
 
@@ -71,7 +71,7 @@ set_inherit(const struct setting *s)
 	return true;
 }
 
-/* ip4-only: its field is do_ip6. */
+/* ip4-only and ip6-only. Their field is that of the other family. */
 static bool
 set_only(const struct setting *s)
 {
@@ -160,7 +160,8 @@ set_strings(const struct setting *s)
 
 	memset(list, 0, sizeof(*list));
 	for (i = 0; i < s->count; i++, word = word->next) {
-		item = list_add(s->p, (struct conf_list *)list, sizeof(*item));
+		item = list_add_item(s->p, (struct conf_list *)list,
+			sizeof(*item));
 		if (item == NULL || !set_text(s, word->text, word->len, item))
 			return false;
 	}
@@ -175,7 +176,7 @@ add_number(const struct setting *s, const char *text)
 
 	if (!parse_number(s, text, &value))
 		return false;
-	item = list_add(s->p, s->field, sizeof(*item));
+	item = list_add_item(s->p, s->field, sizeof(*item));
 	if (item == NULL)
 		return false;
 	*item = (uint32_t)value;
@@ -188,7 +189,8 @@ set_number_each(const struct setting *s)
 	return add_number(s, s->words->text);
 }
 
-/* `0 1` or "0 1": a list stands behind one option, a later one replaces it. */
+/* `0 1` or "0 1". All of a list stands behind one option; a later option
+ * replaces it. */
 static bool
 set_numbers(const struct setting *s)
 {
@@ -227,7 +229,7 @@ set_server_cpu(const struct setting *s)
 		if (list->items[i].server == s->n)
 			break;
 	item = i < list->count ? &list->items[i]
-		: list_add(s->p, (struct conf_list *)list, sizeof(*item));
+		: list_add_item(s->p, (struct conf_list *)list, sizeof(*item));
 	if (item == NULL)
 		return false;
 	item->server = s->n;
@@ -403,7 +405,8 @@ static const struct value_type value_types[TYPE_COUNT] = {
 	[TYPE_INCLUDE] = { 1, 1, set_ignored },
 };
 
-/* Words of ip-address behind the address that are its own. */
+/* How many words behind the address are sub-options of ip-address or their
+ * values. */
 static uint32_t
 count_suboptions(const struct conf_word *word)
 {
@@ -449,13 +452,16 @@ value_set(struct conf_parser *p, const struct conf_option *option,
 		.words = words, .count = count, .n = n,
 	};
 
+	assert(option->type < TYPE_COUNT);
+	assert(count > 0);
 	if (!value_types[option->type].set(&s))
 		return false;
 	option_mark_set(option, object);
 	return true;
 }
 
-/* The table's own text; not range checked, so that it may say "none". */
+/* Sets the default of the table. Its range is not checked: the default may
+ * stand for "none". */
 static void
 set_initial(const struct conf_option *option, void *field)
 {

@@ -1,6 +1,7 @@
 /* channel.c - whole messages between two processes over a socket pair. */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -66,8 +67,11 @@ ipc_send(const struct ipc_channel *channel, enum ipc_type type,
 	} control;
 	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = len > 0 ? 2 : 1};
 
+	assert(len == 0 || payload != NULL);
+	assert(fd_count == 0 || fds != NULL);
 	if (!ipc_row_allows(type, channel->self, channel->peer, len, fd_count))
 		return NSD_E_BUG;
+	assert(fd_count <= IPC_FDS_MAX);
 	if (fd_count > 0) {
 		struct cmsghdr *c = &control.align;
 

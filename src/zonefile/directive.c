@@ -19,7 +19,8 @@ directive_origin(struct reader *r)
 			"Missing name in $ORIGIN");
 		return;
 	}
-	if (!record_parse_name(r, &r->tokens[1], "name", "$ORIGIN", name, &size))
+	if (!record_parse_name(r, &r->tokens[1], "name", "$ORIGIN", name,
+			&size))
 		return;
 	memcpy(r->state.origin, name, size);
 	r->state.origin_len = size;
@@ -49,7 +50,7 @@ directive_ttl(struct reader *r)
 			"Trailing data in $TTL");
 }
 
-/* The file name without its escapes; free it. NULL without memory. */
+/* The file name without its escapes. The caller frees it. NULL: no memory. */
 static char *
 unescape(const struct token *t)
 {

@@ -2,8 +2,8 @@
  * generate.c - $GENERATE START-STOP[/STEP] LINE: the line once for each number,
  * with the number in place of each "$" or "${OFFSET,WIDTH,BASE}".
  *
- * Made known by BIND; in no RFC. The lines are made as text, some at a time,
- * and read as if they stood in the file.
+ * It comes from BIND and is in no RFC. The lines are made as text, some at a
+ * time, and the reader parses them as if they stood in the file.
  */
 #include "zonefile/generate.h"
 
@@ -20,7 +20,7 @@
 /* A number without a width, with dots between its digits, fits. */
 #define NUMBER_LEAST 32
 
-/* Digits at *at; false if there are none or too many. */
+/* Reads digits at *at. False: there are none, or the number is over max. */
 static bool
 parse_number(const char **at, const char *end, uint64_t max, uint64_t *out)
 {
@@ -55,7 +55,7 @@ parse_range(const struct token *t, struct generate *g)
 	return p == end && g->step > 0 && g->next <= g->stop;
 }
 
-/* "{OFFSET[,WIDTH[,BASE]]}" at *at. */
+/* Reads "{OFFSET[,WIDTH[,BASE]]}" at *at. */
 static bool
 parse_modifier(const char **at, const char *end, struct generate_slot *slot)
 {
@@ -115,8 +115,8 @@ join_line(const struct reader *r, struct generate *g)
 	return true;
 }
 
-/* Cuts the line at its numbers. An escaped "$" stays, with its backslash;
- * "$$" is the older way to write one. NSD_E_SYNTAX for a bad modifier. */
+/* Cuts the line at its numbers. An escaped "$" stays, with its backslash. "$$"
+ * is the older way to write it. NSD_E_SYNTAX: a bad modifier; NSD_E_MEMORY. */
 static enum nsd_err
 cut_line(struct generate *g)
 {
@@ -159,8 +159,8 @@ cut_line(struct generate *g)
 	return NSD_OK;
 }
 
-/* Hexadecimal digits from the last to the first with dots between, as in
- * ip6.arpa; width counts digits and dots. */
+/* Hexadecimal digits with dots between, the last digit first, as in ip6.arpa.
+ * width counts digits and dots. */
 static size_t
 print_nibbles(char *out, uint64_t v, unsigned width, bool upper)
 {
@@ -219,7 +219,8 @@ print_slot(const struct generate_slot *slot, uint64_t i, char *out, size_t *len)
 	}
 }
 
-/* Appends the line for one number. */
+/* Appends the line for one number. NSD_E_SYNTAX: the number with its offset is
+ * negative; NSD_E_MEMORY. */
 static enum nsd_err
 print_line(struct generate *g, uint64_t i)
 {

@@ -1,32 +1,34 @@
 /*
- * input.c - files by pread into the parser's own buffers: a mapping would turn
- * a truncated file into a SIGBUS.
+ * input.c - reads files by pread into the parser's own buffers. With a mapping,
+ * a file that is truncated meanwhile would mean a SIGBUS.
  */
 #include "zonefile/input.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/grow.h"
 
+/* The least room that a read of a pipe has. */
+#define SLURP_MIN 65536u
+
+/* Reads what has no size, such as a pipe, to its end. */
 static enum nsd_err
 slurp(struct input *in)
 {
 	size_t size = 0, len = 0;
 
 	for (;;) {
+		char *p = grow_octets(in->slurped, len + SLURP_MIN, &size);
 		ssize_t n;
 
-		if (size - len < 65536) {
-			char *p = realloc(in->slurped, size * 2 + 65536);
-
-			if (p == NULL)
-				return NSD_E_MEMORY;
-			in->slurped = p;
-			size = size * 2 + 65536;
-		}
+		if (p == NULL)
+			return NSD_E_MEMORY;
+		in->slurped = p;
 		n = read(in->fd, in->slurped + len, size - len);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -89,6 +91,7 @@ input_close(struct input *in)
 enum nsd_err
 input_read(struct input *in, char *out, size_t len)
 {
+	assert(in->at <= in->size && len <= in->size - in->at);
 	if (in->fd == -1) {
 		if (len > 0)
 			memcpy(out, in->text + in->at, len);
@@ -127,7 +130,7 @@ input_check_unchanged(const struct input *in)
 		return NSD_OK;
 	if (stat(in->path, &now) == -1)
 		return NSD_E_AGAIN;
-	/* The time of the inode's change too: it cannot be set back. */
+	/* ctime counts because it cannot be set back. */
 	if (now.st_ino != before->st_ino || now.st_dev != before->st_dev
 			|| now.st_size != before->st_size
 			|| !time_equal(&now.st_mtim, &before->st_mtim)

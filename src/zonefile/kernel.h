@@ -1,5 +1,6 @@
 /*
- * kernel.h - the inner loops for one instruction set, chosen when it runs.
+ * kernel.h - the inner loops for one instruction set, chosen when the program
+ * runs. Private to the layer.
  */
 #ifndef ZONEFILE_KERNEL_H
 #define ZONEFILE_KERNEL_H

@@ -1,5 +1,5 @@
 /*
- * kernel_generic.c - the choice where there is none.
+ * kernel_generic.c - the inner loops for machines that have only one choice.
  */
 #include "zonefile/kernel.h"
 

@@ -12,12 +12,12 @@
 #include "zonefile/kernel.h"
 
 #define TTL_FALLBACK 3600u
-/* Octets that may come of files that were read before, each of them for one
- * of a least size: a few small files that include each other many times would
- * be read for ever. */
+/* Octets that may be read of files that were read before. Each file counts as
+ * REPEATED_LEAST at least. A few small files that include each other many times
+ * would be read for ever without this limit. */
 #define REPEATED_MAX (UINT64_C(1) << 30)
 #define REPEATED_LEAST 16384u
-/* Octets of text for each record that $GENERATE may make. */
+/* Octets of text for each record that $GENERATE may make, on average. */
 #define GENERATE_LINE 256u
 
 const struct parse_tuning parse_tuning_default = {
@@ -77,7 +77,8 @@ file_fini(struct parse_file *f)
 /* A file that is included is read as the first one is: files nest. */
 static enum reader_stop file_run(struct parse_file *f);
 
-/* The path of an included file: relative to the one that names it. Free it. */
+/* The path of an included file, which is relative to the file that names it.
+ * The caller frees it. NULL: no memory. */
 static char *
 include_path(const char *includer, const char *path)
 {
@@ -123,8 +124,8 @@ include_open_failed(struct parse_file *f, struct reader *r, const char *path,
 	return READER_END;
 }
 
-/* RFC 1035 section 5.1: an included file is as if it stood there; only the
- * origin comes back behind it, and with it the owner. */
+/* An included file is as if it stood there (RFC 1035 section 5.1). Behind it
+ * only the origin is again what it was before, and with it the owner. */
 static void
 take_ttls(struct reader *r, const struct reader_state *from)
 {
@@ -139,8 +140,8 @@ take_ttls(struct reader *r, const struct reader_state *from)
 	r->set |= PART_TTL_DEFAULT | PART_TTL_LAST | PART_TTL_MINIMUM;
 }
 
-/* The place of an included file in the list. NSD_E_LIMIT: too many, or the
- * same ones too often. */
+/* Adds an included file to the list. NSD_E_LIMIT: too many files, or the same
+ * ones too often; NSD_E_MEMORY. */
 static enum nsd_err
 add_included(struct parse *p, const char *path, const struct stat *st,
 	size_t *index)
@@ -154,8 +155,9 @@ add_included(struct parse *p, const char *path, const struct stat *st,
 	return p->repeated > REPEATED_MAX ? NSD_E_LIMIT : NSD_OK;
 }
 
-/* What is wrong with including an opened file; *stop then says how to go on.
- * Else the child comes to know its place. */
+/* True if an opened file may not be included: this was told, and *stop says how
+ * the file that includes it goes on. Else gives the child its place in the
+ * list. */
 static bool
 include_is_refused(struct parse_file *f, struct parse_file *child,
 	const char *path, enum reader_stop *stop)
@@ -174,7 +176,8 @@ include_is_refused(struct parse_file *f, struct parse_file *child,
 	if (err == NSD_E_LIMIT) {
 		reader_error(r, r->tokens[1].text,
 			"too many files in one zone");
-		/* What comes behind is no better, but takes its time. */
+		/* Ends the parse: what follows would take long and end in
+		 * the same way. */
 		f->parse->errors_left = 0;
 		*stop = READER_ERRORS;
 		return true;
@@ -307,8 +310,8 @@ file_run_alone(struct parse_file *f)
 	return stop;
 }
 
-/* The front of the file, where directives stand, in the calling thread: the
- * state behind it is the one to assume. */
+/* Reads the front of the file in the calling thread. Directives stand there, so
+ * the state behind it is the one to assume. */
 static enum reader_stop
 file_run_head(struct parse_file *f, bool *is_last)
 {

@@ -2,9 +2,9 @@
  * piece.c - cuts a file into pieces that are likely to begin with a record,
  * and joins what they give in order.
  *
- * Where a cut falls is only a guess: a piece is taken as it was parsed if the
- * one before it ended exactly at the cut and left the state that was assumed;
- * otherwise it is parsed again, behind what was left unfinished.
+ * Where to cut is only a guess. A piece is taken as it was parsed if the piece
+ * before it ended exactly at the cut and left the state that was assumed.
+ * Otherwise it is parsed again, behind what was left unfinished.
  */
 #include "config.h"
 
@@ -28,8 +28,9 @@ begins_record(const char *line)
 }
 
 /*
- * Where to cut: before an $ORIGIN line, so that no origin need be assumed; or
- * before a line with an owner; or before any line; or at the end.
+ * Finds where to cut. The best place is before an $ORIGIN line: no origin need
+ * be assumed then. The next best are before a line with an owner, before any
+ * line, and at the end.
  */
 static size_t
 find_cut(const char *text, size_t len)
@@ -102,7 +103,7 @@ piece_read(struct parse_file *f, struct piece *pc, size_t chunk)
 	size_t want, cut;
 	enum nsd_err err;
 
-	/* The mark at the front must not be cut in two. */
+	/* The byte order mark at the front must not be cut in two. */
 	if (is_first && chunk < 3)
 		chunk = 3;
 	want = f->carry_len < chunk ? chunk - f->carry_len : 1;
@@ -169,8 +170,8 @@ reset_results(struct reader *r)
 	r->err = NSD_OK;
 }
 
-/* Batches hold about as much as the text; what is not used of a large one is
- * never touched. */
+/* Batches hold about as much as the text. The memory of a large one that is
+ * not used is never touched. */
 static size_t
 batch_size_for(size_t len)
 {
@@ -204,7 +205,7 @@ piece_parse_assumed(struct parse_file *f, struct reader *r, struct piece *pc)
 	r->hooks = NULL;
 }
 
-/* Frees what the piece holds but its text buffer. */
+/* Frees all that the piece holds except its text. */
 static void
 piece_drop_results(struct piece *pc)
 {
@@ -228,7 +229,7 @@ piece_fini(struct piece *pc)
 
 /* ---- joining ---------------------------------------------------------- */
 
-/* Lends batches to whom they are for. */
+/* Lends batches to on_batch, one by one, and destroys them. */
 static enum nsd_err
 pass_batches(struct parse *p, struct rrbatch *first)
 {
@@ -356,7 +357,7 @@ piece_resume(struct parse_file *f)
 
 /* ---- the assumed state ------------------------------------------------- */
 
-/* True if what was assumed, as far as it mattered, is so. */
+/* True if all that mattered of the assumed state is as assumed. */
 static bool
 assumed_right(const struct parse_file *f, const struct piece *pc)
 {
@@ -410,6 +411,7 @@ take_state(struct reader_state *to, const struct reader_state *from,
 	}
 }
 
+/* Takes a piece into the parse as it was parsed with the assumed state. */
 static enum reader_stop
 take_piece(struct parse_file *f, struct piece *pc)
 {
@@ -417,6 +419,7 @@ take_piece(struct parse_file *f, struct piece *pc)
 	const struct piece_diag *d;
 	enum nsd_err err;
 
+	assert(pc->errors <= p->errors_left);
 	for (d = pc->diags; d != NULL; d = d->next)
 		diag_emit(p->sink, d->severity, f->name, d->line, d->column,
 			"%s", d->text);

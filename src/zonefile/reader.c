@@ -3,10 +3,10 @@
  */
 #include "zonefile/reader.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/grow.h"
 #include "zonefile/generate.h"
 #include "zonefile/kernel.h"
@@ -34,7 +34,8 @@ reader_fini(struct reader *r)
 
 /* ---- words to tokens -------------------------------------------------- */
 
-/* Room for the words of a window, one open word, and what is overwritten. */
+/* Makes room for the words of a window, for an open word before them, and for
+ * what scan_write puts behind the last. */
 static bool
 make_index(struct reader *r, size_t len)
 {
@@ -75,6 +76,8 @@ scan_more(struct reader *r)
 	r->kernel->scan_run(s, until);
 	if (s->at == s->len)
 		scan_finish(s);
+	ASSERT_HOT(s->start_count <= r->index_size);
+	ASSERT_HOT(s->end_count <= s->start_count);
 	return true;
 }
 
@@ -106,6 +109,7 @@ add_token(struct reader *r, const char *text, size_t len, bool quoted)
 
 	if (r->token_count == r->token_size && !grow_tokens(r))
 		return false;
+	ASSERT_HOT(r->token_count < r->token_size);
 	t = &r->tokens[r->token_count++];
 	t->text = text;
 	t->len = (uint32_t)len;
@@ -114,8 +118,8 @@ add_token(struct reader *r, const char *text, size_t len, bool quoted)
 	return true;
 }
 
-/* The first fault that the words themselves have; told when the record is
- * known to be complete. */
+/* Notes the first fault that the words themselves have. It is told when the
+ * record is known to be complete. */
 static void
 set_bad(struct reader *r, const char *at, const char *text)
 {
@@ -170,9 +174,9 @@ gather_at_end(struct reader *r)
 }
 
 /*
- * Collects the words up to the newline that ends the record; in GATHER_SKIP
- * something is wrong with them. What is open at the end of the text is left
- * to reader_run.
+ * Collects the words up to the newline that ends the record. GATHER_SKIP:
+ * something is wrong with them. GATHER_OPEN: the text ends inside a record,
+ * which open_record deals with.
  */
 static enum gather
 gather(struct reader *r)
@@ -218,8 +222,8 @@ is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The file ends inside a parenthesis or quote, or a record has no end in
- * sight: says where it was opened. */
+/* The text ends inside a record. If the file ends here too, or the record has
+ * become too long, says where a parenthesis or quote was opened. */
 static enum reader_stop
 open_record(struct reader *r)
 {
@@ -259,6 +263,7 @@ run_nested(struct reader *r, const char *text, size_t len)
 	r->tokens = NULL;
 	r->token_size = 0;
 	stop = reader_run(r, text, len, 1, true);
+	assert(stop != READER_INCLUDE); /* no line made begins with a "$" */
 	reader_fini(r);
 	r->scan = outer.scan;
 	r->index_size = outer.index_size;
@@ -321,7 +326,7 @@ one_record(struct reader *r, enum gather gathered)
 	}
 	if (gathered == GATHER_SKIP) {
 		reader_error(r, r->bad_at, "%s", r->bad_text);
-		/* Lines that take its owner would take a wrong one. */
+		/* Lines behind it would take a wrong owner. */
 		if (!is_blank(*r->record))
 			record_set_bad_owner(r);
 		return READER_END;
@@ -381,6 +386,8 @@ reader_run(struct reader *r, const char *text, size_t len, uint32_t line,
 {
 	uint32_t *starts = r->scan.starts;
 
+	assert(r->hooks != NULL);
+	assert(len <= UINT32_MAX);
 	scan_init(&r->scan, (const uint8_t *)text, len);
 	r->scan.starts = starts;
 	r->is_last = is_last;

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "dns/rdata.h"
 #include "dns/rrtype.h"
 
@@ -84,7 +85,7 @@ repeat_owner(struct reader *r)
 {
 	if ((r->set & PART_OWNER) == 0)
 		r->used |= PART_OWNER;
-	/* The line that broke it has been told of. */
+	/* The line with the bad owner has been told of. */
 	if (r->state.owner_is_bad)
 		return false;
 	if (r->state.owner_len == 0) {
@@ -103,7 +104,7 @@ struct record_head {
 	bool has_class;
 };
 
-/* Up to eight octets of a word as a number, 0 for a longer one. The text has
+/* Up to eight octets of a word as a number; 0 if it is longer. The text has
  * SCAN_PADDING behind it, and a word holds no NUL. */
 static inline uint64_t
 short_text(const struct token *t)
@@ -119,7 +120,7 @@ short_text(const struct token *t)
 	return v & ~(uint64_t)0 >> (64 - 8 * t->len);
 }
 
-/* The TTL of a record; most are written as the one before. */
+/* The TTL of a record. Most are written as the one before. */
 static bool
 parse_ttl(struct reader *r, const struct token *t, uint32_t *ttl_sec)
 {
@@ -131,7 +132,7 @@ parse_ttl(struct reader *r, const struct token *t, uint32_t *ttl_sec)
 	}
 	if (!record_parse_ttl(r, t, "RR", ttl_sec))
 		return false;
-	/* Not where there was a warning, which is for each record. */
+	/* A TTL with a warning is not kept: each record has the warning. */
 	r->ttl_text = *ttl_sec != 0 ? text : 0;
 	r->ttl_text_sec = *ttl_sec;
 	return true;
@@ -182,7 +183,7 @@ rdata_has_names(uint16_t type)
 	return false;
 }
 
-/* Looks a type up; its text mostly is one of a few. NULL: none. */
+/* Looks a type up. Most records have one of a few. NULL: no such type. */
 static const struct reader_type *
 find_type(struct reader *r, const struct token *t)
 {
@@ -202,8 +203,8 @@ find_type(struct reader *r, const struct token *t)
 	return found;
 }
 
-/* TTL and class in either order, or absent, then the type. *next comes back
- * as the index of the first RDATA token. */
+/* Parses TTL and class, in either order or absent, then the type. *next comes
+ * back as the index of the first RDATA token. */
 static bool
 parse_head(struct reader *r, struct record_head *h, size_t *next)
 {
@@ -253,9 +254,9 @@ parse_head(struct reader *r, struct record_head *h, size_t *next)
 }
 
 /*
- * RFC 2308 section 4: a record without TTL has that of $TTL; without $TTL the
- * last one stated (RFC 1035 section 5.1); before any, the minimum of the SOA
- * (RFC 1035 section 3.3.13), which also serves the SOA itself.
+ * A record without TTL has that of $TTL (RFC 2308 section 4). Without $TTL it
+ * has the last TTL stated (RFC 1035 section 5.1). Before any was stated it has
+ * the minimum of the SOA (RFC 1035 section 3.3.13), also if it is the SOA.
  */
 static uint32_t
 choose_ttl(struct reader *r, const struct record_head *h, const uint8_t *rdata,
@@ -306,7 +307,7 @@ tell_rdata(struct reader *r, enum diag_severity severity, uint16_t type,
 			"Missing rdata in %s: %s", name, error->text);
 }
 
-/* The SOA's RDATA may be needed for TTLs. */
+/* The SOA is always wanted: other records may take their TTL from it. */
 static bool
 is_wanted(struct reader *r, uint16_t type)
 {
@@ -322,7 +323,7 @@ is_wanted(struct reader *r, uint16_t type)
 
 /* ---- batches ---------------------------------------------------------- */
 
-/* More room, for a record of at most size octets. */
+/* Adds a batch with room for a record of at most size octets. */
 static enum nsd_err
 add_batch(struct reader *r, size_t size)
 {
@@ -344,8 +345,8 @@ add_batch(struct reader *r, size_t size)
 	return NSD_OK;
 }
 
-/* As rrbatch_append does, but for an owner in lower case, whose length is
- * known: this is done for each record. */
+/* Adds a record, as rrbatch_append does. The owner is in lower case and its
+ * length is known, which makes it faster. */
 static enum nsd_err
 append_record(struct reader *r, uint32_t ttl_sec, uint16_t type,
 	const uint8_t *rdata, size_t rdlen)
@@ -377,6 +378,7 @@ append_record(struct reader *r, uint32_t ttl_sec, uint16_t type,
 	memcpy(rr->data + owner_len, rdata, rdlen);
 	len = sizeof(*rr) + owner_len + rdlen;
 	size = rrbatch_rr_size(rr);
+	ASSERT_HOT(size - len <= 3 && batch->len + size <= batch->capacity);
 	memset((uint8_t *)rr + len, 0, size - len);
 	batch->len += size;
 	batch->count++;
@@ -408,7 +410,7 @@ record_parse(struct reader *r, bool has_owner)
 	err = rdata_parse(h.type, r->tokens + first, r->token_count - first,
 		r->state.origin, rdata, &rdlen, &error);
 	if (err == NSD_E_ZONE && r->is_secondary) {
-		/* As it was sent, so it is served. */
+		/* It is served as it was sent. */
 		tell_rdata(r, DIAG_WARNING, h.type, first, &error);
 	} else if (err != NSD_OK) {
 		tell_rdata(r, DIAG_ERROR, h.type, first, &error);

@@ -1,6 +1,6 @@
 /*
- * scan.c - the part of the scanner that no instruction set makes faster:
- * escapes, quotes and comments inside a block.
+ * scan.c - escapes, quotes and comments inside a block: the part of the scanner
+ * that no instruction set makes faster.
  */
 #include "zonefile/scan.h"
 
@@ -21,7 +21,7 @@ bits_from(unsigned n)
 	return n < 64 ? ~(uint64_t)0 << n : 0;
 }
 
-/* The octets that a backslash takes the meaning from. */
+/* The octets that have no meaning of their own behind a backslash. */
 static uint64_t
 find_escaped(struct scan *s, uint64_t backslash)
 {
@@ -42,8 +42,8 @@ find_escaped(struct scan *s, uint64_t backslash)
 	return escaped;
 }
 
-/* True if a quote at this offset goes on with a word: key="value". Outside
- * quotes and comments an "=" is always part of a word. */
+/* True if a quote at this offset is part of the word before it: key="value".
+ * Outside quotes and comments an "=" is always part of a word. */
 static bool
 quote_joins(const struct scan *s, size_t offset)
 {
@@ -53,10 +53,10 @@ quote_joins(const struct scan *s, size_t offset)
 struct regions {
 	uint64_t comment;
 	uint64_t quoted; /* octets of quoted words, quotes counted */
-	uint64_t joined; /* octets of quotes that go on with a word */
+	uint64_t joined; /* octets of quotes that are part of a word */
 };
 
-/* Walks quotes and comments in order; only here they depend on each other. */
+/* Walks quotes and comments in order, because each may hide the other. */
 static void
 find_regions(struct scan *s, size_t at, const struct scan_masks *m,
 	uint64_t escaped, struct regions *r, struct scan_words *w)

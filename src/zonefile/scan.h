@@ -1,17 +1,18 @@
 /*
  * scan.h - first pass over master-file text: where each word begins and ends.
  *
- * Blocks of 64 octets are classified with the widest instructions there are;
- * the result is two arrays of offsets, starts[i] and ends[i] of the i-th word.
+ * Blocks of 64 octets are classified with the widest instructions there are.
+ * The result is two arrays of offsets: the i-th word is from starts[i] to
+ * ends[i].
  * Words are:
  *   - a newline, "(" , ")" or NUL, one octet, outside quotes (a NUL also in
  *     comments: it is an error wherever it stands);
  *   - a quoted string, with its quotes;
- *   - any other run of octets without blanks. A quote straight behind "="
- *     goes on with the word, up to its closing quote (RFC 9460 section 2.1).
+ *   - any other run of octets without blanks. A quoted string straight behind
+ *     "=" is part of the word (RFC 9460 section 2.1).
  * Blanks (space, tab, carriage return) and comments leave no trace. An escaped
- * octet has no meaning of its own, save a newline, which ends the line also
- * behind a backslash, so that one bad line does not eat the next.
+ * octet has no meaning of its own. A newline ends the line also behind a
+ * backslash, so that one bad line does not eat the next.
  */
 #ifndef ZONEFILE_SCAN_H
 #define ZONEFILE_SCAN_H
@@ -38,7 +39,7 @@ struct scan {
 			       * word */
 	uint64_t carry_escape;/* the last octet was an escaping backslash */
 	bool in_quote;
-	bool quote_joined;    /* the open quote goes on with a word */
+	bool quote_joined;    /* the open quote is part of a word */
 	bool in_comment;
 	bool saw_escape;      /* a backslash since the caller cleared this */
 	bool saw_nul;         /* a NUL, likewise */
@@ -49,7 +50,7 @@ struct scan {
 struct scan_masks {
 	uint64_t blank;    /* space, tab, CR */
 	uint64_t newline;
-	uint64_t special;  /* any of those below */
+	uint64_t special;  /* any of the following */
 	uint64_t quote;
 	uint64_t semicolon;
 	uint64_t paren;
@@ -60,19 +61,18 @@ struct scan_masks {
 /* Prepares a scan of text; starts and ends are set by the caller after. */
 void scan_init(struct scan *s, const uint8_t *text, size_t len);
 
-/*
- * Finishes masks where a block has specials or starts inside a quote or
- * comment: resolves escapes, quotes and comments and appends no words yet.
- * word and single come back as the bits of run-of-octets words and of
- * one-octet words; open and close as those of quotes that begin and end a
- * quoted word.
- */
+/* Where words are in a block, one bit for each octet. */
 struct scan_words {
-	uint64_t word;
-	uint64_t single;
-	uint64_t open;
-	uint64_t close;
+	uint64_t word;     /* octets of words that are runs of octets */
+	uint64_t single;   /* words of one octet */
+	uint64_t open;     /* quotes that begin a quoted word */
+	uint64_t close;    /* quotes that end one */
 };
+
+/*
+ * Makes words of the masks of the block at `at`, for a block that has specials
+ * or starts inside a quote or comment. Appends no words yet.
+ */
 void scan_resolve(struct scan *s, size_t at, const struct scan_masks *m,
 	struct scan_words *w);
 

@@ -7,7 +7,7 @@
 #ifndef ZONEFILE_SCAN_LOOP_H
 #define ZONEFILE_SCAN_LOOP_H
 
-/* Behind the end of the text there are only blanks. */
+/* Makes blanks of what is behind the end of the text. */
 TARGET static inline void
 scan_cut_masks(struct scan_masks *m, size_t left)
 {
@@ -41,7 +41,7 @@ scan_block(struct scan *s, size_t at, size_t left)
 		w.close = 0;
 	} else {
 		scan_resolve(s, at, &m, &w);
-		/* An open quote takes in what is behind the end. */
+		/* An open quote would take in what is behind the end. */
 		if (left < SCAN_BLOCK)
 			w.word &= ~(~(uint64_t)0 << left);
 	}

@@ -2,10 +2,10 @@
  * scan_x86.h - what the vector scanners share: the lookup tables, and bits to
  * offsets with BMI.
  *
- * Each class has members of differing low nibbles, so that one byte shuffle by
- * the octet itself gives the only member it could be, and one comparison says
- * whether it is. 0x80 stands where there is none: a shuffle gives 0 for octets
- * from 0x80 on, and 0x80 equals no octet below.
+ * The members of each class differ in their low nibbles. So a byte shuffle by
+ * the octet itself gives the only member that it could be, and one comparison
+ * says whether it is. 0x80 stands for a nibble without a member: a shuffle
+ * gives 0 for octets from 0x80 on, and 0x80 equals no octet below.
  */
 #ifndef ZONEFILE_SCAN_X86_H
 #define ZONEFILE_SCAN_X86_H
@@ -26,7 +26,7 @@ scan_write(uint32_t *out, uint32_t at, uint64_t bits)
 	size_t n = (size_t)_mm_popcnt_u64(bits);
 	size_t i = 0;
 
-	/* Eight at a time: entries past the n-th are written over later. */
+	/* Eight at a time. Later words overwrite the entries past the n-th. */
 	do {
 		out[i] = at + (uint32_t)_tzcnt_u64(bits);
 		bits = _blsr_u64(bits);

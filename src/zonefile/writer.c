@@ -1,6 +1,6 @@
 /*
  * writer.c - records to master-file text, one line each, as operators know it
- * from NSD: the last label of the owner behind an $ORIGIN line of its parent,
+ * from NSD: the first label of the owner behind an $ORIGIN line of its parent,
  * and no owner at all where it repeats.
  */
 #include "zonefile/writer.h"
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "dns/rdata.h"
 #include "dns/rrtype.h"
 
@@ -29,19 +30,15 @@ zonefile_writer_fini(struct zonefile_writer *w)
 	w->line = NULL;
 }
 
-/* Room for len octets and a NUL behind `used`. */
+/* Makes room for len octets and a NUL behind `used`. */
 static bool
 grow_line(struct zonefile_writer *w, size_t used, size_t len)
 {
-	char *line;
+	char *line = grow_octets(w->line, used + len + 1, &w->line_size);
 
-	if (w->line_size - used > len)
-		return true;
-	line = realloc(w->line, 2 * used + 2 * len + 1);
 	if (line == NULL)
 		return false;
 	w->line = line;
-	w->line_size = 2 * used + 2 * len + 1;
 	return true;
 }
 
@@ -54,8 +51,8 @@ append(struct zonefile_writer *w, size_t *used, const char *text)
 	*used += len;
 }
 
-/* "$ORIGIN PARENT" where it differs from the last one, and the first label of
- * the owner; the owner of the root is a dot. */
+/* Appends "$ORIGIN PARENT" where it differs from the last one, and the first
+ * label of the owner. The root's owner is a dot. */
 static void
 append_owner(struct zonefile_writer *w, size_t *used, const uint8_t *owner)
 {
@@ -113,8 +110,8 @@ append_rdata(struct zonefile_writer *w, size_t *used, uint16_t type,
 	return true;
 }
 
-/* Puts the numbers of a SOA on a line of their own, in parentheses. Blanks in
- * names are escaped, so that the second one ends the names. */
+/* Puts the numbers of a SOA on a line of their own, in parentheses. They follow
+ * the second blank: blanks in names are escaped. */
 static bool
 spread_soa(struct zonefile_writer *w, size_t *used, size_t start)
 {

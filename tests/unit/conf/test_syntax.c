@@ -1,4 +1,4 @@
-/* test_syntax.c - words, clauses and errors of nsd.conf (doc/surface.md 1.1). */
+/* test_syntax.c - words, clauses and errors of nsd.conf: doc/surface.md 1.1. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -339,7 +339,7 @@ range_that_ends_before_it_starts_is_a_warning(void **state)
 }
 
 static void
-acl_words_refer_to_keys_and_tls_auths_wherever_they_stand(void **state)
+acl_words_refer_to_keys_and_tls_auths_anywhere(void **state)
 {
 	struct conf *conf = reader_accept("zone: name: x\n"
 		"request-xfr: AXFR 1.2.3.4 k t\nrequest-xfr: UDP ::1 NOKEY\n"
@@ -545,7 +545,7 @@ each_row_can_be_set_and_shows_it(void **state)
 }
 
 static void
-names_are_unique_in_their_clause_and_clauses_stand_together(void **state)
+names_are_unique_and_clauses_stand_together(void **state)
 {
 	size_t i, k;
 
@@ -626,13 +626,13 @@ main(void)
 		cmocka_unit_test(
 			range_that_ends_before_it_starts_is_a_warning),
 		cmocka_unit_test(
-			acl_words_refer_to_keys_and_tls_auths_wherever_they_stand),
+			acl_words_refer_to_keys_and_tls_auths_anywhere),
 		cmocka_unit_test(key_has_its_octets_and_its_full_algorithm),
 		cmocka_unit_test(cookie_secrets_are_32_hex_digits),
 		cmocka_unit_test(lists_of_ports_and_proxies_recur),
 		cmocka_unit_test(each_row_can_be_set_and_shows_it),
 		cmocka_unit_test(
-			names_are_unique_in_their_clause_and_clauses_stand_together),
+			names_are_unique_and_clauses_stand_together),
 		cmocka_unit_test(
 			options_without_effect_are_listed_once_if_changed),
 	};

@@ -88,7 +88,7 @@ zone_without_options_of_its_own_shares_its_patterns(void **state)
 }
 
 static void
-include_pattern_appends_lists_and_overwrites_values_at_its_place(void **state)
+include_pattern_appends_lists_and_overwrites_values(void **state)
 {
 	struct conf *conf = reader_accept(
 		"pattern: name: a notify: 10.0.0.1 NOKEY notify: 10.0.0.2 "
@@ -478,7 +478,7 @@ main(void)
 		cmocka_unit_test(
 			zone_without_options_of_its_own_shares_its_patterns),
 		cmocka_unit_test(
-			include_pattern_appends_lists_and_overwrites_values_at_its_place),
+			include_pattern_appends_lists_and_overwrites_values),
 		cmocka_unit_test(several_patterns_of_a_zone_add_up),
 		cmocka_unit_test(
 			zones_that_add_to_a_list_do_not_see_each_other),

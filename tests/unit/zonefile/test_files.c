@@ -458,7 +458,8 @@ generate_modifiers_shift_pad_and_convert(void **state)
 	expect("$GENERATE 10-10 a${1}b${-10}c${0,4}d${0,4,x}e${0,1,X}f${0,0,o} "
 		"1 A 192.0.2.1\n",
 		"1 a11b0c0010d000aeaf12.example.org. 1 A " A1 "\n", "");
-	expect("$GENERATE 19-19 ${0,0,n}.x${0,7,n}.y${12,0,N}.z 1 A 192.0.2.1\n",
+	expect("$GENERATE 19-19 ${0,0,n}.x${0,7,n}.y${12,0,N}.z 1 A "
+		"192.0.2.1\n",
 		"1 3.1.x3.1.0.0.yf.1.z.example.org. 1 A " A1 "\n", "");
 	expect("$GENERATE 1-1 a\\$b$$c\\\\$ 1 A 192.0.2.1\n",
 		"1 a\\$b\\$c\\\\1.example.org. 1 A " A1 "\n", "");

@@ -68,10 +68,10 @@ nasty_files_give_the_same_in_any_pieces(void **state)
 		"a 1 A 192.0.2.1\n",
 		"\xef\xbb\xbf" "a 1 A 192.0.2.1\n b A 192.0.2.1\n",
 		/* quotes and parentheses over many pieces */
-		"a 1 TXT \"x\ny 1 A 192.0.2.1\n$ORIGIN z.\nb\" c\nd 1 A 192.0.2.2"
-			"\n",
-		"a 1 TXT ( x\ny 1 A 192.0.2.1\n$ORIGIN z.\nb ) \nd 1 A 192.0.2.2"
-			"\n",
+		"a 1 TXT \"x\ny 1 A 192.0.2.1\n$ORIGIN z.\nb\" c\n"
+			"d 1 A 192.0.2.2\n",
+		"a 1 TXT ( x\ny 1 A 192.0.2.1\n$ORIGIN z.\nb ) \n"
+			"d 1 A 192.0.2.2\n",
 		"a 1 TXT ( x ; ) \" \ny \"\n) ;\" \n(\n\") ; c\nb ) \n"
 			"d 1 A 192.0.2.2\n",
 		/* directives in the middle */
@@ -105,8 +105,10 @@ nasty_files_give_the_same_in_any_pieces(void **state)
 		"$GENERATE 1-9 a$ 1 A 192.0.2.$\n A 192.0.2.1\n$INCLUDE x\n"
 			"$GENERATE 1-2 x TXT (\n\"$\n$\" )\nb 2 A 192.0.2.1\n",
 		/* escapes at the end of lines */
-		"a\\\n 1 A 192.0.2.1\nb 1 TXT \"x\\\ny\\\"\n\"\\\\\nc 1 A 1\\.2\n",
-		"\n\n\n\n \n;\n;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;\n"
+		"a\\\n 1 A 192.0.2.1\nb 1 TXT \"x\\\ny\\\"\n\"\\\\\n"
+			"c 1 A 1\\.2\n",
+		"\n\n\n\n \n;\n;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;;"
+			";;;;;\n"
 			"a 1 A 192.0.2.1\n\r\n\r\n \r\nb 1 A 192.0.2.1\r",
 		"a 1 SVCB 1 . alpn=\"h2\n b\" key6=\"\nx\"\nb 1 A 192.0.2.1\n",
 	};
@@ -173,7 +175,7 @@ random_files_give_the_same_in_any_pieces(void **state)
 	}
 }
 
-/* ---- some owners alone ---------------------------------------------------- */
+/* ---- some owners alone -------------------------------------------------- */
 
 static bool
 wants_owner(const void *ctx, const uint8_t *owner, size_t len)

@@ -9,7 +9,7 @@
 /* ---- owners, origin --------------------------------------------------- */
 
 static void
-owner_is_completed_with_origin_and_lower_cased(void **state)
+owner_is_completed_and_lower_cased(void **state)
 {
 	expect("WWW 60 IN A 192.0.2.1\n@ 60 A 192.0.2.1\n"
 		"Other.Example. 60 A 192.0.2.1\n. 60 A 192.0.2.1\n",
@@ -83,7 +83,7 @@ escapes_in_owners_are_undone(void **state)
 /* ---- TTL and class ---------------------------------------------------- */
 
 static void
-ttl_and_class_come_in_either_order_or_not_at_all(void **state)
+ttl_and_class_come_in_any_order_or_not(void **state)
 {
 	expect("$TTL 7\na 1 IN A 192.0.2.1\na IN 2 A 192.0.2.1\n"
 		"a in A 192.0.2.1\na 3 A 192.0.2.1\na A 192.0.2.1\n"
@@ -232,8 +232,8 @@ comments_end_with_the_line(void **state)
 static void
 carriage_returns_and_byte_order_mark_are_passed_over(void **state)
 {
-	expect("\xef\xbb\xbf" "a 60 A 192.0.2.1\r\n\r\nb (\r\n60 A 192.0.2.1 )\r\n"
-		"\r\n",
+	expect("\xef\xbb\xbf" "a 60 A 192.0.2.1\r\n\r\nb (\r\n"
+		"60 A 192.0.2.1 )\r\n\r\n",
 		"1 a.example.org. 60 A " A1 "\n3 b.example.org. 60 A " A1 "\n",
 		"");
 	expect("\xef\xbb\xbf", "", "");
@@ -480,13 +480,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(owner_is_completed_with_origin_and_lower_cased),
+		cmocka_unit_test(owner_is_completed_and_lower_cased),
 		cmocka_unit_test(blank_owner_is_the_last_one),
 		cmocka_unit_test(owner_is_not_quoted),
 		cmocka_unit_test(lines_behind_a_bad_owner_are_left_out),
 		cmocka_unit_test(origin_is_relative_to_the_one_before),
 		cmocka_unit_test(escapes_in_owners_are_undone),
-		cmocka_unit_test(ttl_and_class_come_in_either_order_or_not_at_all),
+		cmocka_unit_test(ttl_and_class_come_in_any_order_or_not),
 		cmocka_unit_test(only_class_in_is_supported),
 		cmocka_unit_test(
 			ttl_and_type_of_the_line_before_are_not_mistaken),

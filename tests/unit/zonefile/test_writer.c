@@ -110,7 +110,8 @@ static void
 owners_that_look_like_syntax_are_escaped(void **state)
 {
 	expect_written("\\@ 1 A 192.0.2.1\n\\$ORIGIN 1 A 192.0.2.1\n"
-		"\\;\\\"\\032\\( 1 A 192.0.2.1\n\\009 1 SOA \\032 a\\ b 1 2 3 4 5\n",
+		"\\;\\\"\\032\\( 1 A 192.0.2.1\n"
+		"\\009 1 SOA \\032 a\\ b 1 2 3 4 5\n",
 		(const uint8_t *)"",
 		"$ORIGIN .\n\\@\t1\tIN\tA\t192.0.2.1\n"
 		"\\$origin\t1\tIN\tA\t192.0.2.1\n"
