@@ -152,8 +152,8 @@ bool store_trim_step(struct store_writer *writer, uint32_t *at);
  * one had allocated and not published, or retired and not freed, is used and
  * cannot be reached. Begin; mark each object that can be reached from the
  * roots; end retires all others. Between begin and end nothing is allocated,
- * freed, retired or published, and the writer's heap is the only one.
- * Cost: an octet of memory for each 64 of the store's, until end.
+ * freed, retired or published, and there are no heaps but the writer's.
+ * Cost, until end: an octet of memory for each 64 of the store's.
  */
 struct store_sweep;
 

@@ -1,4 +1,5 @@
-/* claim.c - who has which octets of a store whose contents are not trusted. */
+/* claim.c - says which object has which octets of a store whose contents are
+ * not trusted. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@ struct store_claims {
 	uint32_t count; /* granules */
 	const uint64_t *used; /* the bitmaps of the spans */
 	uint64_t *marks;      /* bits, as those: claimed */
-	uint8_t *kinds; /* an octet a granule: what begins there; 0: nothing */
+	uint8_t *kinds; /* an octet a granule: its kind if one begins there */
 };
 
 enum nsd_err
@@ -27,7 +28,7 @@ store_claims_begin(struct store_writer *writer, struct store_claims **claims)
 	assert(heap_is_alone(writer));
 	if (c == NULL)
 		return NSD_E_MEMORY;
-	/* What is left of a hole counts as used while a heap holds it. */
+	/* The rest of a heap's hole counts as used; give it back. */
 	heap_flush(&writer->heap);
 	c->writer = writer;
 	c->first = span_first_granule(writer, 0);
@@ -76,7 +77,7 @@ store_claims_reach(const struct store_claims *claims, store_ref ref,
 	return ref >= claims->first && at < room && len <= room - at;
 }
 
-/* The bits of granules at..end that lie in the word of at. */
+/* The bits of granules from `at` to before `end`, in the word of `at` only. */
 static uint64_t
 word_mask(uint32_t at, uint32_t end)
 {

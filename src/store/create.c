@@ -13,7 +13,7 @@
 #define RESERVATION_DEFAULT ((size_t)32 << 30)
 #define RESERVATION_LEAST ((size_t)64 << 20)
 
-/* A nameless file in memory, opened read-write. */
+/* Makes a nameless file in memory, open read-write. */
 static enum nsd_err
 file_create(const char *name, int *fd)
 {
@@ -21,7 +21,8 @@ file_create(const char *name, int *fd)
 	return *fd < 0 ? NSD_E_SYSTEM : NSD_OK;
 }
 
-/* Opened anew, as a duplicate would share the write permission. */
+/* Opens the same file read-only. A duplicate of the descriptor would carry the
+ * permission to write. */
 static int
 file_open_to_read(int fd, int self_fds)
 {
@@ -44,7 +45,8 @@ create_reservation_fits(size_t size)
 	return p != MAP_FAILED && munmap(p, size) == 0;
 }
 
-/* The largest reservation up to the wanted one that the system grants. */
+/* The largest reservation, up to the wanted one, that the system grants; 0 if
+ * not even the least. */
 static size_t
 reservation_probe(size_t wanted)
 {
@@ -100,7 +102,7 @@ create_prepare(const struct store_options *options, struct store **store)
 	err = file_create("nsd-readers", &s->slots_fd);
 	if (err != NSD_OK)
 		goto out_store;
-	/* The writer maps one page at least. */
+	/* One page more: the writer maps at least one, even for no reader. */
 	if (fallocate(s->slots_fd, 0, 0,
 		    (off_t)(s->reader_max + 1) * STORE_PAGE) != 0) {
 		err = NSD_E_SYSTEM;

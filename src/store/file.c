@@ -54,7 +54,7 @@ store_reader_clear(struct store *store, unsigned slot)
 
 	if (slot >= store->reader_max || store->slots_fd < 0)
 		return;
-	/* The file is in memory and its pages exist: this cannot fail. */
+	/* Cannot fail: the file is in memory and its pages exist. */
 	if (pwrite(store->slots_fd, &none, sizeof(none),
 		    (off_t)slot * STORE_PAGE) != sizeof(none))
 		return;
@@ -70,8 +70,8 @@ file_map(int fd, size_t size, int protection)
 		area = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
 		return area == MAP_FAILED ? NULL : area;
 	}
-	/* A huge page can be mapped as one only where address and offset in
-	 * the file agree. */
+	/* A huge page is mapped as one only if its address is a multiple of
+	 * its size, as its offset in the file is. */
 	area = mmap(NULL, size + slack, PROT_NONE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (area == MAP_FAILED)

@@ -1,4 +1,4 @@
-/* heap.c - gives and takes back objects. */
+/* heap.c - allocates objects and frees them. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 #include "store/holes.h"
 #include "store/span.h"
 
-/* A hole that a fresh heap takes has room for as much. */
+/* A fresh heap takes no hole smaller than this, in granules. */
 #define FRESH_MIN 1024u
 
-/* Spans of a store in which what stays long has some of its own. */
+/* From this many spans on, long-lived objects get spans of their own. */
 #define LASTING_FROM 8u
 
 #define POISON 0xdb
@@ -26,7 +26,7 @@ heap_init(struct store_heap *heap, struct store_writer *writer, bool fresh)
 	heap->writer = writer;
 }
 
-/* Gives back what is left of a hole; the lock is held. */
+/* Gives back what is left of a hole. Under the lock. */
 static void
 heap_give(struct store_heap *heap, uint32_t bump, uint32_t limit)
 {
@@ -35,7 +35,7 @@ heap_give(struct store_heap *heap, uint32_t bump, uint32_t limit)
 		holes_give(heap->writer, bump, limit - bump);
 }
 
-/* As below, in spans for what stays long. */
+/* As heap_find_room, in the spans for long-lived objects. */
 static uint32_t
 find_lasting(struct store_writer *w, uint32_t count, uint32_t *granule)
 {
@@ -50,8 +50,8 @@ find_lasting(struct store_writer *w, uint32_t count, uint32_t *granule)
 	return SPAN_GRANULES;
 }
 
-/* Room for count granules in a hole, or else in a span that had no objects:
- * how much there is, or 0. The lock is held. */
+/* Claims a hole, or else a span without objects, that has room for count
+ * granules. Returns its size in granules, or 0. Under the lock. */
 static uint32_t
 heap_find_room(struct store_heap *heap, uint32_t count, uint32_t *granule)
 {
@@ -75,8 +75,8 @@ heap_find_room(struct store_heap *heap, uint32_t count, uint32_t *granule)
 			  : holes_take(w, HOLES_DRAINING, count, granule);
 }
 
-/* The first of count granules that the heap's hole has no room for, or 0. The
- * heap keeps the larger of what remains. */
+/* Takes count granules from a new hole, as the heap's own has no room. Of the
+ * two rests the heap keeps the larger one. Returns the first granule, or 0. */
 static uint32_t
 heap_alloc_hole(struct store_heap *heap, uint32_t count)
 {
@@ -184,8 +184,8 @@ store_heap_view(const struct store_heap *heap)
 	return &heap->writer->view;
 }
 
-/* The first granule of an object that takes up spans in a row, or 0. The rest
- * of the last one is a hole. */
+/* Takes spans in a row for a large object; the rest of the last span becomes a
+ * hole. Returns the first granule, or 0. */
 static uint32_t
 heap_alloc_spans(struct store_writer *w, uint32_t count)
 {
@@ -201,7 +201,8 @@ heap_alloc_spans(struct store_writer *w, uint32_t count)
 	return granule;
 }
 
-/* The first granule of a new object that the heap's hole is not for, or 0. */
+/* What store_alloc does if the heap's own hole is too small, or there may be a
+ * hole that fits exactly. Returns the first granule, or 0. */
 static uint32_t
 heap_alloc_slow(struct store_heap *heap, uint32_t count)
 {
@@ -253,7 +254,8 @@ store_edit(struct store_heap *heap, store_ref ref)
 	return heap->base + (size_t)ref * STORE_GRANULE;
 }
 
-/* The newest object makes the heap's hole larger again. */
+/* Frees the heap's newest object: its hole becomes larger again. False: it is
+ * not the newest, or in another span than the hole. */
 static bool
 heap_take_back(struct store_heap *heap, uint32_t granule, uint32_t count)
 {

@@ -1,12 +1,13 @@
 /*
- * heap.h - the allocators. store_alloc and what else is for all is in
- * include/store.
+ * heap.h - the allocators, for other files of the store. store_alloc and the
+ * other public functions are in store/writer.h.
  */
 #ifndef STORE_HEAP_H
 #define STORE_HEAP_H
 
 #include "store/state.h"
 
+/* Sets a heap up; fresh as in struct store_heap. */
 void heap_init(struct store_heap *heap, struct store_writer *writer,
 	bool fresh);
 

@@ -1,4 +1,5 @@
-/* holders.c - which readers hold something back: what each has in its slot. */
+/* holders.c - which readers hold something back, by what their slots say. A
+ * slot is written by another process: nothing in it is trusted. */
 #include "config.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ holders_add_pin(struct holders *holders, uint64_t low, uint64_t high)
 {
 	struct pin_range *pin;
 
-	/* AXFRs of one moment have the same. */
+	/* AXFRs that began at the same moment have the same pin. */
 	for (unsigned i = 0; i < holders->count; i++)
 		if (holders->pins[i].low == low
 			&& holders->pins[i].high == high)
@@ -74,7 +75,7 @@ store_epoch(const struct store_writer *writer)
 bool
 store_epoch_passed(struct store_writer *writer, uint64_t epoch)
 {
-	/* One of a store that was attached again may be newer than any. */
+	/* An epoch kept in a file may be newer than all of this store. */
 	if (epoch > writer->header->epoch)
 		epoch = writer->header->epoch;
 	if (epoch == writer->header->epoch)
@@ -92,6 +93,7 @@ store_epoch_passed(struct store_writer *writer, uint64_t epoch)
 
 /* ---- who holds back */
 
+/* Octets that wait for readers and were retired in an epoch or later. */
 static uint64_t
 octets_since(const struct store_writer *writer, uint64_t epoch)
 {
@@ -104,7 +106,8 @@ octets_since(const struct store_writer *writer, uint64_t epoch)
 	return octets;
 }
 
-/* The oldest epoch by which a reader holds something back, or 0. */
+/* The oldest epoch of which a reader holds something back, or 0. out: the
+ * octets, and whether a pin is the cause. */
 static uint64_t
 slot_holds(const struct store_writer *writer, const struct store_slot *slot,
 	uint64_t *octets, bool *pinned)
@@ -134,7 +137,7 @@ slot_holds(const struct store_writer *writer, const struct store_slot *slot,
 	return oldest;
 }
 
-/* What others wrote, as text of a line. */
+/* Copies what another process wrote, made fit for a line of text. */
 static void
 copy_name(const struct store_slot *slot, char name[16])
 {

@@ -1,5 +1,5 @@
-/* holes.c - where there is room among objects: the holes of all spans by their
- * size, the lowest first. */
+/* holes.c - finds room among objects: the table of holes by size, the lowest
+ * first. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -11,18 +11,18 @@
 #include "store/pages.h"
 #include "store/span.h"
 
-/* Granules that no object is smaller than, mostly. */
+/* Hardly any object is smaller than this, in granules. */
 #define SLIVER 3u
 
-/* Spans drain if more is free than a part of what is used, and are chosen again
- * when a part of the store's size has been freed. */
+/* Spans drain only if more is free than a DRAIN_LEAST-th of what is used. They
+ * are chosen anew when a DRAIN_OFTEN-th of the store has been freed. */
 #define DRAIN_LEAST 64u
 #define DRAIN_OFTEN 64u
+/* Spans are compared by how much of them is free, in steps. */
 #define DRAIN_STEPS 64u
 #define DRAIN_STEP (SPAN_GRANULES / DRAIN_STEPS)
 
-/* Sizes below HOLE_EXACT have a class each; there are eight up to twice a size
- * above that. */
+/* The class of a hole of count granules: see struct hole_class. */
 static unsigned
 class_of(uint32_t count)
 {
@@ -88,7 +88,8 @@ class_pop(struct store_writer *w, enum holes_of of, unsigned class)
 
 /* ---- what is still true */
 
-/* The granules of the hole that begins there, or 0 if none of the class does. */
+/* The size of the hole that begins at a granule, or 0 if there is none, or one
+ * of another class or table. */
 static uint32_t
 hole_check(struct store_writer *w, enum holes_of of, unsigned class,
 	uint32_t granule)
@@ -115,7 +116,7 @@ compare_holes(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Forgets what is not true any more, or there twice. */
+/* Drops entries that are not true any more, or there twice. */
 static void
 class_purge(struct store_writer *w, enum holes_of of, unsigned class)
 {
@@ -131,8 +132,8 @@ class_purge(struct store_writer *w, enum holes_of of, unsigned class)
 	c->count = kept;
 }
 
-/* Room for as many as `max`, and for those that there are; false if there is no
- * memory. */
+/* Gives the class room for max entries, no fewer than it has. False: there is
+ * no memory. */
 static bool
 class_resize(struct hole_class *c, uint32_t max)
 {
@@ -173,7 +174,7 @@ holes_add(struct store_writer *w, uint32_t granule, uint32_t count)
 	struct hole_class *c = &holes->classes[class];
 
 	if (c->count == c->max && !class_make_room(w, of, class)) {
-		/* It is found when the table is made anew. */
+		/* It is found when the table is next made anew. */
 		w->holes_lost = true;
 		return;
 	}
@@ -244,8 +245,8 @@ holes_fini(struct store_writer *w)
 
 /* ---- draining */
 
-/* The spans that drain: those with more than a step's part free, and some of
- * those with as much. */
+/* Which spans drain: all with more than `step` steps free, and `some` of those
+ * with just that much. */
 struct drain {
 	unsigned step;
 	uint64_t some;
@@ -279,8 +280,8 @@ drain_choose(const struct store_writer *w, struct drain *drain)
 			drain->some++) {
 			uint64_t one = free[step] / spans[step];
 
-			/* What has been in it, and in others, has room
-			 * in those that are left. */
+			/* The objects of all chosen spans must fit into
+			 * the holes of the others. */
 			if (used + SPAN_GRANULES > room)
 				return;
 			used += SPAN_GRANULES - one;
@@ -300,7 +301,7 @@ holes_settle(struct store_writer *w)
 		return;
 	w->freed = 0;
 	drain_choose(w, &drain);
-	/* The last ones first. */
+	/* From the end of the store, so that this becomes free. */
 	for (uint32_t i = w->header->span_count; i-- > 0;) {
 		struct span *s = &w->spans[i];
 		enum holes_of of = s->free / DRAIN_STEP > drain.step
@@ -340,7 +341,8 @@ class_next(const struct holes *holes, unsigned class)
 	return i * 64 + (unsigned)__builtin_ctzll(word);
 }
 
-/* The lowest hole of the class, if it has room for so much. */
+/* Finds the lowest hole of a class. Returns its size if it has room for count
+ * granules, else 0. */
 static uint32_t
 class_look(struct store_writer *w, enum holes_of of, unsigned class,
 	uint32_t count, uint32_t *granule)
@@ -361,7 +363,8 @@ class_look(struct store_writer *w, enum holes_of of, unsigned class,
 	return 0;
 }
 
-/* Claims a hole, or the part of it whose pages are worth having. */
+/* Claims a hole of which `wanted` granules are needed, or only a part of it if
+ * the rest would need absent pages. Returns the granules claimed, or 0. */
 static uint32_t
 hole_claim(struct store_writer *w, uint32_t granule, uint32_t count,
 	uint32_t wanted)
@@ -378,7 +381,8 @@ hole_claim(struct store_writer *w, uint32_t granule, uint32_t count,
 	return room;
 }
 
-/* The best of the classes from `class` up to `end`. */
+/* Claims a hole of the first class from `class` on, below `end`, that has one.
+ * Returns its granules, or 0. */
 static uint32_t
 classes_take(struct store_writer *w, enum holes_of of, unsigned class,
 	unsigned end, uint32_t count, uint32_t *granule)
@@ -407,8 +411,8 @@ holes_take(struct store_writer *w, enum holes_of of, uint32_t count,
 	if (class + SLIVER > HOLE_EXACT)
 		return classes_take(w, of, class, HOLE_CLASSES, count,
 			granule);
-	/* Nothing has the size of what a hole that is a little larger would
-	 * leave. */
+	/* Holes that are a little larger come last: hardly any object would
+	 * fit into what they leave. */
 	found = classes_take(w, of, class, class + 1, count, granule);
 	if (found == 0)
 		found = classes_take(w, of, class + SLIVER, HOLE_CLASSES,

@@ -1,5 +1,4 @@
-/* image.c - a store in a named file: its checksum, the mark of a clean stop, and
- * how it is written. */
+/* image.c - reads, sums, marks and writes the named file of a store. */
 #include "config.h"
 
 #include <errno.h>
@@ -50,7 +49,7 @@ span_is_used(const uint8_t *octets)
 	return false;
 }
 
-/* Adds count spans that have objects. */
+/* Adds the contents of count spans to the sum. */
 static bool
 sum_spans(int fd, uint64_t at, uint32_t count, struct sum *sum, void *buffer)
 {
@@ -68,7 +67,8 @@ sum_spans(int fd, uint64_t at, uint32_t count, struct sum *sum, void *buffer)
 	return true;
 }
 
-/* Adds the bitmaps of count spans, and those spans that have objects. */
+/* Adds to the sum the bitmaps of count spans, then those of them that have
+ * objects. */
 static bool
 sum_chunk(int fd, const struct store_header *header, uint32_t first,
 	uint32_t count, struct sum *sum, uint8_t *buffer, uint64_t *octets)
@@ -178,7 +178,7 @@ image_mark_clean(struct store *store)
 	err = image_sum(store->fd, page.octets, &page.header.sum, &octets);
 	if (err != NSD_OK)
 		return err;
-	/* All else first, or the mark might reach the disk before it. */
+	/* The mark goes last: it must not reach the disk before the rest. */
 	if (fsync(store->fd) != 0
 		|| pwrite(store->fd, &page, sizeof(page), 0)
 			!= (ssize_t)sizeof(page)

@@ -14,11 +14,12 @@
 #include "store/create.h"
 #include "store/image.h"
 
-#define OPEN_TRIES 16 /* others may replace the file meanwhile */
+#define OPEN_TRIES 16 /* others may replace the file at the same time */
 #define RESERVATION_MAX ((uint64_t)32 << 30)
-#define EPOCH_MAX (UINT64_MAX / 2) /* no server comes so far */
+#define EPOCH_MAX (UINT64_MAX / 2) /* no server ever gets there */
 
-/* Octets that are locked: the first by who may write, the second by all. */
+/* Octets of the file that are locked: the first by the server that writes, the
+ * second by all processes that read. */
 enum lock_octet { LOCK_OWNER, LOCK_READERS };
 
 const char *
@@ -79,7 +80,7 @@ judge_header(const uint8_t *page, uint64_t size, uint64_t contents)
 	size_t len = size < sizeof(h.magic) ? (size_t)size : sizeof(h.magic);
 
 	memcpy(&h, page, sizeof(h));
-	/* Made, and the power went before there was anything in it. */
+	/* The power went just after the file was made. */
 	if (page_is_zero(page))
 		return STORE_FILE_UNCLEAN;
 	if (memcmp(h.magic, STORE_MAGIC, len) != 0)
@@ -128,14 +129,14 @@ judge(int fd, uint64_t size, uint64_t contents, struct store *store,
 
 /* ---- opening */
 
-/* A new file is its owner's, if we are root and may give it away. */
+/* Gives a new file to its owner, if that is not us. Only root can. */
 static bool
 give_to_owner(int fd, uid_t owner)
 {
 	return owner == geteuid() || fchown(fd, owner, (gid_t)-1) == 0;
 }
 
-/* Why a file could not be opened. */
+/* Says why a file could not be opened. errno stays. */
 static enum store_file_state
 refusal(const struct store_file *file)
 {
@@ -148,7 +149,7 @@ refusal(const struct store_file *file)
 	return STORE_FILE_SYSTEM;
 }
 
-/* True if the path is that of the file that is open. */
+/* True if the path leads to the file that is open. */
 static bool
 is_named(const char *path, const struct stat *st)
 {
@@ -158,8 +159,8 @@ is_named(const char *path, const struct stat *st)
 		&& named.st_ino == st->st_ino;
 }
 
-/* Opens the regular file at the path, or makes one. *again if it came or went
- * in between. */
+/* Opens the regular file at the path, or makes one. *again: the file came or
+ * went between two steps; try again. */
 static enum store_file_state
 open_once(const struct store_file *file, int *fd, bool *again)
 {
@@ -202,12 +203,12 @@ check_open(const struct store_file *file, int fd, struct stat *st)
 	if (!lock_take(fd, LOCK_OWNER, F_WRLCK))
 		return errno == EAGAIN || errno == EACCES ? STORE_FILE_IN_USE
 							  : STORE_FILE_SYSTEM;
-	/* What was written to it before it was ours counts. */
+	/* Look again: its size may have changed before we had the lock. */
 	return fstat(fd, st) == 0 ? STORE_FILE_ATTACHED : STORE_FILE_SYSTEM;
 }
 
-/* The locked file at the path. Nobody can replace it while we hold the lock,
- * and obey the rules. */
+/* Opens and locks the file at the path. While we hold the lock, no other server
+ * replaces it. */
 static enum store_file_state
 open_locked(const struct store_file *file, int *fd, uint64_t *size)
 {
@@ -233,7 +234,7 @@ open_locked(const struct store_file *file, int *fd, uint64_t *size)
 	return STORE_FILE_SYSTEM;
 }
 
-/* The name of a file that was made or replaced survives a power cut. */
+/* Flushes the directory: the name of a new file then survives a power cut. */
 static bool
 sync_directory(const char *path)
 {
@@ -251,7 +252,7 @@ sync_directory(const char *path)
 	return rc == 0;
 }
 
-/* An empty store in a file that has nothing in it. */
+/* Makes an empty store of a file that is empty. */
 static enum nsd_err
 fill_new(const struct store_file *file, const struct store *store, int fd)
 {
@@ -264,7 +265,7 @@ fill_new(const struct store_file *file, const struct store *store, int fd)
 	return NSD_E_SYSTEM;
 }
 
-/* An empty store in place of one that is of no use. */
+/* Puts an empty store in place of a file that is of no use. */
 static enum nsd_err
 replace(const struct store_file *file, struct store *store)
 {
@@ -289,8 +290,8 @@ replace(const struct store_file *file, struct store *store)
 	return sync_directory(file->path) ? NSD_OK : NSD_E_SYSTEM;
 }
 
-/* The same file once more, read-only, with the lock that says that there may
- * be readers. */
+/* Opens the same file read-only, with the lock that tells a later server that
+ * there may be readers. */
 static enum nsd_err
 open_for_readers(const struct store_file *file, struct store *store)
 {
@@ -308,7 +309,7 @@ open_for_readers(const struct store_file *file, struct store *store)
 		: NSD_E_SYSTEM;
 }
 
-/* Opens, judges and if need be replaces. */
+/* Opens the file, judges it, and replaces it if need be. */
 static enum nsd_err
 open_or_replace(const struct store_file *file, struct store *store,
 	struct store_file_report *report)

@@ -14,19 +14,20 @@
 #define STORE_MAGIC "NSDstore"
 #define STORE_LAYOUT_VERSION 2u
 
-/* As another order of octets would not read it. */
+/* Reads differently on a machine with another order of octets. */
 #define STORE_MACHINE UINT64_C(0x0807060504030201)
+/* "clean", as the value of that field. */
 #define STORE_CLEAN UINT64_C(0x6e61656c63)
 
 #define STORE_PAGE 4096u
 #define STORE_EXTENT (2u << 20)    /* a huge page */
-#define SPAN_SIZE (64u << 10)      /* what a heap takes at a time */
+#define SPAN_SIZE (64u << 10)      /* the unit of growth and of lists */
 #define SPAN_GRANULES (SPAN_SIZE / STORE_GRANULE)
 #define SPAN_BITMAP (SPAN_GRANULES / 8) /* octets; a bit a granule */
 #define SPAN_WORDS (SPAN_GRANULES / 64)
 #define EXTENT_SPANS (STORE_EXTENT / SPAN_SIZE)
 
-/* The first page of the store. The bitmaps stand behind it, the spans at
+/* The first page of the store. The bitmaps follow it; the spans begin at
  * data_at. Only the writer writes here. */
 struct store_header {
 	uint8_t magic[8];
@@ -36,13 +37,13 @@ struct store_header {
 	uint64_t data_at;     /* offset of span 0 */
 	uint64_t machine;     /* STORE_MACHINE */
 	uint64_t contents;    /* the caller's version; 0 in memory */
-	uint64_t clean;       /* STORE_CLEAN if the sum holds; in a file */
+	uint64_t clean;       /* STORE_CLEAN: the sum counts. In a file */
 	uint8_t unused[8];
-	/* A line that readers look at between batches. */
+	/* A cache line that readers look at between batches. */
 	uint64_t epoch;
 	uint8_t unused2[56];
 	uint32_t roots[STORE_ROOT_COUNT];
-	struct sum sum; /* of a clean file; itself counts as zero */
+	struct sum sum; /* of a clean file, taken with zeros in this place */
 };
 
 _Static_assert(offsetof(struct store_header, epoch) == 64
@@ -50,19 +51,20 @@ _Static_assert(offsetof(struct store_header, epoch) == 64
 		&& offsetof(struct store_header, sum) == 192,
 	"epoch and roots have a cache line each");
 
-/* The page of a reader in the file of slots; written by it alone. */
 #define SLOT_PINS 252u
 
+/* The page of a reader in the file of slots. The reader alone writes to it;
+ * main clears it after the reader died. */
 struct store_slot {
 	uint64_t seen;    /* epoch; 0: offline */
-	uint32_t pin_max; /* pins[] that have ever been used */
+	uint32_t pin_max; /* no pin at or behind this index was ever used */
 	int32_t pid;      /* 0: nobody */
 	char name[16];
 	uint8_t unused[32];
 	/*
-	 * A version that is held on to. Epochs: what was retired before low
-	 * cannot be reached from it, nor what was allocated after high. The
-	 * last one may stand for several.
+	 * Versions that the reader holds on to, by epochs. What was retired
+	 * before low cannot be reached from the version, nor what was
+	 * allocated after high. The last place may stand for several pins.
 	 */
 	struct store_slot_pin {
 		uint64_t low;  /* 0: not pinned */

@@ -29,8 +29,8 @@ pages_collapse(struct store_writer *writer, uint32_t span)
 	for (int i = 0; i < COLLAPSE_TRIES; i++) {
 		if (madvise(extent, STORE_EXTENT, MADV_COLLAPSE) == 0)
 			return true;
-		/* EAGAIN: a page was busy. Others may do better later, but
-		 * not where the kernel does not know it at all. */
+		/* EAGAIN: a page was busy. EINVAL: the kernel does not know
+		 * this at all; do not ask again. */
 		if (errno == EINVAL)
 			writer->no_collapse = true;
 		if (errno != EAGAIN)
@@ -59,7 +59,7 @@ pages_make_bitmap(struct store_writer *writer, uint32_t span, uint32_t count)
 		    STORE_PAGE + (off_t)span * SPAN_BITMAP, (off_t)len)
 		!= 0)
 		return false;
-	/* In a file anything may stand behind what was in use. */
+	/* In a named file anything may stand behind the last span. */
 	if (writer->store->named)
 		memset(span_bitmap(writer, span), 0, len);
 	return true;
@@ -79,7 +79,7 @@ pages_make_extent(struct store_writer *writer, uint32_t span)
 
 /* ---- the pages of one span */
 
-/* The pages that granules of one span lie in, a bit each. */
+/* A bit for each page of a span that granules of it lie in. */
 static uint32_t
 pages_of(uint32_t at, uint32_t count)
 {

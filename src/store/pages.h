@@ -9,7 +9,8 @@
 #include "store/state.h"
 
 /* Makes all pages of count spans, from `span` on. */
-bool pages_make_spans(struct store_writer *writer, uint32_t span, uint32_t count);
+bool pages_make_spans(struct store_writer *writer, uint32_t span,
+	uint32_t count);
 
 /* Makes the bitmaps of count new spans, all zero. */
 bool pages_make_bitmap(struct store_writer *writer, uint32_t span,

@@ -1,4 +1,4 @@
-/* reader.c - a process that follows references: its view and its slot. */
+/* reader.c - a process that reads the store: its view, slot and pins. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -16,15 +16,15 @@ struct store_reader {
 	const struct store_header *header;
 	uint64_t seen;   /* as in the slot */
 	size_t mapped;   /* octets of view; 0: the writer's mapping */
-	size_t last_pins; /* pins that share the last place in the slot */
-	bool pins_open;  /* some were taken since we were last quiescent */
+	size_t last_pins; /* how many share the last place in the slot */
+	bool pins_open;  /* the upper end of some is not known yet */
 };
 
 static enum nsd_err
 reader_map(struct store *store, unsigned slot, struct store_reader *reader)
 {
-	/* Beside the writer one mapping does for both: it cannot be
-	 * protected from this process anyway. */
+	/* In the writer's process its mapping does for both: the process can
+	 * write to the store anyway. */
 	if (store->writer_base != NULL && store->writer_pid == getpid()) {
 		reader->view.base = store->writer_base;
 		reader->slot = (struct store_slot *)(store->writer_slots
@@ -37,8 +37,8 @@ reader_map(struct store *store, unsigned slot, struct store_reader *reader)
 		PROT_READ);
 	if (reader->view.base == NULL)
 		return NSD_E_SYSTEM;
-	/* A reader that crashes is replaced at once: writing a core of all
-	 * zones would take its time. It matters little if this is refused. */
+	/* A reader that crashes is replaced when its core is written: with
+	 * all zones in it that takes long. It matters little if refused. */
 	(void)madvise((void *)(uintptr_t)reader->view.base,
 		store->reservation, MADV_DONTDUMP);
 	reader->slot = mmap(NULL, STORE_PAGE, PROT_READ | PROT_WRITE,
@@ -52,7 +52,7 @@ reader_map(struct store *store, unsigned slot, struct store_reader *reader)
 	return NSD_OK;
 }
 
-/* Whoever had it holds nothing any more. */
+/* Takes out whatever a former reader left in the slot. */
 static void
 slot_clear(struct store_slot *slot)
 {
@@ -120,12 +120,13 @@ store_reader_online(struct store_reader *reader)
 	reader->seen = rcu_load_acquire(&reader->header->epoch);
 	ASSERT_HOT(reader->seen != 0);
 	rcu_store_relaxed(&reader->slot->seen, reader->seen);
-	/* Either the writer's scan of the slots finds us, or we find what it
-	 * published before that scan. */
+	/* Either the writer's scan of the slots finds us online, or we find
+	 * all that it published before the scan. */
 	rcu_full_barrier();
 }
 
-/* What the pins hold had all been published when the epoch was loaded. */
+/* Sets the upper end of new pins: all that they hold had been published when
+ * this epoch was loaded. */
 static void
 pins_close(struct store_reader *reader, uint64_t epoch)
 {
@@ -153,7 +154,7 @@ store_reader_quiescent(struct store_reader *reader)
 		return;
 	}
 	ASSERT_HOT(epoch > reader->seen);
-	/* Release: what we read of the old version was read before. */
+	/* Release: all our reads of the old version come before this. */
 	reader->seen = epoch;
 	rcu_store_release(&reader->slot->seen, epoch);
 }
@@ -181,8 +182,8 @@ store_reader_pin(struct store_reader *reader, struct store_pin *pin)
 	if (i >= slot->pin_max)
 		rcu_store_release(&slot->pin_max, i + 1);
 	/* The upper end first: with an old one the pin would hold too little.
-	 * The store of `seen` that follows when we move on is a release: a
-	 * writer that sees it sees the pin. */
+	 * When we move on, `seen` is stored with release order: a writer that
+	 * sees the new `seen` sees the pin. */
 	rcu_store_relaxed(&slot->pins[i].high, UINT64_MAX);
 	if (slot->pins[i].low == 0)
 		rcu_store_release(&slot->pins[i].low, reader->seen);
@@ -197,7 +198,8 @@ store_reader_unpin(struct store_reader *reader, struct store_pin *pin)
 	assert(pin->index < SLOT_PINS);
 	assert(reader->slot->pins[pin->index].low != 0);
 	assert(pin->index != SLOT_PINS - 1 || reader->last_pins > 0);
-	/* The last place goes with the last pin that shares it. */
+	/* The last place is in use until the last pin is gone that shares
+	 * it. */
 	if (pin->index == SLOT_PINS - 1 && --reader->last_pins > 0)
 		return;
 	rcu_store_release(&reader->slot->pins[pin->index].low, 0);

@@ -13,9 +13,10 @@
 #define BLOCK_FIRST 61u /* objects: 512 octets with the head */
 #define BLOCK_MAX 8189u
 
-/* ---- blocks */
+/* ---- blocks of retired objects */
 
-/* The block at the end of a list that takes an object of this epoch, or NULL. */
+/* The block at the end of a list, with room for an object of this epoch. It is
+ * made if need be. NULL: no memory. */
 static struct retired_block *
 block_get(struct cds_list_head *list, uint64_t epoch)
 {
@@ -41,7 +42,7 @@ block_get(struct cds_list_head *list, uint64_t epoch)
 	return block;
 }
 
-/* False if there is no memory to remember it by. */
+/* False: there is no memory to remember the object. */
 static bool
 block_add(struct cds_list_head *list, uint64_t epoch, store_ref ref,
 	uint32_t len)
@@ -68,8 +69,8 @@ store_retire(struct store_writer *writer, store_ref ref, size_t len)
 	ASSERT_HOT(len > 0 && len <= STORE_OBJECT_MAX
 		&& heap_has(writer, ref));
 	writer->retired_total += octets;
-	/* If not, the object stays used: that is safe, and mark and sweep
-	 * finds it. */
+	/* Without memory the object stays in use. That is safe, and the next
+	 * mark and sweep finds it. */
 	if (block_add(&writer->retired, writer->header->epoch, ref,
 		    (uint32_t)len))
 		writer->retired_octets += octets;
@@ -77,7 +78,7 @@ store_retire(struct store_writer *writer, store_ref ref, size_t len)
 
 /* ---- pins */
 
-/* A pin that may hold the object, or NULL. */
+/* Finds a pin that may hold an object, or NULL. */
 static const struct pin_range *
 find_pin(const struct store_writer *w, uint64_t epoch, store_ref ref)
 {
@@ -105,6 +106,7 @@ pin_is_there(const struct holders *holders, const struct pin_range *pin)
 
 /* ---- reclaiming */
 
+/* The list of what waits for a pin; made if need be. NULL: no memory. */
 static struct held *
 held_get(struct store_writer *writer, const struct pin_range *pin)
 {
@@ -123,7 +125,7 @@ held_get(struct store_writer *writer, const struct pin_range *pin)
 	return held;
 }
 
-/* Frees an object, or lets it wait for a pin. */
+/* Frees an object, or puts it aside until a pin is gone. */
 static void
 object_settle(struct store_writer *writer, uint64_t epoch, store_ref ref,
 	uint32_t len)
@@ -156,7 +158,8 @@ block_settle(struct store_writer *writer, struct retired_block *block)
 	free(block);
 }
 
-/* What waited for pins that are gone, or whose upper end is known now. */
+/* Settles what waited for pins that are gone, or whose upper end is known now:
+ * these have other epochs than before. */
 static void
 held_settle(struct store_writer *writer)
 {
@@ -164,7 +167,7 @@ held_settle(struct store_writer *writer)
 	struct retired_block *block, *next_block;
 	CDS_LIST_HEAD(gone);
 
-	/* Settling may make further ones: take these off first. */
+	/* Settling may add to the list: take these off it first. */
 	cds_list_for_each_entry_safe(held, next, &writer->held, entry)
 		if (!pin_is_there(&writer->holders, &held->pin))
 			cds_list_move(&held->entry, &gone);
@@ -193,8 +196,8 @@ store_reclaim(struct store_writer *writer)
 				->epoch
 			== epoch)
 		rcu_store_release(&writer->header->epoch, epoch + 1);
-	/* Either we see that a reader is online, or it sees what we have
-	 * published: see store_reader_online. */
+	/* Either we find a reader online, or it finds what we have published:
+	 * see store_reader_online. */
 	rcu_full_barrier();
 	holders_scan(writer, holders);
 	held_settle(writer);

@@ -1,4 +1,4 @@
-/* span.c - which granules of the store are used, span by span. */
+/* span.c - which granules are in use, and which spans are free. */
 #include "config.h"
 
 #include "base/assert.h"
@@ -14,8 +14,8 @@ word_mask(uint32_t from, uint32_t count)
 		<< from;
 }
 
-/* Sets bits or clears them. The lock keeps others out; a successor may find any
- * of it done. */
+/* Sets or clears bits. The lock keeps other threads out. If the writer dies in
+ * between, its successor finds some of it done. */
 static void
 bits_change(uint64_t *bitmap, uint32_t from, uint32_t count, bool used)
 {
@@ -33,8 +33,8 @@ bits_change(uint64_t *bitmap, uint32_t from, uint32_t count, bool used)
 	}
 }
 
-/* The first granule at or behind `from` whose bit is `used`; the end of the
- * span if none. */
+/* The first granule at or behind `from` that is used, or free if not `used`;
+ * SPAN_GRANULES if there is none. */
 static uint32_t
 bitmap_find(const uint64_t *bitmap, uint32_t from, bool used)
 {
@@ -152,7 +152,8 @@ span_unclaim(struct store_writer *writer, uint32_t granule, uint32_t count)
 
 /* ---- growing */
 
-/* Adds count spans behind the last one, with their pages, on no list. */
+/* Adds count spans behind the last one. They have their pages and are on no
+ * list yet. */
 static bool
 grow_by(struct store_writer *writer, uint32_t count)
 {
@@ -193,7 +194,7 @@ grow(struct store_writer *writer)
 		if (!grow_by(writer, count))
 			return false;
 	}
-	/* The lowest comes off the list first. */
+	/* Backwards: the lowest comes off the list first. */
 	for (uint32_t i = first + count; i-- > first;)
 		span_list_add(writer, i, SPAN_FREE);
 	return true;
@@ -201,8 +202,8 @@ grow(struct store_writer *writer)
 
 /* ---- taking */
 
-/* Takes a span off its list, with all its pages there, for objects that are yet
- * to be published. */
+/* Takes a span off its list. All its pages exist. Objects come into it from now
+ * on, so none is older than the present epoch. */
 static void
 take(struct store_writer *writer, uint32_t span)
 {
@@ -237,6 +238,7 @@ span_take(struct store_writer *writer)
 	return granule;
 }
 
+/* The first of count spans in a row without objects, or SPAN_NONE. */
 static uint32_t
 find_run(struct store_writer *writer, uint32_t count)
 {
@@ -259,7 +261,7 @@ span_take_run(struct store_writer *writer, uint32_t count)
 	if (first == SPAN_NONE) {
 		uint32_t end = writer->header->span_count;
 
-		/* Free spans at the end serve as the beginning. */
+		/* The run begins with the free spans at the end, if any. */
 		first = end;
 		while (first > 0 && writer->spans[first - 1].state <= SPAN_FREE)
 			first--;
@@ -283,8 +285,10 @@ span_take_run(struct store_writer *writer, uint32_t count)
 void
 span_load(struct store_writer *writer)
 {
+	const struct span_list none = { SPAN_NONE, SPAN_NONE, 0 };
+
 	for (int i = 0; i < SPAN_LISTS; i++)
-		writer->lists[i] = (struct span_list){ SPAN_NONE, SPAN_NONE, 0 };
+		writer->lists[i] = none;
 	for (uint32_t i = writer->header->span_count; i-- > 0;) {
 		const uint64_t *bitmap = span_bitmap(writer, i);
 		uint32_t used = 0;
@@ -293,8 +297,8 @@ span_load(struct store_writer *writer)
 			used += (uint32_t)__builtin_popcountll(bitmap[w]);
 		writer->spans[i].free = SPAN_GRANULES - used;
 		writer->live += used;
-		/* A free span may have its pages or not: not, so that they
-		 * are made sure of before it is used. */
+		/* Nothing tells whether a free span has its pages. Absent, so
+		 * that they are made before it is used. */
 		if (used == 0)
 			span_list_add(writer, i, SPAN_ABSENT);
 		else

@@ -17,7 +17,7 @@
 
 #define SPAN_NONE UINT32_MAX
 
-/* Where a span stands; the first two have lists. */
+/* What a span holds. There is a list of each of the first two states. */
 enum span_state {
 	SPAN_ABSENT, /* no pages, no objects */
 	SPAN_FREE,   /* pages, no objects */
@@ -25,7 +25,7 @@ enum span_state {
 	SPAN_USED = SPAN_LISTS,
 };
 
-/* Up to here the store grows by single spans, then by more at a time. */
+/* Octets up to which the store grows by single spans, then by a few. */
 #define GROW_SMALL (1u << 20)
 #define GROW_MEDIUM (16u << 20)
 #define GROW_MEDIUM_SPANS 4u
@@ -39,8 +39,8 @@ struct span {
 	uint8_t state;   /* enum span_state */
 	bool huge;       /* lies in a huge page */
 	uint8_t of;      /* enum holes_of */
-	uint16_t absent; /* a bit a page: given back, though others are in
-			  * use */
+	uint16_t absent; /* a bit a page: given back, while other pages of the
+			  * span are in use */
 	uint64_t born;   /* epoch; no object in it is older */
 };
 
@@ -49,24 +49,26 @@ struct span_list {
 };
 
 /*
- * The holes among objects, by size: a class for each number of granules below
- * HOLE_EXACT, then eight for each power of two. An entry is where a hole
- * begins; it stays when the hole is used or joins another, and is looked at
- * again before it is believed. Each hole of a span in use has an entry (unless holes_lost).
+ * The holes among objects, by size. There is a class for each number of
+ * granules below HOLE_EXACT, then eight for each power of two. An entry says
+ * where a hole begins. It stays when the hole is used or joins another, so it
+ * is compared with the bitmap before it is believed. Each hole of a span in
+ * use has an entry, unless holes_lost.
  */
 #define HOLE_EXACT_LOG 7u
 #define HOLE_EXACT (1u << HOLE_EXACT_LOG)
-#define HOLE_CLASSES (HOLE_EXACT + 8 * 6) /* up to a span */
+#define HOLE_CLASSES (HOLE_EXACT + 8 * 6) /* holes are less than a span */
 #define HOLE_WORDS ((HOLE_CLASSES + 63) / 64)
 
 #define HOLES_FEW 8u
 
 struct hole_class {
-	uint32_t *at; /* granules, as a binary heap: the lowest first; NULL,
-		       * few, or a block that is freed when few are enough */
+	/* Granules, as a binary heap, the lowest first. NULL, or few, or an
+	 * allocated block, which is freed when few has room for all. */
+	uint32_t *at;
 	uint32_t count, max;
-	/* Hundreds of small blocks, each allocated whenever the first hole of
-	 * its size came, would each keep a page of the allocator's. */
+	/* The first entries of each class are here: hundreds of small blocks,
+	 * allocated at different times, would keep a page of malloc each. */
 	uint32_t few[HOLES_FEW];
 };
 
@@ -75,7 +77,7 @@ struct holes {
 	struct hole_class classes[HOLE_CLASSES];
 };
 
-/* What the holes of a span are for; each has a table. */
+/* What the holes of a span are for. Each kind has a table of its own. */
 enum holes_of {
 	HOLES_OPEN,
 	HOLES_DRAINING, /* used last: see holes_settle */
@@ -84,15 +86,16 @@ enum holes_of {
 };
 
 /*
- * Allocates for one thread: takes a hole as a whole, which then counts as used,
- * and objects from it one behind the other.
+ * An allocator for one thread. It claims a hole as a whole, and cuts objects
+ * off it one behind the other.
  */
 struct store_heap {
 	uint32_t bump;  /* next granule, counted from the store's start */
 	uint32_t limit; /* end of the hole */
 	uint8_t *base;
-	int64_t live; /* granules allocated less those freed here */
-	bool fresh;   /* wants neighbours together, or lasts: no small holes */
+	int64_t live; /* granules allocated less granules freed, here */
+	bool fresh;   /* takes no small holes, so that neighbours stay
+		       * together; so does the lasting one */
 	struct store_writer *writer;
 	struct cds_list_head entry;
 };
@@ -110,21 +113,22 @@ struct retired_block {
 	} objects[];
 };
 
-/* A version that some reader has pinned: see struct store_slot. */
+/* The epochs of a pin: see struct store_slot. */
 struct pin_range {
 	uint64_t low, high;
 };
 
 #define PIN_RANGES 256u
 
-/* What is online and pinned, as far as it matters to the writer. */
+/* Who is online and what is pinned, as the writer found it. */
 struct holders {
 	uint64_t oldest_seen; /* 0: nobody is online */
-	unsigned count;       /* further ones are merged into the last */
+	unsigned count;       /* of pins; the last one stands for all further */
 	struct pin_range pins[PIN_RANGES];
 };
 
-/* Objects that wait for one pin alone, as far as is known. */
+/* Objects that wait for one pin. When it is gone, others may still hold some of
+ * them. */
 struct held {
 	struct cds_list_head entry;
 	struct pin_range pin;
@@ -145,26 +149,26 @@ struct store_writer {
 	struct store_header *header;
 	uint8_t *slots;
 	struct store_heap heap; /* the writer's own */
-	struct store_heap lasting; /* takes one object at a time */
+	struct store_heap lasting; /* never keeps a hole */
 
-	pthread_mutex_t lock; /* for the rest */
+	pthread_mutex_t lock; /* of all up to `punched` */
 	struct span *spans;
 	uint32_t span_max;
 	struct span_list lists[SPAN_LISTS];
 	struct holes holes[HOLES_TABLES];
-	bool holes_lost; /* there was no memory for some */
+	bool holes_lost; /* some have no entry: there was no memory */
 	uint64_t freed;  /* granules, since holes_settle */
 	struct cds_list_head heaps;
 	int64_t live; /* granules, of heaps that are gone */
 	bool no_collapse; /* the kernel refuses huge pages */
 	uint64_t punched; /* octets given back to the kernel, in all */
 
-	/* The writer's thread alone. */
+	/* For the writer's thread alone. */
 	struct cds_list_head retired; /* struct retired_block, oldest first */
 	struct cds_list_head held;    /* struct held */
 	struct holders holders;       /* as of the last scan */
-	struct holding *holdings;     /* a reader each */
-	uint64_t retired_octets;      /* that wait, here and there */
+	struct holding *holdings;     /* one a reader */
+	uint64_t retired_octets;      /* in `retired` and `held` together */
 	uint64_t retired_total;
 	uint64_t reclaimed_total;
 };

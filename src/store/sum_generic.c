@@ -6,7 +6,7 @@
 
 #define POLYNOMIAL 0x82f63b78u /* Castagnoli's, bits reversed */
 
-/* tables[k][b]: the remainder of octet b with k octets behind it. */
+/* tables[k][b]: the remainder of octet b followed by k octets of zero. */
 static uint32_t tables[8][256];
 static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
 

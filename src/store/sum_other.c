@@ -1,4 +1,5 @@
-/* sum_other.c - the checksum where no instruction for it is known of. */
+/* sum_other.c - the checksum on machines whose instruction for it is not used
+ * here, or that have none. */
 #include "store/sum.h"
 
 void

@@ -1,4 +1,4 @@
-/* sweep.c - finds what a writer that died has left behind. */
+/* sweep.c - finds and retires what a writer that died has left behind. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ store_sweep_begin(struct store_writer *writer, struct store_sweep **sweep)
 	assert(heap_is_alone(writer));
 	if (s == NULL)
 		return NSD_E_MEMORY;
-	/* What is left of a hole counts as used while a heap holds it. */
+	/* The rest of a heap's hole counts as used; give it back. */
 	heap_flush(&writer->heap);
 	s->writer = writer;
 	s->first = span_first_granule(writer, 0);
@@ -83,7 +83,8 @@ sweep_span(struct store_sweep *sweep, uint32_t span)
 		} else if (run > 0) {
 			size_t len = (size_t)run * STORE_GRANULE;
 
-			/* Readers may still look at what was retired. */
+			/* Not freed: readers may still look at what the
+			 * dead writer had retired. */
 			store_retire(w, span_first_granule(w, span) + i - run,
 				len);
 			octets += len;

@@ -9,12 +9,12 @@
 #include "store/span.h"
 #include "store/trim.h"
 
-/* An extent is made a huge page if so many pages of it at most are unused, and
- * broken up if there are more than so many: a 64th, and a 32th. */
+/* An extent becomes a huge page if at most COLLAPSE_TO of its pages are unused,
+ * a 64th. It is broken up if more than BREAK_FROM are, a 32th. */
 #define COLLAPSE_TO (EXTENT_SPANS * SPAN_PAGES / 64)
 #define BREAK_FROM (EXTENT_SPANS * SPAN_PAGES / 32)
 
-/* Gives the pages of wholly free spans back; the lock is held. */
+/* Gives back all pages of spans without objects. Under the lock. */
 static void
 punch_spans(struct store_writer *w, uint32_t first, uint32_t count)
 {
@@ -45,7 +45,7 @@ pages_unused(const uint64_t *bitmap)
 	return unused;
 }
 
-/* Gives the pages among objects back; the lock is held. */
+/* Gives back the pages between the objects of a span. Under the lock. */
 static void
 punch_pages(struct store_writer *w, uint32_t span)
 {
@@ -64,7 +64,7 @@ punch_pages(struct store_writer *w, uint32_t span)
 	}
 }
 
-/* All of an extent that is mostly used becomes one huge page. */
+/* Makes an extent one huge page, if the kernel agrees. */
 static void
 collapse_used(struct store_writer *w, uint32_t first)
 {
@@ -80,7 +80,7 @@ collapse_used(struct store_writer *w, uint32_t first)
 	}
 }
 
-/* Gives back what is unused of some spans, of one extent. */
+/* Gives back all that is unused of spans of one extent. */
 static void
 punch_unused(struct store_writer *w, uint32_t first, uint32_t end)
 {
@@ -101,7 +101,7 @@ punch_unused(struct store_writer *w, uint32_t first, uint32_t end)
 	}
 }
 
-/* Pages of an extent that no object lies in. */
+/* Counts the pages of an extent that no object lies in. */
 static uint32_t
 extent_unused(struct store_writer *w, uint32_t first, uint32_t end)
 {
@@ -158,8 +158,8 @@ store_trim(struct store_writer *writer)
 		;
 }
 
-/* Free spans that are not given back: what the store grows by, twice, or a part
- * of it. */
+/* How many free spans are kept for growth: what the store grows by in two
+ * steps, and a 32th of it. */
 static uint32_t
 free_kept(const struct store_writer *w)
 {
@@ -179,7 +179,7 @@ trim_free_spans(struct store_writer *w)
 	pthread_mutex_lock(&w->lock);
 	holes_settle(w);
 	if (list->count > free_kept(w)) {
-		/* The one that has been free for longest. */
+		/* The span that has been free for longest. */
 		span = list->last;
 		assert(span != SPAN_NONE);
 		first = span - span % EXTENT_SPANS;
@@ -190,7 +190,7 @@ trim_free_spans(struct store_writer *w)
 			|| extent_unused(w, first, end) > BREAK_FROM)
 			punch_unused(w, first, end);
 		if (w->spans[span].state == SPAN_FREE) {
-			/* Another one's turn. */
+			/* It is still there: now another's turn. */
 			span_list_remove(w, span);
 			span_list_add(w, span, SPAN_FREE);
 		}

@@ -1,5 +1,5 @@
-/* writer.c - the one process that changes the store: publishing, and freeing
- * what no reader can see any more. */
+/* writer.c - the one process that changes the store: opens and closes it for
+ * that, publishes, and counts. */
 #include "config.h"
 
 #include <errno.h>
@@ -40,7 +40,8 @@ writer_map(struct store *store, struct store_writer *w)
 		goto out_base;
 	w->span_max = layout_span_max(store->reservation);
 	table = w->span_max * sizeof(*w->spans);
-	/* Address space for all there may ever be; pages as they come. */
+	/* Address space for all the spans there may ever be; pages come when
+	 * they are written to. */
 	w->spans = mmap(NULL, table, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (w->spans == MAP_FAILED)
@@ -130,7 +131,8 @@ store_writer_close_clean(struct store_writer *writer)
 	assert(heap_is_alone(writer));
 	if (store->named) {
 		(void)store_reclaim(writer);
-		/* Pages that readers may look at are not given back. */
+		/* Before the next step frees it all: pages that readers may
+		 * look at are not given back. */
 		store_trim(writer);
 		retire_forget(writer);
 	}

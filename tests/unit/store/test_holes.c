@@ -208,7 +208,8 @@ holes_are_all_known(void **state)
 		fixture_open(&f, seed == 2);
 		for (unsigned i = 0; i < 60000; i++) {
 			unsigned most = i / 10000 % 2 == 0 ? OBJECTS : 300;
-			struct object *o = &objects[chance_next(&rng) % OBJECTS];
+			size_t which = chance_next(&rng) % OBJECTS;
+			struct object *o = &objects[which];
 
 			object_free(&f, o);
 			if (o - objects < most)

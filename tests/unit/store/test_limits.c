@@ -244,7 +244,8 @@ thread_main(void *arg)
 	struct thread *t = arg;
 
 	for (int i = 0; i < STEPS; i++) {
-		store_ref *slot = &t->all->shared[chance_next(&t->rng) % SHARED];
+		size_t which = chance_next(&t->rng) % SHARED;
+		store_ref *slot = &t->all->shared[which];
 		store_ref ref = object_make(t);
 
 		ref = __atomic_exchange_n(slot, ref, __ATOMIC_ACQ_REL);

@@ -92,7 +92,8 @@ publish(struct stress *s, uint64_t number)
 			v->parts[i] = old->parts[i];
 			continue;
 		}
-		v->parts[i].len = 16 + (uint32_t)(chance_next(&s->rng) % 40) * 8;
+		v->parts[i].len = 16
+			+ (uint32_t)(chance_next(&s->rng) % 40) * 8;
 		p = store_alloc(heap, v->parts[i].len, &v->parts[i].ref);
 		if (p == NULL)
 			abort();
