@@ -32,7 +32,8 @@ struct rdata_error {
  *     type, but a value breaks a rule (a digest of the wrong length). A
  *     primary refuses such a record, a secondary serves what it was sent.
  * Cost: linear, but for SvcParams that stand in descending order: quadratic in
- *     their number (0.3 s at the 16,000 that fit); never allocates. Thread-safe.
+ *     their number (0.3 s at the 16,000 that fit). Never allocates.
+ *     Thread-safe.
  */
 enum nsd_err rdata_parse(uint16_t type, const struct token *tokens,
 	size_t token_count, const uint8_t *origin, uint8_t *rdata,

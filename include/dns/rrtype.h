@@ -49,9 +49,9 @@ enum rdata_field {
 	FIELD_STRING,          /* one <character-string> */
 	FIELD_STRING_OPTIONAL, /* one or none (ISDN's sub-address) */
 	FIELD_STRINGS,         /* one or more, to the end */
-	FIELD_LONG_STRING,     /* octets to the end, one quoted string (CAA, URI) */
+	FIELD_LONG_STRING,     /* octets to the end as one string (CAA, URI) */
 	FIELD_HEX,             /* hex to the end, may be split by blanks */
-	FIELD_HEX8,            /* length octet, hex, "-" for none (NSEC3 salt) */
+	FIELD_HEX8,            /* length octet, hex, "-" for none: NSEC3 salt */
 	FIELD_BASE64,          /* base64 to the end, may be split */
 	FIELD_BASE64_OPTIONAL, /* the same, none is fine (KEY without a key) */
 	FIELD_BASE64_DASH,     /* the same, "-" for none (DOA) */
@@ -83,10 +83,10 @@ enum rdata_field {
 enum rr_flags {
 	RR_META = 1,        /* QTYPE or pseudo type: never in a zone */
 	RR_ADDITIONAL = 2,  /* its name field asks for addresses: A, AAAA */
-	RR_SINGLETON = 4,   /* at most one RR of it at a name (SOA, CNAME, DNAME) */
-	RR_WITH_CNAME = 8,  /* may stand beside a CNAME (RRSIG, NSEC, KEY, NXT) */
+	RR_SINGLETON = 4,   /* at most one RR at a name: SOA, CNAME, DNAME */
+	RR_WITH_CNAME = 8,  /* may be beside a CNAME: RRSIG, NSEC, KEY, NXT */
 	RR_OBSOLETE = 16,
-	RR_CANON_LOWER = 32,/* names lower-cased in canonical form (RFC 4034 6.2) */
+	RR_CANON_LOWER = 32,/* canonical form is in lower case, RFC 4034 6.2 */
 	RR_DECOMPRESS = 64, /* names may come compressed (RFC 3597 section 4) */
 };
 
@@ -108,7 +108,7 @@ enum rdata_rule {
 	RULE_DHCID,        /* RFC 4701 section 3.1: 3 octets or more */
 	RULE_DIGITS,       /* X25, ISDN: an address of digits */
 	RULE_GPOS,         /* RFC 1712 section 3: ranges of the angles */
-	RULE_URI,          /* RFC 7553 section 4.4: a target that is not empty */
+	RULE_URI,          /* RFC 7553 section 4.4: the target is not empty */
 };
 
 /* The row of a type; never NULL: an unknown type gets a row with

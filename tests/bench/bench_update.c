@@ -4,9 +4,9 @@
  *
  * usage: bench_update ZONE FILE [ROUNDS [RECORDS]]
  *
- * Each round is one transaction of 10 records (or so many): SOA and RRSIG replaced, then in
- * turn the NS of 3 delegations, or a new delegation with its NSEC3 and the one
- * before it changed (if the zone has a chain).
+ * Each round is one transaction of 10 records (or so many): SOA and RRSIG
+ * replaced, then in turn the NS of 3 delegations, or a new delegation with its
+ * NSEC3 and the one before it changed (if the zone has a chain).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -112,8 +112,8 @@ holes_list(const struct store_writer *w, size_t *count)
 		abort();
 	*count = 0;
 	for (unsigned i = 0; i < HOLES_TABLES * HOLE_CLASSES; i++) {
-		const struct hole_class *c = &w->holes[i % HOLES_TABLES]
-						      .classes[i / HOLES_TABLES];
+		const struct holes *holes = &w->holes[i % HOLES_TABLES];
+		const struct hole_class *c = &holes->classes[i / HOLES_TABLES];
 
 		for (uint32_t k = 0; k < c->count; k++)
 			list[(*count)++] = c->at[k];

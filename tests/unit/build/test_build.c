@@ -102,7 +102,8 @@ apex_facts_are_in_the_zone(void **state)
 }
 
 #define N3 "NSEC3 1 0 1 ab 0p9mhaveqvm6t7vbl5lop2u3t2rp3tom A\n"
-#define N3SIG "RRSIG NSEC3 8 2 3600 20300101000000 20200101000000 1 example. AAAA\n"
+#define N3SIG                                                        \
+	"RRSIG NSEC3 8 2 3600 20300101000000 20200101000000 1 example. AAAA\n"
 
 /* RFC 5155 section 7.2.8 */
 static void
@@ -193,7 +194,8 @@ names_end_in_cells(void **state)
 	const struct rrset *r;
 	const struct rrset_tail *t;
 
-	build_ok(HEAD "a NS n1.host.org.\na NS n2.host.org.\na NS z.example.\n");
+	build_ok(HEAD "a NS n1.host.org.\na NS n2.host.org.\n"
+		"a NS z.example.\n");
 	r = rrset("a.example.", TYPE_NS);
 	t = rrset_get_tail(r);
 	/* In canonical order, the octets' own: sent, there are 10 octets of

@@ -39,7 +39,7 @@ struct world {
 	size_t count;
 	unsigned label_pool; /* few labels: many shared suffixes */
 	bool odd_octets;
-	bool chain;          /* with an NSEC3PARAM, and owners that are hashes */
+	bool chain;          /* with an NSEC3PARAM; owners are hashes */
 	struct store_fixture s;
 };
 
@@ -473,8 +473,8 @@ run_zone(struct world *w, size_t count, unsigned threads)
 	make_expected(w);
 	zone = store_get(store_writer_view(w->s.writer), ref);
 	assert_int_equal(zone->rr_count, w->count);
-	assert_int_equal(zone_walk(store_writer_view(w->s.writer), zone, w->apex,
-		check_record, &c), NSD_OK);
+	assert_int_equal(zone_walk(store_writer_view(w->s.writer), zone,
+		w->apex, check_record, &c), NSD_OK);
 	assert_int_equal(c.at, w->count);
 	check_nodes(w, &zone->names);
 	check_nodes(w, &zone->nsec3);
@@ -637,8 +637,8 @@ every_type_comes_out_octet_for_octet(void **state)
 	zone = store_get(store_writer_view(w->s.writer), ref);
 	assert_int_equal(zone->rr_count, w->count);
 	/* NSEC3 owners stand at their place among the names. */
-	assert_int_equal(zone_walk(store_writer_view(w->s.writer), zone, w->apex,
-		check_row, &c), NSD_OK);
+	assert_int_equal(zone_walk(store_writer_view(w->s.writer), zone,
+		w->apex, check_row, &c), NSD_OK);
 	assert_int_equal(c.at, w->count);
 	check_nodes(w, &zone->names);
 	zone_free(store_writer_heap(w->s.writer), ref);

@@ -437,7 +437,7 @@ parts_of_another_file_are_harmless(void **state)
 	assert_true(again > 0);
 }
 
-/* ---- the old version ------------------------------------------------------ */
+/* ---- the old version ---------------------------------------------------- */
 
 #define NAMES 20000u
 

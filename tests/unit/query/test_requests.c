@@ -190,8 +190,8 @@ zones_that_cannot_answer_fail(void **state)
 	struct reply_parts *p;
 
 	world_init(&w);
-	world_add_zone(&w, "example.", raw_zone_text)->flags = ZONE_ENTRY_SECONDARY
-		| ZONE_ENTRY_EXPIRED;
+	world_add_zone(&w, "example.", raw_zone_text)->flags
+		= ZONE_ENTRY_SECONDARY | ZONE_ENTRY_EXPIRED;
 	world_add_zone(&w, "unloaded.", "")->not_loaded = true;
 	world_start(&w);
 	p = ask_with(&w, &ask);

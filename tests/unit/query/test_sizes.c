@@ -251,7 +251,8 @@ names_behind_the_reach_of_pointers(void **state)
 		memset(text, 'x', sizeof(text));
 		snprintf(line, sizeof(line), "t%u.z. 60 TXT %.*s-%%u", size,
 			(int)size, text);
-		for (unsigned i = 0; i < (16300 + 2 * size) / (size + 18); i++) {
+		for (unsigned i = 0;
+			i < (16300 + 2 * size) / (size + 18); i++) {
 			char record[2048];
 
 			snprintf(record, sizeof(record), line, i + 1000);

@@ -67,8 +67,8 @@ void world_fini(struct world *w);
 /*
  * Adds a zone; call before world_start. Records are lines of "owner TTL TYPE
  * rdata", all names absolute, types A AAAA NS CNAME DNAME PTR MX SOA TXT DS
- * SRV HTTPS SVCB DNSKEY (without rdata) and RRSIG (with the covered type and the
- * signer alone).
+ * SRV HTTPS SVCB DNSKEY (without rdata) and RRSIG (with the covered type and
+ * the signer alone).
  */
 struct world_zone *world_add_zone(struct world *w, const char *apex,
 	const char *text);

@@ -97,7 +97,7 @@ records_clear(struct records *r)
 	r->count = 0;
 }
 
-/* ---- a diff of two texts -------------------------------------------------- */
+/* ---- a diff of two texts ------------------------------------------------ */
 
 static enum nsd_err
 on_sum(void *ctx, const struct rrbatch *batch)

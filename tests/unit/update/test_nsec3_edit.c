@@ -370,7 +370,8 @@ changes_lead_to_what_the_records_say(void **state)
 		random_state = seed;
 		form = failing_spare_store_alloc(s.heap, sizeof(*form),
 			&form_ref);
-		t = failing_spare_store_alloc(s.heap, sizeof(*t), &template_ref);
+		t = failing_spare_store_alloc(s.heap, sizeof(*t),
+			&template_ref);
 		assert_true(form != NULL && t != NULL);
 		memset(form, 0, sizeof(*form));
 		memset(t, 0, sizeof(*t));

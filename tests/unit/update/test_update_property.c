@@ -413,8 +413,8 @@ take_over(struct world *w)
 			NSD_OK);
 		break;
 	case 1:
-		assert_int_equal(zone_update_prepare_begin(w->s.writer, w->entry,
-					 &w->prepare),
+		assert_int_equal(zone_update_prepare_begin(w->s.writer,
+					 w->entry, &w->prepare),
 			NSD_OK);
 		w->preparing = true;
 		break;

@@ -127,7 +127,8 @@ check_find(const struct nsec3_find *f)
 	else
 		assert_memory_equal(f->next_hash,
 			(record->flags & NSEC3_OWN_NEXT) != 0
-				? record->sigs.data : entries[(at + 1) % n].hash,
+				? record->sigs.data
+				: entries[(at + 1) % n].hash,
 			NSEC3_HASH_LEN);
 }
 
