@@ -135,7 +135,7 @@ check_dnssec(struct check *c, const struct store_view *view, store_ref zone,
 
 /* Builds the zone as the server does, for what only shows then. */
 static void
-build_zone(struct check *c, const struct zonefile_result *result,
+check_build(struct check *c, const struct zonefile_result *result,
 	struct store_writer *writer)
 {
 	const struct store_view *view = store_writer_view(writer);
@@ -154,7 +154,7 @@ build_zone(struct check *c, const struct zonefile_result *result,
 	if (files != NULL) {
 		for (i = 0; i < result->source_count; i++)
 			files[i] = result->sources[i].path;
-		err = zone_build(&input, writer, store_writer_heap(writer),
+		err = build_zone(&input, writer, store_writer_heap(writer),
 			&c->sink, &zone);
 	}
 	if (err == NSD_OK)
@@ -178,7 +178,7 @@ check_records(struct check *c, const struct zonefile_result *result)
 	if (err == NSD_OK) {
 		err = store_writer_open(store, &writer);
 		if (err == NSD_OK) {
-			build_zone(c, result, writer);
+			check_build(c, result, writer);
 			store_writer_close(writer);
 		}
 		store_destroy(store);

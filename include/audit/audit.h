@@ -73,7 +73,7 @@ struct audit_options {
 	uint64_t now_sec;       /* since 1970 */
 	bool verify;            /* the signatures themselves as well */
 	bool strict;            /* what breaks is an error; no keys is one.
-				 * Else what zone_build has warned of is left
+				 * Else what build_zone has warned of is left
 				 * out: DS without NS, and of NSEC3 owners, next
 				 * hashes, several at a name, iterations beyond
 				 * its limit, parameters without a chain */

@@ -44,7 +44,7 @@ struct zone_build_input {
  * got errors; NSD_E_MEMORY. On failure nothing stays allocated.
  * Uses heap, and makes heaps of its own for further threads.
  */
-enum nsd_err zone_build(const struct zone_build_input *input,
+enum nsd_err build_zone(const struct zone_build_input *input,
 	struct store_writer *writer, struct store_heap *heap,
 	struct diag_sink *sink, store_ref *zone) MUST_USE;
 

@@ -4,10 +4,9 @@
  * index    batches -> owners, checked to be in the zone, with sort keys
  * sort     owners in canonical order (owner_sort.c)
  * shape    repeated owners, empty non-terminals, cuts, occluded names
- * chain    the chain of NSEC3 records is chosen and made (nsec3_choose.c,
- *          nsec3_pack.c)
+ * chain    the chain of NSEC3 records is chosen and made (chain.c, chain_choose.c)
  * pack     each owner's records -> RRsets, signatures, node in the store, with
- *          the hashes of its name (nsec3_names.c)
+ *          the hashes of its name (hasher.c)
  * glue     the addresses of target names
  * finish   tries, struct zone
  *
@@ -36,6 +35,15 @@ struct item {
 	uint32_t order; /* place in the input among the owner's records */
 	const struct rrbatch_rr *rr;
 };
+
+/* The key of an item of a record. */
+static inline uint32_t
+items_key(const struct rrbatch_rr *rr)
+{
+	if (rr->type == TYPE_RRSIG && rr->rdlen >= 2)
+		return (uint32_t)octets_get_u16(rrbatch_rr_rdata(rr)) << 1 | 1;
+	return (uint32_t)rr->type << 1;
+}
 
 /* Items of one type, or RRSIGs of one covered type. */
 struct group {
@@ -219,7 +227,7 @@ void build_check_apex(struct build *b);
 bool build_has_errors(const struct build *b);
 void build_emit(struct build *b, struct diag_sink *sink);
 /* Closes the gaps that repeated owners leave; returns how many are left. */
-size_t nodes_compact(store_ref *nodes, size_t count);
+size_t build_compact_nodes(store_ref *nodes, size_t count);
 /* Makes the zone of tries that are there, with all else in it; b->zone. */
 enum nsd_err build_make_zone(struct build *b, const struct trie *names,
 	const struct trie *nsec3, const struct trie *targets, store_ref apex)
@@ -259,7 +267,7 @@ void glue_set(struct store_heap *heap, store_ref rrset, unsigned index,
 	store_ref target);
 
 /* Makes room for scratch of node_pack; once. */
-enum nsd_err pack_prepare(struct worker *w) MUST_USE;
+enum nsd_err packer_prepare(struct worker *w) MUST_USE;
 /* Chooses the parameters of the chain: b->params, b->params_rr. */
 enum nsd_err chain_choose(struct build *b) MUST_USE;
 /* Uses the parameters of this NSEC3PARAM record; false if they are of a kind
@@ -290,15 +298,13 @@ enum nsd_err nsec3_record_pack(struct worker *w, const struct owner *owner,
 	const struct group *nsec3, const struct group *sigs,
 	const struct nsec3_chain *near, store_ref *ref) MUST_USE;
 /* Adds the holders counted by a worker to its forms. */
-void forms_flush(struct worker *w);
+void nsec3_forms_flush(struct worker *w);
 
 /* The groups of a run of owners with one name, in w->groups. */
 enum nsd_err run_list_groups(struct worker *w, const struct owner *run,
 	enum item_choice choice, size_t *count) MUST_USE;
 /* The records of a run: how many owners have the name. */
 size_t run_count(const struct build *b, const struct owner *run);
-/* The first record of an owner that has some. */
-const struct rrbatch_rr *owner_first_rr(const struct owner *owner);
 
 #define HASHER_OWNERS 128u
 /* Hashes the names of up to HASHER_OWNERS owners; does nothing without a
@@ -317,10 +323,7 @@ enum nsd_err node_create(struct worker *w, const struct owner *owner,
 	size_t entries, uint16_t flags, store_ref *ref) MUST_USE;
 
 /* One holder more. */
-void rrset_hold(struct worker *w, store_ref ref);
-
-/* OWNER_NS and the like: what a record makes of its owner. */
-uint16_t record_owner_flags(const struct rrbatch_rr *rr);
+void pack_hold_rrset(struct worker *w, store_ref ref);
 
 /* Where a walk along the names in canonical order is: it gives each its flags
  * of enum owner_flags from OWNER_CUT on. */
@@ -365,7 +368,7 @@ void shape_check_dname(struct shape_walk *s, struct worker *w,
 /* Sorts items by key and canonical RDATA. tmp: room for as many. */
 void items_sort(struct item *items, struct item *tmp, size_t count);
 /* Canonical order of the RDATA of two records of a type. */
-int rr_compare(uint16_t type, const struct rrbatch_rr *a,
+int items_compare_rr(uint16_t type, const struct rrbatch_rr *a,
 	const struct rrbatch_rr *b);
 /* Cuts sorted items into groups, leaves out duplicates, finds the TTLs. */
 enum nsd_err items_group(struct worker *w, const struct owner *owner,
@@ -373,24 +376,24 @@ enum nsd_err items_group(struct worker *w, const struct owner *owner,
 
 /* The rules for the records of one name. Takes out what a secondary cannot
  * serve. */
-void node_check(struct worker *w, const struct owner *owner,
+void check_node(struct worker *w, const struct owner *owner,
 	struct group *groups, size_t count);
 
 /* Packs an RRset or finds the same one; *ref has one reference more. */
-enum nsd_err rrset_pack(struct worker *w, const struct owner *owner,
+enum nsd_err pack_rrset(struct worker *w, const struct owner *owner,
 	const struct group *group, store_ref *ref) MUST_USE;
 /* Packs RRSIGs of one covered type. */
-enum nsd_err sigs_pack(struct worker *w, const struct group *group,
+enum nsd_err pack_sigs(struct worker *w, const struct group *group,
 	store_ref *ref) MUST_USE;
 /* The same, in parts: how many octets they take (0: told of, too many), and
  * writing them. On failure no holder is counted. */
-size_t sigs_measure(struct worker *w, const struct group *group);
-enum nsd_err sigs_write(struct worker *w, const struct group *group,
+size_t pack_sigs_measure(struct worker *w, const struct group *group);
+enum nsd_err pack_sigs_write(struct worker *w, const struct group *group,
 	struct rrset_sigs *sigs) MUST_USE;
 /* Takes back the holders of signatures that will not be kept. */
-void sigs_uncount(struct worker *w, const struct rrset_sigs *sigs);
+void pack_sigs_uncount(struct worker *w, const struct rrset_sigs *sigs);
 /* Adds the holders counted by a worker to its templates. */
-void sigs_flush(struct worker *w);
+void pack_sigs_flush(struct worker *w);
 
 /* The head of the run with a name, or NULL. */
 const struct owner *build_find_name(const struct build *b,
@@ -398,7 +401,7 @@ const struct owner *build_find_name(const struct build *b,
 
 /* Makes room for count items of size in a scratch array of the worker;
  * contents are lost. */
-void *scratch_reserve(struct worker *w, void *array, size_t *room,
+void *packer_reserve(struct worker *w, void *array, size_t *room,
 	size_t count, size_t size) MUST_USE;
 
 /* Prints a whole name for a finding. */

@@ -10,7 +10,7 @@
  * Publishes the changes of a result that is LOAD_DIFFERS, all or none; *done
  * says how many. For the loader's main thread. Findings are not told: they have
  * no place in a file.
- * returns NSD_OK; what zone_update_begin, _add, _remove and _commit return when
+ * returns NSD_OK; what update_begin, _add, _remove and _commit return when
  * the zone has no version, the changes break a rule, or there is no memory: the
  * zone is then as before.
  */

@@ -1,6 +1,6 @@
 /*
  * load_prepare.h - makes what updates need of large zones, when a loader has
- * taken over from one that died, a little at a time: see zone_update_prepare.
+ * taken over from one that died, a little at a time: see update_prepare.
  */
 #ifndef LOAD_LOAD_PREPARE_H
 #define LOAD_LOAD_PREPARE_H

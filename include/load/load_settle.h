@@ -1,6 +1,6 @@
 /*
  * load_settle.h - the zones whose last change is still to be settled: see
- * zone_update_settle. A set of entries of the table of zones.
+ * update_settle. A set of entries of the table of zones.
  */
 #ifndef LOAD_LOAD_SETTLE_H
 #define LOAD_LOAD_SETTLE_H

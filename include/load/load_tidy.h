@@ -1,7 +1,7 @@
 /*
  * load_tidy.h - when nothing else is to be done, makes small zones anew whose
  * parts lie scattered, so that memory that changes have freed goes back to the
- * kernel: see zone_update_tidy.
+ * kernel: see update_tidy.
  */
 #ifndef LOAD_LOAD_TIDY_H
 #define LOAD_LOAD_TIDY_H

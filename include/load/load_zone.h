@@ -103,7 +103,7 @@ bool load_zone_is_secondary(const struct load_zone *zone);
 void load_zone_note_progress(struct load_progress *progress,
 	const char *stage, uint64_t done, uint64_t total);
 
-/* Fills what zone_build needs to know of a zone, but for its records. names:
+/* Fills what build_zone needs to know of a zone, but for its records. names:
  * has room for one name more than there are files; the names are lent as long
  * as files live. */
 void load_zone_fill_input(const struct load_context *context,

@@ -1,12 +1,12 @@
 /*
  * owner.h - names in canonical order: a sort key for each, sorting, finding.
  *
- * An owner is a run of consecutive records with one owner name, or (rr_count
- * 0) an empty non-terminal. The key is the first 16 octets of the name in an
- * order-keeping form: labels from the right, each ended by an octet 0; octets
- * 0 and 1 of a label become 1 and end the key. So keys in order mean names
- * in order, and equal keys mean the names have to be looked at, unless both
- * are OWNER_KEY_WHOLE.
+ * In a build an owner is a run of consecutive records with one owner name, or
+ * (rr_count 0) an empty non-terminal. The key is the first 16 octets of the
+ * name in a form that keeps the order: labels from the right, each ended by an
+ * octet 0. Octets 0 and 1 of a label become 1 and end the key. So if keys are
+ * in order, names are too. If keys are equal, the names have to be compared,
+ * unless both owners are OWNER_KEY_WHOLE.
  */
 #ifndef NAMES_OWNER_H
 #define NAMES_OWNER_H
@@ -16,6 +16,9 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/octets.h"
+#include "dns/rrbatch.h"
+#include "dns/rrtype.h"
 
 enum owner_flags {
 	/* what its records are */
@@ -37,16 +40,56 @@ enum owner_flags {
 	OWNER_CHAINED = 8192, /* and they are in the chain in use */
 };
 
+/* Sorted by the million, so it has to stay small. */
 struct owner {
 	uint64_t key[2];
 	const uint8_t *name; /* borrowed: name_len octets, then the apex (or
 			      * the root label), lower case. With records: the
 			      * owner of the first of them */
-	uint32_t rr_count;
+	union {
+		uint32_t rr_count; /* in a build: records of the run */
+		uint32_t index;    /* in a list of names: what the name is
+				    * that of, an index into the list's own
+				    * array */
+	};
 	uint16_t flags;      /* enum owner_flags */
 	uint8_t name_len;    /* octets below the apex, no root label */
 	uint8_t labels;      /* labels in those */
 };
+
+_Static_assert(sizeof(struct owner) == 32, "struct owner has grown");
+
+/* The first record of an owner that has records: its name is that record's. */
+static inline const struct rrbatch_rr *
+owner_get_rr(const struct owner *owner)
+{
+	return (const struct rrbatch_rr *)(owner->name
+		- offsetof(struct rrbatch_rr, data));
+}
+
+/* What a record makes of its owner: OWNER_NS and the like. */
+static inline uint16_t
+owner_flags_of_rr(const struct rrbatch_rr *rr)
+{
+	switch (rr->type) {
+	case TYPE_NS:
+		return OWNER_NS | OWNER_OTHER;
+	case TYPE_DNAME:
+		return OWNER_DNAME | OWNER_OTHER;
+	case TYPE_CNAME:
+		return OWNER_CNAME | OWNER_OTHER;
+	case TYPE_A:
+	case TYPE_AAAA:
+		return OWNER_ADDRESS | OWNER_OTHER;
+	case TYPE_NSEC3:
+		return OWNER_NSEC3;
+	case TYPE_RRSIG:
+		return rr->rdlen >= 2 && octets_get_u16(rrbatch_rr_rdata(rr))
+			== TYPE_NSEC3 ? 0 : OWNER_OTHER;
+	default:
+		return OWNER_OTHER;
+	}
+}
 
 /*
  * Measures a whole name that should end in the apex (both lower case) and

@@ -61,7 +61,7 @@ enum nsd_err diff_collect(struct diff *diff, const struct rrbatch *batch)
 
 /*
  * Walks the zone again and gives the changes (lent until diff_destroy) that
- * make it what the file says, by the rules of zone_build for duplicates and
+ * make it what the file says, by the rules of build_zone for duplicates and
  * TTLs that differ: none, if the file differs in nothing else. A record that
  * changes its TTL or the case of letters is removed and added. NSD_E_ZONE:
  * several SOA records; NSD_E_LIMIT, NSD_E_MEMORY.

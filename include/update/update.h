@@ -28,7 +28,7 @@ struct zone_update_options {
 
 /* Begins a transaction on the zone of a table entry, which must be loaded.
  * One at a time for a zone. */
-enum nsd_err zone_update_begin(struct store_writer *writer, store_ref entry,
+enum nsd_err update_begin(struct store_writer *writer, store_ref entry,
 	const struct zone_update_options *options,
 	struct zone_update **update) MUST_USE;
 
@@ -42,12 +42,12 @@ enum nsd_err zone_update_begin(struct store_writer *writer, store_ref entry,
  * with its TTL and its case. Of the records of an RRset the lowest TTL counts,
  * and that is the one that they all have afterwards.
  */
-enum nsd_err zone_update_add(struct zone_update *update,
+enum nsd_err update_add(struct zone_update *update,
 	const struct zone_rr *rr) MUST_USE;
-enum nsd_err zone_update_remove(struct zone_update *update,
+enum nsd_err update_remove(struct zone_update *update,
 	const struct zone_rr *rr) MUST_USE;
 /* All records of a type (TYPE_ANY: of any) at a name. */
-enum nsd_err zone_update_remove_rrset(struct zone_update *update,
+enum nsd_err update_remove_rrset(struct zone_update *update,
 	const uint8_t *owner, uint16_t type) MUST_USE;
 
 struct zone_update_result {
@@ -60,16 +60,16 @@ struct zone_update_result {
 };
 
 /*
- * Checks the zone as it would be (what zone_build calls an error is one here),
+ * Checks the zone as it would be (what build_zone calls an error is one here),
  * publishes it and frees the transaction. The old version's parts that nobody
  * needs any more are retired: call store_reclaim. What changes nothing is not
  * published. On an error (NSD_E_ZONE with findings in the sink, NSD_E_MEMORY)
  * the served version stays as it is, and the transaction is freed as well.
  * result may be NULL.
  */
-enum nsd_err zone_update_commit(struct zone_update *update,
+enum nsd_err update_commit(struct zone_update *update,
 	struct diag_sink *sink, struct zone_update_result *result) MUST_USE;
-void zone_update_abort(struct zone_update *update);
+void update_abort(struct zone_update *update);
 
 /*
  * Does what the first update of a zone would do else: makes the index of its
@@ -77,7 +77,7 @@ void zone_update_abort(struct zone_update *update);
  * walk of the zone, 0.24 s for a million delegations. NSD_E_MEMORY: the first
  * update tries again.
  */
-enum nsd_err zone_update_prepare(struct store_writer *writer, store_ref entry)
+enum nsd_err update_prepare(struct store_writer *writer, store_ref entry)
 	MUST_USE;
 
 /*
@@ -97,12 +97,12 @@ struct zone_prepare {
 };
 
 /* NSD_E_NOT_FOUND: the zone is not loaded; NSD_E_MEMORY. */
-enum nsd_err zone_update_prepare_begin(struct store_writer *writer,
+enum nsd_err update_prepare_begin(struct store_writer *writer,
 	store_ref entry, struct zone_prepare *prepare) MUST_USE;
 /* Looks at so many names (some 0.3 us each). NSD_OK: all is done, NSD_E_AGAIN:
  * there are more; NSD_E_MEMORY: the index stays as it is. The entry must still
  * be there. */
-enum nsd_err zone_update_prepare_step(struct store_writer *writer,
+enum nsd_err update_prepare_step(struct store_writer *writer,
 	struct zone_prepare *prepare, size_t names) MUST_USE;
 
 /*
@@ -111,12 +111,12 @@ enum nsd_err zone_update_prepare_step(struct store_writer *writer,
  * and the spans that it was scattered over may become free. A larger one stays.
  * records: what has been looked at is added. NSD_E_MEMORY: it stays as it was.
  */
-enum nsd_err zone_update_tidy(struct store_writer *writer, store_ref entry,
+enum nsd_err update_tidy(struct store_writer *writer, store_ref entry,
 	const struct zone_update_options *options, uint64_t *records)
 	MUST_USE;
 
 /* Makes addresses that changed a while ago cheap to find again. A commit does
  * it, too; a zone that is not changed any more is right without. Cheap. */
-void zone_update_settle(struct store_writer *writer, store_ref entry);
+void update_settle(struct store_writer *writer, store_ref entry);
 
 #endif

@@ -118,7 +118,7 @@ build_create_workers(struct build *b, struct store_heap *heap)
 /* ---- finish ------------------------------------------------------------ */
 
 size_t
-nodes_compact(store_ref *nodes, size_t count)
+build_compact_nodes(store_ref *nodes, size_t count)
 {
 	size_t n = 0;
 
@@ -229,8 +229,8 @@ build_finish(struct build *b)
 	struct trie_edit edit = {heap, drop_branch, heap, NULL};
 	struct trie tries[3];
 	enum nsd_err err;
-	size_t names = nodes_compact(b->name_nodes, b->name_count);
-	size_t hashes = nodes_compact(b->hash_nodes, b->hash_count);
+	size_t names = build_compact_nodes(b->name_nodes, b->name_count);
+	size_t hashes = build_compact_nodes(b->hash_nodes, b->hash_count);
 
 	b->name_count = names;
 	b->hash_count = hashes;
@@ -318,8 +318,7 @@ static bool
 apex_has(const struct build *b, uint16_t type)
 {
 	for (size_t i = 0; i < b->name_count && b->names[i].labels == 0; i++) {
-		const struct rrbatch_rr *rr = (const struct rrbatch_rr *)(
-			b->names[i].name - offsetof(struct rrbatch_rr, data));
+		const struct rrbatch_rr *rr = owner_get_rr(&b->names[i]);
 
 		for (uint32_t n = 0; n < b->names[i].rr_count;
 			n++, rr = rrbatch_next(rr))
@@ -444,7 +443,7 @@ build_fini(struct build *b)
 }
 
 enum nsd_err
-zone_build(const struct zone_build_input *input, struct store_writer *writer,
+build_zone(const struct zone_build_input *input, struct store_writer *writer,
 	struct store_heap *heap, struct diag_sink *sink, store_ref *zone)
 {
 	uint64_t memory[STACK_MEMORY / 8], worker_memory[STACK_MEMORY / 8];

@@ -88,7 +88,7 @@ check_apex_soa(struct worker *w, struct group *soa)
 			continue;
 		/* A transfer ends with the SOA it began with. */
 		if (w->build->input->secondary
-			&& rr_compare(TYPE_SOA, rr, first.rr) == 0)
+			&& items_compare_rr(TYPE_SOA, rr, first.rr) == 0)
 			continue;
 		findings_add(&w->findings, build_severity(w->build), rr,
 			"this SOA record was already encountered");
@@ -173,7 +173,7 @@ check_nsec3param(struct worker *w, const struct owner *owner,
 }
 
 void
-node_check(struct worker *w, const struct owner *owner, struct group *groups,
+check_node(struct worker *w, const struct owner *owner, struct group *groups,
 	size_t count)
 {
 	const struct group *ds = NULL;

@@ -8,7 +8,7 @@
 #include "store/writer.h"
 #include "zone/objects.h"
 
-/* Uses sorted by name: the owner's rr_count is the use's number. */
+/* Uses sorted by name; the index of a name is that of its use. */
 struct glue_list {
 	struct owner *names;
 	struct target_use **uses;
@@ -32,7 +32,7 @@ glue_collect(struct build *b, struct glue_list *list)
 		for (struct target_use *use = b->workers[i].uses; use != NULL;
 			use = use->next) {
 			list->names[list->count] = use->name;
-			list->names[list->count].rr_count =
+			list->names[list->count].index =
 				(uint32_t)list->count;
 			list->uses[list->count++] = use;
 		}
@@ -179,7 +179,7 @@ glue_resolve(struct build *b, const struct glue_list *list, size_t start,
 		    hidden) != NSD_OK)
 		return NSD_E_MEMORY;
 	for (size_t i = start; i < end; i++) {
-		struct target_use *use = list->uses[list->names[i].rr_count];
+		struct target_use *use = list->uses[list->names[i].index];
 
 		glue_set(heap, use->rrset, use->index,
 			b->targets[b->target_count - 1]);

@@ -6,32 +6,6 @@
 
 #define SMALL_COUNT 4096u /* owners; what they take is not worth giving back */
 
-uint16_t
-record_owner_flags(const struct rrbatch_rr *rr)
-{
-	const uint8_t *rdata;
-
-	switch (rr->type) {
-	case TYPE_NS:
-		return OWNER_NS | OWNER_OTHER;
-	case TYPE_DNAME:
-		return OWNER_DNAME | OWNER_OTHER;
-	case TYPE_CNAME:
-		return OWNER_CNAME | OWNER_OTHER;
-	case TYPE_A:
-	case TYPE_AAAA:
-		return OWNER_ADDRESS | OWNER_OTHER;
-	case TYPE_NSEC3:
-		return OWNER_NSEC3;
-	case TYPE_RRSIG:
-		rdata = rrbatch_rr_rdata(rr);
-		return rr->rdlen >= 2 && octets_get_u16(rdata) == TYPE_NSEC3
-			? 0 : OWNER_OTHER;
-	default:
-		return OWNER_OTHER;
-	}
-}
-
 static void
 index_out_of_zone(struct worker *w, const struct rrbatch_rr *rr,
 	const uint8_t *name)
@@ -96,7 +70,7 @@ index_batch(struct worker *w, const struct rrbatch *batch)
 			continue;
 		}
 		owner->rr_count++;
-		owner->flags |= record_owner_flags(rr);
+		owner->flags |= owner_flags_of_rr(rr);
 	}
 	index_close(w, owner);
 }

@@ -23,7 +23,7 @@ names_compare(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
 }
 
 int
-rr_compare(uint16_t type, const struct rrbatch_rr *a,
+items_compare_rr(uint16_t type, const struct rrbatch_rr *a,
 	const struct rrbatch_rr *b)
 {
 	const uint8_t *x = rrbatch_rr_rdata(a), *y = rrbatch_rr_rdata(b);
@@ -45,7 +45,7 @@ item_compare(const struct item *a, const struct item *b)
 
 	if (a->key != b->key)
 		return a->key < b->key ? -1 : 1;
-	c = rr_compare(a->rr->type, a->rr, b->rr);
+	c = items_compare_rr(a->rr->type, a->rr, b->rr);
 	if (c != 0)
 		return c;
 	return a->order < b->order ? -1 : a->order > b->order;
@@ -164,7 +164,7 @@ group_finish(struct worker *w, const struct owner *owner, struct group *g,
 			group_check_ttl(w, owner, g, first, rr);
 		if (i == 0)
 			continue;
-		if (rr_compare(rr->type, g->items[kept - 1].rr, rr) == 0) {
+		if (items_compare_rr(rr->type, g->items[kept - 1].rr, rr) == 0) {
 			if (rr->type != TYPE_SOA)
 				group_note_duplicate(w, owner, g, rr);
 			else

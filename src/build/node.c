@@ -10,7 +10,7 @@
 #define GROUPS_FIRST 32u
 
 void *
-scratch_reserve(struct worker *w, void *array, size_t *room, size_t count,
+packer_reserve(struct worker *w, void *array, size_t *room, size_t count,
 	size_t size)
 {
 	if (count <= *room)
@@ -23,13 +23,6 @@ scratch_reserve(struct worker *w, void *array, size_t *room, size_t count,
 }
 
 /* ---- records of a name ------------------------------------------------- */
-
-const struct rrbatch_rr *
-owner_first_rr(const struct owner *owner)
-{
-	return (const struct rrbatch_rr *)(owner->name
-		- offsetof(struct rrbatch_rr, data));
-}
 
 static void
 node_refuse_type(struct worker *w, const struct rrbatch_rr *rr)
@@ -57,7 +50,7 @@ run_list_items(struct worker *w, const struct owner *run, size_t owners,
 	size_t n = 0;
 
 	for (size_t o = 0; o < owners; o++) {
-		const struct rrbatch_rr *rr = owner_first_rr(&run[o]);
+		const struct rrbatch_rr *rr = owner_get_rr(&run[o]);
 
 		for (uint32_t i = 0; i < run[o].rr_count;
 			i++, rr = rrbatch_next(rr)) {
@@ -65,10 +58,7 @@ run_list_items(struct worker *w, const struct owner *run, size_t owners,
 
 			item->rr = rr;
 			item->order = (uint32_t)n;
-			item->key = (uint32_t)rr->type << 1;
-			if (rr->type == TYPE_RRSIG && rr->rdlen >= 2)
-				item->key = (uint32_t)octets_get_u16(
-					rrbatch_rr_rdata(rr)) << 1 | 1;
+			item->key = items_key(rr);
 			if (rr->type == 0 || (rr->type >= 128
 				    && rr->type < 256) || rr->type == TYPE_OPT) {
 				if (choice != ITEMS_CHAIN)
@@ -114,7 +104,7 @@ run_list_groups(struct worker *w, const struct owner *run,
 		total += run[i].rr_count;
 	if (total > UINT32_MAX / 2)
 		return NSD_E_MEMORY;
-	w->items = scratch_reserve(w, w->items, &w->items_room, total * 2,
+	w->items = packer_reserve(w, w->items, &w->items_room, total * 2,
 		sizeof(*w->items));
 	if (w->items == NULL)
 		return NSD_E_MEMORY;
@@ -197,7 +187,7 @@ node_keep_group(struct worker *w, struct node_rrset *e)
 			continue;
 		e->ref = w->kept[i].ref;
 		if ((e->flags & NODE_RRSET_SIGS) == 0)
-			rrset_hold(w, e->ref);
+			pack_hold_rrset(w, e->ref);
 		return true;
 	}
 	return false;
@@ -219,8 +209,8 @@ node_pack_groups(struct worker *w, const struct owner *owner, size_t count)
 			w->packed++;
 			continue;
 		}
-		err = g->sigs ? sigs_pack(w, g, &e->ref)
-			      : rrset_pack(w, owner, g, &e->ref);
+		err = g->sigs ? pack_sigs(w, g, &e->ref)
+			      : pack_rrset(w, owner, g, &e->ref);
 		if (err != NSD_OK)
 			return err;
 		if (e->ref == STORE_NONE) /* told */
@@ -239,7 +229,7 @@ node_make(struct worker *w, const struct owner *owner, size_t count,
 {
 	enum nsd_err err;
 
-	w->entries = scratch_reserve(w, w->entries, &w->entries_room, count,
+	w->entries = packer_reserve(w, w->entries, &w->entries_room, count,
 		sizeof(*w->entries));
 	if (w->entries == NULL)
 		return NSD_E_MEMORY;
@@ -257,7 +247,7 @@ static enum nsd_err
 node_finish(struct worker *w, const struct owner *run, size_t count,
 	store_ref *ref)
 {
-	node_check(w, run, w->groups, count);
+	check_node(w, run, w->groups, count);
 	if (count > UINT16_MAX) {
 		findings_add(&w->findings, DIAG_ERROR, w->groups[0].items->rr,
 			"too many types at one name");
@@ -344,15 +334,15 @@ pack_chunk(struct worker *w, size_t start, size_t end)
 }
 
 enum nsd_err
-pack_prepare(struct worker *w)
+packer_prepare(struct worker *w)
 {
 	if (w->entries != NULL)
 		return NSD_OK;
-	w->items = scratch_reserve(w, NULL, &w->items_room, ITEMS_FIRST,
+	w->items = packer_reserve(w, NULL, &w->items_room, ITEMS_FIRST,
 		sizeof(*w->items));
-	w->groups = scratch_reserve(w, NULL, &w->groups_room, GROUPS_FIRST,
+	w->groups = packer_reserve(w, NULL, &w->groups_room, GROUPS_FIRST,
 		sizeof(*w->groups));
-	w->entries = scratch_reserve(w, NULL, &w->entries_room, GROUPS_FIRST,
+	w->entries = packer_reserve(w, NULL, &w->entries_room, GROUPS_FIRST,
 		sizeof(*w->entries));
 	return w->items == NULL || w->groups == NULL || w->entries == NULL
 		? NSD_E_MEMORY : NSD_OK;
@@ -363,7 +353,7 @@ pack_worker(struct worker *w)
 {
 	struct build *b = w->build;
 	size_t total = b->name_count + b->hash_count;
-	enum nsd_err err = pack_prepare(w);
+	enum nsd_err err = packer_prepare(w);
 
 	while (err == NSD_OK && !__atomic_load_n(&b->stop, __ATOMIC_RELAXED)) {
 		size_t start = __atomic_fetch_add(&b->next_chunk, CHUNK,
@@ -396,6 +386,6 @@ pack_build(struct build *b)
 	b->next_chunk = 0;
 	err = workers_run(b, pack_worker);
 	for (unsigned i = 0; i < b->worker_count; i++)
-		sigs_flush(&b->workers[i]);
+		pack_sigs_flush(&b->workers[i]);
 	return err;
 }

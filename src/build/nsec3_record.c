@@ -138,7 +138,7 @@ found:
 }
 
 void
-forms_flush(struct worker *w)
+nsec3_forms_flush(struct worker *w)
 {
 	for (size_t i = 0; i < w->forms_room; i++) {
 		struct form_slot *slot = &w->forms[i];
@@ -209,7 +209,7 @@ record_take_form(struct worker *w, const struct owner *owner,
 	findings_add(&w->findings, DIAG_WARNING,
 		nsec3->items[nsec3->items[1].order > nsec3->items[0].order].rr,
 		"several NSEC3 records at one name");
-	err = rrset_pack(w, owner, nsec3, &record->form);
+	err = pack_rrset(w, owner, nsec3, &record->form);
 	if (err == NSD_OK && record->form == STORE_NONE)
 		return NSD_E_ZONE; /* told */
 	return err;
@@ -220,7 +220,7 @@ nsec3_record_pack(struct worker *w, const struct owner *owner,
 	const struct group *nsec3, const struct group *sigs,
 	const struct nsec3_chain *near, store_ref *ref)
 {
-	size_t size = sigs != NULL ? sigs_measure(w, sigs)
+	size_t size = sigs != NULL ? pack_sigs_measure(w, sigs)
 				   : sizeof(struct rrset_sigs);
 	bool own_next = near != NULL && nsec3->count == 1;
 	struct nsec3_record *record;
@@ -235,11 +235,11 @@ nsec3_record_pack(struct worker *w, const struct owner *owner,
 		return NSD_E_MEMORY;
 	memset(record, 0, offsetof(struct nsec3_record, sigs.data));
 	if (sigs != NULL)
-		err = sigs_write(w, sigs, &record->sigs);
+		err = pack_sigs_write(w, sigs, &record->sigs);
 	if (err == NSD_OK) {
 		err = record_take_form(w, owner, nsec3, near, record);
 		if (err != NSD_OK)
-			sigs_uncount(w, &record->sigs);
+			pack_sigs_uncount(w, &record->sigs);
 	}
 	if (err != NSD_OK) {
 		store_free(w->heap, *ref,

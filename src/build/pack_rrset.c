@@ -299,7 +299,7 @@ packing_reserve(struct packing *p, size_t raw_len)
 	size_t names = p->group->count * (size_t)RDATA_NAMES_MAX, suffixes;
 
 	if (raw_len > w->out_room) {
-		w->out = scratch_reserve(w, w->out, &w->out_room, raw_len, 1);
+		w->out = packer_reserve(w, w->out, &w->out_room, raw_len, 1);
 		if (w->out == NULL)
 			return NSD_E_MEMORY;
 	}
@@ -308,18 +308,18 @@ packing_reserve(struct packing *p, size_t raw_len)
 	if (names > w->names_room) {
 		size_t room = w->names_room;
 
-		w->fixups = scratch_reserve(w, w->fixups, &room, names,
+		w->fixups = packer_reserve(w, w->fixups, &room, names,
 			sizeof(*w->fixups));
 		room = w->names_room;
-		w->targets = scratch_reserve(w, w->targets, &room, names,
+		w->targets = packer_reserve(w, w->targets, &room, names,
 			sizeof(*w->targets));
-		w->target_rrs = scratch_reserve(w, w->target_rrs,
+		w->target_rrs = packer_reserve(w, w->target_rrs,
 			&w->names_room, names, sizeof(*w->target_rrs));
 	}
 	/* A label has two octets or more. */
 	suffixes = raw_len / 2 < SUFFIXES_MAX ? raw_len / 2 : SUFFIXES_MAX;
 	if (p->compress)
-		w->suffixes = scratch_reserve(w, w->suffixes,
+		w->suffixes = packer_reserve(w, w->suffixes,
 			&w->suffixes_room, suffixes, sizeof(*w->suffixes));
 	if (w->suffixes_room > SUFFIXES_SEARCHED && w->suffix_index == NULL)
 		w->suffix_index = arena_alloc(&w->arena,
@@ -457,7 +457,7 @@ packing_make_key(struct packing *p, size_t raw_len, struct share_key *key,
 }
 
 void
-rrset_hold(struct worker *w, store_ref ref)
+pack_hold_rrset(struct worker *w, store_ref ref)
 {
 	struct rrset *r = store_edit(w->heap, ref);
 
@@ -496,7 +496,7 @@ rrset_pack_new(struct packing *p, size_t raw_len, const struct share_key *key,
 		}
 		if (found != *ref) {
 			store_free(w->heap, *ref, rrset_size(rrset));
-			rrset_hold(w, found);
+			pack_hold_rrset(w, found);
 			*ref = found;
 			return NSD_OK;
 		}
@@ -508,7 +508,7 @@ rrset_pack_new(struct packing *p, size_t raw_len, const struct share_key *key,
 }
 
 enum nsd_err
-rrset_pack(struct worker *w, const struct owner *owner,
+pack_rrset(struct worker *w, const struct owner *owner,
 	const struct group *group, store_ref *ref)
 {
 	struct packing p = {.w = w, .group = group, .owner = owner};
@@ -530,6 +530,6 @@ rrset_pack(struct worker *w, const struct owner *owner,
 	*ref = share_find(&w->build->share, &key);
 	if (*ref == STORE_NONE)
 		return rrset_pack_new(&p, raw_len, &key, ref);
-	rrset_hold(w, *ref);
+	pack_hold_rrset(w, *ref);
 	return NSD_OK;
 }

@@ -166,7 +166,7 @@ template_get(struct worker *w, const struct sig_parts *p, store_ref *ref)
 }
 
 void
-sigs_flush(struct worker *w)
+pack_sigs_flush(struct worker *w)
 {
 	for (size_t i = 0; i < w->templates_room; i++) {
 		struct template_slot *slot = &w->templates[i];
@@ -205,7 +205,7 @@ sigs_size(const struct group *group)
 }
 
 size_t
-sigs_measure(struct worker *w, const struct group *group)
+pack_sigs_measure(struct worker *w, const struct group *group)
 {
 	size_t size = sigs_size(group);
 
@@ -250,7 +250,7 @@ sigs_write_all(struct worker *w, const struct group *group,
 }
 
 void
-sigs_uncount(struct worker *w, const struct rrset_sigs *sigs)
+pack_sigs_uncount(struct worker *w, const struct rrset_sigs *sigs)
 {
 	const uint8_t *at = sigs->data;
 
@@ -265,20 +265,20 @@ sigs_uncount(struct worker *w, const struct rrset_sigs *sigs)
 }
 
 enum nsd_err
-sigs_write(struct worker *w, const struct group *group,
+pack_sigs_write(struct worker *w, const struct group *group,
 	struct rrset_sigs *sigs)
 {
 	enum nsd_err err = sigs_write_all(w, group, sigs);
 
 	if (err != NSD_OK)
-		sigs_uncount(w, sigs);
+		pack_sigs_uncount(w, sigs);
 	return err;
 }
 
 enum nsd_err
-sigs_pack(struct worker *w, const struct group *group, store_ref *ref)
+pack_sigs(struct worker *w, const struct group *group, store_ref *ref)
 {
-	size_t size = sigs_measure(w, group);
+	size_t size = pack_sigs_measure(w, group);
 	struct rrset_sigs *sigs;
 
 	*ref = STORE_NONE;
@@ -287,7 +287,7 @@ sigs_pack(struct worker *w, const struct group *group, store_ref *ref)
 	sigs = store_alloc(w->heap, size, ref);
 	if (sigs == NULL)
 		return NSD_E_MEMORY;
-	if (sigs_write(w, group, sigs) == NSD_OK)
+	if (pack_sigs_write(w, group, sigs) == NSD_OK)
 		return NSD_OK;
 	store_free(w->heap, *ref, size);
 	return NSD_E_MEMORY;

@@ -44,7 +44,8 @@ parts_start(struct zone_parts *p, struct store_heap *heap, size_t part_octets)
 	if (p->plan->params_count > 0
 		&& !chain_use_params(b, p->plan->params))
 		return NSD_E_LIMIT;
-	p->ranges = plan_make_ranges(p->plan, part_octets, &p->range_count);
+	p->ranges = parts_plan_make_ranges(p->plan, part_octets,
+		&p->range_count);
 	p->entry_room = p->plan->nsec3_count;
 	if (p->entry_room > 0)
 		p->entries = malloc(p->entry_room * sizeof(*p->entries));
@@ -54,7 +55,7 @@ parts_start(struct zone_parts *p, struct store_heap *heap, size_t part_octets)
 }
 
 enum nsd_err
-zone_parts_begin(const struct zone_build_input *input,
+parts_begin(const struct zone_build_input *input,
 	const struct zone_plan *plan, size_t part_octets,
 	struct store_writer *writer, struct store_heap *heap,
 	struct zone_parts **out)
@@ -84,7 +85,7 @@ zone_parts_begin(const struct zone_build_input *input,
 	arena_init(&p->build.part, NULL, 0);
 	err = parts_start(p, heap, part_octets);
 	if (err != NSD_OK) {
-		zone_parts_abandon(p);
+		parts_abandon(p);
 		return err;
 	}
 	*out = p;
@@ -156,7 +157,7 @@ parts_undo(struct zone_parts *p)
 }
 
 void
-zone_parts_abandon(struct zone_parts *parts)
+parts_abandon(struct zone_parts *parts)
 {
 	if (parts == NULL)
 		return;
@@ -167,7 +168,7 @@ zone_parts_abandon(struct zone_parts *parts)
 /* ---- records ------------------------------------------------------------- */
 
 bool
-zone_parts_next(struct zone_parts *p)
+parts_next(struct zone_parts *p)
 {
 	if (p->next == p->range_count)
 		return false;
@@ -190,7 +191,7 @@ range_has(const struct part_range *range, const struct owner *owner)
 }
 
 bool
-zone_parts_wants(const struct zone_parts *p, const uint8_t *name, size_t len)
+parts_wants(const struct zone_parts *p, const uint8_t *name, size_t len)
 {
 	struct owner owner;
 
@@ -218,7 +219,7 @@ parts_keep(struct zone_parts *p, const struct rrbatch_rr *rr,
 }
 
 enum nsd_err
-zone_parts_take(struct zone_parts *p, const struct rrbatch *batch)
+parts_take(struct zone_parts *p, const struct rrbatch *batch)
 {
 	const struct rrbatch_rr *rr = rrbatch_first(batch), *first = NULL;
 	const struct build *b = &p->build;
@@ -238,7 +239,7 @@ zone_parts_take(struct zone_parts *p, const struct rrbatch *batch)
 			same = false;
 		}
 		if (!wanted || (!outside
-				&& record_is_chains(rr) != p->range->chain))
+				&& parts_is_of_chain(rr) != p->range->chain))
 			continue;
 		if (parts_keep(p, rr, first->data, same) != NSD_OK)
 			return NSD_E_MEMORY;
@@ -378,7 +379,7 @@ part_pack_names(struct zone_parts *p)
 	if (p->first_names)
 		p->apex = b->name_nodes[0];
 	carry_take(p);
-	count = nodes_compact(b->name_nodes, b->name_count);
+	count = build_compact_nodes(b->name_nodes, b->name_count);
 	b->name_count = count;
 	err = parts_add_trie(p, &p->names, b->name_nodes, count);
 	if (err == NSD_OK)
@@ -403,7 +404,7 @@ part_pack_chain(struct zone_parts *p)
 		err = pack_build(b);
 	if (err != NSD_OK)
 		return err;
-	count = nodes_compact(b->hash_nodes, b->hash_count);
+	count = build_compact_nodes(b->hash_nodes, b->hash_count);
 	b->hash_count = count;
 	err = parts_add_trie(p, &p->nsec3, b->hash_nodes, count);
 	if (err == NSD_OK)
@@ -422,7 +423,7 @@ part_tell_progress(const struct zone_parts *p)
 }
 
 enum nsd_err
-zone_parts_pack(struct zone_parts *p)
+parts_pack(struct zone_parts *p)
 {
 	struct build *b = &p->build;
 	enum nsd_err err = NSD_OK;
@@ -443,7 +444,7 @@ zone_parts_pack(struct zone_parts *p)
 }
 
 enum nsd_err
-zone_parts_finish(struct zone_parts *p, struct diag_sink *sink, store_ref *zone)
+parts_finish(struct zone_parts *p, struct diag_sink *sink, store_ref *zone)
 {
 	struct build *b = &p->build;
 	enum nsd_err err = build_has_errors(b) ? NSD_E_ZONE

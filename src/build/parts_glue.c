@@ -68,7 +68,7 @@ struct resolving {
 	const struct store_view *view;
 	uint8_t *rdata; /* room for one */
 	struct arena arena; /* of a range */
-	struct owner *names; /* rr_count: number of the use */
+	struct owner *names; /* index: that of the use */
 	const struct part_use **uses;
 	size_t count;
 };
@@ -112,7 +112,7 @@ use_measure(struct resolving *r, const struct part_use *use,
 	const struct build *b = &r->p->build;
 	const uint8_t *name = use_read_name(r, use, len);
 
-	owner->rr_count = 0;
+	owner->index = 0;
 	owner->flags = 0;
 	return owner_measure(owner, name, *len, b->apex, b->apex_len);
 }
@@ -155,7 +155,7 @@ range_collect(struct resolving *r, const uint64_t *low, const uint64_t *high)
 			o->name = arena_copy(&r->arena, o->name, len);
 			if (o->name == NULL)
 				return NSD_E_MEMORY;
-			o->rr_count = (uint32_t)r->count;
+			o->index = (uint32_t)r->count;
 			r->uses[r->count++] = &b->items[i];
 		}
 	return NSD_OK;
@@ -269,7 +269,7 @@ name_resolve(struct resolving *r, size_t start, size_t end)
 		    facts.hidden) != NSD_OK)
 		return NSD_E_MEMORY;
 	for (size_t i = start; i < end; i++) {
-		const struct part_use *use = r->uses[r->names[i].rr_count];
+		const struct part_use *use = r->uses[r->names[i].index];
 
 		glue_set(b->workers[0].heap, use->rrset, use->index,
 			b->targets[b->target_count - 1]);

@@ -5,7 +5,7 @@
 #include "build/build_pass.h"
 #include "build/parts.h"
 
-/* ---- the plan (plan.c) --------------------------------------------------- */
+/* ---- the plan (parts_plan.c) --------------------------------------------- */
 
 /* Owners from low on and below high, by their keys. */
 struct part_range {
@@ -47,11 +47,11 @@ struct zone_plan {
 };
 
 /* True of the NSEC3 records, and of the RRSIGs that cover them. */
-bool record_is_chains(const struct rrbatch_rr *rr);
+bool parts_is_of_chain(const struct rrbatch_rr *rr);
 
 /* Gives the ranges, those of the chain first (free them); NULL without
  * memory. */
-struct part_range *plan_make_ranges(const struct zone_plan *plan,
+struct part_range *parts_plan_make_ranges(const struct zone_plan *plan,
 	size_t part_octets, size_t *count);
 
 /* ---- parts --------------------------------------------------------------- */

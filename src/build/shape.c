@@ -46,8 +46,7 @@ shape_check_dname(struct shape_walk *s, struct worker *w,
 		return;
 	dname->flags &= (uint16_t)~OWNER_DNAME; /* told */
 	findings_add(&w->findings, build_severity(w->build),
-		(const struct rrbatch_rr *)(owner->name
-			- offsetof(struct rrbatch_rr, data)),
+		owner_get_rr(owner),
 		"DNAME at %s has data below it. This is not allowed "
 		"(RFC 6672 section 2.4)",
 		build_name_text(dname->name, text));

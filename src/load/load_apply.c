@@ -20,19 +20,19 @@ load_apply_diff(const struct load_context *context,
 	enum nsd_err err;
 
 	assert(result->outcome == LOAD_DIFFERS);
-	err = zone_update_begin(context->writer, result->zone->entry, &options,
+	err = update_begin(context->writer, result->zone->entry, &options,
 		&update);
 	if (err != NSD_OK)
 		return err;
 	for (size_t i = 0; i < result->change_count && err == NSD_OK; i++) {
 		const struct diff_change *change = &result->changes[i];
 
-		err = change->add ? zone_update_add(update, &change->rr)
-				  : zone_update_remove(update, &change->rr);
+		err = change->add ? update_add(update, &change->rr)
+				  : update_remove(update, &change->rr);
 	}
 	if (err != NSD_OK) {
-		zone_update_abort(update);
+		update_abort(update);
 		return err;
 	}
-	return zone_update_commit(update, &sink, done);
+	return update_commit(update, &sink, done);
 }

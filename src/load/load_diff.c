@@ -26,7 +26,7 @@ load_diff_on_sum(void *ctx, const struct rrbatch *batch)
 	const struct first_reading *first = ctx;
 
 	if (first->plan != NULL)
-		zone_plan_add(first->plan, batch);
+		parts_plan_add(first->plan, batch);
 	return diff_sum(first->diff, batch);
 }
 

@@ -16,20 +16,20 @@
 static enum nsd_err
 load_parts_on_plan(void *ctx, const struct rrbatch *batch)
 {
-	zone_plan_add(ctx, batch);
+	parts_plan_add(ctx, batch);
 	return NSD_OK;
 }
 
 static enum nsd_err
 load_parts_on_batch(void *ctx, const struct rrbatch *batch)
 {
-	return zone_parts_take(ctx, batch);
+	return parts_take(ctx, batch);
 }
 
 static bool
 load_parts_wants(const void *ctx, const uint8_t *owner, size_t len)
 {
-	return zone_parts_wants(ctx, owner, len);
+	return parts_wants(ctx, owner, len);
 }
 
 /* One more reading. The first one has told all findings. */
@@ -53,7 +53,7 @@ load_parts_read_range(const struct load_reading *r, struct zone_parts *parts)
 	zonefile_result_fini(&again);
 	/* Else malloc would keep what the parser has freed. */
 	malloc_trim(0);
-	return err == NSD_OK ? zone_parts_pack(parts) : err;
+	return err == NSD_OK ? parts_pack(parts) : err;
 }
 
 static enum nsd_err
@@ -61,18 +61,18 @@ load_parts_build(const struct load_reading *r,
 	const struct zone_build_input *input)
 {
 	struct zone_parts *parts;
-	enum nsd_err err = zone_parts_begin(input, r->plan, 0,
+	enum nsd_err err = parts_begin(input, r->plan, 0,
 		r->context->writer, r->heap, &parts);
 
 	if (err != NSD_OK)
 		return err;
-	while (err == NSD_OK && zone_parts_next(parts))
+	while (err == NSD_OK && parts_next(parts))
 		err = load_parts_read_range(r, parts);
 	if (err != NSD_OK) {
-		zone_parts_abandon(parts);
+		parts_abandon(parts);
 		return err;
 	}
-	return zone_parts_finish(parts, r->sink, &r->result->built);
+	return parts_finish(parts, r->sink, &r->result->built);
 }
 
 /* A first reading, for the plan alone. */
@@ -81,7 +81,7 @@ load_parts_plan(const struct load_reading *r)
 {
 	struct zonefile_options options = r->options;
 
-	zone_plan_reset(r->plan);
+	parts_plan_reset(r->plan);
 	options.on_batch = load_parts_on_plan;
 	options.batch_ctx = r->plan;
 	return zonefile_parse(r->path, &options, r->sink, &r->result->files);

@@ -14,7 +14,7 @@
  * returns NSD_OK with *end LOAD_END_DONE: r->result is LOAD_BUILT with the
  * zone; or LOAD_END_NOT_IN_PARTS: it is to be built from all records at once.
  * NSD_E_AGAIN: the file changed between two readings. NSD_E_MEMORY. What
- * zonefile_parse and zone_build return for a file or zone with errors, which
+ * zonefile_parse and build_zone return for a file or zone with errors, which
  * are told to the sink.
  */
 enum nsd_err load_parts_read(const struct load_reading *r, enum load_end *end)

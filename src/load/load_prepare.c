@@ -37,7 +37,7 @@ load_prepare_begin(struct load_prepare *prepare, struct store_writer *writer,
 		return;
 	for (size_t i = 0; i < zone_count; i++)
 		if (prepare_wants(view, &zones[i])
-			&& zone_update_prepare_begin(writer, zones[i].entry,
+			&& update_prepare_begin(writer, zones[i].entry,
 				   &prepare->zone)
 				== NSD_OK)
 			prepare->entries[prepare->count++] = zones[i].entry;
@@ -55,12 +55,12 @@ load_prepare_step(struct load_prepare *prepare, struct store_writer *writer)
 	if (!prepare->at_one && prepare->next < prepare->count) {
 		store_ref entry = prepare->entries[prepare->next++];
 
-		prepare->at_one = zone_update_prepare_begin(writer, entry,
+		prepare->at_one = update_prepare_begin(writer, entry,
 					  &prepare->zone)
 			== NSD_OK;
 	}
 	if (prepare->at_one)
-		prepare->at_one = zone_update_prepare_step(writer,
+		prepare->at_one = update_prepare_step(writer,
 					  &prepare->zone, STEP_NAMES)
 			== NSD_E_AGAIN;
 	if (load_prepare_is_wanted(prepare))

@@ -94,7 +94,7 @@ read_build(const struct load_reading *r)
 			input.threads = 1;
 			input.on_progress = NULL;
 		}
-		err = zone_build(&input, r->context->writer, r->heap, r->sink,
+		err = build_zone(&input, r->context->writer, r->heap, r->sink,
 			&r->result->built);
 	}
 	if (err == NSD_E_MEMORY)
@@ -156,13 +156,13 @@ read_in_way(struct load_reading *r, enum load_way way, bool large)
 
 	/* The plan is made in the same reading as the comparison. */
 	if (large && way != LOAD_WAY_WHOLE
-		&& zone_plan_create(r->zone->conf->wire, &r->plan) != NSD_OK) {
+		&& parts_plan_create(r->zone->conf->wire, &r->plan) != NSD_OK) {
 		diag_emit(r->sink, DIAG_ERROR, r->path, 0, 0,
 			"out of memory");
 		return NSD_E_MEMORY;
 	}
 	err = read_beside(r, &way);
-	zone_plan_destroy(r->plan);
+	parts_plan_destroy(r->plan);
 	if (err == NSD_OK && way == LOAD_WAY_WHOLE)
 		err = read_whole(r);
 	return err;

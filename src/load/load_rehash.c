@@ -86,7 +86,7 @@ rehash_on_rr(void *ctx, const struct zone_rr *rr)
 	enum nsd_err err;
 
 	if (r->parts != NULL
-		&& !zone_parts_wants(r->parts, rr->owner, owner_len))
+		&& !parts_wants(r->parts, rr->owner, owner_len))
 		return NSD_OK;
 	err = rehash_make_room(r, sizeof(head) + owner_len + rr->rdlen + 3);
 	if (err != NSD_OK)
@@ -108,24 +108,24 @@ rehash_walk(struct rehash *r)
 static enum nsd_err
 rehash_on_plan(struct rehash *r)
 {
-	zone_plan_add(r->plan, r->last);
+	parts_plan_add(r->plan, r->last);
 	return NSD_OK;
 }
 
 static enum nsd_err
 rehash_on_part(struct rehash *r)
 {
-	return zone_parts_take(r->parts, r->last);
+	return parts_take(r->parts, r->last);
 }
 
 static enum nsd_err
 rehash_fill_parts(struct rehash *r)
 {
-	while (zone_parts_next(r->parts)) {
+	while (parts_next(r->parts)) {
 		enum nsd_err err = rehash_walk(r);
 
 		if (err == NSD_OK)
-			err = zone_parts_pack(r->parts);
+			err = parts_pack(r->parts);
 		if (err != NSD_OK)
 			return err;
 	}
@@ -137,24 +137,24 @@ rehash_walk_parts(struct rehash *r, const struct zone_build_input *input,
 	struct store_writer *writer, struct store_heap *heap,
 	struct diag_sink *sink, store_ref *out)
 {
-	enum nsd_err err = zone_plan_create(r->apex, &r->plan);
+	enum nsd_err err = parts_plan_create(r->apex, &r->plan);
 
 	if (err != NSD_OK)
 		return err;
 	r->on_full = rehash_on_plan;
 	err = rehash_walk(r);
 	if (err == NSD_OK)
-		err = zone_parts_begin(input, r->plan, 0, writer, heap,
+		err = parts_begin(input, r->plan, 0, writer, heap,
 			&r->parts);
 	if (err == NSD_OK) {
 		r->on_full = rehash_on_part;
 		err = rehash_fill_parts(r);
 		if (err == NSD_OK)
-			err = zone_parts_finish(r->parts, sink, out);
+			err = parts_finish(r->parts, sink, out);
 		else
-			zone_parts_abandon(r->parts);
+			parts_abandon(r->parts);
 	}
-	zone_plan_destroy(r->plan);
+	parts_plan_destroy(r->plan);
 	r->parts = NULL;
 	r->on_full = NULL;
 	return err;
@@ -184,7 +184,7 @@ rehash_at_once(struct rehash *r, struct zone_build_input *input,
 	enum nsd_err err = rehash_walk(r);
 
 	input->batches = r->first;
-	return err == NSD_OK ? zone_build(input, writer, heap, sink, out)
+	return err == NSD_OK ? build_zone(input, writer, heap, sink, out)
 			     : err;
 }
 

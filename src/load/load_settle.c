@@ -96,7 +96,7 @@ settle_one(struct store_writer *writer, store_ref ref)
 	const struct zone_entry *entry = store_get(view, ref);
 	const struct zone *zone;
 
-	zone_update_settle(writer, ref);
+	update_settle(writer, ref);
 	if (entry->zone == STORE_NONE)
 		return true;
 	zone = store_get(view, entry->zone);

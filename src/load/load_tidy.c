@@ -50,7 +50,7 @@ load_tidy_step(struct load_tidy *tidy, const struct load_context *context,
 			continue;
 		options.secondary = load_zone_is_secondary(zone);
 		/* It stays as it is if there is no memory. */
-		if (zone_update_tidy(context->writer, zone->entry, &options,
+		if (update_tidy(context->writer, zone->entry, &options,
 			    &records)
 			!= NSD_OK)
 			break;

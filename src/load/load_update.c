@@ -116,11 +116,11 @@ update_note(struct zone_update *update, const struct update_record *record)
 {
 	switch (record->action) {
 	case LOAD_UPDATE_REMOVE:
-		return zone_update_remove(update, &record->rr);
+		return update_remove(update, &record->rr);
 	case LOAD_UPDATE_ADD:
-		return zone_update_add(update, &record->rr);
+		return update_add(update, &record->rr);
 	case LOAD_UPDATE_REMOVE_RRSET:
-		return zone_update_remove_rrset(update, record->owner,
+		return update_remove_rrset(update, record->owner,
 			record->rr.type);
 	default:
 		return NSD_E_WIRE;
@@ -145,7 +145,7 @@ update_change(struct update_file *f)
 		return err;
 	zone = update_get_configured(f, entry);
 	options.secondary = zone != NULL && load_zone_is_secondary(zone);
-	err = zone_update_begin(f->context->writer, entry, &options, &update);
+	err = update_begin(f->context->writer, entry, &options, &update);
 	if (err != NSD_OK)
 		return err;
 	while (err == NSD_OK && update_read(f, &record))
@@ -153,10 +153,10 @@ update_change(struct update_file *f)
 	if (err == NSD_OK && f->cursor.failed)
 		err = NSD_E_WIRE;
 	if (err != NSD_OK) {
-		zone_update_abort(update);
+		update_abort(update);
 		return err;
 	}
-	err = zone_update_commit(update, &f->sink, &result);
+	err = update_commit(update, &f->sink, &result);
 	if (err == NSD_OK) {
 		f->result->added = result.added;
 		f->result->removed = result.removed;
@@ -205,7 +205,7 @@ update_build(struct update_file *f, store_ref *zone)
 					 : NSD_E_MEMORY;
 
 	if (err == NSD_OK)
-		err = zone_build(&input, f->context->writer,
+		err = build_zone(&input, f->context->writer,
 			store_writer_heap(f->context->writer), &f->sink, zone);
 	if (err == NSD_OK)
 		f->result->added = batch->count;

@@ -280,19 +280,11 @@ diff_collect_served(void *ctx, const struct zone_rr *rr)
 
 /* ---- comparing ---------------------------------------------------------- */
 
-/* RRsets in order: type, and what signatures cover. */
-static uint32_t
-rrset_key(const struct rrbatch_rr *rr)
-{
-	if (rr->type == TYPE_RRSIG && rr->rdlen >= 2)
-		return (uint32_t)octets_get_u16(rrbatch_rr_rdata(rr)) << 1 | 1;
-	return (uint32_t)rr->type << 1;
-}
-
+/* RRsets are in the order of items_key. */
 static int
 compare_rrset(const struct diff_item *a, const struct diff_item *b)
 {
-	uint32_t x = rrset_key(a->rr), y = rrset_key(b->rr);
+	uint32_t x = items_key(a->rr), y = items_key(b->rr);
 	int c = name_compare(a->rr->data, b->rr->data);
 
 	return c != 0 ? c : (x > y) - (x < y);
@@ -307,7 +299,7 @@ compare_items(const void *x, const void *y)
 	int c = compare_rrset(a, b);
 
 	if (c == 0)
-		c = rr_compare(a->rr->type, a->rr, b->rr);
+		c = items_compare_rr(a->rr->type, a->rr, b->rr);
 	if (c == 0)
 		c = (int)b->served - (int)a->served;
 	return c != 0 ? c : (a->order > b->order) - (a->order < b->order);
@@ -372,7 +364,7 @@ diff_rrset(struct diff *diff, const struct diff_item *items, size_t count)
 	for (size_t i = 0; i < count; i = end) {
 		end = i + 1;
 		while (end < count
-			&& rr_compare(items[i].rr->type, items[i].rr,
+			&& items_compare_rr(items[i].rr->type, items[i].rr,
 				   items[end].rr)
 				== 0)
 			end++;

@@ -77,7 +77,7 @@ enum nsd_err nsec3_edit_end(struct nsec3_edit *edit, store_ref *chain)
 /* After the publish: lets go of what the new chain has not. */
 void nsec3_edit_release(struct nsec3_edit *edit, struct releaser *releaser);
 /* Lets go of what was made, and of the records put; their holders have to be
- * counted (sigs_flush). */
+ * counted (pack_sigs_flush). */
 void nsec3_edit_abandon(struct nsec3_edit *edit, struct releaser *releaser);
 
 #endif

@@ -33,7 +33,7 @@ update_grow(struct zone_update *u, void *items, size_t count, size_t *room,
 }
 
 enum nsd_err
-ref_list_add(struct zone_update *u, struct ref_list *list, store_ref ref)
+update_refs_add(struct zone_update *u, struct ref_list *list, store_ref ref)
 {
 	if (list->count == list->room) {
 		store_ref *items = update_grow(u, list->items, list->count,
@@ -48,7 +48,7 @@ ref_list_add(struct zone_update *u, struct ref_list *list, store_ref ref)
 }
 
 store_ref
-update_find(const struct zone_update *u, const struct trie *trie,
+update_find_ref(const struct zone_update *u, const struct trie *trie,
 	const struct owner *owner)
 {
 	uint8_t label_at[NAME_MAX_LABELS + 1];
@@ -84,7 +84,7 @@ update_find_touch(const struct zone_update *u, const struct owner *owner)
 /* ---- noting changes ---------------------------------------------------- */
 
 enum nsd_err
-zone_update_begin(struct store_writer *writer, store_ref entry_ref,
+update_begin(struct store_writer *writer, store_ref entry_ref,
 	const struct zone_update_options *options, struct zone_update **update)
 {
 	const struct store_view *view = store_writer_view(writer);
@@ -114,7 +114,7 @@ zone_update_begin(struct store_writer *writer, store_ref entry_ref,
 }
 
 void
-zone_update_abort(struct zone_update *u)
+update_abort(struct zone_update *u)
 {
 	arena_fini(&u->worker.arena);
 	arena_fini(&u->build.arena);
@@ -127,7 +127,7 @@ changes_reserve(struct zone_update *u)
 {
 	size_t room = u->change_room == 0 ? CHANGES_FIRST : u->change_room * 2;
 	struct owner *owners;
-	struct change *changes;
+	struct update_change *changes;
 
 	if (u->change_count < u->change_room)
 		return NSD_OK;
@@ -172,7 +172,7 @@ update_note(struct zone_update *u, enum change_kind kind,
 		memcpy(copy->data + len, rr->rdata, rr->rdlen);
 	if (!owner_measure(&owner, copy->data, len, u->apex, u->apex_len))
 		return NSD_E_ZONE;
-	owner.rr_count = (uint32_t)u->change_count;
+	owner.index = (uint32_t)u->change_count;
 	u->owners[u->change_count] = owner;
 	u->changes[u->change_count].kind = kind;
 	u->changes[u->change_count].rr = copy;
@@ -181,19 +181,19 @@ update_note(struct zone_update *u, enum change_kind kind,
 }
 
 enum nsd_err
-zone_update_add(struct zone_update *update, const struct zone_rr *rr)
+update_add(struct zone_update *update, const struct zone_rr *rr)
 {
 	return update_note(update, CHANGE_ADD, rr);
 }
 
 enum nsd_err
-zone_update_remove(struct zone_update *update, const struct zone_rr *rr)
+update_remove(struct zone_update *update, const struct zone_rr *rr)
 {
 	return update_note(update, CHANGE_REMOVE, rr);
 }
 
 enum nsd_err
-zone_update_remove_rrset(struct zone_update *update, const uint8_t *owner,
+update_remove_rrset(struct zone_update *update, const uint8_t *owner,
 	uint16_t type)
 {
 	const struct zone_rr rr = {.owner = owner, .type = type};
@@ -251,7 +251,7 @@ update_run(struct zone_update *u)
 }
 
 enum nsd_err
-zone_update_commit(struct zone_update *u, struct diag_sink *sink,
+update_commit(struct zone_update *u, struct diag_sink *sink,
 	struct zone_update_result *result)
 {
 	const struct zone_entry *entry = store_get(u->view, u->entry);
@@ -259,7 +259,7 @@ zone_update_commit(struct zone_update *u, struct diag_sink *sink,
 	enum nsd_err err;
 
 	u->old = store_edit(u->heap, entry->zone);
-	update_settle(u->writer, u->old);
+	update_cells_settle(u->writer, u->old);
 	update_borrow_build(u);
 	err = update_is_sweeping(u) ? NSD_E_AGAIN : update_run(u);
 	if (err == NSD_E_AGAIN) {
@@ -270,7 +270,7 @@ zone_update_commit(struct zone_update *u, struct diag_sink *sink,
 	}
 	if (err == NSD_OK && result != NULL)
 		*result = u->result;
-	zone_update_abort(u);
+	update_abort(u);
 	return err;
 }
 
@@ -282,13 +282,13 @@ ignore_diag(struct diag_sink *sink, const struct diag *d)
 }
 
 enum nsd_err
-zone_update_tidy(struct store_writer *writer, store_ref entry_ref,
+update_tidy(struct store_writer *writer, store_ref entry_ref,
 	const struct zone_update_options *options, uint64_t *records)
 {
 	/* What there is to say was said when the zone came to be so. */
 	struct diag_sink sink = { .on_diag = ignore_diag };
 	struct zone_update *u;
-	enum nsd_err err = zone_update_begin(writer, entry_ref, options, &u);
+	enum nsd_err err = update_begin(writer, entry_ref, options, &u);
 	const struct zone_entry *entry;
 
 	if (err == NSD_E_NOT_FOUND)
@@ -298,20 +298,20 @@ zone_update_tidy(struct store_writer *writer, store_ref entry_ref,
 	entry = store_get(u->view, entry_ref);
 	u->old = store_edit(u->heap, entry->zone);
 	if (u->old->rr_count <= TIDY_MAX) {
-		update_settle(u->writer, u->old);
+		update_cells_settle(u->writer, u->old);
 		*records += u->old->rr_count;
 		err = update_rebuild(u, true, &sink);
 	}
-	zone_update_abort(u);
+	update_abort(u);
 	return err == NSD_E_MEMORY ? err : NSD_OK;
 }
 
 void
-zone_update_settle(struct store_writer *writer, store_ref entry_ref)
+update_settle(struct store_writer *writer, store_ref entry_ref)
 {
 	struct store_heap *heap = store_writer_heap(writer);
 	const struct zone_entry *entry = store_edit(heap, entry_ref);
 
 	if (entry->zone != STORE_NONE)
-		update_settle(writer, store_edit(heap, entry->zone));
+		update_cells_settle(writer, store_edit(heap, entry->zone));
 }

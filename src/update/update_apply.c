@@ -79,12 +79,12 @@ sigs_list(struct zone_update *u, store_ref ref)
 	for (unsigned i = 0; i < sigs->count; i++) {
 		const struct sig *sig = (const struct sig *)at;
 
-		if (ref_list_add(u, &u->templates, sig->template_ref)
+		if (update_refs_add(u, &u->templates, sig->template_ref)
 			!= NSD_OK)
 			return NSD_E_MEMORY;
 		at += sig_size(sig);
 	}
-	return ref_list_add(u, &u->sigs, ref);
+	return update_refs_add(u, &u->sigs, ref);
 }
 
 /* Signatures belong to one node: those that the new one has stay. */
@@ -98,7 +98,7 @@ node_list(struct zone_update *u, const struct touch *t, store_ref ref)
 		enum nsd_err err = NSD_OK;
 
 		if ((e[i].flags & NODE_RRSET_SIGS) == 0)
-			err = ref_list_add(u, &u->rrsets, e[i].ref);
+			err = update_refs_add(u, &u->rrsets, e[i].ref);
 		else if (!node_has_ref(u, t->made, e[i].ref)
 			&& !node_has_ref(u, t->made_hash, e[i].ref))
 			err = sigs_list(u, e[i].ref);
@@ -224,7 +224,7 @@ targets_drop(struct zone_update *u)
 			if (err == NSD_E_NOT_FOUND)
 				continue; /* was dropped before */
 			if (err == NSD_OK)
-				err = ref_list_add(u, &u->dead_targets, ref);
+				err = update_refs_add(u, &u->dead_targets, ref);
 			if (err != NSD_OK)
 				return err;
 		}
@@ -414,7 +414,7 @@ update_undo(struct zone_update *u)
 	struct releaser r = {u->view, u->heap, NULL, &u->build.share};
 	struct worker *w = &u->worker;
 
-	sigs_flush(w);
+	pack_sigs_flush(w);
 	if (u->chain_begun)
 		nsec3_edit_abandon(&u->chain_edit, &r);
 	if (u->released)

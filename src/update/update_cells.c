@@ -29,7 +29,7 @@ cell_read_name(const struct zone_update *u, const struct owner *name,
 {
 	const struct touch *t = update_find_touch(u, name);
 	store_ref ref = t != NULL ? touch_new_node(t)
-				  : update_find(u, &u->old->names, name);
+				  : update_find_ref(u, &u->old->names, name);
 
 	memset(cell, 0, sizeof(*cell));
 	if (ref != STORE_NONE)
@@ -62,7 +62,7 @@ target_create(struct zone_update *u, const struct owner *name, store_ref *ref)
 	t->leaf.name_at = offsetof(struct glue_target, name);
 	memcpy(t->name, name->name, name->name_len);
 	cell_read_name(u, name, &t->cell);
-	if (ref_list_add(u, &u->made_targets, *ref) != NSD_OK) {
+	if (update_refs_add(u, &u->made_targets, *ref) != NSD_OK) {
 		store_free(u->heap, *ref, sizeof(*t) + name->name_len);
 		return NSD_E_MEMORY;
 	}
@@ -72,7 +72,7 @@ target_create(struct zone_update *u, const struct owner *name, store_ref *ref)
 static enum nsd_err
 use_resolve(struct zone_update *u, const struct target_use *use)
 {
-	store_ref ref = update_find(u, &u->targets, &use->name);
+	store_ref ref = update_find_ref(u, &u->targets, &use->name);
 	struct rrset *rrset = store_edit(u->heap, use->rrset);
 	struct rrset_target *targets = (struct rrset_target *)(void *)
 		rrset_tail_targets(rrset_get_tail(rrset));
@@ -137,7 +137,7 @@ touch_change_cell(struct zone_update *u, const struct touch *t)
 	if (cell_is_same(&was, &is))
 		return NSD_OK;
 	/* As it was: those that are new have the new addresses. */
-	target = update_find(u, &u->old->targets, &t->owner);
+	target = update_find_ref(u, &u->old->targets, &t->owner);
 	if (target == STORE_NONE || cell_is_same(&is, cell_get_last(u,
 			target + GLUE_CELL_GRANULES)))
 		return NSD_OK;
@@ -211,7 +211,7 @@ cell_settle(struct store_heap *heap, store_ref ref,
 }
 
 void
-update_settle(struct store_writer *writer, struct zone *zone)
+update_cells_settle(struct store_writer *writer, struct zone *zone)
 {
 	struct store_heap *heap = store_writer_heap(writer);
 	uint64_t passed = 0;

@@ -19,7 +19,7 @@ touch_edit_chain(struct zone_update *u, struct touch *t)
 		return err;
 	err = nsec3_edit_put(&u->chain_edit, t->hash, record);
 	if (err != NSD_OK) {
-		sigs_flush(w);
+		pack_sigs_flush(w);
 		release_nsec3_record(&r, record);
 	}
 	return err;
@@ -41,7 +41,7 @@ chain_lend(struct zone_update *u)
 enum nsd_err
 update_chain(struct zone_update *u)
 {
-	enum nsd_err err = pack_prepare(&u->worker);
+	enum nsd_err err = packer_prepare(&u->worker);
 
 	u->chain = u->old->chain;
 	if (u->chain == STORE_NONE || err != NSD_OK)

@@ -133,7 +133,7 @@ prepare_parts(struct zone_prepare *p, struct share *share,
 }
 
 enum nsd_err
-zone_update_prepare_begin(struct store_writer *writer, store_ref entry_ref,
+update_prepare_begin(struct store_writer *writer, store_ref entry_ref,
 	struct zone_prepare *prepare)
 {
 	struct store_heap *heap = store_writer_heap(writer);
@@ -155,7 +155,7 @@ zone_update_prepare_begin(struct store_writer *writer, store_ref entry_ref,
 }
 
 enum nsd_err
-zone_update_prepare_step(struct store_writer *writer,
+update_prepare_step(struct store_writer *writer,
 	struct zone_prepare *prepare, size_t names)
 {
 	struct store_heap *heap = store_writer_heap(writer);
@@ -199,7 +199,7 @@ update_open_share(struct store_heap *heap, struct zone *zone,
 }
 
 enum nsd_err
-zone_update_prepare(struct store_writer *writer, store_ref entry_ref)
+update_prepare(struct store_writer *writer, store_ref entry_ref)
 {
 	struct store_heap *heap = store_writer_heap(writer);
 	const struct zone_entry *entry = store_edit(heap, entry_ref);

@@ -18,16 +18,8 @@ struct wish {
 	size_t set_count;
 };
 
-uint32_t
-rr_key(const struct rrbatch_rr *rr)
-{
-	if (rr->type == TYPE_RRSIG && rr->rdlen >= 2)
-		return (uint32_t)octets_get_u16(rrbatch_rr_rdata(rr)) << 1 | 1;
-	return (uint32_t)rr->type << 1;
-}
-
 static void
-wish_note(struct wish *wish, const struct change *c)
+wish_note(struct wish *wish, const struct update_change *c)
 {
 	struct item *item;
 
@@ -39,7 +31,7 @@ wish_note(struct wish *wish, const struct change *c)
 	item = c->kind == CHANGE_ADD ? &wish->adds[wish->add_count++]
 				     : &wish->removes[wish->remove_count++];
 	item->rr = c->rr;
-	item->key = rr_key(c->rr);
+	item->key = items_key(c->rr);
 	item->order = ORDER_NEW + (uint32_t)(wish->add_count
 		+ wish->remove_count);
 }
@@ -55,8 +47,8 @@ wish_drop_duplicates(struct zone_update *u, struct wish *wish)
 		struct rrbatch_rr *last;
 
 		if (kept == 0 || wish->adds[kept - 1].key != wish->adds[i].key
-			|| rr_compare(rr->type, wish->adds[kept - 1].rr, rr)
-				!= 0) {
+			|| items_compare_rr(rr->type,
+				   wish->adds[kept - 1].rr, rr) != 0) {
 			wish->adds[kept++] = wish->adds[i];
 			continue;
 		}
@@ -85,7 +77,7 @@ wish_make(struct zone_update *u, struct wish *wish, const struct owner *run,
 		|| wish->sets == NULL || wish->set_found == NULL)
 		return NSD_E_MEMORY;
 	for (size_t i = 0; i < count; i++)
-		wish_note(wish, &u->changes[run[i].rr_count]);
+		wish_note(wish, &u->changes[run[i].index]);
 	items_sort(wish->adds, tmp, wish->add_count);
 	wish_drop_duplicates(u, wish);
 	items_sort(wish->removes, tmp, wish->remove_count);
@@ -201,7 +193,7 @@ items_find_equal(const struct item *items, size_t count, size_t *at,
 	int c = 1;
 
 	while (*at < count
-		&& (c = rr_compare(rr->type, items[*at].rr, rr)) < 0)
+		&& (c = items_compare_rr(rr->type, items[*at].rr, rr)) < 0)
 		++*at;
 	return *at < count && c == 0 ? &items[*at] : NULL;
 }
@@ -490,7 +482,7 @@ items_owner_flags(const struct item *items, size_t count)
 	uint16_t flags = 0;
 
 	for (size_t i = 0; i < count; i++)
-		flags |= record_owner_flags(items[i].rr);
+		flags |= owner_flags_of_rr(items[i].rr);
 	return flags;
 }
 
@@ -534,7 +526,7 @@ item_compare_print(const void *a, const void *b)
 
 	if (x->key != y->key)
 		return x->key < y->key ? -1 : 1;
-	c = x->rr->type == TYPE_SOA ? 0 : rr_compare(x->rr->type, x->rr,
+	c = x->rr->type == TYPE_SOA ? 0 : items_compare_rr(x->rr->type, x->rr,
 		y->rr);
 	if (c != 0)
 		return c;

@@ -32,7 +32,7 @@ touch_copy_node(struct zone_update *u, struct touch *t, uint16_t flags)
 	struct worker *w = &u->worker;
 	enum nsd_err err;
 
-	w->entries = scratch_reserve(w, w->entries, &w->entries_room,
+	w->entries = packer_reserve(w, w->entries, &w->entries_room,
 		old->entry_count, sizeof(*w->entries));
 	if (w->entries == NULL)
 		return NSD_E_MEMORY;
@@ -42,7 +42,7 @@ touch_copy_node(struct zone_update *u, struct touch *t, uint16_t flags)
 	w->kept_count = w->packed = old->entry_count;
 	for (unsigned i = 0; i < old->entry_count; i++)
 		if ((w->entries[i].flags & NODE_RRSET_SIGS) == 0)
-			rrset_hold(w, w->entries[i].ref);
+			pack_hold_rrset(w, w->entries[i].ref);
 	err = node_create(w, &t->owner, old->entry_count, flags, &t->made);
 	if (err == NSD_OK)
 		w->kept_count = w->packed = 0;
@@ -163,7 +163,7 @@ update_pack(struct zone_update *u)
 		err = touch_pack(u, &u->touches[i], q);
 	if (err == NSD_OK)
 		err = queue_flush(u, q);
-	sigs_flush(w);
+	pack_sigs_flush(w);
 	if (err == NSD_OK && w->findings.count[DIAG_ERROR] > 0)
 		err = NSD_E_ZONE;
 	u->rr_delta += (int64_t)w->rr_count;

@@ -31,7 +31,7 @@ struct store_writer;
 enum change_kind { CHANGE_ADD, CHANGE_REMOVE, CHANGE_REMOVE_SET };
 
 /* What was asked for. */
-struct change {
+struct update_change {
 	enum change_kind kind;
 	const struct rrbatch_rr *rr; /* CHANGE_REMOVE_SET: its type counts */
 };
@@ -87,9 +87,9 @@ struct zone_update {
 	struct arena arena;
 	struct zone_update_result result;
 
-	/* what was asked for: owner i has its change in rr_count */
+	/* what was asked for: the index of an owner is that of its change */
 	struct owner *owners;
-	struct change *changes;
+	struct update_change *changes;
 	size_t change_count;
 	size_t change_room;
 
@@ -172,8 +172,6 @@ enum nsd_err update_merge_items(struct zone_update *u,
 	const struct owner *run, size_t count, struct item *items,
 	size_t item_count, struct item **merged, size_t *merged_count)
 	MUST_USE;
-/* The key of an item of a record. */
-uint32_t rr_key(const struct rrbatch_rr *rr);
 
 /* What is done by building the zone anew: changes of which there is hardly a
  * name that they do not touch. */
@@ -182,7 +180,7 @@ enum nsd_err update_rebuild(struct zone_update *u, bool always,
 	struct diag_sink *sink) MUST_USE;
 
 /* The object with the owner's name in a trie, or none. */
-store_ref update_find(const struct zone_update *u, const struct trie *trie,
+store_ref update_find_ref(const struct zone_update *u, const struct trie *trie,
 	const struct owner *owner);
 /* The touch with the name, or NULL. */
 struct touch *update_find_touch(const struct zone_update *u,
@@ -191,12 +189,12 @@ struct touch *update_find_touch(const struct zone_update *u,
 /* Room for one more in a list of the update's arena; contents stay. */
 void *update_grow(struct zone_update *u, void *items, size_t count,
 	size_t *room, size_t size) MUST_USE;
-enum nsd_err ref_list_add(struct zone_update *u, struct ref_list *list,
+enum nsd_err update_refs_add(struct zone_update *u, struct ref_list *list,
 	store_ref ref) MUST_USE;
 struct trie_edit update_edit(struct zone_update *u);
 
 /* Puts changes that every reader has come to into the cells' own words. */
-void update_settle(struct store_writer *writer, struct zone *zone);
+void update_cells_settle(struct store_writer *writer, struct zone *zone);
 /* Takes the pending changes of a cell off it: it is to go. */
 void update_forget_cell(struct zone_update *u, store_ref cell);
 /* Publishes the changes of cells, for the version of the new zone. */

@@ -80,8 +80,8 @@ touch_append(struct zone_update *u, const struct owner *owner)
 
 	if (touch_take_owner(u, t, owner) != NSD_OK)
 		return NSD_E_MEMORY;
-	t->old = update_find(u, &u->old->names, &t->owner);
-	t->old_hash = update_find(u, &u->old->nsec3, &t->owner);
+	t->old = update_find_ref(u, &u->old->names, &t->owner);
+	t->old_hash = update_find_ref(u, &u->old->nsec3, &t->owner);
 	touch_read_old(u, t);
 	u->touch_count++;
 	return NSD_OK;
@@ -313,7 +313,7 @@ touch_changes_cover(const struct zone_update *u, const struct touch *t)
 }
 
 /* Touches as they are and the old names below some of them, in order. */
-struct expansion {
+struct plan_expansion {
 	struct zone_update *u;
 	struct touch *out;
 	size_t count;
@@ -321,7 +321,7 @@ struct expansion {
 };
 
 static struct touch *
-expansion_next(struct expansion *x)
+expansion_next(struct plan_expansion *x)
 {
 	if (x->count == x->room)
 		x->out = update_grow(x->u, x->out, x->count, &x->room,
@@ -330,7 +330,7 @@ expansion_next(struct expansion *x)
 }
 
 static enum nsd_err
-expansion_copy(struct expansion *x, const struct touch *t)
+expansion_copy(struct plan_expansion *x, const struct touch *t)
 {
 	struct touch *out = expansion_next(x);
 
@@ -342,7 +342,8 @@ expansion_copy(struct expansion *x, const struct touch *t)
 }
 
 static enum nsd_err
-expansion_add(struct expansion *x, const struct owner *owner, store_ref old)
+expansion_add(struct plan_expansion *x, const struct owner *owner,
+	store_ref old)
 {
 	struct touch *out = expansion_next(x);
 
@@ -357,7 +358,7 @@ expansion_add(struct expansion *x, const struct owner *owner, store_ref old)
 
 /* Touch *at and all touched and old names below it; *at goes behind them. */
 static enum nsd_err
-expansion_add_below(struct expansion *x, size_t *at)
+expansion_add_below(struct plan_expansion *x, size_t *at)
 {
 	struct zone_update *u = x->u;
 	const struct owner *top = &u->touches[*at].owner;
@@ -397,7 +398,7 @@ expansion_add_below(struct expansion *x, size_t *at)
 static enum nsd_err
 plan_expand(struct zone_update *u)
 {
-	struct expansion x = {.u = u};
+	struct plan_expansion x = {.u = u};
 	size_t first = 0, at;
 	enum nsd_err err = NSD_OK;
 

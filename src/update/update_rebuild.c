@@ -40,8 +40,8 @@ owner_has_nsec3(const struct zone_update *u, const struct owner *owner)
 	uint8_t hash[NSEC3_HASH_LEN];
 
 	return (owner->labels == 1 && nsec3_parse_label(owner->name, hash))
-		|| node_has_nsec3(u, update_find(u, &u->old->names, owner))
-		|| node_has_nsec3(u, update_find(u, &u->old->nsec3, owner));
+		|| node_has_nsec3(u, update_find_ref(u, &u->old->names, owner))
+		|| node_has_nsec3(u, update_find_ref(u, &u->old->nsec3, owner));
 }
 
 /*
@@ -62,7 +62,7 @@ update_is_sweeping(const struct zone_update *u)
 		TYPE_NSEC3);
 	for (size_t i = 0; i < u->change_count; i++) {
 		const struct owner *owner = &u->owners[i];
-		uint16_t type = u->changes[owner->rr_count].rr->type;
+		uint16_t type = u->changes[owner->index].rr->type;
 
 		if (nsec3_change_needs_build(u->view, u->old, owner, type)
 			|| (type == TYPE_ANY && owner->labels == 0
@@ -222,7 +222,7 @@ rebuild_take(void *ctx, const struct zone_rr *rr)
 	*copy = head;
 	memcpy(copy->data, rr->rdata, rr->rdlen);
 	r->items[r->count].rr = copy;
-	r->items[r->count].key = rr_key(copy);
+	r->items[r->count].key = items_key(copy);
 	r->items[r->count].order = (uint32_t)r->count;
 	r->count++;
 	return NSD_OK;
@@ -270,7 +270,7 @@ update_rebuild(struct zone_update *u, bool always, struct diag_sink *sink)
 		const struct zone *made;
 
 		input.batches = r.first;
-		err = zone_build(&input, u->writer, u->heap, sink, &zone);
+		err = build_zone(&input, u->writer, u->heap, sink, &zone);
 		if (err == NSD_OK) {
 			made = store_get(u->view, zone);
 			u->result.names = made->node_count;

@@ -304,7 +304,7 @@ bench_file(const char *zone_name, const char *path, unsigned threads,
 
 		stage_name = NULL;
 		start = now_sec();
-		err = zone_build(&input, writer, heap, &sink, &zone);
+		err = build_zone(&input, writer, heap, &sink, &zone);
 		if (err != NSD_OK)
 			fail("build", err);
 		on_progress(NULL, "end", 0, 0);
@@ -393,7 +393,7 @@ bench_tiny(size_t count)
 		parse += now_sec() - start;
 		start = now_sec();
 		input.batches = parsed.batches;
-		err = zone_build(&input, writer, heap, &sink, &zone);
+		err = build_zone(&input, writer, heap, &sink, &zone);
 		if (err != NSD_OK)
 			fail("build", err);
 		table_set_zone(writer, entries[i], zone);

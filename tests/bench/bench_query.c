@@ -162,11 +162,11 @@ build(struct store_writer *writer, const uint8_t *apex,
 	struct zone_build_input input = { .apex = apex, .batches = batches,
 		.files = &path, .file_count = path != NULL, .threads = 1 };
 	store_ref zone = STORE_NONE;
-	enum nsd_err err = zone_build(&input, writer,
+	enum nsd_err err = build_zone(&input, writer,
 		store_writer_heap(writer), &sink, &zone);
 
 	if (err != NSD_OK)
-		fail("zone_build", err);
+		fail("build_zone", err);
 	return zone;
 }
 

@@ -101,7 +101,7 @@ load(struct bench *b, const char *name, const char *file)
 		&why));
 	must(file, zonefile_parse(file, &options, &sink, &parsed));
 	input.batches = parsed.batches;
-	must("build", zone_build(&input, b->writer,
+	must("build", build_zone(&input, b->writer,
 		store_writer_heap(b->writer), &sink, &zone));
 	zonefile_result_fini(&parsed);
 	must("table", table_add(b->writer, &setup, 1, &b->entry));
@@ -144,7 +144,7 @@ take_over(struct bench *b)
 	printf("taken over   %8.1f ms of CPU, %.1f MB swept\n",
 		(cpu_sec() - start) * 1e3, (double)octets / 1e6);
 	start = cpu_sec();
-	must("prepare", zone_update_prepare(b->writer, b->entry));
+	must("prepare", update_prepare(b->writer, b->entry));
 	printf("prepared     %8.1f ms of CPU\n", (cpu_sec() - start) * 1e3);
 }
 
@@ -157,8 +157,8 @@ change(struct bench *b, bool add, const uint8_t *owner, uint32_t ttl_sec,
 	const struct zone_rr rr = {.owner = owner, .ttl_sec = ttl_sec,
 		.type = type, .rdlen = (uint16_t)rdlen, .rdata = rdata};
 
-	must("change", add ? zone_update_add(b->update, &rr)
-			   : zone_update_remove(b->update, &rr));
+	must("change", add ? update_add(b->update, &rr)
+			   : update_remove(b->update, &rr));
 	b->records++;
 }
 
@@ -303,14 +303,14 @@ run_round(struct bench *b, bool with_chain, struct sums *s)
 
 	b->records = 0;
 	start = cpu_sec();
-	must("begin", zone_update_begin(b->writer, b->entry, &options,
+	must("begin", update_begin(b->writer, b->entry, &options,
 		&b->update));
 	change_soa(b);
 	if (with_chain)
 		add_delegation(b);
 	while (b->records < b->wanted)
 		change_ns(b);
-	must("commit", zone_update_commit(b->update, &sink, &result));
+	must("commit", update_commit(b->update, &sink, &result));
 	octets = in_use(b) - before;
 	store_reclaim(b->writer);
 	took = cpu_sec() - start;

@@ -207,7 +207,7 @@ build(struct store_writer *writer, const struct rrbatch *batch,
 		.nsec3_iterations_max = iterations_max};
 	struct diag_sink sink = {0};
 
-	return zone_build(&input, writer, store_writer_heap(writer), &sink,
+	return build_zone(&input, writer, store_writer_heap(writer), &sink,
 		zone) == NSD_OK;
 }
 

@@ -115,7 +115,7 @@ build(struct store_writer *writer, const struct rrbatch *batch,
 {
 	const struct zone_build_input input = {.apex = apex,
 		.batches = batch, .threads = 1, .secondary = secondary};
-	enum nsd_err err = zone_build(&input, writer,
+	enum nsd_err err = build_zone(&input, writer,
 		store_writer_heap(writer), sink, zone);
 
 	if ((err == NSD_OK) != (sink->errors == 0))

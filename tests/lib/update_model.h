@@ -361,7 +361,7 @@ model_build(const struct model *m, struct store_writer *writer, store_ref *zone)
 	enum nsd_err err;
 
 	input.batches = batch;
-	err = zone_build(&input, writer, store_writer_heap(writer), &sink,
+	err = build_zone(&input, writer, store_writer_heap(writer), &sink,
 		zone);
 	rrbatch_destroy(batch);
 	return err;

@@ -245,9 +245,9 @@ change_cells(struct vet_world *w)
 
 		must(table_find_apex(w->f.view, zone_fixture_name(
 			"nsec.test."), &entry) == NSD_OK, "no entry");
-		must(zone_update_begin(w->f.writer, entry, &options, &u)
-			== NSD_OK && zone_update_add(u, &rr) == NSD_OK
-			&& zone_update_commit(u, &sink, &result) == NSD_OK,
+		must(update_begin(w->f.writer, entry, &options, &u)
+			== NSD_OK && update_add(u, &rr) == NSD_OK
+			&& update_commit(u, &sink, &result) == NSD_OK,
 			"update");
 	}
 }

@@ -98,7 +98,7 @@ zone_fixture_build(struct zone_fixture *f, const char *apex, const char *text,
 		&f->sink, &parsed);
 	if (err == NSD_OK) {
 		input.batches = parsed.batches;
-		err = zone_build(&input, f->writer,
+		err = build_zone(&input, f->writer,
 			store_writer_heap(f->writer), &f->sink, zone);
 	}
 	zonefile_result_fini(&parsed);

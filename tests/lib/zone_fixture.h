@@ -29,7 +29,7 @@ void zone_fixture_init(struct zone_fixture *f);
 void zone_fixture_fini(struct zone_fixture *f);
 
 /* Parses and builds; the zone is not published. apex: presentation format.
- * returns what the parser or zone_build did. */
+ * returns what the parser or build_zone did. */
 enum nsd_err zone_fixture_build(struct zone_fixture *f, const char *apex,
 	const char *text, store_ref *zone);
 

@@ -219,9 +219,9 @@ zones_build(struct store_writer *writer, unsigned z, uint32_t serial,
 	text_fill(&text, z, serial);
 	parse(&text, apex, &parsed);
 	input.batches = parsed.batches;
-	err = zone_build(&input, writer, store_writer_heap(writer), &sink,
+	err = build_zone(&input, writer, store_writer_heap(writer), &sink,
 		zone);
-	must(err == NSD_OK || err == NSD_E_MEMORY, "zone_build");
+	must(err == NSD_OK || err == NSD_E_MEMORY, "build_zone");
 	zonefile_result_fini(&parsed);
 	return err;
 }
@@ -279,7 +279,7 @@ ask_remove(struct zone_update *update, const uint8_t *apex, const char *format,
 	must(name_parse_text(text, strlen(text), apex, owner, &len, &why)
 			== NSD_OK,
 		text);
-	return zone_update_remove_rrset(update, owner, TYPE_ANY);
+	return update_remove_rrset(update, owner, TYPE_ANY);
 }
 
 static enum nsd_err
@@ -300,7 +300,7 @@ ask_add(struct zone_update *update, const struct rrbatch *batch)
 			if (rr->owner_len != 0)
 				owner = rr->data;
 			add.owner = owner;
-			err = zone_update_add(update, &add);
+			err = update_add(update, &add);
 		}
 	}
 	return err;
@@ -328,7 +328,7 @@ ask_changes(struct zone_update *update, const uint8_t *apex, unsigned z,
 			err = ask_remove(update, apex, "*.n%u", i);
 	}
 	if (err == NSD_OK)
-		err = zone_update_remove_rrset(update, apex, TYPE_SOA);
+		err = update_remove_rrset(update, apex, TYPE_SOA);
 	if (err != NSD_OK)
 		return err;
 	parse(&text, apex, &parsed);
@@ -350,13 +350,13 @@ zones_update(struct store_writer *writer, unsigned z)
 
 	zone_name(z, apex);
 	must(find_entry(view, z, &entry) != NULL, "find_entry");
-	err = zone_update_begin(writer, entry, &options, &update);
+	err = update_begin(writer, entry, &options, &update);
 	if (err == NSD_OK) {
 		err = ask_changes(update, apex, z, zones_serial(view, z) + 1);
 		if (err == NSD_OK)
-			err = zone_update_commit(update, &sink, NULL);
+			err = update_commit(update, &sink, NULL);
 		else
-			zone_update_abort(update);
+			update_abort(update);
 	}
 	must(err == NSD_OK || err == NSD_E_MEMORY, "zone_update");
 	return err == NSD_OK;
@@ -371,7 +371,7 @@ tidy_zone(struct store_writer *writer, unsigned z)
 
 	if (find_entry(store_writer_view(writer), z, &entry) == NULL)
 		return true;
-	return zone_update_tidy(writer, entry, &options, &records) == NSD_OK;
+	return update_tidy(writer, entry, &options, &records) == NSD_OK;
 }
 
 bool

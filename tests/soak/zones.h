@@ -22,7 +22,7 @@ struct store_writer;
 enum nsd_err zones_build(struct store_writer *writer, unsigned z,
 	uint32_t serial, store_ref *zone);
 
-/* What the loader does when it is idle: a round of zone_update_tidy. */
+/* What the loader does when it is idle: a round of update_tidy. */
 bool zones_tidy(struct store_writer *writer, unsigned count);
 
 /* Add zone z as of a serial; give it other contents, built anew, whatever it

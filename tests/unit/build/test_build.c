@@ -305,7 +305,7 @@ many_long_names_are_packed_quickly(void **state)
 			NSD_OK);
 	}
 	input.batches = batch;
-	assert_int_equal(zone_build(&input, f.writer,
+	assert_int_equal(build_zone(&input, f.writer,
 		store_writer_heap(f.writer), &sink, &zone), NSD_OK);
 	assert_non_null(node("ai.example."));
 	assert_int_equal(rrset_unpack_rdata(rrset("ai.example.", TYPE_PTR),
@@ -337,7 +337,7 @@ rrset_of_100000_records_is_built_quickly(void **state)
 			NSD_OK);
 	}
 	input.batches = batch;
-	assert_int_equal(zone_build(&input, f.writer,
+	assert_int_equal(build_zone(&input, f.writer,
 		store_writer_heap(f.writer), &sink, &zone), NSD_OK);
 	assert_int_equal(rrset("example.", TYPE_A)->count, UINT16_MAX);
 	assert_int_equal(rrset_len(rrset("example.", TYPE_A)), 600000);
@@ -506,7 +506,7 @@ million_labels_deep_mix_is_fine(void **state)
 			NSD_OK);
 	}
 	input.batches = batch;
-	assert_int_equal(zone_build(&input, f.writer,
+	assert_int_equal(build_zone(&input, f.writer,
 		store_writer_heap(f.writer), &sink, &zone), NSD_OK);
 	z = store_get(f.view, zone);
 	assert_int_equal(z->node_count, 1 + 9000 * 119);

@@ -117,7 +117,7 @@ build_that_runs_out_leaves_nothing(void **state)
 		store_ref zone;
 
 		failing_once(n);
-		err = zone_build(&input, writer, heap, &sink, &zone);
+		err = build_zone(&input, writer, heap, &sink, &zone);
 		failing_once(-1);
 		/* Findings that cannot be kept are no reason to fail. */
 		if (err == NSD_OK) {

@@ -466,7 +466,7 @@ run_zone(struct world *w, size_t count, unsigned threads)
 	make_records(w, count);
 	batches = make_batches(w);
 	input.batches = batches;
-	assert_int_equal(zone_build(&input, w->s.writer, heap, &sink, &ref),
+	assert_int_equal(build_zone(&input, w->s.writer, heap, &sink, &ref),
 		NSD_OK);
 	assert_int_equal(sink.errors, 0);
 	rrbatch_destroy_all(batches);
@@ -631,7 +631,7 @@ every_type_comes_out_octet_for_octet(void **state)
 	assert_true(w->count > 200);
 	batches = make_batches(w);
 	input.batches = batches;
-	assert_int_equal(zone_build(&input, w->s.writer,
+	assert_int_equal(build_zone(&input, w->s.writer,
 		store_writer_heap(w->s.writer), &sink, &ref), NSD_OK);
 	rrbatch_destroy_all(batches);
 	zone = store_get(store_writer_view(w->s.writer), ref);

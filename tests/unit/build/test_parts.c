@@ -151,10 +151,10 @@ make_plan(struct world *w)
 {
 	struct zone_plan *plan;
 
-	if (zone_plan_create(apex, &plan) != NSD_OK)
+	if (parts_plan_create(apex, &plan) != NSD_OK)
 		return NULL;
 	for (const struct rrbatch *b = w->batches; b != NULL; b = b->next)
-		zone_plan_add(plan, b);
+		parts_plan_add(plan, b);
 	return plan;
 }
 
@@ -163,12 +163,12 @@ read_parts(struct world *w, struct zone_parts *parts)
 {
 	enum nsd_err err = NSD_OK;
 
-	while (err == NSD_OK && zone_parts_next(parts)) {
+	while (err == NSD_OK && parts_next(parts)) {
 		for (const struct rrbatch *b = w->batches;
 			b != NULL && err == NSD_OK; b = b->next)
-			err = zone_parts_take(parts, b);
+			err = parts_take(parts, b);
 		if (err == NSD_OK)
-			err = zone_parts_pack(parts);
+			err = parts_pack(parts);
 		w->parts++;
 	}
 	return err;
@@ -181,17 +181,17 @@ build_in_parts(struct world *w, size_t octets, struct diag_sink *sink,
 	struct zone_plan *plan = make_plan(w);
 	struct zone_parts *parts;
 	enum nsd_err err = plan == NULL ? NSD_E_MEMORY
-		: zone_parts_begin(&w->input, plan, octets, w->s.writer,
+		: parts_begin(&w->input, plan, octets, w->s.writer,
 			  w->s.heap, &parts);
 
 	if (err == NSD_OK) {
 		err = read_parts(w, parts);
 		if (err == NSD_OK)
-			err = zone_parts_finish(parts, sink, zone);
+			err = parts_finish(parts, sink, zone);
 		else
-			zone_parts_abandon(parts);
+			parts_abandon(parts);
 	}
-	zone_plan_destroy(plan);
+	parts_plan_destroy(plan);
 	return err;
 }
 
@@ -202,7 +202,7 @@ build_at_once(struct world *w, bool errors_alone, store_ref *zone)
 
 	report_init(&w->report[0], errors_alone);
 	w->input.batches = w->batches;
-	err = zone_build(&w->input, w->s.writer, w->s.heap, &w->report[0].sink,
+	err = build_zone(&w->input, w->s.writer, w->s.heap, &w->report[0].sink,
 		zone);
 	w->input.batches = NULL;
 	return err;
@@ -418,19 +418,19 @@ parts_of_another_file_are_harmless(void **state)
 		model_start(&w->model, 80);
 		one_salt(&w->model);
 		w->batches = file_make(&w->model);
-		err = zone_parts_begin(&w->input, plan, 200, w->s.writer,
+		err = parts_begin(&w->input, plan, 200, w->s.writer,
 			w->s.heap, &parts);
 		if (err == NSD_OK) {
 			err = read_parts(w, parts);
 			again += err == NSD_E_AGAIN;
 			if (err != NSD_OK)
-				zone_parts_abandon(parts);
-			else if (zone_parts_finish(parts, &w->report[1].sink,
+				parts_abandon(parts);
+			else if (parts_finish(parts, &w->report[1].sink,
 					 &zone) == NSD_OK)
 				zone_free(w->s.heap, zone);
 		}
 		check(w, live(w) == w->empty, "something is left");
-		zone_plan_destroy(plan);
+		parts_plan_destroy(plan);
 		rrbatch_destroy_all(before);
 		rrbatch_destroy_all(w->batches);
 	}
@@ -463,7 +463,7 @@ build_many_names(struct world *w)
 		assert_int_equal(rrbatch_append(batch, &head, owner, rdata),
 			NSD_OK);
 	}
-	assert_int_equal(zone_build(&input, w->s.writer, w->s.heap, &sink,
+	assert_int_equal(build_zone(&input, w->s.writer, w->s.heap, &sink,
 		&zone), NSD_OK);
 	rrbatch_destroy(batch);
 	return zone;

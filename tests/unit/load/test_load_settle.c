@@ -45,12 +45,12 @@ change(store_ref entry, const char *apex, uint8_t last)
 	snprintf(owner, sizeof(owner), "ns.%s", apex);
 	rr = (struct zone_rr){.owner = zone_fixture_name(owner),
 		.ttl_sec = 60, .type = TYPE_A, .rdlen = 4, .rdata = rdata};
-	assert_int_equal(zone_update_begin(f.writer, entry, &options, &update),
+	assert_int_equal(update_begin(f.writer, entry, &options, &update),
 		NSD_OK);
-	assert_int_equal(zone_update_remove_rrset(update, rr.owner, TYPE_A),
+	assert_int_equal(update_remove_rrset(update, rr.owner, TYPE_A),
 		NSD_OK);
-	assert_int_equal(zone_update_add(update, &rr), NSD_OK);
-	assert_int_equal(zone_update_commit(update, &sink, NULL), NSD_OK);
+	assert_int_equal(update_add(update, &rr), NSD_OK);
+	assert_int_equal(update_commit(update, &sink, NULL), NSD_OK);
 	load_settle_add(&settle, entry);
 }
 

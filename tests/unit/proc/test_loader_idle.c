@@ -137,12 +137,12 @@ change_name_server(void)
 	struct zone_rr rr = {.owner = zone_fixture_name("ns.z."),
 		.ttl_sec = 60, .type = TYPE_A, .rdlen = 4, .rdata = rdata};
 
-	assert_int_equal(zone_update_begin(f.writer, entry, &options, &update),
+	assert_int_equal(update_begin(f.writer, entry, &options, &update),
 		NSD_OK);
-	assert_int_equal(zone_update_remove_rrset(update, rr.owner, TYPE_A),
+	assert_int_equal(update_remove_rrset(update, rr.owner, TYPE_A),
 		NSD_OK);
-	assert_int_equal(zone_update_add(update, &rr), NSD_OK);
-	assert_int_equal(zone_update_commit(update, &sink, NULL), NSD_OK);
+	assert_int_equal(update_add(update, &rr), NSD_OK);
+	assert_int_equal(update_commit(update, &sink, NULL), NSD_OK);
 	load_settle_add(&loader.settle, entry);
 }
 

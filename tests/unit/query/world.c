@@ -249,7 +249,7 @@ print_diag(struct diag_sink *sink, const struct diag *d)
 }
 
 static store_ref
-build_zone(struct world *w, struct world_zone *zone)
+world_build_zone(struct world *w, struct world_zone *zone)
 {
 	struct rrbatch *batch = rrbatch_create(zone->records.count * 1024
 		+ 1024);
@@ -275,7 +275,7 @@ build_zone(struct world *w, struct world_zone *zone)
 		assert_int_equal(rrbatch_append(batch, &head, rr->owner,
 			rr->rdata), NSD_OK);
 	}
-	assert_int_equal(zone_build(&input, w->writer,
+	assert_int_equal(build_zone(&input, w->writer,
 		store_writer_heap(w->writer), &sink, &ref), NSD_OK);
 	rrbatch_destroy_all(batch);
 	return ref;
@@ -304,7 +304,7 @@ world_start(struct world *w)
 			&zone->entry), NSD_OK);
 		if (!zone->not_loaded)
 			table_set_zone(w->writer, zone->entry,
-				build_zone(w, zone));
+				world_build_zone(w, zone));
 	}
 	assert_int_equal(query_ctx_create(&w->options, &w->counters, &w->ctx),
 		NSD_OK);

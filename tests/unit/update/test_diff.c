@@ -287,14 +287,14 @@ assert_update(const char *from, const char *to)
 	assert_int_equal(diff_compare(diff, &equal), NSD_OK);
 	assert_int_equal(read_text(diff, to, on_collect), NSD_OK);
 	assert_int_equal(diff_finish(diff, &changes, &count), NSD_OK);
-	assert_int_equal(zone_update_begin(f.writer, ref, &options, &update),
+	assert_int_equal(update_begin(f.writer, ref, &options, &update),
 		NSD_OK);
 	for (size_t i = 0; i < count; i++)
 		assert_int_equal(changes[i].add
-				? zone_update_add(update, &changes[i].rr)
-				: zone_update_remove(update, &changes[i].rr),
+				? update_add(update, &changes[i].rr)
+				: update_remove(update, &changes[i].rr),
 			NSD_OK);
-	assert_int_equal(zone_update_commit(update, NULL, NULL), NSD_OK);
+	assert_int_equal(update_commit(update, NULL, NULL), NSD_OK);
 	collect(store_get(f.view, entry->zone), &have);
 	assert_int_equal(have.count, want.count);
 	for (size_t i = 0; i < have.count; i++)

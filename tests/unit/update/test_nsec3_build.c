@@ -314,11 +314,11 @@ packed_for_an_update_it_is_as_if_built(void **state)
 	w.heap = releaser.heap;
 	w.findings.arena = &w.arena;
 	b.share.view = f.view;
-	assert_int_equal(pack_prepare(&w), NSD_OK);
+	assert_int_equal(packer_prepare(&w), NSD_OK);
 	nsec3_edit_begin(&edit, w.heap, &w.arena, get_zone()->chain);
 	put_signed(&edit, &w, low, high);
 	put_signed(&edit, &w, high, low);
-	sigs_flush(&w);
+	pack_sigs_flush(&w);
 	assert_int_equal(w.rr_count, 4);
 	assert_int_equal(nsec3_edit_end(&edit, &made), NSD_OK);
 	z = store_edit(releaser.heap, zone);

@@ -46,7 +46,7 @@ begin(void)
 {
 	const struct zone_update_options options = {.threads = 2};
 
-	assert_int_equal(zone_update_begin(f.writer, entry, &options, &update),
+	assert_int_equal(update_begin(f.writer, entry, &options, &update),
 		NSD_OK);
 }
 
@@ -58,7 +58,7 @@ commit(void)
 
 	findings[0] = '\0';
 	memset(&result, 0, sizeof(result));
-	err = zone_update_commit(update, &sink, &result);
+	err = update_commit(update, &sink, &result);
 	store_reclaim(f.writer);
 	assert_int_equal(err == NSD_E_ZONE, sink.errors > 0);
 	return err;
@@ -81,7 +81,7 @@ add(const char *owner, uint32_t ttl_sec, uint8_t last)
 {
 	struct zone_rr rr = address(owner, ttl_sec, last);
 
-	assert_int_equal(zone_update_add(update, &rr), NSD_OK);
+	assert_int_equal(update_add(update, &rr), NSD_OK);
 }
 
 static void
@@ -89,7 +89,7 @@ take(const char *owner, uint8_t last)
 {
 	struct zone_rr rr = address(owner, 0, last);
 
-	assert_int_equal(zone_update_remove(update, &rr), NSD_OK);
+	assert_int_equal(update_remove(update, &rr), NSD_OK);
 }
 
 static store_ref
@@ -194,11 +194,11 @@ rrsets_and_names_go_whole(void **state)
 {
 	load(HEAD "a A 192.0.2.2\na A 192.0.2.3\na TXT x\nb.c A 192.0.2.4\n");
 	begin();
-	assert_int_equal(zone_update_remove_rrset(update,
+	assert_int_equal(update_remove_rrset(update,
 		zone_fixture_name("a.example."), TYPE_A), NSD_OK);
-	assert_int_equal(zone_update_remove_rrset(update,
+	assert_int_equal(update_remove_rrset(update,
 		zone_fixture_name("b.c.example."), TYPE_ANY), NSD_OK);
-	assert_int_equal(zone_update_remove_rrset(update,
+	assert_int_equal(update_remove_rrset(update,
 		zone_fixture_name("d.example."), TYPE_ANY), NSD_OK);
 	assert_int_equal(commit(), NSD_OK);
 	assert_int_equal(result.removed, 3);
@@ -221,11 +221,11 @@ what_a_build_refuses_changes_nothing(void **state)
 	begin();
 	cname.owner = zone_fixture_name("a.example.");
 	add("b.example.", 3600, 1);
-	assert_int_equal(zone_update_add(update, &cname), NSD_OK);
+	assert_int_equal(update_add(update, &cname), NSD_OK);
 	assert_int_equal(commit(), NSD_E_ZONE);
 	assert_non_null(strstr(findings, "CNAME and other data"));
 	begin();
-	assert_int_equal(zone_update_remove_rrset(update,
+	assert_int_equal(update_remove_rrset(update,
 		zone_fixture_name("example."), TYPE_SOA), NSD_OK);
 	assert_int_equal(commit(), NSD_E_ZONE);
 	assert_non_null(strstr(findings, "no SOA record"));
@@ -243,13 +243,13 @@ names_elsewhere_and_zones_not_loaded(void **state)
 
 	load(HEAD);
 	begin();
-	assert_int_equal(zone_update_add(update, &rr), NSD_E_ZONE);
+	assert_int_equal(update_add(update, &rr), NSD_E_ZONE);
 	rr.owner = zone_fixture_name("xexample.");
-	assert_int_equal(zone_update_remove(update, &rr), NSD_E_ZONE);
-	zone_update_abort(update);
+	assert_int_equal(update_remove(update, &rr), NSD_E_ZONE);
+	update_abort(update);
 	check_text(HEAD);
 	assert_int_equal(table_add(f.writer, &setup, 1, &other), NSD_OK);
-	assert_int_equal(zone_update_begin(f.writer, other, &options, &update),
+	assert_int_equal(update_begin(f.writer, other, &options, &update),
 		NSD_E_NOT_FOUND);
 }
 
@@ -269,13 +269,13 @@ a_cut_above_existing_names_hides_them(void **state)
 	load(names);
 	begin();
 	rr.owner = zone_fixture_name("sub.example.");
-	assert_int_equal(zone_update_add(update, &rr), NSD_OK);
+	assert_int_equal(update_add(update, &rr), NSD_OK);
 	assert_int_equal(commit(), NSD_OK);
 	assert_int_equal(node("deep.x.sub.example.")->flags, NODE_OCCLUDED);
 	snprintf(text, sizeof(text), "%ssub NS ns.sub\n", names);
 	check_text(text);
 	begin();
-	assert_int_equal(zone_update_remove(update, &rr), NSD_OK);
+	assert_int_equal(update_remove(update, &rr), NSD_OK);
 	assert_int_equal(commit(), NSD_OK);
 	assert_int_equal(node("deep.x.sub.example.")->flags, 0);
 	check_text(names);
@@ -347,14 +347,14 @@ index_made_in_steps_is_whole(void **state)
 			i, i / 2, i, i % 7, i / 3);
 	load(text);
 	take_over();
-	assert_int_equal(zone_update_prepare(f.writer, entry), NSD_OK);
+	assert_int_equal(update_prepare(f.writer, entry), NSD_OK);
 	used = index_used();
 	assert_true(used >= 500 + 334);
 	take_over();
-	assert_int_equal(zone_update_prepare_begin(f.writer, entry, &prepare),
+	assert_int_equal(update_prepare_begin(f.writer, entry, &prepare),
 		NSD_OK);
 	assert_int_equal(index_used(), 0);
-	while (zone_update_prepare_step(f.writer, &prepare, 7) == NSD_E_AGAIN)
+	while (update_prepare_step(f.writer, &prepare, 7) == NSD_E_AGAIN)
 		steps++;
 	assert_int_equal(index_used(), used);
 	assert_true(steps > 2000 / 7);
@@ -380,7 +380,7 @@ a_zone_is_made_anew_as_it_is(void **state)
 	add("new.example.", 300, 9);
 	assert_int_equal(commit(), NSD_OK);
 	old = served();
-	assert_int_equal(zone_update_tidy(f.writer, entry, &options, &records),
+	assert_int_equal(update_tidy(f.writer, entry, &options, &records),
 		NSD_OK);
 	store_reclaim(f.writer);
 	assert_int_equal(records, 10);
@@ -392,7 +392,7 @@ a_zone_is_made_anew_as_it_is(void **state)
 			"n%u A 192.0.2.1\n", i);
 	load(large);
 	old = served();
-	assert_int_equal(zone_update_tidy(f.writer, entry, &options, &records),
+	assert_int_equal(update_tidy(f.writer, entry, &options, &records),
 		NSD_OK);
 	assert_int_equal(records, 10);
 	assert_int_equal(served(), old);

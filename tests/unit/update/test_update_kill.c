@@ -58,17 +58,17 @@ ask_something(struct model *m, struct zone_update *u)
 		memcpy(r.owner, apex, sizeof(r.owner));
 		r.type = TYPE_SOA;
 		r.rdlen = (uint16_t)model_make_rdata(m, TYPE_SOA, 0, r.rdata);
-		if (zone_update_remove_rrset(u, apex, TYPE_SOA) != NSD_OK)
+		if (update_remove_rrset(u, apex, TYPE_SOA) != NSD_OK)
 			_exit(3);
 	}
 	rr = (struct zone_rr){.owner = r.owner, .ttl_sec = r.ttl_sec,
 		.type = r.type, .rdlen = r.rdlen, .rdata = r.rdata};
 	if (r.type != TYPE_SOA && model_random(m, 2) == 0)
 		err = model_random(m, 3) > 0
-			? zone_update_remove_rrset(u, r.owner, r.type)
-			: zone_update_remove(u, &rr);
+			? update_remove_rrset(u, r.owner, r.type)
+			: update_remove(u, &rr);
 	else
-		err = zone_update_add(u, &rr);
+		err = update_add(u, &rr);
 	if (err != NSD_OK)
 		_exit(3);
 }
@@ -87,12 +87,12 @@ write_until_killed(struct world *w)
 		struct zone_update *u;
 		enum nsd_err err;
 
-		if (zone_update_begin(writer, w->entry, &options, &u)
+		if (update_begin(writer, w->entry, &options, &u)
 			!= NSD_OK)
 			_exit(4);
 		for (unsigned n = 1 + model_random(&w->model, 6); n > 0; n--)
 			ask_something(&w->model, u);
-		err = zone_update_commit(u, &sink, NULL);
+		err = update_commit(u, &sink, NULL);
 		if (err != NSD_OK && err != NSD_E_ZONE)
 			_exit(5);
 		store_reclaim(writer);

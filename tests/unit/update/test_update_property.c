@@ -116,7 +116,7 @@ ask_add(struct world *w, struct zone_update *u, const struct model_rr *rr)
 {
 	struct zone_rr r = rr_of(rr);
 
-	assert_int_equal(zone_update_add(u, &r), NSD_OK);
+	assert_int_equal(update_add(u, &r), NSD_OK);
 	model_add(&w->adds, rr);
 }
 
@@ -125,7 +125,7 @@ ask_remove(struct world *w, struct zone_update *u, const struct model_rr *rr)
 {
 	struct zone_rr r = rr_of(rr);
 
-	assert_int_equal(zone_update_remove(u, &r), NSD_OK);
+	assert_int_equal(update_remove(u, &r), NSD_OK);
 	model_remove(&w->after, rr);
 }
 
@@ -133,7 +133,7 @@ static void
 ask_remove_set(struct world *w, struct zone_update *u, const uint8_t *owner,
 	uint16_t type)
 {
-	assert_int_equal(zone_update_remove_rrset(u, owner, type), NSD_OK);
+	assert_int_equal(update_remove_rrset(u, owner, type), NSD_OK);
 	model_remove_set(&w->after, owner, type);
 }
 
@@ -335,7 +335,7 @@ begin(struct world *w)
 	struct zone_update *u;
 	unsigned n = 1 + model_random(&w->model, CHANGES_MAX);
 
-	assert_int_equal(zone_update_begin(w->s.writer, w->entry, &options, &u),
+	assert_int_equal(update_begin(w->s.writer, w->entry, &options, &u),
 		NSD_OK);
 	memcpy(w->after.rrs, w->model.rrs,
 		w->model.count * sizeof(w->model.rrs[0]));
@@ -367,13 +367,13 @@ run_step(struct world *w)
 	enum nsd_err want, err;
 
 	if (model_random(&w->model, 20) == 0) {
-		zone_update_abort(u);
+		update_abort(u);
 		check(w, served(w) == before, "aborted, and yet published");
 		check_octets(w);
 		return;
 	}
 	want = model_build(&w->after, w->s.writer, &fresh);
-	err = zone_update_commit(u, &sink, &result);
+	err = update_commit(u, &sink, &result);
 	if (err != want)
 		fprintf(stderr, "the build: %s\n", model_said);
 	check(w, err == want, err == NSD_OK ? "not refused" : "refused");
@@ -409,11 +409,11 @@ take_over(struct world *w)
 	w->preparing = false;
 	switch (model_random(&w->model, 3)) {
 	case 0:
-		assert_int_equal(zone_update_prepare(w->s.writer, w->entry),
+		assert_int_equal(update_prepare(w->s.writer, w->entry),
 			NSD_OK);
 		break;
 	case 1:
-		assert_int_equal(zone_update_prepare_begin(w->s.writer,
+		assert_int_equal(update_prepare_begin(w->s.writer,
 					 w->entry, &w->prepare),
 			NSD_OK);
 		w->preparing = true;
@@ -432,7 +432,7 @@ prepare_some(struct world *w)
 
 	if (!w->preparing)
 		return;
-	err = zone_update_prepare_step(w->s.writer, &w->prepare,
+	err = update_prepare_step(w->s.writer, &w->prepare,
 		1 + model_random(&w->model, 8));
 	w->preparing = err == NSD_E_AGAIN;
 	assert_true(err == NSD_OK || err == NSD_E_AGAIN);
@@ -479,7 +479,7 @@ run_zone(struct world *w, unsigned kind)
 		if (model_random(&w->model, 30) == 0)
 			take_over(w);
 		if (model_random(&w->model, 10) == 0)
-			zone_update_settle(w->s.writer, w->entry);
+			update_settle(w->s.writer, w->entry);
 	}
 	reader_leave(w);
 	table_set_zone(w->s.writer, w->entry, STORE_NONE);
@@ -507,7 +507,7 @@ run_step_without_memory(struct world *w)
 		w->model.serial = serial;
 		u = begin(w);
 		failing_once(n);
-		err = zone_update_commit(u, &sink, NULL);
+		err = update_commit(u, &sink, NULL);
 		failing_once(-1);
 		if (err == NSD_OK)
 			break;

@@ -139,8 +139,8 @@ change_something(struct zone_update *u)
 		rr.type = TYPE_NS;
 		rr.rdlen = sizeof(ns);
 		rr.rdata = ns;
-		assert_int_equal(rnd(2) == 0 ? zone_update_add(u, &rr)
-			: zone_update_remove(u, &rr), NSD_OK);
+		assert_int_equal(rnd(2) == 0 ? update_add(u, &rr)
+			: update_remove(u, &rr), NSD_OK);
 		return;
 	}
 	rr.owner = zone_fixture_name(name);
@@ -148,10 +148,10 @@ change_something(struct zone_update *u)
 		rr.type = TYPE_AAAA;
 		rr.rdlen = 16;
 	}
-	assert_int_equal(zone_update_remove_rrset(u, rr.owner, rr.type),
+	assert_int_equal(update_remove_rrset(u, rr.owner, rr.type),
 		NSD_OK);
 	if (rnd(4) > 0)
-		assert_int_equal(zone_update_add(u, &rr), NSD_OK);
+		assert_int_equal(update_add(u, &rr), NSD_OK);
 }
 
 static unsigned
@@ -165,14 +165,14 @@ write_flat_out(unsigned seconds)
 		struct diag_sink sink = {0};
 		struct zone_update *u;
 
-		assert_int_equal(zone_update_begin(f.writer, entry, &options,
+		assert_int_equal(update_begin(f.writer, entry, &options,
 			&u), NSD_OK);
 		for (unsigned n = 1 + rnd(3); n > 0; n--)
 			change_something(u);
-		assert_int_equal(zone_update_commit(u, &sink, NULL), NSD_OK);
+		assert_int_equal(update_commit(u, &sink, NULL), NSD_OK);
 		store_reclaim(f.writer);
 		if (rnd(3) == 0)
-			zone_update_settle(f.writer, entry);
+			update_settle(f.writer, entry);
 		count++;
 	}
 	return count;
@@ -203,7 +203,7 @@ cells_go_with_the_version(void **state)
 		store_reader_close(readings[i].reader);
 	}
 	/* Nothing waits any more: one word of each cell counts. */
-	zone_update_settle(f.writer, entry);
+	update_settle(f.writer, entry);
 	assert_int_equal(((const struct zone *)store_get(f.view,
 		((const struct zone_entry *)store_get(f.view, entry))->zone))
 		->pending_first, STORE_NONE);

@@ -1,4 +1,4 @@
-/* nsec3_names.c - the hashes of the names of a zone (RFC 5155 section 5), as
+/* hasher.c - the hashes of the names of a zone (RFC 5155 section 5), as
  * its nodes keep them: many at a time, in each worker. */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* nsec3_choose.c - which chain of NSEC3 records is used: the parameters of an
+/* chain_choose.c - which chain of NSEC3 records is used: the parameters of an
  * NSEC3PARAM at the apex (RFC 5155 section 4). */
 #include <string.h>
 
@@ -7,14 +7,14 @@
 #define CHOICES_MAX 16u
 #define PARAM_HEAD 5u /* octets before the salt, in both types */
 
-struct choice {
+struct chain_option {
 	struct nsec3_params params;
 	const struct rrbatch_rr *rr;
 	size_t records; /* of the chain; atomic */
 };
 
 struct choices {
-	struct choice items[CHOICES_MAX];
+	struct chain_option items[CHOICES_MAX];
 	size_t count;
 };
 
@@ -70,7 +70,7 @@ static void
 choices_insert(struct choices *choices, const struct nsec3_params *params,
 	const struct rrbatch_rr *rr)
 {
-	struct choice *items = choices->items;
+	struct chain_option *items = choices->items;
 	size_t at = 0;
 
 	while (at < choices->count
@@ -124,7 +124,7 @@ choices_list(struct build *b, struct choices *choices)
 
 		if (b->names[i].rr_count == 0)
 			continue;
-		rr = owner_first_rr(&b->names[i]);
+		rr = owner_get_rr(&b->names[i]);
 		for (uint32_t n = 0; n < b->names[i].rr_count;
 			n++, rr = rrbatch_next(rr))
 			if (rr->type == TYPE_NSEC3PARAM)
@@ -146,7 +146,7 @@ run_has_params(const struct build *b, const struct owner *run,
 
 		if (run[o].rr_count == 0)
 			continue;
-		rr = owner_first_rr(&run[o]);
+		rr = owner_get_rr(&run[o]);
 		for (uint32_t n = 0; n < run[o].rr_count;
 			n++, rr = rrbatch_next(rr))
 			if (rr->type == TYPE_NSEC3
@@ -229,7 +229,7 @@ owners_find_nsec3(const struct owner *owners, size_t count)
 		if ((owners[i].flags & OWNER_NSEC3) == 0
 			|| owners[i].rr_count == 0)
 			continue;
-		rr = owner_first_rr(&owners[i]);
+		rr = owner_get_rr(&owners[i]);
 		for (uint32_t n = 0; n < owners[i].rr_count;
 			n++, rr = rrbatch_next(rr))
 			if (rr->type == TYPE_NSEC3)

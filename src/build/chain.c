@@ -1,4 +1,4 @@
-/* nsec3_pack.c - the pass that makes the chain: its records are taken out of
+/* chain.c - the pass that makes the chain: its records are taken out of
  * the owners, packed, and put in order. */
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ run_find_usable(struct worker *w, const struct owner *run)
 
 		if (run[o].rr_count == 0)
 			continue;
-		rr = owner_first_rr(&run[o]);
+		rr = owner_get_rr(&run[o]);
 		for (uint32_t i = 0; i < run[o].rr_count;
 			i++, rr = rrbatch_next(rr))
 			if (record_is_usable(w, &run[0], rr))
@@ -98,7 +98,7 @@ static enum nsd_err
 chain_worker(struct worker *w)
 {
 	struct build *b = w->build;
-	enum nsd_err err = pack_prepare(w);
+	enum nsd_err err = packer_prepare(w);
 
 	while (err == NSD_OK && !__atomic_load_n(&b->stop, __ATOMIC_RELAXED)) {
 		size_t start = __atomic_fetch_add(&b->next_chunk, CHUNK,
@@ -184,8 +184,8 @@ chain_list(struct build *b)
 	if (err == NSD_OK && b->nsec3_in_names)
 		err = chain_take_names(b);
 	for (unsigned i = 0; i < b->worker_count; i++) {
-		sigs_flush(&b->workers[i]);
-		forms_flush(&b->workers[i]);
+		pack_sigs_flush(&b->workers[i]);
+		nsec3_forms_flush(&b->workers[i]);
 	}
 	return err;
 }

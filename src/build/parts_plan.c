@@ -1,4 +1,4 @@
-/* plan.c - the ranges of names that a zone is built in, chosen from samples
+/* parts_plan.c - the ranges of names that a zone is built in, chosen from samples
  * of its records. */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 #define OWNER_OCTETS 72u
 
 bool
-record_is_chains(const struct rrbatch_rr *rr)
+parts_is_of_chain(const struct rrbatch_rr *rr)
 {
 	if (rr->type == TYPE_NSEC3)
 		return true;
@@ -32,7 +32,7 @@ record_is_chains(const struct rrbatch_rr *rr)
 /* ---- sampling ------------------------------------------------------------ */
 
 enum nsd_err
-zone_plan_create(const uint8_t *apex, struct zone_plan **out)
+parts_plan_create(const uint8_t *apex, struct zone_plan **out)
 {
 	struct zone_plan *plan = calloc(1, sizeof(*plan));
 
@@ -48,7 +48,7 @@ zone_plan_create(const uint8_t *apex, struct zone_plan **out)
 	plan->chain.samples = malloc(SAMPLES_MAX
 		* sizeof(*plan->chain.samples));
 	if (plan->names.samples == NULL || plan->chain.samples == NULL) {
-		zone_plan_destroy(plan);
+		parts_plan_destroy(plan);
 		return NSD_E_MEMORY;
 	}
 	*out = plan;
@@ -56,7 +56,7 @@ zone_plan_create(const uint8_t *apex, struct zone_plan **out)
 }
 
 void
-zone_plan_destroy(struct zone_plan *plan)
+parts_plan_destroy(struct zone_plan *plan)
 {
 	if (plan == NULL)
 		return;
@@ -76,7 +76,7 @@ list_reset(struct plan_list *list)
 }
 
 void
-zone_plan_reset(struct zone_plan *plan)
+parts_plan_reset(struct zone_plan *plan)
 {
 	list_reset(&plan->names);
 	list_reset(&plan->chain);
@@ -141,7 +141,7 @@ static void
 plan_add_record(struct zone_plan *plan, const struct rrbatch_rr *first,
 	const struct rrbatch_rr *rr)
 {
-	bool chain = record_is_chains(rr);
+	bool chain = parts_is_of_chain(rr);
 	struct plan_list *list = chain ? &plan->chain : &plan->names;
 	uint64_t octets = sizeof(*rr) + rr->owner_len + rr->rdlen;
 	uint8_t hash[NSEC3_HASH_LEN];
@@ -169,7 +169,7 @@ plan_add_record(struct zone_plan *plan, const struct rrbatch_rr *first,
 }
 
 void
-zone_plan_add(struct zone_plan *plan, const struct rrbatch *batch)
+parts_plan_add(struct zone_plan *plan, const struct rrbatch *batch)
 {
 	const struct rrbatch_rr *rr = rrbatch_first(batch), *first = rr;
 
@@ -250,7 +250,7 @@ planning_cut(struct planning *p, const struct plan_list *list, bool chain)
 }
 
 struct part_range *
-plan_make_ranges(const struct zone_plan *plan, size_t part_octets,
+parts_plan_make_ranges(const struct zone_plan *plan, size_t part_octets,
 	size_t *count)
 {
 	struct planning p = {
