@@ -283,6 +283,15 @@ enum nsd_err chain_check_item(struct build *b, struct chain_item *item,
 enum nsd_err chain_create(struct build *b, const struct nsec3_entry *entries,
 	size_t count) MUST_USE;
 void chain_warn_of_no_record(struct build *b);
+/* Reads the parameters of an NSEC3 or NSEC3PARAM record; false if it is too
+ * short. The salt is lent by the record. */
+bool nsec3_params_read(const struct rrbatch_rr *rr,
+	struct nsec3_params *params);
+/* Any order, but always the same: fewer iterations come first. */
+int nsec3_params_compare(const struct nsec3_params *a,
+	const struct nsec3_params *b);
+/* The most iterations, of what is configured (0: the default). */
+uint32_t nsec3_params_limit(uint32_t iterations_max);
 /* True if an NSEC3 record has the parameters. */
 bool nsec3_has_params(const struct rrbatch_rr *rr,
 	const struct nsec3_params *params);
@@ -313,6 +322,10 @@ enum nsd_err hasher_run(struct worker *w, const struct owner *owners,
 	size_t count) MUST_USE;
 void hasher_get(struct worker *w, size_t i);
 
+/* Checks and packs groups in w->groups into a node. *ref stays as it is if
+ * there is something wrong with the zone. */
+enum nsd_err node_pack_groups(struct worker *w, const struct owner *owner,
+	size_t count, store_ref *ref) MUST_USE;
 /* Packs items, sorted, but for those of entries in w->kept. *ref stays as it
  * is if there is something wrong with the zone. */
 enum nsd_err node_pack_items(struct worker *w, const struct owner *owner,
@@ -395,17 +408,10 @@ void pack_sigs_uncount(struct worker *w, const struct rrset_sigs *sigs);
 /* Adds the holders counted by a worker to its templates. */
 void pack_sigs_flush(struct worker *w);
 
-/* The head of the run with a name, or NULL. */
-const struct owner *build_find_name(const struct build *b,
-	const struct owner *name);
-
 /* Makes room for count items of size in a scratch array of the worker;
  * contents are lost. */
 void *packer_reserve(struct worker *w, void *array, size_t *room,
 	size_t count, size_t size) MUST_USE;
-
-/* Prints a whole name for a finding. */
-const char *build_name_text(const uint8_t *name, char text[NAME_TEXT_MAX]);
 
 /* ---- records of a chain that is served, for updates */
 

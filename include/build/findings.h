@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
+#include "dns/name.h"
 #include "dns/rrbatch.h"
 
 #define FINDINGS_KEPT_MAX 1000u /* of each severity a thread */
@@ -33,6 +34,9 @@ struct findings {
 void findings_add(struct findings *findings, enum diag_severity severity,
 	const struct rrbatch_rr *rr, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/* Prints a whole name for a finding. Returns text. */
+const char *findings_name_text(const uint8_t *name, char text[NAME_TEXT_MAX]);
 
 /* Emits the findings of all lists, ordered by file and line. Errors in files
  * without a name are told without one. */

@@ -1,58 +1,13 @@
 /* build.c - runs the passes that turn records into a zone in the store. */
-#include <pthread.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "build/build_pass.h"
 #include "store/writer.h"
 #include "zone/objects.h"
 
 #define STACK_MEMORY 16384u       /* a small zone's build needs no more */
-#define THREADS_MAX 64u
 #define RR_PER_THREAD_MIN 20000u  /* fewer are not worth a thread */
-
-/* ---- workers ----------------------------------------------------------- */
-
-struct worker_start {
-	struct worker *worker;
-	enum nsd_err (*pass)(struct worker *);
-	pthread_t thread;
-	bool running;
-};
-
-static void *
-worker_main(void *arg)
-{
-	struct worker_start *start = arg;
-
-	start->worker->err = start->pass(start->worker);
-	return NULL;
-}
-
-enum nsd_err
-workers_run(struct build *b, enum nsd_err (*pass)(struct worker *))
-{
-	struct worker_start starts[THREADS_MAX];
-	enum nsd_err err = NSD_OK;
-
-	for (unsigned i = 0; i < b->worker_count; i++) {
-		starts[i].worker = &b->workers[i];
-		starts[i].pass = pass;
-		starts[i].running = i > 0
-			&& pthread_create(&starts[i].thread, NULL, worker_main,
-				   &starts[i]) == 0;
-	}
-	/* What got no thread is done here. */
-	for (unsigned i = 0; i < b->worker_count; i++)
-		if (!starts[i].running)
-			worker_main(&starts[i]);
-	for (unsigned i = 0; i < b->worker_count; i++) {
-		if (starts[i].running)
-			pthread_join(starts[i].thread, NULL);
-		if (err == NSD_OK)
-			err = b->workers[i].err;
-	}
-	return err;
-}
 
 /* ---- a build's life ---------------------------------------------------- */
 
@@ -62,8 +17,8 @@ build_choose_threads(const struct build *b)
 	uint64_t useful = b->rr_total / RR_PER_THREAD_MIN;
 	unsigned threads = b->input->threads;
 
-	if (threads > THREADS_MAX)
-		threads = THREADS_MAX;
+	if (threads > THREADS_RUN_MAX)
+		threads = THREADS_RUN_MAX;
 	if (useful < threads)
 		threads = (unsigned)useful;
 	return threads > 0 ? threads : 1;
@@ -289,23 +244,6 @@ build_undo(struct build *b)
 
 /* ---- passes ------------------------------------------------------------ */
 
-const char *
-build_name_text(const uint8_t *name, char text[NAME_TEXT_MAX])
-{
-	name_print_text(name, text);
-	return text;
-}
-
-const struct owner *
-build_find_name(const struct build *b, const struct owner *name)
-{
-	size_t at = owner_find(b->names, b->name_count, name);
-
-	if (at < b->name_count && owner_compare(&b->names[at], name) == 0)
-		return &b->names[at];
-	return NULL;
-}
-
 static void
 build_progress(const struct build *b, const char *stage)
 {
@@ -364,7 +302,7 @@ build_check_apex(struct build *b)
 	if (soa && ns)
 		return;
 	build_find_end(b, &end);
-	build_name_text(b->apex, text);
+	findings_name_text(b->apex, text);
 	if (!soa)
 		findings_add(findings, DIAG_ERROR, &end,
 			"zone configured as '%s' has no SOA record.", text);
@@ -416,7 +354,7 @@ build_run(struct build *b)
 void
 build_emit(struct build *b, struct diag_sink *sink)
 {
-	struct findings *lists[THREADS_MAX];
+	struct findings *lists[THREADS_RUN_MAX];
 
 	for (unsigned i = 0; i < b->worker_count; i++)
 		lists[i] = &b->workers[i].findings;

@@ -19,7 +19,7 @@ owner_warn(struct worker *w, const struct owner *owner,
 
 	findings_add(&w->findings, DIAG_WARNING, rr,
 		"NSEC3 record at %s is not used: %s",
-		build_name_text(owner->name, name), why);
+		findings_name_text(owner->name, name), why);
 }
 
 /* True if the record is one of the chain but for its owner name. */
@@ -242,31 +242,12 @@ chain_check_next(struct build *b)
 	return err;
 }
 
-static uint32_t
-limit_or_default(uint32_t max)
-{
-	return max == 0 ? NSEC3_ITERATIONS_MAX : max;
-}
-
-bool
-nsec3_keeps_limit(const struct store_view *view, const struct zone *zone,
-	uint32_t iterations_max)
-{
-	const struct nsec3_chain *chain;
-
-	if (zone->chain == STORE_NONE)
-		return true;
-	chain = store_get(view, zone->chain);
-	return (chain->iterations > limit_or_default(iterations_max))
-		== ((chain->flags & NSEC3_CHAIN_COSTLY) != 0);
-}
-
 /* RFC 5155 section 10.3 and RFC 9276 section 3.2: hashing that a query could
  * stop the server with is not done. */
 static bool
 chain_is_costly(struct build *b)
 {
-	uint32_t max = limit_or_default(b->input->nsec3_iterations_max);
+	uint32_t max = nsec3_params_limit(b->input->nsec3_iterations_max);
 
 	if (b->params.iterations <= max)
 		return false;

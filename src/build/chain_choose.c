@@ -5,7 +5,6 @@
 #include "build/build_pass.h"
 
 #define CHOICES_MAX 16u
-#define PARAM_HEAD 5u /* octets before the salt, in both types */
 
 struct chain_option {
 	struct nsec3_params params;
@@ -18,51 +17,16 @@ struct choices {
 	size_t count;
 };
 
-static bool
-params_read(const struct rrbatch_rr *rr, struct nsec3_params *params)
-{
-	const uint8_t *rdata = rrbatch_rr_rdata(rr);
-
-	if (rr->rdlen < PARAM_HEAD
-		|| rr->rdlen < PARAM_HEAD + (unsigned)rdata[4])
-		return false;
-	params->iterations = octets_get_u16(rdata + 2);
-	params->salt_len = rdata[4];
-	params->salt = rdata + PARAM_HEAD;
-	return true;
-}
-
 bool
 chain_use_params(struct build *b, const struct rrbatch_rr *rr)
 {
 	const uint8_t *rdata = rrbatch_rr_rdata(rr);
 
-	if (!params_read(rr, &b->params)
+	if (!nsec3_params_read(rr, &b->params)
 		|| rdata[0] != NSEC3_ALGORITHM_SHA1 || rdata[1] != 0)
 		return false;
 	b->params_rr = rr;
 	return true;
-}
-
-/* Any order, but always the same: fewer iterations come first. */
-static int
-params_compare(const struct nsec3_params *a, const struct nsec3_params *b)
-{
-	if (a->iterations != b->iterations)
-		return a->iterations < b->iterations ? -1 : 1;
-	if (a->salt_len != b->salt_len)
-		return a->salt_len < b->salt_len ? -1 : 1;
-	return memcmp(a->salt, b->salt, a->salt_len);
-}
-
-bool
-nsec3_has_params(const struct rrbatch_rr *rr, const struct nsec3_params *params)
-{
-	struct nsec3_params own;
-
-	return params_read(rr, &own)
-		&& rrbatch_rr_rdata(rr)[0] == NSEC3_ALGORITHM_SHA1
-		&& params_compare(&own, params) == 0;
 }
 
 /* Keeps them in order, once each; of more than there is room for the first. */
@@ -74,10 +38,10 @@ choices_insert(struct choices *choices, const struct nsec3_params *params,
 	size_t at = 0;
 
 	while (at < choices->count
-		&& params_compare(&items[at].params, params) < 0)
+		&& nsec3_params_compare(&items[at].params, params) < 0)
 		at++;
 	if (at == CHOICES_MAX || (at < choices->count
-			&& params_compare(&items[at].params, params) == 0))
+			&& nsec3_params_compare(&items[at].params, params) == 0))
 		return;
 	if (choices->count == CHOICES_MAX)
 		choices->count--;
@@ -97,7 +61,7 @@ choices_add(struct build *b, struct choices *choices,
 	const uint8_t *rdata = rrbatch_rr_rdata(rr);
 	struct nsec3_params params;
 
-	if (!params_read(rr, &params))
+	if (!nsec3_params_read(rr, &params))
 		return;
 	if (rdata[0] != NSEC3_ALGORITHM_SHA1) {
 		findings_add(findings, DIAG_WARNING, rr,
@@ -270,40 +234,4 @@ chain_choose(struct build *b)
 	b->params = choices.items[best].params;
 	b->params_rr = choices.items[best].rr;
 	return NSD_OK;
-}
-
-/* ---- of an update ------------------------------------------------------ */
-
-/* NSEC3PARAM records of a zone that can be used. */
-static size_t
-zone_count_params(const struct store_view *view, const struct zone *zone)
-{
-	const struct node *apex = store_get(view, zone->apex);
-	const struct node_rrset *e = node_find_entry(apex, TYPE_NSEC3PARAM);
-	const struct rrset *rrset;
-	const uint8_t *at;
-	size_t count = 0;
-
-	if (e == NULL)
-		return 0;
-	rrset = store_get(view, e->ref);
-	for (at = rrset->data; at < rrset->data + rrset_len(rrset);
-		at += 2u + octets_get_u16(at))
-		count += octets_get_u16(at) >= PARAM_HEAD
-			&& at[2] == NSEC3_ALGORITHM_SHA1 && at[3] == 0;
-	return count;
-}
-
-bool
-nsec3_change_needs_build(const struct store_view *view,
-	const struct zone *zone, const struct owner *owner, uint16_t type)
-{
-	size_t params;
-
-	if (type == TYPE_NSEC3PARAM)
-		return owner->labels == 0;
-	if (type != TYPE_NSEC3)
-		return false;
-	params = zone_count_params(view, zone);
-	return params > 1 || (params == 1 && zone->chain == STORE_NONE);
 }

@@ -106,8 +106,8 @@ check_soa_below(struct worker *w, const struct owner *owner,
 
 	findings_add(&w->findings, build_severity(w->build), soa->items[0].rr,
 		"SOA record with invalid domain name, '%s' is not '%s'",
-		build_name_text(owner->name, name),
-		build_name_text(w->build->apex, apex));
+		findings_name_text(owner->name, name),
+		findings_name_text(w->build->apex, apex));
 }
 
 /* Values that break a rule, such as digests of the wrong length. Those of
@@ -139,7 +139,7 @@ check_ds_without_ns(struct worker *w, const struct owner *owner,
 	if (owner->labels == 0 || (owner->flags & OWNER_OCCLUDED) != 0)
 		return;
 	findings_add(&w->findings, DIAG_WARNING, ds->items[0].rr,
-		"%s has DS but no NS", build_name_text(owner->name, name));
+		"%s has DS but no NS", findings_name_text(owner->name, name));
 }
 
 /* RFC 4592 section 4.2 leaves open what it means, and whoever writes it hopes
@@ -155,7 +155,7 @@ check_wildcard_ns(struct worker *w, const struct owner *owner,
 		return;
 	findings_add(&w->findings, DIAG_WARNING, ns->items[0].rr,
 		"%s has NS, but delegates none of the names that it stands for",
-		build_name_text(owner->name, name));
+		findings_name_text(owner->name, name));
 }
 
 /* The hash of a name is a label of 32 octets below the apex (RFC 5155
@@ -169,7 +169,7 @@ check_nsec3param(struct worker *w, const struct owner *owner,
 	if (owner->labels == 0 && w->build->apex_len + 33u > NAME_MAX_LEN)
 		findings_add(&w->findings, DIAG_WARNING, g->items[0].rr,
 			"%s is too long a name for NSEC3 records",
-			build_name_text(owner->name, name));
+			findings_name_text(owner->name, name));
 }
 
 void

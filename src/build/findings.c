@@ -35,6 +35,13 @@ findings_add(struct findings *findings, enum diag_severity severity,
 	findings->kept[severity]++;
 }
 
+const char *
+findings_name_text(const uint8_t *name, char text[NAME_TEXT_MAX])
+{
+	name_print_text(name, text);
+	return text;
+}
+
 static int
 finding_compare(const void *a, const void *b)
 {

@@ -40,6 +40,17 @@ glue_collect(struct build *b, struct glue_list *list)
 	return NSD_OK;
 }
 
+/* The head of the run with a name, or NULL. */
+static const struct owner *
+glue_find_name(const struct build *b, const struct owner *name)
+{
+	size_t at = owner_find(b->names, b->name_count, name);
+
+	if (at < b->name_count && owner_compare(&b->names[at], name) == 0)
+		return &b->names[at];
+	return NULL;
+}
+
 /* Places of the last search: names are searched in ascending order, so the
  * next is found by doubling steps from there. */
 static const struct owner *
@@ -72,7 +83,7 @@ glue_is_hidden(const struct build *b, const struct owner *name,
 		const struct owner *o;
 
 		owner_get_ancestor(name, l, &ancestor);
-		o = build_find_name(b, &ancestor);
+		o = glue_find_name(b, &ancestor);
 		if (o == NULL)
 			return false;
 		if ((o->flags & (OWNER_CUT | OWNER_DNAME_TOP)) != 0)
@@ -88,8 +99,8 @@ glue_warn(struct build *b, const struct rrbatch_rr *rr,
 	struct findings *findings = &b->workers[0].findings;
 	char name[NAME_TEXT_MAX], target[NAME_TEXT_MAX];
 
-	build_name_text(lack->owner, name);
-	build_name_text(lack->target, target);
+	findings_name_text(lack->owner, name);
+	findings_name_text(lack->target, target);
 	if (lack->cname)
 		findings_add(findings, DIAG_WARNING, rr,
 			"%s NS %s is a CNAME (RFC 2181 section 10.3)", name,

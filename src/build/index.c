@@ -14,8 +14,8 @@ index_out_of_zone(struct worker *w, const struct rrbatch_rr *rr,
 
 	findings_add(&w->findings, build_severity(w->build), rr,
 		"out of zone data: %s is outside the zone for fqdn %s",
-		build_name_text(name, owner),
-		build_name_text(w->build->apex, apex));
+		findings_name_text(name, owner),
+		findings_name_text(w->build->apex, apex));
 }
 
 /* Moves a finished owner with nothing but NSEC3 to the other end. */

@@ -109,7 +109,7 @@ static const char *
 owner_text(const struct worker *w, const struct owner *owner,
 	char text[NAME_TEXT_MAX])
 {
-	return build_name_text(owner->name, text);
+	return findings_name_text(owner->name, text);
 }
 
 static void

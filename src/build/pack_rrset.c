@@ -521,7 +521,7 @@ pack_rrset(struct worker *w, const struct owner *owner,
 
 		findings_add(&w->findings, DIAG_ERROR, group->items[0].rr,
 			"RRset at %s is too large",
-			build_name_text(owner->name, text));
+			findings_name_text(owner->name, text));
 		*ref = STORE_NONE;
 		return NSD_OK;
 	}

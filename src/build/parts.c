@@ -250,26 +250,6 @@ parts_take(struct zone_parts *p, const struct rrbatch *batch)
 
 /* ---- names --------------------------------------------------------------- */
 
-enum nsd_err
-parts_add_trie(struct zone_parts *p, struct trie *trie,
-	const store_ref *objects, size_t count)
-{
-	struct store_heap *heap = p->build.workers[0].heap;
-	struct releaser r = {store_heap_view(heap), heap, NULL, NULL};
-	struct trie_edit edit = {heap, release_branch, &r, NULL};
-	struct trie part;
-
-	memset(&part, 0, sizeof(part));
-	if (count == 0)
-		return NSD_OK;
-	if (trie_build(heap, objects, count, &part) != NSD_OK)
-		return NSD_E_MEMORY;
-	if (trie_join(heap, trie, &part) == NSD_OK)
-		return NSD_OK;
-	trie_clear(&edit, &part);
-	return NSD_E_MEMORY;
-}
-
 /* True if a name has NSEC3 records as well. Only one that could be a hash is
  * looked for. */
 static bool

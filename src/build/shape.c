@@ -49,7 +49,7 @@ shape_check_dname(struct shape_walk *s, struct worker *w,
 		owner_get_rr(owner),
 		"DNAME at %s has data below it. This is not allowed "
 		"(RFC 6672 section 2.4)",
-		build_name_text(dname->name, text));
+		findings_name_text(dname->name, text));
 }
 
 struct shape {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "build/build_pass.h"
 #include "dns/name.h"
 
@@ -186,22 +187,6 @@ diff_compare(struct diff *diff, bool *equal)
 
 /* ---- collecting --------------------------------------------------------- */
 
-static bool
-items_reserve(struct diff *diff)
-{
-	size_t room = diff->room == 0 ? 256 : diff->room * 2;
-	struct diff_item *items;
-
-	if (diff->count < diff->room)
-		return true;
-	items = realloc(diff->items, room * sizeof(*items));
-	if (items == NULL)
-		return false;
-	diff->items = items;
-	diff->room = room;
-	return true;
-}
-
 static enum nsd_err
 diff_keep(struct diff *diff, const struct rrbatch_rr *head,
 	const uint8_t *owner, const uint8_t *rdata, bool served)
@@ -212,6 +197,7 @@ diff_keep(struct diff *diff, const struct rrbatch_rr *head,
 	size_t cost = size + sizeof(struct diff_item)
 		+ sizeof(struct diff_change);
 	const struct rrbatch_rr *kept;
+	struct diff_item *items;
 
 	if (diff->memory_left < cost)
 		return NSD_E_LIMIT;
@@ -227,8 +213,12 @@ diff_keep(struct diff *diff, const struct rrbatch_rr *head,
 	}
 	kept = (const struct rrbatch_rr *)(diff->blocks->data
 		+ diff->blocks->len);
-	if (!items_reserve(diff)
-		|| rrbatch_append(diff->blocks, head, owner, rdata) != NSD_OK)
+	items = grow_array(diff->items, diff->count, &diff->room,
+		sizeof(*items));
+	if (items == NULL)
+		return NSD_E_MEMORY;
+	diff->items = items;
+	if (rrbatch_append(diff->blocks, head, owner, rdata) != NSD_OK)
 		return NSD_E_MEMORY;
 	diff->memory_left -= cost;
 	diff->items[diff->count] = (struct diff_item){kept,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "store/writer.h"
 #include "update/nsec3_edit.h"
 
@@ -28,28 +29,10 @@ struct entry_list {
 
 /* ---- lists ------------------------------------------------------------- */
 
-/* Room for one more; NULL without memory. */
-static void *
-list_grow(struct nsec3_edit *e, void *items, size_t count, size_t *room,
-	size_t size)
-{
-	void *more;
-
-	if (count < *room)
-		return items;
-	more = arena_alloc(e->arena, (count * 2 + 32) * size);
-	if (more == NULL)
-		return NULL;
-	if (count > 0)
-		memcpy(more, items, count * size);
-	*room = count * 2 + 32;
-	return more;
-}
-
 static enum nsd_err
 refs_add(struct nsec3_edit *e, struct nsec3_refs *list, store_ref ref)
 {
-	store_ref *items = list_grow(e, list->items, list->count, &list->room,
+	store_ref *items = grow_arena(e->arena, list->items, list->count, &list->room,
 		sizeof(*items));
 
 	if (items == NULL)
@@ -74,7 +57,7 @@ static enum nsd_err
 entries_add(struct nsec3_edit *e, struct entry_list *list,
 	const uint8_t *hash, store_ref ref)
 {
-	struct nsec3_entry *items = list_grow(e, list->items, list->count,
+	struct nsec3_entry *items = grow_arena(e->arena, list->items, list->count,
 		&list->room, sizeof(*items));
 
 	if (items == NULL)
@@ -101,7 +84,7 @@ nsec3_edit_begin(struct nsec3_edit *edit, struct store_heap *heap,
 static enum nsd_err
 edit_note(struct nsec3_edit *e, const uint8_t *hash, store_ref record)
 {
-	struct nsec3_change *changes = list_grow(e, e->changes,
+	struct nsec3_change *changes = grow_arena(e->arena, e->changes,
 		e->change_count, &e->change_room, sizeof(*changes));
 	struct nsec3_change *c;
 

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "store/writer.h"
 #include "update/update_pass.h"
 
-#define CHANGES_FIRST 32u
 #define TIDY_MAX 4000u /* records of a zone that is made anew at once */
 #define UPDATE_MEMORY 16384u /* octets of each arena that cost no mapping */
 
@@ -14,72 +14,6 @@ struct update_memory {
 	struct zone_update update;
 	uint64_t memory[3][UPDATE_MEMORY / 8];
 };
-
-/* ---- parts that the steps share ---------------------------------------- */
-
-void *
-update_grow(struct zone_update *u, void *items, size_t count, size_t *room,
-	size_t size)
-{
-	size_t more = *room == 0 ? 16 : *room * 2;
-	void *grown = arena_alloc(&u->arena, more * size);
-
-	if (grown == NULL)
-		return NULL;
-	if (count > 0)
-		memcpy(grown, items, count * size);
-	*room = more;
-	return grown;
-}
-
-enum nsd_err
-update_refs_add(struct zone_update *u, struct ref_list *list, store_ref ref)
-{
-	if (list->count == list->room) {
-		store_ref *items = update_grow(u, list->items, list->count,
-			&list->room, sizeof(*items));
-
-		if (items == NULL)
-			return NSD_E_MEMORY;
-		list->items = items;
-	}
-	list->items[list->count++] = ref;
-	return NSD_OK;
-}
-
-store_ref
-update_find_ref(const struct zone_update *u, const struct trie *trie,
-	const struct owner *owner)
-{
-	uint8_t label_at[NAME_MAX_LABELS + 1];
-	struct trie_walk walk;
-
-	walk.root = &trie->root;
-	trie_name_split(&walk.name, owner->name, owner->name_len, label_at);
-	trie_find(u->view, &walk);
-	return walk.exact;
-}
-
-struct touch *
-update_find_touch(const struct zone_update *u, const struct owner *owner)
-{
-	size_t low = 0, count = u->touch_count;
-
-	while (count > 0) {
-		size_t half = count / 2;
-		int c = owner_compare(&u->touches[low + half].owner, owner);
-
-		if (c == 0)
-			return &u->touches[low + half];
-		if (c < 0) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			count = half;
-		}
-	}
-	return NULL;
-}
 
 /* ---- noting changes ---------------------------------------------------- */
 
@@ -122,30 +56,26 @@ update_abort(struct zone_update *u)
 	free(u);
 }
 
+/* Room for one more owner with its change. */
 static enum nsd_err
 changes_reserve(struct zone_update *u)
 {
-	size_t room = u->change_room == 0 ? CHANGES_FIRST : u->change_room * 2;
+	size_t room = u->change_room;
 	struct owner *owners;
 	struct update_change *changes;
 
-	if (u->change_count < u->change_room)
-		return NSD_OK;
 	if (u->change_count > UINT32_MAX / 2)
 		return NSD_E_LIMIT;
-	owners = arena_alloc(&u->arena, room * sizeof(*owners));
-	changes = arena_alloc(&u->arena, room * sizeof(*changes));
-	if (owners == NULL || changes == NULL)
+	owners = grow_arena(&u->arena, u->owners, u->change_count, &room,
+		sizeof(*owners));
+	if (owners == NULL)
 		return NSD_E_MEMORY;
-	if (u->change_count > 0) {
-		memcpy(owners, u->owners,
-			u->change_count * sizeof(*owners));
-		memcpy(changes, u->changes,
-			u->change_count * sizeof(*changes));
-	}
+	changes = grow_arena(&u->arena, u->changes, u->change_count,
+		&u->change_room, sizeof(*changes));
+	if (changes == NULL)
+		return NSD_E_MEMORY;
 	u->owners = owners;
 	u->changes = changes;
-	u->change_room = room;
 	return NSD_OK;
 }
 

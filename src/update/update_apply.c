@@ -8,13 +8,6 @@
 
 /* ---- tries ------------------------------------------------------------- */
 
-struct trie_edit
-update_edit(struct zone_update *u)
-{
-	return (struct trie_edit){u->heap, garbage_add, &u->garbage,
-		&u->owned};
-}
-
 static enum nsd_err
 trie_drop(struct zone_update *u, struct trie *trie, const struct owner *owner)
 {

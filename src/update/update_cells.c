@@ -2,6 +2,7 @@
  * what is different from the new version on. */
 #include <string.h>
 
+#include "base/grow.h"
 #include "store/writer.h"
 #include "update/update_pass.h"
 
@@ -105,12 +106,12 @@ cell_change(struct zone_update *u, store_ref of, const struct glue_cell *cell)
 	struct cell_swing *swing;
 	struct glue_change *change;
 
-	if (u->swing_count == u->swing_room)
-		u->swings = update_grow(u, u->swings, u->swing_count,
-			&u->swing_room, sizeof(u->swings[0]));
-	if (u->swings == NULL)
+	swing = grow_arena(&u->arena, u->swings, u->swing_count,
+		&u->swing_room, sizeof(*swing));
+	if (swing == NULL)
 		return NSD_E_MEMORY;
-	swing = &u->swings[u->swing_count];
+	u->swings = swing;
+	swing += u->swing_count;
 	swing->cell = of;
 	change = store_alloc(u->heap, sizeof(*change), &swing->change);
 	if (change == NULL)

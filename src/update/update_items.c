@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "update/update_pass.h"
 
 #define ORDER_NEW 0x80000000u /* from here on: records to be added */
@@ -138,9 +139,8 @@ struct merge {
 static enum nsd_err
 merge_put(struct merge *m, const struct item *item)
 {
-	if (m->count == m->room)
-		m->items = update_grow(m->u, m->items, m->count, &m->room,
-			sizeof(m->items[0]));
+	m->items = grow_arena(&m->u->arena, m->items, m->count, &m->room,
+		sizeof(m->items[0]));
 	if (m->items == NULL)
 		return NSD_E_MEMORY;
 	m->items[m->count] = *item;

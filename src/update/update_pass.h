@@ -186,12 +186,17 @@ store_ref update_find_ref(const struct zone_update *u, const struct trie *trie,
 struct touch *update_find_touch(const struct zone_update *u,
 	const struct owner *owner);
 
-/* Room for one more in a list of the update's arena; contents stay. */
-void *update_grow(struct zone_update *u, void *items, size_t count,
-	size_t *room, size_t size) MUST_USE;
+/* Appends a reference; NSD_E_MEMORY. */
 enum nsd_err update_refs_add(struct zone_update *u, struct ref_list *list,
 	store_ref ref) MUST_USE;
-struct trie_edit update_edit(struct zone_update *u);
+
+/* How the tries of the new version are changed. */
+static inline struct trie_edit
+update_edit(struct zone_update *u)
+{
+	return (struct trie_edit){u->heap, garbage_add, &u->garbage,
+		&u->owned};
+}
 
 /* Puts changes that every reader has come to into the cells' own words. */
 void update_cells_settle(struct store_writer *writer, struct zone *zone);

@@ -2,6 +2,7 @@
  * afterwards, and what zone cuts and DNAMEs make of them. */
 #include <string.h>
 
+#include "base/grow.h"
 #include "update/update_pass.h"
 
 /* ---- the list of touched names ----------------------------------------- */
@@ -323,9 +324,8 @@ struct plan_expansion {
 static struct touch *
 expansion_next(struct plan_expansion *x)
 {
-	if (x->count == x->room)
-		x->out = update_grow(x->u, x->out, x->count, &x->room,
-			sizeof(x->out[0]));
+	x->out = grow_arena(&x->u->arena, x->out, x->count, &x->room,
+		sizeof(x->out[0]));
 	return x->out == NULL ? NULL : &x->out[x->count];
 }
 
@@ -467,7 +467,7 @@ plan_check_apex(struct zone_update *u)
 	const struct touch *apex = &u->touches[0];
 	char text[NAME_TEXT_MAX];
 
-	build_name_text(u->apex, text);
+	findings_name_text(u->apex, text);
 	if (!touch_has_type(u, apex, TYPE_SOA))
 		findings_add(&u->worker.findings, DIAG_ERROR, NULL,
 			"zone configured as '%s' has no SOA record.", text);

@@ -2,6 +2,7 @@
  * anew from its records and the changes, and published once. */
 #include <string.h>
 
+#include "base/grow.h"
 #include "build/build.h"
 #include "update/update_pass.h"
 #include "zone/table.h"
@@ -214,9 +215,8 @@ rebuild_take(void *ctx, const struct zone_rr *rr)
 	if (r->run == 0)
 		return rebuild_put(r, rr->owner, &head, rr->rdata);
 	copy = arena_alloc(&r->u->arena, sizeof(*copy) + rr->rdlen);
-	if (r->count == r->room)
-		r->items = update_grow(r->u, r->items, r->count, &r->room,
-			sizeof(r->items[0]));
+	r->items = grow_arena(&r->u->arena, r->items, r->count, &r->room,
+		sizeof(r->items[0]));
 	if (copy == NULL || r->items == NULL)
 		return NSD_E_MEMORY;
 	*copy = head;

@@ -1,6 +1,7 @@
 /* update_unpack.c - what a name has before an update, as records. */
 #include <string.h>
 
+#include "base/grow.h"
 #include "update/update_pass.h"
 
 static enum nsd_err
@@ -9,9 +10,8 @@ entry_add(struct zone_update *u, struct entry_items *e, uint16_t type,
 {
 	struct rrbatch_rr *rr = arena_alloc(&u->arena, sizeof(*rr) + rdlen);
 
-	if (e->count == e->room)
-		e->items = update_grow(u, e->items, e->count, &e->room,
-			sizeof(e->items[0]));
+	e->items = grow_arena(&u->arena, e->items, e->count, &e->room,
+		sizeof(e->items[0]));
 	if (rr == NULL || e->items == NULL)
 		return NSD_E_MEMORY;
 	memset(rr, 0, sizeof(*rr));

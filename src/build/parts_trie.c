@@ -1,0 +1,26 @@
+/* parts_trie.c - joins the trie of a range to that of the ranges before it. */
+#include <string.h>
+
+#include "build/parts_pass.h"
+#include "store/writer.h"
+#include "zone/objects.h"
+
+enum nsd_err
+parts_add_trie(struct zone_parts *p, struct trie *trie,
+	const store_ref *objects, size_t count)
+{
+	struct store_heap *heap = p->build.workers[0].heap;
+	struct releaser r = {store_heap_view(heap), heap, NULL, NULL};
+	struct trie_edit edit = {heap, release_branch, &r, NULL};
+	struct trie part;
+
+	memset(&part, 0, sizeof(part));
+	if (count == 0)
+		return NSD_OK;
+	if (trie_build(heap, objects, count, &part) != NSD_OK)
+		return NSD_E_MEMORY;
+	if (trie_join(heap, trie, &part) == NSD_OK)
+		return NSD_OK;
+	trie_clear(&edit, &part);
+	return NSD_E_MEMORY;
+}

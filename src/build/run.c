@@ -1,0 +1,93 @@
+/* run.c - the records of a name: a run of owners that are next to each other,
+ * as an owner is only the records that stand together in the input. */
+#include "build/build_pass.h"
+
+static void
+run_refuse_type(struct worker *w, const struct rrbatch_rr *rr)
+{
+	char type[RRTYPE_TEXT_MAX];
+
+	rrtype_print(rr->type, type);
+	findings_add(&w->findings, build_severity(w->build), rr,
+		"%s cannot be in a zone", type);
+}
+
+static bool
+item_is_chosen(const struct item *item, enum item_choice choice)
+{
+	bool nsec3 = item->key >> 1 == TYPE_NSEC3;
+
+	return choice == ITEMS_ALL || nsec3 == (choice == ITEMS_CHAIN);
+}
+
+/* Lists the records of a run; those that no zone can hold are left out. */
+static size_t
+run_list_items(struct worker *w, const struct owner *run, size_t owners,
+	enum item_choice choice)
+{
+	size_t n = 0;
+
+	for (size_t o = 0; o < owners; o++) {
+		const struct rrbatch_rr *rr = owner_get_rr(&run[o]);
+
+		for (uint32_t i = 0; i < run[o].rr_count;
+			i++, rr = rrbatch_next(rr)) {
+			struct item *item = &w->items[n];
+
+			item->rr = rr;
+			item->order = (uint32_t)n;
+			item->key = items_key(rr);
+			if (rr->type == 0 || (rr->type >= 128
+				    && rr->type < 256) || rr->type == TYPE_OPT) {
+				if (choice != ITEMS_CHAIN)
+					run_refuse_type(w, rr);
+			} else if (item_is_chosen(item, choice)) {
+				n++;
+			}
+		}
+	}
+	return n;
+}
+
+static bool
+items_in_order(const struct item *items, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (items[i - 1].key >= items[i].key)
+			return false;
+	return true;
+}
+
+size_t
+run_count(const struct build *b, const struct owner *run)
+{
+	const struct owner *end = b->names + b->name_count;
+	size_t owners = 1;
+
+	if (run >= b->hashes && run < b->hashes + b->hash_count)
+		end = b->hashes + b->hash_count;
+	while (run + owners < end && (__atomic_load_n(&run[owners].flags,
+			__ATOMIC_RELAXED) & OWNER_AGAIN) != 0)
+		owners++;
+	return owners;
+}
+
+enum nsd_err
+run_list_groups(struct worker *w, const struct owner *run,
+	enum item_choice choice, size_t *count)
+{
+	size_t owners = run_count(w->build, run), total = 0;
+
+	for (size_t i = 0; i < owners; i++)
+		total += run[i].rr_count;
+	if (total > UINT32_MAX / 2)
+		return NSD_E_MEMORY;
+	w->items = packer_reserve(w, w->items, &w->items_room, total * 2,
+		sizeof(*w->items));
+	if (w->items == NULL)
+		return NSD_E_MEMORY;
+	total = run_list_items(w, run, owners, choice);
+	if (!items_in_order(w->items, total))
+		items_sort(w->items, w->items + total, total);
+	return items_group(w, run, w->items, total, count);
+}
