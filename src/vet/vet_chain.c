@@ -1,10 +1,13 @@
-/* vet_chain.c - the NSEC3 chain of a zone: its pages in order, its records. */
+/* vet_chain.c - the NSEC3 chain of a zone: its pages and their order, its
+ * records. */
+#include <assert.h>
+
 #include "dns/rdata.h"
 #include "vet/vet_part.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 
-#define FORM_FIXED 6u /* octets of a head but for the salt, RFC 5155 3.2 */
+#define FORM_FIXED 6u /* octets of a head without the salt, RFC 5155 3.2 */
 
 static const struct nsec3_chain *
 chain_of(const struct vet_part *p)
@@ -14,6 +17,8 @@ chain_of(const struct vet_part *p)
 
 /* ---- records ----------------------------------------------------------- */
 
+/* True if the form has the parameters of the chain, and makes well-formed RDATA
+ * with a next hash. */
 static bool
 form_is_sound(const struct vet_part *p, const struct nsec3_form *form)
 {
@@ -61,6 +66,7 @@ vet_form(struct vet_part *p, store_ref ref)
 		|| vet_fail(p, VET_FORM, ref, "is not one of the chain");
 }
 
+/* A record. odd: its page says that it has flags. */
 static bool
 vet_record(struct vet_part *p, store_ref ref, bool odd)
 {
@@ -91,6 +97,8 @@ vet_record(struct vet_part *p, store_ref ref, bool odd)
 
 /* ---- pages ------------------------------------------------------------- */
 
+/* True if hashes ascend from low (any, if NULL) and stay below high (unless
+ * NULL). */
 static bool
 hashes_ascend(const struct nsec3_page *page, const uint8_t *low,
 	const uint8_t *high)
@@ -110,7 +118,8 @@ hashes_ascend(const struct nsec3_page *page, const uint8_t *low,
 			< 0;
 }
 
-/* A page, claimed, with its hashes in order; NULL and a fault. */
+/* Claims a page of that height, whose hashes are in order; else NULL and a
+ * fault. */
 static const struct nsec3_page *
 page_claim(struct vet_part *p, store_ref ref, unsigned height,
 	const uint8_t *low, const uint8_t *high)
@@ -135,12 +144,14 @@ page_claim(struct vet_part *p, store_ref ref, unsigned height,
 	return NULL;
 }
 
+/* The hash that all below entry i of a page are less than. */
 static const uint8_t *
 hash_behind(const struct nsec3_page *page, unsigned i, const uint8_t *high)
 {
 	return i + 1 < page->count ? nsec3_page_hash(page, i + 1) : high;
 }
 
+/* Goes down from a page. Its depth is limited: heights go down by one. */
 static bool
 vet_page(struct vet_part *p, store_ref ref, unsigned height,
 	const uint8_t *low, const uint8_t *high)
@@ -189,7 +200,7 @@ vet_chain_head(struct vet_part *p)
 		|| vet_fail(p, VET_CHAIN, ref, "cannot be so high");
 }
 
-/* Puts the pages below that of a part in its place. */
+/* Replaces a part by one part for each page below its page. See vet_split. */
 static size_t
 expand_page(struct vet_part *parts, size_t count, size_t at, size_t max)
 {
@@ -205,6 +216,7 @@ expand_page(struct vet_part *parts, size_t count, size_t at, size_t max)
 		return 0;
 	}
 	n = page->count;
+	assert(n > 0 && n <= NSEC3_INNER_MAX);
 	memmove(&parts[at + n], &parts[at + 1],
 		(count - at - 1) * sizeof(*parts));
 	for (unsigned i = 0; i < n; i++) {

@@ -1,8 +1,10 @@
-/* vet_glue.c - names that want addresses, and the cells that have these. */
+/* vet_glue.c - targets: names that RRsets refer to, and the cells that hold
+ * their addresses. */
+#include "base/assert.h"
 #include "vet/vet_part.h"
 #include "zone/objects.h"
 
-#define WALKS 16u
+#define WALKS 16u /* look-ups at a time */
 
 bool
 vet_target(struct vet_part *p, store_ref ref)
@@ -20,7 +22,8 @@ vet_target(struct vet_part *p, store_ref ref)
 		|| vet_fail(p, VET_TARGET, ref, "has no name");
 }
 
-/* What will go into cells when every reader has left the version before. */
+/* Changes that go into their cells when every reader has come to the version
+ * that made them. */
 bool
 vet_pending(struct vet_part *p)
 {
@@ -46,7 +49,8 @@ vet_pending(struct vet_part *p)
 			"is not the last one");
 }
 
-/* The cell that counts; NULL and a fault. */
+/* Follows the links of a cell to what it holds in the zone's version; NULL and
+ * a fault. Each change is linked once, so it ends. */
 static const struct glue_cell *
 cell_follow(struct vet_part *p, store_ref of)
 {
@@ -75,7 +79,8 @@ cell_follow(struct vet_part *p, store_ref of)
 	return NULL;
 }
 
-/* A cell has what the node of its name has. */
+/* True if a cell has the addresses that the node of its name has. node NULL:
+ * there is no such name. */
 static bool
 cell_agrees(const struct glue_cell *cell, const struct node *node)
 {
@@ -97,7 +102,7 @@ cell_agrees(const struct glue_cell *cell, const struct node *node)
 		&& glue_cell_is_hidden(cell) == hidden;
 }
 
-/* Some targets, whose names are looked up together. */
+/* Targets whose names are looked up together. */
 struct cell_batch {
 	size_t count;
 	store_ref refs[WALKS];
@@ -111,11 +116,13 @@ batch_add(struct cell_batch *b, struct vet_part *p, store_ref ref)
 	const struct glue_target *t = store_get(p->vet->view, ref);
 	struct trie_walk *walk = &b->walks[b->count];
 
+	ASSERT_HOT(b->count < WALKS);
 	walk->root = &p->zone->zone->names.root;
 	trie_name_of_leaf(&walk->name, &t->leaf, b->label_at[b->count]);
 	b->refs[b->count++] = ref;
 }
 
+/* Looks the names up, compares their cells, and empties the batch. */
 static bool
 batch_run(struct cell_batch *b, struct vet_part *p)
 {

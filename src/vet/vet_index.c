@@ -1,10 +1,10 @@
-/* vet_index.c - the index by which updates find equal contents: each slot
- * leads to something of this zone, and is found by its contents. */
+/* vet_index.c - the index by which updates find equal contents: each slot leads
+ * to an object of this zone, and is where its contents are looked for. */
 #include "vet/vet_part.h"
 #include "zone/objects.h"
 
-/* How far behind its first slot something may stand: the table is filled up to
- * seven eighths. */
+/* How many slots are tried for one object. Updates fill the table to seven
+ * eighths at most, so runs of full slots are short. */
 #define PROBES_MAX 65536u
 
 bool
@@ -34,6 +34,7 @@ vet_index_head(struct vet_part *p)
 	return true;
 }
 
+/* Counts an object if the index has it, with its hash. */
 static void
 index_count(struct vet_part *p, uint32_t hash, store_ref ref)
 {

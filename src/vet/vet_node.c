@@ -1,20 +1,23 @@
-/* vet_node.c - names of a zone: what they have, and whether their flags are
- * what follows from it. */
+/* vet_node.c - the names of a zone: what they have, and whether their flags
+ * follow from that. */
+#include "base/assert.h"
 #include "vet/vet_part.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 
+/* A name with one of these hides what is below it. */
 #define COVERING (NODE_CUT | NODE_DNAME | NODE_OCCLUDED)
 
 /* ---- entries ----------------------------------------------------------- */
 
+/* False for types that no zone has: those for queries, and pseudo-records. */
 static bool
 type_can_be(uint16_t type)
 {
 	return type != 0 && type != TYPE_OPT && (type < 128 || type > 255);
 }
 
-/* Flags that follow from what the node has. */
+/* Flags of a node that follow from one of its entries. */
 static unsigned
 entry_flags(const struct node *node, const struct node_rrset *e)
 {
@@ -36,6 +39,8 @@ entry_flags(const struct node *node, const struct node_rrset *e)
 	}
 }
 
+/* The entries of a node, and all that they lead to. *flags is what follows from
+ * them. */
 static bool
 vet_entries(struct vet_part *p, const struct node *node, store_ref ref,
 	unsigned *flags)
@@ -63,7 +68,8 @@ vet_entries(struct vet_part *p, const struct node *node, store_ref ref,
 
 /* ---- places ------------------------------------------------------------ */
 
-/* The names above the first one of a part, of which no more is known. */
+/* Notes the names above the first one of a part. They lie in earlier parts, so
+ * nothing else is known of them. */
 static void
 above_begin(struct vet_part *p, const struct node *node)
 {
@@ -79,7 +85,8 @@ above_begin(struct vet_part *p, const struct node *node)
 	p->above_count = node->leaf.labels;
 }
 
-/* In order, the last name of each depth is the one above those that follow. */
+/* The name right above, or NULL. Names come in order, so it is the last one
+ * that was seen at its depth. */
 static struct vet_above *
 above_find(struct vet_part *p, const struct node *node)
 {
@@ -93,7 +100,8 @@ above_find(struct vet_part *p, const struct node *node)
 	return a;
 }
 
-/* True if what a name says of the one above it is so. */
+/* True if a name agrees with the one above it. If that one is unknown, notes
+ * what it has to be. */
 static bool
 above_agrees(struct vet_above *a, const struct node *node)
 {
@@ -112,6 +120,8 @@ above_agrees(struct vet_above *a, const struct node *node)
 	return true;
 }
 
+/* The name's place among the others: there is a name above it, and flags that
+ * follow from names are right. */
 static bool
 vet_place(struct vet_part *p, const struct node *node, store_ref ref)
 {
@@ -120,6 +130,7 @@ vet_place(struct vet_part *p, const struct node *node, store_ref ref)
 		&& node->name[1] == '*';
 	struct vet_above *a;
 
+	ASSERT_HOT(depth <= NAME_MAX_LABELS);
 	if (p->nodes == 0)
 		above_begin(p, node);
 	if (wildcard != ((node->flags & NODE_WILDCARD) != 0)
@@ -150,7 +161,8 @@ vet_place(struct vet_part *p, const struct node *node, store_ref ref)
 	return true;
 }
 
-/* What a part left unknown is known from those before it. */
+/* True if a name that was unknown to a part is what that needs it to be. before
+ * is the last name of that depth in the parts before. */
 static bool
 above_join(const struct vet_above *before, const struct vet_above *a)
 {
@@ -201,7 +213,7 @@ vet_node_prefetch(struct vet_part *p, store_ref ref)
 
 /* ---- nodes ------------------------------------------------------------- */
 
-/* Its name and its size; NULL and a fault. */
+/* Claims a node, whose name is sound; else NULL and a fault. */
 static const struct node *
 node_claim(struct vet_part *p, store_ref ref)
 {
@@ -219,6 +231,7 @@ node_claim(struct vet_part *p, store_ref ref)
 	return NULL;
 }
 
+/* The flags that follow from a node's entries. */
 #define FROM_ENTRIES (NODE_CUT | NODE_DNAME | NODE_CNAME | NODE_EMPTY \
 	| NODE_HAS_DS)
 #define ALL_FLAGS (FROM_ENTRIES | NODE_APEX | NODE_OCCLUDED | NODE_WILDCARD \

@@ -1,5 +1,6 @@
-/* vet_rrset.c - RRsets: their records, the cells of compressed names, and the
- * names that want addresses. */
+/* vet_rrset.c - RRsets: their records, the cells of compressed names, and
+ * targets. */
+#include "base/assert.h"
 #include "dns/rdata.h"
 #include "vet/vet_part.h"
 #include "zone/objects.h"
@@ -15,13 +16,13 @@ struct reading {
 	const struct rrset_tail *tail; /* or NULL */
 	const struct rrtype *row;
 	unsigned fields;    /* up to the last name that may be compressed */
-	const struct node *node;
-	unsigned fixup;     /* the next one */
-	unsigned target;
-	size_t sent;        /* sent offset of the octet at hand */
-	const uint8_t *at;
+	const struct node *node; /* its holder; NULL: the chain */
+	unsigned fixup;     /* index of the next one */
+	unsigned target;    /* index of the next one */
+	size_t sent;        /* sent offset of `at` */
+	const uint8_t *at;  /* read up to here */
 	const uint8_t *end; /* of the RDATA */
-	uint8_t *out;
+	uint8_t *out;       /* RDATA without cells is written here */
 };
 
 static bool
@@ -32,12 +33,13 @@ reading_fail(struct reading *r, const char *text)
 
 /* ---- names ------------------------------------------------------------- */
 
-/* The labels that stand there are a name that later ones may end in. */
+/* Notes the labels from `at` to end: pointers of later names may lead there. */
 static void
 starts_add(struct vet_scratch *s, const uint8_t *at, const uint8_t *end,
 	size_t sent)
 {
 	while (at < end && *at != 0 && *at < 0xc0 && sent < SENT_STARTS) {
+		ASSERT_HOT(s->marked_count < SENT_STARTS);
 		s->starts[sent] = at;
 		s->marked[s->marked_count++] = (uint16_t)sent;
 		sent += *at + 1u;
@@ -53,7 +55,8 @@ starts_clear(struct vet_scratch *s)
 	s->marked_count = 0;
 }
 
-/* Where a cell leads, or NULL. What stands there was read before. */
+/* The label that a cell leads to; NULL: none. What stands there was read
+ * before. */
 static const uint8_t *
 cell_follow(const struct reading *r, unsigned cell)
 {
@@ -67,7 +70,8 @@ cell_follow(const struct reading *r, unsigned cell)
 	return at == to && apex[at] != 0 ? apex + at : NULL;
 }
 
-/* The cell at hand, which has to be the next one of the list. */
+/* Reads a cell, which has to be the next fixup of the RRset. Returns what it
+ * leads to; NULL: it is wrong. */
 static const uint8_t *
 read_cell(struct reading *r)
 {
@@ -84,13 +88,13 @@ read_cell(struct reading *r)
 	return (cell & 0xc000) == 0xc000 ? cell_follow(r, cell) : NULL;
 }
 
-/* Writes a name in full. */
+/* Reads a name, and writes it without cells. False if it is malformed. */
 static bool
 read_name(struct reading *r)
 {
 	const uint8_t *start = r->at, *from = r->at, *limit = r->end;
 	size_t start_sent = r->sent, len = 0;
-	bool inside = true; /* the RDATA at hand */
+	bool inside = true; /* of this RDATA; false behind a cell */
 
 	for (;;) {
 		unsigned octet;
@@ -109,7 +113,8 @@ read_name(struct reading *r)
 			continue;
 		}
 		if (octet > 63) {
-			/* Read and found right before. */
+			/* A cell of an earlier name, which was read and found
+			 * right. */
 			from = cell_follow(r, octets_get_u16(from));
 			continue;
 		}
@@ -145,7 +150,8 @@ read_octets(struct reading *r, size_t len)
 
 /* ---- targets ----------------------------------------------------------- */
 
-/* The name at or below the holder; that is NS of one holder alone. */
+/* Is the name at or below the holder of this NS RRset? Such an RRset has one
+ * holder only. */
 static bool
 target_in_domain(const struct reading *r, const uint8_t *name)
 {
@@ -160,7 +166,7 @@ target_in_domain(const struct reading *r, const uint8_t *name)
 	return name_is_within(name, owner);
 }
 
-/* A cell is that of a name in the zone. */
+/* True if a cell belongs to that name, which is in the zone. */
 static bool
 cell_is_of(struct reading *r, store_ref cell, const uint8_t *name)
 {
@@ -181,7 +187,8 @@ cell_is_of(struct reading *r, store_ref cell, const uint8_t *name)
 	return true;
 }
 
-/* The target of the record whose RDATA was read, as a build notes it. */
+/* The target of the record whose RDATA was read. False if it is not the one
+ * that a build would note. */
 static bool
 read_target(struct reading *r, const uint8_t *rdata, size_t len,
 	size_t rdata_sent)
@@ -206,7 +213,7 @@ read_target(struct reading *r, const uint8_t *rdata, size_t len,
 		return t->flags == 0 && t->glue == STORE_NONE;
 	if (target_in_domain(r, name))
 		flags = TARGET_IN_DOMAIN;
-	/* It is no other holder's. */
+	/* In-domain for this holder, so no other one may have it. */
 	return t->flags == flags && (flags == 0 || r->rrset->refs == 1)
 		&& cell_is_of(r, t->glue, name);
 }
@@ -281,7 +288,7 @@ read_records(struct reading *r)
 
 /* ---- RRsets ------------------------------------------------------------ */
 
-/* All of its octets can be looked at; its size, or 0 and a fault. */
+/* The size of an RRset, all of which lies in the store; else 0 and a fault. */
 static size_t
 rrset_reach(struct vet_part *p, store_ref ref)
 {
@@ -301,8 +308,8 @@ rrset_reach(struct vet_part *p, store_ref ref)
 		? 0 : rrset_size(rrset);
 }
 
-/* How many records one has that was looked at; counts that stick are made
- * good. */
+/* The number of records of an RRset that was looked at. A count of UINT16_MAX
+ * means "or more", so they are counted then. */
 static size_t
 rrset_count(const struct rrset *rrset)
 {
@@ -328,7 +335,7 @@ vet_rrset(struct vet_part *p, store_ref ref, uint16_t type,
 	size_t size;
 	bool right;
 
-	/* Whoever claimed it could look at all of it. */
+	/* If it is claimed, it lies in the store as a whole. */
 	if (!store_claim_is(p->vet->claims, ref, VET_RRSET)) {
 		size = rrset_reach(p, ref);
 		if (size == 0)

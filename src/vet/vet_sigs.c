@@ -1,5 +1,5 @@
-/* vet_sigs.c - signatures: lists that end, and the templates that they refer
- * to. */
+/* vet_sigs.c - signatures: that their lists end, and the templates that they
+ * refer to. */
 #include "vet/vet_part.h"
 #include "zone/objects.h"
 
@@ -23,6 +23,7 @@ vet_sig_list(struct vet_part *p, enum vet_kind kind, store_ref ref,
 	return true;
 }
 
+/* True if the octets are one name with its root label. */
 static bool
 is_wire_name(const uint8_t *name, unsigned len)
 {
@@ -36,6 +37,7 @@ is_wire_name(const uint8_t *name, unsigned len)
 	return at + 1 == len;
 }
 
+/* A template, which many signatures may refer to. */
 static bool
 vet_template(struct vet_part *p, store_ref ref, uint16_t covered)
 {

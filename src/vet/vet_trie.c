@@ -1,5 +1,6 @@
-/* vet_trie.c - tries: finite, ordered, and each branch where the names below
- * it part. */
+/* vet_trie.c - tries: they are finite and ordered, and each branch is where the
+ * names below it part. */
+#include "base/assert.h"
 #include "vet/vet_part.h"
 
 bool
@@ -26,7 +27,7 @@ symbol_at(const uint8_t *key, unsigned at)
 	return key[at] & TRIE_KEY_SYMBOL;
 }
 
-/* Two keys part where a seam says. */
+/* True if two keys part where a seam says. */
 static bool
 seam_fits(const struct vet_seam *seam, const uint8_t *low, unsigned low_len,
 	const uint8_t *high, unsigned high_len)
@@ -38,7 +39,7 @@ seam_fits(const struct vet_seam *seam, const uint8_t *low, unsigned low_len,
 		&& symbol_at(high, seam->offset) == seam->high;
 }
 
-/* The leaf's name is known to be one. */
+/* The place of a leaf, whose name is sound, behind the one before. */
 static bool
 vet_key(struct vet_part *p, store_ref ref, const struct vet_seam *seam)
 {
@@ -58,18 +59,21 @@ vet_key(struct vet_part *p, store_ref ref, const struct vet_seam *seam)
 			"leads to a name that is not in its place");
 }
 
+/* Looks at the first leaf in the queue. */
 static bool
 queue_take(struct vet_part *p)
 {
 	const struct vet_leaf *leaf = &p->queue[p->queue_first];
 
+	ASSERT_HOT(p->queue_count > 0);
 	p->queue_first = (p->queue_first + 1) % VET_QUEUE;
 	p->queue_count--;
 	return p->on_leaf(p, leaf->ref)
 		&& vet_key(p, leaf->ref, &leaf->seam);
 }
 
-/* The object was fetched when it was put in. */
+/* Queues a leaf, which was fetched before. Halfway through the queue, what it
+ * leads to is fetched. */
 static bool
 queue_put(struct vet_part *p, store_ref ref)
 {
@@ -93,7 +97,8 @@ symbol_of(uint64_t bit)
 	return (unsigned)__builtin_ctzll(bit) - TRIE_BITMAP_SHIFT;
 }
 
-/* The children of a branch, claimed; NULL and a fault. */
+/* Claims the children of a branch; NULL and a fault. above: the offset of the
+ * branch above. */
 static const struct trie_entry *
 vet_branch(struct vet_part *p, const struct trie_entry *entry, int above)
 {
@@ -111,8 +116,8 @@ vet_branch(struct vet_part *p, const struct trie_entry *entry, int above)
 	return store_get(p->vet->view, ref);
 }
 
-/* What an entry leads to. Depth: each branch has a greater offset than that
- * above it. */
+/* Goes down from an entry. Its depth is limited: each branch has a greater
+ * offset than the one above it. */
 static bool
 vet_below(struct vet_part *p, const struct trie_entry *entry, int above)
 {
@@ -162,7 +167,7 @@ vet_trie_init(struct vet_part *p, const struct trie *trie,
 	p->on_leaf = on_leaf;
 }
 
-/* Puts the children of a part's branch in its place. */
+/* Replaces a part by one part for each child of its branch. See vet_split. */
 static size_t
 expand_branch(struct vet_part *parts, size_t count, size_t at, size_t max)
 {

@@ -1,12 +1,18 @@
-/* vet_zone.c - a version of a zone: its parts, and what they come to. */
+/* vet_zone.c - a version of a zone: its parts, and what they come to
+ * together. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "vet/vet_part.h"
 #include "zone/nsec3_page.h"
 
 #define SPLIT 64u /* parts of a large trie or chain */
+/* Head; names, chain; targets and other NSEC3 owners. vet_chain_split needs
+ * more room than it says. */
+#define LARGE_PARTS (1 + 2 * SPLIT + NSEC3_INNER_MAX + 2)
 
-/* The zone's own object and what parts look things up in. */
+/* The zone's own object, and what its parts need: pending changes, chain and
+ * index. */
 static bool
 vet_head(struct vet_part *p)
 {
@@ -27,11 +33,12 @@ vet_head(struct vet_part *p)
 
 /* ---- parts ------------------------------------------------------------- */
 
-/* Which parts of a zone are what: one behind the other. */
+/* Which parts of a zone are what: the index of the first of each. */
 struct vet_layout {
 	size_t names, targets, aside, chain, end;
 };
 
+/* Makes the parts of a zone; tries and chain in up to `split` parts. */
 static void
 layout_parts(struct vet_part *parts, struct vet_part *head, size_t split,
 	struct vet_layout *l)
@@ -69,6 +76,7 @@ layout_parts(struct vet_part *parts, struct vet_part *head, size_t split,
 		at += split > 1 ? vet_chain_split(&parts[at], split) : 1;
 	}
 	l->end = at;
+	assert(l->end < (split > 1 ? LARGE_PARTS : 1 + VET_ZONE_PARTS));
 #undef NEXT_PART
 }
 
@@ -82,7 +90,7 @@ part_run(struct vet_part *p, const struct vet_layout *l, size_t i)
 
 /* ---- what they come to ------------------------------------------------- */
 
-/* Adds what parts have counted to the first of all. */
+/* Adds what a part has counted to the sum. */
 static void
 parts_add(struct vet_part *sum, const struct vet_part *p)
 {
@@ -97,7 +105,7 @@ parts_add(struct vet_part *sum, const struct vet_part *p)
 	sum->indexed += p->indexed;
 }
 
-/* Facts of a zone that follow from its apex. */
+/* True if what the zone says of itself follows from its apex. */
 static bool
 apex_agrees(struct vet_part *p)
 {
@@ -120,6 +128,7 @@ apex_agrees(struct vet_part *p)
 		&& made.negative_ttl_sec == zone->negative_ttl_sec;
 }
 
+/* Compares what all parts have counted with what the objects say. */
 static bool
 counts_agree(struct vet_part *p)
 {
@@ -148,7 +157,7 @@ counts_agree(struct vet_part *p)
 			"has changes of cells that no cell comes to");
 }
 
-/* Once all parts are done: head gets the first fault. */
+/* After all parts are done. The first fault of any is noted in head. */
 static bool
 parts_join(struct vet_part *head, struct vet_part *parts,
 	const struct vet_layout *l)
@@ -207,8 +216,8 @@ large_run(void *ctx, size_t i, struct vet_scratch *scratch)
 enum nsd_err
 vet_zone_large(struct vet *vet, struct vet_zone *zone)
 {
-	struct vet_large large = {.parts = malloc((2 * SPLIT + NSEC3_INNER_MAX
-		+ 3) * sizeof(*large.parts))};
+	struct vet_large large = {.parts = malloc(LARGE_PARTS
+		* sizeof(*large.parts))};
 	struct vet_part *head;
 
 	if (large.parts == NULL)
