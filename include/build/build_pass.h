@@ -24,7 +24,7 @@
 #include "dns/name.h"
 #include "names/owner.h"
 #include "zone/nsec3_page.h"
-#include "zone/share.h"
+#include "keep/share.h"
 
 struct store_heap;
 struct store_writer;

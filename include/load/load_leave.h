@@ -10,13 +10,13 @@
 
 #include "build/build.h"
 #include "store/store.h"
-#include "zone/retire.h"
+#include "keep/retire.h"
 
 struct store_writer;
 
 /* Zeroed: nothing to do. */
 struct load_leave {
-	struct zone_retiring **zones; /* in work from the last one on */
+	struct retiring **zones; /* in work from the last one on */
 	size_t count, room;
 };
 

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "conf/conf.h"
-#include "zone/table.h"
+#include "keep/table_edit.h"
 
 struct zone_setups {
 	struct zone_setup *items; /* in the order of conf->zones */

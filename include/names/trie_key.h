@@ -1,6 +1,6 @@
 /*
- * trie_key.h - keys and entries of the trie; for trie*.c, mark.c and vet*.c
- * only.
+ * trie_key.h - keys and entries of the trie; for trie*.c, mark.c and
+ * vet*.c only.
  *
  * The key of a name is its labels from the last to the first, each octet as
  * one or two symbols and each label closed by symbol 0, and one more 0 at the
@@ -143,6 +143,13 @@ static inline unsigned
 word_count(uint64_t word)
 {
 	return (unsigned)__builtin_popcountll(word & TRIE_BITMAP);
+}
+
+/* Octets of the entries of a branch. */
+static inline uint32_t
+branch_size(uint64_t word)
+{
+	return (uint32_t)(word_count(word) * sizeof(struct trie_entry));
 }
 
 static inline const struct trie_entry *

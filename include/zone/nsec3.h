@@ -100,7 +100,7 @@ bool nsec3_keeps_limit(const struct store_view *view, const struct zone *zone,
 
 /* The start of the hash of the node's name (NSEC3_PREFIX_LEN octets), or of
  * "*" below it; NULL if it is not kept. */
-const uint8_t *node_get_hash(const struct node *node);
-const uint8_t *node_get_wildcard_hash(const struct node *node);
+const uint8_t *nsec3_node_hash(const struct node *node);
+const uint8_t *nsec3_node_wildcard_hash(const struct node *node);
 
 #endif

@@ -22,8 +22,6 @@
 
 #include "zone/nsec3.h"
 
-struct store_heap;
-
 #define NSEC3_LEAF_MAX 32u   /* entries; the bits of odd */
 #define NSEC3_LEAF_FILL 24u  /* of a fresh one */
 #define NSEC3_INNER_MAX 64u
@@ -114,21 +112,14 @@ void nsec3_place_find(const struct store_view *view,
 	const struct nsec3_chain *chain, const uint8_t *hash,
 	struct nsec3_place *place);
 
-/* Calls on_page with the memory of each page, those below it first. */
+/* Calls on_page with the memory of a page and of each one below it, those
+ * below first. */
+void nsec3_visit_below(const struct store_view *view, store_ref page,
+	void (*on_page)(void *ctx, store_ref ref, size_t len), void *ctx);
+/* The same for all pages of a chain. */
 void nsec3_visit_pages(const struct store_view *view,
 	const struct nsec3_chain *chain,
 	void (*on_page)(void *ctx, store_ref ref, size_t len), void *ctx);
-
-/* Makes one page of count entries; NSD_E_MEMORY. */
-enum nsd_err nsec3_page_make(struct store_heap *heap,
-	const struct nsec3_entry *entries, unsigned count, unsigned height,
-	store_ref *ref) MUST_USE;
-
-/* Makes the pages for count records (at least one), ascending by hash. On
- * failure (NSD_E_MEMORY) nothing stays. */
-enum nsd_err nsec3_pages_build(struct store_heap *heap,
-	const struct nsec3_entry *entries, size_t count, store_ref *root)
-	MUST_USE;
 
 /* ---- records ----------------------------------------------------------- */
 

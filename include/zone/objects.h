@@ -1,15 +1,11 @@
 /*
- * objects.h - sizes of the objects of a zone, and what lets go of them.
+ * objects.h - how many octets each object of a zone has.
  */
 #ifndef ZONE_OBJECTS_H
 #define ZONE_OBJECTS_H
 
 #include "zone/nsec3.h"
-#include "zone/share.h"
 #include "zone/zone.h"
-
-struct store_heap;
-struct store_writer;
 
 static inline size_t
 rrset_size(const struct rrset *rrset)
@@ -72,36 +68,5 @@ zone_options_size(const struct zone_options *options)
 			  + options->provide_acl_count)
 		* sizeof(options->acl[0]);
 }
-
-/* Fields of an RDATA up to the last name that may be compressed; and the octets
- * of one that is no name. */
-unsigned rrset_name_fields(const struct rrtype *row);
-unsigned rrset_field_len(uint8_t field);
-
-/* Lets go of objects: frees or retires those that nobody holds any more. */
-struct releaser {
-	const struct store_view *view;
-	struct store_heap *heap;
-	struct store_writer *writer; /* NULL: free, never published */
-	struct share *share; /* or NULL; of an update: what goes is taken out */
-};
-
-void release_object(struct releaser *r, store_ref ref, size_t len);
-void release_rrset(struct releaser *r, store_ref ref);
-void release_sigs(struct releaser *r, store_ref ref);
-void release_entries(struct releaser *r, const struct node_rrset *entries,
-	size_t count);
-void release_node(struct releaser *r, store_ref ref);
-void release_nsec3_record(struct releaser *r, store_ref ref);
-/* The chain with its pages and records. */
-void release_chain(struct releaser *r, store_ref ref);
-/* A branch of a trie, or a page of a chain; ctx: the releaser. A glue target. A
- * trie and, by release, what it leads to. */
-void release_branch(void *ctx, store_ref ref, size_t len);
-void release_target(struct releaser *r, store_ref ref);
-void release_trie(struct releaser *r, struct trie *trie,
-	void (*release)(struct releaser *, store_ref));
-/* What cells hold from a version on, and the index of contents. */
-void release_writers_parts(struct releaser *r, const struct zone *zone);
 
 #endif

@@ -12,9 +12,6 @@
 
 #include "store/store.h"
 #include "zone/zone.h"
-#include "zonefile/zonefile.h"
-
-struct store_writer;
 
 enum zone_sources_flags {
 	ZONE_SOURCES_FAILED = 1, /* no version could be made of them */
@@ -40,6 +37,13 @@ struct zone_source {
 	char path[];       /* as opened */
 };
 
+/* What a file takes in the record, its path of so many octets included. */
+static inline size_t
+zone_source_size(size_t path_len)
+{
+	return (sizeof(struct zone_source) + path_len + 7) & ~(size_t)7;
+}
+
 /* The record of an entry, or NULL. The writer's process only: readers have no
  * use for it, and it is freed without regard to them. */
 const struct zone_sources *zone_sources_get(const struct store_view *view,
@@ -47,13 +51,5 @@ const struct zone_sources *zone_sources_get(const struct store_view *view,
 const struct zone_source *zone_sources_first(
 	const struct zone_sources *sources);
 const struct zone_source *zone_sources_next(const struct zone_source *source);
-
-/*
- * Replaces the record. Borrows files. count 0 removes it, and so does a lack
- * of memory: then the zone is read once more than needed. Call after the
- * version that was read from them is published.
- */
-void zone_sources_set(struct store_writer *writer, store_ref entry,
-	const struct zonefile_source *files, size_t count, unsigned flags);
 
 #endif

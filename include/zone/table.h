@@ -9,8 +9,7 @@
 #include "store/store.h"
 #include "zone/zone.h"
 
-struct store_sweep;
-struct store_writer;
+#define TABLE_FILTER_BITS 1024u
 
 /* What STORE_ROOT_ZONES refers to. */
 struct zone_table {
@@ -19,7 +18,7 @@ struct zone_table {
 	store_ref only;     /* the entry if there is just one, for speed */
 	/* Bit hash(last label) of each apex: most names outside of the served
 	 * zones are told from it alone. See table_may_serve. */
-	uint64_t tld_filter[16];
+	uint64_t tld_filter[TABLE_FILTER_BITS / 64];
 };
 
 /*
@@ -39,56 +38,14 @@ bool table_may_serve(const struct zone_table *table, const uint8_t *name);
 enum nsd_err table_find_apex(const struct store_view *view,
 	const uint8_t *apex, store_ref *entry) MUST_USE;
 
-/* ---- writer ----------------------------------------------------------- */
+/* ---- for who edits the table ------------------------------------------- */
 
-struct zone_setup {
-	const uint8_t *apex; /* wire name */
-	uint32_t id;
-	uint32_t flags;      /* enum zone_entry_flags */
-	const struct acl_element *query_acl;
-	size_t query_acl_count;
-	const struct acl_element *provide_acl;
-	size_t provide_acl_count;
-};
+/* The bit of a name that is not the root: of its last label. */
+unsigned table_filter_bit(const uint8_t *name);
 
-/* Adds zones (all or none) and publishes them once; entries[i] are theirs, not
- * loaded yet. A zone that is there already: NSD_E_ZONE. */
-enum nsd_err table_add(struct store_writer *writer,
-	const struct zone_setup *setups, size_t count, store_ref *entries)
-	MUST_USE;
-enum nsd_err table_remove(struct store_writer *writer, const uint8_t *apex)
-	MUST_USE;
-/* The same, but retiring its version *zone, if it is not none, is left to the
- * caller. */
-enum nsd_err table_take(struct store_writer *writer, const uint8_t *apex,
-	store_ref *zone) MUST_USE;
-/*
- * Finds a zone that is in the table already, for a loader that takes over:
- * gives it the id, the flags (one that is expired stays so) and the ACLs of
- * the setup, where they differ. NSD_E_NOT_FOUND; NSD_E_MEMORY: it keeps its
- * old ACLs.
- */
-enum nsd_err table_adopt(struct store_writer *writer,
-	const struct zone_setup *setup, store_ref *entry) MUST_USE;
-/* Publishes a version of a zone's data; the old one is retired. zone none:
- * the zone becomes "not loaded". */
-void table_set_zone(struct store_writer *writer, store_ref entry,
-	store_ref zone);
-/* The same, but retiring the old one, if it is not none, is left to the
- * caller. */
-store_ref table_swap_zone(struct store_writer *writer, store_ref entry,
-	store_ref zone) MUST_USE;
-void table_set_flags(struct store_writer *writer, store_ref entry,
-	uint32_t flags);
-/* Gives a zone other ACLs (those of the setup; its apex and flags are not
- * looked at). On NSD_E_MEMORY the old ones stay. */
-enum nsd_err table_set_options(struct store_writer *writer, store_ref entry,
-	const struct zone_setup *setup) MUST_USE;
-/*
- * Marks the table and all that it leads to, between store_sweep_begin and
- * store_sweep_end, and counts holders anew: a loader that takes over from one
- * that died goes on with the published versions. Cost: a walk of all zones.
- */
-void table_mark(struct store_writer *writer, struct store_sweep *sweep);
+/* Splits a wire name for the trie of apexes. name gets it in lower case; key
+ * keeps name and label_at. */
+void table_split_apex(const uint8_t *apex, uint8_t name[NAME_MAX_LEN],
+	uint8_t label_at[NAME_MAX_LABELS + 1], struct trie_name *key);
 
 #endif

@@ -27,13 +27,4 @@ enum nsd_err zone_walk(const struct store_view *view, const struct zone *zone,
 	enum nsd_err (*on_rr)(void *ctx, const struct zone_rr *rr), void *ctx)
 	MUST_USE;
 
-/* Unpacks one RDATA of an RRset: rr is at its RDLENGTH in rrset->data.
- * out has room for 65535 octets; returns the length. */
-size_t rrset_unpack_rdata(const struct rrset *rrset, const uint8_t *rr,
-	const uint8_t *apex, uint8_t *out);
-
-/* Builds the RDATA of an RRSIG; out has room for 65535; returns the length. */
-size_t sig_unpack_rdata(const struct store_view *view, const struct sig *sig,
-	uint8_t *out);
-
 #endif

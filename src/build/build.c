@@ -3,8 +3,9 @@
 
 #include "base/threads.h"
 #include "build/build_pass.h"
+#include "keep/release.h"
+#include "names/trie_edit.h"
 #include "store/writer.h"
-#include "zone/objects.h"
 
 #define STACK_MEMORY 16384u       /* a small zone's build needs no more */
 #define RR_PER_THREAD_MIN 20000u  /* fewer are not worth a thread */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "build/build_pass.h"
+#include "keep/nsec3_pages.h"
 #include "store/writer.h"
-#include "zone/objects.h"
 
 #define CHUNK 1024u
 

@@ -6,7 +6,6 @@
 
 #include "build/build_pass.h"
 #include "store/writer.h"
-#include "zone/objects.h"
 
 /* Uses sorted by name; the index of a name is that of its use. */
 struct glue_list {

@@ -6,7 +6,6 @@
 
 #include "build/build_pass.h"
 #include "store/writer.h"
-#include "zone/objects.h"
 
 #define FORMS_FIRST 16u
 #define NEXT_LEN_AT(salt_len) (5u + (salt_len)) /* in the RDATA of NSEC3 */

@@ -4,7 +4,6 @@
 
 #include "build/build_pass.h"
 #include "store/writer.h"
-#include "zone/objects.h"
 
 #define SIG_HEAD 18u /* octets before the signer's name */
 #define TEMPLATES_FIRST 16u

@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "build/parts_pass.h"
+#include "keep/release.h"
+#include "names/trie_edit.h"
 #include "store/writer.h"
 #include "zone/nsec3_page.h"
-#include "zone/objects.h"
 
 /* Of a block of records that are kept: large enough to be a mapping of its own,
  * small enough for each thread to get some. */

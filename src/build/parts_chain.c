@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "build/parts_pass.h"
+#include "keep/release.h"
 #include "store/writer.h"
-#include "zone/objects.h"
 
 /* The last record so far: its next hash is looked at when it is known which
  * record follows. */

@@ -9,8 +9,7 @@
 #include "build/parts_pass.h"
 #include "dns/rdata.h"
 #include "store/writer.h"
-#include "zone/objects.h"
-#include "zone/walk.h"
+#include "zone/unpack.h"
 
 #define SAMPLES 4096u /* that ranges are chosen by */
 
@@ -97,7 +96,7 @@ use_read_name(struct resolving *r, const struct part_use *use, size_t *len)
 		if (offset < sent)
 			break;
 	}
-	rdlen = rrset_unpack_rdata(rrset, rr, r->p->build.apex, r->rdata);
+	rdlen = unpack_rdata(rrset, rr, r->p->build.apex, r->rdata);
 	name = r->rdata + rdata_additional_offset(rrset->type, r->rdata,
 		rdlen);
 	name_lower(name);

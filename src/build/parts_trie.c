@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "build/parts_pass.h"
+#include "keep/release.h"
+#include "names/trie_edit.h"
 #include "store/writer.h"
 #include "zone/objects.h"
 

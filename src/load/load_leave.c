@@ -7,7 +7,7 @@
 #include "load/load_leave.h"
 #include "load/load_turn.h"
 #include "store/writer.h"
-#include "zone/retire.h"
+#include "keep/retire.h"
 #include "zone/zone.h"
 
 /* A version with fewer records is retired at once. */
@@ -18,7 +18,7 @@
 static bool
 leave_reserve(struct load_leave *leave)
 {
-	struct zone_retiring **zones = grow_array(leave->zones, leave->count,
+	struct retiring **zones = grow_array(leave->zones, leave->count,
 		&leave->room, sizeof(*zones));
 
 	if (zones == NULL)
@@ -31,18 +31,18 @@ void
 load_leave_add(struct load_leave *leave, struct store_writer *writer,
 	store_ref ref)
 {
-	struct zone_retiring *retiring = NULL;
+	struct retiring *retiring = NULL;
 	const struct zone *zone;
 
 	if (ref == STORE_NONE)
 		return;
 	zone = store_get(store_writer_view(writer), ref);
 	if (zone->rr_count >= RECORDS_MIN && leave_reserve(leave))
-		retiring = zone_retire_begin(ref);
+		retiring = retire_begin(ref);
 	if (retiring != NULL)
 		leave->zones[leave->count++] = retiring;
 	else
-		zone_retire(writer, ref);
+		retire_zone(writer, ref);
 }
 
 bool
@@ -55,7 +55,7 @@ load_leave_step(struct load_leave *leave, struct store_writer *writer)
 	/* First, so that the turn is equally long whatever there is to free. */
 	(void)store_reclaim(writer);
 	do {
-		if (!zone_retire_step(writer, leave->zones[leave->count - 1],
+		if (!retire_step(writer, leave->zones[leave->count - 1],
 			    STEP_OBJECTS))
 			leave->count--;
 	} while (leave->count > 0 && !load_turn_is_over(&turn));

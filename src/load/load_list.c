@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "dns/name.h"
+#include "keep/mark.h"
+#include "keep/table_edit.h"
 #include "load/load_list.h"
 #include "load/zone_setup.h"
 #include "store/writer.h"
@@ -18,7 +20,7 @@ load_list_sweep(struct store_writer *writer, uint64_t *octets)
 
 	if (err != NSD_OK)
 		return err;
-	table_mark(writer, sweep);
+	mark_table(writer, sweep);
 	err = store_sweep_end(sweep, octets);
 	if (err == NSD_OK)
 		(void)store_reclaim(writer);

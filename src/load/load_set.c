@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include "keep/table_edit.h"
 #include "load/load_set.h"
 #include "load/zone_setup.h"
 #include "store/writer.h"

@@ -7,7 +7,6 @@
 #include "load/load_settle.h"
 #include "store/writer.h"
 #include "update/update.h"
-#include "zone/table.h"
 
 #define SLOTS_FIRST 16u
 

@@ -12,11 +12,12 @@
 #include "dns/rdata.h"
 #include "dns/rrbatch.h"
 #include "dns/rrtype.h"
+#include "keep/release.h"
+#include "keep/table_edit.h"
 #include "load/load_leave.h"
 #include "load/load_update.h"
 #include "store/writer.h"
 #include "update/update.h"
-#include "zone/retire.h"
 #include "zone/table.h"
 
 #define LEN_MAX (1u << 30)
@@ -231,7 +232,7 @@ update_add_zone(struct update_file *f)
 	if (err == NSD_OK)
 		table_set_zone(writer, entry, zone);
 	else
-		zone_free(store_writer_heap(writer), zone);
+		release_zone(store_writer_heap(writer), zone);
 	return err;
 }
 

@@ -463,3 +463,33 @@ trie_iter_leave(const struct trie_iter *iter,
 			count * sizeof(struct trie_entry));
 	}
 }
+
+struct visit {
+	const struct store_view *view;
+	void (*on_branch)(void *ctx, store_ref ref, size_t len);
+	void *ctx;
+};
+
+static void
+visit_entry(const struct visit *visit, const struct trie_entry *entry)
+{
+	uint64_t word = entry_word(entry);
+	const struct trie_entry *children;
+	unsigned count = word_count(word);
+
+	if (!word_is_branch(word))
+		return;
+	children = entry_children(visit->view, entry);
+	for (unsigned i = 0; i < count; i++)
+		visit_entry(visit, &children[i]);
+	visit->on_branch(visit->ctx, entry->word[2], branch_size(word));
+}
+
+void
+trie_visit(const struct store_view *view, const struct trie *trie,
+	void (*on_branch)(void *ctx, store_ref ref, size_t len), void *ctx)
+{
+	struct visit visit = { view, on_branch, ctx };
+
+	visit_entry(&visit, &trie->root);
+}

@@ -1,6 +1,7 @@
 /* trie_build.c - makes a trie from names that are in order already. */
 #include <stdlib.h>
 
+#include "names/trie_edit.h"
 #include "names/trie_key.h"
 #include "store/writer.h"
 

@@ -1,4 +1,5 @@
 /* trie_edit.c - changes the trie by copying the branches on a path. */
+#include "names/trie_edit.h"
 #include "names/trie_key.h"
 #include "store/writer.h"
 
@@ -103,12 +104,6 @@ struct change {
 	} copies[TRIE_KEY_MAX + 1]; /* made so far */
 	struct trie_path path;
 };
-
-static uint32_t
-branch_size(uint64_t word)
-{
-	return (uint32_t)(word_count(word) * sizeof(struct trie_entry));
-}
 
 /* Room for the entries of a new branch, or NULL. */
 static struct trie_entry *
@@ -369,36 +364,6 @@ trie_remove(struct trie_edit *edit, struct trie *trie,
 	if (err == NSD_OK)
 		*removed = change.path.leaf.word[2];
 	return err;
-}
-
-struct visit {
-	const struct store_view *view;
-	void (*on_branch)(void *ctx, store_ref ref, size_t len);
-	void *ctx;
-};
-
-static void
-visit_entry(const struct visit *visit, const struct trie_entry *entry)
-{
-	uint64_t word = entry_word(entry);
-	const struct trie_entry *children;
-	unsigned count = word_count(word);
-
-	if (!word_is_branch(word))
-		return;
-	children = entry_children(visit->view, entry);
-	for (unsigned i = 0; i < count; i++)
-		visit_entry(visit, &children[i]);
-	visit->on_branch(visit->ctx, entry->word[2], branch_size(word));
-}
-
-void
-trie_visit(const struct store_view *view, const struct trie *trie,
-	void (*on_branch)(void *ctx, store_ref ref, size_t len), void *ctx)
-{
-	struct visit visit = { view, on_branch, ctx };
-
-	visit_entry(&visit, &trie->root);
 }
 
 void

@@ -1,4 +1,5 @@
 /* trie_join.c - makes one trie of two that follow each other. */
+#include "names/trie_edit.h"
 #include "names/trie_key.h"
 #include "store/writer.h"
 

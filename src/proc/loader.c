@@ -11,6 +11,8 @@
 
 #include "base/log.h"
 #include "base/priority.h"
+#include "keep/sources_edit.h"
+#include "keep/table_edit.h"
 #include "load/load_apply.h"
 #include "load/load_deaths.h"
 #include "load/load_list.h"
@@ -22,7 +24,6 @@
 #include "store/store.h"
 #include "store/writer.h"
 #include "zone/sources.h"
-#include "zone/table.h"
 
 #define PROGRESS_SEC 5
 #define AGAIN_SEC 1
@@ -101,7 +102,7 @@ loader_publish_rehashed(struct loader *loader, const struct load_result *result)
 static void
 loader_note_sources(struct loader *loader, const struct load_result *result)
 {
-	zone_sources_set(loader->writer, result->zone->entry,
+	sources_set(loader->writer, result->zone->entry,
 		result->files.sources, result->files.source_count,
 		result->outcome == LOAD_FAILED ? ZONE_SOURCES_FAILED : 0);
 }

@@ -3,7 +3,7 @@
 
 #include "dns/rrtype.h"
 #include "query/emit.h"
-#include "zone/walk.h"
+#include "zone/unpack.h"
 
 #define RR_HEAD (RRSET_RR_HEAD + 2u) /* with RDLENGTH */
 #define RRSIG_FIXED 18u /* octets of RDATA before the signer, RFC 4034 3.1 */
@@ -168,7 +168,7 @@ emit_unpacked(struct reply *reply, const struct emit_rrset *what,
 	placed->at = len + owner.len - 2u;
 	placed->rrset = NULL;
 	for (; rr < end; rr += 2u + octets_get_u16(rr)) {
-		size_t rdlen = rrset_unpack_rdata(rrset, rr, reply->apex,
+		size_t rdlen = unpack_rdata(rrset, rr, reply->apex,
 			reply->scratch);
 		uint8_t *out = reply->out + len;
 

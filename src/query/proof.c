@@ -87,8 +87,8 @@ static bool
 aim(struct query *q, const struct search *s, const struct nsec3_chain *chain,
 	const struct node *node, bool wildcard, struct nsec3_find *find)
 {
-	const uint8_t *kept = wildcard ? node_get_wildcard_hash(node)
-		: node_get_hash(node);
+	const uint8_t *kept = wildcard ? nsec3_node_wildcard_hash(node)
+		: nsec3_node_hash(node);
 
 	find->chain = chain;
 	find->is_prefix = kept != NULL;

@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "keep/nsec3_pages.h"
+#include "keep/release.h"
 #include "store/writer.h"
 #include "update/nsec3_edit.h"
+#include "zone/objects.h"
 
 #define SMALL 8u /* a changed page with fewer entries takes in the next one */
 

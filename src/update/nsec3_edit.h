@@ -22,8 +22,7 @@
 
 #include "base/arena.h"
 #include "build/build_pass.h"
-#include "zone/nsec3_page.h"
-#include "zone/objects.h"
+#include "keep/release.h"
 
 struct store_heap;
 

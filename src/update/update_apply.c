@@ -3,8 +3,12 @@
 #include <string.h>
 
 #include "build/build.h"
+#include "keep/garbage.h"
+#include "keep/release.h"
+#include "names/trie_edit.h"
 #include "store/writer.h"
 #include "update/update_pass.h"
+#include "zone/objects.h"
 
 /* ---- tries ------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "names/trie_edit.h"
 #include "store/writer.h"
 #include "update/update_pass.h"
 

@@ -1,6 +1,7 @@
 /* update_chain.c - the NSEC3 records that an update changes. */
 #include <string.h>
 
+#include "keep/release.h"
 #include "update/update_pass.h"
 
 static enum nsd_err

@@ -20,10 +20,11 @@
 #define UPDATE_UPDATE_PASS_H
 
 #include "build/build_pass.h"
+#include "keep/share.h"
+#include "names/trie_edit.h"
 #include "update/nsec3_edit.h"
 #include "update/update.h"
-#include "zone/garbage.h"
-#include "zone/objects.h"
+#include "keep/garbage.h"
 
 struct store_heap;
 struct store_writer;

@@ -4,8 +4,8 @@
 
 #include "base/grow.h"
 #include "build/build.h"
+#include "keep/table_edit.h"
 #include "update/update_pass.h"
-#include "zone/table.h"
 
 #define BATCH_ROOM (1u << 20)
 #define LARGE 100000u /* changes */

@@ -3,6 +3,7 @@
 
 #include "base/grow.h"
 #include "update/update_pass.h"
+#include "zone/unpack.h"
 
 static enum nsd_err
 entry_add(struct zone_update *u, struct entry_items *e, uint16_t type,
@@ -35,7 +36,7 @@ unpack_rrset(struct zone_update *u, const struct rrset *rrset,
 	uint8_t rdata[65535];
 
 	for (; rr < end && e->count < most; rr += 2u + octets_get_u16(rr)) {
-		size_t len = rrset_unpack_rdata(rrset, rr, u->apex, rdata);
+		size_t len = unpack_rdata(rrset, rr, u->apex, rdata);
 
 		if (entry_add(u, e, rrset->type, rrset->ttl_sec, rdata, len)
 			!= NSD_OK)
@@ -53,7 +54,7 @@ unpack_sigs(struct zone_update *u, const struct rrset_sigs *sigs,
 
 	for (unsigned i = 0; i < sigs->count && i < most; i++) {
 		const struct sig *sig = (const struct sig *)at;
-		size_t len = sig_unpack_rdata(u->view, sig, rdata);
+		size_t len = unpack_sig_rdata(u->view, sig, rdata);
 
 		if (entry_add(u, e, TYPE_RRSIG, sigs->ttl_sec, rdata, len)
 			!= NSD_OK)

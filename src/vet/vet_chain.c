@@ -5,7 +5,6 @@
 #include "dns/rdata.h"
 #include "vet/vet_part.h"
 #include "zone/nsec3_page.h"
-#include "zone/objects.h"
 
 #define FORM_FIXED 6u /* octets of a head without the salt, RFC 5155 3.2 */
 

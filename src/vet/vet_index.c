@@ -1,7 +1,7 @@
 /* vet_index.c - the index by which updates find equal contents: each slot leads
  * to an object of this zone, and is where its contents are looked for. */
+#include "keep/share.h"
 #include "vet/vet_part.h"
-#include "zone/objects.h"
 
 /* How many slots are tried for one object. Updates fill the table to seven
  * eighths at most, so runs of full slots are short. */

@@ -2,7 +2,6 @@
  * follow from that. */
 #include "base/assert.h"
 #include "vet/vet_part.h"
-#include "zone/nsec3_page.h"
 #include "zone/objects.h"
 
 /* A name with one of these hides what is below it. */

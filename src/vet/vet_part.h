@@ -31,7 +31,7 @@
 #include "names/trie_key.h"
 #include "store/claim.h"
 #include "vet/vet.h"
-#include "zone/share.h"
+#include "keep/share.h"
 #include "zone/zone.h"
 
 struct store_claims;

@@ -4,6 +4,7 @@
 #include "dns/rdata.h"
 #include "vet/vet_part.h"
 #include "zone/objects.h"
+#include "zone/unpack.h"
 
 #define SENT_MAX 65535u
 
@@ -232,7 +233,7 @@ read_rdata(struct reading *r)
 		for (unsigned i = 0; i < r->fields; i++)
 			if (!(r->row->fields[i] == FIELD_NAME_COMPRESSED
 					? read_name(r)
-					: read_octets(r, rrset_field_len(
+					: read_octets(r, unpack_field_len(
 						r->row->fields[i]))))
 				return reading_fail(r,
 					"has a name that is none");
@@ -358,7 +359,7 @@ vet_rrset(struct vet_part *p, store_ref ref, uint16_t type,
 		return vet_fail(p, VET_RRSET, ref, "has unknown flags");
 	r.tail = rrset_get_tail(r.rrset);
 	r.row = rrtype_get(type);
-	r.fields = rrset_name_fields(r.row);
+	r.fields = unpack_name_fields(r.row);
 	right = read_records(&r);
 	starts_clear(r.s);
 	if (right)

@@ -4,7 +4,7 @@
 #include "zone/measure.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
-#include "zone/share.h"
+#include "zone/share_index.h"
 #include "zone/sources.h"
 #include "zone/table.h"
 

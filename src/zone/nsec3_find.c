@@ -250,7 +250,7 @@ nsec3_find_batch(const struct store_view *view,
 /* ---- what nodes keep --------------------------------------------------- */
 
 const uint8_t *
-node_get_hash(const struct node *node)
+nsec3_node_hash(const struct node *node)
 {
 	if ((node->flags & NODE_HASHED) == 0)
 		return NULL;
@@ -258,7 +258,7 @@ node_get_hash(const struct node *node)
 }
 
 const uint8_t *
-node_get_wildcard_hash(const struct node *node)
+nsec3_node_wildcard_hash(const struct node *node)
 {
 	if ((node->flags & NODE_WILDCARD_HASHED) == 0)
 		return NULL;

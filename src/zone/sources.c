@@ -1,14 +1,5 @@
 /* sources.c - which files a zone was read from last. */
-#include "store/writer.h"
 #include "zone/sources.h"
-
-#include <string.h>
-
-static size_t
-source_size(size_t path_len)
-{
-	return (sizeof(struct zone_source) + path_len + 7) & ~(size_t)7;
-}
 
 const struct zone_sources *
 zone_sources_get(const struct store_view *view, store_ref entry)
@@ -28,65 +19,5 @@ const struct zone_source *
 zone_sources_next(const struct zone_source *source)
 {
 	return (const struct zone_source *)((const uint8_t *)source
-		+ source_size(source->path_len));
-}
-
-static void
-source_fill(struct zone_source *to, const struct zonefile_source *from)
-{
-	to->mtime_sec = from->mtime.tv_sec;
-	to->mtime_nsec = (uint32_t)from->mtime.tv_nsec;
-	to->ctime_sec = from->ctime.tv_sec;
-	to->ctime_nsec = (uint32_t)from->ctime.tv_nsec;
-	to->size = from->size;
-	to->inode = from->inode;
-	to->device = from->device;
-	to->path_len = (uint32_t)strlen(from->path) + 1;
-	memcpy(to->path, from->path, to->path_len);
-}
-
-static store_ref
-sources_create(struct store_heap *heap, const struct zonefile_source *files,
-	size_t count, unsigned flags)
-{
-	size_t len = sizeof(struct zone_sources);
-	struct zone_sources *sources;
-	struct zone_source *at;
-	store_ref ref;
-
-	for (size_t i = 0; i < count; i++)
-		len += source_size(strlen(files[i].path) + 1);
-	if (count == 0 || count > UINT16_MAX || len > STORE_OBJECT_MAX)
-		return STORE_NONE;
-	sources = store_alloc(heap, len, &ref);
-	if (sources == NULL)
-		return STORE_NONE;
-	memset(sources, 0, len);
-	sources->len = (uint32_t)len;
-	sources->count = (uint16_t)count;
-	sources->flags = (uint16_t)flags;
-	at = (struct zone_source *)(sources + 1);
-	for (size_t i = 0; i < count; i++) {
-		source_fill(at, &files[i]);
-		at = (struct zone_source *)((uint8_t *)at
-			+ source_size(at->path_len));
-	}
-	return ref;
-}
-
-void
-zone_sources_set(struct store_writer *writer, store_ref ref,
-	const struct zonefile_source *files, size_t count, unsigned flags)
-{
-	struct store_heap *heap = store_writer_heap(writer);
-	struct zone_entry *entry = store_edit(heap, ref);
-	store_ref old = entry->sources;
-
-	store_publish_ref(writer, &entry->sources,
-		sources_create(heap, files, count, flags));
-	if (old != STORE_NONE) {
-		const struct zone_sources *sources = store_edit(heap, old);
-
-		store_free(heap, old, sources->len);
-	}
+		+ zone_source_size(source->path_len));
 }

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "dns/name.h"
-#include "zone/objects.h"
-#include "zone/walk.h"
+#include "zone/unpack.h"
 
 /* The octet of data that is sent at an offset. Only the first 8192 sent
  * octets are pointed to, so the walk is short. */
@@ -55,7 +54,7 @@ unpack_name(const struct rrset *rrset, const uint8_t *name,
 }
 
 unsigned
-rrset_field_len(uint8_t field)
+unpack_field_len(uint8_t field)
 {
 	switch (field) {
 	case FIELD_U8:
@@ -71,7 +70,7 @@ rrset_field_len(uint8_t field)
 }
 
 unsigned
-rrset_name_fields(const struct rrtype *row)
+unpack_name_fields(const struct rrtype *row)
 {
 	unsigned count = 0;
 
@@ -83,17 +82,17 @@ rrset_name_fields(const struct rrtype *row)
 }
 
 size_t
-rrset_unpack_rdata(const struct rrset *rrset, const uint8_t *rr,
+unpack_rdata(const struct rrset *rrset, const uint8_t *rr,
 	const uint8_t *apex, uint8_t *out)
 {
 	size_t left = octets_get_u16(rr);
 	const struct rrtype *row = rrtype_get(rrset->type);
-	unsigned fields = rrset_name_fields(row);
+	unsigned fields = unpack_name_fields(row);
 	uint8_t *at = out;
 
 	rr += 2;
 	for (unsigned i = 0; i < fields; i++) {
-		size_t len = rrset_field_len(row->fields[i]);
+		size_t len = unpack_field_len(row->fields[i]);
 
 		if (row->fields[i] == FIELD_NAME_COMPRESSED) {
 			len = unpack_name(rrset, rr, apex, &at);
@@ -109,7 +108,7 @@ rrset_unpack_rdata(const struct rrset *rrset, const uint8_t *rr,
 }
 
 size_t
-sig_unpack_rdata(const struct store_view *view, const struct sig *sig,
+unpack_sig_rdata(const struct store_view *view, const struct sig *sig,
 	uint8_t *out)
 {
 	const struct sig_template *t = store_get(view, sig->template_ref);

@@ -4,6 +4,7 @@
 
 #include "dns/name.h"
 #include "zone/nsec3_page.h"
+#include "zone/unpack.h"
 #include "zone/walk.h"
 
 struct walk {
@@ -30,7 +31,7 @@ walk_rrset(struct walk *w, const struct rrset *rrset)
 	for (; at < end; at += 2u + octets_get_u16(at)) {
 		enum nsd_err err;
 
-		rr.rdlen = (uint16_t)rrset_unpack_rdata(rrset, at, w->apex,
+		rr.rdlen = (uint16_t)unpack_rdata(rrset, at, w->apex,
 			w->rdata);
 		err = w->on_rr(w->ctx, &rr);
 		if (err != NSD_OK)
@@ -54,7 +55,7 @@ walk_sigs(struct walk *w, const struct rrset_sigs *sigs)
 		const struct sig *sig = (const struct sig *)at;
 		enum nsd_err err;
 
-		rr.rdlen = (uint16_t)sig_unpack_rdata(w->view, sig, w->rdata);
+		rr.rdlen = (uint16_t)unpack_sig_rdata(w->view, sig, w->rdata);
 		err = w->on_rr(w->ctx, &rr);
 		if (err != NSD_OK)
 			return err;

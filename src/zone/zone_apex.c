@@ -1,6 +1,5 @@
 /* zone_apex.c - what a zone knows of its apex. */
 #include "base/octets.h"
-#include "zone/walk.h"
 #include "zone/zone.h"
 
 void

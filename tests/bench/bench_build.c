@@ -13,11 +13,11 @@
 
 #include "build/build.h"
 #include "dns/name.h"
+#include "keep/release.h"
+#include "keep/table_edit.h"
 #include "store/writer.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
-#include "zone/retire.h"
-#include "zone/table.h"
 #include "zonefile/zonefile.h"
 
 static double
@@ -321,7 +321,7 @@ bench_file(const char *zone_name, const char *path, unsigned threads,
 				store_get(store_writer_view(writer), zone));
 		print_private("after the build");
 		start = now_sec();
-		zone_free(heap, zone);
+		release_zone(heap, zone);
 		printf("free %.1f ms, %lld octets left\n",
 			(now_sec() - start) * 1e3,
 			(long long)(live_octets(writer) - before));

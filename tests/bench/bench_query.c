@@ -20,6 +20,7 @@
 #include "build/build.h"
 #include "dns/message.h"
 #include "dns/rrbatch.h"
+#include "keep/table_edit.h"
 #include "query/query.h"
 #include "store/writer.h"
 #include "zone/table.h"

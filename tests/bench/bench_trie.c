@@ -10,6 +10,7 @@
 
 #include "dns/name.h"
 #include "names/trie.h"
+#include "names/trie_edit.h"
 #include "store/store.h"
 #include "store/writer.h"
 

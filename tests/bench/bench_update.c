@@ -15,10 +15,12 @@
 
 #include "build/build.h"
 #include "dns/name.h"
+#include "keep/mark.h"
+#include "keep/table_edit.h"
 #include "store/writer.h"
 #include "update/update.h"
 #include "zone/nsec3_page.h"
-#include "zone/table.h"
+#include "zone/unpack.h"
 #include "zonefile/zonefile.h"
 
 struct bench {
@@ -138,7 +140,7 @@ take_over(struct bench *b)
 	uint64_t octets;
 
 	must("sweep", store_sweep_begin(b->writer, &sweep));
-	table_mark(b->writer, sweep);
+	mark_table(b->writer, sweep);
 	must("sweep", store_sweep_end(sweep, &octets));
 	store_reclaim(b->writer);
 	printf("taken over   %8.1f ms of CPU, %.1f MB swept\n",
@@ -168,7 +170,7 @@ change_soa(struct bench *b)
 	const struct zone *zone = served(b);
 	const struct rrset *soa = store_get(b->view, zone->soa);
 	uint8_t rdata[65535];
-	size_t len = rrset_unpack_rdata(soa, soa->data, b->apex, rdata);
+	size_t len = unpack_rdata(soa, soa->data, b->apex, rdata);
 
 	change(b, false, b->apex, soa->ttl_sec, TYPE_SOA, rdata, len);
 	octets_put_u32(rdata + len - 20, zone->serial + 1);
@@ -177,7 +179,7 @@ change_soa(struct bench *b)
 		const struct rrset_sigs *sigs = store_get(b->view,
 			zone->soa_sigs);
 
-		len = sig_unpack_rdata(b->view, (const struct sig *)sigs->data,
+		len = unpack_sig_rdata(b->view, (const struct sig *)sigs->data,
 			rdata);
 		change(b, false, b->apex, sigs->ttl_sec, TYPE_RRSIG, rdata,
 			len);
@@ -224,9 +226,9 @@ change_ns(struct bench *b)
 
 	choose_cut(b, owner, &ns);
 	choose_cut(b, other, &others);
-	len = rrset_unpack_rdata(ns, ns->data, b->apex, rdata);
+	len = unpack_rdata(ns, ns->data, b->apex, rdata);
 	change(b, false, owner, ns->ttl_sec, TYPE_NS, rdata, len);
-	len = rrset_unpack_rdata(others, others->data, b->apex, rdata);
+	len = unpack_rdata(others, others->data, b->apex, rdata);
 	change(b, true, owner, ns->ttl_sec, TYPE_NS, rdata, len);
 }
 
@@ -255,7 +257,7 @@ add_delegation(struct bench *b)
 	size_t len, at;
 
 	choose_cut(b, owner, &ns);
-	len = rrset_unpack_rdata(ns, ns->data, b->apex, ns_rdata);
+	len = unpack_rdata(ns, ns->data, b->apex, ns_rdata);
 	owner[0] = 9;
 	snprintf((char *)owner + 1, 10, "new%06u", b->added++);
 	memcpy(owner + 10, b->apex, name_len(b->apex));

@@ -15,8 +15,8 @@
 #include "build/build.h"
 #include "dns/name.h"
 #include "dns/rdata.h"
+#include "keep/release.h"
 #include "zone/nsec3_page.h"
-#include "zone/retire.h"
 
 #include "batch.h"
 #include "store/writer.h"
@@ -224,11 +224,11 @@ check_zone(struct store_writer *writer, const struct rrbatch *batch,
 		return;
 	check_chain(view, store_get(view, zone), in);
 	walked = walk(view, zone, apex, on_rr);
-	zone_free(heap, zone);
+	release_zone(heap, zone);
 	if (!build(writer, walked, iterations_max, &zone))
 		abort();
 	again = walk(view, zone, apex, on_rr);
-	zone_free(heap, zone);
+	release_zone(heap, zone);
 	if (again->len != walked->len
 		|| memcmp(again->data, walked->data, walked->len) != 0)
 		abort();

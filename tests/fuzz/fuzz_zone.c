@@ -16,7 +16,7 @@
 #include "build/build.h"
 #include "dns/name.h"
 #include "dns/rdata.h"
-#include "zone/retire.h"
+#include "keep/release.h"
 
 #include "batch.h"
 #include "store/writer.h"
@@ -146,7 +146,7 @@ check_again(struct store_writer *writer, const struct rrbatch *first)
 		|| memcmp(again->data, first->data, first->len) != 0)
 		abort();
 	rrbatch_destroy(again);
-	zone_free(store_writer_heap(writer), zone);
+	release_zone(store_writer_heap(writer), zone);
 }
 
 int
@@ -170,7 +170,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		make_record(&in, batch);
 	if (build(writer, batch, secondary, &sink, &zone) == NSD_OK) {
 		walked = walk(store_writer_view(writer), zone, apex, on_rr);
-		zone_free(store_writer_heap(writer), zone);
+		release_zone(store_writer_heap(writer), zone);
 		check_again(writer, walked);
 		rrbatch_destroy(walked);
 	}

@@ -15,10 +15,10 @@
 #include <cmocka.h>
 
 #include "build/build.h"
+#include "keep/release.h"
 #include "lib/one_fixture.h"
 #include "store/writer.h"
-#include "zone/nsec3_page.h"
-#include "zone/retire.h"
+#include "zone/nsec3.h"
 
 #define SOA "@ SOA ns1 host 7 2 3 4 5\n"
 #define HEAD "$TTL 3600\n" SOA "@ NS ns1\nns1 A 192.0.2.1\n"
@@ -33,7 +33,7 @@ static char text[TEXT_MAX];
 static inline void
 drop(void)
 {
-	zone_free(store_writer_heap(f.writer), zone);
+	release_zone(store_writer_heap(f.writer), zone);
 	assert_int_equal(live(), 0);
 }
 

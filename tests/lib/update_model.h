@@ -16,7 +16,6 @@
 #include "lib/chance.h"
 #include "store/writer.h"
 #include "update/update.h"
-#include "zone/table.h"
 
 #define MODEL_APEX "\7example"
 #define MODEL_MAX 4000u

@@ -6,11 +6,12 @@
 
 #include "dns/edns.h"
 #include "dns/message.h"
+#include "keep/sources_edit.h"
+#include "keep/table_edit.h"
 #include "lib/vet_world.h"
 #include "store/heap.h"
 #include "update/update.h"
 #include "zone/nsec3.h"
-#include "zone/sources.h"
 #include "zone/table.h"
 
 #define TEXT_ROOM (256u << 10)
@@ -221,7 +222,7 @@ add_belongings(struct vet_world *w)
 		"no entry");
 	must(table_set_options(w->f.writer, entry, &setup) == NSD_OK,
 		"no options");
-	zone_sources_set(w->f.writer, entry, files, 2, 0);
+	sources_set(w->f.writer, entry, files, 2, 0);
 }
 
 /* Leaves changes of cells behind that a reader holds up. */

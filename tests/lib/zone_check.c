@@ -7,7 +7,7 @@
 #include "lib/zone_check.h"
 #include "vet/vet.h"
 #include "zone/nsec3_page.h"
-#include "zone/walk.h"
+#include "zone/unpack.h"
 
 static char said[600];
 
@@ -416,10 +416,10 @@ sigs_differ(const struct pair *p, store_ref a, store_ref b)
 		return SAY("signatures: TTL or count");
 	for (unsigned i = 0; i < x->count; i++) {
 		static uint8_t x_rdata[65535], y_rdata[65535];
-		size_t len = sig_unpack_rdata(p->view,
+		size_t len = unpack_sig_rdata(p->view,
 			(const struct sig *)x_at, x_rdata);
 
-		if (len != sig_unpack_rdata(p->view, (const struct sig *)y_at,
+		if (len != unpack_sig_rdata(p->view, (const struct sig *)y_at,
 				y_rdata)
 			|| memcmp(x_rdata, y_rdata, len) != 0)
 			return SAY("signature %u", i);

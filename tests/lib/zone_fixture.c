@@ -5,6 +5,7 @@
 
 #include "build/build.h"
 #include "dns/name.h"
+#include "keep/table_edit.h"
 #include "lib/zone_fixture.h"
 #include "store/writer.h"
 #include "zone/table.h"

@@ -7,11 +7,14 @@
 #include "build/build.h"
 #include "dns/name.h"
 #include "dns/rrtype.h"
+#include "keep/mark.h"
+#include "keep/release.h"
+#include "keep/table_edit.h"
 #include "soak/zones.h"
 #include "store/writer.h"
 #include "update/update.h"
-#include "zone/retire.h"
-#include "zone/share.h"
+#include "keep/share.h"
+#include "zone/table.h"
 #include "zone/walk.h"
 #include "zonefile/zonefile.h"
 
@@ -237,7 +240,7 @@ zones_add(struct store_writer *writer, unsigned z, uint32_t serial)
 	if (zones_build(writer, z, serial, &zone) != NSD_OK)
 		return false;
 	if (table_add(writer, &setup, 1, &entry) != NSD_OK) {
-		zone_free(store_writer_heap(writer), zone);
+		release_zone(store_writer_heap(writer), zone);
 		return false;
 	}
 	table_set_zone(writer, entry, zone);
@@ -412,7 +415,7 @@ zones_change(struct store_writer *writer, unsigned count, uint64_t *rng)
 
 /* ---- checking */
 
-/* table_mark lets go of the indexes of what is shared, as a loader that takes
+/* mark_table lets go of the indexes of what is shared, as a loader that takes
  * over cannot trust them. Here they are to stay. */
 void
 zones_mark(struct store_writer *writer, struct store_sweep *sweep)
@@ -446,7 +449,7 @@ zones_mark(struct store_writer *writer, struct store_sweep *sweep)
 						shares[i])));
 		}
 		if (pass == 0)
-			table_mark(writer, sweep);
+			mark_table(writer, sweep);
 	}
 }
 
@@ -527,7 +530,7 @@ check_zone(struct zones_check *check, const struct store_view *view,
 		     &check->expected)
 			== NSD_OK,
 		"zone_walk");
-	zone_free(store_writer_heap(check->writer), ref);
+	release_zone(store_writer_heap(check->writer), ref);
 	must(zone_walk(view, zone, apex, dump_rr, &check->found) == NSD_OK,
 		"zone_walk");
 	return check->expected.len == check->found.len

@@ -10,7 +10,6 @@
 
 #include "lib/chance.h"
 #include "store/store.h"
-#include "zone/table.h"
 
 struct store_sweep;
 struct store_writer;

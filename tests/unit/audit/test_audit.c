@@ -13,10 +13,10 @@
 #include "build/build.h"
 #include "dns/name.h"
 #include "dns/nsec3.h"
+#include "keep/release.h"
 #include "lib/failing.h"
 #include "lib/one_fixture.h"
 #include "store/writer.h"
-#include "zone/retire.h"
 
 #define NOW 1700000000u
 #define TEXT_ROOM 65536
@@ -230,7 +230,7 @@ audit(struct audit_report *report, unsigned threads, bool strict)
 	f.sink.errors = f.sink.warnings = 0;
 	err = audit_zone(f.view, store_get(f.view, zone), &options, &f.sink,
 		report);
-	zone_free(store_writer_heap(f.writer), zone);
+	release_zone(store_writer_heap(f.writer), zone);
 	return err;
 }
 
@@ -513,7 +513,7 @@ memory_may_run_out_anywhere(void **state)
 	}
 	assert_true(failed >= 5);
 	assert_true(done >= 5);
-	zone_free(store_writer_heap(f.writer), zone);
+	release_zone(store_writer_heap(f.writer), zone);
 }
 
 int

@@ -24,21 +24,21 @@ check_hash(const uint8_t *apex, const struct nsec3_chain *chain,
 	struct nsec3_job *list[2] = {&jobs[0], &jobs[1]};
 
 	if ((node->flags & NODE_OCCLUDED) != 0) {
-		assert_null(node_get_hash(node));
-		assert_null(node_get_wildcard_hash(node));
+		assert_null(nsec3_node_hash(node));
+		assert_null(nsec3_node_wildcard_hash(node));
 		return;
 	}
 	memcpy(name + 2, node->name, node->leaf.name_len);
 	memcpy(name + 2 + node->leaf.name_len, apex, name_len(apex));
 	nsec3_hash_batch(&params, list, name_len(name + 2) + 2u
 		<= NAME_MAX_LEN ? 2 : 1);
-	assert_memory_equal(node_get_hash(node), jobs[0].hash,
+	assert_memory_equal(nsec3_node_hash(node), jobs[0].hash,
 		NSEC3_PREFIX_LEN);
 	if ((node->flags & (NODE_CUT | NODE_DNAME)) != 0
 		|| name_len(name + 2) + 2u > NAME_MAX_LEN)
-		assert_null(node_get_wildcard_hash(node));
+		assert_null(nsec3_node_wildcard_hash(node));
 	else
-		assert_memory_equal(node_get_wildcard_hash(node),
+		assert_memory_equal(nsec3_node_wildcard_hash(node),
 			jobs[1].hash, NSEC3_PREFIX_LEN);
 }
 

@@ -1,6 +1,7 @@
 /* test_build.c - the nodes of a zone, packed RRsets, glue. */
 #include "built.h"
 #include "store/writer.h"
+#include "zone/unpack.h"
 
 /* ---- nodes ------------------------------------------------------------- */
 
@@ -263,7 +264,7 @@ large_rrsets_compress_as_far_as_offsets_reach(void **state)
 	for (const uint8_t *rr = r->data; rr < r->data + rrset_len(r);
 		rr += 2 + octets_get_u16(rr), n++) {
 		char want[32];
-		size_t len = rrset_unpack_rdata(r, rr,
+		size_t len = unpack_rdata(r, rr,
 			(const uint8_t *)"\7example", out);
 
 		snprintf(want, sizeof(want), "\6n%05zu%s", n,
@@ -308,7 +309,7 @@ many_long_names_are_packed_quickly(void **state)
 	assert_int_equal(build_zone(&input, f.writer,
 		store_writer_heap(f.writer), &sink, &zone), NSD_OK);
 	assert_non_null(node("ai.example."));
-	assert_int_equal(rrset_unpack_rdata(rrset("ai.example.", TYPE_PTR),
+	assert_int_equal(unpack_rdata(rrset("ai.example.", TYPE_PTR),
 		rrset("ai.example.", TYPE_PTR)->data, input.apex, out), 255);
 	drop();
 	rrbatch_destroy(batch);

@@ -11,10 +11,11 @@
 
 #include "build/build.h"
 #include "dns/name.h"
+#include "keep/release.h"
+#include "keep/table_edit.h"
 #include "lib/failing.h"
 #include "lib/store_fixture.h"
 #include "store/writer.h"
-#include "zone/retire.h"
 #include "zone/table.h"
 
 static struct store_fixture s;
@@ -123,7 +124,7 @@ build_that_runs_out_leaves_nothing(void **state)
 		if (err == NSD_OK) {
 			bool survived = failing_has_failed();
 
-			zone_free(heap, zone);
+			release_zone(heap, zone);
 			if (survived)
 				err = NSD_E_MEMORY;
 		} else {

@@ -14,11 +14,12 @@
 #include "build/build.h"
 #include "dns/name.h"
 #include "dns/rdata.h"
+#include "keep/release.h"
 #include "lib/chance.h"
 #include "lib/store_fixture.h"
 #include "store/writer.h"
 #include "unit/build/chain_check.h"
-#include "zone/retire.h"
+#include "zone/unpack.h"
 #include "zone/walk.h"
 
 #define RECORDS_MAX 200000u
@@ -406,7 +407,7 @@ check_sent(const struct world *w, const struct rrset *rrset)
 		if (rdata_read(rrset->type, &c, octets_get_u16(rr), rdata,
 			    &len) != NSD_OK)
 			fail_msg("type %u does not read back", rrset->type);
-		want = rrset_unpack_rdata(rrset, rr, w->apex, unpacked);
+		want = unpack_rdata(rrset, rr, w->apex, unpacked);
 		assert_int_equal(len, want);
 		assert_memory_equal(rdata, unpacked, len);
 		sent += octets_get_u16(rr);
@@ -479,7 +480,7 @@ run_zone(struct world *w, size_t count, unsigned threads)
 	check_nodes(w, &zone->names);
 	check_nodes(w, &zone->nsec3);
 	check_chain(store_writer_view(w->s.writer), w->apex, zone);
-	zone_free(heap, ref);
+	release_zone(heap, ref);
 	assert_int_equal(store_fixture_live(w->s.writer), before);
 	for (size_t i = 0; i < w->count; i++)
 		free(w->records[i].rdata);
@@ -641,7 +642,7 @@ every_type_comes_out_octet_for_octet(void **state)
 		w->apex, check_row, &c), NSD_OK);
 	assert_int_equal(c.at, w->count);
 	check_nodes(w, &zone->names);
-	zone_free(store_writer_heap(w->s.writer), ref);
+	release_zone(store_writer_heap(w->s.writer), ref);
 	for (size_t i = 0; i < w->count; i++)
 		free(w->records[i].rdata);
 }

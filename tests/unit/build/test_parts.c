@@ -11,13 +11,14 @@
 #include <cmocka.h>
 
 #include "build/parts.h"
+#include "keep/release.h"
+#include "keep/table_edit.h"
 #include "lib/chance.h"
 #include "lib/failing.h"
 #include "lib/store_fixture.h"
 #include "lib/zone_check.h"
 #include "lib/update_model.h"
 #include "store/writer.h"
-#include "zone/retire.h"
 
 #define ZONES 400u
 #define MEMORY_ZONES 12u
@@ -265,7 +266,7 @@ check_parts(struct world *w, size_t octets, enum nsd_err want, store_ref whole)
 	check_zones(w, whole, parts);
 	w->chains += ((const struct zone *)store_get(w->s.view, parts))->chain
 		!= STORE_NONE;
-	zone_free(w->s.heap, parts);
+	release_zone(w->s.heap, parts);
 }
 
 static void
@@ -330,7 +331,7 @@ run_zone(struct world *w, unsigned kind)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		check_parts(w, sizes[i], err, whole);
 	if (err == NSD_OK)
-		zone_free(w->s.heap, whole);
+		release_zone(w->s.heap, whole);
 	check(w, live(w) == w->empty, "something is left");
 	rrbatch_destroy_all(w->batches);
 }
@@ -380,7 +381,7 @@ parts_without_memory_leave_nothing(void **state)
 			if (err == NSD_OK) {
 				chains += ((const struct zone *)store_get(
 					w->s.view, zone))->chain != STORE_NONE;
-				zone_free(w->s.heap, zone);
+				release_zone(w->s.heap, zone);
 			}
 			check(w, live(w) == w->empty, "something is left");
 			failed++;
@@ -427,7 +428,7 @@ parts_of_another_file_are_harmless(void **state)
 				parts_abandon(parts);
 			else if (parts_finish(parts, &w->report[1].sink,
 					 &zone) == NSD_OK)
-				zone_free(w->s.heap, zone);
+				release_zone(w->s.heap, zone);
 		}
 		check(w, live(w) == w->empty, "something is left");
 		parts_plan_destroy(plan);

@@ -13,10 +13,11 @@
 #include <cmocka.h>
 
 #include "build/build.h"
+#include "keep/table_edit.h"
 #include "load/load_list.h"
 #include "load/load_set.h"
 #include "store/writer.h"
-#include "zone/retire.h"
+#include "keep/retire.h"
 #include "zone/table.h"
 
 static struct fixture {
@@ -84,7 +85,7 @@ drop(const char *name, bool pass)
 	enum nsd_err err = load_set_remove(&f.set, f.writer, f.conf, name,
 		pass, &removed);
 
-	zone_retire(f.writer, removed.zone);
+	retire_zone(f.writer, removed.zone);
 	return err;
 }
 

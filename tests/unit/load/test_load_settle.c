@@ -16,7 +16,6 @@
 #include "lib/zone_fixture.h"
 #include "load/load_settle.h"
 #include "update/update.h"
-#include "zone/table.h"
 
 #define ZONES 40u
 

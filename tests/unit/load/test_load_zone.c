@@ -23,6 +23,8 @@
 #include "base/octets.h"
 #include "dns/name.h"
 #include "dns/rrtype.h"
+#include "keep/sources_edit.h"
+#include "keep/table_edit.h"
 #include "load/load_deaths.h"
 #include "load/load_leave.h"
 #include "load/load_list.h"
@@ -32,8 +34,6 @@
 #include "load/load_zone.h"
 #include "store/writer.h"
 #include "zone/nsec3.h"
-#include "zone/sources.h"
-#include "zone/table.h"
 #include "zone/walk.h"
 
 /* RFC 5155 Appendix A: the hash of "example." with the salt and 12 more
@@ -136,7 +136,7 @@ load(void)
 
 	assert_int_equal(result.outcome, LOAD_BUILT);
 	publish(result.built);
-	zone_sources_set(f.writer, f.zone->entry, result.files.sources,
+	sources_set(f.writer, f.zone->entry, result.files.sources,
 		result.files.source_count, 0);
 	load_deaths_survive(&f.context, f.zone);
 	let_go(&result);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "names/trie_edit.h"
 #include "store/writer.h"
 #include "unit/names/trie_model.h"
 

@@ -12,6 +12,7 @@
 #include "lib/failing.h"
 #include "lib/store_fixture.h"
 #include "names/trie.h"
+#include "names/trie_edit.h"
 #include "store/writer.h"
 
 #define NAMES 600

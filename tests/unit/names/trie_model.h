@@ -17,6 +17,7 @@
 #include "lib/chance.h"
 #include "lib/store_fixture.h"
 #include "names/trie.h"
+#include "names/trie_edit.h"
 #include "store/writer.h"
 
 #define NAMES_MAX 400

@@ -17,10 +17,10 @@
 
 #include "build/build.h"
 #include "dns/rrtype.h"
+#include "keep/table_edit.h"
 #include "lib/zone_fixture.h"
 #include "proc/loader.h"
 #include "update/update.h"
-#include "zone/table.h"
 
 #define NAMES 5000u /* some turns to let go of */
 

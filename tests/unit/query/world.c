@@ -11,8 +11,8 @@
 #include "base/diag.h"
 #include "build/build.h"
 #include "dns/rrbatch.h"
+#include "keep/table_edit.h"
 #include "store/writer.h"
-#include "zone/table.h"
 
 #include "world.h"
 

@@ -10,11 +10,11 @@
 
 #include "build/build.h"
 #include "dns/name.h"
+#include "keep/release.h"
 #include "lib/one_fixture.h"
 #include "store/writer.h"
 #include "update/diff.h"
 #include "update/update.h"
-#include "zone/retire.h"
 #include "zone/walk.h"
 #include "zonefile/zonefile.h"
 
@@ -181,8 +181,8 @@ assert_diff(const char *from, const char *to)
 	records_clear(&have);
 	records_clear(&want);
 	diff_destroy(diff);
-	zone_free(store_writer_heap(f.writer), old_ref);
-	zone_free(store_writer_heap(f.writer), new_ref);
+	release_zone(store_writer_heap(f.writer), old_ref);
+	release_zone(store_writer_heap(f.writer), new_ref);
 	return count;
 }
 
@@ -302,7 +302,7 @@ assert_update(const char *from, const char *to)
 	records_clear(&have);
 	records_clear(&want);
 	diff_destroy(diff);
-	zone_free(store_writer_heap(f.writer), new_ref);
+	release_zone(store_writer_heap(f.writer), new_ref);
 }
 
 static size_t
@@ -392,7 +392,7 @@ too_much_is_refused(void **state)
 	assert_int_equal(read_text(diff, text, on_collect), NSD_OK);
 	assert_int_equal(diff_finish(diff, &changes, &count), NSD_E_ZONE);
 	diff_destroy(diff);
-	zone_free(store_writer_heap(f.writer), ref);
+	release_zone(store_writer_heap(f.writer), ref);
 }
 
 int

@@ -1,5 +1,6 @@
 /* test_nsec3_build.c - which NSEC3 records make the chain of a zone, what
  * names keep of their hashes, and how updates pack them. */
+#include "keep/release.h"
 #include "lib/nsec3_zone.h"
 #include "store/writer.h"
 #include "update/nsec3_edit.h"
@@ -59,26 +60,26 @@ names_keep_the_hashes_that_queries_need(void **state)
 	    "dname DNAME example.org.\n");
 	add_chain(&salted, two_names);
 	build();
-	check_kept(&salted, "example.", node_get_hash(node("example.")));
+	check_kept(&salted, "example.", nsec3_node_hash(node("example.")));
 	check_kept(&salted, "*.example.",
-		node_get_wildcard_hash(node("example.")));
+		nsec3_node_wildcard_hash(node("example.")));
 	check_kept(&salted, "empty.example.",
-		node_get_hash(node("empty.example.")));
+		nsec3_node_hash(node("empty.example.")));
 	check_kept(&salted, "*.empty.example.",
-		node_get_wildcard_hash(node("empty.example.")));
+		nsec3_node_wildcard_hash(node("empty.example.")));
 	check_kept(&salted, "*.wild.example.",
-		node_get_hash(node("*.wild.example.")));
+		nsec3_node_hash(node("*.wild.example.")));
 	check_kept(&salted, "*.*.wild.example.",
-		node_get_wildcard_hash(node("*.wild.example.")));
+		nsec3_node_wildcard_hash(node("*.wild.example.")));
 	check_kept(&salted, "cut.example.",
-		node_get_hash(node("cut.example.")));
-	assert_null(node_get_wildcard_hash(node("cut.example.")));
+		nsec3_node_hash(node("cut.example.")));
+	assert_null(nsec3_node_wildcard_hash(node("cut.example.")));
 	check_kept(&salted, "dname.example.",
-		node_get_hash(node("dname.example.")));
-	assert_null(node_get_wildcard_hash(node("dname.example.")));
+		nsec3_node_hash(node("dname.example.")));
+	assert_null(nsec3_node_wildcard_hash(node("dname.example.")));
 	/* What is below a cut is not the zone's. */
-	assert_null(node_get_hash(node("ns.cut.example.")));
-	assert_null(node_get_wildcard_hash(node("ns.cut.example.")));
+	assert_null(nsec3_node_hash(node("ns.cut.example.")));
+	assert_null(nsec3_node_wildcard_hash(node("ns.cut.example.")));
 	drop();
 }
 
@@ -88,8 +89,8 @@ zone_without_a_chain_keeps_no_hashes(void **state)
 	begin();
 	build();
 	assert_null(get_chain());
-	assert_null(node_get_hash(node("example.")));
-	assert_null(node_get_wildcard_hash(node("example.")));
+	assert_null(nsec3_node_hash(node("example.")));
+	assert_null(nsec3_node_wildcard_hash(node("example.")));
 	drop();
 }
 
@@ -111,8 +112,8 @@ names_too_long_for_a_wildcard_keep_their_own_hash(void **state)
 	for (unsigned last = 51; last <= 52; last++) {
 		snprintf(name, sizeof(name), "%063u.%063u.%063u.%0*u.example.",
 			1, 2, 3, (int)last, 4);
-		assert_non_null(node_get_hash(node(name)));
-		assert_int_equal(node_get_wildcard_hash(node(name)) != NULL,
+		assert_non_null(nsec3_node_hash(node(name)));
+		assert_int_equal(nsec3_node_wildcard_hash(node(name)) != NULL,
 			last == 51);
 	}
 	drop();
@@ -154,15 +155,15 @@ hash_that_begins_like_a_records_is_not_kept(void **state)
 	hash[NSEC3_PREFIX_LEN] ^= 1;
 	add("%s NSEC3 1 0 0 - %s A\n", label(hash), label(next));
 	build();
-	assert_null(node_get_hash(node("ns1.example.")));
-	assert_non_null(node_get_wildcard_hash(node("ns1.example.")));
-	assert_non_null(node_get_hash(node("example.")));
+	assert_null(nsec3_node_hash(node("ns1.example.")));
+	assert_non_null(nsec3_node_wildcard_hash(node("ns1.example.")));
+	assert_non_null(nsec3_node_hash(node("example.")));
 	drop();
 	/* Not even if there is the right one beside it. */
 	hash[NSEC3_PREFIX_LEN] ^= 1;
 	add("%s NSEC3 1 0 0 - %s A\n", label(hash), label(next));
 	build();
-	assert_null(node_get_hash(node("ns1.example.")));
+	assert_null(nsec3_node_hash(node("ns1.example.")));
 	drop();
 }
 

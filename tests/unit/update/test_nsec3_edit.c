@@ -8,6 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "keep/nsec3_pages.h"
+#include "keep/release.h"
 #include "lib/chance.h"
 #include "lib/failing.h"
 #include "lib/failing_store.h"

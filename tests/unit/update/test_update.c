@@ -10,13 +10,14 @@
 
 #include "build/build.h"
 #include "dns/name.h"
+#include "keep/mark.h"
+#include "keep/release.h"
+#include "keep/table_edit.h"
 #include "lib/one_fixture.h"
 #include "lib/zone_check.h"
 #include "store/writer.h"
 #include "update/update.h"
-#include "zone/retire.h"
-#include "zone/share.h"
-#include "zone/table.h"
+#include "keep/share.h"
 
 #define HEAD "$TTL 3600\n@ SOA ns1 x 1 2 3 4 5\n@ NS ns1\nns1 A 192.0.2.1\n"
 
@@ -127,7 +128,7 @@ check_text(const char *text)
 			zone_fixture_name("example."));
 	if (wrong != NULL)
 		fail_msg("%s", wrong);
-	zone_free(store_writer_heap(f.writer), fresh);
+	release_zone(store_writer_heap(f.writer), fresh);
 }
 
 /* ---- counts ------------------------------------------------------------ */
@@ -318,7 +319,7 @@ take_over(void)
 	uint64_t octets;
 
 	assert_int_equal(store_sweep_begin(f.writer, &sweep), NSD_OK);
-	table_mark(f.writer, sweep);
+	mark_table(f.writer, sweep);
 	assert_int_equal(store_sweep_end(sweep, &octets), NSD_OK);
 	store_reclaim(f.writer);
 }

@@ -15,12 +15,14 @@
 
 #include <cmocka.h>
 
+#include "keep/mark.h"
+#include "keep/release.h"
+#include "keep/table_edit.h"
 #include "lib/chance.h"
 #include "lib/store_fixture.h"
 #include "lib/zone_check.h"
 #include "lib/update_model.h"
 #include "store/writer.h"
-#include "zone/retire.h"
 
 #define KILLS 80u
 #define LIVES_USEC 4000u /* at most */
@@ -143,7 +145,7 @@ take_over(struct world *w, unsigned kill_number)
 
 	assert_int_equal(store_writer_open(w->store, &writer), NSD_OK);
 	assert_int_equal(store_sweep_begin(writer, &sweep), NSD_OK);
-	table_mark(writer, sweep);
+	mark_table(writer, sweep);
 	assert_int_equal(store_sweep_end(sweep, &octets), NSD_OK);
 	store_reclaim(writer);
 	wrong = zone_check_sound(w->view, served(w), apex);
@@ -160,7 +162,7 @@ take_over(struct world *w, unsigned kill_number)
 	wrong = zone_check_equal(w->view, served(w), fresh);
 	if (wrong != NULL)
 		fail_msg("kill %u: %s", kill_number, wrong);
-	zone_free(store_writer_heap(writer), fresh);
+	release_zone(store_writer_heap(writer), fresh);
 	store_writer_close(writer);
 }
 

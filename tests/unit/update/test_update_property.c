@@ -10,13 +10,15 @@
 
 #include <cmocka.h>
 
+#include "keep/mark.h"
+#include "keep/release.h"
+#include "keep/table_edit.h"
 #include "lib/chance.h"
 #include "lib/failing.h"
 #include "lib/store_fixture.h"
 #include "lib/zone_check.h"
 #include "lib/update_model.h"
 #include "store/writer.h"
-#include "zone/retire.h"
 
 #define ZONES 150u
 #define MEMORY_ZONES 24u
@@ -379,7 +381,7 @@ run_step(struct world *w)
 	check(w, err == want, err == NSD_OK ? "not refused" : "refused");
 	if (err == NSD_OK) {
 		check_against_fresh(w, fresh);
-		zone_free(store_writer_heap(w->s.writer), fresh);
+		release_zone(store_writer_heap(w->s.writer), fresh);
 		world_accept(w);
 		w->commits++;
 		note_kind(w);
@@ -403,7 +405,7 @@ take_over(struct world *w)
 	reader_leave(w);
 	store_reclaim(w->s.writer);
 	assert_int_equal(store_sweep_begin(w->s.writer, &sweep), NSD_OK);
-	table_mark(w->s.writer, sweep);
+	mark_table(w->s.writer, sweep);
 	assert_int_equal(store_sweep_end(sweep, &octets), NSD_OK);
 	check_octets(w);
 	w->preparing = false;

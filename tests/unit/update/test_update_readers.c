@@ -17,7 +17,6 @@
 #include "lib/zone_fixture.h"
 #include "store/writer.h"
 #include "update/update.h"
-#include "zone/table.h"
 
 #define READERS 3u
 

@@ -11,12 +11,11 @@
 
 #include <cmocka.h>
 
+#include "keep/share.h"
 #include "lib/chance.h"
 #include "lib/vet_world.h"
 #include "store/writer.h"
 #include "zone/nsec3_page.h"
-#include "zone/objects.h"
-#include "zone/sources.h"
 #include "zone/table.h"
 
 #define ROUNDS 3000u

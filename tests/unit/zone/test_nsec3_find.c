@@ -7,11 +7,11 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "keep/nsec3_pages.h"
 #include "lib/chance.h"
 #include "lib/store_fixture.h"
 #include "store/writer.h"
 #include "zone/nsec3_page.h"
-#include "zone/objects.h"
 
 #define RECORDS_MAX 3000u
 

@@ -10,10 +10,13 @@
 
 #include "build/build.h"
 #include "dns/name.h"
+#include "keep/mark.h"
+#include "keep/sources_edit.h"
+#include "keep/table_edit.h"
 #include "lib/one_fixture.h"
 #include "store/writer.h"
 #include "zone/measure.h"
-#include "zone/retire.h"
+#include "keep/retire.h"
 #include "zone/sources.h"
 #include "zone/table.h"
 
@@ -277,7 +280,7 @@ new_version_replaces_the_old_one(void **state)
 static void
 version_is_retired_in_steps(const char *text)
 {
-	struct zone_retiring *retiring;
+	struct retiring *retiring;
 	uint64_t empty = reclaimed();
 	unsigned steps = 0;
 	store_ref ref, zone;
@@ -287,9 +290,9 @@ version_is_retired_in_steps(const char *text)
 	assert_int_not_equal(zone, STORE_NONE);
 	assert_int_equal(table_swap_zone(f.writer, ref, STORE_NONE),
 		STORE_NONE);
-	retiring = zone_retire_begin(zone);
+	retiring = retire_begin(zone);
 	assert_non_null(retiring);
-	while (zone_retire_step(f.writer, retiring, 1)) {
+	while (retire_step(f.writer, retiring, 1)) {
 		(void)reclaimed();
 		steps++;
 	}
@@ -364,7 +367,7 @@ sources_are_kept_beside_the_zone(void **state)
 	without = reclaimed();
 	assert_null(zone_sources_get(f.view, ref));
 	for (unsigned i = 0; i < 3; i++)
-		zone_sources_set(f.writer, ref, two_sources, 2,
+		sources_set(f.writer, ref, two_sources, 2,
 			ZONE_SOURCES_FAILED);
 	sources = zone_sources_get(f.view, ref);
 	assert_int_equal(sources->count, 2);
@@ -377,12 +380,12 @@ sources_are_kept_beside_the_zone(void **state)
 	s = zone_sources_next(s);
 	assert_string_equal(s->path, "included");
 	assert_true(s->mtime_sec == 9 && s->mtime_nsec == 999999999);
-	zone_sources_set(f.writer, ref, two_sources, 1, 0);
+	sources_set(f.writer, ref, two_sources, 1, 0);
 	assert_int_equal(zone_sources_get(f.view, ref)->count, 1);
-	zone_sources_set(f.writer, ref, NULL, 0, 0);
+	sources_set(f.writer, ref, NULL, 0, 0);
 	assert_null(zone_sources_get(f.view, ref));
 	assert_int_equal(reclaimed(), without);
-	zone_sources_set(f.writer, ref, two_sources, 2, 0);
+	sources_set(f.writer, ref, two_sources, 2, 0);
 	assert_int_equal(remove_zone("a."), NSD_OK);
 	assert_int_equal(reclaimed(), empty);
 }
@@ -462,7 +465,7 @@ sweep_keeps_what_is_published_and_no_more(void **state)
 	assert_int_equal(zone_fixture_load(&f, "b.", TEXT("1", ""), &second),
 		NSD_OK);
 	assert_int_equal(table_set_options(f.writer, second, &setup), NSD_OK);
-	zone_sources_set(f.writer, second, two_sources, 2, 0);
+	sources_set(f.writer, second, two_sources, 2, 0);
 	published = reclaimed();
 	assert_measured();
 	version_is_retired_in_steps(signed_text);
@@ -474,7 +477,7 @@ sweep_keeps_what_is_published_and_no_more(void **state)
 	soa = store_edit(store_writer_heap(f.writer), zone->soa);
 	soa->refs += 7;
 	assert_int_equal(store_sweep_begin(f.writer, &sweep), NSD_OK);
-	table_mark(f.writer, sweep);
+	mark_table(f.writer, sweep);
 	assert_int_equal(store_sweep_end(sweep, &octets), NSD_OK);
 	assert_true(octets > 500);
 	assert_int_equal(reclaimed(), published);

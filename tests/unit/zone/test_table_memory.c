@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "dns/name.h"
+#include "keep/table_edit.h"
 #include "lib/failing.h"
 #include "lib/store_fixture.h"
 #include "zone/table.h"

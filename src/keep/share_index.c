@@ -2,11 +2,8 @@
  * addressing, in the store, changed in place by the writer. */
 #include <string.h>
 
-#include "store/writer.h"
-#include "zone/objects.h"
-#include "zone/share.h"
-#include "zone/walk.h"
-#include "zone/zone.h"
+#include "keep/share.h"
+#include "zone/unpack.h"
 
 #define SLOTS_FIRST 16u
 
@@ -138,7 +135,7 @@ share_rrset_matches(const struct share *share, const struct rrset *rrset,
 	if (rrset->type != key->type || rrset->ttl_sec != key->ttl_sec)
 		return false;
 	for (; rr < end; rr += 2u + octets_get_u16(rr)) {
-		size_t len = rrset_unpack_rdata(rrset, rr, share->apex, rdata);
+		size_t len = unpack_rdata(rrset, rr, share->apex, rdata);
 
 		if ((size_t)(raw_end - raw) < 2 + len
 			|| octets_get_u16(raw) != len
@@ -192,7 +189,7 @@ share_index_hash_rrset(const struct share *share, const struct rrset *rrset,
 	if (!rrset_is_shared(rrset))
 		return false;
 	for (; rr < end; rr += 2u + octets_get_u16(rr)) {
-		size_t len = rrset_unpack_rdata(rrset, rr, share->apex,
+		size_t len = unpack_rdata(rrset, rr, share->apex,
 			raw + at + 2);
 
 		octets_put_u16(raw + at, (uint16_t)len);

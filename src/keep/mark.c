@@ -3,6 +3,7 @@
  * from one that died: what is not among them is garbage. Nothing is followed
  * that leads out of the store, which is damaged then.
  */
+#include "keep/mark.h"
 #include "names/trie_key.h"
 #include "store/writer.h"
 #include "zone/nsec3_page.h"
@@ -326,7 +327,7 @@ mark_entry(struct marker *m, store_ref ref)
 }
 
 void
-table_mark(struct store_writer *writer, struct store_sweep *sweep)
+mark_table(struct store_writer *writer, struct store_sweep *sweep)
 {
 	struct marker m = {store_writer_view(writer),
 		store_writer_heap(writer), sweep, 0};

@@ -1,8 +1,7 @@
 /* share_hash.c - the hashes of contents that are stored once. */
 #include <string.h>
 
-#include "zone/share.h"
-#include "zone/zone.h"
+#include "keep/share.h"
 
 /* Multiplies to 128 bits and folds: mixes all bits of both. */
 static inline uint64_t

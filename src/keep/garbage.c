@@ -1,8 +1,8 @@
 /* garbage.c - remembers what goes once a change is published. */
 #include <string.h>
 
+#include "keep/garbage.h"
 #include "store/writer.h"
-#include "zone/garbage.h"
 
 #define ROOM_FIRST 64u
 

@@ -1,11 +1,10 @@
 /* retire.c - retires a version of a zone, a little at a time. */
 #include <stdlib.h>
 
+#include "keep/release.h"
+#include "keep/retire.h"
 #include "names/trie.h"
-#include "store/writer.h"
 #include "zone/nsec3_page.h"
-#include "zone/objects.h"
-#include "zone/retire.h"
 
 #define OBJECTS_RETIRED 8192u /* until they are reclaimed */
 
@@ -14,7 +13,7 @@
  * at nothing again that they have left behind, so it may be used again while
  * they go on; where they are stays in the iterators.
  */
-struct zone_retiring {
+struct retiring {
 	store_ref zone;
 	enum {
 		RETIRE_BEGIN,
@@ -29,7 +28,7 @@ struct zone_retiring {
 };
 
 static void
-retiring_go_on(struct zone_retiring *z, const struct store_view *view)
+retiring_go_on(struct retiring *z, const struct store_view *view)
 {
 	const struct zone *zone = store_get(view, z->zone);
 
@@ -56,7 +55,7 @@ retiring_go_on(struct zone_retiring *z, const struct store_view *view)
 
 /* True if the walk is at its end. */
 static bool
-retire_trie(struct zone_retiring *z, struct releaser *r,
+retire_trie(struct retiring *z, struct releaser *r,
 	void (*release)(struct releaser *, store_ref), size_t *count)
 {
 	store_ref ref;
@@ -72,7 +71,7 @@ retire_trie(struct zone_retiring *z, struct releaser *r,
 }
 
 static bool
-retire_chain(struct zone_retiring *z, struct releaser *r, size_t *count)
+retire_chain(struct retiring *z, struct releaser *r, size_t *count)
 {
 	for (; *count > 0; --*count) {
 		store_ref last = z->chain_iter.ref;
@@ -92,7 +91,7 @@ retire_chain(struct zone_retiring *z, struct releaser *r, size_t *count)
 }
 
 static void
-retire_rest(struct zone_retiring *z, struct releaser *r)
+retire_rest(struct retiring *z, struct releaser *r)
 {
 	const struct zone *zone = store_get(r->view, z->zone);
 
@@ -103,7 +102,7 @@ retire_rest(struct zone_retiring *z, struct releaser *r)
 }
 
 static bool
-retire_objects(struct store_writer *writer, struct zone_retiring *z,
+retire_objects(struct store_writer *writer, struct retiring *z,
 	size_t count)
 {
 	struct releaser r = {store_writer_view(writer),
@@ -127,10 +126,10 @@ retire_objects(struct store_writer *writer, struct zone_retiring *z,
 	return false;
 }
 
-struct zone_retiring *
-zone_retire_begin(store_ref zone)
+struct retiring *
+retire_begin(store_ref zone)
 {
-	struct zone_retiring *z = calloc(1, sizeof(*z));
+	struct retiring *z = calloc(1, sizeof(*z));
 
 	if (z != NULL)
 		z->zone = zone;
@@ -138,7 +137,7 @@ zone_retire_begin(store_ref zone)
 }
 
 bool
-zone_retire_step(struct store_writer *writer, struct zone_retiring *retiring,
+retire_step(struct store_writer *writer, struct retiring *retiring,
 	size_t objects)
 {
 	if (retire_objects(writer, retiring, objects))
@@ -150,9 +149,9 @@ zone_retire_step(struct store_writer *writer, struct zone_retiring *retiring,
 /* A list of all objects of a large zone that wait to be freed would take a
  * tenth of its memory, so it is made short now and then. */
 void
-zone_retire(struct store_writer *writer, store_ref zone)
+retire_zone(struct store_writer *writer, store_ref zone)
 {
-	struct zone_retiring z = {.zone = zone};
+	struct retiring z = {.zone = zone};
 
 	if (zone == STORE_NONE)
 		return;

@@ -2,8 +2,8 @@
  * garbage.h - branches of tries that a change leaves behind: they are retired
  * once it is published.
  */
-#ifndef ZONE_GARBAGE_H
-#define ZONE_GARBAGE_H
+#ifndef KEEP_GARBAGE_H
+#define KEEP_GARBAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,7 @@
 /* share.c - the build's table of RRsets by contents. */
 #include <string.h>
 
-#include "store/writer.h"
-#include "zone/share.h"
-#include "zone/zone.h"
+#include "keep/share.h"
 
 #define SHARDS 64u
 #define TABLE_FIRST 16u

@@ -1,8 +1,8 @@
 /* release.c - frees or retires what a zone version holds. */
-#include "store/writer.h"
+#include "keep/release.h"
+#include "names/trie_edit.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
-#include "zone/retire.h"
 
 void
 release_object(struct releaser *r, store_ref ref, size_t len)
@@ -176,7 +176,7 @@ release_writers_parts(struct releaser *r, const struct zone *zone)
 
 /* The zone with all that is in it. */
 static void
-release_zone(struct releaser *r, store_ref ref)
+release_version(struct releaser *r, store_ref ref)
 {
 	struct zone *zone = store_edit(r->heap, ref);
 	struct trie names = zone->names, nsec3 = zone->nsec3;
@@ -193,10 +193,10 @@ release_zone(struct releaser *r, store_ref ref)
 }
 
 void
-zone_free(struct store_heap *heap, store_ref zone)
+release_zone(struct store_heap *heap, store_ref zone)
 {
 	struct releaser r = {store_heap_view(heap), heap, NULL, NULL};
 
 	if (zone != STORE_NONE)
-		release_zone(&r, zone);
+		release_version(&r, zone);
 }

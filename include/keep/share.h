@@ -9,8 +9,8 @@
  * knows the RRsets by hash alone and looks at the RRset itself to be sure. It
  * is the writer's; a loader that takes over makes it anew when it is needed.
  */
-#ifndef ZONE_SHARE_H
-#define ZONE_SHARE_H
+#ifndef KEEP_SHARE_H
+#define KEEP_SHARE_H
 
 #include <pthread.h>
 
@@ -19,6 +19,7 @@
 #include "dns/rrtype.h"
 #include "store/store.h"
 #include "store/writer.h"
+#include "zone/share_index.h"
 #include "zone/zone.h"
 
 struct share_key {
@@ -29,28 +30,9 @@ struct share_key {
 	uint64_t hash; /* share_hash of the rest */
 };
 
-/* Of RRsets that may be shared, and of sig_templates; in zone.share. */
-struct share_index {
-	uint64_t seed;
-	uint32_t mask; /* slots less one */
-	uint32_t used;
-	struct share_index_slot {
-		uint32_t hash; /* bit 0: of a template */
-		store_ref ref; /* none: free */
-	} slots[];
-};
-
 #define SHARE_RAW_MAX 2048u /* larger RRsets are not shared */
 
-static inline size_t
-share_index_size(const struct share_index *index)
-{
-	return sizeof(*index)
-		+ (index->mask + (size_t)1) * sizeof(index->slots[0]);
-}
-
 struct share_table;
-struct rrset;
 
 struct share_shard {
 	pthread_mutex_t lock;
@@ -121,23 +103,6 @@ enum nsd_err share_index_add_rrset(struct share *share, store_ref ref)
 /* Takes out an RRset that is to go; what is not there is no error. */
 void share_index_remove_rrset(struct share *share, store_ref ref);
 void share_index_remove(struct share *share, uint32_t hash, store_ref ref);
-
-/* Bit 0 tells templates from RRsets. */
-static inline uint32_t
-share_index_hash(uint64_t hash, bool template)
-{
-	return ((uint32_t)hash & ~1u) | template;
-}
-
-/* Goes through the slots that a hash may be in: start with half of
- * it, then one more each time, until NULL. */
-static inline const struct share_index_slot *
-share_index_get(const struct share_index *index, uint32_t at)
-{
-	const struct share_index_slot *slot = &index->slots[at & index->mask];
-
-	return slot->ref == STORE_NONE ? NULL : slot;
-}
 
 static inline struct share_index *
 share_get_index(const struct share *share)

@@ -1,0 +1,23 @@
+/*
+ * nsec3_pages.h - makes the index of a chain (zone/nsec3_page.h).
+ */
+#ifndef KEEP_NSEC3_PAGES_H
+#define KEEP_NSEC3_PAGES_H
+
+#include "base/err.h"
+#include "zone/nsec3_page.h"
+
+struct store_heap;
+
+/* Makes one page of count entries; NSD_E_MEMORY. */
+enum nsd_err nsec3_page_make(struct store_heap *heap,
+	const struct nsec3_entry *entries, unsigned count, unsigned height,
+	store_ref *ref) MUST_USE;
+
+/* Makes the pages for count records (at least one), ascending by hash. On
+ * failure (NSD_E_MEMORY) nothing stays. */
+enum nsd_err nsec3_pages_build(struct store_heap *heap,
+	const struct nsec3_entry *entries, size_t count, store_ref *root)
+	MUST_USE;
+
+#endif

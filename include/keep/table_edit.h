@@ -1,0 +1,58 @@
+/*
+ * table_edit.h - changes the set of zones that are served (zone/table.h). The
+ * loader's.
+ */
+#ifndef KEEP_TABLE_EDIT_H
+#define KEEP_TABLE_EDIT_H
+
+#include "base/err.h"
+#include "store/store.h"
+#include "zone/zone.h"
+
+struct store_writer;
+
+struct zone_setup {
+	const uint8_t *apex; /* wire name */
+	uint32_t id;
+	uint32_t flags;      /* enum zone_entry_flags */
+	const struct acl_element *query_acl;
+	size_t query_acl_count;
+	const struct acl_element *provide_acl;
+	size_t provide_acl_count;
+};
+
+/* Adds zones (all or none) and publishes them once; entries[i] are theirs, not
+ * loaded yet. A zone that is there already: NSD_E_ZONE. */
+enum nsd_err table_add(struct store_writer *writer,
+	const struct zone_setup *setups, size_t count, store_ref *entries)
+	MUST_USE;
+enum nsd_err table_remove(struct store_writer *writer, const uint8_t *apex)
+	MUST_USE;
+/* The same, but retiring its version *zone, if it is not none, is left to the
+ * caller. */
+enum nsd_err table_take(struct store_writer *writer, const uint8_t *apex,
+	store_ref *zone) MUST_USE;
+/*
+ * Finds a zone that is in the table already, for a loader that takes over:
+ * gives it the id, the flags (one that is expired stays so) and the ACLs of
+ * the setup, where they differ. NSD_E_NOT_FOUND; NSD_E_MEMORY: it keeps its
+ * old ACLs.
+ */
+enum nsd_err table_adopt(struct store_writer *writer,
+	const struct zone_setup *setup, store_ref *entry) MUST_USE;
+/* Publishes a version of a zone's data; the old one is retired. zone none:
+ * the zone becomes "not loaded". */
+void table_set_zone(struct store_writer *writer, store_ref entry,
+	store_ref zone);
+/* The same, but retiring the old one, if it is not none, is left to the
+ * caller. */
+store_ref table_swap_zone(struct store_writer *writer, store_ref entry,
+	store_ref zone) MUST_USE;
+void table_set_flags(struct store_writer *writer, store_ref entry,
+	uint32_t flags);
+/* Gives a zone other ACLs (those of the setup; its apex and flags are not
+ * looked at). On NSD_E_MEMORY the old ones stay. */
+enum nsd_err table_set_options(struct store_writer *writer, store_ref entry,
+	const struct zone_setup *setup) MUST_USE;
+
+#endif

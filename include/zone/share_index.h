@@ -1,0 +1,56 @@
+/*
+ * share_index.h - the layout of zone.share: where a zone's updates find RRsets
+ * and sig_templates with the same contents. Written by keep/share.h.
+ *
+ * A table of open addressing. A slot knows the hash of the contents; the object
+ * itself says whether they are the same.
+ *
+ *   +0  seed of the hashes  8
+ *   +8  mask  4   slots less one; slots are a power of two
+ *  +12  used  4   slots that are not free
+ *  +16  slots x 8:  hash 4 (bit 0: of a template), reference 4 (none: free)
+ */
+#ifndef ZONE_SHARE_INDEX_H
+#define ZONE_SHARE_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/store.h"
+
+struct share_index {
+	uint64_t seed;
+	uint32_t mask;
+	uint32_t used;
+	struct share_index_slot {
+		uint32_t hash;
+		store_ref ref;
+	} slots[];
+};
+
+static inline size_t
+share_index_size(const struct share_index *index)
+{
+	return sizeof(*index)
+		+ (index->mask + (size_t)1) * sizeof(index->slots[0]);
+}
+
+/* Bit 0 tells templates from RRsets. */
+static inline uint32_t
+share_index_hash(uint64_t hash, bool template)
+{
+	return ((uint32_t)hash & ~1u) | template;
+}
+
+/* Goes through the slots that a hash may be in: start with half of
+ * it, then one more each time, until NULL. */
+static inline const struct share_index_slot *
+share_index_get(const struct share_index *index, uint32_t at)
+{
+	const struct share_index_slot *slot = &index->slots[at & index->mask];
+
+	return slot->ref == STORE_NONE ? NULL : slot;
+}
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * unpack.h - RDATA as it stands in the store back to uncompressed form.
+ */
+#ifndef ZONE_UNPACK_H
+#define ZONE_UNPACK_H
+
+#include "zone/zone.h"
+
+/*
+ * Unpacks one RDATA of an RRset.
+ * in: rr, at its RDLENGTH in rrset->data; apex, the zone's whole name.
+ * out: has room for 65535 octets.
+ * returns the length, at most 65535. Cannot fail: what is packed was an RDATA.
+ * Readers and writer.
+ */
+size_t unpack_rdata(const struct rrset *rrset, const uint8_t *rr,
+	const uint8_t *apex, uint8_t *out);
+
+/* The same for the RDATA of an RRSIG. */
+size_t unpack_sig_rdata(const struct store_view *view, const struct sig *sig,
+	uint8_t *out);
+
+/* How many fields of a type's RDATA there are up to the last name that may be
+ * compressed; 0 if it has no such name. */
+unsigned unpack_name_fields(const struct rrtype *row);
+
+/* The octets of a field that is no name; 0 if that is not the same for all. */
+unsigned unpack_field_len(uint8_t field);
+
+#endif

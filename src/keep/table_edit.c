@@ -1,0 +1,503 @@
+/* table_edit.c - changes the set of zones that are served. */
+#include <string.h>
+
+#include "keep/garbage.h"
+#include "keep/release.h"
+#include "keep/retire.h"
+#include "keep/table_edit.h"
+#include "names/owner.h"
+#include "names/trie_edit.h"
+#include "store/writer.h"
+#include "zone/objects.h"
+#include "zone/sources.h"
+#include "zone/table.h"
+
+/* Adding more than one zone for so many that are there makes the trie anew:
+ * that costs less than a path copied for each. */
+#define REBUILD_RATIO 16u
+#define FILTER_REMAKE_MAX 1024u /* zones; with more, stale bits are kept */
+
+static const uint8_t root_name[1] = {0};
+
+/* A filter with a root zone in it has all bits; others nearly never. */
+static void
+filter_add(struct zone_table *table, const struct zone_entry *entry)
+{
+	unsigned bit;
+
+	if (name_is_root(entry->name)) {
+		memset(table->tld_filter, 0xff, sizeof(table->tld_filter));
+		return;
+	}
+	bit = table_filter_bit(entry->name);
+	table->tld_filter[bit / 64] |= (uint64_t)1 << (bit % 64);
+}
+
+/* A change of the table under way. */
+struct table_change {
+	struct store_writer *writer;
+	struct store_heap *heap;
+	const struct store_view *view;
+	struct arena arena;
+	struct garbage garbage;
+	store_ref old_ref;
+	const struct zone_table *old; /* NULL: none yet */
+	struct zone_table *table;     /* the new one, private */
+	store_ref ref;
+	struct trie_owned owned;      /* branches that were made */
+	bool rebuilt;                 /* the trie shares nothing with the old */
+};
+
+static struct trie_edit
+change_edit(struct table_change *c)
+{
+	return (struct trie_edit){c->heap, garbage_add, &c->garbage,
+		&c->owned};
+}
+
+static enum nsd_err
+change_begin(struct table_change *c, struct store_writer *writer)
+{
+	memset(c, 0, sizeof(*c));
+	c->writer = writer;
+	c->heap = store_writer_lasting(writer);
+	c->view = store_writer_view(writer);
+	c->old_ref = store_root(c->view, STORE_ROOT_ZONES);
+	if (c->old_ref != STORE_NONE)
+		c->old = store_get(c->view, c->old_ref);
+	c->table = store_alloc(c->heap, sizeof(*c->table), &c->ref);
+	if (c->table == NULL)
+		return NSD_E_MEMORY;
+	memset(c->table, 0, sizeof(*c->table));
+	if (c->old != NULL)
+		*c->table = *c->old;
+	arena_init(&c->arena, NULL, 0);
+	c->garbage.arena = &c->arena;
+	c->owned.arena = &c->arena;
+	return NSD_OK;
+}
+
+static void
+change_abandon(struct table_change *c)
+{
+	trie_owned_free(&c->owned, c->heap);
+	store_free(c->heap, c->ref, sizeof(*c->table));
+	arena_fini(&c->arena);
+}
+
+static void
+retire_branch(void *ctx, store_ref ref, size_t len)
+{
+	store_retire(ctx, ref, len);
+}
+
+static void
+change_publish(struct table_change *c)
+{
+	c->table->only = STORE_NONE;
+	if (c->table->zone_count == 1) {
+		struct trie_iter iter;
+
+		trie_iter_init(&iter, c->view, &c->table->apexes.root);
+		c->table->only = trie_iter_next(&iter);
+	}
+	store_publish(c->writer, STORE_ROOT_ZONES, c->ref);
+	garbage_retire(&c->garbage, c->writer);
+	if (c->rebuilt)
+		trie_visit(c->view, &c->old->apexes, retire_branch, c->writer);
+	if (c->old != NULL)
+		store_retire(c->writer, c->old_ref, sizeof(*c->old));
+	arena_fini(&c->arena);
+}
+
+/* ---- adding ------------------------------------------------------------ */
+
+static enum nsd_err
+options_create(struct store_heap *heap, const struct zone_setup *setup,
+	store_ref *ref)
+{
+	size_t count = setup->query_acl_count + setup->provide_acl_count;
+	struct zone_options *options;
+
+	*ref = STORE_NONE;
+	if (count == 0)
+		return NSD_OK;
+	options = store_alloc(heap,
+		sizeof(*options) + count * sizeof(options->acl[0]), ref);
+	if (options == NULL)
+		return NSD_E_MEMORY;
+	options->query_acl_count = (uint32_t)setup->query_acl_count;
+	options->provide_acl_count = (uint32_t)setup->provide_acl_count;
+	if (setup->query_acl_count > 0)
+		memcpy(options->acl, setup->query_acl,
+			setup->query_acl_count * sizeof(options->acl[0]));
+	if (setup->provide_acl_count > 0)
+		memcpy(options->acl + setup->query_acl_count,
+			setup->provide_acl,
+			setup->provide_acl_count * sizeof(options->acl[0]));
+	return NSD_OK;
+}
+
+static void
+options_release(struct releaser *r, store_ref ref)
+{
+	if (ref != STORE_NONE)
+		release_object(r, ref,
+			zone_options_size(store_get(r->view, ref)));
+}
+
+/* But for the zone's version. */
+static void
+entry_release(struct releaser *r, store_ref ref)
+{
+	const struct zone_entry *entry = store_get(r->view, ref);
+
+	options_release(r, entry->options);
+	if (entry->sources != STORE_NONE) {
+		const struct zone_sources *sources = store_get(r->view,
+			entry->sources);
+
+		release_object(r, entry->sources, sources->len);
+	}
+	release_object(r, ref, zone_entry_size(entry));
+}
+
+static enum nsd_err
+entry_create(struct store_heap *heap, const struct zone_setup *setup,
+	store_ref *ref)
+{
+	size_t len = name_len(setup->apex);
+	struct zone_entry *entry = store_alloc(heap, sizeof(*entry) + len,
+		ref);
+
+	if (entry == NULL)
+		return NSD_E_MEMORY;
+	entry->leaf.name_len = (uint8_t)(len - 1);
+	entry->leaf.labels = (uint8_t)name_count_labels(setup->apex);
+	entry->leaf.name_at = offsetof(struct zone_entry, name);
+	entry->deaths = 0;
+	entry->flags = setup->flags;
+	entry->zone = STORE_NONE;
+	entry->sources = STORE_NONE;
+	entry->id = setup->id;
+	memcpy(entry->name, setup->apex, len);
+	name_lower(entry->name);
+	if (options_create(heap, setup, &entry->options) == NSD_OK)
+		return NSD_OK;
+	store_free(heap, *ref, sizeof(*entry) + len);
+	return NSD_E_MEMORY;
+}
+
+static void
+entries_free(struct store_heap *heap, const store_ref *entries, size_t count)
+{
+	struct releaser r = {store_heap_view(heap), heap, NULL, NULL};
+
+	for (size_t i = 0; i < count; i++)
+		entry_release(&r, entries[i]);
+}
+
+static enum nsd_err
+entries_create(struct store_heap *heap, const struct zone_setup *setups,
+	size_t count, store_ref *entries)
+{
+	for (size_t i = 0; i < count; i++)
+		if (entry_create(heap, &setups[i], &entries[i]) != NSD_OK) {
+			entries_free(heap, entries, i);
+			return NSD_E_MEMORY;
+		}
+	return NSD_OK;
+}
+
+static void
+entry_measure(const struct store_view *view, store_ref ref,
+	struct owner *owner)
+{
+	const struct zone_entry *entry = store_get(view, ref);
+
+	owner->flags = 0;
+	owner->rr_count = ref;
+	owner_measure(owner, entry->name, entry->leaf.name_len + 1u,
+		root_name, sizeof(root_name));
+}
+
+/* The entries in order; NSD_E_ZONE if two have one name. */
+static enum nsd_err
+entries_sort(struct table_change *c, const store_ref *entries, size_t count,
+	struct owner **sorted)
+{
+	struct owner *items = arena_alloc(&c->arena, count * sizeof(*items));
+	struct owner *tmp = arena_alloc(&c->arena, count * sizeof(*tmp));
+
+	if (items == NULL || tmp == NULL)
+		return NSD_E_MEMORY;
+	for (size_t i = 0; i < count; i++)
+		entry_measure(c->view, entries[i], &items[i]);
+	owner_sort(items, tmp, count);
+	for (size_t i = 1; i < count; i++)
+		if (owner_compare(&items[i - 1], &items[i]) == 0)
+			return NSD_E_ZONE;
+	*sorted = items;
+	return NSD_OK;
+}
+
+/* Makes the whole trie anew from the old entries and the new ones. */
+static enum nsd_err
+change_rebuild(struct table_change *c, const struct owner *sorted,
+	size_t count)
+{
+	size_t old_count = c->old != NULL ? c->old->zone_count : 0, n = 0;
+	store_ref *all = arena_alloc(&c->arena,
+		(old_count + count) * sizeof(*all));
+	struct trie_iter iter;
+	size_t at = 0;
+	store_ref ref;
+
+	if (all == NULL)
+		return NSD_E_MEMORY;
+	trie_iter_init(&iter, c->view, &c->table->apexes.root);
+	while ((ref = trie_iter_next(&iter)) != STORE_NONE) {
+		struct owner old;
+		int order = -1;
+
+		entry_measure(c->view, ref, &old);
+		while (at < count
+			&& (order = owner_compare(&sorted[at], &old)) < 0)
+			all[n++] = sorted[at++].rr_count;
+		if (at < count && order == 0)
+			return NSD_E_ZONE;
+		all[n++] = ref;
+	}
+	while (at < count)
+		all[n++] = sorted[at++].rr_count;
+	if (trie_build(c->heap, all, n, &c->table->apexes) != NSD_OK)
+		return NSD_E_MEMORY;
+	c->rebuilt = c->old != NULL;
+	return NSD_OK;
+}
+
+static store_ref
+table_find_exact(const struct store_view *view, const struct zone_table *table,
+	const struct zone_entry *entry)
+{
+	uint8_t label_at[NAME_MAX_LABELS + 1];
+	struct trie_walk walk;
+
+	walk.root = &table->apexes.root;
+	trie_name_of_leaf(&walk.name, &entry->leaf, label_at);
+	trie_find(view, &walk);
+	return walk.exact;
+}
+
+/* Puts each entry on its own. */
+static enum nsd_err
+change_put_each(struct table_change *c, const struct owner *sorted,
+	size_t count)
+{
+	struct trie_edit edit = change_edit(c);
+	store_ref replaced;
+
+	for (size_t i = 0; i < count; i++)
+		if (table_find_exact(c->view, c->table,
+			    store_get(c->view, sorted[i].rr_count))
+			!= STORE_NONE)
+			return NSD_E_ZONE;
+	for (size_t i = 0; i < count; i++)
+		if (trie_put(&edit, &c->table->apexes, sorted[i].rr_count,
+			    &replaced) != NSD_OK)
+			return NSD_E_MEMORY;
+	return c->garbage.lost ? NSD_E_MEMORY : NSD_OK;
+}
+
+static enum nsd_err
+change_add(struct table_change *c, const store_ref *entries, size_t count)
+{
+	size_t old_count = c->old != NULL ? c->old->zone_count : 0;
+	struct owner *sorted;
+	enum nsd_err err = entries_sort(c, entries, count, &sorted);
+
+	if (err != NSD_OK)
+		return err;
+	if (count > 1 + old_count / REBUILD_RATIO)
+		err = change_rebuild(c, sorted, count);
+	else
+		err = change_put_each(c, sorted, count);
+	if (err != NSD_OK)
+		return err;
+	c->table->zone_count += (uint32_t)count;
+	for (size_t i = 0; i < count; i++)
+		filter_add(c->table, store_get(c->view, entries[i]));
+	return NSD_OK;
+}
+
+enum nsd_err
+table_add(struct store_writer *writer, const struct zone_setup *setups,
+	size_t count, store_ref *entries)
+{
+	struct store_heap *heap = store_writer_lasting(writer);
+	struct table_change c;
+	enum nsd_err err;
+
+	if (count == 0)
+		return NSD_OK;
+	err = entries_create(heap, setups, count, entries);
+	if (err != NSD_OK)
+		return err;
+	err = change_begin(&c, writer);
+	if (err == NSD_OK) {
+		err = change_add(&c, entries, count);
+		if (err != NSD_OK)
+			change_abandon(&c);
+	}
+	if (err != NSD_OK) {
+		entries_free(heap, entries, count);
+		return err;
+	}
+	change_publish(&c);
+	return NSD_OK;
+}
+
+/* ---- removing and changing --------------------------------------------- */
+
+static void
+filter_remake(struct table_change *c)
+{
+	struct trie_iter iter;
+	store_ref ref;
+
+	if (c->table->zone_count > FILTER_REMAKE_MAX)
+		return;
+	memset(c->table->tld_filter, 0, sizeof(c->table->tld_filter));
+	trie_iter_init(&iter, c->view, &c->table->apexes.root);
+	while ((ref = trie_iter_next(&iter)) != STORE_NONE)
+		filter_add(c->table, store_get(c->view, ref));
+}
+
+enum nsd_err
+table_take(struct store_writer *writer, const uint8_t *apex, store_ref *zone)
+{
+	uint8_t name[NAME_MAX_LEN], label_at[NAME_MAX_LABELS + 1];
+	struct releaser r = {store_writer_view(writer),
+		store_writer_heap(writer), writer, NULL};
+	struct trie_name key;
+	struct table_change c;
+	struct trie_edit edit;
+	store_ref removed;
+	enum nsd_err err;
+
+	table_split_apex(apex, name, label_at, &key);
+	if (table_get(r.view) == NULL)
+		return NSD_E_NOT_FOUND;
+	err = change_begin(&c, writer);
+	if (err != NSD_OK)
+		return err;
+	edit = change_edit(&c);
+	err = trie_remove(&edit, &c.table->apexes, &key, &removed);
+	if (err == NSD_OK && c.garbage.lost)
+		err = NSD_E_MEMORY;
+	if (err != NSD_OK) {
+		change_abandon(&c);
+		return err;
+	}
+	c.table->zone_count--;
+	filter_remake(&c);
+	change_publish(&c);
+	*zone = ((const struct zone_entry *)store_get(r.view, removed))->zone;
+	entry_release(&r, removed);
+	return NSD_OK;
+}
+
+enum nsd_err
+table_remove(struct store_writer *writer, const uint8_t *apex)
+{
+	store_ref zone;
+	enum nsd_err err = table_take(writer, apex, &zone);
+
+	if (err == NSD_OK)
+		retire_zone(writer, zone);
+	return err;
+}
+
+store_ref
+table_swap_zone(struct store_writer *writer, store_ref ref, store_ref zone)
+{
+	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
+	store_ref old = entry->zone;
+
+	store_publish_ref(writer, &entry->zone, zone);
+	return old;
+}
+
+void
+table_set_zone(struct store_writer *writer, store_ref ref, store_ref zone)
+{
+	retire_zone(writer, table_swap_zone(writer, ref, zone));
+}
+
+void
+table_set_flags(struct store_writer *writer, store_ref ref, uint32_t flags)
+{
+	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
+
+	__atomic_store_n(&entry->flags, flags, __ATOMIC_RELEASE);
+}
+
+enum nsd_err
+table_set_options(struct store_writer *writer, store_ref ref,
+	const struct zone_setup *setup)
+{
+	struct releaser r = {store_writer_view(writer),
+		store_writer_heap(writer), writer, NULL};
+	struct zone_entry *entry = store_edit(r.heap, ref);
+	store_ref old = entry->options, options;
+
+	if (options_create(store_writer_lasting(writer), setup, &options)
+		!= NSD_OK)
+		return NSD_E_MEMORY;
+	store_publish_ref(writer, &entry->options, options);
+	options_release(&r, old);
+	return NSD_OK;
+}
+
+/* True if the entry's ACLs are those of the setup. */
+static bool
+options_equal(const struct store_view *view, const struct zone_entry *entry,
+	const struct zone_setup *setup)
+{
+	static const struct zone_options none;
+	const struct zone_options *o = entry->options == STORE_NONE
+		? &none
+		: store_get(view, entry->options);
+
+	return o->query_acl_count == setup->query_acl_count
+		&& o->provide_acl_count == setup->provide_acl_count
+		&& (o->query_acl_count == 0
+			|| memcmp(o->acl, setup->query_acl,
+				   o->query_acl_count * sizeof(o->acl[0]))
+				== 0)
+		&& (o->provide_acl_count == 0
+			|| memcmp(o->acl + o->query_acl_count,
+				   setup->provide_acl,
+				   o->provide_acl_count * sizeof(o->acl[0]))
+				== 0);
+}
+
+enum nsd_err
+table_adopt(struct store_writer *writer, const struct zone_setup *setup,
+	store_ref *ref)
+{
+	const struct store_view *view = store_writer_view(writer);
+	struct zone_entry *entry;
+	uint32_t flags;
+
+	if (table_find_apex(view, setup->apex, ref) != NSD_OK)
+		return NSD_E_NOT_FOUND;
+	entry = store_edit(store_writer_heap(writer), *ref);
+	entry->id = setup->id;
+	flags = setup->flags | (entry->flags & ZONE_ENTRY_EXPIRED);
+	if (flags != entry->flags)
+		table_set_flags(writer, *ref, flags);
+	if (options_equal(view, entry, setup))
+		return NSD_OK;
+	return table_set_options(writer, *ref, setup);
+}
