@@ -1,7 +1,7 @@
 /*
  * arena.h - memory that lives as long as one piece of work (a zone build, a
- * configuration): bump allocation from mappings of its own, so that all of it
- * goes back to the kernel.
+ * configuration). It is handed out by moving a pointer through mappings that
+ * nobody else uses, so at the end all of it goes back to the kernel.
  */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
@@ -19,21 +19,22 @@ struct arena {
 	size_t mapped;              /* octets of all mappings */
 };
 
-/* Starts with the caller's memory (aligned to 8, may be NULL with len 0), so
- * that a small piece of work needs no system call. */
+/* Starts with memory of the caller, so that a small piece of work needs no
+ * system call. The memory is aligned to 8; NULL with len 0: none. */
 void arena_init(struct arena *arena, void *memory, size_t len);
-/* Gives back every mapping; the caller's memory stays his. */
+/* Gives back every mapping. The caller's memory stays the caller's. */
 void arena_fini(struct arena *arena);
 /* Takes back all that was handed out, but keeps one mapping for what comes.
- * Only for an arena that was started without memory of the caller. */
+ * Only for an arena that began without memory of the caller. */
 void arena_reset(struct arena *arena);
 
 /* Gives len octets aligned to 8, valid until arena_fini or arena_reset; NULL
- * without memory. Pages that are never touched cost nothing. */
+ * if the system has no memory. Pages that are never touched cost nothing. */
 void *arena_alloc(struct arena *arena, size_t len);
 /* As arena_alloc, all zero. */
 void *arena_alloc_zero(struct arena *arena, size_t len);
-/* Gives a copy of len octets, not aligned; a text's has a NUL behind it. */
+/* Gives a copy of len octets, not aligned; NULL if the system has no memory.
+ * arena_copy_text puts a NUL behind it. */
 void *arena_copy(struct arena *arena, const void *data, size_t len);
 char *arena_copy_text(struct arena *arena, const char *text, size_t len);
 

@@ -1,6 +1,6 @@
 /*
  * clock.h - time that only goes forward (CLOCK_MONOTONIC), for limits and
- * delays; it says nothing of the date.
+ * delays. It does not tell the date.
  */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H

@@ -1,8 +1,8 @@
 /*
  * err.h - the error codes that functions return.
  *
- * One list, in classes. A code says what kind of thing went wrong, so that a
- * caller can decide; the text for people goes through a diag_sink.
+ * A code says what kind of thing went wrong, so that the caller can decide what
+ * to do. The text for people goes through a diag_sink.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H

@@ -1,6 +1,6 @@
 /*
- * exchange.h - one request that came in and the place for its reply: the
- * only thing that net and query share. No meaning of the octets is known here.
+ * exchange.h - one request that came in and the place for its reply: the only
+ * thing that net and query share. What the octets mean is not known here.
  */
 #ifndef BASE_EXCHANGE_H
 #define BASE_EXCHANGE_H
@@ -21,11 +21,11 @@ struct exchange {
 	uint8_t *reply;         /* not the request's buffer */
 	uint32_t reply_len;     /* set by the handler; 0: send nothing */
 	enum exchange_transport transport;
-	/* The client's address, behind a proxy already undone. */
+	/* The client's own address, also if a proxy stands between. */
 	const struct sockaddr_storage *peer;
-	/* NULL when handed over. On a stream the handler may set it: more
-	 * messages follow the reply (a zone transfer), which the transport
-	 * asks for one by one with this value. */
+	/* NULL when handed over. On TCP the handler may set it if more
+	 * messages follow the reply (a zone transfer). The transport then asks
+	 * for them one by one and passes this value. */
 	void *stream;
 };
 

@@ -11,26 +11,28 @@
 #include "base/err.h"
 
 /*
- * Opens a file to be read and says what it is. Nothing there holds the caller
- * up: a FIFO, socket or device is refused with ENOTSUP, and not opened (that
- * alone makes some devices act); a directory with EISDIR; a file that somebody
- * holds a lease on is waited for at most 60 seconds.
+ * Opens a file to be read and says in *st what it is. Nothing holds the caller
+ * up for long: a file that somebody holds a lease on is waited for at most 60
+ * seconds. A FIFO, socket or device is refused before it is opened, since to
+ * open some devices makes them act.
  *
- * With streams, pipes and terminals may be read too if the path names a
- * descriptor that whoever started the program has opened (/dev/stdin,
- * /dev/fd/N); and /dev/null, from anywhere.
+ * With streams, /dev/null may be read too, and a pipe or terminal if the path
+ * names a descriptor that whoever started the program has opened (/dev/stdin,
+ * /dev/fd/N).
  *
- * NSD_E_SYSTEM with errno, and then *fd is -1.
+ * Returns NSD_E_SYSTEM with errno and *fd -1 if the file is not opened: what
+ * stat or open says; ENOTSUP for a FIFO, socket or device that is refused;
+ * EISDIR for a directory; EWOULDBLOCK if the lease was not given up.
  */
 enum nsd_err fs_open_to_read(const char *path, bool streams, int *fd,
 	struct stat *st) MUST_USE;
-/* Says what an errno of fs_open_to_read means. */
+/* The text of an errno of fs_open_to_read, for people. */
 const char *fs_open_error_text(int error);
 
 /*
  * A file that will take the place of another. The new one is made beside it
- * under a name that nobody else has (so that no symbolic link planted there is
- * followed), and renamed over it once it is complete.
+ * under a fresh name, so that no symbolic link planted there is followed. Once
+ * it is complete it is renamed over the old one.
  */
 struct fs_replace {
 	char *path;
@@ -38,23 +40,27 @@ struct fs_replace {
 	int fd; /* the new file, open for reading and writing */
 };
 
-/* Makes the new file, empty. Copies path. NSD_E_SYSTEM with errno;
- * NSD_E_MEMORY. Nothing is left behind on failure. */
+/* Makes the new file, empty. Copies path. Returns NSD_E_SYSTEM with errno if
+ * the file cannot be made or given its mode, NSD_E_MEMORY without memory;
+ * nothing is left behind then. */
 enum nsd_err fs_replace_open(struct fs_replace *r, const char *path,
 	mode_t mode) MUST_USE;
 
 /*
- * Flushes to the disk and renames. On success the caller takes r->fd; on
- * failure everything is as before fs_replace_open. Ends r either way.
+ * Flushes to the disk and renames. Ends r in any case. On success *fd is the
+ * file, the caller's from now on. Returns NSD_E_SYSTEM with errno if flushing
+ * or renaming failed; everything is then as before fs_replace_open.
  */
 enum nsd_err fs_replace_commit(struct fs_replace *r, int *fd) MUST_USE;
+/* Ends r and removes the new file. errno stays as it was. */
 void fs_replace_abort(struct fs_replace *r);
 
-/* Writes all octets, whatever signals come. NSD_E_SYSTEM. */
+/* Writes all octets, whatever signals come. Returns NSD_E_SYSTEM with errno if
+ * a write failed; a part may have been written then. */
 enum nsd_err fs_write_all(int fd, const void *data, size_t len) MUST_USE;
 
-/* Closes every descriptor but 0, 1, 2 and those listed (any order, sorted by
- * the call; NULL and 0: none). */
+/* Closes every descriptor but 0, 1, 2 and those listed. The list may be in any
+ * order and is sorted by the call; NULL with 0: empty. */
 void fs_close_all_but(int *keep, unsigned count);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * log.h - the log of a process: stderr, a file, syslog (doc/surface.md: nsd's
- * log line formats). The one piece of process-wide state in base: a log must
- * be reachable from where things go wrong.
+ * log.h - the log of a process: stderr, a file, syslog (doc/surface.md has the
+ * formats of its lines). It is the one piece of process-wide state in base,
+ * since things go wrong everywhere.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -18,10 +18,10 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_NOTICE,
 	LOG_LEVEL_INFO };
 
 struct log_options {
-	const char *program; /* the PROG of a line, kept until log_close */
+	const char *program; /* the PROG of a line; lent until log_close */
 	const char *file;    /* NULL: stderr and syslog */
-	bool copy_errors;    /* to stderr too, while a person is looking at it:
-			      * until log_set_copy_errors(false) */
+	bool copy_errors;    /* errors to stderr too, where a person may be
+			      * looking; until log_set_copy_errors(false) */
 	bool only_syslog;
 	bool time_ascii;
 	bool time_iso;
@@ -30,14 +30,16 @@ struct log_options {
 };
 
 /*
- * Opens the log. Before this (and after log_close) lines go to stderr. Keeps
- * program and file until log_close. On failure the log stays as it was. A
- * link in place of the file is followed if it is root's or our own.
+ * Opens the log. Before this (and after log_close) lines go to stderr. Borrows
+ * program and file until log_close. A symbolic link in place of the file is
+ * followed if it is root's or our own. Returns NSD_E_SYSTEM with errno if the
+ * file cannot be opened (ELOOP: somebody else's link); the log then stays as
+ * it was.
  */
 enum nsd_err log_open(const struct log_options *options) MUST_USE;
 
-/* Opens the file anew under the same name, for log rotation; on failure the
- * old file goes on being used and says why. */
+/* Opens the file anew under the same name, for log rotation. On failure the old
+ * file stays in use, and a line in it says why. */
 void log_reopen(void);
 void log_close(void);
 
@@ -45,28 +47,29 @@ void log_close(void);
 int log_fd(void);
 
 /*
- * Writes to another descriptor of the log file from now on (log rotation in
- * a process that may not open files). Borrows fd. Without effect if the log
- * is not in a file.
+ * Writes to the file behind fd from now on: log rotation in a process that may
+ * not open files. The caller may close fd. No effect if the log is not in a
+ * file.
  */
 void log_use_fd(int fd);
 
-/* The name by which log_reopen finds the file, once the root directory has
- * changed; kept until log_close. */
+/* Sets the name by which log_reopen finds the file, after a change of the root
+ * directory. Lent until log_close. */
 void log_set_file(const char *file);
 void log_set_copy_errors(bool on);
 
-/* Changes PROG of later lines; with --enable-log-role a role's name. */
+/* Changes PROG of later lines (--enable-log-role: to a role's name). Lent until
+ * log_close. */
 void log_set_program(const char *program);
 void log_set_verbosity(unsigned verbosity);
 unsigned log_verbosity(void);
 
 /*
- * Writes one line. Control characters in the text become \ooo. Async-signal
- * unsafe; threads may call it at once. A text is cut at 4095 octets, and a
- * line that goes to a pipe at PIPE_BUF (4096). What a log file that is a full
- * pipe has no room for is lost; one at stderr may hold the caller up. Never
- * fails towards the caller.
+ * Writes one line. Control characters in the text become \ooo. A text is cut at
+ * 4095 octets, and a line that goes to a pipe at PIPE_BUF (4096). If the log
+ * file is a pipe that is full, the line is lost; a full pipe at stderr may hold
+ * the caller up. Threads may call it at once, signal handlers may not. It never
+ * fails for the caller, and errno stays as it was.
  */
 void log_write(enum log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -81,7 +84,7 @@ enum log_level log_diag_level(const struct diag *d);
  * without the place that it does not have. Serves as a sink's on_diag. */
 void log_diag(struct diag_sink *sink, const struct diag *d);
 
-/* A line that is only of interest from a verbosity on. */
+/* Writes a line if the verbosity is v or more. */
 #define log_at(v, level, ...)                                \
 	do {                                                 \
 		if (log_verbosity() >= (v))                  \

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/assert.h"
+
 static inline uint16_t
 octets_get_u16(const uint8_t *p)
 {
@@ -40,8 +42,8 @@ octets_put_u32(uint8_t *p, uint32_t v)
 }
 
 /*
- * A cursor reads forward and never past its end. The first read that does
- * not fit sets failed and returns zeros from then on: read all fields, check
+ * A cursor reads forward and never past its end. A read that does not fit sets
+ * failed; it and all later ones return zeros. So read all fields, then check
  * failed once.
  */
 struct cursor {
@@ -63,6 +65,7 @@ cursor_init(struct cursor *c, const uint8_t *data, size_t len)
 static inline size_t
 cursor_left(const struct cursor *c)
 {
+	ASSERT_HOT(c->at <= c->end);
 	return (size_t)(c->end - c->at);
 }
 
@@ -72,7 +75,7 @@ cursor_offset(const struct cursor *c)
 	return (size_t)(c->at - c->start);
 }
 
-/* Lends len octets of the buffer and moves past them; NULL if too few. */
+/* Lends the next len octets and moves past them; NULL if fewer are left. */
 static inline const uint8_t *
 cursor_read_octets(struct cursor *c, size_t len)
 {

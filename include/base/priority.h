@@ -1,19 +1,22 @@
-/* priority.h - answering comes before reading and changing zones, where these
- * share a processor. */
+/*
+ * priority.h - answering queries comes before reading and changing zones, where
+ * both share a processor. Each function is for the thread that calls it, does
+ * what the system lets it do, and reports no failure.
+ */
 #ifndef BASE_PRIORITY_H
 #define BASE_PRIORITY_H
 
-/* Of a worker, and of main: it comes to its turn soon after it is woken,
- * whatever the loader is at (Linux 6.12; before that, as all processes do).
- * Takes nothing from the share of others. */
+/* For a worker, and for main: it runs soon after it is woken, whatever the
+ * loader does (from Linux 6.12 on; before that, as any process does). The share
+ * of others stays as large. */
 void priority_answer(void);
 
-/* Of a loader beside workers that serve: its share is the smaller one and it
- * interrupts no worker, but it comes to its turn soon after it is woken. */
+/* For a loader beside workers that serve: it runs soon after it is woken, but
+ * has the smaller share and interrupts no worker. */
 void priority_publish(void);
 
-/* Of a thread that reads zones beside workers that serve, and of those it makes
- * later: it interrupts nobody, and has the smaller share. */
+/* For a thread that reads zones beside workers that serve, and for the threads
+ * that it starts later: it has the smaller share and interrupts nobody. */
 void priority_load(void);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * rcu.h - the memory ordering that read-copy-update across processes rests on:
- * the one place that includes liburcu.
+ * rcu.h - the memory ordering for read-copy-update across processes. The one
+ * place that includes liburcu.
  *
- * Loads and stores are the compiler's C11 atomics, so that ThreadSanitizer
- * follows them (it does not see into liburcu's volatile accesses); the full
- * barrier is liburcu's, which knows the cheapest one of each architecture.
+ * Loads and stores are the compiler's C11 atomics: ThreadSanitizer follows
+ * these, but not liburcu's volatile accesses. The full barrier is liburcu's,
+ * which knows the cheapest one of each architecture.
  */
 #ifndef BASE_RCU_H
 #define BASE_RCU_H
@@ -12,7 +12,7 @@
 #include <urcu/arch.h>
 #include <urcu/list.h>
 
-/* Nothing before it, load or store, is seen after anything behind it. */
+/* All loads and stores before it happen before all that come after it. */
 #define rcu_full_barrier() cmm_smp_mb()
 
 #define rcu_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)

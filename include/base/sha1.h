@@ -1,10 +1,10 @@
 /*
  * sha1.h - SHA-1 (FIPS 180-4 section 6.1) of many short messages at once, and
- * the hash of a hash repeated, as NSEC3 asks for it.
+ * hashes of hashes, as NSEC3 asks for them.
  *
- * The caller pads the messages. Digests are native words, so that repeating
- * takes no conversion. How many messages are worked on at once is chosen by
- * what the processor can do; nothing is allocated, nothing blocks.
+ * The caller pads the messages. Digests are native words, so that hashing them
+ * again takes no conversion. What the processor can do decides how many
+ * messages are worked on at once. Nothing is allocated, nothing blocks.
  */
 #ifndef BASE_SHA1_H
 #define BASE_SHA1_H
@@ -29,7 +29,8 @@ struct sha1_message {
 	uint32_t digest[SHA1_WORDS]; /* out */
 };
 
-/* A message whose first 20 octets are a digest: its other words. */
+/* What follows a digest that is hashed again: words 5 and up of a message that
+ * begins with the 20 octets of the digest. Words 0 to 4 are 0. */
 struct sha1_suffix {
 	uint32_t words[SHA1_SUFFIX_BLOCKS * SHA1_BLOCK_WORDS];
 	uint32_t block_count;
@@ -41,19 +42,18 @@ struct sha1_suffix {
  */
 uint32_t sha1_pad(uint8_t *message, size_t len);
 
-/* What follows the digest: len octets, at most SHA1_SUFFIX_MAX. */
+/* Makes a suffix of len octets, at most SHA1_SUFFIX_MAX. */
 void sha1_suffix_init(struct sha1_suffix *suffix, const uint8_t *octets,
 	size_t len);
 
 /*
  * Hashes each message; then, `repeat` times, its digest followed by the suffix.
- * in: count 1..SHA1_AT_ONCE; suffix is not looked at (NULL is fine) if repeat
- *     is 0.
+ * in: count 1..SHA1_AT_ONCE; suffix may be NULL if repeat is 0.
  */
 void sha1_hash(struct sha1_message *messages, size_t count,
 	const struct sha1_suffix *suffix, unsigned repeat);
 
-/* The digest in network order. */
+/* Writes the digest in network order. */
 void sha1_write(const struct sha1_message *message, uint8_t digest[SHA1_LEN]);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * verify.h - checks of public-key signatures, by OpenSSL.
  *
- * Keys and signatures are untrusted octets: whatever they are, the answer is
- * that the signature is right or that it is not.
+ * Keys and signatures are untrusted octets. Whatever they are, the answer is
+ * whether the signature is right.
  */
 #ifndef BASE_VERIFY_H
 #define BASE_VERIFY_H
@@ -30,8 +30,8 @@ struct verify_key;
 
 /* The octets of a public key, borrowed. */
 struct verify_octets {
-	/* RSA: modulus, no zeros in front; ECDSA: x and y, each of full
-	 * length; the others: the key as their RFC has it. */
+	/* RSA: the modulus without zeros in front. ECDSA: x and y, each of
+	 * full length. The others: the key as their RFC has it. */
 	const uint8_t *key;
 	size_t key_len;
 	const uint8_t *exponent; /* RSA alone */
@@ -50,8 +50,9 @@ enum nsd_err verify_key_create(enum verify_scheme scheme,
 void verify_key_destroy(struct verify_key *key);
 
 /*
- * What one thread needs to check signatures of a key, made once and used for
- * many: NULL without memory. The key must outlive it.
+ * What one thread needs to check signatures of a key. Made once, used for many
+ * signatures. verify_context_create returns NULL if there is no memory, or if
+ * OpenSSL refuses the key. The key must outlive the context.
  */
 struct verify_context;
 struct verify_context *verify_context_create(const struct verify_key *key);

@@ -1,8 +1,10 @@
 /* arena.c - bump allocation from mappings. */
+#include <assert.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/arena.h"
+#include "base/assert.h"
 
 #define ARENA_SIZE_FIRST (64u << 10)
 #define ARENA_SIZE_MAX (4u << 20)
@@ -17,6 +19,8 @@ struct arena_block {
 void
 arena_init(struct arena *arena, void *memory, size_t len)
 {
+	assert(memory != NULL || len == 0);
+	assert((uintptr_t)memory % ARENA_ALIGN == 0);
 	arena->blocks = NULL;
 	arena->at = memory;
 	arena->end = len > 0 ? arena->at + len : arena->at;
@@ -56,9 +60,11 @@ arena_reset(struct arena *arena)
 {
 	struct arena_block *block = arena->blocks;
 
-	/* The current one; the others are full, or one large piece each. */
+	/* Keeps the current block. The others are full, or hold one large
+	 * piece each. */
 	while (block != NULL && (uint8_t *)block + block->size != arena->end)
 		block = block->next;
+	assert(block != NULL || arena->at == NULL);
 	arena_unmap(arena, block);
 	arena->at = block == NULL ? NULL : (uint8_t *)(block + 1);
 	arena->end = block == NULL ? NULL : (uint8_t *)block + block->size;
@@ -90,6 +96,7 @@ arena_take(struct arena *arena, size_t len, size_t align)
 	struct arena_block *block;
 	uint8_t *p;
 
+	ASSERT_HOT(arena->at <= arena->end);
 	if (len > SIZE_MAX / 2)
 		return NULL;
 	if ((size_t)(arena->end - arena->at) >= len + pad) {

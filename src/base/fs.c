@@ -16,12 +16,12 @@
 
 #include "base/fs.h"
 
-/* Longer than the kernel lets the holder of a lease think by default (45 s,
- * /proc/sys/fs/lease-break-time; what else it is set to is not looked up). */
+/* The kernel gives the holder of a lease 45 s by default to let go
+ * (/proc/sys/fs/lease-break-time, which is not looked up). Wait longer. */
 #define LEASE_WAIT_MSEC 60000
 #define LEASE_STEP_MSEC 10
 
-/* Waits for no FIFO to get a writer. */
+/* Opens to read. O_NONBLOCK: a FIFO without a writer is not waited for. */
 static int
 fs_open_at_once(const char *path)
 {
@@ -31,7 +31,8 @@ fs_open_at_once(const char *path)
 		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY
 			| O_NONBLOCK);
 
-		/* Who holds a lease on the file has been asked for it. */
+		/* EWOULDBLOCK: the kernel has asked the holder of a lease on
+		 * the file to let go. */
 		if (fd != -1 || errno != EWOULDBLOCK
 			|| msec >= LEASE_WAIT_MSEC)
 			return fd;
@@ -39,7 +40,8 @@ fs_open_at_once(const char *path)
 	}
 }
 
-/* Names of descriptors that whoever started us has opened on purpose. */
+/* Is it the name of a descriptor, which whoever started us has opened on
+ * purpose? */
 static bool
 fs_is_handed_over(const char *path)
 {
@@ -52,7 +54,8 @@ fs_is_handed_over(const char *path)
 	return false;
 }
 
-/* Something that has an end, or that somebody sits at; fd -1: it may be. */
+/* Is it a stream that may be read: /dev/null, a FIFO, a terminal? fd is -1
+ * before it is opened; any character device may be a terminal then. */
 static bool
 fs_is_stream(const char *path, int fd, const struct stat *st)
 {
@@ -64,7 +67,8 @@ fs_is_stream(const char *path, int fd, const struct stat *st)
 		|| (S_ISCHR(st->st_mode) && (fd == -1 || isatty(fd)));
 }
 
-/* 0 or an errno; fd -1: before it is opened. */
+/* Returns 0 if the file may be read, else an errno. fd is -1 before it is
+ * opened. */
 static int
 fs_judge(const char *path, bool streams, int fd, const struct stat *st)
 {
@@ -75,7 +79,7 @@ fs_judge(const char *path, bool streams, int fd, const struct stat *st)
 	return streams && fs_is_stream(path, fd, st) ? 0 : ENOTSUP;
 }
 
-/* As fs_judge, and makes reads of a stream wait. */
+/* As fs_judge, for the file that was opened. Reads of a stream will wait. */
 static int
 fs_judge_opened(const char *path, bool streams, int fd, struct stat *st)
 {
@@ -106,7 +110,7 @@ fs_open_to_read(const char *path, bool streams, int *fd, struct stat *st)
 			errno = ENOTSUP;
 		return NSD_E_SYSTEM;
 	}
-	/* Another may stand there by now. */
+	/* Another file may stand there by now. */
 	error = fs_judge_opened(path, streams, *fd, st);
 	if (error == 0)
 		return NSD_OK;
@@ -135,7 +139,7 @@ fs_replace_open(struct fs_replace *r, const char *path, mode_t mode)
 		return NSD_E_MEMORY;
 	}
 	snprintf(r->temp, size, "%s.XXXXXX", path);
-	/* O_EXCL within: what stands there already is never opened. */
+	/* mkostemp never opens a file that is there already. */
 	r->fd = mkostemp(r->temp, O_CLOEXEC);
 	if (r->fd != -1 && fchmod(r->fd, mode) == 0)
 		return NSD_OK;
@@ -206,7 +210,7 @@ fs_close_between(int first, int last)
 		return;
 	if (close_range((unsigned)first, (unsigned)last, 0) == 0)
 		return;
-	/* A kernel without close_range. */
+	/* The kernel has no close_range. */
 	if (last > 65535)
 		last = 65535;
 	for (int fd = first; fd <= last; fd++)

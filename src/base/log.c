@@ -42,8 +42,8 @@ static const struct {
 static int
 log_open_file(const char *file)
 {
-	/* O_NONBLOCK: neither a FIFO without a reader nor one that is full
-	 * holds anybody up; what it has no room for is lost. */
+	/* O_NONBLOCK: a FIFO holds nobody up, whether it has no reader or is
+	 * full. What it has no room for is lost. */
 	const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC
 		| O_NOCTTY | O_NONBLOCK;
 	int fd = open(file, flags | O_NOFOLLOW, 0644);
@@ -51,7 +51,7 @@ log_open_file(const char *file)
 
 	if (fd != -1 || errno != ELOOP)
 		return fd;
-	/* Root must not write where the link of another leads. */
+	/* Root must not write where somebody else's link leads. */
 	if (lstat(file, &link) == -1
 		|| (link.st_uid != 0 && link.st_uid != geteuid())) {
 		errno = ELOOP;
@@ -71,12 +71,12 @@ log_open(const struct log_options *options)
 			return NSD_E_SYSTEM;
 	}
 	log_close();
-	/* The time zone is read now: a chroot would hide its file. */
+	/* Reads the time zone now: a chroot would hide its file. */
 	tzset();
 	log_state.options = *options;
 	log_state.fd = fd;
 	if (options->only_syslog || options->file == NULL) {
-		/* Connected at once, for the same reason. */
+		/* Connects at once, for the same reason. */
 		openlog(options->program, LOG_PID | LOG_NDELAY,
 			options->facility);
 		log_state.syslog_open = true;
@@ -110,7 +110,7 @@ log_fd(void)
 void
 log_use_fd(int fd)
 {
-	/* The number stays, so that other threads go on writing meanwhile. */
+	/* The number stays the same, so other threads can go on writing. */
 	if (log_state.fd != -1)
 		(void)dup3(fd, log_state.fd, O_CLOEXEC);
 }
@@ -183,7 +183,7 @@ log_escape(char *out, const char *text)
 	return (size_t)(p - out);
 }
 
-/* 2026-11-21T10:11:12.123+01:00, the colon that strftime leaves out put in. */
+/* Prints 2026-11-21T10:11:12.123+01:00. strftime leaves that colon out. */
 static size_t
 log_print_time_iso(char *out, size_t size, const struct tm *tm, int msec)
 {
@@ -217,9 +217,9 @@ log_print_time(char *out, size_t size)
 }
 
 /*
- * One write a line: lines of several processes do not mix. A pipe promises
- * that for PIPE_BUF octets; of more, one that is nearly full takes a part. What
- * cannot be written cannot be reported either.
+ * Writes a line with one call, so that lines of several processes do not mix. A
+ * pipe promises that for PIPE_BUF octets; of a longer line it takes a part when
+ * it is nearly full. A failure is not reported: there is nowhere to report it.
  */
 static void
 log_put(int fd, char *line, size_t len)

@@ -1,4 +1,4 @@
-/* priority.c - answering comes before reading and changing zones. */
+/* priority.c - sets the scheduler's policy, nice value and slice. */
 #include "config.h"
 
 #include <errno.h>
@@ -12,8 +12,9 @@
 
 #define NICE_MIN (-20)
 #define LOAD_NICE 5
-/* The kernel's own slice is some 3 ms, and who is in one may finish it before
- * others that are woken, unless their slice is shorter. A batch takes less. */
+/* The kernel's own slice is some 3 ms. A thread may finish its slice before one
+ * that is woken gets the processor, unless the latter's slice is shorter. A
+ * batch of queries takes less than this. */
 #define ANSWER_SLICE_NS 200000
 /* About a turn of the loader's loop (load_turn.h). */
 #define PUBLISH_SLICE_NS 300000
@@ -30,7 +31,8 @@ struct priority_attr {
 	uint64_t period;
 };
 
-/* At least as nice as given. Keeps what whoever started us has chosen. */
+/* Sets at least this nice value. Keeps a policy or a higher nice value that
+ * whoever started us has chosen. */
 static void
 priority_set(int policy, int nice, uint64_t slice_ns)
 {

@@ -1,10 +1,12 @@
 /*
- * sha1.c - padding, and messages given out to the lanes of a kernel.
+ * sha1.c - pads messages, and gives them to the kernel that suits their count.
  */
 #include "base/sha1.h"
 
+#include <assert.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/octets.h"
 #include "base/sha1_kernel.h"
 
@@ -26,6 +28,7 @@ sha1_suffix_init(struct sha1_suffix *suffix, const uint8_t *octets,
 	uint8_t message[SHA1_SUFFIX_BLOCKS * SHA1_BLOCK];
 	uint32_t i;
 
+	assert(len <= SHA1_SUFFIX_MAX);
 	memset(message, 0, SHA1_LEN);
 	if (len > 0)
 		memcpy(message + SHA1_LEN, octets, len);
@@ -38,6 +41,8 @@ void
 sha1_hash(struct sha1_message *messages, size_t count,
 	const struct sha1_suffix *suffix, unsigned repeat)
 {
+	ASSERT_HOT(count > 0 && count <= SHA1_AT_ONCE);
+	ASSERT_HOT(suffix != NULL || repeat == 0);
 	while (count > 0) {
 		const struct sha1_kernel *kernel = sha1_kernel_for(count,
 			repeat > 0);

@@ -1,6 +1,6 @@
 /*
  * sha1_avx2.c - SHA-1 of 8 messages in vectors of 256 bits, for processors
- * without instructions for it: where there are, they do as well.
+ * without instructions for SHA-1. Where there are any, these are as fast.
  */
 #include "base/sha1_kernel.h"
 
@@ -67,7 +67,7 @@ to_native(__m256i v)
 		12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3)));
 }
 
-/* Counts of blocks are small, so signed comparison does. */
+/* Counts of blocks are small, so a signed comparison will do. */
 INLINE __m256i
 keep(const uint32_t *counts, uint32_t block, __m256i new, __m256i old)
 {

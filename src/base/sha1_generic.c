@@ -1,6 +1,6 @@
 /*
- * sha1_generic.c - SHA-1 by OpenSSL, one message after another: the block
- * function alone, which costs a fraction of a whole EVP digest.
+ * sha1_generic.c - SHA-1 by OpenSSL, one message after another. Only its block
+ * function is used: that costs a fraction of a whole EVP digest.
  */
 #define OPENSSL_SUPPRESS_DEPRECATED 1 /* EVP has no block function */
 
@@ -49,7 +49,7 @@ hash_one(struct sha1_message *m, const struct sha1_suffix *suffix,
 	SHA_CTX c;
 	uint32_t i;
 
-	/* The other fields are for data that comes in pieces. */
+	/* The other fields only matter for data that comes in pieces. */
 	memset(&c, 0, sizeof(c));
 	transform(&c, m->blocks, m->block_count);
 	for (i = 0; repeat > 0 && i < suffix->block_count * SHA1_BLOCK_WORDS;

@@ -1,5 +1,5 @@
 /*
- * sha1_kernel.h - SHA-1 for one instruction set, chosen when it runs.
+ * sha1_kernel.h - SHA-1 for one instruction set each, chosen at run time.
  */
 #ifndef BASE_SHA1_KERNEL_H
 #define BASE_SHA1_KERNEL_H
@@ -29,8 +29,8 @@ sha1_hash_fn sha1_hash_avx2;
 sha1_hash_fn sha1_hash_shani2, sha1_hash_shani1;
 sha1_hash_fn sha1_hash_generic;
 
-/* Before a loop whose body is to be repeated for each round: the choice of
- * what a round does, and of its registers, is then the compiler's. */
+/* Stands before a loop that is to be unrolled whole, so that the compiler
+ * chooses what each round does and in which registers. */
 #ifdef __clang__
 #define SHA1_UNROLL _Pragma("unroll")
 #else

@@ -1,5 +1,5 @@
 /*
- * sha1_kernel_generic.c - the choice where there is none.
+ * sha1_kernel_generic.c - the one kernel of processors other than x86-64.
  */
 #include "base/sha1_kernel.h"
 

@@ -1,5 +1,5 @@
 /*
- * sha1_kernel_x86.c - the choice among the instructions of x86-64.
+ * sha1_kernel_x86.c - chooses a kernel by what the x86-64 processor can do.
  */
 #include "base/sha1_kernel.h"
 
@@ -7,12 +7,13 @@
 #include <stdatomic.h>
 
 /*
- * From how many messages on a kernel beats those below it. Measured with the
- * SHA instructions (doc/performance.md): 31 ns for one message, 34 for two, 92
- * for sixteen lanes, 135 for thirty-two; but if nothing repeats, messages one
- * after another overlap too, and words have to be sorted into lanes. Without
- * these instructions a message costs at least three times as much, and two are
- * worth a vector.
+ * From how many messages on a kernel beats those below it in the table.
+ *
+ * Measured on a processor with SHA instructions (doc/performance.md): these
+ * take 31 ns for one message and 34 for two; sixteen lanes take 92, thirty-two
+ * 135. If nothing repeats, lanes pay later: messages one after another overlap
+ * too, and words have to be sorted into lanes. Without SHA instructions a
+ * message costs at least three times as much, so two are worth a vector.
  */
 struct sha1_choice {
 	struct sha1_kernel kernel;
@@ -34,7 +35,7 @@ static const struct sha1_choice choices[KERNELS] = {
 	{ { "generic", 1, sha1_hash_generic }, 1, 1, 1 },
 };
 
-/* Leaf 7, EBX bit 29; compilers know no name for it that all of them share. */
+/* Leaf 7, EBX bit 29. Compilers share no name for it. */
 static bool
 has_sha(void)
 {
@@ -61,7 +62,7 @@ find_usable(void)
 	return usable;
 }
 
-/* Asked once: CPUID takes microseconds where the machine is virtual. */
+/* Asks the processor once: CPUID takes microseconds in a virtual machine. */
 static unsigned
 get_usable(void)
 {

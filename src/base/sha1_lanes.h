@@ -1,19 +1,19 @@
 /*
- * sha1_lanes.h - SHA-1 with a message in each 32-bit lane of vectors; part of
- * each file that has chosen the vectors:
+ * sha1_lanes.h - SHA-1 with a message in each 32-bit lane of vectors. A file
+ * that has chosen the vectors includes it, after it has defined:
  *
  *   VECTOR, LANES, TARGET, INLINE
  *   add, exclusive_or, xor3, choose (x ? y : z), majority, rotate_left: on
  *     lanes
  *   fill(word): the word in each lane
- *   load_quads(at, offset): 16 octets of each fourth message, one behind the
- *     other
+ *   load_quads(at, offset): 16 octets of messages 0, 4, 8 and so on, one
+ *     behind the other
  *   to_native: octets to words; unpack32_low and so on: within 128 bits
  *   keep(counts, block, new, old): new in lanes whose count is above block
  *   store(words, vector)
  */
 
-/* So that one works while the other waits for its last round. */
+/* Two, so that one works while the other waits for its last round. */
 #define VECTORS_MAX 2u
 
 struct lanes {
@@ -43,7 +43,7 @@ constant(unsigned t)
 	return k[t / 20];
 }
 
-/* Round t; s is A to E, whose places move by one with each round. */
+/* Does round t. s holds A to E, whose places move by one with each round. */
 INLINE void
 do_round(VECTOR *s, VECTOR *w, unsigned t)
 {
@@ -58,16 +58,17 @@ do_round(VECTOR *s, VECTOR *w, unsigned t)
 			w[(t + 13) % 16])), 1);
 	x = add(*e, add(w[t % 16], fill(constant(t))));
 	x = add(x, mix(*b, *c, *d, t));
-	/* A is what comes last; the compiler must not add it to all of x. */
+	/* A is known last. The compiler must not add it earlier. */
 	__asm__("" : "+v"(x));
 	*e = add(x, rotate_left(*a, 5));
 	*b = rotate_left(*b, 30);
 }
 
 /*
- * One block, in w of each vector. The words stay in memory, where the rounds
- * take them from: registers are too few, and a compiler that tries to hold them
- * all puts the state itself out, on which every round waits.
+ * Hashes one block, which is in w of each vector. The words stay in memory and
+ * the rounds load them from there. There are too few registers for them: a
+ * compiler that tries to hold them all spills the state, and every round waits
+ * for the state.
  */
 INLINE void
 do_rounds(struct lanes *l, unsigned vectors)
@@ -95,7 +96,7 @@ do_rounds(struct lanes *l, unsigned vectors)
 			l[v].h[i] = add(l[v].h[i], s[v][i]);
 }
 
-/* Once in the code each: it is long. */
+/* Not inlined, as the code is long. */
 TARGET static __attribute__((noinline)) void
 compress_one(struct lanes *l)
 {
@@ -127,7 +128,8 @@ start(struct lanes *l)
 	l->h[4] = fill(SHA1_H4);
 }
 
-/* Four words of each message, at the offset: 4 by 4 within 128 bits. */
+/* Loads four words of each message, from the offset on; transposes 4 by 4
+ * within 128 bits. */
 INLINE void
 load_words(VECTOR *w, const uint8_t *const *at, size_t offset)
 {
@@ -143,7 +145,7 @@ load_words(VECTOR *w, const uint8_t *const *at, size_t offset)
 	w[3] = to_native(unpack64_high(ab, cd));
 }
 
-/* The first hash: messages of any number of blocks; their counts differ. */
+/* The first hash. Messages have any number of blocks, not all the same. */
 INLINE void
 hash_messages(struct lanes *l, const struct sha1_message *m, size_t count)
 {
@@ -169,14 +171,14 @@ hash_messages(struct lanes *l, const struct sha1_message *m, size_t count)
 		compress(l, 1);
 		for (i = 0; block > 0 && i < SHA1_WORDS; i++)
 			l->h[i] = keep(counts, block, l->h[i], old[i]);
-		/* One that has ended stays at its last block. */
+		/* A message that has ended stays at its last block. */
 		for (i = 0; i < LANES; i++)
 			if (block + 1 < counts[i])
 				at[i] += SHA1_BLOCK;
 	}
 }
 
-/* The digests, each followed by the suffix. */
+/* Hashes the digests, each followed by the suffix. */
 INLINE void
 hash_suffix(struct lanes *l, unsigned vectors, const struct sha1_suffix *suffix)
 {
@@ -215,7 +217,7 @@ hash_lanes(struct sha1_message *m, size_t count, unsigned vectors,
 		if (k < count)
 			hash_messages(&l[v], m + k, count - k);
 		else
-			hash_messages(&l[v], m, 1); /* idle */
+			hash_messages(&l[v], m, 1); /* lanes not needed */
 	}
 	for (; repeat > 0; repeat--)
 		hash_suffix(l, vectors, suffix);

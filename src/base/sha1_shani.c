@@ -1,7 +1,7 @@
 /*
- * sha1_shani.c - SHA-1 by the instructions made for it. One message leaves
- * them idle half of the time, waiting for its last four rounds; two keep them
- * busy.
+ * sha1_shani.c - SHA-1 by the instructions made for it. With one message they
+ * are idle half of the time, as each four rounds wait for the four before. Two
+ * messages keep them busy.
  */
 #include "base/sha1_kernel.h"
 
@@ -13,9 +13,9 @@
 #define LANES_MAX 2u
 
 /*
- * A state is a vector of A, B, C, D, from the highest word down, and E, in the
- * highest word of another; words of a message likewise, four in a vector. So
- * the first four words of a digest are the first words of the next message as
+ * A state is two vectors: A, B, C, D from the highest word down, and E in the
+ * highest word of the other. The words of a message stand in the same order,
+ * four in a vector. So the first four words of a digest can be hashed again as
  * they stand.
  */
 struct sha1_lane {
@@ -39,7 +39,7 @@ rounds4(__m128i abcd, __m128i e, unsigned group)
 	}
 }
 
-/* The words of a group from those of the four groups before it. */
+/* Makes the words of a group from those of the four groups before it. */
 INLINE void
 extend(__m128i *w, unsigned group)
 {
@@ -49,11 +49,12 @@ extend(__m128i *w, unsigned group)
 	w[group % 4] = _mm_sha1msg2_epu32(x, w[(group + 3) % 4]);
 }
 
-/* One block in each of n lanes: abcd, e and w are in, abcd and e out. */
+/* Hashes one block in each of n lanes. In: abcd, e, w. Out: abcd, e. */
 INLINE void
 compress(struct sha1_lane *l, unsigned n)
 {
-	/* The state as it goes; e is abcd of four rounds ago, whose A it is. */
+	/* The state between rounds. e is abcd of four rounds ago: rotated, the
+	 * A of then is the E of now. */
 	__m128i abcd[LANES_MAX], e[LANES_MAX], next;
 	unsigned group, i;
 
@@ -109,7 +110,7 @@ load_words(struct sha1_lane *l, const uint8_t *block)
 			(const __m128i *)(block + 16 * i)), reverse);
 }
 
-/* Four words, the first one highest. */
+/* Loads four words, the first one highest. */
 INLINE __m128i
 load_suffix(const uint32_t *words)
 {
@@ -117,7 +118,7 @@ load_suffix(const uint32_t *words)
 		_MM_SHUFFLE(0, 1, 2, 3));
 }
 
-/* The digests, each followed by the suffix. */
+/* Hashes the digests, each followed by the suffix. */
 INLINE void
 compress_suffix(struct sha1_lane *l, unsigned n,
 	const struct sha1_suffix *suffix)
@@ -127,7 +128,8 @@ compress_suffix(struct sha1_lane *l, unsigned n,
 	SHA1_UNROLL
 	for (i = 0; i < n; i++) {
 		l[i].w[0] = l[i].abcd;
-		/* Its first word is 0 in the suffix, and others in e. */
+		/* Word 4 is E. It is 0 in the suffix, and words 5 to 7 are 0
+		 * in e. */
 		l[i].w[1] = _mm_or_si128(l[i].e,
 			load_suffix(suffix->words + 4));
 		l[i].w[2] = load_suffix(suffix->words + 8);

@@ -1,4 +1,5 @@
 /* verify.c - public-key signatures checked by OpenSSL's EVP. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ struct verify_key {
 
 struct verify_context {
 	const struct verify_key *key;
-	EVP_MD_CTX *fresh; /* ready for data, copied for each signature */
+	EVP_MD_CTX *fresh; /* ready for data; copied to used each time */
 	EVP_MD_CTX *used;
 };
 
@@ -59,8 +60,8 @@ pkey_from_params(const char *type, OSSL_PARAM_BLD *build)
 	return pkey;
 }
 
-/* An exponent of 1 would make any octets a signature, an even one has no
- * inverse: no signer has such a key. */
+/* No signer has a key with an exponent of 1 (any octets would be a signature)
+ * or with an even one (it has no inverse). */
 static bool
 rsa_is_sane(const BIGNUM *n, const BIGNUM *e)
 {
@@ -137,6 +138,7 @@ verify_key_create(enum verify_scheme scheme,
 	struct verify_key *k;
 	EVP_PKEY *pkey = NULL;
 
+	assert((size_t)scheme < sizeof(schemes) / sizeof(schemes[0]));
 	if (!scheme_is_offered(scheme)) {
 		ERR_clear_error();
 		return NSD_E_NOT_FOUND;
@@ -203,7 +205,8 @@ verify_context_destroy(struct verify_context *context)
 	free(context);
 }
 
-/* r and s to the DER that OpenSSL reads; 0 if they are no signature. */
+/* Writes r and s as the DER that OpenSSL reads. Returns its octets, 0 if r and
+ * s are no signature. */
 static size_t
 ecdsa_to_der(size_t side, const uint8_t *signature, size_t len,
 	uint8_t der[ECDSA_DER_MAX])
@@ -246,7 +249,7 @@ verify_signature(struct verify_context *context, const uint8_t *data,
 	right = EVP_MD_CTX_copy_ex(context->used, context->fresh) == 1
 		&& EVP_DigestVerify(context->used, signature, signature_len,
 			   data, len) == 1;
-	/* A wrong signature leaves reasons behind that nobody will read. */
+	/* Nobody will read the reasons that OpenSSL has queued. */
 	if (!right)
 		ERR_clear_error();
 	return right;
