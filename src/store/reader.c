@@ -132,8 +132,6 @@ pins_close(struct store_reader *reader, uint64_t epoch)
 {
 	struct store_slot *slot = reader->slot;
 
-	if (!reader->pins_open)
-		return;
 	assert(slot->pin_max <= SLOT_PINS);
 	for (uint32_t i = 0; i < slot->pin_max; i++)
 		if (slot->pins[i].high == UINT64_MAX)
@@ -146,7 +144,8 @@ store_reader_quiescent(struct store_reader *reader)
 {
 	uint64_t epoch = rcu_load_acquire(&reader->header->epoch);
 
-	pins_close(reader, epoch);
+	if (reader->pins_open)
+		pins_close(reader, epoch);
 	if (epoch == reader->seen)
 		return;
 	if (reader->seen == 0) {
@@ -162,7 +161,8 @@ store_reader_quiescent(struct store_reader *reader)
 void
 store_reader_offline(struct store_reader *reader)
 {
-	pins_close(reader, rcu_load_acquire(&reader->header->epoch));
+	if (reader->pins_open)
+		pins_close(reader, rcu_load_acquire(&reader->header->epoch));
 	reader->seen = 0;
 	rcu_store_release(&reader->slot->seen, 0);
 }
