@@ -1,6 +1,6 @@
 /*
- * edns.h - EDNS (RFC 6891): what a request's OPT record says, and the codes
- * of options and of extended errors (RFC 8914).
+ * edns.h - EDNS (RFC 6891): what the OPT record of a request says, and the
+ * codes of options and of extended errors (RFC 8914).
  */
 #ifndef DNS_EDNS_H
 #define DNS_EDNS_H
@@ -36,7 +36,7 @@ enum ede_code {
 	EDE_NOT_SUPPORTED = 21,
 	EDE_INVALID_DATA = 24,
 	EDE_INVALID_QUERY_TYPE = 30, /* RFC 9824 */
-	EDE_NONE = 0xffff,           /* no code: nothing to send */
+	EDE_NONE = 0xffff,           /* nothing to send */
 };
 
 /* Length of a cookie option: client part alone, or with a server part. */
@@ -47,7 +47,7 @@ enum ede_code {
 struct edns {
 	bool present;
 	bool dnssec_ok;
-	bool nsid;        /* options asked for */
+	bool nsid;        /* this and the next two: the option is there */
 	bool zoneversion;
 	bool padding;
 	uint8_t version;
@@ -57,12 +57,12 @@ struct edns {
 };
 
 /*
- * Reads an OPT record. Options that we do not know are passed over. The
- * options of a version that we do not speak are not looked at.
- * out: edns, with present set; what could be read before an error is kept,
- *      so that an error can be answered with EDNS.
+ * Reads an OPT record. Skips options that it does not know, and all options of
+ * an EDNS version other than EDNS_VERSION (which is no error here).
+ * out: edns, with present set. After an error it holds what came before, so
+ *      that the error can be answered with EDNS.
  * returns NSD_OK; NSD_E_WIRE if an option runs over the end, or has a length
- * that its RFC forbids. Cost: linear in RDLENGTH.
+ *     that its RFC forbids. Cost: linear in RDLENGTH.
  */
 enum nsd_err edns_read(const struct message_rr *rr, struct edns *edns)
 	MUST_USE;

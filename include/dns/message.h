@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/assert.h"
 #include "base/err.h"
 #include "base/octets.h"
 #include "dns/name.h"
@@ -103,15 +104,15 @@ message_get_count(const uint8_t *message, enum message_field field)
 }
 
 /*
- * A name taken apart for look-ups: lower case, with the place of each label.
- * label_at has one entry more than labels: the place of the root label.
+ * A name taken apart for look-ups: in lower case, with the place of each label.
+ * label_at has one entry more than there are labels, for the root label.
  */
 struct message_name {
 	uint8_t len;   /* octets, root label counted */
 	uint8_t count; /* labels, the root label not counted */
 	uint8_t label_at[NAME_MAX_LABELS + 1];
-	/* Wire form; the octets behind it, to a multiple of 8, are not
-	 * defined but may be written. */
+	/* Wire form. The octets behind it, up to a multiple of 8, have no
+	 * defined value and may be written. */
 	uint8_t name[256];
 };
 
@@ -122,18 +123,22 @@ struct message_question {
 };
 
 /*
- * Reads a question. A compression pointer in its name is an error: nothing
- * stands before it that it could point to.
- * returns NSD_OK with the cursor behind it, or NSD_E_WIRE.
- * Cost: one pass over the name. RFC 1035 section 4.1.2.
+ * Reads a question (RFC 1035 section 4.1.2). A compression pointer in its name
+ * is an error: there is no name before it to point to.
+ * returns NSD_OK with the cursor behind it; NSD_E_WIRE, and the cursor has
+ *     failed, if it is cut, or its name is over 255 octets or not plain labels.
+ * Cost: one pass over the name.
  */
 enum nsd_err message_read_question(struct cursor *message,
 	struct message_question *question) MUST_USE;
 
 /*
- * Expands a name that stands in a message, following pointers, into lower
- * case and labels. In: at is its offset; the message is len octets.
- * returns NSD_OK or NSD_E_WIRE. For a name that may be hostile, too.
+ * Expands a name in a message into lower case and labels; follows compression
+ * pointers (RFC 1035 section 4.1.4). The message may be hostile.
+ * in: a message of len octets; at is the offset of the name.
+ * returns NSD_OK; NSD_E_WIRE if the name leaves the message, is over 255
+ *     octets, has a label type other than the two, or a pointer that does not
+ *     lead strictly backwards.
  */
 enum nsd_err message_expand_name(const uint8_t *message, size_t len, size_t at,
 	struct message_name *name) MUST_USE;
@@ -149,8 +154,10 @@ struct message_rr {
 };
 
 /*
- * Reads a record's head and moves behind its RDATA. RFC 1035 section 4.1.3.
- * returns NSD_OK or NSD_E_WIRE.
+ * Reads a record's head and moves behind its RDATA (RFC 1035 section 4.1.3).
+ * Does not follow pointers in its owner, nor look at the RDATA.
+ * returns NSD_OK; NSD_E_WIRE, and the cursor has failed, if it is cut or its
+ *     owner is not a name.
  */
 enum nsd_err message_read_rr(struct cursor *message, struct message_rr *rr)
 	MUST_USE;
@@ -159,6 +166,7 @@ enum nsd_err message_read_rr(struct cursor *message, struct message_rr *rr)
 static inline bool
 message_rr_at_root(const struct cursor *message, const struct message_rr *rr)
 {
+	ASSERT_HOT(message->start + rr->owner_at < message->end);
 	return message->start[rr->owner_at] == 0;
 }
 

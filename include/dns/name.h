@@ -45,10 +45,11 @@ bool name_equal(const uint8_t *a, const uint8_t *b);
 /* Canonical order (RFC 4034 section 6.1): <0, 0, >0. */
 int name_compare(const uint8_t *a, const uint8_t *b);
 
-/* True if name is parent or below it. */
+/* True if name is parent or below it, without regard to case. */
 bool name_is_within(const uint8_t *name, const uint8_t *parent);
 
-/* The name with its first `count` labels left off; lent from name. */
+/* The name without its first `count` labels; lent from name. The root if it has
+ * no more than these. */
 const uint8_t *name_skip_labels(const uint8_t *name, unsigned count);
 
 static inline bool
@@ -66,11 +67,13 @@ name_is_wildcard(const uint8_t *name)
 
 /*
  * Reads presentation format (RFC 1035 section 5.1: \DDD and \X escapes).
- * A text without a final dot gets origin appended; "@" alone is the origin.
- * in: text of len octets, not NUL-terminated; origin may be NULL (then a
- *     relative text is an error unless fully_qualify is wanted: pass the root).
+ * A text without a final dot is completed by the origin; "@" is the origin.
+ * in: text of len octets, not NUL-terminated; origin, a wire name (the root, to
+ *     take relative texts as absolute), or NULL if there is none.
  * out: name (255 octets of room), *name_size its octets. Case is kept.
- * returns NSD_OK or NSD_E_SYNTAX with *why set to a static text.
+ * returns NSD_OK; NSD_E_SYNTAX, with *why a static text that says what was
+ *     expected, if the text is empty, has an empty or too long label or a
+ *     malformed escape, is too long, or is relative and there is no origin.
  */
 enum nsd_err name_parse_text(const char *text, size_t len,
 	const uint8_t *origin, uint8_t name[NAME_MAX_LEN], size_t *name_size,
@@ -83,15 +86,17 @@ enum nsd_err name_parse_text(const char *text, size_t len,
 size_t name_print_text(const uint8_t *name, char out[NAME_TEXT_MAX]);
 
 /*
- * Reads a name from a message, following compression pointers, which must
- * point strictly backwards (RFC 1035 section 4.1.4). Moves the cursor behind
- * the name as it stands. Cost is bounded by 255 octets written and 127 jumps.
- * returns NSD_OK or NSD_E_WIRE (then the cursor has failed).
+ * Reads a name from a message. Follows compression pointers (RFC 1035 section
+ * 4.1.4). Moves the cursor behind the name as it stands. Case is kept.
+ * returns NSD_OK; NSD_E_WIRE, and the cursor has failed, if the name leaves the
+ *     message, is over 255 octets, has a label type other than the two, or a
+ *     pointer that does not lead strictly backwards.
+ * Cost: at most 255 octets written and 127 pointers.
  */
 enum nsd_err name_read(struct cursor *message, uint8_t name[NAME_MAX_LEN],
 	size_t *name_size) MUST_USE;
 
-/* As name_read, but a compression pointer is an error. */
+/* As name_read, but a compression pointer is NSD_E_WIRE. */
 enum nsd_err name_read_uncompressed(struct cursor *message,
 	uint8_t name[NAME_MAX_LEN], size_t *name_size) MUST_USE;
 

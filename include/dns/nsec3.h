@@ -26,19 +26,19 @@ struct nsec3_job {
 };
 
 /*
- * Hashes each name. Jobs of one call share the parameters; any count, the more
- * the better the lanes are filled. Cost: (iterations + 1) blocks of SHA-1 a
- * name, two where name or salt are long. Nothing is allocated.
+ * Hashes the name of each job. Any count; many jobs in one call fill the lanes
+ * better. Cost: iterations + 1 blocks of SHA-1 a name, or twice as many where
+ * name or salt are long. Nothing is allocated.
  */
 void nsec3_hash_batch(const struct nsec3_params *params,
 	struct nsec3_job *const *jobs, size_t count);
 
-/* base32hex, lower case, no padding (RFC 4648 section 7). */
+/* Prints base32hex in lower case without padding (RFC 4648 section 7). */
 void nsec3_print_label(const uint8_t hash[NSEC3_HASH_LEN],
 	uint8_t label[NSEC3_LABEL_LEN]);
 
-/* The hash that the first label of a wire name spells in either case; false
- * if it is no base32hex of 20 octets. */
+/* Reads the hash that the first label of a wire name spells, in either case.
+ * False, and hash is untouched, if it is not base32hex of 20 octets. */
 bool nsec3_parse_label(const uint8_t *name, uint8_t hash[NSEC3_HASH_LEN]);
 
 #endif

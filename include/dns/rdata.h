@@ -23,17 +23,16 @@ struct rdata_error {
 };
 
 /*
- * Parses the RDATA tokens of a record, known syntax or RFC 3597 \# form (the
- * latter is then checked against the type's wire rules too).
- * in: tokens after the type; origin completes relative names.
+ * Parses the RDATA tokens of a record: the syntax of the type, or the \# form
+ * of RFC 3597, which is then checked against the wire rules of the type.
+ * in: the tokens behind the type; origin completes relative names (NULL: none).
  * out: rdata (RDATA_MAX_LEN octets of room), *rdata_len. Names keep case.
- * returns NSD_OK; NSD_E_SYNTAX with *error filled; or NSD_E_ZONE with *error
- *     filled and the RDATA given all the same: its layout is that of the
- *     type, but a value breaks a rule (a digest of the wrong length). A
- *     primary refuses such a record, a secondary serves what it was sent.
- * Cost: linear, but for SvcParams that stand in descending order: quadratic in
- *     their number (0.3 s at the 16,000 that fit). Never allocates.
- *     Thread-safe.
+ * returns NSD_OK; NSD_E_SYNTAX with *error filled if the text or the layout is
+ *     wrong; NSD_E_ZONE with *error filled, and the RDATA as with NSD_OK, if
+ *     only a value breaks a rule (a digest of the wrong length). A primary
+ *     refuses such a record, a secondary serves what it was sent.
+ * Cost: linear; SvcParams that are not in order are sorted. Allocates nothing.
+ * Several threads may call it at once.
  */
 enum nsd_err rdata_parse(uint16_t type, const struct token *tokens,
 	size_t token_count, const uint8_t *origin, uint8_t *rdata,
@@ -44,27 +43,28 @@ enum nsd_err rdata_parse(uint16_t type, const struct token *tokens,
  * returns NSD_OK; NSD_E_WIRE if the layout is broken: a field is missing or
  *     cut, octets are left, a name is not whole or is compressed; NSD_E_ZONE
  *     if only a value breaks a rule (an empty digest, a bitmap out of order).
- *     On both *why is a static text that says what was expected.
+ *     With both errors *why is a static text that says what was expected.
  */
 enum nsd_err rdata_check(uint16_t type, const uint8_t *rdata,
 	size_t rdata_len, const char **why) MUST_USE;
 
 /*
- * Reads RDATA from a message into uncompressed form: names are expanded where
- * RFC 3597 section 4 lets them come compressed. The layout is checked, the
- * values are not: ask rdata_check about those.
- * in: message cursor at the first octet of RDATA; rdlength as it stands.
- * out: rdata (RDATA_MAX_LEN of room). The cursor is moved behind.
- * returns NSD_OK or NSD_E_WIRE (then the cursor has failed).
+ * Reads RDATA from a message into uncompressed form. Expands names where RFC
+ * 3597 section 4 lets them come compressed. Checks the layout but not the
+ * values: ask rdata_check about those.
+ * in: message, a cursor at the first octet of the RDATA; its RDLENGTH.
+ * out: rdata (RDATA_MAX_LEN of room), *rdata_len. The cursor is behind it.
+ * returns NSD_OK; NSD_E_WIRE, and the cursor has failed, if the RDATA leaves
+ *     the message, its layout is broken, or it is too long once expanded.
  */
 enum nsd_err rdata_read(uint16_t type, struct cursor *message,
 	uint16_t rdlength, uint8_t *rdata, size_t *rdata_len) MUST_USE;
 
 /*
- * Prints presentation format, NUL-terminated; octets that do not fit the type
- * (or that text could not give back) are printed in RFC 3597 form. Returns the
- * length it needs (as snprintf): nothing is promised about out if that is
- * >= size.
+ * Prints presentation format, NUL-terminated. Octets that are no RDATA of the
+ * type, or break a rule of a field, are printed in the form of RFC 3597.
+ * Returns the length that is needed, no NUL counted; if that is >= size, out is
+ * of no use.
  */
 size_t rdata_print(uint16_t type, const uint8_t *rdata, size_t rdata_len,
 	char *out, size_t size);
@@ -81,17 +81,18 @@ struct rdata_name {
 	uint16_t offset;  /* of its first octet */
 	bool compressible;
 };
-#define RDATA_NAMES_MAX 2 /* of fixed position; HIP's list is not told */
+#define RDATA_NAMES_MAX 2 /* the list of names in HIP is not among them */
 
 /*
- * Lists the names in the fields of a checked RDATA that may be compressed or
- * ask for additional data. Returns the count.
+ * Lists the names in checked RDATA that may be compressed or that ask for
+ * additional data. Returns their count.
  */
 unsigned rdata_list_names(uint16_t type, const uint8_t *rdata,
 	size_t rdata_len, struct rdata_name out[RDATA_NAMES_MAX]);
 
-/* Offset of the name that asks for addresses (RR_ADDITIONAL), or -1. A root
- * name in SVCB and HTTPS stands for the owner (RFC 9460 section 2.5.2). */
+/* The offset, in checked RDATA, of the name that asks for addresses
+ * (RR_ADDITIONAL); -1: there is none. In SVCB and HTTPS the root name stands
+ * for the owner (RFC 9460 section 2.5.2). */
 int rdata_additional_offset(uint16_t type, const uint8_t *rdata,
 	size_t rdata_len);
 

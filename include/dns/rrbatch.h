@@ -1,9 +1,9 @@
 /*
- * rrbatch.h - resource records in bulk: what a zone-file parser or a transfer
- * makes and the zone builder eats.
+ * rrbatch.h - resource records in bulk: a zone-file parser or a transfer makes
+ * them, the zone builder reads them.
  *
- * A batch is one block of memory of records back to back, so that millions of
- * them cost no allocation each. Records start at a multiple of 4:
+ * A batch is one block of memory with records back to back, so that millions of
+ * records need few allocations. Each record starts at a multiple of 4:
  *
  *   +0  line     4   1-based line in its file, 0: not from a file
  *   +4  ttl_sec  4
@@ -70,19 +70,21 @@ rrbatch_next(const struct rrbatch_rr *rr)
 		+ rrbatch_rr_size(rr));
 }
 
-/* Makes an empty batch with that much room (mmap for large ones, so that its
- * memory goes back to the system); NULL without memory. Release with
- * rrbatch_destroy. */
+/* Makes an empty batch with capacity octets of room; NULL if there is no
+ * memory. A large one is a mapping, so that its memory goes back to the
+ * system. */
 struct rrbatch *rrbatch_create(size_t capacity);
+/* Releases one batch; NULL is fine. */
 void rrbatch_destroy(struct rrbatch *batch);
-/* Destroys a whole chain. */
+/* Releases a whole chain. */
 void rrbatch_destroy_all(struct rrbatch *first);
 
 /*
- * Lends the last batch of a chain (first and last NULL: there is none yet)
- * with room for a record with so much RDATA, whatever its owner. Where there
- * is too little, one more is made, of that capacity or of what the record
- * takes; NULL without memory.
+ * Makes room in a chain for a record with rdlen octets of RDATA, whatever its
+ * owner. Lends the last batch; if it has too little room, appends a new one
+ * with `capacity` octets, or more if the record needs more. An empty chain has
+ * first and last NULL. Returns NULL if there is no memory; the chain is then as
+ * before.
  */
 static inline struct rrbatch *
 rrbatch_make_room(struct rrbatch **first, struct rrbatch **last, size_t rdlen,
@@ -105,8 +107,10 @@ rrbatch_make_room(struct rrbatch **first, struct rrbatch **last, size_t rdlen,
 }
 
 /*
- * Appends a record. owner NULL: same owner as the record before it.
- * returns NSD_OK; NSD_E_LIMIT if it does not fit (nothing changed).
+ * Appends a record. owner is a wire name in any case; NULL: the owner of the
+ * record before it, which must be in this batch.
+ * returns NSD_OK; NSD_E_LIMIT if it does not fit; NSD_E_BUG if owner is NULL and
+ *     the batch is empty. Nothing is changed by an error.
  */
 enum nsd_err rrbatch_append(struct rrbatch *batch,
 	const struct rrbatch_rr *head, const uint8_t *owner,

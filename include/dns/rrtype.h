@@ -1,6 +1,7 @@
 /*
- * rrtype.h - the table of RR types: one row a type drives parsing, printing,
- * wire checks, compression, canonical form, additional data and the tests.
+ * rrtype.h - the table of RR types. The row of a type drives how its RDATA is
+ * parsed, printed, checked, compressed and compared, which additional data it
+ * asks for, and the tests.
  *
  * Source: IANA "Resource Record (RR) TYPEs" and the RFC named in each row.
  */
@@ -16,7 +17,7 @@
 enum rr_class { CLASS_IN = 1, CLASS_CH = 3, CLASS_HS = 4, CLASS_NONE = 254,
 	CLASS_ANY = 255 };
 
-/* Types that code names. Every other type lives in the table alone. */
+/* Types that the code names. Every other type is in the table alone. */
 enum rr_type {
 	TYPE_A = 1, TYPE_NS = 2, TYPE_MD = 3, TYPE_MF = 4, TYPE_CNAME = 5,
 	TYPE_SOA = 6, TYPE_MB = 7, TYPE_MG = 8, TYPE_MR = 9, TYPE_NULL = 10,
@@ -35,7 +36,7 @@ enum rr_type {
 /* How one field of RDATA looks in text and on the wire. */
 enum rdata_field {
 	FIELD_END = 0,
-	FIELD_NAME_COMPRESSED, /* name that RFC 1035 lets a sender compress */
+	FIELD_NAME_COMPRESSED, /* name that a sender may compress, RFC 1035 */
 	FIELD_NAME,            /* name never compressed when sent */
 	FIELD_U8,
 	FIELD_U16,
@@ -49,13 +50,13 @@ enum rdata_field {
 	FIELD_STRING,          /* one <character-string> */
 	FIELD_STRING_OPTIONAL, /* one or none (ISDN's sub-address) */
 	FIELD_STRINGS,         /* one or more, to the end */
-	FIELD_LONG_STRING,     /* octets to the end as one string (CAA, URI) */
+	FIELD_LONG_STRING,     /* to the end, one quoted string (CAA, URI) */
 	FIELD_HEX,             /* hex to the end, may be split by blanks */
-	FIELD_HEX8,            /* length octet, hex, "-" for none: NSEC3 salt */
+	FIELD_HEX8,            /* length, hex, "-" for none (NSEC3 salt) */
 	FIELD_BASE64,          /* base64 to the end, may be split */
 	FIELD_BASE64_OPTIONAL, /* the same, none is fine (KEY without a key) */
 	FIELD_BASE64_DASH,     /* the same, "-" for none (DOA) */
-	FIELD_BASE32HEX8,      /* length octet, base32hex (NSEC3 next hash) */
+	FIELD_BASE32HEX8,      /* length, base32hex (NSEC3 next hash) */
 	FIELD_BITMAP,          /* type bitmap to the end, RFC 4034 4.1.2 */
 	FIELD_ALGORITHM,       /* 8 bits, DNSSEC mnemonic or number */
 	FIELD_CERT_TYPE,       /* 16 bits, CERT mnemonic or number */
@@ -81,13 +82,14 @@ enum rdata_field {
 #define RDATA_FIELDS_MAX 10
 
 enum rr_flags {
-	RR_META = 1,        /* QTYPE or pseudo type: never in a zone */
-	RR_ADDITIONAL = 2,  /* its name field asks for addresses: A, AAAA */
-	RR_SINGLETON = 4,   /* at most one RR at a name: SOA, CNAME, DNAME */
-	RR_WITH_CNAME = 8,  /* may be beside a CNAME: RRSIG, NSEC, KEY, NXT */
+	RR_META = 1,         /* QTYPE or pseudo type: never in a zone */
+	RR_ADDITIONAL = 2,   /* its name field asks for addresses: A, AAAA */
+	RR_SINGLETON = 4,    /* one RR of it at a name (SOA, CNAME, DNAME) */
+	RR_WITH_CNAME = 8,   /* may be beside a CNAME (RRSIG, NSEC, KEY, NXT) */
 	RR_OBSOLETE = 16,
-	RR_CANON_LOWER = 32,/* canonical form is in lower case, RFC 4034 6.2 */
-	RR_DECOMPRESS = 64, /* names may come compressed (RFC 3597 section 4) */
+	RR_CANON_LOWER = 32, /* canonical form lower-cases its names (RFC 4034
+			      * section 6.2) */
+	RR_DECOMPRESS = 64,  /* names may come compressed, RFC 3597 sect. 4 */
 };
 
 struct rrtype {
@@ -95,10 +97,11 @@ struct rrtype {
 	uint16_t flags;   /* enum rr_flags */
 	const char *name; /* "NSEC3PARAM" */
 	uint8_t fields[RDATA_FIELDS_MAX]; /* enum rdata_field, FIELD_END ends */
-	uint8_t rule;     /* enum rdata_rule: what the fields do not say */
+	uint8_t rule;     /* enum rdata_rule */
 };
 
-/* Rules on the values of fields, checked in text and on the wire alike. */
+/* Rules on values that the kinds of fields do not imply. They are checked in
+ * text and on the wire alike. */
 enum rdata_rule {
 	RULE_NONE = 0,
 	RULE_DIGEST,       /* DS: digest length by digest type, octet 3 */
@@ -111,22 +114,24 @@ enum rdata_rule {
 	RULE_URI,          /* RFC 7553 section 4.4: the target is not empty */
 };
 
-/* The row of a type; never NULL: an unknown type gets a row with
- * FIELD_UNKNOWN and a NULL name. Constant time. */
+/* The row of a type, never NULL. An unknown type gets a row with FIELD_UNKNOWN
+ * and a NULL name. Constant time. */
 const struct rrtype *rrtype_get(uint16_t type);
 
 /* The n-th row of the table in ascending order, NULL behind the last. */
 const struct rrtype *rrtype_at(size_t n);
 
-/* Reads "NS", "ns", "TYPE65280". NSD_E_SYNTAX if it is none. */
+/* Reads "NS", "ns", "TYPE65280". Returns NSD_E_SYNTAX, with *type untouched, if
+ * it is no type. */
 enum nsd_err rrtype_parse(const char *text, size_t len, uint16_t *type)
 	MUST_USE;
 
-/* Prints the mnemonic or TYPEn; returns the length. */
+/* Prints the mnemonic or TYPEn, NUL-terminated; returns the length. */
 #define RRTYPE_TEXT_MAX 16
 size_t rrtype_print(uint16_t type, char out[RRTYPE_TEXT_MAX]);
 
-/* As rrtype_parse, for classes: "IN", "CLASS3". */
+/* Reads "IN", "CLASS3". Returns NSD_E_SYNTAX, with *rrclass untouched, if it is
+ * no class. */
 enum nsd_err rrtype_parse_class(const char *text, size_t len,
 	uint16_t *rrclass) MUST_USE;
 

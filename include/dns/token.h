@@ -1,8 +1,8 @@
 /*
- * token.h - a word of presentation format, as a master-file scanner cuts it.
+ * token.h - a word of presentation format, as the scanner of zone files cut it.
  *
- * The scanner groups the tokens of one record (parentheses and comments
- * already gone) and passes them on; nothing is copied or unescaped yet.
+ * The scanner drops parentheses and comments and passes on the tokens of one
+ * record. Nothing is copied, and escapes are still in.
  */
 #ifndef DNS_TOKEN_H
 #define DNS_TOKEN_H

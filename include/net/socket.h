@@ -26,22 +26,28 @@ struct net_listen {
 
 /*
  * Makes a non-blocking close-on-exec socket, bound and, for TCP, listening.
- * IPv6 sockets are IPv6-only. UDP: path-MTU discovery off where the system
- * lets (forged ICMP is ignored; IPv4 without DF until net_udp_open sets it;
- * IPv6 sends at most 1280).
- * An option the system lacks is a warning to the sink; a bind that fails is
- * an error with the address in its text, and NSD_E_SYSTEM with its errno.
+ * IPv6 sockets are IPv6-only. A UDP socket ignores what ICMP claims about the
+ * path, as far as the system lets it: IPv4 datagrams have no DF until
+ * net_udp_open sets it, and IPv6 packets have at most 1280 octets.
+ * returns NSD_OK with *fd; NSD_E_SYSTEM with errno, and an error to the sink
+ *     with the address in it, if there is no socket, it refuses an option that
+ *     it must have, or bind or listen fails. Any other option that the system
+ *     refuses is a warning to the sink.
  */
 enum nsd_err net_listen(const struct net_listen *options,
 	struct diag_sink *sink, int *fd) MUST_USE;
 
-/* "ADDR" or "ADDR@PORT" to an address; default_port in host order. */
+/* Reads "ADDR" or "ADDR@PORT"; an IPv6 ADDR may end in "%SCOPE". default_port
+ * is in host order. Returns NSD_E_SYNTAX, with *address untouched, if it is not
+ * of that form, or the scope is neither an interface nor a number. */
 enum nsd_err net_parse_address(const char *text, uint16_t default_port,
 	struct sockaddr_storage *address) MUST_USE;
 #define NET_ADDRESS_TEXT_MAX 64
-/* "192.0.2.1" and, with_port, "192.0.2.1@53". Returns the length. */
+/* Prints "192.0.2.1" or, with_port, "192.0.2.1@53", NUL-terminated. Returns the
+ * length. */
 size_t net_print_address(const struct sockaddr_storage *address,
 	bool with_port, char out[NET_ADDRESS_TEXT_MAX]);
+/* The size of the address as its family has it. */
 socklen_t net_address_len(const struct sockaddr_storage *address);
 
 #endif

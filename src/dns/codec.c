@@ -1,10 +1,12 @@
-/* codec.c - hexadecimal, base64 and base32hex by tables and wide words. */
+/* codec.c - hexadecimal, base64 and base32hex, by tables or eight digits at a
+ * time. */
 #include <string.h>
 
 #include "dns/codec.h"
 #include "dns/swar.h"
 
-/* A digit's value with this bit set; other characters are 0. */
+/* The tables have the value of a digit with this bit set, and 0 for all other
+ * characters. */
 #define DIGIT 0x80u
 
 #define D2(n) DIGIT | (n), DIGIT | ((n) + 1)
@@ -52,7 +54,7 @@ octets_between(uint64_t v, uint8_t first, uint8_t last)
 	return from & ~past & ~v & SWAR_HIGH;
 }
 
-/* Eight digits to four octets; false if one is no digit. */
+/* Decodes eight digits to four octets; false if one is no digit. */
 static inline bool
 hex_read_eight(const char *text, uint8_t *out)
 {
@@ -104,7 +106,7 @@ codec_read_hex(struct codec *c, const char *text, size_t len)
 	return true;
 }
 
-/* Four digits to 24 bits, or UINT32_MAX. */
+/* Decodes four digits to 24 bits; UINT32_MAX if one is no digit. */
 static inline uint32_t
 base64_read_four(const uint8_t *text)
 {
@@ -126,8 +128,8 @@ put_three(uint8_t *out, uint32_t bits)
 }
 
 /*
- * The last group: two or three digits, then '=' to make four. Bits that
- * stand for no octet must be zero (RFC 4648 section 3.5).
+ * Reads an '=' of the last group: two or three digits, then '=' to make four.
+ * Bits that belong to no octet must be zero (RFC 4648 section 3.5).
  */
 static bool
 base64_read_padding(struct codec *c)
@@ -204,7 +206,7 @@ size_t
 codec_decode_base32hex(const char *text, size_t len, uint8_t *out,
 	size_t room)
 {
-	/* Octets in 0..7 digits; 1, 3 and 6 digits cannot be. */
+	/* Octets in 0..7 digits. No value ends in 1, 3 or 6 digits. */
 	static const uint8_t octets_of[8] = { 0, 0, 1, 0, 2, 3, 0, 4 };
 	size_t rest = len % 8, octets = len / 8 * 5 + octets_of[rest], i, k;
 
@@ -225,7 +227,7 @@ codec_decode_base32hex(const char *text, size_t len, uint8_t *out,
 		if (all == 0)
 			return 0;
 		bits <<= 5 * (8 - digits);
-		/* Bits that stand for no octet must be zero. */
+		/* Bits that belong to no octet must be zero. */
 		if ((bits & ((UINT64_C(1) << (40 - 8 * count)) - 1)) != 0)
 			return 0;
 		for (k = 0; k < count; k++)

@@ -23,7 +23,7 @@ read_option(struct edns *edns, uint16_t code, const uint8_t *data,
 	case EDNS_COOKIE:
 		if (!cookie_len_is_valid(len))
 			return NSD_E_WIRE;
-		/* RFC 7873 section 5.2: only the first one counts. */
+		/* RFC 7873 section 5.2: only the first cookie counts. */
 		if (edns->cookie_len == 0) {
 			edns->cookie = data;
 			edns->cookie_len = (uint8_t)len;

@@ -194,9 +194,13 @@ field_apl_print(struct rdata_walk *w, struct text *t)
 }
 
 /*
- * ---- A6 (RFC 2874 section 3): prefix length, the octets of the suffix that
- * it leaves, and the prefix's name unless its length is 0. The suffix may be
- * left out of the text if the prefix has all 128 bits.
+ * ---- A6 (RFC 2874 section 3)
+ *
+ *   | prefix length 8 | suffix of the address | name of the prefix |
+ *
+ * The suffix has the octets that the prefix leaves. There is no name if the
+ * prefix length is 0. The text may leave the suffix out if the prefix has all
+ * 128 bits.
  */
 static size_t
 suffix_octets(unsigned prefix)
@@ -225,7 +229,7 @@ field_a6_parse(struct rdata_parse *p)
 	}
 	len = suffix_octets(prefix);
 	memmove(octets + 1, octets + 17 - len, len);
-	/* Bits of the prefix within the first octet are padding. */
+	/* Bits of the first octet that belong to the prefix are padding. */
 	if (len > 0)
 		octets[1] &= (uint8_t)(0xff >> prefix % 8);
 	octets[0] = (uint8_t)prefix;
@@ -274,7 +278,7 @@ field_a6_print(struct rdata_walk *w, struct text *t)
 	}
 }
 
-/* ---- WKS (RFC 1035 section 3.4.2): protocol, and a bit for each port. */
+/* ---- WKS (RFC 1035 section 3.4.2): a protocol, and a bit for each port. */
 
 #define PORT_OCTETS 8192
 
@@ -289,7 +293,7 @@ static const struct service protocols[] = {
 	{ 22, "xns-idp" }, { 27, "rdp" }, { 0, NULL },
 };
 
-/* The names of RFC 1010 and later that zone files are known to use. */
+/* Names of RFC 1010 and later ones that zone files are known to use. */
 static const struct service ports[] = {
 	{ 5, "rje" }, { 7, "echo" }, { 9, "discard" }, { 11, "systat" },
 	{ 13, "daytime" }, { 15, "netstat" }, { 17, "qotd" },

@@ -1,4 +1,4 @@
-/* field_bitmap.c - sets of RR types: NSEC and its kin, and NXT. */
+/* field_bitmap.c - sets of RR types: NSEC, NSEC3, CSYNC, NXT. */
 #include "dns/rdata_field.h"
 
 #define WINDOW_OCTETS 32
@@ -12,7 +12,7 @@ set_bit(uint8_t *bits, unsigned bit)
 	bits[bit / 8] |= (uint8_t)(0x80u >> bit % 8);
 }
 
-/* Octets up to the last that is not zero. */
+/* The count of octets up to the last one that is not zero. */
 static size_t
 trim(const uint8_t *bits, size_t len)
 {
@@ -36,8 +36,8 @@ put_window(struct rdata_parse *p, unsigned window, const uint8_t *bits)
 }
 
 /*
- * The common case: all types below 512, whose two windows are cleared in a
- * moment. Returns the tokens read; p->at is left alone.
+ * The common case: all types are below 512, so only two windows need to be
+ * cleared. Stops at the first other token and returns its place; p->at stays.
  */
 static size_t
 collect_low_types(const struct rdata_parse *p,
@@ -145,7 +145,7 @@ field_bitmap_print(struct rdata_walk *w, struct text *t)
 	}
 }
 
-/* RFC 2535 section 5.2: types 1 to 127, bit 0 says that it is this form. */
+/* RFC 2535 section 5.2: types 1 to 127. Bit 0 is 0 in this form. */
 #define NXT_OCTETS 16
 
 bool

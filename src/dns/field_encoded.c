@@ -3,8 +3,8 @@
 #include "dns/rdata_field.h"
 
 /*
- * RFC 8078 section 4 prints its delete forms as "0 0 0 0" and "0 3 0 0";
- * its errata have 00 and AA==. Both stand for one octet of zero.
+ * RFC 8078 section 4 writes its delete forms as "0 0 0 0" and "0 3 0 0"; its
+ * errata write 00 and AA== for the last field. Either way it is one octet, 0.
  */
 static bool
 is_delete_form(const struct rdata_parse *p)

@@ -1,4 +1,4 @@
-/* field_gateway.c - IPSECKEY, AMTRELAY, HIP: keys and who speaks for them. */
+/* field_gateway.c - IPSECKEY, AMTRELAY, HIP: gateways, relays, servers. */
 #include "dns/codec.h"
 #include "dns/name.h"
 #include "dns/rdata_field.h"
@@ -9,7 +9,7 @@ enum gateway { GATEWAY_NONE, GATEWAY_IP4, GATEWAY_IP6, GATEWAY_NAME };
 
 static const char type_expected[] = "a gateway type from 0 to 3";
 
-/* A gateway of the type: ".", an address or a name. */
+/* Reads a gateway of the type: ".", an address or a name. */
 static bool
 next_gateway(struct rdata_parse *p, uint32_t type)
 {
@@ -33,7 +33,7 @@ next_gateway(struct rdata_parse *p, uint32_t type)
 	return rdata_expect(p, p->at - 1, expected[type]);
 }
 
-/* False with the layout broken; the type is known to be one of the four. */
+/* False if the layout is broken. The type is one of the four. */
 static bool
 check_gateway(struct rdata_walk *w, unsigned type)
 {
@@ -45,6 +45,7 @@ check_gateway(struct rdata_walk *w, unsigned type)
 	case GATEWAY_NAME:
 		return field_name_check(w);
 	}
+	ASSERT_HOT(type == GATEWAY_NONE);
 	return true;
 }
 
@@ -71,8 +72,8 @@ print_gateway(struct rdata_walk *w, struct text *t, unsigned type)
 	}
 }
 
-/* ---- IPSECKEY (RFC 4025): precedence, gateway type, algorithm, gateway,
- * and a key unless the algorithm is 0. */
+/* ---- IPSECKEY (RFC 4025): precedence, gateway type, algorithm, gateway, and
+ * a key unless the algorithm is 0. */
 
 static const char key_expected[] =
 	"a key in base64, or none for algorithm 0";

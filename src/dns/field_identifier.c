@@ -3,8 +3,8 @@
 #include "dns/rdata_field.h"
 
 /*
- * Hexadecimal digits with dots among them, which say nothing. Returns the
- * octets, 0 if it is malformed.
+ * Reads hexadecimal digits with dots among them; dots have no meaning. Returns
+ * the count of octets; 0 if the text is malformed.
  */
 static size_t
 scan_dotted_hex(const char *text, size_t len, uint8_t *out, size_t room)
@@ -79,7 +79,8 @@ field_nsap_print(struct rdata_walk *w, struct text *t)
 
 enum atma_format { ATMA_AESA = 0, ATMA_E164 = 1 };
 
-/* "+" and digits, a dot between some of them; digits stay as they are. */
+/* Reads digits, which stay characters; single dots between them are dropped.
+ * Returns the count of digits; 0 if the text is malformed. */
 static size_t
 scan_e164(const char *text, size_t len, uint8_t *out, size_t room)
 {
@@ -165,7 +166,7 @@ field_atma_print(struct rdata_walk *w, struct text *t)
 
 static const char digits[] = "0123456789abcdef";
 
-/* Pairs of digits with a hyphen between them, nothing left out. */
+/* Reads octets as pairs of digits with a hyphen between two octets. */
 static bool
 eui_parse(struct rdata_parse *p, size_t octets, const char *what)
 {
@@ -235,7 +236,7 @@ field_eui64_print(struct rdata_walk *w, struct text *t)
 	eui_print(w, t, 8);
 }
 
-/* One to four digits; returns how many, 0 if there is none. */
+/* Reads one to four digits; returns how many, 0 if there is none. */
 static size_t
 scan_group(const char *text, size_t len, uint32_t *value)
 {

@@ -7,7 +7,7 @@
 #define ARC_PER_DEGREE (60u * 60 * 1000) /* thousandths of a second */
 #define LATITUDE_MAX (90 * ARC_PER_DEGREE)
 #define LONGITUDE_MAX (180 * ARC_PER_DEGREE)
-#define BELOW_ZERO_CM 10000000u /* altitudes count from -100,000 m */
+#define BELOW_ZERO_CM 10000000u /* altitude 0 on the wire is -100,000 m */
 
 /* Defaults of RFC 1876 section 3: 1 m, 10,000 m and 10 m. */
 #define SIZE_DEFAULT 0x12
@@ -53,7 +53,7 @@ scan_fixed(const char *text, size_t len, unsigned places, uint64_t max,
 	return true;
 }
 
-/* One letter of two, in either case. Returns 0, 1 or -1. */
+/* Is the token one of two letters, in either case? Returns 0, 1 or -1. */
 static int
 which_letter(const struct token *t, char first, char second)
 {
@@ -65,7 +65,7 @@ which_letter(const struct token *t, char first, char second)
 	return letter == first ? 0 : letter == second ? 1 : -1;
 }
 
-/* degrees [minutes [seconds]] and the letter of a hemisphere. */
+/* Reads degrees [minutes [seconds]] and the letter of a hemisphere. */
 static bool
 next_angle(struct rdata_parse *p, char positive, char negative, uint32_t max,
 	const char *degrees_expected, uint32_t *angle)
@@ -110,7 +110,7 @@ done:
 	return true;
 }
 
-/* Metres with an optional "m", as centimetres. */
+/* Reads metres with an optional "m", as centimetres. */
 static bool
 next_metres(struct rdata_parse *p, bool may_be_negative, uint64_t max,
 	const char *what, int64_t *cm)
@@ -194,7 +194,7 @@ is_angle(uint32_t angle, uint32_t max)
 	return angle >= EQUATOR - max && angle <= EQUATOR + max;
 }
 
-/* Decimal digits; zero has no power of ten, or text could not say which. */
+/* Both digits are decimal. Zero has no power of ten: text could not tell it. */
 static bool
 is_size(uint8_t size)
 {
@@ -210,7 +210,7 @@ field_loc_check(struct rdata_walk *w)
 	if (at == w->end)
 		return walk_broken(w, "16 octets of a location");
 	if (*at != 0) {
-		/* RFC 1876 section 2: another version, another layout. */
+		/* RFC 1876 section 2: another version has another layout. */
 		walk_note(w, "a location of version 0");
 		w->at = w->end;
 		return true;
@@ -226,7 +226,7 @@ field_loc_check(struct rdata_walk *w)
 	return true;
 }
 
-/* A number of at least two digits behind the point. */
+/* Puts a number with `places` digits behind the point. */
 static void
 put_fixed(struct text *t, uint64_t value, unsigned places)
 {

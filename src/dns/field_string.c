@@ -145,7 +145,7 @@ is_tag(const uint8_t *octets, size_t len)
 static const char tag_expected[] =
 	"a property tag of 1 to 255 letters and digits";
 
-/* The tag may stand in quotes, as others let it. */
+/* The tag may stand in quotes, as other servers allow. */
 bool
 field_tag_parse(struct rdata_parse *p)
 {

@@ -3,6 +3,7 @@
  *
  *   | key 16 | length 16 | value |, keys in strictly ascending order
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "dns/rdata_field.h"
@@ -24,7 +25,7 @@ param_len(const uint8_t *param)
 	return HEAD + (size_t)octets_get_u16(param + 2);
 }
 
-/* The parameter of a key among sound ones; NULL if there is none. */
+/* The parameter with a key; NULL if there is none. All have a sound layout. */
 static const uint8_t *
 find_param(const uint8_t *at, const uint8_t *end, uint16_t key)
 {
@@ -35,9 +36,10 @@ find_param(const uint8_t *at, const uint8_t *end, uint16_t key)
 }
 
 /*
- * Rules between sound parameters: what mandatory lists is there (section 8),
- * and alpn is where no-default-alpn is (section 7.1.1). Returns NULL or what
- * was expected, and the key that wants it.
+ * Checks the rules between parameters: those that mandatory lists are there
+ * (section 8), and alpn is there if no-default-alpn is (section 7.1.1). Each
+ * parameter is sound. Returns NULL, or what was expected, with *key the key
+ * that wants it.
  */
 static const char *
 broken_rule(const uint8_t *params, const uint8_t *end, uint16_t *key)
@@ -47,7 +49,7 @@ broken_rule(const uint8_t *params, const uint8_t *end, uint16_t *key)
 	size_t i;
 
 	if (mandatory != NULL)
-		/* Both are in ascending order: one pass over the two. */
+		/* Both lists are in ascending order, so one pass will do. */
 		for (i = HEAD; i + 2 <= param_len(mandatory); i += 2) {
 			uint16_t wanted = octets_get_u16(mandatory + i);
 
@@ -77,8 +79,8 @@ struct param_text {
 };
 
 /*
- * Cuts KEY[=VALUE]. The value may be in quotes, within the word or as the
- * word that touches it.
+ * Cuts KEY[=VALUE]. The value may be in quotes. These are part of the token, or
+ * the value is a quoted token of its own right behind the "=".
  */
 static bool
 next_param(struct rdata_parse *p, struct param_text *param)
@@ -117,7 +119,7 @@ next_param(struct rdata_parse *p, struct param_text *param)
 	return true;
 }
 
-/* Has room for the octets of an escaped value; apart, for it is large. */
+/* Parses a value with escapes. Not inlined, as its buffer is large. */
 __attribute__((noinline)) static const char *
 parse_escaped(const struct svc_form *form, const struct param_text *param,
 	struct svc_out *out)
@@ -150,21 +152,21 @@ parse_value(const struct svc_form *form, const struct param_text *param,
 
 /* ---- the order of keys
  *
- * Parameters are mostly written in order. Once one is not, the keys so far go
- * into a set that tells repetition, and all are sorted at the end: the time is
- * in proportion to their count, whatever the order.
+ * Parameters are mostly written in order. Once one is not, the keys go into a
+ * set, which finds repeated ones, and the parameters are sorted at the end. So
+ * no order takes quadratic time.
  */
 
 #define PARAMS_MAX (RDATA_MAX_LEN / HEAD + 1)
 
 struct param_order {
 	bool disordered;
-	long last_key;        /* the highest so far */
-	struct svc_keys seen; /* if disordered */
+	long last_key;        /* the highest so far, while in order */
+	struct svc_keys seen; /* used once disordered */
 };
 
-/* Takes note of the parameter at last, which follows those from first on.
- * False if its key is there already. */
+/* Notes the parameter at `last`, which follows those from `first` on. False if
+ * its key was there already. */
 static bool
 order_add(struct param_order *o, const uint8_t *first, const uint8_t *last)
 {
@@ -191,7 +193,8 @@ compare_places(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Puts the parameters in order of their keys; apart, for its copy is large. */
+/* Puts the parameters in order of their keys. Not inlined, as its buffers are
+ * large. */
 __attribute__((noinline)) static void
 order_sort(uint8_t *first, const uint8_t *end)
 {
@@ -200,6 +203,7 @@ order_sort(uint8_t *first, const uint8_t *end)
 	const uint8_t *at;
 	size_t count = 0, i;
 
+	assert((size_t)(end - first) <= sizeof(copy));
 	memcpy(copy, first, (size_t)(end - first));
 	for (at = first; at < end; at += param_len(at))
 		places[count++] = (uint32_t)octets_get_u16(at) << 16
@@ -213,7 +217,7 @@ order_sort(uint8_t *first, const uint8_t *end)
 	}
 }
 
-/* Parses one parameter behind the others at p->out + p->len. */
+/* Parses one parameter and appends it. */
 static bool
 parse_param(struct rdata_parse *p, const struct param_text *param)
 {
@@ -231,7 +235,7 @@ parse_param(struct rdata_parse *p, const struct param_text *param)
 			"RDATA of at most 65535 octets");
 	out.at = start + HEAD;
 	out.room = rdata_room(p) - HEAD;
-	/* keyN has opaque octets, also where N has a name. */
+	/* The value of keyN is opaque octets, also if N has a name. */
 	form = svc_form_get(generic ? SVC_INVALID : key);
 	why = parse_value(form, param, &out);
 	if (why != NULL)
@@ -248,7 +252,7 @@ parse_param(struct rdata_parse *p, const struct param_text *param)
 	return true;
 }
 
-/* The token that has the key; the parameters are known to be sound. */
+/* The token that has the key. All parameters were parsed already. */
 static size_t
 find_token(struct rdata_parse *p, size_t first, uint16_t wanted)
 {
@@ -326,7 +330,7 @@ field_svc_params_check(struct rdata_walk *w)
 		if (why != NULL)
 			walk_note(w, why);
 	}
-	/* Rules between parameters only make sense for sound ones. */
+	/* Rules between parameters apply if each of them is sound. */
 	if (w->value_why == NULL) {
 		why = broken_rule(params, w->end, &key);
 		if (why != NULL)

@@ -16,8 +16,8 @@ upper_case_bits(uint64_t w)
 }
 
 /*
- * Lower-cases a whole wire name eight octets at a time. Lengths of labels are
- * below 'A', so they need not be told from the rest.
+ * Lower-cases a whole wire name, eight octets at a time; writes behind its end,
+ * up to a multiple of 8. Lengths of labels are below 'A', so they need no care.
  */
 static void
 lower_wire_name(uint8_t *name, size_t len)
@@ -44,9 +44,10 @@ message_read_question(struct cursor *message,
 	if (left > NAME_MAX_LEN)
 		left = NAME_MAX_LEN;
 	for (;;) {
-		/* No label can begin behind the 255th octet. */
+		/* No label begins behind the 255th octet. */
 		if (at >= left || wire[at] > LABEL_MAX_LEN)
 			goto malformed;
+		ASSERT_HOT(count <= NAME_MAX_LABELS);
 		name->label_at[count] = (uint8_t)at;
 		if (wire[at] == 0)
 			break;
@@ -72,7 +73,7 @@ message_expand_name(const uint8_t *message, size_t len, size_t at,
 	struct message_name *name)
 {
 	size_t out = 0;
-	size_t before = at + 1; /* pointers lead below this, ever lower */
+	size_t before = at + 1; /* 1 + where the last run of labels began */
 	unsigned count = 0;
 
 	for (;;) {
@@ -94,6 +95,7 @@ message_expand_name(const uint8_t *message, size_t len, size_t at,
 		if (label > LABEL_MAX_LEN || out + label >= NAME_MAX_LEN
 			|| at + label >= len)
 			return NSD_E_WIRE;
+		ASSERT_HOT(count <= NAME_MAX_LABELS);
 		name->label_at[count] = (uint8_t)out;
 		memcpy(name->name + out, message + at, label + 1u);
 		out += label + 1u;
@@ -108,7 +110,7 @@ message_expand_name(const uint8_t *message, size_t len, size_t at,
 	return NSD_OK;
 }
 
-/* Moves behind a name as it stands, pointers not followed. */
+/* Moves behind a name as it stands; does not follow pointers. */
 static enum nsd_err
 message_skip_name(struct cursor *message)
 {

@@ -1,6 +1,7 @@
 /* name.c - domain names in memory: length, order, case. */
 #include <string.h>
 
+#include "base/assert.h"
 #include "dns/name.h"
 #include "dns/swar.h"
 
@@ -19,8 +20,11 @@ name_len(const uint8_t *name)
 {
 	const uint8_t *at = name;
 
-	while (*at != 0)
+	while (*at != 0) {
+		ASSERT_HOT(*at <= LABEL_MAX_LEN);
 		at += 1 + *at;
+	}
+	ASSERT_HOT(at - name < (ptrdiff_t)NAME_MAX_LEN);
 	return (size_t)(at - name) + 1;
 }
 
@@ -34,7 +38,7 @@ name_count_labels(const uint8_t *name)
 	return count;
 }
 
-/* Length octets are below 'A', so the whole name is treated alike. */
+/* Length octets are below 'A', so they need no care. */
 void
 name_lower(uint8_t *name)
 {
@@ -70,7 +74,7 @@ name_equal(const uint8_t *a, const uint8_t *b)
 	return name_len(b) == len && octets_equal_lower(a, b, len);
 }
 
-/* The offset of each label, the root label last; returns their count. */
+/* Lists the offset of each label, the root label last; returns their count. */
 static unsigned
 list_labels(const uint8_t *name, uint8_t offsets[NAME_MAX_LABELS + 1])
 {
@@ -78,6 +82,7 @@ list_labels(const uint8_t *name, uint8_t offsets[NAME_MAX_LABELS + 1])
 	uint8_t at = 0;
 
 	for (;;) {
+		ASSERT_HOT(count <= NAME_MAX_LABELS);
 		offsets[count++] = at;
 		if (name[at] == 0)
 			return count;

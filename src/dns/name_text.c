@@ -12,11 +12,12 @@ static const char bad_escape[] = "an escape: \\DDD up to 255 or \\ and a "
 static const char no_origin[] = "an absolute name, for there is no origin";
 static const char no_text[] = "a name";
 
-/* A name that grows; the octet at `label` is the length of the open label. */
+/* A name under construction. Its last label is open: its length octet, at
+ * `label`, is not known yet. */
 struct growing_name {
 	uint8_t *name;
 	size_t label;
-	size_t len; /* octets so far, the open label's length octet counted */
+	size_t len; /* octets so far, that length octet counted */
 };
 
 static enum nsd_err
@@ -39,7 +40,7 @@ append_origin(struct growing_name *g, const uint8_t *origin,
 	return NSD_OK;
 }
 
-/* Ends the open label; false with *why if its length is not 1..63. */
+/* Ends the open label; false, with *why, if its length is not 1..63. */
 static inline bool
 close_label(struct growing_name *g, size_t end, const char **why)
 {
@@ -55,8 +56,8 @@ close_label(struct growing_name *g, size_t end, const char **why)
 }
 
 /*
- * The octet an escape at text[*at] stands for; *at is moved behind it. -1 if
- * it is malformed.
+ * The octet that the escape at text[*at] stands for, with *at moved behind the
+ * escape; -1 if it is malformed.
  */
 static int
 read_escape(const char *text, size_t len, size_t *at)
@@ -83,7 +84,7 @@ read_escape(const char *text, size_t len, size_t *at)
 	return value <= 255 ? (int)value : -1;
 }
 
-/* The careful way: escapes, and texts near the limit of length. */
+/* Octet by octet, for texts with escapes and for those of nearly 255 octets. */
 static enum nsd_err
 parse_slowly(const char *text, size_t len, const uint8_t *origin,
 	uint8_t *name, size_t *name_size, const char **why)
@@ -124,8 +125,8 @@ parse_slowly(const char *text, size_t len, const uint8_t *origin,
 }
 
 /*
- * The text without escapes is the name but for its dots: copy it one octet
- * to the right, eight at a time, and put lengths where the dots came to lie.
+ * Without escapes the text is the name, but for its dots. So copy it, eight
+ * octets at a time, one octet to the right, and put lengths where the dots are.
  */
 enum nsd_err
 name_parse_text(const char *text, size_t len, const uint8_t *origin,
@@ -144,7 +145,7 @@ name_parse_text(const char *text, size_t len, const uint8_t *origin,
 		return append_origin(&g, text[0] == '.'
 			? (const uint8_t *)"" : origin, name_size, why);
 	}
-	/* A last word of eight is stored whole, so it must have room. */
+	/* The last eight octets are stored whole and must have room. */
 	if (len > NAME_MAX_LEN - 9)
 		return parse_slowly(text, len, origin, name, name_size, why);
 	for (at = 0; at < len; at += 8) {
@@ -178,7 +179,7 @@ name_parse_text(const char *text, size_t len, const uint8_t *origin,
 	return append_origin(&g, origin, name_size, why);
 }
 
-/* Prints one octet of a label and returns the place behind it. */
+/* Prints one octet of a label; returns the place behind it. */
 static char *
 print_octet(uint8_t octet, char *out)
 {

@@ -3,7 +3,7 @@
 
 #include "dns/name.h"
 
-/* More jumps than labels serve nobody: a name has at most 127 of these. */
+/* A name has at most 127 labels, so more pointers than that have no use. */
 #define JUMPS_MAX NAME_MAX_LABELS
 
 static enum nsd_err
@@ -14,8 +14,8 @@ wire_fail(struct cursor *message)
 }
 
 /*
- * Every jump must land before the run of labels it ends, so the runs go
- * strictly backwards and no loop is possible.
+ * A pointer must lead to before the run of labels that it ends. So the runs go
+ * strictly backwards, and no loop is possible.
  */
 static enum nsd_err
 wire_read(struct cursor *message, uint8_t *name, size_t *name_size,

@@ -1,17 +1,18 @@
 /*
- * nsec3.c - hashed owner names (RFC 5155 section 5), and the label that spells
- * one (RFC 4648 section 7).
+ * nsec3.c - hashes owner names (RFC 5155 section 5); prints and reads the label
+ * that spells a hash (RFC 4648 section 7).
  */
 #include "dns/nsec3.h"
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/sha1.h"
 #include "dns/name.h"
 
 #define MESSAGE_ROOM SHA1_PADDED_LEN(NAME_MAX_LEN + SHA1_SUFFIX_MAX)
 
-/* Up to SHA1_AT_ONCE jobs. */
+/* Hashes the names of up to SHA1_AT_ONCE jobs. */
 static void
 hash_some(const struct nsec3_params *params, const struct sha1_suffix *suffix,
 	struct nsec3_job *const *jobs, size_t count)
@@ -21,6 +22,7 @@ hash_some(const struct nsec3_params *params, const struct sha1_suffix *suffix,
 	uint8_t *at = room;
 	size_t i;
 
+	ASSERT_HOT(count <= SHA1_AT_ONCE);
 	for (i = 0; i < count; i++) {
 		size_t len = name_len(jobs[i]->name);
 
@@ -53,7 +55,7 @@ nsec3_hash_batch(const struct nsec3_params *params,
 	}
 }
 
-/* 40 bits: 5 octets, 8 digits. */
+/* Reads 40 bits: 5 octets, which are 8 digits. */
 static uint64_t
 get_u40(const uint8_t *p)
 {
@@ -76,7 +78,7 @@ nsec3_print_label(const uint8_t hash[NSEC3_HASH_LEN],
 	}
 }
 
-/* The value of a digit in either case, 32 for anything else. */
+/* The value of a digit in either case; 32 if it is none. */
 static unsigned
 digit_value(uint8_t c)
 {

@@ -1,4 +1,4 @@
-/* rdata.c - RDATA of any type, field by field as the table of types says. */
+/* rdata.c - RDATA of any type, field by field, as the table of types says. */
 #include "dns/codec.h"
 #include "dns/name.h"
 #include "dns/rdata_field.h"
@@ -6,7 +6,7 @@
 
 /* ---- from text */
 
-/* Fills the tokens' places of the fields in first_of. */
+/* Parses all fields. Notes in first_of the first token of each. */
 static bool
 parse_fields(struct rdata_parse *p, const struct rrtype *row,
 	size_t first_of[RDATA_FIELDS_MAX])
@@ -30,7 +30,7 @@ is_unknown_form(const struct token *tokens, size_t count)
 		&& tokens[0].text[0] == '\\' && tokens[0].text[1] == '#';
 }
 
-/* \# LENGTH HEX..., RFC 3597 section 5 */
+/* Parses \# LENGTH HEX... (RFC 3597 section 5). */
 static bool
 parse_unknown(struct rdata_parse *p)
 {
@@ -98,8 +98,8 @@ rdata_parse(uint16_t type, const struct token *tokens, size_t token_count,
 /* ---- on the wire */
 
 /*
- * Walks all fields. Returns NSD_E_WIRE, or NSD_E_ZONE if a field has a value
- * that breaks a rule, with *why set.
+ * Walks along all fields. Returns NSD_E_WIRE if the layout is broken, or
+ * NSD_E_ZONE if a field's value breaks a rule, both with *why set.
  */
 static enum nsd_err
 check_fields(const struct rrtype *row, const uint8_t *rdata,
@@ -144,8 +144,8 @@ rdata_check(uint16_t type, const uint8_t *rdata, size_t rdata_len,
 }
 
 /*
- * Copies the fields in front of and between names as they stand and expands
- * the names. message->at is at the field, end is behind the RDATA.
+ * Expands the names and copies the fields before and between them unchanged.
+ * message->at is at the first field, end is behind the RDATA.
  */
 static bool
 read_fields(const struct rrtype *row, struct cursor *message,
@@ -231,7 +231,7 @@ rdata_print(uint16_t type, const uint8_t *rdata, size_t rdata_len, char *out,
 	const char *why;
 	unsigned i;
 
-	/* What only breaks a rule between fields can be said in text. */
+	/* Text can express what only breaks a rule of the type. */
 	if (row->fields[0] == FIELD_UNKNOWN
 		|| check_fields(row, rdata, rdata_len, &why) != NSD_OK) {
 		print_unknown(&t, rdata, rdata_len);
@@ -241,7 +241,7 @@ rdata_print(uint16_t type, const uint8_t *rdata, size_t rdata_len, char *out,
 
 			text_put_blank(&t);
 			rdata_field_ops[row->fields[i]].print(&w, &t);
-			/* A field that is empty leaves no blank behind. */
+			/* Takes the blank before an empty field back. */
 			if (t.len == before + 1 && i > 0)
 				t.len = before;
 		}

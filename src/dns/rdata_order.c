@@ -3,8 +3,8 @@
 #include "dns/rdata_field.h"
 
 /*
- * Octets of a field of checked RDATA at its place, SIZE_MAX: to the end. Only
- * the kinds of fields that stand before or between names need an answer.
+ * The size of the field at `at` in checked RDATA; SIZE_MAX: to the end. Only
+ * kinds that stand before or between names need to be known.
  */
 static size_t
 field_size(uint8_t field, const uint8_t *at)
@@ -62,7 +62,8 @@ compare_lower(const uint8_t *a, const uint8_t *b, size_t len)
 	return 0;
 }
 
-/* A6 has its name behind prefix length and suffix (RFC 2874 section 3.1). */
+/* Where the name of an A6 begins: behind prefix length and suffix (RFC 2874
+ * section 3.1). SIZE_MAX: it has none. */
 static size_t
 a6_name_offset(const uint8_t *rdata)
 {
@@ -70,9 +71,9 @@ a6_name_offset(const uint8_t *rdata)
 }
 
 /*
- * Both are left-justified octet strings, names in them lower-cased. As long
- * as they are equal their fields lie at the same places, so the layout of the
- * one tells that of the other.
+ * Compares octet strings from the left, with names in them lower-cased. As long
+ * as both are equal their fields are at the same places, so a's layout is that
+ * of both.
  */
 int
 rdata_compare(uint16_t type, const uint8_t *a, size_t a_len,
@@ -111,7 +112,7 @@ rdata_compare(uint16_t type, const uint8_t *a, size_t a_len,
 	return compare_octets(a + at, a_len - at, b + at, b_len - at);
 }
 
-/* Steps to the next name; false if there is none. */
+/* Steps from *field at *at to the next name; false if there is none. */
 static bool
 skip_to_name(const struct rrtype *row, const uint8_t *rdata, size_t rdata_len,
 	unsigned *field, size_t *at)

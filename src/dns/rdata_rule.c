@@ -1,9 +1,9 @@
-/* rdata_rule.c - rules on values that the kinds of fields do not say. */
+/* rdata_rule.c - rules on values that the kinds of fields do not imply. */
 #include "dns/rdata_field.h"
 
 /*
- * IANA "DS RR Type Digest Algorithms". Digest type 0 has a length only in
- * the delete form of CDS (RFC 8078 section 4).
+ * IANA "DS RR Type Digest Algorithms". Digest type 0 is only for the delete
+ * form of CDS (RFC 8078 section 4); its length is not checked.
  */
 static const char *
 check_digest(const uint8_t *rdata, size_t rdata_len)
@@ -92,8 +92,8 @@ is_decimal(const uint8_t *string, unsigned max)
 }
 
 /*
- * RFC 1712 section 3 has the ranges of longitude and latitude the wrong way
- * round, and so has its example: the first is -90..90, as others read it too.
+ * RFC 1712 section 3 and its example have the ranges of longitude and latitude
+ * the wrong way round. The first is -90..90; other servers read it so, too.
  */
 static const char *
 check_gpos(const uint8_t *rdata, unsigned *field)
@@ -161,5 +161,6 @@ rdata_rule_broken(enum rdata_rule rule, const uint8_t *rdata,
 		*field = 2;
 		return rdata_len > 4 ? NULL : "a target that is not empty";
 	}
+	ASSERT_HOT(false);
 	return NULL;
 }

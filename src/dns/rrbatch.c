@@ -3,10 +3,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/assert.h"
 #include "dns/name.h"
 #include "dns/rrbatch.h"
 
-/* From here on a block is mapped, so that it goes back to the system whole. */
+/* Blocks from this size on are mappings, so they go back to the system. */
 #define MAP_FROM ((size_t)256 * 1024)
 
 static size_t
@@ -73,6 +74,7 @@ rrbatch_append(struct rrbatch *batch, const struct rrbatch_rr *head,
 
 	if (owner == NULL && batch->count == 0)
 		return NSD_E_BUG;
+	ASSERT_HOT(batch->len <= batch->capacity);
 	if (batch->capacity - batch->len < size)
 		return NSD_E_LIMIT;
 	rr = (struct rrbatch_rr *)(batch->data + batch->len);

@@ -1,4 +1,4 @@
-/* rrtype.c - the table of RR types, and types and classes as text. */
+/* rrtype.c - the table of RR types; types and classes as text. */
 #include <string.h>
 
 #include "dns/rrtype.h"
@@ -22,8 +22,8 @@ static const struct rrtype rows[ROW_COUNT + 1] = {
 #undef ROW
 };
 
-/* Where a type's row stands in row_of: 32768 and 32769 go to 500 and 501,
- * numbers that the registry has not given out. */
+/* Where row_of has the row of a type. Types 32768 and 32769 go to 500 and 501,
+ * which the registry has not assigned. */
 #define SLOTS 512u
 #define SLOT(number) (((number) + ((number) >> 15) * 500u) & (SLOTS - 1))
 
@@ -50,10 +50,10 @@ rrtype_at(size_t n)
 }
 
 /*
- * Mnemonics by hash: the first and the last eight octets in upper case are
- * the key, whole for all names of up to 16 octets. Filled from the table
- * before main, so that a new type is a row and nothing else; read-only from
- * then on.
+ * A hash table of mnemonics. The key is the first and the last eight octets in
+ * upper case, which is the whole name up to 16 octets. It is filled from the
+ * table of types before main and only read from then on, so a new type is one
+ * row and nothing else.
  */
 struct mnemonic {
 	uint64_t head;
@@ -120,7 +120,7 @@ parse_suffix(const char *text, size_t len, uint16_t *number)
 	return NSD_OK;
 }
 
-/* "TYPE" as the lowest half of a key. */
+/* "TYPE" as the lower half of a key. */
 #define KEY_TYPE UINT64_C(0x45505954)
 
 enum nsd_err

@@ -75,7 +75,7 @@ scan_period(const char *text, size_t len, uint32_t *seconds)
 	return true;
 }
 
-/* The number of count digits at text, or a value that no field allows. */
+/* The number of count digits at text; UINT32_MAX if one is no digit. */
 static inline uint32_t
 read_digits(const char *text, unsigned count)
 {
@@ -125,7 +125,7 @@ scan_time(const char *text, size_t len, uint32_t *seconds)
 	hour = read_digits(text + 8, 2);
 	minute = read_digits(text + 10, 2);
 	second = read_digits(text + 12, 2);
-	/* 32 bits end in 2106; a leap second is the next minute's first. */
+	/* 32 bits end in 2106. A leap second is the next minute's first. */
 	if (year < 1970 || year > 2106 || month > 11 || hour > 23
 		|| minute > 59 || second > 60)
 		return false;
@@ -193,7 +193,7 @@ load_four(const char *text)
 	return v;
 }
 
-/* Four octets of which the last one to three, on top, are digits. */
+/* Reads a decimal octet. Its one to three digits are on top of the word. */
 static inline uint32_t
 read_ip4_octet(uint32_t word, unsigned len)
 {
@@ -209,7 +209,7 @@ read_ip4_octet(uint32_t word, unsigned len)
 		+ 100 * (digits >> 8 & 0xff);
 }
 
-/* One bit for each dot in the text of 7 to 15 octets. */
+/* A bit for each dot in a text of 7 to 15 octets. */
 static inline unsigned
 find_dots(const char *text, size_t len)
 {
@@ -222,17 +222,17 @@ find_dots(const char *text, size_t len)
 	} else {
 		low = swar_load_part(text, len);
 	}
-	/* The bits, one an octet, are gathered by a multiplication. */
+	/* The multiplication gathers the bits, one from each octet. */
 	low = (swar_equals(low, '.') >> 7) * UINT64_C(0x0102040810204080);
 	high = (swar_equals(high, '.') >> 7) * UINT64_C(0x0102040810204080);
 	return (unsigned)(low >> 56) | (unsigned)(high >> 56) << 8;
 }
 
 /*
- * No step depends on the octet before, and no branch on how many digits there
- * are: addresses differ too much to be predicted. The first two octets are
- * loaded from their front and the last two from their end, for so much text
- * there always is.
+ * No octet waits for the one before, and no branch depends on the count of
+ * digits: addresses differ too much for branches to be predicted. The first two
+ * octets are loaded from their front and the last two from their end: there are
+ * always four characters to load.
  */
 bool
 scan_ip4(const char *text, size_t len, uint8_t out[4])
@@ -281,7 +281,7 @@ read_hex_digit(uint8_t c)
 	return digit <= 5 ? digit + 10 : 16;
 }
 
-/* Moves the octets behind the "::" to the end, zeros between. */
+/* Moves the octets behind the "::" to the end and puts zeros between. */
 static void
 spread(uint8_t out[16], size_t gap, size_t len)
 {

@@ -19,25 +19,23 @@ put(struct svc_out *out, const void *octets, size_t len)
 	return true;
 }
 
-/*
- * Cuts the next item off a comma-separated list without escapes. False
- * behind the last; an empty item is given as such.
- */
-struct list {
+/* A comma-separated list without escapes. */
+struct item_list {
 	const char *at, *end;
 	bool done;
 };
 
 static void
-list_init(struct list *l, const struct svc_value *value)
+list_init(struct item_list *l, const struct svc_value *value)
 {
 	l->at = (const char *)value->octets;
 	l->end = l->at + value->len;
 	l->done = false;
 }
 
+/* Cuts off the next item, which may be empty. False behind the last. */
 static bool
-list_next(struct list *l, const char **item, size_t *len)
+list_next(struct item_list *l, const char **item, size_t *len)
 {
 	const char *comma;
 
@@ -137,7 +135,7 @@ static const char *
 mandatory_parse(const struct svc_value *value, struct svc_out *out)
 {
 	struct svc_keys keys;
-	struct list l;
+	struct item_list l;
 	const char *item;
 	size_t len;
 
@@ -235,7 +233,7 @@ put_item(const uint8_t *item, size_t len, struct text *t)
 		uint8_t c = item[i];
 
 		if (c == ',' || c == '\\') {
-			/* Escaped as an item, and that as a string. */
+			/* Escaped as part of an item, then as a string. */
 			text_put(t, "\\\\", 2);
 			if (c == '\\')
 				text_put_char(t, '\\');
@@ -306,7 +304,7 @@ port_print(const uint8_t *octets, size_t len, struct text *t)
 static const char *
 ip4_parse(const struct svc_value *value, struct svc_out *out)
 {
-	struct list l;
+	struct item_list l;
 	const char *item;
 	uint8_t octets[4];
 	size_t len;
@@ -344,7 +342,7 @@ ip4_print(const uint8_t *octets, size_t len, struct text *t)
 static const char *
 ip6_parse(const struct svc_value *value, struct svc_out *out)
 {
-	struct list l;
+	struct item_list l;
 	const char *item;
 	uint8_t octets[16];
 	size_t len;
@@ -412,7 +410,7 @@ ech_print(const uint8_t *octets, size_t len, struct text *t)
 
 /* ---- dohpath (RFC 9461 section 5): a URI template with "dns" in it */
 
-/* Octets of the UTF-8 sequence at s, 0 if it is none. RFC 3629 section 4 */
+/* The length of the UTF-8 sequence at s; 0 if it is none. RFC 3629 section 4 */
 static size_t
 utf8_len(const uint8_t *s, size_t left)
 {
@@ -431,8 +429,8 @@ utf8_len(const uint8_t *s, size_t left)
 	return len;
 }
 
-/* True if the variables of an expression, between its braces, have "dns":
- * an operator, then names parted by commas (RFC 6570 section 2.2). */
+/* Is "dns" among the variables of an expression? Between its braces it has an
+ * operator, then names separated by commas (RFC 6570 section 2.2). */
 static bool
 expression_has_dns(const uint8_t *at, const uint8_t *end)
 {
@@ -510,7 +508,7 @@ static const char *
 groups_parse(const struct svc_value *value, struct svc_out *out)
 {
 	uint8_t *first = out->at;
-	struct list l;
+	struct item_list l;
 	const char *item;
 	size_t len;
 
@@ -577,7 +575,7 @@ svc_form_get(uint16_t key)
 	return key < PARAM_COUNT ? &params[key].form : &opaque_form;
 }
 
-/* Section 2.1: keyNNNNN has no leading zeros; 65535 is no key. */
+/* Section 2.1: keyNNNNN has no leading zeros. 65535 is no key. */
 static bool
 parse_generic(const char *text, size_t len, uint16_t *key)
 {

@@ -1,6 +1,6 @@
 /*
- * svc_param.h - the keys of SVCB and HTTPS (RFC 9460 section 14.3.2), one
- * row a key, and how their values are written.
+ * svc_param.h - the keys of SVCB and HTTPS (RFC 9460 section 14.3.2), a row for
+ * each key, and how their values are written.
  */
 #ifndef DNS_SVC_PARAM_H
 #define DNS_SVC_PARAM_H
@@ -36,7 +36,7 @@ svc_keys_has(const struct svc_keys *keys, uint16_t key)
 	return (keys->bits[key / 8] >> key % 8 & 1) != 0;
 }
 
-/* False: it was there. */
+/* False if the key was there already. */
 static inline bool
 svc_keys_add(struct svc_keys *keys, uint16_t key)
 {
@@ -46,7 +46,7 @@ svc_keys_add(struct svc_keys *keys, uint16_t key)
 	return !was_there;
 }
 
-/* A value of presentation format, escapes of RFC 1035 undone. */
+/* A value of presentation format, with escapes of RFC 1035 undone. */
 struct svc_value {
 	const uint8_t *octets;
 	size_t len;
@@ -60,8 +60,9 @@ struct svc_out {
 };
 
 /*
- * A form of values. parse returns NULL, or what was expected; check the same
- * for octets on the wire; print writes "=VALUE".
+ * A form of values. parse reads text and check reads octets on the wire; both
+ * return NULL, or what was expected. print writes "=VALUE", or nothing if the
+ * value is empty.
  */
 struct svc_form {
 	const char *(*parse)(const struct svc_value *value,
@@ -71,10 +72,11 @@ struct svc_form {
 		struct text *t);
 };
 
-/* Never NULL: a key that is not registered has opaque octets. */
+/* The form of a key's values, never NULL. The values of a key that is not
+ * registered are opaque octets. */
 const struct svc_form *svc_form_get(uint16_t key);
 
-/* Reads "alpn" or "key65280"; *generic is set for the latter form. */
+/* Reads "alpn" or "key65280"; *generic says that it was the latter form. */
 bool svc_key_parse(const char *text, size_t len, uint16_t *key,
 	bool *generic);
 void svc_key_print(uint16_t key, struct text *t);

@@ -1,9 +1,9 @@
 /*
- * swar.h - eight octets at a time in a 64-bit word: loads that do not
- * overrun, and masks of the octets that equal a value or are a letter.
+ * swar.h - eight octets at a time in a 64-bit word: loads that do not overrun,
+ * and masks of the octets that equal a value or are letters.
  *
- * The first octet of memory is the lowest of the word on every machine, so
- * that the position of a set bit is the position in the text.
+ * The first octet of memory is the lowest of the word on every machine. So the
+ * position of a set bit gives the position in the text.
  */
 #ifndef DNS_SWAR_H
 #define DNS_SWAR_H
@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "base/assert.h"
 
 #define SWAR_ONES UINT64_C(0x0101010101010101)
 #define SWAR_LOW7 UINT64_C(0x7f7f7f7f7f7f7f7f)
@@ -37,13 +39,14 @@ swar_store(void *p, uint64_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* Loads 0..7 octets, zeros above them; touches no octet behind. */
+/* Loads 0..7 octets, with zeros above them; reads no octet behind them. */
 static inline uint64_t
 swar_load_part(const void *p, size_t len)
 {
 	const uint8_t *o = p;
 	uint64_t v = 0;
 
+	ASSERT_HOT(len < 8);
 	if (len >= 4) {
 		uint32_t low, high;
 
@@ -63,21 +66,21 @@ swar_load_part(const void *p, size_t len)
 	return v;
 }
 
-/* 0x80 in each octet of v that is zero, exactly. */
+/* 0x80 in each octet of v that is zero; 0 in all others. */
 static inline uint64_t
 swar_zeros(uint64_t v)
 {
 	return ~(((v & SWAR_LOW7) + SWAR_LOW7) | v | SWAR_LOW7);
 }
 
-/* 0x80 in each octet of v that equals c, exactly. */
+/* 0x80 in each octet of v that equals c; 0 in all others. */
 static inline uint64_t
 swar_equals(uint64_t v, uint8_t c)
 {
 	return swar_zeros(v ^ (SWAR_ONES * c));
 }
 
-/* 0x20 in each octet that is between first and last, both ASCII letters. */
+/* 0x20 in each octet of v from first to last, which are ASCII letters. */
 static inline uint64_t
 swar_letters(uint64_t v, uint8_t first, uint8_t last)
 {

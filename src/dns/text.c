@@ -66,7 +66,7 @@ text_put_quoted(struct text *t, const uint8_t *octets, size_t len)
 	text_put_char(t, '"');
 }
 
-/* Encoders work on pieces that fill whole groups: 3 octets are 4 digits. */
+/* Encodes in pieces of whole groups: 3 octets are 4 digits of base64. */
 #define PIECE 240
 
 void

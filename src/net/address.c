@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The longest address: 45 octets of IPv6, '%', an interface, and the end. */
+/* The longest address: 45 octets of IPv6, '%', an interface, and a NUL. */
 #define ADDRESS_MAX (INET6_ADDRSTRLEN + 1 + IF_NAMESIZE)
 
-/* Decimal digits only, 0..65535, the whole text. */
+/* Reads a port, 0..65535; the whole text is decimal digits. */
 static enum nsd_err
 parse_port(const char *text, uint16_t *port)
 {
@@ -35,7 +35,8 @@ parse_port(const char *text, uint16_t *port)
 	return NSD_OK;
 }
 
-/* "fe80::1%eth0" or "fe80::1%2": the scope of a link-local address. */
+/* Reads the scope of a link-local address: "eth0" or "2" of fe80::1%eth0 and
+ * fe80::1%2. */
 static enum nsd_err
 parse_scope(const char *text, uint32_t *scope)
 {

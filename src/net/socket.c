@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* RFC 8200 section 5: every link carries this much, so no path needs more
- * than the fragments that the sender makes. */
+/* RFC 8200 section 5: every link carries this much. So packets of this size
+ * need no fragments but those that the sender makes. */
 #define IP6_MTU_MIN 1280
 
-/* A socket under construction: what the option setters need. */
+/* A socket under construction. */
 struct making {
 	const struct net_listen *options;
 	struct diag_sink *sink;
@@ -48,7 +48,8 @@ try_int(const struct making *m, int level, int name, int value,
 		warn(m, what);
 }
 
-/* Past the system's maximum if allowed to (CAP_NET_ADMIN), else up to it. */
+/* Sets a buffer's size: beyond the system's maximum if we may (CAP_NET_ADMIN),
+ * else up to it. */
 static void
 set_buffer(const struct making *m, int name, int force_name, int octets,
 	const char *what)
@@ -89,8 +90,8 @@ set_placement(const struct making *m)
 }
 
 /*
- * A spoofed "fragmentation needed" must not shrink our path MTU, and long
- * answers must not be lost because of DF: OMIT ignores what ICMP claims.
+ * A forged "fragmentation needed" must not shrink our path MTU, and long
+ * answers must not be lost because of DF. OMIT ignores what ICMP claims.
  */
 static void
 set_udp_mtu(const struct making *m)
@@ -121,8 +122,8 @@ set_tcp(const struct making *m)
 static bool
 set_options(const struct making *m)
 {
-	/* A TCP port must be usable again while old connections linger; on
-	 * UDP the same option would let two servers share a port unseen. */
+	/* A TCP port must be usable again while old connections linger. On
+	 * UDP the option would let two servers share a port unnoticed. */
 	if (m->options->tcp && !set_int(m, SOL_SOCKET, SO_REUSEADDR, 1))
 		return false;
 	if (m->options->reuseport

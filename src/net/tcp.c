@@ -12,19 +12,20 @@
 
 /* Most connections accepted in one turn of the loop. */
 #define ACCEPT_MAX 64
-/* When full: how long a connection is left alone after its last request. */
+/* How long a connection is left alone after its last request when all places
+ * are taken. */
 #define IDLE_MIN_MS 200
-/* The same before its first: it comes with the end of the handshake or right
- * behind it. Short, so that a flood of silent connections passes quickly. */
+/* The same before its first request, which comes with the end of the handshake
+ * or right behind it. Short, so that a flood of silent connections passes. */
 #define SILENT_MIN_MS 20
-/* The same if its client is slow to take replies. */
+/* The same while its client is slow to take replies. */
 #define STUCK_MIN_MS 5000
-/* When full and rejecting: the idle time-out. */
+/* The idle time-out when all places are taken and newcomers are rejected. */
 #define IDLE_FULL_MS 2000
-/* How many are looked at to find one that can go. */
+/* How many connections are looked at to find one that can go. */
 #define ROOM_SCAN_MAX 64
 
-/* When a newcomer may take the place of conn. */
+/* From when on a newcomer may take the place of conn. */
 static uint64_t
 free_at_ms(const struct tcp_conn *conn)
 {
@@ -36,7 +37,7 @@ free_at_ms(const struct tcp_conn *conn)
 
 /*
  * Closes the connection that has been idle longest. False if all are in use;
- * then retry_ms is when to look again.
+ * *retry_ms is then the time to look again.
  */
 static bool
 make_room(struct net_tcp *tcp, uint64_t *retry_ms)
@@ -78,8 +79,8 @@ is_lack_of_resources(int error)
 		|| error == ENOMEM;
 }
 
-/* Errors of a connection that broke while it waited, not of the listener;
- * accept(2) passes on the network's. */
+/* Is it an error of a connection that broke while it waited, and not of the
+ * listener? accept(2) reports the network's errors, too. */
 static bool
 is_passing(int error)
 {
@@ -90,7 +91,7 @@ is_passing(int error)
 		|| error == EOPNOTSUPP || error == EPERM;
 }
 
-/* Accepts one connection. False: no more in this turn. */
+/* Accepts one connection. False if there are no more in this turn. */
 static bool
 accept_one(struct net_tcp *tcp, int listener)
 {
@@ -122,9 +123,9 @@ accept_one(struct net_tcp *tcp, int listener)
 }
 
 /*
- * Many are accepted in a turn when many come. The budget doubles while it is
- * used up and falls back to what there was, so that a slow trickle does not
- * pay for an accept that finds nothing each time.
+ * Accepts many connections in a turn if many come. The budget doubles while it
+ * is used up, and falls back to what there was. So a slow trickle does not pay
+ * each time for an accept that finds nothing.
  */
 static void
 on_connection(struct tcp_source *source)
@@ -137,7 +138,7 @@ on_connection(struct tcp_source *source)
 	/* Another listener may have found that there is no room. */
 	while (!tcp->paused && accepted < listener->budget) {
 		if (is_full(tcp) && !tcp->options.reject_overflow) {
-			/* Only the first is known to be there. */
+			/* Only the first connection is known to be there. */
 			if (accepted > 0)
 				return;
 			if (!make_room(tcp, &retry_ms)) {
@@ -167,7 +168,7 @@ phase_timeout(const struct net_tcp *tcp, enum tcp_phase phase)
 	return ms;
 }
 
-/* Closes what is due and says when the next is, 0 for never. */
+/* Closes what is due. Returns when the next is due; 0: there is none. */
 static uint64_t
 expire(struct net_tcp *tcp, enum tcp_phase phase, uint64_t now)
 {
@@ -205,7 +206,7 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 		tcp_wait_until(tcp, tcp->resume_ms);
 }
 
-/* A turn. What is destroyed meanwhile takes itself off the list. */
+/* Does a turn. A connection that is destroyed takes itself off the list. */
 static void
 on_turn(evutil_socket_t fd, short what, void *arg)
 {
@@ -289,7 +290,7 @@ net_tcp_close(struct net_tcp *tcp)
 		return;
 	tcp->paused = false;
 	event_del(&tcp->event);
-	/* The listeners stay open, and in a set as long as that is. */
+	/* The listeners stay open; they leave the set with its end. */
 	if (tcp->epoll != -1)
 		close(tcp->epoll);
 	for (int phase = 0; phase < TCP_PHASES; phase++)

@@ -22,35 +22,35 @@
 #define TCP_MESSAGE_MAX 65535
 /* A header, RFC 1035 section 4.1.1: nothing shorter is a message. */
 #define TCP_MESSAGE_MIN 12
-/* How long what a client still sends is read away after the last reply. */
+/* How long we read and drop what a client still sends after the last reply. */
 #define TCP_LINGER_MS 2000
 
 /* Pause of accepting for lack of descriptors or memory. */
 #define TCP_PAUSE_MS 500
 
-/* Most sockets that are looked after in one turn. */
+/* Most sockets that one turn serves. */
 #define TCP_READY_MAX 64
 
-/* What an event of the epoll set is for: a listener or a connection. */
+/* A listener or a connection, as the epoll set knows it. */
 struct tcp_source {
 	void (*on_ready)(struct tcp_source *source);
-	unsigned ready_at; /* 1 + its place in net_tcp.ready; 0: not there */
+	unsigned ready_at; /* 1 + its index in net_tcp.ready; 0: not there */
 };
 
 enum tcp_waiting { TCP_WAIT_NOTHING, TCP_WAIT_READ, TCP_WAIT_WRITE };
 
-/* Which list a connection is in: each has one time-out, so that the oldest
- * of a list is the first to be due. */
+/* Which list a connection is in. A list has one time-out, so its oldest
+ * connection is due first. */
 enum tcp_phase { TCP_OPEN, TCP_LINGERING, TCP_PHASES };
 
 /*
- * One connection. Its life in a turn:
- * - its octets are read into the buffer that all share, data..data_end, and
- *   complete requests join the batch (it is gathered);
- * - the batch is answered when it is full, or once all that was ready has
- *   been seen;
- * - it is settled: what remains of data moves to rest, the replies that the
- *   client did not take stand in out, and it waits for the next event.
+ * One connection. In a turn:
+ * - It is gathered: its octets are read into the buffer that all share,
+ *   data..data_end, and complete requests join the batch.
+ * - The batch is answered when it is full, or when all that was ready has been
+ *   read.
+ * - It is settled: what is left of data moves to rest, replies that the client
+ *   did not take are in out, and it waits for the next event.
  */
 struct tcp_conn {
 	struct tcp_source source;
@@ -72,9 +72,9 @@ struct tcp_conn {
 	enum tcp_waiting waiting;
 	enum tcp_phase phase;
 	bool gathered;
-	bool eof;            /* the client has sent all it will */
-	bool closing;        /* we read no more, close when all is sent */
-	bool dead;           /* to be destroyed when it is settled */
+	bool eof;            /* the client will send no more */
+	bool closing;        /* we read no more and close once all is sent */
+	bool dead;           /* is destroyed when it is settled */
 	union {
 		struct sockaddr sa;
 		struct sockaddr_in ip4;
@@ -92,9 +92,9 @@ struct tcp_listener {
 };
 
 /*
- * All sockets are in an epoll set of their own, which is one event of the
- * loop: closing a connection takes it out without a further call, and a turn
- * ends when the set has been seen to.
+ * All sockets are in an epoll set of their own, which is one event of the loop.
+ * Closing a connection takes it out of the set without a further call, and the
+ * end of a turn is known.
  */
 struct net_tcp {
 	struct event event;
@@ -147,8 +147,8 @@ void tcp_wait_on_room(struct net_tcp *tcp);
 
 /* ---- tcp_conn.c */
 
-/* An odd number of cache lines, so that the replies of a batch do not all
- * begin in the same set of the cache. */
+/* An odd number of cache lines, so that the replies of a batch do not all begin
+ * in the same set of the cache. */
 #define REPLY_STRIDE (TCP_MESSAGE_MAX + 1 + 5 * 64)
 
 static inline uint8_t *
@@ -157,12 +157,13 @@ tcp_reply_buffer(const struct net_tcp *tcp, size_t i)
 	return tcp->replies + i * REPLY_STRIDE + TCP_LENGTH_SIZE;
 }
 
-/* Buffers shared by the connections; NSD_E_MEMORY. */
+/* Makes the buffers that connections share. NSD_E_MEMORY without memory;
+ * tcp_turn_fini is due in any case. */
 enum nsd_err tcp_turn_init(struct net_tcp *tcp) MUST_USE;
 void tcp_turn_fini(struct net_tcp *tcp);
 
-/* Answers what is left of the batch and sees what is next for each that is
- * gathered: all that was ready has been seen, or the buffers are full. */
+/* Ends a turn, or a part of it when the buffers are full: answers what is left
+ * of the batch, and settles each connection that is gathered. */
 void tcp_turn_settle(struct net_tcp *tcp);
 
 /*
@@ -172,22 +173,24 @@ void tcp_turn_settle(struct net_tcp *tcp);
 void tcp_conn_accept(struct net_tcp *tcp, int fd,
 	const struct sockaddr_storage *peer);
 
-/* Closes and releases; not while it is gathered. */
+/* Closes and releases a connection that is not gathered. */
 void tcp_conn_destroy(struct tcp_conn *conn);
 
-/* Something to lose: replies under way or requests not yet answered. */
+/* Are there replies that the client has not taken, or more to be made? */
 bool tcp_conn_is_busy(const struct tcp_conn *conn);
 
-/* It did something: it is the last to be timed out. */
+/* It was active, so it becomes the last to be timed out. */
 void tcp_conn_touch(struct tcp_conn *conn);
 
+/* Tells the handler that a stream is over. */
 void tcp_stream_end(struct net_tcp *tcp, void *stream);
 
-/* Sends the replies to the exchanges first..end, all of this connection;
- * keeps what the socket does not take. */
+/* Sends the replies to the exchanges first..end (exclusive), which are all of
+ * this connection; keeps what the socket does not take. */
 void tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end);
 
-/* Sends kept replies. False: not all went, or the connection is dead. */
+/* Sends replies that were kept. False if not all went, or the connection is
+ * dead. */
 bool tcp_conn_send_out(struct tcp_conn *conn);
 
 /* Sends messages of its stream while the client takes them. */

@@ -5,6 +5,7 @@
 
 #include "tcp.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +13,16 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/octets.h"
 
 /* The most that one connection reads in a turn of the loop. */
 #define READ_MAX (32 * 1024)
-/* What all connections of a turn read together before they are answered;
- * holds the longest rest and a read. */
+/* What all connections of a turn read together before they are answered. It
+ * holds the longest rest and one read. */
 #define IN_SIZE (256 * 1024)
-/* From here on the rest of a message is read to its place directly: copying
- * it in front of each read would cost its square from a slow client. */
+/* From this size on the rest of a message is read to its place directly. To
+ * copy it in front of each read takes quadratic time if the client is slow. */
 #define REST_LARGE 4096
 
 bool
@@ -44,8 +46,8 @@ rest_free(struct tcp_conn *conn)
 	conn->rest_size = 0;
 }
 
-/* The octets of the message that data begins with, its length included; 0 if
- * not even that is there. */
+/* The size of the message that data begins with, its length field included; 0
+ * if that is not there yet. */
 static uint32_t
 message_size(const uint8_t *data, size_t len)
 {
@@ -67,9 +69,11 @@ tcp_conn_destroy(struct tcp_conn *conn)
 {
 	struct net_tcp *tcp = conn->tcp;
 
+	assert(!conn->gathered);
+	assert(tcp->count > 0);
 	if (conn->source.ready_at != 0)
 		tcp->ready[conn->source.ready_at - 1].data.ptr = NULL;
-	/* Nobody else has the socket: this takes it out of the epoll set. */
+	/* Nobody else has the socket, so this takes it out of the epoll set. */
 	close(conn->fd);
 	if (conn->stream != NULL)
 		tcp_stream_end(tcp, conn->stream);
@@ -86,8 +90,8 @@ tcp_conn_destroy(struct tcp_conn *conn)
 
 /* ---- answering a turn */
 
-/* Has the batch answered and sends the replies, one write a connection: the
- * exchanges of one stand together. */
+/* Has the batch answered and sends the replies. The exchanges of a connection
+ * stand together, so it needs one write. */
 static void
 turn_answer(struct net_tcp *tcp)
 {
@@ -116,6 +120,7 @@ turn_add(struct tcp_conn *conn, const uint8_t *request, uint32_t len)
 	size_t i = tcp->batch_count++;
 	struct exchange *x = &tcp->exchanges[i];
 
+	ASSERT_HOT(i < EXCHANGE_BATCH_MAX);
 	memcpy(&tcp->peer[i], &conn->peer, sizeof(conn->peer));
 	tcp->owner[i] = conn;
 	x->request = request;
@@ -143,7 +148,7 @@ conn_bad_length(struct tcp_conn *conn, size_t len)
 	tcp->handler.on_bad_length(tcp->handler.ctx, &peer, len);
 }
 
-/* Moves complete requests into the batch until one is not complete or the
+/* Adds complete requests to the batch, until one is not complete or the
  * connection has to wait. */
 static void
 conn_parse(struct tcp_conn *conn)
@@ -180,8 +185,8 @@ conn_parse(struct tcp_conn *conn)
 		tcp_conn_touch(conn);
 }
 
-/* The connection's octets, len of them at the free end of the shared buffer,
- * are this turn's. */
+/* Gathers the connection: its octets of this turn are the next len ones of the
+ * shared buffer. */
 static void
 conn_gather(struct tcp_conn *conn, size_t len)
 {
@@ -196,10 +201,11 @@ conn_gather(struct tcp_conn *conn, size_t len)
 	conn_parse(conn);
 }
 
-/* Room for len octets at the free end of the shared buffer. */
+/* Makes room for len octets in the shared buffer; returns where. */
 static uint8_t *
 in_reserve(struct net_tcp *tcp, size_t len)
 {
+	ASSERT_HOT(len <= IN_SIZE);
 	if (tcp->in_used + len > IN_SIZE)
 		tcp_turn_settle(tcp);
 	return tcp->in + tcp->in_used;
@@ -235,9 +241,9 @@ conn_wait(struct tcp_conn *conn, enum tcp_waiting waiting)
 		tcp_conn_destroy(conn);
 }
 
-/* All is answered and we want no more. Closing with unread octets would have
- * the system reset the connection and lose replies on their way: read what
- * comes away first, for a while (RFC 9293 section 3.6.1). */
+/* All is answered and we want no more. If we closed with octets unread, the
+ * system would reset the connection and lose replies on their way. So read and
+ * drop what comes, for a while (RFC 9293 section 3.6.1). */
 static void
 conn_linger(struct tcp_conn *conn)
 {
@@ -328,7 +334,7 @@ tcp_turn_settle(struct net_tcp *tcp)
 
 /* ---- reading */
 
-/* What recv said when it brought nothing: the connection goes or waits. */
+/* recv brought nothing: the connection ends or waits, as errno says. */
 static void
 conn_read_nothing(struct tcp_conn *conn, ssize_t got)
 {
@@ -341,7 +347,7 @@ conn_read_nothing(struct tcp_conn *conn, ssize_t got)
 	conn_next(conn);
 }
 
-/* Reads more of a large message straight to its place. True: complete. */
+/* Reads more of a large message to its place. True if it is complete. */
 static bool
 conn_read_large(struct tcp_conn *conn)
 {
@@ -393,7 +399,7 @@ conn_read(struct tcp_conn *conn)
 	conn_gather(conn, conn->rest_len + (size_t)got);
 }
 
-/* Throws away what comes after the last reply. */
+/* Drops what comes after the last reply. */
 static void
 conn_discard(struct tcp_conn *conn)
 {

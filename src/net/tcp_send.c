@@ -1,6 +1,6 @@
 /*
- * tcp_send.c - what goes out on a TCP connection: replies, streams, and what
- * the client did not take yet.
+ * tcp_send.c - sends on a TCP connection: replies, streams, and what the client
+ * did not take yet.
  */
 #include "config.h"
 
@@ -12,12 +12,13 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "base/assert.h"
 #include "base/octets.h"
 
-/* Replies kept for a client that does not take them; further requests wait.
- * Holds the longest reply. */
+/* The most that is kept for a client that does not take its replies; further
+ * requests wait. It holds the longest reply. */
 #define OUT_MAX (128 * 1024)
-/* Messages of a stream that are made before others get their turn. */
+/* Messages of one stream that are made before others get their turn. */
 #define PUMP_MAX 16
 
 void
@@ -39,7 +40,8 @@ tcp_stream_end(struct net_tcp *tcp, void *stream)
 
 /* ---- replies of a batch */
 
-/* The requests from exchange i to end (exclusive) have to be asked again. */
+/* Puts the requests from exchange i to end (exclusive) back: they will be asked
+ * again. */
 static void
 conn_put_back(struct tcp_conn *conn, size_t i, size_t end)
 {
@@ -59,8 +61,8 @@ conn_put_back(struct tcp_conn *conn, size_t i, size_t end)
 	conn->closing = false;
 }
 
-/* Keeps what the socket did not take of the replies first..end, as far as the
- * limit allows; the requests of the others are put back. */
+/* Keeps what the socket did not take of the replies first..end (exclusive), up
+ * to OUT_MAX. Puts the requests of the others back. */
 static void
 conn_keep(struct tcp_conn *conn, size_t first, size_t end, size_t sent)
 {
@@ -113,7 +115,6 @@ is_full_socket(int error)
 		|| error == ENOBUFS || error == ENOMEM;
 }
 
-/* Sends the replies to one connection's exchanges first..end. */
 void
 tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end)
 {
@@ -127,6 +128,7 @@ tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end)
 		struct exchange *x = &tcp->exchanges[i];
 
 		conn->stream = x->stream;
+		ASSERT_HOT(x->reply_len <= x->reply_capacity);
 		if (x->reply_len == 0)
 			continue;
 		octets_put_u16(x->reply - TCP_LENGTH_SIZE,
@@ -135,7 +137,7 @@ tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end)
 		iov[msg.msg_iovlen].iov_len = x->reply_len + TCP_LENGTH_SIZE;
 		total += iov[msg.msg_iovlen++].iov_len;
 	}
-	/* What was asked after a transfer waits for its end. */
+	/* What was asked behind a transfer waits for its end. */
 	if (i < end)
 		conn_put_back(conn, i, end);
 	if (total == 0)
@@ -151,7 +153,6 @@ tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end)
 
 /* ---- streams and replies that had to wait */
 
-/* Sends kept replies. False: not all went, or the connection is dead. */
 bool
 tcp_conn_send_out(struct tcp_conn *conn)
 {
@@ -189,8 +190,8 @@ conn_keep_message(struct tcp_conn *conn, const uint8_t *message, size_t len)
 	conn->out_len = (uint32_t)len;
 }
 
-/* Sends messages of the stream while the client takes them. The first reply
- * buffer is free: replies are only written while a batch is answered. */
+/* Uses the first reply buffer, which is free: replies are only written while a
+ * batch is answered. */
 void
 tcp_conn_pump(struct tcp_conn *conn)
 {
@@ -207,6 +208,7 @@ tcp_conn_pump(struct tcp_conn *conn)
 			conn->stream = NULL;
 			return;
 		}
+		ASSERT_HOT(len <= TCP_MESSAGE_MAX);
 		octets_put_u16(reply - TCP_LENGTH_SIZE, (uint16_t)len);
 		len += TCP_LENGTH_SIZE;
 		sent = send(conn->fd, reply - TCP_LENGTH_SIZE, len,

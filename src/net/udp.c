@@ -15,27 +15,27 @@
 
 #include "net/count.h"
 
-/* What is kept of a datagram. No request that a name server serves is
- * longer; of one that is, this much is handed over, so that its sender gets
- * the error that a message cut short deserves. */
+/* What is kept of a datagram. No request that a name server serves is longer.
+ * If one is, this much is handed over, and its sender gets the error that a
+ * message cut short deserves. */
 #define REQUEST_SIZE 4096
 /* Batches taken before other events get their turn. */
 #define BATCHES_MAX 8
-/* While so many are answered more come, if the client is not alone: ask for
- * them at once. Behind a smaller batch the loop may as well sleep. */
+/* While this many are answered more arrive, unless there is only one client. So
+ * ask for them at once. After a smaller batch the loop may as well sleep. */
 #define BATCH_AGAIN 8
-/* From such a batch on the socket leaves the loop's epoll set until there is
- * nothing more: in the set each datagram that is sent costs a call to it, some
- * 150 ns; to leave and to join it again costs less than 1 us. */
+/* After a batch this large the socket leaves the loop's epoll set until there
+ * is nothing more to read. In the set each datagram that is sent costs a call
+ * into it, some 150 ns; leaving and joining again costs less than 1 us. */
 #define BATCH_UNWATCHED 16
-/* When joining failed: how long until the next try. */
+/* How long until the next try if joining failed. */
 #define WATCH_RETRY_MS 20
-/* Up to here replies are sent with DF: with their headers they fit into 1280
- * octets, which every link of the Internet carries in practice. */
+/* Replies of up to this size are sent with DF. With their headers they fit into
+ * 1280 octets, which every link of the Internet carries in practice. */
 #define DONT_FRAGMENT_MAX 1232
-/* What an IPv4 datagram carries at most, whatever else is configured. */
+/* The most that an IPv4 datagram carries, whatever is configured. */
 #define DATAGRAM_MAX (65535 - 20 - 8)
-/* How long a batch waits for room in the send buffer before it is dropped. */
+/* How long a batch waits for room in the send buffer; then it is dropped. */
 #define SEND_WAIT_MS 1
 #define CACHE_LINE 64
 
@@ -49,7 +49,7 @@ struct net_udp {
 	int fd;
 	struct net_handler handler;
 	uint32_t reply_size;
-	bool may_fragment; /* DF is off, or never was on */
+	bool may_fragment; /* replies are sent without DF */
 	uint8_t *buffers; /* requests, then replies */
 	uint8_t *control; /* NULL unless bound to a wildcard address */
 	struct mmsghdr in[EXCHANGE_BATCH_MAX];
@@ -62,8 +62,8 @@ struct net_udp {
 	struct iovec out_iov[EXCHANGE_BATCH_MAX];
 };
 
-/* An odd number of cache lines: buffers at powers of two would all begin in
- * the same set of the cache. */
+/* Makes it an odd number of cache lines. Buffers at a power of two from each
+ * other would all begin in the same set of the cache. */
 static size_t
 buffer_stride(size_t size)
 {
@@ -81,9 +81,9 @@ peer_port(const struct sockaddr_storage *peer)
 }
 
 /*
- * The control data that came with a request, made into that of its reply:
- * sent from the address that was asked, by the route that the system picks.
- * False if that address was a broadcast or multicast one, never answered.
+ * Turns the control data of a request into that of its reply, which is sent
+ * from the address that was asked, by the route that the system picks. False
+ * if that address was a broadcast or multicast one: these are never answered.
  */
 static bool
 control_turn(struct msghdr *msg)
@@ -109,7 +109,7 @@ control_turn(struct msghdr *msg)
 	return true;
 }
 
-/* Receives up to a batch; the number of datagrams, 0 if there are none. */
+/* Receives up to a batch; returns the count of datagrams. */
 static size_t
 receive(struct net_udp *udp)
 {
@@ -121,8 +121,8 @@ receive(struct net_udp *udp)
 		if (udp->control != NULL)
 			udp->in[i].msg_hdr.msg_controllen = CONTROL_SIZE;
 	}
-	/* An ICMP error of an earlier reply comes up here, and hides no
-	 * datagram: ask again, a bounded number of times. */
+	/* An ICMP error to an earlier reply is reported here, instead of
+	 * datagrams that are there. Ask again, a bounded number of times. */
 	for (tries = 0; tries < EXCHANGE_BATCH_MAX; tries++) {
 		got = recvmmsg(udp->fd, udp->in, EXCHANGE_BATCH_MAX,
 			MSG_DONTWAIT, NULL);
@@ -136,7 +136,7 @@ receive(struct net_udp *udp)
 	return 0;
 }
 
-/* Fills the exchanges with the datagrams that deserve an answer. */
+/* Fills exchanges with datagrams that deserve an answer; returns how many. */
 static size_t
 prepare(struct net_udp *udp, size_t got)
 {
@@ -145,7 +145,7 @@ prepare(struct net_udp *udp, size_t got)
 	for (size_t i = 0; i < got; i++) {
 		struct exchange *x = &udp->exchanges[count];
 
-		/* Nobody can receive at port 0: the source is spoofed. */
+		/* Nobody can receive at port 0: the source is forged. */
 		if (peer_port(&udp->peer[i]) == 0
 		    || (udp->control != NULL
 			    && !control_turn(&udp->in[i].msg_hdr))) {
@@ -191,11 +191,11 @@ line_up(struct net_udp *udp, size_t count)
 }
 
 /*
- * RFC 9715 section 3.1: UDP replies are not to be fragmented, if that is safe.
- * PROBE sets DF and takes no notice of what ICMP claims about the path, so that
- * nobody can make replies vanish by forging it. It also spares the kernel an
- * identifier for each datagram. Where replies may be long (the operator asked
- * for it) they are left to be fragmented, as net_listen has set.
+ * RFC 9715 section 3.1: UDP replies should not be fragmented, if that is safe.
+ * PROBE sets DF and ignores what ICMP claims about the path, so nobody can
+ * make replies vanish by forging it. It also spares the kernel an identifier
+ * for each datagram. If replies may be longer, since the operator asked for
+ * it, they may be fragmented: net_listen has set that.
  */
 static void
 dont_fragment(struct net_udp *udp)
@@ -211,7 +211,8 @@ dont_fragment(struct net_udp *udp)
 			sizeof(how)) != 0;
 }
 
-/* The first link itself is narrower: from now on without DF. */
+/* The first link itself is too narrow: sends without DF from now on. False if
+ * it did so already, or cannot. */
 static bool
 begin_to_fragment(struct net_udp *udp)
 {
@@ -271,7 +272,7 @@ watch(struct net_udp *udp)
 
 	if (!udp->watched)
 		udp->watched = event_add(&udp->event, NULL) == 0;
-	/* Out of memory: what comes meanwhile waits in the socket. */
+	/* Without memory. What arrives meanwhile waits in the socket. */
 	if (!udp->watched)
 		(void)event_add(&udp->retry, &wait);
 }
@@ -326,7 +327,7 @@ control_open(struct net_udp *udp)
 	return udp->control != NULL ? NSD_OK : NSD_E_MEMORY;
 }
 
-/* What never changes in the message headers. */
+/* Sets what never changes in the message headers. */
 static void
 headers_init(struct net_udp *udp)
 {
