@@ -109,8 +109,8 @@ rrbatch_make_room(struct rrbatch **first, struct rrbatch **last, size_t rdlen,
 /*
  * Appends a record. owner is a wire name in any case; NULL: the owner of the
  * record before it, which must be in this batch.
- * returns NSD_OK; NSD_E_LIMIT if it does not fit; NSD_E_BUG if owner is NULL and
- *     the batch is empty. Nothing is changed by an error.
+ * returns NSD_OK; NSD_E_LIMIT if it does not fit; NSD_E_BUG if owner is NULL
+ *     and the batch is empty. An error changes nothing.
  */
 enum nsd_err rrbatch_append(struct rrbatch *batch,
 	const struct rrbatch_rr *head, const uint8_t *owner,
