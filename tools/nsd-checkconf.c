@@ -1,4 +1,4 @@
-/* nsd-checkconf.c - checks nsd.conf, and prints what it says. */
+/* nsd-checkconf.c - checks nsd.conf, and prints values of it. */
 #include "config.h"
 
 #include <stdbool.h>
@@ -14,6 +14,7 @@
 #define EXIT_ABSENT 1
 #define EXIT_BAD_CONF 2
 
+/* What the options ask for; NULL: not asked for. */
 struct question {
 	const char *file;
 	unsigned verbose;
@@ -21,8 +22,8 @@ struct question {
 	const char *option;
 	const char *zone;
 	const char *pattern;
-	const char *secret;    /* key whose secret is asked for */
-	const char *algorithm; /* key whose algorithm is asked for */
+	const char *secret;    /* name of a key: its secret */
+	const char *algorithm; /* name of a key: its algorithm */
 	const char *tls_auth;
 };
 
@@ -60,7 +61,7 @@ print_diag(struct diag_sink *sink, const struct diag *d)
 	fprintf(stderr, "%s\n", text);
 }
 
-/* ---- answers; each returns the exit code ------------------------------- */
+/* ---- answers: each function returns the exit code ---------------------- */
 
 static int
 print_key(const struct conf *conf, const char *name, bool secret)
@@ -86,7 +87,7 @@ print_tls_auth(const struct conf *conf, const char *name)
 	return 0;
 }
 
-/* Option names are shown with _ in messages. */
+/* Says that there is no such option. A - in its name is printed as _. */
 static int
 not_handled(const char *what, const char *name, const char *option)
 {
@@ -122,7 +123,8 @@ print_pattern_option(const struct conf *conf, const struct question *q)
 	const struct conf_zone *zone = NULL;
 	enum nsd_err err;
 
-	/* A zone's implicit pattern goes by the zone's name as written. */
+	/* The implicit pattern of a zone has the zone's name as the file has
+	 * it. */
 	if (pattern == NULL &&
 		strncmp(q->pattern, implicit, sizeof(implicit) - 1) == 0)
 		zone = conf_find_zone_text(conf,
@@ -152,7 +154,8 @@ compare_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* All names of patterns, sorted; that of a zone's own is _implicit_ZONE. */
+/* Prints the names of all patterns, sorted. Each zone has an implicit one,
+ * _implicit_ZONE. */
 static int
 print_patterns(const struct conf *conf)
 {

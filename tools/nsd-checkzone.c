@@ -1,4 +1,4 @@
-/* nsd-checkzone.c - reads a zone file as the server would, and says what is
+/* nsd-checkzone.c - reads a zone file as the server does, and says what is
  * wrong with it. */
 #include "config.h"
 
@@ -19,16 +19,16 @@
 #include "zonefile/writer.h"
 #include "zonefile/zonefile.h"
 
-#define TTL_FALLBACK 3600
+#define TTL_FALLBACK 3600 /* seconds; if the file states none */
 #define THREADS_MAX 16
-#define TRIES 3 /* at a file that changes while it is read */
+#define TRIES 3 /* to read a file that changes meanwhile */
 
 struct check {
 	const char *name; /* of the zone, as given */
 	const char *file;
 	bool print;
-	bool dnssec;      /* findings are errors, signatures are verified */
-	uint64_t now_sec; /* that signatures are judged by */
+	bool dnssec;      /* verifies signatures; faults in them are errors */
+	uint64_t now_sec; /* signatures are judged by; since 1970 */
 	uint8_t apex[NAME_MAX_LEN];
 	struct diag_sink sink;
 	unsigned threads;
@@ -59,8 +59,8 @@ usage(FILE *out)
 		"Version " PACKAGE_VERSION ".\n");
 }
 
-/* Reads the file, again if it changed meanwhile. NSD_OK also when records
- * were left out for errors, which the sink has counted. */
+/* Reads the file; if it changes meanwhile, tries again. NSD_OK also if records
+ * were left out because of errors: the sink has counted these. */
 static enum nsd_err
 read_zone(struct check *c, struct zonefile_result *result)
 {
@@ -112,7 +112,7 @@ print_zone(struct check *c, const struct store_view *view, store_ref zone)
 			err_text(err));
 }
 
-/* What a validator would say of the zone, if it is signed. */
+/* Says what would make a validator fail, if the zone is signed. */
 static enum nsd_err
 check_dnssec(struct check *c, const struct store_view *view, store_ref zone,
 	const struct zone_build_input *input)
@@ -133,7 +133,8 @@ check_dnssec(struct check *c, const struct store_view *view, store_ref zone,
 		&report);
 }
 
-/* Builds the zone as the server does, for what only shows then. */
+/* Builds the zone as the server does, since some faults show only then. Checks
+ * and prints it, as was asked for. */
 static void
 check_build(struct check *c, const struct zonefile_result *result,
 	struct store_writer *writer)
@@ -216,7 +217,7 @@ count_processors(void)
 	return n < THREADS_MAX ? (unsigned)n : THREADS_MAX;
 }
 
-/* Seconds in a unit, 0 if it is none. */
+/* Seconds in a unit of time; 0: there is no such unit. */
 static uint64_t
 unit_get_sec(char unit)
 {
@@ -235,7 +236,7 @@ unit_get_sec(char unit)
 	return 0;
 }
 
-/* YYYYMMDDHHMMSS, in UTC. */
+/* Parses YYYYMMDDHHMMSS, in UTC. */
 static bool
 parse_date(const char *text, uint64_t *now_sec)
 {
@@ -250,7 +251,7 @@ parse_date(const char *text, uint64_t *now_sec)
 	return value >= 0;
 }
 
-/* The argument of -t; *now_sec is the time it is now. */
+/* Parses the argument of -t. *now_sec is the present time before. */
 static bool
 parse_time(const char *text, uint64_t *now_sec)
 {
@@ -283,7 +284,7 @@ parse_time(const char *text, uint64_t *now_sec)
 	return true;
 }
 
-/* Reads the options; -1 to go on, else the exit code. */
+/* Reads the options. Returns the exit code, or -1 to go on. */
 static int
 read_options(struct check *c, int argc, char **argv)
 {

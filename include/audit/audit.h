@@ -1,6 +1,7 @@
 /*
- * audit.h - what a validator would trip over in a signed zone: signatures,
- * keys, the NSEC and NSEC3 chains (RFC 4035 section 2, RFC 5155 section 7.1).
+ * audit.h - finds what would make a validator fail in a signed zone: in
+ * signatures, keys, the NSEC and NSEC3 chains (RFC 4035 section 2,
+ * RFC 5155 section 7.1).
  */
 #ifndef AUDIT_AUDIT_H
 #define AUDIT_AUDIT_H
@@ -15,8 +16,8 @@
 #include "zone/zone.h"
 
 /*
- * The kinds of findings. `breaks`: a validator may refuse what it is about;
- * else it is against the rules or a sign of trouble, and does no harm yet.
+ * The kinds of findings. `breaks`: a validator may refuse the data. Other kinds
+ * are against the rules or a sign of trouble, and do no harm yet.
  */
 #define AUDIT_KINDS(X)                                               \
 	/* kind, breaks, what N of them are called */                \
@@ -65,39 +66,46 @@ enum audit_kind { AUDIT_KINDS(AUDIT_ENUM) AUDIT_KIND_COUNT };
 #undef AUDIT_ENUM
 
 #define AUDIT_SHOWN 20u /* findings of a kind that are told by default */
-#define AUDIT_ITERATIONS_MAX 2500u /* RFC 5155 section 10.3; beyond it the
-				    * names are not hashed */
+#define AUDIT_ITERATIONS_MAX 2500u /* RFC 5155 section 10.3; with more, names
+				    * are not hashed */
 
 struct audit_options {
 	const uint8_t *apex;    /* wire name, lower case */
-	uint64_t now_sec;       /* since 1970 */
-	bool verify;            /* the signatures themselves as well */
-	bool strict;            /* what breaks is an error; no keys is one.
-				 * Else what build_zone has warned of is left
-				 * out: DS without NS, and of NSEC3 owners, next
-				 * hashes, several at a name, iterations beyond
-				 * its limit, parameters without a chain */
-	unsigned threads;
+	uint64_t now_sec;       /* signatures are judged by; since 1970 */
+	bool verify;            /* the cryptographic signatures as well */
+	bool strict;            /* findings that break are errors, and a zone
+				 * without keys is one. If false, what the
+				 * build of the zone has warned of is left
+				 * out: DS without NS; NSEC3 with wrong owners
+				 * or next hashes, or several at a name;
+				 * iterations beyond the limit; parameters
+				 * without a chain */
+	unsigned threads;       /* at most, with the caller's */
 	unsigned shown_max;     /* findings of a kind told; 0: AUDIT_SHOWN */
-	/* Of which the zone was built, to tell lines; NULL: none is told. */
+	/* The records that the zone was built of, and the names of their files:
+	 * to tell lines. NULL: no lines are told. */
 	const struct rrbatch *batches;
 	const char *const *files;
 	size_t file_count;
 };
 
-/* Counts of findings; told or not. */
+/* Counts of findings, with those that were not told. */
 struct audit_report {
 	uint64_t count[AUDIT_KIND_COUNT];
 	uint64_t verified; /* signatures that were found right */
 };
 
 /*
- * Audits a zone. A zone without DNSKEY at its apex is not looked at. Findings
- * go to the sink at the end, from the calling thread, ordered by file and
- * line: warnings; with strict, errors where a validator would fail.
- * returns NSD_OK with *report, whatever was found; NSD_E_MEMORY.
- * Cost: a walk of the zone and, with NSEC3, the hash of each name; memory in
- * proportion to the names then. With verify, a public-key operation for each
+ * Audits a zone. Does nothing if there is no DNSKEY at its apex; with strict,
+ * that is a finding. Borrows everything. Findings go to the sink at the end,
+ * from the calling thread, ordered by file and line: as warnings; with strict,
+ * as errors if they break.
+ *
+ * Returns NSD_OK, with *report, whatever was found. NSD_E_MEMORY: memory ran
+ * out on the way. NSD_E_LIMIT: an RRset with its signatures is over 4 GiB.
+ * After an error nothing was told, and *report has only zeros.
+ * Cost: a walk of the zone. With NSEC3, the hash of each name, and memory in
+ * proportion to the names. With verify, a public-key operation for each
  * signature, spread over the threads.
  */
 enum nsd_err audit_zone(const struct store_view *view, const struct zone *zone,

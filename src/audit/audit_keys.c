@@ -1,5 +1,6 @@
-/* audit_keys.c - the DNSKEY RRset of a zone (RFC 4034 section 2): tags, what
- * each key may sign, and the keys for OpenSSL. */
+/* audit_keys.c - the DNSKEY RRset of a zone (RFC 4034 section 2): the tags of
+ * keys, what each may sign, and the keys as OpenSSL wants them. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +14,8 @@ enum dnskey_flags {
 
 #define DNSKEY_PROTOCOL 3u
 
-/* RFC 4034 appendix B; B.1 of the oldest algorithm, which is no longer used,
- * is left out. */
+/* RFC 4034 appendix B. The tag of algorithm 1 is computed in another way
+ * (appendix B.1), which is left out: nobody uses that algorithm any more. */
 static uint16_t
 key_compute_tag(const uint8_t *rdata, size_t len)
 {
@@ -25,8 +26,8 @@ key_compute_tag(const uint8_t *rdata, size_t len)
 	return (uint16_t)(sum + (sum >> 16));
 }
 
-/* The scheme of an algorithm (RFC 3110, 5702, 6605, 8080); false if its
- * signatures are not verified here. */
+/* Finds the scheme of an algorithm (RFC 3110, 5702, 6605, 8080). False:
+ * signatures of the algorithm are not verified here. */
 static bool
 algorithm_find_scheme(uint8_t algorithm, enum verify_scheme *scheme)
 {
@@ -48,8 +49,8 @@ algorithm_find_scheme(uint8_t algorithm, enum verify_scheme *scheme)
 	return false;
 }
 
-/* The exponent, with a length of one octet or of three, and the modulus
- * (RFC 3110 section 2). */
+/* Takes an RSA key apart: the length of the exponent in one octet or in three,
+ * the exponent, the modulus (RFC 3110 section 2). */
 static bool
 key_read_rsa(const uint8_t *key, size_t len, struct verify_octets *out)
 {
@@ -65,6 +66,7 @@ key_read_rsa(const uint8_t *key, size_t len, struct verify_octets *out)
 	return !c.failed;
 }
 
+/* Makes the key for OpenSSL. A key that is none is told of, and no error. */
 static enum nsd_err
 key_make(struct audit *audit, struct audit_key *k, const uint8_t *rdata,
 	size_t len, enum verify_scheme scheme)
@@ -126,7 +128,7 @@ key_compare(const void *a, const void *b)
 }
 
 /* Each RRset needs a signature of each algorithm that has a key
- * (RFC 4035 section 2.2); a revoked key signs nothing any more. */
+ * (RFC 4035 section 2.2). Revoked keys do not count. */
 static void
 keys_find_needed(struct audit *audit)
 {
@@ -159,6 +161,7 @@ audit_keys_read(struct audit *audit, const struct audit_rrs *rrs)
 	struct audit_keys *keys = &audit->keys;
 	size_t count = 0;
 
+	assert(keys->keys == NULL && rrs->len > 0);
 	for (size_t at = 0; at < rrs->len;
 		at += 2u + octets_get_u16(rrs->data + at))
 		count++;
@@ -211,9 +214,10 @@ audit_keys_find(const struct audit_keys *keys, uint8_t algorithm,
 }
 
 /*
- * Validators do not look at the SEP flag (RFC 4034 section 2.1.1), but who
- * makes the DS RRset does: if no such key signs the keys, a DS leads nowhere.
- * A revocation counts only if the key itself signs it (RFC 5011 section 2.1).
+ * Validators ignore the SEP flag (RFC 4034 section 2.1.1), but whoever makes
+ * the DS RRset does not: if no key with the flag signs the DNSKEY RRset, the DS
+ * leads nowhere. A revocation counts only if the revoked key itself signs the
+ * RRset (RFC 5011 section 2.1).
  */
 void
 audit_keys_finish(struct audit *audit)
@@ -238,7 +242,7 @@ audit_keys_finish(struct audit *audit)
 			sep_signing += k->self_signed;
 		}
 	}
-	/* Without any signature there is another finding. */
+	/* If nothing signs the RRset, AUDIT_RRSIG_MISSING says so. */
 	if (sep > 0 && sep_signing == 0 && signing > 0)
 		audit_add(audit, AUDIT_KEY_SEP, false, &place,
 			"the DNSKEY RRset is signed by no key with the SEP "

@@ -1,5 +1,6 @@
-/* audit_log.c - the findings of an audit: of each kind the first ones are
- * kept, the others counted. */
+/* audit_log.c - the findings of an audit. The first ones of each kind are kept;
+ * the others are counted. */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 #include "audit/audit_part.h"
 
-#define TEXT_MAX 1400u /* a printed name and what is said of it */
+#define TEXT_MAX 1400u /* printed names, and what is said of them */
 
 static const struct {
 	bool breaks;
@@ -57,8 +58,9 @@ audit_log_fini(struct audit_log *log)
 	pthread_mutex_destroy(&log->lock);
 }
 
-/* The place for a finding with that order among those kept: the last one, or
- * that of the one that stands furthest behind; NULL if that is this one. */
+/* The place for a finding with that order among those kept. If there is no
+ * room, the one with the greatest order makes way; NULL if that is the new
+ * one. */
 static struct audit_finding **
 log_find_room(struct audit_log *log, enum audit_kind kind, uint64_t order)
 {
@@ -74,8 +76,10 @@ log_find_room(struct audit_log *log, enum audit_kind kind, uint64_t order)
 			worst = &kept[i];
 	if (worst == NULL || (*worst)->order <= order)
 		return NULL;
-	if ((*worst)->breaking)
+	if ((*worst)->breaking) {
+		assert(log->kinds[kind].kept_breaking > 0);
 		log->kinds[kind].kept_breaking--;
+	}
 	free(*worst);
 	*worst = NULL;
 	return worst;
@@ -88,6 +92,7 @@ audit_skip(struct audit *audit, enum audit_kind kind, bool mild,
 	struct audit_log *log = &audit->log;
 	bool skip;
 
+	assert(kind < AUDIT_KIND_COUNT);
 	pthread_mutex_lock(&log->lock);
 	skip = log->kinds[kind].kept_count == log->shown_max;
 	for (unsigned i = 0; i < log->kinds[kind].kept_count && skip; i++)
@@ -133,6 +138,7 @@ audit_add(struct audit *audit, enum audit_kind kind, bool mild,
 	char text[TEXT_MAX];
 	va_list args;
 
+	assert(kind < AUDIT_KIND_COUNT);
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
@@ -146,7 +152,7 @@ audit_add(struct audit *audit, enum audit_kind kind, bool mild,
 			*room = f;
 			log->kinds[kind].kept_breaking += breaking;
 		} else {
-			/* Without memory it is only counted. */
+			/* Only counted. The last one fills the gap. */
 			*room = log->kinds[kind].kept
 				[--log->kinds[kind].kept_count];
 		}
@@ -160,7 +166,7 @@ finding_compare(const void *a, const void *b)
 	const struct audit_finding *x = *(struct audit_finding *const *)a;
 	const struct audit_finding *y = *(struct audit_finding *const *)b;
 
-	/* What has no line is about the zone and comes first. */
+	/* Findings without a line are about the zone, and come first. */
 	if (x->line != 0 && y->line != 0 && x->file != y->file)
 		return x->file < y->file ? -1 : 1;
 	if (x->line != y->line)
@@ -170,6 +176,7 @@ finding_compare(const void *a, const void *b)
 	return (int)x->kind - (int)y->kind;
 }
 
+/* Says how many of each kind were counted and not kept. */
 static void
 log_emit_rest(const struct audit_log *log, const struct audit_options *options,
 	struct diag_sink *sink)
@@ -202,7 +209,7 @@ audit_log_emit(struct audit_log *log, const struct audit_options *options,
 	all = count > 0 ? malloc(count * sizeof(*all)) : NULL;
 	if (all == NULL && count > 0)
 		for (unsigned i = 0; i < AUDIT_KIND_COUNT; i++) {
-			/* Then all of them are the rest. */
+			/* Without memory, all of them are the rest. */
 			log->kinds[i].kept_breaking = 0;
 			while (log->kinds[i].kept_count > 0)
 				free(log->kinds[i].kept

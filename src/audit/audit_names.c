@@ -46,8 +46,8 @@ names_put(struct audit *audit, const uint8_t *name, bool optional,
 /*
  * Adds the empty names above the last one, down from its first `depth` labels:
  * all that is below them has been seen. An empty name should have an NSEC3 too.
- * It may lack one if there are only insecure delegations below it (RFC 5155
- * section 7.1).
+ * It may lack one if there are only insecure delegations below it
+ * (RFC 5155 section 7.1).
  */
 static enum nsd_err
 names_close(struct audit *audit, unsigned depth)

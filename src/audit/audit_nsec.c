@@ -3,7 +3,8 @@
 
 #include "audit/audit_part.h"
 
-/* The next name of an NSEC; NULL if the RDATA is broken. */
+/* Reads the next name of an NSEC. Returns its bitmap; NULL if the RDATA is
+ * malformed. */
 static const uint8_t *
 nsec_read(const struct audit_owner *owner, const struct audit_group *g,
 	uint8_t next[NAME_MAX_LEN], size_t *bitmap_len)
@@ -37,6 +38,7 @@ nsec_check_bitmap(struct audit *audit, const struct audit_owner *owner,
 		"type bitmap of NSEC at %s %s", name, difference);
 }
 
+/* `name` comes next in the zone: does the NSEC before say so? */
 static void
 nsec_check_next(struct audit *audit, const uint8_t *name)
 {
@@ -55,6 +57,7 @@ nsec_check_next(struct audit *audit, const uint8_t *name)
 		next, want);
 }
 
+/* Tells of an NSEC at a name that should have none. */
 static void
 nsec_check_stray(struct audit *audit, const struct audit_owner *owner,
 	const struct audit_place *place)
@@ -67,8 +70,8 @@ nsec_check_stray(struct audit *audit, const struct audit_owner *owner,
 				: "%s has NSEC but no other data", name);
 }
 
-/* Every name with data and every cut has an NSEC (RFC 4035 section 2.3),
- * which must not be the only RRset there. */
+/* Every name with data and every cut has an NSEC, and no name has only that
+ * (RFC 4035 section 2.3). */
 void
 audit_nsec_name(struct audit *audit, const struct audit_owner *owner)
 {
@@ -112,8 +115,8 @@ audit_nsec_name(struct audit *audit, const struct audit_owner *owner)
 	memcpy(n->previous, owner->name, owner->name_len);
 }
 
-/* The last one leads back to the apex (RFC 4034 section 4.1.1). A zone must
- * have one chain or the other. */
+/* The last NSEC leads back to the apex (RFC 4034 section 4.1.1). A zone has
+ * NSEC, or else NSEC3. */
 void
 audit_nsec_finish(struct audit *audit)
 {
