@@ -4,7 +4,8 @@
  * index    batches -> owners, checked to be in the zone, with sort keys
  * sort     owners in canonical order (owner_sort.c)
  * shape    repeated owners, empty non-terminals, cuts, occluded names
- * chain    the chain of NSEC3 records is chosen and made (chain.c, chain_choose.c)
+ * chain    the chain of NSEC3 records is chosen and made (chain.c,
+ *          chain_choose.c)
  * pack     each owner's records -> RRsets, signatures, node in the store, with
  *          the hashes of its name (hasher.c)
  * glue     the addresses of target names

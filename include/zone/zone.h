@@ -48,7 +48,8 @@
  * Behind data, at the next multiple of 4, if RRSET_HAS_TAIL:
  *
  *   +0 fixup_count 2, target_count 2
- *   +4 fixups: fixup_count x 2, sent offset of each cell, ascending; padded to 4
+ *   +4 fixups: fixup_count x 2, sent offset of each cell, ascending; padded
+ *      to 4
  *      targets: target_count x struct rrset_target
  */
 struct rrset {
@@ -283,7 +284,7 @@ struct zone {
 	uint32_t flags;
 	uint32_t serial;
 	uint32_t version;   /* one more with each update, modulo 2^31 */
-	struct trie names;  /* struct node; holds apex and empty non-terminals */
+	struct trie names;  /* struct node; apex and empty non-terminals, too */
 	struct trie nsec3;  /* struct node: owners that have only NSEC3 (and
 			     * its RRSIG) and are not in the chain; not names
 			     * for look-ups, RFC 5155 7.2.8 */

@@ -41,7 +41,7 @@ choices_insert(struct choices *choices, const struct nsec3_params *params,
 		&& nsec3_params_compare(&items[at].params, params) < 0)
 		at++;
 	if (at == CHOICES_MAX || (at < choices->count
-			&& nsec3_params_compare(&items[at].params, params) == 0))
+		&& nsec3_params_compare(&items[at].params, params) == 0))
 		return;
 	if (choices->count == CHOICES_MAX)
 		choices->count--;

@@ -164,7 +164,8 @@ group_finish(struct worker *w, const struct owner *owner, struct group *g,
 			group_check_ttl(w, owner, g, first, rr);
 		if (i == 0)
 			continue;
-		if (items_compare_rr(rr->type, g->items[kept - 1].rr, rr) == 0) {
+		if (items_compare_rr(rr->type, g->items[kept - 1].rr, rr)
+			== 0) {
 			if (rr->type != TYPE_SOA)
 				group_note_duplicate(w, owner, g, rr);
 			else

@@ -1,5 +1,5 @@
-/* parts_plan.c - the ranges of names that a zone is built in, chosen from samples
- * of its records. */
+/* parts_plan.c - the ranges of names that a zone is built in, chosen from
+ * samples of its records. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -37,8 +37,8 @@ run_list_items(struct worker *w, const struct owner *run, size_t owners,
 			item->rr = rr;
 			item->order = (uint32_t)n;
 			item->key = items_key(rr);
-			if (rr->type == 0 || (rr->type >= 128
-				    && rr->type < 256) || rr->type == TYPE_OPT) {
+			if (rr->type == 0 || rr->type == TYPE_OPT
+				|| (rr->type >= 128 && rr->type < 256)) {
 				if (choice != ITEMS_CHAIN)
 					run_refuse_type(w, rr);
 			} else if (item_is_chosen(item, choice)) {

@@ -62,8 +62,8 @@ level_build(struct store_heap *heap, const struct nsec3_entry *entries,
 		store_ref ref;
 
 		memcpy(hash, entries[start].hash, sizeof(hash));
-		if (nsec3_page_make(heap, entries + start, (unsigned)(end - start),
-			    height, &ref) != NSD_OK)
+		if (nsec3_page_make(heap, entries + start,
+			    (unsigned)(end - start), height, &ref) != NSD_OK)
 			return NSD_E_MEMORY;
 		memcpy(e->hash, hash, sizeof(hash));
 		e->record = ref;

@@ -31,7 +31,8 @@ release_template(struct releaser *r, store_ref ref)
 	const struct sig_template *t = store_get(r->view, ref);
 
 	if (r->share != NULL)
-		share_index_remove(r->share, share_hash_template(r->share, t), ref);
+		share_index_remove(r->share, share_hash_template(r->share, t),
+			ref);
 	release_object(r, ref, sig_template_size(t));
 }
 

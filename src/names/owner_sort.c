@@ -176,7 +176,7 @@ struct blocks {
 	struct owner *items;
 	struct owner *buffers;  /* 256 blocks */
 	struct owner *swap;     /* one */
-	uint32_t *target;       /* by block: where it is to be; its octet first */
+	uint32_t *target;       /* by block: where it goes; its octet first */
 	size_t full;            /* blocks */
 	size_t count[256];      /* of them, by octet */
 	size_t fill[256];       /* items in the buffers */

@@ -1,4 +1,4 @@
-/* trie_key.c - names as strings of symbols, in whose order they are canonical. */
+/* trie_key.c - names as strings of symbols that sort in canonical order. */
 #include "names/trie_key.h"
 
 /*

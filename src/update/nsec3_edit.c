@@ -35,8 +35,8 @@ struct entry_list {
 static enum nsd_err
 refs_add(struct nsec3_edit *e, struct nsec3_refs *list, store_ref ref)
 {
-	store_ref *items = grow_arena(e->arena, list->items, list->count, &list->room,
-		sizeof(*items));
+	store_ref *items = grow_arena(e->arena, list->items, list->count,
+		&list->room, sizeof(*items));
 
 	if (items == NULL)
 		return NSD_E_MEMORY;
@@ -60,8 +60,8 @@ static enum nsd_err
 entries_add(struct nsec3_edit *e, struct entry_list *list,
 	const uint8_t *hash, store_ref ref)
 {
-	struct nsec3_entry *items = grow_arena(e->arena, list->items, list->count,
-		&list->room, sizeof(*items));
+	struct nsec3_entry *items = grow_arena(e->arena, list->items,
+		list->count, &list->room, sizeof(*items));
 
 	if (items == NULL)
 		return NSD_E_MEMORY;
