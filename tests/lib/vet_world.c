@@ -21,7 +21,7 @@ enum store_claim __real_store_claim(struct store_claims *claims,
 enum store_claim __wrap_store_claim(struct store_claims *claims,
 	store_ref ref, size_t len, uint8_t kind);
 
-static struct vet_world *listing; /* objects are listed, or NULL */
+static struct vet_world *listing; /* its objects are being listed; or NULL */
 
 static void
 must(bool ok, const char *what)
@@ -85,7 +85,7 @@ add_sig(struct text *t, const char *owner, const char *type, const char *apex)
 		owner, type, labels - (owner[0] == '*'), apex);
 }
 
-/* What every zone here has. */
+/* Records that two of the zones have. */
 static void
 add_data(struct text *t, const char *apex)
 {
@@ -125,7 +125,7 @@ link_compare(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* A chain with a hole and with two records at one hash. */
+/* An NSEC3 chain; if broken, with a hole and with two records at one hash. */
 static void
 add_chain(struct text *t, const char *apex, const char *salt, bool broken)
 {
@@ -182,7 +182,7 @@ load_zones(struct vet_world *w)
 	must(text != NULL, "no memory");
 	add_data(&t, "example.");
 	add(&t, "@ NSEC3PARAM 1 0 2 aa\n");
-	/* Enough to be worth an index. */
+	/* Enough RRsets for an index of contents. */
 	for (unsigned i = 0; i < 300; i++)
 		add(&t, "h%u A 192.0.3.%u\nh%u TXT %u\nh%u NS ns%u.h%u\n",
 			i, i % 256, i, i, i, i, i);
@@ -206,7 +206,7 @@ load_zones(struct vet_world *w)
 	free(text);
 }
 
-/* Options and files of an entry, as a server keeps them. */
+/* Gives an entry options and files, as a server does. */
 static void
 add_belongings(struct vet_world *w)
 {
@@ -225,7 +225,7 @@ add_belongings(struct vet_world *w)
 	sources_set(w->f.writer, entry, files, 2, 0);
 }
 
-/* Leaves changes of cells behind that a reader holds up. */
+/* Makes changes of cells, and leaves them pending: a reader holds them up. */
 static void
 change_cells(struct vet_world *w)
 {
@@ -295,7 +295,7 @@ vet_world_fini(struct vet_world *w)
 	free(w->copy);
 }
 
-/* The bitmaps' room is large, and nobody touches it. */
+/* Copies the used part of the bitmaps only: their room is large. */
 void
 vet_world_restore(struct vet_world *w)
 {

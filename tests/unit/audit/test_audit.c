@@ -1,6 +1,6 @@
-/* test_audit.c - what an audit finds in zones made line by line: counts of
- * each kind, the same with any number of threads. Signatures are made up, so
- * nothing is verified here. */
+/* test_audit.c - what an audit finds in zones made line by line: the count of
+ * each kind, which does not depend on the number of threads. Signatures are
+ * made up, so nothing is verified here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ add_sig(const char *owner, const char *type)
 		name_count_labels(zone_fixture_name(counted)), TAG);
 }
 
-/* A record and a signature over it. */
+/* Adds a record and a signature over it. */
 static void
 add_signed(const char *owner, const char *type, const char *rdata)
 {
@@ -73,7 +73,7 @@ add_apex(void)
 	add_signed("example.", "DNSKEY", "257 3 13 " KEY);
 }
 
-/* Every sort of name once. */
+/* Adds one name of each sort. */
 static void
 add_names(void)
 {
@@ -91,7 +91,7 @@ add_names(void)
 
 static const struct link {
 	const char *name;
-	const char *types; /* but for those of the chain itself */
+	const char *types; /* without those of the chain itself */
 	bool optional;
 	bool empty;
 } links[] = {
@@ -109,7 +109,7 @@ static const struct link {
 
 #define LINKS (sizeof(links) / sizeof(links[0]))
 
-/* The chain but for one name, or all of it if that is LINKS. */
+/* Adds the chain without one name; if that is LINKS, all of it. */
 static void
 add_nsec(size_t without)
 {
@@ -148,11 +148,11 @@ hash_print(const char *name, const struct nsec3_params *params,
 	label[NSEC3_LABEL_LEN] = '\0';
 }
 
-/* Which records have the opt-out flag. Unless none has, those that it allows
- * to lack are left out. */
+/* Which records have the opt-out flag. If any have it, the records that may be
+ * missing then are left out. */
 enum opt_out { NONE, ALL, THOSE_THAT_NEED_IT, THE_OTHERS };
 
-/* One of the names left out has a hash between two of the chain. */
+/* Is the hash of any name that was left out between these two? */
 static bool
 covers_any(const struct nsec3_params *params, const char *label,
 	const char *next)
@@ -171,7 +171,7 @@ covers_any(const struct nsec3_params *params, const char *label,
 	return false;
 }
 
-/* A chain with a salt of one octet, but for one name. */
+/* Adds a chain with a salt of one octet, without one name. */
 static void
 add_nsec3(uint8_t salt, enum opt_out opt_out, size_t without)
 {
@@ -234,7 +234,8 @@ audit(struct audit_report *report, unsigned threads, bool strict)
 	return err;
 }
 
-/* Finds exactly these: pairs of kind and count, up to a negative kind. */
+/* The audit finds exactly these: pairs of kind and count, up to a negative
+ * kind. */
 static void
 expect(int kind, ...)
 {
@@ -313,7 +314,8 @@ opt_out_leaves_out_nothing_else(void **state)
 	}
 }
 
-/* With many salts the last record, which covers both ends, is among them. */
+/* There are many salts, so that the last record, which covers both ends, is
+ * among those that need the flag. */
 static void
 record_that_covers_has_the_flag(void **state)
 {
@@ -385,7 +387,7 @@ parameters_without_chain_are_told(void **state)
 static void
 name_without_nsec_is_told(void **state)
 {
-	/* Without that of the apex the zone still has a chain. */
+	/* Also without the NSEC of the apex, the zone has a chain. */
 	for (size_t i = 0; i < 7; i++) {
 		text[0] = '\0';
 		add_nsec_zone(i);
@@ -393,8 +395,8 @@ name_without_nsec_is_told(void **state)
 	}
 }
 
-/* RFC 6672 section 2.4, RFC 5155 section 7.1: what a secondary is sent below
- * a DNAME is of no concern */
+/* RFC 6672 section 2.4, RFC 5155 section 7.1: names below a DNAME, which a
+ * secondary may be sent, are not looked at */
 static void
 names_below_a_dname_are_hidden(void **state)
 {
@@ -455,7 +457,7 @@ period_has_its_first_and_last_second(void **state)
 		{"1800000000 1700000001", AUDIT_RRSIG_EARLY},
 		{"1700000000 1700000000", -1},
 		{"1600000000 1800000000", AUDIT_RRSIG_PERIOD},
-		/* Half of the numbers lie ahead. */
+		/* Serial arithmetic: half of the numbers are in the future. */
 		{"3847483647 1700000000", -1},
 	};
 
@@ -465,7 +467,7 @@ period_has_its_first_and_last_second(void **state)
 		add("ns.example. 60 AAAA 2001:db8::1\n"
 			"ns.example. 60 RRSIG AAAA 13 2 60 %s %d example. "
 			"AAAA\n", rows[i].period, TAG);
-		/* For the bitmap. */
+		/* The bitmap of ns does not have AAAA. */
 		if (rows[i].kind < 0)
 			expect(AUDIT_NSEC_BITMAP, 1, -1);
 		else
@@ -473,7 +475,7 @@ period_has_its_first_and_last_second(void **state)
 	}
 }
 
-/* Wherever memory runs out the audit ends with that error, or tells less. */
+/* Wherever memory runs out, the audit ends with that error or tells less. */
 static void
 memory_may_run_out_anywhere(void **state)
 {

@@ -1,7 +1,7 @@
 /*
- * test_vet.c - whatever is altered in a store is found before it is served
- * from, or is an octet of data like any other, and answers are whole messages
- * all the same. NSD_VET_ROUNDS=N and NSD_VET_SEED=S make it longer.
+ * test_vet.c - alters a store. Either the change is found, or it only changes
+ * data, and then answers are still whole messages. NSD_VET_ROUNDS=N and
+ * NSD_VET_SEED=S make the test longer or different.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,13 +29,13 @@ random_below(uint32_t limit)
 	return chance_below(&random_state, limit);
 }
 
-/* ---- what is data ------------------------------------------------------ */
+/* ---- octets of plain data: a change need not be found ------------------ */
 
-/* An octet of an object, as it was. */
+/* An octet of an object. */
 struct place {
 	const struct vet_object *o;
-	const uint8_t *was; /* the object */
-	const uint8_t *is;
+	const uint8_t *was; /* the object before the change */
+	const uint8_t *is;  /* and after it */
 	size_t at;
 };
 
@@ -48,7 +48,7 @@ is_in(const struct place *p, size_t from, size_t len)
 #define IN_FIELD(p, type, field) \
 	is_in(p, offsetof(type, field), sizeof(((type *)0)->field))
 
-/* The free bits of a leaf in an array of entries. */
+/* In an array of trie entries: the words of a leaf that mean nothing. */
 static bool
 is_free_of_leaf(const struct place *p, size_t from)
 {
@@ -69,7 +69,7 @@ is_plain_zone(const struct place *p)
 	for (unsigned i = 0; i < 3; i++)
 		if (is_in(p, tries[i], sizeof(struct trie)))
 			return is_free_of_leaf(p, tries[i]);
-	/* An index that is empty is made anew. */
+	/* Without an index of contents, an update makes one. */
 	return IN_FIELD(p, struct zone, version)
 		|| IN_FIELD(p, struct zone, share)
 		|| is_in(p, offsetof(struct zone, negative_ttl_sec) + 4, 4)
@@ -90,7 +90,7 @@ is_plain_node(const struct place *p)
 		&& p->at < entries)
 		|| p->at >= entries
 			+ node->entry_count * sizeof(struct node_rrset)
-		/* Without a hash that is kept it is made. */
+		/* Without a kept hash, it is computed when needed. */
 		|| (IN_FIELD(p, struct node, flags)
 			&& ((node->flags ^ now->flags) & ~(NODE_HASHED
 				| NODE_WILDCARD_HASHED)) == 0);
@@ -113,7 +113,7 @@ is_plain_rrset(const struct place *p)
 			+ sizeof(*tail) + tail->fixup_count * 2u, 2));
 }
 
-/* Signatures at an offset: all but what refers. */
+/* Signatures at an offset: all but references and the count. */
 static bool
 is_plain_sigs(const struct place *p, size_t from)
 {
@@ -135,11 +135,11 @@ is_plain_cell(const struct place *p, size_t from)
 {
 	const struct glue_cell *cell = (const void *)(p->was + from);
 
-	/* What a later version has in the place of. */
+	/* Addresses that a later version has replaced. */
 	if ((store_ref)cell->link != STORE_NONE
 		&& is_in(p, from, offsetof(struct glue_cell, link)))
 		return true;
-	/* The version, where it is one that has come. */
+	/* The version since which the link counts: any past one will do. */
 	return is_in(p, from + offsetof(struct glue_cell, link) + 4, 4);
 }
 
@@ -189,12 +189,13 @@ is_plain(const struct place *p)
 	case VET_ENTRY:
 		return p->at == 3 || IN_FIELD(p, struct zone_entry, id)
 			|| IN_FIELD(p, struct zone_entry, flags)
-			/* Those of the configuration and the file count. */
+			/* Options come from the configuration, sources
+			 * from the files. */
 			|| IN_FIELD(p, struct zone_entry, options)
 			|| IN_FIELD(p, struct zone_entry, sources)
 			|| p->at >= offsetof(struct zone_entry, name);
-	case VET_OPTIONS: /* the configuration counts */
-	case VET_SOURCES: /* the file is looked at */
+	case VET_OPTIONS: /* come from the configuration */
+	case VET_SOURCES: /* are compared with the files */
 		return true;
 	case VET_ZONE:
 		return is_plain_zone(p);
@@ -231,7 +232,8 @@ is_plain(const struct place *p)
 
 /* ---- rounds ------------------------------------------------------------ */
 
-/* Where kinds of few objects have as much of a chance as others. */
+/* A random object: in every other call any object, else one of a random kind,
+ * so that rare kinds have a chance. */
 static const struct vet_object *
 choose_object(void)
 {
@@ -246,7 +248,8 @@ choose_object(void)
 	return found != NULL ? found : &w.objects[0];
 }
 
-/* Looks at what was altered from `at` on, len octets of an object. */
+/* Judges a change in len octets of an object from `at` on, and undoes it. True
+ * if it was found. Fails if it was not, and is more than data. */
 static bool
 judge(const struct vet_object *o, size_t at, size_t len, const char *how)
 {
@@ -266,7 +269,7 @@ judge(const struct vet_object *o, size_t at, size_t len, const char *how)
 				o->len, vet_kind_text(o->kind), o->ref,
 				was[i], is[i]);
 	}
-	/* What is left is served. */
+	/* Whatever was found, the rest is served. */
 	if (w.err == NSD_OK)
 		vet_world_ask(&w);
 	vet_world_restore(&w);
@@ -292,7 +295,7 @@ altered_bit_is_found_or_plain(void **state)
 	assert_true(found > rounds / 4);
 }
 
-/* A reference to something else, or a small change of a number. */
+/* References to other objects, small changes of numbers, random words. */
 static void
 altered_word_is_found_or_plain(void **state)
 {
@@ -347,7 +350,7 @@ many_altered_octets_do_no_harm(void **state)
 	}
 }
 
-/* ---- one by one -------------------------------------------------------- */
+/* ---- chosen faults ----------------------------------------------------- */
 
 static void
 world_has_one_of_each(void **state)
@@ -376,7 +379,7 @@ first_of(enum vet_kind kind)
 	return NULL;
 }
 
-/* One with records, not the first of its zone. */
+/* A name with records, right below the apex. */
 static struct node *
 second_node(void)
 {
@@ -407,6 +410,7 @@ leaf_page(void)
 	return NULL;
 }
 
+/* The change at hand makes a fault whose text has `said` in it. */
 static void
 expect(const char *said, enum nsd_err err)
 {
@@ -500,7 +504,7 @@ each_kind_of_fault_is_told(void **state)
 	expect("page of an NSEC3 chain", NSD_OK);
 	memset(w.base + 4096, 0, 1024); /* as if no object were in span 0 */
 	expect("not in use, or used twice", NSD_OK);
-	zone->share = STORE_NONE; /* it is made anew then */
+	zone->share = STORE_NONE; /* no fault: an update makes it anew */
 	vet_world_look(&w);
 	assert_int_equal(w.faults, 0);
 	vet_world_restore(&w);
@@ -518,7 +522,7 @@ on_fault_of_large(void *ctx, const struct vet_fault *fault)
 	faults_of_large++;
 }
 
-/* A fault has cut it off. */
+/* Puts a zone back that a fault has cut off. */
 static void
 table_set_zone_again(struct zone_fixture *f, store_ref entry,
 	const struct zone *zone)
@@ -529,7 +533,8 @@ table_set_zone_again(struct zone_fixture *f, store_ref entry,
 		/ STORE_GRANULE);
 }
 
-/* More names than one thread looks at, across the seams of parts. */
+/* A zone with enough names to be shared out to threads. Faults are found in
+ * every part, and where parts meet. */
 static void
 large_zone_is_cut_into_parts(void **state)
 {
@@ -557,7 +562,7 @@ large_zone_is_cut_into_parts(void **state)
 	assert_true(zone->node_count > 20000);
 	assert_int_equal(vet_store(f.writer, &options, &faults), NSD_OK);
 	assert_int_equal(faults, 0);
-	/* A flag, in whichever part it may be. */
+	/* A wrong flag, in all sorts of parts. */
 	for (unsigned i = 0; i < HOSTS; i += 1499) {
 		char name[64];
 		struct node *node;
