@@ -330,8 +330,8 @@ load_read_zone(const struct load_context *context, struct load_zone *zone,
 	memset(result, 0, sizeof(*result));
 	result->zone = zone;
 	result->outcome = LOAD_UNCHANGED;
-	/* This side sets reading and then looks at removed. load_set_remove
-	 * does the opposite. So one of the two sees the other. */
+	/* This side sets reading and then looks at removed, load_set_remove
+	 * does the opposite: one of the two sees the other. */
 	__atomic_store_n(&zone->reading, true, __ATOMIC_SEQ_CST);
 	if (!__atomic_load_n(&zone->removed, __ATOMIC_SEQ_CST))
 		read_zone(context, zone, heap, large, result);

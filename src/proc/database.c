@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "dns/name.h"
-#include "proc/children.h"
 #include "proc/database.h"
 #include "store/writer.h"
 #include "vet/vet.h"

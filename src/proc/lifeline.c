@@ -135,7 +135,7 @@ lifeline_open(const char *key)
 }
 
 bool
-lifeline_is_asked(int lifeline)
+lifeline_accept(int lifeline)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);

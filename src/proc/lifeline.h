@@ -26,8 +26,9 @@ bool lifeline_take_over(const char *key);
  * descriptor, or -1 (a warning in the log): then there is no taking over. */
 int lifeline_open(const char *key);
 
-/* In a worker without a main: true if one who may has asked it to end. The
- * connection stays open until this process ends. */
-bool lifeline_is_asked(int lifeline);
+/* In a worker without a main: takes a connection. True if root or its own user
+ * has made it: the worker is to end, and the connection stays open until it
+ * has. False: there is none, or another user's; that one is closed. */
+bool lifeline_accept(int lifeline);
 
 #endif

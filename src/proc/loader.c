@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/priority.h"
+#include "ipc/handlers.h"
 #include "keep/sources_edit.h"
 #include "keep/table_edit.h"
 #include "load/load_apply.h"
@@ -18,7 +19,6 @@
 #include "load/load_list.h"
 #include "load/load_turn.h"
 #include "proc/affinity.h"
-#include "proc/children.h"
 #include "proc/database.h"
 #include "proc/loader.h"
 #include "store/store.h"
@@ -331,7 +331,7 @@ loader_start_pass(struct loader *loader)
 	/* What a loader that died in its first pass did not come to is still
 	 * to be looked at; nobody has asked for more since the end of one. */
 	loader->context.which = !loader->first_pass ? LOAD_CHANGED
-		: loader->loaded		    ? LOAD_MISSING
+		: loader->past == STORE_PAST_LOADED ? LOAD_MISSING
 						    : LOAD_STALE;
 	memset(&loader->result, 0, sizeof(loader->result));
 	loader->again_count = 0; /* they are among all */
@@ -348,7 +348,7 @@ loader_start_pass(struct loader *loader)
 
 		if (zone->conf == NULL)
 			continue;
-		if (!loader->took_over && loader->first_pass)
+		if (loader->past < STORE_PAST_LISTED && loader->first_pass)
 			load_deaths_forget(&loader->context, zone);
 		if (load_deaths_is_suspect(&loader->context, zone))
 			loader->suspects[loader->suspect_count++] = zone;
@@ -388,8 +388,10 @@ static void loader_on_stop(struct role *role);
 
 /* Threads must be done before the store can be written. */
 static void
-loader_keep_image(struct loader *loader, const struct ipc_message *m)
+loader_on_database(struct role *role, const struct ipc_message *m)
 {
+	struct loader *loader = (struct loader *)role;
+
 	if (m->fd_count != 1)
 		return;
 	if (loader->image_fd != -1)
@@ -400,33 +402,27 @@ loader_keep_image(struct loader *loader, const struct ipc_message *m)
 }
 
 static void
-loader_on_message(struct role *role, const struct ipc_message *m)
+loader_on_reload(struct role *role, const struct ipc_message *m)
 {
 	struct loader *loader = (struct loader *)role;
 
-	switch (m->type) {
-	case IPC_STATISTICS:
-		loader_statistics(loader);
-		break;
-	case IPC_UPDATE:
-		loader_on_update(loader, m);
-		break;
-	case IPC_CHANGE_ZONE:
-		loader_on_change_zone(loader, m);
-		break;
-	case IPC_DATABASE:
-		loader_keep_image(loader, m);
-		break;
-	case IPC_RELOAD:
-		if (loader->todo != NULL)
-			loader->reload_wanted = true;
-		else
-			loader_start_pass(loader);
-		break;
-	default:
-		break;
-	}
+	if (loader->todo != NULL)
+		loader->reload_wanted = true;
+	else
+		loader_start_pass(loader);
 }
+
+#define LOADER_HANDLERS(X)                                                   \
+	ROLE_HANDLERS(X)                                                     \
+	X(STATISTICS, loader_on_statistics)                                  \
+	X(RELOAD, loader_on_reload)                                          \
+	X(DATABASE, loader_on_database)                                      \
+	X(UPDATE, loader_on_update)                                          \
+	X(CHANGE_ZONE, loader_on_change_zone)
+
+static void (*const loader_handlers[IPC_TYPE_COUNT])(struct role *role,
+	const struct ipc_message *m) = {LOADER_HANDLERS(IPC_HANDLER)};
+IPC_CHECK_HANDLERS(LOADER_HANDLERS, IPC_TO_LOADER);
 
 /* A store in a file is closed with no thread at work on it. */
 static void
@@ -461,7 +457,7 @@ loader_take_over(struct loader *loader)
 	uint64_t octets;
 	enum nsd_err err;
 
-	if (!loader->used)
+	if (loader->past < STORE_PAST_USED)
 		return NSD_OK;
 	err = load_list_sweep(loader->writer, &octets);
 	if (err == NSD_E_BUG) {
@@ -487,8 +483,8 @@ loader_list_zones(struct loader *loader, const struct conf *conf)
 	/* At a start the configuration is all that counts. */
 	if (err == NSD_OK)
 		err = load_list_publish(loader->writer, conf,
-			loader->took_over, loader->set.zones, &result);
-	if (err == NSD_OK && loader->in_file && !loader->took_over)
+			loader->past >= STORE_PAST_LISTED, loader->set.zones, &result);
+	if (err == NSD_OK && loader->in_file && loader->past < STORE_PAST_LISTED)
 		log_notice("database: %zu zones are in it, %zu are new, %zu"
 			   " are not configured any more",
 			result.kept, result.added, result.removed);
@@ -501,9 +497,10 @@ loader_open_store(struct loader *loader, const struct role_start *start)
 {
 	enum nsd_err err = store_writer_open(start->store, &loader->writer);
 
-	if (err != NSD_OK || !start->in_file || start->take_over)
+	if (err != NSD_OK || !start->in_file
+		|| loader->past >= STORE_PAST_LISTED)
 		return err;
-	loader->used = false;
+	loader->past = STORE_PAST_NONE;
 	return database_vet(&loader->writer, affinity_count());
 }
 
@@ -518,7 +515,7 @@ loader_init_context(struct loader *loader)
 		.writer = loader->writer,
 		.chroot = server->chroot,
 		.threads_max = affinity_count(),
-		.beside_answers = loader->took_over,
+		.beside_answers = loader->past >= STORE_PAST_LISTED,
 		.nsec3_iterations_max = server->conf->server
 			.nsec3_max_iterations,
 		.progress = &loader->progress,
@@ -559,12 +556,12 @@ loader_init_role(struct loader *loader, const struct role_start *start)
 {
 	struct server *server = start->server;
 
-	loader->role.on_message = loader_on_message;
+	loader->role.handlers = loader_handlers;
 	loader->role.on_stop = loader->in_file ? loader_on_stop : NULL;
 	role_init_name("load", "loader");
 	role_init_death(server, true);
 	/* Answering comes before all that we do, once it has begun. */
-	if (start->take_over)
+	if (start->past >= STORE_PAST_LISTED)
 		priority_publish();
 	sockets_close(&server->listeners);
 	if (server->lifeline != -1)
@@ -579,9 +576,7 @@ loader_init(struct loader *loader, const struct role_start *start)
 
 	load_pool_bound_malloc();
 	loader->first_pass = true;
-	loader->took_over = start->take_over;
-	loader->loaded = start->loaded;
-	loader->used = start->used;
+	loader->past = start->past;
 	loader->in_file = start->in_file;
 	loader->image_fd = -1;
 	err = loader_init_role(loader, start);
@@ -595,7 +590,7 @@ loader_init(struct loader *loader, const struct role_start *start)
 		err = loader_take_over(loader);
 	if (err == NSD_OK)
 		err = loader_list_zones(loader, start->server->conf);
-	if (err == NSD_OK && loader->used)
+	if (err == NSD_OK && loader->past >= STORE_PAST_USED)
 		loader_prepare(loader);
 	return err;
 }

@@ -41,9 +41,7 @@ struct loader {
 	struct ipc_load_result result;
 	bool first_pass;
 	bool own_pass;  /* nobody asked for it: zones that were added */
-	bool took_over; /* from a loader that had listed the zones and died */
-	bool loaded;    /* that one, or one before, had looked at their files */
-	bool used;      /* the store was not closed by the loader before */
+	enum store_past past; /* as this loader found the store */
 	bool in_file;   /* it is to be closed */
 	int image_fd;   /* the store in memory goes there at the end; or -1 */
 	bool stopping;
@@ -85,13 +83,13 @@ void loader_reclaim(struct loader *loader);
  * gives unused memory back; IPC_STATISTICS; timers. */
 void loader_idle(struct loader *loader);
 void loader_trim(struct loader *loader);
-void loader_statistics(struct loader *loader);
+void loader_on_statistics(struct role *role, const struct ipc_message *m);
 void loader_on_reclaim(evutil_socket_t fd, short what, void *arg);
 void loader_on_idle(evutil_socket_t fd, short what, void *arg);
 void loader_on_tidy(evutil_socket_t fd, short what, void *arg);
 
 /* loader_updates.c: changes of zones */
-void loader_on_update(struct loader *loader, const struct ipc_message *m);
+void loader_on_update(struct role *role, const struct ipc_message *m);
 /* A zone is busy no more: changes that waited for it are to be applied. */
 void loader_retry_updates(struct loader *loader);
 /* Applies some that wait; false: no more can be. */
@@ -99,8 +97,7 @@ bool loader_step_updates(struct loader *loader);
 void loader_on_updates(evutil_socket_t fd, short what, void *arg);
 
 /* loader_zones.c: zones that come and go */
-void loader_on_change_zone(struct loader *loader,
-	const struct ipc_message *m);
+void loader_on_change_zone(struct role *role, const struct ipc_message *m);
 /* Some results have been taken: removes zones that waited for theirs. */
 void loader_retry_leaving(struct loader *loader);
 

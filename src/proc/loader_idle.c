@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "proc/children.h"
 #include "proc/loader.h"
 #include "proc/statistics.h"
 #include "store/writer.h"
@@ -219,8 +218,9 @@ loader_on_idle(evutil_socket_t fd, short what, void *arg)
 
 /* A walk of all zones takes a while: not each second. */
 void
-loader_statistics(struct loader *loader)
+loader_on_statistics(struct role *role, const struct ipc_message *m)
 {
+	struct loader *loader = (struct loader *)role;
 	int64_t now = clock_now_msec();
 
 	if (!loader->measuring

@@ -24,8 +24,9 @@ loader_try_update(void *ctx, const struct load_waiting *one)
 	struct loader *loader = ctx;
 	struct ipc_updated result = {.err = NSD_E_BUG};
 
-	load_update_apply(&loader->context, loader->set.zones, loader->set.count,
-		&loader->settle, one->data, one->len, &result);
+	load_update_apply(&loader->context, loader->set.zones,
+		loader->set.count, &loader->settle, one->data, one->len,
+		&result);
 	if (result.err == NSD_E_AGAIN)
 		return false;
 	loader_answer_update(loader, one->ticket, &result);
@@ -53,8 +54,9 @@ loader_take_update(struct loader *loader, uint64_t ticket, uint8_t *data,
 }
 
 void
-loader_on_update(struct loader *loader, const struct ipc_message *m)
+loader_on_update(struct role *role, const struct ipc_message *m)
 {
+	struct loader *loader = (struct loader *)role;
 	struct ipc_update update;
 	struct ipc_updated result = {.err = NSD_E_BUG};
 	uint8_t *data = NULL;

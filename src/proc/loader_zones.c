@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "load/load_read.h"
 #include "proc/loader.h"
-#include "proc/zone_change.h"
+#include "proc/zone_message.h"
 #include "store/writer.h"
 
 /* A message that asks to remove a zone which is being read. */
@@ -25,7 +25,7 @@ loader_answer_change(struct loader *loader, struct zone_change *change,
 
 	change->err = err;
 	/* What has come in a message fits in one. */
-	if (zone_change_write(change, &payload, &len) == NSD_OK)
+	if (zone_message_write(change, &payload, &len) == NSD_OK)
 		role_send(&loader->role, IPC_ZONE_CHANGED, &payload, len);
 }
 
@@ -75,7 +75,7 @@ loader_change_zone(struct loader *loader, const struct ipc_message *m)
 {
 	struct zone_change change;
 	struct ipc_zone payload;
-	enum nsd_err err = zone_change_read(m, &payload, &change);
+	enum nsd_err err = zone_message_read(m, &payload, &change);
 
 	if (err != NSD_OK)
 		return true;
@@ -105,8 +105,9 @@ loader_retry_leaving(struct loader *loader)
 }
 
 void
-loader_on_change_zone(struct loader *loader, const struct ipc_message *m)
+loader_on_change_zone(struct role *role, const struct ipc_message *m)
 {
+	struct loader *loader = (struct loader *)role;
 	struct load_leaving *one;
 
 	if (loader_change_zone(loader, m))

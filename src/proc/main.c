@@ -1,8 +1,10 @@
 /* main.c - the program nsd. */
-#include "proc/supervisor.h"
+#include <stddef.h>
+
+#include "proc/start.h"
 
 int
 main(int argc, char **argv)
 {
-	return server_run(argc, argv, NULL);
+	return start_server(argc, argv, NULL);
 }

@@ -14,7 +14,7 @@
 #include "proc/role.h"
 #include "proc/title.h"
 
-/* Messages taken in one turn: timers and threads have theirs, too. */
+/* Messages taken in one turn. Timers and threads have turns, too. */
 #define MESSAGES_MAX 64
 
 /* A message that main had no room for. */
@@ -37,8 +37,8 @@ role_init_name(const char *log_name, const char *title)
 void
 role_init_death(const struct server *server, bool die_with_main)
 {
-	/* What a terminal or an administrator sends to all of us is main's to
-	 * act on; a service manager's TERM to all of us is fine. */
+	/* A terminal or an administrator may send these to all processes: main
+	 * acts on them. TERM to all, by a service manager, is fine. */
 	static const int ignored[] = {SIGINT, SIGHUP, SIGUSR1, SIGALRM,
 		SIGPIPE};
 	sigset_t none;
@@ -50,7 +50,7 @@ role_init_death(const struct server *server, bool die_with_main)
 	if (!die_with_main)
 		return;
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	/* It may have died before that. */
+	/* Main may have died before that. */
 	if (getppid() != server->main_pid)
 		_exit(1);
 }
@@ -69,7 +69,7 @@ role_on_term(evutil_socket_t fd, short what, void *arg)
 {
 	struct role *role = arg;
 
-	/* Level-triggered, and not read: once is enough. */
+	/* The signal is not read, so the event would come again. */
 	event_del(role->term_event);
 	role_told_stop(role);
 }
@@ -84,15 +84,32 @@ role_main_gone(struct role *role)
 		role_stop(role);
 }
 
+void
+role_on_stop(struct role *role, const struct ipc_message *m)
+{
+	role_told_stop(role);
+}
+
+void
+role_on_log_reopen(struct role *role, const struct ipc_message *m)
+{
+	if (m->fd_count == 1)
+		log_use_fd(m->fds[0]);
+}
+
+static void
+role_refuse(void)
+{
+	log_error("refused a message from main");
+}
+
 static void
 role_take(struct role *role, const struct ipc_message *m)
 {
-	if (m->type == IPC_STOP)
-		role_told_stop(role);
-	else if (m->type == IPC_LOG_REOPEN && m->fd_count == 1)
-		log_use_fd(m->fds[0]);
-	else if (role->on_message != NULL)
-		role->on_message(role, m);
+	if (role->handlers[m->type] != NULL)
+		role->handlers[m->type](role, m);
+	else
+		role_refuse();
 	for (unsigned i = 0; i < m->fd_count; i++)
 		close(m->fds[i]);
 }
@@ -103,8 +120,8 @@ role_on_channel(evutil_socket_t fd, short what, void *arg)
 	struct role *role = arg;
 	struct ipc_message m;
 
-	/* What answers cannot be sent for is not taken: it waits in the
-	 * channel, and then its sender does. */
+	/* While answers wait for room, messages stay in the channel. Once that
+	 * is full, their sender waits. */
 	for (unsigned n = 0; n < MESSAGES_MAX && role->waiting == NULL; n++) {
 		switch (ipc_receive(&role->channel, &m)) {
 		case NSD_OK:
@@ -113,7 +130,7 @@ role_on_channel(evutil_socket_t fd, short what, void *arg)
 		case NSD_E_AGAIN:
 			return;
 		case NSD_E_DENIED:
-			log_error("refused a message from main");
+			role_refuse();
 			break;
 		default:
 			role_main_gone(role);
@@ -124,7 +141,7 @@ role_on_channel(evutil_socket_t fd, short what, void *arg)
 
 /* ---- messages to main --------------------------------------------------- */
 
-/* False: there is no room for it now. */
+/* False: main has no room for it now. */
 static bool
 role_try_send(struct role *role, enum ipc_type type, const void *payload,
 	size_t len)
@@ -157,8 +174,8 @@ role_on_room(evutil_socket_t fd, short what, void *arg)
 		log_error("out of memory for the channel");
 }
 
-/* Main reads again sooner or later, and until then nothing is taken that would
- * need an answer: these are few. */
+/* Has a message wait until main reads again. Few wait: until then no message is
+ * taken that would need an answer. */
 static void
 role_put_off(struct role *role, enum ipc_type type, const void *payload,
 	size_t len)

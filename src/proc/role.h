@@ -15,6 +15,17 @@ struct event;
 struct event_base;
 struct store;
 
+/* How far the loaders of this server have come with a store. */
+enum store_past {
+	STORE_PAST_NONE,   /* none has had it: it is empty, or was closed
+			    * clean */
+	STORE_PAST_USED,   /* one has had it, and died before it had listed the
+			    * zones */
+	STORE_PAST_LISTED, /* the names of all zones are in it */
+	STORE_PAST_LOADED, /* and one has finished its first pass over their
+			    * files */
+};
+
 /* What main gives to a child at the fork. */
 struct role_start {
 	struct server *server;
@@ -23,10 +34,8 @@ struct role_start {
 	unsigned index;             /* workers: which, from 0 */
 	unsigned reader_slot;       /* workers and xfrd: in the store */
 	/* Of the loader: */
-	bool take_over; /* one of this server has listed the zones before */
-	bool loaded;    /* one of this server has finished a pass over them */
-	bool used;      /* one has had the store, and not closed it clean */
-	bool in_file;   /* it is to be closed clean at the end */
+	enum store_past past;
+	bool in_file;   /* the store is a file, to be closed clean at the end */
 };
 
 struct role {
@@ -38,18 +47,28 @@ struct role {
 	struct role_waiting *waiting; /* messages that it had no room for */
 	struct event *term_event;
 	int term_fd;
-	/* A message for this role; its descriptors are closed behind it.
-	 * STOP and LOG_REOPEN are seen to already. */
-	void (*on_message)(struct role *role, const struct ipc_message *m);
-	/* Told to end: calls role_stop when it can. NULL: at once. */
+	/* What is done with a message, by enum ipc_type. The descriptors of a
+	 * message are closed when its handler returns. */
+	void (*const *handlers)(struct role *role,
+		const struct ipc_message *m);
+	/* Told to end: calls role_stop when it can. NULL: ends at once. */
 	void (*on_stop)(struct role *role);
-	/* Main died. NULL: end at once. */
+	/* Main has died. NULL: ends at once. */
 	void (*on_main_gone)(struct role *role);
 };
 
+/* What all children take: part of each role's list (ipc/handlers.h). */
+#define ROLE_HANDLERS(X)                                                     \
+	X(STOP, role_on_stop)                                                \
+	X(LOG_REOPEN, role_on_log_reopen)
+void role_on_stop(struct role *role, const struct ipc_message *m);
+void role_on_log_reopen(struct role *role, const struct ipc_message *m);
+
 /*
- * The steps of a role's start that are the same for all, in this order.
+ * The steps of a start that are the same for all roles, in this order.
  * die_with_main: the kernel ends this process when main is gone.
+ * role_init_loop returns NSD_OK or NSD_E_MEMORY. The caller has set role's
+ * handlers.
  */
 void role_init_name(const char *log_name, const char *title);
 void role_init_death(const struct server *server, bool die_with_main);
@@ -60,7 +79,8 @@ enum nsd_err role_init_loop(struct role *role, const struct role_start *start)
 void role_run(struct role *role);
 void role_stop(struct role *role);
 
-/* Sends to main; a failure is a line in the log. */
+/* Sends to main. If main has no room the message waits, and until it is sent no
+ * message is taken. Other failures are said in the log. */
 void role_send(struct role *role, enum ipc_type type, const void *payload,
 	size_t len);
 

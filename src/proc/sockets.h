@@ -10,9 +10,9 @@
 #include "base/err.h"
 #include "conf/conf.h"
 
-/* A socket belongs to one worker: with several workers on an address each has
- * its own, and the kernel spreads the clients (SO_REUSEPORT). Main keeps them
- * all open, so that nothing that waits in them is lost with a worker. */
+/* A socket belongs to one worker. Several workers on an address have a socket
+ * each, and the kernel spreads the clients (SO_REUSEPORT). Main keeps all of
+ * them open, so that what waits in them is not lost with a worker. */
 struct listener {
 	int fd;
 	bool tcp;
@@ -25,10 +25,11 @@ struct listeners {
 };
 
 /*
- * Binds them all and says so in the log (doc/surface.md section 9, `listen on`), or
- * none: what is wrong is in the log. NSD_E_SYNTAX: the options contradict each
- * other; NSD_E_SYSTEM; NSD_E_MEMORY. wait_sec: how long to wait for addresses
- * that are in use, for those who had them may be ending.
+ * Binds all sockets and says so in the log (doc/surface.md section 9,
+ * `listen on`), or none and says there what is wrong. wait_sec: how long to wait
+ * for addresses that are in use: those who have them may be ending.
+ * returns NSD_OK; NSD_E_SYNTAX: the options contradict each other;
+ * NSD_E_SYSTEM: a socket cannot be made or bound; NSD_E_MEMORY.
  */
 enum nsd_err sockets_open(const struct conf_server *options,
 	unsigned wait_sec, struct listeners *listeners) MUST_USE;

@@ -21,6 +21,7 @@
 #include "proc/lifeline.h"
 #include "proc/privilege.h"
 #include "proc/role.h"
+#include "proc/start.h"
 #include "proc/supervisor.h"
 #include "proc/title.h"
 
@@ -246,7 +247,7 @@ main_settle(struct supervisor *s, const struct privilege_user *user,
 }
 
 int
-server_run(int argc, char **argv, const struct supervisor_hooks *hooks)
+start_server(int argc, char **argv, const struct supervisor_hooks *hooks)
 {
 	static struct supervisor s = {.pidfile.fd = -1};
 	char **args = title_init(argc, argv);

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "ipc/channel.h"
 #include "proc/pidfile.h"
+#include "proc/role.h"
 #include "proc/server.h"
 
 struct event;
@@ -24,19 +25,17 @@ struct zone_change;
 #define TAKE_OVERS_MAX 3
 
 /*
- * A store. It outlives the loaders that write it; only one that is damaged
- * gets a successor, and once that is filled the workers are replaced by such
- * that read it. See doc/decisions/0010-loader-dies.md.
+ * A store of main. It outlives the loaders that write it. Only a damaged store
+ * gets a successor; once that is filled, workers that read it replace those
+ * that read the damaged one. See doc/decisions/0010-loader-dies.md.
  */
 struct generation {
 	struct store *store;
-	unsigned users;      /* children that were forked with it */
-	unsigned take_overs; /* loaders since one has listed the zones */
-	bool used;           /* a loader has had it, and not closed it clean */
-	bool in_file;        /* the one of `database:` */
-	bool listed;         /* its zones have names */
-	bool loaded;         /* a loader has looked at all their files */
-	bool damaged;        /* no loader takes it any more */
+	unsigned users;       /* children that were forked with it */
+	unsigned take_overs;  /* loaders since one has listed the zones */
+	enum store_past past;
+	bool in_file;         /* the one of `database:` */
+	bool damaged;         /* no loader takes it any more */
 };
 
 struct supervisor;
@@ -53,9 +52,9 @@ struct child {
 	struct generation *generation;
 	unsigned reader_slot;
 	bool is_reader;
-	bool serving;   /* worker: it reads its sockets */
+	bool serving;   /* of a worker: reads its sockets */
 	bool told_stop;
-	bool given_up;  /* we have killed it: it is not to try again */
+	bool given_up;  /* main has killed it: nobody is to try again */
 	int64_t started_msec;
 };
 
@@ -71,11 +70,11 @@ struct post {
 	struct event *timer;   /* to fill it again */
 };
 
-/* For a program that plays main and more: the tests'. */
+/* For a test program that is main and more. */
 struct supervisor_hooks {
 	/* In main, before its loop. */
 	void (*on_run)(struct supervisor *s, void *ctx);
-	/* What became of an update that it sent. */
+	/* What became of an UPDATE that the program sent. */
 	void (*on_updated)(const struct ipc_updated *result, void *ctx);
 	/* What became of a zone_change_request. */
 	void (*on_zone_changed)(const struct zone_change *change, void *ctx);
@@ -84,6 +83,9 @@ struct supervisor_hooks {
 
 struct supervisor {
 	const struct supervisor_hooks *hooks; /* NULL: none */
+	/* What is done with a message of a child, by enum ipc_type. */
+	void (*const *handlers)(struct supervisor *s, struct child *child,
+		const struct ipc_message *m);
 	struct server server;
 	struct pidfile pidfile;
 	struct event_base *base;
@@ -94,27 +96,31 @@ struct supervisor {
 	struct generation *serving;     /* workers are forked with it */
 	struct generation *building;    /* its loader is at the first pass */
 	struct store *database;         /* until the first loader takes it */
-	struct store *kept;             /* its file alone: it was damaged */
-	int self_fds;                   /* for stores made in a chroot; 0: none */
+	struct store *kept;             /* a damaged database: only its
+					 * descriptor is used; or NULL */
+	int self_fds;                   /* /proc/self/fd, to make stores in a
+					 * chroot; 0: none */
 	struct post loader;
 	struct post xfrd;
 	struct post *workers;
 	unsigned worker_count;
-	bool waited;         /* the second is over */
+	bool waited;         /* the second after the start is over */
 	bool stopping;
-	bool reloading;      /* RELOAD sent, RELOADED not come yet */
-	bool reload_wanted;
+	bool reloading;      /* RELOAD is sent, RELOADED has not come */
+	bool reload_wanted;  /* one more is to be sent after that */
 };
 
-/* Opens the database and everything else that needs
- * privileges or the outer file system. owner: who the database belongs to. */
+/*
+ * Opens the database and all else that needs privileges or the outer file
+ * system. owner: who the database belongs to.
+ * returns NSD_OK; NSD_E_MEMORY; NSD_E_SYSTEM: no descriptor for signals, or no
+ * /proc for use in the chroot. A database that cannot be used is no error: it
+ * is said in the log, and zones are kept in memory.
+ */
 enum nsd_err supervisor_init(struct supervisor *s, bool in_chroot,
 	uid_t owner) MUST_USE;
 
-/* The program: from its arguments to its exit code (start.c). Once. */
-int server_run(int argc, char **argv, const struct supervisor_hooks *hooks);
-
-/* Runs the server until it is told to stop; then all children have ended. */
+/* Runs the server until it is told to stop. All children have ended then. */
 void supervisor_run(struct supervisor *s);
 
 #endif

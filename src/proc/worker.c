@@ -12,6 +12,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/priority.h"
+#include "ipc/handlers.h"
 #include "net/server.h"
 #include "proc/affinity.h"
 #include "proc/lifeline.h"
@@ -141,8 +142,9 @@ worker_open_own(struct worker *worker, const struct listeners *all)
 
 /* Another worker is down: its clients become ours. */
 static void
-worker_adopt(struct worker *worker, const struct ipc_message *m)
+worker_on_adopt(struct role *role, const struct ipc_message *m)
 {
+	struct worker *worker = (struct worker *)role;
 	struct ipc_adopt adopt;
 	bool tcp[IPC_FDS_MAX];
 	int *fds = calloc(m->fd_count + 1u, sizeof(*fds));
@@ -172,8 +174,9 @@ worker_adopt(struct worker *worker, const struct ipc_message *m)
 }
 
 static void
-worker_release(struct worker *worker, const struct ipc_message *m)
+worker_on_release(struct role *role, const struct ipc_message *m)
 {
+	struct worker *worker = (struct worker *)role;
 	struct socket_group **at = &worker->adopted;
 	struct ipc_adopt adopt;
 
@@ -193,31 +196,29 @@ worker_release(struct worker *worker, const struct ipc_message *m)
 /* ---- messages ----------------------------------------------------------- */
 
 static void
-worker_on_message(struct role *role, const struct ipc_message *m)
+worker_on_statistics(struct role *role, const struct ipc_message *m)
 {
-	struct worker *worker = (struct worker *)role;
+	const struct worker *worker = (const struct worker *)role;
 
-	switch (m->type) {
-	case IPC_STATISTICS:
-		statistics_log(worker->counters, time(NULL), worker->boot);
-		break;
-	case IPC_ADOPT:
-		worker_adopt(worker, m);
-		break;
-	case IPC_RELEASE:
-		worker_release(worker, m);
-		break;
-	default:
-		break;
-	}
+	statistics_log(worker->counters, time(NULL), worker->boot);
 }
+
+#define WORKER_HANDLERS(X)                                                   \
+	ROLE_HANDLERS(X)                                                     \
+	X(STATISTICS, worker_on_statistics)                                  \
+	X(ADOPT, worker_on_adopt)                                            \
+	X(RELEASE, worker_on_release)
+
+static void (*const worker_handlers[IPC_TYPE_COUNT])(struct role *role,
+	const struct ipc_message *m) = {WORKER_HANDLERS(IPC_HANDLER)};
+IPC_CHECK_HANDLERS(WORKER_HANDLERS, IPC_TO_WORKER);
 
 static void
 worker_on_lifeline(evutil_socket_t fd, short what, void *arg)
 {
 	struct worker *worker = arg;
 
-	if (!lifeline_is_asked(fd))
+	if (!lifeline_accept(fd))
 		return;
 	log_notice("server %u makes room for a new main process",
 		worker->index + 1);
@@ -344,7 +345,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 		.tx_err = &worker->counters->tx_err,
 		.dropped = &worker->counters->dropped,
 	};
-	worker->role.on_message = worker_on_message;
+	worker->role.handlers = worker_handlers;
 	worker->role.on_main_gone = worker_on_main_gone;
 
 	snprintf(title, sizeof(title), "server %u", start->index + 1);

@@ -7,6 +7,7 @@
 
 #include "base/fs.h"
 #include "base/log.h"
+#include "ipc/handlers.h"
 #include "proc/affinity.h"
 #include "proc/role.h"
 #include "store/store.h"
@@ -16,12 +17,19 @@ struct xfrd {
 	struct store_reader *reader;
 };
 
+#define XFRD_HANDLERS(X) ROLE_HANDLERS(X)
+
+static void (*const xfrd_handlers[IPC_TYPE_COUNT])(struct role *role,
+	const struct ipc_message *m) = {XFRD_HANDLERS(IPC_HANDLER)};
+IPC_CHECK_HANDLERS(XFRD_HANDLERS, IPC_TO_XFRD);
+
 static enum nsd_err
 xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 {
 	int keep[2] = {start->channel.fd, log_fd()};
 	enum nsd_err err;
 
+	xfrd->role.handlers = xfrd_handlers;
 	role_init_name("xfrd", "xfrd");
 	role_init_death(start->server, true);
 	affinity_set_xfrd(&start->server->conf->server);

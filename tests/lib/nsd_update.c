@@ -47,7 +47,8 @@
 #include "dns/rrtype.h"
 #include "lib/heap_report.h"
 #include "load/load_update.h"
-#include "proc/children.h"
+#include "proc/child.h"
+#include "proc/start.h"
 #include "proc/supervisor.h"
 #include "proc/zone_change.h"
 #include "zonefile/zonefile.h"
@@ -467,5 +468,5 @@ main(int argc, char **argv)
 
 	heap_report_init();
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	return server_run(argc, argv, &hooks);
+	return start_server(argc, argv, &hooks);
 }

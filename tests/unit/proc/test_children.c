@@ -1,5 +1,5 @@
 /* test_children.c - main and the messages of its children: those of one do not
- * keep it from the others. The supervisor and the roles are this program's. */
+ * keep it from the others. Handlers and roles are this program's. */
 #include "config.h"
 
 #include <poll.h>
@@ -16,6 +16,8 @@
 #include <event2/event.h>
 
 #include "proc/children.h"
+#include "proc/post.h"
+#include "proc/reap.h"
 #include "proc/role.h"
 #include "store/store.h"
 
@@ -30,27 +32,21 @@ static struct generation generation;
 static int written[2]; /* a pipe: a child says that all is sent */
 static unsigned handed[WORKERS];
 
-/* ---- what children.c calls ----------------------------------------------- */
+/* ---- what main does with messages, and what a worker is ----------------- */
 
-void
-supervisor_on_message(struct supervisor *supervisor, struct child *child,
+static void
+on_serving(struct supervisor *supervisor, struct child *child,
 	const struct ipc_message *m)
 {
 	assert_int_equal(m->type, IPC_SERVING);
 	handed[child->index]++;
 }
 
-void
-supervisor_keep_file(struct supervisor *supervisor, struct store *store)
-{
-	fail();
-}
-
-void
-supervisor_on_loader_lost(struct supervisor *supervisor)
-{
-	fail();
-}
+/* Only what a worker sends, by the table of messages, comes here. */
+static void (*const handlers[IPC_TYPE_COUNT])(struct supervisor *s,
+	struct child *child, const struct ipc_message *m) = {
+	[IPC_SERVING] = on_serving,
+};
 
 /* A child that has a lot to say, and then only lives until it is killed. */
 _Noreturn void
@@ -93,6 +89,7 @@ open_children(void **state)
 	struct pollfd sent;
 	char octet;
 
+	s.handlers = handlers;
 	s.base = event_base_new();
 	s.signal_fd = s.pidfile.fd = -1;
 	s.workers = workers;
@@ -128,12 +125,12 @@ close_children(void **state)
 
 		if (workers[i].current == NULL)
 			continue;
-		/* Leaves it for children_reap. */
+		/* Leaves it for reap_children. */
 		if (waitid(P_PID, (id_t)workers[i].current->pid, &info,
 			    WEXITED | WNOWAIT) != 0)
 			return -1;
 	}
-	children_reap(&s);
+	reap_children(&s);
 	assert_int_equal(children_count(&s), 0);
 	for (unsigned i = 0; i < WORKERS; i++)
 		event_free(workers[i].timer);

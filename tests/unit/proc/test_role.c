@@ -35,6 +35,9 @@ answer_twice(struct role *role, const struct ipc_message *m)
 	taken++;
 }
 
+static void (*const handlers[IPC_TYPE_COUNT])(struct role *role,
+	const struct ipc_message *m) = {[IPC_UPDATE] = answer_twice};
+
 static unsigned
 send_some(const struct ipc_channel *main_end, unsigned sent)
 {
@@ -49,9 +52,20 @@ send_some(const struct ipc_channel *main_end, unsigned sent)
 }
 
 static void
+close_role(struct role *role)
+{
+	event_free(role->channel_event);
+	event_free(role->room_event);
+	event_free(role->term_event);
+	event_base_free(role->base);
+	close(role->term_fd);
+	ipc_channel_close(&role->channel);
+}
+
+static void
 answers_wait_for_main_and_keep_their_order(void **state)
 {
-	struct role role = {.on_message = answer_twice};
+	struct role role = {.handlers = handlers};
 	struct role_start start = {.server = NULL};
 	struct ipc_channel main_end;
 	struct ipc_message m;
@@ -91,12 +105,34 @@ answers_wait_for_main_and_keep_their_order(void **state)
 	assert_int_equal(taken, COUNT);
 	ipc_channel_close(&main_end);
 	event_base_loop(role.base, EVLOOP_NONBLOCK);
-	event_free(role.channel_event);
-	event_free(role.room_event);
-	event_free(role.term_event);
-	event_base_free(role.base);
-	close(role.term_fd);
-	ipc_channel_close(&role.channel);
+	close_role(&role);
+}
+
+/* The table of messages lets RELOAD through, and this role has nothing for
+ * it. */
+static void
+message_without_a_handler_is_refused(void **state)
+{
+	struct role role = {.handlers = handlers};
+	struct role_start start = {.server = NULL};
+	struct ipc_update update = {.ticket = 1};
+	struct ipc_channel main_end;
+
+	taken = 0;
+	assert_int_equal(ipc_channel_open_pair(ROLE_MAIN, ROLE_LOADER,
+				 &main_end, &start.channel),
+		NSD_OK);
+	assert_int_equal(role_init_loop(&role, &start), NSD_OK);
+	assert_int_equal(ipc_send(&main_end, IPC_RELOAD, NULL, 0, NULL, 0),
+		NSD_OK);
+	assert_int_equal(ipc_send(&main_end, IPC_UPDATE, &update,
+				 sizeof(update), NULL, 0),
+		NSD_OK);
+	event_base_loop(role.base, EVLOOP_NONBLOCK);
+	assert_int_equal(taken, 1);
+	ipc_channel_close(&main_end);
+	event_base_loop(role.base, EVLOOP_NONBLOCK);
+	close_role(&role);
 }
 
 int
@@ -104,6 +140,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_wait_for_main_and_keep_their_order),
+		cmocka_unit_test(message_without_a_handler_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,8 @@ make(const char *name, const char *pattern, struct ipc_message *m)
 	struct ipc_zone payload;
 
 	memset(m, 0xee, sizeof(*m));
-	assert_int_equal(zone_change_write(&change, &payload, &m->len), NSD_OK);
+	assert_int_equal(zone_message_write(&change, &payload, &m->len),
+		NSD_OK);
 	assert_in_range(m->len, IPC_ZONE_MIN, sizeof(payload));
 	memcpy(m->payload, &payload, m->len);
 }
@@ -39,14 +40,14 @@ message_comes_as_it_was_sent(void **state)
 	struct ipc_message m;
 
 	make("example.com.", "p", &m);
-	assert_int_equal(zone_change_read(&m, &payload, &change), NSD_OK);
+	assert_int_equal(zone_message_read(&m, &payload, &change), NSD_OK);
 	assert_int_equal(change.ticket, 77);
 	assert_int_equal(change.err, NSD_E_ZONE);
 	assert_true(change.loaded);
 	assert_string_equal(change.name, "example.com.");
 	assert_string_equal(change.pattern, "p");
 	make("x", "", &m);
-	assert_int_equal(zone_change_read(&m, &payload, &change), NSD_OK);
+	assert_int_equal(zone_message_read(&m, &payload, &change), NSD_OK);
 	assert_string_equal(change.name, "x");
 	assert_string_equal(change.pattern, "");
 }
@@ -63,14 +64,14 @@ message_of_any_other_length_is_refused(void **state)
 	len = m.len;
 	/* cut behind the first text, it has no second one */
 	for (m.len = 0; m.len < len; m.len++)
-		assert_int_equal(zone_change_read(&m, &payload, &change),
+		assert_int_equal(zone_message_read(&m, &payload, &change),
 			NSD_E_WIRE);
 	m.len = len + 1;
-	assert_int_equal(zone_change_read(&m, &payload, &change), NSD_E_WIRE);
+	assert_int_equal(zone_message_read(&m, &payload, &change), NSD_E_WIRE);
 	m.payload[len] = 0;
-	assert_int_equal(zone_change_read(&m, &payload, &change), NSD_E_WIRE);
+	assert_int_equal(zone_message_read(&m, &payload, &change), NSD_E_WIRE);
 	m.len = sizeof(payload) + 1;
-	assert_int_equal(zone_change_read(&m, &payload, &change), NSD_E_WIRE);
+	assert_int_equal(zone_message_read(&m, &payload, &change), NSD_E_WIRE);
 }
 
 static void
@@ -83,18 +84,18 @@ names_fit_or_are_refused(void **state)
 	size_t len;
 
 	memset(name, 'a', IPC_ZONE_TEXT_MAX);
-	assert_int_equal(zone_change_write(&change, &payload, &len),
+	assert_int_equal(zone_message_write(&change, &payload, &len),
 		NSD_E_LIMIT);
 	name[IPC_ZONE_TEXT_MAX - 1] = '\0';
-	assert_int_equal(zone_change_write(&change, &payload, &len),
+	assert_int_equal(zone_message_write(&change, &payload, &len),
 		NSD_E_LIMIT);
 	name[IPC_ZONE_TEXT_MAX - 2] = '\0';
-	assert_int_equal(zone_change_write(&change, &payload, &len),
+	assert_int_equal(zone_message_write(&change, &payload, &len),
 		NSD_E_LIMIT);
 	name[IPC_ZONE_TEXT_MAX - 3] = '\0';
 	make(name, "p", &m);
 	assert_int_equal(m.len, sizeof(payload));
-	assert_int_equal(zone_change_read(&m, &payload, &change), NSD_OK);
+	assert_int_equal(zone_message_read(&m, &payload, &change), NSD_OK);
 	assert_string_equal(change.name, name);
 }
 

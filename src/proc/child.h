@@ -1,0 +1,34 @@
+/* child.h - one process of main: its channel, and telling it to end. */
+#ifndef PROC_CHILD_H
+#define PROC_CHILD_H
+
+#include "proc/supervisor.h"
+
+/* Returns a child for a post, not forked yet and without a channel; NULL: no
+ * memory. free() it. */
+struct child *child_create(struct post *post, struct generation *generation);
+
+/* Reads its channel from now on: messages go to supervisor.handlers. False: no
+ * memory. Undo with child_unwatch, in either case. */
+bool child_watch(struct child *child) MUST_USE;
+void child_unwatch(struct child *child);
+
+/*
+ * Sends to a child. What fails is said in the log. That it has died is not: its
+ * death is seen to when it is reaped.
+ * returns NSD_OK; NSD_E_AGAIN: it does not read; NSD_E_PEER: it has died;
+ * NSD_E_BUG: message.h does not allow it; NSD_E_SYSTEM.
+ */
+enum nsd_err child_send(struct child *child, enum ipc_type type,
+	const void *payload, size_t len, const int *fds, unsigned fd_count);
+
+/* Tells it to end; kills it if it does not within 15 s (a loader that keeps a
+ * file: 90 s). */
+void child_stop(struct child *child);
+/* Kills it. */
+void child_give_up(struct child *child);
+
+/* Says in the log how it ended (status: of waitpid), unless it was told to. */
+void child_log_end(const struct child *child, int status);
+
+#endif

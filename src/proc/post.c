@@ -1,0 +1,326 @@
+/* post.c - the posts of main: roles that are always to be filled by a
+ * process. */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "proc/child.h"
+#include "proc/children.h"
+#include "proc/generation.h"
+#include "proc/post.h"
+#include "proc/role.h"
+#include "store/store.h"
+
+/* A process that has lived this long does not fail at its start. */
+#define LIVED_WELL_MSEC 60000
+
+/* How long an empty post waits. The first time it is filled at once; then ever
+ * later, so that a process that cannot live does not take the machine with
+ * it. */
+static const unsigned pause_sec[] = {0, 1, 2, 4, 8, 16, 30};
+
+#define PAUSES (sizeof(pause_sec) / sizeof(*pause_sec))
+
+/* ---- a new process ------------------------------------------------------- */
+
+static void
+post_forget_child(struct child *child, void *arg)
+{
+	child_unwatch(child);
+}
+
+/* In a new process: gives up all that is for main alone. */
+static void
+post_leave_main(struct supervisor *s, struct child *self)
+{
+	struct event *events[] = {s->signal_event, s->start_event,
+		s->statistics_event, s->loader.timer,
+		s->xfrd.timer};
+
+	/* Until this, main shares the kernel's side of the loop with us. */
+	event_reinit(s->base);
+	children_walk(s, post_forget_child, NULL);
+	child_unwatch(self);
+	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
+		if (events[i] != NULL)
+			event_free(events[i]);
+	for (unsigned i = 0; i < s->worker_count; i++)
+		event_free(s->workers[i].timer);
+	event_base_free(s->base);
+	close(s->signal_fd);
+	if (s->pidfile.fd != -1)
+		close(s->pidfile.fd);
+	if (s->self_fds > 0)
+		close(s->self_fds);
+	store_destroy(s->database);
+	store_destroy(s->kept);
+	if (s->serving != NULL && s->serving != self->generation)
+		store_destroy(s->serving->store);
+	if (s->building != NULL && s->building != self->generation)
+		store_destroy(s->building->store);
+}
+
+static _Noreturn void
+post_run_role(const struct post *post, const struct role_start *start)
+{
+	switch (post->role) {
+	case ROLE_LOADER:
+		loader_main(start);
+	case ROLE_WORKER:
+		worker_main(start);
+	case ROLE_XFRD:
+		xfrd_main(start);
+	case ROLE_MAIN:
+		break;
+	}
+	assert(!"main is no post");
+	abort();
+}
+
+static _Noreturn void
+post_run(struct post *post, struct child *self, struct ipc_channel channel)
+{
+	struct supervisor *s = post->supervisor;
+	struct role_start start = {
+		.server = &s->server,
+		.store = self->generation->store,
+		.channel = channel,
+		.index = post->index,
+		.reader_slot = self->reader_slot,
+		.past = self->generation->past,
+		.in_file = self->generation->in_file,
+	};
+
+	post_leave_main(s, self);
+	post_run_role(post, &start);
+}
+
+/* ---- filling ------------------------------------------------------------- */
+
+void
+post_fill(struct post *post, struct generation *generation)
+{
+	struct child *child = child_create(post, generation);
+	struct ipc_channel theirs;
+
+	if (child == NULL
+		|| ipc_channel_open_pair(ROLE_MAIN, post->role,
+			   &child->channel, &theirs)
+			!= NSD_OK) {
+		log_error("cannot start %s: %s", ipc_role_name(post->role),
+			strerror(errno));
+		free(child);
+		post_fill_later(post);
+		return;
+	}
+	if (!child_watch(child) || (child->pid = fork()) == -1) {
+		log_error("cannot start %s: %s", ipc_role_name(post->role),
+			strerror(errno));
+		child_unwatch(child);
+		ipc_channel_close(&theirs);
+		free(child);
+		post_fill_later(post);
+		return;
+	}
+	if (child->pid == 0)
+		post_run(post, child, theirs);
+	ipc_channel_close(&theirs);
+	generation->users++;
+	post->current = child;
+}
+
+void
+post_fill_later(struct post *post)
+{
+	unsigned pause = pause_sec[post->failures < PAUSES ? post->failures
+							   : PAUSES - 1];
+	struct timeval when = {.tv_sec = pause};
+
+	post->failures++;
+	if (post->supervisor->stopping)
+		return;
+	if (event_add(post->timer, &when) == -1)
+		log_error("out of memory for a timer");
+}
+
+void
+post_fill_loader(struct supervisor *s)
+{
+	struct generation *g = generation_choose(s);
+
+	if (g == NULL) {
+		post_fill_later(&s->loader);
+		return;
+	}
+	post_fill(&s->loader, g);
+	if (s->loader.current == NULL)
+		return;
+	g->take_overs++;
+	if (g->past < STORE_PAST_USED)
+		g->past = STORE_PAST_USED;
+}
+
+void
+post_fill_to_close(struct supervisor *s)
+{
+	struct generation *g = s->building != NULL ? s->building : s->serving;
+
+	if (s->loader.current != NULL || g == NULL
+		|| !generation_is_to_close(s, g))
+		return;
+	/* At a stop none tells that it has listed the zones: this counts all
+	 * that try. */
+	g->take_overs++;
+	post_fill(&s->loader, g);
+	generation_offer_file(s);
+}
+
+static void
+post_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct post *post = arg;
+	struct supervisor *s = post->supervisor;
+
+	if (s->stopping || post->current != NULL)
+		return;
+	if (post->role == ROLE_LOADER)
+		post_fill_loader(s);
+	else if (s->serving != NULL)
+		post_fill(post, s->serving);
+}
+
+bool
+post_init(struct post *post, struct supervisor *s, enum ipc_role role,
+	unsigned index)
+{
+	post->supervisor = s;
+	post->role = role;
+	post->index = index;
+	post->timer = event_new(s->base, -1, 0, post_on_timer, post);
+	return post->timer != NULL;
+}
+
+/* ---- sockets of a worker that is down ------------------------------------ */
+
+/* Lends the sockets of a post to a worker that serves. The kernel goes on
+ * sending clients there, and the pause may be long. */
+static void
+post_lend_sockets(struct post *post)
+{
+	struct supervisor *s = post->supervisor;
+	const struct listeners *all = &s->server.listeners;
+	struct ipc_adopt adopt = {.server = post->index};
+	struct child *adopter = NULL;
+	int fds[IPC_FDS_MAX];
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < s->worker_count && adopter == NULL; i++)
+		if (s->workers[i].current != NULL
+			&& s->workers[i].current->serving)
+			adopter = s->workers[i].current;
+	if (adopter == NULL)
+		return;
+	for (unsigned i = 0; i < all->count; i++) {
+		if (all->items[i].server != post->index)
+			continue;
+		adopt.tcp_map |= (uint32_t)all->items[i].tcp << count;
+		fds[count++] = all->items[i].fd;
+		if (count < IPC_FDS_MAX)
+			continue;
+		(void)child_send(adopter, IPC_ADOPT, &adopt, sizeof(adopt),
+			fds, count);
+		adopt.tcp_map = 0;
+		count = 0;
+	}
+	if (count > 0)
+		(void)child_send(adopter, IPC_ADOPT, &adopt, sizeof(adopt),
+			fds, count);
+	post->adopter = adopter;
+}
+
+void
+post_drop_adopter(struct supervisor *s, const struct child *adopter)
+{
+	for (unsigned i = 0; i < s->worker_count; i++) {
+		if (s->workers[i].adopter != adopter)
+			continue;
+		s->workers[i].adopter = NULL;
+		if (!s->stopping)
+			post_lend_sockets(&s->workers[i]);
+	}
+}
+
+void
+post_on_serving(struct post *post)
+{
+	struct ipc_adopt adopt = {.server = post->index};
+
+	post->current->serving = true;
+	if (post->adopter != NULL)
+		(void)child_send(post->adopter, IPC_RELEASE, &adopt,
+			sizeof(adopt), NULL, 0);
+	post->adopter = NULL;
+	if (post->leaving != NULL && !post->leaving->told_stop)
+		child_stop(post->leaving);
+}
+
+/* ---- replacing ----------------------------------------------------------- */
+
+void
+post_roll(struct post *post)
+{
+	struct generation *serving = post->supervisor->serving;
+
+	if (post->current == NULL) {
+		if (!event_pending(post->timer, EV_TIMEOUT, NULL))
+			post_fill(post, serving);
+		return;
+	}
+	if (post->role != ROLE_WORKER) {
+		/* Filled again when it has ended. */
+		child_stop(post->current);
+		return;
+	}
+	if (post->leaving != NULL) {
+		/* Two are there: the older one goes if its successor serves,
+		 * else the successor. */
+		struct child *worse = post->current->serving ? post->leaving
+							     : post->current;
+
+		worse->told_stop = true;
+		kill(worse->pid, SIGKILL);
+		return; /* rolled again when that is reaped */
+	}
+	post->leaving = post->current;
+	post->current = NULL;
+	post_fill(post, serving);
+}
+
+void
+post_refill(struct post *post, const struct child *lost)
+{
+	struct supervisor *s = post->supervisor;
+
+	if (s->stopping)
+		return;
+	if (lost->told_stop) {
+		post->failures = 0;
+		if (post->role != ROLE_LOADER)
+			post_fill(post, s->serving);
+		return;
+	}
+	if (clock_now_msec() - lost->started_msec > LIVED_WELL_MSEC)
+		post->failures = 0;
+	if (post->failures > 0 && post->role == ROLE_WORKER
+		&& post->leaving == NULL)
+		post_lend_sockets(post);
+	post_fill_later(post);
+}

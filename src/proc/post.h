@@ -1,0 +1,41 @@
+/* post.h - the posts of main: roles that are always to be filled by a
+ * process. */
+#ifndef PROC_POST_H
+#define PROC_POST_H
+
+#include "proc/supervisor.h"
+
+/* Prepares an empty post, with its timer. False: no memory. */
+bool post_init(struct post *post, struct supervisor *s, enum ipc_role role,
+	unsigned index) MUST_USE;
+
+/* Fills a post now: forks a process for the generation. In the new process this
+ * does not return. A failure is said in the log, and tried again later. */
+void post_fill(struct post *post, struct generation *generation);
+
+/* Fills it after a pause that grows with each failure in a row. */
+void post_fill_later(struct post *post);
+
+/* Fills the post of the loader, with the store that it is to have. */
+void post_fill_loader(struct supervisor *s);
+
+/* At a stop: only a loader can close the file of a store. If there is none,
+ * because the last one has died, fills its post once more for that. */
+void post_fill_to_close(struct supervisor *s);
+
+/* A post has lost its process, which is reaped and not freed yet: another one
+ * takes the post, unless all are to end. */
+void post_refill(struct post *post, const struct child *lost);
+
+/* Replaces the process in a post by one for the serving generation. A worker
+ * serves until its successor does. */
+void post_roll(struct post *post);
+
+/* A worker reads its sockets from now on. */
+void post_on_serving(struct post *post);
+
+/* A worker has died, and with it what it did for other posts: their sockets are
+ * lent to another one. */
+void post_drop_adopter(struct supervisor *s, const struct child *adopter);
+
+#endif

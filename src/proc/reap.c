@@ -1,0 +1,86 @@
+/* reap.c - the ends of main's processes. */
+#include "config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "proc/child.h"
+#include "proc/generation.h"
+#include "proc/post.h"
+#include "proc/reap.h"
+#include "store/store.h"
+
+/* A loader that dies after all were told to end has closed no file: one more
+ * takes over, and is told to end at once. */
+static void
+reap_check_closed(struct supervisor *s, const struct child *loader, int status)
+{
+	if (!s->stopping || status == 0 || loader->given_up)
+		return;
+	post_fill_to_close(s);
+	if (s->loader.current != NULL)
+		child_stop(s->loader.current);
+}
+
+static void
+reap_child(struct post *post, struct child *child, int status)
+{
+	struct supervisor *s = post->supervisor;
+	struct generation *g = child->generation;
+	bool was_current = child == post->current;
+
+	child_log_end(child, status);
+	if (was_current)
+		post->current = NULL;
+	else
+		post->leaving = NULL;
+	if (child->is_reader)
+		store_reader_clear(g->store, child->reader_slot);
+	child_unwatch(child);
+	if (post->role == ROLE_LOADER) {
+		/* What it did not get done is asked of the next one. */
+		s->reload_wanted |= s->reloading;
+		s->reloading = false;
+	}
+	post_drop_adopter(s, child);
+	assert(g->users > 0);
+	g->users--;
+	generation_release(s, g);
+	if (was_current)
+		post_refill(post, child);
+	else if (!s->stopping && post->current != NULL
+		&& post->current->generation != s->serving)
+		post_roll(post);
+	if (post->role == ROLE_LOADER)
+		reap_check_closed(s, child, status);
+	free(child);
+}
+
+static void
+reap_from_post(struct post *post, pid_t pid, int status)
+{
+	if (post->current != NULL && post->current->pid == pid)
+		reap_child(post, post->current, status);
+	else if (post->leaving != NULL && post->leaving->pid == pid)
+		reap_child(post, post->leaving, status);
+}
+
+static void
+reap_pid(struct supervisor *s, pid_t pid, int status)
+{
+	for (unsigned i = 0; i < s->worker_count; i++)
+		reap_from_post(&s->workers[i], pid, status);
+	reap_from_post(&s->xfrd, pid, status);
+	reap_from_post(&s->loader, pid, status);
+}
+
+void
+reap_children(struct supervisor *s)
+{
+	pid_t pid;
+	int status;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		reap_pid(s, pid, status);
+}

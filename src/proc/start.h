@@ -1,0 +1,11 @@
+/* start.h - the program nsd, from its arguments to its exit code. */
+#ifndef PROC_START_H
+#define PROC_START_H
+
+#include "proc/supervisor.h"
+
+/* Runs the program; to be called once. Returns its exit code: 0, or 1 if it
+ * could not start. hooks: NULL: none. */
+int start_server(int argc, char **argv, const struct supervisor_hooks *hooks);
+
+#endif
