@@ -3,6 +3,7 @@
 
 #include "base/threads.h"
 #include "build/build_pass.h"
+#include "build/part_carry.h"
 #include "keep/release.h"
 #include "names/trie_edit.h"
 #include "store/writer.h"
@@ -26,21 +27,25 @@ build_choose_threads(const struct build *b)
 }
 
 static void
-build_take_apex(struct build *b)
+build_init_zone(struct build *b)
 {
-	b->apex_len = (uint8_t)name_len(b->input->apex);
-	for (unsigned i = 0; i < b->apex_len; i++)
-		b->apex[i] = name_lower_octet(b->input->apex[i]);
+	struct packer_zone *zone = &b->zone;
+
+	zone->apex_len = (uint8_t)name_len(b->input->apex);
+	for (unsigned i = 0; i < zone->apex_len; i++)
+		zone->apex[i] = name_lower_octet(b->input->apex[i]);
+	zone->secondary = b->input->secondary;
+	zone->view = store_writer_view(b->writer);
 }
 
 static void
 build_destroy_workers(struct build *b)
 {
 	for (unsigned i = 0; i < b->worker_count; i++) {
-		if (i > 0 && b->workers[i].heap != NULL)
-			store_heap_destroy(b->workers[i].heap);
+		if (i > 0 && b->workers[i].packer.heap != NULL)
+			store_heap_destroy(b->workers[i].packer.heap);
 		if (i > 0)
-			arena_fini(&b->workers[i].arena);
+			arena_fini(&b->workers[i].packer.arena);
 		arena_fini(&b->workers[i].part);
 	}
 }
@@ -55,17 +60,19 @@ build_create_workers(struct build *b, struct store_heap *heap)
 	if (b->workers == NULL)
 		return NSD_E_MEMORY;
 	for (unsigned i = 0; i < threads; i++) {
-		struct worker *w = &b->workers[i];
+		struct build_worker *w = &b->workers[i];
 
 		w->build = b;
 		w->number = i;
-		arena_init(&w->arena, NULL, 0);
+		arena_init(&w->packer.arena, NULL, 0);
 		arena_init(&w->part, NULL, 0);
-		w->findings.arena = &w->arena;
+		packer_init(&w->packer, &b->zone, heap, build_worker_part(w));
 		b->worker_count++;
 		if (i == 0)
-			w->heap = heap;
-		else if (store_heap_create(b->writer, &w->heap) != NSD_OK)
+			continue;
+		/* Nobody else's is to be destroyed. */
+		w->packer.heap = NULL;
+		if (store_heap_create(b->writer, &w->packer.heap) != NSD_OK)
 			return NSD_E_MEMORY;
 	}
 	return NSD_OK;
@@ -88,8 +95,8 @@ static void
 zone_take_facts(struct build *b, struct zone *zone)
 {
 	zone_read_apex(store_writer_view(b->writer), zone);
-	zone->chain = b->chain;
-	if (b->chain != STORE_NONE)
+	zone->chain = b->zone.chain;
+	if (b->zone.chain != STORE_NONE)
 		zone->flags |= ZONE_NSEC3;
 	if (b->wildcards > 0)
 		zone->flags |= ZONE_WILDCARDS;
@@ -98,7 +105,7 @@ zone_take_facts(struct build *b, struct zone *zone)
 	zone->wildcard_count = b->wildcards;
 	zone->dname_count = b->dnames;
 	for (unsigned i = 0; i < b->worker_count; i++) {
-		zone->rr_count += b->workers[i].rr_count;
+		zone->rr_count += b->workers[i].packer.rr_count;
 		zone->node_count += b->workers[i].node_count;
 	}
 }
@@ -107,24 +114,25 @@ zone_take_facts(struct build *b, struct zone *zone)
 static enum nsd_err
 build_save_share(struct build *b, struct zone *zone)
 {
-	struct store_heap *heap = b->workers[0].heap;
+	struct store_heap *heap = build_packer(b)->heap;
 	struct share_index *index;
 	size_t templates = 0;
 
 	for (unsigned i = 0; i < b->worker_count; i++)
-		templates += b->workers[i].templates_used;
-	if (share_save(&b->share, heap, templates, &zone->share) != NSD_OK)
+		templates += b->workers[i].packer.templates.used;
+	if (share_save(&b->zone.share, heap, templates, &zone->share) != NSD_OK)
 		return NSD_E_MEMORY;
 	if (zone->share == STORE_NONE)
 		return NSD_OK;
 	index = store_edit(heap, zone->share);
 	for (unsigned i = 0; i < b->worker_count; i++) {
-		const struct worker *w = &b->workers[i];
+		const struct packer *p = &b->workers[i].packer;
+		const struct template_table *t = &p->templates;
 
-		for (size_t t = 0; t < w->templates_room; t++)
-			if (w->templates[t].template != NULL)
-				share_index_put(index, w->templates[t].hash,
-					w->templates[t].ref);
+		for (size_t s = 0; s < t->room; s++)
+			if (t->slots[s].template != NULL)
+				share_index_put(index, t->slots[s].hash,
+					t->slots[s].ref);
 	}
 	return NSD_OK;
 }
@@ -133,7 +141,7 @@ enum nsd_err
 build_make_zone(struct build *b, const struct trie *names,
 	const struct trie *nsec3, const struct trie *targets, store_ref apex)
 {
-	struct store_heap *heap = b->workers[0].heap;
+	struct store_heap *heap = build_packer(b)->heap;
 	store_ref ref;
 	struct zone *zone = store_alloc(heap, sizeof(*zone), &ref);
 
@@ -149,7 +157,7 @@ build_make_zone(struct build *b, const struct trie *names,
 	zone->targets = *targets;
 	zone->apex = apex;
 	zone_take_facts(b, zone);
-	b->zone = ref;
+	b->made = ref;
 	return NSD_OK;
 }
 
@@ -161,12 +169,12 @@ struct trie_job {
 
 /* One of the three tries by each worker; the first does what is left. */
 static enum nsd_err
-trie_worker(struct worker *w)
+trie_worker(struct build_worker *w)
 {
 	const struct trie_job *jobs = w->pass_arg;
 
 	for (unsigned i = w->number; i < 3; i += w->build->worker_count)
-		if (trie_build(w->heap, jobs[i].objects, jobs[i].count,
+		if (trie_build(w->packer.heap, jobs[i].objects, jobs[i].count,
 			    jobs[i].trie) != NSD_OK)
 			return NSD_E_MEMORY;
 	return NSD_OK;
@@ -181,7 +189,7 @@ drop_branch(void *ctx, store_ref ref, size_t len)
 static enum nsd_err
 build_finish(struct build *b)
 {
-	struct store_heap *heap = b->workers[0].heap;
+	struct store_heap *heap = build_packer(b)->heap;
 	struct trie_edit edit = {heap, drop_branch, heap, NULL};
 	struct trie tries[3];
 	enum nsd_err err;
@@ -211,7 +219,7 @@ build_finish(struct build *b)
 void
 build_undo_targets(struct build *b)
 {
-	struct store_heap *heap = b->workers[0].heap;
+	struct store_heap *heap = build_packer(b)->heap;
 	struct releaser r = {store_heap_view(heap), heap, NULL,
 		NULL};
 
@@ -223,13 +231,13 @@ build_undo_targets(struct build *b)
 void
 build_undo(struct build *b)
 {
-	struct store_heap *heap = b->workers[0].heap;
+	struct store_heap *heap = build_packer(b)->heap;
 	struct releaser r = {store_heap_view(heap), heap, NULL,
 		NULL};
 
 	for (unsigned i = 0; i < b->worker_count; i++)
-		release_entries(&r, b->workers[i].entries,
-			b->workers[i].packed);
+		release_entries(&r, b->workers[i].packer.entries,
+			b->workers[i].packer.packed);
 	build_undo_targets(b);
 	for (size_t i = 0; b->name_nodes != NULL && i < b->name_count; i++)
 		if (b->name_nodes[i] != STORE_NONE)
@@ -239,8 +247,8 @@ build_undo(struct build *b)
 			release_node(&r, b->hash_nodes[i]);
 	for (size_t i = 0; i < b->chain_count; i++)
 		release_nsec3_record(&r, b->chain_items[i].entry.record);
-	if (b->chain != STORE_NONE)
-		release_chain(&r, b->chain);
+	if (b->zone.chain != STORE_NONE)
+		release_chain(&r, b->zone.chain);
 }
 
 /* ---- passes ------------------------------------------------------------ */
@@ -295,7 +303,7 @@ build_find_end(const struct build *b, struct rrbatch_rr *end)
 void
 build_check_apex(struct build *b)
 {
-	struct findings *findings = &b->workers[0].findings;
+	struct findings *findings = &build_packer(b)->findings;
 	bool soa = apex_has(b, TYPE_SOA), ns = apex_has(b, TYPE_NS);
 	struct rrbatch_rr end;
 	char text[NAME_TEXT_MAX];
@@ -303,7 +311,7 @@ build_check_apex(struct build *b)
 	if (soa && ns)
 		return;
 	build_find_end(b, &end);
-	findings_name_text(b->apex, text);
+	findings_name_text(b->zone.apex, text);
 	if (!soa)
 		findings_add(findings, DIAG_ERROR, &end,
 			"zone configured as '%s' has no SOA record.", text);
@@ -316,7 +324,7 @@ bool
 build_has_errors(const struct build *b)
 {
 	for (unsigned i = 0; i < b->worker_count; i++)
-		if (b->workers[i].findings.count[DIAG_ERROR] > 0)
+		if (b->workers[i].packer.findings.count[DIAG_ERROR] > 0)
 			return true;
 	return false;
 }
@@ -358,7 +366,7 @@ build_emit(struct build *b, struct diag_sink *sink)
 	struct findings *lists[THREADS_RUN_MAX];
 
 	for (unsigned i = 0; i < b->worker_count; i++)
-		lists[i] = &b->workers[i].findings;
+		lists[i] = &b->workers[i].packer.findings;
 	findings_emit(lists, b->worker_count, b->input->files,
 		b->input->file_count, sink);
 }
@@ -366,17 +374,17 @@ build_emit(struct build *b, struct diag_sink *sink)
 enum nsd_err
 build_start(struct build *b, struct store_heap *heap)
 {
-	build_take_apex(b);
+	build_init_zone(b);
 	if (build_create_workers(b, heap) != NSD_OK)
 		return NSD_E_MEMORY;
-	return share_init(&b->share, store_heap_view(heap), &b->arena,
+	return share_init(&b->zone.share, store_heap_view(heap), &b->arena,
 		b->worker_count, b->rr_total);
 }
 
 void
 build_fini(struct build *b)
 {
-	share_fini(&b->share);
+	share_fini(&b->zone.share);
 	build_destroy_workers(b);
 	arena_fini(&b->arena);
 }
@@ -396,7 +404,7 @@ build_zone(const struct zone_build_input *input, struct store_writer *writer,
 	err = build_start(&b, heap);
 	if (err == NSD_OK) {
 		/* The caller's share of the work begins in stack memory. */
-		arena_init(&b.workers[0].arena, worker_memory,
+		arena_init(&build_packer(&b)->arena, worker_memory,
 			sizeof(worker_memory));
 		err = build_run(&b);
 		if (err == NSD_OK || err == NSD_E_ZONE)
@@ -404,8 +412,8 @@ build_zone(const struct zone_build_input *input, struct store_writer *writer,
 		if (err != NSD_OK)
 			build_undo(&b);
 		else
-			*zone = b.zone;
-		arena_fini(&b.workers[0].arena);
+			*zone = b.made;
+		arena_fini(&build_packer(&b)->arena);
 	}
 	build_fini(&b);
 	return err;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "build/build_pass.h"
+#include "build/pack_parts.h"
 #include "keep/nsec3_pages.h"
 #include "store/writer.h"
 
@@ -12,23 +13,23 @@
 /* ---- owners ------------------------------------------------------------ */
 
 static void
-owner_warn(struct worker *w, const struct owner *owner,
+owner_warn(struct build_worker *w, const struct owner *owner,
 	const struct rrbatch_rr *rr, const char *why)
 {
 	char name[NAME_TEXT_MAX];
 
-	findings_add(&w->findings, DIAG_WARNING, rr,
+	findings_add(&w->packer.findings, DIAG_WARNING, rr,
 		"NSEC3 record at %s is not used: %s",
 		findings_name_text(owner->name, name), why);
 }
 
 /* True if the record is one of the chain but for its owner name. */
 static bool
-record_is_usable(struct worker *w, const struct owner *owner,
+record_is_usable(struct build_worker *w, const struct owner *owner,
 	const struct rrbatch_rr *rr)
 {
 	if (rr->type != TYPE_NSEC3
-		|| !nsec3_has_params(rr, &w->build->params))
+		|| !nsec3_has_params(rr, &w->build->zone.params))
 		return false;
 	if (nsec3_has_next(rr))
 		return true;
@@ -38,7 +39,7 @@ record_is_usable(struct worker *w, const struct owner *owner,
 
 /* The first record of a run that belongs into the chain, or NULL. */
 static const struct rrbatch_rr *
-run_find_usable(struct worker *w, const struct owner *run)
+run_find_usable(struct build_worker *w, const struct owner *run)
 {
 	size_t owners = run_count(w->build, run);
 
@@ -59,10 +60,11 @@ run_find_usable(struct worker *w, const struct owner *run)
 /* Packs the NSEC3 records of a run of owners, if they are the chain's; marks
  * the run. item: what to fill. */
 static enum nsd_err
-run_pack_chain(struct worker *w, struct owner *run, struct chain_item *item)
+run_pack_chain(struct build_worker *w, struct owner *run,
+	struct chain_item *item)
 {
 	const struct rrbatch_rr *rr = run_find_usable(w, run);
-	const struct group *nsec3, *sigs;
+	const struct item_group *nsec3, *sigs;
 	enum nsd_err err;
 	size_t count;
 
@@ -81,24 +83,24 @@ run_pack_chain(struct worker *w, struct owner *run, struct chain_item *item)
 	/* Another worker may be looking whether its run ends here. */
 	__atomic_fetch_or(&run->flags, OWNER_CHAINED, __ATOMIC_RELAXED);
 	/* Signatures sort behind what they cover. */
-	nsec3 = &w->groups[0];
-	sigs = count > 1 ? &w->groups[1] : NULL;
-	if (w->findings.count[DIAG_ERROR] > 0)
+	nsec3 = &w->packer.groups[0];
+	sigs = count > 1 ? &w->packer.groups[1] : NULL;
+	if (w->packer.findings.count[DIAG_ERROR] > 0)
 		return NSD_OK;
-	err = nsec3_record_pack(w, run, nsec3, sigs, NULL,
+	err = nsec3_record_pack(&w->packer, run, nsec3, sigs, NULL,
 		&item->entry.record);
 	if (err == NSD_E_ZONE)
 		return NSD_OK;
 	item->rr = nsec3->count == 1 ? nsec3->items[0].rr : NULL;
-	w->rr_count += nsec3->count + (sigs != NULL ? sigs->count : 0);
+	w->packer.rr_count += nsec3->count + (sigs != NULL ? sigs->count : 0);
 	return err;
 }
 
 static enum nsd_err
-chain_worker(struct worker *w)
+chain_worker(struct build_worker *w)
 {
 	struct build *b = w->build;
-	enum nsd_err err = packer_prepare(w);
+	enum nsd_err err = packer_prepare(&w->packer);
 
 	while (err == NSD_OK && !__atomic_load_n(&b->stop, __ATOMIC_RELAXED)) {
 		size_t start = __atomic_fetch_add(&b->next_chunk, CHUNK,
@@ -134,7 +136,7 @@ item_compare_hash(const void *a, const void *b)
 static enum nsd_err
 chain_take_names(struct build *b)
 {
-	struct worker *w = &b->workers[0];
+	struct build_worker *w = &b->workers[0];
 	size_t before = b->chain_count;
 
 	for (size_t i = 0; i < b->name_count; i++) {
@@ -184,8 +186,8 @@ chain_list(struct build *b)
 	if (err == NSD_OK && b->nsec3_in_names)
 		err = chain_take_names(b);
 	for (unsigned i = 0; i < b->worker_count; i++) {
-		pack_sigs_flush(&b->workers[i]);
-		nsec3_forms_flush(&b->workers[i]);
+		pack_sigs_flush(&b->workers[i].packer);
+		nsec3_forms_flush(&b->workers[i].packer);
 	}
 	return err;
 }
@@ -194,23 +196,23 @@ chain_list(struct build *b)
 static enum nsd_err
 item_keep_next(struct build *b, struct chain_item *item, const uint8_t *next)
 {
-	struct worker *w = &b->workers[0];
-	const struct nsec3_record *old = store_get(store_heap_view(w->heap),
+	struct packer *p = build_packer(b);
+	const struct nsec3_record *old = store_get(store_heap_view(p->heap),
 		item->entry.record);
 	size_t len = nsec3_record_size(old);
 	struct nsec3_record *record;
 	store_ref ref;
 
-	findings_add(&w->findings, DIAG_WARNING, item->rr,
+	findings_add(&p->findings, DIAG_WARNING, item->rr,
 		"the next hash of this NSEC3 record is not that of the record "
 		"that follows: the chain is broken");
-	record = store_alloc(w->heap, len + NSEC3_HASH_LEN, &ref);
+	record = store_alloc(p->heap, len + NSEC3_HASH_LEN, &ref);
 	if (record == NULL)
 		return NSD_E_MEMORY;
 	memcpy(record, old, len);
 	memcpy((uint8_t *)record + len, next, NSEC3_HASH_LEN);
 	record->flags |= NSEC3_OWN_NEXT;
-	store_free(w->heap, item->entry.record, len);
+	store_free(p->heap, item->entry.record, len);
 	item->entry.record = ref;
 	item->rr = NULL;
 	return NSD_OK;
@@ -249,20 +251,20 @@ chain_is_costly(struct build *b)
 {
 	uint32_t max = nsec3_params_limit(b->input->nsec3_iterations_max);
 
-	if (b->params.iterations <= max)
+	if (b->zone.params.iterations <= max)
 		return false;
-	findings_add(&b->workers[0].findings, DIAG_WARNING, b->params_rr,
+	findings_add(&build_packer(b)->findings, DIAG_WARNING, b->params_rr,
 		"%u NSEC3 iterations are more than %u: names are not hashed, "
-		"and denials have no proofs", (unsigned)b->params.iterations,
-		(unsigned)max);
+		"and denials have no proofs",
+		(unsigned)b->zone.params.iterations, (unsigned)max);
 	return true;
 }
 
 enum nsd_err
 chain_create(struct build *b, const struct nsec3_entry *entries, size_t count)
 {
-	struct store_heap *heap = b->workers[0].heap;
-	size_t size = sizeof(struct nsec3_chain) + b->params.salt_len;
+	struct store_heap *heap = build_packer(b)->heap;
+	size_t size = sizeof(struct nsec3_chain) + b->zone.params.salt_len;
 	struct nsec3_chain *chain;
 	store_ref ref;
 
@@ -275,11 +277,11 @@ chain_create(struct build *b, const struct nsec3_entry *entries, size_t count)
 		return NSD_E_MEMORY;
 	}
 	chain->count = (uint32_t)count;
-	chain->iterations = b->params.iterations;
-	chain->salt_len = b->params.salt_len;
+	chain->iterations = b->zone.params.iterations;
+	chain->salt_len = b->zone.params.salt_len;
 	chain->flags = chain_is_costly(b) ? NSEC3_CHAIN_COSTLY : 0;
-	memcpy(chain->salt, b->params.salt, b->params.salt_len);
-	b->chain = ref;
+	memcpy(chain->salt, b->zone.params.salt, b->zone.params.salt_len);
+	b->zone.chain = ref;
 	return NSD_OK;
 }
 
@@ -304,9 +306,9 @@ chain_create_of_items(struct build *b)
 void
 chain_warn_of_no_record(struct build *b)
 {
-	if (b->apex_len + NSEC3_LABEL_LEN + 1 > NAME_MAX_LEN)
+	if (b->zone.apex_len + NSEC3_LABEL_LEN + 1 > NAME_MAX_LEN)
 		return;
-	findings_add(&b->workers[0].findings, DIAG_WARNING, b->params_rr,
+	findings_add(&build_packer(b)->findings, DIAG_WARNING, b->params_rr,
 		"no NSEC3 record has the parameters of this NSEC3PARAM");
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "build/build_pass.h"
+#include "build/pack_parts.h"
 
 #define CHOICES_MAX 16u
 
@@ -22,7 +23,7 @@ chain_use_params(struct build *b, const struct rrbatch_rr *rr)
 {
 	const uint8_t *rdata = rrbatch_rr_rdata(rr);
 
-	if (!nsec3_params_read(rr, &b->params)
+	if (!nsec3_params_read(rr, &b->zone.params)
 		|| rdata[0] != NSEC3_ALGORITHM_SHA1 || rdata[1] != 0)
 		return false;
 	b->params_rr = rr;
@@ -41,7 +42,8 @@ choices_insert(struct choices *choices, const struct nsec3_params *params,
 		&& nsec3_params_compare(&items[at].params, params) < 0)
 		at++;
 	if (at == CHOICES_MAX || (at < choices->count
-		&& nsec3_params_compare(&items[at].params, params) == 0))
+			&& nsec3_params_compare(&items[at].params, params)
+				== 0))
 		return;
 	if (choices->count == CHOICES_MAX)
 		choices->count--;
@@ -57,7 +59,7 @@ static void
 choices_add(struct build *b, struct choices *choices,
 	const struct rrbatch_rr *rr)
 {
-	struct findings *findings = &b->workers[0].findings;
+	struct findings *findings = &build_packer(b)->findings;
 	const uint8_t *rdata = rrbatch_rr_rdata(rr);
 	struct nsec3_params params;
 
@@ -122,8 +124,8 @@ run_has_params(const struct build *b, const struct owner *run,
 
 /* Names, not records: one that is there twice counts once. */
 static void
-count_owners(const struct worker *w, const struct owner *owners, size_t count,
-	const struct choices *choices, size_t found[CHOICES_MAX])
+count_owners(const struct build_worker *w, const struct owner *owners,
+	size_t count, const struct choices *choices, size_t found[CHOICES_MAX])
 {
 	unsigned workers = w->build->worker_count;
 	size_t start = count * w->number / workers;
@@ -140,7 +142,7 @@ count_owners(const struct worker *w, const struct owner *owners, size_t count,
 }
 
 static enum nsd_err
-count_worker(struct worker *w)
+count_worker(struct build_worker *w)
 {
 	const struct build *b = w->build;
 	struct choices *choices = (struct choices *)w->pass_arg;
@@ -175,7 +177,7 @@ choices_find_best(struct build *b, struct choices *choices, size_t *best)
 	for (size_t c = 1; c < choices->count; c++)
 		if (choices->items[c].records > choices->items[*best].records)
 			*best = c;
-	findings_add(&b->workers[0].findings, DIAG_WARNING,
+	findings_add(&build_packer(b)->findings, DIAG_WARNING,
 		choices->items[*best].rr,
 		"of %zu NSEC3PARAM records this one is used, with %zu NSEC3 "
 		"records", choices->count, choices->items[*best].records);
@@ -211,7 +213,7 @@ chain_warn_of_none(struct build *b)
 	if (rr == NULL && b->nsec3_in_names)
 		rr = owners_find_nsec3(b->names, b->name_count);
 	if (rr != NULL)
-		findings_add(&b->workers[0].findings, DIAG_WARNING, rr,
+		findings_add(&build_packer(b)->findings, DIAG_WARNING, rr,
 			"NSEC3 records are not used: there is no NSEC3PARAM "
 			"for them");
 }
@@ -231,7 +233,7 @@ chain_choose(struct build *b)
 	err = choices_find_best(b, &choices, &best);
 	if (err != NSD_OK)
 		return err;
-	b->params = choices.items[best].params;
+	b->zone.params = choices.items[best].params;
 	b->params_rr = choices.items[best].rr;
 	return NSD_OK;
 }

@@ -2,11 +2,11 @@
  * RFC 2181 section 10.1, RFC 6672 section 2.4, RFC 4035 section 2.5). */
 #include <string.h>
 
-#include "build/build_pass.h"
+#include "build/pack_parts.h"
 #include "dns/rdata.h"
 
-static const struct group *
-groups_find(const struct group *groups, size_t count, uint16_t type)
+static const struct item_group *
+groups_find(const struct item_group *groups, size_t count, uint16_t type)
 {
 	for (size_t i = 0; i < count; i++)
 		if (groups[i].type == type && !groups[i].sigs)
@@ -16,7 +16,7 @@ groups_find(const struct group *groups, size_t count, uint16_t type)
 
 /* The record of a group that stands first (or last) in the input. */
 static const struct item *
-group_get_first(const struct group *g)
+group_get_first(const struct item_group *g)
 {
 	const struct item *found = &g->items[0];
 
@@ -27,7 +27,7 @@ group_get_first(const struct group *g)
 }
 
 static const struct item *
-group_get_second(const struct group *g)
+group_get_second(const struct item_group *g)
 {
 	const struct item *first = group_get_first(g), *found = NULL;
 
@@ -40,7 +40,7 @@ group_get_second(const struct group *g)
 
 /* The record with which two groups first clash. */
 static const struct rrbatch_rr *
-groups_clash(const struct group *a, const struct group *b)
+groups_clash(const struct item_group *a, const struct item_group *b)
 {
 	const struct item *x = group_get_first(a), *y = group_get_first(b);
 
@@ -48,28 +48,28 @@ groups_clash(const struct group *a, const struct group *b)
 }
 
 static void
-check_cname(struct worker *w, const struct group *cname,
-	const struct group *groups, size_t count)
+check_cname(struct packer *p, const struct item_group *cname,
+	const struct item_group *groups, size_t count)
 {
-	enum diag_severity severity = build_severity(w->build);
-	const struct group *dname = groups_find(groups, count, TYPE_DNAME);
+	enum diag_severity severity = packer_severity(p);
+	const struct item_group *dname = groups_find(groups, count, TYPE_DNAME);
 
 	if (cname->count > 1)
-		findings_add(&w->findings, severity,
+		findings_add(&p->findings, severity,
 			group_get_second(cname)->rr,
 			"multiple CNAMEs at the same name");
 	if (dname != NULL)
-		findings_add(&w->findings, severity,
+		findings_add(&p->findings, severity,
 			groups_clash(cname, dname),
 			"DNAME and CNAME at the same name");
 	for (size_t i = 0; i < count; i++) {
-		const struct group *g = &groups[i];
+		const struct item_group *g = &groups[i];
 
 		if (g->sigs || g->type == TYPE_CNAME || g->type == TYPE_RRSIG
 			|| g->type == TYPE_NSEC || g->type == TYPE_NSEC3
 			|| g->type == TYPE_SIG || g->type == TYPE_NXT)
 			continue;
-		findings_add(&w->findings, severity, groups_clash(cname, g),
+		findings_add(&p->findings, severity, groups_clash(cname, g),
 			"CNAME and other data at the same name");
 		return;
 	}
@@ -77,7 +77,7 @@ check_cname(struct worker *w, const struct group *cname,
 
 /* The first SOA of the input is the zone's. */
 static void
-check_apex_soa(struct worker *w, struct group *soa)
+check_apex_soa(struct packer *p, struct item_group *soa)
 {
 	struct item first = *group_get_first(soa);
 
@@ -87,10 +87,10 @@ check_apex_soa(struct worker *w, struct group *soa)
 		if (rr == first.rr)
 			continue;
 		/* A transfer ends with the SOA it began with. */
-		if (w->build->input->secondary
+		if (p->zone->secondary
 			&& items_compare_rr(TYPE_SOA, rr, first.rr) == 0)
 			continue;
-		findings_add(&w->findings, build_severity(w->build), rr,
+		findings_add(&p->findings, packer_severity(p), rr,
 			"this SOA record was already encountered");
 	}
 	soa->items[0] = first;
@@ -99,21 +99,21 @@ check_apex_soa(struct worker *w, struct group *soa)
 }
 
 static void
-check_soa_below(struct worker *w, const struct owner *owner,
-	const struct group *soa)
+check_soa_below(struct packer *p, const struct owner *owner,
+	const struct item_group *soa)
 {
 	char name[NAME_TEXT_MAX], apex[NAME_TEXT_MAX];
 
-	findings_add(&w->findings, build_severity(w->build), soa->items[0].rr,
+	findings_add(&p->findings, packer_severity(p), soa->items[0].rr,
 		"SOA record with invalid domain name, '%s' is not '%s'",
 		findings_name_text(owner->name, name),
-		findings_name_text(w->build->apex, apex));
+		findings_name_text(p->zone->apex, apex));
 }
 
 /* Values that break a rule, such as digests of the wrong length. Those of
  * files the parser has told of. */
 static void
-check_values(struct worker *w, const struct group *g)
+check_values(struct packer *p, const struct item_group *g)
 {
 	for (size_t i = 0; i < g->count; i++) {
 		const struct rrbatch_rr *rr = g->items[i].rr;
@@ -125,35 +125,35 @@ check_values(struct worker *w, const struct group *g)
 				   rr->rdlen, &why) == NSD_OK)
 			continue;
 		rrtype_print(rr->type, type);
-		findings_add(&w->findings, build_severity(w->build), rr,
+		findings_add(&p->findings, packer_severity(p), rr,
 			"%s record needs %s", type, why);
 	}
 }
 
 static void
-check_ds_without_ns(struct worker *w, const struct owner *owner,
-	const struct group *ds)
+check_ds_without_ns(struct packer *p, const struct owner *owner,
+	const struct item_group *ds)
 {
 	char name[NAME_TEXT_MAX];
 
 	if (owner->labels == 0 || (owner->flags & OWNER_OCCLUDED) != 0)
 		return;
-	findings_add(&w->findings, DIAG_WARNING, ds->items[0].rr,
+	findings_add(&p->findings, DIAG_WARNING, ds->items[0].rr,
 		"%s has DS but no NS", findings_name_text(owner->name, name));
 }
 
 /* RFC 4592 section 4.2 leaves open what it means, and whoever writes it hopes
  * for more than comes of it. */
 static void
-check_wildcard_ns(struct worker *w, const struct owner *owner,
-	const struct group *ns)
+check_wildcard_ns(struct packer *p, const struct owner *owner,
+	const struct item_group *ns)
 {
 	char name[NAME_TEXT_MAX];
 
 	if ((owner->flags & OWNER_WILDCARD) == 0
 		|| (owner->flags & OWNER_CUT) == 0)
 		return;
-	findings_add(&w->findings, DIAG_WARNING, ns->items[0].rr,
+	findings_add(&p->findings, DIAG_WARNING, ns->items[0].rr,
 		"%s has NS, but delegates none of the names that it stands for",
 		findings_name_text(owner->name, name));
 }
@@ -161,65 +161,65 @@ check_wildcard_ns(struct worker *w, const struct owner *owner,
 /* The hash of a name is a label of 32 octets below the apex (RFC 5155
  * section 3): where that has no room, there can be no proofs. */
 static void
-check_nsec3param(struct worker *w, const struct owner *owner,
-	const struct group *g)
+check_nsec3param(struct packer *p, const struct owner *owner,
+	const struct item_group *g)
 {
 	char name[NAME_TEXT_MAX];
 
-	if (owner->labels == 0 && w->build->apex_len + 33u > NAME_MAX_LEN)
-		findings_add(&w->findings, DIAG_WARNING, g->items[0].rr,
+	if (owner->labels == 0 && p->zone->apex_len + 33u > NAME_MAX_LEN)
+		findings_add(&p->findings, DIAG_WARNING, g->items[0].rr,
 			"%s is too long a name for NSEC3 records",
 			findings_name_text(owner->name, name));
 }
 
 void
-check_node(struct worker *w, const struct owner *owner, struct group *groups,
-	size_t count)
+check_node(struct packer *p, const struct owner *owner,
+	struct item_group *groups, size_t count)
 {
-	const struct group *ds = NULL;
+	const struct item_group *ds = NULL;
 	bool ns = false;
 
 	for (size_t i = 0; i < count; i++) {
-		struct group *g = &groups[i];
+		struct item_group *g = &groups[i];
 
 		if (g->sigs)
 			continue;
 		switch (g->type) {
 		case TYPE_NS:
 			ns = true;
-			check_wildcard_ns(w, owner, g);
+			check_wildcard_ns(p, owner, g);
 			break;
 		case TYPE_CNAME:
-			check_cname(w, g, groups, count);
+			check_cname(p, g, groups, count);
 			break;
 		case TYPE_SOA:
 			if (owner->labels == 0)
-				check_apex_soa(w, g);
+				check_apex_soa(p, g);
 			else
-				check_soa_below(w, owner, g);
+				check_soa_below(p, owner, g);
 			break;
 		case TYPE_DNAME:
 			if (g->count > 1)
-				findings_add(&w->findings,
-					build_severity(w->build),
+				findings_add(&p->findings,
+					packer_severity(p),
 					group_get_second(g)->rr,
 					"multiple DNAMEs at the same name");
 			break;
 		case TYPE_DS:
 			ds = g;
-			check_values(w, g);
+			check_values(p, g);
 			break;
 		case TYPE_NSEC3PARAM:
-			check_nsec3param(w, owner, g);
+			check_nsec3param(p, owner, g);
 			break;
 		case TYPE_CDS:
 		case TYPE_ZONEMD:
-			check_values(w, g);
+			check_values(p, g);
 			break;
 		default:
 			break;
 		}
 	}
 	if (ds != NULL && !ns)
-		check_ds_without_ns(w, owner, ds);
+		check_ds_without_ns(p, owner, ds);
 }

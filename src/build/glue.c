@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "build/build_pass.h"
+#include "build/glue_pass.h"
 #include "store/writer.h"
 
 /* Uses sorted by name; the index of a name is that of its use. */
@@ -21,15 +22,15 @@ glue_collect(struct build *b, struct glue_list *list)
 	struct owner *tmp;
 
 	for (unsigned i = 0; i < b->worker_count; i++)
-		total += b->workers[i].use_count;
+		total += b->workers[i].packer.use_count;
 	list->names = arena_alloc(&b->arena, total * sizeof(*list->names));
 	list->uses = arena_alloc(&b->arena, total * sizeof(*list->uses));
 	tmp = arena_alloc(&b->arena, total * sizeof(*tmp));
 	if (list->names == NULL || list->uses == NULL || tmp == NULL)
 		return NSD_E_MEMORY;
 	for (unsigned i = 0; i < b->worker_count; i++)
-		for (struct target_use *use = b->workers[i].uses; use != NULL;
-			use = use->next) {
+		for (struct target_use *use = b->workers[i].packer.uses;
+			use != NULL; use = use->next) {
 			list->names[list->count] = use->name;
 			list->names[list->count].index =
 				(uint32_t)list->count;
@@ -95,7 +96,7 @@ void
 glue_warn(struct build *b, const struct rrbatch_rr *rr,
 	const struct glue_lack *lack)
 {
-	struct findings *findings = &b->workers[0].findings;
+	struct findings *findings = &build_packer(b)->findings;
 	char name[NAME_TEXT_MAX], target[NAME_TEXT_MAX];
 
 	findings_name_text(lack->owner, name);
@@ -138,7 +139,7 @@ enum nsd_err
 glue_create_target(struct build *b, const struct owner *name,
 	store_ref found, bool hidden)
 {
-	struct store_heap *heap = b->workers[0].heap;
+	struct store_heap *heap = build_packer(b)->heap;
 	store_ref *ref = &b->targets[b->target_count];
 	struct glue_target *t = store_alloc(heap,
 		sizeof(*t) + name->name_len, ref);
@@ -178,7 +179,7 @@ static enum nsd_err
 glue_resolve(struct build *b, const struct glue_list *list, size_t start,
 	size_t end, size_t *at)
 {
-	struct store_heap *heap = b->workers[0].heap;
+	struct store_heap *heap = build_packer(b)->heap;
 	const struct owner *name = &list->names[start];
 	const struct owner *found = glue_find_ascending(b, at, name);
 	bool hidden = glue_is_hidden(b, name, found);

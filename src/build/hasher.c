@@ -2,7 +2,7 @@
  * its nodes keep them: many at a time, in each worker. */
 #include <string.h>
 
-#include "build/build_pass.h"
+#include "build/pack_parts.h"
 #include "store/writer.h"
 
 #define JOBS (2 * HASHER_OWNERS)
@@ -23,10 +23,9 @@ struct name_hasher {
  * the apex's are known.
  */
 static bool
-name_is_hashed(const struct build *b, const struct owner *owner)
+name_is_hashed(const struct packer_zone *zone, const struct owner *owner)
 {
-	const struct nsec3_chain *chain = store_get(
-		store_writer_view(b->writer), b->chain);
+	const struct nsec3_chain *chain = store_get(zone->view, zone->chain);
 
 	return (owner->flags & (OWNER_OCCLUDED | OWNER_AGAIN)) == 0
 		&& (owner->labels == 0
@@ -34,18 +33,18 @@ name_is_hashed(const struct build *b, const struct owner *owner)
 }
 
 static bool
-wildcard_is_hashed(const struct build *b, const struct owner *owner)
+wildcard_is_hashed(const struct packer_zone *zone, const struct owner *owner)
 {
-	return name_is_hashed(b, owner)
+	return name_is_hashed(zone, owner)
 		&& (owner->flags & (OWNER_CUT | OWNER_DNAME_TOP)) == 0
-		&& owner->name_len + b->apex_len + 2u <= NAME_MAX_LEN;
+		&& owner->name_len + zone->apex_len + 2u <= NAME_MAX_LEN;
 }
 
 static size_t
-hasher_list(struct worker *w, const struct owner *owners, size_t count)
+hasher_list(struct packer *p, const struct owner *owners, size_t count)
 {
-	const struct build *b = w->build;
-	struct name_hasher *h = w->hasher;
+	const struct packer_zone *zone = p->zone;
+	struct name_hasher *h = p->hasher;
 	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -53,15 +52,15 @@ hasher_list(struct worker *w, const struct owner *owners, size_t count)
 
 		owner_prefetch_name(owners, i, count);
 		h->kept[2 * i] = h->kept[2 * i + 1] = NULL;
-		if (name_is_hashed(b, o)) {
+		if (name_is_hashed(zone, o)) {
 			h->jobs[2 * i].name = o->name;
 			h->job_list[n++] = &h->jobs[2 * i];
 		}
-		if (wildcard_is_hashed(b, o)) {
+		if (wildcard_is_hashed(zone, o)) {
 			uint8_t *name = h->wildcards[i];
 
 			memcpy(name, "\1*", 2);
-			memcpy(name + 2, o->name, o->name_len + b->apex_len);
+			memcpy(name + 2, o->name, o->name_len + zone->apex_len);
 			h->jobs[2 * i + 1].name = name;
 			h->job_list[n++] = &h->jobs[2 * i + 1];
 		}
@@ -75,11 +74,11 @@ hasher_list(struct worker *w, const struct owner *owners, size_t count)
  * finds two such names by chance.
  */
 static void
-hasher_keep(struct worker *w, size_t count)
+hasher_keep(struct packer *p, size_t count)
 {
-	struct name_hasher *h = w->hasher;
-	const struct store_view *view = store_writer_view(w->build->writer);
-	const struct nsec3_chain *chain = store_get(view, w->build->chain);
+	struct name_hasher *h = p->hasher;
+	const struct store_view *view = p->zone->view;
+	const struct nsec3_chain *chain = store_get(view, p->zone->chain);
 
 	for (size_t i = 0; i < count; i++) {
 		struct nsec3_find *find = &h->finds[i];
@@ -101,29 +100,29 @@ hasher_keep(struct worker *w, size_t count)
 }
 
 enum nsd_err
-hasher_run(struct worker *w, const struct owner *owners, size_t count)
+hasher_run(struct packer *p, const struct owner *owners, size_t count)
 {
-	struct name_hasher *h = w->hasher;
+	struct name_hasher *h = p->hasher;
 	size_t n;
 
-	if (w->build->chain == STORE_NONE)
+	if (p->zone->chain == STORE_NONE)
 		return NSD_OK;
 	if (h == NULL) {
-		h = w->hasher = arena_alloc(&w->arena, sizeof(*h));
+		h = p->hasher = arena_alloc(&p->arena, sizeof(*h));
 		if (h == NULL)
 			return NSD_E_MEMORY;
 	}
-	n = hasher_list(w, owners, count);
-	nsec3_hash_batch(&w->build->params, h->job_list, n);
-	hasher_keep(w, n);
+	n = hasher_list(p, owners, count);
+	nsec3_hash_batch(&p->zone->params, h->job_list, n);
+	hasher_keep(p, n);
 	return NSD_OK;
 }
 
 void
-hasher_get(struct worker *w, size_t i)
+hasher_get(struct packer *p, size_t i)
 {
-	if (w->hasher == NULL)
+	if (p->hasher == NULL)
 		return;
-	w->hashes[0] = w->hasher->kept[2 * i];
-	w->hashes[1] = w->hasher->kept[2 * i + 1];
+	p->hashes[0] = p->hasher->kept[2 * i];
+	p->hashes[1] = p->hasher->kept[2 * i + 1];
 }

@@ -7,27 +7,29 @@
 #define SMALL_COUNT 4096u /* owners; what they take is not worth giving back */
 
 static void
-index_out_of_zone(struct worker *w, const struct rrbatch_rr *rr,
+index_out_of_zone(struct build_worker *w, const struct rrbatch_rr *rr,
 	const uint8_t *name)
 {
 	char owner[NAME_TEXT_MAX], apex[NAME_TEXT_MAX];
 
-	findings_add(&w->findings, build_severity(w->build), rr,
+	findings_add(&w->packer.findings, packer_severity(&w->packer), rr,
 		"out of zone data: %s is outside the zone for fqdn %s",
 		findings_name_text(name, owner),
-		findings_name_text(w->build->apex, apex));
+		findings_name_text(w->build->zone.apex, apex));
 }
 
 /* Moves a finished owner with nothing but NSEC3 to the other end. */
 static void
-index_close(struct worker *w, struct owner *owner)
+index_close(struct build_worker *w, struct owner *owner)
 {
+	struct index_range *r = &w->index;
+
 	if (owner == NULL)
 		return;
 	if ((owner->flags & OWNER_OTHER) == 0) {
-		w->hash_count++;
-		w->room[w->room_count - w->hash_count] = *owner;
-		w->name_count--;
+		r->hash_count++;
+		r->room[r->room_count - r->hash_count] = *owner;
+		r->name_count--;
 	} else if ((owner->flags & OWNER_NSEC3) != 0) {
 		__atomic_store_n(&w->build->nsec3_in_names, true,
 			__ATOMIC_RELAXED);
@@ -35,21 +37,21 @@ index_close(struct worker *w, struct owner *owner)
 }
 
 static struct owner *
-index_open(struct worker *w, const struct rrbatch_rr *rr)
+index_open(struct build_worker *w, const struct rrbatch_rr *rr)
 {
-	struct owner *owner = &w->room[w->name_count];
+	struct owner *owner = &w->index.room[w->index.name_count];
 
 	owner->rr_count = 0;
 	owner->flags = 0;
-	if (!owner_measure(owner, rr->data, rr->owner_len, w->build->apex,
-		    w->build->apex_len))
+	if (!owner_measure(owner, rr->data, rr->owner_len, w->build->zone.apex,
+		    w->build->zone.apex_len))
 		return NULL;
-	w->name_count++;
+	w->index.name_count++;
 	return owner;
 }
 
 static void
-index_batch(struct worker *w, const struct rrbatch *batch)
+index_batch(struct build_worker *w, const struct rrbatch *batch)
 {
 	const struct rrbatch_rr *rr = rrbatch_first(batch);
 	const struct rrbatch_rr *first = NULL; /* of the owner at hand */
@@ -89,35 +91,39 @@ owners_reverse(struct owner *items, size_t count)
 /* Room that is for the sort alone is given back after it, where it is large: of
  * a file in no order it would be a fifth of all memory that the build takes. */
 static enum nsd_err
-index_sort(struct worker *w, struct owner *hashes)
+index_sort(struct build_worker *w, struct owner *hashes)
 {
-	size_t most = w->name_count > w->hash_count ? w->name_count
-						     : w->hash_count;
-	struct arena own, *arena = most > SMALL_COUNT ? &own : worker_part(w);
+	struct index_range *r = &w->index;
+	size_t most = r->name_count > r->hash_count ? r->name_count
+						     : r->hash_count;
+	struct arena own, *arena = &own;
 	struct owner *tmp;
 
 	if (most == 0)
 		return NSD_OK;
+	if (most <= SMALL_COUNT)
+		arena = build_worker_part(w);
 	arena_init(&own, NULL, 0);
 	tmp = arena_alloc(arena, most * sizeof(*tmp));
 	if (tmp != NULL) {
-		owner_sort(w->room, tmp, w->name_count);
-		owner_sort(hashes, tmp, w->hash_count);
+		owner_sort(r->room, tmp, r->name_count);
+		owner_sort(hashes, tmp, r->hash_count);
 	}
 	arena_fini(&own);
 	return tmp == NULL ? NSD_E_MEMORY : NSD_OK;
 }
 
 static enum nsd_err
-index_worker(struct worker *w)
+index_worker(struct build_worker *w)
 {
+	const struct index_range *r = &w->index;
 	struct owner *hashes;
 
-	for (const struct rrbatch *b = w->batch_first; b != w->batch_end;
+	for (const struct rrbatch *b = r->batch_first; b != r->batch_end;
 		b = b->next)
 		index_batch(w, b);
-	hashes = w->room + w->room_count - w->hash_count;
-	owners_reverse(hashes, w->hash_count);
+	hashes = r->room + r->room_count - r->hash_count;
+	owners_reverse(hashes, r->hash_count);
 	return index_sort(w, hashes);
 }
 
@@ -130,21 +136,21 @@ index_share_out(struct build *b, struct arena *rooms)
 	uint64_t done = 0;
 
 	for (unsigned i = 0; i < b->worker_count; i++) {
-		struct worker *w = &b->workers[i];
+		struct index_range *r = &b->workers[i].index;
 		uint64_t end = b->rr_total * (i + 1) / b->worker_count;
 
-		w->batch_first = batch;
-		w->room_count = w->name_count = w->hash_count = 0;
+		r->batch_first = batch;
+		r->room_count = r->name_count = r->hash_count = 0;
 		while (batch != NULL && (done < end
 			       || i + 1 == b->worker_count)) {
 			done += batch->count;
-			w->room_count += batch->count;
+			r->room_count += batch->count;
 			batch = batch->next;
 		}
-		w->batch_end = batch;
-		w->room = arena_alloc(rooms,
-			(w->room_count + 1) * sizeof(*w->room));
-		if (w->room == NULL)
+		r->batch_end = batch;
+		r->room = arena_alloc(rooms,
+			(r->room_count + 1) * sizeof(*r->room));
+		if (r->room == NULL)
 			return NSD_E_MEMORY;
 	}
 	return NSD_OK;
@@ -179,7 +185,7 @@ merge_part(const struct owner_list *a, const struct owner_list *b,
 }
 
 static enum nsd_err
-merge_worker(struct worker *w)
+merge_worker(struct build_worker *w)
 {
 	const struct merge_round *r = w->pass_arg;
 
@@ -312,17 +318,17 @@ index_merge(struct build *b, struct arena *rooms)
 	if (lists == NULL)
 		return NSD_E_MEMORY;
 	for (unsigned i = 0; i < b->worker_count; i++) {
-		lists[i].items = b->workers[i].room;
-		lists[i].count = b->workers[i].name_count;
+		lists[i].items = b->workers[i].index.room;
+		lists[i].count = b->workers[i].index.name_count;
 	}
 	err = owners_merge_all(b, lists, b->worker_count, rooms, &names);
 	if (err != NSD_OK)
 		return err;
 	for (unsigned i = 0; i < b->worker_count; i++) {
-		struct worker *w = &b->workers[i];
+		const struct index_range *r = &b->workers[i].index;
 
-		lists[i].items = w->room + w->room_count - w->hash_count;
-		lists[i].count = w->hash_count;
+		lists[i].items = r->room + r->room_count - r->hash_count;
+		lists[i].count = r->hash_count;
 	}
 	err = owners_merge_all(b, lists, b->worker_count, rooms, &hashes);
 	if (err != NSD_OK)

@@ -1,7 +1,7 @@
 /* items.c - the records of one name: sorted, cut into RRsets. */
 #include <string.h>
 
-#include "build/build_pass.h"
+#include "build/pack_parts.h"
 #include "dns/rdata.h"
 
 #define INSERTION_MAX 16u
@@ -106,42 +106,42 @@ items_sort(struct item *items, struct item *tmp, size_t count)
 /* ---- groups ------------------------------------------------------------ */
 
 static const char *
-owner_text(const struct worker *w, const struct owner *owner,
+owner_text(const struct packer *p, const struct owner *owner,
 	char text[NAME_TEXT_MAX])
 {
 	return findings_name_text(owner->name, text);
 }
 
 static void
-group_check_ttl(struct worker *w, const struct owner *owner,
-	const struct group *g, const struct rrbatch_rr *first,
+group_check_ttl(struct packer *p, const struct owner *owner,
+	const struct item_group *g, const struct rrbatch_rr *first,
 	const struct rrbatch_rr *rr)
 {
 	char name[NAME_TEXT_MAX], type[RRTYPE_TEXT_MAX];
 
 	rrtype_print(g->type, type);
-	findings_add(&w->findings, DIAG_WARNING, rr,
+	findings_add(&p->findings, DIAG_WARNING, rr,
 		"%s TTL %u does not match the TTL %u of the %s RRset",
-		owner_text(w, owner, name), (unsigned)rr->ttl_sec,
+		owner_text(p, owner, name), (unsigned)rr->ttl_sec,
 		(unsigned)first->ttl_sec, type);
 }
 
 static void
-group_note_duplicate(struct worker *w, const struct owner *owner,
-	const struct group *g, const struct rrbatch_rr *rr)
+group_note_duplicate(struct packer *p, const struct owner *owner,
+	const struct item_group *g, const struct rrbatch_rr *rr)
 {
 	char name[NAME_TEXT_MAX], type[RRTYPE_TEXT_MAX];
 
 	rrtype_print(rr->type, type);
-	findings_add(&w->findings, DIAG_WARNING, rr,
+	findings_add(&p->findings, DIAG_WARNING, rr,
 		"%s duplicate %s record is left out",
-		owner_text(w, owner, name), type);
+		owner_text(p, owner, name), type);
 }
 
 /* The TTL of an RRset is the lowest of its records' (RFC 2181 section 5.2
  * asks for equal ones). */
 static void
-group_finish(struct worker *w, const struct owner *owner, struct group *g,
+group_finish(struct packer *p, const struct owner *owner, struct item_group *g,
 	size_t count)
 {
 	const struct rrbatch_rr *first = g->items[0].rr;
@@ -161,13 +161,13 @@ group_finish(struct worker *w, const struct owner *owner, struct group *g,
 		const struct rrbatch_rr *rr = g->items[i].rr;
 
 		if (!g->sigs && rr->ttl_sec != first->ttl_sec)
-			group_check_ttl(w, owner, g, first, rr);
+			group_check_ttl(p, owner, g, first, rr);
 		if (i == 0)
 			continue;
 		if (items_compare_rr(rr->type, g->items[kept - 1].rr, rr)
 			== 0) {
 			if (rr->type != TYPE_SOA)
-				group_note_duplicate(w, owner, g, rr);
+				group_note_duplicate(p, owner, g, rr);
 			else
 				g->items[kept++] = g->items[i];
 		} else {
@@ -178,36 +178,36 @@ group_finish(struct worker *w, const struct owner *owner, struct group *g,
 }
 
 enum nsd_err
-items_group(struct worker *w, const struct owner *owner, struct item *items,
+items_group(struct packer *p, const struct owner *owner, struct item *items,
 	size_t count, size_t *group_count)
 {
 	size_t n = 0, end;
 
 	for (size_t i = 0; i < count; i = end) {
-		struct group *g;
+		struct item_group *g;
 
 		end = i + 1;
 		while (end < count && items[end].key == items[i].key)
 			end++;
-		if (n == w->groups_room) {
+		if (n == p->groups_room) {
 			size_t room = n * 2;
-			struct group *more = arena_alloc(&w->arena,
+			struct item_group *more = arena_alloc(&p->arena,
 				room * sizeof(*more));
 
 			if (more == NULL)
 				return NSD_E_MEMORY;
-			memcpy(more, w->groups, n * sizeof(*more));
-			w->groups = more;
-			w->groups_room = room;
+			memcpy(more, p->groups, n * sizeof(*more));
+			p->groups = more;
+			p->groups_room = room;
 		}
-		g = &w->groups[n++];
+		g = &p->groups[n++];
 		g->type = (uint16_t)(items[i].key >> 1);
 		g->sigs = (items[i].key & 1) != 0;
 		g->items = items + i;
 		g->count = 1;
 		g->ttl_sec = items[i].rr->ttl_sec;
 		if (end - i > 1)
-			group_finish(w, owner, g, end - i);
+			group_finish(p, owner, g, end - i);
 	}
 	*group_count = n;
 	return NSD_OK;

@@ -2,11 +2,11 @@
  * signatures in the store. */
 #include <string.h>
 
-#include "build/build_pass.h"
+#include "build/pack_parts.h"
 #include "store/writer.h"
 
 static uint16_t
-node_make_flags(const struct owner *owner, const struct group *groups,
+node_make_flags(const struct owner *owner, const struct item_group *groups,
 	size_t count)
 {
 	unsigned flags = owner->labels == 0 ? NODE_APEX : 0;
@@ -35,14 +35,14 @@ node_make_flags(const struct owner *owner, const struct group *groups,
 }
 
 enum nsd_err
-node_create(struct worker *w, const struct owner *owner, size_t entries,
+node_create(struct packer *p, const struct owner *owner, size_t entries,
 	uint16_t flags, store_ref *ref)
 {
 	size_t names = (sizeof(struct node) + owner->name_len + 3u)
 		& ~(size_t)3;
 	size_t size = names + entries * sizeof(struct node_rrset);
-	unsigned hashes = (w->hashes[0] != NULL) + (w->hashes[1] != NULL);
-	struct node *node = store_alloc(w->heap,
+	unsigned hashes = (p->hashes[0] != NULL) + (p->hashes[1] != NULL);
+	struct node *node = store_alloc(p->heap,
 		size + hashes * NSEC3_PREFIX_LEN, ref);
 	uint8_t *at = (uint8_t *)node + size;
 
@@ -55,13 +55,13 @@ node_create(struct worker *w, const struct owner *owner, size_t entries,
 	node->flags = flags;
 	node->entry_count = (uint16_t)entries;
 	memcpy(node->name, owner->name, owner->name_len);
-	memcpy((uint8_t *)node + names, w->entries,
+	memcpy((uint8_t *)node + names, p->entries,
 		entries * sizeof(struct node_rrset));
 	for (unsigned i = 0; i < 2; i++) {
-		if (w->hashes[i] == NULL)
+		if (p->hashes[i] == NULL)
 			continue;
 		node->flags |= i == 0 ? NODE_HASHED : NODE_WILDCARD_HASHED;
-		memcpy(at, w->hashes[i], NSEC3_PREFIX_LEN);
+		memcpy(at, p->hashes[i], NSEC3_PREFIX_LEN);
 		at += NSEC3_PREFIX_LEN;
 	}
 	return NSD_OK;
@@ -69,90 +69,90 @@ node_create(struct worker *w, const struct owner *owner, size_t entries,
 
 /* In an update, an entry that the old node has, too. */
 static bool
-node_keep_group(struct worker *w, struct node_rrset *e)
+node_keep_group(struct packer *p, struct node_rrset *e)
 {
-	for (size_t i = 0; i < w->kept_count; i++) {
-		if (w->kept[i].type != e->type || w->kept[i].flags != e->flags)
+	for (size_t i = 0; i < p->kept_count; i++) {
+		if (p->kept[i].type != e->type || p->kept[i].flags != e->flags)
 			continue;
-		e->ref = w->kept[i].ref;
+		e->ref = p->kept[i].ref;
 		if ((e->flags & NODE_RRSET_SIGS) == 0)
-			pack_hold_rrset(w, e->ref);
+			pack_hold_rrset(p, e->ref);
 		return true;
 	}
 	return false;
 }
 
-/* Packs each group into an entry of w->entries; w->packed of them hold
+/* Packs each group into an entry of p->entries; p->packed of them hold
  * something, also on failure. */
 static enum nsd_err
-node_pack_entries(struct worker *w, const struct owner *owner, size_t count)
+node_pack_entries(struct packer *p, const struct owner *owner, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		const struct group *g = &w->groups[i];
-		struct node_rrset *e = &w->entries[w->packed];
+		const struct item_group *g = &p->groups[i];
+		struct node_rrset *e = &p->entries[p->packed];
 		enum nsd_err err;
 
 		e->type = g->type;
 		e->flags = g->sigs ? NODE_RRSET_SIGS : 0;
-		if (node_keep_group(w, e)) {
-			w->packed++;
+		if (node_keep_group(p, e)) {
+			p->packed++;
 			continue;
 		}
-		err = g->sigs ? pack_sigs(w, g, &e->ref)
-			      : pack_rrset(w, owner, g, &e->ref);
+		err = g->sigs ? pack_sigs(p, g, &e->ref)
+			      : pack_rrset(p, owner, g, &e->ref);
 		if (err != NSD_OK)
 			return err;
 		if (e->ref == STORE_NONE) /* told */
 			continue;
-		w->packed++;
-		w->rr_count += g->count;
+		p->packed++;
+		p->rr_count += g->count;
 	}
-	return w->err;
+	return p->err;
 }
 
-/* On failure the worker stops with w->packed entries in its hands, which are
+/* On failure the worker stops with p->packed entries in its hands, which are
  * let go of when no other worker can find their RRsets any more. */
 static enum nsd_err
-node_make(struct worker *w, const struct owner *owner, size_t count,
+node_make(struct packer *p, const struct owner *owner, size_t count,
 	store_ref *ref)
 {
 	enum nsd_err err;
 
-	w->entries = packer_reserve(w, w->entries, &w->entries_room, count,
-		sizeof(*w->entries));
-	if (w->entries == NULL)
+	p->entries = packer_reserve(p, p->entries, &p->entries_room, count,
+		sizeof(*p->entries));
+	if (p->entries == NULL)
 		return NSD_E_MEMORY;
-	err = node_pack_entries(w, owner, count);
+	err = node_pack_entries(p, owner, count);
 	if (err == NSD_OK)
-		err = node_create(w, owner, w->packed,
-			node_make_flags(owner, w->groups, count), ref);
+		err = node_create(p, owner, p->packed,
+			node_make_flags(owner, p->groups, count), ref);
 	if (err == NSD_OK)
-		w->packed = 0;
+		p->packed = 0;
 	return err;
 }
 
 enum nsd_err
-node_pack_groups(struct worker *w, const struct owner *run, size_t count,
+node_pack_groups(struct packer *p, const struct owner *run, size_t count,
 	store_ref *ref)
 {
-	check_node(w, run, w->groups, count);
+	check_node(p, run, p->groups, count);
 	if (count > UINT16_MAX) {
-		findings_add(&w->findings, DIAG_ERROR, w->groups[0].items->rr,
+		findings_add(&p->findings, DIAG_ERROR, p->groups[0].items->rr,
 			"too many types at one name");
 		return NSD_OK;
 	}
 	/* With an error there will be no zone: only look for more of them. */
-	if (w->findings.count[DIAG_ERROR] > 0)
+	if (p->findings.count[DIAG_ERROR] > 0)
 		return NSD_OK;
-	return node_make(w, run, count, ref);
+	return node_make(p, run, count, ref);
 }
 
 enum nsd_err
-node_pack_items(struct worker *w, const struct owner *owner,
+node_pack_items(struct packer *p, const struct owner *owner,
 	struct item *items, size_t item_count, store_ref *ref)
 {
 	size_t count;
-	enum nsd_err err = items_group(w, owner, items, item_count, &count);
+	enum nsd_err err = items_group(p, owner, items, item_count, &count);
 
-	return err != NSD_OK ? err : node_pack_groups(w, owner, count, ref);
+	return err != NSD_OK ? err : node_pack_groups(p, owner, count, ref);
 }

@@ -2,7 +2,8 @@
  * sections 3.1 and 4.1), and which of them a zone can use. */
 #include <string.h>
 
-#include "build/build_pass.h"
+#include "build/build.h"
+#include "build/pack_parts.h"
 
 #define PARAM_HEAD 5u /* octets before the salt, in both types */
 

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "build/build_pass.h"
+#include "build/pack_parts.h"
 #include "store/writer.h"
 
 #define FORMS_FIRST 16u
@@ -40,38 +40,40 @@ struct form_parts {
 };
 
 static void
-form_read(const struct group *g, struct form_parts *p)
+form_read(const struct item_group *g, struct form_parts *parts)
 {
 	const struct rrbatch_rr *rr = g->items[0].rr;
 
-	p->head = rrbatch_rr_rdata(rr);
-	p->head_len = (uint16_t)(NEXT_LEN_AT(p->head[4]) + 1);
-	p->bitmap = p->head + p->head_len + NSEC3_HASH_LEN;
-	p->bitmap_len = (uint16_t)(rr->rdlen - p->head_len - NSEC3_HASH_LEN);
-	p->ttl_sec = g->ttl_sec;
+	parts->head = rrbatch_rr_rdata(rr);
+	parts->head_len = (uint16_t)(NEXT_LEN_AT(parts->head[4]) + 1);
+	parts->bitmap = parts->head + parts->head_len + NSEC3_HASH_LEN;
+	parts->bitmap_len = (uint16_t)(rr->rdlen - parts->head_len
+		- NSEC3_HASH_LEN);
+	parts->ttl_sec = g->ttl_sec;
 }
 
 static bool
-form_matches(const struct nsec3_form *form, const struct form_parts *p)
+form_matches(const struct nsec3_form *form, const struct form_parts *parts)
 {
-	return form->ttl_sec == p->ttl_sec && form->head_len == p->head_len
-		&& form->bitmap_len == p->bitmap_len
-		&& memcmp(form->data, p->head, p->head_len) == 0
-		&& memcmp(form->data + p->head_len, p->bitmap, p->bitmap_len)
-			== 0;
+	return form->ttl_sec == parts->ttl_sec
+		&& form->head_len == parts->head_len
+		&& form->bitmap_len == parts->bitmap_len
+		&& memcmp(form->data, parts->head, parts->head_len) == 0
+		&& memcmp(form->data + parts->head_len, parts->bitmap,
+			   parts->bitmap_len) == 0;
 }
 
 static enum nsd_err
-forms_grow(struct worker *w)
+forms_grow(struct packer *p)
 {
-	size_t room = w->forms_room == 0 ? FORMS_FIRST : w->forms_room * 2;
-	struct form_slot *slots = arena_alloc_zero(&w->arena,
+	size_t room = p->forms.room == 0 ? FORMS_FIRST : p->forms.room * 2;
+	struct form_slot *slots = arena_alloc_zero(&p->arena,
 		room * sizeof(*slots));
 
 	if (slots == NULL)
 		return NSD_E_MEMORY;
-	for (size_t i = 0; i < w->forms_room; i++) {
-		const struct form_slot *old = &w->forms[i];
+	for (size_t i = 0; i < p->forms.room; i++) {
+		const struct form_slot *old = &p->forms.slots[i];
 		size_t at = old->hash;
 
 		if (old->form == NULL)
@@ -80,26 +82,27 @@ forms_grow(struct worker *w)
 			at++;
 		slots[at & (room - 1)] = *old;
 	}
-	w->forms = slots;
-	w->forms_room = room;
+	p->forms.slots = slots;
+	p->forms.room = room;
 	return NSD_OK;
 }
 
 static enum nsd_err
-form_create(struct worker *w, const struct form_parts *p,
+form_create(struct packer *p, const struct form_parts *parts,
 	struct form_slot *slot)
 {
-	struct nsec3_form *form = store_alloc(w->heap,
-		sizeof(*form) + p->head_len + p->bitmap_len, &slot->ref);
+	struct nsec3_form *form = store_alloc(p->heap,
+		sizeof(*form) + parts->head_len + parts->bitmap_len,
+		&slot->ref);
 
 	if (form == NULL)
 		return NSD_E_MEMORY;
 	form->refs = 0;
-	form->ttl_sec = p->ttl_sec;
-	form->head_len = p->head_len;
-	form->bitmap_len = p->bitmap_len;
-	memcpy(form->data, p->head, p->head_len);
-	memcpy(form->data + p->head_len, p->bitmap, p->bitmap_len);
+	form->ttl_sec = parts->ttl_sec;
+	form->head_len = parts->head_len;
+	form->bitmap_len = parts->bitmap_len;
+	memcpy(form->data, parts->head, parts->head_len);
+	memcpy(form->data + parts->head_len, parts->bitmap, parts->bitmap_len);
 	slot->form = form;
 	slot->count = 0;
 	return NSD_OK;
@@ -107,29 +110,29 @@ form_create(struct worker *w, const struct form_parts *p,
 
 /* The form of an RRset of one record, one holder more counted. */
 static enum nsd_err
-form_get(struct worker *w, const struct group *g, store_ref *ref)
+form_get(struct packer *p, const struct item_group *g, store_ref *ref)
 {
-	uint64_t seed = w->build->share.seed ^ g->ttl_sec;
+	uint64_t seed = p->zone->share.seed ^ g->ttl_sec;
 	struct form_slot *slot;
-	struct form_parts p;
+	struct form_parts parts;
 	uint32_t hash;
 
-	form_read(g, &p);
-	hash = (uint32_t)(share_hash_octets(seed, p.head, p.head_len)
-		^ share_hash_octets(seed, p.bitmap, p.bitmap_len));
-	if (w->forms_used * 2 >= w->forms_room && forms_grow(w) != NSD_OK)
+	form_read(g, &parts);
+	hash = (uint32_t)(share_hash_octets(seed, parts.head, parts.head_len)
+		^ share_hash_octets(seed, parts.bitmap, parts.bitmap_len));
+	if (p->forms.used * 2 >= p->forms.room && forms_grow(p) != NSD_OK)
 		return NSD_E_MEMORY;
 	for (size_t i = hash;; i++) {
-		slot = &w->forms[i & (w->forms_room - 1)];
+		slot = &p->forms.slots[i & (p->forms.room - 1)];
 		if (slot->form == NULL)
 			break;
-		if (slot->hash == hash && form_matches(slot->form, &p))
+		if (slot->hash == hash && form_matches(slot->form, &parts))
 			goto found;
 	}
 	slot->hash = hash;
-	if (form_create(w, &p, slot) != NSD_OK)
+	if (form_create(p, &parts, slot) != NSD_OK)
 		return NSD_E_MEMORY;
-	w->forms_used++;
+	p->forms.used++;
 found:
 	slot->count++;
 	*ref = slot->ref;
@@ -137,15 +140,15 @@ found:
 }
 
 void
-nsec3_forms_flush(struct worker *w)
+nsec3_forms_flush(struct packer *p)
 {
-	for (size_t i = 0; i < w->forms_room; i++) {
-		struct form_slot *slot = &w->forms[i];
+	for (size_t i = 0; i < p->forms.room; i++) {
+		struct form_slot *slot = &p->forms.slots[i];
 		struct nsec3_form *form;
 
 		if (slot->form == NULL)
 			continue;
-		form = store_edit(w->heap, slot->ref);
+		form = store_edit(p->heap, slot->ref);
 		form->refs += slot->count;
 		slot->count = 0;
 	}
@@ -157,15 +160,15 @@ nsec3_forms_flush(struct worker *w)
  * is counted.
  */
 static enum nsd_err
-form_get_near(struct worker *w, const struct group *g,
+form_get_near(struct packer *p, const struct item_group *g,
 	const struct nsec3_chain *near, const uint8_t *hash, store_ref *ref)
 {
-	const struct store_view *view = store_heap_view(w->heap);
+	const struct store_view *view = store_heap_view(p->heap);
 	struct form_slot slot;
 	struct nsec3_place place;
-	struct form_parts p;
+	struct form_parts parts;
 
-	form_read(g, &p);
+	form_read(g, &parts);
 	nsec3_place_find(view, near, hash, &place);
 	for (unsigned i = 0; i < place.page->count; i++)
 		store_prefetch(view, nsec3_page_refs(place.page)[i]);
@@ -174,15 +177,15 @@ form_get_near(struct worker *w, const struct group *g,
 			nsec3_page_refs(place.page)[i]);
 
 		if ((r->flags & NSEC3_RRSET) != 0
-			|| !form_matches(store_get(view, r->form), &p))
+			|| !form_matches(store_get(view, r->form), &parts))
 			continue;
-		((struct nsec3_form *)store_edit(w->heap, r->form))->refs++;
+		((struct nsec3_form *)store_edit(p->heap, r->form))->refs++;
 		*ref = r->form;
 		return NSD_OK;
 	}
-	if (form_create(w, &p, &slot) != NSD_OK)
+	if (form_create(p, &parts, &slot) != NSD_OK)
 		return NSD_E_MEMORY;
-	((struct nsec3_form *)store_edit(w->heap, slot.ref))->refs = 1;
+	((struct nsec3_form *)store_edit(p->heap, slot.ref))->refs = 1;
 	*ref = slot.ref;
 	return NSD_OK;
 }
@@ -191,8 +194,8 @@ form_get_near(struct worker *w, const struct group *g,
 
 /* form: of a record alone, else the RRset. No holder is counted on failure. */
 static enum nsd_err
-record_take_form(struct worker *w, const struct owner *owner,
-	const struct group *nsec3, const struct nsec3_chain *near,
+record_take_form(struct packer *p, const struct owner *owner,
+	const struct item_group *nsec3, const struct nsec3_chain *near,
 	struct nsec3_record *record)
 {
 	uint8_t hash[NSEC3_HASH_LEN];
@@ -200,26 +203,26 @@ record_take_form(struct worker *w, const struct owner *owner,
 
 	record->flags = nsec3->count == 1 ? 0 : NSEC3_RRSET;
 	if (nsec3->count == 1 && near == NULL)
-		return form_get(w, nsec3, &record->form);
+		return form_get(p, nsec3, &record->form);
 	if (nsec3->count == 1)
 		return nsec3_parse_label(owner->name, hash)
-			? form_get_near(w, nsec3, near, hash, &record->form)
+			? form_get_near(p, nsec3, near, hash, &record->form)
 			: NSD_E_BUG;
-	findings_add(&w->findings, DIAG_WARNING,
+	findings_add(&p->findings, DIAG_WARNING,
 		nsec3->items[nsec3->items[1].order > nsec3->items[0].order].rr,
 		"several NSEC3 records at one name");
-	err = pack_rrset(w, owner, nsec3, &record->form);
+	err = pack_rrset(p, owner, nsec3, &record->form);
 	if (err == NSD_OK && record->form == STORE_NONE)
 		return NSD_E_ZONE; /* told */
 	return err;
 }
 
 enum nsd_err
-nsec3_record_pack(struct worker *w, const struct owner *owner,
-	const struct group *nsec3, const struct group *sigs,
+nsec3_record_pack(struct packer *p, const struct owner *owner,
+	const struct item_group *nsec3, const struct item_group *sigs,
 	const struct nsec3_chain *near, store_ref *ref)
 {
-	size_t size = sigs != NULL ? pack_sigs_measure(w, sigs)
+	size_t size = sigs != NULL ? pack_sigs_measure(p, sigs)
 				   : sizeof(struct rrset_sigs);
 	bool own_next = near != NULL && nsec3->count == 1;
 	struct nsec3_record *record;
@@ -228,20 +231,20 @@ nsec3_record_pack(struct worker *w, const struct owner *owner,
 	if (size == 0)
 		return NSD_E_ZONE;
 	size += offsetof(struct nsec3_record, sigs);
-	record = store_alloc(w->heap, size + (own_next ? NSEC3_HASH_LEN : 0),
+	record = store_alloc(p->heap, size + (own_next ? NSEC3_HASH_LEN : 0),
 		ref);
 	if (record == NULL)
 		return NSD_E_MEMORY;
 	memset(record, 0, offsetof(struct nsec3_record, sigs.data));
 	if (sigs != NULL)
-		err = pack_sigs_write(w, sigs, &record->sigs);
+		err = pack_sigs_write(p, sigs, &record->sigs);
 	if (err == NSD_OK) {
-		err = record_take_form(w, owner, nsec3, near, record);
+		err = record_take_form(p, owner, nsec3, near, record);
 		if (err != NSD_OK)
-			pack_sigs_uncount(w, &record->sigs);
+			pack_sigs_uncount(p, &record->sigs);
 	}
 	if (err != NSD_OK) {
-		store_free(w->heap, *ref,
+		store_free(p->heap, *ref,
 			size + (own_next ? NSEC3_HASH_LEN : 0));
 		*ref = STORE_NONE;
 		return err;
@@ -278,25 +281,25 @@ nsec3_items_are_chained(const struct nsec3_chain *chain,
 }
 
 enum nsd_err
-nsec3_pack_items(struct worker *w, const struct owner *owner,
+nsec3_pack_items(struct packer *p, const struct owner *owner,
 	const struct nsec3_chain *chain, struct item *items, size_t count,
 	store_ref *record)
 {
-	const struct group *nsec3, *sigs;
+	const struct item_group *nsec3, *sigs;
 	enum nsd_err err;
 	size_t groups;
 
-	err = items_group(w, owner, items, count, &groups);
+	err = items_group(p, owner, items, count, &groups);
 	if (err != NSD_OK)
 		return err;
-	if (groups == 0 || w->groups[0].type != TYPE_NSEC3
-		|| w->groups[0].sigs)
+	if (groups == 0 || p->groups[0].type != TYPE_NSEC3
+		|| p->groups[0].sigs)
 		return NSD_E_BUG;
 	/* Signatures sort behind what they cover. */
-	nsec3 = &w->groups[0];
-	sigs = groups > 1 ? &w->groups[1] : NULL;
-	err = nsec3_record_pack(w, owner, nsec3, sigs, chain, record);
+	nsec3 = &p->groups[0];
+	sigs = groups > 1 ? &p->groups[1] : NULL;
+	err = nsec3_record_pack(p, owner, nsec3, sigs, chain, record);
 	if (err == NSD_OK)
-		w->rr_count += nsec3->count + (sigs != NULL ? sigs->count : 0);
+		p->rr_count += nsec3->count + (sigs != NULL ? sigs->count : 0);
 	return err;
 }

@@ -6,7 +6,7 @@
 
 /* Packs the records of a name, the run of owners with its name. */
 static enum nsd_err
-pack_name(struct worker *w, const struct owner *run, bool hashed,
+pack_name(struct build_worker *w, const struct owner *run, bool hashed,
 	store_ref *ref)
 {
 	size_t count = 0;
@@ -17,12 +17,12 @@ pack_name(struct worker *w, const struct owner *run, bool hashed,
 		&& run_list_groups(w, run, choice, &count) != NSD_OK)
 		return NSD_E_MEMORY;
 	w->node_count += !hashed;
-	return node_pack_groups(w, run, count, ref);
+	return node_pack_groups(&w->packer, run, count, ref);
 }
 
 /* Packs the names of a range, or the owners of NSEC3 that are in no chain. */
 static enum nsd_err
-pack_range(struct worker *w, const struct owner *owners, store_ref *nodes,
+pack_range(struct build_worker *w, const struct owner *owners, store_ref *nodes,
 	size_t start, size_t end, size_t total, bool hashed)
 {
 	for (size_t i = start; i < end; i++) {
@@ -33,15 +33,15 @@ pack_range(struct worker *w, const struct owner *owners, store_ref *nodes,
 		nodes[i] = STORE_NONE;
 		owner_prefetch_records(owners, i, total);
 		if (!hashed && place == 0)
-			err = hasher_run(w, &owners[i], n);
+			err = hasher_run(&w->packer, &owners[i], n);
 		if (err != NSD_OK)
 			return err;
 		if ((owners[i].flags & OWNER_AGAIN) != 0
 			|| (hashed && (owners[i].flags & OWNER_CHAINED) != 0))
 			continue;
-		w->hashes[0] = w->hashes[1] = NULL;
+		w->packer.hashes[0] = w->packer.hashes[1] = NULL;
 		if (!hashed)
-			hasher_get(w, place);
+			hasher_get(&w->packer, place);
 		err = pack_name(w, &owners[i], hashed, &nodes[i]);
 		if (err != NSD_OK)
 			return err;
@@ -50,7 +50,7 @@ pack_range(struct worker *w, const struct owner *owners, store_ref *nodes,
 }
 
 static enum nsd_err
-pack_chunk(struct worker *w, size_t start, size_t end)
+pack_chunk(struct build_worker *w, size_t start, size_t end)
 {
 	struct build *b = w->build;
 	size_t names_end = end < b->name_count ? end : b->name_count;
@@ -67,11 +67,11 @@ pack_chunk(struct worker *w, size_t start, size_t end)
 }
 
 static enum nsd_err
-pack_worker(struct worker *w)
+pack_worker(struct build_worker *w)
 {
 	struct build *b = w->build;
 	size_t total = b->name_count + b->hash_count;
-	enum nsd_err err = packer_prepare(w);
+	enum nsd_err err = packer_prepare(&w->packer);
 
 	while (err == NSD_OK && !__atomic_load_n(&b->stop, __ATOMIC_RELAXED)) {
 		size_t start = __atomic_fetch_add(&b->next_chunk, CHUNK,
@@ -104,6 +104,6 @@ pack_build(struct build *b)
 	b->next_chunk = 0;
 	err = workers_run(b, pack_worker);
 	for (unsigned i = 0; i < b->worker_count; i++)
-		pack_sigs_flush(&b->workers[i]);
+		pack_sigs_flush(&b->workers[i].packer);
 	return err;
 }

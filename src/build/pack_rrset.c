@@ -4,19 +4,23 @@
  */
 #include <string.h>
 
-#include "build/build_pass.h"
+#include "build/pack_parts.h"
 #include "dns/rdata.h"
 #include "store/writer.h"
 #include "zone/objects.h"
 
+#define SUFFIXES_MAX 1024u
+#define SUFFIXES_SEARCHED 64u /* up to so many there is no index */
+#define SUFFIX_INDEX 2048u    /* slots, a power of two */
 #define SENT_POINTER_MAX 8191u
 #define SENT_OFFSET_MAX 65535u
 #define RR_BEFORE_RDATA (RRSET_RR_HEAD + 2u) /* sent octets */
 
 /* An RRset while it is packed. */
 struct packing {
-	struct worker *w;
-	const struct group *group;
+	struct packer *packer;
+	struct rrset_scratch *scratch; /* the packer's */
+	const struct item_group *group;
 	const struct owner *owner;
 	bool compress;        /* the type has names that may be */
 	bool additional;      /* the type has a name that asks for addresses */
@@ -70,13 +74,13 @@ suffixes_measure(const uint8_t *name, uint8_t at[NAME_MAX_LABELS + 1],
 /* Few suffixes are looked through, many have an index by hash: open
  * addressing with the number of a suffix, one added. */
 static void
-suffixes_index(struct worker *w, unsigned number)
+suffixes_index(struct rrset_scratch *scratch, unsigned number)
 {
-	uint32_t i = w->suffixes[number].hash;
+	uint32_t i = scratch->suffixes[number].hash;
 
-	while (w->suffix_index[i % SUFFIX_INDEX] != 0)
+	while (scratch->suffix_index[i % SUFFIX_INDEX] != 0)
 		i++;
-	w->suffix_index[i % SUFFIX_INDEX] = (uint16_t)(number + 1);
+	scratch->suffix_index[i % SUFFIX_INDEX] = (uint16_t)(number + 1);
 }
 
 static void
@@ -85,12 +89,12 @@ suffixes_index_new(struct packing *p)
 	unsigned count = p->suffix_count++;
 
 	if (count > SUFFIXES_SEARCHED) {
-		suffixes_index(p->w, count);
+		suffixes_index(p->scratch, count);
 	} else if (count == SUFFIXES_SEARCHED) {
-		memset(p->w->suffix_index, 0,
-			SUFFIX_INDEX * sizeof(*p->w->suffix_index));
+		memset(p->scratch->suffix_index, 0,
+			SUFFIX_INDEX * sizeof(*p->scratch->suffix_index));
 		for (unsigned i = 0; i <= count; i++)
-			suffixes_index(p->w, i);
+			suffixes_index(p->scratch, i);
 	}
 }
 
@@ -106,20 +110,21 @@ static const struct suffix *
 suffixes_find(const struct packing *p, const uint8_t *suffix, size_t len,
 	uint32_t hash)
 {
-	const struct worker *w = p->w;
+	const struct rrset_scratch *scratch = p->scratch;
 	unsigned number;
 
 	if (p->suffix_count <= SUFFIXES_SEARCHED) {
 		for (unsigned i = 0; i < p->suffix_count; i++)
-			if (suffix_matches(&w->suffixes[i], suffix, len, hash))
-				return &w->suffixes[i];
+			if (suffix_matches(&scratch->suffixes[i], suffix, len,
+				    hash))
+				return &scratch->suffixes[i];
 		return NULL;
 	}
-	for (uint32_t i = hash; (number = w->suffix_index[i % SUFFIX_INDEX])
-		!= 0; i++)
-		if (suffix_matches(&w->suffixes[number - 1], suffix, len,
+	for (uint32_t i = hash; (number = scratch->suffix_index[i
+			% SUFFIX_INDEX]) != 0; i++)
+		if (suffix_matches(&scratch->suffixes[number - 1], suffix, len,
 			    hash))
-			return &w->suffixes[number - 1];
+			return &scratch->suffixes[number - 1];
 	return NULL;
 }
 
@@ -129,13 +134,13 @@ static uint16_t
 suffix_find(const struct packing *p, const uint8_t *suffix, size_t len,
 	uint32_t hash)
 {
-	const struct build *b = p->w->build;
+	const struct packer_zone *zone = p->packer->zone;
 	const struct suffix *s;
 
-	if (len < b->apex_len) {
-		size_t at = b->apex_len - 1u - len;
+	if (len < zone->apex_len) {
+		size_t at = zone->apex_len - 1u - len;
 
-		if (memcmp(b->apex + at, suffix, len) == 0)
+		if (memcmp(zone->apex + at, suffix, len) == 0)
 			return (uint16_t)(0xc000u | RRSET_CELL_APEX | at);
 	}
 	s = suffixes_find(p, suffix, len, hash);
@@ -148,9 +153,9 @@ suffixes_add(struct packing *p, const uint8_t *name, const uint8_t *at,
 	const uint32_t *hash, unsigned labels, unsigned written)
 {
 	for (unsigned i = 0; i < written; i++) {
-		struct suffix *s = &p->w->suffixes[p->suffix_count];
+		struct suffix *s = &p->scratch->suffixes[p->suffix_count];
 
-		if (p->suffix_count == p->w->suffixes_room
+		if (p->suffix_count == p->scratch->suffixes_room
 			|| p->sent + at[i] > SENT_POINTER_MAX)
 			return;
 		s->hash = hash[i];
@@ -192,7 +197,7 @@ put_name(struct packing *p, const uint8_t *name)
 	i--;
 	suffixes_add(p, name, at, hash, labels, i);
 	put_octets(p, name, at[i]);
-	p->w->fixups[p->fixup_count++] = (uint16_t)p->sent;
+	p->scratch->fixups[p->fixup_count++] = (uint16_t)p->sent;
 	octets_put_u16(p->out, cell);
 	p->out += 2;
 	p->sent += 2;
@@ -220,7 +225,7 @@ put_rdata_compressed(struct packing *p, const struct rrbatch_rr *rr)
 
 /* Lower-cases a name only if it has to be; NULL without memory. */
 static const uint8_t *
-target_lower(struct worker *w, const uint8_t *name, size_t len)
+target_lower(struct packer *packer, const uint8_t *name, size_t len)
 {
 	uint8_t *copy;
 	size_t i = 0;
@@ -229,7 +234,7 @@ target_lower(struct worker *w, const uint8_t *name, size_t len)
 		i++;
 	if (i == len)
 		return name;
-	copy = arena_alloc(worker_part(w), len);
+	copy = arena_alloc(packer->uses_arena, len);
 	if (copy != NULL)
 		for (i = 0; i < len; i++)
 			copy[i] = name_lower_octet(name[i]);
@@ -238,10 +243,10 @@ target_lower(struct worker *w, const uint8_t *name, size_t len)
 
 /* True if name is at or below the owner. */
 static bool
-target_in_domain(const struct build *b, const struct owner *owner,
+target_in_domain(const struct packer_zone *zone, const struct owner *owner,
 	const uint8_t *name, size_t len)
 {
-	size_t owner_len = (size_t)owner->name_len + b->apex_len, at = 0;
+	size_t owner_len = (size_t)owner->name_len + zone->apex_len, at = 0;
 
 	if (len < owner_len)
 		return false;
@@ -255,11 +260,11 @@ target_in_domain(const struct build *b, const struct owner *owner,
 }
 
 static bool
-target_in_zone(const struct build *b, const uint8_t *name, size_t len)
+target_in_zone(const struct packer_zone *zone, const uint8_t *name, size_t len)
 {
-	const struct owner apex = {.name = b->apex};
+	const struct owner apex = {.name = zone->apex};
 
-	return target_in_domain(b, &apex, name, len);
+	return target_in_domain(zone, &apex, name, len);
 }
 
 static void
@@ -267,7 +272,7 @@ note_target(struct packing *p, const struct rrbatch_rr *rr)
 {
 	const uint8_t *rdata = rrbatch_rr_rdata(rr), *name;
 	int offset = rdata_additional_offset(rr->type, rdata, rr->rdlen);
-	struct rrset_target *t = &p->w->targets[p->target_count];
+	struct rrset_target *t = &p->scratch->targets[p->target_count];
 	size_t len;
 
 	if (offset < 0 || p->sent + (size_t)offset > SENT_OFFSET_MAX)
@@ -282,62 +287,70 @@ note_target(struct packing *p, const struct rrbatch_rr *rr)
 	t->offset = (uint16_t)(p->sent + (size_t)offset);
 	t->flags = 0;
 	t->glue = STORE_NONE;
-	if (name_is_root(name) || !target_in_zone(p->w->build, name, len))
+	if (name_is_root(name) || !target_in_zone(p->packer->zone, name, len))
 		rr = NULL;
 	else if (rr->type == TYPE_NS
-		&& target_in_domain(p->w->build, p->owner, name, len))
+		&& target_in_domain(p->packer->zone, p->owner, name, len))
 		t->flags |= TARGET_IN_DOMAIN;
-	p->w->target_rrs[p->target_count++] = rr;
+	p->scratch->target_rrs[p->target_count++] = rr;
 }
 
 /* ---- the RRset --------------------------------------------------------- */
 
+/* Room for the names of the RRset. */
 static enum nsd_err
-packing_reserve(struct packing *p, size_t raw_len)
+packing_reserve_names(struct packing *p, size_t raw_len)
 {
-	struct worker *w = p->w;
+	struct rrset_scratch *s = p->scratch;
 	size_t names = p->group->count * (size_t)RDATA_NAMES_MAX, suffixes;
+	size_t room = s->names_room;
 
-	if (raw_len > w->out_room) {
-		w->out = packer_reserve(w, w->out, &w->out_room, raw_len, 1);
-		if (w->out == NULL)
-			return NSD_E_MEMORY;
-	}
-	if (!p->compress && !p->additional)
-		return NSD_OK;
-	if (names > w->names_room) {
-		size_t room = w->names_room;
-
-		w->fixups = packer_reserve(w, w->fixups, &room, names,
-			sizeof(*w->fixups));
-		room = w->names_room;
-		w->targets = packer_reserve(w, w->targets, &room, names,
-			sizeof(*w->targets));
-		w->target_rrs = packer_reserve(w, w->target_rrs,
-			&w->names_room, names, sizeof(*w->target_rrs));
+	if (names > s->names_room) {
+		s->fixups = packer_reserve(p->packer, s->fixups, &room, names,
+			sizeof(*s->fixups));
+		room = s->names_room;
+		s->targets = packer_reserve(p->packer, s->targets, &room,
+			names, sizeof(*s->targets));
+		s->target_rrs = packer_reserve(p->packer, s->target_rrs,
+			&s->names_room, names, sizeof(*s->target_rrs));
 	}
 	/* A label has two octets or more. */
 	suffixes = raw_len / 2 < SUFFIXES_MAX ? raw_len / 2 : SUFFIXES_MAX;
 	if (p->compress)
-		w->suffixes = packer_reserve(w, w->suffixes,
-			&w->suffixes_room, suffixes, sizeof(*w->suffixes));
-	if (w->suffixes_room > SUFFIXES_SEARCHED && w->suffix_index == NULL)
-		w->suffix_index = arena_alloc(&w->arena,
-			SUFFIX_INDEX * sizeof(*w->suffix_index));
-	if (w->fixups == NULL || w->targets == NULL || w->target_rrs == NULL
-		|| (p->compress && w->suffixes == NULL)
-		|| (w->suffixes_room > SUFFIXES_SEARCHED
-			&& w->suffix_index == NULL)) {
-		w->names_room = 0;
+		s->suffixes = packer_reserve(p->packer, s->suffixes,
+			&s->suffixes_room, suffixes, sizeof(*s->suffixes));
+	if (s->suffixes_room > SUFFIXES_SEARCHED && s->suffix_index == NULL)
+		s->suffix_index = arena_alloc(&p->packer->arena,
+			SUFFIX_INDEX * sizeof(*s->suffix_index));
+	if (s->fixups == NULL || s->targets == NULL || s->target_rrs == NULL
+		|| (p->compress && s->suffixes == NULL)
+		|| (s->suffixes_room > SUFFIXES_SEARCHED
+			&& s->suffix_index == NULL)) {
+		s->names_room = 0;
 		return NSD_E_MEMORY;
 	}
 	return NSD_OK;
 }
 
+static enum nsd_err
+packing_reserve(struct packing *p, size_t raw_len)
+{
+	struct rrset_scratch *s = p->scratch;
+
+	if (raw_len > s->out_room) {
+		s->out = packer_reserve(p->packer, s->out, &s->out_room,
+			raw_len, 1);
+		if (s->out == NULL)
+			return NSD_E_MEMORY;
+	}
+	return p->compress || p->additional
+		? packing_reserve_names(p, raw_len) : NSD_OK;
+}
+
 static void
 packing_write(struct packing *p)
 {
-	p->out = p->w->out;
+	p->out = p->scratch->out;
 	for (size_t i = 0; i < p->group->count; i++) {
 		const struct rrbatch_rr *rr = p->group->items[i].rr;
 		uint8_t *length = p->out;
@@ -357,7 +370,8 @@ packing_write(struct packing *p)
 static struct rrset *
 packing_store(struct packing *p, store_ref *ref)
 {
-	size_t len = (size_t)(p->out - p->w->out), padded = (len + 3) & ~3u;
+	size_t len = (size_t)(p->out - p->scratch->out);
+	size_t padded = (len + 3) & ~3u;
 	size_t fixups = (p->fixup_count + 1u) & ~1u;
 	size_t size = sizeof(struct rrset) + len;
 	bool tail = p->fixup_count > 0 || p->target_count > 0;
@@ -367,7 +381,7 @@ packing_store(struct packing *p, store_ref *ref)
 	if (tail)
 		size = sizeof(*r) + padded + sizeof(*t) + fixups * 2
 			+ p->target_count * sizeof(struct rrset_target);
-	r = store_alloc(p->w->heap, size, ref);
+	r = store_alloc(p->packer->heap, size, ref);
 	if (r == NULL)
 		return NULL;
 	r->ttl_sec = p->group->ttl_sec;
@@ -376,7 +390,7 @@ packing_store(struct packing *p, store_ref *ref)
 	r->type = p->group->type;
 	r->count = (uint16_t)(p->group->count < UINT16_MAX ? p->group->count
 							   : UINT16_MAX);
-	memcpy(r->data, p->w->out, len);
+	memcpy(r->data, p->scratch->out, len);
 	if (!tail)
 		return r;
 	memset(r->data + len, 0, padded - len);
@@ -385,8 +399,8 @@ packing_store(struct packing *p, store_ref *ref)
 	t->target_count = (uint16_t)p->target_count;
 	if (fixups > p->fixup_count)
 		t->fixups[p->fixup_count] = 0;
-	memcpy(t->fixups, p->w->fixups, p->fixup_count * 2);
-	memcpy(t->fixups + fixups, p->w->targets,
+	memcpy(t->fixups, p->scratch->fixups, p->fixup_count * 2);
+	memcpy(t->fixups + fixups, p->scratch->targets,
 		p->target_count * sizeof(struct rrset_target));
 	return r;
 }
@@ -395,10 +409,10 @@ packing_store(struct packing *p, store_ref *ref)
 static enum nsd_err
 packing_note_uses(struct packing *p, store_ref rrset)
 {
-	struct worker *w = p->w;
+	struct packer *packer = p->packer;
 
 	for (unsigned i = 0; i < p->target_count; i++) {
-		const struct rrbatch_rr *rr = w->target_rrs[i];
+		const struct rrbatch_rr *rr = p->scratch->target_rrs[i];
 		struct target_use *use;
 		const uint8_t *name;
 		size_t len;
@@ -408,20 +422,20 @@ packing_note_uses(struct packing *p, store_ref rrset)
 		name = rrbatch_rr_rdata(rr);
 		name += rdata_additional_offset(rr->type, name, rr->rdlen);
 		len = name_len(name);
-		name = target_lower(w, name, len);
-		use = arena_alloc_zero(worker_part(w), sizeof(*use));
+		name = target_lower(packer, name, len);
+		use = arena_alloc_zero(packer->uses_arena, sizeof(*use));
 		if (use == NULL || name == NULL)
 			return NSD_E_MEMORY;
-		if (!owner_measure(&use->name, name, len, w->build->apex,
-			    w->build->apex_len))
+		if (!owner_measure(&use->name, name, len, packer->zone->apex,
+			    packer->zone->apex_len))
 			continue;
 		use->rr = rr;
 		use->owner = p->owner;
 		use->rrset = rrset;
 		use->index = (uint16_t)i;
-		use->next = w->uses;
-		w->uses = use;
-		w->use_count++;
+		use->next = packer->uses;
+		packer->uses = use;
+		packer->use_count++;
 	}
 	return NSD_OK;
 }
@@ -441,7 +455,7 @@ packing_make_key(struct packing *p, size_t raw_len, struct share_key *key,
 		const uint8_t *rdata = rrbatch_rr_rdata(rr);
 
 		/* Names at or below the owner make it the owner's. */
-		if (rr->type == TYPE_NS && target_in_domain(p->w->build,
+		if (rr->type == TYPE_NS && target_in_domain(p->packer->zone,
 			    p->owner, rdata, rr->rdlen))
 			return false;
 		octets_put_u16(at, rr->rdlen);
@@ -452,20 +466,20 @@ packing_make_key(struct packing *p, size_t raw_len, struct share_key *key,
 	key->raw_len = (uint32_t)raw_len;
 	key->ttl_sec = p->group->ttl_sec;
 	key->type = p->group->type;
-	key->hash = share_hash(&p->w->build->share, key);
+	key->hash = share_hash(&p->packer->zone->share, key);
 	return true;
 }
 
 void
-pack_hold_rrset(struct worker *w, store_ref ref)
+pack_hold_rrset(struct packer *packer, store_ref ref)
 {
-	struct rrset *r = store_edit(w->heap, ref);
+	struct rrset *r = store_edit(packer->heap, ref);
 
 	__atomic_fetch_add(&r->refs, 1, __ATOMIC_RELAXED);
 }
 
 static size_t
-group_raw_len(const struct group *group)
+group_raw_len(const struct item_group *group)
 {
 	size_t len = 0;
 
@@ -478,7 +492,7 @@ static enum nsd_err
 rrset_pack_new(struct packing *p, size_t raw_len, const struct share_key *key,
 	store_ref *ref)
 {
-	struct worker *w = p->w;
+	struct packer *packer = p->packer;
 	struct rrset *rrset;
 	store_ref found;
 
@@ -490,28 +504,30 @@ rrset_pack_new(struct packing *p, size_t raw_len, const struct share_key *key,
 	if (rrset == NULL)
 		return NSD_E_MEMORY;
 	if (key != NULL) {
-		if (share_add(&w->build->share, key, *ref, &found) != NSD_OK) {
-			store_free(w->heap, *ref, rrset_size(rrset));
+		if (share_add(&packer->zone->share, key, *ref, &found)
+			!= NSD_OK) {
+			store_free(packer->heap, *ref, rrset_size(rrset));
 			return NSD_E_MEMORY;
 		}
 		if (found != *ref) {
-			store_free(w->heap, *ref, rrset_size(rrset));
-			pack_hold_rrset(w, found);
+			store_free(packer->heap, *ref, rrset_size(rrset));
+			pack_hold_rrset(packer, found);
 			*ref = found;
 			return NSD_OK;
 		}
 	}
 	/* From here on the node that gets it frees it. */
 	if (packing_note_uses(p, *ref) != NSD_OK)
-		w->err = NSD_E_MEMORY;
+		packer->err = NSD_E_MEMORY;
 	return NSD_OK;
 }
 
 enum nsd_err
-pack_rrset(struct worker *w, const struct owner *owner,
-	const struct group *group, store_ref *ref)
+pack_rrset(struct packer *packer, const struct owner *owner,
+	const struct item_group *group, store_ref *ref)
 {
-	struct packing p = {.w = w, .group = group, .owner = owner};
+	struct packing p = {.packer = packer, .scratch = &packer->rrset,
+		.group = group, .owner = owner};
 	size_t raw_len = group_raw_len(group);
 	uint8_t raw[SHARE_RAW_MAX];
 	struct share_key key;
@@ -519,7 +535,7 @@ pack_rrset(struct worker *w, const struct owner *owner,
 	if (raw_len > RRSET_LEN_MASK - 65536) {
 		char text[NAME_TEXT_MAX];
 
-		findings_add(&w->findings, DIAG_ERROR, group->items[0].rr,
+		findings_add(&packer->findings, DIAG_ERROR, group->items[0].rr,
 			"RRset at %s is too large",
 			findings_name_text(owner->name, text));
 		*ref = STORE_NONE;
@@ -527,9 +543,9 @@ pack_rrset(struct worker *w, const struct owner *owner,
 	}
 	if (!packing_make_key(&p, raw_len, &key, raw))
 		return rrset_pack_new(&p, raw_len, NULL, ref);
-	*ref = share_find(&w->build->share, &key);
+	*ref = share_find(&packer->zone->share, &key);
 	if (*ref == STORE_NONE)
 		return rrset_pack_new(&p, raw_len, &key, ref);
-	pack_hold_rrset(w, *ref);
+	pack_hold_rrset(packer, *ref);
 	return NSD_OK;
 }

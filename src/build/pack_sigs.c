@@ -2,7 +2,7 @@
  * have in common becomes a shared sig_template. */
 #include <string.h>
 
-#include "build/build_pass.h"
+#include "build/pack_parts.h"
 #include "store/writer.h"
 
 #define SIG_HEAD 18u /* octets before the signer's name */
@@ -35,43 +35,44 @@ sig_read(const struct rrbatch_rr *rr, struct sig_parts *parts)
 }
 
 static bool
-template_matches(const struct sig_template *t, const struct sig_parts *p)
+template_matches(const struct sig_template *t, const struct sig_parts *parts)
 {
-	return t->covered == octets_get_u16(p->rdata)
-		&& t->original_ttl_sec == octets_get_u32(p->rdata + 4)
-		&& t->key_tag == octets_get_u16(p->rdata + 16)
-		&& t->algorithm == p->rdata[2]
-		&& t->signer_len == p->signer_len
-		&& memcmp(t->signer, p->rdata + SIG_HEAD, p->signer_len) == 0;
+	return t->covered == octets_get_u16(parts->rdata)
+		&& t->original_ttl_sec == octets_get_u32(parts->rdata + 4)
+		&& t->key_tag == octets_get_u16(parts->rdata + 16)
+		&& t->algorithm == parts->rdata[2]
+		&& t->signer_len == parts->signer_len
+		&& memcmp(t->signer, parts->rdata + SIG_HEAD,
+			   parts->signer_len) == 0;
 }
 
 /* Words of a template with the longest signer. */
 #define TEMPLATE_WORDS ((sizeof(struct sig_template) + NAME_MAX_LEN + 3) / 4)
 
 static void
-template_write(const struct sig_parts *p, struct sig_template *t)
+template_write(const struct sig_parts *parts, struct sig_template *t)
 {
 	t->refs = 0;
-	t->original_ttl_sec = octets_get_u32(p->rdata + 4);
-	t->covered = octets_get_u16(p->rdata);
-	t->key_tag = octets_get_u16(p->rdata + 16);
-	t->algorithm = p->rdata[2];
-	t->signer_len = p->signer_len;
-	memcpy(t->signer, p->rdata + SIG_HEAD, p->signer_len);
+	t->original_ttl_sec = octets_get_u32(parts->rdata + 4);
+	t->covered = octets_get_u16(parts->rdata);
+	t->key_tag = octets_get_u16(parts->rdata + 16);
+	t->algorithm = parts->rdata[2];
+	t->signer_len = parts->signer_len;
+	memcpy(t->signer, parts->rdata + SIG_HEAD, parts->signer_len);
 }
 
 static enum nsd_err
-templates_grow(struct worker *w)
+templates_grow(struct packer *p)
 {
-	size_t room = w->templates_room == 0 ? TEMPLATES_FIRST
-					     : w->templates_room * 2;
-	struct template_slot *slots = arena_alloc_zero(&w->arena,
+	size_t room = p->templates.room == 0 ? TEMPLATES_FIRST
+					     : p->templates.room * 2;
+	struct template_slot *slots = arena_alloc_zero(&p->arena,
 		room * sizeof(*slots));
 
 	if (slots == NULL)
 		return NSD_E_MEMORY;
-	for (size_t i = 0; i < w->templates_room; i++) {
-		const struct template_slot *old = &w->templates[i];
+	for (size_t i = 0; i < p->templates.room; i++) {
+		const struct template_slot *old = &p->templates.slots[i];
 		size_t at = old->hash >> 1;
 
 		if (old->template == NULL)
@@ -80,17 +81,17 @@ templates_grow(struct worker *w)
 			at++;
 		slots[at & (room - 1)] = *old;
 	}
-	w->templates = slots;
-	w->templates_room = room;
+	p->templates.slots = slots;
+	p->templates.room = room;
 	return NSD_OK;
 }
 
 /* An update finds what the zone has in its index. */
 static bool
-template_find_indexed(struct worker *w, const struct sig_parts *p,
+template_find_indexed(struct packer *p, const struct sig_parts *parts,
 	struct template_slot *slot)
 {
-	const struct share *share = &w->build->share;
+	const struct share *share = &p->zone->share;
 	const struct share_index_slot *found;
 
 	if (share->index == NULL)
@@ -100,7 +101,7 @@ template_find_indexed(struct worker *w, const struct sig_parts *p,
 		const struct sig_template *t = store_get(share->view,
 			found->ref);
 
-		if (found->hash == slot->hash && template_matches(t, p)) {
+		if (found->hash == slot->hash && template_matches(t, parts)) {
 			slot->template = t;
 			slot->ref = found->ref;
 			return true;
@@ -110,19 +111,19 @@ template_find_indexed(struct worker *w, const struct sig_parts *p,
 }
 
 static enum nsd_err
-template_create(struct worker *w, const struct sig_parts *p,
+template_create(struct packer *p, const struct sig_parts *parts,
 	struct template_slot *slot)
 {
-	struct share *share = &w->build->share;
-	size_t size = sizeof(struct sig_template) + p->signer_len;
-	struct sig_template *t = store_alloc(w->heap, size, &slot->ref);
+	struct share *share = &p->zone->share;
+	size_t size = sizeof(struct sig_template) + parts->signer_len;
+	struct sig_template *t = store_alloc(p->heap, size, &slot->ref);
 
 	if (t == NULL)
 		return NSD_E_MEMORY;
-	template_write(p, t);
+	template_write(parts, t);
 	if (share->index != NULL
 		&& share_index_add(share, slot->hash, slot->ref) != NSD_OK) {
-		store_free(w->heap, slot->ref, size);
+		store_free(p->heap, slot->ref, size);
 		return NSD_E_MEMORY;
 	}
 	slot->template = t;
@@ -131,23 +132,24 @@ template_create(struct worker *w, const struct sig_parts *p,
 
 /* The template of a signature, one holder more counted. */
 static enum nsd_err
-template_get(struct worker *w, const struct sig_parts *p, store_ref *ref)
+template_get(struct packer *p, const struct sig_parts *parts, store_ref *ref)
 {
 	uint32_t room[TEMPLATE_WORDS];
 	struct sig_template *wanted = (struct sig_template *)room;
 	struct template_slot *slot;
 	uint32_t hash;
 
-	template_write(p, wanted);
-	hash = share_hash_template(&w->build->share, wanted);
-	if (w->templates_used * 2 >= w->templates_room
-		&& templates_grow(w) != NSD_OK)
+	template_write(parts, wanted);
+	hash = share_hash_template(&p->zone->share, wanted);
+	if (p->templates.used * 2 >= p->templates.room
+		&& templates_grow(p) != NSD_OK)
 		return NSD_E_MEMORY;
 	for (size_t i = hash >> 1;; i++) {
-		slot = &w->templates[i & (w->templates_room - 1)];
+		slot = &p->templates.slots[i & (p->templates.room - 1)];
 		if (slot->template == NULL)
 			break;
-		if (slot->hash == hash && template_matches(slot->template, p)) {
+		if (slot->hash == hash
+			&& template_matches(slot->template, parts)) {
 			slot->count++;
 			*ref = slot->ref;
 			return NSD_OK;
@@ -155,32 +157,32 @@ template_get(struct worker *w, const struct sig_parts *p, store_ref *ref)
 	}
 	slot->hash = hash;
 	slot->count = 0;
-	if (!template_find_indexed(w, p, slot)
-		&& template_create(w, p, slot) != NSD_OK)
+	if (!template_find_indexed(p, parts, slot)
+		&& template_create(p, parts, slot) != NSD_OK)
 		return NSD_E_MEMORY;
-	w->templates_used++;
+	p->templates.used++;
 	slot->count++;
 	*ref = slot->ref;
 	return NSD_OK;
 }
 
 void
-pack_sigs_flush(struct worker *w)
+pack_sigs_flush(struct packer *p)
 {
-	for (size_t i = 0; i < w->templates_room; i++) {
-		struct template_slot *slot = &w->templates[i];
+	for (size_t i = 0; i < p->templates.room; i++) {
+		struct template_slot *slot = &p->templates.slots[i];
 		struct sig_template *t;
 
 		if (slot->template == NULL)
 			continue;
-		t = store_edit(w->heap, slot->ref);
+		t = store_edit(p->heap, slot->ref);
 		t->refs += slot->count;
 		slot->count = 0;
 		if (t->refs == 0) {
-			if (w->build->share.index != NULL)
-				share_index_remove(&w->build->share,
+			if (p->zone->share.index != NULL)
+				share_index_remove(&p->zone->share,
 					slot->hash, slot->ref);
-			store_free(w->heap, slot->ref,
+			store_free(p->heap, slot->ref,
 				sizeof(*t) + t->signer_len);
 			slot->template = NULL;
 		}
@@ -188,35 +190,35 @@ pack_sigs_flush(struct worker *w)
 }
 
 static size_t
-sigs_size(const struct group *group)
+sigs_size(const struct item_group *group)
 {
 	size_t size = sizeof(struct rrset_sigs);
 
 	for (size_t i = 0; i < group->count; i++) {
-		struct sig_parts p;
+		struct sig_parts parts;
 
-		if (!sig_read(group->items[i].rr, &p))
+		if (!sig_read(group->items[i].rr, &parts))
 			continue;
-		size += (sizeof(struct sig) + p.signature_len + 3)
+		size += (sizeof(struct sig) + parts.signature_len + 3)
 			& ~(size_t)3;
 	}
 	return size;
 }
 
 size_t
-pack_sigs_measure(struct worker *w, const struct group *group)
+pack_sigs_measure(struct packer *p, const struct item_group *group)
 {
 	size_t size = sigs_size(group);
 
 	if (group->count <= UINT16_MAX && size <= STORE_OBJECT_MAX / 2)
 		return size;
-	findings_add(&w->findings, DIAG_ERROR, group->items[0].rr,
+	findings_add(&p->findings, DIAG_ERROR, group->items[0].rr,
 		"too many signatures at one name");
 	return 0;
 }
 
 static enum nsd_err
-sigs_write_all(struct worker *w, const struct group *group,
+sigs_write_all(struct packer *p, const struct item_group *group,
 	struct rrset_sigs *sigs)
 {
 	uint8_t *at = sigs->data;
@@ -226,22 +228,22 @@ sigs_write_all(struct worker *w, const struct group *group,
 	sigs->unused = 0;
 	for (size_t i = 0; i < group->count; i++) {
 		struct sig *sig = (struct sig *)at;
-		struct sig_parts p;
+		struct sig_parts parts;
 		size_t padded;
 
-		if (!sig_read(group->items[i].rr, &p))
+		if (!sig_read(group->items[i].rr, &parts))
 			continue;
-		if (template_get(w, &p, &sig->template_ref) != NSD_OK)
+		if (template_get(p, &parts, &sig->template_ref) != NSD_OK)
 			return NSD_E_MEMORY;
-		sig->expiration = octets_get_u32(p.rdata + 8);
-		sig->inception = octets_get_u32(p.rdata + 12);
-		sig->len = p.signature_len;
-		sig->labels = p.rdata[3];
+		sig->expiration = octets_get_u32(parts.rdata + 8);
+		sig->inception = octets_get_u32(parts.rdata + 12);
+		sig->len = parts.signature_len;
+		sig->labels = parts.rdata[3];
 		sig->unused = 0;
-		memcpy(sig->signature, p.signature, p.signature_len);
+		memcpy(sig->signature, parts.signature, parts.signature_len);
 		padded = sig_size(sig) - sizeof(*sig);
-		memset(sig->signature + p.signature_len, 0,
-			padded - p.signature_len);
+		memset(sig->signature + parts.signature_len, 0,
+			padded - parts.signature_len);
 		at += sig_size(sig);
 		sigs->count++;
 	}
@@ -249,45 +251,45 @@ sigs_write_all(struct worker *w, const struct group *group,
 }
 
 void
-pack_sigs_uncount(struct worker *w, const struct rrset_sigs *sigs)
+pack_sigs_uncount(struct packer *p, const struct rrset_sigs *sigs)
 {
 	const uint8_t *at = sigs->data;
 
 	for (unsigned i = 0; i < sigs->count; i++) {
 		const struct sig *sig = (const struct sig *)at;
 
-		for (size_t t = 0; t < w->templates_room; t++)
-			if (w->templates[t].ref == sig->template_ref)
-				w->templates[t].count--;
+		for (size_t t = 0; t < p->templates.room; t++)
+			if (p->templates.slots[t].ref == sig->template_ref)
+				p->templates.slots[t].count--;
 		at += sig_size(sig);
 	}
 }
 
 enum nsd_err
-pack_sigs_write(struct worker *w, const struct group *group,
+pack_sigs_write(struct packer *p, const struct item_group *group,
 	struct rrset_sigs *sigs)
 {
-	enum nsd_err err = sigs_write_all(w, group, sigs);
+	enum nsd_err err = sigs_write_all(p, group, sigs);
 
 	if (err != NSD_OK)
-		pack_sigs_uncount(w, sigs);
+		pack_sigs_uncount(p, sigs);
 	return err;
 }
 
 enum nsd_err
-pack_sigs(struct worker *w, const struct group *group, store_ref *ref)
+pack_sigs(struct packer *p, const struct item_group *group, store_ref *ref)
 {
-	size_t size = pack_sigs_measure(w, group);
+	size_t size = pack_sigs_measure(p, group);
 	struct rrset_sigs *sigs;
 
 	*ref = STORE_NONE;
 	if (size == 0)
 		return NSD_OK;
-	sigs = store_alloc(w->heap, size, ref);
+	sigs = store_alloc(p->heap, size, ref);
 	if (sigs == NULL)
 		return NSD_E_MEMORY;
-	if (pack_sigs_write(w, group, sigs) == NSD_OK)
+	if (pack_sigs_write(p, group, sigs) == NSD_OK)
 		return NSD_OK;
-	store_free(w->heap, *ref, size);
+	store_free(p->heap, *ref, size);
 	return NSD_E_MEMORY;
 }

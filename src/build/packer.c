@@ -1,33 +1,43 @@
 /* packer.c - the scratch memory of what packs nodes. */
-#include "build/build_pass.h"
+#include "build/pack_parts.h"
 
 #define ITEMS_FIRST 64u
 #define GROUPS_FIRST 32u
 
+void
+packer_init(struct packer *p, struct packer_zone *zone, struct store_heap *heap,
+	struct arena *uses_arena)
+{
+	p->zone = zone;
+	p->heap = heap;
+	p->uses_arena = uses_arena != NULL ? uses_arena : &p->arena;
+	p->findings.arena = &p->arena;
+}
+
 void *
-packer_reserve(struct worker *w, void *array, size_t *room, size_t count,
+packer_reserve(struct packer *p, void *array, size_t *room, size_t count,
 	size_t size)
 {
 	if (count <= *room)
 		return array;
 	if (count < *room * 2)
 		count = *room * 2;
-	array = arena_alloc(&w->arena, count * size);
+	array = arena_alloc(&p->arena, count * size);
 	*room = array != NULL ? count : 0;
 	return array;
 }
 
 enum nsd_err
-packer_prepare(struct worker *w)
+packer_prepare(struct packer *p)
 {
-	if (w->entries != NULL)
+	if (p->entries != NULL)
 		return NSD_OK;
-	w->items = packer_reserve(w, NULL, &w->items_room, ITEMS_FIRST,
-		sizeof(*w->items));
-	w->groups = packer_reserve(w, NULL, &w->groups_room, GROUPS_FIRST,
-		sizeof(*w->groups));
-	w->entries = packer_reserve(w, NULL, &w->entries_room, GROUPS_FIRST,
-		sizeof(*w->entries));
-	return w->items == NULL || w->groups == NULL || w->entries == NULL
+	p->items = packer_reserve(p, NULL, &p->items_room, ITEMS_FIRST,
+		sizeof(*p->items));
+	p->groups = packer_reserve(p, NULL, &p->groups_room, GROUPS_FIRST,
+		sizeof(*p->groups));
+	p->entries = packer_reserve(p, NULL, &p->entries_room, GROUPS_FIRST,
+		sizeof(*p->entries));
+	return p->items == NULL || p->groups == NULL || p->entries == NULL
 		? NSD_E_MEMORY : NSD_OK;
 }

@@ -40,8 +40,8 @@ parts_start(struct zone_parts *p, struct store_heap *heap, size_t part_octets)
 
 	if (err != NSD_OK)
 		return err;
-	b->share.lean = true;
-	b->share.apex = b->apex;
+	b->zone.share.lean = true;
+	b->zone.share.apex = b->zone.apex;
 	if (p->plan->params_count > 0
 		&& !chain_use_params(b, p->plan->params))
 		return NSD_E_LIMIT;
@@ -102,12 +102,12 @@ part_end(struct zone_parts *p)
 	rrbatch_destroy_all(p->first);
 	p->first = p->last = NULL;
 	for (unsigned i = 0; i < b->worker_count; i++) {
-		struct worker *w = &b->workers[i];
+		struct build_worker *w = &b->workers[i];
 
 		arena_fini(&w->part);
 		arena_init(&w->part, NULL, 0);
-		w->uses = NULL;
-		w->use_count = 0;
+		w->packer.uses = NULL;
+		w->packer.use_count = 0;
 	}
 	arena_fini(&b->part);
 	arena_init(&b->part, NULL, 0);
@@ -134,7 +134,7 @@ parts_fini(struct zone_parts *p)
 	free(p->entries);
 	free(p->held_rr);
 	if (p->build.worker_count > 0)
-		arena_fini(&p->build.workers[0].arena);
+		arena_fini(&build_packer(&p->build)->arena);
 	build_fini(&p->build);
 	free(p);
 }
@@ -148,7 +148,7 @@ parts_undo(struct zone_parts *p)
 
 	if (p->build.worker_count == 0)
 		return;
-	heap = p->build.workers[0].heap;
+	heap = build_packer(&p->build)->heap;
 	r = (struct releaser){store_heap_view(heap), heap, NULL, NULL};
 	build_undo(&p->build);
 	parts_undo_chain(p);
@@ -197,8 +197,8 @@ parts_wants(const struct zone_parts *p, const uint8_t *name, size_t len)
 	struct owner owner;
 
 	owner.flags = 0;
-	if (!owner_measure(&owner, name, len, p->build.apex,
-		    p->build.apex_len))
+	if (!owner_measure(&owner, name, len, p->build.zone.apex,
+		    p->build.zone.apex_len))
 		return p->first_names; /* to be told of */
 	if (p->range->chain && owner.name_len != NSEC3_LABEL_LEN + 1)
 		return false;
@@ -232,7 +232,7 @@ parts_take(struct zone_parts *p, const struct rrbatch *batch)
 
 			owner.flags = 0;
 			outside = !owner_measure(&owner, rr->data,
-				rr->owner_len, b->apex, b->apex_len);
+				rr->owner_len, b->zone.apex, b->zone.apex_len);
 			/* What is out of the zone is told with the first. */
 			wanted = outside ? p->first_names
 					 : range_has(p->range, &owner);
@@ -266,9 +266,9 @@ name_is_chains(const struct zone_parts *p, const struct owner *owner)
 
 	if (owner->labels != 1 || !nsec3_parse_label(owner->name, hash))
 		return false;
-	if (p->build.chain != STORE_NONE) {
-		nsec3_place_find(view, store_get(view, p->build.chain), hash,
-			&place);
+	if (p->build.zone.chain != STORE_NONE) {
+		nsec3_place_find(view, store_get(view, p->build.zone.chain),
+			hash, &place);
 		if (place.record != STORE_NONE)
 			return true;
 	}
@@ -302,7 +302,8 @@ carry_tell_wildcards(struct zone_parts *p)
 		c->path[l].wildcard_told = true;
 		if (c->path[l].node == STORE_NONE)
 			continue;
-		node = store_edit(p->build.workers[0].heap, c->path[l].node);
+		node = store_edit(build_packer(&p->build)->heap,
+			c->path[l].node);
 		node->flags |= NODE_WILDCARD_CHILD;
 	}
 }
@@ -330,7 +331,7 @@ carry_take(struct zone_parts *p)
 		c->path[l].wildcard_told =
 			(o->flags & OWNER_WILDCARD_CHILD) != 0;
 		memcpy(c->path[l].name, o->name,
-			(size_t)o->name_len + b->apex_len);
+			(size_t)o->name_len + b->zone.apex_len);
 		c->walk.path[l] = &c->path[l].owner;
 	}
 }
@@ -437,7 +438,7 @@ parts_finish(struct zone_parts *p, struct diag_sink *sink, store_ref *zone)
 	if (err == NSD_OK || err == NSD_E_ZONE)
 		build_emit(b, sink);
 	if (err == NSD_OK)
-		*zone = b->zone;
+		*zone = b->made;
 	else
 		parts_undo(p);
 	parts_fini(p);

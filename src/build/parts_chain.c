@@ -96,7 +96,7 @@ parts_end_chain(struct zone_parts *p)
 void
 parts_undo_chain(struct zone_parts *p)
 {
-	struct store_heap *heap = p->build.workers[0].heap;
+	struct store_heap *heap = build_packer(&p->build)->heap;
 	struct releaser r = {store_heap_view(heap), heap, NULL, NULL};
 
 	for (size_t i = 0; i < p->entry_count; i++)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "build/glue_pass.h"
 #include "build/parts_pass.h"
 #include "dns/rdata.h"
 #include "store/writer.h"
@@ -38,7 +39,7 @@ parts_note_uses(struct zone_parts *p)
 	const struct build *b = &p->build;
 
 	for (unsigned i = 0; i < b->worker_count; i++) {
-		const struct target_use *use = b->workers[i].uses;
+		const struct target_use *use = b->workers[i].packer.uses;
 
 		for (; use != NULL; use = use->next) {
 			struct part_use *note;
@@ -96,7 +97,7 @@ use_read_name(struct resolving *r, const struct part_use *use, size_t *len)
 		if (offset < sent)
 			break;
 	}
-	rdlen = unpack_rdata(rrset, rr, r->p->build.apex, r->rdata);
+	rdlen = unpack_rdata(rrset, rr, r->p->build.zone.apex, r->rdata);
 	name = r->rdata + rdata_additional_offset(rrset->type, r->rdata,
 		rdlen);
 	name_lower(name);
@@ -113,7 +114,7 @@ use_measure(struct resolving *r, const struct part_use *use,
 
 	owner->index = 0;
 	owner->flags = 0;
-	return owner_measure(owner, name, *len, b->apex, b->apex_len);
+	return owner_measure(owner, name, *len, b->zone.apex, b->zone.apex_len);
 }
 
 /* ---- ranges -------------------------------------------------------------- */
@@ -237,7 +238,7 @@ use_check(struct resolving *r, const struct part_use *use,
 		|| (node->flags & NODE_OCCLUDED) != 0)
 		return;
 	memcpy(owner, node->name, node->leaf.name_len);
-	memcpy(owner + node->leaf.name_len, b->apex, b->apex_len);
+	memcpy(owner + node->leaf.name_len, b->zone.apex, b->zone.apex_len);
 	lack.owner = owner;
 	lack.in_domain = node->leaf.labels > 0
 		&& (use_get_target(r, use)->flags & TARGET_IN_DOMAIN) != 0;
@@ -270,7 +271,7 @@ name_resolve(struct resolving *r, size_t start, size_t end)
 	for (size_t i = start; i < end; i++) {
 		const struct part_use *use = r->uses[r->names[i].index];
 
-		glue_set(b->workers[0].heap, use->rrset, use->index,
+		glue_set(build_packer(b)->heap, use->rrset, use->index,
 			b->targets[b->target_count - 1]);
 		if (!addresses)
 			use_check(r, use, name, &facts);

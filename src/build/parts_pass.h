@@ -3,6 +3,7 @@
 #define BUILD_PARTS_PASS_H
 
 #include "build/build_pass.h"
+#include "build/part_carry.h"
 #include "build/parts.h"
 
 /* ---- the plan (parts_plan.c) --------------------------------------------- */

@@ -1,4 +1,4 @@
-/* parts_plan.c - the ranges of names that a zone is built in, chosen from
+/* parts_plan.c - chooses the ranges of names that a zone is built in, from
  * samples of its records. */
 #include <stdlib.h>
 #include <string.h>

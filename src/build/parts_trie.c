@@ -5,13 +5,12 @@
 #include "keep/release.h"
 #include "names/trie_edit.h"
 #include "store/writer.h"
-#include "zone/objects.h"
 
 enum nsd_err
 parts_add_trie(struct zone_parts *p, struct trie *trie,
 	const store_ref *objects, size_t count)
 {
-	struct store_heap *heap = p->build.workers[0].heap;
+	struct store_heap *heap = build_packer(&p->build)->heap;
 	struct releaser r = {store_heap_view(heap), heap, NULL, NULL};
 	struct trie_edit edit = {heap, release_branch, &r, NULL};
 	struct trie part;

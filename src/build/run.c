@@ -3,12 +3,12 @@
 #include "build/build_pass.h"
 
 static void
-run_refuse_type(struct worker *w, const struct rrbatch_rr *rr)
+run_refuse_type(struct build_worker *w, const struct rrbatch_rr *rr)
 {
 	char type[RRTYPE_TEXT_MAX];
 
 	rrtype_print(rr->type, type);
-	findings_add(&w->findings, build_severity(w->build), rr,
+	findings_add(&w->packer.findings, packer_severity(&w->packer), rr,
 		"%s cannot be in a zone", type);
 }
 
@@ -22,7 +22,7 @@ item_is_chosen(const struct item *item, enum item_choice choice)
 
 /* Lists the records of a run; those that no zone can hold are left out. */
 static size_t
-run_list_items(struct worker *w, const struct owner *run, size_t owners,
+run_list_items(struct build_worker *w, const struct owner *run, size_t owners,
 	enum item_choice choice)
 {
 	size_t n = 0;
@@ -32,13 +32,14 @@ run_list_items(struct worker *w, const struct owner *run, size_t owners,
 
 		for (uint32_t i = 0; i < run[o].rr_count;
 			i++, rr = rrbatch_next(rr)) {
-			struct item *item = &w->items[n];
+			struct item *item = &w->packer.items[n];
 
 			item->rr = rr;
 			item->order = (uint32_t)n;
 			item->key = items_key(rr);
-			if (rr->type == 0 || rr->type == TYPE_OPT
-				|| (rr->type >= 128 && rr->type < 256)) {
+			if (rr->type == 0 || (rr->type >= 128
+				    && rr->type < 256)
+				|| rr->type == TYPE_OPT) {
 				if (choice != ITEMS_CHAIN)
 					run_refuse_type(w, rr);
 			} else if (item_is_chosen(item, choice)) {
@@ -73,21 +74,22 @@ run_count(const struct build *b, const struct owner *run)
 }
 
 enum nsd_err
-run_list_groups(struct worker *w, const struct owner *run,
+run_list_groups(struct build_worker *w, const struct owner *run,
 	enum item_choice choice, size_t *count)
 {
 	size_t owners = run_count(w->build, run), total = 0;
+	struct packer *p = &w->packer;
 
 	for (size_t i = 0; i < owners; i++)
 		total += run[i].rr_count;
 	if (total > UINT32_MAX / 2)
 		return NSD_E_MEMORY;
-	w->items = packer_reserve(w, w->items, &w->items_room, total * 2,
-		sizeof(*w->items));
-	if (w->items == NULL)
+	p->items = packer_reserve(p, p->items, &p->items_room, total * 2,
+		sizeof(*p->items));
+	if (p->items == NULL)
 		return NSD_E_MEMORY;
 	total = run_list_items(w, run, owners, choice);
-	if (!items_in_order(w->items, total))
-		items_sort(w->items, w->items + total, total);
-	return items_group(w, run, w->items, total, count);
+	if (!items_in_order(p->items, total))
+		items_sort(p->items, p->items + total, total);
+	return items_group(p, run, p->items, total, count);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "build/build_pass.h"
+#include "build/part_carry.h"
 
 /* A name's ancestors are the last one seen of each depth, as the order is
  * canonical. */
@@ -34,7 +35,7 @@ shape_place(struct shape_walk *s, struct owner *o, unsigned common)
 }
 
 void
-shape_check_dname(struct shape_walk *s, struct worker *w,
+shape_check_dname(struct shape_walk *s, struct packer *p,
 	const struct owner *owner)
 {
 	struct owner *dname = s->path[s->cover];
@@ -45,8 +46,7 @@ shape_check_dname(struct shape_walk *s, struct worker *w,
 		|| (dname->flags & OWNER_DNAME) == 0)
 		return;
 	dname->flags &= (uint16_t)~OWNER_DNAME; /* told */
-	findings_add(&w->findings, build_severity(w->build),
-		owner_get_rr(owner),
+	findings_add(&p->findings, packer_severity(p), owner_get_rr(owner),
 		"DNAME at %s has data below it. This is not allowed "
 		"(RFC 6672 section 2.4)",
 		findings_name_text(dname->name, text));
@@ -134,7 +134,8 @@ shape_add_run(struct shape *s, const struct owner *run, size_t n,
 	}
 	shape_append(s, run, common);
 	if ((s->out[s->count - 1].flags & OWNER_OCCLUDED) != 0)
-		shape_check_dname(s->walk, &s->build->workers[0], run);
+		shape_check_dname(s->walk, build_packer(s->build),
+			run);
 	for (size_t i = 1; i < n; i++) {
 		if (&s->out[s->count] != &run[i])
 			s->out[s->count] = run[i];

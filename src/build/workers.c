@@ -4,20 +4,20 @@
 
 struct workers_pass {
 	struct build *build;
-	enum nsd_err (*run)(struct worker *);
+	enum nsd_err (*run)(struct build_worker *);
 };
 
 static void
 build_worker_main(void *arg, unsigned number)
 {
 	const struct workers_pass *pass = arg;
-	struct worker *w = &pass->build->workers[number];
+	struct build_worker *w = &pass->build->workers[number];
 
 	w->err = pass->run(w);
 }
 
 enum nsd_err
-workers_run(struct build *b, enum nsd_err (*run)(struct worker *))
+workers_run(struct build *b, enum nsd_err (*run)(struct build_worker *))
 {
 	struct workers_pass pass = {b, run};
 	enum nsd_err err = NSD_OK;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "build/build_pass.h"
+#include "build/items.h"
 #include "dns/name.h"
 
 #define BUCKETS_MIN 256u

@@ -21,8 +21,8 @@
 #define UPDATE_NSEC3_EDIT_H
 
 #include "base/arena.h"
-#include "build/build_pass.h"
 #include "keep/release.h"
+#include "zone/nsec3_page.h"
 
 struct store_heap;
 

@@ -12,7 +12,7 @@
 
 struct update_memory {
 	struct zone_update update;
-	uint64_t memory[3][UPDATE_MEMORY / 8];
+	uint64_t memory[2][UPDATE_MEMORY / 8];
 };
 
 /* ---- noting changes ---------------------------------------------------- */
@@ -38,11 +38,13 @@ update_begin(struct store_writer *writer, store_ref entry_ref,
 	u->view = view;
 	u->entry = entry_ref;
 	u->options = *options;
-	u->apex_len = (uint8_t)(entry->leaf.name_len + 1);
-	memcpy(u->apex, entry->name, u->apex_len);
+	u->zone.apex_len = (uint8_t)(entry->leaf.name_len + 1);
+	memcpy(u->zone.apex, entry->name, u->zone.apex_len);
+	u->zone.secondary = options->secondary;
+	u->zone.view = view;
 	arena_init(&u->arena, m->memory[0], sizeof(m->memory[0]));
-	arena_init(&u->build.arena, m->memory[1], sizeof(m->memory[1]));
-	arena_init(&u->worker.arena, m->memory[2], sizeof(m->memory[2]));
+	arena_init(&u->packer.arena, m->memory[1], sizeof(m->memory[1]));
+	packer_init(&u->packer, &u->zone, u->heap, NULL);
 	*update = u;
 	return NSD_OK;
 }
@@ -50,8 +52,7 @@ update_begin(struct store_writer *writer, store_ref entry_ref,
 void
 update_abort(struct zone_update *u)
 {
-	arena_fini(&u->worker.arena);
-	arena_fini(&u->build.arena);
+	arena_fini(&u->packer.arena);
 	arena_fini(&u->arena);
 	free(u);
 }
@@ -100,7 +101,8 @@ update_note(struct zone_update *u, enum change_kind kind,
 	name_lower(copy->data);
 	if (rr->rdlen > 0)
 		memcpy(copy->data + len, rr->rdata, rr->rdlen);
-	if (!owner_measure(&owner, copy->data, len, u->apex, u->apex_len))
+	if (!owner_measure(&owner, copy->data, len, u->zone.apex,
+		    u->zone.apex_len))
 		return NSD_E_ZONE;
 	owner.index = (uint32_t)u->change_count;
 	u->owners[u->change_count] = owner;
@@ -133,26 +135,6 @@ update_remove_rrset(struct zone_update *update, const uint8_t *owner,
 
 /* ---- doing it ---------------------------------------------------------- */
 
-/* The parts of a build that the update borrows. */
-static void
-update_borrow_build(struct zone_update *u)
-{
-	struct build *b = &u->build;
-
-	u->input.apex = u->apex;
-	u->input.threads = 1;
-	u->input.secondary = u->options.secondary;
-	b->input = &u->input;
-	b->writer = u->writer;
-	memcpy(b->apex, u->apex, u->apex_len);
-	b->apex_len = u->apex_len;
-	b->workers = &u->worker;
-	b->worker_count = 1;
-	u->worker.build = b;
-	u->worker.heap = u->heap;
-	u->worker.findings.arena = &u->worker.arena;
-}
-
 static enum nsd_err
 update_run(struct zone_update *u)
 {
@@ -160,7 +142,7 @@ update_run(struct zone_update *u)
 
 	if (err != NSD_OK || !u->effective)
 		return err;
-	err = update_open_share(u->heap, u->old, u->apex, &u->build.share);
+	err = update_open_share(u->heap, u->old, u->zone.apex, &u->zone.share);
 	if (err != NSD_OK)
 		return err;
 	u->names = u->old->names;
@@ -185,12 +167,11 @@ update_commit(struct zone_update *u, struct diag_sink *sink,
 	struct zone_update_result *result)
 {
 	const struct zone_entry *entry = store_get(u->view, u->entry);
-	struct findings *findings = &u->worker.findings;
+	struct findings *findings = &u->packer.findings;
 	enum nsd_err err;
 
 	u->old = store_edit(u->heap, entry->zone);
 	update_cells_settle(u->writer, u->old);
-	update_borrow_build(u);
 	err = update_is_sweeping(u) ? NSD_E_AGAIN : update_run(u);
 	if (err == NSD_E_AGAIN) {
 		memset(&u->result, 0, sizeof(u->result));

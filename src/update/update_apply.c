@@ -278,7 +278,7 @@ retire_nodes(struct zone_update *u)
 static void
 retire_contents(struct zone_update *u)
 {
-	struct share *share = &u->build.share;
+	struct share *share = &u->zone.share;
 
 	for (size_t i = 0; i < u->dead_rrsets.count; i++) {
 		store_ref ref = u->dead_rrsets.items[i];
@@ -309,7 +309,7 @@ retire_contents(struct zone_update *u)
 static void
 retire_chain(struct zone_update *u)
 {
-	struct releaser r = {u->view, u->heap, u->writer, &u->build.share};
+	struct releaser r = {u->view, u->heap, u->writer, &u->zone.share};
 
 	if (u->chain_begun)
 		nsec3_edit_release(&u->chain_edit, &r);
@@ -341,7 +341,7 @@ update_apply(struct zone_update *u)
 	update_swing_cells(u, zone);
 	store_publish_ref(u->writer, &entry->zone, ref);
 	/* From here on nothing fails. */
-	u->build.share.index = &zone->share;
+	u->zone.share.index = &zone->share;
 	retire_nodes(u);
 	retire_contents(u);
 	retire_chain(u);
@@ -357,7 +357,7 @@ static void
 undo_entries(struct zone_update *u, const struct node_rrset *made,
 	size_t count, const struct node_rrset *old, size_t old_count)
 {
-	struct releaser r = {u->view, u->heap, NULL, &u->build.share};
+	struct releaser r = {u->view, u->heap, NULL, &u->zone.share};
 
 	for (size_t i = 0; i < count; i++) {
 		if ((made[i].flags & NODE_RRSET_SIGS) == 0)
@@ -391,7 +391,7 @@ undo_node(struct zone_update *u, const struct touch *t, store_ref ref)
 static void
 undo_uses(struct zone_update *u)
 {
-	for (const struct target_use *use = u->worker.uses; use != NULL;
+	for (const struct target_use *use = u->packer.uses; use != NULL;
 		use = use->next) {
 		const struct rrset_tail *tail = rrset_get_tail(store_get(
 			u->view, use->rrset));
@@ -408,16 +408,16 @@ undo_uses(struct zone_update *u)
 void
 update_undo(struct zone_update *u)
 {
-	struct releaser r = {u->view, u->heap, NULL, &u->build.share};
-	struct worker *w = &u->worker;
+	struct releaser r = {u->view, u->heap, NULL, &u->zone.share};
+	struct packer *p = &u->packer;
 
-	pack_sigs_flush(w);
+	pack_sigs_flush(p);
 	if (u->chain_begun)
 		nsec3_edit_abandon(&u->chain_edit, &r);
 	if (u->released)
 		release_uncount(u);
 	undo_uses(u);
-	undo_entries(u, w->entries, w->packed, w->kept, w->kept_count);
+	undo_entries(u, p->entries, p->packed, p->kept, p->kept_count);
 	for (size_t i = 0; i < u->touch_count; i++) {
 		undo_node(u, &u->touches[i], u->touches[i].made);
 		undo_node(u, &u->touches[i], u->touches[i].made_hash);

@@ -149,7 +149,7 @@ touch_change_cell(struct zone_update *u, const struct touch *t)
 enum nsd_err
 update_cells(struct zone_update *u)
 {
-	for (const struct target_use *use = u->worker.uses; use != NULL;
+	for (const struct target_use *use = u->packer.uses; use != NULL;
 		use = use->next) {
 		if (use_resolve(u, use) != NSD_OK)
 			return NSD_E_MEMORY;

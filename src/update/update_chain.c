@@ -7,42 +7,41 @@
 static enum nsd_err
 touch_edit_chain(struct zone_update *u, struct touch *t)
 {
-	struct worker *w = &u->worker;
-	struct releaser r = {u->view, u->heap, NULL, &u->build.share};
+	struct packer *p = &u->packer;
+	struct releaser r = {u->view, u->heap, NULL, &u->zone.share};
 	store_ref record;
 	enum nsd_err err;
 
 	if (t->chain_item_count == 0)
 		return nsec3_edit_remove(&u->chain_edit, t->hash);
-	err = nsec3_pack_items(w, &t->owner, store_get(u->view, u->old->chain),
+	err = nsec3_pack_items(p, &t->owner, store_get(u->view, u->old->chain),
 		t->chain_items, t->chain_item_count, &record);
 	if (err != NSD_OK)
 		return err;
 	err = nsec3_edit_put(&u->chain_edit, t->hash, record);
 	if (err != NSD_OK) {
-		pack_sigs_flush(w);
+		pack_sigs_flush(p);
 		release_nsec3_record(&r, record);
 	}
 	return err;
 }
 
-/* The parts of a build hash names for the chain as it will be. */
+/* Names are hashed for the chain as it will be. */
 static void
-chain_lend(struct zone_update *u)
+chain_hash_for(struct zone_update *u)
 {
-	struct build *b = &u->build;
 	const struct nsec3_chain *chain = store_get(u->view, u->chain);
 
-	b->chain = u->chain;
-	b->params.iterations = chain->iterations;
-	b->params.salt_len = chain->salt_len;
-	b->params.salt = chain->salt;
+	u->zone.chain = u->chain;
+	u->zone.params.iterations = chain->iterations;
+	u->zone.params.salt_len = chain->salt_len;
+	u->zone.params.salt = chain->salt;
 }
 
 enum nsd_err
 update_chain(struct zone_update *u)
 {
-	enum nsd_err err = packer_prepare(&u->worker);
+	enum nsd_err err = packer_prepare(&u->packer);
 
 	u->chain = u->old->chain;
 	if (u->chain == STORE_NONE || err != NSD_OK)
@@ -55,6 +54,6 @@ update_chain(struct zone_update *u)
 	if (err == NSD_OK)
 		err = nsec3_edit_end(&u->chain_edit, &u->chain);
 	if (err == NSD_OK)
-		chain_lend(u);
+		chain_hash_for(u);
 	return err;
 }

@@ -29,23 +29,23 @@ static enum nsd_err
 touch_copy_node(struct zone_update *u, struct touch *t, uint16_t flags)
 {
 	const struct node *old = store_get(u->view, t->old);
-	struct worker *w = &u->worker;
+	struct packer *p = &u->packer;
 	enum nsd_err err;
 
-	w->entries = packer_reserve(w, w->entries, &w->entries_room,
-		old->entry_count, sizeof(*w->entries));
-	if (w->entries == NULL)
+	p->entries = packer_reserve(p, p->entries, &p->entries_room,
+		old->entry_count, sizeof(*p->entries));
+	if (p->entries == NULL)
 		return NSD_E_MEMORY;
-	memcpy(w->entries, node_entries(old),
-		old->entry_count * sizeof(*w->entries));
-	w->kept = node_entries(old);
-	w->kept_count = w->packed = old->entry_count;
+	memcpy(p->entries, node_entries(old),
+		old->entry_count * sizeof(*p->entries));
+	p->kept = node_entries(old);
+	p->kept_count = p->packed = old->entry_count;
 	for (unsigned i = 0; i < old->entry_count; i++)
-		if ((w->entries[i].flags & NODE_RRSET_SIGS) == 0)
-			pack_hold_rrset(w, w->entries[i].ref);
-	err = node_create(w, &t->owner, old->entry_count, flags, &t->made);
+		if ((p->entries[i].flags & NODE_RRSET_SIGS) == 0)
+			pack_hold_rrset(p, p->entries[i].ref);
+	err = node_create(p, &t->owner, old->entry_count, flags, &t->made);
 	if (err == NSD_OK)
-		w->kept_count = w->packed = 0;
+		p->kept_count = p->packed = 0;
 	return err;
 }
 
@@ -53,17 +53,17 @@ touch_copy_node(struct zone_update *u, struct touch *t, uint16_t flags)
 static enum nsd_err
 touch_pack_items(struct zone_update *u, struct touch *t, store_ref *ref)
 {
-	struct worker *w = &u->worker;
+	struct packer *p = &u->packer;
 	struct owner hash = t->owner;
 	enum nsd_err err;
 
 	hash.flags &= OWNER_KEY_WHOLE;
-	w->kept = t->kept;
-	w->kept_count = t->kept_count;
-	err = node_pack_items(w, ref == &t->made_hash ? &hash : &t->owner,
+	p->kept = t->kept;
+	p->kept_count = t->kept_count;
+	err = node_pack_items(p, ref == &t->made_hash ? &hash : &t->owner,
 		t->items, t->item_count, ref);
 	if (err == NSD_OK)
-		w->kept_count = 0;
+		p->kept_count = 0;
 	return err;
 }
 
@@ -83,7 +83,7 @@ touch_needs_node(const struct zone_update *u, const struct touch *t)
 		|| (old->flags & PLACE_FLAGS) != touch_place_flags(t);
 }
 
-/* w->hashes are those of the name. */
+/* p->hashes are those of the name. */
 static enum nsd_err
 touch_pack_name(struct zone_update *u, struct touch *t)
 {
@@ -91,13 +91,13 @@ touch_pack_name(struct zone_update *u, struct touch *t)
 		: store_get(u->view, t->old);
 
 	t->replaced = true;
-	u->result.hashed += (u->worker.hashes[0] != NULL)
-		+ (u->worker.hashes[1] != NULL);
+	u->result.hashed += (u->packer.hashes[0] != NULL)
+		+ (u->packer.hashes[1] != NULL);
 	if (t->changed && (t->records & OWNER_OTHER) != 0)
 		return touch_pack_items(u, t, &t->made);
 	/* What is left is an empty non-terminal, if the records are new. */
 	if (old == NULL || (t->changed && old->entry_count > 0))
-		return node_pack_items(&u->worker, &t->owner, NULL, 0,
+		return node_pack_items(&u->packer, &t->owner, NULL, 0,
 			&t->made);
 	return touch_copy_node(u, t, (uint16_t)((old->flags & ~(PLACE_FLAGS
 		| NODE_HASHED | NODE_WILDCARD_HASHED))
@@ -114,15 +114,15 @@ struct pack_queue {
 static enum nsd_err
 queue_flush(struct zone_update *u, struct pack_queue *q)
 {
-	struct worker *w = &u->worker;
+	struct packer *p = &u->packer;
 	enum nsd_err err = q->count == 0 ? NSD_OK
-		: hasher_run(w, q->owners, q->count);
+		: hasher_run(p, q->owners, q->count);
 
 	for (size_t i = 0; i < q->count && err == NSD_OK; i++) {
-		hasher_get(w, i);
+		hasher_get(p, i);
 		err = touch_pack_name(u, q->touches[i]);
 	}
-	w->hashes[0] = w->hashes[1] = NULL;
+	p->hashes[0] = p->hashes[1] = NULL;
 	q->count = 0;
 	return err;
 }
@@ -153,7 +153,7 @@ touch_pack(struct zone_update *u, struct touch *t, struct pack_queue *q)
 enum nsd_err
 update_pack(struct zone_update *u)
 {
-	struct worker *w = &u->worker;
+	struct packer *p = &u->packer;
 	struct pack_queue *q = arena_alloc(&u->arena, sizeof(*q));
 	enum nsd_err err = q == NULL ? NSD_E_MEMORY : NSD_OK;
 
@@ -163,9 +163,9 @@ update_pack(struct zone_update *u)
 		err = touch_pack(u, &u->touches[i], q);
 	if (err == NSD_OK)
 		err = queue_flush(u, q);
-	pack_sigs_flush(w);
-	if (err == NSD_OK && w->findings.count[DIAG_ERROR] > 0)
+	pack_sigs_flush(p);
+	if (err == NSD_OK && p->findings.count[DIAG_ERROR] > 0)
 		err = NSD_E_ZONE;
-	u->rr_delta += (int64_t)w->rr_count;
+	u->rr_delta += (int64_t)p->rr_count;
 	return err;
 }

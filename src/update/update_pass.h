@@ -19,12 +19,13 @@
 #ifndef UPDATE_UPDATE_PASS_H
 #define UPDATE_UPDATE_PASS_H
 
-#include "build/build_pass.h"
-#include "keep/share.h"
-#include "names/trie_edit.h"
+#include "build/packer.h"
+#include "build/shape.h"
 #include "update/nsec3_edit.h"
 #include "update/update.h"
 #include "keep/garbage.h"
+#include "keep/share.h"
+#include "names/trie_edit.h"
 
 struct store_heap;
 struct store_writer;
@@ -83,8 +84,7 @@ struct zone_update {
 	const struct store_view *view;
 	store_ref entry;
 	struct zone_update_options options;
-	uint8_t apex[NAME_MAX_LEN]; /* lower case */
-	uint8_t apex_len;           /* root label counted */
+	struct packer_zone zone; /* with the apex */
 	struct arena arena;
 	struct zone_update_result result;
 
@@ -96,9 +96,7 @@ struct zone_update {
 
 	/* commit */
 	struct zone *old; /* the version that is served */
-	struct build build; /* with one worker, for the parts of a build */
-	struct zone_build_input input;
-	struct worker worker;
+	struct packer packer;
 	struct touch *touches; /* in canonical order */
 	size_t touch_count;
 	bool effective; /* something is not as it was */

@@ -13,12 +13,12 @@ static const uint8_t *
 touch_copy_name(struct zone_update *u, const uint8_t *name, size_t len)
 {
 	struct rrbatch_rr *rr = arena_alloc_zero(&u->arena,
-		sizeof(*rr) + len + u->apex_len);
+		sizeof(*rr) + len + u->zone.apex_len);
 
 	if (rr == NULL)
 		return NULL;
 	memcpy(rr->data, name, len);
-	memcpy(rr->data + len, u->apex, u->apex_len);
+	memcpy(rr->data + len, u->zone.apex, u->zone.apex_len);
 	return rr->data;
 }
 
@@ -138,7 +138,8 @@ plan_touches(struct zone_update *u)
 	const struct owner *before = &apex;
 	size_t n;
 
-	if (!owner_measure(&apex, u->apex, u->apex_len, u->apex, u->apex_len))
+	if (!owner_measure(&apex, u->zone.apex, u->zone.apex_len, u->zone.apex,
+		    u->zone.apex_len))
 		return NSD_E_BUG;
 	u->touches = arena_alloc(&u->arena,
 		plan_count(u) * sizeof(u->touches[0]));
@@ -180,11 +181,12 @@ owner_of_node(const struct zone_update *u, const struct node *node,
 	uint8_t name[NAME_MAX_LEN], struct owner *owner)
 {
 	memcpy(name, trie_leaf_name(&node->leaf), node->leaf.name_len);
-	memcpy(name + node->leaf.name_len, u->apex, u->apex_len);
+	memcpy(name + node->leaf.name_len, u->zone.apex, u->zone.apex_len);
 	owner->flags = 0;
 	owner->rr_count = 0;
-	owner_measure(owner, name, (size_t)node->leaf.name_len + u->apex_len,
-		u->apex, u->apex_len);
+	owner_measure(owner, name,
+		(size_t)node->leaf.name_len + u->zone.apex_len, u->zone.apex,
+		u->zone.apex_len);
 }
 
 /* True if the old version has a name below touch i that is not touched. */
@@ -443,7 +445,7 @@ plan_check_dnames(struct zone_update *u)
 		shape_place(&walk, &t->owner, common);
 		if ((t->owner.flags & OWNER_OCCLUDED) != 0
 			&& (t->records & OWNER_OTHER) != 0)
-			shape_check_dname(&walk, &u->worker, &t->owner);
+			shape_check_dname(&walk, &u->packer, &t->owner);
 		before = &t->owner;
 	}
 }
@@ -467,12 +469,12 @@ plan_check_apex(struct zone_update *u)
 	const struct touch *apex = &u->touches[0];
 	char text[NAME_TEXT_MAX];
 
-	findings_name_text(u->apex, text);
+	findings_name_text(u->zone.apex, text);
 	if (!touch_has_type(u, apex, TYPE_SOA))
-		findings_add(&u->worker.findings, DIAG_ERROR, NULL,
+		findings_add(&u->packer.findings, DIAG_ERROR, NULL,
 			"zone configured as '%s' has no SOA record.", text);
 	else if (!touch_has_type(u, apex, TYPE_NS))
-		findings_add(&u->worker.findings, DIAG_WARNING, NULL,
+		findings_add(&u->packer.findings, DIAG_WARNING, NULL,
 			"zone '%s' has no NS record", text);
 }
 

@@ -144,7 +144,8 @@ rebuild_set_owner(struct rebuild *r, const uint8_t *name)
 
 	memcpy(r->name, name, len);
 	r->owner.flags = 0;
-	owner_measure(&r->owner, r->name, len, r->u->apex, r->u->apex_len);
+	owner_measure(&r->owner, r->name, len, r->u->zone.apex,
+		r->u->zone.apex_len);
 }
 
 /* Starts with an owner that changes are asked for. */
@@ -242,11 +243,11 @@ rebuild_merge(struct rebuild *r)
 		return NSD_E_MEMORY;
 	owner_sort(u->owners, tmp, u->change_count);
 	/* The walk begins with the apex, which has an SOA. */
-	memcpy(r->name, u->apex, u->apex_len);
-	rebuild_set_owner(r, u->apex);
+	memcpy(r->name, u->zone.apex, u->zone.apex_len);
+	rebuild_set_owner(r, u->zone.apex);
 	if (u->change_count > 0 && u->owners[0].labels == 0)
 		rebuild_open_run(r);
-	err = zone_walk(u->view, u->old, u->apex, rebuild_take, r);
+	err = zone_walk(u->view, u->old, u->zone.apex, rebuild_take, r);
 	if (err == NSD_OK)
 		err = rebuild_flush(r);
 	return err != NSD_OK ? err : rebuild_add_new_owners(r, NULL);
@@ -256,7 +257,7 @@ enum nsd_err
 update_rebuild(struct zone_update *u, bool always, struct diag_sink *sink)
 {
 	struct zone_build_input input = {
-		.apex = u->apex,
+		.apex = u->zone.apex,
 		.threads = u->options.threads,
 		.secondary = u->options.secondary,
 		.nsec3_iterations_max = u->options.nsec3_iterations_max,

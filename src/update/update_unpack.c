@@ -36,7 +36,7 @@ unpack_rrset(struct zone_update *u, const struct rrset *rrset,
 	uint8_t rdata[65535];
 
 	for (; rr < end && e->count < most; rr += 2u + octets_get_u16(rr)) {
-		size_t len = unpack_rdata(rrset, rr, u->apex, rdata);
+		size_t len = unpack_rdata(rrset, rr, u->zone.apex, rdata);
 
 		if (entry_add(u, e, rrset->type, rrset->ttl_sec, rdata, len)
 			!= NSD_OK)

@@ -1,5 +1,6 @@
 /* test_nsec3_build.c - which NSEC3 records make the chain of a zone, what
  * names keep of their hashes, and how updates pack them. */
+#include "build/packer.h"
 #include "keep/release.h"
 #include "lib/nsec3_zone.h"
 #include "store/writer.h"
@@ -236,7 +237,7 @@ walk_has_the_records_of_the_chain_at_their_place(void **state)
 
 /* Packs the NSEC3 RRset of a text and puts it into the chain of the zone. */
 static void
-put_rrset(struct nsec3_edit *edit, struct worker *w, const char *rrset)
+put_rrset(struct nsec3_edit *edit, struct packer *packer, const char *rrset)
 {
 	const struct zonefile_options options = {
 		.apex = zone_fixture_name("example."),
@@ -262,30 +263,29 @@ put_rrset(struct nsec3_edit *edit, struct worker *w, const char *rrset)
 	}
 	assert_true(nsec3_items_are_chained(get_chain(), &owner, items, n,
 		hash));
-	assert_int_equal(nsec3_pack_items(w, &owner, get_chain(), items, n,
-		&record), NSD_OK);
+	assert_int_equal(nsec3_pack_items(packer, &owner, get_chain(), items,
+		n, &record), NSD_OK);
 	assert_int_equal(nsec3_edit_put(edit, hash, record), NSD_OK);
 	zonefile_result_fini(&parsed);
 }
 
 /* The record of a hash and its signature. */
 static void
-put_signed(struct nsec3_edit *edit, struct worker *w, const uint8_t *hash,
-	const uint8_t *next)
+put_signed(struct nsec3_edit *edit, struct packer *packer,
+	const uint8_t *hash, const uint8_t *next)
 {
 	text[0] = '\0';
 	add("%s NSEC3 1 0 0 - %s A RRSIG\n%s " SIG, label(hash), label(next),
 		label(hash));
-	put_rrset(edit, w, text);
+	put_rrset(edit, packer, text);
 }
 
 static void
 packed_for_an_update_it_is_as_if_built(void **state)
 {
 	static char built[TEXT_MAX];
-	const struct zone_build_input input = {.threads = 1};
-	struct build b = {.input = &input, .writer = f.writer};
-	struct worker w = {.build = &b};
+	struct packer_zone common = {.view = f.view};
+	struct packer packer = {.err = NSD_OK};
 	struct releaser releaser = {.view = f.view,
 		.heap = store_writer_heap(f.writer)};
 	uint8_t low[NSEC3_HASH_LEN], high[NSEC3_HASH_LEN];
@@ -311,16 +311,16 @@ packed_for_an_update_it_is_as_if_built(void **state)
 	add("@ NSEC3PARAM 1 0 0 -\n%s NSEC3 1 0 0 - %s A RRSIG\n%s " SIG,
 		label(low), label(low), label(low));
 	build();
-	arena_init(&w.arena, NULL, 0);
-	w.heap = releaser.heap;
-	w.findings.arena = &w.arena;
-	b.share.view = f.view;
-	assert_int_equal(packer_prepare(&w), NSD_OK);
-	nsec3_edit_begin(&edit, w.heap, &w.arena, get_zone()->chain);
-	put_signed(&edit, &w, low, high);
-	put_signed(&edit, &w, high, low);
-	pack_sigs_flush(&w);
-	assert_int_equal(w.rr_count, 4);
+	arena_init(&packer.arena, NULL, 0);
+	packer_init(&packer, &common, releaser.heap, NULL);
+	common.share.view = f.view;
+	assert_int_equal(packer_prepare(&packer), NSD_OK);
+	nsec3_edit_begin(&edit, packer.heap, &packer.arena,
+		get_zone()->chain);
+	put_signed(&edit, &packer, low, high);
+	put_signed(&edit, &packer, high, low);
+	pack_sigs_flush(&packer);
+	assert_int_equal(packer.rr_count, 4);
 	assert_int_equal(nsec3_edit_end(&edit, &made), NSD_OK);
 	z = store_edit(releaser.heap, zone);
 	z->chain = made;
@@ -333,7 +333,7 @@ packed_for_an_update_it_is_as_if_built(void **state)
 		assert_int_equal(form->refs, 2);
 		assert_int_equal(iter.record->flags, 0);
 	}
-	arena_fini(&w.arena);
+	arena_fini(&packer.arena);
 	drop();
 }
 

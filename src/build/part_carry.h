@@ -1,0 +1,34 @@
+/* part_carry.h - what the next part of a build has to know of the names before
+ * it. */
+#ifndef BUILD_PART_CARRY_H
+#define BUILD_PART_CARRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "build/shape.h"
+#include "store/store.h"
+
+struct part_carry {
+	struct shape_walk walk;
+	uint32_t end_line;     /* of the last record of all */
+	uint16_t end_file;
+	bool any;              /* there is a name before */
+	unsigned depth;        /* its labels */
+	struct {
+		struct owner owner;
+		store_ref node;
+		bool wildcard_told; /* the node knows of a wildcard below */
+		uint8_t name[NAME_MAX_LEN];
+	} path[NAME_MAX_LABELS + 1]; /* it and its ancestors, by labels */
+};
+
+/* The name before, or NULL. carry may be NULL. */
+static inline const struct owner *
+carry_get_last(const struct part_carry *carry)
+{
+	return carry == NULL || !carry->any ? NULL
+					    : &carry->path[carry->depth].owner;
+}
+
+#endif
