@@ -1,10 +1,10 @@
 /*
- * build.h - records to a zone in the store.
+ * build.h - makes a zone in the store from its records.
  *
- * The passes: sort into canonical order, group into nodes and RRsets, check,
- * find cuts and occluded names, choose and pack the chain of NSEC3 records,
- * hash names, pack and share RRsets, resolve additional data, build the tries.
- * Nothing is visible to readers before table_set_zone.
+ * The passes: sort records into canonical order, group them into nodes and
+ * RRsets, check them, find zone cuts and occluded names, choose and pack the
+ * chain of NSEC3 records, hash names, pack and share RRsets, resolve additional
+ * data, build the tries. Readers see nothing of it before table_set_zone.
  */
 #ifndef BUILD_BUILD_H
 #define BUILD_BUILD_H
@@ -22,27 +22,35 @@ struct store_writer;
 
 struct zone_build_input {
 	const uint8_t *apex;            /* wire name */
-	const struct rrbatch *batches;  /* borrowed */
+	const struct rrbatch *batches;  /* in file order */
 	const char *const *files;       /* names for findings, by rr->file */
 	size_t file_count;
-	unsigned threads;
+	unsigned threads;               /* at most; 0 is 1 */
 	bool secondary; /* what a primary would refuse is only a warning */
-	/* A chain of NSEC3 records with more iterations is not hashed for
-	 * (NSEC3_CHAIN_COSTLY); 0: NSEC3_ITERATIONS_MAX. */
+	/* Names are not hashed for a chain of NSEC3 records with more
+	 * iterations (NSEC3_CHAIN_COSTLY); 0: NSEC3_ITERATIONS_MAX. */
 	uint32_t nsec3_iterations_max;
+	/* NULL, or called in the calling thread, now and then. done and total
+	 * count what the stage goes through. */
 	void (*on_progress)(void *ctx, const char *stage, uint64_t done,
 		uint64_t total);
 	void *progress_ctx;
 };
 
 /*
- * Checks and compiles a zone. Findings go to the sink, from the calling
- * thread: no SOA or several, no NS, records out of the zone, CNAME or DNAME
- * beside other data, differing TTLs, duplicates (left out), wrong digest
- * lengths; errors fail the build, warnings do not.
- * returns NSD_OK with *zone (not visible to anyone); NSD_E_ZONE if the sink
- * got errors; NSD_E_MEMORY. On failure nothing stays allocated.
- * Uses heap, and makes heaps of its own for further threads.
+ * Checks a zone and puts it into the store. Borrows input and all it refers to.
+ * Findings go to the sink, from the calling thread and in file order: no SOA or
+ * several, no NS, records out of the zone, CNAME or DNAME beside other data,
+ * differing TTLs, duplicates (left out), wrong digest lengths. Errors fail the
+ * build, warnings do not.
+ *
+ * NSD_OK: *zone is the zone, which nobody sees yet.
+ * NSD_E_ZONE: the sink got errors.
+ * NSD_E_MEMORY: there is no memory, or the store is full; the sink got nothing.
+ * After a failure nothing stays allocated, and *zone is as it was.
+ *
+ * Uses heap, and makes heaps of its own for further threads. Takes about a
+ * microsecond a record; blocks.
  */
 enum nsd_err build_zone(const struct zone_build_input *input,
 	struct store_writer *writer, struct store_heap *heap,

@@ -1,6 +1,6 @@
 /*
- * findings.h - what a build has to say about its input, collected by each
- * thread and handed to the sink in file order at the end.
+ * findings.h - what a build has to say about its input. Each thread collects
+ * its own; at the end all go to the sink in file order.
  */
 #ifndef BUILD_FINDINGS_H
 #define BUILD_FINDINGS_H
@@ -29,8 +29,8 @@ struct findings {
 	uint32_t count[DIAG_ERROR + 1];
 };
 
-/* Notes a finding at a record (NULL: the zone as a whole). One that there is
- * no memory or room for is only counted. */
+/* Notes a finding at a record (NULL: the zone as a whole). It is only counted
+ * if there is no memory for it, or FINDINGS_KEPT_MAX are kept already. */
 void findings_add(struct findings *findings, enum diag_severity severity,
 	const struct rrbatch_rr *rr, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));

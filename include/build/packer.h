@@ -152,13 +152,21 @@ void packer_init(struct packer *p, struct packer_zone *zone,
 /* Makes room for the first records; more calls do nothing. NSD_E_MEMORY. */
 enum nsd_err packer_prepare(struct packer *p) MUST_USE;
 
-/*
- * Makes room for count things of size in an array of scratch; contents are
- * lost. Returns the array, which may have moved; NULL without memory, with
- * *room 0.
- */
-void *packer_reserve(struct packer *p, void *array, size_t *room, size_t count,
+/* What packer_reserve does when there is no room. Not called directly. */
+void *packer_reserve_more(struct packer *p, size_t *room, size_t count,
 	size_t size) MUST_USE;
+
+/*
+ * Makes room for count things of size in an array of scratch; if it moves, its
+ * contents are lost. Returns the array; NULL without memory, with *room 0.
+ */
+static inline void *
+packer_reserve(struct packer *p, void *array, size_t *room, size_t count,
+	size_t size)
+{
+	return count <= *room ? array
+			      : packer_reserve_more(p, room, count, size);
+}
 
 /* ---- hashes of names (hasher.c) */
 

@@ -1,16 +1,16 @@
 /*
- * diff.h - what is different between a zone that is served and the records
- * of a file, found without having the records in memory.
+ * diff.h - finds the differences between a zone that is served and the records
+ * of a file, without all records in memory.
  *
- * The owners are spread over many buckets, and a bucket has the sum of keyed
- * hashes of its records, those of the file less those of the zone. Where the
- * sum is not 0 there is a difference, and only there the records themselves
- * are looked at, in a second reading. That two different sets of records have
- * the same sum has a chance of 2^-64 for each bucket, whatever the records are.
+ * The owners are spread over many buckets. A bucket has the sum of keyed hashes
+ * of its records: those of the file less those of the zone. If the sum is not
+ * 0, there is a difference. Only the records of such buckets are looked at, in
+ * a second reading. Two different sets of records have the same sum with a
+ * chance of 2^-64 for each bucket, whatever the records are.
  *
  *   diff_create
  *   diff_sum        each record of the file, in batches
- *   diff_compare    all equal? then that is all
+ *   diff_compare    if all is equal, that is all
  *   diff_collect    each record of the same file once more
  *   diff_finish     the changes
  *
@@ -38,33 +38,37 @@ struct diff_change {
 };
 
 /*
- * key: random, so that nobody can make files with sums of his choice. Borrows
- * zone and apex. memory_max: octets that may be collected, all in all.
- * NSD_E_MEMORY.
+ * Gives a diff without records of the file; diff_destroy releases it. key:
+ * random, so that nobody can make files with sums of their choice. Keeps view,
+ * zone and apex until the end. memory_max: octets that may be collected, all in
+ * all. NSD_E_MEMORY: there is no memory for the sums.
  */
 enum nsd_err diff_create(const struct store_view *view,
 	const struct zone *zone, const uint8_t *apex, const uint64_t key[2],
 	size_t memory_max, struct diff **diff) MUST_USE;
 void diff_destroy(struct diff *diff);
 
-/* Takes a batch of the file, in any order. NSD_E_ZONE: there are records that
- * are not below the apex. */
+/* Adds a batch of the file, in any order. Borrows it. NSD_E_ZONE: a record is
+ * not at or below the apex; the diff is then of no use. */
 enum nsd_err diff_sum(struct diff *diff, const struct rrbatch *batch) MUST_USE;
 
-/* Walks the zone. NSD_OK with *equal; NSD_E_LIMIT: so much is different that
- * collecting it would take more than memory_max. */
+/* Walks the zone. *equal: there is no difference. NSD_E_LIMIT: so much is
+ * different that it would take more than memory_max to collect it; *equal is
+ * set all the same. */
 enum nsd_err diff_compare(struct diff *diff, bool *equal) MUST_USE;
 
-/* Takes a batch of the file again. NSD_E_LIMIT, NSD_E_MEMORY. */
+/* Takes a batch of the file again, and copies what it needs of it. NSD_E_LIMIT:
+ * it takes more than memory_max. NSD_E_MEMORY: there is no memory. */
 enum nsd_err diff_collect(struct diff *diff, const struct rrbatch *batch)
 	MUST_USE;
 
 /*
- * Walks the zone again and gives the changes (lent until diff_destroy) that
- * make it what the file says, by the rules of build_zone for duplicates and
- * TTLs that differ: none, if the file differs in nothing else. A record that
- * changes its TTL or the case of letters is removed and added. NSD_E_ZONE:
- * several SOA records; NSD_E_LIMIT, NSD_E_MEMORY.
+ * Walks the zone again. Lends the changes, until diff_destroy, that make the
+ * zone what the file says. Duplicates and TTLs that differ are treated as
+ * build_zone treats them: they alone make no change. A record whose TTL or
+ * letter case changes is removed and added.
+ * NSD_E_ZONE: the file has several SOA records. NSD_E_LIMIT: it takes more than
+ * memory_max. NSD_E_MEMORY: there is no memory.
  */
 enum nsd_err diff_finish(struct diff *diff, const struct diff_change **changes,
 	size_t *count) MUST_USE;

@@ -1,12 +1,14 @@
 /*
- * update.h - changes of a zone that is served, published in place.
+ * update.h - changes a zone that is served, and publishes it in place.
  *
- * A transaction copies what it touches, shares the rest with the version that
- * is served, and swings one reference at the end: readers see all of it or
- * nothing, across cells of addresses too. Time and memory go with the size of
- * the change (and, for a cut or DNAME that comes or goes, with the names below
- * it), not with the zone's. The result answers and prints as a zone that was
- * built from the same records.
+ * A transaction copies what it touches and shares the rest with the version
+ * that is served. At the end it changes one reference: readers see all of it or
+ * nothing, also in cells of addresses. Time and memory grow with the size of
+ * the change, not with that of the zone. If a zone cut or DNAME comes or goes,
+ * they also grow with the names below it. The result answers and prints as a
+ * zone that was built from the same records.
+ *
+ * All of this is for the writer of the store, in one thread.
  */
 #ifndef UPDATE_UPDATE_H
 #define UPDATE_UPDATE_H
@@ -26,27 +28,34 @@ struct zone_update_options {
 	uint32_t nsec3_iterations_max; /* as in zone_build_input */
 };
 
-/* Begins a transaction on the zone of a table entry, which must be loaded.
- * One at a time for a zone. */
+/*
+ * Begins a transaction on the zone of a table entry. There may be one at a time
+ * for a zone. Gives *update; update_commit or update_abort releases it. Keeps
+ * the writer until then.
+ * NSD_E_NOT_FOUND: the zone is not loaded. NSD_E_MEMORY: there is no memory.
+ */
 enum nsd_err update_begin(struct store_writer *writer, store_ref entry,
 	const struct zone_update_options *options,
 	struct zone_update **update) MUST_USE;
 
 /*
- * Notes one record to be added or removed; nothing is checked but that it lies
- * in the zone (NSD_E_ZONE). rr: whole wire owner, uncompressed RDATA, copied.
- * A record that is removed and added stays, in whatever order. Adding what is
- * there, or removing what is not, is no error (RFC 2136 section 3.4.2) and is
- * counted: see zone_update_result. Records are equal if they are in canonical
- * form, whatever their TTLs; one that is added takes the place of an equal one
- * with its TTL and its case. Of the records of an RRset the lowest TTL counts,
- * and that is the one that they all have afterwards.
+ * Notes one record to be added or removed. rr: whole wire owner, uncompressed
+ * RDATA; copied. A record that is removed and added stays, in whatever order.
+ * It is no error to add what is there or to remove what is not (RFC 2136
+ * section 3.4.2); both are counted in zone_update_result. Records are equal if
+ * their canonical forms are, whatever their TTLs. One that is added takes the
+ * place of an equal one, with its own TTL and letter case. All records of an
+ * RRset get the lowest TTL among them.
+ *
+ * NSD_E_ZONE: the owner is not in the zone; nothing else is checked here.
+ * NSD_E_LIMIT: there are more than 2^31 changes. NSD_E_MEMORY: there is no
+ * memory. After each the transaction is as it was.
  */
 enum nsd_err update_add(struct zone_update *update,
 	const struct zone_rr *rr) MUST_USE;
 enum nsd_err update_remove(struct zone_update *update,
 	const struct zone_rr *rr) MUST_USE;
-/* All records of a type (TYPE_ANY: of any) at a name. */
+/* The same for all records of a type (TYPE_ANY: of any) at a name. */
 enum nsd_err update_remove_rrset(struct zone_update *update,
 	const uint8_t *owner, uint16_t type) MUST_USE;
 
@@ -60,31 +69,35 @@ struct zone_update_result {
 };
 
 /*
- * Checks the zone as it would be (what build_zone calls an error is one here),
- * publishes it and frees the transaction. The old version's parts that nobody
- * needs any more are retired: call store_reclaim. What changes nothing is not
- * published. On an error (NSD_E_ZONE with findings in the sink, NSD_E_MEMORY)
- * the served version stays as it is, and the transaction is freed as well.
- * result may be NULL.
+ * Checks the zone as it would be, and publishes it. What build_zone calls an
+ * error is one here. What changes nothing is not published. Objects of the old
+ * version that nobody needs any more are retired: call store_reclaim.
+ *
+ * NSD_E_ZONE: there are errors; the sink has them.
+ * NSD_E_MEMORY: there is no memory, or the store is full.
+ * After a failure the served version stays as it is. The transaction is freed
+ * in each case. result may be NULL; it is set on success only.
  */
 enum nsd_err update_commit(struct zone_update *update,
 	struct diag_sink *sink, struct zone_update_result *result) MUST_USE;
+/* Frees the transaction; nothing has changed. */
 void update_abort(struct zone_update *update);
 
 /*
- * Does what the first update of a zone would do else: makes the index of its
- * contents, if a small build has left none or a loader took over. Cost then: a
- * walk of the zone, 0.24 s for a million delegations. NSD_E_MEMORY: the first
- * update tries again.
+ * Makes the index of a zone's contents, if a small build has left none or a
+ * loader took over. Otherwise the first update of the zone does it. Cost: a
+ * walk of the zone, 0.24 s for a million delegations.
+ * NSD_OK: also if the zone is not loaded. NSD_E_MEMORY: the store is full; the
+ * first update tries again.
  */
 enum nsd_err update_prepare(struct store_writer *writer, store_ref entry)
 	MUST_USE;
 
 /*
- * The same in steps, for a zone of which no update may wait so long: after
- * begin the zone has an index without contents, and updates may come at any
- * time. Until the last step they store again what a neighbour has, too, and
- * the index does not know yet; that costs memory, no more.
+ * The same in steps, for a zone whose updates may not wait so long. After begin
+ * the zone has an index without contents, and updates may come at any time.
+ * Until the last step they may store contents again that the zone has, but the
+ * index does not know yet. That costs memory, no more.
  */
 struct zone_prepare {
 	/* private */
@@ -96,27 +109,32 @@ struct zone_prepare {
 	uint8_t at[NAME_MAX_LEN];
 };
 
-/* NSD_E_NOT_FOUND: the zone is not loaded; NSD_E_MEMORY. */
+/* NSD_E_NOT_FOUND: the zone is not loaded. NSD_E_MEMORY: the store is full. */
 enum nsd_err update_prepare_begin(struct store_writer *writer,
 	store_ref entry, struct zone_prepare *prepare) MUST_USE;
-/* Looks at so many names (some 0.3 us each). NSD_OK: all is done, NSD_E_AGAIN:
- * there are more; NSD_E_MEMORY: the index stays as it is. The entry must still
- * be there. */
+/*
+ * Looks at so many names, at some 0.3 us each. The entry must still be there.
+ * NSD_OK: all is done, or the zone was replaced or unloaded. NSD_E_AGAIN: there
+ * are more names. NSD_E_MEMORY: the store is full; the index stays as it is.
+ */
 enum nsd_err update_prepare_step(struct store_writer *writer,
 	struct zone_prepare *prepare, size_t names) MUST_USE;
 
 /*
- * Makes a zone anew as it is, published in place, if it has 4000 records at
- * most: what it consists of then lies in holes that it fits, or close together,
- * and the spans that it was scattered over may become free. A larger one stays.
- * records: what has been looked at is added. NSD_E_MEMORY: it stays as it was.
+ * Builds a zone anew from its own records and publishes it in place, if it has
+ * 4000 records at most. Its objects then lie in holes that they fit, or close
+ * together, and the spans that it was scattered over may become free. A larger
+ * zone stays as it is. *records grows by the records that were read.
+ * NSD_OK: also if the zone is not loaded, or could not be built. NSD_E_MEMORY:
+ * the zone stays as it was.
  */
 enum nsd_err update_tidy(struct store_writer *writer, store_ref entry,
 	const struct zone_update_options *options, uint64_t *records)
 	MUST_USE;
 
-/* Makes addresses that changed a while ago cheap to find again. A commit does
- * it, too; a zone that is not changed any more is right without. Cheap. */
+/* Makes addresses that changed a while ago cheap to find again. Each commit
+ * does it, too. A zone that does not change any more is right without it.
+ * Cheap. */
 void update_settle(struct store_writer *writer, store_ref entry);
 
 #endif

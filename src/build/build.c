@@ -1,4 +1,5 @@
 /* build.c - runs the passes that turn records into a zone in the store. */
+#include <assert.h>
 #include <string.h>
 
 #include "base/threads.h"
@@ -374,6 +375,7 @@ build_emit(struct build *b, struct diag_sink *sink)
 enum nsd_err
 build_start(struct build *b, struct store_heap *heap)
 {
+	assert(b->workers == NULL);
 	build_init_zone(b);
 	if (build_create_workers(b, heap) != NSD_OK)
 		return NSD_E_MEMORY;

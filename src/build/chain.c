@@ -1,5 +1,6 @@
 /* chain.c - the pass that makes the chain: its records are taken out of
  * the owners, packed, and put in order. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -268,6 +269,7 @@ chain_create(struct build *b, const struct nsec3_entry *entries, size_t count)
 	struct nsec3_chain *chain;
 	store_ref ref;
 
+	assert(count > 0 && count <= UINT32_MAX);
 	chain = store_alloc(heap, size, &ref);
 	if (chain == NULL)
 		return NSD_E_MEMORY;

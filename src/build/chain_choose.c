@@ -1,5 +1,6 @@
 /* chain_choose.c - which chain of NSEC3 records is used: the parameters of an
  * NSEC3PARAM at the apex (RFC 5155 section 4). */
+#include <assert.h>
 #include <string.h>
 
 #include "build/build_pass.h"
@@ -45,6 +46,7 @@ choices_insert(struct choices *choices, const struct nsec3_params *params,
 			&& nsec3_params_compare(&items[at].params, params)
 				== 0))
 		return;
+	assert(choices->count <= CHOICES_MAX);
 	if (choices->count == CHOICES_MAX)
 		choices->count--;
 	memmove(&items[at + 1], &items[at],

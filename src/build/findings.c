@@ -1,4 +1,5 @@
 /* findings.c - collects findings and emits them in file order. */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@ findings_add(struct findings *findings, enum diag_severity severity,
 	va_list args;
 	size_t len;
 
+	assert(severity <= DIAG_ERROR);
 	findings->count[severity]++;
 	if (findings->kept[severity] >= FINDINGS_KEPT_MAX)
 		return;

@@ -2,6 +2,7 @@
  * its nodes keep them: many at a time, in each worker. */
 #include <string.h>
 
+#include "base/assert.h"
 #include "build/pack_parts.h"
 #include "store/writer.h"
 
@@ -105,6 +106,7 @@ hasher_run(struct packer *p, const struct owner *owners, size_t count)
 	struct name_hasher *h = p->hasher;
 	size_t n;
 
+	assert(count <= HASHER_OWNERS);
 	if (p->zone->chain == STORE_NONE)
 		return NSD_OK;
 	if (h == NULL) {
@@ -123,6 +125,7 @@ hasher_get(struct packer *p, size_t i)
 {
 	if (p->hasher == NULL)
 		return;
+	ASSERT_HOT(i < HASHER_OWNERS);
 	p->hashes[0] = p->hasher->kept[2 * i];
 	p->hashes[1] = p->hasher->kept[2 * i + 1];
 }

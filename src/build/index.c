@@ -2,6 +2,7 @@
  * zone. */
 #include <string.h>
 
+#include "base/assert.h"
 #include "build/build_pass.h"
 
 #define SMALL_COUNT 4096u /* owners; what they take is not worth giving back */
@@ -41,6 +42,8 @@ index_open(struct build_worker *w, const struct rrbatch_rr *rr)
 {
 	struct owner *owner = &w->index.room[w->index.name_count];
 
+	ASSERT_HOT(w->index.name_count + w->index.hash_count
+		< w->index.room_count);
 	owner->rr_count = 0;
 	owner->flags = 0;
 	if (!owner_measure(owner, rr->data, rr->owner_len, w->build->zone.apex,

@@ -1,6 +1,7 @@
 /* items.c - the records of one name: sorted, cut into RRsets. */
 #include <string.h>
 
+#include "base/grow.h"
 #include "build/pack_parts.h"
 #include "dns/rdata.h"
 
@@ -189,18 +190,12 @@ items_group(struct packer *p, const struct owner *owner, struct item *items,
 		end = i + 1;
 		while (end < count && items[end].key == items[i].key)
 			end++;
-		if (n == p->groups_room) {
-			size_t room = n * 2;
-			struct item_group *more = arena_alloc(&p->arena,
-				room * sizeof(*more));
-
-			if (more == NULL)
-				return NSD_E_MEMORY;
-			memcpy(more, p->groups, n * sizeof(*more));
-			p->groups = more;
-			p->groups_room = room;
-		}
-		g = &p->groups[n++];
+		g = grow_arena(&p->arena, p->groups, n, &p->groups_room,
+			sizeof(*g));
+		if (g == NULL)
+			return NSD_E_MEMORY;
+		p->groups = g;
+		g += n++;
 		g->type = (uint16_t)(items[i].key >> 1);
 		g->sigs = (items[i].key & 1) != 0;
 		g->items = items + i;

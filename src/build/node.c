@@ -2,6 +2,7 @@
  * signatures in the store. */
 #include <string.h>
 
+#include "base/assert.h"
 #include "build/pack_parts.h"
 #include "store/writer.h"
 
@@ -46,6 +47,7 @@ node_create(struct packer *p, const struct owner *owner, size_t entries,
 		size + hashes * NSEC3_PREFIX_LEN, ref);
 	uint8_t *at = (uint8_t *)node + size;
 
+	ASSERT_HOT(entries <= UINT16_MAX);
 	if (node == NULL)
 		return NSD_E_MEMORY;
 	node->leaf.name_len = owner->name_len;

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/assert.h"
 #include "build/pack_parts.h"
 #include "dns/rdata.h"
 #include "store/writer.h"
@@ -78,6 +79,7 @@ suffixes_index(struct rrset_scratch *scratch, unsigned number)
 {
 	uint32_t i = scratch->suffixes[number].hash;
 
+	ASSERT_HOT(number < SUFFIXES_MAX); /* so the index has free slots */
 	while (scratch->suffix_index[i % SUFFIX_INDEX] != 0)
 		i++;
 	scratch->suffix_index[i % SUFFIX_INDEX] = (uint16_t)(number + 1);
@@ -197,6 +199,7 @@ put_name(struct packing *p, const uint8_t *name)
 	i--;
 	suffixes_add(p, name, at, hash, labels, i);
 	put_octets(p, name, at[i]);
+	ASSERT_HOT(p->fixup_count < p->scratch->names_room);
 	p->scratch->fixups[p->fixup_count++] = (uint16_t)p->sent;
 	octets_put_u16(p->out, cell);
 	p->out += 2;
@@ -292,6 +295,7 @@ note_target(struct packing *p, const struct rrbatch_rr *rr)
 	else if (rr->type == TYPE_NS
 		&& target_in_domain(p->packer->zone, p->owner, name, len))
 		t->flags |= TARGET_IN_DOMAIN;
+	ASSERT_HOT(p->target_count < p->scratch->names_room);
 	p->scratch->target_rrs[p->target_count++] = rr;
 }
 

@@ -1,5 +1,6 @@
 /* pack_sigs.c - RRSIGs (RFC 4034 section 3.1) to struct rrset_sigs; what many
  * have in common becomes a shared sig_template. */
+#include <assert.h>
 #include <string.h>
 
 #include "build/pack_parts.h"
@@ -259,8 +260,10 @@ pack_sigs_uncount(struct packer *p, const struct rrset_sigs *sigs)
 		const struct sig *sig = (const struct sig *)at;
 
 		for (size_t t = 0; t < p->templates.room; t++)
-			if (p->templates.slots[t].ref == sig->template_ref)
+			if (p->templates.slots[t].ref == sig->template_ref) {
+				assert(p->templates.slots[t].count > 0);
 				p->templates.slots[t].count--;
+			}
 		at += sig_size(sig);
 	}
 }

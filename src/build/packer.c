@@ -1,4 +1,6 @@
 /* packer.c - the scratch memory of what packs nodes. */
+#include <assert.h>
+
 #include "build/pack_parts.h"
 
 #define ITEMS_FIRST 64u
@@ -8,6 +10,7 @@ void
 packer_init(struct packer *p, struct packer_zone *zone, struct store_heap *heap,
 	struct arena *uses_arena)
 {
+	assert(p->items == NULL && p->uses == NULL);
 	p->zone = zone;
 	p->heap = heap;
 	p->uses_arena = uses_arena != NULL ? uses_arena : &p->arena;
@@ -15,11 +18,10 @@ packer_init(struct packer *p, struct packer_zone *zone, struct store_heap *heap,
 }
 
 void *
-packer_reserve(struct packer *p, void *array, size_t *room, size_t count,
-	size_t size)
+packer_reserve_more(struct packer *p, size_t *room, size_t count, size_t size)
 {
-	if (count <= *room)
-		return array;
+	void *array;
+
 	if (count < *room * 2)
 		count = *room * 2;
 	array = arena_alloc(&p->arena, count * size);

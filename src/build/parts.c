@@ -2,6 +2,7 @@
  * parts.c - builds a zone in parts: the records of a range of names at a time
  * become nodes and a trie, which is joined to those before it.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,6 +227,7 @@ parts_take(struct zone_parts *p, const struct rrbatch *batch)
 	const struct build *b = &p->build;
 	bool wanted = false, outside = false, same = false;
 
+	assert(p->range != NULL);
 	for (size_t i = 0; i < batch->count; i++, rr = rrbatch_next(rr)) {
 		if (rr->owner_len > 0) {
 			struct owner owner;
@@ -410,6 +412,7 @@ parts_pack(struct zone_parts *p)
 	struct build *b = &p->build;
 	enum nsd_err err = NSD_OK;
 
+	assert(p->range != NULL);
 	p->input.batches = p->first;
 	if (p->first_names)
 		err = parts_end_chain(p);

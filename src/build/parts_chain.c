@@ -1,5 +1,6 @@
 /* parts_chain.c - the chain of NSEC3 records of a build in parts: each range
  * has a piece of it. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ held_check(struct zone_parts *p, const uint8_t *follows)
 	struct chain_item item = {.entry = *last, .rr = p->held_rr};
 	enum nsd_err err;
 
+	assert(p->entry_count > 0);
 	if (p->held_rr == NULL)
 		return NSD_OK;
 	err = chain_check_item(&p->build, &item, follows);

@@ -2,8 +2,10 @@
  * shape.c - second pass: walks the names in order, adds the empty
  * non-terminals, finds zone cuts and what they and DNAMEs hide, wildcards.
  */
+#include <assert.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "build/build_pass.h"
 #include "build/part_carry.h"
 
@@ -12,6 +14,8 @@
 void
 shape_place(struct shape_walk *s, struct owner *o, unsigned common)
 {
+	ASSERT_HOT(o->labels <= NAME_MAX_LABELS);
+	ASSERT_HOT(o->labels == 0 || s->path[o->labels - 1] != NULL);
 	if (s->covered && common < s->cover)
 		s->covered = false;
 	if (s->covered)
@@ -174,6 +178,7 @@ shape_build(struct build *b)
 		shape_add_run(&s, o, n, common);
 		before = o;
 	}
+	assert(s.count == b->name_count + missing);
 	b->names = s.out;
 	b->name_count = s.count;
 	b->wildcards = s.walk->wildcards;

@@ -1,4 +1,6 @@
 /* workers.c - runs a pass in all workers of a build. */
+#include <assert.h>
+
 #include "base/threads.h"
 #include "build/build_pass.h"
 
@@ -22,6 +24,7 @@ workers_run(struct build *b, enum nsd_err (*run)(struct build_worker *))
 	struct workers_pass pass = {b, run};
 	enum nsd_err err = NSD_OK;
 
+	assert(b->worker_count > 0);
 	threads_run(b->worker_count, build_worker_main, &pass);
 	for (unsigned i = 0; i < b->worker_count && err == NSD_OK; i++)
 		err = b->workers[i].err;

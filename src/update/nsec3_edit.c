@@ -1,5 +1,6 @@
 /* nsec3_edit.c - changes a chain by copying the pages that the changes lie in.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +79,7 @@ nsec3_edit_begin(struct nsec3_edit *edit, struct store_heap *heap,
 	struct arena *arena, store_ref chain)
 {
 	memset(edit, 0, sizeof(*edit));
+	assert(chain != STORE_NONE);
 	edit->heap = heap;
 	edit->view = store_heap_view(heap);
 	edit->arena = arena;
@@ -506,6 +508,7 @@ tree_make(struct nsec3_edit *e, store_ref *root, uint32_t *count)
 		level = above;
 		height++;
 	}
+	assert(level.count == 1); /* changes_find_ends: a record stays */
 	*root = level.items[0].record;
 	return NSD_OK;
 }
@@ -536,8 +539,10 @@ enum nsd_err
 nsec3_edit_end(struct nsec3_edit *edit, store_ref *chain)
 {
 	const uint8_t *first, *last;
-	enum nsd_err err = changes_settle(edit);
+	enum nsd_err err;
 
+	assert(edit->made == STORE_NONE);
+	err = changes_settle(edit);
 	if (err != NSD_OK)
 		return err;
 	if (edit->change_count == 0) {

@@ -1,5 +1,6 @@
 /* update_apply.c - the tries of the new version, what nobody holds any more,
  * and the publish; or all of it undone. */
+#include <assert.h>
 #include <string.h>
 
 #include "build/build.h"
@@ -148,6 +149,7 @@ targets_count(struct zone_update *u, uint32_t delta)
 			if (cell == STORE_NONE)
 				continue;
 			t = store_edit(u->heap, cell - GLUE_CELL_GRANULES);
+			assert(t->refs + delta <= UINT32_MAX / 2);
 			t->refs += delta;
 		}
 	}
@@ -160,6 +162,7 @@ release_count(struct zone_update *u)
 	for (size_t i = 0; i < u->rrsets.count; i++) {
 		struct rrset *r = store_edit(u->heap, u->rrsets.items[i]);
 
+		assert(r->refs > 0);
 		if (--r->refs == 0)
 			u->dead_rrsets.items[u->dead_rrsets.count++] =
 				u->rrsets.items[i];
@@ -168,6 +171,7 @@ release_count(struct zone_update *u)
 		struct sig_template *t = store_edit(u->heap,
 			u->templates.items[i]);
 
+		assert(t->refs > 0);
 		if (--t->refs == 0)
 			u->dead_templates.items[u->dead_templates.count++] =
 				u->templates.items[i];
@@ -401,6 +405,7 @@ undo_uses(struct zone_update *u)
 		if (cell == STORE_NONE)
 			continue;
 		t = store_edit(u->heap, cell - GLUE_CELL_GRANULES);
+		assert(t->refs > 0);
 		t->refs--;
 	}
 }

@@ -1,5 +1,6 @@
 /* update_items.c - the records of a touched name: those that the old node has,
  * less those to be removed, and those to be added. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,6 +171,7 @@ merge_keep(struct merge *m, const struct entry_items *e)
 		return merge_put_all(m, e->items, e->count);
 	if (e->count == 0)
 		return NSD_OK;
+	assert(e->entry != NULL);
 	t->kept[t->kept_count++] = *e->entry;
 	return merge_put(m, &e->items[0]);
 }

@@ -1,4 +1,5 @@
 /* update_pack.c - makes the nodes of names that are not as they were. */
+#include <assert.h>
 #include <string.h>
 
 #include "update/update_pass.h"
@@ -145,6 +146,7 @@ touch_pack(struct zone_update *u, struct touch *t, struct pack_queue *q)
 		return NSD_OK;
 	if (q->count == HASHER_OWNERS)
 		err = queue_flush(u, q);
+	assert(q->count < HASHER_OWNERS);
 	q->owners[q->count] = t->owner;
 	q->touches[q->count++] = t;
 	return err;
