@@ -111,7 +111,7 @@ zone_take_facts(struct build *b, struct zone *zone)
 	}
 }
 
-/* What updates need to share contents with what is there. */
+/* Leaves the index by which updates find equal contents. */
 static enum nsd_err
 build_save_share(struct build *b, struct zone *zone)
 {
@@ -168,7 +168,8 @@ struct trie_job {
 	size_t count;
 };
 
-/* One of the three tries by each worker; the first does what is left. */
+/* Each worker builds one of the three tries. If there are fewer workers, some
+ * build more. */
 static enum nsd_err
 trie_worker(struct build_worker *w)
 {
@@ -276,8 +277,8 @@ apex_has(const struct build *b, uint16_t type)
 	return false;
 }
 
-/* The last line of the input with a record, where what is missing is told
- * to be missing; line 1 of an empty file. */
+/* The last line of the input with a record: findings about what is missing are
+ * reported there. Line 1 of an empty file. */
 static void
 build_find_end(const struct build *b, struct rrbatch_rr *end)
 {
@@ -300,7 +301,6 @@ build_find_end(const struct build *b, struct rrbatch_rr *end)
 	}
 }
 
-/* What no zone can do without. */
 void
 build_check_apex(struct build *b)
 {
@@ -405,7 +405,7 @@ build_zone(const struct zone_build_input *input, struct store_writer *writer,
 		b.rr_total += batch->count;
 	err = build_start(&b, heap);
 	if (err == NSD_OK) {
-		/* The caller's share of the work begins in stack memory. */
+		/* The calling thread's packer begins in stack memory. */
 		arena_init(&build_packer(&b)->arena, worker_memory,
 			sizeof(worker_memory));
 		err = build_run(&b);

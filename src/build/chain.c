@@ -1,5 +1,5 @@
-/* chain.c - the pass that makes the chain: its records are taken out of
- * the owners, packed, and put in order. */
+/* chain.c - the pass that makes the NSEC3 chain: it takes the records out of
+ * the owners, packs them, and puts them in order. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +58,8 @@ run_find_usable(struct build_worker *w, const struct owner *run)
 	return NULL;
 }
 
-/* Packs the NSEC3 records of a run of owners, if they are the chain's; marks
- * the run. item: what to fill. */
+/* Packs the NSEC3 records of a run of owners into item, if they belong to the
+ * chain, and marks the run. Else item has no record. */
 static enum nsd_err
 run_pack_chain(struct build_worker *w, struct owner *run,
 	struct chain_item *item)
@@ -245,8 +245,8 @@ chain_check_next(struct build *b)
 	return err;
 }
 
-/* RFC 5155 section 10.3 and RFC 9276 section 3.2: hashing that a query could
- * stop the server with is not done. */
+/* RFC 5155 section 10.3 and RFC 9276 section 3.2: if hashing is so costly that
+ * queries could stop the server, it is not done. */
 static bool
 chain_is_costly(struct build *b)
 {

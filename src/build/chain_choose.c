@@ -1,5 +1,5 @@
-/* chain_choose.c - which chain of NSEC3 records is used: the parameters of an
- * NSEC3PARAM at the apex (RFC 5155 section 4). */
+/* chain_choose.c - chooses the chain of NSEC3 records that is used: that with
+ * the parameters of an NSEC3PARAM at the apex (RFC 5155 section 4). */
 #include <assert.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ chain_use_params(struct build *b, const struct rrbatch_rr *rr)
 	return true;
 }
 
-/* Keeps them in order, once each; of more than there is room for the first. */
+/* Keeps parameters in order, each once. Of too many the first stay. */
 static void
 choices_insert(struct choices *choices, const struct nsec3_params *params,
 	const struct rrbatch_rr *rr)
@@ -73,7 +73,7 @@ choices_add(struct build *b, struct choices *choices,
 			(unsigned)rdata[0]);
 		return;
 	}
-	/* RFC 5155 section 4.1.2: such a chain is not complete, or not meant
+	/* RFC 5155 section 4.1.2: such a chain may be incomplete; it is not
 	 * for authoritative servers. */
 	if (rdata[1] != 0) {
 		findings_add(findings, DIAG_WARNING, rr,
@@ -124,7 +124,7 @@ run_has_params(const struct build *b, const struct owner *run,
 	return false;
 }
 
-/* Names, not records: one that is there twice counts once. */
+/* Counts names, not records: a name with two counts once. */
 static void
 count_owners(const struct build_worker *w, const struct owner *owners,
 	size_t count, const struct choices *choices, size_t found[CHOICES_MAX])
@@ -160,10 +160,10 @@ count_worker(struct build_worker *w)
 }
 
 /*
- * While the parameters change there are two chains, of which one may not be
- * complete: the one with the most records is the best to be had. Of equal ones
- * the one with fewer iterations counts, whatever the order of the input: an
- * update comes to the same.
+ * While the parameters change there are two chains, and one of them may be
+ * incomplete. The chain with the most records is the best choice. Of chains
+ * with equally many, the one with fewer iterations counts, whatever the order
+ * of the input. So an update chooses the same.
  */
 static enum nsd_err
 choices_find_best(struct build *b, struct choices *choices, size_t *best)

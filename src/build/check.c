@@ -38,7 +38,7 @@ group_get_second(const struct item_group *g)
 	return found;
 }
 
-/* The record with which two groups first clash. */
+/* The record at which two groups first clash, in the order of the input. */
 static const struct rrbatch_rr *
 groups_clash(const struct item_group *a, const struct item_group *b)
 {
@@ -110,8 +110,8 @@ check_soa_below(struct packer *p, const struct owner *owner,
 		findings_name_text(p->zone->apex, apex));
 }
 
-/* Values that break a rule, such as digests of the wrong length. Those of
- * files the parser has told of. */
+/* Values that break a rule, such as digests of the wrong length. In records
+ * from files the parser has already reported them. */
 static void
 check_values(struct packer *p, const struct item_group *g)
 {
@@ -142,8 +142,8 @@ check_ds_without_ns(struct packer *p, const struct owner *owner,
 		"%s has DS but no NS", findings_name_text(owner->name, name));
 }
 
-/* RFC 4592 section 4.2 leaves open what it means, and whoever writes it hopes
- * for more than comes of it. */
+/* RFC 4592 section 4.2 does not say what it means. Whoever writes it expects
+ * more than they get. */
 static void
 check_wildcard_ns(struct packer *p, const struct owner *owner,
 	const struct item_group *ns)
@@ -158,8 +158,8 @@ check_wildcard_ns(struct packer *p, const struct owner *owner,
 		findings_name_text(owner->name, name));
 }
 
-/* The hash of a name is a label of 32 octets below the apex (RFC 5155
- * section 3): where that has no room, there can be no proofs. */
+/* The hash of a name becomes a label of 32 octets below the apex (RFC 5155
+ * section 3). If the apex leaves no room for it, there can be no proofs. */
 static void
 check_nsec3param(struct packer *p, const struct owner *owner,
 	const struct item_group *g)

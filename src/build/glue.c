@@ -1,6 +1,6 @@
 /*
- * glue.c - the pass that gives each target name in the zone its glue cell,
- * and tells of name servers that have no addresses.
+ * glue.c - the pass that gives each target name in the zone its glue cell. It
+ * also reports name servers without addresses.
  */
 #include <string.h>
 
@@ -51,8 +51,8 @@ glue_find_name(const struct build *b, const struct owner *name)
 	return NULL;
 }
 
-/* Places of the last search: names are searched in ascending order, so the
- * next is found by doubling steps from there. */
+/* *at: where the last search ended. Names are searched for in ascending order,
+ * so the next is found in doubling steps from there. */
 static const struct owner *
 glue_find_ascending(const struct build *b, size_t *at,
 	const struct owner *name)
@@ -70,8 +70,8 @@ glue_find_ascending(const struct build *b, size_t *at,
 	return NULL;
 }
 
-/* True if there is a cut or DNAME at or above the name that is not the apex:
- * addresses of such a name are no authoritative data. */
+/* True if a zone cut or DNAME is at the name or above it, below the apex. The
+ * addresses of such a name are not authoritative. */
 static bool
 glue_is_hidden(const struct build *b, const struct owner *name,
 	const struct owner *found)

@@ -1,5 +1,5 @@
-/* hasher.c - the hashes of the names of a zone (RFC 5155 section 5), as
- * its nodes keep them: many at a time, in each worker. */
+/* hasher.c - hashes the names of a zone (RFC 5155 section 5), many at a time,
+ * and chooses the hashes that nodes keep. */
 #include <string.h>
 
 #include "base/assert.h"
@@ -18,10 +18,8 @@ struct name_hasher {
 };
 
 /*
- * Which names a query may need the hash of: those that exist for it, and of
- * those that can be a closest encloser the wildcard below (RFC 5155 section
- * 7.2.1). Below a cut or DNAME there is none. Where a hash is too dear, only
- * the apex's are known.
+ * True if a query may need the hash of a name. These are all names that exist
+ * for queries. If hashing is too costly, only the apex is hashed.
  */
 static bool
 name_is_hashed(const struct packer_zone *zone, const struct owner *owner)
@@ -33,6 +31,9 @@ name_is_hashed(const struct packer_zone *zone, const struct owner *owner)
 			|| (chain->flags & NSEC3_CHAIN_COSTLY) == 0);
 }
 
+/* True if a query may need the hash of the wildcard below a name: if the name
+ * can be a closest encloser (RFC 5155 section 7.2.1). Below a zone cut or DNAME
+ * there is none. */
 static bool
 wildcard_is_hashed(const struct packer_zone *zone, const struct owner *owner)
 {
@@ -70,9 +71,9 @@ hasher_list(struct packer *p, const struct owner *owners, size_t count)
 }
 
 /*
- * A hash that begins like that of a record for another one would lead to the
- * wrong record: such a name's is not kept, and a query hashes it anew. Nobody
- * finds two such names by chance.
+ * Nodes keep the start of a hash. If it is also the start of another record's
+ * hash, it would lead to the wrong record. Then it is not kept, and each query
+ * hashes the name anew. Two such names do not meet by chance.
  */
 static void
 hasher_keep(struct packer *p, size_t count)

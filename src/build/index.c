@@ -1,5 +1,5 @@
-/* index.c - first pass: batches to sorted owners, each checked to be in the
- * zone. */
+/* index.c - the first pass: makes sorted owners of the batches, and checks that
+ * each is in the zone. */
 #include <string.h>
 
 #include "base/assert.h"
@@ -19,7 +19,7 @@ index_out_of_zone(struct build_worker *w, const struct rrbatch_rr *rr,
 		findings_name_text(w->build->zone.apex, apex));
 }
 
-/* Moves a finished owner with nothing but NSEC3 to the other end. */
+/* Finishes an owner. One with nothing but NSEC3 moves to the other end. */
 static void
 index_close(struct build_worker *w, struct owner *owner)
 {
@@ -91,8 +91,8 @@ owners_reverse(struct owner *items, size_t count)
 	}
 }
 
-/* Room that is for the sort alone is given back after it, where it is large: of
- * a file in no order it would be a fifth of all memory that the build takes. */
+/* Large scratch of the sort is freed right after it. If the file is in no
+ * order, it would be a fifth of all memory of the build. */
 static enum nsd_err
 index_sort(struct build_worker *w, struct owner *hashes)
 {
@@ -130,8 +130,8 @@ index_worker(struct build_worker *w)
 	return index_sort(w, hashes);
 }
 
-/* Gives each worker a stretch of batches with about as many records, and room
- * for the owners in them. */
+/* Gives each worker a stretch of the batches, all with about as many records,
+ * and room for the owners in it. */
 static enum nsd_err
 index_share_out(struct build *b, struct arena *rooms)
 {
@@ -166,7 +166,7 @@ struct owner_list {
 	size_t count;
 };
 
-/* One round: lists 2i and 2i+1 become one, each worker does its part. */
+/* One round: lists 2i and 2i+1 become one. Each worker does a part of each. */
 struct merge_round {
 	const struct owner_list *from;
 	struct owner_list *to;
@@ -209,8 +209,8 @@ merge_worker(struct build_worker *w)
 	return NSD_OK;
 }
 
-/* Merges lists (count of them, overwritten) into one; rooms: for what is on the
- * way to it. */
+/* Merges `count` lists, which are overwritten, into one. rooms: an arena for
+ * what is in between. */
 static enum nsd_err
 owners_merge_all(struct build *b, struct owner_list *lists, unsigned count,
 	struct arena *rooms, struct owner_list *result)
@@ -288,8 +288,8 @@ hashes_meet_names(const struct build *b)
 	return false;
 }
 
-/* A name with NSEC3 in one place of the input and other data in another is
- * an ordinary name. */
+/* A name may have NSEC3 in one place of the input and other data in another:
+ * then it is an ordinary name. */
 static enum nsd_err
 index_join_lists(struct build *b)
 {

@@ -1,4 +1,4 @@
-/* items.c - the records of one name: sorted, cut into RRsets. */
+/* items.c - sorts the records of one name and cuts them into RRsets. */
 #include <string.h>
 
 #include "base/grow.h"
@@ -7,8 +7,8 @@
 
 #define INSERTION_MAX 16u
 
-/* RDATA of names alone: canonical form is the octets in lower case (the
- * length octets of labels, at most 63, are no letters). */
+/* For RDATA that is one name. Its canonical form is its octets in lower case:
+ * the length octets of labels are at most 63, so they are no letters. */
 static int
 names_compare(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
 {
@@ -139,8 +139,8 @@ group_note_duplicate(struct packer *p, const struct owner *owner,
 		owner_text(p, owner, name), type);
 }
 
-/* The TTL of an RRset is the lowest of its records' (RFC 2181 section 5.2
- * asks for equal ones). */
+/* An RRset gets the lowest TTL of its records. RFC 2181 section 5.2 wants them
+ * equal. */
 static void
 group_finish(struct packer *p, const struct owner *owner, struct item_group *g,
 	size_t count)

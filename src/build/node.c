@@ -69,7 +69,7 @@ node_create(struct packer *p, const struct owner *owner, size_t entries,
 	return NSD_OK;
 }
 
-/* In an update, an entry that the old node has, too. */
+/* In an update: true if the old node has the entry, and it stays. */
 static bool
 node_keep_group(struct packer *p, struct node_rrset *e)
 {
@@ -84,8 +84,8 @@ node_keep_group(struct packer *p, struct node_rrset *e)
 	return false;
 }
 
-/* Packs each group into an entry of p->entries; p->packed of them hold
- * something, also on failure. */
+/* Packs each group into an entry of p->entries. p->packed counts the entries
+ * that hold something, also after a failure. */
 static enum nsd_err
 node_pack_entries(struct packer *p, const struct owner *owner, size_t count)
 {
@@ -112,8 +112,8 @@ node_pack_entries(struct packer *p, const struct owner *owner, size_t count)
 	return p->err;
 }
 
-/* On failure the worker stops with p->packed entries in its hands, which are
- * let go of when no other worker can find their RRsets any more. */
+/* After a failure p->packed entries are left. They are let go of later, when no
+ * other worker can find their RRsets any more. */
 static enum nsd_err
 node_make(struct packer *p, const struct owner *owner, size_t count,
 	store_ref *ref)

@@ -1,6 +1,6 @@
 /*
  * nsec3_record.c - packs the NSEC3 RRset of an owner into a record of the
- * chain; what many have in common becomes a shared form.
+ * chain. What many records have in common becomes a form that they share.
  */
 #include <string.h>
 
@@ -155,9 +155,9 @@ nsec3_forms_flush(struct packer *p)
 }
 
 /*
- * For an update: a form that one of the records in the same page has, or a new
- * one. Most zones have a handful of forms, each of them everywhere. The holder
- * is counted.
+ * For an update: takes a form that a record in the same page has, or makes a
+ * new one. Most zones have a handful of forms, and each of them is in most
+ * pages. The holder is counted.
  */
 static enum nsd_err
 form_get_near(struct packer *p, const struct item_group *g,
@@ -192,7 +192,8 @@ form_get_near(struct packer *p, const struct item_group *g,
 
 /* ---- records ----------------------------------------------------------- */
 
-/* form: of a record alone, else the RRset. No holder is counted on failure. */
+/* Sets record->form: the form of a record alone, or the RRset of several. On
+ * failure no holder is counted. */
 static enum nsd_err
 record_take_form(struct packer *p, const struct owner *owner,
 	const struct item_group *nsec3, const struct nsec3_chain *near,

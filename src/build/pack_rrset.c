@@ -1,6 +1,7 @@
 /*
- * pack_rrset.c - an RRset to its form in the store: names compressed, offsets
- * of cells and of names that want addresses listed; the same contents once.
+ * pack_rrset.c - packs an RRset into its form in the store. Names are
+ * compressed; the offsets of their pointers, and of names whose addresses are
+ * wanted, are listed. Equal contents are stored once.
  */
 #include <string.h>
 
@@ -55,8 +56,8 @@ suffix_hash_label(uint32_t hash, const uint8_t *label)
 	return hash;
 }
 
-/* Where the labels of a name stand, and the hashes of the suffixes. Returns
- * how many labels. */
+/* Finds where the labels of a name stand, and hashes its suffixes. Returns the
+ * number of labels. */
 static unsigned
 suffixes_measure(const uint8_t *name, uint8_t at[NAME_MAX_LABELS + 1],
 	uint32_t hash[NAME_MAX_LABELS + 1])
@@ -72,8 +73,8 @@ suffixes_measure(const uint8_t *name, uint8_t at[NAME_MAX_LABELS + 1],
 	return n;
 }
 
-/* Few suffixes are looked through, many have an index by hash: open
- * addressing with the number of a suffix, one added. */
+/* If there are many suffixes, they have an index by hash: open addressing, with
+ * the number of a suffix plus one. A few are searched one by one. */
 static void
 suffixes_index(struct rrset_scratch *scratch, unsigned number)
 {
@@ -149,7 +150,8 @@ suffix_find(const struct packing *p, const uint8_t *suffix, size_t len,
 	return s == NULL ? 0 : (uint16_t)(0xc000u | s->sent);
 }
 
-/* Remembers where the first labels of a name stand in full. */
+/* Remembers where the suffixes of a name stand that begin with one of its first
+ * `written` labels, which are written in full. */
 static void
 suffixes_add(struct packing *p, const uint8_t *name, const uint8_t *at,
 	const uint32_t *hash, unsigned labels, unsigned written)
@@ -176,8 +178,8 @@ put_octets(struct packing *p, const uint8_t *octets, size_t len)
 	p->sent += len;
 }
 
-/* Writes a name with the longest suffix that can be as a pointer; returns
- * its octets in the input. */
+/* Writes a name, its longest known suffix as a pointer. Returns its length in
+ * the input. */
 static size_t
 put_name(struct packing *p, const uint8_t *name)
 {
@@ -226,7 +228,8 @@ put_rdata_compressed(struct packing *p, const struct rrbatch_rr *rr)
 
 /* ---- targets ----------------------------------------------------------- */
 
-/* Lower-cases a name only if it has to be; NULL without memory. */
+/* The name in lower case: a copy only if it is not so already. NULL without
+ * memory. */
 static const uint8_t *
 target_lower(struct packer *packer, const uint8_t *name, size_t len)
 {
@@ -409,7 +412,7 @@ packing_store(struct packing *p, store_ref *ref)
 	return r;
 }
 
-/* Puts the in-zone targets on the list for the glue pass. */
+/* Puts targets that are in the zone on the list of uses. */
 static enum nsd_err
 packing_note_uses(struct packing *p, store_ref rrset)
 {
@@ -444,8 +447,8 @@ packing_note_uses(struct packing *p, store_ref rrset)
 	return NSD_OK;
 }
 
-/* Writes the RRset uncompressed as the key for sharing. False: it is not one
- * that others have too. */
+/* Writes the RRset uncompressed, as the key for sharing. False: it is of a kind
+ * that no other owner has. */
 static bool
 packing_make_key(struct packing *p, size_t raw_len, struct share_key *key,
 	uint8_t *raw)
@@ -458,7 +461,7 @@ packing_make_key(struct packing *p, size_t raw_len, struct share_key *key,
 		const struct rrbatch_rr *rr = p->group->items[i].rr;
 		const uint8_t *rdata = rrbatch_rr_rdata(rr);
 
-		/* Names at or below the owner make it the owner's. */
+		/* With a name at or below the owner it is the owner's alone. */
 		if (rr->type == TYPE_NS && target_in_domain(p->packer->zone,
 			    p->owner, rdata, rr->rdlen))
 			return false;

@@ -1,5 +1,5 @@
-/* pack_sigs.c - RRSIGs (RFC 4034 section 3.1) to struct rrset_sigs; what many
- * have in common becomes a shared sig_template. */
+/* pack_sigs.c - packs RRSIGs (RFC 4034 section 3.1) into struct rrset_sigs.
+ * What many have in common becomes a sig_template that they share. */
 #include <assert.h>
 #include <string.h>
 
@@ -87,7 +87,7 @@ templates_grow(struct packer *p)
 	return NSD_OK;
 }
 
-/* An update finds what the zone has in its index. */
+/* In an update: finds a template that the zone has, by its index. */
 static bool
 template_find_indexed(struct packer *p, const struct sig_parts *parts,
 	struct template_slot *slot)

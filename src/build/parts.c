@@ -1,6 +1,6 @@
 /*
- * parts.c - builds a zone in parts: the records of a range of names at a time
- * become nodes and a trie, which is joined to those before it.
+ * parts.c - builds a zone in parts. The records of one range of names at a time
+ * become nodes and a trie, which is joined to the tries before it.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -12,17 +12,18 @@
 #include "store/writer.h"
 #include "zone/nsec3_page.h"
 
-/* Of a block of records that are kept: large enough to be a mapping of its own,
- * small enough for each thread to get some. */
+/* Octets of a block of records: large enough to be a mapping of its own, small
+ * enough that each thread gets some. */
 #define BLOCK_SIZE ((size_t)512 << 10)
 
-/* Uses of targets to be resolved at a time; each takes some 100 octets. */
+/* Uses of targets that are resolved at a time. Each takes some 100 octets. */
 #define RANGE_USES ((size_t)32768)
 #define USE_OCTETS 64u
 
 /* ---- begin and end ------------------------------------------------------- */
 
-/* Of several chains, or none that can be used, a build of the whole tells. */
+/* True if the zone has one chain that can be used, or no NSEC3 at all. A build
+ * of the whole zone reports everything else. */
 static bool
 plan_is_simple(const struct zone_plan *plan)
 {
@@ -94,7 +95,7 @@ parts_begin(const struct zone_build_input *input,
 	return NSD_OK;
 }
 
-/* Forgets what was for the range at hand alone. */
+/* Forgets what only the range at hand needed. */
 static void
 part_end(struct zone_parts *p)
 {
@@ -253,8 +254,8 @@ parts_take(struct zone_parts *p, const struct rrbatch *batch)
 
 /* ---- names --------------------------------------------------------------- */
 
-/* True if a name has NSEC3 records as well. Only one that could be a hash is
- * looked for. */
+/* True if a name has NSEC3 records as well. Only names that could be a hash are
+ * looked up. */
 static bool
 name_is_chains(const struct zone_parts *p, const struct owner *owner)
 {
@@ -288,7 +289,8 @@ names_are_simple(const struct zone_parts *p)
 	return true;
 }
 
-/* Names of ranges before that have a wildcard right below in this one. */
+/* Tells nodes of earlier ranges that this range has a wildcard right below
+ * them. */
 static void
 carry_tell_wildcards(struct zone_parts *p)
 {

@@ -1,5 +1,5 @@
-/* parts_chain.c - the chain of NSEC3 records of a build in parts: each range
- * has a piece of it. */
+/* parts_chain.c - makes the chain of NSEC3 records in a build in parts: each
+ * range brings a piece of it. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "keep/release.h"
 #include "store/writer.h"
 
-/* The last record so far: its next hash is looked at when it is known which
+/* Checks the next hash of the last record so far, now that it is known which
  * record follows. */
 static enum nsd_err
 held_check(struct zone_parts *p, const uint8_t *follows)

@@ -1,7 +1,7 @@
 /*
- * parts_glue.c - gives each target name its glue cell when a zone was built in
- * parts: the names of targets are read from the RRsets in the store, and
- * looked up in the trie, as many at a time as there is memory for.
+ * parts_glue.c - gives each target name its glue cell in a build in parts. It
+ * reads the names of targets from the RRsets in the store and looks them up in
+ * the trie, as many at a time as there is memory for.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ parts_note_uses(struct zone_parts *p)
 		for (; use != NULL; use = use->next) {
 			struct part_use *note;
 
-			/* Of a chain's NSEC3 records that are several. */
+			/* It is of several NSEC3 records at one owner. */
 			if (use->owner < b->names
 				|| use->owner >= b->names + b->name_count)
 				continue;
@@ -161,7 +161,8 @@ range_collect(struct resolving *r, const uint64_t *low, const uint64_t *high)
 	return NSD_OK;
 }
 
-/* Limits of ranges, *count of them; the first is 0. NULL without memory. */
+/* Chooses ranges: their lower limits, *count of them, of which the first is 0.
+ * The caller frees them. NULL without memory. */
 static uint64_t (*
 ranges_choose(struct resolving *r, size_t *count))[2]
 {

@@ -8,16 +8,16 @@
 #define SAMPLES_MAX 8192u
 
 /*
- * A zone in the store takes half of the octets of its records or more. While it
- * is not whole, its missing part is room for the records of a range and for
- * their owners, which are sorted and merged; at the end a twelfth of it has to
- * do.
+ * A zone in the store takes at least half of the octets of its records. Until
+ * it is complete, the part that is missing is room for the records of a range
+ * and for their owners, which are sorted and merged. At the end a twelfth of
+ * the zone has to be enough.
  */
 #define ZONE_PART 2u
 #define SPARE_PART 12u
 #define PART_MIN ((uint64_t)1 << 20)
-/* In a build, for each run of records: its owner, a second one while lists are
- * merged or empty non-terminals added, its place in the trie. */
+/* What each run of records takes in a build: its owner, a second one while
+ * lists are merged or empty non-terminals added, its place in the trie. */
 #define OWNER_OCTETS 72u
 
 bool
@@ -89,7 +89,8 @@ parts_plan_reset(struct zone_plan *plan)
 	plan->end_file = 0;
 }
 
-/* Of two neighbours one stays, in turn the first and the second. */
+/* Drops every other sample: of two neighbours the first stays, of the next two
+ * the second, and so on. */
 static void
 list_thin(struct plan_list *list)
 {
@@ -136,7 +137,8 @@ plan_take_params(struct zone_plan *plan, const struct owner *owner,
 	memcpy(plan->params->data, rrbatch_rr_rdata(rr), rr->rdlen);
 }
 
-/* owner: its name; measured when it has to be. */
+/* first: the record that has the name of the owner. The name is only measured
+ * if it has to be. */
 static void
 plan_add_record(struct zone_plan *plan, const struct rrbatch_rr *first,
 	const struct rrbatch_rr *rr)

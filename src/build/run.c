@@ -1,5 +1,5 @@
-/* run.c - the records of a name: a run of owners that are next to each other,
- * as an owner is only the records that stand together in the input. */
+/* run.c - lists the records of a name. An owner is only the records that stand
+ * together in the input, so a name may be a run of several owners. */
 #include "build/build_pass.h"
 
 static void

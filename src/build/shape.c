@@ -1,6 +1,7 @@
 /*
- * shape.c - second pass: walks the names in order, adds the empty
- * non-terminals, finds zone cuts and what they and DNAMEs hide, wildcards.
+ * shape.c - the second pass: walks the names in order. It adds the empty
+ * non-terminals and finds wildcards, zone cuts, and the names that cuts and
+ * DNAMEs hide.
  */
 #include <assert.h>
 #include <string.h>
@@ -9,8 +10,8 @@
 #include "build/build_pass.h"
 #include "build/part_carry.h"
 
-/* A name's ancestors are the last one seen of each depth, as the order is
- * canonical. */
+/* In canonical order the ancestors of a name are the last name seen at each
+ * depth. */
 void
 shape_place(struct shape_walk *s, struct owner *o, unsigned common)
 {
@@ -61,7 +62,7 @@ struct shape {
 	struct owner *out;
 	size_t count;
 	struct shape_walk *walk;
-	bool empty; /* no name has been there, in no part */
+	bool empty; /* no name has been there yet, in any part */
 };
 
 /* Appends a name. */
@@ -76,7 +77,8 @@ shape_append(struct shape *s, const struct owner *owner, unsigned common)
 	s->empty = false;
 }
 
-/* The run of owners with the name of the first; the flags of all go to it. */
+/* Marks the owners that have the name of the first, and gives it the flags of
+ * all. Returns how many they are, the first included. */
 static size_t
 shape_join_run(struct owner *run, size_t count)
 {
@@ -94,7 +96,7 @@ shape_join_run(struct owner *run, size_t count)
 	return n;
 }
 
-/* Empty non-terminals that a name needs. */
+/* How many empty non-terminals a name needs above it. */
 static unsigned
 shape_count_missing(const struct owner *owner, unsigned common)
 {

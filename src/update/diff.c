@@ -1,4 +1,4 @@
-/* diff.c - what is different between a zone and the records of a file. */
+/* diff.c - finds what is different between a zone and the records of a file. */
 #include "update/diff.h"
 
 #include <stdlib.h>
@@ -57,7 +57,7 @@ load_octets(const uint8_t *p, size_t len)
 	return v;
 }
 
-/* Keyed; len is in it. */
+/* A keyed hash of octets and their number. */
 static uint64_t
 hash_octets(const struct diff *diff, uint64_t seed, const uint8_t *p,
 	size_t len)

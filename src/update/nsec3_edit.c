@@ -1,4 +1,4 @@
-/* nsec3_edit.c - changes a chain by copying the pages that the changes lie in.
+/* nsec3_edit.c - changes an NSEC3 chain: copies the pages that changes lie in.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "update/nsec3_edit.h"
 #include "zone/objects.h"
 
-#define SMALL 8u /* a changed page with fewer entries takes in the next one */
+#define SMALL 8u /* a changed page with fewer entries absorbs the next one */
 
 /* What is at a hash afterwards. */
 struct nsec3_change {
@@ -141,8 +141,8 @@ change_compare(const void *a, const void *b)
 	return c != 0 ? c : (x->order > y->order) - (x->order < y->order);
 }
 
-/* Sorts; of changes at one hash the last stays; what changes nothing goes.
- * Looks up what each meets. */
+/* Sorts the changes. Of several at one hash the last stays; what changes
+ * nothing goes. Looks up what the chain has at each hash. */
 static enum nsd_err
 changes_settle(struct nsec3_edit *e)
 {
@@ -176,7 +176,8 @@ changes_settle(struct nsec3_edit *e)
 	return NSD_OK;
 }
 
-/* From what was before and after each change to what will be. */
+/* Turns the hashes that were before and after each change into those that will
+ * be. */
 static void
 changes_link(struct nsec3_edit *e)
 {
@@ -221,8 +222,8 @@ changes_find_ends(const struct nsec3_edit *e, const uint8_t **first,
 /* ---- next hashes ------------------------------------------------------- */
 
 /*
- * A copy of a record that keeps its next hash, or does not. taken: the old one
- * is not needed any more and hands its holders on; else they are counted.
+ * Copies a record; the copy keeps the next hash, or none if it is NULL. taken:
+ * the old record goes, and its holders pass to the copy; else they are counted.
  */
 static enum nsd_err
 record_copy(struct nsec3_edit *e, store_ref old, const uint8_t *next,
@@ -258,7 +259,8 @@ record_copy(struct nsec3_edit *e, store_ref old, const uint8_t *next,
 	return refs_add(e, &e->made_records, *ref);
 }
 
-/* A record put that leads to the one that follows need not say so. */
+/* A record that was put need not keep its next hash if that is the hash of the
+ * record that follows. */
 static enum nsd_err
 change_drop_next(struct nsec3_edit *e, struct nsec3_change *c,
 	const uint8_t *first)
@@ -299,7 +301,8 @@ changes_find(const struct nsec3_edit *e, size_t count, const uint8_t *hash)
 	return NULL;
 }
 
-/* The record at a hash, not changed itself, is followed by another one. */
+/* The record at a hash is not changed itself, but is followed by another one
+ * than before. */
 static enum nsd_err
 neighbour_keep_next(struct nsec3_edit *e, const uint8_t *hash,
 	const uint8_t *follows)
@@ -336,8 +339,8 @@ neighbour_keep_next(struct nsec3_edit *e, const uint8_t *hash,
 	return NSD_OK;
 }
 
-/* Puts the next hashes right of the records put, and of those before what was
- * changed, which join the changes. */
+/* Corrects the next hashes of the records that were put, and of the records
+ * before each change. The latter become changes, too. */
 static enum nsd_err
 changes_keep_next(struct nsec3_edit *e, const uint8_t *first,
 	const uint8_t *last)
@@ -444,9 +447,9 @@ leaf_collect(struct nsec3_edit *e, const struct nsec3_page *page,
 }
 
 /*
- * What a page that is not needed any more holds after the changes in its
- * stretch goes to out: records, or the pages below. Depth goes with the height
- * of the tree.
+ * Takes apart a page that is not needed any more. What it would hold after the
+ * changes in its stretch goes to out: records, or the pages below. The depth of
+ * the recursion is the height of the tree.
  */
 static enum nsd_err
 page_collect(struct nsec3_edit *e, store_ref ref, struct stretch s,
@@ -471,7 +474,7 @@ page_collect(struct nsec3_edit *e, store_ref ref, struct stretch s,
 				child);
 		} else {
 			err = page_collect(e, child, part, &below);
-			/* What is small takes in the next page. */
+			/* A small page absorbs the next one. */
 			if (err == NSD_OK && below.count > 0
 				&& (below.count >= SMALL || is_last)) {
 				err = pages_make(e, &below, page->height - 1u,

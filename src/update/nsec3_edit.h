@@ -1,11 +1,11 @@
 /*
- * nsec3_edit.h - changes of a chain that is served: a new version that shares
- * with the old one what did not change.
+ * nsec3_edit.h - changes an NSEC3 chain that is served: makes a new version
+ * that shares with the old one what does not change.
  *
- * Changes are noted, and made all at once: each page on their paths is copied
- * once. The old chain stays as it is. A record keeps its next hash itself only
- * where the chain does not lead there (NSEC3_OWN_NEXT); that is put right for
- * the records put and for the ones before what was put or removed.
+ * Changes are noted first, and then made all at once: each page on their paths
+ * is copied once. The old chain stays as it is. A record keeps its next hash
+ * itself only if the record that follows has another hash (NSEC3_OWN_NEXT).
+ * This is corrected for the records put, and for the ones before each change.
  *
  *	nsec3_edit_begin
  *	nsec3_pack_items, nsec3_edit_put, nsec3_edit_remove ...
@@ -47,7 +47,8 @@ struct nsec3_edit {
 	struct nsec3_refs old_pages, old_records;   /* of the old one alone */
 };
 
-/* chain: of the zone, not none. Nothing is allocated. */
+/* chain: of the zone, not none. Keeps heap and arena until the end. Nothing is
+ * allocated. */
 void nsec3_edit_begin(struct nsec3_edit *edit, struct store_heap *heap,
 	struct arena *arena, store_ref chain);
 
@@ -59,21 +60,23 @@ void nsec3_edit_begin(struct nsec3_edit *edit, struct store_heap *heap,
  */
 enum nsd_err nsec3_edit_put(struct nsec3_edit *edit,
 	const uint8_t hash[NSEC3_HASH_LEN], store_ref record) MUST_USE;
-/* Notes a record to be removed; what is not there is no error. */
+/* Notes a record to be removed; it is no error if there is none. NSD_E_MEMORY:
+ * the arena is full. */
 enum nsd_err nsec3_edit_remove(struct nsec3_edit *edit,
 	const uint8_t hash[NSEC3_HASH_LEN]) MUST_USE;
 
 /*
  * Makes the new chain; *chain is the old one if nothing changed. Its count is
  * kept, its iterations, salt and flags are those of the old one.
- * returns NSD_OK; NSD_E_MEMORY; NSD_E_AGAIN if no record would be left: the
- * zone is to be built anew. After a failure: nsec3_edit_abandon.
+ * NSD_E_MEMORY: there is no memory, or the store is full. NSD_E_AGAIN: no
+ * record would be left, so the zone has to be built anew. After a failure:
+ * nsec3_edit_abandon.
  * Cost: a look-up and some KiB copied a change; less where they are close.
  */
 enum nsd_err nsec3_edit_end(struct nsec3_edit *edit, store_ref *chain)
 	MUST_USE;
 
-/* After the publish: lets go of what the new chain has not. */
+/* After the publish: lets go of what the new chain does not have. */
 void nsec3_edit_release(struct nsec3_edit *edit, struct releaser *releaser);
 /* Lets go of what was made, and of the records put; their holders have to be
  * counted (pack_sigs_flush). */

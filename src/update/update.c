@@ -1,5 +1,5 @@
-/* update.c - a transaction on a zone: what is asked for is noted, then all of
- * it is done, or nothing. */
+/* update.c - a transaction on a zone: notes what is asked for, then does all of
+ * it or nothing. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,7 +196,7 @@ enum nsd_err
 update_tidy(struct store_writer *writer, store_ref entry_ref,
 	const struct zone_update_options *options, uint64_t *records)
 {
-	/* What there is to say was said when the zone came to be so. */
+	/* Its findings were reported when the zone was loaded or changed. */
 	struct diag_sink sink = { .on_diag = ignore_diag };
 	struct zone_update *u;
 	enum nsd_err err = update_begin(writer, entry_ref, options, &u);

@@ -1,5 +1,5 @@
-/* update_apply.c - the tries of the new version, what nobody holds any more,
- * and the publish; or all of it undone. */
+/* update_apply.c - makes the tries of the new version, lets go of what nobody
+ * holds any more, and publishes; or undoes all of it. */
 #include <assert.h>
 #include <string.h>
 
@@ -85,7 +85,7 @@ sigs_list(struct zone_update *u, store_ref ref)
 	return update_refs_add(u, &u->sigs, ref);
 }
 
-/* Signatures belong to one node: those that the new one has stay. */
+/* Signatures belong to one node. Those that the new node has stay. */
 static enum nsd_err
 node_list(struct zone_update *u, const struct touch *t, store_ref ref)
 {
@@ -133,7 +133,7 @@ release_list(struct zone_update *u)
 	return list_reserve(u, &u->dead_templates, u->templates.count);
 }
 
-/* Counts the holders of the targets of RRsets that nobody holds. */
+/* Adds delta to the holders of the targets of RRsets that nobody holds. */
 static void
 targets_count(struct zone_update *u, uint32_t delta)
 {
@@ -155,7 +155,7 @@ targets_count(struct zone_update *u, uint32_t delta)
 	}
 }
 
-/* Takes off the holders that the old nodes were. Cannot fail. */
+/* The old nodes are no holders any more. Cannot fail. */
 static void
 release_count(struct zone_update *u)
 {
@@ -356,7 +356,7 @@ update_apply(struct zone_update *u)
 
 /* ---- nothing has happened ---------------------------------------------- */
 
-/* Lets go of entries that were made, but for signatures of the old node. */
+/* Lets go of entries that were made, except for signatures of the old node. */
 static void
 undo_entries(struct zone_update *u, const struct node_rrset *made,
 	size_t count, const struct node_rrset *old, size_t old_count)
@@ -391,7 +391,7 @@ undo_node(struct zone_update *u, const struct touch *t, store_ref ref)
 	store_free(u->heap, ref, node_size(node));
 }
 
-/* Targets of new RRsets: these go before they do. */
+/* New RRsets hold no targets any more: the RRsets go next. */
 static void
 undo_uses(struct zone_update *u)
 {

@@ -1,5 +1,5 @@
-/* update_cells.c - names that RRsets refer to, and the addresses of them:
- * what is different from the new version on. */
+/* update_cells.c - the names that RRsets have as targets, and their addresses:
+ * makes new targets, and changes the cells whose addresses change. */
 #include <string.h>
 
 #include "base/grow.h"
@@ -89,7 +89,7 @@ use_resolve(struct zone_update *u, const struct target_use *use)
 	return NSD_OK;
 }
 
-/* ---- addresses that are others ----------------------------------------- */
+/* ---- addresses that change --------------------------------------------- */
 
 static const struct glue_cell *
 cell_get_last(const struct zone_update *u, store_ref ref)
@@ -138,7 +138,7 @@ touch_change_cell(struct zone_update *u, const struct touch *t)
 		cell_read_node(&is, store_get(u->view, t->made));
 	if (cell_is_same(&was, &is))
 		return NSD_OK;
-	/* As it was: those that are new have the new addresses. */
+	/* Only old targets: new ones already have the new addresses. */
 	target = update_find_ref(u, &u->old->targets, &t->owner);
 	if (target == STORE_NONE || cell_is_same(&is, cell_get_last(u,
 			target + GLUE_CELL_GRANULES)))
@@ -192,9 +192,10 @@ update_swing_cells(struct zone_update *u, struct zone *zone)
 }
 
 /*
- * Every reader that is online has the version of the change or a newer one, so
- * nobody looks at the cell's own words; then one store makes them count. Words
- * first: a reader that finds no link, or a later one, has to find them.
+ * Every reader that is online has the version of the change or a newer one. So
+ * nobody reads the cell's own words: they are written first. Then one store of
+ * the link makes them count. A reader that finds no link, or a later one, has
+ * to find the words.
  */
 static void
 cell_settle(struct store_heap *heap, store_ref ref,
@@ -202,7 +203,7 @@ cell_settle(struct store_heap *heap, store_ref ref,
 {
 	struct glue_cell *cell = store_edit(heap, change->of);
 
-	/* A writer that died may have come as far as that. */
+	/* A writer that died may already have done it. */
 	if ((store_ref)cell->link != ref)
 		return;
 	cell->a = change->cell.a;

@@ -1,4 +1,4 @@
-/* update_chain.c - the NSEC3 records that an update changes. */
+/* update_chain.c - changes the NSEC3 records of the chain in an update. */
 #include <string.h>
 
 #include "keep/release.h"

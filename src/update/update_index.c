@@ -1,5 +1,5 @@
-/* update_index.c - the index of contents that updates share: made from what a
- * zone has, at once or in steps. */
+/* update_index.c - makes the index by which updates find equal contents, from
+ * what a zone has: at once or in steps. */
 #include <string.h>
 
 #include "keep/share.h"
@@ -46,12 +46,13 @@ share_add_node(struct share *share, const struct node *node)
 /* ---- in steps ----------------------------------------------------------- */
 
 /*
- * Between two steps the zone may be changed: what is at hand is not kept, but
- * its name or hash. An index that lacks something is right, too: what is not
- * found there is stored again.
+ * The zone may change between two steps. So only the name or hash where a step
+ * ended is kept. An index may lack something: what is not found there is stored
+ * again.
  */
 
-/* The trie from the name of the last step on. NSD_E_AGAIN: count are done. */
+/* Goes through a trie, from the name of the last step on. NSD_E_AGAIN: *count
+ * names are done. */
 static enum nsd_err
 prepare_trie(struct zone_prepare *p, struct share *share,
 	const struct trie *trie, size_t *count)
@@ -171,7 +172,7 @@ update_prepare_step(struct store_writer *writer,
 	if (share_open_index(&share, heap, &zone->share, entry->name)
 		!= NSD_OK)
 		return NSD_E_MEMORY;
-	/* A build took its place, and has made another one. */
+	/* A build replaced the zone, and has made another index. */
 	if (share.seed != prepare->seed)
 		return NSD_OK;
 	return prepare_parts(prepare, &share, zone, names);

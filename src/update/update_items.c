@@ -1,5 +1,5 @@
-/* update_items.c - the records of a touched name: those that the old node has,
- * less those to be removed, and those to be added. */
+/* update_items.c - lists the records of a touched name as they will be: those
+ * of the old node, less those to be removed, plus those to be added. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ wish_note(struct wish *wish, const struct update_change *c)
 		+ wish->remove_count);
 }
 
-/* Of equal records the first counts, with the lowest TTL of all. */
+/* Of equal records only the first stays, with the lowest TTL of all. */
 static void
 wish_drop_duplicates(struct zone_update *u, struct wish *wish)
 {
@@ -145,7 +145,7 @@ merge_put(struct merge *m, const struct item *item)
 	if (m->items == NULL)
 		return NSD_E_MEMORY;
 	m->items[m->count] = *item;
-	/* What is new stands behind all that was there. */
+	/* New records come after all old ones. */
 	if (item->order < ORDER_NEW)
 		m->items[m->count].order = (uint32_t)m->count;
 	m->count++;
@@ -161,7 +161,7 @@ merge_put_all(struct merge *m, const struct item *items, size_t count)
 	return NSD_OK;
 }
 
-/* An entry that stays as it is: one record of it speaks for all. */
+/* Keeps an entry as it is: one of its records stands for all. */
 static enum nsd_err
 merge_keep(struct merge *m, const struct entry_items *e)
 {
@@ -210,8 +210,8 @@ struct part {
 	bool changed;
 };
 
-/* Of the old records those that nothing is said of stay. One that is to be
- * added is taken as it comes: it may have another TTL or other case. */
+/* Old records that no change names stay. A record to be added replaces an equal
+ * old one, as it may have another TTL or letter case. */
 static enum nsd_err
 part_take_old(struct merge *m, struct part *p, const struct entry_items *e)
 {
@@ -283,8 +283,8 @@ merge_part(struct merge *m, struct part *p, const struct entry_items *e)
 	return merge_put_all(m, p->adds, p->add_count);
 }
 
-/* What is asked for of a key, of which there is something or nothing. False:
- * nothing. */
+/* Finds what is asked for of a key. there: the name has records of it. False:
+ * nothing is asked for. */
 static bool
 wish_get_part(struct wish *wish, uint32_t key, bool there, struct part *p)
 {
@@ -351,8 +351,8 @@ merge_new_types(struct merge *m, const uint32_t *keys, size_t key_count)
 
 /* ---- NSEC3 in a zone that has a chain ---------------------------------- */
 
-/* The NSEC3 RRset of a name and its RRSIGs, which come from the node or from
- * the chain and go to either of them, together. */
+/* The NSEC3 RRset of a name and its RRSIGs. They come from the node or from the
+ * chain, and go together to either of them. */
 struct nsec3_items {
 	struct entry_items of[2]; /* RRset, RRSIGs */
 	struct part parts[2];
@@ -519,7 +519,8 @@ update_list_items(struct zone_update *u, struct touch *t,
 	return NSD_OK;
 }
 
-/* Of records in canonical order; but of SOAs the first that came counts. */
+/* Canonical order of records, but SOAs stay in the order of the input: the
+ * first one counts. */
 static int
 item_compare_print(const void *a, const void *b)
 {

@@ -1,4 +1,4 @@
-/* update_pack.c - makes the nodes of names that are not as they were. */
+/* update_pack.c - makes new nodes for the names that change. */
 #include <assert.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ touch_place_flags(const struct touch *t)
 	return (uint16_t)flags;
 }
 
-/* A node that differs from the old one in its flags and hashes alone. */
+/* Makes a node that differs from the old one in its flags and hashes alone. */
 static enum nsd_err
 touch_copy_node(struct zone_update *u, struct touch *t, uint16_t flags)
 {
@@ -105,7 +105,7 @@ touch_pack_name(struct zone_update *u, struct touch *t)
 		| touch_place_flags(t)));
 }
 
-/* Names that get a node, a few at a time, so that they are hashed together. */
+/* Names that get a node: they are queued, so that many are hashed together. */
 struct pack_queue {
 	struct owner owners[HASHER_OWNERS];
 	struct touch *touches[HASHER_OWNERS];

@@ -1,20 +1,20 @@
 /*
  * update_pass.h - what the steps of an update share.
  *
- * plan     changes -> touched names with their ancestors; which of them are
- *          there afterwards, cuts, what those hide (update_plan.c)
+ * plan     changes -> touched names with their ancestors; which of them will
+ *          exist, zone cuts, what those hide (update_plan.c)
  * records  of a touched name: those of the old node, changed (update_items.c)
  * chain    NSEC3 records (update_chain.c)
  * pack     nodes for the names that are not as they were (update_pack.c)
  * cells    targets and the addresses of them (update_cells.c)
  * apply    tries, what nobody holds any more, publish (update_apply.c)
  *
- * update_unpack.c gives records of what a zone has packed, update_index.c the
- * index that equal contents are found by; and update_rebuild.c builds the zone
- * anew where that takes less.
+ * update_unpack.c unpacks the records of a zone. update_index.c makes the index
+ * by which equal contents are found. update_find.c and update_refs.c are tools.
+ * update_rebuild.c builds the zone anew if that takes less time.
  *
- * Until the publish nothing that readers or the old version see is changed,
- * but for holders counted; update_undo takes these back.
+ * Until the publish, nothing changes that readers or the old version see. Only
+ * holders are counted, and update_undo takes these back.
  */
 #ifndef UPDATE_UPDATE_PASS_H
 #define UPDATE_UPDATE_PASS_H
@@ -172,8 +172,8 @@ enum nsd_err update_merge_items(struct zone_update *u,
 	size_t item_count, struct item **merged, size_t *merged_count)
 	MUST_USE;
 
-/* What is done by building the zone anew: changes of which there is hardly a
- * name that they do not touch. */
+/* True if the zone is to be built anew, as the changes touch nearly all names
+ * or the choice of the NSEC3 chain. */
 bool update_is_sweeping(const struct zone_update *u);
 enum nsd_err update_rebuild(struct zone_update *u, bool always,
 	struct diag_sink *sink) MUST_USE;

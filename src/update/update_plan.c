@@ -1,5 +1,5 @@
-/* update_plan.c - which names an update touches, which of them are there
- * afterwards, and what zone cuts and DNAMEs make of them. */
+/* update_plan.c - finds which names an update touches, which of them will
+ * exist, and what zone cuts and DNAMEs make of them. */
 #include <string.h>
 
 #include "base/grow.h"
@@ -7,8 +7,8 @@
 
 /* ---- the list of touched names ----------------------------------------- */
 
-/* The owner of a touch has a record before its name, of no line, as that of a
- * record of a file has: findings look there. Lends a copy in the arena. */
+/* Copies a name to the arena, with an empty record before it (line 0): findings
+ * look for the record of an owner there. NULL without memory. */
 static const uint8_t *
 touch_copy_name(struct zone_update *u, const uint8_t *name, size_t len)
 {
@@ -34,7 +34,7 @@ touch_take_owner(struct zone_update *u, struct touch *t,
 	return t->owner.name == NULL ? NSD_E_MEMORY : NSD_OK;
 }
 
-/* What the records of an old node say of it. */
+/* The flags of enum owner_flags that the records of an old node make. */
 static uint16_t
 node_owner_flags(const struct node *node)
 {
@@ -100,7 +100,7 @@ run_len(const struct owner *run, size_t count)
 }
 
 /* How many touches there will be at most: the apex, and each name with those
- * of its ancestors that the name before has not brought. */
+ * of its ancestors that are not also ancestors of the name before. */
 static size_t
 plan_count(const struct zone_update *u)
 {
@@ -173,9 +173,9 @@ plan_link_parents(struct zone_update *u)
 	}
 }
 
-/* ---- which of them are there ------------------------------------------- */
+/* ---- which of them will exist ------------------------------------------ */
 
-/* The owner that a node would be; name is room for what it borrows. */
+/* Makes the owner that a node would be. name: room for what it borrows. */
 static void
 owner_of_node(const struct zone_update *u, const struct node *node,
 	uint8_t name[NAME_MAX_LEN], struct owner *owner)
@@ -215,7 +215,7 @@ touch_has_old_child(const struct zone_update *u, size_t i)
 	return false;
 }
 
-/* From the last name to the first, so that those below come before. */
+/* Goes from the last name to the first, so that names below come first. */
 static void
 plan_existence(struct zone_update *u)
 {
@@ -233,7 +233,7 @@ plan_existence(struct zone_update *u)
 
 /* ---- cuts and what they hide ------------------------------------------- */
 
-/* Starts from what the old node says of wildcards below that are not
+/* Starts with what the old node says of wildcards below it: they may not be
  * touched. */
 static void
 touch_reset(struct zone_update *u, struct touch *t)
@@ -284,8 +284,8 @@ plan_shape(struct zone_update *u)
 	}
 }
 
-/* What a name is for those below it: below a DNAME that is no cut there may be
- * no data. */
+/* What a name is for the names below it. Below a DNAME that is no zone cut
+ * there may be no data. */
 enum cover { COVER_NONE, COVER_CUT, COVER_DNAME };
 
 static enum cover
@@ -315,7 +315,7 @@ touch_changes_cover(const struct zone_update *u, const struct touch *t)
 	return touch_get_cover(t) != was;
 }
 
-/* Touches as they are and the old names below some of them, in order. */
+/* The touches there are, and the old names below some of them, in order. */
 struct plan_expansion {
 	struct zone_update *u;
 	struct touch *out;
@@ -358,7 +358,8 @@ expansion_add(struct plan_expansion *x, const struct owner *owner,
 	return NSD_OK;
 }
 
-/* Touch *at and all touched and old names below it; *at goes behind them. */
+/* Adds touch *at and all touched and old names below it; *at then is the touch
+ * after them. */
 static enum nsd_err
 expansion_add_below(struct plan_expansion *x, size_t *at)
 {

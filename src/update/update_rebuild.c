@@ -1,5 +1,5 @@
-/* update_rebuild.c - an update that touches nearly all names: the zone is built
- * anew from its records and the changes, and published once. */
+/* update_rebuild.c - an update that touches nearly all names: builds the zone
+ * anew from its records and the changes, and publishes it once. */
 #include <string.h>
 
 #include "base/grow.h"
@@ -46,9 +46,9 @@ owner_has_nsec3(const struct zone_update *u, const struct owner *owner)
 }
 
 /*
- * Another chain may be the one to use, or one where there is none; or so much
- * changes that a build takes less time: it takes 0.2 us a record, of all, an
- * update 4 us for each that changes.
+ * True if the changes decide which NSEC3 chain is used, or if a build takes
+ * less time: it takes 0.2 us for each record of the zone, an update 4 us for
+ * each record that changes.
  */
 bool
 update_is_sweeping(const struct zone_update *u)
@@ -148,7 +148,7 @@ rebuild_set_owner(struct rebuild *r, const uint8_t *name)
 		r->u->zone.apex_len);
 }
 
-/* Starts with an owner that changes are asked for. */
+/* Finds the changes of the owner at hand, which has some. */
 static void
 rebuild_open_run(struct rebuild *r)
 {
@@ -161,8 +161,8 @@ rebuild_open_run(struct rebuild *r)
 	r->run = end - r->change_at;
 }
 
-/* Owners of changes that have no records so far and come before the one at
- * hand; all that are left with owner NULL. */
+/* Adds owners that have changes but no records so far: those before the owner,
+ * or all that are left if it is NULL. */
 static enum nsd_err
 rebuild_add_new_owners(struct rebuild *r, const struct owner *owner)
 {

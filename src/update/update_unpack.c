@@ -1,4 +1,4 @@
-/* update_unpack.c - what a name has before an update, as records. */
+/* update_unpack.c - unpacks the records that a name has before an update. */
 #include <string.h>
 
 #include "base/grow.h"
