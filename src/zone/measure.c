@@ -19,7 +19,7 @@ struct measurer {
 };
 
 /* Of a zone, in this order. */
-enum section {
+enum measure_section {
 	SECTION_ZONE,
 	SECTION_NAMES,
 	SECTION_NSEC3,
@@ -208,7 +208,7 @@ measure_chain(struct measurer *m, store_ref ref)
 /* ---- zones -------------------------------------------------------------- */
 
 static bool
-measure_section(struct measurer *m, const struct zone *zone)
+measure_step(struct measurer *m, const struct zone *zone)
 {
 	switch (m->to->section) {
 	case SECTION_ZONE:
@@ -237,7 +237,7 @@ measure_zone(struct measurer *m, const struct zone_entry *entry)
 	if (entry->zone == STORE_NONE)
 		return true;
 	while (m->to->section < SECTION_END) {
-		if (!measure_section(m, store_get(m->view, entry->zone)))
+		if (!measure_step(m, store_get(m->view, entry->zone)))
 			return false;
 		m->to->section++;
 		m->to->name.begun = false;
