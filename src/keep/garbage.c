@@ -1,30 +1,20 @@
 /* garbage.c - remembers what goes once a change is published. */
-#include <string.h>
-
+#include "base/grow.h"
 #include "keep/garbage.h"
 #include "store/writer.h"
-
-#define ROOM_FIRST 64u
 
 void
 garbage_add(void *ctx, store_ref ref, size_t len)
 {
 	struct garbage *g = ctx;
+	struct garbage_item *items = grow_arena(g->arena, g->items, g->count,
+		&g->room, sizeof(*items));
 
-	if (g->count == g->room) {
-		size_t room = g->room == 0 ? ROOM_FIRST : g->room * 2;
-		struct garbage_item *more = arena_alloc(g->arena,
-			room * sizeof(*more));
-
-		if (more == NULL) {
-			g->lost = true;
-			return;
-		}
-		if (g->count > 0)
-			memcpy(more, g->items, g->count * sizeof(*more));
-		g->items = more;
-		g->room = room;
+	if (items == NULL) {
+		g->lost = true;
+		return;
 	}
+	g->items = items;
 	g->items[g->count].ref = ref;
 	g->items[g->count++].len = (uint32_t)len;
 }

@@ -1,4 +1,5 @@
 /* nsec3_pages.c - makes the pages of a chain from records in order. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "keep/nsec3_pages.h"
@@ -19,6 +20,9 @@ nsec3_page_make(struct store_heap *heap, const struct nsec3_entry *entries,
 		ref);
 	store_ref *refs;
 
+	assert(count >= 1 && height < NSEC3_HEIGHT_MAX
+		&& count <= (height == 0 ? NSEC3_LEAF_MAX
+				: NSEC3_INNER_MAX));
 	if (page == NULL)
 		return NSD_E_MEMORY;
 	page->count = (uint16_t)count;
@@ -89,6 +93,7 @@ nsec3_pages_build(struct store_heap *heap, const struct nsec3_entry *entries,
 	struct nsec3_entry *level = malloc(room * sizeof(*level));
 	size_t made, below;
 
+	assert(count >= 1);
 	if (level == NULL)
 		return NSD_E_MEMORY;
 	if (level_build(heap, entries, count, 0, level, &made) != NSD_OK)

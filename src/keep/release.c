@@ -1,4 +1,6 @@
 /* release.c - frees or retires what a zone version holds. */
+#include <assert.h>
+
 #include "keep/release.h"
 #include "names/trie_edit.h"
 #include "zone/nsec3_page.h"
@@ -18,6 +20,7 @@ release_rrset(struct releaser *r, store_ref ref)
 {
 	struct rrset *rrset = store_edit(r->heap, ref);
 
+	assert(rrset->refs > 0);
 	if (--rrset->refs > 0)
 		return;
 	if (r->share != NULL)
@@ -47,6 +50,7 @@ release_templates(struct releaser *r, const struct rrset_sigs *sigs)
 		struct sig_template *t = store_edit(r->heap,
 			sig->template_ref);
 
+		assert(t->refs > 0);
 		if (--t->refs == 0)
 			release_template(r, sig->template_ref);
 		at += sig_size(sig);
@@ -90,6 +94,7 @@ release_nsec3_form(struct releaser *r, store_ref ref)
 {
 	struct nsec3_form *form = store_edit(r->heap, ref);
 
+	assert(form->refs > 0);
 	if (--form->refs == 0)
 		release_object(r, ref, nsec3_form_size(form));
 }

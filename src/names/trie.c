@@ -1,5 +1,6 @@
 /* trie.c - finds names in the trie: exactly, what encloses them, and what
  * comes before them. */
+#include "base/assert.h"
 #include "names/trie_key.h"
 
 /* Walks that are advanced in turn: enough to hide a cache miss. */
@@ -32,6 +33,7 @@ walk_start(struct trie_walk *walk)
 static inline void
 walk_note_ancestor(struct trie_walk *walk, unsigned offset, store_ref children)
 {
+	ASSERT_HOT(walk->ancestor_count <= NAME_MAX_LABELS);
 	walk->ancestors[walk->ancestor_count] = children;
 	walk->ancestor_at[walk->ancestor_count] = (uint16_t)offset;
 	walk->ancestor_count++;
@@ -262,6 +264,7 @@ trie_path_find(struct trie_path *path, const struct store_view *view,
 
 		if (offset < key_len && (word & symbol_bit(key[offset])) != 0)
 			index = word_index(word, symbol_bit(key[offset]));
+		ASSERT_HOT(path->depth < TRIE_KEY_MAX);
 		path->step[path->depth].branch = entry;
 		path->step[path->depth].index = index;
 		path->depth++;
@@ -442,6 +445,7 @@ trie_iter_next(struct trie_iter *iter)
 		entry = &entry_children(iter->view, branch)[next];
 		if (!word_is_branch(entry_word(entry)))
 			return entry->word[2];
+		ASSERT_HOT(iter->depth < TRIE_KEY_MAX);
 		iter->stack[iter->depth].branch = *entry;
 		iter->stack[iter->depth].next = 0;
 		iter->depth++;

@@ -1,6 +1,7 @@
 /* trie_build.c - makes a trie from names that are in order already. */
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "names/trie_edit.h"
 #include "names/trie_key.h"
 #include "store/writer.h"
@@ -64,6 +65,7 @@ builder_push(struct builder *b, struct trie_entry entry, unsigned key)
 static void
 builder_open(struct builder *b, unsigned offset)
 {
+	ASSERT_HOT(b->open_count < TRIE_KEY_MAX);
 	b->open[b->open_count].word = TRIE_BRANCH
 		| (uint64_t)offset << TRIE_OFFSET_SHIFT;
 	b->open[b->open_count].first = b->entry_count;
@@ -147,6 +149,9 @@ builder_run(struct builder *b, const store_ref *objects, size_t count,
 			store_get(view, objects[i + 1]), keys[next]);
 		diff = trie_key_diff(keys[this], lens[this], keys[next],
 			lens[next]);
+		/* Names ascend, and no two are the same. */
+		ASSERT_HOT(diff < lens[this] && diff < lens[next]
+			&& keys[this][diff] < keys[next][diff]);
 		if (!builder_add(b, objects[i], keys[this], diff))
 			return false;
 	}

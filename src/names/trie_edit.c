@@ -1,4 +1,6 @@
 /* trie_edit.c - changes the trie by copying the branches on a path. */
+#include <assert.h>
+
 #include "names/trie_edit.h"
 #include "names/trie_key.h"
 #include "store/writer.h"
@@ -114,6 +116,7 @@ change_alloc(struct change *change, unsigned count, store_ref *ref)
 
 	if (entries == NULL)
 		return NULL;
+	assert(change->copy_count <= TRIE_KEY_MAX);
 	change->copies[change->copy_count].ref = *ref;
 	change->copies[change->copy_count].len = len;
 	change->copy_count++;

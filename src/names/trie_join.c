@@ -1,4 +1,6 @@
 /* trie_join.c - makes one trie of two that follow each other. */
+#include <assert.h>
+
 #include "names/trie_edit.h"
 #include "names/trie_key.h"
 #include "store/writer.h"
@@ -49,6 +51,7 @@ side_init(struct seam *seam, struct side *side, struct trie_entry entry,
 	side->entries = entry_children(seam->view, &entry);
 	side->count = word_count(word);
 	side->bits = word & TRIE_BITMAP;
+	assert(seam->old_count < 2 * TRIE_KEY_MAX);
 	seam->old[seam->old_count].ref = entry.word[2];
 	seam->old[seam->old_count].len =
 		(uint32_t)(side->count * sizeof(struct trie_entry));
@@ -63,6 +66,7 @@ seam_alloc(struct seam *seam, unsigned count, store_ref *ref)
 
 	if (entries == NULL)
 		return NULL;
+	assert(seam->made_count < TRIE_KEY_MAX);
 	seam->made[seam->made_count].ref = *ref;
 	seam->made[seam->made_count].len = len;
 	seam->made_count++;

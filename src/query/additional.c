@@ -6,6 +6,7 @@
  */
 #include "dns/rrtype.h"
 #include "query/answer.h"
+#include "query/emit.h"
 
 /* Names that get addresses in one reply, other than glue that must be there. */
 #define WANTED_MAX 32

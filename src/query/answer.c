@@ -1,30 +1,16 @@
 /* answer.c - composes answers, following CNAME and DNAME. */
 #include <string.h>
 
+#include "base/assert.h"
 #include "dns/rrtype.h"
 #include "query/answer.h"
+#include "query/authority.h"
 #include "query/denial.h"
+#include "query/emit.h"
 #include "query/lookup.h"
 #include "query/zones.h"
 
 #define DNAME_TOO_LONG "DNAME expansion became too large"
-
-bool
-answer_add_rrset(struct query *q, const struct emit_rrset *what,
-	store_ref sigs, struct placed *placed)
-{
-	struct emit_mark mark = emit_get_mark(&q->reply);
-
-	if (emit_rrset(&q->reply, what, placed)) {
-		if (!query_wants_dnssec(q) || sigs == STORE_NONE
-			|| emit_sigs(&q->reply, what->section, sigs,
-				what->owner_at, what->ttl_sec))
-			return true;
-		emit_reset(&q->reply, &mark);
-	}
-	q->reply.flags |= MESSAGE_TC;
-	return false;
-}
 
 /* Keeps in mind that a proof is needed for the name in hand. */
 static void
@@ -35,6 +21,7 @@ note_expansion(struct query *q)
 
 	if (!s->from_wildcard || !query_wants_proof(q, s->zone))
 		return;
+	ASSERT_HOT(q->expansion_count <= LINKS_MAX);
 	e->entry = s->entry;
 	e->zone = s->zone;
 	e->encloser = s->encloser;
@@ -59,7 +46,7 @@ add_entry(struct query_ctx *ctx, struct query *q,
 
 	if (ctx->options.round_robin && emit_can_rotate(rrset))
 		what.rotate = ctx->rotation++ % rrset->count;
-	return answer_add_rrset(q, &what, node_entry_sigs(s->node, entry),
+	return emit_signed(q, &what, node_entry_sigs(s->node, entry),
 		placed);
 }
 
@@ -238,6 +225,7 @@ add_dname(struct query_ctx *ctx, struct query *q, uint32_t owner_at,
 	if (!add_entry(ctx, q, q->search.found, owner_at, &placed))
 		return false;
 	*target_at = placed.at + RRSET_RR_HEAD + 2;
+	ASSERT_HOT(i <= LINKS_MAX);
 	q->dnames[i].node = node;
 	q->dnames[i].target_at = *target_at;
 	q->dname_count++;
@@ -329,9 +317,10 @@ add_apex_ns(struct query_ctx *ctx, struct query *q)
 
 	if (entry == NULL || entry == s->found)
 		return;
+	ASSERT_HOT(q->placed_count < PLACED_MAX);
 	what.rrset = store_get(ctx->view, entry->ref);
 	what.ttl_sec = what.rrset->ttl_sec;
-	if (!answer_add_rrset(q, &what, node_entry_sigs(apex, entry),
+	if (!emit_signed(q, &what, node_entry_sigs(apex, entry),
 			placed)) {
 		/* RFC 2181 section 9: not required, so no TC. */
 		q->reply.flags = flags;
@@ -348,15 +337,15 @@ compose_authority(struct query_ctx *ctx, struct query *q)
 	switch (q->search.outcome) {
 	case OUTCOME_NXDOMAIN:
 		q->reply.rcode = RCODE_NXDOMAIN;
-		negative_add(ctx, q);
+		authority_add_negative(ctx, q);
 		break;
 	case OUTCOME_NODATA:
-		negative_add(ctx, q);
+		authority_add_negative(ctx, q);
 		break;
 	case OUTCOME_DELEGATION:
 		if (q->reply.count[SECTION_ANSWER] == 0)
 			q->reply.flags &= (uint16_t)~MESSAGE_AA;
-		referral_add(ctx, q);
+		authority_add_referral(ctx, q);
 		break;
 	default:
 		break;

@@ -3,6 +3,7 @@
 
 #include "dns/rrtype.h"
 #include "query/answer.h"
+#include "query/emit.h"
 
 struct chaos_name {
 	uint8_t len;

@@ -4,18 +4,6 @@
 #include "query/emit.h"
 #include "query/proof.h"
 
-bool
-denial_is_repeated(struct query *q, const void *record)
-{
-	for (unsigned i = 0; i < q->denial_count; i++)
-		if (q->denials[i] == record)
-			return true;
-	/* There is room for all that the most links can ask for. */
-	if (q->denial_count < DENIALS_MAX)
-		q->denials[q->denial_count++] = record;
-	return false;
-}
-
 static bool
 by_nsec3(const struct query_ctx *ctx, const struct search *s)
 {
@@ -26,24 +14,24 @@ bool
 denial_add_nodata(struct query_ctx *ctx, struct query *q,
 	const struct search *s)
 {
-	return by_nsec3(ctx, s) ? nsec3_add_nodata(ctx, q, s)
-		: nsec_add_nodata(ctx, q, s);
+	return by_nsec3(ctx, s) ? denial_nsec3_add_nodata(ctx, q, s)
+		: denial_nsec_add_nodata(ctx, q, s);
 }
 
 bool
 denial_add_nxdomain(struct query_ctx *ctx, struct query *q,
 	const struct search *s)
 {
-	return by_nsec3(ctx, s) ? nsec3_add_nxdomain(ctx, q, s)
-		: nsec_add_nxdomain(ctx, q, s);
+	return by_nsec3(ctx, s) ? denial_nsec3_add_nxdomain(ctx, q, s)
+		: denial_nsec_add_nxdomain(ctx, q, s);
 }
 
 bool
 denial_add_no_ds(struct query_ctx *ctx, struct query *q,
 	const struct search *s)
 {
-	return by_nsec3(ctx, s) ? nsec3_add_no_ds(ctx, q, s)
-		: nsec_add_no_ds(ctx, q, s);
+	return by_nsec3(ctx, s) ? denial_nsec3_add_no_ds(ctx, q, s)
+		: denial_nsec_add_no_ds(ctx, q, s);
 }
 
 /* RFC 4035 section 3.1.3.3, for a link of a chain as for its end. */
@@ -63,8 +51,8 @@ add_expansion(struct query_ctx *ctx, struct query *q,
 	if (message_expand_name(q->reply.out, q->reply.len, e->name_at,
 			&ctx->target) != NSD_OK)
 		return true;
-	return by_nsec3(ctx, &s) ? nsec3_add_expansion(ctx, q, &s)
-		: nsec_add_expansion(ctx, q, &s);
+	return by_nsec3(ctx, &s) ? denial_nsec3_add_expansion(ctx, q, &s)
+		: denial_nsec_add_expansion(ctx, q, &s);
 }
 
 bool

@@ -7,8 +7,9 @@
 
 #include "query/state.h"
 
-/* True if a record is in the reply already; it is kept in mind that it is. */
-bool denial_is_repeated(struct query *q, const void *record);
+/* Notes that a record is in the reply from now on. False: it is there
+ * already. record tells it from all others; it is not looked at. */
+bool denial_note(struct query *q, const void *record);
 
 /* RFC 9077: no longer than the SOA says that a denial may be kept. */
 static inline uint32_t
@@ -18,23 +19,23 @@ denial_ttl(const struct zone *zone, uint32_t ttl_sec)
 		: zone->negative_ttl_sec;
 }
 
-bool nsec_add_nodata(struct query_ctx *ctx, struct query *q,
+bool denial_nsec_add_nodata(struct query_ctx *ctx, struct query *q,
 	const struct search *s);
-bool nsec_add_nxdomain(struct query_ctx *ctx, struct query *q,
+bool denial_nsec_add_nxdomain(struct query_ctx *ctx, struct query *q,
 	const struct search *s);
 /* s->name was answered for by the wildcard below s->encloser. */
-bool nsec_add_expansion(struct query_ctx *ctx, struct query *q,
+bool denial_nsec_add_expansion(struct query_ctx *ctx, struct query *q,
 	const struct search *s);
-bool nsec_add_no_ds(struct query_ctx *ctx, struct query *q,
+bool denial_nsec_add_no_ds(struct query_ctx *ctx, struct query *q,
 	const struct search *s);
 
-bool nsec3_add_nodata(struct query_ctx *ctx, struct query *q,
+bool denial_nsec3_add_nodata(struct query_ctx *ctx, struct query *q,
 	const struct search *s);
-bool nsec3_add_nxdomain(struct query_ctx *ctx, struct query *q,
+bool denial_nsec3_add_nxdomain(struct query_ctx *ctx, struct query *q,
 	const struct search *s);
-bool nsec3_add_expansion(struct query_ctx *ctx, struct query *q,
+bool denial_nsec3_add_expansion(struct query_ctx *ctx, struct query *q,
 	const struct search *s);
-bool nsec3_add_no_ds(struct query_ctx *ctx, struct query *q,
+bool denial_nsec3_add_no_ds(struct query_ctx *ctx, struct query *q,
 	const struct search *s);
 
 #endif

@@ -76,7 +76,7 @@ add_record(struct query_ctx *ctx, struct query *q, const struct search *s,
 	if (node == NULL)
 		return true;
 	entry = node_find_entry(node, TYPE_NSEC);
-	if (entry == NULL || denial_is_repeated(q, node))
+	if (entry == NULL || !denial_note(q, node))
 		return true;
 	rrset = store_get(ctx->view, entry->ref);
 	if (!emit_make_owner(&q->reply, s, trie_leaf_name(&node->leaf),
@@ -118,7 +118,7 @@ add_match(struct query_ctx *ctx, struct query *q, const struct search *s,
 
 /* RFC 4035 section 3.1.3.1, for a wildcard RFC 4035 section 3.1.3.4. */
 bool
-nsec_add_nodata(struct query_ctx *ctx, struct query *q,
+denial_nsec_add_nodata(struct query_ctx *ctx, struct query *q,
 	const struct search *s)
 {
 	return add_match(ctx, q, s, s->node)
@@ -127,7 +127,7 @@ nsec_add_nodata(struct query_ctx *ctx, struct query *q,
 
 /* RFC 4035 section 3.1.3.2. */
 bool
-nsec_add_nxdomain(struct query_ctx *ctx, struct query *q,
+denial_nsec_add_nxdomain(struct query_ctx *ctx, struct query *q,
 	const struct search *s)
 {
 	struct trie_walk *walk = &ctx->walk;
@@ -142,7 +142,7 @@ nsec_add_nxdomain(struct query_ctx *ctx, struct query *q,
 
 /* RFC 4035 section 3.1.3.3. */
 bool
-nsec_add_expansion(struct query_ctx *ctx, struct query *q,
+denial_nsec_add_expansion(struct query_ctx *ctx, struct query *q,
 	const struct search *s)
 {
 	return add_name_cover(ctx, q, s);
@@ -150,7 +150,7 @@ nsec_add_expansion(struct query_ctx *ctx, struct query *q,
 
 /* RFC 4035 section 3.1.4: nothing but the record at the cut itself. */
 bool
-nsec_add_no_ds(struct query_ctx *ctx, struct query *q,
+denial_nsec_add_no_ds(struct query_ctx *ctx, struct query *q,
 	const struct search *s)
 {
 	return add_record(ctx, q, s, s->node);

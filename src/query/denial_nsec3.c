@@ -16,7 +16,7 @@ static bool
 add_record(struct query *q, const struct search *s,
 	const struct nsec3_find *found)
 {
-	return found->record == NULL || denial_is_repeated(q, found->record)
+	return found->record == NULL || !denial_note(q, found->record)
 		|| emit_nsec3(&q->reply, s, found);
 }
 
@@ -161,7 +161,7 @@ add_absent(struct query_ctx *ctx, struct query *q, const struct search *s,
 }
 
 bool
-nsec3_add_nodata(struct query_ctx *ctx, struct query *q,
+denial_nsec3_add_nodata(struct query_ctx *ctx, struct query *q,
 	const struct search *s)
 {
 	return s->from_wildcard ? add_absent(ctx, q, s, PROOF_WILDCARD_TYPE)
@@ -169,7 +169,7 @@ nsec3_add_nodata(struct query_ctx *ctx, struct query *q,
 }
 
 bool
-nsec3_add_nxdomain(struct query_ctx *ctx, struct query *q,
+denial_nsec3_add_nxdomain(struct query_ctx *ctx, struct query *q,
 	const struct search *s)
 {
 	return add_absent(ctx, q, s, PROOF_NAME);
@@ -177,7 +177,7 @@ nsec3_add_nxdomain(struct query_ctx *ctx, struct query *q,
 
 /* RFC 5155 section 7.2.6. */
 bool
-nsec3_add_expansion(struct query_ctx *ctx, struct query *q,
+denial_nsec3_add_expansion(struct query_ctx *ctx, struct query *q,
 	const struct search *s)
 {
 	const struct nsec3_proof *proof = proof_find(ctx, q, s,
@@ -189,7 +189,7 @@ nsec3_add_expansion(struct query_ctx *ctx, struct query *q,
 }
 
 bool
-nsec3_add_no_ds(struct query_ctx *ctx, struct query *q,
+denial_nsec3_add_no_ds(struct query_ctx *ctx, struct query *q,
 	const struct search *s)
 {
 	return add_type(ctx, q, s);

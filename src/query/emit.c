@@ -307,3 +307,20 @@ emit_sig_list(struct reply *reply, enum section section,
 	}
 	return true;
 }
+
+bool
+emit_signed(struct query *q, const struct emit_rrset *what,
+	store_ref sigs, struct placed *placed)
+{
+	struct emit_mark mark = emit_get_mark(&q->reply);
+
+	if (emit_rrset(&q->reply, what, placed)) {
+		if (!query_wants_dnssec(q) || sigs == STORE_NONE
+			|| emit_sigs(&q->reply, what->section, sigs,
+				what->owner_at, what->ttl_sec))
+			return true;
+		emit_reset(&q->reply, &mark);
+	}
+	q->reply.flags |= MESSAGE_TC;
+	return false;
+}

@@ -63,6 +63,14 @@ bool emit_sigs(struct reply *reply, enum section section, store_ref sigs,
 bool emit_sig_list(struct reply *reply, enum section section,
 	const struct rrset_sigs *sigs, uint32_t owner_at, uint32_t ttl_sec);
 
+/*
+ * Writes an RRset and, for a client that set DO, its signatures (or
+ * STORE_NONE): both or neither (RFC 4035 section 3.1.1). placed as in
+ * emit_rrset. Returns false, with TC set, if they do not fit.
+ */
+bool emit_signed(struct query *q, const struct emit_rrset *what,
+	store_ref sigs, struct placed *placed);
+
 /* The point to go back to when what belongs together does not fit. */
 struct emit_mark {
 	uint32_t len;

@@ -1,6 +1,7 @@
 /* proof.c - look-ups of proofs by NSEC3, one by one and in batches. */
 #include <string.h>
 
+#include "base/assert.h"
 #include "query/proof.h"
 
 const struct nsec3_chain *

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "dns/rrtype.h"
 #include "query/answer.h"
 #include "query/lookup.h"
@@ -36,19 +37,20 @@ query_ctx_destroy(struct query_ctx *ctx)
 }
 
 /* The requests that are in one step, to be taken further together. */
-struct group {
+struct query_group {
 	size_t count;
 	struct query *queries[EXCHANGE_BATCH_MAX];
 };
 
 static void
-group_add(struct group *group, struct query *q)
+group_add(struct query_group *group, struct query *q)
 {
+	ASSERT_HOT(group->count < EXCHANGE_BATCH_MAX);
 	group->queries[group->count++] = q;
 }
 
 static void
-find_names(struct query_ctx *ctx, struct group *group)
+find_names(struct query_ctx *ctx, struct query_group *group)
 {
 	struct trie_walk *walks[EXCHANGE_BATCH_MAX];
 
@@ -69,10 +71,10 @@ find_names(struct query_ctx *ctx, struct group *group)
 
 /* The nodes that the walks came to were read by them: they are near. */
 static void
-resolve(struct query_ctx *ctx, struct group *group)
+resolve(struct query_ctx *ctx, struct query_group *group)
 {
 	struct trie_walk *walks[EXCHANGE_BATCH_MAX];
-	struct group wild;
+	struct query_group wild;
 
 	wild.count = 0;
 	for (size_t i = 0; i < group->count; i++) {
@@ -107,7 +109,7 @@ prefetch_object(const struct store_view *view, store_ref ref)
 
 /* The NS records that go beside positive answers, where zones are many. */
 static void
-prefetch_apex_ns(struct query_ctx *ctx, struct group *group)
+prefetch_apex_ns(struct query_ctx *ctx, struct query_group *group)
 {
 	/* Before the first publish there is no table, and nothing to do. */
 	if (group->count == 0 || ctx->table->only != STORE_NONE
@@ -158,7 +160,7 @@ prefetch_ds(const struct query_ctx *ctx, const struct query *q)
 /* Asks for the RRsets of each answer: here and below, one step for all before
  * what came of it is touched for any. */
 static void
-prefetch_rrsets(struct query_ctx *ctx, struct group *group)
+prefetch_rrsets(struct query_ctx *ctx, struct query_group *group)
 {
 	for (size_t i = 0; i < group->count; i++) {
 		const struct query *q = group->queries[i];
@@ -182,7 +184,7 @@ struct cells {
 };
 
 static void
-prefetch_cells(struct query_ctx *ctx, struct group *group,
+prefetch_cells(struct query_ctx *ctx, struct query_group *group,
 	struct cells *cells)
 {
 	cells->count = 0;
@@ -241,9 +243,10 @@ void
 query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	struct exchange *exchanges, size_t count)
 {
-	struct group in_zones, composing;
+	struct query_group in_zones, composing;
 	struct cells cells;
 
+	ASSERT_HOT(count >= 1 && count <= EXCHANGE_BATCH_MAX);
 	ctx->view = view;
 	ctx->table = table_get(view);
 	in_zones.count = 0;

@@ -102,7 +102,12 @@ struct expansion {
 
 /* Of a chain, whatever the options of the context say. */
 #define LINKS_MAX (MAX_CNAME_CHAIN > 32 ? MAX_CNAME_CHAIN : 32)
-/* Records that deny: one for each expansion, three at the end of a chain. */
+/*
+ * The most records that deny in one reply. An expansion needs one at most, and
+ * what a chain ends in needs three at most: closest encloser, next closer name
+ * and wildcard. At most LINKS_MAX + 1 names are expanded; with that many the
+ * chain is cut off, and nothing else is denied.
+ */
 #define DENIALS_MAX (LINKS_MAX + 4)
 
 /*

@@ -1,4 +1,5 @@
 /* nsec3_page.c - walks the pages and records of a chain in order. */
+#include "base/assert.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 
@@ -55,6 +56,7 @@ iter_descend(struct nsec3_iter *iter, store_ref ref)
 	for (;;) {
 		const struct nsec3_page *page = store_get(iter->view, ref);
 
+		ASSERT_HOT(iter->depth < NSEC3_HEIGHT_MAX);
 		iter->path[iter->depth].page = page;
 		iter->path[iter->depth].at = 0;
 		iter->depth++;
@@ -190,6 +192,7 @@ nsec3_iter_init_after(struct nsec3_iter *iter, const struct store_view *view,
 	do {
 		page = store_get(view, ref);
 		at = page_search(page, hash);
+		ASSERT_HOT(iter->depth < NSEC3_HEIGHT_MAX);
 		iter->path[iter->depth].page = page;
 		iter->path[iter->depth].at = at < 0 ? 0 : (unsigned)at;
 		ref = nsec3_page_refs(page)[at < 0 ? 0 : at];

@@ -1,7 +1,37 @@
-/* referral.c - the authority section of referrals. */
+/* authority.c - the authority section of negative answers (RFC 2308) and of
+ * referrals. */
 #include "dns/rrtype.h"
-#include "query/answer.h"
+#include "query/authority.h"
 #include "query/denial.h"
+#include "query/emit.h"
+
+void
+authority_add_negative(struct query_ctx *ctx, struct query *q)
+{
+	const struct search *s = &q->search;
+	const struct zone *zone = s->zone;
+	struct emit_rrset what = {
+		.section = SECTION_AUTHORITY,
+		.owner_at = q->reply.apex_at,
+		/* RFC 2308 section 3. The signature follows the RRset's TTL
+		 * (RFC 4034 section 3). */
+		.ttl_sec = zone->negative_ttl_sec,
+		.rrset = store_get(ctx->view, zone->soa),
+	};
+	bool proven;
+
+	if (!emit_signed(q, &what, zone->soa_sigs, NULL)
+		|| !query_wants_proof(q, zone))
+		return;
+	if (s->outcome == OUTCOME_NXDOMAIN)
+		proven = denial_add_nxdomain(ctx, q, s);
+	else
+		proven = denial_add_nodata(ctx, q, s);
+	if (!proven)
+		q->reply.flags |= MESSAGE_TC;
+}
+
+/* ---- referrals --------------------------------------------------------- */
 
 /* RFC 4035 section 3.1.4: DS with its signature, or the proof of none. */
 static void
@@ -28,11 +58,11 @@ add_ds(struct query_ctx *ctx, struct query *q, uint32_t owner_at)
 		return;
 	what.rrset = store_get(ctx->view, entry->ref);
 	what.ttl_sec = what.rrset->ttl_sec;
-	answer_add_rrset(q, &what, sigs, NULL);
+	emit_signed(q, &what, sigs, NULL);
 }
 
 void
-referral_add(struct query_ctx *ctx, struct query *q)
+authority_add_referral(struct query_ctx *ctx, struct query *q)
 {
 	const struct search *s = &q->search;
 	struct placed *placed = &q->placed[0];
@@ -46,7 +76,7 @@ referral_add(struct query_ctx *ctx, struct query *q)
 
 	what.ttl_sec = what.rrset->ttl_sec;
 	/* NS at a cut is not authoritative, so it is never signed. */
-	if (!answer_add_rrset(q, &what, STORE_NONE, placed))
+	if (!emit_signed(q, &what, STORE_NONE, placed))
 		return;
 	placed->zone = s->zone;
 	placed->node = s->node;
