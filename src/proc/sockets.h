@@ -26,8 +26,8 @@ struct listeners {
 
 /*
  * Binds all sockets and says so in the log (doc/surface.md section 9,
- * `listen on`), or none and says there what is wrong. wait_sec: how long to wait
- * for addresses that are in use: those who have them may be ending.
+ * `listen on`), or none and says there what is wrong. wait_sec: how long to
+ * wait for addresses that are in use: those who have them may be ending.
  * returns NSD_OK; NSD_E_SYNTAX: the options contradict each other;
  * NSD_E_SYSTEM: a socket cannot be made or bound; NSD_E_MEMORY.
  */
