@@ -189,6 +189,21 @@ def flat(tokens):
             depth += 1
 
 
+def pointers(item):
+    """The name of a pointer to functions: type (*name[])(...)."""
+    words = [token for token, _ in item]
+    for at, word in enumerate(words[:-3]):
+        if word == "(" and words[at + 1] == "*":
+            at += 2
+            while words[at] in ("const", "volatile", "*"):
+                at += 1
+            if words[at].isidentifier():
+                yield item[at]
+            return
+        if word in "({;=":
+            return
+
+
 def variables(item):
     """The tokens that are the names of the variables of a declaration."""
     outer = list(flat(item))
@@ -197,6 +212,7 @@ def variables(item):
             "extern" in words:
         return
     if "(" in words and "=" not in words[:words.index("(")]:
+        yield from pointers(item)
         return
     if "=" in words:
         words = words[:words.index("=")] + [";"]
