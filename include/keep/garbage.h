@@ -1,6 +1,6 @@
 /*
- * garbage.h - branches of tries that a change leaves behind: they are retired
- * once it is published.
+ * garbage.h - remembers which branches of tries a change leaves behind. They
+ * are retired once the change is published.
  */
 #ifndef KEEP_GARBAGE_H
 #define KEEP_GARBAGE_H
@@ -29,6 +29,7 @@ struct garbage {
 /* on_garbage of struct trie_edit; ctx: struct garbage. */
 void garbage_add(void *ctx, store_ref ref, size_t len);
 
+/* Retires all of them, after the publish. The list stays in its arena. */
 void garbage_retire(const struct garbage *garbage,
 	struct store_writer *writer);
 

@@ -1,4 +1,4 @@
-/* retire.h - lets a version of a zone go. */
+/* retire.h - lets go of a version of a zone that readers may still see. */
 #ifndef KEEP_RETIRE_H
 #define KEEP_RETIRE_H
 

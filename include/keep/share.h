@@ -55,7 +55,12 @@ struct share {
 	const uint8_t *apex;  /* lower case */
 };
 
-/* arena: the calling thread's. Several threads get several shards. */
+/*
+ * Begins the table of one build.
+ * in: arena, the calling thread's, kept until share_fini; expected, how many
+ * records there are. Several threads get several shards.
+ * returns NSD_OK; NSD_E_MEMORY (nothing stays).
+ */
 enum nsd_err share_init(struct share *share, const struct store_view *view,
 	struct arena *arena, unsigned threads, uint64_t expected) MUST_USE;
 void share_fini(struct share *share);
@@ -70,12 +75,15 @@ store_ref share_find(const struct share *share, const struct share_key *key);
 /*
  * Adds an RRset. If another thread has added the same in the meantime,
  * *found is that one, else it is ref.
+ * returns NSD_OK; NSD_E_MEMORY if the table cannot grow: it is as it was.
  */
 enum nsd_err share_add(struct share *share, const struct share_key *key,
 	store_ref ref, store_ref *found) MUST_USE;
 
 /* Puts what a build has shared into an index in the store, with room for so
- * many more; none if that is little: then the first update makes one. */
+ * many more. *index is none if that is little, or too much for one object: then
+ * the first update makes one.
+ * returns NSD_OK; NSD_E_MEMORY if the store has no memory. */
 enum nsd_err share_save(const struct share *share, struct store_heap *heap,
 	size_t more, store_ref *index) MUST_USE;
 
@@ -85,11 +93,16 @@ enum nsd_err share_save(const struct share *share, struct store_heap *heap,
 bool share_rrset_matches(const struct share *share,
 	const struct rrset *rrset, const struct share_key *key);
 
-/* Looks up and adds in the index, from now on; *index may be none. */
+/* Looks up and adds in the index from now on. If *index is none, it is made.
+ * returns NSD_OK; NSD_E_MEMORY if the store has no memory for it. */
 enum nsd_err share_open_index(struct share *share, struct store_heap *heap,
 	store_ref *index, const uint8_t *apex) MUST_USE;
+/* The RRset with these contents, or none. */
 store_ref share_index_find(const struct share *share,
 	const struct share_key *key);
+/* Adds an object by its hash. returns NSD_OK, also if the index is as large
+ * as it may be and the object is left out; NSD_E_MEMORY if it cannot grow, and
+ * then it is as it was. */
 enum nsd_err share_index_add(struct share *share, uint32_t hash,
 	store_ref ref) MUST_USE;
 /* The hash of an RRset's contents; false if it is not one to be shared. */
@@ -97,7 +110,8 @@ bool share_index_hash_rrset(const struct share *share,
 	const struct rrset *rrset, uint32_t *hash);
 /* There must be room. */
 void share_index_put(struct share_index *index, uint32_t hash, store_ref ref);
-/* Adds an RRset that is there, if it is one to be shared. */
+/* Adds an RRset that the zone has, if it is one to be shared. returns as
+ * share_index_add. */
 enum nsd_err share_index_add_rrset(struct share *share, store_ref ref)
 	MUST_USE;
 /* Takes out an RRset that is to go; what is not there is no error. */

@@ -21,11 +21,22 @@ struct zone_setup {
 	size_t provide_acl_count;
 };
 
-/* Adds zones (all or none) and publishes them once; entries[i] are theirs, not
- * loaded yet. A zone that is there already: NSD_E_ZONE. */
+/*
+ * Adds zones, all or none, and publishes them once.
+ * out: entries[i], the entry of setups[i], not loaded yet; room for count.
+ * returns NSD_OK; NSD_E_ZONE if one of them is in the table already, or comes
+ * twice; NSD_E_MEMORY if the store or the process has no memory. On failure the
+ * table is as it was.
+ */
 enum nsd_err table_add(struct store_writer *writer,
 	const struct zone_setup *setups, size_t count, store_ref *entries)
 	MUST_USE;
+/*
+ * Removes the zone with this apex (wire name in any case), and retires its
+ * version.
+ * returns NSD_OK; NSD_E_NOT_FOUND if it is not in the table; NSD_E_MEMORY, and
+ * then it stays.
+ */
 enum nsd_err table_remove(struct store_writer *writer, const uint8_t *apex)
 	MUST_USE;
 /* The same, but retiring its version *zone, if it is not none, is left to the
@@ -35,8 +46,9 @@ enum nsd_err table_take(struct store_writer *writer, const uint8_t *apex,
 /*
  * Finds a zone that is in the table already, for a loader that takes over:
  * gives it the id, the flags (one that is expired stays so) and the ACLs of
- * the setup, where they differ. NSD_E_NOT_FOUND; NSD_E_MEMORY: it keeps its
- * old ACLs.
+ * the setup, where they differ.
+ * returns NSD_OK; NSD_E_NOT_FOUND if it is not there; NSD_E_MEMORY if there is
+ * no memory for other ACLs: it has its id and flags, and keeps its old ACLs.
  */
 enum nsd_err table_adopt(struct store_writer *writer,
 	const struct zone_setup *setup, store_ref *entry) MUST_USE;
@@ -50,8 +62,8 @@ store_ref table_swap_zone(struct store_writer *writer, store_ref entry,
 	store_ref zone) MUST_USE;
 void table_set_flags(struct store_writer *writer, store_ref entry,
 	uint32_t flags);
-/* Gives a zone other ACLs (those of the setup; its apex and flags are not
- * looked at). On NSD_E_MEMORY the old ones stay. */
+/* Gives a zone the ACLs of the setup, whose apex and flags are not looked at.
+ * returns NSD_OK; NSD_E_MEMORY, and then the old ones stay. */
 enum nsd_err table_set_options(struct store_writer *writer, store_ref entry,
 	const struct zone_setup *setup) MUST_USE;
 

@@ -33,17 +33,24 @@ struct query_options {
 
 struct query_ctx;
 
-/* Keeps options' contents until destroyed; counters stay the caller's. */
+/*
+ * Makes what a worker answers with.
+ * in: options, whose texts and NSID are kept until query_ctx_destroy; counters,
+ * kept as long.
+ * out: *ctx, the caller's; release it with query_ctx_destroy.
+ * returns NSD_OK; NSD_E_MEMORY if there is no memory (*ctx is not set).
+ */
 enum nsd_err query_ctx_create(const struct query_options *options,
 	struct counters *counters, struct query_ctx **ctx) MUST_USE;
 void query_ctx_destroy(struct query_ctx *ctx);
 
 /*
- * Answers a batch (1..EXCHANGE_BATCH_MAX). Each exchange's reply is written
- * to its buffer and reply_len set; 0 means that nothing may be sent.
- * The caller is online as a store reader for the call; nothing refers into
- * the store afterwards. Never fails, never allocates, and its cost is bounded
- * whatever the requests hold.
+ * Answers a batch of 1 to EXCHANGE_BATCH_MAX requests.
+ * in: exchanges, borrowed: any octets as requests. The caller is online as a
+ * reader of the store during the call.
+ * out: each reply in its buffer, and its reply_len; 0: nothing may be sent.
+ * Nothing refers into the store afterwards. Cannot fail, allocates nothing,
+ * does not block. Its cost has a limit, whatever the requests and zones hold.
  */
 void query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	struct exchange *exchanges, size_t count);

@@ -34,7 +34,9 @@ const struct zone_table *table_get(const struct store_view *view);
 /* False if no zone that is served can enclose the name. */
 bool table_may_serve(const struct zone_table *table, const uint8_t *name);
 
-/* The entry of the zone with that very apex (wire name). NSD_E_NOT_FOUND. */
+/* The entry of the zone with just this apex (wire name, any case).
+ * returns NSD_OK; NSD_E_NOT_FOUND if there is no such zone, or no table yet
+ * (*entry is not set). */
 enum nsd_err table_find_apex(const struct store_view *view,
 	const uint8_t *apex, store_ref *entry) MUST_USE;
 

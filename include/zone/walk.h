@@ -19,8 +19,9 @@ struct zone_rr {
 /*
  * Calls on_rr for each record: the apex first (its SOA first of all), then
  * the other names in canonical order, NSEC3 owners at their place among them;
- * each RRset followed by its RRSIGs. Stops when on_rr returns an error, and
- * returns that. apex is the zone's whole name.
+ * each RRset followed by its RRSIGs. apex is the zone's whole name.
+ * returns NSD_OK at the end; NSD_E_MEMORY if there is no memory for the walk,
+ * before the first record; else what on_rr returned: the walk stops there.
  */
 enum nsd_err zone_walk(const struct store_view *view, const struct zone *zone,
 	const uint8_t *apex,
