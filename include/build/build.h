@@ -56,4 +56,12 @@ enum nsd_err build_zone(const struct zone_build_input *input,
 	struct store_writer *writer, struct store_heap *heap,
 	struct diag_sink *sink, store_ref *zone) MUST_USE;
 
+/*
+ * True if a build with this limit of iterations (0: NSEC3_ITERATIONS_MAX) would
+ * treat the zone's NSEC3 chain as it is treated now: names are hashed for it,
+ * or it is NSEC3_CHAIN_COSTLY. Always true without a chain.
+ */
+bool build_keeps_nsec3_limit(const struct store_view *view,
+	const struct zone *zone, uint32_t iterations_max);
+
 #endif

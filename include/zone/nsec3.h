@@ -92,12 +92,6 @@ struct nsec3_find {
 void nsec3_find_batch(const struct store_view *view,
 	struct nsec3_find *const *finds, size_t count);
 
-/* True if the zone's chain is hashed, or NSEC3_CHAIN_COSTLY, as a build with
- * this limit of iterations (see zone_build_input) would have it; so is a zone
- * without a chain. */
-bool nsec3_keeps_limit(const struct store_view *view, const struct zone *zone,
-	uint32_t iterations_max);
-
 /* The start of the hash of the node's name (NSEC3_PREFIX_LEN octets), or of
  * "*" below it; NULL if it is not kept. */
 const uint8_t *nsec3_node_hash(const struct node *node);

@@ -49,7 +49,7 @@ nsec3_params_limit(uint32_t max)
 }
 
 bool
-nsec3_keeps_limit(const struct store_view *view, const struct zone *zone,
+build_keeps_nsec3_limit(const struct store_view *view, const struct zone *zone,
 	uint32_t iterations_max)
 {
 	const struct nsec3_chain *chain;

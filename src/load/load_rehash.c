@@ -241,7 +241,7 @@ rehash_look(const struct load_context *context, const struct load_zone *zone)
 	const struct store_view *view = store_writer_view(context->writer);
 	const struct zone *served = load_zone_published(view, zone);
 
-	return served == NULL || nsec3_keeps_limit(view, served,
+	return served == NULL || build_keeps_nsec3_limit(view, served,
 		context->nsec3_iterations_max) ? NULL : served;
 }
 

@@ -65,19 +65,19 @@ static struct fixture {
 
 static unsigned looks;
 
-bool __real_nsec3_keeps_limit(const struct store_view *view,
+bool __real_build_keeps_nsec3_limit(const struct store_view *view,
 	const struct zone *zone, uint32_t iterations_max);
-bool __wrap_nsec3_keeps_limit(const struct store_view *view,
+bool __wrap_build_keeps_nsec3_limit(const struct store_view *view,
 	const struct zone *zone, uint32_t iterations_max);
 
 /* A change may retire the version while nobody holds the lock. */
 bool
-__wrap_nsec3_keeps_limit(const struct store_view *view,
+__wrap_build_keeps_nsec3_limit(const struct store_view *view,
 	const struct zone *zone, uint32_t iterations_max)
 {
 	looks++;
 	assert_int_equal(pthread_mutex_trylock(&f.busy_lock), EBUSY);
-	return __real_nsec3_keeps_limit(view, zone, iterations_max);
+	return __real_build_keeps_nsec3_limit(view, zone, iterations_max);
 }
 
 /* ---- the fixture --------------------------------------------------------- */
