@@ -1,4 +1,4 @@
-/* built.h - a zone from a string, and what it was found to be; for the tests
+/* built.h - builds a zone from a string and looks at the result; for the tests
  * of builds. */
 #ifndef TESTS_UNIT_BUILD_BUILT_H
 #define TESTS_UNIT_BUILD_BUILT_H
@@ -36,8 +36,8 @@ build_ok(const char *text)
 		fail_msg("not built:\n%s", f.findings);
 }
 
-/* As a primary the zone is refused with the finding, as a secondary it is
- * served with it as a warning. */
+/* A primary refuses the zone with the finding. A secondary serves it, and the
+ * finding is a warning. */
 static inline void
 refuses(const char *text, const char *finding)
 {

@@ -1,4 +1,5 @@
-/* chain_check.h - what holds of the chain and the kept hashes of any zone. */
+/* chain_check.h - checks what is true of the chain and the kept hashes of any
+ * zone. */
 #ifndef TESTS_UNIT_BUILD_CHAIN_CHECK_H
 #define TESTS_UNIT_BUILD_CHAIN_CHECK_H
 

@@ -176,7 +176,7 @@ add_record(struct world *w, const uint8_t *owner, uint32_t ttl_sec,
 	memcpy(r->rdata, rdata, r->rdlen);
 }
 
-/* Records of a chain, in whatever condition. */
+/* Adds records of a chain, which may be broken. */
 static void
 add_hash_records(struct world *w)
 {
@@ -294,8 +294,8 @@ record_compare(const void *a, const void *b)
 	return rdata_compare(x->type, x->rdata, x->rdlen, y->rdata, y->rdlen);
 }
 
-/* Sorts, leaves out what is not in the zone and what is there twice, and
- * gives each RRset the lowest TTL of it. */
+/* Sorts the records, leaves out those that are not in the zone and duplicates,
+ * and gives each RRset its lowest TTL. */
 static void
 make_expected(struct world *w)
 {

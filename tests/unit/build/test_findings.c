@@ -1,4 +1,5 @@
-/* test_findings.c - rules of a zone, and what is said where one is broken. */
+/* test_findings.c - the rules of a zone, and what is reported where one is
+ * broken. */
 #include "built.h"
 
 /* ---- findings ---------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* test_nsec3_broken.c - zones whose chain of NSEC3 records is not as it should
- * be: they load, and what is wrong is told. */
+/* test_nsec3_broken.c - zones with a broken chain of NSEC3 records: they load,
+ * and what is wrong is reported. */
 #include "lib/nsec3_zone.h"
 
 /* ---- broken zones ------------------------------------------------------ */
@@ -127,7 +127,7 @@ of_two_chains_the_larger_is_used(void **state)
 	f.threads = 1;
 }
 
-/* An update, which knows no order of the input, has to come to the same. */
+/* An update does not know the order of the input. It has to choose the same. */
 static void
 of_equal_chains_the_one_with_fewer_iterations_is_used(void **state)
 {

@@ -85,7 +85,8 @@ check(const struct world *w, bool ok, const char *what)
 		fail_msg("seed %llu: %s", (unsigned long long)w->seed, what);
 }
 
-/* As it is, or out of order: then RRsets stand in several places. */
+/* Leaves the records as they are, or puts them out of order: then RRsets stand
+ * in several places. */
 static void
 file_shuffle(struct model *m)
 {
@@ -104,7 +105,8 @@ compare_rrs(const void *a, const void *b)
 	return model_compare(&a, &b);
 }
 
-/* Cut into batches anywhere; a record may leave its owner to the one before. */
+/* Cuts the records into batches anywhere. A record may have the owner of the
+ * one before it. */
 static struct rrbatch *
 file_make(struct model *m)
 {
@@ -243,7 +245,7 @@ check_reports(struct world *w)
 		"has something else to say");
 }
 
-/* Builds in parts of so many octets. whole: what came of it at once. */
+/* Builds in parts of so many octets. whole: the zone that was built at once. */
 static void
 check_parts(struct world *w, size_t octets, enum nsd_err want, store_ref whole)
 {
@@ -285,8 +287,8 @@ set_up_model(struct world *w, unsigned kind)
 	w->input.threads = 1 + model_random(m, 3);
 }
 
-/* One NSEC3PARAM, that can be used: what a zone mostly has. And NSEC3 records
- * at hashes alone. */
+/* Like most zones: one NSEC3PARAM that can be used, and NSEC3 records only at
+ * hashes. */
 static void
 one_salt(struct model *m)
 {
@@ -395,8 +397,8 @@ parts_without_memory_leave_nothing(void **state)
 
 /* ---- files that change --------------------------------------------------- */
 
-/* Records that the plan did not know: the end is an error or a zone, but
- * never a crash or a leak. */
+/* The file has records that the plan did not know. The result is an error or a
+ * zone, but never a crash or a leak. */
 static void
 parts_of_another_file_are_harmless(void **state)
 {

@@ -1,5 +1,5 @@
-/* test_diff.c - what is different between a zone and a file: applied, it
- * makes the zone what the file says; and it is no more than that. */
+/* test_diff.c - differences between a zone and a file: applied, they make the
+ * zone what the file says, and there are no more of them than needed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

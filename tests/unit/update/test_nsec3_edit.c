@@ -1,4 +1,4 @@
-/* test_nsec3_edit.c - changes of a chain: after any of them it is what its
+/* test_nsec3_edit.c - changes of a chain: after each the chain is what its
  * records say, and the old one is as it was. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ rnd(void)
 	return chance_next(&random_state);
 }
 
-/* Few hashes, so that they meet, or many. */
+/* Makes one of a few hashes, so that they meet, or one of many. */
 static void
 make_hash(uint8_t hash[NSEC3_HASH_LEN], unsigned spread)
 {
@@ -110,7 +110,7 @@ model_remove(struct model *m, const uint8_t *hash)
 		(m->count - at) * sizeof(m->records[0]));
 }
 
-/* A walk goes on behind any hash, whether or not it is there. */
+/* A walk can begin after any hash, whether or not the chain has it. */
 static void
 check_after(const struct model *m, const struct nsec3_chain *chain,
 	const uint8_t *hash)
@@ -128,7 +128,7 @@ check_after(const struct model *m, const struct nsec3_chain *chain,
 		assert_false(nsec3_iter_next(&iter));
 }
 
-/* What the chain holds is what the model says. */
+/* Checks that the chain holds what the model says. */
 static void
 check_chain(const struct model *m, store_ref ref)
 {
@@ -171,7 +171,7 @@ check_chain(const struct model *m, store_ref ref)
 
 /* ---- records ----------------------------------------------------------- */
 
-/* As nsec3_pack_items makes one; some with a signature. */
+/* Makes a record as nsec3_pack_items does; some have a signature. */
 static store_ref
 make_record(const struct model_record *m)
 {
@@ -266,8 +266,8 @@ note_put(struct nsec3_edit *edit, enum nsd_err *err,
 		release_nsec3_record(releaser, ref);
 }
 
-/* How a signer changes a chain: with a name comes a record, and the one before
- * it leads there; or carelessly. */
+/* Changes a chain as a signer does: a new name brings a record, and the record
+ * before it leads there. Or changes it carelessly. */
 static void
 note_change(struct nsec3_edit *edit, enum nsd_err *err, unsigned spread,
 	unsigned removing, struct releaser *releaser)
@@ -305,7 +305,7 @@ note_change(struct nsec3_edit *edit, enum nsd_err *err, unsigned spread,
 		note_put(edit, err, &p, releaser);
 }
 
-/* One transaction; what it leads to is published, abandoned, or fails. */
+/* Runs a transaction, which is published, is abandoned, or fails. */
 static void
 transact(unsigned spread, unsigned size, unsigned removing,
 	struct releaser *releaser, struct arena *arena)

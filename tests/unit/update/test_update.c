@@ -113,7 +113,7 @@ rrset(const char *name, uint16_t type)
 	return e == NULL ? NULL : store_get(f.view, e->ref);
 }
 
-/* The zone that is served equals one of this text. */
+/* Checks that the zone that is served equals one of this text. */
 static void
 check_text(const char *text)
 {
@@ -311,7 +311,7 @@ a_change_of_most_of_a_large_zone(void **state)
 
 /* ---- the index of contents --------------------------------------------- */
 
-/* As a loader that takes over; the index is gone. */
+/* Does what a loader does that takes over: then the index is gone. */
 static void
 take_over(void)
 {
@@ -361,8 +361,8 @@ index_made_in_steps_is_whole(void **state)
 	assert_true(steps > 2000 / 7);
 }
 
-/* Made anew as it is: another version with the same contents; one that is large
- * stays. */
+/* A zone that is made anew is another version with the same contents. A large
+ * zone stays. */
 static void
 a_zone_is_made_anew_as_it_is(void **state)
 {

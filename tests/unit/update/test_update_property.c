@@ -90,7 +90,7 @@ reader_leave(struct world *w)
 	store_reader_offline(w->reader);
 }
 
-/* Sometimes stays where it is, over several versions. */
+/* A reader sometimes keeps its version while several newer ones come. */
 static void
 reader_look(struct world *w)
 {
@@ -139,7 +139,7 @@ ask_remove_set(struct world *w, struct zone_update *u, const uint8_t *owner,
 	model_remove_set(&w->after, owner, type);
 }
 
-/* A new SOA, in one of the ways to do that. */
+/* Asks for a new SOA, in one of the ways to do that. */
 static void
 ask_soa(struct world *w, struct zone_update *u)
 {
@@ -349,7 +349,7 @@ begin(struct world *w)
 	return u;
 }
 
-/* What was built anew has version 0. */
+/* A zone that was built anew has version 0. */
 static void
 note_kind(struct world *w)
 {
@@ -394,7 +394,7 @@ run_step(struct world *w)
 	check_octets(w);
 }
 
-/* A loader takes over from one that died: counts anew, sweeps. */
+/* A loader takes over from one that died: it counts anew and sweeps. */
 static void
 take_over(struct world *w)
 {
@@ -426,7 +426,8 @@ take_over(struct world *w)
 	check_octets(w);
 }
 
-/* Between two transactions, whatever these do to the zone. */
+/* Prepares some names between two transactions, whatever these do to the
+ * zone. */
 static void
 prepare_some(struct world *w)
 {
@@ -489,8 +490,8 @@ run_zone(struct world *w, unsigned kind)
 	check(w, live(w) == w->empty, "something of the zone is left");
 }
 
-/* The same transaction again and again, with each allocation of the commit
- * failing in turn. */
+/* Runs the same transaction again and again; each allocation of the commit
+ * fails in turn. */
 static void
 run_step_without_memory(struct world *w)
 {

@@ -120,7 +120,7 @@ rnd(unsigned below)
 	return chance_below(&state_of_random, below);
 }
 
-/* Gives a host other addresses, or makes a cut above some or none. */
+/* Gives a host other addresses, or makes or removes a zone cut above some. */
 static void
 change_something(struct zone_update *u)
 {
