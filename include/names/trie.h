@@ -140,8 +140,8 @@ void trie_iter_init_after(struct trie_iter *iter,
 /* The next object, or none at the end. */
 store_ref trie_iter_next(struct trie_iter *iter);
 /* Calls on_branch with the memory of each branch that the next step leaves
- * behind: all below it has been walked, and it is not looked at any more. Also
- * of those that trie_iter_init_after found to be so. */
+ * behind: all below it has been walked, and no step looks at it again. After
+ * trie_iter_init_after this includes the branches that it left behind. */
 void trie_iter_leave(const struct trie_iter *iter,
 	void (*on_branch)(void *ctx, store_ref ref, size_t len), void *ctx);
 

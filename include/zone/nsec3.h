@@ -2,12 +2,12 @@
  * nsec3.h - the NSEC3 chain of a zone (RFC 5155), and the record that matches
  * or covers a hash.
  *
- * Names do not refer to records of the chain, nor records to names: a node
- * keeps the start of its hash (NODE_HASHED), and that of the wildcard below it
- * if it can be a closest encloser (NODE_WILDCARD_HASHED). The chain is ordered
- * by hash, so a look-up is an index by the first bits and a short search. A
- * change of the chain thus touches no name, a change of a name only its own
- * record, and what is known of existing names costs a query no hashing.
+ * Names do not refer to records of the chain, nor records to names. A node
+ * keeps the start of its hash (NODE_HASHED). If it can be a closest encloser,
+ * it also keeps that of the wildcard below it (NODE_WILDCARD_HASHED). The chain
+ * is ordered by hash, and looked up by it. So a change of the chain touches no
+ * name, a change of a name touches only its own record, and no query has to
+ * hash a name that exists.
  *
  * Records that are not in the chain in use (other parameters, unknown
  * algorithm, an owner that is no hash) are in zone.nsec3, for transfers alone.

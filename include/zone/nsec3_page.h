@@ -11,9 +11,9 @@
  *   +8 hashes    count x 20, ascending
  *      refs      count x 4
  *
- * Hashes are spread evenly, so the place of one is guessed from its value and
- * its neighbours', and the guess corrected; in a zone made to deceive it, that
- * takes at most a page's entries on each of few levels.
+ * Hashes are spread evenly. So the place of one is guessed from its value and
+ * those of its neighbours, and then corrected. In a zone that was made to
+ * mislead the guess, the correction walks over one page at most on each level.
  */
 #ifndef ZONE_NSEC3_PAGE_H
 #define ZONE_NSEC3_PAGE_H
@@ -93,10 +93,9 @@ void nsec3_iter_init_after(struct nsec3_iter *iter,
 	const uint8_t *hash);
 /* False at the end. */
 bool nsec3_iter_next(struct nsec3_iter *iter);
-/* Calls on_page with the memory of each page that the next step leaves behind:
- * its last record is at hand, or is below its last page. That step, but no
- * later one, looks at it again. nsec3_iter_init_after has left those behind
- * whose last record has that hash. */
+/* Calls on_page with the memory of each page that ends with the record at hand.
+ * The next step still looks at these pages, no later one does. Pages that end
+ * with the hash given to nsec3_iter_init_after count as left behind already. */
 void nsec3_iter_leave(const struct nsec3_iter *iter,
 	void (*on_page)(void *ctx, store_ref ref, size_t len), void *ctx);
 

@@ -1,7 +1,7 @@
 /*
- * sources.h - which files a zone was read from last, kept in the store beside
- * its table entry: a loader that takes over from one that died, or a start
- * from an image, reads again only what has changed since.
+ * sources.h - which files a zone was read from last. The store keeps this for
+ * each entry of the table. So a loader that takes over from one that died, or
+ * starts from an image, reads only files that have changed since.
  */
 #ifndef ZONE_SOURCES_H
 #define ZONE_SOURCES_H

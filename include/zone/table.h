@@ -16,14 +16,14 @@ struct zone_table {
 	struct trie apexes; /* struct zone_entry */
 	uint32_t zone_count;
 	store_ref only;     /* the entry if there is just one, for speed */
-	/* Bit hash(last label) of each apex: most names outside of the served
-	 * zones are told from it alone. See table_may_serve. */
+	/* The bit table_filter_bit() of each apex. It alone shows that most
+	 * names outside of the served zones are not served. */
 	uint64_t tld_filter[TABLE_FILTER_BITS / 64];
 };
 
 /*
- * A number that changes with the layout of what is in the store: an image of
- * one program is not for another. Raise ZONE_LAYOUT_VERSION in table.c with
+ * A number for the layout of what is in the store. A program reads only images
+ * that have its own number. Raise ZONE_LAYOUT_VERSION in table.c with
  * every change of what an object means that its size does not show.
  */
 uint64_t table_layout(void);

@@ -313,7 +313,7 @@ struct glue_change {
 	uint64_t epoch;  /* of the store, when the version was published */
 };
 
-/* A link leads to what this version of the zone has. */
+/* True if this version of the zone has what the link leads to. */
 static inline bool
 glue_link_counts(uint64_t link, uint32_t version)
 {

@@ -1,7 +1,7 @@
 /*
- * mark.c - all objects that the table leads to, for a loader that takes over
- * from one that died: what is not among them is garbage. Nothing is followed
- * that leads out of the store, which is damaged then.
+ * mark.c - marks all objects that the table leads to, for a loader that takes
+ * over from one that died. The rest is garbage. A reference that leads out of
+ * the store is not followed: the store is damaged then.
  */
 #include "keep/mark.h"
 #include "names/trie_key.h"

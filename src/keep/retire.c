@@ -9,9 +9,9 @@
 #define OBJECTS_RETIRED 8192u /* until they are reclaimed */
 
 /*
- * What is walked is a version that no change touches any more. The walks look
- * at nothing again that they have left behind, so it may be used again while
- * they go on; where they are stays in the iterators.
+ * The version that is walked does not change any more. The walks never look
+ * back, and the iterators keep where they are. So memory that a walk has left
+ * behind may be used again while it goes on.
  */
 struct retiring {
 	store_ref zone;

@@ -12,7 +12,7 @@
 
 #define DNAME_TOO_LONG "DNAME expansion became too large"
 
-/* Keeps in mind that a proof is needed for the name in hand. */
+/* Notes that the name in hand needs a proof: a wildcard answered for it. */
 static void
 note_expansion(struct query *q)
 {
@@ -50,7 +50,8 @@ add_entry(struct query_ctx *ctx, struct query *q,
 		placed);
 }
 
-/* Which of the DNAMEs in the reply is this node's; their count: none. */
+/* The index of the node's DNAME among those in the reply; their count if it is
+ * not there. */
 static unsigned
 find_dname(const struct query *q, const struct node *node)
 {

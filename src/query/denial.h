@@ -2,9 +2,9 @@
  * denial.h - proofs that something does not exist, for clients that set DO
  * (RFC 4035 section 3.1.3, RFC 5155 section 7.2).
  *
- * Each adds its records to the authority section and returns false if they do
- * not fit; the reply is then truncated. Called for signed zones alone. Where a
- * zone lacks the records that a proof needs, what there is of it is added.
+ * Each adds its records to the authority section. It returns false if they do
+ * not fit, and then the caller truncates the reply. Only for signed zones. If a
+ * zone lacks records that a proof needs, those that it has are added.
  */
 #ifndef QUERY_DENIAL_H
 #define QUERY_DENIAL_H

@@ -26,8 +26,8 @@ emit_name_at(const uint8_t *out, uint32_t at)
 	return out[at] < EMIT_POINTER >> 8 ? at : emit_suffix_at(out, at, 0);
 }
 
-/* Tells where the apex of the zone stands whose RRsets come next. apex is its
- * whole name, kept until the next zone. */
+/* Names the zone that the next RRsets are from: its whole apex, kept until the
+ * next zone, and where that stands in the reply. */
 void emit_set_apex(struct reply *reply, const uint8_t *apex, uint32_t at);
 
 /* True if two names in the reply are equal but for case. */
@@ -110,9 +110,9 @@ emit_room(const struct reply *reply)
 }
 
 /*
- * Owner, type, class and TTL of a record, as they are stored. Kept in
- * registers: what is put down octet by octet and taken up as a whole makes the
- * processor wait.
+ * Owner, type, class and TTL of a record, as they are stored. They are kept in
+ * registers: the processor waits when it loads as a whole what was just stored
+ * octet by octet.
  */
 struct emit_head {
 	uint16_t owner;
@@ -138,9 +138,9 @@ emit_put_head(uint8_t *out, struct emit_head head)
 	memcpy(out + sizeof(head.owner), &head.rest, sizeof(head.rest));
 }
 
-/* Writes an RRset of one RR of rr_len octets, RDLENGTH counted, that has no
- * names, into the additional section. False, and nothing is written: it is not
- * of that kind, or emit_rrset is to say what is wrong. */
+/* Writes an RRset into the additional section if it is one RR of rr_len octets
+ * (RDLENGTH included) without names. False: it is not, or it does not fit.
+ * Nothing is written then, and emit_rrset finds out what is wrong. */
 static inline bool
 emit_single(struct reply *reply, uint32_t owner_at, const struct rrset *rrset,
 	uint16_t type, uint32_t rr_len)

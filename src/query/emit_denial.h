@@ -9,8 +9,8 @@
 #include "query/emit.h"
 #include "zone/nsec3.h"
 
-/* An owner as it is written: some labels, then a pointer to what stands in
- * the reply, or all of it where no pointer reaches. */
+/* An owner as it is written: some labels, then a pointer to the rest, which
+ * stands in the reply already. Where no pointer reaches, the whole name. */
 struct emit_owner {
 	uint16_t len;
 	uint8_t octets[NAME_MAX_LEN + 1];

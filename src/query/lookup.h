@@ -11,9 +11,9 @@
 void lookup_walk_init(struct trie_walk *walk, const struct search *s);
 
 /*
- * Tells the outcome from a walk that was done. OUTCOME_WILDCARD: the closest
- * encloser has a wildcard below it; init the walk with lookup_wildcard_init,
- * do it, and call lookup_resolve_wildcard.
+ * Sets the outcome of a search after its walk. OUTCOME_WILDCARD means that the
+ * closest encloser has a wildcard below it: call lookup_wildcard_init, do the
+ * walk again, and call lookup_resolve_wildcard.
  */
 void lookup_resolve(const struct store_view *view, struct search *s,
 	const struct trie_walk *walk, uint16_t qtype);
@@ -25,7 +25,7 @@ void lookup_wildcard_init(struct trie_walk *walk, const struct search *s,
 void lookup_resolve_wildcard(const struct store_view *view, struct search *s,
 	const struct trie_walk *walk, uint16_t qtype);
 
-/* All of it for one name, with the worker's scratch walk. */
+/* Does all of this for one name, with the worker's own walk. */
 void lookup_one(struct query_ctx *ctx, struct search *s, uint16_t qtype);
 
 /* True if the name is the apex of the zone or below it. */

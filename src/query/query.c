@@ -36,7 +36,7 @@ query_ctx_destroy(struct query_ctx *ctx)
 	free(ctx);
 }
 
-/* The requests that are in one step, to be taken further together. */
+/* Requests that are at the same step and go on together. */
 struct query_group {
 	size_t count;
 	struct query *queries[EXCHANGE_BATCH_MAX];
@@ -69,7 +69,7 @@ find_names(struct query_ctx *ctx, struct query_group *group)
 		trie_find_batch(ctx->view, walks, group->count);
 }
 
-/* The nodes that the walks came to were read by them: they are near. */
+/* Reads the nodes that the walks ended at; the walks have fetched them. */
 static void
 resolve(struct query_ctx *ctx, struct query_group *group)
 {
@@ -107,7 +107,8 @@ prefetch_object(const struct store_view *view, store_ref ref)
 	__builtin_prefetch(at + 64);
 }
 
-/* The NS records that go beside positive answers, where zones are many. */
+/* Fetches the NS records that go beside positive answers. With one zone they
+ * are always near, so nothing is done. */
 static void
 prefetch_apex_ns(struct query_ctx *ctx, struct query_group *group)
 {
@@ -157,8 +158,8 @@ prefetch_ds(const struct query_ctx *ctx, const struct query *q)
 		prefetch_entry(ctx, q, ds);
 }
 
-/* Asks for the RRsets of each answer: here and below, one step for all before
- * what came of it is touched for any. */
+/* Fetches the RRsets of each answer. Here and below, all requests do one step
+ * before any looks at what its step fetched. */
 static void
 prefetch_rrsets(struct query_ctx *ctx, struct query_group *group)
 {
@@ -171,10 +172,10 @@ prefetch_rrsets(struct query_ctx *ctx, struct query_group *group)
 	}
 }
 
-/* Of how many targets of an RRset the addresses are asked for. */
+/* Addresses are fetched for so many targets of an RRset. */
 #define TARGETS_AHEAD 4
 
-/* Cells that have been asked for, with the zone that they are read for. */
+/* Cells that were fetched, with the zone that each is read for. */
 struct cells {
 	size_t count;
 	struct {

@@ -111,17 +111,17 @@ struct expansion {
 #define DENIALS_MAX (LINKS_MAX + 4)
 
 /*
- * What the proofs of one reply have cost, over all links of a chain. A zone
- * may be made to cost more than any sound one does: what would go beyond the
- * limits is left out of the reply.
+ * What the proofs of one reply have cost so far, over all links of a chain.
+ * Someone may make a zone that costs more than any sound one does. So there are
+ * limits, and proofs that would exceed them are left out of the reply.
  */
 struct proof_spent {
 	uint32_t hashes; /* of names, by NSEC3 */
 	uint32_t rounds; /* of SHA-1 for these: iterations and one each */
-	uint32_t steps;  /* back over names that have no NSEC, and to one */
+	uint32_t steps;  /* from a name back to one that has an NSEC */
 };
-/* This many hashes may always be made, whatever the iterations: a name's own
- * proof has one. */
+/* So many hashes are allowed with any number of iterations: the proof of a name
+ * itself needs one. */
 #define PROOF_HASHES_FREE 2
 /* The longest chain is proven whole with 150 iterations; with more, validators
  * take a zone as insecure anyway (RFC 9276 section 3.2). */
