@@ -7,8 +7,8 @@
 /* Writes all sections of the answer behind the question. */
 void answer_compose(struct query_ctx *ctx, struct query *q);
 
-/* The RRset of the node that answers ANY (RFC 8482 section 4.1): the one that is
- * cheapest to send. NULL if the node has none. */
+/* The RRset of the node that answers ANY (RFC 8482 section 4.1): the one that
+ * is cheapest to send. NULL if the node has none. */
 const struct node_rrset *any_choose(const struct store_view *view,
 	const struct node *node);
 
