@@ -20,6 +20,36 @@
 
 struct store_writer;
 
+/* Why the loader looks at zone files. One pass runs at a time. */
+enum loader_pass {
+	LOADER_PASS_NONE,   /* none runs */
+	LOADER_PASS_FIRST,  /* at its start, over all zones; ends with LOADED */
+	LOADER_PASS_RELOAD, /* main has asked for it; ends with RELOADED */
+	LOADER_PASS_AGAIN,  /* nobody has asked for it: zones that were added,
+			     * or whose files changed while they were read */
+};
+
+/* What becomes of the store when the loader is told to end. */
+enum loader_close {
+	LOADER_CLOSE_NONE,  /* it is in memory, and goes with the server */
+	LOADER_CLOSE_FILE,  /* it is a file, and is closed clean */
+	LOADER_CLOSE_IMAGE, /* it is in memory, and is written to image_fd */
+};
+
+/* Giving unused memory of the store back: a job of loader_idle.c. */
+struct loader_trim {
+	bool wanted;
+	uint8_t waits; /* how often to wait for readers, still */
+	uint32_t at;   /* where the next step begins */
+};
+
+/* Measuring what the zones' memory is used for: a job, too. */
+struct loader_kinds {
+	bool wanted;
+	int64_t begun_msec; /* the last time; 0: never */
+	struct zone_measuring measuring;
+};
+
 struct loader {
 	struct role role;
 	struct store_writer *writer;
@@ -27,38 +57,36 @@ struct loader {
 	struct load_progress progress;
 	pthread_mutex_t busy_lock;
 	struct load_set set;
-	struct load_leaving *leaving; /* to be removed once they are read */
+	struct load_leaving *leaving; /* zones to be removed once they are
+				       * read */
+	enum store_past past;         /* as this loader found the store */
+	enum loader_close close;
+	int image_fd;                 /* of LOADER_CLOSE_IMAGE */
+	bool stopping;                /* no more zones are read; whatever pass
+				       * runs */
 
-	/* The pass over the zones that is running; NULL: none. */
-	struct load_pool *pool;
-	struct load_result *results; /* of it, not looked at yet */
-	struct load_zone **todo;
+	enum loader_pass pass;
+	bool reload_wanted;       /* another one is to follow this pass */
+	struct load_pool *pool;   /* threads that read todo; NULL: none */
+	struct load_result *results; /* of the pool, not looked at yet */
+	struct load_zone **todo;  /* of the pass */
 	size_t todo_count;
-	struct load_zone **again; /* to be read, once more or yet */
+	struct load_zone **again; /* to be read next: in this pass, or in one of
+				   * their own */
 	size_t again_count, again_room;
-	struct load_zone **suspects; /* then these, one by one */
+	struct load_zone **suspects; /* at the end of the pass, one by one */
 	size_t suspect_count, suspect_next;
-	struct ipc_load_result result;
-	bool first_pass;
-	bool own_pass;  /* nobody asked for it: zones that were added */
-	enum store_past past; /* as this loader found the store */
-	bool in_file;   /* it is to be closed */
-	int image_fd;   /* the store in memory goes there at the end; or -1 */
-	bool stopping;
-	bool reload_wanted;
+	struct ipc_load_result result; /* of the pass */
 
+	/* What can wait, a little at a time. */
 	struct load_settle settle;
 	struct load_wait wait; /* changes of zones that are busy */
 	struct load_leave leave;
 	struct load_prepare prepare;
-	bool trimming;         /* the store, from there on */
-	uint8_t trim_waits;    /* for readers of what is to be given back */
-	uint32_t trim_at;
+	struct loader_trim trim;
 	struct load_tidy tidy;
-	int64_t kinds_msec;    /* when the zones were measured last */
-	bool measuring;
-	struct zone_measuring kinds;
-	int64_t holder_warned; /* of a reader that is late; see statistics.h */
+	struct loader_kinds kinds;
+	int64_t holder_warned; /* of a reader that is late: see statistics.h */
 
 	struct event *progress_event;
 	struct event *results_event;
@@ -69,36 +97,61 @@ struct loader {
 	struct event *tidy_event;
 };
 
-/* To be read in a while: in the pass that is running, or one of its own. */
+/* ---- loader_pass.c: passes over the zones -------------------------------- */
+
+/* Starts the first pass. */
+void loader_start_first_pass(struct loader *loader);
+/* The message RELOAD: starts a pass, or has one follow the one that runs. */
+void loader_on_reload(struct role *role, const struct ipc_message *m);
+/* Timers. */
+void loader_on_again(evutil_socket_t fd, short what, void *arg);
+void loader_on_more_results(evutil_socket_t fd, short what, void *arg);
+void loader_on_progress(evutil_socket_t fd, short what, void *arg);
+
+/* ---- loader_publish.c: what came of reading ------------------------------- */
+
+/* Has a zone read after wait_sec: in the pass that runs, or in one of its
+ * own. */
 void loader_push_again(struct loader *loader, struct load_zone *zone,
 	int wait_sec);
-/* Publishes what a zone was read to, or says why not. */
+/* Publishes what came of reading a zone, or says why not. Frees what the result
+ * owns, and not the result. */
 void loader_take_result(struct loader *loader, struct load_result *result);
-/* Lets go of a version that was served; none: nothing. */
+
+/* ---- loader_idle.c: what can wait ----------------------------------------- */
+
+/* Lets go of a version that was served; STORE_NONE: of none. Has the leaving go
+ * on. */
 void loader_leave(struct loader *loader, store_ref zone);
 /* Frees what readers have left, now and later. */
 void loader_reclaim(struct loader *loader);
-
-/* loader_idle.c: what can wait. Looks whether there is something to do soon;
- * gives unused memory back; IPC_STATISTICS; timers. */
+/* Has loader_on_idle look soon whether there is something to do. */
 void loader_idle(struct loader *loader);
+/* Has unused memory given back. */
 void loader_trim(struct loader *loader);
+/* The message STATISTICS. */
 void loader_on_statistics(struct role *role, const struct ipc_message *m);
+/* Timers. */
 void loader_on_reclaim(evutil_socket_t fd, short what, void *arg);
 void loader_on_idle(evutil_socket_t fd, short what, void *arg);
 void loader_on_tidy(evutil_socket_t fd, short what, void *arg);
 
-/* loader_updates.c: changes of zones */
+/* ---- loader_updates.c: changes of zones ----------------------------------- */
+
+/* The message UPDATE. */
 void loader_on_update(struct role *role, const struct ipc_message *m);
-/* A zone is busy no more: changes that waited for it are to be applied. */
+/* A zone is no longer busy: has the changes applied that waited for it. */
 void loader_retry_updates(struct loader *loader);
-/* Applies some that wait; false: no more can be. */
+/* Applies some changes that wait. False: no more can be applied now. */
 bool loader_step_updates(struct loader *loader);
+/* A timer. */
 void loader_on_updates(evutil_socket_t fd, short what, void *arg);
 
-/* loader_zones.c: zones that come and go */
+/* ---- loader_zones.c: zones that come and go ------------------------------- */
+
+/* The message CHANGE_ZONE. */
 void loader_on_change_zone(struct role *role, const struct ipc_message *m);
-/* Some results have been taken: removes zones that waited for theirs. */
+/* Results have been taken: removes zones that waited for theirs. */
 void loader_retry_leaving(struct loader *loader);
 
 #endif

@@ -1,10 +1,9 @@
 /* loader_idle.c - what can wait, in the loader: memory that is to be used
- * again, and what is to be known of it. Each turn is short (load_turn.h), and
- * messages are looked at between two. */
+ * again, and measuring it. Each turn is short (load_turn.h), and messages are
+ * looked at between two turns. */
 #include "config.h"
 
 #include <event2/event.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "proc/loader.h"
@@ -14,7 +13,7 @@
 #define RECLAIM_SEC 1
 #define TIDY_USEC 8000
 #define KINDS_MSEC 10000
-/* Between two steps of what can wait. */
+/* Between two steps of the jobs below. */
 #define IDLE_USEC 3000
 #define IDLE_LATER_USEC 50000
 #define LEAVE_USEC 1000
@@ -30,7 +29,7 @@ void
 loader_leave(struct loader *loader, store_ref zone)
 {
 	load_leave_add(&loader->leave, loader->writer, zone);
-	/* Not put off by changes that come in a row. */
+	/* Changes in a row do not put it off. */
 	if (loader->leave.count > 0
 		&& !event_pending(loader->idle_event, EV_TIMEOUT, NULL))
 		loader_idle_later(loader, LEAVE_USEC);
@@ -45,9 +44,10 @@ loader_idle(struct loader *loader)
 void
 loader_trim(struct loader *loader)
 {
-	loader->trimming = true;
-	loader->trim_at = 0;
-	loader->trim_waits = TRIM_WAITS;
+	loader->trim = (struct loader_trim){
+		.wanted = true,
+		.waits = TRIM_WAITS,
+	};
 	loader_idle(loader);
 }
 
@@ -58,7 +58,7 @@ loader_reclaim(struct loader *loader)
 {
 	struct timeval when = {.tv_sec = RECLAIM_SEC};
 
-	/* Not put off by changes that come in a row. */
+	/* Changes in a row do not put it off. */
 	if ((store_reclaim(loader->writer) > 0 || loader->settle.count > 0)
 		&& !event_pending(loader->reclaim_event, EV_TIMEOUT, NULL))
 		event_add(loader->reclaim_event, &when);
@@ -70,7 +70,7 @@ loader_on_tidy(evutil_socket_t fd, short what, void *arg)
 	struct loader *loader = arg;
 	struct timeval when = {.tv_usec = TIDY_USEC};
 
-	/* A zone that a thread compares with its file must stay. */
+	/* A version that a thread compares with a file must stay. */
 	if (loader->pool != NULL)
 		when = (struct timeval){.tv_sec = RECLAIM_SEC};
 	else if (!load_tidy_step(&loader->tidy, &loader->context,
@@ -81,7 +81,7 @@ loader_on_tidy(evutil_socket_t fd, short what, void *arg)
 	event_add(loader->tidy_event, &when);
 }
 
-/* Where changes have left room here and there. */
+/* Makes zones anew where changes have left memory scattered. */
 static void
 loader_tidy(struct loader *loader)
 {
@@ -101,7 +101,7 @@ loader_on_reclaim(evutil_socket_t fd, short what, void *arg)
 	struct loader *loader = arg;
 
 	(void)store_reclaim(loader->writer);
-	/* A thread of a pass may follow what that takes away. */
+	/* Threads of a pass may still follow what settling takes away. */
 	if (loader->pool == NULL)
 		load_settle_run(&loader->settle, loader->writer);
 	loader_reclaim(loader);
@@ -112,10 +112,8 @@ loader_on_reclaim(evutil_socket_t fd, short what, void *arg)
 
 /* ---- what can wait, a little at a time ----------------------------------- */
 
-/*
- * Each takes a turn, or waits for something, and returns how long messages
- * have before the next turn of any.
- */
+/* A job takes a turn, or waits for something. It returns how long messages have
+ * before the next turn of any job. */
 struct idle_job {
 	bool (*is_wanted)(const struct loader *loader);
 	long (*step)(struct loader *loader); /* microseconds */
@@ -137,14 +135,14 @@ idle_leave(struct loader *loader)
 static bool
 idle_wants_measure(const struct loader *loader)
 {
-	return loader->measuring;
+	return loader->kinds.wanted;
 }
 
 static long
 idle_measure(struct loader *loader)
 {
-	loader->measuring = statistics_measure_kinds(loader->writer,
-		&loader->kinds);
+	loader->kinds.wanted = statistics_measure_kinds(loader->writer,
+		&loader->kinds.measuring);
 	return IDLE_USEC;
 }
 
@@ -176,24 +174,27 @@ idle_prepare(struct loader *loader)
 static bool
 idle_wants_trim(const struct loader *loader)
 {
-	return loader->trimming;
+	return loader->trim.wanted;
 }
 
 static long
 idle_trim(struct loader *loader)
 {
-	/* What readers are still to leave would not be given back. */
-	if (loader->trim_at == 0 && loader->trim_waits > 0
+	struct loader_trim *trim = &loader->trim;
+
+	/* Memory that readers have not left yet would not be given back. */
+	if (trim->at == 0 && trim->waits > 0
 		&& store_reclaim(loader->writer) > 0) {
-		loader->trim_waits--;
+		trim->waits--;
 		return IDLE_LATER_USEC;
 	}
-	loader->trimming = store_trim_step(loader->writer, &loader->trim_at);
+	trim->wanted = store_trim_step(loader->writer, &trim->at);
 	return IDLE_USEC;
 }
 
-/* The first that is wanted has the turn: what old versions hold is needed
- * before all, and what updates need leaves room of its own behind. */
+/* The first job that is wanted has the turn. What old versions hold is needed
+ * before all else; what updates need leaves unused memory behind, so trimming
+ * comes after it. */
 static const struct idle_job idle_jobs[] = {
 	{idle_wants_leave, idle_leave},
 	{idle_wants_measure, idle_measure},
@@ -216,19 +217,21 @@ loader_on_idle(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-/* A walk of all zones takes a while: not each second. */
+/* Measuring walks all zones, which takes a while: not each second. */
 void
 loader_on_statistics(struct role *role, const struct ipc_message *m)
 {
 	struct loader *loader = (struct loader *)role;
+	struct loader_kinds *kinds = &loader->kinds;
 	int64_t now = clock_now_msec();
 
-	if (!loader->measuring
-		&& (loader->kinds_msec == 0
-			|| now - loader->kinds_msec >= KINDS_MSEC)) {
-		memset(&loader->kinds, 0, sizeof(loader->kinds));
-		loader->kinds_msec = now;
-		loader->measuring = true;
+	if (!kinds->wanted
+		&& (kinds->begun_msec == 0
+			|| now - kinds->begun_msec >= KINDS_MSEC)) {
+		*kinds = (struct loader_kinds){
+			.wanted = true,
+			.begun_msec = now,
+		};
 		loader_idle_later(loader, idle_measure(loader));
 	}
 	statistics_log_store(loader->writer, now);

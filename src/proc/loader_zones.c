@@ -59,7 +59,7 @@ loader_remove_zone(struct loader *loader, const struct zone_change *change)
 	struct load_set_removed removed;
 	enum nsd_err err = load_set_remove(&loader->set, loader->writer,
 		loader->role.server->conf, change->name,
-		loader->todo != NULL, &removed);
+		loader->pass != LOADER_PASS_NONE, &removed);
 
 	if (err != NSD_OK)
 		return err;

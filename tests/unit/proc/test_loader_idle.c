@@ -204,12 +204,12 @@ first_that_is_wanted_has_the_turn(void **state)
 
 	replace();
 	loader_trim(&loader);
-	loader.trim_waits = 0;
-	loader.measuring = true;
+	loader.trim.waits = 0;
+	loader.kinds.wanted = true;
 	loader.pool = pool;
 	while (event_pending(loader.idle_event, EV_TIMEOUT, NULL)) {
 		unsigned at = loader.leave.count > 0 ? 0
-			: loader.measuring	     ? 1
+			: loader.kinds.wanted	     ? 1
 			: loader.pool != NULL	     ? 2
 						     : 3;
 
@@ -219,14 +219,14 @@ first_that_is_wanted_has_the_turn(void **state)
 		event_del(loader.idle_event);
 		loader_on_idle(-1, 0, &loader);
 		assert_true(at == 0 || loader.leave.count == 0);
-		assert_true(at == 1 || loader.measuring == (at == 0));
-		assert_true(at >= 2 || loader.trim_at == 0);
-		assert_true(at >= 2 || loader.trimming);
+		assert_true(at == 1 || loader.kinds.wanted == (at == 0));
+		assert_true(at >= 2 || loader.trim.at == 0);
+		assert_true(at >= 2 || loader.trim.wanted);
 	}
 	for (unsigned i = 0; i < 4; i++)
 		assert_true(turns[i] > 0);
-	assert_false(loader.trimming);
-	assert_false(loader.measuring);
+	assert_false(loader.trim.wanted);
+	assert_false(loader.kinds.wanted);
 }
 
 /* A thread of it may be at the addresses. */

@@ -1,0 +1,268 @@
+/* loader_pass.c - passes of the loader: it looks at the files of many zones, and
+ * publishes what comes of that. */
+#include "config.h"
+
+#include <assert.h>
+#include <event2/event.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/priority.h"
+#include "load/load_deaths.h"
+#include "load/load_turn.h"
+#include "proc/loader.h"
+
+#define PROGRESS_SEC 5
+#define AGAIN_SEC 1
+
+static void loader_start_pass(struct loader *loader, enum loader_pass pass);
+
+/* Tells main how a pass went that main waits for. */
+static void
+loader_report_pass(struct loader *loader, enum loader_pass pass)
+{
+	switch (pass) {
+	case LOADER_PASS_FIRST:
+		role_send(&loader->role, IPC_LOADED, &loader->result,
+			sizeof(loader->result));
+		break;
+	case LOADER_PASS_RELOAD:
+		role_send(&loader->role, IPC_RELOADED, &loader->result,
+			sizeof(loader->result));
+		break;
+	case LOADER_PASS_AGAIN:
+		break;
+	case LOADER_PASS_NONE:
+		assert(!"no pass has ended");
+	}
+}
+
+static void
+loader_end_pass(struct loader *loader)
+{
+	enum loader_pass pass = loader->pass;
+
+	event_del(loader->progress_event);
+	free(loader->todo);
+	free(loader->suspects);
+	loader->todo = NULL;
+	loader->suspects = NULL;
+	loader->suspect_count = loader->suspect_next = 0;
+	loader->pass = LOADER_PASS_NONE;
+	load_set_end_pass(&loader->set);
+	loader_report_pass(loader, pass);
+	/* Answering comes before reading, from now on. */
+	if (pass == LOADER_PASS_FIRST) {
+		loader->context.beside_answers = true;
+		priority_publish();
+	}
+	if (pass == LOADER_PASS_FIRST || loader->result.read > 0) {
+		malloc_trim(0);
+		loader_trim(loader);
+	}
+	if (loader->reload_wanted)
+		loader_start_pass(loader, LOADER_PASS_RELOAD);
+}
+
+static void loader_run_pool(struct loader *loader);
+
+/* The pool has read all that it had: goes on with what is left of the pass. */
+static void
+loader_go_on(struct loader *loader)
+{
+	struct timeval when = {.tv_sec = AGAIN_SEC};
+
+	if (loader->stopping) {
+		role_stop(&loader->role);
+	} else if (loader->again_count > 0) {
+		event_add(loader->again_event, &when);
+	} else if (loader->suspect_next < loader->suspect_count) {
+		/* Alone, so that it is known what a loader dies of. */
+		loader->todo[0] = loader->suspects[loader->suspect_next++];
+		loader->todo_count = 1;
+		loader_run_pool(loader);
+	} else {
+		loader_end_pass(loader);
+	}
+}
+
+/* Takes the next result of the pool; NULL: none so far. */
+static struct load_result *
+loader_next_result(struct loader *loader)
+{
+	struct load_result *result;
+
+	if (loader->results == NULL)
+		loader->results = load_pool_take(loader->pool);
+	result = loader->results;
+	if (result != NULL)
+		loader->results = result->next;
+	return result;
+}
+
+static void
+loader_on_results(void *ctx)
+{
+	struct loader *loader = ctx;
+	struct load_turn turn = load_turn_begin();
+	struct timeval at_once = {.tv_sec = 0};
+	struct load_result *result;
+
+	while ((result = loader_next_result(loader)) != NULL) {
+		bool busy = result->zone->busy;
+
+		loader_take_result(loader, result);
+		free(result);
+		if (busy)
+			loader_retry_updates(loader);
+		if (load_turn_is_over(&turn)) {
+			/* Messages come first. */
+			event_add(loader->results_event, &at_once);
+			break;
+		}
+	}
+	loader_retry_leaving(loader);
+	loader_reclaim(loader);
+	if (result != NULL || !load_pool_is_done(loader->pool))
+		return;
+	load_pool_finish(loader->pool);
+	loader->pool = NULL;
+	loader_go_on(loader);
+}
+
+void
+loader_on_more_results(evutil_socket_t fd, short what, void *arg)
+{
+	struct loader *loader = arg;
+
+	if (loader->pool != NULL)
+		loader_on_results(loader);
+}
+
+/* Has the zones of todo read. */
+static void
+loader_run_pool(struct loader *loader)
+{
+	enum nsd_err err;
+
+	err = load_pool_start(&loader->context, loader->todo,
+		loader->todo_count, loader->role.base, loader_on_results,
+		loader, &loader->pool);
+	if (err == NSD_OK)
+		return;
+	log_error("cannot read the zones: %s", err_text(err));
+	loader->result.failed += loader->todo_count;
+	loader_end_pass(loader);
+}
+
+void
+loader_on_again(evutil_socket_t fd, short what, void *arg)
+{
+	struct loader *loader = arg;
+
+	/* A pass that has begun meanwhile sees to them. */
+	if (loader->pool != NULL || loader->again_count == 0)
+		return;
+	if (loader->pass == LOADER_PASS_NONE) {
+		loader->pass = LOADER_PASS_AGAIN;
+		memset(&loader->result, 0, sizeof(loader->result));
+	}
+	free(loader->todo);
+	loader->todo = loader->again;
+	loader->todo_count = loader->again_count;
+	loader->again = NULL;
+	loader->again_count = loader->again_room = 0;
+	loader_run_pool(loader);
+}
+
+static enum load_which
+loader_choose_which(const struct loader *loader)
+{
+	if (loader->pass != LOADER_PASS_FIRST)
+		return LOAD_CHANGED;
+	/* Since the end of an earlier first pass nobody has asked to look at
+	 * more. Without one, there is still all to look at that a loader did
+	 * not come to before it died. */
+	return loader->past == STORE_PAST_LOADED ? LOAD_MISSING : LOAD_STALE;
+}
+
+static void
+loader_start_pass(struct loader *loader, enum loader_pass pass)
+{
+	struct timeval period = {.tv_sec = PROGRESS_SEC};
+	struct load_set *set = &loader->set;
+	size_t size = (set->count + 1) * sizeof(struct load_zone *);
+
+	loader->reload_wanted = false;
+	loader->pass = pass;
+	loader->context.which = loader_choose_which(loader);
+	memset(&loader->result, 0, sizeof(loader->result));
+	loader->again_count = 0; /* all zones: these are among them */
+	loader->todo = malloc(size);
+	loader->suspects = malloc(size);
+	loader->todo_count = loader->suspect_count = loader->suspect_next = 0;
+	if (loader->todo == NULL || loader->suspects == NULL) {
+		log_error("cannot read the zones: out of memory");
+		loader_end_pass(loader);
+		return;
+	}
+	for (size_t i = 0; i < set->count; i++) {
+		struct load_zone *zone = &set->zones[i];
+
+		if (zone->conf == NULL)
+			continue;
+		if (loader->past < STORE_PAST_LISTED
+			&& pass == LOADER_PASS_FIRST)
+			load_deaths_forget(&loader->context, zone);
+		if (load_deaths_is_suspect(&loader->context, zone))
+			loader->suspects[loader->suspect_count++] = zone;
+		else
+			loader->todo[loader->todo_count++] = zone;
+	}
+	loader->result.zones = loader->todo_count + loader->suspect_count;
+	event_add(loader->progress_event, &period);
+	loader_run_pool(loader);
+}
+
+void
+loader_on_progress(evutil_socket_t fd, short what, void *arg)
+{
+	struct loader *loader = arg;
+	const struct load_zone *zone =
+		__atomic_load_n(&loader->progress.zone, __ATOMIC_ACQUIRE);
+	uint64_t done, total;
+
+	if (loader->pool == NULL)
+		return;
+	log_info("reading zones: %zu of %zu looked at, %llu read, %llu failed",
+		load_pool_progress(loader->pool), loader->todo_count,
+		(unsigned long long)loader->result.read,
+		(unsigned long long)loader->result.failed);
+	if (zone == NULL || zone->conf == NULL)
+		return;
+	done = __atomic_load_n(&loader->progress.done, __ATOMIC_RELAXED);
+	total = __atomic_load_n(&loader->progress.total, __ATOMIC_RELAXED);
+	log_info("zone %s: %s, %u %%", zone->conf->name,
+		__atomic_load_n(&loader->progress.stage, __ATOMIC_RELAXED),
+		total > 0 ? (unsigned)((double)done * 100 / (double)total)
+			  : 0);
+}
+
+void
+loader_start_first_pass(struct loader *loader)
+{
+	loader_start_pass(loader, LOADER_PASS_FIRST);
+}
+
+void
+loader_on_reload(struct role *role, const struct ipc_message *m)
+{
+	struct loader *loader = (struct loader *)role;
+
+	if (loader->pass != LOADER_PASS_NONE)
+		loader->reload_wanted = true;
+	else
+		loader_start_pass(loader, LOADER_PASS_RELOAD);
+}
