@@ -1,6 +1,6 @@
 /*
- * load_leave.h - versions of zones that are served no more and whose memory is
- * to be used again: large ones are retired a little at a time.
+ * load_leave.h - retires versions of zones that are no longer served, so that
+ * their memory is used again. Large ones are retired a little at a time.
  */
 #ifndef LOAD_LOAD_LEAVE_H
 #define LOAD_LOAD_LEAVE_H
@@ -20,12 +20,13 @@ struct load_leave {
 	size_t count, room;
 };
 
-/* Takes what table_swap_zone and table_take give. A small version, and any
- * without memory to remember it by, is retired at once. */
+/* Takes the version that table_swap_zone or table_take gives; STORE_NONE:
+ * nothing. A small version is retired at once; so is any for which there is no
+ * memory to remember it. */
 void load_leave_add(struct load_leave *leave, struct store_writer *writer,
 	store_ref zone);
 
-/* Takes a turn (load_turn.h), and reclaims. False: all is done. */
+/* Works for a turn (load_turn.h), and reclaims. False: all is done. */
 bool load_leave_step(struct load_leave *leave, struct store_writer *writer);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * load_list.h - the zones of the configuration and those in the store, brought
- * together: at a start, and when a loader takes over from one that died.
+ * load_list.h - brings the zones of the configuration and those in the store
+ * together, at a start and when a loader takes over from one that died.
  */
 #ifndef LOAD_LOAD_LIST_H
 #define LOAD_LOAD_LIST_H
@@ -13,21 +13,27 @@ struct store_writer;
 
 /*
  * Frees what a loader that died had allocated and not published, or retired
- * and not freed: *octets of it. NSD_E_BUG: the store is damaged; NSD_E_MEMORY.
+ * and not freed. *octets: how much that was.
+ * returns NSD_OK; NSD_E_BUG: the store is damaged; NSD_E_MEMORY.
  * Cost: a walk of all zones.
  */
 enum nsd_err load_list_sweep(struct store_writer *writer, uint64_t *octets)
 	MUST_USE;
 
-/*
- * Publishes the names of all zones, so that those that are not read yet are
- * known to be ours; those that the store has already stay as they are, those
- * that are not configured go, but for those that messages added if keep_added.
- * zones: conf->zone_count, filled here.
- */
+/* How many zones were there already, are new, and are not configured any
+ * more. */
 struct load_list_result {
-	size_t kept, added, removed; /* zones */
+	size_t kept, added, removed;
 };
+
+/*
+ * Publishes the names of all zones, so that zones that are not read yet are
+ * known to be ours. Zones that the store has already stay as they are. Zones
+ * that are not configured go; keep_added: but not those that messages have
+ * added. zones[conf->zone_count] is filled in.
+ * returns NSD_OK; NSD_E_ZONE: an apex is there twice; NSD_E_MEMORY: some may be
+ * published.
+ */
 enum nsd_err load_list_publish(struct store_writer *writer,
 	const struct conf *conf, bool keep_added, struct load_zone *zones,
 	struct load_list_result *result) MUST_USE;

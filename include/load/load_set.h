@@ -1,7 +1,7 @@
 /*
- * load_set.h - the zones of the configuration in the loader, by the id that
- * their entries in the table of zones have. Zones come and go while others are
- * read, and nothing here walks all of them.
+ * load_set.h - the zones of the configuration in the loader, by the id of their
+ * entries in the table of zones. Zones come and go while others are read, and
+ * nothing here walks all of them.
  */
 #ifndef LOAD_LOAD_SET_H
 #define LOAD_LOAD_SET_H
@@ -23,41 +23,44 @@ struct load_set {
 	uint32_t resting; /* the same for those that a pass may still look at */
 };
 
-/* A set of count zones, all zero, with room for LOAD_SET_MORE more; never
- * freed. NSD_E_MEMORY. */
+/* Makes a set of count zones, all zero, with room for LOAD_SET_MORE more, or
+ * only for one more if there is no address space. It is never freed.
+ * NSD_E_MEMORY. */
 #define LOAD_SET_MORE (16u << 20)
 enum nsd_err load_set_init(struct load_set *set, size_t count) MUST_USE;
 
 /*
- * Adds a zone to the configuration, the table of zones, and the set; it is not
- * loaded yet. One that only messages had made keeps what it has, and is one of
+ * Adds a zone to the configuration, the table of zones and the set. It is not
+ * loaded yet. A zone that messages have made keeps its version, and is one of
  * the configuration from now on.
- * returns NSD_OK and lends *zone; what conf_add_zone does; NSD_E_LIMIT.
+ * returns NSD_OK and lends *zone until load_set_remove; what conf_add_zone
+ * returns for a wrong name or pattern; NSD_E_LIMIT: the set is full;
+ * NSD_E_MEMORY. On failure nothing is added.
  */
 enum nsd_err load_set_add(struct load_set *set, struct store_writer *writer,
 	struct conf *conf, const char *name, const char *pattern,
 	struct load_zone **zone) MUST_USE;
 
-/* The entry that it had, and its version, which may be none and is to be
- * retired. */
+/* What a zone has had. The version is to be retired; STORE_NONE: it had
+ * none. */
 struct load_set_removed {
 	store_ref entry;
 	store_ref zone;
 };
 
 /*
- * Takes a zone out of all three. pass: one is running, which may come to look
- * at its place in the set.
- * returns NSD_OK; NSD_E_NOT_FOUND: no such zone is configured; NSD_E_AGAIN: it
- * is being read: to be tried again once its result is taken, no thread begins
- * to read it until then; NSD_E_MEMORY: it stays.
+ * Takes a zone out of all three. pass: a pass is running, which may still look
+ * at the zone's place in the set.
+ * returns NSD_OK; NSD_E_NOT_FOUND: no such zone is configured; NSD_E_AGAIN: the
+ * zone is being read. Try again once its result is taken; no thread begins to
+ * read it until then. NSD_E_MEMORY: it stays.
  */
 enum nsd_err load_set_remove(struct load_set *set, struct store_writer *writer,
 	struct conf *conf, const char *name, bool pass,
 	struct load_set_removed *removed)
 	MUST_USE;
 
-/* No pass is running: all places that are free may be used again. */
+/* No pass runs any more: all free places may be used again. */
 void load_set_end_pass(struct load_set *set);
 
 #endif

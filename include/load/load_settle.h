@@ -19,14 +19,15 @@ struct load_settle {
 	size_t count;
 };
 
-/* Without memory the entry is left out: then the zone's next change settles
- * it, and it is right until then. */
+/* Adds an entry. Without memory it is left out: the zone's next change settles
+ * it then, and it answers rightly until then. */
 void load_settle_add(struct load_settle *settle, store_ref entry);
 
-/* An entry that is to go. */
+/* Removes an entry that is to go; does nothing if it is not in the set. */
 void load_settle_remove(struct load_settle *settle, store_ref entry);
 
-/* Settles what readers have come to; what they have not stays in the set. */
+/* Settles the zones whose change all readers have come to. The others stay in
+ * the set. */
 void load_settle_run(struct load_settle *settle, struct store_writer *writer);
 
 void load_settle_fini(struct load_settle *settle);

@@ -1,6 +1,6 @@
 /*
- * load_tidy.h - when nothing else is to be done, makes small zones anew whose
- * parts lie scattered, so that memory that changes have freed goes back to the
+ * load_tidy.h - when the loader is idle, makes small zones anew whose objects
+ * lie scattered. So the memory that changes have freed goes back to the
  * kernel: see update_tidy.
  */
 #ifndef LOAD_LOAD_TIDY_H
@@ -13,18 +13,19 @@
 
 /* Zeroed: nothing to do. */
 struct load_tidy {
-	size_t at;   /* zone */
-	size_t left; /* zones of this round */
-	uint64_t reclaimed; /* store_stats.reclaimed_total after the last one */
+	size_t at;          /* the next zone */
+	size_t left;        /* zones of this round */
+	uint64_t reclaimed; /* store_stats.reclaimed_total after the last
+			     * round */
 };
 
-/* True if a round is on, or begins: much is free among objects, and much has
- * changed since the last one. */
+/* Begins a round if much is free among objects, and much has changed since the
+ * last one. True if a round is on. */
 bool load_tidy_begin(struct load_tidy *tidy,
 	const struct load_context *context, const struct load_set *set);
 
-/* Takes a turn (load_turn.h), or as long as one zone does. False: the round is
- * over, and what it has freed is to be trimmed. */
+/* Works for a turn (load_turn.h), or for as long as one zone takes. False: the
+ * round is over, and what it has freed is to be trimmed. */
 bool load_tidy_step(struct load_tidy *tidy,
 	const struct load_context *context, const struct load_set *set);
 

@@ -1,6 +1,6 @@
 /*
- * load_turn.h - how long the loader does one thing before it looks at its
- * messages again: a change must not wait for what can wait itself.
+ * load_turn.h - how long the loader works on one thing before it looks at its
+ * messages again. A change must not wait for work that can wait.
  */
 #ifndef LOAD_LOAD_TURN_H
 #define LOAD_LOAD_TURN_H
@@ -22,7 +22,7 @@ load_turn_begin(void)
 	return (struct load_turn){clock_now_usec() + LOAD_TURN_USEC};
 }
 
-/* Waiting for a core counts: then messages have come meanwhile. */
+/* Time without a processor counts too: messages have come meanwhile. */
 static inline bool
 load_turn_is_over(const struct load_turn *turn)
 {

@@ -1,6 +1,6 @@
 /*
- * load_wait.h - changes of zones that are being compared with their files:
- * they wait, and are applied to what comes of that.
+ * load_wait.h - has changes wait whose zones are being compared with their
+ * files, or hashed anew. They are applied to what comes of that.
  */
 #ifndef LOAD_LOAD_WAIT_H
 #define LOAD_LOAD_WAIT_H
@@ -11,7 +11,7 @@
 
 #include "dns/name.h"
 
-/* One more has to be sent again by whoever sent it. */
+/* What is over these limits is refused: its sender has to send it again. */
 #define LOAD_WAIT_MAX 1000
 #define LOAD_WAIT_OCTETS (64u << 20)
 
@@ -28,25 +28,26 @@ struct load_wait {
 	struct load_waiting *first, *last;
 	size_t count;
 	uint64_t octets;
-	bool trying; /* those behind passed, or all if that is NULL, are */
-	struct load_waiting *passed;
+	bool trying; /* those behind passed are to be tried */
+	struct load_waiting *passed; /* NULL: all are */
 };
 
-/* Takes data if there is room for it (true). */
+/* Has a change wait. True: data is taken. False: there is no room, or no
+ * memory. apex: in lower case. */
 bool load_wait_add(struct load_wait *wait, const uint8_t *apex,
 	uint64_t ticket, uint8_t *data, uint64_t len);
 
-/* True if a change of this zone waits: later ones have to come behind it. Cost:
- * a look at those that wait. */
+/* True if a change of this zone waits: later ones have to wait behind it. Cost:
+ * a look at all that wait. */
 bool load_wait_has(const struct load_wait *wait, const uint8_t *apex);
 
-/* A zone has been compared: all are to be tried again, from the first on. */
+/* A zone is no longer busy: all are to be tried again, from the first on. */
 void load_wait_restart(struct load_wait *wait);
 
 /*
- * Takes a turn (load_turn.h): calls try for one after another; those that it
- * returns true for are done with and freed, the others stay. False: all have
- * been tried.
+ * Works for a turn (load_turn.h): calls try for one after another. If that
+ * returns true the change is done with and freed; else it stays. False: all
+ * have been tried.
  */
 bool load_wait_step(struct load_wait *wait,
 	bool (*try)(void *ctx, const struct load_waiting *one), void *ctx);

@@ -1,4 +1,5 @@
-/* zone_setup.h - the zones of a configuration in the form the store takes. */
+/* zone_setup.h - converts the zones of a configuration to what the store
+ * takes. */
 #ifndef LOAD_ZONE_SETUP_H
 #define LOAD_ZONE_SETUP_H
 
@@ -13,10 +14,12 @@ struct zone_setups {
 	struct acl_list *lists;   /* what they refer to */
 };
 
-/* Borrows conf until zone_setups_fini. NSD_E_MEMORY. */
+/* Makes a setup for each zone of conf, which is kept until zone_setups_fini.
+ * NSD_E_MEMORY. */
 enum nsd_err zone_setups_init(struct zone_setups *setups,
 	const struct conf *conf) MUST_USE;
-/* As zone_setups_init, for one zone of conf: items[0], with that id. */
+/* As zone_setups_init, for one zone of conf: items[0], with that id.
+ * NSD_E_MEMORY. */
 enum nsd_err zone_setups_init_one(struct zone_setups *setups,
 	const struct conf *conf, const struct conf_zone *zone, uint32_t id)
 	MUST_USE;

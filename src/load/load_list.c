@@ -1,4 +1,5 @@
-/* load_list.c - the zones of the configuration and those in the store. */
+/* load_list.c - brings the zones of the configuration and of the store
+ * together. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -27,7 +28,7 @@ load_list_sweep(struct store_writer *writer, uint64_t *octets)
 	return err;
 }
 
-/* Adds those that have no entry. */
+/* Adds an entry for each zone that has none. */
 static enum nsd_err
 list_add_missing(struct store_writer *writer, const struct zone_setup *setups,
 	size_t count, struct load_zone *zones)
@@ -50,8 +51,8 @@ list_add_missing(struct store_writer *writer, const struct zone_setup *setups,
 	return err;
 }
 
-/* Removes zones whose entries are not those of the list. in: *others of them at
- * most; out: as many as were removed. */
+/* Removes the zones of the store that are not in the list. *others: how many
+ * there are at most; set to how many were removed. */
 static enum nsd_err
 list_remove_others(struct store_writer *writer, const struct load_zone *zones,
 	size_t count, bool keep_added, size_t *others)

@@ -7,7 +7,7 @@
 #include "load/load_prepare.h"
 #include "store/writer.h"
 
-/* Records from which on the first change would have to wait: 0.5 ms. */
+/* From this many records on, the first change would take 0.5 ms. */
 #define RECORDS_MIN 2000u
 #define STEP_NAMES 2000u
 
@@ -31,7 +31,7 @@ load_prepare_begin(struct load_prepare *prepare, struct store_writer *writer,
 		count += prepare_wants(view, &zones[i]);
 	if (count == 0)
 		return;
-	/* Without memory the first change of a zone takes its time. */
+	/* Without memory the first change of a zone takes long. */
 	prepare->entries = malloc(count * sizeof(*prepare->entries));
 	if (prepare->entries == NULL)
 		return;

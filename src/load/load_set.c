@@ -11,8 +11,8 @@
 
 #define NONE UINT32_MAX
 
-/* Threads and lists refer to zones, so they never move: there is address space
- * for many more, and memory only for those that are used. */
+/* Threads and lists point at zones, so these never move. There is address space
+ * for many more zones, and memory only for those that are used. */
 enum nsd_err
 load_set_init(struct load_set *set, size_t count)
 {
@@ -21,7 +21,7 @@ load_set_init(struct load_set *set, size_t count)
 		PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	/* As many as there are can do without. */
+	/* The zones that are there can do without the rest. */
 	if (p == MAP_FAILED) {
 		room = count + 1;
 		p = mmap(NULL, room * sizeof(*set->zones),
@@ -155,7 +155,8 @@ load_set_remove(struct load_set *set, struct store_writer *writer,
 
 	if (zone == NULL)
 		return NSD_E_NOT_FOUND;
-	/* Before the look at reading: a thread does it the other way round. */
+	/* This side sets removed and then looks at reading, load_read_zone
+	 * does the opposite: one of the two sees the other. */
 	__atomic_store_n(&zone->removed, true, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&zone->reading, __ATOMIC_SEQ_CST))
 		return NSD_E_AGAIN;

@@ -18,7 +18,7 @@ settle_home(const struct load_settle *settle, store_ref entry)
 		& settle->mask;
 }
 
-/* Where the entry is, or the free slot where it would be. */
+/* Returns the slot of the entry, or the free slot where it would be. */
 static size_t
 settle_find(const struct load_settle *settle, store_ref entry)
 {
@@ -72,7 +72,7 @@ load_settle_remove(struct load_settle *settle, store_ref entry)
 	hole = i = settle_find(settle, entry);
 	if (settle->slots[hole] == STORE_NONE)
 		return;
-	/* Moves back what stands behind it and could stand in it. */
+	/* Moves entries back into the hole that would be found there. */
 	for (;;) {
 		i = (i + 1) & settle->mask;
 		if (settle->slots[i] == STORE_NONE)

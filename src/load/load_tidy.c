@@ -1,4 +1,4 @@
-/* load_tidy.c - small zones made anew where memory is scattered. */
+/* load_tidy.c - makes small zones anew where their memory is scattered. */
 #include "config.h"
 
 #include "load/load_tidy.h"
@@ -6,8 +6,8 @@
 #include "store/writer.h"
 #include "update/update.h"
 
-/* A round begins if more than a part of what is in use is free among it, and
- * another part has come and gone since the last. */
+/* A round begins if what is free among objects is more than a 20th of what they
+ * take, and if more than a 16th has come and gone since the last round. */
 #define FREE_LEAST 20u
 #define CHANGED_LEAST 16u
 
@@ -40,7 +40,7 @@ load_tidy_step(struct load_tidy *tidy, const struct load_context *context,
 	struct store_stats stats;
 	uint64_t records = 0;
 
-	/* A zone is made anew in one go. */
+	/* A zone is made anew without a look at the clock. */
 	while (tidy->left > 0 && !load_turn_is_over(&turn)) {
 		const struct load_zone *zone =
 			&set->zones[tidy->at++ % set->count];
@@ -49,7 +49,7 @@ load_tidy_step(struct load_tidy *tidy, const struct load_context *context,
 		if (zone->conf == NULL || zone->entry == STORE_NONE)
 			continue;
 		options.secondary = load_zone_is_secondary(zone);
-		/* It stays as it is if there is no memory. */
+		/* Without memory it stays as it is. */
 		if (update_tidy(context->writer, zone->entry, &options,
 			    &records)
 			!= NSD_OK)

@@ -1,6 +1,7 @@
-/* load_wait.c - changes of zones that are being compared with their files. */
+/* load_wait.c - has changes wait whose zones are being read. */
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +53,7 @@ load_wait_restart(struct load_wait *wait)
 	wait->passed = NULL;
 }
 
-/* The one behind those that were tried and stay; or NULL. */
+/* Returns the first that is still to be tried, or NULL. */
 static struct load_waiting *
 wait_get_next(const struct load_wait *wait)
 {
@@ -70,6 +71,7 @@ wait_remove_next(struct load_wait *wait)
 		wait->first = one->next;
 	if (wait->last == one)
 		wait->last = wait->passed;
+	assert(wait->count > 0 && wait->octets >= one->len);
 	wait->count--;
 	wait->octets -= one->len;
 	free(one->data);

@@ -1,4 +1,5 @@
-/* zone_setup.c - the zones of a configuration in the form the store takes. */
+/* zone_setup.c - converts the zones of a configuration to what the store
+ * takes. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -6,7 +7,7 @@
 
 #include "load/zone_setup.h"
 
-/* The ACLs of one set of options, for all zones that share it. */
+/* The ACLs of one pattern, for all zones that have it. */
 struct acl_list {
 	struct acl_list *next;
 	struct acl_element elements[];
@@ -84,7 +85,8 @@ zone_setups_init(struct zone_setups *setups, const struct conf *conf)
 	for (size_t i = 0; i < conf->zone_count && err == NSD_OK; i++) {
 		const struct conf_zone *zone = conf->zones[i];
 
-		/* Zones of one pattern mostly stand together. */
+		/* Zones of one pattern mostly stand together: they share the
+		 * ACLs. */
 		if (zone->options == last)
 			setups->items[i] = setups->items[i - 1];
 		else

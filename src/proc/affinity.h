@@ -5,8 +5,8 @@
 #include "base/err.h"
 #include "conf/conf.h"
 
-/* Checks cpu-affinity, server-N-cpu-affinity and xfrd-cpu-affinity against
- * each other and the machine; said in the log. NSD_E_SYNTAX. */
+/* Checks cpu-affinity, server-N-cpu-affinity and xfrd-cpu-affinity against each
+ * other and the machine. NSD_E_SYNTAX: they do not fit; said in the log. */
 enum nsd_err affinity_check(const struct conf_server *options) MUST_USE;
 
 /* Binds the calling process; a failure is a warning. */

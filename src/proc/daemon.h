@@ -13,8 +13,9 @@ struct daemon_start {
 
 /*
  * Forks, unless in the foreground. The parent stays until the child calls
- * daemon_ready, then exits 0; if the child ends before, 1. The child returns
- * in a session of its own. NSD_E_SYSTEM, said in the log.
+ * daemon_ready, and then exits with 0; if the child ends before, with 1. The
+ * child returns, in a session of its own. NSD_E_SYSTEM: a pipe, /dev/null, a
+ * fork or a session cannot be had; said in the log.
  */
 enum nsd_err daemon_start(struct daemon_start *start, bool foreground)
 	MUST_USE;

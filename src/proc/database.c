@@ -13,8 +13,8 @@
 #include "vet/vet.h"
 #include "zone/table.h"
 
-/* Of what a file holds: it is as good as new only for a program that would
- * put the same into it. */
+/* Returns a number for what is in a file. A file is of use only to a program
+ * that would put the same into it. */
 static uint64_t
 database_contents(void)
 {

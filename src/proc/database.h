@@ -10,24 +10,26 @@
 struct store_writer;
 
 /*
- * Opens the file that the configuration names; what was found and what
- * follows from it is said in the log. NULL: there is to be none, or it cannot
- * be used, and the store is in memory.
+ * Opens the file that the configuration names. The log says what was found and
+ * what follows from it. NULL: none is configured, or it cannot be used; the
+ * store is in memory then.
  */
 struct store *database_open(const struct conf_server *options, uid_t owner,
 	unsigned reader_max);
 
 /*
- * Looks at what the file holds before anybody relies on it, on so many
- * threads. Zones with a fault are told of and taken out: they are not loaded
- * then. If the table of zones itself cannot be used, *writer is another one, of
- * an empty store. For the loader, while there are no readers.
+ * Looks through what the file holds before anybody relies on it, with so many
+ * threads. Zones with a fault are named in the log and taken out: they are not
+ * loaded then. If the table of zones itself cannot be used, *writer is another
+ * one, of an empty store. For the loader, while there are no readers.
+ * returns NSD_OK; NSD_E_SYSTEM: no randomness, or the store cannot be emptied;
+ * NSD_E_MEMORY.
  */
 enum nsd_err database_vet(struct store_writer **writer, unsigned threads)
 	MUST_USE;
 
-/* Closes the writer of a store in memory that took the place of a damaged one,
- * and leaves what it holds in the file of that. */
+/* Closes the writer of a store in memory that has taken the place of a damaged
+ * one. What it holds is left in the file of the damaged one. */
 void database_save(struct store_writer *writer, int fd);
 
 /* Closes the loader's side, so that the next start can attach to the file. */

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/log.h"
 #include "net/socket.h"
 #include "proc/flags.h"
@@ -85,7 +86,7 @@ static const struct flag table[] = {
 _Static_assert(sizeof(table) / sizeof(*table) <= FLAGS_MAX,
 	"struct flags has too little room");
 
-/* For getopt. */
+/* Makes the letters for getopt. */
 static void
 flags_letters(char letters[2 * FLAGS_MAX + 1])
 {
@@ -131,17 +132,20 @@ flags_number(char letter, const char *text, int64_t least, int64_t most,
 static bool
 flags_add_address(struct flags *flags, const char *text)
 {
-	const char **list = reallocarray(flags->addresses,
-		flags->address_count + 1u, sizeof(*list));
+	const char **list;
 
-	if (list == NULL || text == NULL)
+	if (text == NULL)
+		return false;
+	list = grow_array(flags->addresses, flags->address_count,
+		&flags->address_room, sizeof(*list));
+	if (list == NULL)
 		return false;
 	flags->addresses = list;
 	list[flags->address_count++] = text;
 	return true;
 }
 
-/* -F: a mask of facilities, which no message is bound to. */
+/* Checks -F: a mask of facilities. No message depends on it. */
 static bool
 flags_hex(const char *text)
 {
@@ -152,7 +156,7 @@ flags_hex(const char *text)
 	return false;
 }
 
-/* One flag; false: wrong. */
+/* Takes one flag. False: it is wrong. */
 static bool
 flags_take(struct flags *f, size_t row, const char *text)
 {
@@ -177,7 +181,7 @@ flags_take(struct flags *f, size_t row, const char *text)
 	}
 }
 
-/* Its row; ROWS: there is none. */
+/* Returns the row of a flag; ROWS: there is none. */
 static size_t
 flags_find(int letter)
 {
@@ -221,7 +225,7 @@ flags_parse(int argc, char **argv, struct flags *flags)
 	return FLAGS_RUN;
 }
 
-/* "ascii_TEXT", or hex digits, two for an octet. */
+/* Takes "ascii_TEXT", or hex digits, two for an octet. */
 static enum nsd_err
 flags_apply_nsid(struct flags *flags, const char *text,
 	struct conf_server *options)
@@ -261,7 +265,7 @@ wrong:
 	return NSD_E_SYNTAX;
 }
 
-/* An address of -a, as the parser of nsd.conf would have made it. */
+/* Makes of an address of -a what the parser of nsd.conf would make of it. */
 static enum nsd_err
 flags_make_interface(const char *text, struct conf_interface *out)
 {
@@ -381,7 +385,7 @@ flags_apply(struct flags *flags, struct conf *conf)
 void
 flags_fini(struct flags *flags)
 {
-	/* Those behind are the configuration's. */
+	/* The interfaces behind these belong to the configuration. */
 	for (unsigned i = 0; flags->interfaces != NULL
 		&& i < flags->address_count; i++)
 		free((char *)(uintptr_t)flags->interfaces[i].host);

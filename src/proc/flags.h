@@ -3,6 +3,7 @@
 #define PROC_FLAGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -10,8 +11,8 @@
 
 #define FLAGS_MAX 32 /* rows of the table in flags.c */
 
-/* What stood in argv, which the strings are of. Which option a flag stands for
- * is in the table of flags.c alone. */
+/* What stood in argv; the strings are lent by that. Only the table in flags.c
+ * knows which option a flag stands for. */
 struct flags {
 	const char *config;
 	bool given[FLAGS_MAX];
@@ -19,6 +20,7 @@ struct flags {
 	int64_t numbers[FLAGS_MAX];   /* of those that are a number */
 	const char **addresses;       /* -a */
 	unsigned address_count;
+	size_t address_room;
 	/* Made by flags_apply. */
 	struct conf_interface *interfaces;
 	uint8_t *nsid_data;
@@ -26,13 +28,13 @@ struct flags {
 
 enum flags_outcome { FLAGS_RUN, FLAGS_EXIT_OK, FLAGS_EXIT_FAILURE };
 
-/* Reads the arguments, which are kept; says on stderr what is to be said.
- * Release with flags_fini. */
+/* Reads the arguments, and keeps them. Says on stderr what is wrong or was
+ * asked for. Release with flags_fini. */
 enum flags_outcome flags_parse(int argc, char **argv, struct flags *flags);
 
-/* Folds the flags into the configuration: flags win. Wrong ones are reported
- * in the log: NSD_E_SYNTAX. conf refers to what
- * the flags hold from then on: once for each struct flags. */
+/* Puts the flags into the configuration, where they win. From then on conf
+ * refers to what the flags hold. Once for each struct flags. returns NSD_OK;
+ * NSD_E_SYNTAX: a flag has a wrong value, said in the log; NSD_E_MEMORY. */
 enum nsd_err flags_apply(struct flags *flags, struct conf *conf) MUST_USE;
 void flags_fini(struct flags *flags);
 

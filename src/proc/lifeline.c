@@ -20,10 +20,11 @@
 #include "proc/lifeline.h"
 
 #define LIFELINE_WAIT_MSEC 5000
-/* For a place in the queue; a worker without a main empties it at once. */
+/* How long to wait for a place in the queue. A worker without a main empties it
+ * at once. */
 #define LIFELINE_QUEUE_USEC 500000
 
-/* FNV-1a: keys are paths, which are longer than a socket's name may be. */
+/* The name is a hash (FNV-1a): a path may be longer than a socket's name. */
 static socklen_t
 lifeline_address(const char *key, struct sockaddr_un *address)
 {
@@ -40,7 +41,7 @@ lifeline_address(const char *key, struct sockaddr_un *address)
 		+ (size_t)len);
 }
 
-/* Whether the process is there and one of ours. */
+/* True if the process is there and one of ours. */
 static bool
 lifeline_main_lives(pid_t pid)
 {
@@ -49,7 +50,7 @@ lifeline_main_lives(pid_t pid)
 	int fd;
 
 	if (pid <= 0)
-		return true; /* of another pid name space: leave it alone */
+		return true; /* in another pid name space: left alone */
 	if (kill(pid, 0) == -1 && errno == ESRCH)
 		return false;
 	snprintf(path, sizeof(path), "/proc/%ld/comm", (long)pid);
@@ -58,7 +59,7 @@ lifeline_main_lives(pid_t pid)
 		return errno != ENOENT;
 	n = read(fd, name, sizeof(name) - 1);
 	close(fd);
-	/* The number may have come round to some other program. */
+	/* Another program may have the number now. */
 	return n <= 0 || strncmp(name, "nsd", 3) == 0;
 }
 
@@ -77,15 +78,15 @@ lifeline_ask(const char *key, int wait_msec)
 
 	if (fd == -1)
 		return false;
-	/* Anybody may have taken the name, and left the queue full. */
+	/* Somebody else may have taken the name, and left the queue full. */
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0
 		&& connect(fd, (struct sockaddr *)&address, len) == 0
 		&& getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_len)
 			== 0
 		&& !lifeline_main_lives(peer.pid)) {
 		if (peer.uid == 0 || peer.uid == geteuid())
-			/* The end of file comes with the worker's end. One
-			 * that takes longer was there all the same. */
+			/* The connection ends with the worker. A worker that
+			 * takes longer was there all the same. */
 			again = poll(&p, 1, wait_msec) != -1;
 		else
 			log_warning("workers of another user's server are"

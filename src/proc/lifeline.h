@@ -1,12 +1,13 @@
 /*
  * lifeline.h - how a new server takes over from workers whose main is dead.
  *
- * Workers go on answering when main is killed, and so hold the port. While any
- * process of a server lives, so does a listening UNIX socket in the abstract
- * name space (as a port, it is per network name space and needs no file). Only
- * workers without a main take connections there. A new main connects until
- * nobody answers any more; each worker that sees a connection by root or by its
- * own user ends. See doc/decisions/0011-main-dies.md.
+ * Workers go on answering when main is killed, and so hold the port. A server
+ * has a listening UNIX socket in the abstract name space, which lives as long
+ * as any of its processes. (Like a port, the name is per network name space and
+ * needs no file.) Only workers without a main take connections there. A new
+ * main connects until nobody answers any more. Each worker that takes a
+ * connection from root or its own user ends. See
+ * doc/decisions/0011-main-dies.md.
  */
 #ifndef PROC_LIFELINE_H
 #define PROC_LIFELINE_H
@@ -14,16 +15,16 @@
 #include <stdbool.h>
 
 /*
- * Ends the workers that an earlier main with the same key left behind; waits
- * for at most 5 seconds. Does nothing to a server whose main lives, or that
- * another user has started. True if there were any, ended by now or not: even
- * the kernel closes what an ending process has in any order, so their ports
- * may be free only a moment later.
+ * Ends the workers that an earlier main with the same key left behind, and
+ * waits for that for at most 5 seconds. Does nothing to a server whose main
+ * lives, or that another user has started. True if there were any, ended by now
+ * or not. Their ports may be free only a moment later: the kernel closes what
+ * an ending process has in any order.
  */
 bool lifeline_take_over(const char *key);
 
-/* Makes this server's; call in the process that stays main. Returns the
- * descriptor, or -1 (a warning in the log): then there is no taking over. */
+/* Makes the lifeline of this server, in the process that stays main. Returns
+ * its descriptor; or -1, with a warning in the log: then nobody takes over. */
 int lifeline_open(const char *key);
 
 /* In a worker without a main: takes a connection. True if root or its own user

@@ -108,7 +108,7 @@ void loader_on_again(evutil_socket_t fd, short what, void *arg);
 void loader_on_more_results(evutil_socket_t fd, short what, void *arg);
 void loader_on_progress(evutil_socket_t fd, short what, void *arg);
 
-/* ---- loader_publish.c: what came of reading ------------------------------- */
+/* ---- loader_publish.c: what came of reading ------------------------------ */
 
 /* Has a zone read after wait_sec: in the pass that runs, or in one of its
  * own. */
@@ -118,7 +118,7 @@ void loader_push_again(struct loader *loader, struct load_zone *zone,
  * owns, and not the result. */
 void loader_take_result(struct loader *loader, struct load_result *result);
 
-/* ---- loader_idle.c: what can wait ----------------------------------------- */
+/* ---- loader_idle.c: what can wait ---------------------------------------- */
 
 /* Lets go of a version that was served; STORE_NONE: of none. Has the leaving go
  * on. */
@@ -136,7 +136,7 @@ void loader_on_reclaim(evutil_socket_t fd, short what, void *arg);
 void loader_on_idle(evutil_socket_t fd, short what, void *arg);
 void loader_on_tidy(evutil_socket_t fd, short what, void *arg);
 
-/* ---- loader_updates.c: changes of zones ----------------------------------- */
+/* ---- loader_updates.c: changes of zones ---------------------------------- */
 
 /* The message UPDATE. */
 void loader_on_update(struct role *role, const struct ipc_message *m);
@@ -147,7 +147,7 @@ bool loader_step_updates(struct loader *loader);
 /* A timer. */
 void loader_on_updates(evutil_socket_t fd, short what, void *arg);
 
-/* ---- loader_zones.c: zones that come and go ------------------------------- */
+/* ---- loader_zones.c: zones that come and go ------------------------------ */
 
 /* The message CHANGE_ZONE. */
 void loader_on_change_zone(struct role *role, const struct ipc_message *m);

@@ -1,4 +1,4 @@
-/* loader_pass.c - passes of the loader: it looks at the files of many zones, and
+/* loader_pass.c - passes of the loader: looks at the files of many zones, and
  * publishes what comes of that. */
 #include "config.h"
 

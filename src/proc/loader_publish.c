@@ -13,8 +13,8 @@
 #include "store/writer.h"
 #include "zone/sources.h"
 
-/* After this a zone is read again whose files changed while they were read, or
- * whose changes could not be applied. */
+/* Seconds until a zone is read again whose files changed while they were read,
+ * or whose changes could not be applied. */
 #define AGAIN_SEC 1
 /* How often a zone is read again whose files change while they are read. */
 #define RETRIES_MAX 5
@@ -23,7 +23,8 @@ static void
 loader_log_serial(const struct loader *loader, const struct load_zone *zone,
 	const uint32_t *old, uint32_t serial)
 {
-	if (loader->pass == LOADER_PASS_FIRST || (old != NULL && serial == *old))
+	if (loader->pass == LOADER_PASS_FIRST
+		|| (old != NULL && serial == *old))
 		return;
 	/* RFC 1982 section 3.2 */
 	if (old == NULL || (int32_t)(serial - *old) > 0)
@@ -35,7 +36,7 @@ loader_log_serial(const struct loader *loader, const struct load_zone *zone,
 			(unsigned)serial);
 }
 
-/* Publishes what came of reading a zone. */
+/* Publishes a result that is LOAD_SAME, LOAD_DIFFERS or LOAD_BUILT. */
 static enum nsd_err
 loader_publish(struct loader *loader, const struct load_result *result)
 {
@@ -83,8 +84,8 @@ loader_publish_rehashed(struct loader *loader, const struct load_result *result)
 }
 
 /* Notes the files that a zone was read from. To be called after its version is
- * published: a loader that dies in between has the file read once more. A failed
- * try is noted too, to see when its files have changed. */
+ * published: a loader that dies in between has the file read once more. Failed
+ * tries are noted too, to see when their files have changed. */
 static void
 loader_note_sources(struct loader *loader, const struct load_result *result)
 {

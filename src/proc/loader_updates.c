@@ -17,7 +17,7 @@ loader_answer_update(struct loader *loader, uint64_t ticket,
 	role_send(&loader->role, IPC_UPDATED, result, sizeof(*result));
 }
 
-/* True if it is done with: applied or refused. */
+/* True if the change is done with: applied or refused. */
 static bool
 loader_try_update(void *ctx, const struct load_waiting *one)
 {
@@ -33,7 +33,8 @@ loader_try_update(void *ctx, const struct load_waiting *one)
 	return true;
 }
 
-/* Applies it, or has it wait: then data is taken, and true returned. */
+/* Applies a change, or has it wait. True: it waits, and data is taken. False:
+ * *result is the answer. */
 static bool
 loader_take_update(struct loader *loader, uint64_t ticket, uint8_t *data,
 	uint64_t len, struct ipc_updated *result)
@@ -43,7 +44,7 @@ loader_take_update(struct loader *loader, uint64_t ticket, uint8_t *data,
 	result->err = load_update_get_apex(data, len, apex);
 	if (result->err != NSD_OK)
 		return false;
-	/* Those of one zone are applied in the order in which they came. */
+	/* Changes of one zone are applied in the order in which they came. */
 	if (load_wait_has(&loader->wait, apex))
 		result->err = NSD_E_AGAIN;
 	else
@@ -71,7 +72,7 @@ loader_on_update(struct role *role, const struct ipc_message *m)
 	loader_answer_update(loader, update.ticket, &result);
 	free(data);
 	loader_reclaim(loader);
-	/* It may have been a zone that goes. */
+	/* It may have removed a zone. */
 	loader_leave(loader, STORE_NONE);
 }
 

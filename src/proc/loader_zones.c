@@ -1,5 +1,5 @@
-/* loader_zones.c - zones that come and go while the server runs, in the
- * loader: see zone_change.h. */
+/* loader_zones.c - the loader's part when zones come and go while the server
+ * runs. Main's part is zone_change.c. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "proc/zone_message.h"
 #include "store/writer.h"
 
-/* A message that asks to remove a zone which is being read. */
+/* A message that asks to remove a zone, which is being read. */
 struct load_leaving {
 	struct load_leaving *next;
 	struct ipc_message message;
@@ -24,12 +24,12 @@ loader_answer_change(struct loader *loader, struct zone_change *change,
 	size_t len;
 
 	change->err = err;
-	/* What has come in a message fits in one. */
+	/* What has come in a message fits into one. */
 	if (zone_message_write(change, &payload, &len) == NSD_OK)
 		role_send(&loader->role, IPC_ZONE_CHANGED, &payload, len);
 }
 
-/* A file that one thread reads in no time is read here and now. */
+/* A small file is read here and now, a large one by threads after the answer. */
 static enum nsd_err
 loader_add_zone(struct loader *loader, struct zone_change *change)
 {
@@ -69,7 +69,7 @@ loader_remove_zone(struct loader *loader, const struct zone_change *change)
 	return NSD_OK;
 }
 
-/* False: the zone is being read. */
+/* False: not done yet, because the zone is being read. */
 static bool
 loader_change_zone(struct loader *loader, const struct ipc_message *m)
 {

@@ -21,7 +21,7 @@ pidfile_read(const char *path)
 	char text[32], *end;
 	long pid;
 	ssize_t n;
-	/* O_NONBLOCK: a FIFO under that name holds nobody up. */
+	/* O_NONBLOCK: a FIFO of that name does not hold us up. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
 	if (fd == -1) {
@@ -48,7 +48,7 @@ pidfile_check(const char *path)
 {
 	pid_t pid = pidfile_read(path);
 
-	/* A pid of ours: the number has come round again. */
+	/* Our own number: it is in use again. */
 	if (pid == 0 || pid == getpid() || pid == getppid())
 		return 0;
 	if (kill(pid, 0) == 0 || errno == EPERM)
@@ -71,7 +71,7 @@ pidfile_write(struct pidfile *pidfile, const char *path, uid_t owner,
 	if (err != NSD_OK)
 		goto fail;
 	err = fs_write_all(file.fd, text, (size_t)len);
-	/* The server's user empties the file at the end. */
+	/* At the end the server's user empties the file. */
 	if (err == NSD_OK && owner != (uid_t)-1
 		&& fchown(file.fd, owner, group) == -1)
 		err = NSD_E_SYSTEM;
@@ -107,7 +107,7 @@ pidfile_remove(struct pidfile *pidfile)
 	if (ftruncate(pidfile->fd, 0) == -1)
 		log_error("cannot empty pid file %s: %s", pidfile->path,
 			strerror(errno));
-	/* Another server may have put its own in our place. */
+	/* Another server may have put its own file there. */
 	if (fstat(pidfile->fd, &ours) == 0
 		&& lstat(pidfile->path, &there) == 0
 		&& ours.st_ino == there.st_ino && ours.st_dev == there.st_dev

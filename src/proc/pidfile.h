@@ -12,16 +12,17 @@ struct pidfile {
 };
 
 /*
- * Reads what an earlier server left and reports it in the log; nothing that is
- * found there keeps this one from starting. Returns the pid, 0: none.
+ * Reads what an earlier server has left, and reports it in the log. Nothing
+ * found there keeps this server from starting. Returns the pid, 0: none.
  */
 pid_t pidfile_check(const char *path);
 
 /*
- * Writes the pid of this process: to a file of a name of its own, given to
- * owner and group (-1: as they are), then renamed, so that neither a symbolic
- * link nor a half-written file can stand under the name. Keeps path.
- * returns NSD_E_SYSTEM or NSD_E_MEMORY, said in the log.
+ * Writes the pid of this process. It is written to a new file, which is given
+ * to owner and group (-1: as they are) and then renamed. So neither a symbolic
+ * link nor a half-written file can have the name. Keeps path.
+ * returns NSD_OK; NSD_E_SYSTEM: the file cannot be made; NSD_E_MEMORY. Both are
+ * said in the log.
  */
 enum nsd_err pidfile_write(struct pidfile *pidfile, const char *path,
 	uid_t owner, gid_t group) MUST_USE;

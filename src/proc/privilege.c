@@ -40,8 +40,8 @@ privilege_parse_ids(const char *text, struct privilege_user *user)
 	return true;
 }
 
-/* Asked for now: in a chroot there may be no /etc, or one of another's making,
- * with modules to find users by that we would run as root. */
+/* Looks up the groups before the chroot. There may be no /etc in it, or
+ * somebody else's: its modules to find users by would run as root. */
 static enum nsd_err
 privilege_find_groups(const struct passwd *pw, struct privilege_user *user)
 {
@@ -125,7 +125,7 @@ privilege_drop(const struct privilege_user *user)
 			return NSD_E_DENIED;
 		}
 	}
-	/* No program run from here on gets more than we have. */
+	/* No program that is run from here on has more rights than we. */
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	return NSD_OK;
 }

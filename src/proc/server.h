@@ -1,7 +1,5 @@
-/*
- * server.h - what main sets up before the first fork, and every role
- * inherits.
- */
+/* server.h - what main sets up before the first fork, for every role to
+ * inherit. */
 #ifndef PROC_SERVER_H
 #define PROC_SERVER_H
 

@@ -13,11 +13,12 @@
 
 #include "base/clock.h"
 #include "base/diag.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "net/socket.h"
 #include "proc/sockets.h"
 
-/* How often an address is tried that is to become free. */
+/* How often to try an address that is to become free. */
 #define AGAIN_USEC 5000
 
 /* An address to listen on. */
@@ -30,13 +31,14 @@ struct place {
 struct places {
 	struct place *items;
 	unsigned count;
+	size_t room;
 };
 
 static enum nsd_err
 places_add(struct places *places, const struct place *place)
 {
-	struct place *items = reallocarray(places->items, places->count + 1u,
-		sizeof(*items));
+	struct place *items = grow_array(places->items, places->count,
+		&places->room, sizeof(*items));
 
 	if (items == NULL)
 		return NSD_E_MEMORY;
@@ -73,7 +75,7 @@ sockets_fill(struct sockaddr_storage *out, int family, const uint8_t *address,
 	}
 }
 
-/* No ip-address at all: every address of the families that there are. */
+/* No ip-address is configured: every address of the families that there are. */
 static enum nsd_err
 sockets_plan_wildcard(const struct conf_server *options,
 	struct places *places)
@@ -187,8 +189,8 @@ sockets_plan_address(const struct conf_server *options,
 	return places_add(places, &place);
 }
 
-/* Ports on which something else than plain DNS is expected: answering there
- * as if it were would be wrong. */
+/* True for ports on which clients do not expect plain DNS: answering plainly
+ * there would be wrong. */
 static bool
 sockets_port_is_special(const struct conf_server *options, uint16_t port)
 {
@@ -245,7 +247,7 @@ sockets_plan(const struct conf_server *options, struct places *places)
 	return err;
 }
 
-/* Whether a worker (from 0) listens there. */
+/* True if a worker (from 0) listens there. */
 static bool
 place_has_server(const struct place *place, unsigned server)
 {
@@ -281,7 +283,7 @@ sockets_check_ranges(const struct conf_server *options)
 	return NSD_OK;
 }
 
-/* "*", or ranges such as "1-3 5". */
+/* Prints "*", or ranges such as "1-3 5". */
 static void
 place_print_servers(const struct place *place, unsigned server_count,
 	char *out, size_t size)
@@ -320,8 +322,8 @@ place_log(const struct place *place, unsigned server_count)
 		servers);
 }
 
-/* Until nobody has the address, or then. Not with SO_REUSEPORT: that would
- * share it with the sockets that are to go. */
+/* Waits until nobody has the address, or until that time. Tries without
+ * SO_REUSEPORT, which would share it with the sockets that are to go. */
 static void
 sockets_wait_free(const struct net_listen *listen, int64_t until_msec)
 {
@@ -338,7 +340,8 @@ sockets_wait_free(const struct net_listen *listen, int64_t until_msec)
 	}
 }
 
-/* For UDP, and without SO_REUSEPORT; borrows the place. */
+/* Returns how to listen at a place, for UDP and without SO_REUSEPORT. Borrows
+ * the place. */
 static struct net_listen
 place_listen(const struct place *place, const struct conf_server *options)
 {
@@ -359,7 +362,8 @@ place_listen(const struct place *place, const struct conf_server *options)
 	};
 }
 
-/* Before any place is opened: beside our own sockets none would be free. */
+/* Waits for all places before any is opened: a place where we listen ourselves
+ * would not be free. */
 static void
 places_wait_free(const struct places *places,
 	const struct conf_server *options, int64_t until_msec)
@@ -410,7 +414,7 @@ sockets_open(const struct conf_server *options, unsigned wait_sec,
 	struct listeners *listeners)
 {
 	int64_t until_msec = clock_now_msec() + (int64_t)wait_sec * 1000;
-	struct places places = {NULL, 0};
+	struct places places = {.items = NULL};
 	enum nsd_err err = sockets_check_ranges(options);
 
 	*listeners = (struct listeners){NULL, 0};

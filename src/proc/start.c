@@ -25,7 +25,7 @@
 #include "proc/supervisor.h"
 #include "proc/title.h"
 
-/* For the ports of workers that have just ended. */
+/* How long to wait for the ports of workers that have just ended. */
 #define PORTS_WAIT_SEC 10
 
 static void
@@ -43,8 +43,8 @@ main_on_without_effect(void *ctx, const char *clause, const char *option)
 	log_warning("%s: %s has no effect in this program", clause, option);
 }
 
-/* What we open must not get the number of a standard stream that whoever
- * started us has closed: it would be written to, and replaced. */
+/* Opens the standard streams that whoever started us has closed. Else another
+ * file would get such a number; it would be written to, and replaced. */
 static bool
 main_fill_streams(void)
 {
@@ -99,8 +99,8 @@ main_change_directory(const char *path)
 	return NSD_E_SYSTEM;
 }
 
-/* How many sockets there are is known only once they are open: addresses times
- * workers may be more than the limit that most start with. */
+/* Raises the soft limit of open files before sockets are opened: addresses
+ * times workers may be more. How many they are is known only afterwards. */
 static void
 main_lift_soft_limit(void)
 {
@@ -114,7 +114,7 @@ main_lift_soft_limit(void)
 			strerror(errno));
 }
 
-/* Room for the sockets of every role: they inherit the limit. */
+/* Makes room for the sockets of every role, which inherit the limit. */
 static void
 main_raise_limits(const struct conf_server *o, unsigned sockets)
 {
@@ -147,14 +147,14 @@ main_make_counters(struct server *server)
 	return NSD_OK;
 }
 
-/* Log lines can be written, and the file opened anew, once root is gone. */
+/* Gives the log file to the user: without root the log is to be opened anew. */
 static void
 main_give_log(const struct privilege_user *user)
 {
 	struct stat st;
 	int fd = log_fd();
 
-	/* One with another name, too, may not be a log file at all. */
+	/* A file with a second name may be something else, too. */
 	if (fd != -1 && user->change && fstat(fd, &st) == 0
 		&& S_ISREG(st.st_mode) && st.st_nlink == 1
 		&& fchown(fd, user->uid, user->gid) == -1)
@@ -162,7 +162,7 @@ main_give_log(const struct privilege_user *user)
 			strerror(errno));
 }
 
-/* Other names of the same files, seen from inside. */
+/* Enters the chroot. From inside, the same files have other names. */
 static enum nsd_err
 main_enter_chroot(struct supervisor *s)
 {
@@ -184,7 +184,7 @@ main_enter_chroot(struct supervisor *s)
 		o->zonesdir));
 }
 
-/* What can be found wrong, and bound, before there is a daemon. */
+/* All that can go wrong, and be bound, before there is a daemon. */
 static enum nsd_err
 main_prepare(struct supervisor *s, struct privilege_user *user,
 	const char *program, const char **lifeline_key)
@@ -215,7 +215,7 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 	return main_make_counters(&s->server);
 }
 
-/* In the process that stays: everything that wants root, then no more root. */
+/* In the process that stays: all that needs root; then root is given up. */
 static enum nsd_err
 main_settle(struct supervisor *s, const struct privilege_user *user,
 	const char *lifeline_key)
@@ -229,7 +229,7 @@ main_settle(struct supervisor *s, const struct privilege_user *user,
 	affinity_set_all(o);
 	s->server.lifeline = lifeline_open(lifeline_key);
 	main_give_log(user);
-	/* A full disk, say, is no reason to serve nobody. */
+	/* A full disk is no reason to serve nobody. */
 	if (o->pidfile != NULL && *o->pidfile != '\0'
 		&& pidfile_write(&s->pidfile, o->pidfile, user->uid,
 			   user->gid)
@@ -259,10 +259,10 @@ start_server(int argc, char **argv, const struct supervisor_hooks *hooks)
 
 	if (args == NULL || !main_fill_streams())
 		return 1;
-	/* A file that may not grow is an error like a full disk; the roles
-	 * inherit this. */
+	/* Writing to a file that may not grow fails like on a full disk. The
+	 * roles inherit this. */
 	signal(SIGXFSZ, SIG_IGN);
-	/* So is a log whose reader has gone. */
+	/* So does writing a log whose reader has gone. */
 	signal(SIGPIPE, SIG_IGN);
 	program = strrchr(args[0], '/');
 	program = program != NULL ? program + 1 : args[0];
@@ -271,9 +271,9 @@ start_server(int argc, char **argv, const struct supervisor_hooks *hooks)
 		return outcome == FLAGS_EXIT_OK ? 0 : 1;
 	if (main_load_conf(&flags, &s.server.conf) != NSD_OK)
 		return 1;
-	/* What else the one who started us has left open (the configuration
-	 * may have come by it) is none of ours: every role would hold it for
-	 * as long as the server runs. */
+	/* Closes what else the one who started us has left open. Every role
+	 * would hold it for as long as the server runs. Not before: the
+	 * configuration may have been read from it. */
 	fs_close_all_but(NULL, 0);
 	if (main_prepare(&s, &user, program, &lifeline_key) != NSD_OK)
 		return 1;

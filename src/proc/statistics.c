@@ -38,7 +38,7 @@ statistics_log_types(const struct counters *c, time_t now, time_t boot)
 void
 statistics_log(const struct counters *c, time_t now, time_t boot)
 {
-	/* What BIND 8 counted as a forwarder or resolver is always 0. */
+	/* Always 0: what BIND 8 counted as a forwarder or resolver. */
 	struct {
 		const char *name;
 		uint64_t value;

@@ -21,15 +21,15 @@ void statistics_log(const struct counters *counters, time_t now, time_t boot);
  */
 void statistics_log_store(struct store_writer *writer, int64_t now_msec);
 
-/* KINDS, what the zones' memory is used for, costs a walk of all zones: takes a
- * turn (load_turn.h) of it, and ends with the line. kinds: zeroed at first.
- * False: all is done. */
+/* KINDS says what the zones' memory is used for. That costs a walk of all
+ * zones: works for a turn (load_turn.h), and writes the line at the end. kinds:
+ * zero before the first call. False: all is done. */
 bool statistics_measure_kinds(struct store_writer *writer,
 	struct zone_measuring *kinds);
 
-/* Warns of a reader that holds something back for long; each time the age has
- * doubled. Call about once a second while something waits. *warned: 0 before
- * the first call, and whenever nothing waits. */
+/* Warns of a reader that holds something back for long, and again each time the
+ * age has doubled. To be called about once a second while something waits.
+ * *warned: 0 before the first call; set to 0 when nothing waits. */
 void statistics_warn_holder(struct store_writer *writer, int64_t now_msec,
 	int64_t *warned);
 

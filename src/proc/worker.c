@@ -50,7 +50,7 @@ struct worker {
 	time_t boot;
 };
 
-/* From the outside as hot as it gets: sockets, queries and the store meet. */
+/* The hot path: here sockets, queries and the store meet. */
 static void
 worker_on_batch(void *ctx, struct exchange *exchanges, size_t count)
 {
@@ -79,7 +79,8 @@ group_close(struct socket_group *group)
 	free(group);
 }
 
-/* Serves sockets: fds[i] is a TCP socket if tcp[i]. NULL: memory. */
+/* Serves sockets: fds[i] is a TCP socket if tcp[i]. NULL: they cannot be
+ * served; said in the log. */
 static struct socket_group *
 group_open(struct worker *worker, unsigned server, const int *fds,
 	const bool *tcp, unsigned count)
@@ -140,7 +141,7 @@ worker_open_own(struct worker *worker, const struct listeners *all)
 	return group;
 }
 
-/* Another worker is down: its clients become ours. */
+/* Another worker is down: serves its clients. */
 static void
 worker_on_adopt(struct role *role, const struct ipc_message *m)
 {
@@ -152,7 +153,7 @@ worker_on_adopt(struct role *role, const struct ipc_message *m)
 
 	memcpy(&adopt, m->payload, sizeof(adopt));
 	for (unsigned i = 0; fds != NULL && i < m->fd_count; i++) {
-		/* The message's own are closed behind us. */
+		/* Those of the message are closed when we return. */
 		fds[i] = dup(m->fds[i]);
 		tcp[i] = (adopt.tcp_map >> i & 1) != 0;
 	}
@@ -225,7 +226,7 @@ worker_on_lifeline(evutil_socket_t fd, short what, void *arg)
 	role_stop(&worker->role);
 }
 
-/* Service goes on: what is loaded is answered until somebody takes over. */
+/* Goes on answering what is loaded until somebody takes over. */
 static void
 worker_on_main_gone(struct role *role)
 {
@@ -244,7 +245,7 @@ worker_on_main_gone(struct role *role)
 
 /* ---- start -------------------------------------------------------------- */
 
-/* A copy that outlives the configuration; NULL stays NULL. */
+/* Returns a copy that outlives the configuration; NULL for NULL. */
 static char *
 worker_keep(const char *text)
 {
@@ -296,7 +297,7 @@ worker_keep_options(struct worker *worker, const struct conf_server *o)
 		worker->reply_size = 512;
 }
 
-/* What is left open: the log, the channel, the lifeline and our sockets. */
+/* Leaves open: the log, the channel, the lifeline and our sockets. */
 static void
 worker_close_descriptors(struct worker *worker,
 	const struct role_start *start)
@@ -317,8 +318,8 @@ worker_close_descriptors(struct worker *worker,
 	free(keep);
 }
 
-/* The zones of the configuration are in the store; a million of them need
- * not stand here too. */
+/* Frees the configuration. Its zones are in the store; a million of them need
+ * not be in each worker, too. */
 static void
 worker_forget_configuration(struct server *server)
 {
@@ -387,6 +388,6 @@ worker_main(const struct role_start *start)
 	}
 	role_send(&worker->role, IPC_SERVING, NULL, 0);
 	role_run(&worker->role);
-	/* The kernel closes and unmaps; batches are answered whole. */
+	/* The kernel closes and unmaps all. No batch is half answered. */
 	_exit(0);
 }
