@@ -29,7 +29,7 @@ loader_answer_change(struct loader *loader, struct zone_change *change,
 		role_send(&loader->role, IPC_ZONE_CHANGED, &payload, len);
 }
 
-/* Reads a small file here and now. Threads read a large one after the answer. */
+/* Reads a small file at once. Threads read a large one after the answer. */
 static enum nsd_err
 loader_add_zone(struct loader *loader, struct zone_change *change)
 {
