@@ -1,6 +1,7 @@
 /* load_set.c - the zones of the configuration in the loader. */
 #include "config.h"
 
+#include <assert.h>
 #include <sys/mman.h>
 
 #include "keep/table_edit.h"
@@ -62,6 +63,7 @@ set_give(struct load_set *set, struct load_zone *zone, bool pass)
 {
 	uint32_t *list = pass ? &set->resting : &set->free;
 
+	assert(zone >= set->zones && zone < set->zones + set->count);
 	zone->conf = NULL;
 	zone->entry = *list;
 	*list = (uint32_t)(zone - set->zones);

@@ -1,6 +1,7 @@
 /* load_settle.c - the zones whose last change is still to be settled. */
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +85,7 @@ load_settle_remove(struct load_settle *settle, store_ref entry)
 		settle->slots[hole] = settle->slots[i];
 		hole = i;
 	}
+	assert(settle->count > 0);
 	settle->slots[hole] = STORE_NONE;
 	settle->count--;
 }

@@ -1,6 +1,7 @@
 /* child.c - one process of main: its channel, and telling it to end. */
 #include "config.h"
 
+#include <assert.h>
 #include <event2/event.h>
 #include <signal.h>
 #include <stdio.h>
@@ -127,6 +128,7 @@ child_take(struct child *child, const struct ipc_message *m)
 {
 	struct supervisor *s = child->supervisor;
 
+	assert(m->type < IPC_TYPE_COUNT);
 	if (s->handlers[m->type] == NULL)
 		child_refuse(child);
 	else if (!s->stopping)

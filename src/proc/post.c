@@ -232,6 +232,7 @@ post_lend_sockets(struct post *post)
 		if (all->items[i].server != post->index)
 			continue;
 		adopt.tcp_map |= (uint32_t)all->items[i].tcp << count;
+		assert(count < IPC_FDS_MAX);
 		fds[count++] = all->items[i].fd;
 		if (count < IPC_FDS_MAX)
 			continue;

@@ -1,7 +1,7 @@
 /* role.c - what loader, workers and xfrd have in common. */
 #include "config.h"
 
-#include <errno.h>
+#include <assert.h>
 #include <event2/event.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -106,6 +106,7 @@ role_refuse(void)
 static void
 role_take(struct role *role, const struct ipc_message *m)
 {
+	assert(m->type < IPC_TYPE_COUNT);
 	if (role->handlers[m->type] != NULL)
 		role->handlers[m->type](role, m);
 	else
