@@ -1,6 +1,6 @@
 /*
- * garbage.h - remembers which branches of tries a change leaves behind. They
- * are retired once the change is published.
+ * garbage.h - remembers the branches of tries that a change replaces. They are
+ * retired once the change is published.
  */
 #ifndef KEEP_GARBAGE_H
 #define KEEP_GARBAGE_H
@@ -14,7 +14,7 @@
 
 struct store_writer;
 
-/* Zeroed but for the arena: empty. */
+/* Begins zeroed but for the arena. */
 struct garbage {
 	struct arena *arena; /* borrowed */
 	struct garbage_item {
@@ -23,13 +23,15 @@ struct garbage {
 	} *items;
 	size_t count;
 	size_t room;
-	bool lost; /* no memory to remember one by: do not publish */
+	bool lost; /* there was no memory to remember one: do not publish */
 };
 
-/* on_garbage of struct trie_edit; ctx: struct garbage. */
+/* Remembers a branch; sets `lost` if there is no memory. To be the on_garbage
+ * of a struct trie_edit: ctx is the struct garbage. */
 void garbage_add(void *ctx, store_ref ref, size_t len);
 
-/* Retires all of them, after the publish. The list stays in its arena. */
+/* Retires all of them. Call it after the publish, and once. The list stays in
+ * its arena. */
 void garbage_retire(const struct garbage *garbage,
 	struct store_writer *writer);
 

@@ -8,9 +8,11 @@ struct store_sweep;
 struct store_writer;
 
 /*
- * Marks the table and all that it leads to, between store_sweep_begin and
- * store_sweep_end, and counts holders anew: a loader that takes over from one
- * that died goes on with the published versions. Cost: a walk of all zones.
+ * Marks the table and all that it leads to, and counts all holders anew. So a
+ * loader that takes over from one that died goes on with the published
+ * versions. Call it between store_sweep_begin and store_sweep_end. References
+ * that lead out of the store are not followed; the sweep knows of them then.
+ * Cost: a walk of all zones.
  */
 void mark_table(struct store_writer *writer, struct store_sweep *sweep);
 

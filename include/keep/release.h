@@ -9,39 +9,41 @@
 #include "zone/zone.h"
 
 /*
- * How to let go of objects: those that readers may see are retired, others are
- * freed. What has holders (RRsets, templates, NSEC3 forms) loses one, and goes
- * with the last.
+ * How objects are let go of. Those that readers may see are retired, others are
+ * freed. An object with holders (RRset, sig_template, NSEC3 form) loses one,
+ * and goes with the last. None of these functions can fail.
  */
 struct releaser {
 	const struct store_view *view;
 	struct store_heap *heap;
 	struct store_writer *writer; /* NULL: free, never published */
-	struct share *share; /* or NULL; of an update: what goes is taken out */
+	struct share *share; /* of an update, or NULL: objects that go are taken
+			      * out of its index */
 };
 
-/* An object of len octets, whatever it holds. */
+/* Lets go of an object of len octets, but of nothing that it holds. */
 void release_object(struct releaser *r, store_ref ref, size_t len);
-/* These also let go of what the object holds. */
+/* These also let go of what the object holds. ref is not none. */
 void release_rrset(struct releaser *r, store_ref ref);
 void release_sigs(struct releaser *r, store_ref ref);
 void release_entries(struct releaser *r, const struct node_rrset *entries,
 	size_t count);
 void release_node(struct releaser *r, store_ref ref);
 void release_nsec3_record(struct releaser *r, store_ref ref);
-/* The chain with its pages and records. */
+/* Lets go of a chain with its pages and records. */
 void release_chain(struct releaser *r, store_ref ref);
-/* A branch of a trie, or a page of a chain; ctx is the releaser. */
+/* Lets go of a branch of a trie or a page of a chain; ctx is the releaser. */
 void release_branch(void *ctx, store_ref ref, size_t len);
-/* A glue target. */
+/* Lets go of a glue target. What its cell refers to belongs to nodes. */
 void release_target(struct releaser *r, store_ref ref);
-/* A trie; its objects go by `release`. */
+/* Lets go of a trie. Its objects go by `release`. */
 void release_trie(struct releaser *r, struct trie *trie,
 	void (*release)(struct releaser *, store_ref));
-/* What cells hold from a version on, and the index of contents. */
+/* Lets go of the parts that only the writer uses: pending changes of cells, and
+ * the index of contents. */
 void release_writers_parts(struct releaser *r, const struct zone *zone);
 
-/* Frees a version of a zone that was never visible; none is fine. */
+/* Frees a version of a zone that was never visible. zone none: does nothing. */
 void release_zone(struct store_heap *heap, store_ref zone);
 
 #endif

@@ -11,9 +11,11 @@
 struct store_writer;
 
 /*
- * Replaces the record. Borrows files. count 0 removes it, and so does a lack
- * of memory: then the zone is read once more than needed. Call after the
- * version that was read from them is published.
+ * Replaces the record of an entry; flags are enum zone_sources_flags. Borrows
+ * files. Call it after the version read from them is published.
+ * Cannot fail: the entry has no record afterwards if count is 0 or above 65535,
+ * if the record is too large for one object, or if the store has no memory. All
+ * that costs is that the zone is read once more than needed.
  */
 void sources_set(struct store_writer *writer, store_ref entry,
 	const struct zonefile_source *files, size_t count, unsigned flags);

@@ -22,7 +22,7 @@ struct zone_setup {
 };
 
 /*
- * Adds zones, all or none, and publishes them once.
+ * Adds zones, all or none, in one publish.
  * out: entries[i], the entry of setups[i], not loaded yet; room for count.
  * returns NSD_OK; NSD_E_ZONE if one of them is in the table already, or comes
  * twice; NSD_E_MEMORY if the store or the process has no memory. On failure the
@@ -34,36 +34,40 @@ enum nsd_err table_add(struct store_writer *writer,
 /*
  * Removes the zone with this apex (wire name in any case), and retires its
  * version.
- * returns NSD_OK; NSD_E_NOT_FOUND if it is not in the table; NSD_E_MEMORY, and
- * then it stays.
+ * returns NSD_OK; NSD_E_NOT_FOUND if it is not in the table; NSD_E_MEMORY if
+ * the store or the process has no memory, and then the zone stays.
  */
 enum nsd_err table_remove(struct store_writer *writer, const uint8_t *apex)
 	MUST_USE;
-/* The same, but retiring its version *zone, if it is not none, is left to the
- * caller. */
+/* The same, but gives its version as *zone: the caller retires it, unless it is
+ * none. */
 enum nsd_err table_take(struct store_writer *writer, const uint8_t *apex,
 	store_ref *zone) MUST_USE;
 /*
- * Finds a zone that is in the table already, for a loader that takes over:
- * gives it the id, the flags (one that is expired stays so) and the ACLs of
- * the setup, where they differ.
- * returns NSD_OK; NSD_E_NOT_FOUND if it is not there; NSD_E_MEMORY if there is
- * no memory for other ACLs: it has its id and flags, and keeps its old ACLs.
+ * Finds a zone that is in the table already, for a loader that takes over, and
+ * gives it the id, the flags and the ACLs of the setup. A zone that has expired
+ * stays expired.
+ * returns NSD_OK; NSD_E_NOT_FOUND if it is not there; NSD_E_MEMORY if the store
+ * has no memory for other ACLs: then *entry is set, the zone has the new id and
+ * flags, and keeps its old ACLs.
  */
 enum nsd_err table_adopt(struct store_writer *writer,
 	const struct zone_setup *setup, store_ref *entry) MUST_USE;
-/* Publishes a version of a zone's data; the old one is retired. zone none:
- * the zone becomes "not loaded". */
+/* Publishes a version of a zone's data and retires the old one. zone none: the
+ * zone becomes "not loaded". Cannot fail. */
 void table_set_zone(struct store_writer *writer, store_ref entry,
 	store_ref zone);
-/* The same, but retiring the old one, if it is not none, is left to the
- * caller. */
+/* The same, but returns the old version: the caller retires it, unless it is
+ * none. */
 store_ref table_swap_zone(struct store_writer *writer, store_ref entry,
 	store_ref zone) MUST_USE;
+/* Replaces all flags of a zone (enum zone_entry_flags), at once visible to
+ * readers. */
 void table_set_flags(struct store_writer *writer, store_ref entry,
 	uint32_t flags);
-/* Gives a zone the ACLs of the setup, whose apex and flags are not looked at.
- * returns NSD_OK; NSD_E_MEMORY, and then the old ones stay. */
+/* Gives a zone the ACLs of the setup; nothing else of the setup is used.
+ * returns NSD_OK; NSD_E_MEMORY if the store has no memory, and then the old
+ * ones stay. */
 enum nsd_err table_set_options(struct store_writer *writer, store_ref entry,
 	const struct zone_setup *setup) MUST_USE;
 

@@ -3,10 +3,10 @@
  *
  * In a build an owner is a run of consecutive records with one owner name, or
  * (rr_count 0) an empty non-terminal. The key is the first 16 octets of the
- * name in a form that keeps the order: labels from the right, each ended by an
- * octet 0. Octets 0 and 1 of a label become 1 and end the key. So if keys are
- * in order, names are too. If keys are equal, the names have to be compared,
- * unless both owners are OWNER_KEY_WHOLE.
+ * name, in a form that keeps the order: the labels from the right, an octet 0
+ * behind each. An octet 0 or 1 in a label becomes 1 and ends the key. If two
+ * keys differ, the names have the order of the keys. If they are equal, the
+ * names have to be compared, unless both owners are OWNER_KEY_WHOLE.
  */
 #ifndef NAMES_OWNER_H
 #define NAMES_OWNER_H
@@ -29,7 +29,7 @@ enum owner_flags {
 	OWNER_OTHER = 16,   /* something beside NSEC3 and its RRSIG */
 	/* how it is kept */
 	OWNER_KEY_WHOLE = 32, /* the key holds the whole name */
-	OWNER_AGAIN = 64,   /* same name as the owner before */
+	OWNER_AGAIN = 64,   /* has the same name as the owner before it */
 	/* what it is in the zone */
 	OWNER_CUT = 128,
 	OWNER_OCCLUDED = 256,
@@ -37,20 +37,19 @@ enum owner_flags {
 	OWNER_WILDCARD_CHILD = 1024,
 	OWNER_DNAME_TOP = 2048, /* a DNAME that is not occluded itself */
 	OWNER_NSEC3 = 4096,   /* has NSEC3 records */
-	OWNER_CHAINED = 8192, /* and they are in the chain in use */
+	OWNER_CHAINED = 8192, /* its NSEC3 records are in the chain in use */
 };
 
 /* Sorted by the million, so it has to stay small. */
 struct owner {
 	uint64_t key[2];
 	const uint8_t *name; /* borrowed: name_len octets, then the apex (or
-			      * the root label), lower case. With records: the
-			      * owner of the first of them */
+			      * the root label), lower case. If the owner has
+			      * records, it lies in the first of these */
 	union {
 		uint32_t rr_count; /* in a build: records of the run */
-		uint32_t index;    /* in a list of names: what the name is
-				    * that of, an index into the list's own
-				    * array */
+		uint32_t index;    /* in a list of names: an index into the
+				    * list's own array of what has the name */
 	};
 	uint16_t flags;      /* enum owner_flags */
 	uint8_t name_len;    /* octets below the apex, no root label */
@@ -59,7 +58,8 @@ struct owner {
 
 _Static_assert(sizeof(struct owner) == 32, "struct owner has grown");
 
-/* The first record of an owner that has records: its name is that record's. */
+/* The first record of an owner. Only for one that has records: it finds the
+ * record by owner->name, which lies in it. */
 static inline const struct rrbatch_rr *
 owner_get_rr(const struct owner *owner)
 {
@@ -67,7 +67,7 @@ owner_get_rr(const struct owner *owner)
 		- offsetof(struct rrbatch_rr, data));
 }
 
-/* What a record makes of its owner: OWNER_NS and the like. */
+/* The flags that a record gives its owner: OWNER_NS and the like. */
 static inline uint16_t
 owner_flags_of_rr(const struct rrbatch_rr *rr)
 {
@@ -92,17 +92,19 @@ owner_flags_of_rr(const struct rrbatch_rr *rr)
 }
 
 /*
- * Measures a whole name that should end in the apex (both lower case) and
- * fills key, name, name_len, labels, and sets OWNER_KEY_WHOLE.
- * returns false if the name is not in the apex's domain.
+ * Fills key, name, name_len and labels from a whole wire name that should end
+ * in the apex (both lower case), and sets or clears OWNER_KEY_WHOLE. Other
+ * flags stay, so they have to be set before. owner keeps name.
+ * returns false if the name is neither the apex nor below it; owner is as it
+ * was.
  */
 bool owner_measure(struct owner *owner, const uint8_t *name, size_t len,
 	const uint8_t *apex, size_t apex_len);
 
 #define OWNER_PREFETCH_AHEAD 8u
 
-/* Fetches the name of an owner a few places on: of a file in no order each is
- * a miss. */
+/* Fetches the name of an owner a few places on. If the file was in no order,
+ * each name is a cache miss. */
 static inline void
 owner_prefetch_name(const struct owner *owners, size_t i, size_t count)
 {
@@ -110,7 +112,7 @@ owner_prefetch_name(const struct owner *owners, size_t i, size_t count)
 		__builtin_prefetch(owners[i + OWNER_PREFETCH_AHEAD].name);
 }
 
-/* The same, with the record that begins before the name. */
+/* The same, with the record that holds the name. */
 static inline void
 owner_prefetch_records(const struct owner *owners, size_t i, size_t count)
 {
@@ -124,29 +126,34 @@ owner_prefetch_records(const struct owner *owners, size_t i, size_t count)
 	__builtin_prefetch(ahead + 112);
 }
 
-/* Canonical order. */
+/* Less than 0, 0 or more than 0 as a's name is before b's in canonical order,
+ * equal to it, or behind it. Both are below the same apex. */
 int owner_compare(const struct owner *a, const struct owner *b);
 
-/* Labels that both names have in common, from the right. */
+/* How many labels both names have in common, counted from the right. */
 unsigned owner_count_common(const struct owner *a, const struct owner *b);
 
-/* The ancestor of a name with so many labels (fewer than it has). */
+/* Makes the ancestor of a name that has `labels` labels below the apex, fewer
+ * than the name. It has no records and no flags but OWNER_KEY_WHOLE, and
+ * borrows the owner's name. */
 void owner_get_ancestor(const struct owner *owner, unsigned labels,
 	struct owner *ancestor);
 
-/* Sorts in place; equal owners keep their order. tmp: room for as many. One
- * pass if they are in order already. */
+/* Sorts in place. Equal owners keep their order. tmp has room for count. Cost:
+ * one pass if they are in order already. */
 void owner_sort(struct owner *items, struct owner *tmp, size_t count);
 
-/* Merges two sorted arrays into out; of equal ones those of a come first. */
+/* Merges two sorted arrays into out. Of equal owners, those of a come first. b
+ * may be the end of out; else nothing overlaps. */
 void owner_merge(const struct owner *a, size_t a_count, const struct owner *b,
 	size_t b_count, struct owner *out);
 
-/* How many of a's come among the first `count` of the merge of a and b. */
+/* How many of a's are among the first `count` of the merge of a and b. */
 size_t owner_merge_split(const struct owner *a, size_t a_count,
 	const struct owner *b, size_t b_count, size_t count);
 
-/* Index of the first of sorted items that is not less than the name. */
+/* Index of the first of sorted items that is not less than the name; count if
+ * all are less. */
 size_t owner_find(const struct owner *items, size_t count,
 	const struct owner *name);
 

@@ -2,18 +2,18 @@
  * trie.h - an ordered trie of domain names in the store: a qp-trie over
  * symbols in canonical DNS order (RFC 4034 section 6.1).
  *
- * Used for the names of a zone (keys relative to the apex) and for the apexes
- * of all zones (whole names). The in-order walk is canonical order; the walk
- * down passes all ancestors of a name that are in the trie.
+ * There is one for the names of each zone (keys relative to the apex), and one
+ * for the apexes of all zones (whole names). A walk in order gives canonical
+ * order. The walk down to a name passes all its ancestors that are in the trie.
  *
- * A branch is an array of entries of 12 octets; an entry is either
+ * A branch is an array of entries of 12 octets. An entry is either
  *
  *   leaf    word 0: tag 0, free      word 1: free    word 2: reference
  *   branch  words 0-1: tag 1, bitmap of symbols present, offset of the symbol
  *           in the key to look at    word 2: reference of the entries
  *
- * A leaf refers to an object that begins with struct trie_leaf, from which the
- * trie reads the whole name, so keys are stored nowhere else.
+ * A leaf refers to an object that begins with struct trie_leaf. The trie reads
+ * the name there, so it stores no keys of its own.
  */
 #ifndef NAMES_TRIE_H
 #define NAMES_TRIE_H
@@ -30,15 +30,15 @@ struct trie_entry {
 	uint32_t word[3];
 };
 
-/* The root entry, kept inside an object; all zero: empty trie. */
+/* The root entry; it lies in some object. All zero: an empty trie. */
 struct trie {
 	struct trie_entry root;
 };
 
-/* How each object that a leaf refers to begins. */
+/* The beginning of each object that a leaf refers to. */
 struct trie_leaf {
-	uint8_t name_len; /* octets of the name, lower case, no root label,
-			   * without the part that is common (the apex) */
+	uint8_t name_len; /* octets of the name: lower case, no root label,
+			   * not the part common to all names (the apex) */
 	uint8_t labels;   /* labels in it */
 	uint8_t name_at;  /* octets from the object's start to the name */
 };
@@ -57,7 +57,8 @@ struct trie_name {
 	uint8_t count;           /* labels */
 };
 
-/* Splits len octets of labels. name keeps these and label_at. */
+/* Splits len octets of labels, lower case, without the root label. name keeps
+ * them and label_at. */
 static inline void
 trie_name_split(struct trie_name *name, const uint8_t *labels, unsigned len,
 	uint8_t label_at[NAME_MAX_LABELS + 1])
@@ -72,7 +73,7 @@ trie_name_split(struct trie_name *name, const uint8_t *labels, unsigned len,
 	name->count = (uint8_t)count;
 }
 
-/* The same of a leaf's name. */
+/* The same for a leaf's name. */
 static inline void
 trie_name_of_leaf(struct trie_name *name, const struct trie_leaf *leaf,
 	uint8_t label_at[NAME_MAX_LABELS + 1])
@@ -82,19 +83,19 @@ trie_name_of_leaf(struct trie_name *name, const struct trie_leaf *leaf,
 
 #define TRIE_KEY_MAX 512
 
-/* One look-up. Several are advanced in turn by trie_find_batch. */
+/* One look-up. trie_find_batch advances several in turn. */
 struct trie_walk {
 	/* in */
 	const struct trie_entry *root; /* borrowed */
 	struct trie_name name;
 	/* out */
-	store_ref exact;     /* the leaf's object with this name, or none */
-	store_ref encloser;  /* object of the longest proper ancestor in the
-			      * trie (below or at the common part), or none */
+	store_ref exact;     /* the object with this name, or none */
+	store_ref encloser;  /* the object of the longest proper ancestor in
+			      * the trie (perhaps the common part), or none */
 	uint8_t ancestor_count;
-	/* All proper ancestors in the trie, shallowest first; the last is the
-	 * encloser. A zone's trie holds its apex (0 labels) and its empty
-	 * non-terminals, so encloser is the closest encloser. */
+	/* All proper ancestors in the trie, the shortest first; the last is
+	 * the encloser. A zone's trie holds its apex (0 labels) and its empty
+	 * non-terminals. So in a zone it is the closest encloser. */
 	store_ref ancestors[NAME_MAX_LABELS + 1];
 	/* private to the walk */
 	uint16_t key_len;
@@ -104,29 +105,33 @@ struct trie_walk {
 };
 
 /*
- * Finds each name: exact match and ancestors. The walks are interleaved one
- * step at a time with prefetches, so that their cache misses overlap.
- * Cost: a few cache misses a walk; nothing is allocated. Readers and writer.
+ * Finds each name: exact match and ancestors. root and name of each walk have
+ * to be set. The walks take turns, one step at a time, so that their cache
+ * misses overlap. The objects found are prefetched.
+ * Cost: a few cache misses a walk. Cannot fail, allocates nothing. Readers and
+ * writer.
  */
 void trie_find_batch(const struct store_view *view,
 	struct trie_walk *const *walks, size_t count);
+/* The same for one walk. */
 void trie_find(const struct store_view *view, struct trie_walk *walk);
 
-/* The object with the greatest name that is less than the given one (whether
- * or not that is there), in canonical order; none if it is the least. */
+/* The object with the greatest name that is less than the given one, which need
+ * not be in the trie; none if no name is less. */
 store_ref trie_find_previous(const struct store_view *view,
 	const struct trie_entry *root, const struct trie_name *name);
 
-/* In-order walk. */
+/* A walk in canonical order. The trie must not change during it. */
 struct trie_iter {
 	const struct store_view *view;
 	unsigned depth;
-	store_ref single; /* the only object, if there are no branches */
+	store_ref single; /* the only object of a trie without branches */
 	struct {
 		struct trie_entry branch;
 		unsigned next;
 	} stack[TRIE_KEY_MAX];
 };
+/* Walks all names. An empty trie is fine. */
 void trie_iter_init(struct trie_iter *iter, const struct store_view *view,
 	const struct trie_entry *root);
 /* Walks the name, if it is there, and all names below it. */
@@ -140,13 +145,13 @@ void trie_iter_init_after(struct trie_iter *iter,
 /* The next object, or none at the end. */
 store_ref trie_iter_next(struct trie_iter *iter);
 /* Calls on_branch with the memory of each branch that the next step leaves
- * behind: all below it has been walked, and no step looks at it again. After
- * trie_iter_init_after this includes the branches that it left behind. */
+ * behind: all names below it have been walked, and no step looks at it again.
+ * Branches that end with the name given to trie_iter_init_after count, too. */
 void trie_iter_leave(const struct trie_iter *iter,
 	void (*on_branch)(void *ctx, store_ref ref, size_t len), void *ctx);
 
-/* Calls on_branch with the memory of each branch, those below it first (for
- * store_sweep_mark); objects are not touched. */
+/* Calls on_branch with the memory of each branch, after those below it. The
+ * objects are not touched. */
 void trie_visit(const struct store_view *view, const struct trie *trie,
 	void (*on_branch)(void *ctx, store_ref ref, size_t len), void *ctx);
 

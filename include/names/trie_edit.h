@@ -10,10 +10,10 @@
 struct store_heap;
 
 /*
- * Builds a trie from objects in strictly ascending canonical order of their
- * names, each branch made once at its right size. Objects are heap objects
- * that begin with struct trie_leaf. Several threads may build disjoint ranges
- * with trie_build, each with its own heap, and join them with trie_join.
+ * Builds a trie from count objects, which begin with struct trie_leaf and are
+ * in strictly ascending canonical order of their names. Each branch is made
+ * once, at its right size. Several threads may build disjoint ranges, each with
+ * a heap of its own, and join them with trie_join.
  * returns NSD_OK; NSD_E_MEMORY if the store or the process has no memory: the
  * branches that were made are freed, the objects are not.
  */
@@ -21,8 +21,8 @@ enum nsd_err trie_build(struct store_heap *heap, const store_ref *objects,
 	size_t count, struct trie *out) MUST_USE;
 
 /*
- * Joins two tries that no reader has seen, all names of low less than those of
- * high: low gets both, high becomes empty.
+ * Joins two tries that no reader has seen. All names of low are less than those
+ * of high. low gets both; high becomes empty.
  * returns NSD_OK; NSD_E_MEMORY if the store has no memory: both are as before.
  * Cost: the branches along the seam, a few microseconds.
  */
@@ -31,9 +31,9 @@ enum nsd_err trie_join(struct store_heap *heap, struct trie *low,
 
 /*
  * How a trie is changed. A change copies the branches on its path
- * (copy-on-write), so readers of the old root see nothing of it. Old branches
- * are given to on_garbage: for store_retire after the publish, or store_free if
- * they were never published.
+ * (copy-on-write), so readers of the old root see nothing of it. on_garbage
+ * gets the old branches. Retire them (store_retire) after the publish, or free
+ * them (store_free) if they were never published.
  */
 struct trie_edit {
 	struct store_heap *heap;
@@ -43,9 +43,10 @@ struct trie_edit {
 };
 
 /*
- * The branches that one transaction has made, which no reader has seen: they
- * are changed in place, so that a path is copied once, and freed rather than
- * given to on_garbage. An edit works on one trie, or on several in turn.
+ * The branches that one transaction has made and no reader has seen. They are
+ * changed in place, so a path is copied once. When they are not needed any
+ * more they are freed, not given to on_garbage. Begins zeroed but for the
+ * arena. An edit works on one trie, or on several in turn.
  */
 struct trie_owned {
 	struct arena *arena; /* borrowed */
@@ -53,26 +54,28 @@ struct trie_owned {
 	size_t mask;
 	size_t used;
 };
-/* Frees all of them: the transaction is abandoned. */
+/* Frees all of them, for a transaction that is abandoned. */
 void trie_owned_free(struct trie_owned *owned, struct store_heap *heap);
 
 /*
  * Adds an object, or puts it in the place of the one with the same name.
- * out: *replaced, that one, or STORE_NONE.
+ * out: *replaced, the one with the same name, or STORE_NONE.
  * returns NSD_OK; NSD_E_MEMORY if the store or the arena has no memory: the
  * trie is as it was.
  */
 enum nsd_err trie_put(struct trie_edit *edit, struct trie *trie,
 	store_ref object, store_ref *replaced) MUST_USE;
 /*
- * Removes the object with this name.
- * out: *removed.
- * returns NSD_OK; NSD_E_NOT_FOUND if there is none; NSD_E_MEMORY as above.
+ * Removes the object with this name. The object itself stays.
+ * out: *removed, that object.
+ * returns NSD_OK; NSD_E_NOT_FOUND if there is none; NSD_E_MEMORY if the store
+ * or the arena has no memory. The trie is as it was after both.
  */
 enum nsd_err trie_remove(struct trie_edit *edit, struct trie *trie,
 	const struct trie_name *name, store_ref *removed) MUST_USE;
 
-/* Gives every branch of the trie to on_garbage; objects are not touched. */
+/* Makes the trie empty, and gives every branch to on_garbage. The objects are
+ * not touched. */
 void trie_clear(struct trie_edit *edit, struct trie *trie);
 
 #endif

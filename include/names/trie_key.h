@@ -2,15 +2,15 @@
  * trie_key.h - keys and entries of the trie; for trie*.c, mark.c and
  * vet*.c only.
  *
- * The key of a name is its labels from the last to the first, each octet as
- * one or two symbols and each label closed by symbol 0, and one more 0 at the
- * end. So keys compare as names do in canonical order, no key is a prefix of
- * another, and that of an ancestor differs from those below it by a 0 where a
- * label of theirs begins.
+ * The key of a name is its labels from the last to the first. Each octet is one
+ * or two symbols. A symbol 0 closes each label, and one more 0 the key. So keys
+ * compare as names do in canonical order, and no key is a prefix of another.
+ * An ancestor's key has its last 0 where the keys of the names below it begin
+ * another label.
  *
  *   mail.a1.example.    in the zone example.:   a 1 0 m a i l 0 0
  *                                               ^     ^         ^
- * Each place where a label begins or could (^) is marked by TRIE_KEY_START.
+ * TRIE_KEY_START marks each place where a label begins or could begin (^).
  */
 #ifndef NAMES_TRIE_KEY_H
 #define NAMES_TRIE_KEY_H
@@ -26,12 +26,13 @@
 #define TRIE_SYMBOLS 48u
 #define TRIE_KEY_START 0x80u
 #define TRIE_KEY_SYMBOL 0x3fu
-/* What is written when a key is made, or read when two are compared. */
+/* Room for a key and what trie_key_diff reads behind its end. */
 #define TRIE_KEY_ROOM (TRIE_KEY_MAX + 8)
 
 extern const uint16_t trie_symbols[256];
 
-/* Writes the key of a name; returns its length, at most 506. */
+/* Writes the key of a name. key has room for TRIE_KEY_MAX octets. returns its
+ * length, at most 506. */
 static inline __attribute__((always_inline)) unsigned
 trie_key_make(const struct trie_name *name, uint8_t *key)
 {
@@ -57,13 +58,16 @@ trie_key_make(const struct trie_name *name, uint8_t *key)
 	return (unsigned)(k - key);
 }
 
+/* Writes the key of a leaf's name. returns its length. */
 unsigned trie_key_of_leaf(const struct trie_leaf *leaf,
 	uint8_t key[TRIE_KEY_ROOM]);
 
-/* The place where two keys differ, or the length of both if they do not. */
+/* The first place where two keys differ; their length if they are equal. Both
+ * have room for TRIE_KEY_ROOM octets. */
 unsigned trie_key_diff(const uint8_t *a, unsigned a_len, const uint8_t *b,
 	unsigned b_len);
 
+/* Index of the first octet in memory that is not 0; x is not 0. */
 static inline unsigned
 trie_first_octet(uint64_t x)
 {
@@ -132,7 +136,8 @@ symbol_bit(unsigned key)
 	return UINT64_C(2) << (key & TRIE_KEY_SYMBOL);
 }
 
-/* How many symbols of a branch are less than that of bit. */
+/* How many symbols of a branch are less than the symbol of bit: the index of
+ * its entry. */
 static inline unsigned
 word_index(uint64_t word, uint64_t bit)
 {
@@ -175,8 +180,9 @@ struct trie_path {
 };
 
 /*
- * Goes down as far as the key leads, then along any children, to a leaf that
- * shares as much of the key as any does. root must not be empty.
+ * Goes down as far as the key leads, then along first children to a leaf. No
+ * name in the trie shares more of the key than this leaf. root must not be
+ * empty.
  */
 void trie_path_find(struct trie_path *path, const struct store_view *view,
 	const struct trie_entry *root, const uint8_t *key, unsigned key_len);

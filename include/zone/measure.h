@@ -9,7 +9,7 @@
 #include "dns/name.h"
 #include "store/store.h"
 
-/*   kind, what it is */
+/* Each kind of use, and what it counts. */
 #define ZONE_KINDS(X)                                                        \
 	X(names, "nodes: names and what they refer to")                      \
 	X(tries, "branches, of names and of the table")                      \
@@ -28,14 +28,15 @@ struct zone_measure {
 	uint64_t octets[ZONE_KIND_COUNT];
 };
 
-/* Of all zones that are served, rounded as the store does. The writer's
- * process. Cost: a walk of all zones. */
+/* Measures all zones that are served. Each object counts with the octets that
+ * the store rounds it up to. The writer's process only. Cost: a walk of all
+ * zones. */
 void zone_measure(const struct store_view *view, struct zone_measure *measure);
 
 /*
- * The same in steps, for a process that has other things to do. Zeroed: at the
- * beginning. Between two steps zones may change, come and go; what does while
- * it is looked at may be in the result or not.
+ * The same in steps, for a process that has other things to do. Begin with a
+ * zeroed struct zone_measuring. Zones may change, come and go between two
+ * steps. Whether the result has what changes meanwhile is left open.
  */
 struct zone_measure_place {
 	bool begun; /* done up to this name */
@@ -46,19 +47,20 @@ struct zone_measuring {
 	/* private */
 	uint64_t parts[ZONE_KIND_COUNT];
 	struct zone_measure_place zone;
-	bool in_zone; /* that one; and this is where */
+	bool in_zone; /* `zone` is not done; the rest is the place in it */
 	uint8_t section;
 	struct zone_measure_place name;
 };
 
-/* Looks at so many objects, some 0.1 us each, at least one. False: all is
- * measured. */
+/* Looks at `objects` objects (0 counts as 1), which take some 0.1 us each.
+ * returns false when all is measured, or before the first publish. */
 bool zone_measure_step(const struct store_view *view,
 	struct zone_measuring *measuring, size_t objects);
+/* What is measured so far; all of it once a step has returned false. */
 void zone_measure_get(const struct zone_measuring *measuring,
 	struct zone_measure *measure);
 
-/* "names" */
+/* The name of a kind as in ZONE_KINDS: "names". Below ZONE_KIND_COUNT. */
 const char *zone_kind_name(enum zone_kind kind);
 
 #endif

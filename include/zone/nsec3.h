@@ -38,11 +38,12 @@ struct nsec3_form {
 };
 
 enum nsec3_record_flags {
-	NSEC3_OWN_NEXT = 1, /* the next hash is not that of the record that
-			     * follows: the chain has a hole; it stands behind
-			     * the signatures, 20 octets */
-	NSEC3_RRSET = 2,    /* several records: form is a struct rrset, whole,
-			     * with its next hashes */
+	NSEC3_OWN_NEXT = 1, /* the chain has a hole behind this record: its
+			     * next hash is not that of the record that
+			     * follows, but stands behind the signatures, 20
+			     * octets */
+	NSEC3_RRSET = 2,    /* the owner has several records: form is a struct
+			     * rrset that has them whole, with next hashes */
 };
 
 /* One NSEC3 RRset of the chain. */
@@ -52,8 +53,8 @@ struct nsec3_record {
 	struct rrset_sigs sigs; /* count 0: not signed */
 };
 
-/* Reached from zone.chain; there only if the zone has an NSEC3PARAM that can
- * be used and a record with its parameters. */
+/* The chain in use; zone.chain refers to it. A zone has one if it has an
+ * NSEC3PARAM that can be used, and a record with its parameters. */
 struct nsec3_chain {
 	uint32_t count;      /* records */
 	uint16_t iterations;
@@ -65,8 +66,9 @@ struct nsec3_chain {
 };
 
 enum nsec3_chain_flags {
-	NSEC3_CHAIN_COSTLY = 1, /* more iterations than allowed: only the apex
-				 * is hashed, and nothing is at query time */
+	NSEC3_CHAIN_COSTLY = 1, /* more iterations than allowed: the build
+				 * hashes the apex alone, a query hashes
+				 * nothing */
 };
 
 /* A look-up in a chain. */
@@ -79,16 +81,17 @@ struct nsec3_find {
 	const struct nsec3_record *record; /* NULL: the chain is empty */
 	const uint8_t *owner_hash;  /* of the record */
 	const uint8_t *next_hash;   /* NULL for NSEC3_RRSET */
-	bool matches;   /* its hash is this one; else it is the one before it,
-			 * the last one if there is none: it covers the hash
-			 * unless the chain has a hole there */
+	bool matches;   /* true: the record has this hash. False: it is the
+			 * record before the hash (the last one if there is
+			 * none before), and covers the hash unless the chain
+			 * has a hole there */
 	bool ambiguous; /* several records begin with the prefix: hash the name
 			 * and find again */
 };
 
-/* Does the look-ups interleaved, so that their cache misses overlap; records
- * found are prefetched, and not read unless they have a next hash of their
- * own. Readers and writer; nothing is allocated. */
+/* Does all look-ups, interleaved so that their cache misses overlap. The `in`
+ * fields of each have to be set. Records found are prefetched, and only read if
+ * they have flags. Cannot fail, allocates nothing. Readers and writer. */
 void nsec3_find_batch(const struct store_view *view,
 	struct nsec3_find *const *finds, size_t count);
 

@@ -1,19 +1,19 @@
 /*
  * nsec3_page.h - the index of a chain by hash: a B+ tree of small pages.
  *
- * A leaf refers to records, a page above to pages; each entry has a hash: the
- * record's, or the lowest one below that page. So the hash that follows any
- * entry is at hand on the way down: the next one in the page, or the next one
- * in a page above. Pages are never changed once they can be seen.
+ * An entry of a leaf is a record and its hash. An entry of a page above is a
+ * page and the lowest hash below it. So a look-up that goes down always has the
+ * hash that follows at hand: it is the next one in the page, or in a page
+ * above. A page that readers can see never changes.
  *
  *   +0 count 2, height 1 (0: leaf), unused 1
  *   +4 odd   4   leaf: bit i is set if record i has flags
  *   +8 hashes    count x 20, ascending
  *      refs      count x 4
  *
- * Hashes are spread evenly. So the place of one is guessed from its value and
- * those of its neighbours, and then corrected. In a zone that was made to
- * mislead the guess, the correction walks over one page at most on each level.
+ * Hashes are spread evenly. So a look-up guesses the place of a hash in a page
+ * from its value, and corrects the guess. In a zone that was made to mislead
+ * the guess, the correction walks over one page at most on each level.
  */
 #ifndef ZONE_NSEC3_PAGE_H
 #define ZONE_NSEC3_PAGE_H
@@ -22,14 +22,14 @@
 
 #include "zone/nsec3.h"
 
-#define NSEC3_LEAF_MAX 32u   /* entries; the bits of odd */
-#define NSEC3_LEAF_FILL 24u  /* of a fresh one */
+#define NSEC3_LEAF_MAX 32u   /* entries; as many as `odd` has bits */
+#define NSEC3_LEAF_FILL 24u  /* entries of a fresh leaf */
 #define NSEC3_INNER_MAX 64u
 #define NSEC3_INNER_FILL 48u
 /*
- * The tree grows by one level when 65 pages stand below one root, which a page
- * only comes to by being split again and again: 32^12 records would have to be
- * added, in whatever order, and whatever is removed in between.
+ * The tree grows by one level when its root would have 65 entries. A root only
+ * gets there by splits of the pages below it. So height 12 would take 32^12
+ * records to be added, in whatever order, and whatever is removed in between.
  */
 #define NSEC3_HEIGHT_MAX 12u
 
@@ -84,25 +84,27 @@ struct nsec3_iter {
 	const uint8_t *next_hash; /* of the record; NULL for NSEC3_RRSET */
 };
 
-/* chain may be NULL: there is nothing. */
+/* Begins before the first record. chain NULL: a walk of nothing. */
 void nsec3_iter_init(struct nsec3_iter *iter, const struct store_view *view,
 	const struct nsec3_chain *chain);
-/* Goes on with the first hash that is greater. */
+/* Begins before the first record with a hash greater than this one, which need
+ * not be in the chain. chain is not NULL. */
 void nsec3_iter_init_after(struct nsec3_iter *iter,
 	const struct store_view *view, const struct nsec3_chain *chain,
 	const uint8_t *hash);
-/* False at the end. */
+/* Goes to the next record and sets what iter says of it. False at the end. */
 bool nsec3_iter_next(struct nsec3_iter *iter);
-/* Calls on_page with the memory of each page that ends with the record at hand.
- * The next step still looks at these pages, no later one does. Pages that end
- * with the hash given to nsec3_iter_init_after count as left behind already. */
+/* Calls on_page with the memory of each page that ends with the record at hand;
+ * call it only when there is one. The next step still looks at these pages, no
+ * later one does. Pages that end with the hash given to nsec3_iter_init_after
+ * count as left behind already. */
 void nsec3_iter_leave(const struct nsec3_iter *iter,
 	void (*on_page)(void *ctx, store_ref ref, size_t len), void *ctx);
 
-/* Where a hash is in a chain, or would be. */
+/* The place of a hash in a chain, whether or not a record has it. */
 struct nsec3_place {
 	const struct nsec3_page *page; /* the leaf */
-	store_ref record;      /* with this hash, or none */
+	store_ref record;      /* the one with this hash, or none */
 	const uint8_t *before; /* hashes of the records before and after; NULL:
 				* there is none, the chain goes round */
 	const uint8_t *after;
@@ -111,8 +113,8 @@ void nsec3_place_find(const struct store_view *view,
 	const struct nsec3_chain *chain, const uint8_t *hash,
 	struct nsec3_place *place);
 
-/* Calls on_page with the memory of a page and of each one below it, those
- * below first. */
+/* Calls on_page with the memory of each page below `page`, then with that of
+ * `page` itself. */
 void nsec3_visit_below(const struct store_view *view, store_ref page,
 	void (*on_page)(void *ctx, store_ref ref, size_t len), void *ctx);
 /* The same for all pages of a chain. */
@@ -122,15 +124,16 @@ void nsec3_visit_pages(const struct store_view *view,
 
 /* ---- records ----------------------------------------------------------- */
 
+/* The octets of each object in the store. */
 size_t nsec3_form_size(const struct nsec3_form *form);
 size_t nsec3_record_size(const struct nsec3_record *record);
 size_t nsec3_chain_size(const struct nsec3_chain *chain);
 
-/* The next hash of a record that keeps it itself: NSEC3_OWN_NEXT. */
+/* The next hash of a record that has NSEC3_OWN_NEXT. */
 const uint8_t *nsec3_record_own_next(const struct nsec3_record *record);
 
-/* Builds the RDATA of a record that is no NSEC3_RRSET; out has room for
- * 65535; returns the length. */
+/* Builds the RDATA of a record that is no NSEC3_RRSET. out has room for 65535
+ * octets. returns the length. Cannot fail. */
 size_t nsec3_unpack_rdata(const struct store_view *view,
 	const struct nsec3_record *record, const uint8_t *next_hash,
 	uint8_t *out);

@@ -1,9 +1,9 @@
 /*
- * share_index.h - the layout of zone.share: where a zone's updates find RRsets
- * and sig_templates with the same contents. Written by keep/share.h.
+ * share_index.h - the layout of zone.share, by which updates find RRsets and
+ * sig_templates with the same contents. Written by keep/share.h.
  *
- * A table of open addressing. A slot knows the hash of the contents; the object
- * itself says whether they are the same.
+ * A hash table with open addressing. A slot has the hash of the contents only.
+ * Whether the contents are the same, the object itself has to tell.
  *
  *   +0  seed of the hashes  8
  *   +8  mask  4   slots less one; slots are a power of two
@@ -43,8 +43,8 @@ share_index_hash(uint64_t hash, bool template)
 	return ((uint32_t)hash & ~1u) | template;
 }
 
-/* Goes through the slots that a hash may be in: start with half of
- * it, then one more each time, until NULL. */
+/* A slot that a hash may be in. Call it with half the hash first, then with one
+ * more each time, until it returns NULL: there are no more such slots. */
 static inline const struct share_index_slot *
 share_index_get(const struct share_index *index, uint32_t at)
 {

@@ -14,7 +14,7 @@
 #include "zone/zone.h"
 
 enum zone_sources_flags {
-	ZONE_SOURCES_FAILED = 1, /* no version could be made of them */
+	ZONE_SOURCES_FAILED = 1, /* no zone could be built from the files */
 };
 
 /* The record of an entry: count x struct zone_source, each at a multiple of
@@ -37,17 +37,20 @@ struct zone_source {
 	char path[];       /* as opened */
 };
 
-/* What a file takes in the record, its path of so many octets included. */
+/* The octets that a file takes in the record. path_len: with its final 0. */
 static inline size_t
 zone_source_size(size_t path_len)
 {
 	return (sizeof(struct zone_source) + path_len + 7) & ~(size_t)7;
 }
 
-/* The record of an entry, or NULL. The writer's process only: readers have no
- * use for it, and it is freed without regard to them. */
+/* The record of an entry (struct zone_entry); NULL if it has none. The writer's
+ * process only: the record is freed without waiting for readers. Lent until
+ * sources_set or the end of the entry. */
 const struct zone_sources *zone_sources_get(const struct store_view *view,
 	store_ref entry);
+/* The files of a record, one after the other. There are sources->count: going
+ * behind the last is an error of the caller. */
 const struct zone_source *zone_sources_first(
 	const struct zone_sources *sources);
 const struct zone_source *zone_sources_next(const struct zone_source *source);

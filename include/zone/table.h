@@ -16,37 +16,41 @@ struct zone_table {
 	struct trie apexes; /* struct zone_entry */
 	uint32_t zone_count;
 	store_ref only;     /* the entry if there is just one, for speed */
-	/* The bit table_filter_bit() of each apex. It alone shows that most
-	 * names outside of the served zones are not served. */
+	/* The bit table_filter_bit() of each apex is set. Most names outside of
+	 * the served zones are found out by their bit alone. */
 	uint64_t tld_filter[TABLE_FILTER_BITS / 64];
 };
 
 /*
  * A number for the layout of what is in the store. A program reads only images
- * that have its own number. Raise ZONE_LAYOUT_VERSION in table.c with
- * every change of what an object means that its size does not show.
+ * that have its own number. The sizes of the objects go into it. If the meaning
+ * of an object changes and its size does not, raise ZONE_LAYOUT_VERSION in
+ * table.c.
  */
 uint64_t table_layout(void);
 
-/* The current table, or NULL before the first publish. */
+/* The current table; NULL before the first publish. Lent until the reader is
+ * quiescent, or until the writer changes the table. */
 const struct zone_table *table_get(const struct store_view *view);
 
-/* False if no zone that is served can enclose the name. */
+/* False if no zone that is served encloses the name (wire name, any case). True
+ * does not say that one does. */
 bool table_may_serve(const struct zone_table *table, const uint8_t *name);
 
-/* The entry of the zone with just this apex (wire name, any case).
+/* Finds the entry of the zone with exactly this apex (wire name, any case).
  * returns NSD_OK; NSD_E_NOT_FOUND if there is no such zone, or no table yet
  * (*entry is not set). */
 enum nsd_err table_find_apex(const struct store_view *view,
 	const uint8_t *apex, store_ref *entry) MUST_USE;
 
-/* ---- for who edits the table ------------------------------------------- */
+/* ---- for those who edit the table -------------------------------------- */
 
-/* The bit of a name that is not the root: of its last label. */
+/* The number of a name's bit in tld_filter, from a hash of its last label (any
+ * case). The name is not the root. */
 unsigned table_filter_bit(const uint8_t *name);
 
-/* Splits a wire name for the trie of apexes. name gets it in lower case; key
- * keeps name and label_at. */
+/* Splits a wire name for a look-up in the trie of apexes. name gets it in lower
+ * case. key keeps name and label_at. */
 void table_split_apex(const uint8_t *apex, uint8_t name[NAME_MAX_LEN],
 	uint8_t label_at[NAME_MAX_LABELS + 1], struct trie_name *key);
 

@@ -1,5 +1,5 @@
 /*
- * unpack.h - RDATA as it stands in the store back to uncompressed form.
+ * unpack.h - turns RDATA of the store back into uncompressed form.
  */
 #ifndef ZONE_UNPACK_H
 #define ZONE_UNPACK_H
@@ -10,7 +10,7 @@
  * Unpacks one RDATA of an RRset.
  * in: rr, at its RDLENGTH in rrset->data; apex, the zone's whole name.
  * out: has room for 65535 octets.
- * returns the length, at most 65535. Cannot fail: what is packed was an RDATA.
+ * returns the length, at most 65535. Cannot fail: only RDATA is ever packed.
  * Readers and writer.
  */
 size_t unpack_rdata(const struct rrset *rrset, const uint8_t *rr,
@@ -20,11 +20,12 @@ size_t unpack_rdata(const struct rrset *rrset, const uint8_t *rr,
 size_t unpack_sig_rdata(const struct store_view *view, const struct sig *sig,
 	uint8_t *out);
 
-/* How many fields of a type's RDATA there are up to the last name that may be
- * compressed; 0 if it has no such name. */
+/* The count of fields in a type's RDATA up to and with the last name that may
+ * be compressed; 0 if it has no such name. */
 unsigned unpack_name_fields(const struct rrtype *row);
 
-/* The octets of a field that is no name; 0 if that is not the same for all. */
+/* The octets of a field (FIELD_U8 and the like); 0 if its length is not
+ * fixed. */
 unsigned unpack_field_len(uint8_t field);
 
 #endif

@@ -17,11 +17,13 @@ struct zone_rr {
 };
 
 /*
- * Calls on_rr for each record: the apex first (its SOA first of all), then
- * the other names in canonical order, NSEC3 owners at their place among them;
- * each RRset followed by its RRSIGs. apex is the zone's whole name.
- * returns NSD_OK at the end; NSD_E_MEMORY if there is no memory for the walk,
- * before the first record; else what on_rr returned: the walk stops there.
+ * Calls on_rr for each record. The SOA is first, then come the other records of
+ * the apex, then the other names in canonical order. NSEC3 owners have their
+ * place among these. Each RRset is followed by its RRSIGs. Hidden names are
+ * walked, too. apex is the zone's whole name.
+ * returns NSD_OK at the end; NSD_E_MEMORY, before the first record, if there is
+ * no memory for the walk; else the first code of on_rr other than NSD_OK, and
+ * then the walk stops there.
  */
 enum nsd_err zone_walk(const struct store_view *view, const struct zone *zone,
 	const uint8_t *apex,

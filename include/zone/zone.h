@@ -1,9 +1,9 @@
 /*
  * zone.h - a zone in the store: its layout, and how to read it.
  *
- * All structures here lie in the zone store and are read by several processes;
- * they hold references, never pointers. Written by zone/build.h and
- * zone/table.h alone.
+ * All structures here lie in the zone store and are read by several processes.
+ * They hold references, never pointers. Only the loader writes them: by
+ * build/build.h, update/update.h and the headers of keep.
  *
  *   table (trie of apexes) -> zone_entry -> zone -> trie of names -> node
  *                                                -> NSEC3 chain (zone/nsec3.h)
@@ -33,17 +33,18 @@
  *   +0 RDLENGTH  2  network order, as it will be sent
  *   +2 RDATA        as it will be sent, but for pointer cells
  *
- * The names of RDATA that may be compressed (RFC 3597 section 4) end in a
- * pointer cell of 2 octets in place of the root label where that saves room.
- * Offsets of cells and pointers are in *sent coordinates*: octets from the
- * first octet of the RRset in the message, where each RR of data is preceded
- * by a compressed owner (2), TYPE (2), CLASS (2) and TTL (4). A cell holds
+ * A name in RDATA that may be compressed (RFC 3597 section 4) ends in a pointer
+ * cell where that saves room: 2 octets, in place of its last labels and the
+ * root. Offsets of cells and pointers are in *sent coordinates*. These count
+ * octets from the first octet of the RRset in the message, where a compressed
+ * owner (2), TYPE (2), CLASS (2) and TTL (4) precede each RR. A cell holds
  *
  *   11 0 ooooooooooooo  pointer to sent offset o of this RRset
  *   11 1 sssssssssssss  pointer to octet s of the zone's apex name
  *
- * and is made real by adding the RRset's offset in the message, or replaced
- * by the offset where the apex stands in the message plus s.
+ * A pointer to the RRset becomes a real one when the RRset's offset in the
+ * message is added. A pointer to the apex is replaced by one to the offset of
+ * the apex in the message plus s.
  *
  * Behind data, at the next multiple of 4, if RRSET_HAS_TAIL:
  *
@@ -57,7 +58,8 @@ struct rrset {
 	uint32_t refs;      /* holders; the writer's */
 	uint32_t len_flags; /* len: low 28 bits; flags: high 4 */
 	uint16_t type;
-	uint16_t count;     /* RRs; sticks at 65535: walk by len, not count */
+	uint16_t count;     /* RRs; 65535 means as many or more, so walk by
+			     * len */
 	uint8_t data[];
 };
 
@@ -87,14 +89,14 @@ enum target_flags {
 };
 
 /*
- * The addresses of one name, as additional data may use them. One cell a
- * name; shared by all RRsets that have it as a target, and by the versions of
- * a zone: read it with glue_cell_get. The link leads to what is there from a
- * later version on, in one word:
+ * The addresses of one name, for additional data. Each name has one cell, which
+ * all RRsets with that target and all versions of the zone share: read it with
+ * glue_cell_get. The link leads to the addresses of later versions, in one
+ * word:
  *
  *   bits 0 to 31   struct glue_cell, or none
- *   bits 32 to 62  the first version of the zone for which that counts
- *   bit 63         GLUE_CELL_HIDDEN: of this cell's own addresses
+ *   bits 32 to 62  the first version of the zone to which that cell applies
+ *   bit 63         GLUE_CELL_HIDDEN: this cell's own addresses are hidden
  */
 struct glue_cell {
 	store_ref a;    /* struct rrset or none */
@@ -108,10 +110,10 @@ struct glue_cell {
 #define ZONE_VERSION_MASK 0x7fffffffu /* versions count modulo 2^31 */
 
 /*
- * A name in the zone that RRsets have as a target, leaf of zone.targets; the
- * targets refer to its cell. A name that has no addresses (yet) has an empty
- * cell: that is where an update that brings some puts them. What the cell
- * refers to belongs to the name's node.
+ * A name in the zone that RRsets have as a target: a leaf of zone.targets. The
+ * targets refer to its cell. The cell of a name without addresses is empty; an
+ * update that brings some puts them there. What the cell refers to belongs to
+ * the name's node.
  */
 struct glue_target {
 	struct trie_leaf leaf; /* name relative to the apex */
@@ -146,8 +148,8 @@ rrset_tail_targets(const struct rrset_tail *tail)
 }
 
 /*
- * The RRSIGs that cover one RRset of one owner. What all signatures of a key
- * on a type have in common is stored once in a sig_template.
+ * One RRSIG. What all signatures of a key on a type have in common is stored
+ * once, in a sig_template.
  */
 struct sig {
 	store_ref template_ref; /* struct sig_template */
@@ -159,6 +161,7 @@ struct sig {
 	uint8_t signature[];    /* padded so that the next sig is at 4 */
 };
 
+/* The RRSIGs that cover one RRset of one owner. */
 struct rrset_sigs {
 	uint32_t ttl_sec;
 	uint16_t count;
@@ -208,10 +211,10 @@ enum node_rrset_flags { NODE_RRSET_SIGS = 1 };
 
 /*
  * A name of the zone. Behind the name, at the next multiple of 4, stand
- * entry_count x struct node_rrset, ascending by type; the signatures of an
- * RRset stand right behind it. Then, 8 octets each, the starts of the name's
- * NSEC3 hash and of that of the wildcard below it, if their flags are set
- * (zone/nsec3.h).
+ * entry_count x struct node_rrset, ascending by type; the entry of an RRset's
+ * signatures is right behind that of the RRset. Then come 8 octets of the
+ * name's NSEC3 hash if NODE_HASHED, and 8 octets of the hash of the wildcard
+ * below it if NODE_WILDCARD_HASHED (zone/nsec3.h).
  */
 struct node {
 	struct trie_leaf leaf; /* name relative to the apex; name_at 8 */
@@ -228,8 +231,7 @@ node_entries(const struct node *node)
 		+ ((sizeof(*node) + node->leaf.name_len + 3u) & ~3u));
 }
 
-/* The entry of a type, or NULL; its signatures, if any, by
- * node_entry_sigs. */
+/* The entry of the RRset of a type; NULL if there is none. */
 static inline const struct node_rrset *
 node_find_entry(const struct node *node, uint16_t type)
 {
@@ -241,6 +243,7 @@ node_find_entry(const struct node *node, uint16_t type)
 	return NULL;
 }
 
+/* The struct rrset_sigs of an entry that node_find_entry found, or none. */
 static inline store_ref
 node_entry_sigs(const struct node *node, const struct node_rrset *entry)
 {
@@ -252,7 +255,7 @@ node_entry_sigs(const struct node *node, const struct node_rrset *entry)
 	return STORE_NONE;
 }
 
-/* The addresses of a name, as a cell has them. The cell is empty before. */
+/* Fills a cell with the addresses of a name. The cell has to be empty. */
 static inline void
 node_read_addresses(const struct node *node, struct glue_cell *cell)
 {
@@ -285,11 +288,11 @@ struct zone {
 	uint32_t serial;
 	uint32_t version;   /* one more with each update, modulo 2^31 */
 	struct trie names;  /* struct node; apex and empty non-terminals, too */
-	struct trie nsec3;  /* struct node: owners that have only NSEC3 (and
-			     * its RRSIG) and are not in the chain; not names
-			     * for look-ups, RFC 5155 7.2.8 */
+	struct trie nsec3;  /* struct node: owners of nothing but NSEC3 and its
+			     * RRSIG, outside of the chain in use; look-ups of
+			     * names do not see them, RFC 5155 7.2.8 */
 	struct trie targets; /* struct glue_target */
-	store_ref chain;    /* struct nsec3_chain in use, or none */
+	store_ref chain;    /* struct nsec3_chain, the one in use; or none */
 	store_ref apex;     /* struct node */
 	store_ref soa;      /* struct rrset */
 	store_ref soa_sigs;
@@ -304,16 +307,17 @@ struct zone {
 	store_ref pending_last;
 };
 
-/* What a cell holds from a version on. Goes into the cell's own words when
- * every reader has come to that version. The writer's but for the cell. */
+/* The addresses of a cell from some version on. The writer copies them into the
+ * cell itself once every reader has come to that version. Readers look at
+ * `cell` alone. */
 struct glue_change {
 	struct glue_cell cell;
-	store_ref of;    /* the cell; none: that is gone */
-	store_ref next;  /* of the zone's list; not looked at in the last */
-	uint64_t epoch;  /* of the store, when the version was published */
+	store_ref of;    /* the cell that changes; none: it is gone */
+	store_ref next;  /* in the zone's list; the last one's means nothing */
+	uint64_t epoch;  /* the store's when the version was published */
 };
 
-/* True if this version of the zone has what the link leads to. */
+/* True if this version of the zone has to follow the link. */
 static inline bool
 glue_link_counts(uint64_t link, uint32_t version)
 {
@@ -322,9 +326,9 @@ glue_link_counts(uint64_t link, uint32_t version)
 			<= ZONE_VERSION_MASK / 2;
 }
 
-/* The cell that holds what counts for this version of the zone. Lent until
- * the reader is quiescent; a version that is pinned beyond that must not look
- * at cells (doc/zone.md). */
+/* The cell that has the addresses of this version of the zone. Lent until the
+ * reader is quiescent. A reader that has a version pinned for longer must not
+ * look at cells (doc/zone.md). */
 static inline const struct glue_cell *
 glue_cell_get(const struct store_view *view, store_ref ref,
 	const struct zone *zone)
@@ -340,8 +344,8 @@ glue_cell_get(const struct store_view *view, store_ref ref,
 	}
 }
 
-/* The addresses lie at or below a zone cut or a DNAME: they may go beside an
- * NS RRset, and nowhere else, for they are not the zone's to give. */
+/* True if the addresses lie at or below a zone cut or a DNAME. They are not the
+ * zone's to give: they may go beside an NS RRset and nowhere else. */
 static inline bool
 glue_cell_is_hidden(const struct glue_cell *cell)
 {
@@ -355,11 +359,11 @@ enum zone_entry_flags {
 	ZONE_ENTRY_ADDED = 4, /* by a message: not of the configuration */
 };
 
-/* A zone that is configured: leaf of the table. Lives as long as the zone is
- * configured; `zone` and `options` are swung in place. */
+/* A configured zone: a leaf of the table. It lives as long as the zone is
+ * configured. `zone` and `options` are replaced in place. */
 struct zone_entry {
 	struct trie_leaf leaf; /* whole apex name */
-	uint8_t deaths;        /* of loaders that read it; the writer's */
+	uint8_t deaths;        /* loaders that died reading it; the writer's */
 	uint32_t flags;        /* enum zone_entry_flags */
 	store_ref zone;        /* struct zone; none: not loaded */
 	store_ref options;     /* struct zone_options; none: defaults */
@@ -378,7 +382,7 @@ struct acl_element {
 	uint8_t family;    /* 4 or 6 */
 	uint8_t kind;      /* enum acl_kind */
 	uint8_t blocked;   /* BLOCKED */
-	uint8_t needs_key; /* a TSIG key is asked for: key_id */
+	uint8_t needs_key; /* only with the TSIG key key_id */
 	uint16_t port;     /* 0: any */
 	uint16_t key_id;
 	uint8_t address[16];
@@ -392,7 +396,11 @@ struct zone_options {
 	struct acl_element acl[]; /* query, then provide */
 };
 
-/* Serial, SOA and what flags the apex gives, of a zone's apex. */
+/*
+ * Fills what a zone knows of its apex: soa, soa_sigs, serial, negative_ttl_sec,
+ * and the flags ZONE_SIGNED and ZONE_NSEC, which it only sets. zone->apex is
+ * set, and that node has an SOA.
+ */
 void zone_read_apex(const struct store_view *view, struct zone *zone);
 
 #endif

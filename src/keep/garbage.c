@@ -1,4 +1,4 @@
-/* garbage.c - remembers what goes once a change is published. */
+/* garbage.c - remembers what is retired once a change is published. */
 #include "base/grow.h"
 #include "keep/garbage.h"
 #include "store/writer.h"

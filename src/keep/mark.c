@@ -1,7 +1,7 @@
 /*
  * mark.c - marks all objects that the table leads to, for a loader that takes
- * over from one that died. The rest is garbage. A reference that leads out of
- * the store is not followed: the store is damaged then.
+ * over from one that died. The rest is garbage. If a reference leads out of the
+ * store, the store is damaged, and the reference is not followed.
  */
 #include "keep/mark.h"
 #include "names/trie_key.h"
@@ -18,8 +18,8 @@ struct marker {
 	uint32_t version; /* of the zone at hand */
 };
 
-/* An object of which so many octets are looked at; NULL if they are not in
- * the store. */
+/* An object to look at the first len octets of; NULL if these are not in the
+ * store. */
 static const void *
 mark_get(struct marker *m, store_ref ref, size_t len)
 {
@@ -35,8 +35,8 @@ mark_edit(struct marker *m, store_ref ref, size_t len)
 		: NULL;
 }
 
-/* The holders are counted anew: the one that died may have been about to
- * let go of some. */
+/* Counts the holders anew: the loader that died may have been about to let go
+ * of some. */
 static void
 mark_rrset(struct marker *m, store_ref ref)
 {
@@ -68,7 +68,7 @@ mark_rrset(struct marker *m, store_ref ref)
 	}
 }
 
-/* Signatures lie in an object from an offset on: whether they end in the
+/* True if the signatures that begin at an offset of an object end in the
  * store. */
 static bool
 mark_check_sigs(struct marker *m, store_ref ref, size_t offset)
@@ -137,8 +137,8 @@ mark_node(struct marker *m, store_ref ref)
 	}
 }
 
-/* A link for a version that was never published is cut off: an update that
- * comes has that number. The others are changes of a cell that is there. */
+/* Cuts off links for a version that was never published, for the next update
+ * will have its number. The changes of all other links get their cell back. */
 static void
 cell_check_links(struct marker *m, store_ref of, uint32_t version)
 {
@@ -188,8 +188,8 @@ mark_pending(struct marker *m, const struct zone *zone)
 	}
 }
 
-/* Each branch is marked before what is below it, so that no damage makes this
- * go round. */
+/* Marks each branch before what is below it, so that this ends even if a
+ * damaged store has branches in a ring. */
 static void
 mark_trie_entry(struct marker *m, const struct trie_entry *entry,
 	void (*mark)(struct marker *, store_ref))
@@ -278,7 +278,8 @@ mark_zone(struct marker *m, store_ref ref)
 
 	if (zone == NULL || !store_sweep_mark(m->sweep, ref, sizeof(*zone)))
 		return;
-	/* The index may know what was never published; it is made anew. */
+	/* The index may have RRsets that were never published. An update makes
+	 * a new one. */
 	zone->share = STORE_NONE;
 	m->version = zone->version;
 	mark_pending(m, zone);

@@ -47,8 +47,8 @@ nsec3_page_make(struct store_heap *heap, const struct nsec3_entry *entries,
 	return NSD_OK;
 }
 
-/* One level of pages over entries; their entries go to out, how many there
- * are to *made, also on failure. */
+/* Makes one level of pages over entries. out gets an entry for each page, *made
+ * their count, also on failure. */
 static enum nsd_err
 level_build(struct store_heap *heap, const struct nsec3_entry *entries,
 	size_t count, unsigned height, struct nsec3_entry *out, size_t *made)
@@ -61,7 +61,8 @@ level_build(struct store_heap *heap, const struct nsec3_entry *entries,
 		size_t end = count * (*made + 1) / pages;
 		struct nsec3_entry *e = &out[*made];
 
-		/* out may be the room of entries that are done. */
+		/* out may overwrite entries that are done, so copy the hash
+		 * first. */
 		uint8_t hash[NSEC3_HASH_LEN];
 		store_ref ref;
 
@@ -75,7 +76,7 @@ level_build(struct store_heap *heap, const struct nsec3_entry *entries,
 	return NSD_OK;
 }
 
-/* Frees what stands below and at count entries of a level. */
+/* Frees the pages of count entries of a level, and all pages below them. */
 static void
 level_free(struct store_heap *heap, const struct nsec3_entry *entries,
 	size_t count)
@@ -106,7 +107,7 @@ nsec3_pages_build(struct store_heap *heap, const struct nsec3_entry *entries,
 		if (level_build(heap, level, below, height, level, &made)
 			== NSD_OK)
 			continue;
-		/* What has no page above it yet. */
+		/* Free the pages below that have no page above them yet. */
 		level_free(heap, level + below * made / pages,
 			below - below * made / pages);
 		goto failed;

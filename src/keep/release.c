@@ -39,7 +39,7 @@ release_template(struct releaser *r, store_ref ref)
 	release_object(r, ref, sig_template_size(t));
 }
 
-/* The templates of signatures, which stay themselves. */
+/* Lets go of the templates of signatures, but not of these. */
 static void
 release_templates(struct releaser *r, const struct rrset_sigs *sigs)
 {
@@ -119,7 +119,7 @@ release_chain(struct releaser *r, store_ref ref)
 	struct nsec3_iter iter;
 	store_ref last = STORE_NONE;
 
-	/* A record goes when the walk has left it behind. */
+	/* Let go of a record only when the walk has left it behind. */
 	nsec3_iter_init(&iter, r->view, chain);
 	while (nsec3_iter_next(&iter)) {
 		if (last != STORE_NONE)
@@ -146,8 +146,8 @@ release_target(struct releaser *r, store_ref ref)
 	release_object(r, ref, glue_target_size(store_get(r->view, ref)));
 }
 
-/* Objects first: the walk needs the branches, and the branches' walk must
- * not need objects that are gone. */
+/* Objects go first: finding them takes the branches, and finding the branches
+ * takes no objects. */
 void
 release_trie(struct releaser *r, struct trie *trie,
 	void (*release)(struct releaser *, store_ref))
@@ -180,7 +180,7 @@ release_writers_parts(struct releaser *r, const struct zone *zone)
 			store_get(r->view, zone->share)));
 }
 
-/* The zone with all that is in it. */
+/* Lets go of the zone with all that is in it. */
 static void
 release_version(struct releaser *r, store_ref ref)
 {

@@ -6,12 +6,12 @@
 #include "names/trie.h"
 #include "zone/nsec3_page.h"
 
-#define OBJECTS_RETIRED 8192u /* until they are reclaimed */
+#define OBJECTS_RETIRED 8192u /* between two calls of store_reclaim */
 
 /*
- * The version that is walked does not change any more. The walks never look
- * back, and the iterators keep where they are. So memory that a walk has left
- * behind may be used again while it goes on.
+ * The version does not change any more while it is walked. The walks never look
+ * back, and the iterators know where they are. So memory that a walk has left
+ * behind may be used for something else while it goes on.
  */
 struct retiring {
 	store_ref zone;
@@ -53,7 +53,7 @@ retiring_go_on(struct retiring *z, const struct store_view *view)
 	}
 }
 
-/* True if the walk is at its end. */
+/* Retires up to *count objects of a trie. True if the walk is at its end. */
 static bool
 retire_trie(struct retiring *z, struct releaser *r,
 	void (*release)(struct releaser *, store_ref), size_t *count)
@@ -146,8 +146,8 @@ retire_step(struct store_writer *writer, struct retiring *retiring,
 	return false;
 }
 
-/* A list of all objects of a large zone that wait to be freed would take a
- * tenth of its memory, so it is made short now and then. */
+/* Reclaims now and then: a list of all objects of a large zone that wait to be
+ * freed would take a tenth of its memory. */
 void
 retire_zone(struct store_writer *writer, store_ref zone)
 {

@@ -1,4 +1,4 @@
-/* share.c - the build's table of RRsets by contents. */
+/* share.c - the table by which a build finds RRsets with the same contents. */
 #include <string.h>
 
 #include "keep/share.h"
@@ -9,7 +9,7 @@
 struct share_slot {
 	uint32_t hash;
 	store_ref ref;      /* written last */
-	const uint8_t *raw; /* a copy of the uncompressed RRset; NULL: lean */
+	const uint8_t *raw; /* copy of the uncompressed RRset; NULL if lean */
 };
 
 struct share_table {
@@ -45,7 +45,8 @@ share_init(struct share *share, const struct store_view *view,
 		* (share->threads ? SHARDS : 1));
 	if (share->shards == NULL)
 		return NSD_E_MEMORY;
-	/* Most records of a large zone share or are not tried. */
+	/* Start with a sixteenth of the slots: most records of a large zone are
+	 * in shared RRsets, or in RRsets that are not tried. */
 	if (share->threads)
 		while (slots * SHARDS * 16 < expected)
 			slots *= 2;
@@ -142,7 +143,8 @@ table_put(struct share_table *table, uint32_t hash, const uint8_t *raw,
 	__atomic_store_n(&slot->ref, ref, __ATOMIC_RELEASE);
 }
 
-/* Readers may still walk the old table, which stays as it is. */
+/* Makes a new table. The old one stays as it is: other threads may still look
+ * up in it. */
 static enum nsd_err
 shard_grow(struct share_shard *s)
 {
@@ -221,7 +223,7 @@ share_save(const struct share *share, struct store_heap *heap,
 		used += share->shards[i].table->used;
 	if (used < SAVE_MIN)
 		return NSD_OK;
-	/* Room for half as many to come. */
+	/* Leave room for half as many to come. */
 	while (slots * 4 < used * 6)
 		slots *= 2;
 	if (sizeof(*index) + slots * sizeof(index->slots[0])

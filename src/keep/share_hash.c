@@ -1,9 +1,9 @@
-/* share_hash.c - the hashes of contents that are stored once. */
+/* share_hash.c - hashes of contents, to find those that are equal. */
 #include <string.h>
 
 #include "keep/share.h"
 
-/* Multiplies to 128 bits and folds: mixes all bits of both. */
+/* Multiplies to 128 bits and folds these to 64: all bits of both are mixed. */
 static inline uint64_t
 fold(uint64_t a, uint64_t b)
 {

@@ -1,5 +1,5 @@
-/* share_index.c - the index of shared contents that updates use: open
- * addressing, in the store, changed in place by the writer. */
+/* share_index.c - the index by which updates find RRsets with the same
+ * contents. It lies in the store, and the writer changes it in place. */
 #include <string.h>
 
 #include "keep/share.h"
@@ -59,7 +59,7 @@ share_index_put(struct share_index *index, uint32_t hash, store_ref ref)
 	index->used++;
 }
 
-/* The old one was never read by anyone else. */
+/* Frees the old index at once: only the writer ever reads it. */
 static enum nsd_err
 index_grow(struct share *share)
 {
@@ -88,7 +88,8 @@ share_index_add(struct share *share, uint32_t hash, store_ref ref)
 	if (index->used >= index->mask - index->mask / 8) {
 		enum nsd_err err = index_grow(share);
 
-		/* Too many: the contents are stored again. */
+		/* The index is as large as it may be. Contents that it lacks
+		 * are stored once more. */
 		if (err == NSD_E_LIMIT)
 			return NSD_OK;
 		if (err != NSD_OK)
@@ -99,7 +100,8 @@ share_index_add(struct share *share, uint32_t hash, store_ref ref)
 	return NSD_OK;
 }
 
-/* Moves back what stands behind a free slot and could stand in it. */
+/* Fills the free slot from those behind it: each that may stand there moves,
+ * and leaves a free slot itself. */
 void
 share_index_remove(struct share *share, uint32_t hash, store_ref ref)
 {
@@ -160,7 +162,7 @@ share_index_find(const struct share *share, const struct share_key *key)
 	return STORE_NONE;
 }
 
-/* An RRset that may be in the index: see packing_make_key. */
+/* True if the RRset may be in the index: as packing_make_key decides. */
 static bool
 rrset_is_shared(const struct rrset *rrset)
 {

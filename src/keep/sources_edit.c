@@ -1,4 +1,4 @@
-/* sources_edit.c - remembers which files a zone was read from. */
+/* sources_edit.c - writes the record of the files that a zone was read from. */
 #include <string.h>
 
 #include "keep/sources_edit.h"

@@ -12,14 +12,14 @@
 #include "zone/sources.h"
 #include "zone/table.h"
 
-/* Adding more than one zone for so many that are there makes the trie anew:
- * that costs less than a path copied for each. */
+/* If more than one zone is added for every 16 in the table, the trie is made
+ * anew. That costs less than a path copied for each. */
 #define REBUILD_RATIO 16u
-#define FILTER_REMAKE_MAX 1024u /* zones; with more, stale bits are kept */
+#define FILTER_REMAKE_MAX 1024u /* with more zones, stale bits stay */
 
 static const uint8_t root_name[1] = {0};
 
-/* A filter with a root zone in it has all bits; others nearly never. */
+/* A root zone sets all bits. Other zones hardly ever come to that. */
 static void
 filter_add(struct zone_table *table, const struct zone_entry *entry)
 {
@@ -44,8 +44,8 @@ struct table_change {
 	const struct zone_table *old; /* NULL: none yet */
 	struct zone_table *table;     /* the new one, private */
 	store_ref ref;
-	struct trie_owned owned;      /* branches that were made */
-	bool rebuilt;                 /* the trie shares nothing with the old */
+	struct trie_owned owned;      /* the branches that were made */
+	bool rebuilt;                 /* no branch is shared with the old */
 };
 
 static struct trie_edit
@@ -146,7 +146,7 @@ options_release(struct releaser *r, store_ref ref)
 			zone_options_size(store_get(r->view, ref)));
 }
 
-/* But for the zone's version. */
+/* Lets go of an entry, but not of the zone's version. */
 static void
 entry_release(struct releaser *r, store_ref ref)
 {
@@ -221,7 +221,8 @@ entry_measure(const struct store_view *view, store_ref ref,
 		root_name, sizeof(root_name));
 }
 
-/* The entries in order; NSD_E_ZONE if two have one name. */
+/* Sorts the entries. returns NSD_OK; NSD_E_ZONE if two have the same name;
+ * NSD_E_MEMORY. */
 static enum nsd_err
 entries_sort(struct table_change *c, const store_ref *entries, size_t count,
 	struct owner **sorted)
@@ -241,7 +242,7 @@ entries_sort(struct table_change *c, const store_ref *entries, size_t count,
 	return NSD_OK;
 }
 
-/* Makes the whole trie anew from the old entries and the new ones. */
+/* Makes a new trie from the old entries and the new ones. */
 static enum nsd_err
 change_rebuild(struct table_change *c, const struct owner *sorted,
 	size_t count)
@@ -289,7 +290,7 @@ table_find_exact(const struct store_view *view, const struct zone_table *table,
 	return walk.exact;
 }
 
-/* Puts each entry on its own. */
+/* Puts the new entries into the trie one by one. */
 static enum nsd_err
 change_put_each(struct table_change *c, const struct owner *sorted,
 	size_t count)
@@ -459,7 +460,7 @@ table_set_options(struct store_writer *writer, store_ref ref,
 	return NSD_OK;
 }
 
-/* True if the entry's ACLs are those of the setup. */
+/* True if the entry has the ACLs of the setup already. */
 static bool
 options_equal(const struct store_view *view, const struct zone_entry *entry,
 	const struct zone_setup *setup)

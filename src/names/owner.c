@@ -6,7 +6,7 @@
 
 #define KEY_LEN 16u
 
-/* Offsets of the labels of a name of len octets; returns how many. */
+/* Finds where each label of a name begins; returns how many there are. */
 static unsigned
 labels_split(const uint8_t *name, size_t len, uint8_t at[NAME_MAX_LABELS + 1])
 {
@@ -57,7 +57,8 @@ owner_measure(struct owner *owner, const uint8_t *name, size_t len,
 	if (len < apex_len)
 		return false;
 	below = len - apex_len;
-	/* An equal tail is only the apex if it begins where a label does. */
+	/* Octets that equal the apex are only the apex if a label begins
+	 * there. */
 	for (size_t p = 0; p != below; p += name[p] + 1u) {
 		if (p > below)
 			return false;
@@ -121,7 +122,8 @@ owner_count_common(const struct owner *a, const struct owner *b)
 	uint8_t a_at[NAME_MAX_LABELS + 1], b_at[NAME_MAX_LABELS + 1];
 	unsigned na, nb, common = 0;
 
-	/* The usual case of large zones: one label, another name. */
+	/* Quick for the usual case in large zones: both have one label, and
+	 * the names differ. */
 	if ((a->key[0] ^ b->key[0]) >> 56 != 0)
 		return 0;
 	if (a->labels == 1 && b->labels == 1)

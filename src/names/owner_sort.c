@@ -1,22 +1,26 @@
 /*
- * owner_sort.c - sorts owners, stably: runs are merged, which is quick where
- * the input is in order or made of a few ordered parts, as most zone files are;
- * what turns out to be in no order is first spread by the octets of the keys.
+ * owner_sort.c - sorts owners, stably.
+ *
+ * Runs that are in order are merged. That is quick for input in order or made
+ * of a few ordered parts, as most zone files are. Input that turns out to have
+ * no order is first spread by the octets of the keys.
  */
 #include <string.h>
 
 #include "names/owner.h"
 
 #define RUN_MIN 16u /* shorter runs are made this long by insertion */
-/* So many items in short runs, and half of all so far, are no order. */
+/* Input has no order if more than so many items were in short runs, and these
+ * are more than half of the items so far. */
 #define UNORDERED_MIN 1024u
 #define SPREAD_MIN 128u /* fewer are not worth a table of 256 places */
-/* More are spread in place: pages that were never touched cost more than
- * what is moved twice. */
+/* More items than these are spread in place. Moving them twice costs less than
+ * the first touch of so many pages. */
 #define SPREAD_MAX ((size_t)1 << 17)
 #define BLOCK_ITEMS ((size_t)32)
 
-/* Length of the ordered run at the start, brought to RUN_MIN. */
+/* Finds the ordered run at the start, and sorts it up to RUN_MIN items if it is
+ * shorter; returns its length. */
 static size_t
 owner_make_run(struct owner *items, size_t count, size_t *unordered)
 {
@@ -62,9 +66,10 @@ owner_merge(const struct owner *a, size_t a_count, const struct owner *b,
 }
 
 /*
- * Runs wait on a stack, each more than twice as long as the one above it, so
- * that there are at most 64 and each item moves O(log runs) times. Gives up,
- * with all items there and equal ones in order, if there is no order to use.
+ * Runs wait on a stack. Each is more than twice as long as the one above it. So
+ * there are at most 64, and each item moves O(log runs) times.
+ * returns false if it gave up since there is no order to use. Then all items
+ * are there, and equal ones are still in order.
  */
 static bool
 owner_sort_runs(struct owner *items, struct owner *tmp, size_t count,
@@ -92,8 +97,9 @@ owner_sort_runs(struct owner *items, struct owner *tmp, size_t count,
 
 			if (owner_compare(&items[start[depth - 1] - 1],
 				    &items[start[depth - 1]]) > 0) {
-				/* Only the left part has to get out of the
-				 * way; merging forwards into its place. */
+				/* The merge writes forwards from the left
+				 * part's place, so only that part has to get
+				 * out of the way. */
 				memcpy(tmp, items + s,
 					len[depth - 2] * sizeof(*items));
 				owner_merge(tmp, len[depth - 2],
@@ -113,8 +119,8 @@ owner_key_octet(const struct owner *owner, unsigned i)
 	return owner->key[i / 8] >> (56 - 8 * (i % 8)) & 0xff;
 }
 
-/* Counts by octet i of the key, then makes that the place of the first item
- * of each value. returns false if all have the same value. */
+/* Finds the place of the first item for each value of octet i of the key.
+ * returns false if all items have the same value; then place is undefined. */
 static bool
 owner_count_octets(const struct owner *items, size_t count, unsigned i,
 	size_t place[257])
@@ -136,8 +142,8 @@ owner_count_octets(const struct owner *items, size_t count, unsigned i,
 }
 
 /*
- * Sorts items, which are equal in the octets of their keys before i, with other
- * as room. They end there, or where they are if they are at home.
+ * Sorts items whose keys are equal in the octets before i. other has room for
+ * as many. The sorted items are in `items` if home, else in `other`.
  */
 static void
 owner_spread(struct owner *items, struct owner *other, size_t count,
@@ -156,7 +162,7 @@ owner_spread(struct owner *items, struct owner *other, size_t count,
 	}
 	for (size_t n = 0; n < count; n++)
 		other[place[owner_key_octet(&items[n], i)]++] = items[n];
-	/* Each place has moved on to the one behind it. */
+	/* Now place[v] is where the items of value v end. */
 	for (unsigned v = 0; v < 256 && begin < count; v++) {
 		if (place[v] > begin)
 			owner_spread(other + begin, items + begin,
@@ -167,22 +173,24 @@ owner_spread(struct owner *items, struct owner *other, size_t count,
 
 /* ---- in place -----------------------------------------------------------
  *
- * Items go through a buffer for each octet. A full one is written as a block to
- * the front of the items, where all have been read. Then the blocks change
- * places, and what is left in the buffers goes behind those of its octet.
+ * There is a buffer for each value of the octet, and each item goes into its
+ * buffer. A full buffer is written as a block to the front of the items, where
+ * all have been read. At the end the blocks change places, and what is left in
+ * a buffer goes behind the blocks of its value.
  */
 
 struct blocks {
 	struct owner *items;
 	struct owner *buffers;  /* 256 blocks */
 	struct owner *swap;     /* one */
-	uint32_t *target;       /* by block: where it goes; its octet first */
-	size_t full;            /* blocks */
-	size_t count[256];      /* of them, by octet */
+	uint32_t *target;       /* by block: first its octet's value, then the
+				 * block's place */
+	size_t full;            /* blocks written */
+	size_t count[256];      /* how many of them have each value */
 	size_t fill[256];       /* items in the buffers */
 };
 
-/* Room for all that but the items; less than a quarter of SPREAD_MAX items. */
+/* room is for all but the items: less than a quarter of SPREAD_MAX items. */
 static void
 blocks_init(struct blocks *b, struct owner *items, struct owner *room)
 {
@@ -239,7 +247,8 @@ blocks_arrange(struct blocks *b)
 	}
 }
 
-/* place[v] becomes where the items with octet v begin. */
+/* Puts blocks and buffers together. place[v]: where the items of value v
+ * begin. */
 static void
 blocks_finish(struct blocks *b, size_t count, size_t place[257])
 {
@@ -271,7 +280,7 @@ owner_spread_in_place(struct owner *items, struct owner *tmp, size_t count,
 	blocks_finish(&b, count, place);
 }
 
-/* As owner_spread, of any number. */
+/* As owner_spread at home, for any number of items. */
 static void
 owner_spread_any(struct owner *items, struct owner *tmp, size_t count,
 	unsigned i)
@@ -306,7 +315,7 @@ owner_merge_split(const struct owner *a, size_t a_count,
 	size_t low = count > b_count ? count - b_count : 0;
 	size_t high = count < a_count ? count : a_count;
 
-	/* The smallest i with b[count - i - 1] < a[i]. */
+	/* Find the smallest i with b[count - i - 1] < a[i]. */
 	while (low < high) {
 		size_t i = low + (high - low) / 2;
 

@@ -1,14 +1,15 @@
-/* trie.c - finds names in the trie: exactly, what encloses them, and what
- * comes before them. */
+/* trie.c - finds names in the trie, their ancestors and the names before and
+ * behind them. */
 #include "base/assert.h"
 #include "names/trie_key.h"
 
-/* Walks that are advanced in turn: enough to hide a cache miss. */
+/* So many walks take turns: enough to hide a cache miss. */
 #define WALKS_MAX 64
 
 /*
- * The processor's bit count is not in the base instruction set of x86-64; a
- * copy of the function with it is chosen when the program starts.
+ * The instruction that counts bits is not in the base instruction set of
+ * x86-64. There is a second copy of these functions that uses it. Which one
+ * runs is chosen when the program starts.
  */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__POPCNT__) \
 	&& !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) \
@@ -28,8 +29,8 @@ walk_start(struct trie_walk *walk)
 	walk->ancestor_count = 0;
 }
 
-/* The branch holds a leaf that may be an ancestor. Which object it is, is
- * looked up at the end. */
+/* Notes a branch whose first child is a leaf that may be an ancestor.
+ * walk_finish looks up the leaf's object. */
 static inline void
 walk_note_ancestor(struct trie_walk *walk, unsigned offset, store_ref children)
 {
@@ -40,8 +41,8 @@ walk_note_ancestor(struct trie_walk *walk, unsigned offset, store_ref children)
 }
 
 /*
- * One step down. returns false at the end, with walk->at a leaf, or NULL where
- * no name in the trie goes on as this one.
+ * Goes one step down. returns false at the end: walk->at is a leaf then, or
+ * NULL if no name in the trie goes on as this one.
  */
 static inline __attribute__((always_inline)) bool
 walk_step(const struct store_view *view, struct trie_walk *walk)
@@ -54,8 +55,8 @@ walk_step(const struct store_view *view, struct trie_walk *walk)
 	uint64_t bit;
 
 	if (!word_is_branch(word)) {
-		/* The object's name, and what the caller reads behind it, may
-		 * lie across two lines. */
+		/* The object's name and what the caller reads behind it may
+		 * lie in two cache lines. */
 		store_prefetch(view, entry->word[2]);
 		store_prefetch(view, entry->word[2] + 32 / STORE_GRANULE);
 		return false;
@@ -67,7 +68,8 @@ walk_step(const struct store_view *view, struct trie_walk *walk)
 	key = walk->key[offset];
 	bit = symbol_bit(key);
 	children = entry_children(view, entry);
-	/* A label begins here and a name ends here: see trie_key.h. */
+	/* Here a label of our name begins, and some name ends: a possible
+	 * ancestor (trie_key.h). */
 	if (key > TRIE_KEY_START && (word & symbol_bit(0)) != 0)
 		walk_note_ancestor(walk, offset, entry->word[2]);
 	if ((word & bit) == 0) {
@@ -76,12 +78,12 @@ walk_step(const struct store_view *view, struct trie_walk *walk)
 	}
 	walk->at = children + word_index(word, bit);
 	__builtin_prefetch(walk->at);
-	/* An entry may lie across two lines. */
+	/* An entry may lie in two cache lines. */
 	__builtin_prefetch(&walk->at->word[2]);
 	return true;
 }
 
-/* For a few octets, without the call that memcmp would be. */
+/* Compares a few octets without the call that memcmp would be. */
 static inline bool
 octets_equal(const uint8_t *a, const uint8_t *b, unsigned len)
 {
@@ -100,7 +102,7 @@ octets_equal(const uint8_t *a, const uint8_t *b, unsigned len)
 	return differ == 0;
 }
 
-/* How many labels two names share, from the last one on. */
+/* How many labels two names share, counted from the last. */
 static unsigned
 labels_shared(const struct trie_name *name, const struct trie_leaf *leaf)
 {
@@ -125,7 +127,7 @@ labels_shared(const struct trie_name *name, const struct trie_leaf *leaf)
 	return run;
 }
 
-/* Labels of the key before an offset at which one begins. */
+/* How many labels of the key begin before an offset. */
 static unsigned
 labels_before(const struct trie_walk *walk, unsigned offset)
 {
@@ -137,8 +139,8 @@ labels_before(const struct trie_walk *walk, unsigned offset)
 }
 
 /*
- * The leaf whose name decides what the walk has found, or NULL if there is
- * none or it is certain already. Drops ancestors that cannot be any.
+ * The leaf whose name decides what the walk has found; NULL if there is none,
+ * or nothing left to decide. Drops ancestors that cannot be ours.
  */
 static const struct trie_leaf *
 walk_witness(const struct store_view *view, struct trie_walk *walk)
@@ -151,22 +153,24 @@ walk_witness(const struct store_view *view, struct trie_walk *walk)
 		unsigned last = walk->ancestor_count - 1u;
 		const struct trie_entry *first;
 
-		/* The common part encloses every name. */
+		/* The common part encloses every name: nothing to decide. */
 		if (walk->ancestor_at[last] == 0)
 			return NULL;
 		first = store_get(view, walk->ancestors[last]);
 		if (!word_is_branch(entry_word(first)))
 			return entry_leaf(view, first);
-		/* Where our label begins, a label of those names ends. */
+		/* Its first child is no leaf. So a label of those names ends
+		 * where one of ours begins: they differ from ours before that,
+		 * and the branch holds no ancestor. */
 		walk->ancestor_count--;
 	}
 	return NULL;
 }
 
 /*
- * All names below a branch share the symbols before its offset. So the labels
- * that one of them, the witness, shares with our name tell which of the
- * branches passed were ours.
+ * Decides which of the leaves noted are ancestors. All names below a branch
+ * share the symbols before its offset. So one of them tells for all: the labels
+ * that this witness shares with our name show which branches lie on our way.
  */
 static inline void
 walk_finish(const struct store_view *view, struct trie_walk *walk)
@@ -318,7 +322,8 @@ trie_find_previous(const struct store_view *view,
 	if (diff == len)
 		return leaf_before(view, &path, path.depth);
 
-	/* The highest node whose names agree with ours up to diff. */
+	/* Find the highest entry below which all names agree with ours up to
+	 * diff. */
 	while (depth < path.depth
 		&& word_offset(entry_word(&path.step[depth].branch)) < diff)
 		depth++;
@@ -357,7 +362,8 @@ trie_iter_init_below(struct trie_iter *iter, const struct store_view *view,
 	const struct trie_entry *root, const struct trie_name *name)
 {
 	uint8_t key[TRIE_KEY_ROOM], leaf_key[TRIE_KEY_ROOM];
-	/* What all names below have in common: without the closing symbol. */
+	/* Without its last symbol the key is what all names below begin
+	 * with. */
 	unsigned len = trie_key_make(name, key) - 1, leaf_len;
 	struct trie_entry entry = *root, leaf;
 	uint64_t word;
@@ -369,14 +375,14 @@ trie_iter_init_below(struct trie_iter *iter, const struct store_view *view,
 		entry = (word & bit) == 0 ? entry_make(0, STORE_NONE)
 			: entry_children(view, &entry)[word_index(word, bit)];
 	}
-	/* One of the names below tells for all. */
+	/* Any one of the names below tells for all. */
 	leaf = entry;
 	while (word_is_branch(entry_word(&leaf)))
 		leaf = entry_children(view, &leaf)[0];
 	if (leaf.word[2] != STORE_NONE) {
 		leaf_len = trie_key_of_leaf(entry_leaf(view, &leaf), leaf_key);
-		/* Other places where a label begins are marked alike if all
-		 * symbols before them are the same. */
+		/* memcmp compares the marks TRIE_KEY_START, too. It may: they
+		 * are equal wherever all symbols before them are. */
 		if (leaf_len <= len || memcmp(key, leaf_key, len) != 0)
 			entry = entry_make(0, STORE_NONE);
 	}
@@ -401,7 +407,8 @@ trie_iter_init_after(struct trie_iter *iter, const struct store_view *view,
 	trie_path_find(&path, view, root, key, len);
 	leaf_len = trie_key_of_leaf(entry_leaf(view, &path.leaf), leaf_key);
 	diff = trie_key_diff(key, len, leaf_key, leaf_len);
-	/* Where our names agree, we go on behind the name's own way. */
+	/* As far as the names agree, go on behind the entries on the name's own
+	 * way. */
 	while (depth < path.depth
 		&& word_offset(entry_word(&path.step[depth].branch)) < diff) {
 		iter->stack[depth].branch = path.step[depth].branch;
@@ -417,7 +424,7 @@ trie_iter_init_after(struct trie_iter *iter, const struct store_view *view,
 			symbol_bit(key[diff]));
 		depth++;
 	} else if (greater && depth == 0) {
-		return; /* all of it */
+		return; /* all names are greater: walk the whole trie */
 	} else if (greater) {
 		iter->stack[depth - 1].next--;
 	}

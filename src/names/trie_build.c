@@ -8,8 +8,9 @@
 
 /*
  * The branches on the way from the root to the newest leaf are open: they may
- * get more entries. The entries of each stand behind those of the one above,
- * so that only the last can grow, which is all that order asks for.
+ * get more entries. They share one stack of entries, those of the highest
+ * branch first. Only the last branch can grow. Since names come in order, it is
+ * the only one that has to.
  */
 struct builder {
 	struct store_heap *heap;
@@ -17,14 +18,14 @@ struct builder {
 	unsigned entry_count;
 	struct {
 		uint64_t word;
-		unsigned first; /* entry */
+		unsigned first; /* index of its first entry */
 	} open[TRIE_KEY_MAX];
 	struct trie_entry entries[];
 };
 
-/* Each entry that waits holds one leaf at least, and each open branch has one
- * for a symbol at most. Small tries, of which there may be millions, get by
- * with a small block. */
+/* The most entries that wait at a time. Each holds one leaf at least, and each
+ * open branch has at most one for each symbol. So small tries, of which there
+ * may be millions, get by with a small block. */
 static size_t
 builder_room(size_t count)
 {
@@ -72,7 +73,8 @@ builder_open(struct builder *b, unsigned offset)
 	b->open_count++;
 }
 
-/* Writes the last open branch to the store; gives its entry. */
+/* Writes the last open branch to the store and returns its entry. False: the
+ * store has no memory. */
 static bool
 builder_close(struct builder *b, struct trie_entry *entry)
 {
@@ -97,8 +99,8 @@ builder_offset(const struct builder *b)
 }
 
 /*
- * Adds an object whose key differs from that of the next at diff: all branches
- * that look behind diff get no more.
+ * Adds an object whose key differs from the next one's at diff. Closes all
+ * branches that look at places behind diff: they get no more entries.
  */
 static bool
 builder_add(struct builder *b, store_ref object, const uint8_t *key,

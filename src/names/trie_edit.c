@@ -8,8 +8,8 @@
 /* ---- branches of a transaction ----------------------------------------- */
 
 struct trie_owned_slot {
-	store_ref ref; /* none: never used */
-	uint32_t len;  /* 0: not owned any more */
+	store_ref ref; /* none: the slot was never used */
+	uint32_t len;  /* 0: the branch is not owned any more */
 };
 
 #define OWNED_FIRST 64u /* slots, a power of two */
@@ -53,7 +53,7 @@ owned_remove(struct trie_owned *owned, store_ref ref)
 	return true;
 }
 
-/* Room for count more; forgets those that are not owned any more. */
+/* Makes room for count more. Forgets those that are not owned any more. */
 static enum nsd_err
 owned_reserve(struct trie_owned *owned, size_t count)
 {
@@ -93,7 +93,7 @@ trie_owned_free(struct trie_owned *owned, struct store_heap *heap)
 
 /* ---- a change ---------------------------------------------------------- */
 
-/* A change of a path: which branches are replaced by which. */
+/* A change under way: its path, and the branches made for it. */
 struct change {
 	struct trie_edit *edit;
 	const struct store_view *view;
@@ -103,11 +103,11 @@ struct change {
 	struct {
 		store_ref ref;
 		uint32_t len;
-	} copies[TRIE_KEY_MAX + 1]; /* made so far */
+	} copies[TRIE_KEY_MAX + 1]; /* the branches made so far */
 	struct trie_path path;
 };
 
-/* Room for the entries of a new branch, or NULL. */
+/* Allocates the entries of a new branch; NULL if the store has no memory. */
 static struct trie_entry *
 change_alloc(struct change *change, unsigned count, store_ref *ref)
 {
@@ -132,7 +132,7 @@ change_abandon(struct change *change)
 			change->copies[change->copy_count].len);
 }
 
-/* Remembers the copies that were made; there is room. */
+/* Remembers the branches that were made. owned_reserve has made room. */
 static void
 change_own(struct change *change, struct trie_owned *owned)
 {
@@ -140,7 +140,7 @@ change_own(struct change *change, struct trie_owned *owned)
 		owned_add(owned, change->copies[i].ref, change->copies[i].len);
 }
 
-/* A branch is not needed any more. */
+/* Frees a branch that is not needed any more, or gives it to on_garbage. */
 static void
 change_drop(struct trie_edit *edit, const struct trie_entry *branch)
 {
@@ -153,17 +153,16 @@ change_drop(struct trie_edit *edit, const struct trie_entry *branch)
 }
 
 /*
- * Puts entry in the place of what the path has at `depth`, copies all above
- * up to one that may be changed in place, and makes it the trie. The branches
- * of the path that were copied, and that at depth if with_last, are not needed
- * any more.
+ * Puts entry in the place of what the path has at `depth`. Copies the branches
+ * above, up to the first that may be changed in place, or else up to the root.
+ * Drops the branches that were copied, and the one at depth if with_last.
  */
 static enum nsd_err
 change_apply(struct change *change, struct trie *trie, unsigned depth,
 	struct trie_entry entry, bool with_last)
 {
 	struct trie_edit *edit = change->edit;
-	unsigned top = depth; /* the highest that was copied */
+	unsigned top = depth; /* the highest branch that was copied */
 
 	for (; top > 0; top--) {
 		const struct trie_entry *branch =
@@ -212,7 +211,7 @@ change_reserve(struct change *change)
 		: owned_reserve(change->edit->owned, change->path.depth + 1u);
 }
 
-/* Where the key differs from the leaf that the path leads to. */
+/* Where the key differs from that of the leaf at the end of the path. */
 static unsigned
 change_diff(const struct change *change, uint8_t leaf_key[TRIE_KEY_ROOM])
 {
@@ -222,7 +221,7 @@ change_diff(const struct change *change, uint8_t leaf_key[TRIE_KEY_ROOM])
 	return trie_key_diff(change->key, change->key_len, leaf_key, leaf_len);
 }
 
-/* A branch gets one more entry. */
+/* Adds the leaf to the branch at depth. */
 static enum nsd_err
 put_into_branch(struct change *change, struct trie *trie, unsigned depth,
 	struct trie_entry leaf)
@@ -247,7 +246,7 @@ put_into_branch(struct change *change, struct trie *trie, unsigned depth,
 		true);
 }
 
-/* What the path has at depth gets a sibling, under a new branch. */
+/* Puts the leaf and what the path has at depth under a new branch. */
 static enum nsd_err
 put_beside(struct change *change, struct trie *trie, unsigned depth,
 	struct trie_entry leaf, unsigned offset, unsigned symbol)
@@ -317,7 +316,7 @@ trie_put(struct trie_edit *edit, struct trie *trie, store_ref object,
 	return err;
 }
 
-/* The last branch of the path loses the entry that the path goes through. */
+/* Removes the entry that the path goes through from its last branch. */
 static enum nsd_err
 remove_from_branch(struct change *change, struct trie *trie)
 {

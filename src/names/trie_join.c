@@ -5,7 +5,7 @@
 #include "names/trie_key.h"
 #include "store/writer.h"
 
-#define NO_BRANCH TRIE_KEY_MAX /* offset that a leaf counts as having */
+#define NO_BRANCH TRIE_KEY_MAX /* the offset of a leaf: behind all others */
 
 struct seam {
 	struct store_heap *heap;
@@ -20,7 +20,8 @@ struct seam {
 	} made[TRIE_KEY_MAX], old[2 * TRIE_KEY_MAX];
 };
 
-/* The entries that a side brings to a branch: its children, or itself. */
+/* The entries that a side brings to a branch: its children if it is a branch at
+ * the same offset, else itself. */
 struct side {
 	struct trie_entry self;
 	const struct trie_entry *entries;
@@ -73,8 +74,9 @@ seam_alloc(struct seam *seam, unsigned count, store_ref *ref)
 	return entries;
 }
 
-/* Joins what the seam runs between. The branch at the lower offset, or a new
- * one where the keys differ, takes the children of both sides. */
+/* Joins the two entries at the seam into a new branch. Its offset is the lowest
+ * of the entries' offsets and the place where the keys differ. It takes what
+ * both sides bring. */
 static bool
 join_entries(struct seam *seam, struct trie_entry low, struct trie_entry high,
 	struct trie_entry *out)
@@ -92,8 +94,8 @@ join_entries(struct seam *seam, struct trie_entry low, struct trie_entry high,
 		offset = entry_offset(high);
 	side_init(seam, &a, low, offset, seam->low_key[offset]);
 	side_init(seam, &b, high, offset, seam->high_key[offset]);
-	/* Before the place of difference the outermost children meet under
-	 * one symbol. */
+	/* Before the place where the keys differ, the last child of low and
+	 * the first of high have the same symbol, so they are joined. */
 	shared = offset < seam->diff;
 	if (shared != 0
 		&& !join_entries(seam, a.entries[a.count - 1], b.entries[0],

@@ -2,10 +2,10 @@
 #include "names/trie_key.h"
 
 /*
- * What each octet of a label becomes. The low octet is its symbol; if bit 15
- * is set a second symbol follows, in bits 8 to 14. Octets of host names have
- * a symbol of their own; the ranges between them share one, and the second
- * tells which of the range.
+ * The symbols of each octet of a label. The low octet is the first symbol. If
+ * bit 15 is set, a second symbol follows, in bits 8 to 14. Octets of host names
+ * have a symbol of their own. Each range between them shares one, and the
+ * second symbol tells which octet of the range it is.
  *
  *    0 end of label     4 -            16 : to @ [ to ^   45 { to 0xa9
  *    1 0x00 to )        5 . /          17 _               46 0xaa to 0xd8

@@ -8,17 +8,18 @@
 #include "zone/sources.h"
 #include "zone/table.h"
 
-/* What is shared counts for each holder with its part, in these. */
+/* A shared object counts for each of its holders with an equal part. Sums are
+ * kept in units of 2^-16 octets for that. */
 #define PART_BITS 16
 
 struct measurer {
 	const struct store_view *view;
 	struct zone_measuring *to;
-	enum zone_kind trie_kind; /* of the branches at hand */
-	size_t left; /* objects of this step */
+	enum zone_kind trie_kind; /* what the branches at hand count as */
+	size_t left; /* objects that this step may still look at */
 };
 
-/* Of a zone, in this order. */
+/* The parts of a zone, in the order in which they are measured. */
 enum measure_section {
 	SECTION_ZONE,
 	SECTION_NAMES,
@@ -58,7 +59,7 @@ place_set(struct zone_measure_place *place, const struct trie_leaf *leaf)
 	place->name[place->len] = 0; /* the root, of a whole name */
 }
 
-/* The walk from a place on. */
+/* Begins a walk behind a place, or at the start if there is none yet. */
 static void
 place_iter_init(const struct zone_measure_place *place, struct measurer *m,
 	const struct trie *trie, struct trie_iter *iter)
@@ -74,7 +75,7 @@ place_iter_init(const struct zone_measure_place *place, struct measurer *m,
 	trie_iter_init_after(iter, m->view, &trie->root, &name);
 }
 
-/* The next object of a trie, or none; counts the branches that are done. */
+/* The next object of a trie, or none. Counts the branches left behind. */
 static store_ref
 measure_next(struct measurer *m, struct trie_iter *iter)
 {
@@ -83,7 +84,7 @@ measure_next(struct measurer *m, struct trie_iter *iter)
 	return trie_iter_next(iter);
 }
 
-/* True if all of it is measured. */
+/* True if the whole trie is measured. */
 static bool
 measure_trie(struct measurer *m, const struct trie *trie,
 	void (*measure)(struct measurer *, store_ref))
@@ -245,7 +246,7 @@ measure_zone(struct measurer *m, const struct zone_entry *entry)
 	return true;
 }
 
-/* What a zone has whether or not it is loaded. */
+/* Measures what a zone has even if it is not loaded. */
 static void
 measure_entry(struct measurer *m, store_ref ref)
 {
@@ -261,7 +262,7 @@ measure_entry(struct measurer *m, store_ref ref)
 		measure_part(m, ZONE_KIND_zones, sources->len, 1);
 }
 
-/* The zones from the place on. False: all is measured. */
+/* Measures the zones behind the place. False: all is measured. */
 static bool
 measure_zones(struct measurer *m, const struct zone_table *table)
 {
@@ -305,7 +306,8 @@ zone_measure_step(const struct store_view *view,
 		return false;
 	if (!measuring->zone.begun)
 		measure_part(&m, ZONE_KIND_zones, sizeof(*table), 1);
-	/* It may be another version now, or be gone. */
+	/* The zone that was begun may have another version by now, or be
+	 * gone. */
 	if (measuring->in_zone
 		&& table_find_apex(view, measuring->zone.name, &ref) == NSD_OK
 		&& !measure_zone(&m, store_get(view, ref)))

@@ -3,7 +3,7 @@
 #include "base/octets.h"
 #include "zone/nsec3_page.h"
 
-#define LANES 32u  /* look-ups that are under way together */
+#define LANES 32u  /* look-ups that run interleaved */
 #define LINE 64u
 
 /* A hash as numbers. */
@@ -18,10 +18,10 @@ struct lane {
 	struct key key;
 	const struct nsec3_page *page;
 	const struct nsec3_page *root;
-	const uint8_t *next;  /* hash that follows all in the page, or NULL */
-	store_ref before;     /* the page, perhaps higher up, whose last
-			       * record is the one before this page; or none */
-	bool wrapped;         /* the hash is before all others */
+	const uint8_t *next;  /* the hash that follows the page's; or NULL */
+	store_ref before;     /* a page whose last record, perhaps some levels
+			       * below, is the one before this page; or none */
+	bool wrapped;         /* the key is before all hashes of the chain */
 	bool is_odd;          /* the record has flags */
 };
 
@@ -47,7 +47,7 @@ high_read(const uint8_t *hash)
 	return __builtin_bswap64(high);
 }
 
-/* True if a stored hash is behind the key. */
+/* True if a stored hash is greater than the key. */
 static inline bool
 is_behind(const uint8_t *hash, const struct key *key)
 {
@@ -62,7 +62,7 @@ is_behind(const uint8_t *hash, const struct key *key)
 	return whole.low > key->low;
 }
 
-/* Where the key should be among count hashes spread evenly. */
+/* Guesses the place of the key among count hashes that are spread evenly. */
 static inline unsigned
 guess_place(const struct lane *lane, const uint8_t *first, unsigned count)
 {
@@ -78,7 +78,7 @@ guess_place(const struct lane *lane, const uint8_t *first, unsigned count)
 	return at >= count ? count - 1 : (unsigned)at;
 }
 
-/* Index of the last entry that is not behind the key, or -1. */
+/* Index of the last entry that is not greater than the key, or -1. */
 static int
 page_find(const struct lane *lane)
 {
@@ -106,7 +106,7 @@ lane_start(struct lane *lane, struct nsec3_find *find,
 	lane->find = find;
 	lane->key = key_read(find->hash);
 	if (find->is_prefix) {
-		/* The last record that begins with it is looked for. */
+		/* Look for the last record that begins with the prefix. */
 		lane->key.middle = UINT64_MAX;
 		lane->key.low = UINT32_MAX;
 	}
@@ -128,7 +128,7 @@ lane_descend(struct lane *lane, const struct store_view *view)
 	unsigned guess;
 
 	if (at < 0) {
-		/* Only the root has nothing at or before the key. */
+		/* Only in the root can all entries be greater than the key. */
 		lane->wrapped = true;
 		at = page->count - 1;
 	} else {
@@ -148,8 +148,8 @@ lane_descend(struct lane *lane, const struct store_view *view)
 		+ guess * sizeof(store_ref));
 }
 
-/* True if the record before the first one of the leaf begins with the prefix
- * as well. */
+/* True if the record before the leaf's first one begins with the prefix, too.
+ */
 static bool
 lane_meets_before(const struct lane *lane, const struct store_view *view)
 {
@@ -164,7 +164,7 @@ lane_meets_before(const struct lane *lane, const struct store_view *view)
 		== lane->key.high;
 }
 
-/* Says what the leaf knows. */
+/* Fills the result from the leaf. */
 static void
 lane_finish(struct lane *lane, const struct store_view *view)
 {

@@ -78,7 +78,7 @@ nsec3_iter_init(struct nsec3_iter *iter, const struct store_view *view,
 		iter_descend(iter, chain->index);
 }
 
-/* The hash behind the entry at hand, the first one behind the last. */
+/* The hash that follows the entry at hand. After the last comes the first. */
 static const uint8_t *
 iter_find_next_hash(const struct nsec3_iter *iter)
 {
@@ -148,7 +148,7 @@ nsec3_iter_next(struct nsec3_iter *iter)
 	return true;
 }
 
-/* Index of the last entry that is not behind the hash, or -1. */
+/* Index of the last entry that is not greater than the hash, or -1. */
 static int
 page_search(const struct nsec3_page *page, const uint8_t *hash)
 {
@@ -208,7 +208,7 @@ nsec3_place_find(const struct store_view *view,
 	struct nsec3_place *place)
 {
 	const struct nsec3_page *page = store_get(view, chain->index);
-	store_ref before = STORE_NONE; /* page that ends with the one before */
+	store_ref before = STORE_NONE; /* page whose last hash comes before */
 	int at;
 
 	place->before = place->after = NULL;
@@ -223,7 +223,7 @@ nsec3_place_find(const struct store_view *view,
 		if (at > 0)
 			before = nsec3_page_refs(page)[at - 1];
 		if (at < 0)
-			at = 0; /* before all others */
+			at = 0; /* the hash is before all others */
 	}
 	place->page = page;
 	if (at >= 0 && memcmp(nsec3_page_hash(page, (unsigned)at), hash,
@@ -235,7 +235,7 @@ nsec3_place_find(const struct store_view *view,
 		place->before = page_find_last(view, before);
 }
 
-/* Depth goes with the height of the tree: NSEC3_HEIGHT_MAX at most. */
+/* The recursion is as deep as the tree is high: NSEC3_HEIGHT_MAX at most. */
 void
 nsec3_visit_below(const struct store_view *view, store_ref ref,
 	void (*on_page)(void *ctx, store_ref ref, size_t len), void *ctx)

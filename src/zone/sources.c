@@ -1,4 +1,4 @@
-/* sources.c - which files a zone was read from last. */
+/* sources.c - reads the record of the files that a zone was read from last. */
 #include "zone/sources.h"
 
 const struct zone_sources *

@@ -1,12 +1,12 @@
-/* unpack.c - RDATA as it stands in the store back to uncompressed form: the
- * exact inverse of pack_rrset.c and pack_sigs.c. */
+/* unpack.c - turns RDATA of the store back into uncompressed form: the exact
+ * inverse of pack_rrset.c and pack_sigs.c. */
 #include <string.h>
 
 #include "dns/name.h"
 #include "zone/unpack.h"
 
-/* The octet of data that is sent at an offset. Only the first 8192 sent
- * octets are pointed to, so the walk is short. */
+/* The octet of data that has a sent offset. Pointers only lead to the first
+ * 8192 sent octets, so the walk is short. */
 static const uint8_t *
 sent_to_data(const struct rrset *rrset, size_t sent)
 {
@@ -23,7 +23,8 @@ sent_to_data(const struct rrset *rrset, size_t sent)
 	}
 }
 
-/* Copies a name, following cells. Returns the octets it has in the store. */
+/* Copies a name, following cells. Returns how many octets the store has of
+ * it. */
 static size_t
 unpack_name(const struct rrset *rrset, const uint8_t *name,
 	const uint8_t *apex, uint8_t **out)

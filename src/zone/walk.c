@@ -1,4 +1,4 @@
-/* walk.c - all records of a zone in canonical order. */
+/* walk.c - walks all records of a zone in canonical order. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +71,7 @@ walk_make_owner(const struct walk *w, const struct node *node, uint8_t *owner)
 	memcpy(owner + node->leaf.name_len, w->apex, w->apex_len);
 }
 
-/* The NSEC3 RRset of the chain that the iterator is at. */
+/* Gives the NSEC3 RRset that the iterator is at, and its signatures. */
 static enum nsd_err
 walk_nsec3(struct walk *w, const struct nsec3_iter *iter)
 {
@@ -97,14 +97,16 @@ walk_nsec3(struct walk *w, const struct nsec3_iter *iter)
 	return err != NSD_OK ? err : walk_sigs(w, &record->sigs);
 }
 
-/* An entry of the node at hand is the SOA or its signatures. */
+/* True for the SOA and for its signatures. */
 static bool
 entry_is_soa(const struct node_rrset *e)
 {
 	return e->type == TYPE_SOA;
 }
 
-/* chain: NULL, or at the NSEC3 records of the name, to come at their place. */
+/* Gives the entries of a node. At the apex, these are the SOA alone if `soa`,
+ * else all others. If the name has NSEC3 records in the chain, chain is at
+ * them, and they come at their place by type; else it is NULL. */
 static enum nsd_err
 walk_entries(struct walk *w, const struct node *node, bool soa,
 	const struct nsec3_iter *chain)
@@ -145,10 +147,10 @@ walk_node(struct walk *w, const struct node *node,
 
 /* ---- merging names, other NSEC3 owners, and the chain ------------------ */
 
-/* Something to be walked, at one of its owners. */
+/* One of the things that are merged; it is at one of its owners. */
 struct source {
 	struct trie_iter nodes;
-	struct nsec3_iter records; /* of the chain */
+	struct nsec3_iter records; /* if is_chain, else nodes */
 	bool is_chain;
 	bool ended;
 	const struct node *node;
@@ -177,7 +179,7 @@ source_next(const struct walk *w, struct source *s)
 	walk_make_owner(w, s->node, s->owner);
 }
 
-/* The source that is at the first owner; of equal ones the first. */
+/* The source whose owner is the first; of equal owners, the first source. */
 static struct source *
 sources_choose(struct source *sources, unsigned count)
 {

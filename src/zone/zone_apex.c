@@ -1,4 +1,4 @@
-/* zone_apex.c - what a zone knows of its apex. */
+/* zone_apex.c - copies what a zone has to know of its apex into the zone. */
 #include "base/octets.h"
 #include "zone/zone.h"
 
