@@ -14,8 +14,9 @@ bool child_watch(struct child *child) MUST_USE;
 void child_unwatch(struct child *child);
 
 /*
- * Sends to a child. What fails is said in the log. That it has died is not: its
- * death is seen to when it is reaped.
+ * Sends to a child; borrows all. Does not block, and nothing is sent later: a
+ * caller that must be heard tries again. What fails is said in the log. That it
+ * has died is not: its death is seen to when it is reaped.
  * returns NSD_OK; NSD_E_AGAIN: it does not read; NSD_E_PEER: it has died;
  * NSD_E_BUG: message.h does not allow it; NSD_E_SYSTEM.
  */

@@ -77,10 +77,12 @@ enum nsd_err role_init_loop(struct role *role, const struct role_start *start)
 
 /* Runs until STOP or SIGTERM. */
 void role_run(struct role *role);
+/* Makes role_run return, once the event at hand is done. */
 void role_stop(struct role *role);
 
-/* Sends to main. If main has no room the message waits, and until it is sent no
- * message is taken. Other failures are said in the log. */
+/* Sends to main; borrows the payload. Does not block. If main has no room, a
+ * copy of the message waits, and this role takes no message until it is sent.
+ * Other failures are said in the log. */
 void role_send(struct role *role, enum ipc_type type, const void *payload,
 	size_t len);
 
