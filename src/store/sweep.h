@@ -1,5 +1,6 @@
 /*
- * sweep.h - what a sweep knows. The functions are in include/store.
+ * sweep.h - what a sweep knows. The functions are in
+ * include/store/writer.h.
  */
 #ifndef STORE_SWEEP_H
 #define STORE_SWEEP_H

@@ -159,7 +159,7 @@ store_trim(struct store_writer *writer)
 }
 
 /* How many free spans are kept for growth: what the store grows by in two
- * steps, and a 32th of it. */
+ * steps, and a 32nd of it. */
 static uint32_t
 free_kept(const struct store_writer *w)
 {

@@ -1,6 +1,6 @@
 /*
- * trim.h - memory back to the kernel after each reclaim. store_trim is in
- * include/store.
+ * trim.h - gives memory back to the kernel after each reclaim. store_trim is in
+ * include/store/writer.h.
  */
 #ifndef STORE_TRIM_H
 #define STORE_TRIM_H
