@@ -23,9 +23,10 @@ struct exchange {
 	enum exchange_transport transport;
 	/* The client's own address, also if a proxy stands between. */
 	const struct sockaddr_storage *peer;
-	/* NULL when handed over. On TCP the handler may set it if more
-	 * messages follow the reply (a zone transfer). The transport then asks
-	 * for them one by one and passes this value. */
+	/* NULL when the request is handed over. On TCP the handler may set it
+	 * if more messages follow the reply (a zone transfer). The transport
+	 * then asks for them one by one, with this value: on_stream of
+	 * net/server.h. */
 	void *stream;
 };
 

@@ -75,7 +75,8 @@ cursor_offset(const struct cursor *c)
 	return (size_t)(c->at - c->start);
 }
 
-/* Lends the next len octets and moves past them; NULL if fewer are left. */
+/* Lends the next len octets, as long as the buffer is there, and moves past
+ * them; NULL if fewer are left. */
 static inline const uint8_t *
 cursor_read_octets(struct cursor *c, size_t len)
 {

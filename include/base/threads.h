@@ -47,8 +47,8 @@ struct threads {
 
 /*
  * Prepares for up to max threads (0: none can be started); starts none. Ends
- * with threads_join. Borrows arg. NSD_E_MEMORY: without memory; threads is then
- * as after threads_join.
+ * with threads_join. Keeps arg until then. NSD_E_MEMORY: without memory;
+ * threads is then as after threads_join.
  */
 enum nsd_err threads_init(struct threads *threads, unsigned max,
 	void (*run)(void *arg, unsigned number), void *arg) MUST_USE;
