@@ -1,5 +1,5 @@
 /*
- * handlers.h - has each role take all the messages that it receives.
+ * handlers.h - makes sure that each role takes every message that is for it.
  *
  * A role lists its messages with a function for each:
  *

@@ -88,7 +88,7 @@ struct ipc_zone {
 		" end: that of a damaged one")                               \
 	X(UPDATE, ROLE_MAIN, ROLE_LOADER, sizeof(struct ipc_update),         \
 		sizeof(struct ipc_update), 1,                                \
-		"changes of a zone (proc/load_update.h), to be published"    \
+		"changes of a zone (load/load_update.h), to be published"    \
 		" at once")                                                  \
 	X(UPDATED, ROLE_LOADER, ROLE_MAIN, sizeof(struct ipc_updated),       \
 		sizeof(struct ipc_updated), 0,                               \

@@ -1,6 +1,6 @@
 /*
- * load_wait.h - has changes wait whose zones are being compared with their
- * files, or hashed anew. They are applied to what comes of that.
+ * load_wait.h - keeps the changes of a zone while the zone is compared with its
+ * file, or hashed anew. They are applied to what comes of that.
  */
 #ifndef LOAD_LOAD_WAIT_H
 #define LOAD_LOAD_WAIT_H

@@ -1,4 +1,5 @@
-/* decode.c - words of nsd.conf to numbers, octets and names of algorithms. */
+/* decode.c - turns words of nsd.conf into numbers, octets and names of
+ * algorithms. */
 #include <string.h>
 #include <strings.h>
 

@@ -1,4 +1,5 @@
-/* value.c - the words behind an option to its field, by the row's type. */
+/* value.c - stores the words behind an option in its field, by the type of its
+ * row in the table. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* load_rehash.c - builds a zone that is served anew from its own records. */
+/* load_rehash.c - builds the served version of a zone once more, from its own
+ * records, when another limit of NSEC3 iterations is configured. */
 #include "config.h"
 
 #include "base/log.h"

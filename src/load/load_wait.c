@@ -1,4 +1,4 @@
-/* load_wait.c - has changes wait whose zones are being read. */
+/* load_wait.c - keeps the changes of a zone while the zone is being read. */
 #include "config.h"
 
 #include <assert.h>

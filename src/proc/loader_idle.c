@@ -1,5 +1,5 @@
-/* loader_idle.c - what can wait, in the loader: memory that is to be used
- * again, and measuring it. Each turn is short (load_turn.h), and messages are
+/* loader_idle.c - the work of the loader that can wait: it frees memory, gives
+ * it back and measures it. Each turn is short (load_turn.h), and messages are
  * looked at between two turns. */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /*
- * kernel.h - the inner loops for one instruction set, chosen when the program
- * runs. Private to the layer.
+ * kernel.h - a kernel: the inner loops for one instruction set. The best one is
+ * chosen when the program runs.
  */
 #ifndef ZONEFILE_KERNEL_H
 #define ZONEFILE_KERNEL_H
