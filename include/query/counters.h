@@ -1,6 +1,8 @@
 /*
- * counters.h - what a worker counts (doc/surface.md section 4). In shared
- * memory: written by one worker without locks, read by others.
+ * counters.h - what a worker counts (doc/surface.md section 4).
+ *
+ * The counters lie in shared memory. One worker writes them without locks;
+ * others read them.
  */
 #ifndef QUERY_COUNTERS_H
 #define QUERY_COUNTERS_H

@@ -1,7 +1,7 @@
 /*
- * query.h - octets in, octets out: answers to DNS queries from the store.
+ * query.h - answers DNS queries from the store: octets in, octets out.
  *
- * Pure: no sockets, no clock, no logging. One query_ctx a worker.
+ * No sockets, no clock, no logging. Each worker has a query_ctx of its own.
  */
 #ifndef QUERY_QUERY_H
 #define QUERY_QUERY_H
@@ -28,17 +28,17 @@ struct query_options {
 	bool minimal_responses;
 	bool confine_to_zone;
 	bool refuse_any;
-	unsigned cname_max;    /* links followed; 18 */
+	unsigned cname_max;    /* links of a chain to follow; 18 */
 };
 
 struct query_ctx;
 
 /*
- * Makes what a worker answers with.
- * in: options, whose texts and NSID are kept until query_ctx_destroy; counters,
- * kept as long.
+ * Makes the context that a worker answers with.
+ * in: options, borrowed, but its texts and NSID are kept until
+ * query_ctx_destroy; counters, kept as long.
  * out: *ctx, the caller's; release it with query_ctx_destroy.
- * returns NSD_OK; NSD_E_MEMORY if there is no memory (*ctx is not set).
+ * returns NSD_OK; NSD_E_MEMORY if the process has no memory (*ctx is not set).
  */
 enum nsd_err query_ctx_create(const struct query_options *options,
 	struct counters *counters, struct query_ctx **ctx) MUST_USE;
@@ -46,11 +46,11 @@ void query_ctx_destroy(struct query_ctx *ctx);
 
 /*
  * Answers a batch of 1 to EXCHANGE_BATCH_MAX requests.
- * in: exchanges, borrowed: any octets as requests. The caller is online as a
- * reader of the store during the call.
+ * in: exchanges, borrowed; the requests may be any octets. The caller is online
+ * as a reader of the store during the call.
  * out: each reply in its buffer, and its reply_len; 0: nothing may be sent.
- * Nothing refers into the store afterwards. Cannot fail, allocates nothing,
- * does not block. Its cost has a limit, whatever the requests and zones hold.
+ * Replies do not refer into the store. Cannot fail, allocates nothing, does not
+ * block. Its cost has a limit, whatever the requests and zones hold.
  */
 void query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	struct exchange *exchanges, size_t count);

@@ -9,20 +9,20 @@
 #include "store/store.h"
 #include "zone/zone.h"
 
-/* True for an address that has a port, and it is 0: nobody listens there. */
+/* True for an address with port 0: nobody listens there. */
 bool acl_peer_port_is_zero(const struct sockaddr_storage *peer);
 
 /*
- * Goes through a list: an element that blocks the peer wins over all others,
- * else the first one that matches counts. Elements that ask for a key match
- * no unsigned request. A peer of NULL matches nothing.
+ * True if a list allows the peer: an element matches it, and none that matches
+ * blocks it. Elements that ask for a key match no unsigned request. A peer of
+ * NULL matches nothing.
  */
 bool acl_allows(const struct acl_element *elements, uint32_t count,
 	const struct sockaddr_storage *peer);
 
 /*
- * True if the peer may query the zone. An empty list lets everyone; a peer
- * that may have the whole zone may ask for its SOA (of_apex_soa).
+ * True if the peer may query the zone. An empty list lets everyone in. Whoever
+ * may have the whole zone may also ask for its SOA (of_apex_soa).
  */
 bool acl_allows_query(const struct store_view *view,
 	const struct zone_entry *entry, const struct sockaddr_storage *peer,

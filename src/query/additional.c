@@ -1,31 +1,32 @@
 /*
- * additional.c - addresses of names that an answer mentions.
+ * additional.c - adds addresses of names that an answer mentions.
  *
- * Only those that the same zone has: a resolver would not believe others, and
- * looking for them would cost each answer a search in another zone.
+ * Only addresses of the same zone are added. A resolver would not believe
+ * others, and each would cost a search in another zone.
  */
 #include "dns/rrtype.h"
 #include "query/answer.h"
 #include "query/emit.h"
 
-/* Names that get addresses in one reply, other than glue that must be there. */
+/* So many names get addresses in one reply, not counting glue that must be
+ * there. */
 #define WANTED_MAX 32
 
-/* RDLENGTH and an address. */
+/* Octets of RDLENGTH and an address. */
 #define IP4_RR 6u
 #define IP6_RR 18u
 
 /* A name that wants addresses. */
 struct wanted {
 	const struct glue_cell *cell;
-	const void *key;   /* same name, same key */
-	uint32_t owner_at; /* where the name stands in the reply, no pointer */
+	const void *key;   /* the same for two if their names are the same */
+	uint32_t owner_at; /* where the name begins in the reply */
 };
 
 struct wanted_list {
 	unsigned count;
 	struct wanted names[WANTED_MAX];
-	struct glue_cell own; /* of a node, where it has none in the store */
+	struct glue_cell own; /* for a node that has no cell in the store */
 };
 
 /* True if the RRset is the answer itself. */
@@ -39,7 +40,7 @@ is_answered(const struct query *q, const struct rrset *rrset,
 		answer->owner_at, owner_at);
 }
 
-/* False: there was no room for it. */
+/* Adds one address RRset, unless it is the answer. False: no room. */
 static bool
 add_address(struct query *q, uint32_t owner_at, const struct rrset *rrset)
 {
@@ -54,8 +55,9 @@ add_address(struct query *q, uint32_t owner_at, const struct rrset *rrset)
 		|| emit_rrset(&q->reply, &what, NULL);
 }
 
-/* Those of one type, inlined for each: most names have one address of a type,
- * and of these is most of what a referral takes to write. */
+/* Adds the addresses of one type. False: there was no room for all. It is
+ * inlined for each type, since writing single addresses is most of the work of
+ * a referral. */
 static inline __attribute__((always_inline)) bool
 add_wanted_of(struct query *q, const struct wanted_list *list, uint16_t type)
 {
@@ -88,8 +90,8 @@ add_wanted_of(struct query *q, const struct wanted_list *list, uint16_t type)
 	return whole;
 }
 
-/* All A before any AAAA, so that where room ends each name has one. False:
- * there was no room for all. */
+/* Adds all A before any AAAA, so that names have one of both if room runs out.
+ * False: there was no room for all. */
 static bool
 add_wanted(struct query *q, const struct wanted_list *list)
 {
@@ -98,9 +100,9 @@ add_wanted(struct query *q, const struct wanted_list *list)
 	return add_wanted_of(q, list, TYPE_AAAA) && whole;
 }
 
-/* The addresses of the name servers that lie in the child, some names at a
- * time: of these, all must be there. *others: there are more name servers in
- * the zone. */
+/* Adds the addresses of all name servers that lie in the child, some names at a
+ * time. False: there was no room for all, and all must be there. *others is set
+ * if there are other name servers in the zone. */
 static bool
 add_in_domain(struct query *q, const struct placed *ns,
 	const struct rrset_tail *tail, bool *others)
@@ -151,8 +153,9 @@ want(const struct query *q, struct wanted_list *list, const void *key,
 	return true;
 }
 
-/* RFC 9460 section 2.5.2: in ServiceMode the root as a target stands for the
- * owner. It is not among the RRset's targets. */
+/* Puts the owner of an SVCB or HTTPS RRset on the list. In ServiceMode, the
+ * root as a target stands for it (RFC 9460 section 2.5.2), and the RRset's
+ * targets do not have it. */
 static void
 want_owner(const struct query *q, struct wanted_list *list,
 	const struct placed *p)
@@ -171,8 +174,8 @@ want_owner(const struct query *q, struct wanted_list *list,
 	}
 }
 
-/* Collects the names of an RRset. Those of a referral that lie in the child
- * have been added before. */
+/* Puts the targets of an RRset on the list. A referral's targets in the child
+ * are left out: they have been added before. */
 static void
 collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
 	const struct placed *p, bool is_referral)

@@ -12,7 +12,7 @@
 
 #define DNAME_TOO_LONG "DNAME expansion became too large"
 
-/* Notes that the name in hand needs a proof: a wildcard answered for it. */
+/* If a wildcard answered for the name in hand, notes that it needs a proof. */
 static void
 note_expansion(struct query *q)
 {
@@ -50,7 +50,7 @@ add_entry(struct query_ctx *ctx, struct query *q,
 		placed);
 }
 
-/* The index of the node's DNAME among those in the reply; their count if it is
+/* The index of the node's DNAME among those in the reply; dname_count if it is
  * not there. */
 static unsigned
 find_dname(const struct query *q, const struct node *node)
@@ -76,7 +76,7 @@ answer_hit(struct query_ctx *ctx, struct query *q,
 	struct placed *placed = &q->placed[0];
 
 	note_expansion(q);
-	/* The chain may have come here by this DNAME itself. */
+	/* The chain may have come here by this same DNAME: it is there once. */
 	if (entry->type == TYPE_DNAME && has_dname_in_reply(q))
 		return;
 	if (!add_entry(ctx, q, entry, q->search.name_at, placed))
@@ -86,7 +86,7 @@ answer_hit(struct query_ctx *ctx, struct query *q,
 	q->placed_count = 1;
 }
 
-/* QTYPE RRSIG: all signatures at the name. */
+/* Answers QTYPE RRSIG with all signatures at the name. */
 static void
 answer_sigs(struct query_ctx *ctx, struct query *q)
 {
@@ -110,7 +110,7 @@ answer_sigs(struct query_ctx *ctx, struct query *q)
 	}
 }
 
-/* The search goes on with the zone that its entry names. */
+/* Tells the reply which zone the search is in now. */
 static void
 enter_zone(struct query *q)
 {
@@ -121,8 +121,9 @@ enter_zone(struct query *q)
 }
 
 /*
- * Goes on with a name that now stands in the reply, the target of a CNAME.
- * False if the chain ends here: too long, a loop, or not served.
+ * Goes on with the target of a CNAME, a name that is in the reply by now.
+ * False if the chain ends here: it is too long or a loop, or the name is not
+ * served.
  */
 static bool
 follow(struct query_ctx *ctx, struct query *q, uint32_t target_at)
@@ -158,9 +159,10 @@ answer_cname(struct query_ctx *ctx, struct query *q)
 }
 
 /*
- * Writes the CNAME that a DNAME stands for (RFC 6672 section 3.1): the labels
- * of the name in hand above the DNAME's owner, with the DNAME's target behind
- * them. The labels are copied as they stand in the reply, for their case.
+ * Writes the CNAME that a DNAME stands for (RFC 6672 section 3.1). Its target
+ * has the labels that the name in hand has before the DNAME's owner, and behind
+ * them the DNAME's target. The labels are copied from the reply, so they keep
+ * their case. False: TC is set, there was no room.
  */
 static bool
 emit_synthesis(struct query *q, unsigned labels, uint32_t target_at,
@@ -209,7 +211,7 @@ emit_synthesis(struct query *q, unsigned labels, uint32_t target_at,
 	return true;
 }
 
-/* A chain may pass a DNAME more than once: it is written the first time. */
+/* Writes a DNAME when the chain passes it for the first time. */
 static bool
 add_dname(struct query_ctx *ctx, struct query *q, uint32_t owner_at,
 	uint32_t *target_at)
@@ -238,7 +240,7 @@ answer_dname(struct query_ctx *ctx, struct query *q)
 {
 	struct search *s = &q->search;
 	const struct rrset *rrset = store_get(ctx->view, s->found->ref);
-	/* Labels of the name in hand that the DNAME's owner lacks. */
+	/* How many labels the name in hand has before the DNAME's owner. */
 	unsigned labels = s->name->count - s->zone_labels
 		- s->node->leaf.labels;
 	uint32_t target_at, cname_rdata_at;
@@ -265,8 +267,9 @@ answer_dname(struct query_ctx *ctx, struct query *q)
 }
 
 /*
- * Writes the answer section. True if the search came to an end in a zone, so
- * that its authority section follows; false if the chain was left, or TC.
+ * Writes the answer section. True if the search ended in a zone: then that
+ * zone's authority section follows. False if the chain was cut off or left what
+ * is served, or if there was no room.
  */
 static bool
 compose_answer(struct query_ctx *ctx, struct query *q)
@@ -302,7 +305,7 @@ compose_answer(struct query_ctx *ctx, struct query *q)
 	}
 }
 
-/* The zone's NS records, as a courtesy: left out where they do not fit. */
+/* Adds the zone's NS records, as a courtesy: only if they fit. */
 static void
 add_apex_ns(struct query_ctx *ctx, struct query *q)
 {
@@ -323,7 +326,7 @@ add_apex_ns(struct query_ctx *ctx, struct query *q)
 	what.ttl_sec = what.rrset->ttl_sec;
 	if (!emit_signed(q, &what, node_entry_sigs(apex, entry),
 			placed)) {
-		/* RFC 2181 section 9: not required, so no TC. */
+		/* Not required, so no TC: RFC 2181 section 9. */
 		q->reply.flags = flags;
 		return;
 	}
@@ -353,9 +356,9 @@ compose_authority(struct query_ctx *ctx, struct query *q)
 	}
 }
 
-/* True if the zone's name servers go beside the answer. Beside DS the NS of
- * the parent would only confuse, who asks for DNSKEY knows them, and ANY is
- * to be answered with as little as can be (RFC 8482 section 4.1). */
+/* True if the zone's name servers go beside the answer. Beside DS, the NS of
+ * the parent would only confuse. Whoever asks for DNSKEY knows them. ANY gets
+ * as little as possible (RFC 8482 section 4.1). */
 static bool
 wants_apex_ns(const struct query_ctx *ctx, const struct query *q)
 {
@@ -379,7 +382,8 @@ answer_compose(struct query_ctx *ctx, struct query *q)
 		reply->rcode = RCODE_SERVFAIL;
 		return;
 	}
-	/* RFC 1034 section 3.7.1: QCLASS * can't be authoritative. */
+	/* RFC 1034 section 3.7.1: an answer to QCLASS * is never
+	 * authoritative. */
 	if (q->question.rrclass == CLASS_IN)
 		reply->flags |= MESSAGE_AA;
 	enter_zone(q);

@@ -1,4 +1,4 @@
-/* answer.h - the sections of an answer, once its search has come to an end. */
+/* answer.h - writes the sections of an answer when the search has ended. */
 #ifndef QUERY_ANSWER_H
 #define QUERY_ANSWER_H
 
@@ -7,19 +7,20 @@
 /* Writes all sections of the answer behind the question. */
 void answer_compose(struct query_ctx *ctx, struct query *q);
 
-/* The RRset of the node that answers ANY (RFC 8482 section 4.1): the one that
- * is cheapest to send. NULL if the node has none. */
+/* The RRset of the node to answer ANY with (RFC 8482 section 4.1): the smallest
+ * that is not of DNSSEC, if there is one. NULL if the node has none. */
 const struct node_rrset *any_choose(const struct store_view *view,
 	const struct node *node);
 
-/* Addresses of the name servers of a referral; those that lie in the child
- * must be there, or TC (RFC 9471). */
+/* Adds addresses of the name servers of a referral. Sets TC if those of name
+ * servers in the child do not all fit (RFC 9471). */
 void additional_add_glue(struct query_ctx *ctx, struct query *q);
 
-/* Addresses that the RRsets in q->placed ask for, as far as there is room. */
+/* Adds the addresses that the RRsets in q->placed ask for, as far as there is
+ * room. */
 void additional_add(struct query_ctx *ctx, struct query *q);
 
-/* Class CH: id.server, hostname.bind, version.server, version.bind. */
+/* Answers class CH: id.server, hostname.bind, version.server, version.bind. */
 void chaos_answer(struct query_ctx *ctx, struct query *q);
 
 #endif

@@ -1,8 +1,8 @@
-/* any.c - what to send when any type will do (RFC 8482). */
+/* any.c - chooses what to send when any type will do (RFC 8482). */
 #include "dns/rrtype.h"
 #include "query/answer.h"
 
-/* Records of DNSSEC help nobody who asks for ANY. */
+/* These help nobody who asks for ANY: they are the last choice. */
 static bool
 is_dnssec(uint16_t type)
 {

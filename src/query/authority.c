@@ -1,5 +1,5 @@
-/* authority.c - the authority section of negative answers (RFC 2308) and of
- * referrals. */
+/* authority.c - writes the authority section of negative answers (RFC 2308) and
+ * of referrals. */
 #include "dns/rrtype.h"
 #include "query/authority.h"
 #include "query/denial.h"
@@ -13,7 +13,7 @@ authority_add_negative(struct query_ctx *ctx, struct query *q)
 	struct emit_rrset what = {
 		.section = SECTION_AUTHORITY,
 		.owner_at = q->reply.apex_at,
-		/* RFC 2308 section 3. The signature follows the RRset's TTL
+		/* RFC 2308 section 3. The signature gets the same TTL
 		 * (RFC 4034 section 3). */
 		.ttl_sec = zone->negative_ttl_sec,
 		.rrset = store_get(ctx->view, zone->soa),
@@ -33,7 +33,8 @@ authority_add_negative(struct query_ctx *ctx, struct query *q)
 
 /* ---- referrals --------------------------------------------------------- */
 
-/* RFC 4035 section 3.1.4: DS with its signature, or the proof of none. */
+/* Adds the DS and its signature, or the proof that there is none, as
+ * RFC 4035 section 3.1.4 says. */
 static void
 add_ds(struct query_ctx *ctx, struct query *q, uint32_t owner_at)
 {
@@ -52,7 +53,7 @@ add_ds(struct query_ctx *ctx, struct query *q, uint32_t owner_at)
 			q->reply.flags |= MESSAGE_TC;
 		return;
 	}
-	/* Without a signature it proves nothing: the zone is not signed. */
+	/* A DS without a signature proves nothing. */
 	sigs = node_entry_sigs(s->node, entry);
 	if (sigs == STORE_NONE)
 		return;

@@ -1,4 +1,4 @@
-/* chaos.c - the server's own names in class CH. */
+/* chaos.c - answers for the server's own names in class CH. */
 #include <string.h>
 
 #include "dns/rrtype.h"
@@ -28,7 +28,7 @@ find_name(const struct message_name *name)
 	return NULL;
 }
 
-/* One TXT record of one string, TTL 0. */
+/* Writes one TXT record of one string, TTL 0. */
 static void
 add_text(struct query *q, const char *text)
 {

@@ -1,4 +1,4 @@
-/* denial.c - proofs of what does not exist, by NSEC or NSEC3. */
+/* denial.c - proves that something does not exist: chooses NSEC or NSEC3. */
 #include "query/denial.h"
 #include "query/denial_kind.h"
 #include "query/emit.h"
@@ -34,7 +34,7 @@ denial_add_no_ds(struct query_ctx *ctx, struct query *q,
 		: denial_nsec_add_no_ds(ctx, q, s);
 }
 
-/* RFC 4035 section 3.1.3.3, for a link of a chain as for its end. */
+/* RFC 4035 section 3.1.3.3, both for the links of a chain and for its end. */
 static bool
 add_expansion(struct query_ctx *ctx, struct query *q,
 	const struct expansion *e)

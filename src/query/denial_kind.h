@@ -1,17 +1,18 @@
 /*
- * denial_kind.h - the two ways to deny: NSEC and NSEC3. What they add is the
- * same in kind (denial.h), and so are the contracts.
+ * denial_kind.h - the two ways to deny: NSEC and NSEC3. The functions of both
+ * have the contracts of those in denial.h.
  */
 #ifndef QUERY_DENIAL_KIND_H
 #define QUERY_DENIAL_KIND_H
 
 #include "query/state.h"
 
-/* Notes that a record is in the reply from now on. False: it is there
- * already. record tells it from all others; it is not looked at. */
+/* Notes that a record is in the reply from now on. False: it was there already.
+ * record is only compared, not read. */
 bool denial_note(struct query *q, const void *record);
 
-/* RFC 9077: no longer than the SOA says that a denial may be kept. */
+/* The TTL of a record that denies. RFC 9077: at most the zone's negative
+ * TTL. */
 static inline uint32_t
 denial_ttl(const struct zone *zone, uint32_t ttl_sec)
 {
@@ -23,7 +24,7 @@ bool denial_nsec_add_nodata(struct query_ctx *ctx, struct query *q,
 	const struct search *s);
 bool denial_nsec_add_nxdomain(struct query_ctx *ctx, struct query *q,
 	const struct search *s);
-/* s->name was answered for by the wildcard below s->encloser. */
+/* The wildcard below s->encloser answered for s->name. */
 bool denial_nsec_add_expansion(struct query_ctx *ctx, struct query *q,
 	const struct search *s);
 bool denial_nsec_add_no_ds(struct query_ctx *ctx, struct query *q,

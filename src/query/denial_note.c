@@ -1,4 +1,4 @@
-/* denial_note.c - which denials are in a reply, so that none is there twice. */
+/* denial_note.c - notes which denials a reply has, so that none comes twice. */
 #include <assert.h>
 
 #include "query/denial_kind.h"

@@ -7,8 +7,8 @@
 #include "query/emit_denial.h"
 #include "query/lookup.h"
 
-/* What hides an occluded name: its topmost ancestor that is a cut or has a
- * DNAME. One jump over all the names that this one hides. */
+/* The node that hides an occluded name: its topmost ancestor that is a cut or
+ * has a DNAME. To go on there is one jump over all names that it hides. */
 static const struct node *
 find_hider(struct query_ctx *ctx, const struct zone *zone,
 	const struct node *node)
@@ -30,10 +30,10 @@ find_hider(struct query_ctx *ctx, const struct zone *zone,
 }
 
 /*
- * The last node before a name that has an NSEC record. Names on the way back to
- * it have none if they are occluded, or empty non-terminals; any other without
- * one breaks the chain (RFC 4035 section 2.3). NULL: it is broken, or this
- * reply went as far as it may.
+ * Goes back from a name to the last node before it that has an NSEC record.
+ * Occluded names and empty non-terminals on the way have none. Any other name
+ * without one breaks the chain (RFC 4035 section 2.3). NULL: the chain is
+ * broken, or this reply has made all the steps that it may.
  */
 static const struct node *
 find_cover(struct query_ctx *ctx, struct query *q, const struct zone *zone,
@@ -63,7 +63,7 @@ find_cover(struct query_ctx *ctx, struct query *q, const struct zone *zone,
 	return NULL;
 }
 
-/* Adds the NSEC of a node, if it has one and the reply does not. */
+/* Adds the NSEC of a node, if it has one that the reply has not yet. */
 static bool
 add_record(struct query_ctx *ctx, struct query *q, const struct search *s,
 	const struct node *node)
@@ -88,7 +88,7 @@ add_record(struct query_ctx *ctx, struct query *q, const struct search *s,
 		denial_ttl(s->zone, rrset->ttl_sec));
 }
 
-/* The record that covers the name in hand. */
+/* Adds the record that covers the name in hand. */
 static bool
 add_name_cover(struct query_ctx *ctx, struct query *q, const struct search *s)
 {
@@ -98,8 +98,8 @@ add_name_cover(struct query_ctx *ctx, struct query *q, const struct search *s)
 	return add_record(ctx, q, s, find_cover(ctx, q, s->zone, walk->name));
 }
 
-/* The record at a node; that of an empty non-terminal is the one before it,
- * which goes on below it. */
+/* Adds the record at a node. An empty non-terminal has none: there it is the
+ * record before, whose next name is below the node. */
 static bool
 add_match(struct query_ctx *ctx, struct query *q, const struct search *s,
 	const struct node *node)
@@ -109,14 +109,14 @@ add_match(struct query_ctx *ctx, struct query *q, const struct search *s,
 
 	if (node_find_entry(node, TYPE_NSEC) == NULL) {
 		if (node->leaf.labels == 0)
-			return true; /* a broken zone: nothing is before it */
+			return true; /* a broken zone: the apex has none */
 		trie_name_of_leaf(&name, &node->leaf, label_at);
 		node = find_cover(ctx, q, s->zone, name);
 	}
 	return add_record(ctx, q, s, node);
 }
 
-/* RFC 4035 section 3.1.3.1, for a wildcard RFC 4035 section 3.1.3.4. */
+/* RFC 4035 section 3.1.3.1; for a wildcard RFC 4035 section 3.1.3.4. */
 bool
 denial_nsec_add_nodata(struct query_ctx *ctx, struct query *q,
 	const struct search *s)
@@ -148,7 +148,7 @@ denial_nsec_add_expansion(struct query_ctx *ctx, struct query *q,
 	return add_name_cover(ctx, q, s);
 }
 
-/* RFC 4035 section 3.1.4: nothing but the record at the cut itself. */
+/* RFC 4035 section 3.1.4: only the record at the cut itself. */
 bool
 denial_nsec_add_no_ds(struct query_ctx *ctx, struct query *q,
 	const struct search *s)

@@ -2,10 +2,10 @@
  * denial_nsec3.c - proofs by NSEC3 (RFC 5155 section 7.2): the record at the
  * hash of a name says which types it has, and which hash is the next.
  *
- * Opt-out leaves unsigned delegations, and names that exist for these alone,
- * without records. What proves something about such a name are the record of
- * its closest ancestor that has one, the closest provable encloser, and the
- * one that covers the name below that.
+ * With opt-out, unsigned delegations have no records, nor have names that exist
+ * only because of them. Two records prove something about such a name: that of
+ * the closest provable encloser, which is its closest ancestor with a record,
+ * and the one that covers the name right below that ancestor.
  */
 #include "query/denial_kind.h"
 #include "query/emit_denial.h"
@@ -26,8 +26,8 @@ has_part(const struct nsec3_proof *proof, enum proof_part part)
 	return (proof->wanted & 1u << part) != 0;
 }
 
-/* A part that was found; one that is ambiguous is found anew, by name. False:
- * there is none. */
+/* Gives a part of a proof. If it is ambiguous, it is found anew by its name.
+ * False: the proof does not have it. */
 static bool
 get_part(struct query_ctx *ctx, struct query *q, const struct search *s,
 	const struct nsec3_proof *proof, enum proof_part part,
@@ -40,8 +40,8 @@ get_part(struct query_ctx *ctx, struct query *q, const struct search *s,
 		node, wildcard, found);
 }
 
-/* The record that covers the next closer name, if its hash was not too dear
- * after those before it. */
+/* Adds the record that covers the next closer name, unless the reply had no
+ * hash left to spend on it. */
 static bool
 add_closer(struct query *q, const struct search *s,
 	const struct nsec3_proof *proof)
@@ -51,9 +51,9 @@ add_closer(struct query *q, const struct search *s,
 }
 
 /*
- * From a node that has no record of its own up to the closest provable
- * encloser: adds the record of that, and the one that covers what is below it
- * on the way. *encloser is NULL if there is none. below: the record for node.
+ * Goes up from a node without a record of its own to the closest provable
+ * encloser. Adds the record of that, and the one that covers the name right
+ * below it on the way. *encloser is NULL if there is none.
  */
 static bool
 add_provable(struct query_ctx *ctx, struct query *q, const struct search *s,
@@ -86,7 +86,8 @@ add_provable(struct query_ctx *ctx, struct query *q, const struct search *s,
 	return true;
 }
 
-/* Too dear to be looked up: the apex's record shows the iterations. */
+/* Proves nothing, for it would cost too much. The apex's record shows why: it
+ * has the iterations. */
 static bool
 add_costly(struct query *q, const struct search *s,
 	const struct nsec3_proof *proof)
@@ -103,9 +104,9 @@ is_costly(const struct nsec3_proof *proof)
 	return (proof->chain->flags & NSEC3_CHAIN_COSTLY) != 0;
 }
 
-/* RFC 5155 section 7.2.3: the record at the name. Or, as opt-out has it, that
- * there need not be one: RFC 5155 section 7.2.4 for DS, RFC 5155 section 7.2.7
- * in referrals. */
+/* Adds the record at the name (RFC 5155 section 7.2.3). If opt-out left it out,
+ * proves that instead: RFC 5155 section 7.2.4 for DS, RFC 5155 section 7.2.7
+ * for referrals. */
 static bool
 add_type(struct query_ctx *ctx, struct query *q, const struct search *s)
 {
@@ -126,9 +127,9 @@ add_type(struct query_ctx *ctx, struct query *q, const struct search *s)
 	return add_provable(ctx, q, s, proof->chain, s->node, &encloser);
 }
 
-/* RFC 5155 section 7.2.1: the closest encloser, and that there is nothing
- * closer. With it that there is no wildcard, RFC 5155 section 7.2.2, or that it
- * has no such type, RFC 5155 section 7.2.5. */
+/* Proves which is the closest encloser (RFC 5155 section 7.2.1). Also proves
+ * that there is no wildcard (RFC 5155 section 7.2.2), or that the wildcard has
+ * no such type (RFC 5155 section 7.2.5). */
 static bool
 add_absent(struct query_ctx *ctx, struct query *q, const struct search *s,
 	enum proof_kind kind)

@@ -1,4 +1,4 @@
-/* emit.c - stored RRsets and signatures to wire form in a reply. */
+/* emit.c - writes stored RRsets and signatures into a reply. */
 #include <string.h>
 
 #include "dns/rrtype.h"
@@ -30,8 +30,8 @@ emit_set_apex(struct reply *reply, const uint8_t *apex, uint32_t at)
 	reply->apex_is_whole = reply->out[at] == 0;
 }
 
-/* Where octet `offset` of the apex, the first of a label, stands in the reply.
- * In a name behind a CNAME there may be pointers before it. */
+/* Where octet `offset` of the apex, which begins a label, is in the reply. If
+ * the apex is part of a CNAME's target, there may be pointers before it. */
 static uint32_t
 apex_suffix_at(const struct reply *reply, uint32_t offset)
 {
@@ -65,8 +65,8 @@ emit_names_equal(const uint8_t *out, uint32_t a, uint32_t b)
 	}
 }
 
-/* The owner of a record as it is written: a pointer, or in full where none
- * reaches. */
+/* Makes the owner of a record: a pointer, or the whole name if no pointer
+ * reaches it. */
 static bool
 make_owner(const struct reply *reply, uint32_t at, struct message_name *owner)
 {
@@ -79,9 +79,9 @@ make_owner(const struct reply *reply, uint32_t at, struct message_name *owner)
 }
 
 /*
- * Copies RRs (RDLENGTH and RDATA each) and puts the head before each. Where
- * there is more behind an RR it is copied by words, up to 7 octets past its
- * end: the next one overwrites these.
+ * Copies RRs (RDLENGTH and RDATA) and puts the head before each. An RR is
+ * copied by words if enough comes behind it. That writes up to 7 octets too
+ * many, which the next RR overwrites.
  */
 static uint8_t *
 copy_rrs(uint8_t *out, struct emit_head head, const uint8_t *rr,
@@ -103,7 +103,7 @@ copy_rrs(uint8_t *out, struct emit_head head, const uint8_t *rr,
 	return out;
 }
 
-/* Makes the cells of an RRset at `placed` real pointers. */
+/* Turns the cells of an RRset in the reply into real pointers. */
 static void
 patch_cells(const struct reply *reply, const struct rrset_tail *tail,
 	const struct placed *placed)
@@ -125,7 +125,8 @@ patch_cells(const struct reply *reply, const struct rrset_tail *tail,
 static bool
 has_inner_cells(const struct rrset *rrset, const struct rrset_tail *tail)
 {
-	/* Fixups are in sent coordinates: step through the RRs beside them. */
+	/* Fixups are in sent coordinates, so the RRs have to be stepped
+	 * through beside them. */
 	const uint8_t *rr = rrset->data;
 	uint32_t sent = RRSET_RR_HEAD;
 	unsigned i = 0;
@@ -147,8 +148,8 @@ has_inner_cells(const struct rrset *rrset, const struct rrset_tail *tail)
 }
 
 /*
- * Writes an RRset record by record with all names in full, for where a pointer
- * cannot reach (offsets above 16383).
+ * Writes an RRset record by record, with all names in full. For names that no
+ * pointer reaches (offsets above 16383).
  */
 static bool
 emit_unpacked(struct reply *reply, const struct emit_rrset *what,
@@ -163,8 +164,8 @@ emit_unpacked(struct reply *reply, const struct emit_rrset *what,
 
 	if (!make_owner(reply, what->owner_at, &owner))
 		return false;
-	/* RDATA of the first record stands where a short owner had put it; the
-	 * places of the others are not kept. */
+	/* Set placed->at so that the first record's RDATA is where a packed
+	 * RRset has it. The places of the others are not kept. */
 	placed->at = len + owner.len - 2u;
 	placed->rrset = NULL;
 	for (; rr < end; rr += 2u + octets_get_u16(rr)) {
@@ -186,7 +187,7 @@ emit_unpacked(struct reply *reply, const struct emit_rrset *what,
 	return true;
 }
 
-/* False if a pointer of the RRset would not reach. */
+/* False if some pointer of the RRset might not reach. */
 static bool
 can_be_packed(const struct reply *reply, const struct emit_rrset *what,
 	const struct rrset_tail *tail, uint32_t sent)
@@ -246,7 +247,7 @@ emit_rrset(struct reply *reply, const struct emit_rrset *what,
 	return true;
 }
 
-/* RDATA of an RRSIG (RFC 4034 section 3.1) behind a head. */
+/* Writes RDLENGTH and RDATA of an RRSIG (RFC 4034 section 3.1). */
 static uint8_t *
 write_sig(uint8_t *out, const struct sig *sig, const struct sig_template *t)
 {

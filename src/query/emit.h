@@ -1,9 +1,9 @@
 /*
  * emit.h - puts RRsets of the store into a reply.
  *
- * Names are written as pointers to where they stand already: every owner in
- * a reply is the question's name, a name in RDATA before it, or the end of
- * one of these. Nothing is written unless all of it fits below the limit.
+ * Owners are written as pointers. Each is in the reply already: as the
+ * question's name, as a name in RDATA before, or as the end of one of these.
+ * A function writes all that it should, or nothing if that does not fit.
  */
 #ifndef QUERY_EMIT_H
 #define QUERY_EMIT_H
@@ -13,65 +13,68 @@
 
 #include "query/state.h"
 
-#define EMIT_POINTER 0xc000u /* marks a name's two last octets as one */
+#define EMIT_POINTER 0xc000u /* the bits of a compression pointer */
 
-/* Follows a name in the reply over `labels` labels and gives the offset of
- * what is left of it. */
+/* Skips `labels` labels of a name in the reply. returns the offset of the rest,
+ * where no pointer is. */
 uint32_t emit_suffix_at(const uint8_t *out, uint32_t at, unsigned labels);
 
-/* The same over no label: where the name at `at` really begins. */
+/* The same with no label skipped: follows pointers only. */
 static inline uint32_t
 emit_name_at(const uint8_t *out, uint32_t at)
 {
 	return out[at] < EMIT_POINTER >> 8 ? at : emit_suffix_at(out, at, 0);
 }
 
-/* Names the zone that the next RRsets are from: its whole apex, kept until the
- * next zone, and where that stands in the reply. */
+/* Sets the zone that the next RRsets are from: its whole apex (kept until the
+ * next call), and where the apex is in the reply. */
 void emit_set_apex(struct reply *reply, const uint8_t *apex, uint32_t at);
 
-/* True if two names in the reply are equal but for case. */
+/* True if two names in the reply are equal; case does not count. */
 bool emit_names_equal(const uint8_t *out, uint32_t a, uint32_t b);
 
 /* An RRset to be written. */
 struct emit_rrset {
 	enum section section;
-	uint32_t owner_at;   /* where the owner stands in the reply */
+	uint32_t owner_at;   /* where the owner is in the reply */
 	uint32_t ttl_sec;
-	uint32_t rotate;     /* RRs to begin with later; only where
+	uint32_t rotate;     /* so many RRs move to the end; 0 unless
 			      * emit_can_rotate */
 	const struct rrset *rrset;
 };
 
 /*
- * Writes an RRset. Its names that are packed against the apex are patched
- * with reply->apex_at. Out: *placed, if not NULL, gets at, owner_at, rrset,
- * rotated and len; rrset stays NULL if the names had to be written in full (a
- * pointer reaches 16383 octets), so that only the first RDATA is at its place.
- * Returns false, with nothing in the reply, if it does not fit.
+ * Writes an RRset. Its names that end in the apex get a pointer there
+ * (emit_set_apex).
+ * out: placed (may be NULL) gets at, owner_at, rrset, rotated and len. If some
+ * pointer would not reach (16383 octets), all names are written in full; then
+ * rrset is NULL, and only the first RDATA is at its place.
+ * returns false, with nothing in the reply, if it does not fit.
  */
 bool emit_rrset(struct reply *reply, const struct emit_rrset *what,
 	struct placed *placed);
 
-/* True if the RRset may begin with another of its RRs. The records of some
- * point back to names of earlier ones, and must stay behind them. */
+/* True if the RRset may begin with another of its RRs. It may not if RRs have
+ * pointers to names in earlier ones, for these must stay behind them. */
 bool emit_can_rotate(const struct rrset *rrset);
 
-/* Writes the signatures of one RRset with this TTL. False: no room. */
+/* Writes the signatures of one RRset, all or none, with this TTL. False: no
+ * room. */
 bool emit_sigs(struct reply *reply, enum section section, store_ref sigs,
 	uint32_t owner_at, uint32_t ttl_sec);
 bool emit_sig_list(struct reply *reply, enum section section,
 	const struct rrset_sigs *sigs, uint32_t owner_at, uint32_t ttl_sec);
 
 /*
- * Writes an RRset and, for a client that set DO, its signatures (or
- * STORE_NONE): both or neither (RFC 4035 section 3.1.1). placed as in
- * emit_rrset. Returns false, with TC set, if they do not fit.
+ * Writes an RRset and, for a client that set DO, its signatures: both or
+ * neither (RFC 4035 section 3.1.1). sigs may be STORE_NONE; placed as in
+ * emit_rrset.
+ * returns false, with TC set, if they do not fit.
  */
 bool emit_signed(struct query *q, const struct emit_rrset *what,
 	store_ref sigs, struct placed *placed);
 
-/* The point to go back to when what belongs together does not fit. */
+/* A point to go back to if records that belong together do not all fit. */
 struct emit_mark {
 	uint32_t len;
 	uint16_t count[SECTION_COUNT];
@@ -94,7 +97,7 @@ emit_reset(struct reply *reply, const struct emit_mark *mark)
 		reply->count[i] = mark->count[i];
 }
 
-/* Where octet `offset` of an RRset in sent coordinates came to stand. */
+/* Where an octet of an RRset is in the reply; offset: in sent coordinates. */
 static inline uint32_t
 emit_sent_at(const struct placed *placed, uint32_t offset)
 {
@@ -110,9 +113,9 @@ emit_room(const struct reply *reply)
 }
 
 /*
- * Owner, type, class and TTL of a record, as they are stored. They are kept in
- * registers: the processor waits when it loads as a whole what was just stored
- * octet by octet.
+ * Owner, type, class and TTL of a record, in the octets of the message. They
+ * are kept in registers: a processor stalls when it loads a word that was just
+ * stored octet by octet.
  */
 struct emit_head {
 	uint16_t owner;
@@ -139,8 +142,8 @@ emit_put_head(uint8_t *out, struct emit_head head)
 }
 
 /* Writes an RRset into the additional section if it is one RR of rr_len octets
- * (RDLENGTH included) without names. False: it is not, or it does not fit.
- * Nothing is written then, and emit_rrset finds out what is wrong. */
+ * (RDLENGTH included) without names. False, with nothing written: it is not, or
+ * it does not fit; emit_rrset finds out which. */
 static inline bool
 emit_single(struct reply *reply, uint32_t owner_at, const struct rrset *rrset,
 	uint16_t type, uint32_t rr_len)

@@ -1,4 +1,4 @@
-/* emit_denial.c - NSEC and NSEC3 records to wire form in a reply. */
+/* emit_denial.c - writes NSEC and NSEC3 records into a reply. */
 #include <string.h>
 
 #include "dns/rrtype.h"
@@ -7,7 +7,7 @@
 
 #define HEAD_AFTER_OWNER 8u /* octets of type, class and TTL */
 
-/* Where in a name's labels each begins; returns their count. */
+/* Finds where each label begins; returns how many there are. */
 static unsigned
 split(const uint8_t *labels, unsigned len, uint8_t at[NAME_MAX_LABELS + 1])
 {
@@ -19,7 +19,7 @@ split(const uint8_t *labels, unsigned len, uint8_t at[NAME_MAX_LABELS + 1])
 	return count;
 }
 
-/* Labels at the end of both names, below the apex, that are the same. */
+/* How many labels below the apex both names share, counted from there. */
 static unsigned
 count_common(const struct search *s, const uint8_t *labels,
 	const uint8_t *label_at, unsigned count)
@@ -65,7 +65,8 @@ emit_make_owner(const struct reply *reply, const struct search *s,
 	return true;
 }
 
-/* Signatures behind what they cover, which goes away if they do not fit. */
+/* Writes the signatures behind what they cover. If they do not fit, takes back
+ * all since the mark, and returns false. */
 static bool
 emit_sigs_or_reset(struct reply *reply, const struct rrset_sigs *sigs,
 	uint32_t owner_at, uint32_t ttl_sec, const struct emit_mark *mark)
@@ -77,7 +78,8 @@ emit_sigs_or_reset(struct reply *reply, const struct rrset_sigs *sigs,
 	return false;
 }
 
-/* Owner, type, class and TTL; the caller has seen that there is room. */
+/* Writes owner, type, class and TTL. The caller has checked that there is
+ * room. */
 static uint8_t *
 write_head(uint8_t *out, const struct emit_owner *owner, uint16_t type,
 	uint32_t ttl_sec)
@@ -142,7 +144,7 @@ make_hash_owner(const struct reply *reply, const struct search *s,
 	return true;
 }
 
-/* One record, put together from what the chain keeps of it. */
+/* Writes one record, put together from the parts that the chain keeps. */
 static bool
 emit_form(struct reply *reply, const struct emit_owner *owner,
 	const struct nsec3_find *found, const struct nsec3_form *form,

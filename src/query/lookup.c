@@ -1,4 +1,4 @@
-/* lookup.c - from a finished walk of the names to a named outcome. */
+/* lookup.c - decides what a finished walk of the names has found. */
 #include <string.h>
 
 #include "dns/rrtype.h"
@@ -39,7 +39,7 @@ has_sigs(const struct node *node)
 	return false;
 }
 
-/* What the node that answers for the name has of the type. */
+/* Looks for the type at the node that answers for the name. */
 static void
 resolve_type(struct search *s, uint16_t qtype)
 {
@@ -64,7 +64,8 @@ resolve_type(struct search *s, uint16_t qtype)
 		}
 	}
 	s->outcome = OUTCOME_NODATA;
-	/* What may stand beside a CNAME is not looked for behind it. */
+	/* Types that may be beside a CNAME are not looked for at its
+	 * target. */
 	if ((node->flags & NODE_CNAME) != 0
 		&& (rrtype_get(qtype)->flags & RR_WITH_CNAME) == 0) {
 		s->found = node_find_entry(node, TYPE_CNAME);
@@ -81,7 +82,8 @@ set_delegation(struct search *s, const struct node *cut)
 	s->outcome = s->found != NULL ? OUTCOME_DELEGATION : OUTCOME_BROKEN;
 }
 
-/* The topmost ancestor that ends the search: a cut, or a DNAME. */
+/* Ends the search at the topmost ancestor that is a cut or has a DNAME. False:
+ * there is none. */
 static bool
 resolve_ancestors(const struct store_view *view, struct search *s,
 	const struct trie_walk *walk)

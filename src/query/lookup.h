@@ -7,7 +7,7 @@
 
 #include "query/state.h"
 
-/* The name's part below the zone's apex, as the trie wants it. */
+/* Begins the walk for the part of s->name below the zone's apex. */
 void lookup_walk_init(struct trie_walk *walk, const struct search *s);
 
 /*
@@ -18,14 +18,14 @@ void lookup_walk_init(struct trie_walk *walk, const struct search *s);
 void lookup_resolve(const struct store_view *view, struct search *s,
 	const struct trie_walk *walk, uint16_t qtype);
 
-/* Makes the walk for the wildcard below s->encloser. label_at and labels are
- * kept by the walk and have room for a name. */
+/* Begins the walk for the wildcard below s->encloser. labels has room for a
+ * name, label_at for its labels; the walk keeps both. */
 void lookup_wildcard_init(struct trie_walk *walk, const struct search *s,
 	uint8_t *labels, uint8_t *label_at);
 void lookup_resolve_wildcard(const struct store_view *view, struct search *s,
 	const struct trie_walk *walk, uint16_t qtype);
 
-/* Does all of this for one name, with the worker's own walk. */
+/* Does all of this for one name, with ctx->walk. */
 void lookup_one(struct query_ctx *ctx, struct search *s, uint16_t qtype);
 
 /* True if the name is the apex of the zone or below it. */

@@ -6,7 +6,8 @@
 #include "query/parse.h"
 #include "query/tsig.h"
 
-/* IXFR carries one SOA in its authority section; more than this is abuse. */
+/* An IXFR has one SOA in its authority section. More records than these are
+ * abuse. */
 #define AUTHORITY_MAX 64
 
 /* Record types 128..255 are for questions alone (RFC 6895 section 3.1). */
@@ -21,7 +22,7 @@ end_with_header(struct query *q, enum rcode rcode, uint16_t flags)
 	q->reply.flags = MESSAGE_QR | flags;
 }
 
-/* Of the flags, FORMERR keeps only opcode and RD. */
+/* Replies FORMERR, with the request's opcode and RD but no other flags. */
 static void
 end_with_formerr(struct query *q, uint16_t flags)
 {
@@ -109,8 +110,8 @@ read_additional(struct query *q, struct cursor *c, unsigned count)
 	return NSD_OK;
 }
 
-/* Passes over the records before the additional section. Each has 11 octets
- * at least, so that the loop ends with the message whatever the count says. */
+/* Skips the records before the additional section. Each has 11 octets at least.
+ * So the loop ends with the message, whatever the count says. */
 static enum nsd_err
 skip_records(struct cursor *c, unsigned count)
 {
@@ -122,7 +123,8 @@ skip_records(struct cursor *c, unsigned count)
 	return NSD_OK;
 }
 
-/* Reads what follows the header; NSD_E_WIRE: FORMERR. */
+/* Reads what follows the header. returns NSD_E_WIRE if the reply has to be
+ * FORMERR. */
 static enum nsd_err
 read_sections(struct query *q, struct counters *counters, struct cursor *c)
 {
@@ -145,7 +147,8 @@ read_sections(struct query *q, struct counters *counters, struct cursor *c)
 		message_get_count(request, MESSAGE_ARCOUNT));
 }
 
-/* RFC 6891 section 6.2.5: below 512 counts as 512. */
+/* Sets how long the reply may be. RFC 6891 section 6.2.5: a size below 512
+ * counts as 512. */
 static void
 set_reply_limit(const struct query_ctx *ctx, struct query *q)
 {
@@ -168,8 +171,9 @@ set_reply_limit(const struct query_ctx *ctx, struct query *q)
 }
 
 /*
- * Types that no zone holds. RFC 8906 asks for an error here, not for "no
- * data", since the server does not know what they mean.
+ * Ends a request for a type that no zone holds; false for other types.
+ * RFC 8906 asks for an error here, not for "no data", since the server does not
+ * know what such a type means.
  */
 static bool
 end_meta_type(struct query *q, uint16_t flags)
@@ -199,14 +203,15 @@ end_meta_type(struct query *q, uint16_t flags)
 		if (type != 0 && type != TYPE_OPT && (type < META_TYPE_FIRST
 				|| type > META_TYPE_LAST))
 			return false;
-		/* RFC 9824 section 3.5 for NXNAME; as good for the others. */
+		/* RFC 9824 section 3.5 says so for NXNAME. The others get the
+		 * same. */
 		end_with_formerr(q, flags);
 		query_set_ede(q, EDE_INVALID_QUERY_TYPE, NULL);
 		return true;
 	}
 }
 
-/* What a well-formed request of opcode QUERY wants. */
+/* Chooses the step for a well-formed request of opcode QUERY. */
 static void
 choose_step(struct query_ctx *ctx, struct query *q, uint16_t flags)
 {
@@ -240,8 +245,8 @@ choose_step(struct query_ctx *ctx, struct query *q, uint16_t flags)
 	q->step = STEP_ZONE;
 }
 
-/* No question, or several. Where there is nothing else before it, an OPT is
- * answered with one. */
+/* Ends a request with no question or with several. If an OPT is all that it
+ * has, the reply has an OPT, too. */
 static void
 end_without_question(struct query_ctx *ctx, struct query *q, struct cursor *c)
 {
@@ -282,7 +287,7 @@ parse_message(struct query_ctx *ctx, struct query *q, uint16_t flags)
 		return;
 	}
 	if (q->tsig_at != 0) {
-		/* RFC 8945 section 5.2.1; no key is known here. */
+		/* RFC 8945 section 5.2.1: no key is known yet. */
 		end_with_header(q, RCODE_NOTAUTH,
 			flags & (MESSAGE_OPCODE_MASK | MESSAGE_RD));
 		return;
@@ -339,7 +344,8 @@ parse_request(struct query_ctx *ctx, struct query *q,
 	q->search.zone = NULL;
 
 	count_transport(counters, exchange);
-	/* A reply to a reply would loop; nobody listens on port 0. */
+	/* Drop replies, since replies to them would loop. Drop requests from
+	 * port 0, where nobody listens. */
 	if (exchange->request_len < MESSAGE_HEADER_LEN
 		|| exchange->reply_capacity < MESSAGE_HEADER_LEN
 		|| (request[MESSAGE_FLAGS] & (MESSAGE_QR >> 8)) != 0
@@ -349,8 +355,8 @@ parse_request(struct query_ctx *ctx, struct query *q,
 	opcode = message_get_opcode(request);
 	counters->opcode[opcode]++;
 	if (opcode != OPCODE_QUERY && opcode != OPCODE_NOTIFY) {
-		/* What else is in the message has a meaning that we don't
-		 * know: the header alone goes back. */
+		/* Only the header goes back: we do not know what the rest of
+		 * the message means. */
 		if (opcode != OPCODE_UPDATE || !ctx->options.drop_updates)
 			end_with_header(q, RCODE_NOTIMP, flags
 				& (MESSAGE_OPCODE_MASK | MESSAGE_AA

@@ -1,13 +1,13 @@
-/* parse.h - a request to what it asks for. */
+/* parse.h - reads a request and finds out what it asks for. */
 #ifndef QUERY_PARSE_H
 #define QUERY_PARSE_H
 
 #include "query/state.h"
 
 /*
- * Reads a request and decides what is to be done with it: fills all of q but
- * the search. Counts what it sees. Any octets are fine; the cost is bounded
- * by their length.
+ * Reads a request and decides what to do with it (q->step). Fills all of q but
+ * the search, and counts what it sees. The request may be any octets. Their
+ * length bounds the cost.
  */
 void parse_request(struct query_ctx *ctx, struct query *q,
 	struct exchange *exchange);

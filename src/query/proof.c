@@ -1,4 +1,4 @@
-/* proof.c - look-ups of proofs by NSEC3, one by one and in batches. */
+/* proof.c - finds proofs by NSEC3, one by one and in batches. */
 #include <string.h>
 
 #include "base/assert.h"
@@ -12,8 +12,8 @@ proof_get_chain(const struct store_view *view, const struct zone *zone)
 	if (zone->chain == STORE_NONE)
 		return NULL;
 	chain = store_get(view, zone->chain);
-	/* What can't be looked up denies nothing: better by NSEC, if both
-	 * are there. */
+	/* No record of such a chain is ever looked up, so it proves nothing.
+	 * If the zone has NSEC, too, that is better. */
 	if ((chain->flags & NSEC3_CHAIN_COSTLY) != 0
 		&& (zone->flags & ZONE_NSEC) != 0)
 		return NULL;
@@ -39,8 +39,8 @@ is_costly(const struct nsec3_chain *chain)
 	return (chain->flags & NSEC3_CHAIN_COSTLY) != 0;
 }
 
-/* RFC 9276 section 3.2: what hashing may cost is limited. False: the next one
- * would go beyond it. */
+/* Takes the cost of one hash from what the reply may spend. False: there is not
+ * enough left. RFC 9276 section 3.2 wants such a limit. */
 static bool
 spend_hash(struct query *q, const struct nsec3_chain *chain)
 {
@@ -54,8 +54,8 @@ spend_hash(struct query *q, const struct nsec3_chain *chain)
 	return true;
 }
 
-/* Hashes a node's name, or the wildcard below it: for the few whose hash the
- * zone does not keep. */
+/* Hashes a node's name, or the wildcard below it. Only few need this: the zone
+ * keeps most hashes. False: it would cost too much, or is no name. */
 static bool
 hash_node(struct query *q, const struct search *s,
 	const struct nsec3_chain *chain, const struct node *node,
@@ -83,7 +83,8 @@ hash_node(struct query *q, const struct search *s,
 	return true;
 }
 
-/* Sets what is looked for. False: its hash can't be had. */
+/* Sets the hash to look for: that of a node's name, or of the wildcard below
+ * it. False: it would cost too much. */
 static bool
 aim(struct query *q, const struct search *s, const struct nsec3_chain *chain,
 	const struct node *node, bool wildcard, struct nsec3_find *find)
@@ -128,8 +129,8 @@ want_node(struct query *q, struct nsec3_proof *proof, const struct search *s,
 		proof->wanted |= (uint8_t)(1u << part);
 }
 
-/* RFC 5155 section 1.3: the name one label longer than the closest
- * encloser. */
+/* Wants the next closer name. RFC 5155 section 1.3: it is one label longer than
+ * the closest encloser. */
 static void
 want_closer(struct query *q, struct nsec3_proof *proof,
 	const struct search *s)
@@ -144,8 +145,8 @@ want_closer(struct query *q, struct nsec3_proof *proof,
 	proof->hashes = true;
 }
 
-/* Where opt-out leaves names without a record, what proves that is the record
- * of an ancestor, which is mostly the one right above. */
+/* Wants the parent of a node that opt-out may leave without a record. An
+ * ancestor's record is needed then, and mostly it is the parent's. */
 static void
 want_parent(const struct store_view *view, struct query *q,
 	struct nsec3_proof *proof, const struct search *s,
@@ -166,7 +167,8 @@ want_parent(const struct store_view *view, struct query *q,
 	}
 }
 
-/* walk: of the name, if it is still known; or NULL. */
+/* Decides which records a proof needs. walk: that of the name, if there still
+ * is one; or NULL. */
 static void
 plan(const struct store_view *view, struct query *q,
 	struct nsec3_proof *proof, const struct search *s,
@@ -176,8 +178,8 @@ plan(const struct store_view *view, struct query *q,
 	proof->name_at = s->name_at;
 	proof->wanted = 0;
 	proof->hashes = false;
-	/* Nothing can be proven; but a validator has to see why (RFC 9276
-	 * section 3.2). */
+	/* RFC 9276 section 3.2: nothing is proven, but a validator has to see
+	 * why. */
 	if (is_costly(proof->chain)) {
 		want_node(q, proof, s, PART_ENCLOSER,
 			store_get(view, s->zone->apex), false);
@@ -291,7 +293,7 @@ plan_first(struct query_ctx *ctx, struct query *q)
 	return true;
 }
 
-/* Those of one chain are hashed together. */
+/* Hashes the names of all proofs; those of one chain together. */
 static void
 hash_proofs(struct nsec3_proof *const *proofs, size_t count)
 {

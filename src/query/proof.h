@@ -2,16 +2,18 @@
  * proof.h - finds the records of a proof by NSEC3.
  *
  * The zone keeps the hashes of names that exist. So a proof hashes one name at
- * most, the next closer name. The first proofs of a batch are planned, hashed
- * and looked up together. All proofs of a reply together may only hash so much
- * (struct proof_spent); parts that would cost more are left out.
+ * most, the next closer name. The first proof of each query of a batch is
+ * found together with those of the others. All proofs of a reply share a limit
+ * on what they may cost (struct proof_spent). Parts that would cost more are
+ * left out.
  */
 #ifndef QUERY_PROOF_H
 #define QUERY_PROOF_H
 
 #include "query/state.h"
 
-/* The chain that denies in this zone; NULL: NSEC does, if anything. */
+/* The chain that proves denials in this zone. NULL: if anything does, it is
+ * NSEC. */
 const struct nsec3_chain *proof_get_chain(const struct store_view *view,
 	const struct zone *zone);
 
@@ -20,15 +22,15 @@ const struct nsec3_chain *proof_get_chain(const struct store_view *view,
 void proof_find_batch(struct query_ctx *ctx, struct query *const *queries,
 	size_t count);
 
-/* The proof for a search, with its records. If the batch has found it already,
- * that one. Lent until the next call. */
+/* The proof for a search, with its records. Not looked up again if the batch
+ * has found it already. The zone has a chain. Lent until the next call. */
 const struct nsec3_proof *proof_find(struct query_ctx *ctx, struct query *q,
 	const struct search *s, enum proof_kind kind);
 
 /*
  * Finds the record that matches or covers the hash of a node's name, or of "*"
- * below it. False: the zone does not keep that hash, and making it would cost
- * too much, alone or with those that were made for this query before.
+ * below it. False: that hash has to be made, and it would cost too much, alone
+ * or together with those made for this query before.
  */
 bool proof_find_node(struct query_ctx *ctx, struct query *q,
 	const struct search *s, const struct nsec3_chain *chain,

@@ -1,4 +1,4 @@
-/* query.c - a batch of requests through its stages. */
+/* query.c - takes a batch of requests through its stages. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ find_names(struct query_ctx *ctx, struct query_group *group)
 
 		lookup_walk_init(&q->walk, &q->search);
 		walks[i] = &q->walk;
-		/* With one zone alone these are always near. */
+		/* If there is only one zone, these stay in the cache anyway. */
 		if (ctx->table->only == STORE_NONE) {
 			store_prefetch(ctx->view, q->search.zone->apex);
 			store_prefetch(ctx->view, q->search.zone->soa);
@@ -69,7 +69,8 @@ find_names(struct query_ctx *ctx, struct query_group *group)
 		trie_find_batch(ctx->view, walks, group->count);
 }
 
-/* Reads the nodes that the walks ended at; the walks have fetched them. */
+/* Sets the outcome of each search from the node where its walk ended. The walks
+ * have prefetched these nodes. */
 static void
 resolve(struct query_ctx *ctx, struct query_group *group)
 {
@@ -107,8 +108,8 @@ prefetch_object(const struct store_view *view, store_ref ref)
 	__builtin_prefetch(at + 64);
 }
 
-/* Fetches the NS records that go beside positive answers. With one zone they
- * are always near, so nothing is done. */
+/* Prefetches the NS records that go beside positive answers. If there is only
+ * one zone, they stay in the cache anyway. */
 static void
 prefetch_apex_ns(struct query_ctx *ctx, struct query_group *group)
 {
@@ -143,7 +144,7 @@ prefetch_entry(const struct query_ctx *ctx, const struct query *q,
 		prefetch_object(ctx->view, sigs);
 }
 
-/* The DS records of a referral. */
+/* Prefetches the DS records of a referral. */
 static void
 prefetch_ds(const struct query_ctx *ctx, const struct query *q)
 {
@@ -158,8 +159,8 @@ prefetch_ds(const struct query_ctx *ctx, const struct query *q)
 		prefetch_entry(ctx, q, ds);
 }
 
-/* Fetches the RRsets of each answer. Here and below, all requests do one step
- * before any looks at what its step fetched. */
+/* Prefetches the RRsets of each answer. Here and below, all requests do a step
+ * before the first looks at what that step fetched. */
 static void
 prefetch_rrsets(struct query_ctx *ctx, struct query_group *group)
 {
@@ -172,10 +173,10 @@ prefetch_rrsets(struct query_ctx *ctx, struct query_group *group)
 	}
 }
 
-/* Addresses are fetched for so many targets of an RRset. */
+/* Addresses are prefetched for at most so many targets of an RRset. */
 #define TARGETS_AHEAD 4
 
-/* Cells that were fetched, with the zone that each is read for. */
+/* The cells that were prefetched, each with the zone that will read it. */
 struct cells {
 	size_t count;
 	struct {

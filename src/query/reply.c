@@ -1,4 +1,4 @@
-/* reply.c - header, question and OPT of a reply. */
+/* reply.c - writes header, question and OPT of a reply. */
 #include <string.h>
 
 #include "dns/rrtype.h"
@@ -8,7 +8,8 @@
 #define ZONEVERSION_LEN 6u /* labels, type, serial: RFC 9660 section 2 */
 #define QUESTION_TAIL 4u   /* QTYPE and QCLASS */
 
-/* Octets of OPT that are known before the answer is. */
+/* The octets of OPT, without an extended error: what is known before there is
+ * an answer. */
 static uint32_t
 opt_len(const struct query_ctx *ctx, const struct query *q)
 {
@@ -67,7 +68,8 @@ write_zoneversion(uint8_t *out, const struct query *q)
 	return write_option(out, EDNS_ZONEVERSION, version, sizeof(version));
 }
 
-/* RFC 8914: the code, and a text if there is room for it. */
+/* Writes the extended error (RFC 8914) if there is room: the code, and the text
+ * if there is room for that, too. */
 static uint8_t *
 write_ede(uint8_t *out, size_t room, const struct query *q)
 {
@@ -107,7 +109,7 @@ write_opt(const struct query_ctx *ctx, struct query *q)
 			options->nsid_len);
 	if (q->edns.zoneversion && q->zone != NULL)
 		at = write_zoneversion(at, q);
-	/* What is not used of the answer's room is free for the text. */
+	/* The extended error may use the room that the answer left. */
 	if (q->ede != EDE_NONE)
 		at = write_ede(at, reply->limit + opt_len(ctx, q)
 			- (size_t)(at - reply->out), q);

@@ -5,9 +5,8 @@
 #include "query/state.h"
 
 /*
- * Begins a reply: the question is copied from the request as it stands (its
- * case is kept) and room for OPT is taken off the limit. False: the reply's
- * buffer is too small for that.
+ * Begins a reply. Copies the question from the request as it is (case is kept),
+ * and takes the room for OPT off the limit. False: the limit is too small.
  */
 bool reply_begin(struct query_ctx *ctx, struct query *q, bool with_question);
 

@@ -1,6 +1,6 @@
 /*
- * state.h - what a worker keeps of each request of a batch while it goes
- * through the stages, and what it keeps between batches.
+ * state.h - what a worker keeps of each request while a batch goes through the
+ * stages, and what it keeps between batches.
  */
 #ifndef QUERY_STATE_H
 #define QUERY_STATE_H
@@ -23,8 +23,8 @@
 /* What is left to do for a request. */
 enum query_step {
 	STEP_DROP,     /* nothing may be sent */
-	STEP_HEADER,   /* rcode is set: header alone (and OPT) */
-	STEP_QUESTION, /* rcode is set: the question is kept */
+	STEP_HEADER,   /* rcode is set: reply with header (and OPT) */
+	STEP_QUESTION, /* rcode is set: reply with the question, too */
 	STEP_NOTIFY,   /* header alone, once the zone is known */
 	STEP_TRANSFER, /* AXFR or IXFR, once the zone is known */
 	STEP_CHAOS,    /* class CH: no zone */
@@ -35,15 +35,15 @@ enum query_step {
 /* What a name and type come to in a zone (RFC 1034 section 4.3.2). */
 enum outcome {
 	OUTCOME_HIT,        /* an RRset of the type */
-	OUTCOME_HIT_ANY,    /* records, and any of them will do (RFC 8482) */
+	OUTCOME_HIT_ANY,    /* records, any of which will do (RFC 8482) */
 	OUTCOME_HIT_SIGS,   /* signatures, asked for by type RRSIG */
 	OUTCOME_CNAME,
 	OUTCOME_DNAME,      /* node is an ancestor with a DNAME */
 	OUTCOME_DELEGATION, /* node is the topmost cut */
 	OUTCOME_NODATA,
 	OUTCOME_NXDOMAIN,
-	OUTCOME_WILDCARD,   /* not known yet: look at the wildcard first */
-	OUTCOME_BROKEN,     /* the zone lacks what it must have */
+	OUTCOME_WILDCARD,   /* not known yet: look for the wildcard */
+	OUTCOME_BROKEN,     /* the zone lacks something that it must have */
 };
 
 /* A search for one name in one zone, and what came of it. */
@@ -51,13 +51,14 @@ struct search {
 	const struct zone_entry *entry;
 	const struct zone *zone;
 	const struct message_name *name; /* the name in hand */
-	uint32_t name_at;       /* where it stands in the reply */
+	uint32_t name_at;       /* where it is in the reply */
 	uint8_t zone_labels;    /* labels of the apex */
 	bool from_wildcard;     /* node is the wildcard that name matched */
 	enum outcome outcome;
 	const struct node *node;
 	const struct node *encloser; /* closest encloser, if name is absent */
-	const struct node_rrset *found; /* of the type, the CNAME, DNAME, NS */
+	const struct node_rrset *found; /* entry of the type, or of the CNAME,
+					 * DNAME or NS; or NULL */
 };
 
 enum section { SECTION_ANSWER, SECTION_AUTHORITY, SECTION_ADDITIONAL,
@@ -67,22 +68,22 @@ enum section { SECTION_ANSWER, SECTION_AUTHORITY, SECTION_ADDITIONAL,
 struct reply {
 	uint8_t *out;
 	uint32_t len;
-	uint32_t limit;    /* most octets, room for OPT already taken off */
+	uint32_t limit;    /* most octets that it may have, without OPT */
 	uint16_t flags;    /* second word of the header, without rcode */
-	uint16_t rcode;    /* extended ones too */
+	uint16_t rcode;    /* may be an extended one */
 	uint16_t count[SECTION_COUNT];
 	const struct store_view *view;
 	/* The zone that RRsets are emitted from. */
 	const uint8_t *apex; /* whole name */
-	uint32_t apex_at;    /* where it stands in the reply */
-	bool apex_is_whole;  /* there without a pointer in it */
+	uint32_t apex_at;    /* where the apex is in the reply */
+	bool apex_is_whole;  /* it has no pointer there */
 	uint8_t *scratch;    /* MESSAGE_MAX_LEN octets */
 };
 
 /* An RRset in the reply whose targets may get additional data. */
 struct placed {
 	const struct rrset *rrset;
-	const struct zone *zone;        /* that it is from */
+	const struct zone *zone;        /* the one it is from */
 	const struct node *node;        /* its owner */
 	uint32_t at;       /* offset of its first octet */
 	uint32_t owner_at;
@@ -91,8 +92,8 @@ struct placed {
 };
 #define PLACED_MAX 2 /* the answer, and NS in the authority section */
 
-/* A name that a wildcard answered for; with DNSSEC the reply must prove that
- * nothing closer exists (RFC 4035 section 3.1.3.3). */
+/* A name that a wildcard answered for. With DNSSEC, the reply has to prove that
+ * no closer name exists (RFC 4035 section 3.1.3.3). */
 struct expansion {
 	const struct zone_entry *entry;
 	const struct zone *zone;
@@ -100,13 +101,13 @@ struct expansion {
 	uint32_t name_at; /* in the reply */
 };
 
-/* Of a chain, whatever the options of the context say. */
+/* A chain has at most so many links, even if cname_max allows more. */
 #define LINKS_MAX (MAX_CNAME_CHAIN > 32 ? MAX_CNAME_CHAIN : 32)
 /*
- * The most records that deny in one reply. An expansion needs one at most, and
- * what a chain ends in needs three at most: closest encloser, next closer name
- * and wildcard. At most LINKS_MAX + 1 names are expanded; with that many the
- * chain is cut off, and nothing else is denied.
+ * The most records that deny in one reply. An expansion needs at most one. The
+ * end of a chain needs at most three: for closest encloser, next closer name
+ * and wildcard. At most LINKS_MAX + 1 names are expanded. With that many the
+ * chain is cut off, and its end denies nothing.
  */
 #define DENIALS_MAX (LINKS_MAX + 4)
 
@@ -116,18 +117,19 @@ struct expansion {
  * limits, and proofs that would exceed them are left out of the reply.
  */
 struct proof_spent {
-	uint32_t hashes; /* of names, by NSEC3 */
-	uint32_t rounds; /* of SHA-1 for these: iterations and one each */
-	uint32_t steps;  /* from a name back to one that has an NSEC */
+	uint32_t hashes; /* names hashed for NSEC3 */
+	uint32_t rounds; /* of SHA-1 for these: iterations + 1 each */
+	uint32_t steps;  /* back from a name to one that has an NSEC */
 };
-/* So many hashes are allowed with any number of iterations: the proof of a name
- * itself needs one. */
+/* So many hashes are free, whatever the iterations. The proof of a name without
+ * links before it needs one. */
 #define PROOF_HASHES_FREE 2
-/* The longest chain is proven whole with 150 iterations; with more, validators
- * take a zone as insecure anyway (RFC 9276 section 3.2). */
+/* Enough to prove the longest chain with 150 iterations. If a zone has more,
+ * validators take it as insecure anyway (RFC 9276 section 3.2). */
 #define PROOF_ROUNDS_MAX (DENIALS_MAX * (150 + 1))
-/* Two names deny at the end of a chain, and each ancestor of what is before
- * them may be an empty non-terminal; links are mostly near their wildcard. */
+/* Two names deny at the end of a chain. On the way back from each, all
+ * ancestors of a name may be empty non-terminals. A link mostly takes a step or
+ * two, since what it denies is near its wildcard. */
 #define PROOF_STEPS_MAX (2 * (NAME_MAX_LABELS + 1) + 2 * DENIALS_MAX)
 
 /* What a proof by NSEC3 has to show. */
@@ -151,10 +153,10 @@ enum proof_part {
 /* A proof by NSEC3 that is being put together. */
 struct nsec3_proof {
 	enum proof_kind kind;
-	uint32_t name_at; /* of the name in the reply */
+	uint32_t name_at; /* where the name is in the reply */
 	const struct nsec3_chain *chain;
-	uint8_t wanted;   /* bits by enum proof_part: look for it */
-	bool hashes;      /* the next closer name is to be hashed */
+	uint8_t wanted;   /* parts to look for: bits by enum proof_part */
+	bool hashes;      /* the next closer name has to be hashed */
 	struct nsec3_job job;
 	struct nsec3_find parts[PART_COUNT];
 };
@@ -176,7 +178,7 @@ struct query {
 	unsigned placed_count;
 	unsigned link_count; /* CNAMEs followed */
 	uint32_t links_at[LINKS_MAX + 1]; /* their owners in the reply */
-	unsigned dname_count; /* DNAMEs that stand in the reply */
+	unsigned dname_count; /* DNAMEs in the reply */
 	struct {
 		const struct node *node;
 		uint32_t target_at;
@@ -184,7 +186,7 @@ struct query {
 	unsigned expansion_count;
 	struct expansion expansions[LINKS_MAX + 1];
 	unsigned denial_count;
-	const void *denials[DENIALS_MAX]; /* in the reply */
+	const void *denials[DENIALS_MAX]; /* what denial_note has noted */
 	struct proof_spent spent;
 	struct nsec3_proof proof; /* of the question's name */
 	struct message_question question;
@@ -200,7 +202,7 @@ struct query_ctx {
 	struct query_options options;
 	struct counters *counters;
 	uint32_t rotation; /* where the next RRset begins (round-robin) */
-	/* For the call. */
+	/* For one call of query_answer_batch. */
 	const struct store_view *view;
 	const struct zone_table *table;
 	struct message_name link; /* the name in hand behind a CNAME */
@@ -217,7 +219,8 @@ query_wants_dnssec(const struct query *q)
 	return q->edns.dnssec_ok;
 }
 
-/* True if proofs are due: the client understands them, the zone has them. */
+/* True if the reply needs proofs: the client asks for DNSSEC, and the zone is
+ * signed. */
 static inline bool
 query_wants_proof(const struct query *q, const struct zone *zone)
 {
@@ -231,7 +234,7 @@ query_set_ede(struct query *q, enum ede_code code, const char *text)
 	q->ede_text = text;
 }
 
-/* Ends the work on a request with a code; the question is kept. */
+/* Ends a request with a code. The reply will have the question. */
 static inline void
 query_fail(struct query *q, enum rcode rcode, enum ede_code code,
 	const char *text)

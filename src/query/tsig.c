@@ -1,4 +1,4 @@
-/* tsig.c - the answer to a request that is signed with an unknown key. */
+/* tsig.c - answers requests that are signed with an unknown key. */
 #include <string.h>
 
 #include "dns/rrtype.h"

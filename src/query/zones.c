@@ -1,4 +1,4 @@
-/* zones.c - finds the zone that encloses a name most closely. */
+/* zones.c - finds the zone with the longest apex that encloses a name. */
 #include "dns/rrtype.h"
 #include "query/acl.h"
 #include "query/lookup.h"
@@ -14,8 +14,8 @@ whole_name(struct trie_name *out, const struct message_name *name)
 	out->count = name->count;
 }
 
-/* DS is data of the parent (RFC 4035 section 3.1.4.1): where both sides of a
- * cut are served, the parent answers for the apex of the child. */
+/* DS is data of the parent (RFC 4035 section 3.1.4.1). So if both sides of a
+ * cut are served, the parent answers for the child's apex. */
 static store_ref
 choose_entry(const struct trie_walk *walk, bool of_parent)
 {
@@ -79,7 +79,7 @@ find_entries(struct query_ctx *ctx, struct query *const *queries, size_t count)
 			queries[i]->search.entry = only;
 }
 
-/* True if the name is the apex itself. */
+/* True if the name is the apex of its zone. */
 static bool
 is_apex(const struct query *q)
 {
@@ -155,7 +155,8 @@ zones_find(struct query_ctx *ctx, struct query *const *queries, size_t count)
 	}
 }
 
-/* The zone with this name, if the client may see into it. */
+/* The zone of an entry; NULL if it is not loaded or has expired, or if the
+ * client may not query it. */
 static const struct zone *
 open_zone(const struct query_ctx *ctx, const struct query *q,
 	const struct zone_entry *entry)
