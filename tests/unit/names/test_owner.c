@@ -1,4 +1,5 @@
-/* test_owner.c - sort keys agree with canonical order; sorting and merging. */
+/* test_owner.c - sort keys agree with canonical order, and sorting and merging
+ * keep it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@ rnd(uint32_t below)
 	return chance_below(&random_state, below);
 }
 
-/* Few octets, among them those that keys cannot tell apart. */
+/* Makes a name of few different octets. Keys do not tell some of these
+ * apart. */
 static void
 make_name(uint8_t *name)
 {
@@ -145,7 +147,7 @@ sorting_is_stable_for_any_input(void **state)
 	}
 }
 
-/* More than are spread with room for all; many are of one name or one key. */
+/* So many owners are spread in place. Many have the same name or key. */
 static void
 sorting_many_in_no_order_is_stable(void **state)
 {
@@ -158,7 +160,8 @@ sorting_many_in_no_order_is_stable(void **state)
 	for (unsigned i = 0; i < COUNT; i++)
 		make_name(names[i]);
 	for (unsigned round = 0; round < 3; round++) {
-		/* In the last one a start in order hides what comes. */
+		/* In the last round, the start is in order and the rest is
+		 * not. */
 		for (unsigned i = 0; i < MANY; i++) {
 			measure(&owners[i], names[rnd(COUNT)]);
 			sum += owners[i].name_len;

@@ -1,4 +1,4 @@
-/* test_trie.c - the trie against a sorted array of names. */
+/* test_trie.c - compares the trie with a sorted array of names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -209,7 +209,7 @@ trie_edits_agree_with_sorted_array(void **state)
 			20 + i % 7 * 100);
 }
 
-/* Makes up to count names; refs are theirs in order. */
+/* Makes up to count names; refs get their references in order. */
 static void
 names_add(struct fixture *f, size_t count, store_ref refs[NAMES_MAX])
 {
@@ -267,7 +267,7 @@ trie_build_agrees_with_sorted_array(void **state)
 			i % 300);
 }
 
-/* Parts that are built alone and joined are the trie built at once. */
+/* Parts that are built alone and joined make the same trie as one build. */
 static void
 join_once(uint64_t seed, const uint8_t *common, size_t count)
 {
@@ -340,7 +340,7 @@ trie_order_is_canonical(void **state)
 	fixture_close(&f);
 }
 
-/* Every octet, alone in a label, is found and in its place. */
+/* Each octet, alone in a label, is found and has its place in the order. */
 static void
 trie_holds_every_octet(void **state)
 {

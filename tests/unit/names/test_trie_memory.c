@@ -1,5 +1,5 @@
-/* test_trie_memory.c - the trie when the store is full: every allocation fails
- * once, and nothing changes and nothing is lost. */
+/* test_trie_memory.c - the trie when the store is full. Each allocation fails
+ * once; nothing changes, and nothing is lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -126,7 +126,7 @@ trie_join_without_memory_changes_nothing(void **state)
 	int allowed = 0;
 
 	fixture_open(&f);
-	/* In the middle of names with three letters in common. */
+	/* It is in the middle of names that share three letters. */
 	assert_int_equal(trie_build(f.s.heap, f.refs, 302, &f.trie), NSD_OK);
 	assert_int_equal(trie_build(f.s.heap, f.refs + 302, NAMES - 302, &high),
 		NSD_OK);

@@ -1,5 +1,5 @@
 /*
- * trie_model.h - names that are hard, and a sorted array of them to compare the
+ * trie_model.h - difficult names, and a sorted array of them to compare the
  * trie with; for test_trie.c.
  */
 #ifndef TESTS_UNIT_NAMES_TRIE_MODEL_H
@@ -22,11 +22,11 @@
 
 #define NAMES_MAX 400
 
-/* A leaf object: its name is whole, or cut to be relative to a common part. */
+/* A leaf object. Its name is whole, or relative to a common part. */
 struct object {
 	struct trie_leaf leaf;
 	uint8_t unused;
-	uint32_t garbage; /* so that the name is not where it would be */
+	uint32_t garbage; /* so that only name_at tells where the name is */
 	uint8_t name[NAME_MAX_LEN];
 };
 
@@ -83,8 +83,8 @@ fixture_close(struct fixture *f)
 
 /* ---- names */
 
-/* Label contents that are hard: prefixes, neighbours in order, octets that
- * look like lengths, the ends of the ranges of symbols. */
+/* Difficult labels: prefixes, neighbours in order, octets that look like
+ * lengths, the ends of the ranges of symbols. */
 static const char *const nasty[] = { "a", "aa", "a-", "a_", "a0", "b", "*",
 	"z", "0", "9", "-", "_", "`", "@", "[", "{", "\001", "\003com", "com",
 	"ab\003com", "\377", "\377\377", "\200", "\201", "\251", "\252",
@@ -122,7 +122,7 @@ label_make(struct fixture *f, uint8_t *out)
 	return 1 + len;
 }
 
-/* Some labels before a parent, as many as fit. */
+/* Makes a name with some labels before a parent, as many as fit. */
 static void
 name_below(struct fixture *f, const uint8_t *parent, unsigned labels,
 	uint8_t *name)
@@ -157,7 +157,7 @@ name_random(struct fixture *f, uint8_t *name)
 	else
 		name_below(f, f->common, labels, name);
 	if (kind >= 90 && f->count > 0) {
-		/* An ancestor of one that is there. */
+		/* Take an ancestor of a name that is there. */
 		const uint8_t *m = f->members[next(f) % f->count].name;
 		unsigned more = name_count_labels(m)
 			- name_count_labels(f->common);
@@ -202,7 +202,7 @@ object_make(struct fixture *f, const uint8_t *name)
 
 /* ---- the model */
 
-/* The index of a name, or where it would be. */
+/* The index of a name, or the index that it would get. */
 static size_t
 model_find(const struct fixture *f, const uint8_t *name, bool *found)
 {

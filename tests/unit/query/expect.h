@@ -1,4 +1,4 @@
-/* expect.h - what the tests of single rules say about replies. */
+/* expect.h - short ways to ask, and to say what a reply has to have. */
 #ifndef TESTS_QUERY_EXPECT_H
 #define TESTS_QUERY_EXPECT_H
 
@@ -60,7 +60,7 @@ done(struct reply_parts *p)
 		assert_int_equal((p)->section[AR].count, ar);      \
 	} while (0)
 
-/* Asks for something of which the counts tell enough. */
+/* Asks, and checks only the counts of records in the reply. */
 #define expect_reply(w, name, type, an, ns, ar)                    \
 	do {                                                       \
 		struct reply_parts *reply = ask_for(w, name, type); \
@@ -68,7 +68,7 @@ done(struct reply_parts *p)
 		done(reply);                                       \
 	} while (0)
 
-/* The record, with its TTL, stands in the section. */
+/* Checks that the record, with its TTL, is in the section. */
 #define expect_rr(p, where, line) expect_rr_at(p, where, line, __LINE__)
 
 static inline void
@@ -97,7 +97,7 @@ expect_rr_at(const struct reply_parts *p, unsigned section, const char *line,
 				(p)->section[section_].rrs[i_].type, type_); \
 	} while (0)
 
-/* Sends octets as they are; the reply's length. */
+/* Sends octets as they are; returns the reply's length. */
 static inline size_t
 send_octets(struct world *w, const void *octets, size_t len, uint8_t *reply,
 	size_t room)

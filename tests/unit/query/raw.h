@@ -19,7 +19,7 @@ start(struct world *w)
 
 static const struct ask plain = { .qname = "example.", .type = TYPE_SOA };
 
-/* The reply to a request of plain, changed by the caller. */
+/* A request made from plain, which the caller changes, and its reply. */
 struct raw {
 	uint8_t request[1024];
 	size_t len;
@@ -43,7 +43,7 @@ raw_send(struct world *w, struct raw *raw)
 	}
 }
 
-/* A header alone, with this flags word. */
+/* Checks that the reply is nothing but a header, with this flags word. */
 static inline void
 raw_expect_header(const struct raw *raw, uint16_t flags)
 {

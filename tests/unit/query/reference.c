@@ -1,4 +1,4 @@
-/* reference.c - the algorithm of RFC 1034 over lists of records. */
+/* reference.c - answers by the algorithm of RFC 1034 from lists of records. */
 #include <string.h>
 
 #include "reference.h"
@@ -49,8 +49,8 @@ exists(const struct world_zone *zone, const uint8_t *name)
 	return false;
 }
 
-/* Adds the RRset of a type at `from`, as if it stood at `owner`; with its
- * signatures if they are asked for. */
+/* Adds the RRset of a type at `from`, as if `owner` had it, and its signatures
+ * if they are asked for. */
 static unsigned
 add_rrset(const struct run *r, struct world_rrs *to, const uint8_t *from,
 	const uint8_t *owner, uint16_t type)
@@ -178,7 +178,7 @@ ds_is_signed(const struct run *r, const uint8_t *cut)
 	return false;
 }
 
-/* A key, and a signature over SOA. */
+/* True if the zone has a key, and a signature over its SOA. */
 static bool
 is_signed(const struct world_zone *zone)
 {
@@ -211,7 +211,8 @@ refer(struct run *r, const uint8_t *cut)
 	return STEP_DONE;
 }
 
-/* Goes on with another name; done if it is not served or was seen. */
+/* Goes on with another name. The answer is done if that is not served, or was
+ * seen before. */
 static enum step
 restart(struct run *r, const uint8_t *target)
 {
@@ -301,7 +302,7 @@ answer_from(struct run *r, const uint8_t *from)
 		found = add_rrset(r, answer, from, r->name, r->qtype);
 	}
 	if (found > 0) {
-		/* DS at a cut has nothing beside it. */
+		/* An answer of DS at a cut has no records beside it. */
 		if (r->qtype != TYPE_DS || name_equal(from, r->zone->apex)
 			|| world_find(r->zone, from, TYPE_NS) == NULL
 			|| !name_equal(from, r->name))
@@ -325,7 +326,7 @@ answer_step(struct run *r)
 	uint8_t wildcard[NAME_MAX_LEN + 2] = {1, '*'};
 	const uint8_t *encloser;
 
-	/* From the apex down: a cut, or a DNAME above the name. */
+	/* Look from the apex down for a cut, or a DNAME above the name. */
 	for (unsigned l = apex_labels; l <= labels; l++) {
 		const uint8_t *at = name_skip_labels(r->name, labels - l);
 

@@ -1,6 +1,6 @@
 /*
- * reference.h - what RFC 1034 section 4.3.2 says the answer is, found by
- * searching lists of records: slow and plain, to compare with.
+ * reference.h - finds the answer that RFC 1034 section 4.3.2 asks for by
+ * searching lists of records. It is slow and plain, to compare with.
  */
 #ifndef TESTS_QUERY_REFERENCE_H
 #define TESTS_QUERY_REFERENCE_H
@@ -12,7 +12,7 @@ struct reference {
 	bool authoritative;
 	bool refused_to_follow; /* the chain left what is served */
 	struct world_rrs section[3];
-	struct world_rrs glue; /* of section[2], what a referral must have */
+	struct world_rrs glue; /* those of section[2] that must be there */
 };
 
 void reference_answer(const struct world *w, const uint8_t *qname,

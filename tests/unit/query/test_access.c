@@ -114,7 +114,7 @@ queries_are_refused_by_the_zones_list(void **state)
 	p = ask_with(&w, &ask);
 	expect_rcode(p, RCODE_NOERROR);
 	done(p);
-	/* Who may have the zone may ask for its SOA, and no more. */
+	/* Whoever may have the zone may ask for its SOA, and no more. */
 	ask.from = "192.0.2.2";
 	p = ask_with(&w, &ask);
 	expect_rcode(p, RCODE_REFUSED);
@@ -130,7 +130,7 @@ queries_are_refused_by_the_zones_list(void **state)
 	world_fini(&w);
 }
 
-/* What another zone's list hides is not shown behind a CNAME either. */
+/* A CNAME does not show what the other zone's list hides. */
 static void
 lists_hold_for_what_is_followed(void **state)
 {

@@ -55,7 +55,7 @@ positive_answer(void **state)
 	expect_rr(p, AR, "ns1.example. 3600 A 192.0.2.1");
 	expect_rr(p, AR, "ns1.example. 3600 AAAA 2001:db8::1");
 	expect_rr(p, AR, "ns2.example. 3600 A 192.0.2.2");
-	/* Fault 7: the question's case is the client's. */
+	/* Fault 7: the question keeps the client's case. */
 	assert_memory_equal(p->qname, "\4MaIl\7Example", 14);
 	/* Names point to the question. */
 	assert_memory_equal(p->octets + 30, "\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4",
@@ -134,7 +134,7 @@ dnssec_records_only_with_do(void **state)
 	assert_int_equal(p->section[AN].count, 2);
 	assert_int_equal(p->opt.flags, EDNS_DO);
 	done(p);
-	/* RFC 4034 section 3: with the TTL that the SOA has here. */
+	/* RFC 4034 section 3: the signature has the SOA's TTL in this reply. */
 	p = ask_dnssec(&w, "nothing.example.", TYPE_A);
 	expect_rr(p, NS, "example. 300 RRSIG SOA example.");
 	done(p);
@@ -167,7 +167,7 @@ referral_with_glue(void **state)
 		expect_rr(p, NS, "cut.example. 3600 NS ns.cut.example.");
 		expect_rr(p, NS, "cut.example. 3600 NS ns1.example.");
 		expect_rr(p, AR, "ns.cut.example. 3600 A 192.0.2.5");
-		/* What must be there comes first. */
+		/* The records that must be there come first. */
 		assert_true(name_equal(p->section[AR].rrs[0].owner,
 			(const uint8_t *)"\2ns\3cut\7example"));
 		expect_rr(p, AR, "ns1.example. 3600 A 192.0.2.1");
@@ -233,7 +233,7 @@ ds_at_an_apex_is_from_the_parent_if_served(void **state)
 	world_fini(&w);
 }
 
-/* Fault 23. RFC 4592 section 2.2.1, its zone and its questions. */
+/* Fault 23. The zone and the questions of RFC 4592 section 2.2.1. */
 static void
 wildcards_of_rfc4592(void **state)
 {
@@ -320,9 +320,9 @@ additional_data_of_answers(void **state)
 	p = ask_for(&w, "example.", TYPE_MX);
 	expect_rr(p, AR, "mail.example. 60 A 192.0.2.3");
 	done(p);
-	/* Not what stands in the answer already. */
+	/* Records of the answer are not added again. */
 	expect_reply(&w, "ns1.example.", TYPE_A, 1, 2, 2);
-	/* RFC 9460 section 2.5.2: "." is the owner, in ServiceMode. */
+	/* RFC 9460 section 2.5.2: in ServiceMode, "." stands for the owner. */
 	p = ask_for(&w, "svc.example.", TYPE_HTTPS);
 	expect_rr(p, AR, "svc.example. 60 A 192.0.2.6");
 	done(p);
@@ -442,7 +442,7 @@ round_robin_rotates_answers(void **state)
 	world_fini(&w);
 }
 
-/* A name whose octets end like the apex, in the midst of a label. */
+/* The last octets of this name equal the apex, but begin inside a label. */
 static void
 apex_begins_where_a_label_does(void **state)
 {
@@ -463,7 +463,7 @@ apex_begins_where_a_label_does(void **state)
 	world_fini(&w);
 }
 
-/* The root as a zone, and asked for where it is none (fault 6). */
+/* Asks for the root where it is a zone, and where it is none (fault 6). */
 static void
 root_zone(void **state)
 {

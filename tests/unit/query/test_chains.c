@@ -38,7 +38,8 @@ cname_chains_end(void **state)
 	world_fini(&w);
 }
 
-/* The same of DNAMEs, each with a CNAME that is made of it, and of both. */
+/* The same for chains of DNAMEs, each with the CNAME made from it, and for
+ * chains of both. */
 static void
 dname_chains_end(void **state)
 {
@@ -99,7 +100,7 @@ cname_is_followed_into_other_zones(void **state)
 		expect_rcode(p, confined ? RCODE_NOERROR : RCODE_NXDOMAIN);
 		done(p);
 		p = ask_for(&w, "m.z.", TYPE_MX);
-		/* Addresses come from the zone itself alone. */
+		/* Addresses only come from the zone itself. */
 		expect_counts(p, 1, 1, 0);
 		done(p);
 		world_fini(&w);
@@ -149,8 +150,8 @@ dname_is_synthesised(void **state)
 	world_fini(&w);
 }
 
-/* The apex of the second zone stands in the reply with a pointer inside: what
- * is packed against its end must not count octets from its start. */
+/* In the reply, the apex of the second zone has a pointer inside. So a cell
+ * that points into the apex must not become its start plus an offset. */
 static void
 names_behind_a_dname_are_whole(void **state)
 {

@@ -231,7 +231,7 @@ zoneversion_is_the_serial(void **state)
 	world_fini(&w);
 }
 
-/* Fault 15: what is not for us is passed over, whatever is in it. */
+/* Fault 15: options that are not for us are ignored, whatever they contain. */
 static void
 other_options_of_any_length_are_ignored(void **state)
 {
@@ -267,7 +267,7 @@ other_options_of_any_length_are_ignored(void **state)
 	world_fini(&w);
 }
 
-/* Fault 21: a SIG(0) or a TKEY record is no work for us. */
+/* Fault 21: a request with a SIG(0) or TKEY record gets FORMERR. */
 static void
 sig0_and_tkey_are_formerr(void **state)
 {
@@ -332,7 +332,7 @@ tsig_of_an_unknown_key(void **state)
 	world_fini(&w);
 }
 
-/* A TSIG of key "key" in the section whose count is at that octet. */
+/* Adds a TSIG of key "key" to the section whose count is at that octet. */
 static size_t
 put_tsig(struct raw *raw, unsigned count_at, const void *rdata, size_t len)
 {
@@ -347,7 +347,7 @@ put_tsig(struct raw *raw, unsigned count_at, const void *rdata, size_t len)
 	return at;
 }
 
-/* Fault 19: what is in the record. */
+/* Fault 19: the contents of the record. */
 static void
 tsig_that_is_malformed(void **state)
 {
@@ -391,7 +391,7 @@ tsig_that_is_malformed(void **state)
 	world_fini(&w);
 }
 
-/* Fault 20: two of them, and where none may be. */
+/* Fault 20: two TSIG records, and one where none may be. */
 static void
 tsig_in_wrong_places(void **state)
 {

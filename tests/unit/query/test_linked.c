@@ -1,8 +1,8 @@
 /*
- * test_linked.c - what answers is linked with nothing that writes the store.
+ * test_linked.c - answering queries needs no code that writes the store.
  *
- * The test is that this program links: it has all of libquery and libzone, and
- * of libstore only the objects that a reader needs.
+ * The test is that this program links. It has all of libquery and libzone, but
+ * only those objects of libstore that a reader needs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "dns/message.h"
 #include "query/query.h"
 
-/* The first page of a store that nothing was published in. */
+/* The first page of a store in which nothing was ever published. */
 static const uint8_t page[4096];
 
 static void

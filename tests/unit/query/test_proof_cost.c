@@ -1,5 +1,5 @@
-/* test_proof_cost.c - what proofs cost at most, in zones that were made to be
- * dear: hashes of NSEC3, steps back to an NSEC (fault 33). */
+/* test_proof_cost.c - the cost of proofs has a limit, even in zones that were
+ * made to be expensive: hashes for NSEC3, steps back to an NSEC (fault 33). */
 #include <stdio.h>
 
 #include "dns/nsec3.h"
@@ -62,7 +62,7 @@ spent(const struct world *w)
 
 /* ---- NSEC3 ------------------------------------------------------------- */
 
-/* A chain in the making: hashes of names, or forged ones. */
+/* The hashes of a chain that is being made: of names, or forged. */
 struct hashes {
 	uint16_t iterations;
 	unsigned count;
@@ -90,7 +90,7 @@ hashes_add(struct hashes *hashes, const char *text)
 	return hashes->hash[hashes->count++];
 }
 
-/* Another hash that begins like that of the name. */
+/* Adds another hash that begins like that of the name. */
 static void
 hashes_forge(struct hashes *hashes, const char *text)
 {
@@ -134,7 +134,7 @@ add_chain(struct world_zone *zone, struct hashes *hashes)
 	}
 }
 
-/* The record that matches or covers the name's hash is in the reply. */
+/* True if the record that matches or covers the name's hash is in the reply. */
 static bool
 is_proven(const struct reply_parts *p, const struct hashes *hashes,
 	const char *text)
@@ -154,7 +154,7 @@ is_proven(const struct reply_parts *p, const struct hashes *hashes,
 	return false;
 }
 
-/* Each link is a wildcard's: a chain of LINKS of them. */
+/* Asks for a name at the start of LINKS links, each made from a wildcard. */
 static struct reply_parts *
 ask_wild_links(struct world *w, struct hashes *hashes)
 {
@@ -180,8 +180,9 @@ ask_wild_links(struct world *w, struct hashes *hashes)
 	return ask_dnssec(w, "x.l0.z.", TYPE_A);
 }
 
-/* RFC 5155 section 7.2.6, RFC 5155 section 7.2.2: with 150 iterations each name
- * of the longest chain is proven, and that the last one does not exist. */
+/* With 150 iterations, the reply proves each name of the longest chain
+ * (RFC 5155 section 7.2.6), and that the last one does not exist
+ * (RFC 5155 section 7.2.2). */
 static void
 longest_chain_is_proven_whole(void **state)
 {
@@ -204,8 +205,8 @@ longest_chain_is_proven_whole(void **state)
 	world_fini(&w);
 }
 
-/* RFC 9276 section 3.2: with many, no more is hashed than one proof or two
- * would; the answer itself is whole. */
+/* RFC 9276 section 3.2: with many iterations, the reply takes no more hashes
+ * than one or two proofs would. The answer itself is whole. */
 static void
 dear_chain_is_proven_in_part(void **state)
 {
@@ -220,7 +221,7 @@ dear_chain_is_proven_in_part(void **state)
 	assert_int_equal(spent(&w)->hashes, PROOF_HASHES_FREE);
 	assert_int_equal(spent(&w)->rounds, PROOF_HASHES_FREE * 2501);
 	done(p);
-	/* Each query has its own. */
+	/* Each query has a limit of its own. */
 	p = ask_dnssec(&w, "x.z.", TYPE_A);
 	expect_rcode(p, RCODE_NXDOMAIN);
 	assert_true(is_proven(p, &hashes, "x.z."));
@@ -229,8 +230,8 @@ dear_chain_is_proven_in_part(void **state)
 	world_fini(&w);
 }
 
-/* A cut below many names that have no record, each with a forged one that
- * begins like it. */
+/* Asks for a cut below many names without a record. For each there is a forged
+ * record whose hash begins like the name's. */
 static struct reply_parts *
 ask_below_forged(struct world *w, struct hashes *hashes)
 {
@@ -308,7 +309,7 @@ has_nsec(const struct reply_parts *p, const char *text)
 	return false;
 }
 
-/* Cuts without NSEC, each with glue below it, before the name. */
+/* Asks for a name behind many cuts without NSEC, each with glue below it. */
 static void
 expect_broken(bool apex_has_nsec, unsigned steps)
 {
@@ -339,17 +340,17 @@ nothing_is_looked_for_without_a_chain(void **state)
 	expect_broken(false, 0);
 }
 
-/* RFC 4035 section 2.3: a name that must have an NSEC and has none. Before d is
- * such a cut; before the wildcard is the apex. */
+/* RFC 4035 section 2.3: a name lacks the NSEC that it must have. Such a cut is
+ * before d; before the wildcard is the apex. */
 static void
 broken_chain_ends_the_way_back(void **state)
 {
 	expect_broken(true, 2);
 }
 
-/* RFC 4035 section 3.1.3.3. A name "!" sorts before the wildcard beside it: all
- * the empty non-terminals above come before it, up to the apex or the leaf of
- * the link before. */
+/* RFC 4035 section 3.1.3.3. The name "!" sorts before the wildcard beside it.
+ * So the way back passes all empty non-terminals above, up to the apex or the
+ * leaf of the link before. */
 static void
 steps_of_all_links_are_counted(void **state)
 {
@@ -384,7 +385,7 @@ steps_of_all_links_are_counted(void **state)
 	world_fini(&w);
 }
 
-/* RFC 4035 section 3.1.3.2: the longest way there can be, twice. */
+/* RFC 4035 section 3.1.3.2: the reply takes the longest possible way twice. */
 static void
 longest_run_of_empty_names_is_passed(void **state)
 {

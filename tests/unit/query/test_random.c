@@ -1,6 +1,6 @@
 /*
- * test_random.c - random zones and random questions: each reply must say what
- * the reference says, and be whole at each size.
+ * test_random.c - random zones and random questions. Each reply has to be what
+ * the reference says, and whole at each size.
  *
  * The seed is printed on failure; NSD_TEST_SEED=N runs that one alone.
  */
@@ -29,7 +29,7 @@ random_below(uint32_t n)
 
 static const char *const apexes[] = { "z.", "a.z.", "y.", "b.a.z." };
 
-/* A name of few labels, so that they meet; at random not in any zone. */
+/* Makes a name of few labels below the apex, so that names often meet. */
 static void
 random_name(char *out, size_t size, const char *apex)
 {
@@ -211,7 +211,8 @@ has_all(const struct world_rrs *all, const struct world_rrs *some)
 	return true;
 }
 
-/* Signatures of additional data may be left out, and are not looked for. */
+/* Drops signatures. Those of additional data may be left out, so they are not
+ * compared. */
 static void
 drop_sigs(struct world_rrs *rrs)
 {
@@ -257,7 +258,7 @@ matches(const struct reply_parts *p, struct reference *ref)
 		&& has_all(&ref->section[2], &p->section[2]);
 }
 
-/* Every RRset that is there is there with all its records. */
+/* True if no RRset of the reply lacks some of its records. */
 static bool
 is_whole(const struct world_rrs *got, const struct world_rrs *want)
 {
@@ -286,7 +287,7 @@ is_cut_well(const struct reply_parts *p, const struct reference *ref,
 			return false;
 	if (truncated)
 		return true;
-	/* What was left out without a sign was not needed. */
+	/* Without TC, nothing that is needed may be missing. */
 	if (!has_all(&p->section[0], &ref->section[0])
 		|| p->rcode != ref->rcode
 		|| !has_all(&p->section[2], &ref->glue))

@@ -1,4 +1,4 @@
-/* test_requests.c - what is answered before a zone is looked into. */
+/* test_requests.c - requests that are answered without looking into a zone. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -127,7 +127,7 @@ requests_cut_at_each_length(void **state)
 		assert_int_equal(raw.parts.rcode, RCODE_FORMERR);
 		raw_expect_header(&raw, 0x8101);
 	}
-	/* Fault 17: what follows is not looked at. */
+	/* Fault 17: octets behind that are not looked at. */
 	raw_init(&raw, &ask);
 	memset(raw.request + raw.len, 0xff, 20);
 	raw.len += 20;
@@ -287,7 +287,7 @@ transfers(void **state)
 	world_fini(&w);
 }
 
-/* IXFR alone has a record in its authority section. */
+/* Only IXFR may have a record in its authority section. */
 static void
 ixfr_with_its_soa_is_well_formed(void **state)
 {

@@ -13,7 +13,7 @@ add_apex(struct world_zone *zone)
 	world_add_record(zone, "ns.z. 60 A 192.0.2.1");
 }
 
-/* count records "owner 60 type data" with %u replaced. */
+/* Adds count records "owner 60 type data", with a number for each %u. */
 static void
 add_many(struct world_zone *zone, const char *format, unsigned count)
 {
@@ -91,8 +91,8 @@ udp_size_is_clamped(void **state)
 	world_fini(&w);
 }
 
-/* RFC 9471: in-domain glue is there, or TC; RFC 9471 section 2.2: sibling
- * glue may be left out. */
+/* RFC 9471: the reply has all in-domain glue, or TC. RFC 9471 section 2.2:
+ * sibling glue may be left out. */
 static void
 glue_in_the_child_is_not_dropped(void **state)
 {
@@ -129,7 +129,7 @@ glue_in_the_child_is_not_dropped(void **state)
 		assert_int_equal(p->section[AR].rrs[i].type,
 			i < 13 ? TYPE_A : TYPE_AAAA);
 	done(p);
-	/* The one that is needed comes before the others. */
+	/* The address that is needed comes before the others. */
 	p = ask_size(&w, "www.mix.z.", TYPE_A, 0, NULL);
 	expect_no_flag(p, MESSAGE_TC);
 	expect_rr(p, AR, "zz.mix.z. 60 A 192.0.2.99");
@@ -138,7 +138,7 @@ glue_in_the_child_is_not_dropped(void **state)
 	world_fini(&w);
 }
 
-/* RFC 2181 section 9: what is not needed goes without TC. */
+/* RFC 2181 section 9: records that are not needed are left out without TC. */
 static void
 optional_sections_go_without_tc(void **state)
 {
@@ -163,7 +163,7 @@ optional_sections_go_without_tc(void **state)
 	world_fini(&w);
 }
 
-/* RFC 4035 section 3.1.1: an answer does not go without its signatures. */
+/* RFC 4035 section 3.1.1: an answer is not sent without its signatures. */
 static void
 signatures_are_part_of_the_answer(void **state)
 {
@@ -204,7 +204,8 @@ signatures_are_part_of_the_answer(void **state)
 	world_fini(&w);
 }
 
-/* What has no room is left out whole, also in the middle of a chain. */
+/* An RRset that does not fit is left out whole, also in the middle of a
+ * chain. */
 static void
 chain_is_cut_at_a_whole_rrset(void **state)
 {
@@ -229,7 +230,7 @@ chain_is_cut_at_a_whole_rrset(void **state)
 	world_fini(&w);
 }
 
-/* Behind 16383 octets no pointer can reach: names are written in full. */
+/* No pointer reaches behind 16383 octets: names are written in full. */
 static void
 names_behind_the_reach_of_pointers(void **state)
 {
@@ -245,7 +246,8 @@ names_behind_the_reach_of_pointers(void **state)
 	add_many(zone, "z. 60 MX %u mail.deep.below.z.", 3);
 	world_add_record(zone, "mail.deep.below.z. 60 A 192.0.2.200");
 	for (unsigned size = 10; size < 60; size++) {
-		/* The authority section starts at all places around. */
+		/* The authority section starts a little before that offset or
+		 * behind it. */
 		char line[1024], text[256];
 
 		memset(text, 'x', sizeof(text));
@@ -274,7 +276,7 @@ names_behind_the_reach_of_pointers(void **state)
 	world_fini(&w);
 }
 
-/* A chain with so many signatures that its later owners stand there. */
+/* A chain has so many signatures that its later owners are that far behind. */
 static void
 chains_go_on_behind_the_reach_of_pointers(void **state)
 {
@@ -347,7 +349,7 @@ more_than_a_message_can_hold_is_truncated(void **state)
 	world_fini(&w);
 }
 
-/* Fault 27: additional data is bounded. */
+/* Fault 27: additional data has a limit. */
 static void
 many_targets_are_bounded(void **state)
 {
@@ -397,7 +399,7 @@ options_of_opt_give_way(void **state)
 	world_fini(&w);
 }
 
-/* A batch of requests of all sorts is answered as each of them alone. */
+/* Requests of all sorts get the same replies in one batch as each alone. */
 static void
 batches_answer_as_one_by_one(void **state)
 {
@@ -457,7 +459,7 @@ batches_answer_as_one_by_one(void **state)
 	world_fini(&w);
 }
 
-/* However small the buffer is, nothing is written behind it. */
+/* Nothing is written behind the buffer, however small it is. */
 static void
 small_buffers_are_respected(void **state)
 {

@@ -99,7 +99,7 @@ put_soa(uint8_t *out, char **rest)
 	return at;
 }
 
-/* A signature that looks right: the covered type, the signer, 24 octets. */
+/* Makes a signature that looks right: covered type, signer, 24 octets. */
 static size_t
 put_rrsig(uint8_t *out, const uint8_t *owner, char **rest)
 {
@@ -418,8 +418,8 @@ read_rdata(struct cursor *c, uint16_t rdlen, struct world_rr *rr)
 			uint8_t name[NAME_MAX_LEN];
 
 			assert_int_equal(name_read(c, name, &len), NSD_OK);
-			/* The zones of the tests are lower case; a CNAME made
-			 * from a DNAME has the question's case. */
+			/* The zones of the tests are in lower case, but a CNAME
+			 * made from a DNAME has the question's case. */
 			name_lower(name);
 			memcpy(rr->rdata + at, name, len);
 			at += len;
@@ -427,7 +427,7 @@ read_rdata(struct cursor *c, uint16_t rdlen, struct world_rr *rr)
 		assert_true(c->at <= end);
 	}
 	len = (size_t)(end - c->at);
-	/* The tests' own records are short; others are only counted. */
+	/* Records of the tests are short. Longer ones are only counted. */
 	if (at + len <= sizeof(rr->rdata))
 		memcpy(rr->rdata + at, c->at, len);
 	rr->rdlen = (uint16_t)(at + len);

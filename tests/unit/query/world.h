@@ -1,5 +1,5 @@
 /*
- * world.h - zones from text, served by the query layer, for tests: and the
+ * world.h - for tests: zones from text that the query layer serves, and the
  * same zones as plain lists of records, for the reference to search.
  */
 #ifndef TESTS_QUERY_WORLD_H
@@ -41,7 +41,7 @@ struct world_rrs {
 struct world_zone {
 	uint8_t apex[NAME_MAX_LEN];
 	struct world_rrs records;
-	bool not_loaded; /* configured only */
+	bool not_loaded; /* configured, but has no data */
 	uint32_t flags;  /* enum zone_entry_flags */
 	const struct acl_element *query_acl;
 	size_t query_acl_count;
@@ -60,7 +60,7 @@ struct world {
 	struct counters counters;
 };
 
-/* An empty world with doc/surface.md's defaults. */
+/* Makes an empty world with the defaults of doc/surface.md. */
 void world_init(struct world *w);
 void world_fini(struct world *w);
 
@@ -78,7 +78,7 @@ void world_parse_record(const char *line, struct world_rr *rr);
 /* Builds the zones and publishes them. Fails the test if one is refused. */
 void world_start(struct world *w);
 
-/* Finds the record's position, or NULL: by owner and, unless 0, type. */
+/* Finds a record by owner and type (0: any type). NULL: there is none. */
 const struct world_rr *world_find(const struct world_zone *zone,
 	const uint8_t *owner, uint16_t type);
 
@@ -89,7 +89,7 @@ void rrs_fini(struct world_rrs *rrs);
 /* ---- requests ---------------------------------------------------------- */
 
 struct ask {
-	const char *qname; /* text; or NULL: wire */
+	const char *qname; /* text; NULL: wire has the name */
 	const uint8_t *wire;
 	uint16_t type;
 	uint16_t rrclass;  /* 0: IN */
@@ -104,7 +104,7 @@ struct ask {
 	const char *from;  /* address; NULL: 127.0.0.1 */
 };
 
-/* Writes the request; room for 1024 octets. Returns its length. */
+/* Writes the request. out has room for 1024 octets. Returns its length. */
 size_t ask_write(const struct ask *ask, uint8_t *out);
 
 struct answer_opt {
@@ -131,13 +131,13 @@ struct reply_parts {
 };
 
 /*
- * Sends raw octets. Returns the reply's length, 0: none. The reply is in
- * octets of size capacity.
+ * Sends raw octets. reply has room for capacity octets. Returns the reply's
+ * length; 0: there is none.
  */
 size_t world_send(struct world *w, const void *request, size_t len,
 	const struct ask *how, uint8_t *reply, size_t capacity);
 
-/* Asks and takes the reply apart, which must succeed to the last octet. */
+/* Asks, and takes the reply apart as reply_read does. */
 void world_ask(struct world *w, const struct ask *ask,
 	struct reply_parts *parts);
 /* Takes a reply apart; fails the test if it is not a whole message. */

@@ -1,4 +1,5 @@
-/* test_nsec3_find.c - look-ups in a chain against a search of all records. */
+/* test_nsec3_find.c - compares look-ups in a chain with a search of all its
+ * records. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,8 +29,8 @@ rnd(void)
 	return chance_next(&random_state);
 }
 
-/* kind 0: spread evenly; 1: equal for 19 octets; 2: equal for 8 here and
- * there; 3: crowded at the ends. */
+/* Makes hashes of a kind. 0: spread evenly; 1: the first 18 octets are equal;
+ * 2: the first 8 are equal for many; 3: crowded at both ends. */
 static void
 make_hash(uint8_t hash[NSEC3_HASH_LEN], unsigned kind)
 {
@@ -153,7 +154,7 @@ check_finds(unsigned kind)
 		if (rnd() % 16 == 0)
 			memset(f->hash, rnd() % 2 == 0 ? 0 : 0xff,
 				NSEC3_HASH_LEN);
-		/* What is behind the prefix is not looked at. */
+		/* The octets behind the prefix are not looked at. */
 		if (f->is_prefix)
 			memset(f->hash + NSEC3_PREFIX_LEN, (int)rnd(),
 				NSEC3_HASH_LEN - NSEC3_PREFIX_LEN);

@@ -157,7 +157,8 @@ zone_that_is_there_is_refused(void **state)
 	assert_int_equal(remove_zone("a."), NSD_E_NOT_FOUND);
 }
 
-/* However the zones came: each is found, none is left when all are gone. */
+/* However the zones are added, each is found; when all are removed, none is
+ * left. */
 static void
 many_zones_come_and_go(void **state)
 {
@@ -276,7 +277,7 @@ new_version_replaces_the_old_one(void **state)
 	assert_int_equal(reclaimed(), empty);
 }
 
-/* Nothing that the next steps look at is used again after one. */
+/* Memory that a step frees is not looked at by the next steps. */
 static void
 version_is_retired_in_steps(const char *text)
 {
@@ -301,7 +302,7 @@ version_is_retired_in_steps(const char *text)
 	assert_int_equal(reclaimed(), empty);
 }
 
-/* As many NSEC3 records as take pages of more than one level. */
+/* So many NSEC3 records that the chain has more than one level of pages. */
 static void
 chain_of_many_pages_is_retired_in_steps(void **state)
 {
@@ -317,8 +318,8 @@ chain_of_many_pages_is_retired_in_steps(void **state)
 	version_is_retired_in_steps(text);
 }
 
-/* All that is in the store is of some kind; less what is lost in rounding
- * the parts of shared objects. */
+/* The kinds add up to all that is in the store, but for what is lost in
+ * rounding the parts of shared objects. */
 static void
 assert_measured(void)
 {
@@ -332,7 +333,7 @@ assert_measured(void)
 		steps++;
 	zone_measure_get(&step, &stepped);
 	assert_memory_equal(&stepped, &measure, sizeof(measure));
-	/* Names, hashes, addresses, and zones. */
+	/* Names, hashes, addresses and zones took steps of their own. */
 	assert_true(steps > 10);
 	for (unsigned i = 0; i < ZONE_KIND_COUNT; i++) {
 		print_message("%s %u\n", zone_kind_name(i),
@@ -427,7 +428,7 @@ zone_that_is_there_is_adopted(void **state)
 	assert_int_equal(reclaimed(), empty);
 }
 
-/* A loader died while it built one version and let go of another: its
+/* A loader dies while it builds one version and lets go of another. Its
  * successor keeps what is published, and no more. */
 static void
 sweep_keeps_what_is_published_and_no_more(void **state)

@@ -1,5 +1,5 @@
-/* test_table_memory.c - zones are added all or none, also when memory runs
- * out at each place in turn. */
+/* test_table_memory.c - zones are added all or none, wherever memory runs
+ * out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ apex_of(unsigned i)
 	return name;
 }
 
-/* Adds count zones from a number on, failing at each place first. */
+/* Adds count zones from a number on, after a failure at each place. */
 static void
 add_zones(unsigned first, unsigned count)
 {
