@@ -125,8 +125,8 @@ print_pattern_option(const struct conf *conf, const struct question *q)
 
 	/* The implicit pattern of a zone has the zone's name as the file has
 	 * it. */
-	if (pattern == NULL &&
-		strncmp(q->pattern, implicit, sizeof(implicit) - 1) == 0)
+	if (pattern == NULL
+		&& strncmp(q->pattern, implicit, sizeof(implicit) - 1) == 0)
 		zone = conf_find_zone_text(conf,
 			q->pattern + sizeof(implicit) - 1);
 	if (zone != NULL && strcmp(q->option, "name") == 0) {

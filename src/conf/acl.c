@@ -93,9 +93,9 @@ acl_parse_words(struct conf_parser *p, const struct conf_option *option,
 {
 	struct arena *arena = &p->owner->arena;
 
-	if (option->type == TYPE_ACL_REQUEST && count > 2 &&
-		(strcmp(word->text, "AXFR") == 0 ||
-			strcmp(word->text, "UDP") == 0)) {
+	if (option->type == TYPE_ACL_REQUEST && count > 2
+		&& (strcmp(word->text, "AXFR") == 0
+			|| strcmp(word->text, "UDP") == 0)) {
 		acl->axfr_only = word->text[0] == 'A';
 		acl->allow_udp = word->text[0] == 'U';
 		word = word->next;
@@ -133,9 +133,9 @@ bool
 acl_set(struct conf_parser *p, const struct conf_option *option,
 	struct conf_acls *list, const struct conf_word *words, uint32_t count)
 {
-	bool single = option->type == TYPE_ACL_REQUEST ||
-		option->type == TYPE_ACL_NOTIFY ||
-		option->type == TYPE_ACL_ADDRESS;
+	bool single = option->type == TYPE_ACL_REQUEST
+		|| option->type == TYPE_ACL_NOTIFY
+		|| option->type == TYPE_ACL_ADDRESS;
 	struct conf_acl acl, *item;
 
 	memset(&acl, 0, sizeof(acl));

@@ -79,11 +79,11 @@ check_references(struct conf_parser *p)
 	}
 	/* Many zones have the defaults, which refer to nothing. */
 	for (i = 0; i < conf->zone_count; i++)
-		if (conf->zones[i]->options->implicit &&
-			conf->zones[i]->options != p->owner->defaults)
+		if (conf->zones[i]->options->implicit
+			&& conf->zones[i]->options != p->owner->defaults)
 			check_pattern(p, conf->zones[i]->options);
-	if (conf->server.cookie_staging_secret != NULL &&
-		conf->server.cookie_secret == NULL)
+	if (conf->server.cookie_staging_secret != NULL
+		&& conf->server.cookie_secret == NULL)
 		error_at(p, p->token_file, p->token_line,
 			"a cookie-staging-secret cannot be configured without "
 			"also providing a cookie-secret");
@@ -121,10 +121,10 @@ effect_collect(enum conf_clause clause, const void *object,
 	const struct conf_option *rows = option_rows(clause, &count);
 
 	for (i = 0; i < count; i++)
-		if ((rows[i].flags & OPTION_NO_EFFECT) != 0 &&
-			(rows[i].flags & OPTION_ALIAS) == 0 &&
-			option_is_set(&rows[i], object) &&
-			!effect_is_default(&rows[i], object, defaults))
+		if ((rows[i].flags & OPTION_NO_EFFECT) != 0
+			&& (rows[i].flags & OPTION_ALIAS) == 0
+			&& option_is_set(&rows[i], object)
+			&& !effect_is_default(&rows[i], object, defaults))
 			option_mark_set(&rows[i], found);
 }
 
@@ -137,8 +137,8 @@ effect_report(enum conf_clause clause, const struct conf_set *found,
 	const struct conf_option *rows = option_rows(clause, &count);
 
 	for (i = 0; i < count; i++)
-		if ((rows[i].flags & OPTION_ALIAS) == 0 &&
-			option_is_set(&rows[i], found))
+		if ((rows[i].flags & OPTION_ALIAS) == 0
+			&& option_is_set(&rows[i], found))
 			on_option(ctx, conf_clauses[clause].name,
 				rows[i].name);
 }
@@ -156,8 +156,8 @@ effect_of_single(const struct conf *conf, enum conf_clause clause,
 	} defaults;
 
 	value_set_initial(clause, &defaults);
-	effect_collect(clause, (const char *)conf +
-		conf_clauses[clause].offset, &defaults, found);
+	effect_collect(clause, (const char *)conf
+		+ conf_clauses[clause].offset, &defaults, found);
 }
 
 static void
@@ -222,8 +222,8 @@ is_in_chroot(const struct conf *conf, const char *path)
 {
 	size_t len = chroot_len(conf);
 
-	return strncmp(path, conf->server.chroot, len) == 0 &&
-		(path[len] == '/' || path[len] == '\0');
+	return strncmp(path, conf->server.chroot, len) == 0
+		&& (path[len] == '/' || path[len] == '\0');
 }
 
 static void
@@ -238,8 +238,8 @@ check_zone(const struct conf *conf, const struct conf_zone *zone,
 			"%s: zone %s has allow-notify but no request-xfr "
 			"items. Where can it get a zone transfer when a "
 			"notify is received?", conf->file, zone->name);
-	if (o->request_xfr.count == 0 && o->catalog != CONF_CATALOG_PRODUCER &&
-		(zone->zonefile == NULL || zone->zonefile[0] == '\0'))
+	if (o->request_xfr.count == 0 && o->catalog != CONF_CATALOG_PRODUCER
+		&& (zone->zonefile == NULL || zone->zonefile[0] == '\0'))
 		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
 			"%s: zone %s is a primary zone but has no zonefile. "
 			"Where can the data come from?", conf->file,

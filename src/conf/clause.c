@@ -74,8 +74,8 @@ zone_make_own(struct conf_parser *p)
 		if (option_item_size(rows[i].type) == 0)
 			continue;
 		/* The items are the other's: to add is to copy them. */
-		list = (struct conf_list *)((char *)&p->pattern +
-			rows[i].offset);
+		list = (struct conf_list *)((char *)&p->pattern
+			+ rows[i].offset);
 		list->capacity = 0;
 	}
 }
@@ -123,9 +123,9 @@ pattern_merge(struct conf_parser *p, struct conf_pattern *dst,
 	const struct conf_option *rows = option_rows(CLAUSE_PATTERN, &count);
 
 	for (i = 0; i < count; i++) {
-		if (rows[i].type == TYPE_NAME ||
-			(rows[i].flags & OPTION_ALIAS) != 0 ||
-			!option_is_set(&rows[i], src))
+		if (rows[i].type == TYPE_NAME
+			|| (rows[i].flags & OPTION_ALIAS) != 0
+			|| !option_is_set(&rows[i], src))
 			continue;
 		if (!pattern_merge_option(p, &rows[i], dst, src))
 			return false;
@@ -166,8 +166,8 @@ zone_option(struct conf_parser *p, const struct conf_option *option,
 	const char **field = option->type == TYPE_NAME
 		? &p->zone_name : &p->zonefile;
 
-	if (option->type != TYPE_NAME &&
-		option->offset != offsetof(struct conf_pattern, zonefile))
+	if (option->type != TYPE_NAME
+		&& option->offset != offsetof(struct conf_pattern, zonefile))
 		return false;
 	*field = arena_copy_text(&p->owner->arena, word->text, word->len);
 	if (*field == NULL)
@@ -189,8 +189,8 @@ clause_apply(struct conf_parser *p, const struct conf_option *option,
 		zone_make_own(p);
 	}
 	(void)value_set(p, option, p->object, words->first, words->count, n);
-	if (p->conf->server.tls_auth_xfr_only &&
-		p->conf->server.tls_auth_port == 0) {
+	if (p->conf->server.tls_auth_xfr_only
+		&& p->conf->server.tls_auth_port == 0) {
 		error_at(p, words->first->file, words->first->line,
 			"tls-auth-xfr-only must stand after tls-auth-port");
 		p->conf->server.tls_auth_xfr_only = false;
@@ -252,8 +252,8 @@ clause_stray_word(struct conf_parser *p, const struct conf_word *word)
 {
 	/* The value of an unknown option is not a second error. A word that
 	 * looks like another option's name is. */
-	if (!p->stray || (!word->quoted && word->len > 1 &&
-		word->text[word->len - 1] == ':'))
+	if (!p->stray || (!word->quoted && word->len > 1
+		&& word->text[word->len - 1] == ':'))
 		error_syntax(p, word->file, word->line, word->text);
 	p->stray = true;
 }
@@ -344,8 +344,8 @@ key_end(struct conf_parser *p)
 			"tsig key %s has no secret blob", key->name);
 		return;
 	}
-	if (clause_is_duplicate(p, &p->owner->keys, "tsig key", key->name) ||
-		!key_complete(p, key))
+	if (clause_is_duplicate(p, &p->owner->keys, "tsig key", key->name)
+		|| !key_complete(p, key))
 		return;
 	items = clause_grow(p, conf->keys, conf->key_count, &p->key_room);
 	if (items == NULL)
@@ -472,8 +472,8 @@ zone_end(struct conf_parser *p)
 		: p->shared != NULL ? p->shared : owner->defaults;
 	if (options == NULL)
 		return;
-	if (options->catalog == CONF_CATALOG_PRODUCER &&
-		options->request_xfr.count > 0)
+	if (options->catalog == CONF_CATALOG_PRODUCER
+		&& options->request_xfr.count > 0)
 		error_at(p, p->clause_file, p->clause_line,
 			"zone %s is a catalog producer and has request-xfr",
 			p->zone_name);

@@ -73,15 +73,15 @@ conf_memory_size(const struct conf *conf)
 {
 	const struct conf_owner *owner = (const struct conf_owner *)conf;
 
-	return sizeof(*owner) + owner->arena.mapped +
-		map_memory_size(&owner->zones) +
-		map_memory_size(&owner->patterns) +
-		map_memory_size(&owner->keys) +
-		map_memory_size(&owner->tls_auths) +
-		owner->zone_room * sizeof(*conf->zones) +
-		owner->added_size +
-		(conf->pattern_count + conf->key_count +
-			conf->tls_auth_count) * sizeof(void *);
+	return sizeof(*owner) + owner->arena.mapped
+		+ map_memory_size(&owner->zones)
+		+ map_memory_size(&owner->patterns)
+		+ map_memory_size(&owner->keys)
+		+ map_memory_size(&owner->tls_auths)
+		+ owner->zone_room * sizeof(*conf->zones)
+		+ owner->added_size
+		+ (conf->pattern_count + conf->key_count
+			+ conf->tls_auth_count) * sizeof(void *);
 }
 
 size_t

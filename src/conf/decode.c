@@ -42,12 +42,12 @@ decode_algorithm(const char *text)
 		"hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512" };
 	size_t i;
 
-	if (strcasecmp(text, "hmac-md5.sig-alg.reg.int") == 0 ||
-		strcasecmp(text, "hmac-md5.sig-alg.reg.int.") == 0)
+	if (strcasecmp(text, "hmac-md5.sig-alg.reg.int") == 0
+		|| strcasecmp(text, "hmac-md5.sig-alg.reg.int.") == 0)
 		return names[0];
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcasecmp(text, names[i]) == 0 ||
-			strcasecmp(text, names[i] + 5) == 0)
+		if (strcasecmp(text, names[i]) == 0
+			|| strcasecmp(text, names[i] + 5) == 0)
 			return names[i];
 	return NULL;
 }

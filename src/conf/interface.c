@@ -13,9 +13,9 @@ interface_starts_with(const struct conf_word *word, const char *name)
 bool
 interface_is_suboption(const struct conf_word *word, uint32_t *words)
 {
-	if (!interface_starts_with(word, "servers=") &&
-		!interface_starts_with(word, "bindtodevice=") &&
-		!interface_starts_with(word, "setfib="))
+	if (!interface_starts_with(word, "servers=")
+		&& !interface_starts_with(word, "bindtodevice=")
+		&& !interface_starts_with(word, "setfib="))
 		return false;
 	*words = word->text[word->len - 1] == '=' ? 2 : 1;
 	return true;
@@ -32,9 +32,9 @@ servers_add(struct conf_parser *p, struct conf_interface *item,
 
 	if (dash != NULL)
 		*dash = '\0';
-	if (!decode_number(text, &first) ||
-		!decode_number(dash != NULL ? dash + 1 : text, &last) ||
-		first == 0 || last == 0 || first > 65535 || last > 65535) {
+	if (!decode_number(text, &first)
+		|| !decode_number(dash != NULL ? dash + 1 : text, &last)
+		|| first == 0 || last == 0 || first > 65535 || last > 65535) {
 		if (dash != NULL)
 			*dash = '-';
 		error_at(p, word->file, word->line,

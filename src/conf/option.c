@@ -317,8 +317,8 @@ option_find(enum conf_clause clause, const char *name)
 	for (i = 0; i < count; i++) {
 		if (strcmp(rows[i].name, name) != 0)
 			continue;
-		if (clause == CLAUSE_ZONE &&
-			(rows[i].flags & OPTION_PATTERN_ONLY) != 0)
+		if (clause == CLAUSE_ZONE
+			&& (rows[i].flags & OPTION_PATTERN_ONLY) != 0)
 			return NULL;
 		return &rows[i];
 	}

@@ -63,8 +63,8 @@ parser_add_names(struct conf_parser *p)
 		if (name == NULL)
 			return NSD_E_MEMORY;
 		name->row[option->clause] = (int16_t)i;
-		if (option->clause == CLAUSE_PATTERN &&
-			(option->flags & OPTION_PATTERN_ONLY) == 0)
+		if (option->clause == CLAUSE_PATTERN
+			&& (option->flags & OPTION_PATTERN_ONLY) == 0)
 			name->row[CLAUSE_ZONE] = (int16_t)i;
 	}
 	return NSD_OK;

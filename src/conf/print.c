@@ -34,15 +34,15 @@ put_string(const struct printer *pr, const struct conf_option *option,
 		fputs(text, pr->out);
 		return;
 	}
-	if (pr->full_paths && (option->flags & OPTION_PATH) != 0 &&
-		text[0] != '/') {
+	if (pr->full_paths && (option->flags & OPTION_PATH) != 0
+		&& text[0] != '/') {
 		len = strlen(chroot);
 		fprintf(pr->out, "%s%s", chroot,
 			chroot[len - 1] == '/' ? "" : "/");
 	}
 	fputs(text, pr->out);
-	if ((option->flags & OPTION_DIRECTORY) != 0 &&
-		text[strlen(text) - 1] != '/')
+	if ((option->flags & OPTION_DIRECTORY) != 0
+		&& text[strlen(text) - 1] != '/')
 		fputc('/', pr->out);
 }
 
@@ -91,8 +91,8 @@ static void
 put_word(const struct printer *pr, const char *text)
 {
 	size_t len = strlen(text);
-	bool quote = len == 0 || text[0] == '#' || text[len - 1] == ':' ||
-		strpbrk(text, " \t\r\n\"") != NULL;
+	bool quote = len == 0 || text[0] == '#' || text[len - 1] == ':'
+		|| strpbrk(text, " \t\r\n\"") != NULL;
 
 	fprintf(pr->out, "%s%s%s", quote ? "\"" : "", text,
 		quote ? "\"" : "");
@@ -364,8 +364,8 @@ print_option(const struct printer *pr, const struct conf_option *option,
 		print_rrl(pr, option, *(const uint16_t *)field);
 		return;
 	}
-	if (quote[0] != '\0' && (option->flags & OPTION_QUOTED) == 0 &&
-		*(const char *const *)field == NULL) {
+	if (quote[0] != '\0' && (option->flags & OPTION_QUOTED) == 0
+		&& *(const char *const *)field == NULL) {
 		fprintf(pr->out, "\t#%s:\n", option->name);
 		return;
 	}
@@ -385,11 +385,11 @@ print_clause(const struct printer *pr, enum conf_clause clause,
 	for (i = 0; i < count; i++) {
 		if ((rows[i].flags & (OPTION_NOT_PRINTED | OPTION_ALIAS)) != 0)
 			continue;
-		if (clause == CLAUSE_ZONE &&
-			(rows[i].flags & OPTION_PATTERN_ONLY) != 0)
+		if (clause == CLAUSE_ZONE
+			&& (rows[i].flags & OPTION_PATTERN_ONLY) != 0)
 			continue;
-		if (!option_is_set(&rows[i], object) && (only_set ||
-			(rows[i].flags & OPTION_PRINT_IF_SET) != 0))
+		if (!option_is_set(&rows[i], object) && (only_set
+			|| (rows[i].flags & OPTION_PRINT_IF_SET) != 0))
 			continue;
 		print_option(pr, &rows[i], object);
 	}
@@ -475,9 +475,9 @@ print_alone(const struct printer *pr, const struct conf_option *option,
 				fprintf(pr->out, "%s\n", name->name);
 		return;
 	}
-	if (option_item_size(option->type) > 0 &&
-		option->type != TYPE_STRINGS &&
-		option->type != TYPE_NUMBERS) {
+	if (option_item_size(option->type) > 0
+		&& option->type != TYPE_STRINGS
+		&& option->type != TYPE_NUMBERS) {
 		put_list_lines(pr, option, field);
 		return;
 	}
@@ -488,9 +488,9 @@ print_alone(const struct printer *pr, const struct conf_option *option,
 static bool
 is_printable_alone(const struct conf_option *option)
 {
-	return option != NULL && option->type != TYPE_SERVER_CPU &&
-		option->type != TYPE_IGNORED && option->type != TYPE_INCLUDE &&
-		option->type != TYPE_ONLY;
+	return option != NULL && option->type != TYPE_SERVER_CPU
+		&& option->type != TYPE_IGNORED
+		&& option->type != TYPE_INCLUDE && option->type != TYPE_ONLY;
 }
 
 /* server-N-cpu-affinity; an empty line if none is given. */
@@ -503,8 +503,8 @@ print_server_cpu(const struct conf *conf, const char *name, FILE *out)
 	uint32_t i;
 	int end = 0;
 
-	if (sscanf(name, "server-%5u-cpu-affinity%n", &server, &end) != 1 ||
-		end == 0 || name[end] != '\0' || server == 0)
+	if (sscanf(name, "server-%5u-cpu-affinity%n", &server, &end) != 1
+		|| end == 0 || name[end] != '\0' || server == 0)
 		return false;
 	for (i = 0; i < list->count; i++)
 		if (list->items[i].server == server)
@@ -533,8 +533,8 @@ conf_print_option(const struct conf *conf, const char *option,
 		row = option_find((enum conf_clause)i, name);
 		if (!is_printable_alone(row))
 			continue;
-		print_alone(&pr, row, (const char *)conf +
-			conf_clauses[i].offset);
+		print_alone(&pr, row, (const char *)conf
+			+ conf_clauses[i].offset);
 		return NSD_OK;
 	}
 	return print_server_cpu(conf, name, out) ? NSD_OK : NSD_E_NOT_FOUND;

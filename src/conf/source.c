@@ -109,8 +109,8 @@ source_load(struct conf_parser *p, const char *path, struct stat *st,
 	if (fs_open_to_read(conf_path_in_chroot(p->chroot, path), first, &fd,
 		    st) != NSD_OK)
 		return errno;
-	if (S_ISREG(st->st_mode) &&
-		(uint64_t)st->st_size > CONF_FILE_SIZE_MAX)
+	if (S_ISREG(st->st_mode)
+		&& (uint64_t)st->st_size > CONF_FILE_SIZE_MAX)
 		err = EFBIG;
 	if (err == 0) {
 		errno = 0;
@@ -203,8 +203,8 @@ source_open_include(struct conf_parser *p, const char *path, uint32_t line)
 		return;
 	}
 	for (outer = p->source; outer != NULL; outer = outer->outer)
-		if (outer->is_file && outer->dev == st.st_dev &&
-			outer->ino == st.st_ino) {
+		if (outer->is_file && outer->dev == st.st_dev
+			&& outer->ino == st.st_ino) {
 			error_at(p, file, line,
 				"include loop: '%s' is being read already",
 				path);
@@ -232,8 +232,8 @@ source_open_pending(struct conf_parser *p)
 {
 	struct conf_source *source = p->source;
 
-	while (p->source == source && p->failed == NSD_OK && !p->too_many &&
-		source->pending_next < source->pending_count)
+	while (p->source == source && p->failed == NSD_OK && !p->too_many
+		&& source->pending_next < source->pending_count)
 		source_open_include(p,
 			source->pending[source->pending_next++],
 			source->pending_line);
@@ -257,8 +257,8 @@ source_glob(struct conf_parser *p, const char *pattern)
 		 * (glibc, musl) is not promised. */
 		source->pending = calloc(found.gl_pathc,
 			sizeof(*source->pending));
-		while (source->pending != NULL &&
-			source->pending_count < found.gl_pathc) {
+		while (source->pending != NULL
+			&& source->pending_count < found.gl_pathc) {
 			char *path = strdup(
 				found.gl_pathv[source->pending_count]);
 

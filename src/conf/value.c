@@ -320,8 +320,8 @@ set_algorithm(const struct setting *s)
 static bool
 set_name(const struct setting *s)
 {
-	if (s->option->clause == CLAUSE_PATTERN &&
-		strpbrk(s->words->text, " \t\r\n") != NULL) {
+	if (s->option->clause == CLAUSE_PATTERN
+		&& strpbrk(s->words->text, " \t\r\n") != NULL) {
 		error_at(s->p, s->words->file, s->words->line,
 			"space is not allowed in pattern name: '%s'",
 			s->words->text);
@@ -432,9 +432,9 @@ value_word_count(const struct conf_option *option,
 	*most = value_types[option->type].most;
 	if (words == NULL)
 		return;
-	if (option->type == TYPE_ACL_REQUEST && !words->quoted &&
-		(strcmp(words->text, "AXFR") == 0 ||
-			strcmp(words->text, "UDP") == 0)) {
+	if (option->type == TYPE_ACL_REQUEST && !words->quoted
+		&& (strcmp(words->text, "AXFR") == 0
+			|| strcmp(words->text, "UDP") == 0)) {
 		++*least;
 		++*most;
 	} else if (option->type == TYPE_LISTEN) {

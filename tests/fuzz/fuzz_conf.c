@@ -48,9 +48,9 @@ use_zones(const struct conf *conf)
 
 	for (i = 0; i < conf->zone_count; i++) {
 		zone = conf->zones[i];
-		if (conf_find_zone(conf, zone->wire) != zone ||
-			conf_find_zone_text(conf, zone->name) != zone ||
-			zone->index != i)
+		if (conf_find_zone(conf, zone->wire) != zone
+			|| conf_find_zone_text(conf, zone->name) != zone
+			|| zone->index != i)
 			abort();
 		if (conf_zone_file_name(zone, name, sizeof(name), &len) ==
 			NSD_OK && strlen(name) != len)

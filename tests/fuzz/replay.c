@@ -33,8 +33,8 @@ replay_file(const char *path, size_t size)
 	uint8_t *data = malloc(size > 0 ? size : 1);
 	FILE *file = fopen(path, "rb");
 
-	if (data == NULL || file == NULL ||
-		fread(data, 1, size, file) != size)
+	if (data == NULL || file == NULL
+		|| fread(data, 1, size, file) != size)
 		fail(path);
 	fclose(file);
 	LLVMFuzzerTestOneInput(data, size);

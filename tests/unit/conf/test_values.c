@@ -554,8 +554,8 @@ names_are_unique_and_clauses_stand_together(void **state)
 			conf_options[i - 1].clause);
 		for (k = 0; k < i; k++)
 			assert_true(conf_options[i].clause !=
-				conf_options[k].clause ||
-				strcmp(conf_options[i].name,
+				conf_options[k].clause
+				|| strcmp(conf_options[i].name,
 					conf_options[k].name) != 0);
 		if ((conf_options[i].flags & OPTION_ALIAS) != 0)
 			assert_int_equal(conf_options[i].offset,
