@@ -5,6 +5,7 @@
 #ifndef BASE_EXCHANGE_H
 #define BASE_EXCHANGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -12,7 +13,20 @@
 /* Most requests that are handed over at once. */
 #define EXCHANGE_BATCH_MAX 64
 
+/* So many octets of replies to a batch from a stream are enough: the handler
+ * may put off the rest of the batch, but never all of it. */
+#define EXCHANGE_REPLIES_MAX (256u * 1024)
+
 enum exchange_transport { TRANSPORT_UDP, TRANSPORT_TCP, TRANSPORT_TLS };
+
+/* What has become of a request before it was handed over. A request from a
+ * stream comes again if it was put off, or if there was no room for its
+ * reply. It is counted once all the same. */
+enum exchange_seen {
+	EXCHANGE_NEW,
+	EXCHANGE_PUT_OFF,  /* the request is counted, there was no reply */
+	EXCHANGE_ANSWERED, /* both are counted, the reply was not sent */
+};
 
 struct exchange {
 	const uint8_t *request; /* borrowed for the call */
@@ -21,6 +35,9 @@ struct exchange {
 	uint8_t *reply;         /* not the request's buffer */
 	uint32_t reply_len;     /* set by the handler; 0: send nothing */
 	enum exchange_transport transport;
+	enum exchange_seen seen;
+	bool put_off;           /* set by the handler; false when handed over:
+				 * hand it over again, there is no reply */
 	/* The client's own address, also if a proxy stands between. */
 	const struct sockaddr_storage *peer;
 	/* NULL when the request is handed over. On TCP the handler may set it

@@ -17,7 +17,7 @@ struct net_listen {
 	bool transparent;       /* ip-transparent */
 	bool freebind;          /* ip-freebind */
 	const char *device;     /* bindtodevice; NULL: none */
-	int send_buffer;        /* octets; 0: the system's */
+	int send_buffer;        /* UDP, octets; 0: the system's */
 	int receive_buffer;
 	int tcp_mss;            /* 0: the system's */
 	int tcp_backlog;        /* -1: as large as the system lets */

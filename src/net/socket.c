@@ -15,6 +15,10 @@
  * need no fragments but those that the sender makes. */
 #define IP6_MTU_MIN 1280
 
+/* Octets that wait in the kernel for a client that does not read, beside what
+ * its window takes. */
+#define TCP_UNSENT_MAX (128 * 1024)
+
 /* A socket under construction. */
 struct making {
 	const struct net_listen *options;
@@ -106,10 +110,26 @@ set_udp_mtu(const struct making *m)
 	}
 }
 
-/* Accepted sockets inherit TCP_NODELAY and TCP_MAXSEG from the listener. */
+/* All clients share a socket for datagrams. */
+static void
+set_udp_buffers(const struct making *m)
+{
+	set_buffer(m, SO_SNDBUF, SO_SNDBUFFORCE, m->options->send_buffer,
+		"send-buffer-size");
+	set_buffer(m, SO_RCVBUF, SO_RCVBUFFORCE, m->options->receive_buffer,
+		"receive-buffer-size");
+}
+
+/*
+ * Accepted sockets inherit these from the listener. The system sizes their
+ * buffers by what each connection needs: a size that is set here would be held
+ * by every client that does not read. TCP_NOTSENT_LOWAT bounds what waits.
+ */
 static void
 set_tcp(const struct making *m)
 {
+	try_int(m, IPPROTO_TCP, TCP_NOTSENT_LOWAT, TCP_UNSENT_MAX,
+		"TCP_NOTSENT_LOWAT");
 	try_int(m, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");
 	if (m->options->tcp_mss > 0)
 		try_int(m, IPPROTO_TCP, TCP_MAXSEG, m->options->tcp_mss,
@@ -132,15 +152,13 @@ set_options(const struct making *m)
 	if (m->options->address.ss_family == AF_INET6
 	    && !set_int(m, SOL_IPV6, IPV6_V6ONLY, 1))
 		return false;
-	set_buffer(m, SO_SNDBUF, SO_SNDBUFFORCE, m->options->send_buffer,
-		"send-buffer-size");
-	set_buffer(m, SO_RCVBUF, SO_RCVBUFFORCE, m->options->receive_buffer,
-		"receive-buffer-size");
 	set_placement(m);
-	if (m->options->tcp)
+	if (m->options->tcp) {
 		set_tcp(m);
-	else
+	} else {
+		set_udp_buffers(m);
 		set_udp_mtu(m);
+	}
 	return true;
 }
 

@@ -136,7 +136,8 @@ on_connection(struct tcp_source *source)
 	unsigned accepted = 0;
 
 	/* Another listener may have found that there is no room. */
-	while (!tcp->paused && accepted < listener->budget) {
+	while (!tcp->paused && accepted < listener->budget
+		&& !tcp_turn_is_over(tcp)) {
 		if (is_full(tcp) && !tcp->options.reject_overflow) {
 			/* Only the first connection is known to be there. */
 			if (accepted > 0)
@@ -151,6 +152,7 @@ on_connection(struct tcp_source *source)
 			return;
 		}
 		accepted++;
+		tcp->turn_cost += TCP_COST_ACCEPT;
 	}
 	if (listener->budget < ACCEPT_MAX)
 		listener->budget *= 2;
@@ -206,23 +208,37 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 		tcp_wait_until(tcp, tcp->resume_ms);
 }
 
+/* Asks which sockets are ready. */
+static void
+ready_wait(struct net_tcp *tcp)
+{
+	int count = epoll_wait(tcp->epoll, tcp->ready, TCP_READY_MAX, 0);
+
+	tcp->ready_next = 0;
+	tcp->ready_count = count > 0 ? (unsigned)count : 0;
+	for (unsigned i = 0; i < tcp->ready_count; i++) {
+		struct tcp_source *source = tcp->ready[i].data.ptr;
+
+		source->ready_at = i + 1;
+	}
+}
+
 /* Does a turn. A connection that is destroyed takes itself off the list. */
 static void
 on_turn(evutil_socket_t fd, short what, void *arg)
 {
 	struct net_tcp *tcp = arg;
-	int count = epoll_wait(fd, tcp->ready, TCP_READY_MAX, 0);
 
-	for (int i = 0; i < count; i++) {
-		struct tcp_source *source = tcp->ready[i].data.ptr;
-
-		source->ready_at = (unsigned)i + 1;
-	}
-	for (int i = 0; i < count; i++) {
-		struct tcp_source *source = tcp->ready[i].data.ptr;
+	if (tcp->ready_next == tcp->ready_count)
+		ready_wait(tcp);
+	tcp->turn_cost = 0;
+	while (tcp->ready_next < tcp->ready_count && !tcp_turn_is_over(tcp)) {
+		struct tcp_source *source
+			= tcp->ready[tcp->ready_next++].data.ptr;
 
 		if (source == NULL)
 			continue;
+		tcp->turn_cost += TCP_COST_EVENT;
 		source->ready_at = 0;
 		source->on_ready(source);
 	}

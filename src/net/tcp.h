@@ -31,6 +31,18 @@
 /* Most sockets that one turn serves. */
 #define TCP_READY_MAX 64
 
+/*
+ * What one turn may do before UDP has its own, in units of some 0.3 us: the
+ * cost of a small request among others. What is left waits for the next turn,
+ * so that no client decides how long a turn is.
+ */
+#define TCP_TURN_COST 1024
+#define TCP_COST_REQUEST 1
+#define TCP_COST_EVENT 4
+#define TCP_COST_ACCEPT 32
+/* So many octets of replies cost 1. */
+#define TCP_COST_OCTETS 1024
+
 /* A listener or a connection, as the epoll set knows it. */
 struct tcp_source {
 	void (*on_ready)(struct tcp_source *source);
@@ -69,6 +81,10 @@ struct tcp_conn {
 	uint32_t out_at;     /* sent so far */
 	uint32_t out_len;
 	unsigned queries;
+	/* Of the requests that come next so many have been handed over before,
+	 * and of these the first so many had a reply: enum exchange_seen. */
+	unsigned seen;
+	unsigned answered;
 	enum tcp_waiting waiting;
 	enum tcp_phase phase;
 	bool gathered;
@@ -99,7 +115,12 @@ struct tcp_listener {
 struct net_tcp {
 	struct event event;
 	int epoll;
+	/* What is ready and has not been seen to. A turn may end before the
+	 * list does; the next one goes on from there, or the first of the list
+	 * would be the only ones that ever get a turn. */
 	struct epoll_event ready[TCP_READY_MAX];
+	unsigned ready_count;
+	unsigned ready_next;
 	struct net_handler handler;
 	struct net_tcp_options options;
 	struct tcp_listener *listeners;
@@ -112,6 +133,8 @@ struct net_tcp {
 	struct tcp_conn_list conns[TCP_PHASES]; /* oldest activity first */
 	unsigned count;
 	struct tcp_conn *spare; /* one freed connection, for the next */
+
+	unsigned turn_cost; /* of what was done in this turn */
 
 	/* The turn: who was gathered, and the batch so far. */
 	STAILQ_HEAD(, tcp_conn) gathered;
@@ -155,6 +178,13 @@ static inline uint8_t *
 tcp_reply_buffer(const struct net_tcp *tcp, size_t i)
 {
 	return tcp->replies + i * REPLY_STRIDE + TCP_LENGTH_SIZE;
+}
+
+/* No more is to be done in this turn. */
+static inline bool
+tcp_turn_is_over(const struct net_tcp *tcp)
+{
+	return tcp->turn_cost >= TCP_TURN_COST;
 }
 
 /* Makes the buffers that connections share. NSD_E_MEMORY without memory;

@@ -101,6 +101,9 @@ turn_answer(struct net_tcp *tcp)
 		return;
 	tcp->handler.on_batch(tcp->handler.ctx, tcp->exchanges, count);
 	tcp->batch_count = 0;
+	for (size_t i = 0; i < count; i++)
+		tcp->turn_cost += TCP_COST_REQUEST
+			+ tcp->exchanges[i].reply_len / TCP_COST_OCTETS;
 	for (first = 0; first < count; first = end) {
 		struct tcp_conn *conn = tcp->owner[first];
 
@@ -131,6 +134,16 @@ turn_add(struct tcp_conn *conn, const uint8_t *request, uint32_t len)
 	x->transport = TRANSPORT_TCP;
 	x->peer = &tcp->peer[i];
 	x->stream = NULL;
+	x->put_off = false;
+	x->seen = EXCHANGE_NEW;
+	if (conn->seen == 0)
+		return;
+	conn->seen--;
+	x->seen = EXCHANGE_PUT_OFF;
+	if (conn->answered == 0)
+		return;
+	conn->answered--;
+	x->seen = EXCHANGE_ANSWERED;
 }
 
 static void
@@ -157,7 +170,7 @@ conn_parse(struct tcp_conn *conn)
 	unsigned max = tcp->options.queries_max;
 	bool any = false;
 
-	while (!conn_is_stopped(conn)) {
+	while (!conn_is_stopped(conn) && !tcp_turn_is_over(tcp)) {
 		size_t left = (size_t)(conn->data_end - conn->data);
 		uint32_t size = message_size(conn->data, left);
 

@@ -47,9 +47,12 @@ conn_put_back(struct tcp_conn *conn, size_t i, size_t end)
 {
 	struct net_tcp *tcp = conn->tcp;
 
+	conn->seen += (unsigned)(end - i);
 	for (size_t j = i; j < end; j++) {
 		struct exchange *x = &tcp->exchanges[j];
 
+		if (!x->put_off || x->seen == EXCHANGE_ANSWERED)
+			conn->answered++;
 		if (x->stream == NULL)
 			continue;
 		if (x->stream == conn->stream)
@@ -126,6 +129,9 @@ tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end)
 
 	for (i = first; i < end && conn->stream == NULL; i++) {
 		struct exchange *x = &tcp->exchanges[i];
+
+		if (x->put_off)
+			break;
 
 		conn->stream = x->stream;
 		ASSERT_HOT(x->reply_len <= x->reply_capacity);

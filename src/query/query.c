@@ -241,12 +241,45 @@ finish(struct query_ctx *ctx, struct query *q)
 	reply_end(ctx, q);
 }
 
+/* The counters of a request that may be here again; see exchange_seen. */
+static struct counters *
+choose_counters(struct query_ctx *ctx, struct counters *counters,
+	bool counted)
+{
+	return counted ? &ctx->uncounted : counters;
+}
+
+/* Of a stream: takes requests until their replies are enough. */
+static void
+finish_stream(struct query_ctx *ctx, struct exchange *exchanges, size_t count)
+{
+	struct counters *counters = ctx->counters;
+	size_t octets = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct exchange *x = &exchanges[i];
+
+		if (octets >= EXCHANGE_REPLIES_MAX) {
+			x->reply_len = 0;
+			x->put_off = true;
+			continue;
+		}
+		ctx->counters = choose_counters(ctx, counters,
+			x->seen == EXCHANGE_ANSWERED);
+		finish(ctx, &ctx->queries[i]);
+		octets += x->reply_len;
+	}
+	ctx->counters = counters;
+}
+
 void
 query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	struct exchange *exchanges, size_t count)
 {
 	struct query_group in_zones, composing;
 	struct cells cells;
+	struct counters *counters = ctx->counters;
+	bool stream = count > 0 && exchanges[0].transport != TRANSPORT_UDP;
 
 	ASSERT_HOT(count >= 1 && count <= EXCHANGE_BATCH_MAX);
 	ctx->view = view;
@@ -256,10 +289,14 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	for (size_t i = 0; i < count; i++) {
 		struct query *q = &ctx->queries[i];
 
+		if (stream)
+			ctx->counters = choose_counters(ctx, counters,
+				exchanges[i].seen != EXCHANGE_NEW);
 		parse_request(ctx, q, &exchanges[i]);
 		if (q->step >= STEP_NOTIFY && q->step != STEP_CHAOS)
 			group_add(&in_zones, q);
 	}
+	ctx->counters = counters;
 	zones_find(ctx, in_zones.queries, in_zones.count);
 	for (size_t i = 0; i < in_zones.count; i++)
 		if (in_zones.queries[i]->step == STEP_COMPOSE)
@@ -271,6 +308,10 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	prefetch_apex_ns(ctx, &composing);
 	prefetch_cells(ctx, &composing, &cells);
 	prefetch_addresses(ctx, &cells);
+	if (stream) {
+		finish_stream(ctx, exchanges, count);
+		return;
+	}
 	for (size_t i = 0; i < count; i++)
 		finish(ctx, &ctx->queries[i]);
 }

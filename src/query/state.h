@@ -201,6 +201,7 @@ struct zone_table;
 struct query_ctx {
 	struct query_options options;
 	struct counters *counters;
+	struct counters uncounted; /* of requests that come again */
 	uint32_t rotation; /* where the next RRset begins (round-robin) */
 	/* For one call of query_answer_batch. */
 	const struct store_view *view;

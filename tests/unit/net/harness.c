@@ -43,6 +43,7 @@ answer(struct harness *h, struct exchange *x)
 	if (x->request_len > h->longest)
 		h->longest = x->request_len;
 	h->requests++;
+	h->new_replies += x->seen != EXCHANGE_ANSWERED;
 	if (x->request_len == 0 || r[0] == 'N') {
 		x->reply_len = 0;
 		return;
@@ -75,8 +76,17 @@ on_batch(void *ctx, struct exchange *exchanges, size_t count)
 	h->batches++;
 	if (count > h->largest_batch)
 		h->largest_batch = count;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0, octets = 0; i < count; i++) {
+		assert_false(exchanges[i].put_off);
+		h->new_requests += exchanges[i].seen == EXCHANGE_NEW;
+		if (h->replies_max > 0 && octets >= h->replies_max) {
+			exchanges[i].put_off = true;
+			continue;
+		}
 		answer(h, &exchanges[i]);
+		octets += exchanges[i].reply_len;
+		h->reply_octets += exchanges[i].reply_len;
+	}
 }
 
 static size_t
@@ -180,6 +190,13 @@ void
 harness_turn(struct harness *h)
 {
 	assert_int_not_equal(event_base_loop(h->base, EVLOOP_NONBLOCK), -1);
+}
+
+void
+harness_turn_once(struct harness *h)
+{
+	assert_int_not_equal(event_base_loop(h->base,
+		EVLOOP_ONCE | EVLOOP_NONBLOCK), -1);
 }
 
 void

@@ -32,7 +32,11 @@ struct harness {
 	int fd;
 	struct sockaddr_storage address;
 	size_t batches;       /* handed over */
-	size_t requests;
+	size_t requests;      /* also those that came again */
+	size_t new_requests;  /* those alone that had not been there before */
+	size_t new_replies;   /* the same of replies */
+	size_t replies_max;   /* octets, then a batch is put off; 0: never */
+	size_t reply_octets;  /* of all replies */
 	size_t largest_batch;
 	size_t longest;       /* request */
 	size_t bad_lengths;
@@ -54,8 +58,10 @@ void harness_fini(struct harness *h);
 /* A non-blocking client socket, connected. receive_buffer 0: the system's */
 int harness_connect(struct harness *h, int receive_buffer);
 
-/* Turns the loop once without waiting. */
+/* Turns the loop without waiting, until nothing is ready. */
 void harness_turn(struct harness *h);
+/* Turns it once, whatever is ready then. */
+void harness_turn_once(struct harness *h);
 
 /* Sends all, turning the loop while the socket is full. */
 void harness_send(struct harness *h, int fd, const void *data, size_t len);

@@ -1,0 +1,191 @@
+/*
+ * test_tcp_turn.c - no client decides how long a turn is: requests and replies
+ * of a turn are bounded, what is left comes in the next, and everybody has one.
+ */
+#include "config.h"
+
+#include "harness.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/octets.h"
+
+#define REQUEST 22 /* octets, with the length in front */
+#define REPLY 60002
+
+static const struct net_tcp_options ordinary = {
+	.connections_max = 100, .timeout_sec = 120 };
+
+static uint8_t data[4000 * REQUEST], reply[4000 * REQUEST];
+
+/* Count requests for large replies; each reply is filled with its number. */
+static size_t
+make_large(size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		make_request(data + i * REQUEST, 'B', REQUEST - 2);
+		octets_put_u32(data + i * REQUEST + 3, REPLY - 2);
+		data[i * REQUEST + 7] = (uint8_t)i;
+	}
+	return count * REQUEST;
+}
+
+static void
+receive_large(struct harness *h, int fd, size_t first, size_t end)
+{
+	static uint8_t octets[REPLY];
+	bool eof;
+
+	for (size_t i = first; i < end; i++) {
+		assert_int_equal(harness_receive(h, fd, octets, REPLY, &eof),
+			REPLY);
+		assert_int_equal(octets_get_u16(octets), REPLY - 2);
+		assert_int_equal(octets[2], (uint8_t)i);
+		assert_int_equal(octets[REPLY - 1], (uint8_t)i);
+	}
+}
+
+static void
+tcp_turn_answers_only_so_many_requests(void **state)
+{
+	struct harness h;
+	size_t most = 0, before;
+	bool eof;
+	int fd;
+
+	harness_tcp(&h, "127.0.0.1", &ordinary);
+	fd = harness_connect(&h, 0);
+	for (size_t i = 0; i < 4000; i++) {
+		make_request(data + i * REQUEST, 'E', REQUEST - 2);
+		octets_put_u16(data + i * REQUEST + 4, (uint16_t)i);
+	}
+	/* One write, before the server has a turn. */
+	assert_int_equal(write(fd, data, sizeof(data)), sizeof(data));
+	while (h.requests < 4000) {
+		before = h.requests;
+		harness_turn_once(&h);
+		if (h.requests - before > most)
+			most = h.requests - before;
+	}
+	/* Without a bound: what one read brings, 32 KiB. */
+	assert_in_range(most, 64, 1024 + EXCHANGE_BATCH_MAX);
+	assert_int_equal(harness_receive(&h, fd, reply, sizeof(reply), &eof),
+		sizeof(reply));
+	assert_memory_equal(data, reply, sizeof(reply));
+	assert_int_equal(h.new_requests, 4000);
+	close(fd);
+	harness_fini(&h);
+}
+
+/* What is put off is answered later, in order, and counted once. */
+static void
+tcp_turn_sends_only_so_many_octets(void **state)
+{
+	struct harness h;
+	size_t most = 0, before, received[20] = {0};
+	int fd[20];
+
+	harness_tcp(&h, "127.0.0.1", &ordinary);
+	h.replies_max = EXCHANGE_REPLIES_MAX;
+	for (size_t i = 0; i < 20; i++)
+		fd[i] = harness_connect(&h, 0);
+	while (net_tcp_count(h.tcp) < 20)
+		harness_turn(&h);
+	for (size_t i = 0; i < 20; i++)
+		assert_int_equal(write(fd[i], data, make_large(100)),
+			100 * REQUEST);
+	for (unsigned round = 0; round < 100; round++) {
+		before = h.reply_octets;
+		harness_turn_once(&h);
+		if (h.reply_octets - before > most)
+			most = h.reply_octets - before;
+	}
+	/* Without a bound: 64 replies to each batch, and many of these. */
+	assert_in_range(most, 1, (1u << 20) + EXCHANGE_REPLIES_MAX + REPLY);
+	for (size_t i = 0; i < 20; i++, received[i - 1] = 100)
+		receive_large(&h, fd[i], received[i], 100);
+	assert_int_equal(h.new_requests, 20 * 100);
+	assert_int_equal(h.new_replies, 20 * 100);
+	assert_true(h.requests > 20 * 100);
+	for (size_t i = 0; i < 20; i++)
+		close(fd[i]);
+	harness_fini(&h);
+}
+
+/* A turn that ends early goes on where it was: the last of those who are
+ * ready is not kept waiting by those before it. */
+static void
+tcp_turns_go_round(void **state)
+{
+	struct harness h;
+	uint8_t one[64];
+	int fd[40];
+	unsigned turns = 0;
+	size_t len;
+	bool eof;
+
+	harness_tcp(&h, "127.0.0.1", &ordinary);
+	for (size_t i = 0; i < 40; i++)
+		fd[i] = harness_connect(&h, 0);
+	while (net_tcp_count(h.tcp) < 40)
+		harness_turn(&h);
+	/* Each has requests for several turns; nobody answers them. */
+	for (size_t i = 0; i < 4000; i++)
+		make_request(data + i * REQUEST, 'N', REQUEST - 2);
+	for (size_t i = 0; i < 39; i++)
+		assert_int_equal(write(fd[i], data, sizeof(data)),
+			sizeof(data));
+	len = make_request(one, 'E', 40);
+	assert_int_equal(write(fd[39], one, len), len);
+	while (recv(fd[39], reply, len, MSG_DONTWAIT) != (ssize_t)len) {
+		harness_turn_once(&h);
+		turns++;
+	}
+	assert_memory_equal(reply, one, len);
+	assert_in_range(turns, 20, 60);
+	assert_true(h.requests < 39 * 4000 / 2);
+	for (size_t i = 0; i < 39; i++)
+		close(fd[i]);
+	/* And whoever is left is still served. */
+	harness_send(&h, fd[39], one, len);
+	assert_int_equal(harness_receive(&h, fd[39], reply, len, &eof), len);
+	close(fd[39]);
+	harness_fini(&h);
+}
+
+/* Connections cost more than requests: a flood of them is spread over turns. */
+static void
+tcp_turn_accepts_only_so_many(void **state)
+{
+	struct harness h;
+	unsigned most = 0, before;
+	int fd[90];
+
+	harness_tcp(&h, "127.0.0.1", &ordinary);
+	for (size_t i = 0; i < 90; i++)
+		fd[i] = harness_connect(&h, 0);
+	while (net_tcp_count(h.tcp) < 90) {
+		before = net_tcp_count(h.tcp);
+		harness_turn_once(&h);
+		if (net_tcp_count(h.tcp) - before > most)
+			most = net_tcp_count(h.tcp) - before;
+	}
+	assert_in_range(most, 2, 33);
+	for (size_t i = 0; i < 90; i++)
+		close(fd[i]);
+	harness_fini(&h);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tcp_turn_answers_only_so_many_requests),
+		cmocka_unit_test(tcp_turn_sends_only_so_many_octets),
+		cmocka_unit_test(tcp_turns_go_round),
+		cmocka_unit_test(tcp_turn_accepts_only_so_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
