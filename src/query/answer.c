@@ -372,6 +372,16 @@ wants_apex_ns(const struct query_ctx *ctx, const struct query *q)
 		&& (s->from_wildcard || (s->node->flags & NODE_CUT) == 0);
 }
 
+/* True if addresses go beside the answer. Who asks for NS wants to send queries
+ * there: without addresses priming would need more of these (RFC 9609). */
+static bool
+wants_additional(const struct query_ctx *ctx, const struct query *q)
+{
+	return q->question.type == TYPE_NS
+		|| (!ctx->options.minimal_responses
+			&& q->question.type != TYPE_ANY);
+}
+
 void
 answer_compose(struct query_ctx *ctx, struct query *q)
 {
@@ -399,7 +409,6 @@ answer_compose(struct query_ctx *ctx, struct query *q)
 		add_apex_ns(ctx, q);
 	if (q->search.outcome == OUTCOME_DELEGATION)
 		additional_add_glue(ctx, q);
-	else if (!ctx->options.minimal_responses
-		&& q->question.type != TYPE_ANY)
+	else if (wants_additional(ctx, q))
 		additional_add(ctx, q);
 }

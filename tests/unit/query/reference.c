@@ -265,12 +265,12 @@ add_positive_extras(struct run *r, const struct world_zone *zone)
 	size_t answers = section[0].count;
 	bool has_ns = false;
 
-	if (r->w->options.minimal_responses)
+	if (r->w->options.minimal_responses && r->qtype != TYPE_NS)
 		return;
 	for (size_t i = 0; i < answers; i++)
 		has_ns = has_ns || (section[0].rrs[i].type == TYPE_NS
 			&& name_equal(section[0].rrs[i].owner, zone->apex));
-	if (!has_ns)
+	if (!has_ns && !r->w->options.minimal_responses)
 		add_rrset(r, &section[1], zone->apex, zone->apex, TYPE_NS);
 	for (size_t i = 0; i < answers; i++)
 		add_additional(r, zone, &section[0].rrs[i], NULL);

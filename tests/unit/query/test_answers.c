@@ -345,6 +345,8 @@ minimal_responses_leave_out_extras(void **state)
 	expect_reply(&w, "example.", TYPE_MX, 1, 0, 0);
 	expect_reply(&w, "nothing.example.", TYPE_MX, 0, 1, 0);
 	expect_reply(&w, "cut.example.", TYPE_MX, 0, 2, 3);
+	/* RFC 9609: but not what priming is after. */
+	expect_reply(&w, "example.", TYPE_NS, 2, 0, 3);
 	world_fini(&w);
 }
 
