@@ -35,6 +35,7 @@ class Steady:
         self.sent = 0
         self.answered = 0
         self.worst = 0.0
+        self.waits = []  # for each answer
         self.late = []  # when it was asked
         self.waiting = {}  # {number: when it was asked}, in that order
         self.overdue = {}  # the same, of those that are late
@@ -104,7 +105,8 @@ class Steady:
             self.late.append(since)
         else:
             self.answered += 1
-        self.worst = max(self.worst, self.clock.tick() - since)
+        self.waits.append(self.clock.tick() - since)
+        self.worst = max(self.worst, self.waits[-1])
 
     def _give_up(self):
         """On those for which the time is over."""

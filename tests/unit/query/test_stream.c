@@ -128,7 +128,7 @@ what_comes_again_is_counted_once(void **state)
 	count = answer(&w, &b, &octets);
 	assert_int_equal(w.counters.queries, COUNT);
 	assert_int_equal(w.counters.rcode[RCODE_NOERROR], count);
-	/* The replies went nowhere: these come again, and the rest with them. */
+	/* The replies went nowhere: these come again, with the rest. */
 	for (size_t i = 0; i < COUNT; i++) {
 		b.exchanges[i].seen = b.exchanges[i].put_off
 			? EXCHANGE_PUT_OFF : EXCHANGE_ANSWERED;
