@@ -360,8 +360,7 @@ parse_request(struct query_ctx *ctx, struct query *q,
 		if (opcode != OPCODE_UPDATE || !ctx->options.drop_updates)
 			end_with_header(q, RCODE_NOTIMP, flags
 				& (MESSAGE_OPCODE_MASK | MESSAGE_AA
-				| MESSAGE_TC | MESSAGE_RD | MESSAGE_RA
-				| MESSAGE_Z));
+				| MESSAGE_TC | MESSAGE_RD | MESSAGE_RA));
 		return;
 	}
 	parse_message(ctx, q, flags);

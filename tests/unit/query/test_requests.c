@@ -63,9 +63,10 @@ other_opcodes_are_not_implemented(void **state)
 		raw_send(&w, &raw);
 		if (opcode == OPCODE_QUERY || opcode == OPCODE_NOTIFY)
 			continue;
-		/* AD and CD are not copied. */
+		/* AD and CD are not copied, and Z must be zero: RFC 1035
+		 * section 4.1.1. */
 		raw_expect_header(&raw, (uint16_t)(0x8000 | opcode << 11
-			| 0x07c0 | RCODE_NOTIMP));
+			| 0x0780 | RCODE_NOTIMP));
 	}
 	world_fini(&w);
 
