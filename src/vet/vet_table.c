@@ -51,8 +51,11 @@ vet_sources(struct vet_part *p, store_ref ref)
 	const struct zone_source *source;
 	size_t at = sizeof(*s);
 
-	if (s == NULL || s->len < sizeof(*s)
-		|| !vet_claim(p, VET_SOURCES, ref, s->len))
+	if (s == NULL)
+		return false;
+	if (s->len < sizeof(*s))
+		return vet_fail(p, VET_SOURCES, ref, "ends within its head");
+	if (!vet_claim(p, VET_SOURCES, ref, s->len))
 		return false;
 	source = zone_sources_first(s);
 	for (unsigned i = 0; i < s->count; i++) {
@@ -111,7 +114,9 @@ vet_entry(struct vet_part *p, store_ref ref)
 	zone->entry_ref = ref;
 	zone->ref = entry->zone;
 	if (!vet_belongings(p, entry, ref)) {
-		/* A fault of this zone, and not of the table. */
+		/* A fault of this zone, and not of the table. A zone without a
+		 * fault would count as sound, whatever was refused. */
+		(void)vet_fail(p, VET_ENTRY, ref, "has what is not sound");
 		zone->fault = p->fault;
 		p->fault.text = NULL;
 	}

@@ -442,6 +442,7 @@ def forged_start(server, database):
 
 
 A_ZONE = [ROOT, 8, 8, 8]  # table, branch, entry, zone
+FILES = [ROOT, 8, 8, 16]  # and the list of its files
 
 
 @pytest.mark.parametrize("references, offset, value, said", [
@@ -451,7 +452,10 @@ A_ZONE = [ROOT, 8, 8, 8]  # table, branch, entry, zone
     (A_ZONE, 72, 70000, "not as many names and records as it says"),
     (A_ZONE + [56], 4, 77, "other holders than they say"),
     (A_ZONE + [56], 8, 0x0fffffff, "lies outside of the store"),
-], ids=["serial", "far", "near", "names", "holders", "length"])
+    (FILES, 0, 0, "ends within its head"),
+    (FILES, 0, 7, "ends within its head"),
+], ids=["serial", "far", "near", "names", "holders", "length", "no files",
+        "short files"])
 def test_zone_with_a_fault_is_read_from_its_file(
         server, database, references, offset, value, said):
     """All else is kept."""
