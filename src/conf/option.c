@@ -117,7 +117,7 @@ const struct conf_option conf_options[] = {
 	SERVER("ipv6-edns-size", ipv6_edns_size, U32, "1232", 0, U16_MAX, 0)
 	SERVER("pidfile", pidfile, STRING, PIDFILE, 0, 0, PATH)
 	SERVER("port", port, U32, "53", 0, U16_MAX, QUOTE)
-	SERVER("statistics", statistics, U32, "0", 0, I32_MAX, NOEFF)
+	SERVER("statistics", statistics, U32, "0", 0, I32_MAX, 0)
 	SERVER("chroot", chroot, STRING, sizeof(CHROOTDIR) > 1 ? CHROOTDIR : NULL, 0, 0, DIR)
 	SERVER("username", username, STRING, NSD_USER, 0, 0, 0)
 	SERVER("zonesdir", zonesdir, STRING, ZONESDIR, 0, 0, PATH | DIR)
