@@ -241,35 +241,27 @@ finish(struct query_ctx *ctx, struct query *q)
 	reply_end(ctx, q);
 }
 
-/* The counters of a request that may be here again; see exchange_seen. */
-static struct counters *
+/* The counters of a request that may have been here before; see exchange_seen.
+ */
+static void
 choose_counters(struct query_ctx *ctx, struct counters *counters,
 	bool counted)
 {
-	return counted ? &ctx->uncounted : counters;
+	ctx->counters = counted ? &ctx->uncounted : counters;
 }
 
-/* Of a stream: takes requests until their replies are enough. */
-static void
-finish_stream(struct query_ctx *ctx, struct exchange *exchanges, size_t count)
+/* False, and put off: the replies to the stream before it are enough. */
+static bool
+stream_takes(struct query_ctx *ctx, struct exchange *x,
+	struct counters *counters, size_t octets)
 {
-	struct counters *counters = ctx->counters;
-	size_t octets = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		struct exchange *x = &exchanges[i];
-
-		if (octets >= EXCHANGE_REPLIES_MAX) {
-			x->reply_len = 0;
-			x->put_off = true;
-			continue;
-		}
-		ctx->counters = choose_counters(ctx, counters,
-			x->seen == EXCHANGE_ANSWERED);
-		finish(ctx, &ctx->queries[i]);
-		octets += x->reply_len;
+	if (octets >= EXCHANGE_REPLIES_MAX) {
+		x->reply_len = 0;
+		x->put_off = true;
+		return false;
 	}
-	ctx->counters = counters;
+	choose_counters(ctx, counters, x->seen == EXCHANGE_ANSWERED);
+	return true;
 }
 
 void
@@ -280,6 +272,7 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	struct cells cells;
 	struct counters *counters = ctx->counters;
 	bool stream = count > 0 && exchanges[0].transport != TRANSPORT_UDP;
+	size_t octets = 0;
 
 	ASSERT_HOT(count >= 1 && count <= EXCHANGE_BATCH_MAX);
 	ctx->view = view;
@@ -290,7 +283,7 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 		struct query *q = &ctx->queries[i];
 
 		if (stream)
-			ctx->counters = choose_counters(ctx, counters,
+			choose_counters(ctx, counters,
 				exchanges[i].seen != EXCHANGE_NEW);
 		parse_request(ctx, q, &exchanges[i]);
 		if (q->step >= STEP_NOTIFY && q->step != STEP_CHAOS)
@@ -308,10 +301,12 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	prefetch_apex_ns(ctx, &composing);
 	prefetch_cells(ctx, &composing, &cells);
 	prefetch_addresses(ctx, &cells);
-	if (stream) {
-		finish_stream(ctx, exchanges, count);
-		return;
-	}
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		if (stream && !stream_takes(ctx, &exchanges[i], counters,
+			    octets))
+			continue;
 		finish(ctx, &ctx->queries[i]);
+		octets += exchanges[i].reply_len;
+	}
+	ctx->counters = counters;
 }
