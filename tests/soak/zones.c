@@ -433,10 +433,11 @@ zones_mark(struct store_writer *writer, struct store_sweep *sweep)
 		trie_iter_init(&iter, view, &table->apexes.root);
 		for (i = 0; (ref = trie_iter_next(&iter)) != STORE_NONE; i++) {
 			const struct zone_entry *entry = store_get(view, ref);
-			struct zone *zone = store_edit(heap, entry->zone);
+			struct zone *zone;
 
 			if (entry->zone == STORE_NONE)
 				continue;
+			zone = store_edit(heap, entry->zone);
 			if (pass == 0) {
 				must(i < ZONES_MAX, "room for zones");
 				shares[i] = zone->share;
