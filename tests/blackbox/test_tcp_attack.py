@@ -13,7 +13,7 @@ from harness import read_proc, zone_text
 from steady import Steady
 
 ATTACK = pathlib.Path(tcp_attack.__file__)
-SECONDS = 4
+SECONDS = 2
 # Of a query, with and without an attack beside it. The attackers need a core
 # themselves, and the machine may be busy: what is excluded is a server that
 # stands still for one of them.
