@@ -6,10 +6,11 @@
  * cut into pieces that several threads parse; the result is the same as with
  * one thread.
  *
- * $INCLUDE names are relative to the directory of the file that has them.
- * Behind an included file the origin and the owner are what they were before
- * it; TTLs are what they became in it. $GENERATE is known. Owners outside of
- * the zone are not an error here.
+ * $INCLUDE names are relative to the working directory, which is zonesdir in a
+ * server. If nothing is there, they are relative to the directory of the file
+ * that has them. Behind an included file the origin and the owner are what they
+ * were before it; TTLs are what they became in it. $GENERATE is known. Owners
+ * outside of the zone are not an error here.
  */
 #ifndef ZONEFILE_ZONEFILE_H
 #define ZONEFILE_ZONEFILE_H

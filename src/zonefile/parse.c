@@ -77,14 +77,18 @@ file_fini(struct parse_file *f)
 /* A file that is included is read as the first one is: files nest. */
 static enum reader_stop file_run(struct parse_file *f);
 
-/* The path of an included file, which is relative to the file that names it.
- * The caller frees it. NULL: no memory. */
+/* Where an included file is looked for. */
+struct include_places {
+	const char *first; /* as it is named: from the working directory */
+	char *second;      /* beside the file that names it; NULL: the same
+			    * place, or not tried */
+};
+
+/* The path beside the file that names it. The caller frees it. NULL: no
+ * memory. */
 static char *
-include_path(const char *includer, const char *path)
+include_path_beside(const char *includer, size_t dir_len, const char *path)
 {
-	const char *slash = strrchr(includer, '/');
-	size_t dir_len = slash != NULL && path[0] != '/'
-		? (size_t)(slash - includer) + 1 : 0;
 	size_t len = strlen(path) + 1;
 	char *out = malloc(dir_len + len);
 
@@ -106,21 +110,38 @@ is_open_already(const struct parse_file *f, const struct stat *st)
 	return false;
 }
 
-static enum reader_stop
-include_open_failed(struct parse_file *f, struct reader *r, const char *path,
-	enum nsd_err err)
+/* Notes that there is no file at a path: its coming is a change. */
+static enum nsd_err
+include_note_absent(struct parse *p, const char *path)
 {
 	const struct stat absent = { 0 };
-	int saved = errno;
 	size_t index;
+	enum nsd_err err = sources_add(p, path, &absent, &index);
+
+	return err == NSD_E_MEMORY ? err : NSD_OK;
+}
+
+static enum reader_stop
+include_open_failed(struct parse_file *f, const struct include_places *at,
+	enum nsd_err err)
+{
+	const char *path = at->second != NULL ? at->second : at->first;
+	struct reader *r = &f->reader;
+	int saved = errno;
 
 	if (err != NSD_E_SYSTEM)
 		return parse_fail(f->parse, err);
-	err = sources_add(f->parse, path, &absent, &index);
-	if (err == NSD_E_MEMORY)
+	err = include_note_absent(f->parse, path);
+	if (err != NSD_OK)
 		return parse_fail(f->parse, err);
-	reader_error(r, r->tokens[1].text, "Cannot open include file %s: %s",
-		path, fs_open_error_text(saved));
+	if (at->second != NULL && saved == ENOENT)
+		reader_error(r, r->tokens[1].text, "Cannot open include file "
+			"'%s': %s, and there is no %s", at->first,
+			fs_open_error_text(saved), at->second);
+	else
+		reader_error(r, r->tokens[1].text,
+			"Cannot open include file '%s': %s", path,
+			fs_open_error_text(saved));
 	return READER_END;
 }
 
@@ -219,20 +240,42 @@ include_run(struct parse_file *f, struct parse_file *child)
 	return stop == READER_FATAL ? READER_END : stop;
 }
 
-static enum reader_stop
-include_file(struct parse_file *f, const char *path)
+/* Opens the file at the first place; if nothing is there, at the second. */
+static enum nsd_err
+include_open(struct parse_file *f, struct input *in, struct include_places *at)
 {
+	const char *includer = f->in.path;
+	const char *slash = strrchr(includer, '/');
+	enum nsd_err err = input_open(in, at->first, true);
+
+	if (err != NSD_E_SYSTEM || (errno != ENOENT && errno != ENOTDIR)
+			|| at->first[0] == '/' || slash == NULL)
+		return err;
+	if (include_note_absent(f->parse, at->first) != NSD_OK)
+		return NSD_E_MEMORY;
+	at->second = include_path_beside(includer,
+		(size_t)(slash - includer) + 1, at->first);
+	if (at->second == NULL)
+		return NSD_E_MEMORY;
+	return input_open(in, at->second, true);
+}
+
+static enum reader_stop
+include_file(struct parse_file *f)
+{
+	struct include_places at = { f->reader.include.path, NULL };
 	struct parse_file child;
 	enum reader_stop stop;
 	enum nsd_err err;
 
 	file_init(&child, f->parse);
-	err = input_open(&child.in, path, true);
+	err = include_open(f, &child.in, &at);
 	if (err != NSD_OK)
-		stop = include_open_failed(f, &f->reader, path, err);
-	else if (!include_is_refused(f, &child, path, &stop))
+		stop = include_open_failed(f, &at, err);
+	else if (!include_is_refused(f, &child, child.in.path, &stop))
 		stop = include_run(f, &child);
 	file_fini(&child);
+	free(at.second);
 	return stop;
 }
 
@@ -242,8 +285,6 @@ static enum reader_stop
 include_follow(struct parse_file *f)
 {
 	struct reader *r = &f->reader;
-	enum reader_stop stop;
-	char *path;
 
 	assert(r->include.path != NULL);
 	if (f->in.path == NULL) {
@@ -257,12 +298,7 @@ include_follow(struct parse_file *f)
 			f->parse->depth_max);
 		return READER_END;
 	}
-	path = include_path(f->in.path, r->include.path);
-	if (path == NULL)
-		return parse_fail(f->parse, NSD_E_MEMORY);
-	stop = include_file(f, path);
-	free(path);
-	return stop;
+	return include_file(f);
 }
 
 /* ---- all pieces of a file ---------------------------------------------- */

@@ -5,7 +5,9 @@
 #include "base/grow.h"
 #include "zonefile/parse.h"
 
-#define SOURCES_MAX 4096u
+/* A file that is included from beside another counts twice: where it was looked
+ * for first is in the list, too. */
+#define SOURCES_MAX 8192u
 
 static bool
 same_source(const struct zonefile_source *s, const char *path,

@@ -1,5 +1,6 @@
 """nsd-checkzone: texts, exit codes, and the zone it prints (surface 2.4)."""
 
+import os
 import re
 import subprocess
 import time
@@ -163,8 +164,8 @@ def test_includes_are_followed_and_their_errors_placed(zone_dir):
     result = run("example.org", path)
     assert errors_of(result) == [
         f"{inner}:2: Invalid rdata in A: expected an IPv4 address",
-        f"{path}:15: Cannot open include file {zone_dir.path}/none: "
-        "No such file or directory",
+        f"{path}:15: Cannot open include file 'none': No such file or "
+        f"directory, and there is no {zone_dir.path}/none",
         f"{path}:16: $INCLUDE loop: file {path} includes itself",
     ]
     zone_dir("inner", "a A 192.0.2.1\n")
@@ -172,6 +173,22 @@ def test_includes_are_followed_and_their_errors_placed(zone_dir):
     result = run("-p", "example.org", path)
     assert "$ORIGIN sub.example.org.\na\t3600\tIN\tA\t192.0.2.1\n" \
         in result.stdout
+
+
+def test_includes_are_relative_to_the_working_directory_first(zone_dir):
+    folder = zone_dir.path / "folder"
+    folder.mkdir()
+    zone_dir("folder/more", "beside A 192.0.2.1\n")
+    path = zone_dir("folder/zone", GOOD + "$INCLUDE more\n")
+
+    def names():
+        return re.findall(r"^(beside|here)\t", subprocess.run(
+            [os.path.abspath(CHECKZONE), "-p", "example.org", path],
+            cwd=zone_dir.path, capture_output=True, text=True,
+            timeout=DEADLINE, check=True).stdout, re.M)
+    assert names() == ["beside"]
+    zone_dir("more", "here A 192.0.2.1\n")
+    assert names() == ["here"]
 
 
 def test_nul_and_carriage_return_and_mark(zone_dir):

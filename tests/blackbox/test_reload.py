@@ -64,6 +64,28 @@ def test_equal_file_publishes_nothing(server):
     assert "read with success" not in server.read_log()[known:]
 
 
+def test_included_file_is_looked_for_below_zonesdir_first(make_server):
+    """Then beside the file that names it; and its coming is noticed."""
+    server = make_server(zones={"example": None})
+    folder = server.directory / "folder"
+    folder.mkdir()
+    (folder / "example.zone").write_text(zone_text(1) + "$INCLUDE more\n")
+    (folder / "more").write_text("x TXT beside\n")
+    server.config.write_text(server.config.read_text().replace(
+        "zonefile: example.zone", "zonefile: folder/example.zone"))
+    server.start()
+    assert server.answer("x.example", "TXT") == ['"beside"']
+    here = server.directory / "more"
+    here.write_text("x TXT below\n")
+    server.reload()
+    wait_for("the file below zonesdir", lambda: server.answer(
+        "x.example", "TXT") == ['"below"'])
+    here.unlink()
+    server.reload()
+    wait_for("the file beside", lambda: server.answer(
+        "x.example", "TXT") == ['"beside"'])
+
+
 def test_file_that_pretends_not_to_have_changed_is_read(nsd):
     """Written in place, as long as before, and its time set back."""
     server = nsd(zones={"example": zone_text(1)})

@@ -78,8 +78,8 @@ include_restores_origin_and_owner_but_not_ttl(void **state)
 		" A 192.0.2.1\nb A 192.0.2.1\n");
 	write_file("sub", " A 192.0.2.1\n$ORIGIN x.\n$TTL 5\nc A 192.0.2.1\n");
 	expect_file("main", "2 a.example.org. 9 A " A1 "\n"
-		"file 1 1 a.example.org. 9 A " A1 "\n"
-		"file 1 4 c.x. 5 A " A1 "\n"
+		"file 2 1 a.example.org. 9 A " A1 "\n"
+		"file 2 4 c.x. 5 A " A1 "\n"
 		"4 a.example.org. 5 A " A1 "\n"
 		"5 b.example.org. 5 A " A1 "\n", "");
 }
@@ -89,12 +89,45 @@ include_takes_an_origin(void **state)
 {
 	write_file("main", "$INCLUDE \"sub\" deep ; x\n$include sub y.\n");
 	write_file("sub", "c 1 A 192.0.2.1\n");
-	expect_file("main", "file 1 1 c.deep.example.org. 1 A " A1 "\n"
-		"file 1 1 c.y. 1 A " A1 "\n", "");
+	expect_file("main", "file 2 1 c.deep.example.org. 1 A " A1 "\n"
+		"file 2 1 c.y. 1 A " A1 "\n", "");
 }
 
 static void
-include_is_relative_to_the_including_file(void **state)
+include_is_relative_to_the_working_directory_first(void **state)
+{
+	char before[256];
+
+	assert_non_null(getcwd(before, sizeof(before)));
+	mkdir(path_of("dir"), 0700);
+	mkdir(path_of("dir/sub"), 0700);
+	write_file("dir/main", "$INCLUDE both\n$INCLUDE sub/beside\n");
+	write_file("both", "here 1 A 192.0.2.1\n");
+	write_file("dir/both", "beside 1 A 192.0.2.1\n");
+	write_file("dir/sub/beside", "c 1 A 192.0.2.1\n$INCLUDE both\n"
+		"$INCLUDE third\n");
+	write_file("dir/sub/third", "d 1 A 192.0.2.1\n");
+	assert_int_equal(chdir(directory), 0);
+	/* Number 2 and 4 are where the third and the fifth were not. */
+	expect_file("dir/main", "file 1 1 here.example.org. 1 A " A1 "\n"
+		"file 3 1 c.example.org. 1 A " A1 "\n"
+		"file 1 1 here.example.org. 1 A " A1 "\n"
+		"file 5 1 d.example.org. 1 A " A1 "\n", "");
+	/* The first that is there counts, even if it cannot be read. */
+	mkdir(path_of("third"), 0700);
+	write_file("sub", "a file where a folder is looked for\n");
+	expect_file("dir/main", "file 1 1 here.example.org. 1 A " A1 "\n"
+		"file 3 1 c.example.org. 1 A " A1 "\n"
+		"file 1 1 here.example.org. 1 A " A1 "\n",
+		"beside:3:10 Cannot open include file 'third': "
+		"Is a directory\n");
+	assert_int_equal(unlink(path_of("sub")), 0);
+	assert_int_equal(rmdir(path_of("third")), 0);
+	assert_int_equal(chdir(before), 0);
+}
+
+static void
+include_is_then_relative_to_the_including_file(void **state)
 {
 	char text[256];
 
@@ -102,10 +135,11 @@ include_is_relative_to_the_including_file(void **state)
 	write_file("main", "$INCLUDE dir/one\n");
 	write_file("dir/one", "$INCLUDE t\\wo\n");
 	write_file("dir/two", "c 1 A 192.0.2.1\n");
-	expect_file("main", "file 2 1 c.example.org. 1 A " A1 "\n", "");
+	/* dir/one, then two: not here, but there */
+	expect_file("main", "file 4 1 c.example.org. 1 A " A1 "\n", "");
 	snprintf(text, sizeof(text), "$INCLUDE %s\n", path_of("dir/two"));
 	write_file("dir/one", text);
-	expect_file("main", "file 2 1 c.example.org. 1 A " A1 "\n", "");
+	expect_file("main", "file 3 1 c.example.org. 1 A " A1 "\n", "");
 }
 
 /* Fault 44 */
@@ -119,9 +153,9 @@ include_that_cannot_be_read_is_an_error_at_its_line(void **state)
 		"$INCLUDE \"\"\n$INCLUDE a b c\n$INCLUDE a b..c\n"
 		"d 1 A 192.0.2.1\n");
 	snprintf(want, sizeof(want),
-		"2:10 Cannot open include file %s/none: No such file or "
-		"directory\n"
-		"3:10 Cannot open include file %s/dir: Is a directory\n"
+		"2:10 Cannot open include file 'none': No such file or "
+		"directory, and there is no %s/none\n"
+		"3:10 Cannot open include file '%s/dir': Is a directory\n"
 		"4:1 Missing file name in $INCLUDE\n"
 		"5:1 Missing file name in $INCLUDE\n"
 		"6:14 Trailing data in $INCLUDE\n"
@@ -142,7 +176,7 @@ include_loops_are_refused(void **state)
 		"one:1:10 $INCLUDE loop: file %s/main includes itself\n"
 		"one:2:10 $INCLUDE loop: file %s/one includes itself\n",
 		directory, directory);
-	expect_file("main", "file 1 3 b.example.org. 1 A " A1 "\n"
+	expect_file("main", "file 2 3 b.example.org. 1 A " A1 "\n"
 		"2 a.example.org. 1 A " A1 "\n", want);
 }
 
@@ -266,15 +300,18 @@ sources_tell_what_was_read(void **state)
 	write_file("sub", "c 1 A 192.0.2.1\n");
 	assert_int_equal(zonefile_parse(path_of("main"), &options, &sink,
 		&result), NSD_E_SYNTAX);
-	assert_int_equal(result.source_count, 3);
-	assert_string_equal(result.sources[1].path, path_of("sub"));
+	assert_int_equal(result.source_count, 5);
+	assert_string_equal(result.sources[2].path, path_of("sub"));
+	/* Where it was looked for first, so that its coming is seen. */
+	assert_string_equal(result.sources[1].path, "sub");
+	assert_int_equal(result.sources[1].inode, 0);
 	assert_int_equal(stat(path_of("sub"), &st), 0);
-	assert_int_equal(result.sources[1].size, st.st_size);
-	assert_int_equal(result.sources[1].inode, st.st_ino);
-	assert_int_equal(result.sources[1].mtime.tv_sec, st.st_mtim.tv_sec);
-	assert_int_equal(result.sources[1].mtime.tv_nsec, st.st_mtim.tv_nsec);
-	assert_string_equal(result.sources[2].path, path_of("none"));
-	assert_int_equal(result.sources[2].inode, 0);
+	assert_int_equal(result.sources[2].size, st.st_size);
+	assert_int_equal(result.sources[2].inode, st.st_ino);
+	assert_int_equal(result.sources[2].mtime.tv_sec, st.st_mtim.tv_sec);
+	assert_int_equal(result.sources[2].mtime.tv_nsec, st.st_mtim.tv_nsec);
+	assert_string_equal(result.sources[4].path, path_of("none"));
+	assert_int_equal(result.sources[4].inode, 0);
 	zonefile_result_fini(&result);
 }
 
@@ -335,12 +372,14 @@ what_is_no_file_is_not_read(void **state)
 	expect_no_file("/dev/null", true);
 	write_file("main", "$INCLUDE fifo\n$INCLUDE socket\n"
 		"$INCLUDE /dev/zero\n$INCLUDE .\n");
-	snprintf(want, sizeof(want), "1:10 Cannot open include file %s/fifo:"
-		" not a regular file\n2:10 Cannot open include file %s/socket:"
-		" not a regular file\n3:10 Cannot open include file"
-		" /dev/zero: not a regular file\n4:10 Cannot open include"
-		" file %s/.: Is a directory\n", directory, directory,
-		directory);
+	snprintf(want, sizeof(want),
+		"1:10 Cannot open include file '%s/fifo': not a regular file\n"
+		"2:10 Cannot open include file '%s/socket': not a regular "
+		"file\n"
+		"3:10 Cannot open include file '/dev/zero': not a regular "
+		"file\n"
+		"4:10 Cannot open include file '.': Is a directory\n",
+		directory, directory);
 	expect_file("main", "", want);
 	close(fd);
 	assert_int_equal(unlink(path_of("fifo")), 0);
@@ -554,7 +593,10 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(include_restores_origin_and_owner_but_not_ttl),
 		cmocka_unit_test(include_takes_an_origin),
-		cmocka_unit_test(include_is_relative_to_the_including_file),
+		cmocka_unit_test(
+			include_is_relative_to_the_working_directory_first),
+		cmocka_unit_test(
+			include_is_then_relative_to_the_including_file),
 		cmocka_unit_test(
 			include_that_cannot_be_read_is_an_error_at_its_line),
 		cmocka_unit_test(include_loops_are_refused),
