@@ -282,6 +282,11 @@ def test_sample_without_its_comment_marks_is_accepted(conf, tmp_path):
     assert (code, err) == (0, "")
 
 
+def test_example_is_accepted_as_it_stands():
+    """The folder is where quickstart starts the server, too."""
+    assert run(OURS, "nsd.conf", cwd=TOP / "doc/example") == (0, "", "")
+
+
 def option_names():
     """The names in the table of options."""
     table = (TOP / "src/conf/option.c").read_text()
