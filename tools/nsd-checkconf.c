@@ -229,6 +229,14 @@ answer(const struct conf *conf, const struct question *q)
 	return 0;
 }
 
+/* Scripts that ask for a value want nothing else. */
+static bool
+asks_for_a_value(const struct question *q)
+{
+	return q->option != NULL || q->secret != NULL || q->algorithm != NULL
+		|| q->tls_auth != NULL;
+}
+
 static int
 check_and_answer(const struct question *q)
 {
@@ -240,6 +248,8 @@ check_and_answer(const struct question *q)
 	if (conf_load(q->file, NULL, &sink, &conf) != NSD_OK)
 		return EXIT_BAD_CONF;
 	errors = conf_check(conf, &sink);
+	if (!asks_for_a_value(q))
+		conf_list_without_effect(conf, &sink);
 	if (errors > 0) {
 		fprintf(stderr, "%s: %u semantic errors in %zu zones, "
 			"%zu keys, %zu tls-auth.\n", q->file, errors,

@@ -261,6 +261,7 @@ struct conf_key {
 	const char *secret;    /* base64 */
 	const uint8_t *secret_data;
 	uint32_t secret_len;   /* octets of secret_data */
+	const char *file;      /* where its clause stands */
 	uint32_t line;
 };
 
@@ -271,6 +272,7 @@ struct conf_tls_auth {
 	const char *client_cert;
 	const char *client_key;
 	const char *client_key_pw;
+	const char *file;      /* where its clause stands */
 	uint32_t line;
 };
 
@@ -343,7 +345,10 @@ struct conf_zone {
 	const char *zonefile; /* as written, % and all; NULL: none */
 	/* Set by conf_add_zone, NULL for zones of the file. */
 	const char *pattern_name;
-	uint32_t line;        /* of its clause; 0: made by conf_add_zone */
+	/* Where its clause stands; NULL and 0: made by conf_add_zone. Of a
+	 * configuration that is refused, NULL: the clause has errors. */
+	const char *file;
+	uint32_t line;
 	uint32_t index;       /* its place in conf.zones */
 };
 
@@ -370,9 +375,11 @@ struct conf {
 
 /*
  * Reads and checks a configuration. The whole text is read, whatever is wrong
- * with it. Each error is given to the sink with its file and line. The last
- * one has no file: `read FILE failed: N errors in configuration file`. The text
- * of a syntax error starts with `at 'TOKEN': error: `; see conf_print_diag.
+ * with it. Each error is given to the sink with its file and line: those of the
+ * option, or of the clause that lacks one. If there are any, so are those of
+ * conf_check. The last one has no file: `read FILE failed: N errors in
+ * configuration file`. The text of a syntax error starts with
+ * `at 'TOKEN': error: `; see conf_print_diag.
  * in: path, borrowed; chroot: the directory that this process is chrooted to,
  *     or NULL. path and the names behind include: begin with it, and are
  *     opened without it.
@@ -399,8 +406,8 @@ void conf_destroy(struct conf *conf);
 
 /* Prints a finding of conf_load as the line that people know:
  * `FILE:LINE: error: MESSAGE` or `FILE:LINE: at 'TOKEN': error: syntax error`,
- * without a newline. The line is cut to size, its NUL counted; size is not 0.
- * Returns its length without the NUL. */
+ * without a newline. Control characters become \ooo. The line is cut to size,
+ * its NUL counted; size is not 0. Returns its length without the NUL. */
 size_t conf_print_diag(const struct diag *d, char *out, size_t size);
 
 /* Octets that the configuration takes in memory. */
@@ -463,11 +470,11 @@ const char *conf_path_in_chroot(const char *chroot, const char *path);
 /* ---- checks that are no errors of the file ----------------------------- */
 
 /*
- * Gives each semantic error to the sink as `FILE: MESSAGE`, with NULL as file.
- * Errors are: a primary zone without zonefile, allow-notify without
- * request-xfr, texts that are too long, paths outside of the chroot, port 0. A
- * provide-xfr with tls-auth is a warning if there is no tls-auth-port. Returns
- * the count of errors. sink may be NULL.
+ * Gives each semantic error to the sink, with the place of the option; without
+ * a line if it does not stand in the file. Errors are: a primary zone without
+ * zonefile, allow-notify without request-xfr, texts that are too long, paths
+ * outside of the chroot, port 0. A provide-xfr with tls-auth is a warning if
+ * there is no tls-auth-port. Returns the count of errors. sink may be NULL.
  */
 unsigned conf_check(const struct conf *conf, struct diag_sink *sink);
 
@@ -502,12 +509,12 @@ enum nsd_err conf_print_zone_option(const struct conf *conf,
 /* ---- the option table -------------------------------------------------- */
 
 /*
- * Calls on_option for each option that has no effect in this program and was
- * given another value than its default. It is called once for an option,
- * however many zones have it. clause and option are static texts.
+ * Gives a warning to the sink for each option that has no effect in this
+ * program and was given another value than its default: `CLAUSE NAME: OPTION
+ * has no effect in this program`. Each option has one warning, with the place
+ * where it is set first and how many clauses set it too.
  */
 void conf_list_without_effect(const struct conf *conf,
-	void (*on_option)(void *ctx, const char *clause, const char *option),
-	void *ctx);
+	struct diag_sink *sink);
 
 #endif

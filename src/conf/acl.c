@@ -6,6 +6,15 @@
 
 #define ACL_TEXT_MAX 128u
 
+static void
+acl_refuse(struct conf_parser *p, const struct conf_word *word,
+	uint8_t family, const char *text)
+{
+	error_at(p, word->file, word->line,
+		"Bad ip%u address '%.200s', expected an IPv4 or IPv6 address",
+		family, text);
+}
+
 /* The mask of "A/len": len ones. */
 static bool
 acl_parse_subnet(struct conf_parser *p, const struct conf_word *word,
@@ -16,7 +25,8 @@ acl_parse_subnet(struct conf_parser *p, const struct conf_word *word,
 
 	if (!decode_number(text, &bits)) {
 		error_at(p, word->file, word->line,
-			"bad subnet range '%s'", text);
+			"bad subnet range '%s', expected a number in [0..%u]",
+			text, most);
 		return false;
 	}
 	if (bits > most) {
@@ -40,7 +50,8 @@ acl_parse_other(struct conf_parser *p, const struct conf_word *word,
 			return false;
 	} else if (!address_parse(acl->family, text, acl->other)) {
 		error_at(p, word->file, word->line,
-			"Bad ip%u address mask '%s'", acl->family, text);
+			"Bad ip%u address mask '%s', expected an IPv%u "
+			"address", acl->family, text, acl->family);
 		return false;
 	}
 	if (acl->kind != CONF_ACL_RANGE) {
@@ -63,8 +74,7 @@ acl_parse_spec(struct conf_parser *p, const struct conf_word *word,
 
 	acl->family = strchr(word->text, ':') != NULL ? 6 : 4;
 	if (word->len >= sizeof(text)) {
-		error_at(p, word->file, word->line, "Bad ip%u address '%s'",
-			acl->family, word->text);
+		acl_refuse(p, word, acl->family, word->text);
 		return false;
 	}
 	memcpy(text, word->text, word->len + 1);
@@ -78,8 +88,7 @@ acl_parse_spec(struct conf_parser *p, const struct conf_word *word,
 		*other++ = '\0';
 	}
 	if (!address_parse(acl->family, text, acl->address)) {
-		error_at(p, word->file, word->line, "Bad ip%u address '%s'",
-			acl->family, text);
+		acl_refuse(p, word, acl->family, text);
 		return false;
 	}
 	return other == NULL || acl_parse_other(p, word, other, acl);
@@ -143,12 +152,14 @@ acl_set(struct conf_parser *p, const struct conf_option *option,
 		return false;
 	if (single && acl.kind != CONF_ACL_SINGLE) {
 		error_at(p, acl.file, acl.line,
-			"address range used for %s", option->name);
+			"address range used for %s, expected one address, got "
+			"'%.200s'", option->name, acl.spec);
 		return false;
 	}
 	if (single && acl.blocked) {
 		error_at(p, acl.file, acl.line,
-			"blocked address used for %s", option->name);
+			"blocked address used for %s, expected a key or NOKEY "
+			"behind '%.200s'", option->name, acl.spec);
 		return false;
 	}
 	assert(acl.family == 4 || acl.family == 6);

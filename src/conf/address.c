@@ -16,7 +16,8 @@ address_cut_port(struct conf_parser *p, const struct conf_word *word,
 		return true;
 	if (!decode_number(at + 1, &number) || number == 0) {
 		error_at(p, word->file, word->line,
-			"expected port number after '@'");
+			"expected port number after '@', got '%.200s'",
+			at + 1);
 		return false;
 	}
 	if (number > 65535) {

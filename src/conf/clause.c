@@ -19,6 +19,36 @@ clause_grow(struct conf_parser *p, void *array, size_t count, size_t *room)
 	return grown;
 }
 
+/* ---- places ------------------------------------------------------------- */
+
+static void
+place_note(struct conf_parser *p, const struct conf_option *option,
+	const struct conf_place *place)
+{
+	size_t count;
+	const struct conf_option *rows = option_rows(option->clause, &count);
+	unsigned i = option_index(option);
+
+	if (conf_clauses[p->clause].single) {
+		p->owner->places[&rows[i] - conf_options] = *place;
+		return;
+	}
+	option_mark_set(option, &p->here);
+	p->places[i] = *place;
+}
+
+/* Where an option of the clause at hand stands; the clause, if it does not. */
+static const struct conf_place *
+place_find(const struct conf_parser *p, const char *name)
+{
+	const struct conf_option *option =
+		option_find((enum conf_clause)p->clause, name);
+
+	assert(option != NULL);
+	return option_is_set(option, &p->here)
+		? &p->places[option_index(option)] : &p->clause_place;
+}
+
 /* ---- the beginning ----------------------------------------------------- */
 
 void
@@ -26,8 +56,9 @@ clause_begin(struct conf_parser *p, const struct conf_token *token)
 {
 	assert(token->name->clause >= 0 && token->name->clause < CLAUSE_COUNT);
 	p->clause = token->name->clause;
-	p->clause_file = token->file;
-	p->clause_line = token->line;
+	p->clause_place = token->place;
+	p->clause_errors = p->errors;
+	memset(&p->here, 0, sizeof(p->here));
 	p->stray = false;
 	switch ((enum conf_clause)p->clause) {
 	case CLAUSE_KEY:
@@ -142,7 +173,8 @@ clause_include_pattern(struct conf_parser *p, const struct conf_word *word)
 
 	if (from == NULL) {
 		error_at(p, word->file, word->line,
-			"could not find pattern %s", word->text);
+			"could not find pattern %.200s, expected one that "
+			"stands above", word->text);
 		return;
 	}
 	if (p->clause == CLAUSE_ZONE) {
@@ -197,16 +229,6 @@ clause_apply(struct conf_parser *p, const struct conf_option *option,
 	}
 }
 
-/* Words behind the last one that the option takes are stray words. */
-static void
-clause_surplus_words(struct conf_parser *p, const struct conf_word *word,
-	uint32_t count)
-{
-	p->stray = false;
-	for (; count > 0; count--, word = word->next)
-		clause_stray_word(p, word);
-}
-
 static const struct conf_option *
 clause_find_option(struct conf_parser *p, const struct conf_name *name)
 {
@@ -227,13 +249,15 @@ clause_option(struct conf_parser *p, const struct conf_token *token,
 
 	p->stray = false;
 	if (option == NULL) {
-		snprintf(name, sizeof(name), "%s:", token->name->name);
-		error_syntax(p, token->file, token->line, name);
+		stray_option(p, token);
 		return;
 	}
+	place_note(p, option, &token->place);
 	value_word_count(option, words->first, &least, &most);
 	if (words->count < least) {
-		error_syntax(p, p->token_file, p->token_line, p->token);
+		snprintf(name, sizeof(name), "%s:", token->name->name);
+		error_syntax(p, &token->place, name, "expected %s behind it",
+			value_expects(option));
 		return;
 	}
 	if (taken.count > most)
@@ -243,29 +267,29 @@ clause_option(struct conf_parser *p, const struct conf_token *token,
 		word = words->first;
 		for (i = 0; i < most; i++)
 			word = word->next;
-		clause_surplus_words(p, word, words->count - most);
+		stray_surplus_words(p, option, word, words->count - most);
 	}
-}
-
-void
-clause_stray_word(struct conf_parser *p, const struct conf_word *word)
-{
-	/* The value of an unknown option is not a second error. A word that
-	 * looks like another option's name is. */
-	if (!p->stray || (!word->quoted && word->len > 1
-		&& word->text[word->len - 1] == ':'))
-		error_syntax(p, word->file, word->line, word->text);
-	p->stray = true;
 }
 
 /* ---- the end ----------------------------------------------------------- */
 
-static bool
-clause_needs(struct conf_parser *p, bool has, const char *text)
+/* Says that the clause lacks an option; not if that stands there without a
+ * value, which was said. */
+static void
+clause_refuse_absent(struct conf_parser *p, const char *option,
+	const char *what, const char *name)
 {
-	if (!has)
-		error_at(p, p->clause_file, p->clause_line, "%s", text);
-	return has;
+	if (place_find(p, option) == &p->clause_place)
+		error_at_place(p, &p->clause_place, "%s%s%.200s has no %s",
+			what, name[0] != '\0' ? " " : "", name, option);
+}
+
+static bool
+clause_has_name(struct conf_parser *p, const char *name, const char *what)
+{
+	if (name == NULL)
+		clause_refuse_absent(p, "name", what, "");
+	return name != NULL;
 }
 
 /* Copies an object to the arena. NULL: no memory, which was said. */
@@ -281,72 +305,88 @@ clause_keep(struct conf_parser *p, const void *object, size_t size)
 	return kept;
 }
 
-static bool
-clause_is_duplicate(struct conf_parser *p, const struct conf_map *map,
-	const char *what, const char *name)
+/* Says that the clause has the name of an earlier one. */
+static void
+clause_refuse_duplicate(struct conf_parser *p, const char *what,
+	const char *name, const struct conf_place *first)
 {
-	if (map_find(map, name, strlen(name)) == NULL)
-		return false;
-	error_at(p, p->clause_file, p->clause_line, "duplicate %s %s", what,
-		name);
-	return true;
+	if (first->file == NULL)
+		error_at_place(p, place_find(p, "name"), "duplicate %s %.200s",
+			what, name);
+	else
+		error_at_place(p, place_find(p, "name"), "duplicate %s %.200s,"
+			" the first one is at %.200s:%u", what, name,
+			first->file, (unsigned)first->line);
+}
+
+static void
+key_decode_secret(struct conf_parser *p, struct conf_key *key)
+{
+	const struct conf_place *place = place_find(p, "secret");
+
+	if (key->secret == NULL) {
+		if (place == &p->clause_place)
+			error_at_place(p, place, "tsig key %.200s has no "
+				"secret blob", key->name);
+		return;
+	}
+	key->secret_data = decode_base64(&p->owner->arena, key->secret,
+		&key->secret_len);
+	/* It is not shown: it may be a secret but for a letter. */
+	if (key->secret_data == NULL)
+		error_at_place(p, place, "cannot base64 decode tsig secret "
+			"%.200s, expected letters, digits, + and /, filled up "
+			"with = to a multiple of 4", key->name);
+	else if (key->secret_len == 0)
+		error_at_place(p, place, "tsig key %.200s has no secret blob",
+			key->name);
 }
 
 /* Fills in what is made from the words: the name in wire form, the algorithm's
  * full name and the octets of the secret. */
-static bool
+static void
 key_complete(struct conf_parser *p, struct conf_key *key)
 {
 	uint8_t wire[NAME_MAX_LEN];
 	const uint8_t root[1] = { 0 };
-	struct arena *arena = &p->owner->arena;
 	const char *why;
 	size_t len;
 
+	key->algorithm_name = decode_algorithm(key->algorithm);
+	key_decode_secret(p, key);
 	if (name_parse_text(key->name, strlen(key->name), root, wire, &len,
 		&why) != NSD_OK) {
-		error_at(p, p->clause_file, p->clause_line,
-			"bad tsig key name %s: expected %s", key->name,
+		error_at_place(p, place_find(p, "name"),
+			"bad tsig key name %.200s: expected %s", key->name,
 			why);
-		return false;
+		return;
 	}
-	key->wire = arena_copy(arena, wire, len);
-	key->algorithm_name = decode_algorithm(key->algorithm);
-	key->secret_data = decode_base64(arena, key->secret,
-		&key->secret_len);
-	if (key->secret_data == NULL) {
-		error_at(p, p->clause_file, p->clause_line,
-			"cannot base64 decode tsig secret %s", key->name);
-		return false;
-	}
-	if (key->secret_len == 0) {
-		error_at(p, p->clause_file, p->clause_line,
-			"tsig key %s has no secret blob", key->name);
-		return false;
-	}
+	key->wire = arena_copy(&p->owner->arena, wire, len);
 	if (key->wire == NULL)
 		error_memory(p);
-	return key->wire != NULL;
 }
 
+/* A key with errors is kept, too: those who refer to it are right to. */
 static void
 key_end(struct conf_parser *p)
 {
 	struct conf *conf = p->conf;
 	void *items;
 	struct conf_key *key = &p->key;
+	const struct conf_key *first;
 
-	key->line = p->clause_line;
-	if (!clause_needs(p, key->name != NULL, "tsig key has no name"))
+	key->file = p->clause_place.file;
+	key->line = p->clause_place.line;
+	if (!clause_has_name(p, key->name, "tsig key"))
 		return;
-	if (key->secret == NULL) {
-		error_at(p, p->clause_file, p->clause_line,
-			"tsig key %s has no secret blob", key->name);
+	first = conf_find_key(conf, key->name);
+	if (first != NULL) {
+		clause_refuse_duplicate(p, "tsig key", key->name,
+			&(struct conf_place){ first->file, first->line });
 		return;
 	}
-	if (clause_is_duplicate(p, &p->owner->keys, "tsig key", key->name)
-		|| !key_complete(p, key))
-		return;
+	key_complete(p, key);
+	effect_note_clause(p, key, key->name);
 	items = clause_grow(p, conf->keys, conf->key_count, &p->key_room);
 	if (items == NULL)
 		return;
@@ -366,18 +406,22 @@ tls_auth_end(struct conf_parser *p)
 	struct conf *conf = p->conf;
 	void *items;
 	struct conf_tls_auth *auth = &p->tls_auth;
+	const struct conf_tls_auth *first;
 
-	auth->line = p->clause_line;
-	if (!clause_needs(p, auth->name != NULL, "tls-auth has no name"))
+	auth->file = p->clause_place.file;
+	auth->line = p->clause_place.line;
+	if (!clause_has_name(p, auth->name, "tls-auth"))
 		return;
-	if (auth->auth_domain_name == NULL) {
-		error_at(p, p->clause_file, p->clause_line,
-			"tls-auth %s has no auth-domain-name", auth->name);
+	first = conf_find_tls_auth(conf, auth->name);
+	if (first != NULL) {
+		clause_refuse_duplicate(p, "tls-auth", auth->name,
+			&(struct conf_place){ first->file, first->line });
 		return;
 	}
-	if (clause_is_duplicate(p, &p->owner->tls_auths, "tls-auth",
-		auth->name))
-		return;
+	if (auth->auth_domain_name == NULL)
+		clause_refuse_absent(p, "auth-domain-name", "tls-auth",
+			auth->name);
+	effect_note_clause(p, auth, auth->name);
 	items = clause_grow(p, conf->tls_auths, conf->tls_auth_count,
 		&p->tls_auth_room);
 	if (items == NULL)
@@ -392,20 +436,45 @@ tls_auth_end(struct conf_parser *p)
 		conf->tls_auths[conf->tls_auth_count++] = auth;
 }
 
+/* What it says can be checked when all zones are known. */
+static void
+pattern_note_producer(struct conf_parser *p, const struct conf_pattern *kept)
+{
+	const struct conf_place *place = place_find(p,
+		"catalog-producer-zone");
+	struct conf_producer *producer;
+
+	if (place == &p->clause_place || kept->catalog_producer_zone == NULL)
+		return;
+	producer = arena_alloc(&p->owner->arena, sizeof(*producer));
+	if (producer == NULL) {
+		error_memory(p);
+		return;
+	}
+	*producer = (struct conf_producer){ NULL, kept, *place };
+	*p->producers_end = producer;
+	p->producers_end = &producer->next;
+}
+
 static void
 pattern_end(struct conf_parser *p)
 {
 	struct conf *conf = p->conf;
 	void *items;
 	struct conf_pattern *pattern = &p->pattern;
+	const struct conf_pattern *first;
 
-	pattern->file = p->clause_file;
-	pattern->line = p->clause_line;
-	if (!clause_needs(p, pattern->name != NULL, "pattern has no name"))
+	pattern->file = p->clause_place.file;
+	pattern->line = p->clause_place.line;
+	if (!clause_has_name(p, pattern->name, "pattern"))
 		return;
-	if (clause_is_duplicate(p, &p->owner->patterns, "pattern",
-		pattern->name))
+	first = conf_find_pattern(conf, pattern->name);
+	if (first != NULL) {
+		clause_refuse_duplicate(p, "pattern", pattern->name,
+			&(struct conf_place){ first->file, first->line });
 		return;
+	}
+	effect_note_clause(p, pattern, pattern->name);
 	items = clause_grow(p, conf->patterns, conf->pattern_count,
 		&p->pattern_room);
 	if (items == NULL)
@@ -418,6 +487,7 @@ pattern_end(struct conf_parser *p)
 		error_memory(p);
 	else
 		conf->patterns[conf->pattern_count++] = pattern;
+	pattern_note_producer(p, pattern);
 }
 
 /* Keeps the options of a zone that has its own: its implicit pattern. */
@@ -436,10 +506,50 @@ zone_keep_own(struct conf_parser *p)
 	memcpy(name + sizeof(head) - 1, p->zone_name, len + 1);
 	p->pattern.name = name;
 	p->pattern.implicit = true;
-	p->pattern.file = p->clause_file;
-	p->pattern.line = p->clause_line;
+	p->pattern.file = p->clause_place.file;
+	p->pattern.line = p->clause_place.line;
 	p->pattern.zonefile = p->zonefile;
 	return clause_keep(p, &p->pattern, sizeof(p->pattern));
+}
+
+/* The name in wire form; NULL: it is none, or there is one like it already,
+ * which was said. */
+static const uint8_t *
+zone_make_wire(struct conf_parser *p)
+{
+	struct conf_owner *owner = p->owner;
+	const struct conf_zone *first;
+	const uint8_t *wire;
+	const char *why;
+
+	wire = conf_zone_wire(owner, p->zone_name, &why);
+	if (wire == NULL) {
+		if (why == NULL)
+			error_memory(p);
+		else
+			error_at_place(p, place_find(p, "name"),
+				"cannot parse zone name '%.300s': expected %s",
+				p->zone_name, why);
+		return NULL;
+	}
+	first = map_find(&owner->zones, wire, name_len(wire));
+	if (first == NULL)
+		return wire;
+	clause_refuse_duplicate(p, "zone", p->zone_name,
+		&(struct conf_place){ first->file, first->line });
+	return NULL;
+}
+
+static void
+zone_check_producer(struct conf_parser *p, const struct conf_pattern *options)
+{
+	const struct conf_acl *primary = options->request_xfr.items;
+
+	if (options->catalog == CONF_CATALOG_PRODUCER
+		&& options->request_xfr.count > 0)
+		error_at(p, primary->file, primary->line,
+			"zone %.300s is a catalog producer and has "
+			"request-xfr", p->zone_name);
 }
 
 static void
@@ -449,34 +559,17 @@ zone_end(struct conf_parser *p)
 	const struct conf_pattern *options;
 	const uint8_t *wire;
 	struct conf_zone *zone;
-	const char *why;
 
-	if (!clause_needs(p, p->zone_name != NULL, "zone has no name"))
+	if (!clause_has_name(p, p->zone_name, "zone"))
 		return;
-	wire = conf_zone_wire(owner, p->zone_name, &why);
-	if (wire == NULL) {
-		if (why == NULL)
-			error_memory(p);
-		else
-			error_at(p, p->clause_file, p->clause_line,
-				"cannot parse zone name '%s': expected %s",
-				p->zone_name, why);
+	wire = zone_make_wire(p);
+	if (wire == NULL)
 		return;
-	}
-	if (map_find(&owner->zones, wire, name_len(wire)) != NULL) {
-		error_at(p, p->clause_file, p->clause_line,
-			"duplicate zone %s", p->zone_name);
-		return;
-	}
 	options = p->own ? zone_keep_own(p)
 		: p->shared != NULL ? p->shared : owner->defaults;
 	if (options == NULL)
 		return;
-	if (options->catalog == CONF_CATALOG_PRODUCER
-		&& options->request_xfr.count > 0)
-		error_at(p, p->clause_file, p->clause_line,
-			"zone %s is a catalog producer and has request-xfr",
-			p->zone_name);
+	zone_check_producer(p, options);
 	zone = arena_alloc_zero(&owner->arena, sizeof(*zone));
 	if (zone == NULL) {
 		error_memory(p);
@@ -486,7 +579,12 @@ zone_end(struct conf_parser *p)
 	zone->wire = wire;
 	zone->options = options;
 	zone->zonefile = p->zonefile;
-	zone->line = p->clause_line;
+	/* What else would be said of a clause with errors may come of them. */
+	if (p->errors == p->clause_errors)
+		zone->file = p->clause_place.file;
+	zone->line = p->clause_place.line;
+	if (p->own)
+		effect_note_clause(p, options, zone->name);
 	if (conf_append_zone(owner, zone) != NSD_OK)
 		error_memory(p);
 }

@@ -1,34 +1,64 @@
 /* error.c - tells of errors in a configuration, and how their lines look. */
 #include <assert.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "conf/parser.h"
 
+#define ERROR_TEXT_MAX 1024u
+
+static void
+error_tell(struct conf_parser *p, const struct conf_place *place,
+	const char *text)
+{
+	p->errors++;
+	diag_emit(p->sink, DIAG_ERROR, place->file, place->line, 0, "%s",
+		text);
+}
+
 void
 error_at(struct conf_parser *p, const char *file, uint32_t line,
 	const char *format, ...)
 {
-	char text[1024];
+	struct conf_place place = { file, line };
+	char text[ERROR_TEXT_MAX];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	p->errors++;
-	diag_emit(p->sink, DIAG_ERROR, file, line, 0, "%s", text);
+	error_tell(p, &place, text);
 }
 
 void
-error_syntax(struct conf_parser *p, const char *file, uint32_t line,
-	const char *token)
+error_at_place(struct conf_parser *p, const struct conf_place *place,
+	const char *format, ...)
 {
-	if (token == NULL || token[0] == '\0')
-		error_at(p, file, line, "syntax error");
-	else
-		error_at(p, file, line, "at '%.200s': error: syntax error",
-			token);
+	char text[ERROR_TEXT_MAX];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	error_tell(p, place, text);
+}
+
+void
+error_syntax(struct conf_parser *p, const struct conf_place *place,
+	const char *token, const char *format, ...)
+{
+	char text[ERROR_TEXT_MAX];
+	int len = snprintf(text, sizeof(text),
+		"at '%.200s': error: syntax error, ", token);
+	va_list args;
+
+	assert(len > 0 && (size_t)len < sizeof(text));
+	va_start(args, format);
+	vsnprintf(text + len, sizeof(text) - (size_t)len, format, args);
+	va_end(args);
+	error_tell(p, place, text);
 }
 
 void
@@ -39,11 +69,34 @@ error_memory(struct conf_parser *p)
 	p->failed = NSD_E_MEMORY;
 }
 
+/* Writes what a line holds as it is, but for control characters: those of a
+ * quoted word become \ooo. */
+static size_t
+error_escape(const char *text, char *out, size_t size)
+{
+	size_t len = 0;
+
+	for (; *text != '\0' && len + 1 < size; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c >= 0x20 && c != 0x7f)
+			out[len++] = (char)c;
+		else if (len + 4 < size)
+			len += (size_t)snprintf(out + len, size - len,
+				"\\%03o", (unsigned)c);
+		else
+			break;
+	}
+	out[len] = '\0';
+	return len;
+}
+
 size_t
 conf_print_diag(const struct diag *d, char *out, size_t size)
 {
 	const char *word = d->severity == DIAG_ERROR ? "error: "
 		: d->severity == DIAG_WARNING ? "warning: " : "";
+	char text[PATH_MAX + ERROR_TEXT_MAX + 64];
 	int len;
 
 	assert(size > 0);
@@ -51,13 +104,16 @@ conf_print_diag(const struct diag *d, char *out, size_t size)
 	if (strncmp(d->text, "at '", 4) == 0)
 		word = "";
 	if (d->file == NULL)
-		len = snprintf(out, size, "%s", d->text);
+		len = snprintf(text, sizeof(text), "%s", d->text);
 	else if (d->line == 0)
-		len = snprintf(out, size, "%s: %s%s", d->file, word, d->text);
+		len = snprintf(text, sizeof(text), "%s: %s%s", d->file, word,
+			d->text);
 	else
-		len = snprintf(out, size, "%s:%u: %s%s", d->file, d->line,
-			word, d->text);
-	if (len < 0)
+		len = snprintf(text, sizeof(text), "%s:%u: %s%s", d->file,
+			d->line, word, d->text);
+	if (len < 0) {
+		out[0] = '\0';
 		return 0;
-	return (size_t)len < size ? (size_t)len : size - 1;
+	}
+	return error_escape(text, out, size);
 }

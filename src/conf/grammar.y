@@ -76,7 +76,7 @@ words:
 stray:
 	WORD
 	{
-		clause_stray_word(p, $1.word);
+		stray_word(p, $1.word);
 		arena_reset(&p->scratch);
 	}
 	;

@@ -38,7 +38,8 @@ servers_add(struct conf_parser *p, struct conf_interface *item,
 		if (dash != NULL)
 			*dash = '-';
 		error_at(p, word->file, word->line,
-			"invalid server range '%s'", text);
+			"invalid server range '%s', expected such as 1-3",
+			text);
 		return false;
 	}
 	range = list_add_item(p, (struct conf_list *)&item->servers,
@@ -68,7 +69,8 @@ servers_set(struct conf_parser *p, struct conf_interface *item,
 			return false;
 	if (item->servers.count == 0)
 		error_at(p, word->file, word->line,
-			"invalid server range '%s'", value);
+			"invalid server range '%s', expected such as 1-3",
+			value);
 	return item->servers.count > 0;
 }
 
@@ -85,11 +87,14 @@ suboption_set(struct conf_parser *p, struct conf_interface *item,
 		item->bindtodevice = strcmp(value, "yes") == 0;
 		if (item->bindtodevice || strcmp(value, "no") == 0)
 			return true;
-		error_at(p, word->file, word->line, "expected yes or no");
+		error_at(p, word->file, word->line,
+			"expected yes or no for bindtodevice, got '%.200s'",
+			value);
 		return false;
 	}
 	if (!decode_number(value, &number) || number > INT32_MAX) {
-		error_at(p, word->file, word->line, "expected a number");
+		error_at(p, word->file, word->line,
+			"expected a number for setfib, got '%.200s'", value);
 		return false;
 	}
 	item->setfib = (int32_t)number;
@@ -113,7 +118,7 @@ interface_parse_host(struct conf_parser *p, const struct conf_word *word,
 	item->setfib = -1;
 	if (word->len == 0) {
 		error_at(p, word->file, word->line,
-			"expected an address or an interface name");
+			"expected an address or an interface name, got ''");
 		return false;
 	}
 	if (host[0] == '/')

@@ -72,7 +72,8 @@ parser_add_names(struct conf_parser *p)
 
 /* ---- reading ----------------------------------------------------------- */
 
-/* Sets the defaults of the clauses that are there once, and of zones. */
+/* Sets the defaults of the clauses that are there once, and of zones; makes
+ * room for the places of options. */
 static enum nsd_err
 parser_set_defaults(struct conf_parser *p)
 {
@@ -90,7 +91,12 @@ parser_set_defaults(struct conf_parser *p)
 	defaults->implicit = true;
 	defaults->name = "";
 	p->owner->defaults = defaults;
-	return NSD_OK;
+	p->owner->places = arena_alloc_zero(&p->owner->arena,
+		conf_option_count * sizeof(*p->owner->places));
+	p->owner->vain = arena_alloc_zero(&p->owner->arena,
+		conf_option_count * sizeof(*p->owner->vain));
+	return p->owner->places != NULL && p->owner->vain != NULL
+		? NSD_OK : NSD_E_MEMORY;
 }
 
 static enum nsd_err
@@ -99,12 +105,11 @@ parser_init(struct conf_parser *p, const char *file)
 	enum nsd_err err;
 
 	p->clause = -1;
+	p->producers_end = &p->producers;
 	p->conf = &p->owner->conf;
 	p->conf->file = arena_copy_text(&p->owner->arena, file, strlen(file));
 	if (p->conf->file == NULL)
 		return NSD_E_MEMORY;
-	p->token_file = p->conf->file;
-	p->token_line = 1;
 	arena_init(&p->scratch, NULL, 0);
 	err = parser_set_defaults(p);
 	if (err == NSD_OK)
@@ -185,6 +190,10 @@ parser_run(struct conf_parser *p)
 		return;
 	parser_sort(p->conf);
 	check_references(p);
+	/* What is wrong with the whole is told now, too, not only once the
+	 * rest is mended. */
+	if (p->errors > 0)
+		p->errors += conf_check(p->conf, p->sink);
 	if (p->errors > 0)
 		diag_emit(p->sink, DIAG_ERROR, NULL, 0, 0,
 			"read %s failed: %u errors in configuration file",

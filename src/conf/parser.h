@@ -3,8 +3,8 @@
  * layer do for it. Private to the layer.
  *
  * From below to above: error, option, map, decode, list, address, acl and
- * interface, value; then clause and source; lexer above source; grammar above
- * lexer and clause; parser on top.
+ * interface, value, effect, stray; then clause and source; lexer above source;
+ * grammar above lexer and clause; check; parser on top.
  */
 #ifndef CONF_PARSER_H
 #define CONF_PARSER_H
@@ -20,6 +20,20 @@
 #include "conf/map.h"
 #include "conf/option.h"
 
+/* Where something stands. file NULL: not in the configuration. */
+struct conf_place {
+	const char *file;
+	uint32_t line;
+};
+
+/* A row of the table that has no effect, set in clauses that may recur. */
+struct conf_vain {
+	struct conf_place first; /* where it is set first */
+	const char *name;        /* of that clause */
+	uint8_t clause;          /* enum conf_clause */
+	uint32_t more;           /* clauses that set it too */
+};
+
 /* The whole of a configuration. The public struct conf is its first field. */
 struct conf_owner {
 	struct conf conf;
@@ -29,6 +43,9 @@ struct conf_owner {
 	struct conf_map keys;
 	struct conf_map tls_auths;
 	const struct conf_pattern *defaults; /* all options at their default */
+	/* By row of the table. places: of clauses that are there once. */
+	struct conf_place *places;
+	struct conf_vain *vain;
 	size_t zone_room;          /* items of conf.zones */
 	size_t added_size;         /* octets of the zones of conf_add_zone */
 	size_t disk_size;          /* octets of the files read */
@@ -58,8 +75,7 @@ struct conf_token {
 	struct conf_word *word;       /* of a WORD; the last of WORDs: list */
 	struct conf_word *first;      /* of a list of words */
 	const struct conf_name *name; /* of an OPTION or CLAUSE */
-	const char *file;
-	uint32_t line;
+	struct conf_place place;
 	uint32_t number;              /* N of server-N-cpu-affinity */
 	uint32_t count;               /* words of a list */
 };
@@ -85,7 +101,8 @@ struct conf_source {
 
 #define CONF_INCLUDE_DEPTH_MAX 100u
 #define CONF_FILE_SIZE_MAX ((size_t)1 << 30)
-#define CONF_TOKEN_TEXT_MAX 256u
+/* Rows of a clause: the bits of struct conf_set. */
+#define CONF_CLAUSE_ROWS_MAX 128u
 
 /* Limits of what is included. Files that include each other twice grow
  * exponentially with their depth. The limits are some tens of times what a
@@ -93,6 +110,13 @@ struct conf_source {
 struct conf_limits {
 	uint32_t includes;
 	uint64_t octets;      /* of all files together */
+};
+
+/* A pattern with a catalog-producer-zone of its own. */
+struct conf_producer {
+	struct conf_producer *next;
+	const struct conf_pattern *pattern;
+	struct conf_place place;
 };
 
 struct conf_parser {
@@ -115,14 +139,13 @@ struct conf_parser {
 	struct conf_map names;      /* struct conf_name */
 	struct conf_name *name_items;
 	bool want_include;          /* include: was the last word */
-	char token[CONF_TOKEN_TEXT_MAX]; /* text of the last one */
-	const char *token_file;
-	uint32_t token_line;
 
 	/* the clause at hand */
 	int clause;                 /* enum conf_clause; -1: none yet */
-	const char *clause_file;
-	uint32_t clause_line;
+	struct conf_place clause_place;
+	unsigned clause_errors;     /* by the time it began */
+	struct conf_set here;       /* rows that stand in it */
+	struct conf_place places[CONF_CLAUSE_ROWS_MAX]; /* of those */
 	bool stray;                 /* the last thing was an unknown word */
 	void *object;               /* where its values go */
 	struct conf_key key;
@@ -138,6 +161,7 @@ struct conf_parser {
 	size_t pattern_room;        /* of the arrays in conf, items */
 	size_t key_room;
 	size_t tls_auth_room;
+	struct conf_producer *producers, **producers_end;
 };
 
 /* ---- errors (error.c) */
@@ -145,9 +169,12 @@ struct conf_parser {
 /* Tells the sink of an error at a line of a file and counts it. */
 void error_at(struct conf_parser *p, const char *file, uint32_t line,
 	const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* A syntax error at a token; "" or NULL: at the end of the text. */
-void error_syntax(struct conf_parser *p, const char *file, uint32_t line,
-	const char *token);
+void error_at_place(struct conf_parser *p, const struct conf_place *place,
+	const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* A syntax error at a token; the format says what was expected there. */
+void error_syntax(struct conf_parser *p, const struct conf_place *place,
+	const char *token, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 /* Without memory: says so once, and stops the reading. */
 void error_memory(struct conf_parser *p);
 
@@ -200,9 +227,29 @@ bool value_set(struct conf_parser *p, const struct conf_option *option,
 	uint32_t n);
 /* Fills a clause's object with the defaults of the table. */
 void value_set_initial(enum conf_clause clause, void *object);
+/* What stands behind the option, such as "a number". Static text. */
+const char *value_expects(const struct conf_option *option);
 /* How many words the option takes. The words that are there may say so. */
 void value_word_count(const struct conf_option *option,
 	const struct conf_word *words, uint32_t *least, uint32_t *most);
+
+/* ---- options without effect (effect.c) */
+
+/* At the end of a clause that may recur: notes the rows without effect that
+ * stand in it. object: its struct; name: the clause's. */
+void effect_note_clause(struct conf_parser *p, const void *object,
+	const char *name);
+
+/* ---- words where they should not be (stray.c) */
+
+/* A word where an option should stand. */
+void stray_word(struct conf_parser *p, const struct conf_word *word);
+/* count words (not 0) behind the last one that an option takes. */
+void stray_surplus_words(struct conf_parser *p,
+	const struct conf_option *option, const struct conf_word *word,
+	uint32_t count);
+/* An option of another clause. */
+void stray_option(struct conf_parser *p, const struct conf_token *token);
 
 /* ---- structure (clause.c), called by the grammar */
 
@@ -210,7 +257,6 @@ void clause_begin(struct conf_parser *p, const struct conf_token *token);
 void clause_end(struct conf_parser *p);
 void clause_option(struct conf_parser *p, const struct conf_token *option,
 	const struct conf_token *words);
-void clause_stray_word(struct conf_parser *p, const struct conf_word *word);
 
 /* ---- files (source.c) and lexer (lexer.l)
  * source.c says which file is read: p->source. The lexer follows it.

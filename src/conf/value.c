@@ -21,12 +21,18 @@ struct setting {
 struct value_type {
 	uint32_t least, most; /* words; value_word_count knows exceptions */
 	bool (*set)(const struct setting *s);
+	const char *expects;  /* what the words are */
 };
 
+/* Says that a word is not what it should be. text begins the message; NULL:
+ * "expected " and what the type expects. */
 static bool
-set_error(const struct setting *s, const char *text)
+set_refuse(const struct setting *s, const char *text, const char *word)
 {
-	error_at(s->p, s->words->file, s->words->line, "%s", text);
+	error_at(s->p, s->words->file, s->words->line,
+		"%s%s for %s, got '%.200s'", text != NULL ? "" : "expected ",
+		text != NULL ? text : value_expects(s->option),
+		s->option->name, word);
 	return false;
 }
 
@@ -51,7 +57,7 @@ parse_bool(const struct setting *s, bool *value)
 {
 	*value = strcmp(s->words->text, "yes") == 0;
 	if (!*value && strcmp(s->words->text, "no") != 0)
-		return set_error(s, "expected yes or no");
+		return set_refuse(s, NULL, s->words->text);
 	return true;
 }
 
@@ -97,15 +103,17 @@ parse_number(const struct setting *s, const char *text, int64_t *value)
 	uint64_t number;
 
 	if (!decode_number(text + negative, &number))
-		return set_error(s, "expected a number");
+		return set_refuse(s, "expected a number", text);
 	if (number == 0 && o->min == 1)
-		return set_error(s, "expected a number greater than zero");
+		return set_refuse(s, "expected a number greater than zero",
+			text);
 	*value = number > INT64_MAX ? INT64_MAX : (int64_t)number;
 	if (negative)
 		*value = -*value;
 	if (number > INT64_MAX || *value > o->max || *value < o->min) {
 		error_at(s->p, s->words->file, s->words->line,
-			"%s: %s is out of range [%lld..%lld]", o->name, text,
+			"%s: '%.200s' is out of range [%lld..%lld]", o->name,
+			text,
 			(long long)o->min, (long long)o->max);
 		return false;
 	}
@@ -208,7 +216,7 @@ set_numbers(const struct setting *s)
 		}
 		part = strtok_r(text, " \t\r\n", &rest);
 		if (part == NULL)
-			return set_error(s, "expected a number");
+			return set_refuse(s, "expected a number", word->text);
 		for (; part != NULL; part = strtok_r(NULL, " \t\r\n", &rest))
 			if (!add_number(s, part))
 				return false;
@@ -251,6 +259,15 @@ set_acl(const struct setting *s)
 }
 
 static bool
+set_nsid_refuse(const struct setting *s, const char *text)
+{
+	error_at(s->p, s->words->file, s->words->line,
+		"%s Expected %s, got '%.200s'", text,
+		value_expects(s->option), s->words->text);
+	return false;
+}
+
+static bool
 set_nsid(const struct setting *s)
 {
 	static const char ascii[] = "ascii_";
@@ -265,7 +282,7 @@ set_nsid(const struct setting *s)
 		len -= sizeof(ascii) - 1;
 		data = arena_copy(&s->p->owner->arena, text, len);
 	} else if (len % 2 != 0) {
-		return set_error(s,
+		return set_nsid_refuse(s,
 			"the NSID must be a hex string of an even length.");
 	} else {
 		len /= 2;
@@ -274,7 +291,7 @@ set_nsid(const struct setting *s)
 			high = decode_hex_digit(text[2 * i]);
 			low = decode_hex_digit(text[2 * i + 1]);
 			if (high < 0 || low < 0)
-				return set_error(s,
+				return set_nsid_refuse(s,
 					"hex string cannot be parsed in NSID.");
 			data[i] = (uint8_t)(high << 4 | low);
 		}
@@ -284,7 +301,7 @@ set_nsid(const struct setting *s)
 		return false;
 	}
 	if (len > UINT16_MAX)
-		return set_error(s, "the NSID is too long");
+		return set_nsid_refuse(s, "the NSID is too long.");
 	server->nsid_data = data;
 	server->nsid_len = (uint32_t)len;
 	return set_string(s);
@@ -298,12 +315,13 @@ set_cookie(const struct setting *s)
 	for (i = 0; i < s->words->len; i++)
 		if (decode_hex_digit(s->words->text[i]) < 0)
 			break;
-	if (i != 32 || s->words->len != 32) {
-		error_at(s->p, s->words->file, s->words->line,
-			"%s must be 32 hex digits", s->option->name);
-		return false;
-	}
-	return set_string(s);
+	if (i == 32 && s->words->len == 32)
+		return set_string(s);
+	/* The secret is not shown, even if it is none. */
+	error_at(s->p, s->words->file, s->words->line,
+		"%s must be 32 hex digits, got %zu%s", s->option->name, i,
+		i < s->words->len ? " and something else behind them" : "");
+	return false;
 }
 
 static bool
@@ -311,7 +329,8 @@ set_algorithm(const struct setting *s)
 {
 	if (decode_algorithm(s->words->text) == NULL) {
 		error_at(s->p, s->words->file, s->words->line,
-			"bad tsig key algorithm %s", s->words->text);
+			"bad tsig key algorithm %.200s, expected %s",
+			s->words->text, value_expects(s->option));
 		return false;
 	}
 	return set_string(s);
@@ -323,7 +342,7 @@ set_name(const struct setting *s)
 	if (s->option->clause == CLAUSE_PATTERN
 		&& strpbrk(s->words->text, " \t\r\n") != NULL) {
 		error_at(s->p, s->words->file, s->words->line,
-			"space is not allowed in pattern name: '%s'",
+			"space is not allowed in pattern name: '%.200s'",
 			s->words->text);
 	}
 	return set_string(s);
@@ -340,7 +359,8 @@ set_rrl(const struct setting *s)
 			return true;
 		}
 	error_at(s->p, s->words->file, s->words->line,
-		"unknown rrl-whitelist type '%s'", s->words->text);
+		"unknown rrl-whitelist type '%.200s', expected %s",
+		s->words->text, value_expects(s->option));
 	return false;
 }
 
@@ -355,8 +375,7 @@ set_expire(const struct setting *s)
 		return true;
 	}
 	if (!decode_number(s->words->text, &number))
-		return set_error(s, "expected an expire time in seconds or "
-			"\"refresh+retry+1\"");
+		return set_refuse(s, NULL, s->words->text);
 	return set_u32(s);
 }
 
@@ -370,41 +389,57 @@ set_catalog(const struct setting *s)
 	else if (strcmp(s->words->text, "producer") == 0)
 		*field = CONF_CATALOG_PRODUCER;
 	else
-		return set_error(s, "expected consumer or producer");
+		return set_refuse(s, NULL, s->words->text);
 	return true;
 }
 
+#define YES_NO "yes or no"
+#define NUMBER "a number"
+#define ADDRESS "an address"
+#define KEY_OR_NOKEY "an address and a key or NOKEY"
+#define KEY_OR_BLOCKED "an address and a key, NOKEY or BLOCKED"
+
 static const struct value_type value_types[TYPE_COUNT] = {
-	[TYPE_IGNORED] = { 1, 1, set_ignored },
-	[TYPE_BOOL] = { 1, 1, set_bool },
-	[TYPE_INHERIT] = { 1, 1, set_inherit },
-	[TYPE_ONLY] = { 1, 1, set_only },
-	[TYPE_U32] = { 1, 1, set_u32 },
-	[TYPE_I32] = { 1, 1, set_i32 },
-	[TYPE_U64] = { 1, 1, set_u64 },
-	[TYPE_STRING] = { 1, 1, set_string },
-	[TYPE_STRINGS] = { 1, UINT32_MAX, set_strings },
-	[TYPE_NUMBERS] = { 1, UINT32_MAX, set_numbers },
-	[TYPE_NUMBER_EACH] = { 1, 1, set_number_each },
-	[TYPE_SERVER_CPU] = { 1, 1, set_server_cpu },
-	[TYPE_LISTEN] = { 1, 1, set_interface },
-	[TYPE_INTERFACE] = { 1, 1, set_interface },
-	[TYPE_ACL] = { 2, 2, set_acl },
-	[TYPE_ACL_PROVIDE] = { 2, 3, set_acl },
-	[TYPE_ACL_REQUEST] = { 2, 3, set_acl },
-	[TYPE_ACL_NOTIFY] = { 2, 2, set_acl },
-	[TYPE_ACL_ADDRESS] = { 1, 1, set_acl },
-	[TYPE_ACL_SPEC] = { 1, 1, set_acl },
-	[TYPE_NSID] = { 1, 1, set_nsid },
-	[TYPE_COOKIE] = { 1, 1, set_cookie },
-	[TYPE_ALGORITHM] = { 1, 1, set_algorithm },
-	[TYPE_BASE64] = { 1, 1, set_string },
-	[TYPE_NAME] = { 1, 1, set_name },
-	[TYPE_RRL] = { 1, 1, set_rrl },
-	[TYPE_EXPIRE] = { 1, 1, set_expire },
-	[TYPE_CATALOG] = { 1, 1, set_catalog },
-	[TYPE_INCLUDE] = { 1, 1, set_ignored },
+	[TYPE_IGNORED] = { 1, 1, set_ignored, "a word" },
+	[TYPE_BOOL] = { 1, 1, set_bool, YES_NO },
+	[TYPE_INHERIT] = { 1, 1, set_inherit, YES_NO },
+	[TYPE_ONLY] = { 1, 1, set_only, YES_NO },
+	[TYPE_U32] = { 1, 1, set_u32, NUMBER },
+	[TYPE_I32] = { 1, 1, set_i32, NUMBER },
+	[TYPE_U64] = { 1, 1, set_u64, NUMBER },
+	[TYPE_STRING] = { 1, 1, set_string, "a word, or text in quotes" },
+	[TYPE_STRINGS] = { 1, UINT32_MAX, set_strings, "a command" },
+	[TYPE_NUMBERS] = { 1, UINT32_MAX, set_numbers, NUMBER },
+	[TYPE_NUMBER_EACH] = { 1, 1, set_number_each, NUMBER },
+	[TYPE_SERVER_CPU] = { 1, 1, set_server_cpu, NUMBER },
+	[TYPE_LISTEN] = { 1, 1, set_interface, ADDRESS },
+	[TYPE_INTERFACE] = { 1, 1, set_interface, ADDRESS },
+	[TYPE_ACL] = { 2, 2, set_acl, KEY_OR_BLOCKED },
+	[TYPE_ACL_PROVIDE] = { 2, 3, set_acl, KEY_OR_BLOCKED },
+	[TYPE_ACL_REQUEST] = { 2, 3, set_acl, KEY_OR_NOKEY },
+	[TYPE_ACL_NOTIFY] = { 2, 2, set_acl, KEY_OR_NOKEY },
+	[TYPE_ACL_ADDRESS] = { 1, 1, set_acl, ADDRESS },
+	[TYPE_ACL_SPEC] = { 1, 1, set_acl, ADDRESS },
+	[TYPE_NSID] = { 1, 1, set_nsid, "pairs of hex digits, or ascii_TEXT" },
+	[TYPE_COOKIE] = { 1, 1, set_cookie, "32 hex digits" },
+	[TYPE_ALGORITHM] = { 1, 1, set_algorithm, "hmac-md5, hmac-sha1,"
+		" hmac-sha224, hmac-sha256, hmac-sha384 or hmac-sha512" },
+	[TYPE_BASE64] = { 1, 1, set_string, "base64" },
+	[TYPE_NAME] = { 1, 1, set_name, "a name" },
+	[TYPE_RRL] = { 1, 1, set_rrl, "nxdomain, error, referral, any, rrsig,"
+		" wildcard, nodata, dnskey, positive or all" },
+	[TYPE_EXPIRE] = { 1, 1, set_expire, "an expire time in seconds or"
+		" \"refresh+retry+1\"" },
+	[TYPE_CATALOG] = { 1, 1, set_catalog, "consumer or producer" },
+	[TYPE_INCLUDE] = { 1, 1, set_ignored, "the name of a pattern" },
 };
+
+const char *
+value_expects(const struct conf_option *option)
+{
+	assert(option->type < TYPE_COUNT);
+	return value_types[option->type].expects;
+}
 
 /* How many words behind the address are sub-options of ip-address or their
  * values. */

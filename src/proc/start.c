@@ -37,12 +37,6 @@ main_on_diag(struct diag_sink *sink, const struct diag *d)
 	fprintf(stderr, "%s\n", line);
 }
 
-static void
-main_on_without_effect(void *ctx, const char *clause, const char *option)
-{
-	log_warning("%s: %s has no effect in this program", clause, option);
-}
-
 /* Opens the standard streams that whoever started us has closed. Else another
  * file would get such a number; it would be written to, and replaced. */
 static bool
@@ -191,12 +185,13 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 {
 	const struct conf_server *o = &s->server.conf->server;
 	enum nsd_err err = main_change_directory(o->zonesdir);
+	struct diag_sink sink = {.on_diag = log_diag};
 	bool took_over;
 
 	if (err != NSD_OK || (err = main_open_log(o, program)) != NSD_OK)
 		return err;
 	log_notice("nsd starting (%s)", PACKAGE_STRING);
-	conf_list_without_effect(s->server.conf, main_on_without_effect, NULL);
+	conf_list_without_effect(s->server.conf, &sink);
 	*lifeline_key = "nsd";
 	if (o->pidfile != NULL && *o->pidfile != '\0') {
 		*lifeline_key = o->pidfile;

@@ -75,7 +75,8 @@ def test_broken_configuration_exits_1_with_its_line(make_server, options,
 def test_text_that_no_txt_record_holds_exits_1(make_server, option):
     result = make_server(options={option: '"' + "a" * 256 + '"'}).run()
     assert result.returncode == 1
-    assert f"nsd.conf: server {option} too long (256 char" in result.stderr
+    assert re.search(rf"nsd\.conf:\d+: error: server {option} too long \(256 "
+                     "char", result.stderr)
 
 
 @pytest.mark.parametrize("options, expected", [

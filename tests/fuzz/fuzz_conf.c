@@ -17,12 +17,6 @@ on_diag(struct diag_sink *sink, const struct diag *d)
 		abort();
 }
 
-static void
-on_option(void *ctx, const char *clause, const char *option)
-{
-	++*(unsigned *)ctx;
-}
-
 /* The caller frees it. */
 static char *
 print(const struct conf *conf)
@@ -64,7 +58,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct diag_sink sink = { .on_diag = on_diag };
 	struct conf *conf, *again;
 	char *text, *second;
-	unsigned count = 0;
 
 	if (conf_load_text("fuzz.conf", (const char *)data, size, false, &sink,
 		&conf) != NSD_OK) {
@@ -75,7 +68,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (sink.errors != 0)
 		abort();
 	conf_check(conf, &sink);
-	conf_list_without_effect(conf, on_option, &count);
+	conf_list_without_effect(conf, &sink);
 	use_zones(conf);
 	text = print(conf);
 	if (conf_load_text("again.conf", text, strlen(text), false, NULL,

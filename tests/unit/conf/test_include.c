@@ -90,9 +90,9 @@ include_goes_on_inside_the_clause(void **state)
 		"zone: name:\ninclude: DIR/name\n zonefile: x");
 	expect_said("DIR/main:3: error: cannot open include file 'DIR/name': "
 		"No such file or directory\n"
-		"DIR/main:4: at 'zonefile:': error: syntax error\n"
-		"DIR/main:2: error: zone has no name\n"
-		"read DIR/main failed: 3 errors in configuration file\n");
+		"DIR/main:2: at 'name:': error: syntax error, expected a name "
+		"behind it\n"
+		"read DIR/main failed: 2 errors in configuration file\n");
 	assert_null(conf);
 	put("name", "x.nl\n");
 	conf = load("server: verbosity: 2 include: DIR/a tcp-mss: 9\n"
@@ -111,12 +111,15 @@ static void
 errors_name_the_included_file_and_its_line(void **state)
 {
 	put("a", "\n\nport: x\ninclude: DIR/b");
-	put("b", "\nfoo: 3\nzone: name: y\nnotify: ::1 nokey");
+	put("b", "\nfoo: 3\nzone: name: y zonefile: z\n"
+		"notify: ::1 nokey");
 	assert_null(load("server:\ninclude: DIR/a\n\ntcp-count: 0\n"));
 	/* b ends in a zone clause, so tcp-count is none of its options */
-	expect_said("DIR/a:3: error: expected a number\n"
-		"DIR/b:2: at 'foo:': error: syntax error\n"
-		"DIR/main:4: at 'tcp-count:': error: syntax error\n"
+	expect_said("DIR/a:3: error: expected a number for port, got 'x'\n"
+		"DIR/b:2: at 'foo:': error: syntax error, expected a clause "
+		"or an option of server:\n"
+		"DIR/main:4: at 'tcp-count:': error: syntax error, expected "
+		"it in server:\n"
 		"DIR/b:4: error: key nokey in pattern _implicit_y could not "
 		"be found\n"
 		"read DIR/main failed: 4 errors in configuration file\n");

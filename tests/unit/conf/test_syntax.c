@@ -79,71 +79,115 @@ empty_text_is_a_configuration(void **state)
 	conf_destroy(NULL);
 }
 
+#define BAD_SECRET "t:2: error: cannot base64 decode tsig secret x, expected " \
+	"letters, digits, + and /, filled up with = to a multiple of 4\n"
+
 static const struct {
 	const char *text;
 	const char *said;
 } refused[] = {
 	/* unknown words, and words in the wrong place */
-	{ "server:\n foo: 3\n", "t:2: at 'foo:': error: syntax error\n" },
-	{ "foo\n", "t:1: at 'foo': error: syntax error\n" },
-	{ "port: 3\n", "t:1: at 'port:': error: syntax error\n" },
-	{ "SERVER: port: 3\n", "t:1: at 'SERVER:': error: syntax error\n"
-		"t:1: at 'port:': error: syntax error\n" },
-	{ "server:\n Port: 3\n", "t:2: at 'Port:': error: syntax error\n" },
-	{ "server: port:4\n", "t:1: at 'port:4': error: syntax error\n" },
-	{ "server: port : 4\n", "t:1: at 'port': error: syntax error\n" },
-	{ "server: zonefile: x\n",
-		"t:1: at 'zonefile:': error: syntax error\n" },
+	{ "server:\n foo: 3\n", "t:2: at 'foo:': error: syntax error, "
+		"expected a clause or an option of server:\n" },
+	{ "foo\n", "t:1: at 'foo': error: syntax error, expected a clause "
+		"such as server: or zone:\n" },
+	{ "port: 3\n", "t:1: at 'port:': error: syntax error, expected it "
+		"in server: or verify:\n" },
+	{ "SERVER: port: 3\n", "t:1: at 'SERVER:': error: syntax error, "
+		"expected 'server:'\n"
+		"t:1: at 'port:': error: syntax error, expected it in server: "
+		"or verify:\n" },
+	{ "server:\n Port: 3\n", "t:2: at 'Port:': error: syntax error, "
+		"expected 'port:'\n" },
+	{ "server: port:4\n", "t:1: at 'port:4': error: syntax error, "
+		"expected 'port:' and a blank behind it\n" },
+	{ "server: port : 4\n", "t:1: at 'port': error: syntax error, "
+		"expected 'port:'\n" },
+	{ "server: zonefile: x\n", "t:1: at 'zonefile:': error: syntax "
+		"error, expected it in pattern: or zone:\n" },
 	{ "zone: name: x zonefile: y catalog-producer-zone: z\n",
-		"t:1: at 'catalog-producer-zone:': error: syntax error\n" },
-	{ "server: port: 3 4\n", "t:1: at '4': error: syntax error\n" },
-	{ "server: port: \n", "t:2: error: syntax error\n" },
-	{ "server: port:", "t:1: error: syntax error\n" },
-	{ "server: port: port: 5", "t:1: at 'port:': error: syntax error\n" },
-	{ "server:\nport:\nzone:\nname: x",
-		"t:3: at 'zone:': error: syntax error\n" },
+		"t:1: at 'catalog-producer-zone:': error: syntax error, "
+		"expected it in pattern:\n" },
+	{ "server: port: 3 4\n", "t:1: at '4': error: syntax error, "
+		"expected nothing more behind port:\n" },
+	{ "server: port: 3 4 5 foo: 6\n", "t:1: at '4': error: syntax "
+		"error, expected nothing more behind port:\n"
+		"t:1: at 'foo:': error: syntax error, expected a clause or "
+		"an option of server:\n" },
+	/* a value that is missing is told where its option stands */
+	{ "server: port: \n", "t:1: at 'port:': error: syntax error, "
+		"expected a number behind it\n" },
+	{ "server: port:", "t:1: at 'port:': error: syntax error, expected a "
+		"number behind it\n" },
+	{ "server: port: port: 5", "t:1: at 'port:': error: syntax error, "
+		"expected a number behind it\n" },
+	{ "server:\nport:\nzone:\nname: x zonefile: y",
+		"t:2: at 'port:': error: syntax error, expected a number "
+		"behind it\n" },
 	{ "server: server-0-cpu-affinity: 1 ",
-		"t:1: at 'server-0-cpu-affinity:': error: syntax error\n" },
+		"t:1: at 'server-0-cpu-affinity:': error: syntax error, "
+		"expected a clause or an option of server:\n" },
 	{ "server: server-N-cpu-affinity: 1 ",
-		"t:1: at 'server-N-cpu-affinity:': error: syntax error\n" },
+		"t:1: at 'server-N-cpu-affinity:': error: syntax error, "
+		"expected a clause or an option of server:\n" },
 	{ "server: server-99999999999-cpu-affinity: 1 ",
 		"t:1: at 'server-99999999999-cpu-affinity:': error: "
-		"syntax error\n" },
-	{ "server: identity: a\"b\"", "t:1: at 'b': error: syntax error\n" },
+		"syntax error, expected a clause or an option of server:\n" },
+	{ "server: identity: a\"b\"", "t:1: at 'b': error: syntax error, "
+		"expected nothing more behind identity:\n" },
 	/* all errors are reported */
 	{ "server:\n foo: 3\n port: x\nbar: 4\nbaz: 5\nport: 9 a\n",
-		"t:2: at 'foo:': error: syntax error\n"
-		"t:3: error: expected a number\n"
-		"t:4: at 'bar:': error: syntax error\n"
-		"t:5: at 'baz:': error: syntax error\n"
-		"t:6: at 'a': error: syntax error\n" },
+		"t:2: at 'foo:': error: syntax error, expected a clause or an "
+		"option of server:\n"
+		"t:3: error: expected a number for port, got 'x'\n"
+		"t:4: at 'bar:': error: syntax error, expected a clause or an "
+		"option of server:\n"
+		"t:5: at 'baz:': error: syntax error, expected a clause or an "
+		"option of server:\n"
+		"t:6: at 'a': error: syntax error, expected nothing more "
+		"behind port:\n" },
 	{ "server: do-ip4: Yes\ndo-ip6: 1\n",
-		"t:1: error: expected yes or no\n"
-		"t:2: error: expected yes or no\n" },
-	/* lines inside of quotes count, a word has the line where it starts */
+		"t:1: error: expected yes or no for do-ip4, got 'Yes'\n"
+		"t:2: error: expected yes or no for do-ip6, got '1'\n" },
+	/* also what is wrong with the whole, but not what comes of an error */
+	{ "server: do-ip4: Yes\nport: 0\nzone: name: x\n"
+		"zone: name: y zonefil: z",
+		"t:1: error: expected yes or no for do-ip4, got 'Yes'\n"
+		"t:4: at 'zonefil:': error: syntax error, expected a clause "
+		"or an option of zone:\n"
+		"t:3: error: zone x is a primary zone but has no zonefile. "
+		"Where can the data come from?\n"
+		"t:2: error: port number '0' is not a positive number.\n" },
+	/* lines inside of quotes count, a word has the line where it starts;
+	 * what is quoted stays on its line */
 	{ "server: identity: \"a\n\nb\"\nport: \"x\ny\" tcp-count: z",
-		"t:4: error: expected a number\n"
-		"t:5: error: expected a number\n" },
+		"t:4: error: expected a number for port, got 'x\\012y'\n"
+		"t:5: error: expected a number for tcp-count, got 'z'\n" },
 	/* lexer */
-	{ "server: identity: \"a\nb",
-		"t:1: error: EOF inside quoted string\n" },
-	{ "server: identity: \"a\\", "t:1: error: EOF inside quoted string\n" },
+	{ "server: identity: \"a\nb", "t:1: error: EOF inside quoted "
+		"string, expected a '\"' behind 'a...'\n" },
+	{ "server: identity: \"a\\", "t:1: error: EOF inside quoted "
+		"string, expected a '\"' behind 'a\\'\n" },
 	{ "server: identity: a\\\n", "t:1: error: backslash at the end of the "
-		"line\n" },
-	{ "server: include:", "t:1: error: EOF inside include directive\n" },
+		"line, expected a character behind it\n" },
+	{ "server: include:", "t:1: error: EOF inside include directive, "
+		"expected the name of a file\n" },
 	/* clauses */
 	{ "zone: zonefile: x", "t:1: error: zone has no name\n" },
 	{ "\npattern: zonefile: x", "t:2: error: pattern has no name\n" },
 	{ "key: secret: aGVs", "t:1: error: tsig key has no name\n" },
 	{ "key: name: x", "t:1: error: tsig key x has no secret blob\n" },
-	{ "key: name: x secret: \"\"",
-		"t:1: error: tsig key x has no secret blob\n" },
-	{ "key: name: x secret: aGV",
-		"t:1: error: cannot base64 decode tsig secret x\n" },
-	{ "key: name: x secret: a=Vs",
-		"t:1: error: cannot base64 decode tsig secret x\n" },
+	{ "key: name: x\nsecret: \"\"",
+		"t:2: error: tsig key x has no secret blob\n" },
+	{ "key: name: x\nsecret: aGV", BAD_SECRET },
+	{ "key: name: x\nsecret: a=Vs", BAD_SECRET },
+	/* the key is there, whatever is wrong with it */
+	{ "key: name: x\nsecret: aGV\n"
+		"zone: name: y zonefile: z notify: ::1 x", BAD_SECRET },
 	{ "key: name: x algorithm: md4 secret: aGVs",
-		"t:1: error: bad tsig key algorithm md4\n" },
+		"t:1: error: bad tsig key algorithm md4, expected hmac-md5, "
+		"hmac-sha1, hmac-sha224, hmac-sha256, hmac-sha384 or "
+		"hmac-sha512\n" },
 	{ "tls-auth: name: x",
 		"t:1: error: tls-auth x has no auth-domain-name\n" },
 	{ "tls-auth: auth-domain-name: x",
@@ -151,28 +195,32 @@ static const struct {
 	{ "pattern: name: \"a b\"",
 		"t:1: error: space is not allowed in pattern name: 'a b'\n" },
 	/* duplicates */
-	{ "zone: name: x zonefile: y\nzone: name: X. zonefile: y",
-		"t:2: error: duplicate zone X.\n" },
+	{ "zone: name: x zonefile: y\nzone: zonefile: y\nname: X.",
+		"t:3: error: duplicate zone X., the first one is at t:1\n" },
 	{ "zone: name: a.b zonefile: y\nzone: name: a.\\098 zonefile: y",
-		"t:2: error: duplicate zone a.\\098\n" },
-	{ "pattern: name: x\npattern: name: x",
-		"t:2: error: duplicate pattern x\n" },
-	{ "key: name: x secret: aGVs\nkey: name: x secret: aGVs",
-		"t:2: error: duplicate tsig key x\n" },
+		"t:2: error: duplicate zone a.\\098, the first one is at "
+		"t:1\n" },
+	{ "pattern: name: x\npattern:\nname: x",
+		"t:3: error: duplicate pattern x, the first one is at t:1\n" },
+	{ "key: name: x secret: aGVs\nkey: secret: aGVs\nname: x",
+		"t:3: error: duplicate tsig key x, the first one is at "
+		"t:1\n" },
 	{ "tls-auth: name: x auth-domain-name: a\n"
 		"tls-auth: name: x auth-domain-name: a\n",
-		"t:2: error: duplicate tls-auth x\n" },
+		"t:2: error: duplicate tls-auth x, the first one is at t:1\n" },
 	/* references */
 	{ "pattern: name: x include-pattern: x",
-		"t:1: error: could not find pattern x\n" },
+		"t:1: error: could not find pattern x, expected one that "
+		"stands above\n" },
 	{ "pattern: name: x include-pattern: y\n"
 		"pattern: name: y include-pattern: x",
-		"t:1: error: could not find pattern y\n" },
-	{ "zone: name: x\n provide-xfr: 192.0.2.1 k",
+		"t:1: error: could not find pattern y, expected one that "
+		"stands above\n" },
+	{ "zone: name: x\n provide-xfr: 192.0.2.1 k\nzonefile: y",
 		"t:2: error: key k in pattern _implicit_x could not be "
 		"found\n" },
-	{ "pattern: name: p\n provide-xfr: 192.0.2.1 NOKEY t\n"
-		"zone: name: x include-pattern: p\n"
+	{ "pattern: name: p zonefile: f\n provide-xfr: 192.0.2.1 NOKEY t\n"
+		"server: tls-auth-port: 5 zone: name: x include-pattern: p\n"
 		"zone: name: y include-pattern: p notify: 192.0.2.1 k\n"
 		"zone: name: z notify: 192.0.2.1 NOKEY include-pattern: p\n"
 		/* what is copied is not told again */
@@ -180,15 +228,20 @@ static const struct {
 		"t:2: error: tls-auth t in pattern p could not be found\n"
 		"t:4: error: key k in pattern _implicit_y could not be "
 		"found\n" },
-	{ "server: cookie-staging-secret: 000102030405060708090a0b0c0d0e0f",
-		"t:1: error: a cookie-staging-secret cannot be configured "
-		"without also providing a cookie-secret\n" },
-	{ "pattern: name: p catalog-producer-zone: c\n"
+	{ "server:\ncookie-staging-secret: 000102030405060708090a0b0c0d0e0f\n"
+		"port: 5", "t:2: error: a cookie-staging-secret cannot be "
+		"configured without also providing a cookie-secret\n" },
+	{ "pattern: name: p\ncatalog-producer-zone: c\n"
 		"zone: name: c zonefile: c",
-		"t:1: error: catalog-producer-zone c in pattern p is not a "
+		"t:2: error: catalog-producer-zone c in pattern p is not a "
 		"catalog producer zone\n" },
-	{ "zone: name: c catalog: producer request-xfr: 192.0.2.1 NOKEY",
-		"t:1: error: zone c is a catalog producer and has "
+	/* nor is this */
+	{ "pattern: name: p\ncatalog-producer-zone: c\n"
+		"pattern: name: q\ninclude-pattern: p",
+		"t:2: error: catalog-producer-zone c in pattern p is not a "
+		"catalog producer zone\n" },
+	{ "zone: name: c catalog: producer\nrequest-xfr: 192.0.2.1 NOKEY",
+		"t:2: error: zone c is a catalog producer and has "
 		"request-xfr\n" },
 	{ "server: tls-auth-xfr-only: yes tls-auth-port: 8853",
 		"t:1: error: tls-auth-xfr-only must stand after "
@@ -233,7 +286,7 @@ nul_octet_is_an_error_and_the_rest_is_still_read(void **state)
 
 	assert_null(reader_load_size(&r, text, sizeof(text) - 1));
 	assert_string_equal(r.said, "t:2: error: NUL octet in the text\n"
-		"t:3: error: expected a number\n"
+		"t:3: error: expected a number for port, got 'x'\n"
 		"read t failed: 2 errors in configuration file\n");
 }
 

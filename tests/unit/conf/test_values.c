@@ -25,28 +25,29 @@ numbers_keep_to_their_range(void **state)
 	assert_int_equal(conf->server.ipv4_edns_size, 512);
 	assert_true(conf->patterns[0]->size_limit_xfr == INT64_MAX);
 	conf_destroy(conf);
-	reader_refuse("server: port: 99999", "t:1: error: port: 99999 is out "
-		"of range [0..65535]\n");
-	reader_refuse("server: port: 65536", "t:1: error: port: 65536 is out "
-		"of range [0..65535]\n");
+	reader_refuse("server: port: 99999", "t:1: error: port: '99999' is "
+		"out of range [0..65535]\n");
+	reader_refuse("server: port: 65536", "t:1: error: port: '65536' is "
+		"out of range [0..65535]\n");
 	reader_refuse("server: port: -1 tcp-count: 0 statistics: 0x1 "
 		"verbosity: \"\" tcp-mss: 1.5 tcp-timeout: +1",
-		"t:1: error: expected a number\n"
-		"t:1: error: expected a number greater than zero\n"
-		"t:1: error: expected a number\n"
-		"t:1: error: expected a number\n"
-		"t:1: error: expected a number\n"
-		"t:1: error: expected a number\n");
+		"t:1: error: expected a number for port, got '-1'\n"
+		"t:1: error: expected a number greater than zero for "
+		"tcp-count, got '0'\n"
+		"t:1: error: expected a number for statistics, got '0x1'\n"
+		"t:1: error: expected a number for verbosity, got ''\n"
+		"t:1: error: expected a number for tcp-mss, got '1.5'\n"
+		"t:1: error: expected a number for tcp-timeout, got '+1'\n");
 	/* no number wraps round to a good one: 2^64 + 5 */
 	reader_refuse("server: port: 18446744073709551621", "t:1: error: "
-		"port: 18446744073709551621 is out of range [0..65535]\n");
+		"port: '18446744073709551621' is out of range [0..65535]\n");
 	reader_refuse("server: rrl-ipv4-prefix-length: 33",
-		"t:1: error: rrl-ipv4-prefix-length: 33 is out of range "
+		"t:1: error: rrl-ipv4-prefix-length: '33' is out of range "
 		"[0..32]\n");
 	reader_refuse("pattern: name: p size-limit-xfr: "
 		"99999999999999999999999999",
-		"t:1: error: size-limit-xfr: 99999999999999999999999999 is "
-		"out of range [0..9223372036854775807]\n");
+		"t:1: error: size-limit-xfr: '99999999999999999999999999' "
+		"is out of range [0..9223372036854775807]\n");
 }
 
 static void
@@ -80,9 +81,11 @@ nsid_is_hex_or_ascii(void **state)
 	assert_memory_equal(conf->server.nsid_data, "\x00\xff\xa1", 3);
 	conf_destroy(conf);
 	reader_refuse("server: nsid: 012", "t:1: error: the NSID must be a "
-		"hex string of an even length.\n");
+		"hex string of an even length. Expected pairs of hex digits, "
+		"or ascii_TEXT, got '012'\n");
 	reader_refuse("server: nsid: 0g", "t:1: error: hex string cannot be "
-		"parsed in NSID.\n");
+		"parsed in NSID. Expected pairs of hex digits, or ascii_TEXT, "
+		"got '0g'\n");
 }
 
 static void
@@ -103,9 +106,9 @@ cpu_lists_are_words_or_one_word(void **state)
 	assert_int_equal(conf->server.cpu_affinity.items[1], 4);
 	conf_destroy(conf);
 	reader_refuse("server: cpu-affinity: 0 x",
-		"t:1: error: expected a number\n");
+		"t:1: error: expected a number for cpu-affinity, got 'x'\n");
 	reader_refuse("server: cpu-affinity: \" \"",
-		"t:1: error: expected a number\n");
+		"t:1: error: expected a number for cpu-affinity, got ' '\n");
 }
 
 static void
@@ -148,6 +151,8 @@ listen_address_has_its_words(void **state)
 	conf_destroy(conf);
 }
 
+#define SUCH_AS ", expected such as 1-3"
+
 static void
 listen_address_that_is_wrong_is_refused(void **state)
 {
@@ -156,19 +161,26 @@ listen_address_that_is_wrong_is_refused(void **state)
 	} rows[] = {
 		{ "::1@99999", "port number 99999 is out of range "
 			"[1..65535]" },
-		{ "::1@", "expected port number after '@'" },
-		{ "::1@0", "expected port number after '@'" },
-		{ "\"\"", "expected an address or an interface name" },
-		{ "::1 servers=0", "invalid server range '0'" },
-		{ "::1 servers=1-", "invalid server range '1-'" },
-		{ "::1 servers=\"\"", "invalid server range ''" },
-		{ "::1 servers=\"1,2\"", "invalid server range '1,2'" },
+		{ "::1@", "expected port number after '@', got ''" },
+		{ "::1@0", "expected port number after '@', got '0'" },
+		{ "\"\"", "expected an address or an interface "
+			"name, got ''" },
+		{ "::1 servers=0", "invalid server range '0'"
+			SUCH_AS },
+		{ "::1 servers=1-", "invalid server range '1-'"
+			SUCH_AS },
+		{ "::1 servers=\"\"", "invalid server range ''"
+			SUCH_AS },
+		{ "::1 servers=\"1,2\"", "invalid server range "
+			"'1,2'" SUCH_AS },
 		{ "::1 servers=", "servers= needs a value" },
-		{ "::1 bindtodevice=x", "expected yes or no" },
-		{ "::1 setfib=-1", "expected a number" },
-		{ "::1 setfib=99999999999", "expected a number" },
+		{ "::1 bindtodevice=x", "expected yes or no for bindtodevice, "
+			"got 'x'" },
+		{ "::1 setfib=-1", "expected a number for setfib, got '-1'" },
+		{ "::1 setfib=99999999999", "expected a number for setfib, "
+			"got '99999999999'" },
 	};
-	char text[128], said[128];
+	char text[128], said[256];
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -178,9 +190,11 @@ listen_address_that_is_wrong_is_refused(void **state)
 		reader_refuse(text, said);
 	}
 	reader_refuse("server: ip-address: ::1 foo=1 servers=1",
-		"t:1: at 'foo=1': error: syntax error\n");
+		"t:1: at 'foo=1': error: syntax error, expected nothing more "
+		"behind ip-address:\n");
 	reader_refuse("remote-control: control-interface: ::1 servers=1",
-		"t:1: at 'servers=1': error: syntax error\n");
+		"t:1: at 'servers=1': error: syntax error, expected nothing "
+		"more behind control-interface:\n");
 }
 
 static void
@@ -259,47 +273,66 @@ acl_element_is_parsed_into_its_parts(void **state)
 	}
 }
 
+#define ADDRESS ", expected an IPv4 or IPv6 address"
+
 static void
 acl_element_that_is_wrong_is_refused(void **state)
 {
 	static const struct {
 		const char *option, *said;
 	} rows[] = {
-		{ "allow-query: 1.2.3 NOKEY", "Bad ip4 address '1.2.3'" },
-		{ "allow-query: \"\" NOKEY", "Bad ip4 address ''" },
+		{ "allow-query: 1.2.3 NOKEY", "Bad ip4 address '1.2.3'"
+			ADDRESS },
+		{ "allow-query: \"\" NOKEY", "Bad ip4 address ''" ADDRESS },
 		{ "allow-query: 1.2.3.256 NOKEY",
-			"Bad ip4 address '1.2.3.256'" },
-		{ "allow-query: 1::2::3 NOKEY", "Bad ip6 address '1::2::3'" },
+			"Bad ip4 address '1.2.3.256'" ADDRESS },
+		{ "allow-query: 1::2::3 NOKEY", "Bad ip6 address '1::2::3'"
+			ADDRESS },
 		{ "allow-query: 1.2.3.4/33 NOKEY",
 			"subnet of 33 bits out of range [0..32]" },
 		{ "allow-query: ::/129 NOKEY",
 			"subnet of 129 bits out of range [0..128]" },
-		{ "allow-query: 1.2.3.4/ NOKEY", "bad subnet range ''" },
-		{ "allow-query: 1.2.3.4/-1 NOKEY", "bad subnet range '-1'" },
+		{ "allow-query: 1.2.3.4/ NOKEY", "bad subnet range '', "
+			"expected a number in [0..32]" },
+		{ "allow-query: 1.2.3.4/-1 NOKEY", "bad subnet range '-1', "
+			"expected a number in [0..32]" },
 		{ "allow-query: 1.2.3.4&1.2 NOKEY",
-			"Bad ip4 address mask '1.2'" },
+			"Bad ip4 address mask '1.2', expected an IPv4 "
+			"address" },
 		{ "allow-query: 1.2.3.4-1.2 NOKEY",
-			"Bad ip4 address mask '1.2'" },
+			"Bad ip4 address mask '1.2', expected an IPv4 "
+			"address" },
 		{ "allow-query: 1.2.3.4@99999 NOKEY",
 			"port number 99999 is out of range [1..65535]" },
 		{ "allow-query: 1.2.3.4@x NOKEY",
-			"expected port number after '@'" },
+			"expected port number after '@', got 'x'" },
 		{ "request-xfr: 1.2.3.4/24 NOKEY",
-			"address range used for request-xfr" },
+			"address range used for request-xfr, expected one "
+			"address, got '1.2.3.4/24'" },
 		{ "request-xfr: 1.2.3.4 BLOCKED",
-			"blocked address used for request-xfr" },
+			"blocked address used for request-xfr, expected a key "
+			"or NOKEY behind '1.2.3.4'" },
 		{ "notify: 1.2.3.4-1.2.3.5 NOKEY",
-			"address range used for notify" },
+			"address range used for notify, expected one address, "
+			"got '1.2.3.4-1.2.3.5'" },
 		{ "notify: 1.2.3.4 BLOCKED",
-			"blocked address used for notify" },
+			"blocked address used for notify, expected a key or "
+			"NOKEY behind '1.2.3.4'" },
 		{ "outgoing-interface: 1.2.3.4/8",
-			"address range used for outgoing-interface" },
-		{ "outgoing-interface: eth0", "Bad ip4 address 'eth0'" },
-		{ "rrl-whitelist: foo", "unknown rrl-whitelist type 'foo'" },
-		{ "catalog: foo", "expected consumer or producer" },
+			"address range used for outgoing-interface, expected "
+			"one address, got '1.2.3.4/8'" },
+		{ "outgoing-interface: eth0", "Bad ip4 address 'eth0'"
+			ADDRESS },
+		{ "rrl-whitelist: foo", "unknown rrl-whitelist type 'foo', "
+			"expected nxdomain, error, referral, any, rrsig, "
+			"wildcard, nodata, dnskey, positive or all" },
+		{ "catalog: foo", "expected consumer or producer for "
+			"catalog, got 'foo'" },
 		{ "min-expire-time: foo", "expected an expire time in seconds "
-			"or \"refresh+retry+1\"" },
-		{ "verify-zone: 1", "expected yes or no" },
+			"or \"refresh+retry+1\" for min-expire-time, got "
+			"'foo'" },
+		{ "verify-zone: 1", "expected yes or no for verify-zone, got "
+			"'1'" },
 	};
 	char text[256], said[256];
 	size_t i;
@@ -310,18 +343,27 @@ acl_element_that_is_wrong_is_refused(void **state)
 		snprintf(said, sizeof(said), "t:1: error: %s\n", rows[i].said);
 		reader_refuse(text, said);
 	}
-	/* too few words, too many words */
+}
+
+static void
+acl_element_with_too_few_or_too_many_words_is_refused(void **state)
+{
 	reader_refuse("pattern: name: p notify: ::1",
-		"t:1: error: syntax error\n");
+		"t:1: at 'notify:': error: syntax error, expected an address "
+		"and a key or NOKEY behind it\n");
 	reader_refuse("pattern: name: p request-xfr: AXFR ::1",
-		"t:1: error: syntax error\n");
+		"t:1: at 'request-xfr:': error: syntax error, expected an "
+		"address and a key or NOKEY behind it\n");
 	reader_refuse("pattern: name: p allow-query: ::1 NOKEY x",
-		"t:1: at 'x': error: syntax error\n");
+		"t:1: at 'x': error: syntax error, expected nothing more "
+		"behind allow-query:\n");
 	reader_refuse("pattern: name: p notify: ::1 NOKEY x",
-		"t:1: at 'x': error: syntax error\n");
+		"t:1: at 'x': error: syntax error, expected nothing more "
+		"behind notify:\n");
 	reader_refuse("tls-auth: name: t auth-domain-name: a\npattern: "
 		"name: p request-xfr: AXFR ::1 NOKEY t x",
-		"t:2: at 'x': error: syntax error\n");
+		"t:2: at 'x': error: syntax error, expected nothing more "
+		"behind request-xfr:\n");
 }
 
 static void
@@ -408,13 +450,14 @@ cookie_secrets_are_32_hex_digits(void **state)
 	assert_non_null(conf->server.cookie_staging_secret);
 	conf_destroy(conf);
 	reader_refuse("server: cookie-secret: 0001", "t:1: error: "
-		"cookie-secret must be 32 hex digits\n");
+		"cookie-secret must be 32 hex digits, got 4\n");
 	reader_refuse("server: cookie-secret: "
 		"000102030405060708090a0b0c0d0e0g", "t:1: error: "
-		"cookie-secret must be 32 hex digits\n");
+		"cookie-secret must be 32 hex digits, got 31 and something "
+		"else behind them\n");
 	reader_refuse("server: cookie-secret: "
 		"000102030405060708090a0b0c0d0e0f0", "t:1: error: "
-		"cookie-secret must be 32 hex digits\n");
+		"cookie-secret must be 32 hex digits, got 33\n");
 }
 
 static void
@@ -432,7 +475,7 @@ lists_of_ports_and_proxies_recur(void **state)
 	assert_int_equal(conf->server.metrics_interface.items[0].port, 5);
 	conf_destroy(conf);
 	reader_refuse("server: proxy-protocol-port: 70000", "t:1: error: "
-		"proxy-protocol-port: 70000 is out of range [1..65535]\n");
+		"proxy-protocol-port: '70000' is out of range [1..65535]\n");
 }
 
 /* ---- the table --------------------------------------------------------- */
@@ -564,50 +607,52 @@ names_are_unique_and_clauses_stand_together(void **state)
 	}
 }
 
-struct listed {
-	char text[4096];
-};
-
 static void
-on_option(void *ctx, const char *clause, const char *option)
+list_without_effect(const char *text, const char *said)
 {
-	struct listed *l = ctx;
-	size_t len = strlen(l->text);
+	static struct reader r;
+	struct conf *conf = reader_load(&r, text);
 
-	snprintf(l->text + len, sizeof(l->text) - len, "%s.%s ", clause,
-		option);
+	assert_non_null(conf);
+	conf_list_without_effect(conf, &r.sink);
+	assert_string_equal(r.said, said);
+	assert_int_equal(r.sink.errors, 0);
+	conf_destroy(conf);
 }
 
-static void
-options_without_effect_are_listed_once_if_changed(void **state)
-{
-	struct listed l = { "" };
-	struct conf *conf = reader_accept("server: port: 5 statistics: 0 "
-		"database: \"\" rrl-size: 1000000 xfrdir: /x\n"
-		"remote-control: control-enable: no\nverify: enable: yes\n"
-		"zone: name: a zonefile: a notify: ::1 NOKEY "
-		"multi-master-check: yes\n"
-		"zone: name: b zonefile: b notify: ::1 NOKEY "
-		"allow-query: ::1 NOKEY\n");
+#define NO_EFFECT " has no effect in this program"
 
-	conf_list_without_effect(conf, on_option, &l);
-	assert_string_equal(l.text, "server.xfrdir verify.enable "
-		"pattern.multi-primary-check pattern.notify ");
-	conf_destroy(conf);
-	l.text[0] = '\0';
-	conf = reader_accept("server: xfrdir: /var/x\n"
-		"pattern: name: p store-ixfr: yes ixfr-size: 1048576\n"
-		"zone: name: x include-pattern: p zonefile: a");
-	conf_list_without_effect(conf, on_option, &l);
-	assert_string_equal(l.text, "server.xfrdir pattern.store-ixfr ");
-	conf_destroy(conf);
-	l.text[0] = '\0';
-	conf = reader_accept("key: name: k secret: aGVs algorithm: sha1\n"
+static void
+options_without_effect_are_listed_once_with_their_place(void **state)
+{
+	list_without_effect("server: port: 5 statistics: 0\n"
+		"database: \"\" rrl-size: 1000000 xfrdir: /y\nxfrdir: /x\n"
+		"remote-control: control-enable: no\nverify: enable: yes\n"
+		"zone: name: a zonefile: a notify: ::1 NOKEY\n"
+		"multi-master-check: yes\n"
+		"zone: zonefile: b\nnotify: ::1 NOKEY notify: ::2 NOKEY\n"
+		"allow-query: ::1 NOKEY name: b\n",
+		"t:3: warning: server: xfrdir" NO_EFFECT "\n"
+		"t:5: warning: verify: enable" NO_EFFECT "\n"
+		"t:7: warning: zone a: multi-primary-check" NO_EFFECT "\n"
+		"t:6: warning: zone a: notify" NO_EFFECT
+		", nor has it in 1 more clauses\n");
+	/* Once for a pattern, not for the zones that it is included in; the
+	 * last value counts. */
+	list_without_effect("server: xfrdir: /var/x metrics-enable: yes\n"
+		"metrics-enable: no\n"
+		"pattern:\nstore-ixfr: yes ixfr-size: 1048576 name: p\n"
+		"zone: name: x include-pattern: p zonefile: a\n"
+		"zone: name: y include-pattern: p zonefile: a\n"
+		"allow-query: ::1 NOKEY",
+		"t:1: warning: server: xfrdir" NO_EFFECT "\n"
+		"t:4: warning: pattern p: store-ixfr" NO_EFFECT "\n");
+	list_without_effect("key: name: k\nsecret: aGVs algorithm: sha1\n"
 		"key: name: j secret: aGVs\n"
-		"tls-auth: name: t auth-domain-name: a client-cert: b");
-	conf_list_without_effect(conf, on_option, &l);
-	assert_string_equal(l.text, "key.secret tls-auth.auth-domain-name ");
-	conf_destroy(conf);
+		"tls-auth: name: t auth-domain-name: a client-cert: b",
+		"t:2: warning: key k: secret" NO_EFFECT
+		", nor has it in 1 more clauses\n"
+		"t:4: warning: tls-auth t: auth-domain-name" NO_EFFECT "\n");
 }
 
 int
@@ -624,6 +669,8 @@ main(void)
 		cmocka_unit_test(acl_element_is_parsed_into_its_parts),
 		cmocka_unit_test(acl_element_that_is_wrong_is_refused),
 		cmocka_unit_test(
+			acl_element_with_too_few_or_too_many_words_is_refused),
+		cmocka_unit_test(
 			range_that_ends_before_it_starts_is_a_warning),
 		cmocka_unit_test(
 			acl_words_refer_to_keys_and_tls_auths_anywhere),
@@ -634,7 +681,7 @@ main(void)
 		cmocka_unit_test(
 			names_are_unique_and_clauses_stand_together),
 		cmocka_unit_test(
-			options_without_effect_are_listed_once_if_changed),
+			options_without_effect_are_listed_once_with_their_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

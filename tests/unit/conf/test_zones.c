@@ -422,36 +422,37 @@ semantic_errors_are_found(void **state)
 		"pidfile: run/x xfrdfile: /c/x zonelistfile: /c/y xfrdir: /c ";
 	char text[1024];
 
-	check_says("zone: name: x", "t: zone x is a primary zone but has no "
-		"zonefile. Where can the data come from?\n");
-	check_says("zone: name: x zonefile: \"\"", "t: zone x is a primary "
-		"zone but has no zonefile. Where can the data come from?\n");
+	check_says("\nzone: name: x", "t:2: error: zone x is a primary zone "
+		"but has no zonefile. Where can the data come from?\n");
+	check_says("zone: name: x zonefile: \"\"", "t:1: error: zone x is a "
+		"primary zone but has no zonefile. Where can the data come "
+		"from?\n");
 	check_says("zone: name: x catalog: producer", "");
 	check_says("zone: name: x request-xfr: ::1 NOKEY", "");
-	check_says("zone: name: X. zonefile: y allow-notify: ::1 NOKEY",
-		"t: zone X. has allow-notify but no request-xfr items. Where "
+	check_says("zone: name: X. zonefile: y\nallow-notify: ::1 NOKEY",
+		"t:2: error: zone X. has allow-notify but no request-xfr items. Where "
 		"can it get a zone transfer when a notify is received?\n");
-	check_says("server: port: 0",
-		"t: port number '0' is not a positive number.\n");
+	check_says("server:\nport: 0",
+		"t:2: error: port number '0' is not a positive number.\n");
 	check_says("tls-auth: name: t auth-domain-name: a\n"
-		"zone: name: x zonefile: y provide-xfr: ::1 NOKEY t",
-		"t: zone x has provide-xfr with tls-auth t but there is no "
+		"zone: name: x zonefile: y\nprovide-xfr: ::1 NOKEY t",
+		"t:3: warning: zone x has provide-xfr with tls-auth t but there is no "
 		"tls-auth-port\n");
 	check_says("tls-auth: name: t auth-domain-name: a\n"
 		"server: tls-auth-port: 8853\n"
 		"zone: name: x zonefile: y provide-xfr: ::1 NOKEY t", "");
 	check_says(chroot, "");
-	snprintf(text, sizeof(text), "%s zonesdir: z xfrdfile: /x "
-		"zonelistfile: /cc pidfile: /p xfrdir: /tmp database: /d",
+	snprintf(text, sizeof(text), "%s\nzonesdir: z\nxfrdfile: /x\n"
+		"zonelistfile: /cc\npidfile: /p\nxfrdir: /tmp\ndatabase: /d",
 		chroot);
 	check_says(text,
-		"t: zonesdir z/ has to be an absolute path that starts with "
+		"t:2: error: zonesdir z/ has to be an absolute path that starts with "
 		"the chroot path /c/\n"
-		"t: pidfile /p is not relative to chroot /c/.\n"
-		"t: database /d is not relative to chroot /c/.\n"
-		"t: xfrdfile /x is not relative to chroot /c/.\n"
-		"t: zonelistfile /cc is not relative to chroot /c/.\n"
-		"t: xfrdir /tmp/ is not relative to chroot /c/.\n");
+		"t:5: error: pidfile /p is not relative to chroot /c/.\n"
+		"t:7: error: database /d is not relative to chroot /c/.\n"
+		"t:3: error: xfrdfile /x is not relative to chroot /c/.\n"
+		"t:4: error: zonelistfile /cc is not relative to chroot /c/.\n"
+		"t:6: error: xfrdir /tmp/ is not relative to chroot /c/.\n");
 }
 
 static void
@@ -462,10 +463,12 @@ identity_and_version_fit_a_txt_string(void **state)
 	snprintf(text, sizeof(text), "server: identity: %0255d version: "
 		"%0255d", 1, 1);
 	check_says(text, "");
-	snprintf(text, sizeof(text), "server: identity: %0256d version: "
+	snprintf(text, sizeof(text), "server: identity: %0256d\nversion: "
 		"%0300d", 1, 1);
-	check_says(text, "t: server identity too long (256 characters)\n"
-		"t: server version too long (300 characters)\n");
+	check_says(text, "t:1: error: server identity too long (256 "
+		"characters), expected at most 255\n"
+		"t:2: error: server version too long (300 characters), "
+		"expected at most 255\n");
 }
 
 int

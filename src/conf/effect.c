@@ -1,0 +1,138 @@
+/* effect.c - options that are read and have no effect in this program. */
+#include <string.h>
+
+#include "conf/parser.h"
+
+/* Compares texts by their contents. The default of a list is an empty one. */
+static bool
+effect_is_default(const struct conf_option *option, const void *object,
+	const void *defaults)
+{
+	const void *a = (const char *)object + option->offset;
+	const void *b = (const char *)defaults + option->offset;
+	enum conf_type type = (enum conf_type)option->type;
+
+	if (option_item_size(type) > 0)
+		return ((const struct conf_list *)a)->count == 0;
+	if (option_is_text(type)) {
+		const char *x = *(const char *const *)a;
+		const char *y = *(const char *const *)b;
+
+		return x == y || (x != NULL && y != NULL && strcmp(x, y) == 0);
+	}
+	return memcmp(a, b, option_field_size(type)) == 0;
+}
+
+static bool
+effect_is_in_vain(const struct conf_option *option, const void *object,
+	const void *defaults)
+{
+	return (option->flags & OPTION_NO_EFFECT) != 0
+		&& (option->flags & OPTION_ALIAS) == 0
+		&& option_is_set(option, object)
+		&& !effect_is_default(option, object, defaults);
+}
+
+/* ---- clauses that may recur ---------------------------------------------- */
+
+/* Each has the options of a pattern, or has texts alone, which are NULL. */
+static const void *
+effect_defaults(const struct conf_parser *p)
+{
+	static const union {
+		struct conf_key key;
+		struct conf_tls_auth tls_auth;
+	} none;
+
+	return p->clause == CLAUSE_PATTERN || p->clause == CLAUSE_ZONE
+		? (const void *)p->owner->defaults : (const void *)&none;
+}
+
+void
+effect_note_clause(struct conf_parser *p, const void *object, const char *name)
+{
+	size_t count, i;
+	const struct conf_option *rows =
+		option_rows((enum conf_clause)p->clause, &count);
+	const void *defaults = effect_defaults(p);
+	struct conf_vain *vain;
+
+	for (i = 0; i < count; i++) {
+		if (!option_is_set(&rows[i], &p->here)
+			|| !effect_is_in_vain(&rows[i], object, defaults))
+			continue;
+		vain = &p->owner->vain[&rows[i] - conf_options];
+		if (vain->name != NULL) {
+			vain->more++;
+			continue;
+		}
+		vain->first = p->places[option_index(&rows[i])];
+		vain->name = name;
+		vain->clause = (uint8_t)p->clause;
+	}
+}
+
+/* ---- all of them --------------------------------------------------------- */
+
+static void
+effect_tell(const struct conf_option *option, const struct conf_vain *vain,
+	struct diag_sink *sink)
+{
+	char more[64] = "";
+
+	if (vain->more > 0)
+		snprintf(more, sizeof(more), ", nor has it in %u more clauses",
+			(unsigned)vain->more);
+	diag_emit(sink, DIAG_WARNING, vain->first.file, vain->first.line, 0,
+		"%s %.300s: %s has no effect in this program%s",
+		conf_clauses[vain->clause].name, vain->name, option->name,
+		more);
+}
+
+static void
+effect_tell_single(const struct conf_owner *owner,
+	const struct conf_option *option, struct diag_sink *sink)
+{
+	const struct conf_place *place =
+		&owner->places[option - conf_options];
+
+	diag_emit(sink, DIAG_WARNING, place->file, place->line, 0,
+		"%s: %s has no effect in this program",
+		conf_clauses[option->clause].name, option->name);
+}
+
+/* A clause that is there once. */
+static void
+effect_list_single(const struct conf_owner *owner, enum conf_clause clause,
+	struct diag_sink *sink)
+{
+	const char *object = (const char *)&owner->conf
+		+ conf_clauses[clause].offset;
+	size_t count, i;
+	const struct conf_option *rows = option_rows(clause, &count);
+	union {
+		struct conf_server server;
+		struct conf_dnstap dnstap;
+		struct conf_remote_control remote_control;
+		struct conf_verify verify;
+	} defaults;
+
+	value_set_initial(clause, &defaults);
+	for (i = 0; i < count; i++)
+		if (effect_is_in_vain(&rows[i], object, &defaults))
+			effect_tell_single(owner, &rows[i], sink);
+}
+
+void
+conf_list_without_effect(const struct conf *conf, struct diag_sink *sink)
+{
+	const struct conf_owner *owner = (const struct conf_owner *)conf;
+	size_t i;
+
+	for (i = 0; i < CLAUSE_COUNT; i++)
+		if (conf_clauses[i].single)
+			effect_list_single(owner, (enum conf_clause)i, sink);
+	for (i = 0; i < conf_option_count; i++)
+		if (owner->vain[i].name != NULL)
+			effect_tell(&conf_options[i], &owner->vain[i], sink);
+}
