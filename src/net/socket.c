@@ -169,8 +169,8 @@ listen_fail(const struct making *m, const char *what)
 	int error = errno;
 
 	net_print_address(&m->options->address, true, address);
-	diag_emit(m->sink, DIAG_ERROR, NULL, 0, 0, "cannot %s %s (%s): %s",
-		what, address, m->options->tcp ? "tcp" : "udp",
+	diag_emit(m->sink, DIAG_ERROR, NULL, 0, 0, "can't %s %s socket %s: %s",
+		what, m->options->tcp ? "tcp" : "udp", address,
 		strerror(error));
 	if (m->fd != -1)
 		close(m->fd);
@@ -187,12 +187,12 @@ net_listen(const struct net_listen *options, struct diag_sink *sink, int *fd)
 	m.fd = socket(options->address.ss_family,
 		type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (m.fd == -1)
-		return listen_fail(&m, "make a socket for");
+		return listen_fail(&m, "create");
 	if (!set_options(&m))
 		return listen_fail(&m, "set the options of");
 	if (bind(m.fd, (const struct sockaddr *)&options->address,
 		    net_address_len(&options->address)) != 0)
-		return listen_fail(&m, "bind to");
+		return listen_fail(&m, "bind");
 	if (options->tcp && listen(m.fd, options->tcp_backlog < 0
 		    ? INT32_MAX : options->tcp_backlog) != 0)
 		return listen_fail(&m, "listen on");

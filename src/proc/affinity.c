@@ -34,7 +34,7 @@ affinity_check(const struct conf_server *options)
 		if (cpus->items[i] < CPU_SETSIZE
 			&& CPU_ISSET(cpus->items[i], &present))
 			continue;
-		log_error("cpu-affinity: there is no CPU %u",
+		log_error("invalid cpu %u specified in cpu-affinity",
 			(unsigned)cpus->items[i]);
 		return NSD_E_SYNTAX;
 	}

@@ -85,7 +85,7 @@ pidfile_write(struct pidfile *pidfile, const char *path, uid_t owner,
 	pidfile->path = path;
 	return NSD_OK;
 fail:
-	log_error("cannot write pid file %s: %s", path,
+	log_error("cannot overwrite the pidfile %s: %s", path,
 		err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
 	return err;
 }

@@ -83,7 +83,7 @@ privilege_find_user(const char *username, struct privilege_user *user)
 	} else if (privilege_parse_ids(username, user)) {
 		pw = getpwuid(user->uid);
 	} else {
-		log_error("user '%s' does not exist", username);
+		log_error("user '%s' does not exist.", username);
 		return NSD_E_NOT_FOUND;
 	}
 	user->change = user->uid != geteuid() || user->gid != getegid();
@@ -95,7 +95,7 @@ enum nsd_err
 privilege_chroot(const char *path)
 {
 	if (chroot(path) == -1 || chdir("/") == -1) {
-		log_error("cannot chroot to %s: %s", path, strerror(errno));
+		log_error("unable to chroot to %s: %s", path, strerror(errno));
 		return NSD_E_SYSTEM;
 	}
 	return NSD_OK;

@@ -155,8 +155,8 @@ sockets_plan_device(const struct conf_server *options,
 	}
 	if (found)
 		return NSD_OK;
-	log_error("ip-address: %s is neither an address nor a network"
-		  " interface with one",
+	log_error("cannot parse address '%s': it is neither an address nor a"
+		  " network interface with one",
 		interface->text);
 	return NSD_E_SYNTAX;
 }
@@ -274,9 +274,11 @@ sockets_check_ranges(const struct conf_server *options)
 				&& p->servers.items[j].last
 					<= options->server_count)
 				continue;
-			log_error("ip-address %s: servers= names a server"
-				  " beyond server-count %u",
-				p->text, (unsigned)options->server_count);
+			log_error("server %u specified for ip-address %s"
+				  " exceeds number of servers configured in"
+				  " server-count: %u",
+				(unsigned)p->servers.items[j].last, p->text,
+				(unsigned)options->server_count);
 			return NSD_E_SYNTAX;
 		}
 	}

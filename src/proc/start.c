@@ -79,7 +79,7 @@ main_open_log(const struct conf_server *o, const char *program)
 	enum nsd_err err = log_open(&options);
 
 	if (err != NSD_OK)
-		log_error("cannot open log file %s: %s", options.file,
+		log_error("Cannot open %s for appending (%s)", options.file,
 			strerror(errno));
 	return err;
 }
@@ -89,7 +89,7 @@ main_change_directory(const char *path)
 {
 	if (path == NULL || *path == '\0' || chdir(path) == 0)
 		return NSD_OK;
-	log_error("cannot change to directory %s: %s", path, strerror(errno));
+	log_error("cannot chdir to '%s': %s", path, strerror(errno));
 	return NSD_E_SYSTEM;
 }
 
@@ -241,6 +241,16 @@ main_settle(struct supervisor *s, const struct privilege_user *user,
 	return privilege_drop(user);
 }
 
+/* The reason was said. Returns the exit code. */
+static int
+main_give_up(struct supervisor *s, const char *program)
+{
+	log_error("server initialization failed, %s could not be started",
+		program);
+	pidfile_remove(&s->pidfile);
+	return 1;
+}
+
 int
 start_server(int argc, char **argv, const struct supervisor_hooks *hooks)
 {
@@ -264,20 +274,19 @@ start_server(int argc, char **argv, const struct supervisor_hooks *hooks)
 	outcome = flags_parse(argc, args, &flags);
 	if (outcome != FLAGS_RUN)
 		return outcome == FLAGS_EXIT_OK ? 0 : 1;
-	if (main_load_conf(&flags, &s.server.conf) != NSD_OK)
+	if (main_load_conf(&flags, &s.server.conf) != NSD_OK) {
+		log_error("could not read config: %s", flags.config);
 		return 1;
+	}
 	/* Closes what else the one who started us has left open. Every role
 	 * would hold it for as long as the server runs. Not before: the
 	 * configuration may have been read from it. */
 	fs_close_all_but(NULL, 0);
-	if (main_prepare(&s, &user, program, &lifeline_key) != NSD_OK)
-		return 1;
-	if (daemon_start(&daemon, s.server.conf->server.debug_mode) != NSD_OK)
-		return 1;
-	if (main_settle(&s, &user, lifeline_key) != NSD_OK) {
-		pidfile_remove(&s.pidfile);
-		return 1;
-	}
+	if (main_prepare(&s, &user, program, &lifeline_key) != NSD_OK
+		|| daemon_start(&daemon, s.server.conf->server.debug_mode)
+			!= NSD_OK
+		|| main_settle(&s, &user, lifeline_key) != NSD_OK)
+		return main_give_up(&s, program);
 	privilege_forget_user(&user);
 	role_init_name("main", "main");
 	log_set_copy_errors(false);

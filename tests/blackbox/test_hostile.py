@@ -86,7 +86,7 @@ def test_link_of_the_user_is_no_log_file(make_server, directory, there):
     if result.returncode == 0:
         server.sessions.append(server.read_pid())
     assert result.returncode == 1
-    assert re.search(f"cannot open log file {log}: ", result.stderr)
+    assert re.search(f"Cannot open {log} for appending ", result.stderr)
     assert precious.exists() == there
     if there:
         assert precious.read_text() == "root's\n"

@@ -66,9 +66,12 @@ def test_absent_configuration_exits_1():
 ])
 def test_broken_configuration_exits_1_with_its_line(make_server, options,
                                                     expected):
-    result = make_server(options=options).run()
+    server = make_server(options=options)
+    result = server.run()
     assert result.returncode == 1
     assert re.search(r"nsd\.conf:\d+: .*" + expected, result.stderr)
+    assert result.stderr.endswith(
+        f"error: could not read config: {server.config}\n")
 
 
 @pytest.mark.parametrize("option", ["identity", "version"])
@@ -80,16 +83,26 @@ def test_text_that_no_txt_record_holds_exits_1(make_server, option):
 
 
 @pytest.mark.parametrize("options, expected", [
-    ({"username": "no-such-user-here"}, "no-such-user-here"),
-    ({"zonesdir": '"/nonexistent"'}, "/nonexistent"),
-    ({"logfile": '"/nonexistent/log"'}, "/nonexistent/log"),
-    ({"chroot": '"/nonexistent"'}, "/nonexistent"),
-    ({"cpu-affinity": "1023"}, "1023"),
+    # NSD's texts
+    ({"username": "no-such-user-here"},
+     "error: user 'no-such-user-here' does not exist."),
+    ({"zonesdir": '"/nonexistent"'}, "error: cannot chdir to '/nonexistent': "
+     "No such file or directory"),
+    ({"logfile": '"/nonexistent/log"'}, "error: Cannot open /nonexistent/log "
+     "for appending (No such file or directory)"),
+    ({"chroot": '"/nonexistent"'}, "error: unable to chroot to /nonexistent: "
+     "No such file or directory"),
+    ({"cpu-affinity": "1023"},
+     "error: invalid cpu 1023 specified in cpu-affinity"),
     ({"cpu-affinity": "0", "server-1-cpu-affinity": "1"}, "cpu-affinity"),
     ({"cpu-affinity": "0", "xfrd-cpu-affinity": "1"}, "cpu-affinity"),
-    ({"ip-address": "192.0.2.1"}, "192.0.2.1"),
-    ({"ip-address": "no-such-device"}, "no-such-device"),
-    ({"ip-address": '127.0.0.1 servers="3"', "server-count": 2}, "servers="),
+    ({"ip-address": "192.0.2.1@5300"}, "error: can't bind udp socket "
+     "192.0.2.1@5300: Cannot assign requested address"),
+    ({"ip-address": "no-such-device"},
+     "error: cannot parse address 'no-such-device': "),
+    ({"ip-address": '127.0.0.1 servers="3"', "server-count": 2},
+     "error: server 3 specified for ip-address 127.0.0.1 exceeds number of "
+     "servers configured in server-count"),
 ])
 def test_start_that_cannot_be_exits_1_on_stderr(make_server, options,
                                                 expected):
@@ -97,6 +110,8 @@ def test_start_that_cannot_be_exits_1_on_stderr(make_server, options,
     result = server.run()
     assert result.returncode == 1
     assert expected in result.stderr
+    assert result.stderr.endswith(
+        "error: server initialization failed, nsd could not be started\n")
     assert not server.pidfile.exists()
 
 
@@ -104,7 +119,7 @@ def test_pid_file_that_cannot_be_written_does_not_fail_the_start(nsd):
     """Fault 50: a full disk under /run is no reason to serve nobody."""
     server = nsd(zones={"example": zone_text()}, foreground=True,
                  options={"pidfile": '"/nonexistent/pid"'})
-    assert "cannot write pid file /nonexistent/pid" in server.read_log()
+    assert "cannot overwrite the pidfile /nonexistent/pid" in server.read_log()
     assert server.answer("www.example", "A") == ["192.0.2.1"]
     assert server.stop() == 0
 
@@ -132,7 +147,11 @@ def test_port_in_use_exits_1(make_server, nsd):
     second.write_config()
     result = second.run()
     assert result.returncode == 1
-    assert f"127.0.0.1@{running.port}" in result.stderr
+    address = f"127.0.0.1@{running.port}"
+    assert [line.split("error: ")[1] for line in result.stderr.splitlines()
+            ] == [
+        f"can't bind udp socket {address}: Address already in use",
+        "server initialization failed, nsd could not be started"]
     assert running.answer("www.example", "A") == ["192.0.2.1"]
 
 

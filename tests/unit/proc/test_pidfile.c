@@ -186,7 +186,7 @@ file_that_cannot_be_written_is_an_error(void **state)
 	assert_int_equal(pidfile_write(&pidfile, "no/pid", (uid_t)-1,
 				 (gid_t)-1),
 		NSD_E_SYSTEM);
-	assert_true(log_has("error: cannot write pid file no/pid: No such"));
+	assert_true(log_has("error: cannot overwrite the pidfile no/pid: No such"));
 	assert_int_equal(pidfile.fd, -1);
 	pidfile_remove(&pidfile);
 }
