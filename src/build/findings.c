@@ -63,11 +63,17 @@ static void
 findings_emit_rest(enum diag_severity severity, uint64_t missing,
 	struct diag_sink *sink)
 {
-	if (missing == 0)
+	uint32_t *count;
+
+	if (missing == 0 || sink == NULL)
 		return;
 	diag_emit(sink, severity, NULL, 0, 0, "%llu more %s not shown",
 		(unsigned long long)missing,
 		severity == DIAG_ERROR ? "errors are" : "warnings are");
+	/* They count, too. */
+	count = severity == DIAG_ERROR ? &sink->errors : &sink->warnings;
+	*count = missing - 1 < UINT32_MAX - *count
+		? *count + (uint32_t)(missing - 1) : UINT32_MAX;
 }
 
 void

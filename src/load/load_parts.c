@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "load/load_files.h"
+#include "load/load_findings.h"
 #include "load/load_parts.h"
 
 /* Octets of the file in one piece. Larger pieces would be most of the memory
@@ -82,6 +83,7 @@ load_parts_plan(const struct load_reading *r)
 	struct zonefile_options options = r->options;
 
 	parts_plan_reset(r->plan);
+	load_findings_restart(r->sink);
 	options.on_batch = load_parts_on_plan;
 	options.batch_ctx = r->plan;
 	return zonefile_parse(r->path, &options, r->sink, &r->result->files);

@@ -13,6 +13,7 @@
 #include "load/load_deaths.h"
 #include "load/load_diff.h"
 #include "load/load_files.h"
+#include "load/load_findings.h"
 #include "load/load_parts.h"
 #include "load/load_read.h"
 #include "load/load_rehash.h"
@@ -114,6 +115,8 @@ read_whole(const struct load_reading *r)
 	enum nsd_err err;
 
 	zonefile_result_fini(files);
+	if (sink != NULL)
+		load_findings_restart(sink);
 	err = zonefile_parse(r->path, &r->options, sink, files);
 	if (err == NSD_OK)
 		err = read_build(r);
@@ -174,7 +177,7 @@ read_file(const struct load_context *context, struct load_zone *zone,
 	const char *path, struct store_heap *heap, bool large,
 	struct load_result *result)
 {
-	struct diag_sink sink = {.on_diag = log_diag};
+	struct load_findings findings;
 	struct load_reading r = {
 		.context = context,
 		.zone = zone,
@@ -189,26 +192,25 @@ read_file(const struct load_context *context, struct load_zone *zone,
 			.progress_ctx = context->progress,
 		},
 		.heap = heap,
-		.sink = &sink,
+		.sink = &findings.sink,
 		.result = result,
 	};
 	enum load_way way;
 	enum nsd_err err;
 
+	load_findings_init(&findings);
 	log_at(5, LOG_LEVEL_INFO, "zone %s zonec_read(%s)", zone->conf->name,
 		path);
 	way = read_choose_way(context, zone, large, &r.served);
 	err = read_in_way(&r, way, large);
 	if (err == NSD_OK) {
-		return;
+		load_findings_log_warnings(&findings, zone->conf->name, path);
 	} else if (err == NSD_E_AGAIN) {
 		result->outcome = LOAD_AGAIN;
 	} else {
 		result->outcome = LOAD_FAILED;
 		result->blameless = err == NSD_E_MEMORY || err == NSD_E_SYSTEM;
-		log_error("zone %s file %s read with %u errors",
-			zone->conf->name, path,
-			sink.errors > 0 ? (unsigned)sink.errors : 1);
+		load_findings_log_failure(&findings, zone->conf->name, path);
 	}
 }
 
@@ -227,6 +229,27 @@ read_note_absent(const struct load_zone *zone, const char *path,
 		log_error("zonefile %s does not exist", path);
 		result->outcome = LOAD_FAILED;
 	}
+}
+
+/* The file failed the last time, and is as it was: whoever asks for a reload is
+ * told again. */
+static void
+read_note_still_failed(const struct load_context *context,
+	const struct load_zone *zone, const char *path)
+{
+	const struct zone_sources *sources = zone_sources_get(
+		store_writer_view(context->writer), zone->entry);
+
+	if (sources == NULL || (sources->flags & ZONE_SOURCES_FAILED) == 0)
+		return;
+	if (load_deaths_is_suspect(context, zone))
+		log_error("zone %s file %s has not changed and is still set"
+			  " aside",
+			zone->conf->name, path);
+	else
+		log_error("zone %s file %s has not changed since it was read"
+			  " with errors, nsd-checkzone %s %s shows them",
+			zone->conf->name, path, zone->conf->name, path);
 }
 
 /* Returns the zone's file as we see it; or NULL, and sets the outcome: it has
@@ -314,8 +337,10 @@ read_zone(const struct load_context *context, struct load_zone *zone,
 	read_make_plan(context, zone, path, &plan);
 	if (!plan.due && !plan.rehash) {
 		/* Other passes leave out zones that have changed, too. */
-		if (path != NULL && context->which == LOAD_CHANGED)
+		if (path != NULL && context->which == LOAD_CHANGED) {
+			read_note_still_failed(context, zone, path);
 			load_deaths_survive(context, zone);
+		}
 	} else if (plan.large && !large) {
 		result->outcome = LOAD_LARGE;
 	} else {

@@ -194,6 +194,9 @@ rehash_on_diag(struct diag_sink *sink, const struct diag *d)
 {
 	const struct load_zone *zone = ((struct rehash_sink *)sink)->zone;
 
+	/* Warnings were told when the file was read. */
+	if (d->severity == DIAG_WARNING && log_verbosity() < 2)
+		return;
 	log_write(log_diag_level(d), "zone %s: %s", zone->conf->name, d->text);
 }
 

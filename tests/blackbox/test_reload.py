@@ -226,7 +226,7 @@ def test_lack_of_memory_is_no_fault_of_the_file(nsd):
     resource.prlimit(loader, resource.RLIMIT_DATA, before)
     server.reload()
     server.wait_serial("example", 2)
-    # What the file is at fault for is not said each time.
+    # A file that is at fault is not read each time.
     server.write_zone("example", zone_text(3) + "x A 300.0.0.1\n")
     server.reload()
     server.wait_log("error: example.zone:8:")
@@ -235,4 +235,4 @@ def test_lack_of_memory_is_no_fault_of_the_file(nsd):
     server.reload()
     server.signal(signal.SIGUSR1)
     server.wait_log("STORE", known)
-    assert "error" not in server.read_log()[known:]
+    assert "example.zone:8:" not in server.read_log()[known:]

@@ -1,0 +1,37 @@
+/* load_findings.h - what is wrong with a zone file, in the log: some of it, and
+ * where to see the rest. */
+#ifndef LOAD_LOAD_FINDINGS_H
+#define LOAD_LOAD_FINDINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+
+/*
+ * A sink that counts findings. Of each severity it writes to the log
+ *     at verbosity 0: the first error, and no warning;
+ *     at verbosity 1: as many as a person may read;
+ *     at verbosity 2 and above: all.
+ */
+struct load_findings {
+	struct diag_sink sink; /* first */
+	uint32_t shown[DIAG_ERROR + 1];
+};
+
+void load_findings_init(struct load_findings *findings);
+
+/* The file is read from its start once more: counts anew. sink: of a struct
+ * load_findings. */
+void load_findings_restart(struct diag_sink *sink);
+
+/* After the zone has failed: `zone ZONE file PATH read with N errors`. The line
+ * says what shows them all, if the log does not. */
+void load_findings_log_failure(const struct load_findings *findings,
+	const char *zone, const char *path);
+
+/* After the zone was read: a line, if it has warnings that were not shown. */
+void load_findings_log_warnings(const struct load_findings *findings,
+	const char *zone, const char *path);
+
+#endif
