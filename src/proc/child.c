@@ -89,6 +89,8 @@ child_stop(struct child *child)
 {
 	struct timeval wait = {.tv_sec = STOP_WAIT_SEC};
 
+	if (child->told_stop)
+		return;
 	if (child->role == ROLE_LOADER && (child->generation->in_file
 			|| child->supervisor->kept != NULL))
 		wait.tv_sec = STOP_WAIT_DATABASE_SEC;
@@ -101,16 +103,19 @@ child_stop(struct child *child)
 void
 child_log_end(const struct child *child, int status)
 {
-	if (child->told_stop)
+	bool stopping = child->supervisor->stopping;
+	const char *then = stopping ? "" : ", replacing it";
+
+	if (child->told_stop || (stopping && status == 0))
 		return;
 	if (WIFSIGNALED(status))
-		log_error("%s (pid %ld) was killed by signal %d, replacing it",
+		log_error("%s (pid %ld) was killed by signal %d%s",
 			child_name(child), (long)child->pid,
-			WTERMSIG(status));
+			WTERMSIG(status), then);
 	else
-		log_error("%s (pid %ld) ended with status %d, replacing it",
+		log_error("%s (pid %ld) ended with status %d%s",
 			child_name(child), (long)child->pid,
-			WEXITSTATUS(status));
+			WEXITSTATUS(status), then);
 }
 
 /* ---- its channel --------------------------------------------------------- */

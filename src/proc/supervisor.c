@@ -177,9 +177,10 @@ supervisor_stop(struct supervisor *s)
 		return;
 	}
 	log_warning("signal received, shutting down...");
-	/* The dead cannot be told. */
-	reap_children(s);
+	/* The dead cannot be told. If the signal went to all processes, some
+	 * have ended by it already: nobody replaces them. */
 	s->stopping = true;
+	reap_children(s);
 	post_fill_to_close(s);
 	children_stop(s);
 	supervisor_check_stopped(s);

@@ -129,3 +129,24 @@ zone:
         "has no effect in this program",
         f"warning: {server.config}:{at[1]}: zone b.test: notify has no effect "
         "in this program, nor has it in 1 more clauses"]
+
+
+def test_term_to_all_processes_is_a_clean_stop(nsd):
+    """A service manager sends it to the whole group. Main is held up, so that
+    the others have ended before it hears of anything."""
+    server = nsd(zones={"a.test": zone_text()}, options={"server-count": 2})
+    roles = server.roles()
+    main = roles.pop("main")
+    os.kill(main, signal.SIGSTOP)
+    wait_for("main to be stopped", lambda: process_state(main) == "T")
+    known = len(server.read_log())
+    for pid in roles.values():
+        os.kill(pid, signal.SIGTERM)
+    for name, pid in roles.items():
+        wait_for(f"the end of {name}",
+                 lambda p=pid: process_state(p) == "Z")
+    os.kill(main, signal.SIGTERM)
+    os.kill(main, signal.SIGCONT)
+    assert server.process.wait(harness.DEADLINE) == 0
+    assert lines_about(server, "", known) == [
+        "warning: signal received, shutting down..."]
