@@ -80,8 +80,9 @@ void log_write(enum log_level level, const char *format, ...)
 #define log_info(...) log_write(LOG_LEVEL_INFO, __VA_ARGS__)
 /* The level of a finding: an error or a warning. */
 enum log_level log_diag_level(const struct diag *d);
-/* Writes a finding as one line, as people know it: "FILE:LINE: TEXT", or
- * without the place that it does not have. Serves as a sink's on_diag. */
+/* Writes a finding as one line, as people know it: "FILE:LINE: TEXT (column
+ * N)", or without the place that it does not have. The column is at the end, as
+ * scripts look for "FILE:LINE: TEXT". Serves as a sink's on_diag. */
 void log_diag(struct diag_sink *sink, const struct diag *d);
 
 /* Writes a line if the verbosity is v or more. */

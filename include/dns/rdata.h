@@ -18,8 +18,9 @@
 #define RDATA_MAX_LEN 65535u
 
 struct rdata_error {
-	size_t token;   /* index of the token at fault; count: one is missing */
-	char text[120]; /* what was expected */
+	size_t token;     /* index of the token at fault; count: one is
+			   * missing */
+	const char *text; /* what was expected; static */
 };
 
 /*

@@ -79,11 +79,17 @@ struct zonefile_result {
 	struct zonefile_source *sources;  /* index = rrbatch_rr.file */
 	size_t source_count;
 	uint64_t rr_count;
+	/* With NSD_E_SYNTAX: there were too many errors, and the rest of the
+	 * files was not read. */
+	bool is_cut;
 };
 
 /*
  * Reads a zone file. Findings go to the sink with file:line:column, from the
- * calling thread, in the order of the file. Records at fault are left out.
+ * calling thread, in the order of the file: errors_max errors and 50 warnings,
+ * and then how many warnings there are more. Records at fault are left out;
+ * behind a quote or parenthesis that is not closed the parse goes on with the
+ * next line that begins with an owner or a directive.
  * gives *result, also when it fails (for the list of files); release it with
  *      zonefile_result_fini.
  * returns NSD_OK; NSD_E_SYNTAX: the sink got errors, such as an included file

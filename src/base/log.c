@@ -299,7 +299,10 @@ log_diag(struct diag_sink *sink, const struct diag *d)
 		log_write(level, "%s", d->text);
 	else if (d->line == 0)
 		log_write(level, "%s: %s", d->file, d->text);
-	else
+	else if (d->column == 0)
 		log_write(level, "%s:%u: %s", d->file, (unsigned)d->line,
 			d->text);
+	else
+		log_write(level, "%s:%u: %s (column %u)", d->file,
+			(unsigned)d->line, d->text, (unsigned)d->column);
 }

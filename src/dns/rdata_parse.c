@@ -7,16 +7,8 @@
 bool
 rdata_expect(struct rdata_parse *p, size_t token, const char *what)
 {
-	static const char prefix[] = "expected ";
-	size_t room = sizeof(p->error->text) - sizeof(prefix);
-	size_t len = strlen(what);
-
-	if (len > room)
-		len = room;
 	p->error->token = token;
-	memcpy(p->error->text, prefix, sizeof(prefix) - 1);
-	memcpy(p->error->text + sizeof(prefix) - 1, what, len);
-	p->error->text[sizeof(prefix) - 1 + len] = '\0';
+	p->error->text = what;
 	return false;
 }
 

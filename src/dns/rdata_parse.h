@@ -37,7 +37,8 @@ rdata_room(const struct rdata_parse *p)
 	return RDATA_MAX_LEN - p->len;
 }
 
-/* Says what was expected at a token; false, for `return rdata_expect(...)`. */
+/* Says what was expected at a token, a static text; false, for
+ * `return rdata_expect(...)`. */
 bool rdata_expect(struct rdata_parse *p, size_t token, const char *what);
 
 /* Says that the RDATA is too long, at the last token read; false. */

@@ -27,7 +27,7 @@ directive_origin(struct reader *r)
 	r->set |= PART_ORIGIN;
 	r->owner_text = NULL;
 	if (r->token_count > 2)
-		reader_error(r, r->tokens[2].text,
+		reader_error_word(r, &r->tokens[2], NULL,
 			"Trailing data in $ORIGIN");
 }
 
@@ -46,7 +46,7 @@ directive_ttl(struct reader *r)
 	r->state.has_ttl_default = true;
 	r->set |= PART_TTL_DEFAULT;
 	if (r->token_count > 2)
-		reader_error(r, r->tokens[2].text,
+		reader_error_word(r, &r->tokens[2], NULL,
 			"Trailing data in $TTL");
 }
 
@@ -81,7 +81,7 @@ directive_include(struct reader *r)
 		return READER_END;
 	}
 	if (r->token_count > 3) {
-		reader_error(r, r->tokens[3].text,
+		reader_error_word(r, &r->tokens[3], NULL,
 			"Trailing data in $INCLUDE");
 		return READER_END;
 	}
@@ -120,7 +120,6 @@ directive_parse(struct reader *r)
 	else if (directive_is(r, "$INCLUDE"))
 		return directive_include(r);
 	else
-		reader_error(r, t->text, "Unknown directive %.*s",
-			(int)(t->len < 64 ? t->len : 64), t->text);
+		reader_error_word(r, t, NULL, "Unknown directive");
 	return READER_END;
 }

@@ -287,21 +287,20 @@ generate_begin(struct generate *g, struct reader *r)
 		return NSD_E_SYNTAX;
 	}
 	if (!parse_range(&r->tokens[1], g)) {
-		reader_error(r, r->tokens[1].text, "Invalid range in "
-			"$GENERATE: START-STOP[/STEP] expected");
+		reader_error_word(r, &r->tokens[1], "START-STOP[/STEP]",
+			"Invalid range in $GENERATE");
 		return NSD_E_SYNTAX;
 	}
 	if ((g->stop - g->next) / g->step >= r->generate_left) {
-		reader_error(r, r->tokens[1].text, "Invalid range in "
-			"$GENERATE: more than %u records",
-			r->generate_max);
+		reader_error_word(r, &r->tokens[1], NULL, "Invalid range in "
+			"$GENERATE, more than %u records", r->generate_max);
 		return NSD_E_SYNTAX;
 	}
 	r->generate_left -= (uint32_t)((g->stop - g->next) / g->step + 1);
 	err = join_line(r, g) ? cut_line(g) : NSD_E_MEMORY;
 	if (err == NSD_E_SYNTAX)
 		reader_error(r, r->tokens[2].text, "Invalid modifier in "
-			"$GENERATE: ${OFFSET[,WIDTH[,BASE]]} expected");
+			"$GENERATE: expected ${OFFSET[,WIDTH[,BASE]]}");
 	return err;
 }
 

@@ -35,8 +35,7 @@ on_diag(void *ctx, const struct diag *d)
 {
 	const struct parse_file *f = ctx;
 
-	diag_emit(f->parse->sink, d->severity, d->file, d->line, d->column,
-		"%s", d->text);
+	parse_tell(f->parse, d);
 }
 
 static void
@@ -431,14 +430,24 @@ parse_init(struct parse *p, const struct zonefile_options *options,
 	p->sink = sink;
 	p->result = result;
 	p->batch_end = &result->batches;
-	p->errors_left = options->errors_max != 0 ? options->errors_max : 50;
+	p->errors_max = options->errors_max != 0 ? options->errors_max : 50;
+	p->errors_left = p->errors_max;
 	p->depth_max = options->include_depth_max != 0
 		? options->include_depth_max : 10;
 }
 
+static void
+tell_warnings_more(struct parse *p, const char *name)
+{
+	if (p->warnings_more == 0 || p->sink == NULL)
+		return;
+	diag_emit(p->sink, DIAG_WARNING, name, 0, 0,
+		"%u more warnings are not shown", p->warnings_more);
+	p->sink->warnings += p->warnings_more - 1;
+}
+
 static enum nsd_err
-parse_finish(struct parse *p, const char *name, uint32_t errors_max,
-	enum reader_stop stop)
+parse_finish(struct parse *p, const char *name, enum reader_stop stop)
 {
 	if (stop == READER_FAILED) {
 		if (p->err == NSD_E_SYSTEM)
@@ -451,13 +460,17 @@ parse_finish(struct parse *p, const char *name, uint32_t errors_max,
 		errno = p->system_errno;
 		return p->err;
 	}
-	return p->errors_left < errors_max ? NSD_E_SYNTAX : NSD_OK;
+	tell_warnings_more(p, name);
+	p->result->is_cut = stop != READER_END;
+	if (p->result->is_cut)
+		diag_emit(p->sink, DIAG_WARNING, name, 0, 0,
+			"the rest is not read");
+	return p->errors_left < p->errors_max ? NSD_E_SYNTAX : NSD_OK;
 }
 
 static enum nsd_err
 run_main_file(struct parse *p, struct parse_file *f, const char *name)
 {
-	uint32_t errors_max = p->errors_left;
 	enum reader_stop stop;
 	enum nsd_err err;
 	size_t index;
@@ -472,7 +485,7 @@ run_main_file(struct parse *p, struct parse_file *f, const char *name)
 		memcpy(f->state.origin, p->options->apex, f->state.origin_len);
 		stop = file_run(f);
 	}
-	return parse_finish(p, name, errors_max, stop);
+	return parse_finish(p, name, stop);
 }
 
 enum nsd_err

@@ -33,7 +33,10 @@ struct parse {
 	struct zonefile_result *result;
 	size_t source_room;          /* of result.sources, items */
 	struct rrbatch **batch_end;  /* where the next batch is linked */
+	uint32_t errors_max;
 	uint32_t errors_left;
+	uint32_t warnings;           /* told */
+	uint32_t warnings_more;      /* not told, as there were too many */
 	unsigned depth_max;
 	uint64_t repeated;           /* octets of files included again */
 	enum nsd_err err;            /* set when a stop is READER_FAILED */
@@ -84,8 +87,11 @@ struct piece {
 	struct rrbatch *first;
 	uint64_t rr_count;
 	uint32_t errors;
+	uint32_t warnings;      /* the first of them are among diags */
 	struct piece_diag *diags, **diag_end;
 };
+
+#define PARSE_WARNINGS_MAX 50u /* that are told */
 
 /* Sets p->err, and errno as it is now. Returns READER_FAILED. */
 static inline enum reader_stop
@@ -94,6 +100,21 @@ parse_fail(struct parse *p, enum nsd_err err)
 	p->err = err;
 	p->system_errno = errno;
 	return READER_FAILED;
+}
+
+/* Tells of a finding, unless it is one of too many warnings. */
+static inline void
+parse_tell(struct parse *p, const struct diag *d)
+{
+	if (d->severity == DIAG_WARNING) {
+		if (p->warnings == PARSE_WARNINGS_MAX) {
+			p->warnings_more++;
+			return;
+		}
+		p->warnings++;
+	}
+	diag_emit(p->sink, d->severity, d->file, d->line, d->column, "%s",
+		d->text);
 }
 
 /* ---- the list of files (sources.c) */

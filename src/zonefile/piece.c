@@ -21,12 +21,6 @@
 
 /* ---- cutting ---------------------------------------------------------- */
 
-static bool
-begins_record(const char *line)
-{
-	return strchr(" \t\r\n;()\"", *line) == NULL;
-}
-
 /*
  * Finds where to cut. The best place is before an $ORIGIN line: no origin need
  * be assumed then. The next best are before a line with an owner, before any
@@ -48,7 +42,7 @@ find_cut(const char *text, size_t len)
 			break;
 		if (any == 0)
 			any = start;
-		if (with_owner == 0 && begins_record(text + start))
+		if (with_owner == 0 && reader_begins_record(text + start))
 			with_owner = start;
 		if (len - start > 7
 				&& memcmp(text + start, "$ORIGIN", 7) == 0)
@@ -143,8 +137,12 @@ collect_diag(void *ctx, const struct diag *d)
 {
 	struct piece *pc = ctx;
 	size_t len = strlen(d->text) + 1;
-	struct piece_diag *pd = malloc(sizeof(*pd) + len);
+	struct piece_diag *pd;
 
+	if (d->severity == DIAG_WARNING
+			&& pc->warnings++ >= PARSE_WARNINGS_MAX)
+		return;
+	pd = malloc(sizeof(*pd) + len);
 	if (pd == NULL) {
 		pc->err = NSD_E_MEMORY;
 		return;
@@ -187,10 +185,11 @@ piece_parse_assumed(struct parse_file *f, struct reader *r, struct piece *pc)
 	pc->diags = NULL;
 	pc->diag_end = &pc->diags;
 	pc->errors = 0;
+	pc->warnings = 0;
 	pc->err = NSD_OK;
 	r->hooks = &hooks;
 	r->state = pc->assumed;
-	r->errors_left = UINT32_MAX;
+	r->errors_left = f->parse->errors_max;
 	r->capacity_hint = batch_size_for(pc->len);
 	pc->stop = reader_run(r, pc->text, pc->len, pc->line, pc->is_last);
 	pc->state = r->state;
@@ -198,7 +197,7 @@ piece_parse_assumed(struct parse_file *f, struct reader *r, struct piece *pc)
 	pc->rr_count = r->rr_count;
 	pc->used = r->used;
 	pc->set = r->set;
-	pc->rest = r->rest;
+	pc->rest = (size_t)((const char *)r->scan.text + r->rest - pc->text);
 	pc->rest_line = r->line;
 	if (pc->stop == READER_FAILED)
 		pc->err = r->err;
@@ -416,13 +415,18 @@ static enum reader_stop
 take_piece(struct parse_file *f, struct piece *pc)
 {
 	struct parse *p = f->parse;
-	const struct piece_diag *d;
+	const struct piece_diag *pd;
 	enum nsd_err err;
 
 	assert(pc->errors <= p->errors_left);
-	for (d = pc->diags; d != NULL; d = d->next)
-		diag_emit(p->sink, d->severity, f->name, d->line, d->column,
-			"%s", d->text);
+	for (pd = pc->diags; pd != NULL; pd = pd->next) {
+		struct diag d = { pd->severity, f->name, pd->line, pd->column,
+			pd->text };
+
+		parse_tell(p, &d);
+	}
+	if (pc->warnings > PARSE_WARNINGS_MAX)
+		p->warnings_more += pc->warnings - PARSE_WARNINGS_MAX;
 	p->errors_left -= pc->errors;
 	err = take_batches(p, pc->first, pc->rr_count);
 	pc->first = NULL;

@@ -222,8 +222,109 @@ is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
+/* ---- behind a fault
+ *
+ * A quote or parenthesis that is not closed takes the lines behind it with it.
+ * So that these are looked at too, the text is scanned anew from the next line
+ * that looks like a record. It may be scanned as often as there are errors to
+ * tell, no more.
+ */
+
+/* The next line behind a place that begins with an owner or a directive, or
+ * end. */
+static const char *
+find_next_record(const char *at, const char *end)
+{
+	while ((at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+		at++;
+		if (at == end || reader_begins_record(at))
+			return at;
+	}
+	return end;
+}
+
+static void
+restart_at(struct reader *r, const char *at)
+{
+	const char *end = (const char *)r->scan.text + r->scan.len;
+	uint32_t *starts = r->scan.starts;
+
+	/* Lines that repeat its owner may take a wrong one. */
+	if (!is_blank(*r->record))
+		record_set_bad_owner(r);
+	r->line += r->kernel->count_newlines(r->record,
+		(size_t)(at - r->record));
+	r->record = at;
+	scan_init(&r->scan, (const uint8_t *)at, (size_t)(end - at));
+	r->scan.starts = starts;
+	r->scan.ends = starts + r->index_size;
+	r->word = 0;
+}
+
+/* The first newline in quotes; NULL: there is none in the record. *quote: where
+ * these quotes were opened. */
+static const char *
+find_quoted_newline(const struct reader *r, const char **quote)
+{
+	size_t i;
+
+	for (i = 0; i < r->token_count; i++) {
+		const struct token *t = &r->tokens[i];
+		const char *newline = memchr(t->text, '\n', t->len);
+
+		if (newline == NULL)
+			continue;
+		*quote = t->quoted ? t->text - 1
+			: memchr(t->text, '"', t->len);
+		return newline;
+	}
+	return NULL;
+}
+
+/* Goes on inside a record at fault that has a newline in quotes: most likely a
+ * quote is missing there. False: goes on behind the record. */
+static bool
+restart_inside(struct reader *r)
+{
+	const char *quote, *at = find_quoted_newline(r, &quote);
+
+	if (at == NULL || r->line_fixed != 0)
+		return false;
+	at = find_next_record(at, r->record_end);
+	if (at == r->record_end)
+		return false;
+	restart_at(r, at);
+	return true;
+}
+
+/* Says what the record that the text ends in has not closed. Returns where that
+ * was opened; NULL: nowhere. */
+static const char *
+tell_open(struct reader *r)
+{
+	const char *at = NULL;
+
+	if (r->scan.in_quote) {
+		const struct token *t = &r->tokens[r->token_count - 1];
+
+		/* With a quote missing, those behind it are taken for their
+		 * opposites. */
+		if (find_quoted_newline(r, &at) == NULL)
+			at = t->quoted ? t->text - 1
+				: memchr(t->text, '"', t->len);
+		reader_error(r, at, "quoted string is not closed");
+	} else if (r->depth > 0) {
+		at = r->open_paren;
+		reader_error(r, at, "parenthesis is not closed");
+	} else {
+		reader_error(r, NULL, "record is too long");
+	}
+	return at;
+}
+
 /* The text ends inside a record. If the file ends here too, or the record has
- * become too long, says where a parenthesis or quote was opened. */
+ * become too long, goes on behind the line where a parenthesis or quote was
+ * opened. READER_END: there may be more records. */
 static enum reader_stop
 open_record(struct reader *r)
 {
@@ -236,19 +337,17 @@ open_record(struct reader *r)
 		return READER_OPEN;
 	}
 	r->rest = r->scan.len;
-	if (r->scan.in_quote) {
-		const struct token *t = &r->tokens[r->token_count - 1];
-
-		at = t->quoted ? t->text - 1
-			: memchr(t->text, '"', t->len);
-		reader_error(r, at, "quoted string is not closed");
-	} else if (r->depth > 0) {
-		reader_error(r, r->open_paren, "parenthesis is not closed");
-	} else {
-		reader_error(r, NULL, "record is too long");
-	}
-	return READER_FATAL;
+	at = tell_open(r);
+	/* A line that was made by $GENERATE has others like it behind. */
+	if (at == NULL || r->line_fixed != 0)
+		return READER_FATAL;
+	if (r->errors_left == 0)
+		return READER_ERRORS;
+	restart_at(r, find_next_record(at, end));
+	return READER_END;
 }
+
+/* ---- records ----------------------------------------------------------- */
 
 /* Parses text in place of the line being parsed. */
 static enum reader_stop
@@ -322,7 +421,9 @@ one_record(struct reader *r, enum gather gathered)
 {
 	if ((size_t)(r->record_end - r->record) > READER_RECORD_MAX) {
 		reader_error(r, NULL, "record is too long");
-		return READER_FATAL;
+		if (!is_blank(*r->record))
+			record_set_bad_owner(r);
+		return READER_END;
 	}
 	if (gathered == GATHER_SKIP) {
 		reader_error(r, r->bad_at, "%s", r->bad_text);
@@ -355,6 +456,7 @@ next_record(struct reader *r)
 static enum reader_stop
 run_records(struct reader *r)
 {
+	uint32_t errors_left = r->errors_left;
 	enum reader_stop stop;
 
 	for (;;) {
@@ -365,7 +467,11 @@ run_records(struct reader *r)
 			r->rest = r->scan.len;
 			return READER_END;
 		case GATHER_OPEN:
-			return open_record(r);
+			stop = open_record(r);
+			if (stop != READER_END)
+				return stop;
+			errors_left = r->errors_left;
+			continue;
 		case GATHER_MEMORY:
 			r->err = NSD_E_MEMORY;
 			return READER_FAILED;
@@ -374,8 +480,13 @@ run_records(struct reader *r)
 		}
 		if (stop != READER_END)
 			return stop;
-		if (r->errors_left == 0)
-			return READER_ERRORS;
+		if (__builtin_expect(r->errors_left != errors_left, 0)) {
+			errors_left = r->errors_left;
+			if (errors_left == 0)
+				return READER_ERRORS;
+			if (gathered == GATHER_RECORD && restart_inside(r))
+				continue;
+		}
 		next_record(r);
 	}
 }

@@ -10,6 +10,8 @@
 #ifndef ZONEFILE_READER_H
 #define ZONEFILE_READER_H
 
+#include <string.h>
+
 #include "base/diag.h"
 #include "base/err.h"
 #include "dns/name.h"
@@ -101,11 +103,13 @@ struct reader {
 	uint64_t rr_count;
 	unsigned used;         /* enum reader_part taken from outside */
 	unsigned set;          /* enum reader_part set in here */
-	size_t rest;           /* offset of the unfinished record */
+	size_t rest;           /* offset in scan.text of the unfinished
+				* record */
 	enum nsd_err err;
 
 	/* The text */
-	struct scan scan;
+	struct scan scan;      /* of the text, or of what is left of it behind
+				* a record at fault */
 	bool is_last;          /* the file ends with this text */
 	size_t word;           /* next word of the scan */
 	size_t index_size;     /* room in starts and ends */
@@ -148,6 +152,14 @@ void reader_diag(struct reader *r, enum diag_severity severity,
 #define reader_error(r, at, ...) \
 	reader_diag((r), DIAG_ERROR, (at), __VA_ARGS__)
 
+/* Tells of a word: "FORMAT: 'WORD'", or if there is something to expect
+ * "FORMAT: 'WORD': expected EXPECTED". A long word is cut. */
+void reader_diag_word(struct reader *r, enum diag_severity severity,
+	const struct token *t, const char *expected, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+#define reader_error_word(r, t, expected, ...) \
+	reader_diag_word((r), DIAG_ERROR, (t), (expected), __VA_ARGS__)
+
 /* ---- words of a line (period.c, record.c) */
 
 /*
@@ -157,13 +169,13 @@ void reader_diag(struct reader *r, enum diag_severity severity,
 bool period_parse(const char *text, size_t len, uint32_t *seconds);
 
 /* A name, completed with the origin, in lower case. Tells of errors as
- * "Invalid FIELD in OF". */
+ * "Invalid FIELD in OF: 'WORD': expected ...". */
 bool record_parse_name(struct reader *r, const struct token *t,
 	const char *field, const char *of, uint8_t name[NAME_MAX_LEN],
 	uint8_t *name_size);
 
 /* A TTL by RFC 2181 section 8: warns and gives 0 where the top bit is set.
- * Tells of errors as "Invalid ttl in OF". */
+ * Tells of errors as "Invalid ttl in OF: 'WORD': expected ...". */
 bool record_parse_ttl(struct reader *r, const struct token *t, const char *of,
 	uint32_t *ttl_sec);
 
@@ -184,6 +196,13 @@ enum reader_stop directive_parse(struct reader *r);
 bool directive_is(const struct reader *r, const char *name);
 
 /* ---- text (reader.c) */
+
+/* True if a line begins with an owner or a directive. There is an octet. */
+static inline bool
+reader_begins_record(const char *line)
+{
+	return strchr(" \t\r\n;()\"", *line) == NULL;
+}
 
 /* The caller sets state, hooks, file and limits afterwards. */
 void reader_init(struct reader *r);

@@ -6,22 +6,16 @@
 #include "zonefile/kernel.h"
 #include "zonefile/reader.h"
 
-void
-reader_diag(struct reader *r, enum diag_severity severity, const char *at,
-	const char *format, ...)
-{
-	char text[1024];
-	struct diag d = { severity, r->file_name, r->line_fixed, 0, text };
-	va_list args;
+/* Octets of a word that are shown. */
+#define WORD_MAX 64u
 
-	if (severity == DIAG_ERROR) {
-		if (r->errors_left == 0)
-			return;
-		r->errors_left--;
-	}
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
+/* Tells of a finding, which has a text. */
+static void
+tell(struct reader *r, enum diag_severity severity, const char *at,
+	const char *text)
+{
+	struct diag d = { severity, r->file_name, r->line_fixed, 0, text };
+
 	if (d.line == 0) {
 		d.line = r->line;
 		if (at != NULL) {
@@ -36,4 +30,55 @@ reader_diag(struct reader *r, enum diag_severity severity, const char *at,
 		}
 	}
 	r->hooks->on_diag(r->hooks->ctx, &d);
+}
+
+/* False if it is one error more than may be told. */
+static bool
+may_tell(struct reader *r, enum diag_severity severity)
+{
+	if (severity != DIAG_ERROR)
+		return true;
+	if (r->errors_left == 0)
+		return false;
+	r->errors_left--;
+	return true;
+}
+
+void
+reader_diag(struct reader *r, enum diag_severity severity, const char *at,
+	const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	if (!may_tell(r, severity))
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	tell(r, severity, at, text);
+}
+
+void
+reader_diag_word(struct reader *r, enum diag_severity severity,
+	const struct token *t, const char *expected, const char *format, ...)
+{
+	size_t len = t->len < WORD_MAX ? t->len : WORD_MAX;
+	const char *quote = t->quoted ? "\"" : "";
+	char text[1024];
+	va_list args;
+	int n;
+
+	if (!may_tell(r, severity))
+		return;
+	va_start(args, format);
+	n = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (n >= 0 && (size_t)n < sizeof(text))
+		snprintf(text + n, sizeof(text) - (size_t)n,
+			": '%s%.*s%s'%s%s", quote, (int)len, t->text,
+			len < t->len ? "..." : quote,
+			expected != NULL ? ": expected " : "",
+			expected != NULL ? expected : "");
+	tell(r, severity, t->quoted ? t->text - 1 : t->text, text);
 }

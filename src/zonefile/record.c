@@ -27,8 +27,7 @@ record_parse_name(struct reader *r, const struct token *t, const char *field,
 
 	if (t->quoted || name_parse_text(t->text, t->len, r->state.origin,
 			name, &size, &why) != NSD_OK) {
-		reader_error(r, t->text, "Invalid %s in %s: expected %s",
-			field, of, why);
+		reader_error_word(r, t, why, "Invalid %s in %s", field, of);
 		return false;
 	}
 	/* A dot at the end may be an escaped one. */
@@ -45,7 +44,8 @@ record_parse_ttl(struct reader *r, const struct token *t, const char *of,
 	uint32_t *ttl_sec)
 {
 	if (t->quoted || !period_parse(t->text, t->len, ttl_sec)) {
-		reader_error(r, t->text, "Invalid ttl in %s", of);
+		reader_error_word(r, t, "seconds or a period such as 1h30m",
+			"Invalid ttl in %s", of);
 		return false;
 	}
 	/* RFC 2181 section 8: 31 bits; with the top bit set it is 0. */
@@ -155,7 +155,7 @@ parse_class(struct reader *r, const struct token *t, struct record_head *h,
 		|| rrtype_parse_class(t->text, t->len, &rrclass) != NSD_OK)
 		return true;
 	if (rrclass != CLASS_IN) {
-		reader_error(r, t->text, "only class IN is supported");
+		reader_error_word(r, t, NULL, "only class IN is supported");
 		return false;
 	}
 	*is_class = true;
@@ -236,9 +236,8 @@ parse_head(struct reader *r, struct record_head *h, size_t *next)
 		if (type->has_names && (r->set & PART_ORIGIN) == 0)
 			r->used |= PART_ORIGIN;
 		if (type->is_meta) {
-			reader_error(r, t->text, "Invalid type in RR: %.*s "
-				"cannot stand in a zone", (int)t->len,
-				t->text);
+			reader_error_word(r, t, "a type that can stand in a "
+				"zone", "Invalid type in RR");
 			return false;
 		}
 		return true;
@@ -247,9 +246,8 @@ parse_head(struct reader *r, struct record_head *h, size_t *next)
 		reader_error(r, r->tokens[i - 1].text,
 			"Missing type in RR");
 	else
-		reader_error(r, r->tokens[i].text, "Invalid type in RR: "
-			"unknown type '%.*s'", (int)(r->tokens[i].len < 64
-			? r->tokens[i].len : 64), r->tokens[i].text);
+		reader_error_word(r, &r->tokens[i], "an RR type",
+			"Invalid type in RR");
 	return false;
 }
 
@@ -294,17 +292,18 @@ static void
 tell_rdata(struct reader *r, enum diag_severity severity, uint16_t type,
 	size_t first, const struct rdata_error *error)
 {
+	const struct token *last = &r->tokens[r->token_count - 1];
 	char name[RRTYPE_TEXT_MAX];
 	size_t i = first + error->token;
 
 	rrtype_print(type, name);
 	if (i < r->token_count)
-		reader_diag(r, severity, r->tokens[i].text,
-			"Invalid rdata in %s: %s", name, error->text);
+		reader_diag_word(r, severity, &r->tokens[i], error->text,
+			"Invalid rdata in %s", name);
 	else
-		reader_diag(r, severity, r->tokens[r->token_count - 1].text
-			+ r->tokens[r->token_count - 1].len,
-			"Missing rdata in %s: %s", name, error->text);
+		reader_diag(r, severity, last->text + last->len,
+			"Missing rdata in %s: expected %s", name,
+			error->text);
 }
 
 /* The SOA is always wanted: other records may take their TTL from it. */

@@ -99,13 +99,16 @@ def test_errors_are_told_with_file_and_line_and_counted(zone_dir):
     assert result.returncode == 1
     assert result.stdout == f"zone example.org file {path} has 6 errors\n"
     assert errors_of(result) == [
-        f"{path}:14: Invalid rdata in A: expected an IPv4 address",
-        f"{path}:15: Invalid ttl in $TTL",
-        f"{path}:16: only class IN is supported",
-        f"{path}:17: Invalid OWNER in RR: expected a name without empty "
-        "labels",
-        f"{path}:18: Invalid type in RR: unknown type 'X'",
-        f"{path}:19: quoted string is not closed",
+        f"{path}:14: Invalid rdata in A: '192.0.2': expected an IPv4 address"
+        " (column 5)",
+        f"{path}:15: Invalid ttl in $TTL: 'x': expected seconds or a period "
+        "such as 1h30m (column 6)",
+        f"{path}:16: only class IN is supported: 'CH' (column 3)",
+        f"{path}:17: Invalid OWNER in RR: 'z..z': expected a name without "
+        "empty labels (column 1)",
+        f"{path}:18: Invalid type in RR: 'X': expected an RR type "
+        "(column 3)",
+        f"{path}:19: quoted string is not closed (column 7)",
     ]
 
 
@@ -163,10 +166,12 @@ def test_includes_are_followed_and_their_errors_placed(zone_dir):
                     "$INCLUDE zone\n")
     result = run("example.org", path)
     assert errors_of(result) == [
-        f"{inner}:2: Invalid rdata in A: expected an IPv4 address",
+        f"{inner}:2: Invalid rdata in A: 'x': expected an IPv4 address "
+        "(column 5)",
         f"{path}:15: Cannot open include file 'none': No such file or "
-        f"directory, and there is no {zone_dir.path}/none",
-        f"{path}:16: $INCLUDE loop: file {path} includes itself",
+        f"directory, and there is no {zone_dir.path}/none (column 10)",
+        f"{path}:16: $INCLUDE loop: file {path} includes itself "
+        "(column 10)",
     ]
     zone_dir("inner", "a A 192.0.2.1\n")
     path = zone_dir("zone", GOOD + "$INCLUDE inner sub\n")
@@ -198,7 +203,7 @@ def test_nul_and_carriage_return_and_mark(zone_dir):
     assert run("-p", "example.org", path).stdout == GOOD_PRINTED
     path = zone_dir("zone", GOOD + "x A \0\n")
     assert errors_of(run("example.org", path)) == [
-        f"{path}:14: NUL octet in zone file"]
+        f"{path}:14: NUL octet in zone file (column 5)"]
 
 
 def test_at_most_fifty_errors_of_text_are_told(zone_dir):
@@ -206,6 +211,23 @@ def test_at_most_fifty_errors_of_text_are_told(zone_dir):
     result = run("example.org", path)
     assert len(errors_of(result)) == 50
     assert result.stdout == f"zone example.org file {path} has 50 errors\n"
+    assert ("warning", f"{path}: the rest is not read") in findings(result)
+    # Nothing is said of what may stand in the rest.
+    path = zone_dir("zone", "x X\n" * 50 + GOOD)
+    assert len(errors_of(run("example.org", path))) == 50
+
+
+@pytest.mark.parametrize("line, why", [
+    ("x TXT ( a", "parenthesis is not closed (column 7)"),
+    ('x TXT "a', "quoted string is not closed (column 7)"),
+])
+def test_what_is_not_closed_hides_no_other_errors(zone_dir, line, why):
+    path = zone_dir("zone", GOOD + line + "\ny TXT b\ny A x\nz CNAME y\n")
+    assert errors_of(run("example.org", path)) == [
+        f"{path}:14: {why}",
+        f"{path}:16: Invalid rdata in A: 'x': expected an IPv4 address "
+        "(column 5)",
+        f"{path}:17: CNAME and other data at the same name"]
 
 
 def test_zone_is_read_from_a_pipe():

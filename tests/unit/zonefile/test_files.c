@@ -12,6 +12,7 @@
 #include "fixture.h"
 
 #define A1 "c0000201"
+#define RANGE ": expected START-STOP[/STEP]\n"
 
 static char directory[64];
 
@@ -158,9 +159,9 @@ include_that_cannot_be_read_is_an_error_at_its_line(void **state)
 		"3:10 Cannot open include file '%s/dir': Is a directory\n"
 		"4:1 Missing file name in $INCLUDE\n"
 		"5:1 Missing file name in $INCLUDE\n"
-		"6:14 Trailing data in $INCLUDE\n"
-		"7:12 Invalid origin in $INCLUDE: expected a name without "
-		"empty labels\n", directory, directory);
+		"6:14 Trailing data in $INCLUDE: 'c'\n"
+		"7:12 Invalid origin in $INCLUDE: 'b..c': expected a name "
+		"without empty labels\n", directory, directory);
 	expect_file("main", "8 d.example.org. 1 A " A1 "\n", want);
 }
 
@@ -233,10 +234,11 @@ findings_come_in_file_order_with_their_file(void **state)
 {
 	write_file("main", "x X\n$INCLUDE sub\ny Y\n");
 	write_file("sub", "z Z\n\"open\n");
-	expect_file("main", "", "1:3 Invalid type in RR: unknown type 'X'\n"
-		"sub:1:3 Invalid type in RR: unknown type 'Z'\n"
+	expect_file("main", "",
+		"1:3 Invalid type in RR: 'X': expected an RR type\n"
+		"sub:1:3 Invalid type in RR: 'Z': expected an RR type\n"
 		"sub:2:1 quoted string is not closed\n"
-		"3:3 Invalid type in RR: unknown type 'Y'\n");
+		"3:3 Invalid type in RR: 'Y': expected an RR type\n");
 }
 
 static void
@@ -520,24 +522,25 @@ generate_faults_are_told_at_its_line(void **state)
 		"14 b.example.org. 1 A " A1 "\n",
 		"1:1 Missing fields in $GENERATE: range, owner, type and "
 			"rdata expected\n"
-		"2:11 Invalid range in $GENERATE: START-STOP[/STEP] expected\n"
-		"3:11 Invalid range in $GENERATE: START-STOP[/STEP] expected\n"
-		"4:11 Invalid range in $GENERATE: START-STOP[/STEP] expected\n"
-		"5:11 Invalid range in $GENERATE: START-STOP[/STEP] expected\n"
-		"6:15 Invalid modifier in $GENERATE: "
-			"${OFFSET[,WIDTH[,BASE]]} expected\n"
-		"7:15 Invalid modifier in $GENERATE: "
-			"${OFFSET[,WIDTH[,BASE]]} expected\n"
-		"8:15 Invalid modifier in $GENERATE: "
-			"${OFFSET[,WIDTH[,BASE]]} expected\n"
+		"2:11 Invalid range in $GENERATE: '1'" RANGE
+		"3:11 Invalid range in $GENERATE: '2-1'" RANGE
+		"4:11 Invalid range in $GENERATE: '1-2/0'" RANGE
+		"5:11 Invalid range in $GENERATE: '1-x'" RANGE
+		"6:15 Invalid modifier in $GENERATE: expected "
+			"${OFFSET[,WIDTH[,BASE]]}\n"
+		"7:15 Invalid modifier in $GENERATE: expected "
+			"${OFFSET[,WIDTH[,BASE]]}\n"
+		"8:15 Invalid modifier in $GENERATE: expected "
+			"${OFFSET[,WIDTH[,BASE]]}\n"
 		"9:11 Invalid offset in $GENERATE: negative number\n"
-		"10:11 Invalid range in $GENERATE: more than 16777216 "
-			"records\n"
-		"11:0 Invalid rdata in A: expected an IPv4 address\n"
-		"11:0 Invalid rdata in A: expected an IPv4 address\n"
-		"12:11 Invalid range in $GENERATE: START-STOP[/STEP] expected\n"
-		"13:15 Invalid modifier in $GENERATE: "
-			"${OFFSET[,WIDTH[,BASE]]} expected\n");
+		"10:11 Invalid range in $GENERATE, more than 16777216 "
+			"records: '0-2147483647'\n"
+		"11:0 Invalid rdata in A: 'x1': expected an IPv4 address\n"
+		"11:0 Invalid rdata in A: 'x2': expected an IPv4 address\n"
+		"12:11 Invalid range in $GENERATE: "
+			"'0-99999999999999999999'" RANGE
+		"13:15 Invalid modifier in $GENERATE: expected "
+			"${OFFSET[,WIDTH[,BASE]]}\n");
 }
 
 /* Fault 48: with or without threads, and over files. */
@@ -558,8 +561,8 @@ generate_is_limited_over_a_whole_zone(void **state)
 			"$INCLUDE sub\n$GENERATE 1-3 c$ 1 A 192.0.2.1\n"
 			"$GENERATE 1-2 d$ 1 A 192.0.2.1\n");
 		o = outcome_of_file(path_of("main"), &options, &tuning);
-		assert_string_equal(o.diags, "3:11 Invalid range in $GENERATE:"
-			" more than 10 records\n");
+		assert_string_equal(o.diags, "3:11 Invalid range in $GENERATE,"
+			" more than 10 records: '1-3'\n");
 		assert_int_equal(o.rr_count, 10);
 		outcome_free(&o);
 		write_file("main", "$GENERATE 1-9 ${0,250} 1 TXT ${0,250}"

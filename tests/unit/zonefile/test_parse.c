@@ -4,6 +4,8 @@
  */
 #include "fixture.h"
 
+#define PERIOD ": expected seconds or a period such as 1h30m\n"
+#define NO_META ": expected a type that can stand in a zone\n"
 #define A1 "c0000201" /* 192.0.2.1 */
 
 /* ---- owners, origin --------------------------------------------------- */
@@ -36,7 +38,8 @@ owner_is_not_quoted(void **state)
 {
 	expect("e 1 A 192.0.2.1\n\"e\" 1 A 192.0.2.1\n\\e 1 A 192.0.2.1\n",
 		"1 e.example.org. 1 A " A1 "\n3 e.example.org. 1 A " A1 "\n",
-		"2:2 Invalid OWNER in RR: expected a name without quotes\n");
+		"2:1 Invalid OWNER in RR: '\"e\"': expected a name without "
+			"quotes\n");
 }
 
 static void
@@ -46,8 +49,8 @@ lines_behind_a_bad_owner_are_left_out(void **state)
 		"b 60 A 192.0.2.1\n",
 		"1 a.example.org. 60 A " A1 "\n"
 		"4 b.example.org. 60 A " A1 "\n",
-		"2:1 Invalid OWNER in RR: expected a name without empty "
-			"labels\n");
+		"2:1 Invalid OWNER in RR: 'a..b': expected a name without "
+			"empty labels\n");
 }
 
 static void
@@ -62,9 +65,9 @@ origin_is_relative_to_the_one_before(void **state)
 		"a 60 A 192.0.2.1\n",
 		"2 a.example.org. 60 A " A1 "\n5 a.x. 60 A " A1 "\n",
 		"1:1 Missing name in $ORIGIN\n"
-		"3:9 Invalid name in $ORIGIN: expected a name without empty "
-			"labels\n"
-		"4:12 Trailing data in $ORIGIN\n");
+		"3:9 Invalid name in $ORIGIN: 'a..b': expected a name without "
+			"empty labels\n"
+		"4:12 Trailing data in $ORIGIN: 'y'\n");
 }
 
 static void
@@ -99,10 +102,10 @@ only_class_in_is_supported(void **state)
 {
 	expect("a 1 CH A 192.0.2.1\nb HS 1 A 192.0.2.1\n"
 		"c CLASS9 A 192.0.2.1\nd IN IN A 192.0.2.1\n",
-		"", "1:5 only class IN is supported\n"
-		"2:3 only class IN is supported\n"
-		"3:3 only class IN is supported\n"
-		"4:6 Invalid type in RR: unknown type 'IN'\n");
+		"", "1:5 only class IN is supported: 'CH'\n"
+		"2:3 only class IN is supported: 'HS'\n"
+		"3:3 only class IN is supported: 'CLASS9'\n"
+		"4:6 Invalid type in RR: 'IN': expected an RR type\n");
 }
 
 /* Words that are like the ones of the line before, and are not. */
@@ -124,10 +127,10 @@ ttl_and_type_of_the_line_before_are_not_mistaken(void **state)
 	expect("a 1 A 192.0.2.1\na \"1\" A 192.0.2.1\na 1 \"A\" 192.0.2.1\n"
 		"a 1 AXFR x\na 1 AXFR x\n",
 		"1 a.example.org. 1 A " A1 "\n",
-		"2:4 Invalid ttl in RR\n"
-		"3:6 Invalid type in RR: unknown type 'A'\n"
-		"4:5 Invalid type in RR: AXFR cannot stand in a zone\n"
-		"5:5 Invalid type in RR: AXFR cannot stand in a zone\n");
+		"2:3 Invalid ttl in RR: '\"1\"'" PERIOD
+		"3:5 Invalid type in RR: '\"A\"': expected an RR type\n"
+		"4:5 Invalid type in RR: 'AXFR'" NO_META
+		"5:5 Invalid type in RR: 'AXFR'" NO_META);
 }
 
 static void
@@ -141,9 +144,12 @@ ttl_units_are_read(void **state)
 		"2 a.example.org. 3600 A " A1 "\n"
 		"3 a.example.org. 3630 A " A1 "\n"
 		"5 a.example.org. 86400 A " A1 "\n",
-		"6:3 Invalid ttl in RR\n7:3 Invalid ttl in RR\n"
-		"8:3 Invalid ttl in RR\n9:6 Invalid ttl in $TTL\n"
-		"10:1 Missing ttl in $TTL\n11:8 Trailing data in $TTL\n");
+		"6:3 Invalid ttl in RR: '1x'" PERIOD
+		"7:3 Invalid ttl in RR: '4294967296'" PERIOD
+		"8:3 Invalid ttl in RR: '8000w'" PERIOD
+		"9:6 Invalid ttl in $TTL: 'x'" PERIOD
+		"10:1 Missing ttl in $TTL\n"
+		"11:8 Trailing data in $TTL: '2'\n");
 }
 
 /* RFC 2181 section 8 (fault 47) */
@@ -156,7 +162,8 @@ ttl_with_the_top_bit_set_is_zero(void **state)
 		"2 a.example.org. 0 A " A1 "\n",
 		"warning 2:3 ttl 2147483648 in RR exceeds 2147483647, "
 		"taken as 0\n"
-		"3:3 Invalid ttl in RR\n4:3 Invalid ttl in RR\n");
+		"3:3 Invalid ttl in RR: '640000w'" PERIOD
+		"4:3 Invalid ttl in RR: '640000w'" PERIOD);
 	/* Each time, not only the first. */
 	expect("a 3600w A 192.0.2.1\na 3600w A 192.0.2.1\n",
 		"1 a.example.org. 0 A " A1 "\n2 a.example.org. 0 A " A1 "\n",
@@ -217,7 +224,7 @@ quotes_span_lines_and_hide_punctuation(void **state)
 		"1 a.example.org. 60 TXT 04620a283b0163\n"
 		"3 b.example.org. 60 TXT 0002225c\n"
 		"4 c.example.org. 60 TXT 01410142\n",
-		"5:6 Invalid type in RR: unknown type 'X'\n");
+		"5:6 Invalid type in RR: 'X': expected an RR type\n");
 }
 
 static void
@@ -275,9 +282,10 @@ what_is_open_at_the_end_is_told_where_it_was_opened(void **state)
 		"1 a.example.org. 60 A " A1 "\n",
 		"3:10 parenthesis is not closed\n");
 	expect("a 60 A 192.0.2.1\nb 60 TXT \"c\nd 60 A 192.0.2.1\n",
-		"1 a.example.org. 60 A " A1 "\n",
+		"1 a.example.org. 60 A " A1 "\n3 d.example.org. 60 A " A1 "\n",
 		"2:10 quoted string is not closed\n");
-	expect("b 60 SVCB 1 . alpn=\"h2\nd 60 A 192.0.2.1\n", "",
+	expect("b 60 SVCB 1 . alpn=\"h2\nd 60 A 192.0.2.1\n",
+		"2 d.example.org. 60 A " A1 "\n",
 		"1:20 quoted string is not closed\n");
 	expect("b 60 TXT (\n\"", "", "2:1 quoted string is not closed\n");
 	expect("a 60 A ) 192.0.2.1\nb 60 A 192.0.2.1\n",
@@ -285,24 +293,97 @@ what_is_open_at_the_end_is_told_where_it_was_opened(void **state)
 		"1:8 closing parenthesis without an opening one\n");
 }
 
+/* The lines behind it are looked at as if it had been closed. */
+static void
+what_is_not_closed_hides_nothing_behind_it(void **state)
+{
+	expect("a 60 SOA a. b. ( 1\n 2 3 4\n 5\n NS x\nb 60 A 192.0.2.1\n"
+		"c 60 A x\n",
+		"5 b.example.org. 60 A " A1 "\n",
+		"1:16 parenthesis is not closed\n"
+		"6:8 Invalid rdata in A: 'x': expected an IPv4 address\n");
+	/* With one quote too few the others are the wrong way round. */
+	expect("a 60 TXT \"a\n A 192.0.2.1\nb 60 TXT \"b\"\n"
+		"c 60 TXT \"c\" \"d\"\nd 60 A 192.0.2.1\ne 60 X\n",
+		"3 b.example.org. 60 TXT 0162\n"
+		"4 c.example.org. 60 TXT 01630164\n"
+		"5 d.example.org. 60 A " A1 "\n",
+		"1:10 quoted string is not closed\n"
+		"6:6 Invalid type in RR: 'X': expected an RR type\n");
+	/* Two too few: a record seems to go on over some lines. */
+	expect("a 60 A \"a\nb 60 A 192.0.2.1\nc 60 TXT \"c\n"
+		"d 60 A 192.0.2.1\n",
+		"2 b.example.org. 60 A " A1 "\n4 d.example.org. 60 A " A1
+		"\n",
+		"1:8 Invalid rdata in A: '\"a\nb 60 A 192.0.2.1\nc 60 TXT "
+			"\"': expected an IPv4 address\n"
+		"3:10 quoted string is not closed\n");
+	/* An owner is not taken from the record before it. */
+	expect("a 60 A 192.0.2.1\nb 60 TXT (\n$TTL 5\n A 192.0.2.1\n"
+		"c A 192.0.2.1\n",
+		"1 a.example.org. 60 A " A1 "\n5 c.example.org. 5 A " A1 "\n",
+		"2:10 parenthesis is not closed\n");
+}
+
+/* Each line is the end of a record that is looked at anew: no more often than
+ * there are errors to tell. */
+static void
+a_file_of_open_parentheses_takes_no_longer(void **state)
+{
+	struct zonefile_options options = { .apex = fixture_apex };
+	size_t i, lines = 200000;
+	char *text = malloc(4 * lines);
+	struct outcome o;
+
+	assert_non_null(text);
+	for (i = 0; i < lines; i++)
+		memcpy(text + 4 * i, "a (\n", 4);
+	for (options.threads = 1; options.threads < 4; options.threads++) {
+		o = outcome_of_text(text, 4 * lines, &options, NULL);
+		assert_int_equal(o.errors, 50);
+		assert_int_equal(o.warnings, 1);
+		assert_non_null(strstr(o.diags, "\n50:3 parenthesis is not "
+			"closed\nwarning 0:0 the rest is not read\n"));
+		outcome_free(&o);
+	}
+	free(text);
+}
+
+static void
+long_words_are_cut_in_findings(void **state)
+{
+	char text[400] = "a 60 A ", want[400];
+
+	memset(text + 7, 'x', 65);
+	snprintf(want, sizeof(want), "1:8 Invalid rdata in A: '%.64s...': "
+		"expected an IPv4 address\n", text + 7);
+	expect(text, "", want);
+	text[7 + 64] = '\0';
+	snprintf(want, sizeof(want), "1:8 Invalid rdata in A: '%s': "
+		"expected an IPv4 address\n", text + 7);
+	expect(text, "", want);
+}
+
 static void
 backslash_does_not_join_lines(void **state)
 {
 	expect("a\\\n 60 A 192.0.2.1\nb 60 A 192.0.2.1\\\nc 60 A 192.0.2.1\n",
 		"4 c.example.org. 60 A " A1 "\n",
-		"1:1 Invalid OWNER in RR: expected an escape: \\DDD up to 255 "
-			"or \\ and a character\n"
-		"3:8 Invalid rdata in A: expected an IPv4 address\n");
+		"1:1 Invalid OWNER in RR: 'a\\': expected an escape: \\DDD up "
+			"to 255 or \\ and a character\n"
+		"3:8 Invalid rdata in A: '192.0.2.1\\': expected an IPv4 "
+			"address\n");
 }
 
 static void
 findings_name_line_and_column_inside_a_record(void **state)
 {
 	expect("a 60 (\n A\n   x )\nb 60 A\nc\nd 60\n\"e\" 60 A 192.0.2.1\n",
-		"", "3:4 Invalid rdata in A: expected an IPv4 address\n"
+		"", "3:4 Invalid rdata in A: 'x': expected an IPv4 address\n"
 		"4:7 Missing rdata in A: expected an IPv4 address\n"
 		"5:1 Missing type in RR\n6:3 Missing type in RR\n"
-		"7:2 Invalid OWNER in RR: expected a name without quotes\n");
+		"7:1 Invalid OWNER in RR: '\"e\"': expected a name without "
+			"quotes\n");
 }
 
 /* ---- RFC 3597 --------------------------------------------------------- */
@@ -322,9 +403,9 @@ static void
 meta_types_cannot_stand_in_a_zone(void **state)
 {
 	expect("a 60 OPT \\# 0\na 60 AXFR\na 60 TYPE0 \\# 0\n", "",
-		"1:6 Invalid type in RR: OPT cannot stand in a zone\n"
-		"2:6 Invalid type in RR: AXFR cannot stand in a zone\n"
-		"3:6 Invalid type in RR: TYPE0 cannot stand in a zone\n");
+		"1:6 Invalid type in RR: 'OPT'" NO_META
+		"2:6 Invalid type in RR: 'AXFR'" NO_META
+		"3:6 Invalid type in RR: 'TYPE0'" NO_META);
 }
 
 /* Fault 46: a primary refuses it, a secondary serves what it was sent. */
@@ -361,7 +442,7 @@ bad_escapes_and_lengths_are_told_at_their_place(void **state)
 		"a 1 TYPE9999 \\# 1 0000\na 1 TYPE9999 \\# 1 0\n"
 		"a 1 TYPE9999 \\# 65536 00\na 1 TYPE9999 \\# x\n"
 		"a 1 TYPE9999 \\#\na 1 A \\# 3 000000\na 1 TYPE9999 x\n";
-	static const char *const places[] = { "1:1 ", "2:9 ", "3:10 ", "4:17 ",
+	static const char *const places[] = { "1:1 ", "2:9 ", "3:9 ", "4:17 ",
 		"5:17 ", "6:19 ", "7:17 ", "8:17 ", "9:16 ", "10:12 ",
 		"11:14 " };
 	struct outcome o = outcome_of_text(text, sizeof(text) - 1, &options,
@@ -394,7 +475,38 @@ errors_stop_at_the_limit(void **state)
 	assert_int_equal(o.errors, 2);
 	assert_int_equal(o.err, NSD_E_SYNTAX);
 	assert_int_equal(o.rr_count, 1);
+	assert_string_equal(o.diags,
+		"2:3 Invalid type in RR: 'X': expected an RR type\n"
+		"3:3 Invalid type in RR: 'X': expected an RR type\n"
+		"warning 0:0 the rest is not read\n");
 	outcome_free(&o);
+}
+
+static void
+fifty_warnings_are_told_and_all_counted(void **state)
+{
+	struct zonefile_options options = { .apex = fixture_apex };
+	struct parse_tuning tuning = parse_tuning_default;
+	char *text = malloc(2000 * 32);
+	size_t i, len = 0;
+	struct outcome o;
+
+	assert_non_null(text);
+	for (i = 0; i < 2000; i++)
+		len += (size_t)sprintf(text + len, "a 4000000000 TXT %zu\n", i);
+	tuning.parallel_size = 0;
+	tuning.chunk_size = tuning.head_size = 7000;
+	for (options.threads = 1; options.threads < 4; options.threads++) {
+		o = outcome_of_text(text, len, &options, &tuning);
+		assert_int_equal(o.err, NSD_OK);
+		assert_int_equal(o.rr_count, 2000);
+		assert_int_equal(o.warnings, 2000);
+		assert_non_null(strstr(o.diags, "\nwarning 50:3 "));
+		assert_non_null(strstr(o.diags, "as 0\nwarning 0:0 1950 more "
+			"warnings are not shown\n"));
+		outcome_free(&o);
+	}
+	free(text);
 }
 
 /* Fault 45 */
@@ -505,6 +617,9 @@ main(void)
 		cmocka_unit_test(nul_is_an_error_at_its_place),
 		cmocka_unit_test(
 			what_is_open_at_the_end_is_told_where_it_was_opened),
+		cmocka_unit_test(what_is_not_closed_hides_nothing_behind_it),
+		cmocka_unit_test(a_file_of_open_parentheses_takes_no_longer),
+		cmocka_unit_test(long_words_are_cut_in_findings),
 		cmocka_unit_test(backslash_does_not_join_lines),
 		cmocka_unit_test(findings_name_line_and_column_inside_a_record),
 		cmocka_unit_test(unknown_types_and_rdata_are_read),
@@ -514,6 +629,7 @@ main(void)
 		cmocka_unit_test(
 			bad_escapes_and_lengths_are_told_at_their_place),
 		cmocka_unit_test(errors_stop_at_the_limit),
+		cmocka_unit_test(fifty_warnings_are_told_and_all_counted),
 		cmocka_unit_test(a_word_of_a_megabyte_is_an_error),
 		cmocka_unit_test(a_file_cut_at_each_length_is_read_or_refused),
 		cmocka_unit_test(
