@@ -25,16 +25,18 @@ static void
 place_note(struct conf_parser *p, const struct conf_option *option,
 	const struct conf_place *place)
 {
-	size_t count;
-	const struct conf_option *rows = option_rows(option->clause, &count);
-	unsigned i = option_index(option);
+	size_t row = (size_t)(option - conf_options)
+		- ((option->flags & OPTION_ALIAS) != 0);
 
 	if (conf_clauses[p->clause].single) {
-		p->owner->places[&rows[i] - conf_options] = *place;
+		p->owner->places[row] = *place;
 		return;
 	}
-	option_mark_set(option, &p->here);
-	p->places[i] = *place;
+	assert(row >= p->clause_row);
+	row -= p->clause_row;
+	assert(row < CONF_CLAUSE_ROWS_MAX);
+	p->here.bits[row / 64] |= (uint64_t)1 << (row % 64);
+	p->places[row] = *place;
 }
 
 /* Where an option of the clause at hand stands; the clause, if it does not. */
@@ -54,8 +56,12 @@ place_find(const struct conf_parser *p, const char *name)
 void
 clause_begin(struct conf_parser *p, const struct conf_token *token)
 {
+	size_t count;
+
 	assert(token->name->clause >= 0 && token->name->clause < CLAUSE_COUNT);
 	p->clause = token->name->clause;
+	p->clause_row = (size_t)(option_rows((enum conf_clause)p->clause,
+		&count) - conf_options);
 	p->clause_place = token->place;
 	p->clause_errors = p->errors;
 	memset(&p->here, 0, sizeof(p->here));

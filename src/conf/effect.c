@@ -48,27 +48,36 @@ effect_defaults(const struct conf_parser *p)
 		? (const void *)p->owner->defaults : (const void *)&none;
 }
 
+static void
+effect_note(struct conf_parser *p, size_t row, const struct conf_place *place,
+	const char *name)
+{
+	struct conf_vain *vain = &p->owner->vain[row];
+
+	if (vain->name != NULL) {
+		vain->more++;
+		return;
+	}
+	vain->first = *place;
+	vain->name = name;
+	vain->clause = (uint8_t)p->clause;
+}
+
 void
 effect_note_clause(struct conf_parser *p, const void *object, const char *name)
 {
-	size_t count, i;
-	const struct conf_option *rows =
-		option_rows((enum conf_clause)p->clause, &count);
 	const void *defaults = effect_defaults(p);
-	struct conf_vain *vain;
+	size_t i;
 
-	for (i = 0; i < count; i++) {
-		if (!option_is_set(&rows[i], &p->here)
-			|| !effect_is_in_vain(&rows[i], object, defaults))
-			continue;
-		vain = &p->owner->vain[&rows[i] - conf_options];
-		if (vain->name != NULL) {
-			vain->more++;
-			continue;
-		}
-		vain->first = p->places[option_index(&rows[i])];
-		vain->name = name;
-		vain->clause = (uint8_t)p->clause;
+	for (i = 0; i < CONF_CLAUSE_ROWS_MAX; i++) {
+		size_t row = p->clause_row + i;
+
+		if ((p->here.bits[i / 64] >> (i % 64)) == 0)
+			i |= 63; /* no more in this word */
+		else if ((p->here.bits[i / 64] >> (i % 64) & 1) != 0
+			&& effect_is_in_vain(&conf_options[row], object,
+				defaults))
+			effect_note(p, row, &p->places[i], name);
 	}
 }
 

@@ -142,6 +142,7 @@ struct conf_parser {
 
 	/* the clause at hand */
 	int clause;                 /* enum conf_clause; -1: none yet */
+	size_t clause_row;          /* its first, in conf_options */
 	struct conf_place clause_place;
 	unsigned clause_errors;     /* by the time it began */
 	struct conf_set here;       /* rows that stand in it */
