@@ -44,6 +44,9 @@ struct packer_zone {
 	store_ref chain;            /* struct nsec3_chain that names are hashed
 				     * for, or none */
 	struct nsec3_params params; /* of that chain */
+	bool hash_later;            /* nodes get room for hashes, and the hashes
+				     * when the chain is there */
+	bool hash_apex_alone;       /* of hash_later: hashing is too costly */
 };
 
 /* One name in a new RRset whose addresses are wanted. */
@@ -174,7 +177,8 @@ packer_reserve(struct packer *p, void *array, size_t *room, size_t count,
 
 /*
  * Hashes the names of up to HASHER_OWNERS owners; does nothing without a chain.
- * Borrows owners. NSD_E_MEMORY: there is no room for the hasher.
+ * With zone.hash_later, hasher_get then gives zeros in place of hashes. Borrows
+ * owners. NSD_E_MEMORY: there is no room for the hasher.
  */
 enum nsd_err hasher_run(struct packer *p, const struct owner *owners,
 	size_t count) MUST_USE;
@@ -199,6 +203,10 @@ enum nsd_err node_pack_groups(struct packer *p, const struct owner *owner,
  * NSD_E_MEMORY: the store is full. */
 enum nsd_err node_create(struct packer *p, const struct owner *owner,
 	size_t entries, uint16_t flags, store_ref *ref) MUST_USE;
+
+/* Puts p->hashes where node_create, with hash_later, has left room for them.
+ * False: other hashes are to be kept than there is room for. */
+bool node_fill_hashes(struct packer *p, store_ref node);
 
 /* ---- RRsets and signatures (pack_rrset.c, pack_sigs.c) */
 

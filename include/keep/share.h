@@ -40,6 +40,7 @@ struct share_shard {
 	struct share_table *table;
 	struct arena *arena;
 	struct arena own_arena;
+	size_t copied; /* octets */
 };
 
 struct share {
@@ -47,8 +48,9 @@ struct share {
 	uint64_t seed;
 	struct share_shard *shards;
 	unsigned shard_count; /* power of two */
-	bool lean;            /* keep no copy of contents beside the store's;
-			       * needs apex */
+	size_t copies_max;    /* octets of contents that a shard copies; those
+			       * without a copy are read in the store, which
+			       * needs apex and takes longer */
 	bool threads;         /* more than one */
 	/* An update has no shards, but the zone's index. */
 	struct store_heap *heap;

@@ -53,7 +53,10 @@ struct zonefile_options {
 	 * NSD_OK, the parse ends and returns that. Batches come before it is
 	 * known whether the rest of the file has errors. */
 	enum nsd_err (*on_batch)(void *ctx, const struct rrbatch *batch);
-	void *batch_ctx;
+	/* As on_batch, in its place, but takes the batch, also when it fails;
+	 * rrbatch_destroy releases it. */
+	enum nsd_err (*take_batch)(void *ctx, struct rrbatch *batch);
+	void *batch_ctx; /* of either */
 	/* Or NULL: all records are wanted. Records whose owner it returns
 	 * false for are left out, and their RDATA is not looked at. A SOA is
 	 * never left out. Owners are in lower case. Called from several
@@ -75,7 +78,7 @@ struct zonefile_source {
 
 struct zonefile_result {
 	struct rrbatch *batches;          /* in file order, NULL: no records
-					   * (or on_batch had them) */
+					   * (or they were handed on) */
 	struct zonefile_source *sources;  /* index = rrbatch_rr.file */
 	size_t source_count;
 	uint64_t rr_count;
@@ -96,7 +99,8 @@ struct zonefile_result {
  *      that cannot be opened; NSD_E_SYSTEM: a file cannot be read, or the one
  *      at path cannot be opened; the sink was told, errno says why;
  *      NSD_E_AGAIN: a file was changed or replaced while it was read;
- *      NSD_E_MEMORY: there is no memory; or what on_batch returned.
+ *      NSD_E_MEMORY: there is no memory; or what on_batch or take_batch
+ *      returned.
  * May block on the file system; any role but a worker.
  */
 enum nsd_err zonefile_parse(const char *path,

@@ -17,6 +17,17 @@ struct name_hasher {
 	uint8_t wildcards[HASHER_OWNERS][NAME_MAX_LEN];
 };
 
+static bool
+hashing_is_costly(const struct packer_zone *zone)
+{
+	const struct nsec3_chain *chain;
+
+	if (zone->hash_later)
+		return zone->hash_apex_alone;
+	chain = store_get(zone->view, zone->chain);
+	return (chain->flags & NSEC3_CHAIN_COSTLY) != 0;
+}
+
 /*
  * True if a query may need the hash of a name. These are all names that exist
  * for queries. If hashing is too costly, only the apex is hashed.
@@ -24,11 +35,8 @@ struct name_hasher {
 static bool
 name_is_hashed(const struct packer_zone *zone, const struct owner *owner)
 {
-	const struct nsec3_chain *chain = store_get(zone->view, zone->chain);
-
 	return (owner->flags & (OWNER_OCCLUDED | OWNER_AGAIN)) == 0
-		&& (owner->labels == 0
-			|| (chain->flags & NSEC3_CHAIN_COSTLY) == 0);
+		&& (owner->labels == 0 || !hashing_is_costly(zone));
 }
 
 /* True if a query may need the hash of the wildcard below a name: if the name
@@ -101,6 +109,21 @@ hasher_keep(struct packer *p, size_t count)
 	}
 }
 
+/* Has room left for what will be kept, but for hashes that begin alike. */
+static void
+hasher_leave_room(struct packer *p, const struct owner *owners, size_t count)
+{
+	static const uint8_t zeros[NSEC3_HASH_LEN];
+	const uint8_t **kept = p->hasher->kept;
+
+	for (size_t i = 0; i < count; i++) {
+		kept[2 * i] = name_is_hashed(p->zone, &owners[i]) ? zeros
+								   : NULL;
+		kept[2 * i + 1] = wildcard_is_hashed(p->zone, &owners[i])
+			? zeros : NULL;
+	}
+}
+
 enum nsd_err
 hasher_run(struct packer *p, const struct owner *owners, size_t count)
 {
@@ -108,12 +131,16 @@ hasher_run(struct packer *p, const struct owner *owners, size_t count)
 	size_t n;
 
 	assert(count <= HASHER_OWNERS);
-	if (p->zone->chain == STORE_NONE)
+	if (p->zone->chain == STORE_NONE && !p->zone->hash_later)
 		return NSD_OK;
 	if (h == NULL) {
 		h = p->hasher = arena_alloc(&p->arena, sizeof(*h));
 		if (h == NULL)
 			return NSD_E_MEMORY;
+	}
+	if (p->zone->hash_later) {
+		hasher_leave_room(p, owners, count);
+		return NSD_OK;
 	}
 	n = hasher_list(p, owners, count);
 	nsec3_hash_batch(&p->zone->params, h->job_list, n);

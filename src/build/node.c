@@ -69,6 +69,25 @@ node_create(struct packer *p, const struct owner *owner, size_t entries,
 	return NSD_OK;
 }
 
+bool
+node_fill_hashes(struct packer *p, store_ref ref)
+{
+	static const uint16_t flags[2] = {NODE_HASHED, NODE_WILDCARD_HASHED};
+	struct node *node = store_edit(p->heap, ref);
+	uint8_t *at = (uint8_t *)node + ((const uint8_t *)(node_entries(node)
+		+ node->entry_count) - (const uint8_t *)node);
+
+	for (unsigned i = 0; i < 2; i++) {
+		if ((p->hashes[i] != NULL) != ((node->flags & flags[i]) != 0))
+			return false;
+		if (p->hashes[i] == NULL)
+			continue;
+		memcpy(at, p->hashes[i], NSEC3_PREFIX_LEN);
+		at += NSEC3_PREFIX_LEN;
+	}
+	return true;
+}
+
 /* In an update: true if the old node has the entry, and it stays. */
 static bool
 node_keep_group(struct packer *p, struct node_rrset *e)

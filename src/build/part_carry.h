@@ -9,6 +9,8 @@
 #include "build/shape.h"
 #include "store/store.h"
 
+struct build;
+
 struct part_carry {
 	struct shape_walk walk;
 	uint32_t end_line;     /* of the last record of all */
@@ -22,6 +24,10 @@ struct part_carry {
 		uint8_t name[NAME_MAX_LEN];
 	} path[NAME_MAX_LABELS + 1]; /* it and its ancestors, by labels */
 };
+
+/* Keeps the last name of the part at hand, if it has any, and its ancestors
+ * (parts_carry.c). */
+void parts_keep_path(struct part_carry *carry, const struct build *b);
 
 /* The name before, or NULL. carry may be NULL. */
 static inline const struct owner *

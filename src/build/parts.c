@@ -10,7 +10,6 @@
 #include "keep/release.h"
 #include "names/trie_edit.h"
 #include "store/writer.h"
-#include "zone/nsec3_page.h"
 
 /* Octets of a block of records: large enough to be a mapping of its own, small
  * enough that each thread gets some. */
@@ -35,15 +34,10 @@ plan_is_simple(const struct zone_plan *plan)
 }
 
 static enum nsd_err
-parts_start(struct zone_parts *p, struct store_heap *heap, size_t part_octets)
+parts_use_plan(struct zone_parts *p, size_t part_octets)
 {
 	struct build *b = &p->build;
-	enum nsd_err err = build_start(b, heap);
 
-	if (err != NSD_OK)
-		return err;
-	b->zone.share.lean = true;
-	b->zone.share.apex = b->zone.apex;
 	if (p->plan->params_count > 0
 		&& !chain_use_params(b, p->plan->params))
 		return NSD_E_LIMIT;
@@ -54,6 +48,35 @@ parts_start(struct zone_parts *p, struct store_heap *heap, size_t part_octets)
 		p->entries = malloc(p->entry_room * sizeof(*p->entries));
 	if (p->ranges == NULL || (p->entry_room > 0 && p->entries == NULL))
 		return NSD_E_MEMORY;
+	return NSD_OK;
+}
+
+enum nsd_err
+parts_create(const struct zone_build_input *input, uint64_t rr_total,
+	struct store_writer *writer, struct store_heap *heap,
+	struct zone_parts **out)
+{
+	struct zone_parts *p = calloc(1, sizeof(*p));
+	struct build *b;
+
+	if (p == NULL)
+		return NSD_E_MEMORY;
+	b = &p->build;
+	p->input = *input;
+	p->input.batches = NULL;
+	b->input = &p->input;
+	b->writer = writer;
+	b->carry = &p->carry;
+	b->rr_total = rr_total;
+	arena_init(&b->arena, NULL, 0);
+	arena_init(&b->part, NULL, 0);
+	if (build_start(b, heap) != NSD_OK) {
+		parts_abandon(p);
+		return NSD_E_MEMORY;
+	}
+	b->zone.share.copies_max = 0;
+	b->zone.share.apex = b->zone.apex;
+	*out = p;
 	return NSD_OK;
 }
 
@@ -70,23 +93,15 @@ parts_begin(const struct zone_build_input *input,
 		return NSD_E_MEMORY;
 	if (!plan_is_simple(plan))
 		return NSD_E_LIMIT;
-	p = calloc(1, sizeof(*p));
-	if (p == NULL)
-		return NSD_E_MEMORY;
+	err = parts_create(input, plan->rr_count, writer, heap, &p);
+	if (err != NSD_OK)
+		return err;
 	p->plan = plan;
-	p->input = *input;
-	p->input.batches = NULL;
-	p->build.input = &p->input;
-	p->build.writer = writer;
-	p->build.carry = &p->carry;
-	p->build.rr_total = plan->rr_count;
 	p->range_uses = part_octets > 0 ? part_octets / USE_OCTETS + 1
 					: RANGE_USES;
 	p->carry.end_line = plan->end_line;
 	p->carry.end_file = plan->end_file;
-	arena_init(&p->build.arena, NULL, 0);
-	arena_init(&p->build.part, NULL, 0);
-	err = parts_start(p, heap, part_octets);
+	err = parts_use_plan(p, part_octets);
 	if (err != NSD_OK) {
 		parts_abandon(p);
 		return err;
@@ -95,9 +110,20 @@ parts_begin(const struct zone_build_input *input,
 	return NSD_OK;
 }
 
-/* Forgets what only the range at hand needed. */
+/* Empties an arena, and keeps some of its memory. */
 static void
-part_end(struct zone_parts *p)
+arena_empty(struct arena *arena, bool keep)
+{
+	if (keep) {
+		arena_reset(arena);
+	} else {
+		arena_fini(arena);
+		arena_init(arena, NULL, 0);
+	}
+}
+
+void
+parts_forget_records(struct zone_parts *p, bool keep)
 {
 	struct build *b = &p->build;
 
@@ -106,13 +132,11 @@ part_end(struct zone_parts *p)
 	for (unsigned i = 0; i < b->worker_count; i++) {
 		struct build_worker *w = &b->workers[i];
 
-		arena_fini(&w->part);
-		arena_init(&w->part, NULL, 0);
+		arena_empty(&w->part, keep);
 		w->packer.uses = NULL;
 		w->packer.use_count = 0;
 	}
-	arena_fini(&b->part);
-	arena_init(&b->part, NULL, 0);
+	arena_empty(&b->part, keep);
 	b->names = b->hashes = NULL;
 	b->name_nodes = b->hash_nodes = NULL;
 	b->name_count = b->hash_count = 0;
@@ -125,7 +149,7 @@ part_end(struct zone_parts *p)
 static void
 parts_fini(struct zone_parts *p)
 {
-	part_end(p);
+	parts_forget_records(p, false);
 	while (p->uses != NULL) {
 		struct part_uses *next = p->uses->next;
 
@@ -254,90 +278,14 @@ parts_take(struct zone_parts *p, const struct rrbatch *batch)
 
 /* ---- names --------------------------------------------------------------- */
 
-/* True if a name has NSEC3 records as well. Only names that could be a hash are
- * looked up. */
-static bool
-name_is_chains(const struct zone_parts *p, const struct owner *owner)
-{
-	const struct store_view *view = store_writer_view(p->build.writer);
-	uint8_t hash[NSEC3_HASH_LEN], label_at = 0;
-	struct trie_walk walk = {
-		.root = &p->nsec3.root,
-		.name = {owner->name, &label_at, owner->name_len, 1},
-	};
-	struct nsec3_place place;
-
-	if (owner->labels != 1 || !nsec3_parse_label(owner->name, hash))
-		return false;
-	if (p->build.zone.chain != STORE_NONE) {
-		nsec3_place_find(view, store_get(view, p->build.zone.chain),
-			hash, &place);
-		if (place.record != STORE_NONE)
-			return true;
-	}
-	trie_find(view, &walk);
-	return walk.exact != STORE_NONE;
-}
-
 static bool
 names_are_simple(const struct zone_parts *p)
 {
 	for (size_t i = 0; i < p->build.name_count; i++)
 		if (p->build.names[i].name_len == NSEC3_LABEL_LEN + 1
-			&& name_is_chains(p, &p->build.names[i]))
+			&& parts_have_nsec3(p, &p->build.names[i]))
 			return false;
 	return true;
-}
-
-/* Tells nodes of earlier ranges that this range has a wildcard right below
- * them. */
-static void
-carry_tell_wildcards(struct zone_parts *p)
-{
-	struct part_carry *c = &p->carry;
-
-	for (unsigned l = 0; c->any && l <= c->depth; l++) {
-		struct node *node;
-
-		if (c->path[l].wildcard_told
-			|| (c->path[l].owner.flags & OWNER_WILDCARD_CHILD)
-				== 0)
-			continue;
-		c->path[l].wildcard_told = true;
-		if (c->path[l].node == STORE_NONE)
-			continue;
-		node = store_edit(build_packer(&p->build)->heap,
-			c->path[l].node);
-		node->flags |= NODE_WILDCARD_CHILD;
-	}
-}
-
-/* Keeps the last name and its ancestors. */
-static void
-carry_take(struct zone_parts *p)
-{
-	const struct build *b = &p->build;
-	struct part_carry *c = &p->carry;
-	size_t last = b->name_count - 1;
-
-	while ((b->names[last].flags & OWNER_AGAIN) != 0)
-		last--;
-	c->any = true;
-	c->depth = b->names[last].labels;
-	for (unsigned l = 0; l <= c->depth; l++) {
-		struct owner *o = c->walk.path[l];
-
-		if (o == &c->path[l].owner)
-			continue;
-		c->path[l].owner = *o;
-		c->path[l].owner.name = c->path[l].name;
-		c->path[l].node = b->name_nodes[o - b->names];
-		c->path[l].wildcard_told =
-			(o->flags & OWNER_WILDCARD_CHILD) != 0;
-		memcpy(c->path[l].name, o->name,
-			(size_t)o->name_len + b->zone.apex_len);
-		c->walk.path[l] = &c->path[l].owner;
-	}
 }
 
 static enum nsd_err
@@ -356,7 +304,7 @@ part_pack_names(struct zone_parts *p)
 	err = shape_build(b);
 	if (err != NSD_OK)
 		return err;
-	carry_tell_wildcards(p);
+	parts_tell_wildcards(p);
 	err = pack_build(b);
 	if (err == NSD_OK)
 		err = parts_note_uses(p);
@@ -364,7 +312,7 @@ part_pack_names(struct zone_parts *p)
 		return err;
 	if (p->first_names)
 		p->apex = b->name_nodes[0];
-	carry_take(p);
+	parts_keep_path(&p->carry, b);
 	count = build_compact_nodes(b->name_nodes, b->name_count);
 	b->name_count = count;
 	err = parts_add_trie(p, &p->names, b->name_nodes, count);
@@ -425,7 +373,7 @@ parts_pack(struct zone_parts *p)
 				      : part_pack_names(p);
 	if (err != NSD_OK)
 		return err;
-	part_end(p);
+	parts_forget_records(p, false);
 	part_tell_progress(p);
 	return NSD_OK;
 }

@@ -29,9 +29,8 @@ held_check(struct zone_parts *p, const uint8_t *follows)
 	return NSD_OK;
 }
 
-/* A copy of a record without its owner. */
-static struct rrbatch_rr *
-record_copy(const struct rrbatch_rr *rr)
+struct rrbatch_rr *
+parts_copy_record(const struct rrbatch_rr *rr)
 {
 	struct rrbatch_rr *copy = malloc(sizeof(*rr) + rr->rdlen);
 
@@ -62,7 +61,7 @@ parts_take_chain(struct zone_parts *p)
 	if (err != NSD_OK)
 		return err;
 	if (items[count - 1].rr != NULL) {
-		p->held_rr = record_copy(items[count - 1].rr);
+		p->held_rr = parts_copy_record(items[count - 1].rr);
 		if (p->held_rr == NULL)
 			return NSD_E_MEMORY;
 	}

@@ -175,6 +175,10 @@ ranges_choose(struct resolving *r, size_t *count))[2]
 
 	if (keys == NULL)
 		return NULL;
+	*count = 1;
+	keys[0][0] = keys[0][1] = 0;
+	if (ranges == 1)
+		return keys;
 	for (const struct part_uses *b = r->p->uses; b != NULL; b = b->next)
 		for (size_t i = 0; i < b->count; i++)
 			if (at++ % every == 0

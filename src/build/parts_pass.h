@@ -104,11 +104,29 @@ struct zone_parts {
 	struct part_carry carry;
 };
 
+/* Makes parts without a plan, for some rr_total records; keeps what parts_begin
+ * keeps. NSD_E_MEMORY. */
+enum nsd_err parts_create(const struct zone_build_input *input,
+	uint64_t rr_total, struct store_writer *writer,
+	struct store_heap *heap, struct zone_parts **parts) MUST_USE;
+/* Forgets the records at hand and what only they needed. keep: some of the
+ * memory, for the next part. */
+void parts_forget_records(struct zone_parts *p, bool keep);
+
+/* Tells nodes of earlier parts that this one has a wildcard right below
+ * them. */
+void parts_tell_wildcards(struct zone_parts *p);
+/* True if a name has NSEC3 records as well. Only a name that could be a hash is
+ * looked up. When all NSEC3 records are there. */
+bool parts_have_nsec3(const struct zone_parts *p, const struct owner *owner);
+
 /* A trie of objects in order, joined to those before. The objects are the
  * trie's from then on; on failure they stay the caller's. */
 enum nsd_err parts_add_trie(struct zone_parts *p, struct trie *trie,
 	const store_ref *objects, size_t count) MUST_USE;
 
+/* A copy of a record without its owner, to be freed; NULL without memory. */
+struct rrbatch_rr *parts_copy_record(const struct rrbatch_rr *rr);
 /* Takes the records of the chain that build.chain_items has. */
 enum nsd_err parts_take_chain(struct zone_parts *p) MUST_USE;
 /* Makes the chain of all of them. */

@@ -9,7 +9,7 @@
 struct share_slot {
 	uint32_t hash;
 	store_ref ref;      /* written last */
-	const uint8_t *raw; /* copy of the uncompressed RRset; NULL if lean */
+	const uint8_t *raw; /* copy of the uncompressed RRset, or NULL */
 };
 
 struct share_table {
@@ -36,7 +36,7 @@ share_init(struct share *share, const struct store_view *view,
 	size_t slots = TABLE_FIRST;
 
 	share->index = NULL;
-	share->lean = false;
+	share->copies_max = SIZE_MAX;
 	share->view = view;
 	share->seed = share_hash_seed((uintptr_t)share);
 	share->threads = threads > 1;
@@ -54,6 +54,7 @@ share_init(struct share *share, const struct store_view *view,
 		struct share_shard *s = &share->shards[share->shard_count];
 
 		arena_init(&s->own_arena, NULL, 0);
+		s->copied = 0;
 		s->arena = share->threads ? &s->own_arena : arena;
 		s->table = table_create(s->arena, slots);
 		if (s->table == NULL) {
@@ -87,7 +88,7 @@ slot_matches(const struct share *share, const struct share_slot *slot,
 	if (slot->hash != (uint32_t)key->hash)
 		return false;
 	rrset = store_get(share->view, ref);
-	if (share->lean)
+	if (slot->raw == NULL)
 		return share_rrset_matches(share, rrset, key);
 	if (rrset->type != key->type || rrset->ttl_sec != key->ttl_sec)
 		return false;
@@ -173,7 +174,8 @@ shard_add(struct share *share, struct share_shard *s,
 	if (s->table->used * 3 > s->table->mask * 2
 		&& shard_grow(s) != NSD_OK)
 		return NSD_E_MEMORY;
-	if (!share->lean) {
+	if (s->copied < share->copies_max) {
+		s->copied += key->raw_len;
 		raw = arena_alloc(s->arena, sizeof(key->raw_len)
 			+ key->raw_len);
 		if (raw == NULL)

@@ -17,6 +17,7 @@
 #include "load/load_parts.h"
 #include "load/load_read.h"
 #include "load/load_rehash.h"
+#include "load/load_stream.h"
 #include "store/writer.h"
 #include "zone/sources.h"
 
@@ -70,7 +71,9 @@ read_choose_way(const struct load_context *context, struct load_zone *zone,
 	pthread_mutex_unlock(context->busy_lock);
 	if (comparable && !zone->whole)
 		return LOAD_WAY_COMPARE;
-	return large && *served != NULL ? LOAD_WAY_PARTS : LOAD_WAY_WHOLE;
+	if (!large)
+		return LOAD_WAY_WHOLE;
+	return *served != NULL ? LOAD_WAY_PARTS : LOAD_WAY_STREAM;
 }
 
 static void
@@ -130,10 +133,10 @@ read_whole(const struct load_reading *r)
 	return err;
 }
 
-/* Reads beside the version that is served. *way: which one is left when it
+/* Reads without having all records in memory. *way: which one is left when it
  * turns out that the chosen one does not do; else as before. */
 static enum nsd_err
-read_beside(const struct load_reading *r, enum load_way *way)
+read_lean(const struct load_reading *r, enum load_way *way)
 {
 	enum load_end end = LOAD_END_DONE;
 	enum nsd_err err = NSD_OK;
@@ -144,7 +147,10 @@ read_beside(const struct load_reading *r, enum load_way *way)
 		*way = r->plan != NULL ? LOAD_WAY_PARTS : LOAD_WAY_WHOLE;
 	if (err == NSD_OK && *way == LOAD_WAY_PARTS)
 		err = load_parts_read(r, &end);
-	if (err == NSD_OK && end == LOAD_END_NOT_IN_PARTS)
+	if (err == NSD_OK && *way == LOAD_WAY_STREAM)
+		err = load_stream_read(r, &end);
+	if (err == NSD_OK && (end == LOAD_END_NOT_IN_PARTS
+			|| end == LOAD_END_NOT_STREAMED))
 		*way = LOAD_WAY_WHOLE;
 	if (err == NSD_E_MEMORY)
 		diag_emit(r->sink, DIAG_ERROR, r->path, 0, 0,
@@ -158,13 +164,13 @@ read_in_way(struct load_reading *r, enum load_way way, bool large)
 	enum nsd_err err;
 
 	/* The plan is made in the same reading as the comparison. */
-	if (large && way != LOAD_WAY_WHOLE
+	if (large && (way == LOAD_WAY_COMPARE || way == LOAD_WAY_PARTS)
 		&& parts_plan_create(r->zone->conf->wire, &r->plan) != NSD_OK) {
 		diag_emit(r->sink, DIAG_ERROR, r->path, 0, 0,
 			"out of memory");
 		return NSD_E_MEMORY;
 	}
-	err = read_beside(r, &way);
+	err = read_lean(r, &way);
 	parts_plan_destroy(r->plan);
 	if (err == NSD_OK && way == LOAD_WAY_WHOLE)
 		err = read_whole(r);

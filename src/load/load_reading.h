@@ -14,6 +14,7 @@ struct store_heap;
 enum load_way {
 	LOAD_WAY_COMPARE, /* with what is served: only changes are published */
 	LOAD_WAY_PARTS,   /* anew, one reading for each part of the zone */
+	LOAD_WAY_STREAM,  /* the first version: built while the file is read */
 	LOAD_WAY_WHOLE,   /* anew, with all records in memory at once */
 };
 
@@ -24,6 +25,8 @@ enum load_end {
 				  * only a build reports with file and line */
 	LOAD_END_NOT_IN_PARTS,   /* not a zone for that (build/parts.h), or a
 				  * file that can be read only once */
+	LOAD_END_NOT_STREAMED,   /* the file is in no order, or not a zone for
+				  * that (build/stream.h) */
 };
 
 /* A file that is being read. All is borrowed. */

@@ -228,7 +228,8 @@ piece_fini(struct piece *pc)
 
 /* ---- joining ---------------------------------------------------------- */
 
-/* Lends batches to on_batch, one by one, and destroys them. */
+/* Lends batches to on_batch, one by one, and destroys them; or gives them to
+ * take_batch. */
 static enum nsd_err
 pass_batches(struct parse *p, struct rrbatch *first)
 {
@@ -239,8 +240,12 @@ pass_batches(struct parse *p, struct rrbatch *first)
 		struct rrbatch *next = first->next;
 
 		first->next = NULL;
-		err = o->on_batch(o->batch_ctx, first);
-		rrbatch_destroy(first);
+		if (o->take_batch != NULL) {
+			err = o->take_batch(o->batch_ctx, first);
+		} else {
+			err = o->on_batch(o->batch_ctx, first);
+			rrbatch_destroy(first);
+		}
 		first = next;
 	}
 	rrbatch_destroy_all(first);
@@ -252,7 +257,7 @@ static enum nsd_err
 take_batches(struct parse *p, struct rrbatch *first, uint64_t rr_count)
 {
 	p->result->rr_count += rr_count;
-	if (p->options->on_batch != NULL)
+	if (p->options->on_batch != NULL || p->options->take_batch != NULL)
 		return pass_batches(p, first);
 	*p->batch_end = first;
 	while (*p->batch_end != NULL)

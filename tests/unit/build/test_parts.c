@@ -1,151 +1,22 @@
 /*
- * test_parts.c - zones that are built in parts: each equals the one that is
- * built from all records at once, object for object, with the same findings,
- * wherever the parts begin; and nothing is left when memory runs out.
+ * test_parts.c - zones that are built in parts, from several readings of a file
+ * or from a stream: each equals the one that is built from all records at once,
+ * object for object, with the same findings, wherever the parts begin; and
+ * nothing is left when memory runs out.
  * NSD_PARTS_ZONES=N and NSD_PARTS_SEED=S make it longer.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
+#include "parts_world.h"
 
 #include "build/parts.h"
+#include "build/stream.h"
 #include "keep/release.h"
 #include "keep/table_edit.h"
-#include "lib/chance.h"
 #include "lib/failing.h"
-#include "lib/store_fixture.h"
 #include "lib/zone_check.h"
-#include "lib/update_model.h"
 #include "store/writer.h"
 
 #define ZONES 400u
 #define MEMORY_ZONES 12u
-#define FINDINGS_MAX 200000u
-
-static const uint8_t apex[NAME_MAX_LEN] = MODEL_APEX;
-static const char *const files[] = {"z", "y"};
-
-/* ---- findings ------------------------------------------------------------ */
-
-struct report {
-	struct diag_sink sink; /* first */
-	size_t len;
-	bool errors_alone;
-	char text[FINDINGS_MAX];
-};
-
-static void
-report_on_diag(struct diag_sink *sink, const struct diag *d)
-{
-	struct report *r = (struct report *)sink;
-
-	assert_true(r->len < FINDINGS_MAX - 1000);
-	if (r->errors_alone && d->severity != DIAG_ERROR)
-		return;
-	r->len += (size_t)snprintf(r->text + r->len, 1000, "%s:%u: %d %s\n",
-		d->file != NULL ? d->file : "-", (unsigned)d->line,
-		(int)d->severity, d->text);
-}
-
-static void
-report_init(struct report *r, bool errors_alone)
-{
-	r->errors_alone = errors_alone;
-	memset(&r->sink, 0, sizeof(r->sink));
-	r->sink.on_diag = report_on_diag;
-	r->len = 0;
-	r->text[0] = '\0';
-}
-
-/* ---- a file -------------------------------------------------------------- */
-
-struct world {
-	struct model model;
-	struct store_fixture s;
-	uint64_t seed;
-	uint64_t empty;
-	struct rrbatch *batches; /* the file's */
-	struct zone_build_input input;
-	struct report report[2];
-	unsigned built, refused, odd, parts, chains;
-};
-
-static uint64_t
-live(const struct world *w)
-{
-	return store_fixture_live(w->s.writer);
-}
-
-static void
-check(const struct world *w, bool ok, const char *what)
-{
-	if (!ok)
-		fail_msg("seed %llu: %s", (unsigned long long)w->seed, what);
-}
-
-/* Leaves the records as they are, or puts them out of order: then RRsets stand
- * in several places. */
-static void
-file_shuffle(struct model *m)
-{
-	for (size_t i = m->count; i > 1; i--) {
-		size_t j = model_random(m, (uint32_t)i);
-		struct model_rr swap = m->rrs[i - 1];
-
-		m->rrs[i - 1] = m->rrs[j];
-		m->rrs[j] = swap;
-	}
-}
-
-static int
-compare_rrs(const void *a, const void *b)
-{
-	return model_compare(&a, &b);
-}
-
-/* Cuts the records into batches anywhere. A record may have the owner of the
- * one before it. */
-static struct rrbatch *
-file_make(struct model *m)
-{
-	struct rrbatch *first = NULL, **end = &first, *batch = NULL;
-	unsigned order = model_random(m, 3);
-	const uint8_t *owner = NULL;
-
-	if (order == 0)
-		qsort(m->rrs, m->count, sizeof(m->rrs[0]), compare_rrs);
-	else if (order == 1)
-		file_shuffle(m);
-	for (size_t i = 0; i < m->count; i++) {
-		const struct model_rr *rr = &m->rrs[i];
-		struct rrbatch_rr head = {
-			.line = (uint32_t)i + 1,
-			.file = (uint16_t)(i > m->count / 2),
-			.ttl_sec = rr->ttl_sec,
-			.type = rr->type,
-			.rdlen = rr->rdlen,
-		};
-		bool same;
-
-		if (batch == NULL || model_random(m, 8) == 0) {
-			batch = rrbatch_create(65536);
-			assert_non_null(batch);
-			*end = batch;
-			end = &batch->next;
-			owner = NULL;
-		}
-		same = owner != NULL && name_equal(owner, rr->owner);
-		owner = rr->owner;
-		if (rrbatch_append(batch, &head, same ? NULL : owner,
-			    rr->rdata) != NSD_OK) {
-			batch = NULL;
-			i--;
-		}
-	}
-	return first;
-}
 
 /* ---- building ------------------------------------------------------------ */
 
@@ -199,15 +70,24 @@ build_in_parts(struct world *w, size_t octets, struct diag_sink *sink,
 }
 
 static enum nsd_err
-build_at_once(struct world *w, bool errors_alone, store_ref *zone)
+build_from_stream(struct world *w, size_t octets, struct diag_sink *sink,
+	store_ref *zone)
 {
-	enum nsd_err err;
+	struct zone_stream *stream;
+	enum nsd_err err = stream_begin(&w->input, w->many ? 100000 : 1,
+		octets, w->s.writer, w->s.heap, &stream);
 
-	report_init(&w->report[0], errors_alone);
-	w->input.batches = w->batches;
-	err = build_zone(&w->input, w->s.writer, w->s.heap, &w->report[0].sink,
-		zone);
-	w->input.batches = NULL;
+	if (err != NSD_OK)
+		return err;
+	for (const struct rrbatch *b = w->batches; b != NULL && err == NSD_OK;
+		b = b->next) {
+		struct rrbatch *copy = copy_batch(b);
+
+		err = copy != NULL ? stream_take(stream, copy) : NSD_E_MEMORY;
+	}
+	if (err == NSD_OK)
+		return stream_finish(stream, files, 2, sink, zone);
+	stream_abandon(stream);
 	return err;
 }
 
@@ -230,14 +110,44 @@ check_zones(struct world *w, store_ref whole, store_ref parts)
 			+ zone_check_octets(w->s.view, whole, &a)
 			+ zone_check_octets(w->s.view, parts, &b),
 		"octets are lost");
-	check(w, a.rrsets == b.rrsets && a.templates == b.templates
-			&& a.forms == b.forms,
+	/* Each thread has its own templates and forms. */
+	check(w, a.rrsets == b.rrsets && (w->many || (a.templates
+				== b.templates && a.forms == b.forms)),
 		"contents are not shared as in one part");
+}
+
+static int
+compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Sorts the lines of a report: what several threads say of one line has no
+ * order. */
+static void
+report_sort(struct report *r)
+{
+	static char text[FINDINGS_MAX];
+	char *lines[FINDINGS_MAX / 20], *save;
+	size_t count = 0;
+
+	strcpy(text, r->text);
+	for (char *line = strtok_r(text, "\n", &save); line != NULL;
+		line = strtok_r(NULL, "\n", &save))
+		lines[count++] = line;
+	qsort(lines, count, sizeof(lines[0]), compare_lines);
+	r->len = 0;
+	for (size_t i = 0; i < count; i++)
+		r->len += (size_t)sprintf(r->text + r->len, "%s\n", lines[i]);
 }
 
 static void
 check_reports(struct world *w)
 {
+	if (w->many) {
+		report_sort(&w->report[0]);
+		report_sort(&w->report[1]);
+	}
 	if (strcmp(w->report[0].text, w->report[1].text) != 0)
 		fprintf(stderr, "at once:\n%s\nin parts:\n%s\n",
 			w->report[0].text, w->report[1].text);
@@ -271,45 +181,32 @@ check_parts(struct world *w, size_t octets, enum nsd_err want, store_ref whole)
 	release_zone(w->s.heap, parts);
 }
 
+/* Builds from a stream, with parts of so many octets. Only what is in order and
+ * without errors can be. */
 static void
-set_up_model(struct world *w, unsigned kind)
+check_stream(struct world *w, size_t octets, enum nsd_err want,
+	store_ref whole)
 {
-	struct model *m = &w->model;
+	store_ref zone = STORE_NONE;
+	enum nsd_err err;
 
-	m->random = w->seed;
-	m->labels = 3 + model_random(m, 9);
-	m->depth = 1 + model_random(m, 3);
-	m->valid = kind % 2 == 0;
-	m->signatures = kind % 3 == 1;
-	m->nsec3 = kind % 4 == 3;
-	m->serial = 0;
-	w->input.secondary = kind % 5 > 0;
-	w->input.threads = 1 + model_random(m, 3);
-}
-
-/* Like most zones: one NSEC3PARAM that can be used, and NSEC3 records only at
- * hashes. */
-static void
-one_salt(struct model *m)
-{
-	bool found = false;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < m->count; i++) {
-		bool param = m->rrs[i].type == TYPE_NSEC3PARAM;
-		bool hash = m->rrs[i].owner[0] == NSEC3_LABEL_LEN;
-
-		if ((param && found) || (hash
-				&& m->rrs[i].type != TYPE_NSEC3
-				&& m->rrs[i].type != TYPE_RRSIG))
-			continue;
-		if (m->rrs[i].type == TYPE_RRSIG && (octets_get_u16(
-				m->rrs[i].rdata) == TYPE_NSEC3) != hash)
-			continue;
-		found = found || param;
-		m->rrs[kept++] = m->rrs[i];
+	report_init(&w->report[1], false);
+	err = build_from_stream(w, octets, &w->report[1].sink, &zone);
+	if (err == NSD_E_LIMIT) {
+		check(w, w->report[1].len == 0, "a stream told what it left");
+		check(w, want != NSD_OK || !w->sorted || w->model.nsec3
+				|| w->model.signatures
+				|| strstr(w->report[0].text, "has no NS"),
+			"not to be built from a stream");
+		return;
 	}
-	m->count = kept;
+	check(w, want == NSD_OK && err == NSD_OK, "another outcome");
+	check_reports(w);
+	check_zones(w, whole, zone);
+	w->streamed++;
+	w->streamed_chains += ((const struct zone *)store_get(w->s.view,
+		zone))->chain != STORE_NONE;
+	release_zone(w->s.heap, zone);
 }
 
 static void
@@ -323,7 +220,7 @@ run_zone(struct world *w, unsigned kind)
 	model_start(&w->model, model_random(&w->model, 80));
 	if (model_random(&w->model, 4) > 0)
 		one_salt(&w->model);
-	w->batches = file_make(&w->model);
+	w->batches = file_make(w);
 	err = build_at_once(w, false, &whole);
 	if (err == NSD_E_ZONE)
 		(void)build_at_once(w, true, &whole);
@@ -332,6 +229,11 @@ run_zone(struct world *w, unsigned kind)
 	w->refused += err != NSD_OK;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		check_parts(w, sizes[i], err, whole);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		check_stream(w, sizes[i], err, whole);
+	w->many = true;
+	check_stream(w, sizes[kind % 7], err, whole);
+	w->many = false;
 	if (err == NSD_OK)
 		release_zone(w->s.heap, whole);
 	check(w, live(w) == w->empty, "something is left");
@@ -350,17 +252,21 @@ parts_come_to_what_one_build_does(void **state)
 		run_zone(w, (unsigned)w->seed);
 	}
 	printf("seeds %u to %u: %u built, %u refused, in %u parts; %u with a "
-		"chain, %u times not in parts\n", seed, seed + zones - 1,
-		w->built, w->refused, w->parts, w->chains, w->odd);
+		"chain, %u times not in parts; %u from a stream, %u with a "
+		"chain\n", seed, seed + zones - 1, w->built, w->refused,
+		w->parts, w->chains, w->odd, w->streamed, w->streamed_chains);
 	assert_true(w->built > zones / 4 && w->refused > zones / 20);
 	assert_true(w->chains > zones / 10);
+	assert_true(w->streamed > zones / 4);
+	assert_true(w->streamed_chains > zones / 20);
 }
 
 static void
-parts_without_memory_leave_nothing(void **state)
+check_without_memory(struct world *w, bool stream)
 {
-	struct world *w = *state;
 	unsigned failed = 0, chains = 0;
+
+	w->order = stream;
 
 	for (unsigned i = 0; i < MEMORY_ZONES; i++) {
 		enum nsd_err err = NSD_E_MEMORY;
@@ -371,14 +277,14 @@ parts_without_memory_leave_nothing(void **state)
 		w->input.threads = 1;
 		model_start(&w->model, w->model.nsec3 ? 100 : 30);
 		one_salt(&w->model);
-		w->batches = file_make(&w->model);
+		w->batches = file_make(w);
 		for (int n = 0; err == NSD_E_MEMORY; n++) {
 			store_ref zone = STORE_NONE;
 
 			report_init(&w->report[1], false);
 			failing_from(n);
-			err = build_in_parts(w, 300, &w->report[1].sink,
-				&zone);
+			err = (stream ? build_from_stream : build_in_parts)(w,
+				300, &w->report[1].sink, &zone);
 			failing_from(-1);
 			if (err == NSD_OK) {
 				chains += ((const struct zone *)store_get(
@@ -388,11 +294,25 @@ parts_without_memory_leave_nothing(void **state)
 			check(w, live(w) == w->empty, "something is left");
 			failed++;
 		}
-		check(w, err == NSD_OK, "another error");
+		check(w, err == NSD_OK || (stream && err == NSD_E_LIMIT),
+			"another error");
 		rrbatch_destroy_all(w->batches);
 	}
+	w->order = 0;
 	printf("%u builds ran out of memory\n", failed);
 	assert_true(failed > 1000 && chains > 1);
+}
+
+static void
+parts_without_memory_leave_nothing(void **state)
+{
+	check_without_memory(*state, false);
+}
+
+static void
+streams_without_memory_leave_nothing(void **state)
+{
+	check_without_memory(*state, true);
 }
 
 /* ---- files that change --------------------------------------------------- */
@@ -416,11 +336,11 @@ parts_of_another_file_are_harmless(void **state)
 		set_up_model(w, i | 3);
 		model_start(&w->model, 20);
 		one_salt(&w->model);
-		before = w->batches = file_make(&w->model);
+		before = w->batches = file_make(w);
 		plan = make_plan(w);
 		model_start(&w->model, 80);
 		one_salt(&w->model);
-		w->batches = file_make(&w->model);
+		w->batches = file_make(w);
 		err = parts_begin(&w->input, plan, 200, w->s.writer,
 			w->s.heap, &parts);
 		if (err == NSD_OK) {
@@ -511,38 +431,13 @@ old_version_stays_for_its_reader(void **state)
 	store_reclaim(w->s.writer);
 }
 
-static int
-open_world(void **state)
-{
-	struct world *w = calloc(1, sizeof(*w));
-
-	w->model.rrs = calloc(MODEL_MAX, sizeof(struct model_rr));
-	w->input.apex = apex;
-	w->input.files = files;
-	w->input.file_count = 2;
-	store_fixture_init(&w->s, 1);
-	w->empty = live(w);
-	*state = w;
-	return 0;
-}
-
-static int
-close_world(void **state)
-{
-	struct world *w = *state;
-
-	store_fixture_fini(&w->s);
-	free(w->model.rrs);
-	free(w);
-	return 0;
-}
-
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_come_to_what_one_build_does),
 		cmocka_unit_test(parts_without_memory_leave_nothing),
+		cmocka_unit_test(streams_without_memory_leave_nothing),
 		cmocka_unit_test(parts_of_another_file_are_harmless),
 		cmocka_unit_test(old_version_stays_for_its_reader),
 	};
