@@ -10,6 +10,7 @@ NSD's tools their column stays as it is in the document.
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 
@@ -18,7 +19,7 @@ DOCUMENT = TOP / "doc/messages.md"
 FILES = TOP / "tests/messages"
 VERSION = "4.6.1"  # of NSD, in Debian 12
 HEAD = ["| file | what is wrong | NSD | ours |", "|---|---|---|---|"]
-LOG = re.compile(r"^\[[^]]*\] nsd-check(?:zone|conf)\[\d+\]: ")
+LOG = re.compile(r"^\[[^]]*\] nsd(?:-checkzone|-checkconf)?\[\d+\]: ")
 # The last line of each tool, which counts what it has said.
 COUNT = re.compile(r"read FILE failed: \d+ errors|FILE: \d+ semantic errors"
                    r"|zone \S+ file FILE has \d+ errors")
@@ -53,18 +54,23 @@ class Section:
         said = usage.stdout + usage.stderr
         return path if f"Version {VERSION}" in said else None
 
-    def says(self, program, path):
-        """What a program says about a file, as a cell of the table."""
-        done = subprocess.run([program, *self.arguments, path.name],
+    def run(self, program, path, *more):
+        """The lines that a program says about a file, and its exit code."""
+        done = subprocess.run([program, *self.arguments, path.name, *more],
                               cwd=self.folder, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, timeout=60,
                               stderr=subprocess.STDOUT, check=False,
                               env={**os.environ, "LC_ALL": "C"})
+        return done.stdout.decode("latin-1").splitlines(), done.returncode
+
+    def says(self, program, path):
+        """The same as a cell of the table."""
+        lines, status = self.run(program, path)
         lines = [LOG.sub("", line).replace(path.name, "FILE")
-                 for line in done.stdout.decode("latin-1").splitlines()]
+                 for line in lines]
         return "<br>".join([*(code(line) for line in lines
                               if not COUNT.match(line)),
-                            f"exit {done.returncode}"])
+                            f"exit {status}"])
 
     def rows(self):
         """{file: [what is wrong, theirs, ours]} as the document has it."""
@@ -95,9 +101,22 @@ class Section:
             for path in self.files()]
 
 
+class Starts(Section):
+    """Starts of the server, with a port that is in use."""
+
+    def run(self, program, path, *more):
+        with socket.socket(type=socket.SOCK_DGRAM) as other:
+            other.bind(("127.0.0.1", 0))
+            port = other.getsockname()[1]
+            lines, status = super().run(program, path, "-p", str(port), *more)
+        return [line.replace(f"@{port}", "@PORT") for line in lines
+                if ": notice: " not in line], status
+
+
 SECTIONS = [
     Section("nsd.conf", "conf", "nsd-checkconf"),
     Section("Zone files", "zones", "nsd-checkzone", ["example"]),
+    Starts("Starts that fail", "starts", "nsd", ["-d", "-c"]),
 ]
 
 
