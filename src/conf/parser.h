@@ -148,6 +148,7 @@ struct conf_parser {
 	struct conf_set here;       /* rows that stand in it */
 	struct conf_place places[CONF_CLAUSE_ROWS_MAX]; /* of those */
 	bool stray;                 /* the last thing was an unknown word */
+	unsigned compared;          /* such words, with all names */
 	void *object;               /* where its values go */
 	struct conf_key key;
 	struct conf_tls_auth tls_auth;

@@ -114,6 +114,32 @@ static const struct {
 		"error, expected nothing more behind port:\n"
 		"t:1: at 'foo:': error: syntax error, expected a clause or "
 		"an option of server:\n" },
+	/* a name that is near is told: a letter wrong, missing, too many, or
+	 * two in the wrong order; short names are all near to each other */
+	{ "server: sever-count: 2\nprot: 3\npord: 4\nverbossity: 5\n"
+		"cout: 6\ntcp-timeotu: 7\nsone: 8\nzonefile-check: no\n",
+		"t:1: at 'sever-count:': error: syntax error, expected a "
+		"clause or an option of server:, perhaps 'server-count:'\n"
+		"t:2: at 'prot:': error: syntax error, expected a clause or "
+		"an option of server:\n"
+		"t:3: at 'pord:': error: syntax error, expected a clause or "
+		"an option of server:, perhaps 'port:'\n"
+		"t:4: at 'verbossity:': error: syntax error, expected a "
+		"clause or an option of server:, perhaps 'verbosity:'\n"
+		"t:5: at 'cout:': error: syntax error, expected a clause or "
+		"an option of server:\n"
+		"t:6: at 'tcp-timeotu:': error: syntax error, expected a "
+		"clause or an option of server:, perhaps 'tcp-timeout:'\n"
+		"t:7: at 'sone:': error: syntax error, expected a clause or "
+		"an option of server:, perhaps 'zone:'\n"
+		"t:8: at 'zonefile-check:': error: syntax error, expected a "
+		"clause or an option of server:, perhaps "
+		"'zonefiles-check:'\n" },
+	{ "srever: port: 5\n", "t:1: at 'srever:': error: syntax error, "
+		"expected a clause such as server: or zone:, perhaps "
+		"'server:'\n"
+		"t:1: at 'port:': error: syntax error, expected it in "
+		"server: or verify:\n" },
 	/* a value that is missing is told where its option stands */
 	{ "server: port: \n", "t:1: at 'port:': error: syntax error, "
 		"expected a number behind it\n" },
@@ -154,7 +180,7 @@ static const struct {
 		"zone: name: y zonefil: z",
 		"t:1: error: expected yes or no for do-ip4, got 'Yes'\n"
 		"t:4: at 'zonefil:': error: syntax error, expected a clause "
-		"or an option of zone:\n"
+		"or an option of zone:, perhaps 'zonefile:'\n"
 		"t:3: error: zone x is a primary zone but has no zonefile. "
 		"Where can the data come from?\n"
 		"t:2: error: port number '0' is not a positive number.\n" },
