@@ -29,6 +29,25 @@ note_expansion(struct query *q)
 	q->expansion_count++;
 }
 
+/*
+ * The RR that an RRset begins with this time (round-robin). Each RRset has a
+ * counter, so that those which are asked for in turn, such as A and AAAA, all
+ * go around. The first label counts too: names that share a wildcard or equal
+ * contents have counters of their own. Two may have the same one by chance.
+ */
+static __attribute__((noinline)) uint32_t
+next_rotation(struct query_ctx *ctx, const struct search *s,
+	const struct node_rrset *entry, uint32_t count)
+{
+	const uint8_t *label = s->name->name;
+	uint32_t hash = entry->ref;
+
+	for (unsigned i = 0; i <= label[0]; i++)
+		hash = (hash ^ label[i]) * 0x01000193u;
+	hash = (hash * 0x9e3779b1u) >> (32 - QUERY_ROTATION_BITS);
+	return ctx->rotations[hash]++ % count;
+}
+
 /* Puts an entry of the search's node into the answer section. */
 static bool
 add_entry(struct query_ctx *ctx, struct query *q,
@@ -45,7 +64,7 @@ add_entry(struct query_ctx *ctx, struct query *q,
 	};
 
 	if (ctx->options.round_robin && emit_can_rotate(rrset))
-		what.rotate = ctx->rotation++ % rrset->count;
+		what.rotate = next_rotation(ctx, s, entry, rrset->count);
 	return emit_signed(q, &what, node_entry_sigs(s->node, entry),
 		placed);
 }

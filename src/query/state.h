@@ -198,11 +198,16 @@ struct query {
 
 struct zone_table;
 
+/* Counters of round-robin. */
+#define QUERY_ROTATION_BITS 10
+#define QUERY_ROTATIONS (1u << QUERY_ROTATION_BITS)
+
 struct query_ctx {
 	struct query_options options;
 	struct counters *counters;
 	struct counters uncounted; /* of requests that come again */
-	uint32_t rotation; /* where the next RRset begins (round-robin) */
+	/* Where RRsets begin next (round-robin); see next_rotation. */
+	uint16_t rotations[QUERY_ROTATIONS];
 	/* For one call of query_answer_batch. */
 	const struct store_view *view;
 	const struct zone_table *table;

@@ -444,6 +444,59 @@ round_robin_rotates_answers(void **state)
 	world_fini(&w);
 }
 
+static uint8_t
+first_octet(struct world *w, const char *name, uint16_t type)
+{
+	struct reply_parts *p = ask_for(w, name, type);
+	const struct world_rr *rr = &p->section[AN].rrs[0];
+	uint8_t last;
+
+	assert_int_equal(p->section[AN].count, 2);
+	last = rr->rdata[rr->rdlen - 1];
+	done(p);
+	return last;
+}
+
+/* Who asks for several RRsets in turn sees each of them rotate. */
+static void
+round_robin_rotates_rrsets_asked_for_in_turn(void **state)
+{
+	static const struct {
+		const char *name;
+		uint16_t type;
+	} rows[] = {
+		{ "a.z.", TYPE_A }, { "a.z.", TYPE_AAAA },
+		{ "b.z.", TYPE_A }, /* the contents of another */
+		{ "x.w.z.", TYPE_A }, { "y.w.z.", TYPE_A },
+		{ "c.z.", TYPE_TXT },
+	};
+	struct world w;
+
+	world_init(&w);
+	w.options.round_robin = true;
+	world_add_zone(&w, "z.", "z. 60 SOA z. z. 1 2 3 4 5\nz. 60 NS ns.z.\n"
+		"a.z. 60 A 192.0.2.1\na.z. 60 A 192.0.2.2\n"
+		"a.z. 60 AAAA 2001:db8::1\na.z. 60 AAAA 2001:db8::2\n"
+		"b.z. 60 A 192.0.2.1\nb.z. 60 A 192.0.2.2\n"
+		"*.w.z. 60 A 192.0.2.1\n*.w.z. 60 A 192.0.2.2\n"
+		"c.z. 60 TXT 1\nc.z. 60 TXT 2\n");
+	world_start(&w);
+	for (size_t turn = 2; turn <= 6; turn++) {
+		uint8_t before[6];
+
+		for (size_t i = 0; i < 4 * turn; i++) {
+			size_t at = i % turn;
+			uint8_t first = first_octet(&w, rows[at].name,
+				rows[at].type);
+
+			if (i >= turn)
+				assert_int_not_equal(first, before[at]);
+			before[at] = first;
+		}
+	}
+	world_fini(&w);
+}
+
 /* The last octets of this name equal the apex, but begin inside a label. */
 static void
 apex_begins_where_a_label_does(void **state)
@@ -536,6 +589,7 @@ main(void)
 		cmocka_unit_test(cname_is_followed_in_the_zone),
 		cmocka_unit_test(any_is_one_rrset),
 		cmocka_unit_test(round_robin_rotates_answers),
+		cmocka_unit_test(round_robin_rotates_rrsets_asked_for_in_turn),
 		cmocka_unit_test(apex_begins_where_a_label_does),
 		cmocka_unit_test(root_zone),
 		cmocka_unit_test(class_any_is_not_authoritative),
