@@ -4,13 +4,20 @@
  * Only addresses of the same zone are added. A resolver would not believe
  * others, and each would cost a search in another zone.
  */
+#include "base/assert.h"
 #include "dns/rrtype.h"
 #include "query/answer.h"
 #include "query/emit.h"
+#include "query/lookup.h"
 
 /* So many names get addresses in one reply, not counting glue that must be
  * there. */
 #define WANTED_MAX 32
+/* Wildcards are looked for until the names have had so many labels below the
+ * apex. That is all of the names but where they are unusually long: a search
+ * takes time for each label, and the zone's author decides how many there are.
+ */
+#define LOOKUP_LABELS_MAX (WANTED_MAX * 4)
 
 /* Octets of RDLENGTH and an address. */
 #define IP4_RR 6u
@@ -26,7 +33,8 @@ struct wanted {
 struct wanted_list {
 	unsigned count;
 	struct wanted names[WANTED_MAX];
-	struct glue_cell own; /* for a node that has no cell in the store */
+	/* For nodes that have no cell in the store: that of the same index. */
+	struct glue_cell made[WANTED_MAX];
 };
 
 /* True if the RRset is the answer itself. */
@@ -153,10 +161,21 @@ want(const struct query *q, struct wanted_list *list, const void *key,
 	return true;
 }
 
+/* Makes the cell of the name with that index. */
+static const struct glue_cell *
+make_cell(struct wanted_list *list, unsigned index, const struct node *node)
+{
+	struct glue_cell *cell = &list->made[index];
+
+	*cell = (struct glue_cell){.a = STORE_NONE};
+	node_read_addresses(node, cell);
+	return cell;
+}
+
 /* Puts the owner of an SVCB or HTTPS RRset on the list. In ServiceMode, the
  * root as a target stands for it (RFC 9460 section 2.5.2), and the RRset's
- * targets do not have it. */
-static void
+ * targets do not have it. False: no RR has that target. */
+static bool
 want_owner(const struct query *q, struct wanted_list *list,
 	const struct placed *p)
 {
@@ -167,11 +186,12 @@ want_owner(const struct query *q, struct wanted_list *list,
 		if (octets_get_u16(rr) < 3 || octets_get_u16(rr + 2) == 0
 			|| rr[4] != 0)
 			continue;
-		list->own = (struct glue_cell){.a = STORE_NONE};
-		node_read_addresses(p->node, &list->own);
-		want(q, list, p->node, p->owner_at, &list->own);
-		return;
+		ASSERT_HOT(list->count == 0);
+		want(q, list, p->node, p->owner_at,
+			make_cell(list, 0, p->node));
+		return true;
 	}
+	return false;
 }
 
 /* Puts the targets of an RRset on the list. A referral's targets in the child
@@ -183,11 +203,12 @@ collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
 	const struct rrset_tail *tail;
 	const struct rrset_target *target;
 	const struct glue_cell *cell;
+	bool has_owner;
 
 	if (p->rrset == NULL)
 		return;
-	if (p->rrset->type == TYPE_SVCB || p->rrset->type == TYPE_HTTPS)
-		want_owner(q, list, p);
+	has_owner = (p->rrset->type == TYPE_SVCB
+		|| p->rrset->type == TYPE_HTTPS) && want_owner(q, list, p);
 	tail = rrset_get_tail(p->rrset);
 	if (tail == NULL)
 		return;
@@ -201,10 +222,65 @@ collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
 		 * alone. */
 		if (p->rrset->type != TYPE_NS && glue_cell_is_hidden(cell))
 			continue;
+		if (has_owner && emit_names_equal(q->reply.out, p->owner_at,
+				emit_sent_at(p, target[i].offset)))
+			continue;
 		if (!want(q, list, cell, emit_sent_at(p, target[i].offset),
 			cell))
 			return;
 	}
+}
+
+/* Finds the wildcard that answers for a name on the list (RFC 1034 section
+ * 4.3.3). NULL: the name exists, or no wildcard stands for it. */
+static const struct node *
+find_wildcard(struct query_ctx *ctx, const struct query *q,
+	const struct wanted *w)
+{
+	struct search s = q->search;
+
+	ctx->target.count = s.zone_labels;
+	if (message_expand_name(q->reply.out, q->reply.len, w->owner_at,
+			&ctx->target) != NSD_OK)
+		return NULL;
+	s.name = &ctx->target;
+	lookup_one(ctx, &s, TYPE_A);
+	return s.from_wildcard ? s.node : NULL;
+}
+
+/* Gives names on the list that have no addresses those of a wildcard. They are
+ * not in the cells: see doc/decisions/0044. */
+static __attribute__((noinline)) void
+expand_wildcards(struct query_ctx *ctx, const struct query *q,
+	struct wanted_list *list)
+{
+	unsigned labels = 0;
+
+	for (unsigned i = 0; i < list->count && labels < LOOKUP_LABELS_MAX;
+		i++) {
+		struct wanted *w = &list->names[i];
+		const struct node *node;
+
+		if ((w->cell->a | w->cell->aaaa) != STORE_NONE)
+			continue;
+		node = find_wildcard(ctx, q, w);
+		labels += ctx->target.count - q->search.zone_labels;
+		if (node != NULL)
+			w->cell = make_cell(list, i, node);
+	}
+}
+
+/* True if wildcards have to be looked for. */
+static inline bool
+may_expand(const struct query *q, const struct wanted_list *list)
+{
+	const struct wanted *w = list->names, *end = w + list->count;
+
+	if ((q->search.zone->flags & ZONE_WILDCARDS) == 0)
+		return false;
+	while (w < end && (w->cell->a | w->cell->aaaa) != STORE_NONE)
+		w++;
+	return w < end;
 }
 
 void
@@ -225,6 +301,8 @@ additional_add_glue(struct query_ctx *ctx, struct query *q)
 		return;
 	list.count = 0;
 	collect(ctx, q, &list, ns, true);
+	if (may_expand(q, &list))
+		expand_wildcards(ctx, q, &list);
 	(void)add_wanted(q, &list);
 }
 
@@ -236,5 +314,7 @@ additional_add(struct query_ctx *ctx, struct query *q)
 	list.count = 0;
 	for (unsigned i = 0; i < q->placed_count; i++)
 		collect(ctx, q, &list, &q->placed[i], false);
+	if (may_expand(q, &list))
+		expand_wildcards(ctx, q, &list);
 	(void)add_wanted(q, &list);
 }

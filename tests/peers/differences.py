@@ -304,17 +304,6 @@ def endless_chain(c):
     return NONE
 
 
-def addresses_from_a_wildcard(c):
-    """RFC 1034 4.3.2 step 6: NSD adds addresses that only a wildcard has for
-    the target of an MX or SRV; we add those of names that exist."""
-    targets = {dns.name.from_text(row[3].split()[-1]) for row in c.ours.answer
-               if row[2] in ("MX", "SRV")}
-    if (c.server == "nsd" and c.ours.additional <= c.theirs.additional
-            and not targets <= c.owners):
-        return {"additional"}
-    return NONE
-
-
 def _all_but_flags(c):
     """Everything, and TC with it: the longer of two other answers may be the
     one that does not fit."""
@@ -437,7 +426,6 @@ RULES = [soa_query_ttl, authority_of_positive_answers, proof_behind_dname,
          encloser_without_record, smaller_without_all,
          expansion_without_proof, asterisk_asked_for, any_is_one_rrset,
          chain_into_another_zone, loops, endless_chain, types_beside_cname,
-         addresses_from_a_wildcard,
          one_rrsig, nsec_at_a_cut, below_nsec3_owner,
          additional_is_optional, addresses_for_more_types, truncated,
          fits_when_compressed, what_fits]

@@ -119,18 +119,37 @@ hidden(const struct world_zone *zone, const uint8_t *name)
 	return false;
 }
 
+/* Sets `from` to the name whose records answer for a name: itself, or the
+ * wildcard if it does not exist. */
+static void
+source_of(const struct world_zone *zone, const uint8_t *name,
+	uint8_t from[NAME_MAX_LEN + 2])
+{
+	const uint8_t *encloser = name;
+
+	memcpy(from, name, name_len(name));
+	if (exists(zone, name) || hidden(zone, name))
+		return;
+	while (!exists(zone, encloser))
+		encloser = name_skip_labels(encloser, 1);
+	memcpy(from, "\1*", 2);
+	memcpy(from + 2, encloser, name_len(encloser));
+}
+
 static void
 add_addresses(struct run *r, const struct world_zone *zone,
 	const uint8_t *name, bool must)
 {
 	const struct world_zone *was = r->zone;
+	uint8_t from[NAME_MAX_LEN + 2];
 
 	r->zone = zone;
+	source_of(zone, name, from);
 	for (unsigned i = 0; i < 2; i++) {
 		uint16_t type = i == 0 ? TYPE_A : TYPE_AAAA;
 		struct world_rrs found = {0};
 
-		add_rrset(r, &found, name, name, type);
+		add_rrset(r, &found, from, name, type);
 		for (size_t j = 0; j < found.count; j++) {
 			struct world_rr *rr = &found.rrs[j];
 
