@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Measures what TCP clients that mean harm do to those who ask over UDP.
+
+    attack.py [--build DIR] [--servers NAME,...] [--rate R] [--seconds S]
+              [--reps N] [--modes NAME,...]
+
+Each server runs with one worker on core 0. Core 1 has the attacker of
+tests/blackbox/tcp_attack.py, and a UDP client which comes before it there, so
+that what it waits for is the server. For each server and attack: datagrams
+sent and not answered, the slowest answer and the 99.9th percentile, and how
+much memory the kernel held for TCP. As a table in Markdown.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "lib")]
+import report  # noqa: E402
+import servers  # noqa: E402
+
+ATTACKER = os.path.join(HERE, os.pardir, "blackbox", "tcp_attack.py")
+PYTHON = "/usr/bin/python3"  # that with Debian's dnspython
+MODES = ["none", "never-reads", "reads-slowly", "tiny-requests",
+         "tiny-then-big", "half-closes", "never-asks", "comes-and-goes"]
+ZONE = """$TTL 3600
+@ SOA ns host 1 7200 3600 1209600 300
+@ NS ns
+ns A 192.0.2.53
+www A 192.0.2.1
+big TXT """ + " ".join(['"' + "x" * 250 + '"'] * 200) + "\n"
+
+
+def tcp_kib():
+    with open("/proc/net/sockstat") as f:
+        for line in f:
+            if line.startswith("TCP:"):
+                return int(line.split()[-1]) * os.sysconf("SC_PAGESIZE") >> 10
+    return 0
+
+
+class Memory(threading.Thread):
+    """The most that the kernel held for TCP."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.most, self.ends = 0, False
+        self.start()
+
+    def run(self):
+        while not self.ends:
+            self.most = max(self.most, tcp_kib())
+            time.sleep(0.05)
+
+    def stop(self):
+        self.ends = True
+        self.join()
+        return self.most
+
+
+def measure(args, server, mode, queries):
+    attacker = None
+    if mode != "none":
+        attacker = subprocess.Popen(
+            ["taskset", "-c", "1", PYTHON, ATTACKER, mode, str(server.port),
+             str(args.seconds + 2)], stdout=subprocess.PIPE, text=True)
+        attacker.stdout.readline()  # "ready"
+        time.sleep(0.5)
+    memory = Memory()
+    line = subprocess.run(
+        ["taskset", "-c", "1", "nice", "-n", "-20",
+         os.path.join(args.build, "tests/bench/load"), "-t",
+         str(args.seconds), "-r", str(args.rate), "-w", "4096", "-c", "4",
+         "-l", "500", "udp", str(server.port), queries],
+        check=True, text=True, stdout=subprocess.PIPE).stdout
+    most = memory.stop()
+    if attacker is not None:
+        attacker.wait()
+    time.sleep(0.5)
+    return json.loads(line), most
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", default=".")
+    parser.add_argument("--servers", default="ours,nsd,knot,bind")
+    parser.add_argument("--rate", type=int, default=15000)
+    parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--reps", type=int, default=3)
+    parser.add_argument("--modes", default=",".join(MODES))
+    args = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="nsd-attack-") as work:
+        zone = os.path.join(work, "example.zone")
+        with open(zone, "w") as f:
+            f.write(ZONE)
+        queries = os.path.join(work, "queries")
+        with open(queries, "w") as f:
+            f.write("www.example A\n")
+        zones = servers.ZoneSet("attack", {"example": zone},
+                                probe=("www.example", 1))
+        for kind in args.servers.split(","):
+            program = os.path.join(args.build, "nsd") if kind == "ours" \
+                else servers.find_program(servers.RIVALS[kind])
+            server = servers.Server(kind, program, zones, work)
+            try:
+                if not server.wait(30):
+                    sys.exit(f"{kind} did not serve the zone")
+                for mode in args.modes.split(","):
+                    got = [measure(args, server, mode, queries)
+                           for _ in range(args.reps)]
+                    rows.append(row(kind, mode, got))
+                    print(" | ".join(rows[-1]), file=sys.stderr, flush=True)
+            finally:
+                server.stop()
+    print(report.table(["server", "attack", "sent", "not answered",
+                        "99.9 %, ms", "slowest, ms", "TCP memory, MiB"],
+                       rows))
+
+
+def row(kind, mode, got):
+    """Of the repetitions: the sum of the counts, the median of the times, the
+    most of memory."""
+    counts = [g for g, _ in got]
+    sent = sum(c["sent"] for c in counts)
+    return [kind, mode, str(sent),
+            str(sent - sum(c["answered"] for c in counts)),
+            f"{report.median([c['p999'] for c in counts]) / 1000:.2f}",
+            f"{report.median([c['max'] for c in counts]) / 1000:.2f}",
+            f"{max(most for _, most in got) / 1024:.1f}"]
+
+
+if __name__ == "__main__":
+    main()
