@@ -1,6 +1,6 @@
 /*
- * rcu.h - the memory ordering for read-copy-update across processes. The one
- * place that includes liburcu.
+ * rcu.h - the memory ordering for read-copy-update across processes. With
+ * list.h the one place that includes liburcu.
  *
  * Loads and stores are the compiler's C11 atomics: ThreadSanitizer follows
  * these, but not liburcu's volatile accesses. The full barrier is liburcu's,
@@ -10,7 +10,6 @@
 #define BASE_RCU_H
 
 #include <urcu/arch.h>
-#include <urcu/list.h>
 
 /* All loads and stores before it happen before all that come after it. */
 #define rcu_full_barrier() cmm_smp_mb()

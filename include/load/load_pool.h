@@ -18,10 +18,6 @@
 struct event_base;
 struct load_pool;
 
-/* Has the C library keep little of what threads have freed. To be called by the
- * loader before a thread of its process has taken memory. */
-void load_pool_bound_malloc(void);
-
 /*
  * Starts reading. Keeps zones[count] and context until load_pool_finish. Calls
  * on_results from the loop of base every few milliseconds, and when all zones

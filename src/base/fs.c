@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/platform.h"
 
 /* The kernel gives the holder of a lease 45 s by default to let go
  * (/proc/sys/fs/lease-break-time, which is not looked up). Wait longer. */
@@ -208,9 +209,8 @@ fs_close_between(int first, int last)
 {
 	if (first > last)
 		return;
-	if (close_range((unsigned)first, (unsigned)last, 0) == 0)
+	if (platform_close_range(first, last))
 		return;
-	/* The kernel has no close_range. */
 	if (last > 65535)
 		last = 65535;
 	for (int fd = first; fd <= last; fd++)

@@ -37,7 +37,8 @@ static void
 priority_set(int policy, int nice, uint64_t slice_ns)
 {
 #ifdef SYS_sched_setattr
-	int now = sched_getscheduler(0), nice_now;
+	/* Not by the C library: that of musl fails. */
+	int now = (int)syscall(SYS_sched_getscheduler, 0), nice_now;
 	struct priority_attr attr = {
 		.size = sizeof(attr),
 		.policy = (uint32_t)policy,

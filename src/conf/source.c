@@ -9,6 +9,7 @@
 
 #include "base/fs.h"
 #include "base/grow.h"
+#include "base/platform.h"
 #include "conf/parser.h"
 
 #define SOURCE_READ_MIN 16384u
@@ -251,7 +252,7 @@ source_glob(struct conf_parser *p, const char *pattern)
 	int rc;
 
 	memset(&found, 0, sizeof(found));
-	rc = glob(inside, GLOB_BRACE | GLOB_TILDE, NULL, &found);
+	rc = glob(inside, platform_glob_flags(), NULL, &found);
 	if (rc == 0) {
 		/* Copies: that each string of glob is a malloc of its own
 		 * (glibc, musl) is not promised. */

@@ -3,9 +3,9 @@
 #include "config.h"
 
 #include <assert.h>
-#include <malloc.h>
 #include <stdlib.h>
 
+#include "base/platform.h"
 #include "load/load_files.h"
 #include "load/load_findings.h"
 #include "load/load_parts.h"
@@ -53,7 +53,7 @@ load_parts_read_range(const struct load_reading *r, struct zone_parts *parts)
 		err = NSD_E_AGAIN;
 	zonefile_result_fini(&again);
 	/* Else malloc would keep what the parser has freed. */
-	malloc_trim(0);
+	platform_heap_trim();
 	return err == NSD_OK ? parts_pack(parts) : err;
 }
 

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <event2/event.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,17 +21,6 @@
  * taken at once. Waking the loop for each of a million small zones would cost
  * more than reading it. */
 #define TAKE_USEC 5000
-/* Blocks of this size and more go back to the system when they are freed. By
- * default malloc keeps room of the size of the largest block that was freed, in
- * each thread's arena: 10 MB after a zone of a million names. */
-#define LARGE_BLOCK (256 << 10)
-
-/* How many arenas malloc has. With an arena for each thread, each keeps about
- * 100 KiB for good and live blocks lie in more places. Threads do not wait for
- * the one arena: large blocks are mapped, small ones come from the thread's
- * cache. 100,000 small zones: 8.7 MB instead of 14 to 17, in the same time. */
-#define ARENAS 1
-
 /* Threads for each processor at a start. Small files may still be on the disk
  * then, and a thread mostly waits for it: with 4 a million cold files took half
  * the time. Later so many threads would be in the way of answers. */
@@ -273,14 +261,6 @@ pool_start_threads(struct load_pool *pool, unsigned wanted)
 		if (!pool_start_thread(pool, &pool->heaps[i]))
 			break;
 	return pool->threads.started > 0 ? NSD_OK : NSD_E_SYSTEM;
-}
-
-void
-load_pool_bound_malloc(void)
-{
-	mallopt(M_ARENA_MAX, ARENAS);
-	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
-	mallopt(M_TRIM_THRESHOLD, LARGE_BLOCK);
 }
 
 enum nsd_err

@@ -35,6 +35,12 @@ free_at_ms(const struct tcp_conn *conn)
 		+ (conn->queries > 0 ? IDLE_MIN_MS : SILENT_MIN_MS);
 }
 
+static struct tcp_conn *
+oldest(struct net_tcp *tcp, enum tcp_phase phase)
+{
+	return list_first_or_null(&tcp->conns[phase], struct tcp_conn, by_age);
+}
+
 /*
  * Closes the connection that has been idle longest. False if all are in use;
  * *retry_ms is then the time to look again.
@@ -44,14 +50,14 @@ make_room(struct net_tcp *tcp, uint64_t *retry_ms)
 {
 	uint64_t now = tcp_now();
 	unsigned scanned = 0;
-	struct tcp_conn *conn = TAILQ_FIRST(&tcp->conns[TCP_LINGERING]);
+	struct tcp_conn *conn = oldest(tcp, TCP_LINGERING);
 
 	*retry_ms = now + IDLE_MIN_MS;
 	if (conn != NULL && !conn->gathered) {
 		tcp_conn_destroy(conn);
 		return true;
 	}
-	TAILQ_FOREACH(conn, &tcp->conns[TCP_OPEN], by_age) {
+	cds_list_for_each_entry(conn, &tcp->conns[TCP_OPEN], by_age) {
 		uint64_t free_ms = free_at_ms(conn);
 
 		if (conn->gathered || scanned++ == ROOM_SCAN_MAX)
@@ -176,7 +182,7 @@ expire(struct net_tcp *tcp, enum tcp_phase phase, uint64_t now)
 {
 	struct tcp_conn *conn;
 
-	while ((conn = TAILQ_FIRST(&tcp->conns[phase])) != NULL) {
+	while ((conn = oldest(tcp, phase)) != NULL) {
 		uint64_t due = conn->active_ms + phase_timeout(tcp, phase);
 
 		if (due > now)
@@ -278,7 +284,7 @@ net_tcp_open(struct event_base *base, const int *fds, size_t fd_count,
 	tcp->options = *options;
 	tcp->handler = *handler;
 	for (int phase = 0; phase < TCP_PHASES; phase++)
-		TAILQ_INIT(&tcp->conns[phase]);
+		CDS_INIT_LIST_HEAD(&tcp->conns[phase]);
 	evtimer_assign(&tcp->timer, base, on_timer, tcp);
 	tcp->epoll = epoll_create1(EPOLL_CLOEXEC);
 	event_assign(&tcp->event, base, tcp->epoll, EV_READ | EV_PERSIST,
@@ -310,7 +316,7 @@ net_tcp_close(struct net_tcp *tcp)
 	if (tcp->epoll != -1)
 		close(tcp->epoll);
 	for (int phase = 0; phase < TCP_PHASES; phase++)
-		while ((conn = TAILQ_FIRST(&tcp->conns[phase])) != NULL)
+		while ((conn = oldest(tcp, phase)) != NULL)
 			tcp_conn_destroy(conn);
 	evtimer_del(&tcp->timer);
 	tcp_turn_fini(tcp);

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/epoll.h>
-#include <sys/queue.h>
 
+#include "base/list.h"
 #include "net/count.h"
 #include "net/server.h"
 
@@ -67,8 +67,8 @@ enum tcp_phase { TCP_OPEN, TCP_LINGERING, TCP_PHASES };
 struct tcp_conn {
 	struct tcp_source source;
 	struct net_tcp *tcp;
-	TAILQ_ENTRY(tcp_conn) by_age;
-	STAILQ_ENTRY(tcp_conn) by_turn;
+	struct cds_list_head by_age;  /* in net_tcp.conns */
+	struct cds_list_head by_turn; /* in net_tcp.gathered */
 	uint64_t active_ms;  /* last request or progress in sending */
 	const uint8_t *data; /* in net_tcp.in, while gathered */
 	const uint8_t *data_end;
@@ -97,8 +97,6 @@ struct tcp_conn {
 		struct sockaddr_in6 ip6;
 	} peer;
 };
-
-TAILQ_HEAD(tcp_conn_list, tcp_conn);
 
 struct tcp_listener {
 	struct tcp_source source;
@@ -130,14 +128,14 @@ struct net_tcp {
 	struct event timer;
 	uint64_t timer_ms;    /* when it fires; 0: not set */
 
-	struct tcp_conn_list conns[TCP_PHASES]; /* oldest activity first */
+	struct cds_list_head conns[TCP_PHASES]; /* oldest activity first */
 	unsigned count;
 	struct tcp_conn *spare; /* one freed connection, for the next */
 
 	unsigned turn_cost; /* of what was done in this turn */
 
 	/* The turn: who was gathered, and the batch so far. */
-	STAILQ_HEAD(, tcp_conn) gathered;
+	struct cds_list_head gathered;
 	uint8_t *in;
 	size_t in_used;
 	uint8_t *replies;

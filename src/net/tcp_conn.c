@@ -79,7 +79,7 @@ tcp_conn_destroy(struct tcp_conn *conn)
 		tcp_stream_end(tcp, conn->stream);
 	free(conn->rest);
 	free(conn->out);
-	TAILQ_REMOVE(&tcp->conns[conn->phase], conn, by_age);
+	cds_list_del(&conn->by_age);
 	tcp->count--;
 	if (tcp->spare == NULL)
 		tcp->spare = conn;
@@ -210,7 +210,7 @@ conn_gather(struct tcp_conn *conn, size_t len)
 	conn->data_end = conn->data + len;
 	tcp->in_used += len;
 	conn->gathered = true;
-	STAILQ_INSERT_TAIL(&tcp->gathered, conn, by_turn);
+	cds_list_add_tail(&conn->by_turn, &tcp->gathered);
 	conn_parse(conn);
 }
 
@@ -267,10 +267,10 @@ conn_linger(struct tcp_conn *conn)
 		return;
 	}
 	rest_free(conn);
-	TAILQ_REMOVE(&tcp->conns[conn->phase], conn, by_age);
+	cds_list_del(&conn->by_age);
 	conn->phase = TCP_LINGERING;
 	conn->active_ms = tcp_now();
-	TAILQ_INSERT_TAIL(&tcp->conns[conn->phase], conn, by_age);
+	cds_list_add_tail(&conn->by_age, &tcp->conns[conn->phase]);
 	tcp_wait_until(tcp, conn->active_ms + TCP_LINGER_MS);
 	conn_wait(conn, TCP_WAIT_READ);
 }
@@ -338,8 +338,9 @@ tcp_turn_settle(struct net_tcp *tcp)
 	struct tcp_conn *conn;
 
 	turn_answer(tcp);
-	while ((conn = STAILQ_FIRST(&tcp->gathered)) != NULL) {
-		STAILQ_REMOVE_HEAD(&tcp->gathered, by_turn);
+	while ((conn = list_first_or_null(&tcp->gathered, struct tcp_conn,
+			by_turn)) != NULL) {
+		cds_list_del(&conn->by_turn);
 		conn_settle(conn);
 	}
 	tcp->in_used = 0;
@@ -458,7 +459,7 @@ tcp_conn_accept(struct net_tcp *tcp, int fd,
 	conn->fd = fd;
 	conn->active_ms = tcp_now();
 	memcpy(&conn->peer, peer, sizeof(conn->peer));
-	TAILQ_INSERT_TAIL(&tcp->conns[TCP_OPEN], conn, by_age);
+	cds_list_add_tail(&conn->by_age, &tcp->conns[TCP_OPEN]);
 	tcp->count++;
 	if (tcp->timer_ms == 0)
 		tcp_wait_until(tcp, conn->active_ms
@@ -470,7 +471,7 @@ tcp_conn_accept(struct net_tcp *tcp, int fd,
 enum nsd_err
 tcp_turn_init(struct net_tcp *tcp)
 {
-	STAILQ_INIT(&tcp->gathered);
+	CDS_INIT_LIST_HEAD(&tcp->gathered);
 	tcp->in = malloc(IN_SIZE);
 	tcp->replies = malloc((size_t)EXCHANGE_BATCH_MAX * REPLY_STRIDE);
 	return tcp->in != NULL && tcp->replies != NULL

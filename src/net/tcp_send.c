@@ -24,11 +24,9 @@
 void
 tcp_conn_touch(struct tcp_conn *conn)
 {
-	struct tcp_conn_list *list = &conn->tcp->conns[conn->phase];
-
 	conn->active_ms = tcp_now();
-	TAILQ_REMOVE(list, conn, by_age);
-	TAILQ_INSERT_TAIL(list, conn, by_age);
+	cds_list_del(&conn->by_age);
+	cds_list_add_tail(&conn->by_age, &conn->tcp->conns[conn->phase]);
 }
 
 void

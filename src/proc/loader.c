@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/platform.h"
 #include "base/priority.h"
 #include "ipc/handlers.h"
 #include "load/load_list.h"
@@ -204,7 +205,7 @@ loader_init(struct loader *loader, const struct role_start *start)
 {
 	enum nsd_err err;
 
-	load_pool_bound_malloc();
+	platform_heap_bound();
 	loader->past = start->past;
 	loader->close = start->in_file ? LOADER_CLOSE_FILE
 				       : LOADER_CLOSE_NONE;

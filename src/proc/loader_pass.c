@@ -4,11 +4,11 @@
 
 #include <assert.h>
 #include <event2/event.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/platform.h"
 #include "base/priority.h"
 #include "load/load_deaths.h"
 #include "load/load_turn.h"
@@ -59,7 +59,7 @@ loader_end_pass(struct loader *loader)
 		priority_publish();
 	}
 	if (pass == LOADER_PASS_FIRST || loader->result.read > 0) {
-		malloc_trim(0);
+		platform_heap_trim();
 		loader_trim(loader);
 	}
 	if (loader->reload_wanted)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/platform.h"
 #include "base/priority.h"
 #include "ipc/handlers.h"
 #include "net/server.h"
@@ -325,7 +325,7 @@ worker_forget_configuration(struct server *server)
 {
 	conf_destroy(server->conf);
 	server->conf = NULL;
-	malloc_trim(0);
+	platform_heap_trim();
 }
 
 static enum nsd_err

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/assert.h"
+#include "base/list.h"
 #include "base/rcu.h"
 #include "store/file.h"
 #include "store/layout.h"

@@ -4,12 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/platform.h"
 #include "lib/heap_report.h"
 
 static const char *report_dir;
@@ -18,7 +18,7 @@ static void
 on_report(int signal)
 {
 	int saved = errno;
-	struct mallinfo2 info = mallinfo2();
+	size_t used, kept;
 	char path[1024], temp[sizeof(path) + 4];
 	int fd;
 
@@ -28,12 +28,12 @@ on_report(int signal)
 	snprintf(temp, sizeof(temp), "%s.new", path);
 	/* Nothing here takes memory. */
 	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd >= 0) {
-		dprintf(fd, "%zu %zu\n", info.uordblks + info.hblkhd,
-			info.fordblks);
-		close(fd);
+	if (fd >= 0 && platform_heap_measure(&used, &kept)) {
+		dprintf(fd, "%zu %zu\n", used, kept);
 		rename(temp, path);
 	}
+	if (fd >= 0)
+		close(fd);
 	errno = saved;
 }
 

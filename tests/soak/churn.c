@@ -9,13 +9,13 @@
  * what it was then, and that of the process but for half a MiB. */
 #include <getopt.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
+#include "base/platform.h"
 #include "lib/store_check.h"
 #include "soak/zones.h"
 #include "store/writer.h"
@@ -72,21 +72,21 @@ process_memory(void)
 static struct measure
 measure(struct churn *c, const char *when)
 {
-	struct mallinfo2 heap;
+	size_t used, kept;
 	struct measure m;
 
 	if (store_reclaim(c->writer) != 0)
 		fail("something is retired and nobody reads it");
 	store_trim(c->writer);
-	(void)malloc_trim(0);
+	platform_heap_trim();
 	store_get_stats(c->writer, &m.stats);
 	m.process = process_memory();
-	heap = mallinfo2();
+	(void)platform_heap_measure(&used, &kept); /* 0 if nobody knows */
 	printf("%-6s live %8" PRIu64 ", free among it %7" PRIu64
 	       ", file %8" PRIu64 ", process %8" PRIu64
-	       ", its heap %zu in use, %zu free, %zu mapped\n",
+	       ", its heap %zu in use, %zu free\n",
 		when, m.stats.live, m.stats.free, m.stats.mapped, m.process,
-		heap.uordblks, heap.fordblks, heap.hblkhd);
+		used, kept);
 	return m;
 }
 

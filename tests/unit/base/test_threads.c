@@ -7,7 +7,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -52,28 +55,68 @@ each_number_runs_once(void **state)
 	}
 }
 
+/* What keeps threads from being started. */
+struct shortage {
+	pthread_attr_t attr;
+	size_t stack;
+	struct rlimit space;
+};
+
+static size_t
+space_in_use(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	unsigned long pages;
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%lu", &pages), 1);
+	fclose(f);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* A stack that fits nowhere; musl has none of that size, and there too little
+ * space is left for any. */
+static void
+threads_forbid(struct shortage *s)
+{
+	struct rlimit limit;
+
+	assert_int_equal(pthread_getattr_default_np(&s->attr), 0);
+	assert_int_equal(pthread_attr_getstacksize(&s->attr, &s->stack), 0);
+	assert_int_equal(getrlimit(RLIMIT_AS, &s->space), 0);
+	if (pthread_attr_setstacksize(&s->attr, SIZE_MAX / 2 + 1) == 0) {
+		assert_int_equal(pthread_setattr_default_np(&s->attr), 0);
+		return;
+	}
+	limit = s->space;
+	limit.rlim_cur = space_in_use() + s->stack / 2;
+	assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+static void
+threads_allow(struct shortage *s)
+{
+	assert_int_equal(setrlimit(RLIMIT_AS, &s->space), 0);
+	assert_int_equal(pthread_attr_setstacksize(&s->attr, s->stack), 0);
+	assert_int_equal(pthread_setattr_default_np(&s->attr), 0);
+	pthread_attr_destroy(&s->attr);
+}
+
 static void
 the_caller_does_what_has_no_thread(void **state)
 {
 	struct runs r = {.caller = pthread_self()};
 	struct threads threads;
-	pthread_attr_t attr;
-	size_t was;
+	struct shortage shortage;
 
-	/* No thread can be started with a stack that fits nowhere. */
-	assert_int_equal(pthread_getattr_default_np(&attr), 0);
-	assert_int_equal(pthread_attr_getstacksize(&attr, &was), 0);
-	assert_int_equal(pthread_attr_setstacksize(&attr, SIZE_MAX / 2 + 1), 0);
-	assert_int_equal(pthread_setattr_default_np(&attr), 0);
+	threads_forbid(&shortage);
 	threads_run(5, note_run, &r);
 	assert_int_equal(threads_init(&threads, 3, note_run, &r), NSD_OK);
 	assert_false(threads_start(&threads));
 	assert_false(threads_start(&threads));
 	assert_int_equal(threads.max, 0);
 	threads_join(&threads);
-	assert_int_equal(pthread_attr_setstacksize(&attr, was), 0);
-	assert_int_equal(pthread_setattr_default_np(&attr), 0);
-	pthread_attr_destroy(&attr);
+	threads_allow(&shortage);
 	assert_int_equal(r.here, 5);
 	for (unsigned i = 0; i < 5; i++)
 		assert_int_equal(r.order[i], i);

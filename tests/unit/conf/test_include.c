@@ -1,4 +1,5 @@
 /* test_include.c - include: in nsd.conf: files, globs, loops, the chroot. */
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -146,11 +147,13 @@ glob_reads_files_in_order_and_none_is_fine(void **state)
 	assert_int_equal(conf->server.port, 3);
 	assert_int_equal(conf->server.tcp_mss, 5);
 	conf_destroy(conf);
+#ifdef GLOB_BRACE /* not in musl */
 	conf = load("server: include: DIR/g/{3,1}.conf");
 	expect_said("");
 	assert_int_equal(conf->server.port, 3);
 	assert_int_equal(conf->server.tcp_count, 1);
 	conf_destroy(conf);
+#endif
 	/* a folder among the matches can't be read */
 	assert_null(load("server: include: DIR/?"));
 	assert_non_null(strstr(reader.said, "/g': Is a directory"));
