@@ -41,11 +41,11 @@ lifeline_address(const char *key, struct sockaddr_un *address)
 		+ (size_t)len);
 }
 
-/* True if the process is there and one of ours. */
+/* True if the process is there, has not ended, and is one of ours. */
 static bool
 lifeline_main_lives(pid_t pid)
 {
-	char path[32], name[16] = "";
+	char path[32], text[128], *name, *end;
 	ssize_t n;
 	int fd;
 
@@ -53,14 +53,24 @@ lifeline_main_lives(pid_t pid)
 		return true; /* in another pid name space: left alone */
 	if (kill(pid, 0) == -1 && errno == ESRCH)
 		return false;
-	snprintf(path, sizeof(path), "/proc/%ld/comm", (long)pid);
+	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd == -1)
 		return errno != ENOENT;
-	n = read(fd, name, sizeof(name) - 1);
+	n = read(fd, text, sizeof(text) - 1);
 	close(fd);
-	/* Another program may have the number now. */
-	return n <= 0 || strncmp(name, "nsd", 3) == 0;
+	if (n <= 0)
+		return true;
+	text[n] = '\0';
+	/* "PID (NAME) STATE ...", see proc(5). */
+	name = strchr(text, '(');
+	end = strrchr(text, ')');
+	if (name == NULL || end == NULL || end[1] != ' ')
+		return true;
+	/* Another program may have the number now. What has ended keeps it
+	 * until its parent has looked. */
+	return strncmp(name + 1, "nsd", 3) == 0 && end[2] != 'Z'
+		&& end[2] != 'X';
 }
 
 /* Asks one worker; true if there may be more to ask. */

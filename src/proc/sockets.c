@@ -324,22 +324,32 @@ place_log(const struct place *place, unsigned server_count)
 		servers);
 }
 
-/* Waits until nobody has the address, or until that time. Tries without
- * SO_REUSEPORT, which would share it with the sockets that are to go. */
-static void
+/* Opens the socket for a moment. */
+static enum nsd_err
+sockets_probe(const struct net_listen *listen, struct diag_sink *sink)
+{
+	int fd;
+	enum nsd_err err = net_listen(listen, sink, &fd);
+
+	if (err == NSD_OK)
+		close(fd);
+	return err;
+}
+
+/* Waits until nobody has the address, or until that time; then says so and
+ * fails. Tries without SO_REUSEPORT, which would share it with the sockets that
+ * are to go, or with those of another server that is to stay. */
+static enum nsd_err
 sockets_wait_free(const struct net_listen *listen, int64_t until_msec)
 {
+	struct diag_sink sink = {.on_diag = log_diag};
 	enum nsd_err err;
-	int fd;
 
-	while (clock_now_msec() < until_msec) {
-		err = net_listen(listen, NULL, &fd);
-		if (err == NSD_OK)
-			close(fd);
-		if (err == NSD_OK || errno != EADDRINUSE)
-			return;
+	while ((err = sockets_probe(listen, NULL)) != NSD_OK
+		&& errno == EADDRINUSE && clock_now_msec() < until_msec)
 		usleep(AGAIN_USEC);
-	}
+	/* Once more, to say why. */
+	return err == NSD_OK ? NSD_OK : sockets_probe(listen, &sink);
 }
 
 /* Returns how to listen at a place, for UDP and without SO_REUSEPORT. Borrows
@@ -366,18 +376,22 @@ place_listen(const struct place *place, const struct conf_server *options)
 
 /* Waits for all places before any is opened: a place where we listen ourselves
  * would not be free. */
-static void
+static enum nsd_err
 places_wait_free(const struct places *places,
 	const struct conf_server *options, int64_t until_msec)
 {
 	for (unsigned i = 0; i < places->count; i++) {
 		struct net_listen listen =
 			place_listen(&places->items[i], options);
+		enum nsd_err err = sockets_wait_free(&listen, until_msec);
 
-		sockets_wait_free(&listen, until_msec);
 		listen.tcp = true;
-		sockets_wait_free(&listen, until_msec);
+		if (err == NSD_OK)
+			err = sockets_wait_free(&listen, until_msec);
+		if (err != NSD_OK)
+			return err;
 	}
+	return NSD_OK;
 }
 
 /* Opens the sockets of one place, UDP and TCP for each of its workers. */
@@ -434,7 +448,7 @@ sockets_open(const struct conf_server *options, unsigned wait_sec,
 			err = NSD_E_MEMORY;
 	}
 	if (err == NSD_OK)
-		places_wait_free(&places, options, until_msec);
+		err = places_wait_free(&places, options, until_msec);
 	for (unsigned i = 0; i < places.count && err == NSD_OK; i++)
 		err = place_open(&places.items[i], options, listeners);
 	free(places.items);

@@ -140,9 +140,12 @@ def test_soft_limit_of_files_is_not_too_low_for_the_sockets(make_server):
                          address="127.0.0.10") == ["192.0.2.1"]
 
 
-def test_port_in_use_exits_1(make_server, nsd):
-    running = nsd(zones={"example": zone_text()})
-    second = make_server("second")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_port_in_use_exits_1(make_server, nsd, workers):
+    """Several workers share a port; with another server it is not shared."""
+    running = nsd(zones={"example": zone_text()},
+                  options={"server-count": workers})
+    second = make_server("second", options={"server-count": workers})
     second.options["port"] = running.port
     second.write_config()
     result = second.run()
