@@ -60,6 +60,15 @@ store_reader_clear(struct store *store, unsigned slot)
 		return;
 }
 
+/* A process that crashes is replaced when its core is written. With all zones in
+ * it that takes long; and what is read of a hole of the file, to be written
+ * there, becomes memory that nobody gives back. It matters little if refused. */
+static void
+file_keep_from_core(void *area, size_t size)
+{
+	(void)madvise(area, size, MADV_DONTDUMP);
+}
+
 void *
 file_map(int fd, size_t size, int protection)
 {
@@ -68,7 +77,10 @@ file_map(int fd, size_t size, int protection)
 
 	if (slack == 0) {
 		area = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
-		return area == MAP_FAILED ? NULL : area;
+		if (area == MAP_FAILED)
+			return NULL;
+		file_keep_from_core(area, size);
+		return area;
 	}
 	/* A huge page is mapped as one only if its address is a multiple of
 	 * its size, as its offset in the file is. */
@@ -88,5 +100,6 @@ file_map(int fd, size_t size, int protection)
 		munmap(area, (size_t)(at - area));
 	if (at + size < end)
 		munmap(at + size, (size_t)(end - (at + size)));
+	file_keep_from_core(at, size);
 	return at;
 }

@@ -28,7 +28,8 @@ struct store {
 
 /*
  * Maps size octets of a file from its start, at an address that suits huge
- * pages. protection as for mmap. Returns NULL when refused (errno).
+ * pages, and keeps it out of core files. protection as for mmap. Returns NULL
+ * when refused (errno).
  */
 void *file_map(int fd, size_t size, int protection);
 

@@ -37,10 +37,6 @@ reader_map(struct store *store, unsigned slot, struct store_reader *reader)
 		PROT_READ);
 	if (reader->view.base == NULL)
 		return NSD_E_SYSTEM;
-	/* A reader that crashes is replaced when its core is written: with
-	 * all zones in it that takes long. It matters little if refused. */
-	(void)madvise((void *)(uintptr_t)reader->view.base,
-		store->reservation, MADV_DONTDUMP);
 	reader->slot = mmap(NULL, STORE_PAGE, PROT_READ | PROT_WRITE,
 		MAP_SHARED, store->slots_fd, (off_t)slot * STORE_PAGE);
 	if (reader->slot == MAP_FAILED) {

@@ -1,6 +1,7 @@
 /* test_store.c - the store's allocator, its growth, and its grace periods. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -67,6 +68,43 @@ rng_next(uint64_t *state)
 	*state ^= *state >> 7;
 	*state ^= *state << 17;
 	return *state;
+}
+
+/* Whether the kernel leaves what is mapped there out of core files: "dd" among
+ * the flags of the mapping, see proc_pid_smaps(5). */
+static bool
+is_kept_from_core(const void *address)
+{
+	FILE *f = fopen("/proc/self/smaps", "r");
+	uintptr_t at = (uintptr_t)address;
+	unsigned long start, end;
+	bool inside = false, kept = false;
+	char line[512];
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f) != NULL) {
+		if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
+			inside = at >= start && at < end;
+		else if (inside && strncmp(line, "VmFlags:", 8) == 0)
+			kept = strstr(line, " dd") != NULL;
+	}
+	fclose(f);
+	return kept;
+}
+
+/* A core of a writer would read the store's holes, and so fill them. */
+static void
+store_is_in_no_core_file(void **state)
+{
+	static const size_t sizes[] = {(size_t)64 << 20, (size_t)1 << 30};
+	struct fixture f;
+
+	for (unsigned i = 0; i < 2; i++) {
+		fixture_open(&f, sizes[i], false);
+		assert_true(is_kept_from_core(
+			store_writer_view(f.writer)->base));
+		fixture_close(&f);
+	}
 }
 
 static void
@@ -601,6 +639,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(store_is_in_no_core_file),
 		cmocka_unit_test(store_small_takes_little),
 		cmocka_unit_test(store_objects_never_overlap),
 		cmocka_unit_test(store_sizes_at_the_edges),
