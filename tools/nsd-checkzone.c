@@ -12,6 +12,7 @@
 #include "audit/audit.h"
 #include "base/log.h"
 #include "build/build.h"
+#include "checkzone.h"
 #include "dns/name.h"
 #include "store/store.h"
 #include "store/writer.h"
@@ -19,20 +20,8 @@
 #include "zonefile/writer.h"
 #include "zonefile/zonefile.h"
 
-#define TTL_FALLBACK 3600 /* seconds; if the file states none */
 #define THREADS_MAX 16
 #define TRIES 3 /* to read a file that changes meanwhile */
-
-struct check {
-	const char *name; /* of the zone, as given */
-	const char *file;
-	bool print;
-	bool dnssec;      /* verifies signatures; faults in them are errors */
-	uint64_t now_sec; /* signatures are judged by; since 1970 */
-	uint8_t apex[NAME_MAX_LEN];
-	struct diag_sink sink;
-	unsigned threads;
-};
 
 static void
 usage(FILE *out)
@@ -59,8 +48,9 @@ usage(FILE *out)
 		"Version " PACKAGE_VERSION ".\n");
 }
 
-/* Reads the file; if it changes meanwhile, tries again. NSD_OK also if records
- * were left out because of errors: the sink has counted these. */
+/* Reads the file; if it changes meanwhile, tries again. What is wrong with it
+ * may have been told. NSD_OK also if records were left out because of errors:
+ * the sink has counted these. */
 static enum nsd_err
 read_zone(struct check *c, struct zonefile_result *result)
 {
@@ -73,7 +63,8 @@ read_zone(struct check *c, struct zonefile_result *result)
 	int tries;
 
 	for (tries = 1;; tries++) {
-		err = zonefile_parse(c->file, &options, &c->sink, result);
+		err = zonefile_parse(c->file, &options,
+			c->told ? NULL : &c->sink, result);
 		if (err != NSD_E_AGAIN)
 			break;
 		if (tries == TRIES) {
@@ -190,8 +181,9 @@ check_records(struct check *c, const struct zonefile_result *result)
 			err_text(err));
 }
 
-static int
-check_zone(struct check *c)
+/* Checks the zone with all its records in memory. */
+static void
+check_whole(struct check *c)
 {
 	struct zonefile_result result;
 
@@ -199,6 +191,18 @@ check_zone(struct check *c)
 	if (read_zone(c, &result) == NSD_OK && !result.is_cut)
 		check_records(c, &result);
 	zonefile_result_fini(&result);
+}
+
+static int
+check_zone(struct check *c)
+{
+	enum nsd_err err = checkzone_stream(c);
+
+	if (err == NSD_E_LIMIT)
+		check_whole(c);
+	else if (err != NSD_OK && c->sink.errors == 0)
+		diag_emit(&c->sink, DIAG_ERROR, c->file, 0, 0, "%s",
+			err_text(err));
 	if (c->sink.errors > 0) {
 		printf("zone %s file %s has %u errors\n", c->name, c->file,
 			(unsigned)c->sink.errors);

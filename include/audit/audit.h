@@ -112,4 +112,55 @@ enum nsd_err audit_zone(const struct store_view *view, const struct zone *zone,
 	const struct audit_options *options, struct diag_sink *sink,
 	struct audit_report *report) MUST_USE;
 
+/* ---- of records as they come ---------------------------------------------
+ *
+ *	audit_create
+ *	audit_next         each owner
+ *	audit_take         each of its records, in the order of zone_walk
+ *	audit_settle       now and then, between two owners
+ *	audit_find_lines   with the records that came since
+ *	audit_finish
+ *	audit_find_lines   if audit_lacks_line, with those that audit_mentions
+ *	audit_tell
+ *	audit_destroy
+ */
+
+struct audit;
+struct zone_rr;
+
+/* Gives an audit; audit_destroy releases it. Keeps options, of which batches
+ * mean nothing, and all that they refer to until then. NSD_E_MEMORY. */
+enum nsd_err audit_create(const struct audit_options *options,
+	struct audit **audit) MUST_USE;
+/* NULL: does nothing. */
+void audit_destroy(struct audit *audit);
+
+/* The next owner, a whole name in lower case. Returns as audit_take. */
+enum nsd_err audit_next(struct audit *audit, const uint8_t *owner, size_t len)
+	MUST_USE;
+/* Its next record; rr->owner is not looked at. NSD_E_NOT_FOUND: the zone has no
+ * DNSKEY; nothing else is looked at, go on with audit_finish. NSD_E_MEMORY,
+ * NSD_E_LIMIT as above. */
+enum nsd_err audit_take(struct audit *audit, const struct zone_rr *rr) MUST_USE;
+/* All records of the last owner have come; waits until what there is to say of
+ * records so far is known, but for what only the whole zone shows. Returns as
+ * audit_take. */
+enum nsd_err audit_settle(struct audit *audit) MUST_USE;
+/* All records have come. NSD_OK also if the zone is not signed. NSD_E_MEMORY,
+ * NSD_E_LIMIT. */
+enum nsd_err audit_finish(struct audit *audit) MUST_USE;
+
+/* Finds the lines of findings in records, in file order. */
+void audit_find_lines(struct audit *audit, const struct rrbatch *batches);
+/* True if a finding has no line so far. */
+bool audit_lacks_line(const struct audit *audit);
+/* True if a finding is about the name, a whole one in lower case. Any thread
+ * may ask behind audit_finish. */
+bool audit_mentions(const struct audit *audit, const uint8_t *name,
+	size_t len);
+
+/* Tells the findings, as audit_zone does. */
+void audit_tell(struct audit *audit, struct diag_sink *sink,
+	struct audit_report *report);
+
 #endif

@@ -97,7 +97,9 @@ rrset_hand_on(struct audit *audit, const struct audit_owner *o,
 	const struct audit_group *g, const struct audit_group *sigs)
 {
 	size_t sigs_len = sigs != NULL ? sigs->len : 0;
-	size_t size = sizeof(struct audit_rrset) + o->name_len + g->len
+	/* Only who verifies looks at the RRs. */
+	size_t rrs_len = audit->options->verify ? g->len : 0;
+	size_t size = sizeof(struct audit_rrset) + o->name_len + rrs_len
 		+ sigs_len;
 	struct audit_rrset *r;
 	uint8_t *at;
@@ -111,7 +113,7 @@ rrset_hand_on(struct audit *audit, const struct audit_owner *o,
 	r->order = o->order;
 	r->size = (uint32_t)size;
 	r->ttl_sec = g->ttl_sec;
-	r->rrs_len = (uint32_t)g->len;
+	r->rrs_len = (uint32_t)rrs_len;
 	r->sigs_len = (uint32_t)sigs_len;
 	r->type = g->type;
 	r->owner_len = o->name_len;
@@ -121,9 +123,10 @@ rrset_hand_on(struct audit *audit, const struct audit_owner *o,
 	at = r->data;
 	memcpy(at, o->name, o->name_len);
 	at += o->name_len;
-	memcpy(at, o->data + g->at, g->len);
+	if (rrs_len > 0)
+		memcpy(at, o->data + g->at, rrs_len);
 	if (sigs_len > 0)
-		memcpy(at + g->len, o->data + sigs->at, sigs_len);
+		memcpy(at + rrs_len, o->data + sigs->at, sigs_len);
 	return NSD_OK;
 }
 
@@ -212,8 +215,10 @@ apex_read(struct audit *audit, const struct audit_owner *o)
 	struct audit_rrs rrs;
 	enum nsd_err err;
 
-	if (!o->apex || g == NULL)
+	if (!o->apex || g == NULL) {
+		audit->is_unsigned = true;
 		return NSD_E_NOT_FOUND;
+	}
 	audit->has_keys = true;
 	rrs = (struct audit_rrs){o->data + g->at, g->len};
 	err = audit_keys_read(audit, &rrs);
@@ -234,6 +239,8 @@ owner_end(struct audit *audit)
 	struct audit_owner *o = &audit->owner;
 	enum nsd_err err = NSD_OK;
 
+	if (audit->is_unsigned)
+		return NSD_E_NOT_FOUND;
 	if (o->name_len == 0)
 		return NSD_OK;
 	owner_classify(audit, o);
@@ -249,48 +256,64 @@ owner_end(struct audit *audit)
 
 /* ---- the audit --------------------------------------------------------- */
 
-static enum nsd_err
-audit_on_rr(void *ctx, const struct zone_rr *rr)
+enum nsd_err
+audit_next(struct audit *audit, const uint8_t *owner, size_t len)
 {
-	struct audit *audit = ctx;
-	struct audit_owner *o = &audit->owner;
-	size_t len = name_len(rr->owner);
-
-	if (len != o->name_len || memcmp(o->name, rr->owner, len) != 0) {
-		enum nsd_err err = owner_end(audit);
-
-		if (err != NSD_OK)
-			return err;
-		audit_owner_begin(o, rr->owner, len);
-	}
-	return audit_owner_add(o, rr);
-}
-
-static enum nsd_err
-audit_run(struct audit *audit, const struct store_view *view,
-	const struct zone *zone)
-{
-	struct audit_batch *last;
-	enum nsd_err err = zone_walk(view, zone, audit->options->apex,
-		audit_on_rr, audit);
+	enum nsd_err err = owner_end(audit);
 
 	if (err == NSD_OK)
-		err = owner_end(audit);
+		audit_owner_begin(&audit->owner, owner, len);
+	return err;
+}
+
+enum nsd_err
+audit_take(struct audit *audit, const struct zone_rr *rr)
+{
+	return audit_owner_add(&audit->owner, rr);
+}
+
+enum nsd_err
+audit_settle(struct audit *audit)
+{
+	struct audit_batch *last;
+	enum nsd_err err = owner_end(audit);
+
+	audit->owner.name_len = 0;
 	if (err != NSD_OK)
 		return err;
 	last = audit->rrsets;
 	audit->rrsets = NULL;
 	if (last != NULL)
 		audit_pool_submit(audit, last, audit_sigs_check);
-	err = audit_pool_drain(audit);
-	if (err != NSD_OK)
-		return err;
+	return audit_pool_drain(audit);
+}
+
+/* What only all records together show. */
+static enum nsd_err
+audit_check_whole(struct audit *audit)
+{
+	enum nsd_err err;
+
 	audit_keys_finish(audit);
 	err = audit_names_finish(audit);
 	if (err == NSD_OK)
 		err = audit_nsec3_finish(audit);
 	audit_nsec_finish(audit);
 	return err;
+}
+
+enum nsd_err
+audit_finish(struct audit *audit)
+{
+	const struct audit_place place = {audit->options->apex, 0, NULL, 0};
+	enum nsd_err err = audit_settle(audit);
+
+	if (!audit->is_unsigned)
+		return err == NSD_OK ? audit_check_whole(audit) : err;
+	if (audit->options->strict)
+		audit_add(audit, AUDIT_UNSIGNED, false, &place,
+			"the zone is not signed: no DNSKEY at its apex");
+	return NSD_OK;
 }
 
 static enum nsd_err
@@ -312,9 +335,27 @@ audit_init(struct audit *audit, const struct audit_options *options)
 	return err;
 }
 
-static void
-audit_fini(struct audit *audit)
+enum nsd_err
+audit_create(const struct audit_options *options, struct audit **out)
 {
+	struct audit *audit = calloc(1, sizeof(*audit));
+	enum nsd_err err = NSD_E_MEMORY;
+
+	assert(options->apex != NULL);
+	if (audit != NULL)
+		err = audit_init(audit, options);
+	if (err != NSD_OK)
+		free(audit);
+	else
+		*out = audit;
+	return err;
+}
+
+void
+audit_destroy(struct audit *audit)
+{
+	if (audit == NULL)
+		return;
 	audit_pool_fini(audit);
 	for (unsigned i = 0; i < AUDIT_THREADS_MAX; i++)
 		audit_sigs_fini(&audit->pool.workers[i]);
@@ -324,6 +365,59 @@ audit_fini(struct audit *audit)
 	audit_log_fini(&audit->log);
 	free(audit->rrsets);
 	audit_owner_fini(&audit->owner);
+	free(audit);
+}
+
+void
+audit_find_lines(struct audit *audit, const struct rrbatch *batches)
+{
+	audit_place_find(&audit->log, batches);
+}
+
+bool
+audit_lacks_line(const struct audit *audit)
+{
+	for (unsigned i = 0; i < AUDIT_KIND_COUNT; i++)
+		for (unsigned j = 0; j < audit->log.kinds[i].kept_count; j++)
+			if (audit->log.kinds[i].kept[j]->line == 0)
+				return true;
+	return false;
+}
+
+bool
+audit_mentions(const struct audit *audit, const uint8_t *name, size_t len)
+{
+	for (unsigned i = 0; i < AUDIT_KIND_COUNT; i++)
+		for (unsigned j = 0; j < audit->log.kinds[i].kept_count; j++)
+			if (memcmp(audit->log.kinds[i].kept[j]->owner, name,
+				    len) == 0)
+				return true;
+	return false;
+}
+
+void
+audit_tell(struct audit *audit, struct diag_sink *sink,
+	struct audit_report *report)
+{
+	memset(report, 0, sizeof(*report));
+	for (unsigned i = 0; i < AUDIT_THREADS_MAX; i++)
+		report->verified += audit->pool.workers[i].verified;
+	audit_log_emit(&audit->log, audit->options, sink, report);
+}
+
+/* ---- of a zone in the store -------------------------------------------- */
+
+static enum nsd_err
+audit_on_rr(void *ctx, const struct zone_rr *rr)
+{
+	struct audit *audit = ctx;
+	const struct audit_owner *o = &audit->owner;
+	size_t len = name_len(rr->owner);
+	enum nsd_err err = NSD_OK;
+
+	if (len != o->name_len || memcmp(o->name, rr->owner, len) != 0)
+		err = audit_next(audit, rr->owner, len);
+	return err == NSD_OK ? audit_take(audit, rr) : err;
 }
 
 enum nsd_err
@@ -331,34 +425,20 @@ audit_zone(const struct store_view *view, const struct zone *zone,
 	const struct audit_options *options, struct diag_sink *sink,
 	struct audit_report *report)
 {
-	struct audit *audit = calloc(1, sizeof(*audit));
-	const struct audit_place place = {options->apex, 0, NULL, 0};
-	enum nsd_err err = NSD_E_MEMORY;
+	struct audit *audit;
+	enum nsd_err err;
 
-	assert(options->apex != NULL);
 	memset(report, 0, sizeof(*report));
-	if (audit != NULL)
-		err = audit_init(audit, options);
-	if (err != NSD_OK) {
-		free(audit);
+	err = audit_create(options, &audit);
+	if (err != NSD_OK)
 		return err;
-	}
-	err = audit_run(audit, view, zone);
-	if (err == NSD_E_NOT_FOUND && !audit->has_keys) {
-		err = NSD_OK;
-		if (options->strict)
-			audit_add(audit, AUDIT_UNSIGNED, false, &place,
-				"the zone is not signed: no DNSKEY at its "
-				"apex");
-	}
+	err = zone_walk(view, zone, options->apex, audit_on_rr, audit);
+	if (err == NSD_OK || err == NSD_E_NOT_FOUND)
+		err = audit_finish(audit);
 	if (err == NSD_OK) {
-		for (unsigned i = 0; i < AUDIT_THREADS_MAX; i++)
-			report->verified += audit->pool.workers[i].verified;
-		if (options->batches != NULL)
-			audit_place_find(&audit->log, options);
-		audit_log_emit(&audit->log, options, sink, report);
+		audit_find_lines(audit, options->batches);
+		audit_tell(audit, sink, report);
 	}
-	audit_fini(audit);
-	free(audit);
+	audit_destroy(audit);
 	return err;
 }

@@ -144,7 +144,8 @@ keys_find_needed(struct audit *audit)
 			continue;
 		keys->needed[k->algorithm / 8] |=
 			(uint8_t)(1u << k->algorithm % 8);
-		keys->needed_count++;
+		/* Keys are ascending by algorithm. */
+		keys->needed_list[keys->needed_count++] = k->algorithm;
 		if (audit->options->verify && k->key == NULL && !k->broken)
 			audit_add(audit, AUDIT_KEY_UNKNOWN, false, &place,
 				"signatures of algorithm %u cannot be "

@@ -114,10 +114,10 @@ record_read(struct audit *audit, const struct audit_owner *owner,
 		audit->nsec3.unused++;
 		return NSD_OK;
 	}
-	name_print_text(owner->name, name);
 	/* RFC 5155 section 3: a hash, right below the apex */
 	if (owner->name_len != audit->apex_len + 1 + NSEC3_LABEL_LEN
 		|| !nsec3_parse_label(owner->name, r.hash)) {
+		name_print_text(owner->name, name);
 		if (audit->options->strict)
 			audit_add(audit, AUDIT_NSEC3_OWNER, false, &place,
 				"%s has NSEC3 but its first label is no hash",
@@ -125,10 +125,12 @@ record_read(struct audit *audit, const struct audit_owner *owner,
 		return NSD_OK;
 	}
 	/* RFC 5155 section 8.2: validators ignore those with other flags */
+	r.has_next = parts->next_len == NSEC3_HASH_LEN;
+	if ((parts->flags & ~NSEC3_OPT_OUT) != 0 || !r.has_next)
+		name_print_text(owner->name, name);
 	if ((parts->flags & ~NSEC3_OPT_OUT) != 0)
 		audit_add(audit, AUDIT_NSEC3_FLAGS, false, &place,
 			"NSEC3 at %s has flags %u", name, parts->flags);
-	r.has_next = parts->next_len == NSEC3_HASH_LEN;
 	if (r.has_next)
 		memcpy(r.next, parts->next, NSEC3_HASH_LEN);
 	else
@@ -293,7 +295,8 @@ name_size(const struct audit_name *name)
 		& ~(size_t)7;
 }
 
-/* Hashes a batch of names, in any thread. */
+/* Hashes the names of a batch that opt-out may cover, or the others, in any
+ * thread. */
 static void
 names_match(struct audit_worker *w, const struct audit_batch *batch)
 {
@@ -313,7 +316,8 @@ names_match(struct audit_worker *w, const struct audit_batch *batch)
 			jobs[count].name = names[count]->data;
 			list[count] = &jobs[count];
 			at += name_size(names[count]);
-			count++;
+			count += names[count]->optional
+				== audit->nsec3.optional;
 		}
 		nsec3_hash_batch(&params, list, count);
 		for (size_t i = 0; i < count; i++)
@@ -399,6 +403,28 @@ chain_check_strays(struct audit *audit, const struct audit_nsec3_param *p)
 	}
 }
 
+/* True if names that opt-out may cover need not be looked at: all records are
+ * of other names, and cover whatever they are asked to. */
+static bool
+chain_covers_optional(const struct audit_nsec3_param *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (!p->records[i].matched
+			|| (p->records[i].flags & NSEC3_OPT_OUT) == 0)
+			return false;
+	return true;
+}
+
+static enum nsd_err
+names_match_all(struct audit *audit, bool optional)
+{
+	audit->nsec3.optional = optional;
+	for (struct audit_batch *b = audit->names.first; b != NULL;
+		b = b->kept_next)
+		audit_pool_submit(audit, b, names_match);
+	return audit_pool_drain(audit);
+}
+
 static enum nsd_err
 param_check(struct audit *audit, const struct audit_nsec3_param *p)
 {
@@ -419,10 +445,9 @@ param_check(struct audit *audit, const struct audit_nsec3_param *p)
 		return NSD_OK;
 	n->current = p;
 	index_make(n, p);
-	for (struct audit_batch *b = audit->names.first; b != NULL;
-		b = b->kept_next)
-		audit_pool_submit(audit, b, names_match);
-	err = audit_pool_drain(audit);
+	err = names_match_all(audit, false);
+	if (err == NSD_OK && !chain_covers_optional(p))
+		err = names_match_all(audit, true);
 	if (err == NSD_OK)
 		chain_check_strays(audit, p);
 	return err;

@@ -101,9 +101,8 @@ void audit_log_drop(struct audit_log *log, enum audit_kind kind);
 void audit_log_emit(struct audit_log *log, const struct audit_options *options,
 	struct diag_sink *sink, struct audit_report *report);
 
-/* Finds the lines of findings in options->batches; audit_place.c. */
-void audit_place_find(struct audit_log *log,
-	const struct audit_options *options);
+/* Finds the lines of findings that have none yet; audit_place.c. */
+void audit_place_find(struct audit_log *log, const struct rrbatch *batches);
 
 /* ---- work and threads (audit_pool.c) ----------------------------------- */
 
@@ -252,6 +251,7 @@ struct audit_keys {
 	size_t count;
 	uint8_t needed[32];     /* bit a: each RRset needs RRSIGs of
 				 * algorithm a */
+	uint8_t needed_list[256]; /* those, ascending */
 	unsigned needed_count;
 };
 
@@ -281,7 +281,7 @@ struct audit_rrset {
 	uint64_t order;
 	uint32_t size;     /* octets to the next item */
 	uint32_t ttl_sec;
-	uint32_t rrs_len;  /* each: RDLENGTH 2, RDATA */
+	uint32_t rrs_len;  /* each: RDLENGTH 2, RDATA; 0: not to be verified */
 	uint32_t sigs_len; /* each: TTL 4, RDLENGTH 2, RDATA */
 	uint16_t type;
 	uint8_t owner_len;
@@ -382,6 +382,8 @@ struct audit_nsec3 {
 	struct audit_nsec3_param params[AUDIT_PARAMS_MAX];
 	unsigned param_count;
 	const struct audit_nsec3_param *current; /* names are hashed for it */
+	bool optional; /* names that opt-out may cover are hashed, else the
+			* others */
 	uint32_t *index; /* of the current: by the first AUDIT_INDEX_BITS of a
 			  * hash, the first record that begins with these or
 			  * greater ones */
@@ -418,6 +420,7 @@ struct audit {
 	struct audit_nsec3 nsec3;
 	struct audit_types types; /* scratch, empty between uses */
 	struct audit_owner owner; /* at hand */
+	bool is_unsigned;         /* that is known, and nothing else counts */
 	uint64_t order;           /* counts owners and names */
 	bool has_keys;
 	uint8_t hidden[NAME_MAX_LEN]; /* the last cut or DNAME; what is below

@@ -43,22 +43,26 @@ slot_look(struct audit_finding *f, const uint8_t *owner, size_t owner_len,
 }
 
 void
-audit_place_find(struct audit_log *log, const struct audit_options *options)
+audit_place_find(struct audit_log *log, const struct rrbatch *batches)
 {
 	struct audit_finding *slots[SLOTS] = {NULL};
 	const uint8_t *owner = NULL;
 	size_t owner_len = 0;
 	uint32_t slot = 0;
+	bool any = false;
 
 	for (unsigned i = 0; i < AUDIT_KIND_COUNT; i++)
 		for (unsigned j = 0; j < log->kinds[i].kept_count; j++) {
 			struct audit_finding *f = log->kinds[i].kept[j];
 
+			if (f->line != 0)
+				continue;
+			any = true;
 			slot = owner_hash(f->owner, name_len(f->owner));
 			f->next = slots[slot];
 			slots[slot] = f;
 		}
-	for (const struct rrbatch *b = options->batches; b != NULL;
+	for (const struct rrbatch *b = batches; any && b != NULL;
 		b = b->next) {
 		const struct rrbatch_rr *rr = rrbatch_first(b);
 

@@ -407,9 +407,9 @@ algorithms_check(struct audit_worker *w, struct verdict *v)
 	const struct audit_keys *keys = &w->audit->keys;
 	bool good = true;
 
-	for (unsigned a = 0; a < 256; a++) {
-		if (!audit_keys_need(keys, a))
-			continue;
+	for (unsigned i = 0; i < keys->needed_count; i++) {
+		unsigned a = keys->needed_list[i];
+
 		if ((v->good[a / 8] >> a % 8 & 1) == 0)
 			good = false;
 		if ((v->present[a / 8] >> a % 8 & 1) != 0)

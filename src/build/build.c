@@ -36,7 +36,8 @@ build_init_zone(struct build *b)
 	for (unsigned i = 0; i < zone->apex_len; i++)
 		zone->apex[i] = name_lower_octet(b->input->apex[i]);
 	zone->secondary = b->input->secondary;
-	zone->view = store_writer_view(b->writer);
+	if (b->writer != NULL)
+		zone->view = store_writer_view(b->writer);
 }
 
 static void
@@ -73,7 +74,8 @@ build_create_workers(struct build *b, struct store_heap *heap)
 			continue;
 		/* Nobody else's is to be destroyed. */
 		w->packer.heap = NULL;
-		if (store_heap_create(b->writer, &w->packer.heap) != NSD_OK)
+		if (b->writer != NULL && store_heap_create(b->writer,
+				&w->packer.heap) != NSD_OK)
 			return NSD_E_MEMORY;
 	}
 	return NSD_OK;
@@ -379,6 +381,8 @@ build_start(struct build *b, struct store_heap *heap)
 	build_init_zone(b);
 	if (build_create_workers(b, heap) != NSD_OK)
 		return NSD_E_MEMORY;
+	if (b->writer == NULL)
+		return NSD_OK;
 	return share_init(&b->zone.share, store_heap_view(heap), &b->arena,
 		b->worker_count, b->rr_total);
 }

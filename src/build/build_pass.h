@@ -44,7 +44,7 @@ struct build_worker {
 
 struct build {
 	const struct zone_build_input *input;
-	struct store_writer *writer;
+	struct store_writer *writer; /* NULL: nothing is made */
 	struct packer_zone zone;
 	struct arena arena;         /* the calling thread's */
 	struct arena part;          /* as worker.part */
@@ -105,7 +105,8 @@ build_packer(struct build *b)
 
 /* ---- build.c, for parts.c too ------------------------------------------ */
 
-/* Makes the workers and the table of shared contents. NSD_E_MEMORY. After a
+/* Makes the workers and the table of shared contents. Without a writer and a
+ * heap (both NULL) nothing can be packed, only looked at. NSD_E_MEMORY. After a
  * failure, too, build_fini has to be called. */
 enum nsd_err build_start(struct build *b, struct store_heap *heap) MUST_USE;
 void build_fini(struct build *b);
