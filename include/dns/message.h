@@ -16,6 +16,7 @@
 
 #define MESSAGE_HEADER_LEN 12u
 #define MESSAGE_MAX_LEN 65535u
+#define MESSAGE_QUESTION_TAIL 4u /* QTYPE and QCLASS, behind QNAME */
 #define MESSAGE_UDP_MIN 512u     /* RFC 1035 section 2.3.4 */
 #define MESSAGE_POINTER_MAX 0x3fffu /* greatest offset a pointer can hold */
 

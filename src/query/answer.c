@@ -11,6 +11,7 @@
 #include "query/zones.h"
 
 #define DNAME_TOO_LONG "DNAME expansion became too large"
+#define TOO_LARGE "Answer exceeds 65535 octets"
 
 /* If a wildcard answered for the name in hand, notes that it needs a proof. */
 static void
@@ -401,6 +402,22 @@ wants_additional(const struct query_ctx *ctx, const struct query *q)
 			&& q->question.type != TYPE_ANY);
 }
 
+/* Replies SERVFAIL: the answer is longer than a message over TCP can be. TC
+ * (RFC 2181 section 9) would tell the client to do what it has just done. See
+ * doc/decisions/0045. */
+static void
+end_too_large(struct query *q)
+{
+	struct reply *reply = &q->reply;
+
+	reply->len = MESSAGE_HEADER_LEN + q->question.name.len
+		+ MESSAGE_QUESTION_TAIL;
+	memset(reply->count, 0, sizeof(reply->count));
+	reply->flags &= (uint16_t)~(MESSAGE_AA | MESSAGE_TC);
+	reply->rcode = RCODE_SERVFAIL;
+	query_set_ede(q, EDE_OTHER, TOO_LARGE);
+}
+
 void
 answer_compose(struct query_ctx *ctx, struct query *q)
 {
@@ -409,6 +426,7 @@ answer_compose(struct query_ctx *ctx, struct query *q)
 
 	if (q->search.outcome == OUTCOME_BROKEN) {
 		reply->rcode = RCODE_SERVFAIL;
+		query_set_ede(q, EDE_INVALID_DATA, NULL);
 		return;
 	}
 	/* RFC 1034 section 3.7.1: an answer to QCLASS * is never
@@ -422,8 +440,11 @@ answer_compose(struct query_ctx *ctx, struct query *q)
 	if ((reply->flags & MESSAGE_TC) == 0
 		&& !denial_add_expansions(ctx, q))
 		reply->flags |= MESSAGE_TC;
-	if ((reply->flags & MESSAGE_TC) != 0)
+	if ((reply->flags & MESSAGE_TC) != 0) {
+		if (!q->udp)
+			end_too_large(q);
 		return;
+	}
 	if (in_zone && wants_apex_ns(ctx, q))
 		add_apex_ns(ctx, q);
 	if (q->search.outcome == OUTCOME_DELEGATION)

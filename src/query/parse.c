@@ -10,10 +10,6 @@
  * abuse. */
 #define AUTHORITY_MAX 64
 
-/* Record types 128..255 are for questions alone (RFC 6895 section 3.1). */
-#define META_TYPE_FIRST 128
-#define META_TYPE_LAST 255
-
 static void
 end_with_header(struct query *q, enum rcode rcode, uint16_t flags)
 {
@@ -83,6 +79,8 @@ count_question(struct counters *counters,
 /*
  * Reads the additional section: at most one OPT at the root, and at most one
  * TSIG, which must be the last (RFC 6891 section 6.1.1, RFC 8945 section 5.1).
+ * Steps over others, such as SIG(0) (RFC 2931) and TKEY, without looking into
+ * them: no answer depends on these. Ends with the message at the latest.
  */
 static enum nsd_err
 read_additional(struct query *q, struct cursor *c, unsigned count)
@@ -104,7 +102,7 @@ read_additional(struct query *q, struct cursor *c, unsigned count)
 			q->tsig_at = (uint16_t)rr.owner_at;
 			break;
 		default:
-			return NSD_E_WIRE;
+			break;
 		}
 	}
 	return NSD_OK;
@@ -171,9 +169,10 @@ set_reply_limit(const struct query_ctx *ctx, struct query *q)
 }
 
 /*
- * Ends a request for a type that no zone holds; false for other types.
- * RFC 8906 asks for an error here, not for "no data", since the server does not
- * know what such a type means.
+ * Ends a request for a meta type that has a rule of its own; false for other
+ * types. No zone has records of type 0 or of the rest of 128..255, which are
+ * for questions alone (RFC 6895 section 3.1): so the answer is that there are
+ * none, as NSD and others say.
  */
 static bool
 end_meta_type(struct query *q, uint16_t flags)
@@ -187,27 +186,24 @@ end_meta_type(struct query *q, uint16_t flags)
 		if (!q->udp)
 			q->step = STEP_TRANSFER;
 		else
-			query_fail(q, RCODE_NOTIMP, EDE_NONE, NULL);
+			query_fail(q, RCODE_NOTIMP, EDE_NOT_SUPPORTED, NULL);
 		return true;
 	case TYPE_IXFR:
 		q->step = STEP_TRANSFER;
 		return true;
 	case TYPE_MAILA:
 	case TYPE_MAILB:
-		query_fail(q, RCODE_NOTIMP, EDE_NONE, NULL);
+		/* RFC 8906 section 3.1.4 allows it. "No data" would be wrong of
+		 * a name that has MX, or MB, MG or MR. */
+		query_fail(q, RCODE_NOTIMP, EDE_NOT_SUPPORTED, NULL);
 		return true;
-	case TYPE_TKEY:
-		query_fail(q, RCODE_REFUSED, EDE_NONE, NULL);
-		return true;
-	default:
-		if (type != 0 && type != TYPE_OPT && (type < META_TYPE_FIRST
-				|| type > META_TYPE_LAST))
-			return false;
-		/* RFC 9824 section 3.5 says so for NXNAME. The others get the
-		 * same. */
+	case TYPE_NXNAME:
+		/* RFC 9824 section 3.5 */
 		end_with_formerr(q, flags);
 		query_set_ede(q, EDE_INVALID_QUERY_TYPE, NULL);
 		return true;
+	default:
+		return false;
 	}
 }
 

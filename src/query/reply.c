@@ -6,7 +6,6 @@
 #include "query/tsig.h"
 
 #define ZONEVERSION_LEN 6u /* labels, type, serial: RFC 9660 section 2 */
-#define QUESTION_TAIL 4u   /* QTYPE and QCLASS */
 
 /* The octets of OPT, without an extended error: what is known before there is
  * an answer. */
@@ -32,7 +31,7 @@ reply_begin(struct query_ctx *ctx, struct query *q, bool with_question)
 	uint32_t opt;
 
 	if (with_question)
-		len += q->question.name.len + QUESTION_TAIL;
+		len += q->question.name.len + MESSAGE_QUESTION_TAIL;
 	opt = opt_len(ctx, q);
 	/* An NSID that leaves no room for an answer is not sent. */
 	if (len + opt > reply->limit && q->edns.nsid) {

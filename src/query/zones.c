@@ -139,6 +139,8 @@ zones_find(struct query_ctx *ctx, struct query *const *queries, size_t count)
 			q->step = STEP_HEADER;
 			q->reply.rcode = is_apex(q) ? RCODE_REFUSED
 				: RCODE_NXDOMAIN;
+			query_set_ede(q, is_apex(q) ? EDE_PROHIBITED
+				: EDE_NOT_AUTHORITATIVE, NULL);
 			break;
 		case STEP_TRANSFER:
 			if (is_apex(q))

@@ -130,6 +130,7 @@ class Bind(Server):
             "check-wildcard no; check-sibling no;",
             "max-udp-size 4096; edns-udp-size 4096;",
             "answer-cookie no; require-server-cookie no;",
+            "max-records-per-type 0; max-types-per-name 0;",
             "}; controls { };",
         ]
         for zone, path in self.zones.items():

@@ -267,26 +267,73 @@ other_options_of_any_length_are_ignored(void **state)
 	world_fini(&w);
 }
 
-/* Fault 21: a request with a SIG(0) or TKEY record gets FORMERR. */
+/* Fault 21: SIG(0) (RFC 2931), TKEY and what else stands in the additional
+ * section are not looked into. */
 static void
-sig0_and_tkey_are_formerr(void **state)
+other_additional_records_are_ignored(void **state)
 {
 	static const char *const records[] = {
-		"\0\0\30\0\377\0\0\0\0\0\2ab",
-		"\0\0\371\0\377\0\0\0\0\0\2ab",
+		"\0\0\30\0\377\0\0\0\0\0\2ab",   /* SIG(0) */
+		"\0\0\371\0\377\0\0\0\0\0\2ab",  /* TKEY */
+		"\0\0\1\0\1\0\0\0\0\0\2ab",      /* A */
+		"\0\377\0\0\1\0\0\0\0\0\2ab",    /* of no known type */
 	};
+	const struct ask edns = { .qname = "example.", .type = TYPE_SOA,
+		.edns = true };
 	struct world w;
 	struct raw raw;
 
 	start(&w);
-	for (size_t i = 0; i < 2; i++) {
-		raw_init(&raw, &plain);
-		memcpy(raw.request + raw.len, records[i], 13);
-		raw.len += 13;
-		raw.request[11] = 1;
-		raw_send(&w, &raw);
-		raw_expect_header(&raw, 0x8001);
-	}
+	for (size_t i = 0; i < 4; i++)
+		for (unsigned count = 1; count < 70; count += 34) {
+			raw_init(&raw, i % 2 == 0 ? &plain : &edns);
+			for (unsigned j = 0; j < count; j++) {
+				memcpy(raw.request + raw.len, records[i], 13);
+				raw.len += 13;
+			}
+			raw.request[11] += (uint8_t)count;
+			raw_send(&w, &raw);
+			assert_int_equal(raw.parts.flags, 0x8400);
+			assert_int_equal(raw.parts.opt.present, i % 2 != 0);
+			/* One more than there are. */
+			raw.request[11]++;
+			raw_send(&w, &raw);
+			assert_int_equal(raw.parts.flags, 0x8001);
+		}
+	world_fini(&w);
+}
+
+/* An OPT counts wherever it stands among them; a TSIG must still be last. */
+static void
+additional_records_stand_around_opt_and_tsig(void **state)
+{
+	static const char sig[] = "\0\0\30\0\377\0\0\0\0\0\2ab";
+	static const char opt[] = "\0\0\51\4\320\0\0\0\0\0\0";
+	static const char tsig[] = "\1k\0\0\372\0\377\0\0\0\0\0\23"
+		"\1h\0\0\0\0\0\0\0\1\54\0\0\x47\x11\0\0\0\0";
+	struct world w;
+	struct raw raw;
+
+	start(&w);
+	raw_init(&raw, &plain);
+	memcpy(raw.request + raw.len, sig, 13);
+	memcpy(raw.request + raw.len + 13, opt, 11);
+	memcpy(raw.request + raw.len + 24, sig, 13);
+	raw.len += 37;
+	raw.request[11] = 3;
+	raw_send(&w, &raw);
+	assert_int_equal(raw.parts.flags, 0x8400);
+	assert_true(raw.parts.opt.present);
+	memcpy(raw.request + raw.len, tsig, sizeof(tsig) - 1);
+	raw.len += sizeof(tsig) - 1;
+	raw.request[11] = 4;
+	raw_send(&w, &raw);
+	assert_int_equal(raw.parts.flags, 0x8009);
+	memcpy(raw.request + raw.len, sig, 13);
+	raw.len += 13;
+	raw.request[11] = 5;
+	raw_send(&w, &raw);
+	assert_int_equal(raw.parts.flags, 0x8001);
 	world_fini(&w);
 }
 
@@ -427,7 +474,8 @@ main(void)
 		cmocka_unit_test(nsid_when_asked_and_known),
 		cmocka_unit_test(zoneversion_is_the_serial),
 		cmocka_unit_test(other_options_of_any_length_are_ignored),
-		cmocka_unit_test(sig0_and_tkey_are_formerr),
+		cmocka_unit_test(other_additional_records_are_ignored),
+		cmocka_unit_test(additional_records_stand_around_opt_and_tsig),
 		cmocka_unit_test(tsig_of_an_unknown_key),
 		cmocka_unit_test(tsig_that_is_malformed),
 		cmocka_unit_test(tsig_in_wrong_places),

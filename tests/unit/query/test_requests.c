@@ -235,26 +235,70 @@ other_classes_are_refused(void **state)
 	world_fini(&w);
 }
 
-/* Fault 10, RFC 8906 section 3.1.4. */
+/* Fault 10. RFC 6895 section 3.1 keeps 128..255 for questions. */
 static void
-meta_types_are_errors(void **state)
+meta_types_without_a_rule_have_no_data(void **state)
+{
+	struct world w;
+
+	start(&w);
+	for (unsigned type = 0; type < 300; type++) {
+		struct reply_parts *p;
+
+		if (type == 1)
+			type = 41; /* OPT */
+		if (type == 42)
+			type = 127;
+		p = ask_for(&w, "example.", (uint16_t)type);
+		switch (type) {
+		case TYPE_NXNAME: /* RFC 9824 section 3.5 */
+			expect_rcode(p, RCODE_FORMERR);
+			assert_int_equal(p->len, 12);
+			break;
+		case TYPE_IXFR:
+		case TYPE_AXFR:
+			expect_rcode(p, RCODE_REFUSED);
+			break;
+		case TYPE_MAILA: /* RFC 8906 section 3.1.4 */
+		case TYPE_MAILB:
+			expect_rcode(p, RCODE_NOTIMP);
+			break;
+		case TYPE_ANY:
+			expect_rcode(p, RCODE_NOERROR);
+			assert_int_equal(p->section[AN].count, 1);
+			break;
+		default:
+			expect_rcode(p, RCODE_NOERROR);
+			expect_flag(p, MESSAGE_AA);
+			expect_counts(p, 0, 1, 0);
+		}
+		done(p);
+	}
+	world_fini(&w);
+}
+
+/* RFC 8914: requests for what is not served say why. */
+static void
+meta_types_with_a_rule_say_why(void **state)
 {
 	static const struct {
-		uint16_t type, rcode;
+		uint16_t type, ede;
 	} rows[] = {
-		{ 0, RCODE_FORMERR }, { TYPE_OPT, RCODE_FORMERR },
-		{ TYPE_TSIG, RCODE_FORMERR }, { TYPE_TKEY, RCODE_REFUSED },
-		{ 128, RCODE_FORMERR }, { 200, RCODE_FORMERR },
-		{ TYPE_MAILA, RCODE_NOTIMP }, { TYPE_MAILB, RCODE_NOTIMP },
-		{ 256, RCODE_NOERROR }, { 127, RCODE_NOERROR },
+		{ TYPE_NXNAME, EDE_INVALID_QUERY_TYPE },
+		{ TYPE_AXFR, EDE_NOT_SUPPORTED }, /* over UDP */
+		{ TYPE_IXFR, EDE_PROHIBITED },
+		{ TYPE_MAILA, EDE_NOT_SUPPORTED },
+		{ TYPE_MAILB, EDE_NOT_SUPPORTED },
 	};
 	struct world w;
 
 	start(&w);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct reply_parts *p = ask_for(&w, "example.", rows[i].type);
+		const struct ask ask = { .qname = "example.", .edns = true,
+			.type = rows[i].type };
+		struct reply_parts *p = ask_with(&w, &ask);
 
-		expect_rcode(p, rows[i].rcode);
+		expect_ede(p, rows[i].ede, NULL);
 		done(p);
 	}
 	world_fini(&w);
@@ -331,6 +375,14 @@ notify_is_not_allowed_yet(void **state)
 	expect_rcode(p, RCODE_NXDOMAIN);
 	assert_int_equal(p->len, 12);
 	done(p);
+	ask.edns = true;
+	p = ask_with(&w, &ask);
+	expect_ede(p, EDE_NOT_AUTHORITATIVE, NULL);
+	done(p);
+	ask.qname = "example.";
+	p = ask_with(&w, &ask);
+	expect_ede(p, EDE_PROHIBITED, NULL);
+	done(p);
 	world_fini(&w);
 }
 
@@ -379,7 +431,8 @@ main(void)
 		cmocka_unit_test(zone_not_served_is_refused),
 		cmocka_unit_test(zones_that_cannot_answer_fail),
 		cmocka_unit_test(other_classes_are_refused),
-		cmocka_unit_test(meta_types_are_errors),
+		cmocka_unit_test(meta_types_without_a_rule_have_no_data),
+		cmocka_unit_test(meta_types_with_a_rule_say_why),
 		cmocka_unit_test(transfers),
 		cmocka_unit_test(ixfr_with_its_soa_is_well_formed),
 		cmocka_unit_test(notify_is_not_allowed_yet),

@@ -325,10 +325,15 @@ chains_go_on_behind_the_reach_of_pointers(void **state)
 	world_fini(&w);
 }
 
-/* Fault 26. */
+/* Fault 26: TC over UDP; over TCP, where that would help nobody, SERVFAIL. */
 static void
-more_than_a_message_can_hold_is_truncated(void **state)
+more_than_a_message_can_hold_is_servfail(void **state)
 {
+	static const struct {
+		const char *name;
+		uint16_t udp_answers;
+	} rows[] = { { "big.z.", 0 }, { "to-big.z.", 1 }, { "x.d.z.", 2 } };
+	struct ask ask = { .type = TYPE_TXT, .size = 4096, .edns = true };
 	struct world w;
 	struct world_zone *zone;
 	struct reply_parts *p;
@@ -338,14 +343,30 @@ more_than_a_message_can_hold_is_truncated(void **state)
 	add_apex(zone);
 	add_many(zone, "big.z. 60 TXT a-text-that-makes-it-large-enough-%u",
 		1400);
+	add_many(zone, "x.y.z. 60 TXT a-text-that-makes-it-large-enough-%u",
+		1400);
+	world_add_record(zone, "to-big.z. 60 CNAME big.z.");
+	world_add_record(zone, "d.z. 60 DNAME y.z.");
 	world_start(&w);
-	p = ask_for(&w, "big.z.", TYPE_TXT);
-	expect_flag(p, MESSAGE_TC);
-	expect_counts(p, 0, 0, 0);
-	done(p);
-	p = ask_size(&w, "big.z.", TYPE_TXT, 4096, NULL);
-	expect_flag(p, MESSAGE_TC);
-	done(p);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		ask.qname = rows[i].name;
+		ask.transport = TRANSPORT_UDP;
+		p = ask_with(&w, &ask);
+		expect_flag(p, MESSAGE_TC);
+		expect_counts(p, rows[i].udp_answers, 0, 0);
+		done(p);
+		ask.transport = TRANSPORT_TCP;
+		p = ask_with(&w, &ask);
+		assert_int_equal(p->flags, 0x8002);
+		assert_true(p->has_question);
+		expect_counts(p, 0, 0, 0);
+		expect_ede(p, EDE_OTHER, "Answer exceeds 65535 octets");
+		done(p);
+		p = ask_for(&w, rows[i].name, TYPE_TXT);
+		assert_int_equal(p->flags, 0x8002);
+		assert_int_equal(p->len, 12 + strlen(rows[i].name) + 1 + 4);
+		done(p);
+	}
 	world_fini(&w);
 }
 
@@ -499,7 +520,7 @@ main(void)
 		cmocka_unit_test(chain_is_cut_at_a_whole_rrset),
 		cmocka_unit_test(names_behind_the_reach_of_pointers),
 		cmocka_unit_test(chains_go_on_behind_the_reach_of_pointers),
-		cmocka_unit_test(more_than_a_message_can_hold_is_truncated),
+		cmocka_unit_test(more_than_a_message_can_hold_is_servfail),
 		cmocka_unit_test(many_targets_are_bounded),
 		cmocka_unit_test(options_of_opt_give_way),
 		cmocka_unit_test(batches_answer_as_one_by_one),
