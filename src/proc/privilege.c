@@ -95,7 +95,7 @@ enum nsd_err
 privilege_chroot(const char *path)
 {
 	if (chroot(path) == -1 || chdir("/") == -1) {
-		log_error("unable to chroot to %s: %s", path, strerror(errno));
+		log_error("unable to chroot: %s (%s)", strerror(errno), path);
 		return NSD_E_SYSTEM;
 	}
 	return NSD_OK;

@@ -90,8 +90,8 @@ def test_text_that_no_txt_record_holds_exits_1(make_server, option):
      "No such file or directory"),
     ({"logfile": '"/nonexistent/log"'}, "error: Cannot open /nonexistent/log "
      "for appending (No such file or directory)"),
-    ({"chroot": '"/nonexistent"'}, "error: unable to chroot to /nonexistent: "
-     "No such file or directory"),
+    ({"chroot": '"/nonexistent"'}, "error: unable to chroot: "
+     "No such file or directory (/nonexistent)"),
     ({"cpu-affinity": "1023"},
      "error: invalid cpu 1023 specified in cpu-affinity"),
     ({"cpu-affinity": "0", "server-1-cpu-affinity": "1"}, "cpu-affinity"),
