@@ -34,8 +34,8 @@ void store_writer_close(struct store_writer *writer);
 /*
  * Closes the writer. If the store is in a file, leaves that so that
  * store_open_file attaches to it: flushed, with its checksum, marked clean. All
- * heaps made by store_heap_create must be destroyed. Readers may still be
- * there; what is retired counts as free in the file. Whatever happens before
+ * heaps made by store_heap_create must be destroyed. There must be no reader
+ * (store_count_readers): what is retired becomes free. Whatever happens before
  * the very end leaves an unclean file.
  * returns NSD_OK; NSD_E_SYSTEM (errno: the file cannot be read, written or
  * flushed) or NSD_E_MEMORY, and then the file stays unclean. The writer is
@@ -202,6 +202,10 @@ struct store_holder {
  */
 bool store_find_holder(struct store_writer *writer, int64_t now_msec,
 	struct store_holder *holder);
+
+/* How many readers are there, by what they say. One that has died counts until
+ * store_reader_clear. */
+unsigned store_count_readers(const struct store_writer *writer);
 
 struct store_stats {
 	uint64_t live;       /* octets in objects, rounding included */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/platform.h"
 #include "base/priority.h"
@@ -17,6 +18,12 @@
 #include "proc/loader.h"
 #include "store/store.h"
 #include "store/writer.h"
+
+/* From SIGTERM to main's word. */
+#define TERM_WAIT_SEC 5
+/* Longer than main waits before it kills (child.c). */
+#define READERS_WAIT_MSEC 30000
+#define READERS_STEP_USEC 1000
 
 /* ---- messages ------------------------------------------------------------ */
 
@@ -31,6 +38,32 @@ loader_on_stop(struct role *role)
 		load_pool_cancel(loader->pool);
 	else
 		role_stop(role);
+}
+
+/*
+ * A store that outlasts the server is closed at main's word only: else others
+ * still read it. If the signal went to all processes, the word comes soon.
+ */
+static void
+loader_on_term(struct role *role)
+{
+	struct loader *loader = (struct loader *)role;
+	const struct timeval wait = {.tv_sec = TERM_WAIT_SEC};
+
+	if (loader->close == LOADER_CLOSE_NONE
+		|| event_add(loader->alone_event, &wait) == -1)
+		role_stop(role);
+}
+
+static void
+loader_on_alone(evutil_socket_t fd, short what, void *arg)
+{
+	struct loader *loader = arg;
+
+	log_warning("the loader was told to end, and the server was not:"
+		    " the database stays open");
+	loader->stopping = false;
+	role_stop(&loader->role);
 }
 
 /* The file of a damaged database: the store in memory is to be left there.
@@ -168,6 +201,7 @@ loader_init_events(struct loader *loader)
 		{&loader->again_event, loader_on_again, 0},
 		{&loader->idle_event, loader_on_idle, 0},
 		{&loader->tidy_event, loader_on_tidy, 0},
+		{&loader->alone_event, loader_on_alone, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -189,6 +223,7 @@ loader_init_role(struct loader *loader, const struct role_start *start)
 	loader->role.on_stop = loader->close == LOADER_CLOSE_FILE
 		? loader_on_stop
 		: NULL;
+	loader->role.on_term = loader_on_term;
 	role_init_name("load", "loader");
 	role_init_death(server, true);
 	/* Answers come before all that the loader does, once there are any. */
@@ -226,10 +261,29 @@ loader_init(struct loader *loader, const struct role_start *start)
 	return err;
 }
 
+/* Waits until nobody reads the store: main has told all to end, and kills who
+ * does not. */
+static bool
+loader_outlasts_readers(struct loader *loader)
+{
+	int64_t end = clock_now_msec() + READERS_WAIT_MSEC;
+	unsigned count;
+
+	while ((count = store_count_readers(loader->writer)) > 0
+		&& clock_now_msec() < end)
+		usleep(READERS_STEP_USEC);
+	if (count > 0)
+		log_error("the database is of no use to the next start: %u"
+			  " processes still read it", count);
+	return count == 0;
+}
+
 /* Leaves all to the next start. Threads must be done. */
 static void
 loader_close(struct loader *loader)
 {
+	if (!loader_outlasts_readers(loader))
+		return;
 	while (loader_step_updates(loader))
 		;
 	while (load_prepare_step(&loader->prepare, loader->writer))

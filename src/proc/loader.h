@@ -95,6 +95,7 @@ struct loader {
 	struct event *again_event;
 	struct event *idle_event;
 	struct event *tidy_event;
+	struct event *alone_event; /* SIGTERM has come, and STOP has not */
 };
 
 /* ---- loader_pass.c: passes over the zones -------------------------------- */

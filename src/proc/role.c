@@ -71,7 +71,10 @@ role_on_term(evutil_socket_t fd, short what, void *arg)
 
 	/* The signal is not read, so the event would come again. */
 	event_del(role->term_event);
-	role_told_stop(role);
+	if (role->on_term != NULL)
+		role->on_term(role);
+	else
+		role_told_stop(role);
 }
 
 static void

@@ -53,6 +53,8 @@ struct role {
 		const struct ipc_message *m);
 	/* Told to end: calls role_stop when it can. NULL: ends at once. */
 	void (*on_stop)(struct role *role);
+	/* SIGTERM, before main's word. NULL: the same as being told. */
+	void (*on_term)(struct role *role);
 	/* Main has died. NULL: ends at once. */
 	void (*on_main_gone)(struct role *role);
 };

@@ -148,6 +148,16 @@ copy_name(const struct store_slot *slot, char name[16])
 			*p = '?';
 }
 
+unsigned
+store_count_readers(const struct store_writer *writer)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < writer->store->reader_max; i++)
+		count += rcu_load_acquire(&slot_of(writer, i)->pid) != 0;
+	return count;
+}
+
 bool
 store_find_holder(struct store_writer *writer, int64_t now_msec,
 	struct store_holder *holder)

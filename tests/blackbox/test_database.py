@@ -8,6 +8,7 @@ import re
 import signal
 import struct
 import subprocess
+import time
 
 import pytest
 
@@ -208,6 +209,34 @@ def stop_with_a_held_loader(server):
     wait_for("the end of the others", lambda: set(server.roles())
              == {"main", "loader"})
     return loader
+
+
+def test_loader_alone_does_not_close_what_others_read(server):
+    """SIGTERM to it, and not to the server: another one takes over."""
+    known = len(server.read_log())
+    loader = server.role("loader")
+    os.kill(loader, signal.SIGTERM)
+    server.wait_replaced("loader", loader)
+    server.wait_log("2 zones: 0 read, 0 failed", known)
+    log = server.read_log()[known:]
+    assert "the database stays open" in log
+    assert "database closed" not in log
+    check(server)
+    log = restart(server)
+    assert "as it was left by a clean stop" in log
+
+
+def test_loader_closes_what_nobody_reads(server):
+    """It is told to end while a worker has not yet."""
+    worker = server.role("server 1")
+    os.kill(worker, signal.SIGSTOP)
+    server.signal(signal.SIGTERM)
+    wait_for("the end of xfrd", lambda: "xfrd" not in server.roles())
+    time.sleep(0.2)  # for what must not happen
+    assert "database closed" not in server.read_log()
+    os.kill(worker, signal.SIGCONT)
+    assert server.process.wait(harness.DEADLINE) == 0
+    assert "as it was left by a clean stop" in restart(server, stop=False)
 
 
 def test_stop_while_a_loader_dies_is_clean(server):

@@ -108,6 +108,26 @@ store_is_in_no_core_file(void **state)
 }
 
 static void
+store_counts_its_readers(void **state)
+{
+	struct store_reader *first, *second;
+	struct fixture f;
+
+	fixture_open(&f, 0, false);
+	assert_int_equal(store_count_readers(f.writer), 0);
+	assert_int_equal(store_reader_open(f.store, 0, "one", &first), NSD_OK);
+	assert_int_equal(store_reader_open(f.store, 3, "two", &second), NSD_OK);
+	assert_int_equal(store_count_readers(f.writer), 2);
+	store_reader_close(first);
+	assert_int_equal(store_count_readers(f.writer), 1);
+	/* As if it had died. */
+	store_reader_clear(f.store, 3);
+	assert_int_equal(store_count_readers(f.writer), 0);
+	store_reader_close(second);
+	fixture_close(&f);
+}
+
+static void
 store_small_takes_little(void **state)
 {
 	struct fixture f;
@@ -640,6 +660,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(store_is_in_no_core_file),
+		cmocka_unit_test(store_counts_its_readers),
 		cmocka_unit_test(store_small_takes_little),
 		cmocka_unit_test(store_objects_never_overlap),
 		cmocka_unit_test(store_sizes_at_the_edges),
