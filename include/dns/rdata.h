@@ -7,6 +7,7 @@
 #ifndef DNS_RDATA_H
 #define DNS_RDATA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,8 @@ struct rdata_error {
 	size_t token;     /* index of the token at fault; count: one is
 			   * missing */
 	const char *text; /* what was expected; static */
+	bool is_doubt;    /* with NSD_E_ZONE: other servers load such
+			   * records */
 };
 
 /*
@@ -31,7 +34,9 @@ struct rdata_error {
  * returns NSD_OK; NSD_E_SYNTAX with *error filled if the text or the layout is
  *     wrong; NSD_E_ZONE with *error filled, and the RDATA as with NSD_OK, if
  *     only a value breaks a rule (a digest of the wrong length). A primary
- *     refuses such a record, a secondary serves what it was sent.
+ *     refuses such a record, but if it is a doubt loads it with a warning. A
+ *     secondary serves what it was sent. A doubt may be about the text alone:
+ *     rdata_check then finds no fault in the octets.
  * Cost: linear; SvcParams that are not in order are sorted. Allocates nothing.
  * Several threads may call it at once.
  */

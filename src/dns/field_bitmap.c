@@ -78,8 +78,10 @@ field_bitmap_parse(struct rdata_parse *p)
 		const struct token *t = &p->tokens[p->at];
 
 		if (t->quoted || rrtype_parse(t->text, t->len, &type)
-			!= NSD_OK || type == 0)
+			!= NSD_OK)
 			return rdata_expect(p, p->at, types_expected);
+		if (type == 0)
+			rdata_doubt(p, p->at, types_expected);
 		set_bit(all, type);
 	}
 	for (window = 0; window < WINDOWS; window++)
@@ -107,7 +109,7 @@ field_bitmap_check(struct rdata_walk *w)
 			walk_note(w,
 				"bitmap windows without a trailing zero");
 		else if (w->at[0] == 0 && (w->at[2] & 0x80))
-			walk_note(w, "a bitmap without type 0");
+			walk_doubt(w, "a bitmap without type 0");
 		if (w->at[0] <= last)
 			walk_note(w, "bitmap windows in ascending order");
 		last = w->at[0];

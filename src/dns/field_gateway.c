@@ -97,7 +97,7 @@ field_ipseckey_parse(struct rdata_parse *p)
 		return false;
 	start = p->at;
 	if ((algorithm == 0) != (start == p->count))
-		rdata_note(p, start, key_expected);
+		rdata_doubt(p, start, key_expected);
 	return rdata_rest_base64(p, start < p->count ? 1 : 0);
 }
 
@@ -113,7 +113,7 @@ field_ipseckey_check(struct rdata_walk *w)
 	else if (!check_gateway(w, head[1]))
 		return false;
 	else if ((head[2] == 0) != (w->at == w->end))
-		walk_note(w, key_expected);
+		walk_doubt(w, key_expected);
 	w->at = w->end;
 	return true;
 }

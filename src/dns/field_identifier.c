@@ -166,24 +166,56 @@ field_atma_print(struct rdata_walk *w, struct text *t)
 
 static const char digits[] = "0123456789abcdef";
 
-/* Reads octets as pairs of digits with a hyphen between two octets. */
+/* Reads one to four digits; returns how many, 0 if there is none. */
+static size_t
+scan_group(const char *text, size_t len, uint32_t *value)
+{
+	size_t i;
+
+	*value = 0;
+	for (i = 0; i < len && i < 4; i++) {
+		unsigned digit = (unsigned)(uint8_t)text[i] - '0';
+
+		if (digit > 9) {
+			digit = ((unsigned)(uint8_t)text[i] | 0x20) - 'a';
+			if (digit > 5)
+				break;
+			digit += 10;
+		}
+		*value = *value << 4 | digit;
+	}
+	return i;
+}
+
+/*
+ * Reads octets as pairs of digits with a hyphen between two octets. A first
+ * digit of 0 may be left out, but that is doubted.
+ */
 static bool
 eui_parse(struct rdata_parse *p, size_t octets, const char *what)
 {
 	const struct token *t = rdata_next_bare(p, what);
 	uint8_t out[8];
-	struct codec c;
-	size_t i;
+	size_t i, at = 0;
 
 	if (t == NULL)
 		return false;
-	codec_init(&c, out, sizeof(out));
-	if (t->len != 3 * octets - 1)
-		return rdata_expect(p, p->at - 1, what);
-	for (i = 0; i < octets; i++)
-		if (!codec_read_hex(&c, t->text + 3 * i, 2)
-			|| (i > 0 && t->text[3 * i - 1] != '-'))
+	for (i = 0; i < octets; i++) {
+		uint32_t value;
+		size_t len;
+
+		if (i > 0 && (at >= t->len || t->text[at++] != '-'))
 			return rdata_expect(p, p->at - 1, what);
+		len = scan_group(t->text + at, t->len - at, &value);
+		if (len == 0 || len > 2)
+			return rdata_expect(p, p->at - 1, what);
+		if (len == 1)
+			rdata_doubt(p, p->at - 1, what);
+		out[i] = (uint8_t)value;
+		at += len;
+	}
+	if (at != t->len)
+		return rdata_expect(p, p->at - 1, what);
 	return rdata_put(p, out, octets);
 }
 
@@ -234,27 +266,6 @@ void
 field_eui64_print(struct rdata_walk *w, struct text *t)
 {
 	eui_print(w, t, 8);
-}
-
-/* Reads one to four digits; returns how many, 0 if there is none. */
-static size_t
-scan_group(const char *text, size_t len, uint32_t *value)
-{
-	size_t i;
-
-	*value = 0;
-	for (i = 0; i < len && i < 4; i++) {
-		unsigned digit = (unsigned)(uint8_t)text[i] - '0';
-
-		if (digit > 9) {
-			digit = ((unsigned)(uint8_t)text[i] | 0x20) - 'a';
-			if (digit > 5)
-				break;
-			digit += 10;
-		}
-		*value = *value << 4 | digit;
-	}
-	return i;
 }
 
 bool

@@ -7,6 +7,7 @@
 #define ARC_PER_DEGREE (60u * 60 * 1000) /* thousandths of a second */
 #define LATITUDE_MAX (90 * ARC_PER_DEGREE)
 #define LONGITUDE_MAX (180 * ARC_PER_DEGREE)
+#define SIZE_MAX_CM UINT64_C(9000000000)
 #define BELOW_ZERO_CM 10000000u /* altitude 0 on the wire is -100,000 m */
 
 /* Defaults of RFC 1876 section 3: 1 m, 10,000 m and 10 m. */
@@ -105,7 +106,7 @@ next_angle(struct rdata_parse *p, char positive, char negative, uint32_t max,
 done:
 	p->at++;
 	if (arc > max)
-		return rdata_expect(p, first, degrees_expected);
+		rdata_doubt(p, first, degrees_expected);
 	*angle = side == 0 ? EQUATOR + arc : EQUATOR - arc;
 	return true;
 }
@@ -126,7 +127,9 @@ next_metres(struct rdata_parse *p, bool may_be_negative, uint64_t max,
 	text = t->text;
 	len = t->len;
 	negative = may_be_negative && len > 0 && *text == '-';
-	if (negative) {
+	if (may_be_negative && len > 0 && *text == '+')
+		rdata_doubt(p, p->at - 1, "metres without a +");
+	if (may_be_negative && len > 0 && (*text == '-' || *text == '+')) {
 		text++;
 		len--;
 	}
@@ -153,13 +156,15 @@ pack_size(uint64_t cm)
 static bool
 next_size(struct rdata_parse *p, uint8_t *size)
 {
+	static const char what[] = "metres from 0 to 90000000.00";
 	int64_t cm;
 
 	if (p->at >= p->count)
 		return true;
-	if (!next_metres(p, false, UINT64_C(9000000000),
-		"metres from 0 to 90000000.00", &cm))
+	if (!next_metres(p, false, SIZE_MAX_CM + 99, what, &cm))
 		return false;
+	if ((uint64_t)cm > SIZE_MAX_CM)
+		rdata_doubt(p, p->at - 1, what);
 	*size = pack_size((uint64_t)cm);
 	return true;
 }
@@ -194,6 +199,19 @@ is_angle(uint32_t angle, uint32_t max)
 	return angle >= EQUATOR - max && angle <= EQUATOR + max;
 }
 
+/* Text can say minutes and seconds beyond the last degree. */
+static void
+check_angle(struct rdata_walk *w, uint32_t angle, uint32_t max,
+	const char *why)
+{
+	if (is_angle(angle, max))
+		return;
+	if (is_angle(angle, max + ARC_PER_DEGREE - 1))
+		walk_doubt(w, why);
+	else
+		walk_note(w, why);
+}
+
 /* Both digits are decimal. Zero has no power of ten: text could not tell it. */
 static bool
 is_size(uint8_t size)
@@ -219,10 +237,10 @@ field_loc_check(struct rdata_walk *w)
 		return false;
 	if (!is_size(at[1]) || !is_size(at[2]) || !is_size(at[3]))
 		walk_note(w, "sizes of decimal digits");
-	if (!is_angle(octets_get_u32(at + 4), LATITUDE_MAX))
-		walk_note(w, "a latitude of at most 90 degrees");
-	if (!is_angle(octets_get_u32(at + 8), LONGITUDE_MAX))
-		walk_note(w, "a longitude of at most 180 degrees");
+	check_angle(w, octets_get_u32(at + 4), LATITUDE_MAX,
+		"a latitude of at most 90 degrees");
+	check_angle(w, octets_get_u32(at + 8), LONGITUDE_MAX,
+		"a longitude of at most 180 degrees");
 	return true;
 }
 

@@ -123,12 +123,16 @@ field_time_parse(struct rdata_parse *p)
 	static const char what[] = "a time as YYYYMMDDHHMMSS (to "
 		"21060207062815) or seconds";
 	const struct token *t = rdata_next_bare(p, what);
+	bool wraps = false;
 	uint32_t value;
 
 	if (t == NULL)
 		return false;
-	if (!scan_time(t->text, t->len, &value))
+	if (!scan_time(t->text, t->len, &value, &wraps))
 		return rdata_expect(p, p->at - 1, what);
+	if (wraps)
+		rdata_doubt(p, p->at - 1, "a time from 1970 to "
+			"21060207062815, as 32 bits hold no other");
 	return rdata_put_u32(p, value);
 }
 

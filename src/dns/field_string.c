@@ -145,18 +145,25 @@ is_tag(const uint8_t *octets, size_t len)
 static const char tag_expected[] =
 	"a property tag of 1 to 255 letters and digits";
 
-/* The tag may stand in quotes, as other servers allow. */
+/* The tag may stand in quotes, as other servers allow. Escapes in it are
+ * doubted. */
 bool
 field_tag_parse(struct rdata_parse *p)
 {
 	const struct token *t;
+	uint8_t tag[255];
+	ptrdiff_t len;
 
 	if (p->at >= p->count)
 		return rdata_expect(p, p->count, tag_expected);
 	t = &p->tokens[p->at++];
-	if (t->len > 255 || !is_tag((const uint8_t *)t->text, t->len))
+	len = scan_unescape(t->text, t->len, tag, sizeof(tag));
+	if (len < 0 || !is_tag(tag, (size_t)len))
 		return rdata_expect(p, p->at - 1, tag_expected);
-	return rdata_put_u8(p, t->len) && rdata_put(p, t->text, t->len);
+	if (t->escaped)
+		rdata_doubt(p, p->at - 1, "a property tag without escapes");
+	return rdata_put_u8(p, (uint32_t)len)
+		&& rdata_put(p, tag, (size_t)len);
 }
 
 bool

@@ -217,37 +217,60 @@ order_sort(uint8_t *first, const uint8_t *end)
 	}
 }
 
-/* Parses one parameter and appends it. */
+/* Checks a value that was given as octets. False: it breaks a rule, and that
+ * was noted. */
 static bool
-parse_param(struct rdata_parse *p, const struct param_text *param)
+check_generic(struct rdata_parse *p, const struct param_text *param,
+	uint16_t key, const uint8_t *value, size_t len)
+{
+	const struct svc_form *form = svc_form_get(key);
+	const char *why = form->check(value, len);
+
+	if (why == NULL)
+		return true;
+	if (form->is_strict)
+		rdata_note(p, param->token, why);
+	else
+		rdata_doubt(p, param->token, why);
+	return false;
+}
+
+/* Parses one parameter and appends it. *sound becomes false if it breaks a
+ * rule. */
+static bool
+parse_param(struct rdata_parse *p, const struct param_text *param, bool *sound)
 {
 	uint8_t *start = p->out + p->len;
 	const struct svc_form *form;
+	struct svc_key_text key;
 	struct svc_out out;
 	const char *why;
-	uint16_t key;
-	bool generic;
 
-	if (!svc_key_parse(param->key, param->key_len, &key, &generic))
+	if (!svc_key_parse(param->key, param->key_len, &key))
 		return rdata_expect(p, param->token, param_expected);
 	if (rdata_room(p) < HEAD)
 		return rdata_expect(p, param->token,
 			"RDATA of at most 65535 octets");
 	out.at = start + HEAD;
 	out.room = rdata_room(p) - HEAD;
+	out.doubt = key.doubt ? param_expected : NULL;
 	/* The value of keyN is opaque octets, also if N has a name. */
-	form = svc_form_get(generic ? SVC_INVALID : key);
+	form = svc_form_get(key.generic ? SVC_INVALID : key.key);
 	why = parse_value(form, param, &out);
 	if (why != NULL)
 		return rdata_expect(p, param->token, why);
-	octets_put_u16(start, key);
-	octets_put_u16(start + 2, (uint16_t)(out.at - start - HEAD));
-	if (generic) {
-		why = svc_form_get(key)->check(start + HEAD,
-			(size_t)(out.at - start - HEAD));
-		if (why != NULL)
-			rdata_note(p, param->token, why);
+	if (out.doubt != NULL) {
+		rdata_doubt(p, param->token, out.doubt);
+		if (key.key == SVC_INVALID
+			|| svc_form_get(key.key)->check(start + HEAD,
+				(size_t)(out.at - start - HEAD)) != NULL)
+			*sound = false;
 	}
+	octets_put_u16(start, key.key);
+	octets_put_u16(start + 2, (uint16_t)(out.at - start - HEAD));
+	if (key.generic && !check_generic(p, param, key.key, start + HEAD,
+		(size_t)(out.at - start - HEAD)))
+		*sound = false;
 	p->len = (size_t)(out.at - p->out);
 	return true;
 }
@@ -261,12 +284,11 @@ find_token(struct rdata_parse *p, size_t first, uint16_t wanted)
 	for (i = first; i < p->count; i++) {
 		const struct token *t = &p->tokens[i];
 		const char *equals = memchr(t->text, '=', t->len);
-		uint16_t key;
-		bool generic;
+		struct svc_key_text key;
 
 		if (!t->quoted && svc_key_parse(t->text, equals != NULL
-			? (size_t)(equals - t->text) : t->len, &key, &generic)
-			&& key == wanted)
+			? (size_t)(equals - t->text) : t->len, &key)
+			&& key.key == wanted)
 			return i;
 	}
 	return first;
@@ -277,6 +299,7 @@ field_svc_params_parse(struct rdata_parse *p)
 {
 	size_t first_token = p->at, first = p->len;
 	struct param_order order;
+	bool sound = true;
 	const char *why;
 	uint16_t key;
 
@@ -286,7 +309,8 @@ field_svc_params_parse(struct rdata_parse *p)
 		struct param_text param;
 		size_t start = p->len;
 
-		if (!next_param(p, &param) || !parse_param(p, &param))
+		if (!next_param(p, &param)
+			|| !parse_param(p, &param, &sound))
 			return false;
 		if (!order_add(&order, p->out + first, p->out + start))
 			return rdata_expect(p, param.token,
@@ -294,10 +318,12 @@ field_svc_params_parse(struct rdata_parse *p)
 	}
 	if (order.disordered)
 		order_sort(p->out + first, p->out + p->len);
-	if (p->bad_value)
-		return true;
-	why = broken_rule(p->out + first, p->out + p->len, &key);
-	if (why != NULL)
+	/* Rules between parameters apply if each of them is sound. */
+	why = sound ? broken_rule(p->out + first, p->out + p->len, &key)
+		: NULL;
+	if (why != NULL && key == SVC_NO_DEFAULT_ALPN)
+		rdata_doubt(p, find_token(p, first_token, key), why);
+	else if (why != NULL)
 		rdata_note(p, find_token(p, first_token, key), why);
 	return true;
 }
@@ -308,6 +334,7 @@ bool
 field_svc_params_check(struct rdata_walk *w)
 {
 	const uint8_t *params = w->at;
+	const struct svc_form *form;
 	long last_key = -1;
 	const char *why;
 	uint16_t key;
@@ -323,17 +350,23 @@ field_svc_params_check(struct rdata_walk *w)
 		if (key <= last_key)
 			walk_note(w, "parameters in ascending order of keys");
 		if (key == SVC_INVALID)
-			walk_note(w, "a key up to 65534");
+			walk_doubt(w, "a key up to 65534");
 		last_key = key;
-		why = svc_form_get(key)->check(param + HEAD,
-			octets_get_u16(param + 2));
-		if (why != NULL)
+		form = svc_form_get(key);
+		why = form->check(param + HEAD, octets_get_u16(param + 2));
+		if (why != NULL && form->is_strict)
 			walk_note(w, why);
+		else if (why != NULL && form->says_all)
+			walk_doubt(w, why);
+		else if (why != NULL)
+			walk_doubt_octets(w, why);
 	}
 	/* Rules between parameters apply if each of them is sound. */
 	if (w->value_why == NULL) {
 		why = broken_rule(params, w->end, &key);
-		if (why != NULL)
+		if (why != NULL && key == SVC_NO_DEFAULT_ALPN)
+			walk_doubt(w, why);
+		else if (why != NULL)
 			walk_note(w, why);
 	}
 	return true;

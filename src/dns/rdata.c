@@ -4,6 +4,66 @@
 #include "dns/rdata_field.h"
 #include "dns/scan.h"
 
+/* ---- octets */
+
+/*
+ * Walks along all fields. Returns NSD_E_WIRE with w->why if the layout is
+ * broken, or NSD_E_ZONE with w->value_why if a field's value breaks a rule.
+ */
+static enum nsd_err
+check_fields(const struct rrtype *row, struct rdata_walk *w)
+{
+	unsigned i;
+
+	if (walk_left(w) > RDATA_MAX_LEN) {
+		w->why = "RDATA of at most 65535 octets";
+		return NSD_E_WIRE;
+	}
+	for (i = 0; row->fields[i] != FIELD_END; i++)
+		if (!rdata_field_ops[row->fields[i]].check(w))
+			return NSD_E_WIRE;
+	if (w->at != w->end) {
+		w->why = "the end of the RDATA";
+		return NSD_E_WIRE;
+	}
+	return w->value_why != NULL ? NSD_E_ZONE : NSD_OK;
+}
+
+/* rdata_check, which also tells whether others load what breaks a rule. */
+static enum nsd_err
+check_octets(uint16_t type, const uint8_t *rdata, size_t rdata_len,
+	const char **why, bool *is_doubt)
+{
+	const struct rrtype *row = rrtype_get(type);
+	struct rdata_walk w = { .at = rdata, .end = rdata + rdata_len };
+	enum nsd_err err = check_fields(row, &w);
+	const char *rule_why;
+	unsigned field;
+
+	if (err != NSD_OK) {
+		*why = err == NSD_E_WIRE ? w.why : w.value_why;
+		*is_doubt = !w.is_bad;
+		return err;
+	}
+	if (row->rule == RULE_NONE)
+		return NSD_OK;
+	rule_why = rdata_rule_broken(row->rule, rdata, rdata_len, &field);
+	if (rule_why == NULL)
+		return NSD_OK;
+	*why = rule_why;
+	*is_doubt = rdata_rule_is_doubt(row->rule, type, rdata);
+	return NSD_E_ZONE;
+}
+
+enum nsd_err
+rdata_check(uint16_t type, const uint8_t *rdata, size_t rdata_len,
+	const char **why)
+{
+	bool is_doubt;
+
+	return check_octets(type, rdata, rdata_len, why, &is_doubt);
+}
+
 /* ---- from text */
 
 /* Parses all fields. Notes in first_of the first token of each. */
@@ -51,7 +111,8 @@ static enum nsd_err
 finish_unknown(struct rdata_parse *p, size_t *rdata_len)
 {
 	const char *why;
-	enum nsd_err err = rdata_check(p->type, p->out, p->len, &why);
+	enum nsd_err err = check_octets(p->type, p->out, p->len, &why,
+		&p->error->is_doubt);
 
 	if (err != NSD_OK)
 		rdata_expect(p, p->count > 2 ? 2 : 1, why);
@@ -88,60 +149,20 @@ rdata_parse(uint16_t type, const struct token *tokens, size_t token_count,
 		return NSD_E_SYNTAX;
 	if (row->rule != RULE_NONE) {
 		why = rdata_rule_broken(row->rule, rdata, p.len, &field);
-		if (why != NULL)
+		if (why != NULL && rdata_rule_is_doubt(row->rule, type,
+				rdata))
+			rdata_doubt(&p, first_of[field], why);
+		else if (why != NULL)
 			rdata_note(&p, first_of[field], why);
 	}
 	*rdata_len = p.len;
-	return p.bad_value ? NSD_E_ZONE : NSD_OK;
-}
-
-/* ---- on the wire */
-
-/*
- * Walks along all fields. Returns NSD_E_WIRE if the layout is broken, or
- * NSD_E_ZONE if a field's value breaks a rule, both with *why set.
- */
-static enum nsd_err
-check_fields(const struct rrtype *row, const uint8_t *rdata,
-	size_t rdata_len, const char **why)
-{
-	struct rdata_walk w = { .at = rdata, .end = rdata + rdata_len };
-	unsigned i;
-
-	if (rdata_len > RDATA_MAX_LEN) {
-		*why = "RDATA of at most 65535 octets";
-		return NSD_E_WIRE;
-	}
-	for (i = 0; row->fields[i] != FIELD_END; i++)
-		if (!rdata_field_ops[row->fields[i]].check(&w)) {
-			*why = w.why;
-			return NSD_E_WIRE;
-		}
-	if (w.at != w.end) {
-		*why = "the end of the RDATA";
-		return NSD_E_WIRE;
-	}
-	*why = w.value_why;
-	return w.value_why != NULL ? NSD_E_ZONE : NSD_OK;
-}
-
-enum nsd_err
-rdata_check(uint16_t type, const uint8_t *rdata, size_t rdata_len,
-	const char **why)
-{
-	const struct rrtype *row = rrtype_get(type);
-	enum nsd_err err = check_fields(row, rdata, rdata_len, why);
-	const char *rule_why;
-	unsigned field;
-
-	if (err != NSD_OK || row->rule == RULE_NONE)
-		return err;
-	rule_why = rdata_rule_broken(row->rule, rdata, rdata_len, &field);
-	if (rule_why == NULL)
+	if (!p.bad_value && !p.doubt)
 		return NSD_OK;
-	*why = rule_why;
+	error->is_doubt = !p.bad_value;
 	return NSD_E_ZONE;
 }
+
+/* ---- from a message */
 
 /*
  * Expands the names and copies the fields before and between them unchanged.
@@ -186,8 +207,8 @@ rdata_read(uint16_t type, struct cursor *message, uint16_t rdlength,
 	uint8_t *rdata, size_t *rdata_len)
 {
 	const struct rrtype *row = rrtype_get(type);
+	struct rdata_walk w;
 	const uint8_t *octets;
-	const char *why;
 
 	if (row->flags & RR_DECOMPRESS) {
 		if (message->failed || cursor_left(message) < rdlength
@@ -199,8 +220,10 @@ rdata_read(uint16_t type, struct cursor *message, uint16_t rdlength,
 		return NSD_OK;
 	}
 	octets = cursor_read_octets(message, rdlength);
-	if (octets == NULL
-		|| check_fields(row, octets, rdlength, &why) == NSD_E_WIRE) {
+	if (octets == NULL)
+		return NSD_E_WIRE;
+	w = (struct rdata_walk){ .at = octets, .end = octets + rdlength };
+	if (check_fields(row, &w) == NSD_E_WIRE) {
 		message->failed = true;
 		return NSD_E_WIRE;
 	}
@@ -227,13 +250,15 @@ rdata_print(uint16_t type, const uint8_t *rdata, size_t rdata_len, char *out,
 {
 	const struct rrtype *row = rrtype_get(type);
 	struct text t = { .out = out, .size = size };
-	struct rdata_walk w = { .at = rdata, .end = rdata + rdata_len };
-	const char *why;
+	struct rdata_walk checked = { .at = rdata, .end = rdata + rdata_len };
+	struct rdata_walk w = checked;
 	unsigned i;
 
-	/* Text can express what only breaks a rule of the type. */
+	/* Text can express what only breaks a rule of the type, and most of
+	 * what is only doubted. */
 	if (row->fields[0] == FIELD_UNKNOWN
-		|| check_fields(row, rdata, rdata_len, &why) != NSD_OK) {
+		|| check_fields(row, &checked) == NSD_E_WIRE
+		|| checked.is_unsayable) {
 		print_unknown(&t, rdata, rdata_len);
 	} else {
 		for (i = 0; row->fields[i] != FIELD_END; i++) {

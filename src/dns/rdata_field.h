@@ -89,4 +89,9 @@ RDATA_FIELD_DECLARE(field_wks)
 const char *rdata_rule_broken(enum rdata_rule rule, const uint8_t *rdata,
 	size_t rdata_len, unsigned *field);
 
+/* True if at least two of BIND, Knot and NSD load records of the type that
+ * break the rule. */
+bool rdata_rule_is_doubt(enum rdata_rule rule, uint16_t type,
+	const uint8_t *rdata);
+
 #endif

@@ -27,6 +27,14 @@ rdata_note(struct rdata_parse *p, size_t token, const char *what)
 	p->bad_value = true;
 }
 
+void
+rdata_doubt(struct rdata_parse *p, size_t token, const char *what)
+{
+	if (!p->bad_value && !p->doubt)
+		rdata_expect(p, token, what);
+	p->doubt = true;
+}
+
 bool
 rdata_rest_hex(struct rdata_parse *p, size_t min)
 {

@@ -28,6 +28,7 @@ struct rdata_parse {
 	struct rdata_error *error;
 	/* A field's value breaks a rule; the parse goes on. */
 	bool bad_value;
+	bool doubt; /* the same, but other servers load it */
 };
 
 static inline size_t
@@ -46,6 +47,10 @@ bool rdata_expect_shorter(struct rdata_parse *p);
 
 /* Notes that the value at a token breaks a rule; the first note counts. */
 void rdata_note(struct rdata_parse *p, size_t token, const char *what);
+
+/* The same for a rule that most other servers do not enforce: at least two of
+ * BIND, Knot and NSD load the record. Any other note counts more. */
+void rdata_doubt(struct rdata_parse *p, size_t token, const char *what);
 
 /* The next token if there is one and it is not quoted; else NULL. */
 static inline const struct token *

@@ -164,3 +164,26 @@ rdata_rule_broken(enum rdata_rule rule, const uint8_t *rdata,
 	ASSERT_HOT(false);
 	return NULL;
 }
+
+bool
+rdata_rule_is_doubt(enum rdata_rule rule, uint16_t type, const uint8_t *rdata)
+{
+	switch (rule) {
+	case RULE_DIGEST:
+		/* SHA-1, SHA-256 and SHA-384 are checked by others, too. */
+		return type == TYPE_CDS
+			|| (rdata[3] != 1 && rdata[3] != 2 && rdata[3] != 4);
+	case RULE_NONE:
+	case RULE_GPOS:
+		return false;
+	case RULE_SSHFP:
+	case RULE_ZONEMD:
+	case RULE_NSEC:
+	case RULE_DHCID:
+	case RULE_DIGITS:
+	case RULE_URI:
+		return true;
+	}
+	ASSERT_HOT(false);
+	return false;
+}

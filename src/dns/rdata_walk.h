@@ -19,6 +19,8 @@ struct rdata_walk {
 	const uint8_t *at, *end;
 	const char *why;       /* broken layout: what was expected */
 	const char *value_why; /* the first broken rule; NULL: none */
+	bool is_bad;           /* one of them is more than a doubt */
+	bool is_unsayable;     /* the type's own text has no words for it */
 };
 
 static inline size_t
@@ -36,12 +38,29 @@ walk_broken(struct rdata_walk *w, const char *why)
 	return false;
 }
 
+/* A value breaks a rule that most other servers do not enforce; the walk goes
+ * on. The type's own text can say the value. */
+static inline void
+walk_doubt(struct rdata_walk *w, const char *why)
+{
+	if (w->value_why == NULL)
+		w->value_why = why;
+}
+
+/* The same for a value that only the form of RFC 3597 can say. */
+static inline void
+walk_doubt_octets(struct rdata_walk *w, const char *why)
+{
+	walk_doubt(w, why);
+	w->is_unsayable = true;
+}
+
 /* A value breaks a rule; the walk goes on. */
 static inline void
 walk_note(struct rdata_walk *w, const char *why)
 {
-	if (w->value_why == NULL)
-		w->value_why = why;
+	walk_doubt_octets(w, why);
+	w->is_bad = true;
 }
 
 /* Moves behind len octets; if there are fewer, the layout is broken. */

@@ -100,7 +100,8 @@ is_leap_year(uint32_t year)
 	return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 }
 
-/* Days from 1 January 1970 to 1 January of the year, 1970 or later. */
+/* Days from 1 January 1970 to 1 January of the year, modulo 2^32 for a year
+ * before. */
 static inline uint32_t
 days_to_year(uint32_t year)
 {
@@ -111,7 +112,7 @@ days_to_year(uint32_t year)
 }
 
 bool
-scan_time(const char *text, size_t len, uint32_t *seconds)
+scan_time(const char *text, size_t len, uint32_t *seconds, bool *wraps)
 {
 	uint32_t year, month, day, hour, minute, second, days;
 	uint64_t sum;
@@ -125,8 +126,8 @@ scan_time(const char *text, size_t len, uint32_t *seconds)
 	hour = read_digits(text + 8, 2);
 	minute = read_digits(text + 10, 2);
 	second = read_digits(text + 12, 2);
-	/* 32 bits end in 2106. A leap second is the next minute's first. */
-	if (year < 1970 || year > 2106 || month > 11 || hour > 23
+	/* A leap second is the next minute's first. */
+	if (year < 1900 || year > 9999 || month > 11 || hour > 23
 		|| minute > 59 || second > 60)
 		return false;
 	days = days_before[month + 1] - days_before[month];
@@ -137,9 +138,10 @@ scan_time(const char *text, size_t len, uint32_t *seconds)
 	days = days_to_year(year) + days_before[month] + day;
 	if (month > 1 && is_leap_year(year))
 		days++;
+	/* 32 bits end in 2106. */
 	sum = (uint64_t)days * 86400 + hour * 3600 + minute * 60 + second;
 	if (sum > UINT32_MAX)
-		return false;
+		*wraps = true;
 	*seconds = (uint32_t)sum;
 	return true;
 }

@@ -38,8 +38,10 @@ bool scan_u64(const char *text, size_t len, uint64_t *number);
 /* Reads seconds, or "1w2d3h4m5s" in any order and case; 1h30 is 3630. */
 bool scan_period(const char *text, size_t len, uint32_t *seconds);
 
-/* Reads YYYYMMDDHHMMSS or seconds since 1970 (RFC 4034 section 3.2). */
-bool scan_time(const char *text, size_t len, uint32_t *seconds);
+/* Reads YYYYMMDDHHMMSS, from 1900 on, or seconds since 1970
+ * (RFC 4034 section 3.2). A time that 32 bits do not hold is taken modulo
+ * 2^32, and *wraps is set; else it stays. */
+bool scan_time(const char *text, size_t len, uint32_t *seconds, bool *wraps);
 /* Prints 14 digits; no NUL. */
 void scan_print_time(uint32_t seconds, char out[14]);
 

@@ -74,7 +74,7 @@ opaque_print(const uint8_t *octets, size_t len, struct text *t)
 }
 
 static const struct svc_form opaque_form = { opaque_parse, opaque_check,
-	opaque_print };
+	opaque_print, false, true };
 
 /* ---- no value */
 
@@ -144,11 +144,11 @@ mandatory_parse(const struct svc_value *value, struct svc_out *out)
 	svc_keys_init(&keys);
 	list_init(&l, value);
 	while (list_next(&l, &item, &len)) {
-		uint16_t key;
-		bool generic;
+		struct svc_key_text key;
 
-		if (!svc_key_parse(item, len, &key, &generic)
-			|| key == SVC_MANDATORY || !svc_keys_add(&keys, key))
+		if (!svc_key_parse(item, len, &key) || key.doubt
+			|| key.key == SVC_MANDATORY
+			|| !svc_keys_add(&keys, key.key))
 			return mandatory_expected;
 	}
 	return put_keys(out, &keys) ? NULL : too_long;
@@ -199,9 +199,13 @@ items_parse_some(const struct svc_value *value, struct svc_out *out)
 		size_t len = 0;
 
 		while (at < end && *at != ',') {
-			if (*at == '\\' && (++at == end
-				|| (*at != ',' && *at != '\\')))
-				return items_expected;
+			if (*at == '\\') {
+				if (++at == end)
+					return items_expected;
+				/* Others drop it before any octet. */
+				if (*at != ',' && *at != '\\')
+					out->doubt = items_expected;
+			}
 			if (len == 255)
 				return items_expected;
 			item[++len] = *at++;
@@ -382,14 +386,18 @@ ip6_print(const uint8_t *octets, size_t len, struct text *t)
 static const char *
 ech_parse(const struct svc_value *value, struct svc_out *out)
 {
+	static const char expected[] =
+		"a list of ECH configurations in base64";
 	struct codec c;
 
 	codec_init(&c, out->at, out->room);
-	if (value->escaped || value->len == 0
+	if (value->escaped
 		|| !codec_read_base64(&c, (const char *)value->octets,
 			value->len)
 		|| !codec_is_whole(&c))
-		return "a list of ECH configurations in base64";
+		return expected;
+	if (value->len == 0)
+		out->doubt = expected;
 	out->at = c.out;
 	out->room = c.room;
 	return NULL;
@@ -481,7 +489,9 @@ dohpath_parse(const struct svc_value *value, struct svc_out *out)
 {
 	const char *why = dohpath_check(value->octets, value->len);
 
-	return why != NULL ? why : opaque_parse(value, out);
+	if (why != NULL)
+		out->doubt = why;
+	return opaque_parse(value, out);
 }
 
 /* ---- tls-supported-groups: numbers of two octets, none twice */
@@ -546,25 +556,29 @@ static const struct svc_param {
 	struct svc_form form;
 } params[] = {
 	[0] = { "mandatory", { mandatory_parse, mandatory_check,
-		mandatory_print } },
-	[1] = { "alpn", { items_parse_some, items_check, items_print } },
+		mandatory_print, true, false } },
+	[1] = { "alpn", { items_parse_some, items_check, items_print, true,
+		false } },
 	[2] = { "no-default-alpn", { empty_parse, empty_check,
-		opaque_print } },
-	[3] = { "port", { port_parse, port_check, port_print } },
-	[4] = { "ipv4hint", { ip4_parse, ip4_check, ip4_print } },
-	[5] = { "ech", { ech_parse, ech_check, ech_print } },
-	[6] = { "ipv6hint", { ip6_parse, ip6_check, ip6_print } },
+		opaque_print, false, false } },
+	[3] = { "port", { port_parse, port_check, port_print, true, false } },
+	[4] = { "ipv4hint", { ip4_parse, ip4_check, ip4_print, true, false } },
+	[5] = { "ech", { ech_parse, ech_check, ech_print, false, true } },
+	[6] = { "ipv6hint", { ip6_parse, ip6_check, ip6_print, true, false } },
 	/* RFC 9461, RFC 9540 */
-	[7] = { "dohpath", { dohpath_parse, dohpath_check, opaque_print } },
-	[8] = { "ohttp", { empty_parse, empty_check, opaque_print } },
+	[7] = { "dohpath", { dohpath_parse, dohpath_check, opaque_print, false,
+		true } },
+	[8] = { "ohttp", { empty_parse, empty_check, opaque_print, false,
+		false } },
 	/* draft-ietf-tls-key-share-prediction */
 	[9] = { "tls-supported-groups", { groups_parse, groups_check,
-		groups_print } },
+		groups_print, false, false } },
 	/* RFC 9953 */
 	[10] = { "docpath", { items_parse_any, items_check_from,
-		items_print } },
+		items_print, false, false } },
 	/* draft-ietf-intarea-proxy-config */
-	[11] = { "pvd", { empty_parse, empty_check, opaque_print } },
+	[11] = { "pvd", { empty_parse, empty_check, opaque_print, false,
+		false } },
 };
 
 #define PARAM_COUNT (sizeof(params) / sizeof(params[0]))
@@ -575,33 +589,35 @@ svc_form_get(uint16_t key)
 	return key < PARAM_COUNT ? &params[key].form : &opaque_form;
 }
 
-/* Section 2.1: keyNNNNN has no leading zeros. 65535 is no key. */
+/* Section 2.1: keyNNNNN has no leading zeros. Section 14.3.2: 65535 is no
+ * key. */
 static bool
-parse_generic(const char *text, size_t len, uint16_t *key)
+parse_generic(const char *text, size_t len, struct svc_key_text *key)
 {
 	uint32_t number;
 
 	if (len < 4 || memcmp(text, "key", 3) != 0
-		|| (text[3] == '0' && len > 4)
-		|| !scan_number(text + 3, len - 3, SVC_INVALID - 1, &number))
+		|| !scan_number(text + 3, len - 3, SVC_INVALID, &number))
 		return false;
-	*key = (uint16_t)number;
+	key->key = (uint16_t)number;
+	key->generic = true;
+	key->doubt = (text[3] == '0' && len > 4) || number == SVC_INVALID;
 	return true;
 }
 
 bool
-svc_key_parse(const char *text, size_t len, uint16_t *key, bool *generic)
+svc_key_parse(const char *text, size_t len, struct svc_key_text *key)
 {
 	size_t i;
 
 	for (i = 0; i < PARAM_COUNT; i++)
 		if (strlen(params[i].name) == len
 			&& memcmp(params[i].name, text, len) == 0) {
-			*key = (uint16_t)i;
-			*generic = false;
+			key->key = (uint16_t)i;
+			key->generic = false;
+			key->doubt = false;
 			return true;
 		}
-	*generic = true;
 	return parse_generic(text, len, key);
 }
 

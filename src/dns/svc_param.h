@@ -57,6 +57,8 @@ struct svc_value {
 struct svc_out {
 	uint8_t *at;
 	size_t room;
+	const char *doubt; /* set by a parse that takes what it doubts: what
+			    * was expected */
 };
 
 /*
@@ -70,15 +72,23 @@ struct svc_form {
 	const char *(*check)(const uint8_t *octets, size_t len);
 	void (*print)(const uint8_t *octets, size_t len,
 		struct text *t);
+	bool is_strict; /* others do not take just any octets as keyN */
+	bool says_all;  /* text of the form can say any octets */
 };
 
 /* The form of a key's values, never NULL. The values of a key that is not
  * registered are opaque octets. */
 const struct svc_form *svc_form_get(uint16_t key);
 
-/* Reads "alpn" or "key65280"; *generic says that it was the latter form. */
-bool svc_key_parse(const char *text, size_t len, uint16_t *key,
-	bool *generic);
+/* A key in text. */
+struct svc_key_text {
+	uint16_t key;
+	bool generic; /* written as "key65280", not as "alpn" */
+	bool doubt;   /* "key01" or "key65535" */
+};
+
+/* False if it is none. */
+bool svc_key_parse(const char *text, size_t len, struct svc_key_text *key);
 void svc_key_print(uint16_t key, struct text *t);
 
 #endif

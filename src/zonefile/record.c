@@ -408,8 +408,8 @@ record_parse(struct reader *r, bool has_owner)
 	}
 	err = rdata_parse(h.type, r->tokens + first, r->token_count - first,
 		r->state.origin, rdata, &rdlen, &error);
-	if (err == NSD_E_ZONE && r->is_secondary) {
-		/* It is served as it was sent. */
+	if (err == NSD_E_ZONE && (r->is_secondary || error.is_doubt)) {
+		/* It is served as it was sent, or as others serve it. */
 		tell_rdata(r, DIAG_WARNING, h.type, first, &error);
 	} else if (err != NSD_OK) {
 		tell_rdata(r, DIAG_ERROR, h.type, first, &error);

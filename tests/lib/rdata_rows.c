@@ -58,7 +58,7 @@ read_row(char *line, unsigned number)
 	}
 	type = columns[0];
 	row->line = number;
-	row->kind = *type == '!' || *type == '?' ? *type++ : 'k';
+	row->kind = strchr("!?~", *type) != NULL ? *type++ : 'k';
 	row->text = columns[1];
 	row->third = columns[2];
 	row->fourth = columns[3];

@@ -15,7 +15,8 @@
 /* Its strings live until rows_close. */
 struct rdata_row {
 	unsigned line;
-	char kind; /* 'k': fine, '!': refused, '?': a value breaks a rule */
+	char kind; /* 'k': fine, '!': refused, '?': a value breaks a rule,
+		    * '~': a doubt */
 	uint16_t type;
 	const char *text, *third, *fourth; /* columns */
 };

@@ -1,7 +1,8 @@
 /*
  * rdata_tool.c - for tests: reads lines "TYPE RDATA-TEXT" and answers each
- * with "ok WIRE-IN-HEX PRINTED-TEXT", "value TOKEN ..." (a rule is broken)
- * or "error TOKEN TEXT". Names are completed with example.com.
+ * with "ok WIRE-IN-HEX PRINTED-TEXT", "doubt WIRE-IN-HEX PRINTED-TEXT", "value
+ * TOKEN ..." (a rule is broken) or "error TOKEN TEXT". Names are completed with
+ * example.com.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,12 +35,12 @@ answer(const char *line, size_t len)
 	}
 	err = rdata_parse(type, tokens + 1, count - 1, origin, rdata, &size,
 		&error);
-	if (err != NSD_OK) {
+	if (err != NSD_OK && (err != NSD_E_ZONE || !error.is_doubt)) {
 		printf("%s %zu %s\n", err == NSD_E_ZONE ? "value" : "error",
 			error.token, error.text);
 		return;
 	}
-	printf("ok ");
+	printf(err == NSD_OK ? "ok " : "doubt ");
 	for (i = 0; i < size; i++)
 		printf("%02x", rdata[i]);
 	rdata_print(type, rdata, size, text, sizeof(text));

@@ -27,6 +27,7 @@ ORIGIN = "example.com."
 @dataclasses.dataclass(frozen=True)
 class Row:
     kind: str  # "": fine, "!": refused, "?": a value breaks a rule
+    doubt: bool  # fine with a warning: a peer may refuse it
     rrtype: str
     text: str
     wire: str  # hexadecimal, of a fine row
@@ -42,7 +43,7 @@ def read_rows():
         rrtype, text, third, _ = line.split("\t")
         kind = rrtype[0] if rrtype[0] in "!?" else ""
         wire = "" if kind or third == "-" else third
-        yield Row(kind, rrtype.lstrip("!?"), text, wire)
+        yield Row(kind, rrtype[0] == "~", rrtype.lstrip("!?~"), text, wire)
 
 
 class Refused(Exception):
@@ -66,7 +67,7 @@ class Ours:
         self.process.stdin.write(f"{rrtype} {text}\n")
         self.process.stdin.flush()
         word, rest = self.process.stdout.readline().split(" ", 1)
-        if word != "ok":
+        if word not in ("ok", "doubt"):
             raise Refused(rest)
         return rest.split(" ", 1)[0].replace("-", "")
 
@@ -294,6 +295,10 @@ OTHER = [
                "RFC 1035 section 5.1: a relative name gets the origin"),
     Difference("ldns", r"SVCB 16 foo.example.org. alpn=\"?f",
                "RFC 9460 appendix D.2, figure 10"),
+    Difference("ldns", r"LOC 90 0 0.001",
+               "the peer takes digits of the fraction for whole ones"),
+    Difference("ldns", r"SVCB .*alpn=a\\\\b",
+               "BIND and NSD drop a backslash before any octet"),
     Difference("nsd", r"SVCB 16 foo.example.org. alpn=\"a",
                "the peer prints the octet 0 as it is"),
 ]
@@ -304,46 +309,23 @@ ACCEPTED = [
                " what is too much is left out"),
     Difference("nsd", r"", "the peer serves digests of any length and the"
                " like; the rules stand in dns/rdata_rule.c", kind="?"),
-    Difference("bind dnspython", r"(ISDN|X25) ",
-               "RFC 1183 sections 3.1, 3.2: digits"),
     Difference("bind", r"GPOS ", "RFC 1712 section 3"),
     Difference("bind", r"NXT ", "RFC 2535 section 5.2: bit 0 is never set"
                " and NXT itself is"),
-    Difference("bind nsd knot", r"RRSIG .* 21060207062816 ",
-               "RFC 4034 section 3.1.5: 32 bits; theirs wraps"),
     Difference("dnspython knot", r"RRSIG .* (AR==|AQ==AQ==|AQ== AQID)$",
                "RFC 4648 sections 3.3 and 3.5"),
     Difference("nsd", r"RRSIG A 5 3 86400 20030229173103",
                "2003 was no leap year"),
-    Difference("dnspython knot", r"NSEC host.example.com.$",
-               "RFC 4034 section 4.1.2: one or more blocks"),
-    Difference("bind knot", r"NSEC .*TYPE0",
-               "RFC 6895 section 3.1: 0 is no type"),
-    Difference("bind dnspython knot", r"DHCID", "RFC 4701 section 3.1"),
-    Difference("bind knot", r'URI 10 1 ""', "RFC 7553 section 4.4"),
-    Difference("dnspython knot", r"LOC (90 0 0.001 N|0 N 180 0 1)",
-               "RFC 1876 section 3: at most 90 and 180 degrees"),
-    Difference("bind dnspython nsd", r"LOC .* (0.001m|90000000.01m)",
+    Difference("dnspython nsd", r"LOC .* 0.001m",
                "RFC 1876 section 3: centimetres, at most 90000000.00"),
     Difference("nsd", r"LOC ", "RFC 1876 section 3: ranges"),
     Difference("dnspython", r"APL 3:", "RFC 3123 section 5: 1 or 2 in text"),
     Difference("dnspython nsd", r"NSAP 0x$", "RFC 1706 section 5: one or more"),
     Difference("bind", r"EUI48 ", "RFC 7043 section 3.2: six pairs"),
-    Difference("bind dnspython knot", r"IPSECKEY 10 0 (0 . AQID|2 .$)",
-               "RFC 4025 section 2.4: no key for algorithm 0, else one"),
     Difference("nsd", r"IPSECKEY 10 0 2 a", "RFC 4025 section 3.1"),
-    Difference("bind dnspython nsd knot", r"SVCB .*key65535",
-               "RFC 9460 section 14.3.2: reserved, an invalid key"),
     Difference("nsd knot", r"SVCB .*key01=", "RFC 9460 section 2.1"),
-    Difference("bind nsd knot", r"SVCB .*alpn=a\\\\b",
-               "RFC 9460 appendix A.1: only \\, and \\\\"),
-    Difference("bind nsd", r"SVCB .*ech=$", "RFC 9848 section 3"),
-    Difference("dnspython nsd knot", r"SVCB .*dohpath",
-               "RFC 9461 section 5: a path with the variable dns"),
     Difference("dnspython knot nsd", r"HTTPS 1 . key[13]=abc",
                "RFC 9460 section 2.1: the key's wire format holds for keyN"),
-    Difference("knot", r"SVCB .*no-default-alpn$",
-               "RFC 9460 section 7.1.1: alpn must be there"),
     Difference("nsd", r"SVCB .*(port=5\\051|alpn=h2,)",
                "RFC 9460 sections 7.2 and A.1"),
     Difference("nsd", r"HTTPS 1 . \"alpn=h2\"", "RFC 9460 section 2.1: only"
@@ -360,15 +342,11 @@ ACCEPTED = [
                " 3.1.7, RFC 4648 section 6: no group has one digit"),
     Difference("nsd", r"(SMIMEA 3 1 1|CDNSKEY 257 3 0|CDS 1 0 0) 0$",
                "RFC 4648 sections 4 and 8: half an octet"),
-    Difference("knot", r"(SSHFP|CDS|ZONEMD) ", "RFC 4255 section 3.1.2, RFC"
-               " 4509, RFC 8976 section 2.2.4: length of a digest"),
     Difference("knot", r"TXT .*x{255}",
                "RFC 1035 section 3.3: 255 octets; theirs makes it two"),
     Difference("knot", r'CAA 0 (is-sue|"")', "RFC 8659 section 4.1"),
     Difference("nsd", r"APL 1:192.168.32.0/$", "RFC 3123 section 5"),
     # dnspython before 2.4, as Debian 12 has it
-    Difference("dnspython", r"(SSHFP|ZONEMD) ", "RFC 4255 section 3.1.2, RFC"
-               " 8976 section 2.2.4: length of a digest"),
     Difference("dnspython", r"RRSIG A 5 3 86400 2003(0229|032224)",
                "RFC 4034 section 3.2: a time that there was"),
     Difference("dnspython", r"NSEC3 1 1 12 - 2t7b4g4vsa5smi47k61mv5bv1a22bojw$",
@@ -390,7 +368,7 @@ def compare(name, peer, row, directory):
     except Unknown:
         return None
     except Refused as e:
-        if row.kind or excused(REFUSED, name, row):
+        if row.kind or row.doubt or excused(REFUSED, name, row):
             return None
         return f"{row}: refused: {str(e).strip()[:300]}"
     except struct.error:

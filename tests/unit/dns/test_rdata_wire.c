@@ -179,7 +179,7 @@ rdata_of_bad_value_survives_printing(void **state)
 		{ 64, "00010000090004001d001d" }, { 64, "000100000a000100" },
 	};
 	static uint8_t wire[256], again[RDATA_MAX_LEN];
-	struct rdata_error error = { 0, "" };
+	struct rdata_error error = { 0, "", false };
 	struct cursor c;
 	size_t i, wire_len, len;
 

@@ -127,6 +127,7 @@ scan_time_is_that_of_the_calendar(void **state)
 		char text[16], library[16];
 		time_t t = (time_t)seconds;
 		struct tm tm;
+		bool wraps = false;
 		uint32_t back;
 
 		scan_print_time((uint32_t)seconds, text);
@@ -134,8 +135,9 @@ scan_time_is_that_of_the_calendar(void **state)
 		gmtime_r(&t, &tm);
 		strftime(library, sizeof(library), "%Y%m%d%H%M%S", &tm);
 		assert_string_equal(text, library);
-		assert_true(scan_time(text, 14, &back));
+		assert_true(scan_time(text, 14, &back, &wraps));
 		assert_int_equal(back, seconds);
+		assert_false(wraps);
 	}
 }
 
@@ -146,17 +148,42 @@ scan_time_refuses_what_is_no_day(void **state)
 		"21000229000000", "20240230000000", "20240431000000",
 		"20240001000000", "20241301000000", "20240100000000",
 		"20240101240000", "20240101006000", "20240101000061",
-		"19691231235959", "21060207062816", "2024010100000",
+		"18991231235959", "00000101000000", "2024010100000",
 		"202401010000000", "2024010100000x", "x0240101000000",
 		"4294967296", "", "12345678901" };
+	bool wraps = false;
 	uint32_t value;
 	size_t i;
 
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		assert_false(scan_time(texts[i], strlen(texts[i]), &value));
-	assert_true(scan_time("20240229000000", 14, &value));
-	assert_true(scan_time("21060207062815", 14, &value));
+		assert_false(scan_time(texts[i], strlen(texts[i]), &value,
+			&wraps));
+	assert_true(scan_time("20240229000000", 14, &value, &wraps));
+	assert_true(scan_time("21060207062815", 14, &value, &wraps));
 	assert_int_equal(value, UINT32_MAX);
+	assert_false(wraps);
+}
+
+/* As BIND, Knot and NSD take them. */
+static void
+scan_time_is_modulo_32_bits(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t value;
+	} rows[] = { { "21060207062816", 0 }, { "30000101000000", 0x915ecc00 },
+		{ "19691231235959", UINT32_MAX },
+		{ "19000101000000", 0x7c558180 } };
+	uint32_t value;
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bool wraps = false;
+
+		assert_true(scan_time(rows[i].text, 14, &value, &wraps));
+		assert_int_equal(value, rows[i].value);
+		assert_true(wraps);
+	}
 }
 
 /* Every octet in every place, and each text cut or one longer. */
@@ -445,6 +472,7 @@ main(void)
 		cmocka_unit_test(scan_period_units),
 		cmocka_unit_test(scan_time_is_that_of_the_calendar),
 		cmocka_unit_test(scan_time_refuses_what_is_no_day),
+		cmocka_unit_test(scan_time_is_modulo_32_bits),
 		cmocka_unit_test(scan_ip4_every_octet),
 		cmocka_unit_test(scan_ip4_refuses_any_other_octet),
 		cmocka_unit_test(scan_ip6_any_pattern_of_zeros),

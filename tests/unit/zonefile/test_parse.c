@@ -432,6 +432,36 @@ values_that_break_rules_are_kept_for_a_secondary(void **state)
 	outcome_free(&o);
 }
 
+/* Fault 46: what others load is loaded, with a warning. */
+static void
+values_that_others_load_are_kept(void **state)
+{
+	struct zonefile_options options = { .apex = fixture_apex };
+	static const char text[] = "a 60 IPSECKEY 10 0 2 .\n"
+		"a 60 NSEC a TYPE0\na 60 HTTPS 1 . no-default-alpn\n"
+		"a 60 TYPE45 \\# 3 0a0002\n"
+		"a 60 HTTPS 1 . no-default-alpn mandatory=port\n";
+	struct outcome o = outcome_of_text(text, sizeof(text) - 1, &options,
+		NULL);
+
+	assert_int_equal(o.err, NSD_E_SYNTAX); /* the last, which none loads */
+	assert_string_equal(o.diags, "warning 1:23 Missing rdata in IPSECKEY:"
+		" expected a key in base64, or none for algorithm 0\n"
+		"warning 2:13 Invalid rdata in NSEC: 'TYPE0': expected an RR "
+		"type from 1 to 65535\n"
+		"warning 3:16 Invalid rdata in HTTPS: 'no-default-alpn': "
+		"expected alpn beside no-default-alpn\n"
+		"warning 4:18 Invalid rdata in IPSECKEY: '0a0002': expected a "
+		"key in base64, or none for algorithm 0\n"
+		"5:32 Invalid rdata in HTTPS: 'mandatory=port': expected each "
+		"key that mandatory lists among the parameters\n");
+	assert_string_equal(o.text, "1 a.example.org. 60 IPSECKEY 0a0002\n"
+		"2 a.example.org. 60 NSEC 0161076578616d706c65036f726700000180"
+		"\n3 a.example.org. 60 HTTPS 00010000020000\n"
+		"4 a.example.org. 60 IPSECKEY 0a0002\n");
+	outcome_free(&o);
+}
+
 /* Fault 45 */
 static void
 bad_escapes_and_lengths_are_told_at_their_place(void **state)
@@ -626,6 +656,8 @@ main(void)
 		cmocka_unit_test(meta_types_cannot_stand_in_a_zone),
 		cmocka_unit_test(
 			values_that_break_rules_are_kept_for_a_secondary),
+		cmocka_unit_test(
+			values_that_others_load_are_kept),
 		cmocka_unit_test(
 			bad_escapes_and_lengths_are_told_at_their_place),
 		cmocka_unit_test(errors_stop_at_the_limit),
