@@ -78,6 +78,7 @@ struct rrset_scratch {
 	struct suffix *suffixes;
 	size_t suffixes_room;
 	uint16_t *suffix_index; /* NULL: not needed so far */
+	size_t index_room;
 };
 
 /* The sig_templates that a packer has met: a hash table. */

@@ -39,12 +39,13 @@
  * octets from the first octet of the RRset in the message, where a compressed
  * owner (2), TYPE (2), CLASS (2) and TTL (4) precede each RR. A cell holds
  *
- *   11 0 ooooooooooooo  pointer to sent offset o of this RRset
- *   11 1 sssssssssssss  pointer to octet s of the zone's apex name
+ *   11 oooooooooooooo   pointer to sent offset o of this RRset
+ *   10 000000 ssssssss  pointer to octet s of the zone's apex name
  *
  * A pointer to the RRset becomes a real one when the RRset's offset in the
  * message is added. A pointer to the apex is replaced by one to the offset of
- * the apex in the message plus s.
+ * the apex in the message plus s. The first octet of a cell is 128 or more; the
+ * length of a label never is.
  *
  * Behind data, at the next multiple of 4, if RRSET_HAS_TAIL:
  *
@@ -68,7 +69,20 @@ struct rrset {
 
 #define RRSET_RR_HEAD 10u /* sent octets before RDLENGTH: owner 2, type 2,
 			   * class 2, TTL 4 */
-#define RRSET_CELL_APEX 0x2000u
+#define RRSET_CELL 0x8000u        /* in each cell */
+#define RRSET_CELL_INNER 0x4000u  /* in cells that lead into this RRset */
+#define RRSET_CELL_OFFSET 0x3fffu /* o or s */
+/* Inner cells lead to the first so many sent octets. A pointer (14 bits) gets
+ * that far if the RRset stands right behind the longest question: 12 octets of
+ * header, 255 of name, 4 of type and class. */
+#define RRSET_CELL_REACH (16384u - 12u - 255u - 4u)
+
+/* True if the octet begins a cell, not a label. */
+static inline bool
+rrset_octet_is_cell(uint8_t octet)
+{
+	return octet >= RRSET_CELL >> 8;
+}
 
 struct rrset_tail {
 	uint16_t fixup_count;

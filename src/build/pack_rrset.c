@@ -11,10 +11,13 @@
 #include "store/writer.h"
 #include "zone/objects.h"
 
-#define SUFFIXES_MAX 1024u
+#define SUFFIXES_MAX 8192u    /* a label has two octets or more, so no more are
+			       * within the reach of cells */
 #define SUFFIXES_SEARCHED 64u /* up to so many there is no index */
-#define SUFFIX_INDEX 2048u    /* slots, a power of two */
-#define SENT_POINTER_MAX 8191u
+#define SUFFIX_INDEX 2048u    /* slots at least; a power of two */
+/* The names of a zone file decide how their hashes collide. What is not found
+ * in so many slots is written in full. */
+#define SUFFIX_PROBES 64u
 #define SENT_OFFSET_MAX 65535u
 #define RR_BEFORE_RDATA (RRSET_RR_HEAD + 2u) /* sent octets */
 
@@ -31,6 +34,7 @@ struct packing {
 	unsigned fixup_count;
 	unsigned target_count;
 	unsigned suffix_count;
+	uint32_t index_mask;  /* slots of the index of suffixes, less one */
 };
 
 /* What is known of a type from its row of the table. */
@@ -76,14 +80,18 @@ suffixes_measure(const uint8_t *name, uint8_t at[NAME_MAX_LABELS + 1],
 /* If there are many suffixes, they have an index by hash: open addressing, with
  * the number of a suffix plus one. A few are searched one by one. */
 static void
-suffixes_index(struct rrset_scratch *scratch, unsigned number)
+suffixes_index(const struct packing *p, unsigned number)
 {
-	uint32_t i = scratch->suffixes[number].hash;
+	uint16_t *index = p->scratch->suffix_index;
+	uint32_t at = p->scratch->suffixes[number].hash;
 
-	ASSERT_HOT(number < SUFFIXES_MAX); /* so the index has free slots */
-	while (scratch->suffix_index[i % SUFFIX_INDEX] != 0)
-		i++;
-	scratch->suffix_index[i % SUFFIX_INDEX] = (uint16_t)(number + 1);
+	ASSERT_HOT(number < SUFFIXES_MAX);
+	for (unsigned n = 0; n < SUFFIX_PROBES; n++, at++) {
+		if (index[at & p->index_mask] != 0)
+			continue;
+		index[at & p->index_mask] = (uint16_t)(number + 1);
+		return;
+	}
 }
 
 static void
@@ -92,12 +100,12 @@ suffixes_index_new(struct packing *p)
 	unsigned count = p->suffix_count++;
 
 	if (count > SUFFIXES_SEARCHED) {
-		suffixes_index(p->scratch, count);
+		suffixes_index(p, count);
 	} else if (count == SUFFIXES_SEARCHED) {
-		memset(p->scratch->suffix_index, 0,
-			SUFFIX_INDEX * sizeof(*p->scratch->suffix_index));
+		memset(p->scratch->suffix_index, 0, (p->index_mask + 1)
+			* sizeof(*p->scratch->suffix_index));
 		for (unsigned i = 0; i <= count; i++)
-			suffixes_index(p->scratch, i);
+			suffixes_index(p, i);
 	}
 }
 
@@ -123,11 +131,14 @@ suffixes_find(const struct packing *p, const uint8_t *suffix, size_t len,
 				return &scratch->suffixes[i];
 		return NULL;
 	}
-	for (uint32_t i = hash; (number = scratch->suffix_index[i
-			% SUFFIX_INDEX]) != 0; i++)
+	for (unsigned n = 0; n < SUFFIX_PROBES; n++) {
+		number = scratch->suffix_index[(hash + n) & p->index_mask];
+		if (number == 0)
+			return NULL;
 		if (suffix_matches(&scratch->suffixes[number - 1], suffix, len,
 			    hash))
 			return &scratch->suffixes[number - 1];
+	}
 	return NULL;
 }
 
@@ -144,10 +155,11 @@ suffix_find(const struct packing *p, const uint8_t *suffix, size_t len,
 		size_t at = zone->apex_len - 1u - len;
 
 		if (memcmp(zone->apex + at, suffix, len) == 0)
-			return (uint16_t)(0xc000u | RRSET_CELL_APEX | at);
+			return (uint16_t)(RRSET_CELL | at);
 	}
 	s = suffixes_find(p, suffix, len, hash);
-	return s == NULL ? 0 : (uint16_t)(0xc000u | s->sent);
+	return s == NULL ? 0
+		: (uint16_t)(RRSET_CELL | RRSET_CELL_INNER | s->sent);
 }
 
 /* Remembers where the suffixes of a name stand that begin with one of its first
@@ -160,7 +172,7 @@ suffixes_add(struct packing *p, const uint8_t *name, const uint8_t *at,
 		struct suffix *s = &p->scratch->suffixes[p->suffix_count];
 
 		if (p->suffix_count == p->scratch->suffixes_room
-			|| p->sent + at[i] > SENT_POINTER_MAX)
+			|| p->sent + at[i] >= RRSET_CELL_REACH)
 			return;
 		s->hash = hash[i];
 		s->sent = (uint16_t)(p->sent + at[i]);
@@ -304,12 +316,38 @@ note_target(struct packing *p, const struct rrbatch_rr *rr)
 
 /* ---- the RRset --------------------------------------------------------- */
 
+/* Room for the suffixes of names, and for their index if they may become so
+ * many. raw_len bounds their number. */
+static enum nsd_err
+packing_reserve_suffixes(struct packing *p, size_t raw_len)
+{
+	struct rrset_scratch *s = p->scratch;
+	size_t suffixes = raw_len / 2 < SUFFIXES_MAX ? raw_len / 2
+		: SUFFIXES_MAX;
+	size_t slots = SUFFIX_INDEX;
+
+	if (!p->compress)
+		return NSD_OK;
+	s->suffixes = packer_reserve(p->packer, s->suffixes,
+		&s->suffixes_room, suffixes, sizeof(*s->suffixes));
+	if (s->suffixes == NULL)
+		return NSD_E_MEMORY;
+	if (s->suffixes_room <= SUFFIXES_SEARCHED)
+		return NSD_OK;
+	while (slots < suffixes * 2)
+		slots *= 2;
+	s->suffix_index = packer_reserve(p->packer, s->suffix_index,
+		&s->index_room, slots, sizeof(*s->suffix_index));
+	p->index_mask = (uint32_t)slots - 1;
+	return s->suffix_index == NULL ? NSD_E_MEMORY : NSD_OK;
+}
+
 /* Room for the names of the RRset. */
 static enum nsd_err
 packing_reserve_names(struct packing *p, size_t raw_len)
 {
 	struct rrset_scratch *s = p->scratch;
-	size_t names = p->group->count * (size_t)RDATA_NAMES_MAX, suffixes;
+	size_t names = p->group->count * (size_t)RDATA_NAMES_MAX;
 	size_t room = s->names_room;
 
 	if (names > s->names_room) {
@@ -321,22 +359,11 @@ packing_reserve_names(struct packing *p, size_t raw_len)
 		s->target_rrs = packer_reserve(p->packer, s->target_rrs,
 			&s->names_room, names, sizeof(*s->target_rrs));
 	}
-	/* A label has two octets or more. */
-	suffixes = raw_len / 2 < SUFFIXES_MAX ? raw_len / 2 : SUFFIXES_MAX;
-	if (p->compress)
-		s->suffixes = packer_reserve(p->packer, s->suffixes,
-			&s->suffixes_room, suffixes, sizeof(*s->suffixes));
-	if (s->suffixes_room > SUFFIXES_SEARCHED && s->suffix_index == NULL)
-		s->suffix_index = arena_alloc(&p->packer->arena,
-			SUFFIX_INDEX * sizeof(*s->suffix_index));
-	if (s->fixups == NULL || s->targets == NULL || s->target_rrs == NULL
-		|| (p->compress && s->suffixes == NULL)
-		|| (s->suffixes_room > SUFFIXES_SEARCHED
-			&& s->suffix_index == NULL)) {
+	if (s->fixups == NULL || s->targets == NULL || s->target_rrs == NULL) {
 		s->names_room = 0;
 		return NSD_E_MEMORY;
 	}
-	return NSD_OK;
+	return packing_reserve_suffixes(p, raw_len);
 }
 
 static enum nsd_err

@@ -116,6 +116,7 @@ add_in_domain(struct query *q, const struct placed *ns,
 	const struct rrset_tail *tail, bool *others)
 {
 	const struct rrset_target *target = rrset_tail_targets(tail);
+	struct emit_place place = {.rr = NULL};
 	struct wanted_list list;
 	unsigned i = 0;
 
@@ -134,7 +135,8 @@ add_in_domain(struct query *q, const struct placed *ns,
 			w->cell = glue_cell_get(q->reply.view, target[i].glue,
 				ns->zone);
 			w->owner_at = emit_name_at(q->reply.out,
-				emit_sent_at(ns, target[i].offset));
+				emit_find_sent(&q->reply, ns, &place,
+					target[i].offset));
 			list.count++;
 		}
 		if (!add_wanted(q, &list))
@@ -202,11 +204,10 @@ collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
 {
 	const struct rrset_tail *tail;
 	const struct rrset_target *target;
+	struct emit_place place = {.rr = NULL};
 	const struct glue_cell *cell;
 	bool has_owner;
 
-	if (p->rrset == NULL)
-		return;
 	has_owner = (p->rrset->type == TYPE_SVCB
 		|| p->rrset->type == TYPE_HTTPS) && want_owner(q, list, p);
 	tail = rrset_get_tail(p->rrset);
@@ -214,6 +215,8 @@ collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
 		return;
 	target = rrset_tail_targets(tail);
 	for (unsigned i = 0; i < tail->target_count; i++) {
+		uint32_t at;
+
 		if (target[i].glue == STORE_NONE || (is_referral
 				&& (target[i].flags & TARGET_IN_DOMAIN) != 0))
 			continue;
@@ -222,11 +225,11 @@ collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
 		 * alone. */
 		if (p->rrset->type != TYPE_NS && glue_cell_is_hidden(cell))
 			continue;
+		at = emit_find_sent(&q->reply, p, &place, target[i].offset);
 		if (has_owner && emit_names_equal(q->reply.out, p->owner_at,
-				emit_sent_at(p, target[i].offset)))
+				at))
 			continue;
-		if (!want(q, list, cell, emit_sent_at(p, target[i].offset),
-			cell))
+		if (!want(q, list, cell, at, cell))
 			return;
 	}
 }
@@ -291,7 +294,8 @@ additional_add_glue(struct query_ctx *ctx, struct query *q)
 	struct wanted_list list;
 	bool others = false;
 
-	if (ns->rrset == NULL || (tail = rrset_get_tail(ns->rrset)) == NULL)
+	tail = rrset_get_tail(ns->rrset);
+	if (tail == NULL)
 		return;
 	if (!add_in_domain(q, ns, tail, &others)) {
 		q->reply.flags |= MESSAGE_TC;

@@ -65,17 +65,29 @@ emit_names_equal(const uint8_t *out, uint32_t a, uint32_t b)
 	}
 }
 
-/* Makes the owner of a record: a pointer, or the whole name if no pointer
- * reaches it. */
-static bool
-make_owner(const struct reply *reply, uint32_t at, struct message_name *owner)
+/* The owner of a record, as it is written. */
+struct owner_octets {
+	uint32_t len;
+	uint8_t octets[NAME_MAX_LEN];
+};
+
+/* Makes the owner of a record: a pointer; or, if none reaches the name, its
+ * labels up to its own pointer or to its end. */
+static void
+make_owner(const struct reply *reply, uint32_t at, struct owner_octets *owner)
 {
-	if (at > MESSAGE_POINTER_MAX)
-		return message_expand_name(reply->out, reply->len, at, owner)
-			== NSD_OK;
-	octets_put_u16(owner->name, (uint16_t)(EMIT_POINTER | at));
+	const uint8_t *name = reply->out + at;
+
 	owner->len = 2;
-	return true;
+	if (at <= MESSAGE_POINTER_MAX) {
+		octets_put_u16(owner->octets, (uint16_t)(EMIT_POINTER | at));
+		return;
+	}
+	while (*name != 0 && *name < EMIT_POINTER >> 8)
+		name += 1u + *name;
+	owner->len = (uint32_t)(name - (reply->out + at))
+		+ (*name == 0 ? 1 : 2);
+	memcpy(owner->octets, reply->out + at, owner->len);
 }
 
 /*
@@ -114,16 +126,18 @@ patch_cells(const struct reply *reply, const struct rrset_tail *tail,
 		uint8_t *at = placed->rotated == 0 ? start + tail->fixups[i]
 			: reply->out + emit_sent_at(placed, tail->fixups[i]);
 		uint16_t cell = octets_get_u16(at);
-		uint32_t to = cell & (RRSET_CELL_APEX - 1);
+		uint32_t to = cell & RRSET_CELL_OFFSET;
 
-		to = (cell & RRSET_CELL_APEX) != 0
-			? apex_suffix_at(reply, to) : to + placed->at;
+		to = (cell & RRSET_CELL_INNER) != 0 ? to + placed->at
+			: apex_suffix_at(reply, to);
 		octets_put_u16(at, (uint16_t)(EMIT_POINTER | to));
 	}
 }
 
+/* True if a cell leads into the RRset, behind a sent offset. */
 static bool
-has_inner_cells(const struct rrset *rrset, const struct rrset_tail *tail)
+has_inner_cells(const struct rrset *rrset, const struct rrset_tail *tail,
+	uint32_t behind)
 {
 	/* Fixups are in sent coordinates, so the RRs have to be stepped
 	 * through beside them. */
@@ -136,9 +150,11 @@ has_inner_cells(const struct rrset *rrset, const struct rrset_tail *tail)
 
 		for (; i < tail->fixup_count
 			&& tail->fixups[i] < sent + len; i++) {
-			const uint8_t *cell = rr + (tail->fixups[i] - sent);
+			unsigned cell = octets_get_u16(rr
+				+ (tail->fixups[i] - sent));
 
-			if ((octets_get_u16(cell) & RRSET_CELL_APEX) == 0)
+			if ((cell & RRSET_CELL_INNER) != 0
+				&& (cell & RRSET_CELL_OFFSET) > behind)
 				return true;
 		}
 		rr += len;
@@ -147,36 +163,132 @@ has_inner_cells(const struct rrset *rrset, const struct rrset_tail *tail)
 	return false;
 }
 
+/* ---- beyond the reach of pointers -------------------------------------- */
+
+#define MARK_EVERY 1024u /* sent octets */
+
 /*
- * Writes an RRset record by record, with all names in full. For names that no
- * pointer reaches (offsets above 16383).
+ * An RRset that is written record by record, as some pointer of it does not
+ * reach (offsets above 16383). Only those names are written in full. Such a
+ * name stands behind offset 16383 itself. So all that can be reached stands
+ * where a packed RRset would have it.
  */
+struct loose {
+	const struct reply *reply;
+	const struct rrset *rrset;
+	uint32_t at; /* of the RRset in the reply */
+	/* For each multiple of MARK_EVERY that was passed, the record where it
+	 * lies. From there a cell's end is found in a few steps. */
+	unsigned mark_count;
+	struct {
+		const uint8_t *rr;
+		uint32_t sent; /* of the record */
+	} marks[RRSET_CELL_REACH / MARK_EVERY + 1];
+};
+
+/* Sets the marks that lie in a record. */
+static void
+loose_mark(struct loose *l, const uint8_t *rr, uint32_t sent)
+{
+	uint32_t end = sent + RR_HEAD + octets_get_u16(rr);
+
+	while (l->mark_count * MARK_EVERY < end
+		&& l->mark_count < RRSET_CELL_REACH / MARK_EVERY + 1) {
+		l->marks[l->mark_count].rr = rr;
+		l->marks[l->mark_count].sent = sent;
+		l->mark_count++;
+	}
+}
+
+/* Copies a name: a cell that reaches ends it, what others lead to is copied.
+ * *from moves behind the name. Returns the end of the copy. */
+static uint8_t *
+loose_copy_name(const struct loose *l, const uint8_t **from, uint8_t *out)
+{
+	const uint8_t *at = *from;
+
+	for (bool inside = true;; inside = false) {
+		uint32_t cell, to;
+
+		while (*at != 0 && !rrset_octet_is_cell(*at)) {
+			memcpy(out, at, 1u + *at);
+			out += 1u + *at;
+			at += 1u + *at;
+		}
+		if (inside)
+			*from = at + (*at == 0 ? 1 : 2);
+		if (*at == 0) {
+			*out = 0;
+			return out + 1;
+		}
+		cell = octets_get_u16(at);
+		to = cell & RRSET_CELL_OFFSET;
+		if ((cell & RRSET_CELL_INNER) == 0) {
+			at = l->reply->apex + to;
+			to = apex_suffix_at(l->reply, to);
+		} else {
+			at = unpack_find_sent(l->marks[to / MARK_EVERY].rr,
+				l->marks[to / MARK_EVERY].sent, to);
+			to += l->at;
+		}
+		if (to <= MESSAGE_POINTER_MAX) {
+			octets_put_u16(out, (uint16_t)(EMIT_POINTER | to));
+			return out + 2;
+		}
+	}
+}
+
+/* Writes RDATA to reply->scratch; returns its length. */
+static uint32_t
+loose_write_rdata(const struct loose *l, const uint8_t *rr)
+{
+	const struct rrtype *row = rrtype_get(l->rrset->type);
+	const uint8_t *end = rr + 2 + octets_get_u16(rr);
+	unsigned fields = unpack_name_fields(row);
+	uint8_t *out = l->reply->scratch;
+
+	rr += 2;
+	for (unsigned i = 0; i < fields; i++) {
+		unsigned len = unpack_field_len(row->fields[i]);
+
+		if (row->fields[i] == FIELD_NAME_COMPRESSED) {
+			out = loose_copy_name(l, &rr, out);
+			continue;
+		}
+		memcpy(out, rr, len);
+		out += len;
+		rr += len;
+	}
+	memcpy(out, rr, (size_t)(end - rr));
+	return (uint32_t)(out + (end - rr) - l->reply->scratch);
+}
+
 static bool
-emit_unpacked(struct reply *reply, const struct emit_rrset *what,
+emit_loose(struct reply *reply, const struct emit_rrset *what,
 	struct placed *placed)
 {
 	const struct rrset *rrset = what->rrset;
 	const uint8_t *end = rrset->data + rrset_len(rrset);
-	const uint8_t *rr = rrset->data;
 	struct emit_head head = emit_make_head(0, rrset->type, what->ttl_sec);
-	struct message_name owner;
-	uint32_t len = reply->len;
+	struct loose l = {.reply = reply, .rrset = rrset, .at = reply->len};
+	struct owner_octets owner;
+	uint32_t len = reply->len, sent = 0;
 
-	if (!make_owner(reply, what->owner_at, &owner))
-		return false;
-	/* Set placed->at so that the first record's RDATA is where a packed
-	 * RRset has it. The places of the others are not kept. */
+	make_owner(reply, what->owner_at, &owner);
 	placed->at = len + owner.len - 2u;
-	placed->rrset = NULL;
-	for (; rr < end; rr += 2u + octets_get_u16(rr)) {
-		size_t rdlen = unpack_rdata(rrset, rr, reply->apex,
-			reply->scratch);
+	placed->loose = owner.len;
+	for (const uint8_t *rr = rrset->data; rr < end;
+		rr += 2u + octets_get_u16(rr)) {
 		uint8_t *out = reply->out + len;
+		uint32_t rdlen;
 
-		len += owner.len + RR_HEAD - 2u + (uint32_t)rdlen;
+		loose_mark(&l, rr, sent);
+		sent += RR_HEAD + octets_get_u16(rr);
+		rdlen = loose_write_rdata(&l, rr);
+		len += owner.len + RR_HEAD - 2u + rdlen;
 		if (len > reply->limit)
 			return false;
-		memcpy(out, owner.name, owner.len);
+		memcpy(out, owner.octets, owner.len);
 		out += owner.len;
 		memcpy(out, &head.rest, sizeof(head.rest));
 		octets_put_u16(out + RRSET_RR_HEAD - 2, (uint16_t)rdlen);
@@ -187,6 +299,39 @@ emit_unpacked(struct reply *reply, const struct emit_rrset *what,
 	return true;
 }
 
+uint32_t
+emit_find_loose(const struct reply *reply, const struct placed *placed,
+	struct emit_place *place, uint32_t offset)
+{
+	if (place->rr == NULL) {
+		place->rr = placed->rrset->data;
+		place->at = placed->at;
+	}
+	for (;;) {
+		uint32_t len = RR_HEAD + octets_get_u16(place->rr);
+
+		if (offset < place->sent + len)
+			return place->at + (offset - place->sent);
+		place->sent += len;
+		place->rr += len - RRSET_RR_HEAD;
+		place->at += RR_HEAD - 2u + placed->loose + octets_get_u16(
+			reply->out + place->at + RRSET_RR_HEAD);
+	}
+}
+
+/* ---- RRsets ------------------------------------------------------------ */
+
+/* False if some pointer of a large message does not reach. */
+static bool
+pointers_reach(const struct reply *reply, const struct rrset *rrset,
+	const struct rrset_tail *tail)
+{
+	return reply->len + RRSET_CELL_REACH <= MESSAGE_POINTER_MAX + 1u
+		|| !has_inner_cells(rrset, tail,
+			reply->len < MESSAGE_POINTER_MAX
+			? MESSAGE_POINTER_MAX - reply->len : 0);
+}
+
 /* False if some pointer of the RRset might not reach. */
 static bool
 can_be_packed(const struct reply *reply, const struct emit_rrset *what,
@@ -194,9 +339,9 @@ can_be_packed(const struct reply *reply, const struct emit_rrset *what,
 {
 	return what->owner_at <= MESSAGE_POINTER_MAX && (tail == NULL
 		|| tail->fixup_count == 0
-		|| (reply->len + sent <= MESSAGE_POINTER_MAX
-			&& reply->apex_at + NAME_MAX_LEN
-				<= MESSAGE_POINTER_MAX));
+		|| (reply->apex_at + NAME_MAX_LEN <= MESSAGE_POINTER_MAX
+			&& (reply->len + sent <= MESSAGE_POINTER_MAX
+				|| pointers_reach(reply, what->rrset, tail))));
 }
 
 bool
@@ -205,7 +350,7 @@ emit_can_rotate(const struct rrset *rrset)
 	const struct rrset_tail *tail = rrset_get_tail(rrset);
 
 	return rrset->count > 1
-		&& (tail == NULL || !has_inner_cells(rrset, tail));
+		&& (tail == NULL || !has_inner_cells(rrset, tail, 0));
 }
 
 bool
@@ -230,8 +375,9 @@ emit_rrset(struct reply *reply, const struct emit_rrset *what,
 	placed->owner_at = what->owner_at;
 	placed->rotated = 0;
 	placed->len = sent;
+	placed->loose = 0;
 	if (!can_be_packed(reply, what, tail, sent))
-		return emit_unpacked(reply, what, placed);
+		return emit_loose(reply, what, placed);
 	for (uint32_t i = 0; i < what->rotate; i++)
 		first += 2u + octets_get_u16(first);
 	placed->rotated = (uint32_t)(first - rrset->data)
@@ -282,10 +428,9 @@ emit_sig_list(struct reply *reply, enum section section,
 	const uint8_t *at = sigs->data;
 	struct emit_mark mark = emit_get_mark(reply);
 	struct emit_head head = emit_make_head(0, TYPE_RRSIG, ttl_sec);
-	struct message_name owner;
+	struct owner_octets owner;
 
-	if (!make_owner(reply, owner_at, &owner))
-		return false;
+	make_owner(reply, owner_at, &owner);
 	for (unsigned i = 0; i < sigs->count; i++) {
 		const struct sig *sig = (const struct sig *)at;
 		const struct sig_template *t = store_get(reply->view,
@@ -298,7 +443,7 @@ emit_sig_list(struct reply *reply, enum section section,
 			emit_reset(reply, &mark);
 			return false;
 		}
-		memcpy(out, owner.name, owner.len);
+		memcpy(out, owner.octets, owner.len);
 		out += owner.len;
 		memcpy(out, &head.rest, sizeof(head.rest));
 		write_sig(out + RRSET_RR_HEAD - 2, sig, t);

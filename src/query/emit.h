@@ -46,13 +46,27 @@ struct emit_rrset {
 /*
  * Writes an RRset. Its names that end in the apex get a pointer there
  * (emit_set_apex).
- * out: placed (may be NULL) gets at, owner_at, rrset, rotated and len. If some
- * pointer would not reach (16383 octets), all names are written in full; then
- * rrset is NULL, and only the first RDATA is at its place.
+ * out: placed (may be NULL) gets at, owner_at, rrset, rotated, len and loose.
+ * What no pointer would reach (16383 octets) is written in full; then `loose`
+ * is not 0, and only the first RDATA is where emit_sent_at says.
  * returns false, with nothing in the reply, if it does not fit.
  */
 bool emit_rrset(struct reply *reply, const struct emit_rrset *what,
 	struct placed *placed);
+
+/* How far emit_find_sent has come. All zero at first. */
+struct emit_place {
+	const uint8_t *rr; /* a record in the store: its RDLENGTH */
+	uint32_t sent;     /* its sent offset */
+	uint32_t at;       /* where it is in the reply, as if its owner had two
+			    * octets */
+};
+
+/* What emit_find_sent does for an RRset that is not packed. Not called
+ * directly. */
+uint32_t emit_find_loose(const struct reply *reply,
+	const struct placed *placed, struct emit_place *place,
+	uint32_t offset);
 
 /* True if the RRset may begin with another of its RRs. It may not if RRs have
  * pointers to names in earlier ones, for these must stay behind them. */
@@ -97,13 +111,27 @@ emit_reset(struct reply *reply, const struct emit_mark *mark)
 		reply->count[i] = mark->count[i];
 }
 
-/* Where an octet of an RRset is in the reply; offset: in sent coordinates. */
+/* Where an octet of a packed RRset is in the reply; offset: in sent
+ * coordinates. */
 static inline uint32_t
 emit_sent_at(const struct placed *placed, uint32_t offset)
 {
 	offset = offset >= placed->rotated ? offset - placed->rotated
 		: offset + placed->len - placed->rotated;
 	return placed->at + offset;
+}
+
+/*
+ * Where a sent offset of a placed RRset is in the reply: that of a target, or
+ * of another place before the first name of a record has ended. Offsets have to
+ * ascend from one call to the next with the same place.
+ */
+static inline uint32_t
+emit_find_sent(const struct reply *reply, const struct placed *placed,
+	struct emit_place *place, uint32_t offset)
+{
+	return placed->loose == 0 ? emit_sent_at(placed, offset)
+		: emit_find_loose(reply, placed, place, offset);
 }
 
 static inline uint32_t

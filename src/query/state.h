@@ -89,6 +89,8 @@ struct placed {
 	uint32_t owner_at;
 	uint32_t rotated;  /* sent octets that were moved to the end */
 	uint32_t len;      /* sent octets */
+	uint32_t loose;    /* 0: packed; else some name is longer than in the
+			    * store, and owners have so many octets */
 };
 #define PLACED_MAX 2 /* the answer, and NS in the authority section */
 

@@ -63,8 +63,6 @@ struct store_writer;
 enum vet_kind { VET_KIND_LIST(VET_ENUM) };
 #undef VET_ENUM
 
-#define SENT_STARTS 8192u /* sent offsets that pointers reach */
-
 struct vet_part;
 
 /* Working memory of one thread. */
@@ -74,8 +72,8 @@ struct vet_scratch {
 	uint8_t rdata[65536 + 4 * NAME_MAX_LEN];
 	/* Of the RRset being read, by sent offset: the label that stands
 	 * there, if a pointer may lead to it. All NULL between RRsets. */
-	const uint8_t *starts[SENT_STARTS];
-	uint16_t marked[SENT_STARTS]; /* the offsets that are not NULL */
+	const uint8_t *starts[RRSET_CELL_REACH];
+	uint16_t marked[RRSET_CELL_REACH]; /* the offsets that are not NULL */
 	unsigned marked_count;
 };
 

@@ -39,8 +39,9 @@ static void
 starts_add(struct vet_scratch *s, const uint8_t *at, const uint8_t *end,
 	size_t sent)
 {
-	while (at < end && *at != 0 && *at < 0xc0 && sent < SENT_STARTS) {
-		ASSERT_HOT(s->marked_count < SENT_STARTS);
+	while (at < end && *at != 0 && !rrset_octet_is_cell(*at)
+		&& sent < RRSET_CELL_REACH) {
+		ASSERT_HOT(s->marked_count < RRSET_CELL_REACH);
 		s->starts[sent] = at;
 		s->marked[s->marked_count++] = (uint16_t)sent;
 		sent += *at + 1u;
@@ -62,10 +63,10 @@ static const uint8_t *
 cell_follow(const struct reading *r, unsigned cell)
 {
 	const uint8_t *apex = r->p->zone->entry->name;
-	unsigned to = cell & (RRSET_CELL_APEX - 1), at = 0;
+	unsigned to = cell & RRSET_CELL_OFFSET, at = 0;
 
-	if ((cell & RRSET_CELL_APEX) == 0)
-		return r->s->starts[to];
+	if ((cell & RRSET_CELL_INNER) != 0)
+		return to < RRSET_CELL_REACH ? r->s->starts[to] : NULL;
 	while (at < to && apex[at] != 0)
 		at += apex[at] + 1u;
 	return at == to && apex[at] != 0 ? apex + at : NULL;
@@ -86,7 +87,7 @@ read_cell(struct reading *r)
 	cell = octets_get_u16(r->at);
 	r->at += 2;
 	r->sent += 2;
-	return (cell & 0xc000) == 0xc000 ? cell_follow(r, cell) : NULL;
+	return (cell & RRSET_CELL) != 0 ? cell_follow(r, cell) : NULL;
 }
 
 /* Reads a name, and writes it without cells. False if it is malformed. */

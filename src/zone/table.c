@@ -6,7 +6,7 @@
 #include "zone/sources.h"
 #include "zone/table.h"
 
-#define ZONE_LAYOUT_VERSION 2u
+#define ZONE_LAYOUT_VERSION 3u
 
 uint64_t
 table_layout(void)

@@ -5,13 +5,10 @@
 #include "dns/name.h"
 #include "zone/unpack.h"
 
-/* The octet of data that has a sent offset. Pointers only lead to the first
- * 8192 sent octets, so the walk is short. */
-static const uint8_t *
-sent_to_data(const struct rrset *rrset, size_t sent)
+const uint8_t *
+unpack_find_sent(const uint8_t *rr, size_t rr_sent, size_t sent)
 {
-	const uint8_t *rr = rrset->data;
-	size_t at = RRSET_RR_HEAD; /* sent offset of rr */
+	size_t at = rr_sent + RRSET_RR_HEAD; /* sent offset of the RDLENGTH */
 
 	for (;;) {
 		size_t len = 2u + octets_get_u16(rr);
@@ -35,7 +32,7 @@ unpack_name(const struct rrset *rrset, const uint8_t *name,
 	for (;;) {
 		unsigned cell;
 
-		while (at[0] != 0 && at[0] < 0xc0) {
+		while (at[0] != 0 && !rrset_octet_is_cell(at[0])) {
 			memcpy(*out, at, at[0] + 1u);
 			*out += at[0] + 1u;
 			at += at[0] + 1u;
@@ -45,10 +42,11 @@ unpack_name(const struct rrset *rrset, const uint8_t *name,
 		if (at[0] == 0)
 			break;
 		cell = octets_get_u16(at);
-		if ((cell & RRSET_CELL_APEX) != 0)
-			at = apex + (cell & 0x1fffu);
+		if ((cell & RRSET_CELL_INNER) == 0)
+			at = apex + (cell & RRSET_CELL_OFFSET);
 		else
-			at = sent_to_data(rrset, cell & 0x1fffu);
+			at = unpack_find_sent(rrset->data, 0,
+				cell & RRSET_CELL_OFFSET);
 	}
 	*(*out)++ = 0;
 	return stored;

@@ -205,7 +205,7 @@ names_end_in_cells(void **state)
 	 *   28: 2 'n1' 4 'host' at 31, 3 'org' 0
 	 *   53: 2 'n2' cell at 56, to 31 */
 	assert_int_equal(rrset_len(r), 2 + 4 + 2 + 13 + 2 + 5);
-	assert_memory_equal(r->data, "\0\4\1z\340\0\0\15\2n1\4host\3org\0"
+	assert_memory_equal(r->data, "\0\4\1z\200\0\0\15\2n1\4host\3org\0"
 				     "\0\5\2n2\300\37", 28);
 	assert_int_equal(t->fixup_count, 2);
 	assert_int_equal(t->fixups[0], 14);
@@ -243,7 +243,7 @@ many_ns(size_t count)
 	return text;
 }
 
-/* A pointer has 13 bits in a cell; offsets have 16. */
+/* Cells lead to the first RRSET_CELL_REACH octets; offsets have 16 bits. */
 static void
 large_rrsets_compress_as_far_as_offsets_reach(void **state)
 {
@@ -273,6 +273,45 @@ large_rrsets_compress_as_far_as_offsets_reach(void **state)
 		assert_memory_equal(out, want, len);
 	}
 	assert_int_equal(n, 9000);
+	drop();
+}
+
+/* RFC 1035 section 4.1.4: a pointer has 14 bits. A name that comes again has a
+ * cell if its first place is within the reach. */
+static void
+cells_lead_as_far_as_pointers_reach(void **state)
+{
+	char *text = malloc(4000 * 40), *at = text;
+	const struct rrset_tail *t;
+	const struct rrset *r;
+	unsigned reached = 0, last = 0, sent = 0;
+
+	at += sprintf(at, "%s", HEAD);
+	for (unsigned i = 0; i < 1000; i++)
+		at += sprintf(at, "a MX 1 h%04u.org.\na MX 2 h%04u.org.\n", i,
+			i);
+	build_ok(text);
+	free(text);
+	r = rrset("a.example.", TYPE_MX);
+	t = rrset_get_tail(r);
+	/* In order, all with preference 1 come first: 12 octets, 2 of
+	 * preference, "h0000" and a cell; the first has "org" in full. */
+	for (const uint8_t *rr = r->data; rr < r->data + rrset_len(r);
+		rr += 2 + octets_get_u16(rr)) {
+		unsigned cell = octets_get_u16(rr + 4);
+
+		sent += 12u + octets_get_u16(rr);
+		if (octets_get_u16(rr + 2) != 2 || (cell & RRSET_CELL) == 0)
+			continue;
+		reached++;
+		assert_true((cell & RRSET_CELL_OFFSET) > last);
+		last = cell & RRSET_CELL_OFFSET;
+	}
+	assert_int_equal(t->fixup_count, 2 * 1000 - 1);
+	assert_true(last < RRSET_CELL_REACH);
+	assert_true(last + 22 >= RRSET_CELL_REACH);
+	assert_int_equal(reached, (RRSET_CELL_REACH - 14 - 5) / 22 + 1);
+	assert_true(sent > 2 * RRSET_CELL_REACH);
 	drop();
 }
 
@@ -533,6 +572,7 @@ main(void)
 		T(names_end_in_cells),
 		T(names_of_new_types_are_not_compressed),
 		T(large_rrsets_compress_as_far_as_offsets_reach),
+		T(cells_lead_as_far_as_pointers_reach),
 		T(many_long_names_are_packed_quickly),
 		T(rrset_of_100000_records_is_built_quickly),
 		T(targets_at_or_below_the_cut_are_in_domain),

@@ -376,11 +376,11 @@ put_sent(uint8_t *message, size_t at, const struct rrset *rrset,
 		unsigned v = octets_get_u16(cell);
 
 		assert_true(i == 0 || tail->fixups[i] > tail->fixups[i - 1]);
-		assert_int_equal(v & 0xc000, 0xc000);
-		if ((v & RRSET_CELL_APEX) != 0)
-			v = 0xc000u | (unsigned)(apex_at + (v & 0x1fff));
+		assert_true((v & RRSET_CELL) != 0);
+		if ((v & RRSET_CELL_INNER) == 0)
+			v = 0xc000u | (unsigned)(apex_at + (v & 0x3fff));
 		else
-			v = 0xc000u | (unsigned)(at + (v & 0x1fff));
+			v = 0xc000u | (unsigned)(at + (v & 0x3fff));
 		octets_put_u16(cell, (uint16_t)v);
 	}
 }

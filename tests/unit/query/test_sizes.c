@@ -230,6 +230,116 @@ chain_is_cut_at_a_whole_rrset(void **state)
 	world_fini(&w);
 }
 
+/* RFC 1035 section 4.1.4: names are compressed as far as pointers reach, also
+ * if the RRset is larger. Each of these would not fit without. */
+static void
+large_rrsets_are_compressed(void **state)
+{
+	struct world w;
+	struct world_zone *zone;
+	struct reply_parts *p;
+
+	world_init(&w);
+	zone = world_add_zone(&w, "z.", "");
+	add_apex(zone);
+	add_many(zone, "p.z. 60 PTR host%u.some.where.else.", 1800);
+	add_many(zone, "m.z. 60 MX %u mx%u.mail.of.z.", 1500);
+	world_add_record(zone, "c.z. 60 CNAME p.z.");
+	world_start(&w);
+	p = ask_for(&w, "p.z.", TYPE_PTR);
+	expect_no_flag(p, MESSAGE_TC);
+	assert_int_equal(p->section[AN].count, 1800);
+	expect_rr(p, AN, "p.z. 60 PTR host0.some.where.else.");
+	expect_rr(p, AN, "p.z. 60 PTR host1799.some.where.else.");
+	done(p);
+	p = ask_for(&w, "c.z.", TYPE_PTR);
+	expect_no_flag(p, MESSAGE_TC);
+	assert_int_equal(p->section[AN].count, 1801);
+	done(p);
+	p = ask_for(&w, "m.z.", TYPE_MX);
+	expect_no_flag(p, MESSAGE_TC);
+	assert_int_equal(p->section[AN].count, 1500);
+	expect_rr(p, AN, "m.z. 60 MX 1499 mx1499.mail.of.z.");
+	done(p);
+	world_fini(&w);
+}
+
+/* RFC 9471 section 2.1: all glue in the child goes over TCP, or TC says that
+ * some is missing. */
+static void
+large_referrals_have_their_glue(void **state)
+{
+	struct world w;
+	struct world_zone *zone;
+	struct reply_parts *p;
+	char line[64];
+
+	world_init(&w);
+	zone = world_add_zone(&w, "z.", "");
+	add_apex(zone);
+	add_many(zone, "in.z. 60 NS n%u.in.z.", 900);
+	add_many(zone, "n%u.in.z. 60 A 192.0.2.1", 900);
+	add_many(zone, "n%u.in.z. 60 AAAA 2001:db8::1", 900);
+	add_many(zone, "more.z. 60 NS n%u.more.z.", 1100);
+	add_many(zone, "n%u.more.z. 60 A 192.0.2.1", 1100);
+	add_many(zone, "n%u.more.z. 60 AAAA 2001:db8::1", 1100);
+	world_start(&w);
+	p = ask_for(&w, "www.in.z.", TYPE_A);
+	expect_no_flag(p, MESSAGE_TC);
+	expect_counts(p, 0, 900, 1800);
+	for (unsigned i = 0; i < 900; i++) {
+		snprintf(line, sizeof(line), "n%u.in.z. 60 A 192.0.2.1", i);
+		expect_rr(p, AR, line);
+	}
+	done(p);
+	p = ask_for(&w, "www.more.z.", TYPE_A);
+	expect_flag(p, MESSAGE_TC);
+	assert_int_equal(p->section[NS].count, 1100);
+	done(p);
+	world_fini(&w);
+}
+
+/* The same where the names of the servers lie on both sides of what pointers
+ * reach: signatures of the links before it push the referral there. */
+static void
+glue_behind_the_reach_of_pointers(void **state)
+{
+	struct world w;
+	struct world_zone *zone;
+	struct reply_parts *p;
+	char line[128];
+
+	world_init(&w);
+	zone = world_add_zone(&w, "z.", "");
+	add_apex(zone);
+	add_many(zone, "a.b.in.z. 60 NS n%u.of.a.b.in.z.", 40);
+	add_many(zone, "n%u.of.a.b.in.z. 60 A 192.0.2.%u", 40);
+	for (unsigned i = 0; i < 30; i++) {
+		snprintf(line, sizeof(line), "l%u.z. 60 CNAME x.a.b.in.z.", i);
+		world_add_record(zone, line);
+		snprintf(line, sizeof(line), "l%u.z. 60 RRSIG CNAME s%%u.z.",
+			i);
+		add_many(zone, line, 265 + i);
+	}
+	world_start(&w);
+	for (unsigned i = 0; i < 30; i++) {
+		snprintf(line, sizeof(line), "l%u.z.", i);
+		p = ask_dnssec(&w, line, TYPE_A);
+		expect_no_flag(p, MESSAGE_TC);
+		expect_counts(p, 266 + i, 40, 40);
+		for (unsigned n = 0; n < 40; n++) {
+			snprintf(line, sizeof(line),
+				"a.b.in.z. 60 NS n%u.of.a.b.in.z.", n);
+			expect_rr(p, NS, line);
+			snprintf(line, sizeof(line),
+				"n%u.of.a.b.in.z. 60 A 192.0.2.%u", n, n);
+			expect_rr(p, AR, line);
+		}
+		done(p);
+	}
+	world_fini(&w);
+}
+
 /* No pointer reaches behind 16383 octets: names are written in full. */
 static void
 names_behind_the_reach_of_pointers(void **state)
@@ -271,6 +381,8 @@ names_behind_the_reach_of_pointers(void **state)
 		assert_int_equal(p->section[NS].count, 21);
 		expect_rr(p, NS, "z. 60 NS ns0.deep.below.z.");
 		expect_rr(p, NS, "z. 60 NS ns19.deep.below.z.");
+		assert_int_equal(p->section[AR].count, 21);
+		expect_rr(p, AR, "ns19.deep.below.z. 60 A 192.0.2.19");
 		done(p);
 	}
 	world_fini(&w);
@@ -518,6 +630,9 @@ main(void)
 		cmocka_unit_test(optional_sections_go_without_tc),
 		cmocka_unit_test(signatures_are_part_of_the_answer),
 		cmocka_unit_test(chain_is_cut_at_a_whole_rrset),
+		cmocka_unit_test(large_rrsets_are_compressed),
+		cmocka_unit_test(large_referrals_have_their_glue),
+		cmocka_unit_test(glue_behind_the_reach_of_pointers),
 		cmocka_unit_test(names_behind_the_reach_of_pointers),
 		cmocka_unit_test(chains_go_on_behind_the_reach_of_pointers),
 		cmocka_unit_test(more_than_a_message_can_hold_is_servfail),
