@@ -116,10 +116,34 @@ void trie_find_batch(const struct store_view *view,
 /* The same for one walk. */
 void trie_find(const struct store_view *view, struct trie_walk *walk);
 
-/* The object with the greatest name that is less than the given one, which need
- * not be in the trie; none if no name is less. */
-store_ref trie_find_previous(const struct store_view *view,
+/* The branches passed on the way down to a leaf, and which of its entries each
+ * was left by. */
+struct trie_path {
+	unsigned depth;
+	struct {
+		struct trie_entry branch;
+		uint32_t index;
+	} step[TRIE_KEY_MAX];
+	struct trie_entry leaf;
+};
+
+/*
+ * A walk against canonical order, from the name before a given one, which need
+ * not be in the trie. It goes down to there once; each further step goes on
+ * from the last. So a walk back over the ancestors of a name costs as much as
+ * the way down to it. The trie must not change during it.
+ */
+struct trie_back {
+	const struct store_view *view;
+	const struct trie_entry *root;
+	bool whole;            /* all names are to be walked */
+	struct trie_path path; /* index: entries not yet walked */
+};
+/* root: kept until the last step. */
+void trie_back_init(struct trie_back *back, const struct store_view *view,
 	const struct trie_entry *root, const struct trie_name *name);
+/* The next object, or none at the end. */
+store_ref trie_back_next(struct trie_back *back);
 
 /* A walk in canonical order. The trie must not change during it. */
 struct trie_iter {

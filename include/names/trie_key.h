@@ -169,16 +169,6 @@ entry_leaf(const struct store_view *view, const struct trie_entry *entry)
 	return store_get(view, entry->word[2]);
 }
 
-/* The branches passed on the way down to a leaf. */
-struct trie_path {
-	unsigned depth;
-	struct {
-		struct trie_entry branch;
-		uint32_t index;
-	} step[TRIE_KEY_MAX];
-	struct trie_entry leaf;
-};
-
 /*
  * Goes down as far as the key leads, then along first children to a leaf. No
  * name in the trie shares more of the key than this leaf. root must not be

@@ -138,6 +138,21 @@ labels_before(const struct trie_walk *walk, unsigned offset)
 	return count;
 }
 
+/* How many of the branches noted lie where at most so many labels of the key
+ * begin before them. The others differ from our name. */
+static __attribute__((noinline)) unsigned
+walk_drop_ancestors(const struct trie_walk *walk, unsigned shared)
+{
+	unsigned count = walk->ancestor_count, at = 0;
+
+	/* Find where the label after these begins. */
+	for (unsigned left = shared + 1; left > 0; at++)
+		left -= (walk->key[at] & TRIE_KEY_START) != 0;
+	while (count > 0 && walk->ancestor_at[count - 1] >= at)
+		count--;
+	return count;
+}
+
 /*
  * The leaf whose name decides what the walk has found; NULL if there is none,
  * or nothing left to decide. Drops ancestors that cannot be ours.
@@ -181,10 +196,10 @@ walk_finish(const struct store_view *view, struct trie_walk *walk)
 
 	if (witness != NULL) {
 		shared = labels_shared(&walk->name, witness);
-		while (count > 0 && walk->ancestor_at[count - 1] != 0
+		if (count > 0 && walk->ancestor_at[count - 1] != 0
 			&& labels_before(walk, walk->ancestor_at[count - 1])
 				> shared)
-			count--;
+			count = walk_drop_ancestors(walk, shared);
 	}
 	for (unsigned i = 0; i < count; i++) {
 		const struct trie_entry *children =
@@ -254,7 +269,7 @@ trie_find(const struct store_view *view, struct trie_walk *walk)
 
 /* ---- order */
 
-void
+WITH_POPCNT void
 trie_path_find(struct trie_path *path, const struct store_view *view,
 	const struct trie_entry *root, const uint8_t *key, unsigned key_len)
 {
@@ -277,68 +292,87 @@ trie_path_find(struct trie_path *path, const struct store_view *view,
 	path->leaf = entry;
 }
 
-static store_ref
-last_leaf(const struct store_view *view, struct trie_entry entry)
-{
-	uint64_t word;
-
-	while (word = entry_word(&entry), word_is_branch(word))
-		entry = entry_children(view, &entry)[word_count(word) - 1];
-	return entry.word[2];
-}
-
-/* The last leaf before the path's step at `depth`. */
-static store_ref
-leaf_before(const struct store_view *view, const struct trie_path *path,
-	unsigned depth)
-{
-	while (depth-- > 0) {
-		unsigned index = path->step[depth].index;
-
-		if (index > 0)
-			return last_leaf(view,
-				entry_children(view, &path->step[depth].branch)
-					[index - 1]);
-	}
-	return STORE_NONE;
-}
-
-store_ref
-trie_find_previous(const struct store_view *view,
+WITH_POPCNT void
+trie_back_init(struct trie_back *back, const struct store_view *view,
 	const struct trie_entry *root, const struct trie_name *name)
 {
 	uint8_t key[TRIE_KEY_ROOM], leaf_key[TRIE_KEY_ROOM];
-	struct trie_path path;
+	struct trie_path *path = &back->path;
 	struct trie_entry entry;
 	unsigned len, leaf_len, diff, depth = 0;
 	uint64_t word;
 
+	back->view = view;
+	back->root = root;
+	back->whole = false;
+	path->depth = 0;
 	if (!word_is_branch(entry_word(root)) && root->word[2] == STORE_NONE)
-		return STORE_NONE;
+		return;
 	len = trie_key_make(name, key);
-	trie_path_find(&path, view, root, key, len);
-	leaf_len = trie_key_of_leaf(entry_leaf(view, &path.leaf), leaf_key);
+	trie_path_find(path, view, root, key, len);
+	leaf_len = trie_key_of_leaf(entry_leaf(view, &path->leaf), leaf_key);
 	diff = trie_key_diff(key, len, leaf_key, leaf_len);
 	if (diff == len)
-		return leaf_before(view, &path, path.depth);
-
+		return;
 	/* Find the highest entry below which all names agree with ours up to
 	 * diff. */
-	while (depth < path.depth
-		&& word_offset(entry_word(&path.step[depth].branch)) < diff)
+	while (depth < path->depth
+		&& word_offset(entry_word(&path->step[depth].branch)) < diff)
 		depth++;
-	entry = depth < path.depth ? path.step[depth].branch : path.leaf;
+	entry = depth < path->depth ? path->step[depth].branch : path->leaf;
 	word = entry_word(&entry);
+	path->depth = depth;
 	if (word_is_branch(word) && word_offset(word) == diff) {
-		unsigned less = word_index(word, symbol_bit(key[diff]));
-
-		if (less == 0)
-			return leaf_before(view, &path, depth);
-		return last_leaf(view, entry_children(view, &entry)[less - 1]);
+		path->step[depth].index = word_index(word,
+			symbol_bit(key[diff]));
+		path->depth++;
+	} else if (leaf_key[diff] < key[diff]) {
+		/* All of them are less. */
+		if (depth > 0)
+			path->step[depth - 1].index++;
+		else
+			back->whole = true;
 	}
-	if (leaf_key[diff] < key[diff])
-		return last_leaf(view, entry);
-	return leaf_before(view, &path, depth);
+}
+
+/* The last leaf of an entry, its branches put onto the path. */
+static inline __attribute__((always_inline)) store_ref
+back_descend(struct trie_back *back, struct trie_entry entry)
+{
+	struct trie_path *path = &back->path;
+	uint64_t word;
+
+	while (word = entry_word(&entry), word_is_branch(word)) {
+		unsigned last = word_count(word) - 1;
+
+		ASSERT_HOT(path->depth < TRIE_KEY_MAX);
+		path->step[path->depth].branch = entry;
+		path->step[path->depth].index = last;
+		path->depth++;
+		entry = entry_children(back->view, &entry)[last];
+	}
+	return entry.word[2];
+}
+
+WITH_POPCNT store_ref
+trie_back_next(struct trie_back *back)
+{
+	struct trie_path *path = &back->path;
+
+	if (back->whole) {
+		back->whole = false;
+		return back_descend(back, *back->root);
+	}
+	for (; path->depth > 0; path->depth--) {
+		uint32_t *index = &path->step[path->depth - 1].index;
+
+		if (*index == 0)
+			continue;
+		--*index;
+		return back_descend(back, entry_children(back->view,
+			&path->step[path->depth - 1].branch)[*index]);
+	}
+	return STORE_NONE;
 }
 
 void

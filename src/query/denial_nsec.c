@@ -37,15 +37,15 @@ find_hider(struct query_ctx *ctx, const struct zone *zone,
  */
 static const struct node *
 find_cover(struct query_ctx *ctx, struct query *q, const struct zone *zone,
-	struct trie_name name)
+	const struct trie_name *name)
 {
-	uint8_t label_at[NAME_MAX_LABELS + 1];
+	struct trie_back back;
 
 	if ((zone->flags & ZONE_NSEC) == 0)
 		return NULL;
+	trie_back_init(&back, ctx->view, &zone->names.root, name);
 	while (q->spent.steps < PROOF_STEPS_MAX) {
-		store_ref ref = trie_find_previous(ctx->view,
-			&zone->names.root, &name);
+		store_ref ref = trie_back_next(&back);
 		const struct node *node;
 
 		q->spent.steps++;
@@ -58,7 +58,6 @@ find_cover(struct query_ctx *ctx, struct query *q, const struct zone *zone,
 			return node;
 		if ((node->flags & NODE_EMPTY) == 0)
 			return NULL;
-		trie_name_of_leaf(&name, &node->leaf, label_at);
 	}
 	return NULL;
 }
@@ -95,7 +94,7 @@ add_name_cover(struct query_ctx *ctx, struct query *q, const struct search *s)
 	struct trie_walk *walk = &ctx->walk;
 
 	lookup_walk_init(walk, s);
-	return add_record(ctx, q, s, find_cover(ctx, q, s->zone, walk->name));
+	return add_record(ctx, q, s, find_cover(ctx, q, s->zone, &walk->name));
 }
 
 /* Adds the record at a node. An empty non-terminal has none: there it is the
@@ -111,7 +110,7 @@ add_match(struct query_ctx *ctx, struct query *q, const struct search *s,
 		if (node->leaf.labels == 0)
 			return true; /* a broken zone: the apex has none */
 		trie_name_of_leaf(&name, &node->leaf, label_at);
-		node = find_cover(ctx, q, s->zone, name);
+		node = find_cover(ctx, q, s->zone, &name);
 	}
 	return add_record(ctx, q, s, node);
 }
@@ -137,7 +136,7 @@ denial_nsec_add_nxdomain(struct query_ctx *ctx, struct query *q,
 	if (!add_name_cover(ctx, q, s))
 		return false;
 	lookup_wildcard_init(walk, s, labels, label_at);
-	return add_record(ctx, q, s, find_cover(ctx, q, s->zone, walk->name));
+	return add_record(ctx, q, s, find_cover(ctx, q, s->zone, &walk->name));
 }
 
 /* RFC 4035 section 3.1.3.3. */

@@ -39,16 +39,19 @@ check_walk(const struct fixture *f, const struct trie_walk *walk,
 }
 
 static void
-check_previous(const struct fixture *f, const uint8_t *name)
+check_back(const struct fixture *f, const uint8_t *name)
 {
+	struct trie_back back;
 	struct split split;
 	bool found;
 	size_t i = model_find(f, name, &found);
 
 	split_name(f, name, &split);
-	assert_int_equal(
-		trie_find_previous(f->s.view, &f->trie.root, &split.name),
-		i > 0 ? f->members[i - 1].ref : STORE_NONE);
+	trie_back_init(&back, f->s.view, &f->trie.root, &split.name);
+	while (i-- > 0)
+		assert_int_equal(trie_back_next(&back), f->members[i].ref);
+	assert_int_equal(trie_back_next(&back), STORE_NONE);
+	assert_int_equal(trie_back_next(&back), STORE_NONE);
 }
 
 static void
@@ -112,7 +115,7 @@ check_batch(struct fixture *f)
 		walks[i].name = splits[i].name;
 		trie_find(f->s.view, &walks[i]);
 		check_walk(f, &walks[i], names[i]);
-		check_previous(f, names[i]);
+		check_back(f, names[i]);
 		check_after(f, names[i]);
 	}
 }
