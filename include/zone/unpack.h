@@ -22,8 +22,8 @@ size_t unpack_rdata(const struct rrset *rrset, const uint8_t *rr,
  * the record. Inner cells lead to the first RRSET_CELL_REACH sent octets, so
  * from the first record it takes 1343 steps at most.
  */
-const uint8_t *unpack_find_sent(const uint8_t *rr, size_t rr_sent,
-	size_t sent);
+const uint8_t *unpack_find_sent(const struct rrset *rrset, const uint8_t *rr,
+	size_t rr_sent, size_t sent);
 
 /* As unpack_rdata, for the RDATA of an RRSIG. */
 size_t unpack_sig_rdata(const struct store_view *view, const struct sig *sig,

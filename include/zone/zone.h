@@ -37,7 +37,8 @@
  * cell where that saves room: 2 octets, in place of its last labels and the
  * root. Offsets of cells and pointers are in *sent coordinates*. These count
  * octets from the first octet of the RRset in the message, where a compressed
- * owner (2), TYPE (2), CLASS (2) and TTL (4) precede each RR. A cell holds
+ * owner (2), TYPE (2), CLASS (2) and TTL (4) precede each RR. If the owner is
+ * the root (RRSET_OWNER_ROOT), it takes one octet only. A cell holds
  *
  *   11 oooooooooooooo   pointer to sent offset o of this RRset
  *   10 000000 ssssssss  pointer to octet s of the zone's apex name
@@ -66,6 +67,7 @@ struct rrset {
 
 #define RRSET_LEN_MASK 0x0fffffffu
 #define RRSET_HAS_TAIL 0x10000000u
+#define RRSET_OWNER_ROOT 0x20000000u /* of the apex of the root zone */
 
 #define RRSET_RR_HEAD 10u /* sent octets before RDLENGTH: owner 2, type 2,
 			   * class 2, TTL 4 */
@@ -159,6 +161,14 @@ rrset_tail_targets(const struct rrset_tail *tail)
 {
 	return (const struct rrset_target *)(tail->fixups
 		+ ((tail->fixup_count + 1u) & ~1u));
+}
+
+/* RRSET_RR_HEAD, or one less if the owner is the root. */
+static inline uint32_t
+rrset_rr_head(const struct rrset *rrset)
+{
+	return RRSET_RR_HEAD
+		- ((rrset->len_flags & RRSET_OWNER_ROOT) != 0 ? 1 : 0);
 }
 
 /*

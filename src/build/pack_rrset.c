@@ -19,7 +19,6 @@
  * in so many slots is written in full. */
 #define SUFFIX_PROBES 64u
 #define SENT_OFFSET_MAX 65535u
-#define RR_BEFORE_RDATA (RRSET_RR_HEAD + 2u) /* sent octets */
 
 /* An RRset while it is packed. */
 struct packing {
@@ -27,6 +26,7 @@ struct packing {
 	struct rrset_scratch *scratch; /* the packer's */
 	const struct item_group *group;
 	const struct owner *owner;
+	bool of_root;         /* the owner is the root */
 	bool compress;        /* the type has names that may be */
 	bool additional;      /* the type has a name that asks for addresses */
 	uint8_t *out;         /* where the next octet goes */
@@ -384,13 +384,16 @@ packing_reserve(struct packing *p, size_t raw_len)
 static void
 packing_write(struct packing *p)
 {
+	/* Octets before RDATA. */
+	size_t head = RRSET_RR_HEAD + 2u - p->of_root;
+
 	p->out = p->scratch->out;
 	for (size_t i = 0; i < p->group->count; i++) {
 		const struct rrbatch_rr *rr = p->group->items[i].rr;
 		uint8_t *length = p->out;
 
 		p->out += 2;
-		p->sent += RR_BEFORE_RDATA;
+		p->sent += head;
 		if (p->additional)
 			note_target(p, rr);
 		if (p->compress)
@@ -420,7 +423,8 @@ packing_store(struct packing *p, store_ref *ref)
 		return NULL;
 	r->ttl_sec = p->group->ttl_sec;
 	r->refs = 1;
-	r->len_flags = (uint32_t)len | (tail ? RRSET_HAS_TAIL : 0);
+	r->len_flags = (uint32_t)len | (tail ? RRSET_HAS_TAIL : 0)
+		| (p->of_root ? RRSET_OWNER_ROOT : 0);
 	r->type = p->group->type;
 	r->count = (uint16_t)(p->group->count < UINT16_MAX ? p->group->count
 							   : UINT16_MAX);
@@ -482,7 +486,8 @@ packing_make_key(struct packing *p, size_t raw_len, struct share_key *key,
 {
 	uint8_t *at = raw;
 
-	if (raw_len > SHARE_RAW_MAX || !share_wants_type(p->group->type))
+	if (raw_len > SHARE_RAW_MAX || p->of_root
+		|| !share_wants_type(p->group->type))
 		return false;
 	for (size_t i = 0; i < p->group->count; i++) {
 		const struct rrbatch_rr *rr = p->group->items[i].rr;
@@ -561,7 +566,8 @@ pack_rrset(struct packer *packer, const struct owner *owner,
 	const struct item_group *group, store_ref *ref)
 {
 	struct packing p = {.packer = packer, .scratch = &packer->rrset,
-		.group = group, .owner = owner};
+		.group = group, .owner = owner,
+		.of_root = owner->name_len == 0 && packer->zone->apex_len == 1};
 	size_t raw_len = group_raw_len(group);
 	uint8_t raw[SHARE_RAW_MAX];
 	struct share_key key;

@@ -93,7 +93,7 @@ use_read_name(struct resolving *r, const struct part_use *use, size_t *len)
 
 	/* RRs have what is sent before RDLENGTH in front of them. */
 	for (;; rr += 2u + octets_get_u16(rr)) {
-		sent += RRSET_RR_HEAD + 2u + octets_get_u16(rr);
+		sent += rrset_rr_head(rrset) + 2u + octets_get_u16(rr);
 		if (offset < sent)
 			break;
 	}

@@ -169,6 +169,7 @@ rrset_is_shared(const struct rrset *rrset)
 	const struct rrset_tail *tail = rrset_get_tail(rrset);
 
 	if (!share_wants_type(rrset->type)
+		|| (rrset->len_flags & RRSET_OWNER_ROOT) != 0
 		|| rrset_len(rrset) > SHARE_RAW_MAX)
 		return false;
 	for (unsigned i = 0; tail != NULL && i < tail->target_count; i++)

@@ -116,10 +116,11 @@ add_in_domain(struct query *q, const struct placed *ns,
 	const struct rrset_tail *tail, bool *others)
 {
 	const struct rrset_target *target = rrset_tail_targets(tail);
-	struct emit_place place = {.rr = NULL};
+	struct emit_place place;
 	struct wanted_list list;
 	unsigned i = 0;
 
+	place.rr = NULL;
 	do {
 		list.count = 0;
 		for (; i < tail->target_count && list.count < WANTED_MAX;
@@ -204,7 +205,7 @@ collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
 {
 	const struct rrset_tail *tail;
 	const struct rrset_target *target;
-	struct emit_place place = {.rr = NULL};
+	struct emit_place place;
 	const struct glue_cell *cell;
 	bool has_owner;
 
@@ -214,6 +215,7 @@ collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
 	if (tail == NULL)
 		return;
 	target = rrset_tail_targets(tail);
+	place.rr = NULL;
 	for (unsigned i = 0; i < tail->target_count; i++) {
 		uint32_t at;
 

@@ -175,7 +175,7 @@ answer_cname(struct query_ctx *ctx, struct query *q)
 	note_expansion(q);
 	if (!add_entry(ctx, q, q->search.found, q->search.name_at, &placed))
 		return false;
-	return follow(ctx, q, placed.at + RRSET_RR_HEAD + 2);
+	return follow(ctx, q, emit_rdata_at(&placed));
 }
 
 /*
@@ -213,7 +213,9 @@ emit_synthesis(struct query *q, unsigned labels, uint32_t target_at,
 		out += 1u + reply->out[at];
 		at += 1u + reply->out[at];
 	}
-	if (target_at <= MESSAGE_POINTER_MAX) {
+	if (reply->out[target_at] == 0) {
+		*out++ = 0;
+	} else if (target_at <= MESSAGE_POINTER_MAX) {
 		octets_put_u16(out, (uint16_t)(EMIT_POINTER | target_at));
 		out += 2;
 	} else {
@@ -247,7 +249,7 @@ add_dname(struct query_ctx *ctx, struct query *q, uint32_t owner_at,
 	}
 	if (!add_entry(ctx, q, q->search.found, owner_at, &placed))
 		return false;
-	*target_at = placed.at + RRSET_RR_HEAD + 2;
+	*target_at = emit_rdata_at(&placed);
 	ASSERT_HOT(i <= LINKS_MAX);
 	q->dnames[i].node = node;
 	q->dnames[i].target_at = *target_at;

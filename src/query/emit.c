@@ -5,7 +5,7 @@
 #include "query/emit.h"
 #include "zone/unpack.h"
 
-#define RR_HEAD (RRSET_RR_HEAD + 2u) /* with RDLENGTH */
+#define HEAD_REST 8u /* octets of type, class and TTL */
 #define RRSIG_FIXED 18u /* octets of RDATA before the signer, RFC 4034 3.1 */
 
 uint32_t
@@ -71,18 +71,12 @@ struct owner_octets {
 	uint8_t octets[NAME_MAX_LEN];
 };
 
-/* Makes the owner of a record: a pointer; or, if none reaches the name, its
- * labels up to its own pointer or to its end. */
-static void
-make_owner(const struct reply *reply, uint32_t at, struct owner_octets *owner)
+/* Takes the labels of a name up to its own pointer or to its end. */
+static __attribute__((noinline, cold)) void
+copy_owner(const struct reply *reply, uint32_t at, struct owner_octets *owner)
 {
 	const uint8_t *name = reply->out + at;
 
-	owner->len = 2;
-	if (at <= MESSAGE_POINTER_MAX) {
-		octets_put_u16(owner->octets, (uint16_t)(EMIT_POINTER | at));
-		return;
-	}
 	while (*name != 0 && *name < EMIT_POINTER >> 8)
 		name += 1u + *name;
 	owner->len = (uint32_t)(name - (reply->out + at))
@@ -90,20 +84,46 @@ make_owner(const struct reply *reply, uint32_t at, struct owner_octets *owner)
 	memcpy(owner->octets, reply->out + at, owner->len);
 }
 
+/* Makes the owner of a record: a pointer; or, if none reaches the name, its
+ * octets. Those of the root, too: it is shorter than a pointer. */
+static inline void
+make_owner(const struct reply *reply, uint32_t at, struct owner_octets *owner)
+{
+	if (at > MESSAGE_POINTER_MAX || reply->out[at] == 0) {
+		copy_owner(reply, at, owner);
+		return;
+	}
+	owner->len = 2;
+	octets_put_u16(owner->octets, (uint16_t)(EMIT_POINTER | at));
+}
+
+/* Spares a call of memcpy for a pointer. */
+static inline uint8_t *
+put_owner(uint8_t *out, const struct owner_octets *owner)
+{
+	if (owner->len == 2)
+		memcpy(out, owner->octets, 2);
+	else
+		memcpy(out, owner->octets, owner->len);
+	return out + owner->len;
+}
+
 /*
  * Copies RRs (RDLENGTH and RDATA) and puts the head before each. An RR is
  * copied by words if enough comes behind it. That writes up to 7 octets too
- * many, which the next RR overwrites.
+ * many, which the next RR overwrites. The octets of the head may be one less
+ * than it has: then its owner is 0, and the first of that is the root.
  */
-static uint8_t *
-copy_rrs(uint8_t *out, struct emit_head head, const uint8_t *rr,
-	const uint8_t *end)
+static inline __attribute__((always_inline)) uint8_t *
+copy_rrs(uint8_t *out, struct emit_head head, uint32_t head_len,
+	const uint8_t *rr, const uint8_t *end)
 {
 	while (rr < end) {
 		uint32_t len = 2u + octets_get_u16(rr);
 
-		emit_put_head(out, head);
-		out += RRSET_RR_HEAD;
+		memcpy(out, &head.owner, sizeof(head.owner));
+		out += head_len;
+		memcpy(out - sizeof(head.rest), &head.rest, sizeof(head.rest));
 		if ((size_t)(end - rr) < len + 7u)
 			memcpy(out, rr, len);
 		else
@@ -116,7 +136,7 @@ copy_rrs(uint8_t *out, struct emit_head head, const uint8_t *rr,
 }
 
 /* Turns the cells of an RRset in the reply into real pointers. */
-static void
+static inline __attribute__((always_inline)) void
 patch_cells(const struct reply *reply, const struct rrset_tail *tail,
 	const struct placed *placed)
 {
@@ -142,7 +162,7 @@ has_inner_cells(const struct rrset *rrset, const struct rrset_tail *tail,
 	/* Fixups are in sent coordinates, so the RRs have to be stepped
 	 * through beside them. */
 	const uint8_t *rr = rrset->data;
-	uint32_t sent = RRSET_RR_HEAD;
+	uint32_t head = rrset_rr_head(rrset), sent = head;
 	unsigned i = 0;
 
 	while (i < tail->fixup_count) {
@@ -158,7 +178,7 @@ has_inner_cells(const struct rrset *rrset, const struct rrset_tail *tail,
 				return true;
 		}
 		rr += len;
-		sent += len + RRSET_RR_HEAD;
+		sent += len + head;
 	}
 	return false;
 }
@@ -190,7 +210,8 @@ struct loose {
 static void
 loose_mark(struct loose *l, const uint8_t *rr, uint32_t sent)
 {
-	uint32_t end = sent + RR_HEAD + octets_get_u16(rr);
+	uint32_t end = sent + rrset_rr_head(l->rrset) + 2u
+		+ octets_get_u16(rr);
 
 	while (l->mark_count * MARK_EVERY < end
 		&& l->mark_count < RRSET_CELL_REACH / MARK_EVERY + 1) {
@@ -227,7 +248,8 @@ loose_copy_name(const struct loose *l, const uint8_t **from, uint8_t *out)
 			at = l->reply->apex + to;
 			to = apex_suffix_at(l->reply, to);
 		} else {
-			at = unpack_find_sent(l->marks[to / MARK_EVERY].rr,
+			at = unpack_find_sent(l->rrset,
+				l->marks[to / MARK_EVERY].rr,
 				l->marks[to / MARK_EVERY].sent, to);
 			to += l->at;
 		}
@@ -263,7 +285,7 @@ loose_write_rdata(const struct loose *l, const uint8_t *rr)
 	return (uint32_t)(out + (end - rr) - l->reply->scratch);
 }
 
-static bool
+static __attribute__((noinline, cold)) bool
 emit_loose(struct reply *reply, const struct emit_rrset *what,
 	struct placed *placed)
 {
@@ -272,10 +294,10 @@ emit_loose(struct reply *reply, const struct emit_rrset *what,
 	struct emit_head head = emit_make_head(0, rrset->type, what->ttl_sec);
 	struct loose l = {.reply = reply, .rrset = rrset, .at = reply->len};
 	struct owner_octets owner;
-	uint32_t len = reply->len, sent = 0;
+	uint32_t len = reply->len, sent = 0, head_len = rrset_rr_head(rrset);
 
 	make_owner(reply, what->owner_at, &owner);
-	placed->at = len + owner.len - 2u;
+	placed->at = len + owner.len + HEAD_REST - head_len;
 	placed->loose = owner.len;
 	for (const uint8_t *rr = rrset->data; rr < end;
 		rr += 2u + octets_get_u16(rr)) {
@@ -283,16 +305,15 @@ emit_loose(struct reply *reply, const struct emit_rrset *what,
 		uint32_t rdlen;
 
 		loose_mark(&l, rr, sent);
-		sent += RR_HEAD + octets_get_u16(rr);
+		sent += head_len + 2u + octets_get_u16(rr);
 		rdlen = loose_write_rdata(&l, rr);
-		len += owner.len + RR_HEAD - 2u + rdlen;
+		len += owner.len + HEAD_REST + 2u + rdlen;
 		if (len > reply->limit)
 			return false;
-		memcpy(out, owner.octets, owner.len);
-		out += owner.len;
+		out = put_owner(out, &owner);
 		memcpy(out, &head.rest, sizeof(head.rest));
-		octets_put_u16(out + RRSET_RR_HEAD - 2, (uint16_t)rdlen);
-		memcpy(out + RR_HEAD - 2, reply->scratch, rdlen);
+		octets_put_u16(out + HEAD_REST, (uint16_t)rdlen);
+		memcpy(out + HEAD_REST + 2, reply->scratch, rdlen);
 	}
 	reply->len = len;
 	reply->count[what->section] += rrset->count;
@@ -303,26 +324,29 @@ uint32_t
 emit_find_loose(const struct reply *reply, const struct placed *placed,
 	struct emit_place *place, uint32_t offset)
 {
+	uint32_t head = rrset_rr_head(placed->rrset);
+
 	if (place->rr == NULL) {
 		place->rr = placed->rrset->data;
+		place->sent = 0;
 		place->at = placed->at;
 	}
 	for (;;) {
-		uint32_t len = RR_HEAD + octets_get_u16(place->rr);
+		uint32_t len = head + 2u + octets_get_u16(place->rr);
 
 		if (offset < place->sent + len)
 			return place->at + (offset - place->sent);
 		place->sent += len;
-		place->rr += len - RRSET_RR_HEAD;
-		place->at += RR_HEAD - 2u + placed->loose + octets_get_u16(
-			reply->out + place->at + RRSET_RR_HEAD);
+		place->rr += len - head;
+		place->at += placed->loose + HEAD_REST + 2u
+			+ octets_get_u16(reply->out + place->at + head);
 	}
 }
 
 /* ---- RRsets ------------------------------------------------------------ */
 
 /* False if some pointer of a large message does not reach. */
-static bool
+static __attribute__((noinline, cold)) bool
 pointers_reach(const struct reply *reply, const struct rrset *rrset,
 	const struct rrset_tail *tail)
 {
@@ -333,7 +357,7 @@ pointers_reach(const struct reply *reply, const struct rrset *rrset,
 }
 
 /* False if some pointer of the RRset might not reach. */
-static bool
+static inline __attribute__((always_inline)) bool
 can_be_packed(const struct reply *reply, const struct emit_rrset *what,
 	const struct rrset_tail *tail, uint32_t sent)
 {
@@ -353,15 +377,16 @@ emit_can_rotate(const struct rrset *rrset)
 		&& (tail == NULL || !has_inner_cells(rrset, tail, 0));
 }
 
-bool
-emit_rrset(struct reply *reply, const struct emit_rrset *what,
-	struct placed *placed)
+/* head_len: rrset_rr_head, known to the compiler. */
+static inline __attribute__((always_inline)) bool
+emit_with_head(struct reply *reply, const struct emit_rrset *what,
+	struct placed *placed, uint32_t head_len)
 {
 	const struct rrset *rrset = what->rrset;
 	const struct rrset_tail *tail = rrset_get_tail(rrset);
 	const uint8_t *first = rrset->data;
 	const uint8_t *end = first + rrset_len(rrset);
-	uint32_t sent = rrset_len(rrset) + rrset->count * RRSET_RR_HEAD;
+	uint32_t sent = rrset_len(rrset) + rrset->count * head_len;
 	struct placed unwanted;
 	struct emit_head head;
 	uint8_t *out;
@@ -381,16 +406,34 @@ emit_rrset(struct reply *reply, const struct emit_rrset *what,
 	for (uint32_t i = 0; i < what->rotate; i++)
 		first += 2u + octets_get_u16(first);
 	placed->rotated = (uint32_t)(first - rrset->data)
-		+ what->rotate * RRSET_RR_HEAD;
+		+ what->rotate * head_len;
 	head = emit_make_head(what->owner_at, rrset->type, what->ttl_sec);
-	out = copy_rrs(reply->out + reply->len, head, first, end);
+	if (head_len != RRSET_RR_HEAD)
+		head.owner = 0;
+	out = copy_rrs(reply->out + reply->len, head, head_len, first, end);
 	if (first != rrset->data)
-		copy_rrs(out, head, rrset->data, first);
+		copy_rrs(out, head, head_len, rrset->data, first);
 	if (tail != NULL && tail->fixup_count > 0)
 		patch_cells(reply, tail, placed);
 	reply->len += sent;
 	reply->count[what->section] += rrset->count;
 	return true;
+}
+
+static __attribute__((noinline)) bool
+emit_of_root(struct reply *reply, const struct emit_rrset *what,
+	struct placed *placed)
+{
+	return emit_with_head(reply, what, placed, RRSET_RR_HEAD - 1);
+}
+
+bool
+emit_rrset(struct reply *reply, const struct emit_rrset *what,
+	struct placed *placed)
+{
+	if ((what->rrset->len_flags & RRSET_OWNER_ROOT) != 0)
+		return emit_of_root(reply, what, placed);
+	return emit_with_head(reply, what, placed, RRSET_RR_HEAD);
 }
 
 /* Writes RDLENGTH and RDATA of an RRSIG (RFC 4034 section 3.1). */
@@ -435,7 +478,7 @@ emit_sig_list(struct reply *reply, enum section section,
 		const struct sig *sig = (const struct sig *)at;
 		const struct sig_template *t = store_get(reply->view,
 			sig->template_ref);
-		uint32_t len = owner.len + RR_HEAD - 2u + RRSIG_FIXED
+		uint32_t len = owner.len + HEAD_REST + 2u + RRSIG_FIXED
 			+ t->signer_len + sig->len;
 		uint8_t *out = reply->out + reply->len;
 
@@ -443,10 +486,9 @@ emit_sig_list(struct reply *reply, enum section section,
 			emit_reset(reply, &mark);
 			return false;
 		}
-		memcpy(out, owner.octets, owner.len);
-		out += owner.len;
+		out = put_owner(out, &owner);
 		memcpy(out, &head.rest, sizeof(head.rest));
-		write_sig(out + RRSET_RR_HEAD - 2, sig, t);
+		write_sig(out + HEAD_REST, sig, t);
 		reply->len += len;
 		reply->count[section]++;
 		at += sig_size(sig);

@@ -54,17 +54,18 @@ struct emit_rrset {
 bool emit_rrset(struct reply *reply, const struct emit_rrset *what,
 	struct placed *placed);
 
-/* How far emit_find_sent has come. All zero at first. */
+/* How far emit_find_sent has come. */
 struct emit_place {
-	const uint8_t *rr; /* a record in the store: its RDLENGTH */
+	const uint8_t *rr; /* a record in the store: its RDLENGTH; NULL at
+			    * first */
 	uint32_t sent;     /* its sent offset */
-	uint32_t at;       /* where it is in the reply, as if its owner had two
-			    * octets */
+	uint32_t at;       /* where it is in the reply, as if its owner had as
+			    * many octets as in sent coordinates */
 };
 
 /* What emit_find_sent does for an RRset that is not packed. Not called
  * directly. */
-uint32_t emit_find_loose(const struct reply *reply,
+__attribute__((cold)) uint32_t emit_find_loose(const struct reply *reply,
 	const struct placed *placed, struct emit_place *place,
 	uint32_t offset);
 
@@ -130,8 +131,16 @@ static inline uint32_t
 emit_find_sent(const struct reply *reply, const struct placed *placed,
 	struct emit_place *place, uint32_t offset)
 {
-	return placed->loose == 0 ? emit_sent_at(placed, offset)
-		: emit_find_loose(reply, placed, place, offset);
+	if (__builtin_expect(placed->loose != 0, false))
+		return emit_find_loose(reply, placed, place, offset);
+	return emit_sent_at(placed, offset);
+}
+
+/* Where the RDATA of the first RR is. */
+static inline uint32_t
+emit_rdata_at(const struct placed *placed)
+{
+	return placed->at + rrset_rr_head(placed->rrset) + 2u;
 }
 
 static inline uint32_t

@@ -39,6 +39,20 @@ count_common(const struct search *s, const uint8_t *labels,
 	return common;
 }
 
+/* Writes where an owner goes on in the reply, behind len octets: a pointer, or
+ * the root, which is shorter. */
+static inline void
+put_rest(const struct reply *reply, uint32_t at, unsigned len,
+	struct emit_owner *owner)
+{
+	octets_put_u16(owner->octets + len, (uint16_t)(EMIT_POINTER | at));
+	owner->len = (uint16_t)(len + 2);
+	if (reply->out[at] != 0)
+		return;
+	owner->octets[len] = 0;
+	owner->len = (uint16_t)(len + 1);
+}
+
 bool
 emit_make_owner(const struct reply *reply, const struct search *s,
 	const uint8_t *labels, unsigned len, struct emit_owner *owner)
@@ -60,8 +74,7 @@ emit_make_owner(const struct reply *reply, const struct search *s,
 	}
 	len = label_at[count - common];
 	memcpy(owner->octets, labels, len);
-	octets_put_u16(owner->octets + len, (uint16_t)(EMIT_POINTER | at));
-	owner->len = (uint16_t)(len + 2);
+	put_rest(reply, at, len, owner);
 	return true;
 }
 
@@ -137,9 +150,7 @@ make_hash_owner(const struct reply *reply, const struct search *s,
 		memcpy(owner->octets + owner->len, s->entry->name, apex_len);
 		owner->len = (uint16_t)(owner->len + apex_len);
 	} else {
-		octets_put_u16(owner->octets + owner->len,
-			(uint16_t)(EMIT_POINTER | at));
-		owner->len = (uint16_t)(owner->len + 2);
+		put_rest(reply, at, owner->len, owner);
 	}
 	return true;
 }

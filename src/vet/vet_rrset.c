@@ -267,7 +267,7 @@ read_records(struct reading *r)
 			return reading_fail(r, "ends within a record");
 		len = octets_get_u16(r->at);
 		r->at += 2;
-		r->sent += RRSET_RR_HEAD + 2u;
+		r->sent += rrset_rr_head(r->rrset) + 2u;
 		if ((size_t)(end - r->at) < len)
 			return reading_fail(r, "ends within a record");
 		r->end = r->at + len;
@@ -350,13 +350,18 @@ vet_rrset(struct vet_part *p, store_ref ref, uint16_t type,
 			"is not in use, or used twice");
 	if (r.rrset->type != type)
 		return vet_fail(p, VET_RRSET, ref, "is of another type");
+	if (((r.rrset->len_flags & RRSET_OWNER_ROOT) != 0)
+		!= (node != NULL && node->leaf.labels == 0
+			&& p->zone->entry->leaf.name_len == 0))
+		return vet_fail(p, VET_RRSET, ref, "is of another owner");
 	vet_hold(p, ref);
 	if (claim == CLAIM_SAME) {
 		p->rrs += rrset_count(r.rrset);
 		return true;
 	}
 	vet_held(p, ref, r.rrset->refs);
-	if ((r.rrset->len_flags & ~(RRSET_LEN_MASK | RRSET_HAS_TAIL)) != 0)
+	if ((r.rrset->len_flags & ~(RRSET_LEN_MASK | RRSET_HAS_TAIL
+			| RRSET_OWNER_ROOT)) != 0)
 		return vet_fail(p, VET_RRSET, ref, "has unknown flags");
 	r.tail = rrset_get_tail(r.rrset);
 	r.row = rrtype_get(type);

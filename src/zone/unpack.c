@@ -6,16 +6,18 @@
 #include "zone/unpack.h"
 
 const uint8_t *
-unpack_find_sent(const uint8_t *rr, size_t rr_sent, size_t sent)
+unpack_find_sent(const struct rrset *rrset, const uint8_t *rr, size_t rr_sent,
+	size_t sent)
 {
-	size_t at = rr_sent + RRSET_RR_HEAD; /* sent offset of the RDLENGTH */
+	size_t head = rrset_rr_head(rrset);
+	size_t at = rr_sent + head; /* sent offset of the RDLENGTH */
 
 	for (;;) {
 		size_t len = 2u + octets_get_u16(rr);
 
 		if (sent < at + len)
 			return rr + (sent - at);
-		at += len + RRSET_RR_HEAD;
+		at += len + head;
 		rr += len;
 	}
 }
@@ -45,7 +47,7 @@ unpack_name(const struct rrset *rrset, const uint8_t *name,
 		if ((cell & RRSET_CELL_INNER) == 0)
 			at = apex + (cell & RRSET_CELL_OFFSET);
 		else
-			at = unpack_find_sent(rrset->data, 0,
+			at = unpack_find_sent(rrset, rrset->data, 0,
 				cell & RRSET_CELL_OFFSET);
 	}
 	*(*out)++ = 0;

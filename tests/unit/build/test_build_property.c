@@ -366,10 +366,11 @@ put_sent(uint8_t *message, size_t at, const struct rrset *rrset,
 
 	for (; rr < end; rr += 2u + octets_get_u16(rr)) {
 		size_t len = 2u + octets_get_u16(rr);
+		size_t head = rrset_rr_head(rrset);
 
-		memset(message + out, 0, RRSET_RR_HEAD);
-		memcpy(message + out + RRSET_RR_HEAD, rr, len);
-		out += RRSET_RR_HEAD + len;
+		memset(message + out, 0, head);
+		memcpy(message + out + head, rr, len);
+		out += head + len;
 	}
 	for (unsigned i = 0; tail != NULL && i < tail->fixup_count; i++) {
 		uint8_t *cell = message + at + tail->fixups[i];
@@ -401,7 +402,7 @@ check_sent(const struct world *w, const struct rrset *rrset)
 		struct cursor c;
 		size_t len, want;
 
-		sent += RRSET_RR_HEAD + 2;
+		sent += rrset_rr_head(rrset) + 2;
 		cursor_init(&c, message, sizeof(message));
 		assert_non_null(cursor_read_octets(&c, sent));
 		if (rdata_read(rrset->type, &c, octets_get_u16(rr), rdata,
@@ -441,9 +442,16 @@ check_nodes(const struct world *w, const struct trie *trie)
 
 		assert_int_equal((node->flags & NODE_EMPTY) != 0,
 			node->entry_count == 0);
-		for (unsigned i = 0; i < node->entry_count; i++)
-			if ((e[i].flags & NODE_RRSET_SIGS) == 0)
-				check_sent(w, store_get(view, e[i].ref));
+		for (unsigned i = 0; i < node->entry_count; i++) {
+			const struct rrset *rrset = store_get(view, e[i].ref);
+
+			if ((e[i].flags & NODE_RRSET_SIGS) != 0)
+				continue;
+			assert_int_equal(rrset_rr_head(rrset),
+				w->apex_len == 1 && node->leaf.labels == 0
+					? 9 : 10);
+			check_sent(w, rrset);
+		}
 	}
 }
 

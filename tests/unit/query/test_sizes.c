@@ -340,6 +340,70 @@ glue_behind_the_reach_of_pointers(void **state)
 	world_fini(&w);
 }
 
+/* RFC 1035 section 3.1: the root is one octet, so a pointer would only make it
+ * longer. */
+static void
+root_as_an_owner_takes_one_octet(void **state)
+{
+	static const char soa[] =
+		". 60 SOA a.root-servers.net. nstld.verisign-grs.com. 1 2 3 4 5";
+	struct world_rr nsec = { .rrclass = CLASS_IN, .ttl_sec = 5,
+		.type = TYPE_NSEC, .rdlen = 6, .rdata = "\1x\0\0\1\100" };
+	struct world w;
+	struct world_zone *zone;
+	struct reply_parts *p;
+
+	world_init(&w);
+	w.options.minimal_responses = true;
+	zone = world_add_zone(&w, ".", "");
+	world_add_record(zone, soa);
+	world_add_record(zone, ". 60 RRSIG SOA .");
+	world_add_record(zone, ". 60 DNSKEY");
+	world_add_record(zone, ". 60 NS a.root-servers.net.");
+	world_add_record(zone, ". 60 NS b.root-servers.net.");
+	world_add_record(zone, ". 60 NS c.c.root-servers.net.");
+	world_add_record(zone, ". 60 NS d.c.root-servers.net.");
+	world_add_record(zone, "a.root-servers.net. 60 A 192.0.2.1");
+	world_add_record(zone, "d.c.root-servers.net. 60 A 192.0.2.4");
+	world_add_record(zone, ". 60 A 192.0.2.5");
+	world_add_record(zone, ". 60 HTTPS 1 .");
+	world_add_record(zone, "d. 60 DNAME .");
+	rrs_add(&zone->records, &nsec);
+	world_start(&w);
+
+	p = ask_for(&w, ".", TYPE_NS);
+	expect_rr(p, AN, ". 60 NS a.root-servers.net.");
+	expect_rr(p, AN, ". 60 NS b.root-servers.net.");
+	expect_rr(p, AN, ". 60 NS c.c.root-servers.net.");
+	expect_rr(p, AN, ". 60 NS d.c.root-servers.net.");
+	expect_rr(p, AR, "a.root-servers.net. 60 A 192.0.2.1");
+	expect_rr(p, AR, "d.c.root-servers.net. 60 A 192.0.2.4");
+	/* Each name has a pointer to an earlier one. */
+	assert_int_equal(p->len, 12 + 5 + 4 * 11 + 20 + 4 + 6 + 4 + 2 * 16);
+	done(p);
+	p = ask_for(&w, ".", TYPE_SOA);
+	assert_int_equal(p->len, 12 + 5 + 11 + 20 + 24 + 20);
+	done(p);
+	p = ask_for(&w, ".", TYPE_HTTPS);
+	assert_int_equal(p->len, 12 + 5 + 11 + 3);
+	done(p);
+	p = ask_for(&w, ".", TYPE_A);
+	assert_int_equal(p->len, 12 + 5 + 11 + 4);
+	done(p);
+	/* SOA, NSEC, and the signature of the SOA. */
+	p = ask_dnssec(&w, ".", TYPE_MX);
+	expect_rr(p, NS, ". 5 SOA a.root-servers.net."
+		" nstld.verisign-grs.com. 1 2 3 4 5");
+	assert_int_equal(p->section[NS].count, 3);
+	assert_int_equal(p->len, 12 + 5 + 11 + 64 + 11 + 43 + 11 + 6 + 11);
+	done(p);
+	p = ask_for(&w, "x.d.", TYPE_CNAME);
+	expect_rr(p, AN, "x.d. 60 CNAME x.");
+	assert_int_equal(p->len, 12 + 9 + 12 + 1 + 12 + 3);
+	done(p);
+	world_fini(&w);
+}
+
 /* No pointer reaches behind 16383 octets: names are written in full. */
 static void
 names_behind_the_reach_of_pointers(void **state)
@@ -633,6 +697,7 @@ main(void)
 		cmocka_unit_test(large_rrsets_are_compressed),
 		cmocka_unit_test(large_referrals_have_their_glue),
 		cmocka_unit_test(glue_behind_the_reach_of_pointers),
+		cmocka_unit_test(root_as_an_owner_takes_one_octet),
 		cmocka_unit_test(names_behind_the_reach_of_pointers),
 		cmocka_unit_test(chains_go_on_behind_the_reach_of_pointers),
 		cmocka_unit_test(more_than_a_message_can_hold_is_servfail),
