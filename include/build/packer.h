@@ -125,7 +125,7 @@ struct packer {
 	size_t packed; /* entries that no node has yet: after a failure the
 			* caller lets go of them */
 	const struct node_rrset *kept; /* in an update: entries of the old node
-					* that stay as they are */
+					* that stay as they are; ascending */
 	size_t kept_count;
 	struct name_hasher *hasher; /* NULL: no chain */
 	const uint8_t *hashes[2];   /* of the name, and of the wildcard below

@@ -255,16 +255,43 @@ node_entries(const struct node *node)
 		+ ((sizeof(*node) + node->leaf.name_len + 3u) & ~3u));
 }
 
+/* The place of an entry among those of a node: they ascend. */
+static inline uint32_t
+node_entry_key(const struct node_rrset *entry)
+{
+	return (uint32_t)entry->type << 1 | (entry->flags & NODE_RRSET_SIGS);
+}
+
+/* The entry with a key among any number of them; NULL if there is none. Cold:
+ * names in practice have few entries, and searching these costs no register
+ * more for the call. */
+__attribute__((cold)) const struct node_rrset *zone_search_entries(
+	const struct node_rrset *entries, size_t count, uint32_t key);
+
+/* So few entries are looked at one by one. */
+#define NODE_ENTRIES_SEARCHED 16u
+
+/* The entry of a type with these flags (enum node_rrset_flags); NULL if there
+ * is none. */
+static inline const struct node_rrset *
+node_find_kind(const struct node *node, uint16_t type, uint16_t flags)
+{
+	const struct node_rrset *e = node_entries(node);
+
+	if (node->entry_count > NODE_ENTRIES_SEARCHED)
+		return zone_search_entries(e, node->entry_count,
+			(uint32_t)type << 1 | flags);
+	for (unsigned i = 0; i < node->entry_count; i++)
+		if (e[i].type == type && e[i].flags == flags)
+			return &e[i];
+	return NULL;
+}
+
 /* The entry of the RRset of a type; NULL if there is none. */
 static inline const struct node_rrset *
 node_find_entry(const struct node *node, uint16_t type)
 {
-	const struct node_rrset *e = node_entries(node);
-
-	for (unsigned i = 0; i < node->entry_count; i++)
-		if (e[i].type == type && (e[i].flags & NODE_RRSET_SIGS) == 0)
-			return &e[i];
-	return NULL;
+	return node_find_kind(node, type, 0);
 }
 
 /* The struct rrset_sigs of an entry that node_find_entry found, or none. */

@@ -88,19 +88,21 @@ node_fill_hashes(struct packer *p, store_ref ref)
 	return true;
 }
 
-/* In an update: true if the old node has the entry, and it stays. */
+/* In an update: true if the old node has the entry, and it stays. Entries are
+ * asked for in order; *at goes along. */
 static bool
-node_keep_group(struct packer *p, struct node_rrset *e)
+node_keep_group(struct packer *p, struct node_rrset *e, size_t *at)
 {
-	for (size_t i = 0; i < p->kept_count; i++) {
-		if (p->kept[i].type != e->type || p->kept[i].flags != e->flags)
-			continue;
-		e->ref = p->kept[i].ref;
-		if ((e->flags & NODE_RRSET_SIGS) == 0)
-			pack_hold_rrset(p, e->ref);
-		return true;
-	}
-	return false;
+	while (*at < p->kept_count
+		&& node_entry_key(&p->kept[*at]) < node_entry_key(e))
+		++*at;
+	if (*at == p->kept_count
+		|| node_entry_key(&p->kept[*at]) != node_entry_key(e))
+		return false;
+	e->ref = p->kept[*at].ref;
+	if ((e->flags & NODE_RRSET_SIGS) == 0)
+		pack_hold_rrset(p, e->ref);
+	return true;
 }
 
 /* Packs each group into an entry of p->entries. p->packed counts the entries
@@ -108,6 +110,8 @@ node_keep_group(struct packer *p, struct node_rrset *e)
 static enum nsd_err
 node_pack_entries(struct packer *p, const struct owner *owner, size_t count)
 {
+	size_t kept_at = 0;
+
 	for (size_t i = 0; i < count; i++) {
 		const struct item_group *g = &p->groups[i];
 		struct node_rrset *e = &p->entries[p->packed];
@@ -115,7 +119,7 @@ node_pack_entries(struct packer *p, const struct owner *owner, size_t count)
 
 		e->type = g->type;
 		e->flags = g->sigs ? NODE_RRSET_SIGS : 0;
-		if (node_keep_group(p, e)) {
+		if (node_keep_group(p, e, &kept_at)) {
 			p->packed++;
 			continue;
 		}

@@ -8,7 +8,8 @@
 void answer_compose(struct query_ctx *ctx, struct query *q);
 
 /* The RRset of the node to answer ANY with (RFC 8482 section 4.1): the smallest
- * that is not of DNSSEC, if there is one. NULL if the node has none. */
+ * that is not of DNSSEC, if there is one; of very many types, among the first.
+ * NULL if the node has none. */
 const struct node_rrset *any_choose(const struct store_view *view,
 	const struct node *node);
 

@@ -47,25 +47,18 @@ touch_apply(struct zone_update *u, const struct touch *t)
 
 /* ---- what the old nodes held ------------------------------------------- */
 
+/* True if a node has the same signatures. */
 static bool
-entries_have_ref(const struct node_rrset *entries, size_t count,
-	store_ref ref)
+node_has_sigs(const struct zone_update *u, store_ref ref,
+	const struct node_rrset *sigs)
 {
-	for (size_t i = 0; i < count; i++)
-		if (entries[i].ref == ref)
-			return true;
-	return false;
-}
-
-static bool
-node_has_ref(const struct zone_update *u, store_ref ref, store_ref entry)
-{
-	const struct node *node;
+	const struct node_rrset *found;
 
 	if (ref == STORE_NONE)
 		return false;
-	node = store_get(u->view, ref);
-	return entries_have_ref(node_entries(node), node->entry_count, entry);
+	found = node_find_kind(store_get(u->view, ref), sigs->type,
+		NODE_RRSET_SIGS);
+	return found != NULL && found->ref == sigs->ref;
 }
 
 static enum nsd_err
@@ -97,8 +90,8 @@ node_list(struct zone_update *u, const struct touch *t, store_ref ref)
 
 		if ((e[i].flags & NODE_RRSET_SIGS) == 0)
 			err = update_refs_add(u, &u->rrsets, e[i].ref);
-		else if (!node_has_ref(u, t->made, e[i].ref)
-			&& !node_has_ref(u, t->made_hash, e[i].ref))
+		else if (!node_has_sigs(u, t->made, &e[i])
+			&& !node_has_sigs(u, t->made_hash, &e[i]))
 			err = sigs_list(u, e[i].ref);
 		if (err != NSD_OK)
 			return err;
@@ -356,17 +349,22 @@ update_apply(struct zone_update *u)
 
 /* ---- nothing has happened ---------------------------------------------- */
 
-/* Lets go of entries that were made, except for signatures of the old node. */
+/* Lets go of entries that were made, except for signatures of the old node.
+ * Both lists ascend. */
 static void
 undo_entries(struct zone_update *u, const struct node_rrset *made,
 	size_t count, const struct node_rrset *old, size_t old_count)
 {
 	struct releaser r = {u->view, u->heap, NULL, &u->zone.share};
+	size_t at = 0;
 
 	for (size_t i = 0; i < count; i++) {
+		while (at < old_count && node_entry_key(&old[at])
+			< node_entry_key(&made[i]))
+			at++;
 		if ((made[i].flags & NODE_RRSET_SIGS) == 0)
 			release_rrset(&r, made[i].ref);
-		else if (!entries_have_ref(old, old_count, made[i].ref))
+		else if (at == old_count || old[at].ref != made[i].ref)
 			release_sigs(&r, made[i].ref);
 	}
 }

@@ -166,13 +166,18 @@ static enum nsd_err
 merge_keep(struct merge *m, const struct entry_items *e)
 {
 	struct touch *t = m->touch;
+	size_t at;
 
 	if (t == NULL)
 		return merge_put_all(m, e->items, e->count);
 	if (e->count == 0)
 		return NSD_OK;
 	assert(e->entry != NULL);
-	t->kept[t->kept_count++] = *e->entry;
+	/* They ascend, but NSEC3 comes last. */
+	for (at = t->kept_count++; at > 0
+		&& node_entry_key(&t->kept[at - 1]) > e->key; at--)
+		t->kept[at] = t->kept[at - 1];
+	t->kept[at] = *e->entry;
 	return merge_put(m, &e->items[0]);
 }
 
@@ -303,7 +308,7 @@ merge_entry(struct merge *m, const struct node_rrset *entry)
 	struct entry_items e;
 	struct part p;
 
-	if (!wish_get_part(m->wish, update_entry_key(entry), true, &p)) {
+	if (!wish_get_part(m->wish, node_entry_key(entry), true, &p)) {
 		if (update_unpack_entry(m->u, entry, 1, &e) != NSD_OK)
 			return NSD_E_MEMORY;
 		return merge_keep(m, &e);
@@ -313,18 +318,42 @@ merge_entry(struct merge *m, const struct node_rrset *entry)
 	return merge_part(m, &p, &e);
 }
 
-static bool
-keys_have(const uint32_t *keys, size_t count, uint32_t key)
+/* Keys that ascend. */
+struct keys {
+	uint32_t *items;
+	size_t count;
+};
+
+/* There is room. Costs nothing if no greater key is there. */
+static void
+keys_add(struct keys *keys, uint32_t key)
 {
-	for (size_t i = 0; i < count; i++)
-		if (keys[i] == key)
-			return true;
-	return false;
+	size_t at = keys->count++;
+
+	for (; at > 0 && keys->items[at - 1] > key; at--)
+		keys->items[at] = keys->items[at - 1];
+	keys->items[at] = key;
+}
+
+static bool
+keys_have(const struct keys *keys, uint32_t key)
+{
+	size_t low = 0, high = keys->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (keys->items[middle] < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < keys->count && keys->items[low] == key;
 }
 
 /* Additions of types that the name has not had, and removals of such. */
 static enum nsd_err
-merge_new_types(struct merge *m, const uint32_t *keys, size_t key_count)
+merge_new_types(struct merge *m, const struct keys *keys)
 {
 	struct wish *wish = m->wish;
 	const struct entry_items none = {0};
@@ -336,13 +365,13 @@ merge_new_types(struct merge *m, const uint32_t *keys, size_t key_count)
 		(void)items_find_key(wish->adds, wish->add_count,
 			wish->adds[i].key, &p.add_count);
 		count = p.add_count;
-		if (keys_have(keys, key_count, wish->adds[i].key))
+		if (keys_have(keys, wish->adds[i].key))
 			continue;
 		if (merge_part(m, &p, &none) != NSD_OK)
 			return NSD_E_MEMORY;
 	}
 	for (size_t i = 0; i < wish->remove_count; i++)
-		if (!keys_have(keys, key_count, wish->removes[i].key))
+		if (!keys_have(keys, wish->removes[i].key))
 			m->u->result.absent++;
 	for (size_t i = 0; i < wish->set_count; i++)
 		m->u->result.absent += !wish->set_found[i];
@@ -450,32 +479,33 @@ merge_node(struct merge *m, const struct node *old)
 {
 	unsigned count = old == NULL ? 0 : old->entry_count;
 	bool chain = m->u->old->chain != STORE_NONE;
-	uint32_t *keys = arena_alloc(&m->u->arena, (count + 2) * sizeof(*keys));
+	struct keys keys = {.items = arena_alloc(&m->u->arena,
+		(count + 2) * sizeof(*keys.items))};
 	struct nsec3_items nsec3 = {.of = {{.key = 0}}};
 	const struct node_rrset *e;
 	enum nsd_err err = NSD_OK;
 
 	m->touch->kept = arena_alloc(&m->u->arena,
 		count * sizeof(m->touch->kept[0]) + 1);
-	if (m->touch->kept == NULL || keys == NULL)
+	if (m->touch->kept == NULL || keys.items == NULL)
 		return NSD_E_MEMORY;
 	for (unsigned i = 0; i < count && err == NSD_OK; i++) {
 		e = &node_entries(old)[i];
-		keys[i] = update_entry_key(e);
+		keys_add(&keys, node_entry_key(e));
 		if (chain && e->type == TYPE_NSEC3)
 			err = update_unpack_entry(m->u, e, SIZE_MAX,
-				&nsec3.of[keys[i] & 1]);
+				&nsec3.of[node_entry_key(e) & 1]);
 		else
 			err = merge_entry(m, e);
 	}
 	if (err == NSD_OK && chain) {
-		keys[count++] = nsec3_key(0);
-		keys[count++] = nsec3_key(1);
+		keys_add(&keys, nsec3_key(0));
+		keys_add(&keys, nsec3_key(1));
 		err = update_unpack_chain(m->u, m->touch, nsec3.of);
 		if (err == NSD_OK)
 			err = merge_nsec3(m, &nsec3);
 	}
-	return err == NSD_OK ? merge_new_types(m, keys, count) : err;
+	return err == NSD_OK ? merge_new_types(m, &keys) : err;
 }
 
 static uint16_t
@@ -542,12 +572,12 @@ update_merge_items(struct zone_update *u, const struct owner *run,
 	struct item **merged, size_t *merged_count)
 {
 	struct merge m = {.u = u};
-	uint32_t *keys = arena_alloc(&u->arena,
-		item_count * sizeof(*keys) + 1);
-	size_t key_count = 0, n;
+	struct keys keys = {.items = arena_alloc(&u->arena,
+		item_count * sizeof(*keys.items) + 1)};
 	struct wish wish;
+	size_t n;
 
-	if (keys == NULL || wish_make(u, &wish, run, count) != NSD_OK)
+	if (keys.items == NULL || wish_make(u, &wish, run, count) != NSD_OK)
 		return NSD_E_MEMORY;
 	m.wish = &wish;
 	for (size_t i = 0; i < item_count; i += n) {
@@ -559,14 +589,14 @@ update_merge_items(struct zone_update *u, const struct owner *run,
 		(void)items_find_key(&items[i], item_count - i, e.key,
 			&e.count);
 		n = e.count;
-		keys[key_count++] = e.key;
+		keys_add(&keys, e.key);
 		err = wish_get_part(&wish, e.key, true, &p)
 			? merge_part(&m, &p, &e) : merge_keep(&m, &e);
 		if (err != NSD_OK)
 			return err;
 	}
 	*merged = NULL;
-	if (merge_new_types(&m, keys, key_count) != NSD_OK)
+	if (merge_new_types(&m, &keys) != NSD_OK)
 		return NSD_E_MEMORY;
 	if (m.count > 1)
 		qsort(m.items, m.count, sizeof(m.items[0]),

@@ -52,7 +52,7 @@ struct touch {
 	/* changed: all its records, sorted, one of each entry that is kept */
 	struct item *items;
 	size_t item_count;
-	struct node_rrset *kept;
+	struct node_rrset *kept; /* ascending */
 	size_t kept_count;
 	/* NSEC3 records and their RRSIGs, if they go into the chain, or came
 	 * from it */
@@ -152,7 +152,6 @@ nsec3_key(bool sigs)
 	return (uint32_t)TYPE_NSEC3 << 1 | sigs;
 }
 
-uint32_t update_entry_key(const struct node_rrset *entry);
 /* Unpacks the first records of an entry, at most so many. */
 enum nsd_err update_unpack_entry(struct zone_update *u,
 	const struct node_rrset *entry, size_t most, struct entry_items *e)

@@ -64,20 +64,13 @@ unpack_sigs(struct zone_update *u, const struct rrset_sigs *sigs,
 	return NSD_OK;
 }
 
-uint32_t
-update_entry_key(const struct node_rrset *entry)
-{
-	return (uint32_t)entry->type << 1
-		| ((entry->flags & NODE_RRSET_SIGS) != 0);
-}
-
 enum nsd_err
 update_unpack_entry(struct zone_update *u, const struct node_rrset *entry,
 	size_t most, struct entry_items *e)
 {
 	memset(e, 0, sizeof(*e));
 	e->entry = entry;
-	e->key = update_entry_key(entry);
+	e->key = node_entry_key(entry);
 	return (e->key & 1) != 0
 		? unpack_sigs(u, store_get(u->view, entry->ref), e, most)
 		: unpack_rrset(u, store_get(u->view, entry->ref), e, most);

@@ -1,4 +1,6 @@
 /* test_answers.c - answers from zones, rule by rule. */
+#include <stdio.h>
+
 #include "expect.h"
 
 static const char example_zone[] =
@@ -419,6 +421,43 @@ any_is_one_rrset(void **state)
 	world_fini(&w);
 }
 
+/* Of few types and of many, with signatures and without. */
+static void
+each_type_is_found_among_many(void **state)
+{
+	static const unsigned counts[] = { 1, 7, 8, 9, 15, 16, 17, 18, 33,
+		300 };
+	struct world_zone *zone;
+	struct reply_parts *p;
+	struct world w;
+	char line[64];
+
+	for (unsigned i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+		world_init(&w);
+		zone = world_add_zone(&w, "example.", example_zone);
+		for (unsigned n = 0; n < counts[i]; n++) {
+			snprintf(line, sizeof(line),
+				"n.example. 60 TYPE%u x", 1000 + 3 * n);
+			world_add_record(zone, line);
+			snprintf(line, sizeof(line),
+				"n.example. 60 RRSIG TYPE%u example.",
+				1000 + 3 * n + n % 2);
+			world_add_record(zone, line);
+		}
+		world_start(&w);
+		for (unsigned n = 0; n < 3 * counts[i]; n++) {
+			p = ask_dnssec(&w, "n.example.", (uint16_t)(999 + n));
+			assert_int_equal(p->section[AN].count, n % 3 != 1 ? 0
+				: n / 3 % 2 == 0 ? 2 : 1);
+			done(p);
+		}
+		p = ask_for(&w, "n.example.", TYPE_ANY);
+		assert_int_equal(p->section[AN].count, 1);
+		done(p);
+		world_fini(&w);
+	}
+}
+
 static void
 round_robin_rotates_answers(void **state)
 {
@@ -588,6 +627,7 @@ main(void)
 		cmocka_unit_test(minimal_responses_leave_out_extras),
 		cmocka_unit_test(cname_is_followed_in_the_zone),
 		cmocka_unit_test(any_is_one_rrset),
+		cmocka_unit_test(each_type_is_found_among_many),
 		cmocka_unit_test(round_robin_rotates_answers),
 		cmocka_unit_test(round_robin_rotates_rrsets_asked_for_in_turn),
 		cmocka_unit_test(apex_begins_where_a_label_does),
