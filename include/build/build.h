@@ -11,6 +11,7 @@
 
 #include "base/diag.h"
 #include "base/err.h"
+#include "build/limits.h"
 #include "dns/rrbatch.h"
 #include "store/store.h"
 #include "zone/zone.h"
@@ -30,6 +31,7 @@ struct zone_build_input {
 	/* Names are not hashed for a chain of NSEC3 records with more
 	 * iterations (NSEC3_CHAIN_COSTLY); 0: NSEC3_ITERATIONS_MAX. */
 	uint32_t nsec3_iterations_max;
+	struct zone_limits limits; /* more is an error, also of a secondary */
 	/* NULL, or called in the calling thread, now and then. done and total
 	 * count what the stage goes through. */
 	void (*on_progress)(void *ctx, const char *stage, uint64_t done,

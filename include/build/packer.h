@@ -25,6 +25,7 @@
 #include "base/diag.h"
 #include "build/findings.h"
 #include "build/items.h"
+#include "build/limits.h"
 #include "dns/name.h"
 #include "keep/share.h"
 #include "names/owner.h"
@@ -39,6 +40,7 @@ struct packer_zone {
 	uint8_t apex[NAME_MAX_LEN]; /* lower case */
 	uint8_t apex_len;           /* root label counted */
 	bool secondary;             /* broken data is served, not refused */
+	struct zone_limits limits;
 	const struct store_view *view;
 	struct share share;
 	store_ref chain;            /* struct nsec3_chain that names are hashed

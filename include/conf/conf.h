@@ -164,6 +164,8 @@ struct conf_server {
 	uint32_t nsid_len;     /* octets of nsid_data */
 	const char *logfile;   /* NULL: stderr and syslog */
 	uint32_t nsec3_max_iterations;
+	uint32_t max_records_per_type; /* 0: any number */
+	uint32_t max_types_per_name;   /* 0: any number */
 	uint32_t verbosity;
 	uint32_t tcp_count;
 	uint32_t tcp_query_count;

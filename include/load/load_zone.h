@@ -84,6 +84,7 @@ struct load_context {
 	const char *chroot;          /* where we are; NULL: not in one */
 	unsigned threads_max;        /* for a large zone */
 	uint32_t nsec3_iterations_max;
+	struct zone_limits limits;   /* of what other servers send */
 	enum load_which which;
 	bool beside_answers;         /* workers serve already */
 	struct load_progress *progress;

@@ -15,6 +15,7 @@
 
 #include "base/diag.h"
 #include "base/err.h"
+#include "build/limits.h"
 #include "store/store.h"
 #include "zone/walk.h"
 #include "zone/zone.h"
@@ -26,6 +27,8 @@ struct zone_update_options {
 	unsigned threads;
 	bool secondary; /* as in zone_build_input */
 	uint32_t nsec3_iterations_max; /* as in zone_build_input */
+	struct zone_limits limits; /* for the RRsets that change, and the types
+				    * of their names */
 };
 
 /*
@@ -70,8 +73,9 @@ struct zone_update_result {
 
 /*
  * Checks the zone as it would be, and publishes it. What build_zone calls an
- * error is one here. What changes nothing is not published. Objects of the old
- * version that nobody needs any more are retired: call store_reclaim.
+ * error is one here. (If most of the zone changes, limits count for all of it.)
+ * What changes nothing is not published. Objects of the old version that nobody
+ * needs any more are retired: call store_reclaim.
  *
  * NSD_E_ZONE: there are errors; the sink has them.
  * NSD_E_MEMORY: there is no memory, or the store is full.

@@ -36,6 +36,7 @@ build_init_zone(struct build *b)
 	for (unsigned i = 0; i < zone->apex_len; i++)
 		zone->apex[i] = name_lower_octet(b->input->apex[i]);
 	zone->secondary = b->input->secondary;
+	zone->limits = b->input->limits;
 	if (b->writer != NULL)
 		zone->view = store_writer_view(b->writer);
 }

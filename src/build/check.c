@@ -172,6 +172,46 @@ check_nsec3param(struct packer *p, const struct owner *owner,
 			findings_name_text(owner->name, name));
 }
 
+/* Never only a warning: what a primary refuses is served if it is broken, but
+ * not if it is too much. */
+static void
+limit_exceeded(struct packer *p, const struct owner *owner,
+	const struct item_group *g, const char *what, size_t count)
+{
+	char name[NAME_TEXT_MAX];
+
+	findings_add(&p->findings, DIAG_ERROR, g->items[0].rr,
+		"%s has %zu %s, which is more than allowed",
+		findings_name_text(owner->name, name), count, what);
+}
+
+bool
+check_limits(struct packer *p, const struct owner *owner,
+	const struct item_group *groups, size_t count)
+{
+	const struct zone_limits *most = &p->zone->limits;
+	size_t types = 0;
+	bool within = true;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct item_group *g = &groups[i];
+		char what[RRTYPE_TEXT_MAX + sizeof(" records")];
+
+		types += i == 0 || groups[i - 1].type != g->type;
+		if (most->records_per_type == 0
+			|| g->count <= most->records_per_type)
+			continue;
+		rrtype_print(g->items[0].rr->type, what);
+		strcat(what, " records");
+		limit_exceeded(p, owner, g, what, g->count);
+		within = false;
+	}
+	if (most->types_per_name == 0 || types <= most->types_per_name)
+		return within;
+	limit_exceeded(p, owner, &groups[0], "types", types);
+	return false;
+}
+
 void
 check_node(struct packer *p, const struct owner *owner,
 	struct item_group *groups, size_t count)
@@ -179,6 +219,7 @@ check_node(struct packer *p, const struct owner *owner,
 	const struct item_group *ds = NULL;
 	bool ns = false;
 
+	(void)check_limits(p, owner, groups, count);
 	for (size_t i = 0; i < count; i++) {
 		struct item_group *g = &groups[i];
 

@@ -229,7 +229,8 @@ nsec3_record_pack(struct packer *p, const struct owner *owner,
 	struct nsec3_record *record;
 	enum nsd_err err = NSD_OK;
 
-	if (size == 0)
+	if (size == 0 || !check_limits(p, owner, nsec3, 1)
+		|| (sigs != NULL && !check_limits(p, owner, sigs, 1)))
 		return NSD_E_ZONE;
 	size += offsetof(struct nsec3_record, sigs);
 	record = store_alloc(p->heap, size + (own_next ? NSEC3_HASH_LEN : 0),

@@ -14,6 +14,11 @@ struct rrset_sigs;
 void check_node(struct packer *p, const struct owner *owner,
 	struct item_group *groups, size_t count);
 
+/* The limits for a name's records, all or some of its groups. False: there are
+ * more, told. */
+bool check_limits(struct packer *p, const struct owner *owner,
+	const struct item_group *groups, size_t count);
+
 /* ---- pack_rrset.c */
 
 /*

@@ -133,6 +133,8 @@ const struct conf_option conf_options[] = {
 	SERVER("confine-to-zone", confine_to_zone, BOOL, "no", 0, 0, 0)
 	SERVER("refuse-any", refuse_any, BOOL, "no", 0, 0, 0)
 	SERVER("nsec3-max-iterations", nsec3_max_iterations, U32, "2500", 1, U16_MAX, IFSET)
+	SERVER("max-records-per-type", max_records_per_type, U32, "10000", 0, I32_MAX, IFSET)
+	SERVER("max-types-per-name", max_types_per_name, U32, "1000", 0, I32_MAX, IFSET)
 	SERVER("verbosity", verbosity, U32, "0", 0, I32_MAX, 0)
 	SERVER("ip-address", ip_address, LISTEN, NULL, 0, 0, 0)
 	SERVER("interface", ip_address, LISTEN, NULL, 0, 0, ALIAS)

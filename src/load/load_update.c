@@ -134,6 +134,7 @@ update_change(struct update_file *f)
 	struct zone_update_options options = {
 		.threads = f->context->threads_max,
 		.nsec3_iterations_max = f->context->nsec3_iterations_max,
+		.limits = f->context->limits,
 	};
 	struct zone_update_result result;
 	const struct load_zone *zone;
@@ -201,6 +202,7 @@ update_build(struct update_file *f, store_ref *zone)
 		.batches = batch,
 		.threads = 1,
 		.nsec3_iterations_max = f->context->nsec3_iterations_max,
+		.limits = f->context->limits,
 	};
 	enum nsd_err err = batch != NULL ? update_collect(f, batch)
 					 : NSD_E_MEMORY;

@@ -180,6 +180,12 @@ loader_init_context(struct loader *loader)
 		.beside_answers = loader->past >= STORE_PAST_LISTED,
 		.nsec3_iterations_max = server->conf->server
 			.nsec3_max_iterations,
+		.limits = {
+			.records_per_type = server->conf->server
+				.max_records_per_type,
+			.types_per_name = server->conf->server
+				.max_types_per_name,
+		},
 		.progress = &loader->progress,
 		.busy_lock = &loader->busy_lock,
 		.leave = &loader->leave,

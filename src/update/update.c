@@ -41,6 +41,7 @@ update_begin(struct store_writer *writer, store_ref entry_ref,
 	u->zone.apex_len = (uint8_t)(entry->leaf.name_len + 1);
 	memcpy(u->zone.apex, entry->name, u->zone.apex_len);
 	u->zone.secondary = options->secondary;
+	u->zone.limits = options->limits;
 	u->zone.view = view;
 	arena_init(&u->arena, m->memory[0], sizeof(m->memory[0]));
 	arena_init(&u->packer.arena, m->memory[1], sizeof(m->memory[1]));

@@ -261,6 +261,7 @@ update_rebuild(struct zone_update *u, bool always, struct diag_sink *sink)
 		.threads = u->options.threads,
 		.secondary = u->options.secondary,
 		.nsec3_iterations_max = u->options.nsec3_iterations_max,
+		.limits = u->options.limits,
 	};
 	struct rebuild r = {.u = u};
 	enum nsd_err err = rebuild_merge(&r);

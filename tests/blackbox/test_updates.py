@@ -56,6 +56,25 @@ add www 60 CNAME other
     assert server.update("zone example.\nadd a 60 TXT x") == ("ok", 1, 0)
 
 
+def test_limits_of_a_name(nsd):
+    server = nsd(zones={"example": zone_text(1)
+                        + "".join(f"big A 192.0.2.{n}\n" for n in range(9))},
+                 options={"max-records-per-type": 3, "max-types-per-name": 2},
+                 updates=True)
+    assert len(server.answer("big.example", "A")) == 9
+    added = "".join(f"add a 60 A 192.0.2.{n}\n" for n in range(4))
+    assert server.update(f"zone example.\n{added}")[0] == "zone rules broken"
+    server.wait_log("a.example. has 4 A records, which is more than")
+    assert server.rcode("a.example", "A") == "NXDOMAIN"
+    assert server.update("zone example.\nadd big 60 TXT x")[0] == "ok"
+    assert server.update("zone example.\nadd big 60 HINFO x y")[0] \
+        == "zone rules broken"
+    assert len(server.answer("big.example", "A")) == 9
+    head = "add @ 60 SOA ns host 5 7200 3600 1209600 300\nadd @ 60 NS ns\n"
+    assert server.update(f"add-zone c.test.\n{head}{added}")[0] \
+        == "zone rules broken"
+
+
 def record(action, rdtype, rdata, owner=b"\3new\7example\0"):
     return (bytes([action]) + owner + struct.pack("!HIH", rdtype, 60,
                                                   len(rdata)) + rdata).hex()

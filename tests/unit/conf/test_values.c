@@ -25,6 +25,16 @@ numbers_keep_to_their_range(void **state)
 	assert_int_equal(conf->server.ipv4_edns_size, 512);
 	assert_true(conf->patterns[0]->size_limit_xfr == INT64_MAX);
 	conf_destroy(conf);
+	conf = reader_accept("server: max-records-per-type: 0");
+	assert_int_equal(conf->server.max_records_per_type, 0);
+	assert_int_equal(conf->server.max_types_per_name, 1000);
+	conf_destroy(conf);
+	reader_refuse("server: max-records-per-type: 2147483648 "
+		"max-types-per-name: many",
+		"t:1: error: max-records-per-type: '2147483648' is out of "
+		"range [0..2147483647]\n"
+		"t:1: error: expected a number for max-types-per-name, "
+		"got 'many'\n");
 	reader_refuse("server: port: 99999", "t:1: error: port: '99999' is "
 		"out of range [0..65535]\n");
 	reader_refuse("server: port: 65536", "t:1: error: port: '65536' is "

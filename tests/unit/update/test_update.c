@@ -24,6 +24,7 @@
 static store_ref entry;
 static struct zone_update *update;
 static struct zone_update_result result;
+static struct zone_limits limits;
 static char findings[2000];
 
 static void
@@ -45,7 +46,8 @@ load(const char *text)
 static void
 begin(void)
 {
-	const struct zone_update_options options = {.threads = 2};
+	const struct zone_update_options options = {.threads = 2,
+		.limits = limits};
 
 	assert_int_equal(update_begin(f.writer, entry, &options, &update),
 		NSD_OK);
@@ -254,6 +256,79 @@ names_elsewhere_and_zones_not_loaded(void **state)
 		NSD_E_NOT_FOUND);
 }
 
+static enum nsd_err
+commit_types(const char *owner, unsigned first, unsigned count)
+{
+	begin();
+	for (unsigned i = 0; i < count; i++) {
+		const struct zone_rr rr = {.owner = zone_fixture_name(owner),
+			.ttl_sec = 60, .type = (uint16_t)(first + i),
+			.rdlen = 1, .rdata = (const uint8_t *)"x"};
+
+		assert_int_equal(update_add(update, &rr), NSD_OK);
+	}
+	return commit();
+}
+
+static enum nsd_err
+commit_addresses(const char *owner, uint8_t first, uint8_t last)
+{
+	begin();
+	for (uint8_t i = first; i <= last; i++)
+		add(owner, 60, i);
+	return commit();
+}
+
+/* What stays as it is, such as what a file has, is not counted. */
+static void
+limits_hold_for_what_changes(void **state)
+{
+	load(HEAD "big A 192.0.2.1\nbig A 192.0.2.2\nbig A 192.0.2.3\n");
+	limits = (struct zone_limits){3, 4};
+	assert_int_equal(commit_addresses("a.example.", 1, 4), NSD_E_ZONE);
+	assert_string_equal(findings, "a.example. has 4 A records, which is "
+		"more than allowed\n");
+	assert_int_equal(commit_addresses("a.example.", 1, 3), NSD_OK);
+	assert_int_equal(commit_addresses("a.example.", 4, 4), NSD_E_ZONE);
+	assert_int_equal(rrset("a.example.", TYPE_A)->count, 3);
+	limits.records_per_type = 2;
+	assert_int_equal(commit_types("big.example.", 1000, 3), NSD_OK);
+	assert_int_equal(commit_types("big.example.", 1003, 1), NSD_E_ZONE);
+	assert_string_equal(findings, "big.example. has 5 types, which is "
+		"more than allowed\n");
+	assert_null(rrset("big.example.", 1003));
+	begin();
+	take("big.example.", 1);
+	assert_int_equal(commit(), NSD_OK);
+	assert_int_equal(rrset("big.example.", TYPE_A)->count, 2);
+	limits = (struct zone_limits){0, 0};
+	assert_int_equal(commit_addresses("a.example.", 4, 100), NSD_OK);
+}
+
+/* Types are put in and taken out among many; all others stay. */
+static void
+a_name_with_very_many_types(void **state)
+{
+	load(HEAD);
+	assert_int_equal(commit_types("a.example.", 1000, 60000), NSD_OK);
+	assert_int_equal(node("a.example.")->entry_count, 60000);
+	for (unsigned i = 0; i < 20; i++) {
+		begin();
+		assert_int_equal(update_remove_rrset(update,
+			zone_fixture_name("a.example."),
+			(uint16_t)(1000 + 3000 * i)), NSD_OK);
+		assert_int_equal(commit(), NSD_OK);
+		assert_null(rrset("a.example.", (uint16_t)(1000 + 3000 * i)));
+		assert_non_null(rrset("a.example.",
+			(uint16_t)(1001 + 3000 * i)));
+	}
+	assert_int_equal(node("a.example.")->entry_count, 60000 - 20);
+	assert_int_equal(commit_types("a.example.", 1000, 60000), NSD_OK);
+	assert_int_equal(result.added, 20);
+	assert_int_equal(result.present, 60000 - 20);
+	assert_int_equal(node("a.example.")->entry_count, 60000);
+}
+
 /* ---- cuts and glue ----------------------------------------------------- */
 
 /* RFC 1034 section 4.2.1; RFC 1034 section 4.3.2 step 6 */
@@ -409,6 +484,8 @@ main(void)
 		cmocka_unit_test(rrsets_and_names_go_whole),
 		cmocka_unit_test(what_a_build_refuses_changes_nothing),
 		cmocka_unit_test(names_elsewhere_and_zones_not_loaded),
+		cmocka_unit_test(limits_hold_for_what_changes),
+		cmocka_unit_test(a_name_with_very_many_types),
 		cmocka_unit_test(a_cut_above_existing_names_hides_them),
 		cmocka_unit_test(a_change_of_most_of_a_large_zone),
 		cmocka_unit_test(index_made_in_steps_is_whole),
