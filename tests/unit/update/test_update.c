@@ -357,6 +357,42 @@ a_cut_above_existing_names_hides_them(void **state)
 	check_text(names);
 }
 
+/* ---- what the store has ------------------------------------------------ */
+
+/* RRsets of the root have sent offsets of their own, so they are nobody else's;
+ * and cells that lead as far as may be. */
+static void
+the_root_zone_and_large_rrsets_are_sound(void **state)
+{
+	static char text[100000];
+	size_t at = (size_t)snprintf(text, sizeof(text), "$TTL 60\n"
+		". SOA ns.a.z. x. 1 2 3 4 5\n. NS ns.a.z.\n. NS ns2.a.z.\n"
+		"z. NS ns.a.z.\nz. NS ns2.a.z.\nns.a.z. A 192.0.2.1\n"
+		". MX 1 a.else.\n. MX 1 b.else.\n"
+		"x. MX 1 a.else.\nx. MX 1 b.else.\n");
+	const struct rrset *of_root, *of_x;
+
+	for (unsigned i = 0; i < 1000; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at,
+			"y. MX 1 h%04u.else.\ny. MX 2 h%04u.else.\n", i, i);
+	assert_int_equal(zone_fixture_load(&f, ".", text, &entry), NSD_OK);
+	assert_null(zone_check_vet(f.writer));
+	for (unsigned i = 0; i < 2; i++) {
+		of_root = store_get(f.view, node_find_entry(zone_fixture_find(
+			&f, served(), ".", "."), TYPE_MX)->ref);
+		of_x = store_get(f.view, node_find_entry(zone_fixture_find(&f,
+			served(), ".", "x."), TYPE_MX)->ref);
+		assert_int_equal(of_root->refs, 1);
+		assert_int_equal(rrset_rr_head(of_root), 9);
+		assert_int_equal(rrset_rr_head(of_x), 10);
+		assert_int_equal(rrset_get_tail(of_root)->fixups[0] + 2,
+			rrset_get_tail(of_x)->fixups[0]);
+		assert_int_equal(commit_addresses(".", 1, 2), NSD_OK);
+		assert_int_equal(commit_addresses("y.", 1, 2), NSD_OK);
+		assert_null(zone_check_vet(f.writer));
+	}
+}
+
 /* ---- much at once ------------------------------------------------------ */
 
 static void
@@ -487,6 +523,7 @@ main(void)
 		cmocka_unit_test(limits_hold_for_what_changes),
 		cmocka_unit_test(a_name_with_very_many_types),
 		cmocka_unit_test(a_cut_above_existing_names_hides_them),
+		cmocka_unit_test(the_root_zone_and_large_rrsets_are_sound),
 		cmocka_unit_test(a_change_of_most_of_a_large_zone),
 		cmocka_unit_test(index_made_in_steps_is_whole),
 		cmocka_unit_test(a_zone_is_made_anew_as_it_is),
