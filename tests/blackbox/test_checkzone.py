@@ -86,6 +86,15 @@ def test_print_writes_the_zone_in_canonical_order(zone_dir):
     assert (result.returncode, result.stderr) == (0, "")
 
 
+def test_records_of_an_rrset_are_printed_in_canonical_order(zone_dir):
+    path = zone_dir("zone", GOOD + "m A 192.0.2.10\nm A 192.0.2.9\n"
+                    "n NS z\nn NS a.z\n")
+    printed = run("-p", "example.org", path).stdout
+    assert "m\t3600\tIN\tA\t192.0.2.9\n\t3600\tIN\tA\t192.0.2.10\n" \
+        in printed
+    assert re.search(r"NS\ta\.z\.example.org\.\n.*NS\tz\.example\.org", printed)
+
+
 def test_printed_zone_prints_the_same_again(zone_dir):
     result = run("-p", "example.org", zone_dir("zone", GOOD_PRINTED))
     assert result.stdout == GOOD_PRINTED
