@@ -65,6 +65,12 @@ struct net_udp;
  */
 enum nsd_err net_udp_open(struct event_base *base, int fd, size_t reply_size,
 	const struct net_handler *handler, struct net_udp **udp) MUST_USE;
+/*
+ * How many datagrams the kernel has dropped on the socket, mostly because
+ * nobody took them in time, since the last call, or since net_udp_open. Modulo
+ * 2^32. 0 if the system does not say (Linux before 4.12). Cost: a system call.
+ */
+uint32_t net_udp_take_lost(struct net_udp *udp);
 /* Stops serving; NULL is fine. */
 void net_udp_close(struct net_udp *udp);
 

@@ -28,6 +28,7 @@ struct counters {
 	uint64_t raxfr, rixfr;
 	uint64_t truncated;
 	uint64_t dropped;
+	uint64_t lost;  /* datagrams that the kernel had no room for */
 } __attribute__((aligned(64)));
 
 #endif

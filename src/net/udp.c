@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/event_struct.h>
+#include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -49,6 +50,7 @@ struct net_udp {
 	int fd;
 	struct net_handler handler;
 	uint32_t reply_size;
+	uint32_t lost;     /* as the kernel said last */
 	bool may_fragment; /* replies are sent without DF */
 	uint8_t *buffers; /* requests, then replies */
 	uint8_t *control; /* NULL unless bound to a wildcard address */
@@ -350,6 +352,31 @@ headers_init(struct net_udp *udp)
 	}
 }
 
+/*
+ * What the kernel has dropped on the socket so far. SO_RXQ_OVFL would bring the
+ * same number with each datagram, at a cost for each; this costs nothing until
+ * somebody asks.
+ */
+static uint32_t
+read_lost(const struct net_udp *udp)
+{
+	uint32_t values[SK_MEMINFO_VARS] = { 0 };
+	socklen_t len = sizeof(values);
+
+	if (getsockopt(udp->fd, SOL_SOCKET, SO_MEMINFO, values, &len) != 0)
+		return 0;
+	return values[SK_MEMINFO_DROPS];
+}
+
+uint32_t
+net_udp_take_lost(struct net_udp *udp)
+{
+	uint32_t before = udp->lost;
+
+	udp->lost = read_lost(udp);
+	return udp->lost - before;
+}
+
 enum nsd_err
 net_udp_open(struct event_base *base, int fd, size_t reply_size,
 	const struct net_handler *handler, struct net_udp **result)
@@ -373,6 +400,7 @@ net_udp_open(struct event_base *base, int fd, size_t reply_size,
 		goto fail_buffers;
 	headers_init(udp);
 	dont_fragment(udp);
+	udp->lost = read_lost(udp);
 	err = NSD_E_SYSTEM;
 	evtimer_assign(&udp->retry, base, on_readable, udp);
 	if (event_assign(&udp->event, base, fd, EV_READ | EV_PERSIST,

@@ -73,6 +73,8 @@ statistics_log(const struct counters *c, time_t now, time_t boot)
 		{"RURQ", 0},
 		{"RUXFR", 0},
 		{"RUUpd", c->opcode[OPCODE_UPDATE]},
+		/* Behind BIND's: ours alone. */
+		{"RLost", c->lost},
 	};
 	char line[LINE_MAX_LEN];
 	size_t len = (size_t)snprintf(line, sizeof(line), "XSTATS %lld %lld",

@@ -119,6 +119,14 @@ done:
 	return NULL;
 }
 
+/* Counts what the kernel has dropped on the sockets of a group. */
+static void
+group_count_lost(const struct worker *worker, const struct socket_group *group)
+{
+	for (unsigned i = 0; i < group->udp_count; i++)
+		worker->counters->lost += net_udp_take_lost(group->udp[i]);
+}
+
 static struct socket_group *
 worker_open_own(struct worker *worker, const struct listeners *all)
 {
@@ -190,6 +198,7 @@ worker_on_release(struct role *role, const struct ipc_message *m)
 			continue;
 		}
 		*at = group->next;
+		group_count_lost(worker, group);
 		group_close(group);
 	}
 }
@@ -200,7 +209,11 @@ static void
 worker_on_statistics(struct role *role, const struct ipc_message *m)
 {
 	const struct worker *worker = (const struct worker *)role;
+	const struct socket_group *group = worker->adopted;
 
+	group_count_lost(worker, worker->own);
+	for (; group != NULL; group = group->next)
+		group_count_lost(worker, group);
 	statistics_log(worker->counters, time(NULL), worker->boot);
 }
 

@@ -226,7 +226,7 @@ def test_statistics_on_a_signal(nsd, number):
     assert " ".join(n for n, _ in fields) == (
         "RR RNXD RFwdR RDupR RFail RFErr RErr RAXFR RIXFR RLame ROpts SSysQ "
         "SAns SFwdQ SDupQ SErr RQ RIQ RFwdQ RDupQ RTCP SFwdR SFail SFErr "
-        "SNaAns SNXD RUQ RURQ RUXFR RUUpd")
+        "SNaAns SNXD RUQ RURQ RUXFR RUUpd RLost")
     values = {n: int(v) for n, v in fields}
     assert values["SNXD"] == 1
     assert values["RQ"] >= 5

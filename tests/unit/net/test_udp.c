@@ -128,6 +128,35 @@ udp_goes_on_after_a_crowd(void **state)
 	harness_fini(&h);
 }
 
+/* Nobody takes the datagrams, so there is soon no room for more. */
+static void
+udp_counts_what_the_kernel_drops(void **state)
+{
+	struct harness h;
+	uint8_t data[64] = "N";
+	size_t lost = 0;
+	int fd, room = 1;
+
+	harness_udp(&h, "127.0.0.1", 1232);
+	assert_int_equal(setsockopt(h.fd, SOL_SOCKET, SO_RCVBUF, &room,
+		sizeof(room)), 0);
+	assert_int_equal(net_udp_take_lost(h.udp), 0);
+	fd = harness_connect(&h, 0);
+	for (unsigned i = 0; i < 1000; i++)
+		assert_int_equal(send(fd, data, sizeof(data), 0), 64);
+	/* A busy system delivers them later than send returns. */
+	for (int i = 0; i < 30000 && h.requests + lost < 1000; i++) {
+		lost += net_udp_take_lost(h.udp);
+		harness_turn(&h);
+		usleep(h.requests + lost < 1000 ? 1000 : 0);
+	}
+	assert_int_equal(h.requests + lost, 1000);
+	assert_true(lost > 0);
+	assert_int_equal(net_udp_take_lost(h.udp), 0);
+	close(fd);
+	harness_fini(&h);
+}
+
 static void
 udp_sends_nothing_for_a_reply_of_length_0(void **state)
 {
@@ -382,6 +411,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(udp_answers_a_batch_with_one_call),
 		cmocka_unit_test(udp_goes_on_after_a_crowd),
+		cmocka_unit_test(udp_counts_what_the_kernel_drops),
 		cmocka_unit_test(udp_sends_nothing_for_a_reply_of_length_0),
 		cmocka_unit_test(udp_takes_any_length),
 		cmocka_unit_test(udp_goes_on_after_a_reply_that_is_too_large),
