@@ -134,6 +134,8 @@ struct conf_server {
 	bool ip_transparent;
 	bool ip_freebind;
 	bool reuseport;
+	bool reuseport_by_cpu;
+	bool rssac002;
 	bool debug_mode;
 	bool do_ip4;     /* do-ip4 with ip4-only and ip6-only taken in */
 	bool do_ip6;

@@ -5,6 +5,7 @@
 #define NET_SOCKET_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 #include "base/diag.h"
@@ -36,6 +37,20 @@ struct net_listen {
  */
 enum nsd_err net_listen(const struct net_listen *options,
 	struct diag_sink *sink, int *fd) MUST_USE;
+
+/*
+ * Has the kernel choose among the sockets of an address (net_listen with
+ * reuseport) by the processor that takes a packet in: cpus[i] is that of the
+ * socket that was bound as number i. What other processors take in is spread by
+ * its hash, as it was before.
+ * in: fd, any of the sockets; all of them are bound. Of some processor's
+ *     sockets, the first gets everything.
+ * returns NSD_OK; NSD_E_LIMIT if count is 0 or above 2047; NSD_E_MEMORY;
+ *     NSD_E_SYSTEM with errno if the system refuses. After an error all is as
+ *     it was.
+ */
+enum nsd_err net_steer_by_cpu(int fd, const uint32_t *cpus, unsigned count)
+	MUST_USE;
 
 /* Reads "ADDR" or "ADDR@PORT"; an IPv6 ADDR may end in "%SCOPE". default_port
  * is in host order. Returns NSD_E_SYNTAX, with *address untouched, if it is not

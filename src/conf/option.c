@@ -83,6 +83,7 @@ const struct conf_option conf_options[] = {
 	SERVER("ip-transparent", ip_transparent, BOOL, "no", 0, 0, 0)
 	SERVER("ip-freebind", ip_freebind, BOOL, "no", 0, 0, 0)
 	SERVER("reuseport", reuseport, BOOL, "no", 0, 0, 0)
+	SERVER("reuseport-by-cpu", reuseport_by_cpu, BOOL, "no", 0, 0, IFSET)
 	SERVER("do-ip4", do_ip4, BOOL, "yes", 0, 0, 0)
 	SERVER("do-ip6", do_ip6, BOOL, "yes", 0, 0, 0)
 	SERVER("ip4-only", do_ip6, ONLY, NULL, 0, 0, HIDE)

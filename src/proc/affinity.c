@@ -87,14 +87,29 @@ affinity_set_one(uint32_t cpu)
 	affinity_apply(&set);
 }
 
+bool
+affinity_find_cpu(const struct conf_server *options, unsigned server,
+	uint32_t *cpu)
+{
+	const struct conf_server_cpus *servers = &options->server_cpu_affinity;
+	bool found = false;
+
+	for (uint32_t i = 0; i < servers->count; i++) {
+		if (servers->items[i].server != server + 1)
+			continue;
+		*cpu = servers->items[i].cpu;
+		found = true;
+	}
+	return found;
+}
+
 void
 affinity_set_server(const struct conf_server *options, unsigned server)
 {
-	const struct conf_server_cpus *servers = &options->server_cpu_affinity;
+	uint32_t cpu;
 
-	for (uint32_t i = 0; i < servers->count; i++)
-		if (servers->items[i].server == server + 1)
-			affinity_set_one(servers->items[i].cpu);
+	if (affinity_find_cpu(options, server, &cpu))
+		affinity_set_one(cpu);
 }
 
 void

@@ -2,6 +2,9 @@
 #ifndef PROC_AFFINITY_H
 #define PROC_AFFINITY_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/err.h"
 #include "conf/conf.h"
 
@@ -13,6 +16,10 @@ enum nsd_err affinity_check(const struct conf_server *options) MUST_USE;
 void affinity_set_all(const struct conf_server *options);
 void affinity_set_server(const struct conf_server *options, unsigned server);
 void affinity_set_xfrd(const struct conf_server *options);
+
+/* The processor that a worker (from 0) is bound to. False: to none alone. */
+bool affinity_find_cpu(const struct conf_server *options, unsigned server,
+	uint32_t *cpu);
 
 /* Processors that this process may use, at least 1. */
 unsigned affinity_count(void);

@@ -16,6 +16,7 @@
 #include "base/grow.h"
 #include "base/log.h"
 #include "net/socket.h"
+#include "proc/affinity.h"
 #include "proc/sockets.h"
 
 /* How often to try an address that is to become free. */
@@ -394,6 +395,57 @@ places_wait_free(const struct places *places,
 	return NSD_OK;
 }
 
+/* Lists the processors of the workers that listen at a place, in order. False:
+ * a worker is bound to none, or to that of another. */
+static bool
+place_list_cpus(const struct place *place, const struct conf_server *options,
+	uint32_t *cpus, unsigned *count)
+{
+	*count = 0;
+	for (unsigned i = 0; i < options->server_count; i++) {
+		uint32_t *cpu = &cpus[*count];
+
+		if (!place_has_server(place, i))
+			continue;
+		if (!affinity_find_cpu(options, i, cpu))
+			return false;
+		for (unsigned j = 0; j < *count; j++)
+			if (cpus[j] == *cpu)
+				return false;
+		++*count;
+	}
+	return true;
+}
+
+/* Follows reuseport-by-cpu at a place whose sockets are open: the UDP and the
+ * TCP socket of its first worker. Goes on without it if it must. */
+static void
+place_steer(const struct place *place, const struct conf_server *options,
+	const struct listener *first)
+{
+	uint32_t *cpus = calloc(options->server_count, sizeof(*cpus));
+	char address[NET_ADDRESS_TEXT_MAX];
+	unsigned count;
+	enum nsd_err err = NSD_OK;
+
+	net_print_address(&place->address, true, address);
+	if (cpus == NULL)
+		err = NSD_E_MEMORY;
+	else if (!place_list_cpus(place, options, cpus, &count))
+		log_warning("reuseport-by-cpu has no effect on %s: not every"
+			    " server there has a server-N-cpu-affinity of its"
+			    " own",
+			address);
+	else
+		for (int i = 0; i < 2 && err == NSD_OK; i++)
+			err = net_steer_by_cpu(first[i].fd, cpus, count);
+	if (err != NSD_OK)
+		log_warning("reuseport-by-cpu has no effect on %s: %s",
+			address, err == NSD_E_SYSTEM ? strerror(errno)
+						     : err_text(err));
+	free(cpus);
+}
+
 /* Opens the sockets of one place, UDP and TCP for each of its workers. */
 static enum nsd_err
 place_open(const struct place *place, const struct conf_server *options,
@@ -401,7 +453,7 @@ place_open(const struct place *place, const struct conf_server *options,
 {
 	struct diag_sink sink = {.on_diag = log_diag};
 	struct net_listen listen = place_listen(place, options);
-	unsigned servers = 0;
+	unsigned servers = 0, first = listeners->count;
 
 	for (unsigned i = 0; i < options->server_count; i++)
 		servers += place_has_server(place, i);
@@ -421,6 +473,8 @@ place_open(const struct place *place, const struct conf_server *options,
 			listeners->count++;
 		}
 	}
+	if (options->reuseport_by_cpu && listen.reuseport)
+		place_steer(place, options, &listeners->items[first]);
 	place_log(place, options->server_count);
 	return NSD_OK;
 }

@@ -1,5 +1,6 @@
-"""Datagrams that nobody gets."""
+"""Which process gets a datagram, and those that nobody gets."""
 import os
+import re
 import signal
 import socket
 
@@ -40,3 +41,42 @@ def test_datagrams_that_the_kernel_drops_are_counted(nsd):
     assert 0 < lost <= 200
     # They do not count twice.
     assert xstats(server, pid, ask_statistics(server))["RLost"] == lost
+
+
+def test_reuseport_by_cpu_needs_a_processor_for_each_server(nsd):
+    server = nsd(zones={"example": zone_text()},
+                 options={"server-count": 2, "reuseport-by-cpu": "yes"})
+    assert re.search(r"warning: reuseport-by-cpu has no effect on "
+                     r"127\.0\.0\.1@\d+: not every server there has a "
+                     r"server-N-cpu-affinity of its own", server.read_log())
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+
+
+def test_reuseport_by_cpu_leads_to_the_server_of_the_processor(nsd):
+    """On the loopback interface that is the client's processor."""
+    here = os.sched_getaffinity(0)
+    cpus = (sorted(here) * 2)[:2]  # one twice: then it has no effect
+    server = nsd(zones={"example": zone_text()}, options={
+        "server-count": 2, "reuseport-by-cpu": "yes",
+        "cpu-affinity": " ".join(map(str, sorted(set(cpus)))),
+        "server-1-cpu-affinity": cpus[0], "server-2-cpu-affinity": cpus[1]})
+    pids = [server.role(f"server {i}") for i in (1, 2)]
+    assert (("reuseport-by-cpu has no effect" in server.read_log())
+            == (cpus[0] == cpus[1]))
+    for turn, cpu in enumerate(cpus):
+        before = ask_statistics(server)
+        before = [xstats(server, pid, before)["RQ"] for pid in pids]
+        os.sched_setaffinity(0, {cpu})
+        try:
+            for _ in range(40):
+                server.query("www.example", "A")
+            for _ in range(10):
+                server.query("www.example", "A", tcp=True)
+        finally:
+            os.sched_setaffinity(0, here)
+        after = ask_statistics(server)
+        after = [xstats(server, pid, after)["RQ"] for pid in pids]
+        grown = [b - a for a, b in zip(before, after)]
+        assert sum(grown) == 50
+        if cpus[0] != cpus[1]:
+            assert grown[turn] == 50

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
+#include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -185,6 +187,91 @@ listen_shares_an_address_with_reuseport_only(void **state)
 	}
 }
 
+/* How many of 64 datagrams from as many clients each of the sockets gets. */
+static void
+count_arrivals(const int fd[2], unsigned got[2])
+{
+	struct sockaddr_in to = { .sin_family = AF_INET,
+		.sin_port = htons(bound_port(fd[0])),
+		.sin_addr = { htonl(INADDR_LOOPBACK) } };
+	struct pollfd ready[2] = { { .fd = fd[0], .events = POLLIN },
+		{ .fd = fd[1], .events = POLLIN } };
+	char octet;
+
+	got[0] = 0;
+	got[1] = 0;
+	for (unsigned i = 0; i < 64; i++) {
+		int client = socket(AF_INET, SOCK_DGRAM, 0);
+
+		assert_int_equal(sendto(client, "x", 1, 0,
+			(struct sockaddr *)&to, sizeof(to)), 1);
+		close(client);
+	}
+	while (got[0] + got[1] < 64) {
+		assert_true(poll(ready, 2, 30000) > 0);
+		for (unsigned i = 0; i < 2; i++)
+			got[i] += recv(fd[i], &octet, 1, MSG_DONTWAIT) == 1;
+	}
+}
+
+/* On the loopback interface the sender's processor takes a packet in. */
+static void
+steer_chooses_the_socket_of_the_processor(void **state)
+{
+	const uint32_t none = CPU_SETSIZE;
+	uint32_t cpus[2] = { none, none };
+	struct net_listen o = { .reuseport = true };
+	cpu_set_t all, one;
+	unsigned got[2];
+	uint32_t cpu = 0;
+	int fd[2];
+
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	while (!CPU_ISSET(cpu, &all))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	set_address("127.0.0.1", 0, &o.address);
+	assert_int_equal(net_listen(&o, NULL, &fd[0]), NSD_OK);
+	set_address("127.0.0.1", bound_port(fd[0]), &o.address);
+	assert_int_equal(net_listen(&o, NULL, &fd[1]), NSD_OK);
+	for (unsigned i = 0; i < 2; i++) {
+		cpus[i] = cpu;
+		cpus[1 - i] = none;
+		assert_int_equal(net_steer_by_cpu(fd[0], cpus, 2), NSD_OK);
+		count_arrivals(fd, got);
+		assert_int_equal(got[i], 64);
+	}
+	cpus[0] = none; /* other processors: as without it */
+	cpus[1] = none;
+	assert_int_equal(net_steer_by_cpu(fd[1], cpus, 2), NSD_OK);
+	count_arrivals(fd, got);
+	assert_true(got[0] > 0 && got[1] > 0);
+	assert_int_equal(net_steer_by_cpu(fd[0], cpus, 0), NSD_E_LIMIT);
+	assert_int_equal(net_steer_by_cpu(-1, cpus, 2), NSD_E_SYSTEM);
+	close(fd[0]);
+	close(fd[1]);
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+}
+
+/* As many as there may be, each with a processor. */
+static void
+steer_has_a_limit_of_sockets(void **state)
+{
+	static uint32_t cpus[2048];
+	struct net_listen o = { .reuseport = true };
+	int fd;
+
+	set_address("127.0.0.1", 0, &o.address);
+	assert_int_equal(net_listen(&o, NULL, &fd), NSD_OK);
+	for (uint32_t i = 0; i < 2048; i++)
+		cpus[i] = i;
+	assert_int_equal(net_steer_by_cpu(fd, cpus, 2047), NSD_OK);
+	assert_int_equal(net_steer_by_cpu(fd, cpus, 2048), NSD_E_LIMIT);
+	close(fd);
+}
+
 static void
 listen_warns_of_an_option_it_cannot_set(void **state)
 {
@@ -210,6 +297,8 @@ main(void)
 		cmocka_unit_test(listen_reports_an_address_in_use),
 		cmocka_unit_test(listen_shares_an_address_with_reuseport_only),
 		cmocka_unit_test(listen_warns_of_an_option_it_cannot_set),
+		cmocka_unit_test(steer_chooses_the_socket_of_the_processor),
+		cmocka_unit_test(steer_has_a_limit_of_sockets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
