@@ -190,6 +190,7 @@ piece_parse_assumed(struct parse_file *f, struct reader *r, struct piece *pc)
 	r->hooks = &hooks;
 	r->state = pc->assumed;
 	r->errors_left = f->parse->errors_max;
+	r->restart_left = READER_RESTART_MAX;
 	r->capacity_hint = batch_size_for(pc->len);
 	pc->stop = reader_run(r, pc->text, pc->len, pc->line, pc->is_last);
 	pc->state = r->state;

@@ -18,6 +18,7 @@ void
 reader_init(struct reader *r)
 {
 	memset(r, 0, sizeof(*r));
+	r->restart_left = READER_RESTART_MAX;
 	r->kernel = kernel_best();
 }
 
@@ -226,8 +227,8 @@ is_blank(char c)
  *
  * A quote or parenthesis that is not closed takes the lines behind it with it.
  * So that these are looked at too, the text is scanned anew from the next line
- * that looks like a record. It may be scanned as often as there are errors to
- * tell, no more.
+ * that looks like a record. That happens at most once for each error to tell,
+ * and ends when restart_left octets were scanned twice.
  */
 
 /* The next line behind a place that begins with an owner or a directive, or
@@ -243,12 +244,18 @@ find_next_record(const char *at, const char *end)
 	return end;
 }
 
-static void
+/* False: too much was scanned anew, and nothing is changed. */
+static bool
 restart_at(struct reader *r, const char *at)
 {
 	const char *end = (const char *)r->scan.text + r->scan.len;
+	const char *scanned = (const char *)r->scan.text + r->scan.at;
+	size_t again = scanned > at ? (size_t)(scanned - at) : 0;
 	uint32_t *starts = r->scan.starts;
 
+	if (again > r->restart_left)
+		return false;
+	r->restart_left -= again;
 	/* Lines that repeat its owner may take a wrong one. */
 	if (!is_blank(*r->record))
 		record_set_bad_owner(r);
@@ -259,6 +266,7 @@ restart_at(struct reader *r, const char *at)
 	r->scan.starts = starts;
 	r->scan.ends = starts + r->index_size;
 	r->word = 0;
+	return true;
 }
 
 /* The first newline in quotes; NULL: there is none in the record. *quote: where
@@ -291,10 +299,7 @@ restart_inside(struct reader *r)
 	if (at == NULL || r->line_fixed != 0)
 		return false;
 	at = find_next_record(at, r->record_end);
-	if (at == r->record_end)
-		return false;
-	restart_at(r, at);
-	return true;
+	return at != r->record_end && restart_at(r, at);
 }
 
 /* Says what the record that the text ends in has not closed. Returns where that
@@ -343,8 +348,8 @@ open_record(struct reader *r)
 		return READER_FATAL;
 	if (r->errors_left == 0)
 		return READER_ERRORS;
-	restart_at(r, find_next_record(at, end));
-	return READER_END;
+	return restart_at(r, find_next_record(at, end)) ? READER_END
+		: READER_FATAL;
 }
 
 /* ---- records ----------------------------------------------------------- */

@@ -47,6 +47,9 @@ enum reader_part {
  * parenthesis. The longest real one, 64 KiB of \DDD, is a quarter MiB. */
 #define READER_RECORD_MAX (16u << 20)
 
+/* A file of open parentheses would be scanned that far for each of them. */
+#define READER_RESTART_MAX (64u << 20)
+
 enum reader_stop {
 	READER_END,      /* all text read */
 	READER_OPEN,     /* the text ends inside a record: see rest */
@@ -93,6 +96,8 @@ struct reader {
 	uint32_t generate_left;   /* of these */
 	uint64_t generate_octets; /* of their text that may still be made */
 	uint32_t errors_left;  /* READER_ERRORS at 0 */
+	uint64_t restart_left; /* octets that may be scanned anew behind
+				* faults; reader_init: READER_RESTART_MAX */
 	/* As in zonefile_options; NULL: all are wanted. */
 	bool (*wants_owner)(const void *ctx, const uint8_t *owner, size_t len);
 	const void *wants_ctx;

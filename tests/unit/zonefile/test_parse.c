@@ -349,6 +349,26 @@ a_file_of_open_parentheses_takes_no_longer(void **state)
 	free(text);
 }
 
+/* Sixteen MiB at a time: four times, and not fifty. */
+static void
+a_large_file_of_open_parentheses_is_given_up(void **state)
+{
+	struct zonefile_options options = { .apex = fixture_apex };
+	size_t i, lines = 5000000;
+	char *text = malloc(4 * lines);
+	struct outcome o;
+
+	assert_non_null(text);
+	for (i = 0; i < lines; i++)
+		memcpy(text + 4 * i, "a (\n", 4);
+	o = outcome_of_text(text, 4 * lines, &options, NULL);
+	assert_in_range(o.errors, 3, 5);
+	assert_int_equal(o.warnings, 1);
+	assert_non_null(strstr(o.diags, "warning 0:0 the rest is not read\n"));
+	outcome_free(&o);
+	free(text);
+}
+
 static void
 long_words_are_cut_in_findings(void **state)
 {
@@ -649,6 +669,7 @@ main(void)
 			what_is_open_at_the_end_is_told_where_it_was_opened),
 		cmocka_unit_test(what_is_not_closed_hides_nothing_behind_it),
 		cmocka_unit_test(a_file_of_open_parentheses_takes_no_longer),
+		cmocka_unit_test(a_large_file_of_open_parentheses_is_given_up),
 		cmocka_unit_test(long_words_are_cut_in_findings),
 		cmocka_unit_test(backslash_does_not_join_lines),
 		cmocka_unit_test(findings_name_line_and_column_inside_a_record),
