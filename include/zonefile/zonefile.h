@@ -89,10 +89,10 @@ struct zonefile_result {
 
 /*
  * Reads a zone file. Findings go to the sink with file:line:column, from the
- * calling thread, in the order of the file: errors_max errors and 50 warnings,
- * and then how many warnings there are more. Records at fault are left out;
- * behind a quote or parenthesis that is not closed the parse goes on with the
- * next line that begins with an owner or a directive.
+ * calling thread, in the order of the file: errors_max errors and 1000
+ * warnings, and then how many warnings there are more. Records at fault are
+ * left out; behind a quote or parenthesis that is not closed the parse goes on
+ * with the next line that begins with an owner or a directive.
  * gives *result, also when it fails (for the list of files); release it with
  *      zonefile_result_fini.
  * returns NSD_OK; NSD_E_SYNTAX: the sink got errors, such as an included file

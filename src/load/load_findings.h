@@ -12,7 +12,7 @@
  * A sink that counts findings. Of each severity it writes to the log
  *     at verbosity 0: the first error, and no warning;
  *     at verbosity 1: as many as a person may read;
- *     at verbosity 2 and above: all.
+ *     at verbosity 2 and above: all that it gets.
  */
 struct load_findings {
 	struct diag_sink sink; /* first */

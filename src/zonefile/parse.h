@@ -91,7 +91,7 @@ struct piece {
 	struct piece_diag *diags, **diag_end;
 };
 
-#define PARSE_WARNINGS_MAX 50u /* that are told */
+#define PARSE_WARNINGS_MAX 1000u /* that are told, as of a build */
 
 /* Sets p->err, and errno as it is now. Returns READER_FAILED. */
 static inline enum reader_stop
