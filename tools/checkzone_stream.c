@@ -16,6 +16,7 @@
 
 struct streaming {
 	struct check *check;
+	struct rrbatch_pool *pool;
 	struct zone_inspect *inspect;
 	struct audit *audit;
 	bool is_signed; /* the audit wants more records */
@@ -157,6 +158,7 @@ stream_read(struct streaming *s)
 		.threads = s->check->threads,
 		.take_batch = on_batch,
 		.batch_ctx = s,
+		.pool = s->pool,
 	};
 	struct zonefile_result result;
 	enum nsd_err err = zonefile_parse(s->check->file, &options,
@@ -204,12 +206,14 @@ checkzone_stream(struct check *c)
 
 	if (!file_is_for_stream(c))
 		return NSD_E_LIMIT;
-	err = audit_create(&audit, &s.audit);
+	s.pool = rrbatch_pool_create();
+	err = s.pool == NULL ? NSD_E_MEMORY : audit_create(&audit, &s.audit);
 	if (err == NSD_OK)
 		err = inspect_begin(&input, &s.inspect);
 	if (err == NSD_OK)
 		err = stream_read(&s);
 	inspect_destroy(s.inspect);
 	audit_destroy(s.audit);
+	rrbatch_pool_destroy(s.pool);
 	return err;
 }

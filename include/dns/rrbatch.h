@@ -37,8 +37,11 @@ struct rrbatch_rr {
 	uint8_t data[];
 };
 
+struct rrbatch_pool;
+
 struct rrbatch {
 	struct rrbatch *next; /* later in the input; NULL: last */
+	struct rrbatch_pool *pool; /* where its memory goes; or NULL */
 	size_t count;         /* records */
 	size_t len;           /* octets used in data */
 	size_t capacity;      /* octets of room in data */
@@ -74,10 +77,23 @@ rrbatch_next(const struct rrbatch_rr *rr)
  * memory. A large one is a mapping, so that its memory goes back to the
  * system. */
 struct rrbatch *rrbatch_create(size_t capacity);
-/* Releases one batch; NULL is fine. */
+/* Releases one batch; NULL is fine. Any thread. */
 void rrbatch_destroy(struct rrbatch *batch);
 /* Releases a whole chain. */
 void rrbatch_destroy_all(struct rrbatch *first);
+
+/*
+ * A pool keeps the memory of some batches that were released, for others. Who
+ * makes batches and releases them in turns gets the same pages again, which
+ * takes less time than fresh ones. Batches may be taken and released in several
+ * threads.
+ */
+struct rrbatch_pool *rrbatch_pool_create(void); /* NULL without memory */
+/* When all its batches are released. NULL is fine. */
+void rrbatch_pool_destroy(struct rrbatch_pool *pool);
+/* As rrbatch_create, from a pool; NULL: as rrbatch_create. There may be more
+ * room than was asked for. */
+struct rrbatch *rrbatch_pool_take(struct rrbatch_pool *pool, size_t capacity);
 
 /*
  * Makes room in a chain for a record with rdlen octets of RDATA, whatever its

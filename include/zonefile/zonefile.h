@@ -57,6 +57,7 @@ struct zonefile_options {
 	 * rrbatch_destroy releases it. */
 	enum nsd_err (*take_batch)(void *ctx, struct rrbatch *batch);
 	void *batch_ctx; /* of either */
+	struct rrbatch_pool *pool; /* that batches are taken from; or NULL */
 	/* Or NULL: all records are wanted. Records whose owner it returns
 	 * false for are left out, and their RDATA is not looked at. A SOA is
 	 * never left out. Owners are in lower case. Called from several

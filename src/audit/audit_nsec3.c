@@ -340,6 +340,16 @@ record_compare(const void *a, const void *b)
 		- (x->order < y->order);
 }
 
+/* They are, if there is one chain: owners come in canonical order. */
+static bool
+records_are_sorted(const struct audit_nsec3 *n)
+{
+	for (size_t i = 1; i < n->count; i++)
+		if (record_compare(&n->records[i - 1], &n->records[i]) > 0)
+			return false;
+	return true;
+}
+
 /* Has the build of the zone warned of faults in the chain already? It does so
  * for the chain that is used, so for the only one. */
 static bool
@@ -470,7 +480,7 @@ audit_nsec3_finish(struct audit *audit)
 	n->index = malloc(((1u << AUDIT_INDEX_BITS) + 1) * sizeof(*n->index));
 	if (n->index == NULL)
 		return NSD_E_MEMORY;
-	if (n->count > 0)
+	if (!records_are_sorted(n))
 		qsort(n->records, n->count, sizeof(*n->records),
 			record_compare);
 	for (unsigned i = 0; i < n->param_count && err == NSD_OK; i++) {

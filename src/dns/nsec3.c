@@ -78,17 +78,20 @@ nsec3_print_label(const uint8_t hash[NSEC3_HASH_LEN],
 	}
 }
 
-/* The value of a digit in either case; 32 if it is none. */
-static unsigned
-digit_value(uint8_t c)
-{
-	c = name_lower_octet(c);
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'v')
-		return c - 'a' + 10u;
-	return 32;
-}
+/* One more than the value of a digit, in either case; 0: it is none. */
+static const uint8_t digit_values[256] = {
+	['0'] = 1, ['1'] = 2, ['2'] = 3, ['3'] = 4, ['4'] = 5, ['5'] = 6,
+	['6'] = 7, ['7'] = 8, ['8'] = 9, ['9'] = 10, ['a'] = 11, ['b'] = 12,
+	['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['g'] = 17,
+	['h'] = 18, ['i'] = 19, ['j'] = 20, ['k'] = 21, ['l'] = 22,
+	['m'] = 23, ['n'] = 24, ['o'] = 25, ['p'] = 26, ['q'] = 27,
+	['r'] = 28, ['s'] = 29, ['t'] = 30, ['u'] = 31, ['v'] = 32,
+	['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15,
+	['F'] = 16, ['G'] = 17, ['H'] = 18, ['I'] = 19, ['J'] = 20,
+	['K'] = 21, ['L'] = 22, ['M'] = 23, ['N'] = 24, ['O'] = 25,
+	['P'] = 26, ['Q'] = 27, ['R'] = 28, ['S'] = 29, ['T'] = 30,
+	['U'] = 31, ['V'] = 32,
+};
 
 bool
 nsec3_parse_label(const uint8_t *name, uint8_t hash[NSEC3_HASH_LEN])
@@ -103,11 +106,11 @@ nsec3_parse_label(const uint8_t *name, uint8_t hash[NSEC3_HASH_LEN])
 		uint64_t bits = 0;
 
 		for (i = 0; i < 8; i++) {
-			unsigned value = digit_value(*name++);
+			unsigned value = digit_values[*name++];
 
-			if (value > 31)
+			if (value == 0)
 				return false;
-			bits = bits << 5 | value;
+			bits = bits << 5 | (value - 1);
 		}
 		for (i = 0; i < 5; i++)
 			parsed[group * 5 + i] = (uint8_t)(bits >> (32 - 8 * i));

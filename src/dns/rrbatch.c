@@ -1,4 +1,7 @@
 /* rrbatch.c - blocks of memory full of resource records. */
+#include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -35,21 +38,119 @@ rrbatch_create(size_t capacity)
 			return NULL;
 	}
 	batch->next = NULL;
+	batch->pool = NULL;
 	batch->count = 0;
 	batch->len = 0;
 	batch->capacity = capacity;
 	return batch;
 }
 
-void
-rrbatch_destroy(struct rrbatch *batch)
+static void
+block_free(struct rrbatch *batch)
 {
-	if (batch == NULL)
-		return;
 	if (block_size(batch->capacity) < MAP_FROM)
 		free(batch);
 	else
 		munmap(batch, block_size(batch->capacity));
+}
+
+/* ---- pools --------------------------------------------------------------- */
+
+#define POOL_MAX 8u              /* batches that are kept */
+#define POOL_STEP ((size_t)1 << 16) /* room is a multiple of this */
+
+struct rrbatch_pool {
+	pthread_mutex_t lock;
+	struct rrbatch *free[POOL_MAX];
+	unsigned free_count;
+	unsigned taken;
+};
+
+struct rrbatch_pool *
+rrbatch_pool_create(void)
+{
+	struct rrbatch_pool *pool = calloc(1, sizeof(*pool));
+
+	if (pool != NULL)
+		pthread_mutex_init(&pool->lock, NULL);
+	return pool;
+}
+
+void
+rrbatch_pool_destroy(struct rrbatch_pool *pool)
+{
+	if (pool == NULL)
+		return;
+	assert(pool->taken == 0);
+	for (unsigned i = 0; i < pool->free_count; i++)
+		block_free(pool->free[i]);
+	pthread_mutex_destroy(&pool->lock);
+	free(pool);
+}
+
+/* A batch that is free and has the room, or NULL. */
+static struct rrbatch *
+pool_find(struct rrbatch_pool *pool, size_t capacity)
+{
+	struct rrbatch *found = NULL;
+
+	pthread_mutex_lock(&pool->lock);
+	for (unsigned i = pool->free_count; i-- > 0 && found == NULL;) {
+		if (pool->free[i]->capacity < capacity)
+			continue;
+		found = pool->free[i];
+		pool->free[i] = pool->free[--pool->free_count];
+	}
+	pool->taken++;
+	pthread_mutex_unlock(&pool->lock);
+	return found;
+}
+
+static void
+pool_give(struct rrbatch_pool *pool, struct rrbatch *batch)
+{
+	bool kept;
+
+	pthread_mutex_lock(&pool->lock);
+	assert(pool->taken > 0);
+	pool->taken--;
+	kept = batch != NULL && pool->free_count < POOL_MAX;
+	if (kept)
+		pool->free[pool->free_count++] = batch;
+	pthread_mutex_unlock(&pool->lock);
+	if (!kept && batch != NULL)
+		block_free(batch);
+}
+
+struct rrbatch *
+rrbatch_pool_take(struct rrbatch_pool *pool, size_t capacity)
+{
+	struct rrbatch *batch;
+
+	if (pool == NULL || capacity > SIZE_MAX / 2)
+		return rrbatch_create(capacity);
+	capacity = (capacity + POOL_STEP - 1) & ~(POOL_STEP - 1);
+	batch = pool_find(pool, capacity);
+	if (batch == NULL)
+		batch = rrbatch_create(capacity);
+	if (batch == NULL) {
+		pool_give(pool, NULL);
+		return NULL;
+	}
+	batch->pool = pool;
+	batch->next = NULL;
+	batch->count = 0;
+	batch->len = 0;
+	return batch;
+}
+
+void
+rrbatch_destroy(struct rrbatch *batch)
+{
+	if (batch != NULL && batch->pool != NULL)
+		pool_give(batch->pool, batch);
+	else if (batch != NULL)
+		block_free(batch);
 }
 
 void

@@ -19,6 +19,7 @@
 #define PIECE_MAX ((size_t)1 << 20)
 
 struct load_streaming {
+	struct rrbatch_pool *pool;
 	struct zone_stream *stream; /* NULL: given up */
 };
 
@@ -61,6 +62,7 @@ load_stream_parse(const struct load_reading *r, struct load_streaming *s)
 
 	options.take_batch = load_stream_on_batch;
 	options.batch_ctx = s;
+	options.pool = s->pool;
 	options.piece_size = load_stream_piece_size(options.threads);
 	err = zonefile_parse(r->path, &options, r->sink, &r->result->files);
 	/* Else malloc would keep what the parser has freed. */
@@ -90,7 +92,7 @@ load_stream_finish(const struct load_reading *r, struct load_streaming *s)
 enum nsd_err
 load_stream_read(const struct load_reading *r, enum load_end *end)
 {
-	struct load_streaming s = {NULL};
+	struct load_streaming s = {NULL, NULL};
 	struct zone_build_input input;
 	struct zonefile_result none = {0};
 	const char *name;
@@ -100,6 +102,9 @@ load_stream_read(const struct load_reading *r, enum load_end *end)
 	*end = LOAD_END_NOT_STREAMED;
 	if (stat(r->path, &st) == -1 || !order_is_likely(r->path))
 		return NSD_OK;
+	s.pool = rrbatch_pool_create();
+	if (s.pool == NULL)
+		return NSD_E_MEMORY;
 	load_zone_fill_input(r->context, r->zone, &none, &name, &input);
 	err = stream_begin(&input, (uint64_t)st.st_size / RECORD_OCTETS, 0,
 		r->context->writer, r->heap, &s.stream);
@@ -113,5 +118,6 @@ load_stream_read(const struct load_reading *r, enum load_end *end)
 		}
 	}
 	stream_abandon(s.stream);
+	rrbatch_pool_destroy(s.pool);
 	return err == NSD_E_LIMIT ? NSD_OK : err;
 }

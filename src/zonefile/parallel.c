@@ -172,6 +172,7 @@ init_reader(struct reader *r, const struct reader *from)
 	reader_init(r);
 	r->kernel = from->kernel;
 	r->file = from->file;
+	r->pool = from->pool;
 	r->file_name = from->file_name;
 	r->ttl_fallback = from->ttl_fallback;
 	r->is_secondary = from->is_secondary;

@@ -90,6 +90,7 @@ struct reader {
 	const struct reader_hooks *hooks;
 	const char *file_name;
 	uint16_t file;         /* index for records */
+	struct rrbatch_pool *pool; /* of batches; or NULL */
 	uint32_t ttl_fallback; /* for a file that states none */
 	bool is_secondary;     /* keep values that break rules */
 	uint32_t generate_max; /* records of all $GENERATE */

@@ -332,7 +332,7 @@ add_batch(struct reader *r, size_t size)
 
 	if (capacity < size)
 		capacity = size;
-	batch = rrbatch_create(capacity);
+	batch = rrbatch_pool_take(r->pool, capacity);
 	if (batch == NULL)
 		return NSD_E_MEMORY;
 	if (r->last != NULL)
@@ -365,6 +365,10 @@ append_record(struct reader *r, uint32_t ttl_sec, uint16_t type,
 	if (r->owner_is_appended)
 		owner_len = 0;
 	rr = (struct rrbatch_rr *)(batch->data + batch->len);
+	len = sizeof(*rr) + owner_len + rdlen;
+	size = (len + 3) & ~(size_t)3;
+	/* The gap is zeroed, before what is in front of it is there. */
+	memset((uint8_t *)rr + size - 4, 0, 4);
 	*rr = (struct rrbatch_rr){
 		.line = r->line_fixed != 0 ? r->line_fixed : r->line,
 		.ttl_sec = ttl_sec,
@@ -375,10 +379,8 @@ append_record(struct reader *r, uint32_t ttl_sec, uint16_t type,
 	};
 	memcpy(rr->data, r->state.owner, owner_len);
 	memcpy(rr->data + owner_len, rdata, rdlen);
-	len = sizeof(*rr) + owner_len + rdlen;
-	size = rrbatch_rr_size(rr);
-	ASSERT_HOT(size - len <= 3 && batch->len + size <= batch->capacity);
-	memset((uint8_t *)rr + len, 0, size - len);
+	ASSERT_HOT(size == rrbatch_rr_size(rr)
+		&& batch->len + size <= batch->capacity);
 	batch->len += size;
 	batch->count++;
 	r->rr_count++;

@@ -120,6 +120,41 @@ rrclass_text(void **state)
 }
 
 static void
+pool_gives_the_same_memory_again(void **state)
+{
+	struct rrbatch_pool *pool = rrbatch_pool_create();
+	struct rrbatch *batches[20], *first;
+
+	assert_non_null(pool);
+	for (unsigned i = 0; i < 20; i++) {
+		batches[i] = rrbatch_pool_take(pool, 300000);
+		assert_non_null(batches[i]);
+		assert_true(batches[i]->capacity >= 300000);
+		batches[i]->len = 8;
+		batches[i]->count = 1;
+		batches[i]->next = i > 0 ? batches[i - 1] : NULL;
+	}
+	first = batches[0];
+	rrbatch_destroy_all(batches[19]);
+	batches[0] = rrbatch_pool_take(pool, 1 << 20);
+	assert_true(batches[0]->capacity >= 1 << 20);
+	batches[1] = rrbatch_pool_take(pool, 200000);
+	assert_true(batches[1] != first && batches[1]->capacity >= 300000);
+	assert_int_equal(batches[1]->len, 0);
+	assert_int_equal(batches[1]->count, 0);
+	assert_null(batches[1]->next);
+	first = batches[1];
+	rrbatch_destroy(batches[1]);
+	batches[1] = rrbatch_pool_take(pool, 100);
+	assert_ptr_equal(batches[1], first);
+	rrbatch_destroy(batches[0]);
+	rrbatch_destroy(batches[1]);
+	rrbatch_pool_destroy(pool);
+	rrbatch_destroy(rrbatch_pool_take(NULL, 100));
+	assert_null(rrbatch_pool_take(NULL, SIZE_MAX));
+}
+
+static void
 rrbatch_keeps_records_in_order(void **state)
 {
 	static const uint8_t owner[] = "\3WWW\7Example\3com";
@@ -190,6 +225,7 @@ main(void)
 		cmocka_unit_test(rrtype_meta_types_are_flagged),
 		cmocka_unit_test(rrclass_text),
 		cmocka_unit_test(rrbatch_keeps_records_in_order),
+		cmocka_unit_test(pool_gives_the_same_memory_again),
 		cmocka_unit_test(rrbatch_large_ones_come_and_go),
 	};
 
