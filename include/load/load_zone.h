@@ -67,6 +67,7 @@ struct load_result {
 	const struct diff_change *changes; /* lent by diff */
 	size_t change_count;
 	struct zonefile_result files; /* of this try; no batches */
+	int64_t begun_msec;           /* clock_now_msec; 0 without timed */
 };
 
 /* Which zones a pass reads. */
@@ -87,6 +88,7 @@ struct load_context {
 	struct zone_limits limits;   /* of what other servers send */
 	enum load_which which;
 	bool beside_answers;         /* workers serve already */
+	bool timed;                  /* rssac002: log how long loads take */
 	struct load_progress *progress;
 	pthread_mutex_t *busy_lock;  /* for load_zone.busy */
 	struct load_leave *leave;    /* for the main thread alone */

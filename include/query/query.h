@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/exchange.h"
 #include "query/counters.h"
+#include "query/rssac.h"
 #include "store/store.h"
 
 /* The server-wide options that shape answers (doc/surface.md 1.2). */
@@ -29,13 +30,14 @@ struct query_options {
 	bool confine_to_zone;
 	bool refuse_any;
 	unsigned cname_max;    /* links of a chain to follow; 18 */
+	struct rssac *rssac;   /* NULL: no figures of RSSAC002 */
 };
 
 struct query_ctx;
 
 /*
  * Makes the context that a worker answers with.
- * in: options, borrowed, but its texts and NSID are kept until
+ * in: options, borrowed, but its texts, NSID and rssac are kept until
  * query_ctx_destroy; counters, kept as long.
  * out: *ctx, the caller's; release it with query_ctx_destroy.
  * returns NSD_OK; NSD_E_MEMORY if the process has no memory (*ctx is not set).

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "build/build.h"
 #include "load/load_deaths.h"
@@ -361,6 +362,8 @@ load_read_zone(const struct load_context *context, struct load_zone *zone,
 	memset(result, 0, sizeof(*result));
 	result->zone = zone;
 	result->outcome = LOAD_UNCHANGED;
+	if (context->timed)
+		result->begun_msec = clock_now_msec();
 	/* This side sets reading and then looks at removed, load_set_remove
 	 * does the opposite: one of the two sees the other. */
 	__atomic_store_n(&zone->reading, true, __ATOMIC_SEQ_CST);

@@ -178,6 +178,7 @@ loader_init_context(struct loader *loader)
 		.chroot = server->chroot,
 		.threads_max = affinity_count(),
 		.beside_answers = loader->past >= STORE_PAST_LISTED,
+		.timed = server->conf->server.rssac002,
 		.nsec3_iterations_max = server->conf->server
 			.nsec3_max_iterations,
 		.limits = {

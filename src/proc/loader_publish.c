@@ -3,6 +3,7 @@
 
 #include <event2/event.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/log.h"
 #include "keep/sources_edit.h"
@@ -64,6 +65,11 @@ loader_publish(struct loader *loader, const struct load_result *result)
 		zone->conf->name);
 	loader_log_serial(loader, zone, old != NULL ? &old_serial : NULL,
 		load_zone_published(view, zone)->serial);
+	if (result->begun_msec != 0)
+		log_info("RSSAC002 load-time zone=%s serial=%u msec=%lld",
+			zone->conf->name,
+			(unsigned)load_zone_published(view, zone)->serial,
+			(long long)(clock_now_msec() - result->begun_msec));
 	zone->retries = 0;
 	zone->whole = false;
 	loader->result.read++;

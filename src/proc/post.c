@@ -42,7 +42,7 @@ static void
 post_leave_main(struct supervisor *s, struct child *self)
 {
 	struct event *events[] = {s->signal_event, s->start_event,
-		s->statistics_event, s->loader.timer,
+		s->statistics_event, s->day_event, s->loader.timer,
 		s->xfrd.timer};
 
 	/* Until this, main shares the kernel's side of the loop with us. */

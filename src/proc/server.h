@@ -9,12 +9,14 @@
 #include "conf/conf.h"
 #include "proc/sockets.h"
 #include "query/counters.h"
+#include "query/rssac.h"
 
 struct server {
 	struct conf *conf;        /* with the flags folded in */
 	const char *chroot;       /* where we are; NULL: not in one */
 	struct listeners listeners;
 	struct counters *counters;/* shared memory, one a worker */
+	struct rssac *rssac;      /* the same; NULL without rssac002 */
 	int lifeline;             /* see lifeline.h; -1: none */
 	pid_t main_pid;
 	time_t boot;              /* when main started */

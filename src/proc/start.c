@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <syslog.h>
@@ -125,19 +126,37 @@ main_raise_limits(const struct conf_server *o, unsigned sockets)
 			(unsigned)o->tcp_count, (unsigned long)wanted);
 }
 
-static enum nsd_err
-main_make_counters(struct server *server)
+/* Memory for all processes, zeroed. NULL: there is none; said in the log. */
+static void *
+main_share(size_t size)
 {
-	size_t size = server->conf->server.server_count
-		* sizeof(struct counters);
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED) {
 		log_error("mmap: %s", strerror(errno));
-		return NSD_E_SYSTEM;
+		return NULL;
 	}
-	server->counters = p;
+	return p;
+}
+
+static enum nsd_err
+main_make_counters(struct server *server)
+{
+	unsigned count = server->conf->server.server_count;
+	uint64_t key[2];
+
+	server->counters = main_share(count * sizeof(*server->counters));
+	if (server->counters == NULL)
+		return NSD_E_SYSTEM;
+	if (!server->conf->server.rssac002)
+		return NSD_OK;
+	server->rssac = main_share(count * sizeof(*server->rssac));
+	if (server->rssac == NULL
+		|| getrandom(key, sizeof(key), 0) != sizeof(key))
+		return NSD_E_SYSTEM;
+	for (unsigned i = 0; i < count; i++)
+		memcpy(server->rssac[i].key, key, sizeof(key));
 	return NSD_OK;
 }
 

@@ -203,6 +203,14 @@ supervisor_hup(struct supervisor *s)
 }
 
 static void
+supervisor_log_statistics(struct supervisor *s)
+{
+	children_tell(s, IPC_STATISTICS, NULL, 0);
+	if (s->server.rssac != NULL)
+		rssac_log_write(&s->rssac_log, &s->server, time(NULL));
+}
+
+static void
 supervisor_on_signal(evutil_socket_t fd, short what, void *arg)
 {
 	struct supervisor *s = arg;
@@ -219,7 +227,7 @@ supervisor_on_signal(evutil_socket_t fd, short what, void *arg)
 			break;
 		case SIGUSR1:
 		case SIGILL:
-			children_tell(s, IPC_STATISTICS, NULL, 0);
+			supervisor_log_statistics(s);
 			break;
 		default:
 			break;
@@ -243,7 +251,27 @@ supervisor_on_start(evutil_socket_t fd, short what, void *arg)
 static void
 supervisor_on_statistics(evutil_socket_t fd, short what, void *arg)
 {
-	children_tell(arg, IPC_STATISTICS, NULL, 0);
+	supervisor_log_statistics(arg);
+}
+
+/* The figures of RSSAC002 are those of a UTC day. */
+static void
+supervisor_begin_day(struct supervisor *s, time_t now)
+{
+	struct timeval wait = {.tv_sec = rssac_log_seconds_left(now)};
+
+	rssac_log_begin(&s->rssac_log, &s->server, now);
+	event_add(s->day_event, &wait);
+}
+
+static void
+supervisor_on_day(evutil_socket_t fd, short what, void *arg)
+{
+	struct supervisor *s = arg;
+	time_t now = time(NULL);
+
+	rssac_log_write(&s->rssac_log, &s->server, now);
+	supervisor_begin_day(s, now);
 }
 
 /* ---- start -------------------------------------------------------------- */
@@ -277,8 +305,9 @@ supervisor_init_events(struct supervisor *s)
 	s->start_event = event_new(s->base, -1, 0, supervisor_on_start, s);
 	s->statistics_event = event_new(s->base, -1, EV_PERSIST,
 		supervisor_on_statistics, s);
+	s->day_event = event_new(s->base, -1, 0, supervisor_on_day, s);
 	if (s->signal_event == NULL || s->start_event == NULL
-		|| s->statistics_event == NULL
+		|| s->statistics_event == NULL || s->day_event == NULL
 		|| event_add(s->signal_event, NULL) == -1)
 		return NSD_E_MEMORY;
 	if (!post_init(&s->loader, s, ROLE_LOADER, 0)
@@ -327,6 +356,8 @@ supervisor_run(struct supervisor *s)
 	event_add(s->start_event, &wait);
 	if (period.tv_sec > 0)
 		event_add(s->statistics_event, &period);
+	if (s->server.rssac != NULL)
+		supervisor_begin_day(s, time(NULL));
 	post_fill_loader(s);
 	if (s->hooks != NULL)
 		s->hooks->on_run(s, s->hooks->ctx);

@@ -13,6 +13,7 @@
 #include "ipc/channel.h"
 #include "proc/pidfile.h"
 #include "proc/role.h"
+#include "proc/rssac_log.h"
 #include "proc/server.h"
 
 struct event;
@@ -92,6 +93,8 @@ struct supervisor {
 	struct event *signal_event;
 	struct event *start_event;      /* 1 second after start */
 	struct event *statistics_event;
+	struct event *day_event;        /* the UTC day ends; with rssac002 */
+	struct rssac_log rssac_log;
 	int signal_fd;
 	struct generation *serving;     /* workers are forked with it */
 	struct generation *building;    /* its loader is at the first pass */

@@ -375,6 +375,8 @@ worker_init(struct worker *worker, const struct role_start *start)
 	worker->view = store_reader_view(worker->reader);
 	worker_close_descriptors(worker, start);
 	worker_keep_options(worker, &server->conf->server);
+	if (server->rssac != NULL)
+		worker->query_options.rssac = &server->rssac[worker->index];
 	worker_forget_configuration(server);
 	err = query_ctx_create(&worker->query_options, worker->counters,
 		&worker->query);

@@ -309,4 +309,6 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 		octets += exchanges[i].reply_len;
 	}
 	ctx->counters = counters;
+	if (ctx->options.rssac != NULL)
+		rssac_count(ctx->options.rssac, exchanges, count);
 }

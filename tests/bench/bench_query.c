@@ -4,6 +4,7 @@
  * usage: bench_query [-s] ZONE FILE [QUERIES]
  *        bench_query [-s] -g NAMES [QUERIES]
  *
+ * With BENCH_RSSAC in its environment it counts the figures of RSSAC002.
  * -g makes a zone like a TLD's: of ten names six are delegations to a few
  * hosters, two have servers (with glue) below themselves, two are hosts with
  * addresses. -s asks for NAMES zones of a few names each instead.
@@ -339,9 +340,13 @@ measure_all(const struct store_view *view, const struct names *names,
 		.udp6_size = 1232, .cname_max = 18 };
 	struct request *requests = calloc(count, sizeof(*requests));
 	static struct counters counters;
+	static struct rssac rssac;
 	struct query_ctx *ctx;
-	enum nsd_err err = query_ctx_create(&options, &counters, &ctx);
+	enum nsd_err err;
 
+	if (getenv("BENCH_RSSAC") != NULL)
+		options.rssac = &rssac;
+	err = query_ctx_create(&options, &counters, &ctx);
 	if (err != NSD_OK || requests == NULL)
 		fail("memory", NSD_E_MEMORY);
 	for (unsigned k = 0; k < KIND_COUNT * 2; k++) {

@@ -1,0 +1,85 @@
+"""The figures of RSSAC002 in the log."""
+import os
+import re
+import signal
+
+from harness import zone_text
+
+
+def figures(server, metric, known=0):
+    """The fields of the first line of a metric behind known."""
+    line = server.wait_log(rf"info: RSSAC002 \d+ \d+ {metric}(.*)", known)
+    return {name: int(value) for name, value in
+            (field.split("=") for field in line[1].split())}
+
+
+def ask_figures(server):
+    known = len(server.read_log())
+    os.kill(server.main_pid, signal.SIGUSR1)
+    return known
+
+
+def day_of(server, known):
+    return server.wait_log(r"info: RSSAC002 \d+ (\d+) unique", known)[1]
+
+
+def test_figures_are_those_of_all_servers(nsd):
+    server = nsd(zones={"example": zone_text()},
+                 options={"server-count": 2, "rssac002": "yes"})
+    while not ask_and_look(server):
+        pass  # the day ended meanwhile
+
+
+def ask_and_look(server):
+    """False if another period began."""
+    known = ask_figures(server)
+    day = day_of(server, known)
+    before = {metric: figures(server, metric, known) for metric in
+              ("traffic-volume", "udp-request-sizes", "udp-response-sizes",
+               "tcp-request-sizes", "rcode-volume")}
+    for _ in range(20):
+        server.query("www.example", "A")  # 29 octets; 78 with NS and address
+    for _ in range(3):
+        server.query("nx.example", "A", tcp=True)
+    known = ask_figures(server)
+    if day_of(server, known) != day:
+        return False
+
+    def grown(metric, field):
+        return (figures(server, metric, known).get(field, 0)
+                - before.get(metric, {}).get(field, 0))
+
+    assert grown("traffic-volume", "dns-udp-queries-received-ipv4") == 20
+    assert grown("traffic-volume", "dns-udp-responses-sent-ipv4") == 20
+    assert grown("traffic-volume", "dns-tcp-queries-received-ipv4") == 3
+    assert grown("traffic-volume", "dns-tcp-responses-sent-ipv4") == 3
+    assert figures(server, "traffic-volume",
+                   known)["dns-udp-queries-received-ipv6"] == 0
+    assert grown("udp-request-sizes", "16-31") == 20
+    sizes = figures(server, "udp-response-sizes", known)
+    assert max(value - before["udp-response-sizes"].get(name, 0)
+               for name, value in sizes.items()) == 20
+    assert grown("tcp-request-sizes", "16-31") == 3
+    assert sum(figures(server, "tcp-response-sizes", known).values()) == 3
+    assert grown("rcode-volume", "0") == 20
+    assert grown("rcode-volume", "3") == 3
+    assert figures(server, "unique-sources", known) == {
+        "num-sources-ipv4": 1, "num-sources-ipv6": 0,
+        "num-sources-ipv6-aggregate": 0}
+    return True
+
+
+def test_load_times_are_told(nsd):
+    server = nsd(zones={"example": zone_text(1)},
+                 options={"rssac002": "yes"})
+    server.wait_log(r"RSSAC002 load-time zone=example serial=1 msec=\d+\n")
+    server.write_zone("example", zone_text(2))
+    server.reload()
+    server.wait_log(r"RSSAC002 load-time zone=example serial=2 msec=\d+\n")
+
+
+def test_nothing_is_told_without_the_option(nsd):
+    server = nsd(zones={"example": zone_text()})
+    server.signal(signal.SIGUSR1)
+    server.wait_log("XSTATS")
+    assert not re.search("RSSAC002", server.read_log())
