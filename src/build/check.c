@@ -193,6 +193,8 @@ check_limits(struct packer *p, const struct owner *owner,
 	size_t types = 0;
 	bool within = true;
 
+	if (most->records_per_type == 0 && most->types_per_name == 0)
+		return true;
 	for (size_t i = 0; i < count; i++) {
 		const struct item_group *g = &groups[i];
 		char what[RRTYPE_TEXT_MAX + sizeof(" records")];

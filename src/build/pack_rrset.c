@@ -332,7 +332,7 @@ packing_reserve_suffixes(struct packing *p, size_t raw_len)
 		&s->suffixes_room, suffixes, sizeof(*s->suffixes));
 	if (s->suffixes == NULL)
 		return NSD_E_MEMORY;
-	if (s->suffixes_room <= SUFFIXES_SEARCHED)
+	if (suffixes <= SUFFIXES_SEARCHED)
 		return NSD_OK;
 	while (slots < suffixes * 2)
 		slots *= 2;

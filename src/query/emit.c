@@ -427,13 +427,20 @@ emit_of_root(struct reply *reply, const struct emit_rrset *what,
 	return emit_with_head(reply, what, placed, RRSET_RR_HEAD - 1);
 }
 
+static __attribute__((noinline)) bool
+emit_of_name(struct reply *reply, const struct emit_rrset *what,
+	struct placed *placed)
+{
+	return emit_with_head(reply, what, placed, RRSET_RR_HEAD);
+}
+
 bool
 emit_rrset(struct reply *reply, const struct emit_rrset *what,
 	struct placed *placed)
 {
-	if ((what->rrset->len_flags & RRSET_OWNER_ROOT) != 0)
-		return emit_of_root(reply, what, placed);
-	return emit_with_head(reply, what, placed, RRSET_RR_HEAD);
+	return (what->rrset->len_flags & RRSET_OWNER_ROOT) != 0
+		? emit_of_root(reply, what, placed)
+		: emit_of_name(reply, what, placed);
 }
 
 /* Writes RDLENGTH and RDATA of an RRSIG (RFC 4034 section 3.1). */
