@@ -129,9 +129,8 @@ class Bind(Server):
             "check-mx ignore; check-mx-cname ignore; check-srv-cname ignore;",
             "check-wildcard no; check-sibling no;",
             "max-udp-size 4096; edns-udp-size 4096;",
-            "max-records-per-type 0;",
-            "answer-cookie no; require-server-cookie no;",
             "max-records-per-type 0; max-types-per-name 0;",
+            "answer-cookie no; require-server-cookie no;",
             "}; controls { };",
         ]
         for zone, path in self.zones.items():
