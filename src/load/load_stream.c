@@ -1,10 +1,10 @@
 /* load_stream.c - builds a zone while its file is read. */
 #include "config.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/platform.h"
 #include "build/stream.h"
 #include "load/load_stream.h"
 #include "zonefile/order.h"
@@ -66,7 +66,7 @@ load_stream_parse(const struct load_reading *r, struct load_streaming *s)
 	options.piece_size = load_stream_piece_size(options.threads);
 	err = zonefile_parse(r->path, &options, r->sink, &r->result->files);
 	/* Else malloc would keep what the parser has freed. */
-	malloc_trim(0);
+	platform_heap_trim();
 	return err;
 }
 
