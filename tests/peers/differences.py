@@ -304,6 +304,21 @@ def endless_chain(c):
     return NONE
 
 
+def wildcard_under_another_name(c):
+    """RFC 1034 4.3.3: addresses that a wildcard has for a target go out under
+    the target's name. NSD sometimes leaves a label of that out: it sends those
+    for c.nowhere as of c, which has others."""
+    ours = c.ours.additional - c.theirs.additional
+    theirs = c.theirs.additional - c.ours.additional
+    if (c.server == "nsd" and {row[1:] for row in ours}
+            == {row[1:] for row in theirs}
+            and all(_is_of(row, ("A", "AAAA"))
+                    and dns.name.from_text(row[0]) not in c.owners
+                    for row in ours)):
+        return {"additional"}
+    return NONE
+
+
 def _all_but_flags(c):
     """Everything, and TC with it: the longer of two other answers may be the
     one that does not fit."""
@@ -426,6 +441,7 @@ RULES = [soa_query_ttl, authority_of_positive_answers, proof_behind_dname,
          encloser_without_record, smaller_without_all,
          expansion_without_proof, asterisk_asked_for, any_is_one_rrset,
          chain_into_another_zone, loops, endless_chain, types_beside_cname,
+         wildcard_under_another_name,
          one_rrsig, nsec_at_a_cut, below_nsec3_owner,
          additional_is_optional, addresses_for_more_types, truncated,
          fits_when_compressed, what_fits]
