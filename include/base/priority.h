@@ -6,6 +6,11 @@
 #ifndef BASE_PRIORITY_H
 #define BASE_PRIORITY_H
 
+/* In main, before it has threads and children, which inherit the answer: finds
+ * out whether the system lets us ask. A service manager's filter may kill who
+ * does; then a child of ours has died of it, and the others do nothing. */
+void priority_probe(void);
+
 /* For a worker, and for main: it runs soon after it is woken, whatever the
  * loader does (from Linux 6.12 on; before that, as any process does). The share
  * of others stays as large. */

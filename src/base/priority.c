@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/priority.h"
@@ -31,12 +34,46 @@ struct priority_attr {
 	uint64_t period;
 };
 
+/* False: to ask is death. */
+static bool priority_may_ask = true;
+
+static void
+priority_ask(const struct priority_attr *attr)
+{
+#ifdef SYS_sched_setattr
+	(void)syscall(SYS_sched_setattr, 0, attr, 0u);
+#else
+	(void)attr;
+#endif
+}
+
+void
+priority_probe(void)
+{
+	struct priority_attr attr = {.size = sizeof(attr)};
+	struct rlimit no_core = {0, 0};
+	int status = 0;
+	pid_t pid;
+
+	/* Without a filter nothing can happen. */
+	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 0)
+		return;
+	pid = fork();
+	if (pid == 0) {
+		(void)setrlimit(RLIMIT_CORE, &no_core);
+		priority_ask(&attr);
+		_exit(0);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) == -1 && errno == EINTR)
+		;
+	priority_may_ask = pid > 0 && WIFEXITED(status);
+}
+
 /* Sets at least this nice value. Keeps a policy or a higher nice value that
  * whoever started us has chosen. */
 static void
 priority_set(int policy, int nice, uint64_t slice_ns)
 {
-#ifdef SYS_sched_setattr
 	/* Not by the C library: that of musl fails. */
 	int now = (int)syscall(SYS_sched_getscheduler, 0), nice_now;
 	struct priority_attr attr = {
@@ -50,8 +87,8 @@ priority_set(int policy, int nice, uint64_t slice_ns)
 	if (errno != 0 || (now != SCHED_OTHER && now != SCHED_BATCH))
 		return;
 	attr.nice = nice_now > nice ? nice_now : nice;
-	(void)syscall(SYS_sched_setattr, 0, &attr, 0u);
-#endif
+	if (priority_may_ask)
+		priority_ask(&attr);
 }
 
 void

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -45,6 +47,29 @@ database_log(const char *path, enum nsd_err err,
 			report->error != 0 ? strerror(report->error) : "");
 }
 
+/*
+ * Opens it with the rights of its owner. Root may lack the right to open what
+ * belongs to others (CAP_DAC_OVERRIDE, which service managers take away). If
+ * only root may make files in the directory, root opens it.
+ */
+static enum nsd_err
+database_open_file(const struct store_options *options,
+	const struct store_file *file, struct store **store,
+	struct store_file_report *report)
+{
+	enum nsd_err err;
+	uid_t us = geteuid();
+
+	if (file->owner == us)
+		return store_open_file(options, file, store, report);
+	setfsuid(file->owner);
+	err = store_open_file(options, file, store, report);
+	setfsuid(us);
+	if (err == NSD_E_SYSTEM && report->error == EACCES)
+		err = store_open_file(options, file, store, report);
+	return err;
+}
+
 struct store *
 database_open(const struct conf_server *options, uid_t owner,
 	unsigned reader_max)
@@ -61,7 +86,7 @@ database_open(const struct conf_server *options, uid_t owner,
 
 	if (file.path == NULL || *file.path == '\0')
 		return NULL;
-	err = store_open_file(&store_options, &file, &store, &report);
+	err = database_open_file(&store_options, &file, &store, &report);
 	database_log(file.path, err, &report);
 	return err == NSD_OK ? store : NULL;
 }

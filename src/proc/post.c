@@ -43,7 +43,7 @@ post_leave_main(struct supervisor *s, struct child *self)
 {
 	struct event *events[] = {s->signal_event, s->start_event,
 		s->statistics_event, s->day_event, s->loader.timer,
-		s->xfrd.timer};
+		s->xfrd.timer, s->service.timer};
 
 	/* Until this, main shares the kernel's side of the loop with us. */
 	event_reinit(s->base);
@@ -56,6 +56,7 @@ post_leave_main(struct supervisor *s, struct child *self)
 		event_free(s->workers[i].timer);
 	event_base_free(s->base);
 	close(s->signal_fd);
+	service_leave(&s->service);
 	if (s->pidfile.fd != -1)
 		close(s->pidfile.fd);
 	if (s->self_fds > 0)

@@ -16,6 +16,7 @@
 
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/priority.h"
 #include "proc/affinity.h"
 #include "proc/daemon.h"
 #include "proc/flags.h"
@@ -240,6 +241,8 @@ main_settle(struct supervisor *s, const struct privilege_user *user,
 
 	s->server.main_pid = getpid();
 	s->server.boot = time(NULL);
+	service_open(&s->service);
+	priority_probe();
 	affinity_set_all(o);
 	s->server.lifeline = lifeline_open(lifeline_key);
 	main_give_log(user);

@@ -84,6 +84,7 @@ supervisor_on_loaded(struct supervisor *s, struct child *loader,
 	/* A loader that got so far does not fail at its start. */
 	if (s->loader.failures > 1)
 		s->loader.failures = 1;
+	service_ready(&s->service, result.zones, result.failed);
 	if (s->reload_wanted)
 		supervisor_reload(s);
 }
@@ -113,9 +114,15 @@ static void
 supervisor_on_reloaded(struct supervisor *s, struct child *loader,
 	const struct ipc_message *m)
 {
+	struct ipc_load_result result;
+
 	s->reloading = false;
-	if (s->reload_wanted)
+	if (s->reload_wanted) {
 		supervisor_reload(s);
+		return;
+	}
+	memcpy(&result, m->payload, sizeof(result));
+	service_ready(&s->service, result.zones, result.failed);
 }
 
 static void
@@ -180,6 +187,7 @@ supervisor_stop(struct supervisor *s)
 	/* The dead cannot be told. If the signal went to all processes, some
 	 * have ended by it already: nobody replaces them. */
 	s->stopping = true;
+	service_stopping(&s->service);
 	reap_children(s);
 	post_fill_to_close(s);
 	children_stop(s);
@@ -198,8 +206,10 @@ supervisor_hup(struct supervisor *s)
 	fd = log_fd();
 	if (fd != -1)
 		children_tell(s, IPC_LOG_REOPEN, &fd, 1);
-	if (s->server.conf->server.zonefiles_check)
+	if (s->server.conf->server.zonefiles_check) {
+		service_reloading(&s->service);
 		supervisor_reload(s);
+	}
 }
 
 static void
@@ -316,7 +326,7 @@ supervisor_init_events(struct supervisor *s)
 	for (unsigned i = 0; i < s->worker_count; i++)
 		if (!post_init(&s->workers[i], s, ROLE_WORKER, i))
 			return NSD_E_MEMORY;
-	return NSD_OK;
+	return service_watch(&s->service, s->base);
 }
 
 enum nsd_err

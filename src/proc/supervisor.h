@@ -15,6 +15,7 @@
 #include "proc/role.h"
 #include "proc/rssac_log.h"
 #include "proc/server.h"
+#include "proc/service.h"
 
 struct event;
 struct event_base;
@@ -89,6 +90,7 @@ struct supervisor {
 		const struct ipc_message *m);
 	struct server server;
 	struct pidfile pidfile;
+	struct service service;
 	struct event_base *base;
 	struct event *signal_event;
 	struct event *start_event;      /* 1 second after start */

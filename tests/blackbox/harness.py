@@ -198,6 +198,7 @@ class Server:
         self.program = BUILD / "tests/lib/nsd_update" if updates else NSD
         self.updates = updates
         self.process = None
+        self.launcher = []  # runs the program
         self.environment = dict(os.environ)
         self.extra_groups = None
         self.sessions = []
@@ -252,7 +253,7 @@ class Server:
     # ---- the program
 
     def command(self, *more):
-        return [str(self.program), "-c", str(self.config), *self.flags,
+        return [*self.launcher, str(self.program), "-c", str(self.config), *self.flags,
                 *more]
 
     def run(self, *more):

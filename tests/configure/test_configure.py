@@ -46,7 +46,7 @@ IN_VAIN = [
     "--enable-ratelimit", "--disable-nsec3", "--disable-minimal-responses",
     "--disable-radix-tree", "--enable-dnstap", "--disable-recvmmsg",
     "--enable-root-server", "--enable-memclean", "--enable-mmap",
-    "--enable-packed", "--enable-xdp", "--enable-systemd",
+    "--enable-packed", "--enable-xdp", "--disable-systemd",
     "--without-libevent", "--without-ssl", "--with-protobuf-c=/opt/p",
     "--with-libfstrm=/opt/f",
 ]
@@ -55,7 +55,7 @@ AS_WE_ARE = [
     "--disable-ratelimit", "--enable-nsec3", "--enable-minimal-responses",
     "--enable-radix-tree", "--disable-dnstap", "--enable-recvmmsg",
     "--disable-root-server", "--disable-memclean", "--disable-mmap",
-    "--disable-packed", "--disable-xdp", "--disable-systemd",
+    "--disable-packed", "--disable-xdp", "--enable-systemd",
     "--with-libevent", "--with-ssl", "--disable-largefile",
 ]
 

@@ -1,0 +1,46 @@
+/*
+ * service.h - what the service manager that started us is told: that we are
+ * ready, reload, stop or are alive. The protocol is that of sd_notify(3): lines
+ * in a datagram to the socket that NOTIFY_SOCKET names. Without one nothing is
+ * told. Nothing here fails: a manager that does not read is not waited for.
+ */
+#ifndef PROC_SERVICE_H
+#define PROC_SERVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct event;
+struct event_base;
+
+struct service {
+	int fd;              /* connected; -1: nobody is told */
+	uint32_t watch_msec; /* how often to say that we live; 0: never */
+	struct event *timer;
+	bool ready;          /* has been told so */
+	bool loading;        /* has not, or a reload runs */
+};
+
+/*
+ * Connects to the socket, in the process that stays main and before it enters a
+ * chroot. Takes the variables out of the environment. WATCHDOG_USEC counts only
+ * if it is for us (WATCHDOG_PID).
+ */
+void service_open(struct service *service);
+
+/* For main's loop. NSD_OK or NSD_E_MEMORY. */
+enum nsd_err service_watch(struct service *service, struct event_base *base)
+	MUST_USE;
+
+/* In a child: only main tells. */
+void service_leave(struct service *service);
+
+/* All files have been read: the configured zones, and how many of them could
+ * not be. Ends a reload, too. */
+void service_ready(struct service *service, uint64_t zones, uint64_t failed);
+void service_reloading(struct service *service);
+void service_stopping(struct service *service);
+
+#endif
