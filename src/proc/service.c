@@ -82,11 +82,11 @@ service_read_watchdog(void)
 }
 
 void
-service_open(struct service *service)
+service_open(struct service_manager *service)
 {
 	const char *text = getenv("NOTIFY_SOCKET");
 
-	*service = (struct service){.fd = -1, .loading = true};
+	*service = (struct service_manager){.fd = -1, .loading = true};
 	if (text != NULL && *text != '\0') {
 		service->fd = service_connect(text);
 		service->watch_msec = service_read_watchdog();
@@ -97,7 +97,7 @@ service_open(struct service *service)
 }
 
 static void __attribute__((format(printf, 2, 3)))
-service_tell(const struct service *service, const char *form, ...)
+service_tell(const struct service_manager *service, const char *form, ...)
 {
 	char text[512];
 	va_list args;
@@ -116,7 +116,7 @@ service_tell(const struct service *service, const char *form, ...)
 static void
 service_on_timer(evutil_socket_t fd, short what, void *arg)
 {
-	const struct service *service = arg;
+	const struct service_manager *service = arg;
 
 	if (service->watch_msec > 0)
 		service_tell(service, "WATCHDOG=1");
@@ -126,7 +126,7 @@ service_on_timer(evutil_socket_t fd, short what, void *arg)
 }
 
 enum nsd_err
-service_watch(struct service *service, struct event_base *base)
+service_watch(struct service_manager *service, struct event_base *base)
 {
 	uint32_t msec = service->watch_msec;
 	struct timeval period;
@@ -147,7 +147,7 @@ service_watch(struct service *service, struct event_base *base)
 }
 
 void
-service_leave(struct service *service)
+service_leave(struct service_manager *service)
 {
 	if (service->fd != -1)
 		close(service->fd);
@@ -155,7 +155,7 @@ service_leave(struct service *service)
 }
 
 void
-service_ready(struct service *service, uint64_t zones, uint64_t failed)
+service_ready(struct service_manager *service, uint64_t zones, uint64_t failed)
 {
 	service->ready = true;
 	service->loading = false;
@@ -167,7 +167,7 @@ service_ready(struct service *service, uint64_t zones, uint64_t failed)
 
 /* The time tells an answer to this signal from one to the last. */
 void
-service_reloading(struct service *service)
+service_reloading(struct service_manager *service)
 {
 	if (!service->ready || service->loading)
 		return;
@@ -177,7 +177,7 @@ service_reloading(struct service *service)
 }
 
 void
-service_stopping(struct service *service)
+service_stopping(struct service_manager *service)
 {
 	service_tell(service, "STOPPING=1\nSTATUS=stopping");
 }

@@ -15,7 +15,7 @@
 struct event;
 struct event_base;
 
-struct service {
+struct service_manager {
 	int fd;              /* connected; -1: nobody is told */
 	uint32_t watch_msec; /* how often to say that we live; 0: never */
 	struct event *timer;
@@ -28,19 +28,20 @@ struct service {
  * chroot. Takes the variables out of the environment. WATCHDOG_USEC counts only
  * if it is for us (WATCHDOG_PID).
  */
-void service_open(struct service *service);
+void service_open(struct service_manager *service);
 
 /* For main's loop. NSD_OK or NSD_E_MEMORY. */
-enum nsd_err service_watch(struct service *service, struct event_base *base)
-	MUST_USE;
+enum nsd_err service_watch(struct service_manager *service,
+	struct event_base *base) MUST_USE;
 
 /* In a child: only main tells. */
-void service_leave(struct service *service);
+void service_leave(struct service_manager *service);
 
 /* All files have been read: the configured zones, and how many of them could
  * not be. Ends a reload, too. */
-void service_ready(struct service *service, uint64_t zones, uint64_t failed);
-void service_reloading(struct service *service);
-void service_stopping(struct service *service);
+void service_ready(struct service_manager *service, uint64_t zones,
+	uint64_t failed);
+void service_reloading(struct service_manager *service);
+void service_stopping(struct service_manager *service);
 
 #endif

@@ -64,7 +64,9 @@ main_load_conf(struct flags *flags, struct conf **conf)
 	return conf_check_texts(*conf, &sink) == 0 ? NSD_OK : NSD_E_LIMIT;
 }
 
-static enum nsd_err
+/* To the standard error output and syslog, if there is no file, or it cannot be
+ * opened. */
+static void
 main_open_log(const struct conf_server *o, const char *program)
 {
 	struct log_options options = {
@@ -79,11 +81,16 @@ main_open_log(const struct conf_server *o, const char *program)
 		.verbosity = o->verbosity,
 	};
 	enum nsd_err err = log_open(&options);
+	int error = errno;
 
-	if (err != NSD_OK)
-		log_error("Cannot open %s for appending (%s)", options.file,
-			strerror(errno));
-	return err;
+	if (err == NSD_OK)
+		return;
+	/* Zones are not left unserved for that. */
+	options.file = NULL;
+	if (log_open(&options) != NSD_OK)
+		return; /* as it cannot without a file */
+	log_error("Cannot open %s for appending (%s), logging to stderr",
+		o->logfile, strerror(error));
 }
 
 static enum nsd_err
@@ -208,8 +215,9 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 	struct diag_sink sink = {.on_diag = log_diag};
 	bool took_over;
 
-	if (err != NSD_OK || (err = main_open_log(o, program)) != NSD_OK)
+	if (err != NSD_OK)
 		return err;
+	main_open_log(o, program);
 	log_notice("nsd starting (%s)", PACKAGE_STRING);
 	conf_list_without_effect(s->server.conf, &sink);
 	*lifeline_key = "nsd";

@@ -90,7 +90,7 @@ struct supervisor {
 		const struct ipc_message *m);
 	struct server server;
 	struct pidfile pidfile;
-	struct service service;
+	struct service_manager service;
 	struct event_base *base;
 	struct event *signal_event;
 	struct event *start_event;      /* 1 second after start */

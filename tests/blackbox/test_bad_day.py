@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import harness
-from harness import zone_text
+from harness import wait_for, zone_text
 
 CHECKCONF = harness.BUILD / "nsd-checkconf"
 CHECKZONE = harness.BUILD / "nsd-checkzone"
@@ -201,14 +201,21 @@ def test_no_file_as_pid_file_is_replaced(make_server, kind):
     assert server.read_pid() == server.main_pid
 
 
-@pytest.mark.parametrize("kind", ["fifo", "socket", "directory"])
-def test_log_file_that_nobody_reads_is_no_start(make_server, kind):
-    """Fault 50: it is said on the standard error output."""
+@pytest.mark.parametrize("kind", ["fifo", "socket", "directory", None])
+def test_log_file_that_cannot_be_written_is_no_end(make_server, kind):
+    """Fault 50: it is said on the standard error output, where the log goes."""
     server = make_server(zones={"example": zone_text()})
-    make_thing(server.log, kind)
-    result = server.run("-d")
-    assert result.returncode == 1
-    assert f"Cannot open {server.log} for appending " in result.stderr
+    log = server.directory / ("none/log" if kind is None else "log")
+    server.options["logfile"] = f'"{log}"'
+    server.write_config()
+    if kind is not None:
+        make_thing(log, kind)
+    server.start(ready=False)
+    server.wait_answer()
+    wait_for("the log", lambda: "1 zones: 1 read" in server.output)
+    assert f"Cannot open {log} for appending (" in server.output
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+    assert server.stop() == 0
 
 
 def test_log_pipe_that_is_full_holds_nobody_up(make_server):

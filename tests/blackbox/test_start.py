@@ -88,8 +88,6 @@ def test_text_that_no_txt_record_holds_exits_1(make_server, option):
      "error: user 'no-such-user-here' does not exist."),
     ({"zonesdir": '"/nonexistent"'}, "error: cannot chdir to '/nonexistent': "
      "No such file or directory"),
-    ({"logfile": '"/nonexistent/log"'}, "error: Cannot open /nonexistent/log "
-     "for appending (No such file or directory)"),
     ({"chroot": '"/nonexistent"'}, "error: unable to chroot: "
      "No such file or directory (/nonexistent)"),
     ({"cpu-affinity": "1023"},
