@@ -127,5 +127,9 @@ privilege_drop(const struct privilege_user *user)
 	}
 	/* No program that is run from here on has more rights than we. */
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	/* Processes of one user may look into each other, and open each other's
+	 * files by way of /proc: a worker the store, to write it. Children
+	 * inherit that they may not. Nobody writes cores either. */
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	return NSD_OK;
 }

@@ -28,7 +28,8 @@ void privilege_forget_user(struct privilege_user *user);
  * said in the log. */
 enum nsd_err privilege_chroot(const char *path) MUST_USE;
 
-/* Becomes the user, for good: groups, group, user, and no way back. Said in
+/* Becomes the user, for good: groups, group, user, and no way back; processes
+ * of that user cannot look into it from then on, nor into its children. Said in
  * the log: NSD_E_SYSTEM, NSD_E_DENIED if this process may not. */
 enum nsd_err privilege_drop(const struct privilege_user *user) MUST_USE;
 
