@@ -2,9 +2,11 @@
 #include "config.h"
 
 #include <assert.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include "base/log.h"
 #include "proc/child.h"
 #include "proc/generation.h"
 #include "proc/post.h"
@@ -23,6 +25,25 @@ reap_check_closed(struct supervisor *s, const struct child *loader, int status)
 		child_stop(s->loader.current);
 }
 
+/*
+ * A part of the store's file that its readers cannot read: somebody has cut it
+ * short, or the disk fails. They would die of it for ever, and the loader need
+ * not meet it. Its next one fills another store.
+ */
+static void
+reap_check_store(struct supervisor *s, const struct child *child, int status)
+{
+	struct generation *g = child->generation;
+
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGBUS || !g->in_file
+		|| g->damaged || s->stopping)
+		return;
+	log_error("the database cannot be read any more");
+	g->damaged = true;
+	if (s->loader.current != NULL && s->loader.current->generation == g)
+		kill(s->loader.current->pid, SIGKILL);
+}
+
 static void
 reap_child(struct post *post, struct child *child, int status)
 {
@@ -31,6 +52,7 @@ reap_child(struct post *post, struct child *child, int status)
 	bool was_current = child == post->current;
 
 	child_log_end(child, status);
+	reap_check_store(s, child, status);
 	if (was_current)
 		post->current = NULL;
 	else

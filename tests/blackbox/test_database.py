@@ -1,6 +1,7 @@
 """`database:`: the zones in a file, kept over a clean stop; and whatever may
 have happened to that file, right answers."""
 
+import contextlib
 import os
 import pathlib
 import random
@@ -10,6 +11,7 @@ import struct
 import subprocess
 import time
 
+import dns.exception
 import pytest
 
 import harness
@@ -405,6 +407,24 @@ def wait_left(server, database):
             str(database) in harness.read_proc(pid, "maps")
             for pid in roles.values())
     wait_for("the end of the old workers", is_left)
+
+
+def test_file_that_was_cut_short_is_left_for_memory(server, database):
+    """Whoever reads there gets SIGBUS, however often it is replaced."""
+    loader = server.role("loader")
+    with database.open("r+b") as f:
+        f.truncate(4096)
+    with contextlib.suppress(dns.exception.DNSException, OSError):
+        server.query("www.a.test", "A", timeout=1)
+    server.wait_log("the database cannot be read any more")
+    server.wait_replaced("loader", loader)
+    server.wait_log("2 zones: 2 read, 0 failed", count=2)
+    wait_left(server, database)
+    check(server)
+    log = restart(server)
+    assert "as it was left by a clean stop" in log
+    assert "2 zones: 0 read, 0 failed" in log
+    check(server)
 
 
 def test_damaged_store_is_left_for_memory(server, database):
