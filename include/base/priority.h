@@ -7,8 +7,9 @@
 #define BASE_PRIORITY_H
 
 /* In main, before it has threads and children, which inherit the answer: finds
- * out whether the system lets us ask. A service manager's filter may kill who
- * does; then a child of ours has died of it, and the others do nothing. */
+ * out whether we may ask for a priority at all. The filter of a service manager
+ * may kill whoever does. A child tries it; if that dies, the functions below do
+ * nothing. */
 void priority_probe(void);
 
 /* For a worker, and for main: it runs soon after it is woken, whatever the

@@ -34,7 +34,7 @@ struct priority_attr {
 	uint64_t period;
 };
 
-/* False: to ask is death. */
+/* False: whoever asks for a priority is killed, see priority_probe. */
 static bool priority_may_ask = true;
 
 static void

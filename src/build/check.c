@@ -172,8 +172,8 @@ check_nsec3param(struct packer *p, const struct owner *owner,
 			findings_name_text(owner->name, name));
 }
 
-/* Never only a warning: what a primary refuses is served if it is broken, but
- * not if it is too much. */
+/* An error for a secondary, too: it serves records that break a rule, as its
+ * primary sent them, but not too many. */
 static void
 limit_exceeded(struct packer *p, const struct owner *owner,
 	const struct item_group *g, const char *what, size_t count)

@@ -21,7 +21,8 @@
  * longer, so it is told now and then to wait on. */
 #define STILL_LOADING_MSEC 10000
 #define STILL_LOADING_USEC "60000000"
-/* systemd's answer to "how often?": half of the time it waits. */
+/* So often within the time that the manager waits, as sd_watchdog_enabled(3)
+ * advises. */
 #define WATCHDOG_TIMES 2
 #define WATCH_MSEC_LEAST 10
 
@@ -165,7 +166,8 @@ service_ready(struct service_manager *service, uint64_t zones, uint64_t failed)
 		zones, failed);
 }
 
-/* The time tells an answer to this signal from one to the last. */
+/* By the time the manager tells that this answers its latest signal, and not
+ * the one before. */
 void
 service_reloading(struct service_manager *service)
 {

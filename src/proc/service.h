@@ -19,8 +19,8 @@ struct service_manager {
 	int fd;              /* connected; -1: nobody is told */
 	uint32_t watch_msec; /* how often to say that we live; 0: never */
 	struct event *timer;
-	bool ready;          /* has been told so */
-	bool loading;        /* has not, or a reload runs */
+	bool ready;          /* the manager has been told that we are */
+	bool loading;        /* the first load or a reload runs */
 };
 
 /*

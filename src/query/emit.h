@@ -3,6 +3,7 @@
  *
  * Owners are written as pointers. Each is in the reply already: as the
  * question's name, as a name in RDATA before, or as the end of one of these.
+ * Those that no pointer reaches, and the root, are written as they are.
  * A function writes all that it should, or nothing if that does not fit.
  */
 #ifndef QUERY_EMIT_H
