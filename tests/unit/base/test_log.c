@@ -154,10 +154,12 @@ finding_is_written_with_the_place_it_has(void **state)
 
 	open_log(true, false);
 	diag_emit(&sink, DIAG_ERROR, "f.zone", 12, 3, "bad %s", "octet");
+	diag_emit(&sink, DIAG_ERROR, "f.zone", 13, 0, "bad line");
 	diag_emit(&sink, DIAG_WARNING, "f.zone", 0, 0, "empty");
 	diag_emit(&sink, DIAG_WARNING, NULL, 0, 0, "odd");
 	text = read_file(test_path);
-	assert_non_null(strstr(text, "error: f.zone:12: bad octet\n"));
+	assert_non_null(strstr(text, "error: f.zone:12: bad octet (column 3)\n"));
+	assert_non_null(strstr(text, "error: f.zone:13: bad line\n"));
 	assert_non_null(strstr(text, "warning: f.zone: empty\n"));
 	assert_non_null(strstr(text, "warning: odd\n"));
 }
