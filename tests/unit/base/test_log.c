@@ -158,7 +158,8 @@ finding_is_written_with_the_place_it_has(void **state)
 	diag_emit(&sink, DIAG_WARNING, "f.zone", 0, 0, "empty");
 	diag_emit(&sink, DIAG_WARNING, NULL, 0, 0, "odd");
 	text = read_file(test_path);
-	assert_non_null(strstr(text, "error: f.zone:12: bad octet (column 3)\n"));
+	assert_non_null(strstr(text,
+		"error: f.zone:12: bad octet (column 3)\n"));
 	assert_non_null(strstr(text, "error: f.zone:13: bad line\n"));
 	assert_non_null(strstr(text, "warning: f.zone: empty\n"));
 	assert_non_null(strstr(text, "warning: odd\n"));
