@@ -45,8 +45,8 @@ items_key(const struct rrbatch_rr *rr)
 /* Sorts by key, canonical RDATA and order. tmp: room for as many. */
 void items_sort(struct item *items, struct item *tmp, size_t count);
 
-/* Canonical order of the RDATA of two records of a type (RFC 4034 section
- * 6.3). */
+/* Canonical order of the RDATA of two records of a type
+ * (RFC 4034 section 6.3). */
 int items_compare_rr(uint16_t type, const struct rrbatch_rr *a,
 	const struct rrbatch_rr *b);
 

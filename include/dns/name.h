@@ -86,8 +86,9 @@ enum nsd_err name_parse_text(const char *text, size_t len,
 size_t name_print_text(const uint8_t *name, char out[NAME_TEXT_MAX]);
 
 /*
- * Reads a name from a message. Follows compression pointers (RFC 1035 section
- * 4.1.4). Moves the cursor behind the name as it stands. Case is kept.
+ * Reads a name from a message. Follows compression pointers
+ * (RFC 1035 section 4.1.4). Moves the cursor behind the name as it stands. Case
+ * is kept.
  * returns NSD_OK; NSD_E_WIRE, and the cursor has failed, if the name leaves the
  *     message, is over 255 octets, has a label type other than the two, or a
  *     pointer that does not lead strictly backwards.

@@ -2,8 +2,8 @@
  * server.h - brings requests over UDP and TCP to a handler, and replies back.
  *
  * It runs in a worker, on the worker's libevent loop. It knows nothing of DNS
- * but the two-octet length before a message on a stream (RFC 1035 section
- * 4.2.2, RFC 7766).
+ * but the two-octet length before a message on a stream
+ * (RFC 1035 section 4.2.2, RFC 7766).
  */
 #ifndef NET_SERVER_H
 #define NET_SERVER_H

@@ -20,9 +20,9 @@ type_is_data(uint16_t type)
 	return type != TYPE_NSEC && type != TYPE_NSEC3;
 }
 
-/* Below a zone cut is another zone; below a DNAME is nothing (RFC 6672 section
- * 2.4). Names come in canonical order, so hidden ones follow right behind the
- * name that hides them. */
+/* Below a zone cut is another zone; below a DNAME is nothing
+ * (RFC 6672 section 2.4). Names come in canonical order, so hidden ones follow
+ * right behind the name that hides them. */
 static void
 owner_classify(struct audit *audit, struct audit_owner *o)
 {

@@ -177,8 +177,8 @@ param_check_iterations(struct audit *audit,
 			param->iterations);
 }
 
-/* NSEC3PARAM with other algorithms or flags are not for use (RFC 5155 section
- * 4.1.2). */
+/* NSEC3PARAM with other algorithms or flags are not for use
+ * (RFC 5155 section 4.1.2). */
 void
 audit_nsec3_params(struct audit *audit, const struct audit_rrs *rrs)
 {

@@ -236,8 +236,8 @@ collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
 	}
 }
 
-/* Finds the wildcard that answers for a name on the list (RFC 1034 section
- * 4.3.3). NULL: the name exists, or no wildcard stands for it. */
+/* RFC 1034 section 4.3.3: finds the wildcard that answers for a name on the
+ * list. NULL: the name exists, or no wildcard stands for it. */
 static const struct node *
 find_wildcard(struct query_ctx *ctx, const struct query *q,
 	const struct wanted *w)

@@ -1,6 +1,6 @@
 /*
- * record.c - one line of a master file that is a record (RFC 1035 section
- * 5.1): [owner] [TTL] [class] type RDATA.
+ * record.c - one line of a master file that is a record: [owner] [TTL] [class]
+ * type RDATA (RFC 1035 section 5.1).
  */
 #include "zonefile/reader.h"
 
