@@ -83,8 +83,8 @@ struct zonefile_result {
 	struct zonefile_source *sources;  /* index = rrbatch_rr.file */
 	size_t source_count;
 	uint64_t rr_count;
-	/* With NSD_E_SYNTAX: there were too many errors, and the rest of the
-	 * files was not read. */
+	/* With NSD_E_SYNTAX: there were too many errors, or so much text had
+	 * to be scanned anew behind them, that the rest was not read. */
 	bool is_cut;
 };
 
