@@ -2,13 +2,14 @@
 """Measures what TCP clients that mean harm do to those who ask over UDP.
 
     attack.py [--build DIR] [--servers NAME,...] [--rate R] [--seconds S]
-              [--reps N] [--modes NAME,...]
+              [--reps N] [--modes NAME,...] [--doc FILE]
 
 Each server runs with one worker on core 0. Core 1 has the attacker of
 tests/blackbox/tcp_attack.py, and a UDP client which comes before it there, so
 that what it waits for is the server. For each server and attack: datagrams
 sent and not answered, the slowest answer and the 99.9th percentile, and how
-much memory the kernel held for TCP. As a table in Markdown.
+much memory the kernel held for TCP. As a table in Markdown; --doc writes the
+page of doc/performance with it.
 """
 import argparse
 import json
@@ -21,6 +22,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "lib")]
+import machine  # noqa: E402
 import report  # noqa: E402
 import servers  # noqa: E402
 
@@ -28,6 +30,18 @@ ATTACKER = os.path.join(HERE, os.pardir, "blackbox", "tcp_attack.py")
 PYTHON = "/usr/bin/python3"  # that with Debian's dnspython
 MODES = ["none", "never-reads", "reads-slowly", "tiny-requests",
          "tiny-then-big", "half-closes", "never-asks", "comes-and-goes"]
+PAGE = """# Attacks over TCP
+
+Made by `tests/bench/attack.py`; nobody edits it. {machine}.
+
+One client asks {rate} times a second over UDP while clients of one kind attack
+over TCP; {reps} turns of {seconds:g} s each. Counts are sums, times the medians of
+the turns, memory (what the kernel holds for TCP, on both sides) the most of
+them. What the row *none* says of a server it says of the machine, too: a virtual
+one stands still at times, and server and attacker share two cores with the
+client. The attacks are those of `tests/blackbox/tcp_attack.py`.
+
+{table}"""
 ZONE = """$TTL 3600
 @ SOA ns host 1 7200 3600 1209600 300
 @ NS ns
@@ -93,6 +107,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--reps", type=int, default=3)
     parser.add_argument("--modes", default=",".join(MODES))
+    parser.add_argument("--doc")
     args = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory(prefix="nsd-attack-") as work:
@@ -118,9 +133,17 @@ def main():
                     print(" | ".join(rows[-1]), file=sys.stderr, flush=True)
             finally:
                 server.stop()
-    print(report.table(["server", "attack", "sent", "not answered",
-                        "99.9 %, ms", "slowest, ms", "TCP memory, MiB"],
-                       rows))
+    # By attack, the servers below each other.
+    rows.sort(key=lambda r: args.modes.split(",").index(r[1]))
+    table = report.table(["server", "attack", "sent", "not answered",
+                          "99.9 %, ms", "slowest, ms", "TCP memory, MiB"],
+                         rows)
+    print(table)
+    if args.doc:
+        with open(args.doc, "w") as f:
+            f.write(PAGE.format(rate=args.rate, seconds=args.seconds,
+                                reps=args.reps, machine=machine.name(),
+                                table=table))
 
 
 def row(kind, mode, got):
