@@ -38,8 +38,9 @@ struct log_options {
  */
 enum nsd_err log_open(const struct log_options *options) MUST_USE;
 
-/* Opens the file anew under the same name, for log rotation. On failure the old
- * file stays in use, and a line in it says why. */
+/* Opens the file anew under the same name, for log rotation, or if it could not
+ * be opened before. On failure the log stays where it is, and a line in it says
+ * why. */
 void log_reopen(void);
 void log_close(void);
 
@@ -48,8 +49,7 @@ int log_fd(void);
 
 /*
  * Writes to the file behind fd from now on: log rotation in a process that may
- * not open files. The caller may close fd. No effect if the log is not in a
- * file.
+ * not open files. The caller may close fd.
  */
 void log_use_fd(int fd);
 

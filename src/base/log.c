@@ -89,7 +89,7 @@ log_reopen(void)
 {
 	int fd;
 
-	if (log_state.fd == -1)
+	if (log_state.options.file == NULL || log_state.options.only_syslog)
 		return;
 	fd = log_open_file(log_state.options.file);
 	if (fd == -1) {
@@ -113,6 +113,8 @@ log_use_fd(int fd)
 	/* The number stays the same, so other threads can go on writing. */
 	if (log_state.fd != -1)
 		(void)dup3(fd, log_state.fd, O_CLOEXEC);
+	else
+		log_state.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
 void

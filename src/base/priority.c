@@ -5,12 +5,11 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/platform.h"
 #include "base/priority.h"
 
 #define NICE_MIN (-20)
@@ -47,26 +46,18 @@ priority_ask(const struct priority_attr *attr)
 #endif
 }
 
+static void
+priority_ask_for_nothing(void)
+{
+	const struct priority_attr attr = {.size = sizeof(attr)};
+
+	priority_ask(&attr);
+}
+
 void
 priority_probe(void)
 {
-	struct priority_attr attr = {.size = sizeof(attr)};
-	struct rlimit no_core = {0, 0};
-	int status = 0;
-	pid_t pid;
-
-	/* Without a filter nothing can happen. */
-	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 0)
-		return;
-	pid = fork();
-	if (pid == 0) {
-		(void)setrlimit(RLIMIT_CORE, &no_core);
-		priority_ask(&attr);
-		_exit(0);
-	}
-	while (pid > 0 && waitpid(pid, &status, 0) == -1 && errno == EINTR)
-		;
-	priority_may_ask = pid > 0 && WIFEXITED(status);
+	priority_may_ask = platform_may_call(priority_ask_for_nothing);
 }
 
 /* Sets at least this nice value. Keeps a policy or a higher nice value that

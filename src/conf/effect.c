@@ -90,8 +90,8 @@ effect_tell(const struct conf_option *option, const struct conf_vain *vain,
 	char more[64] = "";
 
 	if (vain->more > 0)
-		snprintf(more, sizeof(more), ", nor has it in %u more clauses",
-			(unsigned)vain->more);
+		snprintf(more, sizeof(more), ", nor has it in %u more clause%s",
+			(unsigned)vain->more, vain->more > 1 ? "s" : "");
 	diag_emit(sink, DIAG_WARNING, vain->first.file, vain->first.line, 0,
 		"%s %.300s: %s has no effect in this program%s",
 		conf_clauses[vain->clause].name, vain->name, option->name,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/platform.h"
 #include "proc/affinity.h"
 
 static bool
@@ -57,10 +58,23 @@ affinity_check(const struct conf_server *options)
 	return NSD_OK;
 }
 
+/* Asks for what we have. */
+static void
+affinity_ask(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		(void)sched_setaffinity(0, sizeof(set), &set);
+}
+
 static void
 affinity_apply(const cpu_set_t *set)
 {
-	if (sched_setaffinity(0, sizeof(*set), set) == -1)
+	if (!platform_may_call(affinity_ask))
+		log_warning("cannot set the CPU affinity: a filter of system"
+			    " calls forbids it");
+	else if (sched_setaffinity(0, sizeof(*set), set) == -1)
 		log_warning("cannot set the CPU affinity: %s",
 			strerror(errno));
 }

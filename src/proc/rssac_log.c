@@ -60,7 +60,7 @@ line_add(struct line *line, const char *format, ...)
 	va_end(args);
 }
 
-/* All fields of struct counters are uint64_t. */
+/* All fields of struct counters are uint64_t (counters.h). */
 static void
 counters_add(struct counters *sum, const struct counters *more)
 {

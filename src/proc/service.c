@@ -76,7 +76,7 @@ service_read_watchdog(void)
 	if (usec == NULL || (pid != NULL && atol(pid) != (long)getpid()))
 		return 0;
 	wanted = strtoull(usec, NULL, 10) / 1000 / WATCHDOG_TIMES;
-	if (wanted == 0 || wanted > UINT32_MAX)
+	if (strtoull(usec, NULL, 10) == 0 || wanted > UINT32_MAX)
 		return 0;
 	return wanted < WATCH_MSEC_LEAST ? WATCH_MSEC_LEAST
 					 : (uint32_t)wanted;
@@ -171,11 +171,20 @@ service_ready(struct service_manager *service, uint64_t zones, uint64_t failed)
 void
 service_reloading(struct service_manager *service)
 {
-	if (!service->ready || service->loading)
+	if (!service->ready)
 		return;
 	service->loading = true;
 	service_tell(service, "RELOADING=1\nMONOTONIC_USEC=%" PRId64
 		"\nSTATUS=reading zones", clock_now_usec());
+}
+
+void
+service_reloaded(struct service_manager *service)
+{
+	if (!service->ready)
+		return;
+	service->loading = false;
+	service_tell(service, "READY=1");
 }
 
 void

@@ -41,7 +41,10 @@ void service_leave(struct service_manager *service);
  * not be. Ends a reload, too. */
 void service_ready(struct service_manager *service, uint64_t zones,
 	uint64_t failed);
+/* A SIGHUP, before or after what it asks for is done: READY follows each. */
 void service_reloading(struct service_manager *service);
+/* Nothing is read for that: READY as before. */
+void service_reloaded(struct service_manager *service);
 void service_stopping(struct service_manager *service);
 
 #endif

@@ -91,6 +91,8 @@ main_open_log(const struct conf_server *o, const char *program)
 		return; /* as it cannot without a file */
 	log_error("Cannot open %s for appending (%s), logging to stderr",
 		o->logfile, strerror(error));
+	/* A SIGHUP tries again. */
+	log_set_file(o->logfile);
 }
 
 static enum nsd_err
@@ -160,9 +162,12 @@ main_make_counters(struct server *server)
 	if (!server->conf->server.rssac002)
 		return NSD_OK;
 	server->rssac = main_share(count * sizeof(*server->rssac));
-	if (server->rssac == NULL
-		|| getrandom(key, sizeof(key), 0) != sizeof(key))
+	if (server->rssac == NULL)
 		return NSD_E_SYSTEM;
+	if (getrandom(key, sizeof(key), 0) != sizeof(key)) {
+		log_error("getrandom: %s", strerror(errno));
+		return NSD_E_SYSTEM;
+	}
 	for (unsigned i = 0; i < count; i++)
 		memcpy(server->rssac[i].key, key, sizeof(key));
 	return NSD_OK;

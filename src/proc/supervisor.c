@@ -206,10 +206,11 @@ supervisor_hup(struct supervisor *s)
 	fd = log_fd();
 	if (fd != -1)
 		children_tell(s, IPC_LOG_REOPEN, &fd, 1);
-	if (s->server.conf->server.zonefiles_check) {
-		service_reloading(&s->service);
+	service_reloading(&s->service);
+	if (s->server.conf->server.zonefiles_check)
 		supervisor_reload(s);
-	}
+	else
+		service_reloaded(&s->service);
 }
 
 static void

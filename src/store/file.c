@@ -60,10 +60,10 @@ store_reader_clear(struct store *store, unsigned slot)
 		return;
 }
 
-/* A process that crashes is replaced when its core is written. With all zones
- * in it that takes long; and what is read of a hole of the file, to be written
- * there, becomes memory that nobody gives back. It matters little if refused.
- */
+/* The server's processes write no core; a debugger, and tools that link the
+ * store, do. With all zones in it that takes long; and what is read of a hole
+ * of the file, to be written there, becomes memory that nobody gives back. It
+ * matters little if refused. */
 static void
 file_keep_from_core(void *area, size_t size)
 {

@@ -2,6 +2,7 @@
 the one who starts the server has left."""
 
 import os
+import signal
 import socket
 import subprocess
 
@@ -214,6 +215,12 @@ def test_log_file_that_cannot_be_written_is_no_end(make_server, kind):
     server.wait_answer()
     wait_for("the log", lambda: "1 zones: 1 read" in server.output)
     assert f"Cannot open {log} for appending (" in server.output
+    if kind == "socket":
+        log.unlink()
+        server.signal(signal.SIGHUP)  # tries again
+        wait_for("the log", lambda: log.exists())
+        server.kill("server 1")
+        wait_for("a line", lambda: "server 1 (pid" in log.read_text())
     assert server.answer("www.example", "A") == ["192.0.2.1"]
     assert server.stop() == 0
 

@@ -128,7 +128,7 @@ zone:
         f"warning: {server.config}:{at[0]}: remote-control: control-enable "
         "has no effect in this program",
         f"warning: {server.config}:{at[1]}: zone b.test: notify has no effect "
-        "in this program, nor has it in 1 more clauses"]
+        "in this program, nor has it in 1 more clause"]
 
 
 def test_term_to_all_processes_is_a_clean_stop(nsd):

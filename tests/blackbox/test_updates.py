@@ -284,7 +284,8 @@ def test_changes_wait_while_the_file_is_compared(nsd):
                                f"add c{tickets}.at{serial} 60 TXT x")
             time.sleep(0.01)
         answers = read_answers(server, 2 * tickets)
-        assert {rest.split(" added")[0] for _, rest in answers} == {"ok"}
+        # None were sent if the file was compared at once.
+        assert {rest.split(" added")[0] for _, rest in answers} <= {"ok"}
         # Only what came before the comparing is undone by the file.
         there = [server.rcode(f"c{n}.at{serial}.example", "TXT") == "NOERROR"
                  for n in range(1, tickets + 1)]

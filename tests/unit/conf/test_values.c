@@ -646,7 +646,7 @@ options_without_effect_are_listed_once_with_their_place(void **state)
 		"t:5: warning: verify: enable" NO_EFFECT "\n"
 		"t:7: warning: zone a: multi-primary-check" NO_EFFECT "\n"
 		"t:6: warning: zone a: notify" NO_EFFECT
-		", nor has it in 1 more clauses\n");
+		", nor has it in 1 more clause\n");
 	/* Once for a pattern, not for the zones that it is included in; the
 	 * last value counts. */
 	list_without_effect("server: xfrdir: /var/x metrics-enable: yes\n"
@@ -661,7 +661,7 @@ options_without_effect_are_listed_once_with_their_place(void **state)
 		"key: name: j secret: aGVs\n"
 		"tls-auth: name: t auth-domain-name: a client-cert: b",
 		"t:2: warning: key k: secret" NO_EFFECT
-		", nor has it in 1 more clauses\n"
+		", nor has it in 1 more clause\n"
 		"t:4: warning: tls-auth t: auth-domain-name" NO_EFFECT "\n");
 }
 
