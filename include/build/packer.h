@@ -33,6 +33,7 @@
 
 struct store_heap;
 struct name_hasher;
+struct node;
 
 /* What all packers of a zone have in common. Only share changes while they
  * run; it has locks of its own. */
@@ -129,6 +130,8 @@ struct packer {
 	const struct node_rrset *kept; /* in an update: entries of the old node
 					* that stay as they are; ascending */
 	size_t kept_count;
+	const struct node *former; /* in an update: the old node. What it has is
+				    * within the limits. NULL: none */
 	struct name_hasher *hasher; /* NULL: no chain */
 	const uint8_t *hashes[2];   /* of the name, and of the wildcard below
 				     * it; NULL: not to be kept */

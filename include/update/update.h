@@ -28,7 +28,8 @@ struct zone_update_options {
 	bool secondary; /* as in zone_build_input */
 	uint32_t nsec3_iterations_max; /* as in zone_build_input */
 	struct zone_limits limits; /* for the RRsets that change, and the types
-				    * of their names */
+				    * of their names: more than that, and
+				    * than before, is an error */
 };
 
 /*

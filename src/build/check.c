@@ -185,6 +185,45 @@ limit_exceeded(struct packer *p, const struct owner *owner,
 		findings_name_text(owner->name, name), count, what);
 }
 
+/* How many records of a group's kind the name had before an update. */
+static size_t
+former_records(const struct packer *p, const struct item_group *g)
+{
+	const struct node_rrset *entry = p->former == NULL ? NULL
+		: node_find_kind(p->former, g->type,
+			g->sigs ? NODE_RRSET_SIGS : 0);
+	size_t count;
+
+	if (entry == NULL)
+		return 0;
+	if (g->sigs) {
+		const struct rrset_sigs *sigs =
+			store_get(p->zone->view, entry->ref);
+
+		count = sigs->count;
+	} else {
+		const struct rrset *rrset =
+			store_get(p->zone->view, entry->ref);
+
+		count = rrset->count;
+	}
+	return count < UINT16_MAX ? count : SIZE_MAX; /* or more */
+}
+
+static size_t
+former_types(const struct packer *p)
+{
+	const struct node_rrset *e;
+	size_t types = 0;
+
+	if (p->former == NULL)
+		return 0;
+	e = node_entries(p->former);
+	for (unsigned i = 0; i < p->former->entry_count; i++)
+		types += i == 0 || e[i - 1].type != e[i].type;
+	return types;
+}
+
 bool
 check_limits(struct packer *p, const struct owner *owner,
 	const struct item_group *groups, size_t count)
@@ -201,14 +240,16 @@ check_limits(struct packer *p, const struct owner *owner,
 
 		types += i == 0 || groups[i - 1].type != g->type;
 		if (most->records_per_type == 0
-			|| g->count <= most->records_per_type)
+			|| g->count <= most->records_per_type
+			|| g->count <= former_records(p, g))
 			continue;
 		rrtype_print(g->items[0].rr->type, what);
 		strcat(what, " records");
 		limit_exceeded(p, owner, g, what, g->count);
 		within = false;
 	}
-	if (most->types_per_name == 0 || types <= most->types_per_name)
+	if (most->types_per_name == 0 || types <= most->types_per_name
+		|| types <= former_types(p))
 		return within;
 	limit_exceeded(p, owner, &groups[0], "types", types);
 	return false;

@@ -61,8 +61,10 @@ touch_pack_items(struct zone_update *u, struct touch *t, store_ref *ref)
 	hash.flags &= OWNER_KEY_WHOLE;
 	p->kept = t->kept;
 	p->kept_count = t->kept_count;
+	p->former = t->old == STORE_NONE ? NULL : store_get(u->view, t->old);
 	err = node_pack_items(p, ref == &t->made_hash ? &hash : &t->owner,
 		t->items, t->item_count, ref);
+	p->former = NULL;
 	if (err == NSD_OK)
 		p->kept_count = 0;
 	return err;

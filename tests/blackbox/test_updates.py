@@ -56,6 +56,32 @@ add www 60 CNAME other
     assert server.update("zone example.\nadd a 60 TXT x") == ("ok", 1, 0)
 
 
+def test_name_beyond_the_limits_may_shrink_and_change(nsd):
+    """Its file may give it more; the primary has to be able to go on."""
+    text = zone_text(1) + "".join(
+        f"full PTR f{i}.x.\n" for i in range(12)) + (
+        "ty A 192.0.2.1\nty TXT x\nty MX 1 a.\nty HINFO a b\n"
+        "ty RP a. b.\n")
+    server = nsd(zones={"example": text}, options={
+        "max-records-per-type": 10, "max-types-per-name": 3}, updates=True)
+    server.wait_serial("example", 1)
+
+    def update(change):
+        return server.update("zone example.\n" + change)[0]
+
+    assert update("add full 3600 PTR more.x.") != "ok"
+    assert update("remove full 3600 PTR f0.x.") == "ok"
+    assert update("remove full 3600 PTR f1.x.\n"
+                  "add full 3600 PTR g.x.") == "ok"
+    assert update("remove ty 3600 A 192.0.2.1\n"
+                  "add ty 3600 A 192.0.2.2") == "ok"
+    assert update("add ty 3600 AAAA ::1") != "ok"
+    assert update("remove-rrset ty MX") == "ok"
+    assert len(server.answer("full.example", "PTR")) == 11
+    assert server.answer("ty.example", "A") == ["192.0.2.2"]
+    assert server.answer("ty.example", "MX") == []
+
+
 def test_limits_of_a_name(nsd):
     server = nsd(zones={"example": zone_text(1)
                         + "".join(f"big A 192.0.2.{n}\n" for n in range(9))},
