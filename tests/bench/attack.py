@@ -35,7 +35,7 @@ PAGE = """# Attacks over TCP
 Made by `tests/bench/attack.py`; nobody edits it. {machine}.
 
 One client asks {rate} times a second over UDP while clients of one kind attack
-over TCP; {reps} turns of {seconds:g} s each. Counts are sums, times the medians of
+over TCP; turns of {seconds:g} s, {reps} of each. Counts are sums, times the medians of
 the turns, memory (what the kernel holds for TCP, on both sides) the most of
 them. What the row *none* says of a server it says of the machine, too: a virtual
 one stands still at times, and server and attacker share two cores with the
