@@ -3,9 +3,16 @@
 
 #include <string.h>
 
-#include "build/build_pass.h"
+#include "build/parts_pass.h"
 
-void
+struct apex_facts {
+	bool soa;
+	bool ns;
+	unsigned params_count;
+	const struct rrbatch_rr *params; /* the first NSEC3PARAM, or NULL */
+};
+
+static void
 apex_read_facts(const struct build *b, struct apex_facts *facts)
 {
 	memset(facts, 0, sizeof(*facts));
@@ -22,4 +29,21 @@ apex_read_facts(const struct build *b, struct apex_facts *facts)
 				facts->params = rr;
 		}
 	}
+}
+
+enum nsd_err
+apex_use(struct build *b, struct rrbatch_rr **params)
+{
+	struct apex_facts facts;
+
+	*params = NULL;
+	apex_read_facts(b, &facts);
+	if (!facts.soa || !facts.ns || facts.params_count > 1)
+		return NSD_E_LIMIT;
+	if (facts.params_count == 0)
+		return NSD_OK;
+	*params = parts_copy_record(facts.params);
+	if (*params == NULL)
+		return NSD_E_MEMORY;
+	return chain_use_params(b, *params) ? NSD_OK : NSD_E_LIMIT;
 }

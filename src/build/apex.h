@@ -2,20 +2,19 @@
 #ifndef BUILD_APEX_H
 #define BUILD_APEX_H
 
-#include <stdbool.h>
-
+#include "base/err.h"
 #include "dns/rrbatch.h"
 
 struct build;
 
-struct apex_facts {
-	bool soa;
-	bool ns;
-	unsigned params_count;
-	const struct rrbatch_rr *params; /* the first NSEC3PARAM, or NULL */
-};
-
-/* Reads the owners at the front of b->names, those of the apex. */
-void apex_read_facts(const struct build *b, struct apex_facts *facts);
+/*
+ * Reads the owners at the front of b->names, which have to be those of the
+ * apex, and has the chain use its NSEC3 parameters.
+ * out: *params, a copy of the NSEC3PARAM record, to be freed; NULL if there is
+ *     none. Also after an error.
+ * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT if there is no SOA or NS, or if
+ *     only all records together tell which parameters are used.
+ */
+enum nsd_err apex_use(struct build *b, struct rrbatch_rr **params) MUST_USE;
 
 #endif

@@ -15,7 +15,7 @@
 /* What a node or an RRset may be too large for, is well above these. */
 #define GROUPS_MAX 60000u
 #define SIGS_MAX 1000u
-#define RRSET_OCTETS_MAX ((size_t)1 << 24)
+#define RRSET_STORED_MAX ((size_t)1 << 24)
 
 /* ---- begin and end ------------------------------------------------------- */
 
@@ -70,23 +70,12 @@ static enum nsd_err
 inspect_apex(struct zone_inspect *s)
 {
 	struct build *b = &s->build;
-	struct apex_facts facts;
+	enum nsd_err err = apex_use(b, &s->params);
 
-	apex_read_facts(b, &facts);
-	if (!facts.soa || !facts.ns || facts.params_count > 1)
+	if (err == NSD_OK && s->params != NULL
+		&& b->zone.params.iterations > nsec3_params_limit(0))
 		return NSD_E_LIMIT;
-	if (facts.params_count == 0)
-		return NSD_OK;
-	s->params = malloc(sizeof(*s->params) + facts.params->rdlen);
-	if (s->params == NULL)
-		return NSD_E_MEMORY;
-	*s->params = *facts.params;
-	s->params->owner_len = 0;
-	memcpy(s->params->data, rrbatch_rr_rdata(facts.params),
-		facts.params->rdlen);
-	return chain_use_params(b, s->params)
-			&& b->zone.params.iterations <= nsec3_params_limit(0)
-		? NSD_OK : NSD_E_LIMIT;
+	return err;
 }
 
 /* ---- records ------------------------------------------------------------- */
@@ -144,7 +133,7 @@ groups_are_usual(const struct packer *p, size_t count)
 			return false;
 		for (size_t n = 0; n < g->count; n++)
 			octets += g->items[n].rr->rdlen;
-		if (octets > RRSET_OCTETS_MAX)
+		if (octets > RRSET_STORED_MAX)
 			return false;
 	}
 	return count <= GROUPS_MAX;

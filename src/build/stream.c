@@ -72,24 +72,15 @@ stream_abandon(struct zone_stream *s)
 
 /* ---- the apex ------------------------------------------------------------ */
 
-/* Looks at the first part, which has to have the apex. Which of several sets of
- * NSEC3 parameters is used, only all records together tell. */
+/* Looks at the first part, which has to have the apex. */
 static enum nsd_err
 stream_read_apex(struct zone_stream *s)
 {
 	struct build *b = &s->parts->build;
-	struct apex_facts facts;
+	enum nsd_err err = apex_use(b, &s->params);
 
-	apex_read_facts(b, &facts);
-	if (!facts.soa || !facts.ns || facts.params_count > 1)
-		return NSD_E_LIMIT;
-	if (facts.params_count == 0)
-		return NSD_OK;
-	s->params = parts_copy_record(facts.params);
-	if (s->params == NULL)
-		return NSD_E_MEMORY;
-	if (!chain_use_params(b, s->params))
-		return NSD_E_LIMIT;
+	if (err != NSD_OK || s->params == NULL)
+		return err;
 	b->zone.hash_later = true;
 	b->zone.hash_apex_alone = b->zone.params.iterations
 		> nsec3_params_limit(b->input->nsec3_iterations_max);
