@@ -14,6 +14,8 @@
 #define COUNTER_CLASSES 5 /* IN, CH, HS, ANY, other */
 #define COUNTER_RCODES 17 /* 16: BADVERS */
 
+/* All fields are uint64_t or arrays of them: whoever sums them up goes over
+ * the structure as one array. */
 struct counters {
 	uint64_t queries;
 	uint64_t type[COUNTER_TYPES]; /* index 0: also types above 255 */

@@ -67,6 +67,7 @@ counters_add(struct counters *sum, const struct counters *more)
 	uint64_t *to = (uint64_t *)sum;
 	const uint64_t *from = (const uint64_t *)more;
 
+	/* All fields are such numbers, see counters.h. */
 	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
 		to[i] += from[i];
 }

@@ -7,6 +7,13 @@
 /* An odd number without a pattern; any will do. */
 #define ODD_BITS UINT64_C(0xd6e8feb86659fd93)
 
+/* The longest run of zero bits that note finds, plus one. */
+#define RUN_MAX (64 - RSSAC_REGISTER_BITS + 1)
+
+/* No estimate is higher: what a taken-over worker wrote may mean more than
+ * 64 bits hold. */
+#define SOURCES_MAX 0x1p63
+
 /* Makes each bit depend on each. */
 static uint64_t
 mix(uint64_t h)
@@ -95,9 +102,16 @@ rssac_add(struct rssac *sum, const struct rssac *worker)
 			sum->sent[t][i] += worker->sent[t][i];
 	}
 	for (unsigned s = 0; s < RSSAC_SOURCES; s++)
-		for (unsigned i = 0; i < RSSAC_REGISTERS; i++)
-			if (sum->sources[s][i] < worker->sources[s][i])
-				sum->sources[s][i] = worker->sources[s][i];
+		for (unsigned i = 0; i < RSSAC_REGISTERS; i++) {
+			uint8_t run = __atomic_load_n(
+				&worker->sources[s][i], __ATOMIC_RELAXED);
+
+			/* A worker that was taken over may write anything. */
+			if (run > RUN_MAX)
+				run = RUN_MAX;
+			if (sum->sources[s][i] < run)
+				sum->sources[s][i] = run;
+		}
 }
 
 uint64_t
@@ -113,7 +127,8 @@ rssac_estimate(const uint8_t registers[RSSAC_REGISTERS])
 	}
 	estimate = 0.7213 / (1 + 1.079 / m) * m * m / sum;
 	if (estimate > 2.5 * m || empty == 0)
-		return (uint64_t)(estimate + 0.5);
+		return estimate < SOURCES_MAX ? (uint64_t)(estimate + 0.5)
+			: (uint64_t)SOURCES_MAX;
 	/* Few sources: how many it takes on average until no more registers
 	 * than these are empty. */
 	estimate = 0;

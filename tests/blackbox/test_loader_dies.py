@@ -343,7 +343,7 @@ def test_stores_are_made_in_a_chroot_for_ever(make_server, directory):
     server = make_server(zones={"example": zone_text()}, options={
         "username": "nobody", "chroot": f'"{directory}"'})
     if harness.is_sanitized():
-        server.environment["ASAN_OPTIONS"] = "detect_leaks=0"
+        server.look_for_no_leaks()
     server.start()
     files = None
     for turn in range(6):

@@ -194,7 +194,7 @@ def test_runs_under_the_unit_of_debian(make_server, directory, manager):
     directory.chmod(0o777)
     server.launcher = [sys.executable, debian_unit.__file__]
     # A sanitizer's look for leaks is by ptrace, which the filter kills.
-    server.environment["ASAN_OPTIONS"] = "detect_leaks=0"
+    server.look_for_no_leaks()
     server.start()
     manager.wait("READY=1")
     assert "Seccomp:\t2" in read_proc(server.role("server 1"), "status")

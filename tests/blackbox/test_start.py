@@ -433,7 +433,7 @@ def chroot_server(make_server, directory, **options):
     os.chown(directory, 65534, 65534)
     if harness.is_sanitized():
         # The leak check needs /proc, which is not in there.
-        server.environment["ASAN_OPTIONS"] = "detect_leaks=0"
+        server.look_for_no_leaks()
     return server.start()
 
 

@@ -145,6 +145,24 @@ sources_of_ipv6_and_of_several_workers(void **state)
 	free(sum);
 }
 
+/* Its counters are shared memory, which main sums up. */
+static void
+registers_of_a_taken_over_worker_are_no_harm(void **state)
+{
+	struct rssac *worker = make(), *sum = make();
+
+	memset(worker->sources, 255, sizeof(worker->sources));
+	rssac_add(sum, worker);
+	for (unsigned s = 0; s < RSSAC_SOURCES; s++) {
+		for (unsigned i = 0; i < RSSAC_REGISTERS; i++)
+			assert_in_range(sum->sources[s][i], 1, 63);
+		assert_true(rssac_estimate(sum->sources[s])
+			== UINT64_C(1) << 63);
+	}
+	free(worker);
+	free(sum);
+}
+
 static void
 answers_count_where_it_is_asked_for(void **state)
 {
@@ -171,6 +189,7 @@ main(void)
 		cmocka_unit_test(what_comes_again_counts_once),
 		cmocka_unit_test(sources_are_estimated),
 		cmocka_unit_test(sources_of_ipv6_and_of_several_workers),
+		cmocka_unit_test(registers_of_a_taken_over_worker_are_no_harm),
 		cmocka_unit_test(answers_count_where_it_is_asked_for),
 	};
 
