@@ -49,6 +49,17 @@ build_in() {
 	build_only "$dir" all "$@"
 }
 
+# build_system : makes configure and what it reads, if they are older than what
+# they are made of.
+build_system() (
+	cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
+	mkdir -p build-aux
+	if [ ! -x configure ] || [ configure.ac -nt configure ] ||
+		[ ! -e Makefile.in ] || [ Makefile.am -nt Makefile.in ]; then
+		autoreconf -fi
+	fi
+)
+
 # build_only DIR TARGETS [CONFIGURE-ARGUMENT...] : the same, these targets only.
 # configure is called by a relative path: it refuses an absolute one with a
 # space in it.
@@ -56,16 +67,11 @@ build_only() {
 	local dir=$1 targets=$2 source here
 	shift 2
 	source=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-	mkdir -p "$dir" "$source/build-aux"
+	mkdir -p "$dir"
 	dir=$(cd "$dir" && pwd)
 	here=$(realpath --relative-to="$dir" "$source")
 	{
-		if [ ! -x "$source/configure" ] ||
-			[ "$source/configure.ac" -nt "$source/configure" ] ||
-			[ ! -e "$source/Makefile.in" ] ||
-			[ "$source/Makefile.am" -nt "$source/Makefile.in" ]; then
-			(cd "$source" && autoreconf -fi)
-		fi &&
+		build_system &&
 			(cd "$dir" && "$here/configure" "$@" &&
 				# shellcheck disable=SC2086
 				make -j"$(nproc)" $targets)

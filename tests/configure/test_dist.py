@@ -120,5 +120,5 @@ def test_distcheck_passes_in_a_path_with_a_space(clone, tarball):
     installs, uninstalls and cleans, and looks whether anything is left."""
     said = run("make", f"-j{os.cpu_count()}", "distcheck",
                "DISTCHECK_CONFIGURE_FLAGS=--disable-dependency-tracking"
-               " --enable-werror", cwd=clone)
+               " CFLAGS=-O0", cwd=clone)
     assert f"{tarball.name[:-7]} archives ready for distribution" in said
