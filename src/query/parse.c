@@ -2,9 +2,9 @@
 #include <netinet/in.h>
 
 #include "dns/rrtype.h"
+#include "dns/tsig.h"
 #include "query/acl.h"
 #include "query/parse.h"
-#include "query/tsig.h"
 
 /* An IXFR has one SOA in its authority section. More records than these are
  * abuse. */
@@ -86,6 +86,7 @@ static enum nsd_err
 read_additional(struct query *q, struct cursor *c, unsigned count)
 {
 	struct message_rr rr;
+	struct tsig tsig;
 
 	for (unsigned i = 0; i < count; i++) {
 		if (message_read_rr(c, &rr) != NSD_OK)
@@ -97,7 +98,9 @@ read_additional(struct query *q, struct cursor *c, unsigned count)
 				return NSD_E_WIRE;
 			break;
 		case TYPE_TSIG:
-			if (i + 1 != count || !tsig_is_well_formed(&rr))
+			if (i + 1 != count || tsig_read(c->start,
+				(size_t)(c->end - c->start),
+				rr.owner_at, &tsig) != NSD_OK)
 				return NSD_E_WIRE;
 			q->tsig_at = (uint16_t)rr.owner_at;
 			break;

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "dns/rrtype.h"
+#include "dns/tsig.h"
 #include "query/reply.h"
-#include "query/tsig.h"
 
 #define ZONEVERSION_LEN 6u /* labels, type, serial: RFC 9660 section 2 */
 
@@ -128,6 +128,21 @@ count_reply(struct counters *counters, const struct reply *reply)
 		counters->truncated++;
 }
 
+/* No key is known yet (RFC 8945 section 5.2.1). Without room for the record the
+ * reply goes without. */
+static void
+refuse_key(struct query *q)
+{
+	const struct exchange *x = q->exchange;
+	size_t len = q->reply.len;
+	struct tsig tsig;
+
+	if (tsig_read(x->request, x->request_len, q->tsig_at, &tsig) == NSD_OK
+		&& tsig_refuse(&tsig, RCODE_BADKEY, q->reply.out, &len,
+			x->reply_capacity) == NSD_OK)
+		q->reply.len = (uint32_t)len;
+}
+
 void
 reply_end(struct query_ctx *ctx, struct query *q)
 {
@@ -137,8 +152,6 @@ reply_end(struct query_ctx *ctx, struct query *q)
 
 	if (q->edns.present)
 		write_opt(ctx, q);
-	if (q->tsig_at != 0)
-		tsig_write_badkey(q);
 	memcpy(out, q->exchange->request, 2); /* ID */
 	octets_put_u16(out + MESSAGE_FLAGS,
 		reply->flags | (reply->rcode & MESSAGE_RCODE_MASK));
@@ -147,6 +160,8 @@ reply_end(struct query_ctx *ctx, struct query *q)
 	octets_put_u16(out + MESSAGE_NSCOUNT, reply->count[SECTION_AUTHORITY]);
 	octets_put_u16(out + MESSAGE_ARCOUNT,
 		reply->count[SECTION_ADDITIONAL]);
+	if (q->tsig_at != 0)
+		refuse_key(q);
 	q->exchange->reply_len = reply->len;
 	count_reply(ctx->counters, reply);
 }

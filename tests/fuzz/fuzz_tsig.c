@@ -1,0 +1,62 @@
+/* fuzz_tsig.c - TSIG records at any place of any octets; two answers of a chain
+ * that somebody else has signed. */
+#include <stdlib.h>
+
+#include "dns/tsig.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+check(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+/* Nobody knows the secret: whatever is in the message, it is not right. */
+static void
+check_record(const uint8_t *data, const struct tsig *tsig)
+{
+	static struct mac *mac;
+	struct tsig_key key = {.kind = MAC_HMAC_SHA256};
+	struct tsig_chain chain;
+	uint8_t reply[2048] = {0};
+	size_t len = MESSAGE_HEADER_LEN;
+
+	if (mac == NULL)
+		check(mac_create(MAC_HMAC_SHA256, (const uint8_t *)"secret", 6,
+			&mac) == NSD_OK);
+	key.mac = mac;
+	for (unsigned i = 0; i < tsig->key.len; i++)
+		key.name[i] = tsig->key.name[i];
+	tsig_begin(&chain, &key);
+	check(tsig_check(&chain, data, tsig, 1700000000) != RCODE_NOERROR);
+	check(tsig_refuse(tsig, RCODE_BADKEY, reply, &len, sizeof(reply))
+		== NSD_OK);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct tsig tsig, again;
+	uint8_t reply[2048] = {0};
+	size_t len = MESSAGE_HEADER_LEN;
+
+	for (size_t at = 0; at < size && at < 512; at++) {
+		if (tsig_read(data, size, at, &tsig) != NSD_OK)
+			continue;
+		check(tsig.mac + tsig.mac_len <= data + size);
+		check(tsig.other + tsig.other_len <= data + size);
+		check_record(data, &tsig);
+		/* What is written can be read. */
+		if (tsig_refuse(&tsig, RCODE_BADSIG, reply, &len, 512)
+			!= NSD_OK)
+			continue;
+		check(tsig_read(reply, len, MESSAGE_HEADER_LEN, &again)
+			== NSD_OK);
+		check(name_equal(again.key.name, tsig.key.name));
+		check(again.time_sec == tsig.time_sec);
+		len = MESSAGE_HEADER_LEN;
+	}
+	return 0;
+}
