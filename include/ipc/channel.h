@@ -44,9 +44,10 @@ void ipc_channel_close(struct ipc_channel *channel);
  * either may be NULL if there is none of it.
  * returns NSD_OK; NSD_E_BUG: the table does not have this message from self to
  *     peer with this length and so many descriptors; NSD_E_AGAIN: the buffer is
- *     full, as the other side does not read; NSD_E_PEER: the other side is
- *     gone; NSD_E_SYSTEM: anything else that the system refuses, errno says
- *     why.
+ *     full, as the other side does not read; NSD_E_MEMORY: the system has no
+ *     memory for it now, whatever the other side does; NSD_E_PEER: the other
+ *     side is gone; NSD_E_SYSTEM: anything else that the system refuses, errno
+ *     says why.
  */
 enum nsd_err ipc_send(const struct ipc_channel *channel, enum ipc_type type,
 	const void *payload, size_t len, const int *fds, unsigned fd_count)
@@ -55,7 +56,8 @@ enum nsd_err ipc_send(const struct ipc_channel *channel, enum ipc_type type,
 /*
  * Receives the next message. Never blocks.
  * returns NSD_OK and gives the descriptors of *message; NSD_E_AGAIN: there is
- *     no message now; NSD_E_NOT_FOUND: there will be none, as the other side is
+ *     no message now; NSD_E_MEMORY: the system has no memory for it now, and it
+ *     stays; NSD_E_NOT_FOUND: there will be none, as the other side is
  *     gone; NSD_E_DENIED: the table does not have this message from peer to
  *     self, or its size or count of descriptors is wrong; its descriptors are
  *     closed, and the channel can be used on; NSD_E_SYSTEM: anything else that

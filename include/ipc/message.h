@@ -66,8 +66,6 @@ struct ipc_zone {
 
 /*   name, sender, receiver, payload least, most, descriptors, meaning */
 #define IPC_MESSAGES(X)                                                      \
-	X(STOP, ROLE_MAIN, ROLE_CHILDREN, IPC_NONE, IPC_NONE, 0,             \
-		"end as soon as the work in hand is done")                   \
 	X(LOG_REOPEN, ROLE_MAIN, ROLE_CHILDREN, IPC_NONE, IPC_NONE, 1,       \
 		"write to this descriptor of the log file from now on")      \
 	X(RELOAD, ROLE_MAIN, ROLE_LOADER, IPC_NONE, IPC_NONE, 0,             \

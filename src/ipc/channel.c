@@ -52,6 +52,15 @@ ipc_row_allows(uint32_t type, enum ipc_role from, enum ipc_role to, size_t len,
 		&& fd_count <= row->fds_max;
 }
 
+/* True if the system is short of something, which may pass: memory, or
+ * descriptors that are on their way. The other side has nothing to do with
+ * it. */
+static bool
+ipc_is_short(int error)
+{
+	return error == ENOBUFS || error == ENOMEM || error == ETOOMANYREFS;
+}
+
 enum nsd_err
 ipc_send(const struct ipc_channel *channel, enum ipc_type type,
 	const void *payload, size_t len, const int *fds, unsigned fd_count)
@@ -86,8 +95,10 @@ ipc_send(const struct ipc_channel *channel, enum ipc_type type,
 	while (sendmsg(channel->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == -1) {
 		if (errno == EINTR)
 			continue;
-		if (errno == EAGAIN || errno == ENOBUFS)
+		if (errno == EAGAIN)
 			return NSD_E_AGAIN;
+		if (ipc_is_short(errno))
+			return NSD_E_MEMORY;
 		if (errno == EPIPE || errno == ECONNRESET
 			|| errno == ENOTCONN || errno == ECONNREFUSED)
 			return NSD_E_PEER;
@@ -149,6 +160,8 @@ ipc_receive(const struct ipc_channel *channel, struct ipc_message *message)
 	while (n == -1 && errno == EINTR);
 	if (n == -1 && errno == EAGAIN)
 		return NSD_E_AGAIN;
+	if (n == -1 && ipc_is_short(errno))
+		return NSD_E_MEMORY;
 	if (n == -1 && errno == ECONNRESET)
 		return NSD_E_NOT_FOUND;
 	if (n == -1)

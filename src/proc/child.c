@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,8 +19,6 @@
 /* The same for a loader that finishes the zones in hand and writes the database
  * to the disk. */
 #define STOP_WAIT_DATABASE_SEC 90
-/* Messages taken from a child in one turn. */
-#define MESSAGES_MAX 64
 
 static const char *
 child_name(const struct child *child)
@@ -48,20 +47,34 @@ child_create(struct post *post, struct generation *generation)
 	child->reader_slot = post->role == ROLE_WORKER ? post->index
 						       : s->worker_count;
 	child->started_msec = clock_now_msec();
-	return child;
+	child->link.channel.fd = -1;
+	child->stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (child->stop_fd != -1)
+		return child;
+	free(child);
+	return NULL;
 }
 
 enum nsd_err
 child_send(struct child *child, enum ipc_type type, const void *payload,
 	size_t len, const int *fds, unsigned fd_count)
 {
-	enum nsd_err err = ipc_send(&child->channel, type, payload, len, fds,
-		fd_count);
+	const struct link_parcel parcel = {
+		.type = type,
+		.payload = payload,
+		.len = len,
+		.fds = fds,
+		.fd_count = fd_count,
+	};
+	enum nsd_err err = link_send(&child->link, &parcel);
 
-	if (err != NSD_OK && err != NSD_E_PEER)
-		log_error("cannot send %s to %s (pid %ld): %s",
-			ipc_rows[type].name, child_name(child),
-			(long)child->pid, err_text(err));
+	if (err == NSD_OK || err == NSD_E_PEER)
+		return err;
+	log_error("cannot send %s to %s (pid %ld): %s", ipc_rows[type].name,
+		child_name(child), (long)child->pid, err_text(err));
+	/* It would never know. Its successor is told all anew. */
+	if (err != NSD_E_BUG)
+		kill(child->pid, SIGKILL);
 	return err;
 }
 
@@ -84,6 +97,18 @@ child_on_overdue(evutil_socket_t fd, short what, void *arg)
 	child_give_up(child);
 }
 
+/* Tells it out of band: a channel may be full. Only the file that a loader is
+ * to leave its store in has to be there before. */
+static void
+child_say_stop(struct child *child)
+{
+	const uint64_t one = 1;
+
+	if (child->told_stop && !link_waits(&child->link)
+		&& write(child->stop_fd, &one, sizeof(one)) == -1)
+		kill(child->pid, SIGKILL);
+}
+
 void
 child_stop(struct child *child)
 {
@@ -95,8 +120,9 @@ child_stop(struct child *child)
 			|| child->supervisor->kept != NULL))
 		wait.tv_sec = STOP_WAIT_DATABASE_SEC;
 	child->told_stop = true;
-	if (child_send(child, IPC_STOP, NULL, 0, NULL, 0) != NSD_OK
-		|| event_add(child->overdue_event, &wait) == -1)
+	link_forget(&child->link, IPC_DATABASE);
+	child_say_stop(child);
+	if (event_add(child->overdue_event, &wait) == -1)
 		kill(child->pid, SIGKILL);
 }
 
@@ -120,73 +146,74 @@ child_log_end(const struct child *child, int status)
 
 /* ---- its channel --------------------------------------------------------- */
 
-static void
-child_refuse(const struct child *child)
-{
-	log_error("refused a message from %s (pid %ld)", child_name(child),
-		(long)child->pid);
-}
-
 /* At a stop messages do not count any more. */
 static void
-child_take(struct child *child, const struct ipc_message *m)
+child_on_message(struct link *link, const struct ipc_message *m)
 {
+	struct child *child = link->owner;
 	struct supervisor *s = child->supervisor;
 
 	assert(m->type < IPC_TYPE_COUNT);
 	if (s->handlers[m->type] == NULL)
-		child_refuse(child);
+		log_error("refused a message from %s (pid %ld)",
+			child_name(child), (long)child->pid);
 	else if (!s->stopping)
 		s->handlers[m->type](s, child, m);
-	for (unsigned i = 0; i < m->fd_count; i++)
-		close(m->fds[i]);
+}
+
+/* It has died, or is of no use without a channel. */
+static void
+child_on_gone(struct link *link)
+{
+	const struct child *child = link->owner;
+
+	kill(child->pid, SIGKILL);
+}
+
+/* It is broken, or not ours any more. */
+static bool
+child_on_refused(struct link *link)
+{
+	struct child *child = link->owner;
+
+	log_error("refused a message from %s (pid %ld)", child_name(child),
+		(long)child->pid);
+	link_end(link);
+	kill(child->pid, SIGKILL);
+	return false;
 }
 
 static void
-child_on_channel(evutil_socket_t fd, short what, void *arg)
+child_on_room(struct link *link)
 {
-	struct child *child = arg;
-	struct ipc_message m;
-
-	/* A child that never ends does not keep main from the others. */
-	for (unsigned n = 0; n < MESSAGES_MAX; n++) {
-		switch (ipc_receive(&child->channel, &m)) {
-		case NSD_OK:
-			child_take(child, &m);
-			break;
-		case NSD_E_AGAIN:
-			return;
-		case NSD_E_DENIED:
-			/* It is broken, or not ours any more. */
-			child_refuse(child);
-			/* fallthrough */
-		default:
-			/* It has died, or is of no use without a channel. */
-			event_del(child->event);
-			kill(child->pid, SIGKILL);
-			return;
-		}
-	}
+	child_say_stop(link->owner);
 }
+
+static const struct link_calls child_calls = {
+	.on_message = child_on_message,
+	.on_refused = child_on_refused,
+	.on_gone = child_on_gone,
+	.on_room = child_on_room,
+};
 
 bool
 child_watch(struct child *child)
 {
 	struct event_base *base = child->supervisor->base;
 
+	child->link.calls = &child_calls;
+	child->link.owner = child;
+	child->link.turn = LINK_TURN;
 	child->overdue_event = event_new(base, -1, 0, child_on_overdue, child);
-	child->event = event_new(base, child->channel.fd,
-		EV_READ | EV_PERSIST, child_on_channel, child);
-	return child->event != NULL && child->overdue_event != NULL
-		&& event_add(child->event, NULL) == 0;
+	return link_open(&child->link, base) && child->overdue_event != NULL;
 }
 
 void
 child_unwatch(struct child *child)
 {
-	if (child->event != NULL)
-		event_free(child->event);
 	if (child->overdue_event != NULL)
 		event_free(child->overdue_event);
-	ipc_channel_close(&child->channel);
+	link_close(&child->link);
+	if (child->stop_fd != -1)
+		close(child->stop_fd);
 }

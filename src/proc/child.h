@@ -5,7 +5,7 @@
 #include "proc/supervisor.h"
 
 /* Returns a child for a post, not forked yet and without a channel; NULL: no
- * memory. free() it. */
+ * memory or descriptor. child_unwatch and free() it. */
 struct child *child_create(struct post *post, struct generation *generation);
 
 /* Reads its channel from now on: messages go to supervisor.handlers. False: no
@@ -14,17 +14,20 @@ bool child_watch(struct child *child) MUST_USE;
 void child_unwatch(struct child *child);
 
 /*
- * Sends to a child; borrows all. Does not block, and nothing is sent later: a
- * caller that must be heard tries again. What fails is said in the log. That it
- * has died is not: its death is seen to when it is reaped.
- * returns NSD_OK; NSD_E_AGAIN: it does not read; NSD_E_PEER: it has died;
- * NSD_E_BUG: message.h does not allow it; NSD_E_SYSTEM.
+ * Sends to a child; borrows all. Does not block: what it has no room for waits
+ * (link_send), and is sent once it reads. So a child that lives hears of
+ * everything. One that would not is killed: too much waits for it, or there is
+ * no memory. That is said in the log; that it has died is not: its death is
+ * seen to when it is reaped.
+ * returns NSD_OK; NSD_E_PEER: it has died; NSD_E_BUG: message.h does not allow
+ * it; NSD_E_LIMIT, NSD_E_MEMORY, NSD_E_SYSTEM: it is killed.
  */
 enum nsd_err child_send(struct child *child, enum ipc_type type,
 	const void *payload, size_t len, const int *fds, unsigned fd_count);
 
-/* Tells it to end; kills it if it does not within 15 s (a loader that keeps a
- * file: 90 s). */
+/* Tells it to end, by an event of its own: however full its channel is. What
+ * waits for it is forgotten, but for DATABASE. Kills it if it does not end
+ * within 15 s (a loader that keeps a file: 90 s). */
 void child_stop(struct child *child);
 /* Kills it. */
 void child_give_up(struct child *child);

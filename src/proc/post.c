@@ -94,12 +94,14 @@ post_run(struct post *post, struct child *self, struct ipc_channel channel)
 		.server = &s->server,
 		.store = self->generation->store,
 		.channel = channel,
+		.stop_fd = self->stop_fd,
 		.index = post->index,
 		.reader_slot = self->reader_slot,
 		.past = self->generation->past,
 		.in_file = self->generation->in_file,
 	};
 
+	self->stop_fd = -1;
 	post_leave_main(s, self);
 	post_run_role(post, &start);
 }
@@ -114,10 +116,12 @@ post_fill(struct post *post, struct generation *generation)
 
 	if (child == NULL
 		|| ipc_channel_open_pair(ROLE_MAIN, post->role,
-			   &child->channel, &theirs)
+			   &child->link.channel, &theirs)
 			!= NSD_OK) {
 		log_error("cannot start %s: %s", ipc_role_name(post->role),
 			strerror(errno));
+		if (child != NULL)
+			child_unwatch(child);
 		free(child);
 		post_fill_later(post);
 		return;

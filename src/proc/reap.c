@@ -51,6 +51,10 @@ reap_child(struct post *post, struct child *child, int status)
 	struct generation *g = child->generation;
 	bool was_current = child == post->current;
 
+	/* What it has said before it died is true all the same: that the store
+	 * is damaged, that a zone has come. */
+	child->reaped = true;
+	link_read_out(&child->link);
 	child_log_end(child, status);
 	reap_check_store(s, child, status);
 	if (was_current)

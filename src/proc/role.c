@@ -4,8 +4,6 @@
 #include <assert.h>
 #include <event2/event.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -13,17 +11,6 @@
 #include "base/log.h"
 #include "proc/role.h"
 #include "proc/title.h"
-
-/* Messages taken in one turn. Timers and threads have turns, too. */
-#define MESSAGES_MAX 64
-
-/* A message that main had no room for. */
-struct role_waiting {
-	struct role_waiting *next;
-	enum ipc_type type;
-	size_t len;
-	uint8_t payload[IPC_PAYLOAD_MAX];
-};
 
 void
 role_init_name(const char *log_name, const char *title)
@@ -77,21 +64,20 @@ role_on_term(evutil_socket_t fd, short what, void *arg)
 		role_told_stop(role);
 }
 
+/* Main sends nothing behind this. What it sent before, such as the file for
+ * a loader's store, is taken first. */
 static void
-role_main_gone(struct role *role)
+role_on_stop(evutil_socket_t fd, short what, void *arg)
 {
-	event_del(role->channel_event);
-	if (role->on_main_gone != NULL)
-		role->on_main_gone(role);
-	else
-		role_stop(role);
-}
+	struct role *role = arg;
 
-void
-role_on_stop(struct role *role, const struct ipc_message *m)
-{
+	/* It is not read, so the event would come again. */
+	event_del(role->stop_event);
+	link_read_out(&role->link);
 	role_told_stop(role);
 }
+
+/* ---- messages of main ---------------------------------------------------- */
 
 void
 role_on_log_reopen(struct role *role, const struct ipc_message *m)
@@ -100,118 +86,59 @@ role_on_log_reopen(struct role *role, const struct ipc_message *m)
 		log_use_fd(m->fds[0]);
 }
 
-static void
-role_refuse(void)
+static bool
+role_on_refused(struct link *link)
 {
 	log_error("refused a message from main");
-}
-
-static void
-role_take(struct role *role, const struct ipc_message *m)
-{
-	assert(m->type < IPC_TYPE_COUNT);
-	if (role->handlers[m->type] != NULL)
-		role->handlers[m->type](role, m);
-	else
-		role_refuse();
-	for (unsigned i = 0; i < m->fd_count; i++)
-		close(m->fds[i]);
-}
-
-static void
-role_on_channel(evutil_socket_t fd, short what, void *arg)
-{
-	struct role *role = arg;
-	struct ipc_message m;
-
-	/* While answers wait for room, messages stay in the channel. Once that
-	 * is full, their sender waits. */
-	for (unsigned n = 0; n < MESSAGES_MAX && role->waiting == NULL; n++) {
-		switch (ipc_receive(&role->channel, &m)) {
-		case NSD_OK:
-			role_take(role, &m);
-			break;
-		case NSD_E_AGAIN:
-			return;
-		case NSD_E_DENIED:
-			role_refuse();
-			break;
-		default:
-			role_main_gone(role);
-			return;
-		}
-	}
-}
-
-/* ---- messages to main --------------------------------------------------- */
-
-/* False: main has no room for it now. */
-static bool
-role_try_send(struct role *role, enum ipc_type type, const void *payload,
-	size_t len)
-{
-	enum nsd_err err = ipc_send(&role->channel, type, payload, len, NULL,
-		0);
-
-	if (err == NSD_E_AGAIN)
-		return false;
-	if (err != NSD_OK && err != NSD_E_PEER)
-		log_error("cannot send %s to main: %s", ipc_rows[type].name,
-			err_text(err));
 	return true;
 }
 
 static void
-role_on_room(evutil_socket_t fd, short what, void *arg)
+role_on_message(struct link *link, const struct ipc_message *m)
 {
-	struct role *role = arg;
-	struct role_waiting *m;
+	struct role *role = link->owner;
 
-	while ((m = role->waiting) != NULL) {
-		if (!role_try_send(role, m->type, m->payload, m->len))
-			return;
-		role->waiting = m->next;
-		free(m);
-	}
-	event_del(role->room_event);
-	if (event_add(role->channel_event, NULL) == -1)
-		log_error("out of memory for the channel");
+	assert(m->type < IPC_TYPE_COUNT);
+	if (role->handlers[m->type] != NULL)
+		role->handlers[m->type](role, m);
+	else
+		(void)role_on_refused(link);
 }
 
-/* Has a message wait until main reads again. Few wait: until then no message is
- * taken that would need an answer. */
 static void
-role_put_off(struct role *role, enum ipc_type type, const void *payload,
-	size_t len)
+role_on_main_gone(struct link *link)
 {
-	struct role_waiting *m = calloc(1, sizeof(*m)), **at = &role->waiting;
+	struct role *role = link->owner;
 
-	if (m == NULL || (role->waiting == NULL
-		&& event_add(role->room_event, NULL) == -1)) {
-		log_error("cannot send %s to main: out of memory",
-			ipc_rows[type].name);
-		free(m);
-		return;
-	}
-	m->type = type;
-	m->len = len;
-	if (len > 0)
-		memcpy(m->payload, payload, len);
-	if (role->waiting == NULL)
-		event_del(role->channel_event);
-	while (*at != NULL)
-		at = &(*at)->next;
-	*at = m;
+	if (role->on_main_gone != NULL)
+		role->on_main_gone(role);
+	else
+		role_stop(role);
 }
+
+static const struct link_calls role_calls = {
+	.on_message = role_on_message,
+	.on_refused = role_on_refused,
+	.on_gone = role_on_main_gone,
+};
 
 void
 role_send(struct role *role, enum ipc_type type, const void *payload,
 	size_t len)
 {
-	if (role->waiting != NULL
-		|| !role_try_send(role, type, payload, len))
-		role_put_off(role, type, payload, len);
+	const struct link_parcel parcel = {
+		.type = type,
+		.payload = payload,
+		.len = len,
+	};
+	enum nsd_err err = link_send(&role->link, &parcel);
+
+	if (err != NSD_OK && err != NSD_E_PEER)
+		log_error("cannot send %s to main: %s", ipc_rows[type].name,
+			err_text(err));
 }
+
+/* ---- its life ------------------------------------------------------------ */
 
 enum nsd_err
 role_init_loop(struct role *role, const struct role_start *start)
@@ -220,7 +147,13 @@ role_init_loop(struct role *role, const struct role_start *start)
 	sigset_t term;
 
 	role->server = start->server;
-	role->channel = start->channel;
+	role->link = (struct link){
+		.channel = start->channel,
+		.calls = &role_calls,
+		.owner = role,
+		.turn = LINK_TURN,
+		.answers = true,
+	};
 	sigemptyset(&term);
 	sigaddset(&term, SIGTERM);
 	sigprocmask(SIG_BLOCK, &term, NULL);
@@ -232,15 +165,13 @@ role_init_loop(struct role *role, const struct role_start *start)
 	event_config_free(config);
 	if (role->base == NULL)
 		return NSD_E_MEMORY;
-	role->channel_event = event_new(role->base, role->channel.fd,
-		EV_READ | EV_PERSIST, role_on_channel, role);
-	role->room_event = event_new(role->base, role->channel.fd,
-		EV_WRITE | EV_PERSIST, role_on_room, role);
+	role->stop_event = event_new(role->base, start->stop_fd,
+		EV_READ | EV_PERSIST, role_on_stop, role);
 	role->term_event = event_new(role->base, role->term_fd,
 		EV_READ | EV_PERSIST, role_on_term, role);
-	if (role->channel_event == NULL || role->term_event == NULL
-		|| role->room_event == NULL
-		|| event_add(role->channel_event, NULL) == -1
+	if (!link_open(&role->link, role->base) || role->stop_event == NULL
+		|| role->term_event == NULL
+		|| event_add(role->stop_event, NULL) == -1
 		|| event_add(role->term_event, NULL) == -1)
 		return NSD_E_MEMORY;
 	return NSD_OK;

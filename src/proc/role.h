@@ -9,9 +9,9 @@
 
 #include "base/err.h"
 #include "ipc/channel.h"
+#include "proc/link.h"
 #include "proc/server.h"
 
-struct event;
 struct event_base;
 struct store;
 
@@ -31,6 +31,7 @@ struct role_start {
 	struct server *server;
 	struct store *store;
 	struct ipc_channel channel; /* to main */
+	int stop_fd;                /* can be read once it is told to end */
 	unsigned index;             /* workers: which, from 0 */
 	unsigned reader_slot;       /* workers and xfrd: in the store */
 	/* Of the loader: */
@@ -41,10 +42,8 @@ struct role_start {
 struct role {
 	struct server *server;
 	struct event_base *base;
-	struct ipc_channel channel;
-	struct event *channel_event;
-	struct event *room_event;     /* main reads again */
-	struct role_waiting *waiting; /* messages that it had no room for */
+	struct link link;             /* to main */
+	struct event *stop_event;
 	struct event *term_event;
 	int term_fd;
 	/* What is done with a message, by enum ipc_type. The descriptors of a
@@ -61,9 +60,7 @@ struct role {
 
 /* What all children take: part of each role's list (ipc/handlers.h). */
 #define ROLE_HANDLERS(X)                                                     \
-	X(STOP, role_on_stop)                                                \
 	X(LOG_REOPEN, role_on_log_reopen)
-void role_on_stop(struct role *role, const struct ipc_message *m);
 void role_on_log_reopen(struct role *role, const struct ipc_message *m);
 
 /*
@@ -77,7 +74,7 @@ void role_init_death(const struct server *server, bool die_with_main);
 enum nsd_err role_init_loop(struct role *role, const struct role_start *start)
 	MUST_USE;
 
-/* Runs until STOP or SIGTERM. */
+/* Runs until main says stop, or SIGTERM. */
 void role_run(struct role *role);
 /* Makes role_run return, once the event at hand is done. */
 void role_stop(struct role *role);

@@ -58,6 +58,7 @@ supervisor_reload(struct supervisor *s)
 		s->reload_wanted = true;
 		return;
 	}
+	/* It may wait in main for a loader that does not read. */
 	s->reloading = child_send(s->loader.current, IPC_RELOAD, NULL, 0, NULL,
 			       0)
 		== NSD_OK;
@@ -149,7 +150,8 @@ supervisor_on_serving(struct supervisor *s, struct child *worker,
 {
 	struct post *post = &s->workers[worker->index];
 
-	if (post->current == worker)
+	/* The dead serve nobody. */
+	if (post->current == worker && !worker->reaped)
 		post_on_serving(post);
 }
 

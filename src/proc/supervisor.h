@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "ipc/channel.h"
+#include "proc/link.h"
 #include "proc/pidfile.h"
 #include "proc/role.h"
 #include "proc/rssac_log.h"
@@ -47,8 +48,8 @@ struct child {
 	enum ipc_role role;
 	unsigned index;
 	pid_t pid;
-	struct ipc_channel channel;
-	struct event *event;
+	struct link link;
+	int stop_fd;                 /* an eventfd: tells it to end */
 	struct event *overdue_event; /* told to end, and time is up */
 	struct supervisor *supervisor;
 	struct generation *generation;
@@ -56,6 +57,7 @@ struct child {
 	bool is_reader;
 	bool serving;   /* of a worker: reads its sockets */
 	bool told_stop;
+	bool reaped;    /* only its last messages are being taken */
 	bool given_up;  /* main has killed it: nobody is to try again */
 	int64_t started_msec;
 };

@@ -310,18 +310,19 @@ worker_keep_options(struct worker *worker, const struct conf_server *o)
 		worker->reply_size = 512;
 }
 
-/* Leaves open: the log, the channel, the lifeline and our sockets. */
+/* Leaves open: the log, what leads to main, the lifeline and our sockets. */
 static void
 worker_close_descriptors(struct worker *worker,
 	const struct role_start *start)
 {
 	const struct listeners *all = &start->server->listeners;
-	int *keep = calloc(all->count + 3u, sizeof(*keep));
+	int *keep = calloc(all->count + 4u, sizeof(*keep));
 	unsigned count = 0;
 
 	if (keep == NULL)
 		return;
 	keep[count++] = start->channel.fd;
+	keep[count++] = start->stop_fd;
 	keep[count++] = worker->lifeline;
 	keep[count++] = log_fd();
 	for (unsigned i = 0; i < all->count; i++)

@@ -26,7 +26,7 @@ IPC_CHECK_HANDLERS(XFRD_HANDLERS, IPC_TO_XFRD);
 static enum nsd_err
 xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 {
-	int keep[2] = {start->channel.fd, log_fd()};
+	int keep[] = {start->channel.fd, start->stop_fd, log_fd()};
 	enum nsd_err err;
 
 	xfrd->role.handlers = xfrd_handlers;
@@ -37,7 +37,7 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 		&xfrd->reader);
 	if (err != NSD_OK)
 		return err;
-	fs_close_all_but(keep, 2);
+	fs_close_all_but(keep, sizeof(keep) / sizeof(*keep));
 	return role_init_loop(&xfrd->role, start);
 }
 

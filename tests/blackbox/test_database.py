@@ -213,6 +213,30 @@ def stop_with_a_held_loader(server):
     return loader
 
 
+def pending_signals(pid):
+    return int(re.search(r"^ShdPnd:\s*(\w+)", harness.read_proc(
+        pid, "status"), re.M)[1], 16)
+
+
+def test_stop_of_a_loader_that_does_not_read_is_clean(server):
+    """Its channel is full, and it goes on later."""
+    loader = server.role("loader")
+    os.kill(loader, signal.SIGSTOP)
+    for _ in range(600):  # twice what a channel holds
+        server.signal(signal.SIGUSR1)
+        while pending_signals(server.main_pid):
+            pass
+    server.signal(signal.SIGTERM)
+    wait_for("the end of the others", lambda: set(server.roles())
+             == {"main", "loader"})
+    assert harness.process_state(loader) == "T"
+    os.kill(loader, signal.SIGCONT)
+    assert server.process.wait(harness.DEADLINE) == 0
+    log = restart(server, stop=False)
+    assert "as it was left by a clean stop" in log
+    check(server)
+
+
 def test_loader_alone_does_not_close_what_others_read(server):
     """SIGTERM to it, and not to the server: another one takes over."""
     known = len(server.read_log())

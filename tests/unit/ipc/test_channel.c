@@ -1,6 +1,7 @@
 /* test_channel.c - messages between processes: the table holds. */
 #include "config.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 #include <cmocka.h>
 
 #include "ipc/channel.h"
+#include "lib/failing_socket.h"
 
 static const enum ipc_role roles[] = {ROLE_MAIN, ROLE_LOADER, ROLE_WORKER,
 	ROLE_XFRD};
@@ -143,7 +145,8 @@ descriptors_travel_unasked_ones_are_closed(void **state)
 	assert_int_equal(ipc_send(&main_end, IPC_ADOPT, &adopt, sizeof(adopt),
 				 fds, IPC_FDS_MAX + 1),
 		NSD_E_BUG);
-	assert_int_equal(ipc_send(&main_end, IPC_STOP, NULL, 0, fds, 1),
+	assert_int_equal(ipc_send(&main_end, IPC_RELEASE, &adopt,
+				 sizeof(adopt), fds, 1),
 		NSD_E_BUG);
 
 	/* The row is that of the sender: forge main's end as a worker would
@@ -178,6 +181,34 @@ full_channel_does_not_block(void **state)
 	ipc_channel_close(&loader_end);
 }
 
+/* What the system is short of says nothing of the other side. */
+static void
+shortage_is_not_the_peers_death(void **state)
+{
+	static const int errors[] = {ENOBUFS, ENOMEM, ETOOMANYREFS};
+	struct ipc_channel main_end, loader_end;
+	struct ipc_message m;
+
+	assert_int_equal(ipc_channel_open_pair(ROLE_MAIN, ROLE_LOADER,
+				 &main_end, &loader_end),
+		NSD_OK);
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		failing_sendmsg = failing_recvmsg = errors[i];
+		assert_int_equal(ipc_send(&main_end, IPC_RELOAD, NULL, 0, NULL,
+					 0),
+			NSD_E_MEMORY);
+		failing_sendmsg = 0;
+		assert_int_equal(ipc_send(&main_end, IPC_RELOAD, NULL, 0, NULL,
+					 0),
+			NSD_OK);
+		assert_int_equal(ipc_receive(&loader_end, &m), NSD_E_MEMORY);
+		failing_recvmsg = 0;
+		assert_int_equal(ipc_receive(&loader_end, &m), NSD_OK);
+	}
+	ipc_channel_close(&main_end);
+	ipc_channel_close(&loader_end);
+}
+
 int
 main(void)
 {
@@ -187,6 +218,7 @@ main(void)
 		cmocka_unit_test(message_cut_at_each_length_is_refused),
 		cmocka_unit_test(descriptors_travel_unasked_ones_are_closed),
 		cmocka_unit_test(full_channel_does_not_block),
+		cmocka_unit_test(shortage_is_not_the_peers_death),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

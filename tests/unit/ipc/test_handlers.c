@@ -39,9 +39,9 @@ set_of_a_role_is_what_the_table_has_for_it(void **state)
 static void
 set_of_a_list_is_what_it_names(void **state)
 {
-#define LIST(X) X(STOP, NULL) X(UPDATED, NULL)
+#define LIST(X) X(RELOAD, NULL) X(UPDATED, NULL)
 	assert_int_equal(0 LIST(IPC_TAKES),
-		UINT64_C(1) << IPC_STOP | UINT64_C(1) << IPC_UPDATED);
+		UINT64_C(1) << IPC_RELOAD | UINT64_C(1) << IPC_UPDATED);
 }
 
 static void

@@ -1,5 +1,6 @@
 /* test_children.c - main and the messages of its children: those of one do not
- * keep it from the others. Handlers and roles are this program's. */
+ * keep it from the others, and those of a dead one count. Handlers and roles
+ * are this program's. */
 #include "config.h"
 
 #include <poll.h>
@@ -15,6 +16,7 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
+#include "proc/child.h"
 #include "proc/children.h"
 #include "proc/post.h"
 #include "proc/reap.h"
@@ -31,6 +33,11 @@ static struct post workers[WORKERS];
 static struct generation generation;
 static int written[2]; /* a pipe: a child says that all is sent */
 static unsigned handed[WORKERS];
+
+/* What a worker does once it has sent all. */
+static enum { LIVES, DIES, WAITS_FOR_STOP } then;
+
+#define TOLD_STATUS 7 /* it was told to end */
 
 /* ---- what main does with messages, and what a worker is ----------------- */
 
@@ -58,6 +65,13 @@ worker_main(const struct role_start *start)
 			_exit(1);
 	if (write(written[1], "", 1) != 1)
 		_exit(1);
+	if (then == DIES)
+		_exit(0);
+	if (then == WAITS_FOR_STOP) {
+		struct pollfd stop = {.fd = start->stop_fd, .events = POLLIN};
+
+		_exit(poll(&stop, 1, WAIT_MSEC) == 1 ? TOLD_STATUS : 1);
+	}
 	for (;;)
 		pause();
 }
@@ -95,6 +109,7 @@ open_children(void **state)
 	s.workers = workers;
 	s.worker_count = WORKERS;
 	s.serving = &generation;
+	s.stopping = false;
 	if (s.base == NULL || pipe(written) != 0
 		|| store_create(&options, &generation.store) != NSD_OK)
 		return -1;
@@ -116,6 +131,28 @@ open_children(void **state)
 }
 
 static int
+open_dying_children(void **state)
+{
+	then = DIES;
+	return open_children(state);
+}
+
+static int
+open_deaf_children(void **state)
+{
+	then = WAITS_FOR_STOP;
+	return open_children(state);
+}
+
+/* Leaves it for reap_children. */
+static int
+wait_for_end(unsigned i, siginfo_t *info)
+{
+	return waitid(P_PID, (id_t)workers[i].current->pid, info,
+		WEXITED | WNOWAIT);
+}
+
+static int
 close_children(void **state)
 {
 	s.stopping = true;
@@ -125,9 +162,7 @@ close_children(void **state)
 
 		if (workers[i].current == NULL)
 			continue;
-		/* Leaves it for reap_children. */
-		if (waitid(P_PID, (id_t)workers[i].current->pid, &info,
-			    WEXITED | WNOWAIT) != 0)
+		if (wait_for_end(i, &info) != 0)
 			return -1;
 	}
 	reap_children(&s);
@@ -138,6 +173,7 @@ close_children(void **state)
 	event_base_free(s.base);
 	close(written[0]);
 	close(written[1]);
+	then = LIVES;
 	return 0;
 }
 
@@ -157,6 +193,41 @@ child_with_much_to_say_leaves_turns_to_others(void **state)
 	assert_int_equal(handed[1], MESSAGES);
 }
 
+/* More of them than main takes in one turn. */
+static void
+messages_of_a_dead_child_are_taken_before_it_is_replaced(void **state)
+{
+	siginfo_t info;
+
+	for (unsigned i = 0; i < WORKERS; i++)
+		assert_int_equal(wait_for_end(i, &info), 0);
+	reap_children(&s);
+	for (unsigned i = 0; i < WORKERS; i++) {
+		assert_null(workers[i].current);
+		assert_int_equal(handed[i], MESSAGES);
+	}
+}
+
+static void
+child_whose_channel_is_full_is_told_to_end(void **state)
+{
+	struct ipc_adopt adopt = {.server = 0};
+
+	for (unsigned i = 0; i < WORKERS; i++) {
+		struct child *child = workers[i].current;
+		siginfo_t info;
+
+		while (!link_waits(&child->link))
+			assert_int_equal(child_send(child, IPC_RELEASE, &adopt,
+						 sizeof(adopt), NULL, 0),
+				NSD_OK);
+		child_stop(child);
+		assert_int_equal(wait_for_end(i, &info), 0);
+		assert_int_equal(info.si_code, CLD_EXITED);
+		assert_int_equal(info.si_status, TOLD_STATUS);
+	}
+}
+
 int
 main(void)
 {
@@ -164,6 +235,12 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 			child_with_much_to_say_leaves_turns_to_others,
 			open_children, close_children),
+		cmocka_unit_test_setup_teardown(
+			messages_of_a_dead_child_are_taken_before_it_is_replaced,
+			open_dying_children, close_children),
+		cmocka_unit_test_setup_teardown(
+			child_whose_channel_is_full_is_told_to_end,
+			open_deaf_children, close_children),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -18,7 +19,8 @@
 
 #define COUNT 5000u
 
-static unsigned taken;
+static unsigned taken, taken_at_stop;
+static int stop_fd; /* main's word to end */
 
 /* Two answers for each: more than what comes in. */
 static void
@@ -52,29 +54,41 @@ send_some(const struct ipc_channel *main_end, unsigned sent)
 }
 
 static void
-close_role(struct role *role)
+open_role(struct role *role, struct ipc_channel *main_end)
 {
-	event_free(role->channel_event);
-	event_free(role->room_event);
+	struct role_start start = {.stop_fd = eventfd(0, EFD_NONBLOCK)};
+
+	stop_fd = start.stop_fd;
+	taken = 0;
+	assert_int_not_equal(stop_fd, -1);
+	assert_int_equal(ipc_channel_open_pair(ROLE_MAIN, ROLE_LOADER,
+				 main_end, &start.channel),
+		NSD_OK);
+	assert_int_equal(role_init_loop(role, &start), NSD_OK);
+}
+
+static void
+close_role(struct role *role, struct ipc_channel *main_end)
+{
+	ipc_channel_close(main_end);
+	event_base_loop(role->base, EVLOOP_NONBLOCK);
+	link_close(&role->link);
+	event_free(role->stop_event);
 	event_free(role->term_event);
 	event_base_free(role->base);
 	close(role->term_fd);
-	ipc_channel_close(&role->channel);
+	close(stop_fd);
 }
 
 static void
 answers_wait_for_main_and_keep_their_order(void **state)
 {
 	struct role role = {.handlers = handlers};
-	struct role_start start = {.server = NULL};
 	struct ipc_channel main_end;
 	struct ipc_message m;
 	unsigned sent = 0, answers = 0, idle = 0;
 
-	assert_int_equal(ipc_channel_open_pair(ROLE_MAIN, ROLE_LOADER,
-				 &main_end, &start.channel),
-		NSD_OK);
-	assert_int_equal(role_init_loop(&role, &start), NSD_OK);
+	open_role(&role, &main_end);
 	/* Main sends, and does not read: both directions fill up. */
 	while (idle < 3) {
 		unsigned before = taken;
@@ -83,7 +97,7 @@ answers_wait_for_main_and_keep_their_order(void **state)
 		event_base_loop(role.base, EVLOOP_NONBLOCK);
 		idle = taken == before ? idle + 1 : 0;
 	}
-	assert_non_null(role.waiting);
+	assert_true(link_waits(&role.link));
 	assert_true(sent < COUNT);
 	while (answers < 2 * COUNT) {
 		struct ipc_updated result;
@@ -101,11 +115,9 @@ answers_wait_for_main_and_keep_their_order(void **state)
 		assert_int_equal(result.names, answers % 2);
 		answers++;
 	}
-	assert_null(role.waiting);
+	assert_false(link_waits(&role.link));
 	assert_int_equal(taken, COUNT);
-	ipc_channel_close(&main_end);
-	event_base_loop(role.base, EVLOOP_NONBLOCK);
-	close_role(&role);
+	close_role(&role, &main_end);
 }
 
 /* The table of messages lets RELOAD through, and this role has nothing for
@@ -114,15 +126,10 @@ static void
 message_without_a_handler_is_refused(void **state)
 {
 	struct role role = {.handlers = handlers};
-	struct role_start start = {.server = NULL};
 	struct ipc_update update = {.ticket = 1};
 	struct ipc_channel main_end;
 
-	taken = 0;
-	assert_int_equal(ipc_channel_open_pair(ROLE_MAIN, ROLE_LOADER,
-				 &main_end, &start.channel),
-		NSD_OK);
-	assert_int_equal(role_init_loop(&role, &start), NSD_OK);
+	open_role(&role, &main_end);
 	assert_int_equal(ipc_send(&main_end, IPC_RELOAD, NULL, 0, NULL, 0),
 		NSD_OK);
 	assert_int_equal(ipc_send(&main_end, IPC_UPDATE, &update,
@@ -130,9 +137,33 @@ message_without_a_handler_is_refused(void **state)
 		NSD_OK);
 	event_base_loop(role.base, EVLOOP_NONBLOCK);
 	assert_int_equal(taken, 1);
-	ipc_channel_close(&main_end);
-	event_base_loop(role.base, EVLOOP_NONBLOCK);
-	close_role(&role);
+	close_role(&role, &main_end);
+}
+
+static void
+count_when_stopped(struct role *role)
+{
+	taken_at_stop = taken;
+	role_stop(role);
+}
+
+/* In whatever order the events come. */
+static void
+role_that_is_told_to_end_takes_what_was_sent_before(void **state)
+{
+	struct role role = {.handlers = handlers,
+		.on_stop = count_when_stopped};
+	const uint64_t one = 1;
+	struct ipc_channel main_end;
+	unsigned sent;
+
+	open_role(&role, &main_end);
+	sent = send_some(&main_end, 0);
+	assert_in_range(sent, LINK_TURN + 1, COUNT);
+	assert_int_equal(write(stop_fd, &one, sizeof(one)), sizeof(one));
+	role_run(&role);
+	assert_int_equal(taken_at_stop, sent);
+	close_role(&role, &main_end);
 }
 
 int
@@ -141,6 +172,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_wait_for_main_and_keep_their_order),
 		cmocka_unit_test(message_without_a_handler_is_refused),
+		cmocka_unit_test(
+			role_that_is_told_to_end_takes_what_was_sent_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
