@@ -153,11 +153,12 @@ def test_worker_holds_what_it_needs_and_no_more(nsd):
         files = open_files(server.role(f"server {index}"))
         kinds = [re.sub(r"[\d\[\]:]", "", f) for f in files.values()]
         # Log; UDP, TCP, channel, lifeline and the two of libevent's
-        # signals; event loop; its signals; the epoll set of TCP.
+        # signals; event loop; its signals; the epoll set of TCP; the event
+        # that tells it to end.
         assert kinds.count("socket") <= 6, files
         assert not [f for f in files.values() if "memfd" in f], files
         assert not [f for f in files.values() if f.endswith(".zone")], files
-        assert len(files) <= 3 + 10, files
+        assert len(files) <= 3 + 11, files
 
 
 def test_worker_cannot_write_the_store(nsd):
