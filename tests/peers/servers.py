@@ -106,7 +106,8 @@ def nsd_conf(server):
         f'\tzonelistfile: "{server.dir}/zone.list"',
         f'\txfrdfile: "{server.dir}/xfrd.state"',
         f'\txfrdir: "{server.dir}"', "\tverbosity: 1",
-        "\tipv4-edns-size: 4096", "\trrl-ratelimit: 0",
+        # Without: all of them would share the database of Debian's.
+        '\tdatabase: ""', "\tipv4-edns-size: 4096", "\trrl-ratelimit: 0",
     ]
     for zone, path in server.zones.items():
         lines += ["zone:", f"\tname: {zone}", f'\tzonefile: "{path}"']
