@@ -10,7 +10,7 @@
 
 #include "store/create.h"
 
-#define RESERVATION_DEFAULT ((size_t)32 << 30)
+#define RESERVATION_DEFAULT STORE_ROOM_MAX
 #define RESERVATION_LEAST ((size_t)64 << 20)
 
 /* Makes a nameless file in memory, open read-write. */

@@ -2,6 +2,7 @@
  * slot is written by another process: nothing in it is trusted. */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -64,6 +65,35 @@ holders_scan(const struct store_writer *writer, struct holders *holders)
 	holders->count = 0;
 	for (unsigned i = 0; i < writer->store->reader_max; i++)
 		slot_scan(slot_of(writer, i), holders);
+}
+
+/* The oldest first; of two of an age the one that reaches further. */
+static int
+compare_pins(const void *a, const void *b)
+{
+	const struct pin_range *x = a, *y = b;
+
+	if (x->low != y->low)
+		return x->low < y->low ? -1 : 1;
+	return (x->high < y->high) - (x->high > y->high);
+}
+
+void
+holders_make_steps(const struct holders *holders, struct pin_steps *steps)
+{
+	struct pin_range pins[PIN_RANGES];
+
+	memcpy(pins, holders->pins, holders->count * sizeof(*pins));
+	if (holders->count > 1)
+		qsort(pins, holders->count, sizeof(*pins), compare_pins);
+	steps->count = 0;
+	for (unsigned i = 0; i < holders->count; i++) {
+		if (steps->count > 0
+			&& pins[i].high <= steps->pins[steps->count - 1].high)
+			continue;
+		steps->pins[steps->count] = pins[i];
+		steps->held[steps->count++] = NULL;
+	}
 }
 
 uint64_t

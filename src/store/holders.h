@@ -9,4 +9,8 @@
 /* Finds what is online and pinned now. */
 void holders_scan(const struct store_writer *writer, struct holders *holders);
 
+/* Brings pins into steps; see there. */
+void holders_make_steps(const struct holders *holders,
+	struct pin_steps *steps);
+
 #endif

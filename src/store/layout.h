@@ -27,6 +27,9 @@
 #define SPAN_WORDS (SPAN_GRANULES / 64)
 #define EXTENT_SPANS (STORE_EXTENT / SPAN_SIZE)
 
+/* Octets that references can name. */
+#define STORE_ROOM_MAX ((uint64_t)STORE_GRANULE << 32)
+
 /* The first page of the store. The bitmaps follow it; the spans begin at
  * data_at. Only the writer writes here. */
 struct store_header {
@@ -87,8 +90,12 @@ layout_data_at(uint64_t reservation)
 static inline uint32_t
 layout_span_max(uint64_t reservation)
 {
-	return (uint32_t)((reservation - layout_data_at(reservation))
-		/ SPAN_SIZE);
+	/* The end of the last span has a number, too: that of a granule. */
+	uint64_t end = reservation < STORE_ROOM_MAX
+		? reservation
+		: STORE_ROOM_MAX - SPAN_SIZE;
+
+	return (uint32_t)((end - layout_data_at(reservation)) / SPAN_SIZE);
 }
 
 #endif

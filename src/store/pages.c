@@ -91,6 +91,21 @@ pages_of(uint32_t at, uint32_t count)
 }
 
 uint32_t
+pages_unused(const uint64_t *bitmap)
+{
+	uint32_t unused = 0;
+
+	for (uint32_t page = 0; page < SPAN_PAGES; page++) {
+		uint64_t used = 0;
+
+		for (unsigned i = 0; i < PAGE_GRANULES / 64; i++)
+			used |= *bitmap++;
+		unused |= (uint32_t)(used == 0) << page;
+	}
+	return unused;
+}
+
+uint32_t
 pages_room(struct store_writer *writer, uint32_t granule,
 	uint32_t count, uint32_t wanted)
 {
@@ -143,12 +158,15 @@ pages_make_used(struct store_writer *writer)
 		!= 0)
 		return false;
 	for (uint32_t i = 0; i <= end; i++) {
-		if (i < end && writer->spans[i].state != SPAN_ABSENT)
+		if (i < end && writer->spans[i].state != SPAN_ABSENT) {
+			writer->spans[i].absent = 0;
+			writer->spans[i].guessed = false;
 			run++;
-		else if (run > 0 && !pages_make_spans(writer, i - run, run))
+			continue;
+		}
+		if (run > 0 && !pages_make_spans(writer, i - run, run))
 			return false;
-		else
-			run = 0;
+		run = 0;
 	}
 	return true;
 }

@@ -26,6 +26,9 @@ bool pages_make_extent(struct store_writer *writer, uint32_t span);
  */
 bool pages_collapse(struct store_writer *writer, uint32_t span);
 
+/* A bit for each page of a span that no object lies in. */
+uint32_t pages_unused(const uint64_t *bitmap);
+
 /*
  * Of count free granules in a row in one span: how many to use, if at least
  * `wanted` are needed, so that most pages that are absent stay so.

@@ -13,6 +13,10 @@
 #define BLOCK_FIRST 61u /* objects: 512 octets with the head */
 #define BLOCK_MAX 8189u
 
+/* So many objects that one pin held and another one holds are looked at in a
+ * reclaim, and those of one block more. */
+#define VAIN_MAX 65536u
+
 /* ---- blocks of retired objects */
 
 /* The block at the end of a list, with room for an object of this epoch. It is
@@ -78,22 +82,6 @@ store_retire(struct store_writer *writer, store_ref ref, size_t len)
 
 /* ---- pins */
 
-/* Finds a pin that may hold an object, or NULL. */
-static const struct pin_range *
-find_pin(const struct store_writer *w, uint64_t epoch, store_ref ref)
-{
-	uint64_t born = w->spans[span_of_granule((struct store_writer *)
-					(uintptr_t)w, ref)].born;
-
-	for (unsigned i = 0; i < w->holders.count; i++) {
-		const struct pin_range *pin = &w->holders.pins[i];
-
-		if (pin->low <= epoch && born <= pin->high)
-			return pin;
-	}
-	return NULL;
-}
-
 static bool
 pin_is_there(const struct holders *holders, const struct pin_range *pin)
 {
@@ -104,17 +92,49 @@ pin_is_there(const struct holders *holders, const struct pin_range *pin)
 	return false;
 }
 
+/* How many steps may hold something that was retired in an epoch. */
+static unsigned
+steps_until(const struct pin_steps *steps, uint64_t epoch)
+{
+	unsigned count = 0;
+
+	while (count < steps->count && steps->pins[count].low <= epoch)
+		count++;
+	return count;
+}
+
+/* The first of count steps that may hold what was allocated in an epoch or
+ * later; count if none does. */
+static unsigned
+steps_find(const struct pin_steps *steps, unsigned count, uint64_t born)
+{
+	unsigned from = 0;
+
+	while (from < count) {
+		unsigned middle = (from + count) / 2;
+
+		if (steps->pins[middle].high < born)
+			from = middle + 1;
+		else
+			count = middle;
+	}
+	return from;
+}
+
 /* ---- reclaiming */
 
-/* The list of what waits for a pin; made if need be. NULL: no memory. */
+/* The list of what waits for a step; made if need be. NULL: no memory. */
 static struct held *
-held_get(struct store_writer *writer, const struct pin_range *pin)
+held_get(struct store_writer *writer, unsigned step)
 {
-	struct held *held;
+	const struct pin_range *pin = &writer->steps.pins[step];
+	struct held *held = writer->steps.held[step];
 
+	if (held != NULL)
+		return held;
 	cds_list_for_each_entry(held, &writer->held, entry)
 		if (held->pin.low == pin->low && held->pin.high == pin->high)
-			return held;
+			goto out;
 	held = malloc(sizeof(*held));
 	if (held == NULL)
 		return NULL;
@@ -122,60 +142,90 @@ held_get(struct store_writer *writer, const struct pin_range *pin)
 	held->octets = 0;
 	CDS_INIT_LIST_HEAD(&held->blocks);
 	cds_list_add_tail(&held->entry, &writer->held);
+out:
+	writer->steps.held[step] = held;
 	return held;
 }
 
-/* Frees an object, or puts it aside until a pin is gone. */
+/* Frees an object. */
 static void
-object_settle(struct store_writer *writer, uint64_t epoch, store_ref ref,
-	uint32_t len)
+object_free(struct store_writer *writer, store_ref ref, uint32_t len)
 {
-	const struct pin_range *pin = find_pin(writer, epoch, ref);
 	uint64_t octets = (uint64_t)store_granules(len) * STORE_GRANULE;
-	struct held *held;
 
 	ASSERT_HOT(writer->retired_octets >= octets);
-	if (pin == NULL) {
-		writer->retired_octets -= octets;
-		writer->reclaimed_total += octets;
-		store_free(&writer->heap, ref, len);
-		return;
-	}
-	held = held_get(writer, pin);
+	writer->retired_octets -= octets;
+	writer->reclaimed_total += octets;
+	store_free(&writer->heap, ref, len);
+}
+
+/* Puts an object aside until a pin is gone. */
+static void
+object_hold(struct store_writer *writer, unsigned step, uint64_t epoch,
+	store_ref ref, uint32_t len)
+{
+	uint64_t octets = (uint64_t)store_granules(len) * STORE_GRANULE;
+	struct held *held = held_get(writer, step);
+
 	if (held != NULL && block_add(&held->blocks, epoch, ref, len))
 		held->octets += octets;
 	else
 		writer->retired_octets -= octets; /* as in store_retire */
 }
 
-static void
+/* Frees the objects of a block, or puts them aside. Returns how many it put
+ * aside. */
+static unsigned
 block_settle(struct store_writer *writer, struct retired_block *block)
 {
-	for (uint32_t i = 0; i < block->count; i++)
-		object_settle(writer, block->epoch, block->objects[i].ref,
-			block->objects[i].len);
+	unsigned count = steps_until(&writer->steps, block->epoch), held = 0;
+
+	for (uint32_t i = 0; i < block->count; i++) {
+		store_ref ref = block->objects[i].ref;
+		uint32_t len = block->objects[i].len;
+		unsigned step = count == 0 ? 0
+			: steps_find(&writer->steps, count,
+				writer->spans[span_of_granule(writer, ref)]
+					.born);
+
+		if (step == count) {
+			object_free(writer, ref, len);
+		} else {
+			object_hold(writer, step, block->epoch, ref, len);
+			held++;
+		}
+	}
 	cds_list_del(&block->entry);
 	free(block);
+	return held;
 }
 
-/* Settles what waited for pins that are gone, or whose upper end is known now:
- * these have other epochs than before. */
+/*
+ * Settles what waited for pins that are gone, or whose upper end is known now:
+ * these have other epochs than before. What another pin holds instead was
+ * looked at in vain. A reader may change its pins all the time, so there is an
+ * end to that in each call; the rest stays for the next ones.
+ */
 static void
 held_settle(struct store_writer *writer)
 {
 	struct held *held, *next;
 	struct retired_block *block, *next_block;
-	CDS_LIST_HEAD(gone);
+	unsigned vain = 0;
 
-	/* Settling may add to the list: take these off it first. */
-	cds_list_for_each_entry_safe(held, next, &writer->held, entry)
-		if (!pin_is_there(&writer->holders, &held->pin))
-			cds_list_move(&held->entry, &gone);
-	cds_list_for_each_entry_safe(held, next, &gone, entry) {
-		cds_list_for_each_entry_safe(block, next_block, &held->blocks,
-			entry)
-			block_settle(writer, block);
+	cds_list_for_each_entry_safe(held, next, &writer->held, entry) {
+		if (pin_is_there(&writer->holders, &held->pin))
+			continue;
+		/* Behind the last one: each has its turn. */
+		cds_list_splice(&held->blocks, writer->unheld.prev);
+		cds_list_del(&held->entry);
 		free(held);
+	}
+	cds_list_for_each_entry_safe(block, next_block, &writer->unheld,
+		entry) {
+		if (vain >= VAIN_MAX)
+			break;
+		vain += block_settle(writer, block);
 	}
 }
 
@@ -200,6 +250,7 @@ store_reclaim(struct store_writer *writer)
 	 * see store_reader_online. */
 	rcu_full_barrier();
 	holders_scan(writer, holders);
+	holders_make_steps(holders, &writer->steps);
 	held_settle(writer);
 	cds_list_for_each_entry_safe(block, next, &writer->retired, entry) {
 		if (holders->oldest_seen != 0
@@ -207,7 +258,7 @@ store_reclaim(struct store_writer *writer)
 			break;
 		/* The epoch has ended in which these were unlinked. */
 		assert(block->epoch < writer->header->epoch);
-		block_settle(writer, block);
+		(void)block_settle(writer, block);
 	}
 	trim_free_spans(writer);
 	return (size_t)writer->retired_octets;
@@ -232,6 +283,7 @@ retire_forget(struct store_writer *writer)
 	struct held *held;
 
 	blocks_forget(writer, &writer->retired);
+	blocks_forget(writer, &writer->unheld);
 	cds_list_for_each_entry(held, &writer->held, entry)
 		blocks_forget(writer, &held->blocks);
 }
@@ -251,6 +303,7 @@ retire_fini(struct store_writer *writer)
 	struct held *held, *next;
 
 	blocks_fini(&writer->retired);
+	blocks_fini(&writer->unheld);
 	cds_list_for_each_entry_safe(held, next, &writer->held, entry) {
 		blocks_fini(&held->blocks);
 		free(held);

@@ -211,6 +211,7 @@ take(struct store_writer *writer, uint32_t span)
 	span_list_remove(writer, span);
 	writer->spans[span].state = SPAN_USED;
 	writer->spans[span].absent = 0;
+	writer->spans[span].guessed = false;
 	writer->spans[span].of = HOLES_OPEN;
 	writer->spans[span].born = rcu_load_relaxed(&writer->header->epoch);
 }
@@ -297,11 +298,15 @@ span_load(struct store_writer *writer)
 			used += (uint32_t)__builtin_popcountll(bitmap[w]);
 		writer->spans[i].free = SPAN_GRANULES - used;
 		writer->live += used;
-		/* Nothing tells whether a free span has its pages. Absent, so
-		 * that they are made before it is used. */
-		if (used == 0)
+		/* Nothing tells which pages without objects are there. Absent,
+		 * so that they are made before they are used. */
+		if (used == 0) {
 			span_list_add(writer, i, SPAN_ABSENT);
-		else
+		} else {
 			writer->spans[i].state = SPAN_USED;
+			writer->spans[i].absent = (uint16_t)pages_unused(
+				bitmap);
+			writer->spans[i].guessed = true;
+		}
 	}
 }

@@ -40,6 +40,7 @@ struct span {
 	uint8_t state;   /* enum span_state */
 	bool huge;       /* lies in a huge page */
 	uint8_t of;      /* enum holes_of */
+	bool guessed;    /* absent: these may be there as well */
 	uint16_t absent; /* a bit a page: given back, while other pages of the
 			  * span are in use */
 	uint64_t born;   /* epoch; no object in it is older */
@@ -128,6 +129,17 @@ struct holders {
 	struct pin_range pins[PIN_RANGES];
 };
 
+/*
+ * Pins by what they hold, from the oldest low on: high grows, too, for a pin
+ * that reaches no further than an older one holds nothing beyond it. An object
+ * is looked up in them, however many pins there are.
+ */
+struct pin_steps {
+	unsigned count;
+	struct pin_range pins[PIN_RANGES];
+	struct held *held[PIN_RANGES]; /* what waits for it; NULL: not known */
+};
+
 /* Objects that wait for one pin. When it is gone, others may still hold some of
  * them. */
 struct held {
@@ -166,10 +178,13 @@ struct store_writer {
 
 	/* For the writer's thread alone. */
 	struct cds_list_head retired; /* struct retired_block, oldest first */
-	struct cds_list_head held;    /* struct held */
+	struct cds_list_head held;    /* struct held, one a pin at most */
+	/* What waited for pins that are gone, to be looked at again. */
+	struct cds_list_head unheld;  /* struct retired_block */
 	struct holders holders;       /* as of the last scan */
+	struct pin_steps steps;       /* of these */
 	struct holding *holdings;     /* one a reader */
-	uint64_t retired_octets;      /* in `retired` and `held` together */
+	uint64_t retired_octets;      /* in the three lists together */
 	uint64_t retired_total;
 	uint64_t reclaimed_total;
 };

@@ -29,29 +29,15 @@ punch_spans(struct store_writer *w, uint32_t first, uint32_t count)
 	}
 }
 
-/* A bit for each page of a span that no object lies in. */
-static uint32_t
-pages_unused(const uint64_t *bitmap)
-{
-	uint32_t unused = 0;
-
-	for (uint32_t page = 0; page < SPAN_PAGES; page++) {
-		uint64_t used = 0;
-
-		for (unsigned i = 0; i < PAGE_GRANULES / 64; i++)
-			used |= *bitmap++;
-		unused |= (uint32_t)(used == 0) << page;
-	}
-	return unused;
-}
-
 /* Gives back the pages between the objects of a span. Under the lock. */
 static void
 punch_pages(struct store_writer *w, uint32_t span)
 {
 	struct span *s = &w->spans[span];
-	uint32_t unused = pages_unused(span_bitmap(w, span)) & ~s->absent;
+	uint32_t unused = pages_unused(span_bitmap(w, span));
 
+	if (!s->guessed)
+		unused &= ~(uint32_t)s->absent;
 	while (unused != 0) {
 		uint32_t first = (uint32_t)__builtin_ctz(unused);
 		uint32_t count = (uint32_t)__builtin_ctz(~(unused >> first));
@@ -62,6 +48,7 @@ punch_pages(struct store_writer *w, uint32_t span)
 		s->absent = (uint16_t)(s->absent | pages);
 		unused &= ~pages;
 	}
+	s->guessed = false;
 }
 
 /* Makes an extent one huge page, if the kernel agrees. */
@@ -77,6 +64,7 @@ collapse_used(struct store_writer *w, uint32_t first)
 		}
 		w->spans[i].huge = true;
 		w->spans[i].absent = 0;
+		w->spans[i].guessed = false;
 	}
 }
 

@@ -82,6 +82,7 @@ store_writer_open(struct store *store, struct store_writer **writer)
 	CDS_INIT_LIST_HEAD(&w->heaps);
 	CDS_INIT_LIST_HEAD(&w->retired);
 	CDS_INIT_LIST_HEAD(&w->held);
+	CDS_INIT_LIST_HEAD(&w->unheld);
 	span_load(w);
 	holes_load(w);
 	heap_init(&w->heap, w, false);

@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "lib/store_check.h"
+#include "store/pages.h"
 #include "store/span.h"
 #include "store/sweep.h"
 #include "store/writer.h"
@@ -61,6 +63,27 @@ check_spans(struct store_writer *w)
 		return fail("%llu granules in use, not %lld",
 			(unsigned long long)used, (long long)live);
 	return NULL;
+}
+
+/* Each page with an object is there, whether or not it was written to. */
+static const char *
+check_pages(struct store_writer *w)
+{
+	size_t bitmaps = (size_t)w->header->span_count * SPAN_BITMAP;
+	uint64_t used = 1 + (bitmaps + STORE_PAGE - 1) / STORE_PAGE;
+	struct stat st;
+
+	for (uint32_t i = 0; i < w->header->span_count; i++)
+		used += SPAN_PAGES
+			- (unsigned)__builtin_popcount(
+				pages_unused(span_bitmap(w, i)));
+	if (fstat(w->store->fd, &st) != 0)
+		abort();
+	return (uint64_t)st.st_blocks * 512 / STORE_PAGE >= used
+		? NULL
+		: fail("%llu pages in use, %llu are there",
+			(unsigned long long)used,
+			(unsigned long long)st.st_blocks * 512 / STORE_PAGE);
 }
 
 static const char *
@@ -177,6 +200,8 @@ mark_retired(struct store_writer *w, struct store_sweep *sweep)
 	const char *wrong = mark_blocks(sweep, &w->retired);
 	struct held *held;
 
+	if (wrong == NULL)
+		wrong = mark_blocks(sweep, &w->unheld);
 	cds_list_for_each_entry(held, &w->held, entry)
 		if (wrong == NULL)
 			wrong = mark_blocks(sweep, &held->blocks);
@@ -255,8 +280,10 @@ store_check(struct store_writer *writer, store_check_mark *mark)
 
 	if (store_sweep_begin(writer, &sweep) != NSD_OK)
 		abort();
-	copy = spans_copy(writer);
-	wrong = check_spans(writer);
+	wrong = check_pages(writer);
+	copy = spans_copy(writer); /* makes pages by looking at them */
+	if (wrong == NULL)
+		wrong = check_spans(writer);
 	if (wrong == NULL)
 		wrong = check_lists(writer);
 	if (wrong == NULL)

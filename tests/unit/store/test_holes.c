@@ -49,6 +49,14 @@ fixture_close(struct fixture *f)
 	store_destroy(f->store);
 }
 
+static void
+fixture_succeed(struct fixture *f)
+{
+	store_writer_close(f->writer);
+	assert_int_equal(store_writer_open(f->store, &f->writer), NSD_OK);
+	f->heap = store_writer_heap(f->writer);
+}
+
 static struct store_stats
 stats(struct fixture *f)
 {
@@ -171,9 +179,7 @@ holes_are_found_by_a_successor(void **state)
 		object_make(&f, &objects[i], 40 + i % 7 * 8);
 	was = objects[700].ref;
 	object_free(&f, &objects[700]);
-	store_writer_close(f.writer);
-	assert_int_equal(store_writer_open(f.store, &f.writer), NSD_OK);
-	f.heap = store_writer_heap(f.writer);
+	fixture_succeed(&f);
 	check_store(&f);
 	object_make(&f, &objects[700], 40);
 	assert_int_equal(objects[700].ref, was);
@@ -255,6 +261,55 @@ pages_among_objects_go_back(void **state)
 	fixture_close(&f);
 }
 
+/* A writer that comes later does not know which pages went back. They come
+ * again before they are written to, and those that are left go back, too. */
+static void
+successor_makes_pages_that_went_back(void **state)
+{
+	struct fixture f;
+	const char *wrong;
+
+	fixture_open(&f, false);
+	for (unsigned i = 0; i < OBJECTS; i++)
+		object_make(&f, &objects[i], 512);
+	for (unsigned i = 0; i < OBJECTS; i++)
+		if (i % 64 >= 8)
+			object_free(&f, &objects[i]);
+	store_trim(f.writer);
+	fixture_succeed(&f);
+	for (unsigned i = 0; i < OBJECTS; i++)
+		if (objects[i].len == 0) {
+			objects[i].len = 512;
+			assert_non_null(store_alloc(f.heap, 512,
+				&objects[i].ref));
+		}
+	wrong = store_check(f.writer, mark_objects);
+	if (wrong != NULL)
+		fail_msg("%s", wrong);
+	fixture_close(&f);
+}
+
+static void
+successor_gives_back_what_was_left(void **state)
+{
+	struct fixture f;
+	uint64_t before;
+
+	fixture_open(&f, false);
+	for (unsigned i = 0; i < OBJECTS; i++)
+		object_make(&f, &objects[i], 512);
+	for (unsigned i = 0; i < OBJECTS; i++)
+		if (i % 64 >= 8)
+			object_free(&f, &objects[i]);
+	before = stats(&f).mapped;
+	fixture_succeed(&f);
+	store_trim(f.writer);
+	assert_true(before - stats(&f).mapped
+		> (uint64_t)OBJECTS * 512 / 64 * (64 - 8 - 9));
+	check_store(&f);
+	fixture_close(&f);
+}
+
 /* Without a trim: what is freed much of goes back bit by bit. */
 static void
 free_spans_go_back_by_themselves(void **state)
@@ -291,6 +346,8 @@ main(void)
 		cmocka_unit_test(holes_are_found_by_a_successor),
 		cmocka_unit_test(holes_are_all_known),
 		cmocka_unit_test(pages_among_objects_go_back),
+		cmocka_unit_test(successor_makes_pages_that_went_back),
+		cmocka_unit_test(successor_gives_back_what_was_left),
 		cmocka_unit_test(free_spans_go_back_by_themselves),
 	};
 

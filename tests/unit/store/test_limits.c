@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "lib/chance.h"
+#include "store/state.h"
 #include "store/store.h"
 #include "store/writer.h"
 
@@ -181,6 +182,41 @@ store_create_fails_without_descriptors(void **state)
 	in_child(descriptors_limited);
 }
 
+/* The last granule's successor has a number, too. */
+static void
+store_is_used_to_its_last_span(void **state)
+{
+	struct store_options options = { .reader_max = 1 };
+	struct store *store;
+	struct store_writer *writer;
+	struct store_heap *heap;
+	store_ref ref, last = STORE_NONE;
+	unsigned count = 0;
+	void *p;
+
+	assert_int_equal(store_create(&options, &store), NSD_OK);
+	assert_int_equal(store_writer_open(store, &writer), NSD_OK);
+	heap = store_writer_heap(writer);
+	/* As if all others were in use. */
+	writer->header->span_count = writer->span_max - 1;
+	for (uint32_t i = 0; i < writer->span_max - 1; i++)
+		writer->spans[i].state = SPAN_USED;
+	while ((p = store_alloc(heap, 1024, &ref)) != NULL) {
+		memset(p, 1, 1024);
+		last = ref;
+		count++;
+	}
+	assert_int_equal(count, SPAN_SIZE / 1024);
+	store_free(heap, last, 1024);
+	assert_non_null(store_alloc(heap, 1000, &ref));
+	assert_int_equal(ref, last);
+	store_free(heap, ref, 1000);
+	assert_null(store_alloc(heap, SPAN_SIZE, &ref));
+	assert_non_null(store_alloc(heap, 10, &ref));
+	store_writer_close(writer);
+	store_destroy(store);
+}
+
 /* ---- threads */
 
 #define THREADS 3
@@ -306,6 +342,7 @@ main(void)
 		cmocka_unit_test(store_file_limit_gives_null),
 		cmocka_unit_test(store_space_limit_shrinks_reservation),
 		cmocka_unit_test(store_create_fails_without_descriptors),
+		cmocka_unit_test(store_is_used_to_its_last_span),
 		cmocka_unit_test(store_heaps_of_threads_share_spans),
 	};
 
