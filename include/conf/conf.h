@@ -136,6 +136,7 @@ struct conf_server {
 	bool reuseport;
 	bool reuseport_by_cpu;
 	bool rssac002;
+	bool sandbox;
 	bool debug_mode;
 	bool do_ip4;     /* do-ip4 with ip4-only and ip6-only taken in */
 	bool do_ip6;
@@ -183,6 +184,7 @@ struct conf_server {
 	uint32_t statistics;
 	const char *chroot;    /* NULL or "": none */
 	const char *username;  /* "": stay */
+	const char *worker_username; /* NULL or "": as username */
 	const char *zonesdir;  /* "": do not change */
 	const char *database;  /* "": memory only */
 	const char *zonelistfile;

@@ -122,6 +122,8 @@ const struct conf_option conf_options[] = {
 	SERVER("rssac002", rssac002, BOOL, "no", 0, 0, IFSET)
 	SERVER("chroot", chroot, STRING, sizeof(CHROOTDIR) > 1 ? CHROOTDIR : NULL, 0, 0, DIR)
 	SERVER("username", username, STRING, NSD_USER, 0, 0, 0)
+	SERVER("worker-username", worker_username, STRING, NULL, 0, 0, IFSET)
+	SERVER("sandbox", sandbox, BOOL, "yes", 0, 0, IFSET)
 	SERVER("zonesdir", zonesdir, STRING, ZONESDIR, 0, 0, PATH | DIR)
 	SERVER("xfrdfile", xfrdfile, STRING, XFRDFILE, 0, 0, NOEFF | PATH)
 	SERVER("zonelistfile", zonelistfile, STRING, ZONELISTFILE, 0, 0, NOEFF | PATH)

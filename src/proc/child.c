@@ -74,17 +74,26 @@ child_send(struct child *child, enum ipc_type type, const void *payload,
 		child_name(child), (long)child->pid, err_text(err));
 	/* It would never know. Its successor is told all anew. */
 	if (err != NSD_E_BUG)
-		kill(child->pid, SIGKILL);
+		child_kill(child);
 	return err;
 }
 
 /* ---- ending -------------------------------------------------------------- */
 
 void
+child_kill(const struct child *child)
+{
+	privilege_kill(child->role == ROLE_WORKER
+			? &child->supervisor->server.worker_user
+			: NULL,
+		child->pid, SIGKILL);
+}
+
+void
 child_give_up(struct child *child)
 {
 	child->given_up = true;
-	kill(child->pid, SIGKILL);
+	child_kill(child);
 }
 
 static void
@@ -106,7 +115,7 @@ child_say_stop(struct child *child)
 
 	if (child->told_stop && !link_waits(&child->link)
 		&& write(child->stop_fd, &one, sizeof(one)) == -1)
-		kill(child->pid, SIGKILL);
+		child_kill(child);
 }
 
 void
@@ -123,7 +132,7 @@ child_stop(struct child *child)
 	link_forget(&child->link, IPC_DATABASE);
 	child_say_stop(child);
 	if (event_add(child->overdue_event, &wait) == -1)
-		kill(child->pid, SIGKILL);
+		child_kill(child);
 }
 
 void
@@ -167,7 +176,7 @@ child_on_gone(struct link *link)
 {
 	const struct child *child = link->owner;
 
-	kill(child->pid, SIGKILL);
+	child_kill(child);
 }
 
 /* It is broken, or not ours any more. */
@@ -179,7 +188,7 @@ child_on_refused(struct link *link)
 	log_error("refused a message from %s (pid %ld)", child_name(child),
 		(long)child->pid);
 	link_end(link);
-	kill(child->pid, SIGKILL);
+	child_kill(child);
 	return false;
 }
 

@@ -29,7 +29,9 @@ enum nsd_err child_send(struct child *child, enum ipc_type type,
  * waits for it is forgotten, but for DATABASE. Kills it if it does not end
  * within 15 s (a loader that keeps a file: 90 s). */
 void child_stop(struct child *child);
-/* Kills it. */
+/* Kills it, whoever its user is. */
+void child_kill(const struct child *child);
+/* The same, and nobody is to try again what it did not get done. */
 void child_give_up(struct child *child);
 
 /* Says in the log how it ended (status: of waitpid), unless it was told to. */

@@ -253,6 +253,10 @@ loader_init(struct loader *loader, const struct role_start *start)
 				       : LOADER_CLOSE_NONE;
 	loader->image_fd = -1;
 	err = loader_init_role(loader, start);
+	/* Before the first octet of a database or a zone file is looked at. */
+	if (err == NSD_OK)
+		err = sandbox_enter(&start->server->sandbox, ROLE_LOADER,
+			NULL);
 	if (err == NSD_OK)
 		err = loader_open_store(loader, start);
 	if (err != NSD_OK)

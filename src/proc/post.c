@@ -69,6 +69,18 @@ post_leave_main(struct supervisor *s, struct child *self)
 		store_destroy(s->building->store);
 }
 
+static void
+post_leave_privileges(const struct post *post)
+{
+	const struct privilege_user *worker =
+		&post->supervisor->server.worker_user;
+	bool is_worker = post->role == ROLE_WORKER;
+
+	if (privilege_leave_main(is_worker ? worker : NULL, !is_worker)
+		!= NSD_OK)
+		_exit(1);
+}
+
 static _Noreturn void
 post_run_role(const struct post *post, const struct role_start *start)
 {
@@ -103,6 +115,7 @@ post_run(struct post *post, struct child *self, struct ipc_channel channel)
 
 	self->stop_fd = -1;
 	post_leave_main(s, self);
+	post_leave_privileges(post);
 	post_run_role(post, &start);
 }
 
@@ -302,7 +315,7 @@ post_roll(struct post *post)
 							     : post->current;
 
 		worse->told_stop = true;
-		kill(worse->pid, SIGKILL);
+		child_kill(worse);
 		return; /* rolled again when that is reaped */
 	}
 	post->leaving = post->current;

@@ -41,7 +41,7 @@ reap_check_store(struct supervisor *s, const struct child *child, int status)
 	log_error("the database cannot be read any more");
 	g->damaged = true;
 	if (s->loader.current != NULL && s->loader.current->generation == g)
-		kill(s->loader.current->pid, SIGKILL);
+		child_kill(s->loader.current);
 }
 
 static void

@@ -7,6 +7,8 @@
 #include <time.h>
 
 #include "conf/conf.h"
+#include "proc/privilege.h"
+#include "proc/sandbox.h"
 #include "proc/sockets.h"
 #include "query/counters.h"
 #include "query/rssac.h"
@@ -17,6 +19,8 @@ struct server {
 	struct listeners listeners;
 	struct counters *counters;/* shared memory, one a worker */
 	struct rssac *rssac;      /* the same; NULL without rssac002 */
+	struct privilege_user worker_user;
+	struct sandbox sandbox;
 	int lifeline;             /* see lifeline.h; -1: none */
 	pid_t main_pid;
 	time_t boot;              /* when main started */

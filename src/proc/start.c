@@ -231,7 +231,10 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 		pidfile_check(o->pidfile);
 	}
 	if ((err = affinity_check(o)) != NSD_OK
-		|| (err = privilege_find_user(o->username, user)) != NSD_OK)
+		|| (err = privilege_find_user(o->username, user)) != NSD_OK
+		|| (err = privilege_find_worker(o->worker_username, user,
+			    &s->server.worker_user))
+			!= NSD_OK)
 		return err;
 	main_lift_soft_limit();
 	took_over = lifeline_take_over(*lifeline_key);
@@ -256,6 +259,7 @@ main_settle(struct supervisor *s, const struct privilege_user *user,
 	s->server.boot = time(NULL);
 	service_open(&s->service);
 	priority_probe();
+	sandbox_probe(&s->server.sandbox, o->sandbox);
 	affinity_set_all(o);
 	s->server.lifeline = lifeline_open(lifeline_key);
 	main_give_log(user);
@@ -273,7 +277,7 @@ main_settle(struct supervisor *s, const struct privilege_user *user,
 	}
 	if ((err = main_enter_chroot(s)) != NSD_OK)
 		return err;
-	return privilege_drop(user);
+	return privilege_drop(user, &s->server.worker_user);
 }
 
 /* The reason was said. Returns the exit code. */

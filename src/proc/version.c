@@ -17,6 +17,9 @@ static const struct {
 #ifdef USE_LOG_PROCESS_ROLE
 	{ "log-role", 1 },
 #endif
+#ifdef USE_SECCOMP
+	{ "seccomp", 1 },
+#endif
 #ifdef USE_WESTMERE
 	{ "sse4.2", 1 },
 #endif

@@ -387,7 +387,9 @@ worker_init(struct worker *worker, const struct role_start *start)
 	if (err != NSD_OK)
 		return err;
 	worker->own = worker_open_own(worker, &server->listeners);
-	return worker->own != NULL ? NSD_OK : NSD_E_MEMORY;
+	if (worker->own == NULL)
+		return NSD_E_MEMORY;
+	return sandbox_enter(&server->sandbox, ROLE_WORKER, NULL);
 }
 
 void

@@ -174,7 +174,7 @@ def test_version_tells_how_it_was_built(tree):
     assert re.search(r"^Event loop: libevent [\d.]+.* \(uses \w+\)$", text,
                      re.M)
     assert re.search(r"^Linked with OpenSSL \d", text, re.M)
-    assert re.search(r"^Built with: tcp-fastopen checking log-role$", text,
+    assert re.search(r"^Built with: tcp-fastopen checking log-role seccomp$", text,
                      re.M)
 
 
