@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@ sandbox_is_possible(const struct sandbox *trial)
 
 	if (pid == 0) {
 		(void)setrlimit(RLIMIT_CORE, &no_core);
+		(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 		_exit(sandbox_enter(trial, ROLE_WORKER, NULL) == NSD_OK ? 0
 									: 1);
 	}
