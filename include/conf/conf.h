@@ -137,6 +137,7 @@ struct conf_server {
 	bool reuseport_by_cpu;
 	bool rssac002;
 	bool sandbox;
+	bool replace_hung;
 	bool debug_mode;
 	bool do_ip4;     /* do-ip4 with ip4-only and ip6-only taken in */
 	bool do_ip6;

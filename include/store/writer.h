@@ -61,6 +61,16 @@ enum nsd_err store_writer_close_into(struct store_writer *writer, int fd,
  */
 enum nsd_err store_writer_empty(struct store_writer **writer) MUST_USE;
 
+/*
+ * Has *beat raised now and then while the store is worked on, by any thread:
+ * when memory is taken and freed, and for objects that are marked. Others learn
+ * from it that a long piece of work goes on. Keeps beat until the writer is
+ * closed, also over store_writer_empty. NULL: nobody wants to know.
+ */
+void store_writer_set_beat(struct store_writer *writer, uint64_t *beat);
+/* Raises it, for work on the store that does none of that. Any thread. */
+void store_writer_beat(const struct store_writer *writer);
+
 /* The view is the writer's; it lasts until the writer is closed. Any thread. */
 const struct store_view *store_writer_view(const struct store_writer *writer);
 

@@ -120,6 +120,7 @@ const struct conf_option conf_options[] = {
 	SERVER("port", port, U32, "53", 0, U16_MAX, QUOTE)
 	SERVER("statistics", statistics, U32, "0", 0, I32_MAX, 0)
 	SERVER("rssac002", rssac002, BOOL, "no", 0, 0, IFSET)
+	SERVER("replace-hung", replace_hung, BOOL, "yes", 0, 0, IFSET)
 	SERVER("chroot", chroot, STRING, sizeof(CHROOTDIR) > 1 ? CHROOTDIR : NULL, 0, 0, DIR)
 	SERVER("username", username, STRING, NSD_USER, 0, 0, 0)
 	SERVER("worker-username", worker_username, STRING, NULL, 0, 0, IFSET)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@
  * to the disk. */
 #define STOP_WAIT_DATABASE_SEC 90
 
-static const char *
+const char *
 child_name(const struct child *child)
 {
 	static char name[32];
@@ -209,7 +210,12 @@ bool
 child_watch(struct child *child)
 {
 	struct event_base *base = child->supervisor->base;
+	void *page = mmap(NULL, sizeof(*child->beat), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
+	if (page == MAP_FAILED)
+		return false;
+	child->beat = page;
 	child->link.calls = &child_calls;
 	child->link.owner = child;
 	child->link.turn = LINK_TURN;
@@ -225,4 +231,6 @@ child_unwatch(struct child *child)
 	link_close(&child->link);
 	if (child->stop_fd != -1)
 		close(child->stop_fd);
+	if (child->beat != NULL)
+		munmap(child->beat, sizeof(*child->beat));
 }

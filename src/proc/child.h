@@ -8,8 +8,12 @@
  * memory or descriptor. child_unwatch and free() it. */
 struct child *child_create(struct post *post, struct generation *generation);
 
-/* Reads its channel from now on: messages go to supervisor.handlers. False: no
- * memory. Undo with child_unwatch, in either case. */
+/* Its name in the log, lent until the next call. */
+const char *child_name(const struct child *child);
+
+/* Reads its channel from now on: messages go to supervisor.handlers. Makes the
+ * page of its beat. False: no memory. Undo with child_unwatch, in either case.
+ */
 bool child_watch(struct child *child) MUST_USE;
 void child_unwatch(struct child *child);
 

@@ -159,9 +159,11 @@ loader_open_store(struct loader *loader, const struct role_start *start)
 {
 	enum nsd_err err = store_writer_open(start->store, &loader->writer);
 
-	if (err != NSD_OK || !start->in_file
-		|| loader->past >= STORE_PAST_LISTED)
+	if (err != NSD_OK)
 		return err;
+	store_writer_set_beat(loader->writer, start->beat);
+	if (!start->in_file || loader->past >= STORE_PAST_LISTED)
+		return NSD_OK;
 	loader->past = STORE_PAST_NONE;
 	return database_vet(&loader->writer, affinity_count());
 }

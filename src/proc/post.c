@@ -42,8 +42,8 @@ static void
 post_leave_main(struct supervisor *s, struct child *self)
 {
 	struct event *events[] = {s->signal_event, s->start_event,
-		s->statistics_event, s->day_event, s->loader.timer,
-		s->xfrd.timer, s->service.timer};
+		s->statistics_event, s->day_event, s->watch_event,
+		s->loader.timer, s->xfrd.timer, s->service.timer};
 
 	/* Until this, main shares the kernel's side of the loop with us. */
 	event_reinit(s->base);
@@ -57,6 +57,7 @@ post_leave_main(struct supervisor *s, struct child *self)
 	event_base_free(s->base);
 	close(s->signal_fd);
 	service_leave(&s->service);
+	watch_leave(s);
 	if (s->pidfile.fd != -1)
 		close(s->pidfile.fd);
 	if (s->self_fds > 0)
@@ -109,11 +110,13 @@ post_run(struct post *post, struct child *self, struct ipc_channel channel)
 		.stop_fd = self->stop_fd,
 		.index = post->index,
 		.reader_slot = self->reader_slot,
+		.beat = self->beat,
 		.past = self->generation->past,
 		.in_file = self->generation->in_file,
 	};
 
 	self->stop_fd = -1;
+	self->beat = NULL;
 	post_leave_main(s, self);
 	post_leave_privileges(post);
 	post_run_role(post, &start);

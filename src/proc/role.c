@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "proc/role.h"
 #include "proc/title.h"
+#include "proc/watch.h"
 
 void
 role_init_name(const char *log_name, const char *title)
@@ -140,6 +141,27 @@ role_send(struct role *role, enum ipc_type type, const void *payload,
 
 /* ---- its life ------------------------------------------------------------ */
 
+static void
+role_on_beat(evutil_socket_t fd, short what, void *arg)
+{
+	role_beat(arg);
+}
+
+/* Begins to beat: as long as the loop turns. */
+static bool
+role_init_beat(struct role *role, uint64_t *beat)
+{
+	struct timeval period = {.tv_usec = WATCH_MSEC * 1000};
+
+	role->beat = beat;
+	if (beat == NULL)
+		return true;
+	role->beat_event = event_new(role->base, -1, EV_PERSIST, role_on_beat,
+		role);
+	return role->beat_event != NULL
+		&& event_add(role->beat_event, &period) == 0;
+}
+
 enum nsd_err
 role_init_loop(struct role *role, const struct role_start *start)
 {
@@ -172,7 +194,8 @@ role_init_loop(struct role *role, const struct role_start *start)
 	if (!link_open(&role->link, role->base) || role->stop_event == NULL
 		|| role->term_event == NULL
 		|| event_add(role->stop_event, NULL) == -1
-		|| event_add(role->term_event, NULL) == -1)
+		|| event_add(role->term_event, NULL) == -1
+		|| !role_init_beat(role, start->beat))
 		return NSD_E_MEMORY;
 	return NSD_OK;
 }

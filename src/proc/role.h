@@ -6,6 +6,7 @@
 #define PROC_ROLE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "ipc/channel.h"
@@ -34,6 +35,8 @@ struct role_start {
 	int stop_fd;                /* can be read once it is told to end */
 	unsigned index;             /* workers: which, from 0 */
 	unsigned reader_slot;       /* workers and xfrd: in the store */
+	uint64_t *beat;             /* to be raised: see watch.h; NULL: nobody
+				     * looks */
 	/* Of the loader: */
 	enum store_past past;
 	bool in_file;   /* the store is a file, to be closed clean at the end */
@@ -46,6 +49,8 @@ struct role {
 	struct event *stop_event;
 	struct event *term_event;
 	int term_fd;
+	struct event *beat_event;
+	uint64_t *beat; /* NULL: nobody looks at it */
 	/* What is done with a message, by enum ipc_type. The descriptors of a
 	 * message are closed when its handler returns. */
 	void (*const *handlers)(struct role *role,
@@ -78,6 +83,15 @@ enum nsd_err role_init_loop(struct role *role, const struct role_start *start)
 void role_run(struct role *role);
 /* Makes role_run return, once the event at hand is done. */
 void role_stop(struct role *role);
+
+/* A sign of life. The loop gives some, too. */
+static inline void
+role_beat(const struct role *role)
+{
+	if (role->beat != NULL)
+		__atomic_store_n(role->beat, *role->beat + 1,
+			__ATOMIC_RELAXED);
+}
 
 /* Sends to main; borrows the payload. Does not block. If main has no room, a
  * copy of the message waits, and this role takes no message until it is sent.

@@ -321,7 +321,8 @@ supervisor_init_events(struct supervisor *s)
 	s->day_event = event_new(s->base, -1, 0, supervisor_on_day, s);
 	if (s->signal_event == NULL || s->start_event == NULL
 		|| s->statistics_event == NULL || s->day_event == NULL
-		|| event_add(s->signal_event, NULL) == -1)
+		|| event_add(s->signal_event, NULL) == -1
+		|| watch_open(s) != NSD_OK)
 		return NSD_E_MEMORY;
 	if (!post_init(&s->loader, s, ROLE_LOADER, 0)
 		|| !post_init(&s->xfrd, s, ROLE_XFRD, 0))

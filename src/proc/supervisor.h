@@ -17,6 +17,7 @@
 #include "proc/rssac_log.h"
 #include "proc/server.h"
 #include "proc/service.h"
+#include "proc/watch.h"
 
 struct event;
 struct event_base;
@@ -59,7 +60,10 @@ struct child {
 	bool told_stop;
 	bool reaped;    /* only its last messages are being taken */
 	bool given_up;  /* main has killed it: nobody is to try again */
+	bool hung;      /* so it has, and another one takes its post */
 	int64_t started_msec;
+	uint64_t *beat; /* a page that it shares with main alone */
+	struct watch watch;
 };
 
 /* A role that is always to be filled by a process. */
@@ -98,6 +102,10 @@ struct supervisor {
 	struct event *start_event;      /* 1 second after start */
 	struct event *statistics_event;
 	struct event *day_event;        /* the UTC day ends; with rssac002 */
+	struct event *watch_event;      /* see watch.h */
+	int64_t watched_msec;           /* when main looked last */
+	int proc_fd;                    /* /proc, also from a chroot; 0 or -1:
+					 * none */
 	struct rssac_log rssac_log;
 	int signal_fd;
 	struct generation *serving;     /* workers are forked with it */

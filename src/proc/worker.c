@@ -56,6 +56,7 @@ worker_on_batch(void *ctx, struct exchange *exchanges, size_t count)
 {
 	struct worker *worker = ctx;
 
+	role_beat(&worker->role);
 	store_reader_online(worker->reader);
 	query_answer_batch(worker->query, worker->view, exchanges, count);
 	store_reader_offline(worker->reader);

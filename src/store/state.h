@@ -176,6 +176,8 @@ struct store_writer {
 	bool no_collapse; /* the kernel refuses huge pages */
 	uint64_t punched; /* octets given back to the kernel, in all */
 
+	uint64_t *beat; /* NULL: nobody wants it; atomic */
+
 	/* For the writer's thread alone. */
 	struct cds_list_head retired; /* struct retired_block, oldest first */
 	struct cds_list_head held;    /* struct held, one a pin at most */
@@ -188,6 +190,14 @@ struct store_writer {
 	uint64_t retired_total;
 	uint64_t reclaimed_total;
 };
+
+static inline void
+writer_beat(const struct store_writer *writer)
+{
+	if (writer->beat != NULL)
+		rcu_store_relaxed(writer->beat,
+			rcu_load_relaxed(writer->beat) + 1);
+}
 
 static inline uint32_t
 store_granules(size_t len)

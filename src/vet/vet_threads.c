@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/threads.h"
+#include "store/writer.h"
 #include "vet/vet_part.h"
 
 struct vet_scratch *
@@ -46,6 +47,7 @@ work_run(struct vet_work *work, struct vet_scratch *scratch)
 
 		if (i >= work->count)
 			return;
+		store_writer_beat(work->vet->writer);
 		work->run(work->ctx, i, scratch);
 	}
 }

@@ -86,7 +86,8 @@ def test_death_beside_the_workers_loses_no_query(nsd, role):
 
 
 def test_death_of_a_worker_loses_at_most_what_it_had_in_hand(nsd):
-    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    server = nsd(zones={"example": zone_text()},
+                 options={"server-count": 2, "replace-hung": "no"})
     load = Load(server, clients=16)
     load.step_answers(200)
     before = settled_state(server)

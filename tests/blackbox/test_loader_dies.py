@@ -316,7 +316,8 @@ def kill_again_and_again(server, number):
 
 def test_damaged_store_is_left_behind(nsd):
     """And so is a worker that hangs and does not leave it."""
-    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    server = nsd(zones={"example": zone_text()},
+                 options={"server-count": 2, "replace-hung": "no"})
     workers = {r: p for r, p in server.roles().items() if "server" in r}
     hung = workers["server 1"]
     os.kill(hung, signal.SIGSTOP)
@@ -423,17 +424,20 @@ def worker_is_online(server):
 
 
 def start_flood(server):
-    """A process that asks all the time; its pid."""
+    """A process that asks all workers all the time; its pid."""
     pid = os.fork()
     if pid != 0:
         return pid
     try:
-        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        s.connect((server.address, server.port))
+        clients = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+                   for _ in range(16)]
+        for s in clients:
+            s.connect((server.address, server.port))
         wire = dns.message.make_query("www.example", "A").to_wire()
         end = time.monotonic() + 2 * harness.DEADLINE
         while time.monotonic() < end:
-            s.send(wire)
+            for s in clients:
+                s.send(wire)
     finally:
         os._exit(0)
 
@@ -441,7 +445,8 @@ def start_flood(server):
 def test_dead_worker_holds_nothing_back(nsd):
     """It dies in the middle of a batch; until its successor comes, main has
     cleared its place among the readers."""
-    server = nsd(zones={"example": zone_text()})
+    server = nsd(zones={"example": zone_text()},
+                 options={"server-count": 2, "replace-hung": "no"})
     for _ in range(2):  # the next death is followed by a pause of 2 seconds
         server.wait_replaced("server 1", server.kill("server 1"))
         server.wait_answer()

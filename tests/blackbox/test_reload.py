@@ -183,7 +183,8 @@ def test_workers_wait_for_no_loader(nsd):
     stopped there."""
     print("SEED", SEED)
     rng = random.Random(SEED)
-    server = nsd(zones={"example": names(1)}, options={"server-count": 2})
+    server = nsd(zones={"example": names(1)},
+                 options={"server-count": 2, "replace-hung": "no"})
     loader = server.role("loader")
     load = Load(server, name="h9.example")
     started = time.monotonic()

@@ -17,7 +17,8 @@ PATIENCE = 2
 
 @pytest.fixture
 def server(nsd):
-    return nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    return nsd(zones={"example": zone_text()},
+               options={"server-count": 2, "replace-hung": "no"})
 
 
 def test_worker_that_stands_still_is_noticed(server):

@@ -21,7 +21,8 @@ from test_loader_dies import Connection, settled_line
 @pytest.fixture
 def server(nsd):
     return nsd(zones={"example": zone_text(1), "b.test": zone_text(1)},
-               options={"server-count": 2}, updates=True)
+               options={"server-count": 2, "replace-hung": "no"},
+               updates=True)
 
 
 def test_change_is_seen_at_once(server):

@@ -1,0 +1,266 @@
+/* watch.c - finds children that hang, and kills them, so that others take their
+ * posts. */
+#include "config.h"
+
+#include <event2/event.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "proc/child.h"
+#include "proc/children.h"
+#include "proc/watch.h"
+
+/* Longer steps count as this much: main did not look meanwhile, perhaps because
+ * the whole machine stood still. */
+#define STEP_MAX_MSEC (2 * WATCH_MSEC)
+/* A silence without proof of anything is told after this. */
+#define SILENCE_TOLD_MSEC 10000
+#define TRACED_TOLD_MSEC 1000
+/* Name, state and tracer stand in the first lines. */
+#define STATUS_SIZE 1024
+
+/* Nothing that a worker does between two beats takes a second of processor
+ * time, and none of it sleeps. */
+static const struct watch_limits watch_worker = {750, 2000, 1000};
+static const struct watch_limits watch_xfrd = {750, 10000, 10000};
+/* Work on a huge zone may take minutes, and a file be on a slow disk of another
+ * machine. So it is for any process that has not come to its loop yet. */
+static const struct watch_limits watch_patient = {750, 60000, 300000};
+
+/* ---- judging ------------------------------------------------------------- */
+
+/* What a single look speaks for. */
+static enum watch_verdict
+watch_kind(const struct watch *w, const struct watch_sight *sight)
+{
+	if (sight->traced)
+		return WATCH_TRACED;
+	if (sight->state == 'T')
+		return WATCH_STOPPED;
+	/* A thread may work while the first one waits for it. */
+	return sight->state == 'S' && sight->cpu_msec == w->cpu_msec
+		? WATCH_ASLEEP
+		: WATCH_WAITS;
+}
+
+enum watch_verdict
+watch_judge(struct watch *w, const struct watch_limits *limits,
+	const struct watch_sight *sight, int64_t step_msec)
+{
+	enum watch_verdict kind;
+
+	if (w->silent_msec == 0)
+		w->cpu_first_msec = w->cpu_msec = sight->cpu_msec;
+	kind = watch_kind(w, sight);
+	w->kind_msec = kind == w->kind && w->silent_msec > 0
+		? w->kind_msec + step_msec
+		: 0;
+	w->silent_msec += step_msec > 0 ? step_msec : 1;
+	w->kind = kind;
+	w->cpu_msec = sight->cpu_msec;
+	if (kind == WATCH_TRACED)
+		return WATCH_TRACED;
+	if (sight->cpu_msec - w->cpu_first_msec >= limits->busy_msec)
+		return WATCH_BUSY;
+	if (kind == WATCH_STOPPED && w->kind_msec >= limits->stopped_msec)
+		return WATCH_STOPPED;
+	if (kind == WATCH_ASLEEP && w->kind_msec >= limits->asleep_msec)
+		return WATCH_ASLEEP;
+	return WATCH_WAITS;
+}
+
+/* ---- looking ------------------------------------------------------------- */
+
+/* Reads /proc/PID/status. False: it cannot be read. */
+static bool
+watch_read_status(int proc_fd, pid_t pid, struct watch_sight *sight)
+{
+	char path[32], text[STATUS_SIZE];
+	const char *state, *tracer;
+	ssize_t n;
+	int fd;
+
+	if (proc_fd <= 0)
+		return false;
+	snprintf(path, sizeof(path), "%ld/status", (long)pid);
+	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd == -1)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	state = strstr(text, "\nState:\t");
+	tracer = strstr(text, "\nTracerPid:\t");
+	if (state == NULL || tracer == NULL)
+		return false;
+	sight->state = state[8];
+	sight->traced = strtol(tracer + 12, NULL, 10) != 0;
+	return true;
+}
+
+/* The kernel tells a parent of stops, whatever /proc shows. It tells nothing
+ * of a child that is traced. */
+static bool
+watch_is_stopped(pid_t pid)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	return waitid(P_PID, (id_t)pid, &info,
+		       WSTOPPED | WNOHANG | WNOWAIT)
+		== 0
+		&& info.si_pid == pid;
+}
+
+static int64_t
+watch_read_cpu(pid_t pid)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) != 0
+		|| clock_gettime(clock, &used) != 0)
+		return 0;
+	return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
+
+static struct watch_sight
+watch_see(const struct supervisor *s, pid_t pid)
+{
+	struct watch_sight sight = {.cpu_msec = watch_read_cpu(pid)};
+
+	if (!watch_read_status(s->proc_fd, pid, &sight))
+		sight.state = watch_is_stopped(pid) ? 'T' : '?';
+	return sight;
+}
+
+static const struct watch_limits *
+watch_get_limits(const struct child *child)
+{
+	if (child->watch.beat == 0 || child->role == ROLE_LOADER)
+		return &watch_patient;
+	return child->role == ROLE_WORKER ? &watch_worker : &watch_xfrd;
+}
+
+/* ---- what is done about it ----------------------------------------------- */
+
+static void
+watch_on_beat(struct child *child, uint64_t beat)
+{
+	if (child->watch.told)
+		log_notice("%s (pid %ld) goes on after %lld ms",
+			child_name(child), (long)child->pid,
+			(long long)child->watch.silent_msec);
+	child->watch = (struct watch){.beat = beat};
+}
+
+static void
+watch_on_hung(struct child *child, enum watch_verdict verdict)
+{
+	static const char *const why[] = {
+		[WATCH_STOPPED] = "it is stopped",
+		[WATCH_ASLEEP] = "it sleeps and does not wake up",
+		[WATCH_BUSY] = "it works and comes to no end",
+	};
+	bool replace = child->supervisor->server.conf->server.replace_hung;
+
+	if (replace || !child->watch.told)
+		log_error("%s (pid %ld) hangs: %s, without a sign of life for"
+			  " %lld ms%s",
+			child_name(child), (long)child->pid, why[verdict],
+			(long long)child->watch.silent_msec,
+			replace ? "; killing it" : "");
+	child->watch.told = true;
+	if (!replace)
+		return;
+	child->hung = true;
+	child_kill(child);
+}
+
+static void
+watch_on_silence(struct child *child, const struct watch_sight *sight)
+{
+	struct watch *w = &child->watch;
+
+	if (w->told
+		|| w->silent_msec < (sight->traced ? TRACED_TOLD_MSEC
+						   : SILENCE_TOLD_MSEC))
+		return;
+	w->told = true;
+	if (sight->traced)
+		log_warning("%s (pid %ld) is being traced: it is left alone,"
+			    " whatever becomes of it",
+			child_name(child), (long)child->pid);
+	else
+		log_warning("%s (pid %ld) gives no sign of life for %lld ms;"
+			    " it seems to wait for a disk or a processor"
+			    " (state %c)",
+			child_name(child), (long)child->pid,
+			(long long)w->silent_msec, sight->state);
+}
+
+static void
+watch_child(struct child *child, void *arg)
+{
+	const int64_t *step_msec = arg;
+	uint64_t beat = __atomic_load_n(child->beat, __ATOMIC_RELAXED);
+	enum watch_verdict verdict;
+	struct watch_sight sight;
+
+	/* Who has been told to end has its own time for that. */
+	if (child->told_stop || child->hung)
+		return;
+	if (beat != child->watch.beat) {
+		watch_on_beat(child, beat);
+		return;
+	}
+	sight = watch_see(child->supervisor, child->pid);
+	verdict = watch_judge(&child->watch, watch_get_limits(child), &sight,
+		*step_msec);
+	if (verdict >= WATCH_HANGS)
+		watch_on_hung(child, verdict);
+	else
+		watch_on_silence(child, &sight);
+}
+
+static void
+watch_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct supervisor *s = arg;
+	int64_t now = clock_now_msec(), step_msec = now - s->watched_msec;
+
+	s->watched_msec = now;
+	if (step_msec > STEP_MAX_MSEC)
+		step_msec = STEP_MAX_MSEC;
+	if (!s->stopping)
+		children_walk(s, watch_child, &step_msec);
+}
+
+enum nsd_err
+watch_open(struct supervisor *s)
+{
+	struct timeval period = {.tv_usec = WATCH_MSEC * 1000};
+
+	s->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	s->watched_msec = clock_now_msec();
+	s->watch_event = event_new(s->base, -1, EV_PERSIST, watch_on_timer, s);
+	return s->watch_event != NULL
+			&& event_add(s->watch_event, &period) == 0
+		? NSD_OK
+		: NSD_E_MEMORY;
+}
+
+void
+watch_leave(struct supervisor *s)
+{
+	if (s->proc_fd > 0)
+		close(s->proc_fd);
+}

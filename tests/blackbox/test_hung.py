@@ -1,0 +1,132 @@
+"""A process that lives and does nothing is found, killed and replaced; one that
+has no processor, or that a debugger has, is not (doc/decisions/0062)."""
+
+import ctypes
+import os
+import re
+import signal
+import time
+
+import pytest
+
+import harness
+from harness import Load, is_alive, wait_for, zone_text
+
+PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
+
+
+def stop(pid):
+    os.kill(pid, signal.SIGSTOP)
+    wait_for("its stop",
+             lambda: harness.process_state(pid) == "T" or not is_alive(pid))
+
+
+@pytest.mark.parametrize("role", ["server 1", "loader", "xfrd"])
+def test_stopped_process_is_replaced(nsd, role):
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    roles = server.roles()
+    pid = server.role(role)
+    stop(pid)
+    server.wait_log(rf"error: {role} \(pid {pid}\) hangs: it is stopped,"
+                    r" without a sign of life for \d+ ms; killing it")
+    server.wait_log(rf"{role} \(pid {pid}\) was killed by signal 9,"
+                    " replacing it")
+    server.wait_replaced(role, pid)
+    server.wait_serving()
+    assert {r: p for r, p in server.roles().items() if r != role} == {
+        r: p for r, p in roles.items() if r != role}
+    load = Load(server, clients=32)
+    load.step_answers(500)
+    load.finish()
+    assert load.lost == 0
+
+
+def test_reload_that_a_stopped_loader_has_swallowed_is_done(nsd):
+    server = nsd(zones={"example": zone_text()})
+    pid = server.role("loader")
+    stop(pid)
+    server.write_zone("example", zone_text(2))
+    server.signal(signal.SIGHUP)
+    server.wait_serial("example", 2)
+    assert server.role("loader") != pid
+
+
+def test_all_that_stood_still_go_on(nsd):
+    """As when the machine does: nobody is to blame."""
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    roles = server.roles()
+    main = roles.pop("main")
+    for pid in (main, *roles.values()):
+        stop(pid)
+    time.sleep(4)  # not to wait for anything: to last
+    # Main first, and it has some time to be rash.
+    for pid in (main, *roles.values()):
+        os.kill(pid, signal.SIGCONT)
+    time.sleep(1)
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+    assert server.roles() == {"main": main, **roles}
+    assert "hangs" not in server.read_log()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="others' processes need root")
+def test_traced_process_is_left_alone(nsd):
+    server = nsd(zones={"example": zone_text()})
+    libc = ctypes.CDLL(None, use_errno=True)
+    pid = server.role("server 1")
+    assert libc.ptrace(PTRACE_SEIZE, pid, None, None) == 0
+    assert libc.ptrace(PTRACE_INTERRUPT, pid, None, None) == 0
+    server.wait_log(rf"warning: server 1 \(pid {pid}\) is being traced")
+    time.sleep(3)  # for what must not happen
+    assert is_alive(pid)
+    assert libc.ptrace(PTRACE_DETACH, pid, None, None) == 0
+    server.wait_log(rf"server 1 \(pid {pid}\) goes on after \d+ ms")
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+    assert server.role("server 1") == pid
+
+
+def test_hung_process_is_only_told_of_if_asked(nsd):
+    server = nsd(zones={"example": zone_text()},
+                 options={"replace-hung": "no"})
+    pid = server.role("server 1")
+    stop(pid)
+    server.wait_log(rf"server 1 \(pid {pid}\) hangs: it is stopped, without a"
+                    r" sign of life for \d+ ms\n")
+    time.sleep(1)  # for what must not happen
+    os.kill(pid, signal.SIGCONT)
+    server.wait_log(rf"server 1 \(pid {pid}\) goes on after \d+ ms")
+    assert server.role("server 1") == pid
+    assert len(re.findall(" hangs: ", server.read_log())) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="chroot needs root")
+def test_stopped_process_is_replaced_in_a_chroot(make_server, directory):
+    os.chown(directory, 65534, 65534)
+    server = make_server(zones={"example": zone_text()}, options={
+        "username": "nobody", "chroot": f'"{directory}"'})
+    if harness.is_sanitized():
+        server.look_for_no_leaks()
+    server.start()
+    for role in ("server 1", "xfrd"):
+        pid = server.role(role)
+        stop(pid)
+        server.wait_replaced(role, pid)
+    # Nobody but main has a way out.
+    for role, pid in server.roles().items():
+        assert role == "main" or "/proc" not in harness.open_files(
+            pid).values(), role
+
+
+def test_busy_loader_is_no_hung_one(nsd):
+    """Much longer than a worker may be silent."""
+    count = 100 if harness.is_sanitized() else 1000
+    server = nsd(zones={f"z{i}.test": zone_text() for i in range(count)})
+    loader = server.role("loader")
+    text = "".join(f"h{i} A 192.0.2.1\nh{i} TXT x{i}\n" for i in range(
+        20000 if harness.is_sanitized() else 300000))
+    for serial in (2, 3):
+        server.write_zone("z1.test", zone_text(serial) + text * (serial - 2)
+                          + text.replace("192.0.2.1", f"192.0.2.{serial}"))
+        server.reload()
+        server.wait_serial("z1.test", serial)
+    assert server.role("loader") == loader
+    assert "hangs" not in server.read_log()
