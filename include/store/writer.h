@@ -111,6 +111,18 @@ const struct store_view *store_heap_view(const struct store_heap *heap);
  */
 void *store_alloc(struct store_heap *heap, size_t len, store_ref *ref) MUST_USE;
 
+/* How often store_alloc has found no room since the writer was opened. Any
+ * thread. */
+uint32_t store_count_lacks(const struct store_writer *writer);
+
+#define STORE_LACK_TEXT_MAX 400
+
+/*
+ * Says why it found none the last time, for people: what is full, how large
+ * that is, and what would help. One line, cut to `size` octets. Any thread.
+ */
+void store_explain_lack(struct store_writer *writer, char *text, size_t size);
+
 /* The writable address of an object. Only for objects not yet published, or
  * for cells that readers load with store_load_ref. */
 void *store_edit(struct store_heap *heap, store_ref ref);

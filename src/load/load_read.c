@@ -18,6 +18,7 @@
 #include "load/load_parts.h"
 #include "load/load_read.h"
 #include "load/load_rehash.h"
+#include "load/load_room.h"
 #include "load/load_stream.h"
 #include "store/writer.h"
 #include "zone/sources.h"
@@ -83,6 +84,16 @@ read_on_parse(void *ctx, uint64_t done, uint64_t total)
 	load_zone_note_progress(ctx, "reading", done, total);
 }
 
+static void
+read_tell_no_room(const struct load_reading *r)
+{
+	char text[LOAD_ROOM_TEXT_MAX];
+
+	load_room_explain(r->context->writer, r->lacks, text);
+	diag_emit(r->sink, DIAG_ERROR, NULL, 0, 0, "zone %s: no room: %s",
+		r->zone->conf->name, text);
+}
+
 static enum nsd_err
 read_build(const struct load_reading *r)
 {
@@ -103,8 +114,7 @@ read_build(const struct load_reading *r)
 			&r->result->built);
 	}
 	if (err == NSD_E_MEMORY)
-		diag_emit(r->sink, DIAG_ERROR, NULL, 0, 0,
-			"zone %s: out of memory", r->zone->conf->name);
+		read_tell_no_room(r);
 	free(names);
 	return err;
 }
@@ -125,8 +135,7 @@ read_whole(const struct load_reading *r)
 	if (err == NSD_OK)
 		err = read_build(r);
 	else if (err == NSD_E_MEMORY)
-		diag_emit(r->sink, DIAG_ERROR, r->path, 0, 0,
-			"out of memory");
+		read_tell_no_room(r);
 	rrbatch_destroy_all(files->batches);
 	files->batches = NULL;
 	if (err == NSD_OK)
@@ -154,8 +163,7 @@ read_lean(const struct load_reading *r, enum load_way *way)
 			|| end == LOAD_END_NOT_STREAMED))
 		*way = LOAD_WAY_WHOLE;
 	if (err == NSD_E_MEMORY)
-		diag_emit(r->sink, DIAG_ERROR, r->path, 0, 0,
-			"out of memory");
+		read_tell_no_room(r);
 	return err;
 }
 
@@ -167,8 +175,7 @@ read_in_way(struct load_reading *r, enum load_way way, bool large)
 	/* The plan is made in the same reading as the comparison. */
 	if (large && (way == LOAD_WAY_COMPARE || way == LOAD_WAY_PARTS)
 		&& parts_plan_create(r->zone->conf->wire, &r->plan) != NSD_OK) {
-		diag_emit(r->sink, DIAG_ERROR, r->path, 0, 0,
-			"out of memory");
+		read_tell_no_room(r);
 		return NSD_E_MEMORY;
 	}
 	err = read_lean(r, &way);
@@ -200,6 +207,7 @@ read_file(const struct load_context *context, struct load_zone *zone,
 		},
 		.heap = heap,
 		.sink = &findings.sink,
+		.lacks = store_count_lacks(context->writer),
 		.result = result,
 	};
 	enum load_way way;

@@ -40,6 +40,7 @@ struct load_reading {
 	struct zonefile_options options; /* of a parse */
 	struct store_heap *heap;
 	struct diag_sink *sink;
+	uint32_t lacks; /* store_count_lacks when it began */
 	struct load_result *result; /* files: empty before the first reading */
 };
 

@@ -15,6 +15,7 @@
 #include "keep/release.h"
 #include "keep/table_edit.h"
 #include "load/load_leave.h"
+#include "load/load_room.h"
 #include "load/load_update.h"
 #include "store/writer.h"
 #include "update/update.h"
@@ -301,6 +302,16 @@ update_run(struct update_file *f, const uint8_t *data, size_t len)
 	}
 }
 
+static void
+update_tell_no_room(const struct update_file *f, uint32_t lacks)
+{
+	char text[LOAD_ROOM_TEXT_MAX], name[NAME_TEXT_MAX];
+
+	load_room_explain(f->context->writer, lacks, text);
+	name_print_text(f->apex, name);
+	log_error("update: zone %s: no room: %s", name, text);
+}
+
 enum nsd_err
 load_update_read(int fd, uint64_t len, uint8_t **data)
 {
@@ -338,8 +349,12 @@ load_update_apply(const struct load_context *context,
 		.settle = settle,
 	};
 
+	uint32_t lacks = store_count_lacks(context->writer);
+
 	/* No thread begins to read the zone's version meanwhile. */
 	pthread_mutex_lock(context->busy_lock);
 	result->err = update_run(&f, data, len);
 	pthread_mutex_unlock(context->busy_lock);
+	if (result->err == NSD_E_MEMORY)
+		update_tell_no_room(&f, lacks);
 }

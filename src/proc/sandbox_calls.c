@@ -156,6 +156,9 @@ const struct sandbox_call sandbox_calls[] = {
 	{"fsync", LOADER, MAY, ANY, "before it is called clean"},
 	{"fstatfs", LOADER, MAY, ANY, "what it has run out of"},
 	{"fstatfs64", LOADER, MAY, ANY, "the same, elsewhere"},
+	{"prlimit64", LOADER, MAY, IF(IS(0, 0), IS(2, 0)), "its own limits: which was met?"},
+	{"getrlimit", LOADER, MAY, ANY, "the same, elsewhere"},
+	{"ugetrlimit", LOADER, MAY, ANY, "the same, elsewhere"},
 
 	/* Threads of the loader. clone3 hides its flags from us; without it C
 	 * libraries take clone. */

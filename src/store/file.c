@@ -32,6 +32,7 @@ store_destroy(struct store *store)
 	if (store == NULL)
 		return;
 	file_drop_descriptors(store);
+	free(store->path);
 	free(store);
 	errno = saved;
 }

@@ -238,8 +238,11 @@ store_alloc(struct store_heap *heap, size_t len, store_ref *ref)
 		heap->bump += (uint32_t)count;
 	} else if (len <= STORE_OBJECT_MAX) {
 		granule = heap_alloc_slow(heap, (uint32_t)count);
-		if (granule == 0)
+		if (granule == 0) {
+			__atomic_fetch_add(&heap->writer->lacks, 1,
+				__ATOMIC_RELAXED);
 			return NULL;
+		}
 	} else {
 		return NULL;
 	}

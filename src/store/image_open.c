@@ -15,7 +15,6 @@
 #include "store/image.h"
 
 #define OPEN_TRIES 16 /* others may replace the file at the same time */
-#define RESERVATION_MAX ((uint64_t)32 << 30)
 #define EPOCH_MAX (UINT64_MAX / 2) /* no server ever gets there */
 
 /* Octets of the file that are locked: the first by the server that writes, the
@@ -46,7 +45,7 @@ static bool
 header_is_sound(const struct store_header *h)
 {
 	return h->epoch > 0 && h->epoch <= EPOCH_MAX
-		&& h->reservation <= RESERVATION_MAX && h->reservation > 0
+		&& h->reservation <= STORE_ROOM_MAX && h->reservation > 0
 		&& h->reservation % STORE_EXTENT == 0
 		&& h->data_at == layout_data_at(h->reservation)
 		&& h->data_at < h->reservation
@@ -346,7 +345,9 @@ store_open_file(const struct store_options *options,
 	if (err == NSD_OK) {
 		s->named = true;
 		s->huge_pages = false;
-		err = open_or_replace(file, s, report);
+		s->path = strdup(file->path);
+		err = s->path != NULL ? open_or_replace(file, s, report)
+				      : NSD_E_MEMORY;
 		if (err == NSD_OK) {
 			*store = s;
 			return NSD_OK;

@@ -17,6 +17,22 @@
 
 #define COLLAPSE_TRIES 3
 
+/* Makes pages of the file. */
+static bool
+pages_make(struct store_writer *writer, uint64_t at, uint64_t len)
+{
+	int rc;
+
+	do { /* a file in memory gives up when a signal comes */
+		rc = fallocate(writer->store->fd, 0, (off_t)at, (off_t)len);
+	} while (rc != 0 && errno == EINTR);
+	if (rc != 0) {
+		writer->lack = errno;
+		writer->lack_len = len;
+	}
+	return rc == 0;
+}
+
 /* ---- whole spans and extents */
 
 bool
@@ -42,12 +58,10 @@ pages_collapse(struct store_writer *writer, uint32_t span)
 bool
 pages_make_spans(struct store_writer *writer, uint32_t span, uint32_t count)
 {
-	struct store_header *h = writer->header;
-	off_t at = (off_t)(h->data_at + (uint64_t)span * SPAN_SIZE);
-
 	assert(span < writer->span_max && count <= writer->span_max - span);
-	return fallocate(writer->store->fd, 0, at, (off_t)count * SPAN_SIZE)
-		== 0;
+	return pages_make(writer,
+		writer->header->data_at + (uint64_t)span * SPAN_SIZE,
+		(uint64_t)count * SPAN_SIZE);
 }
 
 bool
@@ -55,9 +69,7 @@ pages_make_bitmap(struct store_writer *writer, uint32_t span, uint32_t count)
 {
 	size_t len = (size_t)count * SPAN_BITMAP;
 
-	if (fallocate(writer->store->fd, 0,
-		    STORE_PAGE + (off_t)span * SPAN_BITMAP, (off_t)len)
-		!= 0)
+	if (!pages_make(writer, STORE_PAGE + (uint64_t)span * SPAN_BITMAP, len))
 		return false;
 	/* In a named file anything may stand behind the last span. */
 	if (writer->store->named)
@@ -130,17 +142,15 @@ pages_make_absent(struct store_writer *writer, uint32_t granule,
 	uint32_t pages = s->absent
 		& pages_of(granule - span_first_granule(writer, span), count);
 	uint32_t first, end;
-	off_t at;
+	uint64_t at;
 
 	if (pages == 0)
 		return true;
 	first = (uint32_t)__builtin_ctz(pages);
 	end = 32 - (uint32_t)__builtin_clz(pages);
-	at = (off_t)(writer->header->data_at + (uint64_t)span * SPAN_SIZE)
-		+ (off_t)first * STORE_PAGE;
-	if (fallocate(writer->store->fd, 0, at,
-		    (off_t)(end - first) * STORE_PAGE)
-		!= 0)
+	at = writer->header->data_at + (uint64_t)span * SPAN_SIZE
+		+ (uint64_t)first * STORE_PAGE;
+	if (!pages_make(writer, at, (uint64_t)(end - first) * STORE_PAGE))
 		return false;
 	s->absent = (uint16_t)(s->absent & ~((1u << end) - (1u << first)));
 	return true;
@@ -153,9 +163,7 @@ pages_make_used(struct store_writer *writer)
 {
 	uint32_t end = writer->header->span_count, run = 0;
 
-	if (fallocate(writer->store->fd, 0, 0,
-		    STORE_PAGE + (off_t)end * SPAN_BITMAP)
-		!= 0)
+	if (!pages_make(writer, 0, STORE_PAGE + (uint64_t)end * SPAN_BITMAP))
 		return false;
 	for (uint32_t i = 0; i <= end; i++) {
 		if (i < end && writer->spans[i].state != SPAN_ABSENT) {

@@ -160,8 +160,10 @@ grow_by(struct store_writer *writer, uint32_t count)
 	uint32_t first = writer->header->span_count;
 	bool huge = false;
 
-	if (count > writer->span_max - first)
+	if (count > writer->span_max - first) {
+		writer->lack = 0;
 		return false;
+	}
 	if (!pages_make_bitmap(writer, first, count))
 		return false;
 	if (count == EXTENT_SPANS && first % EXTENT_SPANS == 0)

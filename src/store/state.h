@@ -174,9 +174,13 @@ struct store_writer {
 	struct cds_list_head heaps;
 	int64_t live; /* granules, of heaps that are gone */
 	bool no_collapse; /* the kernel refuses huge pages */
+	int lack; /* errno of the last call that made no pages; 0: no span was
+		   * left */
+	uint64_t lack_len; /* octets of these pages */
 	uint64_t punched; /* octets given back to the kernel, in all */
 
 	uint64_t *beat; /* NULL: nobody wants it; atomic */
+	uint32_t lacks; /* atomic: objects that there was no room for */
 
 	/* For the writer's thread alone. */
 	struct cds_list_head retired; /* struct retired_block, oldest first */

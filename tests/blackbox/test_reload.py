@@ -222,6 +222,8 @@ def test_lack_of_memory_is_no_fault_of_the_file(nsd):
         f"h{i} TXT some-more-text-for-memory-{i}\n" for i in range(500000)))
     server.reload()
     server.wait_log("zone example file example.zone read with")
+    assert re.search(r"zone example: no room: the loader itself may have \d+"
+                     r" MiB \(RLIMIT_DATA", server.read_log())
     assert server.role("loader") == loader
     assert server.serial("example") == 1
     resource.prlimit(loader, resource.RLIMIT_DATA, before)

@@ -111,7 +111,7 @@ calls_in_no_row_are_not_there(void **state)
 		SYS_listen, SYS_kill, SYS_unlinkat, SYS_renameat,
 		SYS_mkdirat, SYS_linkat, SYS_symlinkat, SYS_fchmodat,
 		SYS_fchownat, SYS_fchmod, SYS_fchown, SYS_truncate,
-		SYS_prlimit64, SYS_prctl, SYS_memfd_create, SYS_setpriority,
+		SYS_prctl, SYS_memfd_create, SYS_setpriority,
 		SYS_sched_setaffinity, SYS_rt_sigqueueinfo, SYS_shmget,
 		SYS_keyctl, SYS_inotify_init1, SYS_personality, SYS_capset,
 		SYS_seccomp, SYS_splice, SYS_sendfile, SYS_msync, 435, 425};
@@ -251,6 +251,35 @@ sockets_are_not_shut_for_good(void **state)
 	assert_exits(attempt_in(&calls_only, ROLE_WORKER, NULL, end_listening,
 			&fd), ENOSYS);
 	close(fd);
+}
+
+/* 1: it may look at its limits; 2: set them; 4: look at another's. */
+static int
+use_limits(enum ipc_role role, void *arg)
+{
+	struct rlimit limit = {1 << 20, 1 << 20};
+	pid_t parent = getppid();
+	int may = 0;
+
+	may |= syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0
+		? 1 : 0;
+	may |= syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, &limit, NULL) == 0
+		? 2 : 0;
+	may |= syscall(SYS_prlimit64, parent, RLIMIT_FSIZE, NULL, &limit) == 0
+		? 4 : 0;
+	return may;
+}
+
+/* The loader says which one it has met. */
+static void
+limits_are_looked_at_by_the_loader(void **state)
+{
+	assert_exits(attempt_in(&calls_only, ROLE_LOADER, NULL, use_limits,
+			NULL), 1);
+	assert_exits(attempt_in(&calls_only, ROLE_WORKER, NULL, use_limits,
+			NULL), 0);
+	assert_exits(attempt_in(&calls_only, ROLE_XFRD, NULL, use_limits,
+			NULL), 0);
 }
 
 static void *
@@ -489,6 +518,7 @@ main(void)
 		cmocka_unit_test(memory_is_private_and_is_not_run),
 		cmocka_unit_test(descriptors_signal_nobody),
 		cmocka_unit_test(sockets_are_not_shut_for_good),
+		cmocka_unit_test(limits_are_looked_at_by_the_loader),
 		cmocka_unit_test(threads_are_for_the_loader),
 		cmocka_unit_test(abort_ends_a_process_and_signals_nobody_else),
 		cmocka_unit_test(each_row_says_what_for),

@@ -209,10 +209,12 @@ image_with_readers_is_replaced(void **state)
 
 /* ---- full */
 
-/* Takes all there is. An error in the end, and no signal. */
+/* Takes all there is. An error in the end that is called by its name, and no
+ * signal. */
 static int
-fill_up(struct store *store)
+fill_up(struct store *store, const char *lack)
 {
+	char text[STORE_LACK_TEXT_MAX];
 	struct store_writer *writer;
 	store_ref ref;
 	size_t count = 0;
@@ -231,6 +233,11 @@ fill_up(struct store *store)
 		return 3;
 	if (store_alloc(store_writer_heap(writer), 100000, &ref) != NULL)
 		return 4;
+	store_explain_lack(writer, text, sizeof(text));
+	if (strstr(text, lack) == NULL) {
+		print_message("%s\n", text);
+		return 6;
+	}
 	/* Even so it can be left clean. */
 	if (store_writer_close_clean(writer) != NSD_OK)
 		return 5;
@@ -264,7 +271,8 @@ file_limited(void)
 	signal(SIGXFSZ, SIG_IGN);
 	if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
 		return 10;
-	return fill_up(open_expect(STORE_FILE_CREATED));
+	return fill_up(open_expect(STORE_FILE_CREATED),
+		"larger than 5 MiB");
 }
 
 static void
@@ -341,7 +349,8 @@ disk_full(void)
 	if (fchdir(fd) != 0)
 		return 11;
 	snprintf(path, sizeof(path), "store");
-	rc = fill_up(open_expect(STORE_FILE_CREATED));
+	rc = fill_up(open_expect(STORE_FILE_CREATED),
+		"the file system of store is full (tmpfs, size=4 MiB)");
 	if (rc != 0)
 		return rc;
 	if (open_at(path, CONTENTS, &store, &report) != NSD_OK

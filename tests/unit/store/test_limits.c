@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -45,6 +46,19 @@ limit_set(int resource, rlim_t value)
 	return setrlimit(resource, &limit) == 0;
 }
 
+/* True if what lacks is called by all these words. */
+static bool
+lack_says(struct store_writer *writer, const char *first, const char *second)
+{
+	char text[STORE_LACK_TEXT_MAX];
+
+	store_explain_lack(writer, text, sizeof(text));
+	if (strstr(text, first) != NULL && strstr(text, second) != NULL)
+		return true;
+	print_message("%s\n", text);
+	return false;
+}
+
 /* The file may not grow: the pages for bitmaps and spans fail in turn. */
 static int
 file_limited(void)
@@ -75,8 +89,13 @@ file_limited(void)
 	}
 	if (count < 29000)
 		return 4;
+	if (store_count_lacks(writer) != 1)
+		return 8;
 	if (store_alloc(store_writer_heap(writer), 100000, &ref) != NULL)
 		return 5;
+	if (store_count_lacks(writer) != 2
+		|| !lack_says(writer, "larger than 5 MiB", "RLIMIT_FSIZE"))
+		return 9;
 	/* What is there goes on being of use. */
 	store_free(store_writer_heap(writer), first, 100);
 	if (store_alloc(store_writer_heap(writer), 100, &ref) == NULL)
@@ -182,6 +201,32 @@ store_create_fails_without_descriptors(void **state)
 	in_child(descriptors_limited);
 }
 
+/* What cannot be brought about here: the kernel's answers stand for it. */
+static void
+lack_is_called_by_its_name(void **state)
+{
+	static const struct {
+		int error;
+		const char *first, *second;
+	} rows[] = { { ENOSPC, "vm.overcommit_memory", "swap" },
+		{ ENOMEM, "control group", "memory.max" },
+		{ EIO, "cannot grow", "Input/output error" },
+		{ 0, "64 MiB of addresses", "RLIMIT_AS" } };
+	struct store_options options = { .reader_max = 1,
+		.reservation = (size_t)64 << 20 };
+	struct store_writer *writer;
+	struct store *store;
+
+	assert_int_equal(store_create(&options, &store), NSD_OK);
+	assert_int_equal(store_writer_open(store, &writer), NSD_OK);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		writer->lack = rows[i].error;
+		assert_true(lack_says(writer, rows[i].first, rows[i].second));
+	}
+	store_writer_close(writer);
+	store_destroy(store);
+}
+
 /* The last granule's successor has a number, too. */
 static void
 store_is_used_to_its_last_span(void **state)
@@ -212,6 +257,7 @@ store_is_used_to_its_last_span(void **state)
 	assert_int_equal(ref, last);
 	store_free(heap, ref, 1000);
 	assert_null(store_alloc(heap, SPAN_SIZE, &ref));
+	assert_true(lack_says(writer, "full", "all that it can hold"));
 	assert_non_null(store_alloc(heap, 10, &ref));
 	store_writer_close(writer);
 	store_destroy(store);
@@ -342,6 +388,7 @@ main(void)
 		cmocka_unit_test(store_file_limit_gives_null),
 		cmocka_unit_test(store_space_limit_shrinks_reservation),
 		cmocka_unit_test(store_create_fails_without_descriptors),
+		cmocka_unit_test(lack_is_called_by_its_name),
 		cmocka_unit_test(store_is_used_to_its_last_span),
 		cmocka_unit_test(store_heaps_of_threads_share_spans),
 	};
