@@ -1,11 +1,13 @@
 """Runs a program as Debian's nsd.service does: with its capabilities, its filter
-of system calls and its ban on memory that is written and run.
+of system calls, its ban on memory that is written and run, and a file system
+that can be written to in some folders alone.
 
-usage: debian_unit.py PROGRAM ARGUMENT...
+usage: debian_unit.py FOLDER... -- PROGRAM ARGUMENT...
 """
 
 import ctypes
 import os
+import struct
 import sys
 
 import seccomp
@@ -31,10 +33,40 @@ FORBIDDEN = """
 """.split()
 PROT_WRITE, PROT_EXEC = 2, 4
 EPERM = 1
+CLONE_NEWNS = 0x20000
+MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
+MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE = 442, -100, 0x8000
+MOUNT_ATTR_RDONLY = 1
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def check(result):
+    if result != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+
+
+def set_read_only(folder, read_only):
+    flags = (MOUNT_ATTR_RDONLY, 0) if read_only else (0, MOUNT_ATTR_RDONLY)
+    attributes = struct.pack("=4Q", *flags, 0, 0)
+    check(libc.syscall(MOUNT_SETATTR, AT_FDCWD, os.fsencode(folder),
+                       AT_RECURSIVE, attributes, len(attributes)))
+
+
+def protect_system(folders):
+    """ProtectSystem=strict, ReadWritePaths."""
+    check(libc.unshare(CLONE_NEWNS))
+    check(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None))
+    for folder in folders:
+        name = os.fsencode(folder)
+        check(libc.mount(name, name, None, MS_BIND | MS_REC, None))
+    set_read_only("/", True)
+    for folder in folders:
+        set_read_only(folder, False)
 
 
 def drop_capabilities():
-    libc = ctypes.CDLL(None, use_errno=True)
     for number in range(CAPABILITIES_MAX + 1):
         if number not in CAPABILITIES:
             libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
@@ -58,7 +90,13 @@ def filter_calls():
     calls.load()
 
 
-if __name__ == "__main__":
+def main():
+    end = sys.argv.index("--")
+    protect_system(sys.argv[1:end])
     drop_capabilities()
     filter_calls()
-    os.execv(sys.argv[1], sys.argv[1:])
+    os.execv(sys.argv[end + 1], sys.argv[end + 1:])
+
+
+if __name__ == "__main__":
+    main()

@@ -185,19 +185,34 @@ def datagram_socket(server, role):
     return next(iter(mine & datagram), None)
 
 
+def is_read_only(pid, folder):
+    """As the process sees it."""
+    for line in read_proc(pid, "mountinfo").splitlines():
+        if line.split()[4] == str(folder):
+            return "ro" in line.split()[5].split(",")
+    return None
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="the unit starts as root")
-def test_runs_under_the_unit_of_debian(make_server, directory, manager):
+@pytest.mark.parametrize("worker", [None, "nobody"])
+def test_runs_under_the_unit_of_debian(make_server, directory, manager,
+                                       worker):
     server = start(make_server, directory / "notify", options={
         "username": "nsd", "server-count": 2, "cpu-affinity": "0",
         "server-1-cpu-affinity": "0", "xfrd-cpu-affinity": "0",
-        "database": f'"{directory}/zones.db"'})
+        "database": f'"{directory}/zones.db"', "worker-username": worker})
     directory.chmod(0o777)
-    server.launcher = [sys.executable, debian_unit.__file__]
+    server.launcher = [sys.executable, debian_unit.__file__, str(directory),
+                       "--"]
     # A sanitizer's look for leaks is by ptrace, which the filter kills.
     server.look_for_no_leaks()
     server.start()
     manager.wait("READY=1")
-    assert "Seccomp:\t2" in read_proc(server.role("server 1"), "status")
+    first = server.role("server 1")
+    assert "Seccomp:\t2" in read_proc(first, "status")
+    assert is_read_only(first, "/") and not is_read_only(first, directory)
+    if not harness.is_sanitized():
+        assert "sandbox:" not in server.read_log()
     assert server.answer("www.example", "A") == ["192.0.2.1"]
     known = len(manager.told)
     server.write_zone("example", zone_text(2))
@@ -205,10 +220,36 @@ def test_runs_under_the_unit_of_debian(make_server, directory, manager):
     manager.wait("RELOADING=1", known)
     manager.wait("READY=1", known)
     assert server.serial("example") == 2
-    worker = server.role("server 1")
     server.kill("server 1")
-    server.wait_replaced("server 1", worker)
+    server.wait_replaced("server 1", first)
     assert server.stop() == 0
-    print(server.read_log())
     assert "database closed" in server.read_log()
     assert "was killed by signal 31" not in server.read_log()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the unit starts as root")
+def test_folders_that_the_unit_protects_end_nothing(make_server, directory,
+                                                    manager):
+    """A log, a pid file and a database where nothing may be written."""
+    closed = directory / "closed"
+    closed.mkdir()
+    server = start(make_server, directory / "notify", options={
+        "username": "nsd", "logfile": f'"{closed}/nsd.log"',
+        "pidfile": f'"{closed}/nsd.pid"', "database": f'"{closed}/zones.db"'})
+    directory.chmod(0o777)
+    closed.chmod(0o777)
+    held = directory / "held"
+    held.mkdir()
+    # The notify socket is reached through a file system that is read-only.
+    server.launcher = [sys.executable, debian_unit.__file__, str(held), "--"]
+    server.look_for_no_leaks()
+    server.log = server.output_file
+    server.start()
+    manager.wait("READY=1")
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+    for line in (r"Cannot open .*/nsd\.log for appending \(Read-only",
+                 "going on without a pid file",
+                 r"database .* is not used: .*Read-only"):
+        server.wait_log(line)
+    assert not list(closed.iterdir())
+    assert server.stop() == 0
