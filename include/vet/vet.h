@@ -24,6 +24,8 @@ struct vet_options {
 	uint64_t key[2];  /* random: who knows it could forge counts */
 	bool sweep;       /* frees what nothing leads to; only if nothing is
 			   * retired */
+	bool only_look;   /* changes nothing: zones with a fault stay as they
+			   * are. There may be readers then */
 	/* Called for each fault, in the calling thread. Borrows the fault.
 	 * Never NULL. */
 	void (*on_fault)(void *ctx, const struct vet_fault *fault);
@@ -45,17 +47,20 @@ struct vet_options {
  * It does not check that records and hashes are those of the zone file.
  *
  * Each zone with a fault is told of. It becomes "not loaded" and loses its
- * options and sources, so that it is read from its file anew.
+ * options and sources, so that it is read from its file anew, unless all is
+ * only looked at.
  *
- * Call it before there are readers, and while the writer's heap is the only
- * one. Borrows writer and options. Cost: a walk of all zones, spread over the
- * threads; an octet of memory for each 8 of the store until it returns.
+ * Call it before there are readers (but see only_look), and while the writer's
+ * heap is the only one. Borrows writer and options. Cost: a walk of all zones,
+ * spread over the threads; an octet of memory for each 8 of the store until it
+ * returns.
  *
  * *faults is the number of zones that had a fault; set in any case.
- * Returns NSD_OK: what is left in the store can be served. NSD_E_BUG: the table
- * of zones itself is faulty, or there were still new faults after several
- * rounds; the caller empties the store (store_writer_empty). NSD_E_MEMORY:
- * memory ran out on the way; the store must not be served.
+ * Returns NSD_OK: what is left in the store can be served; if it was only
+ * looked at, only if *faults is 0. NSD_E_BUG: the table of zones itself is
+ * faulty, or there were still new faults after several rounds; the caller
+ * empties the store (store_writer_empty). NSD_E_MEMORY: memory ran out on the
+ * way; the store must not be served.
  */
 enum nsd_err vet_store(struct store_writer *writer,
 	const struct vet_options *options, size_t *faults) MUST_USE;

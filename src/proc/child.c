@@ -45,6 +45,7 @@ child_create(struct post *post, struct generation *generation)
 	child->index = post->index;
 	child->generation = generation;
 	child->is_reader = post->role != ROLE_LOADER;
+	child->looks = post->role == ROLE_LOADER && generation->suspect;
 	child->reader_slot = post->role == ROLE_WORKER ? post->index
 						       : s->worker_count;
 	child->started_msec = clock_now_msec();

@@ -28,6 +28,15 @@ struct store *database_open(const struct conf_server *options, uid_t owner,
 enum nsd_err database_vet(struct store_writer **writer, unsigned threads)
 	MUST_USE;
 
+/*
+ * Looks through a store whose readers have crashed, after it was taken over;
+ * they may go on reading. The log says what is found; nothing is changed.
+ * returns NSD_OK: nothing is wrong, or there is no memory to look; NSD_E_BUG:
+ * it must not be served any more.
+ */
+enum nsd_err database_look_through(struct store_writer *writer,
+	unsigned threads) MUST_USE;
+
 /* Closes the writer of a store in memory that has taken the place of a damaged
  * one. What it holds is left in the file of the damaged one. */
 void database_save(struct store_writer *writer, int fd);

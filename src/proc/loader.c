@@ -134,6 +134,18 @@ loader_take_over(struct loader *loader)
 }
 
 static enum nsd_err
+loader_look_through(struct loader *loader, const struct role_start *start)
+{
+	enum nsd_err err = NSD_OK;
+
+	if (start->suspect && loader->past >= STORE_PAST_USED)
+		err = database_look_through(loader->writer, affinity_count());
+	if (err == NSD_E_BUG)
+		role_send(&loader->role, IPC_DAMAGED, NULL, 0);
+	return err;
+}
+
+static enum nsd_err
 loader_list_zones(struct loader *loader, const struct conf *conf)
 {
 	struct load_list_result result;
@@ -267,6 +279,8 @@ loader_init(struct loader *loader, const struct role_start *start)
 	err = loader_init_events(loader);
 	if (err == NSD_OK)
 		err = loader_take_over(loader);
+	if (err == NSD_OK)
+		err = loader_look_through(loader, start);
 	if (err == NSD_OK)
 		err = loader_list_zones(loader, start->server->conf);
 	if (err == NSD_OK && loader->past >= STORE_PAST_USED)

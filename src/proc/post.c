@@ -22,12 +22,16 @@
 /* A process that has lived this long does not fail at its start. */
 #define LIVED_WELL_MSEC 60000
 
-/* How long an empty post waits. The first time it is filled at once; then ever
- * later, so that a process that cannot live does not take the machine with
- * it. */
-static const unsigned pause_sec[] = {0, 1, 2, 4, 8, 16, 30};
+/* How long an empty post waits, in milliseconds. The first time it is filled at
+ * once; then ever later, so that a process that cannot live does not take the
+ * machine with it. Clients wait for a worker: it has more tries. */
+static const unsigned post_pauses[] = {0, 1000, 2000, 4000, 8000, 16000, 30000};
+static const unsigned worker_pauses[] = {0, 100, 200, 500, 1000, 1000, 1000,
+	1000, 1000, 1000, 2000, 4000, 8000, 16000, 30000};
+/* The same of a worker as long as no other serves. */
+#define LAST_PAUSE_MAX 1000
 
-#define PAUSES (sizeof(pause_sec) / sizeof(*pause_sec))
+#define COUNT(array) ((unsigned)(sizeof(array) / sizeof(*(array))))
 
 /* ---- a new process ------------------------------------------------------- */
 
@@ -48,6 +52,8 @@ post_leave_main(struct supervisor *s, struct child *self)
 	/* Until this, main shares the kernel's side of the loop with us. */
 	event_reinit(s->base);
 	children_walk(s, post_forget_child, NULL);
+	/* Its beat stays. */
+	self->beat = NULL;
 	child_unwatch(self);
 	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
 		if (events[i] != NULL)
@@ -113,6 +119,7 @@ post_run(struct post *post, struct child *self, struct ipc_channel channel)
 		.beat = self->beat,
 		.past = self->generation->past,
 		.in_file = self->generation->in_file,
+		.suspect = self->looks,
 	};
 
 	self->stop_fd = -1;
@@ -158,12 +165,39 @@ post_fill(struct post *post, struct generation *generation)
 	post->current = child;
 }
 
+/* Returns a worker that serves, or NULL. */
+static struct child *
+post_find_server(const struct supervisor *s)
+{
+	for (unsigned i = 0; i < s->worker_count; i++)
+		if (s->workers[i].current != NULL
+			&& s->workers[i].current->serving)
+			return s->workers[i].current;
+	return NULL;
+}
+
+static unsigned
+post_choose_pause(const struct post *post)
+{
+	unsigned n = post->failures, pause;
+
+	if (post->role != ROLE_WORKER)
+		return post_pauses[n < COUNT(post_pauses)
+			? n : COUNT(post_pauses) - 1];
+	pause = worker_pauses[n < COUNT(worker_pauses)
+		? n : COUNT(worker_pauses) - 1];
+	return pause > LAST_PAUSE_MAX
+			&& post_find_server(post->supervisor) == NULL
+		? LAST_PAUSE_MAX
+		: pause;
+}
+
 void
 post_fill_later(struct post *post)
 {
-	unsigned pause = pause_sec[post->failures < PAUSES ? post->failures
-							   : PAUSES - 1];
-	struct timeval when = {.tv_sec = pause};
+	unsigned pause = post_choose_pause(post);
+	struct timeval when = {.tv_sec = pause / 1000,
+		.tv_usec = pause % 1000 * 1000};
 
 	post->failures++;
 	if (post->supervisor->stopping)
@@ -239,15 +273,11 @@ post_lend_sockets(struct post *post)
 	struct supervisor *s = post->supervisor;
 	const struct listeners *all = &s->server.listeners;
 	struct ipc_adopt adopt = {.server = post->index};
-	struct child *adopter = NULL;
+	struct child *adopter = post_find_server(s);
 	int fds[IPC_FDS_MAX];
 	unsigned count = 0;
 
-	for (unsigned i = 0; i < s->worker_count && adopter == NULL; i++)
-		if (s->workers[i].current != NULL
-			&& s->workers[i].current->serving)
-			adopter = s->workers[i].current;
-	if (adopter == NULL)
+	if (adopter == NULL || post->deadly)
 		return;
 	for (unsigned i = 0; i < all->count; i++) {
 		if (all->items[i].server != post->index)
@@ -268,15 +298,34 @@ post_lend_sockets(struct post *post)
 	post->adopter = adopter;
 }
 
-void
-post_drop_adopter(struct supervisor *s, const struct child *adopter)
+bool
+post_drop_adopter(struct supervisor *s, const struct child *adopter,
+	bool crashed)
 {
+	bool found = false;
+
 	for (unsigned i = 0; i < s->worker_count; i++) {
 		if (s->workers[i].adopter != adopter)
 			continue;
+		found = true;
 		s->workers[i].adopter = NULL;
+		s->workers[i].deadly |= crashed;
 		if (!s->stopping)
 			post_lend_sockets(&s->workers[i]);
+	}
+	return found && crashed;
+}
+
+/* Lends sockets that nobody serves, because nobody was there to adopt them. */
+static void
+post_lend_left_sockets(struct supervisor *s)
+{
+	for (unsigned i = 0; i < s->worker_count; i++) {
+		struct post *post = &s->workers[i];
+
+		if (post->current == NULL && post->leaving == NULL
+			&& post->adopter == NULL && post->failures > 1)
+			post_lend_sockets(post);
 	}
 }
 
@@ -292,6 +341,7 @@ post_on_serving(struct post *post)
 	post->adopter = NULL;
 	if (post->leaving != NULL && !post->leaving->told_stop)
 		child_stop(post->leaving);
+	post_lend_left_sockets(post->supervisor);
 }
 
 /* ---- replacing ----------------------------------------------------------- */
@@ -339,8 +389,10 @@ post_refill(struct post *post, const struct child *lost)
 			post_fill(post, s->serving);
 		return;
 	}
-	if (clock_now_msec() - lost->started_msec > LIVED_WELL_MSEC)
+	if (clock_now_msec() - lost->started_msec > LIVED_WELL_MSEC) {
 		post->failures = 0;
+		post->deadly = false;
+	}
 	if (post->failures > 0 && post->role == ROLE_WORKER
 		&& post->leaving == NULL)
 		post_lend_sockets(post);

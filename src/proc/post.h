@@ -34,8 +34,13 @@ void post_roll(struct post *post);
 /* A worker reads its sockets from now on. */
 void post_on_serving(struct post *post);
 
-/* A worker has died, and with it what it did for other posts: their sockets are
- * lent to another one. */
-void post_drop_adopter(struct supervisor *s, const struct child *adopter);
+/*
+ * A worker has died, and with it what it did for other posts: their sockets are
+ * lent to another one. If it crashed, they are not: what their clients send may
+ * have been the reason, and it is to reach no third. True: it crashed, and had
+ * sockets of others.
+ */
+bool post_drop_adopter(struct supervisor *s, const struct child *adopter,
+	bool crashed);
 
 #endif

@@ -2,12 +2,11 @@
 #include "config.h"
 
 #include <assert.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "base/log.h"
 #include "proc/child.h"
+#include "proc/crash.h"
 #include "proc/generation.h"
 #include "proc/post.h"
 #include "proc/reap.h"
@@ -25,25 +24,6 @@ reap_check_closed(struct supervisor *s, const struct child *loader, int status)
 		child_stop(s->loader.current);
 }
 
-/*
- * A part of the store's file that its readers cannot read: somebody has cut it
- * short, or the disk fails. They would die of it for ever, and the loader need
- * not meet it. Its next one fills another store.
- */
-static void
-reap_check_store(struct supervisor *s, const struct child *child, int status)
-{
-	struct generation *g = child->generation;
-
-	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGBUS || !g->in_file
-		|| g->damaged || s->stopping)
-		return;
-	log_error("the database cannot be read any more");
-	g->damaged = true;
-	if (s->loader.current != NULL && s->loader.current->generation == g)
-		child_kill(s->loader.current);
-}
-
 static void
 reap_child(struct post *post, struct child *child, int status)
 {
@@ -56,7 +36,7 @@ reap_child(struct post *post, struct child *child, int status)
 	child->reaped = true;
 	link_read_out(&child->link);
 	child_log_end(child, status);
-	reap_check_store(s, child, status);
+	crash_note(s, child, status);
 	if (was_current)
 		post->current = NULL;
 	else
@@ -69,7 +49,8 @@ reap_child(struct post *post, struct child *child, int status)
 		s->reload_wanted |= s->reloading;
 		s->reloading = false;
 	}
-	post_drop_adopter(s, child);
+	if (post_drop_adopter(s, child, crash_is_one(status)))
+		post->failures = 0; /* it may have died of another's clients */
 	assert(g->users > 0);
 	g->users--;
 	generation_release(s, g);

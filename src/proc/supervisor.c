@@ -99,6 +99,10 @@ supervisor_on_listed(struct supervisor *s, struct child *loader,
 	if (g->past < STORE_PAST_LISTED)
 		g->past = STORE_PAST_LISTED;
 	g->take_overs = 0;
+	if (loader->looks) {
+		g->suspect = false;
+		crash_forget(s);
+	}
 	generation_offer_file(s);
 	if (s->waited && s->serving == NULL)
 		supervisor_serve(s, g);

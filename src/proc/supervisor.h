@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "ipc/channel.h"
+#include "proc/crash.h"
 #include "proc/link.h"
 #include "proc/pidfile.h"
 #include "proc/role.h"
@@ -40,6 +41,7 @@ struct generation {
 	enum store_past past;
 	bool in_file;         /* the one of `database:` */
 	bool damaged;         /* no loader takes it any more */
+	bool suspect;         /* the next loader looks it through first */
 };
 
 struct supervisor;
@@ -56,6 +58,7 @@ struct child {
 	struct generation *generation;
 	unsigned reader_slot;
 	bool is_reader;
+	bool looks;     /* of a loader: looks the store through first */
 	bool serving;   /* of a worker: reads its sockets */
 	bool told_stop;
 	bool reaped;    /* only its last messages are being taken */
@@ -74,6 +77,8 @@ struct post {
 	struct child *current;
 	struct child *leaving; /* serves until current does */
 	struct child *adopter; /* serves our sockets while nobody else does */
+	bool deadly;           /* an adopter has crashed: nobody is to adopt
+				* them */
 	unsigned failures;     /* in a row */
 	struct event *timer;   /* to fill it again */
 };
@@ -110,6 +115,7 @@ struct supervisor {
 	int signal_fd;
 	struct generation *serving;     /* workers are forked with it */
 	struct generation *building;    /* its loader is at the first pass */
+	struct crashes crashes;
 	struct store *database;         /* until the first loader takes it */
 	struct store *kept;             /* a damaged database: only its
 					 * descriptor is used; or NULL */

@@ -60,8 +60,9 @@ vet_zones(struct vet *vet, struct vet_list *zones)
 	return err;
 }
 
-/* Tells of faults, and makes the zones that have one "not loaded". They can be
- * cut off in place, since nobody reads yet. Returns how many there were. */
+/* Tells of faults, and makes the zones that have one "not loaded", unless all
+ * is only looked at. They can be cut off in place, since nobody reads yet.
+ * Returns how many there were. */
 static size_t
 cut_faults(struct vet *vet, const struct vet_list *zones,
 	const struct vet_options *options)
@@ -77,11 +78,13 @@ cut_faults(struct vet *vet, const struct vet_list *zones,
 			continue;
 		fault.apex = zone->entry->name;
 		options->on_fault(options->ctx, &fault);
+		faults++;
+		if (options->only_look)
+			continue;
 		entry = store_edit(store_writer_heap(vet->writer),
 			zone->entry_ref);
 		entry->zone = entry->options = entry->sources = STORE_NONE;
 		entry->flags &= ZONE_ENTRY_SECONDARY | ZONE_ENTRY_ADDED;
-		faults++;
 	}
 	return faults;
 }
@@ -120,7 +123,8 @@ vet_store(struct store_writer *writer, const struct vet_options *options,
 	size_t found = 1;
 	uint64_t octets;
 
-	assert(options->on_fault != NULL);
+	assert(options->on_fault != NULL
+		&& !(options->sweep && options->only_look));
 	*faults = 0;
 	for (unsigned i = 0; err == NSD_OK && found > 0; i++) {
 		if (i == ROUNDS_MAX) {
@@ -132,6 +136,8 @@ vet_store(struct store_writer *writer, const struct vet_options *options,
 			break;
 		err = vet_round(&vet, options, &found);
 		*faults += found;
+		if (options->only_look)
+			found = 0;
 		if (err == NSD_OK && found == 0 && options->sweep)
 			err = store_claims_sweep(vet.claims, &octets);
 		else

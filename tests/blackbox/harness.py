@@ -172,8 +172,8 @@ def pids_of_session(session):
 def while_away(server, role, check):
     """Kills a role that has died before, and checks something while it is
     away; check(where the log ended before). Where that took too long, again:
-    it is away ever longer."""
-    for _ in range(5):
+    it is away ever longer, a worker from the tenth time on."""
+    for _ in range(16):
         known = len(server.read_log())
         server.kill(role)
         check(known)
@@ -199,8 +199,10 @@ class Server:
         self.updates = updates
         self.process = None
         self.launcher = []  # runs the program
-        # The server itself looks at who died of SIGBUS.
-        self.environment = {**os.environ, "ASAN_OPTIONS": "handle_sigbus=0"}
+        # The server itself looks at who died of which signal.
+        self.environment = {**os.environ, "ASAN_OPTIONS": ":".join(
+            f"handle_{name}=0" for name in (
+                "sigbus", "segv", "abort", "sigill", "sigfpe"))}
         self.extra_groups = None
         self.sessions = []
         self.config = self.directory / "nsd.conf"

@@ -585,6 +585,44 @@ large_zone_is_cut_into_parts(void **state)
 	free(text);
 }
 
+/* Its readers may be at it. */
+static void
+faulty_zone_that_is_only_looked_at_stays(void **state)
+{
+	const struct vet_options options = {.threads = 2, .key = {5, 6},
+		.only_look = true, .on_fault = on_fault_of_large};
+	struct zone_entry before;
+	struct zone_fixture f;
+	struct node *node;
+	store_ref entry;
+	size_t faults;
+
+	(void)state;
+	zone_fixture_init(&f);
+	assert_int_equal(zone_fixture_load(&f, "example.",
+				 "@ 60 SOA ns root 1 2 3 4 5\n@ 60 NS ns\n"
+				 "ns 60 A 192.0.2.1\n", &entry),
+		NSD_OK);
+	assert_int_equal(vet_store(f.writer, &options, &faults), NSD_OK);
+	assert_int_equal(faults, 0);
+	memcpy(&before, store_get(f.view, entry), sizeof(before));
+	node = (struct node *)(uintptr_t)zone_fixture_find(&f, before.zone,
+		"example.", "ns.example.");
+	assert_non_null(node);
+	node->flags |= NODE_WILDCARD_CHILD;
+	faults_of_large = 0;
+	for (unsigned i = 1; i <= 2; i++) {
+		assert_int_equal(vet_store(f.writer, &options, &faults),
+			NSD_OK);
+		assert_int_equal(faults, 1);
+		assert_int_equal(faults_of_large, i);
+		assert_memory_equal(&before, store_get(f.view, entry),
+			sizeof(before));
+	}
+	node->flags &= (uint16_t)~NODE_WILDCARD_CHILD;
+	zone_fixture_fini(&f);
+}
+
 static int
 setup(void **state)
 {
@@ -609,6 +647,7 @@ main(void)
 		cmocka_unit_test(each_kind_of_fault_is_told),
 		cmocka_unit_test(fault_takes_its_zone_out_and_no_other),
 		cmocka_unit_test(large_zone_is_cut_into_parts),
+		cmocka_unit_test(faulty_zone_that_is_only_looked_at_stays),
 		cmocka_unit_test(altered_bit_is_found_or_plain),
 		cmocka_unit_test(altered_word_is_found_or_plain),
 		cmocka_unit_test(many_altered_octets_do_no_harm),

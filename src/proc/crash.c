@@ -1,0 +1,114 @@
+/* crash.c - deaths that the store may be to blame for. */
+#include "config.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "proc/child.h"
+#include "proc/crash.h"
+#include "proc/supervisor.h"
+
+/* So many crashes in so long: a look costs the loader a second for a gigabyte
+ * or two, a crash may be a bug that has nothing to do with the store. */
+#define CRASHES_MAX 2
+#define CRASHES_MSEC (10 * 60 * 1000)
+/* Between two looks; twice as long each time, until there was none for twice
+ * the longest. Crashes that somebody can cause at will must not keep the loader
+ * busy, and a bug of ours must not have stores filled again and again. */
+#define REST_MSEC (60 * 1000)
+#define REST_MAX_MSEC (60 * 60 * 1000)
+
+bool
+crash_is_one(int status)
+{
+	if (!WIFSIGNALED(status))
+		return false;
+	switch (WTERMSIG(status)) {
+	case SIGBUS:
+	case SIGSEGV:
+	case SIGABRT: /* an assert */
+	case SIGILL:
+	case SIGFPE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Kills the loader of a store, if there is one: the next one knows of the store
+ * what it does not. */
+static void
+crash_replace_loader(struct supervisor *s, const struct child *crashed)
+{
+	struct child *loader = s->loader.current;
+
+	if (loader == NULL || loader == crashed
+		|| loader->generation != crashed->generation)
+		return;
+	s->loader.failures = 0; /* none of its own */
+	child_kill(loader);
+}
+
+/* False: the last look was not long ago. */
+static bool
+crash_may_look(struct crashes *c, int64_t now)
+{
+	int64_t since_msec = now - c->looked_msec;
+
+	if (c->looked_msec == 0 || since_msec >= 2 * REST_MAX_MSEC)
+		c->rest_msec = REST_MSEC;
+	else if (since_msec < c->rest_msec)
+		return false;
+	else
+		c->rest_msec = c->rest_msec < REST_MAX_MSEC / 2
+			? 2 * c->rest_msec
+			: REST_MAX_MSEC;
+	c->looked_msec = now;
+	return true;
+}
+
+/* Counts a crash. True: that is one too many. */
+static bool
+crash_count(struct crashes *c, int64_t now)
+{
+	if (c->count == 0 || now - c->first_msec > CRASHES_MSEC) {
+		c->count = 0;
+		c->first_msec = now;
+	}
+	c->count++;
+	return c->count >= CRASHES_MAX && crash_may_look(c, now);
+}
+
+void
+crash_note(struct supervisor *s, const struct child *child, int status)
+{
+	struct generation *g = child->generation;
+
+	if (!crash_is_one(status) || g->damaged || s->stopping)
+		return;
+	/* Somebody has cut the file short, or the disk fails. Readers would die
+	 * of it for ever, and the loader need not meet it. */
+	if (WTERMSIG(status) == SIGBUS && g->in_file) {
+		log_error("the database cannot be read any more");
+		g->damaged = true;
+		crash_replace_loader(s, child);
+		return;
+	}
+	/* A store that is being filled takes this one's place anyway. */
+	if (!child->is_reader || g != s->serving || s->building != NULL
+		|| g->suspect || !crash_count(&s->crashes, clock_now_msec()))
+		return;
+	log_error("%u processes that read the zone store have crashed; the"
+		  " store is looked through",
+		s->crashes.count);
+	g->suspect = true;
+	crash_replace_loader(s, child);
+}
+
+void
+crash_forget(struct supervisor *s)
+{
+	s->crashes.count = 0;
+}

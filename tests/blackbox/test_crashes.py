@@ -1,0 +1,116 @@
+"""Processes that crash because of what is in the store do so for ever, until
+somebody looks at the store (doc/decisions/0063)."""
+
+import contextlib
+import os
+import pathlib
+import signal
+
+import dns.exception
+import pytest
+
+import harness
+from harness import wait_for, zone_text
+from test_loader_dies import (ROOT, alter_store, memory_file,
+                              wait_for_one_store)
+
+LOOKED = "processes that read the zone store have crashed; the store is looked"
+APEX_OF_NAMES = ([ROOT, 8, 8], 20)  # where the trie of a zone begins
+SERIAL = ([ROOT, 8, 8], 4)
+
+
+@pytest.fixture(params=["memory", "database"])
+def server(nsd, directory, request):
+    options = {"server-count": 2}
+    if request.param == "database":
+        options["database"] = f'"{directory}/zones.db"'
+    return nsd(zones={"example": zone_text()}, options=options)
+
+
+def store_of(server):
+    if "database" in server.options:
+        return pathlib.Path(server.options["database"].strip('"'))
+    return memory_file(server, "nsd-store")
+
+
+def crash(server, role):
+    """And its successor serves."""
+    known = len(server.read_log())
+    pid = server.kill(role, signal.SIGSEGV)
+    server.wait_log(rf"{role} \(pid {pid}\) was killed by signal 11", known)
+    server.wait_replaced(role, pid)
+
+
+def ask_in_vain(server):
+    """Whoever takes this question may die of it."""
+    with contextlib.suppress(dns.exception.DNSException, OSError):
+        server.query("www.example", "A", timeout=0.2)
+
+
+def wait_another_store(server):
+    server.wait_log("the zone store is left behind, a new one")
+    server.wait_log("zone example read with success", count=2)
+    if "database" not in server.options:
+        wait_for_one_store(server)
+    server.wait_serving()
+    for _ in range(40):
+        assert server.answer("www.example", "A") == ["192.0.2.1"]
+
+
+def test_store_that_readers_crash_of_is_left_behind(nsd):
+    """Nobody but they had noticed."""
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    alter_store(store_of(server), *APEX_OF_NAMES, 0x7fffff00)
+    wait_for("somebody to look", lambda: ask_in_vain(server)
+             or LOOKED in server.read_log())
+    server.wait_log("error: the zone store is damaged")
+    wait_another_store(server)
+    known = len(server.read_log())
+    server.write_zone("example", zone_text(2))
+    server.reload()
+    server.wait_serial("example", 2)
+    assert "crashed" not in server.read_log()[known:]
+
+
+def test_what_taking_over_does_not_see_is_found(server):
+    """The SOA record and the zone do not agree on the serial."""
+    alter_store(store_of(server), *SERIAL, 99)
+    crash(server, "server 1")
+    assert LOOKED not in server.read_log()
+    crash(server, "server 2")
+    server.wait_log(LOOKED)
+    server.wait_log("error: the zone store is damaged: zone example[.]: the"
+                    " zone at [0-9]+ does not say what its apex says")
+    wait_another_store(server)
+
+
+def test_sound_store_stays(server):
+    """And is not looked at again and again, whatever dies how often."""
+    loader = server.role("loader")
+    crash(server, "xfrd")
+    crash(server, "server 1")
+    server.wait_log(LOOKED)
+    server.wait_log("the zone store is sound: [1-9][0-9]* octets")
+    server.wait_replaced("loader", loader)
+    server.wait_log("1 zones: 0 read, 0 failed")
+    loader = server.role("loader")
+    for _ in range(4):
+        crash(server, "server 2")
+    server.wait_serving()
+    assert server.role("loader") == loader
+    assert server.read_log().count(LOOKED) == 1
+    assert server.read_log().count("zone example read with success") == 1
+    assert "damaged" not in server.read_log()
+    server.write_zone("example", zone_text(2))
+    server.reload()
+    server.wait_serial("example", 2)
+
+
+def test_killed_readers_are_not_the_fault_of_the_store(nsd):
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    loader = server.role("loader")
+    for role in ("server 1", "server 2", "xfrd", "server 1"):
+        server.wait_replaced(role, server.kill(role))
+    server.wait_serving()
+    assert server.role("loader") == loader
+    assert "looked through" not in server.read_log()
