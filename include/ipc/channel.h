@@ -3,7 +3,7 @@
  *
  * Each end knows the role of the other, and refuses messages that the table in
  * message.h does not have from that role. So a worker that was taken over
- * cannot tell main to stop the others.
+ * cannot tell the loader to change a zone.
  */
 #ifndef IPC_CHANNEL_H
 #define IPC_CHANNEL_H
@@ -18,9 +18,14 @@ struct ipc_channel {
 	int fd;              /* -1: closed */
 	enum ipc_role self;
 	enum ipc_role peer;
+	unsigned index; /* of the other side, among the workers */
+	uint64_t id;    /* of struct ipc_peer; 0: one of main's */
 };
 
 struct ipc_message {
+	enum ipc_role from; /* this, index and channel: by its channel */
+	unsigned index;
+	uint64_t channel;
 	enum ipc_type type;
 	size_t len;
 	int fds[IPC_FDS_MAX]; /* given: the receiver closes them */

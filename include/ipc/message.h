@@ -2,8 +2,12 @@
  * message.h - the one table of the messages between the processes.
  *
  * A row says: name, who sends, who receives, octets of payload (least and
- * most), how many descriptors travel with it at most, meaning. The channel
- * refuses to send or to receive what does not fit its row.
+ * most), how many descriptors travel with it at most, credits, meaning. The
+ * channel refuses to send or to receive what does not fit its row.
+ *
+ * Credits (credits.h): how many messages of this kind one side may have sent
+ * that the other is not done with; 0: any number. What a worker sends to
+ * another child has credits, and so has what asks for work.
  */
 #ifndef IPC_MESSAGE_H
 #define IPC_MESSAGE_H
@@ -33,9 +37,16 @@ struct ipc_adopt {
 	uint32_t tcp_map; /* bit i: the i-th descriptor is a TCP socket */
 };
 
+/* How each request begins: a message with a ticket, which its answer bears. */
+struct ipc_request {
+	uint64_t ticket; /* the sender's, comes back */
+	uint32_t again;  /* not 0: a receiver that has died had it before, and
+			  * may have done it */
+};
+
 /* Changes of a zone, in the file that comes with the message. */
 struct ipc_update {
-	uint64_t ticket; /* comes back */
+	struct ipc_request request;
 	uint64_t len;    /* octets of the file */
 };
 
@@ -45,14 +56,14 @@ struct ipc_updated {
 	uint32_t err;    /* enum nsd_err; NSD_E_AGAIN: too many changes wait
 			  * while the zone is compared with its file */
 	uint32_t names;  /* nodes made anew */
-	uint64_t added;  /* records */
+	uint64_t added;  /* records; none if it was done before */
 	uint64_t removed;
 };
 
 /* A zone that comes or goes. The payload ends where the text ends. */
-#define IPC_ZONE_TEXT_MAX 2032
+#define IPC_ZONE_TEXT_MAX 2024
 struct ipc_zone {
-	uint64_t ticket; /* comes back */
+	struct ipc_request request;
 	uint32_t err;    /* of ZONE_CHANGED: enum nsd_err */
 	uint32_t loaded; /* of ZONE_CHANGED: not 0: its file is served */
 	/* The zone's name as it would be written and its pattern's name, each
@@ -60,56 +71,92 @@ struct ipc_zone {
 	char text[IPC_ZONE_TEXT_MAX];
 };
 
+/* A NOTIFY of a client. The payload ends where the client's message ends. */
+#define IPC_NOTIFY_MAX 2020
+struct ipc_notify {
+	uint8_t address[28]; /* of the client: struct sockaddr_in or _in6 */
+	uint8_t message[IPC_NOTIFY_MAX];
+};
+
+/* A channel between two children: what main tells each of them. */
+struct ipc_peer {
+	uint64_t id;    /* of the channel; never 0, never used again */
+	uint32_t role;  /* of the other side */
+	uint32_t index; /* of the other side, among the workers */
+};
+
+/* Room for more messages of a kind. */
+struct ipc_credit {
+	uint32_t type;  /* enum ipc_type */
+	uint32_t count;
+};
+
 #define IPC_NONE 0
 #define IPC_ZONE_MIN (offsetof(struct ipc_zone, text) + 2)
+#define IPC_NOTIFY_MIN (offsetof(struct ipc_notify, message) + 12)
 #define IPC_FDS_MAX 30
 
-/*   name, sender, receiver, payload least, most, descriptors, meaning */
+/*   name, sender, receiver, payload least, most, descriptors, credits,
+ *   meaning */
 #define IPC_MESSAGES(X)                                                      \
-	X(LOG_REOPEN, ROLE_MAIN, ROLE_CHILDREN, IPC_NONE, IPC_NONE, 1,       \
+	X(LOG_REOPEN, ROLE_MAIN, ROLE_CHILDREN, IPC_NONE, IPC_NONE, 1, 0,    \
 		"write to this descriptor of the log file from now on")      \
-	X(RELOAD, ROLE_MAIN, ROLE_LOADER, IPC_NONE, IPC_NONE, 0,             \
+	X(PEER, ROLE_MAIN, ROLE_CHILDREN, sizeof(struct ipc_peer),           \
+		sizeof(struct ipc_peer), 1, 0,                               \
+		"this descriptor is a channel to another child")             \
+	X(PEER_GONE, ROLE_MAIN, ROLE_CHILDREN, sizeof(struct ipc_peer),      \
+		sizeof(struct ipc_peer), 0, 0,                               \
+		"the child at the other end of this channel has died")       \
+	X(CREDIT, ROLE_CHILDREN, ROLE_CHILDREN, sizeof(struct ipc_credit),   \
+		sizeof(struct ipc_credit), 0, 0,                             \
+		"so many messages of this kind more may be sent")            \
+	X(RELOAD, ROLE_MAIN, ROLE_LOADER, IPC_NONE, IPC_NONE, 0, 0,          \
 		"read the zone files that have changed")                     \
-	X(LISTED, ROLE_LOADER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0,             \
+	X(LISTED, ROLE_LOADER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,          \
 		"the names of all zones are published; what is not read "    \
 		"yet answers SERVFAIL")                                      \
 	X(LOADED, ROLE_LOADER, ROLE_MAIN, sizeof(struct ipc_load_result),    \
-		sizeof(struct ipc_load_result), 0,                           \
+		sizeof(struct ipc_load_result), 0, 0,                        \
 		"the first pass over all zones is done")                     \
 	X(RELOADED, ROLE_LOADER, ROLE_MAIN, sizeof(struct ipc_load_result),  \
-		sizeof(struct ipc_load_result), 0,                           \
+		sizeof(struct ipc_load_result), 0, 0,                        \
 		"a RELOAD is done")                                          \
-	X(DAMAGED, ROLE_LOADER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0,            \
+	X(DAMAGED, ROLE_LOADER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,         \
 		"the store cannot be taken over: another is needed")         \
-	X(DATABASE, ROLE_MAIN, ROLE_LOADER, IPC_NONE, IPC_NONE, 1,           \
+	X(DATABASE, ROLE_MAIN, ROLE_LOADER, IPC_NONE, IPC_NONE, 1, 0,        \
 		"leave what the store in memory holds in this file at the"   \
 		" end: that of a damaged one")                               \
-	X(UPDATE, ROLE_MAIN, ROLE_LOADER, sizeof(struct ipc_update),         \
-		sizeof(struct ipc_update), 1,                                \
+	X(UPDATE, ROLE_XFRD, ROLE_LOADER, sizeof(struct ipc_update),         \
+		sizeof(struct ipc_update), 1, 128,                           \
 		"changes of a zone (load/load_update.h), to be published"    \
 		" at once")                                                  \
-	X(UPDATED, ROLE_LOADER, ROLE_MAIN, sizeof(struct ipc_updated),       \
-		sizeof(struct ipc_updated), 0,                               \
+	X(UPDATED, ROLE_LOADER, ROLE_XFRD, sizeof(struct ipc_updated),       \
+		sizeof(struct ipc_updated), 0, 0,                            \
 		"what became of an UPDATE")                                  \
-	X(CHANGE_ZONE, ROLE_MAIN, ROLE_LOADER, IPC_ZONE_MIN,                 \
-		sizeof(struct ipc_zone), 0,                                  \
+	X(CHANGE_ZONE, ROLE_XFRD, ROLE_LOADER, IPC_ZONE_MIN,                 \
+		sizeof(struct ipc_zone), 0, 128,                             \
 		"a zone with the options of a pattern is to be served, or"   \
 		" is not to be any more")                                    \
-	X(ZONE_CHANGED, ROLE_LOADER, ROLE_MAIN, IPC_ZONE_MIN,                \
-		sizeof(struct ipc_zone), 0,                                  \
-		"a CHANGE_ZONE is published, or has failed")                 \
-	X(SERVING, ROLE_WORKER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0,            \
+	X(ZONE_CHANGED, ROLE_LOADER, ROLE_MAIN | ROLE_XFRD, IPC_ZONE_MIN,    \
+		sizeof(struct ipc_zone), 0, 0,                               \
+		"a CHANGE_ZONE is published (to main first, which keeps it"  \
+		" for the next loader), or has failed")                      \
+	X(NOTIFY, ROLE_WORKER, ROLE_XFRD, IPC_NOTIFY_MIN,                    \
+		sizeof(struct ipc_notify), 0, 64,                            \
+		"a client has sent a NOTIFY (so far sent by tests alone)")   \
+	X(SERVING, ROLE_WORKER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,         \
 		"the sockets are being read from now on")                    \
 	X(STATISTICS, ROLE_MAIN, ROLE_WORKER | ROLE_LOADER, IPC_NONE,        \
-		IPC_NONE, 0, "write the counters to the log")                \
+		IPC_NONE, 0, 0, "write the counters to the log")             \
 	X(ADOPT, ROLE_MAIN, ROLE_WORKER, sizeof(struct ipc_adopt),           \
-		sizeof(struct ipc_adopt), IPC_FDS_MAX,                       \
+		sizeof(struct ipc_adopt), IPC_FDS_MAX, 0,                    \
 		"serve the sockets of a worker that is down, too")           \
 	X(RELEASE, ROLE_MAIN, ROLE_WORKER, sizeof(struct ipc_adopt),         \
-		sizeof(struct ipc_adopt), 0,                                 \
+		sizeof(struct ipc_adopt), 0, 0,                              \
 		"leave adopted sockets to their worker again")
 
-#define IPC_ENUM(name, sender, receiver, least, most, fds, meaning) IPC_##name,
+#define IPC_ENUM(name, sender, receiver, least, most, fds, credits, meaning) \
+	IPC_##name,
 enum ipc_type { IPC_MESSAGES(IPC_ENUM) IPC_TYPE_COUNT };
 #undef IPC_ENUM
 
@@ -123,6 +170,7 @@ struct ipc_row {
 	uint16_t payload_min;
 	uint16_t payload_max;
 	uint16_t fds_max;
+	uint16_t credits;
 };
 
 extern const struct ipc_row ipc_rows[IPC_TYPE_COUNT];

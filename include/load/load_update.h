@@ -7,18 +7,21 @@
  *      action 1, owner (wire name), TYPE 2, TTL 4, RDLENGTH 2, RDATA
  *
  * Names are whole and uncompressed. Nobody in the server sends one yet:
- * transfers will. Tests play main and send them.
+ * transfers will. Tests have xfrd send them.
  *
  * Each UPDATE that a loader takes is answered by one UPDATED. Those of one zone
  * are answered in order. After the loader's death, what was not answered may
- * have been done or not. While the zone is compared with its file or hashed
- * anew, its changes wait (load_wait.h); they are applied to what has become of
- * the zone. A sender that does not read its answers is not read from, either. A
- * file that is built anew (a small zone, or one in which much differs) replaces
- * what was changed meanwhile.
+ * have been done or not; its sender asks the next loader again. No UPDATE is
+ * taken while an answer waits. So only the last one may have been done; doing
+ * it twice in a row is as doing it once. While the zone is compared with its
+ * file or hashed anew, its changes wait (load_wait.h); they are applied to what
+ * has become of the zone. A file that is built anew (a small zone, or one in
+ * which much differs) replaces what was changed meanwhile.
  */
 #ifndef LOAD_LOAD_UPDATE_H
 #define LOAD_LOAD_UPDATE_H
+
+#include <stdbool.h>
 
 #include "base/err.h"
 #include "ipc/message.h"
@@ -49,6 +52,14 @@ enum nsd_err load_update_read(int fd, uint64_t len, uint8_t **data) MUST_USE;
  * for NAME_MAX_LEN octets. NSD_E_WIRE: the file does not begin with one. */
 enum nsd_err load_update_get_apex(const uint8_t *data, uint64_t len,
 	uint8_t *apex) MUST_USE;
+
+/*
+ * Of a file that comes again: true if it adds a zone that is there, or removes
+ * one that is not. The loader that had it before has done it. (A change of a
+ * zone is done again, and finds nothing to do.)
+ */
+bool load_update_was_done(const struct load_context *context,
+	const uint8_t *data, uint64_t len) MUST_USE;
 
 /*
  * Applies the changes in a file, all or none, and publishes them. Findings go

@@ -15,11 +15,17 @@
 #define LOAD_WAIT_MAX 1000
 #define LOAD_WAIT_OCTETS (64u << 20)
 
-struct load_waiting {
-	struct load_waiting *next;
+/* A change of a zone, and who asks for it. */
+struct load_change {
+	uint64_t channel; /* of the asker: struct ipc_message */
 	uint64_t ticket;
 	uint64_t len;
 	uint8_t *data; /* the file of IPC_UPDATE */
+};
+
+struct load_waiting {
+	struct load_waiting *next;
+	struct load_change change;
 	uint8_t apex[NAME_MAX_LEN]; /* of the zone; in lower case */
 };
 
@@ -32,10 +38,10 @@ struct load_wait {
 	struct load_waiting *passed; /* NULL: all are */
 };
 
-/* Has a change wait. True: data is taken. False: there is no room, or no
+/* Has a change wait. True: its data is taken. False: there is no room, or no
  * memory. apex: in lower case. */
 bool load_wait_add(struct load_wait *wait, const uint8_t *apex,
-	uint64_t ticket, uint8_t *data, uint64_t len);
+	const struct load_change *change);
 
 /* True if a change of this zone waits: later ones have to wait behind it. Cost:
  * a look at all that wait. */

@@ -177,6 +177,9 @@ ipc_receive(const struct ipc_channel *channel, struct ipc_message *message)
 		    message->len, message->fd_count))
 		return ipc_refuse(message);
 	message->type = (enum ipc_type)head.type;
+	message->from = channel->peer;
+	message->index = channel->index;
+	message->channel = channel->id;
 	return NSD_OK;
 }
 

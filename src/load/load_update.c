@@ -284,6 +284,26 @@ load_update_get_apex(const uint8_t *data, uint64_t len, uint8_t *apex)
 	return update_read_head(&cursor, &kind, apex);
 }
 
+bool
+load_update_was_done(const struct load_context *context, const uint8_t *data,
+	uint64_t len)
+{
+	const struct store_view *view = store_writer_view(context->writer);
+	uint8_t kind, apex[NAME_MAX_LEN];
+	const struct zone_entry *entry;
+	struct cursor cursor;
+	store_ref ref;
+
+	cursor_init(&cursor, data, len);
+	if (update_read_head(&cursor, &kind, apex) != NSD_OK)
+		return false;
+	if (table_find_apex(view, apex, &ref) != NSD_OK)
+		return kind == LOAD_UPDATE_REMOVE_ZONE;
+	entry = store_get(view, ref);
+	return kind == LOAD_UPDATE_ADD_ZONE
+		&& (entry->flags & ZONE_ENTRY_ADDED) != 0;
+}
+
 static enum nsd_err
 update_run(struct update_file *f, const uint8_t *data, size_t len)
 {

@@ -10,21 +10,19 @@
 #include "load/load_wait.h"
 
 bool
-load_wait_add(struct load_wait *wait, const uint8_t *apex, uint64_t ticket,
-	uint8_t *data, uint64_t len)
+load_wait_add(struct load_wait *wait, const uint8_t *apex,
+	const struct load_change *change)
 {
 	struct load_waiting *one;
 
 	if (wait->count == LOAD_WAIT_MAX
-		|| len > LOAD_WAIT_OCTETS - wait->octets)
+		|| change->len > LOAD_WAIT_OCTETS - wait->octets)
 		return false;
 	one = malloc(sizeof(*one));
 	if (one == NULL)
 		return false;
 	one->next = NULL;
-	one->ticket = ticket;
-	one->len = len;
-	one->data = data;
+	one->change = *change;
 	memcpy(one->apex, apex, name_len(apex));
 	if (wait->first == NULL)
 		wait->first = one;
@@ -32,7 +30,7 @@ load_wait_add(struct load_wait *wait, const uint8_t *apex, uint64_t ticket,
 		wait->last->next = one;
 	wait->last = one;
 	wait->count++;
-	wait->octets += len;
+	wait->octets += change->len;
 	return true;
 }
 
@@ -71,10 +69,10 @@ wait_remove_next(struct load_wait *wait)
 		wait->first = one->next;
 	if (wait->last == one)
 		wait->last = wait->passed;
-	assert(wait->count > 0 && wait->octets >= one->len);
+	assert(wait->count > 0 && wait->octets >= one->change.len);
 	wait->count--;
-	wait->octets -= one->len;
-	free(one->data);
+	wait->octets -= one->change.len;
+	free(one->change.data);
 	free(one);
 }
 

@@ -98,11 +98,30 @@ link_is_read(const struct link *link)
 }
 
 static void
+link_tell_room(struct link *link)
+{
+	if (link->calls->on_room != NULL)
+		link->calls->on_room(link);
+}
+
+/* False: the other side may not send that. */
+static bool
 link_hand(struct link *link, const struct ipc_message *m)
 {
-	link->calls->on_message(link, m);
+	bool allowed;
+
+	if (m->type == IPC_CREDIT) {
+		allowed = ipc_credits_add(&link->credits, m);
+		if (allowed)
+			link_tell_room(link);
+	} else {
+		allowed = ipc_credits_take(&link->credits, m->type);
+		if (allowed)
+			link->calls->on_message(link, m);
+	}
 	for (unsigned i = 0; i < m->fd_count; i++)
 		close(m->fds[i]);
+	return allowed;
 }
 
 /* Takes the next message. False: there is none now, or the link is closed, and
@@ -114,8 +133,7 @@ link_take(struct link *link)
 
 	switch (ipc_receive(&link->channel, &m)) {
 	case NSD_OK:
-		link_hand(link, &m);
-		return true;
+		return link_hand(link, &m) || link->calls->on_refused(link);
 	case NSD_E_DENIED:
 		return link->calls->on_refused(link);
 	case NSD_E_AGAIN:
@@ -151,8 +169,8 @@ link_read_out(struct link *link)
 	for (unsigned n = 0; n < READ_OUT_MAX && link->channel.fd != -1
 		&& !link->gone && (err == NSD_OK || err == NSD_E_DENIED); n++) {
 		err = ipc_receive(&link->channel, &m);
-		if (err == NSD_OK)
-			link_hand(link, &m);
+		if (err == NSD_OK && !link_hand(link, &m))
+			return;
 	}
 }
 
@@ -177,7 +195,7 @@ link_forget(struct link *link, enum ipc_type but)
 		event_del(link->room_event);
 }
 
-/* Has link_flush called once it is worth a try. */
+/* Has link_go_on called once it is worth a try. */
 static void
 link_await(struct link *link, enum nsd_err err)
 {
@@ -190,21 +208,26 @@ link_await(struct link *link, enum nsd_err err)
 	}
 }
 
-/* Sends what waits, as far as there is room. */
-static void
-link_flush(struct link *link)
+/* True if nothing may be sent because of another link. */
+static bool
+link_is_held(const struct link *link)
+{
+	return link->behind != NULL && link_waits(link->behind);
+}
+
+/* Sends what waits, as far as there is room. False: some is left. */
+static bool
+link_send_waiting(struct link *link)
 {
 	struct link_waiting *w;
 
-	if (!link_waits(link))
-		return;
-	while ((w = link->first) != NULL) {
+	while ((w = link->first) != NULL && !link_is_held(link)) {
 		enum nsd_err err = ipc_send(&link->channel, w->type,
 			w->payload, w->len, w->fds, w->fd_count);
 
 		if (err == NSD_E_AGAIN || err == NSD_E_MEMORY) {
 			link_await(link, err);
-			return;
+			return false;
 		}
 		if (err == NSD_E_PEER) {
 			/* Its last messages are taken; then it is gone. */
@@ -216,17 +239,60 @@ link_flush(struct link *link)
 				ipc_rows[w->type].name, err_text(err));
 		link_drop_first(link);
 	}
+	return !link_waits(link);
+}
+
+/* Gives credits back, behind all that waits: who does not take our answers gets
+ * none. */
+static void
+link_give_credits(struct link *link)
+{
+	struct ipc_credit credit;
+	enum nsd_err err;
+
+	while (!link->gone && !link_waits(link) && !link_is_held(link)
+		&& ipc_credits_next(&link->credits, &credit)) {
+		err = ipc_send(&link->channel, IPC_CREDIT, &credit,
+			sizeof(credit), NULL, 0);
+		if (err == NSD_E_AGAIN || err == NSD_E_MEMORY)
+			link_await(link, err);
+		if (err != NSD_OK)
+			return;
+		ipc_credits_give(&link->credits, &credit);
+	}
+}
+
+void
+link_return(struct link *link, enum ipc_type type)
+{
+	if (ipc_rows[type].credits == 0)
+		return;
+	ipc_credits_return(&link->credits, type);
+	link_give_credits(link);
+}
+
+void
+link_go_on(struct link *link)
+{
+	bool waited = link_waits(link);
+
+	if (link->gone)
+		return;
 	event_del(link->room_event);
+	if (!link_send_waiting(link))
+		return;
+	link_give_credits(link);
+	if (!waited)
+		return;
 	if (link_is_read(link) && event_add(link->read_event, NULL) == -1)
 		link_rest(link);
-	if (link->calls->on_room != NULL)
-		link->calls->on_room(link);
+	link_tell_room(link);
 }
 
 static void
 link_on_room(evutil_socket_t fd, short what, void *arg)
 {
-	link_flush(arg);
+	link_go_on(arg);
 }
 
 static void
@@ -236,7 +302,7 @@ link_on_retry(evutil_socket_t fd, short what, void *arg)
 
 	if (link_is_read(link) && event_add(link->read_event, NULL) == -1)
 		link_rest(link);
-	link_flush(link);
+	link_go_on(link);
 }
 
 /* ---- sending ------------------------------------------------------------- */
@@ -315,20 +381,25 @@ link_put_off(struct link *link, const struct link_parcel *p)
 enum nsd_err
 link_send(struct link *link, const struct link_parcel *p)
 {
-	bool waits = link_waits(link);
+	bool first = !link_waits(link) && !link_is_held(link);
 	enum nsd_err err = NSD_E_AGAIN, put_off;
 
 	if (link->gone)
 		return NSD_E_PEER;
-	if (!waits)
+	if (!ipc_credits_has(&link->credits, p->type))
+		return NSD_E_AGAIN;
+	if (first)
 		err = ipc_send(&link->channel, p->type, p->payload, p->len,
 			p->fds, p->fd_count);
-	if (err != NSD_E_AGAIN && err != NSD_E_MEMORY)
-		return err;
-	put_off = link_put_off(link, p);
-	if (put_off == NSD_OK && !waits)
-		link_await(link, err);
-	return put_off;
+	if (err == NSD_E_AGAIN || err == NSD_E_MEMORY) {
+		put_off = link_put_off(link, p);
+		if (put_off == NSD_OK && first)
+			link_await(link, err);
+		err = put_off;
+	}
+	if (err == NSD_OK)
+		ipc_credits_spend(&link->credits, p->type);
+	return err;
 }
 
 /* ---- its life ------------------------------------------------------------ */
@@ -340,6 +411,7 @@ link_open(struct link *link, struct event_base *base)
 	link->end = &link->first;
 	link->waiting = 0;
 	link->gone = false;
+	ipc_credits_init(&link->credits, &link->channel);
 	link->read_event = event_new(base, link->channel.fd,
 		EV_READ | EV_PERSIST, link_on_read, link);
 	link->room_event = event_new(base, link->channel.fd,

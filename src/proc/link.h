@@ -1,6 +1,6 @@
 /*
- * link.h - a channel in an event loop: messages are taken in turns, and those
- * that the other side has no room for wait.
+ * link.h - a channel in an event loop: messages are taken in turns, those that
+ * the other side has no room for wait, and credits bound both.
  */
 #ifndef PROC_LINK_H
 #define PROC_LINK_H
@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "ipc/channel.h"
+#include "ipc/credits.h"
 
 struct event;
 struct event_base;
@@ -25,13 +26,14 @@ struct link_waiting;
 struct link_calls {
 	/* A message. Its descriptors are closed when this returns. */
 	void (*on_message)(struct link *link, const struct ipc_message *m);
-	/* A message that message.h does not allow. Returns true if the next is
-	 * to be taken all the same. */
+	/* A message that message.h does not allow, or that had no credit.
+	 * Returns true if the next is to be taken all the same. */
 	bool (*on_refused)(struct link *link);
 	/* The other side is gone, and all that it has sent is taken. It may
 	 * free the link. */
 	void (*on_gone)(struct link *link);
-	/* More can be sent: nothing waits any more. NULL: nobody asks. */
+	/* More can be sent: nothing waits any more, or credits have come. NULL:
+	 * nobody asks. */
 	void (*on_room)(struct link *link);
 };
 
@@ -44,7 +46,11 @@ struct link {
 	bool answers;  /* this side answers requests: while an answer waits, no
 			* message is taken. So what waits is bounded, and the
 			* one who does not read answers has to wait, too. */
+	struct link *behind; /* while something waits there, nothing is sent
+			      * here. The owner calls link_go_on when that is
+			      * over. NULL: none */
 	/* private */
+	struct ipc_credits credits;
 	struct event *read_event;
 	struct event *room_event;
 	struct event *retry_event; /* the system had no memory */
@@ -72,13 +78,21 @@ void link_close(struct link *link);
  * Sends a message, or has a copy of it wait. Does not block. Messages arrive in
  * the order in which they were sent; but one without a payload takes the place
  * of another of its type that waits.
- * returns NSD_OK; NSD_E_PEER: the other side is gone; NSD_E_LIMIT: too many
+ * returns NSD_OK; NSD_E_AGAIN: there is no credit for it, on_room will tell;
+ * NSD_E_PEER: the other side is gone; NSD_E_LIMIT: too many
  * wait; NSD_E_MEMORY: it would have to wait, and there is no memory;
  * NSD_E_SYSTEM: nor are there descriptors, or the system refuses it for another
  * reason (errno); NSD_E_BUG: message.h does not allow it.
  */
 enum nsd_err link_send(struct link *link, const struct link_parcel *parcel)
 	MUST_USE;
+
+/* We are done with a message of this kind that we took: its credit goes back to
+ * the sender. */
+void link_return(struct link *link, enum ipc_type type);
+
+/* What this link was behind has been sent. */
+void link_go_on(struct link *link);
 
 /* True if something is not sent yet. */
 bool link_waits(const struct link *link);

@@ -245,6 +245,8 @@ loader_init_role(struct loader *loader, const struct role_start *start)
 		? loader_on_stop
 		: NULL;
 	loader->role.on_term = loader_on_term;
+	loader->role.on_peer = loader_on_peer;
+	loader->role.on_peer_gone = loader_on_peer_gone;
 	role_init_name("load", "loader");
 	role_init_death(server, true);
 	/* Answers come before all that the loader does, once there are any. */

@@ -145,6 +145,9 @@ void loader_on_update(struct role *role, const struct ipc_message *m);
 void loader_retry_updates(struct loader *loader);
 /* Applies some changes that wait. False: no more can be applied now. */
 bool loader_step_updates(struct loader *loader);
+/* Answers can be sent again, or nobody waits for them any more. */
+void loader_on_peer(struct role *role, struct peer *peer);
+void loader_on_peer_gone(struct role *role, struct peer *peer);
 /* A timer. */
 void loader_on_updates(evutil_socket_t fd, short what, void *arg);
 

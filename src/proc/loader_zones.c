@@ -3,12 +3,13 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/log.h"
 #include "load/load_read.h"
 #include "proc/loader.h"
 #include "proc/zone_message.h"
 #include "store/writer.h"
+#include "zone/table.h"
 
 /* A message that asks to remove a zone, which is being read. */
 struct load_leaving {
@@ -16,17 +17,46 @@ struct load_leaving {
 	struct ipc_message message;
 };
 
+/* Main has to know what is done, for the next loader, before it is answered:
+ * what goes to others is sent behind what goes to main. */
 static void
-loader_answer_change(struct loader *loader, struct zone_change *change,
-	enum nsd_err err)
+loader_answer_change(struct loader *loader, uint64_t channel,
+	struct zone_change *change, bool done)
 {
 	struct ipc_zone payload;
-	size_t len;
+	struct role_answer answer = {
+		.type = IPC_ZONE_CHANGED,
+		.of = IPC_CHANGE_ZONE,
+		.payload = &payload,
+	};
 
-	change->err = err;
 	/* What has come in a message fits into one. */
-	if (zone_message_write(change, &payload, &len) == NSD_OK)
-		role_send(&loader->role, IPC_ZONE_CHANGED, &payload, len);
+	if (zone_message_write(change, &payload, &answer.len) != NSD_OK)
+		return;
+	if (done)
+		role_send(&loader->role, IPC_ZONE_CHANGED, &payload,
+			answer.len);
+	role_answer(&loader->role, channel, &answer);
+}
+
+/* A change that comes again, and finds things as it wants them, is done: main
+ * knows of it, or this loader would not have the zones so. */
+static bool
+loader_change_was_done(struct loader *loader, struct zone_change *change)
+{
+	const struct store_view *view = store_writer_view(loader->writer);
+	const struct conf_zone *conf = conf_find_zone_text(
+		loader->role.server->conf, change->name);
+	const struct zone_entry *entry;
+	store_ref ref;
+
+	if (!change->again || (conf != NULL) != (*change->pattern != '\0'))
+		return false;
+	if (conf != NULL && table_find_apex(view, conf->wire, &ref) == NSD_OK) {
+		entry = store_get(view, ref);
+		change->loaded = entry->zone != STORE_NONE;
+	}
+	return true;
 }
 
 /* Reads a small file at once. Threads read a large one after the answer. */
@@ -69,22 +99,43 @@ loader_remove_zone(struct loader *loader, const struct zone_change *change)
 	return NSD_OK;
 }
 
+static void
+loader_refuse_change(struct loader *loader, const struct ipc_message *m,
+	enum nsd_err err)
+{
+	struct zone_change change = {
+		.name = "",
+		.pattern = "",
+		.err = err,
+	};
+
+	memcpy(&change.ticket, m->payload, sizeof(change.ticket));
+	loader_answer_change(loader, m->channel, &change, false);
+}
+
 /* False: not done yet, because the zone is being read. */
 static bool
 loader_change_zone(struct loader *loader, const struct ipc_message *m)
 {
 	struct zone_change change;
 	struct ipc_zone payload;
-	enum nsd_err err = zone_message_read(m, &payload, &change);
+	bool was_done = false;
 
-	if (err != NSD_OK)
+	if (zone_message_read(m, &payload, &change) != NSD_OK) {
+		loader_refuse_change(loader, m, NSD_E_WIRE);
 		return true;
+	}
 	change.loaded = false;
-	err = *change.pattern != '\0' ? loader_add_zone(loader, &change)
-				      : loader_remove_zone(loader, &change);
-	if (err == NSD_E_AGAIN)
+	change.err = NSD_OK;
+	was_done = loader_change_was_done(loader, &change);
+	if (!was_done && *change.pattern != '\0')
+		change.err = loader_add_zone(loader, &change);
+	else if (!was_done)
+		change.err = loader_remove_zone(loader, &change);
+	if (change.err == NSD_E_AGAIN)
 		return false;
-	loader_answer_change(loader, &change, err);
+	loader_answer_change(loader, m->channel, &change,
+		change.err == NSD_OK && !was_done);
 	loader_reclaim(loader);
 	return true;
 }
@@ -114,7 +165,7 @@ loader_on_change_zone(struct role *role, const struct ipc_message *m)
 		return;
 	one = malloc(sizeof(*one));
 	if (one == NULL) {
-		log_error("cannot remove a zone: out of memory");
+		loader_refuse_change(loader, m, NSD_E_MEMORY);
 		return;
 	}
 	one->message = *m;

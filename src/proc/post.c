@@ -15,6 +15,7 @@
 #include "proc/child.h"
 #include "proc/children.h"
 #include "proc/generation.h"
+#include "proc/introduce.h"
 #include "proc/post.h"
 #include "proc/role.h"
 #include "store/store.h"
@@ -163,6 +164,7 @@ post_fill(struct post *post, struct generation *generation)
 	ipc_channel_close(&theirs);
 	generation->users++;
 	post->current = child;
+	introduce_child(post->supervisor, child);
 }
 
 /* Returns a worker that serves, or NULL. */

@@ -8,6 +8,7 @@
 #include "proc/child.h"
 #include "proc/crash.h"
 #include "proc/generation.h"
+#include "proc/introduce.h"
 #include "proc/post.h"
 #include "proc/reap.h"
 #include "store/store.h"
@@ -35,6 +36,7 @@ reap_child(struct post *post, struct child *child, int status)
 	 * is damaged, that a zone has come. */
 	child->reaped = true;
 	link_read_out(&child->link);
+	introduce_end(s, child);
 	child_log_end(child, status);
 	crash_note(s, child, status);
 	if (was_current)

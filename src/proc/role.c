@@ -95,15 +95,29 @@ role_on_refused(struct link *link)
 }
 
 static void
-role_on_message(struct link *link, const struct ipc_message *m)
+role_take(void *owner, const struct ipc_message *m)
 {
-	struct role *role = link->owner;
+	struct role *role = owner;
 
 	assert(m->type < IPC_TYPE_COUNT);
 	if (role->handlers[m->type] != NULL)
 		role->handlers[m->type](role, m);
 	else
-		(void)role_on_refused(link);
+		log_error("refused a message from %s", ipc_role_name(m->from));
+}
+
+static void
+role_on_message(struct link *link, const struct ipc_message *m)
+{
+	role_take(link->owner, m);
+}
+
+static void
+role_on_main_room(struct link *link)
+{
+	struct role *role = link->owner;
+
+	peers_go_on(&role->peers);
 }
 
 static void
@@ -121,6 +135,7 @@ static const struct link_calls role_calls = {
 	.on_message = role_on_message,
 	.on_refused = role_on_refused,
 	.on_gone = role_on_main_gone,
+	.on_room = role_on_main_room,
 };
 
 void
@@ -137,6 +152,69 @@ role_send(struct role *role, enum ipc_type type, const void *payload,
 	if (err != NSD_OK && err != NSD_E_PEER)
 		log_error("cannot send %s to main: %s", ipc_rows[type].name,
 			err_text(err));
+}
+
+/* ---- other roles --------------------------------------------------------- */
+
+void
+role_on_peer(struct role *role, const struct ipc_message *m)
+{
+	peers_add(&role->peers, m);
+}
+
+void
+role_on_peer_gone(struct role *role, const struct ipc_message *m)
+{
+	peers_remove(&role->peers, m);
+}
+
+static void
+role_on_peer_room(void *owner, struct peer *peer)
+{
+	struct role *role = owner;
+
+	if (role->on_peer != NULL)
+		role->on_peer(role, peer);
+}
+
+static void
+role_on_peer_end(void *owner, struct peer *peer)
+{
+	struct role *role = owner;
+
+	if (role->on_peer_gone != NULL)
+		role->on_peer_gone(role, peer);
+}
+
+void
+role_answer(struct role *role, uint64_t channel,
+	const struct role_answer *answer)
+{
+	struct peer *peer = peers_find(&role->peers, channel);
+	const struct link_parcel parcel = {
+		.type = answer->type,
+		.payload = answer->payload,
+		.len = answer->len,
+	};
+	enum nsd_err err;
+
+	if (peer == NULL)
+		return;
+	err = link_send(&peer->link, &parcel);
+	if (err != NSD_OK && err != NSD_E_PEER)
+		log_error("cannot send %s to %s: %s",
+			ipc_rows[answer->type].name,
+			ipc_role_name(peer->link.channel.peer),
+			err_text(err));
+	link_return(&peer->link, answer->of);
+}
+
+bool
+role_answer_waits(struct role *role, uint64_t channel)
+{
+	const struct peer *peer = peers_find(&role->peers, channel);
+
+	return peer != NULL && link_waits(&peer->link);
 }
 
 /* ---- its life ------------------------------------------------------------ */
@@ -187,6 +265,15 @@ role_init_loop(struct role *role, const struct role_start *start)
 	event_config_free(config);
 	if (role->base == NULL)
 		return NSD_E_MEMORY;
+	role->peers = (struct peers){
+		.self = start->channel.self,
+		.base = role->base,
+		.main = &role->link,
+		.owner = role,
+		.on_message = role_take,
+		.on_room = role_on_peer_room,
+		.on_gone = role_on_peer_end,
+	};
 	role->stop_event = event_new(role->base, start->stop_fd,
 		EV_READ | EV_PERSIST, role_on_stop, role);
 	role->term_event = event_new(role->base, role->term_fd,

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "ipc/channel.h"
 #include "proc/link.h"
+#include "proc/peers.h"
 #include "proc/server.h"
 
 struct event_base;
@@ -47,13 +48,14 @@ struct role {
 	struct server *server;
 	struct event_base *base;
 	struct link link;             /* to main */
+	struct peers peers;           /* others that it talks to directly */
 	struct event *stop_event;
 	struct event *term_event;
 	int term_fd;
 	struct event *beat_event;
 	uint64_t *beat; /* NULL: nobody looks at it */
-	/* What is done with a message, by enum ipc_type. The descriptors of a
-	 * message are closed when its handler returns. */
+	/* What is done with a message, by enum ipc_type; it says whom it is
+	 * from. Its descriptors are closed when its handler returns. */
 	void (*const *handlers)(struct role *role,
 		const struct ipc_message *m);
 	/* Told to end: calls role_stop when it can. NULL: ends at once. */
@@ -62,11 +64,20 @@ struct role {
 	void (*on_term)(struct role *role);
 	/* Main has died. NULL: ends at once. */
 	void (*on_main_gone)(struct role *role);
+	/* Another role can be talked to, or more can be sent to it; it has
+	 * died. NULL: nothing. */
+	void (*on_peer)(struct role *role, struct peer *peer);
+	void (*on_peer_gone)(struct role *role, struct peer *peer);
 };
 
 /* What all children take: part of each role's list (ipc/handlers.h). */
 #define ROLE_HANDLERS(X)                                                     \
-	X(LOG_REOPEN, role_on_log_reopen)
+	X(LOG_REOPEN, role_on_log_reopen)                                    \
+	X(PEER, role_on_peer)                                                \
+	X(PEER_GONE, role_on_peer_gone)                                      \
+	X(CREDIT, NULL) /* link.c takes it */
+void role_on_peer(struct role *role, const struct ipc_message *m);
+void role_on_peer_gone(struct role *role, const struct ipc_message *m);
 void role_on_log_reopen(struct role *role, const struct ipc_message *m);
 
 /*
@@ -99,6 +110,23 @@ role_beat(const struct role *role)
  * Other failures are said in the log. */
 void role_send(struct role *role, enum ipc_type type, const void *payload,
 	size_t len);
+
+/*
+ * Answers a request that came on a channel (struct ipc_message, channel), and
+ * gives its credit back; borrows the payload. of: the request's kind. Does not
+ * block: the answer may wait. If the asker has died, it is dropped.
+ */
+struct role_answer {
+	enum ipc_type type;
+	enum ipc_type of;
+	const void *payload;
+	size_t len;
+};
+void role_answer(struct role *role, uint64_t channel,
+	const struct role_answer *answer);
+
+/* True if an answer on that channel waits. */
+bool role_answer_waits(struct role *role, uint64_t channel);
 
 /* The roles; each is called in the child, and does not return. */
 void loader_main(const struct role_start *start) __attribute__((noreturn));

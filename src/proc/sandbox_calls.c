@@ -83,8 +83,8 @@ const struct sandbox_call sandbox_calls[] = {
 	{"geteuid", WORKER, MAY, ANY, "is the one at the lifeline ours?"},
 
 	/* Messages between the processes. */
-	{"recvmsg", ALL, MAY, ANY, "from main"},
-	{"sendmsg", ALL, MAY, ANY, "to main; replies over TCP"},
+	{"recvmsg", ALL, MAY, ANY, "from main and other roles"},
+	{"sendmsg", ALL, MAY, ANY, "to main and other roles; replies over TCP"},
 	{"dup", ALL, MAY, ANY, "keeps a descriptor of a message"},
 	{"dup3", ALL, MAY, ANY, "puts another log file in place"},
 	{"fcntl", ALL, MAY, IF(IS(1, F_DUPFD_CLOEXEC)), "keeps a descriptor"},

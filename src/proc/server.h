@@ -13,8 +13,11 @@
 #include "query/counters.h"
 #include "query/rssac.h"
 
+struct role_hooks;
+
 struct server {
 	struct conf *conf;        /* with the flags folded in */
+	const struct role_hooks *hooks; /* of a test program; NULL: none */
 	const char *chroot;       /* where we are; NULL: not in one */
 	struct listeners listeners;
 	struct counters *counters;/* shared memory, one a worker */

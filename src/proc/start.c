@@ -291,7 +291,7 @@ main_give_up(struct supervisor *s, const char *program)
 }
 
 int
-start_server(int argc, char **argv, const struct supervisor_hooks *hooks)
+start_server(int argc, char **argv, const struct role_hooks *hooks)
 {
 	static struct supervisor s = {.pidfile.fd = -1};
 	char **args = title_init(argc, argv);
@@ -330,7 +330,7 @@ start_server(int argc, char **argv, const struct supervisor_hooks *hooks)
 	role_init_name("main", "main");
 	log_set_copy_errors(false);
 	daemon_ready(&daemon);
-	s.hooks = hooks;
+	s.server.hooks = hooks;
 	supervisor_run(&s);
 	pidfile_remove(&s.pidfile);
 	return 0;

@@ -2,10 +2,10 @@
 #ifndef PROC_START_H
 #define PROC_START_H
 
-#include "proc/supervisor.h"
+#include "proc/hooks.h"
 
 /* Runs the program; to be called once. Returns its exit code: 0, or 1 if it
- * could not start. hooks: NULL: none. */
-int start_server(int argc, char **argv, const struct supervisor_hooks *hooks);
+ * could not start. hooks: those of a test program; NULL: none. */
+int start_server(int argc, char **argv, const struct role_hooks *hooks);
 
 #endif

@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/priority.h"
 #include "ipc/handlers.h"
 #include "proc/child.h"
 #include "proc/children.h"
 #include "proc/database.h"
 #include "proc/generation.h"
+#include "proc/hooks.h"
 #include "proc/post.h"
 #include "proc/reap.h"
 #include "proc/supervisor.h"
@@ -78,8 +78,6 @@ supervisor_on_loaded(struct supervisor *s, struct child *loader,
 		(unsigned long long)result.read,
 		(unsigned long long)result.failed);
 	loader->generation->past = STORE_PAST_LOADED;
-	/* Changes of zones come through main. */
-	priority_answer();
 	if (loader->generation == s->building)
 		supervisor_serve(s, s->building);
 	/* A loader that got so far does not fail at its start. */
@@ -131,21 +129,10 @@ supervisor_on_reloaded(struct supervisor *s, struct child *loader,
 }
 
 static void
-supervisor_on_updated(struct supervisor *s, struct child *loader,
-	const struct ipc_message *m)
-{
-	struct ipc_updated result;
-
-	memcpy(&result, m->payload, sizeof(result));
-	if (s->hooks != NULL)
-		s->hooks->on_updated(&result, s->hooks->ctx);
-}
-
-static void
 supervisor_on_zone_changed(struct supervisor *s, struct child *loader,
 	const struct ipc_message *m)
 {
-	zone_change_on_done(s, m);
+	zone_change_keep(s->server.conf, m);
 }
 
 static void
@@ -164,7 +151,6 @@ supervisor_on_serving(struct supervisor *s, struct child *worker,
 	X(LOADED, supervisor_on_loaded)                                      \
 	X(RELOADED, supervisor_on_reloaded)                                  \
 	X(DAMAGED, supervisor_on_damaged)                                    \
-	X(UPDATED, supervisor_on_updated)                                    \
 	X(ZONE_CHANGED, supervisor_on_zone_changed)                          \
 	X(SERVING, supervisor_on_serving)
 
@@ -377,7 +363,7 @@ supervisor_run(struct supervisor *s)
 	if (s->server.rssac != NULL)
 		supervisor_begin_day(s, time(NULL));
 	post_fill_loader(s);
-	if (s->hooks != NULL)
-		s->hooks->on_run(s, s->hooks->ctx);
+	if (s->server.hooks != NULL && s->server.hooks->on_main != NULL)
+		s->server.hooks->on_main(s);
 	event_base_dispatch(s->base);
 }

@@ -23,7 +23,6 @@
 struct event;
 struct event_base;
 struct store;
-struct zone_change;
 
 /* How many loaders in a row may die while they take over a store before it is
  * taken for damaged. */
@@ -59,6 +58,8 @@ struct child {
 	unsigned reader_slot;
 	bool is_reader;
 	bool looks;     /* of a loader: looks the store through first */
+	uint64_t channel_to_xfrd; /* the id of that, unless this is xfrd; 0:
+				   * it has none */
 	bool serving;   /* of a worker: reads its sockets */
 	bool told_stop;
 	bool reaped;    /* only its last messages are being taken */
@@ -83,19 +84,7 @@ struct post {
 	struct event *timer;   /* to fill it again */
 };
 
-/* For a test program that is main and more. */
-struct supervisor_hooks {
-	/* In main, before its loop. */
-	void (*on_run)(struct supervisor *s, void *ctx);
-	/* What became of an UPDATE that the program sent. */
-	void (*on_updated)(const struct ipc_updated *result, void *ctx);
-	/* What became of a zone_change_request. */
-	void (*on_zone_changed)(const struct zone_change *change, void *ctx);
-	void *ctx;
-};
-
 struct supervisor {
-	const struct supervisor_hooks *hooks; /* NULL: none */
 	/* What is done with a message of a child, by enum ipc_type. */
 	void (*const *handlers)(struct supervisor *s, struct child *child,
 		const struct ipc_message *m);
@@ -125,6 +114,7 @@ struct supervisor {
 	struct post xfrd;
 	struct post *workers;
 	unsigned worker_count;
+	uint64_t channels;   /* made between children so far */
 	bool waited;         /* the second after the start is over */
 	bool stopping;
 	bool reloading;      /* RELOAD is sent, RELOADED has not come */

@@ -15,6 +15,7 @@
 #include "ipc/handlers.h"
 #include "net/server.h"
 #include "proc/affinity.h"
+#include "proc/hooks.h"
 #include "proc/lifeline.h"
 #include "proc/role.h"
 #include "proc/statistics.h"
@@ -405,6 +406,9 @@ worker_main(const struct role_start *start)
 			err_text(err));
 		_exit(1);
 	}
+	if (start->server->hooks != NULL
+		&& start->server->hooks->on_worker != NULL)
+		start->server->hooks->on_worker(&worker->role);
 	role_send(&worker->role, IPC_SERVING, NULL, 0);
 	role_run(&worker->role);
 	/* The kernel closes and unmaps all. No batch is half answered. */

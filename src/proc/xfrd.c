@@ -1,5 +1,10 @@
-/* xfrd.c - the role that will keep secondary zones fresh and take control
- * commands; for now it only lives and ends with the others. */
+/*
+ * xfrd.c - the role that will keep secondary zones fresh and take control
+ * commands.
+ *
+ * System calls, for whoever filters them: those of link.c, to main, the loader
+ * and workers; a descriptor of a file goes to the loader with each UPDATE.
+ */
 #include "config.h"
 
 #include <libgen.h>
@@ -9,17 +14,93 @@
 
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/priority.h"
 #include "ipc/handlers.h"
 #include "proc/affinity.h"
-#include "proc/role.h"
+#include "proc/hooks.h"
+#include "proc/xfrd.h"
 #include "store/store.h"
 
-struct xfrd {
-	struct role role;
-	struct store_reader *reader;
-};
+/* ---- the loader ---------------------------------------------------------- */
 
-#define XFRD_HANDLERS(X) ROLE_HANDLERS(X)
+enum nsd_err
+xfrd_update(struct xfrd *xfrd, int fd, uint64_t len, request_on_end *on_end,
+	void *ctx)
+{
+	const struct ipc_update update = {.len = len};
+	const struct link_parcel parcel = {
+		.type = IPC_UPDATE,
+		.payload = &update,
+		.len = sizeof(update),
+		.fds = &fd,
+		.fd_count = 1,
+	};
+
+	return requests_add(&xfrd->requests, &parcel, on_end, ctx);
+}
+
+enum nsd_err
+xfrd_change_zone(struct xfrd *xfrd, struct zone_change *change,
+	request_on_end *on_end, void *ctx)
+{
+	struct ipc_zone payload;
+	struct link_parcel parcel = {
+		.type = IPC_CHANGE_ZONE,
+		.payload = &payload,
+	};
+	enum nsd_err err;
+
+	change->err = NSD_OK;
+	change->loaded = false;
+	err = zone_message_write(change, &payload, &parcel.len);
+	if (err != NSD_OK)
+		return err;
+	return requests_add(&xfrd->requests, &parcel, on_end, ctx);
+}
+
+static void
+xfrd_on_answer(struct role *role, const struct ipc_message *m)
+{
+	requests_take_answer(&((struct xfrd *)role)->requests, m);
+}
+
+static void
+xfrd_on_peer(struct role *role, struct peer *peer)
+{
+	if (peer->link.channel.peer == ROLE_LOADER)
+		requests_go_on(&((struct xfrd *)role)->requests, &peer->link);
+}
+
+static void
+xfrd_on_peer_gone(struct role *role, struct peer *peer)
+{
+	if (peer->link.channel.peer == ROLE_LOADER)
+		requests_stop(&((struct xfrd *)role)->requests);
+}
+
+/* ---- workers ------------------------------------------------------------- */
+
+/* What to do with it comes with the timers of zones. */
+static void
+xfrd_on_notify(struct role *role, const struct ipc_message *m)
+{
+	const struct role_hooks *hooks = role->server->hooks;
+	struct peer *worker = peers_find(&role->peers, m->channel);
+
+	if (hooks != NULL && hooks->on_notify != NULL)
+		hooks->on_notify(m->index,
+			(const struct ipc_notify *)m->payload, m->len);
+	if (worker != NULL)
+		link_return(&worker->link, IPC_NOTIFY);
+}
+
+/* ---- start --------------------------------------------------------------- */
+
+#define XFRD_HANDLERS(X)                                                     \
+	ROLE_HANDLERS(X)                                                     \
+	X(UPDATED, xfrd_on_answer)                                           \
+	X(ZONE_CHANGED, xfrd_on_answer)                                      \
+	X(NOTIFY, xfrd_on_notify)
 
 static void (*const xfrd_handlers[IPC_TYPE_COUNT])(struct role *role,
 	const struct ipc_message *m) = {XFRD_HANDLERS(IPC_HANDLER)};
@@ -68,9 +149,13 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 	enum nsd_err err;
 
 	xfrd->role.handlers = xfrd_handlers;
+	xfrd->role.on_peer = xfrd_on_peer;
+	xfrd->role.on_peer_gone = xfrd_on_peer_gone;
 	role_init_name("xfrd", "xfrd");
 	role_init_death(start->server, true);
 	affinity_set_xfrd(&start->server->conf->server);
+	/* Changes of zones come through it. */
+	priority_answer();
 	err = store_reader_open(start->store, start->reader_slot, "xfrd",
 		&xfrd->reader);
 	if (err != NSD_OK)
@@ -91,6 +176,9 @@ xfrd_main(const struct role_start *start)
 		log_error("xfrd cannot start: %s", err_text(err));
 		_exit(1);
 	}
+	if (start->server->hooks != NULL
+		&& start->server->hooks->on_xfrd != NULL)
+		start->server->hooks->on_xfrd(xfrd);
 	role_run(&xfrd->role);
 	_exit(0);
 }

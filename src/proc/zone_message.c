@@ -17,7 +17,10 @@ zone_message_write(const struct zone_change *change, struct ipc_zone *payload,
 	if (name_size > sizeof(payload->text)
 		|| pattern_size > sizeof(payload->text) - name_size)
 		return NSD_E_LIMIT;
-	payload->ticket = change->ticket;
+	payload->request = (struct ipc_request){
+		.ticket = change->ticket,
+		.again = change->again,
+	};
 	payload->err = change->err;
 	payload->loaded = change->loaded;
 	memcpy(payload->text, change->name, name_size);
@@ -38,7 +41,8 @@ zone_message_read(const struct ipc_message *m, struct ipc_zone *payload,
 	end = (const char *)payload + m->len;
 	if (end[-1] != '\0')
 		return NSD_E_WIRE;
-	change->ticket = payload->ticket;
+	change->ticket = payload->request.ticket;
+	change->again = payload->request.again != 0;
 	change->err = (enum nsd_err)payload->err;
 	change->loaded = payload->loaded != 0;
 	change->name = payload->text;

@@ -11,7 +11,8 @@
 
 /* A zone that is to come or go, or has. */
 struct zone_change {
-	uint64_t ticket;     /* the caller's, comes back */
+	uint64_t ticket;     /* comes back */
+	bool again;          /* a loader that has died may have done it */
 	const char *name;    /* of the zone, as it would be written */
 	const char *pattern; /* "": the zone goes */
 	enum nsd_err err;    /* what became of it */

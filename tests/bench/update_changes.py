@@ -1,5 +1,5 @@
-"""Changes of a zone, and who takes them: this server by tests/lib/nsd_update on
-the loader's own channel; the others as secondaries of primary.py."""
+"""Changes of a zone, and who takes them: this server by tests/lib/nsd_update, from
+xfrd to the loader; the others as secondaries of primary.py."""
 import os
 import re
 import shutil

@@ -1,6 +1,6 @@
 """What changes of zones cost: the part updates of the bench.
 
-Ours takes them by tests/lib/nsd_update on the loader's own channel; the others
+Ours takes them by tests/lib/nsd_update, from xfrd to the loader; the others
 are secondaries of primary.py, which sends NOTIFY and serves IXFR. One change
 has 10 records: the SOA and two delegations with an address each, old and new.
 """

@@ -152,13 +152,13 @@ def test_worker_holds_what_it_needs_and_no_more(nsd):
     for index in (1, 2, 3):
         files = open_files(server.role(f"server {index}"))
         kinds = [re.sub(r"[\d\[\]:]", "", f) for f in files.values()]
-        # Log; UDP, TCP, channel, lifeline and the two of libevent's
+        # Log; UDP, TCP, two channels, lifeline and the two of libevent's
         # signals; event loop; its signals; the epoll set of TCP; the event
         # that tells it to end.
-        assert kinds.count("socket") <= 6, files
+        assert kinds.count("socket") <= 7, files
         assert not [f for f in files.values() if "memfd" in f], files
         assert not [f for f in files.values() if f.endswith(".zone")], files
-        assert len(files) <= 3 + 11, files
+        assert len(files) <= 3 + 12, files
 
 
 def test_worker_cannot_write_the_store(nsd):

@@ -1,4 +1,4 @@
-"""Changes that reach the loader in a message, and are published in place."""
+"""Changes that xfrd asks the loader for, and that are published in place."""
 
 import fcntl
 import os
@@ -239,7 +239,7 @@ def read_answers(server, count):
 
 
 def unread(server):
-    """Octets that wait in main's standard input."""
+    """Octets that wait in xfrd's standard input."""
     return struct.unpack("i", fcntl.ioctl(server.process.stdin, termios.FIONREAD,
                                           b"\0" * 4))[0]
 
@@ -248,8 +248,8 @@ BURST = 2000
 
 
 def test_burst_is_applied_in_order(server):
-    """More at once than a channel holds, to a loader that does not read and a
-    main whose answers nobody reads: each is applied, and answered."""
+    """More at once than a channel holds, to a loader that does not read and an
+    xfrd whose answers nobody reads: each is applied, and answered."""
     loader = server.role("loader")
     text = "".join(serial_change(serial) + "send\n"
                    for serial in range(2, BURST + 2))
@@ -257,7 +257,7 @@ def test_burst_is_applied_in_order(server):
     sender = threading.Thread(
         target=server.process.stdin.write, args=(text.encode(),))
     sender.start()
-    wait_for("main to read no more", lambda: unread(server) > 60000)
+    wait_for("xfrd to read no more", lambda: unread(server) > 60000)
     os.kill(loader, signal.SIGCONT)
     answers = read_answers(server, BURST)
     sender.join(DEADLINE)
@@ -271,21 +271,63 @@ def test_burst_is_applied_in_order(server):
     assert "cannot send" not in server.read_log()
 
 
-def test_burst_to_a_loader_that_dies_is_answered(server):
-    """With a reason, for those that may not have been done."""
+def test_burst_to_a_loader_that_dies_is_done_by_the_next(server):
+    """Each once, and in order."""
     loader = server.role("loader")
     os.kill(loader, signal.SIGSTOP)
     server.process.stdin.write("".join(
         serial_change(serial) + "send\n" for serial in range(2, 92)).encode())
-    wait_for("main to have read all", lambda: unread(server) == 0)
+    wait_for("xfrd to have read all", lambda: unread(server) == 0)
     os.kill(loader, signal.SIGKILL)
     answers = read_answers(server, 90)
     assert [ticket for ticket, _ in answers] == list(range(1, 91))
-    assert {rest for _, rest in answers} <= {"loader died", "no loader"}
-    wait_for("another loader",
-             lambda: server.roles().get("loader", loader) != loader)
-    assert server.serial("example") == 1
-    assert server.update(serial_change(2))[0] == "ok"
+    assert {rest.split(" added")[0] for _, rest in answers} == {"ok"}
+    assert server.role("loader") != loader
+    assert server.serial("example") == 91
+    assert server.rcode("n88.example", "TXT") == "NXDOMAIN"
+    for serial in range(89, 92):
+        assert server.answer(f"n{serial}.example", "TXT") == [f'"{serial}"']
+
+
+def test_update_that_loaders_die_of_is_given_up(server):
+    """Those that came with it are done."""
+    loader = server.role("loader")
+    os.kill(loader, signal.SIGSTOP)
+    deadly = "zone example.\nadd a 60 TXT die-before\nsend\n"
+    server.process.stdin.write((
+        serial_change(2) + "send\n" + deadly + "zone b.test.\n"
+        "add b 60 TXT x\nsend\n" + serial_change(3) + "send\n").encode())
+    wait_for("xfrd to have read all", lambda: unread(server) == 0)
+    os.kill(loader, signal.SIGCONT)
+    answers = read_answers(server, 4)
+    assert [ticket for ticket, _ in answers] == [1, 2, 3, 4]
+    assert [rest.split(" added")[0] for _, rest in answers] == [
+        "ok", "given up", "ok", "ok"]
+    assert server.read_log().count("was killed by signal 9") == 3
+    server.wait_log("3 loaders have died with UPDATE 2 in hand")
+    assert server.serial("example") == 3
+    assert server.rcode("a.example", "TXT") == "NXDOMAIN"
+    assert server.answer("b.b.test", "TXT") == ['"x"']
+
+
+@pytest.mark.parametrize("text, again", [
+    ("zone example.\nremove a 60 TXT x\nadd b 60 TXT die-after",
+     "zone example.\nremove-rrset b TXT"),
+    ("add-zone c.test.\nadd @ 60 SOA ns host 5 7200 3600 1209600 300\n"
+     "add @ 60 NS ns\nadd b 60 TXT die-after", "remove-zone c.test.")])
+def test_change_whose_answer_is_lost_is_answered(server, text, again):
+    """It was done. That loaders die whenever they have done it is the test's
+    way: the next one finds a new zone there, and a change has been done."""
+    server.send_update(text)
+    answers = read_answers(server, 1)
+    if "add-zone" in text:
+        assert answers[0][1].startswith("ok")
+        assert server.answer("b.c.test", "TXT") == ['"die-after"']
+        assert server.read_log().count("was killed by signal 9") == 1
+    else:
+        assert answers[0][1] == "given up"
+        assert server.answer("b.example", "TXT") == ['"die-after"']
+    assert server.update(again)[0] == "ok"
 
 
 def large_zone(serial, count):
@@ -340,7 +382,7 @@ def test_changes_that_waited_come_before_later_ones(nsd):
     with more.opened() as f:  # the file is being compared now
         assert server.update("zone b.test.\nadd c 60 TXT x") == ("ok", 1, 0)
         sender.start()
-        wait_for("main to read no more", lambda: unread(server) > 60000)
+        wait_for("xfrd to read no more", lambda: unread(server) > 60000)
         f.write("more A 192.0.2.7\n")
     answers = read_answers(server, BURST)
     sender.join(DEADLINE)
@@ -363,16 +405,20 @@ def kill_between_changes(server, number):
     serial = 1
     for _ in range(4):
         loader = server.role("loader")
-        for ahead in range(rng.randrange(1, 20)):
+        count = rng.randrange(1, 20)
+        for ahead in range(count):
             server.send_update(serial_change(serial + 1 + ahead))
         load.step(rng.random() * 0.004)
         os.kill(loader, signal.SIGKILL)
         wait_for("another loader", lambda o=loader: load.step(0.02)
                  or server.roles().get("loader", o) != o)
-        serial = server.serial("example")
-        assert server.answer(f"n{serial}.example", "TXT") if serial > 1 \
-            else True
-        assert server.rcode(f"n{serial + 1}.example", "TXT") == "NXDOMAIN"
+        # Done by either loader, each once.
+        assert {rest.split(" added")[0] for _, rest in
+                read_answers(server, count)} == {"ok"}
+        serial += count
+        assert server.serial("example") == serial
+        assert server.answer(f"n{serial}.example", "TXT") == [f'"{serial}"']
+        assert server.rcode(f"n{serial - 3}.example", "TXT") == "NXDOMAIN"
     load.finish()
     assert load.lost == 0
     assert "damaged" not in server.read_log()

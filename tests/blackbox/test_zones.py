@@ -60,7 +60,7 @@ def test_what_cannot_be_done_is_said(server):
     assert change(server, "addzone c.test q")[0] == "not found"
     assert change(server, "addzone c..test p")[0] == "syntax error"
     assert change(server, "delzone c.test")[0] == "not found"
-    assert change(server, "addzone " + "a" * 2100 + " p")[0] == "no loader"
+    assert change(server, "addzone " + "a" * 2100 + " p")[0] == "too long"
     # Configured, and not loaded.
     assert change(server, "addzone nofile p") == ("ok", False)
     assert change(server, "addzone broken p") == ("ok", False)
@@ -140,12 +140,11 @@ def kill_between_zones(server, number):
                                    else b"addzone c.test p\n")
         load.step(rng.random() * 0.0005)
         os.kill(loader, signal.SIGKILL)
-        last = read_change(server)[0]
-        assert last in ("ok", "loader died", "no loader")
+        # Done by either loader, once.
+        assert read_change(server)[0] == "ok"
         wait_for("another loader", lambda o=loader: load.step(0.02)
                  or server.roles().get("loader", o) != o)
-        if last == "ok":
-            there = not there
+        there = not there
         # Until it has listed the zones the predecessor's are served.
         wait_for("what was answered", lambda: (server.rcode(
             "www.c.test", "A") == "NOERROR") == there)
@@ -204,10 +203,7 @@ def test_many_zones_while_all_are_read(make_server):
             else:
                 new.add(i)
                 line = f"addzone new{i}.test p"
-        outcome = ("no loader", False)
-        while outcome[0] == "no loader":
-            outcome = change(server, line)
-        assert outcome[0] == "ok", line
+        assert change(server, line)[0] == "ok", line
         if load is not None:
             load.step(0.0005)
     load.finish()

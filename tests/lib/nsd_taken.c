@@ -33,6 +33,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "proc/hooks.h"
 #include "proc/role.h"
 #include "proc/start.h"
 #include "proc/supervisor.h"
@@ -255,7 +256,7 @@ on_look(evutil_socket_t fd, short what, void *arg)
 }
 
 static void
-on_run(struct supervisor *s, void *ctx)
+on_main(struct supervisor *s)
 {
 	static struct event *input, *look;
 	struct timeval tick = {.tv_usec = TICK_USEC};
@@ -271,21 +272,10 @@ on_run(struct supervisor *s, void *ctx)
 		die("no event");
 }
 
-static void
-on_updated(const struct ipc_updated *result, void *ctx)
-{
-}
-
-static void
-on_zone_changed(const struct zone_change *change, void *ctx)
-{
-}
-
 int
 main(int argc, char **argv)
 {
-	const struct supervisor_hooks hooks = {on_run, on_updated,
-		on_zone_changed, NULL};
+	static const struct role_hooks hooks = {.on_main = on_main};
 
 	boxes = mmap(NULL, BOXES * sizeof(*boxes), PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -1,6 +1,7 @@
 /*
- * nsd_update.c - nsd with one more source of changes: takes them on its
- * standard input and sends them to the loader on main's own channel.
+ * nsd_update.c - nsd with sources of what comes from the network later: xfrd
+ * takes changes of zones on standard input and asks the loader for them, and
+ * workers send NOTIFYs of their own accord.
  *
  *   nsd_update -d -c nsd.conf ...        as nsd; -d is needed
  *
@@ -24,16 +25,26 @@
  *   TICKET ok|ERROR loaded 0|1 usec N
  *
  * tickets counted from 1, usec from the sending to the loader's answer. Those
- * of one zone are answered in order, and all that a loader left unanswered
- * before those behind them. "TICKET no loader": it was not sent;
- * "TICKET loader died": it may have been done or not. While PENDING_MAX are
- * not answered, no more lines are read: the sender waits.
+ * of one zone are answered in order. "TICKET given up": loaders have died of
+ * it. "TICKET too long": it was not sent. While PENDING_MAX are not answered,
+ * no more lines are read: the sender waits.
+ *
+ * A loader that is asked to change a zone and finds the octets "die-before" or
+ * "die-after" in the change dies before it has done it, or behind that.
+ *
+ * A worker sends, at SIGUSR2, one NOTIFY more than it has credits for; at
+ * SIGRTMIN as many as it can, credits or not. What comes is told on standard
+ * output:
+ *
+ *   notify SERVER N            the N-th of this server, counted from 1
+ *   notify no credit           the one more
+ *   notify no more             it is not listened to
  */
 #include "config.h"
 
 #include <errno.h>
 #include <event2/event.h>
-#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,30 +58,26 @@
 #include "dns/rrtype.h"
 #include "lib/heap_report.h"
 #include "load/load_update.h"
-#include "proc/child.h"
+#include "proc/hooks.h"
+#include "proc/sandbox.h"
 #include "proc/start.h"
-#include "proc/supervisor.h"
-#include "proc/zone_change.h"
+#include "proc/xfrd.h"
 #include "zonefile/zonefile.h"
 
-/* Much less than a channel holds. */
-#define PENDING_MAX 100
-/* How often a loader that died is looked for. */
-#define LOOK_USEC 50000
+#define PENDING_MAX 100 /* less than REQUESTS_MAX */
+#define SERVERS_MAX 64
 
 /* Not answered. */
 struct pending {
+	struct updater *updater;
 	uint64_t ticket; /* 0: none */
 	int64_t sent_usec;
-	pid_t loader;    /* 0: it was not sent */
 };
 
 struct updater {
-	struct supervisor *supervisor;
+	struct xfrd *xfrd;
 	struct event *event;
-	struct event *look_event;
 	bool waits; /* for an answer, before it reads on */
-	int in;
 	char *line;       /* what has come of the next lines */
 	size_t line_len, line_room;
 	uint8_t apex[NAME_MAX_LEN];
@@ -78,7 +85,11 @@ struct updater {
 	size_t len, room;
 	uint64_t ticket;
 	struct pending pending[PENDING_MAX];
+	unsigned notifies[SERVERS_MAX];
 };
+
+/* That of this process, which is xfrd. */
+static struct updater updater;
 
 static int64_t
 now_usec(void)
@@ -215,73 +226,80 @@ find_pending(struct updater *u, uint64_t ticket)
 	return NULL;
 }
 
-/* The one that has waited longest, or NULL. */
-static struct pending *
-find_first(struct updater *u)
-{
-	struct pending *first = NULL;
-
-	for (unsigned i = 0; i < PENDING_MAX; i++)
-		if (u->pending[i].ticket != 0
-			&& (first == NULL
-				|| u->pending[i].ticket < first->ticket))
-			first = &u->pending[i];
-	return first;
-}
-
-/* Gives up what was sent to a loader that is gone, or not sent at all, up to
- * the first that may be answered yet. One that a dead loader has left and main
- * does not know of yet stands before those that could not be sent to it. */
-static void
-give_up(struct updater *u)
-{
-	const struct child *loader = u->supervisor->loader.current;
-	struct timeval look = {.tv_usec = LOOK_USEC};
-	struct pending *first;
-
-	while ((first = find_first(u)) != NULL) {
-		if (first->loader != 0 && loader != NULL
-			&& loader->pid == first->loader) {
-			event_add(u->look_event, &look);
-			return;
-		}
-		printf("%llu %s\n", (unsigned long long)first->ticket,
-			first->loader != 0 ? "loader died" : "no loader");
-		first->ticket = 0;
-	}
-}
-
-/* Before anything is sent, to another loader perhaps; a free place. */
+/* There is a free place: else no line is read. */
 static struct pending *
 begin_pending(struct updater *u)
 {
-	struct pending *pending;
+	struct pending *pending = find_pending(u, 0);
 
-	give_up(u);
-	pending = find_pending(u, 0);
+	pending->updater = u;
 	pending->ticket = ++u->ticket;
 	pending->sent_usec = now_usec();
-	pending->loader = 0;
 	return pending;
+}
+
+static void read_on(struct updater *u);
+
+static void
+end_pending(struct pending *pending)
+{
+	pending->ticket = 0;
+	read_on(pending->updater);
+}
+
+static void
+on_updated(void *ctx, const struct ipc_message *answer)
+{
+	struct pending *pending = ctx;
+	struct ipc_updated r;
+
+	if (answer == NULL) {
+		printf("%llu given up\n", (unsigned long long)pending->ticket);
+		end_pending(pending);
+		return;
+	}
+	memcpy(&r, answer->payload, sizeof(r));
+	printf("%llu %s added %llu removed %llu names %u usec %lld\n",
+		(unsigned long long)pending->ticket,
+		r.err == NSD_OK ? "ok" : err_text((enum nsd_err)r.err),
+		(unsigned long long)r.added, (unsigned long long)r.removed,
+		r.names, (long long)(now_usec() - pending->sent_usec));
+	end_pending(pending);
+}
+
+static void
+on_zone_changed(void *ctx, const struct ipc_message *answer)
+{
+	struct pending *pending = ctx;
+	struct zone_change change;
+	struct ipc_zone payload;
+
+	if (answer == NULL) {
+		printf("%llu given up\n", (unsigned long long)pending->ticket);
+		end_pending(pending);
+		return;
+	}
+	if (zone_message_read(answer, &payload, &change) != NSD_OK)
+		die("a wrong answer");
+	printf("%llu %s loaded %d usec %lld\n",
+		(unsigned long long)pending->ticket,
+		change.err == NSD_OK ? "ok" : err_text(change.err),
+		change.loaded,
+		(long long)(now_usec() - pending->sent_usec));
+	end_pending(pending);
 }
 
 static void
 send_file(struct updater *u)
 {
 	struct pending *pending = begin_pending(u);
-	struct ipc_update update = {.ticket = u->ticket, .len = u->len};
-	struct child *loader = u->supervisor->loader.current;
 	int fd = memfd_create("update", MFD_CLOEXEC);
 
 	if (fd == -1
 		|| pwrite(fd, u->data, u->len, 0) != (ssize_t)u->len)
 		die("no memory for the file");
-	if (loader != NULL
-		&& child_send(loader, IPC_UPDATE, &update, sizeof(update),
-			   &fd, 1)
-			== NSD_OK)
-		pending->loader = loader->pid;
-	give_up(u);
+	if (xfrd_update(u->xfrd, fd, u->len, on_updated, pending) != NSD_OK)
+		die("an update was refused");
 	close(fd);
 }
 
@@ -289,19 +307,22 @@ static void
 change_zone(struct updater *u, char *name)
 {
 	struct pending *pending = begin_pending(u);
-	const struct child *loader = u->supervisor->loader.current;
 	char *space = strchr(name, ' ');
 	struct zone_change change = {
-		.ticket = u->ticket,
 		.name = name,
 		.pattern = space != NULL ? space + 1 : "",
 	};
+	enum nsd_err err;
 
 	if (space != NULL)
 		*space = '\0';
-	if (zone_change_request(u->supervisor, &change) == NSD_OK)
-		pending->loader = loader->pid;
-	give_up(u);
+	err = xfrd_change_zone(u->xfrd, &change, on_zone_changed, pending);
+	if (err == NSD_OK)
+		return;
+	if (err != NSD_E_LIMIT)
+		die("a change of a zone was refused");
+	printf("%llu too long\n", (unsigned long long)pending->ticket);
+	pending->ticket = 0;
 }
 
 /* The words behind a command, or NULL if it is another. */
@@ -396,75 +417,115 @@ read_on(struct updater *u)
 		die("no event");
 }
 
-static void
-on_updated(const struct ipc_updated *r, void *ctx)
-{
-	struct updater *u = ctx;
-	struct pending *pending = find_pending(u, r->ticket);
-
-	if (r->ticket == 0 || pending == NULL)
-		die("an answer to nothing");
-	printf("%llu %s added %llu removed %llu names %u usec %lld\n",
-		(unsigned long long)r->ticket,
-		r->err == NSD_OK ? "ok" : err_text(r->err),
-		(unsigned long long)r->added, (unsigned long long)r->removed,
-		r->names, (long long)(now_usec() - pending->sent_usec));
-	pending->ticket = 0;
-	give_up(u);
-	read_on(u);
-}
+/* ---- in xfrd ------------------------------------------------------------- */
 
 static void
-on_zone_changed(const struct zone_change *change, void *ctx)
+on_xfrd(struct xfrd *xfrd)
 {
-	struct updater *u = ctx;
-	struct pending *pending = find_pending(u, change->ticket);
+	struct updater *u = &updater;
 
-	if (change->ticket == 0 || pending == NULL)
-		die("an answer to nothing");
-	printf("%llu %s loaded %d usec %lld\n",
-		(unsigned long long)change->ticket,
-		change->err == NSD_OK ? "ok" : err_text(change->err),
-		change->loaded,
-		(long long)(now_usec() - pending->sent_usec));
-	pending->ticket = 0;
-	give_up(u);
-	read_on(u);
-}
-
-static void
-on_look(evutil_socket_t fd, short what, void *arg)
-{
-	struct updater *u = arg;
-
-	give_up(u);
-	read_on(u);
-}
-
-static void
-on_run(struct supervisor *s, void *ctx)
-{
-	struct updater *u = ctx;
-
-	u->supervisor = s;
-	/* The children have no use for it. */
-	u->in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
-	if (u->in == -1)
-		die("no standard input");
-	u->event = event_new(s->base, u->in, EV_READ | EV_PERSIST, on_input,
-		u);
-	u->look_event = event_new(s->base, -1, 0, on_look, u);
-	if (u->event == NULL || u->look_event == NULL
-		|| event_add(u->event, NULL) == -1)
+	u->xfrd = xfrd;
+	u->event = event_new(xfrd->role.base, STDIN_FILENO,
+		EV_READ | EV_PERSIST, on_input, u);
+	if (u->event == NULL || event_add(u->event, NULL) == -1)
 		die("no event");
+}
+
+static void
+on_notify(unsigned server, const struct ipc_notify *notify, size_t len)
+{
+	if (server >= SERVERS_MAX || notify->message[0] != 'n')
+		die("a wrong NOTIFY");
+	printf("notify %u %u\n", server + 1, ++updater.notifies[server]);
+}
+
+/* ---- in a worker --------------------------------------------------------- */
+
+static struct ipc_notify example = {.message = "notify"};
+
+static void
+on_usr2(evutil_socket_t fd, short what, void *arg)
+{
+	struct role *role = arg;
+	struct peer *xfrd = peers_find_role(&role->peers, ROLE_XFRD);
+	const struct link_parcel parcel = {
+		.type = IPC_NOTIFY,
+		.payload = &example,
+		.len = IPC_NOTIFY_MIN,
+	};
+	enum nsd_err err = NSD_OK;
+
+	while (xfrd != NULL && err == NSD_OK)
+		err = link_send(&xfrd->link, &parcel);
+	if (err == NSD_E_AGAIN)
+		printf("notify no credit\n");
+}
+
+/* As one that was taken over: takes nothing, and sends until nobody takes that
+ * any more. */
+static void
+on_rtmin(evutil_socket_t fd, short what, void *arg)
+{
+	struct role *role = arg;
+	const struct peer *xfrd = peers_find_role(&role->peers, ROLE_XFRD);
+
+	enum nsd_err err = NSD_OK;
+
+	while (xfrd != NULL && (err == NSD_OK || err == NSD_E_AGAIN))
+		err = ipc_send(&xfrd->link.channel, IPC_NOTIFY, &example,
+			IPC_NOTIFY_MIN, NULL, 0);
+	printf("notify no more\n");
+}
+
+static void
+on_worker(struct role *role)
+{
+	static struct event *events[2];
+
+	events[0] = evsignal_new(role->base, SIGUSR2, on_usr2, role);
+	events[1] = evsignal_new(role->base, SIGRTMIN, on_rtmin, role);
+	for (int i = 0; i < 2; i++)
+		if (events[i] == NULL || event_add(events[i], NULL) == -1)
+			die("no event");
+}
+
+/* ---- in the loader ------------------------------------------------------- */
+
+static void
+on_update(const uint8_t *data, uint64_t len, bool applied)
+{
+	const char *word = applied ? "die-after" : "die-before";
+
+	if (memmem(data, len, word, strlen(word)) != NULL)
+		raise(SIGKILL);
+}
+
+/* ---- in all -------------------------------------------------------------- */
+
+enum nsd_err __real_sandbox_enter(const struct sandbox *sandbox,
+	enum ipc_role role, const char *const *folders);
+enum nsd_err __wrap_sandbox_enter(const struct sandbox *sandbox,
+	enum ipc_role role, const char *const *folders);
+
+/* xfrd and workers do here what those of nsd do not do. */
+enum nsd_err
+__wrap_sandbox_enter(const struct sandbox *sandbox, enum ipc_role role,
+	const char *const *folders)
+{
+	return role == ROLE_LOADER
+		? __real_sandbox_enter(sandbox, role, folders)
+		: NSD_OK;
 }
 
 int
 main(int argc, char **argv)
 {
-	static struct updater u;
-	const struct supervisor_hooks hooks = {on_run, on_updated,
-		on_zone_changed, &u};
+	static const struct role_hooks hooks = {
+		.on_xfrd = on_xfrd,
+		.on_notify = on_notify,
+		.on_worker = on_worker,
+		.on_update = on_update,
+	};
 
 	heap_report_init();
 	setvbuf(stdout, NULL, _IOLBF, 0);

@@ -26,12 +26,16 @@ static unsigned done;
 static bool
 add(unsigned zone, uint64_t ticket)
 {
-	uint8_t *data = malloc(1);
+	const struct load_change change = {
+		.ticket = ticket,
+		.len = 1,
+		.data = malloc(1),
+	};
 
-	assert_non_null(data);
-	if (load_wait_add(&wait, apexes[zone], ticket, data, 1))
+	assert_non_null(change.data);
+	if (load_wait_add(&wait, apexes[zone], &change))
 		return true;
-	free(data);
+	free(change.data);
 	return false;
 }
 
@@ -43,8 +47,8 @@ try(void *ctx, const struct load_waiting *one)
 	assert_in_range(zone, 0, ZONES - 1);
 	if (busy[zone])
 		return false;
-	assert_true(one->ticket > last[zone]);
-	last[zone] = one->ticket;
+	assert_true(one->change.ticket > last[zone]);
+	last[zone] = one->change.ticket;
 	done++;
 	return true;
 }
@@ -132,13 +136,17 @@ static void
 room_is_bounded(void **state)
 {
 	uint8_t octet;
+	const struct load_change change = {
+		.ticket = 1,
+		.len = LOAD_WAIT_OCTETS + 1,
+		.data = &octet,
+	};
 
 	for (unsigned i = 1; i <= LOAD_WAIT_MAX; i++)
 		assert_true(add(i % ZONES, i));
 	assert_false(add(0, LOAD_WAIT_MAX + 1));
 	(void)clear(NULL);
-	assert_false(load_wait_add(&wait, apexes[0], 1, &octet,
-		LOAD_WAIT_OCTETS + 1));
+	assert_false(load_wait_add(&wait, apexes[0], &change));
 }
 
 /* Zones become busy and free, changes come, turns are taken: try sees to the

@@ -26,30 +26,23 @@ static int stop_fd; /* main's word to end */
 static void
 answer_twice(struct role *role, const struct ipc_message *m)
 {
-	struct ipc_updated result = {.err = 0};
-	struct ipc_update update;
+	struct ipc_load_result result = {.zones = taken};
 
-	memcpy(&update, m->payload, sizeof(update));
-	result.ticket = update.ticket;
-	role_send(role, IPC_UPDATED, &result, sizeof(result));
-	result.names = 1;
-	role_send(role, IPC_UPDATED, &result, sizeof(result));
+	role_send(role, IPC_LOADED, &result, sizeof(result));
+	result.read = 1;
+	role_send(role, IPC_LOADED, &result, sizeof(result));
 	taken++;
 }
 
 static void (*const handlers[IPC_TYPE_COUNT])(struct role *role,
-	const struct ipc_message *m) = {[IPC_UPDATE] = answer_twice};
+	const struct ipc_message *m) = {[IPC_RELOAD] = answer_twice};
 
 static unsigned
 send_some(const struct ipc_channel *main_end, unsigned sent)
 {
-	struct ipc_update update = {.ticket = sent};
-
 	while (sent < COUNT
-		&& ipc_send(main_end, IPC_UPDATE, &update, sizeof(update),
-			   NULL, 0)
-			== NSD_OK)
-		update.ticket = ++sent;
+		&& ipc_send(main_end, IPC_RELOAD, NULL, 0, NULL, 0) == NSD_OK)
+		sent++;
 	return sent;
 }
 
@@ -100,7 +93,7 @@ answers_wait_for_main_and_keep_their_order(void **state)
 	assert_true(link_waits(&role.link));
 	assert_true(sent < COUNT);
 	while (answers < 2 * COUNT) {
-		struct ipc_updated result;
+		struct ipc_load_result result;
 
 		sent = send_some(&main_end, sent);
 		if (ipc_receive(&main_end, &m) != NSD_OK) {
@@ -110,9 +103,9 @@ answers_wait_for_main_and_keep_their_order(void **state)
 		}
 		idle = 0;
 		memcpy(&result, m.payload, sizeof(result));
-		assert_int_equal(m.type, IPC_UPDATED);
-		assert_int_equal(result.ticket, answers / 2);
-		assert_int_equal(result.names, answers % 2);
+		assert_int_equal(m.type, IPC_LOADED);
+		assert_int_equal(result.zones, answers / 2);
+		assert_int_equal(result.read, answers % 2);
 		answers++;
 	}
 	assert_false(link_waits(&role.link));
@@ -120,20 +113,19 @@ answers_wait_for_main_and_keep_their_order(void **state)
 	close_role(&role, &main_end);
 }
 
-/* The table of messages lets RELOAD through, and this role has nothing for
+/* The table of messages lets STATISTICS through, and this role has nothing for
  * it. */
 static void
 message_without_a_handler_is_refused(void **state)
 {
 	struct role role = {.handlers = handlers};
-	struct ipc_update update = {.ticket = 1};
 	struct ipc_channel main_end;
 
 	open_role(&role, &main_end);
-	assert_int_equal(ipc_send(&main_end, IPC_RELOAD, NULL, 0, NULL, 0),
+	assert_int_equal(ipc_send(&main_end, IPC_STATISTICS, NULL, 0, NULL,
+				 0),
 		NSD_OK);
-	assert_int_equal(ipc_send(&main_end, IPC_UPDATE, &update,
-				 sizeof(update), NULL, 0),
+	assert_int_equal(ipc_send(&main_end, IPC_RELOAD, NULL, 0, NULL, 0),
 		NSD_OK);
 	event_base_loop(role.base, EVLOOP_NONBLOCK);
 	assert_int_equal(taken, 1);

@@ -11,13 +11,14 @@
 
 #include <cmocka.h>
 
-#include "proc/zone_change.h"
+#include "proc/zone_message.h"
 
 static void
 make(const char *name, const char *pattern, struct ipc_message *m)
 {
 	struct zone_change change = {
 		.ticket = 77,
+		.again = true,
 		.name = name,
 		.pattern = pattern,
 		.err = NSD_E_ZONE,
@@ -42,6 +43,7 @@ message_comes_as_it_was_sent(void **state)
 	make("example.com.", "p", &m);
 	assert_int_equal(zone_message_read(&m, &payload, &change), NSD_OK);
 	assert_int_equal(change.ticket, 77);
+	assert_true(change.again);
 	assert_int_equal(change.err, NSD_E_ZONE);
 	assert_true(change.loaded);
 	assert_string_equal(change.name, "example.com.");
