@@ -1,5 +1,5 @@
 /*
- * mark.h - finds all that the table of zones leads to. The loader's.
+ * mark.h - finds all that the roots lead to: zones and settings. The loader's.
  */
 #ifndef KEEP_MARK_H
 #define KEEP_MARK_H
@@ -8,12 +8,13 @@ struct store_sweep;
 struct store_writer;
 
 /*
- * Marks the table and all that it leads to, and counts all holders anew. So a
- * loader that takes over from one that died goes on with the published
- * versions. Call it between store_sweep_begin and store_sweep_end. References
- * that lead out of the store are not followed; the sweep knows of them then.
+ * Marks the table of zones, the settings and all that these lead to, and counts
+ * all holders anew. So a loader that takes over from one that died goes on with
+ * the published versions. Call it between store_sweep_begin and
+ * store_sweep_end. References that lead out of the store are not followed; the
+ * sweep knows of them then.
  * Cost: a walk of all zones.
  */
-void mark_table(struct store_writer *writer, struct store_sweep *sweep);
+void mark_roots(struct store_writer *writer, struct store_sweep *sweep);
 
 #endif

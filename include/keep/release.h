@@ -1,17 +1,18 @@
 /*
- * release.h - lets go of the objects of a zone.
+ * release.h - lets go of the objects of a zone, and of settings.
  */
 #ifndef KEEP_RELEASE_H
 #define KEEP_RELEASE_H
 
 #include "keep/share.h"
+#include "settings/settings.h"
 #include "store/writer.h"
 #include "zone/zone.h"
 
 /*
  * How objects are let go of. Those that readers may see are retired, others are
- * freed. An object with holders (RRset, sig_template, NSEC3 form) loses one,
- * and goes with the last. None of these functions can fail.
+ * freed. An object with holders (RRset, sig_template, NSEC3 form, key, options)
+ * loses one, and goes with the last. None of these functions can fail.
  */
 struct releaser {
 	const struct store_view *view;
@@ -42,6 +43,12 @@ void release_trie(struct releaser *r, struct trie *trie,
 /* Lets go of the parts that only the writer uses: pending changes of cells, and
  * the index of contents. */
 void release_writers_parts(struct releaser *r, const struct zone *zone);
+
+/* Let go of settings, and of what they hold; a key or options only with the
+ * last holder. */
+void release_key(struct releaser *r, store_ref ref);
+void release_options(struct releaser *r, store_ref ref);
+void release_settings(struct releaser *r, store_ref ref);
 
 /* Frees a version of a zone that was never visible. zone none: does nothing. */
 void release_zone(struct store_heap *heap, store_ref zone);

@@ -6,6 +6,7 @@
 #define KEEP_TABLE_EDIT_H
 
 #include "base/err.h"
+#include "settings/settings.h"
 #include "store/store.h"
 #include "zone/zone.h"
 
@@ -15,10 +16,9 @@ struct zone_setup {
 	const uint8_t *apex; /* wire name */
 	uint32_t id;
 	uint32_t flags;      /* enum zone_entry_flags */
-	const struct acl_element *query_acl;
-	size_t query_acl_count;
-	const struct acl_element *provide_acl;
-	size_t provide_acl_count;
+	store_ref options;   /* struct settings_options; or none. The caller is
+			      * a holder during the call, the entry from then
+			      * on. */
 };
 
 /*
@@ -45,11 +45,9 @@ enum nsd_err table_take(struct store_writer *writer, const uint8_t *apex,
 	store_ref *zone) MUST_USE;
 /*
  * Finds a zone that is in the table already, for a loader that takes over, and
- * gives it the id, the flags and the ACLs of the setup. A zone that has expired
- * stays expired.
- * returns NSD_OK; NSD_E_NOT_FOUND if it is not there; NSD_E_MEMORY if the store
- * has no memory for other ACLs: then *entry is set, the zone has the new id and
- * flags, and keeps its old ACLs.
+ * gives it the id, the flags and the options of the setup. A zone that has
+ * expired stays expired.
+ * returns NSD_OK; NSD_E_NOT_FOUND if it is not there.
  */
 enum nsd_err table_adopt(struct store_writer *writer,
 	const struct zone_setup *setup, store_ref *entry) MUST_USE;
@@ -65,10 +63,9 @@ store_ref table_swap_zone(struct store_writer *writer, store_ref entry,
  * readers. */
 void table_set_flags(struct store_writer *writer, store_ref entry,
 	uint32_t flags);
-/* Gives a zone the ACLs of the setup; nothing else of the setup is used.
- * returns NSD_OK; NSD_E_MEMORY if the store has no memory, and then the old
- * ones stay. */
-enum nsd_err table_set_options(struct store_writer *writer, store_ref entry,
-	const struct zone_setup *setup) MUST_USE;
+/* Gives a zone other options, or none, and lets go of those that it had. The
+ * caller is a holder of them during the call. */
+void table_set_options(struct store_writer *writer, store_ref entry,
+	store_ref options);
 
 #endif

@@ -27,12 +27,12 @@ struct load_list_result {
 };
 
 /*
- * Publishes the names of all zones, so that zones that are not read yet are
- * known to be ours. Zones that the store has already stay as they are. Zones
- * that are not configured go; keep_added: but not those that messages have
- * added. zones[conf->zone_count] is filled in.
+ * Publishes the settings, and the names of all zones, so that zones that are
+ * not read yet are known to be ours. Zones that the store has already stay as
+ * they are. Zones that are not configured go; keep_added: but not those that
+ * messages have added. zones[conf->zone_count] is filled in.
  * returns NSD_OK; NSD_E_ZONE: an apex is there twice; NSD_E_MEMORY: some may be
- * published.
+ * published; NSD_E_LIMIT: a list of addresses is too long.
  */
 enum nsd_err load_list_publish(struct store_writer *writer,
 	const struct conf *conf, bool keep_added, struct load_zone *zones,

@@ -16,19 +16,9 @@
 #include "query/rssac.h"
 #include "store/store.h"
 
-/* The server-wide options that shape answers (doc/surface.md 1.2). */
+/* What a worker is told at its start. All other options are settings, which
+ * each batch finds in the store (settings/settings.h). */
 struct query_options {
-	const char *identity;  /* NULL: refuse (hide-identity) */
-	const char *version;   /* NULL: refuse (hide-version) */
-	const uint8_t *nsid;   /* NULL: none */
-	uint16_t nsid_len;
-	uint16_t udp4_size;    /* ipv4-edns-size */
-	uint16_t udp6_size;
-	bool drop_updates;
-	bool round_robin;
-	bool minimal_responses;
-	bool confine_to_zone;
-	bool refuse_any;
 	unsigned cname_max;    /* links of a chain to follow; 18 */
 	struct rssac *rssac;   /* NULL: no figures of RSSAC002 */
 };
@@ -37,8 +27,8 @@ struct query_ctx;
 
 /*
  * Makes the context that a worker answers with.
- * in: options, borrowed, but its texts, NSID and rssac are kept until
- * query_ctx_destroy; counters, kept as long.
+ * in: options, borrowed, but its rssac is kept until query_ctx_destroy;
+ * counters, kept as long.
  * out: *ctx, the caller's; release it with query_ctx_destroy.
  * returns NSD_OK; NSD_E_MEMORY if the process has no memory (*ctx is not set).
  */

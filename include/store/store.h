@@ -29,7 +29,8 @@ typedef uint32_t store_ref;
 
 /* The entry points of the store; each holds one reference. */
 enum store_root {
-	STORE_ROOT_ZONES,
+	STORE_ROOT_ZONES,    /* zone/table.h */
+	STORE_ROOT_SETTINGS, /* settings/settings.h */
 	STORE_ROOT_COUNT = 16,
 };
 

@@ -47,8 +47,11 @@ struct vet_options {
  * It does not check that records and hashes are those of the zone file.
  *
  * Each zone with a fault is told of. It becomes "not loaded" and loses its
- * options and sources, so that it is read from its file anew, unless all is
- * only looked at.
+ * sources, so that it is read from its file anew, unless all is only looked at.
+ *
+ * Settings of a former run are never looked at. The root that leads to them,
+ * and the options in the entries of zones, become none: the caller publishes
+ * new ones. Only if all is only looked at, they are, too.
  *
  * Call it before there are readers (but see only_look), and while the writer's
  * heap is the only one. Borrows writer and options. Cost: a walk of all zones,

@@ -17,7 +17,7 @@
 	X(signatures, "RRSIG records but of NSEC3")                          \
 	X(nsec3, "chains of NSEC3 records and their signatures")             \
 	X(addresses, "where additional data is found")                       \
-	X(zones, "entries, options, files and the like of each zone")        \
+	X(zones, "entries, settings, files and the like of each zone")        \
 	X(sharing, "what the writer finds equal RRsets by")
 
 #define ZONE_KIND_ENUM(name, meaning) ZONE_KIND_##name,

@@ -60,13 +60,4 @@ zone_entry_size(const struct zone_entry *entry)
 	return sizeof(*entry) + entry->leaf.name_len + 1u;
 }
 
-static inline size_t
-zone_options_size(const struct zone_options *options)
-{
-	return sizeof(*options)
-		+ ((size_t)options->query_acl_count
-			  + options->provide_acl_count)
-		* sizeof(options->acl[0]);
-}
-
 #endif

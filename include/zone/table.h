@@ -23,7 +23,8 @@ struct zone_table {
 
 /*
  * A number for the layout of what is in the store. A program reads only images
- * that have its own number. The sizes of the objects go into it. If the meaning
+ * that have its own number. It says nothing of settings, which no program takes
+ * from an image. The sizes of the objects go into it. If the meaning
  * of an object changes and its size does not, raise ZONE_LAYOUT_VERSION in
  * table.c.
  */

@@ -417,34 +417,10 @@ struct zone_entry {
 	uint8_t deaths;        /* loaders that died reading it; the writer's */
 	uint32_t flags;        /* enum zone_entry_flags */
 	store_ref zone;        /* struct zone; none: not loaded */
-	store_ref options;     /* struct zone_options; none: defaults */
+	store_ref options;     /* struct settings_options; none: no lists */
 	store_ref sources;     /* struct zone_sources; none: not from files */
 	uint32_t id;           /* index into the loader's list */
 	uint8_t name[];        /* leaf.name_len octets and the root label */
-};
-
-/* ---- access control ---------------------------------------------------- */
-
-enum acl_kind { ACL_SINGLE, ACL_MASK, ACL_RANGE };
-
-/* One ACL element (doc/surface.md 1.7). Addresses in network order; IPv4 in the
- * first 4 octets. */
-struct acl_element {
-	uint8_t family;    /* 4 or 6 */
-	uint8_t kind;      /* enum acl_kind */
-	uint8_t blocked;   /* BLOCKED */
-	uint8_t needs_key; /* only with the TSIG key key_id */
-	uint16_t port;     /* 0: any */
-	uint16_t key_id;
-	uint8_t address[16];
-	uint8_t other[16]; /* mask, or last address of the range */
-};
-
-/* The per-zone options that workers need. */
-struct zone_options {
-	uint32_t query_acl_count; /* 0: anyone may ask */
-	uint32_t provide_acl_count;
-	struct acl_element acl[]; /* query, then provide */
 };
 
 /*

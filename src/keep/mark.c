@@ -1,10 +1,11 @@
 /*
- * mark.c - marks all objects that the table leads to, for a loader that takes
+ * mark.c - marks all objects that the roots lead to, for a loader that takes
  * over from one that died. The rest is garbage. If a reference leads out of the
  * store, the store is damaged, and the reference is not followed.
  */
 #include "keep/mark.h"
 #include "names/trie_key.h"
+#include "settings/settings.h"
 #include "store/writer.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
@@ -291,14 +292,34 @@ mark_zone(struct marker *m, store_ref ref)
 }
 
 static void
+mark_key(struct marker *m, store_ref ref)
+{
+	struct settings_key *key = mark_edit(m, ref, sizeof(*key));
+
+	if (key == NULL)
+		return;
+	if (store_sweep_mark(m->sweep, ref, settings_key_size(key)))
+		key->refs = 0;
+	key->refs++;
+}
+
+static void
 mark_options(struct marker *m, store_ref ref)
 {
-	const struct zone_options *options = mark_get(m, ref,
-		sizeof(*options));
+	struct settings_options *options = mark_edit(m, ref, sizeof(*options));
+	uint32_t count;
 
-	if (options != NULL)
-		(void)store_sweep_mark(m->sweep, ref,
-			zone_options_size(options));
+	if (options == NULL
+		|| mark_get(m, ref, settings_options_size(options)) == NULL)
+		return;
+	options->refs++;
+	if (!store_sweep_mark(m->sweep, ref, settings_options_size(options)))
+		return;
+	options->refs = 1;
+	count = options->ends[SETTINGS_LIST_COUNT - 1];
+	for (uint32_t i = 0; i < count; i++)
+		if (options->acl[i].key != STORE_NONE)
+			mark_key(m, options->acl[i].key);
 }
 
 static void
@@ -327,15 +348,44 @@ mark_entry(struct marker *m, store_ref ref)
 		mark_zone(m, entry->zone);
 }
 
+static void
+mark_table(struct marker *m)
+{
+	store_ref ref = store_root(m->view, STORE_ROOT_ZONES);
+	const struct zone_table *table = table_get(m->view);
+
+	if (ref == STORE_NONE
+		|| !store_sweep_mark(m->sweep, ref, sizeof(*table)))
+		return;
+	mark_trie(m, &table->apexes, mark_entry);
+}
+
+static void
+mark_settings(struct marker *m)
+{
+	store_ref ref = store_root(m->view, STORE_ROOT_SETTINGS);
+	const struct settings *settings = settings_get(m->view);
+	const store_ref *patterns;
+
+	if (ref == STORE_NONE
+		|| mark_get(m, ref, sizeof(*settings)) == NULL
+		|| mark_get(m, ref, settings_head_size(settings)) == NULL
+		|| !store_sweep_mark(m->sweep, ref, settings->len))
+		return;
+	patterns = settings_patterns(settings);
+	for (uint32_t i = 0; i < settings->key_count; i++)
+		mark_key(m, settings_keys(settings)[i]);
+	for (uint32_t i = 0; i < settings->pattern_count; i++)
+		if (patterns[i] != STORE_NONE)
+			mark_options(m, patterns[i]);
+}
+
 void
-mark_table(struct store_writer *writer, struct store_sweep *sweep)
+mark_roots(struct store_writer *writer, struct store_sweep *sweep)
 {
 	struct marker m = {store_writer_view(writer),
 		store_writer_heap(writer), sweep, 0};
-	store_ref ref = store_root(m.view, STORE_ROOT_ZONES);
-	const struct zone_table *table = table_get(m.view);
 
-	if (ref == STORE_NONE || !store_sweep_mark(sweep, ref, sizeof(*table)))
-		return;
-	mark_trie(&m, &table->apexes, mark_entry);
+	mark_table(&m);
+	mark_settings(&m);
 }

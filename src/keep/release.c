@@ -1,4 +1,4 @@
-/* release.c - frees or retires what a zone version holds. */
+/* release.c - frees or retires what a zone version or settings hold. */
 #include <assert.h>
 
 #include "keep/release.h"
@@ -205,4 +205,45 @@ release_zone(struct store_heap *heap, store_ref zone)
 
 	if (zone != STORE_NONE)
 		release_version(&r, zone);
+}
+
+/* ---- settings ---------------------------------------------------------- */
+
+void
+release_key(struct releaser *r, store_ref ref)
+{
+	struct settings_key *key = store_edit(r->heap, ref);
+
+	assert(key->refs > 0);
+	if (--key->refs == 0)
+		release_object(r, ref, settings_key_size(key));
+}
+
+void
+release_options(struct releaser *r, store_ref ref)
+{
+	struct settings_options *options = store_edit(r->heap, ref);
+	uint32_t count = options->ends[SETTINGS_LIST_COUNT - 1];
+
+	assert(options->refs > 0);
+	if (--options->refs > 0)
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		if (options->acl[i].key != STORE_NONE)
+			release_key(r, options->acl[i].key);
+	release_object(r, ref, settings_options_size(options));
+}
+
+void
+release_settings(struct releaser *r, store_ref ref)
+{
+	const struct settings *settings = store_get(r->view, ref);
+	const store_ref *patterns = settings_patterns(settings);
+
+	for (uint32_t i = 0; i < settings->key_count; i++)
+		release_key(r, settings_keys(settings)[i]);
+	for (uint32_t i = 0; i < settings->pattern_count; i++)
+		if (patterns[i] != STORE_NONE)
+			release_options(r, patterns[i]);
+	release_object(r, ref, settings->len);
 }

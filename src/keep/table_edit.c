@@ -112,38 +112,12 @@ change_publish(struct table_change *c)
 
 /* ---- adding ------------------------------------------------------------ */
 
-static enum nsd_err
-options_create(struct store_heap *heap, const struct zone_setup *setup,
-	store_ref *ref)
-{
-	size_t count = setup->query_acl_count + setup->provide_acl_count;
-	struct zone_options *options;
-
-	*ref = STORE_NONE;
-	if (count == 0)
-		return NSD_OK;
-	options = store_alloc(heap,
-		sizeof(*options) + count * sizeof(options->acl[0]), ref);
-	if (options == NULL)
-		return NSD_E_MEMORY;
-	options->query_acl_count = (uint32_t)setup->query_acl_count;
-	options->provide_acl_count = (uint32_t)setup->provide_acl_count;
-	if (setup->query_acl_count > 0)
-		memcpy(options->acl, setup->query_acl,
-			setup->query_acl_count * sizeof(options->acl[0]));
-	if (setup->provide_acl_count > 0)
-		memcpy(options->acl + setup->query_acl_count,
-			setup->provide_acl,
-			setup->provide_acl_count * sizeof(options->acl[0]));
-	return NSD_OK;
-}
-
+/* The entry becomes a holder of the options. */
 static void
-options_release(struct releaser *r, store_ref ref)
+options_hold(struct store_heap *heap, store_ref ref)
 {
 	if (ref != STORE_NONE)
-		release_object(r, ref,
-			zone_options_size(store_get(r->view, ref)));
+		((struct settings_options *)store_edit(heap, ref))->refs++;
 }
 
 /* Lets go of an entry, but not of the zone's version. */
@@ -152,7 +126,8 @@ entry_release(struct releaser *r, store_ref ref)
 {
 	const struct zone_entry *entry = store_get(r->view, ref);
 
-	options_release(r, entry->options);
+	if (entry->options != STORE_NONE)
+		release_options(r, entry->options);
 	if (entry->sources != STORE_NONE) {
 		const struct zone_sources *sources = store_get(r->view,
 			entry->sources);
@@ -180,12 +155,11 @@ entry_create(struct store_heap *heap, const struct zone_setup *setup,
 	entry->zone = STORE_NONE;
 	entry->sources = STORE_NONE;
 	entry->id = setup->id;
+	entry->options = setup->options;
+	options_hold(heap, setup->options);
 	memcpy(entry->name, setup->apex, len);
 	name_lower(entry->name);
-	if (options_create(heap, setup, &entry->options) == NSD_OK)
-		return NSD_OK;
-	store_free(heap, *ref, sizeof(*entry) + len);
-	return NSD_E_MEMORY;
+	return NSD_OK;
 }
 
 static void
@@ -443,62 +417,38 @@ table_set_flags(struct store_writer *writer, store_ref ref, uint32_t flags)
 	__atomic_store_n(&entry->flags, flags, __ATOMIC_RELEASE);
 }
 
-enum nsd_err
+void
 table_set_options(struct store_writer *writer, store_ref ref,
-	const struct zone_setup *setup)
+	store_ref options)
 {
 	struct releaser r = {store_writer_view(writer),
 		store_writer_heap(writer), writer, NULL};
 	struct zone_entry *entry = store_edit(r.heap, ref);
-	store_ref old = entry->options, options;
+	store_ref old = entry->options;
 
-	if (options_create(store_writer_lasting(writer), setup, &options)
-		!= NSD_OK)
-		return NSD_E_MEMORY;
+	if (old == options)
+		return;
+	options_hold(r.heap, options);
 	store_publish_ref(writer, &entry->options, options);
-	options_release(&r, old);
-	return NSD_OK;
-}
-
-/* True if the entry has the ACLs of the setup already. */
-static bool
-options_equal(const struct store_view *view, const struct zone_entry *entry,
-	const struct zone_setup *setup)
-{
-	static const struct zone_options none;
-	const struct zone_options *o = entry->options == STORE_NONE
-		? &none
-		: store_get(view, entry->options);
-
-	return o->query_acl_count == setup->query_acl_count
-		&& o->provide_acl_count == setup->provide_acl_count
-		&& (o->query_acl_count == 0
-			|| memcmp(o->acl, setup->query_acl,
-				   o->query_acl_count * sizeof(o->acl[0]))
-				== 0)
-		&& (o->provide_acl_count == 0
-			|| memcmp(o->acl + o->query_acl_count,
-				   setup->provide_acl,
-				   o->provide_acl_count * sizeof(o->acl[0]))
-				== 0);
+	if (old != STORE_NONE)
+		release_options(&r, old);
 }
 
 enum nsd_err
 table_adopt(struct store_writer *writer, const struct zone_setup *setup,
 	store_ref *ref)
 {
-	const struct store_view *view = store_writer_view(writer);
 	struct zone_entry *entry;
 	uint32_t flags;
 
-	if (table_find_apex(view, setup->apex, ref) != NSD_OK)
+	if (table_find_apex(store_writer_view(writer), setup->apex, ref)
+		!= NSD_OK)
 		return NSD_E_NOT_FOUND;
 	entry = store_edit(store_writer_heap(writer), *ref);
 	entry->id = setup->id;
 	flags = setup->flags | (entry->flags & ZONE_ENTRY_EXPIRED);
 	if (flags != entry->flags)
 		table_set_flags(writer, *ref, flags);
-	if (options_equal(view, entry, setup))
-		return NSD_OK;
-	return table_set_options(writer, *ref, setup);
+	table_set_options(writer, *ref, setup->options);
+	return NSD_OK;
 }

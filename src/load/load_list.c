@@ -9,6 +9,7 @@
 #include "keep/mark.h"
 #include "keep/table_edit.h"
 #include "load/load_list.h"
+#include "load/load_settings.h"
 #include "load/zone_setup.h"
 #include "store/writer.h"
 #include "zone/table.h"
@@ -21,7 +22,7 @@ load_list_sweep(struct store_writer *writer, uint64_t *octets)
 
 	if (err != NSD_OK)
 		return err;
-	mark_table(writer, sweep);
+	mark_roots(writer, sweep);
 	err = store_sweep_end(sweep, octets);
 	if (err == NSD_OK)
 		(void)store_reclaim(writer);
@@ -91,10 +92,11 @@ load_list_publish(struct store_writer *writer, const struct conf *conf,
 	const struct zone_table *table = table_get(store_writer_view(writer));
 	size_t count = conf->zone_count, kept = 0, others;
 	struct zone_setups setups;
-	enum nsd_err err = zone_setups_init(&setups, conf);
+	enum nsd_err err = zone_setups_init(&setups, writer, conf);
 
 	if (err != NSD_OK)
 		return err;
+	err = load_settings_publish(setups.edit, conf);
 	for (size_t i = 0; i < count && err == NSD_OK; i++) {
 		zones[i].conf = conf->zones[i];
 		zones[i].entry = STORE_NONE;

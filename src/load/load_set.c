@@ -87,8 +87,8 @@ set_list(struct load_set *set, struct store_writer *writer,
 	const struct conf *conf, struct load_zone *zone)
 {
 	struct zone_setups setups;
-	enum nsd_err err = zone_setups_init_one(&setups, conf, zone->conf,
-		(uint32_t)(zone - set->zones));
+	enum nsd_err err = zone_setups_init_one(&setups, writer, conf,
+		zone->conf, (uint32_t)(zone - set->zones));
 
 	if (err != NSD_OK)
 		return err;

@@ -20,6 +20,7 @@
 #include "proc/role.h"
 #include "proc/statistics.h"
 #include "query/query.h"
+#include "settings/settings.h"
 #include "store/store.h"
 
 /* Sockets of one server that are served: our own, or adopted. */
@@ -40,7 +41,6 @@ struct worker {
 	const struct store_view *view;
 	struct counters *counters;
 	struct query_ctx *query;
-	struct query_options query_options; /* strings are ours */
 	struct net_tcp_options tcp_options;
 	struct net_handler handler;
 	size_t reply_size;
@@ -260,54 +260,25 @@ worker_on_main_gone(struct role *role)
 
 /* ---- start -------------------------------------------------------------- */
 
-/* Returns a copy that outlives the configuration; NULL for NULL. */
-static char *
-worker_keep(const char *text)
-{
-	return text != NULL ? strdup(text) : NULL;
-}
-
+/* What the sockets are opened with. Answers find their settings in the store
+ * themselves. */
 static void
-worker_keep_options(struct worker *worker, const struct conf_server *o)
+worker_read_settings(struct worker *worker)
 {
-	char host[256] = "";
+	const struct settings *settings;
 
-	gethostname(host, sizeof(host) - 1);
-	worker->query_options = (struct query_options){
-		.identity = o->hide_identity ? NULL
-					     : worker_keep(o->identity != NULL
-							     ? o->identity
-							     : host),
-		.version = o->hide_version ? NULL
-					   : worker_keep(o->version != NULL
-							   ? o->version
-							   : PACKAGE_STRING),
-		.nsid_len = (uint16_t)o->nsid_len,
-		.udp4_size = (uint16_t)o->ipv4_edns_size,
-		.udp6_size = (uint16_t)o->ipv6_edns_size,
-		.drop_updates = o->drop_updates,
-		.round_robin = o->round_robin,
-		.minimal_responses = o->minimal_responses,
-		.confine_to_zone = o->confine_to_zone,
-		.refuse_any = o->refuse_any,
-		.cname_max = MAX_CNAME_CHAIN,
-	};
-	if (o->nsid_len > 0) {
-		uint8_t *nsid = malloc(o->nsid_len);
-
-		if (nsid != NULL)
-			memcpy(nsid, o->nsid_data, o->nsid_len);
-		worker->query_options.nsid = nsid;
-	}
+	store_reader_online(worker->reader);
+	settings = settings_get(worker->view);
 	worker->tcp_options = (struct net_tcp_options){
-		.connections_max = o->tcp_count,
-		.queries_max = o->tcp_query_count,
-		.timeout_sec = o->tcp_timeout,
-		.reject_overflow = o->tcp_reject_overflow,
+		.connections_max = settings->tcp_count,
+		.queries_max = settings->tcp_query_count,
+		.timeout_sec = settings->tcp_timeout_sec,
+		.reject_overflow = settings->tcp_reject_overflow,
 	};
-	worker->reply_size = o->ipv4_edns_size > o->ipv6_edns_size
-		? o->ipv4_edns_size
-		: o->ipv6_edns_size;
+	worker->reply_size = settings->udp4_size > settings->udp6_size
+		? settings->udp4_size
+		: settings->udp6_size;
+	store_reader_offline(worker->reader);
 	if (worker->reply_size < 512)
 		worker->reply_size = 512;
 }
@@ -334,8 +305,8 @@ worker_close_descriptors(struct worker *worker,
 	free(keep);
 }
 
-/* Frees the configuration. Its zones are in the store; a million of them need
- * not be in each worker, too. */
+/* Frees the configuration. What matters of it is in the store; a million zones
+ * need not be in each worker, too. */
 static void
 worker_forget_configuration(struct server *server)
 {
@@ -347,6 +318,7 @@ worker_forget_configuration(struct server *server)
 static enum nsd_err
 worker_init(struct worker *worker, const struct role_start *start)
 {
+	struct query_options options = {.cname_max = MAX_CNAME_CHAIN};
 	struct server *server = start->server;
 	char title[32], log_name[32];
 	enum nsd_err err;
@@ -377,12 +349,11 @@ worker_init(struct worker *worker, const struct role_start *start)
 		return err;
 	worker->view = store_reader_view(worker->reader);
 	worker_close_descriptors(worker, start);
-	worker_keep_options(worker, &server->conf->server);
+	worker_read_settings(worker);
 	if (server->rssac != NULL)
-		worker->query_options.rssac = &server->rssac[worker->index];
+		options.rssac = &server->rssac[worker->index];
 	worker_forget_configuration(server);
-	err = query_ctx_create(&worker->query_options, worker->counters,
-		&worker->query);
+	err = query_ctx_create(&options, worker->counters, &worker->query);
 	if (err != NSD_OK)
 		return err;
 	err = role_init_loop(&worker->role, start);

@@ -64,7 +64,7 @@ add_entry(struct query_ctx *ctx, struct query *q,
 		.rrset = rrset,
 	};
 
-	if (ctx->options.round_robin && emit_can_rotate(rrset))
+	if (ctx->settings->round_robin && emit_can_rotate(rrset))
 		what.rotate = next_rotation(ctx, s, entry, rrset->count);
 	return emit_signed(q, &what, node_entry_sigs(s->node, entry),
 		placed);
@@ -388,7 +388,7 @@ wants_apex_ns(const struct query_ctx *ctx, const struct query *q)
 
 	return s->outcome != OUTCOME_NXDOMAIN && s->outcome != OUTCOME_NODATA
 		&& s->outcome != OUTCOME_DELEGATION
-		&& !ctx->options.minimal_responses
+		&& !ctx->settings->minimal_responses
 		&& q->question.type != TYPE_DNSKEY
 		&& q->question.type != TYPE_ANY
 		&& (s->from_wildcard || (s->node->flags & NODE_CUT) == 0);
@@ -400,7 +400,7 @@ static bool
 wants_additional(const struct query_ctx *ctx, const struct query *q)
 {
 	return q->question.type == TYPE_NS
-		|| (!ctx->options.minimal_responses
+		|| (!ctx->settings->minimal_responses
 			&& q->question.type != TYPE_ANY);
 }
 

@@ -30,11 +30,10 @@ find_name(const struct message_name *name)
 
 /* Writes one TXT record of one string, TTL 0. */
 static void
-add_text(struct query *q, const char *text)
+add_text(struct query *q, const uint8_t *text, size_t len)
 {
 	struct reply *reply = &q->reply;
 	uint8_t *out = reply->out + reply->len;
-	size_t len = strlen(text);
 
 	if (len > 255)
 		len = 255;
@@ -58,18 +57,19 @@ chaos_answer(struct query_ctx *ctx, struct query *q)
 {
 	const struct chaos_name *name = find_name(&q->question.name);
 	uint16_t type = q->question.type;
-	const char *text;
+	const struct settings_text *text;
 
 	if (name == NULL || (type != TYPE_TXT && type != TYPE_ANY)) {
 		q->reply.rcode = RCODE_REFUSED;
 		query_set_ede(q, EDE_NOT_SUPPORTED, NULL);
 		return;
 	}
-	text = name->of_version ? ctx->options.version : ctx->options.identity;
-	if (text == NULL) {
+	text = name->of_version ? &ctx->settings->version
+		: &ctx->settings->identity;
+	if (text->at == 0) {
 		q->reply.rcode = RCODE_REFUSED;
 		query_set_ede(q, EDE_PROHIBITED, NULL);
 		return;
 	}
-	add_text(q, text);
+	add_text(q, settings_read_text(ctx->settings, text), text->len);
 }

@@ -3,8 +3,8 @@
 
 #include "dns/rrtype.h"
 #include "dns/tsig.h"
-#include "query/acl.h"
 #include "query/parse.h"
+#include "settings/acl.h"
 
 /* An IXFR has one SOA in its authority section. More records than these are
  * abuse. */
@@ -34,10 +34,9 @@ peer_is_ip6(const struct exchange *exchange)
 }
 
 static void
-count_transport(struct counters *counters, const struct exchange *exchange)
+count_transport(struct counters *counters, const struct exchange *exchange,
+	bool ip6)
 {
-	bool ip6 = peer_is_ip6(exchange);
-
 	counters->queries++;
 	switch (exchange->transport) {
 	case TRANSPORT_UDP:
@@ -151,18 +150,15 @@ read_sections(struct query *q, struct counters *counters, struct cursor *c)
 /* Sets how long the reply may be. RFC 6891 section 6.2.5: a size below 512
  * counts as 512. */
 static void
-set_reply_limit(const struct query_ctx *ctx, struct query *q)
+set_reply_limit(struct query *q)
 {
 	const struct exchange *x = q->exchange;
 	uint32_t limit = MESSAGE_MAX_LEN;
 
 	if (q->udp) {
-		uint32_t most = peer_is_ip6(x) ? ctx->options.udp6_size
-			: ctx->options.udp4_size;
-
 		limit = q->edns.present ? q->edns.udp_size : 0;
-		if (limit > most)
-			limit = most;
+		if (limit > q->udp_size)
+			limit = q->udp_size;
 		if (limit < MESSAGE_UDP_MIN)
 			limit = MESSAGE_UDP_MIN;
 	}
@@ -235,7 +231,7 @@ choose_step(struct query_ctx *ctx, struct query *q, uint16_t flags)
 		return;
 	}
 	if (q->question.type == TYPE_ANY && q->udp
-		&& ctx->options.refuse_any) {
+		&& ctx->settings->refuse_any) {
 		/* RFC 8482 section 4.4: ask again over TCP. */
 		q->step = STEP_QUESTION;
 		q->reply.flags |= MESSAGE_TC;
@@ -257,7 +253,7 @@ end_without_question(struct query_ctx *ctx, struct query *q, struct cursor *c)
 		&& read_additional(q, c, message_get_count(request,
 			MESSAGE_ARCOUNT)) != NSD_OK)
 		ctx->counters->edns_err++;
-	set_reply_limit(ctx, q);
+	set_reply_limit(q);
 	end_with_header(q, RCODE_FORMERR, 0);
 }
 
@@ -276,7 +272,7 @@ parse_message(struct query_ctx *ctx, struct query *q, uint16_t flags)
 		return;
 	}
 	err = read_sections(q, counters, &c);
-	set_reply_limit(ctx, q);
+	set_reply_limit(q);
 	if (q->edns.present)
 		counters->edns++;
 	if (err != NSD_OK || (flags & MESSAGE_RCODE_MASK) != 0) {
@@ -314,12 +310,15 @@ parse_request(struct query_ctx *ctx, struct query *q,
 {
 	struct counters *counters = ctx->counters;
 	const uint8_t *request = exchange->request;
+	bool ip6 = peer_is_ip6(exchange);
 	uint16_t flags;
 	unsigned opcode;
 
 	q->exchange = exchange;
 	q->step = STEP_DROP;
 	q->udp = exchange->transport == TRANSPORT_UDP;
+	q->udp_size = ip6 ? ctx->settings->udp6_size
+		: ctx->settings->udp4_size;
 	q->ede = EDE_NONE;
 	q->ede_text = NULL;
 	q->tsig_at = 0;
@@ -342,7 +341,7 @@ parse_request(struct query_ctx *ctx, struct query *q,
 	q->search.entry = NULL;
 	q->search.zone = NULL;
 
-	count_transport(counters, exchange);
+	count_transport(counters, exchange, ip6);
 	/* Drop replies, since replies to them would loop. Drop requests from
 	 * port 0, where nobody listens. */
 	if (exchange->request_len < MESSAGE_HEADER_LEN
@@ -356,7 +355,7 @@ parse_request(struct query_ctx *ctx, struct query *q,
 	if (opcode != OPCODE_QUERY && opcode != OPCODE_NOTIFY) {
 		/* Only the header goes back: we do not know what the rest of
 		 * the message means. */
-		if (opcode != OPCODE_UPDATE || !ctx->options.drop_updates)
+		if (opcode != OPCODE_UPDATE || !ctx->settings->drop_updates)
 			end_with_header(q, RCODE_NOTIMP, flags
 				& (MESSAGE_OPCODE_MASK | MESSAGE_AA
 				| MESSAGE_TC | MESSAGE_RD | MESSAGE_RA));

@@ -115,7 +115,7 @@ prefetch_apex_ns(struct query_ctx *ctx, struct query_group *group)
 {
 	/* Before the first publish there is no table, and nothing to do. */
 	if (group->count == 0 || ctx->table->only != STORE_NONE
-		|| ctx->options.minimal_responses)
+		|| ctx->settings->minimal_responses)
 		return;
 	for (size_t i = 0; i < group->count; i++) {
 		const struct search *s = &group->queries[i]->search;
@@ -277,6 +277,7 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	ASSERT_HOT(count >= 1 && count <= EXCHANGE_BATCH_MAX);
 	ctx->view = view;
 	ctx->table = table_get(view);
+	ctx->settings = settings_get(view);
 	in_zones.count = 0;
 	composing.count = 0;
 	for (size_t i = 0; i < count; i++) {

@@ -16,8 +16,8 @@ opt_len(const struct query_ctx *ctx, const struct query *q)
 
 	if (!q->edns.present)
 		return 0;
-	if (q->edns.nsid && ctx->options.nsid != NULL)
-		len += EDNS_OPTION_HEAD + ctx->options.nsid_len;
+	if (q->edns.nsid && ctx->settings->nsid.at != 0)
+		len += EDNS_OPTION_HEAD + ctx->settings->nsid.len;
 	if (q->edns.zoneversion && q->zone != NULL)
 		len += EDNS_OPTION_HEAD + ZONEVERSION_LEN;
 	return len;
@@ -90,22 +90,20 @@ write_ede(uint8_t *out, size_t room, const struct query *q)
 static void
 write_opt(const struct query_ctx *ctx, struct query *q)
 {
-	const struct query_options *options = &ctx->options;
+	const struct settings *settings = ctx->settings;
 	struct reply *reply = &q->reply;
-	const struct exchange *x = q->exchange;
 	uint8_t *opt = reply->out + reply->len;
 	uint8_t *at = opt + EDNS_OPT_LEN;
-	bool ip6 = x->peer != NULL && x->peer->ss_family == AF_INET6;
 
 	opt[0] = 0; /* the root */
 	octets_put_u16(opt + 1, TYPE_OPT);
-	octets_put_u16(opt + 3, ip6 ? options->udp6_size : options->udp4_size);
+	octets_put_u16(opt + 3, q->udp_size);
 	opt[5] = (uint8_t)(reply->rcode >> 4);
 	opt[6] = EDNS_VERSION;
 	octets_put_u16(opt + 7, q->edns.dnssec_ok ? EDNS_DO : 0);
-	if (q->edns.nsid && options->nsid != NULL)
-		at = write_option(at, EDNS_NSID, options->nsid,
-			options->nsid_len);
+	if (q->edns.nsid && settings->nsid.at != 0)
+		at = write_option(at, EDNS_NSID, settings_read_text(settings,
+			&settings->nsid), settings->nsid.len);
 	if (q->edns.zoneversion && q->zone != NULL)
 		at = write_zoneversion(at, q);
 	/* The extended error may use the room that the answer left. */

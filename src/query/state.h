@@ -16,6 +16,7 @@
 #include "dns/message.h"
 #include "names/trie.h"
 #include "query/query.h"
+#include "settings/settings.h"
 #include "store/store.h"
 #include "zone/nsec3.h"
 #include "zone/zone.h"
@@ -167,6 +168,7 @@ struct query {
 	struct exchange *exchange;
 	enum query_step step;
 	bool udp;
+	uint16_t udp_size;    /* ipv4-edns-size or ipv6-edns-size */
 	uint16_t ede;         /* enum ede_code */
 	const char *ede_text; /* or NULL */
 	uint16_t tsig_at;     /* offset of a TSIG in the request; 0: none */
@@ -213,6 +215,7 @@ struct query_ctx {
 	/* For one call of query_answer_batch. */
 	const struct store_view *view;
 	const struct zone_table *table;
+	const struct settings *settings;
 	struct message_name link; /* the name in hand behind a CNAME */
 	struct message_name target; /* of an additional look-up */
 	struct trie_walk walk;    /* of links and additional look-ups */

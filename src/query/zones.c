@@ -181,7 +181,7 @@ find_entry(struct query_ctx *ctx, const struct search *s,
 	struct trie_walk *walk = &ctx->walk;
 	store_ref ref;
 
-	if (ctx->options.confine_to_zone || ctx->table->only != STORE_NONE)
+	if (ctx->settings->confine_to_zone || ctx->table->only != STORE_NONE)
 		return lookup_is_within(s->entry, name) ? s->entry : NULL;
 	if (!table_may_serve(ctx->table, name->name))
 		return NULL;

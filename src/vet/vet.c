@@ -118,7 +118,8 @@ vet_store(struct store_writer *writer, const struct vet_options *options,
 	struct vet vet = {.writer = writer,
 		.view = store_writer_view(writer),
 		.key = {options->key[0], options->key[1]},
-		.threads = options->threads, .scratch = vet_scratch_create()};
+		.threads = options->threads, .only_look = options->only_look,
+		.scratch = vet_scratch_create()};
 	enum nsd_err err = vet.scratch != NULL ? NSD_OK : NSD_E_MEMORY;
 	size_t found = 1;
 	uint64_t octets;
@@ -126,6 +127,8 @@ vet_store(struct store_writer *writer, const struct vet_options *options,
 	assert(options->on_fault != NULL
 		&& !(options->sweep && options->only_look));
 	*faults = 0;
+	if (!options->only_look)
+		store_publish(writer, STORE_ROOT_SETTINGS, STORE_NONE);
 	for (unsigned i = 0; err == NSD_OK && found > 0; i++) {
 		if (i == ROUNDS_MAX) {
 			err = NSD_E_BUG;

@@ -18,6 +18,7 @@
  * vet_chain.c    the NSEC3 chain
  * vet_glue.c     targets and their cells
  * vet_zone.c     one version of a zone
+ * vet_settings.c settings and options of zones, while they are read
  * vet_table.c    the table of zones and its entries
  * vet.c          everything, and what is done about faults
  *
@@ -32,6 +33,7 @@
 #include "store/claim.h"
 #include "vet/vet.h"
 #include "keep/share.h"
+#include "settings/settings.h"
 #include "zone/zone.h"
 
 struct store_claims;
@@ -43,7 +45,6 @@ struct store_writer;
 	X(VET_TABLE, "table of zones")                               \
 	X(VET_BRANCH, "branch of a trie")                            \
 	X(VET_ENTRY, "entry of a zone")                              \
-	X(VET_OPTIONS, "options of a zone")                          \
 	X(VET_SOURCES, "list of files")                              \
 	X(VET_ZONE, "zone")                                          \
 	X(VET_NODE, "node")                                          \
@@ -57,7 +58,10 @@ struct store_writer;
 	X(VET_PAGE, "page of an NSEC3 chain")                        \
 	X(VET_RECORD, "NSEC3 record")                                \
 	X(VET_FORM, "form of NSEC3 records")                         \
-	X(VET_INDEX, "index of contents")
+	X(VET_INDEX, "index of contents")                            \
+	X(VET_OPTIONS, "options of a zone")                          \
+	X(VET_KEY, "key")                                            \
+	X(VET_SETTINGS, "settings")
 
 #define VET_ENUM(kind, text) kind,
 enum vet_kind { VET_KIND_LIST(VET_ENUM) };
@@ -84,6 +88,7 @@ struct vet {
 	struct store_claims *claims;
 	uint64_t key[2];             /* random */
 	unsigned threads;
+	bool only_look;              /* there may be readers */
 	struct vet_scratch *scratch; /* of the calling thread */
 };
 
@@ -368,12 +373,21 @@ void vet_zone(struct vet *vet, struct vet_zone *zone,
  * at. */
 enum nsd_err vet_zone_large(struct vet *vet, struct vet_zone *zone) MUST_USE;
 
+/* ---- vet_settings.c ---------------------------------------------------- */
+
+/* The options of a zone or pattern. */
+bool vet_options(struct vet_part *p, store_ref ref);
+
+/* What the root of the settings leads to; none is sound. */
+bool vet_settings(struct vet_part *p);
+
 /* ---- vet_table.c ------------------------------------------------------- */
 
 /*
- * The table of zones and its entries. Fills *zones, which is empty before and
- * which the caller frees in any case. An entry whose options or sources are
- * faulty is in the list with that fault.
+ * The table of zones, its entries, and the settings; unless all is only looked
+ * at, there are no settings, and entries lose their options. Fills *zones,
+ * which is empty before and which the caller frees in any case. An entry whose
+ * options or sources are faulty is in the list with that fault.
  * NSD_E_BUG: the table itself is faulty, *fault says how. NSD_E_MEMORY.
  */
 enum nsd_err vet_table(struct vet *vet, struct vet_list *zones,

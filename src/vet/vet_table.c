@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "store/writer.h"
 #include "vet/vet_part.h"
 #include "zone/objects.h"
 #include "zone/sources.h"
@@ -29,16 +30,6 @@ zones_add(struct vet_list *list)
 	list->zones = zones;
 	memset(&zones[list->count], 0, sizeof(*zones));
 	return &zones[list->count++];
-}
-
-static bool
-vet_options(struct vet_part *p, store_ref ref)
-{
-	const struct zone_options *o = vet_get(p, VET_OPTIONS, ref,
-		sizeof(*o));
-
-	return o != NULL
-		&& vet_claim(p, VET_OPTIONS, ref, zone_options_size(o));
 }
 
 /* Every path ends with a null octet, and the records end where the object
@@ -88,6 +79,18 @@ vet_belongings(struct vet_part *p, const struct zone_entry *entry,
 			|| vet_sources(p, entry->sources));
 }
 
+/* The configuration says anew who may ask. Nobody reads the entry yet, and no
+ * other object overlaps it. */
+static void
+entry_drop_options(struct vet_part *p, store_ref ref)
+{
+	struct zone_entry *entry = store_edit(
+		store_writer_heap(p->vet->writer), ref);
+
+	if (entry->options != STORE_NONE)
+		entry->options = STORE_NONE;
+}
+
 static bool
 vet_entry(struct vet_part *p, store_ref ref)
 {
@@ -113,6 +116,8 @@ vet_entry(struct vet_part *p, store_ref ref)
 	zone->entry = entry;
 	zone->entry_ref = ref;
 	zone->ref = entry->zone;
+	if (!p->vet->only_look)
+		entry_drop_options(p, ref);
 	if (!vet_belongings(p, entry, ref)) {
 		/* A fault of this zone, and not of the table. A zone without a
 		 * fault would count as sound, whatever was refused. */
@@ -173,9 +178,27 @@ vet_apexes(struct vet *vet, const struct zone_table *table,
 		*fault = parts[0].fault;
 		err = NSD_E_BUG;
 	}
-	for (size_t i = 1; i < count; i++)
+	for (size_t i = 1; i < count; i++) {
+		parts[0].held += parts[i].held;
 		free(lists[i].zones);
+	}
 	return err;
+}
+
+/* The settings, after all entries: parts[0] has what these hold. Zones with
+ * faults hold less, or more, than can be told. */
+static bool
+settings_are_sound(struct vet_part *p, const struct vet_list *zones)
+{
+	if (!vet_settings(p))
+		return false;
+	for (size_t i = 0; i < zones->count; i++)
+		if (zones->zones[i].fault.text != NULL)
+			return true;
+	return p->held == 0
+		|| vet_fail(p, VET_SETTINGS,
+			store_root(p->vet->view, STORE_ROOT_SETTINGS),
+			"have other holders than they say");
 }
 
 /* The table's own object. */
@@ -185,11 +208,11 @@ table_is_sound(struct vet_part *p, store_ref ref)
 	const struct zone_table *table = vet_get(p, VET_TABLE, ref,
 		sizeof(*table));
 
-	for (unsigned i = STORE_ROOT_ZONES + 1; i < STORE_ROOT_COUNT; i++)
+	for (unsigned i = STORE_ROOT_SETTINGS + 1; i < STORE_ROOT_COUNT; i++)
 		if (store_root(p->vet->view, (enum store_root)i)
 			!= STORE_NONE)
 			return vet_fail(p, VET_NONE, STORE_NONE,
-				"has more than a table");
+				"has more than zones and settings");
 	return table != NULL && vet_claim(p, VET_TABLE, ref, sizeof(*table));
 }
 
@@ -212,6 +235,10 @@ vet_table(struct vet *vet, struct vet_list *zones, struct vet_fault *fault)
 		err = vet_apexes(vet, table, parts, lists, fault);
 	}
 	*zones = lists[0];
+	if (err == NSD_OK && !settings_are_sound(&parts[0], zones)) {
+		*fault = parts[0].fault;
+		err = NSD_E_BUG;
+	}
 	if (err == NSD_OK && (table->zone_count != zones->count
 			|| table->only != (zones->count == 1
 				? zones->zones[0].entry_ref : STORE_NONE))) {

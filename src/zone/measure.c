@@ -1,6 +1,7 @@
 /* measure.c - what the memory of all zones is used for. */
 #include <string.h>
 
+#include "settings/settings.h"
 #include "zone/measure.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
@@ -246,6 +247,34 @@ measure_zone(struct measurer *m, const struct zone_entry *entry)
 	return true;
 }
 
+static void
+measure_options(struct measurer *m, store_ref ref)
+{
+	const struct settings_options *options = store_get(m->view, ref);
+
+	measure_part(m, ZONE_KIND_zones, settings_options_size(options),
+		options->refs);
+}
+
+/* Measures the settings, and for them the keys whoever else holds those. */
+static void
+measure_settings(struct measurer *m)
+{
+	const struct settings *settings = settings_get(m->view);
+	const store_ref *refs = settings_keys(settings);
+
+	if (store_root(m->view, STORE_ROOT_SETTINGS) == STORE_NONE)
+		return;
+	measure_part(m, ZONE_KIND_zones, settings->len, 1);
+	for (uint32_t i = 0; i < settings->key_count; i++)
+		measure_part(m, ZONE_KIND_zones,
+			settings_key_size(store_get(m->view, refs[i])), 1);
+	refs = settings_patterns(settings);
+	for (uint32_t i = 0; i < settings->pattern_count; i++)
+		if (refs[i] != STORE_NONE)
+			measure_options(m, refs[i]);
+}
+
 /* Measures what a zone has even if it is not loaded. */
 static void
 measure_entry(struct measurer *m, store_ref ref)
@@ -255,9 +284,7 @@ measure_entry(struct measurer *m, store_ref ref)
 
 	measure_part(m, ZONE_KIND_zones, zone_entry_size(entry), 1);
 	if (entry->options != STORE_NONE)
-		measure_part(m, ZONE_KIND_zones,
-			zone_options_size(store_get(m->view, entry->options)),
-			1);
+		measure_options(m, entry->options);
 	if (sources != NULL)
 		measure_part(m, ZONE_KIND_zones, sources->len, 1);
 }
@@ -270,6 +297,8 @@ measure_zones(struct measurer *m, const struct zone_table *table)
 	struct trie_iter iter;
 	store_ref ref;
 
+	if (!to->zone.begun)
+		measure_settings(m);
 	place_iter_init(&to->zone, m, &table->apexes, &iter);
 	while (m->left > 0) {
 		const struct zone_entry *entry;

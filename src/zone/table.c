@@ -22,7 +22,6 @@ table_layout(void)
 		sizeof(struct nsec3_form), sizeof(struct nsec3_page),
 		sizeof(struct share_index), sizeof(struct glue_change),
 		sizeof(struct trie_entry),
-		sizeof(struct acl_element), sizeof(struct zone_options),
 		sizeof(struct zone_source), sizeof(struct zone_sources),
 		offsetof(struct zone, chain), offsetof(struct zone, soa)};
 	uint64_t sum = 0;

@@ -336,8 +336,7 @@ measure_all(const struct store_view *view, const struct names *names,
 	size_t count)
 {
 	static const size_t batches[] = { 1, 8, 32, 64 };
-	struct query_options options = { .udp4_size = 1232,
-		.udp6_size = 1232, .cname_max = 18 };
+	struct query_options options = { .cname_max = 18 };
 	struct request *requests = calloc(count, sizeof(*requests));
 	static struct counters counters;
 	static struct rssac rssac;

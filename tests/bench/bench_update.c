@@ -140,7 +140,7 @@ take_over(struct bench *b)
 	uint64_t octets;
 
 	must("sweep", store_sweep_begin(b->writer, &sweep));
-	mark_table(b->writer, sweep);
+	mark_roots(b->writer, sweep);
 	must("sweep", store_sweep_end(sweep, &octets));
 	store_reclaim(b->writer);
 	printf("taken over   %8.1f ms of CPU, %.1f MB swept\n",

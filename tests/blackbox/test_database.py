@@ -16,7 +16,7 @@ import pytest
 
 import harness
 from harness import is_alive, wait_for, zone_text
-from test_loader_dies import ROOT, alter_store
+from test_loader_dies import ROOT, SETTINGS, alter_store
 from test_nsec3 import HEAD, chain, denial, param
 
 SEED = int(os.environ.get("SEED", random.randrange(1 << 32)))
@@ -561,9 +561,23 @@ def test_zone_with_a_fault_and_no_file(server, database):
     assert server.rcode(whole, "SOA") == "NOERROR"
 
 
+@pytest.mark.parametrize("value", [1, 0x7fffff00, 0])
+def test_settings_of_the_file_are_never_looked_at(server, database, value):
+    """They come from nsd.conf, whatever the file says."""
+    assert server.stop() == 0
+    alter_store(database, [], SETTINGS, value)
+    log = forged_start(server, database)
+    assert "damaged" not in log
+    assert "2 zones: 0 read, 0 failed" in log
+    check(server)
+    server.wait_replaced("loader", server.kill("loader"))
+    check(server)
+    assert "as it was left by a clean stop" in restart(server)
+
+
 @pytest.mark.parametrize("references, offset, value", [
     ([], ROOT, 0x7fffff00), ([], ROOT, 1), ([ROOT], 12, 0xffffffff),
-    ([ROOT], 8, 0x7fffff00), ([ROOT], 8, 1), ([], ROOT + 4, 1)],
+    ([ROOT], 8, 0x7fffff00), ([ROOT], 8, 1), ([], SETTINGS + 4, 1)],
     ids=["far", "near", "count", "trie far", "trie near", "other root"])
 def test_table_with_a_fault_is_made_anew(server, database, references, offset,
                                          value):

@@ -369,6 +369,7 @@ def test_stores_are_made_in_a_chroot_for_ever(make_server, directory):
 
 
 ROOT = 128  # of the table, in the first page
+SETTINGS = 132
 
 
 def alter_store(path, references, offset, value):
@@ -385,8 +386,10 @@ def alter_store(path, references, offset, value):
 
 @pytest.mark.parametrize("references, offset", [
     ([], ROOT), ([ROOT], 8), ([ROOT, 8], 8), ([ROOT, 8], 16),
-    ([ROOT, 8, 8], 20), ([ROOT, 8, 8, 20], 8)],
-    ids=["table", "entry", "zone", "sources", "names", "node"])
+    ([ROOT, 8, 8], 20), ([ROOT, 8, 8, 20], 8), ([], SETTINGS),
+    ([ROOT, 8], 12)],
+    ids=["table", "entry", "zone", "sources", "names", "node", "settings",
+         "options"])
 @pytest.mark.parametrize("wild", [0x7fffff00, 1])
 def test_reference_out_of_the_store_is_damage(nsd, references, offset, wild):
     """It is told from others before it is followed."""

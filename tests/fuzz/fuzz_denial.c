@@ -402,8 +402,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t how;
 
 	if (ctx == NULL) {
-		const struct query_options options = { .udp4_size = 1232,
-			.udp6_size = 1232, .cname_max = 18 };
+		const struct query_options options = { .cname_max = 18 };
 
 		zone_fixture_init(&zones);
 		check(query_ctx_create(&options, &counters, &ctx) == NSD_OK);

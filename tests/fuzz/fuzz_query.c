@@ -14,6 +14,7 @@
 #include "dns/rrtype.h"
 #include "query/query.h"
 
+#include "lib/settings_fixture.h"
 #include "lib/zone_fixture.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -57,8 +58,7 @@ static const char other_text[] =
 struct server {
 	struct zone_fixture zones;
 	struct counters counters;
-	struct query_ctx *plain;
-	struct query_ctx *odd;
+	struct query_ctx *ctx;
 };
 
 static void
@@ -69,11 +69,19 @@ check(bool condition)
 }
 
 static void
-server_init(struct server *s, bool many)
+server_init(struct server *s, bool many, bool odd)
 {
 	static const uint8_t nsid[] = "nsid";
-	struct query_options options = { .identity = "id", .version = "v",
-		.udp4_size = 1232, .udp6_size = 1220, .cname_max = 18 };
+	const struct settings_setup settings[2] = {
+		{ .identity = "id", .version = "v", .udp4_size = 1232,
+			.udp6_size = 1220 },
+		{ .version = "v", .nsid = nsid, .nsid_len = 4,
+			.udp4_size = 4096, .udp6_size = 4096,
+			.drop_updates = true, .round_robin = true,
+			.minimal_responses = true, .confine_to_zone = true,
+			.refuse_any = true },
+	};
+	const struct query_options options = { .cname_max = odd ? 3 : 18 };
 
 	zone_fixture_init(&s->zones);
 	check(zone_fixture_load(&s->zones, "example.", example_text, NULL)
@@ -84,18 +92,8 @@ server_init(struct server *s, bool many)
 		check(zone_fixture_load(&s->zones, "other.", other_text, NULL)
 			== NSD_OK);
 	}
-	check(query_ctx_create(&options, &s->counters, &s->plain) == NSD_OK);
-	options.nsid = nsid;
-	options.nsid_len = 4;
-	options.identity = NULL;
-	options.drop_updates = true;
-	options.round_robin = true;
-	options.minimal_responses = true;
-	options.confine_to_zone = true;
-	options.refuse_any = true;
-	options.cname_max = 3;
-	options.udp4_size = options.udp6_size = 4096;
-	check(query_ctx_create(&options, &s->counters, &s->odd) == NSD_OK);
+	settings_fixture_publish(s->zones.writer, &settings[odd]);
+	check(query_ctx_create(&options, &s->counters, &s->ctx) == NSD_OK);
 }
 
 /* All records and names can be read, and nothing is behind them. */
@@ -135,7 +133,7 @@ check_reply(const struct exchange *x)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct server servers[2];
+	static struct server servers[4];
 	static bool ready;
 	static uint8_t replies[2][MESSAGE_MAX_LEN];
 	struct sockaddr_storage peer = { .ss_family = AF_INET };
@@ -145,14 +143,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t count;
 
 	if (!ready) {
-		server_init(&servers[0], true);
-		server_init(&servers[1], false);
+		for (unsigned i = 0; i < 4; i++)
+			server_init(&servers[i], (i & 1) == 0, (i & 2) != 0);
 		ready = true;
 	}
 	if (size == 0)
 		return 0;
 	how = data[0];
-	s = &servers[(how & 8) != 0];
+	s = &servers[(how & 8) / 8 | (how & 4) / 2];
 	count = (how & 16) != 0 ? 2 : 1;
 	if ((how & 2) != 0)
 		peer.ss_family = AF_INET6;
@@ -167,8 +165,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			: TRANSPORT_UDP;
 		x[i].peer = &peer;
 	}
-	query_answer_batch((how & 4) != 0 ? s->odd : s->plain, s->zones.view,
-		x, count);
+	query_answer_batch(s->ctx, s->zones.view, x, count);
 	for (size_t i = 0; i < count; i++) {
 		if (x[i].reply_len == 0)
 			continue;

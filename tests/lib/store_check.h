@@ -12,7 +12,7 @@
 struct store_sweep;
 struct store_writer;
 
-/* Marks all that the roots lead to, as mark_table does. */
+/* Marks all that the roots lead to, as mark_roots does. */
 typedef void store_check_mark(struct store_writer *writer,
 	struct store_sweep *sweep);
 

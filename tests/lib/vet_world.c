@@ -7,7 +7,7 @@
 #include "dns/edns.h"
 #include "dns/message.h"
 #include "keep/sources_edit.h"
-#include "keep/table_edit.h"
+#include "lib/settings_fixture.h"
 #include "lib/vet_world.h"
 #include "store/heap.h"
 #include "update/update.h"
@@ -212,16 +212,14 @@ add_belongings(struct vet_world *w)
 {
 	static char path[] = "zones/test.zone", more[] = "zones/more.inc";
 	const struct acl_element acl[2] = {{.family = 4}, {.family = 6}};
-	const struct zone_setup setup = {.apex = zone_fixture_name("test."),
-		.query_acl = acl, .query_acl_count = 2};
 	const struct zonefile_source files[2] = {{.path = path},
 		{.path = more}};
 	store_ref entry;
 
-	must(table_find_apex(w->f.view, setup.apex, &entry) == NSD_OK,
+	must(table_find_apex(w->f.view, zone_fixture_name("test."), &entry)
+			== NSD_OK,
 		"no entry");
-	must(table_set_options(w->f.writer, entry, &setup) == NSD_OK,
-		"no options");
+	settings_fixture_set_acl(w->f.writer, entry, acl, 2, NULL, 0);
 	sources_set(w->f.writer, entry, files, 2, 0);
 }
 
@@ -258,8 +256,7 @@ change_cells(struct vet_world *w)
 void
 vet_world_init(struct vet_world *w)
 {
-	struct query_options options = {.identity = "id", .version = "v",
-		.udp4_size = 1232, .udp6_size = 1220, .cname_max = 18};
+	struct query_options options = {.cname_max = 18};
 	struct store_writer *writer;
 
 	memset(w, 0, sizeof(*w));

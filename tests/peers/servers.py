@@ -29,6 +29,7 @@ class Server:
 
     def __init__(self, zones):
         self.zones = zones
+        self.more = []  # lines of nsd.conf, behind the zones
         self.port = free_port()
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix=f"peer-{self.name}-"))
         self.log = open(self.dir / "output", "wb")
@@ -111,6 +112,7 @@ def nsd_conf(server):
     ]
     for zone, path in server.zones.items():
         lines += ["zone:", f"\tname: {zone}", f'\tzonefile: "{path}"']
+    lines += server.more
     lines += ["remote-control:", "\tcontrol-enable: no"]
     return "\n".join(lines) + "\n"
 

@@ -149,7 +149,7 @@ writer_main(struct run *run, uint64_t rng)
 
 	if (store_writer_open(run->store, &writer) != NSD_OK)
 		_exit(2);
-	if (store_check_take_over(writer, mark_table) != NULL)
+	if (store_check_take_over(writer, mark_roots) != NULL)
 		_exit(3);
 	while (zones_change(writer, run->zones, &rng))
 		if (chance_next(&rng) % 256 == 0)
@@ -167,7 +167,7 @@ take_over(struct run *run, struct store *store)
 
 	if (store_writer_open(store, &writer) != NSD_OK)
 		fail("store_writer_open");
-	wrong = store_check_take_over(writer, mark_table);
+	wrong = store_check_take_over(writer, mark_roots);
 	if (wrong == NULL)
 		wrong = store_check(writer, zones_mark);
 	if (wrong == NULL)
@@ -225,7 +225,7 @@ traced_fork(struct run *run)
 	if (pid == 0) {
 		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0
 			|| store_writer_open(run->store, &writer) != NSD_OK
-			|| store_check_take_over(writer, mark_table) != NULL)
+			|| store_check_take_over(writer, mark_roots) != NULL)
 			_exit(2);
 		raise(SIGSTOP);
 		while (zones_change(writer, run->zones, &rng))

@@ -415,7 +415,7 @@ zones_change(struct store_writer *writer, unsigned count, uint64_t *rng)
 
 /* ---- checking */
 
-/* mark_table lets go of the indexes of what is shared, as a loader that takes
+/* mark_roots lets go of the indexes of what is shared, as a loader that takes
  * over cannot trust them. Here they are to stay. */
 void
 zones_mark(struct store_writer *writer, struct store_sweep *sweep)
@@ -450,7 +450,7 @@ zones_mark(struct store_writer *writer, struct store_sweep *sweep)
 						shares[i])));
 		}
 		if (pass == 0)
-			mark_table(writer, sweep);
+			mark_roots(writer, sweep);
 	}
 }
 

@@ -12,6 +12,7 @@
 #include "build/build.h"
 #include "dns/name.h"
 #include "keep/release.h"
+#include "keep/settings_edit.h"
 #include "keep/table_edit.h"
 #include "lib/failing.h"
 #include "lib/store_fixture.h"
@@ -142,18 +143,26 @@ table_that_runs_out_stays_as_it_was(void **state)
 {
 	struct store_writer *writer = s.writer;
 	static const struct acl_element acl[2];
-	const struct zone_setup setups[3] = {
-		{.apex = (const uint8_t *)"\1a", .query_acl = acl,
-			.query_acl_count = 2},
+	const struct settings_lists lists = {.lists = {acl}, .counts = {2}};
+	struct zone_setup setups[3] = {
+		{.apex = (const uint8_t *)"\1a"},
 		{.apex = (const uint8_t *)"\1b\1a"},
-		{.apex = (const uint8_t *)"\1c", .provide_acl = acl,
-			.provide_acl_count = 1},
+		{.apex = (const uint8_t *)"\1c"},
 	};
+	const struct settings_options *options;
+	struct settings_edit *edit;
 	store_ref entries[3];
-	uint64_t before = store_fixture_live(writer);
 	enum nsd_err err = NSD_E_MEMORY;
+	uint64_t before;
 	int n;
 
+	assert_int_equal(settings_edit_begin(writer, &edit), NSD_OK);
+	assert_int_equal(settings_edit_options(edit, &lists,
+				 &setups[0].options),
+		NSD_OK);
+	setups[2].options = setups[0].options;
+	options = store_get(s.view, setups[0].options);
+	before = store_fixture_live(writer);
 	for (n = 0; err != NSD_OK; n++) {
 		failing_once(n);
 		err = table_add(writer, setups, 3, entries);
@@ -163,8 +172,11 @@ table_that_runs_out_stays_as_it_was(void **state)
 		assert_int_equal(err, NSD_E_MEMORY);
 		assert_int_equal(store_fixture_live(writer), before);
 		assert_null(table_get(store_writer_view(writer)));
+		assert_int_equal(options->refs, 1);
 	}
-	assert_true(n > 5);
+	assert_true(n > 3);
+	settings_edit_end(edit);
+	assert_int_equal(options->refs, 2);
 	assert_int_equal(table_get(store_writer_view(writer))->zone_count, 3);
 }
 

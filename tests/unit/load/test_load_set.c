@@ -104,7 +104,7 @@ static void
 zone_is_in_all_three_or_in_none(void **state)
 {
 	const struct store_view *view = store_writer_view(f.writer);
-	const struct zone_options *options;
+	const struct settings_options *options;
 	const struct zone_entry *entry;
 	struct load_zone *zone;
 
@@ -117,7 +117,11 @@ zone_is_in_all_three_or_in_none(void **state)
 	assert_int_equal(entry->flags, 0);
 	assert_int_equal(entry->zone, STORE_NONE);
 	options = store_get(view, entry->options);
-	assert_int_equal(options->query_acl_count, 1);
+	assert_int_equal(options->ends[SETTINGS_ALLOW_QUERY], 1);
+	/* It is that of the settings, for all zones of the pattern. */
+	assert_int_equal(entry->options,
+		settings_patterns(settings_get(view))[0]);
+	assert_int_equal(options->refs, 2);
 	assert_int_equal(add("c.d", &zone), NSD_E_ZONE);
 	assert_int_equal(add("a", &zone), NSD_E_ZONE);
 	assert_int_equal(add("d..", &zone), NSD_E_SYNTAX);

@@ -10,7 +10,10 @@
 
 #include <cmocka.h>
 
+#include "lib/store_fixture.h"
 #include "load/zone_setup.h"
+
+static struct store_fixture s;
 
 static struct conf *
 load(const char *text)
@@ -24,10 +27,23 @@ load(const char *text)
 }
 
 static void
+expect_key(const struct acl_element *e, const char *name,
+	enum mac_kind algorithm)
+{
+	const struct settings_key *key = store_get(s.view, e->key);
+
+	assert_true(e->needs_key);
+	assert_int_not_equal(e->key, STORE_NONE);
+	assert_int_equal(key->name_len, strlen(name) + 1);
+	assert_memory_equal(key->name, name, key->name_len);
+	assert_int_equal(key->algorithm, algorithm);
+}
+
+static void
 acl_of_each_kind_is_converted(void **state)
 {
 	struct conf *conf = load(
-		"key: name: k0 algorithm: sha256 secret: \"AAAA\"\n"
+		"key: name: K0 algorithm: md5 secret: \"AAAA\"\n"
 		"key: name: k1 algorithm: sha256 secret: \"AAAA\"\n"
 		"zone: name: Example zonefile: f\n"
 		" allow-query: 192.0.2.1@53 NOKEY\n"
@@ -35,19 +51,25 @@ acl_of_each_kind_is_converted(void **state)
 		" allow-query: 192.0.2.0&255.0.255.0 k1\n"
 		" allow-query: 192.0.2.1-192.0.2.9 NOKEY\n"
 		" allow-query: 2001:db8::/32 NOKEY\n"
-		" provide-xfr: ::1 k0\n");
+		" provide-xfr: ::1 K0\n"
+		" allow-notify: ::2 BLOCKED\n"
+		" request-xfr: AXFR ::3 NOKEY\n"
+		" request-xfr: UDP ::4 NOKEY\n"
+		" notify: ::5@5300 NOKEY\n");
 	static const uint8_t low[4] = {192, 0, 2, 1}, high[4] = {192, 0, 2, 9},
 			     mask24[4] = {255, 255, 255, 0},
 			     odd[4] = {255, 0, 255, 0};
+	const struct settings_options *options;
 	const struct acl_element *a;
 	struct zone_setups setups;
+	uint32_t count;
 
-	assert_int_equal(zone_setups_init(&setups, conf), NSD_OK);
+	assert_int_equal(zone_setups_init(&setups, s.writer, conf), NSD_OK);
 	assert_memory_equal(setups.items[0].apex, "\7example", 9);
-	assert_int_equal(setups.items[0].flags, 0);
-	assert_int_equal(setups.items[0].query_acl_count, 5);
-	assert_int_equal(setups.items[0].provide_acl_count, 1);
-	a = setups.items[0].query_acl;
+	assert_int_equal(setups.items[0].flags, ZONE_ENTRY_SECONDARY);
+	options = store_get(s.view, setups.items[0].options);
+	a = settings_options_list(options, SETTINGS_ALLOW_QUERY, &count);
+	assert_int_equal(count, 5);
 	assert_int_equal(a[0].kind, ACL_SINGLE);
 	assert_int_equal(a[0].family, 4);
 	assert_int_equal(a[0].port, 53);
@@ -58,20 +80,30 @@ acl_of_each_kind_is_converted(void **state)
 	assert_memory_equal(a[1].other, mask24, 4);
 	assert_int_equal(a[2].kind, ACL_MASK);
 	assert_memory_equal(a[2].other, odd, 4);
-	assert_true(a[2].needs_key);
-	assert_int_equal(a[2].key_id, 1);
+	expect_key(&a[2], "\2k1", MAC_HMAC_SHA256);
 	assert_int_equal(a[3].kind, ACL_RANGE);
 	assert_memory_equal(a[3].address, low, 4);
 	assert_memory_equal(a[3].other, high, 4);
 	assert_int_equal(a[4].family, 6);
-	assert_int_equal(setups.items[0].provide_acl[0].key_id, 0);
-	assert_true(setups.items[0].provide_acl[0].needs_key);
+	a = settings_options_list(options, SETTINGS_PROVIDE_XFR, &count);
+	assert_int_equal(count, 1);
+	expect_key(&a[0], "\2k0", MAC_HMAC_MD5);
+	a = settings_options_list(options, SETTINGS_ALLOW_NOTIFY, &count);
+	assert_int_equal(count, 1);
+	assert_true(a[0].blocked);
+	a = settings_options_list(options, SETTINGS_REQUEST_XFR, &count);
+	assert_int_equal(count, 2);
+	assert_true(a[0].axfr_only && !a[0].allow_udp);
+	assert_true(!a[1].axfr_only && a[1].allow_udp);
+	a = settings_options_list(options, SETTINGS_NOTIFY, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(a[0].port, 5300);
 	zone_setups_fini(&setups);
 	conf_destroy(conf);
 }
 
 static void
-zones_of_a_pattern_share_its_lists(void **state)
+zones_with_the_same_lists_share_them(void **state)
 {
 	struct conf *conf = load(
 		"pattern: name: p zonefile: f allow-query: ::1 NOKEY\n"
@@ -80,18 +112,43 @@ zones_of_a_pattern_share_its_lists(void **state)
 		"zone: name: a include-pattern: p\n"
 		"zone: name: b include-pattern: p\n"
 		"zone: name: c include-pattern: s\n"
-		"zone: name: d include-pattern: p\n");
+		"zone: name: d include-pattern: p\n"
+		"zone: name: e zonefile: e allow-query: ::1 NOKEY\n");
+	uint64_t octets = store_fixture_reclaimed(s.writer);
 	struct zone_setups setups;
+	const struct settings_options *options;
 
-	assert_int_equal(zone_setups_init(&setups, conf), NSD_OK);
-	assert_int_equal(conf->zone_count, 4);
-	for (uint32_t i = 0; i < 4; i++) {
+	assert_int_equal(zone_setups_init(&setups, s.writer, conf), NSD_OK);
+	assert_int_equal(conf->zone_count, 5);
+	for (uint32_t i = 0; i < 5; i++) {
 		assert_int_equal(setups.items[i].id, i);
 		assert_ptr_equal(setups.items[i].apex, conf->zones[i]->wire);
-		assert_int_equal(setups.items[i].query_acl_count, i != 2);
 		assert_int_equal(setups.items[i].flags,
 			i == 2 ? ZONE_ENTRY_SECONDARY : 0);
 	}
+	options = store_get(s.view, setups.items[0].options);
+	assert_int_equal(options->ends[SETTINGS_ALLOW_QUERY], 1);
+	assert_int_equal(setups.items[1].options, setups.items[0].options);
+	assert_int_not_equal(setups.items[2].options,
+		setups.items[0].options);
+	assert_int_equal(setups.items[3].options, setups.items[0].options);
+	/* It has options of its own, which say the same. */
+	assert_int_equal(setups.items[4].options, setups.items[0].options);
+	zone_setups_fini(&setups);
+	assert_int_equal(store_fixture_reclaimed(s.writer), octets);
+	conf_destroy(conf);
+}
+
+static void
+zone_without_lists_has_no_options(void **state)
+{
+	struct conf *conf = load("zone: name: a zonefile: a\n");
+	uint64_t octets = store_fixture_reclaimed(s.writer);
+	struct zone_setups setups;
+
+	assert_int_equal(zone_setups_init(&setups, s.writer, conf), NSD_OK);
+	assert_int_equal(setups.items[0].options, STORE_NONE);
+	assert_int_equal(store_fixture_reclaimed(s.writer), octets);
 	zone_setups_fini(&setups);
 	conf_destroy(conf);
 }
@@ -102,9 +159,23 @@ no_zones_are_no_setups(void **state)
 	struct conf *conf = load("server:");
 	struct zone_setups setups;
 
-	assert_int_equal(zone_setups_init(&setups, conf), NSD_OK);
+	assert_int_equal(zone_setups_init(&setups, s.writer, conf), NSD_OK);
 	zone_setups_fini(&setups);
 	conf_destroy(conf);
+}
+
+static int
+open_store(void **state)
+{
+	store_fixture_init(&s, 1);
+	return 0;
+}
+
+static int
+close_store(void **state)
+{
+	store_fixture_fini(&s);
+	return 0;
 }
 
 int
@@ -112,9 +183,10 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(acl_of_each_kind_is_converted),
-		cmocka_unit_test(zones_of_a_pattern_share_its_lists),
+		cmocka_unit_test(zones_with_the_same_lists_share_them),
+		cmocka_unit_test(zone_without_lists_has_no_options),
 		cmocka_unit_test(no_zones_are_no_setups),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, open_store, close_store);
 }

@@ -394,7 +394,7 @@ reference_answer(const struct world *w, const uint8_t *qname, uint16_t qtype,
 	}
 	out->authoritative = true;
 	for (unsigned links = 0; answer_step(&r) == STEP_AGAIN; links++) {
-		if (links == w->options.cname_max) {
+		if (links == w->query_options.cname_max) {
 			out->refused_to_follow = true;
 			break;
 		}

@@ -6,8 +6,6 @@
 #include "raw.h"
 #include "query/acl.h"
 
-/* ---- who may ask ----------------------------------------------- */
-
 static struct acl_element
 element(const char *address, enum acl_kind kind, const char *other)
 {
@@ -21,69 +19,6 @@ element(const char *address, enum acl_kind kind, const char *other)
 		assert_int_equal(inet_pton(e.family == 4 ? AF_INET : AF_INET6,
 			other, e.other), 1);
 	return e;
-}
-
-static bool
-allows(const struct acl_element *elements, uint32_t count, const char *from,
-	uint16_t port)
-{
-	struct sockaddr_storage peer = { .ss_family = AF_INET };
-	struct sockaddr_in *in = (struct sockaddr_in *)&peer;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&peer;
-
-	if (strchr(from, ':') != NULL) {
-		peer.ss_family = AF_INET6;
-		inet_pton(AF_INET6, from, &in6->sin6_addr);
-		in6->sin6_port = htons(port);
-	} else {
-		inet_pton(AF_INET, from, &in->sin_addr);
-		in->sin_port = htons(port);
-	}
-	return acl_allows(elements, count, &peer);
-}
-
-static void
-acl_elements_match(void **state)
-{
-	struct acl_element e = element("192.0.2.1", ACL_SINGLE, NULL);
-
-	assert_true(allows(&e, 1, "192.0.2.1", 53));
-	assert_false(allows(&e, 1, "192.0.2.2", 53));
-	assert_false(allows(&e, 1, "::ffff:192.0.2.1", 53));
-	assert_false(allows(&e, 0, "192.0.2.1", 53));
-	e.port = 53;
-	assert_true(allows(&e, 1, "192.0.2.1", 53));
-	assert_false(allows(&e, 1, "192.0.2.1", 54));
-	e = element("192.0.2.0", ACL_MASK, "255.255.255.240");
-	assert_true(allows(&e, 1, "192.0.2.15", 1));
-	assert_false(allows(&e, 1, "192.0.2.16", 1));
-	e = element("192.0.2.9", ACL_RANGE, "192.0.3.1");
-	assert_true(allows(&e, 1, "192.0.2.9", 1));
-	assert_true(allows(&e, 1, "192.0.2.200", 1));
-	assert_true(allows(&e, 1, "192.0.3.1", 1));
-	assert_false(allows(&e, 1, "192.0.2.8", 1));
-	assert_false(allows(&e, 1, "192.0.3.2", 1));
-	e = element("2001:db8::", ACL_MASK, "ffff:ffff::");
-	assert_true(allows(&e, 1, "2001:db8:1::1", 1));
-	assert_false(allows(&e, 1, "2001:db9::1", 1));
-	assert_false(allows(&e, 1, "32.1.13.184", 1));
-	e = element("192.0.2.1", ACL_SINGLE, NULL);
-	e.needs_key = 1;
-	assert_false(allows(&e, 1, "192.0.2.1", 53));
-}
-
-static void
-acl_blocked_wins(void **state)
-{
-	struct acl_element list[2] = {
-		element("192.0.2.0", ACL_MASK, "255.255.255.0"),
-		element("192.0.2.7", ACL_SINGLE, NULL),
-	};
-
-	list[1].blocked = 1;
-	assert_true(allows(list, 2, "192.0.2.6", 1));
-	assert_false(allows(list, 2, "192.0.2.7", 1));
-	assert_false(allows(list, 2, "192.0.3.7", 1));
 }
 
 static void
@@ -162,8 +97,6 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(acl_elements_match),
-		cmocka_unit_test(acl_blocked_wins),
 		cmocka_unit_test(queries_are_refused_by_the_zones_list),
 		cmocka_unit_test(lists_hold_for_what_is_followed),
 	};

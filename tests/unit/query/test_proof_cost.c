@@ -162,7 +162,7 @@ ask_wild_links(struct world *w, struct hashes *hashes)
 	char text[64];
 
 	world_init(w);
-	w->options.cname_max = LINKS;
+	w->query_options.cname_max = LINKS;
 	zone = add_zone(w);
 	hashes_add(hashes, "z.");
 	hashes_add(hashes, "ns.z.");
@@ -360,7 +360,7 @@ steps_of_all_links_are_counted(void **state)
 	char from[1024], to[64];
 
 	world_init(&w);
-	w.options.cname_max = LINKS;
+	w.query_options.cname_max = LINKS;
 	zone = add_zone(&w);
 	add_nsec(zone, "z.");
 	for (unsigned i = 0; i < LINKS; i++) {

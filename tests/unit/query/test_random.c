@@ -149,7 +149,8 @@ make_world(struct world *w)
 	w->options.minimal_responses = random_below(3) == 0;
 	w->options.confine_to_zone = random_below(4) == 0;
 	w->options.round_robin = random_below(4) == 0;
-	w->options.cname_max = random_below(4) == 0 ? random_below(4) : 18;
+	w->query_options.cname_max = random_below(4) == 0 ? random_below(4)
+		: 18;
 	for (unsigned i = 0; i < zones; i++) {
 		struct world_zone *zone;
 		char text[200];

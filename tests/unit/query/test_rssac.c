@@ -170,7 +170,7 @@ answers_count_where_it_is_asked_for(void **state)
 	struct world w;
 
 	world_init(&w);
-	w.options.rssac = r;
+	w.query_options.rssac = r;
 	world_add_zone(&w, "z.", "z. 60 SOA z. z. 1 2 3 4 5\nz. 60 NS ns.z.");
 	world_start(&w);
 	done(ask_for(&w, "z.", TYPE_SOA));

@@ -12,6 +12,7 @@
 #include "build/build.h"
 #include "dns/rrbatch.h"
 #include "keep/table_edit.h"
+#include "lib/settings_fixture.h"
 #include "store/writer.h"
 
 #include "world.h"
@@ -221,7 +222,7 @@ world_init(struct world *w)
 	w->options.version = "version";
 	w->options.udp4_size = 1232;
 	w->options.udp6_size = 1232;
-	w->options.cname_max = 18;
+	w->query_options.cname_max = 18;
 }
 
 struct world_zone *
@@ -294,19 +295,20 @@ world_start(struct world *w)
 		struct zone_setup setup = {
 			.apex = zone->apex,
 			.flags = zone->flags,
-			.query_acl = zone->query_acl,
-			.query_acl_count = zone->query_acl_count,
-			.provide_acl = zone->provide_acl,
-			.provide_acl_count = zone->provide_acl_count,
 		};
 
 		assert_int_equal(table_add(w->writer, &setup, 1,
 			&zone->entry), NSD_OK);
+		settings_fixture_set_acl(w->writer, zone->entry,
+			zone->query_acl, zone->query_acl_count,
+			zone->provide_acl, zone->provide_acl_count);
 		if (!zone->not_loaded)
 			table_set_zone(w->writer, zone->entry,
 				world_build_zone(w, zone));
 	}
-	assert_int_equal(query_ctx_create(&w->options, &w->counters, &w->ctx),
+	settings_fixture_publish(w->writer, &w->options);
+	assert_int_equal(query_ctx_create(&w->query_options, &w->counters,
+				 &w->ctx),
 		NSD_OK);
 }
 

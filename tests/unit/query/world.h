@@ -14,6 +14,7 @@
 #include "dns/message.h"
 #include "dns/name.h"
 #include "dns/rrtype.h"
+#include "keep/settings_edit.h"
 #include "query/query.h"
 #include "store/store.h"
 #include "zone/zone.h"
@@ -44,14 +45,15 @@ struct world_zone {
 	bool not_loaded; /* configured, but has no data */
 	uint32_t flags;  /* enum zone_entry_flags */
 	const struct acl_element *query_acl;
-	size_t query_acl_count;
+	uint32_t query_acl_count;
 	const struct acl_element *provide_acl;
-	size_t provide_acl_count;
+	uint32_t provide_acl_count;
 	store_ref entry;
 };
 
 struct world {
-	struct query_options options; /* set before world_start */
+	struct settings_setup options; /* set before world_start */
+	struct query_options query_options;
 	size_t zone_count;
 	struct world_zone zones[WORLD_ZONES_MAX];
 	struct store *store;

@@ -430,7 +430,7 @@ take_over(void)
 	uint64_t octets;
 
 	assert_int_equal(store_sweep_begin(f.writer, &sweep), NSD_OK);
-	mark_table(f.writer, sweep);
+	mark_roots(f.writer, sweep);
 	assert_int_equal(store_sweep_end(sweep, &octets), NSD_OK);
 	store_reclaim(f.writer);
 }

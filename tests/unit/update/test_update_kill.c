@@ -145,7 +145,7 @@ take_over(struct world *w, unsigned kill_number)
 
 	assert_int_equal(store_writer_open(w->store, &writer), NSD_OK);
 	assert_int_equal(store_sweep_begin(writer, &sweep), NSD_OK);
-	mark_table(writer, sweep);
+	mark_roots(writer, sweep);
 	assert_int_equal(store_sweep_end(sweep, &octets), NSD_OK);
 	store_reclaim(writer);
 	wrong = zone_check_sound(w->view, served(w), apex);

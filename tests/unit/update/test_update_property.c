@@ -405,7 +405,7 @@ take_over(struct world *w)
 	reader_leave(w);
 	store_reclaim(w->s.writer);
 	assert_int_equal(store_sweep_begin(w->s.writer, &sweep), NSD_OK);
-	mark_table(w->s.writer, sweep);
+	mark_roots(w->s.writer, sweep);
 	assert_int_equal(store_sweep_end(sweep, &octets), NSD_OK);
 	check_octets(w);
 	w->preparing = false;

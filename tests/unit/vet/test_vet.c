@@ -189,12 +189,11 @@ is_plain(const struct place *p)
 	case VET_ENTRY:
 		return p->at == 3 || IN_FIELD(p, struct zone_entry, id)
 			|| IN_FIELD(p, struct zone_entry, flags)
-			/* Options come from the configuration, sources
-			 * from the files. */
+			/* Options are never followed, sources are compared
+			 * with the files. */
 			|| IN_FIELD(p, struct zone_entry, options)
 			|| IN_FIELD(p, struct zone_entry, sources)
 			|| p->at >= offsetof(struct zone_entry, name);
-	case VET_OPTIONS: /* come from the configuration */
 	case VET_SOURCES: /* are compared with the files */
 		return true;
 	case VET_ZONE:

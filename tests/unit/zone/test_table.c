@@ -14,6 +14,7 @@
 #include "keep/sources_edit.h"
 #include "keep/table_edit.h"
 #include "lib/one_fixture.h"
+#include "lib/settings_fixture.h"
 #include "store/writer.h"
 #include "zone/measure.h"
 #include "keep/retire.h"
@@ -201,18 +202,27 @@ many_zones_come_and_go(void **state)
 	free(setups);
 }
 
+/* The lists of both ways to the zone: allow-query, then provide-xfr. */
+static void
+set_lists(store_ref entry, const struct acl_element *acl, uint32_t query,
+	uint32_t provide)
+{
+	settings_fixture_set_acl(f.writer, entry, acl, query, acl + query,
+		provide);
+}
+
 static void
 options_are_the_zones(void **state)
 {
 	const struct acl_element acl[3] = {{.port = 1}, {.port = 2},
 		{.port = 3}};
 	struct zone_setup setup = {.apex = zone_fixture_name("a."),
-		.query_acl = acl, .query_acl_count = 1,
-		.provide_acl = acl + 1, .provide_acl_count = 2,
 		.flags = ZONE_ENTRY_SECONDARY, .id = 9};
-	const struct zone_options *options;
+	const struct settings_options *options;
+	const struct acl_element *list;
 	const struct zone_entry *entry;
 	uint64_t before = reclaimed();
+	uint32_t count;
 	store_ref ref;
 
 	assert_int_equal(table_add(f.writer, &setup, 1, &ref), NSD_OK);
@@ -220,19 +230,25 @@ options_are_the_zones(void **state)
 	assert_int_equal(entry->id, 9);
 	assert_int_equal(entry->flags, ZONE_ENTRY_SECONDARY);
 	assert_int_equal(entry->zone, STORE_NONE);
+	assert_int_equal(entry->options, STORE_NONE);
+	set_lists(ref, acl, 1, 2);
 	options = store_get(f.view, entry->options);
-	assert_int_equal(options->query_acl_count, 1);
-	assert_int_equal(options->provide_acl_count, 2);
-	assert_int_equal(options->acl[2].port, 3);
-	setup.provide_acl_count = 0;
-	assert_int_equal(table_set_options(f.writer, ref, &setup), NSD_OK);
+	assert_int_equal(options->refs, 1);
+	list = settings_options_list(options, SETTINGS_ALLOW_QUERY, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(list[0].port, 1);
+	list = settings_options_list(options, SETTINGS_PROVIDE_XFR, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(list[1].port, 3);
+	set_lists(ref, acl, 1, 0);
 	options = store_get(f.view, entry->options);
-	assert_int_equal(options->provide_acl_count, 0);
-	setup.query_acl_count = 0;
-	assert_int_equal(table_set_options(f.writer, ref, &setup), NSD_OK);
+	settings_options_list(options, SETTINGS_PROVIDE_XFR, &count);
+	assert_int_equal(count, 0);
+	set_lists(ref, acl, 0, 0);
 	assert_int_equal(entry->options, STORE_NONE);
 	table_set_flags(f.writer, ref, ZONE_ENTRY_EXPIRED);
 	assert_int_equal(entry->flags, ZONE_ENTRY_EXPIRED);
+	set_lists(ref, acl, 1, 1);
 	assert_int_equal(remove_zone("a."), NSD_OK);
 	assert_int_equal(reclaimed(), before);
 }
@@ -394,12 +410,14 @@ sources_are_kept_beside_the_zone(void **state)
 static void
 zone_that_is_there_is_adopted(void **state)
 {
-	const struct acl_element acl[2] = {{.port = 1}, {.port = 2}};
+	const struct acl_element acl = {.port = 1};
+	const struct settings_lists lists = {.lists = {&acl}, .counts = {1}};
 	struct zone_setup setup = {.apex = zone_fixture_name("A.b."),
-		.query_acl = acl, .query_acl_count = 1,
-		.provide_acl = acl + 1, .provide_acl_count = 1, .id = 9};
+		.id = 9};
+	const struct settings_options *options;
 	const struct zone_entry *entry;
-	store_ref ref, again = STORE_NONE, options;
+	store_ref ref, again = STORE_NONE;
+	struct settings_edit *edit;
 	uint64_t empty;
 
 	assert_int_equal(table_adopt(f.writer, &setup, &again),
@@ -408,19 +426,26 @@ zone_that_is_there_is_adopted(void **state)
 	empty = reclaimed();
 	assert_int_equal(table_add(f.writer, &setup, 1, &ref), NSD_OK);
 	entry = store_get(f.view, ref);
-	options = entry->options;
 	table_set_flags(f.writer, ref, ZONE_ENTRY_EXPIRED);
 	setup.id = 3;
 	setup.flags = ZONE_ENTRY_SECONDARY;
-	assert_int_equal(table_adopt(f.writer, &setup, &again), NSD_OK);
+	assert_int_equal(settings_edit_begin(f.writer, &edit), NSD_OK);
+	assert_int_equal(settings_edit_options(edit, &lists, &setup.options),
+		NSD_OK);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(table_adopt(f.writer, &setup, &again),
+			NSD_OK);
+	settings_edit_end(edit);
 	assert_int_equal(again, ref);
 	assert_int_equal(entry->id, 3);
 	assert_int_equal(entry->flags,
 		ZONE_ENTRY_SECONDARY | ZONE_ENTRY_EXPIRED);
-	assert_int_equal(entry->options, options);
-	setup.provide_acl = acl;
+	assert_int_equal(entry->options, setup.options);
+	options = store_get(f.view, entry->options);
+	assert_int_equal(options->refs, 1);
+	setup.options = STORE_NONE;
 	assert_int_equal(table_adopt(f.writer, &setup, &again), NSD_OK);
-	assert_int_not_equal(entry->options, options);
+	assert_int_equal(entry->options, STORE_NONE);
 	setup.apex = zone_fixture_name("x.A.b.");
 	assert_int_equal(table_adopt(f.writer, &setup, &again),
 		NSD_E_NOT_FOUND);
@@ -451,7 +476,6 @@ sweep_keeps_what_is_published_and_no_more(void **state)
 		"b RRSIG MX 8 2 60 20300101000000 20200101000000 1 a. AAAA\n"
 		"c RRSIG MX 8 2 60 20300101000000 20200101000000 1 a. AAAA\n");
 	const struct acl_element acl = {.port = 1};
-	struct zone_setup setup = {.query_acl = &acl, .query_acl_count = 1};
 	struct store_sweep *sweep;
 	store_ref first, second, lost;
 	uint64_t empty, published, octets;
@@ -465,7 +489,7 @@ sweep_keeps_what_is_published_and_no_more(void **state)
 		NSD_OK);
 	assert_int_equal(zone_fixture_load(&f, "b.", TEXT("1", ""), &second),
 		NSD_OK);
-	assert_int_equal(table_set_options(f.writer, second, &setup), NSD_OK);
+	set_lists(second, &acl, 1, 0);
 	sources_set(f.writer, second, two_sources, 2, 0);
 	published = reclaimed();
 	assert_measured();
@@ -478,7 +502,7 @@ sweep_keeps_what_is_published_and_no_more(void **state)
 	soa = store_edit(store_writer_heap(f.writer), zone->soa);
 	soa->refs += 7;
 	assert_int_equal(store_sweep_begin(f.writer, &sweep), NSD_OK);
-	mark_table(f.writer, sweep);
+	mark_roots(f.writer, sweep);
 	assert_int_equal(store_sweep_end(sweep, &octets), NSD_OK);
 	assert_true(octets > 500);
 	assert_int_equal(reclaimed(), published);

@@ -1,0 +1,82 @@
+/*
+ * settings_edit.h - makes the settings that others read (settings/settings.h),
+ * and publishes them. The loader's.
+ *
+ * A session makes keys and options. Each content is one object: what the
+ * published settings hold already is used again, so the references of what has
+ * not changed stay the same.
+ */
+#ifndef KEEP_SETTINGS_EDIT_H
+#define KEEP_SETTINGS_EDIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mac.h"
+#include "settings/settings.h"
+
+struct store_writer;
+
+/* One at a time, in the thread of the writer. */
+struct settings_edit;
+
+/* Begins a session.
+ * out: *edit, the caller's until settings_edit_end. returns NSD_OK,
+ * NSD_E_MEMORY. Cost: a look at all that the published settings lead to. */
+enum nsd_err settings_edit_begin(struct store_writer *writer,
+	struct settings_edit **edit) MUST_USE;
+
+/* Lets go of what nobody else holds by now. NULL is fine. */
+void settings_edit_end(struct settings_edit *edit);
+
+/* A key by its wire name, in any case.
+ * out: *key, lent until the end of the session; who keeps it has to be a holder
+ * by then. returns NSD_OK, NSD_E_MEMORY. */
+enum nsd_err settings_edit_key(struct settings_edit *edit,
+	const uint8_t *name, enum mac_kind algorithm, store_ref *key)
+	MUST_USE;
+
+/* The lists of a pattern or zone. Octets of elements that mean nothing, such as
+ * the mask of a single address, are zero. */
+struct settings_lists {
+	const struct acl_element *lists[SETTINGS_LIST_COUNT];
+	uint32_t counts[SETTINGS_LIST_COUNT];
+};
+
+/* Options with these lists, whose keys are of this session.
+ * out: *options, as a key is lent; none if all lists are empty.
+ * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT: so long a list fits no object. */
+enum nsd_err settings_edit_options(struct settings_edit *edit,
+	const struct settings_lists *lists, store_ref *options) MUST_USE;
+
+/* What the server's options are to be. All is borrowed. */
+struct settings_setup {
+	const char *identity;    /* NULL: none */
+	const char *version;
+	const uint8_t *nsid;
+	uint16_t nsid_len;
+	uint16_t udp4_size;
+	uint16_t udp6_size;
+	bool minimal_responses;
+	bool round_robin;
+	bool refuse_any;
+	bool confine_to_zone;
+	bool drop_updates;
+	bool tcp_reject_overflow;
+	uint32_t tcp_count;
+	uint32_t tcp_query_count;
+	uint32_t tcp_timeout_sec;
+	const store_ref *keys;     /* of the session */
+	uint32_t key_count;
+	const store_ref *patterns; /* options of the session, or none */
+	uint32_t pattern_count;
+};
+
+/* Publishes settings in place of those that are there, and lets go of these.
+ * returns NSD_OK; NSD_E_MEMORY, NSD_E_LIMIT: all is as it was. */
+enum nsd_err settings_edit_publish(struct settings_edit *edit,
+	const struct settings_setup *setup) MUST_USE;
+
+#endif

@@ -1,0 +1,35 @@
+/* load_settings.h - converts a configuration to the settings that others read
+ * in the store. */
+#ifndef LOAD_LOAD_SETTINGS_H
+#define LOAD_LOAD_SETTINGS_H
+
+#include "base/err.h"
+#include "conf/conf.h"
+#include "keep/settings_edit.h"
+#include "store/store.h"
+
+/*
+ * Makes the options of a pattern, or of a zone of its own.
+ * out: *options, lent until the end of the session; or none.
+ * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT: a list is too long.
+ */
+enum nsd_err load_settings_options(struct settings_edit *edit,
+	const struct conf_pattern *pattern, store_ref *options) MUST_USE;
+
+/* Publishes the settings of a configuration: the server's options, all keys,
+ * all patterns. returns as load_settings_options; on failure all is as it
+ * was. */
+enum nsd_err load_settings_publish(struct settings_edit *edit,
+	const struct conf *conf) MUST_USE;
+
+/*
+ * Finds what load_settings_publish has made of a pattern of the configuration
+ * that is published. So a zone that comes costs no look at all patterns.
+ * returns true and lends *options, which may be none, until others are
+ * published; false: that pattern has no name, or is not published.
+ */
+bool load_settings_find(const struct store_view *view,
+	const struct conf *conf, const struct conf_pattern *pattern,
+	store_ref *options);
+
+#endif

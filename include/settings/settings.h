@@ -1,0 +1,171 @@
+/*
+ * settings.h - what the configuration says, as those who read the store need
+ * it.
+ *
+ *   STORE_ROOT_SETTINGS -> settings -> settings_key, of each key
+ *                                   -> settings_options, of each pattern
+ *   zone_entry                      -> settings_options -> settings_key
+ *
+ * All zones of a pattern share its options. A new version is published by a
+ * swing of the root, and of the reference in each entry whose options differ.
+ * Nothing here is changed but the counts of holders; so what was read once
+ * stays as it is until the reader is quiescent.
+ *
+ * Secrets of keys are not in the store (doc/decisions/0066).
+ */
+#ifndef SETTINGS_SETTINGS_H
+#define SETTINGS_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/store.h"
+
+/* ---- keys ---------------------------------------------------------------- */
+
+/* A key of TSIG. Who asks whether two elements mean the same key compares the
+ * references to it. */
+struct settings_key {
+	uint32_t refs;     /* holders; the writer's */
+	uint8_t algorithm; /* enum mac_kind */
+	uint8_t name_len;  /* with the root label */
+	uint8_t name[];    /* wire name in lower case */
+};
+
+static inline size_t
+settings_key_size(const struct settings_key *key)
+{
+	return sizeof(*key) + key->name_len;
+}
+
+/* ---- options of zones ---------------------------------------------------- */
+
+enum acl_kind { ACL_SINGLE, ACL_MASK, ACL_RANGE };
+
+/* One element of a list (doc/surface.md 1.7). Addresses in network order; IPv4
+ * in the first 4 octets, and zeros. */
+struct acl_element {
+	uint8_t family;    /* 4 or 6 */
+	uint8_t kind;      /* enum acl_kind */
+	uint8_t blocked;   /* BLOCKED */
+	uint8_t needs_key; /* 0: unsigned messages match */
+	uint16_t port;     /* 0: any */
+	uint8_t axfr_only; /* of request-xfr: AXFR */
+	uint8_t allow_udp; /* of request-xfr: UDP */
+	store_ref key;     /* struct settings_key; none, and needs_key: a key
+			    * that there is not, so nothing matches */
+	uint8_t address[16];
+	uint8_t other[16]; /* mask, or last address of the range */
+};
+
+/* The lists of a zone, in the order in which they lie. */
+#define SETTINGS_LISTS(X)                                                    \
+	X(ALLOW_QUERY, allow_query)                                          \
+	X(PROVIDE_XFR, provide_xfr)                                          \
+	X(ALLOW_NOTIFY, allow_notify)                                        \
+	X(REQUEST_XFR, request_xfr)                                          \
+	X(NOTIFY, notify)
+
+#define SETTINGS_LIST_ENUM(code, field) SETTINGS_##code,
+enum settings_list { SETTINGS_LISTS(SETTINGS_LIST_ENUM) SETTINGS_LIST_COUNT };
+#undef SETTINGS_LIST_ENUM
+
+/* What a pattern, or a zone of its own, says. Never without an element: an
+ * entry has none instead. */
+struct settings_options {
+	uint32_t refs; /* holders; the writer's */
+	uint32_t ends[SETTINGS_LIST_COUNT]; /* elements before the end of each
+					     * list; the next begins there */
+	struct acl_element acl[];
+};
+
+static inline size_t
+settings_options_size(const struct settings_options *options)
+{
+	return sizeof(*options)
+		+ (size_t)options->ends[SETTINGS_LIST_COUNT - 1]
+		* sizeof(options->acl[0]);
+}
+
+/* The elements of a list. Lent until the reader is quiescent. */
+static inline const struct acl_element *
+settings_options_list(const struct settings_options *options,
+	enum settings_list list, uint32_t *count)
+{
+	uint32_t first = list > 0 ? options->ends[list - 1] : 0;
+
+	*count = options->ends[list] - first;
+	return options->acl + first;
+}
+
+/* ---- options of the server ----------------------------------------------- */
+
+/* Octets within a struct settings. */
+struct settings_text {
+	uint32_t at;  /* from its start; 0: there is no such text */
+	uint32_t len;
+};
+
+/* The options of the server that shape answers (doc/surface.md 1.2). Behind
+ * them: key_count references to keys, and pattern_count to options, both in the
+ * order of the names in nsd.conf; then the octets of the texts. */
+struct settings {
+	uint32_t len;         /* octets of this object */
+	uint16_t udp4_size;   /* ipv4-edns-size */
+	uint16_t udp6_size;
+	bool minimal_responses;
+	bool round_robin;
+	bool refuse_any;
+	bool confine_to_zone;
+	bool drop_updates;
+	bool tcp_reject_overflow;
+	uint32_t tcp_count;
+	uint32_t tcp_query_count; /* 0: any number */
+	uint32_t tcp_timeout_sec;
+	struct settings_text identity; /* none: refuse (hide-identity) */
+	struct settings_text version;  /* none: refuse (hide-version) */
+	struct settings_text nsid;
+	uint32_t key_count;
+	uint32_t pattern_count;
+	store_ref refs[];
+};
+
+/* Octets of settings without their texts. */
+static inline size_t
+settings_head_size(const struct settings *settings)
+{
+	return sizeof(*settings)
+		+ ((size_t)settings->key_count + settings->pattern_count)
+		* sizeof(settings->refs[0]);
+}
+
+/* The settings that are published now, or, before the first publish, those of
+ * an empty nsd.conf that hides who we are. Never NULL. Lent until the reader is
+ * quiescent. */
+const struct settings *settings_get(const struct store_view *view);
+
+/* The octets of a text of these settings, or NULL. */
+static inline const uint8_t *
+settings_read_text(const struct settings *settings,
+	const struct settings_text *text)
+{
+	return text->at != 0 ? (const uint8_t *)settings + text->at : NULL;
+}
+
+/* key_count references to struct settings_key. */
+static inline const store_ref *
+settings_keys(const struct settings *settings)
+{
+	return settings->refs;
+}
+
+/* pattern_count references to struct settings_options; none: a pattern that has
+ * no lists. */
+static inline const store_ref *
+settings_patterns(const struct settings *settings)
+{
+	return settings->refs + settings->key_count;
+}
+
+#endif

@@ -1,0 +1,357 @@
+/* settings_edit.c - makes and publishes settings. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dns/name.h"
+#include "keep/release.h"
+#include "keep/settings_edit.h"
+#include "keep/share.h"
+#include "store/writer.h"
+
+#define SLOTS_MIN 64u
+/* Keys and options begin with the count of their holders: their contents are
+ * what is behind it. */
+#define REFS_LEN sizeof(uint32_t)
+
+enum edit_kind { EDIT_KEY, EDIT_OPTIONS };
+
+/* An object of this session, which is one of its holders. */
+struct edit_slot {
+	uint64_t hash;
+	store_ref ref; /* none: a free slot */
+	uint32_t len;
+	enum edit_kind kind;
+};
+
+struct settings_edit {
+	struct store_writer *writer;
+	struct store_heap *heap;
+	const struct store_view *view;
+	struct edit_slot *slots;
+	size_t room;   /* a power of two */
+	size_t count;
+	uint8_t *draft; /* of an object */
+	size_t draft_room;
+};
+
+static void
+edit_hold(const struct settings_edit *edit, store_ref ref)
+{
+	if (ref != STORE_NONE)
+		*(uint32_t *)store_edit(edit->heap, ref) += 1;
+}
+
+/* ---- what there is ----------------------------------------------------- */
+
+static void
+slots_put(struct edit_slot *slots, size_t room, const struct edit_slot *slot)
+{
+	size_t at = slot->hash & (room - 1);
+
+	while (slots[at].ref != STORE_NONE)
+		at = (at + 1) & (room - 1);
+	slots[at] = *slot;
+}
+
+static enum nsd_err
+slots_grow(struct settings_edit *edit)
+{
+	size_t room = edit->room > 0 ? edit->room * 2 : SLOTS_MIN;
+	struct edit_slot *slots = calloc(room, sizeof(*slots));
+
+	if (slots == NULL)
+		return NSD_E_MEMORY;
+	for (size_t i = 0; i < edit->room; i++)
+		if (edit->slots[i].ref != STORE_NONE)
+			slots_put(slots, room, &edit->slots[i]);
+	free(edit->slots);
+	edit->slots = slots;
+	edit->room = room;
+	return NSD_OK;
+}
+
+static uint64_t
+edit_hash(enum edit_kind kind, const void *object, size_t len)
+{
+	return share_hash_octets(kind, (const uint8_t *)object + REFS_LEN,
+		len - REFS_LEN);
+}
+
+/* The object with these contents, or none. */
+static store_ref
+edit_find(const struct settings_edit *edit, const struct edit_slot *wanted,
+	const void *object)
+{
+	size_t at = wanted->hash & (edit->room - 1);
+	const struct edit_slot *slot;
+
+	for (; edit->room > 0; at = (at + 1) & (edit->room - 1)) {
+		slot = &edit->slots[at];
+		if (slot->ref == STORE_NONE)
+			break;
+		if (slot->hash == wanted->hash && slot->kind == wanted->kind
+			&& slot->len == wanted->len
+			&& memcmp((const uint8_t *)store_get(edit->view,
+					  slot->ref) + REFS_LEN,
+				   (const uint8_t *)object + REFS_LEN,
+				   slot->len - REFS_LEN) == 0)
+			return slot->ref;
+	}
+	return STORE_NONE;
+}
+
+/* Takes a published object into the session, unless its contents are there. */
+static enum nsd_err
+edit_take(struct settings_edit *edit, enum edit_kind kind, store_ref ref,
+	size_t len)
+{
+	const void *object = store_get(edit->view, ref);
+	struct edit_slot slot = {edit_hash(kind, object, len), ref,
+		(uint32_t)len, kind};
+
+	if (edit_find(edit, &slot, object) != STORE_NONE)
+		return NSD_OK;
+	if (edit->count >= edit->room / 2 && slots_grow(edit) != NSD_OK)
+		return NSD_E_MEMORY;
+	slots_put(edit->slots, edit->room, &slot);
+	edit->count++;
+	edit_hold(edit, ref);
+	return NSD_OK;
+}
+
+/* ---- a session --------------------------------------------------------- */
+
+enum nsd_err
+settings_edit_begin(struct store_writer *writer, struct settings_edit **out)
+{
+	const struct settings *old = settings_get(store_writer_view(writer));
+	struct settings_edit *edit = calloc(1, sizeof(*edit));
+	const store_ref *refs = settings_keys(old);
+	enum nsd_err err = NSD_OK;
+
+	if (edit == NULL)
+		return NSD_E_MEMORY;
+	edit->writer = writer;
+	edit->heap = store_writer_lasting(writer);
+	edit->view = store_writer_view(writer);
+	for (uint32_t i = 0; i < old->key_count && err == NSD_OK; i++)
+		err = edit_take(edit, EDIT_KEY, refs[i],
+			settings_key_size(store_get(edit->view, refs[i])));
+	refs = settings_patterns(old);
+	for (uint32_t i = 0; i < old->pattern_count && err == NSD_OK; i++)
+		if (refs[i] != STORE_NONE)
+			err = edit_take(edit, EDIT_OPTIONS, refs[i],
+				settings_options_size(store_get(edit->view,
+					refs[i])));
+	if (err != NSD_OK) {
+		settings_edit_end(edit);
+		return err;
+	}
+	*out = edit;
+	return NSD_OK;
+}
+
+void
+settings_edit_end(struct settings_edit *edit)
+{
+	struct releaser r;
+
+	if (edit == NULL)
+		return;
+	r = (struct releaser){edit->view, edit->heap, edit->writer, NULL};
+	for (size_t i = 0; i < edit->room; i++) {
+		const struct edit_slot *slot = &edit->slots[i];
+
+		if (slot->ref == STORE_NONE)
+			continue;
+		if (slot->kind == EDIT_KEY)
+			release_key(&r, slot->ref);
+		else
+			release_options(&r, slot->ref);
+	}
+	free(edit->slots);
+	free(edit->draft);
+	free(edit);
+}
+
+/* Makes the draft of an object, all zero; NULL without memory. */
+static void *
+edit_draft(struct settings_edit *edit, size_t len)
+{
+	if (len > edit->draft_room) {
+		uint8_t *draft = realloc(edit->draft, len);
+
+		if (draft == NULL)
+			return NULL;
+		edit->draft = draft;
+		edit->draft_room = len;
+	}
+	memset(edit->draft, 0, len);
+	return edit->draft;
+}
+
+/* The object with the contents of the draft. *made: there was none. */
+static enum nsd_err
+edit_keep(struct settings_edit *edit, enum edit_kind kind, size_t len,
+	store_ref *ref, bool *made)
+{
+	struct edit_slot slot = {edit_hash(kind, edit->draft, len), STORE_NONE,
+		(uint32_t)len, kind};
+	void *object;
+
+	*made = false;
+	slot.ref = edit_find(edit, &slot, edit->draft);
+	if (slot.ref == STORE_NONE) {
+		if (edit->count >= edit->room / 2
+			&& slots_grow(edit) != NSD_OK)
+			return NSD_E_MEMORY;
+		object = store_alloc(edit->heap, len, &slot.ref);
+		if (object == NULL)
+			return NSD_E_MEMORY;
+		memcpy(object, edit->draft, len);
+		slots_put(edit->slots, edit->room, &slot);
+		edit->count++;
+		edit_hold(edit, slot.ref);
+		*made = true;
+	}
+	*ref = slot.ref;
+	return NSD_OK;
+}
+
+/* ---- keys and options -------------------------------------------------- */
+
+enum nsd_err
+settings_edit_key(struct settings_edit *edit, const uint8_t *name,
+	enum mac_kind algorithm, store_ref *ref)
+{
+	size_t len = sizeof(struct settings_key) + name_len(name);
+	struct settings_key *key = edit_draft(edit, len);
+	bool made;
+
+	if (key == NULL)
+		return NSD_E_MEMORY;
+	key->algorithm = (uint8_t)algorithm;
+	key->name_len = (uint8_t)name_len(name);
+	memcpy(key->name, name, key->name_len);
+	name_lower(key->name);
+	return edit_keep(edit, EDIT_KEY, len, ref, &made);
+}
+
+enum nsd_err
+settings_edit_options(struct settings_edit *edit,
+	const struct settings_lists *lists, store_ref *ref)
+{
+	struct settings_options *options;
+	uint64_t count = 0, at = 0;
+	bool made;
+	size_t len;
+	enum nsd_err err;
+
+	for (unsigned i = 0; i < SETTINGS_LIST_COUNT; i++)
+		count += lists->counts[i];
+	*ref = STORE_NONE;
+	if (count == 0)
+		return NSD_OK;
+	if (count > (STORE_OBJECT_MAX - sizeof(*options))
+			/ sizeof(options->acl[0]))
+		return NSD_E_LIMIT;
+	len = sizeof(*options) + count * sizeof(options->acl[0]);
+	options = edit_draft(edit, len);
+	if (options == NULL)
+		return NSD_E_MEMORY;
+	for (unsigned i = 0; i < SETTINGS_LIST_COUNT; i++) {
+		if (lists->counts[i] > 0)
+			memcpy(options->acl + at, lists->lists[i],
+				lists->counts[i] * sizeof(options->acl[0]));
+		at += lists->counts[i];
+		options->ends[i] = (uint32_t)at;
+	}
+	err = edit_keep(edit, EDIT_OPTIONS, len, ref, &made);
+	for (size_t i = 0; err == NSD_OK && made && i < count; i++)
+		edit_hold(edit, options->acl[i].key);
+	return err;
+}
+
+/* ---- publishing -------------------------------------------------------- */
+
+/* Adds a text behind what the object has so far. NULL: there is none. */
+static struct settings_text
+text_add(struct settings *settings, const void *text, size_t len)
+{
+	struct settings_text place = {0, (uint32_t)len};
+
+	if (text == NULL)
+		return (struct settings_text){0, 0};
+	place.at = settings->len;
+	memcpy((uint8_t *)settings + place.at, text, len);
+	settings->len += (uint32_t)len;
+	return place;
+}
+
+static size_t
+text_len(const char *text)
+{
+	return text != NULL ? strlen(text) : 0;
+}
+
+static void
+settings_fill(const struct settings_edit *edit, struct settings *settings,
+	const struct settings_setup *setup)
+{
+	store_ref *refs = settings->refs;
+
+	*settings = (struct settings){
+		.udp4_size = setup->udp4_size,
+		.udp6_size = setup->udp6_size,
+		.minimal_responses = setup->minimal_responses,
+		.round_robin = setup->round_robin,
+		.refuse_any = setup->refuse_any,
+		.confine_to_zone = setup->confine_to_zone,
+		.drop_updates = setup->drop_updates,
+		.tcp_reject_overflow = setup->tcp_reject_overflow,
+		.tcp_count = setup->tcp_count,
+		.tcp_query_count = setup->tcp_query_count,
+		.tcp_timeout_sec = setup->tcp_timeout_sec,
+		.key_count = setup->key_count,
+		.pattern_count = setup->pattern_count,
+	};
+	for (uint32_t i = 0; i < setup->key_count; i++) {
+		edit_hold(edit, setup->keys[i]);
+		*refs++ = setup->keys[i];
+	}
+	for (uint32_t i = 0; i < setup->pattern_count; i++) {
+		edit_hold(edit, setup->patterns[i]);
+		*refs++ = setup->patterns[i];
+	}
+	settings->len = (uint32_t)((uint8_t *)refs - (uint8_t *)settings);
+	settings->identity = text_add(settings, setup->identity,
+		text_len(setup->identity));
+	settings->version = text_add(settings, setup->version,
+		text_len(setup->version));
+	settings->nsid = text_add(settings, setup->nsid, setup->nsid_len);
+}
+
+enum nsd_err
+settings_edit_publish(struct settings_edit *edit,
+	const struct settings_setup *setup)
+{
+	struct releaser r = {edit->view, edit->heap, edit->writer, NULL};
+	store_ref old = store_root(edit->view, STORE_ROOT_SETTINGS), ref;
+	size_t len = sizeof(struct settings)
+		+ ((size_t)setup->key_count + setup->pattern_count)
+			* sizeof(store_ref)
+		+ text_len(setup->identity) + text_len(setup->version)
+		+ setup->nsid_len;
+	struct settings *settings;
+
+	if (len > STORE_OBJECT_MAX)
+		return NSD_E_LIMIT;
+	settings = store_alloc(edit->heap, len, &ref);
+	if (settings == NULL)
+		return NSD_E_MEMORY;
+	settings_fill(edit, settings, setup);
+	store_publish(edit->writer, STORE_ROOT_SETTINGS, ref);
+	if (old != STORE_NONE)
+		release_settings(&r, old);
+	return NSD_OK;
+}

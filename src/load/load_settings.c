@@ -1,0 +1,177 @@
+/* load_settings.c - converts a configuration to settings. */
+#include "config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dns/tsig.h"
+#include "load/load_settings.h"
+
+/* ---- keys ---------------------------------------------------------------- */
+
+/* The algorithm with a name of nsd.conf (doc/surface.md 1.6), which is the
+ * first label of its name in a TSIG. conf refuses other names. */
+static enum mac_kind
+key_find_algorithm(const char *text)
+{
+	size_t len = strlen(text);
+
+	for (unsigned i = 0; i < MAC_KIND_COUNT; i++) {
+		const uint8_t *name = tsig_algorithm_name((enum mac_kind)i);
+
+		if (name[0] == len && memcmp(name + 1, text, len) == 0)
+			return (enum mac_kind)i;
+	}
+	assert(!"an algorithm of TSIG");
+	return MAC_HMAC_SHA256;
+}
+
+static enum nsd_err
+key_make(struct settings_edit *edit, const struct conf_key *key,
+	store_ref *ref)
+{
+	return settings_edit_key(edit, key->wire,
+		key_find_algorithm(key->algorithm_name), ref);
+}
+
+/* ---- lists --------------------------------------------------------------- */
+
+static enum nsd_err
+element_convert(struct settings_edit *edit, const struct conf_acl *acl,
+	struct acl_element *e)
+{
+	e->family = acl->family;
+	e->kind = acl->kind == CONF_ACL_SINGLE ? ACL_SINGLE
+		: acl->kind == CONF_ACL_RANGE  ? ACL_RANGE
+					       : ACL_MASK;
+	e->blocked = acl->blocked;
+	e->needs_key = acl->key_name != NULL;
+	e->axfr_only = acl->axfr_only;
+	e->allow_udp = acl->allow_udp;
+	e->port = acl->port;
+	memcpy(e->address, acl->address, sizeof(e->address));
+	memcpy(e->other, acl->other, sizeof(e->other));
+	/* A key that there is not has no name. */
+	if (acl->key == NULL || acl->key->name == NULL)
+		return NSD_OK;
+	return key_make(edit, acl->key, &e->key);
+}
+
+enum nsd_err
+load_settings_options(struct settings_edit *edit,
+	const struct conf_pattern *pattern, store_ref *options)
+{
+#define LOAD_SETTINGS_LIST(code, field) &pattern->field,
+	const struct conf_acls *const from[] = {
+		SETTINGS_LISTS(LOAD_SETTINGS_LIST)};
+#undef LOAD_SETTINGS_LIST
+	struct settings_lists lists = {{NULL}, {0}};
+	struct acl_element *elements;
+	enum nsd_err err = NSD_OK;
+	size_t count = 0;
+
+	for (unsigned i = 0; i < SETTINGS_LIST_COUNT; i++)
+		count += lists.counts[i] = from[i]->count;
+	*options = STORE_NONE;
+	if (count == 0)
+		return NSD_OK;
+	elements = calloc(count, sizeof(*elements));
+	if (elements == NULL)
+		return NSD_E_MEMORY;
+	count = 0;
+	for (unsigned i = 0; i < SETTINGS_LIST_COUNT; i++) {
+		lists.lists[i] = &elements[count];
+		for (uint32_t n = 0; err == NSD_OK && n < from[i]->count; n++)
+			err = element_convert(edit, &from[i]->items[n],
+				&elements[count++]);
+	}
+	if (err == NSD_OK)
+		err = settings_edit_options(edit, &lists, options);
+	free(elements);
+	return err;
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+static struct settings_setup
+settings_convert(const struct conf_server *o)
+{
+	return (struct settings_setup){
+		.identity = o->hide_identity ? NULL : o->identity,
+		.version = o->hide_version ? NULL
+			: o->version != NULL ? o->version
+					     : PACKAGE_STRING,
+		.nsid = o->nsid_len > 0 ? o->nsid_data : NULL,
+		.nsid_len = (uint16_t)o->nsid_len,
+		.udp4_size = (uint16_t)o->ipv4_edns_size,
+		.udp6_size = (uint16_t)o->ipv6_edns_size,
+		.minimal_responses = o->minimal_responses,
+		.round_robin = o->round_robin,
+		.refuse_any = o->refuse_any,
+		.confine_to_zone = o->confine_to_zone,
+		.drop_updates = o->drop_updates,
+		.tcp_reject_overflow = o->tcp_reject_overflow,
+		.tcp_count = o->tcp_count,
+		.tcp_query_count = o->tcp_query_count,
+		.tcp_timeout_sec = o->tcp_timeout,
+	};
+}
+
+enum nsd_err
+load_settings_publish(struct settings_edit *edit, const struct conf *conf)
+{
+	struct settings_setup setup = settings_convert(&conf->server);
+	store_ref *refs = calloc(conf->key_count + conf->pattern_count + 1,
+		sizeof(*refs));
+	store_ref *patterns;
+	enum nsd_err err = NSD_OK;
+	char host[256] = "";
+
+	if (refs == NULL)
+		return NSD_E_MEMORY;
+	patterns = refs + conf->key_count;
+	for (size_t i = 0; err == NSD_OK && i < conf->key_count; i++)
+		err = key_make(edit, conf->keys[i], &refs[i]);
+	for (size_t i = 0; err == NSD_OK && i < conf->pattern_count; i++)
+		err = load_settings_options(edit, conf->patterns[i],
+			&patterns[i]);
+	if (!conf->server.hide_identity && setup.identity == NULL) {
+		gethostname(host, sizeof(host) - 1);
+		setup.identity = host;
+	}
+	setup.keys = refs;
+	setup.key_count = (uint32_t)conf->key_count;
+	setup.patterns = patterns;
+	setup.pattern_count = (uint32_t)conf->pattern_count;
+	if (err == NSD_OK)
+		err = settings_edit_publish(edit, &setup);
+	free(refs);
+	return err;
+}
+
+bool
+load_settings_find(const struct store_view *view, const struct conf *conf,
+	const struct conf_pattern *pattern, store_ref *options)
+{
+	const struct settings *settings = settings_get(view);
+	size_t low = 0, high = conf->pattern_count;
+
+	if (settings->pattern_count != conf->pattern_count
+		|| pattern->name == NULL)
+		return false;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (conf->patterns[middle] == pattern) {
+			*options = settings_patterns(settings)[middle];
+			return true;
+		}
+		if (strcmp(conf->patterns[middle]->name, pattern->name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
