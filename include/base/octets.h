@@ -5,6 +5,7 @@
 #ifndef BASE_OCTETS_H
 #define BASE_OCTETS_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +25,7 @@ octets_get_u32(const uint8_t *p)
 	uint32_t v;
 
 	memcpy(&v, p, sizeof(v));
-	return __builtin_bswap32(v);
+	return be32toh(v);
 }
 
 static inline void
@@ -37,7 +38,7 @@ octets_put_u16(uint8_t *p, uint16_t v)
 static inline void
 octets_put_u32(uint8_t *p, uint32_t v)
 {
-	v = __builtin_bswap32(v);
+	v = htobe32(v);
 	memcpy(p, &v, sizeof(v));
 }
 

@@ -1,4 +1,5 @@
 /* owner.c - sort keys of names and canonical order (RFC 4034 section 6.1). */
+#include <endian.h>
 #include <string.h>
 
 #include "dns/name.h"
@@ -42,8 +43,8 @@ owner_make_key(struct owner *owner, const uint8_t *label_at, unsigned labels)
 	owner->flags |= OWNER_KEY_WHOLE;
 done:
 	memcpy(owner->key, key, KEY_LEN);
-	owner->key[0] = __builtin_bswap64(owner->key[0]);
-	owner->key[1] = __builtin_bswap64(owner->key[1]);
+	owner->key[0] = be64toh(owner->key[0]);
+	owner->key[1] = be64toh(owner->key[1]);
 }
 
 bool

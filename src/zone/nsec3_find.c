@@ -1,5 +1,7 @@
 /* nsec3_find.c - finds the record of a chain that matches or covers a hash,
  * for many hashes at a time. */
+#include <endian.h>
+
 #include "base/octets.h"
 #include "zone/nsec3_page.h"
 
@@ -31,9 +33,9 @@ key_read(const uint8_t *hash)
 	struct key key;
 
 	memcpy(&key.high, hash, 8);
-	key.high = __builtin_bswap64(key.high);
+	key.high = be64toh(key.high);
 	memcpy(&key.middle, hash + 8, 8);
-	key.middle = __builtin_bswap64(key.middle);
+	key.middle = be64toh(key.middle);
 	key.low = octets_get_u32(hash + 16);
 	return key;
 }
@@ -44,7 +46,7 @@ high_read(const uint8_t *hash)
 	uint64_t high;
 
 	memcpy(&high, hash, 8);
-	return __builtin_bswap64(high);
+	return be64toh(high);
 }
 
 /* True if a stored hash is greater than the key. */
