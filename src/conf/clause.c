@@ -126,9 +126,8 @@ pattern_merge_option(struct conf_parser *p, const struct conf_option *option,
 	size_t item_size = option_item_size(option->type);
 	void *to = (char *)dst + option->offset;
 	const void *from = (const char *)src + option->offset;
-	const struct conf_list *more = from;
 	struct conf_list *list = to;
-	struct conf_acl *acl;
+	struct conf_acl *acls;
 	uint32_t i;
 
 	if (option->type == TYPE_RRL) {
@@ -141,13 +140,12 @@ pattern_merge_option(struct conf_parser *p, const struct conf_option *option,
 			list->capacity = 0;
 		return true;
 	}
-	for (i = 0; i < more->count; i++) {
-		acl = list_add_item(p, list, item_size);
-		if (acl == NULL)
-			return false;
-		*acl = ((const struct conf_acl *)more->items)[i];
-		acl->inherited = true;
-	}
+	i = list->count;
+	if (!list_add_list(p, list, from, item_size))
+		return false;
+	acls = list->items;
+	for (; i < list->count; i++)
+		acls[i].inherited = true;
 	return true;
 }
 
@@ -258,6 +256,7 @@ clause_option(struct conf_parser *p, const struct conf_token *token,
 		stray_option(p, token);
 		return;
 	}
+	p->option_place = token->place;
 	place_note(p, option, &token->place);
 	value_word_count(option, words->first, &least, &most);
 	if (words->count < least) {

@@ -242,7 +242,10 @@ parser_load(struct conf_parser *p, const char *file, const char *text,
 
 static const struct conf_limits parser_limits = {
 	.includes = 2000000,
+	.deep = 100000,
 	.octets = (uint64_t)2 << 30,
+	.list = 65536,
+	.inherited = 8u << 20,
 };
 
 enum nsd_err

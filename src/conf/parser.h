@@ -100,16 +100,24 @@ struct conf_source {
 };
 
 #define CONF_INCLUDE_DEPTH_MAX 100u
+/* Files that are included from this depth on are counted apart. */
+#define CONF_INCLUDE_DEEP 3u
 #define CONF_FILE_SIZE_MAX ((size_t)1 << 30)
 /* Rows of a clause: the bits of struct conf_set. */
 #define CONF_CLAUSE_ROWS_MAX 128u
 
-/* Limits of what is included. Files that include each other twice grow
- * exponentially with their depth. The limits are some tens of times what a
- * million zones need. */
+/*
+ * Limits of what is included. Files that each include another twice grow
+ * exponentially with their depth, and so do the lists of such patterns. A
+ * million zones may have a file each, in a folder that an included file names,
+ * and several elements of a list that they inherit and add to.
+ */
 struct conf_limits {
 	uint32_t includes;
+	uint32_t deep;        /* includes at CONF_INCLUDE_DEEP or deeper */
 	uint64_t octets;      /* of all files together */
+	uint32_t list;        /* elements that a list may inherit */
+	uint64_t inherited;   /* elements that are copied, in all lists */
 };
 
 /* A pattern with a catalog-producer-zone of its own. */
@@ -127,7 +135,9 @@ struct conf_parser {
 	bool files;             /* include: may read files */
 	struct conf_limits limits;
 	uint32_t includes;      /* read by now */
+	uint32_t deep;          /* of these, at CONF_INCLUDE_DEEP or deeper */
 	bool too_many;          /* of them; no more are read */
+	uint64_t inherited;     /* elements copied from other lists by now */
 	unsigned errors;
 	enum nsd_err failed;    /* NSD_E_MEMORY stops it all */
 	jmp_buf fatal;          /* where the lexer goes without memory */
@@ -144,6 +154,7 @@ struct conf_parser {
 	int clause;                 /* enum conf_clause; -1: none yet */
 	size_t clause_row;          /* its first, in conf_options */
 	struct conf_place clause_place;
+	struct conf_place option_place; /* of its last option */
 	unsigned clause_errors;     /* by the time it began */
 	struct conf_set here;       /* rows that stand in it */
 	struct conf_place places[CONF_CLAUSE_ROWS_MAX]; /* of those */
@@ -197,9 +208,12 @@ const char *decode_algorithm(const char *text);
 /* ---- lists (list.c) */
 
 /* Room for one more item, cleared. It is valid until the next one is added to
- * this list. NULL: no memory, which was said. */
+ * this list. NULL: no memory, or too much is inherited, which was said. */
 void *list_add_item(struct conf_parser *p, struct conf_list *list,
 	size_t item_size);
+/* Appends the items of another list. False: as NULL above. */
+bool list_add_list(struct conf_parser *p, struct conf_list *list,
+	const struct conf_list *more, size_t item_size);
 
 /* ---- addresses (address.c, acl.c, interface.c)
  * Each returns false if the words are wrong or without memory; that was said.

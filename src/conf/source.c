@@ -159,12 +159,22 @@ static bool
 source_is_too_many(struct conf_parser *p, const char *file, uint32_t line)
 {
 	const struct conf_limits *limits = &p->limits;
+	bool deep = p->source->depth + 1 >= CONF_INCLUDE_DEEP;
 
 	if (p->too_many)
 		return true;
+	if (deep && p->deep == limits->deep) {
+		p->too_many = true;
+		error_at(p, file, line,
+			"too much is included: %u files by files that are"
+			" included in depth %u or more, no more are opened",
+			(unsigned)p->deep, CONF_INCLUDE_DEEP - 1);
+		return true;
+	}
 	if (p->includes < limits->includes
 		&& p->owner->disk_size < limits->octets) {
 		p->includes++;
+		p->deep += deep;
 		return false;
 	}
 	p->too_many = true;

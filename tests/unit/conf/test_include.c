@@ -293,18 +293,38 @@ put_bomb(unsigned depth, const char *last)
 }
 
 static enum nsd_err
-load_limited(uint32_t includes, uint64_t octets)
+load_within(const struct conf_limits *limits)
 {
-	const struct conf_limits limits = { includes, octets };
 	struct conf *conf = NULL;
 	enum nsd_err err;
 
 	reader.len = 0;
 	reader.said[0] = '\0';
+	reader.sink.errors = 0;
 	err = parser_load_limited(put("main", "server: include: DIR/n0"), NULL,
-		&limits, &reader.sink, &conf);
+		limits, &reader.sink, &conf);
 	conf_destroy(conf);
 	return err;
+}
+
+static enum nsd_err
+load_limited(uint32_t includes, uint64_t octets)
+{
+	return load_within(&(struct conf_limits){
+		.includes = includes,
+		.deep = UINT32_MAX,
+		.octets = octets,
+	});
+}
+
+static enum nsd_err
+load_deep(uint32_t deep)
+{
+	return load_within(&(struct conf_limits){
+		.includes = UINT32_MAX,
+		.deep = deep,
+		.octets = UINT64_MAX,
+	});
 }
 
 /* Fault 74: what they hold together has a limit, whatever the depth. */
@@ -326,6 +346,85 @@ files_that_include_each_other_twice_come_to_an_end(void **state)
 	assert_non_null(strstr(reader.said, "n7:2: error: too much"));
 	assert_int_equal(load_limited(511, 1000), NSD_E_SYNTAX);
 	assert_non_null(strstr(reader.said, "too much is included"));
+}
+
+/* Fault 74: such files are many in the depth, and those of a folder are not. */
+static void
+files_in_depth_have_a_limit_of_their_own(void **state)
+{
+	put_bomb(90, "");
+	assert_int_equal(load_deep(1000), NSD_E_SYNTAX);
+	assert_int_equal(reader.sink.errors, 2);
+	assert_non_null(strstr(reader.said, ": error: too much is "
+		"included: 1000 files by files that are included in depth 2 "
+		"or more, no more are opened\n"));
+	/* n0 in depth 1, n1 twice in depth 2, then 4 + ... + 256. */
+	put_bomb(8, "");
+	assert_int_equal(load_deep(508), NSD_OK);
+	assert_int_equal(load_deep(507), NSD_E_SYNTAX);
+	assert_non_null(strstr(reader.said, "n7:2: error: too much"));
+	put_bomb(1, "");
+	assert_int_equal(load_deep(0), NSD_OK);
+}
+
+static enum nsd_err
+load_inherited(uint32_t list, uint64_t inherited)
+{
+	return load_within(&(struct conf_limits){
+		.includes = UINT32_MAX,
+		.octets = UINT64_MAX,
+		.list = list,
+		.inherited = inherited,
+	});
+}
+
+/* Fault 74: each has all of the one above it twice. */
+static void
+patterns_that_include_another_twice_come_to_an_end(void **state)
+{
+	struct conf *conf = NULL;
+	char text[4096];
+	unsigned i, len;
+
+	len = (unsigned)sprintf(text, "pattern:\nname: p0\n"
+		"notify: 192.0.2.1 NOKEY\n");
+	for (i = 1; i <= 30; i++)
+		len += (unsigned)sprintf(text + len, "pattern:\nname: p%u\n"
+			"include-pattern: p%u\ninclude-pattern: p%u\n", i,
+			i - 1, i - 1);
+	put("n0", text);
+	/* 2, then 4, then 8 are copied to a list. */
+	assert_int_equal(load_inherited(8, UINT64_MAX), NSD_E_SYNTAX);
+	assert_non_null(strstr(reader.said, "n0:19: error: too much is "
+		"inherited: a list of 16 elements, at most 8 are possible\n"));
+	assert_int_equal(load_inherited(UINT32_MAX, 2 + 4 + 8),
+		NSD_E_SYNTAX);
+	assert_non_null(strstr(reader.said, "n0:19: error: too much is "
+		"inherited: lists of more than 14 elements in all\n"));
+	assert_int_equal(reader.sink.errors, 2);
+	/* The limits that all have. */
+	reader.len = 0;
+	assert_int_equal(conf_load_text("text", text, len, false, &reader.sink,
+		&conf), NSD_E_SYNTAX);
+	assert_non_null(strstr(reader.said, "text:71: error: too much is "
+		"inherited: a list of 131072 elements, at most 65536"));
+}
+
+/* What is added to a list that a pattern has is a copy of it, too. */
+static void
+lists_that_are_added_to_count(void **state)
+{
+	put("n0", "pattern: name: p notify: 192.0.2.1 NOKEY\n"
+		"notify: 192.0.2.2 NOKEY\n"
+		"zone: name: a include-pattern: p notify: 192.0.2.3 NOKEY\n"
+		"zone: name: b include-pattern: p\n"
+		"zone: name: c include-pattern: p notify: 192.0.2.3 NOKEY\n");
+	assert_int_equal(load_inherited(2, 4), NSD_OK);
+	assert_int_equal(load_inherited(2, 3), NSD_E_SYNTAX);
+	assert_non_null(strstr(reader.said, "n0:5: error: too much"));
+	assert_int_equal(load_inherited(1, 4), NSD_E_SYNTAX);
+	assert_non_null(strstr(reader.said, "n0:3: error: too much"));
+	assert_non_null(strstr(reader.said, "n0:5: error: too much"));
 }
 
 /* Fault 74: what is refused after it has been read counts. */
@@ -391,6 +490,9 @@ main(void)
 		INCLUDE_TEST(a_pipe_may_be_the_first_file),
 		INCLUDE_TEST(
 			files_that_include_each_other_twice_come_to_an_end),
+		INCLUDE_TEST(files_in_depth_have_a_limit_of_their_own),
+		INCLUDE_TEST(patterns_that_include_another_twice_come_to_an_end),
+		INCLUDE_TEST(lists_that_are_added_to_count),
 		INCLUDE_TEST(files_of_a_loop_count),
 		INCLUDE_TEST(text_that_may_not_read_files_says_so),
 		INCLUDE_TEST(size_on_disk_counts_all_files),
