@@ -10,8 +10,8 @@
 #include "query/emit.h"
 #include "query/lookup.h"
 
-/* So many names get addresses in one reply, not counting glue that must be
- * there. */
+/* So many names get addresses beside one answer. A referral's name servers in
+ * the zone all do: this is how many go at a time. */
 #define WANTED_MAX 32
 /* Wildcards are looked for until the names have had so many labels below the
  * apex. That is all of the names but where they are unusually long: a search
@@ -108,44 +108,6 @@ add_wanted(struct query *q, const struct wanted_list *list)
 	return add_wanted_of(q, list, TYPE_AAAA) && whole;
 }
 
-/* Adds the addresses of all name servers that lie in the child, some names at a
- * time. False: there was no room for all, and all must be there. *others is set
- * if there are other name servers in the zone. */
-static bool
-add_in_domain(struct query *q, const struct placed *ns,
-	const struct rrset_tail *tail, bool *others)
-{
-	const struct rrset_target *target = rrset_tail_targets(tail);
-	struct emit_place place;
-	struct wanted_list list;
-	unsigned i = 0;
-
-	place.rr = NULL;
-	do {
-		list.count = 0;
-		for (; i < tail->target_count && list.count < WANTED_MAX;
-			i++) {
-			struct wanted *w = &list.names[list.count];
-
-			if (target[i].glue == STORE_NONE)
-				continue;
-			if ((target[i].flags & TARGET_IN_DOMAIN) == 0) {
-				*others = true;
-				continue;
-			}
-			w->cell = glue_cell_get(q->reply.view, target[i].glue,
-				ns->zone);
-			w->owner_at = emit_name_at(q->reply.out,
-				emit_find_sent(&q->reply, ns, &place,
-					target[i].offset));
-			list.count++;
-		}
-		if (!add_wanted(q, &list))
-			return false;
-	} while (i < tail->target_count);
-	return true;
-}
-
 static bool
 want(const struct query *q, struct wanted_list *list, const void *key,
 	uint32_t owner_at, const struct glue_cell *cell)
@@ -197,11 +159,10 @@ want_owner(const struct query *q, struct wanted_list *list,
 	return false;
 }
 
-/* Puts the targets of an RRset on the list. A referral's targets in the child
- * are left out: they have been added before. */
+/* Puts the targets of an RRset on the list. */
 static void
 collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
-	const struct placed *p, bool is_referral)
+	const struct placed *p)
 {
 	const struct rrset_tail *tail;
 	const struct rrset_target *target;
@@ -219,8 +180,7 @@ collect(struct query_ctx *ctx, struct query *q, struct wanted_list *list,
 	for (unsigned i = 0; i < tail->target_count; i++) {
 		uint32_t at;
 
-		if (target[i].glue == STORE_NONE || (is_referral
-				&& (target[i].flags & TARGET_IN_DOMAIN) != 0))
+		if (target[i].glue == STORE_NONE)
 			continue;
 		cell = glue_cell_get(ctx->view, target[i].glue, p->zone);
 		/* RFC 1034 section 4.3.2 step 6: glue goes into referrals
@@ -257,11 +217,9 @@ find_wildcard(struct query_ctx *ctx, const struct query *q,
  * not in the cells: see doc/decisions/0044. */
 static __attribute__((noinline)) void
 expand_wildcards(struct query_ctx *ctx, const struct query *q,
-	struct wanted_list *list)
+	struct wanted_list *list, unsigned *labels)
 {
-	unsigned labels = 0;
-
-	for (unsigned i = 0; i < list->count && labels < LOOKUP_LABELS_MAX;
+	for (unsigned i = 0; i < list->count && *labels < LOOKUP_LABELS_MAX;
 		i++) {
 		struct wanted *w = &list->names[i];
 		const struct node *node;
@@ -269,7 +227,7 @@ expand_wildcards(struct query_ctx *ctx, const struct query *q,
 		if ((w->cell->a | w->cell->aaaa) != STORE_NONE)
 			continue;
 		node = find_wildcard(ctx, q, w);
-		labels += ctx->target.count - q->search.zone_labels;
+		*labels += ctx->target.count - q->search.zone_labels;
 		if (node != NULL)
 			w->cell = make_cell(list, i, node);
 	}
@@ -288,39 +246,101 @@ may_expand(const struct query *q, const struct wanted_list *list)
 	return w < end;
 }
 
+/* Which name servers of a referral are added: they lie in the child, or
+ * elsewhere in the zone (siblings). */
+struct glue_pass {
+	bool in_domain;
+	bool others; /* out: there are of the other kind */
+};
+
+/* Adds the addresses of one kind of name servers, some names at a time. False:
+ * there was no room for all. Inlined for each kind. */
+static inline __attribute__((always_inline)) bool
+add_glue(struct query_ctx *ctx, struct query *q, const struct placed *ns,
+	const struct rrset_tail *tail, struct glue_pass *pass)
+{
+	const struct rrset_target *target = rrset_tail_targets(tail);
+	struct emit_place place;
+	struct wanted_list list;
+	unsigned i = 0, labels = 0;
+
+	place.rr = NULL;
+	do {
+		list.count = 0;
+		for (; i < tail->target_count && list.count < WANTED_MAX;
+			i++) {
+			struct wanted *w = &list.names[list.count];
+
+			if (target[i].glue == STORE_NONE)
+				continue;
+			if (((target[i].flags & TARGET_IN_DOMAIN) != 0)
+				!= pass->in_domain) {
+				pass->others = true;
+				continue;
+			}
+			w->cell = glue_cell_get(q->reply.view, target[i].glue,
+				ns->zone);
+			w->owner_at = emit_name_at(q->reply.out,
+				emit_find_sent(&q->reply, ns, &place,
+					target[i].offset));
+			list.count++;
+		}
+		if (!pass->in_domain && may_expand(q, &list))
+			expand_wildcards(ctx, q, &list, &labels);
+		if (!add_wanted(q, &list))
+			return false;
+	} while (i < tail->target_count);
+	return true;
+}
+
+/* True if name servers in the child may be missing from the list of targets: it
+ * has those of the first 64 KB. Such an RRset fits only if it was compressed
+ * anew. */
+static __attribute__((noinline, cold)) bool
+lacks_targets(const struct rrset *rrset, const struct rrset_tail *tail)
+{
+	const struct rrset_target *target = rrset_tail_targets(tail);
+
+	if (rrset_len(rrset) + rrset->count * rrset_rr_head(rrset)
+		<= UINT16_MAX)
+		return false;
+	for (unsigned i = 0; i < tail->target_count; i++)
+		if ((target[i].flags & TARGET_IN_DOMAIN) != 0)
+			return true;
+	return false;
+}
+
 void
 additional_add_glue(struct query_ctx *ctx, struct query *q)
 {
 	const struct placed *ns = &q->placed[0];
-	const struct rrset_tail *tail;
-	struct wanted_list list;
-	bool others = false;
+	const struct rrset_tail *tail = rrset_get_tail(ns->rrset);
+	struct glue_pass child = {.in_domain = true};
+	struct glue_pass siblings = {.in_domain = false};
 
-	tail = rrset_get_tail(ns->rrset);
 	if (tail == NULL)
 		return;
-	if (!add_in_domain(q, ns, tail, &others)) {
+	/* RFC 9471 section 2.1: all must be there. */
+	if (!add_glue(ctx, q, ns, tail, &child)
+		|| (ns->loose != 0 && lacks_targets(ns->rrset, tail))) {
 		q->reply.flags |= MESSAGE_TC;
 		return;
 	}
-	if (!others)
-		return;
-	list.count = 0;
-	collect(ctx, q, &list, ns, true);
-	if (may_expand(q, &list))
-		expand_wildcards(ctx, q, &list);
-	(void)add_wanted(q, &list);
+	/* Section 2.2: as many as there is room for. */
+	if (child.others)
+		(void)add_glue(ctx, q, ns, tail, &siblings);
 }
 
 void
 additional_add(struct query_ctx *ctx, struct query *q)
 {
 	struct wanted_list list;
+	unsigned labels = 0;
 
 	list.count = 0;
 	for (unsigned i = 0; i < q->placed_count; i++)
-		collect(ctx, q, &list, &q->placed[i], false);
+		collect(ctx, q, &list, &q->placed[i]);
 	if (may_expand(q, &list))
-		expand_wildcards(ctx, q, &list);
+		expand_wildcards(ctx, q, &list, &labels);
 	(void)add_wanted(q, &list);
 }

@@ -12,27 +12,9 @@
 #include <endian.h>
 #include <string.h>
 
+#include "query/emit_loose.h"
+#include "query/emit_name.h"
 #include "query/state.h"
-
-#define EMIT_POINTER 0xc000u /* the bits of a compression pointer */
-
-/* Skips `labels` labels of a name in the reply. returns the offset of the rest,
- * where no pointer is. */
-uint32_t emit_suffix_at(const uint8_t *out, uint32_t at, unsigned labels);
-
-/* The same with no label skipped: follows pointers only. */
-static inline uint32_t
-emit_name_at(const uint8_t *out, uint32_t at)
-{
-	return out[at] < EMIT_POINTER >> 8 ? at : emit_suffix_at(out, at, 0);
-}
-
-/* Sets the zone that the next RRsets are from: its whole apex (kept until the
- * next call), and where the apex is in the reply. */
-void emit_set_apex(struct reply *reply, const uint8_t *apex, uint32_t at);
-
-/* True if two names in the reply are equal; case does not count. */
-bool emit_names_equal(const uint8_t *out, uint32_t a, uint32_t b);
 
 /* An RRset to be written. */
 struct emit_rrset {
@@ -55,21 +37,6 @@ struct emit_rrset {
 bool emit_rrset(struct reply *reply, const struct emit_rrset *what,
 	struct placed *placed);
 
-/* How far emit_find_sent has come. */
-struct emit_place {
-	const uint8_t *rr; /* a record in the store: its RDLENGTH; NULL at
-			    * first */
-	uint32_t sent;     /* its sent offset */
-	uint32_t at;       /* where it is in the reply, as if its owner had as
-			    * many octets as in sent coordinates */
-};
-
-/* What emit_find_sent does for an RRset that is not packed. Not called
- * directly. */
-__attribute__((cold)) uint32_t emit_find_loose(const struct reply *reply,
-	const struct placed *placed, struct emit_place *place,
-	uint32_t offset);
-
 /* True if the RRset may begin with another of its RRs. It may not if RRs have
  * pointers to names in earlier ones, for these must stay behind them. */
 bool emit_can_rotate(const struct rrset *rrset);
@@ -84,7 +51,8 @@ bool emit_sig_list(struct reply *reply, enum section section,
 /*
  * Writes an RRset and, for a client that set DO, its signatures: both or
  * neither (RFC 4035 section 3.1.1). sigs may be STORE_NONE; placed as in
- * emit_rrset.
+ * emit_rrset. What does not fit a message over TCP is tried once more with
+ * names that lose their case (emit_folded).
  * returns false, with TC set, if they do not fit.
  */
 bool emit_signed(struct query *q, const struct emit_rrset *what,
@@ -155,6 +123,8 @@ emit_room(const struct reply *reply)
  * are kept in registers: a processor stalls when it loads a word that was just
  * stored octet by octet.
  */
+#define EMIT_HEAD_REST 8u /* octets of type, class and TTL */
+
 struct emit_head {
 	uint16_t owner;
 	uint64_t rest;

@@ -4,26 +4,6 @@
 
 #include "expect.h"
 
-static void
-add_apex(struct world_zone *zone)
-{
-	world_add_record(zone, "z. 60 SOA ns.z. r. 1 2 3 4 5");
-	world_add_record(zone, "z. 60 NS ns.z.");
-	world_add_record(zone, "ns.z. 60 A 192.0.2.1");
-}
-
-/* Adds count records "owner 60 type data", with a number for each %u. */
-static void
-add_many(struct world_zone *zone, const char *format, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++) {
-		char line[1024];
-
-		snprintf(line, sizeof(line), format, i, i);
-		world_add_record(zone, line);
-	}
-}
-
 /* RFC 1035 section 4.1.4: names are compressed as far as pointers reach, also
  * if the RRset is larger. Each of these would not fit without. */
 static void
@@ -35,9 +15,9 @@ large_rrsets_are_compressed(void **state)
 
 	world_init(&w);
 	zone = world_add_zone(&w, "z.", "");
-	add_apex(zone);
-	add_many(zone, "p.z. 60 PTR host%u.some.where.else.", 1800);
-	add_many(zone, "m.z. 60 MX %u mx%u.mail.of.z.", 1500);
+	world_add_apex(zone);
+	world_add_many(zone, "p.z. 60 PTR host%u.some.where.else.", 1800);
+	world_add_many(zone, "m.z. 60 MX %u mx%u.mail.of.z.", 1500);
 	world_add_record(zone, "c.z. 60 CNAME p.z.");
 	world_start(&w);
 	p = ask_for(&w, "p.z.", TYPE_PTR);
@@ -58,6 +38,176 @@ large_rrsets_are_compressed(void **state)
 	world_fini(&w);
 }
 
+/* Writes a name with those of its last letters as capitals that are bits of
+ * n. */
+static const char *
+in_some_case(const char *name, unsigned n, char out[256])
+{
+	strcpy(out, name);
+	for (char *c = out + strlen(out); c-- > out;) {
+		if (*c < 'a' || *c > 'z')
+			continue;
+		if ((n & 1) != 0)
+			*c = (char)(*c - 'a' + 'A');
+		n >>= 1;
+	}
+	return out;
+}
+
+#define SUFFIX "the.longer.it.is.the.sooner.the.message.is.full.z."
+
+/* Adds count records, each with the suffix in another case. */
+static void
+add_in_all_cases(struct world_zone *zone, const char *format, unsigned count)
+{
+	char suffix[256], line[512];
+
+	for (unsigned i = 0; i < count; i++) {
+		snprintf(line, sizeof(line), format, i,
+			in_some_case(SUFFIX, i, suffix));
+		world_add_record(zone, line);
+	}
+}
+
+/* Each name of the RDATA is the one that was stored, but for its case. */
+static void
+expect_names(const struct reply_parts *p, unsigned section, unsigned at,
+	unsigned count)
+{
+	assert_int_equal(p->section[section].count, count);
+	for (unsigned i = 0; i < count; i++) {
+		struct world_rr rr;
+		char line[256];
+
+		snprintf(line, sizeof(line), "x. 60 PTR h%u." SUFFIX, i);
+		world_parse_record(line, &rr);
+		assert_int_equal(p->section[section].rrs[i].rdlen,
+			rr.rdlen + at);
+		assert_true(name_equal(p->section[section].rrs[i].rdata + at,
+			rr.rdata));
+	}
+}
+
+/* Names keep their case as long as they fit. If they do not fit a message over
+ * TCP, those that differ in case alone are compressed, too. */
+static void
+large_rrsets_in_all_cases_are_compressed(void **state)
+{
+	const struct ask udp = { .qname = "p.z.", .type = TYPE_PTR };
+	struct world w;
+	struct world_zone *zone;
+	struct reply_parts *p;
+
+	world_init(&w);
+	zone = world_add_zone(&w, "z.", "");
+	world_add_apex(zone);
+	add_in_all_cases(zone, "p.z. 60 PTR h%u.%s", 1500);
+	add_in_all_cases(zone, "m.z. 60 MX 1 h%u.%s", 1500);
+	world_add_many(zone, "h%u." SUFFIX " 60 A 192.0.2.1", 10);
+	world_add_record(zone, "c.z. 60 CNAME p.z.");
+	add_in_all_cases(zone, "few.z. 60 PTR h%u.%s", 100);
+	world_start(&w);
+	p = ask_for(&w, "p.z.", TYPE_PTR);
+	expect_rcode(p, RCODE_NOERROR);
+	expect_no_flag(p, MESSAGE_TC);
+	expect_flag(p, MESSAGE_AA);
+	expect_names(p, AN, 0, 1500);
+	assert_true(p->len < 33000);
+	assert_int_equal(p->section[NS].count, 1);
+	done(p);
+	p = ask_for(&w, "c.z.", TYPE_PTR);
+	expect_no_flag(p, MESSAGE_TC);
+	assert_int_equal(p->section[AN].count, 1501);
+	done(p);
+	/* Additional data is found in such an RRset, too. */
+	p = ask_for(&w, "m.z.", TYPE_MX);
+	expect_names(p, AN, 2, 1500);
+	expect_rr(p, AR, "h0." SUFFIX " 60 A 192.0.2.1");
+	expect_rr(p, AR, "h9." SUFFIX " 60 A 192.0.2.1");
+	done(p);
+	p = ask_with(&w, &udp);
+	expect_flag(p, MESSAGE_TC);
+	assert_int_equal(p->section[AN].count, 0);
+	done(p);
+	/* It has room for each name as it is stored. */
+	p = ask_for(&w, "few.z.", TYPE_PTR);
+	expect_names(p, AN, 0, 100);
+	assert_true(p->len > 100 * sizeof(SUFFIX));
+	done(p);
+	world_fini(&w);
+}
+
+/* RFC 9471 section 2.1, where even the list of the name servers is not known as
+ * a whole. Signatures count, too. */
+static void
+what_goes_beside_rrsets_in_all_cases(void **state)
+{
+	struct world w;
+	struct world_zone *zone;
+	struct reply_parts *p;
+
+	world_init(&w);
+	zone = world_add_zone(&w, "z.", "");
+	world_add_apex(zone);
+	add_in_all_cases(zone, "full.z. 60 NS h%u.%s", 1500);
+	add_in_all_cases(zone, "out.z. 60 NS h%u.%s", 1500);
+	add_in_all_cases(zone, "s.z. 60 PTR h%u.%s", 1020);
+	world_add_many(zone, "s.z. 60 RRSIG PTR z%u.", 130);
+	world_start(&w);
+	p = ask_for(&w, "www.full.z.", TYPE_A);
+	expect_names(p, NS, 0, 1500);
+	expect_flag(p, MESSAGE_TC);
+	done(p);
+	p = ask_for(&w, "www.out.z.", TYPE_A);
+	expect_names(p, NS, 0, 1500);
+	expect_no_flag(p, MESSAGE_TC);
+	done(p);
+	p = ask_for(&w, "s.z.", TYPE_PTR);
+	assert_true(p->len > 60000);
+	expect_names(p, AN, 0, 1020);
+	done(p);
+	p = ask_dnssec(&w, "s.z.", TYPE_PTR);
+	expect_rcode(p, RCODE_NOERROR);
+	assert_int_equal(p->section[AN].count, 1020 + 130);
+	assert_true(p->len < 50000);
+	done(p);
+	world_fini(&w);
+}
+
+/* Who writes the zone does not decide how long it takes: names that end in each
+ * other, as long as possible, more than fit in any case. */
+static void
+names_of_many_parts_are_given_up(void **state)
+{
+	struct world w;
+	struct world_zone *zone;
+	struct reply_parts *p;
+	char name[256] = "z.", line[512];
+
+	world_init(&w);
+	zone = world_add_zone(&w, "z.", "");
+	world_add_apex(zone);
+	for (unsigned i = 0; i < 119; i++) {
+		char longer[300];
+
+		snprintf(longer, sizeof(longer), "%c.%s", 'a' + (int)i % 26,
+			name);
+		strcpy(name, longer);
+		snprintf(line, sizeof(line), "d.z. 60 PTR %s", name);
+		world_add_record(zone, line);
+	}
+	for (unsigned i = 0; i < 4000; i++) {
+		snprintf(line, sizeof(line), "d.z. 60 PTR x%u.%s", i, name);
+		world_add_record(zone, line);
+	}
+	world_start(&w);
+	p = ask_for(&w, "d.z.", TYPE_PTR);
+	expect_rcode(p, RCODE_SERVFAIL);
+	expect_counts(p, 0, 0, 0);
+	done(p);
+	world_fini(&w);
+}
+
 /* RFC 9471 section 2.1: all glue in the child goes over TCP, or TC says that
  * some is missing. */
 static void
@@ -70,13 +220,13 @@ large_referrals_have_their_glue(void **state)
 
 	world_init(&w);
 	zone = world_add_zone(&w, "z.", "");
-	add_apex(zone);
-	add_many(zone, "in.z. 60 NS n%u.in.z.", 900);
-	add_many(zone, "n%u.in.z. 60 A 192.0.2.1", 900);
-	add_many(zone, "n%u.in.z. 60 AAAA 2001:db8::1", 900);
-	add_many(zone, "more.z. 60 NS n%u.more.z.", 1100);
-	add_many(zone, "n%u.more.z. 60 A 192.0.2.1", 1100);
-	add_many(zone, "n%u.more.z. 60 AAAA 2001:db8::1", 1100);
+	world_add_apex(zone);
+	world_add_many(zone, "in.z. 60 NS n%u.in.z.", 900);
+	world_add_many(zone, "n%u.in.z. 60 A 192.0.2.1", 900);
+	world_add_many(zone, "n%u.in.z. 60 AAAA 2001:db8::1", 900);
+	world_add_many(zone, "more.z. 60 NS n%u.more.z.", 1100);
+	world_add_many(zone, "n%u.more.z. 60 A 192.0.2.1", 1100);
+	world_add_many(zone, "n%u.more.z. 60 AAAA 2001:db8::1", 1100);
 	world_start(&w);
 	p = ask_for(&w, "www.in.z.", TYPE_A);
 	expect_no_flag(p, MESSAGE_TC);
@@ -105,15 +255,15 @@ glue_behind_the_reach_of_pointers(void **state)
 
 	world_init(&w);
 	zone = world_add_zone(&w, "z.", "");
-	add_apex(zone);
-	add_many(zone, "a.b.in.z. 60 NS n%u.of.a.b.in.z.", 40);
-	add_many(zone, "n%u.of.a.b.in.z. 60 A 192.0.2.%u", 40);
+	world_add_apex(zone);
+	world_add_many(zone, "a.b.in.z. 60 NS n%u.of.a.b.in.z.", 40);
+	world_add_many(zone, "n%u.of.a.b.in.z. 60 A 192.0.2.%u", 40);
 	for (unsigned i = 0; i < 30; i++) {
 		snprintf(line, sizeof(line), "l%u.z. 60 CNAME x.a.b.in.z.", i);
 		world_add_record(zone, line);
 		snprintf(line, sizeof(line), "l%u.z. 60 RRSIG CNAME s%%u.z.",
 			i);
-		add_many(zone, line, 265 + i);
+		world_add_many(zone, line, 265 + i);
 	}
 	world_start(&w);
 	for (unsigned i = 0; i < 30; i++) {
@@ -208,10 +358,10 @@ names_behind_the_reach_of_pointers(void **state)
 
 	world_init(&w);
 	zone = world_add_zone(&w, "z.", "");
-	add_apex(zone);
-	add_many(zone, "z. 60 NS ns%u.deep.below.z.", 20);
-	add_many(zone, "ns%u.deep.below.z. 60 A 192.0.2.%u", 20);
-	add_many(zone, "z. 60 MX %u mail.deep.below.z.", 3);
+	world_add_apex(zone);
+	world_add_many(zone, "z. 60 NS ns%u.deep.below.z.", 20);
+	world_add_many(zone, "ns%u.deep.below.z. 60 A 192.0.2.%u", 20);
+	world_add_many(zone, "z. 60 MX %u mail.deep.below.z.", 3);
 	world_add_record(zone, "mail.deep.below.z. 60 A 192.0.2.200");
 	for (unsigned size = 10; size < 60; size++) {
 		/* The authority section starts a little before that offset or
@@ -256,7 +406,7 @@ chains_go_on_behind_the_reach_of_pointers(void **state)
 
 	world_init(&w);
 	zone = world_add_zone(&w, "z.", "");
-	add_apex(zone);
+	world_add_apex(zone);
 	for (unsigned i = 0; i < 9; i++) {
 		char line[128];
 
@@ -265,11 +415,11 @@ chains_go_on_behind_the_reach_of_pointers(void **state)
 		world_add_record(zone, line);
 		snprintf(line, sizeof(line),
 			"l%u.z. 60 RRSIG CNAME signer-with-a-name-%%u.z.", i);
-		add_many(zone, line, 40);
+		world_add_many(zone, line, 40);
 	}
 	world_add_record(zone, "l9.z. 60 CNAME x.d.z.");
 	world_add_record(zone, "d.z. 60 DNAME t.z.");
-	add_many(zone, "d.z. 60 RRSIG DNAME s%u.z.", 3);
+	world_add_many(zone, "d.z. 60 RRSIG DNAME s%u.z.", 3);
 	world_add_record(zone, "x.t.z. 60 CNAME y.t.z.");
 	world_add_record(zone, "y.t.z. 60 MX 1 m.t.z.");
 	world_add_record(zone, "y.t.z. 60 MX 1 mm.t.z.");
@@ -300,6 +450,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(large_rrsets_are_compressed),
+		cmocka_unit_test(large_rrsets_in_all_cases_are_compressed),
+		cmocka_unit_test(what_goes_beside_rrsets_in_all_cases),
+		cmocka_unit_test(names_of_many_parts_are_given_up),
 		cmocka_unit_test(large_referrals_have_their_glue),
 		cmocka_unit_test(glue_behind_the_reach_of_pointers),
 		cmocka_unit_test(root_as_an_owner_takes_one_octet),

@@ -5,26 +5,6 @@
 #include "expect.h"
 #include "store/writer.h"
 
-static void
-add_apex(struct world_zone *zone)
-{
-	world_add_record(zone, "z. 60 SOA ns.z. r. 1 2 3 4 5");
-	world_add_record(zone, "z. 60 NS ns.z.");
-	world_add_record(zone, "ns.z. 60 A 192.0.2.1");
-}
-
-/* Adds count records "owner 60 type data", with a number for each %u. */
-static void
-add_many(struct world_zone *zone, const char *format, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++) {
-		char line[1024];
-
-		snprintf(line, sizeof(line), format, i, i);
-		world_add_record(zone, line);
-	}
-}
-
 static struct reply_parts *
 ask_size(struct world *w, const char *name, uint16_t type, uint16_t size,
 	const char *from)
@@ -57,12 +37,12 @@ udp_size_is_clamped(void **state)
 	world_init(&w);
 	w.options.udp6_size = 1400;
 	zone = world_add_zone(&w, "z.", "");
-	add_apex(zone);
+	world_add_apex(zone);
 	for (unsigned n = 1; n < 120; n++) {
 		char name[32];
 
 		snprintf(name, sizeof(name), "n%03u.z. 60 A 192.0.2.%%u", n);
-		add_many(zone, name, n);
+		world_add_many(zone, name, n);
 	}
 	w.options.minimal_responses = true;
 	world_start(&w);
@@ -102,12 +82,15 @@ glue_in_the_child_is_not_dropped(void **state)
 
 	world_init(&w);
 	zone = world_add_zone(&w, "z.", "");
-	add_apex(zone);
-	add_many(zone, "in.z. 60 NS ns%u.in.z.", 13);
-	add_many(zone, "ns%u.in.z. 60 A 192.0.2.%u", 13);
-	add_many(zone, "ns%u.in.z. 60 AAAA 2001:db8::%u", 13);
-	add_many(zone, "sib.z. 60 NS ns%u.in.z.", 13);
-	add_many(zone, "mix.z. 60 NS ns%u.in.z.", 12);
+	world_add_apex(zone);
+	world_add_many(zone, "in.z. 60 NS ns%u.in.z.", 13);
+	world_add_many(zone, "ns%u.in.z. 60 A 192.0.2.%u", 13);
+	world_add_many(zone, "ns%u.in.z. 60 AAAA 2001:db8::%u", 13);
+	world_add_many(zone, "sib.z. 60 NS ns%u.in.z.", 13);
+	world_add_many(zone, "mix.z. 60 NS ns%u.in.z.", 12);
+	world_add_many(zone, "many.z. 60 NS s%u.z.", 90);
+	world_add_many(zone, "s%u.z. 60 A 192.0.2.%u", 90);
+	world_add_many(zone, "s%u.z. 60 AAAA 2001:db8::%u", 90);
 	world_add_record(zone, "mix.z. 60 NS zz.mix.z.");
 	world_add_record(zone, "zz.mix.z. 60 A 192.0.2.99");
 	world_start(&w);
@@ -129,6 +112,11 @@ glue_in_the_child_is_not_dropped(void **state)
 		assert_int_equal(p->section[AR].rrs[i].type,
 			i < 13 ? TYPE_A : TYPE_AAAA);
 	done(p);
+	/* However many there are, as long as they fit. */
+	p = ask_for(&w, "www.many.z.", TYPE_A);
+	expect_no_flag(p, MESSAGE_TC);
+	expect_counts(p, 0, 90, 180);
+	done(p);
 	/* The address that is needed comes before the others. */
 	p = ask_size(&w, "www.mix.z.", TYPE_A, 0, NULL);
 	expect_no_flag(p, MESSAGE_TC);
@@ -148,10 +136,10 @@ optional_sections_go_without_tc(void **state)
 
 	world_init(&w);
 	zone = world_add_zone(&w, "z.", "");
-	add_apex(zone);
-	add_many(zone, "z. 60 NS a-name-server-with-a-long-name-%u.elsewhere.",
-		10);
-	add_many(zone, "a.z. 60 A 192.0.2.%u", 25);
+	world_add_apex(zone);
+	world_add_many(zone,
+		"z. 60 NS a-name-server-with-a-long-name-%u.elsewhere.", 10);
+	world_add_many(zone, "a.z. 60 A 192.0.2.%u", 25);
 	world_start(&w);
 	p = ask_size(&w, "a.z.", TYPE_A, 0, NULL);
 	expect_no_flag(p, MESSAGE_TC);
@@ -174,12 +162,12 @@ signatures_are_part_of_the_answer(void **state)
 	world_init(&w);
 	w.options.minimal_responses = true;
 	zone = world_add_zone(&w, "z.", "");
-	add_apex(zone);
+	world_add_apex(zone);
 	for (unsigned n = 20; n < 32; n++) {
 		char line[64];
 
 		snprintf(line, sizeof(line), "n%u.z. 60 A 192.0.2.%%u", n);
-		add_many(zone, line, n);
+		world_add_many(zone, line, n);
 		snprintf(line, sizeof(line), "n%u.z. 60 RRSIG A z.", n);
 		world_add_record(zone, line);
 	}
@@ -215,9 +203,9 @@ chain_is_cut_at_a_whole_rrset(void **state)
 
 	world_init(&w);
 	zone = world_add_zone(&w, "z.", "");
-	add_apex(zone);
+	world_add_apex(zone);
 	world_add_record(zone, "c.z. 60 CNAME a.z.");
-	add_many(zone, "a.z. 60 A 192.0.2.%u", 200);
+	world_add_many(zone, "a.z. 60 A 192.0.2.%u", 200);
 	world_start(&w);
 	p = ask_size(&w, "c.z.", TYPE_A, 1232, NULL);
 	expect_flag(p, MESSAGE_TC);
@@ -245,11 +233,11 @@ more_than_a_message_can_hold_is_servfail(void **state)
 
 	world_init(&w);
 	zone = world_add_zone(&w, "z.", "");
-	add_apex(zone);
-	add_many(zone, "big.z. 60 TXT a-text-that-makes-it-large-enough-%u",
-		1400);
-	add_many(zone, "x.y.z. 60 TXT a-text-that-makes-it-large-enough-%u",
-		1400);
+	world_add_apex(zone);
+	world_add_many(zone,
+		"big.z. 60 TXT a-text-that-makes-it-large-enough-%u", 1400);
+	world_add_many(zone,
+		"x.y.z. 60 TXT a-text-that-makes-it-large-enough-%u", 1400);
 	world_add_record(zone, "to-big.z. 60 CNAME big.z.");
 	world_add_record(zone, "d.z. 60 DNAME y.z.");
 	world_start(&w);
@@ -285,9 +273,9 @@ many_targets_are_bounded(void **state)
 
 	world_init(&w);
 	zone = world_add_zone(&w, "z.", "");
-	add_apex(zone);
-	add_many(zone, "m.z. 60 MX 1 t%u.z.", 500);
-	add_many(zone, "t%u.z. 60 A 10.0.0.%u", 200);
+	world_add_apex(zone);
+	world_add_many(zone, "m.z. 60 MX 1 t%u.z.", 500);
+	world_add_many(zone, "t%u.z. 60 A 10.0.0.%u", 200);
 	world_start(&w);
 	p = ask_for(&w, "m.z.", TYPE_MX);
 	assert_int_equal(p->section[AN].count, 500);
@@ -311,7 +299,7 @@ options_of_opt_give_way(void **state)
 	world_init(&w);
 	w.options.nsid = nsid;
 	w.options.nsid_len = sizeof(nsid);
-	add_apex(world_add_zone(&w, "z.", ""));
+	world_add_apex(world_add_zone(&w, "z.", ""));
 	world_start(&w);
 	p = ask_with(&w, &ask);
 	assert_null(reply_option(p, EDNS_NSID, &len));
@@ -343,7 +331,7 @@ batches_answer_as_one_by_one(void **state)
 
 	world_init(&w);
 	zone = world_add_zone(&w, "z.", "");
-	add_apex(zone);
+	world_add_apex(zone);
 	world_add_record(zone, "a.z. 60 A 192.0.2.2");
 	world_add_record(zone, "b.z. 60 CNAME a.z.");
 	world_add_record(zone, "*.w.z. 60 MX 1 a.z.");
@@ -399,7 +387,7 @@ small_buffers_are_respected(void **state)
 	world_init(&w);
 	w.options.nsid = (const uint8_t *)"nsid";
 	w.options.nsid_len = 4;
-	add_apex(world_add_zone(&w, "z.", ""));
+	world_add_apex(world_add_zone(&w, "z.", ""));
 	world_start(&w);
 	for (size_t room = 0; room < 200; room++) {
 		uint8_t *reply = malloc(room > 0 ? room : 1);

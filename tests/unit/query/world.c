@@ -199,6 +199,25 @@ world_add_record(struct world_zone *zone, const char *line)
 		rrs_add(&zone->records, &rr);
 }
 
+void
+world_add_many(struct world_zone *zone, const char *format, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		char line[1024];
+
+		snprintf(line, sizeof(line), format, i, i);
+		world_add_record(zone, line);
+	}
+}
+
+void
+world_add_apex(struct world_zone *zone)
+{
+	world_add_record(zone, "z. 60 SOA ns.z. r. 1 2 3 4 5");
+	world_add_record(zone, "z. 60 NS ns.z.");
+	world_add_record(zone, "ns.z. 60 A 192.0.2.1");
+}
+
 const struct world_rr *
 world_find(const struct world_zone *zone, const uint8_t *owner, uint16_t type)
 {

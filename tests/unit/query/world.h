@@ -75,6 +75,12 @@ void world_fini(struct world *w);
 struct world_zone *world_add_zone(struct world *w, const char *apex,
 	const char *text);
 void world_add_record(struct world_zone *zone, const char *line);
+/* Adds count records, with their number for each %u of the line, at most
+ * two. */
+void world_add_many(struct world_zone *zone, const char *format,
+	unsigned count);
+/* Adds what the zone "z." needs at least. */
+void world_add_apex(struct world_zone *zone);
 void world_parse_record(const char *line, struct world_rr *rr);
 
 /* Builds the zones and publishes them. Fails the test if one is refused. */

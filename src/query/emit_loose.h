@@ -1,0 +1,40 @@
+/* emit_loose.h - RRsets that do not go into a reply as they are stored: some of
+ * their pointers would not reach, or they would not fit. For emit.c. */
+#ifndef QUERY_EMIT_LOOSE_H
+#define QUERY_EMIT_LOOSE_H
+
+#include "query/state.h"
+
+struct emit_rrset;
+
+/*
+ * As emit_rrset, record by record: names are written in full where no pointer
+ * reaches.
+ */
+__attribute__((cold)) bool emit_loose(struct reply *reply,
+	const struct emit_rrset *what, struct placed *placed);
+
+/*
+ * The same, but the names are compressed anew, as if they were in lower case: a
+ * name then loses the case of the letters that it has in common with one before
+ * it. False at once for types without names to compress.
+ */
+__attribute__((cold)) bool emit_folded(struct reply *reply,
+	const struct emit_rrset *what, struct placed *placed);
+
+/* How far emit_find_sent has come. */
+struct emit_place {
+	const uint8_t *rr; /* a record in the store: its RDLENGTH; NULL at
+			    * first */
+	uint32_t sent;     /* its sent offset */
+	uint32_t at;       /* where it is in the reply, as if its owner had as
+			    * many octets as in sent coordinates */
+};
+
+/* What emit_find_sent does for such an RRset. Not called
+ * directly. */
+__attribute__((cold)) uint32_t emit_find_loose(const struct reply *reply,
+	const struct placed *placed, struct emit_place *place,
+	uint32_t offset);
+
+#endif
