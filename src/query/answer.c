@@ -106,7 +106,8 @@ answer_hit(struct query_ctx *ctx, struct query *q,
 	q->placed_count = 1;
 }
 
-/* Answers QTYPE RRSIG with all signatures at the name. */
+/* Answers QTYPE RRSIG with the signatures at the name; of very many types, with
+ * those of the first. */
 static void
 answer_sigs(struct query_ctx *ctx, struct query *q)
 {
@@ -114,7 +115,8 @@ answer_sigs(struct query_ctx *ctx, struct query *q)
 	const struct node_rrset *e = node_entries(node);
 
 	note_expansion(q);
-	for (unsigned i = 0; i < node->entry_count; i++) {
+	for (unsigned i = 0; i < node->entry_count && i < QUERY_ENTRIES_MAX;
+		i++) {
 		const struct rrset_sigs *sigs;
 
 		if ((e[i].flags & NODE_RRSET_SIGS) == 0

@@ -2,10 +2,6 @@
 #include "dns/rrtype.h"
 #include "query/answer.h"
 
-/* So many of a name's entries are looked at, and more only if no RRset was
- * among them. Names in practice have far fewer. */
-#define ENTRIES_MAX 64u
-
 /* These help nobody who asks for ANY: they are the last choice. */
 static bool
 is_dnssec(uint16_t type)
@@ -21,8 +17,9 @@ any_choose(const struct store_view *view, const struct node *node)
 	const struct node_rrset *best = NULL;
 	uint32_t best_cost = UINT32_MAX;
 
+	/* More are looked at only if no RRset is among the first. */
 	for (unsigned i = 0; i < node->entry_count
-		&& (i < ENTRIES_MAX || best == NULL); i++) {
+		&& (i < QUERY_ENTRIES_MAX || best == NULL); i++) {
 		const struct rrset *rrset;
 		uint32_t cost;
 

@@ -33,7 +33,8 @@ has_sigs(const struct node *node)
 {
 	const struct node_rrset *e = node_entries(node);
 
-	for (unsigned i = 0; i < node->entry_count; i++)
+	for (unsigned i = 0; i < node->entry_count && i < QUERY_ENTRIES_MAX;
+		i++)
 		if ((e[i].flags & NODE_RRSET_SIGS) != 0)
 			return true;
 	return false;

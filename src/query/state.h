@@ -62,6 +62,10 @@ struct search {
 					 * DNAME or NS; or NULL */
 };
 
+/* So many entries of a name are looked at for QTYPE ANY and RRSIG: a zone may
+ * have a name with all types. Names in practice have far fewer. */
+#define QUERY_ENTRIES_MAX 64u
+
 enum section { SECTION_ANSWER, SECTION_AUTHORITY, SECTION_ADDITIONAL,
 	SECTION_COUNT };
 

@@ -454,6 +454,13 @@ each_type_is_found_among_many(void **state)
 		p = ask_for(&w, "n.example.", TYPE_ANY);
 		assert_int_equal(p->section[AN].count, 1);
 		done(p);
+		/* Fault 27: of very many types, some. */
+		p = ask_for(&w, "n.example.", TYPE_RRSIG);
+		expect_no_flag(p, MESSAGE_TC);
+		assert_in_range(p->section[AN].count,
+			counts[i] <= 32 ? counts[i] : 32,
+			counts[i] <= 32 ? counts[i] : 64);
+		done(p);
 		world_fini(&w);
 	}
 }
