@@ -74,6 +74,10 @@ sandbox_seccomp_enter(enum ipc_role role)
 			OPTIMIZE_BY_TREE);
 	if (rc == 0)
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
+	/* Before Linux 5.16 a filter made loads wait for stores, which is for
+	 * programs that run the code of others. */
+	if (rc == 0)
+		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
 	for (const struct sandbox_call *call = sandbox_calls;
 		rc == 0 && call->name != NULL; call++)
 		if ((call->roles & role) != 0)
