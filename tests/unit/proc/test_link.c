@@ -273,6 +273,186 @@ all_that_is_there_is_read_out(void **state)
 	assert_int_equal(gone, 0);
 }
 
+/* ---- credits ------------------------------------------------------------- */
+
+/* Opens a link of self with a raw end of the other side. */
+static void
+open_side(struct link *side, enum ipc_role self, enum ipc_role peer,
+	struct ipc_channel *other)
+{
+	memset(side, 0, sizeof(*side));
+	side->calls = &calls;
+	side->turn = LINK_TURN;
+	assert_int_equal(ipc_channel_open_pair(self, peer, &side->channel,
+				 other),
+		NSD_OK);
+	assert_true(link_open(side, base));
+}
+
+static enum nsd_err
+send_update(struct link *side)
+{
+	static const struct ipc_update update;
+
+	return link_send(side, &(struct link_parcel){
+		.type = IPC_UPDATE,
+		.payload = &update,
+		.len = sizeof(update),
+	});
+}
+
+static void
+send_raw(const struct ipc_channel *other, enum ipc_type type, const void *what,
+	size_t len)
+{
+	assert_int_equal(ipc_send(other, type, what, len, NULL, 0), NSD_OK);
+}
+
+static void
+sender_without_credit_waits_for_it(void **state)
+{
+	const unsigned credits = ipc_rows[IPC_UPDATE].credits;
+	const struct ipc_credit some = {.type = IPC_UPDATE, .count = 2};
+	struct ipc_channel loader;
+	struct link xfrd;
+
+	open_side(&xfrd, ROLE_XFRD, ROLE_LOADER, &loader);
+	for (unsigned i = 0; i < credits; i++)
+		assert_int_equal(send_update(&xfrd), NSD_OK);
+	assert_int_equal(send_update(&xfrd), NSD_E_AGAIN);
+	assert_int_equal(rooms, 0);
+	send_raw(&loader, IPC_CREDIT, &some, sizeof(some));
+	event_base_loop(base, EVLOOP_NONBLOCK);
+	assert_int_equal(rooms, 1);
+	assert_int_equal(send_update(&xfrd), NSD_OK);
+	assert_int_equal(send_update(&xfrd), NSD_OK);
+	assert_int_equal(send_update(&xfrd), NSD_E_AGAIN);
+	link_close(&xfrd);
+	ipc_channel_close(&loader);
+}
+
+static void
+receiver_refuses_what_had_no_credit(void **state)
+{
+	static const struct ipc_update update;
+	const unsigned credits = ipc_rows[IPC_UPDATE].credits;
+	struct ipc_channel xfrd;
+	struct ipc_message m;
+	struct link loader;
+
+	open_side(&loader, ROLE_LOADER, ROLE_XFRD, &xfrd);
+	for (unsigned i = 0; i < credits; i++)
+		send_raw(&xfrd, IPC_UPDATE, &update, sizeof(update));
+	while (taken < credits)
+		event_base_loop(base, EVLOOP_ONCE);
+	/* Credit comes back in halves, once it is worth a message. */
+	link_return(&loader, IPC_UPDATE);
+	assert_int_equal(ipc_receive(&xfrd, &m), NSD_E_AGAIN);
+	send_raw(&xfrd, IPC_UPDATE, &update, sizeof(update));
+	event_base_loop(base, EVLOOP_NONBLOCK);
+	assert_int_equal(taken, credits);
+	assert_int_equal(refused, 1);
+	for (unsigned i = 1; i < credits / 2; i++)
+		link_return(&loader, IPC_UPDATE);
+	assert_int_equal(ipc_receive(&xfrd, &m), NSD_OK);
+	assert_int_equal(m.type, IPC_CREDIT);
+	link_close(&loader);
+	ipc_channel_close(&xfrd);
+}
+
+/* Who does not take answers gets no credit, and what waits is bounded. */
+static void
+credit_stands_behind_answers(void **state)
+{
+	static const struct ipc_update update;
+	static const struct ipc_updated answer;
+	const struct link_parcel parcel = {.type = IPC_UPDATED,
+		.payload = &answer, .len = sizeof(answer)};
+	struct ipc_channel xfrd;
+	struct link loader;
+	unsigned sent = 0, idle = 0, before;
+
+	open_side(&loader, ROLE_LOADER, ROLE_XFRD, &xfrd);
+	while (idle < 3) {
+		before = taken;
+		if (ipc_send(&xfrd, IPC_UPDATE, &update, sizeof(update), NULL,
+			    0)
+			== NSD_OK)
+			sent++;
+		event_base_loop(base, EVLOOP_NONBLOCK);
+		for (; before < taken; before++) {
+			assert_int_equal(link_send(&loader, &parcel), NSD_OK);
+			link_return(&loader, IPC_UPDATE);
+			idle = 0;
+		}
+		idle += refused > 0;
+		assert_true(sent < 100000);
+	}
+	assert_true(loader.waiting <= ipc_rows[IPC_UPDATE].credits);
+	link_close(&loader);
+	ipc_channel_close(&xfrd);
+}
+
+static void
+link_behind_another_waits_for_it(void **state)
+{
+	static const struct ipc_updated answer;
+	const struct link_parcel parcel = {.type = IPC_UPDATED,
+		.payload = &answer, .len = sizeof(answer)};
+	struct ipc_channel xfrd;
+	struct ipc_message m;
+	struct link loader;
+	uint32_t count = fill();
+
+	open_side(&loader, ROLE_LOADER, ROLE_XFRD, &xfrd);
+	loader.behind = &link_;
+	assert_int_equal(link_send(&loader, &parcel), NSD_OK);
+	event_base_loop(base, EVLOOP_NONBLOCK);
+	link_go_on(&loader);
+	assert_int_equal(ipc_receive(&xfrd, &m), NSD_E_AGAIN);
+	while (count-- > 0)
+		receive(&m);
+	assert_false(link_waits(&link_));
+	link_go_on(&loader);
+	assert_int_equal(ipc_receive(&xfrd, &m), NSD_OK);
+	assert_int_equal(m.type, IPC_UPDATED);
+	assert_int_equal(link_send(&loader, &parcel), NSD_OK);
+	assert_int_equal(ipc_receive(&xfrd, &m), NSD_OK);
+	link_close(&loader);
+	ipc_channel_close(&xfrd);
+}
+
+/* Octets of all kinds from a worker: what is taken has its credit. */
+static void
+whatever_comes_is_bounded(void **state)
+{
+	uint8_t octets[4 + IPC_PAYLOAD_MAX + 8];
+	struct ipc_channel other;
+	struct link xfrd;
+	uint32_t random = 7;
+
+	open_side(&xfrd, ROLE_XFRD, ROLE_WORKER, &other);
+	for (unsigned n = 0; n < 20000; n++) {
+		size_t len;
+		uint32_t type;
+
+		for (size_t i = 0; i < sizeof(octets); i++) {
+			random = random * 1664525 + 1013904223;
+			octets[i] = (uint8_t)(random >> 24);
+		}
+		type = octets[4] % (IPC_TYPE_COUNT + 1u);
+		len = 1 + random % (octets[5] % 2 ? 64 : sizeof(octets));
+		memcpy(octets, &type, sizeof(type));
+		assert_int_equal(send(other.fd, octets, len, 0), len);
+		event_base_loop(base, EVLOOP_NONBLOCK);
+	}
+	assert_int_equal(taken, ipc_rows[IPC_NOTIFY].credits);
+	assert_int_equal(taken + refused, 20000);
+	assert_int_equal(gone, 0);
+	link_close(&xfrd);
+	ipc_channel_close(&other);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -286,6 +466,11 @@ main(void)
 		TEST(shortage_of_memory_passes),
 		TEST(dead_side_is_heard_to_the_end),
 		TEST(all_that_is_there_is_read_out),
+		TEST(sender_without_credit_waits_for_it),
+		TEST(receiver_refuses_what_had_no_credit),
+		TEST(credit_stands_behind_answers),
+		TEST(link_behind_another_waits_for_it),
+		TEST(whatever_comes_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
