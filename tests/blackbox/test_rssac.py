@@ -2,8 +2,29 @@
 import os
 import re
 import signal
+import subprocess
+import time
 
-from harness import zone_text
+from harness import wait_for, zone_text
+
+DAY = 86400
+# A library that gives a program another date.
+CLOCK = """
+#include <stdlib.h>
+#include <time.h>
+
+time_t
+time(time_t *out)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	now.tv_sec += atoll(getenv("TEST_CLOCK_AHEAD"));
+	if (out != NULL)
+		*out = now.tv_sec;
+	return now.tv_sec;
+}
+"""
 
 
 def figures(server, metric, known=0):
@@ -83,3 +104,46 @@ def test_nothing_is_told_without_the_option(nsd):
     server.signal(signal.SIGUSR1)
     server.wait_log("XSTATS")
     assert not re.search("RSSAC002", server.read_log())
+
+
+def make_clock(directory):
+    source = directory / "clock.c"
+    source.write_text(CLOCK)
+    library = directory / "clock.so"
+    subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o",
+                    library, source], check=True)
+    return library
+
+
+def day_ends(server, library, wait):
+    """Starts a server some seconds before midnight. False if it took longer
+    than that."""
+    ahead = DAY - wait - int(time.time()) % DAY
+    server.environment.update(LD_PRELOAD=str(library),
+                              TEST_CLOCK_AHEAD=str(ahead))
+    server.environment["ASAN_OPTIONS"] += ":verify_asan_link_order=0"
+    known = len(server.read_log())
+    server.start()
+    for _ in range(3):
+        server.query("www.example", "A")
+    if (time.time() + ahead) % DAY < wait:
+        server.stop()
+        return False
+    pattern = r"RSSAC002 (\d+) (\d+) unique"
+    end, since = map(int, wait_for("the end of the day", lambda: re.search(
+        pattern, server.read_log()[known:]), 2 * wait + 20).groups())
+    assert since // DAY + 1 == end // DAY
+    assert figures(server, "traffic-volume",
+                   known)["dns-udp-queries-received-ipv4"] >= 3
+    # The next period begins where this one ended, with nothing in it.
+    known = ask_figures(server)
+    assert int(day_of(server, known)) == end
+    assert figures(server, "unique-sources", known)["num-sources-ipv4"] == 0
+    return True
+
+
+def test_figures_are_written_at_midnight(make_server):
+    server = make_server(zones={"example": zone_text()},
+                         options={"rssac002": "yes"})
+    library = make_clock(server.directory)
+    assert any(day_ends(server, library, wait) for wait in (5, 20, 60))

@@ -208,6 +208,37 @@ zones_that_cannot_answer_fail(void **state)
 	world_fini(&w);
 }
 
+/* RFC 8914 section 4.25. No build makes such a zone, and vet lets none in. */
+static void
+zone_that_lacks_what_it_must_have_fails(void **state)
+{
+	struct ask ask = { .qname = "x.z.", .type = TYPE_A, .edns = true };
+	const struct zone_entry *entry;
+	struct world_zone *added;
+	struct store_heap *heap;
+	struct reply_parts *p;
+	struct node *apex;
+	struct zone *zone;
+	struct world w;
+
+	world_init(&w);
+	added = world_add_zone(&w, "z.", "");
+	world_add_apex(added);
+	world_start(&w);
+	heap = store_writer_heap(w.writer);
+	entry = store_get(store_writer_view(w.writer), added->entry);
+	zone = store_edit(heap, entry->zone);
+	apex = store_edit(heap, zone->apex);
+	apex->flags |= NODE_DNAME;
+	p = ask_with(&w, &ask);
+	expect_rcode(p, RCODE_SERVFAIL);
+	expect_no_flag(p, MESSAGE_AA);
+	expect_counts(p, 0, 0, 0);
+	expect_ede(p, EDE_INVALID_DATA, NULL);
+	done(p);
+	world_fini(&w);
+}
+
 /* Fault 9. */
 static void
 other_classes_are_refused(void **state)
@@ -430,6 +461,7 @@ main(void)
 		cmocka_unit_test(bad_names_are_formerr),
 		cmocka_unit_test(zone_not_served_is_refused),
 		cmocka_unit_test(zones_that_cannot_answer_fail),
+		cmocka_unit_test(zone_that_lacks_what_it_must_have_fails),
 		cmocka_unit_test(other_classes_are_refused),
 		cmocka_unit_test(meta_types_without_a_rule_have_no_data),
 		cmocka_unit_test(meta_types_with_a_rule_say_why),
