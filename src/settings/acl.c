@@ -1,15 +1,26 @@
 /* acl.c - matches clients with access control lists. */
+#include <endian.h>
 #include <netinet/in.h>
 #include <string.h>
 
 #include "settings/acl.h"
 
+/* A client. Its address is compared in two words; an IPv4 one ends in zeros, as
+ * in elements. */
 struct acl_peer {
 	uint8_t family; /* 4 or 6 */
-	uint8_t len;    /* octets of address */
 	uint16_t port;
-	const uint8_t *address;
+	uint64_t address[2];
 };
+
+static uint64_t
+read_word(const uint8_t *octets)
+{
+	uint64_t word;
+
+	memcpy(&word, octets, sizeof(word));
+	return word;
+}
 
 static bool
 peer_read(const struct sockaddr_storage *addr, struct acl_peer *peer)
@@ -22,15 +33,14 @@ peer_read(const struct sockaddr_storage *addr, struct acl_peer *peer)
 	switch (addr->ss_family) {
 	case AF_INET:
 		peer->family = 4;
-		peer->len = 4;
 		peer->port = ntohs(in->sin_port);
-		peer->address = (const uint8_t *)&in->sin_addr;
+		memset(peer->address, 0, sizeof(peer->address));
+		memcpy(peer->address, &in->sin_addr, 4);
 		return true;
 	case AF_INET6:
 		peer->family = 6;
-		peer->len = 16;
 		peer->port = ntohs(in6->sin6_port);
-		peer->address = (const uint8_t *)&in6->sin6_addr;
+		memcpy(peer->address, &in6->sin6_addr, 16);
 		return true;
 	default:
 		return false;
@@ -45,24 +55,33 @@ acl_peer_port_is_zero(const struct sockaddr_storage *addr)
 	return peer_read(addr, &peer) && peer.port == 0;
 }
 
+/* True if one address does not come behind another. */
+static bool
+in_order(const uint64_t a[2], const uint64_t b[2])
+{
+	uint64_t x = be64toh(a[0]), y = be64toh(b[0]);
+
+	return x < y || (x == y && be64toh(a[1]) <= be64toh(b[1]));
+}
+
 static bool
 element_matches(const struct acl_element *e, const struct acl_peer *peer)
 {
+	const uint64_t *p = peer->address;
+	const uint64_t a[2] = {read_word(e->address),
+		read_word(e->address + 8)};
+	const uint64_t b[2] = {read_word(e->other), read_word(e->other + 8)};
+
 	if (e->family != peer->family
 		|| (e->port != 0 && e->port != peer->port))
 		return false;
 	switch (e->kind) {
 	case ACL_SINGLE:
-		return memcmp(e->address, peer->address, peer->len) == 0;
+		return a[0] == p[0] && a[1] == p[1];
 	case ACL_MASK:
-		for (unsigned i = 0; i < peer->len; i++)
-			if (((e->address[i] ^ peer->address[i]) & e->other[i])
-				!= 0)
-				return false;
-		return true;
+		return (((a[0] ^ p[0]) & b[0]) | ((a[1] ^ p[1]) & b[1])) == 0;
 	case ACL_RANGE:
-		return memcmp(e->address, peer->address, peer->len) <= 0
-			&& memcmp(peer->address, e->other, peer->len) <= 0;
+		return in_order(a, p) && in_order(p, b);
 	default:
 		return false;
 	}
