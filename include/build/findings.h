@@ -10,7 +10,8 @@
 #include "dns/name.h"
 #include "dns/rrbatch.h"
 
-#define FINDINGS_KEPT_MAX 1000u /* of each severity a thread */
+/* Of each severity: so many are kept by each thread, and told of all. */
+#define FINDINGS_KEPT_MAX 1000u
 #define FINDING_TEXT_MAX 640u
 
 struct finding {

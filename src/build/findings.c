@@ -81,6 +81,7 @@ findings_emit(struct findings *const *lists, size_t count,
 	const char *const *files, size_t file_count, struct diag_sink *sink)
 {
 	uint64_t total[DIAG_ERROR + 1] = {0};
+	uint32_t told[DIAG_ERROR + 1] = {0};
 	struct finding **all;
 	size_t n = 0, at = 0;
 
@@ -100,6 +101,9 @@ findings_emit(struct findings *const *lists, size_t count,
 	for (size_t i = 0; i < at; i++) {
 		const struct finding *f = all[i];
 
+		if (told[f->severity] == FINDINGS_KEPT_MAX)
+			continue;
+		told[f->severity]++;
 		total[f->severity]--;
 		diag_emit(sink, f->severity,
 			f->file < file_count ? files[f->file] : NULL, f->line,

@@ -18,7 +18,8 @@
 struct rdata_walk {
 	const uint8_t *at, *end;
 	const char *why;       /* broken layout: what was expected */
-	const char *value_why; /* the first broken rule; NULL: none */
+	const char *value_why; /* the first rule that is broken; if none is more
+			* than a doubt, the first doubt; NULL: none */
 	bool is_bad;           /* one of them is more than a doubt */
 	bool is_unsayable;     /* the type's own text has no words for it */
 };
@@ -55,11 +56,14 @@ walk_doubt_octets(struct rdata_walk *w, const char *why)
 	w->is_unsayable = true;
 }
 
-/* A value breaks a rule; the walk goes on. */
+/* A value breaks a rule; the walk goes on. What was a doubt before is no reason
+ * any more. */
 static inline void
 walk_note(struct rdata_walk *w, const char *why)
 {
-	walk_doubt_octets(w, why);
+	if (!w->is_bad)
+		w->value_why = why;
+	w->is_unsayable = true;
 	w->is_bad = true;
 }
 

@@ -1,8 +1,52 @@
 /* test_findings.c - the rules of a zone, and what is reported where one is
  * broken. */
+#include "build/findings.h"
 #include "built.h"
 
 /* ---- findings ---------------------------------------------------------- */
+
+struct counting {
+	struct diag_sink sink; /* first */
+	uint32_t told;
+	uint32_t line; /* of the last one that has a line */
+};
+
+static void
+count_diag(struct diag_sink *sink, const struct diag *d)
+{
+	struct counting *c = (struct counting *)sink;
+
+	c->told++;
+	assert_true(d->line == 0 || d->line > c->line);
+	if (d->line > 0)
+		c->line = d->line;
+}
+
+/* However many threads there are. */
+static void
+thousand_findings_are_told_of_all_threads(void **state)
+{
+	struct counting c = {.sink = {.on_diag = count_diag}};
+	struct findings threads[3], *lists[3];
+	struct arena arenas[3];
+	struct rrbatch_rr rr = {.line = 0};
+
+	for (unsigned i = 0; i < 3; i++) {
+		arena_init(&arenas[i], NULL, 0);
+		threads[i] = (struct findings){.arena = &arenas[i]};
+		lists[i] = &threads[i];
+	}
+	for (unsigned i = 0; i < 6000; i++) {
+		rr.line++;
+		findings_add(&threads[i % 3], DIAG_WARNING, &rr, "x");
+	}
+	findings_emit(lists, 3, NULL, 0, &c.sink);
+	assert_int_equal(c.told, 1001); /* and how many more there are */
+	assert_int_equal(c.line, 1000);
+	assert_int_equal(c.sink.warnings, 6000);
+	for (unsigned i = 0; i < 3; i++)
+		arena_fini(&arenas[i]);
+}
 
 /* RFC 1035 section 5.2 */
 static void
@@ -222,6 +266,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		T(thousand_findings_are_told_of_all_threads),
 		T(zone_without_soa_is_an_error),
 		T(second_soa_is_an_error),
 		T(same_soa_again_is_no_finding_for_a_secondary),

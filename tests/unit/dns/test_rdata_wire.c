@@ -198,6 +198,22 @@ rdata_of_bad_value_survives_printing(void **state)
 	}
 }
 
+/* What others load is no reason to refuse a record. */
+static void
+rule_that_refuses_is_told_before_a_doubt(void **state)
+{
+	static const char port[] = "00010000030001" "00";
+	static const char both[] = "00010000020001" "00" "00030001" "00";
+	const char *port_why = NULL, *why = NULL;
+	uint8_t wire[64];
+	size_t len = rows_hex(port, wire);
+
+	assert_int_equal(rdata_check(64, wire, len, &port_why), NSD_E_ZONE);
+	len = rows_hex(both, wire);
+	assert_int_equal(rdata_check(64, wire, len, &why), NSD_E_ZONE);
+	assert_string_equal(why, port_why);
+}
+
 /* RFC 3597 section 4, RFC 1035 section 4.1.4 */
 static void
 rdata_read_expands_compressed_names(void **state)
@@ -420,6 +436,7 @@ main(void)
 		cmocka_unit_test(rdata_text_65535_ok_65536_refused),
 		cmocka_unit_test(rdata_compare_canonical_order),
 		cmocka_unit_test(rdata_lists_names),
+		cmocka_unit_test(rule_that_refuses_is_told_before_a_doubt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
