@@ -131,7 +131,7 @@ check_build(struct check *c, const struct zonefile_result *result,
 	struct store_writer *writer)
 {
 	const struct store_view *view = store_writer_view(writer);
-	const char **files = calloc(result->source_count + 1, sizeof(*files));
+	const char **files = zonefile_list_names(result);
 	struct zone_build_input input = {
 		.apex = c->apex,
 		.batches = result->batches,
@@ -141,14 +141,10 @@ check_build(struct check *c, const struct zonefile_result *result,
 	};
 	enum nsd_err err = NSD_E_MEMORY;
 	store_ref zone;
-	size_t i;
 
-	if (files != NULL) {
-		for (i = 0; i < result->source_count; i++)
-			files[i] = result->sources[i].path;
+	if (files != NULL)
 		err = build_zone(&input, writer, store_writer_heap(writer),
 			&c->sink, &zone);
-	}
 	if (err == NSD_OK)
 		err = check_dnssec(c, view, zone, &input);
 	if (err == NSD_OK && c->sink.errors == 0 && c->print)

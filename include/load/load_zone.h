@@ -116,10 +116,9 @@ void load_zone_note_progress(struct load_progress *progress,
 	const char *stage, uint64_t done, uint64_t total);
 
 /* Fills what build_zone needs to know of a zone, but for its records. names:
- * has room for one name more than there are files; the names are lent as long
- * as files live. */
+ * those of its files (zonefile_list_names), kept; NULL if there are none. */
 void load_zone_fill_input(const struct load_context *context,
 	const struct load_zone *zone, const struct zonefile_result *files,
-	const char **names, struct zone_build_input *input);
+	const char *const *names, struct zone_build_input *input);
 
 #endif

@@ -126,6 +126,11 @@ owner_prefetch_records(const struct owner *owners, size_t i, size_t count)
 	__builtin_prefetch(ahead + 112);
 }
 
+/* Copies an owner with its name, which goes to a buffer of NAME_MAX_LEN octets.
+ * apex_len: with the root label. */
+void owner_copy(const struct owner *from, size_t apex_len, struct owner *to,
+	uint8_t *name);
+
 /* Less than 0, 0 or more than 0 as a's name is before b's in canonical order,
  * equal to it, or behind it. Both are below the same apex. */
 int owner_compare(const struct owner *a, const struct owner *b);

@@ -14,8 +14,4 @@
  */
 bool order_is_likely(const char *path);
 
-/* Less than 0, 0 or more than 0 as a name stands before another one, both as
- * text without backslashes and without a dot at the end. */
-int order_compare(const char *a, size_t a_len, const char *b, size_t b_len);
-
 #endif

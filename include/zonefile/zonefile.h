@@ -117,4 +117,8 @@ enum nsd_err zonefile_parse_text(const char *name, const char *text,
 /* Frees all that the result holds. */
 void zonefile_result_fini(struct zonefile_result *result);
 
+/* Gives the names of the files in an array, which free() releases; they are
+ * lent by the result. NULL: no memory. */
+const char **zonefile_list_names(const struct zonefile_result *result);
+
 #endif

@@ -270,12 +270,9 @@ part_walk(struct zone_inspect *s)
 		err = is_name ? name_inspect(s, o) : hash_inspect(s, o);
 		last = o;
 	}
-	if (last != NULL) {
-		s->last = *last;
-		s->last.name = s->last_name;
-		memcpy(s->last_name, last->name, (size_t)last->name_len
-			+ s->build.zone.apex_len);
-	}
+	if (last != NULL)
+		owner_copy(last, s->build.zone.apex_len, &s->last,
+			s->last_name);
 	return err;
 }
 

@@ -106,15 +106,11 @@ static void
 stream_keep_last_hash(struct zone_stream *s)
 {
 	const struct build *b = &s->parts->build;
-	const struct owner *last;
 
 	if (b->hash_count == 0)
 		return;
-	last = &b->hashes[b->hash_count - 1];
-	s->last_hash = *last;
-	s->last_hash.name = s->last_hash_name;
-	memcpy(s->last_hash_name, last->name,
-		(size_t)last->name_len + b->zone.apex_len);
+	owner_copy(&b->hashes[b->hash_count - 1], b->zone.apex_len,
+		&s->last_hash, s->last_hash_name);
 	s->has_last_hash = true;
 }
 

@@ -18,31 +18,37 @@ error_tell(struct conf_parser *p, const struct conf_place *place,
 		text);
 }
 
+static void
+error_tell_format(struct conf_parser *p, const struct conf_place *place,
+	const char *format, va_list args)
+{
+	char text[ERROR_TEXT_MAX];
+
+	vsnprintf(text, sizeof(text), format, args);
+	error_tell(p, place, text);
+}
+
 void
 error_at(struct conf_parser *p, const char *file, uint32_t line,
 	const char *format, ...)
 {
-	struct conf_place place = { file, line };
-	char text[ERROR_TEXT_MAX];
+	const struct conf_place place = { file, line };
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	error_tell_format(p, &place, format, args);
 	va_end(args);
-	error_tell(p, &place, text);
 }
 
 void
 error_at_place(struct conf_parser *p, const struct conf_place *place,
 	const char *format, ...)
 {
-	char text[ERROR_TEXT_MAX];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	error_tell_format(p, place, format, args);
 	va_end(args);
-	error_tell(p, place, text);
 }
 
 void

@@ -88,9 +88,10 @@ rrbatch_pool_destroy(struct rrbatch_pool *pool)
 	free(pool);
 }
 
-/* A batch that is free and has the room, or NULL. */
+/* Counts a batch as taken. Returns one that is free and has the room, or NULL:
+ * it is still to be made. */
 static struct rrbatch *
-pool_find(struct rrbatch_pool *pool, size_t capacity)
+pool_take(struct rrbatch_pool *pool, size_t capacity)
 {
 	struct rrbatch *found = NULL;
 
@@ -130,7 +131,7 @@ rrbatch_pool_take(struct rrbatch_pool *pool, size_t capacity)
 	if (pool == NULL || capacity > SIZE_MAX / 2)
 		return rrbatch_create(capacity);
 	capacity = (capacity + POOL_STEP - 1) & ~(POOL_STEP - 1);
-	batch = pool_find(pool, capacity);
+	batch = pool_take(pool, capacity);
 	if (batch == NULL)
 		batch = rrbatch_create(capacity);
 	if (batch == NULL) {

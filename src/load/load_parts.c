@@ -101,7 +101,7 @@ load_parts_read_all(const struct load_reading *r, enum load_end *end)
 		return err;
 	if (!load_files_are_rereadable(files))
 		return NSD_OK;
-	names = calloc(files->source_count + 1, sizeof(*names));
+	names = zonefile_list_names(files);
 	if (names == NULL)
 		return NSD_E_MEMORY;
 	load_zone_fill_input(r->context, r->zone, files, names, &input);

@@ -99,7 +99,7 @@ static enum nsd_err
 read_build(const struct load_reading *r)
 {
 	const struct zonefile_result *files = &r->result->files;
-	const char **names = calloc(files->source_count + 1, sizeof(*names));
+	const char **names = zonefile_list_names(files);
 	struct zone_build_input input;
 	enum nsd_err err = NSD_E_MEMORY;
 

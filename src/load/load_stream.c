@@ -74,14 +74,12 @@ static enum nsd_err
 load_stream_finish(const struct load_reading *r, struct load_streaming *s)
 {
 	const struct zonefile_result *files = &r->result->files;
-	const char **names = calloc(files->source_count + 1, sizeof(*names));
+	const char **names = zonefile_list_names(files);
 	struct zone_stream *stream = s->stream;
 	enum nsd_err err;
 
 	if (names == NULL)
 		return NSD_E_MEMORY;
-	for (size_t i = 0; i < files->source_count; i++)
-		names[i] = files->sources[i].path;
 	s->stream = NULL;
 	err = stream_finish(stream, names, files->source_count, r->sink,
 		&r->result->built);

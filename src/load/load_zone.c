@@ -39,7 +39,7 @@ load_zone_on_build(void *ctx, const char *stage, uint64_t done, uint64_t total)
 void
 load_zone_fill_input(const struct load_context *context,
 	const struct load_zone *zone, const struct zonefile_result *files,
-	const char **names, struct zone_build_input *input)
+	const char *const *names, struct zone_build_input *input)
 {
 	*input = (struct zone_build_input){
 		.apex = zone->conf->wire,
@@ -51,6 +51,4 @@ load_zone_fill_input(const struct load_context *context,
 		.on_progress = load_zone_on_build,
 		.progress_ctx = context->progress,
 	};
-	for (size_t i = 0; i < files->source_count; i++)
-		names[i] = files->sources[i].path;
 }

@@ -178,3 +178,12 @@ owner_find(const struct owner *items, size_t count, const struct owner *name)
 	}
 	return low;
 }
+
+void
+owner_copy(const struct owner *from, size_t apex_len, struct owner *to,
+	uint8_t *name)
+{
+	*to = *from;
+	to->name = name;
+	memcpy(name, from->name, from->name_len + apex_len);
+}

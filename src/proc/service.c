@@ -23,7 +23,7 @@
 #define STILL_LOADING_USEC "60000000"
 /* So often within the time that the manager waits, as sd_watchdog_enabled(3)
  * advises. */
-#define WATCHDOG_TIMES 2
+#define WATCHDOG_DIVISOR 2
 #define WATCH_MSEC_LEAST 10
 
 /* Returns the length of the socket's address, 0 if the text is none. "@" begins
@@ -75,7 +75,7 @@ service_read_watchdog(void)
 
 	if (usec == NULL || (pid != NULL && atol(pid) != (long)getpid()))
 		return 0;
-	wanted = strtoull(usec, NULL, 10) / 1000 / WATCHDOG_TIMES;
+	wanted = strtoull(usec, NULL, 10) / 1000 / WATCHDOG_DIVISOR;
 	if (strtoull(usec, NULL, 10) == 0 || wanted > UINT32_MAX)
 		return 0;
 	return wanted < WATCH_MSEC_LEAST ? WATCH_MSEC_LEAST

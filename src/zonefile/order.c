@@ -10,6 +10,8 @@
 #include "base/fs.h"
 #include "dns/name.h"
 #include "dns/nsec3.h"
+#include "zonefile/order_compare.h"
+#include "zonefile/reader.h"
 
 #define SAMPLES 50u
 #define SAMPLE_OCTETS 4096u
@@ -83,7 +85,7 @@ sample_take_word(struct sample *s, const char *line, const char *end)
 {
 	size_t len = 0;
 
-	while (line + len < end && strchr(" \t\r\n;()\"", line[len]) == NULL)
+	while (line + len < end && reader_begins_record(line + len))
 		len++;
 	if (len == 0 || line + len == end || line[0] == '$' || line[0] == '@'
 		|| memchr(line, '\\', len) != NULL)

@@ -203,7 +203,8 @@ bool directive_is(const struct reader *r, const char *name);
 
 /* ---- text (reader.c) */
 
-/* True if a line begins with an owner or a directive. There is an octet. */
+/* True if a line begins with an owner or a directive, or if a word goes on with
+ * this octet. There is an octet. */
 static inline bool
 reader_begins_record(const char *line)
 {

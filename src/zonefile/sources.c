@@ -57,6 +57,16 @@ sources_add(struct parse *p, const char *path, const struct stat *st,
 	return NSD_OK;
 }
 
+const char **
+zonefile_list_names(const struct zonefile_result *result)
+{
+	const char **names = calloc(result->source_count + 1, sizeof(*names));
+
+	for (size_t i = 0; names != NULL && i < result->source_count; i++)
+		names[i] = result->sources[i].path;
+	return names;
+}
+
 void
 sources_fini(struct zonefile_result *result)
 {

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "zonefile/order.h"
+#include "zonefile/order_compare.h"
 
 #define LINES 20000u
 
