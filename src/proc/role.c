@@ -35,9 +35,12 @@ role_init_death(const struct server *server, bool die_with_main)
 		signal(ignored[i], SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* One that outlives main must not do so stopped, for nobody would find
+	 * it, and it would keep its share of the queries from the next one. */
+	(void)prctl(PR_SET_PDEATHSIG, die_with_main ? SIGKILL : SIGCONT, 0, 0,
+		0);
 	if (!die_with_main)
 		return;
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	/* Main may have died before that. */
 	if (getppid() != server->main_pid)
 		_exit(1);

@@ -82,7 +82,8 @@ void role_on_log_reopen(struct role *role, const struct ipc_message *m);
 
 /*
  * The steps of a start that are the same for all roles, in this order.
- * die_with_main: the kernel ends this process when main is gone.
+ * die_with_main: the kernel ends this process when main is gone; else it lets
+ * it go on, should it be stopped.
  * role_init_loop returns NSD_OK or NSD_E_MEMORY. The caller has set role's
  * handlers.
  */

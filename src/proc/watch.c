@@ -212,11 +212,11 @@ watch_child(struct child *child, void *arg)
 {
 	const int64_t *step_msec = arg;
 	uint64_t beat = __atomic_load_n(child->beat, __ATOMIC_RELAXED);
+	bool ends = child->told_stop || child->supervisor->stopping;
 	enum watch_verdict verdict;
 	struct watch_sight sight;
 
-	/* Who has been told to end has its own time for that. */
-	if (child->told_stop || child->hung)
+	if (child->hung)
 		return;
 	if (beat != child->watch.beat) {
 		watch_on_beat(child, beat);
@@ -225,9 +225,11 @@ watch_child(struct child *child, void *arg)
 	sight = watch_see(child->supervisor, child->pid);
 	verdict = watch_judge(&child->watch, watch_get_limits(child), &sight,
 		*step_msec);
-	if (verdict >= WATCH_HANGS)
+	/* Who has been told to end has its own time for that (child_stop), and
+	 * work to do that has no beat; but not while it is stopped. */
+	if (verdict >= WATCH_HANGS && (!ends || verdict == WATCH_STOPPED))
 		watch_on_hung(child, verdict);
-	else
+	else if (!ends)
 		watch_on_silence(child, &sight);
 }
 
@@ -240,8 +242,7 @@ watch_on_timer(evutil_socket_t fd, short what, void *arg)
 	s->watched_msec = now;
 	if (step_msec > STEP_MAX_MSEC)
 		step_msec = STEP_MAX_MSEC;
-	if (!s->stopping)
-		children_walk(s, watch_child, &step_msec);
+	children_walk(s, watch_child, &step_msec);
 }
 
 enum nsd_err

@@ -31,7 +31,8 @@ def database(directory):
 
 
 def options(database, **more):
-    return {"database": f'"{database}"', **more}
+    # Tests stop processes here to hold them.
+    return {"database": f'"{database}"', "replace-hung": "no", **more}
 
 
 @pytest.fixture

@@ -51,6 +51,39 @@ def test_reload_that_a_stopped_loader_has_swallowed_is_done(nsd):
     assert server.role("loader") != pid
 
 
+@pytest.mark.parametrize("database", [False, True])
+@pytest.mark.parametrize("role", ["server 1", "loader"])
+def test_stop_does_not_wait_for_a_stopped_process(nsd, directory, role,
+                                                  database):
+    """The database is closed all the same, by another loader."""
+    server = nsd(zones={"example": zone_text()}, options={
+        "database": f'"{directory}/zones.db"'} if database else {})
+    stop(server.role(role))
+    assert server.stop() == 0
+    # It had 15 s to end by itself, a loader with a database 90.
+    assert "does not end, killing it" not in server.read_log()
+    if database:
+        known = len(server.read_log())
+        server.start()
+        server.wait_log("as it was left by a clean stop", known)
+
+
+def test_worker_that_is_stopped_while_main_dies_makes_room(nsd):
+    """Else it would keep its share of the queries for ever."""
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    pid = server.role("server 1")
+    stop(pid)
+    server.kill("main")
+    wait_for("it to go on", lambda: harness.process_state(pid) != "T")
+    assert is_alive(pid)
+    server.process.wait()
+    server.write_zone("example", zone_text(2))
+    server.start()
+    assert not is_alive(pid)
+    for _ in range(40):
+        assert server.serial("example") == 2
+
+
 def test_all_that_stood_still_go_on(nsd):
     """As when the machine does: nobody is to blame."""
     server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
