@@ -30,7 +30,7 @@ static const unsigned post_pauses[] = {0, 1000, 2000, 4000, 8000, 16000, 30000};
 static const unsigned worker_pauses[] = {0, 100, 200, 500, 1000, 1000, 1000,
 	1000, 1000, 1000, 2000, 4000, 8000, 16000, 30000};
 /* The same of a worker as long as no other serves. */
-#define LAST_PAUSE_MAX 1000
+#define LAST_PAUSE_MAX 200
 
 #define COUNT(array) ((unsigned)(sizeof(array) / sizeof(*(array))))
 
