@@ -123,6 +123,12 @@ struct ipc_credit {
 		"a RELOAD is done")                                          \
 	X(DAMAGED, ROLE_LOADER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,         \
 		"the store cannot be taken over: another is needed")         \
+	X(CROWDED, ROLE_LOADER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,         \
+		"a new version of a zone has no room in the store beside"    \
+		" the old one: another store might have")                    \
+	X(ALTERED, ROLE_LOADER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,         \
+		"an UPDATE has changed a zone: zone files alone do not say"  \
+		" any more what is in this store")                           \
 	X(DATABASE, ROLE_MAIN, ROLE_LOADER, IPC_NONE, IPC_NONE, 1, 0,        \
 		"leave what the store in memory holds in this file at the"   \
 		" end: that of a damaged one")                               \

@@ -65,6 +65,8 @@ struct load_result {
 	enum load_outcome outcome;
 	bool blameless;               /* of LOAD_FAILED: the files are not to
 				       * blame, and are still to be read */
+	bool crowded;                 /* of LOAD_FAILED: the store is full with
+				       * the served version */
 	store_ref built;              /* of LOAD_BUILT */
 	store_ref rehashed;           /* of any other: the served version made
 				       * for another limit (load_rehash.h); or

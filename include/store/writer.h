@@ -115,6 +115,10 @@ void *store_alloc(struct store_heap *heap, size_t len, store_ref *ref) MUST_USE;
  * thread. */
 uint32_t store_count_lacks(const struct store_writer *writer);
 
+/* True if the last time it was the store itself that was full: an empty one
+ * would have had room. Any thread. */
+bool store_is_full(struct store_writer *writer);
+
 #define STORE_LACK_TEXT_MAX 400
 
 /*

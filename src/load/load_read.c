@@ -227,6 +227,9 @@ read_file(const struct load_context *context, struct load_zone *zone,
 	} else {
 		result->outcome = LOAD_FAILED;
 		result->blameless = err == NSD_E_MEMORY || err == NSD_E_SYSTEM;
+		result->crowded = err == NSD_E_MEMORY && r.served != NULL
+			&& store_count_lacks(context->writer) != r.lacks
+			&& store_is_full(context->writer);
 		load_findings_log_failure(&findings, zone->conf->name, path);
 	}
 }

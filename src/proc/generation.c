@@ -51,6 +51,7 @@ struct generation *
 generation_choose(struct supervisor *s)
 {
 	struct generation *g = s->building != NULL ? s->building : s->serving;
+	bool crowded;
 
 	/* A store in memory that no loader has listed zones in is empty:
 	 * loaders do not die of it. */
@@ -60,18 +61,61 @@ generation_choose(struct supervisor *s)
 			g->take_overs);
 		g->damaged = true;
 	}
-	if (g != NULL && !g->damaged)
+	if (g != NULL && !g->damaged && !g->crowded)
 		return g;
-	if (g != NULL)
+	if (g != NULL && g->damaged)
 		log_error("the zone store is left behind, a new one%s is"
 			  " filled from zone files",
 			g->in_file ? " in memory" : "");
+	crowded = g != NULL && !g->damaged;
 	if (s->building != NULL) {
 		s->building = NULL;
 		generation_release(s, g);
 	}
 	s->building = generation_create(s);
+	if (s->building == NULL && crowded) {
+		generation_stay(s);
+		return s->serving;
+	}
 	return s->building;
+}
+
+/* ---- more room: doc/decisions/0067 */
+
+void
+generation_crowd(struct supervisor *s, struct child *loader)
+{
+	struct generation *g = loader->generation;
+
+	if (g != s->serving || s->building != NULL || s->stopping
+		|| g->damaged || loader->reaped)
+		return;
+	if (g->altered) {
+		log_error("no other zone store is filled: updates have"
+			  " changed zones");
+		return;
+	}
+	log_notice("another zone store is filled from zone files, as there is"
+		   " no room for two versions in one");
+	g->crowded = true;
+	child_kill(loader);
+}
+
+bool
+generation_is_for_more(const struct supervisor *s, const struct generation *g)
+{
+	return g == s->building && s->serving != NULL && s->serving->crowded
+		&& !s->stopping;
+}
+
+void
+generation_stay(struct supervisor *s)
+{
+	assert(s->serving->crowded);
+	log_error("not all zones could be read into the other zone store: the"
+		  " one that is served stays");
+	s->serving->crowded = false;
+	s->building = NULL;
 }
 
 void

@@ -12,6 +12,21 @@
  */
 struct generation *generation_choose(struct supervisor *s);
 
+/*
+ * A version of a zone has no room beside the one that is served: the next
+ * loader fills another store, if all that is served is in zone files. Workers
+ * stay with the full one until that is done.
+ */
+void generation_crowd(struct supervisor *s, struct child *loader);
+
+/* True if a generation is being filled for the sake of more room. */
+bool generation_is_for_more(const struct supervisor *s,
+	const struct generation *g);
+
+/* The store that is filled for more room has not all zones, or its loader has
+ * died: the one that is served goes on. */
+void generation_stay(struct supervisor *s);
+
 /* Frees a generation if no child and nobody in main uses it any more. */
 void generation_release(struct supervisor *s, struct generation *g);
 

@@ -82,6 +82,9 @@ struct loader {
 	struct load_zone **suspects; /* at the end of the pass, one by one */
 	size_t suspect_count, suspect_next;
 	struct ipc_load_result result; /* of the pass */
+	bool altered; /* main knows that there was an update */
+	bool crowded; /* in the pass, a version had no room beside the one
+		       * that is served */
 
 	/* What can wait, a little at a time. */
 	struct load_settle settle;

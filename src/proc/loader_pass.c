@@ -53,6 +53,9 @@ loader_end_pass(struct loader *loader)
 	loader->pass = LOADER_PASS_NONE;
 	load_set_end_pass(&loader->set);
 	loader_report_pass(loader, pass);
+	if (loader->crowded && pass != LOADER_PASS_FIRST)
+		role_send(&loader->role, IPC_CROWDED, NULL, 0);
+	loader->crowded = false;
 	/* Answering comes before reading, from now on. */
 	if (pass == LOADER_PASS_FIRST) {
 		loader->context.beside_answers = true;

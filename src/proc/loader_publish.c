@@ -208,6 +208,7 @@ loader_take_result(struct loader *loader, struct load_result *result)
 		if (!result->blameless && result->fresh)
 			loader_note_fresh(loader, zone);
 		loader->result.failed++;
+		loader->crowded |= result->crowded;
 		break;
 	case LOAD_UNCHANGED:
 	case LOAD_LARGE:

@@ -32,6 +32,10 @@ loader_apply(struct loader *loader, const struct load_change *change,
 	const struct role_hooks *hooks = loader->role.server->hooks;
 	bool hooked = hooks != NULL && hooks->on_update != NULL;
 
+	/* Before it can be seen or answered. */
+	if (!loader->altered)
+		role_send(&loader->role, IPC_ALTERED, NULL, 0);
+	loader->altered = true;
 	if (hooked)
 		hooks->on_update(change->data, change->len, false);
 	load_update_apply(&loader->context, loader->set.zones,

@@ -51,6 +51,8 @@ reap_child(struct post *post, struct child *child, int status)
 		s->reload_wanted |= s->reloading;
 		s->reloading = false;
 	}
+	if (post->role == ROLE_LOADER && generation_is_for_more(s, g))
+		generation_stay(s);
 	if (post_drop_adopter(s, child, crash_is_one(status)))
 		post->failures = 0; /* it may have died of another's clients */
 	assert(g->users > 0);

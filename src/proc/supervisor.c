@@ -78,6 +78,12 @@ supervisor_on_loaded(struct supervisor *s, struct child *loader,
 		(unsigned long long)result.read,
 		(unsigned long long)result.failed);
 	loader->generation->past = STORE_PAST_LOADED;
+	/* What is served now has all zones. */
+	if (result.failed > 0
+		&& generation_is_for_more(s, loader->generation)) {
+		child_kill(loader);
+		return;
+	}
 	if (loader->generation == s->building)
 		supervisor_serve(s, s->building);
 	/* A loader that got so far does not fail at its start. */
@@ -111,6 +117,20 @@ supervisor_on_damaged(struct supervisor *s, struct child *loader,
 	const struct ipc_message *m)
 {
 	loader->generation->damaged = true;
+}
+
+static void
+supervisor_on_crowded(struct supervisor *s, struct child *loader,
+	const struct ipc_message *m)
+{
+	generation_crowd(s, loader);
+}
+
+static void
+supervisor_on_altered(struct supervisor *s, struct child *loader,
+	const struct ipc_message *m)
+{
+	loader->generation->altered = true;
 }
 
 static void
@@ -149,6 +169,8 @@ supervisor_on_serving(struct supervisor *s, struct child *worker,
 #define SUPERVISOR_HANDLERS(X)                                               \
 	X(LISTED, supervisor_on_listed)                                      \
 	X(LOADED, supervisor_on_loaded)                                      \
+	X(CROWDED, supervisor_on_crowded)                                    \
+	X(ALTERED, supervisor_on_altered)                                    \
 	X(RELOADED, supervisor_on_reloaded)                                  \
 	X(DAMAGED, supervisor_on_damaged)                                    \
 	X(ZONE_CHANGED, supervisor_on_zone_changed)                          \

@@ -29,9 +29,10 @@ struct store;
 #define TAKE_OVERS_MAX 3
 
 /*
- * A store of main. It outlives the loaders that write it. Only a damaged store
- * gets a successor; once that is filled, workers that read it replace those
- * that read the damaged one. See doc/decisions/0010-loader-dies.md.
+ * A store of main. It outlives the loaders that write it. Only one that is
+ * damaged (doc/decisions/0010) or has no room for two versions (0067) gets a
+ * successor; once that is filled, workers that read it replace those that read
+ * the old one.
  */
 struct generation {
 	struct store *store;
@@ -41,6 +42,8 @@ struct generation {
 	bool in_file;         /* the one of `database:` */
 	bool damaged;         /* no loader takes it any more */
 	bool suspect;         /* the next loader looks it through first */
+	bool crowded;         /* nor while another one is filled in its place */
+	bool altered;         /* by UPDATEs: the zone files do not say all */
 };
 
 struct supervisor;

@@ -17,6 +17,17 @@ store_count_lacks(const struct store_writer *writer)
 	return rcu_load_relaxed(&writer->lacks);
 }
 
+bool
+store_is_full(struct store_writer *writer)
+{
+	bool full;
+
+	pthread_mutex_lock(&writer->lock);
+	full = rcu_load_relaxed(&writer->lacks) > 0 && writer->lack == 0;
+	pthread_mutex_unlock(&writer->lock);
+	return full;
+}
+
 /* All that references reach, or all the address space that there was. */
 static void
 explain_full(const struct store *store, char *text, size_t size)

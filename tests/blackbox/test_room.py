@@ -8,7 +8,11 @@ import resource
 
 import pytest
 
-from harness import zone_text
+import harness
+from harness import wait_for, zone_text
+
+without_sanitizer = pytest.mark.skipif(
+    harness.is_sanitized(), reason="its own address space is above any limit")
 
 LARGE = "".join(f"h{i} TXT some-more-text-for-memory-{i}\n"
                 for i in range(200000))
@@ -70,3 +74,108 @@ def test_first_load_that_does_not_fit(make_server, directory, in_file):
     assert server.answer("www.other", "A") == ["192.0.2.1"]
     assert server.rcode("www.example", "A") == "SERVFAIL"
     assert "died" not in server.read_log()
+
+
+# ---- two versions in one store -------------------------------------------------------
+
+def start_with_little_room(server):
+    """A store of 128 MiB: half of what the system has of addresses."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (250 << 20, before[1]))
+    try:
+        server.start(ready=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+    server.wait_log(r"\d+ zones: \d+ read, 0 failed")
+    server.wait_serving()
+
+
+def half_of_it(serial, names=12000):
+    """A zone in canonical order that takes 6 KB a name: 72 MB."""
+    strings = "".join(f" {serial:04}{'x' * 246}" for _ in range(23))
+    return zone_text(serial) + "".join(
+        f"z{i:05} TXT {i} {serial}{strings}\n" for i in range(names))
+
+
+@pytest.fixture
+def crowded(make_server):
+    server = make_server(zones={"example": half_of_it(1), "other": zone_text(1)},
+                         options={"server-count": 2})
+    start_with_little_room(server)
+    return server
+
+
+def workers_of(server):
+    return {p for r, p in server.roles().items() if r.startswith("server")}
+
+
+@without_sanitizer
+def test_version_without_room_beside_the_old_one(crowded):
+    """Another store is filled, and takes the place of the full one."""
+    server = crowded
+    workers = workers_of(server)
+    server.write_zone("example", half_of_it(2))
+    server.write_zone("other", zone_text(2))
+    server.reload()
+    server.wait_log("zone example: no room: the zone store is full: the system"
+                    " gave it 128 MiB of addresses")
+    server.wait_log("another zone store is filled from zone files")
+    server.wait_serial("example", 2)
+    assert server.serial("other") == 2
+    wait_for("new workers", lambda: len(workers_of(server) - workers) == 2)
+    # And so once more, as often as it takes.
+    server.write_zone("example", half_of_it(3))
+    server.reload()
+    server.wait_serial("example", 3)
+    # What has room beside the old version needs no other store.
+    known = len(server.read_log())
+    server.write_zone("other", zone_text(3))
+    server.reload()
+    server.wait_serial("other", 3)
+    assert "another zone store" not in server.read_log()[known:]
+
+
+@without_sanitizer
+@pytest.mark.parametrize("fault", ["too large", "another zone", "death"])
+def test_other_store_that_lacks_a_zone_is_not_served(crowded, fault):
+    """What is served stays, and its workers do not change."""
+    server = crowded
+    workers = workers_of(server)
+    if fault == "another zone":
+        server.write_zone("other", zone_text(2) + "x A 300.0.0.1\n")
+    server.write_zone("example", half_of_it(
+        2, 24000 if fault == "too large" else 12000))
+    server.reload()
+    server.wait_log("another zone store is filled from zone files")
+    if fault == "death":
+        wait_for("the next loader", lambda: server.roles().get("loader"))
+        server.kill("loader")
+    server.wait_log("the one that is served stays")
+    server.wait_log("the loader takes over")
+    wait_for("a loader", lambda: server.roles().get("loader"))
+    assert workers_of(server) == workers
+    assert server.serial("example") == 1
+    assert server.serial("other") == 1
+    # It goes on as ever.
+    server.write_zone("other", zone_text(7))
+    server.write_zone("example", half_of_it(7, 10))
+    server.reload()
+    server.wait_serial("other", 7)
+    server.wait_serial("example", 7)
+
+
+@without_sanitizer
+def test_updates_are_in_no_zone_file(make_server):
+    """So no other store is filled: what they did would be lost."""
+    server = make_server(zones={"example": half_of_it(1), "other": zone_text(1)},
+                         updates=True)
+    start_with_little_room(server)
+    assert server.update("zone other.\nadd new 60 TXT \"fresh\"\n") \
+        == ("ok", 1, 0)
+    roles = server.roles()
+    server.write_zone("example", half_of_it(2))
+    server.reload()
+    server.wait_log("no other zone store is filled: updates have changed zones")
+    assert server.answer("new.other", "TXT") == ['"fresh"']
+    assert server.serial("example") == 1
+    assert server.roles() == roles
