@@ -88,13 +88,6 @@ set_up(void **state)
 	return base != NULL ? 0 : -1;
 }
 
-static int
-tear_down(void **state)
-{
-	event_base_free(base);
-	return 0;
-}
-
 static void
 on_end(void *ctx, const struct ipc_message *answer)
 {
@@ -142,6 +135,28 @@ answer(enum ipc_type type, uint64_t ticket)
 				 ipc_rows[type].payload_min, NULL, 0),
 		NSD_OK);
 	event_base_loop(base, EVLOOP_NONBLOCK);
+}
+
+/* Answers all that is left. */
+static int
+tear_down(void **state)
+{
+	struct ipc_message m;
+
+	while (requests.count > 0) {
+		start_loader();
+		while (ipc_receive(&loader, &m) == NSD_OK) {
+			uint64_t ticket;
+
+			memcpy(&ticket, m.payload, sizeof(ticket));
+			answer(m.type == IPC_UPDATE ? IPC_UPDATED
+						    : IPC_ZONE_CHANGED,
+				ticket);
+		}
+		kill_loader();
+	}
+	event_base_free(base);
+	return 0;
 }
 
 static void
