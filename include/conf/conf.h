@@ -411,6 +411,9 @@ enum nsd_err conf_load_text(const char *name, const char *text, size_t len,
 /* Takes conf with all that belongs to it. NULL is fine. */
 void conf_destroy(struct conf *conf);
 
+/* Overwrites the secrets of all keys. From then on they are empty. */
+void conf_wipe_secrets(struct conf *conf);
+
 /* Prints a finding of conf_load as the line that people know:
  * `FILE:LINE: error: MESSAGE` or `FILE:LINE: at 'TOKEN': error: syntax error`,
  * without a newline. Control characters become \ooo. The line is cut to size,

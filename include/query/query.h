@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/exchange.h"
+#include "base/secrets.h"
 #include "query/counters.h"
 #include "query/rssac.h"
 #include "store/store.h"
@@ -21,20 +22,29 @@
 struct query_options {
 	unsigned cname_max;    /* links of a chain to follow; 18 */
 	struct rssac *rssac;   /* NULL: no figures of RSSAC002 */
+	/* Those of the keys of the settings, in the same order; NULL: no key
+	 * is known. */
+	const struct secrets *secrets;
+	struct store_reader *reader; /* of the caller, to pin versions that
+				      * are transferred; NULL: no transfers */
 };
 
 struct query_ctx;
 
 /*
  * Makes the context that a worker answers with.
- * in: options, borrowed, but its rssac is kept until query_ctx_destroy;
- * counters, kept as long.
+ * in: options, borrowed, but what it refers to is kept until
+ * query_ctx_destroy; counters, kept as long.
  * out: *ctx, the caller's; release it with query_ctx_destroy.
  * returns NSD_OK; NSD_E_MEMORY if the process has no memory (*ctx is not set).
  */
 enum nsd_err query_ctx_create(const struct query_options *options,
 	struct counters *counters, struct query_ctx **ctx) MUST_USE;
 void query_ctx_destroy(struct query_ctx *ctx);
+
+/* Says what time it is, in seconds since 1970: before what follows, for it is
+ * what signatures of keys are checked and made with. */
+void query_set_time(struct query_ctx *ctx, uint64_t now_sec);
 
 /*
  * Answers a batch of 1 to EXCHANGE_BATCH_MAX requests.
@@ -46,5 +56,17 @@ void query_ctx_destroy(struct query_ctx *ctx);
  */
 void query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	struct exchange *exchanges, size_t count);
+
+/*
+ * A reply that is a zone transfer has no octets, and exchange.stream is set:
+ * its messages follow. next writes one and returns its length; 0: there are no
+ * more. reply has MESSAGE_MAX_LEN octets of room. end is called once for each,
+ * whether or not all were asked for; the version of the store that it holds is
+ * let go then. The reader may be offline.
+ * Cost of a message: linear in its octets.
+ */
+size_t query_stream_next(struct query_ctx *ctx, void *stream, uint8_t *reply,
+	size_t capacity);
+void query_stream_end(struct query_ctx *ctx, void *stream);
 
 #endif

@@ -47,6 +47,23 @@ conf_owner_create(struct conf_owner **owner)
 }
 
 void
+conf_wipe_secrets(struct conf *conf)
+{
+	for (size_t i = 0; i < conf->key_count; i++) {
+		struct conf_key *key = conf->keys[i];
+
+		/* They lie in the arena, which is ours. */
+		if (key->secret != NULL)
+			explicit_bzero((char *)(uintptr_t)key->secret,
+				strlen(key->secret));
+		if (key->secret_data != NULL)
+			explicit_bzero((uint8_t *)(uintptr_t)key->secret_data,
+				key->secret_len);
+		key->secret_len = 0;
+	}
+}
+
+void
 conf_destroy(struct conf *conf)
 {
 	struct conf_owner *owner = (struct conf_owner *)conf;

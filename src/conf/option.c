@@ -208,7 +208,7 @@ const struct conf_option conf_options[] = {
 
 	KEY("name", name, NAME, NULL, 0)
 	KEY("algorithm", algorithm, ALGORITHM, "sha256", 0)
-	KEY("secret", secret, BASE64, NULL, NOEFF)
+	KEY("secret", secret, BASE64, NULL, 0)
 
 	TLSAUTH("name", name, NAME, 0)
 	TLSAUTH("auth-domain-name", auth_domain_name, STRING, NOEFF)
@@ -227,7 +227,7 @@ const struct conf_option conf_options[] = {
 	PATTERN("multi-master-check", multi_primary_check, BOOL, "no", 0, 0, NOEFF | ALIAS)
 	PATTERN("notify-retry", notify_retry, U32, "5", 0, I32_MAX, NOEFF)
 	PATTERN("notify", notify, ACL_NOTIFY, NULL, 0, 0, NOEFF)
-	PATTERN("provide-xfr", provide_xfr, ACL_PROVIDE, NULL, 0, 0, NOEFF)
+	PATTERN("provide-xfr", provide_xfr, ACL_PROVIDE, NULL, 0, 0, 0)
 	PATTERN("zonestats", zonestats, STRING, NULL, 0, 0, NOEFF)
 	PATTERN("outgoing-interface", outgoing_interface, ACL_ADDRESS, NULL, 0, 0, NOEFF)
 	PATTERN("allow-axfr-fallback", allow_axfr_fallback, BOOL, "yes", 0, 0, NOEFF)

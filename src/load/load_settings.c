@@ -40,7 +40,7 @@ key_make(struct settings_edit *edit, const struct conf_key *key,
 
 static enum nsd_err
 element_convert(struct settings_edit *edit, const struct conf_acl *acl,
-	struct acl_element *e)
+	enum settings_list list, struct acl_element *e)
 {
 	e->family = acl->family;
 	e->kind = acl->kind == CONF_ACL_SINGLE ? ACL_SINGLE
@@ -53,6 +53,11 @@ element_convert(struct settings_edit *edit, const struct conf_acl *acl,
 	e->port = acl->port;
 	memcpy(e->address, acl->address, sizeof(e->address));
 	memcpy(e->other, acl->other, sizeof(e->other));
+	/* Nobody comes over TLS yet: as with a key that there is not. */
+	if (list == SETTINGS_PROVIDE_XFR && acl->tls_auth_name != NULL) {
+		e->needs_key = 1;
+		return NSD_OK;
+	}
 	/* A key that there is not has no name. */
 	if (acl->key == NULL || acl->key->name == NULL)
 		return NSD_OK;
@@ -85,7 +90,7 @@ load_settings_options(struct settings_edit *edit,
 		lists.lists[i] = &elements[count];
 		for (uint32_t n = 0; err == NSD_OK && n < from[i]->count; n++)
 			err = element_convert(edit, &from[i]->items[n],
-				&elements[count++]);
+				(enum settings_list)i, &elements[count++]);
 	}
 	if (err == NSD_OK)
 		err = settings_edit_options(edit, &lists, options);

@@ -254,6 +254,7 @@ loader_init_role(struct loader *loader, const struct role_start *start)
 	if (start->past >= STORE_PAST_LISTED)
 		priority_publish();
 	sockets_close(&server->listeners);
+	secrets_drop(server->secrets);
 	if (server->lifeline != -1)
 		close(server->lifeline);
 	return role_init_loop(&loader->role, start);

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "base/secrets.h"
 #include "conf/conf.h"
 #include "proc/privilege.h"
 #include "proc/sandbox.h"
@@ -22,6 +23,8 @@ struct server {
 	struct listeners listeners;
 	struct counters *counters;/* shared memory, one a worker */
 	struct rssac *rssac;      /* the same; NULL without rssac002 */
+	struct secrets *secrets;  /* one for each of conf.keys, in their
+				   * order; who needs none drops it */
 	struct privilege_user worker_user;
 	struct sandbox sandbox;
 	int lifeline;             /* see lifeline.h; -1: none */

@@ -173,6 +173,28 @@ main_make_counters(struct server *server)
 	return NSD_OK;
 }
 
+/* Moves the secrets of keys to a place of their own. */
+static enum nsd_err
+main_move_secrets(struct server *server)
+{
+	struct conf *conf = server->conf;
+	size_t octets = 0;
+
+	for (size_t i = 0; i < conf->key_count; i++)
+		octets += conf->keys[i]->secret_len;
+	if (secrets_create(conf->key_count, octets, &server->secrets)
+		!= NSD_OK) {
+		log_error("out of memory for the secrets of keys");
+		return NSD_E_MEMORY;
+	}
+	for (size_t i = 0; i < conf->key_count; i++)
+		secrets_add(server->secrets, conf->keys[i]->secret_data,
+			conf->keys[i]->secret_len);
+	secrets_seal(server->secrets);
+	conf_wipe_secrets(conf);
+	return NSD_OK;
+}
+
 /* Gives the log file to the user: without root the log is to be opened anew. */
 static void
 main_give_log(const struct privilege_user *user)
@@ -243,7 +265,8 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 	if (err != NSD_OK)
 		return err;
 	main_raise_limits(o, s->server.listeners.count);
-	return main_make_counters(&s->server);
+	err = main_make_counters(&s->server);
+	return err != NSD_OK ? err : main_move_secrets(&s->server);
 }
 
 /* In the process that stays: all that needs root; then root is given up. */

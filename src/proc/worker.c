@@ -58,9 +58,27 @@ worker_on_batch(void *ctx, struct exchange *exchanges, size_t count)
 	struct worker *worker = ctx;
 
 	role_beat(&worker->role);
+	query_set_time(worker->query, (uint64_t)time(NULL));
 	store_reader_online(worker->reader);
 	query_answer_batch(worker->query, worker->view, exchanges, count);
 	store_reader_offline(worker->reader);
+}
+
+static size_t
+worker_on_stream(void *ctx, void *stream, uint8_t *reply, size_t capacity)
+{
+	struct worker *worker = ctx;
+
+	query_set_time(worker->query, (uint64_t)time(NULL));
+	return query_stream_next(worker->query, stream, reply, capacity);
+}
+
+static void
+worker_on_stream_end(void *ctx, void *stream)
+{
+	struct worker *worker = ctx;
+
+	query_stream_end(worker->query, stream);
 }
 
 /* ---- sockets ------------------------------------------------------------ */
@@ -329,6 +347,8 @@ worker_init(struct worker *worker, const struct role_start *start)
 	worker->boot = server->boot;
 	worker->handler = (struct net_handler){
 		.on_batch = worker_on_batch,
+		.on_stream = worker_on_stream,
+		.on_stream_end = worker_on_stream_end,
 		.ctx = worker,
 		.rx_err = &worker->counters->rx_err,
 		.tx_err = &worker->counters->tx_err,
@@ -352,6 +372,8 @@ worker_init(struct worker *worker, const struct role_start *start)
 	worker_read_settings(worker);
 	if (server->rssac != NULL)
 		options.rssac = &server->rssac[worker->index];
+	options.reader = worker->reader;
+	options.secrets = server->secrets;
 	worker_forget_configuration(server);
 	err = query_ctx_create(&options, worker->counters, &worker->query);
 	if (err != NSD_OK)

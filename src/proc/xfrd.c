@@ -152,6 +152,7 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 	xfrd->role.on_peer = xfrd_on_peer;
 	xfrd->role.on_peer_gone = xfrd_on_peer_gone;
 	role_init_name("xfrd", "xfrd");
+	secrets_drop(start->server->secrets);
 	role_init_death(start->server, true);
 	affinity_set_xfrd(&start->server->conf->server);
 	/* Changes of zones come through it. */

@@ -10,7 +10,7 @@
 
 /* The same for a zone that has options. */
 bool acl_options_allow_query(const struct settings_options *options,
-	const struct sockaddr_storage *peer, bool of_apex_soa);
+	const struct acl_client *client, bool of_apex_soa);
 
 /*
  * True if the peer may query the zone. An empty allow-query lets everyone in.
@@ -18,13 +18,18 @@ bool acl_options_allow_query(const struct settings_options *options,
  */
 static inline bool
 acl_allows_query(const struct store_view *view,
-	const struct zone_entry *entry, const struct sockaddr_storage *peer,
+	const struct zone_entry *entry, const struct acl_client *client,
 	bool of_apex_soa)
 {
 	store_ref ref = store_load_ref(&entry->options);
 
 	return ref == STORE_NONE || acl_options_allow_query(
-		store_get(view, ref), peer, of_apex_soa);
+		store_get(view, ref), client, of_apex_soa);
 }
+
+/* True if the zone's provide-xfr lets the client have the zone. Without one
+ * nobody may. */
+bool acl_allows_transfer(const struct store_view *view,
+	const struct zone_entry *entry, const struct acl_client *client);
 
 #endif

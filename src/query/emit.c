@@ -269,6 +269,25 @@ emit_signed_folded(struct query *q, const struct emit_rrset *what,
 }
 
 bool
+emit_record(struct reply *reply, const struct emit_record *what)
+{
+	struct emit_head head = emit_make_head(0, what->type, what->ttl_sec);
+	struct emit_octets owner;
+	uint8_t *out = reply->out + reply->len;
+
+	emit_make_octets(reply, what->owner_at, &owner);
+	if (owner.len + EMIT_HEAD_REST + 2u + what->rdlen > emit_room(reply))
+		return false;
+	out = emit_put_octets(out, &owner);
+	memcpy(out, &head.rest, sizeof(head.rest));
+	octets_put_u16(out + EMIT_HEAD_REST, what->rdlen);
+	memcpy(out + EMIT_HEAD_REST + 2, what->rdata, what->rdlen);
+	reply->len += owner.len + EMIT_HEAD_REST + 2u + what->rdlen;
+	reply->count[what->section]++;
+	return true;
+}
+
+bool
 emit_signed(struct query *q, const struct emit_rrset *what,
 	store_ref sigs, struct placed *placed)
 {

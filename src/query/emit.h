@@ -48,6 +48,19 @@ bool emit_sigs(struct reply *reply, enum section section, store_ref sigs,
 bool emit_sig_list(struct reply *reply, enum section section,
 	const struct rrset_sigs *sigs, uint32_t owner_at, uint32_t ttl_sec);
 
+/* A record whose RDATA, without pointers, is at hand. */
+struct emit_record {
+	enum section section;
+	uint32_t owner_at;
+	uint16_t type;
+	uint16_t rdlen;
+	uint32_t ttl_sec;
+	const uint8_t *rdata;
+};
+
+/* Writes it. False: no room. */
+bool emit_record(struct reply *reply, const struct emit_record *what);
+
 /*
  * Writes an RRset and, for a client that set DO, its signatures: both or
  * neither (RFC 4035 section 3.1.1). sigs may be STORE_NONE; placed as in

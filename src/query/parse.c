@@ -3,6 +3,7 @@
 
 #include "dns/rrtype.h"
 #include "dns/tsig.h"
+#include "query/keys.h"
 #include "query/parse.h"
 #include "settings/acl.h"
 
@@ -257,6 +258,32 @@ end_without_question(struct query_ctx *ctx, struct query *q, struct cursor *c)
 	end_with_header(q, RCODE_FORMERR, 0);
 }
 
+/* Sees who has signed the request (RFC 8945 section 5.2). False: it has failed,
+ * or has nobody's signature. */
+static bool
+check_key(struct query_ctx *ctx, struct query *q, uint16_t flags)
+{
+	enum rcode rcode = keys_check(ctx, q);
+
+	switch (rcode) {
+	case RCODE_NOERROR:
+		return true;
+	case RCODE_FORMERR:
+		q->tsig_at = 0;
+		end_with_formerr(q, flags);
+		return false;
+	case RCODE_SERVFAIL:
+		q->tsig_at = 0;
+		break;
+	default:
+		q->tsig_error = rcode;
+		rcode = RCODE_NOTAUTH;
+		break;
+	}
+	end_with_header(q, rcode, flags & (MESSAGE_OPCODE_MASK | MESSAGE_RD));
+	return false;
+}
+
 static void
 parse_message(struct query_ctx *ctx, struct query *q, uint16_t flags)
 {
@@ -281,12 +308,8 @@ parse_message(struct query_ctx *ctx, struct query *q, uint16_t flags)
 		end_with_formerr(q, flags);
 		return;
 	}
-	if (q->tsig_at != 0) {
-		/* RFC 8945 section 5.2.1: no key is known yet. */
-		end_with_header(q, RCODE_NOTAUTH,
-			flags & (MESSAGE_OPCODE_MASK | MESSAGE_RD));
+	if (q->tsig_at != 0 && !check_key(ctx, q, flags))
 		return;
-	}
 	if (q->edns.present && q->edns.version != EDNS_VERSION) {
 		counters->edns_err++;
 		q->reply.flags = MESSAGE_QR | (flags & (MESSAGE_OPCODE_MASK
@@ -322,6 +345,8 @@ parse_request(struct query_ctx *ctx, struct query *q,
 	q->ede = EDE_NONE;
 	q->ede_text = NULL;
 	q->tsig_at = 0;
+	q->tsig_error = RCODE_NOERROR;
+	q->key = STORE_NONE;
 	memset(&q->edns, 0, sizeof(q->edns));
 	memset(q->reply.count, 0, sizeof(q->reply.count));
 	q->reply.out = exchange->reply;

@@ -5,11 +5,13 @@
 #include "base/assert.h"
 #include "dns/rrtype.h"
 #include "query/answer.h"
+#include "query/keys.h"
 #include "query/lookup.h"
 #include "query/parse.h"
 #include "query/proof.h"
 #include "query/query.h"
 #include "query/reply.h"
+#include "query/transfer.h"
 #include "query/zones.h"
 #include "zone/table.h"
 
@@ -26,6 +28,12 @@ query_ctx_create(const struct query_options *options,
 	memset(ctx, 0, sizeof(*ctx));
 	ctx->options = *options;
 	ctx->counters = counters;
+	ctx->keys = calloc(secrets_count(options->secrets) + 1,
+		sizeof(struct query_key *));
+	if (ctx->keys == NULL) {
+		free(ctx);
+		return NSD_E_MEMORY;
+	}
 	*out = ctx;
 	return NSD_OK;
 }
@@ -33,7 +41,16 @@ query_ctx_create(const struct query_options *options,
 void
 query_ctx_destroy(struct query_ctx *ctx)
 {
+	if (ctx == NULL)
+		return;
+	keys_destroy(ctx);
 	free(ctx);
+}
+
+void
+query_set_time(struct query_ctx *ctx, uint64_t now_sec)
+{
+	ctx->now_sec = now_sec;
 }
 
 /* Requests that are at the same step and go on together. */
@@ -234,6 +251,10 @@ finish(struct query_ctx *ctx, struct query *q)
 		ctx->counters->dropped++;
 		return;
 	}
+	if (q->step == STEP_TRANSFER) {
+		transfer_begin(ctx, q);
+		return;
+	}
 	if (q->step == STEP_COMPOSE)
 		answer_compose(ctx, q);
 	else if (q->step == STEP_CHAOS)
@@ -312,4 +333,17 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	ctx->counters = counters;
 	if (ctx->options.rssac != NULL)
 		rssac_count(ctx->options.rssac, exchanges, count);
+}
+
+size_t
+query_stream_next(struct query_ctx *ctx, void *stream, uint8_t *reply,
+	size_t capacity)
+{
+	return transfer_next(ctx, stream, reply, capacity);
+}
+
+void
+query_stream_end(struct query_ctx *ctx, void *stream)
+{
+	transfer_end(ctx, stream);
 }

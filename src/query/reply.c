@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "dns/rrtype.h"
-#include "dns/tsig.h"
+#include "query/keys.h"
 #include "query/reply.h"
 
 #define ZONEVERSION_LEN 6u /* labels, type, serial: RFC 9660 section 2 */
@@ -126,21 +126,6 @@ count_reply(struct counters *counters, const struct reply *reply)
 		counters->truncated++;
 }
 
-/* No key is known yet (RFC 8945 section 5.2.1). Without room for the record the
- * reply goes without. */
-static void
-refuse_key(struct query *q)
-{
-	const struct exchange *x = q->exchange;
-	size_t len = q->reply.len;
-	struct tsig tsig;
-
-	if (tsig_read(x->request, x->request_len, q->tsig_at, &tsig) == NSD_OK
-		&& tsig_refuse(&tsig, RCODE_BADKEY, q->reply.out, &len,
-			x->reply_capacity) == NSD_OK)
-		q->reply.len = (uint32_t)len;
-}
-
 void
 reply_end(struct query_ctx *ctx, struct query *q)
 {
@@ -159,7 +144,7 @@ reply_end(struct query_ctx *ctx, struct query *q)
 	octets_put_u16(out + MESSAGE_ARCOUNT,
 		reply->count[SECTION_ADDITIONAL]);
 	if (q->tsig_at != 0)
-		refuse_key(q);
+		keys_sign(ctx, q);
 	q->exchange->reply_len = reply->len;
 	count_reply(ctx->counters, reply);
 }

@@ -14,6 +14,7 @@
 #include "base/exchange.h"
 #include "dns/edns.h"
 #include "dns/message.h"
+#include "dns/tsig.h"
 #include "names/trie.h"
 #include "query/query.h"
 #include "settings/settings.h"
@@ -176,6 +177,11 @@ struct query {
 	uint16_t ede;         /* enum ede_code */
 	const char *ede_text; /* or NULL */
 	uint16_t tsig_at;     /* offset of a TSIG in the request; 0: none */
+	enum rcode tsig_error;/* what is wrong with it */
+	store_ref key;        /* struct settings_key: who signed the request;
+			       * none: nobody */
+	uint32_t key_index;   /* its place among the keys */
+	struct tsig_chain chain;
 	struct edns edns;
 	struct reply reply;
 	/* The zone of the question's name, for ZONEVERSION; NULL: none. */
@@ -205,6 +211,7 @@ struct query {
 };
 
 struct zone_table;
+struct query_key;
 
 /* Counters of round-robin. */
 #define QUERY_ROTATION_BITS 10
@@ -216,6 +223,9 @@ struct query_ctx {
 	struct counters uncounted; /* of requests that come again */
 	/* Where RRsets begin next (round-robin); see next_rotation. */
 	uint16_t rotations[QUERY_ROTATIONS];
+	uint64_t now_sec; /* since 1970 */
+	struct query_key **keys; /* one for each of options.secrets, made when
+				  * it is first asked for */
 	/* For one call of query_answer_batch. */
 	const struct store_view *view;
 	const struct zone_table *table;

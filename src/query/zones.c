@@ -88,33 +88,25 @@ is_apex(const struct query *q)
 	return entry != NULL && entry->leaf.labels == q->question.name.count;
 }
 
-static void
-begin_search(struct query_ctx *ctx, struct query *q)
+/* Goes to the zone of the entry. False: there is none to answer from, and the
+ * request has failed. */
+static bool
+open_search(struct query_ctx *ctx, struct query *q)
 {
 	struct search *s = &q->search;
 	const struct zone_entry *entry = s->entry;
-	store_ref zone;
+	store_ref zone = store_load_ref(&entry->zone);
 
-	if (entry == NULL) {
-		query_fail(q, RCODE_REFUSED, EDE_NOT_AUTHORITATIVE, NULL);
-		return;
-	}
-	if (!acl_allows_query(ctx->view, entry, q->exchange->peer,
-			q->question.type == TYPE_SOA && is_apex(q))) {
-		query_fail(q, RCODE_REFUSED, EDE_PROHIBITED, NULL);
-		return;
-	}
-	zone = store_load_ref(&entry->zone);
 	if (zone == STORE_NONE) {
 		query_fail(q, RCODE_SERVFAIL, EDE_NOT_READY,
 			"Zone is configured but not loaded");
-		return;
+		return false;
 	}
 	if ((__atomic_load_n(&entry->flags, __ATOMIC_RELAXED)
 			& ZONE_ENTRY_EXPIRED) != 0) {
 		query_fail(q, RCODE_SERVFAIL, EDE_INVALID_DATA,
 			"Zone has expired");
-		return;
+		return false;
 	}
 	store_prefetch(ctx->view, zone);
 	s->zone = store_get(ctx->view, zone);
@@ -123,7 +115,39 @@ begin_search(struct query_ctx *ctx, struct query *q)
 	s->name_at = MESSAGE_HEADER_LEN;
 	q->zone = s->zone;
 	q->zone_labels = s->zone_labels;
-	q->step = STEP_COMPOSE;
+	return true;
+}
+
+static void
+begin_search(struct query_ctx *ctx, struct query *q)
+{
+	const struct zone_entry *entry = q->search.entry;
+
+	if (entry == NULL) {
+		query_fail(q, RCODE_REFUSED, EDE_NOT_AUTHORITATIVE, NULL);
+		return;
+	}
+	if (!acl_allows_query(ctx->view, entry,
+			&(struct acl_client){q->exchange->peer, q->key},
+			q->question.type == TYPE_SOA && is_apex(q))) {
+		query_fail(q, RCODE_REFUSED, EDE_PROHIBITED, NULL);
+		return;
+	}
+	if (open_search(ctx, q))
+		q->step = STEP_COMPOSE;
+}
+
+/* A transfer is for the apex alone, and for those who may have it. */
+static void
+begin_transfer(struct query_ctx *ctx, struct query *q)
+{
+	if (!is_apex(q))
+		query_fail(q, RCODE_NOTAUTH, EDE_NOT_AUTHORITATIVE, NULL);
+	else if (!acl_allows_transfer(ctx->view, q->search.entry,
+			&(struct acl_client){q->exchange->peer, q->key}))
+		query_fail(q, RCODE_REFUSED, EDE_PROHIBITED, NULL);
+	else
+		(void)open_search(ctx, q);
 }
 
 void
@@ -143,12 +167,7 @@ zones_find(struct query_ctx *ctx, struct query *const *queries, size_t count)
 				: EDE_NOT_AUTHORITATIVE, NULL);
 			break;
 		case STEP_TRANSFER:
-			if (is_apex(q))
-				query_fail(q, RCODE_REFUSED, EDE_PROHIBITED,
-					NULL);
-			else
-				query_fail(q, RCODE_NOTAUTH,
-					EDE_NOT_AUTHORITATIVE, NULL);
+			begin_transfer(ctx, q);
 			break;
 		default:
 			begin_search(ctx, q);
@@ -168,7 +187,8 @@ open_zone(const struct query_ctx *ctx, const struct query *q,
 	if (ref == STORE_NONE
 		|| (__atomic_load_n(&entry->flags, __ATOMIC_RELAXED)
 			& ZONE_ENTRY_EXPIRED) != 0
-		|| !acl_allows_query(ctx->view, entry, q->exchange->peer,
+		|| !acl_allows_query(ctx->view, entry,
+			&(struct acl_client){q->exchange->peer, q->key},
 			false))
 		return NULL;
 	return store_get(ctx->view, ref);

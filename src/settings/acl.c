@@ -87,19 +87,29 @@ element_matches(const struct acl_element *e, const struct acl_peer *peer)
 	}
 }
 
+/* A signed request does not match what is for those without a key. */
+static bool
+key_matches(const struct acl_element *e, store_ref key)
+{
+	if (e->blocked)
+		return true;
+	return e->needs_key ? e->key != STORE_NONE && e->key == key
+			    : key == STORE_NONE;
+}
+
 bool
 acl_allows(const struct acl_element *elements, uint32_t count,
-	const struct sockaddr_storage *addr)
+	const struct acl_client *client)
 {
 	struct acl_peer peer;
 	bool allowed = false;
 
-	if (!peer_read(addr, &peer))
+	if (!peer_read(client->peer, &peer))
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct acl_element *e = &elements[i];
 
-		if (!e->blocked && (allowed || e->needs_key))
+		if ((allowed && !e->blocked) || !key_matches(e, client->key))
 			continue;
 		if (!element_matches(e, &peer))
 			continue;

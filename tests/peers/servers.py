@@ -30,6 +30,7 @@ class Server:
     def __init__(self, zones):
         self.zones = zones
         self.more = []  # lines of nsd.conf, behind the zones
+        self.zone_more = []  # and of each zone
         self.port = free_port()
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix=f"peer-{self.name}-"))
         self.log = open(self.dir / "output", "wb")
@@ -111,7 +112,8 @@ def nsd_conf(server):
         '\tdatabase: ""', "\tipv4-edns-size: 4096", "\trrl-ratelimit: 0",
     ]
     for zone, path in server.zones.items():
-        lines += ["zone:", f"\tname: {zone}", f'\tzonefile: "{path}"']
+        lines += ["zone:", f"\tname: {zone}", f'\tzonefile: "{path}"',
+                  *server.zone_more]
     lines += server.more
     lines += ["remote-control:", "\tcontrol-enable: no"]
     return "\n".join(lines) + "\n"

@@ -25,9 +25,10 @@ element(const char *address, enum acl_kind kind, const char *other)
 	return e;
 }
 
+/* key: who signed it; none: nobody. */
 static bool
-allows(const struct acl_element *elements, uint32_t count, const char *from,
-	uint16_t port)
+allows_signed(const struct acl_element *elements, uint32_t count,
+	const char *from, uint16_t port, store_ref key)
 {
 	struct sockaddr_storage peer = { .ss_family = AF_INET };
 	struct sockaddr_in *in = (struct sockaddr_in *)&peer;
@@ -41,7 +42,15 @@ allows(const struct acl_element *elements, uint32_t count, const char *from,
 		inet_pton(AF_INET, from, &in->sin_addr);
 		in->sin_port = htons(port);
 	}
-	return acl_allows(elements, count, &peer);
+	return acl_allows(elements, count,
+		&(struct acl_client){.peer = &peer, .key = key});
+}
+
+static bool
+allows(const struct acl_element *elements, uint32_t count, const char *from,
+	uint16_t port)
+{
+	return allows_signed(elements, count, from, port, STORE_NONE);
 }
 
 static void
@@ -86,6 +95,41 @@ acl_blocked_wins(void **state)
 	assert_true(allows(list, 2, "192.0.2.6", 1));
 	assert_false(allows(list, 2, "192.0.2.7", 1));
 	assert_false(allows(list, 2, "192.0.3.7", 1));
+}
+
+static void
+acl_keys_match(void **state)
+{
+	struct acl_element e = element("192.0.2.1", ACL_SINGLE, NULL);
+
+	/* For those without a key. */
+	assert_true(allows_signed(&e, 1, "192.0.2.1", 53, STORE_NONE));
+	assert_false(allows_signed(&e, 1, "192.0.2.1", 53, 7));
+	e.needs_key = 1;
+	e.key = 7;
+	assert_true(allows_signed(&e, 1, "192.0.2.1", 53, 7));
+	assert_false(allows_signed(&e, 1, "192.0.2.2", 53, 7));
+	assert_false(allows_signed(&e, 1, "192.0.2.1", 53, 8));
+	assert_false(allows_signed(&e, 1, "192.0.2.1", 53, STORE_NONE));
+	/* For a key that there is not. */
+	e.key = STORE_NONE;
+	assert_false(allows_signed(&e, 1, "192.0.2.1", 53, 7));
+	assert_false(allows_signed(&e, 1, "192.0.2.1", 53, STORE_NONE));
+}
+
+static void
+acl_blocks_whoever_signed(void **state)
+{
+	struct acl_element list[2] = {
+		element("192.0.2.0", ACL_MASK, "255.255.255.0"),
+		element("192.0.2.7", ACL_SINGLE, NULL),
+	};
+
+	list[0].needs_key = 1;
+	list[0].key = 7;
+	list[1].blocked = 1;
+	assert_true(allows_signed(list, 2, "192.0.2.6", 1, 7));
+	assert_false(allows_signed(list, 2, "192.0.2.7", 1, 7));
 }
 
 /* ---- by chance, beside a plain reference ------------------------------- */
@@ -196,7 +240,8 @@ allows_octets(const struct acl_element *list, uint32_t count, uint8_t family,
 		in6->sin6_port = htons((uint16_t)port);
 		memcpy(&in6->sin6_addr, address, 16);
 	}
-	return acl_allows(list, count, &peer);
+	return acl_allows(list, count,
+		&(struct acl_client){.peer = &peer});
 }
 
 static void
@@ -245,7 +290,7 @@ port_zero_is_seen(void **state)
 	((struct sockaddr_in *)&peer)->sin_port = htons(1);
 	assert_false(acl_peer_port_is_zero(&peer));
 	assert_false(acl_peer_port_is_zero(NULL));
-	assert_false(acl_allows(NULL, 0, NULL));
+	assert_false(acl_allows(NULL, 0, &(struct acl_client){.peer = NULL}));
 }
 
 int
@@ -254,6 +299,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(acl_elements_match),
 		cmocka_unit_test(acl_blocked_wins),
+		cmocka_unit_test(acl_keys_match),
+		cmocka_unit_test(acl_blocks_whoever_signed),
 		cmocka_unit_test(lists_by_chance_allow_whom_the_reference_does),
 		cmocka_unit_test(port_zero_is_seen),
 	};

@@ -1,0 +1,40 @@
+/*
+ * secrets.h - shared secrets, in memory of their own that no core file has.
+ *
+ * Main fills it before it forks, and seals it. Children inherit it; those that
+ * need no secret drop it.
+ */
+#ifndef BASE_SECRETS_H
+#define BASE_SECRETS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct secrets;
+
+/*
+ * Makes room for count secrets of so many octets in all.
+ * returns NSD_OK and gives *secrets (secrets_drop); NSD_E_MEMORY.
+ */
+enum nsd_err secrets_create(size_t count, size_t octets,
+	struct secrets **secrets) MUST_USE;
+
+/* Adds the next one, the first with index 0; copies it. There is room. */
+void secrets_add(struct secrets *secrets, const uint8_t *octets, size_t len);
+
+/* Nobody can write to it from now on. */
+void secrets_seal(struct secrets *secrets);
+
+/* How many there are; NULL has none. */
+size_t secrets_count(const struct secrets *secrets);
+
+/* Lends a secret, until secrets_drop. index is below the count. */
+const uint8_t *secrets_get(const struct secrets *secrets, size_t index,
+	size_t *len);
+
+/* Gives this process's part of the memory back; NULL is fine. */
+void secrets_drop(struct secrets *secrets);
+
+#endif

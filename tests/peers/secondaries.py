@@ -1,0 +1,84 @@
+"""The real BIND, Knot and NSD as secondaries of our server. key: the algorithm,
+the name and the secret of the key to ask with, or None."""
+import servers
+
+
+class _Secondary:
+    """Has the zones of upstream, all from there."""
+
+    def __init__(self, upstream):
+        super().__init__(dict(upstream.zones))
+        self.upstream = upstream
+        self.key = None
+
+
+class Nsd(_Secondary, servers.Nsd):
+    def command(self):
+        zones, self.zones = self.zones, {}
+        name = "NOKEY"
+        if self.key:
+            algorithm, name, secret = self.key
+            self.more += ["key:", f"\tname: {name}",
+                          f"\talgorithm: {algorithm}",
+                          f'\tsecret: "{secret}"']
+        for zone in zones:
+            self.more += [
+                "zone:", f"\tname: {zone}",
+                f"\trequest-xfr: AXFR 127.0.0.1@{self.upstream.port} {name}",
+                "\tprovide-xfr: 127.0.0.1 NOKEY"]
+        command = super().command()
+        self.zones = zones
+        return command
+
+
+class Knot(_Secondary, servers.Knot):
+    def command(self):
+        key, use = [], []
+        if self.key:
+            algorithm, name, secret = self.key
+            key = ["key:", f"  - id: {name}", f"    algorithm: {algorithm}",
+                   f"    secret: {secret}"]
+            use = [f"    key: {name}"]
+        lines = [
+            "server:", f'    rundir: "{self.dir}"',
+            f"    listen: 127.0.0.1@{self.port}",
+            "    udp-workers: 1", "    tcp-workers: 1",
+            "    background-workers: 1",
+            "database:", f'    storage: "{self.dir}"',
+            "log:", "  - target: stderr", "    any: info", *key,
+            "remote:", "  - id: upstream",
+            f"    address: 127.0.0.1@{self.upstream.port}", *use,
+            "acl:", "  - id: all", "    address: 127.0.0.1",
+            "    action: transfer",
+            "template:", "  - id: default", "    zonefile-sync: -1",
+            "    journal-content: none", "    semantic-checks: off",
+            "    master: upstream", "    acl: all",
+            "zone:",
+        ]
+        lines += [f'  - domain: "{zone}"' for zone in self.zones]
+        conf = self.write("knot.conf", "\n".join(lines) + "\n")
+        return ["/usr/sbin/knotd", "-c", str(conf)]
+
+
+class Bind(_Secondary, servers.Bind):
+    def command(self):
+        command = super().command()
+        conf = self.dir / "named.conf"
+        text, use = conf.read_text(), ""
+        if self.key:
+            algorithm, name, secret = self.key
+            text = (f'key "{name}" {{ algorithm {algorithm}; '
+                    f'secret "{secret}"; }};\n') + text
+            use = f' key "{name}"'
+        for zone, path in self.zones.items():
+            text = text.replace(
+                f'zone "{zone}" {{ type primary; file "{path}"; }};',
+                f'zone "{zone}" {{ type secondary; masterfile-format text; '
+                f"primaries {{ 127.0.0.1 port {self.upstream.port}{use}; }}; "
+                f'file "{self.dir}/{zone}zone"; '
+                "allow-transfer { any; }; };")
+        conf.write_text(text)
+        return command
+
+
+ALL = (Bind, Knot, Nsd)

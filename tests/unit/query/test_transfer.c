@@ -1,0 +1,418 @@
+/*
+ * test_transfer.c - zone transfers: all records once, in messages that hold as
+ * much as they can; who may have them.
+ */
+#include <netinet/in.h>
+#include <stdio.h>
+
+#include "expect.h"
+#include "query/state.h"
+
+#define SMALL "z. 60 SOA ns.z. host.z. 7 2 3 4 5\nz. 60 NS ns.z.\n" \
+	"ns.z. 60 A 192.0.2.1\n"
+
+static const struct acl_element anyone = {
+	.family = 4,
+	.kind = ACL_MASK,
+};
+
+struct client {
+	struct world w;
+	struct store_reader *reader;
+	struct world_zone *zone;
+	void *stream;
+	unsigned messages;
+	size_t octets;
+};
+
+static void
+client_init(struct client *c, const char *apex, const char *text)
+{
+	memset(c, 0, sizeof(*c));
+	world_init(&c->w);
+	c->zone = world_add_zone(&c->w, apex, text);
+	c->zone->provide_acl = &anyone;
+	c->zone->provide_acl_count = 1;
+}
+
+static void
+client_start(struct client *c)
+{
+	world_start(&c->w);
+	assert_int_equal(store_reader_open(c->w.store, 0, "test", &c->reader),
+		NSD_OK);
+	c->w.ctx->options.reader = c->reader;
+}
+
+static void
+client_fini(struct client *c)
+{
+	if (c->stream != NULL)
+		query_stream_end(c->w.ctx, c->stream);
+	store_reader_close(c->reader);
+	world_fini(&c->w);
+}
+
+/* Sends a request; the reply is empty if a stream begins. */
+static struct reply_parts *
+send_request(struct client *c, const uint8_t *request, size_t len,
+	enum exchange_transport transport)
+{
+	struct reply_parts *p = calloc(1, sizeof(*p));
+	struct sockaddr_storage peer = { .ss_family = AF_INET };
+	struct sockaddr_in *in = (struct sockaddr_in *)&peer;
+	struct exchange x = {
+		.request = request,
+		.request_len = (uint32_t)len,
+		.reply_capacity = WORLD_REPLY_MAX,
+		.transport = transport,
+		.peer = &peer,
+	};
+
+	assert_non_null(p);
+	in->sin_port = 4000;
+	x.reply = p->octets;
+	store_reader_online(c->reader);
+	query_answer_batch(c->w.ctx, store_reader_view(c->reader), &x, 1);
+	store_reader_offline(c->reader);
+	c->stream = x.stream;
+	p->len = x.reply_len;
+	if (c->stream != NULL)
+		assert_int_equal(p->len, 0);
+	if (p->len > 0)
+		reply_read(p);
+	return p;
+}
+
+static struct reply_parts *
+ask_transfer(struct client *c, const struct ask *ask)
+{
+	uint8_t request[1024];
+	size_t len = ask_write(ask, request);
+
+	return send_request(c, request, len, ask->transport);
+}
+
+/* The next message; NULL: there are no more. */
+static struct reply_parts *
+next_message(struct client *c)
+{
+	struct reply_parts *p = calloc(1, sizeof(*p));
+
+	assert_non_null(p);
+	p->len = query_stream_next(c->w.ctx, c->stream, p->octets,
+		WORLD_REPLY_MAX);
+	if (p->len == 0) {
+		free(p);
+		query_stream_end(c->w.ctx, c->stream);
+		c->stream = NULL;
+		return NULL;
+	}
+	reply_read(p);
+	c->messages++;
+	c->octets += p->len;
+	return p;
+}
+
+/* Takes the whole zone, and compares it with what it was made of. */
+static void
+expect_zone(struct client *c, const struct ask *ask)
+{
+	struct world_rrs got = {0};
+	struct reply_parts *p = ask_transfer(c, ask);
+
+	assert_non_null(c->stream);
+	done(p);
+	while ((p = next_message(c)) != NULL) {
+		expect_rcode(p, RCODE_NOERROR);
+		expect_flag(p, MESSAGE_AA);
+		assert_true(p->has_question);
+		assert_int_equal(p->qtype, ask->type);
+		assert_true(p->section[AN].count > 0);
+		assert_int_equal(p->section[NS].count, 0);
+		assert_int_equal(p->opt.present, ask->edns
+			&& c->messages == 1);
+		for (size_t i = 0; i < p->section[AN].count; i++)
+			rrs_add(&got, &p->section[AN].rrs[i]);
+		done(p);
+	}
+	assert_int_equal(got.count, c->zone->records.count + 1);
+	assert_int_equal(got.rrs[0].type, TYPE_SOA);
+	assert_int_equal(got.rrs[got.count - 1].type, TYPE_SOA);
+	for (size_t i = 0; i < c->zone->records.count; i++)
+		if (!rrs_contain(&got, &c->zone->records.rrs[i]))
+			fail_msg("record %zu of type %u is missing", i,
+				c->zone->records.rrs[i].type);
+	for (size_t i = 1; i + 1 < got.count; i++)
+		assert_int_not_equal(got.rrs[i].type, TYPE_SOA);
+	rrs_fini(&got);
+}
+
+static void
+expect_axfr(const char *apex, const char *text)
+{
+	const struct ask ask = { .qname = apex, .type = TYPE_AXFR,
+		.transport = TRANSPORT_TCP, .edns = true };
+	struct client c;
+
+	client_init(&c, apex, text);
+	client_start(&c);
+	expect_zone(&c, &ask);
+	client_fini(&c);
+}
+
+static void
+all_records_are_sent_once(void **state)
+{
+	expect_axfr("z.", SMALL);
+	expect_axfr("z.", SMALL
+		"z. 60 MX 10 mail.z.\nz. 60 TXT \"a\"\n"
+		"*.w.z. 60 A 192.0.2.2\n"
+		"deep.er.than.z. 60 A 192.0.2.3\n"
+		"er.than.z. 60 AAAA 2001:db8::1\n"
+		"than.z. 60 MX 5 deep.er.than.z.\n"
+		"than.z. 60 MX 6 er.than.z.\n"
+		"c.z. 60 CNAME deep.er.than.z.\n"
+		"sub.z. 60 NS ns.sub.z.\nsub.z. 60 NS ns.z.\n"
+		"ns.sub.z. 60 A 192.0.2.4\n"
+		"hidden.sub.z. 60 TXT \"not served and sent\"\n"
+		"d.z. 60 DNAME other.example.\n");
+}
+
+static void
+the_root_is_a_zone_too(void **state)
+{
+	expect_axfr(".", ". 60 SOA a.root. host.root. 1 2 3 4 5\n"
+		". 60 NS a.root.\n. 60 NS b.root.\n"
+		"a.root. 60 A 192.0.2.1\nb.root. 60 A 192.0.2.2\n"
+		"tld. 60 NS ns.tld.\nns.tld. 60 A 192.0.2.3\n"
+		"ns.tld. 60 A 192.0.2.4\nother. 60 NS ns.tld.\n");
+}
+
+static void
+signatures_follow_what_they_cover(void **state)
+{
+	expect_axfr("z.", SMALL
+		"z. 60 DNSKEY\nz. 60 RRSIG SOA z.\nz. 60 RRSIG NS z.\n"
+		"z. 60 RRSIG DNSKEY z.\nns.z. 60 RRSIG A z.\n");
+}
+
+/* Of many owners, so that there are many messages. */
+static void
+large_zones_are_sent_in_several_messages(void **state)
+{
+	const struct ask ask = { .qname = "z.", .type = TYPE_AXFR,
+		.transport = TRANSPORT_TCP };
+	struct client c;
+	char line[200];
+
+	client_init(&c, "z.", SMALL);
+	for (unsigned i = 0; i < 3000; i++) {
+		snprintf(line, sizeof(line), "n%u.of.some.length.z. 60 %s%u",
+			i, i % 3 == 0 ? "MX 5 n" : "A 192.0.2.", i % 250);
+		if (i % 3 == 0)
+			strcat(line, ".of.some.length.z.");
+		world_add_record(c.zone, line);
+	}
+	client_start(&c);
+	expect_zone(&c, &ask);
+	/* Owners and names take a few octets each. */
+	assert_in_range(c.octets / 3000, 20, 30);
+	assert_in_range(c.messages, c.octets / 16384, c.octets / 16384 + 1);
+	client_fini(&c);
+}
+
+/* One that needs a message beyond the reach of pointers, and one that needs
+ * several messages. */
+static void
+large_rrsets_are_sent(void **state)
+{
+	static const unsigned counts[] = { 100, 230, 600 };
+	const struct ask ask = { .qname = "z.", .type = TYPE_AXFR,
+		.transport = TRANSPORT_TCP, .edns = true };
+
+	for (size_t n = 0; n < sizeof(counts) / sizeof(*counts); n++) {
+		struct client c;
+		char line[400];
+
+		client_init(&c, "z.", SMALL "a.b.z. 60 A 192.0.2.1\n"
+			"y.big.z. 60 A 192.0.2.1\n");
+		for (unsigned i = 0; i < counts[n]; i++) {
+			snprintf(line, sizeof(line),
+				"big.z. 60 TXT \"%u%0240u\"", i, i);
+			world_add_record(c.zone, line);
+			snprintf(line, sizeof(line), "mx.z. 60 MX %u "
+				"n%u.%060u.%060u.z.", i, i, i / 3, i);
+			world_add_record(c.zone, line);
+		}
+		client_start(&c);
+		expect_zone(&c, &ask);
+		client_fini(&c);
+	}
+}
+
+/* ---- who may ------------------------------------------------------------ */
+
+static void
+expect_refusal(struct client *c, const struct ask *ask, enum rcode rcode)
+{
+	struct reply_parts *p = ask_transfer(c, ask);
+
+	assert_null(c->stream);
+	expect_rcode(p, rcode);
+	expect_counts(p, 0, 0, 0);
+	done(p);
+}
+
+static void
+transfers_are_for_those_who_may_have_them(void **state)
+{
+	static const struct acl_element other = {
+		.family = 4,
+		.kind = ACL_SINGLE,
+		.address = {192, 0, 2, 1},
+	};
+	struct ask ask = { .qname = "z.", .type = TYPE_AXFR,
+		.transport = TRANSPORT_TCP };
+	struct client c;
+
+	for (unsigned turn = 0; turn < 2; turn++) {
+		client_init(&c, "z.", SMALL);
+		c.zone->provide_acl = &other;
+		c.zone->provide_acl_count = turn;
+		client_start(&c);
+		expect_refusal(&c, &ask, RCODE_REFUSED);
+		client_fini(&c);
+	}
+	client_init(&c, "z.", SMALL);
+	client_start(&c);
+	ask.qname = "ns.z.";
+	expect_refusal(&c, &ask, RCODE_NOTAUTH);
+	ask.qname = "elsewhere.";
+	expect_refusal(&c, &ask, RCODE_NOTAUTH);
+	ask.qname = "z.";
+	ask.transport = TRANSPORT_UDP;
+	expect_refusal(&c, &ask, RCODE_NOTIMP);
+	client_fini(&c);
+}
+
+static void
+zones_that_cannot_be_served_are_not_transferred(void **state)
+{
+	const struct ask ask = { .qname = "z.", .type = TYPE_AXFR,
+		.transport = TRANSPORT_TCP };
+	struct client c;
+
+	for (unsigned turn = 0; turn < 2; turn++) {
+		client_init(&c, "z.", SMALL);
+		c.zone->not_loaded = turn == 0;
+		c.zone->flags = turn == 0 ? 0 : ZONE_ENTRY_EXPIRED;
+		client_start(&c);
+		expect_refusal(&c, &ask, RCODE_SERVFAIL);
+		client_fini(&c);
+	}
+}
+
+/* ---- IXFR --------------------------------------------------------------- */
+
+static size_t
+write_ixfr(uint8_t *out, const char *qname, uint32_t serial)
+{
+	const struct ask ask = { .qname = qname, .type = TYPE_IXFR };
+	static const uint8_t soa[] = {0xc0, 12, 0, 6, 0, 1, 0, 0, 0, 0, 0, 22,
+		0, 0};
+	size_t len = ask_write(&ask, out);
+
+	octets_put_u16(out + MESSAGE_NSCOUNT, 1);
+	memcpy(out + len, soa, sizeof(soa));
+	len += sizeof(soa);
+	memset(out + len, 0, 20);
+	octets_put_u32(out + len, serial);
+	return len + 20;
+}
+
+static void
+those_who_have_the_zone_get_its_soa(void **state)
+{
+	static const struct {
+		uint32_t serial;
+		enum exchange_transport transport;
+		bool whole;
+	} rows[] = {
+		{ 6, TRANSPORT_TCP, true },
+		{ 7, TRANSPORT_TCP, false },
+		{ 8, TRANSPORT_TCP, false },
+		{ 0x80000006, TRANSPORT_TCP, false },
+		{ 0x80000008, TRANSPORT_TCP, true },
+		{ 6, TRANSPORT_UDP, false },
+		{ 7, TRANSPORT_UDP, false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		uint8_t request[1024];
+		struct reply_parts *p;
+		struct client c;
+
+		client_init(&c, "z.", SMALL);
+		client_start(&c);
+		p = send_request(&c, request, write_ixfr(request, "z.",
+			rows[i].serial), rows[i].transport);
+		assert_int_equal(c.stream != NULL, rows[i].whole);
+		if (!rows[i].whole) {
+			expect_rcode(p, RCODE_NOERROR);
+			expect_flag(p, MESSAGE_AA);
+			expect_counts(p, 1, 0, 0);
+			expect_rr(p, AN, "z. 60 SOA ns.z. host.z. 7 2 3 4 5");
+		}
+		done(p);
+		client_fini(&c);
+	}
+}
+
+static void
+an_ixfr_without_a_version_is_malformed(void **state)
+{
+	const struct ask ask = { .qname = "z.", .type = TYPE_IXFR,
+		.transport = TRANSPORT_TCP };
+	uint8_t request[1024];
+	struct client c;
+	size_t len;
+
+	client_init(&c, "z.", SMALL);
+	client_start(&c);
+	expect_refusal(&c, &ask, RCODE_FORMERR);
+	/* An authority section of something else, and a short SOA. */
+	for (unsigned turn = 0; turn < 2; turn++) {
+		struct reply_parts *p;
+
+		len = write_ixfr(request, "z.", 1);
+		if (turn == 0)
+			request[len - 22 - 9] = TYPE_A;
+		else
+			request[len - 22 - 1] = 19;
+		len -= turn == 0 ? 0 : 3;
+		p = send_request(&c, request, len, TRANSPORT_TCP);
+		expect_rcode(p, RCODE_FORMERR);
+		done(p);
+	}
+	client_fini(&c);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_records_are_sent_once),
+		cmocka_unit_test(the_root_is_a_zone_too),
+		cmocka_unit_test(signatures_follow_what_they_cover),
+		cmocka_unit_test(large_zones_are_sent_in_several_messages),
+		cmocka_unit_test(large_rrsets_are_sent),
+		cmocka_unit_test(transfers_are_for_those_who_may_have_them),
+		cmocka_unit_test(
+			zones_that_cannot_be_served_are_not_transferred),
+		cmocka_unit_test(those_who_have_the_zone_get_its_soa),
+		cmocka_unit_test(an_ixfr_without_a_version_is_malformed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
