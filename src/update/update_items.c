@@ -9,14 +9,20 @@
 
 #define ORDER_NEW 0x80000000u /* from here on: records to be added */
 
+/* RRsets of a type that are to be removed. */
+struct wish_set {
+	uint16_t type;
+	bool found;
+	uint32_t times; /* so often it was asked for */
+};
+
 /* A name's changes, sorted as items are. */
 struct wish {
 	struct item *adds;
 	size_t add_count;
 	struct item *removes;
 	size_t remove_count;
-	const struct rrbatch_rr **sets; /* RRsets to be removed */
-	bool *set_found;
+	struct wish_set *sets; /* ascending by type */
 	size_t set_count;
 };
 
@@ -26,8 +32,10 @@ wish_note(struct wish *wish, const struct update_change *c)
 	struct item *item;
 
 	if (c->kind == CHANGE_REMOVE_SET) {
-		wish->set_found[wish->set_count] = false;
-		wish->sets[wish->set_count++] = c->rr;
+		wish->sets[wish->set_count++] = (struct wish_set){
+			.type = c->rr->type,
+			.times = 1,
+		};
 		return;
 	}
 	item = c->kind == CHANGE_ADD ? &wish->adds[wish->add_count++]
@@ -63,6 +71,33 @@ wish_drop_duplicates(struct zone_update *u, struct wish *wish)
 	wish->add_count = kept;
 }
 
+static int
+wish_compare_sets(const void *a, const void *b)
+{
+	const struct wish_set *x = a, *y = b;
+
+	return (x->type > y->type) - (x->type < y->type);
+}
+
+/* Each type is there once. An update may ask for all of them, many times. */
+static void
+wish_sort_sets(struct wish *wish)
+{
+	size_t kept = 0;
+
+	if (wish->set_count > 1)
+		qsort(wish->sets, wish->set_count, sizeof(wish->sets[0]),
+			wish_compare_sets);
+	for (size_t i = 0; i < wish->set_count; i++) {
+		if (kept > 0 && wish->sets[kept - 1].type
+			== wish->sets[i].type)
+			wish->sets[kept - 1].times++;
+		else
+			wish->sets[kept++] = wish->sets[i];
+	}
+	wish->set_count = kept;
+}
+
 static enum nsd_err
 wish_make(struct zone_update *u, struct wish *wish, const struct owner *run,
 	size_t count)
@@ -73,16 +108,15 @@ wish_make(struct zone_update *u, struct wish *wish, const struct owner *run,
 	wish->adds = arena_alloc(&u->arena, count * sizeof(*tmp));
 	wish->removes = arena_alloc(&u->arena, count * sizeof(*tmp));
 	wish->sets = arena_alloc(&u->arena, count * sizeof(wish->sets[0]));
-	wish->set_found = arena_alloc(&u->arena,
-		count * sizeof(wish->set_found[0]));
 	if (tmp == NULL || wish->adds == NULL || wish->removes == NULL
-		|| wish->sets == NULL || wish->set_found == NULL)
+		|| wish->sets == NULL)
 		return NSD_E_MEMORY;
 	for (size_t i = 0; i < count; i++)
 		wish_note(wish, &u->changes[run[i].index]);
 	items_sort(wish->adds, tmp, wish->add_count);
 	wish_drop_duplicates(u, wish);
 	items_sort(wish->removes, tmp, wish->remove_count);
+	wish_sort_sets(wish);
 	return NSD_OK;
 }
 
@@ -107,22 +141,29 @@ items_find_key(const struct item *items, size_t count, uint32_t key,
 	return low;
 }
 
-/* True if a whole RRset is to be removed. */
+/* True if there is a set of this type, which is found with that. */
 static bool
-wish_has_set(struct wish *wish, uint32_t key)
+wish_find_set(const struct wish *wish, uint16_t type)
 {
-	bool found = false;
+	const struct wish_set wanted = {.type = type};
+	struct wish_set *set = wish->set_count == 0 ? NULL
+		: bsearch(&wanted, wish->sets, wish->set_count,
+			sizeof(wish->sets[0]), wish_compare_sets);
 
-	for (size_t i = 0; i < wish->set_count; i++) {
-		uint16_t type = wish->sets[i]->type;
+	if (set != NULL)
+		set->found = true;
+	return set != NULL;
+}
 
-		if (type != TYPE_ANY && key != (uint32_t)type << 1
-			&& (type != TYPE_RRSIG || (key & 1) == 0))
-			continue;
-		wish->set_found[i] = true;
-		found = true;
-	}
-	return found;
+/* True if a whole RRset is to be removed: key is that of its items. */
+static bool
+wish_has_set(const struct wish *wish, uint32_t key)
+{
+	bool is_sigs = (key & 1) != 0;
+	bool by_type = wish_find_set(wish, is_sigs ? TYPE_RRSIG
+		: (uint16_t)(key >> 1));
+
+	return wish_find_set(wish, TYPE_ANY) || by_type;
 }
 
 /* ---- putting them together --------------------------------------------- */
@@ -374,7 +415,8 @@ merge_new_types(struct merge *m, const struct keys *keys)
 		if (!keys_have(keys, wish->removes[i].key))
 			m->u->result.absent++;
 	for (size_t i = 0; i < wish->set_count; i++)
-		m->u->result.absent += !wish->set_found[i];
+		if (!wish->sets[i].found)
+			m->u->result.absent += wish->sets[i].times;
 	return NSD_OK;
 }
 
