@@ -6,6 +6,7 @@
 
 #include "build/build_pass.h"
 #include "build/glue_pass.h"
+#include "keep/target.h"
 #include "store/writer.h"
 
 /* Uses sorted by name; the index of a name is that of its use. */
@@ -141,17 +142,11 @@ glue_create_target(struct build *b, const struct owner *name,
 {
 	struct store_heap *heap = build_packer(b)->heap;
 	store_ref *ref = &b->targets[b->target_count];
-	struct glue_target *t = store_alloc(heap,
-		sizeof(*t) + name->name_len, ref);
+	struct glue_target *t = target_create(heap, name, ref);
 
 	if (t == NULL)
 		return NSD_E_MEMORY;
-	memset(t, 0, sizeof(*t));
 	b->target_count++;
-	t->leaf.name_len = name->name_len;
-	t->leaf.labels = name->labels;
-	t->leaf.name_at = offsetof(struct glue_target, name);
-	memcpy(t->name, name->name, name->name_len);
 	if (found != STORE_NONE)
 		node_read_addresses(store_get(store_heap_view(heap), found),
 			&t->cell);

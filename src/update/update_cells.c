@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "keep/target.h"
 #include "names/trie_edit.h"
 #include "store/writer.h"
 #include "update/update_pass.h"
@@ -49,20 +50,14 @@ cell_is_same(const struct glue_cell *a, const struct glue_cell *b)
 /* ---- targets of new RRsets --------------------------------------------- */
 
 static enum nsd_err
-target_create(struct zone_update *u, const struct owner *name, store_ref *ref)
+target_add(struct zone_update *u, const struct owner *name, store_ref *ref)
 {
 	struct trie_edit edit = update_edit(u);
-	struct glue_target *t;
+	struct glue_target *t = target_create(u->heap, name, ref);
 	store_ref replaced;
 
-	t = store_alloc(u->heap, sizeof(*t) + name->name_len, ref);
 	if (t == NULL)
 		return NSD_E_MEMORY;
-	memset(t, 0, sizeof(*t));
-	t->leaf.name_len = name->name_len;
-	t->leaf.labels = name->labels;
-	t->leaf.name_at = offsetof(struct glue_target, name);
-	memcpy(t->name, name->name, name->name_len);
 	cell_read_name(u, name, &t->cell);
 	if (update_refs_add(u, &u->made_targets, *ref) != NSD_OK) {
 		store_free(u->heap, *ref, sizeof(*t) + name->name_len);
@@ -81,7 +76,7 @@ use_resolve(struct zone_update *u, const struct target_use *use)
 	struct glue_target *t;
 
 	if (ref == STORE_NONE
-		&& target_create(u, &use->name, &ref) != NSD_OK)
+		&& target_add(u, &use->name, &ref) != NSD_OK)
 		return NSD_E_MEMORY;
 	t = store_edit(u->heap, ref);
 	targets[use->index].glue = ref + GLUE_CELL_GRANULES;

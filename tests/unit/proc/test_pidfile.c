@@ -18,30 +18,8 @@
 #include <cmocka.h>
 
 #include "base/log.h"
+#include "lib/log_folder.h"
 #include "proc/pidfile.h"
-
-static char test_dir[64];
-
-static int
-setup(void **state)
-{
-	struct log_options options = {.program = "test", .file = "log"};
-
-	strcpy(test_dir, "/tmp/test_pidfile.XXXXXX");
-	if (mkdtemp(test_dir) == NULL || chdir(test_dir) == -1)
-		return -1;
-	return log_open(&options) == NSD_OK ? 0 : -1;
-}
-
-static int
-teardown(void **state)
-{
-	log_close();
-	unlink("log");
-	if (chdir("/") == -1)
-		return -1;
-	return rmdir(test_dir);
-}
 
 static void
 put(const char *path, const char *text, size_t len)
@@ -203,5 +181,6 @@ main(void)
 		cmocka_unit_test(file_that_cannot_be_written_is_an_error),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, log_folder_setup,
+		log_folder_teardown);
 }

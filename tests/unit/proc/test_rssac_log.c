@@ -14,32 +14,10 @@
 #include <cmocka.h>
 
 #include "base/log.h"
+#include "lib/log_folder.h"
 #include "proc/rssac_log.h"
 
 #define DAY 86400
-
-static char test_dir[64];
-
-static int
-setup(void **state)
-{
-	struct log_options options = {.program = "test", .file = "log"};
-
-	strcpy(test_dir, "/tmp/test_rssac_log.XXXXXX");
-	if (mkdtemp(test_dir) == NULL || chdir(test_dir) == -1)
-		return -1;
-	return log_open(&options) == NSD_OK ? 0 : -1;
-}
-
-static int
-teardown(void **state)
-{
-	log_close();
-	unlink("log");
-	if (chdir("/") == -1)
-		return -1;
-	return rmdir(test_dir);
-}
 
 /* Two workers. */
 struct fixture {
@@ -176,5 +154,6 @@ main(void)
 		cmocka_unit_test(day_ends_at_midnight),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, log_folder_setup,
+		log_folder_teardown);
 }
