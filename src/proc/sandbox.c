@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/platform.h"
 #include "proc/sandbox.h"
 #include "proc/sandbox_landlock.h"
 #include "proc/sandbox_seccomp.h"
@@ -49,11 +50,21 @@ sandbox_probe_calls(struct sandbox *sandbox)
 }
 
 static void
+sandbox_ask_version(void)
+{
+	(void)sandbox_landlock_version();
+}
+
+static void
 sandbox_probe_landlock(struct sandbox *sandbox)
 {
-	const struct sandbox trial = {.landlock = sandbox_landlock_version()};
-	int error = errno;
+	struct sandbox trial = {.landlock = 0};
+	int error = EPERM;
 
+	if (platform_may_call(sandbox_ask_version)) {
+		trial.landlock = sandbox_landlock_version();
+		error = errno;
+	}
 	if (trial.landlock == 0)
 		log_warning("sandbox: the processes are not confined to"
 			    " folders, as the kernel has no landlock: %s",

@@ -198,6 +198,30 @@ def test_switches_for_what_is_so_anyway_are_not(tmp_path):
     assert "without effect" not in result.stdout
 
 
+def check_unfiltered(build, result):
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"filter of system calls: +no$", result.stdout, re.M)
+    assert "#define USE_SECCOMP" not in (build / "config.h").read_text()
+    assert run("make", "src/proc/sandbox.o", "src/proc/sandbox_unfiltered.o",
+               cwd=build).returncode == 0
+
+
+def test_filter_of_calls_is_left_out(tmp_path):
+    check_unfiltered(tmp_path, configure(tmp_path, "--disable-seccomp"))
+
+
+def test_build_without_libseccomp_warns(tmp_path):
+    libraries = tmp_path / "libraries"
+    libraries.mkdir()
+    for name in ("libevent_core", "libcrypto", "liburcu", "cmocka"):
+        folder = run("pkg-config", "--variable=pcfiledir", name).stdout
+        (libraries / f"{name}.pc").symlink_to(
+            pathlib.Path(folder.strip()) / f"{name}.pc")
+    result = configure(tmp_path, f"PKG_CONFIG_LIBDIR={libraries}")
+    check_unfiltered(tmp_path, result)
+    assert "WARNING: no libseccomp" in result.stderr
+
+
 @pytest.mark.parametrize("argument", [
     "--with-facility=LOG_NONE", "--with-tcp-timeout=0",
     "--with-tcp-timeout=abc", "--with-max-cname-chain=256",
