@@ -1,6 +1,7 @@
 /* crash.c - deaths that the store may be to blame for. */
 #include "config.h"
 
+#include <event2/event.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -37,18 +38,21 @@ crash_is_one(int status)
 	}
 }
 
-/* Kills the loader of a store, if there is one: the next one knows of the store
- * what it does not. */
+/* Has another loader come at once, which knows of the store what that of now
+ * does not. */
 static void
 crash_replace_loader(struct supervisor *s, const struct child *crashed)
 {
+	static const struct timeval at_once = {.tv_sec = 0};
 	struct child *loader = s->loader.current;
 
-	if (loader == NULL || loader == crashed
-		|| loader->generation != crashed->generation)
+	if (loader != NULL && loader->generation != crashed->generation)
 		return;
 	s->loader.failures = 0; /* none of its own */
-	child_kill(loader);
+	if (loader == NULL && s->loader.timer != NULL)
+		event_add(s->loader.timer, &at_once);
+	else if (loader != NULL && loader != crashed)
+		child_kill(loader);
 }
 
 /* False: the last look was not long ago. */

@@ -159,6 +159,20 @@ file_that_cannot_be_read_is_left_at_once(void **state)
 	assert_false(serving.suspect);
 }
 
+/* Clients wait for the next one, which gets another store. */
+static void
+loader_that_cannot_read_the_file_is_replaced_at_once(void **state)
+{
+	struct child loader = {.role = ROLE_LOADER, .generation = &serving};
+
+	serving.in_file = true;
+	s.loader = (struct post){.role = ROLE_LOADER, .current = &loader,
+		.failures = 4};
+	crash_note(&s, &loader, SIGBUS);
+	assert_true(serving.damaged);
+	assert_int_equal(s.loader.failures, 0);
+}
+
 /* Its successor knows what it does not. */
 static void
 loader_is_killed(void **state)
@@ -193,6 +207,9 @@ main(void)
 		cmocka_unit_test_setup(crashes_of_others_do_not_count, setup),
 		cmocka_unit_test_setup(
 			file_that_cannot_be_read_is_left_at_once, setup),
+		cmocka_unit_test_setup(
+			loader_that_cannot_read_the_file_is_replaced_at_once,
+			setup),
 		cmocka_unit_test_setup(loader_is_killed, setup),
 	};
 
