@@ -117,6 +117,9 @@ supervisor_on_damaged(struct supervisor *s, struct child *loader,
 	const struct ipc_message *m)
 {
 	loader->generation->damaged = true;
+	/* Clients may wait for the next one, which fills another store. */
+	if (s->loader.failures > 1)
+		s->loader.failures = 1;
 }
 
 static void
