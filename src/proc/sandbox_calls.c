@@ -129,6 +129,9 @@ const struct sandbox_call sandbox_calls[] = {
 	{"rt_sigreturn", ALL, MAY, ANY, "the end of a signal's handler"},
 	{"sigreturn", ALL, MAY, ANY, "the same, elsewhere"},
 
+	/* What workers answer. */
+	{"uname", LOADER, MAY, ANY, "the host's name, for id.server"},
+
 	/* Zone files. Nothing may be made, altered or removed by its path. */
 	{"openat", LOADER, MAY, IF(NONE_OF(2, ALTERS)), "reads zone files"},
 	{"open", LOADER, MAY, IF(NONE_OF(1, ALTERS)), "the same, musl's"},

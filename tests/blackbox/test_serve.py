@@ -265,3 +265,10 @@ def test_tcp_count_is_respected_by_idle_clients(nsd):
                          timeout=60) == ["192.0.2.1"]
     for s in idle:
         s.close()
+
+
+def test_server_is_identified_by_the_name_of_the_host(nsd):
+    server = nsd(zones={"example": zone_text()})
+    for name in ("id.server", "hostname.bind"):
+        assert server.answer(name, "TXT", rdclass="CH") == [
+            f'"{os.uname().nodename}"']
