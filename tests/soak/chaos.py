@@ -242,8 +242,17 @@ class Chaos:
     def rage(self, seconds):
         end = time.monotonic() + seconds
         deeds = self.choose_deeds()
+        # What takes all workers away: two in a row would be two waits.
+        total = {self.do_stop_all_workers, self.do_kill_all_workers,
+                 self.do_kill_main, self.do_stop_main, self.do_alter,
+                 self.do_truncate}
+        # First, for after a look at the store there is none for a minute.
+        if self.do_alter in deeds:
+            self.do_alter()
         while time.monotonic() < end:
             deed = self.rng.choice(deeds)
+            if deed in total:
+                self.server.wait_answer()
             self.done[deed.__name__[3:]] += 1
             if self.args.verbose:
                 print(f"{time.strftime('%T')} {deed.__name__[3:]}", flush=True)
