@@ -74,8 +74,9 @@ def test_worker_that_floods_costs_nobody_else(server):
         assert " ok " in lines.update(serial_change(serial))
     os.kill(other, signal.SIGUSR2)
     lines.wait(f"notify 2 {CREDITS}")
-    server.wait_log("error: server 1 has sent what it may not: it is not"
-                    " listened to any more")
+    wait_for("the end of it", lambda: lines.read() and
+             "error: server 1 has sent what it may not: it is not listened to"
+             " any more" in server.read_log())
     lines.wait("notify no more")
     assert " ok " in lines.update(serial_change(30))
     assert server.role("server 1") == flooder
