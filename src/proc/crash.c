@@ -20,6 +20,10 @@
  * busy, and a bug of ours must not have stores filled again and again. */
 #define REST_MSEC (60 * 1000)
 #define REST_MAX_MSEC (60 * 60 * 1000)
+/* Where no worker has lived for so long, nobody is answered, and the rest is
+ * this at most: a look cannot make it worse. */
+#define LIVED_MSEC 5000
+#define REST_ALONE_MSEC 2000
 
 bool
 crash_is_one(int status)
@@ -55,12 +59,31 @@ crash_replace_loader(struct supervisor *s, const struct child *crashed)
 		child_kill(loader);
 }
 
+/* True if a worker serves that is not about to crash, as far as is known. */
+static bool
+crash_is_served(const struct supervisor *s, int64_t now)
+{
+	for (unsigned i = 0; i < s->worker_count; i++) {
+		const struct child *worker = s->workers[i].current;
+
+		if (worker != NULL && worker->serving
+			&& now - worker->started_msec >= LIVED_MSEC)
+			return true;
+	}
+	return false;
+}
+
 /* False: the last look was not long ago. */
 static bool
-crash_may_look(struct crashes *c, int64_t now)
+crash_may_look(const struct supervisor *s, struct crashes *c, int64_t now)
 {
 	int64_t since_msec = now - c->looked_msec;
 
+	if (since_msec >= REST_ALONE_MSEC && since_msec < c->rest_msec
+		&& c->looked_msec != 0 && !crash_is_served(s, now)) {
+		c->looked_msec = now;
+		return true;
+	}
 	if (c->looked_msec == 0 || since_msec >= 2 * REST_MAX_MSEC)
 		c->rest_msec = REST_MSEC;
 	else if (since_msec < c->rest_msec)
@@ -75,14 +98,16 @@ crash_may_look(struct crashes *c, int64_t now)
 
 /* Counts a crash. True: that is one too many. */
 static bool
-crash_count(struct crashes *c, int64_t now)
+crash_count(struct supervisor *s, int64_t now)
 {
+	struct crashes *c = &s->crashes;
+
 	if (c->count == 0 || now - c->first_msec > CRASHES_MSEC) {
 		c->count = 0;
 		c->first_msec = now;
 	}
 	c->count++;
-	return c->count >= CRASHES_MAX && crash_may_look(c, now);
+	return c->count >= CRASHES_MAX && crash_may_look(s, c, now);
 }
 
 void
@@ -102,7 +127,7 @@ crash_note(struct supervisor *s, const struct child *child, int status)
 	}
 	/* A store that is being filled takes this one's place anyway. */
 	if (!child->is_reader || g != s->serving || s->building != NULL
-		|| g->suspect || !crash_count(&s->crashes, clock_now_msec()))
+		|| g->suspect || !crash_count(s, clock_now_msec()))
 		return;
 	log_error("%u processes that read the zone store have crashed; the"
 		  " store is looked through",

@@ -246,9 +246,6 @@ class Chaos:
         total = {self.do_stop_all_workers, self.do_kill_all_workers,
                  self.do_kill_main, self.do_stop_main, self.do_alter,
                  self.do_truncate}
-        # First, for after a look at the store there is none for a minute.
-        if self.do_alter in deeds:
-            self.do_alter()
         while time.monotonic() < end:
             deed = self.rng.choice(deeds)
             if deed in total:

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "proc/supervisor.h"
 
 #define SECOND INT64_C(1000)
@@ -20,6 +21,9 @@
 static struct supervisor s;
 static struct generation serving, other;
 static struct child worker = {.role = ROLE_WORKER, .is_reader = true};
+/* Another one, which has served for as long as the machine has run. */
+static struct child healthy = {.role = ROLE_WORKER, .serving = true};
+static struct post posts[2];
 
 static int
 setup(void **state)
@@ -27,6 +31,10 @@ setup(void **state)
 	s = (struct supervisor){.serving = &serving};
 	serving = other = (struct generation){.users = 1};
 	worker.generation = &serving;
+	s.workers = posts;
+	s.worker_count = 2;
+	posts[1].current = &healthy;
+	healthy.started_msec = clock_now_msec() - HOUR;
 	return 0;
 }
 
@@ -125,6 +133,32 @@ looks_come_ever_later(void **state)
 	assert_true(serving.suspect);
 }
 
+/* Damage that all meet: every answer is lost until it is found. */
+static void
+looks_come_soon_while_nobody_serves(void **state)
+{
+	healthy.started_msec = clock_now_msec(); /* and is to crash soon */
+	crash(SIGSEGV);
+	crash(SIGSEGV);
+	for (int i = 0; i < 10; i++) {
+		be_sound();
+		pass(SECOND);
+		crash(SIGSEGV);
+		crash(SIGSEGV);
+		assert_false(serving.suspect);
+		pass(SECOND + SECOND / 10);
+		crash(SIGSEGV);
+		crash(SIGSEGV);
+	}
+	be_sound();
+	/* Once one serves, they do no more. */
+	healthy.started_msec = clock_now_msec() - 6 * SECOND;
+	pass(30 * SECOND);
+	crash(SIGSEGV);
+	crash(SIGSEGV);
+	assert_false(serving.suspect);
+}
+
 static void
 crashes_of_others_do_not_count(void **state)
 {
@@ -204,6 +238,7 @@ main(void)
 		cmocka_unit_test_setup(
 			crashes_far_apart_do_not_count_together, setup),
 		cmocka_unit_test_setup(looks_come_ever_later, setup),
+		cmocka_unit_test_setup(looks_come_soon_while_nobody_serves, setup),
 		cmocka_unit_test_setup(crashes_of_others_do_not_count, setup),
 		cmocka_unit_test_setup(
 			file_that_cannot_be_read_is_left_at_once, setup),
