@@ -1,10 +1,12 @@
 """Fixtures: servers that are gone after the test, whatever happened in it."""
 
 import contextlib
+import faulthandler
 import pathlib
 import shutil
 import signal
 import tempfile
+import threading
 
 import pytest
 
@@ -13,11 +15,10 @@ import harness
 LIMIT = 5 * harness.DEADLINE
 
 
-@pytest.fixture(autouse=True)
-def limit():
-    """What waits without a deadline of its own, for a FIFO's other end say,
-    does not wait for ever. What it raises is no Exception, for a test may
-    expect AssertionErrors; and it comes again, should that be caught."""
+@contextlib.contextmanager
+def alarm():
+    """What it raises is no Exception, for a test may expect AssertionErrors;
+    and it comes again, should that be caught."""
     def on_alarm(number, frame):
         pytest.fail(f"the test has not ended in {LIMIT} s")
     before = signal.signal(signal.SIGALRM, on_alarm)
@@ -25,6 +26,24 @@ def limit():
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
+
+
+@contextlib.contextmanager
+def end():
+    """Ends the process with a trace of all threads."""
+    faulthandler.dump_traceback_later(LIMIT, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.fixture(autouse=True)
+def limit():
+    """What waits without a deadline of its own, for a FIFO's other end say,
+    does not wait for ever. Several tests at a time may each run in a thread
+    that is not the first of its process: there are no signals for these."""
+    is_first = threading.current_thread() is threading.main_thread()
+    with alarm() if is_first else end():
+        yield
 
 
 @pytest.fixture

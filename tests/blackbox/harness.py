@@ -57,8 +57,8 @@ txt	IN TXT "some text"
 PIDFD_GETFD = 438  # the same number on all machines
 
 
-def socket_of(pid, matches):
-    """A copy of the first socket of a process that matches(socket)."""
+def sockets_of(pid):
+    """Copies of all sockets of a process; each is closed before the next."""
     libc = ctypes.CDLL(None, use_errno=True)
     pidfd = os.pidfd_open(pid)
     try:
@@ -67,12 +67,17 @@ def socket_of(pid, matches):
                 continue
             fd = libc.syscall(PIDFD_GETFD, pidfd, number, 0)
             assert fd != -1, os.strerror(ctypes.get_errno())
-            sock = socket.socket(fileno=fd)
-            if matches(sock):
-                return sock
-            sock.close()
+            with socket.socket(fileno=fd) as sock:
+                yield sock
     finally:
         os.close(pidfd)
+
+
+def socket_of(pid, matches):
+    """A copy of the first socket of a process that matches(socket)."""
+    for sock in sockets_of(pid):
+        if matches(sock):
+            return sock.dup()
     raise AssertionError("the process has no such socket")
 
 

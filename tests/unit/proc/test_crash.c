@@ -238,7 +238,8 @@ main(void)
 		cmocka_unit_test_setup(
 			crashes_far_apart_do_not_count_together, setup),
 		cmocka_unit_test_setup(looks_come_ever_later, setup),
-		cmocka_unit_test_setup(looks_come_soon_while_nobody_serves, setup),
+		cmocka_unit_test_setup(
+			looks_come_soon_while_nobody_serves, setup),
 		cmocka_unit_test_setup(crashes_of_others_do_not_count, setup),
 		cmocka_unit_test_setup(
 			file_that_cannot_be_read_is_left_at_once, setup),
