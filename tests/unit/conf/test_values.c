@@ -660,8 +660,6 @@ options_without_effect_are_listed_once_with_their_place(void **state)
 	list_without_effect("key: name: k\nsecret: aGVs algorithm: sha1\n"
 		"key: name: j secret: aGVs\n"
 		"tls-auth: name: t auth-domain-name: a client-cert: b",
-		"t:2: warning: key k: secret" NO_EFFECT
-		", nor has it in 1 more clause\n"
 		"t:4: warning: tls-auth t: auth-domain-name" NO_EFFECT "\n");
 }
 
