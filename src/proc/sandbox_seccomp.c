@@ -20,18 +20,26 @@ sandbox_seccomp_is_built(void)
 static struct scmp_arg_cmp
 seccomp_compare(const struct sandbox_condition *c)
 {
+	struct scmp_arg_cmp compare = {
+		.arg = c->argument,
+		.op = SCMP_CMP_EQ,
+		.datum_a = c->value,
+	};
+
 	switch (c->kind) {
 	case SANDBOX_BITS:
-		return SCMP_CMP(c->argument, SCMP_CMP_MASKED_EQ, c->mask,
-			c->value);
+		compare.op = SCMP_CMP_MASKED_EQ;
+		compare.datum_a = c->mask;
+		compare.datum_b = c->value;
+		break;
 	case SANDBOX_SELF:
-		return SCMP_CMP(c->argument, SCMP_CMP_EQ,
-			(scmp_datum_t)getpid());
+		compare.datum_a = (scmp_datum_t)getpid();
+		break;
 	case SANDBOX_IS:
 	case SANDBOX_NO_CONDITION:
 		break;
 	}
-	return SCMP_CMP(c->argument, SCMP_CMP_EQ, c->value);
+	return compare;
 }
 
 /* Returns 0, or a negative errno. */
