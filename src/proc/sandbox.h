@@ -20,15 +20,15 @@ struct sandbox {
 /*
  * In main, before it forks a role: finds out what there is in the kernel and in
  * this build, and says in the log what is missing. wanted: of `sandbox:`.
- * Forks twice, and waits. Without sandbox_enter, nothing changes.
+ * Forks up to three times, and waits. Without sandbox_enter, nothing changes.
  */
 void sandbox_probe(struct sandbox *sandbox, bool wanted);
 
 /*
  * In a role, once it has what it could not get afterwards: confines the
  * process, with all its threads, for good. Needs PR_SET_NO_NEW_PRIVS.
- * in: folders that the role may write to, ended by NULL; NULL: none. Those that
- *   are not there are left out. Borrowed.
+ * in: folders: that the role may write to, ended by NULL; NULL: none. Those
+ *   that are not there are left out. Borrowed.
  * returns NSD_OK; NSD_E_MEMORY; NSD_E_SYSTEM (errno): the kernel refuses, and
  *   how far it came is not told: end the process.
  */
