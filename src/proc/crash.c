@@ -11,8 +11,9 @@
 #include "proc/crash.h"
 #include "proc/supervisor.h"
 
-/* So many crashes in so long: a look costs the loader a second for a gigabyte
- * or two, a crash may be a bug that has nothing to do with the store. */
+/* So many crashes in so long: a look costs the loader some 2 s of processor
+ * time for a gigabyte, a crash may be a bug that has nothing to do with the
+ * store. */
 #define CRASHES_MAX 2
 #define CRASHES_MSEC (10 * 60 * 1000)
 /* Between two looks; twice as long each time, until there was none for twice

@@ -17,7 +17,8 @@ struct crashes {
 	unsigned count;      /* since first_msec, and since the last look */
 	int64_t first_msec;
 	int64_t looked_msec; /* the last look; 0: none */
-	int64_t rest_msec;   /* from one look to the next, at the least */
+	int64_t rest_msec;   /* from one look to the next, at the least, as long
+			      * as a worker serves */
 };
 
 /* True if a process that ended so (status: of waitpid) has done what is not
