@@ -121,6 +121,7 @@ expect_mac(const struct message *m, size_t at, const char *hex)
 	assert_string_equal(text, hex);
 }
 
+/* RFC 8945 section 4.3.3 */
 static void
 requests_are_signed_as_dnspython_does(void **state)
 {
@@ -156,7 +157,8 @@ requests_are_signed_as_dnspython_does(void **state)
 	}
 }
 
-/* Three answers, each signed; then two of which the first is not. */
+/* Three answers, each signed; then two of which the first is not: RFC 8945
+ * section 5.3.1. */
 static void
 answers_are_chained_as_dnspython_does(void **state)
 {
@@ -286,6 +288,7 @@ any_altered_octet_is_refused(void **state)
 	side_fini(&server);
 }
 
+/* RFC 8945 section 4.2 */
 static void
 a_message_cut_anywhere_is_no_tsig(void **state)
 {
@@ -312,6 +315,7 @@ a_message_cut_anywhere_is_no_tsig(void **state)
 	side_fini(&client);
 }
 
+/* RFC 8945 section 5.2.3 */
 static void
 times_have_to_fit(void **state)
 {
@@ -412,6 +416,7 @@ cut_mac(struct message *m, size_t at, size_t len)
 		(uint16_t)(octets_get_u16(m->octets + at) - less));
 }
 
+/* RFC 8945 section 5.2.2.1 */
 static void
 macs_may_be_cut_to_half(void **state)
 {
@@ -445,6 +450,7 @@ macs_may_be_cut_to_half(void **state)
 	}
 }
 
+/* RFC 8945 section 5.2.1 */
 static void
 other_keys_are_refused(void **state)
 {
@@ -465,6 +471,7 @@ other_keys_are_refused(void **state)
 	side_fini(&client);
 }
 
+/* RFC 8945 section 5.2 */
 static void
 refusals_carry_no_mac(void **state)
 {

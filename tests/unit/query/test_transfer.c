@@ -161,6 +161,7 @@ expect_axfr(const char *apex, const char *text)
 	client_fini(&c);
 }
 
+/* RFC 5936 section 2.2 */
 static void
 all_records_are_sent_once(void **state)
 {
@@ -264,6 +265,7 @@ expect_refusal(struct client *c, const struct ask *ask, enum rcode rcode)
 	done(p);
 }
 
+/* RFC 5936 section 5 */
 static void
 transfers_are_for_those_who_may_have_them(void **state)
 {
@@ -331,6 +333,8 @@ write_ixfr(uint8_t *out, const char *qname, uint32_t serial)
 	return len + 20;
 }
 
+/* And so do those who ask over UDP: RFC 1995 section 2. Later: RFC 1982 section
+ * 3.2. */
 static void
 those_who_have_the_zone_get_its_soa(void **state)
 {
@@ -369,6 +373,7 @@ those_who_have_the_zone_get_its_soa(void **state)
 	}
 }
 
+/* RFC 1995 section 3 */
 static void
 an_ixfr_without_a_version_is_malformed(void **state)
 {
