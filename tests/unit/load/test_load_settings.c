@@ -183,6 +183,39 @@ pattern_is_found_by_its_name(void **state)
 	conf_destroy(conf);
 }
 
+/* Who is to come over TLS does not get the zone without: not by the key that
+ * stands beside it, either. Of request-xfr it says how to ask. */
+static void
+elements_for_tls_let_nobody_in(void **state)
+{
+	struct conf *conf = load(
+		"key: name: k algorithm: sha256 secret: AAAA\n"
+		"tls-auth: name: t auth-domain-name: a.example\n"
+		"pattern: name: p provide-xfr: ::1 k t"
+		" provide-xfr: ::2 NOKEY t provide-xfr: ::3 k"
+		" request-xfr: ::4 k t\n");
+	const struct settings_options *options;
+	const struct acl_element *list;
+	uint32_t count;
+	store_ref ref;
+
+	publish(conf);
+	assert_true(load_settings_find(s.view, conf,
+		conf_find_pattern(conf, "p"), &ref));
+	options = store_get(s.view, ref);
+	list = settings_options_list(options, SETTINGS_PROVIDE_XFR, &count);
+	assert_int_equal(count, 3);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(list[i].needs_key);
+		assert_int_equal(list[i].key, STORE_NONE);
+	}
+	assert_int_not_equal(list[2].key, STORE_NONE);
+	list = settings_options_list(options, SETTINGS_REQUEST_XFR, &count);
+	assert_int_equal(count, 1);
+	assert_int_not_equal(list[0].key, STORE_NONE);
+	conf_destroy(conf);
+}
+
 /* The options of each zone; none if there is no such zone. */
 static store_ref
 options_of(const char *wire)
@@ -289,6 +322,7 @@ main(void)
 		TEST(option_that_is_yes_or_no_is_its_own),
 		TEST(defaults_are_those_of_the_manual),
 		TEST(pattern_is_found_by_its_name),
+		TEST(elements_for_tls_let_nobody_in),
 		TEST(next_loader_publishes_the_same_again),
 		TEST(zones_by_the_thousand_share),
 	};
