@@ -372,7 +372,7 @@ a_large_file_of_open_parentheses_is_given_up(void **state)
 static void
 long_words_are_cut_in_findings(void **state)
 {
-	char text[400] = "a 60 A ", want[400];
+	char text[100] = "a 60 A ", want[400];
 
 	memset(text + 7, 'x', 65);
 	snprintf(want, sizeof(want), "1:8 Invalid rdata in A: '%.64s...': "
