@@ -108,7 +108,7 @@ struct tsig_stamp {
 	uint64_t server_time; /* goes into it, and time_sec is the client's */
 };
 
-/* Octets that tsig_sign adds at most. */
+/* Octets that tsig_sign adds; with BADTIME it is TSIG_OTHER_MAX more. */
 size_t tsig_len(const struct tsig_key *key);
 
 /*

@@ -16,18 +16,12 @@
 
 struct store_writer;
 
-/* A file that was written within so many seconds is fresh. */
-#define LOAD_FRESH_SEC 2
-
 /* A zone of the configuration. Its version, and the files that this is from,
  * are in the store: they outlive the loader. */
 struct load_zone {
 	const struct conf_zone *conf;
 	store_ref entry;   /* in the table of zones */
 	uint8_t retries;   /* how often its files changed while being read */
-	uint8_t looks;     /* how often it was read again without being asked,
-			    * as its files had just been written */
-	bool fresh;        /* is in the list of zones to look at once more */
 	bool whole;        /* is to be built anew, not compared: its differences
 			    * could not be applied */
 	bool busy;         /* a thread reads the published version, which must
@@ -75,7 +69,6 @@ struct load_result {
 	const struct diff_change *changes; /* lent by diff */
 	size_t change_count;
 	struct zonefile_result files; /* of this try; no batches */
-	bool fresh;                   /* of these, one had just been written */
 	int64_t begun_msec;           /* clock_now_msec; 0 without timed */
 };
 
@@ -84,8 +77,6 @@ enum load_which {
 	LOAD_CHANGED,  /* those whose files have changed since the last try */
 	LOAD_MISSING,  /* of these, those that have no version */
 	LOAD_STALE,    /* the changed ones, and those whose last try failed */
-	LOAD_FRESH,    /* the changed ones; nobody asked, so nothing is said of
-			* the others */
 };
 
 struct load_leave;

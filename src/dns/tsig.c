@@ -249,8 +249,7 @@ size_t
 tsig_len(const struct tsig_key *key)
 {
 	return record_len(name_len(key->name),
-		name_len(algorithm_names[key->kind]), mac_len(key->kind),
-		TSIG_OTHER_MAX);
+		name_len(algorithm_names[key->kind]), mac_len(key->kind), 0);
 }
 
 static uint8_t *

@@ -3,7 +3,6 @@
 
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "load/load_files.h"
 
@@ -60,22 +59,6 @@ load_files_are_equal(const struct zonefile_result *a,
 			return false;
 	}
 	return true;
-}
-
-/* The change of the inode tells of each write, also if the file's time is set
- * back. Where the clock was set back, the file is from the future. */
-bool
-load_files_are_fresh(const struct zonefile_result *files)
-{
-	time_t now = time(NULL);
-
-	for (size_t i = 0; i < files->source_count; i++) {
-		const struct zonefile_source *s = &files->sources[i];
-
-		if (s->inode != 0 && s->ctime.tv_sec >= now - LOAD_FRESH_SEC)
-			return true;
-	}
-	return false;
 }
 
 bool

@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 
-#include "load/load_zone.h"
 #include "zone/sources.h"
 #include "zonefile/zonefile.h"
 
@@ -20,13 +19,6 @@ bool load_files_have_changed(const struct zone_sources *sources,
 /* True if two readings were of the same files in the same state. */
 bool load_files_are_equal(const struct zonefile_result *a,
 	const struct zonefile_result *b);
-
-/*
- * True if one of the files was written within the last LOAD_FRESH_SEC seconds.
- * Who writes it in place may not be done, although it has not changed while it
- * was read. Looks at the date.
- */
-bool load_files_are_fresh(const struct zonefile_result *files);
 
 /* False if a file that is there has no size: it may be a pipe, which gives its
  * contents only once. */

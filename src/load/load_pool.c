@@ -268,9 +268,9 @@ load_pool_start(const struct load_context *context, struct load_zone **zones,
 	size_t count, struct event_base *base, void (*on_results)(void *ctx),
 	void *ctx, struct load_pool **pool)
 {
-	bool starting = context->which == LOAD_MISSING
-		|| context->which == LOAD_STALE;
-	unsigned threads = context->threads_max * (starting ? READERS : 1);
+	unsigned threads = context->which == LOAD_CHANGED
+		? context->threads_max
+		: context->threads_max * READERS;
 	struct load_pool *p;
 	struct timeval period = {.tv_usec = TAKE_USEC};
 	enum nsd_err err = NSD_E_MEMORY;

@@ -50,7 +50,6 @@ read_is_due(const struct load_context *context, const struct load_zone *zone,
 			return true;
 		break;
 	case LOAD_CHANGED:
-	case LOAD_FRESH:
 		break;
 	}
 	return !loaded || load_files_have_changed(sources, path);
@@ -219,7 +218,6 @@ read_file(const struct load_context *context, struct load_zone *zone,
 		path);
 	way = read_choose_way(context, zone, large, &r.served);
 	err = read_in_way(&r, way, large);
-	result->fresh = load_files_are_fresh(&result->files);
 	if (err == NSD_OK) {
 		load_findings_log_warnings(&findings, zone->conf->name, path);
 	} else if (err == NSD_E_AGAIN) {

@@ -220,7 +220,6 @@ loader_init_events(struct loader *loader)
 		{&loader->results_event, loader_on_more_results, 0},
 		{&loader->updates_event, loader_on_updates, 0},
 		{&loader->again_event, loader_on_again, 0},
-		{&loader->fresh_event, loader_on_fresh, 0},
 		{&loader->idle_event, loader_on_idle, 0},
 		{&loader->tidy_event, loader_on_tidy, 0},
 		{&loader->alone_event, loader_on_alone, 0},

@@ -26,8 +26,7 @@ enum loader_pass {
 	LOADER_PASS_FIRST,  /* at its start, over all zones; ends with LOADED */
 	LOADER_PASS_RELOAD, /* main has asked for it; ends with RELOADED */
 	LOADER_PASS_AGAIN,  /* nobody has asked for it: zones that were added,
-			     * or whose files changed while they were read,
-			     * or had just been written */
+			     * or whose files changed while they were read */
 };
 
 /* What becomes of the store when the loader is told to end. */
@@ -75,10 +74,6 @@ struct loader {
 	struct load_zone **again; /* to be read next: in this pass, or in one of
 				   * their own */
 	size_t again_count, again_room;
-	struct load_zone **fresh; /* their files had just been written: to be
-				   * looked at once more, in a pass of their
-				   * own */
-	size_t fresh_count, fresh_room;
 	struct load_zone **suspects; /* at the end of the pass, one by one */
 	size_t suspect_count, suspect_next;
 	struct ipc_load_result result; /* of the pass */
@@ -101,7 +96,6 @@ struct loader {
 	struct event *updates_event;
 	struct event *reclaim_event;
 	struct event *again_event;
-	struct event *fresh_event;
 	struct event *idle_event;
 	struct event *tidy_event;
 	struct event *alone_event; /* SIGTERM has come, and STOP has not */
@@ -115,7 +109,6 @@ void loader_start_first_pass(struct loader *loader);
 void loader_on_reload(struct role *role, const struct ipc_message *m);
 /* Timers. */
 void loader_on_again(evutil_socket_t fd, short what, void *arg);
-void loader_on_fresh(evutil_socket_t fd, short what, void *arg);
 void loader_on_more_results(evutil_socket_t fd, short what, void *arg);
 void loader_on_progress(evutil_socket_t fd, short what, void *arg);
 
@@ -125,9 +118,6 @@ void loader_on_progress(evutil_socket_t fd, short what, void *arg);
  * own. */
 void loader_push_again(struct loader *loader, struct load_zone *zone,
 	int wait_sec);
-/* Has loader_on_fresh called when the files of the zones on that list are to
- * be looked at once more; does nothing while a pass runs, or without any. */
-void loader_await_fresh(struct loader *loader);
 /* Publishes what came of reading a zone, or says why not. Frees what the result
  * owns, and not the result. */
 void loader_take_result(struct loader *loader, struct load_result *result);

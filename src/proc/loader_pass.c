@@ -67,7 +67,6 @@ loader_end_pass(struct loader *loader)
 	}
 	if (loader->reload_wanted)
 		loader_start_pass(loader, LOADER_PASS_RELOAD);
-	loader_await_fresh(loader);
 }
 
 static void loader_run_pool(struct loader *loader);
@@ -171,7 +170,6 @@ loader_on_again(evutil_socket_t fd, short what, void *arg)
 		return;
 	if (loader->pass == LOADER_PASS_NONE) {
 		loader->pass = LOADER_PASS_AGAIN;
-		loader->context.which = LOAD_FRESH;
 		memset(&loader->result, 0, sizeof(loader->result));
 	}
 	free(loader->todo);
@@ -180,41 +178,6 @@ loader_on_again(evutil_socket_t fd, short what, void *arg)
 	loader->again = NULL;
 	loader->again_count = loader->again_room = 0;
 	loader_run_pool(loader);
-}
-
-/* Takes the zones off the list that are still there: a zone that was removed,
- * or one that is in its place now, is not. Each is taken once. */
-static void
-loader_take_fresh(struct loader *loader)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < loader->fresh_count; i++) {
-		struct load_zone *zone = loader->fresh[i];
-
-		if (zone->conf != NULL && zone->fresh)
-			loader->fresh[count++] = zone;
-		zone->fresh = false;
-	}
-	free(loader->again);
-	loader->again = loader->fresh;
-	loader->again_count = count;
-	loader->again_room = loader->fresh_room;
-	loader->fresh = NULL;
-	loader->fresh_count = loader->fresh_room = 0;
-}
-
-void
-loader_on_fresh(evutil_socket_t fd, short what, void *arg)
-{
-	struct loader *loader = arg;
-
-	/* With the end of what runs or is to be read before, the time begins
-	 * anew. */
-	if (loader->pass != LOADER_PASS_NONE || loader->again_count > 0)
-		return;
-	loader_take_fresh(loader);
-	loader_on_again(fd, what, arg);
 }
 
 static enum load_which
@@ -253,7 +216,6 @@ loader_start_pass(struct loader *loader, enum loader_pass pass)
 
 		if (zone->conf == NULL)
 			continue;
-		zone->looks = 0;
 		if (loader->past < STORE_PAST_LISTED
 			&& pass == LOADER_PASS_FIRST)
 			load_deaths_forget(&loader->context, zone);

@@ -19,9 +19,6 @@
 #define AGAIN_SEC 1
 /* How often a zone is read again whose files change while they are read. */
 #define RETRIES_MAX 5
-/* How often a zone is looked at once more whose files had just been written,
- * without being asked. */
-#define LOOKS_MAX 5
 
 static void
 loader_log_serial(const struct loader *loader, const struct load_zone *zone,
@@ -122,52 +119,6 @@ loader_push_again(struct loader *loader, struct load_zone *zone, int wait_sec)
 }
 
 void
-loader_await_fresh(struct loader *loader)
-{
-	/* By then what has just been written is no longer fresh. */
-	struct timeval when = {.tv_sec = LOAD_FRESH_SEC + 1};
-
-	/* Zones that come in a row do not put it off. */
-	if (loader->fresh_count > 0 && loader->pass == LOADER_PASS_NONE
-		&& !event_pending(loader->fresh_event, EV_TIMEOUT, NULL))
-		event_add(loader->fresh_event, &when);
-}
-
-/*
- * Who writes a file in place and stops for a while at the end of a line leaves
- * a file that looks whole. So a zone whose files had just been written when
- * they were read is looked at once more a little later: a stat for each file. A
- * file that is written all the time has this a few times only, until somebody
- * asks for the next reload.
- */
-static void
-loader_note_fresh(struct loader *loader, struct load_zone *zone)
-{
-	struct load_zone **fresh;
-
-	if (zone->fresh
-		|| !loader->role.server->conf->server.zonefiles_check)
-		return;
-	if (zone->looks == LOOKS_MAX) {
-		log_notice("zone %s: its file keeps changing, it is looked at"
-			   " again at the next reload",
-			zone->conf->name);
-		return;
-	}
-	fresh = grow_array(loader->fresh, loader->fresh_count,
-		&loader->fresh_room, sizeof(*fresh));
-	if (fresh == NULL) {
-		log_error("zone %s: out of memory", zone->conf->name);
-		return;
-	}
-	loader->fresh = fresh;
-	loader->fresh[loader->fresh_count++] = zone;
-	zone->fresh = true;
-	zone->looks++;
-	loader_await_fresh(loader);
-}
-
-void
 loader_take_result(struct loader *loader, struct load_result *result)
 {
 	struct load_zone *zone = result->zone;
@@ -182,8 +133,6 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	case LOAD_BUILT:
 		if (loader_publish(loader, result) == NSD_OK) {
 			loader_note_sources(loader, result);
-			if (result->fresh)
-				loader_note_fresh(loader, zone);
 			break;
 		}
 		/* A build anew says why, with file and line. */
@@ -205,8 +154,6 @@ loader_take_result(struct loader *loader, struct load_result *result)
 		zone->whole = false;
 		if (!result->blameless)
 			loader_note_sources(loader, result);
-		if (!result->blameless && result->fresh)
-			loader_note_fresh(loader, zone);
 		loader->result.failed++;
 		loader->crowded |= result->crowded;
 		break;

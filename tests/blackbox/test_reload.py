@@ -101,59 +101,6 @@ def test_file_that_pretends_not_to_have_changed_is_read(nsd):
     server.wait_serial("example", 2)
 
 
-def served_after_all(server, path, serial):
-    """Writes a zone in place and halts between two lines, where the server
-    reads it. True if it has the rest soon, though nobody asks."""
-    known = len(server.read_log())
-    with path.open("w") as f:
-        f.write(zone_text(serial) + f"half{serial} TXT x\n")
-        f.flush()
-        server.reload()
-        server.wait_log(f"is updated to {serial}", known)
-        assert server.answer(f"half{serial}.example", "TXT") == ['"x"']
-        f.write(f"whole{serial} TXT x\n")
-    try:
-        wait_for("the rest of the file", lambda: server.rcode(
-            f"whole{serial}.example", "TXT") == "NOERROR", 8)
-    except AssertionError:
-        return False
-    return True
-
-
-def test_half_a_file_is_not_served_for_long(nsd):
-    """On a busy machine a file may no longer look new when it is read."""
-    server = nsd(zones={"example": zone_text(1)}, options={"verbosity": 1})
-    path = server.zone_file("example")
-    assert any(served_after_all(server, path, serial)
-               for serial in (2, 3, 4))
-
-
-def test_file_that_is_written_all_the_time_is_read_a_few_times(nsd):
-    server = nsd(zones={"example": zone_text(1000)}, options={"verbosity": 1})
-    path = server.zone_file("example")
-    serials = iter(range(1001, 9999))
-    known = len(server.read_log())
-
-    def write():
-        with path.open("r+") as f:
-            f.write(zone_text(next(serials)))
-
-    def is_given_up():
-        write()
-        time.sleep(0.1)  # not while it is read, each time
-        return "example: its file keeps changing" in server.read_log()[known:]
-
-    write()
-    server.reload()
-    wait_for("the end of it", is_given_up, 60)
-    read = server.read_log()[known:].count("zone example read with success")
-    assert 2 <= read <= 8
-    last = next(serials)
-    path.write_text(zone_text(last))
-    server.reload()
-    server.wait_serial("example", last)
-
-
 def test_other_ttl_is_a_difference(server):
     assert server.query("h5.example", "A").answer[0].ttl == 3600
     log = reload(server, names(1, "h5 77 A 10.0.0.5\n", less=(5,)),
