@@ -101,6 +101,19 @@ def test_file_that_pretends_not_to_have_changed_is_read(nsd):
     server.wait_serial("example", 2)
 
 
+def test_file_is_not_read_before_it_is_asked_for(nsd):
+    """It may be half written, also soon after a reload."""
+    server = nsd(zones={"example": zone_text(1)})
+    server.write_zone("example", zone_text(2))
+    server.reload()
+    server.wait_serial("example", 2)
+    server.write_zone("example", zone_text(3))
+    time.sleep(5)
+    assert server.serial("example") == 2
+    server.reload()
+    server.wait_serial("example", 3)
+
+
 def test_other_ttl_is_a_difference(server):
     assert server.query("h5.example", "A").answer[0].ttl == 3600
     log = reload(server, names(1, "h5 77 A 10.0.0.5\n", less=(5,)),
