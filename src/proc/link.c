@@ -299,10 +299,14 @@ static void
 link_on_retry(evutil_socket_t fd, short what, void *arg)
 {
 	struct link *link = arg;
+	bool is_short = link->is_short;
 
+	link->is_short = false;
 	if (link_is_read(link) && event_add(link->read_event, NULL) == -1)
 		link_rest(link);
 	link_go_on(link);
+	if (is_short)
+		link_tell_room(link);
 }
 
 /* ---- sending ------------------------------------------------------------- */
@@ -314,7 +318,7 @@ link_copy_fds(struct link_waiting *w, const struct link_parcel *p)
 		int fd = fcntl(p->fds[i], F_DUPFD_CLOEXEC, 0);
 
 		if (fd == -1)
-			return NSD_E_SYSTEM;
+			return NSD_E_MEMORY;
 		w->fds[w->fd_count++] = fd;
 	}
 	return NSD_OK;
@@ -395,6 +399,10 @@ link_send(struct link *link, const struct link_parcel *p)
 		put_off = link_put_off(link, p);
 		if (put_off == NSD_OK && first)
 			link_await(link, err);
+		if (put_off == NSD_E_MEMORY) {
+			link->is_short = true;
+			link_rest(link);
+		}
 		err = put_off;
 	}
 	if (err == NSD_OK)
@@ -410,6 +418,7 @@ link_open(struct link *link, struct event_base *base)
 	link->first = NULL;
 	link->end = &link->first;
 	link->waiting = 0;
+	link->is_short = false;
 	link->gone = false;
 	ipc_credits_init(&link->credits, &link->channel);
 	link->read_event = event_new(base, link->channel.fd,

@@ -32,7 +32,8 @@ struct link_calls {
 	/* The other side is gone, and all that it has sent is taken. It may
 	 * free the link. */
 	void (*on_gone)(struct link *link);
-	/* More can be sent: nothing waits any more, or credits have come. NULL:
+	/* More can be sent: nothing waits any more, credits have come, or a
+	 * message was refused for want of memory and is worth another try. NULL:
 	 * nobody asks. */
 	void (*on_room)(struct link *link);
 };
@@ -56,6 +57,7 @@ struct link {
 	struct event *retry_event; /* the system had no memory */
 	struct link_waiting *first, **end;
 	unsigned waiting;
+	bool is_short; /* a message was refused: on_room is to tell */
 	bool gone;
 };
 
@@ -79,9 +81,9 @@ void link_close(struct link *link);
  * the order in which they were sent; but one without a payload takes the place
  * of another of its type that waits.
  * returns NSD_OK; NSD_E_AGAIN: there is no credit for it, on_room will tell;
- * NSD_E_PEER: the other side is gone; NSD_E_LIMIT: too many
- * wait; NSD_E_MEMORY: it would have to wait, and there is no memory;
- * NSD_E_SYSTEM: nor are there descriptors, or the system refuses it for another
+ * NSD_E_PEER: the other side is gone; NSD_E_LIMIT: too many wait;
+ * NSD_E_MEMORY: it would have to wait, and there is no memory, or no
+ * descriptor: on_room will tell; NSD_E_SYSTEM: the system refuses it for another
  * reason (errno); NSD_E_BUG: message.h does not allow it.
  */
 enum nsd_err link_send(struct link *link, const struct link_parcel *parcel)

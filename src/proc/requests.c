@@ -18,6 +18,7 @@ struct request {
 	enum ipc_type type;
 	unsigned deaths; /* of loaders that had it in hand */
 	bool sent;
+	bool told;       /* that it could not be sent is in the log */
 	int fd;          /* -1: none */
 	size_t len;
 	uint8_t payload[] __attribute__((aligned(8)));
@@ -59,10 +60,13 @@ requests_send(struct requests *requests, struct request *one)
 	};
 	enum nsd_err err = link_send(requests->link, &parcel);
 
-	/* It is tried again when there is credit, or another loader. */
-	if (err != NSD_OK && err != NSD_E_AGAIN && err != NSD_E_PEER)
+	/* It is tried again when there is credit, memory, or another loader. */
+	if (err != NSD_OK && err != NSD_E_AGAIN && err != NSD_E_PEER
+		&& !one->told) {
 		log_error("cannot send %s to the loader: %s",
 			ipc_rows[one->type].name, err_text(err));
+		one->told = true;
+	}
 	one->sent = err == NSD_OK;
 	return one->sent;
 }

@@ -141,6 +141,17 @@ static const struct link_calls role_calls = {
 	.on_room = role_on_main_room,
 };
 
+/* A message that cannot even wait: somebody would wait for it for ever. A
+ * process that ends is replaced, and what it had in hand is asked of the next
+ * one. */
+static __attribute__((noreturn)) void
+role_give_up(enum ipc_type type, enum ipc_role to, enum nsd_err err)
+{
+	log_error("cannot send %s to %s: %s; ending", ipc_rows[type].name,
+		ipc_role_name(to), err_text(err));
+	_exit(1);
+}
+
 void
 role_send(struct role *role, enum ipc_type type, const void *payload,
 	size_t len)
@@ -153,8 +164,7 @@ role_send(struct role *role, enum ipc_type type, const void *payload,
 	enum nsd_err err = link_send(&role->link, &parcel);
 
 	if (err != NSD_OK && err != NSD_E_PEER)
-		log_error("cannot send %s to main: %s", ipc_rows[type].name,
-			err_text(err));
+		role_give_up(type, ROLE_MAIN, err);
 }
 
 /* ---- other roles --------------------------------------------------------- */
@@ -205,10 +215,7 @@ role_answer(struct role *role, uint64_t channel,
 		return;
 	err = link_send(&peer->link, &parcel);
 	if (err != NSD_OK && err != NSD_E_PEER)
-		log_error("cannot send %s to %s: %s",
-			ipc_rows[answer->type].name,
-			ipc_role_name(peer->link.channel.peer),
-			err_text(err));
+		role_give_up(answer->type, peer->link.channel.peer, err);
 	link_return(&peer->link, answer->of);
 }
 

@@ -108,14 +108,16 @@ role_beat(const struct role *role)
 
 /* Sends to main; borrows the payload. Does not block. If main has no room, a
  * copy of the message waits, and this role takes no message until it is sent.
- * Other failures are said in the log. */
+ * If it cannot even wait, this process says so and ends: the next one is asked
+ * again. */
 void role_send(struct role *role, enum ipc_type type, const void *payload,
 	size_t len);
 
 /*
  * Answers a request that came on a channel (struct ipc_message, channel), and
  * gives its credit back; borrows the payload. of: the request's kind. Does not
- * block: the answer may wait. If the asker has died, it is dropped.
+ * block: the answer may wait. If the asker has died, it is dropped; if it
+ * cannot even wait, this process ends as with role_send.
  */
 struct role_answer {
 	enum ipc_type type;

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "lib/failing.h"
 #include "lib/failing_socket.h"
 #include "proc/link.h"
 
@@ -237,6 +238,26 @@ shortage_of_memory_passes(void **state)
 	while (taken == 0)
 		assert_int_equal(event_base_loop(base, EVLOOP_ONCE), 0);
 	assert_int_equal(gone + refused, 0);
+}
+
+/* What cannot even wait is refused, and its sender hears when to try again. */
+static void
+shortage_of_memory_for_what_waits_is_told(void **state)
+{
+	uint32_t sent = fill();
+	struct ipc_message m;
+
+	failing_from(0);
+	assert_int_equal(send_release(sent), NSD_E_MEMORY);
+	failing_from(-1);
+	assert_int_equal(rooms, 0);
+	/* Not for ever, if it does not hear. */
+	event_base_loopexit(base, &(struct timeval){.tv_sec = 10});
+	assert_int_equal(event_base_loop(base, EVLOOP_ONCE), 0);
+	assert_int_equal(rooms, 1);
+	assert_int_equal(send_release(sent++), NSD_OK);
+	for (uint32_t i = 0; i < sent; i++)
+		receive(&m);
 }
 
 /* Its last messages count, and then it is gone, once. */
@@ -464,6 +485,7 @@ main(void)
 		TEST(one_of_each_kind_waits),
 		TEST(what_is_of_no_use_any_more_is_forgotten),
 		TEST(shortage_of_memory_passes),
+		TEST(shortage_of_memory_for_what_waits_is_told),
 		TEST(dead_side_is_heard_to_the_end),
 		TEST(all_that_is_there_is_read_out),
 		TEST(sender_without_credit_waits_for_it),

@@ -11,10 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "lib/failing.h"
 #include "proc/role.h"
 
 #define COUNT 5000u
@@ -113,6 +115,31 @@ answers_wait_for_main_and_keep_their_order(void **state)
 	close_role(&role, &main_end);
 }
 
+/* Main would wait for it for ever: the next process is asked again. */
+static void
+process_that_cannot_send_ends(void **state)
+{
+	struct role role = {.handlers = handlers};
+	struct ipc_channel main_end;
+	int status;
+	pid_t pid = fork();
+
+	assert_int_not_equal(pid, -1);
+	if (pid == 0) {
+		const struct ipc_load_result result = {.zones = 1};
+
+		open_role(&role, &main_end);
+		while (!link_waits(&role.link))
+			role_send(&role, IPC_LOADED, &result, sizeof(result));
+		failing_from(0);
+		role_send(&role, IPC_LOADED, &result, sizeof(result));
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 1);
+}
+
 /* The table of messages lets STATISTICS through, and this role has nothing for
  * it. */
 static void
@@ -163,6 +190,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_wait_for_main_and_keep_their_order),
+		cmocka_unit_test(process_that_cannot_send_ends),
 		cmocka_unit_test(message_without_a_handler_is_refused),
 		cmocka_unit_test(
 			role_that_is_told_to_end_takes_what_was_sent_before),
