@@ -465,7 +465,8 @@ def test_dead_worker_holds_nothing_back(nsd):
         # That took longer than the pause, and says nothing; the next pause
         # is longer.
         server.wait_answer()
-    assert "server 1" not in server.roles()
+    else:
+        pytest.fail("each time its successor came first")
     assert line["oldest"] == 0
 
 
@@ -504,4 +505,5 @@ def check_holder(server, pid, serial):
                     r" octets=[1-9]\d* msec=", known)
     server.wait_log(rf"warning: server 1 \(pid {pid}\) has not come to the"
                     r" newest version for \d+ s; \d+ octets wait", known)
-    server.wait_log(r"KINDS names=[1-9]\d* tries=\d+ rrsets=[1-9]", known)
+    # It is not measured anew within ten seconds.
+    server.wait_log(r"KINDS names=[1-9]\d* tries=\d+ rrsets=[1-9]")

@@ -2,6 +2,7 @@
 (fault 35 and its like)."""
 
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import sys
 import pytest
 
 import tcp_attack
-from harness import read_proc, zone_text
+from harness import zone_text
 from steady import Steady
 
 ATTACK = pathlib.Path(tcp_attack.__file__)
@@ -19,6 +20,10 @@ SECONDS = 2
 # stands still for one of them.
 MEDIAN_MSEC = 40
 TIMES = 20
+# Another program may have had the cores for all of that while.
+ATTEMPTS = 3
+# It is ended before.
+ATTACK_SECONDS = 120
 # For all clients that do not read, in the kernel; without a bound it is 4 MiB
 # for each of the 60.
 MEMORY_MIB = 64
@@ -26,12 +31,14 @@ MEMORY_MIB = 64
 BIG = "big TXT " + " ".join(f'"{"x" * 250}"' for _ in range(200)) + "\n"
 
 
-def kernel_memory_mib():
-    """Of all TCP sockets of the machine."""
-    for line in read_proc("net", "sockstat").splitlines():
-        if line.startswith("TCP:"):
-            return int(line.split()[-1]) * 4096 / 2**20
-    raise AssertionError("no TCP in /proc/net/sockstat")
+def kernel_memory_mib(server):
+    """Of its TCP sockets: what they hold to be read, to be sent, and ahead."""
+    sockets = subprocess.run(
+        ["ss", "-tmnH", "sport", "=", f":{server.port}"],
+        check=True, capture_output=True, text=True).stdout
+    held = re.findall(r"skmem:\(r(\d+),rb\d+,t\d+,tb\d+,f(\d+),w(\d+),",
+                      sockets)
+    return sum(int(n) for counts in held for n in counts) / 2**20
 
 
 def ask_beside(server, seconds=SECONDS, **options):
@@ -47,22 +54,25 @@ def test_clients_over_tcp_do_not_hold_up_udp(nsd, mode):
     server = nsd(zones={"example": zone_text() + BIG},
                  options={"server-count": 1, "tcp-count": 200})
     alone = ask_beside(server, 1)
-    before = kernel_memory_mib()
     attacker = subprocess.Popen(
-        [sys.executable, ATTACK, mode, str(server.port), str(2 * SECONDS)],
+        [sys.executable, ATTACK, mode, str(server.port), str(ATTACK_SECONDS)],
         stdout=subprocess.PIPE, text=True)
     try:
         assert attacker.stdout.readline() == "ready\n"
-        beside = ask_beside(server)
-        held = kernel_memory_mib() - before
+        for _ in range(ATTEMPTS):
+            beside = ask_beside(server)
+            held = kernel_memory_mib(server)
+            print(f"{mode}: {alone * 1000:.2f} ms alone, {beside * 1000:.2f}"
+                  f" beside, {held:.1f} MiB held")
+            if beside * 1000 < max(MEDIAN_MSEC, TIMES * alone * 1000):
+                break
+        else:
+            pytest.fail("answers over UDP are held up")
         assert attacker.poll() is None
     finally:
         attacker.kill()
         attacker.wait()
         attacker.stdout.close()
-    print(f"{mode}: {alone * 1000:.2f} ms alone, {beside * 1000:.2f} beside, "
-          f"{held:.0f} MiB held")
-    assert beside * 1000 < max(MEDIAN_MSEC, TIMES * alone * 1000)
     if mode == "never-reads":
-        assert held < MEMORY_MIB
+        assert 0 < held < MEMORY_MIB
     assert server.answer("www.example", "A") == ["192.0.2.1"]
