@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "store/store.h"
-#include "store/sum.h"
+#include "base/sum.h"
 
 #define STORE_MAGIC "NSDstore"
 #define STORE_LAYOUT_VERSION 2u

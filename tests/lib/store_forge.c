@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "store/file.h"
-#include "store/sum.h"
+#include "base/sum.h"
 
 #define CHUNK_SPANS 256u /* whose bitmaps are summed at once; see image.c */
 

@@ -1,8 +1,8 @@
 /*
- * sum.h - the checksum of a store that is kept in a file.
+ * sum.h - a checksum of files: of a store that is kept in one, of a journal.
  */
-#ifndef STORE_SUM_H
-#define STORE_SUM_H
+#ifndef BASE_SUM_H
+#define BASE_SUM_H
 
 #include <stddef.h>
 #include <stdint.h>

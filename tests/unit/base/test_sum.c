@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "store/sum.h"
+#include "base/sum.h"
 
 /* The check values that iSCSI was published with, 32 octets in each lane. */
 static void

@@ -2,7 +2,7 @@
 #include <nmmintrin.h>
 
 #include "base/assert.h"
-#include "store/sum.h"
+#include "base/sum.h"
 
 __attribute__((target("sse4.2"))) static void
 sum_add_sse42(struct sum *sum, const void *data, size_t len)

@@ -2,7 +2,7 @@
 #include <pthread.h>
 
 #include "base/assert.h"
-#include "store/sum.h"
+#include "base/sum.h"
 
 #define POLYNOMIAL 0x82f63b78u /* Castagnoli's, bits reversed */
 

@@ -1,6 +1,6 @@
 /* sum_other.c - the checksum on machines whose instruction for it is not used
  * here, or that have none. */
-#include "store/sum.h"
+#include "base/sum.h"
 
 void
 sum_add(struct sum *sum, const void *data, size_t len)

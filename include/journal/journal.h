@@ -1,0 +1,193 @@
+/*
+ * journal.h - what transfers brought, kept on disk until it stands in zone
+ * files: for the one writer (xfrd). Readers have journal_index.h.
+ *
+ * A journal is a folder:
+ *
+ *   NNNNNNNNNN.seg   a segment: records of many zones, only ever appended to
+ *   NNNNNNNNNN.zone  the text of the entry of that id, if it is over a MiB
+ *   NNNNNNNNNN.tmp   a text that is being received
+ *   lock             held by the writer
+ *
+ * An entry is what one transfer brought of one zone: its text (the octets of
+ * a transfer; nobody here looks into them), from which serial to which it
+ * leads, when it came and from whom. Entries have ids, in the order in which
+ * they ended. Where a text lies, it lies in one piece: descriptor, offset and
+ * length are all that its reader needs. src/journal/format.h has the
+ * layout, and the sums by which damage is noticed.
+ *
+ * An entry's life: begin, put, end; journal_next says that it is durable; it is
+ * published; then it is accepted or refused. It is live until it is refused,
+ * until the zone file holds it (forget), until a later whole zone of the same
+ * zone is accepted, or until the zone is dropped. What is no longer live is
+ * said so in the log without haste: after a power cut it may be live again,
+ * unless its place was used up.
+ *
+ * Nothing here waits for a disk but journal_open and journal_close, and
+ * journal_put of a caller who does not heed journal_is_full. All functions are
+ * for one thread. Two threads of the journal's own do the writing; one collects
+ * all that has ended meanwhile and makes it durable at once.
+ *
+ * Disk use: texts in progress, and at most 3 times the live entries (with 200
+ * octets for each) and 4 segments. Segments go in the order of their age; what
+ * lives in the oldest is copied forward when that bound is reached. Live
+ * entries of a zone grow until it is written to its file or transferred whole;
+ * journal_oldest says which zones are due before anything has to be copied.
+ *
+ * Memory: some 120 octets a live entry and a zone; of a transfer at most 64 KiB
+ * and 16 octets for each 64 KiB received; what waits for the disk, 8 MiB.
+ */
+#ifndef JOURNAL_JOURNAL_H
+#define JOURNAL_JOURNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "journal/journal_entry.h"
+
+struct journal;
+struct journal_transfer;
+
+struct journal_options {
+	const char *path;      /* of the folder; it is made if it is not there,
+				* its parent is not */
+	uint64_t segment_size; /* octets after which a new segment is begun;
+				* 0: JOURNAL_SEGMENT_SIZE */
+};
+
+#define JOURNAL_SEGMENT_SIZE (16u << 20)
+
+/*
+ * Opens a journal, or makes one. What a writer that died has left is put in
+ * order: texts in progress are removed, a torn end is cut off. Damage goes to
+ * the sink: a warning each; a record that is damaged is skipped, and never
+ * trusted. Borrows the arguments. Reads every segment once.
+ * returns NSD_OK and gives *journal (journal_close); NSD_E_SYSTEM with errno
+ *     (EWOULDBLOCK: another writer has it open); NSD_E_MEMORY;
+ *     NSD_E_LIMIT: no number is left for another segment.
+ */
+enum nsd_err journal_open(const struct journal_options *options,
+	struct diag_sink *sink, struct journal **journal) MUST_USE;
+
+/* Waits until all that has ended is durable, and ends the journal. Transfers
+ * that have not ended are lost; their handles are invalid. NULL is fine. */
+void journal_close(struct journal *journal);
+
+/* A descriptor that can be read while journal_next has something; lent until
+ * journal_close. Nobody else reads from it. */
+int journal_fd(const struct journal *journal) MUST_USE;
+
+/* ---- an entry comes */
+
+/* Begins the text of a transfer. Borrows apex. NULL: without memory. The
+ * transfer is the caller's until journal_end or journal_abandon. */
+struct journal_transfer *journal_begin(struct journal *journal,
+	const uint8_t *apex) MUST_USE;
+
+/*
+ * Adds octets to the text. Borrows them.
+ * returns NSD_OK; NSD_E_MEMORY; NSD_E_SYSTEM with errno: an earlier part could
+ *     not be written. The caller then abandons the transfer.
+ */
+enum nsd_err journal_put(struct journal_transfer *transfer, const void *data,
+	size_t len) MUST_USE;
+
+/* True: the disk does not keep up. Who puts more may have to wait for it; who
+ * would not, reads no more from primaries until journal_fd can be read. */
+bool journal_is_full(const struct journal *journal) MUST_USE;
+
+struct journal_end {
+	enum journal_kind kind;
+	uint32_t from;      /* serial; JOURNAL_DIFFS only */
+	uint32_t to;        /* serial */
+	int64_t time_sec;   /* of the epoch: received at */
+	const char *source; /* for the comment of a zone file, such as
+			     * "127.0.0.1 TSIG verified with key K"; cut at
+			     * JOURNAL_SOURCE_MAX octets */
+};
+
+/* Ends a text, which is to be made durable. Takes transfer, borrows end.
+ * Returns the entry's id; journal_next tells what became of it. The text has at
+ * least one octet. */
+uint64_t journal_end(struct journal_transfer *transfer,
+	const struct journal_end *end) MUST_USE;
+
+/* Throws a text away. Takes transfer; NULL is fine. */
+void journal_abandon(struct journal_transfer *transfer);
+
+/* What became of an entry that has ended. */
+struct journal_done {
+	uint64_t id;
+	uint8_t apex[NAME_MAX_LEN];
+	/* NSD_OK: it is durable. NSD_E_SYSTEM: it could not be written, error
+	 * is the errno; the entries before it are as they were.
+	 * NSD_E_NOT_FOUND: the zone was dropped meanwhile. */
+	enum nsd_err err;
+	int error;
+	struct journal_entry entry; /* only with NSD_OK */
+};
+
+/* Gets the next entry that is durable, or has failed. Those of one zone come in
+ * the order in which they ended. False: there is none for now. */
+bool journal_next(struct journal *journal, struct journal_done *done) MUST_USE;
+
+/*
+ * Opens the text of a live entry to be read: entry.text_len octets from *offset
+ * on. An entry may move while it is live: so it is opened when it is needed,
+ * and *fd stays valid whatever becomes of the entry.
+ * returns NSD_OK and gives *fd (close); NSD_E_NOT_FOUND: it is not live (any
+ *     more); NSD_E_SYSTEM with errno.
+ */
+enum nsd_err journal_open_text(struct journal *journal, const uint8_t *apex,
+	uint64_t id, int *fd, uint64_t *offset) MUST_USE;
+
+/* ---- an entry goes
+ *
+ * What these say is true for this process at once, and for others soon. An apex
+ * that the journal does not know is fine. */
+
+/* An entry was published: if it is a whole zone, what came before it is not
+ * needed any more. */
+void journal_accept(struct journal *journal, const uint8_t *apex, uint64_t id);
+
+/* An entry does not apply: it is not live any more, and neither is what came
+ * after it for this zone. */
+void journal_refuse(struct journal *journal, const uint8_t *apex, uint64_t id);
+
+/*
+ * The zone's file holds this serial, durably: what leads up to it is not needed
+ * any more. Does nothing and returns false if no entry leads to it.
+ */
+bool journal_forget(struct journal *journal, const uint8_t *apex,
+	uint32_t serial);
+
+/* The zone is gone, with what is under way for it. */
+void journal_drop(struct journal *journal, const uint8_t *apex);
+
+/* ---- what is there */
+
+/* The zone's newest live entry, and how many octets its live entries have on
+ * disk. False: there are none. */
+bool journal_find_newest(const struct journal *journal, const uint8_t *apex,
+	struct journal_entry *entry, uint64_t *octets) MUST_USE;
+
+/* Gets the zone whose file should be written next, as it holds the oldest
+ * segment back, if more than half of the disk used is garbage. apex: room for
+ * NAME_MAX_LEN octets. False: there is no need. */
+bool journal_oldest(const struct journal *journal, uint8_t *apex) MUST_USE;
+
+struct journal_usage {
+	uint64_t entries;       /* live */
+	uint64_t live_octets;   /* on disk, of live entries */
+	uint64_t disk_octets;   /* of segments and files, live or not */
+	uint64_t segments;
+	uint64_t syncs;         /* of the log since it was opened */
+};
+
+void journal_get_usage(const struct journal *journal,
+	struct journal_usage *usage);
+
+#endif

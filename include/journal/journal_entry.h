@@ -1,0 +1,33 @@
+/*
+ * journal_entry.h - what is known of an entry of a journal without its text.
+ */
+#ifndef JOURNAL_JOURNAL_ENTRY_H
+#define JOURNAL_JOURNAL_ENTRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dns/name.h"
+
+/* Both are octets on disk: the kinds of a transfer's text. */
+enum journal_kind {
+	JOURNAL_WHOLE = 3, /* a whole zone */
+	JOURNAL_DIFFS = 4, /* differences, one or more versions in order */
+};
+
+#define JOURNAL_SOURCE_MAX 1279u /* octets, without a NUL */
+
+struct journal_entry {
+	uint64_t id;       /* from 1; later ones are larger */
+	uint64_t text_len; /* octets, at least 1 */
+	int64_t time_sec;  /* of the epoch: received at */
+	uint64_t offset;   /* of its record in the segment */
+	uint32_t segment;  /* number */
+	uint32_t from;     /* serial; JOURNAL_DIFFS only, else 0 */
+	uint32_t to;       /* serial */
+	uint32_t head_len; /* octets of the record before a text in it */
+	enum journal_kind kind;
+	bool in_file;      /* the text is in a file of its own */
+};
+
+#endif

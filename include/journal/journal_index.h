@@ -1,0 +1,104 @@
+/*
+ * journal_index.h - what a journal holds, for those who only read it: the
+ * loader when it starts, later transfers out. The writer may be at work
+ * meanwhile.
+ */
+#ifndef JOURNAL_JOURNAL_INDEX_H
+#define JOURNAL_JOURNAL_INDEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "journal/journal_entry.h"
+
+struct journal_index;
+
+/*
+ * Reads all segments of the folder behind dirfd, and remembers the live
+ * entries. Writes nothing. Warnings about damage go to the sink (NULL: nobody
+ * is told). What is behind the last whole record of the newest segment may be
+ * about to be written; it is not looked at. Keeps dirfd until
+ * journal_index_close. Memory: some 120 octets a live entry and a zone.
+ * returns NSD_OK and gives *index; NSD_E_SYSTEM with errno; NSD_E_MEMORY;
+ *     NSD_E_AGAIN: segments were replaced as fast as they were read.
+ */
+enum nsd_err journal_index_open(int dirfd, struct diag_sink *sink,
+	struct journal_index **index) MUST_USE;
+/* NULL is fine. */
+void journal_index_close(struct journal_index *index);
+
+/* How many entries are live. */
+uint64_t journal_index_count(const struct journal_index *index);
+
+struct journal_query {
+	const uint8_t *apex;
+	bool has_serial; /* false: there is nothing yet, a whole zone is needed */
+	uint32_t serial; /* what is there */
+	uint64_t before; /* only entries with smaller ids; 0: all. So what leads
+			  * up to an entry that did not apply can be found */
+};
+
+/* The entries to apply, in this order. */
+struct journal_chain {
+	struct journal_entry *entries;
+	size_t count;
+};
+
+/*
+ * Finds what leads from a serial, or from nothing, to the newest entry of a
+ * zone: differences from that serial on, where they follow upon each other, or
+ * the last whole zone and what follows upon it. Serials are compared for
+ * equality only: a zone that is newer than the journal finds a way back if
+ * there is a whole zone. Who has a serial asks journal_index_newest first.
+ *
+ * returns NSD_OK and gives *chain (journal_chain_fini); count 0: the serial is
+ *     that of the newest entry. NSD_E_NOT_FOUND: no entries lead there.
+ *     NSD_E_MEMORY.
+ * Cost: the entries of the zone.
+ */
+enum nsd_err journal_find(const struct journal_index *index,
+	const struct journal_query *query, struct journal_chain *chain)
+	MUST_USE;
+void journal_chain_fini(struct journal_chain *chain);
+
+/* The newest live entry of a zone, lent until journal_index_close; NULL: there
+ * is none. */
+const struct journal_entry *journal_index_newest(
+	const struct journal_index *index, const uint8_t *apex);
+
+/* ---- texts */
+
+struct journal_reader;
+
+/*
+ * Begins to read the text of an entry. Each block is checked before it is
+ * handed out. Keeps dirfd until journal_reader_close (a folder's; that of an
+ * index, for one). Memory: 70 KiB.
+ * returns NSD_OK and gives *reader; NSD_E_NOT_FOUND: it has moved or is gone;
+ *     look into the journal again. NSD_E_WIRE: it is damaged. NSD_E_SYSTEM with
+ *     errno; NSD_E_MEMORY.
+ * Cost: the sums of the text's blocks are read and checked, 16 octets for each
+ *     64 KiB.
+ */
+enum nsd_err journal_reader_open(int dirfd, const struct journal_entry *entry,
+	struct journal_reader **reader) MUST_USE;
+
+/*
+ * Reads the next octets of the text, at most 64 KiB; *len 0: the end. *data:
+ * lent until the next call with this reader.
+ * returns NSD_OK; NSD_E_WIRE: the block is damaged, or the file too short;
+ *     NSD_E_SYSTEM with errno. The reader then only closes.
+ */
+enum nsd_err journal_reader_next(struct journal_reader *reader,
+	const uint8_t **data, size_t *len) MUST_USE;
+
+/* Where the entry came from, for the comment of a zone file; lent until
+ * journal_reader_close. */
+const char *journal_reader_source(const struct journal_reader *reader);
+
+/* NULL is fine. */
+void journal_reader_close(struct journal_reader *reader);
+
+#endif

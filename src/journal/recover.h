@@ -1,0 +1,44 @@
+/*
+ * recover.h - reads the segments of a journal into a table of what is live.
+ */
+#ifndef SRC_JOURNAL_RECOVER_H
+#define SRC_JOURNAL_RECOVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "journal/format.h"
+#include "journal/live.h"
+
+struct recover_result {
+	uint64_t id_last;       /* the largest that was seen; 0: none */
+	uint32_t segment_last;  /* 0: there are no segments */
+	/* Of the last segment: where its whole records end, and whether all
+	 * before that was whole, so that it can be appended to. */
+	uint64_t end;
+	bool can_append;
+	uint8_t salt[FORMAT_SALT];
+};
+
+/*
+ * Reads all segments of a folder. Each record is checked, with the text in it;
+ * of a text in a file it is checked that the file is there and has its length.
+ * What is damaged is told to the sink and skipped. repair: for the writer: a
+ * torn end of the last segment is told and cut off, a segment that was never
+ * begun is removed, and what is there is made durable. Without it the end of
+ * the last segment is passed over in silence.
+ * live: empty; its segments have their octets.
+ * returns NSD_OK; NSD_E_SYSTEM with errno; NSD_E_MEMORY; NSD_E_NOT_FOUND:
+ *     a segment went while the folder was read.
+ */
+enum nsd_err recover_segments(int dirfd, bool repair, struct diag_sink *sink,
+	struct live *live, struct recover_result *result) MUST_USE;
+
+/* Lists the numbers of the files of a suffix in a folder, in order.
+ * *numbers: free(). returns NSD_OK, NSD_E_SYSTEM, NSD_E_MEMORY. */
+enum nsd_err recover_list(int dirfd, const char *suffix, uint64_t **numbers,
+	size_t *count) MUST_USE;
+
+#endif
