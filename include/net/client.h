@@ -1,0 +1,68 @@
+/*
+ * client.h - asks another server: messages to it and from it, over TCP or UDP.
+ *
+ * It runs on the caller's libevent loop. It knows nothing of DNS but the
+ * two-octet length before a message on a stream (RFC 1035 section 4.2.2).
+ */
+#ifndef NET_CLIENT_H
+#define NET_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "base/err.h"
+
+struct event_base;
+struct net_client;
+
+struct net_client_calls {
+	/* The other server has sent a message, which is lent. Over UDP it is
+	 * from the address that was asked. May close the client. */
+	void (*on_message)(void *ctx, const uint8_t *message, size_t len);
+	/*
+	 * Nothing comes any more; never called from within net_client_open and
+	 * net_client_send. Called once; the client is still to be closed, which
+	 * may be done here.
+	 * error: 0 if the other side has closed; ETIMEDOUT if it was silent for
+	 * too long, or did not take what was sent; else an errno.
+	 */
+	void (*on_end)(void *ctx, int error);
+};
+
+struct net_client_options {
+	const struct sockaddr_storage *to;
+	const struct sockaddr_storage *from; /* its port may be 0; NULL: the
+					      * system's choice */
+	bool tcp;
+	int tcp_mss;          /* 0: the system's */
+	unsigned timeout_sec; /* without a word from the other side; while the
+			       * client is idle, too */
+};
+
+/*
+ * Begins to connect; over UDP that asks nothing of the other side. Copies its
+ * arguments, but keeps base and ctx.
+ * returns NSD_OK with *client; NSD_E_MEMORY; NSD_E_SYSTEM with errno: there is
+ * no socket, no such source address, or no way to that server.
+ */
+enum nsd_err net_client_open(struct event_base *base,
+	const struct net_client_options *options,
+	const struct net_client_calls *calls, void *ctx,
+	struct net_client **client) MUST_USE;
+
+/*
+ * Sends a message of 1 to 65535 octets, or has a copy of it wait until the
+ * connection is made.
+ * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT: NET_CLIENT_WAITING_MAX octets wait
+ * already; NSD_E_SYSTEM with errno: over UDP, the system does not send it.
+ */
+#define NET_CLIENT_WAITING_MAX (256u * 1024)
+enum nsd_err net_client_send(struct net_client *client,
+	const uint8_t *message, size_t len) MUST_USE;
+
+/* Ends it; on_end is not called any more. NULL is fine. */
+void net_client_close(struct net_client *client);
+
+#endif
