@@ -2,7 +2,7 @@
  * settings_edit.h - makes the settings that others read (settings/settings.h),
  * and publishes them. The loader's.
  *
- * A session makes keys and options. Each content is one object: what the
+ * An edit makes keys and options. Each content is one object: what the
  * published settings hold already is used again, so the references of what has
  * not changed stay the same.
  */
@@ -22,7 +22,7 @@ struct store_writer;
 /* One at a time, in the thread of the writer. */
 struct settings_edit;
 
-/* Begins a session.
+/* Begins an edit.
  * out: *edit, the caller's until settings_edit_end. returns NSD_OK,
  * NSD_E_MEMORY. Cost: a look at all that the published settings lead to. */
 enum nsd_err settings_edit_begin(struct store_writer *writer,
@@ -32,7 +32,7 @@ enum nsd_err settings_edit_begin(struct store_writer *writer,
 void settings_edit_end(struct settings_edit *edit);
 
 /* A key by its wire name, in any case.
- * out: *key, lent until the end of the session; who keeps it has to be a holder
+ * out: *key, lent until the end of the edit; who keeps it has to be a holder
  * by then. returns NSD_OK, NSD_E_MEMORY. */
 enum nsd_err settings_edit_key(struct settings_edit *edit,
 	const uint8_t *name, enum mac_kind algorithm, store_ref *key)
@@ -45,7 +45,7 @@ struct settings_lists {
 	uint32_t counts[SETTINGS_LIST_COUNT];
 };
 
-/* Options with these lists, whose keys are of this session.
+/* Options with these lists, whose keys are of this edit.
  * out: *options, as a key is lent; none if all lists are empty.
  * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT: so long a list fits no object. */
 enum nsd_err settings_edit_options(struct settings_edit *edit,
@@ -68,9 +68,9 @@ struct settings_setup {
 	uint32_t tcp_count;
 	uint32_t tcp_query_count;
 	uint32_t tcp_timeout_sec;
-	const store_ref *keys;     /* of the session */
+	const store_ref *keys;     /* of the edit */
 	uint32_t key_count;
-	const store_ref *patterns; /* options of the session, or none */
+	const store_ref *patterns; /* options of the edit, or none */
 	uint32_t pattern_count;
 };
 

@@ -15,7 +15,7 @@
 
 enum edit_kind { EDIT_KEY, EDIT_OPTIONS };
 
-/* An object of this session, which is one of its holders. */
+/* An object of this edit, which is one of its holders. */
 struct edit_slot {
 	uint64_t hash;
 	store_ref ref; /* none: a free slot */
@@ -100,7 +100,7 @@ edit_find(const struct settings_edit *edit, const struct edit_slot *wanted,
 	return STORE_NONE;
 }
 
-/* Takes a published object into the session, unless its contents are there. */
+/* Takes a published object into the edit, unless its contents are there. */
 static enum nsd_err
 edit_take(struct settings_edit *edit, enum edit_kind kind, store_ref ref,
 	size_t len)
@@ -119,7 +119,7 @@ edit_take(struct settings_edit *edit, enum edit_kind kind, store_ref ref,
 	return NSD_OK;
 }
 
-/* ---- a session --------------------------------------------------------- */
+/* ---- an edit ----------------------------------------------------------- */
 
 enum nsd_err
 settings_edit_begin(struct store_writer *writer, struct settings_edit **out)

@@ -65,7 +65,7 @@ generation_choose(struct supervisor *s)
 		return g;
 	if (g != NULL && g->damaged)
 		log_error("the zone store is left behind, a new one%s is"
-			  " filled from zone files",
+			  " to be filled from zone files",
 			g->in_file ? " in memory" : "");
 	crowded = g != NULL && !g->damaged;
 	if (s->building != NULL) {
@@ -112,8 +112,10 @@ void
 generation_stay(struct supervisor *s)
 {
 	assert(s->serving->crowded);
-	log_error("not all zones could be read into the other zone store: the"
-		  " one that is served stays");
+	log_error("the zone store that is served stays: %s",
+		s->building != NULL
+			? "not all zones could be read into the other one"
+			: "no other one could be made");
 	s->serving->crowded = false;
 	s->building = NULL;
 }

@@ -24,7 +24,7 @@ bool generation_is_for_more(const struct supervisor *s,
 	const struct generation *g);
 
 /* The store that is filled for more room has not all zones, or its loader has
- * died: the one that is served goes on. */
+ * died, or it could not be made: the one that is served goes on. Says so. */
 void generation_stay(struct supervisor *s);
 
 /* Frees a generation if no child and nobody in main uses it any more. */

@@ -67,7 +67,7 @@ sandbox_probe_landlock(struct sandbox *sandbox)
 	}
 	if (trial.landlock == 0)
 		log_warning("sandbox: the processes are not confined to"
-			    " folders, as the kernel has no landlock: %s",
+			    " folders, as landlock cannot be asked for: %s",
 			strerror(error));
 	else if (sandbox_is_possible(&trial))
 		sandbox->landlock = trial.landlock;

@@ -146,6 +146,8 @@ note_owner(struct transfer *t, const struct placing *p)
 	const struct transfer_name *name = &t->owner;
 	uint32_t at[NAME_MAX_LABELS + 1];
 
+	if (p->written == 0)
+		return; /* all its labels are those of the owner before */
 	for (unsigned i = 0; i < name->count; i++)
 		at[i] = name->label_at[i] < p->written
 			? p->start + name->label_at[i]

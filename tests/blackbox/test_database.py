@@ -420,7 +420,7 @@ def damage(server, database):
     overwrite_spans(database)
     server.kill("loader")
     server.wait_log("the zone store is left behind, a new one in memory is"
-                    " filled from zone files")
+                    " to be filled from zone files")
     server.wait_log("2 zones: 2 read, 0 failed", count=2)
 
 

@@ -194,7 +194,7 @@ zones_of_a_pattern_share_its_options(void **state)
 }
 
 static void
-what_nobody_holds_goes_with_the_session(void **state)
+what_nobody_holds_goes_with_the_edit(void **state)
 {
 	struct settings_edit *edit;
 	uint64_t octets = reclaimed();
@@ -290,7 +290,7 @@ sweep_keeps_what_is_published_and_no_more(void **state)
 	assert_int_equal(table_add(s.writer, &setup, 1, &entry), NSD_OK);
 	settings_edit_end(edit);
 	octets = reclaimed();
-	/* The loader dies in the middle of a session. */
+	/* The loader dies in the middle of an edit. */
 	assert_non_null(store_alloc(s.heap, sizeof(*options), &lost));
 	options = store_edit(s.heap, settings_patterns(published())[1]);
 	key = store_edit(s.heap, settings_keys(published())[0]);
@@ -362,7 +362,7 @@ main(void)
 		TEST(settings_are_read_as_they_were_made),
 		TEST(what_stays_the_same_is_the_same_object),
 		TEST(zones_of_a_pattern_share_its_options),
-		TEST(what_nobody_holds_goes_with_the_session),
+		TEST(what_nobody_holds_goes_with_the_edit),
 		TEST(reader_keeps_the_version_it_has_found),
 		TEST(settings_stay_as_they_were_wherever_memory_runs_out),
 		TEST(sweep_keeps_what_is_published_and_no_more),
