@@ -33,8 +33,8 @@ struct link_calls {
 	 * free the link. */
 	void (*on_gone)(struct link *link);
 	/* More can be sent: nothing waits any more, credits have come, or a
-	 * message was refused for want of memory and is worth another try. NULL:
-	 * nobody asks. */
+	 * message was refused for want of memory and is worth another try.
+	 * NULL: nobody asks. */
 	void (*on_room)(struct link *link);
 };
 
@@ -83,8 +83,8 @@ void link_close(struct link *link);
  * returns NSD_OK; NSD_E_AGAIN: there is no credit for it, on_room will tell;
  * NSD_E_PEER: the other side is gone; NSD_E_LIMIT: too many wait;
  * NSD_E_MEMORY: it would have to wait, and there is no memory, or no
- * descriptor: on_room will tell; NSD_E_SYSTEM: the system refuses it for another
- * reason (errno); NSD_E_BUG: message.h does not allow it.
+ * descriptor: on_room will tell; NSD_E_SYSTEM: the system refuses it for
+ * another reason (errno); NSD_E_BUG: message.h does not allow it.
  */
 enum nsd_err link_send(struct link *link, const struct link_parcel *parcel)
 	MUST_USE;
