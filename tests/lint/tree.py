@@ -14,6 +14,7 @@ BELOW = {
     "conf": ["base", "dns"],
     "ipc": ["base", "dns"],
     "net": ["base"],
+    "xfr": ["base", "dns"],
     "store": ["base"],
     "settings": ["base", "store"],
     "names": ["base", "dns", "store"],
@@ -24,11 +25,11 @@ BELOW = {
     "audit": ["base", "dns", "store", "names", "zone"],
     "vet": ["base", "dns", "store", "settings", "names", "zone", "keep"],
     "query": ["base", "dns", "store", "settings", "names", "zone"],
-    "load": ["base", "dns", "zonefile", "journal", "conf", "ipc", "store", "settings",
-             "names", "zone", "keep", "build", "update"],
+    "load": ["base", "dns", "zonefile", "journal", "conf", "ipc", "xfr", "store",
+             "settings", "names", "zone", "keep", "build", "update"],
     "proc": ["base", "dns", "zonefile", "journal", "conf", "ipc", "net", "store",
              "settings", "names", "zone", "keep", "build", "update", "vet",
-             "query", "load"],
+             "query", "load", "xfr"],
 }
 
 KEYWORDS = {"return", "else", "goto", "case", "do", "sizeof", "if", "while",

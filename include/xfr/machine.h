@@ -1,0 +1,306 @@
+/*
+ * machine.h - keeps secondary zones fresh: when to ask which primary for what,
+ * when a zone expires, whom to notify (RFC 1034 section 4.3.5, RFC 1995,
+ * RFC 1996, RFC 5936, RFC 7314).
+ *
+ * The machine opens no socket, reads no clock and calls nobody. Its user tells
+ * it what has happened and asks it for what is to be done:
+ *
+ *	while (xfr_next(machine, now, &action))
+ *		do it, or begin it; tell its result later
+ *	wait for an event, or until xfr_next_time(machine)
+ *
+ * Times are milliseconds of a clock that only goes forward (base/clock.h) and
+ * are not negative, unless "_sec" says seconds. `now` is never less than it was
+ * in a call before. Dates are converted by xfr/timers.h.
+ *
+ * A zone has a handle, and refers to a config, which zones of a pattern share.
+ * Primaries and targets of NOTIFY are indices into the lists of the config; the
+ * user has the addresses and keys.
+ *
+ * A check is one or more requests until the zone is known to be fresh or all
+ * primaries were tried. A zone has one request under way at a time. A check
+ * begins with a probe (SOA), or at once with a transfer if the zone has no data
+ * or a NOTIFY tells a newer serial. Each request has a ticket; the user answers
+ * it once by xfr_on_reply. It is the user who bounds how long a request takes.
+ *
+ * Cost: an event takes O(log zones); nothing is done for a zone between its
+ * timers.
+ */
+#ifndef XFR_MACHINE_H
+#define XFR_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define XFR_NONE UINT32_MAX      /* no zone, no config, no index */
+#define XFR_NEVER INT64_MAX      /* a time that does not come */
+#define XFR_PRIMARIES_MAX 64u    /* primaries of a config */
+#define XFR_TARGETS_MAX 1024u    /* targets of NOTIFY of a config */
+#define XFR_NO_TICKET UINT64_C(0) /* of no request */
+
+struct xfr_machine;
+
+/* ---- set-up ------------------------------------------------------------- */
+
+/* How much may be under way at a time, and how fast; none is 0. */
+struct xfr_limits {
+	uint32_t probes;    /* SOA requests, at least 4 */
+	uint32_t transfers; /* at least 4 */
+	uint32_t notifies;  /* NOTIFYs sent and not answered, at least 1 */
+	/* begun because a timer ended; zones without data do not count */
+	uint32_t checks_per_sec;
+};
+
+/* What a server has if nobody says otherwise. */
+extern const struct xfr_limits xfr_limits_usual;
+
+/* xfr_primary.flags */
+enum xfr_primary_flag {
+	XFR_PRIMARY_AXFR = 1, /* knows no IXFR */
+	XFR_PRIMARY_UDP = 2,  /* IXFR goes over UDP first */
+};
+
+/* xfr_config.flags */
+enum xfr_config_flag {
+	XFR_CONFIG_AXFR_FALLBACK = 1, /* allow-axfr-fallback */
+	XFR_CONFIG_CHECK_ALL = 2,     /* multi-primary-check */
+	XFR_CONFIG_EXPIRE_RULE = 4,   /* min-expire-time: refresh+retry+1 */
+};
+
+struct xfr_config {
+	const uint8_t *primaries; /* enum xfr_primary_flag of each; borrowed */
+	/* up to XFR_PRIMARIES_MAX; 0: the zone is never checked and never
+	 * expires */
+	uint32_t primary_count;
+	uint32_t target_count;    /* of NOTIFY; up to XFR_TARGETS_MAX */
+	uint32_t notify_tries;    /* notify-retry; 0 is as 1 */
+	uint32_t flags;
+	uint32_t refresh_min_sec, refresh_max_sec;
+	uint32_t retry_min_sec, retry_max_sec;
+	uint32_t expire_min_sec;
+};
+
+/* The numbers of an SOA that matter here. */
+struct xfr_soa {
+	uint32_t serial;
+	uint32_t refresh_sec, retry_sec, expire_sec;
+};
+
+/* What is known of a zone when it comes. All times may lie before now or be
+ * nonsense; see xfr/timers.h for what xfrd.state gives. */
+struct xfr_start {
+	bool has_data;       /* it is served, or would be if not expired */
+	struct xfr_soa soa;  /* of that */
+	int64_t acquired_at; /* when it was last known to be fresh */
+	int64_t check_at;    /* next check; in the past: soon */
+	int64_t expire_at;   /* XFR_NEVER: from acquired_at and the SOA */
+};
+
+/*
+ * *machine: gives; xfr_machine_destroy. limits: copied. seed: of the jitter and
+ * of nothing that has to be secret. returns NSD_OK, NSD_E_MEMORY.
+ */
+enum nsd_err xfr_machine_create(const struct xfr_limits *limits, uint64_t seed,
+	int64_t now, struct xfr_machine **machine) MUST_USE;
+void xfr_machine_destroy(struct xfr_machine *machine); /* NULL is fine */
+
+/*
+ * Adds a config, copied. *id stays valid until it is released and no zone has
+ * it.
+ * returns NSD_OK; NSD_E_LIMIT: too many primaries or targets; NSD_E_MEMORY.
+ */
+enum nsd_err xfr_add_config(struct xfr_machine *machine,
+	const struct xfr_config *config, uint32_t *id) MUST_USE;
+void xfr_release_config(struct xfr_machine *machine, uint32_t id);
+
+/*
+ * Adds a zone. start: NULL if it has no data. *zone: its handle; handles are
+ * small numbers, and that of a removed zone is given out again.
+ * An expiry that lies ahead, or has passed, is told by the next actions.
+ * returns NSD_OK, NSD_E_MEMORY.
+ */
+enum nsd_err xfr_add_zone(struct xfr_machine *machine, uint32_t config,
+	const struct xfr_start *start, int64_t now, uint32_t *zone) MUST_USE;
+
+/* Removes a zone. What is under way for it comes back as XFR_CANCEL, and may
+ * be answered or not. */
+void xfr_remove_zone(struct xfr_machine *machine, uint32_t zone);
+
+/* Gives a zone another config, or the same one anew after its keys or addresses
+ * have changed. What is under way is cancelled; it is checked soon. */
+void xfr_change_zone(struct xfr_machine *machine, uint32_t zone,
+	uint32_t config, int64_t now);
+
+/* ---- actions ------------------------------------------------------------ */
+
+enum xfr_act {
+	XFR_PROBE,      /* ask for the SOA */
+	XFR_TRANSFER,   /* have the zone transferred, kept and published */
+	XFR_CANCEL,     /* drop the request of this ticket; no answer is due */
+	XFR_SET_EXPIRY, /* tell the loader when the zone expires */
+	XFR_EXPIRED,    /* for the log: the zone has expired */
+	XFR_NOTIFY,     /* send NOTIFY; a ticket, as with requests */
+};
+
+enum xfr_way {
+	XFR_WAY_SOA_UDP,
+	XFR_WAY_SOA_TCP,
+	XFR_WAY_IXFR_UDP,
+	XFR_WAY_IXFR_TCP,
+	XFR_WAY_AXFR,
+};
+
+struct xfr_action {
+	enum xfr_act act;
+	uint32_t zone;
+	uint64_t ticket;    /* PROBE, TRANSFER, NOTIFY, CANCEL */
+	uint32_t primary;   /* PROBE, TRANSFER: index of the primary */
+	enum xfr_way way;   /* PROBE, TRANSFER */
+	bool has_serial;    /* TRANSFER: the zone has data */
+	bool forced;        /* TRANSFER: whatever serial comes */
+	uint32_t serial;    /* TRANSFER, NOTIFY, EXPIRED: what it has */
+	uint32_t target;    /* NOTIFY: index */
+	uint32_t wait_msec; /* PROBE, NOTIFY: wait for an answer as long */
+	int64_t at;         /* SET_EXPIRY: when; XFR_NEVER: not at all */
+};
+
+/*
+ * Gives the next action, the urgent ones first. False: there is none now.
+ * A call looks at a bounded number of timers. It takes memory for requests; if
+ * there is none, it says false and tries again at a later call.
+ */
+bool xfr_next(struct xfr_machine *machine, int64_t now,
+	struct xfr_action *action);
+
+/* When to call xfr_next after it said false, even if nothing happens; a time
+ * that has passed: at once. XFR_NEVER: only after an event. */
+int64_t xfr_next_time(const struct xfr_machine *machine);
+
+/* ---- events ------------------------------------------------------------- */
+
+/* How a request ended. */
+#define XFR_OUTCOME_LIST(X)                                               \
+	X(XFR_SOA, "the primary told its SOA") /* PROBE */                \
+	X(XFR_UNCHANGED, "nothing newer") /* TRANSFER */                  \
+	X(XFR_DONE, "transferred") /* TRANSFER: published */              \
+	X(XFR_ACKNOWLEDGED, "acknowledged") /* NOTIFY */                  \
+	X(XFR_USE_TCP, "too long for UDP") /* any over UDP */             \
+	X(XFR_TIMEOUT, "timeout")                                         \
+	X(XFR_UNREACHABLE, "no connection") /* refused, reset, closed */  \
+	X(XFR_RCODE, "error from the primary") /* any but NOERROR */      \
+	X(XFR_NONSENSE, "malformed answer") /* or a wrong one */          \
+	X(XFR_BAD_TSIG, "TSIG is wrong")                                  \
+	X(XFR_TOO_LARGE, "more than size-limit-xfr")                      \
+	X(XFR_BEHIND, "the primary's serial is older")                    \
+	X(XFR_NO_FIT, "the differences do not fit") /* TRANSFER */        \
+	X(XFR_LOCAL, "could not be kept or published") /* our fault */
+
+#define XFR_OUTCOME_ENUM(name, text) name,
+enum xfr_outcome { XFR_OUTCOME_LIST(XFR_OUTCOME_ENUM) XFR_OUTCOME_COUNT };
+#undef XFR_OUTCOME_ENUM
+
+struct xfr_reply {
+	enum xfr_outcome outcome;
+	uint16_t rcode;      /* XFR_RCODE */
+	struct xfr_soa soa;  /* XFR_SOA, XFR_UNCHANGED (if has_soa), XFR_DONE */
+	bool has_soa;        /* XFR_UNCHANGED: the primary sent its SOA */
+	bool has_expire;     /* the EXPIRE option was there (RFC 7314) */
+	uint32_t expire_sec; /* what it says */
+};
+
+/*
+ * The answer to a request or to a NOTIFY. False: nobody waits for this ticket
+ * (its zone is gone, it was cancelled or answered before); nothing is done.
+ * For XFR_DONE the new version is served by now.
+ */
+bool xfr_on_reply(struct xfr_machine *machine, uint64_t ticket, int64_t now,
+	const struct xfr_reply *reply);
+
+/* All octets of a transfer are here and kept: it needs no connection any more,
+ * and is not counted as one under way. Its answer is still due. */
+void xfr_on_received(struct xfr_machine *machine, uint64_t ticket);
+
+/*
+ * Of a transfer under way whose serial is known, before the rest is read: true
+ * if it is wanted. If not, the caller ends it and answers XFR_UNCHANGED (the
+ * serial is ours) or XFR_BEHIND.
+ */
+bool xfr_wants(const struct xfr_machine *machine, uint64_t ticket,
+	uint32_t serial) MUST_USE;
+
+/*
+ * A NOTIFY that is allowed has come (RFC 1996). primary: the index of the one
+ * that it came from, XFR_NONE if it is none of them. That one is asked first.
+ * Costs one check at most that waits; a serial that the zone has: none.
+ */
+void xfr_on_notify(struct xfr_machine *machine, uint32_t zone, int64_t now,
+	uint32_t primary, bool has_serial, uint32_t serial);
+
+/* The operator wants a check now; forced: AXFR, whatever the serial. */
+void xfr_on_command(struct xfr_machine *machine, uint32_t zone, int64_t now,
+	bool forced);
+
+/* The zone is served with this SOA, for another reason than a transfer (its
+ * file was read). Another serial than before notifies the targets. */
+void xfr_on_served(struct xfr_machine *machine, uint32_t zone, int64_t now,
+	const struct xfr_soa *soa);
+
+/* Tells all targets of the zone its serial (nsd-control notify). */
+void xfr_send_notifies(struct xfr_machine *machine, uint32_t zone,
+	int64_t now);
+
+/* The loader is another one: XFR_SET_EXPIRY comes again for each zone that has
+ * an expiry, a zone a call of xfr_next, between other actions. */
+void xfr_resend_expiries(struct xfr_machine *machine);
+
+/* ---- what is known ------------------------------------------------------ */
+
+enum xfr_state {
+	XFR_STATE_OK,
+	XFR_STATE_REFRESHING, /* a check is under way or has failed */
+	XFR_STATE_EXPIRED,    /* or there is no data */
+};
+
+struct xfr_status {
+	enum xfr_state state;
+	bool has_data;
+	struct xfr_soa soa;      /* served, if has_data */
+	int64_t acquired_at;     /* when it was last known to be fresh */
+	int64_t served_at;       /* when its serial came to be served */
+	int64_t check_at;        /* XFR_NEVER: waits for a turn, or under way */
+	int64_t expire_at;
+	bool is_notified;        /* a NOTIFY has told a serial not got yet */
+	uint32_t notified_serial;
+	uint32_t primary;        /* of the request under way; XFR_NONE: none */
+	enum xfr_way way;        /* of it */
+	uint32_t next_primary;   /* where the next check begins */
+	uint32_t failed_rounds;  /* checks in a row in which all failed */
+	uint32_t notifying;      /* targets of NOTIFY that have not answered */
+	bool has_error;          /* since the zone was added */
+	enum xfr_outcome error;  /* the last one */
+	uint16_t error_rcode;
+	uint32_t error_primary;
+	int64_t error_at;
+};
+
+void xfr_get_status(const struct xfr_machine *machine, uint32_t zone,
+	int64_t now, struct xfr_status *status);
+
+/* The text of an outcome; never NULL. */
+const char *xfr_outcome_text(enum xfr_outcome outcome);
+
+struct xfr_counts {
+	uint32_t zones, configs;
+	uint32_t probes, transfers, notifies; /* under way */
+	uint32_t urgent, waiting; /* zones whose check waits for a turn */
+	size_t octets;            /* of memory that the machine has taken */
+};
+
+void xfr_get_counts(const struct xfr_machine *machine,
+	struct xfr_counts *counts);
+
+#endif

@@ -1,0 +1,297 @@
+/*
+ * inside.h - what the files of the machine share: a zone, a config, a request.
+ *
+ * From the bottom up: timers.c (heap); table.c (zones, configs and requests by
+ * number); queue.c (zones that wait for a turn); refresh.c (how long to wait,
+ * when a zone expires); notifies.c (NOTIFY out); check.c (the steps of a
+ * check); machine.c (events in, actions out); status.c (what is known).
+ */
+#ifndef XFR_INSIDE_H
+#define XFR_INSIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "xfr/machine.h"
+#include "xfr/timers.h"
+
+/* ---- a zone ------------------------------------------------------------- */
+
+enum zone_flag {
+	ZONE_USED = 1,
+	ZONE_HAS_DATA = 2,
+	ZONE_EXPIRED = 4,
+	ZONE_FAILED = 8,    /* the last check found no primary that answers */
+	ZONE_CHECKING = 16, /* a request of this check was made */
+	ZONE_URGENT = 32,   /* of this check, or of the next one by timer */
+	ZONE_FORCED = 64,   /* this check is an AXFR whatever the serial */
+	ZONE_FRESH = 128,   /* in this check a primary had our serial */
+	ZONE_IXFR_FAILED = 256,  /* in this check, at this primary */
+	ZONE_NOTIFIED = 512,     /* this check is for a NOTIFY */
+	ZONE_PROMISED = 1024,    /* ... which told zone.promised */
+	ZONE_AGAIN = 2048,       /* one more check after this one */
+	ZONE_AGAIN_SERIAL = 4096,  /* ... because of zone.again_serial */
+	ZONE_AGAIN_FORCED = 8192,
+	ZONE_TELL_EXPIRY = 16384,
+	ZONE_TELL_EXPIRED = 32768,
+	ZONE_TELL = ZONE_TELL_EXPIRY | ZONE_TELL_EXPIRED, /* it is listed */
+};
+
+enum queue_id {
+	QUEUE_PROBE,           /* by timer */
+	QUEUE_TRANSFER,
+	QUEUE_URGENT_PROBE,    /* by NOTIFY or by the operator */
+	QUEUE_URGENT_TRANSFER,
+	QUEUE_COUNT,
+	QUEUE_NONE = QUEUE_COUNT,
+};
+
+#define INDEX_NONE UINT8_MAX /* no primary */
+
+struct xfr_zone {
+	int64_t check_at;    /* XFR_NEVER while a check waits or is under way */
+	int64_t expire_at;
+	int64_t acquired_at;
+	int64_t served_at;
+	int64_t error_at;
+	int64_t vain_until;  /* no check for a NOTIFY before */
+	uint64_t tried;      /* primaries that are done with in this check */
+	uint64_t newer;      /* CHECK_ALL: primaries that have a newer serial */
+	uint64_t no_ixfr;    /* primaries whose IXFR failed and AXFR did not */
+	struct xfr_soa soa;
+	uint32_t no_ixfr_until_sec; /* until when that counts */
+	uint32_t promised;
+	uint32_t again_serial;
+	uint32_t best_serial; /* CHECK_ALL: the newest serial seen */
+	uint32_t config;
+	uint32_t request;     /* under way, or XFR_NONE */
+	uint32_t next, previous; /* in its queue; next: of those not used */
+	uint32_t tell_next;   /* in the list of those to tell of */
+	uint32_t jobs;        /* NOTIFYs to be sent: the first, or XFR_NONE */
+	uint16_t flags;
+	uint16_t error_rcode;
+	uint8_t queue;        /* enum queue_id */
+	uint8_t way;          /* enum xfr_way of the next or current request */
+	uint8_t primary;      /* of it */
+	uint8_t hint;         /* the primary to begin with, or INDEX_NONE */
+	uint8_t best;         /* CHECK_ALL: who has it, or INDEX_NONE */
+	uint8_t rounds;       /* checks in a row that failed */
+	uint8_t vain;         /* checks for NOTIFY in a row, in vain */
+	uint8_t error;        /* enum xfr_outcome; XFR_OUTCOME_COUNT: none */
+	uint8_t error_primary;
+};
+
+/* With its timer a zone takes less than this, so that a million with all that
+ * the process keeps of them stay under 300 octets each. */
+_Static_assert(sizeof(struct xfr_zone) <= 176, "a zone is small");
+
+/* ---- configs and requests ----------------------------------------------- */
+
+/* What is known of a primary, for all zones of the config. */
+struct primary {
+	int64_t silent_until;
+	uint8_t flags;
+	uint8_t timeouts; /* in a row, over TCP */
+};
+
+struct config {
+	struct xfr_config given; /* its .primaries is NULL */
+	struct primary *primaries;
+	uint32_t holders; /* zones, and who added it */
+	uint32_t next;    /* of those not used */
+};
+
+enum request_state {
+	REQUEST_FREE,
+	REQUEST_SENT,
+	REQUEST_RECEIVED, /* a transfer that needs no connection any more */
+	REQUEST_CANCELLED, /* waits to be told so; its zone may be gone */
+};
+
+struct xfr_ticket {
+	uint32_t zone;
+	uint32_t generation; /* which request in this place */
+	uint32_t next;       /* of those not used, or of those cancelled */
+	uint8_t state;       /* enum request_state */
+	uint8_t queue;       /* from which it was taken */
+	bool is_notify;      /* cancelled: it was a NOTIFY with this ticket */
+	uint64_t ticket;
+};
+
+/* ---- NOTIFY out --------------------------------------------------------- */
+
+enum job_state {
+	JOB_FREE,
+	JOB_READY,  /* waits for a turn */
+	JOB_SENT,
+	JOB_PAUSED, /* until its timer */
+};
+
+/* A target that is to be told of a zone. */
+struct job {
+	uint32_t zone;
+	uint32_t generation;
+	uint32_t of_zone;        /* the next one of the zone */
+	uint32_t next, previous; /* of those that are ready, or not used */
+	uint16_t target;
+	uint8_t tries;
+	uint8_t state;
+	bool again;              /* the serial has changed since it was sent */
+};
+
+struct jobs {
+	struct job *items;
+	size_t count, room;
+	uint32_t unused;      /* first of those, or XFR_NONE */
+	uint32_t first, last; /* ready */
+	uint32_t sent;
+	struct timers timers; /* of those that pause */
+};
+
+/* ---- the machine -------------------------------------------------------- */
+
+#define ZONES_A_CHUNK 1024u
+
+struct queue {
+	uint32_t first, last;
+	uint32_t count;
+	uint32_t under_way; /* requests that were taken from it */
+};
+
+struct xfr_machine {
+	struct xfr_limits limits;
+	uint64_t random;
+
+	struct xfr_zone **chunks; /* so that growing moves no zone */
+	size_t chunk_count, chunk_room;
+	uint32_t zone_end;    /* zones below were given out once */
+	uint32_t zone_count;
+	uint32_t zone_unused; /* first of those, or XFR_NONE */
+	struct timers timers; /* of zones */
+
+	struct config *configs;
+	size_t config_end, config_room;
+	uint32_t config_count;
+	uint32_t config_unused;
+
+	struct xfr_ticket *requests;
+	size_t request_end, request_room;
+	uint32_t request_unused;
+	uint32_t cancelled; /* first of those, or XFR_NONE */
+
+	struct queue queues[QUEUE_COUNT];
+	uint32_t tell_first, tell_last;
+	uint32_t resend_at; /* next zone whose expiry is told again */
+	struct jobs jobs;
+
+	int64_t token_usec; /* when the next check by timer may begin */
+	int64_t next_at;    /* what xfr_next_time says */
+};
+
+/* ---- table.c ------------------------------------------------------------ */
+
+static inline struct xfr_zone *
+table_zone(const struct xfr_machine *m, uint32_t id)
+{
+	return &m->chunks[id / ZONES_A_CHUNK][id % ZONES_A_CHUNK];
+}
+
+static inline struct config *
+table_config(const struct xfr_machine *m, const struct xfr_zone *z)
+{
+	return &m->configs[z->config];
+}
+
+/* A number below `below`, which is not 0. */
+uint32_t table_random(struct xfr_machine *m, uint32_t below);
+
+enum nsd_err table_add_zone(struct xfr_machine *m, uint32_t *id) MUST_USE;
+/* A zone in the list of those to tell of is free once its turn there comes. */
+void table_remove_zone(struct xfr_machine *m, uint32_t id);
+void table_free_zone(struct xfr_machine *m, uint32_t id);
+void table_hold_config(struct xfr_machine *m, uint32_t id);
+void table_drop_config(struct xfr_machine *m, uint32_t id);
+
+/* A request with a ticket of its own; XFR_NONE: no memory. */
+uint32_t table_add_request(struct xfr_machine *m, uint32_t zone);
+void table_remove_request(struct xfr_machine *m, uint32_t id);
+/* The request of a ticket that is under way; XFR_NONE: there is none. */
+uint32_t table_find_request(const struct xfr_machine *m, uint64_t ticket);
+
+/* Tickets of NOTIFYs have this bit. */
+#define TICKET_NOTIFY (UINT64_C(1) << 31)
+
+static inline uint64_t
+table_ticket(uint32_t id, uint32_t generation)
+{
+	return (uint64_t)generation << 32 | id;
+}
+
+/* Has a ticket that is under way come back as XFR_CANCEL. No memory: it is
+ * forgotten, and its answer will find nobody. */
+void table_cancel(struct xfr_machine *m, uint32_t zone, uint64_t ticket);
+
+/* ---- queue.c ------------------------------------------------------------ */
+
+void queue_append(struct xfr_machine *m, enum queue_id queue, uint32_t id);
+void queue_prepend(struct xfr_machine *m, enum queue_id queue, uint32_t id);
+void queue_remove(struct xfr_machine *m, uint32_t id); /* in none is fine */
+
+/* Puts the zone's timer to the first of what it waits for. */
+void queue_set_timer(struct xfr_machine *m, uint32_t id);
+
+/* Has the zone's expiry (ZONE_TELL_EXPIRY) or that it has expired told. */
+void queue_tell(struct xfr_machine *m, uint32_t id, enum zone_flag what);
+/* The next zone to tell of, with what in *what; XFR_NONE: there is none. */
+uint32_t queue_take_tell(struct xfr_machine *m, enum zone_flag *what);
+
+/* ---- refresh.c ---------------------------------------------------------- */
+
+/* Milliseconds until the next check after one that went well. */
+int64_t refresh_pause(struct xfr_machine *m, const struct xfr_zone *z);
+/* The same after z->rounds that failed, at least 1. */
+int64_t refresh_retry_pause(struct xfr_machine *m, const struct xfr_zone *z,
+	int64_t now);
+/* Milliseconds that an SOA lets a zone live; reply: NULL, or what the primary
+ * said, with its EXPIRE option. */
+int64_t refresh_lifetime(const struct xfr_config *config,
+	const struct xfr_soa *soa, const struct xfr_reply *reply);
+/* The zone is fresh: sets when it expires, and has that told. is_new: by a
+ * transfer, not by a look at the serial. */
+void refresh_zone(struct xfr_machine *m, uint32_t id, int64_t now,
+	const struct xfr_reply *reply, bool is_new);
+
+/* ---- notifies.c --------------------------------------------------------- */
+
+void notifies_begin(struct xfr_machine *m, uint32_t id);
+void notifies_drop(struct xfr_machine *m, uint32_t id); /* those of a zone */
+bool notifies_next(struct xfr_machine *m, struct xfr_action *action);
+/* Those whose pause is over; false: there may be more. */
+bool notifies_wake(struct xfr_machine *m, int64_t now, unsigned most);
+bool notifies_on_reply(struct xfr_machine *m, uint64_t ticket, int64_t now,
+	const struct xfr_reply *reply);
+uint32_t notifies_count(const struct xfr_machine *m, uint32_t id);
+void notifies_fini(struct xfr_machine *m);
+
+/* ---- check.c ------------------------------------------------------------ */
+
+/* Begins a check of a zone that is idle, as its flags say. */
+void check_begin(struct xfr_machine *m, uint32_t id, int64_t now);
+void check_on_reply(struct xfr_machine *m, uint32_t request, int64_t now,
+	const struct xfr_reply *reply);
+void check_on_notify(struct xfr_machine *m, uint32_t id, int64_t now,
+	const uint32_t *serial);
+/* Ends what is under way or waits, without a result. */
+void check_stop(struct xfr_machine *m, uint32_t id);
+/* The zone's timer has ended. */
+void check_on_timer(struct xfr_machine *m, uint32_t id, int64_t now);
+
+static inline bool
+check_is_idle(const struct xfr_zone *z)
+{
+	return z->queue == QUEUE_NONE && z->request == XFR_NONE;
+}
+
+#endif

@@ -1,0 +1,488 @@
+/* machine.c - events in, actions out. */
+#include "config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "dns/serial.h"
+#include "xfr/inside.h"
+
+/* Of probes and of transfers each class leaves a quarter to the other, so that
+ * neither waits for the other's timeouts. */
+#define CLASS_SHARE 4u
+
+#define TIMERS_A_CALL 64u
+#define NO_MEMORY_MSEC 1000
+
+/* Checks by timer may begin a tenth of a second's worth at once. */
+#define BURST_USEC 100000
+
+/* Probes are cheap and most of them short; transfers are as many as NSD's
+ * xfrd-tcp-max. */
+const struct xfr_limits xfr_limits_usual = {
+	.probes = 1024,
+	.transfers = 128,
+	.notifies = 128,
+	.checks_per_sec = 10000,
+};
+
+/* ---- the machine -------------------------------------------------------- */
+
+enum nsd_err
+xfr_machine_create(const struct xfr_limits *limits, uint64_t seed, int64_t now,
+	struct xfr_machine **machine)
+{
+	struct xfr_machine *m = calloc(1, sizeof(*m));
+
+	assert(limits->probes >= CLASS_SHARE && limits->transfers
+		>= CLASS_SHARE && limits->notifies > 0
+		&& limits->checks_per_sec > 0 && now >= 0);
+	if (m == NULL)
+		return NSD_E_MEMORY;
+	m->limits = *limits;
+	m->random = seed;
+	m->zone_unused = m->config_unused = m->request_unused = XFR_NONE;
+	m->cancelled = m->tell_first = m->tell_last = XFR_NONE;
+	m->resend_at = XFR_NONE;
+	m->jobs.unused = m->jobs.first = m->jobs.last = XFR_NONE;
+	for (unsigned i = 0; i < QUEUE_COUNT; i++)
+		m->queues[i].first = m->queues[i].last = XFR_NONE;
+	m->token_usec = now * 1000;
+	m->next_at = XFR_NEVER;
+	*machine = m;
+	return NSD_OK;
+}
+
+void
+xfr_machine_destroy(struct xfr_machine *m)
+{
+	if (m == NULL)
+		return;
+	for (size_t i = 0; i < m->chunk_count; i++)
+		free(m->chunks[i]);
+	free(m->chunks);
+	for (size_t i = 0; i < m->config_end; i++)
+		free(m->configs[i].primaries);
+	free(m->configs);
+	free(m->requests);
+	timers_fini(&m->timers);
+	notifies_fini(m);
+	free(m);
+}
+
+static void
+assert_zone(const struct xfr_machine *m, uint32_t id)
+{
+	assert(id < m->zone_end && (table_zone(m, id)->flags & ZONE_USED));
+}
+
+static bool
+is_secondary(const struct xfr_machine *m, const struct xfr_zone *z)
+{
+	return table_config(m, z)->given.primary_count > 0;
+}
+
+/* ---- zones come, change and go ------------------------------------------ */
+
+static void
+begin_with(struct xfr_machine *m, uint32_t id, const struct xfr_start *start,
+	int64_t now)
+{
+	struct xfr_zone *z = table_zone(m, id);
+
+	z->flags |= ZONE_HAS_DATA;
+	z->soa = start->soa;
+	z->acquired_at = start->acquired_at;
+	z->served_at = now;
+	if (!is_secondary(m, z))
+		return;
+	z->check_at = start->check_at;
+	z->expire_at = start->expire_at;
+	if (z->expire_at == XFR_NEVER)
+		z->expire_at = start->acquired_at + refresh_lifetime(
+			&table_config(m, z)->given, &z->soa, NULL);
+	queue_tell(m, id, ZONE_TELL_EXPIRY);
+}
+
+enum nsd_err
+xfr_add_zone(struct xfr_machine *m, uint32_t config,
+	const struct xfr_start *start, int64_t now, uint32_t *zone)
+{
+	struct xfr_zone *z;
+	enum nsd_err err = table_add_zone(m, zone);
+
+	if (err != NSD_OK)
+		return err;
+	z = table_zone(m, *zone);
+	z->config = config;
+	table_hold_config(m, config);
+	if (start != NULL && start->has_data)
+		begin_with(m, *zone, start, now);
+	else if (is_secondary(m, z))
+		z->check_at = now;
+	queue_set_timer(m, *zone);
+	return NSD_OK;
+}
+
+void
+xfr_remove_zone(struct xfr_machine *m, uint32_t zone)
+{
+	assert_zone(m, zone);
+	check_stop(m, zone);
+	notifies_drop(m, zone);
+	table_drop_config(m, table_zone(m, zone)->config);
+	table_remove_zone(m, zone);
+}
+
+void
+xfr_change_zone(struct xfr_machine *m, uint32_t zone, uint32_t config,
+	int64_t now)
+{
+	struct xfr_zone *z;
+
+	assert_zone(m, zone);
+	check_stop(m, zone);
+	notifies_drop(m, zone);
+	z = table_zone(m, zone);
+	table_hold_config(m, config);
+	table_drop_config(m, z->config);
+	z->config = config;
+	z->no_ixfr = 0;
+	z->vain = z->rounds = 0;
+	z->vain_until = 0;
+	z->error = XFR_OUTCOME_COUNT;
+	if (is_secondary(m, z)) {
+		z->check_at = now;
+		if ((z->flags & ZONE_HAS_DATA) && z->expire_at == XFR_NEVER)
+			refresh_zone(m, zone, now, NULL, true);
+	} else if (z->expire_at != XFR_NEVER) {
+		z->expire_at = XFR_NEVER;
+		z->flags &= (uint16_t)~(ZONE_EXPIRED | ZONE_FAILED);
+		queue_tell(m, zone, ZONE_TELL_EXPIRY);
+	}
+	queue_set_timer(m, zone);
+}
+
+/* ---- events ------------------------------------------------------------- */
+
+bool
+xfr_on_reply(struct xfr_machine *m, uint64_t ticket, int64_t now,
+	const struct xfr_reply *reply)
+{
+	uint32_t request;
+
+	if (ticket & TICKET_NOTIFY)
+		return notifies_on_reply(m, ticket, now, reply);
+	request = table_find_request(m, ticket);
+	if (request == XFR_NONE)
+		return false;
+	check_on_reply(m, request, now, reply);
+	return true;
+}
+
+void
+xfr_on_received(struct xfr_machine *m, uint64_t ticket)
+{
+	uint32_t id = table_find_request(m, ticket);
+
+	if (id == XFR_NONE || m->requests[id].state != REQUEST_SENT)
+		return;
+	m->requests[id].state = REQUEST_RECEIVED;
+	m->queues[m->requests[id].queue].under_way--;
+}
+
+bool
+xfr_wants(const struct xfr_machine *m, uint64_t ticket, uint32_t serial)
+{
+	uint32_t id = table_find_request(m, ticket);
+	const struct xfr_zone *z;
+
+	if (id == XFR_NONE)
+		return false;
+	z = table_zone(m, m->requests[id].zone);
+	return (z->flags & (ZONE_HAS_DATA | ZONE_FORCED)) != ZONE_HAS_DATA
+		|| serial_is_newer(serial, z->soa.serial);
+}
+
+void
+xfr_on_notify(struct xfr_machine *m, uint32_t zone, int64_t now,
+	uint32_t primary, bool has_serial, uint32_t serial)
+{
+	struct xfr_zone *z = table_zone(m, zone);
+
+	assert_zone(m, zone);
+	if (!is_secondary(m, z))
+		return;
+	/* RFC 1996 section 3.11: what we have needs no check; unless it has
+	 * expired, when the primary is there again. */
+	if (has_serial && (z->flags & (ZONE_HAS_DATA | ZONE_EXPIRED))
+			== ZONE_HAS_DATA
+		&& !serial_is_newer(serial, z->soa.serial))
+		return;
+	if (primary < table_config(m, z)->given.primary_count)
+		z->hint = (uint8_t)primary;
+	check_on_notify(m, zone, now, has_serial ? &serial : NULL);
+}
+
+void
+xfr_on_command(struct xfr_machine *m, uint32_t zone, int64_t now, bool forced)
+{
+	struct xfr_zone *z = table_zone(m, zone);
+
+	assert_zone(m, zone);
+	if (!is_secondary(m, z))
+		return;
+	z->vain_until = 0;
+	z->vain = 0;
+	if (z->flags & ZONE_CHECKING) {
+		if (forced)
+			z->flags |= ZONE_AGAIN_FORCED;
+	} else if (forced) {
+		queue_remove(m, zone);
+		z->flags |= ZONE_FORCED;
+		z->flags &= (uint16_t)~ZONE_URGENT;
+	}
+	check_on_notify(m, zone, now, NULL);
+}
+
+void
+xfr_on_served(struct xfr_machine *m, uint32_t zone, int64_t now,
+	const struct xfr_soa *soa)
+{
+	struct xfr_zone *z = table_zone(m, zone);
+	bool is_other;
+
+	assert_zone(m, zone);
+	is_other = (z->flags & ZONE_HAS_DATA) == 0
+		|| z->soa.serial != soa->serial;
+	z->soa = *soa;
+	z->flags |= ZONE_HAS_DATA;
+	if (!is_other)
+		return;
+	z->served_at = now;
+	notifies_begin(m, zone);
+	if (!is_secondary(m, z)) {
+		z->acquired_at = now;
+		return;
+	}
+	refresh_zone(m, zone, now, NULL, true);
+	if (check_is_idle(z)) {
+		z->check_at = now;
+		queue_set_timer(m, zone);
+	}
+}
+
+void
+xfr_send_notifies(struct xfr_machine *m, uint32_t zone, int64_t now)
+{
+	(void)now;
+	assert_zone(m, zone);
+	if (table_zone(m, zone)->flags & ZONE_HAS_DATA)
+		notifies_begin(m, zone);
+}
+
+void
+xfr_resend_expiries(struct xfr_machine *m)
+{
+	m->resend_at = 0;
+}
+
+/* ---- actions ------------------------------------------------------------ */
+
+/* The next zone of a round over all of them whose expiry is told again. */
+static bool
+resend(struct xfr_machine *m, struct xfr_action *action)
+{
+	for (unsigned i = 0; i < TIMERS_A_CALL; i++) {
+		uint32_t id = m->resend_at;
+		const struct xfr_zone *z;
+
+		if (id == XFR_NONE)
+			return false;
+		if (id >= m->zone_end) {
+			m->resend_at = XFR_NONE;
+			return false;
+		}
+		m->resend_at++;
+		z = table_zone(m, id);
+		if ((z->flags & (ZONE_USED | ZONE_HAS_DATA))
+				!= (ZONE_USED | ZONE_HAS_DATA)
+			|| z->expire_at == XFR_NEVER)
+			continue;
+		*action = (struct xfr_action){.act = XFR_SET_EXPIRY,
+			.zone = id, .primary = XFR_NONE, .at = z->expire_at};
+		return true;
+	}
+	return false;
+}
+
+static bool
+tell(struct xfr_machine *m, struct xfr_action *action)
+{
+	enum zone_flag what;
+	uint32_t id = queue_take_tell(m, &what);
+	const struct xfr_zone *z;
+
+	if (id == XFR_NONE)
+		return false;
+	z = table_zone(m, id);
+	*action = (struct xfr_action){.zone = id, .primary = XFR_NONE,
+		.act = what == ZONE_TELL_EXPIRY ? XFR_SET_EXPIRY
+						: XFR_EXPIRED,
+		.has_serial = true, .serial = z->soa.serial,
+		.at = z->expire_at};
+	return true;
+}
+
+static bool
+cancel(struct xfr_machine *m, struct xfr_action *action)
+{
+	uint32_t id = m->cancelled;
+	const struct xfr_ticket *request;
+
+	if (id == XFR_NONE)
+		return false;
+	request = &m->requests[id];
+	m->cancelled = request->next;
+	*action = (struct xfr_action){.act = XFR_CANCEL,
+		.zone = request->zone, .ticket = request->ticket,
+		.primary = XFR_NONE};
+	table_remove_request(m, id);
+	return true;
+}
+
+static bool
+has_room(const struct xfr_machine *m, enum queue_id queue)
+{
+	bool is_transfer = queue == QUEUE_TRANSFER
+		|| queue == QUEUE_URGENT_TRANSFER;
+	uint32_t limit = is_transfer ? m->limits.transfers : m->limits.probes;
+	uint32_t mine = m->queues[queue].under_way;
+	uint32_t others = m->queues[queue ^ QUEUE_URGENT_PROBE].under_way;
+
+	return mine + others < limit && mine < limit - limit / CLASS_SHARE;
+}
+
+/* A check by timer of a zone with data: false, if too many have begun. */
+static bool
+take_token(struct xfr_machine *m, const struct xfr_zone *z, int64_t now)
+{
+	int64_t now_usec = now * 1000, each = 1000000
+		/ m->limits.checks_per_sec;
+
+	if ((z->flags & ZONE_CHECKING) != 0
+		|| (z->flags & ZONE_HAS_DATA) == 0)
+		return true;
+	if (now_usec + BURST_USEC < m->token_usec) {
+		int64_t at = (m->token_usec - BURST_USEC + 999) / 1000;
+
+		if (at < m->next_at)
+			m->next_at = at;
+		return false;
+	}
+	m->token_usec = (m->token_usec < now_usec ? now_usec : m->token_usec)
+		+ each;
+	return true;
+}
+
+static void
+describe(const struct xfr_machine *m, const struct xfr_zone *z,
+	struct xfr_action *action)
+{
+	static const uint16_t wait_msec[] = {
+		[XFR_WAY_SOA_UDP] = 3000,
+		[XFR_WAY_SOA_TCP] = 10000,
+	};
+
+	action->ticket = m->requests[z->request].ticket;
+	action->primary = z->primary;
+	action->way = (enum xfr_way)z->way;
+	if (z->way <= XFR_WAY_SOA_TCP) {
+		action->act = XFR_PROBE;
+		action->wait_msec = wait_msec[z->way];
+		return;
+	}
+	action->act = XFR_TRANSFER;
+	action->has_serial = (z->flags & ZONE_HAS_DATA) != 0;
+	action->forced = (z->flags & ZONE_FORCED) != 0;
+	action->serial = action->has_serial ? z->soa.serial : 0;
+}
+
+/* Sends the first zone of a queue on its way. */
+static bool
+start(struct xfr_machine *m, enum queue_id queue, int64_t now,
+	struct xfr_action *action)
+{
+	uint32_t id = m->queues[queue].first, request;
+	struct xfr_zone *z;
+
+	if (id == XFR_NONE || !has_room(m, queue))
+		return false;
+	z = table_zone(m, id);
+	if (queue == QUEUE_PROBE && !take_token(m, z, now))
+		return false;
+	request = table_add_request(m, id);
+	if (request == XFR_NONE) {
+		m->next_at = now + NO_MEMORY_MSEC;
+		return false;
+	}
+	queue_remove(m, id);
+	m->requests[request].queue = (uint8_t)queue;
+	m->queues[queue].under_way++;
+	z->request = request;
+	z->flags |= ZONE_CHECKING;
+	*action = (struct xfr_action){.zone = id};
+	describe(m, z, action);
+	return true;
+}
+
+/* False: there may be more timers that have ended. */
+static bool
+run_timers(struct xfr_machine *m, int64_t now)
+{
+	const struct timer *first;
+	unsigned left = TIMERS_A_CALL;
+
+	while ((first = timers_first(&m->timers)) != NULL && first->at <= now) {
+		if (left-- == 0)
+			return false;
+		check_on_timer(m, first->id, now);
+	}
+	return notifies_wake(m, now, TIMERS_A_CALL);
+}
+
+static void
+note_timer(struct xfr_machine *m, const struct timers *timers)
+{
+	const struct timer *first = timers_first(timers);
+
+	if (first != NULL && first->at < m->next_at)
+		m->next_at = first->at;
+}
+
+bool
+xfr_next(struct xfr_machine *m, int64_t now, struct xfr_action *action)
+{
+	bool is_done = run_timers(m, now);
+
+	m->next_at = XFR_NEVER;
+	if (cancel(m, action) || tell(m, action)
+		|| start(m, QUEUE_URGENT_TRANSFER, now, action)
+		|| start(m, QUEUE_URGENT_PROBE, now, action)
+		|| notifies_next(m, action)
+		|| start(m, QUEUE_TRANSFER, now, action)
+		|| start(m, QUEUE_PROBE, now, action)
+		|| resend(m, action))
+		return true;
+	if (!is_done || m->resend_at != XFR_NONE)
+		m->next_at = now;
+	note_timer(m, &m->timers);
+	note_timer(m, &m->jobs.timers);
+	return false;
+}
+
+int64_t
+xfr_next_time(const struct xfr_machine *m)
+{
+	return m->next_at;
+}

@@ -1,0 +1,293 @@
+/*
+ * notifies.c - NOTIFY out (RFC 1996 section 3.6): each target of a zone is told
+ * until it answers or has been told often enough.
+ *
+ * A target is told at once, again when it has not answered in time, and then
+ * after pauses that double. A new serial begins anew.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "xfr/inside.h"
+
+#define WAIT_MSEC 3000u      /* for an answer */
+#define PAUSE_MSEC 3000      /* before the second repetition */
+#define PAUSE_MAX_MSEC 60000
+
+/* ---- the list of those that are ready ----------------------------------- */
+
+static void
+append(struct jobs *jobs, uint32_t id)
+{
+	struct job *job = &jobs->items[id];
+
+	job->state = JOB_READY;
+	job->next = XFR_NONE;
+	job->previous = jobs->last;
+	if (jobs->last == XFR_NONE)
+		jobs->first = id;
+	else
+		jobs->items[jobs->last].next = id;
+	jobs->last = id;
+}
+
+static void
+unlink_ready(struct jobs *jobs, uint32_t id)
+{
+	const struct job *job = &jobs->items[id];
+
+	if (job->previous == XFR_NONE)
+		jobs->first = job->next;
+	else
+		jobs->items[job->previous].next = job->next;
+	if (job->next == XFR_NONE)
+		jobs->last = job->previous;
+	else
+		jobs->items[job->next].previous = job->previous;
+}
+
+/* ---- jobs --------------------------------------------------------------- */
+
+static uint32_t
+new_job(struct jobs *jobs)
+{
+	uint32_t id = jobs->unused;
+	struct job *items;
+
+	if (id != XFR_NONE) {
+		jobs->unused = jobs->items[id].next;
+		return id;
+	}
+	/* The high bit of a number tells tickets of NOTIFYs. */
+	if (jobs->count >= TICKET_NOTIFY
+		|| timers_reserve(&jobs->timers, (uint32_t)jobs->count)
+			!= NSD_OK)
+		return XFR_NONE;
+	items = grow_array(jobs->items, jobs->count, &jobs->room,
+		sizeof(*items));
+	if (items == NULL)
+		return XFR_NONE;
+	jobs->items = items;
+	items[jobs->count].generation = 1;
+	return (uint32_t)jobs->count++;
+}
+
+/* Takes a job out of whatever it is in; it stays in its zone's list. */
+static void
+stop_job(struct xfr_machine *m, uint32_t id)
+{
+	struct job *job = &m->jobs.items[id];
+
+	if (job->state == JOB_READY)
+		unlink_ready(&m->jobs, id);
+	else if (job->state == JOB_PAUSED)
+		timers_remove(&m->jobs.timers, id);
+	else if (job->state == JOB_SENT)
+		m->jobs.sent--;
+}
+
+static void
+free_job(struct xfr_machine *m, uint32_t id)
+{
+	struct job *job = &m->jobs.items[id];
+
+	job->state = JOB_FREE;
+	if (++job->generation == 0)
+		job->generation = 1;
+	job->next = m->jobs.unused;
+	m->jobs.unused = id;
+}
+
+static void
+end_job(struct xfr_machine *m, uint32_t id)
+{
+	struct xfr_zone *z = table_zone(m, m->jobs.items[id].zone);
+	uint32_t *at = &z->jobs;
+
+	while (*at != id)
+		at = &m->jobs.items[*at].of_zone;
+	*at = m->jobs.items[id].of_zone;
+	stop_job(m, id);
+	free_job(m, id);
+}
+
+static uint64_t
+ticket_of(const struct xfr_machine *m, uint32_t id)
+{
+	return table_ticket(id, m->jobs.items[id].generation) | TICKET_NOTIFY;
+}
+
+/* ---- a zone ------------------------------------------------------------- */
+
+/* Has what is sent already sent again; ends the rest. Sets in `has` which
+ * targets have a job still. */
+static void
+renew(struct xfr_machine *m, struct xfr_zone *z, uint64_t *has)
+{
+	uint32_t id, next;
+
+	for (id = z->jobs; id != XFR_NONE; id = next) {
+		struct job *job = &m->jobs.items[id];
+
+		next = job->of_zone;
+		if (job->state != JOB_SENT) {
+			end_job(m, id);
+			continue;
+		}
+		job->again = true;
+		has[job->target / 64] |= UINT64_C(1) << job->target % 64;
+	}
+}
+
+void
+notifies_begin(struct xfr_machine *m, uint32_t zone)
+{
+	struct xfr_zone *z = table_zone(m, zone);
+	uint64_t has[XFR_TARGETS_MAX / 64] = {0};
+	uint32_t count = table_config(m, z)->given.target_count;
+
+	renew(m, z, has);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t id;
+		struct job *job;
+
+		if (has[i / 64] >> i % 64 & 1)
+			continue;
+		id = new_job(&m->jobs);
+		if (id == XFR_NONE)
+			return; /* no memory: these are not told */
+		job = &m->jobs.items[id];
+		job->zone = zone;
+		job->target = (uint16_t)i;
+		job->tries = 0;
+		job->again = false;
+		job->of_zone = z->jobs;
+		z->jobs = id;
+		append(&m->jobs, id);
+	}
+}
+
+void
+notifies_drop(struct xfr_machine *m, uint32_t zone)
+{
+	struct xfr_zone *z = table_zone(m, zone);
+
+	while (z->jobs != XFR_NONE) {
+		uint32_t id = z->jobs;
+
+		if (m->jobs.items[id].state == JOB_SENT)
+			table_cancel(m, zone, ticket_of(m, id));
+		end_job(m, id);
+	}
+}
+
+uint32_t
+notifies_count(const struct xfr_machine *m, uint32_t zone)
+{
+	uint32_t count = 0, id = table_zone(m, zone)->jobs;
+
+	for (; id != XFR_NONE; id = m->jobs.items[id].of_zone)
+		count++;
+	return count;
+}
+
+void
+notifies_fini(struct xfr_machine *m)
+{
+	free(m->jobs.items);
+	timers_fini(&m->jobs.timers);
+}
+
+/* ---- what is to be done ------------------------------------------------- */
+
+bool
+notifies_wake(struct xfr_machine *m, int64_t now, unsigned most)
+{
+	const struct timer *first;
+
+	while ((first = timers_first(&m->jobs.timers)) != NULL
+		&& first->at <= now) {
+		uint32_t id = first->id;
+
+		if (most-- == 0)
+			return false;
+		timers_remove(&m->jobs.timers, id);
+		append(&m->jobs, id);
+	}
+	return true;
+}
+
+bool
+notifies_next(struct xfr_machine *m, struct xfr_action *action)
+{
+	uint32_t id = m->jobs.first;
+	struct job *job;
+
+	if (id == XFR_NONE || m->jobs.sent >= m->limits.notifies)
+		return false;
+	job = &m->jobs.items[id];
+	unlink_ready(&m->jobs, id);
+	job->state = JOB_SENT;
+	job->tries++;
+	m->jobs.sent++;
+	*action = (struct xfr_action){.act = XFR_NOTIFY, .zone = job->zone,
+		.ticket = ticket_of(m, id), .target = job->target,
+		.primary = XFR_NONE, .wait_msec = WAIT_MSEC,
+		.has_serial = true,
+		.serial = table_zone(m, job->zone)->soa.serial};
+	return true;
+}
+
+static void
+pause_job(struct xfr_machine *m, uint32_t id, int64_t now)
+{
+	struct job *job = &m->jobs.items[id];
+	int64_t pause = 0;
+
+	if (job->tries > 1)
+		pause = job->tries > 6 ? PAUSE_MAX_MSEC
+				       : PAUSE_MSEC << (job->tries - 2);
+	if (pause > PAUSE_MAX_MSEC)
+		pause = PAUSE_MAX_MSEC;
+	if (pause == 0) {
+		append(&m->jobs, id);
+		return;
+	}
+	job->state = JOB_PAUSED;
+	timers_set(&m->jobs.timers, id, now + pause);
+}
+
+bool
+notifies_on_reply(struct xfr_machine *m, uint64_t ticket, int64_t now,
+	const struct xfr_reply *reply)
+{
+	uint32_t id = (uint32_t)(ticket & (TICKET_NOTIFY - 1)), tries;
+	struct job *job;
+
+	if (id >= m->jobs.count || ticket_of(m, id) != ticket)
+		return false;
+	job = &m->jobs.items[id];
+	if (job->state != JOB_SENT)
+		return false;
+	/* Each sending has a ticket of its own. */
+	if (++job->generation == 0)
+		job->generation = 1;
+	tries = table_config(m, table_zone(m, job->zone))->given.notify_tries;
+	if (job->again) {
+		stop_job(m, id);
+		job->again = false;
+		job->tries = 0;
+		append(&m->jobs, id);
+	} else if (reply->outcome == XFR_ACKNOWLEDGED
+		|| reply->outcome == XFR_RCODE || job->tries >= tries
+		|| job->tries == UINT8_MAX) {
+		/* RFC 1996 section 3.6: a response ends it, an error too. */
+		end_job(m, id);
+	} else {
+		stop_job(m, id);
+		pause_job(m, id, now);
+	}
+	return true;
+}

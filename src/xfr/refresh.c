@@ -1,0 +1,147 @@
+/* refresh.c - how long to wait for the next check, and when a zone expires
+ * (RFC 1035 section 3.3.13, RFC 7314). */
+#include "config.h"
+
+#include <assert.h>
+
+#include "xfr/inside.h"
+
+#define MSEC INT64_C(1000)
+
+/* A zone without data: the first retry is after 10 to 20 seconds, later ones
+ * after twice the time, up to a day. As NSD does. */
+#define EMPTY_RETRY_SEC 10u
+#define EMPTY_RETRY_MAX_SEC 86400u
+#define GROWTH_MAX 10u /* doublings of a retry */
+
+static uint32_t
+bound(uint32_t sec, uint32_t min_sec, uint32_t max_sec)
+{
+	if (sec > max_sec)
+		sec = max_sec;
+	if (sec < min_sec)
+		sec = min_sec;
+	return sec == 0 ? 1 : sec;
+}
+
+/* Nine to ten tenths of a time, so that zones do not come all at once, and not
+ * less than a bound. */
+static int64_t
+jitter(struct xfr_machine *m, uint32_t sec, uint32_t min_sec)
+{
+	int64_t tenth = sec * MSEC / 10, msec;
+
+	if (tenth > UINT32_MAX - 1)
+		tenth = UINT32_MAX - 1;
+	msec = sec * MSEC - table_random(m, (uint32_t)tenth + 1);
+	return msec < min_sec * MSEC ? min_sec * MSEC : msec;
+}
+
+static uint32_t
+refresh_sec(const struct xfr_config *config, const struct xfr_soa *soa)
+{
+	return bound(soa->refresh_sec, config->refresh_min_sec,
+		config->refresh_max_sec);
+}
+
+static uint32_t
+retry_sec(const struct xfr_config *config, const struct xfr_soa *soa)
+{
+	return bound(soa->retry_sec, config->retry_min_sec,
+		config->retry_max_sec);
+}
+
+int64_t
+refresh_pause(struct xfr_machine *m, const struct xfr_zone *z)
+{
+	const struct xfr_config *config = &table_config(m, z)->given;
+
+	return jitter(m, refresh_sec(config, &z->soa),
+		config->refresh_min_sec);
+}
+
+/* A time that doubles with each round that failed, up to max_sec. */
+static uint32_t
+grow_retry(uint32_t sec, unsigned rounds, uint32_t max_sec)
+{
+	unsigned doublings = rounds - 1 < GROWTH_MAX ? rounds - 1 : GROWTH_MAX;
+	uint64_t grown = (uint64_t)sec << doublings;
+
+	return grown > max_sec ? max_sec : (uint32_t)grown;
+}
+
+static int64_t
+empty_retry_pause(struct xfr_machine *m, const struct xfr_config *config,
+	unsigned rounds)
+{
+	/* The growth ends at 10 * 2^10; NSD's at a day. */
+	uint32_t sec = grow_retry(EMPTY_RETRY_SEC, rounds,
+		EMPTY_RETRY_MAX_SEC);
+	int64_t msec;
+
+	sec = bound(sec, config->retry_min_sec, config->retry_max_sec);
+	msec = sec * MSEC + table_random(m, sec) * MSEC;
+	return msec > config->retry_max_sec * MSEC ? sec * MSEC : msec;
+}
+
+int64_t
+refresh_retry_pause(struct xfr_machine *m, const struct xfr_zone *z,
+	int64_t now)
+{
+	const struct xfr_config *config = &table_config(m, z)->given;
+	uint32_t least, most, sec;
+	int64_t left;
+
+	assert(z->rounds > 0);
+	if ((z->flags & ZONE_HAS_DATA) == 0)
+		return empty_retry_pause(m, config, z->rounds);
+	least = retry_sec(config, &z->soa);
+	/* Retries that have grown are not rarer than checks that go well. */
+	most = refresh_sec(config, &z->soa);
+	if (most > config->retry_max_sec)
+		most = config->retry_max_sec;
+	if (most < least)
+		most = least;
+	sec = grow_retry(least, z->rounds, most);
+	/* A growing pause leaves more than one chance before the end. */
+	left = (z->expire_at - now) / MSEC / 2;
+	if (z->expire_at > now && sec > left)
+		sec = left < least ? least : (uint32_t)left;
+	return jitter(m, sec, config->retry_min_sec);
+}
+
+int64_t
+refresh_lifetime(const struct xfr_config *config, const struct xfr_soa *soa,
+	const struct xfr_reply *reply)
+{
+	uint64_t sec = soa->expire_sec, least = config->expire_min_sec;
+
+	/* RFC 7314 section 4: the primary is a secondary itself, and has had
+	 * the zone for some time. */
+	if (reply != NULL && reply->has_expire && reply->expire_sec < sec)
+		sec = reply->expire_sec;
+	if (config->flags & XFR_CONFIG_EXPIRE_RULE)
+		least = (uint64_t)refresh_sec(config, soa)
+			+ retry_sec(config, soa) + 1;
+	return (int64_t)(sec < least ? least : sec) * MSEC;
+}
+
+void
+refresh_zone(struct xfr_machine *m, uint32_t id, int64_t now,
+	const struct xfr_reply *reply, bool is_new)
+{
+	struct xfr_zone *z = table_zone(m, id);
+	const struct xfr_config *config = &table_config(m, z)->given;
+	int64_t at = now + refresh_lifetime(config, &z->soa, reply);
+
+	z->acquired_at = now;
+	/* RFC 7314 section 4: of what we have already, the option takes
+	 * nothing away. */
+	if (!is_new && reply != NULL && reply->has_expire
+		&& z->expire_at != XFR_NEVER && at < z->expire_at)
+		at = z->expire_at;
+	z->expire_at = at;
+	z->flags &= (uint16_t)~ZONE_EXPIRED;
+	queue_tell(m, id, ZONE_TELL_EXPIRY);
+	queue_set_timer(m, id);
+}

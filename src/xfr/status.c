@@ -1,0 +1,96 @@
+/* status.c - what is known of a zone and of all. */
+#include "config.h"
+
+#include <assert.h>
+
+#include "xfr/inside.h"
+
+const char *
+xfr_outcome_text(enum xfr_outcome outcome)
+{
+#define TEXT(name, text) [name] = text,
+	static const char *const texts[] = {XFR_OUTCOME_LIST(TEXT)};
+#undef TEXT
+
+	return outcome < XFR_OUTCOME_COUNT ? texts[outcome] : "no outcome";
+}
+
+static enum xfr_state
+state_of(const struct xfr_zone *z, int64_t now)
+{
+	if ((z->flags & ZONE_HAS_DATA) == 0 || z->expire_at <= now)
+		return XFR_STATE_EXPIRED;
+	return z->flags & (ZONE_FAILED | ZONE_CHECKING) ? XFR_STATE_REFRESHING
+							: XFR_STATE_OK;
+}
+
+/* Where the next check begins. */
+static uint32_t
+first_primary(const struct xfr_machine *m, const struct xfr_zone *z)
+{
+	if (table_config(m, z)->given.primary_count == 0)
+		return XFR_NONE;
+	return z->hint != INDEX_NONE ? z->hint : 0;
+}
+
+void
+xfr_get_status(const struct xfr_machine *m, uint32_t zone, int64_t now,
+	struct xfr_status *status)
+{
+	const struct xfr_zone *z = table_zone(m, zone);
+	bool is_again = (z->flags & ZONE_AGAIN_SERIAL) != 0;
+
+	assert(zone < m->zone_end && (z->flags & ZONE_USED) != 0);
+	*status = (struct xfr_status){
+		.state = state_of(z, now),
+		.has_data = (z->flags & ZONE_HAS_DATA) != 0,
+		.soa = z->soa,
+		.acquired_at = z->acquired_at,
+		.served_at = z->served_at,
+		.check_at = z->check_at,
+		.expire_at = z->expire_at,
+		.is_notified = is_again || (z->flags & ZONE_PROMISED) != 0,
+		.notified_serial = is_again ? z->again_serial : z->promised,
+		.primary = z->request == XFR_NONE ? XFR_NONE : z->primary,
+		.way = (enum xfr_way)z->way,
+		.next_primary = first_primary(m, z),
+		.failed_rounds = z->rounds,
+		.notifying = notifies_count(m, zone),
+		.has_error = z->error != XFR_OUTCOME_COUNT,
+		.error = (enum xfr_outcome)z->error,
+		.error_rcode = z->error_rcode,
+		.error_primary = z->error_primary == INDEX_NONE
+			? XFR_NONE : z->error_primary,
+		.error_at = z->error_at,
+	};
+}
+
+void
+xfr_get_counts(const struct xfr_machine *m, struct xfr_counts *counts)
+{
+	const struct queue *q = m->queues;
+
+	*counts = (struct xfr_counts){
+		.zones = m->zone_count,
+		.configs = m->config_count,
+		.probes = q[QUEUE_PROBE].under_way
+			+ q[QUEUE_URGENT_PROBE].under_way,
+		.transfers = q[QUEUE_TRANSFER].under_way
+			+ q[QUEUE_URGENT_TRANSFER].under_way,
+		.notifies = m->jobs.sent,
+		.urgent = q[QUEUE_URGENT_PROBE].count
+			+ q[QUEUE_URGENT_TRANSFER].count,
+		.waiting = q[QUEUE_PROBE].count + q[QUEUE_TRANSFER].count,
+		.octets = sizeof(*m)
+			+ m->chunk_count * ZONES_A_CHUNK
+				* sizeof(struct xfr_zone)
+			+ m->chunk_room * sizeof(*m->chunks)
+			+ (m->timers.heap_room + m->jobs.timers.heap_room)
+				* sizeof(struct timer)
+			+ (m->timers.places_room + m->jobs.timers.places_room)
+				* sizeof(uint32_t)
+			+ m->config_room * sizeof(struct config)
+			+ m->request_room * sizeof(struct xfr_ticket)
+			+ m->jobs.room * sizeof(struct job),
+	};
+}
