@@ -67,4 +67,12 @@ struct edns {
 enum nsd_err edns_read(const struct message_rr *rr, struct edns *edns)
 	MUST_USE;
 
+/*
+ * Finds the first option with a code in an OPT record. Returns its data, lent
+ * from the message, with its length in *len; NULL: there is none before the
+ * end, or before an option that runs over it. Cost: linear in RDLENGTH.
+ */
+const uint8_t *edns_find_option(const struct message_rr *rr, uint16_t code,
+	uint16_t *len);
+
 #endif

@@ -1,4 +1,4 @@
-/* edns.c - reads the OPT record of a request. */
+/* edns.c - reads OPT records. */
 #include "dns/edns.h"
 
 /* RFC 7873 section 5.2.2: other lengths are malformed. */
@@ -66,4 +66,24 @@ edns_read(const struct message_rr *rr, struct edns *edns)
 			return NSD_E_WIRE;
 	}
 	return NSD_OK;
+}
+
+const uint8_t *
+edns_find_option(const struct message_rr *rr, uint16_t code, uint16_t *len)
+{
+	struct cursor c;
+
+	cursor_init(&c, rr->rdata, rr->rdlen);
+	while (cursor_left(&c) > 0) {
+		uint16_t at_hand = cursor_read_u16(&c);
+		const uint8_t *data;
+
+		*len = cursor_read_u16(&c);
+		data = cursor_read_octets(&c, *len);
+		if (c.failed)
+			break;
+		if (at_hand == code)
+			return data;
+	}
+	return NULL;
 }

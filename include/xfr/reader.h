@@ -1,0 +1,118 @@
+/*
+ * reader.h - reads the messages of a transfer (AXFR: RFC 5936, IXFR: RFC 1995),
+ * checks them, and gives on what they bring as octets of changes.h.
+ *
+ * Nothing that it gives on is good before it says XFR_READ_DONE: the end of a
+ * transfer may be missing, or its signature wrong. The caller drops all of it
+ * then.
+ *
+ * It has no clock and no timer: how long a transfer may take is the caller's
+ * affair. Its memory is the struct, whatever is sent.
+ */
+#ifndef XFR_READER_H
+#define XFR_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "dns/tsig.h"
+#include "xfr/changes.h"
+#include "xfr/fault.h"
+#include "xfr/machine.h"
+#include "xfr/request.h"
+
+/* Takes octets of changes.h, in order; any number at a time. Another return
+ * than NSD_OK ends the transfer with XFR_FAULT_SINK. */
+struct xfr_sink {
+	enum nsd_err (*on_octets)(void *ctx, const uint8_t *octets,
+		size_t len);
+	void *ctx;
+};
+
+/* What was asked, and what may come. What is pointed to is kept until the
+ * transfer ends. */
+struct xfr_read_setup {
+	const uint8_t *apex;   /* wire name in lower case */
+	enum xfr_asking asking; /* XFR_ASK_AXFR or XFR_ASK_IXFR */
+	uint16_t id;
+	bool udp;              /* one message, and that is all */
+	bool has_serial;       /* we have a version: a reply has to be newer.
+				* Always with IXFR */
+	uint32_t serial;       /* its serial */
+	struct tsig_chain *chain; /* the one that signed the request; NULL: it
+				   * is not signed */
+	/* 0: any number. */
+	uint64_t octets_max;   /* of what is given on, and of messages */
+	uint64_t messages_max;
+	uint64_t records_max;
+	struct xfr_sink sink;
+};
+
+enum xfr_verdict {
+	XFR_READ_MORE,      /* there are messages to come */
+	XFR_READ_DONE,      /* the transfer is whole and sound */
+	XFR_READ_UNCHANGED, /* the primary has our version or an older one
+			     * (RFC 1982): result.to. Nothing was given on. If
+			     * result.is_ended is false, more messages may come
+			     * on the same connection. */
+	XFR_READ_USE_TCP,   /* over UDP: the reply did not fit */
+	XFR_READ_FAILED,    /* result.fault, result.rcode */
+};
+
+struct xfr_read_result {
+	enum xfr_fault fault;
+	uint16_t rcode;      /* as in struct xfr_answer */
+	enum nsd_err sink_err; /* with XFR_FAULT_SINK: what the sink said */
+	/* From here: with XFR_READ_DONE. */
+	enum changes_kind kind; /* IXFR may be answered with the whole zone */
+	uint32_t from;       /* XFR_DIFFS: our serial */
+	uint32_t to;         /* also with XFR_READ_UNCHANGED, USE_TCP */
+	struct xfr_soa soa;  /* the same */
+	uint32_t soa_ttl_sec;
+	bool is_ended;
+	bool has_expire;     /* EXPIRE was there (RFC 7314) */
+	uint32_t expire_sec; /* what it says */
+	uint64_t messages;
+	uint64_t records;    /* received, the last SOA too */
+	uint64_t received;   /* octets of messages */
+	uint64_t octets;     /* given to the sink */
+};
+
+/* A transfer. Its user reads result and soa. */
+struct xfr_reader {
+	struct xfr_read_setup setup;
+	struct xfr_read_result result;
+	uint16_t soa_len;
+	uint8_t soa[XFR_SOA_RDATA_MAX]; /* RDATA of the first SOA; soa_len 0: it
+					 * has not come */
+	/* private */
+	uint8_t apex_len;
+	uint8_t state;
+	uint8_t empty_count;  /* messages without records */
+	uint32_t version_from; /* of the differences at hand */
+	uint32_t version_to;
+};
+
+/* Octets to work with during a call: one for all readers of a thread. */
+struct xfr_room {
+	uint8_t octets[3u * 65536u + 8192u];
+};
+
+void xfr_reader_init(struct xfr_reader *reader,
+	const struct xfr_read_setup *setup);
+
+/*
+ * Takes the next message: any octets, without the length that stands before it
+ * on a stream. now: seconds since 1970, compared with the times of signatures.
+ * returns XFR_READ_MORE, or another verdict: then the transfer has ended, and
+ *     nothing more is taken. But a stray message (fault.h) changes nothing: the
+ *     next may be taken all the same.
+ * Cost: linear in the octets of the message and those it gives on.
+ */
+enum xfr_verdict xfr_reader_take(struct xfr_reader *reader,
+	const uint8_t *message, size_t len, uint64_t now,
+	struct xfr_room *room) MUST_USE;
+
+#endif

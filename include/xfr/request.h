@@ -1,0 +1,91 @@
+/*
+ * request.h - what a secondary asks its primaries, and what a primary tells its
+ * secondaries, in messages; and the short replies to both: SOA (RFC 1034
+ * section 4.3.5), AXFR (RFC 5936), IXFR (RFC 1995), NOTIFY (RFC 1996). The
+ * replies of transfers: reader.h.
+ */
+#ifndef XFR_REQUEST_H
+#define XFR_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "dns/edns.h"
+#include "dns/message.h"
+#include "dns/name.h"
+#include "dns/tsig.h"
+#include "xfr/fault.h"
+#include "xfr/machine.h"
+
+/* Octets of an SOA's RDATA, at most: two names and five numbers. */
+#define XFR_SOA_NUMBERS_LEN 20u
+#define XFR_SOA_RDATA_MAX (2u * NAME_MAX_LEN + XFR_SOA_NUMBERS_LEN)
+
+/* Reads the numbers at the end of an SOA's RDATA, which is sound
+ * (rdata_check). */
+void xfr_soa_read(const uint8_t *rdata, size_t rdata_len,
+	struct xfr_soa *soa);
+
+enum xfr_asking {
+	XFR_ASK_SOA,
+	XFR_ASK_AXFR,
+	XFR_ASK_IXFR,
+	XFR_TELL_NOTIFY,
+};
+
+/* A request. What is pointed to is borrowed. */
+struct xfr_ask {
+	enum xfr_asking asking;
+	uint16_t id;
+	const uint8_t *apex; /* wire name in lower case */
+	/* IXFR: our version; NOTIFY: the new one, if it is to be told. With
+	 * soa, the RDATA of the SOA (uncompressed) is sent. Else IXFR sends an
+	 * SOA of which all but the serial is empty; a primary needs no more. */
+	const uint8_t *soa;
+	uint16_t soa_len;
+	uint32_t soa_ttl_sec;
+	uint32_t serial;
+	uint16_t udp_size;  /* of EDNS; 0: no EDNS */
+	bool wants_expire;  /* with EDNS: asks for EXPIRE (RFC 7314) */
+	/* Signs the request; the replies go on from there. Begun by tsig_begin,
+	 * with a key that lasts as long. NULL: not signed. */
+	struct tsig_chain *chain;
+};
+
+/* A request fits, whatever it says. */
+#define XFR_ASK_MAX 2048u
+
+/*
+ * Writes a request. now: seconds since 1970, for the signature.
+ * returns NSD_OK with *len; NSD_E_MEMORY: it cannot be signed.
+ */
+enum nsd_err xfr_ask_write(const struct xfr_ask *ask, uint64_t now,
+	uint8_t out[XFR_ASK_MAX], size_t *len) MUST_USE;
+
+/* What a reply to SOA or NOTIFY says. */
+struct xfr_answer {
+	uint16_t rcode;      /* with XFR_FAULT_RCODE (may be an extended one) or
+			      * TSIG_WRONG, TSIG_REFUSED (that of the TSIG) */
+	bool has_soa;        /* of the apex, in the answer section */
+	bool has_expire;     /* EXPIRE was there (RFC 7314) */
+	uint32_t expire_sec; /* what it says */
+	struct xfr_soa soa;
+	uint32_t soa_ttl_sec;
+	uint16_t soa_len;
+	uint8_t soa_rdata[XFR_SOA_RDATA_MAX]; /* uncompressed */
+};
+
+/*
+ * Reads the reply to a request for an SOA, or to NOTIFY: any octets. now: as
+ * above; it is compared with the time of the signature.
+ * returns XFR_FAULT_NONE, and for an SOA it is there; XFR_FAULT_TRUNCATED: over
+ *     UDP, ask over TCP; or another fault. After a fault that is stray
+ *     (fault.h) nothing has changed, and the right reply may still come.
+ */
+enum xfr_fault xfr_answer_read(const struct xfr_ask *ask,
+	const uint8_t *message, size_t len, uint64_t now,
+	struct xfr_answer *answer) MUST_USE;
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * frame.h - what all replies of a primary have in common: header, question,
+ * TSIG, OPT.
+ */
+#ifndef XFR_FRAME_H
+#define XFR_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/octets.h"
+#include "dns/message.h"
+#include "dns/tsig.h"
+#include "xfr/fault.h"
+
+/* What a reply has to be. */
+struct frame_wanted {
+	const uint8_t *apex;
+	uint8_t apex_len;
+	uint8_t opcode;
+	uint16_t id;
+	uint16_t qtype;
+	bool may_lack_question;
+	struct tsig_chain *chain; /* NULL: the request is not signed */
+	uint64_t now;             /* seconds since 1970 */
+};
+
+/* What it is. */
+struct frame {
+	struct cursor records; /* at the answer section */
+	uint16_t record_count; /* of it */
+	uint16_t flags;
+	uint16_t rcode;        /* with its extension; with TSIG_WRONG and
+				* TSIG_REFUSED that of the TSIG */
+	bool has_question;
+	bool is_signed;
+	bool has_expire;
+	uint32_t expire_sec;
+};
+
+/*
+ * Reads a message: any octets. Checks ID, QR, opcode, question, and the TSIG if
+ * the request was signed (RFC 8945 section 5.3). A message without a TSIG is
+ * one between signed ones; the first may not be.
+ * returns XFR_FAULT_NONE; XFR_FAULT_RCODE: with the frame filled but for the
+ *     records, and perhaps not signed; or another fault.
+ * Cost: linear in the message; without authority and additional section, and
+ *     without a key, the records are not looked at.
+ */
+enum xfr_fault frame_read(const struct frame_wanted *wanted,
+	const uint8_t *message, size_t len, struct frame *frame);
+
+#endif
