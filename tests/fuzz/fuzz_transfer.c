@@ -1,0 +1,191 @@
+/*
+ * fuzz_transfer.c - messages of transfers of the zone "z.": what the reader
+ * gives on is sound whatever comes, and a transfer that is done is whole.
+ *
+ * The input: octets of flags (enum flag) and our serial; then messages, each
+ * behind its length in 2 octets.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "xfr/reader.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum flag {
+	FLAG_IXFR = 1,
+	FLAG_UDP = 2,
+	FLAG_HAS_SERIAL = 4,
+	FLAG_KEY = 8,      /* the request is signed */
+	FLAG_SIGN = 16,    /* and so is what comes, but for */
+	FLAG_SKIP = 32,    /* each message of an odd length */
+};
+
+#define APEX ((const uint8_t *)"\001z")
+#define NOW 1700000000u
+#define KEPT_MAX (1u << 22)
+
+static uint8_t kept[KEPT_MAX];
+static size_t kept_len;
+
+static void
+check(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+static enum nsd_err
+on_octets(void *ctx, const uint8_t *octets, size_t len)
+{
+	check(len <= KEPT_MAX - kept_len);
+	memcpy(kept + kept_len, octets, len);
+	kept_len += len;
+	return NSD_OK;
+}
+
+/* What was given on are records, whether or not it is all. */
+static void
+check_kept(const struct xfr_reader *reader, enum xfr_verdict verdict)
+{
+	struct changes changes;
+	struct changes_rr rr;
+	enum nsd_err err;
+	uint32_t to;
+
+	check(reader->result.octets >= kept_len);
+	if (kept_len == 0) {
+		check(verdict != XFR_READ_DONE);
+		return;
+	}
+	check(verdict != XFR_READ_UNCHANGED && verdict != XFR_READ_USE_TCP);
+	check(changes_open(&changes, kept, kept_len) == NSD_OK);
+	while ((err = changes_read(&changes, &rr)) == NSD_OK)
+		;
+	check(err == NSD_E_AGAIN && changes_left(&changes) == 0);
+	if (verdict != XFR_READ_DONE)
+		return;
+	check(changes_close(&changes, &to) == NSD_OK);
+	check(to == reader->result.to && to == reader->result.soa.serial);
+	check(changes.kind == reader->result.kind);
+	/* The last SOA is not given on, nor with differences the first. */
+	check(changes.records + (changes.kind == XFR_DIFFS ? 2 : 1)
+		== reader->result.records);
+}
+
+/* Both sides have the key. */
+struct keys {
+	struct tsig_key us_key, them_key;
+	struct tsig_chain us, them;
+};
+
+static void
+init_keys(struct keys *keys)
+{
+	static struct mac *macs[2];
+	uint8_t request[XFR_ASK_MAX];
+	const struct xfr_ask ask = {
+		.asking = XFR_ASK_IXFR,
+		.apex = APEX,
+		.chain = &keys->us,
+	};
+	struct tsig tsig;
+	size_t len;
+
+	memset(keys, 0, sizeof(*keys));
+	for (unsigned i = 0; i < 2 && macs[i] == NULL; i++)
+		check(mac_create(MAC_HMAC_SHA256, (const uint8_t *)"s", 1,
+			&macs[i]) == NSD_OK);
+	memcpy(keys->us_key.name, "\003key", 5);
+	keys->us_key.kind = MAC_HMAC_SHA256;
+	keys->us_key.mac = macs[0];
+	keys->them_key = keys->us_key;
+	keys->them_key.mac = macs[1];
+	tsig_begin(&keys->us, &keys->us_key);
+	tsig_begin(&keys->them, &keys->them_key);
+	check(xfr_ask_write(&ask, NOW, request, &len) == NSD_OK);
+	check(tsig_read(request, len, len - tsig_len(&keys->us_key), &tsig)
+		== NSD_OK);
+	check(tsig_check(&keys->them, request, &tsig, NOW) == RCODE_NOERROR);
+}
+
+/* A copy of its own size, signed if the flags say so. */
+static uint8_t *
+copy_message(const uint8_t *message, size_t *len, uint8_t flags,
+	struct keys *keys)
+{
+	static const struct tsig_stamp stamp = {NOW, TSIG_FUDGE_SEC,
+		RCODE_NOERROR, 0};
+	size_t room = *len + tsig_len(&keys->us_key);
+	uint8_t *copy = malloc(room + 1), *cut;
+
+	check(copy != NULL);
+	memcpy(copy, message, *len);
+	if ((flags & FLAG_SIGN) == 0 || *len < MESSAGE_HEADER_LEN)
+		return copy;
+	if ((flags & FLAG_SKIP) != 0 && *len % 2 == 1
+		&& tsig_skip(&keys->them, message, *len) == NSD_OK)
+		return copy;
+	check(tsig_sign(&keys->them, copy, len, room, &stamp) == NSD_OK);
+	cut = realloc(copy, *len);
+	check(cut != NULL);
+	return cut;
+}
+
+static void
+read_short_replies(const uint8_t *message, size_t len)
+{
+	struct xfr_ask ask = {.apex = APEX, .id = 0x1234};
+	struct xfr_answer answer;
+
+	check(xfr_answer_read(&ask, message, len, NOW, &answer)
+		!= XFR_FAULT_NONE || answer.has_soa);
+	ask.asking = XFR_TELL_NOTIFY;
+	check(xfr_answer_read(&ask, message, len, NOW, &answer)
+		< XFR_FAULT_COUNT);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct xfr_room room;
+	enum xfr_verdict verdict = XFR_READ_MORE;
+	struct xfr_reader reader;
+	struct keys keys;
+	struct cursor c;
+	uint8_t flags;
+	struct xfr_read_setup setup = {
+		.apex = APEX,
+		.id = 0x1234,
+		.octets_max = KEPT_MAX,
+		.sink = {on_octets, NULL},
+	};
+
+	cursor_init(&c, data, size);
+	flags = cursor_read_u8(&c);
+	setup.serial = cursor_read_u8(&c);
+	setup.asking = flags & FLAG_IXFR ? XFR_ASK_IXFR : XFR_ASK_AXFR;
+	setup.udp = setup.asking == XFR_ASK_IXFR && (flags & FLAG_UDP) != 0;
+	setup.has_serial = (flags & (FLAG_HAS_SERIAL | FLAG_IXFR)) != 0;
+	init_keys(&keys);
+	if ((flags & FLAG_KEY) != 0)
+		setup.chain = &keys.us;
+	xfr_reader_init(&reader, &setup);
+	kept_len = 0;
+	while (verdict == XFR_READ_MORE && cursor_left(&c) > 2) {
+		size_t len = cursor_read_u16(&c);
+		uint8_t *message;
+
+		if (len > cursor_left(&c))
+			len = cursor_left(&c);
+		message = copy_message(cursor_read_octets(&c, len), &len,
+			flags, &keys);
+		verdict = xfr_reader_take(&reader, message, len, NOW, &room);
+		read_short_replies(message, len);
+		free(message);
+		check((verdict == XFR_READ_FAILED)
+			== (reader.result.fault != XFR_FAULT_NONE));
+	}
+	check_kept(&reader, verdict);
+	return 0;
+}
