@@ -34,8 +34,8 @@
  * entries of a zone grow until it is written to its file or transferred whole;
  * journal_oldest says which zones are due before anything has to be copied.
  *
- * Memory: some 120 octets a live entry and a zone; of a transfer at most 64 KiB
- * and 16 octets for each 64 KiB received; what waits for the disk, 8 MiB.
+ * Memory: some 200 octets a live entry with its zone; of a transfer at most 64
+ * KiB and 16 octets for each 64 KiB received; what waits for the disk, 8 MiB.
  */
 #ifndef JOURNAL_JOURNAL_H
 #define JOURNAL_JOURNAL_H

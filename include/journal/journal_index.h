@@ -20,7 +20,8 @@ struct journal_index;
  * entries. Writes nothing. Warnings about damage go to the sink (NULL: nobody
  * is told). What is behind the last whole record of the newest segment may be
  * about to be written; it is not looked at. Keeps dirfd until
- * journal_index_close. Memory: some 120 octets a live entry and a zone.
+ * journal_index_close. Memory: some 200 octets a live entry with its
+ * zone.
  * returns NSD_OK and gives *index; NSD_E_SYSTEM with errno; NSD_E_MEMORY;
  *     NSD_E_AGAIN: segments were replaced as fast as they were read.
  */
@@ -34,7 +35,7 @@ uint64_t journal_index_count(const struct journal_index *index);
 
 struct journal_query {
 	const uint8_t *apex;
-	bool has_serial; /* false: there is nothing yet, a whole zone is needed */
+	bool has_serial; /* false: nothing is there; a whole zone is needed */
 	uint32_t serial; /* what is there */
 	uint64_t before; /* only entries with smaller ids; 0: all. So what leads
 			  * up to an entry that did not apply can be found */

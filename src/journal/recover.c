@@ -29,6 +29,7 @@ struct segment_reading {
 	size_t used;       /* of these, read */
 	bool ended;        /* the file has no more */
 	bool is_last;
+	bool repair;
 	uint64_t bad_from; /* a damaged piece; UINT64_MAX: there is none */
 	bool damaged;      /* there was one, before whole records */
 	struct diag_sink *sink;
@@ -125,7 +126,8 @@ reading_fill(struct segment_reading *r, size_t len)
 /* The record at the window's place: its head, and its text if it has one.
  * NSD_E_WIRE: there is none that is whole; *size: its octets. */
 static enum nsd_err
-reading_get_record(struct segment_reading *r, struct format_head *head, uint64_t *size)
+reading_get_record(struct segment_reading *r, struct format_head *head,
+	uint64_t *size)
 {
 	enum nsd_err err = reading_fill(r, FORMAT_HEAD_MAX);
 	uint8_t *at;
@@ -216,11 +218,11 @@ reading_records(struct segment_reading *r)
 
 /* A file in which not even the head is whole. */
 static void
-skip_segment(struct segment_reading *r, int dirfd, bool repair)
+skip_segment(struct segment_reading *r, int dirfd)
 {
-	if (!repair && r->is_last)
+	if (!r->repair && r->is_last)
 		return;
-	if (repair && r->is_last && unlinkat(dirfd, r->name, 0) == 0)
+	if (r->repair && r->is_last && unlinkat(dirfd, r->name, 0) == 0)
 		diag_emit(r->sink, DIAG_WARNING, r->name, 0, 0,
 			"journal: not begun; it is removed");
 	else
@@ -229,20 +231,20 @@ skip_segment(struct segment_reading *r, int dirfd, bool repair)
 }
 
 static enum nsd_err
-end_segment(struct segment_reading *r, bool repair)
+end_segment(struct segment_reading *r)
 {
 	struct live_segment *segment;
 	uint64_t end = r->at + r->have;
 
-	if (r->bad_from != UINT64_MAX && (repair || !r->is_last))
+	if (r->bad_from != UINT64_MAX && (r->repair || !r->is_last))
 		end_damage(r, end, r->is_last ? "are not whole and cut off"
 					      : "are damaged and skipped");
-	if (r->is_last && repair && r->bad_from != UINT64_MAX) {
+	if (r->is_last && r->repair && r->bad_from != UINT64_MAX) {
 		end = r->bad_from;
 		if (ftruncate(r->fd, (off_t)end) == -1)
 			return NSD_E_SYSTEM;
 	}
-	if (repair && fdatasync(r->fd) == -1)
+	if (r->repair && fdatasync(r->fd) == -1)
 		return NSD_E_SYSTEM;
 	segment = live_get_segment(r->live, r->number);
 	if (segment == NULL)
@@ -255,7 +257,7 @@ end_segment(struct segment_reading *r, bool repair)
 }
 
 static enum nsd_err
-reading_segment(struct segment_reading *r, int dirfd, bool repair)
+reading_segment(struct segment_reading *r, int dirfd)
 {
 	enum nsd_err err = reading_fill(r, FORMAT_SEGMENT_HEAD);
 
@@ -264,16 +266,16 @@ reading_segment(struct segment_reading *r, int dirfd, bool repair)
 		return err;
 	if (r->have < FORMAT_SEGMENT_HEAD || format_get_segment(r->window,
 		r->number, r->salt) != NSD_OK) {
-		skip_segment(r, dirfd, repair);
+		skip_segment(r, dirfd);
 		return NSD_OK;
 	}
 	r->used = FORMAT_SEGMENT_HEAD;
 	err = reading_records(r);
-	return err != NSD_OK ? err : end_segment(r, repair);
+	return err != NSD_OK ? err : end_segment(r);
 }
 
 static enum nsd_err
-read_segment(int dirfd, bool repair, struct segment_reading *r)
+read_segment(int dirfd, struct segment_reading *r)
 {
 	enum nsd_err err = NSD_E_SYSTEM;
 	struct stat st;
@@ -283,14 +285,14 @@ read_segment(int dirfd, bool repair, struct segment_reading *r)
 	r->at = r->have = r->used = 0;
 	r->ended = r->damaged = false;
 	r->bad_from = UINT64_MAX;
-	r->fd = openat(dirfd, r->name, (repair ? O_RDWR : O_RDONLY) | O_CLOEXEC
-		| O_NOFOLLOW | O_NONBLOCK);
+	r->fd = openat(dirfd, r->name, (r->repair ? O_RDWR : O_RDONLY)
+		| O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (r->fd == -1)
 		return errno == ENOENT ? NSD_E_NOT_FOUND : NSD_E_SYSTEM;
 	if (fstat(r->fd, &st) == 0 && !S_ISREG(st.st_mode))
 		errno = ENOTSUP;
 	else
-		err = reading_segment(r, dirfd, repair);
+		err = reading_segment(r, dirfd);
 	error = errno;
 	close(r->fd);
 	errno = error;
@@ -312,8 +314,9 @@ file_is_there(int dirfd, const struct journal_entry *entry)
 }
 
 /* Entries whose file is lost. */
-static void
-check_files(int dirfd, struct diag_sink *sink, struct live *live)
+static enum nsd_err
+check_files(int dirfd, enum recover_mode mode, struct diag_sink *sink,
+	struct live *live)
 {
 	struct live_segment *segment;
 	struct live_entry *entry, *next;
@@ -325,19 +328,23 @@ check_files(int dirfd, struct diag_sink *sink, struct live *live)
 			if (!entry->entry.in_file
 				|| file_is_there(dirfd, &entry->entry))
 				continue;
+			if (mode == RECOVER_LOOK)
+				return NSD_E_NOT_FOUND;
 			format_print_name(name, entry->entry.id, "zone");
 			diag_emit(sink, DIAG_WARNING, name, 0, 0,
 				"journal: missing or not whole; what it held "
 				"is lost");
 			live_remove(live, entry);
 		}
+	return NSD_OK;
 }
 
 enum nsd_err
-recover_segments(int dirfd, bool repair, struct diag_sink *sink,
+recover_segments(int dirfd, enum recover_mode mode, struct diag_sink *sink,
 	struct live *live, struct recover_result *result)
 {
-	struct segment_reading r = {.sink = sink, .live = live, .result = result};
+	struct segment_reading r = {.sink = sink, .live = live,
+		.result = result, .repair = mode == RECOVER_REPAIR};
 	enum nsd_err err;
 	uint64_t *numbers;
 	size_t count;
@@ -355,10 +362,10 @@ recover_segments(int dirfd, bool repair, struct diag_sink *sink,
 		r.number = (uint32_t)numbers[i];
 		r.is_last = i == count - 1;
 		result->segment_last = r.number;
-		err = read_segment(dirfd, repair, &r);
+		err = read_segment(dirfd, &r);
 	}
 	if (err == NSD_OK)
-		check_files(dirfd, sink, live);
+		err = check_files(dirfd, mode, sink, live);
 	free(r.window);
 	free(numbers);
 	return err;

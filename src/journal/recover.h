@@ -12,6 +12,19 @@
 #include "journal/format.h"
 #include "journal/live.h"
 
+enum recover_mode {
+	/* For readers, who write nothing and pass over the end of the last
+	 * segment in silence. A file that is not there may have gone while
+	 * the folder was read. */
+	RECOVER_LOOK,
+	/* The same, but what is lost is told and skipped. */
+	RECOVER_TAKE,
+	/* For the writer: a torn end of the last segment is told and cut off,
+	 * a segment that was never begun is removed, and what is there is made
+	 * durable. */
+	RECOVER_REPAIR,
+};
+
 struct recover_result {
 	uint64_t id_last;       /* the largest that was seen; 0: none */
 	uint32_t segment_last;  /* 0: there are no segments */
@@ -25,16 +38,14 @@ struct recover_result {
 /*
  * Reads all segments of a folder. Each record is checked, with the text in it;
  * of a text in a file it is checked that the file is there and has its length.
- * What is damaged is told to the sink and skipped. repair: for the writer: a
- * torn end of the last segment is told and cut off, a segment that was never
- * begun is removed, and what is there is made durable. Without it the end of
- * the last segment is passed over in silence.
+ * What is damaged is told to the sink and skipped.
  * live: empty; its segments have their octets.
  * returns NSD_OK; NSD_E_SYSTEM with errno; NSD_E_MEMORY; NSD_E_NOT_FOUND:
- *     a segment went while the folder was read.
+ *     a file went while the folder was read.
  */
-enum nsd_err recover_segments(int dirfd, bool repair, struct diag_sink *sink,
-	struct live *live, struct recover_result *result) MUST_USE;
+enum nsd_err recover_segments(int dirfd, enum recover_mode mode,
+	struct diag_sink *sink, struct live *live,
+	struct recover_result *result) MUST_USE;
 
 /* Lists the numbers of the files of a suffix in a folder, in order.
  * *numbers: free(). returns NSD_OK, NSD_E_SYSTEM, NSD_E_MEMORY. */

@@ -1,0 +1,50 @@
+/*
+ * commit.h - the two threads of a journal's writer. One writes texts to files
+ * of their own, and may take long over it. The other appends to the log all
+ * that has ended meanwhile, and makes it durable at once.
+ */
+#ifndef SRC_JOURNAL_COMMIT_H
+#define SRC_JOURNAL_COMMIT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/threads.h"
+#include "journal/append.h"
+#include "journal/jobs.h"
+
+/* Octets that wait for the disk: from which on the journal calls itself full,
+ * and above which who has more has to wait. */
+#define COMMIT_FULL (4u << 20)
+#define COMMIT_WAIT (8u << 20)
+
+struct commit {
+	int dirfd;
+	int event;           /* an eventfd */
+	struct append append; /* of the thread, once it runs */
+	struct jobs spooling;
+	struct jobs logging;
+	struct jobs done;    /* all but blocks and what was abandoned */
+	struct threads spooler;
+	struct threads logger;
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t room;
+	size_t waiting;      /* octets */
+	_Atomic uint64_t syncs;
+};
+
+/* Starts the threads. append was prepared and is commit's from now on. Keeps
+ * dirfd. returns NSD_OK, NSD_E_MEMORY, NSD_E_SYSTEM with errno. */
+enum nsd_err commit_start(struct commit *commit, int dirfd) MUST_USE;
+/* Waits until all is done, and ends the threads. */
+void commit_stop(struct commit *commit);
+
+/* Gives a job to the thread that it is for. With `wait`, waits as long as too
+ * much does. */
+void commit_push(struct commit *commit, struct job *job, bool wait);
+bool commit_is_full(struct commit *commit) MUST_USE;
+
+/* Takes what is done; clears the event if there is nothing. */
+void commit_take_done(struct commit *commit, struct cds_list_head *list);
+
+#endif

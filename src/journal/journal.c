@@ -1,0 +1,453 @@
+/* journal.c - the writer of a journal: opens it, hears what has become durable,
+ * and lets entries go. */
+#include "config.h"
+
+#include "journal/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "journal/clean.h"
+#include "journal/fetch.h"
+#include "journal/recover.h"
+#include "journal/state.h"
+
+/* ---- opening */
+
+/* A folder that was made is durable with its name. */
+static enum nsd_err
+make_folder(const char *path)
+{
+	int fd, error;
+
+	if (mkdir(path, 0700) == -1)
+		return errno == EEXIST ? NSD_OK : NSD_E_SYSTEM;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd == -1)
+		return NSD_E_SYSTEM;
+	error = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	close(fd);
+	if (error == -1)
+		return errno == EACCES ? NSD_OK : NSD_E_SYSTEM;
+	fd = error;
+	error = fsync(fd) == 0 ? 0 : errno;
+	close(fd);
+	errno = error;
+	return error == 0 ? NSD_OK : NSD_E_SYSTEM;
+}
+
+/* A lock of the process, which a child that it forks does not have. */
+static enum nsd_err
+open_folder(struct journal *journal, const char *path)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	enum nsd_err err = make_folder(path);
+
+	if (err != NSD_OK)
+		return err;
+	journal->dirfd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (journal->dirfd == -1)
+		return NSD_E_SYSTEM;
+	journal->lock_fd = openat(journal->dirfd, "lock", O_RDWR | O_CREAT
+		| O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (journal->lock_fd == -1)
+		return NSD_E_SYSTEM;
+	if (fcntl(journal->lock_fd, F_SETLK, &lock) == 0)
+		return NSD_OK;
+	if (errno == EACCES)
+		errno = EWOULDBLOCK;
+	return NSD_E_SYSTEM;
+}
+
+static int
+compare_ids(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The ids of live entries with a file, in order. NULL: without memory. */
+static uint64_t *
+list_files(const struct journal *journal, size_t *count)
+{
+	uint64_t *ids = calloc(journal->live.entry_count + 1, sizeof(*ids));
+	struct live_segment *segment;
+	struct live_entry *entry;
+
+	*count = 0;
+	if (ids == NULL)
+		return NULL;
+	cds_list_for_each_entry(segment, &journal->live.segments, node)
+		cds_list_for_each_entry(entry, &segment->entries, in_segment)
+			if (entry->entry.in_file)
+				ids[(*count)++] = entry->entry.id;
+	qsort(ids, *count, sizeof(*ids), compare_ids);
+	return ids;
+}
+
+/* Removes the files of a suffix but those of these numbers. */
+static enum nsd_err
+remove_files(struct journal *journal, const char *suffix,
+	const uint64_t *keep, size_t keep_count)
+{
+	char name[FORMAT_NAME_MAX];
+	uint64_t *numbers;
+	size_t count;
+	enum nsd_err err = recover_list(journal->dirfd, suffix, &numbers,
+		&count);
+
+	if (err != NSD_OK)
+		return err;
+	for (size_t i = 0; i < count && err == NSD_OK; i++) {
+		if (keep_count > 0 && bsearch(&numbers[i], keep, keep_count,
+			sizeof(*keep), compare_ids) != NULL)
+			continue;
+		format_print_name(name, numbers[i], suffix);
+		if (unlinkat(journal->dirfd, name, 0) == -1)
+			err = NSD_E_SYSTEM;
+	}
+	free(numbers);
+	return err;
+}
+
+/* What a writer that died has left. */
+static enum nsd_err
+remove_strays(struct journal *journal)
+{
+	size_t count;
+	uint64_t *ids = list_files(journal, &count);
+	enum nsd_err err;
+
+	if (ids == NULL)
+		return NSD_E_MEMORY;
+	err = remove_files(journal, "tmp", NULL, 0);
+	if (err == NSD_OK)
+		err = remove_files(journal, "zone", ids, count);
+	free(ids);
+	return err;
+}
+
+/* Goes on in the last segment, if it is sound and not full. */
+static enum nsd_err
+begin_append(struct journal *journal, const struct recover_result *found)
+{
+	struct append *append = &journal->commit.append;
+	char name[FORMAT_NAME_MAX];
+	enum nsd_err err = append_init(append, journal->dirfd,
+		journal->segment_size, found->segment_last);
+	int fd;
+
+	if (err != NSD_OK || !found->can_append
+		|| found->end >= journal->segment_size)
+		return err;
+	format_print_name(name, found->segment_last, "seg");
+	fd = openat(journal->dirfd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd == -1) {
+		append_fini(append);
+		return NSD_E_SYSTEM;
+	}
+	append_resume(append, fd, found->end, found->salt);
+	return NSD_OK;
+}
+
+static enum nsd_err
+open_journal(struct journal *journal, const char *path, struct diag_sink *sink)
+{
+	struct recover_result found;
+	enum nsd_err err = open_folder(journal, path);
+
+	if (err == NSD_OK)
+		err = recover_segments(journal->dirfd, RECOVER_REPAIR, sink,
+			&journal->live, &found);
+	if (err == NSD_OK)
+		err = remove_strays(journal);
+	if (err == NSD_OK && fsync(journal->dirfd) == -1)
+		err = NSD_E_SYSTEM;
+	if (err != NSD_OK)
+		return err;
+	journal->id_next = found.id_last + 1;
+	journal->spool_next = 1;
+	err = begin_append(journal, &found);
+	return err == NSD_OK ? commit_start(&journal->commit, journal->dirfd)
+			     : err;
+}
+
+static void
+free_journal(struct journal *journal)
+{
+	int saved_errno = errno;
+
+	live_fini(&journal->live);
+	if (journal->dirfd != -1)
+		close(journal->dirfd);
+	if (journal->lock_fd != -1)
+		close(journal->lock_fd);
+	free(journal);
+	errno = saved_errno;
+}
+
+enum nsd_err
+journal_open(const struct journal_options *options, struct diag_sink *sink,
+	struct journal **result)
+{
+	struct journal *journal = calloc(1, sizeof(*journal));
+	enum nsd_err err;
+
+	if (journal == NULL)
+		return NSD_E_MEMORY;
+	journal->dirfd = journal->lock_fd = -1;
+	journal->segment_size = options->segment_size != 0
+		? options->segment_size : JOURNAL_SEGMENT_SIZE;
+	CDS_INIT_LIST_HEAD(&journal->transfers);
+	CDS_INIT_LIST_HEAD(&journal->pending);
+	CDS_INIT_LIST_HEAD(&journal->ready);
+	err = live_init(&journal->live);
+	if (err == NSD_OK)
+		err = open_journal(journal, options->path, sink);
+	if (err != NSD_OK) {
+		free_journal(journal);
+		return err == NSD_E_NOT_FOUND ? NSD_E_AGAIN : err;
+	}
+	clean_run(journal);
+	*result = journal;
+	return NSD_OK;
+}
+
+void
+journal_close(struct journal *journal)
+{
+	struct journal_transfer *transfer, *next_transfer;
+	struct job *job, *next;
+
+	if (journal == NULL)
+		return;
+	cds_list_for_each_entry_safe(transfer, next_transfer,
+		&journal->transfers, node)
+		journal_abandon(transfer);
+	commit_stop(&journal->commit);
+	cds_list_for_each_entry_safe(job, next, &journal->ready, node)
+		jobs_destroy(job);
+	free_journal(journal);
+}
+
+int
+journal_fd(const struct journal *journal)
+{
+	return journal->commit.event;
+}
+
+/* ---- what has become durable */
+
+/* A record stands in the log: its segment is that long. */
+static void
+note_record(struct journal *journal, const struct job *job)
+{
+	const struct journal_entry *entry = &job->head.entry;
+	struct live_segment *segment = live_get_segment(&journal->live,
+		entry->segment);
+	uint64_t end = entry->offset + (job->head.record == FORMAT_DEAD
+		? entry->head_len : format_record_size(entry));
+
+	if (segment != NULL && segment->octets < end)
+		live_set_octets(&journal->live, segment, end);
+}
+
+/* An entry has ended: for better or worse. */
+static void
+on_text(struct journal *journal, struct job *job)
+{
+	const struct format_head *head = &job->head;
+
+	cds_list_del(&job->pending);
+	if (job->err == NSD_OK) {
+		journal->paused = false;
+		job->err = live_add(&journal->live, head->apex, &head->entry);
+		if (job->err == NSD_OK && job->unwanted)
+			job->err = NSD_E_NOT_FOUND;
+	}
+	/* It may be on the disk all the same. */
+	if (job->err != NSD_OK)
+		clean_kill(journal, head->apex, head->entry.id,
+			head->entry.id);
+}
+
+static void
+on_done(struct journal *journal, struct job *job)
+{
+	bool is_record = job->kind == JOB_TEXT || job->kind == JOB_DEAD
+		|| job->kind == JOB_COPY;
+	bool told = job->kind == JOB_TEXT;
+
+	if (is_record && job->err == NSD_OK)
+		note_record(journal, job);
+	if (job->kind == JOB_TEXT)
+		on_text(journal, job);
+	else
+		told = clean_on_done(journal, job);
+	if (told)
+		cds_list_add_tail(&job->node, &journal->ready);
+	else
+		jobs_destroy(job);
+}
+
+bool
+journal_next(struct journal *journal, struct journal_done *done)
+{
+	struct job *job, *next;
+	CDS_LIST_HEAD(list);
+
+	if (cds_list_empty(&journal->ready)) {
+		commit_take_done(&journal->commit, &list);
+		cds_list_for_each_entry_safe(job, next, &list, node)
+			on_done(journal, job);
+		clean_run(journal);
+	}
+	if (cds_list_empty(&journal->ready))
+		return false;
+	job = cds_list_first_entry(&journal->ready, struct job, node);
+	cds_list_del(&job->node);
+	done->id = job->head.entry.id;
+	memcpy(done->apex, job->head.apex, NAME_MAX_LEN);
+	done->err = job->err;
+	done->error = job->error;
+	done->entry = job->head.entry;
+	jobs_destroy(job);
+	return true;
+}
+
+enum nsd_err
+journal_open_text(struct journal *journal, const uint8_t *apex, uint64_t id,
+	int *fd, uint64_t *offset)
+{
+	_Alignas(8) uint8_t buffer[FORMAT_HEAD_MAX];
+	const struct live_entry *entry = live_find(&journal->live, apex, id);
+	struct format_head head;
+
+	if (entry == NULL)
+		return NSD_E_NOT_FOUND;
+	if (entry->entry.in_file) {
+		*offset = 0;
+		return fetch_file(journal->dirfd, id, fd);
+	}
+	*offset = entry->entry.offset + entry->entry.head_len;
+	return fetch_head(journal->dirfd, &entry->entry, buffer, fd, &head);
+}
+
+/* ---- an entry goes */
+
+/* What is under way for a zone, from an id on, will not be wanted. */
+static void
+unwant(struct journal *journal, const uint8_t *apex, uint64_t first)
+{
+	struct job *job;
+
+	cds_list_for_each_entry(job, &journal->pending, pending)
+		if (job->head.entry.id >= first
+			&& name_equal(job->head.apex, apex))
+			job->unwanted = true;
+}
+
+static void
+kill_live(struct journal *journal, const uint8_t *apex, uint64_t first,
+	uint64_t last)
+{
+	if (live_find_between(&journal->live, apex, first, last) == NULL)
+		return;
+	clean_kill(journal, apex, first, last);
+	clean_run(journal);
+}
+
+void
+journal_accept(struct journal *journal, const uint8_t *apex, uint64_t id)
+{
+	const struct live_entry *entry = live_find(&journal->live, apex, id);
+
+	if (entry != NULL && entry->entry.kind == JOURNAL_WHOLE)
+		kill_live(journal, apex, 0, id - 1);
+}
+
+void
+journal_refuse(struct journal *journal, const uint8_t *apex, uint64_t id)
+{
+	unwant(journal, apex, id);
+	kill_live(journal, apex, id, journal->id_next - 1);
+}
+
+bool
+journal_forget(struct journal *journal, const uint8_t *apex, uint32_t serial)
+{
+	const struct live_zone *zone = live_find_zone(&journal->live, apex);
+	const struct live_entry *entry;
+
+	if (zone == NULL)
+		return false;
+	cds_list_for_each_entry_reverse(entry, &zone->entries, in_zone)
+		if (entry->entry.to == serial) {
+			kill_live(journal, apex, 0, entry->entry.id);
+			return true;
+		}
+	return false;
+}
+
+void
+journal_drop(struct journal *journal, const uint8_t *apex)
+{
+	struct journal_transfer *transfer;
+
+	cds_list_for_each_entry(transfer, &journal->transfers, node)
+		if (name_equal(transfer->job->head.apex, apex))
+			transfer->job->unwanted = true;
+	unwant(journal, apex, 0);
+	kill_live(journal, apex, 0, journal->id_next - 1);
+}
+
+/* ---- what is there */
+
+bool
+journal_find_newest(const struct journal *journal, const uint8_t *apex,
+	struct journal_entry *entry, uint64_t *octets)
+{
+	const struct live_zone *zone = live_find_zone(&journal->live, apex);
+
+	if (zone == NULL)
+		return false;
+	*entry = live_newest(zone)->entry;
+	*octets = zone->octets;
+	return true;
+}
+
+bool
+journal_oldest(const struct journal *journal, uint8_t *apex)
+{
+	const struct live_segment *segment;
+	const struct live_entry *entry;
+
+	if (!clean_is_due(journal))
+		return false;
+	cds_list_for_each_entry(segment, &journal->live.segments, node) {
+		if (segment->entries.next == &segment->entries)
+			continue;
+		entry = cds_list_entry(segment->entries.next,
+			struct live_entry, in_segment);
+		memcpy(apex, entry->zone->apex, name_len(entry->zone->apex));
+		return true;
+	}
+	return false;
+}
+
+void
+journal_get_usage(const struct journal *journal, struct journal_usage *usage)
+{
+	const struct live *live = &journal->live;
+
+	usage->entries = live->entry_count;
+	usage->live_octets = live->record_octets + live->file_octets;
+	usage->disk_octets = live->segment_octets + live->file_octets;
+	usage->segments = live->segment_count;
+	usage->syncs = atomic_load(&journal->commit.syncs);
+}

@@ -1,0 +1,163 @@
+/* journal_index.c - what a journal holds, for those who only read it. */
+#include "journal/journal_index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "journal/live.h"
+#include "journal/recover.h"
+
+/* How often the folder is read anew if a segment goes meanwhile. */
+#define TRIES 10
+
+struct journal_index {
+	struct live live;
+};
+
+enum nsd_err
+journal_index_open(int dirfd, struct diag_sink *sink,
+	struct journal_index **result)
+{
+	struct journal_index *index = malloc(sizeof(*index));
+	struct recover_result recovered;
+	enum nsd_err err = NSD_E_NOT_FOUND;
+
+	if (index == NULL)
+		return NSD_E_MEMORY;
+	for (int i = 0; i < TRIES && err == NSD_E_NOT_FOUND; i++) {
+		err = live_init(&index->live);
+		if (err == NSD_OK)
+			err = recover_segments(dirfd, i < TRIES - 1
+				? RECOVER_LOOK : RECOVER_TAKE, sink,
+				&index->live, &recovered);
+		if (err != NSD_OK)
+			live_fini(&index->live);
+	}
+	if (err != NSD_OK) {
+		free(index);
+		return err == NSD_E_NOT_FOUND ? NSD_E_AGAIN : err;
+	}
+	*result = index;
+	return NSD_OK;
+}
+
+void
+journal_index_close(struct journal_index *index)
+{
+	if (index == NULL)
+		return;
+	live_fini(&index->live);
+	free(index);
+}
+
+uint64_t
+journal_index_count(const struct journal_index *index)
+{
+	return index->live.entry_count;
+}
+
+const struct journal_entry *
+journal_index_newest(const struct journal_index *index, const uint8_t *apex)
+{
+	const struct live_zone *zone = live_find_zone(&index->live, apex);
+
+	return zone != NULL ? &live_newest(zone)->entry : NULL;
+}
+
+/* ---- chains */
+
+/* How far the entries lead, as they are gone through by their ids. */
+struct way {
+	const struct journal_query *query;
+	bool begun;      /* a serial is reached */
+	uint32_t serial; /* which */
+	bool met;        /* what is there was on the way, or a whole zone */
+	struct journal_chain chain;
+	size_t room;
+};
+
+static enum nsd_err
+way_add(struct way *way, const struct journal_entry *entry)
+{
+	struct journal_entry *entries = grow_array(way->chain.entries,
+		way->chain.count, &way->room, sizeof(*entries));
+
+	if (entries == NULL)
+		return NSD_E_MEMORY;
+	way->chain.entries = entries;
+	entries[way->chain.count++] = *entry;
+	way->serial = entry->to;
+	way->begun = way->met = true;
+	return NSD_OK;
+}
+
+/* The way has come to what is there. */
+static void
+way_arrive(struct way *way)
+{
+	way->chain.count = 0;
+	way->serial = way->query->serial;
+	way->begun = way->met = true;
+}
+
+/* Takes an entry if it leads on. A whole zone needs nothing before it, and what
+ * is there needs nothing that leads to it. What does not follow is passed over:
+ * it was never applied. */
+static enum nsd_err
+way_on(struct way *way, const struct journal_entry *entry)
+{
+	const struct journal_query *query = way->query;
+	enum nsd_err err;
+
+	if (entry->kind == JOURNAL_WHOLE)
+		way->chain.count = 0;
+	else if (query->has_serial && entry->from == query->serial)
+		way->chain.count = 0;
+	else if (!way->begun || entry->from != way->serial) {
+		if (query->has_serial && entry->to == query->serial)
+			way_arrive(way);
+		return NSD_OK;
+	}
+	err = way_add(way, entry);
+	if (err == NSD_OK && query->has_serial && entry->to == query->serial)
+		way_arrive(way);
+	return err;
+}
+
+enum nsd_err
+journal_find(const struct journal_index *index,
+	const struct journal_query *query, struct journal_chain *chain)
+{
+	const struct live_zone *zone = live_find_zone(&index->live,
+		query->apex);
+	struct way way = {.query = query};
+	const struct live_entry *entry;
+	enum nsd_err err = NSD_OK;
+
+	if (zone == NULL)
+		return NSD_E_NOT_FOUND;
+	cds_list_for_each_entry(entry, &zone->entries, in_zone) {
+		if (query->before != 0 && entry->entry.id >= query->before)
+			break;
+		err = way_on(&way, &entry->entry);
+		if (err != NSD_OK)
+			break;
+	}
+	if (err == NSD_OK && !way.met)
+		err = NSD_E_NOT_FOUND;
+	if (err != NSD_OK) {
+		free(way.chain.entries);
+		return err;
+	}
+	*chain = way.chain;
+	return NSD_OK;
+}
+
+void
+journal_chain_fini(struct journal_chain *chain)
+{
+	free(chain->entries);
+	chain->entries = NULL;
+	chain->count = 0;
+}

@@ -1,0 +1,43 @@
+/*
+ * state.h - a journal as its writer's own thread has it.
+ */
+#ifndef SRC_JOURNAL_STATE_H
+#define SRC_JOURNAL_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "journal/commit.h"
+#include "journal/journal.h"
+#include "journal/live.h"
+
+struct journal {
+	int dirfd;
+	int lock_fd;
+	uint64_t segment_size;
+	struct live live;
+	struct commit commit;
+	uint64_t id_next;
+	uint64_t spool_next;            /* number of a text in progress */
+	struct cds_list_head transfers; /* begun */
+	struct cds_list_head pending;   /* jobs: ended, not durable */
+	struct cds_list_head ready;     /* jobs: for journal_next */
+	unsigned copies;                /* under way */
+	bool removing;                  /* a segment is about to go */
+	bool paused;                    /* a copy found no room */
+};
+
+struct journal_transfer {
+	struct cds_list_head node;
+	struct journal *journal;
+	struct job *job;       /* what it will be at its end */
+	struct job_text *text; /* NULL: all of it is in data */
+	uint8_t *data;         /* at most a block */
+	size_t used;
+	size_t room;
+	uint64_t text_len;
+};
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * journal_fixture.h - journals for tests: texts that tell by themselves what
+ * they should be, and waiting with a deadline.
+ */
+#ifndef TESTS_LIB_JOURNAL_FIXTURE_H
+#define TESTS_LIB_JOURNAL_FIXTURE_H
+
+#include "journal/journal.h"
+#include "journal/journal_index.h"
+
+/* Makes a folder below /tmp; *path: a static buffer each of two times. */
+const char *journal_fixture_folder(void);
+/* Removes a folder and the files in it. */
+void journal_fixture_remove(const char *path);
+
+/* The name of zone n; a static buffer for each of 4 calls. */
+const uint8_t *journal_fixture_apex(unsigned n);
+
+/* Opens; a failure ends the program. sink: may be NULL. */
+struct journal *journal_fixture_open(const char *path, uint64_t segment_size,
+	struct diag_sink *sink);
+
+/* The text of what leads a zone to a serial, in any pieces. */
+void journal_fixture_fill(uint8_t *out, size_t len, uint64_t at, unsigned zone,
+	uint32_t to);
+
+/* A whole transfer: from 0 is a whole zone. Returns the id; 0: it could not be
+ * put, and was abandoned. */
+uint64_t journal_fixture_send(struct journal *journal, unsigned zone,
+	uint32_t from, uint32_t to, uint64_t len);
+
+/* Waits for the next entry to be done; the program ends after a minute. */
+void journal_fixture_wait(struct journal *journal, struct journal_done *done);
+
+/* Sends, waits, and accepts a whole zone. Returns the id; 0: it failed. */
+uint64_t journal_fixture_commit(struct journal *journal, unsigned zone,
+	uint32_t from, uint32_t to, uint64_t len);
+
+/* Reads an entry's text; false: it is not what was sent. */
+bool journal_fixture_check(int dirfd, const struct journal_entry *entry,
+	unsigned zone);
+
+#endif
