@@ -16,7 +16,7 @@
 static void
 remove_file(struct journal *journal, uint64_t id)
 {
-	struct job *job = jobs_create(JOB_REMOVE_FILE, 0);
+	struct journal_job *job = jobs_create(JOB_REMOVE_FILE, 0);
 
 	if (job == NULL)
 		return; /* the next journal_open removes it */
@@ -28,7 +28,7 @@ void
 clean_kill(struct journal *journal, const uint8_t *apex, uint64_t first,
 	uint64_t last)
 {
-	struct job *job = jobs_create(JOB_DEAD, 0);
+	struct journal_job *job = jobs_create(JOB_DEAD, 0);
 	struct live_entry *entry;
 
 	if (job != NULL) {
@@ -69,7 +69,7 @@ static void
 remove_oldest(struct journal *journal)
 {
 	struct live_segment *segment = oldest(journal);
-	struct job *job;
+	struct journal_job *job;
 
 	if (segment == NULL || is_newest(journal, segment) || journal->removing
 		|| !cds_list_empty(&segment->entries))
@@ -83,7 +83,7 @@ remove_oldest(struct journal *journal)
 }
 
 static void
-on_removed(struct journal *journal, struct job *job)
+on_removed(struct journal *journal, struct journal_job *job)
 {
 	struct live_segment *segment = oldest(journal);
 
@@ -102,7 +102,7 @@ on_removed(struct journal *journal, struct job *job)
 static bool
 copy(struct journal *journal, struct live_entry *entry)
 {
-	struct job *job = jobs_create(JOB_COPY, 0);
+	struct journal_job *job = jobs_create(JOB_COPY, 0);
 
 	if (job == NULL)
 		return false;
@@ -134,7 +134,7 @@ copy_oldest(struct journal *journal)
 
 /* Is the entry where the copy was made from? */
 static struct live_entry *
-find_copied(struct journal *journal, const struct job *job)
+find_copied(struct journal *journal, const struct journal_job *job)
 {
 	struct live_entry *entry = live_find(&journal->live, job->head.apex,
 		job->from.id);
@@ -144,7 +144,7 @@ find_copied(struct journal *journal, const struct job *job)
 }
 
 static bool
-on_copied(struct journal *journal, struct job *job)
+on_copied(struct journal *journal, struct journal_job *job)
 {
 	journal->copies--;
 	if (find_copied(journal, job) == NULL)
@@ -172,7 +172,7 @@ on_copied(struct journal *journal, struct job *job)
 /* ---- all of it */
 
 bool
-clean_on_done(struct journal *journal, struct job *job)
+clean_on_done(struct journal *journal, struct journal_job *job)
 {
 	if (job->kind == JOB_COPY)
 		return on_copied(journal, job);

@@ -16,7 +16,7 @@ void clean_kill(struct journal *journal, const uint8_t *apex, uint64_t first,
 
 /* A job is done that clean had begun. True: it is for the caller, who is to
  * hear of damage. */
-bool clean_on_done(struct journal *journal, struct job *job) MUST_USE;
+bool clean_on_done(struct journal *journal, struct journal_job *job) MUST_USE;
 
 /* Has segments removed that are not needed, and entries moved so that others
  * will not be. */

@@ -23,7 +23,7 @@ signal_event(struct commit *commit)
 /* ---- what waits */
 
 static void
-wait_add(struct commit *commit, struct job *job, bool wait)
+wait_add(struct commit *commit, struct journal_job *job, bool wait)
 {
 	pthread_mutex_lock(&commit->lock);
 	while (wait && commit->waiting > COMMIT_WAIT)
@@ -34,7 +34,7 @@ wait_add(struct commit *commit, struct job *job, bool wait)
 
 /* Its octets are written, or lost. */
 static void
-wait_end(struct commit *commit, struct job *job)
+wait_end(struct commit *commit, struct journal_job *job)
 {
 	bool was_full;
 
@@ -63,7 +63,7 @@ commit_is_full(struct commit *commit)
 /* ---- texts in files */
 
 static void
-text_fail(struct job_text *text, enum nsd_err err)
+text_fail(struct journal_text *text, enum nsd_err err)
 {
 	int error = err == NSD_E_SYSTEM ? errno : 0;
 
@@ -72,9 +72,9 @@ text_fail(struct job_text *text, enum nsd_err err)
 }
 
 static void
-text_write(struct commit *commit, struct job *job)
+text_write(struct commit *commit, struct journal_job *job)
 {
-	struct job_text *text = job->text;
+	struct journal_text *text = job->text;
 	enum nsd_err err;
 
 	if (text->err != NSD_OK || job->len == 0)
@@ -85,7 +85,7 @@ text_write(struct commit *commit, struct job *job)
 }
 
 static void
-text_destroy(struct commit *commit, struct job *job)
+text_destroy(struct commit *commit, struct journal_job *job)
 {
 	if (job->text == NULL)
 		return;
@@ -96,9 +96,9 @@ text_destroy(struct commit *commit, struct job *job)
 
 /* The end of a text with a file: it is kept if it is too long for the log. */
 static void
-text_end(struct commit *commit, struct job *job)
+text_end(struct commit *commit, struct journal_job *job)
 {
-	struct job_text *text = job->text;
+	struct journal_text *text = job->text;
 	enum nsd_err err;
 
 	text_write(commit, job);
@@ -113,7 +113,7 @@ text_end(struct commit *commit, struct job *job)
 }
 
 static void
-spool_job(struct commit *commit, struct job *job)
+spool_job(struct commit *commit, struct journal_job *job)
 {
 	switch (job->kind) {
 	case JOB_BLOCK:
@@ -136,7 +136,7 @@ static void
 spooling_main(void *arg, unsigned number)
 {
 	struct commit *commit = arg;
-	struct job *job, *next;
+	struct journal_job *job, *next;
 	CDS_LIST_HEAD(list);
 
 	while (jobs_take(&commit->spooling, true, &list)) {
@@ -149,7 +149,7 @@ spooling_main(void *arg, unsigned number)
 /* ---- the log */
 
 static enum nsd_err
-log_text(struct commit *commit, struct job *job)
+log_text(struct commit *commit, struct journal_job *job)
 {
 	if (job->head.record == FORMAT_TEXT_IN_FILE)
 		return append_bare(&commit->append, &job->head);
@@ -160,7 +160,7 @@ log_text(struct commit *commit, struct job *job)
 /* Appends what a job says. *lost: nothing more can be appended before what
  * was appended so far is taken back. */
 static void
-log_job(struct commit *commit, struct job *job, bool *lost)
+log_job(struct commit *commit, struct journal_job *job, bool *lost)
 {
 	switch (job->kind) {
 	case JOB_TEXT:
@@ -184,14 +184,14 @@ log_job(struct commit *commit, struct job *job, bool *lost)
 }
 
 static bool
-job_needs_sync(const struct job *job)
+job_needs_sync(const struct journal_job *job)
 {
 	return job->kind != JOB_DEAD && job->err == NSD_OK;
 }
 
 /* A job by itself, after it did not go with others. */
 static void
-log_alone(struct commit *commit, struct job *job, bool *sync_failed)
+log_alone(struct commit *commit, struct journal_job *job, bool *sync_failed)
 {
 	bool lost;
 
@@ -214,7 +214,7 @@ log_each(struct commit *commit, struct cds_list_head *list)
 {
 	bool sync_failed = false;
 	int error = 0;
-	struct job *job;
+	struct journal_job *job;
 
 	append_undo(&commit->append);
 	cds_list_for_each_entry(job, list, node) {
@@ -235,7 +235,7 @@ static bool
 log_together(struct commit *commit, struct cds_list_head *list)
 {
 	bool sync = false, lost = false, sync_failed;
-	struct job *job;
+	struct journal_job *job;
 
 	cds_list_for_each_entry(job, list, node) {
 		if (job->err != NSD_OK)
@@ -250,7 +250,7 @@ log_together(struct commit *commit, struct cds_list_head *list)
 
 /* What can only be done once the log is durable. */
 static void
-after_log(struct commit *commit, struct job *job)
+after_log(struct commit *commit, struct journal_job *job)
 {
 	bool is_segment = job->kind == JOB_REMOVE_SEGMENT;
 	char name[FORMAT_NAME_MAX];
@@ -283,7 +283,7 @@ static void
 logging_main(void *arg, unsigned number)
 {
 	struct commit *commit = arg;
-	struct job *job;
+	struct journal_job *job;
 	CDS_LIST_HEAD(list);
 
 	while (jobs_take(&commit->logging, true, &list)) {
@@ -372,7 +372,7 @@ commit_stop(struct commit *commit)
 }
 
 void
-commit_push(struct commit *commit, struct job *job, bool wait)
+commit_push(struct commit *commit, struct journal_job *job, bool wait)
 {
 	wait_add(commit, job, wait);
 	jobs_push(job->text != NULL ? &commit->spooling : &commit->logging,

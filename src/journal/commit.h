@@ -22,9 +22,9 @@ struct commit {
 	int dirfd;
 	int event;           /* an eventfd */
 	struct append append; /* of the thread, once it runs */
-	struct jobs spooling;
-	struct jobs logging;
-	struct jobs done;    /* all but blocks and what was abandoned */
+	struct journal_jobs spooling;
+	struct journal_jobs logging;
+	struct journal_jobs done;    /* all but blocks and what was abandoned */
 	struct threads spooler;
 	struct threads logger;
 	pthread_mutex_t lock; /* of what follows */
@@ -41,7 +41,7 @@ void commit_stop(struct commit *commit);
 
 /* Gives a job to the thread that it is for. With `wait`, waits as long as too
  * much does. */
-void commit_push(struct commit *commit, struct job *job, bool wait);
+void commit_push(struct commit *commit, struct journal_job *job, bool wait);
 bool commit_is_full(struct commit *commit) MUST_USE;
 
 /* Takes what is done; clears the event if there is nothing. */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct job *
+struct journal_job *
 jobs_create(enum job_kind kind, size_t source_room)
 {
-	struct job *job = malloc(sizeof(*job) + source_room);
+	struct journal_job *job = malloc(sizeof(*job) + source_room);
 
 	if (job == NULL)
 		return NULL;
@@ -18,7 +18,7 @@ jobs_create(enum job_kind kind, size_t source_room)
 }
 
 void
-jobs_destroy(struct job *job)
+jobs_destroy(struct journal_job *job)
 {
 	if (job == NULL)
 		return;
@@ -27,7 +27,7 @@ jobs_destroy(struct job *job)
 }
 
 void
-jobs_init(struct jobs *jobs)
+jobs_init(struct journal_jobs *jobs)
 {
 	pthread_mutex_init(&jobs->lock, NULL);
 	pthread_cond_init(&jobs->some, NULL);
@@ -36,9 +36,9 @@ jobs_init(struct jobs *jobs)
 }
 
 void
-jobs_fini(struct jobs *jobs)
+jobs_fini(struct journal_jobs *jobs)
 {
-	struct job *job, *next;
+	struct journal_job *job, *next;
 
 	cds_list_for_each_entry_safe(job, next, &jobs->list, node)
 		jobs_destroy(job);
@@ -60,7 +60,7 @@ move_all(struct cds_list_head *from, struct cds_list_head *to)
 }
 
 void
-jobs_push(struct jobs *jobs, struct job *job)
+jobs_push(struct journal_jobs *jobs, struct journal_job *job)
 {
 	pthread_mutex_lock(&jobs->lock);
 	cds_list_add_tail(&job->node, &jobs->list);
@@ -69,7 +69,7 @@ jobs_push(struct jobs *jobs, struct job *job)
 }
 
 void
-jobs_push_all(struct jobs *jobs, struct cds_list_head *list)
+jobs_push_all(struct journal_jobs *jobs, struct cds_list_head *list)
 {
 	pthread_mutex_lock(&jobs->lock);
 	move_all(list, &jobs->list);
@@ -78,7 +78,7 @@ jobs_push_all(struct jobs *jobs, struct cds_list_head *list)
 }
 
 bool
-jobs_take(struct jobs *jobs, bool wait, struct cds_list_head *list)
+jobs_take(struct journal_jobs *jobs, bool wait, struct cds_list_head *list)
 {
 	bool more;
 
@@ -92,7 +92,7 @@ jobs_take(struct jobs *jobs, bool wait, struct cds_list_head *list)
 }
 
 void
-jobs_end(struct jobs *jobs)
+jobs_end(struct journal_jobs *jobs)
 {
 	pthread_mutex_lock(&jobs->lock);
 	jobs->ended = true;

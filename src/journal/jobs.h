@@ -26,13 +26,13 @@ enum job_kind {
 
 /* A text that has outgrown its buffer. From its first block to its end it is
  * the spooling thread's, but for `failed`. */
-struct job_text {
+struct journal_text {
 	struct spool spool;
 	enum nsd_err err;
 	_Atomic int failed; /* errno of what went wrong; 0: nothing */
 };
 
-struct job {
+struct journal_job {
 	struct cds_list_head node;
 	struct cds_list_head pending; /* JOB_TEXT: of the loop */
 	enum job_kind kind;
@@ -41,7 +41,7 @@ struct job {
 	int error;                    /* errno */
 	struct format_head head;      /* what is appended, then where it is */
 	struct journal_entry from;    /* JOB_COPY: where it was */
-	struct job_text *text;        /* NULL: all of it is in data */
+	struct journal_text *text;        /* NULL: all of it is in data */
 	uint8_t *data;                /* the last octets of a text */
 	size_t len;
 	size_t weight;                /* octets that wait with it */
@@ -49,7 +49,7 @@ struct job {
 };
 
 /* A queue between threads. */
-struct jobs {
+struct journal_jobs {
 	pthread_mutex_t lock;
 	pthread_cond_t some;
 	struct cds_list_head list;
@@ -57,21 +57,23 @@ struct jobs {
 };
 
 /* A job, all zero; source_room octets are behind it. NULL: without memory. */
-struct job *jobs_create(enum job_kind kind, size_t source_room) MUST_USE;
+struct journal_job *jobs_create(enum job_kind kind, size_t source_room)
+	MUST_USE;
 /* Frees it with its data; its text has ended. NULL is fine. */
-void jobs_destroy(struct job *job);
+void jobs_destroy(struct journal_job *job);
 
-void jobs_init(struct jobs *jobs);
+void jobs_init(struct journal_jobs *jobs);
 /* Frees what is in the queue. */
-void jobs_fini(struct jobs *jobs);
+void jobs_fini(struct journal_jobs *jobs);
 
-void jobs_push(struct jobs *jobs, struct job *job);
+void jobs_push(struct journal_jobs *jobs, struct journal_job *job);
 /* Appends a list, which is empty then. */
-void jobs_push_all(struct jobs *jobs, struct cds_list_head *list);
+void jobs_push_all(struct journal_jobs *jobs, struct cds_list_head *list);
 /* Moves all that is there to the end of a list; with wait, waits until there is
  * something. False: the queue has ended and is empty. */
-bool jobs_take(struct jobs *jobs, bool wait, struct cds_list_head *list);
+bool jobs_take(struct journal_jobs *jobs, bool wait,
+	struct cds_list_head *list);
 /* Nothing more will come. */
-void jobs_end(struct jobs *jobs);
+void jobs_end(struct journal_jobs *jobs);
 
 #endif

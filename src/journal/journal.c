@@ -222,7 +222,7 @@ void
 journal_close(struct journal *journal)
 {
 	struct journal_transfer *transfer, *next_transfer;
-	struct job *job, *next;
+	struct journal_job *job, *next;
 
 	if (journal == NULL)
 		return;
@@ -245,7 +245,7 @@ journal_fd(const struct journal *journal)
 
 /* A record stands in the log: its segment is that long. */
 static void
-note_record(struct journal *journal, const struct job *job)
+note_record(struct journal *journal, const struct journal_job *job)
 {
 	const struct journal_entry *entry = &job->head.entry;
 	struct live_segment *segment = live_get_segment(&journal->live,
@@ -259,7 +259,7 @@ note_record(struct journal *journal, const struct job *job)
 
 /* An entry has ended: for better or worse. */
 static void
-on_text(struct journal *journal, struct job *job)
+on_text(struct journal *journal, struct journal_job *job)
 {
 	const struct format_head *head = &job->head;
 
@@ -277,7 +277,7 @@ on_text(struct journal *journal, struct job *job)
 }
 
 static void
-on_done(struct journal *journal, struct job *job)
+on_done(struct journal *journal, struct journal_job *job)
 {
 	bool is_record = job->kind == JOB_TEXT || job->kind == JOB_DEAD
 		|| job->kind == JOB_COPY;
@@ -298,7 +298,7 @@ on_done(struct journal *journal, struct job *job)
 bool
 journal_next(struct journal *journal, struct journal_done *done)
 {
-	struct job *job, *next;
+	struct journal_job *job, *next;
 	CDS_LIST_HEAD(list);
 
 	if (cds_list_empty(&journal->ready)) {
@@ -309,7 +309,7 @@ journal_next(struct journal *journal, struct journal_done *done)
 	}
 	if (cds_list_empty(&journal->ready))
 		return false;
-	job = cds_list_first_entry(&journal->ready, struct job, node);
+	job = cds_list_first_entry(&journal->ready, struct journal_job, node);
 	cds_list_del(&job->node);
 	done->id = job->head.entry.id;
 	memcpy(done->apex, job->head.apex, NAME_MAX_LEN);
@@ -344,7 +344,7 @@ journal_open_text(struct journal *journal, const uint8_t *apex, uint64_t id,
 static void
 unwant(struct journal *journal, const uint8_t *apex, uint64_t first)
 {
-	struct job *job;
+	struct journal_job *job;
 
 	cds_list_for_each_entry(job, &journal->pending, pending)
 		if (job->head.entry.id >= first

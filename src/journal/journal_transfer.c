@@ -38,7 +38,7 @@ static enum nsd_err
 spill(struct journal_transfer *transfer)
 {
 	struct journal *journal = transfer->journal;
-	struct job *job = jobs_create(JOB_BLOCK, 0);
+	struct journal_job *job = jobs_create(JOB_BLOCK, 0);
 
 	if (job == NULL)
 		return NSD_E_MEMORY;
@@ -114,7 +114,7 @@ journal_is_full(const struct journal *journal)
 }
 
 static void
-put_source(struct job *job, const char *source)
+put_source(struct journal_job *job, const char *source)
 {
 	size_t len = source != NULL ? strlen(source) : 0;
 
@@ -130,7 +130,7 @@ uint64_t
 journal_end(struct journal_transfer *transfer, const struct journal_end *end)
 {
 	struct journal *journal = transfer->journal;
-	struct job *job = transfer->job;
+	struct journal_job *job = transfer->job;
 	struct journal_entry *entry = &job->head.entry;
 	uint64_t id = journal->id_next++;
 
@@ -158,7 +158,7 @@ journal_end(struct journal_transfer *transfer, const struct journal_end *end)
 void
 journal_abandon(struct journal_transfer *transfer)
 {
-	struct job *job;
+	struct journal_job *job;
 
 	if (transfer == NULL)
 		return;

@@ -32,8 +32,8 @@ struct journal {
 struct journal_transfer {
 	struct cds_list_head node;
 	struct journal *journal;
-	struct job *job;       /* what it will be at its end */
-	struct job_text *text; /* NULL: all of it is in data */
+	struct journal_job *job;       /* what it will be at its end */
+	struct journal_text *text; /* NULL: all of it is in data */
 	uint8_t *data;         /* at most a block */
 	size_t used;
 	size_t room;
