@@ -45,8 +45,8 @@ enum nsd_err table_take(struct store_writer *writer, const uint8_t *apex,
 	store_ref *zone) MUST_USE;
 /*
  * Finds a zone that is in the table already, for a loader that takes over, and
- * gives it the id, the flags and the options of the setup. A zone that has
- * expired stays expired.
+ * gives it the id, the flags and the options of the setup. The time at which it
+ * expires stays.
  * returns NSD_OK; NSD_E_NOT_FOUND if it is not there.
  */
 enum nsd_err table_adopt(struct store_writer *writer,
@@ -63,6 +63,10 @@ store_ref table_swap_zone(struct store_writer *writer, store_ref entry,
  * readers. */
 void table_set_flags(struct store_writer *writer, store_ref entry,
 	uint32_t flags);
+/* Says when a zone expires (zone_entry.expires_sec), at once visible to
+ * readers. */
+void table_set_expiry(struct store_writer *writer, store_ref entry,
+	uint32_t expires_sec);
 /* Gives a zone other options, or none, and lets go of those that it had. The
  * caller is a holder of them during the call. */
 void table_set_options(struct store_writer *writer, store_ref entry,

@@ -42,9 +42,11 @@ enum nsd_err query_ctx_create(const struct query_options *options,
 	struct counters *counters, struct query_ctx **ctx) MUST_USE;
 void query_ctx_destroy(struct query_ctx *ctx);
 
-/* Says what time it is, in seconds since 1970: before what follows, for it is
- * what signatures of keys are checked and made with. */
-void query_set_time(struct query_ctx *ctx, uint64_t now_sec);
+/* Says what time it is, before what follows. now_sec: since 1970; signatures of
+ * keys are checked and made with it. uptime_sec: of CLOCK_MONOTONIC; zones
+ * expire by it, so that nobody who sets the date makes one expire. */
+void query_set_time(struct query_ctx *ctx, uint64_t now_sec,
+	uint32_t uptime_sec);
 
 /*
  * Answers a batch of 1 to EXCHANGE_BATCH_MAX requests.

@@ -405,13 +405,19 @@ glue_cell_is_hidden(const struct glue_cell *cell)
 }
 
 enum zone_entry_flags {
-	ZONE_ENTRY_EXPIRED = 1,
 	ZONE_ENTRY_SECONDARY = 2,
 	ZONE_ENTRY_ADDED = 4, /* by a message: not of the configuration */
 };
 
-/* A configured zone: a leaf of the table. It lives as long as the zone is
- * configured. `zone` and `options` are replaced in place. */
+/*
+ * A configured zone: a leaf of the table. It lives as long as the zone is
+ * configured. `zone`, `options` and `expires_sec` are replaced in place.
+ *
+ * expires_sec (RFC 1035 section 3.3.13, EXPIRE) is a time of CLOCK_MONOTONIC,
+ * which nobody can set: seconds since this boot, so it says nothing in a store
+ * that another server has left. A table of the server that runs has it from the
+ * message EXPIRY. It is one word: a refresh puts it off without a transaction.
+ */
 struct zone_entry {
 	struct trie_leaf leaf; /* whole apex name */
 	uint8_t deaths;        /* loaders that died reading it; the writer's */
@@ -420,8 +426,20 @@ struct zone_entry {
 	store_ref options;     /* struct settings_options; none: no lists */
 	store_ref sources;     /* struct zone_sources; none: not from files */
 	uint32_t id;           /* index into the loader's list */
+	uint32_t expires_sec;  /* from then on the zone is not answered from; 0:
+				* never. Atomic: zone_entry_is_expired */
 	uint8_t name[];        /* leaf.name_len octets and the root label */
 };
+
+/* True if the zone is not to be answered from. now_sec: of CLOCK_MONOTONIC. */
+static inline bool
+zone_entry_is_expired(const struct zone_entry *entry, uint32_t now_sec)
+{
+	uint32_t expires = __atomic_load_n(&entry->expires_sec,
+		__ATOMIC_RELAXED);
+
+	return expires != 0 && now_sec >= expires;
+}
 
 /*
  * Fills what a zone knows of its apex: soa, soa_sigs, serial, negative_ttl_sec,

@@ -155,6 +155,7 @@ entry_create(struct store_heap *heap, const struct zone_setup *setup,
 	entry->zone = STORE_NONE;
 	entry->sources = STORE_NONE;
 	entry->id = setup->id;
+	entry->expires_sec = 0;
 	entry->options = setup->options;
 	options_hold(heap, setup->options);
 	memcpy(entry->name, setup->apex, len);
@@ -418,6 +419,15 @@ table_set_flags(struct store_writer *writer, store_ref ref, uint32_t flags)
 }
 
 void
+table_set_expiry(struct store_writer *writer, store_ref ref,
+	uint32_t expires_sec)
+{
+	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
+
+	__atomic_store_n(&entry->expires_sec, expires_sec, __ATOMIC_RELEASE);
+}
+
+void
 table_set_options(struct store_writer *writer, store_ref ref,
 	store_ref options)
 {
@@ -439,16 +449,14 @@ table_adopt(struct store_writer *writer, const struct zone_setup *setup,
 	store_ref *ref)
 {
 	struct zone_entry *entry;
-	uint32_t flags;
 
 	if (table_find_apex(store_writer_view(writer), setup->apex, ref)
 		!= NSD_OK)
 		return NSD_E_NOT_FOUND;
 	entry = store_edit(store_writer_heap(writer), *ref);
 	entry->id = setup->id;
-	flags = setup->flags | (entry->flags & ZONE_ENTRY_EXPIRED);
-	if (flags != entry->flags)
-		table_set_flags(writer, *ref, flags);
+	if (setup->flags != entry->flags)
+		table_set_flags(writer, *ref, setup->flags);
 	table_set_options(writer, *ref, setup->options);
 	return NSD_OK;
 }

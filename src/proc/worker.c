@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/platform.h"
@@ -58,7 +59,8 @@ worker_on_batch(void *ctx, struct exchange *exchanges, size_t count)
 	struct worker *worker = ctx;
 
 	role_beat(&worker->role);
-	query_set_time(worker->query, (uint64_t)time(NULL));
+	query_set_time(worker->query, (uint64_t)time(NULL),
+		clock_coarse_sec());
 	store_reader_online(worker->reader);
 	query_answer_batch(worker->query, worker->view, exchanges, count);
 	store_reader_offline(worker->reader);
@@ -69,7 +71,8 @@ worker_on_stream(void *ctx, void *stream, uint8_t *reply, size_t capacity)
 {
 	struct worker *worker = ctx;
 
-	query_set_time(worker->query, (uint64_t)time(NULL));
+	query_set_time(worker->query, (uint64_t)time(NULL),
+		clock_coarse_sec());
 	return query_stream_next(worker->query, stream, reply, capacity);
 }
 

@@ -48,9 +48,10 @@ query_ctx_destroy(struct query_ctx *ctx)
 }
 
 void
-query_set_time(struct query_ctx *ctx, uint64_t now_sec)
+query_set_time(struct query_ctx *ctx, uint64_t now_sec, uint32_t uptime_sec)
 {
 	ctx->now_sec = now_sec;
+	ctx->uptime_sec = uptime_sec;
 }
 
 /* Requests that are at the same step and go on together. */

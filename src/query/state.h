@@ -224,6 +224,7 @@ struct query_ctx {
 	/* Where RRsets begin next (round-robin); see next_rotation. */
 	uint16_t rotations[QUERY_ROTATIONS];
 	uint64_t now_sec; /* since 1970 */
+	uint32_t uptime_sec; /* of CLOCK_MONOTONIC */
 	struct query_key **keys; /* one for each of options.secrets, made when
 				  * it is first asked for */
 	/* For one call of query_answer_batch. */

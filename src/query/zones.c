@@ -102,8 +102,7 @@ open_search(struct query_ctx *ctx, struct query *q)
 			"Zone is configured but not loaded");
 		return false;
 	}
-	if ((__atomic_load_n(&entry->flags, __ATOMIC_RELAXED)
-			& ZONE_ENTRY_EXPIRED) != 0) {
+	if (zone_entry_is_expired(entry, ctx->uptime_sec)) {
 		query_fail(q, RCODE_SERVFAIL, EDE_INVALID_DATA,
 			"Zone has expired");
 		return false;
@@ -185,8 +184,7 @@ open_zone(const struct query_ctx *ctx, const struct query *q,
 	store_ref ref = store_load_ref(&entry->zone);
 
 	if (ref == STORE_NONE
-		|| (__atomic_load_n(&entry->flags, __ATOMIC_RELAXED)
-			& ZONE_ENTRY_EXPIRED) != 0
+		|| zone_entry_is_expired(entry, ctx->uptime_sec)
 		|| !acl_allows_query(ctx->view, entry,
 			&(struct acl_client){q->exchange->peer, q->key},
 			false))

@@ -85,6 +85,7 @@ cut_faults(struct vet *vet, const struct vet_list *zones,
 			zone->entry_ref);
 		entry->zone = entry->options = entry->sources = STORE_NONE;
 		entry->flags &= ZONE_ENTRY_SECONDARY | ZONE_ENTRY_ADDED;
+		entry->expires_sec = 0;
 	}
 	return faults;
 }

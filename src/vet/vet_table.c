@@ -13,8 +13,7 @@
 
 /* ---- entries ----------------------------------------------------------- */
 
-#define ENTRY_FLAGS (ZONE_ENTRY_EXPIRED | ZONE_ENTRY_SECONDARY \
-	| ZONE_ENTRY_ADDED)
+#define ENTRY_FLAGS (ZONE_ENTRY_SECONDARY | ZONE_ENTRY_ADDED)
 
 /* A new zone at the end, all zero; NULL without memory. */
 static struct vet_zone *
@@ -70,25 +69,27 @@ static bool
 vet_belongings(struct vet_part *p, const struct zone_entry *entry,
 	store_ref ref)
 {
-	if ((entry->flags & ~ENTRY_FLAGS) != 0
-		|| (entry->flags & (ZONE_ENTRY_EXPIRED | ZONE_ENTRY_SECONDARY))
-			== ZONE_ENTRY_EXPIRED)
+	if ((entry->flags & ~ENTRY_FLAGS) != 0)
 		return vet_fail(p, VET_ENTRY, ref, "has unknown flags");
 	return (entry->options == STORE_NONE || vet_options(p, entry->options))
 		&& (entry->sources == STORE_NONE
 			|| vet_sources(p, entry->sources));
 }
 
-/* The configuration says anew who may ask. Nobody reads the entry yet, and no
- * other object overlaps it. */
+/* The configuration says anew who may ask, and xfrd when the zone expires: the
+ * clock of that begins with the boot. Nobody reads the entry yet, and no other
+ * object overlaps it. */
 static void
-entry_drop_options(struct vet_part *p, store_ref ref)
+entry_forget(struct vet_part *p, store_ref ref)
 {
 	struct zone_entry *entry = store_edit(
 		store_writer_heap(p->vet->writer), ref);
 
+	/* Pages of a file that are not written stay clean. */
 	if (entry->options != STORE_NONE)
 		entry->options = STORE_NONE;
+	if (entry->expires_sec != 0)
+		entry->expires_sec = 0;
 }
 
 static bool
@@ -117,7 +118,7 @@ vet_entry(struct vet_part *p, store_ref ref)
 	zone->entry_ref = ref;
 	zone->ref = entry->zone;
 	if (!p->vet->only_look)
-		entry_drop_options(p, ref);
+		entry_forget(p, ref);
 	if (!vet_belongings(p, entry, ref)) {
 		/* A fault of this zone, and not of the table. A zone without a
 		 * fault would count as sound, whatever was refused. */

@@ -6,7 +6,7 @@
 #include "zone/sources.h"
 #include "zone/table.h"
 
-#define ZONE_LAYOUT_VERSION 4u
+#define ZONE_LAYOUT_VERSION 5u
 
 uint64_t
 table_layout(void)

@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 
+#include "keep/table_edit.h"
 #include "raw.h"
 #include "store/writer.h"
 
@@ -191,8 +192,7 @@ zones_that_cannot_answer_fail(void **state)
 	struct reply_parts *p;
 
 	world_init(&w);
-	world_add_zone(&w, "example.", raw_zone_text)->flags
-		= ZONE_ENTRY_SECONDARY | ZONE_ENTRY_EXPIRED;
+	world_add_zone(&w, "example.", raw_zone_text)->expires_sec = 1000;
 	world_add_zone(&w, "unloaded.", "")->not_loaded = true;
 	world_start(&w);
 	p = ask_with(&w, &ask);
@@ -201,10 +201,43 @@ zones_that_cannot_answer_fail(void **state)
 	expect_ede(p, EDE_NOT_READY, "Zone is configured but not loaded");
 	done(p);
 	ask.qname = "example.";
+	query_set_time(w.ctx, 0, 1000);
 	p = ask_with(&w, &ask);
 	assert_int_equal(p->flags, 0x8002);
 	expect_ede(p, EDE_INVALID_DATA, "Zone has expired");
 	done(p);
+	world_fini(&w);
+}
+
+/* By the clock of the worker alone: nobody has to tell it. */
+static void
+zone_expires_and_comes_back(void **state)
+{
+	struct ask ask = { .qname = "example.", .type = TYPE_SOA };
+	static const struct {
+		uint32_t expires_sec, now_sec;
+		bool expired;
+	} rows[] = {
+		{0, 0, false}, {0, UINT32_MAX, false}, {1000, 0, false},
+		{1000, 999, false}, {1000, 1000, true}, {1000, 5000, true},
+		{5001, 5000, false}, {1, 5000, true}, {0, 5000, false},
+	};
+	struct world_zone *zone;
+	struct world w;
+
+	world_init(&w);
+	zone = world_add_zone(&w, "example.", raw_zone_text);
+	world_start(&w);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct reply_parts *p;
+
+		table_set_expiry(w.writer, zone->entry, rows[i].expires_sec);
+		query_set_time(w.ctx, 0, rows[i].now_sec);
+		p = ask_with(&w, &ask);
+		expect_rcode(p, rows[i].expired ? RCODE_SERVFAIL
+			: RCODE_NOERROR);
+		done(p);
+	}
 	world_fini(&w);
 }
 
@@ -461,6 +494,7 @@ main(void)
 		cmocka_unit_test(bad_names_are_formerr),
 		cmocka_unit_test(zone_not_served_is_refused),
 		cmocka_unit_test(zones_that_cannot_answer_fail),
+		cmocka_unit_test(zone_expires_and_comes_back),
 		cmocka_unit_test(zone_that_lacks_what_it_must_have_fails),
 		cmocka_unit_test(other_classes_are_refused),
 		cmocka_unit_test(meta_types_without_a_rule_have_no_data),

@@ -308,8 +308,9 @@ zones_that_cannot_be_served_are_not_transferred(void **state)
 	for (unsigned turn = 0; turn < 2; turn++) {
 		client_init(&c, "z.", SMALL);
 		c.zone->not_loaded = turn == 0;
-		c.zone->flags = turn == 0 ? 0 : ZONE_ENTRY_EXPIRED;
+		c.zone->expires_sec = turn == 0 ? 0 : 7;
 		client_start(&c);
+		query_set_time(c.w.ctx, 0, 7);
 		expect_refusal(&c, &ask, RCODE_SERVFAIL);
 		client_fini(&c);
 	}

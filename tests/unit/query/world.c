@@ -321,6 +321,7 @@ world_start(struct world *w)
 		settings_fixture_set_acl(w->writer, zone->entry,
 			zone->query_acl, zone->query_acl_count,
 			zone->provide_acl, zone->provide_acl_count);
+		table_set_expiry(w->writer, zone->entry, zone->expires_sec);
 		if (!zone->not_loaded)
 			table_set_zone(w->writer, zone->entry,
 				world_build_zone(w, zone));

@@ -44,6 +44,7 @@ struct world_zone {
 	struct world_rrs records;
 	bool not_loaded; /* configured, but has no data */
 	uint32_t flags;  /* enum zone_entry_flags */
+	uint32_t expires_sec;
 	const struct acl_element *query_acl;
 	uint32_t query_acl_count;
 	const struct acl_element *provide_acl;

@@ -246,8 +246,8 @@ options_are_the_zones(void **state)
 	assert_int_equal(count, 0);
 	set_lists(ref, acl, 0, 0);
 	assert_int_equal(entry->options, STORE_NONE);
-	table_set_flags(f.writer, ref, ZONE_ENTRY_EXPIRED);
-	assert_int_equal(entry->flags, ZONE_ENTRY_EXPIRED);
+	table_set_flags(f.writer, ref, ZONE_ENTRY_SECONDARY);
+	assert_int_equal(entry->flags, ZONE_ENTRY_SECONDARY);
 	set_lists(ref, acl, 1, 1);
 	assert_int_equal(remove_zone("a."), NSD_OK);
 	assert_int_equal(reclaimed(), before);
@@ -426,7 +426,7 @@ zone_that_is_there_is_adopted(void **state)
 	empty = reclaimed();
 	assert_int_equal(table_add(f.writer, &setup, 1, &ref), NSD_OK);
 	entry = store_get(f.view, ref);
-	table_set_flags(f.writer, ref, ZONE_ENTRY_EXPIRED);
+	table_set_expiry(f.writer, ref, 77);
 	setup.id = 3;
 	setup.flags = ZONE_ENTRY_SECONDARY;
 	assert_int_equal(settings_edit_begin(f.writer, &edit), NSD_OK);
@@ -438,8 +438,8 @@ zone_that_is_there_is_adopted(void **state)
 	settings_edit_end(edit);
 	assert_int_equal(again, ref);
 	assert_int_equal(entry->id, 3);
-	assert_int_equal(entry->flags,
-		ZONE_ENTRY_SECONDARY | ZONE_ENTRY_EXPIRED);
+	assert_int_equal(entry->flags, ZONE_ENTRY_SECONDARY);
+	assert_int_equal(entry->expires_sec, 77);
 	assert_int_equal(entry->options, setup.options);
 	options = store_get(f.view, entry->options);
 	assert_int_equal(options->refs, 1);
