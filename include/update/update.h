@@ -30,6 +30,10 @@ struct zone_update_options {
 	struct zone_limits limits; /* for the RRsets that change, and the types
 				    * of their names: more than that, and
 				    * than before, is an error */
+	/* What is to be removed must be there, and what is to be added must
+	 * not, unless it is removed, too (as for another TTL). None of it may
+	 * come twice (RFC 1995 section 4). */
+	bool exact;
 };
 
 /*
@@ -79,6 +83,7 @@ struct zone_update_result {
  * needs any more are retired: call store_reclaim.
  *
  * NSD_E_ZONE: there are errors; the sink has them.
+ * NSD_E_INEXACT: it was to be exact, and is not.
  * NSD_E_MEMORY: there is no memory, or the store is full.
  * After a failure the served version stays as it is. The transaction is freed
  * in each case. result may be NULL; it is set on success only.

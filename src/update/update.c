@@ -141,6 +141,9 @@ update_run(struct zone_update *u)
 {
 	enum nsd_err err = update_plan(u);
 
+	/* Rather than a finding that comes of it. */
+	if (u->options.exact && u->misfits > 0 && err != NSD_E_MEMORY)
+		return NSD_E_INEXACT;
 	if (err != NSD_OK || !u->effective)
 		return err;
 	err = update_open_share(u->heap, u->old, u->zone.apex, &u->zone.share);
@@ -176,6 +179,7 @@ update_commit(struct zone_update *u, struct diag_sink *sink,
 	err = update_is_sweeping(u) ? NSD_E_AGAIN : update_run(u);
 	if (err == NSD_E_AGAIN) {
 		memset(&u->result, 0, sizeof(u->result));
+		u->misfits = 0;
 		err = update_rebuild(u, false, sink);
 	} else if (err == NSD_OK || err == NSD_E_ZONE) {
 		findings_emit(&findings, 1, NULL, 0, sink);

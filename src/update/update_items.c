@@ -63,12 +63,26 @@ wish_drop_duplicates(struct zone_update *u, struct wish *wish)
 			continue;
 		}
 		u->result.present++;
+		u->misfits++;
 		last = (struct rrbatch_rr *)(uintptr_t)
 			wish->adds[kept - 1].rr; /* the update's own */
 		if (rr->ttl_sec < last->ttl_sec)
 			last->ttl_sec = rr->ttl_sec;
 	}
 	wish->add_count = kept;
+}
+
+/* Removals that come twice stay: the second finds what the first does. */
+static void
+wish_count_twice(struct zone_update *u, const struct wish *wish)
+{
+	for (size_t i = 1; i < wish->remove_count; i++) {
+		const struct item *a = &wish->removes[i - 1];
+		const struct item *b = &wish->removes[i];
+
+		u->misfits += a->key == b->key
+			&& items_compare_rr(a->rr->type, a->rr, b->rr) == 0;
+	}
 }
 
 static int
@@ -116,6 +130,7 @@ wish_make(struct zone_update *u, struct wish *wish, const struct owner *run,
 	items_sort(wish->adds, tmp, wish->add_count);
 	wish_drop_duplicates(u, wish);
 	items_sort(wish->removes, tmp, wish->remove_count);
+	wish_count_twice(u, wish);
 	wish_sort_sets(wish);
 	return NSD_OK;
 }
@@ -274,6 +289,7 @@ part_take_old(struct merge *m, struct part *p, const struct entry_items *e)
 		if (add != NULL) {
 			bool same = rr_is_same(add->rr, rr);
 
+			m->u->misfits += !remove;
 			result->present += same;
 			result->added += !same;
 			result->removed += !same;
@@ -307,8 +323,10 @@ part_count_new(struct merge *m, struct part *p, const struct entry_items *e)
 	at = 0;
 	for (size_t i = 0; i < p->remove_count; i++)
 		if (items_find_equal(e->items, e->count, &at,
-			    p->removes[i].rr) == NULL)
+			    p->removes[i].rr) == NULL) {
 			result->absent++;
+			m->u->misfits++;
+		}
 }
 
 static enum nsd_err
@@ -412,8 +430,10 @@ merge_new_types(struct merge *m, const struct keys *keys)
 			return NSD_E_MEMORY;
 	}
 	for (size_t i = 0; i < wish->remove_count; i++)
-		if (!keys_have(keys, wish->removes[i].key))
+		if (!keys_have(keys, wish->removes[i].key)) {
 			m->u->result.absent++;
+			m->u->misfits++;
+		}
 	for (size_t i = 0; i < wish->set_count; i++)
 		if (!wish->sets[i].found)
 			m->u->result.absent += wish->sets[i].times;

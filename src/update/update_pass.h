@@ -100,6 +100,7 @@ struct zone_update {
 	struct touch *touches; /* in canonical order */
 	size_t touch_count;
 	bool effective; /* something is not as it was */
+	uint64_t misfits; /* changes that an exact update must not have */
 	int64_t rr_delta;
 	int64_t node_delta;
 	int64_t wildcard_delta;

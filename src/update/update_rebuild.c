@@ -267,6 +267,8 @@ update_rebuild(struct zone_update *u, bool always, struct diag_sink *sink)
 	enum nsd_err err = rebuild_merge(&r);
 	store_ref zone;
 
+	if (err == NSD_OK && u->options.exact && u->misfits > 0)
+		err = NSD_E_INEXACT;
 	if (err == NSD_OK && (always || u->result.added > 0
 		|| u->result.removed > 0)) {
 		const struct zone *made;
