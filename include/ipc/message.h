@@ -47,17 +47,31 @@ struct ipc_request {
 /* Changes of a zone, in the file that comes with the message. */
 struct ipc_update {
 	struct ipc_request request;
-	uint64_t len;    /* octets of the file */
+	uint64_t offset; /* in the file: where they begin */
+	uint64_t len;    /* octets */
 };
 
 /* What became of an ipc_update. */
 struct ipc_updated {
 	uint64_t ticket;
-	uint32_t err;    /* enum nsd_err; NSD_E_AGAIN: too many changes wait
-			  * while the zone is compared with its file */
+	uint32_t err;    /* enum nsd_err, see load/load_update.h; NSD_E_AGAIN:
+			  * too many changes wait while the zone is compared
+			  * with its file or built; NSD_E_INEXACT: differences
+			  * do not fit what is served; NSD_E_LIMIT: they are
+			  * too many. Ask for the whole zone after either */
 	uint32_t names;  /* nodes made anew */
 	uint64_t added;  /* records; none if it was done before */
 	uint64_t removed;
+	uint32_t serial; /* of the zone afterwards, if it is loaded */
+	uint32_t loaded; /* not 0: it has a version */
+};
+
+/* When a zone expires. It may be said again at any time. */
+#define IPC_EXPIRY_NEVER UINT64_MAX
+struct ipc_expiry {
+	uint64_t left_msec; /* from now; 0: it has expired;
+			     * IPC_EXPIRY_NEVER */
+	uint8_t apex[255];  /* wire name; the payload ends where it ends */
 };
 
 /* A zone that comes or goes. The payload ends where the text ends. */
@@ -93,6 +107,8 @@ struct ipc_credit {
 
 #define IPC_NONE 0
 #define IPC_ZONE_MIN (offsetof(struct ipc_zone, text) + 2)
+#define IPC_EXPIRY_MIN (offsetof(struct ipc_expiry, apex) + 1)
+#define IPC_EXPIRY_MAX (offsetof(struct ipc_expiry, apex) + 255)
 #define IPC_NOTIFY_MIN (offsetof(struct ipc_notify, message) + 12)
 #define IPC_FDS_MAX 30
 
@@ -139,6 +155,10 @@ struct ipc_credit {
 	X(UPDATED, ROLE_LOADER, ROLE_XFRD, sizeof(struct ipc_updated),       \
 		sizeof(struct ipc_updated), 0, 0,                            \
 		"what became of an UPDATE")                                  \
+	X(EXPIRY, ROLE_XFRD, ROLE_LOADER, IPC_EXPIRY_MIN, IPC_EXPIRY_MAX,    \
+		0, 256,                                                      \
+		"a zone is answered from for so long, and then no more until"\
+		" the next one; to be said again to the next loader")        \
 	X(CHANGE_ZONE, ROLE_XFRD, ROLE_LOADER, IPC_ZONE_MIN,                 \
 		sizeof(struct ipc_zone), 0, 128,                             \
 		"a zone with the options of a pattern is to be served, or"   \

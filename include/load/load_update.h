@@ -1,13 +1,20 @@
 /*
  * load_update.h - changes of a zone that come in a message, for the loader.
  *
- * The file of IPC_UPDATE, all numbers in network order:
+ * The octets in the file of IPC_UPDATE, all numbers in network order:
  *
  *   +0 kind 1, apex (wire name), then for each record
  *      action 1, owner (wire name), TYPE 2, TTL 4, RDLENGTH 2, RDATA
  *
  * Names are whole and uncompressed. Nobody in the server sends one yet:
  * transfers will. Tests have xfrd send them.
+ *
+ * LOAD_UPDATE_WHOLE is a zone as AXFR brings it: all records are added, the SOA
+ * of the apex among them once. Threads read it from the file in the ways of a
+ * zone file, unless it is small. It takes the place of whatever is served.
+ * LOAD_UPDATE_DIFFS is what IXFR brings: one or more versions. Each begins with
+ * the removal of the SOA of the version before it; then come its removals, the
+ * new SOA, its additions (load_versions.h).
  *
  * Each UPDATE that a loader takes is answered by one UPDATED. Those of one zone
  * are answered in order. After the loader's death, what was not answered may
@@ -26,13 +33,21 @@
 #include "base/err.h"
 #include "ipc/message.h"
 #include "load/load_settle.h"
+#include "load/load_text.h"
 #include "load/load_zone.h"
 
 enum load_update_kind {
 	LOAD_UPDATE_CHANGE,      /* of a zone that is served */
 	LOAD_UPDATE_ADD_ZONE,    /* a new one, of the records that are added */
 	LOAD_UPDATE_REMOVE_ZONE, /* no records */
+	LOAD_UPDATE_WHOLE,       /* all records of a zone of the
+				  * configuration */
+	LOAD_UPDATE_DIFFS,       /* what differs between its versions */
 };
+
+/* Octets of differences. They are applied in the loader's loop, at some 4 us a
+ * record: more than this is better built anew from a whole zone. */
+#define LOAD_UPDATE_DIFFS_MAX (16u << 20)
 
 enum load_update_action {
 	LOAD_UPDATE_REMOVE,
@@ -40,18 +55,21 @@ enum load_update_action {
 	LOAD_UPDATE_REMOVE_RRSET, /* TYPE 255: all of the name; no RDATA */
 };
 
-/*
- * Reads the file of a message. It is read and not mapped, because its sender
- * could still change or cut it. *data: gives len octets; free() them.
- * returns NSD_OK; NSD_E_LIMIT: len is over a GiB; NSD_E_MEMORY; NSD_E_SYSTEM:
- * the file cannot be read, or is shorter than len.
- */
-enum nsd_err load_update_read(int fd, uint64_t len, uint8_t **data) MUST_USE;
+/* Reads kind and apex (in lower case; room for NAME_MAX_LEN octets) of the
+ * octets of a message. NSD_E_WIRE: there are none; NSD_E_SYSTEM: they cannot be
+ * read. */
+enum nsd_err load_update_read_head(const struct load_text *text,
+	uint8_t *kind, uint8_t *apex) MUST_USE;
 
-/* Gets the apex of the zone that a file is about, in lower case. apex: has room
- * for NAME_MAX_LEN octets. NSD_E_WIRE: the file does not begin with one. */
-enum nsd_err load_update_get_apex(const uint8_t *data, uint64_t len,
-	uint8_t *apex) MUST_USE;
+/*
+ * Reads the octets of a message. They are read and not mapped, because their
+ * sender could still change or cut them. *data: gives text->len octets; free()
+ * them.
+ * returns NSD_OK; NSD_E_LIMIT: there are too many for that kind; NSD_E_MEMORY;
+ * NSD_E_SYSTEM: the file cannot be read, or has fewer.
+ */
+enum nsd_err load_update_read(const struct load_text *text, uint8_t kind,
+	uint8_t **data) MUST_USE;
 
 /*
  * Of a file that comes again: true if it adds a zone that is there, or removes
@@ -61,17 +79,24 @@ enum nsd_err load_update_get_apex(const uint8_t *data, uint64_t len,
 bool load_update_was_done(const struct load_context *context,
 	const uint8_t *data, uint64_t len) MUST_USE;
 
+/* Fills what UPDATED says of the zone afterwards. apex: in lower case. */
+void load_update_fill(const struct load_context *context,
+	const uint8_t *apex, struct ipc_updated *result);
+
 /*
- * Applies the changes in a file, all or none, and publishes them. Findings go
- * to the log. zones: those of the configuration, by the id of their entry.
+ * Applies the changes in a file (not LOAD_UPDATE_WHOLE), all or none, and
+ * publishes them; of LOAD_UPDATE_DIFFS, all or none of each version. Findings
+ * go to the log. zones: those of the configuration, by the id of their entry.
  * settle: the changed zone is noted there. For the main thread.
  * out: *result but for its ticket. result->err:
- *   NSD_E_AGAIN      a thread reads the zone's version. Try again once its
- *                    result is taken, and before later changes of the zone.
+ *   NSD_E_AGAIN      a thread reads the zone's version, or a new one. Try
+ *                    again once its result is taken, and before later changes
+ *                    of the zone.
  *   NSD_E_WIRE       the file does not have the layout above
  *   NSD_E_NOT_FOUND  no such zone
  *   NSD_E_DENIED     a zone of the configuration is to be removed
  *   NSD_E_ZONE       the zone would break a rule, or is there already
+ *   NSD_E_INEXACT    differences do not fit (load_versions.h)
  *   NSD_E_MEMORY, or others of update/update.h
  */
 void load_update_apply(const struct load_context *context,

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "dns/name.h"
+#include "load/load_text.h"
 
 /* What is over these limits is refused: its sender has to send it again. */
 #define LOAD_WAIT_MAX 1000
@@ -19,8 +20,11 @@
 struct load_change {
 	uint64_t channel; /* of the asker: struct ipc_message */
 	uint64_t ticket;
+	uint8_t kind;          /* enum load_update_kind */
 	uint64_t len;
-	uint8_t *data; /* the file of IPC_UPDATE */
+	uint8_t *data;         /* octets of IPC_UPDATE; or NULL: */
+	struct load_text text; /* they are still in the file; its descriptor
+				* is the change's. -1: none */
 };
 
 struct load_waiting {
@@ -37,6 +41,9 @@ struct load_wait {
 	bool trying; /* those behind passed are to be tried */
 	struct load_waiting *passed; /* NULL: all are */
 };
+
+/* Frees what a change owns. */
+void load_wait_free(const struct load_change *change);
 
 /* Has a change wait. True: its data is taken. False: there is no room, or no
  * memory. apex: in lower case. */

@@ -14,6 +14,7 @@
 #include "zone/zone.h"
 #include "zonefile/zonefile.h"
 
+struct load_text;
 struct store_writer;
 
 /* A zone of the configuration. Its version, and the files that this is from,
@@ -26,9 +27,14 @@ struct load_zone {
 			    * could not be applied */
 	bool busy;         /* a thread reads the published version, which must
 			    * stay; under busy_lock */
-	bool reading;      /* set from before load_read_zone until its result is
-			    * taken; atomic, as is removed */
+	bool reading;      /* from before load_read_zone until its result is
+			    * taken: one file or transfer at a time; atomic, as
+			    * are skipped and removed */
+	bool skipped;      /* a pass has found it reading: its file is still to
+			    * be looked at */
 	bool removed;      /* is not to be read any more: see load_set.h */
+	const struct load_text *transfer; /* to be read, or being read; NULL:
+					   * none */
 };
 
 /* How far a thread is in reading a large zone. The thread writes it, the main
@@ -50,6 +56,8 @@ enum load_outcome {
 	LOAD_ABSENT,    /* a secondary zone that has no file yet */
 	LOAD_REHASHED,  /* only what is in rehashed is to be published */
 	LOAD_AGAIN,     /* its files changed while they were read */
+	LOAD_OLDER,     /* the file of a secondary is older than what it
+			 * serves, which stays */
 };
 
 /* What came of reading a zone. The loader's main thread acts on it. */
@@ -65,6 +73,7 @@ struct load_result {
 	store_ref rehashed;           /* of any other: the served version made
 				       * for another limit (load_rehash.h); or
 				       * none */
+	enum nsd_err err;             /* of a transfer that is LOAD_FAILED */
 	struct diff *diff;            /* of LOAD_SAME and LOAD_DIFFERS: owned */
 	const struct diff_change *changes; /* lent by diff */
 	size_t change_count;
@@ -90,6 +99,8 @@ struct load_context {
 	struct zone_limits limits;   /* of what other servers send */
 	enum load_which which;
 	bool beside_answers;         /* workers serve already */
+	bool of_transfers;           /* not files are read, but what transfers
+				      * have brought */
 	bool timed;                  /* rssac002: log how long loads take */
 	struct load_progress *progress;
 	pthread_mutex_t *busy_lock;  /* for load_zone.busy */
@@ -103,6 +114,14 @@ const struct zone *load_zone_published(const struct store_view *view,
 
 /* True if the zone's primary is another server, to be asked for transfers. */
 bool load_zone_is_secondary(const struct load_zone *zone);
+
+/*
+ * Claims a zone for one reading: of its file by a pass, or of what a transfer
+ * has brought. False: another has it. load_zone_release ends that; true: a pass
+ * has left the zone out meanwhile, so its file is still to be looked at.
+ */
+bool load_zone_claim(struct load_zone *zone, bool pass) MUST_USE;
+bool load_zone_release(struct load_zone *zone);
 
 /* Writes down how far a large zone is. stage: kept. */
 void load_zone_note_progress(struct load_progress *progress,

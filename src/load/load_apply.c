@@ -8,12 +8,14 @@
 
 enum nsd_err
 load_apply_diff(const struct load_context *context,
-	const struct load_result *result, struct zone_update_result *done)
+	const struct load_result *result, const struct zone_limits *limits,
+	struct zone_update_result *done)
 {
 	struct zone_update_options options = {
 		.threads = context->threads_max,
 		.secondary = load_zone_is_secondary(result->zone),
 		.nsec3_iterations_max = context->nsec3_iterations_max,
+		.limits = *limits,
 	};
 	struct diag_sink sink = {.on_diag = NULL};
 	struct zone_update *update;

@@ -18,13 +18,17 @@
 struct first_reading {
 	struct diff *diff;
 	struct zone_plan *plan; /* or NULL */
+	struct load_age *age;
 };
 
 static enum nsd_err
 load_diff_on_sum(void *ctx, const struct rrbatch *batch)
 {
 	const struct first_reading *first = ctx;
+	enum nsd_err err = load_reading_check_age(first->age, batch);
 
+	if (err != NSD_OK)
+		return err;
 	if (first->plan != NULL)
 		parts_plan_add(first->plan, batch);
 	return diff_sum(first->diff, batch);
@@ -46,7 +50,7 @@ load_diff_collect(const struct load_reading *r, struct diff *diff)
 
 	options.on_batch = load_diff_on_collect;
 	options.batch_ctx = diff;
-	err = zonefile_parse(r->path, &options, NULL, &again);
+	err = load_reading_parse(r, &options, NULL, &again);
 	if (err == NSD_OK && !load_files_are_equal(&r->result->files, &again))
 		err = NSD_E_AGAIN;
 	zonefile_result_fini(&again);
@@ -59,14 +63,15 @@ load_diff_collect(const struct load_reading *r, struct diff *diff)
 static enum nsd_err
 load_diff_run(const struct load_reading *r, struct diff *diff)
 {
-	struct first_reading first = {diff, r->plan};
+	struct first_reading first = {diff, r->plan, r->age};
 	struct zonefile_options options = r->options;
 	enum nsd_err err;
 	bool equal;
 
 	options.on_batch = load_diff_on_sum;
 	options.batch_ctx = &first;
-	err = zonefile_parse(r->path, &options, r->sink, &r->result->files);
+	err = load_reading_parse(r, &options, r->sink,
+		&r->result->files);
 	if (err == NSD_E_ZONE) /* it was not read to its end */
 		zonefile_result_fini(&r->result->files);
 	if (err == NSD_OK)
@@ -96,7 +101,10 @@ load_diff_read(const struct load_reading *r, enum load_end *end)
 	err = load_diff_run(r, diff);
 	if (err != NSD_OK) {
 		diff_destroy(diff);
-		return err == NSD_E_LIMIT || err == NSD_E_ZONE ? NSD_OK : err;
+		if (err == NSD_E_DENIED)
+			*end = LOAD_END_OLDER;
+		return err == NSD_E_DENIED || err == NSD_E_LIMIT
+			|| err == NSD_E_ZONE ? NSD_OK : err;
 	}
 	*end = LOAD_END_DONE;
 	r->result->outcome = r->result->change_count > 0 ? LOAD_DIFFERS

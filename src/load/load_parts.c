@@ -17,8 +17,10 @@
 static enum nsd_err
 load_parts_on_plan(void *ctx, const struct rrbatch *batch)
 {
-	parts_plan_add(ctx, batch);
-	return NSD_OK;
+	const struct load_reading *r = ctx;
+
+	parts_plan_add(r->plan, batch);
+	return load_reading_check_age(r->age, batch);
 }
 
 static enum nsd_err
@@ -47,7 +49,7 @@ load_parts_read_range(const struct load_reading *r, struct zone_parts *parts)
 	options.wants_ctx = parts;
 	options.on_progress = NULL;
 	options.piece_size = PIECE_SIZE;
-	err = zonefile_parse(r->path, &options, NULL, &again);
+	err = load_reading_parse(r, &options, NULL, &again);
 	if ((err == NSD_OK || err == NSD_E_SYNTAX)
 		&& !load_files_are_equal(&r->result->files, &again))
 		err = NSD_E_AGAIN;
@@ -85,8 +87,8 @@ load_parts_plan(const struct load_reading *r)
 	parts_plan_reset(r->plan);
 	load_findings_restart(r->sink);
 	options.on_batch = load_parts_on_plan;
-	options.batch_ctx = r->plan;
-	return zonefile_parse(r->path, &options, r->sink, &r->result->files);
+	options.batch_ctx = (void *)(uintptr_t)r;
+	return load_reading_parse(r, &options, r->sink, &r->result->files);
 }
 
 static enum nsd_err
@@ -122,6 +124,10 @@ load_parts_read(const struct load_reading *r, enum load_end *end)
 	assert(r->plan != NULL);
 	*end = LOAD_END_NOT_IN_PARTS;
 	err = load_parts_read_all(r, end);
+	if (err == NSD_E_DENIED) {
+		*end = LOAD_END_OLDER;
+		return NSD_OK;
+	}
 	/* Some see only in a range that the zone is not one for parts. */
 	return err == NSD_E_LIMIT ? NSD_OK : err;
 }

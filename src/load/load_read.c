@@ -12,22 +12,18 @@
 #include "base/log.h"
 #include "build/build.h"
 #include "load/load_deaths.h"
-#include "load/load_diff.h"
 #include "load/load_files.h"
 #include "load/load_findings.h"
-#include "load/load_parts.h"
 #include "load/load_read.h"
+#include "load/load_reading.h"
 #include "load/load_rehash.h"
-#include "load/load_room.h"
-#include "load/load_stream.h"
+#include "load/load_transfer.h"
+#include "load/load_ways.h"
 #include "store/writer.h"
 #include "zone/sources.h"
 
 /* From this many octets on, several threads read a zone file faster. */
 #define LARGE_FILE (8u << 20)
-/* From this many records on, a zone is compared with its file. A smaller one is
- * built anew in the same time. */
-#define COMPARE_RECORDS 1000u
 #define DEFAULT_TTL_SEC 3600
 
 /* ---- whether ------------------------------------------------------------- */
@@ -57,134 +53,6 @@ read_is_due(const struct load_context *context, const struct load_zone *zone,
 
 /* ---- how ----------------------------------------------------------------- */
 
-/* Chooses the way to read a file, and sets *served to the published version. A
- * version that is compared stays: the zone is busy from here on. */
-static enum load_way
-read_choose_way(const struct load_context *context, struct load_zone *zone,
-	bool large, const struct zone **served)
-{
-	bool comparable;
-
-	pthread_mutex_lock(context->busy_lock);
-	*served = load_zone_published(store_writer_view(context->writer),
-		zone);
-	comparable = *served != NULL && (*served)->rr_count >= COMPARE_RECORDS;
-	zone->busy = comparable;
-	pthread_mutex_unlock(context->busy_lock);
-	if (comparable && !zone->whole)
-		return LOAD_WAY_COMPARE;
-	if (!large)
-		return LOAD_WAY_WHOLE;
-	return *served != NULL ? LOAD_WAY_PARTS : LOAD_WAY_STREAM;
-}
-
-static void
-read_on_parse(void *ctx, uint64_t done, uint64_t total)
-{
-	load_zone_note_progress(ctx, "reading", done, total);
-}
-
-static void
-read_tell_no_room(const struct load_reading *r)
-{
-	char text[LOAD_ROOM_TEXT_MAX];
-
-	load_room_explain(r->context->writer, r->lacks, text);
-	diag_emit(r->sink, DIAG_ERROR, NULL, 0, 0, "zone %s: no room: %s",
-		r->zone->conf->name, text);
-}
-
-static enum nsd_err
-read_build(const struct load_reading *r)
-{
-	const struct zonefile_result *files = &r->result->files;
-	const char **names = zonefile_list_names(files);
-	struct zone_build_input input;
-	enum nsd_err err = NSD_E_MEMORY;
-
-	if (names != NULL) {
-		load_zone_fill_input(r->context, r->zone, files, names,
-			&input);
-		input.batches = files->batches;
-		if (r->options.threads <= 1) {
-			input.threads = 1;
-			input.on_progress = NULL;
-		}
-		err = build_zone(&input, r->context->writer, r->heap, r->sink,
-			&r->result->built);
-	}
-	if (err == NSD_E_MEMORY)
-		read_tell_no_room(r);
-	free(names);
-	return err;
-}
-
-/* Builds the zone from all records at once. */
-static enum nsd_err
-read_whole(const struct load_reading *r)
-{
-	struct zonefile_result *files = &r->result->files;
-	/* A file that was read to its end before has had its findings told. */
-	struct diag_sink *sink = files->source_count > 0 ? NULL : r->sink;
-	enum nsd_err err;
-
-	zonefile_result_fini(files);
-	if (sink != NULL)
-		load_findings_restart(sink);
-	err = zonefile_parse(r->path, &r->options, sink, files);
-	if (err == NSD_OK)
-		err = read_build(r);
-	else if (err == NSD_E_MEMORY)
-		read_tell_no_room(r);
-	rrbatch_destroy_all(files->batches);
-	files->batches = NULL;
-	if (err == NSD_OK)
-		r->result->outcome = LOAD_BUILT;
-	return err;
-}
-
-/* Reads without having all records in memory. *way: which one is left when it
- * turns out that the chosen one does not do; else as before. */
-static enum nsd_err
-read_lean(const struct load_reading *r, enum load_way *way)
-{
-	enum load_end end = LOAD_END_DONE;
-	enum nsd_err err = NSD_OK;
-
-	if (*way == LOAD_WAY_COMPARE)
-		err = load_diff_read(r, &end);
-	if (err == NSD_OK && end == LOAD_END_NOT_COMPARED)
-		*way = r->plan != NULL ? LOAD_WAY_PARTS : LOAD_WAY_WHOLE;
-	if (err == NSD_OK && *way == LOAD_WAY_PARTS)
-		err = load_parts_read(r, &end);
-	if (err == NSD_OK && *way == LOAD_WAY_STREAM)
-		err = load_stream_read(r, &end);
-	if (err == NSD_OK && (end == LOAD_END_NOT_IN_PARTS
-			|| end == LOAD_END_NOT_STREAMED))
-		*way = LOAD_WAY_WHOLE;
-	if (err == NSD_E_MEMORY)
-		read_tell_no_room(r);
-	return err;
-}
-
-static enum nsd_err
-read_in_way(struct load_reading *r, enum load_way way, bool large)
-{
-	enum nsd_err err;
-
-	/* The plan is made in the same reading as the comparison. */
-	if (large && (way == LOAD_WAY_COMPARE || way == LOAD_WAY_PARTS)
-		&& parts_plan_create(r->zone->conf->wire, &r->plan) != NSD_OK) {
-		read_tell_no_room(r);
-		return NSD_E_MEMORY;
-	}
-	err = read_lean(r, &way);
-	parts_plan_destroy(r->plan);
-	if (err == NSD_OK && way == LOAD_WAY_WHOLE)
-		err = read_whole(r);
-	return err;
-}
-
 /* Reads the file; what there is to say is said in the log. */
 static void
 read_file(const struct load_context *context, struct load_zone *zone,
@@ -202,7 +70,7 @@ read_file(const struct load_context *context, struct load_zone *zone,
 			.threads = large ? context->threads_max : 1,
 			.secondary = load_zone_is_secondary(zone),
 			.only_files = true,
-			.on_progress = large ? read_on_parse : NULL,
+			.on_progress = large ? load_ways_on_parse : NULL,
 			.progress_ctx = context->progress,
 		},
 		.heap = heap,
@@ -210,19 +78,17 @@ read_file(const struct load_context *context, struct load_zone *zone,
 		.lacks = store_count_lacks(context->writer),
 		.result = result,
 	};
-	enum load_way way;
 	enum nsd_err err;
 
 	load_findings_init(&findings);
 	log_at(5, LOG_LEVEL_INFO, "zone %s zonec_read(%s)", zone->conf->name,
 		path);
-	way = read_choose_way(context, zone, large, &r.served);
-	err = read_in_way(&r, way, large);
-	if (err == NSD_OK) {
+	err = load_ways_run(&r, large);
+	if (err == NSD_OK && result->outcome != LOAD_OLDER) {
 		load_findings_log_warnings(&findings, zone->conf->name, path);
 	} else if (err == NSD_E_AGAIN) {
 		result->outcome = LOAD_AGAIN;
-	} else {
+	} else if (err != NSD_OK) {
 		result->outcome = LOAD_FAILED;
 		result->blameless = err == NSD_E_MEMORY || err == NSD_E_SYSTEM;
 		result->crowded = err == NSD_E_MEMORY && r.served != NULL
@@ -375,11 +241,14 @@ load_read_zone(const struct load_context *context, struct load_zone *zone,
 	result->outcome = LOAD_UNCHANGED;
 	if (context->timed)
 		result->begun_msec = clock_now_msec();
-	/* This side sets reading and then looks at removed, load_set_remove
-	 * does the opposite: one of the two sees the other. */
-	__atomic_store_n(&zone->reading, true, __ATOMIC_SEQ_CST);
+	if (context->of_transfers) {
+		load_transfer_read(context, zone, heap, large, result);
+		return;
+	}
+	if (!load_zone_claim(zone, true))
+		return;
 	if (!__atomic_load_n(&zone->removed, __ATOMIC_SEQ_CST))
 		read_zone(context, zone, heap, large, result);
 	if (result->outcome == LOAD_UNCHANGED || result->outcome == LOAD_LARGE)
-		__atomic_store_n(&zone->reading, false, __ATOMIC_SEQ_CST);
+		(void)load_zone_release(zone);
 }

@@ -1,10 +1,12 @@
-/* load_reading.h - one zone file while it is read, and the ways to read it. */
+/* load_reading.h - one zone file, or what a transfer has brought, while it is
+ * read; and the ways to read it. */
 #ifndef LOAD_LOAD_READING_H
 #define LOAD_LOAD_READING_H
 
 #include "base/diag.h"
 #include "base/err.h"
 #include "build/parts.h"
+#include "load/load_text.h"
 #include "load/load_zone.h"
 
 struct store_heap;
@@ -25,8 +27,18 @@ enum load_end {
 				  * only a build reports with file and line */
 	LOAD_END_NOT_IN_PARTS,   /* not a zone for that (build/parts.h), or a
 				  * file that can be read only once */
+	LOAD_END_OLDER,          /* its SOA is older than what is served; the
+				  * rest of it was not read */
 	LOAD_END_NOT_STREAMED,   /* the file is in no order, or not a zone for
 				  * that (build/stream.h) */
+};
+
+/* What a secondary serves is never taken back: its file may be older than what
+ * a transfer has brought since. */
+struct load_age {
+	const uint8_t *apex;
+	uint32_t served; /* serial */
+	bool wanted;     /* the SOA of the file was not seen yet */
 };
 
 /* A file that is being read. All is borrowed. */
@@ -34,6 +46,9 @@ struct load_reading {
 	const struct load_context *context;
 	struct load_zone *zone;
 	const char *path;
+	const struct load_text *text; /* is read in place of the file at path;
+				       * NULL: none */
+	struct load_age *age;
 	const struct zone *served; /* the published version, which stays while
 				    * zone->busy; NULL: none */
 	struct zone_plan *plan;    /* NULL: is not to be built in parts */
@@ -43,5 +58,15 @@ struct load_reading {
 	uint32_t lacks; /* store_count_lacks when it began */
 	struct load_result *result; /* files: empty before the first reading */
 };
+
+/* Reads the file or the text once: as zonefile_parse. */
+enum nsd_err load_reading_parse(const struct load_reading *r,
+	const struct zonefile_options *options, struct diag_sink *sink,
+	struct zonefile_result *files) MUST_USE;
+
+/* Looks for the SOA in the next batch. NSD_E_DENIED: the file is older than
+ * what is served (RFC 1982 section 3.2). */
+enum nsd_err load_reading_check_age(struct load_age *age,
+	const struct rrbatch *batch) MUST_USE;
 
 #endif

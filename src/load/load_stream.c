@@ -9,9 +9,10 @@
 #include "load/load_stream.h"
 #include "zonefile/order.h"
 
-/* About how many octets of a file make a record. A build has as many threads as
- * its records are worth. */
+/* About how many octets of a file, and of a transfer, make a record. A build
+ * has as many threads as its records are worth. */
 #define RECORD_OCTETS 80u
+#define TEXT_RECORD_OCTETS 50u
 
 /* Octets of the file in all pieces that threads parse or have parsed. */
 #define PIECES_MAX ((size_t)8 << 20)
@@ -21,9 +22,10 @@
 struct load_streaming {
 	struct rrbatch_pool *pool;
 	struct zone_stream *stream; /* NULL: given up */
+	bool is_file;
 };
 
-/* If the stream gives up, the file is still read to its end: what is wrong with
+/* If the stream gives up, a file is still read to its end: what is wrong with
  * it is told once. */
 static enum nsd_err
 load_stream_on_batch(void *ctx, struct rrbatch *batch)
@@ -40,7 +42,7 @@ load_stream_on_batch(void *ctx, struct rrbatch *batch)
 		return NSD_OK;
 	stream_abandon(s->stream);
 	s->stream = NULL;
-	return err == NSD_E_LIMIT ? NSD_OK : err;
+	return err == NSD_E_LIMIT && s->is_file ? NSD_OK : err;
 }
 
 /* Large pieces cost less, but each thread has two. */
@@ -64,7 +66,7 @@ load_stream_parse(const struct load_reading *r, struct load_streaming *s)
 	options.batch_ctx = s;
 	options.pool = s->pool;
 	options.piece_size = load_stream_piece_size(options.threads);
-	err = zonefile_parse(r->path, &options, r->sink, &r->result->files);
+	err = load_reading_parse(r, &options, r->sink, &r->result->files);
 	/* Else malloc would keep what the parser has freed. */
 	platform_heap_trim();
 	return err;
@@ -87,25 +89,42 @@ load_stream_finish(const struct load_reading *r, struct load_streaming *s)
 	return err;
 }
 
+/* False: the file is in no order, or not there. Primaries mostly send names in
+ * order; if not, that is seen early, and the build is given up. */
+static bool
+load_stream_expect(const struct load_reading *r, uint64_t *records)
+{
+	struct stat st;
+
+	if (r->text != NULL) {
+		*records = r->text->len / TEXT_RECORD_OCTETS;
+		return true;
+	}
+	if (stat(r->path, &st) == -1 || !order_is_likely(r->path))
+		return false;
+	*records = (uint64_t)st.st_size / RECORD_OCTETS;
+	return true;
+}
+
 enum nsd_err
 load_stream_read(const struct load_reading *r, enum load_end *end)
 {
-	struct load_streaming s = {NULL, NULL};
+	struct load_streaming s = {.is_file = r->text == NULL};
 	struct zone_build_input input;
 	struct zonefile_result none = {0};
 	const char *name;
-	struct stat st;
+	uint64_t records;
 	enum nsd_err err;
 
 	*end = LOAD_END_NOT_STREAMED;
-	if (stat(r->path, &st) == -1 || !order_is_likely(r->path))
+	if (!load_stream_expect(r, &records))
 		return NSD_OK;
 	s.pool = rrbatch_pool_create();
 	if (s.pool == NULL)
 		return NSD_E_MEMORY;
 	load_zone_fill_input(r->context, r->zone, &none, &name, &input);
-	err = stream_begin(&input, (uint64_t)st.st_size / RECORD_OCTETS, 0,
-		r->context->writer, r->heap, &s.stream);
+	err = stream_begin(&input, records, 0, r->context->writer, r->heap,
+		&s.stream);
 	if (err == NSD_OK)
 		err = load_stream_parse(r, &s);
 	if (err == NSD_OK && s.stream != NULL) {

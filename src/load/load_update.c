@@ -3,20 +3,20 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/octets.h"
 #include "build/build.h"
 #include "dns/name.h"
-#include "dns/rdata.h"
 #include "dns/rrbatch.h"
-#include "dns/rrtype.h"
 #include "keep/release.h"
 #include "keep/table_edit.h"
+#include "load/load_expiry.h"
 #include "load/load_leave.h"
+#include "load/load_records.h"
 #include "load/load_room.h"
 #include "load/load_update.h"
+#include "load/load_versions.h"
 #include "store/writer.h"
 #include "update/update.h"
 #include "zone/table.h"
@@ -35,55 +35,10 @@ struct update_file {
 	struct load_settle *settle;
 };
 
-struct update_record {
-	uint8_t action;
-	uint8_t owner[NAME_MAX_LEN];
-	struct zone_rr rr;
-};
-
 static void
 update_on_diag(struct diag_sink *sink, const struct diag *d)
 {
 	log_write(log_diag_level(d), "update: %s", d->text);
-}
-
-/* True if the record has the layout of its type: what is packed relies on it.
- * Values that break a rule are the sender's affair. */
-static bool
-update_check(const struct update_record *record)
-{
-	const struct zone_rr *rr = &record->rr;
-	const char *why;
-
-	if (record->action == LOAD_UPDATE_REMOVE_RRSET)
-		return rr->rdlen == 0;
-	return !rrtype_is_meta(rr->type)
-		&& rdata_check(rr->type, rr->rdata, rr->rdlen, &why)
-		!= NSD_E_WIRE;
-}
-
-/* Reads the next record. False at the end, or if there is no record: then the
- * cursor has failed. */
-static bool
-update_read(struct update_file *f, struct update_record *record)
-{
-	struct cursor *c = &f->cursor;
-	size_t len;
-
-	if (c->failed || cursor_left(c) == 0)
-		return false;
-	record->action = cursor_read_u8(c);
-	if (name_read_uncompressed(c, record->owner, &len) != NSD_OK)
-		return false;
-	name_lower(record->owner);
-	record->rr.owner = record->owner;
-	record->rr.type = cursor_read_u16(c);
-	record->rr.ttl_sec = cursor_read_u32(c);
-	record->rr.rdlen = cursor_read_u16(c);
-	record->rr.rdata = cursor_read_octets(c, record->rr.rdlen);
-	if (!c->failed && !update_check(record))
-		c->failed = true;
-	return !c->failed;
 }
 
 /* ---- a zone that is served ---------------------------------------------- */
@@ -109,12 +64,14 @@ update_find_entry(const struct update_file *f, store_ref *entry)
 	if (table_find_apex(view, f->apex, entry) != NSD_OK)
 		return NSD_E_NOT_FOUND;
 	zone = update_get_configured(f, *entry);
-	/* busy: a thread reads the version that would change. */
-	return zone != NULL && zone->busy ? NSD_E_AGAIN : NSD_OK;
+	/* A thread reads the version that would change, or one that takes its
+	 * place. */
+	return zone != NULL && (zone->busy || zone->transfer != NULL)
+		? NSD_E_AGAIN : NSD_OK;
 }
 
 static enum nsd_err
-update_note(struct zone_update *update, const struct update_record *record)
+update_note(struct zone_update *update, const struct load_record *record)
 {
 	switch (record->action) {
 	case LOAD_UPDATE_REMOVE:
@@ -139,7 +96,7 @@ update_change(struct update_file *f)
 	};
 	struct zone_update_result result;
 	const struct load_zone *zone;
-	struct update_record record;
+	struct load_record record;
 	struct zone_update *update;
 	store_ref entry;
 	enum nsd_err err = update_find_entry(f, &entry);
@@ -151,7 +108,7 @@ update_change(struct update_file *f)
 	err = update_begin(f->context->writer, entry, &options, &update);
 	if (err != NSD_OK)
 		return err;
-	while (err == NSD_OK && update_read(f, &record))
+	while (err == NSD_OK && load_records_next(&f->cursor, &record))
 		err = update_note(update, &record);
 	if (err == NSD_OK && f->cursor.failed)
 		err = NSD_E_WIRE;
@@ -169,15 +126,45 @@ update_change(struct update_file *f)
 	return err;
 }
 
+/* Differences are for zones of the configuration alone. */
+static enum nsd_err
+update_apply_versions(struct update_file *f)
+{
+	struct load_versions v = {
+		.context = f->context,
+		.apex = f->apex,
+		.sink = &f->sink,
+	};
+	size_t len = cursor_left(&f->cursor);
+	const struct load_zone *zone;
+	enum nsd_err err = update_find_entry(f, &v.entry);
+
+	if (err != NSD_OK)
+		return err;
+	zone = update_get_configured(f, v.entry);
+	if (zone == NULL)
+		return NSD_E_NOT_FOUND;
+	v.secondary = load_zone_is_secondary(zone);
+	err = load_versions_apply(&v, cursor_read_octets(&f->cursor, len),
+		len);
+	f->result->added = v.done.added;
+	f->result->removed = v.done.removed;
+	f->result->names = (uint32_t)v.done.names;
+	load_settle_add(f->settle, v.entry);
+	if (err == NSD_OK)
+		load_expiry_end(f->context, v.entry);
+	return err;
+}
+
 /* ---- a zone that comes or goes ------------------------------------------ */
 
 static enum nsd_err
 update_collect(struct update_file *f, struct rrbatch *batch)
 {
-	struct update_record record;
+	struct load_record record;
 	enum nsd_err err = NSD_OK;
 
-	while (err == NSD_OK && update_read(f, &record)) {
+	while (err == NSD_OK && load_records_next(&f->cursor, &record)) {
 		struct rrbatch_rr head = {
 			.ttl_sec = record.rr.ttl_sec,
 			.type = record.rr.type,
@@ -262,26 +249,20 @@ update_remove_zone(struct update_file *f)
 
 /* ---- the file ----------------------------------------------------------- */
 
-static enum nsd_err
-update_read_head(struct cursor *c, uint8_t *kind, uint8_t *apex)
-{
-	size_t apex_len;
-
-	*kind = cursor_read_u8(c);
-	if (name_read_uncompressed(c, apex, &apex_len) != NSD_OK)
-		return NSD_E_WIRE;
-	name_lower(apex);
-	return NSD_OK;
-}
-
 enum nsd_err
-load_update_get_apex(const uint8_t *data, uint64_t len, uint8_t *apex)
+load_update_read_head(const struct load_text *text, uint8_t *kind,
+	uint8_t *apex)
 {
+	uint8_t head[LOAD_HEAD_MAX];
+	size_t len = text->len < sizeof(head) ? (size_t)text->len
+					      : sizeof(head);
 	struct cursor cursor;
-	uint8_t kind;
+	enum nsd_err err = load_text_read(text, 0, head, len);
 
-	cursor_init(&cursor, data, len);
-	return update_read_head(&cursor, &kind, apex);
+	if (err != NSD_OK)
+		return err;
+	cursor_init(&cursor, head, len);
+	return load_records_read_head(&cursor, kind, apex);
 }
 
 bool
@@ -295,7 +276,7 @@ load_update_was_done(const struct load_context *context, const uint8_t *data,
 	store_ref ref;
 
 	cursor_init(&cursor, data, len);
-	if (update_read_head(&cursor, &kind, apex) != NSD_OK)
+	if (load_records_read_head(&cursor, &kind, apex) != NSD_OK)
 		return false;
 	if (table_find_apex(view, apex, &ref) != NSD_OK)
 		return kind == LOAD_UPDATE_REMOVE_ZONE;
@@ -308,7 +289,7 @@ static enum nsd_err
 update_run(struct update_file *f, const uint8_t *data, size_t len)
 {
 	cursor_init(&f->cursor, data, len);
-	if (update_read_head(&f->cursor, &f->kind, f->apex) != NSD_OK)
+	if (load_records_read_head(&f->cursor, &f->kind, f->apex) != NSD_OK)
 		return NSD_E_WIRE;
 	switch (f->kind) {
 	case LOAD_UPDATE_CHANGE:
@@ -317,6 +298,8 @@ update_run(struct update_file *f, const uint8_t *data, size_t len)
 		return update_add_zone(f);
 	case LOAD_UPDATE_REMOVE_ZONE:
 		return update_remove_zone(f);
+	case LOAD_UPDATE_DIFFS:
+		return update_apply_versions(f);
 	default:
 		return NSD_E_WIRE;
 	}
@@ -333,25 +316,41 @@ update_tell_no_room(const struct update_file *f, uint32_t lacks)
 }
 
 enum nsd_err
-load_update_read(int fd, uint64_t len, uint8_t **data)
+load_update_read(const struct load_text *text, uint8_t kind, uint8_t **data)
 {
-	uint64_t at = 0;
+	enum nsd_err err;
 
-	if (len > LEN_MAX)
+	if (text->len > (kind == LOAD_UPDATE_DIFFS ? LOAD_UPDATE_DIFFS_MAX
+						   : LEN_MAX))
 		return NSD_E_LIMIT;
-	*data = malloc(len + 1);
+	*data = malloc(text->len + 1);
 	if (*data == NULL)
 		return NSD_E_MEMORY;
-	while (at < len) {
-		ssize_t n = pread(fd, *data + at, len - at, (off_t)at);
+	err = load_text_read(text, 0, *data, text->len);
+	if (err != NSD_OK)
+		free(*data);
+	return err;
+}
 
-		if (n <= 0) {
-			free(*data);
-			return NSD_E_SYSTEM;
-		}
-		at += (uint64_t)n;
-	}
-	return NSD_OK;
+void
+load_update_fill(const struct load_context *context, const uint8_t *apex,
+	struct ipc_updated *result)
+{
+	const struct store_view *view = store_writer_view(context->writer);
+	const struct zone_entry *entry;
+	const struct zone *zone;
+	store_ref ref;
+
+	result->loaded = 0;
+	result->serial = 0;
+	if (table_find_apex(view, apex, &ref) != NSD_OK)
+		return;
+	entry = store_get(view, ref);
+	if (entry->zone == STORE_NONE)
+		return;
+	zone = store_get(view, entry->zone);
+	result->loaded = 1;
+	result->serial = zone->serial;
 }
 
 void

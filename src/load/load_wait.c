@@ -4,10 +4,19 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dns/name.h"
 #include "load/load_turn.h"
 #include "load/load_wait.h"
+
+void
+load_wait_free(const struct load_change *change)
+{
+	free(change->data);
+	if (change->text.fd != -1)
+		close(change->text.fd);
+}
 
 bool
 load_wait_add(struct load_wait *wait, const uint8_t *apex,
@@ -72,7 +81,7 @@ wait_remove_next(struct load_wait *wait)
 	assert(wait->count > 0 && wait->octets >= one->change.len);
 	wait->count--;
 	wait->octets -= one->change.len;
-	free(one->change.data);
+	load_wait_free(&one->change);
 	free(one);
 }
 

@@ -21,6 +21,27 @@ load_zone_is_secondary(const struct load_zone *zone)
 	return zone->conf->options->request_xfr.count > 0;
 }
 
+/* A pass says that it skips the zone before it tries to claim it: else the
+ * other could release it in between, and nobody would look at the file. */
+bool
+load_zone_claim(struct load_zone *zone, bool pass)
+{
+	if (pass)
+		__atomic_store_n(&zone->skipped, true, __ATOMIC_SEQ_CST);
+	if (__atomic_exchange_n(&zone->reading, true, __ATOMIC_SEQ_CST))
+		return false;
+	if (pass)
+		__atomic_store_n(&zone->skipped, false, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+bool
+load_zone_release(struct load_zone *zone)
+{
+	__atomic_store_n(&zone->reading, false, __ATOMIC_SEQ_CST);
+	return __atomic_exchange_n(&zone->skipped, false, __ATOMIC_SEQ_CST);
+}
+
 void
 load_zone_note_progress(struct load_progress *p, const char *stage,
 	uint64_t done, uint64_t total)
@@ -51,4 +72,6 @@ load_zone_fill_input(const struct load_context *context,
 		.on_progress = load_zone_on_build,
 		.progress_ctx = context->progress,
 	};
+	if (context->of_transfers)
+		input->limits = context->limits;
 }

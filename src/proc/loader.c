@@ -36,9 +36,11 @@ loader_on_stop(struct role *role)
 	loader->stopping = true;
 	if (loader->pool != NULL)
 		load_pool_cancel(loader->pool);
-	else
-		role_stop(role);
+	if (loader->transfers.pool != NULL)
+		load_pool_cancel(loader->transfers.pool);
+	loader_end_threads(loader);
 }
+
 
 /*
  * A store that outlasts the server is closed at main's word only: else others
@@ -91,6 +93,7 @@ loader_on_database(struct role *role, const struct ipc_message *m)
 	X(RELOAD, loader_on_reload)                                          \
 	X(DATABASE, loader_on_database)                                      \
 	X(UPDATE, loader_on_update)                                          \
+	X(EXPIRY, loader_on_expiry)                                          \
 	X(CHANGE_ZONE, loader_on_change_zone)
 
 static void (*const loader_handlers[IPC_TYPE_COUNT])(struct role *role,
@@ -218,6 +221,7 @@ loader_init_events(struct loader *loader)
 		{&loader->progress_event, loader_on_progress, EV_PERSIST},
 		{&loader->reclaim_event, loader_on_reclaim, 0},
 		{&loader->results_event, loader_on_more_results, 0},
+		{&loader->transfers_event, loader_on_transfers, 0},
 		{&loader->updates_event, loader_on_updates, 0},
 		{&loader->again_event, loader_on_again, 0},
 		{&loader->idle_event, loader_on_idle, 0},
@@ -340,7 +344,7 @@ loader_main(const struct role_start *start)
 	role_send(&loader->role, IPC_LISTED, NULL, 0);
 	loader_start_first_pass(loader);
 	role_run(&loader->role);
-	if (loader->stopping && loader->pool == NULL
+	if (loader->stopping && !loader_has_threads(loader)
 		&& loader->close != LOADER_CLOSE_NONE)
 		loader_close(loader);
 	/* Else threads may be at work: the kernel takes it all down. */

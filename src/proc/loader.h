@@ -50,6 +50,18 @@ struct loader_kinds {
 	struct zone_measuring measuring;
 };
 
+/* Whole zones that transfers have brought: see loader_transfers.c. */
+struct loader_transfers {
+	struct loader_transfer *waiting; /* for the next threads */
+	size_t waiting_count;
+	struct loader_transfer *working; /* in pool */
+	struct load_pool *pool;          /* threads that read todo; or NULL */
+	struct load_result *results;     /* of the pool, not looked at yet */
+	struct load_zone **todo;
+	struct load_context context;
+	struct load_progress progress;
+};
+
 struct loader {
 	struct role role;
 	struct store_writer *writer;
@@ -81,6 +93,8 @@ struct loader {
 	bool crowded; /* in the pass, a version had no room beside the one
 		       * that is served */
 
+	struct loader_transfers transfers;
+
 	/* What can wait, a little at a time. */
 	struct load_settle settle;
 	struct load_wait wait; /* changes of zones that are busy */
@@ -93,6 +107,7 @@ struct loader {
 
 	struct event *progress_event;
 	struct event *results_event;
+	struct event *transfers_event;
 	struct event *updates_event;
 	struct event *reclaim_event;
 	struct event *again_event;
@@ -100,6 +115,21 @@ struct loader {
 	struct event *tidy_event;
 	struct event *alone_event; /* SIGTERM has come, and STOP has not */
 };
+
+/* True if threads read zones: what they look at must stay. */
+static inline bool
+loader_has_threads(const struct loader *loader)
+{
+	return loader->pool != NULL || loader->transfers.pool != NULL;
+}
+
+/* The loader is to end: it does, if all threads are done. */
+static inline void
+loader_end_threads(struct loader *loader)
+{
+	if (!loader_has_threads(loader))
+		role_stop(&loader->role);
+}
 
 /* ---- loader_pass.c: passes over the zones -------------------------------- */
 
@@ -118,6 +148,11 @@ void loader_on_progress(evutil_socket_t fd, short what, void *arg);
  * own. */
 void loader_push_again(struct loader *loader, struct load_zone *zone,
 	int wait_sec);
+/* Publishes a result that is LOAD_SAME, LOAD_DIFFERS or LOAD_BUILT. updated: of
+ * a transfer, its counts are set; NULL: it is from a file. After a failure the
+ * zone is as before. */
+enum nsd_err loader_publish(struct loader *loader,
+	const struct load_result *result, struct ipc_updated *updated) MUST_USE;
 /* Publishes what came of reading a zone, or says why not. Frees what the result
  * owns, and not the result. */
 void loader_take_result(struct loader *loader, struct load_result *result);
@@ -142,10 +177,9 @@ void loader_on_tidy(evutil_socket_t fd, short what, void *arg);
 
 /* ---- loader_updates.c: changes of zones ---------------------------------- */
 
-/* The message UPDATE. */
+/* The messages UPDATE and EXPIRY. */
 void loader_on_update(struct role *role, const struct ipc_message *m);
-/* A zone is no longer busy: has the changes applied that waited for it. */
-void loader_retry_updates(struct loader *loader);
+void loader_on_expiry(struct role *role, const struct ipc_message *m);
 /* Applies some changes that wait. False: no more can be applied now. */
 bool loader_step_updates(struct loader *loader);
 /* Answers can be sent again, or nobody waits for them any more. */
@@ -153,6 +187,26 @@ void loader_on_peer(struct role *role, struct peer *peer);
 void loader_on_peer_gone(struct role *role, struct peer *peer);
 /* A timer. */
 void loader_on_updates(evutil_socket_t fd, short what, void *arg);
+
+/* ---- loader_wait.c: changes that wait, and answers ----------------------- */
+
+/* A zone is no longer busy: has the changes applied that waited for it. */
+void loader_retry_updates(struct loader *loader);
+/* Answers the UPDATE that has come with a ticket on a channel, and sets what is
+ * left of *result. apex: in lower case. */
+void loader_answer_update(struct loader *loader,
+	const struct load_change *change, const uint8_t *apex,
+	struct ipc_updated *result);
+
+/* ---- loader_transfers.c: whole zones that transfers have brought --------- */
+
+/* Has a whole zone read: borrows the change. *later: threads read it, and it is
+ * answered then. Else result->err says what became of it; NSD_E_AGAIN: the zone
+ * is being read, try again. */
+void loader_take_whole(struct loader *loader, const struct load_change *change,
+	const uint8_t *apex, struct ipc_updated *result, bool *later);
+/* A timer. */
+void loader_on_transfers(evutil_socket_t fd, short what, void *arg);
 
 /* ---- loader_zones.c: zones that come and go ------------------------------ */
 

@@ -71,7 +71,7 @@ loader_on_tidy(evutil_socket_t fd, short what, void *arg)
 	struct timeval when = {.tv_usec = TIDY_USEC};
 
 	/* A version that a thread compares with a file must stay. */
-	if (loader->pool != NULL)
+	if (loader_has_threads(loader))
 		when = (struct timeval){.tv_sec = RECLAIM_SEC};
 	else if (!load_tidy_step(&loader->tidy, &loader->context,
 			 &loader->set)) {
@@ -87,7 +87,7 @@ loader_tidy(struct loader *loader)
 {
 	struct timeval when = {.tv_usec = TIDY_USEC};
 
-	if (loader->pool == NULL
+	if (!loader_has_threads(loader)
 		&& loader->prepare.next == loader->prepare.count
 		&& load_tidy_begin(&loader->tidy, &loader->context,
 			&loader->set)
@@ -102,7 +102,7 @@ loader_on_reclaim(evutil_socket_t fd, short what, void *arg)
 
 	(void)store_reclaim(loader->writer);
 	/* Threads of a pass may still follow what settling takes away. */
-	if (loader->pool == NULL)
+	if (!loader_has_threads(loader))
 		load_settle_run(&loader->settle, loader->writer);
 	loader_reclaim(loader);
 	loader_tidy(loader);
@@ -149,7 +149,7 @@ idle_measure(struct loader *loader)
 static bool
 idle_wants_pass_to_end(const struct loader *loader)
 {
-	return loader->pool != NULL;
+	return loader_has_threads(loader);
 }
 
 static long

@@ -78,7 +78,7 @@ loader_go_on(struct loader *loader)
 	struct timeval when = {.tv_sec = AGAIN_SEC};
 
 	if (loader->stopping) {
-		role_stop(&loader->role);
+		loader_end_threads(loader);
 	} else if (loader->again_count > 0) {
 		event_add(loader->again_event, &when);
 	} else if (loader->suspect_next < loader->suspect_count) {
@@ -114,18 +114,16 @@ loader_on_results(void *ctx)
 	struct load_result *result;
 
 	while ((result = loader_next_result(loader)) != NULL) {
-		bool busy = result->zone->busy;
-
 		loader_take_result(loader, result);
 		free(result);
-		if (busy)
-			loader_retry_updates(loader);
 		if (load_turn_is_over(&turn)) {
 			/* Messages come first. */
 			event_add(loader->results_event, &at_once);
 			break;
 		}
 	}
+	/* Also where nothing came of the reading. */
+	loader_retry_updates(loader);
 	loader_retry_leaving(loader);
 	loader_reclaim(loader);
 	if (result != NULL || !load_pool_is_done(loader->pool))

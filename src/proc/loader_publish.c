@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "keep/release.h"
 #include "keep/sources_edit.h"
 #include "keep/table_edit.h"
 #include "load/load_apply.h"
@@ -20,12 +21,13 @@
 /* How often a zone is read again whose files change while they are read. */
 #define RETRIES_MAX 5
 
+/* of: what served before; NULL: nothing was. A first pass has too much to
+ * tell. */
 static void
-loader_log_serial(const struct loader *loader, const struct load_zone *zone,
-	const uint32_t *old, uint32_t serial)
+loader_log_serial(const struct load_zone *zone, const uint32_t *old,
+	uint32_t serial)
 {
-	if (loader->pass == LOADER_PASS_FIRST
-		|| (old != NULL && serial == *old))
+	if (old != NULL && serial == *old)
 		return;
 	/* RFC 1982 section 3.2 */
 	if (old == NULL || (int32_t)(serial - *old) > 0)
@@ -37,43 +39,105 @@ loader_log_serial(const struct loader *loader, const struct load_zone *zone,
 			(unsigned)serial);
 }
 
-/* Publishes a result that is LOAD_SAME, LOAD_DIFFERS or LOAD_BUILT. */
 static enum nsd_err
-loader_publish(struct loader *loader, const struct load_result *result)
+loader_apply_diff(struct loader *loader, const struct load_result *result,
+	struct ipc_updated *updated)
+{
+	const struct zone_limits none = {0};
+	struct zone_update_result done;
+	enum nsd_err err = load_apply_diff(&loader->context, result,
+		updated != NULL ? &loader->context.limits : &none, &done);
+
+	if (err != NSD_OK)
+		return err;
+	load_settle_add(&loader->settle, result->zone->entry);
+	log_at(2, LOG_LEVEL_INFO, "zone %s: %llu records added, %llu removed",
+		result->zone->conf->name, (unsigned long long)done.added,
+		(unsigned long long)done.removed);
+	if (updated != NULL) {
+		updated->added = done.added;
+		updated->removed = done.removed;
+		updated->names = (uint32_t)done.names;
+	}
+	return NSD_OK;
+}
+
+/* Puts the new version in the place of the old one, which may go then. */
+static void
+loader_swap(struct loader *loader, const struct load_result *result,
+	struct ipc_updated *updated)
+{
+	const struct store_view *view = store_writer_view(loader->writer);
+	const struct zone *made = store_get(view, result->built);
+	const struct zone *old = load_zone_published(view, result->zone);
+
+	if (updated != NULL) {
+		updated->added = made->rr_count;
+		updated->removed = old != NULL ? old->rr_count : 0;
+		updated->names = (uint32_t)made->node_count;
+	}
+	loader_leave(loader, table_swap_zone(loader->writer,
+				     result->zone->entry, result->built));
+}
+
+static void
+loader_log_read(const struct loader *loader, const struct load_result *result,
+	uint32_t serial)
+{
+	const char *name = result->zone->conf->name;
+
+	log_at(1, LOG_LEVEL_INFO, "zone %s read with success", name);
+	if (result->begun_msec != 0)
+		log_info("RSSAC002 load-time zone=%s serial=%u msec=%lld",
+			name, (unsigned)serial,
+			(long long)(clock_now_msec() - result->begun_msec));
+}
+
+enum nsd_err
+loader_publish(struct loader *loader, const struct load_result *result,
+	struct ipc_updated *updated)
 {
 	const struct store_view *view = store_writer_view(loader->writer);
 	struct load_zone *zone = result->zone;
 	const struct zone *old = load_zone_published(view, zone);
-	uint32_t old_serial = old != NULL ? old->serial : 0;
-	struct zone_update_result done;
-	enum nsd_err err;
+	uint32_t old_serial = old != NULL ? old->serial : 0, serial;
+	enum nsd_err err = NSD_OK;
 
-	if (result->outcome == LOAD_BUILT) {
-		loader_leave(loader, table_swap_zone(loader->writer,
-					     zone->entry, result->built));
-	} else if (result->outcome == LOAD_DIFFERS) {
-		err = load_apply_diff(&loader->context, result, &done);
-		if (err != NSD_OK)
-			return err;
-		load_settle_add(&loader->settle, zone->entry);
-		log_at(2, LOG_LEVEL_INFO,
-			"zone %s: %llu records added, %llu removed",
-			zone->conf->name, (unsigned long long)done.added,
-			(unsigned long long)done.removed);
-	}
-	log_at(1, LOG_LEVEL_INFO, "zone %s read with success",
-		zone->conf->name);
-	loader_log_serial(loader, zone, old != NULL ? &old_serial : NULL,
-		load_zone_published(view, zone)->serial);
-	if (result->begun_msec != 0)
-		log_info("RSSAC002 load-time zone=%s serial=%u msec=%lld",
-			zone->conf->name,
-			(unsigned)load_zone_published(view, zone)->serial,
-			(long long)(clock_now_msec() - result->begun_msec));
+	if (result->outcome == LOAD_BUILT)
+		loader_swap(loader, result, updated);
+	else if (result->outcome == LOAD_DIFFERS)
+		err = loader_apply_diff(loader, result, updated);
+	if (err != NSD_OK)
+		return err;
+	serial = load_zone_published(view, zone)->serial;
+	if (updated == NULL)
+		loader_log_read(loader, result, serial);
+	if (updated != NULL || loader->pass != LOADER_PASS_FIRST)
+		loader_log_serial(zone, old != NULL ? &old_serial : NULL,
+			serial);
 	zone->retries = 0;
 	zone->whole = false;
-	loader->result.read++;
+	loader->result.read += updated == NULL;
 	return NSD_OK;
+}
+
+/* A transfer may have brought something newer than a file while that was
+ * read. */
+static void
+loader_drop_older(struct loader *loader, struct load_result *result)
+{
+	const struct store_view *view = store_writer_view(loader->writer);
+	const struct zone *old = load_zone_published(view, result->zone);
+	const struct zone *made;
+
+	if (result->outcome != LOAD_BUILT || old == NULL
+		|| !load_zone_is_secondary(result->zone))
+		return;
+	made = store_get(view, result->built);
+	if ((int32_t)(made->serial - old->serial) >= 0)
+		return;
+	release_zone(store_writer_heap(loader->writer), result->built);
+	result->outcome = LOAD_OLDER;
 }
 
 /* Publishes the same records, hashed for another limit of iterations. */
@@ -98,6 +162,19 @@ loader_note_sources(struct loader *loader, const struct load_result *result)
 	sources_set(loader->writer, result->zone->entry,
 		result->files.sources, result->files.source_count,
 		result->outcome == LOAD_FAILED ? ZONE_SOURCES_FAILED : 0);
+}
+
+static void
+loader_tell_older(const struct loader *loader, const struct load_zone *zone)
+{
+	const struct zone *served = load_zone_published(
+		store_writer_view(loader->writer), zone);
+
+	log_at(1, LOG_LEVEL_INFO,
+		"zone %s: its file is older than serial %u, which is served:"
+		" it is not read",
+		zone->conf->name,
+		served != NULL ? (unsigned)served->serial : 0);
 }
 
 void
@@ -127,11 +204,12 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	zone->busy = false;
 	pthread_mutex_unlock(loader->context.busy_lock);
 	loader_publish_rehashed(loader, result);
+	loader_drop_older(loader, result);
 	switch (result->outcome) {
 	case LOAD_SAME:
 	case LOAD_DIFFERS:
 	case LOAD_BUILT:
-		if (loader_publish(loader, result) == NSD_OK) {
+		if (loader_publish(loader, result, NULL) == NSD_OK) {
 			loader_note_sources(loader, result);
 			break;
 		}
@@ -150,6 +228,11 @@ loader_take_result(struct loader *loader, struct load_result *result)
 		zone->retries = 0;
 		loader->result.failed++;
 		break;
+	case LOAD_OLDER:
+		loader_tell_older(loader, zone);
+		loader_note_sources(loader, result);
+		zone->whole = false;
+		break;
 	case LOAD_FAILED:
 		zone->whole = false;
 		if (!result->blameless)
@@ -166,5 +249,5 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	load_deaths_survive(&loader->context, zone);
 	diff_destroy(result->diff);
 	zonefile_result_fini(&result->files);
-	__atomic_store_n(&zone->reading, false, __ATOMIC_SEQ_CST);
+	(void)load_zone_release(zone);
 }

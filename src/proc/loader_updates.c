@@ -3,39 +3,42 @@
 #include "config.h"
 
 #include <event2/event.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+#include "load/load_expiry.h"
 #include "load/load_update.h"
 #include "proc/hooks.h"
 #include "proc/loader.h"
 
+/* Main is to know, before it can be seen or answered, that zone files do not
+ * say all. What transfers have brought is in files of its own. */
 static void
-loader_answer_update(struct loader *loader, const struct load_change *change,
-	struct ipc_updated *result)
+loader_tell_altered(struct loader *loader, uint8_t kind)
 {
-	const struct role_answer answer = {
-		.type = IPC_UPDATED,
-		.of = IPC_UPDATE,
-		.payload = result,
-		.len = sizeof(*result),
-	};
-
-	result->ticket = change->ticket;
-	role_answer(&loader->role, change->channel, &answer);
+	if (!loader->altered && kind < LOAD_UPDATE_WHOLE) {
+		role_send(&loader->role, IPC_ALTERED, NULL, 0);
+		loader->altered = true;
+	}
 }
 
+/* Applies a change. NSD_E_AGAIN: it is to wait. *later: it is being done, and
+ * will be answered. */
 static void
 loader_apply(struct loader *loader, const struct load_change *change,
-	struct ipc_updated *result)
+	const uint8_t *apex, struct ipc_updated *result, bool *later)
 {
 	const struct role_hooks *hooks = loader->role.server->hooks;
 	bool hooked = hooks != NULL && hooks->on_update != NULL;
 
-	/* Before it can be seen or answered. */
-	if (!loader->altered)
-		role_send(&loader->role, IPC_ALTERED, NULL, 0);
-	loader->altered = true;
+	*later = false;
+	if (change->data == NULL) {
+		loader_take_whole(loader, change, apex, result, later);
+		return;
+	}
+	loader_tell_altered(loader, change->kind);
 	if (hooked)
 		hooks->on_update(change->data, change->len, false);
 	load_update_apply(&loader->context, loader->set.zones,
@@ -45,43 +48,64 @@ loader_apply(struct loader *loader, const struct load_change *change,
 		hooks->on_update(change->data, change->len, true);
 }
 
-/* True if the change is done with: applied or refused. */
+/* True if the change is done with: applied, begun or refused. */
 static bool
 loader_try_update(void *ctx, const struct load_waiting *one)
 {
 	struct loader *loader = ctx;
 	struct ipc_updated result = {.err = NSD_E_BUG};
+	bool later;
 
 	/* One answer waits at most, see requests.h. The asker may have died:
 	 * then this goes on. */
 	if (!loader->stopping
 		&& role_answer_waits(&loader->role, one->change.channel))
 		return false;
-	loader_apply(loader, &one->change, &result);
+	loader_apply(loader, &one->change, one->apex, &result, &later);
 	if (result.err == NSD_E_AGAIN)
 		return false;
-	loader_answer_update(loader, &one->change, &result);
+	if (later)
+		return true;
+	loader_answer_update(loader, &one->change, one->apex, &result);
 	return true;
 }
 
-/* Applies a change, or has it wait. True: it waits, and its data is taken.
- * False: *result is the answer. */
+/* Applies a change, or has it wait. True: what it owns is taken, and it will be
+ * answered. False: *result is the answer. */
 static bool
 loader_take_update(struct loader *loader, const struct load_change *change,
-	struct ipc_updated *result)
+	const uint8_t *apex, struct ipc_updated *result)
 {
-	uint8_t apex[NAME_MAX_LEN];
+	bool later = false;
 
-	result->err = load_update_get_apex(change->data, change->len, apex);
-	if (result->err != NSD_OK)
-		return false;
 	/* Changes of one zone are applied in the order in which they came. */
 	if (load_wait_has(&loader->wait, apex))
 		result->err = NSD_E_AGAIN;
 	else
-		loader_apply(loader, change, result);
-	return result->err == NSD_E_AGAIN
-		&& load_wait_add(&loader->wait, apex, change);
+		loader_apply(loader, change, apex, result, &later);
+	if (later)
+		load_wait_free(change);
+	return later
+		|| (result->err == NSD_E_AGAIN
+			&& load_wait_add(&loader->wait, apex, change));
+}
+
+/* A whole zone stays in its file: it may be as large as any. */
+static enum nsd_err
+loader_open_update(const struct load_text *text, struct load_change *change,
+	uint8_t *apex)
+{
+	enum nsd_err err = load_update_read_head(text, &change->kind, apex);
+
+	if (err != NSD_OK)
+		return err;
+	change->len = text->len;
+	if (change->kind != LOAD_UPDATE_WHOLE)
+		return load_update_read(text, change->kind, &change->data);
+	change->len = 0;
+	change->text = *text;
+	change->text.fd = fcntl(text->fd, F_DUPFD_CLOEXEC, 0);
+	return change->text.fd != -1 ? NSD_OK : NSD_E_SYSTEM;
 }
 
 void
@@ -90,36 +114,54 @@ loader_on_update(struct role *role, const struct ipc_message *m)
 	struct loader *loader = (struct loader *)role;
 	struct ipc_update update;
 	struct ipc_updated result = {.err = NSD_E_BUG};
-	struct load_change change = {.channel = m->channel};
+	struct load_change change = {
+		.channel = m->channel,
+		.text = {.fd = -1},
+	};
+	uint8_t apex[NAME_MAX_LEN] = {0};
 
 	memcpy(&update, m->payload, sizeof(update));
 	change.ticket = update.request.ticket;
-	change.len = update.len;
-	if (m->fd_count == 1)
-		result.err = load_update_read(m->fds[0], update.len,
-			&change.data);
+	if (m->fd_count == 1) {
+		const struct load_text text = {m->fds[0], update.offset,
+			update.len};
+
+		result.err = loader_open_update(&text, &change, apex);
+	}
 	if (result.err == NSD_OK
-		&& (update.request.again == 0
+		&& (update.request.again == 0 || change.data == NULL
 			|| !load_update_was_done(&loader->context, change.data,
 				change.len))
-		&& loader_take_update(loader, &change, &result))
+		&& loader_take_update(loader, &change, apex, &result))
 		return;
-	loader_answer_update(loader, &change, &result);
-	free(change.data);
+	loader_answer_update(loader, &change, apex, &result);
+	load_wait_free(&change);
 	loader_reclaim(loader);
 	/* It may have removed a zone. */
 	loader_leave(loader, STORE_NONE);
 }
 
-void
-loader_retry_updates(struct loader *loader)
-{
-	struct timeval at_once = {.tv_sec = 0};
+/* ---- expiry -------------------------------------------------------------- */
 
-	load_wait_restart(&loader->wait);
-	if (loader->wait.trying)
-		event_add(loader->updates_event, &at_once);
+void
+loader_on_expiry(struct role *role, const struct ipc_message *m)
+{
+	struct loader *loader = (struct loader *)role;
+	struct peer *xfrd = peers_find(&role->peers, m->channel);
+	struct ipc_expiry expiry = {.left_msec = 0};
+
+	memcpy(&expiry, m->payload, m->len);
+	/* One that is not there has gone meanwhile. */
+	if (load_expiry_set(&loader->context, expiry.apex,
+		    m->len - offsetof(struct ipc_expiry, apex),
+		    expiry.left_msec)
+		== NSD_E_WIRE)
+		log_error("loader: an EXPIRY of no zone");
+	if (xfrd != NULL)
+		link_return(&xfrd->link, IPC_EXPIRY);
 }
+
+/* ---- those that wait ----------------------------------------------------- */
 
 bool
 loader_step_updates(struct loader *loader)

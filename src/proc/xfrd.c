@@ -15,6 +15,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/priority.h"
+#include "dns/name.h"
 #include "ipc/handlers.h"
 #include "proc/affinity.h"
 #include "proc/hooks.h"
@@ -24,19 +25,40 @@
 /* ---- the loader ---------------------------------------------------------- */
 
 enum nsd_err
-xfrd_update(struct xfrd *xfrd, int fd, uint64_t len, request_on_end *on_end,
-	void *ctx)
+xfrd_update(struct xfrd *xfrd, const struct load_text *text,
+	request_on_end *on_end, void *ctx)
 {
-	const struct ipc_update update = {.len = len};
+	const struct ipc_update update = {
+		.offset = text->offset,
+		.len = text->len,
+	};
 	const struct link_parcel parcel = {
 		.type = IPC_UPDATE,
 		.payload = &update,
 		.len = sizeof(update),
-		.fds = &fd,
+		.fds = &text->fd,
 		.fd_count = 1,
 	};
 
 	return requests_add(&xfrd->requests, &parcel, on_end, ctx);
+}
+
+enum nsd_err
+xfrd_expire(struct xfrd *xfrd, const uint8_t *apex, uint64_t left_msec)
+{
+	struct peer *loader = peers_find_role(&xfrd->role.peers, ROLE_LOADER);
+	struct ipc_expiry expiry = {.left_msec = left_msec};
+	size_t len = name_len(apex);
+	const struct link_parcel parcel = {
+		.type = IPC_EXPIRY,
+		.payload = &expiry,
+		.len = offsetof(struct ipc_expiry, apex) + len,
+	};
+
+	if (loader == NULL)
+		return NSD_E_AGAIN;
+	memcpy(expiry.apex, apex, len);
+	return link_send(&loader->link, &parcel);
 }
 
 enum nsd_err

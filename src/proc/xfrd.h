@@ -7,6 +7,7 @@
 #ifndef PROC_XFRD_H
 #define PROC_XFRD_H
 
+#include "load/load_text.h"
 #include "proc/requests.h"
 #include "proc/role.h"
 #include "proc/zone_message.h"
@@ -20,13 +21,22 @@ struct xfrd {
 };
 
 /*
- * Asks the loader to publish changes of a zone: len octets at the beginning of
- * fd, as load/load_update.h tells. on_end gets UPDATED (struct ipc_updated);
- * see requests.h.
+ * Asks the loader to publish changes of a zone, as load/load_update.h tells.
+ * Borrows the text, whose octets must stay as they are until on_end gets
+ * UPDATED (struct ipc_updated); see requests.h.
  * returns as requests_add.
  */
-enum nsd_err xfrd_update(struct xfrd *xfrd, int fd, uint64_t len,
+enum nsd_err xfrd_update(struct xfrd *xfrd, const struct load_text *text,
 	request_on_end *on_end, void *ctx) MUST_USE;
+
+/*
+ * Tells the loader how long a zone may be answered from (struct ipc_expiry).
+ * apex: a whole wire name. The next loader does not know it: say it again.
+ * returns NSD_OK; NSD_E_AGAIN: there is no loader, or no credit: on_peer says
+ * when to try again; NSD_E_MEMORY.
+ */
+enum nsd_err xfrd_expire(struct xfrd *xfrd, const uint8_t *apex,
+	uint64_t left_msec) MUST_USE;
 
 /*
  * Asks the loader to serve a zone with the options of a pattern, from the file

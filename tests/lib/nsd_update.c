@@ -12,13 +12,19 @@
  *   remove OWNER TTL TYPE RDATA
  *   remove-rrset OWNER TYPE    TYPE ANY: all of the name
  *   octets HEX                 as they are, right or wrong
+ *   whole APEX                 begins a zone as AXFR brings it
+ *   diffs APEX                 begins differences as IXFR brings them
+ *   offset N                   the octets begin there in their file
  *   send                       all since the beginning, as one transaction
+ *   send-file PATH             the octets of a file
+ *   expire APEX MSEC|never     from now; answered by "expire no error", or why
+ *                              it was not sent
  *   addzone NAME PATTERN       a zone of the configuration, from its file
  *   delzone NAME               one of the configuration
  *
  * Each send is answered on standard output:
  *
- *   TICKET ok|ERROR added N removed N names N usec N
+ *   TICKET ok|ERROR added N removed N names N usec N serial N
  *
  * and each addzone and delzone by
  *
@@ -44,11 +50,13 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -83,6 +91,7 @@ struct updater {
 	uint8_t apex[NAME_MAX_LEN];
 	uint8_t *data;    /* the file so far */
 	size_t len, room;
+	uint64_t offset;  /* where it begins */
 	uint64_t ticket;
 	struct pending pending[PENDING_MAX];
 	unsigned notifies[SERVERS_MAX];
@@ -146,6 +155,7 @@ begin(struct updater *u, enum load_update_kind kind, const char *apex)
 		!= NSD_OK)
 		die(why);
 	u->len = 0;
+	u->offset = 0;
 	put(u, &octet, 1);
 	put(u, u->apex, len);
 }
@@ -259,11 +269,13 @@ on_updated(void *ctx, const struct ipc_message *answer)
 		return;
 	}
 	memcpy(&r, answer->payload, sizeof(r));
-	printf("%llu %s added %llu removed %llu names %u usec %lld\n",
+	printf("%llu %s added %llu removed %llu names %u usec %lld"
+		" serial %u%s\n",
 		(unsigned long long)pending->ticket,
 		r.err == NSD_OK ? "ok" : err_text((enum nsd_err)r.err),
 		(unsigned long long)r.added, (unsigned long long)r.removed,
-		r.names, (long long)(now_usec() - pending->sent_usec));
+		r.names, (long long)(now_usec() - pending->sent_usec),
+		r.serial, r.loaded != 0 ? "" : " not loaded");
 	end_pending(pending);
 }
 
@@ -293,14 +305,18 @@ static void
 send_file(struct updater *u)
 {
 	struct pending *pending = begin_pending(u);
-	int fd = memfd_create("update", MFD_CLOEXEC);
+	const struct load_text text = {
+		.fd = memfd_create("update", MFD_CLOEXEC),
+		.offset = u->offset,
+		.len = u->len,
+	};
 
-	if (fd == -1
-		|| pwrite(fd, u->data, u->len, 0) != (ssize_t)u->len)
+	if (text.fd == -1 || pwrite(text.fd, u->data, u->len,
+			(off_t)u->offset) != (ssize_t)u->len)
 		die("no memory for the file");
-	if (xfrd_update(u->xfrd, fd, u->len, on_updated, pending) != NSD_OK)
+	if (xfrd_update(u->xfrd, &text, on_updated, pending) != NSD_OK)
 		die("an update was refused");
-	close(fd);
+	close(text.fd);
 }
 
 static void
@@ -323,6 +339,43 @@ change_zone(struct updater *u, char *name)
 		die("a change of a zone was refused");
 	printf("%llu too long\n", (unsigned long long)pending->ticket);
 	pending->ticket = 0;
+}
+
+/* A zone expires so many milliseconds from now. */
+static void
+expire(struct updater *u, char *name)
+{
+	uint8_t apex[NAME_MAX_LEN];
+	char *space = strchr(name, ' ');
+	const char *why;
+	size_t len;
+
+	if (space == NULL)
+		die("expire without a time");
+	*space = '\0';
+	if (name_parse_text(name, strlen(name), (const uint8_t *)"", apex,
+		    &len, &why)
+		!= NSD_OK)
+		die(why);
+	printf("expire %s\n", err_text(xfrd_expire(u->xfrd, apex,
+		strcmp(space + 1, "never") == 0
+			? IPC_EXPIRY_NEVER : strtoull(space + 1, NULL, 10))));
+}
+
+/* A file of octets that lies somewhere, sent as it is. */
+static void
+send_octets(struct updater *u, const char *path)
+{
+	struct pending *pending = begin_pending(u);
+	struct load_text text = {.fd = open(path, O_RDONLY | O_CLOEXEC)};
+	struct stat st;
+
+	if (text.fd == -1 || fstat(text.fd, &st) == -1)
+		die("no such file");
+	text.len = (uint64_t)st.st_size;
+	if (xfrd_update(u->xfrd, &text, on_updated, pending) != NSD_OK)
+		die("an update was refused");
+	close(text.fd);
 }
 
 /* The words behind a command, or NULL if it is another. */
@@ -348,6 +401,16 @@ on_line(struct updater *u, char *line)
 		begin(u, LOAD_UPDATE_ADD_ZONE, rest);
 	else if ((rest = match(line, "remove-zone")) != NULL)
 		begin(u, LOAD_UPDATE_REMOVE_ZONE, rest);
+	else if ((rest = match(line, "whole")) != NULL)
+		begin(u, LOAD_UPDATE_WHOLE, rest);
+	else if ((rest = match(line, "diffs")) != NULL)
+		begin(u, LOAD_UPDATE_DIFFS, rest);
+	else if ((rest = match(line, "offset")) != NULL)
+		u->offset = strtoull(rest, NULL, 10);
+	else if ((rest = match(line, "expire")) != NULL)
+		expire(u, rest);
+	else if ((rest = match(line, "send-file")) != NULL)
+		send_octets(u, rest);
 	else if ((rest = match(line, "add")) != NULL)
 		put_record(u, LOAD_UPDATE_ADD, rest);
 	else if ((rest = match(line, "remove")) != NULL)

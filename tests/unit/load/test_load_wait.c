@@ -30,6 +30,7 @@ add(unsigned zone, uint64_t ticket)
 		.ticket = ticket,
 		.len = 1,
 		.data = malloc(1),
+		.text = {.fd = -1},
 	};
 
 	assert_non_null(change.data);

@@ -1,0 +1,38 @@
+/* load_versions.h - applies the differences that a transfer has brought (the
+ * kind LOAD_UPDATE_DIFFS of load/load_update.h), version by version. */
+#ifndef LOAD_LOAD_VERSIONS_H
+#define LOAD_LOAD_VERSIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "load/load_zone.h"
+#include "update/update.h"
+
+/* What they are applied to. All is borrowed. */
+struct load_versions {
+	const struct load_context *context;
+	store_ref entry;
+	const uint8_t *apex;
+	bool secondary;
+	struct diag_sink *sink; /* for findings */
+	struct zone_update_result done; /* added up */
+};
+
+/*
+ * Applies the records behind kind and apex: octets[len]. Each version is a
+ * transaction that is exact (update/update.h) and is published by itself. Those
+ * up to the serial that is served are left out; so nothing is done if the zone
+ * has come to the end already. For the loader's main thread. Cost: as of
+ * update_commit, which is linear in len.
+ * returns NSD_OK: the zone is at the last serial. NSD_E_WIRE: the octets are no
+ * differences; nothing is done. After the others the versions before that one
+ * stay published: NSD_E_INEXACT: the zone has no version, or one of another
+ * serial, or with other records; NSD_E_ZONE, NSD_E_MEMORY.
+ */
+enum nsd_err load_versions_apply(struct load_versions *v,
+	const uint8_t *octets, size_t len) MUST_USE;
+
+#endif

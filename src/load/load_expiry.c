@@ -1,0 +1,58 @@
+/* load_expiry.c - when zones expire: the loader's part. */
+#include "config.h"
+
+#include "base/clock.h"
+#include "base/octets.h"
+#include "dns/name.h"
+#include "ipc/message.h"
+#include "keep/table_edit.h"
+#include "load/load_expiry.h"
+#include "store/writer.h"
+#include "zone/table.h"
+
+/* The second of CLOCK_MONOTONIC in which the time is over. */
+static uint32_t
+expiry_get_sec(uint64_t left_msec)
+{
+	uint64_t now_msec = (uint64_t)clock_now_msec();
+	uint64_t sec;
+
+	if (left_msec == IPC_EXPIRY_NEVER)
+		return 0;
+	if (left_msec == 0)
+		return now_msec < 1000 ? 1 : (uint32_t)(now_msec / 1000);
+	if (left_msec / 1000 >= UINT32_MAX)
+		return UINT32_MAX;
+	sec = (now_msec + left_msec + 999) / 1000;
+	return sec < UINT32_MAX ? (uint32_t)sec : UINT32_MAX;
+}
+
+enum nsd_err
+load_expiry_set(const struct load_context *context, const uint8_t *apex,
+	size_t len, uint64_t left_msec)
+{
+	uint8_t name[NAME_MAX_LEN];
+	struct cursor cursor;
+	size_t name_len;
+	store_ref entry;
+
+	cursor_init(&cursor, apex, len);
+	if (name_read_uncompressed(&cursor, name, &name_len) != NSD_OK
+		|| cursor_left(&cursor) > 0)
+		return NSD_E_WIRE;
+	if (table_find_apex(store_writer_view(context->writer), name, &entry)
+		!= NSD_OK)
+		return NSD_E_NOT_FOUND;
+	table_set_expiry(context->writer, entry, expiry_get_sec(left_msec));
+	return NSD_OK;
+}
+
+void
+load_expiry_end(const struct load_context *context, store_ref ref)
+{
+	const struct zone_entry *entry = store_get(
+		store_writer_view(context->writer), ref);
+
+	if (zone_entry_is_expired(entry, (uint32_t)(clock_now_msec() / 1000)))
+		table_set_expiry(context->writer, ref, 0);
+}

@@ -1,0 +1,27 @@
+/* load_transfer.h - makes a version of a zone from what a transfer has
+ * brought. */
+#ifndef LOAD_LOAD_TRANSFER_H
+#define LOAD_LOAD_TRANSFER_H
+
+#include <stdbool.h>
+
+#include "load/load_zone.h"
+
+struct store_heap;
+
+/*
+ * Reads zone->transfer in the ways of a zone file (load_ways.h): either finds
+ * what it changes in the version that is served, or builds a new one with
+ * memory of heap. The zone is claimed (load_zone_claim) by the caller, for the
+ * time until the result is taken.
+ *
+ * large: reads it whatever its size. Else one that is better read with several
+ * threads is LOAD_LARGE, and nothing is done. Any thread.
+ * *result: LOAD_SAME, LOAD_DIFFERS, LOAD_BUILT; or LOAD_FAILED with err, said
+ * in the log. Gives files (zonefile_result_fini) and diff (diff_destroy).
+ */
+void load_transfer_read(const struct load_context *context,
+	struct load_zone *zone, struct store_heap *heap, bool large,
+	struct load_result *result);
+
+#endif

@@ -1,0 +1,21 @@
+/* load_ways.h - chooses how a zone file, or what a transfer has brought, is
+ * read, and reads it so. */
+#ifndef LOAD_LOAD_WAYS_H
+#define LOAD_LOAD_WAYS_H
+
+#include "load/load_reading.h"
+
+/*
+ * Reads r->path or r->text. Of r, served, plan and age are set here. large:
+ * with several threads. Any thread.
+ * returns NSD_OK: r->result->outcome is LOAD_SAME, LOAD_DIFFERS, LOAD_BUILT or
+ * LOAD_OLDER; NSD_E_AGAIN: the file changed while it was read; what
+ * zonefile_parse and build_zone return for a file with errors, which are told
+ * to r->sink.
+ */
+enum nsd_err load_ways_run(struct load_reading *r, bool large) MUST_USE;
+
+/* For r->options.on_progress of a large file; ctx: struct load_progress. */
+void load_ways_on_parse(void *ctx, uint64_t done, uint64_t total);
+
+#endif

@@ -1,0 +1,342 @@
+/* loader_transfers.c - whole zones that transfers have brought, in the loader:
+ * threads of their own read them, beside those of a pass over the files. */
+#include "config.h"
+
+#include <event2/event.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/platform.h"
+#include "load/load_expiry.h"
+#include "load/load_read.h"
+#include "load/load_turn.h"
+#include "proc/loader.h"
+#include "store/writer.h"
+#include "zone/table.h"
+
+/* So many octets are read at once, in the loop, if what is served is small,
+ * too: that takes about a millisecond. */
+#define AT_ONCE_OCTETS (64u << 10)
+#define AT_ONCE_RECORDS 2000u
+
+/* A whole zone that is to be read, or being read. */
+struct loader_transfer {
+	struct loader_transfer *next;
+	struct load_change change; /* its text is zone->transfer; owned */
+	struct load_zone *zone;
+};
+
+static void transfers_run(struct loader *loader);
+
+/* ---- what came of one ---------------------------------------------------- */
+
+static enum nsd_err
+whole_publish(struct loader *loader, struct load_result *result,
+	struct ipc_updated *updated)
+{
+	switch (result->outcome) {
+	case LOAD_DIFFERS:
+	case LOAD_SAME:
+	case LOAD_BUILT:
+		return loader_publish(loader, result, updated);
+	case LOAD_FAILED:
+		loader->crowded |= result->crowded;
+		return result->err;
+	default:
+		return NSD_E_BUG;
+	}
+}
+
+/* Publishes what came of reading zone->transfer, and frees what the result
+ * owns. The zone stays claimed. NSD_E_AGAIN: it is to be built anew, not
+ * compared. */
+static enum nsd_err
+whole_end(struct loader *loader, struct load_result *result,
+	struct ipc_updated *updated)
+{
+	struct load_zone *zone = result->zone;
+	enum nsd_err err;
+
+	pthread_mutex_lock(loader->context.busy_lock);
+	zone->busy = false;
+	pthread_mutex_unlock(loader->context.busy_lock);
+	err = whole_publish(loader, result, updated);
+	diff_destroy(result->diff);
+	zonefile_result_fini(&result->files);
+	if (err != NSD_OK && result->outcome == LOAD_DIFFERS) {
+		zone->whole = true;
+		return NSD_E_AGAIN;
+	}
+	if (err == NSD_OK)
+		load_expiry_end(&loader->context, zone->entry);
+	zone->whole = false;
+	zone->transfer = NULL;
+	return err;
+}
+
+/* Another may read the zone from now on. */
+static void
+whole_release(struct loader *loader, struct load_zone *zone)
+{
+	if (load_zone_release(zone))
+		loader_push_again(loader, zone, 0);
+}
+
+/* ---- at once ------------------------------------------------------------- */
+
+static bool
+whole_is_small(const struct loader *loader, const struct load_zone *zone,
+	const struct load_text *text)
+{
+	const struct zone *served = load_zone_published(
+		store_writer_view(loader->writer), zone);
+
+	return text->len <= AT_ONCE_OCTETS
+		&& (served == NULL || served->rr_count <= AT_ONCE_RECORDS);
+}
+
+static void
+whole_init_context(struct loader *loader, struct load_context *context)
+{
+	*context = loader->context;
+	context->of_transfers = true;
+	context->beside_answers = true;
+	context->which = LOAD_CHANGED;
+	context->timed = false;
+	context->progress = &loader->transfers.progress;
+}
+
+static enum nsd_err
+whole_read_at_once(struct loader *loader, struct load_zone *zone,
+	const struct load_text *text, struct ipc_updated *updated)
+{
+	struct load_context context;
+	struct load_result result;
+	enum nsd_err err = NSD_E_AGAIN;
+
+	whole_init_context(loader, &context);
+	zone->transfer = text;
+	for (unsigned i = 0; i < 2 && err == NSD_E_AGAIN; i++) {
+		load_read_zone(&context, zone,
+			store_writer_heap(loader->writer), false, &result);
+		err = whole_end(loader, &result, updated);
+	}
+	zone->transfer = NULL;
+	zone->whole = false;
+	return err == NSD_E_AGAIN ? NSD_E_BUG : err;
+}
+
+/* ---- by threads ---------------------------------------------------------- */
+
+static enum nsd_err
+whole_queue(struct loader *loader, struct load_zone *zone,
+	const struct load_change *change)
+{
+	struct loader_transfers *t = &loader->transfers;
+	struct loader_transfer *one = calloc(1, sizeof(*one));
+
+	if (one == NULL)
+		return NSD_E_MEMORY;
+	one->zone = zone;
+	one->change = *change;
+	one->change.text.fd = fcntl(change->text.fd, F_DUPFD_CLOEXEC, 0);
+	if (one->change.text.fd == -1) {
+		free(one);
+		return NSD_E_SYSTEM;
+	}
+	zone->transfer = &one->change.text;
+	one->next = t->waiting;
+	t->waiting = one;
+	t->waiting_count++;
+	return NSD_OK;
+}
+
+static struct loader_transfer *
+transfers_take(struct loader_transfers *t, const struct load_zone *zone)
+{
+	struct loader_transfer **at = &t->working, *one;
+
+	while ((one = *at) != NULL && one->zone != zone)
+		at = &one->next;
+	if (one != NULL)
+		*at = one->next;
+	return one;
+}
+
+static void
+transfers_answer(struct loader *loader, struct loader_transfer *one,
+	struct ipc_updated *updated)
+{
+	loader_answer_update(loader, &one->change, one->zone->conf->wire,
+		updated);
+	load_wait_free(&one->change);
+	free(one);
+}
+
+static void
+transfers_take_result(struct loader *loader, struct load_result *result)
+{
+	struct loader_transfers *t = &loader->transfers;
+	struct ipc_updated updated = {.err = NSD_E_BUG};
+	struct load_zone *zone = result->zone;
+	struct loader_transfer *one = transfers_take(t, zone);
+
+	updated.err = whole_end(loader, result, &updated);
+	if (updated.err == NSD_E_AGAIN) {
+		one->next = t->waiting;
+		t->waiting = one;
+		t->waiting_count++;
+		return;
+	}
+	transfers_answer(loader, one, &updated);
+	whole_release(loader, zone);
+}
+
+static void
+transfers_on_results(void *ctx)
+{
+	struct loader *loader = ctx;
+	struct loader_transfers *t = &loader->transfers;
+	struct load_turn turn = load_turn_begin();
+	struct timeval at_once = {.tv_sec = 0};
+
+	while (t->results != NULL
+		|| (t->results = load_pool_take(t->pool)) != NULL) {
+		struct load_result *result = t->results;
+
+		t->results = result->next;
+		transfers_take_result(loader, result);
+		free(result);
+		if (load_turn_is_over(&turn)) {
+			/* Messages come first. */
+			event_add(loader->transfers_event, &at_once);
+			break;
+		}
+	}
+	loader_retry_updates(loader);
+	loader_retry_leaving(loader);
+	loader_reclaim(loader);
+	if (t->results != NULL || !load_pool_is_done(t->pool))
+		return;
+	load_pool_finish(t->pool);
+	t->pool = NULL;
+	free(t->todo);
+	t->todo = NULL;
+	platform_heap_trim();
+	loader_trim(loader);
+	transfers_run(loader);
+}
+
+/* Nothing can be read: those that wait are refused. */
+static void
+transfers_refuse(struct loader *loader, enum nsd_err err)
+{
+	struct loader_transfers *t = &loader->transfers;
+	struct loader_transfer *one;
+
+	log_error("cannot read what transfers have brought: %s",
+		err_text(err));
+	while ((one = t->working) != NULL) {
+		struct ipc_updated updated = {.err = err};
+		struct load_zone *zone = one->zone;
+
+		t->working = one->next;
+		zone->transfer = NULL;
+		zone->whole = false;
+		transfers_answer(loader, one, &updated);
+		whole_release(loader, zone);
+	}
+}
+
+/* Has threads read all that wait. Those that come meanwhile are next. */
+static void
+transfers_run(struct loader *loader)
+{
+	struct loader_transfers *t = &loader->transfers;
+	size_t count = 0;
+	enum nsd_err err = NSD_E_MEMORY;
+
+	if (loader->stopping) {
+		loader_end_threads(loader);
+		return;
+	}
+	if (t->waiting == NULL)
+		return;
+	whole_init_context(loader, &t->context);
+	t->todo = calloc(t->waiting_count, sizeof(struct load_zone *));
+	t->working = t->waiting;
+	t->waiting = NULL;
+	t->waiting_count = 0;
+	if (t->todo != NULL) {
+		for (const struct loader_transfer *one = t->working;
+			one != NULL; one = one->next)
+			t->todo[count++] = one->zone;
+		err = load_pool_start(&t->context, t->todo, count,
+			loader->role.base, transfers_on_results, loader,
+			&t->pool);
+	}
+	if (err == NSD_OK)
+		return;
+	free(t->todo);
+	t->todo = NULL;
+	transfers_refuse(loader, err);
+}
+
+void
+loader_on_transfers(evutil_socket_t fd, short what, void *arg)
+{
+	struct loader *loader = arg;
+
+	if (loader->transfers.pool != NULL)
+		transfers_on_results(loader);
+	else
+		transfers_run(loader);
+}
+
+/* ---- the message --------------------------------------------------------- */
+
+static struct load_zone *
+transfers_find_zone(struct loader *loader, const uint8_t *apex)
+{
+	const struct store_view *view = store_writer_view(loader->writer);
+	const struct zone_entry *entry;
+	struct load_zone *zone;
+	store_ref ref;
+
+	if (table_find_apex(view, apex, &ref) != NSD_OK)
+		return NULL;
+	entry = store_get(view, ref);
+	if (entry->id >= loader->set.count)
+		return NULL;
+	zone = &loader->set.zones[entry->id];
+	return zone->conf != NULL && zone->entry == ref ? zone : NULL;
+}
+
+void
+loader_take_whole(struct loader *loader, const struct load_change *change,
+	const uint8_t *apex, struct ipc_updated *result, bool *later)
+{
+	struct load_zone *zone = transfers_find_zone(loader, apex);
+	struct timeval at_once = {.tv_sec = 0};
+
+	*later = false;
+	result->err = zone == NULL ? NSD_E_NOT_FOUND : NSD_E_AGAIN;
+	if (zone == NULL || loader->stopping || !load_zone_claim(zone, false))
+		return;
+	if (whole_is_small(loader, zone, &change->text)) {
+		result->err = whole_read_at_once(loader, zone,
+			&change->text, result);
+		whole_release(loader, zone);
+		return;
+	}
+	result->err = whole_queue(loader, zone, change);
+	if (result->err != NSD_OK) {
+		whole_release(loader, zone);
+		return;
+	}
+	*later = true;
+	/* Others may be in the same turn. */
+	if (loader->transfers.pool == NULL)
+		event_add(loader->transfers_event, &at_once);
+}
