@@ -12,7 +12,7 @@
  *
  * Times are milliseconds of a clock that only goes forward (base/clock.h) and
  * are not negative, unless "_sec" says seconds. `now` is never less than it was
- * in a call before. Dates are converted by xfr/timers.h.
+ * in a call before. Dates are converted by xfr/state.h.
  *
  * A zone has a handle, and refers to a config, which zones of a pattern share.
  * Primaries and targets of NOTIFY are indices into the lists of the config; the
@@ -90,14 +90,16 @@ struct xfr_soa {
 	uint32_t refresh_sec, retry_sec, expire_sec;
 };
 
-/* What is known of a zone when it comes. All times may lie before now or be
- * nonsense; see xfr/timers.h for what xfrd.state gives. */
+/* What is known of a zone when it comes. Times may lie before the machine's
+ * begin. See xfr/state.h for what xfrd.state gives. */
 struct xfr_start {
 	bool has_data;       /* it is served, or would be if not expired */
 	struct xfr_soa soa;  /* of that */
 	int64_t acquired_at; /* when it was last known to be fresh */
-	int64_t check_at;    /* next check; in the past: soon */
+	int64_t check_at;    /* next check; in the past: soon. One that is
+				later than the SOA's timers allow is not kept */
 	int64_t expire_at;   /* XFR_NEVER: from acquired_at and the SOA */
+	uint32_t failed_rounds; /* checks in a row that failed */
 };
 
 /*

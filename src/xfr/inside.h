@@ -254,6 +254,9 @@ int64_t refresh_pause(struct xfr_machine *m, const struct xfr_zone *z);
 /* The same after z->rounds that failed, at least 1. */
 int64_t refresh_retry_pause(struct xfr_machine *m, const struct xfr_zone *z,
 	int64_t now);
+/* The longest of any pause between two checks of a zone with this SOA. */
+int64_t refresh_pause_max(const struct xfr_config *config,
+	const struct xfr_soa *soa);
 /* Milliseconds that an SOA lets a zone live; reply: NULL, or what the primary
  * said, with its EXPIRE option. */
 int64_t refresh_lifetime(const struct xfr_config *config,

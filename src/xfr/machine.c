@@ -89,6 +89,7 @@ begin_with(struct xfr_machine *m, uint32_t id, const struct xfr_start *start,
 	int64_t now)
 {
 	struct xfr_zone *z = table_zone(m, id);
+	int64_t latest;
 
 	z->flags |= ZONE_HAS_DATA;
 	z->soa = start->soa;
@@ -96,7 +97,8 @@ begin_with(struct xfr_machine *m, uint32_t id, const struct xfr_start *start,
 	z->served_at = now;
 	if (!is_secondary(m, z))
 		return;
-	z->check_at = start->check_at;
+	latest = now + refresh_pause_max(&table_config(m, z)->given, &z->soa);
+	z->check_at = start->check_at < latest ? start->check_at : latest;
 	z->expire_at = start->expire_at;
 	if (z->expire_at == XFR_NEVER)
 		z->expire_at = start->acquired_at + refresh_lifetime(
@@ -116,6 +118,9 @@ xfr_add_zone(struct xfr_machine *m, uint32_t config,
 	z = table_zone(m, *zone);
 	z->config = config;
 	table_hold_config(m, config);
+	if (start != NULL)
+		z->rounds = start->failed_rounds < UINT8_MAX
+			? (uint8_t)start->failed_rounds : UINT8_MAX;
 	if (start != NULL && start->has_data)
 		begin_with(m, *zone, start, now);
 	else if (is_secondary(m, z))

@@ -60,6 +60,15 @@ refresh_pause(struct xfr_machine *m, const struct xfr_zone *z)
 		config->refresh_min_sec);
 }
 
+int64_t
+refresh_pause_max(const struct xfr_config *config, const struct xfr_soa *soa)
+{
+	uint32_t refresh = refresh_sec(config, soa);
+	uint32_t retry = retry_sec(config, soa);
+
+	return (refresh > retry ? refresh : retry) * MSEC;
+}
+
 /* A time that doubles with each round that failed, up to max_sec. */
 static uint32_t
 grow_retry(uint32_t sec, unsigned rounds, uint32_t max_sec)
