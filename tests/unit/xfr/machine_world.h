@@ -1,0 +1,149 @@
+/*
+ * machine_world.h - a machine with one zone, what it asks, and answers to it.
+ */
+#ifndef UNIT_XFR_MACHINE_WORLD_H
+#define UNIT_XFR_MACHINE_WORLD_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "dns/message.h"
+#include "xfr/machine.h"
+
+#define SEC INT64_C(1000)
+
+static const uint8_t three[3] = {0};
+static const struct xfr_config usual = {.primaries = three,
+	.primary_count = 3, .target_count = 2, .notify_tries = 5,
+	.flags = XFR_CONFIG_AXFR_FALLBACK, .refresh_max_sec = 2419200,
+	.retry_max_sec = 1209600};
+static const struct xfr_soa soa7 = {.serial = 7, .refresh_sec = 3600,
+	.retry_sec = 600, .expire_sec = 86400};
+
+/* A machine with one zone, and its time. */
+struct world {
+	struct xfr_machine *machine;
+	struct xfr_action action;
+	uint32_t config, zone;
+	int64_t now;
+};
+
+static inline void
+open_world(struct world *w, const struct xfr_config *config,
+	const struct xfr_soa *soa)
+{
+	struct xfr_start start = {.has_data = true, .acquired_at = 1000,
+		.check_at = XFR_NEVER, .expire_at = XFR_NEVER};
+
+	memset(w, 0, sizeof(*w));
+	w->now = 1000;
+	assert_int_equal(xfr_machine_create(&xfr_limits_usual, 1, w->now,
+		&w->machine), NSD_OK);
+	assert_int_equal(xfr_add_config(w->machine, config, &w->config),
+		NSD_OK);
+	if (soa != NULL)
+		start.soa = *soa;
+	assert_int_equal(xfr_add_zone(w->machine, w->config,
+		soa == NULL ? NULL : &start, w->now, &w->zone), NSD_OK);
+}
+
+static inline void
+close_world(struct world *w)
+{
+	xfr_machine_destroy(w->machine);
+}
+
+/* The next action that is no SET_EXPIRY; false: none. */
+static inline bool
+next(struct world *w)
+{
+	while (xfr_next(w->machine, w->now, &w->action))
+		if (w->action.act != XFR_SET_EXPIRY)
+			return true;
+	return false;
+}
+
+static inline void
+assert_none(struct world *w)
+{
+	assert_false(next(w));
+}
+
+/* Moves the time to the next timer. */
+static inline void
+wait_timer(struct world *w)
+{
+	int64_t at = xfr_next_time(w->machine);
+
+	assert_true(at != XFR_NEVER && at > w->now);
+	w->now = at;
+}
+
+static inline void
+assert_asks(struct world *w, uint32_t primary, enum xfr_way way)
+{
+	assert_true(next(w));
+	assert_int_equal(w->action.act, way <= XFR_WAY_SOA_TCP ? XFR_PROBE
+							       : XFR_TRANSFER);
+	assert_int_equal(w->action.primary, primary);
+	assert_int_equal(w->action.way, way);
+}
+
+static inline void
+reply_full(struct world *w, const struct xfr_reply *reply)
+{
+	assert_true(xfr_on_reply(w->machine, w->action.ticket, w->now, reply));
+	/* Each is answered once. */
+	assert_false(xfr_on_reply(w->machine, w->action.ticket, w->now,
+		reply));
+}
+
+static inline void
+reply(struct world *w, enum xfr_outcome outcome)
+{
+	reply_full(w, &(struct xfr_reply){.outcome = outcome});
+}
+
+static inline void
+reply_rcode(struct world *w, uint16_t rcode)
+{
+	reply_full(w, &(struct xfr_reply){.outcome = XFR_RCODE,
+		.rcode = rcode});
+}
+
+/* The primary's SOA, or a transfer to it. */
+static inline void
+reply_serial(struct world *w, enum xfr_outcome outcome, uint32_t serial)
+{
+	struct xfr_reply full = {.outcome = outcome, .soa = soa7};
+
+	full.soa.serial = serial;
+	reply_full(w, &full);
+}
+
+static inline struct xfr_status
+status_of(struct world *w)
+{
+	struct xfr_status status;
+
+	xfr_get_status(w->machine, w->zone, w->now, &status);
+	return status;
+}
+
+/* Answers the NOTIFYs that wait. */
+static inline void
+acknowledge(struct world *w, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		assert_true(next(w));
+		assert_int_equal(w->action.act, XFR_NOTIFY);
+		reply(w, XFR_ACKNOWLEDGED);
+	}
+}
+
+#endif

@@ -1,0 +1,271 @@
+/* test_fallback.c - which primary is asked for what, and what comes of its
+ * answers. */
+#include "config.h"
+
+#include "unit/xfr/machine_world.h"
+
+/* ---- fallback ----------------------------------------------------------- */
+
+static void
+udp_then_tcp_then_the_next_primary(void **state)
+{
+	struct world w;
+
+	open_world(&w, &usual, &soa7);
+	assert_none(&w);
+	wait_timer(&w);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	assert_true(w.action.wait_msec > 0);
+	reply(&w, XFR_TIMEOUT);
+	assert_asks(&w, 0, XFR_WAY_SOA_TCP);
+	reply(&w, XFR_UNREACHABLE);
+	assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+	reply(&w, XFR_USE_TCP);
+	assert_asks(&w, 1, XFR_WAY_SOA_TCP);
+	reply(&w, XFR_NONSENSE);
+	assert_asks(&w, 2, XFR_WAY_SOA_UDP);
+	reply(&w, XFR_BAD_TSIG);
+	assert_none(&w);
+	assert_int_equal(status_of(&w).error, XFR_BAD_TSIG);
+	close_world(&w);
+}
+
+/* Fault 58. */
+static void
+ixfr_that_fails_is_followed_by_axfr_for_a_while(void **state)
+{
+	static const struct {
+		struct xfr_reply reply;
+		unsigned hours; /* without IXFR */
+	} rows[] = {
+		{{.outcome = XFR_RCODE, .rcode = RCODE_SERVFAIL}, 1},
+		{{.outcome = XFR_RCODE, .rcode = RCODE_NOTIMP}, 48},
+		{{.outcome = XFR_RCODE, .rcode = RCODE_REFUSED}, 1},
+		{{.outcome = XFR_RCODE, .rcode = RCODE_FORMERR}, 48},
+		{{.outcome = XFR_RCODE, .rcode = RCODE_NOTAUTH}, 1},
+		{{.outcome = XFR_NONSENSE}, 1},
+		{{.outcome = XFR_NO_FIT}, 0},
+	};
+	struct world w;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		uint32_t serial = 8;
+		int64_t end;
+
+		open_world(&w, &usual, &soa7);
+		xfr_on_notify(w.machine, w.zone, w.now, 1, true, serial);
+		assert_asks(&w, 1, XFR_WAY_IXFR_TCP);
+		reply_full(&w, &rows[i].reply);
+		assert_asks(&w, 1, XFR_WAY_AXFR);
+		reply_serial(&w, XFR_DONE, serial);
+		end = w.now + rows[i].hours * 3600 * SEC;
+		if (rows[i].hours > 0) {
+			acknowledge(&w, 2);
+			w.now = end - SEC;
+			xfr_on_notify(w.machine, w.zone, w.now, 1, true,
+				++serial);
+			/* AXFR needs to be sure that there is something. */
+			if (rows[i].hours == 48)
+				assert_true(next(&w));
+			else
+				assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+			if (w.action.act == XFR_EXPIRED)
+				assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+			reply_serial(&w, XFR_SOA, serial);
+			assert_asks(&w, 1, XFR_WAY_AXFR);
+			reply_serial(&w, XFR_DONE, serial);
+		}
+		acknowledge(&w, 2);
+		w.now = end + SEC;
+		xfr_on_notify(w.machine, w.zone, w.now, 1, true, ++serial);
+		assert_asks(&w, 1, XFR_WAY_IXFR_TCP);
+		close_world(&w);
+	}
+}
+
+static void
+axfr_that_fails_too_does_not_forbid_ixfr(void **state)
+{
+	struct world w;
+
+	open_world(&w, &usual, &soa7);
+	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 8);
+	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	reply_rcode(&w, RCODE_SERVFAIL);
+	assert_asks(&w, 0, XFR_WAY_AXFR);
+	reply_rcode(&w, RCODE_SERVFAIL);
+	assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 8);
+	assert_asks(&w, 1, XFR_WAY_IXFR_TCP);
+	reply_serial(&w, XFR_DONE, 8);
+	acknowledge(&w, 2);
+	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 9);
+	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	close_world(&w);
+}
+
+static void
+no_axfr_where_fallback_is_not_allowed(void **state)
+{
+	struct xfr_config config = usual;
+	struct world w;
+
+	config.flags = 0;
+	open_world(&w, &config, &soa7);
+	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 8);
+	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	reply_rcode(&w, RCODE_NOTIMP);
+	assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+	close_world(&w);
+}
+
+static void
+ixfr_over_udp_goes_on_over_tcp(void **state)
+{
+	static const uint8_t flags[3] = {XFR_PRIMARY_UDP, XFR_PRIMARY_AXFR};
+	static const enum xfr_outcome outcomes[] = {XFR_USE_TCP, XFR_TIMEOUT,
+		XFR_UNREACHABLE};
+	struct xfr_config config = usual;
+	struct world w;
+
+	config.primaries = flags;
+	for (unsigned i = 0; i < 3; i++) {
+		open_world(&w, &config, &soa7);
+		xfr_on_notify(w.machine, w.zone, w.now, 0, true, 8);
+		assert_asks(&w, 0, XFR_WAY_IXFR_UDP);
+		reply(&w, outcomes[i]);
+		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+		reply(&w, XFR_TIMEOUT);
+		/* This one knows AXFR only, so it is asked for its SOA. */
+		assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+		reply_serial(&w, XFR_SOA, 8);
+		assert_asks(&w, 1, XFR_WAY_AXFR);
+		close_world(&w);
+	}
+}
+
+static void
+our_own_fault_ends_the_check(void **state)
+{
+	struct world w;
+
+	open_world(&w, &usual, &soa7);
+	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 8);
+	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	reply(&w, XFR_LOCAL);
+	assert_none(&w);
+	assert_int_equal(status_of(&w).state, XFR_STATE_REFRESHING);
+	assert_int_equal(status_of(&w).error, XFR_LOCAL);
+	close_world(&w);
+}
+
+static void
+all_primaries_are_asked_and_the_newest_wins(void **state)
+{
+	struct xfr_config config = usual;
+	struct world w;
+
+	config.flags |= XFR_CONFIG_CHECK_ALL;
+	open_world(&w, &config, &soa7);
+	assert_none(&w);
+	wait_timer(&w);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 8);
+	assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 10);
+	assert_asks(&w, 2, XFR_WAY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 7);
+	assert_asks(&w, 1, XFR_WAY_IXFR_TCP);
+	reply(&w, XFR_TIMEOUT);
+	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	reply(&w, XFR_TIMEOUT);
+	/* The third has what we have: that refreshes. */
+	assert_none(&w);
+	assert_int_equal(status_of(&w).state, XFR_STATE_OK);
+	close_world(&w);
+}
+
+/* Fault 60. */
+static void
+serial_that_goes_back_refreshes_nothing(void **state)
+{
+	struct world w;
+	int64_t expire_at;
+
+	open_world(&w, &usual, &soa7);
+	expire_at = status_of(&w).expire_at;
+	assert_none(&w);
+	wait_timer(&w);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_asks(&w, i, XFR_WAY_SOA_UDP);
+		reply_serial(&w, XFR_SOA, 6);
+	}
+	assert_none(&w);
+	assert_true(status_of(&w).expire_at == expire_at);
+	assert_int_equal(status_of(&w).error, XFR_BEHIND);
+	assert_int_equal(status_of(&w).state, XFR_STATE_REFRESHING);
+	close_world(&w);
+}
+
+static void
+silent_primaries_are_asked_last_and_only_over_udp(void **state)
+{
+	struct world w;
+	uint32_t zones[8];
+	struct xfr_start start = {.has_data = true, .soa = soa7,
+		.acquired_at = 1000, .check_at = XFR_NEVER,
+		.expire_at = XFR_NEVER};
+
+	open_world(&w, &usual, &soa7);
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(xfr_add_zone(w.machine, w.config, &start,
+			w.now, &zones[i]), NSD_OK);
+	assert_none(&w);
+	for (unsigned i = 0; i < 4; i++) {
+		xfr_on_command(w.machine, zones[i], w.now, false);
+		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		reply(&w, XFR_TIMEOUT);
+		assert_asks(&w, 0, XFR_WAY_SOA_TCP);
+		reply(&w, XFR_TIMEOUT);
+		assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+		reply_serial(&w, XFR_SOA, 7);
+	}
+	xfr_on_command(w.machine, zones[4], w.now, false);
+	assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+	reply(&w, XFR_BAD_TSIG);
+	assert_asks(&w, 2, XFR_WAY_SOA_UDP);
+	reply(&w, XFR_BAD_TSIG);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply(&w, XFR_TIMEOUT);
+	assert_none(&w);
+	/* After half a minute one check tries in full again. */
+	w.now += 31 * SEC;
+	xfr_on_notify(w.machine, zones[5], w.now, 0, false, 0);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply(&w, XFR_TIMEOUT);
+	assert_asks(&w, 0, XFR_WAY_SOA_TCP);
+	reply_serial(&w, XFR_SOA, 7);
+	xfr_on_command(w.machine, zones[6], w.now, false);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	close_world(&w);
+}
+
+#define TEST(name) cmocka_unit_test(name)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(udp_then_tcp_then_the_next_primary),
+		TEST(ixfr_that_fails_is_followed_by_axfr_for_a_while),
+		TEST(axfr_that_fails_too_does_not_forbid_ixfr),
+		TEST(no_axfr_where_fallback_is_not_allowed),
+		TEST(ixfr_over_udp_goes_on_over_tcp),
+		TEST(our_own_fault_ends_the_check),
+		TEST(all_primaries_are_asked_and_the_newest_wins),
+		TEST(serial_that_goes_back_refreshes_nothing),
+		TEST(silent_primaries_are_asked_last_and_only_over_udp),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

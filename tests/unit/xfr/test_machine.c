@@ -1,0 +1,446 @@
+/* test_machine.c - when a zone is checked, when it expires, zones that come and
+ * go. tests/sim has many zones for months. */
+#include "config.h"
+
+#include "unit/xfr/machine_world.h"
+
+/* ---- timers ------------------------------------------------------------- */
+
+/* RFC 1034 section 4.3.5 */
+static void
+fresh_zone_is_asked_for_after_its_refresh(void **state)
+{
+	struct world w;
+	int64_t from;
+
+	open_world(&w, &usual, &soa7);
+	assert_none(&w);
+	wait_timer(&w);
+	assert_true(w.now <= 1000 + 3600 * SEC);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 7);
+	from = w.now;
+	assert_none(&w);
+	wait_timer(&w);
+	assert_in_range(w.now - from, 3240 * SEC, 3600 * SEC);
+	assert_int_equal(status_of(&w).state, XFR_STATE_OK);
+	close_world(&w);
+}
+
+static void
+newer_serial_is_transferred_and_notified(void **state)
+{
+	struct world w;
+
+	open_world(&w, &usual, &soa7);
+	assert_none(&w);
+	wait_timer(&w);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 9);
+	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_true(w.action.has_serial && w.action.serial == 7);
+	assert_true(xfr_wants(w.machine, w.action.ticket, 8));
+	assert_false(xfr_wants(w.machine, w.action.ticket, 7));
+	reply_serial(&w, XFR_DONE, 9);
+	assert_int_equal(status_of(&w).soa.serial, 9);
+	assert_int_equal(status_of(&w).notifying, 2);
+	acknowledge(&w, 2);
+	assert_int_equal(status_of(&w).notifying, 0);
+	assert_none(&w);
+	close_world(&w);
+}
+
+/* RFC 1982 */
+static void
+serial_wraps_and_half_of_all_apart_is_not_newer(void **state)
+{
+	static const struct {
+		uint32_t ours, theirs;
+		bool is_newer;
+	} rows[] = {
+		{UINT32_MAX, 0, true},
+		{UINT32_MAX, 5, true},
+		{0, UINT32_MAX, false},
+		{0, 0x7fffffff, true},
+		{0, 0x80000000, false},
+		{0x80000000, 0, false},
+	};
+	struct world w;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct xfr_soa soa = soa7;
+
+		soa.serial = rows[i].ours;
+		open_world(&w, &usual, &soa);
+		assert_none(&w);
+		wait_timer(&w);
+		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		reply_serial(&w, XFR_SOA, rows[i].theirs);
+		assert_asks(&w, rows[i].is_newer ? 0 : 1, rows[i].is_newer
+			? XFR_WAY_IXFR_TCP : XFR_WAY_SOA_UDP);
+		close_world(&w);
+	}
+}
+
+static void
+bounds_of_refresh_and_retry_hold(void **state)
+{
+	struct xfr_config config = usual;
+	struct world w;
+	int64_t from;
+
+	config.refresh_min_sec = config.refresh_max_sec = 100;
+	config.retry_min_sec = config.retry_max_sec = 20;
+	open_world(&w, &config, &soa7);
+	assert_none(&w);
+	wait_timer(&w);
+	for (unsigned i = 0; i < 20; i++) {
+		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		reply_serial(&w, XFR_SOA, 7);
+		from = w.now;
+		assert_none(&w);
+		wait_timer(&w);
+		assert_true(w.now - from == 100 * SEC);
+	}
+	for (unsigned i = 0; i < 20; i++) {
+		for (unsigned p = 0; p < 3; p++) {
+			assert_asks(&w, p, XFR_WAY_SOA_UDP);
+			reply_rcode(&w, RCODE_SERVFAIL);
+		}
+		from = w.now;
+		assert_none(&w);
+		wait_timer(&w);
+		assert_true(w.now - from == 20 * SEC);
+	}
+	close_world(&w);
+}
+
+/* Retries after 600, 1200, 2400 and then 3600 seconds, the refresh. */
+static void
+retries_grow_to_the_refresh(void **state)
+{
+	static const int64_t pauses[] = {600, 1200, 2400, 3600, 3600};
+	struct world w;
+	int64_t from;
+
+	open_world(&w, &usual, &soa7);
+	assert_none(&w);
+	wait_timer(&w);
+	for (unsigned i = 0; i < 5; i++) {
+		for (unsigned p = 0; p < 3; p++) {
+			assert_asks(&w, p, XFR_WAY_SOA_UDP);
+			reply_rcode(&w, RCODE_REFUSED);
+		}
+		from = w.now;
+		assert_none(&w);
+		assert_int_equal(status_of(&w).state, XFR_STATE_REFRESHING);
+		assert_int_equal(status_of(&w).failed_rounds, i + 1);
+		assert_int_equal(status_of(&w).error_rcode, RCODE_REFUSED);
+		assert_int_equal(status_of(&w).error_primary, 2);
+		wait_timer(&w);
+		assert_in_range(w.now - from, pauses[i] * 900,
+			pauses[i] * 1000);
+	}
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 7);
+	assert_int_equal(status_of(&w).failed_rounds, 0);
+	close_world(&w);
+}
+
+static void
+zone_without_data_is_tried_as_nsd_does(void **state)
+{
+	struct world w;
+	int64_t least = 10, from;
+
+	open_world(&w, &usual, NULL);
+	for (unsigned i = 0; i < 15; i++) {
+		for (unsigned p = 0; p < 3; p++) {
+			assert_asks(&w, p, XFR_WAY_AXFR);
+			assert_false(w.action.has_serial);
+			reply(&w, XFR_NONSENSE);
+		}
+		from = w.now;
+		assert_none(&w);
+		assert_int_equal(status_of(&w).state, XFR_STATE_EXPIRED);
+		wait_timer(&w);
+		assert_in_range(w.now - from, least * SEC, 2 * least * SEC);
+		least = least < 10240 ? least * 2 : least;
+	}
+	assert_asks(&w, 0, XFR_WAY_AXFR);
+	assert_true(xfr_wants(w.machine, w.action.ticket, 0));
+	reply_serial(&w, XFR_DONE, 1);
+	assert_int_equal(status_of(&w).state, XFR_STATE_OK);
+	close_world(&w);
+}
+
+static void
+next_check_of_a_state_file_is_within_the_refresh(void **state)
+{
+	struct xfr_start start = {.has_data = true, .soa = soa7,
+		.check_at = XFR_NEVER - 1, .expire_at = XFR_NEVER};
+	struct world w;
+	uint32_t zone;
+
+	open_world(&w, &usual, &soa7);
+	assert_none(&w);
+	assert_int_equal(xfr_add_zone(w.machine, w.config, &start, w.now,
+		&zone), NSD_OK);
+	assert_none(&w);
+	assert_true(xfr_next_time(w.machine) <= w.now + 3600 * SEC);
+	close_world(&w);
+}
+
+/* ---- expiry ------------------------------------------------------------- */
+
+/* Fault 62. */
+static void
+zone_expires_when_due_and_revives(void **state)
+{
+	struct world w;
+	bool has_expired = false;
+
+	open_world(&w, &usual, &soa7);
+	assert_true(xfr_next(w.machine, w.now, &w.action));
+	assert_int_equal(w.action.act, XFR_SET_EXPIRY);
+	assert_true(w.action.at == 1000 + 86400 * SEC);
+	while (!has_expired) {
+		while (next(&w))
+			if (w.action.act == XFR_EXPIRED)
+				has_expired = true;
+			else
+				reply(&w, XFR_BAD_TSIG);
+		assert_true(w.now <= 1000 + 86400 * SEC);
+		if (!has_expired)
+			wait_timer(&w);
+	}
+	assert_true(w.now == 1000 + 86400 * SEC);
+	assert_int_equal(status_of(&w).state, XFR_STATE_EXPIRED);
+	wait_timer(&w);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 7);
+	assert_true(xfr_next(w.machine, w.now, &w.action));
+	assert_int_equal(w.action.act, XFR_SET_EXPIRY);
+	assert_true(w.action.at == w.now + 86400 * SEC);
+	assert_int_equal(status_of(&w).state, XFR_STATE_OK);
+	close_world(&w);
+}
+
+/* RFC 7314 section 4 */
+static void
+expire_option_shortens_what_is_new_only(void **state)
+{
+	struct xfr_reply full = {.outcome = XFR_SOA, .soa = soa7,
+		.has_expire = true, .expire_sec = 50};
+	struct world w;
+	int64_t before;
+
+	open_world(&w, &usual, &soa7);
+	before = status_of(&w).expire_at;
+	xfr_on_command(w.machine, w.zone, w.now, false);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply_full(&w, &full);
+	assert_true(status_of(&w).expire_at == before);
+	full.expire_sec = 86400000;
+	w.now += SEC;
+	xfr_on_command(w.machine, w.zone, w.now, false);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply_full(&w, &full);
+	assert_true(status_of(&w).expire_at == w.now + 86400 * SEC);
+	full.soa.serial = 8;
+	full.expire_sec = 50;
+	full.outcome = XFR_DONE;
+	xfr_on_notify(w.machine, w.zone, w.now + 2 * SEC, 0, true, 8);
+	w.now += 2 * SEC;
+	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	reply_full(&w, &full);
+	assert_true(status_of(&w).expire_at == w.now + 50 * SEC);
+	close_world(&w);
+}
+
+static void
+least_expiry_is_the_configured_one_or_by_rule(void **state)
+{
+	struct xfr_config config = usual;
+	struct xfr_soa soa = soa7;
+	struct world w;
+
+	soa.expire_sec = 1;
+	config.expire_min_sec = 500;
+	open_world(&w, &config, &soa);
+	assert_true(status_of(&w).expire_at == 1000 + 500 * SEC);
+	close_world(&w);
+	config.flags |= XFR_CONFIG_EXPIRE_RULE;
+	open_world(&w, &config, &soa);
+	assert_true(status_of(&w).expire_at == 1000 + 4201 * SEC);
+	close_world(&w);
+}
+
+static void
+expiries_are_told_again_to_another_loader(void **state)
+{
+	struct world w;
+	uint32_t second;
+
+	open_world(&w, &usual, &soa7);
+	assert_int_equal(xfr_add_zone(w.machine, w.config, NULL, w.now,
+		&second), NSD_OK);
+	while (xfr_next(w.machine, w.now, &w.action))
+		;
+	xfr_resend_expiries(w.machine);
+	assert_true(xfr_next(w.machine, w.now, &w.action));
+	assert_int_equal(w.action.act, XFR_SET_EXPIRY);
+	assert_int_equal(w.action.zone, w.zone);
+	assert_true(w.action.at == 1000 + 86400 * SEC);
+	assert_false(xfr_next(w.machine, w.now, &w.action));
+	close_world(&w);
+}
+
+/* ---- zones come and go -------------------------------------------------- */
+
+static void
+removed_zone_is_cancelled_and_its_answers_find_nobody(void **state)
+{
+	struct xfr_counts counts;
+	struct world w;
+	uint64_t tickets[2];
+	uint32_t other;
+
+	open_world(&w, &usual, &soa7);
+	xfr_on_command(w.machine, w.zone, w.now, false);
+	xfr_send_notifies(w.machine, w.zone, w.now);
+	assert_true(next(&w));
+	tickets[0] = w.action.ticket;
+	assert_true(next(&w));
+	assert_int_equal(w.action.act, XFR_NOTIFY);
+	tickets[1] = w.action.ticket;
+	xfr_remove_zone(w.machine, w.zone);
+	assert_int_equal(xfr_add_zone(w.machine, w.config, NULL, w.now,
+		&other), NSD_OK);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_false(xfr_on_reply(w.machine, tickets[i], w.now,
+			&(struct xfr_reply){.outcome = XFR_TIMEOUT}));
+		assert_true(next(&w));
+		assert_int_equal(w.action.act, XFR_CANCEL);
+		assert_true(w.action.ticket == tickets[0]
+			|| w.action.ticket == tickets[1]);
+	}
+	assert_asks(&w, 0, XFR_WAY_AXFR);
+	xfr_get_counts(w.machine, &counts);
+	assert_int_equal(counts.zones, 1);
+	assert_int_equal(counts.probes, 0);
+	assert_int_equal(counts.transfers, 1);
+	assert_int_equal(counts.notifies, 0);
+	xfr_remove_zone(w.machine, other);
+	xfr_release_config(w.machine, w.config);
+	xfr_get_counts(w.machine, &counts);
+	assert_int_equal(counts.zones, 0);
+	assert_int_equal(counts.configs, 0);
+	close_world(&w);
+}
+
+static void
+handle_of_a_removed_zone_is_used_again(void **state)
+{
+	struct world w;
+	uint32_t zone;
+
+	open_world(&w, &usual, &soa7);
+	/* Its expiry is not told yet. */
+	xfr_remove_zone(w.machine, w.zone);
+	assert_int_equal(xfr_add_zone(w.machine, w.config, NULL, w.now,
+		&zone), NSD_OK);
+	assert_int_not_equal(zone, w.zone);
+	assert_asks(&w, 0, XFR_WAY_AXFR);
+	assert_none(&w);
+	for (unsigned i = 0; i < 1000; i++) {
+		assert_int_equal(xfr_add_zone(w.machine, w.config, NULL,
+			w.now, &zone), NSD_OK);
+		assert_int_equal(zone, w.zone);
+		xfr_remove_zone(w.machine, zone);
+	}
+	close_world(&w);
+}
+
+static void
+changed_zone_is_cancelled_and_checked_by_its_new_config(void **state)
+{
+	struct xfr_config config = usual;
+	struct world w;
+	uint32_t id;
+
+	open_world(&w, &usual, &soa7);
+	config.primary_count = 1;
+	assert_int_equal(xfr_add_config(w.machine, &config, &id), NSD_OK);
+	xfr_on_command(w.machine, w.zone, w.now, false);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	xfr_change_zone(w.machine, w.zone, id, w.now);
+	assert_true(next(&w));
+	assert_int_equal(w.action.act, XFR_CANCEL);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply(&w, XFR_BAD_TSIG);
+	assert_none(&w);
+	/* It becomes a primary zone: it expires no more. */
+	config.primary_count = 0;
+	assert_int_equal(xfr_add_config(w.machine, &config, &id), NSD_OK);
+	xfr_change_zone(w.machine, w.zone, id, w.now);
+	assert_true(xfr_next(w.machine, w.now, &w.action));
+	assert_int_equal(w.action.act, XFR_SET_EXPIRY);
+	assert_true(w.action.at == XFR_NEVER);
+	assert_none(&w);
+	assert_true(xfr_next_time(w.machine) == XFR_NEVER);
+	close_world(&w);
+}
+
+static void
+too_many_primaries_are_refused(void **state)
+{
+	static const uint8_t flags[XFR_PRIMARIES_MAX + 1] = {0};
+	struct xfr_config config = usual;
+	struct world w;
+	uint32_t id;
+
+	config.primaries = flags;
+	config.primary_count = XFR_PRIMARIES_MAX;
+	open_world(&w, &config, &soa7);
+	xfr_on_command(w.machine, w.zone, w.now, false);
+	for (unsigned i = 0; i < XFR_PRIMARIES_MAX; i++) {
+		assert_asks(&w, i, XFR_WAY_SOA_UDP);
+		reply(&w, XFR_BAD_TSIG);
+	}
+	assert_none(&w);
+	config.primary_count++;
+	assert_int_equal(xfr_add_config(w.machine, &config, &id),
+		NSD_E_LIMIT);
+	config.primary_count = 1;
+	config.target_count = XFR_TARGETS_MAX + 1;
+	assert_int_equal(xfr_add_config(w.machine, &config, &id),
+		NSD_E_LIMIT);
+	close_world(&w);
+}
+
+#define TEST(name) cmocka_unit_test(name)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(fresh_zone_is_asked_for_after_its_refresh),
+		TEST(newer_serial_is_transferred_and_notified),
+		TEST(serial_wraps_and_half_of_all_apart_is_not_newer),
+		TEST(bounds_of_refresh_and_retry_hold),
+		TEST(retries_grow_to_the_refresh),
+		TEST(zone_without_data_is_tried_as_nsd_does),
+		TEST(next_check_of_a_state_file_is_within_the_refresh),
+		TEST(zone_expires_when_due_and_revives),
+		TEST(expire_option_shortens_what_is_new_only),
+		TEST(least_expiry_is_the_configured_one_or_by_rule),
+		TEST(expiries_are_told_again_to_another_loader),
+		TEST(removed_zone_is_cancelled_and_its_answers_find_nobody),
+		TEST(handle_of_a_removed_zone_is_used_again),
+		TEST(changed_zone_is_cancelled_and_checked_by_its_new_config),
+		TEST(too_many_primaries_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

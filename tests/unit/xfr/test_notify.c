@@ -1,0 +1,222 @@
+/* test_notify.c - NOTIFY in and out. */
+#include "config.h"
+
+#include "unit/xfr/machine_world.h"
+
+/* ---- NOTIFY in ---------------------------------------------------------- */
+
+/* RFC 1996 section 3.11 */
+static void
+notify_of_what_we_have_costs_nothing(void **state)
+{
+	struct world w;
+
+	open_world(&w, &usual, &soa7);
+	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 7);
+	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 6);
+	assert_none(&w);
+	xfr_on_notify(w.machine, w.zone, w.now, 2, false, 0);
+	assert_asks(&w, 2, XFR_WAY_SOA_UDP);
+	close_world(&w);
+}
+
+/* Fault 60: IXFR and a probe of each other primary, then no more. */
+static void
+serial_ahead_of_reality_costs_one_check(void **state)
+{
+	struct world w;
+
+	open_world(&w, &usual, &soa7);
+	xfr_on_notify(w.machine, w.zone, w.now, 1, true, 1000);
+	assert_int_equal(status_of(&w).notified_serial, 1000);
+	assert_asks(&w, 1, XFR_WAY_IXFR_TCP);
+	reply(&w, XFR_UNCHANGED);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 7);
+	assert_asks(&w, 2, XFR_WAY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 7);
+	assert_none(&w);
+	assert_false(status_of(&w).is_notified);
+	assert_true(xfr_next_time(w.machine) > w.now + 3000 * SEC);
+	close_world(&w);
+}
+
+/* Fault 61. */
+static void
+flood_costs_a_check_and_ever_fewer(void **state)
+{
+	struct world w;
+	unsigned asked = 0;
+
+	open_world(&w, &usual, &soa7);
+	for (unsigned i = 0; i < 600000; i++) {
+		xfr_on_notify(w.machine, w.zone, w.now, 0, true, 1000 + i);
+		while (next(&w)) {
+			assert_int_not_equal(w.action.act, XFR_NOTIFY);
+			asked++;
+			if (w.action.act == XFR_PROBE)
+				reply_serial(&w, XFR_SOA, 7);
+			else
+				reply(&w, XFR_UNCHANGED);
+		}
+		w.now++;
+	}
+	/* In ten minutes: after 0, 1, 2, 4 ... 32 seconds, then each 64; each
+	 * check asks three primaries. */
+	assert_in_range(asked, 3 * 10, 3 * 17);
+	close_world(&w);
+}
+
+static void
+notify_during_a_check_is_one_check_more(void **state)
+{
+	struct world w;
+
+	open_world(&w, &usual, &soa7);
+	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 8);
+	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	for (unsigned i = 9; i < 20; i++)
+		xfr_on_notify(w.machine, w.zone, w.now, 0, true, i);
+	assert_int_equal(status_of(&w).notified_serial, 19);
+	reply_serial(&w, XFR_DONE, 8);
+	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	assert_int_equal(w.action.serial, 8);
+	reply_serial(&w, XFR_DONE, 19);
+	acknowledge(&w, 2);
+	assert_none(&w);
+	/* The transfer brings what was told meanwhile. */
+	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 20);
+	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 21);
+	reply_serial(&w, XFR_DONE, 21);
+	acknowledge(&w, 2);
+	assert_none(&w);
+	close_world(&w);
+}
+
+static void
+forced_transfer_takes_any_serial(void **state)
+{
+	struct world w;
+
+	open_world(&w, &usual, &soa7);
+	xfr_on_command(w.machine, w.zone, w.now, true);
+	assert_asks(&w, 0, XFR_WAY_AXFR);
+	assert_true(w.action.forced);
+	assert_true(xfr_wants(w.machine, w.action.ticket, 3));
+	/* Once more, while it is under way. */
+	xfr_on_command(w.machine, w.zone, w.now, true);
+	reply_serial(&w, XFR_DONE, 3);
+	assert_asks(&w, 0, XFR_WAY_AXFR);
+	reply_serial(&w, XFR_DONE, 3);
+	assert_int_equal(status_of(&w).soa.serial, 3);
+	acknowledge(&w, 2);
+	assert_none(&w);
+	close_world(&w);
+}
+
+/* ---- NOTIFY out --------------------------------------------------------- */
+
+static void
+targets_are_told_until_they_answer_or_tries_end(void **state)
+{
+	static const int64_t pauses[] = {0, 3000, 6000, 12000};
+	struct world w;
+	uint64_t late;
+
+	open_world(&w, &usual, &soa7);
+	xfr_send_notifies(w.machine, w.zone, w.now);
+	acknowledge(&w, 1);
+	for (unsigned i = 0; i < 5; i++) {
+		assert_true(next(&w));
+		assert_int_equal(w.action.act, XFR_NOTIFY);
+		assert_int_equal(w.action.target, 1);
+		assert_int_equal(w.action.serial, 7);
+		w.now += w.action.wait_msec;
+		late = w.action.ticket;
+		reply(&w, XFR_TIMEOUT);
+		if (i == 4)
+			break;
+		if (pauses[i] > 0) {
+			w.now += pauses[i] - 1;
+			assert_none(&w);
+			w.now++;
+		}
+	}
+	assert_none(&w);
+	assert_int_equal(status_of(&w).notifying, 0);
+	assert_false(xfr_on_reply(w.machine, late, w.now,
+		&(struct xfr_reply){.outcome = XFR_ACKNOWLEDGED}));
+	close_world(&w);
+}
+
+static void
+newer_serial_begins_anew(void **state)
+{
+	struct xfr_soa soa = soa7;
+	struct world w;
+	uint64_t first;
+
+	open_world(&w, &usual, &soa7);
+	xfr_send_notifies(w.machine, w.zone, w.now);
+	assert_true(next(&w));
+	first = w.action.ticket;
+	assert_int_equal(w.action.serial, 7);
+	soa.serial = 8;
+	xfr_on_served(w.machine, w.zone, w.now, &soa);
+	assert_int_equal(status_of(&w).notifying, 2);
+	/* The other target gets the new serial, and this one when the answer
+	 * to the old one is there. */
+	assert_true(next(&w));
+	assert_int_equal(w.action.act, XFR_NOTIFY);
+	assert_int_equal(w.action.serial, 8);
+	reply(&w, XFR_ACKNOWLEDGED);
+	assert_true(xfr_on_reply(w.machine, first, w.now,
+		&(struct xfr_reply){.outcome = XFR_ACKNOWLEDGED}));
+	assert_true(next(&w));
+	assert_int_equal(w.action.act, XFR_NOTIFY);
+	assert_int_equal(w.action.serial, 8);
+	reply(&w, XFR_ACKNOWLEDGED);
+	assert_int_equal(status_of(&w).notifying, 0);
+	close_world(&w);
+}
+
+static void
+primary_zone_notifies_and_is_never_checked(void **state)
+{
+	struct xfr_config config = usual;
+	struct xfr_soa soa = soa7;
+	struct world w;
+
+	config.primary_count = 0;
+	open_world(&w, &config, &soa7);
+	assert_none(&w);
+	assert_true(xfr_next_time(w.machine) == XFR_NEVER);
+	soa.serial = 8;
+	xfr_on_served(w.machine, w.zone, w.now, &soa);
+	acknowledge(&w, 2);
+	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 9);
+	xfr_on_command(w.machine, w.zone, w.now, true);
+	assert_none(&w);
+	assert_true(status_of(&w).expire_at == XFR_NEVER);
+	close_world(&w);
+}
+
+#define TEST(name) cmocka_unit_test(name)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(notify_of_what_we_have_costs_nothing),
+		TEST(serial_ahead_of_reality_costs_one_check),
+		TEST(flood_costs_a_check_and_ever_fewer),
+		TEST(notify_during_a_check_is_one_check_more),
+		TEST(forced_transfer_takes_any_serial),
+		TEST(targets_are_told_until_they_answer_or_tries_end),
+		TEST(newer_serial_begins_anew),
+		TEST(primary_zone_notifies_and_is_never_checked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
