@@ -1,7 +1,7 @@
 /*
- * load_text.h - reads a whole zone that a transfer has brought (the kind
- * LOAD_UPDATE_WHOLE of load/load_update.h) as zonefile/zonefile.h reads a file:
- * in batches, with memory that does not depend on the size of the zone.
+ * load_text.h - what a transfer has brought (xfr/changes.h), where it lies; and
+ * a whole zone of it read as zonefile/zonefile.h reads a file: in batches, with
+ * memory that does not depend on the size of the zone.
  */
 #ifndef LOAD_LOAD_TEXT_H
 #define LOAD_LOAD_TEXT_H
@@ -11,31 +11,37 @@
 #include "base/err.h"
 #include "zonefile/zonefile.h"
 
-/* Where the octets are. */
+struct journal_entry;
+
+/* Where the octets are. They are read and not mapped, since whoever has written
+ * the file could still cut it. */
 struct load_text {
 	int fd;
 	uint64_t offset;
 	uint64_t len;
+	/* NULL, or an entry of the journal whose folder fd is: its text, each
+	 * block of which is checked. Without offset. */
+	const struct journal_entry *entry;
 };
 
 /*
- * Reads the records. The octets are read and not mapped, since whoever has
- * written the file could still cut it. Of options it follows apex, on_batch,
- * take_batch, batch_ctx, pool, wants_owner, wants_ctx, on_progress and
- * progress_ctx; all is done in the calling thread.
+ * Reads the records of a text that is XFR_WHOLE. Of options it follows apex,
+ * on_batch, take_batch, batch_ctx, pool, wants_owner, wants_ctx, on_progress
+ * and progress_ctx; all is done in the calling thread.
  * gives *result, also when it fails; zonefile_result_fini releases it. Its one
  * source is no file: it only says that there was one reading.
- * returns NSD_OK; NSD_E_WIRE: the octets are not a whole zone of that apex;
- * NSD_E_SYSTEM: they cannot be read, or there are fewer; NSD_E_MEMORY; or what
- * on_batch or take_batch returned.
+ * returns NSD_OK; NSD_E_WIRE: the octets are not a whole zone of that apex, or
+ * are damaged; NSD_E_SYSTEM: they cannot be read, or there are fewer;
+ * NSD_E_MEMORY; or what on_batch or take_batch returned.
  * May block on the file system. Several threads may read one text at once.
  */
 enum nsd_err load_text_parse(const struct load_text *text,
 	const struct zonefile_options *options,
 	struct zonefile_result *result) MUST_USE;
 
-/* Reads len octets of a text from at on; NSD_E_SYSTEM: there are fewer. */
-enum nsd_err load_text_read(const struct load_text *text, uint64_t at,
-	uint8_t *data, size_t len) MUST_USE;
+/* Copies the first len octets of a text, or all if len is text->len. data: has
+ * room for them. returns as load_text_parse. */
+enum nsd_err load_text_copy(const struct load_text *text, uint8_t *data,
+	size_t len) MUST_USE;
 
 #endif

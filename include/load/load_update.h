@@ -12,9 +12,8 @@
  * LOAD_UPDATE_WHOLE is a zone as AXFR brings it: all records are added, the SOA
  * of the apex among them once. Threads read it from the file in the ways of a
  * zone file, unless it is small. It takes the place of whatever is served.
- * LOAD_UPDATE_DIFFS is what IXFR brings: one or more versions. Each begins with
- * the removal of the SOA of the version before it; then come its removals, the
- * new SOA, its additions (load_versions.h).
+ * LOAD_UPDATE_DIFFS is what IXFR brings (load_versions.h). xfr/changes.h says
+ * more of both.
  *
  * Each UPDATE that a loader takes is answered by one UPDATED. Those of one zone
  * are answered in order. After the loader's death, what was not answered may
@@ -35,14 +34,16 @@
 #include "load/load_settle.h"
 #include "load/load_text.h"
 #include "load/load_zone.h"
+#include "xfr/changes.h"
 
 enum load_update_kind {
 	LOAD_UPDATE_CHANGE,      /* of a zone that is served */
 	LOAD_UPDATE_ADD_ZONE,    /* a new one, of the records that are added */
 	LOAD_UPDATE_REMOVE_ZONE, /* no records */
-	LOAD_UPDATE_WHOLE,       /* all records of a zone of the
-				  * configuration */
-	LOAD_UPDATE_DIFFS,       /* what differs between its versions */
+	LOAD_UPDATE_WHOLE = XFR_WHOLE, /* all records of a zone of the
+					* configuration */
+	LOAD_UPDATE_DIFFS = XFR_DIFFS, /* what differs between its
+					* versions */
 };
 
 /* Octets of differences. They are applied in the loader's loop, at some 4 us a

@@ -1,5 +1,5 @@
-/* load_versions.h - applies the differences that a transfer has brought (the
- * kind LOAD_UPDATE_DIFFS of load/load_update.h), version by version. */
+/* load_versions.h - applies the differences that a transfer has brought
+ * (XFR_DIFFS of xfr/changes.h), version by version. */
 #ifndef LOAD_LOAD_VERSIONS_H
 #define LOAD_LOAD_VERSIONS_H
 
@@ -15,14 +15,13 @@
 struct load_versions {
 	const struct load_context *context;
 	store_ref entry;
-	const uint8_t *apex;
 	bool secondary;
 	struct diag_sink *sink; /* for findings */
 	struct zone_update_result done; /* added up */
 };
 
 /*
- * Applies the records behind kind and apex: octets[len]. Each version is a
+ * Applies octets[len], head and records. Each version is a
  * transaction that is exact (update/update.h) and is published by itself. Those
  * up to the serial that is served are left out; so nothing is done if the zone
  * has come to the end already. For the loader's main thread. Cost: as of

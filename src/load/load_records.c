@@ -1,13 +1,10 @@
-/* load_records.c - reads the records of what comes with IPC_UPDATE. */
+/* load_records.c - reads the records of changes of the older sort. */
 #include "config.h"
 
 #include "dns/rdata.h"
 #include "dns/rrtype.h"
 #include "load/load_records.h"
 #include "load/load_update.h"
-
-/* The SOA's RDATA ends in five numbers, of which the first is the serial. */
-#define SOA_NUMBERS_LEN 20u
 
 enum nsd_err
 load_records_read_head(struct cursor *c, uint8_t *kind, uint8_t *apex)
@@ -34,7 +31,6 @@ load_records_read(struct cursor *c, struct load_record *record)
 		return false;
 	}
 	name_lower(record->owner);
-	record->owner_len = (uint8_t)len;
 	record->rr.owner = record->owner;
 	record->rr.type = cursor_read_u16(c);
 	record->rr.ttl_sec = cursor_read_u32(c);
@@ -64,16 +60,4 @@ load_records_next(struct cursor *c, struct load_record *record)
 	if (!load_records_check(record))
 		c->failed = true;
 	return !c->failed;
-}
-
-bool
-load_records_is_soa(const struct load_record *record, const uint8_t *apex,
-	uint32_t *serial)
-{
-	const struct zone_rr *rr = &record->rr;
-
-	if (rr->type != TYPE_SOA || !name_equal(record->owner, apex))
-		return false;
-	*serial = octets_get_u32(rr->rdata + rr->rdlen - SOA_NUMBERS_LEN);
-	return true;
 }

@@ -1,4 +1,4 @@
-/* load_records.h - reads the records of what comes with IPC_UPDATE: see
+/* load_records.h - reads the records of changes of the older sort: see
  * load/load_update.h. All octets are hostile. */
 #ifndef LOAD_LOAD_RECORDS_H
 #define LOAD_LOAD_RECORDS_H
@@ -12,13 +12,11 @@
 #include "dns/name.h"
 #include "zone/walk.h"
 
-/* The most octets that kind and apex take, and a record. */
+/* The most octets that kind and apex take. */
 #define LOAD_HEAD_MAX (1u + NAME_MAX_LEN)
-#define LOAD_RECORD_MAX (1u + NAME_MAX_LEN + 8u + 65535u)
 
 struct load_record {
 	uint8_t action; /* enum load_update_action, or any other octet */
-	uint8_t owner_len;
 	uint8_t owner[NAME_MAX_LEN]; /* in lower case */
 	struct zone_rr rr; /* its RDATA are those octets, lent */
 };
@@ -37,10 +35,5 @@ bool load_records_check(const struct load_record *record);
 
 /* Both: a record that does not pass has the cursor fail. */
 bool load_records_next(struct cursor *c, struct load_record *record);
-
-/* True if it is an SOA of that apex, which has passed the check. *serial: its
- * serial. */
-bool load_records_is_soa(const struct load_record *record,
-	const uint8_t *apex, uint32_t *serial);
 
 #endif

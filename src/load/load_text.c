@@ -1,15 +1,14 @@
-/* load_text.c - reads a whole zone that a transfer has brought. */
+/* load_text.c - reads what a transfer has brought. */
 #include "config.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "load/load_records.h"
+#include "journal/journal_index.h"
 #include "load/load_text.h"
-#include "load/load_update.h"
+#include "xfr/changes.h"
 
 /* Octets that are read at a time: always more than one record has. */
 #define BUFFER_SIZE ((size_t)256 << 10)
@@ -17,71 +16,123 @@
 /* What stands for a file in the result: findings name it. */
 #define SOURCE_NAME "transfer"
 
-_Static_assert(BUFFER_SIZE > LOAD_RECORD_MAX && BATCH_ROOM
-	> LOAD_RECORD_MAX + sizeof(struct rrbatch_rr) + 3, "a record fits");
+_Static_assert(BUFFER_SIZE > CHANGES_HEAD_MAX + CHANGES_RECORD_MAX
+	&& BATCH_ROOM > CHANGES_RECORD_MAX + sizeof(struct rrbatch_rr) + 3,
+	"a record fits");
+
+/* ---- octets -------------------------------------------------------------- */
+
+/* A text that is read from its begin to its end. */
+struct text_source {
+	const struct load_text *text;
+	uint64_t at;
+	struct journal_reader *reader; /* of an entry */
+	const uint8_t *block;          /* of reader: what is left of it */
+	size_t block_len;
+};
+
+static enum nsd_err
+octets_open(struct text_source *s, const struct load_text *text)
+{
+	*s = (struct text_source){.text = text};
+	if (text->entry != NULL)
+		return journal_reader_open(text->fd, text->entry, &s->reader);
+	return text->offset <= INT64_MAX
+			&& text->len <= INT64_MAX - text->offset
+		? NSD_OK : NSD_E_SYSTEM;
+}
+
+static void
+octets_close(struct text_source *s)
+{
+	journal_reader_close(s->reader);
+}
+
+/* Reads at most len octets of a file. */
+static enum nsd_err
+octets_read_file(struct text_source *s, uint8_t *data, size_t len,
+	size_t *got)
+{
+	ssize_t n;
+
+	do
+		n = pread(s->text->fd, data, len,
+			(off_t)(s->text->offset + s->at));
+	while (n == -1 && errno == EINTR);
+	if (n <= 0)
+		return NSD_E_SYSTEM;
+	*got = (size_t)n;
+	return NSD_OK;
+}
+
+/* Reads at most len octets of an entry. */
+static enum nsd_err
+octets_read_entry(struct text_source *s, uint8_t *data, size_t len,
+	size_t *got)
+{
+	enum nsd_err err = NSD_OK;
+
+	if (s->block_len == 0)
+		err = journal_reader_next(s->reader, &s->block,
+			&s->block_len);
+	if (err != NSD_OK)
+		return err;
+	if (s->block_len == 0)
+		return NSD_E_WIRE;
+	*got = len < s->block_len ? len : s->block_len;
+	memcpy(data, s->block, *got);
+	s->block += *got;
+	s->block_len -= *got;
+	return NSD_OK;
+}
+
+/* Reads the next len octets, which the text has. */
+static enum nsd_err
+octets_read(struct text_source *s, uint8_t *data, size_t len)
+{
+	while (len > 0) {
+		size_t got;
+		enum nsd_err err = s->reader != NULL
+			? octets_read_entry(s, data, len, &got)
+			: octets_read_file(s, data, len, &got);
+
+		if (err != NSD_OK)
+			return err;
+		data += got;
+		s->at += got;
+		len -= got;
+	}
+	return NSD_OK;
+}
+
+enum nsd_err
+load_text_copy(const struct load_text *text, uint8_t *data, size_t len)
+{
+	struct text_source source;
+	enum nsd_err err;
+
+	if (len > text->len)
+		return NSD_E_SYSTEM;
+	err = octets_open(&source, text);
+	if (err == NSD_OK)
+		err = octets_read(&source, data, len);
+	octets_close(&source);
+	return err;
+}
+
+/* ---- batches ------------------------------------------------------------- */
 
 struct text_reader {
-	const struct load_text *text;
 	const struct zonefile_options *options;
 	struct zonefile_result *result;
-	uint64_t read; /* octets of the text that are or were in the buffer */
-	struct cursor cursor; /* what is left in the buffer */
+	struct text_source source;
+	struct changes changes;
 	struct rrbatch *batch;
 	struct rrbatch **tail; /* of the batches that are kept */
 	size_t last_len;       /* of the owner before; 0: none in the batch */
 	uint8_t last[NAME_MAX_LEN];
 	uint8_t buffer[];
 };
-
-enum nsd_err
-load_text_read(const struct load_text *text, uint64_t at, uint8_t *data,
-	size_t len)
-{
-	if (at > text->len || len > text->len - at
-		|| text->offset > INT64_MAX - text->len)
-		return NSD_E_SYSTEM;
-	while (len > 0) {
-		ssize_t n = pread(text->fd, data, len,
-			(off_t)(text->offset + at));
-
-		if (n == -1 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return NSD_E_SYSTEM;
-		data += n;
-		at += (uint64_t)n;
-		len -= (size_t)n;
-	}
-	return NSD_OK;
-}
-
-/* ---- octets -------------------------------------------------------------- */
-
-/* Has a whole record in the buffer, or all that is left of the text. */
-static enum nsd_err
-text_fill(struct text_reader *t)
-{
-	size_t left = cursor_left(&t->cursor), want;
-	enum nsd_err err;
-
-	if (left >= LOAD_RECORD_MAX || t->read == t->text->len)
-		return NSD_OK;
-	memmove(t->buffer, t->cursor.at, left);
-	want = BUFFER_SIZE - left;
-	if (want > t->text->len - t->read)
-		want = (size_t)(t->text->len - t->read);
-	err = load_text_read(t->text, t->read, t->buffer + left, want);
-	if (err != NSD_OK)
-		return err;
-	t->read += want;
-	cursor_init(&t->cursor, t->buffer, left + want);
-	if (t->options->on_progress != NULL)
-		t->options->on_progress(t->options->progress_ctx, t->read,
-			t->text->len);
-	return NSD_OK;
-}
-
-/* ---- batches ------------------------------------------------------------- */
 
 static enum nsd_err
 text_flush(struct text_reader *t)
@@ -123,73 +174,105 @@ text_make_room(struct text_reader *t, size_t need)
 }
 
 static enum nsd_err
-text_append(struct text_reader *t, const struct load_record *record)
+text_append(struct text_reader *t, const struct changes_rr *rr)
 {
 	const struct rrbatch_rr head = {
-		.ttl_sec = record->rr.ttl_sec,
-		.type = record->rr.type,
-		.rdlen = record->rr.rdlen,
+		.ttl_sec = rr->ttl_sec,
+		.type = rr->type,
+		.rdlen = rr->rdlen,
 	};
-	const uint8_t *owner = record->owner;
+	const uint8_t *owner = rr->owner;
 	enum nsd_err err = text_make_room(t, sizeof(head) + NAME_MAX_LEN
 		+ head.rdlen + 3);
 
 	if (err != NSD_OK)
 		return err;
-	if (t->last_len == record->owner_len
+	if (t->last_len == rr->owner_len
 		&& memcmp(t->last, owner, t->last_len) == 0) {
 		owner = NULL;
 	} else {
-		t->last_len = record->owner_len;
+		t->last_len = rr->owner_len;
 		memcpy(t->last, owner, t->last_len);
 	}
-	return rrbatch_append(t->batch, &head, owner, record->rr.rdata);
+	return rrbatch_append(t->batch, &head, owner, rr->rdata);
 }
 
 /* ---- records ------------------------------------------------------------- */
 
 static bool
-text_wants(const struct text_reader *t, const struct load_record *record)
+text_wants(const struct text_reader *t, const struct changes_rr *rr)
 {
 	const struct zonefile_options *o = t->options;
 
-	return o->wants_owner == NULL || record->rr.type == TYPE_SOA
-		|| o->wants_owner(o->wants_ctx, record->owner,
-			record->owner_len);
+	return o->wants_owner == NULL || rr->type == TYPE_SOA
+		|| o->wants_owner(o->wants_ctx, rr->owner, rr->owner_len);
+}
+
+/* Puts what comes next behind the octets of the buffer that are left. *len: how
+ * many there are then. */
+static enum nsd_err
+text_fill(struct text_reader *t, size_t left, size_t *len)
+{
+	const struct zonefile_options *o = t->options;
+	struct text_source *s = &t->source;
+	size_t want = BUFFER_SIZE - left;
+	enum nsd_err err;
+
+	if (want > s->text->len - s->at)
+		want = (size_t)(s->text->len - s->at);
+	err = octets_read(s, t->buffer + left, want);
+	*len = left + want;
+	if (err == NSD_OK && o->on_progress != NULL)
+		o->on_progress(o->progress_ctx, s->at, s->text->len);
+	return err;
 }
 
 static enum nsd_err
-text_read_head(struct text_reader *t)
+text_begin(struct text_reader *t)
 {
-	uint8_t kind, apex[NAME_MAX_LEN];
-	enum nsd_err err = text_fill(t);
+	size_t len;
+	enum nsd_err err = text_fill(t, 0, &len);
 
 	if (err == NSD_OK)
-		err = load_records_read_head(&t->cursor, &kind, apex);
-	if (err == NSD_OK && (kind != LOAD_UPDATE_WHOLE
-			|| !name_equal(apex, t->options->apex)))
+		err = changes_open(&t->changes, t->buffer, len);
+	if (err == NSD_OK && (t->changes.kind != XFR_WHOLE
+			|| !name_equal(t->changes.apex, t->options->apex)))
 		err = NSD_E_WIRE;
+	return err;
+}
+
+static enum nsd_err
+text_go_on(struct text_reader *t)
+{
+	size_t left = changes_left(&t->changes), len;
+	enum nsd_err err;
+
+	memmove(t->buffer, t->changes.cursor.at, left);
+	err = text_fill(t, left, &len);
+	if (err == NSD_OK)
+		changes_feed(&t->changes, t->buffer, len);
 	return err;
 }
 
 static enum nsd_err
 text_read_all(struct text_reader *t)
 {
-	enum nsd_err err = text_read_head(t);
-	struct load_record record;
+	enum nsd_err err = text_begin(t);
+	struct changes_rr rr;
 
-	while (err == NSD_OK && (err = text_fill(t)) == NSD_OK
-		&& load_records_read(&t->cursor, &record)) {
-		if (record.action != LOAD_UPDATE_ADD)
-			return NSD_E_WIRE;
-		if (!text_wants(t, &record))
+	while (err == NSD_OK) {
+		err = changes_read(&t->changes, &rr);
+		if (err == NSD_OK && text_wants(t, &rr))
+			err = text_append(t, &rr);
+		if (err != NSD_E_AGAIN)
 			continue;
-		if (!load_records_check(&record))
-			return NSD_E_WIRE;
-		err = text_append(t, &record);
+		if (t->source.at == t->source.text->len)
+			break;
+		err = text_go_on(t);
 	}
-	if (err == NSD_OK && t->cursor.failed)
-		err = NSD_E_WIRE;
+	if (err != NSD_E_AGAIN)
+		return err;
+	err = changes_close(&t->changes, NULL);
 	return err == NSD_OK ? text_flush(t) : err;
 }
 
@@ -215,16 +298,16 @@ load_text_parse(const struct load_text *text,
 	memset(result, 0, sizeof(*result));
 	if (t == NULL)
 		return NSD_E_MEMORY;
-	*t = (struct text_reader){
-		.text = text,
-		.options = options,
-		.result = result,
-		.tail = &result->batches,
-	};
-	cursor_init(&t->cursor, t->buffer, 0);
-	err = text_add_source(text, result);
+	memset(t, 0, sizeof(*t));
+	t->options = options;
+	t->result = result;
+	t->tail = &result->batches;
+	err = octets_open(&t->source, text);
+	if (err == NSD_OK)
+		err = text_add_source(text, result);
 	if (err == NSD_OK)
 		err = text_read_all(t);
+	octets_close(&t->source);
 	rrbatch_destroy(t->batch);
 	free(t);
 	return err;

@@ -132,10 +132,8 @@ update_apply_versions(struct update_file *f)
 {
 	struct load_versions v = {
 		.context = f->context,
-		.apex = f->apex,
 		.sink = &f->sink,
 	};
-	size_t len = cursor_left(&f->cursor);
 	const struct load_zone *zone;
 	enum nsd_err err = update_find_entry(f, &v.entry);
 
@@ -145,8 +143,8 @@ update_apply_versions(struct update_file *f)
 	if (zone == NULL)
 		return NSD_E_NOT_FOUND;
 	v.secondary = load_zone_is_secondary(zone);
-	err = load_versions_apply(&v, cursor_read_octets(&f->cursor, len),
-		len);
+	err = load_versions_apply(&v, f->cursor.start,
+		(size_t)(f->cursor.end - f->cursor.start));
 	f->result->added = v.done.added;
 	f->result->removed = v.done.removed;
 	f->result->names = (uint32_t)v.done.names;
@@ -257,7 +255,7 @@ load_update_read_head(const struct load_text *text, uint8_t *kind,
 	size_t len = text->len < sizeof(head) ? (size_t)text->len
 					      : sizeof(head);
 	struct cursor cursor;
-	enum nsd_err err = load_text_read(text, 0, head, len);
+	enum nsd_err err = load_text_copy(text, head, len);
 
 	if (err != NSD_OK)
 		return err;
@@ -326,7 +324,7 @@ load_update_read(const struct load_text *text, uint8_t kind, uint8_t **data)
 	*data = malloc(text->len + 1);
 	if (*data == NULL)
 		return NSD_E_MEMORY;
-	err = load_text_read(text, 0, *data, text->len);
+	err = load_text_copy(text, *data, text->len);
 	if (err != NSD_OK)
 		free(*data);
 	return err;

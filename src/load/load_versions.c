@@ -1,118 +1,46 @@
 /* load_versions.c - applies the differences that a transfer has brought. */
 #include "config.h"
 
-#include <stdlib.h>
-
-#include "base/grow.h"
-#include "load/load_records.h"
-#include "load/load_update.h"
 #include "load/load_versions.h"
 #include "store/writer.h"
+#include "xfr/changes.h"
 #include "zone/zone.h"
-
-/* The differences between one version and the next: octets from begin to
- * end. */
-struct version {
-	size_t begin, end;
-	uint32_t from, to;
-	bool has_to; /* the new SOA has come */
-};
-
-struct versions {
-	struct version *items;
-	size_t count, room;
-};
 
 /* ---- where they are ------------------------------------------------------ */
 
-/* An SOA that is removed: the next version begins. It is to go on where the
- * last one ends. */
-static enum nsd_err
-versions_begin(struct versions *list, size_t at, uint32_t from)
-{
-	struct version *items;
-
-	if (list->count > 0 && (!list->items[list->count - 1].has_to
-			|| list->items[list->count - 1].to != from))
-		return NSD_E_WIRE;
-	items = grow_array(list->items, list->count, &list->room,
-		sizeof(*items));
-	if (items == NULL)
-		return NSD_E_MEMORY;
-	list->items = items;
-	items[list->count++] = (struct version){.begin = at, .from = from};
-	return NSD_OK;
-}
+/* What the octets say before anything is done. */
+struct versions {
+	uint64_t first; /* version that begins at the serial that is served,
+			 * counted from 1; 0: none does */
+	uint32_t to;    /* the last serial */
+};
 
 static enum nsd_err
-versions_take(struct versions *list, const struct load_record *record,
-	size_t at, const uint8_t *apex)
+versions_look(const uint8_t *octets, size_t len, uint32_t served,
+	struct versions *v)
 {
-	bool remove = record->action == LOAD_UPDATE_REMOVE;
-	struct version *last;
-	uint32_t serial;
-	bool is_soa = load_records_is_soa(record, apex, &serial);
+	struct changes changes;
+	struct changes_rr rr;
+	uint64_t count = 0;
+	enum nsd_err err = changes_open(&changes, octets, len);
 
-	if (is_soa && remove)
-		return versions_begin(list, at, serial);
-	if (list->count == 0
-		|| (!remove && record->action != LOAD_UPDATE_ADD))
+	v->first = 0;
+	if (err != NSD_OK || changes.kind != XFR_DIFFS)
 		return NSD_E_WIRE;
-	last = &list->items[list->count - 1];
-	/* Removals come before the new SOA, additions behind it. */
-	if (is_soa ? last->has_to : last->has_to == remove)
-		return NSD_E_WIRE;
-	if (is_soa) {
-		last->has_to = true;
-		last->to = serial;
+	while ((err = changes_read(&changes, &rr)) == NSD_OK) {
+		if (rr.part != CHANGES_OLD_SOA)
+			continue;
+		count++;
+		if (rr.serial == served && v->first == 0)
+			v->first = count;
 	}
-	return NSD_OK;
-}
-
-static enum nsd_err
-versions_find(struct versions *list, const uint8_t *octets, size_t len,
-	const uint8_t *apex)
-{
-	struct load_record record;
-	struct cursor cursor;
-	enum nsd_err err = NSD_OK;
-	size_t at = 0;
-
-	cursor_init(&cursor, octets, len);
-	while (err == NSD_OK && load_records_next(&cursor, &record)) {
-		err = versions_take(list, &record, at, apex);
-		at = cursor_offset(&cursor);
-		if (list->count > 0)
-			list->items[list->count - 1].end = at;
-	}
-	if (err != NSD_OK)
-		return err;
-	return cursor.failed || list->count == 0
-			|| !list->items[list->count - 1].has_to
-		? NSD_E_WIRE : NSD_OK;
+	return err == NSD_E_AGAIN ? changes_close(&changes, &v->to) : err;
 }
 
 /* ---- one of them --------------------------------------------------------- */
 
 static enum nsd_err
-version_note(struct zone_update *update, const uint8_t *octets,
-	const struct version *one)
-{
-	struct load_record record;
-	struct cursor cursor;
-	enum nsd_err err = NSD_OK;
-
-	cursor_init(&cursor, octets + one->begin, one->end - one->begin);
-	while (err == NSD_OK && load_records_next(&cursor, &record))
-		err = record.action == LOAD_UPDATE_ADD
-			? update_add(update, &record.rr)
-			: update_remove(update, &record.rr);
-	return err;
-}
-
-static enum nsd_err
-version_apply(struct load_versions *v, const uint8_t *octets,
-	const struct version *one)
+version_begin(const struct load_versions *v, struct zone_update **update)
 {
 	const struct zone_update_options options = {
 		.threads = v->context->threads_max,
@@ -121,19 +49,37 @@ version_apply(struct load_versions *v, const uint8_t *octets,
 		.limits = v->context->limits,
 		.exact = true,
 	};
-	struct zone_update_result done;
-	struct zone_update *update;
-	enum nsd_err err = update_begin(v->context->writer, v->entry, &options,
-		&update);
 
-	if (err != NSD_OK)
-		return err;
-	err = version_note(update, octets, one);
-	if (err != NSD_OK) {
-		update_abort(update);
-		return err;
-	}
-	err = update_commit(update, v->sink, &done);
+	return update_begin(v->context->writer, v->entry, &options, update);
+}
+
+static enum nsd_err
+version_note(struct zone_update *update, const struct changes_rr *rr)
+{
+	const struct zone_rr record = {
+		.owner = rr->owner,
+		.ttl_sec = rr->ttl_sec,
+		.type = rr->type,
+		.rdlen = rr->rdlen,
+		.rdata = rr->rdata,
+	};
+
+	return rr->action == XFR_ADD ? update_add(update, &record)
+				     : update_remove(update, &record);
+}
+
+/* Ends a transaction, if there is one. */
+static enum nsd_err
+version_commit(struct load_versions *v, struct zone_update **update)
+{
+	struct zone_update_result done;
+	struct zone_update *one = *update;
+	enum nsd_err err;
+
+	if (one == NULL)
+		return NSD_OK;
+	*update = NULL;
+	err = update_commit(one, v->sink, &done);
 	if (err == NSD_OK) {
 		v->done.added += done.added;
 		v->done.removed += done.removed;
@@ -142,28 +88,33 @@ version_apply(struct load_versions *v, const uint8_t *octets,
 	return err;
 }
 
-/* Those from the serial that is served on. */
-static enum nsd_err
-versions_apply(struct load_versions *v, const uint8_t *octets,
-	const struct versions *list)
-{
-	const struct store_view *view = store_writer_view(v->context->writer);
-	const struct zone_entry *entry = store_get(view, v->entry);
-	const struct zone *served;
-	enum nsd_err err = NSD_OK;
-	size_t i = 0;
+/* ---- all of them --------------------------------------------------------- */
 
-	if (entry->zone == STORE_NONE)
-		return NSD_E_INEXACT;
-	served = store_get(view, entry->zone);
-	if (served->serial == list->items[list->count - 1].to)
-		return NSD_OK;
-	while (i < list->count && list->items[i].from != served->serial)
-		i++;
-	if (i == list->count)
-		return NSD_E_INEXACT;
-	for (; err == NSD_OK && i < list->count; i++)
-		err = version_apply(v, octets, &list->items[i]);
+/* From version `first` on. The octets were read once and are whole. */
+static enum nsd_err
+versions_run(struct load_versions *v, const uint8_t *octets, size_t len,
+	uint64_t first)
+{
+	struct zone_update *update = NULL;
+	struct changes changes;
+	struct changes_rr rr;
+	uint64_t at = 0;
+	enum nsd_err err = changes_open(&changes, octets, len);
+
+	while (err == NSD_OK
+		&& (err = changes_read(&changes, &rr)) == NSD_OK) {
+		if (rr.part == CHANGES_OLD_SOA && ++at >= first) {
+			err = version_commit(v, &update);
+			if (err == NSD_OK)
+				err = version_begin(v, &update);
+		}
+		if (err == NSD_OK && update != NULL)
+			err = version_note(update, &rr);
+	}
+	if (err == NSD_E_AGAIN)
+		return version_commit(v, &update);
+	if (update != NULL)
+		update_abort(update);
 	return err;
 }
 
@@ -171,11 +122,19 @@ enum nsd_err
 load_versions_apply(struct load_versions *v, const uint8_t *octets,
 	size_t len)
 {
-	struct versions list = {.items = NULL};
-	enum nsd_err err = versions_find(&list, octets, len, v->apex);
+	const struct store_view *view = store_writer_view(v->context->writer);
+	const struct zone_entry *entry = store_get(view, v->entry);
+	const struct zone *served = entry->zone == STORE_NONE ? NULL
+		: store_get(view, entry->zone);
+	struct versions found;
+	enum nsd_err err = versions_look(octets, len,
+		served != NULL ? served->serial : 0, &found);
 
-	if (err == NSD_OK)
-		err = versions_apply(v, octets, &list);
-	free(list.items);
-	return err;
+	if (err != NSD_OK)
+		return err;
+	if (served != NULL && served->serial == found.to)
+		return NSD_OK;
+	return served == NULL || found.first == 0
+		? NSD_E_INEXACT
+		: versions_run(v, octets, len, found.first);
 }

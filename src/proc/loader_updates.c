@@ -123,8 +123,11 @@ loader_on_update(struct role *role, const struct ipc_message *m)
 	memcpy(&update, m->payload, sizeof(update));
 	change.ticket = update.request.ticket;
 	if (m->fd_count == 1) {
-		const struct load_text text = {m->fds[0], update.offset,
-			update.len};
+		const struct load_text text = {
+			.fd = m->fds[0],
+			.offset = update.offset,
+			.len = update.len,
+		};
 
 		result.err = loader_open_update(&text, &change, apex);
 	}

@@ -68,6 +68,8 @@ def test_octets_may_begin_anywhere_in_the_file(server):
     "whole example.\nremove " + SOA.format(1) + BODY,
     "whole example.\nadd " + SOA.format(1),  # no NS is only a warning
     "whole example.\nadd @ 60 NS ns",
+    whole("example", 3, "add " + SOA.format(4)),
+    whole("example", 3, "add www.b.test. 60 A 192.0.2.1"),
     whole("example", 3, "octets 01"),
     whole("b.test", 3),
     "whole no.test.\nadd " + SOA.format(1) + BODY])
