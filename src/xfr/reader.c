@@ -15,6 +15,7 @@
 
 #define POINTER 0xc0u
 #define OWNER_STEP 32u
+#define NO_OWNER SIZE_MAX /* no record has been read */
 
 /* What has been read of it. */
 enum intake_state {
@@ -39,7 +40,7 @@ struct intake {
 	/* The owner of the record at hand, or of the one before, in lower case.
 	 * A copy of OWNER_STEP octets never leaves it. */
 	uint8_t owner_len;
-	size_t owner_at;   /* offset of the name in the message */
+	size_t owner_at;   /* offset of the name in the message; NO_OWNER */
 	uint8_t owner[NAME_MAX_LEN];
 };
 
@@ -468,7 +469,8 @@ xfr_reader_take(struct xfr_reader *r, const uint8_t *message, size_t len,
 		.chain = r->setup.chain,
 		.now = now,
 	};
-	struct intake m = {.reader = r, .out = room->octets};
+	struct intake m = {.reader = r, .out = room->octets,
+		.owner_at = NO_OWNER};
 	struct frame frame;
 	enum xfr_fault fault = frame_read(&wanted, message, len, &frame);
 

@@ -16,7 +16,7 @@
  *   eX       a record of the type of number X at the apex, without RDATA
  *   rX       A of a.z. with RDATA of X octets
  *   s        the apex SOA with an octet too few; s+ with one too many
- *   l        an owner that points to itself
+ *   l        an owner that points to itself; z to the header
  *   |        the next message
  *
  * Words of messages: TC, noAA, noQR, id, opcode, q0 (no question), q2 (two),
@@ -199,7 +199,8 @@ script_record(struct script_message *m, const char *word)
 			word[1] == '+' ? len + 1 : len - 1);
 		return;
 	case 'l':
-		octets_put_u16(rdata, at);
+	case 'z':
+		octets_put_u16(rdata, *word == 'l' ? at : 0xc000);
 		script_put(m, rdata, 2);
 		script_rr(m, TYPE_A, CLASS_IN, "\xc0\0\2\1", 4);
 		return;

@@ -190,6 +190,7 @@ static const struct row rows[] = {
 	FAIL(AXFR, NONE, "s+ S7", RDATA),
 	FAIL(AXFR, NONE, "S7 s S7", RDATA),
 	FAIL(AXFR, NONE, "S7 l S7", MALFORMED),
+	FAIL(AXFR, NONE, "S7 | z S7", MALFORMED),
 
 	/* 56: differences */
 	FAIL(IXFR, 6, "S8 S8", NO_DIFFERENCES),
