@@ -167,6 +167,7 @@ check_begin(struct xfr_machine *m, uint32_t id, int64_t now)
 	z->check_at = XFR_NEVER;
 	z->tried = z->newer = 0;
 	z->best = INDEX_NONE;
+	z->was_newer = false;
 	z->flags &= (uint16_t)~(ZONE_CHECKING | ZONE_FRESH
 		| ZONE_IXFR_FAILED);
 	primary = next_primary(config, z);
@@ -273,6 +274,7 @@ ask_next(struct xfr_machine *m, uint32_t id, int64_t now)
 
 	z->tried |= bit_of(z->primary);
 	z->flags &= (uint16_t)~ZONE_IXFR_FAILED;
+	z->was_newer = false;
 	primary = next_primary(config, z);
 	if (primary != INDEX_NONE) {
 		ask(m, id, primary, first_way(m, z, primary, now));
@@ -325,8 +327,9 @@ on_equal(struct xfr_machine *m, uint32_t id, int64_t now,
 	refresh_zone(m, id, now, reply, false);
 	z->flags |= ZONE_FRESH;
 	z->newer &= ~bit_of(z->primary);
-	/* The others may have what a NOTIFY told. */
-	if (checks_all(m, z) || ((z->flags & ZONE_PROMISED) != 0
+	/* The others may have what a NOTIFY told, or what this one told and did
+	 * not give. */
+	if (checks_all(m, z) || z->was_newer || ((z->flags & ZONE_PROMISED) != 0
 			&& is_wanted(z, z->promised)))
 		ask_next(m, id, now);
 	else
@@ -350,6 +353,7 @@ on_soa(struct xfr_machine *m, uint32_t id, int64_t now,
 		return;
 	}
 	if (!checks_all(m, z)) {
+		z->was_newer = true;
 		ask(m, id, z->primary, transfer_way(m, z, z->primary, now));
 		return;
 	}

@@ -1,0 +1,614 @@
+/*
+ * sim.c - months of many secondary zones in seconds: the machine of include/xfr
+ * among primaries that are down, lossy, slow and lying, NOTIFYs in floods, and
+ * restarts through xfrd.state with clocks that jump.
+ *
+ * usage: sim [SEED [ZONES [DAYS]]]     (1; 10000; 90. SEED -: by chance)
+ *
+ * What is checked all the while:
+ * - A zone that has a primary that works is not behind for longer than the
+ *   timers of its SOA allow.
+ * - No zone's primaries are asked more often than these timers allow, or than
+ *   floods of NOTIFY may cause.
+ * - A zone expires exactly when it must, and the loader is told at once.
+ * - No more is under way than the limits say, and one request a zone.
+ * - A NOTIFY waits for no more than a minute, whatever else waits.
+ * - Targets of NOTIFY are told each serial, and not too often.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/grow.h"
+#include "dns/serial.h"
+#include "sim/world.h"
+
+enum kind {
+	REPLY,   /* to asked[id] */
+	CHANGE,  /* the truth of zone id changes */
+	TELL,    /* its NOTIFY arrives */
+	TURN,    /* host id goes up or down */
+	FLOOD,   /* a NOTIFY of zone id that lies; more follow */
+	AUDIT,
+	RESTART,
+	JUMP,    /* the date jumps */
+};
+
+#define FLOOD_NOTIFIES 200u
+#define WAIT_MAX_MSEC 60000
+
+static struct zone_model *
+zone_of(struct world *w, uint32_t handle)
+{
+	return &w->zones[w->by_handle[handle]];
+}
+
+/* ---- what the machine wants --------------------------------------------- */
+
+static uint32_t
+keep_asked(struct world *w, const struct xfr_action *action)
+{
+	struct asked *asked;
+	size_t i = 0;
+
+	while (i < w->asked_count && w->asked[i].is_used)
+		i++;
+	if (i == w->asked_count) {
+		asked = grow_array(w->asked, i, &w->asked_room,
+			sizeof(*asked));
+		if (asked == NULL)
+			abort();
+		w->asked = asked;
+		w->asked_count++;
+	}
+	w->asked[i].is_used = true;
+	w->asked[i].action = *action;
+	return (uint32_t)i;
+}
+
+static void
+check_counts(struct world *w)
+{
+	uint32_t probes = 0, transfers = 0, notifies = 0;
+
+	for (size_t i = 0; i < w->asked_count; i++) {
+		if (!w->asked[i].is_used
+			|| w->asked[i].action.ticket == XFR_NO_TICKET)
+			continue;
+		probes += w->asked[i].action.act == XFR_PROBE;
+		transfers += w->asked[i].action.act == XFR_TRANSFER;
+		notifies += w->asked[i].action.act == XFR_NOTIFY;
+	}
+	if (probes > w->limits.probes || transfers > w->limits.transfers
+		|| notifies > w->limits.notifies)
+		world_fail(w, NULL, "%" PRIu32 " probes, %" PRIu32
+			" transfers, %" PRIu32 " NOTIFYs are under way",
+			probes, transfers, notifies);
+	if (probes > w->most_probes)
+		w->most_probes = probes;
+	if (transfers > w->most_transfers)
+		w->most_transfers = transfers;
+}
+
+/* A check begins: not too soon after the last one. */
+static void
+check_pause(struct world *w, struct zone_model *z)
+{
+	int64_t pause = w->now - z->ended_at;
+
+	if (z->ended_at >= 0 && z->notifies == 0
+		&& pause < world_least_pause(w, z))
+		world_fail(w, z, "checked again after %" PRId64 " ms", pause);
+	if (z->notifies > 0) {
+		/* Ten minutes of quiet, and all is forgotten. */
+		if (z->vain == 0 || (z->ended_at >= 0 && pause > 600 * SEC)) {
+			z->vain = 0;
+			z->vain_from = w->now;
+		}
+		z->vain++;
+		if (z->vain > 9 + (w->now - z->vain_from) / (64 * SEC))
+			world_fail(w, z, "%" PRIu32 " checks for NOTIFYs in "
+				"vain in %" PRId64 " ms", z->vain,
+				w->now - z->vain_from);
+	}
+}
+
+static void
+on_request(struct world *w, const struct xfr_action *action)
+{
+	struct zone_model *z = zone_of(w, action->zone);
+	const struct group *g = &w->groups[z->group];
+	uint32_t id = keep_asked(w, action);
+	int64_t delay;
+
+	if (z->is_asked)
+		world_fail(w, z, "two requests under way");
+	if (action->primary >= g->config.primary_count)
+		world_fail(w, z, "there is no primary %" PRIu32,
+			action->primary);
+	if (!z->is_checking) {
+		check_pause(w, z);
+		z->requests = 0;
+	}
+	if (z->urgent_at >= 0 && w->now - z->urgent_at > w->worst_wait_msec)
+		w->worst_wait_msec = w->now - z->urgent_at;
+	if (z->urgent_at >= 0 && w->now - z->urgent_at > WAIT_MAX_MSEC)
+		world_fail(w, z, "a NOTIFY has waited for %" PRId64 " ms",
+			w->now - z->urgent_at);
+	z->is_checking = z->is_asked = true;
+	z->urgent_at = -1;
+	/* Each primary in five ways at most; a NOTIFY adds a check. */
+	if (++z->requests > 5 * g->config.primary_count * (1 + z->notifies))
+		world_fail(w, z, "%" PRIu32 " requests in a check",
+			z->requests);
+	if (action->act == XFR_PROBE)
+		w->probes++;
+	else
+		w->transfers++;
+	if (action->act == XFR_TRANSFER && action->has_serial
+		&& action->serial != z->serial)
+		world_fail(w, z, "transfer from another serial");
+	world_answer(w, action, &w->asked[id].reply, &delay);
+	world_add_event(w, delay, REPLY, id);
+}
+
+static void
+on_tell(struct world *w, const struct xfr_action *action)
+{
+	struct zone_model *z = zone_of(w, action->zone);
+	const struct xfr_config *c = &w->groups[z->group].config;
+	uint32_t id = keep_asked(w, action);
+	bool is_answered = world_chance(w, 5) > 0;
+
+	w->notifies++;
+	if (action->serial != z->serial)
+		world_fail(w, z, "NOTIFY with serial %" PRIu32 " of %" PRIu32,
+			action->serial, z->serial);
+	if (++z->told > c->target_count * c->notify_tries)
+		world_fail(w, z, "%" PRIu32 " NOTIFYs for a serial", z->told);
+	w->asked[id].reply = (struct xfr_reply){.outcome = is_answered
+		? XFR_ACKNOWLEDGED : XFR_TIMEOUT};
+	world_add_event(w, is_answered ? 50 : action->wait_msec, REPLY, id);
+}
+
+static void
+on_expired(struct world *w, struct zone_model *z)
+{
+	int64_t due = z->expire_at;
+
+	/* One that had expired before the start is told then. */
+	if (due < w->started_at)
+		due = w->started_at;
+	w->expired++;
+	if (z->has_expired || due != w->now)
+		world_fail(w, z, "expired %" PRId64 " ms after its time",
+			w->now - due);
+	z->has_expired = true;
+}
+
+static void
+drain(struct world *w)
+{
+	struct xfr_action action;
+
+	do {
+		while (xfr_next(w->machine, w->now, &action)) {
+			struct zone_model *z = zone_of(w, action.zone);
+
+			if (action.act == XFR_PROBE
+				|| action.act == XFR_TRANSFER)
+				on_request(w, &action);
+			else if (action.act == XFR_NOTIFY)
+				on_tell(w, &action);
+			else if (action.act == XFR_EXPIRED)
+				on_expired(w, z);
+			else if (action.act == XFR_CANCEL)
+				world_fail(w, z, "cancelled");
+			else if (action.at != z->expire_at)
+				world_fail(w, z, "expires at %" PRId64
+					", not %" PRId64, action.at,
+					z->expire_at);
+			else
+				z->is_told = true;
+		}
+	} while (xfr_next_time(w->machine) <= w->now);
+	check_counts(w);
+}
+
+/* ---- what happens ------------------------------------------------------- */
+
+/* What an answer means for a zone, by the rules and not by the machine. */
+static void
+model_reply(struct world *w, struct zone_model *z,
+	const struct xfr_reply *reply)
+{
+	bool is_same = z->has_data && (reply->outcome == XFR_UNCHANGED
+		|| (reply->outcome == XFR_SOA
+			&& reply->soa.serial == z->serial));
+	int64_t at;
+
+	if (!is_same && reply->outcome != XFR_DONE)
+		return;
+	at = w->now + world_lifetime(w, z, reply);
+	/* RFC 7314 section 4 */
+	if (is_same && reply->has_expire && z->expire_at != XFR_NEVER
+		&& z->expire_at > at)
+		at = z->expire_at;
+	z->expire_at = at;
+	z->is_told = z->has_expired = false;
+	if (reply->outcome != XFR_DONE)
+		return;
+	if (z->has_data && !serial_is_newer(reply->soa.serial, z->serial))
+		world_fail(w, z, "got an older serial");
+	z->has_data = true;
+	z->serial = reply->soa.serial;
+	z->vain = 0;
+	z->told = 0;
+}
+
+static void
+on_reply(struct world *w, uint32_t id)
+{
+	struct asked *asked = &w->asked[id];
+	struct zone_model *z = zone_of(w, asked->action.zone);
+	struct xfr_status status;
+
+	asked->is_used = false;
+	if (asked->action.act != XFR_NOTIFY) {
+		z->is_asked = false;
+		model_reply(w, z, &asked->reply);
+	}
+	if (!xfr_on_reply(w->machine, asked->action.ticket, w->now,
+		&asked->reply))
+		world_fail(w, z, "nobody waits for an answer");
+	if (asked->action.act == XFR_NOTIFY)
+		return;
+	xfr_get_status(w->machine, z->handle, w->now, &status);
+	if (status.soa.serial != z->serial && z->has_data)
+		world_fail(w, z, "serves another serial");
+	if (status.check_at != XFR_NEVER) {
+		z->is_checking = false;
+		z->ended_at = w->now;
+		/* One that waits for its turn still counts. */
+		z->notifies = status.is_notified
+			|| status.check_at < w->now + 65 * SEC;
+	}
+}
+
+static void
+on_change(struct world *w, uint32_t id)
+{
+	struct zone_model *z = &w->zones[id];
+
+	w->changes++;
+	z->before = z->soa.serial;
+	z->soa.serial += 1 + world_chance(w, 3);
+	z->changed_at = w->now;
+	if (world_chance(w, 10) < 7)
+		world_add_event(w, world_chance(w, 2000), TELL, id);
+	world_add_event(w, world_chance(w, 4 * (uint32_t)(DAY / SEC)) * SEC
+		+ 600 * SEC, CHANGE, id);
+}
+
+/* serial: NULL if the NOTIFY has none. */
+static void
+send_notify(struct world *w, struct zone_model *z, const uint32_t *serial)
+{
+	struct xfr_status status;
+	uint32_t primary = world_chance(w, GROUP_HOSTS + 1);
+
+	if (primary >= w->groups[z->group].config.primary_count)
+		primary = XFR_NONE;
+	xfr_get_status(w->machine, z->handle, w->now, &status);
+	z->notifies++;
+	xfr_on_notify(w->machine, z->handle, w->now, primary, serial != NULL,
+		serial == NULL ? 0 : *serial);
+	/* It goes on at once if nothing holds it. */
+	if (!z->is_checking && z->vain == 0 && z->urgent_at < 0
+		&& (serial == NULL || serial_is_newer(*serial, z->serial)))
+		z->urgent_at = w->now;
+}
+
+static void
+on_flood(struct world *w, uint32_t id)
+{
+	struct zone_model *z = &w->zones[id % w->zone_count];
+	uint32_t left = id / w->zone_count, serial = z->serial + 100 + left;
+
+	w->floods += left == FLOOD_NOTIFIES;
+	send_notify(w, z, left % 7 == 0 ? NULL : &serial);
+	if (left > 0)
+		world_add_event(w, world_chance(w, 4000), FLOOD,
+			id - w->zone_count);
+}
+
+static void
+on_turn(struct world *w, uint32_t id)
+{
+	struct host *host = &w->hosts[id];
+	uint32_t hours;
+
+	host->is_up = !host->is_up;
+	host->changed_at = w->now;
+	hours = host->is_up ? 24 * 10 : id % 7 == 0 ? 24 * 20 : 12;
+	world_add_event(w, world_chance(w, hours) * HOUR + HOUR / 4, TURN,
+		id);
+}
+
+static void
+audit_zone(struct world *w, struct zone_model *z)
+{
+	int64_t deadline, since;
+
+	if (z->expire_at < w->now && z->has_data && !z->has_expired)
+		world_fail(w, z, "has not expired at %" PRId64,
+			z->expire_at);
+	if (z->has_data && !z->is_told)
+		world_fail(w, z, "the loader does not know when it expires");
+	if (z->has_data && z->serial == z->soa.serial)
+		return;
+	deadline = world_deadline(w, z, &since);
+	if (deadline == XFR_NEVER)
+		return;
+	if (w->now > deadline)
+		world_fail(w, z, "behind for %" PRId64 " s, serial %" PRIu32
+			" of %" PRIu32, (w->now - since) / SEC, z->serial,
+			z->soa.serial);
+	if (w->now - since > w->worst_behind_msec)
+		w->worst_behind_msec = w->now - since;
+}
+
+/* ---- starts ------------------------------------------------------------- */
+
+static void
+start_machine(struct world *w)
+{
+	if (xfr_machine_create(&w->limits, w->chance, w->now, &w->machine)
+		!= NSD_OK)
+		abort();
+	for (unsigned i = 0; i < GROUPS; i++) {
+		w->groups[i].config.primaries = w->groups[i].flags;
+		if (xfr_add_config(w->machine, &w->groups[i].config,
+			&w->groups[i].id) != NSD_OK)
+			abort();
+	}
+	w->started_at = w->now;
+}
+
+static void
+start_zone(struct world *w, struct zone_model *z,
+	const struct xfr_start *start)
+{
+	if (xfr_add_zone(w->machine, w->groups[z->group].id, start, w->now,
+		&z->handle) != NSD_OK)
+		abort();
+	w->by_handle[z->handle] = (uint32_t)(z - w->zones);
+	z->is_told = z->has_expired = z->is_asked = z->is_checking = false;
+	z->ended_at = z->urgent_at = -1;
+	z->notifies = z->vain = z->told = 0;
+	if (!start->has_data)
+		return;
+	z->expire_at = start->expire_at;
+	if (z->expire_at == XFR_NEVER)
+		z->expire_at = start->acquired_at + world_lifetime(w, z, NULL);
+}
+
+/* The zone's part of xfrd.state, as it is read again. */
+struct reading {
+	struct world *w;
+	struct zone_model *z;
+	struct xfr_state_parser parser;
+	bool is_right; /* the clock has not jumped */
+};
+
+static void
+on_state(void *context, const struct xfr_state_zone *state)
+{
+	struct reading *r = context;
+	struct world *w = r->w;
+	const struct xfr_state_clocks clocks = {
+		.real_sec = w->now / SEC + w->offset_sec, .now = w->now};
+	struct xfr_soa served = r->z->soa;
+	int64_t before = r->z->expire_at;
+	struct xfr_start start;
+
+	served.serial = r->z->serial;
+	xfr_state_to_start(state, r->parser.filetime_sec, &clocks,
+		r->z->has_data ? &served : NULL, &start);
+	start_zone(w, r->z, &start);
+	/* What the EXPIRE option took away is not in the file. */
+	if (r->is_right && start.has_data && r->z->expire_at < before
+		&& before - r->z->expire_at > 2 * SEC
+		&& r->z->expire_at != w->now)
+		world_fail(w, r->z, "lost %" PRId64 " ms by a restart",
+			before - r->z->expire_at);
+}
+
+static void
+read_again(struct reading *r, const char *text, size_t len)
+{
+	if (xfr_state_parse(&r->parser, text, len) != NSD_OK)
+		world_fail(r->w, r->z, "xfrd.state is refused");
+}
+
+/* The states of all zones go through the text of the file. */
+static void
+on_restart(struct world *w)
+{
+	static char text[XFR_STATE_TEXT_MAX];
+	static struct reading reading;
+	struct xfr_machine *old = w->machine;
+	const struct xfr_state_clocks clocks = {
+		.real_sec = w->now / SEC + w->offset_sec, .now = w->now};
+	uint32_t kind = world_chance(w, 4);
+
+	w->restarts++;
+	reading = (struct reading){.w = w, .is_right = kind > 1};
+	xfr_state_parse_begin(&reading.parser, "xfrd.state", NULL);
+	reading.parser.on_zone = on_state;
+	reading.parser.context = &reading;
+	/* The machine's clock may be that of another boot. */
+	if (kind == 0)
+		w->offset_sec -= world_chance(w, 86400 * 30);
+	else if (kind == 1)
+		w->offset_sec += world_chance(w, 86400 * 2);
+	start_machine(w);
+	read_again(&reading, text, xfr_state_print_head(clocks.real_sec,
+		w->zone_count, text));
+	for (uint32_t i = 0; i < w->zone_count; i++) {
+		struct xfr_state_zone state;
+		struct xfr_status status;
+
+		reading.z = &w->zones[i];
+		xfr_get_status(old, reading.z->handle, w->now, &status);
+		xfr_state_from_status(&status, &clocks, &state);
+		memcpy(state.name, "\1a", 3);
+		read_again(&reading, text, xfr_state_print_zone(&state,
+			clocks.real_sec, text));
+	}
+	read_again(&reading, text, xfr_state_print_tail(text));
+	if (xfr_state_parse_end(&reading.parser) != NSD_OK)
+		world_fail(w, NULL, "xfrd.state is refused");
+	xfr_machine_destroy(old);
+	for (size_t i = 0; i < w->asked_count; i++)
+		w->asked[i].action.ticket = XFR_NO_TICKET;
+	/* All zones are checked; NOTIFYs must not wait for that. */
+	for (uint32_t i = 0; i < 500; i++)
+		world_add_event(w, world_chance(w, 30000), FLOOD,
+			world_chance(w, w->zone_count));
+}
+
+/* ---- all of it ---------------------------------------------------------- */
+
+static void
+begin(struct world *w)
+{
+	world_make(w);
+	start_machine(w);
+	for (uint32_t i = 0; i < w->zone_count; i++) {
+		struct zone_model *z = &w->zones[i];
+		struct xfr_start start = {.has_data = z->has_data,
+			.soa = z->soa, .acquired_at = w->now,
+			.check_at = w->now, .expire_at = XFR_NEVER};
+
+		start_zone(w, z, &start);
+		world_add_event(w, world_chance(w, 8 * 86400) * SEC, CHANGE,
+			i);
+	}
+	for (uint32_t i = 0; i < HOSTS; i++)
+		world_add_event(w, world_chance(w, 240) * HOUR, TURN, i);
+	for (uint32_t i = 0; i < 200; i++)
+		world_add_event(w, world_chance(w, 90 * 86400) * SEC, FLOOD,
+			world_chance(w, w->zone_count)
+			+ FLOOD_NOTIFIES * w->zone_count);
+	world_add_event(w, HOUR, AUDIT, 0);
+	world_add_event(w, 10 * DAY, RESTART, 0);
+	world_add_event(w, DAY, JUMP, 0);
+}
+
+static void
+happen(struct world *w, const struct event *event)
+{
+	switch ((enum kind)event->kind) {
+	case REPLY:
+		/* What was asked before a restart is answered by nobody. */
+		if (w->asked[event->id].action.ticket == XFR_NO_TICKET)
+			w->asked[event->id].is_used = false;
+		else
+			on_reply(w, event->id);
+		break;
+	case CHANGE:
+		on_change(w, event->id);
+		break;
+	case TELL:
+		send_notify(w, &w->zones[event->id],
+			&w->zones[event->id].soa.serial);
+		break;
+	case TURN:
+		on_turn(w, event->id);
+		break;
+	case FLOOD:
+		on_flood(w, event->id);
+		break;
+	case AUDIT:
+		for (uint32_t i = 0; i < w->zone_count; i++)
+			audit_zone(w, &w->zones[i]);
+		world_add_event(w, HOUR, AUDIT, 0);
+		break;
+	case RESTART:
+		on_restart(w);
+		world_add_event(w, 5 * DAY + world_chance(w, 240) * HOUR,
+			RESTART, 0);
+		break;
+	case JUMP:
+		w->offset_sec += (int64_t)world_chance(w, 7200) - 3600;
+		world_add_event(w, 3 * DAY, JUMP, 0);
+		break;
+	}
+}
+
+static void
+live(struct world *w, int64_t until)
+{
+	struct event event;
+
+	begin(w);
+	drain(w);
+	for (;;) {
+		int64_t next = xfr_next_time(w->machine);
+
+		if (w->events[0].at < next)
+			next = w->events[0].at;
+		if (next > until)
+			break;
+		if (next < w->now)
+			world_fail(w, NULL, "the machine's time goes back");
+		w->now = next;
+		/* One at a time, as an event loop does. */
+		if (world_take_event(w, &event))
+			happen(w, &event);
+		drain(w);
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct world w;
+	uint64_t days = argc > 3 ? strtoull(argv[3], NULL, 0) : 90;
+
+	w.seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
+	if (argc > 1 && strcmp(argv[1], "-") == 0)
+		w.seed = (uint64_t)time(NULL);
+	w.chance = w.seed;
+	w.zone_count = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 0) : 10000;
+	w.offset_sec = 1800000000;
+	w.limits = (struct xfr_limits){.probes = 64, .transfers = 16,
+		.notifies = 32, .checks_per_sec = 500};
+	printf("seed %" PRIu64 "\n", w.seed);
+	w.zones = calloc(w.zone_count, sizeof(*w.zones));
+	w.by_handle = calloc(w.zone_count, sizeof(*w.by_handle));
+	if (w.zone_count == 0 || w.zones == NULL || w.by_handle == NULL)
+		return 1;
+	live(&w, (int64_t)days * DAY);
+	printf("%" PRIu32 " zones, %" PRIu64 " days: %" PRIu64 " probes, %"
+		PRIu64 " transfers, %" PRIu64 " NOTIFYs, %" PRIu64
+		" changes, %" PRIu64 " floods, %" PRIu64 " restarts, %" PRIu64
+		" expired\nlongest: a NOTIFY waited %" PRId64
+		" ms, a zone was behind for %" PRId64 " s\nmost: %"
+		PRIu32 " probes, %" PRIu32 " transfers under way\n",
+		w.zone_count, days, w.probes, w.transfers, w.notifies,
+		w.changes, w.floods, w.restarts, w.expired,
+		w.worst_wait_msec, w.worst_behind_msec / SEC, w.most_probes,
+		w.most_transfers);
+	xfr_machine_destroy(w.machine);
+	free(w.zones);
+	free(w.by_handle);
+	free(w.asked);
+	free(w.events);
+	return 0;
+}

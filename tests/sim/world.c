@@ -1,0 +1,335 @@
+/* world.c - primaries that are down, lossy, slow and lying; what they have. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "dns/message.h"
+#include "lib/chance.h"
+#include "sim/world.h"
+
+void
+world_fail(const struct world *w, const struct zone_model *z,
+	const char *format, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fprintf(stderr, "seed %" PRIu64 ", day %.5f", w->seed,
+		(double)w->now / (double)DAY);
+	if (z != NULL)
+		fprintf(stderr, ", zone %td of group %" PRIu32,
+			z - w->zones, z->group);
+	fprintf(stderr, ": ");
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fprintf(stderr, "\n");
+	exit(1);
+}
+
+uint32_t
+world_chance(struct world *w, uint32_t below)
+{
+	return chance_below(&w->chance, below);
+}
+
+/* ---- what there is ------------------------------------------------------ */
+
+static enum trait
+make_trait(struct world *w)
+{
+	uint32_t dice = world_chance(w, 100);
+
+	if (dice < 70)
+		return HONEST;
+	return dice < 80 ? AHEAD : dice < 88 ? BACK : dice < 94 ? NONSENSE
+								: REFUSES;
+}
+
+static void
+make_hosts(struct world *w)
+{
+	for (unsigned i = 0; i < HOSTS; i++)
+		w->hosts[i] = (struct host){
+			.trait = make_trait(w),
+			.is_up = world_chance(w, 10) > 0,
+			.has_ixfr = world_chance(w, 5) > 0,
+			.has_expire = world_chance(w, 3) == 0,
+			.latency_msec = 1 + world_chance(w, 300),
+			.lag_msec = world_chance(w, 4) == 0
+				? world_chance(w, 600) * SEC : 0,
+			.loss_percent = world_chance(w, 3) == 0
+				? world_chance(w, 60) : 0,
+		};
+}
+
+static void
+make_groups(struct world *w)
+{
+	for (unsigned i = 0; i < GROUPS; i++) {
+		struct group *g = &w->groups[i];
+		uint32_t flags = XFR_CONFIG_AXFR_FALLBACK;
+
+		if (world_chance(w, 4) == 0)
+			flags |= XFR_CONFIG_CHECK_ALL;
+		if (world_chance(w, 4) == 0)
+			flags |= XFR_CONFIG_EXPIRE_RULE;
+		g->config = (struct xfr_config){
+			.primary_count = 1 + world_chance(w, GROUP_HOSTS),
+			.target_count = world_chance(w, 3),
+			.notify_tries = 5,
+			.flags = flags,
+			.refresh_max_sec = 2419200,
+			.retry_max_sec = 1209600,
+			.retry_min_sec = world_chance(w, 2) * 300,
+			.expire_min_sec = world_chance(w, 2) * 86400,
+		};
+		for (unsigned h = 0; h < GROUP_HOSTS; h++) {
+			g->hosts[h] = (uint8_t)world_chance(w, HOSTS);
+			g->flags[h] = (uint8_t)world_chance(w, 4);
+		}
+	}
+}
+
+static void
+make_zones(struct world *w)
+{
+	for (uint32_t i = 0; i < w->zone_count; i++) {
+		struct zone_model *z = &w->zones[i];
+		uint32_t hours = 3 + world_chance(w, 22);
+
+		z->group = world_chance(w, GROUPS);
+		/* Some begin just before their serial wraps. */
+		z->soa = (struct xfr_soa){
+			.serial = world_chance(w, 4) == 0 ? UINT32_MAX - 3
+				: world_chance(w, 1000000),
+			.refresh_sec = hours * 3600,
+			.retry_sec = 300 + world_chance(w, 3600),
+			.expire_sec = 86400 * (1 + world_chance(w, 14)),
+		};
+		z->before = z->soa.serial;
+		z->has_data = world_chance(w, 2) == 0;
+		z->serial = z->soa.serial;
+		z->expire_at = XFR_NEVER;
+		z->urgent_at = z->ended_at = -1;
+	}
+}
+
+void
+world_make(struct world *w)
+{
+	make_hosts(w);
+	make_groups(w);
+	make_zones(w);
+}
+
+/* ---- events ------------------------------------------------------------- */
+
+void
+world_add_event(struct world *w, int64_t delay, uint32_t kind, uint32_t id)
+{
+	size_t at = w->event_count;
+	struct event event = {w->now + delay, kind, id}, *events;
+
+	events = grow_array(w->events, at, &w->event_room, sizeof(*events));
+	if (events == NULL)
+		abort();
+	w->events = events;
+	w->event_count++;
+	for (; at > 0 && events[(at - 1) / 2].at > event.at; at = (at - 1) / 2)
+		events[at] = events[(at - 1) / 2];
+	events[at] = event;
+}
+
+/* Takes the first one if it is due. */
+bool
+world_take_event(struct world *w, struct event *event)
+{
+	struct event *events = w->events, last;
+	size_t at = 0, child;
+
+	if (w->event_count == 0 || events[0].at > w->now)
+		return false;
+	*event = events[0];
+	last = events[--w->event_count];
+	while ((child = 2 * at + 1) < w->event_count) {
+		if (child + 1 < w->event_count
+			&& events[child + 1].at < events[child].at)
+			child++;
+		if (events[child].at >= last.at)
+			break;
+		events[at] = events[child];
+		at = child;
+	}
+	events[at] = last;
+	return true;
+}
+
+/* ---- answers ------------------------------------------------------------ */
+
+/* The serial of what a host has of a zone. */
+static uint32_t
+serial_at(const struct world *w, const struct host *host,
+	const struct zone_model *z)
+{
+	if (host->trait == BACK)
+		return z->serial - 50;
+	if (host->trait == AHEAD)
+		return z->serial;
+	return w->now - z->changed_at < host->lag_msec ? z->before
+						       : z->soa.serial;
+}
+
+static enum xfr_outcome
+transfer(struct world *w, const struct host *host,
+	const struct zone_model *z, const struct xfr_action *action,
+	struct xfr_reply *reply)
+{
+	uint32_t dice = world_chance(w, 1000);
+	bool is_ixfr = action->way != XFR_WAY_AXFR;
+
+	if (is_ixfr && !host->has_ixfr) {
+		reply->rcode = dice % 2 ? RCODE_NOTIMP : RCODE_REFUSED;
+		return XFR_RCODE;
+	}
+	if (!z->has_data && host->trait != HONEST)
+		return XFR_NONSENSE;
+	if (!xfr_wants(w->machine, action->ticket, reply->soa.serial))
+		return reply->soa.serial == z->serial ? XFR_UNCHANGED
+						      : XFR_BEHIND;
+	if (action->way == XFR_WAY_IXFR_UDP && dice < 300)
+		return XFR_USE_TCP;
+	if (dice < 10)
+		return XFR_TOO_LARGE;
+	if (dice < 12)
+		return XFR_LOCAL;
+	return is_ixfr && dice < 30 ? XFR_NO_FIT : XFR_DONE;
+}
+
+void
+world_answer(struct world *w, const struct xfr_action *action,
+	struct xfr_reply *reply, int64_t *delay)
+{
+	const struct zone_model *z = &w->zones[w->by_handle[action->zone]];
+	const struct host *host =
+		&w->hosts[w->groups[z->group].hosts[action->primary]];
+	bool is_udp = action->way == XFR_WAY_SOA_UDP
+		|| action->way == XFR_WAY_IXFR_UDP;
+	uint32_t loss = host->loss_percent;
+
+	*reply = (struct xfr_reply){.outcome = XFR_TIMEOUT};
+	*delay = action->wait_msec > 0 ? action->wait_msec : 30 * SEC;
+	if (!host->is_up && !is_udp && world_chance(w, 3) == 0) {
+		reply->outcome = XFR_UNREACHABLE;
+		*delay = host->latency_msec;
+	}
+	if (!is_udp)
+		loss = loss * loss * loss / 10000;
+	if (!host->is_up || world_chance(w, 100) < loss)
+		return;
+	*delay = host->latency_msec;
+	reply->soa = z->soa;
+	reply->soa.serial = serial_at(w, host, z);
+	reply->has_expire = host->has_expire;
+	reply->expire_sec = z->soa.expire_sec
+		- world_chance(w, z->soa.expire_sec / 2);
+	if (host->trait == NONSENSE) {
+		reply->outcome = XFR_NONSENSE;
+	} else if (host->trait == REFUSES) {
+		reply->outcome = XFR_RCODE;
+		reply->rcode = RCODE_REFUSED;
+	} else if (action->act == XFR_PROBE) {
+		reply->outcome = XFR_SOA;
+		if (host->trait == AHEAD)
+			reply->soa.serial += 1000;
+	} else {
+		reply->outcome = transfer(w, host, z, action, reply);
+	}
+}
+
+/* ---- what is promised --------------------------------------------------- */
+
+static uint32_t
+bound(uint32_t sec, uint32_t least, uint32_t most)
+{
+	sec = sec > most ? most : sec;
+	sec = sec < least ? least : sec;
+	return sec == 0 ? 1 : sec;
+}
+
+static uint32_t
+refresh_of(const struct world *w, const struct zone_model *z)
+{
+	const struct xfr_config *c = &w->groups[z->group].config;
+
+	return bound(z->soa.refresh_sec, c->refresh_min_sec,
+		c->refresh_max_sec);
+}
+
+static uint32_t
+retry_of(const struct world *w, const struct zone_model *z)
+{
+	const struct xfr_config *c = &w->groups[z->group].config;
+
+	return bound(z->soa.retry_sec, c->retry_min_sec, c->retry_max_sec);
+}
+
+int64_t
+world_deadline(const struct world *w, const struct zone_model *z,
+	int64_t *since)
+{
+	const struct group *g = &w->groups[z->group];
+	int64_t from = XFR_NEVER, lag = 0, pause;
+
+	for (uint32_t i = 0; i < g->config.primary_count; i++) {
+		const struct host *host = &w->hosts[g->hosts[i]];
+
+		if (host->lag_msec > lag)
+			lag = host->lag_msec;
+		if (host->trait == HONEST && host->is_up
+			&& host->loss_percent < 30 && host->changed_at < from)
+			from = host->changed_at;
+	}
+	if (from == XFR_NEVER)
+		return XFR_NEVER;
+	if (from < z->changed_at)
+		from = z->changed_at;
+	if (from < w->started_at)
+		from = w->started_at;
+	*since = from;
+	/* The longest pause; that of a zone without data is up to 20480 s. One
+	 * more check if this one meets a loss, and one if it falls in the lag
+	 * of a host; half an hour for waiting and for those that are down. */
+	pause = refresh_of(w, z) * SEC;
+	if (!z->has_data && pause < 20480 * SEC)
+		pause = 20480 * SEC;
+	return from + lag + 3 * pause + HOUR / 2;
+}
+
+int64_t
+world_lifetime(const struct world *w, const struct zone_model *z,
+	const struct xfr_reply *reply)
+{
+	const struct xfr_config *c = &w->groups[z->group].config;
+	uint32_t sec = z->soa.expire_sec, least = c->expire_min_sec;
+
+	if (reply != NULL && reply->has_expire && reply->expire_sec < sec)
+		sec = reply->expire_sec;
+	if (c->flags & XFR_CONFIG_EXPIRE_RULE)
+		least = refresh_of(w, z) + retry_of(w, z) + 1;
+	return (sec < least ? least : sec) * SEC;
+}
+
+int64_t
+world_least_pause(const struct world *w, const struct zone_model *z)
+{
+	uint32_t refresh = refresh_of(w, z), retry = retry_of(w, z);
+
+	if (!z->has_data)
+		return 10 * SEC;
+	return (refresh < retry ? refresh : retry) * SEC / 10 * 9;
+}
