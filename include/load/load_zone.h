@@ -56,6 +56,8 @@ enum load_outcome {
 	LOAD_ABSENT,    /* a secondary zone that has no file yet */
 	LOAD_REHASHED,  /* only what is in rehashed is to be published */
 	LOAD_AGAIN,     /* its files changed while they were read */
+	LOAD_BEHIND,    /* what is served is to be brought further by the
+			 * journal */
 	LOAD_OLDER,     /* the file of a secondary is older than what it
 			 * serves, which stays */
 };
@@ -88,6 +90,7 @@ enum load_which {
 	LOAD_STALE,    /* the changed ones, and those whose last try failed */
 };
 
+struct load_journal;
 struct load_leave;
 
 /* What all zones are read with. */
@@ -102,6 +105,7 @@ struct load_context {
 	bool of_transfers;           /* not files are read, but what transfers
 				      * have brought */
 	bool timed;                  /* rssac002: log how long loads take */
+	const struct load_journal *journal; /* for a first pass; or NULL */
 	struct load_progress *progress;
 	pthread_mutex_t *busy_lock;  /* for load_zone.busy */
 	struct load_leave *leave;    /* for the main thread alone */

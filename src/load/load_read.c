@@ -14,6 +14,7 @@
 #include "load/load_deaths.h"
 #include "load/load_files.h"
 #include "load/load_findings.h"
+#include "load/load_journal.h"
 #include "load/load_read.h"
 #include "load/load_reading.h"
 #include "load/load_rehash.h"
@@ -210,6 +211,26 @@ read_follow_plan(const struct load_context *context, struct load_zone *zone,
 		load_rehash_run(context, zone, heap, large, result);
 }
 
+/* A secondary zone may have been further than its file when the server
+ * ended. */
+static bool
+read_from_journal(const struct load_context *context, struct load_zone *zone,
+	const struct load_plan *plan, const struct load_task *task,
+	struct load_result *result)
+{
+	bool file = plan->due && !plan->absent;
+
+	if (context->journal == NULL || !load_zone_is_secondary(zone))
+		return false;
+	if (load_journal_build(context, zone, file ? plan->path : NULL, task,
+		    result))
+		return true;
+	/* The main thread does the rest. */
+	if (!file && !plan->rehash && load_journal_is_ahead(context, zone))
+		result->outcome = LOAD_BEHIND;
+	return result->outcome == LOAD_BEHIND;
+}
+
 static void
 read_zone(const struct load_context *context, struct load_zone *zone,
 	struct store_heap *heap, bool large, struct load_result *result)
@@ -219,6 +240,9 @@ read_zone(const struct load_context *context, struct load_zone *zone,
 	struct load_plan plan;
 
 	read_make_plan(context, zone, path, &plan);
+	if (read_from_journal(context, zone, &plan,
+		    &(struct load_task){heap, large, NULL}, result))
+		return;
 	if (!plan.due && !plan.rehash) {
 		/* Other passes leave out zones that have changed, too. */
 		if (path != NULL && context->which == LOAD_CHANGED) {
@@ -242,7 +266,9 @@ load_read_zone(const struct load_context *context, struct load_zone *zone,
 	if (context->timed)
 		result->begun_msec = clock_now_msec();
 	if (context->of_transfers) {
-		load_transfer_read(context, zone, heap, large, result);
+		const struct load_task task = {heap, large, zone->transfer};
+
+		load_transfer_read(context, zone, &task, result);
 		return;
 	}
 	if (!load_zone_claim(zone, true))

@@ -18,25 +18,34 @@ load_reading_parse(const struct load_reading *r,
 			       : zonefile_parse(r->path, options, sink, files);
 }
 
-enum nsd_err
-load_reading_check_age(struct load_age *age, const struct rrbatch *batch)
+bool
+load_reading_find_serial(const struct rrbatch *batch, const uint8_t *apex,
+	uint32_t *serial)
 {
 	const struct rrbatch_rr *rr = rrbatch_first(batch);
 	const uint8_t *owner = rr->data;
-	uint32_t serial;
 
-	for (size_t i = 0; age->wanted && i < batch->count; i++) {
+	for (size_t i = 0; i < batch->count; i++, rr = rrbatch_next(rr)) {
 		if (rr->owner_len > 0)
 			owner = rr->data;
-		if (rr->type == TYPE_SOA && rr->rdlen >= SOA_NUMBERS_LEN
-			&& name_equal(owner, age->apex)) {
-			serial = octets_get_u32(rrbatch_rr_rdata(rr)
-				+ rr->rdlen - SOA_NUMBERS_LEN);
-			age->wanted = false;
-			if ((int32_t)(serial - age->served) < 0)
-				return NSD_E_DENIED;
-		}
-		rr = rrbatch_next(rr);
+		if (rr->type != TYPE_SOA || rr->rdlen < SOA_NUMBERS_LEN
+			|| !name_equal(owner, apex))
+			continue;
+		*serial = octets_get_u32(rrbatch_rr_rdata(rr) + rr->rdlen
+			- SOA_NUMBERS_LEN);
+		return true;
 	}
-	return NSD_OK;
+	return false;
+}
+
+enum nsd_err
+load_reading_check_age(struct load_age *age, const struct rrbatch *batch)
+{
+	uint32_t serial;
+
+	if (!age->wanted
+		|| !load_reading_find_serial(batch, age->apex, &serial))
+		return NSD_OK;
+	age->wanted = false;
+	return (int32_t)(serial - age->served) < 0 ? NSD_E_DENIED : NSD_OK;
 }

@@ -64,6 +64,10 @@ enum nsd_err load_reading_parse(const struct load_reading *r,
 	const struct zonefile_options *options, struct diag_sink *sink,
 	struct zonefile_result *files) MUST_USE;
 
+/* Finds the serial of the zone, if its SOA is in the batch. */
+bool load_reading_find_serial(const struct rrbatch *batch,
+	const uint8_t *apex, uint32_t *serial);
+
 /* Looks for the SOA in the next batch. NSD_E_DENIED: the file is older than
  * what is served (RFC 1982 section 3.2). */
 enum nsd_err load_reading_check_age(struct load_age *age,

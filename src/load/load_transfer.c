@@ -35,31 +35,31 @@ transfer_run(struct load_reading *r, bool large)
 
 void
 load_transfer_read(const struct load_context *context, struct load_zone *zone,
-	struct store_heap *heap, bool large, struct load_result *result)
+	const struct load_task *task, struct load_result *result)
 {
 	struct load_findings findings;
 	struct load_reading r = {
 		.context = context,
 		.zone = zone,
 		.path = zone->conf->name,
-		.text = zone->transfer,
+		.text = task->text,
 		.options = {
 			.apex = zone->conf->wire,
-			.threads = large ? context->threads_max : 1,
+			.threads = task->large ? context->threads_max : 1,
 			.secondary = true,
-			.on_progress = large ? load_ways_on_parse : NULL,
+			.on_progress = task->large ? load_ways_on_parse : NULL,
 			.progress_ctx = context->progress,
 		},
-		.heap = heap,
+		.heap = task->heap,
 		.sink = &findings.sink,
 		.lacks = store_count_lacks(context->writer),
 		.result = result,
 	};
 
-	if (!large && r.text->len >= LARGE_TEXT) {
+	if (!task->large && r.text->len >= LARGE_TEXT) {
 		result->outcome = LOAD_LARGE;
 		return;
 	}
 	load_findings_init(&findings);
-	transfer_run(&r, large);
+	transfer_run(&r, task->large);
 }

@@ -94,6 +94,7 @@ struct loader {
 		       * that is served */
 
 	struct loader_transfers transfers;
+	struct load_journal *journal; /* in the first pass; or NULL */
 
 	/* What can wait, a little at a time. */
 	struct load_settle settle;

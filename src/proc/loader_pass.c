@@ -11,6 +11,7 @@
 #include "base/platform.h"
 #include "base/priority.h"
 #include "load/load_deaths.h"
+#include "load/load_journal.h"
 #include "load/load_turn.h"
 #include "proc/loader.h"
 
@@ -58,6 +59,9 @@ loader_end_pass(struct loader *loader)
 	loader->crowded = false;
 	/* Answering comes before reading, from now on. */
 	if (pass == LOADER_PASS_FIRST) {
+		loader->context.journal = NULL;
+		load_journal_close(loader->journal);
+		loader->journal = NULL;
 		loader->context.beside_answers = true;
 		priority_publish();
 	}
@@ -254,6 +258,11 @@ loader_on_progress(evutil_socket_t fd, short what, void *arg)
 void
 loader_start_first_pass(struct loader *loader)
 {
+	const struct server *server = loader->role.server;
+
+	loader->journal = load_journal_open(&server->conf->server,
+		server->chroot);
+	loader->context.journal = loader->journal;
 	loader_start_pass(loader, LOADER_PASS_FIRST);
 }
 

@@ -11,6 +11,7 @@
 #include "keep/table_edit.h"
 #include "load/load_apply.h"
 #include "load/load_deaths.h"
+#include "load/load_journal.h"
 #include "proc/loader.h"
 #include "store/writer.h"
 #include "zone/sources.h"
@@ -195,14 +196,12 @@ loader_push_again(struct loader *loader, struct load_zone *zone, int wait_sec)
 		event_add(loader->again_event, &when);
 }
 
-void
-loader_take_result(struct loader *loader, struct load_result *result)
+/* By what came of reading it. */
+static void
+loader_act_on(struct loader *loader, struct load_result *result)
 {
 	struct load_zone *zone = result->zone;
 
-	pthread_mutex_lock(loader->context.busy_lock);
-	zone->busy = false;
-	pthread_mutex_unlock(loader->context.busy_lock);
 	loader_publish_rehashed(loader, result);
 	loader_drop_older(loader, result);
 	switch (result->outcome) {
@@ -244,8 +243,28 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	case LOAD_LARGE:
 	case LOAD_ABSENT:
 	case LOAD_REHASHED:
+	case LOAD_BEHIND:
 		break;
 	}
+}
+
+void
+loader_take_result(struct loader *loader, struct load_result *result)
+{
+	const struct load_context *context = &loader->context;
+	struct load_zone *zone = result->zone;
+	bool journal = context->journal != NULL && load_zone_is_secondary(zone);
+	uint32_t expires;
+
+	pthread_mutex_lock(context->busy_lock);
+	zone->busy = false;
+	pthread_mutex_unlock(context->busy_lock);
+	if (journal)
+		load_journal_hold(context, zone, &expires);
+	loader_act_on(loader, result);
+	/* Unless it is read again first. */
+	if (journal && result->outcome != LOAD_AGAIN)
+		load_journal_catch_up(context, zone, &loader->settle, expires);
 	load_deaths_survive(&loader->context, zone);
 	diff_destroy(result->diff);
 	zonefile_result_fini(&result->files);

@@ -104,6 +104,7 @@ whole_init_context(struct loader *loader, struct load_context *context)
 	context->beside_answers = true;
 	context->which = LOAD_CHANGED;
 	context->timed = false;
+	context->journal = NULL;
 	context->progress = &loader->transfers.progress;
 }
 

@@ -142,6 +142,7 @@ const struct sandbox_call sandbox_calls[] = {
 	{"lstat", LOADER, MAY, ANY, "the same, musl's"},
 	{"lstat64", LOADER, MAY, ANY, "the same, elsewhere"},
 	{"statx", LOADER, MAY, ANY, "the same, elsewhere"},
+	{"getdents64", LOADER, MAY, ANY, "the folder of the journal"},
 	{"pread64", LOADER, MAY, ANY, "pieces of a file; updates"},
 	{"fcntl", LOADER, MAY, IF(IS(1, F_SETFL)), "waits for a stream"},
 	{"fcntl64", LOADER, MAY, IF(IS(1, F_SETFL)), "the same, elsewhere"},

@@ -1,0 +1,72 @@
+/*
+ * load_journal.h - what the journal of transfers has beyond zone files: the
+ * loader looks there in its first pass, and goes on where xfrd was (journal/
+ * journal_index.h).
+ *
+ * A secondary zone begins with what is served already, or with its file; with
+ * the last whole zone of the journal if the differences do not lead on from
+ * there. The differences that follow are applied in the main thread. Nothing is
+ * answered from the zone before all is done, unless it was served before.
+ */
+#ifndef LOAD_LOAD_JOURNAL_H
+#define LOAD_LOAD_JOURNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "conf/conf.h"
+#include "load/load_settle.h"
+#include "load/load_zone.h"
+
+struct load_journal;
+
+/*
+ * The folder of the journal: beside xfrdfile, or beside zonelistfile if that is
+ * "". path: room for size octets. NSD_E_LIMIT: it is too long; NSD_E_NOT_FOUND:
+ * neither is configured.
+ */
+enum nsd_err load_journal_print_path(const struct conf_server *options,
+	char *path, size_t size) MUST_USE;
+
+/* Looks into the folder. Damage is said in the log. Gives NULL if there is no
+ * journal, or if it cannot be read, which is said. Blocks: a second for a
+ * million entries. */
+struct load_journal *load_journal_open(const struct conf_server *options,
+	const char *chroot);
+/* NULL is fine. No thread may read it any more. */
+void load_journal_close(struct load_journal *journal);
+
+/*
+ * Builds a zone, which the caller has claimed, from a whole zone of
+ * context->journal, if that is where to begin. file: the zone's file if that is
+ * there and due, else NULL. heap, large, *result: as in load_transfer.h. Any
+ * thread.
+ * Returns true if *result has what came of it; false: the caller goes on with
+ * the file.
+ */
+struct load_task;
+bool load_journal_build(const struct load_context *context,
+	struct load_zone *zone, const char *file,
+	const struct load_task *task, struct load_result *result);
+
+/* True if the journal leads on from what is served. Any thread. */
+bool load_journal_is_ahead(const struct load_context *context,
+	const struct load_zone *zone);
+
+/*
+ * The zone is about to be published. If nothing is served, and the journal may
+ * lead on from there, it stays expired until load_journal_catch_up; *expires:
+ * for that. For the main thread, as is the next.
+ */
+void load_journal_hold(const struct load_context *context,
+	const struct load_zone *zone, uint32_t *expires);
+
+/* Applies the differences that lead on from what is served, as far as they do;
+ * the zone is noted in settle. What there is to say is said in the log. The
+ * zone's result was taken. */
+void load_journal_catch_up(const struct load_context *context,
+	const struct load_zone *zone, struct load_settle *settle,
+	uint32_t expires);
+
+#endif

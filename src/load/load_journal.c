@@ -1,0 +1,365 @@
+/* load_journal.c - what the journal of transfers has beyond zone files. */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "journal/journal_index.h"
+#include "keep/table_edit.h"
+#include "load/load_journal.h"
+#include "load/load_reading.h"
+#include "load/load_transfer.h"
+#include "load/load_update.h"
+#include "load/load_versions.h"
+#include "store/writer.h"
+
+#define HELD 1u /* second at which what is held has expired: long ago */
+/* For the first record of a file. */
+#define PEEK_PIECE ((size_t)64 << 10)
+
+struct load_journal {
+	int dirfd;
+	struct journal_index *index;
+};
+
+/* ---- the folder ---------------------------------------------------------- */
+
+enum nsd_err
+load_journal_print_path(const struct conf_server *options, char *path,
+	size_t size)
+{
+	const char *beside = options->xfrdfile;
+	int len;
+
+	if (beside == NULL || *beside == '\0')
+		beside = options->zonelistfile;
+	if (beside == NULL || *beside == '\0')
+		return NSD_E_NOT_FOUND;
+	len = snprintf(path, size, "%s.journal", beside);
+	return len >= 0 && (size_t)len < size ? NSD_OK : NSD_E_LIMIT;
+}
+
+struct load_journal *
+load_journal_open(const struct conf_server *options, const char *chroot)
+{
+	struct diag_sink sink = {.on_diag = log_diag};
+	struct load_journal *journal;
+	char path[PATH_MAX];
+	enum nsd_err err;
+
+	if (load_journal_print_path(options, path, sizeof(path)) != NSD_OK)
+		return NULL;
+	journal = calloc(1, sizeof(*journal));
+	if (journal == NULL)
+		return NULL;
+	journal->dirfd = open(conf_path_in_chroot(chroot, path),
+		O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	err = journal->dirfd == -1 ? NSD_E_SYSTEM
+		: journal_index_open(journal->dirfd, &sink, &journal->index);
+	if (err == NSD_OK && journal_index_count(journal->index) > 0)
+		return journal;
+	if (err != NSD_OK && (journal->dirfd != -1 || errno != ENOENT))
+		log_error("journal %s cannot be read: %s", path,
+			err == NSD_E_SYSTEM ? strerror(errno)
+					    : err_text(err));
+	load_journal_close(journal);
+	return NULL;
+}
+
+void
+load_journal_close(struct load_journal *journal)
+{
+	if (journal == NULL)
+		return;
+	journal_index_close(journal->index);
+	if (journal->dirfd != -1)
+		close(journal->dirfd);
+	free(journal);
+}
+
+/* ---- where to begin ------------------------------------------------------ */
+
+/* A serial, or none. */
+struct journal_base {
+	bool known;
+	uint32_t serial;
+};
+
+/* RFC 1982 section 3.2 */
+static bool
+journal_is_newer(uint32_t serial, const struct journal_base *than)
+{
+	return !than->known || (int32_t)(serial - than->serial) > 0;
+}
+
+struct journal_peek {
+	const uint8_t *apex;
+	struct journal_base found;
+};
+
+static enum nsd_err
+journal_on_peek(void *ctx, const struct rrbatch *batch)
+{
+	struct journal_peek *peek = ctx;
+
+	peek->found.known = load_reading_find_serial(batch, peek->apex,
+		&peek->found.serial);
+	return peek->found.known ? NSD_E_DENIED : NSD_OK;
+}
+
+/* The serial of a file: it is read as far as its SOA. */
+static struct journal_base
+journal_peek_file(const char *file, const uint8_t *apex)
+{
+	struct journal_peek peek = {.apex = apex};
+	const struct zonefile_options options = {
+		.apex = apex,
+		.piece_size = PEEK_PIECE,
+		.secondary = true,
+		.only_files = true,
+		.on_batch = journal_on_peek,
+		.batch_ctx = &peek,
+	};
+	struct zonefile_result result;
+
+	/* What is wrong with it is told when it is read. */
+	if (zonefile_parse(file, &options, NULL, &result) == NSD_E_DENIED)
+		peek.found.known = true;
+	zonefile_result_fini(&result);
+	return peek.found;
+}
+
+static struct journal_base
+journal_get_served(const struct load_context *context,
+	const struct load_zone *zone)
+{
+	struct journal_base base = {.known = false};
+	const struct zone *served;
+
+	pthread_mutex_lock(context->busy_lock);
+	served = load_zone_published(store_writer_view(context->writer), zone);
+	if (served != NULL)
+		base = (struct journal_base){true, served->serial};
+	pthread_mutex_unlock(context->busy_lock);
+	return base;
+}
+
+/* Finds what leads from a serial to the newest entry, if that is newer.
+ * before: see struct journal_query. NSD_E_NOT_FOUND: nothing does. */
+static enum nsd_err
+journal_find_way(const struct load_context *context,
+	const struct load_zone *zone, const struct journal_base *base,
+	uint64_t before, struct journal_chain *chain)
+{
+	const struct journal_query query = {
+		.apex = zone->conf->wire,
+		.has_serial = base->known,
+		.serial = base->serial,
+		.before = before,
+	};
+	const struct journal_index *index = context->journal->index;
+	const struct journal_entry *newest = journal_index_newest(index,
+		zone->conf->wire);
+	enum nsd_err err;
+
+	if (newest == NULL || !journal_is_newer(newest->to, base))
+		return NSD_E_NOT_FOUND;
+	err = journal_find(index, &query, chain);
+	if (err == NSD_OK && chain->count == 0) {
+		journal_chain_fini(chain);
+		err = NSD_E_NOT_FOUND;
+	}
+	return err;
+}
+
+/* ---- a whole zone -------------------------------------------------------- */
+
+/* False: it could not be built from this entry. */
+static bool
+journal_build_entry(const struct load_context *context,
+	struct load_zone *zone, const struct journal_entry *entry,
+	const struct load_task *task, struct load_result *result)
+{
+	const struct load_text text = {
+		.fd = context->journal->dirfd,
+		.len = entry->text_len,
+		.entry = entry,
+	};
+	const struct load_task of_text = {
+		.heap = task->heap,
+		.large = task->large,
+		.text = &text,
+	};
+
+	load_transfer_read(context, zone, &of_text, result);
+	if (result->outcome == LOAD_LARGE)
+		return true;
+	/* They were no files. */
+	zonefile_result_fini(&result->files);
+	if (result->outcome != LOAD_FAILED)
+		return true;
+	result->outcome = LOAD_UNCHANGED;
+	return false;
+}
+
+bool
+load_journal_build(const struct load_context *context, struct load_zone *zone,
+	const char *file, const struct load_task *task,
+	struct load_result *result)
+{
+	struct journal_base base = journal_get_served(context, zone), of_file;
+	struct journal_chain chain;
+	uint64_t before = 0;
+	bool done = false;
+
+	if (journal_index_newest(context->journal->index, zone->conf->wire)
+		== NULL)
+		return false;
+	if (file != NULL) {
+		of_file = journal_peek_file(file, zone->conf->wire);
+		if (of_file.known && journal_is_newer(of_file.serial, &base))
+			base = of_file;
+	}
+	while (!done && journal_find_way(context, zone, &base, before, &chain)
+			== NSD_OK) {
+		bool whole = chain.entries[0].kind == JOURNAL_WHOLE;
+
+		before = chain.entries[0].id;
+		done = whole && journal_build_entry(context, zone,
+			&chain.entries[0], task, result);
+		journal_chain_fini(&chain);
+		if (!whole)
+			break;
+	}
+	return done;
+}
+
+/* ---- differences --------------------------------------------------------- */
+
+bool
+load_journal_is_ahead(const struct load_context *context,
+	const struct load_zone *zone)
+{
+	const struct journal_base base = journal_get_served(context, zone);
+	struct journal_chain chain;
+
+	if (!base.known || journal_find_way(context, zone, &base, 0, &chain)
+			!= NSD_OK)
+		return false;
+	journal_chain_fini(&chain);
+	return true;
+}
+
+void
+load_journal_hold(const struct load_context *context,
+	const struct load_zone *zone, uint32_t *expires)
+{
+	const struct store_view *view = store_writer_view(context->writer);
+	const struct zone_entry *entry = store_get(view, zone->entry);
+
+	*expires = entry->expires_sec;
+	if (entry->zone == STORE_NONE
+		&& journal_index_newest(context->journal->index,
+			   zone->conf->wire) != NULL)
+		table_set_expiry(context->writer, zone->entry, HELD);
+}
+
+static void
+journal_on_diag(struct diag_sink *sink, const struct diag *d)
+{
+	log_write(log_diag_level(d), "journal: %s", d->text);
+}
+
+static enum nsd_err
+journal_apply(const struct load_context *context,
+	const struct load_zone *zone, const struct journal_entry *entry)
+{
+	const struct load_text text = {
+		.fd = context->journal->dirfd,
+		.len = entry->text_len,
+		.entry = entry,
+	};
+	struct diag_sink sink = {.on_diag = journal_on_diag};
+	struct load_versions versions = {
+		.context = context,
+		.entry = zone->entry,
+		.secondary = true,
+		.sink = &sink,
+	};
+	uint8_t *data;
+	enum nsd_err err;
+
+	if (entry->kind != JOURNAL_DIFFS)
+		return NSD_E_INEXACT;
+	err = load_update_read(&text, LOAD_UPDATE_DIFFS, &data);
+	if (err != NSD_OK)
+		return err;
+	err = load_versions_apply(&versions, data, entry->text_len);
+	free(data);
+	return err;
+}
+
+static void
+journal_apply_all(const struct load_context *context,
+	const struct load_zone *zone, const struct journal_chain *chain)
+{
+	enum nsd_err err = NSD_OK;
+
+	for (size_t i = 0; err == NSD_OK && i < chain->count; i++) {
+		const struct journal_entry *entry = &chain->entries[i];
+
+		err = journal_apply(context, zone, entry);
+		if (err != NSD_OK)
+			log_error("zone %s: what the journal has to get to"
+				  " serial %u cannot be applied: %s",
+				zone->conf->name, (unsigned)entry->to,
+				err_text(err));
+	}
+}
+
+static void
+journal_advance(const struct load_context *context,
+	const struct load_zone *zone, const struct journal_base *base)
+{
+	struct journal_chain chain;
+	struct journal_base now;
+
+	if (journal_find_way(context, zone, base, 0, &chain) != NSD_OK) {
+		const struct journal_entry *newest = journal_index_newest(
+			context->journal->index, zone->conf->wire);
+
+		if (newest != NULL && journal_is_newer(newest->to, base))
+			log_warning("zone %s: the journal has serial %u, and"
+				    " nothing that leads there from %u",
+				zone->conf->name, (unsigned)newest->to,
+				(unsigned)base->serial);
+		return;
+	}
+	journal_apply_all(context, zone, &chain);
+	journal_chain_fini(&chain);
+	now = journal_get_served(context, zone);
+	log_info("zone %s: from serial %u to %u by the journal",
+		zone->conf->name, (unsigned)base->serial,
+		(unsigned)now.serial);
+}
+
+void
+load_journal_catch_up(const struct load_context *context,
+	const struct load_zone *zone, struct load_settle *settle,
+	uint32_t expires)
+{
+	const struct journal_base base = journal_get_served(context, zone);
+
+	if (base.known) {
+		journal_advance(context, zone, &base);
+		load_settle_add(settle, zone->entry);
+	}
+	table_set_expiry(context->writer, zone->entry, expires);
+}

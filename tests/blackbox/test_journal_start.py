@@ -1,0 +1,120 @@
+"""A start goes on where transfers had come to: zone files, and what the journal
+has beyond them."""
+
+import pytest
+
+import transferred
+from harness import wait_for, zone_text
+
+SECONDARY = ("zone:\n\tname: example\n\tzonefile: example.zone\n"
+             "\trequest-xfr: 127.0.0.1@1 NOKEY\n")
+
+
+@pytest.fixture
+def server(make_server):
+    return make_server(zones={"b.test": zone_text(1)}, extra=SECONDARY,
+                       options={"server-count": 2, "verbosity": 2},
+                       updates=True)
+
+
+def write_file(server, serial):
+    server.write_zone("example", zone_text(serial))
+    server.zones.pop("example")
+
+
+def keep_whole(server, serial, *lines):
+    transferred.keep(server, "example", 0, serial,
+                     transferred.whole("example.", serial, *lines))
+
+
+def keep_diffs(server, *versions):
+    transferred.keep(server, "example", versions[0][0], versions[-1][1],
+                     transferred.diffs("example.", *versions))
+
+
+def test_without_a_file(server):
+    keep_whole(server, 5, "a 60 A 192.0.2.1")
+    keep_diffs(server, (5, 6, ["a 60 A 192.0.2.1"], ["a 60 A 192.0.2.2"]))
+    keep_diffs(server, (6, 7, [], ["b 60 TXT x"]), (7, 8, [], ["c 60 TXT y"]))
+    server.start()
+    server.wait_log("zone example: from serial 5 to 8 by the journal")
+    assert server.serial("example") == 8
+    assert server.answer("a.example", "A") == ["192.0.2.2"]
+    assert server.answer("c.example", "TXT") == ['"y"']
+
+
+def test_file_and_what_follows(server):
+    write_file(server, 3)
+    keep_whole(server, 2, "a 60 A 192.0.2.1")
+    keep_diffs(server, (3, 4, ["www 3600 A 192.0.2.1"], ["b 60 TXT x"]))
+    server.start()
+    server.wait_log("zone example: from serial 3 to 4 by the journal")
+    assert server.serial("example") == 4
+    assert server.answer("b.example", "TXT") == ['"x"']
+    assert server.rcode("a.example", "A") == "NXDOMAIN"
+
+
+def test_whole_zone_newer_than_the_file(server):
+    write_file(server, 3)
+    keep_whole(server, 5, "a 60 A 192.0.2.1")
+    keep_diffs(server, (5, 6, [], ["b 60 TXT x"]))
+    server.start()
+    server.wait_serial("example", 6)
+    assert server.answer("a.example", "A") == ["192.0.2.1"]
+    # The file is older, and stays unread.
+    server.reload()
+    server.wait_log("zone example: its file is older than serial 6")
+    assert server.serial("example") == 6
+
+
+def test_file_newer_than_the_journal(server):
+    keep_whole(server, 5)
+    keep_diffs(server, (5, 6, [], ["b 60 TXT x"]))
+    write_file(server, 7)
+    server.start()
+    assert server.serial("example") == 7
+    assert server.rcode("b.example", "TXT") == "NXDOMAIN"
+
+
+def test_chain_with_a_gap_serves_what_is_sound(server):
+    write_file(server, 3)
+    keep_diffs(server, (4, 5, [], ["b 60 TXT x"]))
+    server.start()
+    server.wait_log("nothing that leads there from 3")
+    assert server.serial("example") == 3
+
+
+def test_differences_that_do_not_fit_end_the_chain(server):
+    keep_whole(server, 5)
+    keep_diffs(server, (5, 6, [], ["b 60 TXT x"]))
+    keep_diffs(server, (6, 7, ["no 60 TXT x"], []))
+    keep_diffs(server, (7, 8, [], ["c 60 TXT x"]))
+    server.start()
+    server.wait_log("to get to serial 7 cannot be applied:"
+                    " the differences do not fit")
+    assert server.serial("example") == 6
+
+
+def test_damage_is_not_trusted(server):
+    keep_whole(server, 5, *(f"h{i} 60 TXT {'x' * 200}" for i in range(900)))
+    write_file(server, 3)
+    folder = server.directory / "xfrd.state.journal"
+    path, = folder.glob("*.seg")
+    octets = bytearray(path.read_bytes())
+    octets[len(octets) // 2] ^= 1
+    path.write_bytes(octets)
+    server.start()
+    assert server.serial("example") == 3
+
+
+def test_loader_that_is_killed_finds_all_again(server):
+    keep_whole(server, 5)
+    keep_diffs(server, (5, 6, [], ["b 60 TXT x"]))
+    server.start()
+    assert server.serial("example") == 6
+    old = server.role("loader")
+    server.kill("loader")
+    server.wait_replaced("loader", old)
+    server.wait_log("the loader takes over")
+    wait_for("an answer", lambda: server.serial("example") == 6)
+    assert server.rcode("no.example", "A") == "NXDOMAIN"
