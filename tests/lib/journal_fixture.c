@@ -18,16 +18,11 @@ must(bool condition, const char *what)
 	abort();
 }
 
-const char *
-journal_fixture_folder(void)
+void
+journal_fixture_folder(char path[JOURNAL_FIXTURE_PATH])
 {
-	static char paths[2][64];
-	static unsigned next;
-	char *path = paths[next++ % 2];
-
 	strcpy(path, "/tmp/journal.XXXXXX");
 	must(mkdtemp(path) != NULL, "mkdtemp");
-	return path;
 }
 
 void
@@ -73,10 +68,14 @@ journal_fixture_fill(uint8_t *out, size_t len, uint64_t at, unsigned zone,
 {
 	uint64_t seed = ((uint64_t)zone << 32 | to) * 0x9e3779b97f4a7c15u;
 
-	for (size_t i = 0; i < len; i++) {
+	for (size_t i = 0; i < len;) {
 		uint64_t x = (seed ^ (at + i) / 8) * 0xff51afd7ed558ccdu;
+		size_t skip = (at + i) % 8, n = 8 - skip;
 
-		out[i] = (uint8_t)(x >> 8 * ((at + i) % 8));
+		if (n > len - i)
+			n = len - i;
+		memcpy(out + i, (uint8_t *)&x + skip, n);
+		i += n;
 	}
 }
 

@@ -8,8 +8,10 @@
 #include "journal/journal.h"
 #include "journal/journal_index.h"
 
-/* Makes a folder below /tmp; *path: a static buffer each of two times. */
-const char *journal_fixture_folder(void);
+#define JOURNAL_FIXTURE_PATH 32
+
+/* Makes a folder below /tmp. */
+void journal_fixture_folder(char path[JOURNAL_FIXTURE_PATH]);
 /* Removes a folder and the files in it. */
 void journal_fixture_remove(const char *path);
 

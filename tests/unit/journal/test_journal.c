@@ -21,7 +21,7 @@
 #define KIB 1024u
 #define MIB (1024u * KIB)
 
-static const char *folder;
+static char folder[JOURNAL_FIXTURE_PATH];
 static struct journal *journal;
 static int dirfd_;
 static struct journal_index *index_;
@@ -42,7 +42,7 @@ begin(uint64_t segment_size)
 {
 	told[0] = '\0';
 	sink = (struct diag_sink){.on_diag = on_diag};
-	folder = journal_fixture_folder();
+	journal_fixture_folder(folder);
 	journal = journal_fixture_open(folder, segment_size, &sink);
 	dirfd_ = open(folder, O_RDONLY | O_DIRECTORY);
 	assert_true(dirfd_ != -1);
