@@ -38,6 +38,9 @@ struct exchange {
 	enum exchange_seen seen;
 	bool put_off;           /* set by the handler; false when handed over:
 				 * hand it over again, there is no reply */
+	bool pass_on;           /* set by the handler: whoever called it is to
+				 * pass the request on, and not to send the
+				 * reply if that fails */
 	/* The client's own address, also if a proxy stands between. */
 	const struct sockaddr_storage *peer;
 	/* NULL when the request is handed over. On TCP the handler may set it

@@ -85,7 +85,8 @@ struct ipc_zone {
 	char text[IPC_ZONE_TEXT_MAX];
 };
 
-/* A NOTIFY of a client. The payload ends where the client's message ends. */
+/* A NOTIFY of a client that is allowed to send it. The payload ends where the
+ * client's message ends. Of one that is longer it has the beginning. */
 #define IPC_NOTIFY_MAX 2020
 struct ipc_notify {
 	uint8_t address[28]; /* of the client: struct sockaddr_in or _in6 */
@@ -169,7 +170,7 @@ struct ipc_credit {
 		" for the next loader), or has failed")                      \
 	X(NOTIFY, ROLE_WORKER, ROLE_XFRD, IPC_NOTIFY_MIN,                    \
 		sizeof(struct ipc_notify), 0, 64,                            \
-		"a client has sent a NOTIFY (so far sent by tests alone)")   \
+		"a client has sent a NOTIFY, and may")                       \
 	X(SERVING, ROLE_WORKER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,         \
 		"the sockets are being read from now on")                    \
 	X(STATISTICS, ROLE_MAIN, ROLE_WORKER | ROLE_LOADER, IPC_NONE,        \

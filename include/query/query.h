@@ -53,12 +53,13 @@ void query_set_time(struct query_ctx *ctx, uint64_t now_sec,
  * in: exchanges, borrowed; the requests may be any octets. The caller is online
  * as a reader of the store during the call.
  * out: each reply in its buffer, and its reply_len; 0: nothing may be sent.
+ * A NOTIFY that is allowed has pass_on set. Returns how many have.
  * Replies do not refer into the store. Cannot fail, does not block. Allocates
  * nothing, but for the first request of a key and for a zone transfer; these
  * answer SERVFAIL without memory. Its cost has a limit, whatever the requests
  * and zones hold; lists and keys of nsd.conf are walked from the start.
  */
-void query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
+size_t query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	struct exchange *exchanges, size_t count);
 
 /*

@@ -64,6 +64,21 @@ struct xfr_ask {
 enum nsd_err xfr_ask_write(const struct xfr_ask *ask, uint64_t now,
 	uint8_t out[XFR_ASK_MAX], size_t *len) MUST_USE;
 
+/* What a NOTIFY from a primary says. */
+struct xfr_notified {
+	uint8_t apex[NAME_MAX_LEN]; /* in lower case */
+	bool has_serial;   /* the SOA of the apex is in the answer section */
+	uint32_t serial;
+};
+
+/*
+ * Reads a NOTIFY that a primary has sent (RFC 1996 section 3), which may be any
+ * octets, and may be cut behind the question. Who may send it has been checked.
+ * False: it is none.
+ */
+bool xfr_notify_read(const uint8_t *message, size_t len,
+	struct xfr_notified *notified) MUST_USE;
+
 /* What a reply to SOA or NOTIFY says. */
 struct xfr_answer {
 	uint16_t rcode;      /* with XFR_FAULT_RCODE (may be an extended one) or

@@ -18,6 +18,7 @@
 #include "proc/affinity.h"
 #include "proc/hooks.h"
 #include "proc/lifeline.h"
+#include "proc/notify.h"
 #include "proc/role.h"
 #include "proc/statistics.h"
 #include "query/query.h"
@@ -45,6 +46,7 @@ struct worker {
 	struct net_tcp_options tcp_options;
 	struct net_handler handler;
 	size_t reply_size;
+	struct notify_queue notifies; /* for xfrd */
 	struct socket_group *own;
 	struct socket_group *adopted;
 	struct event *lifeline_event;
@@ -52,18 +54,33 @@ struct worker {
 	time_t boot;
 };
 
+/* NOTIFYs for xfrd. One that it cannot be told is not replied to. */
+static void
+worker_pass_on(struct worker *worker, struct exchange *exchanges, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (exchanges[i].pass_on
+			&& !notify_pass_on(&worker->notifies,
+				&worker->role.peers, &exchanges[i]))
+			exchanges[i].reply_len = 0;
+}
+
 /* The hot path: here sockets, queries and the store meet. */
 static void
 worker_on_batch(void *ctx, struct exchange *exchanges, size_t count)
 {
 	struct worker *worker = ctx;
+	size_t passed_on;
 
 	role_beat(&worker->role);
 	query_set_time(worker->query, (uint64_t)time(NULL),
 		clock_coarse_sec());
 	store_reader_online(worker->reader);
-	query_answer_batch(worker->query, worker->view, exchanges, count);
+	passed_on = query_answer_batch(worker->query, worker->view, exchanges,
+		count);
 	store_reader_offline(worker->reader);
+	if (passed_on > 0)
+		worker_pass_on(worker, exchanges, count);
 }
 
 static size_t
@@ -250,6 +267,13 @@ static void (*const worker_handlers[IPC_TYPE_COUNT])(struct role *role,
 	const struct ipc_message *m) = {WORKER_HANDLERS(IPC_HANDLER)};
 IPC_CHECK_HANDLERS(WORKER_HANDLERS, IPC_TO_WORKER);
 
+/* xfrd is there, or takes more. */
+static void
+worker_on_peer(struct role *role, struct peer *peer)
+{
+	notify_go_on(&((struct worker *)role)->notifies, &role->peers);
+}
+
 static void
 worker_on_lifeline(evutil_socket_t fd, short what, void *arg)
 {
@@ -359,6 +383,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 	};
 	worker->role.handlers = worker_handlers;
 	worker->role.on_main_gone = worker_on_main_gone;
+	worker->role.on_peer = worker_on_peer;
 
 	snprintf(title, sizeof(title), "server %u", start->index + 1);
 	snprintf(log_name, sizeof(log_name), "srv%u", start->index + 1);

@@ -29,3 +29,22 @@ acl_allows_transfer(const struct store_view *view,
 		SETTINGS_PROVIDE_XFR, &count);
 	return acl_allows(list, count, client);
 }
+
+bool
+acl_allows_notify(const struct store_view *view,
+	const struct zone_entry *entry, const struct acl_client *client)
+{
+	store_ref ref = store_load_ref(&entry->options);
+	const struct settings_options *options;
+	const struct acl_element *list;
+	uint32_t count;
+
+	if (ref == STORE_NONE)
+		return false;
+	options = store_get(view, ref);
+	(void)settings_options_list(options, SETTINGS_REQUEST_XFR, &count);
+	if (count == 0)
+		return false;
+	list = settings_options_list(options, SETTINGS_ALLOW_NOTIFY, &count);
+	return acl_allows(list, count, client);
+}

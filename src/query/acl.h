@@ -32,4 +32,9 @@ acl_allows_query(const struct store_view *view,
 bool acl_allows_transfer(const struct store_view *view,
 	const struct zone_entry *entry, const struct acl_client *client);
 
+/* True if the zone is a secondary one, and its allow-notify lets the client say
+ * that it has changed. */
+bool acl_allows_notify(const struct store_view *view,
+	const struct zone_entry *entry, const struct acl_client *client);
+
 #endif

@@ -320,7 +320,9 @@ parse_message(struct query_ctx *ctx, struct query *q, uint16_t flags)
 	if (message_get_opcode(request) == OPCODE_NOTIFY) {
 		end_with_header(q, RCODE_REFUSED, flags & (MESSAGE_AA
 			| MESSAGE_OPCODE_MASK | MESSAGE_RD));
-		if (q->question.rrclass == CLASS_IN)
+		if (q->question.type != TYPE_SOA)
+			end_with_formerr(q, flags);
+		else if (q->question.rrclass == CLASS_IN)
 			q->step = STEP_NOTIFY;
 		return;
 	}
@@ -337,6 +339,7 @@ parse_request(struct query_ctx *ctx, struct query *q,
 	uint16_t flags;
 	unsigned opcode;
 
+	exchange->pass_on = false;
 	q->exchange = exchange;
 	q->step = STEP_DROP;
 	q->udp = exchange->transport == TRANSPORT_UDP;

@@ -280,13 +280,15 @@ stream_takes(struct query_ctx *ctx, struct exchange *x,
 	if (octets >= EXCHANGE_REPLIES_MAX) {
 		x->reply_len = 0;
 		x->put_off = true;
+		ctx->passed_on -= x->pass_on;
+		x->pass_on = false;
 		return false;
 	}
 	choose_counters(ctx, counters, x->seen == EXCHANGE_ANSWERED);
 	return true;
 }
 
-void
+size_t
 query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	struct exchange *exchanges, size_t count)
 {
@@ -302,6 +304,7 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	ctx->settings = settings_get(view);
 	in_zones.count = 0;
 	composing.count = 0;
+	ctx->passed_on = 0;
 	for (size_t i = 0; i < count; i++) {
 		struct query *q = &ctx->queries[i];
 
@@ -334,6 +337,7 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	ctx->counters = counters;
 	if (ctx->options.rssac != NULL)
 		rssac_count(ctx->options.rssac, exchanges, count);
+	return ctx->passed_on;
 }
 
 size_t

@@ -27,7 +27,7 @@ enum query_step {
 	STEP_DROP,     /* nothing may be sent */
 	STEP_HEADER,   /* rcode is set: reply with header (and OPT) */
 	STEP_QUESTION, /* rcode is set: reply with the question, too */
-	STEP_NOTIFY,   /* header alone, once the zone is known */
+	STEP_NOTIFY,   /* NOTIFY, once the zone is known */
 	STEP_TRANSFER, /* AXFR or IXFR, once the zone is known */
 	STEP_CHAOS,    /* class CH: no zone */
 	STEP_ZONE,     /* the answer comes from a zone, still to be found */
@@ -231,6 +231,7 @@ struct query_ctx {
 	const struct store_view *view;
 	const struct zone_table *table;
 	const struct settings *settings;
+	size_t passed_on; /* exchanges that have pass_on set */
 	struct message_name link; /* the name in hand behind a CNAME */
 	struct message_name target; /* of an additional look-up */
 	struct trie_walk walk;    /* of links and additional look-ups */

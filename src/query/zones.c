@@ -149,6 +149,33 @@ begin_transfer(struct query_ctx *ctx, struct query *q)
 		(void)open_search(ctx, q);
 }
 
+/*
+ * A NOTIFY is for a zone of its own and from those who may tell (RFC 1996
+ * section 3.10). A zone that is not loaded or has expired is told, too. The
+ * reply to a stream may come again; it was passed on before.
+ */
+static void
+take_notify(struct query_ctx *ctx, struct query *q)
+{
+	struct exchange *x = q->exchange;
+
+	q->step = STEP_HEADER;
+	if (!is_apex(q)) {
+		q->reply.rcode = RCODE_NXDOMAIN;
+		query_set_ede(q, EDE_NOT_AUTHORITATIVE, NULL);
+	} else if (!acl_allows_notify(ctx->view, q->search.entry,
+			&(struct acl_client){x->peer, q->key})) {
+		q->reply.rcode = RCODE_REFUSED;
+		query_set_ede(q, EDE_PROHIBITED, NULL);
+	} else {
+		q->step = STEP_QUESTION;
+		q->reply.rcode = RCODE_NOERROR;
+		q->reply.flags |= MESSAGE_AA;
+		x->pass_on = x->seen != EXCHANGE_ANSWERED;
+		ctx->passed_on += x->pass_on;
+	}
+}
+
 void
 zones_find(struct query_ctx *ctx, struct query *const *queries, size_t count)
 {
@@ -158,12 +185,7 @@ zones_find(struct query_ctx *ctx, struct query *const *queries, size_t count)
 
 		switch (q->step) {
 		case STEP_NOTIFY:
-			/* Nobody is allowed to send NOTIFY yet. */
-			q->step = STEP_HEADER;
-			q->reply.rcode = is_apex(q) ? RCODE_REFUSED
-				: RCODE_NXDOMAIN;
-			query_set_ede(q, is_apex(q) ? EDE_PROHIBITED
-				: EDE_NOT_AUTHORITATIVE, NULL);
+			take_notify(ctx, q);
 			break;
 		case STEP_TRANSFER:
 			begin_transfer(ctx, q);

@@ -127,20 +127,26 @@ xfr_ask_write(const struct xfr_ask *ask, uint64_t now,
 	return sign(ask, now, out, len);
 }
 
-/* ---- replies ------------------------------------------------------------- */
+/* ---- SOAs that come ------------------------------------------------------ */
 
-/* Finds the SOA of the apex in the answer section (RFC 1034 section 4.3.5). */
+/* An SOA in an answer section. */
+struct found_soa {
+	uint32_t ttl_sec;
+	size_t len;
+	uint8_t rdata[RDATA_MAX_LEN]; /* uncompressed */
+};
+
+/* Finds the SOA of an apex among records, count at most. */
 static enum xfr_fault
-find_soa(const struct xfr_ask *ask, struct frame *frame,
-	struct xfr_answer *answer)
+find_soa(struct cursor *c, unsigned count, const uint8_t *apex,
+	struct found_soa *soa)
 {
-	struct cursor *c = &frame->records;
-	uint8_t owner[NAME_MAX_LEN], rdata[RDATA_MAX_LEN];
+	uint8_t owner[NAME_MAX_LEN];
 	struct message_rr rr;
 	struct cursor at;
 	size_t len;
 
-	for (unsigned i = 0; i < frame->record_count; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		if (message_read_rr(c, &rr) != NSD_OK)
 			return XFR_FAULT_MALFORMED;
 		if (rr.type != TYPE_SOA || rr.rrclass != CLASS_IN)
@@ -149,20 +155,67 @@ find_soa(const struct xfr_ask *ask, struct frame *frame,
 		at.at = at.start + rr.owner_at;
 		if (name_read(&at, owner, &len) != NSD_OK)
 			return XFR_FAULT_MALFORMED;
-		if (!name_equal(owner, ask->apex))
+		if (!name_equal(owner, apex))
 			continue;
 		at.at = rr.rdata;
-		if (rdata_read(TYPE_SOA, &at, rr.rdlen, rdata, &len)
-			!= NSD_OK)
-			return XFR_FAULT_RDATA;
-		memcpy(answer->soa_rdata, rdata, len);
-		answer->soa_len = (uint16_t)len;
-		answer->soa_ttl_sec = rr.ttl_sec > INT32_MAX ? 0 : rr.ttl_sec;
-		answer->has_soa = true;
-		xfr_soa_read(rdata, len, &answer->soa);
-		return XFR_FAULT_NONE;
+		/* RFC 2181 section 8 */
+		soa->ttl_sec = rr.ttl_sec > INT32_MAX ? 0 : rr.ttl_sec;
+		return rdata_read(TYPE_SOA, &at, rr.rdlen, soa->rdata,
+				&soa->len) == NSD_OK
+			? XFR_FAULT_NONE
+			: XFR_FAULT_RDATA;
 	}
 	return XFR_FAULT_NO_SOA;
+}
+
+bool
+xfr_notify_read(const uint8_t *message, size_t len,
+	struct xfr_notified *notified)
+{
+	struct message_question question;
+	struct found_soa found;
+	struct xfr_soa soa;
+	struct cursor c;
+
+	cursor_init(&c, message, len);
+	if (cursor_read_octets(&c, MESSAGE_HEADER_LEN) == NULL
+		|| message_get_opcode(message) != OPCODE_NOTIFY
+		|| (message_get_flags(message) & MESSAGE_QR) != 0
+		|| message_get_count(message, MESSAGE_QDCOUNT) != 1
+		|| message_read_question(&c, &question) != NSD_OK
+		|| question.type != TYPE_SOA || question.rrclass != CLASS_IN)
+		return false;
+	memcpy(notified->apex, question.name.name, question.name.len);
+	notified->has_serial = find_soa(&c,
+		message_get_count(message, MESSAGE_ANCOUNT), notified->apex,
+		&found) == XFR_FAULT_NONE;
+	notified->serial = 0;
+	if (notified->has_serial) {
+		xfr_soa_read(found.rdata, found.len, &soa);
+		notified->serial = soa.serial;
+	}
+	return true;
+}
+
+/* ---- replies ------------------------------------------------------------- */
+
+/* The SOA of the apex in the answer section (RFC 1034 section 4.3.5). */
+static enum xfr_fault
+take_soa(const struct xfr_ask *ask, struct frame *frame,
+	struct xfr_answer *answer)
+{
+	struct found_soa soa;
+	enum xfr_fault fault = find_soa(&frame->records, frame->record_count,
+		ask->apex, &soa);
+
+	if (fault != XFR_FAULT_NONE)
+		return fault;
+	memcpy(answer->soa_rdata, soa.rdata, soa.len);
+	answer->soa_len = (uint16_t)soa.len;
+	answer->soa_ttl_sec = soa.ttl_sec;
+	answer->has_soa = true;
+	xfr_soa_read(soa.rdata, soa.len, &answer->soa);
+	return XFR_FAULT_NONE;
 }
 
 enum xfr_fault
@@ -195,5 +248,5 @@ xfr_answer_read(const struct xfr_ask *ask, const uint8_t *message, size_t len,
 		return XFR_FAULT_TRUNCATED;
 	if ((frame.flags & MESSAGE_AA) == 0)
 		return XFR_FAULT_NO_AA;
-	return find_soa(ask, &frame, answer);
+	return take_soa(ask, &frame, answer);
 }

@@ -136,6 +136,7 @@ static void
 read_short_replies(const uint8_t *message, size_t len)
 {
 	struct xfr_ask ask = {.apex = APEX, .id = 0x1234};
+	struct xfr_notified notified;
 	struct xfr_answer answer;
 
 	check(xfr_answer_read(&ask, message, len, NOW, &answer)
@@ -143,6 +144,8 @@ read_short_replies(const uint8_t *message, size_t len)
 	ask.asking = XFR_TELL_NOTIFY;
 	check(xfr_answer_read(&ask, message, len, NOW, &answer)
 		< XFR_FAULT_COUNT);
+	if (xfr_notify_read(message, len, &notified))
+		check(name_len(notified.apex) <= NAME_MAX_LEN);
 }
 
 int

@@ -43,6 +43,8 @@
  * output:
  *
  *   notify SERVER N            the N-th of this server, counted from 1
+ *   notified ADDRESS ZONE SERIAL     by a client, through a worker; no SERIAL:
+ *                              it says none
  *   notify no credit           the one more
  *   notify no more             it is not listened to
  */
@@ -51,6 +53,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +73,7 @@
 #include "proc/sandbox.h"
 #include "proc/start.h"
 #include "proc/xfrd.h"
+#include "xfr/request.h"
 #include "zonefile/zonefile.h"
 
 #define PENDING_MAX 100 /* less than REQUESTS_MAX */
@@ -494,11 +498,36 @@ on_xfrd(struct xfrd *xfrd)
 		die("no event");
 }
 
+/* One that a client has sent. */
+static void
+print_notify(const struct ipc_notify *notify, size_t len)
+{
+	struct xfr_notified notified;
+	struct sockaddr_storage peer = {0};
+	char name[NAME_TEXT_MAX], host[64], serial[16] = "";
+
+	memcpy(&peer, notify->address, sizeof(notify->address));
+	if (!xfr_notify_read(notify->message,
+		len - offsetof(struct ipc_notify, message), &notified)
+		|| getnameinfo((struct sockaddr *)&peer,
+			sizeof(notify->address), host, sizeof(host), NULL, 0,
+			NI_NUMERICHOST) != 0)
+		die("a wrong NOTIFY");
+	if (notified.has_serial)
+		snprintf(serial, sizeof(serial), " %u", notified.serial);
+	name_print_text(notified.apex, name);
+	printf("notified %s %s%s\n", host, name, serial);
+}
+
 static void
 on_notify(unsigned server, const struct ipc_notify *notify, size_t len)
 {
-	if (server >= SERVERS_MAX || notify->message[0] != 'n')
+	if (server >= SERVERS_MAX)
 		die("a wrong NOTIFY");
+	if (memcmp(notify->message, "notify", 6) != 0) {
+		print_notify(notify, len);
+		return;
+	}
 	printf("notify %u %u\n", server + 1, ++updater.notifies[server]);
 }
 

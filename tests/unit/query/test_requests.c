@@ -421,7 +421,7 @@ ixfr_with_its_soa_is_well_formed(void **state)
 }
 
 static void
-notify_is_not_allowed_yet(void **state)
+notify_without_a_list_is_refused(void **state)
 {
 	struct ask ask = { .qname = "example.", .type = TYPE_SOA,
 		.flags = OPCODE_NOTIFY << 11 | MESSAGE_AA };
@@ -501,7 +501,7 @@ main(void)
 		cmocka_unit_test(meta_types_with_a_rule_say_why),
 		cmocka_unit_test(transfers),
 		cmocka_unit_test(ixfr_with_its_soa_is_well_formed),
-		cmocka_unit_test(notify_is_not_allowed_yet),
+		cmocka_unit_test(notify_without_a_list_is_refused),
 		cmocka_unit_test(counters_count),
 	};
 

@@ -255,6 +255,64 @@ replies_to_signed_requests_are_signed(void **state)
 	mac_destroy(key.mac);
 }
 
+/* ---- NOTIFY -------------------------------------------------------------- */
+
+/* RFC 1996 section 3 */
+static void
+notify_of_a_primary_is_read(void **state)
+{
+	struct xfr_ask ask = {.asking = XFR_TELL_NOTIFY, .id = 1,
+		.apex = SCRIPT_APEX, .soa = soa, .soa_len = SOA_LEN};
+	struct xfr_notified notified;
+	uint8_t out[XFR_ASK_MAX];
+	size_t len, question;
+
+	assert_int_equal(xfr_ask_write(&ask, NOW, out, &len), NSD_OK);
+	assert_true(xfr_notify_read(out, len, &notified));
+	assert_memory_equal(notified.apex, SCRIPT_APEX, 3);
+	assert_true(notified.has_serial);
+	assert_int_equal(notified.serial, 7);
+	/* What is cut behind the question tells no serial. */
+	question = MESSAGE_HEADER_LEN + 3 + MESSAGE_QUESTION_TAIL;
+	for (size_t cut = 0; cut < len; cut++) {
+		assert_int_equal(xfr_notify_read(out, cut, &notified),
+			cut >= question);
+		assert_false(cut >= question && notified.has_serial);
+	}
+	out[MESSAGE_HEADER_LEN + 1] = 'Z';
+	assert_true(xfr_notify_read(out, len, &notified));
+	assert_memory_equal(notified.apex, SCRIPT_APEX, 3);
+	/* The SOA of another name, of another class. */
+	out[len - SOA_LEN - 11] = MESSAGE_HEADER_LEN + 2;
+	assert_true(xfr_notify_read(out, len, &notified));
+	assert_false(notified.has_serial);
+	out[len - SOA_LEN - 11] = MESSAGE_HEADER_LEN;
+	out[len - SOA_LEN - 7] = CLASS_CH;
+	assert_true(xfr_notify_read(out, len, &notified));
+	assert_false(notified.has_serial);
+}
+
+static void
+what_is_no_notify_is_refused(void **state)
+{
+	static const struct { size_t at; uint8_t value; } changes[] = {
+		{MESSAGE_FLAGS, 0}, {MESSAGE_FLAGS, 0xa4},
+		{MESSAGE_QDCOUNT + 1, 0}, {MESSAGE_QDCOUNT + 1, 2},
+		{16, TYPE_A}, {18, CLASS_CH},
+	};
+	struct xfr_ask ask = {.asking = XFR_TELL_NOTIFY, .apex = SCRIPT_APEX};
+	struct xfr_notified notified;
+	uint8_t out[XFR_ASK_MAX];
+	size_t len;
+
+	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+		assert_int_equal(xfr_ask_write(&ask, NOW, out, &len), NSD_OK);
+		assert_true(xfr_notify_read(out, len, &notified));
+		out[changes[i].at] = changes[i].value;
+		assert_false(xfr_notify_read(out, len, &notified));
+	}
+}
+
 int
 main(void)
 {
@@ -265,6 +323,8 @@ main(void)
 		cmocka_unit_test(answer_has_the_soa_and_expire),
 		cmocka_unit_test(extended_rcode_is_put_together),
 		cmocka_unit_test(replies_to_signed_requests_are_signed),
+		cmocka_unit_test(notify_of_a_primary_is_read),
+		cmocka_unit_test(what_is_no_notify_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,121 @@
+"""NOTIFY of a primary: a worker replies, and xfrd hears of it."""
+
+import socket
+
+import dns.flags
+import dns.message
+import dns.opcode
+import dns.query
+import dns.rcode
+import dns.rrset
+import dns.tsig
+import dns.tsigkeyring
+import pytest
+
+from harness import wait_for, zone_text
+from test_channels import Lines
+
+SECRET = "AAAAAAAAAAAAAAAAAAAAAA=="
+KEYS = dns.tsigkeyring.from_text({"k.": ("hmac-sha256", SECRET)})
+EXTRA = f"""\
+key:
+	name: k
+	algorithm: sha256
+	secret: {SECRET}
+pattern:
+	name: secondary
+	allow-notify: 127.0.0.1 NOKEY
+	allow-notify: 127.0.0.1 k
+	request-xfr: 127.0.0.1@1 NOKEY
+"""
+ZONES = ["one.test", "two.test"]
+
+
+@pytest.fixture
+def server(nsd):
+    extra = EXTRA + "".join(
+        f"zone:\n\tname: {name}\n\tinclude-pattern: secondary\n"
+        f"\tzonefile: {name}\n" for name in ZONES)
+    return nsd(zones={"primary.test": zone_text(1)},
+               options={"server-count": 2}, updates=True, extra=extra)
+
+
+def notify(zone, serial=None):
+    message = dns.message.make_query(zone, "SOA")
+    message.set_opcode(dns.opcode.NOTIFY)
+    message.flags = (message.flags | dns.flags.AA) & ~dns.flags.RD
+    if serial is not None:
+        message.answer.append(dns.rrset.from_text(
+            f"{zone}.", 60, "IN", "SOA", f"ns.{zone}. h.{zone}. {serial} 1 2 3 4"))
+    return message
+
+
+def send(server, message, tcp=False):
+    ask = dns.query.tcp if tcp else dns.query.udp
+    return ask(message, "127.0.0.1", port=server.port, timeout=5)
+
+
+def expect(reply, rcode="NOERROR"):
+    assert dns.rcode.to_text(reply.rcode()) == rcode
+    assert reply.opcode() == dns.opcode.NOTIFY
+    assert reply.flags & dns.flags.AA
+    assert not reply.answer
+
+
+@pytest.mark.parametrize("tcp", [False, True])
+def test_xfrd_hears_of_a_notify(server, tcp):
+    lines = Lines(server)
+    expect(send(server, notify("one.test", 7), tcp))
+    lines.wait("notified 127.0.0.1 one.test. 7")
+    expect(send(server, notify("two.test"), tcp))
+    lines.wait("notified 127.0.0.1 two.test.")
+    signed = notify("one.test", 8)
+    signed.use_tsig(KEYS, "k.")
+    reply = send(server, signed, tcp)
+    expect(reply)
+    assert reply.had_tsig
+    lines.wait("notified 127.0.0.1 one.test. 8")
+
+
+def rcode_of(server, message):
+    """Of a reply that may be a header alone."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.settimeout(5)
+        client.sendto(message.to_wire(), ("127.0.0.1", server.port))
+        return dns.rcode.to_text(client.recv(512)[3] & 15)
+
+
+def test_xfrd_hears_of_no_other(server):
+    lines = Lines(server)
+    assert rcode_of(server, notify("primary.test", 7)) == "REFUSED"
+    assert rcode_of(server, notify("other.test", 7)) == "NXDOMAIN"
+    assert rcode_of(server, notify("www.one.test", 7)) == "NXDOMAIN"
+    wrong = notify("one.test", 7)
+    wrong.use_tsig(dns.tsigkeyring.from_text(
+        {"k.": ("hmac-sha256", SECRET.replace("A", "B", 1))}), "k.")
+    assert rcode_of(server, wrong) == "NOTAUTH"
+    expect(send(server, notify("two.test", 9)))
+    lines.wait("notified 127.0.0.1 two.test. 9")
+    assert [line for line in lines.seen if "notified" in line] == [
+        "notified 127.0.0.1 two.test. 9"]
+
+
+def test_notify_waits_for_the_next_xfrd(server):
+    """The sender has its reply, so it is not sent again."""
+    lines = Lines(server)
+    old = server.kill("xfrd")
+    for serial in range(20):
+        expect(send(server, notify(ZONES[serial % 2], serial)))
+    server.wait_replaced("xfrd", old)
+    # The newest of each zone, by one worker or the other.
+    for zone, serial in zip(ZONES, (18, 19)):
+        wait_for("the newest", lambda z=zone, s=serial:
+                 f"notified 127.0.0.1 {z}. {s}" in lines.read())
+
+
+def test_flood_of_notifies_costs_no_answer(server):
+    lines = Lines(server)
+    for serial in range(2000):
+        assert rcode_of(server, notify("one.test", serial)) == "NOERROR"
+    assert server.serial("primary.test") == 1
+    lines.wait("notified 127.0.0.1 one.test. 1999")

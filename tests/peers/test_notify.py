@@ -1,0 +1,141 @@
+"""NOTIFY: what ours replies to it beside the real NSD, for every kind of list,
+and where ours is stricter."""
+import struct
+
+import dns.message
+import dns.name
+import dns.tsig
+import dns.tsigkeyring
+import pytest
+
+import servers
+from ports import free_port
+from test_requests import ask
+
+ZONE = """\
+@ 3600 IN SOA ns h 7 2000 3000 4000000 300
+@ 3600 IN NS ns
+ns 3600 IN A 192.0.2.1
+"""
+SECRET = "AAAAAAAAAAAAAAAAAAAAAA=="
+LISTS = {
+    "anyone": ["allow-notify: 127.0.0.1 NOKEY"],
+    "key": ["allow-notify: 127.0.0.1 k"],
+    "both": ["allow-notify: 127.0.0.1 NOKEY", "allow-notify: 127.0.0.1 k"],
+    "blocked": ["allow-notify: 127.0.0.0/8 NOKEY",
+                "allow-notify: 127.0.0.1 BLOCKED"],
+    "other": ["allow-notify: 127.0.0.2 NOKEY"],
+    "nobody": [],
+}
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    zone = tmp_path_factory.mktemp("notify") / "zone"
+    zone.write_text(ZONE)
+    more = []
+    for name in "k", "k2":
+        more += ["key:", f"\tname: {name}", "\talgorithm: sha256",
+                 f"\tsecret: {SECRET}"]
+    for name, lines in LISTS.items():
+        more += ["zone:", f"\tname: {name}.test", f'\tzonefile: "{zone}"',
+                 f"\trequest-xfr: 127.0.0.1@{free_port()} NOKEY"]
+        more += [f"\t{line}" for line in lines]
+    started = {}
+    try:
+        for kind in servers.Ours, servers.Nsd:
+            server = kind({"primary.test": zone})
+            server.more = more
+            started[kind.name] = server
+            server.start()
+        yield started
+    finally:
+        for server in started.values():
+            server.stop()
+
+
+SOA = b"\xc0\x0c\0\6\0\1\0\0\0\x3c\0\x16\0\0" + struct.pack("!5I", 9, 1, 2, 3,
+                                                             4)
+OPT = b"\0\0\x29\x04\xd0\0\0\0\0\0\0"
+
+
+def notify(name, rdtype=6, rdclass=1, flags=0x2400, counts=(1, 0, 0, 0),
+           rest=b""):
+    return (struct.pack("!6H", 0x4711, flags, *counts)
+            + dns.name.from_text(name).to_wire()
+            + struct.pack("!HH", rdtype, rdclass) + rest)
+
+
+def signed(wire, key, secret=SECRET):
+    message = dns.message.from_wire(wire)
+    message.use_tsig(dns.tsigkeyring.from_text(
+        {key: ("hmac-sha256", secret)}), dns.name.from_text(key))
+    return message.to_wire()
+
+
+def shape(reply):
+    """Flags with rcode, and the counts."""
+    words = struct.unpack("!6H", reply[:12])
+    return f"{words[1]:04x} {words[2]} {words[3]} {words[4]} {words[5]}"
+
+
+def shapes(running, wire, tcp):
+    return {name: shape(ask(server, wire, tcp))
+            for name, server in running.items()}
+
+
+GOOD, REFUSED, UNKNOWN = "a400 1 0 0 0", "a405 0 0 0 0", "a403 0 0 0 0"
+SIGNED = "a400 1 0 0 1"
+SAME = {
+    "anyone": (notify("anyone.test."), GOOD),
+    "serial": (notify("anyone.test.", counts=(1, 1, 0, 0), rest=SOA), GOOD),
+    "case": (notify("ANYONE.Test."), GOOD),
+    "without AA": (notify("anyone.test.", flags=0x2000), GOOD),
+    "RD": (notify("anyone.test.", flags=0x2500), "a500 1 0 0 0"),
+    "trash": (notify("anyone.test.", rest=b"trash"), GOOD),
+    "both": (notify("both.test."), GOOD),
+    "both signed": (signed(notify("both.test."), "k"), SIGNED),
+    "key": (signed(notify("key.test."), "k"), SIGNED),
+    "key unsigned": (notify("key.test."), REFUSED),
+    "another key": (signed(notify("key.test."), "k2"), "a405 0 0 0 1"),
+    "signed for NOKEY": (signed(notify("anyone.test."), "k"), "a405 0 0 0 1"),
+    "blocked": (notify("blocked.test."), REFUSED),
+    "other": (notify("other.test."), REFUSED),
+    "nobody": (notify("nobody.test."), REFUSED),
+    "primary": (notify("primary.test."), REFUSED),
+    "below": (notify("ns.anyone.test."), UNKNOWN),
+    "above": (notify("test."), UNKNOWN),
+    "unknown": (notify("unknown.test."), UNKNOWN),
+    "rcode": (notify("anyone.test.", flags=0x2403), "a001 0 0 0 0"),
+}
+
+
+@pytest.mark.parametrize("tcp", [False, True])
+@pytest.mark.parametrize("kind", SAME)
+def test_replies_are_those_of_nsd(running, kind, tcp):
+    wire, expected = SAME[kind]
+    assert shapes(running, wire, tcp) == {"ours": expected, "nsd": expected}
+
+
+# BIND and Knot refuse another type, too; the rest is malformed, or asks for
+# EDNS. (request, ours, NSD's)
+DIFFERENT = {
+    "type A": (notify("anyone.test.", rdtype=1), "a001 0 0 0 0", GOOD),
+    "class CH": (notify("anyone.test.", rdclass=3), REFUSED, GOOD),
+    "no question": (notify("anyone.test.", counts=(0, 0, 0, 0)),
+                    "8001 0 0 0 0", "a400 0 0 0 0"),
+    "cut": (notify("anyone.test.", counts=(1, 1, 0, 0), rest=SOA[:-1]),
+            "a001 0 0 0 0", GOOD),
+    "flags": (notify("anyone.test.", flags=0x27f0), "a500 1 0 0 0",
+              "a7f0 1 0 0 0"),
+    "EDNS": (notify("anyone.test.", counts=(1, 0, 0, 1), rest=OPT),
+             "a400 1 0 0 1", GOOD),
+    "wrong signature": (signed(notify("key.test."), "k", SECRET.replace(
+        "A", "B", 1)), "a009 0 0 0 1", "a409 0 0 0 1"),
+}
+
+
+@pytest.mark.parametrize("kind", DIFFERENT)
+def test_where_ours_is_stricter(running, kind):
+    wire, ours, nsd = DIFFERENT[kind]
+    assert shapes(running, wire, False) == {"ours": ours, "nsd": nsd}
