@@ -4,7 +4,8 @@
  *
  * At each primary in turn: SOA over UDP, then over TCP; if its serial is newer,
  * IXFR, then AXFR. What fails leads to the next primary. With
- * multi-primary-check all are asked for their SOA first.
+ * multi-primary-check all are asked for their SOA first. What NOTIFYs and
+ * primaries that lie or are silent may cost: doc/decisions/0072.
  */
 #include "config.h"
 

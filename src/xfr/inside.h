@@ -4,7 +4,8 @@
  * From the bottom up: timers.c (heap); table.c (zones, configs and requests by
  * number); queue.c (zones that wait for a turn); refresh.c (how long to wait,
  * when a zone expires); notifies.c (NOTIFY out); check.c (the steps of a
- * check); machine.c (events in, actions out); status.c (what is known).
+ * check); machine.c (events in, actions out); status.c (what is known). Why it
+ * is made so: doc/decisions/0071.
  */
 #ifndef XFR_INSIDE_H
 #define XFR_INSIDE_H

@@ -25,7 +25,7 @@
 enum trait {
 	HONEST,
 	AHEAD,    /* tells serials that it does not have */
-	BACK,     /* has an older version than we; one that has ours is believed */
+	BACK,     /* has an older version than we (one with ours is right) */
 	NONSENSE, /* answers what cannot be read */
 	REFUSES,
 };
