@@ -138,6 +138,9 @@ struct ipc_credit {
 	X(RELOADED, ROLE_LOADER, ROLE_MAIN, sizeof(struct ipc_load_result),  \
 		sizeof(struct ipc_load_result), 0, 0,                        \
 		"a RELOAD is done")                                          \
+	X(SERVED, ROLE_LOADER, ROLE_XFRD, IPC_NONE, IPC_NONE, 0, 0,          \
+		"zone files have been looked at: what is served may have"    \
+		" changed")                                                  \
 	X(DAMAGED, ROLE_LOADER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,         \
 		"the store cannot be taken over: another is needed")         \
 	X(CROWDED, ROLE_LOADER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,         \

@@ -89,6 +89,8 @@ struct loader {
 	struct load_zone **suspects; /* at the end of the pass, one by one */
 	size_t suspect_count, suspect_next;
 	struct ipc_load_result result; /* of the pass */
+	uint64_t told; /* the channel of the xfrd that knows what is served; 0:
+			* none does */
 	bool altered; /* main knows that there was an update */
 	bool crowded; /* in the pass, a version had no room beside the one
 		       * that is served */
@@ -138,6 +140,8 @@ loader_end_threads(struct loader *loader)
 void loader_start_first_pass(struct loader *loader);
 /* The message RELOAD: starts a pass, or has one follow the one that runs. */
 void loader_on_reload(struct role *role, const struct ipc_message *m);
+/* Tells xfrd that files have been looked at, once all have been. */
+void loader_tell_served(struct loader *loader);
 /* Timers. */
 void loader_on_again(evutil_socket_t fd, short what, void *arg);
 void loader_on_more_results(evutil_socket_t fd, short what, void *arg);

@@ -40,6 +40,20 @@ loader_report_pass(struct loader *loader, enum loader_pass pass)
 	}
 }
 
+void
+loader_tell_served(struct loader *loader)
+{
+	static const struct link_parcel parcel = {.type = IPC_SERVED};
+	struct peer *xfrd = peers_find_role(&loader->role.peers, ROLE_XFRD);
+
+	if (xfrd == NULL || loader->pass == LOADER_PASS_FIRST)
+		return;
+	if (link_send(&xfrd->link, &parcel) == NSD_OK)
+		loader->told = xfrd->link.channel.id;
+	else
+		loader->told = 0;
+}
+
 static void
 loader_end_pass(struct loader *loader)
 {
@@ -54,6 +68,7 @@ loader_end_pass(struct loader *loader)
 	loader->pass = LOADER_PASS_NONE;
 	load_set_end_pass(&loader->set);
 	loader_report_pass(loader, pass);
+	loader_tell_served(loader);
 	if (loader->crowded && pass != LOADER_PASS_FIRST)
 		role_send(&loader->role, IPC_CROWDED, NULL, 0);
 	loader->crowded = false;

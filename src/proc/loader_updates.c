@@ -190,7 +190,12 @@ loader_on_updates(evutil_socket_t fd, short what, void *arg)
 void
 loader_on_peer(struct role *role, struct peer *peer)
 {
-	loader_retry_updates((struct loader *)role);
+	struct loader *loader = (struct loader *)role;
+
+	if (peer->link.channel.peer == ROLE_XFRD
+		&& peer->link.channel.id != loader->told)
+		loader_tell_served(loader);
+	loader_retry_updates(loader);
 }
 
 void

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
@@ -17,6 +18,7 @@
 /* For the table only. */
 #define LOADER ROLE_LOADER
 #define WORKER ROLE_WORKER
+#define XFRD ROLE_XFRD
 #define ALL ROLE_CHILDREN
 #define MAY SANDBOX_ALLOW
 #define KILL SANDBOX_KILL
@@ -128,6 +130,35 @@ const struct sandbox_call sandbox_calls[] = {
 	{"rt_sigprocmask", ALL, MAY, ANY, "abort; new threads"},
 	{"rt_sigreturn", ALL, MAY, ANY, "the end of a signal's handler"},
 	{"sigreturn", ALL, MAY, ANY, "the same, elsewhere"},
+
+	/* Other servers: xfrd asks them, and is answered. */
+	{"socket", XFRD, MAY, IF(IS(0, AF_INET)), "to a primary"},
+	{"socket", XFRD, MAY, IF(IS(0, AF_INET6)), "to a primary"},
+	{"connect", XFRD, MAY, ANY, "to a primary"},
+	{"bind", XFRD, MAY, ANY, "outgoing-interface"},
+	{"setsockopt", XFRD, MAY, IF(IS(1, IPPROTO_TCP), IS(2, TCP_MAXSEG)), "outgoing-tcp-mss"},
+	{"setsockopt", XFRD, MAY, IF(IS(1, SOL_SOCKET), IS(2, SO_REUSEADDR)), "outgoing-interface"},
+	{"getsockopt", XFRD, MAY, IF(IS(1, SOL_SOCKET), IS(2, SO_ERROR)), "is it connected?"},
+	{"ioctl", XFRD, MAY, IF(IS(1, FIONREAD)), "libevent: how much has come?"},
+	{"readv", XFRD, MAY, ANY, "libevent: messages over TCP"},
+	{"recvfrom", XFRD, MAY, ANY, "messages over UDP"},
+	{"shutdown", XFRD, MAY, ANY, "libevent: ends a connection"},
+
+	/* The journal, in folders of its own (landlock). */
+	{"openat", XFRD, MAY, ANY, "its files"},
+	{"open", XFRD, MAY, ANY, "the same, musl's"},
+	{"unlink", XFRD, MAY, ANY, "what is not needed any more"},
+	{"unlinkat", XFRD, MAY, ANY, "the same, elsewhere"},
+	{"rename", XFRD, MAY, ANY, "what is whole"},
+	{"renameat", XFRD, MAY, ANY, "the same, elsewhere"},
+	{"renameat2", XFRD, MAY, ANY, "the same, elsewhere"},
+	{"pread64", XFRD, MAY, ANY, "its files"},
+	{"pwrite64", XFRD, MAY, ANY, "its files"},
+	{"fdatasync", XFRD, MAY, ANY, "before it is served"},
+	{"fsync", XFRD, MAY, ANY, "the same"},
+	{"clone", XFRD, MAY, IF(ALL_OF(CLONE_FLAGS, CLONE_THREAD)), "a thread, no process"},
+	{"set_robust_list", XFRD, MAY, ANY, "a new thread"},
+	{"rseq", XFRD, MAY, ANY, "a new thread"},
 
 	/* What workers answer. */
 	{"uname", LOADER, MAY, ANY, "the host's name, for id.server"},

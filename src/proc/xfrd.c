@@ -1,13 +1,14 @@
 /*
- * xfrd.c - the role that will keep secondary zones fresh and take control
- * commands.
+ * xfrd.c - the role that keeps secondary zones fresh: its start, and its
+ * messages.
  *
  * System calls, for whoever filters them: those of link.c, to main, the loader
- * and workers; a descriptor of a file goes to the loader with each UPDATE.
+ * and workers; a descriptor of a file goes to the loader with each UPDATE;
+ * those of net/client.h and of the journal.
  */
 #include "config.h"
 
-#include <libgen.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,63 +23,7 @@
 #include "proc/xfrd.h"
 #include "store/store.h"
 
-/* ---- the loader ---------------------------------------------------------- */
-
-enum nsd_err
-xfrd_update(struct xfrd *xfrd, const struct load_text *text,
-	request_on_end *on_end, void *ctx)
-{
-	const struct ipc_update update = {
-		.offset = text->offset,
-		.len = text->len,
-	};
-	const struct link_parcel parcel = {
-		.type = IPC_UPDATE,
-		.payload = &update,
-		.len = sizeof(update),
-		.fds = &text->fd,
-		.fd_count = 1,
-	};
-
-	return requests_add(&xfrd->requests, &parcel, on_end, ctx);
-}
-
-enum nsd_err
-xfrd_expire(struct xfrd *xfrd, const uint8_t *apex, uint64_t left_msec)
-{
-	struct peer *loader = peers_find_role(&xfrd->role.peers, ROLE_LOADER);
-	struct ipc_expiry expiry = {.left_msec = left_msec};
-	size_t len = name_len(apex);
-	const struct link_parcel parcel = {
-		.type = IPC_EXPIRY,
-		.payload = &expiry,
-		.len = offsetof(struct ipc_expiry, apex) + len,
-	};
-
-	if (loader == NULL)
-		return NSD_E_AGAIN;
-	memcpy(expiry.apex, apex, len);
-	return link_send(&loader->link, &parcel);
-}
-
-enum nsd_err
-xfrd_change_zone(struct xfrd *xfrd, struct zone_change *change,
-	request_on_end *on_end, void *ctx)
-{
-	struct ipc_zone payload;
-	struct link_parcel parcel = {
-		.type = IPC_CHANGE_ZONE,
-		.payload = &payload,
-	};
-	enum nsd_err err;
-
-	change->err = NSD_OK;
-	change->loaded = false;
-	err = zone_message_write(change, &payload, &parcel.len);
-	if (err != NSD_OK)
-		return err;
-	return requests_add(&xfrd->requests, &parcel, on_end, ctx);
-}
+/* ---- messages ------------------------------------------------------------ */
 
 static void
 xfrd_on_answer(struct role *role, const struct ipc_message *m)
@@ -87,10 +32,23 @@ xfrd_on_answer(struct role *role, const struct ipc_message *m)
 }
 
 static void
+xfrd_on_served(struct role *role, const struct ipc_message *m)
+{
+	xfrd_turn_look((struct xfrd *)role);
+}
+
+/* It is another one, or takes more. */
+static void
 xfrd_on_peer(struct role *role, struct peer *peer)
 {
-	if (peer->link.channel.peer == ROLE_LOADER)
-		requests_go_on(&((struct xfrd *)role)->requests, &peer->link);
+	struct xfrd *xfrd = (struct xfrd *)role;
+	bool is_new = peer->link.channel.id != xfrd->loader;
+
+	if (peer->link.channel.peer != ROLE_LOADER)
+		return;
+	xfrd->loader = peer->link.channel.id;
+	requests_go_on(&xfrd->requests, &peer->link);
+	xfrd_turn_on_loader(xfrd, is_new);
 }
 
 static void
@@ -102,7 +60,6 @@ xfrd_on_peer_gone(struct role *role, struct peer *peer)
 
 /* ---- workers ------------------------------------------------------------- */
 
-/* What to do with it comes with the timers of zones. */
 static void
 xfrd_on_notify(struct role *role, const struct ipc_message *m)
 {
@@ -112,6 +69,8 @@ xfrd_on_notify(struct role *role, const struct ipc_message *m)
 	if (hooks != NULL && hooks->on_notify != NULL)
 		hooks->on_notify(m->index,
 			(const struct ipc_notify *)m->payload, m->len);
+	xfrd_notify_take((struct xfrd *)role,
+		(const struct ipc_notify *)m->payload, m->len);
 	if (worker != NULL)
 		link_return(&worker->link, IPC_NOTIFY);
 }
@@ -122,46 +81,38 @@ xfrd_on_notify(struct role *role, const struct ipc_message *m)
 	ROLE_HANDLERS(X)                                                     \
 	X(UPDATED, xfrd_on_answer)                                           \
 	X(ZONE_CHANGED, xfrd_on_answer)                                      \
+	X(SERVED, xfrd_on_served)                                            \
 	X(NOTIFY, xfrd_on_notify)
 
 static void (*const xfrd_handlers[IPC_TYPE_COUNT])(struct role *role,
 	const struct ipc_message *m) = {XFRD_HANDLERS(IPC_HANDLER)};
 IPC_CHECK_HANDLERS(XFRD_HANDLERS, IPC_TO_XFRD);
 
-/* Returns the folder of a file, or of NULL or "" nothing, in *copy, which the
- * caller frees. */
-static const char *
-xfrd_folder_of(const char *file, char **copy)
-{
-	*copy = file != NULL && *file != '\0' ? strdup(file) : NULL;
-	return *copy != NULL ? dirname(*copy) : NULL;
-}
-
-/* It may write to its own folders and to that of zone files. */
+/* It has one folder, that of the journal. */
 static enum nsd_err
 xfrd_enter_sandbox(const struct role_start *start)
 {
-	const struct conf_server *o = &start->server->conf->server;
-	const char *chroot = start->server->chroot;
-	const char *folders[5] = {NULL};
-	char *copies[2];
-	const char *names[] = {
-		o->zonesdir,
-		o->xfrdir,
-		xfrd_folder_of(o->xfrdfile, &copies[0]),
-		xfrd_folder_of(o->zonelistfile, &copies[1]),
-	};
-	unsigned count = 0;
-	enum nsd_err err;
+	char path[PATH_MAX];
+	const char *folders[2] = {path};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (names[i] != NULL && *names[i] != '\0')
-			folders[count++] = conf_path_in_chroot(chroot,
-				names[i]);
-	err = sandbox_enter(&start->server->sandbox, ROLE_XFRD, folders);
-	free(copies[0]);
-	free(copies[1]);
-	return err;
+	if (!xfrd_keep_find_folder(start->server, path, sizeof(path)))
+		folders[0] = NULL;
+	return sandbox_enter(&start->server->sandbox, ROLE_XFRD, folders);
+}
+
+static void
+xfrd_init_asks(struct xfrd *xfrd)
+{
+	const struct conf_server *o = &xfrd->role.server->conf->server;
+
+	xfrd->asks.base = xfrd->role.base;
+	xfrd->asks.conns_max = o->xfrd_tcp_max > 0 ? o->xfrd_tcp_max : 1;
+	xfrd->asks.per_conn = o->xfrd_tcp_pipeline > 0 ? o->xfrd_tcp_pipeline
+						       : 1;
+	xfrd->asks.timeout_sec = o->tcp_timeout;
+	xfrd->asks.tcp_mss = (int)o->outgoing_tcp_mss;
+	xfrd_asks_init(&xfrd->asks);
+	CDS_INIT_LIST_HEAD(&xfrd->jobs);
 }
 
 static enum nsd_err
@@ -174,7 +125,6 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 	xfrd->role.on_peer = xfrd_on_peer;
 	xfrd->role.on_peer_gone = xfrd_on_peer_gone;
 	role_init_name("xfrd", "xfrd");
-	secrets_drop(start->server->secrets);
 	role_init_death(start->server, true);
 	affinity_set_xfrd(&start->server->conf->server);
 	/* Changes of zones come through it. */
@@ -185,7 +135,16 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 		return err;
 	fs_close_all_but(keep, sizeof(keep) / sizeof(*keep));
 	err = role_init_loop(&xfrd->role, start);
-	return err == NSD_OK ? xfrd_enter_sandbox(start) : err;
+	if (err != NSD_OK)
+		return err;
+	xfrd_init_asks(xfrd);
+	err = xfrd_zones_init(xfrd);
+	if (err == NSD_OK)
+		err = xfrd_turn_init(xfrd);
+	if (err != NSD_OK)
+		return err;
+	xfrd_keep_init(xfrd);
+	return xfrd_enter_sandbox(start);
 }
 
 void
@@ -203,5 +162,6 @@ xfrd_main(const struct role_start *start)
 		&& start->server->hooks->on_xfrd != NULL)
 		start->server->hooks->on_xfrd(xfrd);
 	role_run(&xfrd->role);
+	xfrd_keep_fini(xfrd);
 	_exit(0);
 }

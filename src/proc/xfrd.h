@@ -1,8 +1,17 @@
 /*
- * xfrd.h - the role that will keep secondary zones fresh and take control
- * commands; so far it can ask the loader for what those need.
+ * xfrd.h - the role that keeps secondary zones fresh, tells others of new
+ * versions, and will take control commands.
  *
- * Nobody in the product asks yet. tests/lib/nsd_update.c does.
+ *   xfrd.c         start, messages
+ *   xfrd_turn.c    has done what is to be done, when it is time
+ *   xfrd_jobs.c    asks primaries, receives transfers, sends NOTIFY
+ *   xfrd_notify.c  hears NOTIFY
+ *   xfrd_keep.c    has what was received made durable, and published
+ *   xfrd_job.c     a question: whom it goes to, with which key, its end
+ *   xfrd_zones.c   the zones, and the machine that knows what is to be done
+ *                  (xfr/machine.h)
+ *   xfrd_loader.c  what the loader is asked for
+ *   xfrd_ask.c     questions to other servers, and connections for them
  */
 #ifndef PROC_XFRD_H
 #define PROC_XFRD_H
@@ -10,23 +19,64 @@
 #include "load/load_text.h"
 #include "proc/requests.h"
 #include "proc/role.h"
+#include "proc/xfrd_ask.h"
 #include "proc/zone_message.h"
+#include "xfr/machine.h"
+#include "xfr/reader.h"
 
+struct conf_zone;
+struct event;
+struct journal;
 struct store_reader;
+
+/* A zone that expires at a time that the loader has not been told yet. */
+struct xfrd_expiry {
+	uint32_t zone;
+	int64_t at;
+};
+
+/* The zones that have primaries, or others to tell. */
+struct xfrd_zones {
+	struct xfr_machine *machine;
+	struct event *event;      /* the machine may have something to do */
+	struct event *look_event; /* what is served is being looked at */
+	size_t looked;            /* zones of the configuration, so far */
+	bool looking;
+	bool look_again;          /* from the start, after this */
+	uint32_t *order;          /* places in conf.zones by apex; NULL: they
+				   * are in order */
+	uint32_t *handles;        /* by the place in conf.zones; or XFR_NONE */
+	uint32_t *places;         /* by handle: the place in conf.zones */
+	size_t place_room;
+	void *configs;            /* struct zones_config, of <search.h> */
+	struct xfrd_expiry *expiries; /* to be told, in order */
+	size_t expiry_count, expiry_room;
+	size_t expiry_first;
+};
 
 struct xfrd {
 	struct role role;
 	struct store_reader *reader;
 	struct requests requests; /* to the loader */
+	struct xfrd_asks asks;
+	struct xfrd_zones zones;
+	struct cds_list_head jobs;
+	struct journal *journal;  /* NULL: it cannot be used */
+	struct event *journal_event;
+	struct event *again_event; /* what waits for the loader is tried */
+	uint64_t loader; /* the channel to the one that was there last */
+	struct xfr_room room;
 };
 
+/* ---- xfrd_loader.c ------------------------------------------------------- */
+
 /*
- * Asks the loader to publish changes of a zone, as load/load_update.h tells.
- * Borrows the text, whose octets must stay as they are until on_end gets
- * UPDATED (struct ipc_updated); see requests.h.
+ * Asks the loader to publish what a transfer brought, or changes of a zone, as
+ * load/load_update.h tells. Borrows the text, whose octets must stay as they
+ * are until on_end gets UPDATED (struct ipc_updated); see requests.h.
  * returns as requests_add.
  */
-enum nsd_err xfrd_update(struct xfrd *xfrd, const struct load_text *text,
+enum nsd_err xfrd_loader_update(struct xfrd *xfrd, const struct load_text *text,
 	request_on_end *on_end, void *ctx) MUST_USE;
 
 /*
@@ -35,7 +85,7 @@ enum nsd_err xfrd_update(struct xfrd *xfrd, const struct load_text *text,
  * returns NSD_OK; NSD_E_AGAIN: there is no loader, or no credit: on_peer says
  * when to try again; NSD_E_MEMORY.
  */
-enum nsd_err xfrd_expire(struct xfrd *xfrd, const uint8_t *apex,
+enum nsd_err xfrd_loader_expire(struct xfrd *xfrd, const uint8_t *apex,
 	uint64_t left_msec) MUST_USE;
 
 /*
@@ -55,7 +105,121 @@ enum nsd_err xfrd_expire(struct xfrd *xfrd, const uint8_t *apex,
  * Cost, with the loader's part: that of the zone itself, and for the set of
  * zones in proportion to the logarithm of their number.
  */
-enum nsd_err xfrd_change_zone(struct xfrd *xfrd, struct zone_change *change,
-	request_on_end *on_end, void *ctx) MUST_USE;
+enum nsd_err xfrd_loader_change_zone(struct xfrd *xfrd,
+	struct zone_change *change, request_on_end *on_end, void *ctx)
+	MUST_USE;
+
+/* ---- xfrd_zones.c -------------------------------------------------------- */
+
+/* The SOA of a zone, and its RDATA. */
+struct xfrd_soa {
+	struct xfr_soa numbers;
+	uint32_t ttl_sec;
+	uint16_t len;
+	uint8_t rdata[XFR_SOA_RDATA_MAX];
+};
+
+/* Makes the machine, without zones. NSD_E_MEMORY. */
+enum nsd_err xfrd_zones_init(struct xfrd *xfrd) MUST_USE;
+/* Adds a zone by its place in conf.zones. soa: of what is served, or NULL.
+ * NSD_E_MEMORY. */
+enum nsd_err xfrd_zones_add(struct xfrd *xfrd, uint32_t place,
+	const struct xfrd_soa *soa) MUST_USE;
+/* Finds the zone that the machine has under a handle. */
+const struct conf_zone *xfrd_zones_get(const struct xfrd *xfrd,
+	uint32_t zone);
+/* The handle of a zone by its apex in lower case; or XFR_NONE. */
+uint32_t xfrd_zones_find(const struct xfrd *xfrd, const uint8_t *apex);
+/* Gets the SOA of a zone that is served. False: it is not loaded. */
+bool xfrd_zones_get_soa(struct xfrd *xfrd, const struct conf_zone *zone,
+	struct xfrd_soa *soa);
+/* The machine has heard something: it may have something to do. */
+void xfrd_zones_go_on(struct xfrd *xfrd);
+/* Another version of a zone may be served than the machine knows of. */
+void xfrd_zones_hear(struct xfrd *xfrd, const struct conf_zone *zone);
+
+/* ---- xfrd_job.c ---------------------------------------------------------- */
+
+/* Something that the machine wants: a question to another server, until the
+ * machine has been told what became of it. */
+struct xfrd_job {
+	struct cds_list_head node; /* of xfrd.jobs */
+	struct xfrd *xfrd;
+	uint64_t ticket;           /* XFR_NO_TICKET: nobody waits for it */
+	const struct conf_zone *zone;
+	const struct conf_acl *server;
+	struct xfr_action action;
+	struct xfrd_ask *ask;      /* NULL: none (any more) */
+	struct event *event;       /* it takes too long */
+	struct xfr_ask request;
+	struct xfrd_soa soa;       /* of what is served */
+	struct tsig_key key;       /* mac NULL: not signed */
+	struct tsig_chain chain;
+	/* Of a transfer: */
+	bool is_wanted;            /* the machine has agreed to its serial */
+	struct xfr_reader reader;
+	struct journal_transfer *text;
+	uint64_t entry;            /* in the journal; 0: not yet */
+	bool is_durable;
+	struct load_text at;       /* being published; fd -1: not yet */
+	uint8_t deferred;          /* how often the loader could not */
+};
+
+/* The server of a job, for xfrd_ask_open. Our address is the first one of its
+ * family in outgoing-interface. */
+void xfrd_job_get_server(const struct xfrd_job *job, bool tcp,
+	struct xfrd_ask_server *server);
+/* Opens the key of a job's server, with a MAC for this job alone; none if it
+ * has none. NSD_E_DENIED: there is no such key. NSD_E_MEMORY. */
+enum nsd_err xfrd_job_open_key(struct xfrd_job *job) MUST_USE;
+/* Prints the address of a job's server, which it returns; there is room for
+ * NET_ADDRESS_TEXT_MAX. */
+const char *xfrd_job_print_server(const struct xfrd_job *job, char *text);
+/* Tells the machine what became of a job, the log where it failed, and frees
+ * it. why: NULL, or more than the outcome says. */
+void xfrd_job_end(struct xfrd_job *job, const struct xfr_reply *reply,
+	const char *why);
+/* Frees it; nobody is told. */
+void xfrd_job_free(struct xfrd_job *job);
+
+/* ---- xfrd_jobs.c --------------------------------------------------------- */
+
+/* Begins what the machine asks for: PROBE, TRANSFER or NOTIFY. */
+void xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action);
+/* The machine does not wait for it any more. */
+void xfrd_jobs_cancel(struct xfrd *xfrd, uint64_t ticket);
+
+/* ---- xfrd_keep.c --------------------------------------------------------- */
+
+/* The journal's folder: it lies beside xfrdfile, or if there is to be none,
+ * beside zonelistfile. False: its name is too long. */
+bool xfrd_keep_find_folder(const struct server *server, char *out,
+	size_t size);
+/* Opens the journal. Without it nothing is transferred; said in the log. */
+void xfrd_keep_init(struct xfrd *xfrd);
+void xfrd_keep_fini(struct xfrd *xfrd);
+/* If the journal leads on from what is served, as the last xfrd died before it
+ * could have it published, this is done now. soa: NULL if nothing is served. */
+void xfrd_keep_resume(struct xfrd *xfrd, const struct conf_zone *zone,
+	const struct xfrd_soa *soa);
+/* The transfer is here: has it made durable, then published. */
+void xfrd_keep_begin(struct xfrd_job *job);
+
+
+/* ---- xfrd_notify.c ------------------------------------------------------- */
+
+/* The message NOTIFY of a worker; len: octets of its payload. */
+void xfrd_notify_take(struct xfrd *xfrd, const struct ipc_notify *notify,
+	size_t len);
+
+
+/* ---- xfrd_turn.c --------------------------------------------------------- */
+
+/* NSD_E_MEMORY. */
+enum nsd_err xfrd_turn_init(struct xfrd *xfrd) MUST_USE;
+/* The message SERVED: looks at what is served, a little at a time. */
+void xfrd_turn_look(struct xfrd *xfrd);
+/* The loader is another one, or takes more messages. */
+void xfrd_turn_on_loader(struct xfrd *xfrd, bool is_new);
 
 #endif

@@ -408,8 +408,7 @@ check_message(struct xfr_reader *r, const struct frame *frame, size_t len)
 	}
 	if ((frame->flags & MESSAGE_TC) != 0)
 		return XFR_FAULT_TRUNCATED;
-	if (first && (frame->flags & MESSAGE_AA) == 0)
-		return XFR_FAULT_NO_AA;
+	/* AA is not looked at: not all primaries set it (Knot does not). */
 	if (frame->record_count == 0
 		&& (first || ++r->empty_count > EMPTY_MAX))
 		return XFR_FAULT_EMPTY;

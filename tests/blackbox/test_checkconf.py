@@ -106,17 +106,17 @@ def test_good_configuration_is_silent(conf):
 
 
 def test_options_without_effect_are_warnings(conf):
-    check = conf("server:\n port: 5353\n xfrd-tcp-max: 7\n"
-                 "zone:\n name: x\n zonefile: x\n notify: ::1 NOKEY\n")
-    warnings = ("c:3: warning: server: xfrd-tcp-max has no effect in this "
+    check = conf("server:\n port: 5353\n rrl-size: 7\n"
+                 "zone:\n name: x\n zonefile: x\n zonestats: s\n")
+    warnings = ("c:3: warning: server: rrl-size has no effect in this "
                 "program\n"
-                "c:7: warning: zone x: notify has no effect in this program\n")
+                "c:7: warning: zone x: zonestats has no effect in this program\n")
     assert check() == (0, "", warnings)
     code, out, err = check("-v")
     assert (code, err) == (0, warnings)
-    assert "xfrd-tcp-max: 7" in out
+    assert "rrl-size: 7" in out
     # Who asks for a value wants nothing else.
-    assert check("-o", "xfrd-tcp-max") == (0, "7\n", "")
+    assert check("-o", "rrl-size") == (0, "7\n", "")
     assert check("-z", "x", "-o", "zonefile") == (0, "x\n", "")
 
 

@@ -113,22 +113,22 @@ remote-control:
 	control-enable: yes
 zone:
 	name: b.test
-	notify: 192.0.2.1 NOKEY
+	zonestats: some
 	zonefile: a.test.zone
 zone:
 	name: c.test
-	notify: 192.0.2.1 NOKEY
+	zonestats: some
 	zonefile: a.test.zone
 """, options={"verbosity": 0, "xfrdfile": None, "xfrdir": None,
               "zonelistfile": None})
     at = [number for number, line in enumerate(
         server.config.read_text().splitlines(), 1)
-        if "control-enable:" in line or "notify:" in line]
+        if "control-enable:" in line or "zonestats:" in line]
     assert lines_about(server, "has no effect") == [
         f"warning: {server.config}:{at[0]}: remote-control: control-enable "
         "has no effect in this program",
-        f"warning: {server.config}:{at[1]}: zone b.test: notify has no effect "
-        "in this program, nor has it in 1 more clause"]
+        f"warning: {server.config}:{at[1]}: zone b.test: zonestats has no "
+        "effect in this program, nor has it in 1 more clause"]
 
 
 def test_term_to_all_processes_is_a_clean_stop(nsd):

@@ -318,7 +318,7 @@ send_file(struct updater *u)
 	if (text.fd == -1 || pwrite(text.fd, u->data, u->len,
 			(off_t)u->offset) != (ssize_t)u->len)
 		die("no memory for the file");
-	if (xfrd_update(u->xfrd, &text, on_updated, pending) != NSD_OK)
+	if (xfrd_loader_update(u->xfrd, &text, on_updated, pending) != NSD_OK)
 		die("an update was refused");
 	close(text.fd);
 }
@@ -336,7 +336,8 @@ change_zone(struct updater *u, char *name)
 
 	if (space != NULL)
 		*space = '\0';
-	err = xfrd_change_zone(u->xfrd, &change, on_zone_changed, pending);
+	err = xfrd_loader_change_zone(u->xfrd, &change, on_zone_changed,
+		pending);
 	if (err == NSD_OK)
 		return;
 	if (err != NSD_E_LIMIT)
@@ -361,7 +362,7 @@ expire(struct updater *u, char *name)
 		    &len, &why)
 		!= NSD_OK)
 		die(why);
-	printf("expire %s\n", err_text(xfrd_expire(u->xfrd, apex,
+	printf("expire %s\n", err_text(xfrd_loader_expire(u->xfrd, apex,
 		strcmp(space + 1, "never") == 0
 			? IPC_EXPIRY_NEVER : strtoull(space + 1, NULL, 10))));
 }
@@ -377,7 +378,7 @@ send_octets(struct updater *u, const char *path)
 	if (text.fd == -1 || fstat(text.fd, &st) == -1)
 		die("no such file");
 	text.len = (uint64_t)st.st_size;
-	if (xfrd_update(u->xfrd, &text, on_updated, pending) != NSD_OK)
+	if (xfrd_loader_update(u->xfrd, &text, on_updated, pending) != NSD_OK)
 		die("an update was refused");
 	close(text.fd);
 }

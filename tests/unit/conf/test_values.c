@@ -638,15 +638,15 @@ options_without_effect_are_listed_once_with_their_place(void **state)
 	list_without_effect("server: port: 5 statistics: 0\n"
 		"database: \"\" rrl-size: 1000000 xfrdir: /y\nxfrdir: /x\n"
 		"remote-control: control-enable: no\nverify: enable: yes\n"
-		"zone: name: a zonefile: a notify: ::1 NOKEY\n"
-		"multi-master-check: yes\n"
-		"zone: zonefile: b\nnotify: ::1 NOKEY notify: ::2 NOKEY\n"
+		"zone: name: a zonefile: a rrl-whitelist: any\n"
+		"ixfr-number: 7\n"
+		"zone: zonefile: b\nrrl-whitelist: any rrl-whitelist: error\n"
 		"allow-query: ::1 NOKEY name: b\n",
 		"t:3: warning: server: xfrdir" NO_EFFECT "\n"
 		"t:5: warning: verify: enable" NO_EFFECT "\n"
-		"t:7: warning: zone a: multi-primary-check" NO_EFFECT "\n"
-		"t:6: warning: zone a: notify" NO_EFFECT
-		", nor has it in 1 more clause\n");
+		"t:6: warning: zone a: rrl-whitelist" NO_EFFECT
+		", nor has it in 1 more clause\n"
+		"t:7: warning: zone a: ixfr-number" NO_EFFECT "\n");
 	/* Once for a pattern, not for the zones that it is included in; the
 	 * last value counts. */
 	list_without_effect("server: xfrdir: /var/x metrics-enable: yes\n"

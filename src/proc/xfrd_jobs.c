@@ -1,0 +1,362 @@
+/*
+ * xfrd_jobs.c - does what the machine wants of other servers: asks for an SOA,
+ * receives a transfer, sends NOTIFY.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "journal/journal.h"
+#include "net/socket.h"
+#include "proc/xfrd.h"
+
+/* A transfer may take this long in all. One that is silent ends sooner
+ * (tcp-timeout). */
+#define TRANSFER_SEC (2 * 3600)
+/* What a reply over UDP may have. */
+#define UDP_SIZE 1232
+
+static void
+jobs_fail(struct xfrd_job *job, enum xfr_outcome outcome, const char *why)
+{
+	xfrd_job_end(job, &(struct xfr_reply){.outcome = outcome}, why);
+}
+
+/* It takes too long. */
+static void
+jobs_on_time(evutil_socket_t fd, short what, void *arg)
+{
+	jobs_fail(arg, XFR_TIMEOUT, NULL);
+}
+
+static void
+jobs_on_ask_failed(void *ctx, int error)
+{
+	struct xfrd_job *job = ctx;
+
+	job->ask = NULL; /* it is over */
+	jobs_fail(job, error == ETIMEDOUT ? XFR_TIMEOUT : XFR_UNREACHABLE,
+		error != 0 ? strerror(error)
+			   : "the connection was closed too early");
+}
+
+static void
+jobs_reply_fault(enum xfr_fault fault, uint16_t rcode,
+	struct xfr_reply *reply)
+{
+	reply->rcode = 0;
+	switch (fault) {
+	case XFR_FAULT_RCODE:
+		reply->outcome = XFR_RCODE;
+		reply->rcode = rcode;
+		break;
+	case XFR_FAULT_TRUNCATED:
+		reply->outcome = XFR_USE_TCP;
+		break;
+	case XFR_FAULT_TSIG_MISSING:
+	case XFR_FAULT_TSIG_UNASKED:
+	case XFR_FAULT_TSIG_WRONG:
+	case XFR_FAULT_TSIG_REFUSED:
+		reply->outcome = XFR_BAD_TSIG;
+		break;
+	case XFR_FAULT_OCTETS:
+		reply->outcome = XFR_TOO_LARGE;
+		break;
+	case XFR_FAULT_MEMORY:
+	case XFR_FAULT_SINK:
+		reply->outcome = XFR_LOCAL;
+		break;
+	default:
+		reply->outcome = XFR_NONSENSE;
+		break;
+	}
+}
+
+/* ---- SOA and NOTIFY ------------------------------------------------------ */
+
+static bool
+jobs_on_answer(void *ctx, const uint8_t *message, size_t len)
+{
+	struct xfrd_job *job = ctx;
+	struct xfr_reply reply = {.outcome = XFR_SOA};
+	struct xfr_answer answer;
+	enum xfr_fault fault = xfr_answer_read(&job->request, message, len,
+		(uint64_t)time(NULL), &answer);
+
+	if (xfr_fault_is_stray(fault))
+		return true;
+	job->ask = NULL; /* it is over */
+	if (fault != XFR_FAULT_NONE) {
+		jobs_reply_fault(fault, answer.rcode, &reply);
+		xfrd_job_end(job, &reply, xfr_fault_text(fault));
+		return false;
+	}
+	if (job->action.act == XFR_NOTIFY)
+		reply.outcome = XFR_ACKNOWLEDGED;
+	reply.soa = answer.soa;
+	reply.has_soa = answer.has_soa;
+	reply.has_expire = answer.has_expire;
+	reply.expire_sec = answer.expire_sec;
+	xfrd_job_end(job, &reply, NULL);
+	return false;
+}
+
+static const struct xfrd_ask_calls jobs_answers = {
+	.on_message = jobs_on_answer,
+	.on_fail = jobs_on_ask_failed,
+};
+
+/* ---- transfers ----------------------------------------------------------- */
+
+static enum nsd_err
+jobs_on_octets(void *ctx, const uint8_t *octets, size_t len)
+{
+	return journal_put(((struct xfrd_job *)ctx)->text, octets, len);
+}
+
+static void
+jobs_end_unchanged(struct xfrd_job *job, const struct xfr_soa *soa)
+{
+	const struct xfr_read_result *result = &job->reader.result;
+	struct xfr_reply reply = {
+		.outcome = soa->serial == job->action.serial ? XFR_UNCHANGED
+							     : XFR_BEHIND,
+		.soa = *soa,
+		.has_soa = true,
+		.has_expire = result->has_expire,
+		.expire_sec = result->expire_sec,
+	};
+
+	xfrd_job_end(job, &reply, NULL);
+}
+
+/* The first messages say what serial the rest leads to. False: it is not
+ * wanted, and the job has ended. */
+static bool
+jobs_want(struct xfrd_job *job)
+{
+	struct xfr_soa soa;
+
+	if (job->is_wanted || job->reader.soa_len == 0)
+		return true;
+	xfr_soa_read(job->reader.soa, job->reader.soa_len, &soa);
+	job->is_wanted = xfr_wants(job->xfrd->zones.machine, job->ticket,
+		soa.serial);
+	if (!job->is_wanted)
+		jobs_end_unchanged(job, &soa);
+	return job->is_wanted;
+}
+
+static bool
+jobs_on_transfer(void *ctx, const uint8_t *message, size_t len)
+{
+	struct xfrd_job *job = ctx;
+	struct xfr_read_result *result = &job->reader.result;
+	struct xfr_reply reply = {.outcome = XFR_USE_TCP};
+	enum xfr_verdict verdict = xfr_reader_take(&job->reader, message, len,
+		(uint64_t)time(NULL), &job->xfrd->room);
+
+	if (verdict == XFR_READ_MORE && job->is_wanted)
+		return true;
+	if (verdict == XFR_READ_FAILED && job->reader.setup.udp
+		&& xfr_fault_is_stray(result->fault))
+		return true;
+	if (verdict == XFR_READ_MORE) {
+		struct xfrd_ask *ask = job->ask;
+
+		job->ask = NULL; /* in case this is the end */
+		if (!jobs_want(job))
+			return false;
+		job->ask = ask;
+		return true;
+	}
+	job->ask = NULL; /* it is over */
+	switch (verdict) {
+	case XFR_READ_DONE:
+		if (jobs_want(job))
+			xfrd_keep_begin(job);
+		break;
+	case XFR_READ_UNCHANGED:
+		jobs_end_unchanged(job, &result->soa);
+		break;
+	case XFR_READ_USE_TCP:
+		xfrd_job_end(job, &reply, NULL);
+		break;
+	default:
+		jobs_reply_fault(result->fault, result->rcode, &reply);
+		xfrd_job_end(job, &reply,
+			result->fault == XFR_FAULT_SINK
+				? err_text(result->sink_err)
+				: xfr_fault_text(result->fault));
+		break;
+	}
+	return false;
+}
+
+static const struct xfrd_ask_calls jobs_transfers = {
+	.on_message = jobs_on_transfer,
+	.on_fail = jobs_on_ask_failed,
+};
+
+static enum nsd_err
+jobs_begin_transfer(struct xfrd_job *job)
+{
+	const struct xfr_read_setup setup = {
+		.apex = job->zone->wire,
+		.asking = job->request.asking,
+		.id = job->request.id,
+		.udp = job->action.way == XFR_WAY_IXFR_UDP,
+		.has_serial = job->action.has_serial && !job->action.forced,
+		.serial = job->action.serial,
+		.chain = job->request.chain,
+		.octets_max = job->zone->options->size_limit_xfr,
+		.sink = {.on_octets = jobs_on_octets, .ctx = job},
+	};
+
+	xfr_reader_init(&job->reader, &setup);
+	if (job->xfrd->journal == NULL)
+		return NSD_E_DENIED;
+	job->text = journal_begin(job->xfrd->journal, job->zone->wire);
+	return job->text != NULL ? NSD_OK : NSD_E_MEMORY;
+}
+
+/* ---- the beginning ------------------------------------------------------- */
+
+static bool
+jobs_uses_tcp(const struct xfr_action *action)
+{
+	return action->act != XFR_NOTIFY && action->way != XFR_WAY_SOA_UDP
+		&& action->way != XFR_WAY_IXFR_UDP;
+}
+
+static void
+jobs_fill_request(struct xfrd_job *job)
+{
+	const struct xfr_action *action = &job->action;
+	struct xfr_ask *request = &job->request;
+
+	request->apex = job->zone->wire;
+	request->id = xfrd_ask_id(job->ask);
+	request->udp_size = UDP_SIZE;
+	request->serial = action->serial;
+	request->asking = action->act == XFR_NOTIFY ? XFR_TELL_NOTIFY
+		: action->act == XFR_PROBE          ? XFR_ASK_SOA
+		: action->way == XFR_WAY_AXFR       ? XFR_ASK_AXFR
+						    : XFR_ASK_IXFR;
+	request->wants_expire = action->act != XFR_NOTIFY;
+	if (action->act != XFR_PROBE
+		&& xfrd_zones_get_soa(job->xfrd, job->zone, &job->soa)
+		&& job->soa.numbers.serial == action->serial) {
+		request->soa = job->soa.rdata;
+		request->soa_len = job->soa.len;
+		request->soa_ttl_sec = job->soa.ttl_sec;
+	}
+	if (job->key.mac != NULL) {
+		tsig_begin(&job->chain, &job->key);
+		request->chain = &job->chain;
+	}
+}
+
+static enum nsd_err
+jobs_send(struct xfrd_job *job)
+{
+	const struct xfr_action *action = &job->action;
+	bool transfer = action->act == XFR_TRANSFER;
+	struct xfrd_ask_server server;
+	uint8_t message[XFR_ASK_MAX];
+	size_t len;
+	enum nsd_err err = xfrd_job_open_key(job);
+
+	if (err != NSD_OK)
+		return err;
+	xfrd_job_get_server(job, jobs_uses_tcp(action), &server);
+	err = xfrd_ask_open(&job->xfrd->asks, &server,
+		transfer ? &jobs_transfers : &jobs_answers, job, &job->ask);
+	if (err != NSD_OK)
+		return err;
+	jobs_fill_request(job);
+	if (transfer)
+		err = jobs_begin_transfer(job);
+	if (err == NSD_OK)
+		err = xfr_ask_write(&job->request, (uint64_t)time(NULL),
+			message, &len);
+	return err == NSD_OK ? xfrd_ask_send(job->ask, message, len) : err;
+}
+
+static void
+jobs_log_begin(const struct xfrd_job *job)
+{
+	char server[NET_ADDRESS_TEXT_MAX];
+
+	if (job->action.act == XFR_TRANSFER)
+		log_at(3, LOG_LEVEL_INFO,
+			"request %s zone transfer (%s) for %s from %s",
+			job->action.way == XFR_WAY_AXFR ? "full"
+							: "incremental",
+			job->action.way == XFR_WAY_AXFR ? "AXFR" : "IXFR",
+			job->zone->name, xfrd_job_print_server(job, server));
+}
+
+void
+xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
+{
+	struct timeval wait = {.tv_sec = TRANSFER_SEC};
+	struct xfrd_job *job = calloc(1, sizeof(*job));
+	const struct conf_pattern *options;
+	enum nsd_err err = NSD_E_MEMORY;
+
+	if (job == NULL) {
+		(void)xfr_on_reply(xfrd->zones.machine, action->ticket,
+			clock_now_msec(),
+			&(struct xfr_reply){.outcome = XFR_LOCAL});
+		return;
+	}
+	job->xfrd = xfrd;
+	job->action = *action;
+	job->ticket = action->ticket;
+	job->at.fd = -1;
+	job->zone = xfrd_zones_get(xfrd, action->zone);
+	options = job->zone->options;
+	job->server = action->act == XFR_NOTIFY
+		? &options->notify.items[action->target]
+		: &options->request_xfr.items[action->primary];
+	cds_list_add(&job->node, &xfrd->jobs);
+	jobs_log_begin(job);
+	job->event = event_new(xfrd->role.base, -1, 0, jobs_on_time, job);
+	if (action->act != XFR_TRANSFER) {
+		wait.tv_sec = action->wait_msec / 1000;
+		wait.tv_usec = action->wait_msec % 1000 * 1000;
+	}
+	if (job->event != NULL && event_add(job->event, &wait) == 0)
+		err = jobs_send(job);
+	if (err == NSD_E_SYSTEM)
+		jobs_fail(job, XFR_UNREACHABLE, strerror(errno));
+	else if (err == NSD_E_DENIED && job->key.mac == NULL
+		&& job->server->key_name != NULL)
+		jobs_fail(job, XFR_LOCAL, "there is no such key");
+	else if (err == NSD_E_DENIED)
+		jobs_fail(job, XFR_LOCAL, "the journal cannot be used");
+	else if (err != NSD_OK)
+		jobs_fail(job, XFR_LOCAL, err_text(err));
+}
+
+void
+xfrd_jobs_cancel(struct xfrd *xfrd, uint64_t ticket)
+{
+	struct xfrd_job *job;
+
+	cds_list_for_each_entry(job, &xfrd->jobs, node)
+		if (job->ticket == ticket) {
+			job->ticket = XFR_NO_TICKET;
+			/* What is being published ends by itself. */
+			if (job->entry == 0)
+				xfrd_job_free(job);
+			return;
+		}
+}

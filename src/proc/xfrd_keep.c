@@ -1,0 +1,346 @@
+/*
+ * xfrd_keep.c - what was received is made durable in the journal first, and
+ * then published by the loader: so what has been served is never unserved.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "dns/serial.h"
+#include "journal/journal.h"
+#include "net/socket.h"
+#include "proc/xfrd.h"
+
+/* In a turn of the loop: entries that are durable. */
+#define TURN_ENTRIES 64
+/* What the loader could not take is given to it again after this, and so often.
+ */
+#define AGAIN_MSEC 200
+#define AGAIN_MAX 50
+
+static void keep_publish(struct xfrd_job *job);
+
+/* ---- in the journal ------------------------------------------------------ */
+
+/* Where a transfer came from: for the comment of a zone file, and the log. */
+static void
+keep_write_source(const struct xfrd_job *job, char *out, size_t size)
+{
+	const struct conf_acl *server = job->server;
+	char address[NET_ADDRESS_TEXT_MAX];
+
+	xfrd_job_print_server(job, address);
+	snprintf(out, size, "%s%s%s", address,
+		server->key_name != NULL ? " TSIG verified with key " : "",
+		server->key_name != NULL ? server->key_name : "");
+}
+
+void
+xfrd_keep_begin(struct xfrd_job *job)
+{
+	const struct xfr_read_result *result = &job->reader.result;
+	char source[JOURNAL_SOURCE_MAX + 1];
+	const struct journal_end end = {
+		.kind = result->kind == XFR_WHOLE ? JOURNAL_WHOLE
+						  : JOURNAL_DIFFS,
+		.from = result->from,
+		.to = result->to,
+		.time_sec = (int64_t)time(NULL),
+		.source = source,
+	};
+
+	keep_write_source(job, source, sizeof(source));
+	event_del(job->event);
+	job->entry = journal_end(job->text, &end);
+	job->text = NULL;
+	job->at.len = result->octets;
+	xfr_on_received(job->xfrd->zones.machine, job->ticket);
+	xfrd_zones_go_on(job->xfrd);
+}
+
+static void
+keep_fail(struct xfrd_job *job, const char *why)
+{
+	xfrd_job_end(job, &(struct xfr_reply){.outcome = XFR_LOCAL}, why);
+}
+
+static struct xfrd_job *
+keep_find(const struct xfrd *xfrd, uint64_t entry)
+{
+	struct xfrd_job *job;
+
+	cds_list_for_each_entry(job, &xfrd->jobs, node)
+		if (job->entry == entry)
+			return job;
+	return NULL;
+}
+
+/* Entries are durable, or could not be written. */
+static void
+keep_on_journal(evutil_socket_t fd, short what, void *arg)
+{
+	struct xfrd *xfrd = arg;
+	struct journal_done done;
+
+	for (unsigned i = 0; i < TURN_ENTRIES; i++) {
+		struct xfrd_job *job;
+
+		if (!journal_next(xfrd->journal, &done))
+			return;
+		job = keep_find(xfrd, done.id);
+		if (job == NULL)
+			continue;
+		if (done.err == NSD_OK) {
+			job->is_durable = true;
+			keep_publish(job);
+		} else {
+			keep_fail(job, done.err == NSD_E_SYSTEM
+				? strerror(done.error)
+				: err_text(done.err));
+		}
+	}
+}
+
+/* ---- published ----------------------------------------------------------- */
+
+/* Has it tried again, with all others that wait. */
+static void
+keep_wait(struct xfrd_job *job)
+{
+	static const struct timeval wait = {.tv_usec = AGAIN_MSEC * 1000};
+
+	if (!event_pending(job->xfrd->again_event, EV_TIMEOUT, NULL))
+		event_add(job->xfrd->again_event, &wait);
+}
+
+static void
+keep_on_again(evutil_socket_t fd, short what, void *arg)
+{
+	struct xfrd *xfrd = arg;
+	struct xfrd_job *job, *next;
+
+	cds_list_for_each_entry_safe(job, next, &xfrd->jobs, node)
+		if (job->is_durable && job->at.fd == -1)
+			keep_publish(job);
+}
+
+static void
+keep_log(const struct xfrd_job *job)
+{
+	char source[JOURNAL_SOURCE_MAX + 1], when[32];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	keep_write_source(job, source, sizeof(source));
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S",
+		localtime_r(&now, &tm));
+	log_at(1, LOG_LEVEL_INFO,
+		"xfrd: zone %s committed \"received update to serial %lu at %s"
+		" from %s\"", job->zone->name,
+		(unsigned long)job->reader.result.to, when, source);
+}
+
+static void
+keep_on_updated(void *ctx, const struct ipc_message *answer)
+{
+	struct xfrd_job *job = ctx;
+	struct journal *journal = job->xfrd->journal;
+	struct ipc_updated updated = {.err = NSD_E_BUG};
+	struct xfr_reply reply = {
+		.outcome = XFR_DONE,
+		.soa = job->reader.result.soa,
+		.has_soa = true,
+		.has_expire = job->reader.result.has_expire,
+		.expire_sec = job->reader.result.expire_sec,
+	};
+
+	close(job->at.fd);
+	job->at.fd = -1;
+	if (answer != NULL)
+		memcpy(&updated, answer->payload, sizeof(updated));
+	switch (updated.err) {
+	case NSD_OK:
+		journal_accept(journal, job->zone->wire, job->entry);
+		keep_log(job);
+		xfrd_job_end(job, &reply, NULL);
+		return;
+	case NSD_E_AGAIN:
+		if (job->deferred++ < AGAIN_MAX) {
+			keep_wait(job);
+			return;
+		}
+		break;
+	case NSD_E_INEXACT:
+	case NSD_E_LIMIT:
+		log_at(2, LOG_LEVEL_NOTICE,
+			"xfrd: zone %s transfer failed to apply, waiting for"
+			" retry", job->zone->name);
+		reply.outcome = XFR_NO_FIT;
+		break;
+	default:
+		break;
+	}
+	if (reply.outcome == XFR_DONE)
+		reply.outcome = XFR_LOCAL;
+	journal_refuse(journal, job->zone->wire, job->entry);
+	xfrd_job_end(job, &reply, answer != NULL
+		? err_text((enum nsd_err)updated.err)
+		: "loaders have died of it");
+}
+
+/* Gives a text to the loader, or has it wait. */
+static void
+keep_publish(struct xfrd_job *job)
+{
+	struct xfrd *xfrd = job->xfrd;
+	enum nsd_err err = journal_open_text(xfrd->journal, job->zone->wire,
+		job->entry, &job->at.fd, &job->at.offset);
+
+	if (err == NSD_OK)
+		err = xfrd_loader_update(xfrd, &job->at, keep_on_updated, job);
+	if (err == NSD_OK)
+		return;
+	if (job->at.fd != -1)
+		close(job->at.fd);
+	job->at.fd = -1;
+	if (err == NSD_E_AGAIN || err == NSD_E_MEMORY) {
+		keep_wait(job);
+		return;
+	}
+	journal_refuse(xfrd->journal, job->zone->wire, job->entry);
+	keep_fail(job, err_text(err));
+}
+
+/* ---- what an xfrd before us has left ------------------------------------- */
+
+/* An entry of the journal that was never published. */
+struct keep_rest {
+	struct xfrd *xfrd;
+	const struct conf_zone *zone;
+	uint64_t entry;
+};
+
+static void
+keep_on_rest(void *ctx, const struct ipc_message *answer)
+{
+	struct keep_rest *rest = ctx;
+	struct ipc_updated updated = {.err = NSD_E_BUG};
+
+	if (answer != NULL)
+		memcpy(&updated, answer->payload, sizeof(updated));
+	if (updated.err == NSD_OK)
+		journal_accept(rest->xfrd->journal, rest->zone->wire,
+			rest->entry);
+	else if (updated.err != NSD_E_AGAIN && updated.err != NSD_E_MEMORY)
+		journal_refuse(rest->xfrd->journal, rest->zone->wire,
+			rest->entry);
+	xfrd_zones_hear(rest->xfrd, rest->zone);
+	free(rest);
+}
+
+static bool
+keep_leads_on(const struct journal_entry *entry, const struct xfrd_soa *soa)
+{
+	if (soa == NULL)
+		return entry->kind == JOURNAL_WHOLE;
+	return entry->kind == JOURNAL_WHOLE
+		? serial_is_newer(entry->to, soa->numbers.serial)
+		: entry->from == soa->numbers.serial;
+}
+
+void
+xfrd_keep_resume(struct xfrd *xfrd, const struct conf_zone *zone,
+	const struct xfrd_soa *soa)
+{
+	struct journal_entry entry;
+	struct keep_rest *rest;
+	struct load_text text;
+	enum nsd_err err;
+	uint64_t octets;
+
+	if (xfrd->journal == NULL || zone->options->request_xfr.count == 0
+		|| !journal_find_newest(xfrd->journal, zone->wire, &entry,
+			&octets)
+		|| !keep_leads_on(&entry, soa))
+		return;
+	rest = malloc(sizeof(*rest));
+	if (rest == NULL)
+		return; /* it is asked for again */
+	*rest = (struct keep_rest){xfrd, zone, entry.id};
+	text.len = entry.text_len;
+	err = journal_open_text(xfrd->journal, zone->wire, entry.id, &text.fd,
+		&text.offset);
+	if (err == NSD_OK) {
+		err = xfrd_loader_update(xfrd, &text, keep_on_rest, rest);
+		close(text.fd);
+	}
+	if (err != NSD_OK)
+		free(rest);
+}
+
+/* ---- start and end ------------------------------------------------------- */
+
+static void
+keep_on_diag(struct diag_sink *sink, const struct diag *d)
+{
+	log_write(log_diag_level(d), "xfrd: journal: %s", d->text);
+}
+
+bool
+xfrd_keep_find_folder(const struct server *server, char *out, size_t size)
+{
+	const struct conf_server *o = &server->conf->server;
+	const char *beside = o->xfrdfile != NULL && *o->xfrdfile != '\0'
+		? o->xfrdfile
+		: o->zonelistfile;
+	int len = snprintf(out, size, "%s.journal",
+		conf_path_in_chroot(server->chroot, beside));
+
+	return len > 0 && (size_t)len < size;
+}
+
+void
+xfrd_keep_init(struct xfrd *xfrd)
+{
+	struct diag_sink sink = {.on_diag = keep_on_diag};
+	struct event_base *base = xfrd->role.base;
+	char path[PATH_MAX];
+	const struct journal_options options = {.path = path};
+	enum nsd_err err = NSD_E_LIMIT;
+
+	if (xfrd_keep_find_folder(xfrd->role.server, path, sizeof(path)))
+		err = journal_open(&options, &sink, &xfrd->journal);
+	if (err != NSD_OK) {
+		xfrd->journal = NULL;
+		log_error("xfrd: the journal %s cannot be used, so no zone can"
+			  " be transferred: %s",
+			path, err == NSD_E_SYSTEM ? strerror(errno)
+						  : err_text(err));
+		return;
+	}
+	xfrd->again_event = event_new(base, -1, 0, keep_on_again, xfrd);
+	xfrd->journal_event = event_new(base, journal_fd(xfrd->journal),
+		EV_READ | EV_PERSIST, keep_on_journal, xfrd);
+	if (xfrd->again_event == NULL || xfrd->journal_event == NULL
+		|| event_add(xfrd->journal_event, NULL) != 0) {
+		log_error("xfrd: no zone can be transferred: out of memory");
+		journal_close(xfrd->journal);
+		xfrd->journal = NULL;
+	}
+}
+
+void
+xfrd_keep_fini(struct xfrd *xfrd)
+{
+	journal_close(xfrd->journal);
+	xfrd->journal = NULL;
+}
