@@ -1,5 +1,7 @@
 """Zones that ours takes from the real BIND, Knot and NSD, and from itself."""
 import base64
+import random
+import re
 import time
 
 import dns.exception
@@ -14,6 +16,7 @@ import signers
 from test_transfer import canonical, in_file, take
 
 PATIENCE = 120
+STEPS = 6
 KEY = ("hmac-sha256", "shared", base64.b64encode(bytes(range(32))).decode())
 
 
@@ -60,6 +63,40 @@ class Secondary(servers.Ours):
             assert time.monotonic() < end, (self.dir / "log").read_text()
             time.sleep(0.02)
 
+    def kill(self):
+        """All of it, at once; the files stay."""
+        pids = [int(n) for n in re.findall(
+            r"\d+", (self.dir / "pid").read_text())]
+        children = servers.pathlib.Path(
+            f"/proc/{pids[0]}/task/{pids[0]}/children").read_text().split()
+        for pid in (self.process.pid, *map(int, children)):
+            servers.os.kill(pid, 9)
+        self.process.wait()
+
+
+def change(text, zone, seed, serial):
+    """Another version of a random zone: some lines go, some come."""
+    chance = random.Random(seed)
+    head = [line for line in text.splitlines()
+            if "SOA" in line or line.startswith("$")]
+    rest = [line for line in text.splitlines()
+            if line and line not in head]
+    kept = [line for line in rest
+            if not line.startswith("new") or chance.random() < 0.5]
+    more = [f"new{chance.randrange(500)}.{zone} 300 IN TXT \"{seed}\""
+            for _ in range(chance.randrange(1, 40))]
+    head = [re.sub(r"(SOA \S+ \S+ )\d+", rf"\g<1>{serial}", line)
+            for line in head]
+    return "\n".join(head + kept + more) + "\n"
+
+
+def plain(zone, serial):
+    return (f"$ORIGIN {zone}\n$TTL 3600\n"
+            f"{zone} IN SOA ns.{zone} h.{zone} {serial} 3600 900 86400 300\n"
+            f"{zone} IN NS ns.{zone}\nns.{zone} IN A 192.0.2.1\n"
+            + "".join(f"n{i}.{zone} IN A 192.0.2.{i % 250}\n"
+                      for i in range(1500)))
+
 
 def equal(secondary, zone, path):
     assert canonical(take(secondary.port, zone), zone) == in_file(zone, path)
@@ -101,6 +138,58 @@ def test_zones_come_whole(zones, kind, key):
                     (secondary.dir / "log").read_text()
                 time.sleep(0.02)
             equal(secondary, zone, path)
+    finally:
+        secondary.stop()
+        primary.stop()
+
+
+@pytest.mark.parametrize("options", ("", "AXFR ", "UDP "))
+@pytest.mark.parametrize("kind", primaries.ALL)
+def test_changes_come_by_notify(tmp_path, kind, options):
+    zone, path = "changes.test.", tmp_path / "changes.zone"
+    serial = 2**32 - 3  # it wraps
+    path.write_text(plain(zone, serial))
+    primary = kind({zone: path})
+    secondary = Secondary(primary, options)
+    try:
+        primary.start()
+        secondary.start()
+        secondary.wait_serial(zone, serial)
+        for step in range(STEPS):
+            serial = (serial + 1) % 2**32 or 1
+            path.write_text(change(path.read_text(), zone, step, serial))
+            time.sleep(1.1)  # some see the change by the second
+            primary.reread()
+            secondary.wait_serial(zone, serial)
+            equal(secondary, zone, path)
+    finally:
+        secondary.stop()
+        primary.stop()
+
+
+@pytest.mark.parametrize("kind", primaries.ALL)
+def test_what_was_served_is_served_again(tmp_path, kind):
+    """After all processes were killed, with no primary there."""
+    zone, path = "again.test.", tmp_path / "again.zone"
+    path.write_text(plain(zone, 1))
+    primary = kind({zone: path})
+    secondary = Secondary(primary)
+    try:
+        primary.start()
+        secondary.start()
+        secondary.wait_serial(zone, 1)
+        for serial in (2, 3):
+            path.write_text(change(path.read_text(), zone, serial, serial))
+            time.sleep(1.1)
+            primary.reread()
+            secondary.wait_serial(zone, serial)
+        secondary.kill()
+        primary.process.kill()
+        primary.process.wait()
+        secondary.zones = {}
+        secondary.start()
+        secondary.wait_serial(zone, 3)
+        equal(secondary, zone, path)
     finally:
         secondary.stop()
         primary.stop()
