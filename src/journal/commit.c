@@ -183,10 +183,13 @@ log_job(struct commit *commit, struct journal_job *job, bool *lost)
 		job->error = job->err == NSD_E_SYSTEM ? errno : ENOSPC;
 }
 
+/* What is dead, or has moved, is durable with what comes next: the file that a
+ * copy was made from goes after that. */
 static bool
 job_needs_sync(const struct journal_job *job)
 {
-	return job->kind != JOB_DEAD && job->err == NSD_OK;
+	return job->kind != JOB_DEAD && job->kind != JOB_COPY
+		&& job->err == NSD_OK;
 }
 
 /* A job by itself, after it did not go with others. */
