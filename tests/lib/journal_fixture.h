@@ -10,7 +10,7 @@
 
 #define JOURNAL_FIXTURE_PATH 32
 
-/* Makes a folder below /tmp. */
+/* Makes a folder, in memory if there is a place for it. */
 void journal_fixture_folder(char path[JOURNAL_FIXTURE_PATH]);
 /* Removes a folder and the files in it. */
 void journal_fixture_remove(const char *path);

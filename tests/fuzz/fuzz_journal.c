@@ -1,0 +1,158 @@
+/*
+ * fuzz_journal.c - a segment of any octets: as a reader finds it, and as a
+ * writer puts it in order. The input is a segment's records; the sums of heads
+ * and texts are made right where the first octet says so, so that what is
+ * behind them is reached.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/octets.h"
+#include "journal/format.h"
+#include "journal/journal.h"
+#include "journal/journal_index.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define ROOM (64u << 10)
+
+static const uint8_t salt[FORMAT_SALT] = {1, 2, 3};
+
+static void
+check(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+/* Makes the head at a place right, and its text: places and sums. Returns where the
+ * next one may be. */
+static size_t
+mend(uint8_t *segment, size_t at, size_t len)
+{
+	uint8_t *head = segment + at;
+	uint32_t head_len = octets_get_u32(head + 4);
+	uint32_t text_len;
+	uint64_t size = head_len;
+	struct sum sum;
+
+	if (memcmp(head, "Jrec", 4) != 0 || head_len < FORMAT_RECORD_HEAD
+		|| head_len % FORMAT_ALIGN != 0 || head_len > len - at)
+		return at + FORMAT_ALIGN;
+	text_len = octets_get_u32(head + 36);
+	if (head[12] == FORMAT_TEXT_HERE && text_len < ROOM
+		&& format_text_size(text_len) <= len - at - head_len) {
+		format_put_text(head + head_len, text_len, head + 64);
+		size = head_len + format_text_size(text_len);
+	}
+	octets_put_u32(head + 8, 1);
+	octets_put_u32(head + 16, 0);
+	octets_put_u32(head + 20, (uint32_t)at);
+	memset(head + 80, 0, FORMAT_SUM);
+	for (unsigned k = 0; k < SUM_LANES; k++)
+		sum.lanes[k] = octets_get_u32(salt + 4 * k);
+	sum_add(&sum, head, head_len);
+	format_sum_put(&sum, head + 80);
+	return at + (size_t)size;
+}
+
+static void
+read_texts(int dirfd, const struct journal_index *index)
+{
+	static const uint8_t *const apexes[] = {(const uint8_t *)"",
+		(const uint8_t *)"\1a", (const uint8_t *)"\2z1"};
+
+	for (unsigned i = 0; i < 3; i++) {
+		const struct journal_query query = {.apex = apexes[i],
+			.has_serial = i == 1, .serial = 1};
+		struct journal_chain chain;
+
+		if (journal_find(index, &query, &chain) != NSD_OK)
+			continue;
+		for (size_t k = 0; k < chain.count; k++) {
+			struct journal_reader *reader;
+			const uint8_t *text;
+			uint64_t octets = 0;
+			size_t len;
+
+			if (journal_reader_open(dirfd, &chain.entries[k],
+				&reader) != NSD_OK)
+				continue;
+			while (journal_reader_next(reader, &text, &len)
+				== NSD_OK && len > 0)
+				octets += len;
+			check(octets <= chain.entries[k].text_len);
+			journal_reader_close(reader);
+		}
+		journal_chain_fini(&chain);
+	}
+}
+
+static void
+write_segment(int dirfd, const uint8_t *segment, size_t len)
+{
+	int fd = openat(dirfd, "0000000001.seg", O_WRONLY | O_CREAT | O_TRUNC,
+		0600);
+
+	check(fd != -1 && write(fd, segment, len) == (ssize_t)len);
+	close(fd);
+}
+
+static void
+empty_folder(int dirfd)
+{
+	DIR *dir = fdopendir(dup(dirfd));
+	struct dirent *d;
+
+	check(dir != NULL);
+	rewinddir(dir);
+	while ((d = readdir(dir)) != NULL)
+		if (d->d_name[0] != '.')
+			unlinkat(dirfd, d->d_name, 0);
+	closedir(dir);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_Alignas(8) static uint8_t segment[ROOM];
+	static char path[] = "/tmp/fuzz_journal.XXXXXX";
+	const struct journal_options options = {.path = path};
+	struct journal_index *index;
+	struct journal *journal;
+	struct journal_usage usage;
+	size_t len;
+	int dirfd;
+
+	if (size < 1 || size > ROOM - FORMAT_SEGMENT_HEAD)
+		return 0;
+	check(mkdtemp(path) != NULL);
+	dirfd = open(path, O_RDONLY | O_DIRECTORY);
+	check(dirfd != -1);
+	format_put_segment(segment, 1, salt);
+	len = FORMAT_SEGMENT_HEAD + size - 1;
+	memcpy(segment + FORMAT_SEGMENT_HEAD, data + 1, size - 1);
+	if ((data[0] & 1) != 0)
+		for (size_t at = FORMAT_SEGMENT_HEAD;
+			at + FORMAT_RECORD_HEAD <= len;)
+			at = mend(segment, at, len);
+	write_segment(dirfd, segment, len);
+	check(journal_index_open(dirfd, NULL, &index) == NSD_OK);
+	read_texts(dirfd, index);
+	if ((data[0] & 2) != 0) {
+		check(journal_open(&options, NULL, &journal) == NSD_OK);
+		journal_get_usage(journal, &usage);
+		check(usage.entries == journal_index_count(index));
+		journal_close(journal);
+	}
+	journal_index_close(index);
+	empty_folder(dirfd);
+	close(dirfd);
+	check(rmdir(path) == 0);
+	memcpy(path + sizeof(path) - 7, "XXXXXX", 6);
+	return 0;
+}
