@@ -138,7 +138,8 @@ keep(const char *folder, const char *zone, const char *from, const char *to)
 			|| journal_put(transfer, buffer, len) != NSD_OK)
 			die("cannot keep it");
 	}
-	if (transfer == NULL || end.kind == 0 || journal_end(transfer, &end) == 0)
+	if (transfer == NULL || end.kind == 0
+		|| journal_end(transfer, &end) == 0)
 		die("nothing to keep");
 	await_done(journal);
 	journal_close(journal);
