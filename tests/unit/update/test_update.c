@@ -43,11 +43,13 @@ load(const char *text)
 		NSD_OK);
 }
 
+static bool exact;
+
 static void
 begin(void)
 {
 	const struct zone_update_options options = {.threads = 2,
-		.limits = limits};
+		.limits = limits, .exact = exact};
 
 	assert_int_equal(update_begin(f.writer, entry, &options, &update),
 		NSD_OK);
@@ -154,6 +156,69 @@ what_is_there_and_what_is_not_is_counted(void **state)
 	assert_int_equal(result.present, 2);
 	assert_int_equal(result.names, 1);
 	check_text(HEAD "a A 192.0.2.2\na A 192.0.2.4\n");
+}
+
+/* One change a row: removed and added records of "a" and "b", by the last octet
+ * of their addresses; 0: none. RFC 1995 section 4. */
+static void
+exact_update_must_fit(void **state)
+{
+	static const struct {
+		uint8_t take[2], add[2];
+		bool elsewhere; /* "b" in place of "a" */
+		bool fits;
+	} rows[] = {
+		{{0}, {0}, false, true}, {{2}, {4}, false, true},
+		{{2}, {2}, false, true}, {{2, 3}, {2, 3}, false, true},
+		{{2, 3}, {0}, false, true}, {{0}, {4, 5}, false, true},
+		{{0}, {4, 5}, true, true}, {{0}, {2}, false, false},
+		{{9}, {0}, false, false}, {{9}, {9}, false, false},
+		{{2, 2}, {0}, false, false}, {{2, 2}, {4}, false, false},
+		{{0}, {4, 4}, false, false}, {{2}, {2, 2}, false, false},
+		{{2}, {0}, true, false}, {{2}, {2}, true, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const char *name = rows[i].elsewhere ? "b.example."
+			: "a.example.";
+		store_ref before;
+
+		load(HEAD "a A 192.0.2.2\na A 192.0.2.3\n");
+		before = served();
+		exact = true;
+		begin();
+		exact = false;
+		for (unsigned k = 0; k < 2; k++) {
+			if (rows[i].take[k] != 0)
+				take(name, rows[i].take[k]);
+			if (rows[i].add[k] != 0)
+				add(name, 60, rows[i].add[k]);
+		}
+		if (commit() != (rows[i].fits ? NSD_OK : NSD_E_INEXACT))
+			fail_msg("row %zu", i);
+		if (!rows[i].fits)
+			assert_int_equal(served(), before);
+	}
+}
+
+/* Which is built anew, as the parameters of NSEC3 change. */
+static void
+exact_update_that_is_a_build_must_fit(void **state)
+{
+	static const uint8_t param[] = {1, 0, 0, 0, 0};
+	const struct zone_rr rr = {.owner = zone_fixture_name("example."),
+		.ttl_sec = 60, .type = TYPE_NSEC3PARAM, .rdlen = sizeof(param),
+		.rdata = param};
+
+	for (unsigned i = 0; i < 2; i++) {
+		load(HEAD "a A 192.0.2.2\n");
+		exact = true;
+		begin();
+		exact = false;
+		assert_int_equal(update_add(update, &rr), NSD_OK);
+		take("a.example.", i == 0 ? 9 : 2);
+		assert_int_equal(commit(), i == 0 ? NSD_E_INEXACT : NSD_OK);
+	}
 }
 
 static void
@@ -531,6 +596,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_there_and_what_is_not_is_counted),
+		cmocka_unit_test(exact_update_must_fit),
+		cmocka_unit_test(exact_update_that_is_a_build_must_fit),
 		cmocka_unit_test(removed_and_added_stays_in_any_order),
 		cmocka_unit_test(the_lowest_ttl_counts),
 		cmocka_unit_test(rrsets_and_names_go_whole),

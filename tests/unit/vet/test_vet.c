@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "keep/share.h"
+#include "keep/table_edit.h"
 #include "lib/chance.h"
 #include "lib/vet_world.h"
 #include "store/writer.h"
@@ -622,6 +623,33 @@ faulty_zone_that_is_only_looked_at_stays(void **state)
 	zone_fixture_fini(&f);
 }
 
+/* The clock by which it expires begins with the boot. */
+static void
+expiry_of_another_boot_is_forgotten(void **state)
+{
+	struct vet_options options = {.threads = 1, .key = {5, 6},
+		.only_look = true, .on_fault = on_fault_of_large};
+	const struct zone_entry *e;
+	struct zone_fixture f;
+	store_ref entry;
+	size_t faults;
+
+	(void)state;
+	zone_fixture_init(&f);
+	assert_int_equal(zone_fixture_load(&f, "example.",
+				 "@ 60 SOA ns root 1 2 3 4 5\n@ 60 NS ns\n"
+				 "ns 60 A 192.0.2.1\n", &entry),
+		NSD_OK);
+	table_set_expiry(f.writer, entry, 7);
+	e = store_get(f.view, entry);
+	assert_int_equal(vet_store(f.writer, &options, &faults), NSD_OK);
+	assert_int_equal(e->expires_sec, 7);
+	options.only_look = false;
+	assert_int_equal(vet_store(f.writer, &options, &faults), NSD_OK);
+	assert_int_equal(e->expires_sec, 0);
+	zone_fixture_fini(&f);
+}
+
 static int
 setup(void **state)
 {
@@ -647,6 +675,7 @@ main(void)
 		cmocka_unit_test(fault_takes_its_zone_out_and_no_other),
 		cmocka_unit_test(large_zone_is_cut_into_parts),
 		cmocka_unit_test(faulty_zone_that_is_only_looked_at_stays),
+		cmocka_unit_test(expiry_of_another_boot_is_forgotten),
 		cmocka_unit_test(altered_bit_is_found_or_plain),
 		cmocka_unit_test(altered_word_is_found_or_plain),
 		cmocka_unit_test(many_altered_octets_do_no_harm),
