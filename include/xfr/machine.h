@@ -21,7 +21,7 @@
  * A check is one or more requests until the zone is known to be fresh or all
  * primaries were tried. A zone has one request under way at a time. A check
  * begins with a probe (SOA), or at once with a transfer if the zone has no data
- * or a NOTIFY tells a newer serial. Each request has a ticket; the user answers
+ * or a NOTIFY of the primary tells a newer serial. Each request has a ticket; the user answers
  * it once by xfr_on_reply. It is the user who bounds how long a request takes.
  *
  * Cost: an event takes O(log zones); nothing is done for a zone between its
@@ -166,7 +166,8 @@ struct xfr_action {
 	bool forced;        /* TRANSFER: whatever serial comes */
 	uint32_t serial;    /* TRANSFER, NOTIFY, EXPIRED: what it has */
 	uint32_t target;    /* NOTIFY: index */
-	uint32_t wait_msec; /* PROBE, NOTIFY: wait for an answer as long */
+	uint32_t wait_msec; /* PROBE, TRANSFER, NOTIFY: how long to wait for an
+				answer; 0: as long as xfrd does over TCP */
 	int64_t at;         /* SET_EXPIRY: when; XFR_NEVER: not at all */
 };
 

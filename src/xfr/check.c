@@ -125,8 +125,10 @@ first_way(const struct xfr_machine *m, const struct xfr_zone *z,
 	if ((z->flags & (ZONE_HAS_DATA | ZONE_FORCED)) != ZONE_HAS_DATA)
 		return XFR_WAY_AXFR;
 	/* IXFR is a check by itself. If the serial of a NOTIFY is not there it
-	 * is answered by an SOA, where an AXFR would bring the zone again. */
-	if ((z->flags & ZONE_PROMISED) != 0 && z->tried == 0
+	 * is answered by an SOA, where an AXFR would bring the zone again. But
+	 * only of a primary that has just spoken: a connection to one that is
+	 * down would be held long. */
+	if ((z->flags & ZONE_PROMISED) != 0 && primary == z->hint
 		&& is_wanted(z, z->promised)
 		&& has_ixfr(z, p, primary, now))
 		return transfer_way(m, z, primary, now);
@@ -259,7 +261,8 @@ end_check(struct xfr_machine *m, uint32_t id, int64_t now, bool went_well,
 	z->flags &= (uint16_t)~(ZONE_CHECKING | ZONE_URGENT | ZONE_FORCED
 		| ZONE_FRESH | ZONE_IXFR_FAILED | ZONE_NOTIFIED
 		| ZONE_PROMISED);
-	z->hint = INDEX_NONE;
+	if ((z->flags & ZONE_AGAIN) == 0)
+		z->hint = INDEX_NONE;
 	z->check_at = now + pause;
 	queue_set_timer(m, id);
 	begin_again(m, id, now);

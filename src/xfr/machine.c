@@ -397,14 +397,17 @@ describe(const struct xfr_machine *m, const struct xfr_zone *z,
 	static const uint16_t wait_msec[] = {
 		[XFR_WAY_SOA_UDP] = 3000,
 		[XFR_WAY_SOA_TCP] = 10000,
+		[XFR_WAY_IXFR_UDP] = 5000,
+		[XFR_WAY_IXFR_TCP] = 0,
+		[XFR_WAY_AXFR] = 0,
 	};
 
 	action->ticket = m->requests[z->request].ticket;
 	action->primary = z->primary;
 	action->way = (enum xfr_way)z->way;
+	action->wait_msec = wait_msec[z->way];
 	if (z->way <= XFR_WAY_SOA_TCP) {
 		action->act = XFR_PROBE;
-		action->wait_msec = wait_msec[z->way];
 		return;
 	}
 	action->act = XFR_TRANSFER;

@@ -36,6 +36,8 @@ enum kind {
 	AUDIT,
 	RESTART,
 	JUMP,    /* the date jumps */
+	GO,      /* zone id is removed, or gets another config */
+	COME,    /* it is added again */
 };
 
 #define FLOOD_NOTIFIES 200u
@@ -175,6 +177,21 @@ on_tell(struct world *w, const struct xfr_action *action)
 	world_add_event(w, is_answered ? 50 : action->wait_msec, REPLY, id);
 }
 
+/* Of a zone that is gone, or has changed: no answer comes. */
+static void
+on_cancel(struct world *w, uint64_t ticket)
+{
+	for (size_t i = 0; i < w->asked_count; i++) {
+		if (!w->asked[i].is_used
+			|| w->asked[i].action.ticket != ticket)
+			continue;
+		w->asked[i].action.ticket = XFR_NO_TICKET;
+		w->cancelled++;
+		return;
+	}
+	world_fail(w, NULL, "what nobody has asked for is cancelled");
+}
+
 static void
 on_expired(struct world *w, struct zone_model *z)
 {
@@ -199,15 +216,17 @@ drain(struct world *w)
 		while (xfr_next(w->machine, w->now, &action)) {
 			struct zone_model *z = zone_of(w, action.zone);
 
-			if (action.act == XFR_PROBE
+			if (action.act == XFR_CANCEL)
+				on_cancel(w, action.ticket);
+			else if (z->handle != action.zone)
+				world_fail(w, z, "is asked for, and gone");
+			else if (action.act == XFR_PROBE
 				|| action.act == XFR_TRANSFER)
 				on_request(w, &action);
 			else if (action.act == XFR_NOTIFY)
 				on_tell(w, &action);
 			else if (action.act == XFR_EXPIRED)
 				on_expired(w, z);
-			else if (action.act == XFR_CANCEL)
-				world_fail(w, z, "cancelled");
 			else if (action.at != z->expire_at)
 				world_fail(w, z, "expires at %" PRId64
 					", not %" PRId64, action.at,
@@ -301,6 +320,8 @@ send_notify(struct world *w, struct zone_model *z, const uint32_t *serial)
 	struct xfr_status status;
 	uint32_t primary = world_chance(w, GROUP_HOSTS + 1);
 
+	if (z->handle == XFR_NONE)
+		return;
 	if (primary >= w->groups[z->group].config.primary_count)
 		primary = XFR_NONE;
 	xfr_get_status(w->machine, z->handle, w->now, &status);
@@ -344,6 +365,8 @@ audit_zone(struct world *w, struct zone_model *z)
 {
 	int64_t deadline, since;
 
+	if (z->handle == XFR_NONE)
+		return;
 	if (z->expire_at < w->now && z->has_data && !z->has_expired)
 		world_fail(w, z, "has not expired at %" PRId64,
 			z->expire_at);
@@ -386,6 +409,7 @@ start_zone(struct world *w, struct zone_model *z,
 	if (xfr_add_zone(w->machine, w->groups[z->group].id, start, w->now,
 		&z->handle) != NSD_OK)
 		abort();
+	z->came_at = w->now;
 	w->by_handle[z->handle] = (uint32_t)(z - w->zones);
 	z->is_told = z->has_expired = z->is_asked = z->is_checking = false;
 	z->ended_at = z->urgent_at = -1;
@@ -395,6 +419,49 @@ start_zone(struct world *w, struct zone_model *z,
 	z->expire_at = start->expire_at;
 	if (z->expire_at == XFR_NEVER)
 		z->expire_at = start->acquired_at + world_lifetime(w, z, NULL);
+}
+
+static void
+on_come(struct world *w, uint32_t id)
+{
+	struct zone_model *z = &w->zones[id];
+	struct xfr_start start = {.has_data = false};
+
+	if (z->handle != XFR_NONE)
+		return;
+	z->has_data = false;
+	z->group = world_chance(w, GROUPS);
+	start_zone(w, z, &start);
+}
+
+static void
+on_go(struct world *w, uint32_t id)
+{
+	const struct asked *asked = &w->asked[id % w->asked_count];
+	struct zone_model *z;
+
+	/* Rather one that something is under way for. */
+	if (asked->is_used && asked->action.ticket != XFR_NO_TICKET)
+		id = w->by_handle[asked->action.zone];
+	z = &w->zones[id];
+	world_add_event(w, world_chance(w, 7200) * SEC, GO,
+		world_chance(w, w->zone_count));
+	if (z->handle == XFR_NONE)
+		return;
+	if (world_chance(w, 2) == 0) {
+		xfr_remove_zone(w->machine, z->handle);
+		z->handle = XFR_NONE;
+		world_add_event(w, world_chance(w, 7200) * SEC, COME, id);
+		return;
+	}
+	/* The time of expiry stays as it was. */
+	z->group = world_chance(w, GROUPS);
+	xfr_change_zone(w->machine, z->handle, w->groups[z->group].id,
+		w->now);
+	z->is_asked = z->is_checking = false;
+	z->ended_at = z->urgent_at = -1;
+	z->notifies = z->vain = z->told = 0;
+	z->came_at = w->now;
 }
 
 /* The zone's part of xfrd.state, as it is read again. */
@@ -444,7 +511,7 @@ on_restart(struct world *w)
 	struct xfr_machine *old = w->machine;
 	const struct xfr_state_clocks clocks = {
 		.real_sec = w->now / SEC + w->offset_sec, .now = w->now};
-	uint32_t kind = world_chance(w, 4);
+	uint32_t kind = world_chance(w, 4), count = 0;
 
 	w->restarts++;
 	reading = (struct reading){.w = w, .is_right = kind > 1};
@@ -457,13 +524,17 @@ on_restart(struct world *w)
 	else if (kind == 1)
 		w->offset_sec += world_chance(w, 86400 * 2);
 	start_machine(w);
+	for (uint32_t i = 0; i < w->zone_count; i++)
+		count += w->zones[i].handle != XFR_NONE;
 	read_again(&reading, text, xfr_state_print_head(clocks.real_sec,
-		w->zone_count, text));
+		count, text));
 	for (uint32_t i = 0; i < w->zone_count; i++) {
 		struct xfr_state_zone state;
 		struct xfr_status status;
 
 		reading.z = &w->zones[i];
+		if (reading.z->handle == XFR_NONE)
+			continue;
 		xfr_get_status(old, reading.z->handle, w->now, &status);
 		xfr_state_from_status(&status, &clocks, &state);
 		memcpy(state.name, "\1a", 3);
@@ -508,6 +579,8 @@ begin(struct world *w)
 	world_add_event(w, HOUR, AUDIT, 0);
 	world_add_event(w, 10 * DAY, RESTART, 0);
 	world_add_event(w, DAY, JUMP, 0);
+	for (uint32_t i = 0; i < 5; i++)
+		world_add_event(w, DAY, GO, i);
 }
 
 static void
@@ -543,6 +616,12 @@ happen(struct world *w, const struct event *event)
 		on_restart(w);
 		world_add_event(w, 5 * DAY + world_chance(w, 240) * HOUR,
 			RESTART, 0);
+		break;
+	case GO:
+		on_go(w, event->id);
+		break;
+	case COME:
+		on_come(w, event->id);
 		break;
 	case JUMP:
 		w->offset_sec += (int64_t)world_chance(w, 7200) - 3600;
@@ -598,11 +677,11 @@ main(int argc, char **argv)
 	printf("%" PRIu32 " zones, %" PRIu64 " days: %" PRIu64 " probes, %"
 		PRIu64 " transfers, %" PRIu64 " NOTIFYs, %" PRIu64
 		" changes, %" PRIu64 " floods, %" PRIu64 " restarts, %" PRIu64
-		" expired\nlongest: a NOTIFY waited %" PRId64
-		" ms, a zone was behind for %" PRId64 " s\nmost: %"
+		" expired, %" PRIu64 " cancelled\nlongest: a NOTIFY waited %"
+		PRId64 " ms, a zone was behind for %" PRId64 " s\nmost: %"
 		PRIu32 " probes, %" PRIu32 " transfers under way\n",
 		w.zone_count, days, w.probes, w.transfers, w.notifies,
-		w.changes, w.floods, w.restarts, w.expired,
+		w.changes, w.floods, w.restarts, w.expired, w.cancelled,
 		w.worst_wait_msec, w.worst_behind_msec / SEC, w.most_probes,
 		w.most_transfers);
 	xfr_machine_destroy(w.machine);

@@ -298,8 +298,8 @@ world_deadline(const struct world *w, const struct zone_model *z,
 		return XFR_NEVER;
 	if (from < z->changed_at)
 		from = z->changed_at;
-	if (from < w->started_at)
-		from = w->started_at;
+	if (from < z->came_at)
+		from = z->came_at;
 	*since = from;
 	/* The longest pause; that of a zone without data is up to 20480 s. One
 	 * more check if this one meets a loss, and one if it falls in the lag

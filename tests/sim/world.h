@@ -49,7 +49,8 @@ struct group {
 
 struct zone_model {
 	uint32_t group;
-	uint32_t handle;
+	uint32_t handle;     /* XFR_NONE: it is gone for now */
+	int64_t came_at;     /* when it was added or changed last */
 	struct xfr_soa soa;  /* timers of the zone, and the truth's serial */
 	uint32_t before;     /* the truth's serial before the last change */
 	int64_t changed_at;
@@ -100,7 +101,7 @@ struct world {
 	struct event *events; /* a heap */
 	size_t event_count, event_room;
 	uint64_t probes, transfers, notifies, changes, floods, restarts;
-	uint64_t expired;
+	uint64_t expired, cancelled;
 	int64_t worst_wait_msec, worst_behind_msec;
 	uint32_t most_probes, most_transfers; /* under way */
 };

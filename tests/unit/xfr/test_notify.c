@@ -18,6 +18,11 @@ notify_of_what_we_have_costs_nothing(void **state)
 	xfr_on_notify(w.machine, w.zone, w.now, 2, false, 0);
 	assert_asks(&w, 2, XFR_WAY_SOA_UDP);
 	close_world(&w);
+	/* Of none of the primaries: they are probed. */
+	open_world(&w, &usual, &soa7);
+	xfr_on_notify(w.machine, w.zone, w.now, XFR_NONE, true, 8);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	close_world(&w);
 }
 
 /* Fault 60: IXFR and a probe of each other primary, then no more. */

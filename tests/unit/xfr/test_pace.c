@@ -69,11 +69,12 @@ million_overdue_zones_pace_themselves(void **state)
 	const int64_t start_at = 1000;
 	struct world w;
 	unsigned probes = 0;
-	double from = cpu_sec();
+	double from;
 	int64_t next_at;
 
 	open_world(&w, &usual, &soa7);
 	add_zones(&w, MILLION - 1, &overdue);
+	from = cpu_sec();
 	for (; w.now < start_at + 10 * SEC; w.now = next_at) {
 		while (xfr_next(w.machine, w.now, &w.action))
 			if (w.action.act == XFR_PROBE) {
