@@ -52,10 +52,10 @@ struct xfr_state_zone {
 #define XFR_STATE_WORD_MAX NAME_TEXT_MAX
 
 struct xfr_state_parser {
-	/* Set by the caller before the first octets. */
+	/* Set by xfr_state_parse_begin. */
 	const char *file; /* for diagnostics; kept until the end */
 	struct diag_sink *diag; /* kept until the end; may be NULL */
-	/* A zone, lent for the call. NULL: only check. */
+	/* Set by the caller after that, if at all. A zone, lent for the call. */
 	void (*on_zone)(void *context, const struct xfr_state_zone *zone);
 	void *context;
 
@@ -72,7 +72,7 @@ struct xfr_state_parser {
 	struct xfr_state_zone zone;
 };
 
-/* Begins a file; the first group of fields is as the caller sets it. */
+/* Begins a file: sets all fields. */
 void xfr_state_parse_begin(struct xfr_state_parser *parser, const char *file,
 	struct diag_sink *diag);
 

@@ -143,6 +143,7 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 		err = xfrd_turn_init(xfrd);
 	if (err != NSD_OK)
 		return err;
+	xfrd_state_init(xfrd);
 	xfrd_keep_init(xfrd);
 	return xfrd_enter_sandbox(start);
 }
@@ -162,6 +163,7 @@ xfrd_main(const struct role_start *start)
 		&& start->server->hooks->on_xfrd != NULL)
 		start->server->hooks->on_xfrd(xfrd);
 	role_run(&xfrd->role);
+	xfrd_state_save(xfrd);
 	xfrd_keep_fini(xfrd);
 	_exit(0);
 }

@@ -8,6 +8,7 @@
  *   xfrd_notify.c  hears NOTIFY
  *   xfrd_keep.c    has what was received made durable, and published
  *   xfrd_job.c     a question: whom it goes to, with which key, its end
+ *   xfrd_state.c   keeps timers over a restart
  *   xfrd_zones.c   the zones, and the machine that knows what is to be done
  *                  (xfr/machine.h)
  *   xfrd_loader.c  what the loader is asked for
@@ -54,12 +55,28 @@ struct xfrd_zones {
 	size_t expiry_first;
 };
 
+/* The timers of zones in xfrdfile: see xfrd_state.c. */
+struct xfrd_state {
+	int fd;
+	struct event *event;    /* it is to be written; NULL: it is not */
+	struct xfrd_state_zone **kept; /* what it said at the start, by the
+				 * place in conf.zones; NULL: all zones are
+				 * known to the machine */
+	int64_t filetime_sec;   /* when it was, or is being, written */
+	char *text;             /* to be written */
+	size_t len;
+	off_t offset;
+	size_t next, end;       /* zones still to be written */
+	bool saving, failed;
+};
+
 struct xfrd {
 	struct role role;
 	struct store_reader *reader;
 	struct requests requests; /* to the loader */
 	struct xfrd_asks asks;
 	struct xfrd_zones zones;
+	struct xfrd_state state;
 	struct cds_list_head jobs;
 	struct journal *journal;  /* NULL: it cannot be used */
 	struct event *journal_event;
@@ -121,13 +138,15 @@ struct xfrd_soa {
 
 /* Makes the machine, without zones. NSD_E_MEMORY. */
 enum nsd_err xfrd_zones_init(struct xfrd *xfrd) MUST_USE;
-/* Adds a zone by its place in conf.zones. soa: of what is served, or NULL.
- * NSD_E_MEMORY. */
+/* Adds a zone by its place in conf.zones. NSD_E_MEMORY. */
 enum nsd_err xfrd_zones_add(struct xfrd *xfrd, uint32_t place,
-	const struct xfrd_soa *soa) MUST_USE;
+	const struct xfr_start *start) MUST_USE;
 /* Finds the zone that the machine has under a handle. */
 const struct conf_zone *xfrd_zones_get(const struct xfrd *xfrd,
 	uint32_t zone);
+/* The place of a zone in conf.zones, by its apex in lower case; or
+ * XFR_NONE. */
+uint32_t xfrd_zones_find_place(const struct xfrd *xfrd, const uint8_t *apex);
 /* The handle of a zone by its apex in lower case; or XFR_NONE. */
 uint32_t xfrd_zones_find(const struct xfrd *xfrd, const uint8_t *apex);
 /* Gets the SOA of a zone that is served. False: it is not loaded. */
@@ -212,6 +231,19 @@ void xfrd_keep_begin(struct xfrd_job *job);
 void xfrd_notify_take(struct xfrd *xfrd, const struct ipc_notify *notify,
 	size_t len);
 
+
+/* ---- xfrd_state.c -------------------------------------------------------- */
+
+/* Reads xfrdfile, and has it written from time to time. */
+void xfrd_state_init(struct xfrd *xfrd);
+/* What a zone begins with. served: the SOA of the data that there is, or
+ * NULL. */
+void xfrd_state_get_start(struct xfrd *xfrd, uint32_t place,
+	const struct xfr_soa *served, struct xfr_start *start);
+/* All zones have begun. */
+void xfrd_state_forget(struct xfrd *xfrd);
+/* Writes it now, at the end. */
+void xfrd_state_save(struct xfrd *xfrd);
 
 /* ---- xfrd_turn.c --------------------------------------------------------- */
 

@@ -40,10 +40,12 @@ turn_look_at(struct xfrd *xfrd, uint32_t place)
 		return true;
 	loaded = xfrd_zones_get_soa(xfrd, zone, &soa);
 	if (zones->handles[place] == XFR_NONE) {
-		const struct xfrd_soa *served = loaded ? &soa : NULL;
+		struct xfr_start start;
 
-		xfrd_keep_resume(xfrd, zone, served);
-		return xfrd_zones_add(xfrd, place, served) == NSD_OK;
+		xfrd_keep_resume(xfrd, zone, loaded ? &soa : NULL);
+		xfrd_state_get_start(xfrd, place, loaded ? &soa.numbers : NULL,
+			&start);
+		return xfrd_zones_add(xfrd, place, &start) == NSD_OK;
 	}
 	if (loaded)
 		xfr_on_served(zones->machine, zones->handles[place],
@@ -71,6 +73,8 @@ turn_on_look(evutil_socket_t fd, short what, void *arg)
 		zones->looked = 0;
 		zones->look_again = false;
 	}
+	if (zones->looked == count)
+		xfrd_state_forget(xfrd);
 	zones->looking = zones->looked < count;
 	if (zones->looking)
 		event_add(zones->look_event, &soon);

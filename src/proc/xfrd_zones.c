@@ -162,26 +162,18 @@ zones_make_room(struct xfrd_zones *zones, uint32_t handle)
 }
 
 enum nsd_err
-xfrd_zones_add(struct xfrd *xfrd, uint32_t place, const struct xfrd_soa *soa)
+xfrd_zones_add(struct xfrd *xfrd, uint32_t place,
+	const struct xfr_start *start)
 {
 	struct xfrd_zones *zones = &xfrd->zones;
 	const struct conf_zone *zone = xfrd->role.server->conf->zones[place];
-	int64_t now = clock_now_msec();
-	struct xfr_start start = {
-		.has_data = true,
-		.acquired_at = now,
-		.check_at = now,
-		.expire_at = XFR_NEVER,
-	};
 	uint32_t config, handle;
 	enum nsd_err err = zones_find_config(zones, zone->options, &config);
 
 	if (err != NSD_OK)
 		return err;
-	if (soa != NULL)
-		start.soa = soa->numbers;
-	err = xfr_add_zone(zones->machine, config, soa != NULL ? &start : NULL,
-		now, &handle);
+	err = xfr_add_zone(zones->machine, config, start, clock_now_msec(),
+		&handle);
 	if (err != NSD_OK)
 		return err;
 	if (!zones_make_room(zones, handle)) {
@@ -200,7 +192,7 @@ xfrd_zones_get(const struct xfrd *xfrd, uint32_t zone)
 }
 
 uint32_t
-xfrd_zones_find(const struct xfrd *xfrd, const uint8_t *apex)
+xfrd_zones_find_place(const struct xfrd *xfrd, const uint8_t *apex)
 {
 	const struct conf *conf = xfrd->role.server->conf;
 	size_t first = 0, end = conf->zone_count;
@@ -213,13 +205,21 @@ xfrd_zones_find(const struct xfrd *xfrd, const uint8_t *apex)
 		int order = name_compare(apex, conf->zones[place]->wire);
 
 		if (order == 0)
-			return xfrd->zones.handles[place];
+			return place;
 		if (order < 0)
 			end = middle;
 		else
 			first = middle + 1;
 	}
 	return XFR_NONE;
+}
+
+uint32_t
+xfrd_zones_find(const struct xfrd *xfrd, const uint8_t *apex)
+{
+	uint32_t place = xfrd_zones_find_place(xfrd, apex);
+
+	return place != XFR_NONE ? xfrd->zones.handles[place] : XFR_NONE;
 }
 
 void

@@ -193,3 +193,34 @@ def test_what_was_served_is_served_again(tmp_path, kind):
     finally:
         secondary.stop()
         primary.stop()
+
+
+def test_timers_outlive_a_restart(tmp_path):
+    """A zone that was fresh is not asked for before its time."""
+    zone, path = "timers.test.", tmp_path / "timers.zone"
+    path.write_text(plain(zone, 5))
+    primary = primaries.Ours({zone: path})
+    secondary = Secondary(primary)
+    try:
+        primary.start()
+        secondary.start()
+        secondary.wait_serial(zone, 5)
+        for _ in range(2):
+            secondary.process.terminate()
+            assert secondary.process.wait(PATIENCE) == 0
+            state = (secondary.dir / "xfrd.state").read_text()
+            assert "\tstate: 0 # OK" in state
+            timeout = int(re.search(r"next_timeout: (\d+)", state)[1])
+            assert 0 < timeout <= 3600
+            assert re.search(r"soa_disk: 6 1 3600 7 ns\.timers\.test\. "
+                             r"h\.timers\.test\. 5 3600 900 86400 300", state)
+            primary.process.kill()
+            primary.process.wait()
+            secondary.start()
+            secondary.wait_serial(zone, 5)
+        log = (secondary.dir / "log").read_text()
+        assert "SOA query" not in log and "failed" not in log.replace(
+            "0 failed", "")
+    finally:
+        secondary.stop()
+        primary.stop()
