@@ -356,6 +356,10 @@ cancel(struct xfr_machine *m, struct xfr_action *action)
 	return true;
 }
 
+_Static_assert((QUEUE_PROBE ^ QUEUE_URGENT_PROBE) == QUEUE_URGENT_PROBE
+	&& (QUEUE_TRANSFER ^ QUEUE_URGENT_PROBE) == QUEUE_URGENT_TRANSFER,
+	"the classes of a kind differ by one bit");
+
 static bool
 has_room(const struct xfr_machine *m, enum queue_id queue)
 {

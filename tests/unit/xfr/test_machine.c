@@ -147,6 +147,35 @@ retries_grow_to_the_refresh(void **state)
 	close_world(&w);
 }
 
+/* Pauses that have grown to a day are halved as the end comes nearer, down to
+ * the SOA's retry. */
+static void
+last_hours_before_expiry_have_several_retries(void **state)
+{
+	struct xfr_soa soa = soa7;
+	struct world w;
+	unsigned checks = 0;
+
+	soa.refresh_sec = 86400;
+	soa.expire_sec = 10 * 86400;
+	open_world(&w, &usual, &soa);
+	for (;;) {
+		while (next(&w)) {
+			if (w.action.act == XFR_EXPIRED)
+				break;
+			/* In the last day. */
+			checks += w.action.primary == 0
+				&& w.now > 1000 + 9 * 86400 * SEC;
+			reply(&w, XFR_BAD_TSIG);
+		}
+		if (w.action.act == XFR_EXPIRED)
+			break;
+		wait_timer(&w);
+	}
+	assert_in_range(checks, 5, 12);
+	close_world(&w);
+}
+
 static void
 zone_without_data_is_tried_as_nsd_does(void **state)
 {
@@ -430,6 +459,7 @@ main(void)
 		TEST(serial_wraps_and_half_of_all_apart_is_not_newer),
 		TEST(bounds_of_refresh_and_retry_hold),
 		TEST(retries_grow_to_the_refresh),
+		TEST(last_hours_before_expiry_have_several_retries),
 		TEST(zone_without_data_is_tried_as_nsd_does),
 		TEST(next_check_of_a_state_file_is_within_the_refresh),
 		TEST(zone_expires_when_due_and_revives),
