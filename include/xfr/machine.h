@@ -22,8 +22,8 @@
  * primaries were tried. A zone has one request under way at a time. A check
  * begins with a probe (SOA), or at once with a transfer if the zone has no data
  * or a NOTIFY of the primary tells a newer serial. Each request has a ticket;
- * the user answers it once by xfr_on_reply. It is the user who bounds how long a
- * request takes.
+ * the user answers it once by xfr_on_reply. It is the user who bounds how long
+ * a request takes.
  *
  * Cost: an event takes O(log zones); nothing is done for a zone between its
  * timers.

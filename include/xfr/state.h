@@ -54,8 +54,8 @@ struct xfr_state_zone {
 struct xfr_state_parser {
 	/* Set by xfr_state_parse_begin. */
 	const char *file; /* for diagnostics; kept until the end */
-	struct diag_sink *diag; /* kept until the end; may be NULL */
-	/* Set by the caller after that, if at all. A zone, lent for the call. */
+	struct diag_sink *diag; /* the same; may be NULL */
+	/* Set by the caller after that, or not. A zone, lent for the call. */
 	void (*on_zone)(void *context, const struct xfr_state_zone *zone);
 	void *context;
 

@@ -420,7 +420,8 @@ on_done(struct xfr_machine *m, uint32_t id, int64_t now,
 	refresh_zone(m, id, now, reply, true);
 	if (is_other)
 		notifies_begin(m, id);
-	end_check(m, id, now, true, is_other);
+	/* Its user may have told of the version before (xfr_on_served). */
+	end_check(m, id, now, true, true);
 }
 
 /* An IXFR that failed so that AXFR at the same primary may do. */

@@ -1,6 +1,6 @@
 /*
- * fuzz_machine.c - the machine of secondary zones: any events in any order, also
- * answers that do not belong to the question. An octet is an event, those
+ * fuzz_machine.c - the machine of secondary zones: any events in any order,
+ * and answers that do not belong to the question. An octet is an event, those
  * behind it its arguments. Limits hold throughout; at the end all that is under
  * way is answered and nothing is left.
  */

@@ -100,6 +100,28 @@ notify_during_a_check_is_one_check_more(void **state)
 }
 
 static void
+version_told_before_the_answer_is_no_check_in_vain(void **state)
+{
+	struct xfr_soa soa = soa7;
+	struct world w;
+
+	open_world(&w, &usual, &soa7);
+	for (soa.serial = 8; soa.serial < 12; soa.serial++) {
+		uint64_t ticket;
+
+		xfr_on_notify(w.machine, w.zone, w.now, 0, true, soa.serial);
+		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+		ticket = w.action.ticket;
+		xfr_on_served(w.machine, w.zone, w.now, &soa);
+		acknowledge(&w, 2);
+		w.action.ticket = ticket;
+		reply_serial(&w, XFR_DONE, soa.serial);
+		assert_none(&w);
+	}
+	close_world(&w);
+}
+
+static void
 forced_transfer_takes_any_serial(void **state)
 {
 	struct world w;
@@ -217,6 +239,7 @@ main(void)
 		TEST(serial_ahead_of_reality_costs_one_check),
 		TEST(flood_costs_a_check_and_ever_fewer),
 		TEST(notify_during_a_check_is_one_check_more),
+		TEST(version_told_before_the_answer_is_no_check_in_vain),
 		TEST(forced_transfer_takes_any_serial),
 		TEST(targets_are_told_until_they_answer_or_tries_end),
 		TEST(newer_serial_begins_anew),
