@@ -75,7 +75,8 @@ struct xfr_read_result {
 	bool has_expire;     /* EXPIRE was there (RFC 7314) */
 	uint32_t expire_sec; /* what it says */
 	uint64_t messages;
-	uint64_t records;    /* received, the last SOA too */
+	uint64_t records;    /* received: the last SOA too, and those that come
+			      * twice in a row, of which one is given on */
 	uint64_t received;   /* octets of messages */
 	uint64_t octets;     /* given to the sink */
 };

@@ -36,6 +36,7 @@ struct intake {
 	struct cursor c;
 	uint8_t *out;      /* what it brings, changes.h */
 	size_t out_len;
+	size_t last_len;   /* of the record at the end of it; 0: none */
 	bool has_question; /* so the apex is at its beginning */
 	/* The owner of the record at hand, or of the one before, in lower case.
 	 * A copy of OWNER_STEP octets never leaves it. */
@@ -71,6 +72,7 @@ flush(struct intake *m)
 		return XFR_FAULT_OCTETS;
 	r->result.sink_err = sink->on_octets(sink->ctx, m->out, m->out_len);
 	m->out_len = 0;
+	m->last_len = 0;
 	return r->result.sink_err == NSD_OK ? XFR_FAULT_NONE : XFR_FAULT_SINK;
 }
 
@@ -214,6 +216,7 @@ is_first_soa(const struct xfr_reader *r, const struct changes_rr *rr)
 static void
 put(struct intake *m, const struct changes_rr *rr)
 {
+	m->last_len = 0;
 	m->out_len += changes_write(m->out + m->out_len, rr);
 }
 
@@ -338,7 +341,12 @@ read_other(struct intake *m, struct changes_rr *rr)
 		return XFR_FAULT_RDATA;
 	rr->rdlen = (uint16_t)len;
 	changes_write_fixed(out, rr);
-	m->out_len += at + len;
+	len += at;
+	/* NSD makes differences in which a record is added twice in a row. */
+	if (len == m->last_len && memcmp(out - len, out, len) == 0)
+		return XFR_FAULT_NONE;
+	m->out_len += len;
+	m->last_len = len;
 	return XFR_FAULT_NONE;
 }
 
@@ -392,8 +400,8 @@ read_records(struct intake *m, unsigned count)
 
 /* ---- messages ------------------------------------------------------------ */
 
-/* Counts a message that belongs to the transfer, and checks its flags:
- * RFC 5936 section 2.2.1. */
+/* Counts a message that belongs to the transfer, and checks it. AA does not
+ * matter: Knot never sets it, and BIND not always (doc/decisions/0073). */
 static enum xfr_fault
 check_message(struct xfr_reader *r, const struct frame *frame, size_t len)
 {
@@ -408,7 +416,6 @@ check_message(struct xfr_reader *r, const struct frame *frame, size_t len)
 	}
 	if ((frame->flags & MESSAGE_TC) != 0)
 		return XFR_FAULT_TRUNCATED;
-	/* AA is not looked at: not all primaries set it (Knot does not). */
 	if (frame->record_count == 0
 		&& (first || ++r->empty_count > EMPTY_MAX))
 		return XFR_FAULT_EMPTY;

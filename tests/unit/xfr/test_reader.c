@@ -106,8 +106,11 @@ static const struct row rows[] = {
 	DONE(AXFR, NONE, "S7 | n | aa | S7", "whole +S7 +n +aa"),
 	DONE(AXFR, NONE, "S7 n opt | aa S7", "whole +S7 +n +aa"),
 	DONE(AXFR, NONE, "S7 n | q0 Ab F7", "whole +S7 +n +ab"),
-	DONE(AXFR, NONE, "S7 n | noAA S7", "whole +S7 +n"),
-	DONE(AXFR, NONE, "S7 n Ax ax m S7", "whole +S7 +n +ax +ax +m"),
+	DONE(AXFR, NONE, "S7 n noAA | noAA S7", "whole +S7 +n"),
+	DONE(IXFR | UDP, 6, "S8 S6 S8 S8 noAA", "diffs -S6 +S8"),
+	DONE(AXFR, NONE, "S7 n Ax aa m S7", "whole +S7 +n +ax +aa +m"),
+	DONE(AXFR, NONE, "S7 n ax Ax ax ab S7", "whole +S7 +n +ax +ab"),
+	DONE(AXFR, NONE, "S7 aa tx ax S7", "whole +S7 +aa +tx +ax"),
 	DONE(AXFR, NONE, "S7 n S7!", "whole +S7 +n"),
 	DONE(AXFR, NONE, "S7 n | | S7", "whole +S7 +n"),
 	DONE(AXFR, NONE, "S7 n S7 trash", "whole +S7 +n"),
@@ -120,6 +123,7 @@ static const struct row rows[] = {
 	/* RFC 1995 section 4 */
 	DONE(IXFR, 6, "S8 S6 aa S8 ab S8", "diffs -S6 -aa +S8 +ab"),
 	DONE(IXFR, 6, "S8 S6 S8 S8", "diffs -S6 +S8"),
+	DONE(IXFR, 6, "S8 S6 aa aa S8 aa aa S8", "diffs -S6 -aa +S8 +aa"),
 	DONE(IXFR, 6, "S8 S6 aa S7 ab S7 ab S8 ac S8",
 		"diffs -S6 -aa +S7 +ab -S7 -ab +S8 +ac"),
 	DONE(IXFR, 6, "S8 | S6 | aa S7 | S7 S8 n | S8",
@@ -160,9 +164,7 @@ static const struct row rows[] = {
 	FAIL(AXFR, NONE, "S7 S7 q2", QUESTION),
 	FAIL(AXFR, NONE, "q0 F7 F7", QUESTION),
 	FAIL(AXFR, NONE, "S7 | S7 qname", QUESTION),
-	FAIL(AXFR, NONE, "S7 | S7 q2", QUESTION),
 	FAIL(AXFR, NONE, "S7 | S7 id", ID),
-	DONE(AXFR, NONE, "S7 S7 noAA", "whole +S7"),
 	FAIL(AXFR, NONE, "S7 S7 TC", TRUNCATED),
 	FAIL(AXFR, NONE, "S7 | S7 TC", TRUNCATED),
 	FAIL(AXFR, NONE, "S7 S7 rcode5", RCODE),
@@ -178,16 +180,12 @@ static const struct row rows[] = {
 	FAIL(AXFR, NONE, "S7 ca S7", CLASS),
 	FAIL(AXFR, NONE, "S7 e0 S7", TYPE),
 	FAIL(AXFR, NONE, "S7 e41 S7", TYPE),
-	FAIL(AXFR, NONE, "S7 e249 S7", TYPE),
 	FAIL(AXFR, NONE, "S7 e250 S7", TYPE),
-	FAIL(AXFR, NONE, "S7 e251 S7", TYPE),
-	FAIL(AXFR, NONE, "S7 e252 S7", TYPE),
 	FAIL(AXFR, NONE, "S7 e255 S7", TYPE),
 	FAIL(AXFR, NONE, "S7 r3 S7", RDATA),
 	FAIL(AXFR, NONE, "S7 r5 S7", RDATA),
 	FAIL(AXFR, NONE, "S7 r0 S7", RDATA),
 	FAIL(AXFR, NONE, "s S7", RDATA),
-	FAIL(AXFR, NONE, "s+ S7", RDATA),
 	FAIL(AXFR, NONE, "S7 s S7", RDATA),
 	FAIL(AXFR, NONE, "S7 l S7", MALFORMED),
 	FAIL(AXFR, NONE, "S7 | z S7", MALFORMED),
@@ -473,6 +471,7 @@ compressed_message_is_given_on_in_parts(void **state)
 	for (; len + 14 <= 40000; len += 14, count++) {
 		memcpy(octets + len, "\xc0\0\0\2\0\1\0\0\0\1\0\2\xc0\0", 14);
 		octets[len + 1] = octets[len + 13] = (uint8_t)m->len;
+		octets[len + 9] = (uint8_t)(count + 1);
 	}
 	octets_put_u16(octets + MESSAGE_ANCOUNT, (uint16_t)(count + 1));
 	run_init(run, AXFR, NONE);
