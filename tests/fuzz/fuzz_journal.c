@@ -29,8 +29,8 @@ check(bool condition)
 		abort();
 }
 
-/* Makes the head at a place right, and its text: places and sums. Returns where the
- * next one may be. */
+/* Makes the head at a place right, and its text: places and sums. Returns where
+ * the next one may be. */
 static size_t
 mend(uint8_t *segment, size_t at, size_t len)
 {
