@@ -164,7 +164,10 @@ work(void)
 	}
 	for (unsigned zone = 1; zone < 15; zone++)
 		drop(zone);
-	/* The oldest segment holds others back, until all go at once. */
+	/* All that is old goes; then the oldest segment holds others back. */
+	for (uint32_t i = 0; i < 25; i++)
+		commit(7, i, i + 1, 50);
+	drop(7);
 	commit(8, 0, 1, 3000);
 	for (uint32_t i = 1; i < 14; i++) {
 		commit(9, i, i + 1, 1500);
