@@ -12,28 +12,17 @@
 #define LOAD_LOAD_JOURNAL_H
 
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdint.h>
 
-#include "base/err.h"
-#include "conf/conf.h"
 #include "load/load_settle.h"
 #include "load/load_zone.h"
 
 struct load_journal;
 
-/*
- * The folder of the journal: beside xfrdfile, or beside zonelistfile if that is
- * "". path: room for size octets. NSD_E_LIMIT: it is too long; NSD_E_NOT_FOUND:
- * neither is configured.
- */
-enum nsd_err load_journal_print_path(const struct conf_server *options,
-	char *path, size_t size) MUST_USE;
-
-/* Looks into the folder. Damage is said in the log. Gives NULL if there is no
- * journal, or if it cannot be read, which is said. Blocks: a second for a
+/* Looks into the folder at path. Damage is said in the log. Gives NULL if there
+ * is no journal, or if it cannot be read, which is said. Blocks: a second for a
  * million entries. */
-struct load_journal *load_journal_open(const struct conf_server *options,
-	const char *chroot);
+struct load_journal *load_journal_open(const char *path);
 /* NULL is fine. No thread may read it any more. */
 void load_journal_close(struct load_journal *journal);
 

@@ -1,11 +1,8 @@
 /* load_journal.c - what the journal of transfers has beyond zone files. */
 #include "config.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,36 +28,17 @@ struct load_journal {
 
 /* ---- the folder ---------------------------------------------------------- */
 
-enum nsd_err
-load_journal_print_path(const struct conf_server *options, char *path,
-	size_t size)
-{
-	const char *beside = options->xfrdfile;
-	int len;
-
-	if (beside == NULL || *beside == '\0')
-		beside = options->zonelistfile;
-	if (beside == NULL || *beside == '\0')
-		return NSD_E_NOT_FOUND;
-	len = snprintf(path, size, "%s.journal", beside);
-	return len >= 0 && (size_t)len < size ? NSD_OK : NSD_E_LIMIT;
-}
-
 struct load_journal *
-load_journal_open(const struct conf_server *options, const char *chroot)
+load_journal_open(const char *path)
 {
 	struct diag_sink sink = {.on_diag = log_diag};
 	struct load_journal *journal;
-	char path[PATH_MAX];
 	enum nsd_err err;
 
-	if (load_journal_print_path(options, path, sizeof(path)) != NSD_OK)
-		return NULL;
 	journal = calloc(1, sizeof(*journal));
 	if (journal == NULL)
 		return NULL;
-	journal->dirfd = open(conf_path_in_chroot(chroot, path),
-		O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	journal->dirfd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	err = journal->dirfd == -1 ? NSD_E_SYSTEM
 		: journal_index_open(journal->dirfd, &sink, &journal->index);
 	if (err == NSD_OK && journal_index_count(journal->index) > 0)

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <event2/event.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #include "load/load_journal.h"
 #include "load/load_turn.h"
 #include "proc/loader.h"
+#include "proc/xfrd.h"
 
 #define PROGRESS_SEC 5
 #define AGAIN_SEC 1
@@ -275,8 +277,10 @@ loader_start_first_pass(struct loader *loader)
 {
 	const struct server *server = loader->role.server;
 
-	loader->journal = load_journal_open(&server->conf->server,
-		server->chroot);
+	char path[PATH_MAX];
+
+	if (xfrd_keep_find_folder(server, path, sizeof(path)))
+		loader->journal = load_journal_open(path);
 	loader->context.journal = loader->journal;
 	loader_start_pass(loader, LOADER_PASS_FIRST);
 }

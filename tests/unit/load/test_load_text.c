@@ -49,7 +49,8 @@ put_all(const struct rrbatch *batch)
 {
 	octets_len = changes_write_head(octets, XFR_WHOLE, APEX, 9);
 	for (; batch != NULL; batch = batch->next) {
-		const struct rrbatch_rr *rr = rrbatch_first(batch), *named = rr;
+		const struct rrbatch_rr *rr = rrbatch_first(batch);
+		const struct rrbatch_rr *named = rr;
 
 		for (size_t i = 0; i < batch->count; i++) {
 			if (rr->owner_len > 0)
