@@ -29,12 +29,12 @@ struct writeback {
 /*
  * Writes a version of a zone, durably. The caller sees to it that the version
  * stays (a slot of its own as a reader, and a pin), and to priorities. Folders
- * of the path that are not there are made. Borrows the arguments. Takes as long
+ * of the path that are not there are made (0750, as by NSD). Borrows the arguments. Takes as long
  * as the disk does; memory: that of a record, and 256 KiB.
  *
  * returns NSD_OK and *serial, that of the zone written; NSD_E_SYSTEM with
- *     errno: the old file is as it was, and nothing is beside it (unless only
- *     the folder could not be flushed: then the new one is there); NSD_E_MEMORY.
+ *     errno: the old file is as it was, and nothing is beside it (if only the
+ *     folder could not be flushed, the new one is there); NSD_E_MEMORY.
  *     The sink is told what could not be done to which file.
  */
 enum nsd_err writeback_zone(const struct writeback *writeback,

@@ -23,7 +23,7 @@
 #define SOA_NUMBERS 20u
 
 /* A file that is being written. */
-struct writing {
+struct written_file {
 	struct zonefile_writer writer;
 	char *temp; /* its path */
 	FILE *out;
@@ -62,7 +62,7 @@ make_folders(char *path, struct diag_sink *sink)
 		int failed;
 
 		*slash = '\0';
-		failed = mkdir(path, 0755);
+		failed = mkdir(path, 0750);
 		if (failed == -1 && errno != EEXIST) {
 			enum nsd_err err = say(sink, path, "make folder");
 
@@ -102,7 +102,7 @@ sync_folder(char *path, struct diag_sink *sink)
 /* Makes FILE~ anew: what stands there may be a link that somebody planted, or
  * what a writer left that was killed. */
 static enum nsd_err
-open_temp(struct writing *w, struct diag_sink *sink)
+open_temp(struct written_file *w, struct diag_sink *sink)
 {
 	int fd;
 
@@ -126,7 +126,7 @@ open_temp(struct writing *w, struct diag_sink *sink)
 }
 
 static void
-print_comments(struct writing *w, const struct writeback *writeback)
+print_comments(struct written_file *w, const struct writeback *writeback)
 {
 	time_t time = (time_t)writeback->time_sec;
 	char date[64] = "";
@@ -144,7 +144,7 @@ print_comments(struct writing *w, const struct writeback *writeback)
 static enum nsd_err
 write_rr(void *ctx, const struct zone_rr *rr)
 {
-	struct writing *w = ctx;
+	struct written_file *w = ctx;
 
 	if (rr->type == TYPE_SOA && rr->rdlen >= SOA_NUMBERS)
 		w->serial = octets_get_u32(rr->rdata + rr->rdlen
@@ -154,7 +154,7 @@ write_rr(void *ctx, const struct zone_rr *rr)
 }
 
 static enum nsd_err
-write_records(struct writing *w, const struct writeback *writeback)
+write_records(struct written_file *w, const struct writeback *writeback)
 {
 	enum nsd_err err = zonefile_writer_init(&w->writer, w->out,
 		writeback->apex);
@@ -169,7 +169,7 @@ write_records(struct writing *w, const struct writeback *writeback)
 
 /* Writes all of FILE~ and flushes it. It is closed in any case. */
 static enum nsd_err
-write_temp(struct writing *w, const struct writeback *writeback,
+write_temp(struct written_file *w, const struct writeback *writeback,
 	struct diag_sink *sink)
 {
 	enum nsd_err err;
@@ -190,7 +190,7 @@ write_temp(struct writing *w, const struct writeback *writeback,
 }
 
 static enum nsd_err
-write_file(struct writing *w, const struct writeback *writeback,
+write_file(struct written_file *w, const struct writeback *writeback,
 	struct diag_sink *sink)
 {
 	enum nsd_err err = open_temp(w, sink);
@@ -213,7 +213,7 @@ enum nsd_err
 writeback_zone(const struct writeback *writeback, struct diag_sink *sink,
 	uint32_t *serial)
 {
-	struct writing w = {.out = NULL};
+	struct written_file w = {.out = NULL};
 	size_t len = strlen(writeback->path);
 	enum nsd_err err;
 	int error;
