@@ -51,7 +51,7 @@ class Secondary(servers.Ours):
     def serial(self, zone):
         query = dns.message.make_query(zone, "SOA")
         try:
-            reply = dns.query.udp(query, "127.0.0.1", timeout=5,
+            reply = dns.query.udp(query, "127.0.0.1", timeout=1,
                                   port=self.port)
         except (OSError, dns.exception.DNSException):
             return None

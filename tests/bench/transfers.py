@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+"""Measures zone transfers beside NSD, Knot and BIND.
+
+    transfers.py [--build DIR] [--tmp DIR] [--size N] [--reps N]
+                 [--servers NAME,...] [--doc FILE]
+
+A zone of --size delegations. *In*: a secondary without data, on core 0, takes
+it from ours on core 1: from its start to its first answer, its CPU time, and
+the most memory that all of its processes had meanwhile (PSS, looked at all the
+time), beside that at rest. *Out*: a client on core 1 takes the zone from a
+server on core 0 and throws it away: octets a second, and CPU time of the
+server for a million octets. Medians of --reps turns, in rotating order.
+"""
+import argparse
+import os
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "lib")]
+import machine  # noqa: E402
+import report  # noqa: E402
+import servers  # noqa: E402
+
+ZONE = "bench"
+LIMIT_SEC = 900
+AXFR = 252
+PAGE = """# Zone transfers
+
+Made by `tests/bench/transfers.py`; nobody edits it. {machine}.
+
+{size} delegations, {reps} turns, medians. *In*: from the start of a secondary
+without data, on one core, to its first answer; the primary is ours, on the
+other core. Memory is the sum of PSS of all its processes: the most while it
+took the zone, and afterwards. *Out*: one client, on the other core, which
+throws away what comes.
+
+## In
+
+{taken}
+
+## Out
+
+{sent}
+"""
+
+
+def conf_nsd(lines):
+    def make(work, port, workers, zones):
+        name, text = servers.conf_nsd(work, port, workers,
+                                      servers.ZoneSet("none"))
+        return name, text + "".join(f"{line}\n" for line in lines(work, zones))
+    return make
+
+
+def nsd_primary(work, zones):
+    return ["zone:", f"\tname: {ZONE}",
+            f'\tzonefile: "{zones.zones[ZONE]}"',
+            "\tprovide-xfr: 127.0.0.1 NOKEY"]
+
+
+def nsd_secondary(port):
+    return lambda work, zones: [
+        "zone:", f"\tname: {ZONE}", f'\tzonefile: "{work}/taken.zone"',
+        f"\trequest-xfr: AXFR 127.0.0.1@{port} NOKEY"]
+
+
+def knot_conf(primary_port):
+    def make(work, port, workers, zones):
+        remote, more = "", f'    file: "{zones.zones[ZONE]}"'
+        if primary_port:
+            remote = ("remote:\n  - id: p\n"
+                      f"    address: 127.0.0.1@{primary_port}\n")
+            more = "    master: p"
+        return "knot.conf", f"""server:
+    rundir: "{work}"
+    listen: 127.0.0.1@{port}
+    udp-workers: 1
+    tcp-workers: 1
+    background-workers: 1
+database:
+    storage: "{work}"
+log:
+  - target: stderr
+    any: warning
+{remote}acl:
+  - id: all
+    address: 127.0.0.1
+    action: transfer
+template:
+  - id: default
+    zonefile-sync: -1
+    journal-content: none
+    semantic-checks: off
+    acl: all
+zone:
+  - domain: {ZONE}
+{more}
+"""
+    return make
+
+
+def bind_conf(primary_port):
+    def make(work, port, workers, zones):
+        kind = f'type primary; file "{zones.zones[ZONE]}";'
+        if primary_port:
+            kind = (f'type secondary; file "{work}/taken"; primaries '
+                    f"{{ 127.0.0.1 port {primary_port}; }};")
+        return "named.conf", f"""options {{
+directory "{work}"; pid-file none; session-keyfile none; lock-file none;
+listen-on port {port} {{ 127.0.0.1; }}; listen-on-v6 {{ none; }};
+recursion no; notify no; empty-zones-enable no; dnssec-validation no;
+allow-transfer {{ any; }}; max-records-per-type 0; max-types-per-name 0;
+}}; controls {{ }};
+zone "{ZONE}" {{ {kind} }};
+"""
+    return make
+
+
+def conf_of(kind, primary_port=None):
+    if kind == "knot":
+        return knot_conf(primary_port)
+    if kind == "bind":
+        return bind_conf(primary_port)
+    return conf_nsd(nsd_secondary(primary_port) if primary_port
+                    else nsd_primary)
+
+
+class Peak(threading.Thread):
+    """The most memory that a server has while this runs."""
+
+    def __init__(self, server):
+        super().__init__(daemon=True)
+        self.server = server
+        self.most = 0
+        self.over = threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.over.wait(0.02):
+            self.most = max(self.most, self.server.pss_kib())
+
+    def end(self):
+        self.over.set()
+        self.join()
+        return self.most
+
+
+def take(port):
+    """Takes the zone: (octets, seconds)."""
+    begin = time.monotonic()
+    sock = socket.create_connection(("127.0.0.1", port))
+    query = servers.wire_query(ZONE, AXFR, 1)
+    sock.sendall(struct.pack(">H", len(query)) + query)
+    buffer = bytearray(1 << 20)
+    octets = 0
+    # The last record is the SOA again: no count says how long it is. A server
+    # that has sent all says nothing more.
+    sock.settimeout(0.5)
+    end = begin
+    try:
+        while True:
+            n = sock.recv_into(buffer)
+            if n == 0:
+                break
+            octets += n
+            end = time.monotonic()
+    except socket.timeout:
+        pass
+    sock.close()
+    return octets, end - begin
+
+
+class Bench:
+    def __init__(self, args, work):
+        self.args = args
+        self.work = work
+        directory = os.path.join(work, "zone")
+        os.makedirs(directory)
+        subprocess.run([os.path.join(args.build, "tests/bench/gen_zone"),
+                        "tld", str(args.size), "1", directory], check=True)
+        self.zones = servers.ZoneSet(
+            "tld", {ZONE: os.path.join(directory, "tld.zone")},
+            probe=(ZONE, 6))
+        self.taken = {kind: [] for kind in args.servers}
+        self.sent = {kind: [] for kind in args.servers}
+
+    def start(self, kind, cpus, conf):
+        program = (os.path.join(self.args.build, "nsd") if kind == "ours"
+                   else servers.find_program(servers.RIVALS[kind]))
+        server = servers.Server(kind, program, self.zones,
+                                os.path.join(self.work, f"on-{cpus}"),
+                                cpus, 1, conf=conf)
+        return server
+
+    def take_in(self, kind, primary):
+        machine.touch(machine.wanted_octets(f"tld-{self.args.size}", 0))
+        server = self.start(kind, "0", conf_of(kind, primary.port))
+        peak = Peak(server)
+        served = server.wait(LIMIT_SEC)
+        most = peak.end()
+        cpu = server.start_cpu_sec()
+        time.sleep(3)
+        rest = server.pss_kib()
+        server.stop()
+        if served:
+            self.taken[kind].append((server.start_sec, cpu, most / 1024,
+                                     rest / 1024))
+
+    def send_out(self, kind):
+        server = self.start(kind, "0", conf_of(kind))
+        if server.wait(LIMIT_SEC):
+            time.sleep(1)
+            before = server.start_cpu_sec()
+            octets, seconds = take(server.port)
+            cpu = server.start_cpu_sec() - before
+            self.sent[kind].append((octets / 1e6 / seconds,
+                                    cpu / octets * 1e9, octets / 1e6))
+        server.stop()
+
+    def run(self):
+        os.sched_setaffinity(0, {1})
+        for rep in range(self.args.reps):
+            order = self.args.servers[rep % len(self.args.servers):] \
+                + self.args.servers[:rep % len(self.args.servers)]
+            for kind in order:
+                primary = self.start("ours", "1", conf_of("ours"))
+                if not primary.wait(LIMIT_SEC):
+                    sys.exit("the primary does not serve the zone")
+                self.take_in(kind, primary)
+                primary.stop()
+                self.send_out(kind)
+                print(kind, self.taken[kind][-1:], self.sent[kind][-1:],
+                      flush=True)
+
+
+def rows(found, head):
+    return report.table(head, [
+        [kind, *(f"{report.median([r[i] for r in results]):.{digits}f}"
+                 for i, digits in enumerate(DIGITS[:len(head) - 1]))]
+        for kind, results in found.items() if results])
+
+
+DIGITS = (2, 2, 1, 1)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default="build/bench")
+    parser.add_argument("--tmp", default="/tmp")
+    parser.add_argument("--size", type=int, default=1000000)
+    parser.add_argument("--reps", type=int, default=3)
+    parser.add_argument("--servers", default="ours,nsd,knot,bind",
+                        type=lambda text: text.split(","))
+    parser.add_argument("--doc")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="nsd-bench-", dir=args.tmp) as work:
+        bench = Bench(args, work)
+        bench.run()
+    taken = rows(bench.taken, ["secondary", "seconds", "CPU, s",
+                               "memory, most, MiB", "memory, rest, MiB"])
+    sent = rows(bench.sent, ["primary", "MB/s", "CPU, ms for 1 MB",
+                             "MB sent"])
+    print(taken, sent, sep="\n\n")
+    if args.doc:
+        with open(args.doc, "w") as f:
+            f.write(PAGE.format(machine=machine.name(), size=args.size,
+                                reps=args.reps, taken=taken, sent=sent))
+
+if __name__ == "__main__":
+    main()
