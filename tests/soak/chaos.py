@@ -7,13 +7,14 @@ usage: tests/soak/chaos.py --build DIR [--seconds N] [--seed N] [--rate N]
 
 Half of the time the zones are in memory, half in a file (`database:`). Meanwhile
 chaos_ask asks all the time. At the end processes, descriptors and memory are as
-at the start. Needs root: the disk that gets full is a small one of its own, in a
-name space of mounts that ends with this program.
+at the start. Needs root: the disks that get full, or fail, are small ones of its
+own, in a name space of mounts that ends with this program.
 """
 import argparse
 import collections
 import contextlib
 import ctypes
+import errno
 import json
 import mmap
 import os
@@ -68,6 +69,42 @@ def make_disk(directory):
                      f"size={DISK_OCTETS},mode=755".encode()))
 
 
+class FailingDisk:
+    """A file system whose reads fail: its image is cut behind its back."""
+
+    def __init__(self, directory):
+        self.image = pathlib.Path(directory) / "image"
+        self.place = pathlib.Path(directory) / "failing"
+        self.place.mkdir()
+
+    @contextlib.contextmanager
+    def holding(self, name, text):
+        """A file there that was written, and cannot be read any more."""
+        with self.image.open("wb") as f:
+            f.truncate(4 << 20)
+        subprocess.run(["mkfs.ext4", "-q", "-O", "^has_journal", self.image],
+                       check=True)
+        subprocess.run(["mount", "-o", "loop", self.image, self.place],
+                       check=True)
+        try:
+            path = self.place / name
+            with path.open("w") as f:
+                f.write(text)
+                f.flush()
+                os.fsync(f.fileno())
+            with path.open("rb") as f:  # out of the memory of the kernel
+                os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            os.truncate(self.image, 4096)
+            try:
+                path.read_bytes()
+                raise AssertionError("the disk does not fail")
+            except OSError as error:
+                assert error.errno == errno.EIO, error
+            yield path
+        finally:
+            subprocess.run(["umount", "-l", self.place], check=True)
+
+
 class Told:
     """What chaos_ask is told: the newest versions, and that we are away."""
 
@@ -98,6 +135,7 @@ class Chaos:
         self.altered = False
         self.database = pathlib.Path(directory) / "disk/zones.db"
         self.filler = pathlib.Path(directory) / "disk/filler"
+        self.failing = FailingDisk(directory)
         options = {"server-count": WORKERS}
         if database:
             options["database"] = f'"{self.database}"'
@@ -192,6 +230,20 @@ class Chaos:
         time.sleep(self.rng.random())
         self.filler.unlink()
 
+    def do_failing_disk(self):
+        """A zone file lies there for a while."""
+        z = self.rng.randrange(ZONES)
+        file = self.server.zone_file(f"z{z}.test")
+        with self.failing.holding("zone", zone_text(1)) as path, \
+                contextlib.suppress(OSError):
+            link = file.with_suffix(".new")
+            link.symlink_to(path)
+            link.rename(file)
+            self.hup()
+            time.sleep(self.rng.random())
+        self.publish([z])
+        self.hup()
+
     def do_alter(self):
         """The table of zones: where all readers go, once, for they must not
         die of it for ever; later the count of zones, which only a look finds
@@ -234,7 +286,7 @@ class Chaos:
             self.do_crash, self.do_stop] * 3 + [
             self.do_broken_file, self.do_kill_all_workers, self.do_stop_main,
             self.do_stop_all_workers, self.do_full_disk, self.do_kill_main,
-            self.do_restart]
+            self.do_failing_disk, self.do_restart]
         return deeds + ([self.do_truncate]
                         if "database" in self.server.options
                         else [self.do_alter])
