@@ -26,7 +26,9 @@
  * Nothing here waits for a disk but journal_open and journal_close, and
  * journal_put of a caller who does not heed journal_is_full. All functions are
  * for one thread. Two threads of the journal's own do the writing; one collects
- * all that has ended meanwhile and makes it durable at once.
+ * all that has ended meanwhile and makes it durable at once. They take no
+ * signals. A child that is forked has neither them nor the lock, and leaves the
+ * journal alone.
  *
  * Disk use: texts in progress, and at most 3 times the live entries (with 200
  * octets for each) and 4 segments. Segments go in the order of their age; what
@@ -150,7 +152,8 @@ enum nsd_err journal_open_text(struct journal *journal, const uint8_t *apex,
  * that the journal does not know is fine. */
 
 /* An entry was published: if it is a whole zone, what came before it is not
- * needed any more. */
+ * needed any more. To be said again after a restart, of what is served then:
+ * until it is, everything before stays. */
 void journal_accept(struct journal *journal, const uint8_t *apex, uint64_t id);
 
 /* An entry does not apply: it is not live any more, and neither is what came

@@ -29,8 +29,9 @@ struct writeback {
 /*
  * Writes a version of a zone, durably. The caller sees to it that the version
  * stays (a slot of its own as a reader, and a pin), and to priorities. Folders
- * of the path that are not there are made (0750, as by NSD). Borrows the arguments. Takes as long
- * as the disk does; memory: that of a record, and 256 KiB.
+ * of the path that are not there are made (0750, as by NSD). Borrows the
+ * arguments. Takes as long as the disk does; memory: that of a record, and 256
+ * KiB.
  *
  * returns NSD_OK and *serial, that of the zone written; NSD_E_SYSTEM with
  *     errno: the old file is as it was, and nothing is beside it (if only the

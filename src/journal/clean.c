@@ -21,7 +21,7 @@ remove_file(struct journal *journal, uint64_t id)
 	if (job == NULL)
 		return; /* the next journal_open removes it */
 	job->head.entry.id = id;
-	commit_push(&journal->commit, job, false);
+	commit_push(&journal->commit, job);
 }
 
 void
@@ -37,7 +37,7 @@ clean_kill(struct journal *journal, const uint8_t *apex, uint64_t first,
 		name_lower(job->head.apex);
 		job->head.entry.id = first;
 		job->head.dead_last = last;
-		commit_push(&journal->commit, job, false);
+		commit_push(&journal->commit, job);
 	}
 	while ((entry = live_find_between(&journal->live, apex, first, last))
 		!= NULL) {
@@ -79,7 +79,7 @@ remove_oldest(struct journal *journal)
 		return;
 	job->head.entry.segment = segment->number;
 	journal->removing = true;
-	commit_push(&journal->commit, job, false);
+	commit_push(&journal->commit, job);
 }
 
 static void
@@ -110,7 +110,7 @@ copy(struct journal *journal, struct live_entry *entry)
 	job->head.entry.id = entry->entry.id;
 	job->from = entry->entry;
 	journal->copies++;
-	commit_push(&journal->commit, job, false);
+	commit_push(&journal->commit, job);
 	return true;
 }
 

@@ -22,12 +22,19 @@ signal_event(struct commit *commit)
 
 /* ---- what waits */
 
-static void
-wait_add(struct commit *commit, struct journal_job *job, bool wait)
+void
+commit_wait_room(struct commit *commit)
 {
 	pthread_mutex_lock(&commit->lock);
-	while (wait && commit->waiting > COMMIT_WAIT)
+	while (commit->waiting > COMMIT_WAIT)
 		pthread_cond_wait(&commit->room, &commit->lock);
+	pthread_mutex_unlock(&commit->lock);
+}
+
+static void
+wait_add(struct commit *commit, struct journal_job *job)
+{
+	pthread_mutex_lock(&commit->lock);
 	commit->waiting += job->weight;
 	pthread_mutex_unlock(&commit->lock);
 }
@@ -265,6 +272,8 @@ after_log(struct commit *commit, struct journal_job *job)
 		if (has_file && job->err != NSD_OK)
 			unlinkat(commit->dirfd, name, 0);
 		text_destroy(commit, job);
+		free(job->data);
+		job->data = NULL;
 	}
 	if ((!is_segment && job->kind != JOB_REMOVE_FILE)
 		|| job->err != NSD_OK)
@@ -375,9 +384,9 @@ commit_stop(struct commit *commit)
 }
 
 void
-commit_push(struct commit *commit, struct journal_job *job, bool wait)
+commit_push(struct commit *commit, struct journal_job *job)
 {
-	wait_add(commit, job, wait);
+	wait_add(commit, job);
 	jobs_push(job->text != NULL ? &commit->spooling : &commit->logging,
 		job);
 }

@@ -39,10 +39,11 @@ enum nsd_err commit_start(struct commit *commit, int dirfd) MUST_USE;
 /* Waits until all is done, and ends the threads. */
 void commit_stop(struct commit *commit);
 
-/* Gives a job to the thread that it is for. With `wait`, waits as long as too
- * much does. */
-void commit_push(struct commit *commit, struct journal_job *job, bool wait);
+/* Gives a job to the thread that it is for. */
+void commit_push(struct commit *commit, struct journal_job *job);
 bool commit_is_full(struct commit *commit) MUST_USE;
+/* Waits as long as too much waits. */
+void commit_wait_room(struct commit *commit);
 
 /* Takes what is done; clears the event if there is nothing. */
 void commit_take_done(struct commit *commit, struct cds_list_head *list);

@@ -55,7 +55,7 @@ spill(struct journal_transfer *transfer)
 	job->len = job->weight = transfer->used;
 	transfer->data = NULL;
 	transfer->used = transfer->room = 0;
-	commit_push(&journal->commit, job, true);
+	commit_push(&journal->commit, job);
 	return NSD_OK;
 }
 
@@ -77,6 +77,7 @@ journal_put(struct journal_transfer *transfer, const void *data, size_t len)
 
 	if (has_failed(transfer))
 		return NSD_E_SYSTEM;
+	commit_wait_room(&transfer->journal->commit);
 	while (len > 0) {
 		size_t n = FORMAT_BLOCK - transfer->used;
 		uint8_t *room;
@@ -147,11 +148,12 @@ journal_end(struct journal_transfer *transfer, const struct journal_end *end)
 	put_source(job, end->source);
 	job->text = transfer->text;
 	job->data = transfer->data;
-	job->len = job->weight = transfer->used;
+	job->len = transfer->used;
+	job->weight = transfer->room + sizeof(*job) + JOURNAL_SOURCE_MAX;
 	cds_list_del(&transfer->node);
 	free(transfer);
 	cds_list_add_tail(&job->pending, &journal->pending);
-	commit_push(&journal->commit, job, false);
+	commit_push(&journal->commit, job);
 	return id;
 }
 
@@ -166,7 +168,7 @@ journal_abandon(struct journal_transfer *transfer)
 	job->kind = JOB_ABANDON;
 	job->text = transfer->text;
 	if (job->text != NULL)
-		commit_push(&transfer->journal->commit, job, false);
+		commit_push(&transfer->journal->commit, job);
 	else
 		jobs_destroy(job);
 	cds_list_del(&transfer->node);
