@@ -131,6 +131,7 @@ enum nsd_err xfrd_loader_change_zone(struct xfrd *xfrd,
 /* The SOA of a zone, and its RDATA. */
 struct xfrd_soa {
 	struct xfr_soa numbers;
+	uint64_t records; /* of the whole zone */
 	uint32_t ttl_sec;
 	uint16_t len;
 	uint8_t rdata[XFR_SOA_RDATA_MAX];

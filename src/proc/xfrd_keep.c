@@ -26,6 +26,11 @@
  */
 #define AGAIN_MSEC 200
 #define AGAIN_MAX 50
+/* What the journal holds of a zone beyond this, with so much for each record,
+ * is more than the zone itself: it is transferred whole, and the differences
+ * go. */
+#define JOURNAL_OCTETS_MAX (64u << 20)
+#define JOURNAL_RECORD_OCTETS 512u
 
 static void keep_publish(struct xfrd_job *job);
 
@@ -149,6 +154,29 @@ keep_log(const struct xfrd_job *job)
 		(unsigned long)job->reader.result.to, when, source);
 }
 
+/* Keeps the journal of a zone from growing without an end. */
+static void
+keep_shorten(struct xfrd *xfrd, const struct xfrd_job *job)
+{
+	struct journal_entry entry;
+	struct xfrd_soa soa;
+	uint64_t octets;
+
+	if (job->ticket == XFR_NO_TICKET
+		|| !journal_find_newest(xfrd->journal, job->zone->wire, &entry,
+		    &octets)
+		|| entry.kind == JOURNAL_WHOLE
+		|| !xfrd_zones_get_soa(xfrd, job->zone, &soa)
+		|| octets < JOURNAL_OCTETS_MAX
+				+ soa.records * JOURNAL_RECORD_OCTETS)
+		return;
+	log_at(2, LOG_LEVEL_INFO, "xfrd: zone %s has %llu octets of differences"
+				  " in the journal: it is transferred whole",
+		job->zone->name, (unsigned long long)octets);
+	xfr_on_command(xfrd->zones.machine, job->action.zone, clock_now_msec(),
+		true);
+}
+
 static void
 keep_on_updated(void *ctx, const struct ipc_message *answer)
 {
@@ -171,6 +199,7 @@ keep_on_updated(void *ctx, const struct ipc_message *answer)
 	case NSD_OK:
 		journal_accept(journal, job->zone->wire, job->entry);
 		keep_log(job);
+		keep_shorten(job->xfrd, job);
 		xfrd_job_end(job, &reply, NULL);
 		return;
 	case NSD_E_AGAIN:
