@@ -170,7 +170,7 @@ check_begin(struct xfr_machine *m, uint32_t id, int64_t now)
 	z->check_at = XFR_NEVER;
 	z->tried = z->newer = 0;
 	z->best = INDEX_NONE;
-	z->was_newer = false;
+	z->was_newer = z->has_missed = false;
 	z->flags &= (uint16_t)~(ZONE_CHECKING | ZONE_FRESH
 		| ZONE_IXFR_FAILED);
 	primary = next_primary(config, z);
@@ -286,7 +286,10 @@ ask_next(struct xfr_machine *m, uint32_t id, int64_t now)
 	}
 	assert(z->tried == all_of(config));
 	if (z->newer == 0) {
-		end_check(m, id, now, (z->flags & ZONE_FRESH) != 0, false);
+		/* Where a transfer failed there may be a newer version, though
+		 * another primary has ours. */
+		end_check(m, id, now, (z->flags & ZONE_FRESH) != 0
+			&& !z->has_missed, false);
 		return;
 	}
 	/* RFC 1982: the newest first, then whoever has a newer one. */
@@ -313,6 +316,8 @@ primary_failed(struct xfr_machine *m, uint32_t id, int64_t now,
 
 	note_error(z, now, outcome, rcode);
 	z->newer &= ~bit_of(z->primary);
+	if (z->way > XFR_WAY_SOA_TCP && outcome != XFR_BEHIND)
+		z->has_missed = true;
 	if (outcome == XFR_LOCAL)
 		end_check(m, id, now, false, false);
 	else
@@ -337,7 +342,7 @@ on_equal(struct xfr_machine *m, uint32_t id, int64_t now,
 			&& is_wanted(z, z->promised)))
 		ask_next(m, id, now);
 	else
-		end_check(m, id, now, true, false);
+		end_check(m, id, now, !z->has_missed, false);
 }
 
 static void

@@ -83,6 +83,7 @@ struct xfr_zone {
 	uint8_t error;        /* enum xfr_outcome; XFR_OUTCOME_COUNT: none */
 	uint8_t error_primary;
 	bool was_newer;       /* in this check, by this primary's SOA */
+	bool has_missed;      /* in this check a transfer failed */
 };
 
 /* With its timer a zone takes less than this, so that a million with all that

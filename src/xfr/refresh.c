@@ -9,10 +9,12 @@
 #define MSEC INT64_C(1000)
 
 /* A zone without data: the first retry is after 10 to 20 seconds, later ones
- * after twice the time, up to a day. As NSD does. */
+ * after twice the time, up to 10240 to 20480 s. NSD goes on to a day. */
 #define EMPTY_RETRY_SEC 10u
-#define EMPTY_RETRY_MAX_SEC 86400u
-#define GROWTH_MAX 10u /* doublings of a retry */
+#define EMPTY_DOUBLINGS 10u
+
+/* A zone with data: its retry, up to eight times. */
+#define DOUBLINGS 3u
 
 static uint32_t
 bound(uint32_t sec, uint32_t min_sec, uint32_t max_sec)
@@ -69,23 +71,28 @@ refresh_pause_max(const struct xfr_config *config, const struct xfr_soa *soa)
 	return (refresh > retry ? refresh : retry) * MSEC;
 }
 
-/* A time that doubles with each round that failed, up to max_sec. */
+/* A time that has doubled so often, up to max_sec. */
 static uint32_t
-grow_retry(uint32_t sec, unsigned rounds, uint32_t max_sec)
+grow_retry(uint32_t sec, unsigned doublings, uint32_t max_sec)
 {
-	unsigned doublings = rounds - 1 < GROWTH_MAX ? rounds - 1 : GROWTH_MAX;
 	uint64_t grown = (uint64_t)sec << doublings;
 
 	return grown > max_sec ? max_sec : (uint32_t)grown;
+}
+
+/* How often after so many rounds that failed, at least 1. */
+static unsigned
+doublings_of(unsigned rounds, unsigned most)
+{
+	return rounds - 1 < most ? rounds - 1 : most;
 }
 
 static int64_t
 empty_retry_pause(struct xfr_machine *m, const struct xfr_config *config,
 	unsigned rounds)
 {
-	/* The growth ends at 10 * 2^10; NSD's at a day. */
-	uint32_t sec = grow_retry(EMPTY_RETRY_SEC, rounds,
-		EMPTY_RETRY_MAX_SEC);
+	uint32_t sec = grow_retry(EMPTY_RETRY_SEC,
+		doublings_of(rounds, EMPTY_DOUBLINGS), UINT32_MAX);
 	int64_t msec;
 
 	sec = bound(sec, config->retry_min_sec, config->retry_max_sec);
@@ -111,7 +118,7 @@ refresh_retry_pause(struct xfr_machine *m, const struct xfr_zone *z,
 		most = config->retry_max_sec;
 	if (most < least)
 		most = least;
-	sec = grow_retry(least, z->rounds, most);
+	sec = grow_retry(least, doublings_of(z->rounds, DOUBLINGS), most);
 	/* A growing pause leaves more than one chance before the end. */
 	left = (z->expire_at - now) / MSEC / 2;
 	if (z->expire_at > now && sec > left)

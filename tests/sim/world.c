@@ -301,13 +301,13 @@ world_deadline(const struct world *w, const struct zone_model *z,
 	if (from < z->came_at)
 		from = z->came_at;
 	*since = from;
-	/* The longest pause; that of a zone without data is up to 20480 s. One
-	 * more check if this one meets a loss, and one if it falls in the lag
-	 * of a host; half an hour for waiting and for those that are down. */
+	/* The longest pause; that of a zone without data is up to 20480 s. Then
+	 * two retries, should a transfer fail; half an hour for waiting and for
+	 * those that are down. */
 	pause = refresh_of(w, z) * SEC;
 	if (!z->has_data && pause < 20480 * SEC)
 		pause = 20480 * SEC;
-	return from + lag + 3 * pause + HOUR / 2;
+	return from + lag + pause + 2 * 8 * retry_of(w, z) * SEC + HOUR / 2;
 }
 
 int64_t

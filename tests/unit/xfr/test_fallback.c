@@ -179,9 +179,30 @@ all_primaries_are_asked_and_the_newest_wins(void **state)
 	reply(&w, XFR_TIMEOUT);
 	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
 	reply(&w, XFR_TIMEOUT);
-	/* The third has what we have: that refreshes. */
+	/* The third has what we have: that refreshes, but is not all. */
 	assert_none(&w);
-	assert_int_equal(status_of(&w).state, XFR_STATE_OK);
+	assert_int_equal(status_of(&w).state, XFR_STATE_REFRESHING);
+	assert_true(status_of(&w).expire_at == w.now + 86400 * SEC);
+	assert_true(status_of(&w).check_at <= w.now + 600 * SEC);
+	close_world(&w);
+}
+
+static void
+failed_transfer_is_tried_again_though_another_has_our_serial(void **state)
+{
+	struct world w;
+
+	open_world(&w, &usual, &soa7);
+	assert_none(&w);
+	wait_timer(&w);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 9);
+	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	reply(&w, XFR_TOO_LARGE);
+	assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 7);
+	assert_none(&w);
+	assert_true(status_of(&w).check_at <= w.now + 600 * SEC);
 	close_world(&w);
 }
 
@@ -263,6 +284,7 @@ main(void)
 		TEST(ixfr_over_udp_goes_on_over_tcp),
 		TEST(our_own_fault_ends_the_check),
 		TEST(all_primaries_are_asked_and_the_newest_wins),
+		TEST(failed_transfer_is_tried_again_though_another_has_our_serial),
 		TEST(serial_that_goes_back_refreshes_nothing),
 		TEST(silent_primaries_are_asked_last_and_only_over_udp),
 	};
