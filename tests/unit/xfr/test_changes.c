@@ -119,15 +119,21 @@ pieces_are_as_the_whole(void **state)
 	size_t len = sizeof(diffs) - 1;
 
 	for (size_t split = 4; split <= len; split++) {
+		uint8_t *first = malloc(split);
 		struct changes changes;
 		struct changes_rr rr;
 		size_t left;
 
-		assert_int_equal(changes_open(&changes, octets, split),
+		assert_non_null(first);
+		memcpy(first, octets, split);
+		assert_int_equal(changes_open(&changes, first, split),
 			NSD_OK);
 		while (changes_read(&changes, &rr) == NSD_OK)
 			;
 		left = changes_left(&changes);
+		/* Nothing looks at a piece that has been read. */
+		memset(first, 0xff, split);
+		free(first);
 		changes_feed(&changes, octets + split - left,
 			len - split + left);
 		while (changes_read(&changes, &rr) == NSD_OK)
@@ -166,6 +172,7 @@ written_records_are_read(void **state)
 static void
 broken_rules_are_refused(void **state)
 {
+#define X60 "012345678901234567890123456789012345678901234567890123456789"
 #define ROW(octets) {octets, sizeof(octets) - 1}
 	static const struct { const char *octets; size_t len; } rows[] = {
 		ROW(""), ROW("\3"), ROW("\0\001z\0"), ROW("\2\001z\0"),
@@ -189,6 +196,16 @@ broken_rules_are_refused(void **state)
 		ROW(DIFFS SOA("\0", "\7") SOA("\1", "\x8") SOA("\1", "\x9")),
 		ROW(DIFFS SOA("\0", "\7") SOA("\1", "\x8") SOA("\0", "\7")
 			SOA("\1", "\x9")),
+		ROW(DIFFS SOA("\0", "\7") SOA("\0", "\7") SOA("\1", "\x8")),
+		ROW(DIFFS SOA("\0", "\7") A("\1", "a") SOA("\1", "\x8")),
+		ROW(DIFFS SOA("\0", "\7") "\1\001a\001z\0\0\6\0\0\0\x3c"
+			"\0\x16\0\0\0\0\0\x9\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0\4"),
+		/* a label of 64 octets, a name of 256 */
+		ROW(WHOLE SOA("\1", "\7") "\1\100" X60 "0123\001z\0"
+			"\0\1\0\0\0\x3c\0\4\1\2\3\4"),
+		ROW(WHOLE SOA("\1", "\7") "\1\077" X60 "012\077" X60 "012\077"
+			X60 "012\074" X60 "\001z\0"
+			"\0\1\0\0\0\x3c\0\4\1\2\3\4"),
 		/* not in the zone; an SOA below the apex */
 		ROW(WHOLE SOA("\1", "\7") "\1\001a\0\0\1\0\0\0\x3c\0\4\1\2\3\4"),
 		ROW(WHOLE SOA("\1", "\7") "\1\001a\001z\0\0\6\0\0\0\x3c"
