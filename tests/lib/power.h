@@ -24,7 +24,7 @@ void power_end(void);
 size_t power_count(void);
 
 /* What becomes of the at-th operation from now (0: the next), and of those
- * after it, so many in all. A short write is one octet; what else than a write
+ * after it, so many in all. A short write is half of it; what else than a write
  * was to be short is done. */
 enum power_fault { POWER_NO_SPACE, POWER_IO_ERROR, POWER_SHORT };
 void power_fail(enum power_fault fault, size_t at, size_t count);
