@@ -326,7 +326,7 @@ def test_damaged_store_is_left_behind(nsd):
         f.write(bytes(1024))  # nothing is allocated, says the first span
     server.kill("loader")
     server.wait_log("error: the zone store is damaged")
-    server.wait_log("a new one is filled from zone files")
+    server.wait_log("a new one is to be filled from zone files")
     server.wait_log(rf"server 1 \(pid {hung}\) does not end, killing it")
     wait_for("new workers", lambda: all(
         server.roles().get(r, p) != p for r, p in workers.items()))

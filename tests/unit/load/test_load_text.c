@@ -84,8 +84,8 @@ make_octets(unsigned hosts)
 	len = (size_t)sprintf(text, "$TTL 60\n@ SOA ns x 1 2 3 4 5\n@ NS ns\n"
 		"ns A 192.0.2.1\n");
 	for (unsigned i = 0; i < hosts; i++) {
-		len += (size_t)sprintf(text + len, "h%u A 192.0.2.%u\n\tTXT x\n",
-			i, i % 250);
+		len += (size_t)sprintf(text + len,
+			"h%u A 192.0.2.%u\n\tTXT x\n", i, i % 250);
 		if (i % 500 == 0)
 			len += (size_t)sprintf(text + len,
 				"\tTYPE999 \\# 30000 %060000d\n", 0);
