@@ -1,12 +1,14 @@
 """Processes of one user cannot look into each other."""
 
+import base64
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
-from harness import zone_text
+from harness import is_sanitized, zone_text
 
 NOBODY = 65534
 
@@ -57,3 +59,43 @@ def test_same_user_cannot_open_what_another_process_has(make_server,
         other.kill()
     assert f"{other.pid}: read maps" in done.stdout
     assert server.answer("www.example", "A") == ["192.0.2.1"]
+
+
+def has_in_memory(pid, octets):
+    """Whether a process has them in memory that it can write, or could."""
+    with open(f"/proc/{pid}/maps") as f:
+        areas = [line.split() for line in f]
+    with open(f"/proc/{pid}/mem", "rb", 0) as mem:
+        for area in areas:
+            if not re.match("r.-p|rw|r--s", area[1]) or "[v" in area[-1]:
+                continue
+            first, end = (int(n, 16) for n in area[0].split("-"))
+            if end - first > 256 << 20:
+                continue  # of the store, or of addresses kept free
+            try:
+                mem.seek(first)
+                if octets in mem.read(end - first):
+                    return True
+            except OSError:
+                pass
+    return False
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="memory of others needs root")
+@pytest.mark.skipif(is_sanitized(), reason="sanitizers keep what was freed")
+def test_secrets_are_where_they_are_needed(nsd):
+    """Those of TSIG keys; nowhere as they stand in nsd.conf."""
+    secret = os.urandom(40)
+    text = base64.b64encode(secret).decode()
+    server = nsd(zones={"example": zone_text()}, extra=f"""\
+key:
+\tname: shared
+\talgorithm: hmac-sha256
+\tsecret: "{text}"
+""")
+    roles = server.roles()
+    assert {role for role, pid in roles.items()
+            if has_in_memory(pid, secret)} \
+        == {role for role in roles if role != "loader"}
+    assert [role for role, pid in roles.items()
+            if has_in_memory(pid, text.encode())] == []
