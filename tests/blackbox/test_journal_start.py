@@ -118,3 +118,19 @@ def test_loader_that_is_killed_finds_all_again(server):
     server.wait_log("the loader takes over")
     wait_for("an answer", lambda: server.serial("example") == 6)
     assert server.rcode("no.example", "A") == "NXDOMAIN"
+
+
+def test_database_and_what_follows(server):
+    """The zone is served at once, and then goes on; the file is not read."""
+    server.options["database"] = f'"{server.directory}/nsd.db"'
+    server.write_config()
+    keep_whole(server, 5)
+    server.start()
+    server.wait_serial("example", 5)
+    assert server.stop() == 0
+    keep_diffs(server, (5, 6, [], ["b 60 TXT x"]))
+    known = len(server.read_log())
+    server.start()
+    server.wait_log("zone example: from serial 5 to 6 by the journal", known)
+    server.wait_serial("example", 6)
+    assert server.answer("b.example", "TXT") == ['"x"']

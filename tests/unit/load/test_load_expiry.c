@@ -1,0 +1,113 @@
+/* test_load_expiry.c - when zones expire: what EXPIRY says, as a second of the
+ * clock that workers look at. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "ipc/message.h"
+#include "keep/table_edit.h"
+#include "lib/one_fixture.h"
+#include "load/load_expiry.h"
+#include "store/writer.h"
+
+static struct load_context context;
+static store_ref ref;
+static const struct zone_entry *entry;
+
+static enum nsd_err
+expire(const char *apex, size_t len, uint64_t left_msec)
+{
+	return load_expiry_set(&context, (const uint8_t *)apex, len,
+		left_msec);
+}
+
+static uint32_t
+now_sec(void)
+{
+	return (uint32_t)(clock_now_msec() / 1000);
+}
+
+static void
+load(void)
+{
+	context.writer = f.writer;
+	assert_int_equal(zone_fixture_load(&f, "example.",
+				 "@ 60 SOA ns x 1 2 3 4 5\n@ 60 NS ns\n", &ref),
+		NSD_OK);
+	table_set_expiry(f.writer, ref, 0);
+	entry = store_get(f.view, ref);
+}
+
+static void
+time_left_is_a_second_of_the_clock(void **state)
+{
+	static const struct {
+		uint64_t left_msec;
+		uint32_t least, most; /* seconds from now */
+	} rows[] = {
+		{1, 0, 2}, {1000, 1, 2}, {1001, 1, 3}, {3600000, 3600, 3601},
+	};
+
+	load();
+	assert_int_equal(entry->expires_sec, 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		uint32_t before = now_sec();
+
+		assert_int_equal(expire("\7EXample", 9, rows[i].left_msec),
+			NSD_OK);
+		assert_in_range(entry->expires_sec, before + rows[i].least,
+			now_sec() + rows[i].most);
+		assert_false(zone_entry_is_expired(entry, before));
+	}
+	assert_int_equal(expire("\7example", 9, 0), NSD_OK);
+	assert_true(zone_entry_is_expired(entry, now_sec()));
+	assert_int_equal(expire("\7example", 9, IPC_EXPIRY_NEVER), NSD_OK);
+	assert_int_equal(entry->expires_sec, 0);
+	/* As good as never. */
+	assert_int_equal(expire("\7example", 9, IPC_EXPIRY_NEVER - 1),
+		NSD_OK);
+	assert_int_equal(entry->expires_sec, UINT32_MAX);
+}
+
+static void
+transfer_ends_an_expiry_that_has_passed(void **state)
+{
+	load();
+	table_set_expiry(f.writer, ref, 1);
+	load_expiry_end(&context, ref);
+	assert_int_equal(entry->expires_sec, 0);
+	assert_int_equal(expire("\7example", 9, 100000), NSD_OK);
+	load_expiry_end(&context, ref);
+	assert_int_not_equal(entry->expires_sec, 0);
+}
+
+static void
+only_zones_expire(void **state)
+{
+	load();
+	assert_int_equal(expire("\5other", 7, 0), NSD_E_NOT_FOUND);
+	assert_int_equal(expire("\7example", 8, 0), NSD_E_WIRE);
+	assert_int_equal(expire("\7example\0", 10, 0), NSD_E_WIRE);
+	assert_int_equal(expire("\300\0", 2, 0), NSD_E_WIRE);
+	assert_int_equal(expire("", 0, 0), NSD_E_WIRE);
+	assert_int_equal(entry->expires_sec, 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(time_left_is_a_second_of_the_clock),
+		cmocka_unit_test(transfer_ends_an_expiry_that_has_passed),
+		cmocka_unit_test(only_zones_expire),
+	};
+
+	return cmocka_run_group_tests(tests, open_fixture, close_fixture);
+}
