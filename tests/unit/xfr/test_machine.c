@@ -115,8 +115,8 @@ bounds_of_refresh_and_retry_hold(void **state)
 	close_world(&w);
 }
 
-/* Retries after 600, 1200, 2400 and then 3600 seconds, the refresh; or else up to
- * eight times the retry. */
+/* Retries after 600, 1200, 2400 and then 3600 seconds, the refresh; or else up
+ * to eight times the retry. */
 static void
 check_pauses(uint32_t refresh_sec, const int64_t *pauses)
 {
