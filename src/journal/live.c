@@ -14,9 +14,11 @@ live_init(struct live *live)
 {
 	memset(live, 0, sizeof(*live));
 	CDS_INIT_LIST_HEAD(&live->segments);
-	live->bucket_count = BUCKETS_FIRST;
 	live->buckets = calloc(BUCKETS_FIRST, sizeof(*live->buckets));
-	return live->buckets != NULL ? NSD_OK : NSD_E_MEMORY;
+	if (live->buckets == NULL)
+		return NSD_E_MEMORY;
+	live->bucket_count = BUCKETS_FIRST;
+	return NSD_OK;
 }
 
 void

@@ -51,6 +51,7 @@ struct live {
 	uint64_t segment_count;
 };
 
+/* NSD_E_MEMORY: it is empty, and live_fini is fine. */
 enum nsd_err live_init(struct live *live) MUST_USE;
 void live_fini(struct live *live);
 

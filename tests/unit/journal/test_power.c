@@ -48,11 +48,11 @@ static struct journal *journal;
 /* ---- what is done */
 
 static void
-note_dead(unsigned zone, uint64_t first, uint64_t last)
+note_dead(unsigned zone, uint64_t first, uint64_t last, size_t now)
 {
 	for (uint64_t id = first; id <= last; id++)
 		if (known[id].zone == zone && known[id].dead == NEVER)
-			known[id].dead = power_count();
+			known[id].dead = now;
 }
 
 static void
@@ -110,7 +110,7 @@ commit(unsigned zone, uint32_t from, uint32_t to, uint64_t len)
 
 	hear();
 	if (from == 0 && id != 0 && !known[id].failed) {
-		note_dead(zone, 1, id - 1);
+		note_dead(zone, 1, id - 1, power_count());
 		journal_accept(journal, journal_fixture_apex(zone), id);
 	}
 }
@@ -118,21 +118,23 @@ commit(unsigned zone, uint32_t from, uint32_t to, uint64_t len)
 static void
 forget(unsigned zone, uint32_t serial, uint64_t id)
 {
+	size_t now = power_count();
+
 	if (journal_forget(journal, journal_fixture_apex(zone), serial))
-		note_dead(zone, 1, id);
+		note_dead(zone, 1, id, now);
 }
 
 static void
 refuse(unsigned zone, uint64_t id)
 {
-	note_dead(zone, id, last_id);
+	note_dead(zone, id, last_id, power_count());
 	journal_refuse(journal, journal_fixture_apex(zone), id);
 }
 
 static void
 drop(unsigned zone)
 {
-	note_dead(zone, 1, last_id);
+	note_dead(zone, 1, last_id, power_count());
 	journal_drop(journal, journal_fixture_apex(zone));
 }
 
