@@ -80,6 +80,11 @@ enum nsd_err load_update_read(const struct load_text *text, uint8_t kind,
 bool load_update_was_done(const struct load_context *context,
 	const uint8_t *data, uint64_t len) MUST_USE;
 
+/* The same of a whole zone, by its SOA: true if what is served is newer. Then
+ * the loader that had it before has published it, and later changes. */
+bool load_update_is_past(const struct load_context *context,
+	const struct load_text *text) MUST_USE;
+
 /* Fills what UPDATED says of the zone afterwards. apex: in lower case. */
 void load_update_fill(const struct load_context *context,
 	const uint8_t *apex, struct ipc_updated *result);

@@ -283,6 +283,47 @@ load_update_was_done(const struct load_context *context, const uint8_t *data,
 		&& (entry->flags & ZONE_ENTRY_ADDED) != 0;
 }
 
+/* The serial of a whole zone: that of its first record. False: it has none. */
+static bool
+update_peek_serial(const struct load_text *text, uint8_t *apex,
+	uint32_t *serial)
+{
+	static const size_t most = CHANGES_HEAD_MAX + CHANGES_RECORD_MAX;
+	size_t len = text->len < most ? (size_t)text->len : most;
+	uint8_t *data = malloc(len + 1);
+	struct changes changes;
+	struct changes_rr rr;
+	bool found;
+
+	if (data == NULL)
+		return false;
+	found = load_text_copy(text, data, len) == NSD_OK
+		&& changes_open(&changes, data, len) == NSD_OK
+		&& changes_read(&changes, &rr) == NSD_OK
+		&& rr.part == CHANGES_NEW_SOA;
+	if (found) {
+		memcpy(apex, changes.apex, changes.apex_len);
+		*serial = rr.serial;
+	}
+	free(data);
+	return found;
+}
+
+bool
+load_update_is_past(const struct load_context *context,
+	const struct load_text *text)
+{
+	struct ipc_updated served;
+	uint8_t apex[NAME_MAX_LEN];
+	uint32_t serial;
+
+	if (!update_peek_serial(text, apex, &serial))
+		return false;
+	load_update_fill(context, apex, &served);
+	/* RFC 1982 section 3.2 */
+	return served.loaded != 0 && (int32_t)(served.serial - serial) > 0;
+}
+
 static enum nsd_err
 update_run(struct update_file *f, const uint8_t *data, size_t len)
 {

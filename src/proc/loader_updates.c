@@ -108,6 +108,16 @@ loader_open_update(const struct load_text *text, struct load_change *change,
 	return change->text.fd != -1 ? NSD_OK : NSD_E_SYSTEM;
 }
 
+/* Of a change that comes again. */
+static bool
+loader_update_was_done(struct loader *loader, const struct load_change *change)
+{
+	return change->data == NULL
+		? load_update_is_past(&loader->context, &change->text)
+		: load_update_was_done(&loader->context, change->data,
+			  change->len);
+}
+
 void
 loader_on_update(struct role *role, const struct ipc_message *m)
 {
@@ -132,9 +142,8 @@ loader_on_update(struct role *role, const struct ipc_message *m)
 		result.err = loader_open_update(&text, &change, apex);
 	}
 	if (result.err == NSD_OK
-		&& (update.request.again == 0 || change.data == NULL
-			|| !load_update_was_done(&loader->context, change.data,
-				change.len))
+		&& (update.request.again == 0
+			|| !loader_update_was_done(loader, &change))
 		&& loader_take_update(loader, &change, apex, &result))
 		return;
 	loader_answer_update(loader, &change, apex, &result);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,6 +34,7 @@
 #include "load/load_update.h"
 #include "load/load_zone.h"
 #include "store/writer.h"
+#include "xfr/changes.h"
 #include "zone/nsec3.h"
 #include "zone/walk.h"
 
@@ -400,6 +402,50 @@ file_that_has_changed_comes_before_that(void **state)
 	assert_true(is_costly(served()));
 }
 
+/* ---- what comes again ---------------------------------------------------- */
+
+/* A whole zone of one record. */
+static bool
+is_past(uint32_t serial)
+{
+	uint8_t octets[64] = {XFR_WHOLE}, rdata[22] = {0};
+	const struct changes_rr soa = {
+		.action = XFR_ADD,
+		.type = TYPE_SOA,
+		.rdlen = sizeof(rdata),
+		.owner = f.zone->conf->wire,
+		.owner_len = (uint8_t)name_len(f.zone->conf->wire),
+		.rdata = rdata,
+	};
+	struct load_text text = {.fd = memfd_create("text", MFD_CLOEXEC)};
+	bool past;
+
+	octets_put_u32(rdata + 2, serial);
+	text.len = changes_write_head(octets, XFR_WHOLE, soa.owner,
+		soa.owner_len);
+	text.len += changes_write(octets + text.len, &soa);
+	assert_int_equal(pwrite(text.fd, octets, text.len, 0), text.len);
+	past = load_update_is_past(&f.context, &text);
+	text.len -= 1;
+	assert_false(load_update_is_past(&f.context, &text));
+	close(text.fd);
+	return past;
+}
+
+static void
+whole_zone_that_comes_again_takes_nothing_back(void **state)
+{
+	assert_false(is_past(0));
+	write_file(0);
+	load();
+	assert_int_equal(served()->serial, 1);
+	assert_true(is_past(0));
+	assert_true(is_past(UINT32_MAX));
+	assert_false(is_past(1));
+	assert_false(is_past(2));
+	assert_false(is_past(1u << 31));
+}
+
 int
 main(void)
 {
@@ -421,6 +467,7 @@ main(void)
 		TEST_OF(file_that_is_gone_or_broken_does_not_keep_it_from_that,
 			"broken", &yes),
 		TEST(file_that_has_changed_comes_before_that),
+		TEST(whole_zone_that_comes_again_takes_nothing_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
