@@ -113,6 +113,8 @@ xfrd_init_asks(struct xfrd *xfrd)
 	xfrd->asks.tcp_mss = (int)o->outgoing_tcp_mss;
 	xfrd_asks_init(&xfrd->asks);
 	CDS_INIT_LIST_HEAD(&xfrd->jobs);
+	CDS_INIT_LIST_HEAD(&xfrd->ended);
+	CDS_INIT_LIST_HEAD(&xfrd->waiting);
 }
 
 static enum nsd_err

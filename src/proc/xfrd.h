@@ -78,6 +78,9 @@ struct xfrd {
 	struct xfrd_zones zones;
 	struct xfrd_state state;
 	struct cds_list_head jobs;
+	/* Of these, in the order in which they ended: */
+	struct cds_list_head ended;   /* not durable yet */
+	struct cds_list_head waiting; /* durable; the loader takes no more */
 	struct journal *journal;  /* NULL: it cannot be used */
 	struct event *journal_event;
 	struct event *again_event; /* what waits for the loader is tried */
@@ -132,6 +135,7 @@ enum nsd_err xfrd_loader_change_zone(struct xfrd *xfrd,
 struct xfrd_soa {
 	struct xfr_soa numbers;
 	uint64_t records; /* of the whole zone */
+	uint32_t expires_sec; /* as of struct zone_entry */
 	uint32_t ttl_sec;
 	uint16_t len;
 	uint8_t rdata[XFR_SOA_RDATA_MAX];
@@ -180,7 +184,8 @@ struct xfrd_job {
 	struct xfr_reader reader;
 	struct journal_transfer *text;
 	uint64_t entry;            /* in the journal; 0: not yet */
-	bool is_durable;
+	struct cds_list_head keep_node; /* of xfrd.ended or xfrd.waiting, or of
+				    * none */
 	struct load_text at;       /* being published; fd -1: not yet */
 	uint8_t deferred;          /* how often the loader could not */
 };
@@ -237,10 +242,11 @@ void xfrd_notify_take(struct xfrd *xfrd, const struct ipc_notify *notify,
 
 /* Reads xfrdfile, and has it written from time to time. */
 void xfrd_state_init(struct xfrd *xfrd);
-/* What a zone begins with. served: the SOA of the data that there is, or
- * NULL. */
+/* What a zone begins with. served: the SOA of the data that there is, or NULL.
+ * If its expiry is known to those who answer, that counts: an xfrd that dies
+ * does not put it off. */
 void xfrd_state_get_start(struct xfrd *xfrd, uint32_t place,
-	const struct xfr_soa *served, struct xfr_start *start);
+	const struct xfrd_soa *served, struct xfr_start *start);
 /* All zones have begun. */
 void xfrd_state_forget(struct xfrd *xfrd);
 /* Writes it now, at the end. */

@@ -159,6 +159,7 @@ static void
 conn_on_message(void *ctx, const uint8_t *message, size_t len)
 {
 	struct conn *conn = ctx;
+	enum xfrd_ask_next next;
 	struct xfrd_ask *ask;
 	uint16_t slot;
 
@@ -170,12 +171,13 @@ conn_on_message(void *ctx, const uint8_t *message, size_t len)
 	if (ask == NULL)
 		return;
 	ask->may_repeat = false;
-	if (ask->calls->on_message(ask->ctx, message, len)) {
+	next = ask->calls->on_message(ask->ctx, message, len);
+	if (next == XFRD_ASK_MORE) {
 		event_add(ask->event, &(struct timeval){
 			.tv_sec = (time_t)conn->asks->timeout_sec});
 		return;
 	}
-	conn_leave(ask, false);
+	conn_leave(ask, next == XFRD_ASK_LEFT);
 	ask_free(ask);
 }
 
@@ -298,7 +300,8 @@ ask_on_datagram(void *ctx, const uint8_t *message, size_t len)
 	struct xfrd_ask *ask = ctx;
 
 	if (len >= 2 && octets_get_u16(message) == ask->id
-		&& !ask->calls->on_message(ask->ctx, message, len))
+		&& ask->calls->on_message(ask->ctx, message, len)
+			!= XFRD_ASK_MORE)
 		ask_free(ask);
 }
 

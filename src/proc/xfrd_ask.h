@@ -36,10 +36,17 @@ struct xfrd_ask_server {
 	bool tcp;
 };
 
+enum xfrd_ask_next {
+	XFRD_ASK_MORE,  /* messages are to come */
+	XFRD_ASK_ENDED, /* that was the last one */
+	XFRD_ASK_LEFT,  /* more may come; they are not wanted */
+};
+
 struct xfrd_ask_calls {
 	/* A message with the question's ID has come; nothing else of it is
-	 * checked. False: no more are wanted. */
-	bool (*on_message)(void *ctx, const uint8_t *message, size_t len);
+	 * checked. */
+	enum xfrd_ask_next (*on_message)(void *ctx, const uint8_t *message,
+		size_t len);
 	/* No more come. error: as of on_end in net/client.h. */
 	void (*on_fail)(void *ctx, int error);
 };
@@ -49,8 +56,8 @@ void xfrd_asks_fini(struct xfrd_asks *asks);
 
 /*
  * Prepares a question: chooses its ID, and finds a connection or opens one.
- * Keeps calls and ctx. It is over, and freed, when on_message returned false,
- * after on_fail, or with xfrd_ask_close.
+ * Keeps calls and ctx. It is over, and freed, when on_message has returned
+ * another value than XFRD_ASK_MORE, after on_fail, or with xfrd_ask_close.
  * returns NSD_OK with *ask; NSD_E_AGAIN: all connections are in use;
  * NSD_E_MEMORY; NSD_E_SYSTEM with errno: there is no way to that server.
  */

@@ -105,6 +105,7 @@ void
 xfrd_job_free(struct xfrd_job *job)
 {
 	cds_list_del(&job->node);
+	cds_list_del(&job->keep_node);
 	xfrd_ask_close(job->ask);
 	if (job->event != NULL)
 		event_free(job->event);

@@ -80,7 +80,7 @@ jobs_reply_fault(enum xfr_fault fault, uint16_t rcode,
 
 /* ---- SOA and NOTIFY ------------------------------------------------------ */
 
-static bool
+static enum xfrd_ask_next
 jobs_on_answer(void *ctx, const uint8_t *message, size_t len)
 {
 	struct xfrd_job *job = ctx;
@@ -90,12 +90,12 @@ jobs_on_answer(void *ctx, const uint8_t *message, size_t len)
 		(uint64_t)time(NULL), &answer);
 
 	if (xfr_fault_is_stray(fault))
-		return true;
+		return XFRD_ASK_MORE;
 	job->ask = NULL; /* it is over */
 	if (fault != XFR_FAULT_NONE) {
 		jobs_reply_fault(fault, answer.rcode, &reply);
 		xfrd_job_end(job, &reply, xfr_fault_text(fault));
-		return false;
+		return XFRD_ASK_ENDED;
 	}
 	if (job->action.act == XFR_NOTIFY)
 		reply.outcome = XFR_ACKNOWLEDGED;
@@ -104,7 +104,7 @@ jobs_on_answer(void *ctx, const uint8_t *message, size_t len)
 	reply.has_expire = answer.has_expire;
 	reply.expire_sec = answer.expire_sec;
 	xfrd_job_end(job, &reply, NULL);
-	return false;
+	return XFRD_ASK_ENDED;
 }
 
 static const struct xfrd_ask_calls jobs_answers = {
@@ -153,50 +153,44 @@ jobs_want(struct xfrd_job *job)
 	return job->is_wanted;
 }
 
-static bool
+static enum xfrd_ask_next
 jobs_on_transfer(void *ctx, const uint8_t *message, size_t len)
 {
 	struct xfrd_job *job = ctx;
 	struct xfr_read_result *result = &job->reader.result;
 	struct xfr_reply reply = {.outcome = XFR_USE_TCP};
+	struct xfrd_ask *ask = job->ask;
 	enum xfr_verdict verdict = xfr_reader_take(&job->reader, message, len,
 		(uint64_t)time(NULL), &job->xfrd->room);
 
-	if (verdict == XFR_READ_MORE && job->is_wanted)
-		return true;
 	if (verdict == XFR_READ_FAILED && job->reader.setup.udp
 		&& xfr_fault_is_stray(result->fault))
-		return true;
-	if (verdict == XFR_READ_MORE) {
-		struct xfrd_ask *ask = job->ask;
-
-		job->ask = NULL; /* in case this is the end */
-		if (!jobs_want(job))
-			return false;
-		job->ask = ask;
-		return true;
-	}
-	job->ask = NULL; /* it is over */
+		return XFRD_ASK_MORE;
+	job->ask = NULL; /* in case this is the end: it is freed then */
 	switch (verdict) {
+	case XFR_READ_MORE:
+		if (!jobs_want(job))
+			return XFRD_ASK_LEFT;
+		job->ask = ask;
+		return XFRD_ASK_MORE;
 	case XFR_READ_DONE:
 		if (jobs_want(job))
 			xfrd_keep_begin(job);
-		break;
+		return XFRD_ASK_ENDED;
 	case XFR_READ_UNCHANGED:
 		jobs_end_unchanged(job, &result->soa);
-		break;
+		return XFRD_ASK_LEFT;
 	case XFR_READ_USE_TCP:
 		xfrd_job_end(job, &reply, NULL);
-		break;
+		return XFRD_ASK_ENDED;
 	default:
 		jobs_reply_fault(result->fault, result->rcode, &reply);
 		xfrd_job_end(job, &reply,
 			result->fault == XFR_FAULT_SINK
 				? err_text(result->sink_err)
 				: xfr_fault_text(result->fault));
-		break;
+		return XFRD_ASK_LEFT;
 	}
-	return false;
 }
 
 static const struct xfrd_ask_calls jobs_transfers = {
@@ -327,9 +321,10 @@ xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 		? &options->notify.items[action->target]
 		: &options->request_xfr.items[action->primary];
 	cds_list_add(&job->node, &xfrd->jobs);
+	CDS_INIT_LIST_HEAD(&job->keep_node);
 	jobs_log_begin(job);
 	job->event = event_new(xfrd->role.base, -1, 0, jobs_on_time, job);
-	if (action->act != XFR_TRANSFER) {
+	if (action->wait_msec > 0) {
 		wait.tv_sec = action->wait_msec / 1000;
 		wait.tv_usec = action->wait_msec % 1000 * 1000;
 	}
@@ -339,7 +334,7 @@ xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 		jobs_fail(job, XFR_UNREACHABLE, strerror(errno));
 	else if (err == NSD_E_DENIED && job->key.mac == NULL
 		&& job->server->key_name != NULL)
-		jobs_fail(job, XFR_LOCAL, "there is no such key");
+		jobs_fail(job, XFR_BAD_TSIG, "there is no such key");
 	else if (err == NSD_E_DENIED)
 		jobs_fail(job, XFR_LOCAL, "the journal cannot be used");
 	else if (err != NSD_OK)

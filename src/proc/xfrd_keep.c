@@ -32,7 +32,7 @@
 #define JOURNAL_OCTETS_MAX (64u << 20)
 #define JOURNAL_RECORD_OCTETS 512u
 
-static void keep_publish(struct xfrd_job *job);
+static bool keep_publish(struct xfrd_job *job);
 
 /* ---- in the journal ------------------------------------------------------ */
 
@@ -68,6 +68,7 @@ xfrd_keep_begin(struct xfrd_job *job)
 	job->entry = journal_end(job->text, &end);
 	job->text = NULL;
 	job->at.len = result->octets;
+	cds_list_add_tail(&job->keep_node, &job->xfrd->ended);
 	xfr_on_received(job->xfrd->zones.machine, job->ticket);
 	xfrd_zones_go_on(job->xfrd);
 }
@@ -78,15 +79,32 @@ keep_fail(struct xfrd_job *job, const char *why)
 	xfrd_job_end(job, &(struct xfr_reply){.outcome = XFR_LOCAL}, why);
 }
 
+/* Entries become durable in the order in which they ended, so it is one of the
+ * first. NULL: nobody waits for it any more. */
 static struct xfrd_job *
 keep_find(const struct xfrd *xfrd, uint64_t entry)
 {
 	struct xfrd_job *job;
 
-	cds_list_for_each_entry(job, &xfrd->jobs, node)
+	cds_list_for_each_entry(job, &xfrd->ended, keep_node)
 		if (job->entry == entry)
 			return job;
 	return NULL;
+}
+
+/* It waits for the loader. */
+static void
+keep_wait(struct xfrd_job *job, bool first)
+{
+	static const struct timeval wait = {.tv_usec = AGAIN_MSEC * 1000};
+	struct xfrd *xfrd = job->xfrd;
+
+	if (first)
+		cds_list_add(&job->keep_node, &xfrd->waiting);
+	else
+		cds_list_add_tail(&job->keep_node, &xfrd->waiting);
+	if (!event_pending(xfrd->again_event, EV_TIMEOUT, NULL))
+		event_add(xfrd->again_event, &wait);
 }
 
 /* Entries are durable, or could not be written. */
@@ -104,9 +122,11 @@ keep_on_journal(evutil_socket_t fd, short what, void *arg)
 		job = keep_find(xfrd, done.id);
 		if (job == NULL)
 			continue;
+		cds_list_del_init(&job->keep_node);
 		if (done.err == NSD_OK) {
-			job->is_durable = true;
-			keep_publish(job);
+			if (!cds_list_empty(&xfrd->waiting)
+				|| !keep_publish(job))
+				keep_wait(job, false);
 		} else {
 			keep_fail(job, done.err == NSD_E_SYSTEM
 				? strerror(done.error)
@@ -117,25 +137,27 @@ keep_on_journal(evutil_socket_t fd, short what, void *arg)
 
 /* ---- published ----------------------------------------------------------- */
 
-/* Has it tried again, with all others that wait. */
+/* Gives the loader what waits for it, as much as it takes. */
 static void
-keep_wait(struct xfrd_job *job)
+keep_go_on(struct xfrd *xfrd)
 {
-	static const struct timeval wait = {.tv_usec = AGAIN_MSEC * 1000};
+	struct xfrd_job *job;
 
-	if (!event_pending(job->xfrd->again_event, EV_TIMEOUT, NULL))
-		event_add(job->xfrd->again_event, &wait);
+	while ((job = list_first_or_null(&xfrd->waiting, struct xfrd_job,
+			keep_node))
+		!= NULL) {
+		cds_list_del_init(&job->keep_node);
+		if (!keep_publish(job)) {
+			keep_wait(job, true);
+			return;
+		}
+	}
 }
 
 static void
 keep_on_again(evutil_socket_t fd, short what, void *arg)
 {
-	struct xfrd *xfrd = arg;
-	struct xfrd_job *job, *next;
-
-	cds_list_for_each_entry_safe(job, next, &xfrd->jobs, node)
-		if (job->is_durable && job->at.fd == -1)
-			keep_publish(job);
+	keep_go_on(arg);
 }
 
 static void
@@ -177,10 +199,10 @@ keep_shorten(struct xfrd *xfrd, const struct xfrd_job *job)
 		true);
 }
 
-static void
-keep_on_updated(void *ctx, const struct ipc_message *answer)
+/* False: the job waits, for a while. */
+static bool
+keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 {
-	struct xfrd_job *job = ctx;
 	struct journal *journal = job->xfrd->journal;
 	struct ipc_updated updated = {.err = NSD_E_BUG};
 	struct xfr_reply reply = {
@@ -201,11 +223,11 @@ keep_on_updated(void *ctx, const struct ipc_message *answer)
 		keep_log(job);
 		keep_shorten(job->xfrd, job);
 		xfrd_job_end(job, &reply, NULL);
-		return;
+		return true;
 	case NSD_E_AGAIN:
 		if (job->deferred++ < AGAIN_MAX) {
-			keep_wait(job);
-			return;
+			keep_wait(job, false);
+			return false;
 		}
 		break;
 	case NSD_E_INEXACT:
@@ -224,10 +246,22 @@ keep_on_updated(void *ctx, const struct ipc_message *answer)
 	xfrd_job_end(job, &reply, answer != NULL
 		? err_text((enum nsd_err)updated.err)
 		: "loaders have died of it");
+	return true;
 }
 
-/* Gives a text to the loader, or has it wait. */
 static void
+keep_on_updated(void *ctx, const struct ipc_message *answer)
+{
+	struct xfrd_job *job = ctx;
+	struct xfrd *xfrd = job->xfrd;
+
+	/* There is room for another one. */
+	if (keep_take_answer(job, answer))
+		keep_go_on(xfrd);
+}
+
+/* Gives a text to the loader. False: it is to be tried again. */
+static bool
 keep_publish(struct xfrd_job *job)
 {
 	struct xfrd *xfrd = job->xfrd;
@@ -237,16 +271,15 @@ keep_publish(struct xfrd_job *job)
 	if (err == NSD_OK)
 		err = xfrd_loader_update(xfrd, &job->at, keep_on_updated, job);
 	if (err == NSD_OK)
-		return;
+		return true;
 	if (job->at.fd != -1)
 		close(job->at.fd);
 	job->at.fd = -1;
-	if (err == NSD_E_AGAIN || err == NSD_E_MEMORY) {
-		keep_wait(job);
-		return;
-	}
+	if (err == NSD_E_AGAIN || err == NSD_E_MEMORY)
+		return false;
 	journal_refuse(xfrd->journal, job->zone->wire, job->entry);
 	keep_fail(job, err_text(err));
+	return true;
 }
 
 /* ---- what an xfrd before us has left ------------------------------------- */

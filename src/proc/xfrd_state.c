@@ -110,7 +110,7 @@ state_read(struct xfrd *xfrd, bool keep)
 
 void
 xfrd_state_get_start(struct xfrd *xfrd, uint32_t place,
-	const struct xfr_soa *served, struct xfr_start *start)
+	const struct xfrd_soa *served, struct xfr_start *start)
 {
 	const struct xfrd_state_zone *kept = xfrd->state.kept != NULL
 		? xfrd->state.kept[place]
@@ -140,7 +140,10 @@ xfrd_state_get_start(struct xfrd *xfrd, uint32_t place,
 		}
 	}
 	xfr_state_to_start(kept != NULL ? &zone : NULL,
-		xfrd->state.filetime_sec, &clocks, served, start);
+		xfrd->state.filetime_sec, &clocks,
+		served != NULL ? &served->numbers : NULL, start);
+	if (served != NULL && served->expires_sec != 0)
+		start->expire_at = (int64_t)served->expires_sec * 1000;
 }
 
 void

@@ -43,7 +43,7 @@ turn_look_at(struct xfrd *xfrd, uint32_t place)
 		struct xfr_start start;
 
 		xfrd_keep_resume(xfrd, zone, loaded ? &soa : NULL);
-		xfrd_state_get_start(xfrd, place, loaded ? &soa.numbers : NULL,
+		xfrd_state_get_start(xfrd, place, loaded ? &soa : NULL,
 			&start);
 		return xfrd_zones_add(xfrd, place, &start) == NSD_OK;
 	}

@@ -57,8 +57,11 @@ xfrd_zones_get_soa(struct xfrd *xfrd, const struct conf_zone *zone,
 		entry = store_get(view, ref);
 		served = store_load_ref(&entry->zone);
 	}
-	if (served != STORE_NONE)
+	if (served != STORE_NONE) {
 		zones_copy_soa(view, store_get(view, served), zone->wire, soa);
+		soa->expires_sec = __atomic_load_n(&entry->expires_sec,
+			__ATOMIC_RELAXED);
+	}
 	store_reader_offline(xfrd->reader);
 	return served != STORE_NONE;
 }

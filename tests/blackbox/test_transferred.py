@@ -217,6 +217,17 @@ def test_expiry_outlives_a_loader(server):
     os.kill(xfrd, signal.SIGCONT)
 
 
+def test_expiry_is_not_put_off_by_the_death_of_xfrd(server):
+    assert server.update(whole("example", 1))[0] == "ok"
+    expire(server, "example", 3000)
+    begun = time.monotonic()
+    old = server.role("xfrd")
+    server.kill("xfrd")
+    server.wait_replaced("xfrd", old)
+    wait_for("the end", lambda: server.rcode("example", "SOA") == "SERVFAIL")
+    assert time.monotonic() - begun < 30
+
+
 # ---- beside files
 
 
