@@ -62,6 +62,10 @@ struct journal_options {
 
 #define JOURNAL_SEGMENT_SIZE (16u << 20)
 
+/* Makes the folder of a journal, durably, if it is not there. journal_open does
+ * so, too. NSD_E_SYSTEM with errno. */
+enum nsd_err journal_make_folder(const char *path) MUST_USE;
+
 /*
  * Opens a journal, or makes one. What a writer that died has left is put in
  * order: texts in progress are removed, a torn end is cut off. Damage goes to

@@ -6,8 +6,8 @@
  *   +0 kind 1, apex (wire name), then for each record
  *      action 1, owner (wire name), TYPE 2, TTL 4, RDLENGTH 2, RDATA
  *
- * Names are whole and uncompressed. Nobody in the server sends one yet:
- * transfers will. Tests have xfrd send them.
+ * Names are whole and uncompressed. xfrd sends what transfers bring; kinds 0 to
+ * 2 are sent by tests alone.
  *
  * LOAD_UPDATE_WHOLE is a zone as AXFR brings it: all records are added, the SOA
  * of the apex among them once. Threads read it from the file in the ways of a

@@ -62,6 +62,10 @@ enum nsd_err net_client_open(struct event_base *base,
 enum nsd_err net_client_send(struct net_client *client,
 	const uint8_t *message, size_t len) MUST_USE;
 
+/* Over TCP: nothing is read for now, and silence is not counted; or it is,
+ * again. */
+void net_client_pause(struct net_client *client, bool pause);
+
 /* Ends it; on_end is not called any more. NULL is fine. */
 void net_client_close(struct net_client *client);
 

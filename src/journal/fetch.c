@@ -83,6 +83,7 @@ fetch_head(int dirfd, const struct journal_entry *entry, uint8_t *buffer,
 		return NSD_OK;
 	error = errno;
 	close(*fd);
+	*fd = -1;
 	errno = error;
 	return err;
 }

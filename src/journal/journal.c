@@ -18,9 +18,8 @@
 
 /* ---- opening */
 
-/* A folder that was made is durable with its name. */
-static enum nsd_err
-make_folder(const char *path)
+enum nsd_err
+journal_make_folder(const char *path)
 {
 	int fd, error;
 
@@ -45,7 +44,7 @@ static enum nsd_err
 open_folder(struct journal *journal, const char *path)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	enum nsd_err err = make_folder(path);
+	enum nsd_err err = journal_make_folder(path);
 
 	if (err != NSD_OK)
 		return err;

@@ -272,6 +272,17 @@ net_client_send(struct net_client *client, const uint8_t *message, size_t len)
 }
 
 void
+net_client_pause(struct net_client *client, bool pause)
+{
+	if (client->stream == NULL || client->ended)
+		return;
+	if (pause)
+		bufferevent_disable(client->stream, EV_READ);
+	else
+		bufferevent_enable(client->stream, EV_READ);
+}
+
+void
 net_client_close(struct net_client *client)
 {
 	if (client == NULL)

@@ -89,15 +89,26 @@ sandbox_probe(struct sandbox *sandbox, bool wanted)
 }
 
 enum nsd_err
+sandbox_enter_folders(const struct sandbox *sandbox, enum ipc_role role,
+	const char *const *folders)
+{
+	return sandbox->landlock > 0
+		? sandbox_landlock_enter(sandbox->landlock, role, folders)
+		: NSD_OK;
+}
+
+enum nsd_err
+sandbox_enter_calls(const struct sandbox *sandbox, enum ipc_role role)
+{
+	return sandbox->calls ? sandbox_seccomp_enter(role) : NSD_OK;
+}
+
+enum nsd_err
 sandbox_enter(const struct sandbox *sandbox, enum ipc_role role,
 	const char *const *folders)
 {
-	enum nsd_err err = NSD_OK;
-
 	/* The filter does not know the calls of landlock: it comes last. */
-	if (sandbox->landlock > 0)
-		err = sandbox_landlock_enter(sandbox->landlock, role, folders);
-	if (err == NSD_OK && sandbox->calls)
-		err = sandbox_seccomp_enter(role);
-	return err;
+	enum nsd_err err = sandbox_enter_folders(sandbox, role, folders);
+
+	return err == NSD_OK ? sandbox_enter_calls(sandbox, role) : err;
 }

@@ -35,4 +35,14 @@ void sandbox_probe(struct sandbox *sandbox, bool wanted);
 enum nsd_err sandbox_enter(const struct sandbox *sandbox, enum ipc_role role,
 	const char *const *folders) MUST_USE;
 
+/*
+ * The same in two steps, in this order, for a role that has something to do
+ * between them. Threads that it starts then are confined in both ways; one from
+ * before the first step keeps the paths that it had.
+ */
+enum nsd_err sandbox_enter_folders(const struct sandbox *sandbox,
+	enum ipc_role role, const char *const *folders) MUST_USE;
+enum nsd_err sandbox_enter_calls(const struct sandbox *sandbox,
+	enum ipc_role role) MUST_USE;
+
 #endif

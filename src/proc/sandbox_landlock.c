@@ -133,7 +133,7 @@ sandbox_landlock_enter(unsigned version, enum ipc_role role,
 	if (role == ROLE_LOADER)
 		handled.fs &= ~(uint64_t)(FS_READ_FILE | FS_READ_DIR
 			| FS_IOCTL_DEV);
-	/* Transfers will come over TCP. */
+	/* Transfers come over TCP, and queries go by UDP. */
 	if (role == ROLE_XFRD)
 		handled.net = 0;
 	return landlock_restrict(&handled, folders) ? NSD_OK : NSD_E_SYSTEM;

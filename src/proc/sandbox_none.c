@@ -22,3 +22,16 @@ sandbox_enter(const struct sandbox *sandbox, enum ipc_role role,
 	(void)folders;
 	return NSD_OK;
 }
+
+enum nsd_err
+sandbox_enter_folders(const struct sandbox *sandbox, enum ipc_role role,
+	const char *const *folders)
+{
+	return sandbox_enter(sandbox, role, folders);
+}
+
+enum nsd_err
+sandbox_enter_calls(const struct sandbox *sandbox, enum ipc_role role)
+{
+	return sandbox_enter(sandbox, role, NULL);
+}

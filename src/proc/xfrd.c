@@ -18,6 +18,7 @@
 #include "base/priority.h"
 #include "dns/name.h"
 #include "ipc/handlers.h"
+#include "journal/journal.h"
 #include "proc/affinity.h"
 #include "proc/hooks.h"
 #include "proc/xfrd.h"
@@ -75,6 +76,9 @@ xfrd_on_notify(struct role *role, const struct ipc_message *m)
 		link_return(&worker->link, IPC_NOTIFY);
 }
 
+/* In place of tcp-timeout: 0. */
+#define TCP_TIMEOUT_SEC 120
+
 /* ---- start --------------------------------------------------------------- */
 
 #define XFRD_HANDLERS(X)                                                     \
@@ -88,16 +92,24 @@ static void (*const xfrd_handlers[IPC_TYPE_COUNT])(struct role *role,
 	const struct ipc_message *m) = {XFRD_HANDLERS(IPC_HANDLER)};
 IPC_CHECK_HANDLERS(XFRD_HANDLERS, IPC_TO_XFRD);
 
-/* It has one folder, that of the journal. */
+/* It has one folder, that of the journal. The journal's threads start when that
+ * is so; but to put a journal in order takes more calls than to use it. */
 static enum nsd_err
-xfrd_enter_sandbox(const struct role_start *start)
+xfrd_enter_sandbox(struct xfrd *xfrd, const struct role_start *start)
 {
+	const struct sandbox *sandbox = &start->server->sandbox;
 	char path[PATH_MAX];
 	const char *folders[2] = {path};
+	enum nsd_err err;
 
-	if (!xfrd_keep_find_folder(start->server, path, sizeof(path)))
+	if (!xfrd_keep_find_folder(start->server, path, sizeof(path))
+		|| journal_make_folder(path) != NSD_OK)
 		folders[0] = NULL;
-	return sandbox_enter(&start->server->sandbox, ROLE_XFRD, folders);
+	err = sandbox_enter_folders(sandbox, ROLE_XFRD, folders);
+	if (err != NSD_OK)
+		return err;
+	xfrd_keep_init(xfrd);
+	return sandbox_enter_calls(sandbox, ROLE_XFRD);
 }
 
 static void
@@ -109,7 +121,8 @@ xfrd_init_asks(struct xfrd *xfrd)
 	xfrd->asks.conns_max = o->xfrd_tcp_max > 0 ? o->xfrd_tcp_max : 1;
 	xfrd->asks.per_conn = o->xfrd_tcp_pipeline > 0 ? o->xfrd_tcp_pipeline
 						       : 1;
-	xfrd->asks.timeout_sec = o->tcp_timeout;
+	xfrd->asks.timeout_sec = o->tcp_timeout > 0 ? o->tcp_timeout
+						    : TCP_TIMEOUT_SEC;
 	xfrd->asks.tcp_mss = (int)o->outgoing_tcp_mss;
 	xfrd_asks_init(&xfrd->asks);
 	CDS_INIT_LIST_HEAD(&xfrd->jobs);
@@ -146,8 +159,7 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 	if (err != NSD_OK)
 		return err;
 	xfrd_state_init(xfrd);
-	xfrd_keep_init(xfrd);
-	return xfrd_enter_sandbox(start);
+	return xfrd_enter_sandbox(xfrd, start);
 }
 
 void

@@ -79,6 +79,7 @@ struct xfrd {
 	struct xfrd_state state;
 	struct cds_list_head jobs;
 	/* Of these, in the order in which they ended: */
+	unsigned kept;                /* all that have ended */
 	struct cds_list_head ended;   /* not durable yet */
 	struct cds_list_head waiting; /* durable; the loader takes no more */
 	struct journal *journal;  /* NULL: it cannot be used */
@@ -187,7 +188,6 @@ struct xfrd_job {
 	struct cds_list_head keep_node; /* of xfrd.ended or xfrd.waiting, or of
 				    * none */
 	struct load_text at;       /* being published; fd -1: not yet */
-	uint8_t deferred;          /* how often the loader could not */
 };
 
 /* The server of a job, for xfrd_ask_open. Our address is the first one of its
@@ -227,6 +227,10 @@ void xfrd_keep_fini(struct xfrd *xfrd);
  * could have it published, this is done now. soa: NULL if nothing is served. */
 void xfrd_keep_resume(struct xfrd *xfrd, const struct conf_zone *zone,
 	const struct xfrd_soa *soa);
+/* True: no other transfer is to be begun now. */
+bool xfrd_keep_is_full(const struct xfrd *xfrd);
+/* Reads no more from primaries for a while, if the disk does not keep up. */
+void xfrd_keep_slow_down(struct xfrd *xfrd);
 /* The transfer is here: has it made durable, then published. */
 void xfrd_keep_begin(struct xfrd_job *job);
 

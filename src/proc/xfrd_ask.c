@@ -263,6 +263,7 @@ conn_open(struct xfrd_asks *asks, const struct xfrd_ask_server *server,
 	asks->conn_count++;
 	cds_list_add(&conn->node, &asks->conns);
 	if (err == NSD_OK) {
+		net_client_pause(conn->client, asks->paused);
 		*made = conn;
 		return NSD_OK;
 	}
@@ -354,13 +355,15 @@ xfrd_asks_init(struct xfrd_asks *asks)
 }
 
 void
-xfrd_asks_fini(struct xfrd_asks *asks)
+xfrd_asks_pause(struct xfrd_asks *asks, bool pause)
 {
 	struct conn *conn;
 
-	while ((conn = list_first_or_null(&asks->conns, struct conn, node))
-		!= NULL)
-		conn_close(conn);
+	if (asks->paused == pause)
+		return;
+	asks->paused = pause;
+	cds_list_for_each_entry(conn, &asks->conns, node)
+		net_client_pause(conn->client, pause);
 }
 
 enum nsd_err

@@ -28,6 +28,7 @@ struct xfrd_asks {
 	/* private */
 	struct cds_list_head conns;
 	unsigned conn_count;
+	bool paused;
 };
 
 struct xfrd_ask_server {
@@ -52,7 +53,8 @@ struct xfrd_ask_calls {
 };
 
 void xfrd_asks_init(struct xfrd_asks *asks);
-void xfrd_asks_fini(struct xfrd_asks *asks);
+/* Nothing is read from connections for now; or it is, again. */
+void xfrd_asks_pause(struct xfrd_asks *asks, bool pause);
 
 /*
  * Prepares a question: chooses its ID, and finds a connection or opens one.

@@ -106,6 +106,8 @@ xfrd_job_free(struct xfrd_job *job)
 {
 	cds_list_del(&job->node);
 	cds_list_del(&job->keep_node);
+	if (job->entry != 0)
+		job->xfrd->kept--;
 	xfrd_ask_close(job->ask);
 	if (job->event != NULL)
 		event_free(job->event);

@@ -22,6 +22,13 @@
 /* What a reply over UDP may have. */
 #define UDP_SIZE 1232
 
+static bool
+jobs_uses_tcp(const struct xfr_action *action)
+{
+	return action->act != XFR_NOTIFY && action->way != XFR_WAY_SOA_UDP
+		&& action->way != XFR_WAY_IXFR_UDP;
+}
+
 static void
 jobs_fail(struct xfrd_job *job, enum xfr_outcome outcome, const char *why)
 {
@@ -94,6 +101,8 @@ jobs_on_answer(void *ctx, const uint8_t *message, size_t len)
 	job->ask = NULL; /* it is over */
 	if (fault != XFR_FAULT_NONE) {
 		jobs_reply_fault(fault, answer.rcode, &reply);
+		if (reply.outcome == XFR_USE_TCP && jobs_uses_tcp(&job->action))
+			reply.outcome = XFR_NONSENSE;
 		xfrd_job_end(job, &reply, xfr_fault_text(fault));
 		return XFRD_ASK_ENDED;
 	}
@@ -172,6 +181,7 @@ jobs_on_transfer(void *ctx, const uint8_t *message, size_t len)
 		if (!jobs_want(job))
 			return XFRD_ASK_LEFT;
 		job->ask = ask;
+		xfrd_keep_slow_down(job->xfrd);
 		return XFRD_ASK_MORE;
 	case XFR_READ_DONE:
 		if (jobs_want(job))
@@ -185,6 +195,8 @@ jobs_on_transfer(void *ctx, const uint8_t *message, size_t len)
 		return XFRD_ASK_ENDED;
 	default:
 		jobs_reply_fault(result->fault, result->rcode, &reply);
+		if (reply.outcome == XFR_USE_TCP && !job->reader.setup.udp)
+			reply.outcome = XFR_NONSENSE;
 		xfrd_job_end(job, &reply,
 			result->fault == XFR_FAULT_SINK
 				? err_text(result->sink_err)
@@ -221,13 +233,6 @@ jobs_begin_transfer(struct xfrd_job *job)
 }
 
 /* ---- the beginning ------------------------------------------------------- */
-
-static bool
-jobs_uses_tcp(const struct xfr_action *action)
-{
-	return action->act != XFR_NOTIFY && action->way != XFR_WAY_SOA_UDP
-		&& action->way != XFR_WAY_IXFR_UDP;
-}
 
 static void
 jobs_fill_request(struct xfrd_job *job)
@@ -332,6 +337,8 @@ xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 		err = jobs_send(job);
 	if (err == NSD_E_SYSTEM)
 		jobs_fail(job, XFR_UNREACHABLE, strerror(errno));
+	else if (err == NSD_E_AGAIN)
+		jobs_fail(job, XFR_UNREACHABLE, "all connections are in use");
 	else if (err == NSD_E_DENIED && job->key.mac == NULL
 		&& job->server->key_name != NULL)
 		jobs_fail(job, XFR_BAD_TSIG, "there is no such key");

@@ -22,10 +22,11 @@
 
 /* In a turn of the loop: entries that are durable. */
 #define TURN_ENTRIES 64
-/* What the loader could not take is given to it again after this, and so often.
- */
+/* What the loader could not take is given to it again after this. */
 #define AGAIN_MSEC 200
-#define AGAIN_MAX 50
+/* So many transfers may be on their way from the journal to the loader, until
+ * others are begun. */
+#define KEPT_MAX 2000u
 /* What the journal holds of a zone beyond this, with so much for each record,
  * is more than the zone itself: it is transferred whole, and the differences
  * go. */
@@ -66,11 +67,25 @@ xfrd_keep_begin(struct xfrd_job *job)
 	keep_write_source(job, source, sizeof(source));
 	event_del(job->event);
 	job->entry = journal_end(job->text, &end);
+	job->xfrd->kept++;
 	job->text = NULL;
 	job->at.len = result->octets;
 	cds_list_add_tail(&job->keep_node, &job->xfrd->ended);
 	xfr_on_received(job->xfrd->zones.machine, job->ticket);
 	xfrd_zones_go_on(job->xfrd);
+}
+
+bool
+xfrd_keep_is_full(const struct xfrd *xfrd)
+{
+	return xfrd->kept >= KEPT_MAX;
+}
+
+void
+xfrd_keep_slow_down(struct xfrd *xfrd)
+{
+	if (journal_is_full(xfrd->journal))
+		xfrd_asks_pause(&xfrd->asks, true);
 }
 
 static void
@@ -118,8 +133,13 @@ keep_on_journal(evutil_socket_t fd, short what, void *arg)
 		struct xfrd_job *job;
 
 		if (!journal_next(xfrd->journal, &done))
-			return;
+			break;
 		job = keep_find(xfrd, done.id);
+		if (job == NULL && done.err != NSD_OK)
+			log_error("xfrd: an entry of the journal is lost: %s",
+				done.err == NSD_E_SYSTEM
+					? strerror(done.error)
+					: err_text(done.err));
 		if (job == NULL)
 			continue;
 		cds_list_del_init(&job->keep_node);
@@ -133,6 +153,8 @@ keep_on_journal(evutil_socket_t fd, short what, void *arg)
 				: err_text(done.err));
 		}
 	}
+	if (!journal_is_full(xfrd->journal))
+		xfrd_asks_pause(&xfrd->asks, false);
 }
 
 /* ---- published ----------------------------------------------------------- */
@@ -199,6 +221,18 @@ keep_shorten(struct xfrd *xfrd, const struct xfrd_job *job)
 		true);
 }
 
+/* errno stays. */
+static void
+keep_close(struct xfrd_job *job)
+{
+	int error = errno;
+
+	if (job->at.fd != -1)
+		close(job->at.fd);
+	job->at.fd = -1;
+	errno = error;
+}
+
 /* False: the job waits, for a while. */
 static bool
 keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
@@ -213,8 +247,7 @@ keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 		.expire_sec = job->reader.result.expire_sec,
 	};
 
-	close(job->at.fd);
-	job->at.fd = -1;
+	keep_close(job);
 	if (answer != NULL)
 		memcpy(&updated, answer->payload, sizeof(updated));
 	switch (updated.err) {
@@ -225,11 +258,8 @@ keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 		xfrd_job_end(job, &reply, NULL);
 		return true;
 	case NSD_E_AGAIN:
-		if (job->deferred++ < AGAIN_MAX) {
-			keep_wait(job, false);
-			return false;
-		}
-		break;
+		keep_wait(job, false);
+		return false;
 	case NSD_E_INEXACT:
 	case NSD_E_LIMIT:
 		log_at(2, LOG_LEVEL_NOTICE,
@@ -272,13 +302,14 @@ keep_publish(struct xfrd_job *job)
 		err = xfrd_loader_update(xfrd, &job->at, keep_on_updated, job);
 	if (err == NSD_OK)
 		return true;
-	if (job->at.fd != -1)
-		close(job->at.fd);
-	job->at.fd = -1;
-	if (err == NSD_E_AGAIN || err == NSD_E_MEMORY)
+	keep_close(job);
+	if (err == NSD_E_AGAIN || err == NSD_E_MEMORY
+		|| (err == NSD_E_SYSTEM
+			&& (errno == EMFILE || errno == ENFILE)))
 		return false;
-	journal_refuse(xfrd->journal, job->zone->wire, job->entry);
-	keep_fail(job, err_text(err));
+	if (err != NSD_E_SYSTEM)
+		journal_refuse(xfrd->journal, job->zone->wire, job->entry);
+	keep_fail(job, err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
 	return true;
 }
 

@@ -8,12 +8,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "conf/conf.h"
-#include "dns/message.h"
 #include "net/socket.h"
 #include "proc/xfrd.h"
-
-/* The serial is the first of the five numbers at the end of an SOA's RDATA. */
-#define SOA_SERIAL_LEFT 20u
+#include "xfr/request.h"
 
 static const struct sockaddr_storage *
 notify_read_address(const struct ipc_notify *notify,
@@ -48,41 +45,12 @@ notify_find_primary(const struct conf_zone *zone,
 	return XFR_NONE;
 }
 
-/* What a NOTIFY says. */
-struct notified {
-	struct message_question question;
-	bool has_serial;
-	uint32_t serial;
-};
-
-/* False: it is no NOTIFY that says something. */
-static bool
-notify_read(const uint8_t *message, size_t len, struct notified *n)
-{
-	struct message_rr rr;
-	struct cursor c;
-
-	cursor_init(&c, message, len);
-	(void)cursor_read_octets(&c, MESSAGE_HEADER_LEN);
-	if (message_read_question(&c, &n->question) != NSD_OK
-		|| n->question.type != TYPE_SOA
-		|| n->question.rrclass != CLASS_IN)
-		return false;
-	n->has_serial = message_get_count(message, MESSAGE_ANCOUNT) > 0
-		&& message_read_rr(&c, &rr) == NSD_OK && rr.type == TYPE_SOA
-		&& rr.rrclass == CLASS_IN && rr.rdlen > SOA_SERIAL_LEFT;
-	if (n->has_serial)
-		n->serial = octets_get_u32(rr.rdata + rr.rdlen
-			- SOA_SERIAL_LEFT);
-	return true;
-}
-
 static void
-notify_log(const struct notified *n, const struct sockaddr_storage *from)
+notify_log(const struct xfr_notified *n, const struct sockaddr_storage *from)
 {
 	char name[NAME_TEXT_MAX], address[NET_ADDRESS_TEXT_MAX];
 
-	name_print_text(n->question.name.name, name);
+	name_print_text(n->apex, name);
 	net_print_address(from, false, address);
 	if (n->has_serial)
 		log_at(1, LOG_LEVEL_INFO, "notify for %s from %s serial %lu",
@@ -99,12 +67,12 @@ xfrd_notify_take(struct xfrd *xfrd, const struct ipc_notify *notify,
 	size_t message_len = len - offsetof(struct ipc_notify, message);
 	struct sockaddr_storage from;
 	const struct conf_zone *zone;
-	struct notified n;
+	struct xfr_notified n;
 	uint32_t handle;
 
-	if (!notify_read(notify->message, message_len, &n))
+	if (!xfr_notify_read(notify->message, message_len, &n))
 		return;
-	handle = xfrd_zones_find(xfrd, n.question.name.name);
+	handle = xfrd_zones_find(xfrd, n.apex);
 	if (handle == XFR_NONE)
 		return;
 	zone = xfrd_zones_get(xfrd, handle);

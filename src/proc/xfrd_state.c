@@ -315,6 +315,11 @@ state_on_time(evutil_socket_t fd, short what, void *arg)
 	struct xfrd *xfrd = arg;
 	bool more;
 
+	/* Not all zones are known yet: what is there is better. */
+	if (xfrd->state.kept != NULL) {
+		event_add(xfrd->state.event, &later);
+		return;
+	}
 	if (!xfrd->state.saving)
 		state_begin(xfrd);
 	more = state_step(xfrd, TURN_ZONES);

@@ -178,6 +178,9 @@ turn_on_time(evutil_socket_t fd, short what, void *arg)
 	int64_t now = clock_now_msec(), next;
 	struct timeval wait;
 
+	/* It goes on when a transfer has been published. */
+	if (xfrd_keep_is_full(xfrd))
+		return;
 	for (unsigned i = 0; i < TURN_ACTIONS; i++) {
 		if (!xfr_next(zones->machine, now, &action)) {
 			turn_tell_expiries(xfrd);

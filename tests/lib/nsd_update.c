@@ -611,6 +611,25 @@ __wrap_sandbox_enter(const struct sandbox *sandbox, enum ipc_role role,
 		: NSD_OK;
 }
 
+/* The steps of xfrd. */
+enum nsd_err __wrap_sandbox_enter_folders(const struct sandbox *sandbox,
+	enum ipc_role role, const char *const *folders);
+enum nsd_err __wrap_sandbox_enter_calls(const struct sandbox *sandbox,
+	enum ipc_role role);
+
+enum nsd_err
+__wrap_sandbox_enter_folders(const struct sandbox *sandbox,
+	enum ipc_role role, const char *const *folders)
+{
+	return NSD_OK;
+}
+
+enum nsd_err
+__wrap_sandbox_enter_calls(const struct sandbox *sandbox, enum ipc_role role)
+{
+	return NSD_OK;
+}
+
 int
 main(int argc, char **argv)
 {
