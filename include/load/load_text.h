@@ -16,7 +16,7 @@ struct journal_entry;
 /* Where the octets are. They are read and not mapped, since whoever has written
  * the file could still cut it. */
 struct load_text {
-	int fd;
+	int fd; /* borrowed */
 	uint64_t offset;
 	uint64_t len;
 	/* NULL, or an entry of the journal whose folder fd is: its text, each

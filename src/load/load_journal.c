@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "dns/serial.h"
 #include "journal/journal_index.h"
 #include "keep/table_edit.h"
 #include "load/load_journal.h"
@@ -70,11 +71,10 @@ struct journal_base {
 	uint32_t serial;
 };
 
-/* RFC 1982 section 3.2 */
 static bool
 journal_is_newer(uint32_t serial, const struct journal_base *than)
 {
-	return !than->known || (int32_t)(serial - than->serial) > 0;
+	return !than->known || serial_is_newer(serial, than->serial);
 }
 
 struct journal_peek {
@@ -323,6 +323,8 @@ journal_advance(const struct load_context *context,
 	journal_apply_all(context, zone, &chain);
 	journal_chain_fini(&chain);
 	now = journal_get_served(context, zone);
+	if (now.serial == base->serial)
+		return;
 	log_info("zone %s: from serial %u to %u by the journal",
 		zone->conf->name, (unsigned)base->serial,
 		(unsigned)now.serial);

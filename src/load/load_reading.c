@@ -4,6 +4,7 @@
 
 #include "base/octets.h"
 #include "dns/rrtype.h"
+#include "dns/serial.h"
 #include "load/load_reading.h"
 
 /* The SOA's RDATA ends in five numbers, of which the first is the serial. */
@@ -47,5 +48,5 @@ load_reading_check_age(struct load_age *age, const struct rrbatch *batch)
 		|| !load_reading_find_serial(batch, age->apex, &serial))
 		return NSD_OK;
 	age->wanted = false;
-	return (int32_t)(serial - age->served) < 0 ? NSD_E_DENIED : NSD_OK;
+	return serial_is_newer(age->served, serial) ? NSD_E_DENIED : NSD_OK;
 }

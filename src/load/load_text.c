@@ -259,18 +259,18 @@ text_read_all(struct text_reader *t)
 {
 	enum nsd_err err = text_begin(t);
 	struct changes_rr rr;
+	bool ended = false;
 
-	while (err == NSD_OK) {
+	while (err == NSD_OK && !ended) {
 		err = changes_read(&t->changes, &rr);
-		if (err == NSD_OK && text_wants(t, &rr))
+		if (err == NSD_E_AGAIN) {
+			ended = t->source.at == t->source.text->len;
+			err = ended ? NSD_OK : text_go_on(t);
+		} else if (err == NSD_OK && text_wants(t, &rr)) {
 			err = text_append(t, &rr);
-		if (err != NSD_E_AGAIN)
-			continue;
-		if (t->source.at == t->source.text->len)
-			break;
-		err = text_go_on(t);
+		}
 	}
-	if (err != NSD_E_AGAIN)
+	if (err != NSD_OK)
 		return err;
 	err = changes_close(&t->changes, NULL);
 	return err == NSD_OK ? text_flush(t) : err;

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "dns/serial.h"
 #include "keep/release.h"
 #include "keep/sources_edit.h"
 #include "keep/table_edit.h"
@@ -30,8 +31,7 @@ loader_log_serial(const struct load_zone *zone, const uint32_t *old,
 {
 	if (old != NULL && serial == *old)
 		return;
-	/* RFC 1982 section 3.2 */
-	if (old == NULL || (int32_t)(serial - *old) > 0)
+	if (old == NULL || serial_is_newer(serial, *old))
 		log_info("zone %s serial %u is updated to %u",
 			zone->conf->name, (unsigned)(old != NULL ? *old : 0),
 			(unsigned)serial);

@@ -50,6 +50,9 @@ keep_write_source(const struct xfrd_job *job, char *out, size_t size)
 		server->key_name != NULL ? server->key_name : "");
 }
 
+_Static_assert((int)JOURNAL_WHOLE == (int)XFR_WHOLE
+	&& (int)JOURNAL_DIFFS == (int)XFR_DIFFS, "one fact, in two layers");
+
 void
 xfrd_keep_begin(struct xfrd_job *job)
 {
@@ -356,7 +359,7 @@ xfrd_keep_resume(struct xfrd *xfrd, const struct conf_zone *zone,
 {
 	struct journal_entry entry;
 	struct keep_rest *rest;
-	struct load_text text;
+	struct load_text text = {.fd = -1};
 	enum nsd_err err;
 	uint64_t octets;
 

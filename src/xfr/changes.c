@@ -2,6 +2,7 @@
 #include "xfr/changes.h"
 
 #include "dns/rrtype.h"
+#include "dns/serial.h"
 
 #define SERIAL_FROM_END 20u
 
@@ -143,7 +144,7 @@ take_soa(struct changes *changes, struct changes_rr *rr)
 	}
 	if (rr->action == XFR_ADD) {
 		if (changes->state != IN_REMOVALS
-			|| (int32_t)(rr->serial - before) <= 0)
+			|| !serial_is_newer(rr->serial, before))
 			return false;
 		changes->state = IN_ADDITIONS;
 		return true;

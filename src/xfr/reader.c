@@ -8,6 +8,7 @@
 #include "dns/message.h"
 #include "dns/rdata.h"
 #include "dns/rrtype.h"
+#include "dns/serial.h"
 #include "xfr/frame.h"
 
 /* So many messages of a transfer may be without records. */
@@ -180,13 +181,6 @@ read_owner(struct intake *m)
 
 /* ---- SOAs ---------------------------------------------------------------- */
 
-/* RFC 1982 section 3.2 */
-static bool
-is_newer(uint32_t serial, uint32_t than)
-{
-	return (int32_t)(serial - than) > 0;
-}
-
 static enum xfr_fault
 take_first_soa(struct intake *m, const struct changes_rr *rr)
 {
@@ -198,7 +192,8 @@ take_first_soa(struct intake *m, const struct changes_rr *rr)
 	r->result.soa_ttl_sec = rr->ttl_sec;
 	r->result.to = r->result.soa.serial;
 	r->state = BEHIND_SOA;
-	if (r->setup.has_serial && !is_newer(r->result.to, r->setup.serial))
+	if (r->setup.has_serial
+		&& !serial_is_newer(r->result.to, r->setup.serial))
 		r->state = IS_OLD;
 	else if (r->setup.asking == XFR_ASK_AXFR)
 		begin(m, XFR_WHOLE);
@@ -238,8 +233,8 @@ take_new_soa(struct intake *m, struct changes_rr *rr)
 {
 	struct xfr_reader *r = m->reader;
 
-	if (!is_newer(rr->serial, r->version_from)
-		|| is_newer(rr->serial, r->result.to))
+	if (!serial_is_newer(rr->serial, r->version_from)
+		|| serial_is_newer(rr->serial, r->result.to))
 		return XFR_FAULT_ORDER;
 	if (rr->serial == r->result.to && !is_first_soa(r, rr))
 		return XFR_FAULT_SOA_DIFFERS;
