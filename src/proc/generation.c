@@ -112,10 +112,11 @@ void
 generation_stay(struct supervisor *s)
 {
 	assert(s->serving->crowded);
-	log_error("the zone store that is served stays: %s",
+	log_error("%s: the one that is served stays",
 		s->building != NULL
-			? "not all zones could be read into the other one"
-			: "no other one could be made");
+			? "not all zones could be read into the other zone"
+			  " store"
+			: "no other zone store could be made");
 	s->serving->crowded = false;
 	s->building = NULL;
 }

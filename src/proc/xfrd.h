@@ -182,6 +182,9 @@ struct xfrd_job {
 	struct tsig_chain chain;
 	/* Of a transfer: */
 	bool is_wanted;            /* the machine has agreed to its serial */
+	int sink_error;            /* errno, if the journal did not take it */
+	int64_t begun_msec;
+	uint64_t received;         /* octets, when it was looked at last */
 	struct xfr_reader reader;
 	struct journal_transfer *text;
 	uint64_t entry;            /* in the journal; 0: not yet */
@@ -253,6 +256,8 @@ void xfrd_state_get_start(struct xfrd *xfrd, uint32_t place,
 	const struct xfrd_soa *served, struct xfr_start *start);
 /* All zones have begun. */
 void xfrd_state_forget(struct xfrd *xfrd);
+/* Something has become so that it should not be lost. */
+void xfrd_state_save_soon(struct xfrd *xfrd);
 /* Writes it now, at the end. */
 void xfrd_state_save(struct xfrd *xfrd);
 

@@ -17,8 +17,11 @@
 #include "proc/xfrd.h"
 
 /* A transfer may take this long in all. One that is silent ends sooner
- * (tcp-timeout). */
-#define TRANSFER_SEC (2 * 3600)
+ * (tcp-timeout), and so does one that brings less than this in a while: others
+ * wait for its place. */
+#define TRANSFER_MSEC (2 * 3600 * 1000)
+#define SLOW_SEC 30
+#define SLOW_OCTETS 32768u
 /* What a reply over UDP may have. */
 #define UDP_SIZE 1232
 
@@ -35,11 +38,24 @@ jobs_fail(struct xfrd_job *job, enum xfr_outcome outcome, const char *why)
 	xfrd_job_end(job, &(struct xfr_reply){.outcome = outcome}, why);
 }
 
-/* It takes too long. */
+/* It takes too long; or it is a transfer, which is to be looked at. */
 static void
 jobs_on_time(evutil_socket_t fd, short what, void *arg)
 {
-	jobs_fail(arg, XFR_TIMEOUT, NULL);
+	static const struct timeval wait = {.tv_sec = SLOW_SEC};
+	struct xfrd_job *job = arg;
+	uint64_t received = job->reader.result.received;
+
+	if (job->action.wait_msec > 0 || job->xfrd->asks.paused
+		|| received - job->received >= SLOW_OCTETS) {
+		job->received = received;
+		if (job->action.wait_msec == 0
+			&& clock_now_msec() - job->begun_msec < TRANSFER_MSEC
+			&& event_add(job->event, &wait) == 0)
+			return;
+	}
+	jobs_fail(job, XFR_TIMEOUT,
+		job->action.wait_msec == 0 ? "it is too slow" : NULL);
 }
 
 static void
@@ -126,7 +142,11 @@ static const struct xfrd_ask_calls jobs_answers = {
 static enum nsd_err
 jobs_on_octets(void *ctx, const uint8_t *octets, size_t len)
 {
-	return journal_put(((struct xfrd_job *)ctx)->text, octets, len);
+	struct xfrd_job *job = ctx;
+	enum nsd_err err = journal_put(job->text, octets, len);
+
+	job->sink_error = errno;
+	return err;
 }
 
 static void
@@ -198,9 +218,11 @@ jobs_on_transfer(void *ctx, const uint8_t *message, size_t len)
 		if (reply.outcome == XFR_USE_TCP && !job->reader.setup.udp)
 			reply.outcome = XFR_NONSENSE;
 		xfrd_job_end(job, &reply,
-			result->fault == XFR_FAULT_SINK
-				? err_text(result->sink_err)
-				: xfr_fault_text(result->fault));
+			result->fault != XFR_FAULT_SINK
+				? xfr_fault_text(result->fault)
+				: result->sink_err == NSD_E_SYSTEM
+				? strerror(job->sink_error)
+				: err_text(result->sink_err));
 		return XFRD_ASK_LEFT;
 	}
 }
@@ -305,7 +327,7 @@ jobs_log_begin(const struct xfrd_job *job)
 void
 xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 {
-	struct timeval wait = {.tv_sec = TRANSFER_SEC};
+	struct timeval wait = {.tv_sec = SLOW_SEC};
 	struct xfrd_job *job = calloc(1, sizeof(*job));
 	const struct conf_pattern *options;
 	enum nsd_err err = NSD_E_MEMORY;
@@ -320,6 +342,7 @@ xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 	job->action = *action;
 	job->ticket = action->ticket;
 	job->at.fd = -1;
+	job->begun_msec = clock_now_msec();
 	job->zone = xfrd_zones_get(xfrd, action->zone);
 	options = job->zone->options;
 	job->server = action->act == XFR_NOTIFY

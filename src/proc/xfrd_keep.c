@@ -270,11 +270,18 @@ keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 			" retry", job->zone->name);
 		reply.outcome = XFR_NO_FIT;
 		break;
+	case NSD_E_MEMORY:
+	case NSD_E_SYSTEM:
+		reply.outcome = XFR_LOCAL;
+		break;
 	default:
+		/* What the primary has sent is to blame: a zone with errors, or
+		 * one that loaders die of. */
+		reply.outcome = job->reader.result.kind == XFR_DIFFS
+			? XFR_NO_FIT
+			: XFR_NONSENSE;
 		break;
 	}
-	if (reply.outcome == XFR_DONE)
-		reply.outcome = XFR_LOCAL;
 	journal_refuse(journal, job->zone->wire, job->entry);
 	xfrd_job_end(job, &reply, answer != NULL
 		? err_text((enum nsd_err)updated.err)

@@ -26,7 +26,10 @@
 
 #define READ_SIZE 65536u
 #define WRITE_SIZE (256u * 1024)
-#define SAVE_SEC 3600
+/* Few zones are written often, many seldom; an expiry soon. */
+#define SAVE_SEC 60
+#define SAVE_MANY_SEC 3600
+#define MANY 20000u
 /* Zones in a turn of the loop. */
 #define TURN_ZONES 200
 #define MINIMUM_LEN 4u
@@ -307,12 +310,31 @@ state_step(struct xfrd *xfrd, size_t zones)
 	return false;
 }
 
+static struct timeval
+state_pause(const struct xfrd *xfrd)
+{
+	return (struct timeval){
+		.tv_sec = xfrd->role.server->conf->zone_count > MANY
+			? SAVE_MANY_SEC
+			: SAVE_SEC,
+	};
+}
+
+void
+xfrd_state_save_soon(struct xfrd *xfrd)
+{
+	static const struct timeval soon = {.tv_usec = 200000};
+
+	if (xfrd->state.event != NULL && !xfrd->state.saving)
+		event_add(xfrd->state.event, &soon);
+}
+
 static void
 state_on_time(evutil_socket_t fd, short what, void *arg)
 {
-	static const struct timeval at_once = {.tv_sec = 0},
-				    later = {.tv_sec = SAVE_SEC};
+	static const struct timeval at_once = {.tv_sec = 0};
 	struct xfrd *xfrd = arg;
+	struct timeval later = state_pause(xfrd);
 	bool more;
 
 	/* Not all zones are known yet: what is there is better. */
@@ -342,7 +364,7 @@ xfrd_state_save(struct xfrd *xfrd)
 void
 xfrd_state_init(struct xfrd *xfrd)
 {
-	static const struct timeval later = {.tv_sec = SAVE_SEC};
+	struct timeval later = state_pause(xfrd);
 	const struct server *server = xfrd->role.server;
 	const char *file = server->conf->server.xfrdfile;
 	struct xfrd_state *state = &xfrd->state;

@@ -165,6 +165,7 @@ turn_act(struct xfrd *xfrd, const struct xfr_action *action)
 	case XFR_EXPIRED:
 		log_error("xfrd: zone %s has expired",
 			xfrd_zones_get(xfrd, action->zone)->name);
+		xfrd_state_save_soon(xfrd);
 		break;
 	}
 }

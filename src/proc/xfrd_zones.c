@@ -20,6 +20,8 @@
 #include "zone/table.h"
 #include "zone/unpack.h"
 
+#define TRANSFERS_MAX 1024u
+
 /* What zones of a pattern share: the machine's copy of it. */
 struct zones_config {
 	const struct conf_pattern *options;
@@ -282,6 +284,18 @@ zones_sort(struct xfrd *xfrd)
 	return NSD_OK;
 }
 
+/* Transfers of one primary share connections. So some that are slow leave room
+ * for others. */
+static uint32_t
+zones_count_transfers(const struct xfrd_asks *asks)
+{
+	uint64_t all = (uint64_t)asks->conns_max * asks->per_conn;
+
+	if (all > TRANSFERS_MAX)
+		return TRANSFERS_MAX;
+	return all < 4 ? 4 : (uint32_t)all;
+}
+
 enum nsd_err
 xfrd_zones_init(struct xfrd *xfrd)
 {
@@ -293,7 +307,7 @@ xfrd_zones_init(struct xfrd *xfrd)
 
 	if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
 		seed = (uint64_t)clock_now_usec();
-	limits.transfers = xfrd->asks.conns_max > 4 ? xfrd->asks.conns_max : 4;
+	limits.transfers = zones_count_transfers(&xfrd->asks);
 	zones->handles = malloc((count + 1) * sizeof(*zones->handles));
 	if (zones->handles == NULL)
 		return NSD_E_MEMORY;

@@ -184,7 +184,7 @@ def test_what_was_served_is_served_again(tmp_path, kind):
             primary.reread()
             secondary.wait_serial(zone, serial)
         secondary.kill()
-        primary.process.kill()
+        primary.process.terminate()  # no process of it goes on
         primary.process.wait()
         secondary.zones = {}
         secondary.start()
@@ -214,7 +214,7 @@ def test_timers_outlive_a_restart(tmp_path):
             assert 0 < timeout <= 3600
             assert re.search(r"soa_disk: 6 1 3600 7 ns\.timers\.test\. "
                              r"h\.timers\.test\. 5 3600 900 86400 300", state)
-            primary.process.kill()
+            primary.process.terminate()
             primary.process.wait()
             secondary.start()
             secondary.wait_serial(zone, 5)

@@ -1,0 +1,118 @@
+"""Primaries that are wrong, slow or away harm nobody but themselves."""
+import os
+import signal
+import time
+
+import pytest
+
+from harness import wait_for, zone_text
+from scripted_primary import ScriptedPrimary, reply, soa, whole
+
+SLOW = 60  # zones of a primary that is slow
+
+
+def zone(name, *primaries, more=""):
+    lines = [f"zone:\n\tname: {name}\n\tzonefile: {name}.zone\n",
+             "\tallow-notify: 127.0.0.1 NOKEY\n",
+             "\tmin-retry-time: 1\n\tmax-retry-time: 2\n"]
+    lines += [f"\trequest-xfr: 127.0.0.1@{p.port} NOKEY\n" for p in primaries]
+    return "".join(lines) + more
+
+
+def start(make_server, zones):
+    server = make_server(zones={"example": zone_text()}, extra=zones,
+                         options={"verbosity": 2})
+    server.start()
+    return server
+
+
+def good(serial=7):
+    def answer(apex, rdtype, query):
+        if rdtype == "SOA":
+            return [reply(query, soa(apex, serial))]
+        return [whole(query, apex, serial, "www A 192.0.2.9")]
+    return answer
+
+
+def too_many(apex, rdtype, query):
+    """A zone that breaks a rule of the loader: too many records of a type."""
+    if rdtype == "SOA":
+        return [reply(query, soa(apex, 7))]
+    texts = [f"big A 10.{i >> 8}.{i & 255}.1" for i in range(12000)]
+    parts = [whole(query, apex, 7)]
+    end = parts[0].answer.pop()
+    parts += [reply(query, *whole(query, apex, 7, *texts[i:i + 2000])
+                    .answer[3:-1]) for i in range(0, len(texts), 2000)]
+    return [*parts, reply(query, end)]
+
+
+def test_zone_that_cannot_be_served_is_asked_of_the_next_primary(make_server):
+    with ScriptedPrimary(too_many) as bad, ScriptedPrimary(good()) as other:
+        server = start(make_server, zone("two.test", bad, other))
+        server.wait_serial("two.test", 7)
+        assert server.answer("www.two.test", "A") == ["192.0.2.9"]
+
+
+@pytest.mark.parametrize("fault", ("size", "record"))
+def test_failed_transfer_leaves_its_neighbours_alone(make_server, fault):
+    """They share a connection; what is left of it comes among theirs."""
+    def answer(apex, rdtype, query):
+        if rdtype == "SOA" or not apex.startswith("evil"):
+            return good()(apex, rdtype, query)
+        first = whole(query, apex, 7)
+        end = first.answer.pop()
+        if fault == "record":
+            first.answer += soa("else.where.", 7),
+        return [first, *(reply(query, *whole(query, apex, 7, *(
+            f"n{i}x{j} TXT {'x' * 200}" for j in range(100)
+        )).answer[3:-1]) for i in range(40)), reply(query, end)]
+
+    with ScriptedPrimary(answer) as primary:
+        server = start(make_server, zone(
+            "evil.test", primary, more="\tsize-limit-xfr: 50000\n")
+            + "".join(zone(f"n{i}.test", primary) for i in range(20)))
+        for i in range(20):
+            server.wait_serial(f"n{i}.test", 7)
+        server.wait_log("zone evil.test transfer from 127.0.0.1 failed")
+        assert "question" not in server.read_log()
+
+
+def test_slow_primary_leaves_room_for_others(make_server):
+    """As many of its zones as there are connections, and more."""
+    def answer(apex, rdtype, query):
+        if rdtype == "SOA":
+            return [reply(query, soa(apex, 7))]
+        return [600]
+
+    with ScriptedPrimary(answer) as slow, ScriptedPrimary(good()) as other:
+        server = make_server(
+            zones={"example": zone_text()},
+            extra="".join(zone(f"s{i}.test", slow) for i in range(SLOW))
+            + "".join(zone(f"z{i}.test", other) for i in range(3)),
+            options={"verbosity": 2, "xfrd-tcp-max": SLOW // 4})
+        server.start()
+        for i in range(3):
+            server.wait_serial(f"z{i}.test", 7)
+
+
+def test_expired_zone_stays_expired_after_a_crash(make_server):
+    def answer(apex, rdtype, query):
+        if rdtype == "SOA":
+            return [reply(query, soa(apex, 7, "1 1 4 300"))]
+        return [whole(query, apex, 7, timers="1 1 4 300")]
+
+    with ScriptedPrimary(answer) as primary:
+        server = start(make_server, zone("short.test", primary))
+        server.wait_serial("short.test", 7)
+    wait_for("the end", lambda: server.rcode("short.test", "SOA")
+             == "SERVFAIL")
+    server.wait_log("zone short.test has expired")
+    time.sleep(1)  # it is written down soon
+    pids = server.roles().values()
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    server.process.wait()
+    server.start()
+    for _ in range(20):
+        assert server.rcode("short.test", "SOA") == "SERVFAIL"
+        time.sleep(0.1)
