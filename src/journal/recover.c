@@ -274,6 +274,16 @@ reading_segment(struct segment_reading *r, int dirfd)
 	return err != NSD_OK ? err : end_segment(r);
 }
 
+/* What stands under a segment's name is none. It is left alone. */
+static enum nsd_err
+pass_over(struct segment_reading *r)
+{
+	r->result->can_append = false;
+	diag_emit(r->sink, DIAG_WARNING, r->name, 0, 0,
+		"journal: this is no file: it is skipped");
+	return NSD_OK;
+}
+
 static enum nsd_err
 read_segment(int dirfd, struct segment_reading *r)
 {
@@ -287,10 +297,12 @@ read_segment(int dirfd, struct segment_reading *r)
 	r->bad_from = UINT64_MAX;
 	r->fd = openat(dirfd, r->name, (r->repair ? O_RDWR : O_RDONLY)
 		| O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (r->fd == -1 && (errno == EISDIR || errno == ELOOP))
+		return pass_over(r);
 	if (r->fd == -1)
 		return errno == ENOENT ? NSD_E_NOT_FOUND : NSD_E_SYSTEM;
 	if (fstat(r->fd, &st) == 0 && !S_ISREG(st.st_mode))
-		errno = ENOTSUP;
+		err = pass_over(r);
 	else
 		err = reading_segment(r, dirfd);
 	error = errno;

@@ -286,8 +286,6 @@ damaged_file_is_found_by_its_reader(void **state)
 static void
 other_files_are_left_alone(void **state)
 {
-	char path[64];
-
 	begin();
 	put_segment("1.seg", segment, segment_len);
 	put_segment("0000000002.seg~", segment, segment_len);
@@ -296,16 +294,30 @@ other_files_are_left_alone(void **state)
 	journal_close(journal_fixture_open(folder, 0, &sink));
 	assert_int_equal(count_whole(), ENTRIES);
 	assert_string_equal(told, "");
+	end();
+}
+
+/* It costs what was in the segment; the journal goes on in another one. */
+static void
+segment_that_is_no_file_is_skipped(void **state)
+{
+	struct journal *journal;
+	char path[64];
+
+	begin();
 	snprintf(path, sizeof(path), "%s/0000000001.seg", folder);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(symlink("1.seg", path), 0);
-	{
-		const struct journal_options options = {.path = folder};
-		struct journal *journal;
-
-		assert_int_equal(journal_open(&options, &sink, &journal),
-			NSD_E_SYSTEM);
-	}
+	snprintf(path, sizeof(path), "%s/0000000002.seg", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	journal = journal_fixture_open(folder, 0, &sink);
+	assert_string_equal(told,
+		"0000000001.seg: journal: this is no file: it is skipped\n"
+		"0000000002.seg: journal: this is no file: it is skipped\n");
+	assert_true(journal_fixture_commit(journal, 1, 0, 1, 100) != 0);
+	journal_close(journal);
+	assert_int_equal(count_whole(), 1);
+	assert_int_equal(rmdir(path), 0);
 	end();
 }
 
@@ -320,6 +332,7 @@ main(void)
 		cmocka_unit_test(text_is_not_taken_for_a_record),
 		cmocka_unit_test(damaged_file_is_found_by_its_reader),
 		cmocka_unit_test(other_files_are_left_alone),
+		cmocka_unit_test(segment_that_is_no_file_is_skipped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
