@@ -426,9 +426,14 @@ link_open(struct link *link, struct event_base *base)
 	link->room_event = event_new(base, link->channel.fd,
 		EV_WRITE | EV_PERSIST, link_on_room, link);
 	link->retry_event = event_new(base, -1, 0, link_on_retry, link);
-	return link->read_event != NULL && link->room_event != NULL
-		&& link->retry_event != NULL
-		&& event_add(link->read_event, NULL) == 0;
+	if (link->read_event == NULL || link->room_event == NULL
+		|| link->retry_event == NULL
+		|| event_add(link->read_event, NULL) != 0)
+		return false;
+	/* The loop makes room for a timer now: later there may be no memory
+	 * for it, which is when it is needed. */
+	link_rest(link);
+	return event_del(link->retry_event) == 0;
 }
 
 void
