@@ -256,7 +256,8 @@ void xfrd_state_get_start(struct xfrd *xfrd, uint32_t place,
 	const struct xfrd_soa *served, struct xfr_start *start);
 /* All zones have begun. */
 void xfrd_state_forget(struct xfrd *xfrd);
-/* Something has become so that it should not be lost. */
+/* Something has become so that it should not be lost: unless there are many
+ * zones, it is written soon. */
 void xfrd_state_save_soon(struct xfrd *xfrd);
 /* Writes it now, at the end. */
 void xfrd_state_save(struct xfrd *xfrd);

@@ -325,7 +325,9 @@ xfrd_state_save_soon(struct xfrd *xfrd)
 {
 	static const struct timeval soon = {.tv_usec = 200000};
 
-	if (xfrd->state.event != NULL && !xfrd->state.saving)
+	/* Not the whole of many zones for each that expires. */
+	if (xfrd->state.event != NULL && !xfrd->state.saving
+		&& xfrd->role.server->conf->zone_count <= MANY)
 		event_add(xfrd->state.event, &soon);
 }
 

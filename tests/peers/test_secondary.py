@@ -1,7 +1,10 @@
 """Zones that ours takes from the real BIND, Knot and NSD, and from itself."""
 import base64
+import os
+import pathlib
 import random
 import re
+import signal
 import time
 
 import dns.exception
@@ -65,12 +68,11 @@ class Secondary(servers.Ours):
 
     def kill(self):
         """All of it, at once; the files stay."""
-        pids = [int(n) for n in re.findall(
-            r"\d+", (self.dir / "pid").read_text())]
-        children = servers.pathlib.Path(
-            f"/proc/{pids[0]}/task/{pids[0]}/children").read_text().split()
-        for pid in (self.process.pid, *map(int, children)):
-            servers.os.kill(pid, 9)
+        main = self.process.pid
+        os.kill(main, signal.SIGSTOP)  # it replaces nobody meanwhile
+        children = pathlib.Path(f"/proc/{main}/task/{main}/children")
+        for pid in (*map(int, children.read_text().split()), main):
+            os.kill(pid, signal.SIGKILL)
         self.process.wait()
 
 

@@ -200,6 +200,35 @@ closed_within_a_message_it_says_no_more(void **state)
 }
 
 static void
+nothing_is_read_while_it_pauses(void **state)
+{
+	static const struct timeval while_ = {.tv_usec = 200000};
+	struct sockaddr_storage address;
+	int listener = open_server(true, &address), fd;
+	struct heard h;
+
+	/* Silence does not count meanwhile: it would end within a second. */
+	open_client(&h, &address, true, 1);
+	fd = accept(listener, NULL, NULL);
+	event_base_loop(h.base, EVLOOP_ONCE);
+	net_client_pause(h.client, true);
+	assert_int_equal(send(fd, "\0\1a", 3, 0), 3);
+	for (int i = 0; i < 8; i++) {
+		event_base_loopexit(h.base, &while_);
+		event_base_dispatch(h.base);
+	}
+	assert_int_equal(h.messages, 0);
+	assert_int_equal(h.ends, 0);
+	net_client_pause(h.client, false);
+	event_base_loop(h.base, EVLOOP_NONBLOCK); /* the exit is behind us */
+	hear(&h, 1, 0);
+	assert_int_equal(h.first, 'a');
+	close_client(&h);
+	close(fd);
+	close(listener);
+}
+
+static void
 nobody_there_is_told(void **state)
 {
 	struct sockaddr_storage address;
@@ -323,6 +352,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages_go_both_ways_over_tcp),
 		cmocka_unit_test(closed_within_a_message_it_says_no_more),
+		cmocka_unit_test(nothing_is_read_while_it_pauses),
 		cmocka_unit_test(nobody_there_is_told),
 		cmocka_unit_test(silent_server_times_out),
 		cmocka_unit_test(what_a_server_does_not_take_has_a_limit),
