@@ -13,9 +13,8 @@ import dns.query
 import pytest
 
 import primaries
-import random_zone
 import servers
-import signers
+import some_zones
 from test_transfer import canonical, in_file, take
 
 PATIENCE = 120
@@ -106,21 +105,7 @@ def equal(secondary, zone, path):
 
 @pytest.fixture(scope="module")
 def zones(tmp_path_factory):
-    """Names and files: made at random, and signed in all ways."""
-    directory = tmp_path_factory.mktemp("zones")
-    found = {}
-    for seed in range(4):
-        name = f"random-{seed}.test."
-        found[name] = directory / f"random-{seed}.zone"
-        found[name].write_text(random_zone.make(name, seed))
-    for i, signing in enumerate(signers.SIGNINGS):
-        name = f"signed-{i}.test."
-        path = directory / f"signed-{i}.zone"
-        path.write_text(random_zone.make(name, i + 100, count=40))
-        place = directory / str(i)
-        place.mkdir()
-        found[name] = signers.sign(signing, name, path, place)
-    return found
+    return some_zones.make(tmp_path_factory.mktemp("zones"))
 
 
 @pytest.mark.parametrize("key", (None, KEY), ids=("plain", "signed"))

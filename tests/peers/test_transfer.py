@@ -7,10 +7,10 @@ import dns.rdatatype
 import dns.zone
 import pytest
 
-import random_zone
 import secondaries
 import servers
 import signers
+import some_zones
 
 TIMEOUT = 30
 HUGE = "huge.test."
@@ -54,23 +54,10 @@ def in_file(zone, path):
 
 @pytest.fixture(scope="module")
 def zones(tmp_path_factory):
-    """Names and files: made at random, and signed in all ways."""
     directory = tmp_path_factory.mktemp("zones")
-    found = {}
-    for seed in range(4):
-        name = f"random-{seed}.test."
-        path = directory / f"random-{seed}.zone"
-        path.write_text(random_zone.make(name, seed))
-        found[name] = path
-    for i, signing in enumerate(signers.SIGNINGS):
-        if signing.tool != "bind" and signing.iterations is None:
-            continue
-        name = f"signed-{i}.test."
-        path = directory / f"signed-{i}.zone"
-        path.write_text(random_zone.make(name, i + 100, count=40))
-        place = directory / str(i)
-        place.mkdir()
-        found[name] = signers.sign(signing, name, path, place)
+    found = some_zones.make(directory, [
+        (i, signing) for i, signing in enumerate(signers.SIGNINGS)
+        if signing.tool == "bind" or signing.iterations is not None])
     # An RRset that fits into one message; and one that fits into none, which
     # neither BIND nor Knot can have.
     for name, count in (("large.test.", 230), (HUGE, 500)):
