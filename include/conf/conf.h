@@ -4,9 +4,9 @@
  *
  * A configuration is one arena. Everything below that is pointed to belongs to
  * it and is lent until conf_destroy. Once conf_load has given it, only
- * conf_add_zone and conf_remove_zone change it. Fields are named like their
- * options, with underscores. Strings are as written between the quotes; NULL:
- * not given.
+ * conf_add_zone, conf_change_zone and conf_remove_zone change it. Fields are
+ * named like their options, with underscores. Strings are as written between
+ * the quotes; NULL: not given.
  */
 #ifndef CONF_CONF_H
 #define CONF_CONF_H
@@ -352,6 +352,8 @@ struct conf_zone {
 	const char *zonefile; /* as written, % and all; NULL: none */
 	/* Set by conf_add_zone, NULL for zones of the file. */
 	const char *pattern_name;
+	uint64_t listed_at;   /* where its line of the zone list begins; 0: it
+			       * has none, or nobody has looked (zonelist.h) */
 	/* Where its clause stands; NULL and 0: made by conf_add_zone. Of a
 	 * configuration that is refused, NULL: the clause has errors. */
 	const char *file;
@@ -431,6 +433,9 @@ const struct conf_zone *conf_find_zone(const struct conf *conf,
 	const uint8_t *wire); /* without regard to case */
 const struct conf_zone *conf_find_zone_text(const struct conf *conf,
 	const char *name); /* trailing dot optional */
+/* The wire form of such a name, in lower case; wire has room for NAME_MAX_LEN
+ * octets. False: it is none. */
+bool conf_parse_zone_name(const char *name, uint8_t *wire) MUST_USE;
 /* By their names; implicit patterns are not found. */
 const struct conf_pattern *conf_find_pattern(const struct conf *conf,
 	const char *name);
@@ -449,6 +454,20 @@ const struct conf_tls_auth *conf_find_tls_auth(const struct conf *conf,
  */
 enum nsd_err conf_add_zone(struct conf *conf, const char *name,
 	const char *pattern, const struct conf_zone **zone) MUST_USE;
+
+/*
+ * Gives a zone of conf_add_zone the options of another pattern instead, at its
+ * place. Constant time.
+ * returns NSD_OK; NSD_E_NOT_FOUND: there is no such zone or pattern;
+ *     NSD_E_DENIED: it is a zone of the file. Without NSD_OK nothing has
+ *     changed.
+ */
+enum nsd_err conf_change_zone(struct conf *conf, const uint8_t *wire,
+	const char *pattern) MUST_USE;
+
+/* Notes where the line of a zone is (listed_at). */
+void conf_note_listed(struct conf *conf, const struct conf_zone *zone,
+	uint64_t offset);
 
 /*
  * Removes a zone. A zone of conf_add_zone is gone with that; the memory of

@@ -138,6 +138,15 @@ zone_parse_name(const char *name, uint8_t wire[NAME_MAX_LEN], size_t *len,
 	return err;
 }
 
+bool
+conf_parse_zone_name(const char *name, uint8_t *wire)
+{
+	const char *why;
+	size_t len;
+
+	return zone_parse_name(name, wire, &len, &why) == NSD_OK;
+}
+
 const struct conf_zone *
 conf_find_zone_text(const struct conf *conf, const char *name)
 {
@@ -259,6 +268,40 @@ conf_add_zone(struct conf *conf, const char *name, const char *pattern,
 	owner->added_size += added_zone_size(name, wire);
 	*zone = added;
 	return NSD_OK;
+}
+
+/* The map's own. */
+static struct conf_zone *
+conf_get_zone(const struct conf *conf, const struct conf_zone *zone)
+{
+	assert(zone->index < conf->zone_count);
+	assert(conf->zones[zone->index] == zone);
+	return conf->zones[zone->index];
+}
+
+enum nsd_err
+conf_change_zone(struct conf *conf, const uint8_t *wire, const char *pattern)
+{
+	const struct conf_pattern *options = conf_find_pattern(conf, pattern);
+	const struct conf_zone *found = conf_find_zone(conf, wire);
+	struct conf_zone *zone;
+
+	if (options == NULL || found == NULL)
+		return NSD_E_NOT_FOUND;
+	if (found->pattern_name == NULL)
+		return NSD_E_DENIED;
+	zone = conf_get_zone(conf, found);
+	zone->options = options;
+	zone->zonefile = options->zonefile;
+	zone->pattern_name = options->name;
+	return NSD_OK;
+}
+
+void
+conf_note_listed(struct conf *conf, const struct conf_zone *zone,
+	uint64_t offset)
+{
+	conf_get_zone(conf, zone)->listed_at = offset;
 }
 
 enum nsd_err

@@ -127,7 +127,7 @@ const struct conf_option conf_options[] = {
 	SERVER("sandbox", sandbox, BOOL, "yes", 0, 0, IFSET)
 	SERVER("zonesdir", zonesdir, STRING, ZONESDIR, 0, 0, PATH | DIR)
 	SERVER("xfrdfile", xfrdfile, STRING, XFRDFILE, 0, 0, PATH)
-	SERVER("zonelistfile", zonelistfile, STRING, ZONELISTFILE, 0, 0, NOEFF | PATH)
+	SERVER("zonelistfile", zonelistfile, STRING, ZONELISTFILE, 0, 0, PATH)
 	SERVER("xfrdir", xfrdir, STRING, XFRDIR, 0, 0, NOEFF | PATH | DIR)
 	SERVER("xfrd-reload-timeout", xfrd_reload_timeout, U32, "1", 0, I32_MAX, NOEFF)
 	SERVER("reload-config", reload_config, BOOL, "no", 0, 0, NOEFF)

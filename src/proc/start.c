@@ -17,6 +17,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/priority.h"
+#include "conf/zonelist.h"
 #include "proc/affinity.h"
 #include "proc/daemon.h"
 #include "proc/flags.h"
@@ -246,6 +247,10 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 		return err;
 	main_open_log(o, program);
 	log_notice("nsd starting (%s)", PACKAGE_STRING);
+	if (zonelist_load(s->server.conf, o->zonelistfile, &sink) != NSD_OK) {
+		log_error("could not read zonelist file %s", o->zonelistfile);
+		return NSD_E_SYSTEM;
+	}
 	conf_list_without_effect(s->server.conf, &sink);
 	*lifeline_key = "nsd";
 	if (o->pidfile != NULL && *o->pidfile != '\0') {

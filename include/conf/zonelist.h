@@ -1,0 +1,137 @@
+/*
+ * zonelist.h - the file of the zones that were added at run time
+ * (zonelistfile; doc/surface.md section 6), as NSD writes it:
+ *
+ *	# NSD zone list
+ *	# name pattern
+ *	add example.com master
+ *	del example.org slave      a free place, for a line of the same length
+ *
+ * Main reads it at a start. xfrd alone writes it: a line is overwritten at its
+ * place or added at the end, so that a change costs no more with many zones.
+ * What writes does not flush: the caller has zonelist.fd and zonelist.folder
+ * flushed, and after a failure takes its change back.
+ */
+#ifndef CONF_ZONELIST_H
+#define CONF_ZONELIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "conf/conf.h"
+
+/* Octets of a line, with its newline; longer ones are never written. */
+#define ZONELIST_LINE_MAX 2048u
+
+/* ---- reading ------------------------------------------------------------- */
+
+/* A line that adds a zone. The texts are lent for the call. */
+struct zonelist_line {
+	const char *name;
+	const char *pattern;
+	uint64_t offset;     /* where it begins in the file */
+	uint32_t line;       /* from 1 */
+	uint32_t len;        /* octets with the newline */
+};
+
+struct zonelist_reader {
+	void *ctx;
+	/* An `add` or `cat` line. What it returns but NSD_OK ends the
+	 * reading. */
+	enum nsd_err (*on_zone)(void *ctx, const struct zonelist_line *line);
+	/* A `del` line: a place that is free. NULL: nothing. */
+	void (*on_free)(void *ctx, uint64_t offset, uint32_t len);
+};
+
+/*
+ * Reads the lines of a list. text is written to. Lines that make no sense go to
+ * the sink, and are skipped. *whole: octets up to the end of the last line that
+ * has a newline.
+ * returns NSD_OK, also for no octets at all; NSD_E_SYNTAX: it does not begin as
+ *     a zone list, which the sink was told; what on_zone returns.
+ */
+enum nsd_err zonelist_parse(const char *path, char *text, size_t len,
+	const struct zonelist_reader *reader, struct diag_sink *sink,
+	size_t *whole) MUST_USE;
+
+/*
+ * Adds the zones of a list to a configuration that was just loaded. A zone that
+ * is there already, and one whose pattern is not there, is said to the sink and
+ * left out.
+ * returns NSD_OK, also if there is no such file; NSD_E_SYSTEM: it cannot be
+ *     read; NSD_E_SYNTAX: it is no zone list; the sink was told both;
+ *     NSD_E_MEMORY.
+ * cost: linear in the size of the file; blocks on it.
+ */
+enum nsd_err zonelist_load(struct conf *conf, const char *path,
+	struct diag_sink *sink) MUST_USE;
+
+/* ---- writing ------------------------------------------------------------- */
+
+/* Free places of lines of one length, the newest last. */
+struct zonelist_places {
+	uint64_t *offsets;
+	size_t count, room;
+};
+
+struct zonelist {
+	char *path;
+	int fd;              /* -1: there is no file yet */
+	int folder;          /* -1: it cannot be opened */
+	uint64_t end;        /* octets of the file */
+	bool renew;          /* it ends in the middle of a line, or cannot be
+			      * gone on with: to be written anew first */
+	size_t free;         /* `del` lines */
+	struct zonelist_places places[ZONELIST_LINE_MAX + 1]; /* by length */
+};
+
+/*
+ * Opens the list for writing, if it is there, and reads it: reader->on_zone as
+ * with zonelist_parse, reader->on_free is not used. Copies path. A list that is
+ * no zone list is not opened.
+ * returns NSD_OK and gives *list (zonelist_close), also if there is no such
+ *     file; else as zonelist_load.
+ */
+enum nsd_err zonelist_open(const char *path,
+	const struct zonelist_reader *reader, struct diag_sink *sink,
+	struct zonelist **list) MUST_USE;
+void zonelist_close(struct zonelist *list); /* NULL is fine */
+
+/*
+ * Writes a line for a zone, in the newest free place of its length, or at the
+ * end. The file is made if there is none. *offset: where it is.
+ * returns NSD_OK; NSD_E_SYSTEM with errno: nothing has changed; NSD_E_LIMIT:
+ *     the line would be too long; NSD_E_AGAIN: renew.
+ */
+enum nsd_err zonelist_add(struct zonelist *list, const char *name,
+	const char *pattern, uint64_t *offset) MUST_USE;
+
+/* Makes a place of a line. Its texts are those that it was written with.
+ * NSD_E_SYSTEM with errno: nothing has changed. */
+enum nsd_err zonelist_remove(struct zonelist *list, uint64_t offset,
+	const char *name, const char *pattern) MUST_USE;
+
+/* True: more of its lines are free than zones are configured, as NSD counts, or
+ * it is to be written anew in any case. */
+bool zonelist_wants_renewal(const struct zonelist *list,
+	const struct conf *conf);
+
+/*
+ * Writes the list anew, in three steps: zonelist_renew makes FILE~ (*fd, the
+ * caller's, to be flushed); zonelist_take_renewed puts it in the place of the
+ * list, takes fd, and notes where the lines are (conf_zone.listed_at); then
+ * list->folder is to be flushed. Between the two no zone comes or goes.
+ * returns NSD_OK; NSD_E_SYSTEM with errno: the list is as it was.
+ * cost: both are linear in the number of zones.
+ */
+enum nsd_err zonelist_renew(struct zonelist *list, const struct conf *conf,
+	int *fd) MUST_USE;
+enum nsd_err zonelist_take_renewed(struct zonelist *list, struct conf *conf,
+	int fd) MUST_USE;
+/* Instead of the second step: removes FILE~, takes fd. errno stays. */
+void zonelist_drop_renewed(struct zonelist *list, int fd);
+
+#endif

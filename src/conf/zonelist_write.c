@@ -1,0 +1,386 @@
+/* zonelist_write.c - writes the file of the zones that were added at run
+ * time. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/grow.h"
+#include "conf/zonelist.h"
+#include "conf/zonelist_text.h"
+
+#define MODE 0644
+/* Octets that are written at a time. */
+#define WRITE_SIZE (256u << 10)
+
+static size_t
+list_line_len(const char *name, const char *pattern)
+{
+	return ZONELIST_WORD + strlen(name) + 1 + strlen(pattern) + 1;
+}
+
+/* Writes all at a place, or nothing that counts. */
+static enum nsd_err
+list_write_at(int fd, const char *text, size_t len, uint64_t at)
+{
+	while (len > 0) {
+		ssize_t n = pwrite(fd, text, len, (off_t)at);
+
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1)
+			return NSD_E_SYSTEM;
+		text += n;
+		at += (size_t)n;
+		len -= (size_t)n;
+	}
+	return NSD_OK;
+}
+
+/* ---- opening ------------------------------------------------------------- */
+
+/* A place that nobody remembers is only lost until the list is written
+ * anew. */
+static void
+list_free_place(void *ctx, uint64_t offset, uint32_t len)
+{
+	struct zonelist *list = ctx;
+	struct zonelist_places *places = &list->places[len];
+	uint64_t *offsets = grow_array(places->offsets, places->count,
+		&places->room, sizeof(*offsets));
+
+	list->free++;
+	if (offsets == NULL)
+		return;
+	places->offsets = offsets;
+	offsets[places->count++] = offset;
+}
+
+/* The folder, so that a new name in it can be made durable. */
+static void
+list_open_folder(struct zonelist *list)
+{
+	char *slash = strrchr(list->path, '/');
+
+	if (slash == NULL) {
+		list->folder = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		return;
+	}
+	*slash = '\0';
+	list->folder = open(*list->path != '\0' ? list->path : "/",
+		O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*slash = '/';
+}
+
+/* What reads a list that is opened: it notes the free places itself. */
+struct list_open {
+	struct zonelist *list;
+	const struct zonelist_reader *reader;
+};
+
+static enum nsd_err
+list_open_zone(void *ctx, const struct zonelist_line *line)
+{
+	const struct zonelist_reader *reader =
+		((struct list_open *)ctx)->reader;
+
+	return reader->on_zone(reader->ctx, line);
+}
+
+static void
+list_open_place(void *ctx, uint64_t offset, uint32_t len)
+{
+	list_free_place(((struct list_open *)ctx)->list, offset, len);
+}
+
+static enum nsd_err
+list_read(struct zonelist *list, const struct zonelist_reader *reader,
+	struct diag_sink *sink)
+{
+	struct list_open opened = {list, reader};
+	const struct zonelist_reader own = {
+		.ctx = &opened,
+		.on_zone = list_open_zone,
+		.on_free = list_open_place,
+	};
+	size_t len, whole;
+	char *text;
+	enum nsd_err err = zonelist_read_fd(list->fd, &text, &len);
+
+	if (err == NSD_E_SYSTEM)
+		zonelist_say_closed(sink, list->path);
+	if (err != NSD_OK)
+		return err;
+	err = zonelist_parse(list->path, text, len, &own, sink, &whole);
+	free(text);
+	list->end = len;
+	/* An empty file has no head yet. */
+	list->renew = whole != len || len == 0;
+	return err;
+}
+
+enum nsd_err
+zonelist_open(const char *path, const struct zonelist_reader *reader,
+	struct diag_sink *sink, struct zonelist **made)
+{
+	struct zonelist *list = calloc(1, sizeof(*list));
+	enum nsd_err err = NSD_OK;
+
+	if (list == NULL)
+		return NSD_E_MEMORY;
+	list->fd = -1;
+	list->folder = -1;
+	list->path = strdup(path);
+	if (list->path == NULL) {
+		zonelist_close(list);
+		return NSD_E_MEMORY;
+	}
+	list_open_folder(list);
+	list->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (list->fd != -1) {
+		err = list_read(list, reader, sink);
+	} else if (errno != ENOENT) {
+		zonelist_say_closed(sink, path);
+		err = NSD_E_SYSTEM;
+	}
+	if (err != NSD_OK)
+		zonelist_close(list);
+	else
+		*made = list;
+	return err;
+}
+
+static void
+list_forget_places(struct zonelist *list)
+{
+	for (size_t i = 0; i <= ZONELIST_LINE_MAX; i++) {
+		free(list->places[i].offsets);
+		list->places[i] = (struct zonelist_places){NULL, 0, 0};
+	}
+	list->free = 0;
+}
+
+void
+zonelist_close(struct zonelist *list)
+{
+	if (list == NULL)
+		return;
+	if (list->fd != -1)
+		close(list->fd);
+	if (list->folder != -1)
+		close(list->folder);
+	list_forget_places(list);
+	free(list->path);
+	free(list);
+}
+
+/* ---- lines --------------------------------------------------------------- */
+
+/* Makes the file. */
+static enum nsd_err
+list_make(struct zonelist *list)
+{
+	size_t len = strlen(ZONELIST_HEAD);
+	int fd = open(list->path,
+		O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, MODE);
+
+	if (fd == -1)
+		return NSD_E_SYSTEM;
+	if (list_write_at(fd, ZONELIST_HEAD, len, 0) != NSD_OK) {
+		int error = errno;
+
+		(void)unlink(list->path);
+		close(fd);
+		errno = error;
+		return NSD_E_SYSTEM;
+	}
+	list->fd = fd;
+	list->end = len;
+	list->renew = false;
+	return NSD_OK;
+}
+
+static enum nsd_err
+list_append(struct zonelist *list, const char *line, size_t len)
+{
+	int error;
+
+	if (list_write_at(list->fd, line, len, list->end) == NSD_OK)
+		return NSD_OK;
+	/* What was written of it must not be the head of the next line. */
+	error = errno;
+	if (ftruncate(list->fd, (off_t)list->end) == -1)
+		list->renew = true;
+	errno = error;
+	return NSD_E_SYSTEM;
+}
+
+enum nsd_err
+zonelist_add(struct zonelist *list, const char *name, const char *pattern,
+	uint64_t *offset)
+{
+	size_t len = list_line_len(name, pattern);
+	char line[ZONELIST_LINE_MAX + 1];
+	struct zonelist_places *places;
+	enum nsd_err err;
+
+	/* A word with a newline would be two lines. */
+	if (len > ZONELIST_LINE_MAX || strpbrk(name, "\n") != NULL
+		|| strpbrk(pattern, " \n") != NULL)
+		return NSD_E_LIMIT;
+	if (list->renew)
+		return NSD_E_AGAIN;
+	if (list->fd == -1 && list_make(list) != NSD_OK)
+		return NSD_E_SYSTEM;
+	snprintf(line, sizeof(line), "%s%s %s\n", ZONELIST_ADD, name, pattern);
+	places = &list->places[len];
+	if (places->count > 0) {
+		*offset = places->offsets[places->count - 1];
+		/* It becomes a line that adds with its first word. */
+		err = list_write_at(list->fd, line + ZONELIST_WORD,
+			len - ZONELIST_WORD, *offset + ZONELIST_WORD);
+		if (err == NSD_OK)
+			err = list_write_at(list->fd, ZONELIST_ADD,
+				ZONELIST_WORD, *offset);
+		if (err != NSD_OK)
+			return err;
+		places->count--;
+		list->free--;
+		return NSD_OK;
+	}
+	err = list_append(list, line, len);
+	if (err != NSD_OK)
+		return err;
+	*offset = list->end;
+	list->end += len;
+	return NSD_OK;
+}
+
+enum nsd_err
+zonelist_remove(struct zonelist *list, uint64_t offset, const char *name,
+	const char *pattern)
+{
+	enum nsd_err err = list_write_at(list->fd, ZONELIST_DEL, ZONELIST_WORD,
+		offset);
+
+	if (err == NSD_OK)
+		list_free_place(list, offset,
+			(uint32_t)list_line_len(name, pattern));
+	return err;
+}
+
+/* ---- anew ---------------------------------------------------------------- */
+
+bool
+zonelist_wants_renewal(const struct zonelist *list, const struct conf *conf)
+{
+	return list->renew || list->free > conf->zone_count;
+}
+
+static enum nsd_err
+list_write_zones(int fd, const struct conf *conf)
+{
+	char *text = malloc(WRITE_SIZE + ZONELIST_LINE_MAX + 1);
+	size_t len = strlen(ZONELIST_HEAD);
+	enum nsd_err err = NSD_OK;
+
+	if (text == NULL) {
+		errno = ENOMEM;
+		return NSD_E_SYSTEM;
+	}
+	memcpy(text, ZONELIST_HEAD, len);
+	for (size_t i = 0; i < conf->zone_count && err == NSD_OK; i++) {
+		const struct conf_zone *zone = conf->zones[i];
+
+		if (zone->pattern_name == NULL
+			|| list_line_len(zone->name, zone->pattern_name)
+				> ZONELIST_LINE_MAX)
+			continue;
+		len += (size_t)snprintf(text + len, ZONELIST_LINE_MAX + 1,
+			"%s%s %s\n", ZONELIST_ADD, zone->name,
+			zone->pattern_name);
+		if (len < WRITE_SIZE)
+			continue;
+		err = fs_write_all(fd, text, len);
+		len = 0;
+	}
+	if (err == NSD_OK)
+		err = fs_write_all(fd, text, len);
+	free(text);
+	return err;
+}
+
+static void
+list_print_temp(const struct zonelist *list, char out[PATH_MAX])
+{
+	snprintf(out, PATH_MAX, "%s~", list->path);
+}
+
+enum nsd_err
+zonelist_renew(struct zonelist *list, const struct conf *conf, int *fd)
+{
+	char temp[PATH_MAX];
+
+	list_print_temp(list, temp);
+	/* What an earlier one has left, or a link that was put there. */
+	(void)unlink(temp);
+	*fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+		MODE);
+	if (*fd == -1)
+		return NSD_E_SYSTEM;
+	if (list_write_zones(*fd, conf) == NSD_OK)
+		return NSD_OK;
+	zonelist_drop_renewed(list, *fd);
+	return NSD_E_SYSTEM;
+}
+
+enum nsd_err
+zonelist_take_renewed(struct zonelist *list, struct conf *conf, int fd)
+{
+	uint64_t at = strlen(ZONELIST_HEAD);
+	char temp[PATH_MAX];
+
+	list_print_temp(list, temp);
+	if (rename(temp, list->path) == -1) {
+		zonelist_drop_renewed(list, fd);
+		return NSD_E_SYSTEM;
+	}
+	if (list->fd != -1)
+		close(list->fd);
+	list->fd = fd;
+	list_forget_places(list);
+	for (size_t i = 0; i < conf->zone_count; i++) {
+		const struct conf_zone *zone = conf->zones[i];
+		size_t len;
+
+		if (zone->pattern_name == NULL)
+			continue;
+		len = list_line_len(zone->name, zone->pattern_name);
+		if (len > ZONELIST_LINE_MAX)
+			continue;
+		conf_note_listed(conf, zone, at);
+		at += len;
+	}
+	list->end = at;
+	list->renew = false;
+	return NSD_OK;
+}
+
+void
+zonelist_drop_renewed(struct zonelist *list, int fd)
+{
+	char temp[PATH_MAX];
+	int error = errno;
+
+	list_print_temp(list, temp);
+	(void)unlink(temp);
+	close(fd);
+	errno = error;
+}

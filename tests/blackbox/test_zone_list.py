@@ -1,0 +1,56 @@
+"""The file of zones that were added at run time: reading it at a start."""
+
+import pytest
+
+from harness import zone_text
+
+HEAD = "# NSD zone list\n# name pattern\n"
+PATTERN = 'pattern:\n\tname: p\n\tzonefile: "%s.zone"\n'
+
+
+def list_of(server):
+    return server.directory / "zone.list"
+
+
+@pytest.fixture
+def server(make_server):
+    server = make_server(zones={"example": zone_text(1)}, extra=PATTERN)
+    for name in "a.test", "b.test":
+        server.zone_file(name).write_text(zone_text(3))
+    return server
+
+
+def test_zones_of_the_list_are_served(server):
+    list_of(server).write_text(
+        HEAD + "add a.test p\ndel b.test p\nadd c.test p\n")
+    server.start()
+    assert server.serial("a.test") == 3
+    assert server.rcode("www.b.test", "A") == "REFUSED"
+    assert server.rcode("www.c.test", "A") == "SERVFAIL"
+    assert server.serial("example") == 1
+    # Those that come later are served by the same processes.
+    server.wait_replaced("loader", server.kill("loader"))
+    server.wait_replaced("xfrd", server.kill("xfrd"))
+    assert server.serial("a.test") == 3
+
+
+def test_lines_that_make_no_sense_are_said_and_left_out(server):
+    list_of(server).write_text(
+        HEAD + "add a.test p\nadd b.test nowhere\nadd a..b p\nfoo\n"
+        "add example p\nadd a.test p\n")
+    server.start()
+    assert server.serial("a.test") == 3
+    assert server.serial("example") == 1
+    log = server.read_log()
+    assert "pattern does not exist for zone b.test pattern nowhere" in log
+    for name in "a..b", "example", "a.test":
+        assert f"bad domain name or duplicate zone '{name}' pattern p" in log
+
+
+def test_file_that_is_no_list_ends_the_start(server):
+    list_of(server).write_text("add a.test p\n")
+    server.start(ready=False)
+    assert server.process.wait(timeout=30) == 1
+    log = server.read_log()
+    assert f"zone list {list_of(server)} contains bad header" in log
+    assert f"could not read zonelist file {list_of(server)}" in log
