@@ -75,11 +75,13 @@ struct ipc_expiry {
 };
 
 /* A zone that comes or goes. The payload ends where the text ends. */
-#define IPC_ZONE_TEXT_MAX 2024
+#define IPC_ZONE_TEXT_MAX 2020
 struct ipc_zone {
 	struct ipc_request request;
 	uint32_t err;    /* of ZONE_CHANGED: enum nsd_err */
 	uint32_t loaded; /* of ZONE_CHANGED: not 0: its file is served */
+	uint32_t anew;   /* not 0: a zone that is there gets the pattern instead
+			  * of its own */
 	/* The zone's name as it would be written and its pattern's name, each
 	 * with a final NUL. An empty pattern: the zone goes. */
 	char text[IPC_ZONE_TEXT_MAX];

@@ -41,6 +41,18 @@ enum nsd_err load_set_add(struct load_set *set, struct store_writer *writer,
 	struct conf *conf, const char *name, const char *pattern,
 	struct load_zone **zone) MUST_USE;
 
+/*
+ * Gives a zone of load_set_add the options of another pattern: its file is
+ * another one, perhaps, and is to be looked at. Readers see the version that
+ * there is with the new options at once.
+ * returns NSD_OK and lends *zone; NSD_E_NOT_FOUND: no such zone or pattern;
+ * NSD_E_DENIED: it is a zone of nsd.conf; NSD_E_AGAIN: it is being read, try
+ * again once its result is taken; NSD_E_MEMORY. On failure it is as it was.
+ */
+enum nsd_err load_set_change(struct load_set *set, struct store_writer *writer,
+	struct conf *conf, const char *name, const char *pattern,
+	struct load_zone **zone) MUST_USE;
+
 /* What a zone has had. The version is to be retired; STORE_NONE: it had
  * none. */
 struct load_set_removed {

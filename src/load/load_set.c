@@ -146,6 +146,38 @@ set_find(const struct load_set *set, const struct store_view *view,
 }
 
 enum nsd_err
+load_set_change(struct load_set *set, struct store_writer *writer,
+	struct conf *conf, const char *name, const char *pattern,
+	struct load_zone **zone)
+{
+	const struct conf_zone *of_conf = conf_find_zone_text(conf, name);
+	struct load_zone *found = of_conf == NULL ? NULL
+		: set_find(set, store_writer_view(writer), of_conf);
+	const char *old;
+	enum nsd_err err;
+
+	if (found == NULL)
+		return NSD_E_NOT_FOUND;
+	/* Threads that read it look at its options. */
+	if (!load_zone_claim(found, false))
+		return NSD_E_AGAIN;
+	old = of_conf->pattern_name;
+	err = conf_change_zone(conf, of_conf->wire, pattern);
+	if (err == NSD_OK) {
+		err = set_list(set, writer, conf, found);
+		if (err != NSD_OK
+			&& conf_change_zone(conf, of_conf->wire, old)
+				!= NSD_OK)
+			err = NSD_E_BUG;
+	}
+	/* The caller looks at its file in any case. */
+	(void)load_zone_release(found);
+	if (err == NSD_OK)
+		*zone = found;
+	return err;
+}
+
+enum nsd_err
 load_set_remove(struct load_set *set, struct store_writer *writer,
 	struct conf *conf, const char *name, bool pass,
 	struct load_set_removed *removed)

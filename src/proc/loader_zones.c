@@ -11,7 +11,7 @@
 #include "store/writer.h"
 #include "zone/table.h"
 
-/* A message that asks to remove a zone, which is being read. */
+/* A message that asks to remove or change a zone, which is being read. */
 struct load_leaving {
 	struct load_leaving *next;
 	struct ipc_message message;
@@ -52,6 +52,9 @@ loader_change_was_done(struct loader *loader, struct zone_change *change)
 
 	if (!change->again || (conf != NULL) != (*change->pattern != '\0'))
 		return false;
+	if (change->anew && (conf->pattern_name == NULL
+		|| strcmp(conf->pattern_name, change->pattern) != 0))
+		return false;
 	if (conf != NULL && table_find_apex(view, conf->wire, &ref) == NSD_OK) {
 		entry = store_get(view, ref);
 		change->loaded = entry->zone != STORE_NONE;
@@ -60,17 +63,12 @@ loader_change_was_done(struct loader *loader, struct zone_change *change)
 }
 
 /* Reads a small file at once. Threads read a large one after the answer. */
-static enum nsd_err
-loader_add_zone(struct loader *loader, struct zone_change *change)
+static void
+loader_read_zone(struct loader *loader, struct load_zone *zone,
+	struct zone_change *change)
 {
 	struct load_result result;
-	struct load_zone *zone;
-	enum nsd_err err = load_set_add(&loader->set, loader->writer,
-		loader->role.server->conf, change->name, change->pattern,
-		&zone);
 
-	if (err != NSD_OK)
-		return err;
 	load_read_zone(&loader->context, zone,
 		store_writer_heap(loader->writer), false, &result);
 	if (result.outcome == LOAD_LARGE)
@@ -80,7 +78,24 @@ loader_add_zone(struct loader *loader, struct zone_change *change)
 	change->loaded = load_zone_published(store_writer_view(loader->writer),
 				 zone)
 		!= NULL;
-	return NSD_OK;
+}
+
+static enum nsd_err
+loader_add_zone(struct loader *loader, struct zone_change *change)
+{
+	struct conf *conf = loader->role.server->conf;
+	struct load_zone *zone;
+	enum nsd_err err = NSD_E_NOT_FOUND;
+
+	if (change->anew)
+		err = load_set_change(&loader->set, loader->writer, conf,
+			change->name, change->pattern, &zone);
+	if (err == NSD_E_NOT_FOUND)
+		err = load_set_add(&loader->set, loader->writer, conf,
+			change->name, change->pattern, &zone);
+	if (err == NSD_OK)
+		loader_read_zone(loader, zone, change);
+	return err;
 }
 
 static enum nsd_err
@@ -113,7 +128,8 @@ loader_refuse_change(struct loader *loader, const struct ipc_message *m,
 	loader_answer_change(loader, m->channel, &change, false);
 }
 
-/* False: not done yet, because the zone is being read. */
+/* False: not done yet, because the zone is being read. A change that waits
+ * so is tried again when the reading has ended. */
 static bool
 loader_change_zone(struct loader *loader, const struct ipc_message *m)
 {

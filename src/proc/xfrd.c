@@ -22,6 +22,7 @@
 #include "proc/affinity.h"
 #include "proc/hooks.h"
 #include "proc/xfrd.h"
+#include "proc/xfrd_change.h"
 #include "store/store.h"
 
 /* ---- messages ------------------------------------------------------------ */
@@ -92,23 +93,33 @@ static void (*const xfrd_handlers[IPC_TYPE_COUNT])(struct role *role,
 	const struct ipc_message *m) = {XFRD_HANDLERS(IPC_HANDLER)};
 IPC_CHECK_HANDLERS(XFRD_HANDLERS, IPC_TO_XFRD);
 
-/* It has one folder, that of the journal. The journal's threads start when that
+/* It has the folder of the journal, and if zones may come and go, that of their
+ * list. The journal's threads start when that
  * is so; but to put a journal in order takes more calls than to use it. */
 static enum nsd_err
 xfrd_enter_sandbox(struct xfrd *xfrd, const struct role_start *start)
 {
 	const struct sandbox *sandbox = &start->server->sandbox;
-	char path[PATH_MAX];
-	const char *folders[2] = {path};
+	bool control = start->server->conf->remote_control.control_enable;
+	char path[PATH_MAX], list[PATH_MAX];
+	const char *folders[3];
+	unsigned count = 0;
 	enum nsd_err err;
 
-	if (!xfrd_keep_find_folder(start->server, path, sizeof(path))
-		|| journal_make_folder(path) != NSD_OK)
-		folders[0] = NULL;
+	if (xfrd_keep_find_folder(start->server, path, sizeof(path))
+		&& journal_make_folder(path) == NSD_OK)
+		folders[count++] = path;
+	/* Nobody else has zones come and go. */
+	folders[count] = control ? xfrd_change_find_folder(xfrd, list,
+				     sizeof(list))
+				 : NULL;
+	folders[count + (folders[count] != NULL)] = NULL;
 	err = sandbox_enter_folders(sandbox, ROLE_XFRD, folders);
 	if (err != NSD_OK)
 		return err;
 	xfrd_keep_init(xfrd);
+	if (control)
+		xfrd_change_init(xfrd);
 	return sandbox_enter_calls(sandbox, ROLE_XFRD);
 }
 

@@ -9,6 +9,8 @@
  *   xfrd_keep.c    has what was received made durable, and published
  *   xfrd_job.c     a question: whom it goes to, with which key, its end
  *   xfrd_state.c   keeps timers over a restart
+ *   xfrd_change.c  zones that come and go: has it done everywhere
+ *   xfrd_come.c    the same: what xfrd itself knows of them
  *   xfrd_zones.c   the zones, and the machine that knows what is to be done
  *                  (xfr/machine.h)
  *   xfrd_loader.c  what the loader is asked for
@@ -44,9 +46,8 @@ struct xfrd_zones {
 	size_t looked;            /* zones of the configuration, so far */
 	bool looking;
 	bool look_again;          /* from the start, after this */
-	uint32_t *order;          /* places in conf.zones by apex; NULL: they
-				   * are in order */
 	uint32_t *handles;        /* by the place in conf.zones; or XFR_NONE */
+	size_t handle_room;
 	uint32_t *places;         /* by handle: the place in conf.zones */
 	size_t place_room;
 	void *configs;            /* struct zones_config, of <search.h> */
@@ -62,6 +63,7 @@ struct xfrd_state {
 	struct xfrd_state_zone **kept; /* what it said at the start, by the
 				 * place in conf.zones; NULL: all zones are
 				 * known to the machine */
+	size_t kept_count;
 	int64_t filetime_sec;   /* when it was, or is being, written */
 	char *text;             /* to be written */
 	size_t len;
@@ -86,6 +88,7 @@ struct xfrd {
 	struct event *journal_event;
 	struct event *again_event; /* what waits for the loader is tried */
 	uint64_t loader; /* the channel to the one that was there last */
+	struct xfrd_changes *changes; /* of zones; NULL: none can be made */
 	struct xfr_room room;
 };
 
@@ -172,6 +175,8 @@ struct xfrd_job {
 	struct xfrd *xfrd;
 	uint64_t ticket;           /* XFR_NO_TICKET: nobody waits for it */
 	const struct conf_zone *zone;
+	struct conf_zone *gone;    /* the zone has gone meanwhile: this is its
+				    * name; or NULL */
 	const struct conf_acl *server;
 	struct xfr_action action;
 	struct xfrd_ask *ask;      /* NULL: none (any more) */
@@ -216,6 +221,8 @@ void xfrd_job_free(struct xfrd_job *job);
 void xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action);
 /* The machine does not wait for it any more. */
 void xfrd_jobs_cancel(struct xfrd *xfrd, uint64_t ticket);
+/* Nothing more is to be done for this zone. No job refers to it from now on. */
+void xfrd_jobs_leave(struct xfrd *xfrd, const struct conf_zone *zone);
 
 /* ---- xfrd_keep.c --------------------------------------------------------- */
 
@@ -254,6 +261,9 @@ void xfrd_state_init(struct xfrd *xfrd);
  * does not put it off. */
 void xfrd_state_get_start(struct xfrd *xfrd, uint32_t place,
 	const struct xfrd_soa *served, struct xfr_start *start);
+/* Zones come and go: what is known of the one at a place is forgotten, and the
+ * last one gets its place. */
+void xfrd_state_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
 /* All zones have begun. */
 void xfrd_state_forget(struct xfrd *xfrd);
 /* Something has become so that it should not be lost: unless there are many
@@ -268,7 +278,23 @@ void xfrd_state_save(struct xfrd *xfrd);
 enum nsd_err xfrd_turn_init(struct xfrd *xfrd) MUST_USE;
 /* The message SERVED: looks at what is served, a little at a time. */
 void xfrd_turn_look(struct xfrd *xfrd);
+/* Looks at one zone that has just come to be served, or has other options. */
+void xfrd_turn_join(struct xfrd *xfrd, const struct conf_zone *zone);
+/* The zone that was the last one has another place now. */
+void xfrd_turn_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
 /* The loader is another one, or takes more messages. */
 void xfrd_turn_on_loader(struct xfrd *xfrd, bool is_new);
+
+/* ---- xfrd_come.c --------------------------------------------------------- */
+
+/* Adds a zone to the configuration of this process, and nothing else. As
+ * conf_add_zone. */
+enum nsd_err xfrd_come_add(struct xfrd *xfrd, const char *name,
+	const char *pattern, const struct conf_zone **zone) MUST_USE;
+/* The zone's options are to become others, or it is to go: nothing is done for
+ * it until xfrd_turn_join. */
+void xfrd_come_rest(struct xfrd *xfrd, const struct conf_zone *zone);
+/* The zone is not there any more, for this process. */
+void xfrd_come_remove(struct xfrd *xfrd, const struct conf_zone *zone);
 
 #endif

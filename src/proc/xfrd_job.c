@@ -113,6 +113,7 @@ xfrd_job_free(struct xfrd_job *job)
 		event_free(job->event);
 	mac_destroy(job->key.mac);
 	journal_abandon(job->text);
+	free(job->gone);
 	free(job);
 }
 

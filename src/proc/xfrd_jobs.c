@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -384,4 +385,47 @@ xfrd_jobs_cancel(struct xfrd *xfrd, uint64_t ticket)
 				xfrd_job_free(job);
 			return;
 		}
+}
+
+/* What it needs of a zone that goes: its name. */
+static struct conf_zone *
+jobs_copy_zone(const struct conf_zone *zone)
+{
+	size_t wire_len = name_len(zone->wire), name_size = strlen(zone->name)
+		+ 1;
+	struct conf_zone *copy = calloc(1, sizeof(*copy) + wire_len
+		+ name_size);
+	char *text;
+
+	if (copy == NULL)
+		return NULL;
+	text = (char *)(copy + 1);
+	memcpy(text, zone->wire, wire_len);
+	memcpy(text + wire_len, zone->name, name_size);
+	copy->wire = (const uint8_t *)text;
+	copy->name = text + wire_len;
+	return copy;
+}
+
+void
+xfrd_jobs_leave(struct xfrd *xfrd, const struct conf_zone *zone)
+{
+	struct xfrd_job *job, *next;
+
+	cds_list_for_each_entry_safe(job, next, &xfrd->jobs, node) {
+		if (job->zone != zone)
+			continue;
+		job->ticket = XFR_NO_TICKET;
+		/* Only what the loader has in hand is waited for. */
+		if (job->entry == 0 || !cds_list_empty(&job->keep_node)) {
+			xfrd_job_free(job);
+			continue;
+		}
+		job->gone = jobs_copy_zone(zone);
+		if (job->gone == NULL) {
+			log_error("out of memory, ending");
+			_exit(1); /* the next one knows nothing of it */
+		}
+		job->zone = job->gone;
+	}
 }

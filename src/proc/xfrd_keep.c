@@ -255,12 +255,20 @@ keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 		memcpy(&updated, answer->payload, sizeof(updated));
 	switch (updated.err) {
 	case NSD_OK:
+		if (job->gone != NULL) {
+			xfrd_job_free(job);
+			return true;
+		}
 		journal_accept(journal, job->zone->wire, job->entry);
 		keep_log(job);
 		keep_shorten(job->xfrd, job);
 		xfrd_job_end(job, &reply, NULL);
 		return true;
 	case NSD_E_AGAIN:
+		if (job->gone != NULL) {
+			xfrd_job_free(job);
+			return true;
+		}
 		keep_wait(job, false);
 		return false;
 	case NSD_E_INEXACT:
@@ -328,25 +336,28 @@ keep_publish(struct xfrd_job *job)
 /* An entry of the journal that was never published. */
 struct keep_rest {
 	struct xfrd *xfrd;
-	const struct conf_zone *zone;
 	uint64_t entry;
+	uint8_t apex[NAME_MAX_LEN]; /* the zone may go meanwhile */
 };
 
 static void
 keep_on_rest(void *ctx, const struct ipc_message *answer)
 {
 	struct keep_rest *rest = ctx;
+	const struct conf_zone *zone = conf_find_zone(
+		rest->xfrd->role.server->conf, rest->apex);
 	struct ipc_updated updated = {.err = NSD_E_BUG};
 
 	if (answer != NULL)
 		memcpy(&updated, answer->payload, sizeof(updated));
 	if (updated.err == NSD_OK)
-		journal_accept(rest->xfrd->journal, rest->zone->wire,
+		journal_accept(rest->xfrd->journal, rest->apex,
 			rest->entry);
 	else if (updated.err != NSD_E_AGAIN && updated.err != NSD_E_MEMORY)
-		journal_refuse(rest->xfrd->journal, rest->zone->wire,
+		journal_refuse(rest->xfrd->journal, rest->apex,
 			rest->entry);
-	xfrd_zones_hear(rest->xfrd, rest->zone);
+	if (zone != NULL)
+		xfrd_zones_hear(rest->xfrd, zone);
 	free(rest);
 }
 
@@ -378,7 +389,8 @@ xfrd_keep_resume(struct xfrd *xfrd, const struct conf_zone *zone,
 	rest = malloc(sizeof(*rest));
 	if (rest == NULL)
 		return; /* it is asked for again */
-	*rest = (struct keep_rest){xfrd, zone, entry.id};
+	*rest = (struct keep_rest){.xfrd = xfrd, .entry = entry.id};
+	memcpy(rest->apex, zone->wire, name_len(zone->wire));
 	text.len = entry.text_len;
 	err = journal_open_text(xfrd->journal, zone->wire, entry.id, &text.fd,
 		&text.offset);

@@ -66,7 +66,7 @@ state_keep_zone(void *ctx, const struct xfr_state_zone *zone)
 	memcpy(apex, zone->name, name_len(zone->name));
 	name_lower(apex);
 	place = xfrd_zones_find_place(xfrd, apex);
-	if (place == XFR_NONE || xfrd->state.kept[place] != NULL)
+	if (place >= xfrd->state.kept_count || xfrd->state.kept[place] != NULL)
 		return;
 	kept = malloc(sizeof(*kept));
 	if (kept == NULL)
@@ -115,7 +115,7 @@ void
 xfrd_state_get_start(struct xfrd *xfrd, uint32_t place,
 	const struct xfrd_soa *served, struct xfr_start *start)
 {
-	const struct xfrd_state_zone *kept = xfrd->state.kept != NULL
+	const struct xfrd_state_zone *kept = place < xfrd->state.kept_count
 		? xfrd->state.kept[place]
 		: NULL;
 	const struct xfr_state_clocks clocks = {
@@ -152,12 +152,44 @@ xfrd_state_get_start(struct xfrd *xfrd, uint32_t place,
 void
 xfrd_state_forget(struct xfrd *xfrd)
 {
-	size_t count = xfrd->role.server->conf->zone_count;
-
-	for (size_t i = 0; xfrd->state.kept != NULL && i < count; i++)
+	for (size_t i = 0; i < xfrd->state.kept_count; i++)
 		free(xfrd->state.kept[i]);
 	free(xfrd->state.kept);
 	xfrd->state.kept = NULL;
+	xfrd->state.kept_count = 0;
+}
+
+static struct timeval
+state_pause(const struct xfrd *xfrd)
+{
+	return (struct timeval){
+		.tv_sec = xfrd->role.server->conf->zone_count > MANY
+			? SAVE_MANY_SEC
+			: SAVE_SEC,
+	};
+}
+
+void
+xfrd_state_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
+{
+	struct xfrd_state *state = &xfrd->state;
+
+	if (place < state->kept_count) {
+		free(state->kept[place]);
+		state->kept[place] = NULL;
+		if (last < state->kept_count) {
+			state->kept[place] = state->kept[last];
+			state->kept[last] = NULL;
+		}
+	}
+	/* The count of zones stands in the head of the file: it is written
+	 * from the beginning, later, as more zones may go. */
+	if (state->saving) {
+		struct timeval later = state_pause(xfrd);
+
+		state->saving = false;
+		event_add(state->event, &later);
+	}
 }
 
 /* ---- writing ------------------------------------------------------------- */
@@ -310,16 +342,6 @@ state_step(struct xfrd *xfrd, size_t zones)
 	return false;
 }
 
-static struct timeval
-state_pause(const struct xfrd *xfrd)
-{
-	return (struct timeval){
-		.tv_sec = xfrd->role.server->conf->zone_count > MANY
-			? SAVE_MANY_SEC
-			: SAVE_SEC,
-	};
-}
-
 void
 xfrd_state_save_soon(struct xfrd *xfrd)
 {
@@ -375,6 +397,7 @@ xfrd_state_init(struct xfrd *xfrd)
 		return;
 	state->kept = calloc(server->conf->zone_count + 1,
 		sizeof(*state->kept));
+	state->kept_count = state->kept != NULL ? server->conf->zone_count : 0;
 	state->text = malloc(WRITE_SIZE);
 	state->fd = open(conf_path_in_chroot(server->chroot, file),
 		O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);

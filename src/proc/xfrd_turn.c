@@ -81,6 +81,28 @@ turn_on_look(evutil_socket_t fd, short what, void *arg)
 }
 
 void
+xfrd_turn_join(struct xfrd *xfrd, const struct conf_zone *zone)
+{
+	/* Without memory, it is known from the next look on. */
+	if (!turn_look_at(xfrd, zone->index))
+		log_error("zone %s is not kept fresh: out of memory",
+			zone->name);
+	xfrd_zones_go_on(xfrd);
+}
+
+void
+xfrd_turn_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
+{
+	struct xfrd_zones *zones = &xfrd->zones;
+
+	if (zones->looked > last)
+		zones->looked = last;
+	else if (zones->looking && place < zones->looked)
+		/* The look has passed its new place, and not the old one. */
+		(void)turn_look_at(xfrd, place);
+}
+
+void
 xfrd_turn_look(struct xfrd *xfrd)
 {
 	struct xfrd_zones *zones = &xfrd->zones;

@@ -200,24 +200,10 @@ xfrd_zones_get(const struct xfrd *xfrd, uint32_t zone)
 uint32_t
 xfrd_zones_find_place(const struct xfrd *xfrd, const uint8_t *apex)
 {
-	const struct conf *conf = xfrd->role.server->conf;
-	size_t first = 0, end = conf->zone_count;
+	const struct conf_zone *zone = conf_find_zone(xfrd->role.server->conf,
+		apex);
 
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-		uint32_t place = xfrd->zones.order != NULL
-			? xfrd->zones.order[middle]
-			: (uint32_t)middle;
-		int order = name_compare(apex, conf->zones[place]->wire);
-
-		if (order == 0)
-			return place;
-		if (order < 0)
-			end = middle;
-		else
-			first = middle + 1;
-	}
-	return XFR_NONE;
+	return zone != NULL ? zone->index : XFR_NONE;
 }
 
 uint32_t
@@ -250,40 +236,6 @@ xfrd_zones_go_on(struct xfrd *xfrd)
 
 /* ---- start --------------------------------------------------------------- */
 
-static int
-zones_compare_places(const void *a, const void *b, void *arg)
-{
-	const struct conf *conf = arg;
-
-	return name_compare(conf->zones[*(const uint32_t *)a]->wire,
-		conf->zones[*(const uint32_t *)b]->wire);
-}
-
-/* Zones that were added at run time stand behind the others. */
-static enum nsd_err
-zones_sort(struct xfrd *xfrd)
-{
-	struct conf *conf = xfrd->role.server->conf;
-	uint32_t *order;
-	size_t i = 1;
-
-	while (i < conf->zone_count
-		&& name_compare(conf->zones[i - 1]->wire, conf->zones[i]->wire)
-			< 0)
-		i++;
-	if (i >= conf->zone_count)
-		return NSD_OK;
-	order = malloc(conf->zone_count * sizeof(*order));
-	if (order == NULL)
-		return NSD_E_MEMORY;
-	for (i = 0; i < conf->zone_count; i++)
-		order[i] = (uint32_t)i;
-	qsort_r(order, conf->zone_count, sizeof(*order), zones_compare_places,
-		conf);
-	xfrd->zones.order = order;
-	return NSD_OK;
-}
-
 /* Transfers of one primary share connections. So some that are slow leave room
  * for others. */
 static uint32_t
@@ -303,7 +255,6 @@ xfrd_zones_init(struct xfrd *xfrd)
 	size_t count = xfrd->role.server->conf->zone_count;
 	struct xfr_limits limits = xfr_limits_usual;
 	uint64_t seed = 0;
-	enum nsd_err err;
 
 	if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
 		seed = (uint64_t)clock_now_usec();
@@ -311,11 +262,9 @@ xfrd_zones_init(struct xfrd *xfrd)
 	zones->handles = malloc((count + 1) * sizeof(*zones->handles));
 	if (zones->handles == NULL)
 		return NSD_E_MEMORY;
+	zones->handle_room = count + 1;
 	for (size_t i = 0; i < count; i++)
 		zones->handles[i] = XFR_NONE;
-	err = zones_sort(xfrd);
-	if (err != NSD_OK)
-		return err;
 	return xfr_machine_create(&limits, seed, clock_now_msec(),
 		&zones->machine);
 }

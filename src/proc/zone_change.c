@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "base/log.h"
+#include "dns/name.h"
 #include "proc/zone_change.h"
 #include "proc/zone_message.h"
 
@@ -9,7 +10,11 @@ static enum nsd_err
 zone_change_apply(struct conf *conf, const struct zone_change *change)
 {
 	const struct conf_zone *zone;
+	uint8_t wire[NAME_MAX_LEN];
 
+	if (change->anew && conf_parse_zone_name(change->name, wire)
+		&& conf_find_zone(conf, wire) != NULL)
+		return conf_change_zone(conf, wire, change->pattern);
 	if (*change->pattern != '\0')
 		return conf_add_zone(conf, change->name, change->pattern,
 			&zone);

@@ -23,6 +23,7 @@ zone_message_write(const struct zone_change *change, struct ipc_zone *payload,
 	};
 	payload->err = change->err;
 	payload->loaded = change->loaded;
+	payload->anew = change->anew;
 	memcpy(payload->text, change->name, name_size);
 	memcpy(payload->text + name_size, change->pattern, pattern_size);
 	*len = HEAD_LEN + name_size + pattern_size;
@@ -45,6 +46,7 @@ zone_message_read(const struct ipc_message *m, struct ipc_zone *payload,
 	change->again = payload->request.again != 0;
 	change->err = (enum nsd_err)payload->err;
 	change->loaded = payload->loaded != 0;
+	change->anew = payload->anew != 0;
 	change->name = payload->text;
 	change->pattern = change->name + strlen(change->name) + 1;
 	/* A second text, and nothing behind it. */

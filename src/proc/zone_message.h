@@ -15,6 +15,7 @@ struct zone_change {
 	bool again;          /* a loader that has died may have done it */
 	const char *name;    /* of the zone, as it would be written */
 	const char *pattern; /* "": the zone goes */
+	bool anew;           /* one that is there gets this pattern */
 	enum nsd_err err;    /* what became of it */
 	bool loaded;         /* its file is served */
 };

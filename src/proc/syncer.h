@@ -1,0 +1,32 @@
+/*
+ * syncer.h - has a thread flush files to the disk, so that a slow disk holds
+ * the loop up for nothing. What is asked for while it is at work is done
+ * together, next.
+ */
+#ifndef PROC_SYNCER_H
+#define PROC_SYNCER_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct event_base;
+struct syncer;
+
+/* What was asked for by a number, and before, is durable; or error is the
+ * errno of why some of it may not be. Called in the loop. */
+typedef void syncer_on_done(void *ctx, uint64_t number, int error);
+
+/* Starts the thread. Gives *made, which is never ended: it lives as long as its
+ * process. NSD_E_MEMORY; NSD_E_SYSTEM: there is no thread or descriptor. */
+enum nsd_err syncer_create(struct event_base *base, syncer_on_done *on_done,
+	void *ctx, struct syncer **made) MUST_USE;
+
+/*
+ * Has a file flushed, and a folder; either may be -1. Both stay open until
+ * on_done has been called for this or a later number. Files that are asked for
+ * together are the same ones. Returns the number, which grows by one.
+ */
+uint64_t syncer_ask(struct syncer *syncer, int fd, int folder);
+
+#endif
