@@ -91,3 +91,16 @@ children_count(const struct supervisor *s)
 		&count);
 	return count;
 }
+
+bool
+children_serve(const struct supervisor *s)
+{
+	for (unsigned i = 0; i < s->worker_count; i++) {
+		const struct child *worker = s->workers[i].current;
+
+		if (worker != NULL && worker->serving && !worker->hung
+			&& worker->watch.silent_msec <= WATCH_MSEC)
+			return true;
+	}
+	return false;
+}

@@ -16,4 +16,8 @@ void children_stop(struct supervisor *s);
 void children_kill(struct supervisor *s);
 unsigned children_count(const struct supervisor *s);
 
+/* True if a worker serves, as far as is known: not one whose beat is overdue
+ * (watch.h). */
+bool children_serve(const struct supervisor *s);
+
 #endif

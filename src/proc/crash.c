@@ -21,10 +21,13 @@
  * busy, and a bug of ours must not have stores filled again and again. */
 #define REST_MSEC (60 * 1000)
 #define REST_MAX_MSEC (60 * 60 * 1000)
-/* Where no worker has lived for so long, nobody is answered, and the rest is
- * this at most: a look cannot make it worse. */
+/* The same while nobody is answered, and a look cannot make it worse; twice as
+ * long each time. */
+#define REST_ALONE_MSEC 250
+#define REST_ALONE_MAX_MSEC 2000
+/* A worker that has lived this long is not about to crash, or half of the time
+ * since the last look. */
 #define LIVED_MSEC 5000
-#define REST_ALONE_MSEC 2000
 
 bool
 crash_is_one(int status)
@@ -60,18 +63,34 @@ crash_replace_loader(struct supervisor *s, const struct child *crashed)
 		child_kill(loader);
 }
 
-/* True if a worker serves that is not about to crash, as far as is known. */
+/* True if a worker serves that has lived for so long. */
 static bool
-crash_is_served(const struct supervisor *s, int64_t now)
+crash_is_served(const struct supervisor *s, int64_t now, int64_t lived_msec)
 {
 	for (unsigned i = 0; i < s->worker_count; i++) {
 		const struct child *worker = s->workers[i].current;
 
 		if (worker != NULL && worker->serving
-			&& now - worker->started_msec >= LIVED_MSEC)
+			&& now - worker->started_msec >= lived_msec)
 			return true;
 	}
 	return false;
+}
+
+/* True: nobody is answered, and the last look was some time ago. */
+static bool
+crash_may_look_alone(const struct supervisor *s, struct crashes *c, int64_t now)
+{
+	int64_t since_msec = now - c->looked_msec, lived_msec = since_msec / 2;
+
+	if (lived_msec > LIVED_MSEC)
+		lived_msec = LIVED_MSEC;
+	if (since_msec < c->rest_alone_msec
+		|| crash_is_served(s, now, lived_msec))
+		return false;
+	if (c->rest_alone_msec < REST_ALONE_MAX_MSEC)
+		c->rest_alone_msec *= 2;
+	return true;
 }
 
 /* False: the last look was not long ago. */
@@ -80,19 +99,19 @@ crash_may_look(const struct supervisor *s, struct crashes *c, int64_t now)
 {
 	int64_t since_msec = now - c->looked_msec;
 
-	if (since_msec >= REST_ALONE_MSEC && since_msec < c->rest_msec
-		&& c->looked_msec != 0 && !crash_is_served(s, now)) {
+	if (c->looked_msec != 0 && since_msec < c->rest_msec) {
+		if (!crash_may_look_alone(s, c, now))
+			return false;
 		c->looked_msec = now;
 		return true;
 	}
 	if (c->looked_msec == 0 || since_msec >= 2 * REST_MAX_MSEC)
 		c->rest_msec = REST_MSEC;
-	else if (since_msec < c->rest_msec)
-		return false;
 	else
 		c->rest_msec = c->rest_msec < REST_MAX_MSEC / 2
 			? 2 * c->rest_msec
 			: REST_MAX_MSEC;
+	c->rest_alone_msec = REST_ALONE_MSEC;
 	c->looked_msec = now;
 	return true;
 }

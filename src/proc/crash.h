@@ -19,6 +19,7 @@ struct crashes {
 	int64_t looked_msec; /* the last look; 0: none */
 	int64_t rest_msec;   /* from one look to the next, at the least, as long
 			      * as a worker serves */
+	int64_t rest_alone_msec; /* the same while none does */
 };
 
 /* True if a process that ended so (status: of waitpid) has done what is not

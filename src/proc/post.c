@@ -29,8 +29,9 @@
 static const unsigned post_pauses[] = {0, 1000, 2000, 4000, 8000, 16000, 30000};
 static const unsigned worker_pauses[] = {0, 100, 200, 500, 1000, 1000, 1000,
 	1000, 1000, 1000, 2000, 4000, 8000, 16000, 30000};
-/* The same of a worker as long as no other serves. */
-#define LAST_PAUSE_MAX 200
+/* While no worker serves, each is forked so long after it was forked last, and
+ * not later. */
+#define ALONE_MSEC 200
 
 #define COUNT(array) ((unsigned)(sizeof(array) / sizeof(*(array))))
 
@@ -64,7 +65,8 @@ post_leave_main(struct supervisor *s, struct child *self)
 	event_base_free(s->base);
 	close(s->signal_fd);
 	service_leave(&s->service);
-	watch_leave(s);
+	if (s->proc_fd > 0)
+		close(s->proc_fd);
 	if (s->pidfile.fd != -1)
 		close(s->pidfile.fd);
 	if (s->self_fds > 0)
@@ -138,6 +140,7 @@ post_fill(struct post *post, struct generation *generation)
 	struct child *child = child_create(post, generation);
 	struct ipc_channel theirs;
 
+	post->filled_msec = clock_now_msec();
 	if (child == NULL
 		|| ipc_channel_open_pair(ROLE_MAIN, post->role,
 			   &child->link.channel, &theirs)
@@ -171,41 +174,75 @@ post_fill(struct post *post, struct generation *generation)
 static struct child *
 post_find_server(const struct supervisor *s)
 {
-	for (unsigned i = 0; i < s->worker_count; i++)
-		if (s->workers[i].current != NULL
-			&& s->workers[i].current->serving)
-			return s->workers[i].current;
+	for (unsigned i = 0; i < s->worker_count; i++) {
+		struct child *worker = s->workers[i].current;
+
+		if (worker != NULL && worker->serving && !worker->hung)
+			return worker;
+	}
 	return NULL;
 }
 
 static unsigned
 post_choose_pause(const struct post *post)
 {
-	unsigned n = post->failures, pause;
+	unsigned n = post->failures;
 
 	if (post->role != ROLE_WORKER)
 		return post_pauses[n < COUNT(post_pauses)
 			? n : COUNT(post_pauses) - 1];
-	pause = worker_pauses[n < COUNT(worker_pauses)
+	return worker_pauses[n < COUNT(worker_pauses)
 		? n : COUNT(worker_pauses) - 1];
-	return pause > LAST_PAUSE_MAX
-			&& post_find_server(post->supervisor) == NULL
-		? LAST_PAUSE_MAX
-		: pause;
+}
+
+/* How long a worker's post waits at most while no worker serves. */
+static unsigned
+post_choose_pause_alone(const struct post *post, int64_t now)
+{
+	int64_t since_msec = now - post->filled_msec;
+
+	return since_msec < ALONE_MSEC ? ALONE_MSEC - (unsigned)since_msec : 0;
+}
+
+static void
+post_fill_in(struct post *post, unsigned pause_msec)
+{
+	struct timeval when = {.tv_sec = pause_msec / 1000,
+		.tv_usec = pause_msec % 1000 * 1000};
+
+	post->due_msec = clock_now_msec() + pause_msec;
+	if (event_add(post->timer, &when) == -1)
+		log_error("out of memory for a timer");
+}
+
+void
+post_hurry(struct supervisor *s)
+{
+	int64_t now = clock_now_msec();
+
+	if (children_serve(s))
+		return;
+	for (unsigned i = 0; i < s->worker_count; i++) {
+		struct post *post = &s->workers[i];
+		unsigned pause = post_choose_pause_alone(post, now);
+
+		if (event_pending(post->timer, EV_TIMEOUT, NULL)
+			&& post->due_msec > now + pause)
+			post_fill_in(post, pause);
+	}
 }
 
 void
 post_fill_later(struct post *post)
 {
 	unsigned pause = post_choose_pause(post);
-	struct timeval when = {.tv_sec = pause / 1000,
-		.tv_usec = pause % 1000 * 1000};
 
 	post->failures++;
 	if (post->supervisor->stopping)
 		return;
-	if (event_add(post->timer, &when) == -1)
-		log_error("out of memory for a timer");
+	post_fill_in(post, pause);
+	if (post->role == ROLE_WORKER)
+		post_hurry(post->supervisor);
 }
 
 void

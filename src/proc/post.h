@@ -16,6 +16,10 @@ void post_fill(struct post *post, struct generation *generation);
 /* Fills it after a pause that grows with each failure in a row. */
 void post_fill_later(struct post *post);
 
+/* Ends the pauses of workers' posts, but for a moment, if no worker serves.
+ * They were chosen while one did. */
+void post_hurry(struct supervisor *s);
+
 /* Fills the post of the loader, with the store that it is to have. */
 void post_fill_loader(struct supervisor *s);
 

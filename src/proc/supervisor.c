@@ -117,8 +117,11 @@ supervisor_on_damaged(struct supervisor *s, struct child *loader,
 	const struct ipc_message *m)
 {
 	loader->generation->damaged = true;
-	/* Clients may wait for the next one, which fills another store. */
-	if (s->loader.failures > 1)
+	/* Clients may wait for the next one, which fills another store. How
+	 * often a loader is to look is bounded (crash.c). */
+	if (loader->looks)
+		s->loader.failures = 0;
+	else if (s->loader.failures > 1)
 		s->loader.failures = 1;
 }
 

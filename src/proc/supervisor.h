@@ -84,7 +84,9 @@ struct post {
 	bool deadly;           /* an adopter has crashed: nobody is to adopt
 				* them */
 	unsigned failures;     /* in a row */
+	int64_t filled_msec;   /* when it was last filled, or tried to */
 	struct event *timer;   /* to fill it again */
+	int64_t due_msec;      /* when it will, if it is pending */
 };
 
 struct supervisor {

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "proc/child.h"
 #include "proc/children.h"
+#include "proc/post.h"
 #include "proc/watch.h"
 
 /* Longer steps count as this much: main did not look meanwhile, perhaps because
@@ -29,6 +30,9 @@
 /* Nothing that a worker does between two beats takes a second of processor
  * time, and none of it sleeps. */
 static const struct watch_limits watch_worker = {750, 2000, 1000};
+/* Of a worker while none serves: nobody is answered meanwhile. */
+#define LAST_STOPPED_MSEC 500
+#define LAST_ASLEEP_MSEC 1000
 static const struct watch_limits watch_xfrd = {750, 10000, 10000};
 /* Work on a huge zone may take minutes, and a file be on a slow disk of another
  * machine. So it is for any process that has not come to its loop yet. */
@@ -142,12 +146,22 @@ watch_see(const struct supervisor *s, pid_t pid)
 	return sight;
 }
 
-static const struct watch_limits *
+static struct watch_limits
 watch_get_limits(const struct child *child)
 {
-	if (child->watch.beat == 0 || child->role == ROLE_LOADER)
-		return &watch_patient;
-	return child->role == ROLE_WORKER ? &watch_worker : &watch_xfrd;
+	bool starts = child->watch.beat == 0;
+	struct watch_limits limits = watch_patient;
+
+	if (child->role == ROLE_WORKER && !starts)
+		limits = watch_worker;
+	if (child->role == ROLE_XFRD && !starts)
+		limits = watch_xfrd;
+	if (child->role != ROLE_WORKER || children_serve(child->supervisor))
+		return limits;
+	limits.stopped_msec = LAST_STOPPED_MSEC;
+	if (!starts)
+		limits.asleep_msec = LAST_ASLEEP_MSEC;
+	return limits;
 }
 
 /* ---- what is done about it ----------------------------------------------- */
@@ -214,6 +228,7 @@ watch_child(struct child *child, void *arg)
 	uint64_t beat = __atomic_load_n(child->beat, __ATOMIC_RELAXED);
 	bool ends = child->told_stop || child->supervisor->stopping;
 	enum watch_verdict verdict;
+	struct watch_limits limits;
 	struct watch_sight sight;
 
 	if (child->hung)
@@ -223,8 +238,8 @@ watch_child(struct child *child, void *arg)
 		return;
 	}
 	sight = watch_see(child->supervisor, child->pid);
-	verdict = watch_judge(&child->watch, watch_get_limits(child), &sight,
-		*step_msec);
+	limits = watch_get_limits(child);
+	verdict = watch_judge(&child->watch, &limits, &sight, *step_msec);
 	/* Who has been told to end has its own time for that (child_stop), and
 	 * work to do that has no beat; but not while it is stopped. */
 	if (verdict >= WATCH_HANGS && (!ends || verdict == WATCH_STOPPED))
@@ -243,6 +258,7 @@ watch_on_timer(evutil_socket_t fd, short what, void *arg)
 	if (step_msec > STEP_MAX_MSEC)
 		step_msec = STEP_MAX_MSEC;
 	children_walk(s, watch_child, &step_msec);
+	post_hurry(s);
 }
 
 enum nsd_err
@@ -257,11 +273,4 @@ watch_open(struct supervisor *s)
 			&& event_add(s->watch_event, &period) == 0
 		? NSD_OK
 		: NSD_E_MEMORY;
-}
-
-void
-watch_leave(struct supervisor *s)
-{
-	if (s->proc_fd > 0)
-		close(s->proc_fd);
 }

@@ -64,7 +64,4 @@ enum watch_verdict watch_judge(struct watch *watch,
  * /proc, which is opened for a chroot too, less is found. */
 enum nsd_err watch_open(struct supervisor *s) MUST_USE;
 
-/* In a child: only main watches. Frees nothing of the loop. */
-void watch_leave(struct supervisor *s);
-
 #endif

@@ -41,6 +41,33 @@ def test_stopped_process_is_replaced(nsd, role):
     assert load.lost == 0
 
 
+def silence_of(server, pid):
+    """How long it was silent, in milliseconds, before it was found to hang."""
+    return int(server.wait_log(rf"server \d \(pid {pid}\) hangs: it is stopped,"
+                               r" without a sign of life for (\d+) ms")[1])
+
+
+def test_worker_is_found_sooner_if_no_other_serves(nsd):
+    """Again where this machine had no processor for main."""
+    server = nsd(zones={"example": zone_text()})
+    for _ in range(8):
+        pid = server.role("server 1")
+        stop(pid)
+        if silence_of(server, pid) < 1000:
+            return
+        server.wait_replaced("server 1", pid)
+        server.wait_serving()
+    raise AssertionError("it takes as long as for one of several")
+
+
+def test_worker_in_its_pause_comes_when_the_only_other_one_is_stopped(nsd):
+    server = nsd(zones={"example": zone_text()}, options={"server-count": 2})
+    harness.while_away(server, "server 1", lambda known: None)
+    stop(server.role("server 2"))
+    server.wait_answer()
+    server.wait_serving()
+
+
 def test_reload_that_a_stopped_loader_has_swallowed_is_done(nsd):
     server = nsd(zones={"example": zone_text()})
     pid = server.role("loader")

@@ -3,10 +3,11 @@
 answer wrong, and never are there two seconds without any.
 
 usage: tests/soak/chaos.py --build DIR [--seconds N] [--seed N] [--rate N]
-                           [--gap MSEC] [--keep DIR]
+                           [--gap MSEC] [--keep DIR] [--verbose]
 
 --gap: how long there may be no answer; more than two seconds where other
-programs take the processors.
+programs take the processors. Time counts as far as a process beside the server
+got its share: see chaos_ask.c. --verbose: what is done when, as in the log.
 
 Half of the time the zones are in memory, half in a file (`database:`). Meanwhile
 chaos_ask asks all the time. At the end processes, descriptors and memory are as
@@ -162,7 +163,13 @@ class Chaos:
     def signal(self, number, pids):
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
+                self.tell(f"  signal {number} to {pid}, "
+                          f"{harness.read_proc(pid, 'comm').strip()}")
                 os.kill(pid, number)
+
+    def tell(self, what):
+        if self.args.verbose:
+            print(f"{time.time():.3f} {what}", flush=True)
 
     def choose(self, *names):
         pids = self.pids(*names)
@@ -306,8 +313,7 @@ class Chaos:
             if deed in total:
                 self.server.wait_answer()
             self.done[deed.__name__[3:]] += 1
-            if self.args.verbose:
-                print(f"{time.strftime('%T')} {deed.__name__[3:]}", flush=True)
+            self.tell(deed.__name__[3:])
             deed()
             time.sleep(self.rng.random() ** 2 * 2)
 
@@ -376,6 +382,8 @@ class Chaos:
             wrong.append(f"{result['failed']} times SERVFAIL")
         if result["gap_ms"] > self.args.gap:
             wrong.append(f"{result['gap_ms']} ms without an answer")
+        if result["counted"] < result["seconds"] / 4:
+            wrong.append("the machine stood still most of the time")
         if self.server.stop() != 0:
             wrong.append("the server did not end well")
         return wrong

@@ -29,6 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,9 +40,11 @@
 #define QUERY_MAX 64u
 #define REPLY_MAX 4096u
 #define STEP_MSEC 2
-/* A longer step of our own means that we had no processor, and nor had others:
- * it counts as this much. */
+/* Beside the server an echo is asked, a process that only sends back what it
+ * gets. While that takes longer than this, or we do, the machine has no
+ * processor for anybody, and time counts as no more. */
 #define STEP_MAX_MSEC 10.0
+#define MISSED_MAX 500
 #define TOLD_MSEC 1000.0
 #define WRONG_TOLD 20u
 
@@ -71,10 +74,14 @@ struct asker {
 	struct query queries[ZONES_MAX * KINDS];
 	unsigned zones, count, ids; /* ids: a multiple of count */
 	const volatile uint32_t *newest, *away;
-	struct pollfd sockets[SOCKETS];
+	struct pollfd sockets[SOCKETS + 1]; /* the last one: to the echo */
 	uint64_t sent, answered, failed, wrong;
-	/* Milliseconds in which we had a processor. */
+	bool echoed;     /* what was sent there has come back */
+	unsigned missed; /* steps since it was asked */
+	double since;    /* milliseconds since then, as far as they count */
+	/* Milliseconds in which there was a processor. */
 	double now, last, gap;
+	double began; /* of the clock */
 };
 
 static volatile sig_atomic_t stopped;
@@ -137,6 +144,67 @@ ask(struct asker *a)
 	/* Refused or lost: it shows as a gap. */
 	(void)send(a->sockets[to].fd, q->wire, q->len, MSG_DONTWAIT);
 	a->sent++;
+}
+
+/* ---- the echo ------------------------------------------------------------ */
+
+static _Noreturn void
+echo(int fd)
+{
+	struct sockaddr_in from;
+	socklen_t len = sizeof(from);
+	char octet;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (!stopped) {
+		if (recvfrom(fd, &octet, 1, 0, (struct sockaddr *)&from, &len)
+			== 1)
+			(void)sendto(fd, &octet, 1, 0,
+				(struct sockaddr *)&from, len);
+	}
+	_exit(0);
+}
+
+/* Starts it; returns a socket that is connected to it. */
+static int
+open_echo(void)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(at);
+	int theirs = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int ours = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+		0);
+
+	if (theirs == -1 || ours == -1
+		|| bind(theirs, (struct sockaddr *)&at, len) != 0
+		|| getsockname(theirs, (struct sockaddr *)&at, &len) != 0
+		|| connect(ours, (struct sockaddr *)&at, len) != 0)
+		err(1, "the echo");
+	switch (fork()) {
+	case -1:
+		err(1, "the echo");
+	case 0:
+		echo(theirs);
+	}
+	close(theirs);
+	return ours;
+}
+
+/* A step of ours has passed: counts it once the echo has come. */
+static void
+count_time(struct asker *a, double step)
+{
+	a->since += step;
+	if (a->since > STEP_MAX_MSEC)
+		a->since = STEP_MAX_MSEC;
+	/* One that is lost must not stop the clock. */
+	if (a->since < STEP_MSEC || (!a->echoed && ++a->missed < MISSED_MAX))
+		return;
+	a->now += a->since;
+	a->since = 0;
+	a->missed = 0;
+	a->echoed = send(a->sockets[SOCKETS].fd, "", 1, MSG_DONTWAIT) != 1;
 }
 
 /* ---- answers ------------------------------------------------------------- */
@@ -291,8 +359,14 @@ take_answer(struct asker *a, const uint8_t *wire, size_t len)
 		return;
 	}
 	a->answered++;
-	if (a->now - a->last > TOLD_MSEC)
-		fprintf(stderr, "no answer for %.0f ms\n", a->now - a->last);
+	if (a->now - a->last > TOLD_MSEC) {
+		struct timespec t;
+
+		clock_gettime(CLOCK_REALTIME, &t);
+		fprintf(stderr, "%lld.%03ld no answer for %.0f ms\n",
+			(long long)t.tv_sec, t.tv_nsec / 1000000,
+			a->now - a->last);
+	}
 	if (a->now - a->last > a->gap)
 		a->gap = a->now - a->last;
 	a->last = a->now;
@@ -304,8 +378,13 @@ receive(struct asker *a)
 	static uint8_t wire[REPLY_MAX];
 	ssize_t got;
 
-	if (poll(a->sockets, SOCKETS, STEP_MSEC) <= 0)
+	if (poll(a->sockets, SOCKETS + 1, STEP_MSEC) <= 0)
 		return;
+	if (a->sockets[SOCKETS].revents != 0
+		&& recv(a->sockets[SOCKETS].fd, wire, sizeof(wire),
+			   MSG_DONTWAIT)
+			== 1)
+		a->echoed = true;
 	for (unsigned i = 0; i < SOCKETS; i++)
 		while (a->sockets[i].revents != 0
 			&& (got = recv(a->sockets[i].fd, wire, sizeof(wire),
@@ -320,12 +399,13 @@ run(struct asker *a, double rate)
 {
 	double before = clock_msec(), due = 0, step;
 
+	a->began = before;
 	while (!stopped) {
 		step = clock_msec() - before;
 		before += step;
 		if (step > STEP_MAX_MSEC)
 			step = STEP_MAX_MSEC;
-		a->now += step;
+		count_time(a, step);
 		if (*a->away != 0)
 			a->last = a->now;
 		for (due += step * rate / 1e3; due >= 1; due--)
@@ -359,6 +439,9 @@ open_all(struct asker *a, uint16_t port, const char *path)
 				   sizeof(to)) != 0)
 			err(1, "socket");
 	}
+	a->sockets[SOCKETS] = (struct pollfd){.fd = open_echo(),
+		.events = POLLIN};
+	a->echoed = true;
 	for (unsigned z = 0; z < a->zones; z++)
 		for (unsigned k = 0; k < KINDS; k++)
 			make_query(&a->queries[a->count++], z, (enum kind)k);
@@ -380,9 +463,10 @@ main(int argc, char **argv)
 	open_all(&a, (uint16_t)strtoul(argv[1], NULL, 10), argv[4]);
 	run(&a, strtod(argv[2], NULL));
 	printf("{\"sent\": %llu, \"answered\": %llu, \"failed\": %llu,"
-	       " \"wrong\": %llu, \"seconds\": %.1f, \"gap_ms\": %.0f}\n",
+	       " \"wrong\": %llu, \"seconds\": %.1f, \"counted\": %.1f,"
+	       " \"gap_ms\": %.0f}\n",
 		(unsigned long long)a.sent, (unsigned long long)a.answered,
 		(unsigned long long)a.failed, (unsigned long long)a.wrong,
-		a.now / 1e3, a.gap);
+		(clock_msec() - a.began) / 1e3, a.now / 1e3, a.gap);
 	return a.wrong > 0;
 }

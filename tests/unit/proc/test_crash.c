@@ -137,18 +137,21 @@ looks_come_ever_later(void **state)
 static void
 looks_come_soon_while_nobody_serves(void **state)
 {
+	int64_t rest = SECOND / 4;
+
 	healthy.started_msec = clock_now_msec(); /* and is to crash soon */
 	crash(SIGSEGV);
 	crash(SIGSEGV);
 	for (int i = 0; i < 10; i++) {
 		be_sound();
-		pass(SECOND);
+		pass(rest / 2);
 		crash(SIGSEGV);
 		crash(SIGSEGV);
 		assert_false(serving.suspect);
-		pass(SECOND + SECOND / 10);
+		pass(rest / 2 + SECOND / 50);
 		crash(SIGSEGV);
 		crash(SIGSEGV);
+		rest = rest < 2 * SECOND ? 2 * rest : rest;
 	}
 	be_sound();
 	/* Once one serves, they do no more. */

@@ -124,6 +124,54 @@ last_worker_is_away_for_a_moment_at_most(void **state)
 	assert_true(pause_of(&workers[0]) <= 200);
 }
 
+/* It has lived for as long as it would have to wait. */
+static void
+last_worker_is_replaced_at_once(void **state)
+{
+	for (unsigned i = 0; i < WORKERS; i++)
+		workers[i].current = NULL;
+	workers[0].failures = 30;
+	workers[0].filled_msec = clock_now_msec() - 1000;
+	assert_int_equal(pause_of(&workers[0]), 0);
+}
+
+static int64_t
+left_of_pause(const struct post *post)
+{
+	assert_true(event_pending(post->timer, EV_TIMEOUT, NULL));
+	return post->due_msec - clock_now_msec();
+}
+
+/* Of two workers one is away for long, as the other one serves. */
+static void
+pauses_of_all_end_when_the_last_worker_is_lost(void **state)
+{
+	workers[2].current = workers[1].current = NULL;
+	workers[1].failures = 30;
+	post_fill_later(&workers[1]);
+	assert_true(left_of_pause(&workers[1]) > 20000);
+	workers[0].current = NULL;
+	workers[0].failures = 30;
+	post_fill_later(&workers[0]);
+	assert_true(left_of_pause(&workers[0]) <= 200);
+	assert_true(left_of_pause(&workers[1]) <= 200);
+	/* A post that waits for nothing is left alone. */
+	assert_false(event_pending(workers[2].timer, EV_TIMEOUT, NULL));
+}
+
+/* Both hang; the first of them is reaped. */
+static void
+worker_that_hangs_serves_nobody(void **state)
+{
+	workers[2].current = NULL;
+	workers[0].current = NULL;
+	children[1].hung = true;
+	workers[0].failures = 30;
+	post_refill(&workers[0], &children[0]);
+	assert_true(left_of_pause(&workers[0]) <= 200);
+	assert_null(workers[0].adopter);
+}
+
 static void
 other_roles_wait_longer(void **state)
 {
@@ -247,6 +295,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(worker_is_away_for_less_than_2_seconds_ten_times),
 		TEST(last_worker_is_away_for_a_moment_at_most),
+		TEST(last_worker_is_replaced_at_once),
+		TEST(pauses_of_all_end_when_the_last_worker_is_lost),
+		TEST(worker_that_hangs_serves_nobody),
 		TEST(other_roles_wait_longer),
 		TEST(sockets_of_one_that_keeps_dying_are_lent),
 		TEST(sockets_of_a_killed_adopter_go_on_to_a_third),
