@@ -2,6 +2,7 @@
 #include "dns/name.h"
 #include "dns/rdata_field.h"
 #include "dns/scan.h"
+#include "dns/token.h"
 
 /* ---- integers */
 
@@ -112,7 +113,7 @@ field_period_parse(struct rdata_parse *p)
 
 	if (t == NULL)
 		return false;
-	if (!scan_period(t->text, t->len, &value))
+	if (!token_parse_period(t->text, t->len, &value))
 		return rdata_expect(p, p->at - 1, what);
 	return rdata_put_u32(p, value);
 }

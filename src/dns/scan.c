@@ -3,6 +3,7 @@
 
 #include "dns/scan.h"
 #include "dns/swar.h"
+#include "dns/token.h"
 
 bool
 scan_u64(const char *text, size_t len, uint64_t *number)
@@ -42,7 +43,7 @@ unit_seconds(char unit)
 }
 
 bool
-scan_period(const char *text, size_t len, uint32_t *seconds)
+token_parse_period(const char *text, size_t len, uint32_t *seconds)
 {
 	uint64_t sum = 0, number = 0;
 	bool has_digits = false;

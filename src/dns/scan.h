@@ -35,9 +35,6 @@ scan_number(const char *text, size_t len, uint32_t max, uint32_t *number)
 
 bool scan_u64(const char *text, size_t len, uint64_t *number);
 
-/* Reads seconds, or "1w2d3h4m5s" in any order and case; 1h30 is 3630. */
-bool scan_period(const char *text, size_t len, uint32_t *seconds);
-
 /* Reads YYYYMMDDHHMMSS, from 1900 on, or seconds since 1970
  * (RFC 4034 section 3.2). A time that 32 bits do not hold is taken modulo
  * 2^32, and *wraps is set; else it stays. */

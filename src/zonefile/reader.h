@@ -166,13 +166,7 @@ void reader_diag_word(struct reader *r, enum diag_severity severity,
 #define reader_error_word(r, t, expected, ...) \
 	reader_diag_word((r), DIAG_ERROR, (t), (expected), __VA_ARGS__)
 
-/* ---- words of a line (period.c, record.c) */
-
-/*
- * Reads a TTL or other period: seconds, or numbers with units (1w2d3h4m5s).
- * Returns false if it is none or does not fit 32 bits.
- */
-bool period_parse(const char *text, size_t len, uint32_t *seconds);
+/* ---- words of a line (record.c) */
 
 /* A name, completed with the origin, in lower case. Tells of errors as
  * "Invalid FIELD in OF: 'WORD': expected ...". */

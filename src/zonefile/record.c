@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "dns/rdata.h"
 #include "dns/rrtype.h"
+#include "dns/token.h"
 
 void
 record_set_bad_owner(struct reader *r)
@@ -43,7 +44,7 @@ bool
 record_parse_ttl(struct reader *r, const struct token *t, const char *of,
 	uint32_t *ttl_sec)
 {
-	if (t->quoted || !period_parse(t->text, t->len, ttl_sec)) {
+	if (t->quoted || !token_parse_period(t->text, t->len, ttl_sec)) {
 		reader_error_word(r, t, "seconds or a period such as 1h30m",
 			"Invalid ttl in %s", of);
 		return false;

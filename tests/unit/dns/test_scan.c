@@ -13,6 +13,7 @@
 #include "dns/codec.h"
 #include "dns/scan.h"
 #include "dns/swar.h"
+#include "dns/token.h"
 
 /* An exact copy on the heap, so that a sanitizer sees an overrun. */
 static char *
@@ -91,7 +92,7 @@ scan_number_limits(void **state)
 }
 
 static void
-scan_period_units(void **state)
+period_units(void **state)
 {
 	static const struct {
 		const char *text;
@@ -108,7 +109,8 @@ scan_period_units(void **state)
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		bool ok = scan_period(rows[i].text, strlen(rows[i].text),
+		bool ok = token_parse_period(rows[i].text,
+			strlen(rows[i].text),
 			&value);
 
 		assert_int_equal(ok, rows[i].value >= 0);
@@ -469,7 +471,7 @@ main(void)
 		cmocka_unit_test(swar_finds_each_octet_exactly),
 		cmocka_unit_test(swar_loads_a_part_and_no_more),
 		cmocka_unit_test(scan_number_limits),
-		cmocka_unit_test(scan_period_units),
+		cmocka_unit_test(period_units),
 		cmocka_unit_test(scan_time_is_that_of_the_calendar),
 		cmocka_unit_test(scan_time_refuses_what_is_no_day),
 		cmocka_unit_test(scan_time_is_modulo_32_bits),
