@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/priority.h"
 #include "conf/zonelist.h"
+#include "dns/name.h"
 #include "proc/affinity.h"
 #include "proc/daemon.h"
 #include "proc/flags.h"
@@ -174,6 +175,18 @@ main_make_counters(struct server *server)
 	return NSD_OK;
 }
 
+static void
+main_add_secret(struct secrets *secrets, const struct conf_key *key)
+{
+	uint8_t name[NAME_MAX_LEN];
+	size_t len = name_len(key->wire);
+
+	memcpy(name, key->wire, len);
+	name_lower(name);
+	secrets_add(secrets, (struct secrets_octets){name, len},
+		(struct secrets_octets){key->secret_data, key->secret_len});
+}
+
 /* Moves the secrets of keys to a place of their own. */
 static enum nsd_err
 main_move_secrets(struct server *server)
@@ -182,15 +195,15 @@ main_move_secrets(struct server *server)
 	size_t octets = 0;
 
 	for (size_t i = 0; i < conf->key_count; i++)
-		octets += conf->keys[i]->secret_len;
+		octets += conf->keys[i]->secret_len
+			+ name_len(conf->keys[i]->wire);
 	if (secrets_create(conf->key_count, octets, &server->secrets)
 		!= NSD_OK) {
 		log_error("out of memory for the secrets of keys");
 		return NSD_E_MEMORY;
 	}
 	for (size_t i = 0; i < conf->key_count; i++)
-		secrets_add(server->secrets, conf->keys[i]->secret_data,
-			conf->keys[i]->secret_len);
+		main_add_secret(server->secrets, conf->keys[i]);
 	secrets_seal(server->secrets);
 	conf_wipe_secrets(conf);
 	return NSD_OK;

@@ -7,7 +7,7 @@
 /* ---- keys -------------------------------------------------------------- */
 
 static enum nsd_err
-mac_of_secret(const struct query_ctx *ctx, uint32_t index, enum mac_kind kind,
+mac_of_secret(const struct query_ctx *ctx, size_t index, enum mac_kind kind,
 	struct mac **mac)
 {
 	size_t len;
@@ -25,21 +25,21 @@ key_destroy(struct query_key *key)
 	free(key);
 }
 
-/* Returns the key of a place in the settings, or NULL: there is no memory. */
+/* Returns the key whose secret is at index, as the settings have it now: they
+ * may be published anew, and their references mean something else then. NULL:
+ * there is no memory. */
 static struct query_key *
-key_open(struct query_ctx *ctx, uint32_t index, store_ref ref)
+key_open(struct query_ctx *ctx, size_t index, const struct settings_key *from)
 {
-	const struct settings_key *from = store_get(ctx->view, ref);
 	struct query_key *key = ctx->keys[index];
 
-	if (key != NULL && key->settings == ref)
+	if (key != NULL && key->tsig.kind == (enum mac_kind)from->algorithm)
 		return key;
 	key_destroy(key);
 	ctx->keys[index] = NULL;
 	key = calloc(1, sizeof(*key));
 	if (key == NULL)
 		return NULL;
-	key->settings = ref;
 	key->tsig.kind = (enum mac_kind)from->algorithm;
 	memcpy(key->tsig.name, from->name, from->name_len);
 	if (mac_of_secret(ctx, index, key->tsig.kind, &key->tsig.mac)
@@ -51,26 +51,31 @@ key_open(struct query_ctx *ctx, uint32_t index, store_ref ref)
 	return key;
 }
 
-/* Finds a key by its name. False: there is none. */
-static bool
-find_key(const struct query_ctx *ctx, const struct message_name *name,
-	uint32_t *index)
+/* Finds a key of the settings by its name. STORE_NONE: there is none. */
+static store_ref
+find_key(const struct query_ctx *ctx, const struct message_name *name)
 {
 	const store_ref *keys = settings_keys(ctx->settings);
 	uint32_t count = ctx->settings->key_count;
 
-	if (count != secrets_count(ctx->options.secrets))
-		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct settings_key *key = store_get(ctx->view, keys[i]);
 
 		if (key->name_len == name->len
-			&& memcmp(key->name, name->name, name->len) == 0) {
-			*index = i;
-			return true;
-		}
+			&& memcmp(key->name, name->name, name->len) == 0)
+			return keys[i];
 	}
-	return false;
+	return STORE_NONE;
+}
+
+/* Finds the secret of a key; its index does not change, whatever becomes of the
+ * settings. False: it is newer than this process. */
+static bool
+find_secret(const struct query_ctx *ctx, const struct settings_key *key,
+	size_t *index)
+{
+	return secrets_find(ctx->options.secrets,
+		(struct secrets_octets){key->name, key->name_len}, index);
 }
 
 bool
@@ -96,24 +101,29 @@ enum rcode
 keys_check(struct query_ctx *ctx, struct query *q)
 {
 	const struct exchange *x = q->exchange;
+	const struct settings_key *from;
 	struct query_key *key;
 	struct tsig tsig;
 	enum rcode rcode;
+	store_ref ref;
 
 	if (tsig_read(x->request, x->request_len, q->tsig_at, &tsig)
 		!= NSD_OK)
 		return RCODE_FORMERR;
-	if (!find_key(ctx, &tsig.key, &q->key_index))
+	ref = find_key(ctx, &tsig.key);
+	if (ref == STORE_NONE)
 		return RCODE_BADKEY;
-	key = key_open(ctx, q->key_index,
-		settings_keys(ctx->settings)[q->key_index]);
+	from = store_get(ctx->view, ref);
+	if (!find_secret(ctx, from, &q->key_index))
+		return RCODE_BADKEY;
+	key = key_open(ctx, q->key_index, from);
 	if (key == NULL)
 		return RCODE_SERVFAIL;
 	tsig_begin(&q->chain, &key->tsig);
 	rcode = tsig_check(&q->chain, x->request, &tsig, ctx->now_sec);
 	if (rcode != RCODE_NOERROR)
 		return rcode;
-	q->key = key->settings;
+	q->key = ref;
 	q->reply.limit -= (uint32_t)tsig_len(&key->tsig);
 	return RCODE_NOERROR;
 }

@@ -7,7 +7,6 @@
 /* A key that has been asked for, with the means to use it. */
 struct query_key {
 	struct tsig_key tsig;
-	store_ref settings; /* struct settings_key, as it was then */
 };
 
 /*

@@ -180,7 +180,7 @@ struct query {
 	enum rcode tsig_error;/* what is wrong with it */
 	store_ref key;        /* struct settings_key: who signed the request;
 			       * none: nobody */
-	uint32_t key_index;   /* its place among the keys */
+	size_t key_index;     /* its place among the secrets */
 	struct tsig_chain chain;
 	struct edns edns;
 	struct reply reply;

@@ -1,0 +1,193 @@
+/*
+ * test_keys.c - requests signed with TSIG (RFC 8945) while settings are
+ * published anew: keys come, go, and change places, and references are used
+ * again.
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "base/mac.h"
+#include "base/secrets.h"
+#include "dns/tsig.h"
+#include "expect.h"
+#include "store/writer.h"
+
+#define NOW 1000000u
+#define KEYS_MAX 4u
+
+/* A key is a letter: the name, and what makes its secret. */
+static struct secrets_octets
+name_of(char letter)
+{
+	static uint8_t names[KEYS_MAX][3];
+	static unsigned next;
+	uint8_t *name = names[next++ % KEYS_MAX];
+
+	name[0] = 1;
+	name[1] = (uint8_t)letter;
+	name[2] = 0;
+	return (struct secrets_octets){name, 3};
+}
+
+static struct secrets_octets
+secret_of(char letter)
+{
+	static uint8_t secret[16];
+
+	memset(secret, letter, sizeof(secret));
+	return (struct secrets_octets){secret, sizeof(secret)};
+}
+
+static struct secrets *
+make_secrets(const char *letters)
+{
+	struct secrets *secrets;
+
+	assert_int_equal(secrets_create(strlen(letters), 19 * strlen(letters),
+				 &secrets),
+		NSD_OK);
+	for (; *letters != '\0'; letters++)
+		secrets_add(secrets, name_of(*letters), secret_of(*letters));
+	secrets_seal(secrets);
+	return secrets;
+}
+
+/* Publishes settings with these keys, in this order. */
+static void
+publish(struct world *w, const char *letters, enum mac_kind kind)
+{
+	struct settings_setup setup = w->options;
+	struct settings_edit *edit;
+	store_ref keys[KEYS_MAX];
+
+	assert_int_equal(settings_edit_begin(w->writer, &edit), NSD_OK);
+	for (setup.key_count = 0; letters[setup.key_count] != '\0';
+		setup.key_count++)
+		assert_int_equal(settings_edit_key(edit,
+					 name_of(letters[setup.key_count]).at,
+					 kind, &keys[setup.key_count]),
+			NSD_OK);
+	setup.keys = keys;
+	assert_int_equal(settings_edit_publish(edit, &setup), NSD_OK);
+	settings_edit_end(edit);
+}
+
+/* The RCODE of a reply to a request that a key has signed. */
+static enum rcode
+ask_signed(struct world *w, char letter, enum mac_kind kind)
+{
+	static uint8_t request[1024], reply[WORLD_REPLY_MAX];
+	const struct ask ask = {.qname = "z.", .type = TYPE_SOA};
+	const struct tsig_stamp stamp = {.time_sec = NOW, .fudge_sec = 300,
+		.error = RCODE_NOERROR};
+	struct sockaddr_in from = {.sin_family = AF_INET,
+		.sin_port = htons(4000)};
+	struct sockaddr_storage peer;
+	struct tsig_key key = {.kind = kind};
+	struct tsig_chain chain;
+	size_t len = ask_write(&ask, request);
+	struct exchange x;
+
+	memcpy(&peer, &from, sizeof(from));
+	memcpy(key.name, name_of(letter).at, 3);
+	assert_int_equal(mac_create(kind, secret_of(letter).at,
+				 secret_of(letter).len, &key.mac),
+		NSD_OK);
+	tsig_begin(&chain, &key);
+	assert_int_equal(tsig_sign(&chain, request, &len, sizeof(request),
+				 &stamp),
+		NSD_OK);
+	x = (struct exchange){.request = request,
+		.request_len = (uint32_t)len,
+		.reply = reply,
+		.reply_capacity = sizeof(reply),
+		.transport = TRANSPORT_UDP,
+		.peer = &peer};
+	query_set_time(w->ctx, NOW, 0);
+	(void)query_answer_batch(w->ctx, store_writer_view(w->writer), &x, 1);
+	mac_destroy(key.mac);
+	assert_true(x.reply_len >= 12);
+	return (enum rcode)(reply[3] & 15);
+}
+
+static void
+start(struct world *w, const char *secrets)
+{
+	world_init(w);
+	world_add_apex(world_add_zone(w, "z.", ""));
+	w->query_options.secrets = make_secrets(secrets);
+	world_start(w);
+}
+
+static void
+end(struct world *w)
+{
+	struct secrets *secrets =
+		(struct secrets *)(uintptr_t)w->query_options.secrets;
+
+	world_fini(w);
+	secrets_drop(secrets);
+}
+
+static void
+keys_may_change_their_places(void **state)
+{
+	static const char *const orders[] = {"ab", "ba", "b", "ab", "cab",
+		"a", "bca", "ab"};
+	struct world w;
+
+	start(&w, "ab");
+	for (unsigned i = 0; i < sizeof(orders) / sizeof(*orders); i++) {
+		publish(&w, orders[i], MAC_HMAC_SHA256);
+		for (const char *c = "ab"; *c != '\0'; c++)
+			assert_int_equal(ask_signed(&w, *c, MAC_HMAC_SHA256),
+				strchr(orders[i], *c) != NULL ? RCODE_NOERROR
+							      : RCODE_NOTAUTH);
+	}
+	end(&w);
+}
+
+/* Until there is a worker that has its secret. */
+static void
+key_without_a_secret_is_none(void **state)
+{
+	struct world w;
+
+	start(&w, "a");
+	publish(&w, "c", MAC_HMAC_SHA256);
+	assert_int_equal(ask_signed(&w, 'c', MAC_HMAC_SHA256), RCODE_NOTAUTH);
+	/* At the reference that was another key's. */
+	publish(&w, "a", MAC_HMAC_SHA256);
+	assert_int_equal(ask_signed(&w, 'a', MAC_HMAC_SHA256), RCODE_NOERROR);
+	publish(&w, "", MAC_HMAC_SHA256);
+	publish(&w, "c", MAC_HMAC_SHA256);
+	assert_int_equal(ask_signed(&w, 'c', MAC_HMAC_SHA256), RCODE_NOTAUTH);
+	assert_int_equal(ask_signed(&w, 'a', MAC_HMAC_SHA256), RCODE_NOTAUTH);
+	end(&w);
+}
+
+static void
+algorithm_is_that_of_now(void **state)
+{
+	struct world w;
+
+	start(&w, "a");
+	publish(&w, "a", MAC_HMAC_SHA256);
+	assert_int_equal(ask_signed(&w, 'a', MAC_HMAC_SHA256), RCODE_NOERROR);
+	publish(&w, "a", MAC_HMAC_SHA512);
+	assert_int_equal(ask_signed(&w, 'a', MAC_HMAC_SHA256), RCODE_NOTAUTH);
+	assert_int_equal(ask_signed(&w, 'a', MAC_HMAC_SHA512), RCODE_NOERROR);
+	end(&w);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keys_may_change_their_places),
+		cmocka_unit_test(key_without_a_secret_is_none),
+		cmocka_unit_test(algorithm_is_that_of_now),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
