@@ -100,14 +100,28 @@ effect_tell(const struct conf_option *option, const struct conf_vain *vain,
 
 static void
 effect_tell_single(const struct conf_owner *owner,
-	const struct conf_option *option, struct diag_sink *sink)
+	const struct conf_option *option, const char *where,
+	struct diag_sink *sink)
 {
 	const struct conf_place *place =
 		&owner->places[option - conf_options];
 
 	diag_emit(sink, DIAG_WARNING, place->file, place->line, 0,
-		"%s: %s has no effect in this program",
-		conf_clauses[option->clause].name, option->name);
+		"%s: %s has no effect %s",
+		conf_clauses[option->clause].name, option->name, where);
+}
+
+/* reuseport: several servers have sockets of their own in any case, and one has
+ * nothing to share. */
+static void
+effect_check_reuseport(const struct conf_owner *owner, struct diag_sink *sink)
+{
+	const struct conf_server *server = &owner->conf.server;
+
+	if (server->reuseport && server->server_count == 1)
+		effect_tell_single(owner,
+			option_find(CLAUSE_SERVER, "reuseport"),
+			"with server-count: 1", sink);
 }
 
 /* A clause that is there once. */
@@ -129,7 +143,8 @@ effect_list_single(const struct conf_owner *owner, enum conf_clause clause,
 	value_set_initial(clause, &defaults);
 	for (i = 0; i < count; i++)
 		if (effect_is_in_vain(&rows[i], object, &defaults))
-			effect_tell_single(owner, &rows[i], sink);
+			effect_tell_single(owner, &rows[i], "in this program",
+				sink);
 }
 
 void
@@ -141,6 +156,7 @@ conf_list_without_effect(const struct conf *conf, struct diag_sink *sink)
 	for (i = 0; i < CLAUSE_COUNT; i++)
 		if (conf_clauses[i].single)
 			effect_list_single(owner, (enum conf_clause)i, sink);
+	effect_check_reuseport(owner, sink);
 	for (i = 0; i < conf_option_count; i++)
 		if (owner->vain[i].name != NULL)
 			effect_tell(&conf_options[i], &owner->vain[i], sink);

@@ -661,6 +661,10 @@ options_without_effect_are_listed_once_with_their_place(void **state)
 		"key: name: j secret: aGVs\n"
 		"tls-auth: name: t auth-domain-name: a client-cert: b",
 		"t:4: warning: tls-auth t: auth-domain-name" NO_EFFECT "\n");
+	list_without_effect("server:\nreuseport: yes",
+		"t:2: warning: server: reuseport has no effect with "
+		"server-count: 1\n");
+	list_without_effect("server: reuseport: yes server-count: 2", "");
 }
 
 int
