@@ -4,8 +4,9 @@
 
 #include "conf/parser.h"
 
-/* Counts items that are to be copied from another list. False: they would be
- * too many, which is said where the option stands; of all lists once. */
+/* Counts items that another list has, too, as if all were copied. False: they
+ * would be too many, which is said where the option stands; of all lists once.
+ */
 static bool
 list_inherit(struct conf_parser *p, uint32_t count, uint32_t whole)
 {
@@ -28,50 +29,85 @@ list_inherit(struct conf_parser *p, uint32_t count, uint32_t whole)
 	return false;
 }
 
+/* Stands before the items. Lists share them until they differ; whoever is the
+ * first to add something goes on in the same room. So patterns that include one
+ * another in a chain, and add to it, share one array. */
+struct list_room {
+	uint32_t used; /* items that some list has */
+	uint32_t capacity;
+};
+
+static struct list_room *
+list_room(const struct conf_list *list)
+{
+	return list->items != NULL ? (struct list_room *)list->items - 1
+				   : NULL;
+}
+
+/* True if so many items have room behind the last one. */
+static bool
+list_has_room(const struct conf_list *list, uint32_t count)
+{
+	const struct list_room *room = list_room(list);
+
+	return room != NULL && room->used == list->count
+		&& count <= room->capacity - room->used;
+}
+
 /* Gives the list room of its own. */
 static bool
 list_make_room(struct conf_parser *p, struct conf_list *list,
 	uint32_t capacity, size_t item_size)
 {
-	void *items = arena_alloc(&p->owner->arena, capacity * item_size);
+	struct list_room *room = arena_alloc(&p->owner->arena,
+		sizeof(*room) + capacity * item_size);
 
-	if (items == NULL) {
+	if (room == NULL) {
 		error_memory(p);
 		return false;
 	}
+	*room = (struct list_room){list->count, capacity};
 	if (list->count > 0)
-		memcpy(items, list->items, list->count * item_size);
-	list->items = items;
-	list->capacity = capacity;
+		memcpy(room + 1, list->items, list->count * item_size);
+	list->items = room + 1;
 	return true;
+}
+
+/* Takes count items more, for which there is room; returns the first. */
+static void *
+list_take_room(struct conf_list *list, uint32_t count, size_t item_size)
+{
+	struct list_room *room = list_room(list);
+	char *items = list->items;
+
+	assert(list_has_room(list, count));
+	items += list->count * item_size;
+	list->count += count;
+	room->used += count;
+	list->capacity = room->capacity;
+	return items;
 }
 
 void *
 list_add_item(struct conf_parser *p, struct conf_list *list, size_t item_size)
 {
 	uint32_t capacity;
-	void *item;
 
 	assert(item_size > 0);
-	assert(list->capacity == 0 || list->count <= list->capacity);
-	if (list->count >= list->capacity) {
-		/* Room doubles from 1, not from what grow_arena begins with:
-		 * most of the many lists have one or two items. Items that
-		 * another object has are copied here too. */
-		if (list->count > UINT32_MAX / 2) {
-			error_memory(p);
-			return NULL;
-		}
-		if (list->capacity == 0 && list->count > 0
-			&& !list_inherit(p, list->count, list->count))
-			return NULL;
-		capacity = list->count < 2 ? list->count + 1 : list->count * 2;
-		if (!list_make_room(p, list, capacity, item_size))
-			return NULL;
+	if (list->count > UINT32_MAX / 2) {
+		error_memory(p);
+		return NULL;
 	}
-	item = (char *)list->items + list->count++ * item_size;
-	memset(item, 0, item_size);
-	return item;
+	if (list->capacity == 0 && list->count > 0
+		&& !list_inherit(p, list->count, list->count))
+		return NULL;
+	/* Room doubles from 1, not from what grow_arena begins with: most of
+	 * the many lists have one or two items. */
+	capacity = list->count < 2 ? list->count + 1 : list->count * 2;
+	if (!list_has_room(list, 1)
+		&& !list_make_room(p, list, capacity, item_size))
+		return NULL;
+	return memset(list_take_room(list, 1, item_size), 0, item_size);
 }
 
 bool
@@ -81,6 +117,8 @@ list_add_list(struct conf_parser *p, struct conf_list *list,
 	uint32_t whole = list->count + more->count;
 	uint32_t copied = more->count
 		+ (list->capacity == 0 ? list->count : 0);
+	uint32_t capacity = list->count * 2 > whole ? list->count * 2 : whole;
+	const void *from = more->items;
 
 	assert(item_size > 0);
 	if (list->count > UINT32_MAX / 2 || more->count > UINT32_MAX / 2) {
@@ -89,13 +127,12 @@ list_add_list(struct conf_parser *p, struct conf_list *list,
 	}
 	if (!list_inherit(p, copied, whole))
 		return false;
-	/* What another object has is not written to, also if it has room. */
-	if (list->capacity < whole
-		&& !list_make_room(p, list, whole, item_size))
+	if (more->count == 0)
+		return true;
+	if (!list_has_room(list, more->count)
+		&& !list_make_room(p, list, capacity, item_size))
 		return false;
-	if (more->count > 0)
-		memcpy((char *)list->items + list->count * item_size,
-			more->items, more->count * item_size);
-	list->count = whole;
+	memcpy(list_take_room(list, more->count, item_size), from,
+		more->count * item_size);
 	return true;
 }

@@ -427,6 +427,56 @@ lists_that_are_added_to_count(void **state)
 	assert_non_null(strstr(reader.said, "n0:5: error: too much"));
 }
 
+static void
+check_notify(const struct conf_pattern *pattern, unsigned count)
+{
+	char spec[32];
+
+	assert_int_equal(pattern->notify.count, count);
+	for (unsigned i = 0; i < count; i++) {
+		sprintf(spec, "192.0.2.%u", i % 200 + 1);
+		assert_string_equal(pattern->notify.items[i].spec, spec);
+	}
+}
+
+/* Fault 74: each has all of the one above it, and one more. */
+static void
+chained_patterns_share_their_items(void **state)
+{
+	enum { CHAIN = 1024 };
+	static char text[CHAIN * 80];
+	struct conf *conf = NULL;
+	const void *first = NULL;
+	unsigned len = 0, arrays = 0;
+
+	for (unsigned i = 0; i < CHAIN; i++) {
+		len += (unsigned)sprintf(text + len, "pattern: name: p%04u\n",
+			i);
+		if (i > 0)
+			len += (unsigned)sprintf(text + len,
+				"include-pattern: p%04u\n", i - 1);
+		len += (unsigned)sprintf(text + len,
+			"notify: 192.0.2.%u NOKEY\n", i % 200 + 1);
+	}
+	/* Two that add to the same one differ. */
+	len += (unsigned)sprintf(text + len, "pattern: name: q "
+		"include-pattern: p0002 notify: 192.0.2.99 NOKEY\n");
+	assert_int_equal(conf_load_text("text", text, len, false, &reader.sink,
+		&conf), NSD_OK);
+	for (unsigned i = 0; i < CHAIN; i++) {
+		const struct conf_pattern *pattern = conf->patterns[i];
+
+		check_notify(pattern, i + 1);
+		arrays += pattern->notify.items != first;
+		first = pattern->notify.items;
+	}
+	assert_in_range(arrays, 1, 11);
+	assert_int_equal(conf->patterns[CHAIN]->notify.count, 4);
+	assert_string_equal(conf->patterns[CHAIN]->notify.items[3].spec,
+		"192.0.2.99");
+	conf_destroy(conf);
+}
+
 /* Fault 74: what is refused after it has been read counts. */
 static void
 files_of_a_loop_count(void **state)
@@ -493,6 +543,7 @@ main(void)
 		INCLUDE_TEST(files_in_depth_have_a_limit_of_their_own),
 		INCLUDE_TEST(patterns_that_include_another_twice_come_to_an_end),
 		INCLUDE_TEST(lists_that_are_added_to_count),
+		INCLUDE_TEST(chained_patterns_share_their_items),
 		INCLUDE_TEST(files_of_a_loop_count),
 		INCLUDE_TEST(text_that_may_not_read_files_says_so),
 		INCLUDE_TEST(size_on_disk_counts_all_files),
