@@ -13,12 +13,17 @@
 /* Octets that are read at a time: always more than one record has. */
 #define BUFFER_SIZE ((size_t)256 << 10)
 #define BATCH_ROOM ((size_t)256 << 10)
+/* A text below this length has a batch that is cheap to get. */
+#define SMALL_TEXT ((size_t)16 << 10)
+#define SMALL_ROOM ((size_t)64 << 10)
 /* What stands for a file in the result: findings name it. */
 #define SOURCE_NAME "transfer"
 
 _Static_assert(BUFFER_SIZE > CHANGES_HEAD_MAX + CHANGES_RECORD_MAX
 	&& BATCH_ROOM > CHANGES_RECORD_MAX + sizeof(struct rrbatch_rr) + 3,
 	"a record fits");
+_Static_assert(SMALL_ROOM > SMALL_TEXT + NAME_MAX_LEN
+	+ sizeof(struct rrbatch_rr) + 3, "so does one of a small text");
 
 /* ---- octets -------------------------------------------------------------- */
 
@@ -131,6 +136,7 @@ struct text_reader {
 	struct rrbatch **tail; /* of the batches that are kept */
 	size_t last_len;       /* of the owner before; 0: none in the batch */
 	uint8_t last[NAME_MAX_LEN];
+	size_t size;           /* of buffer: the text, or BUFFER_SIZE */
 	uint8_t buffer[];
 };
 
@@ -169,7 +175,8 @@ text_make_room(struct text_reader *t, size_t need)
 	err = text_flush(t);
 	if (err != NSD_OK || t->batch != NULL)
 		return err;
-	t->batch = rrbatch_pool_take(t->options->pool, BATCH_ROOM);
+	t->batch = rrbatch_pool_take(t->options->pool,
+		t->size < SMALL_TEXT ? SMALL_ROOM : BATCH_ROOM);
 	return t->batch != NULL ? NSD_OK : NSD_E_MEMORY;
 }
 
@@ -215,7 +222,7 @@ text_fill(struct text_reader *t, size_t left, size_t *len)
 {
 	const struct zonefile_options *o = t->options;
 	struct text_source *s = &t->source;
-	size_t want = BUFFER_SIZE - left;
+	size_t want = t->size - left;
 	enum nsd_err err;
 
 	if (want > s->text->len - s->at)
@@ -292,7 +299,9 @@ enum nsd_err
 load_text_parse(const struct load_text *text,
 	const struct zonefile_options *options, struct zonefile_result *result)
 {
-	struct text_reader *t = malloc(sizeof(*t) + BUFFER_SIZE);
+	size_t size = text->len < BUFFER_SIZE ? (size_t)text->len
+					      : BUFFER_SIZE;
+	struct text_reader *t = malloc(sizeof(*t) + size);
 	enum nsd_err err;
 
 	memset(result, 0, sizeof(*result));
@@ -301,6 +310,7 @@ load_text_parse(const struct load_text *text,
 	memset(t, 0, sizeof(*t));
 	t->options = options;
 	t->result = result;
+	t->size = size;
 	t->tail = &result->batches;
 	err = octets_open(&t->source, text);
 	if (err == NSD_OK)

@@ -76,17 +76,17 @@ requests_step(struct requests *requests)
 {
 	struct request *one = requests->first;
 
-	if (requests->link == NULL)
+	if (requests->link == NULL || requests->unsent == NULL)
 		return;
 	/* A suspect is alone. All others stand behind it: they came later. */
-	if (one != NULL && one->deaths > 0) {
-		if (!one->sent)
-			(void)requests_send(requests, one);
+	if (one->deaths > 0) {
+		if (requests->unsent == one && requests_send(requests, one))
+			requests->unsent = one->next;
 		return;
 	}
-	for (; one != NULL; one = one->next)
-		if (!one->sent && !requests_send(requests, one))
-			return;
+	while (requests->unsent != NULL
+		&& requests_send(requests, requests->unsent))
+		requests->unsent = requests->unsent->next;
 }
 
 void
@@ -124,11 +124,11 @@ enum nsd_err
 requests_add(struct requests *requests, const struct link_parcel *parcel,
 	request_on_end *on_end, void *ctx)
 {
-	struct request **at = &requests->first, *one;
+	struct request *one;
 	enum nsd_err err;
 
 	assert(parcel->fd_count <= 1);
-	if (requests->count == REQUESTS_MAX)
+	if (requests_are_full(requests))
 		return NSD_E_AGAIN;
 	err = request_create(parcel, &one);
 	if (err != NSD_OK)
@@ -137,9 +137,12 @@ requests_add(struct requests *requests, const struct link_parcel *parcel,
 	one->ctx = ctx;
 	request_head(one)->ticket = ++requests->ticket;
 	request_head(one)->again = 0;
-	while (*at != NULL)
-		at = &(*at)->next;
-	*at = one;
+	if (requests->tail == NULL)
+		requests->tail = &requests->first;
+	*requests->tail = one;
+	requests->tail = &one->next;
+	if (requests->unsent == NULL)
+		requests->unsent = one;
 	requests->count++;
 	requests_step(requests);
 	return NSD_OK;
@@ -154,6 +157,10 @@ requests_end(struct requests *requests, struct request **at,
 	struct request *one = *at;
 
 	*at = one->next;
+	if (requests->unsent == one)
+		requests->unsent = one->next;
+	if (*at == NULL)
+		requests->tail = at;
 	requests->count--;
 	one->on_end(one->ctx, answer);
 	request_free(one);
@@ -195,6 +202,7 @@ requests_stop(struct requests *requests)
 	struct request **at;
 
 	requests->link = NULL;
+	requests->unsent = requests->first;
 	for (struct request *one = requests->first; one != NULL;
 		one = one->next) {
 		if (!one->sent)

@@ -14,6 +14,7 @@
 #ifndef PROC_REQUESTS_H
 #define PROC_REQUESTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -30,6 +31,9 @@ typedef void request_on_end(void *ctx, const struct ipc_message *answer);
 /* Zeroed: there are none, and no loader. */
 struct requests {
 	struct request *first; /* in the order in which they came */
+	struct request **tail; /* where the next one goes; NULL: to first */
+	struct request *unsent; /* the first one that is; those behind it are,
+				 * too */
 	unsigned count;
 	uint64_t ticket;       /* of the latest */
 	struct link *link;     /* to the loader; NULL: there is none now */
@@ -46,6 +50,13 @@ struct requests {
 enum nsd_err requests_add(struct requests *requests,
 	const struct link_parcel *parcel, request_on_end *on_end, void *ctx)
 	MUST_USE;
+
+/* True: REQUESTS_MAX are not answered yet. */
+static inline bool
+requests_are_full(const struct requests *requests)
+{
+	return requests->count == REQUESTS_MAX;
+}
 
 /* There is a loader, or it takes more. The link is kept until requests_stop. */
 void requests_go_on(struct requests *requests, struct link *link);

@@ -192,6 +192,8 @@ keep_log(const struct xfrd_job *job)
 	time_t now = time(NULL);
 	struct tm tm;
 
+	if (log_verbosity() < 1)
+		return;
 	keep_write_source(job, source, sizeof(source));
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S",
 		localtime_r(&now, &tm));
@@ -313,9 +315,12 @@ static bool
 keep_publish(struct xfrd_job *job)
 {
 	struct xfrd *xfrd = job->xfrd;
-	enum nsd_err err = journal_open_text(xfrd->journal, job->zone->wire,
-		job->entry, &job->at.fd, &job->at.offset);
+	enum nsd_err err;
 
+	if (requests_are_full(&xfrd->requests))
+		return false;
+	err = journal_open_text(xfrd->journal, job->zone->wire, job->entry,
+		&job->at.fd, &job->at.offset);
 	if (err == NSD_OK)
 		err = xfrd_loader_update(xfrd, &job->at, keep_on_updated, job);
 	if (err == NSD_OK)

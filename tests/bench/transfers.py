@@ -2,7 +2,7 @@
 """Measures zone transfers beside NSD, Knot and BIND.
 
     transfers.py [--build DIR] [--tmp DIR] [--size N] [--reps N]
-                 [--servers NAME,...] [--doc FILE]
+                 [--servers NAME,...] [--parts NAME,...] [--doc FILE]
 
 A zone of --size delegations. *In*: a secondary without data, on core 0, takes
 it from ours on core 1: from its start to its first answer, its CPU time, and
@@ -10,6 +10,7 @@ the most memory that all of its processes had meanwhile (PSS, looked at all the
 time), beside that at rest. *Out*: a client on core 1 takes the zone from a
 server on core 0 and throws it away: octets a second, and CPU time of the
 server for a million octets. Medians of --reps turns, in rotating order.
+*Changes*: see transfers_changes.py; *many*, *rate*: transfers_many.py.
 """
 import argparse
 import os
@@ -26,8 +27,11 @@ sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "lib")]
 import machine  # noqa: E402
 import report  # noqa: E402
 import servers  # noqa: E402
+import transfers_changes  # noqa: E402
+import transfers_many  # noqa: E402
 
 ZONE = "bench"
+PARTS = ("whole", "changes", "many", "rate")
 LIMIT_SEC = 900
 AXFR = 252
 PAGE = """# Zone transfers
@@ -47,6 +51,28 @@ throws away what comes.
 ## Out
 
 {sent}
+
+## Changes of ten records
+
+One after the other, by NOTIFY and IXFR, until clients of both workers see the
+new serial; on both cores. CPU time is that of all processes, for one.
+
+{changes}
+
+## {count} zones of one primary
+
+Nine records each. From the start of a secondary without data, on one core, until
+all are served; the primary is ours, on the other core.
+
+{many}
+
+## {rate} changes a second
+
+Of 1,000 such zones, in turn, for {seconds} s, each by NOTIFY and IXFR of one
+record; the secondary has one core. *Skipped*: the change before was not served
+yet. *Not served*: nor ten seconds after the last one.
+
+{rates}
 """
 
 
@@ -189,14 +215,17 @@ class Bench:
             probe=(ZONE, 6))
         self.taken = {kind: [] for kind in args.servers}
         self.sent = {kind: [] for kind in args.servers}
+        self.changes, self.many, self.rates = [], [], []
+        self.path = work
+
+    def program(self, kind):
+        return (os.path.join(self.args.build, "nsd") if kind == "ours"
+                else servers.find_program(servers.RIVALS[kind]))
 
     def start(self, kind, cpus, conf):
-        program = (os.path.join(self.args.build, "nsd") if kind == "ours"
-                   else servers.find_program(servers.RIVALS[kind]))
-        server = servers.Server(kind, program, self.zones,
-                                os.path.join(self.work, f"on-{cpus}"),
-                                cpus, 1, conf=conf)
-        return server
+        return servers.Server(kind, self.program(kind), self.zones,
+                              os.path.join(self.work, f"on-{cpus}"),
+                              cpus, 1, conf=conf)
 
     def take_in(self, kind, primary):
         machine.touch(machine.wanted_octets(f"tld-{self.args.size}", 0))
@@ -223,7 +252,33 @@ class Bench:
                                     cpu / octets * 1e9, octets / 1e6))
         server.stop()
 
-    def run(self):
+    def change(self):
+        for kind in self.args.servers:
+            took, cpu_ms = transfers_changes.changes_run(
+                kind, self.program(kind), self.zones, self.work)
+            self.changes.append(
+                [kind, *transfers_changes.changes_row(took, cpu_ms)])
+            print(*self.changes[-1], flush=True)
+
+    def fetch_many(self):
+        for kind in self.args.servers:
+            took, cpu, mib = transfers_many.fetch(
+                kind, self.program(kind), self, self.args.count)
+            self.many.append([kind, f"{took:.2f}", f"{cpu:.2f}", f"{mib:.1f}"])
+            print(*self.many[-1], flush=True)
+
+    def change_many(self):
+        for kind in self.args.servers:
+            took, late, skipped, cpu = transfers_many.changed(
+                kind, self.program(kind), self, self.args.rate,
+                self.args.seconds)
+            self.rates.append(
+                [kind, str(len(took)), f"{report.median(took):.2f}",
+                 f"{report.quantile(took, 0.99):.1f}", f"{max(took):.0f}",
+                 str(skipped), str(late), f"{cpu:.2f}"])
+            print(*self.rates[-1], flush=True)
+
+    def run_whole(self):
         os.sched_setaffinity(0, {1})
         for rep in range(self.args.reps):
             order = self.args.servers[rep % len(self.args.servers):] \
@@ -237,6 +292,22 @@ class Bench:
                 self.send_out(kind)
                 print(kind, self.taken[kind][-1:], self.sent[kind][-1:],
                       flush=True)
+
+    def tables(self):
+        return {
+            "taken": rows(self.taken, [
+                "secondary", "seconds", "CPU, s", "memory, most, MiB",
+                "memory, rest, MiB"]),
+            "sent": rows(self.sent, ["primary", "MB/s", "CPU, ms for 1 MB",
+                                     "MB sent"]),
+            "changes": report.table(transfers_changes.CHANGES_HEAD,
+                                    self.changes),
+            "many": report.table(["secondary", "seconds", "CPU, s",
+                                  "memory, MiB"], self.many),
+            "rates": report.table(
+                ["secondary", "served", "median, ms", "p99, ms", "most, ms",
+                 "skipped", "not served", "CPU, ms for one"], self.rates),
+        }
 
 
 def rows(found, head):
@@ -257,20 +328,32 @@ def main():
     parser.add_argument("--reps", type=int, default=3)
     parser.add_argument("--servers", default="ours,nsd,knot,bind",
                         type=lambda text: text.split(","))
+    parser.add_argument("--parts", default=PARTS,
+                        type=lambda text: text.split(","))
+    parser.add_argument("--count", type=int, default=10000)
+    parser.add_argument("--rate", type=int, default=1000)
+    parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--doc")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="nsd-bench-", dir=args.tmp) as work:
         bench = Bench(args, work)
-        bench.run()
-    taken = rows(bench.taken, ["secondary", "seconds", "CPU, s",
-                               "memory, most, MiB", "memory, rest, MiB"])
-    sent = rows(bench.sent, ["primary", "MB/s", "CPU, ms for 1 MB",
-                             "MB sent"])
-    print(taken, sent, sep="\n\n")
+        if "changes" in args.parts:
+            bench.change()
+        if "rate" in args.parts:
+            bench.change_many()
+        if "many" in args.parts:
+            bench.fetch_many()
+        if "whole" in args.parts:
+            bench.run_whole()
+    tables = bench.tables()
+    print(*tables.values(), sep="\n\n")
     if args.doc:
         with open(args.doc, "w") as f:
             f.write(PAGE.format(machine=machine.name(), size=args.size,
-                                reps=args.reps, taken=taken, sent=sent))
+                                reps=args.reps, count=args.count,
+                                rate=args.rate, seconds=args.seconds,
+                                **tables))
+
 
 if __name__ == "__main__":
     main()

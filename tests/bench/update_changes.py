@@ -190,7 +190,7 @@ def secondary_named(text, path, port):
 
 
 SECONDARIES = {"nsd": secondary_nsd, "knot": secondary_knot,
-               "bind": secondary_named}
+               "bind": secondary_named, "ours": secondary_nsd}
 
 
 def rival_server(kind, program, zones, work, cpus, workers, primary_port):

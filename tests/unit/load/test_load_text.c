@@ -71,7 +71,8 @@ make_file(void)
 	return fd;
 }
 
-/* So many hosts, some with a record that is larger than others are together. */
+/* So many hosts, some with a record that is larger than others are together:
+ * that of the first one is nearly all of a small text. */
 static void
 make_octets(unsigned hosts)
 {
@@ -86,9 +87,13 @@ make_octets(unsigned hosts)
 	for (unsigned i = 0; i < hosts; i++) {
 		len += (size_t)sprintf(text + len,
 			"h%u A 192.0.2.%u\n\tTXT x\n", i, i % 250);
-		if (i % 500 == 0)
+		if (i % 500 == 0) {
+			int rdlen = i == 0 ? 16200 : 30000;
+
 			len += (size_t)sprintf(text + len,
-				"\tTYPE999 \\# 30000 %060000d\n", 0);
+				"\tTYPE999 \\# %d %0*d\n", rdlen, 2 * rdlen,
+				0);
+		}
 	}
 	assert_int_equal(zonefile_parse_text("test", text, len, &options, NULL,
 				 &result),

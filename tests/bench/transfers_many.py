@@ -1,0 +1,360 @@
+"""Of the bench of transfers: many small zones of one primary.
+
+All are fetched at a start; then, from a primary made here, changes of one zone
+after the other at a fixed rate."""
+import collections
+import os
+import select
+import socket
+import struct
+import time
+
+import servers
+from dnssec import wait_settled
+from ports import free_port
+from primary import IXFR, NOTIFY, SOA, wire_name, wire_record
+
+LIMIT_SEC = 600
+SERIAL = 1
+QUERIES = 256        # outstanding, when all zones are asked for
+ASK_AGAIN_SEC = 0.002
+LOST_SEC = 10
+WARM_SEC = 8
+
+
+def zone_name(n):
+    return f"z{n}.many"
+
+
+def zone_text(serial):
+    return (f"$TTL 3600\n@ SOA ns host {serial} 3600 900 604800 900\n@ NS ns\n"
+            "ns A 192.0.2.1\nns AAAA 2001:db8::1\n@ MX 10 mail\n"
+            "mail A 192.0.2.2\nwww A 192.0.2.3\nwww AAAA 2001:db8::3\n"
+            '@ TXT "v=spf1 -all"\n')
+
+
+def make_zones(folder, count):
+    os.makedirs(folder)
+    for n in range(count):
+        with open(f"{folder}/{zone_name(n)}", "w") as f:
+            f.write(zone_text(SERIAL))
+
+
+# ---- configurations: of a primary with files, of a secondary of a port
+
+def clauses_nsd(folder, count, port):
+    for n in range(count):
+        yield f'zone:\n\tname: "{zone_name(n)}"\n\tzonefile: ' \
+            f'"{folder}/{zone_name(n)}"\n'
+        if port:
+            yield f"\trequest-xfr: 127.0.0.1@{port} NOKEY\n" \
+                "\tallow-notify: 127.0.0.1 NOKEY\n"
+        else:
+            yield "\tprovide-xfr: 127.0.0.1 NOKEY\n"
+
+
+def clauses_knot(folder, count, port):
+    yield f"remote:\n  - id: p\n    address: 127.0.0.1@{port}\n"
+    yield "acl:\n  - id: n\n    address: 127.0.0.1\n    action: notify\n"
+    yield "zone:\n"
+    for n in range(count):
+        yield f'  - domain: "{zone_name(n)}"\n    master: p\n    acl: n\n' \
+            f'    file: "{folder}/{zone_name(n)}"\n'
+
+
+def clauses_bind(folder, count, port):
+    for n in range(count):
+        yield f'zone "{zone_name(n)}" {{ type secondary; file ' \
+            f'"{folder}/{zone_name(n)}"; primaries port {port} ' \
+            "{ 127.0.0.1; }; allow-notify { 127.0.0.1; }; " \
+            "masterfile-format text; };\n"
+
+
+CLAUSES = {"ours": clauses_nsd, "nsd": clauses_nsd, "knot": clauses_knot,
+           "bind": clauses_bind}
+
+
+def conf(kind, folder, count, port):
+    """For servers.Server; port: of the primary, or None."""
+    def make(work, own_port, workers, zones):
+        own = folder
+        if port:
+            own = f"{work}/zones"
+            if folder:
+                os.rename(folder, own)
+            else:
+                os.makedirs(own)
+        name, text = servers.CONFS[kind](work, own_port, workers,
+                                         servers.ZoneSet("many"))
+        if kind == "bind":
+            text = text.replace("options {\n", "options {\n\tserial-query-rate"
+                                " 10000; transfers-in 100; transfers-per-ns "
+                                "100;\n", 1)
+        if kind in ("ours", "nsd"):
+            text = text.replace("server:\n",
+                                "server:\n\tzonefiles-write: 0\n", 1)
+        return name, text + "".join(CLAUSES[kind](own, count, port))
+    return make
+
+
+# ---- all of them, at a start
+
+def asked(port, names):
+    """The names that answer with a SOA; each is asked once."""
+    found, waiting = set(), collections.deque(names)
+    outstanding = {}
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.connect(("127.0.0.1", port))
+    sock.settimeout(0.2)
+    ident = 0
+    while waiting or outstanding:
+        try:
+            while waiting and len(outstanding) < QUERIES:
+                ident = (ident + 1) & 0xffff
+                name = waiting.popleft()
+                sock.send(servers.wire_query(name, SOA, ident))
+                outstanding[ident] = name
+            reply = sock.recv(4096)
+        except OSError:
+            outstanding.clear()   # they are asked in the next round
+            continue
+        name = outstanding.pop(int.from_bytes(reply[:2], "big"), None)
+        if name and reply[3] & 15 == 0 and reply[7]:
+            found.add(name)
+    sock.close()
+    return found
+
+
+def fetch(kind, program, work, count):
+    """(seconds from the start of a secondary until all zones are served, CPU
+    seconds, MiB at rest). The primary, ours, is on the other core."""
+    ours = work.program("ours")
+    folder = f"{work.path}/many"
+    probe = servers.ZoneSet("many", probe=(zone_name(count - 1), SOA))
+    make_zones(folder, count)
+    first = servers.Server("ours", ours, probe, f"{work.path}/p", "1", 1,
+                           conf=conf("ours", folder, count, None))
+    second = None
+    try:
+        if not first.wait(LIMIT_SEC):
+            raise ValueError("the primary does not serve the zones")
+        second = servers.Server(kind, program, probe, f"{work.path}/s", "0",
+                                1, conf=conf(kind, None, count, first.port))
+        left = {zone_name(n) for n in range(count)}
+        while left and time.monotonic() < second.begin + LIMIT_SEC:
+            left -= asked(second.port, list(left))
+            if left:
+                time.sleep(0.05)
+        if left:
+            raise ValueError(f"{len(left)} zones were not served")
+        took = time.monotonic() - second.begin
+        cpu = second.start_cpu_sec()
+        wait_settled(second)
+        return took, cpu, second.pss_kib() / 1024
+    finally:
+        if second:
+            second.stop()
+        first.stop()
+        for n in range(count):
+            os.unlink(f"{folder}/{zone_name(n)}")
+        os.rmdir(folder)
+
+
+# ---- changes, one zone after the other
+
+class Primary:
+    """SOA, NOTIFY and IXFR of many zones, in the turns of its owner."""
+
+    def __init__(self, count):
+        self.zones = {wire_name(zone_name(n)): n for n in range(count)}
+        self.wires = list(self.zones)
+        self.serials = [SERIAL] * count
+        self.port = free_port()
+        self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.udp.bind(("127.0.0.1", self.port))
+        self.tcp = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self.tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.tcp.bind(("127.0.0.1", self.port))
+        self.tcp.listen(256)
+        self.transfers = 0
+        self.buffers = {}
+
+    def soa(self, n, serial):
+        apex = zone_name(n)
+        return wire_record(apex, 3600, SOA, wire_name("ns." + apex)
+                           + wire_name("host." + apex)
+                           + struct.pack(">IIIII", serial, 3600, 900, 604800,
+                                         900))
+
+    def address(self, n, serial):
+        last = (serial - SERIAL + 3) & 0xffff
+        return wire_record("www." + zone_name(n), 3600, 1,
+                           bytes([192, 0, *divmod(last + 512, 256)]))
+
+    def answer(self, query):
+        ident, _, _, _, _, _ = struct.unpack(">HHHHHH", query[:12])
+        end = query.index(b"\0", 12) + 1
+        n = self.zones.get(query[12:end].lower())
+        question = query[12:end + 4]
+        if n is None:
+            return struct.pack(">HHHHHH", ident, 0x8405, 1, 0, 0, 0) + question
+        now = self.serials[n]
+        records = [self.soa(n, now)]
+        if question[-4:-2] == struct.pack(">H", IXFR):
+            self.transfers += 1
+            rdlen = struct.unpack(">H", query[end + 14:end + 16])[0] \
+                if query[end + 4] >= 192 else None
+            if rdlen is None:
+                at = query.index(b"\0", end + 4) + 1
+                rdlen = struct.unpack(">H", query[at + 8:at + 10])[0]
+                at += 10 + rdlen
+            else:
+                at = end + 16 + rdlen
+            held = struct.unpack(">I", query[at - 20:at - 16])[0]
+            for serial in range(held, now):
+                records += [self.soa(n, serial), self.address(n, serial),
+                            self.soa(n, serial + 1),
+                            self.address(n, serial + 1)]
+            if len(records) > 1:
+                records.append(records[0])
+        return struct.pack(">HHHHHH", ident, 0x8400, 1, len(records), 0, 0) \
+            + question + b"".join(records)
+
+    def take(self, sock, poll):
+        """What a socket has to read."""
+        if sock is self.udp:
+            query, address = sock.recvfrom(4096)
+            self.udp.sendto(self.answer(query), address)
+        elif sock is self.tcp:
+            connection, _ = sock.accept()
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.buffers[connection.fileno()] = (connection, bytearray())
+            poll.register(connection, select.EPOLLIN)
+        else:
+            self.take_stream(sock, poll)
+
+    def take_stream(self, sock, poll):
+        buffer = self.buffers[sock.fileno()][1]
+        try:
+            data = sock.recv(65536)
+        except OSError:
+            data = b""
+        if not data:
+            poll.unregister(sock)
+            del self.buffers[sock.fileno()]
+            sock.close()
+            return
+        buffer += data
+        replies = []
+        while len(buffer) >= 2:
+            size = int.from_bytes(buffer[:2], "big")
+            if len(buffer) < 2 + size:
+                break
+            reply = self.answer(bytes(buffer[2:2 + size]))
+            replies.append(struct.pack(">H", len(reply)) + reply)
+            del buffer[:2 + size]
+        if replies:
+            sock.sendall(b"".join(replies))
+
+
+class Rate:
+    """Changes at a rate, and when each is served."""
+
+    def __init__(self, primary, port, rate, seconds):
+        self.primary, self.rate, self.seconds = primary, rate, seconds
+        self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.sock.connect(("127.0.0.1", port))
+        self.sock.setblocking(False)
+        self.poll = select.epoll()
+        self.files = {s.fileno(): s for s in (primary.udp, primary.tcp,
+                                              self.sock)}
+        for sock in [*self.files.values(),
+                     *(s for s, _ in primary.buffers.values())]:
+            self.poll.register(sock, select.EPOLLIN)
+        self.told = {}      # zone: (when, serial)
+        self.again = collections.deque()
+        self.took, self.skipped = [], 0
+
+    def change(self, n):
+        if n in self.told:
+            self.skipped += 1
+            return
+        self.primary.serials[n] += 1
+        serial = self.primary.serials[n]
+        self.told[n] = (time.monotonic(), serial)
+        self.sock.send(struct.pack(">HHHHHH", serial & 0xffff,
+                                   NOTIFY << 11 | 0x400, 1, 1, 0, 0)
+                       + self.primary.wires[n] + struct.pack(">HH", SOA, 1)
+                       + self.primary.soa(n, serial))
+        self.again.append((time.monotonic() + ASK_AGAIN_SEC, n))
+
+    def take_reply(self):
+        try:
+            reply = self.sock.recv(4096)
+        except OSError:
+            return
+        now = time.monotonic()
+        end = reply.index(b"\0", 12) + 1
+        n = self.primary.zones.get(reply[12:end].lower())
+        if reply[2] >> 3 & 15 == NOTIFY or n not in self.told:
+            return
+        when, serial = self.told[n]
+        # The SOA has no name behind it that ends the same way.
+        if struct.pack(">II", serial, 3600) in reply[end:]:
+            self.took.append((now - when) * 1e3)
+            del self.told[n]
+        else:
+            self.again.append((now + ASK_AGAIN_SEC, n))
+
+    def ask(self, now):
+        while self.again and self.again[0][0] <= now:
+            n = self.again.popleft()[1]
+            if n in self.told:
+                try:
+                    self.sock.send(servers.wire_query(zone_name(n), SOA, n
+                                                      & 0xffff))
+                except OSError:
+                    self.again.append((now + ASK_AGAIN_SEC, n))
+
+    def run(self):
+        begin = now = time.monotonic()
+        sent, total = 0, self.rate * self.seconds
+        while sent < total or \
+                self.told and now < begin + self.seconds + LOST_SEC:
+            now = time.monotonic()
+            while sent < total and sent < (now - begin) * self.rate:
+                self.change(sent % len(self.primary.wires))
+                sent += 1
+            self.ask(now)
+            for fd, _ in self.poll.poll(0.0005):
+                if fd == self.sock.fileno():
+                    self.take_reply()
+                    continue
+                sock = self.files.get(fd) or self.primary.buffers[fd][0]
+                self.primary.take(sock, self.poll)
+        return len(self.told)
+
+
+def changed(kind, program, work, rate, seconds):
+    """(milliseconds of each change, not served, skipped as the zone was still
+    at the one before, CPU milliseconds for one). 1,000 zones; the secondary on
+    one core, the primary and whoever looks on the other."""
+    count = 1000
+    folder = f"{work.path}/many"
+    make_zones(folder, count)
+    primary = Primary(count)
+    server = servers.Server(
+        kind, program, servers.ZoneSet("many", probe=(zone_name(0), SOA)),
+        f"{work.path}/s", "0", 1, conf=conf(kind, folder, count, primary.port))
+    try:
+        if not server.wait(LIMIT_SEC):
+            raise ValueError("does not serve the zones")
+        # It asks for all of them at its start.
+        Rate(primary, server.port, 20, WARM_SEC).run()
+        before = server.start_cpu_sec()
+        run = Rate(primary, server.port, rate, seconds)
+        late = run.run()
+        cpu = (server.start_cpu_sec() - before) / max(1, len(run.took)) * 1e3
+        return run.took, late, run.skipped, cpu
+    finally:
+        server.stop()
