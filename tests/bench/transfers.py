@@ -13,6 +13,7 @@ server for a million octets. Medians of --reps turns, in rotating order.
 *Changes*: see transfers_changes.py; *many*, *rate*: transfers_many.py.
 """
 import argparse
+import multiprocessing
 import os
 import socket
 import struct
@@ -34,6 +35,7 @@ ZONE = "bench"
 PARTS = ("whole", "changes", "many", "rate")
 LIMIT_SEC = 900
 AXFR = 252
+SEND_OCTETS = 65536
 PAGE = """# Zone transfers
 
 Made by `tests/bench/transfers.py`; nobody edits it. {machine}.
@@ -42,7 +44,8 @@ Made by `tests/bench/transfers.py`; nobody edits it. {machine}.
 without data, on one core, to its first answer; the primary is ours, on the
 other core. Memory is the sum of PSS of all its processes: the most while it
 took the zone, and afterwards. *Out*: one client, on the other core, which
-throws away what comes.
+throws away what comes; the bare sender writes as many octets, 64 KiB at a
+time, and does nothing else.
 
 ## In
 
@@ -202,6 +205,19 @@ def take(port):
     return octets, end - begin
 
 
+def bare_send(listener, octets, result):
+    """In a process of its own: the floor."""
+    os.sched_setaffinity(0, {0})
+    connection, _ = listener.accept()
+    connection.recv(4096)
+    piece = bytes(SEND_OCTETS)
+    before = time.process_time()
+    for _ in range(octets // SEND_OCTETS):
+        connection.sendall(piece)
+    result.value = time.process_time() - before
+    connection.close()
+
+
 class Bench:
     def __init__(self, args, work):
         self.args = args
@@ -252,6 +268,20 @@ class Bench:
                                     cpu / octets * 1e9, octets / 1e6))
         server.stop()
 
+    def send_bare(self):
+        """As many octets as ours sends, and nothing else."""
+        octets = int(self.sent["ours"][-1][2] * 1e6)
+        listener = socket.create_server(("127.0.0.1", 0))
+        cpu = multiprocessing.Value("d", 0)
+        sender = multiprocessing.Process(
+            target=bare_send, args=(listener, octets, cpu))
+        sender.start()
+        got, seconds = take(listener.getsockname()[1])
+        sender.join()
+        listener.close()
+        self.sent.setdefault("bare sender", []).append(
+            (got / 1e6 / seconds, cpu.value / got * 1e9, got / 1e6))
+
     def change(self):
         for kind in self.args.servers:
             took, cpu_ms = transfers_changes.changes_run(
@@ -290,6 +320,8 @@ class Bench:
                 self.take_in(kind, primary)
                 primary.stop()
                 self.send_out(kind)
+                if kind == "ours":
+                    self.send_bare()
                 print(kind, self.taken[kind][-1:], self.sent[kind][-1:],
                       flush=True)
 
