@@ -491,6 +491,11 @@ enum nsd_err conf_remove_zone(struct conf *conf, const uint8_t *wire) MUST_USE;
 enum nsd_err conf_zone_file_name(const struct conf_zone *zone, char *out,
 	size_t size, size_t *len) MUST_USE;
 
+/* The same for the group of counters that the zone belongs to (zonestats).
+ * NSD_E_NOT_FOUND: to none. */
+enum nsd_err conf_zone_group_name(const struct conf_zone *zone, char *out,
+	size_t size, size_t *len) MUST_USE;
+
 /* What an absolute path is called inside the chroot. A path that does not lie
  * in the chroot stays as it is, as all do without a chroot (NULL or ""). Lent
  * as long as path is. */

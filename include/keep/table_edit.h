@@ -46,7 +46,7 @@ enum nsd_err table_take(struct store_writer *writer, const uint8_t *apex,
 /*
  * Finds a zone that is in the table already, for a loader that takes over, and
  * gives it the id, the flags and the options of the setup. The time at which it
- * expires stays.
+ * expires and the group stay.
  * returns NSD_OK; NSD_E_NOT_FOUND if it is not there.
  */
 enum nsd_err table_adopt(struct store_writer *writer,
@@ -67,6 +67,10 @@ void table_set_flags(struct store_writer *writer, store_ref entry,
  * readers. */
 void table_set_expiry(struct store_writer *writer, store_ref entry,
 	uint32_t expires_sec);
+/* Says in which group the queries of a zone are counted (zone_entry.group), at
+ * once visible to readers. */
+void table_set_group(struct store_writer *writer, store_ref entry,
+	uint32_t group);
 /* Gives a zone other options, or none, and lets go of those that it had. The
  * caller is a holder of them during the call. */
 void table_set_options(struct store_writer *writer, store_ref entry,

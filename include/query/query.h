@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/exchange.h"
 #include "base/secrets.h"
-#include "query/counters.h"
+#include "dns/counters.h"
 #include "query/rssac.h"
 #include "store/store.h"
 
@@ -22,6 +22,8 @@
 struct query_options {
 	unsigned cname_max;    /* links of a chain to follow; 18 */
 	struct rssac *rssac;   /* NULL: no figures of RSSAC002 */
+	const struct counters_book *book; /* counters of groups of zones; NULL:
+				  * they are not counted */
 	/* Those of the keys of the settings, in the same order; NULL: no key
 	 * is known. */
 	const struct secrets *secrets;

@@ -428,6 +428,8 @@ struct zone_entry {
 	uint32_t id;           /* index into the loader's list */
 	uint32_t expires_sec;  /* from then on the zone is not answered from; 0:
 				* never. Atomic: zone_entry_is_expired */
+	uint32_t group;        /* where its queries are counted, too
+				* (zonestats); 0: nowhere. Atomic */
 	uint8_t name[];        /* leaf.name_len octets and the root label */
 };
 

@@ -119,6 +119,17 @@ conf_zone_file_name(const struct conf_zone *zone, char *out, size_t size,
 		size, len);
 }
 
+enum nsd_err
+conf_zone_group_name(const struct conf_zone *zone, char *out, size_t size,
+	size_t *len)
+{
+	const char *group = zone->options->zonestats;
+
+	if (group == NULL || *group == '\0')
+		return NSD_E_NOT_FOUND;
+	return conf_expand_name(group, zone->name, zone->wire, out, size, len);
+}
+
 const char *
 conf_path_in_chroot(const char *chroot, const char *path)
 {

@@ -156,6 +156,7 @@ entry_create(struct store_heap *heap, const struct zone_setup *setup,
 	entry->sources = STORE_NONE;
 	entry->id = setup->id;
 	entry->expires_sec = 0;
+	entry->group = 0;
 	entry->options = setup->options;
 	options_hold(heap, setup->options);
 	memcpy(entry->name, setup->apex, len);
@@ -425,6 +426,15 @@ table_set_expiry(struct store_writer *writer, store_ref ref,
 	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
 
 	__atomic_store_n(&entry->expires_sec, expires_sec, __ATOMIC_RELEASE);
+}
+
+void
+table_set_group(struct store_writer *writer, store_ref ref, uint32_t group)
+{
+	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
+
+	if (entry->group != group)
+		__atomic_store_n(&entry->group, group, __ATOMIC_RELEASE);
 }
 
 void

@@ -160,6 +160,8 @@ loader_list_zones(struct loader *loader, const struct conf *conf)
 		err = load_list_publish(loader->writer, conf,
 			loader->past >= STORE_PAST_LISTED, loader->set.zones,
 			&result);
+	if (err == NSD_OK)
+		loader_count_zones(loader);
 	if (err == NSD_OK && loader->close == LOADER_CLOSE_FILE
 		&& loader->past < STORE_PAST_LISTED)
 		log_notice("database: %zu zones are in it, %zu are new, %zu"
@@ -226,6 +228,7 @@ loader_init_events(struct loader *loader)
 		{&loader->again_event, loader_on_again, 0},
 		{&loader->idle_event, loader_on_idle, 0},
 		{&loader->tidy_event, loader_on_tidy, 0},
+		{&loader->counts_event, loader_on_counts, 0},
 		{&loader->alone_event, loader_on_alone, 0},
 	};
 
@@ -288,6 +291,8 @@ loader_init(struct loader *loader, const struct role_start *start)
 		err = loader_take_over(loader);
 	if (err == NSD_OK)
 		err = loader_look_through(loader, start);
+	if (err == NSD_OK)
+		err = loader_init_counts(loader);
 	if (err == NSD_OK)
 		err = loader_list_zones(loader, start->server->conf);
 	if (err == NSD_OK && loader->past >= STORE_PAST_USED)

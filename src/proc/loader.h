@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "base/textlist.h"
 #include "load/load_leave.h"
 #include "load/load_pool.h"
 #include "load/load_prepare.h"
@@ -106,6 +107,9 @@ struct loader {
 	struct loader_trim trim;
 	struct load_tidy tidy;
 	struct loader_kinds kinds;
+	struct textlist_writer *groups; /* of zones that are counted
+					 * together */
+	bool groups_full;         /* there is no room for more: was said */
 	int64_t holder_warned; /* of a reader that is late: see statistics.h */
 
 	struct event *progress_event;
@@ -116,6 +120,7 @@ struct loader {
 	struct event *again_event;
 	struct event *idle_event;
 	struct event *tidy_event;
+	struct event *counts_event; /* the store has changed */
 	struct event *alone_event; /* SIGTERM has come, and STOP has not */
 };
 
@@ -179,6 +184,19 @@ void loader_on_statistics(struct role *role, const struct ipc_message *m);
 void loader_on_reclaim(evutil_socket_t fd, short what, void *arg);
 void loader_on_idle(evutil_socket_t fd, short what, void *arg);
 void loader_on_tidy(evutil_socket_t fd, short what, void *arg);
+
+/* ---- loader_counts.c: what is told to those who show statistics ---------- */
+
+/* NSD_E_MEMORY. */
+enum nsd_err loader_init_counts(struct loader *loader) MUST_USE;
+/* Says within a second how large the store is. */
+void loader_say_counts(struct loader *loader);
+/* A zone, or every zone, of the configuration is new in the table, or its
+ * pattern is another one: says what it is counted with. */
+void loader_count_zone(struct loader *loader, const struct load_zone *zone);
+void loader_count_zones(struct loader *loader);
+/* A timer. */
+void loader_on_counts(evutil_socket_t fd, short what, void *arg);
 
 /* ---- loader_updates.c: changes of zones ---------------------------------- */
 

@@ -58,6 +58,7 @@ loader_reclaim(struct loader *loader)
 {
 	struct timeval when = {.tv_sec = RECLAIM_SEC};
 
+	loader_say_counts(loader);
 	/* Changes in a row do not put it off. */
 	if ((store_reclaim(loader->writer) > 0 || loader->settle.count > 0)
 		&& !event_pending(loader->reclaim_event, EV_TIMEOUT, NULL))

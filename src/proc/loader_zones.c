@@ -69,6 +69,7 @@ loader_read_zone(struct loader *loader, struct load_zone *zone,
 {
 	struct load_result result;
 
+	loader_count_zone(loader, zone);
 	load_read_zone(&loader->context, zone,
 		store_writer_heap(loader->writer), false, &result);
 	if (result.outcome == LOAD_LARGE)

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "proc/child.h"
 #include "proc/children.h"
+#include "proc/counts.h"
 #include "proc/generation.h"
 #include "proc/introduce.h"
 #include "proc/post.h"
@@ -129,6 +130,7 @@ post_run(struct post *post, struct child *self, struct ipc_channel channel)
 	self->beat = NULL;
 	post_leave_main(s, self);
 	post_leave_privileges(post);
+	counts_leave(s->server.counts, post->role, post->index);
 	post_run_role(post, &start);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "proc/counts.h"
 #include "proc/rssac_log.h"
 
 #define SECONDS_A_DAY 86400
@@ -60,27 +61,18 @@ line_add(struct line *line, const char *format, ...)
 	va_end(args);
 }
 
-/* All fields of struct counters are uint64_t (counters.h). */
-static void
-counters_add(struct counters *sum, const struct counters *more)
-{
-	uint64_t *to = (uint64_t *)sum;
-	const uint64_t *from = (const uint64_t *)more;
-
-	/* All fields are such numbers, see counters.h. */
-	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
-		to[i] += from[i];
-}
-
 static void
 sum_all(const struct server *server, struct counters *counters,
 	struct rssac *figures)
 {
 	memset(counters, 0, sizeof(*counters));
 	memset(figures, 0, sizeof(*figures));
-	for (unsigned i = 0; i < server->conf->server.server_count; i++) {
-		counters_add(counters, &server->counters[i]);
-		rssac_add(figures, &server->rssac[i]);
+	for (unsigned i = 0; i < counts_workers(server->counts); i++) {
+		struct counters_book book;
+
+		counts_get_book(server->counts, i, &book);
+		counters_add(counters, book.rows);
+		rssac_add(figures, counts_get_rssac(server->counts, i));
 	}
 }
 
@@ -90,9 +82,11 @@ rssac_log_begin(struct rssac_log *log, const struct server *server, time_t now)
 	log->since = now;
 	sum_all(server, &log->counters, &log->figures);
 	/* Those who ask again count again. */
-	for (unsigned i = 0; i < server->conf->server.server_count; i++)
-		memset(server->rssac[i].sources, 0,
-			sizeof(server->rssac[i].sources));
+	for (unsigned i = 0; i < counts_workers(server->counts); i++) {
+		struct rssac *rssac = counts_get_rssac(server->counts, i);
+
+		memset(rssac->sources, 0, sizeof(rssac->sources));
+	}
 }
 
 static void

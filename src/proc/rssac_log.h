@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "proc/server.h"
-#include "query/counters.h"
+#include "dns/counters.h"
 #include "query/rssac.h"
 
 /* A period of figures: a UTC day, or what is left of it after the start. */

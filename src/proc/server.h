@@ -11,9 +11,8 @@
 #include "proc/privilege.h"
 #include "proc/sandbox.h"
 #include "proc/sockets.h"
-#include "query/counters.h"
-#include "query/rssac.h"
 
+struct counts;
 struct role_hooks;
 
 struct server {
@@ -21,8 +20,7 @@ struct server {
 	const struct role_hooks *hooks; /* of a test program; NULL: none */
 	const char *chroot;       /* where we are; NULL: not in one */
 	struct listeners listeners;
-	struct counters *counters;/* shared memory, one a worker */
-	struct rssac *rssac;      /* the same; NULL without rssac002 */
+	struct counts *counts;    /* shared memory where the roles count */
 	struct secrets *secrets;  /* one for each of conf.keys, in their
 				   * order; who needs none drops it */
 	struct privilege_user worker_user;

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <syslog.h>
@@ -20,6 +18,7 @@
 #include "conf/zonelist.h"
 #include "dns/name.h"
 #include "proc/affinity.h"
+#include "proc/counts.h"
 #include "proc/daemon.h"
 #include "proc/flags.h"
 #include "proc/lifeline.h"
@@ -138,43 +137,6 @@ main_raise_limits(const struct conf_server *o, unsigned sockets)
 			(unsigned)o->tcp_count, (unsigned long)wanted);
 }
 
-/* Memory for all processes, zeroed. NULL: there is none; said in the log. */
-static void *
-main_share(size_t size)
-{
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED) {
-		log_error("mmap: %s", strerror(errno));
-		return NULL;
-	}
-	return p;
-}
-
-static enum nsd_err
-main_make_counters(struct server *server)
-{
-	unsigned count = server->conf->server.server_count;
-	uint64_t key[2];
-
-	server->counters = main_share(count * sizeof(*server->counters));
-	if (server->counters == NULL)
-		return NSD_E_SYSTEM;
-	if (!server->conf->server.rssac002)
-		return NSD_OK;
-	server->rssac = main_share(count * sizeof(*server->rssac));
-	if (server->rssac == NULL)
-		return NSD_E_SYSTEM;
-	if (getrandom(key, sizeof(key), 0) != sizeof(key)) {
-		log_error("getrandom: %s", strerror(errno));
-		return NSD_E_SYSTEM;
-	}
-	for (unsigned i = 0; i < count; i++)
-		memcpy(server->rssac[i].key, key, sizeof(key));
-	return NSD_OK;
-}
-
 static void
 main_add_secret(struct secrets *secrets, const struct conf_key *key)
 {
@@ -283,7 +245,8 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 	if (err != NSD_OK)
 		return err;
 	main_raise_limits(o, s->server.listeners.count);
-	err = main_make_counters(&s->server);
+	err = counts_create(o->server_count, COUNTS_GROUPS_MAX, o->rssac002,
+		&s->server.counts);
 	return err != NSD_OK ? err : main_move_secrets(&s->server);
 }
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "query/counters.h"
+#include "dns/counters.h"
 #include "store/store.h"
 #include "zone/measure.h"
 

@@ -237,7 +237,7 @@ static void
 supervisor_log_statistics(struct supervisor *s)
 {
 	children_tell(s, IPC_STATISTICS, NULL, 0);
-	if (s->server.rssac != NULL)
+	if (s->server.conf->server.rssac002)
 		rssac_log_write(&s->rssac_log, &s->server, time(NULL));
 }
 
@@ -388,7 +388,7 @@ supervisor_run(struct supervisor *s)
 	event_add(s->start_event, &wait);
 	if (period.tv_sec > 0)
 		event_add(s->statistics_event, &period);
-	if (s->server.rssac != NULL)
+	if (s->server.conf->server.rssac002)
 		supervisor_begin_day(s, time(NULL));
 	post_fill_loader(s);
 	if (s->server.hooks != NULL && s->server.hooks->on_main != NULL)

@@ -16,6 +16,7 @@
 #include "ipc/handlers.h"
 #include "net/server.h"
 #include "proc/affinity.h"
+#include "proc/counts.h"
 #include "proc/hooks.h"
 #include "proc/lifeline.h"
 #include "proc/notify.h"
@@ -42,6 +43,7 @@ struct worker {
 	struct store_reader *reader;
 	const struct store_view *view;
 	struct counters *counters;
+	struct counters_book book;
 	struct query_ctx *query;
 	struct net_tcp_options tcp_options;
 	struct net_handler handler;
@@ -369,7 +371,8 @@ worker_init(struct worker *worker, const struct role_start *start)
 	enum nsd_err err;
 
 	worker->index = start->index;
-	worker->counters = &server->counters[start->index];
+	counts_get_book(server->counts, start->index, &worker->book);
+	worker->counters = worker->book.rows;
 	worker->lifeline = server->lifeline;
 	worker->boot = server->boot;
 	worker->handler = (struct net_handler){
@@ -398,8 +401,8 @@ worker_init(struct worker *worker, const struct role_start *start)
 	worker->view = store_reader_view(worker->reader);
 	worker_close_descriptors(worker, start);
 	worker_read_settings(worker);
-	if (server->rssac != NULL)
-		options.rssac = &server->rssac[worker->index];
+	options.rssac = counts_get_rssac(server->counts, worker->index);
+	options.book = &worker->book;
 	options.reader = worker->reader;
 	options.secrets = server->secrets;
 	worker_forget_configuration(server);

@@ -56,24 +56,21 @@ static void
 count_question(struct counters *counters,
 	const struct message_question *question)
 {
-	unsigned rrclass = 4;
+	counters->type[counters_find_type(question->type)]++;
+	counters->rrclass[counters_find_class(question->rrclass)]++;
+}
 
-	counters->type[question->type < COUNTER_TYPES ? question->type : 0]++;
-	switch (question->rrclass) {
-	case CLASS_IN:
-		rrclass = 0;
-		break;
-	case CLASS_CH:
-		rrclass = 1;
-		break;
-	case CLASS_HS:
-		rrclass = 2;
-		break;
-	case CLASS_ANY:
-		rrclass = 3;
-		break;
-	}
-	counters->rrclass[rrclass]++;
+void
+parse_count_group(struct counters *counters, const struct query *q)
+{
+	const struct exchange *exchange = q->exchange;
+
+	count_transport(counters, exchange, peer_is_ip6(exchange));
+	counters->opcode[message_get_opcode(exchange->request)]++;
+	count_question(counters, &q->question);
+	counters->edns += q->edns.present;
+	counters->raxfr += q->question.type == TYPE_AXFR;
+	counters->rixfr += q->question.type == TYPE_IXFR;
 }
 
 /*
@@ -366,6 +363,7 @@ parse_request(struct query_ctx *ctx, struct query *q,
 	q->proof.kind = PROOF_NONE;
 	q->dname_count = 0;
 	q->zone = NULL;
+	q->group = 0;
 	q->search.entry = NULL;
 	q->search.zone = NULL;
 

@@ -12,4 +12,7 @@
 void parse_request(struct query_ctx *ctx, struct query *q,
 	struct exchange *exchange);
 
+/* Counts a request, which has been read, for the group of its zone. */
+void parse_count_group(struct counters *counters, const struct query *q);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "dns/rrtype.h"
 #include "query/keys.h"
+#include "query/parse.h"
 #include "query/reply.h"
 
 #define ZONEVERSION_LEN 6u /* labels, type, serial: RFC 9660 section 2 */
@@ -126,6 +127,22 @@ count_reply(struct counters *counters, const struct reply *reply)
 		counters->truncated++;
 }
 
+/* Counts a request and its reply for the group of their zone. */
+static void
+count_group(struct query_ctx *ctx, const struct query *q)
+{
+	struct counters *counters;
+
+	/* It may have been counted; see choose_counters. */
+	if (ctx->options.book == NULL || ctx->counters == &ctx->uncounted)
+		return;
+	counters = counters_book_open(ctx->options.book, q->group);
+	if (counters == NULL)
+		return;
+	parse_count_group(counters, q);
+	count_reply(counters, &q->reply);
+}
+
 void
 reply_end(struct query_ctx *ctx, struct query *q)
 {
@@ -147,4 +164,6 @@ reply_end(struct query_ctx *ctx, struct query *q)
 		keys_sign(ctx, q);
 	q->exchange->reply_len = reply->len;
 	count_reply(ctx->counters, reply);
+	if (q->group != 0)
+		count_group(ctx, q);
 }

@@ -187,6 +187,7 @@ struct query {
 	/* The zone of the question's name, for ZONEVERSION; NULL: none. */
 	const struct zone *zone;
 	uint8_t zone_labels;
+	uint32_t group;      /* of that zone, for statistics; 0: none */
 	struct search search;
 	struct placed placed[PLACED_MAX];
 	unsigned placed_count;

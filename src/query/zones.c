@@ -183,6 +183,9 @@ zones_find(struct query_ctx *ctx, struct query *const *queries, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		struct query *q = queries[i];
 
+		if (q->search.entry != NULL)
+			q->group = __atomic_load_n(&q->search.entry->group,
+				__ATOMIC_RELAXED);
 		switch (q->step) {
 		case STEP_NOTIFY:
 			take_notify(ctx, q);

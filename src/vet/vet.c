@@ -86,6 +86,7 @@ cut_faults(struct vet *vet, const struct vet_list *zones,
 		entry->zone = entry->options = entry->sources = STORE_NONE;
 		entry->flags &= ZONE_ENTRY_SECONDARY | ZONE_ENTRY_ADDED;
 		entry->expires_sec = 0;
+		entry->group = 0;
 	}
 	return faults;
 }

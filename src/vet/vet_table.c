@@ -76,9 +76,9 @@ vet_belongings(struct vet_part *p, const struct zone_entry *entry,
 			|| vet_sources(p, entry->sources));
 }
 
-/* The configuration says anew who may ask, and xfrd when the zone expires: the
- * clock of that begins with the boot. Nobody reads the entry yet, and no other
- * object overlaps it. */
+/* The configuration says anew who may ask and what is counted, and xfrd when
+ * the zone expires: the clock of that begins with the boot. Nobody reads the
+ * entry yet, and no other object overlaps it. */
 static void
 entry_forget(struct vet_part *p, store_ref ref)
 {
@@ -90,6 +90,8 @@ entry_forget(struct vet_part *p, store_ref ref)
 		entry->options = STORE_NONE;
 	if (entry->expires_sec != 0)
 		entry->expires_sec = 0;
+	if (entry->group != 0)
+		entry->group = 0;
 }
 
 static bool

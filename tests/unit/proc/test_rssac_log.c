@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "lib/log_folder.h"
+#include "proc/counts.h"
 #include "proc/rssac_log.h"
 
 #define DAY 86400
@@ -22,9 +23,6 @@
 /* Two workers. */
 struct fixture {
 	struct server server;
-	struct conf conf;
-	struct counters counters[2];
-	struct rssac rssac[2];
 	struct rssac_log log;
 	char text[400000];
 };
@@ -36,10 +34,7 @@ fixture_make(void)
 
 	assert_non_null(f);
 	memset(f, 0, sizeof(*f));
-	f->server.conf = &f->conf;
-	f->server.counters = f->counters;
-	f->server.rssac = f->rssac;
-	f->conf.server.server_count = 2;
+	assert_int_equal(counts_create(2, 0, true, &f->server.counts), NSD_OK);
 	return f;
 }
 
@@ -70,15 +65,19 @@ static void
 count_some(struct fixture *f)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		f->counters[i].udp += 10;
-		f->counters[i].tcp6 += 1;
-		f->counters[i].rcode[3] += 4;
-		f->rssac[i].requests[RSSAC_UDP][2] += 10;
-		f->rssac[i].replies[RSSAC_UDP][RSSAC_BINS - 1] += 3;
-		f->rssac[i].replies[RSSAC_TCP][RSSAC_BINS - 2] += 1;
-		f->rssac[i].sent[RSSAC_UDP][0] += 9;
-		f->rssac[i].sources[RSSAC_IP4][5] = 1;
-		f->rssac[i].sources[RSSAC_IP4][6 + i] = 1;
+		struct rssac *rssac = counts_get_rssac(f->server.counts, i);
+		struct counters_book book;
+
+		counts_get_book(f->server.counts, i, &book);
+		book.rows->udp += 10;
+		book.rows->tcp6 += 1;
+		book.rows->rcode[3] += 4;
+		rssac->requests[RSSAC_UDP][2] += 10;
+		rssac->replies[RSSAC_UDP][RSSAC_BINS - 1] += 3;
+		rssac->replies[RSSAC_TCP][RSSAC_BINS - 2] += 1;
+		rssac->sent[RSSAC_UDP][0] += 9;
+		rssac->sources[RSSAC_IP4][5] = 1;
+		rssac->sources[RSSAC_IP4][6 + i] = 1;
 	}
 }
 
@@ -111,6 +110,7 @@ figures_are_sums_of_a_period(void **state)
 	fixture_write(f, 3001);
 	expect_line(f, "RSSAC002 3001 3000 rcode-volume\n");
 	expect_line(f, " num-sources-ipv4=0 ");
+	counts_destroy(f->server.counts);
 	free(f);
 }
 
@@ -123,7 +123,8 @@ long_lines_are_continued(void **state)
 
 	rssac_log_begin(&f->log, &f->server, 0);
 	for (unsigned i = 0; i < RSSAC_BINS; i++)
-		f->rssac[0].requests[RSSAC_UDP][i] = UINT64_MAX;
+		counts_get_rssac(f->server.counts, 0)
+			->requests[RSSAC_UDP][i] = UINT64_MAX;
 	fixture_write(f, 1);
 	for (const char *at = f->text;
 		(at = strstr(at, "udp-request-sizes ")) != NULL; at++)
@@ -133,6 +134,7 @@ long_lines_are_continued(void **state)
 		fields++;
 	assert_true(lines > 1);
 	assert_int_equal(fields, RSSAC_BINS);
+	counts_destroy(f->server.counts);
 	free(f);
 }
 

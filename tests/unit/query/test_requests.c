@@ -473,13 +473,60 @@ counters_count(void **state)
 	assert_int_equal(w.counters.tcp6, 1);
 	assert_int_equal(w.counters.tls, 1);
 	assert_int_equal(w.counters.type[TYPE_SOA], 2);
-	assert_int_equal(w.counters.type[0], 2);
+	assert_int_equal(w.counters.type[COUNTER_TYPES - 1], 2);
 	assert_int_equal(w.counters.rrclass[0], 4);
 	assert_int_equal(w.counters.opcode[0], 4);
 	assert_int_equal(w.counters.rcode[RCODE_NOERROR], 3);
 	assert_int_equal(w.counters.rcode[RCODE_REFUSED], 1);
 	assert_int_equal(w.counters.answer_wo_aa, 0);
 	world_fini(&w);
+}
+
+static void
+answers_of_a_group_are_counted_for_it(void **state)
+{
+	struct ask ask = { .qname = "example.", .type = TYPE_SOA };
+	const struct counters *group;
+	struct counters_book book;
+	size_t size = (counters_book_size(8) + 63) & ~(size_t)63;
+	void *memory = aligned_alloc(64, size);
+	struct world w;
+
+	assert_non_null(memory);
+	memset(memory, 0, size);
+	counters_book_init(&book, memory, 8);
+	start(&w);
+	query_ctx_destroy(w.ctx);
+	w.query_options.book = &book;
+	assert_int_equal(query_ctx_create(&w.query_options, &w.counters,
+		&w.ctx), NSD_OK);
+	done(ask_with(&w, &ask));
+	assert_null(counters_book_find(&book, 3));
+	table_set_group(w.writer, w.zones[0].entry, 3);
+	done(ask_with(&w, &ask));
+	ask.transport = TRANSPORT_TCP;
+	ask.qname = "absent.example.";
+	ask.type = 65280;
+	done(ask_with(&w, &ask));
+	ask.qname = "elsewhere.";
+	done(ask_with(&w, &ask));
+	group = counters_book_find(&book, 3);
+	assert_non_null(group);
+	assert_int_equal(group->queries, 2);
+	assert_int_equal(group->udp, 1);
+	assert_int_equal(group->tcp, 1);
+	assert_int_equal(group->type[TYPE_SOA], 1);
+	assert_int_equal(group->type[COUNTER_TYPES - 1], 1);
+	assert_int_equal(group->rrclass[COUNTER_IN], 2);
+	assert_int_equal(group->opcode[0], 2);
+	assert_int_equal(group->rcode[RCODE_NOERROR], 1);
+	assert_int_equal(group->rcode[RCODE_NXDOMAIN], 1);
+	assert_int_equal(w.counters.queries, 4);
+	/* A group that has no room is answered all the same. */
+	table_set_group(w.writer, w.zones[0].entry, 9);
+	done(ask_with(&w, &ask));
+	world_fini(&w);
+	free(memory);
 }
 
 int
@@ -503,6 +550,7 @@ main(void)
 		cmocka_unit_test(ixfr_with_its_soa_is_well_formed),
 		cmocka_unit_test(notify_without_a_list_is_refused),
 		cmocka_unit_test(counters_count),
+		cmocka_unit_test(answers_of_a_group_are_counted_for_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "expect.h"
-#include "query/counters.h"
+#include "dns/counters.h"
 #include "store/writer.h"
 
 #define COUNT EXCHANGE_BATCH_MAX

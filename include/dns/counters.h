@@ -1,0 +1,109 @@
+/*
+ * counters.h - what a worker counts (doc/surface.md section 4), for all zones
+ * and for groups of zones (zonestats).
+ *
+ * The counters lie in shared memory. One worker writes them without locks;
+ * others read them. Whoever reads takes nothing there for true: a worker may
+ * have been taken over.
+ */
+#ifndef DNS_COUNTERS_H
+#define DNS_COUNTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define COUNTER_TYPES 257 /* 256: types above 255 */
+#define COUNTER_OPCODES 16
+#define COUNTER_CLASSES 5 /* enum counter_class */
+#define COUNTER_RCODES 17 /* 16: BADVERS */
+
+enum counter_class {
+	COUNTER_IN,
+	COUNTER_CH,
+	COUNTER_HS,
+	COUNTER_ANY,
+	COUNTER_OTHER,
+};
+
+/* All fields are uint64_t or arrays of them: whoever sums them up goes over
+ * the structure as one array. */
+struct counters {
+	uint64_t queries;
+	uint64_t type[COUNTER_TYPES];
+	uint64_t opcode[COUNTER_OPCODES];
+	uint64_t rrclass[COUNTER_CLASSES];
+	uint64_t rcode[COUNTER_RCODES];
+	uint64_t edns;
+	uint64_t edns_err;
+	uint64_t udp, udp6, tcp, tcp6, tls, tls6;
+	uint64_t answer_wo_aa;
+	uint64_t rx_err, tx_err;
+	uint64_t raxfr, rixfr;
+	uint64_t truncated;
+	uint64_t dropped;
+	uint64_t lost;  /* datagrams that the kernel had no room for */
+} __attribute__((aligned(64)));
+
+/* sum += more, of each counter. */
+void counters_add(struct counters *sum, const struct counters *more);
+/* sum -= less, of each counter; one that would become less than 0 becomes 0. */
+void counters_subtract(struct counters *sum, const struct counters *less);
+
+/* The place of a class and of a type in their arrays. */
+static inline enum counter_class
+counters_find_class(uint16_t rrclass)
+{
+	switch (rrclass) {
+	case 1:
+		return COUNTER_IN;
+	case 3:
+		return COUNTER_CH;
+	case 4:
+		return COUNTER_HS;
+	case 255:
+		return COUNTER_ANY;
+	default:
+		return COUNTER_OTHER;
+	}
+}
+
+static inline unsigned
+counters_find_type(uint16_t type)
+{
+	return type < COUNTER_TYPES - 1 ? type : COUNTER_TYPES - 1;
+}
+
+/*
+ * A book is the counters of one process: a row for all that it counts, and one
+ * for each group of zones that it was asked about. Groups have numbers from 1
+ * on. In memory, which is mostly never touched:
+ *
+ *   +0   used 4: rows that are taken, besides that of all
+ *   +64  rows: room + 1 of struct counters; the first is that of all
+ *        row_of: room + 1 of 4 octets: the row of each group; 0: none yet
+ */
+struct counters_book {
+	struct counters *rows;
+	uint32_t *row_of;
+	uint32_t *used;
+	uint32_t room; /* groups; in memory of its reader's own */
+};
+
+/* Octets of a book for so many groups. */
+size_t counters_book_size(uint32_t room);
+/* Says where things lie in the memory of a book, which begins at a multiple of
+ * 64 and is all zeros before its first use. */
+void counters_book_init(struct counters_book *book, void *memory,
+	uint32_t room);
+
+/* The counters of a group for the one who writes this book, who gives it some
+ * if it has none. NULL: there is no room. */
+struct counters *counters_book_open(const struct counters_book *book,
+	uint32_t group);
+/* The counters of a group for whoever reads this book. NULL: nothing was
+ * counted. Whatever the book holds, they lie in it. */
+const struct counters *counters_book_find(const struct counters_book *book,
+	uint32_t group);
+
+#endif

@@ -1,0 +1,94 @@
+/* counters.c - sums of counters, and books of them. */
+#include "dns/counters.h"
+
+/* All fields of struct counters are uint64_t. */
+#define COUNTER_COUNT (sizeof(struct counters) / sizeof(uint64_t))
+#define BOOK_HEAD 64u
+
+void
+counters_add(struct counters *sum, const struct counters *more)
+{
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)more;
+
+	for (size_t i = 0; i < COUNTER_COUNT; i++)
+		to[i] += from[i];
+}
+
+void
+counters_subtract(struct counters *sum, const struct counters *less)
+{
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)less;
+
+	for (size_t i = 0; i < COUNTER_COUNT; i++) {
+		uint64_t n = from[i];
+
+		to[i] = to[i] > n ? to[i] - n : 0;
+	}
+}
+
+size_t
+counters_book_size(uint32_t room)
+{
+	return BOOK_HEAD + ((size_t)room + 1)
+		* (sizeof(struct counters) + sizeof(uint32_t));
+}
+
+void
+counters_book_init(struct counters_book *book, void *memory, uint32_t room)
+{
+	uint8_t *at = memory;
+
+	book->used = memory;
+	book->rows = (struct counters *)(void *)(at + BOOK_HEAD);
+	book->row_of = (uint32_t *)(book->rows + room + 1);
+	book->room = room;
+}
+
+/* A process that is leaving and its successor may both do this for a moment. */
+static uint32_t
+book_take_row(const struct counters_book *book, uint32_t group)
+{
+	uint32_t none = 0;
+	uint32_t row = __atomic_add_fetch(book->used, 1, __ATOMIC_RELAXED);
+
+	if (row == 0 || row > book->room) {
+		__atomic_sub_fetch(book->used, 1, __ATOMIC_RELAXED);
+		return 0;
+	}
+	if (__atomic_compare_exchange_n(&book->row_of[group], &none, row, false,
+		    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		return row;
+	return none;
+}
+
+struct counters *
+counters_book_open(const struct counters_book *book, uint32_t group)
+{
+	uint32_t row;
+
+	if (group > book->room)
+		return NULL;
+	row = group == 0 ? 0 : __atomic_load_n(&book->row_of[group],
+				  __ATOMIC_RELAXED);
+	if (row == 0 && group != 0) {
+		row = book_take_row(book, group);
+		if (row == 0)
+			return NULL;
+	}
+	return row <= book->room ? &book->rows[row] : NULL;
+}
+
+const struct counters *
+counters_book_find(const struct counters_book *book, uint32_t group)
+{
+	uint32_t row;
+
+	if (group > book->room)
+		return NULL;
+	row = __atomic_load_n(&book->row_of[group], __ATOMIC_ACQUIRE);
+	if (group == 0)
+		return book->rows;
+	return row != 0 && row <= book->room ? &book->rows[row] : NULL;
+}

@@ -1,0 +1,94 @@
+/* loader_counts.c - what the loader says to those who show statistics: how
+ * large the store is, and which zones are counted together (zonestats). */
+#include "config.h"
+
+#include <event2/event.h>
+
+#include "base/log.h"
+#include "keep/table_edit.h"
+#include "proc/counts.h"
+#include "proc/loader.h"
+#include "store/writer.h"
+
+/* Longer names of groups are cut. */
+#define NAME_MAX_OCTETS 1100u
+#define SAY_SEC 1
+
+/* ---- the store ----------------------------------------------------------- */
+
+static void
+put(uint64_t *at, uint64_t value)
+{
+	__atomic_store_n(at, value, __ATOMIC_RELAXED);
+}
+
+static void
+counts_say_store(struct loader *loader)
+{
+	struct counts_store *to = counts_get_store(
+		loader->role.server->counts);
+	struct store_stats stats;
+
+	store_get_stats(loader->writer, &stats);
+	put(&to->live, stats.live);
+	put(&to->free, stats.free);
+	put(&to->mapped, stats.mapped);
+	put(&to->retired, stats.retired);
+	put(&to->epoch, stats.epoch);
+	put(&to->oldest, stats.oldest_reader_epoch);
+	put(&to->pins, stats.pins);
+}
+
+void
+loader_on_counts(evutil_socket_t fd, short what, void *arg)
+{
+	counts_say_store(arg);
+}
+
+void
+loader_say_counts(struct loader *loader)
+{
+	struct timeval when = {.tv_sec = SAY_SEC};
+
+	/* Changes in a row do not put it off. */
+	if (!event_pending(loader->counts_event, EV_TIMEOUT, NULL))
+		event_add(loader->counts_event, &when);
+}
+
+/* ---- groups of zones ----------------------------------------------------- */
+
+enum nsd_err
+loader_init_counts(struct loader *loader)
+{
+	struct textlist names;
+
+	counts_get_names(loader->role.server->counts, &names);
+	return textlist_writer_create(&names, &loader->groups);
+}
+
+void
+loader_count_zone(struct loader *loader, const struct load_zone *zone)
+{
+	char name[NAME_MAX_OCTETS + 1];
+	uint32_t group = 0;
+	size_t len;
+
+	if (conf_zone_group_name(zone->conf, name, sizeof(name), &len)
+			== NSD_OK
+		&& textlist_add(loader->groups, name, len, &group) != NSD_OK) {
+		group = 0;
+		if (!loader->groups_full)
+			log_error("zone %s: no room for zonestats %s, which"
+				  " is not counted", zone->conf->name, name);
+		loader->groups_full = true;
+	}
+	table_set_group(loader->writer, zone->entry, group);
+}
+
+void
+loader_count_zones(struct loader *loader)
+{
+	for (size_t i = 0; i < loader->set.count; i++)
+		if (loader->set.zones[i].conf != NULL)
+			loader_count_zone(loader, &loader->set.zones[i]);
+}
