@@ -39,9 +39,9 @@ struct log_options {
 enum nsd_err log_open(const struct log_options *options) MUST_USE;
 
 /* Opens the file anew under the same name, for log rotation, or if it could not
- * be opened before. On failure the log stays where it is, and a line in it says
- * why. */
-void log_reopen(void);
+ * be opened before. On failure the log stays where it is, a line in it says
+ * why, and so does errno: NSD_E_SYSTEM. */
+enum nsd_err log_reopen(void);
 void log_close(void);
 
 /* The descriptor of the log file, lent until log_close; -1: no file. */

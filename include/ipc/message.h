@@ -95,6 +95,48 @@ struct ipc_notify {
 	uint8_t message[IPC_NOTIFY_MAX];
 };
 
+/* What the operator wants of all processes. */
+enum ipc_order_what {
+	ORDER_LOG_REOPEN, /* write to the log file that has the name now */
+	ORDER_VERBOSITY,  /* value: from now on */
+};
+
+/* An order on its way to main, and from there to each child. */
+struct ipc_order {
+	uint64_t ticket; /* the sender's, comes back */
+	uint32_t what;   /* enum ipc_order_what */
+	uint32_t value;
+};
+
+/* What became of it. */
+struct ipc_order_done {
+	uint64_t ticket;
+	uint32_t err;    /* enum nsd_err; NSD_E_AGAIN: a child has not
+			  * answered; NSD_E_SYSTEM: main cannot, and error
+			  * says why */
+	uint32_t error;  /* errno */
+	uint32_t role;   /* who has not answered */
+	uint32_t index;
+};
+
+/* Zone files that are to be read, if they have changed. The payload ends where
+ * the apex ends. */
+struct ipc_read {
+	struct ipc_request request;
+	uint8_t apex[255]; /* wire name in lower case; nothing: all zones */
+};
+
+/* What came of it. The payload ends where the text ends. */
+#define IPC_REASONS_MAX 2000
+struct ipc_read_done {
+	uint64_t ticket;
+	uint32_t err;    /* enum nsd_err: NSD_E_ZONE: not all that was to be
+			  * read is served; NSD_E_NOT_FOUND: there is no such
+			  * zone; NSD_E_MEMORY */
+	uint32_t failed; /* zones */
+	char reasons[IPC_REASONS_MAX]; /* lines; no final NUL */
+};
+
 /* A channel between two children: what main tells each of them. */
 struct ipc_peer {
 	uint64_t id;    /* of the channel; never 0, never used again */
@@ -113,6 +155,9 @@ struct ipc_credit {
 #define IPC_EXPIRY_MIN (offsetof(struct ipc_expiry, apex) + 1)
 #define IPC_EXPIRY_MAX (offsetof(struct ipc_expiry, apex) + 255)
 #define IPC_NOTIFY_MIN (offsetof(struct ipc_notify, message) + 12)
+#define IPC_READ_MIN offsetof(struct ipc_read, apex)
+#define IPC_READ_MAX (offsetof(struct ipc_read, apex) + 255)
+#define IPC_READ_DONE_MIN offsetof(struct ipc_read_done, reasons)
 #define IPC_FDS_MAX 30
 
 /*   name, sender, receiver, payload least, most, descriptors, credits,
@@ -173,6 +218,26 @@ struct ipc_credit {
 		sizeof(struct ipc_zone), 0, 0,                               \
 		"a CHANGE_ZONE is published (to main first, which keeps it"  \
 		" for the next loader), or has failed")                      \
+	X(READ, ROLE_XFRD, ROLE_LOADER, IPC_READ_MIN, IPC_READ_MAX, 0, 16,   \
+		"read the file of a zone, or of all, if it has changed")     \
+	X(READ_DONE, ROLE_LOADER, ROLE_XFRD, IPC_READ_DONE_MIN,              \
+		sizeof(struct ipc_read_done), 0, 0,                          \
+		"what came of a READ; what it has brought is served")        \
+	X(STOP, ROLE_XFRD, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,              \
+		"the operator wants the server to end")                      \
+	X(ORDER, ROLE_XFRD, ROLE_MAIN, sizeof(struct ipc_order),             \
+		sizeof(struct ipc_order), 0, 0,                              \
+		"the operator wants this of all processes; one at a time,"   \
+		" until ORDER_DONE")                                         \
+	X(ORDER_DONE, ROLE_MAIN, ROLE_XFRD, sizeof(struct ipc_order_done),   \
+		sizeof(struct ipc_order_done), 0, 0,                         \
+		"what became of an ORDER")                                   \
+	X(OBEY, ROLE_MAIN, ROLE_CHILDREN, sizeof(struct ipc_order),          \
+		sizeof(struct ipc_order), 1, 0,                              \
+		"do this, and say OBEYED; LOG_REOPEN: this is the file")     \
+	X(OBEYED, ROLE_CHILDREN, ROLE_MAIN, sizeof(uint64_t),                \
+		sizeof(uint64_t), 0, 0,                                      \
+		"the OBEY with this ticket, which is main's, is done")       \
 	X(NOTIFY, ROLE_WORKER, ROLE_XFRD, IPC_NOTIFY_MIN,                    \
 		sizeof(struct ipc_notify), 0, 64,                            \
 		"a client has sent a NOTIFY, and may")                       \

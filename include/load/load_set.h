@@ -13,6 +13,7 @@
 #include "conf/conf.h"
 #include "load/load_zone.h"
 
+struct store_view;
 struct store_writer;
 
 struct load_set {
@@ -52,6 +53,10 @@ enum nsd_err load_set_add(struct load_set *set, struct store_writer *writer,
 enum nsd_err load_set_change(struct load_set *set, struct store_writer *writer,
 	struct conf *conf, const char *name, const char *pattern,
 	struct load_zone **zone) MUST_USE;
+
+/* Finds a zone of the configuration; NULL: it is not in the set. */
+struct load_zone *load_set_find(const struct load_set *set,
+	const struct store_view *view, const struct conf_zone *conf);
 
 /* What a zone has had. The version is to be retired; STORE_NONE: it had
  * none. */

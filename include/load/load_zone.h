@@ -75,6 +75,9 @@ struct load_result {
 	store_ref rehashed;           /* of any other: the served version made
 				       * for another limit (load_rehash.h); or
 				       * none */
+	char *reasons;                /* of LOAD_FAILED: lines that say why,
+				       * for people; owned; NULL: the log has
+				       * them */
 	enum nsd_err err;             /* of a transfer that is LOAD_FAILED */
 	struct diff *diff;            /* of LOAD_SAME and LOAD_DIFFERS: owned */
 	const struct diff_change *changes; /* lent by diff */

@@ -271,6 +271,8 @@ enum xfr_state {
 
 struct xfr_status {
 	enum xfr_state state;
+	bool is_checking;        /* a check is under way, waits for a turn, or
+				    is to follow at once */
 	bool has_data;
 	struct xfr_soa soa;      /* served, if has_data */
 	int64_t acquired_at;     /* when it was last known to be fresh */
@@ -284,6 +286,9 @@ struct xfr_status {
 	uint32_t next_primary;   /* where the next check begins */
 	uint32_t failed_rounds;  /* checks in a row in which all failed */
 	uint32_t notifying;      /* targets of NOTIFY that have not answered */
+	uint32_t unheard;        /* targets that have not acknowledged the
+				    last serial, and were given up; 255:
+				    or more */
 	bool has_error;          /* since the zone was added */
 	enum xfr_outcome error;  /* the last one */
 	uint16_t error_rcode;
@@ -291,8 +296,16 @@ struct xfr_status {
 	int64_t error_at;
 };
 
+/* False: no zone has this handle (any more). */
+bool xfr_has_zone(const struct xfr_machine *machine, uint32_t zone);
+
 void xfr_get_status(const struct xfr_machine *machine, uint32_t zone,
 	int64_t now, struct xfr_status *status);
+
+/* Lists the targets of NOTIFY, by index, that have not acknowledged yet;
+ * returns how many it lists. */
+uint32_t xfr_list_notifying(const struct xfr_machine *machine, uint32_t zone,
+	uint16_t *targets, uint32_t max);
 
 /* The text of an outcome; never NULL. */
 const char *xfr_outcome_text(enum xfr_outcome outcome);

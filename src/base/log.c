@@ -84,21 +84,24 @@ log_open(const struct log_options *options)
 	return NSD_OK;
 }
 
-void
+enum nsd_err
 log_reopen(void)
 {
-	int fd;
+	int fd, error;
 
 	if (log_state.options.file == NULL || log_state.options.only_syslog)
-		return;
+		return NSD_OK;
 	fd = log_open_file(log_state.options.file);
 	if (fd == -1) {
+		error = errno;
 		log_error("cannot reopen log file %s: %s",
-			log_state.options.file, strerror(errno));
-		return;
+			log_state.options.file, strerror(error));
+		errno = error;
+		return NSD_E_SYSTEM;
 	}
 	log_use_fd(fd);
 	close(fd);
+	return NSD_OK;
 }
 
 int

@@ -1,6 +1,8 @@
 /* load_findings.c - what is wrong with a zone file, in the log. */
 #include "config.h"
 
+#include <stdio.h>
+
 #include "base/log.h"
 #include "load/load_findings.h"
 
@@ -20,11 +22,31 @@ findings_shown_max(enum diag_severity severity)
 	}
 }
 
+/* Keeps it, if there is room for the whole line. */
+static void
+findings_keep(struct load_findings *findings, const struct diag *d)
+{
+	size_t room = sizeof(findings->text) - findings->len;
+	int n;
+
+	if (d->file == NULL)
+		n = snprintf(findings->text + findings->len, room, "%s\n",
+			d->text);
+	else
+		n = snprintf(findings->text + findings->len, room,
+			"%s:%u: %s\n", d->file, (unsigned)d->line, d->text);
+	if ((size_t)n < room)
+		findings->len += (size_t)n;
+	findings->text[findings->len] = '\0';
+}
+
 static void
 findings_on_diag(struct diag_sink *sink, const struct diag *d)
 {
 	struct load_findings *findings = (struct load_findings *)sink;
 
+	if (d->severity == DIAG_ERROR)
+		findings_keep(findings, d);
 	if (findings->shown[d->severity] >= findings_shown_max(d->severity))
 		return;
 	findings->shown[d->severity]++;
@@ -42,7 +64,11 @@ load_findings_init(struct load_findings *findings)
 void
 load_findings_restart(struct diag_sink *sink)
 {
+	struct load_findings *findings = (struct load_findings *)sink;
+
 	sink->errors = sink->warnings = 0;
+	findings->len = 0;
+	findings->text[0] = '\0';
 }
 
 void

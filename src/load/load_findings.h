@@ -4,6 +4,7 @@
 #define LOAD_LOAD_FINDINGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/diag.h"
@@ -13,10 +14,14 @@
  *     at verbosity 0: the first error, and no warning;
  *     at verbosity 1: 50 errors and 50 warnings;
  *     at verbosity 2 and above: all that it gets.
+ * It keeps the first errors, for who has asked for the file to be read.
  */
+#define LOAD_FINDINGS_TEXT_MAX 1024
 struct load_findings {
 	struct diag_sink sink; /* first */
 	uint32_t shown[DIAG_ERROR + 1];
+	size_t len;                   /* of text */
+	char text[LOAD_FINDINGS_TEXT_MAX]; /* the first errors, a line each */
 };
 
 void load_findings_init(struct load_findings *findings);

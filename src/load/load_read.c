@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -52,6 +54,18 @@ read_is_due(const struct load_context *context, const struct load_zone *zone,
 	return !loaded || load_files_have_changed(sources, path);
 }
 
+/* Notes why a zone is not read. Without memory the log alone says it. */
+static void __attribute__((format(printf, 2, 3)))
+read_set_reasons(struct load_result *result, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&result->reasons, format, args) == -1)
+		result->reasons = NULL;
+	va_end(args);
+}
+
 /* ---- how ----------------------------------------------------------------- */
 
 /* Reads the file; what there is to say is said in the log. */
@@ -96,6 +110,10 @@ read_file(const struct load_context *context, struct load_zone *zone,
 			&& store_count_lacks(context->writer) != r.lacks
 			&& store_is_full(context->writer);
 		load_findings_log_failure(&findings, zone->conf->name, path);
+		read_set_reasons(result, "%szone %s file %s read with %u"
+			" errors\n", findings.text, zone->conf->name, path,
+			findings.sink.errors > 0
+				? (unsigned)findings.sink.errors : 1);
 	}
 }
 
@@ -112,6 +130,8 @@ read_note_absent(const struct load_zone *zone, const char *path,
 		result->outcome = LOAD_ABSENT;
 	} else {
 		log_error("zonefile %s does not exist", path);
+		read_set_reasons(result, "zone %s: zonefile %s does not"
+			" exist\n", zone->conf->name, path);
 		result->outcome = LOAD_FAILED;
 	}
 }

@@ -130,8 +130,8 @@ undo_conf:
 							      : NSD_E_BUG;
 }
 
-static struct load_zone *
-set_find(const struct load_set *set, const struct store_view *view,
+struct load_zone *
+load_set_find(const struct load_set *set, const struct store_view *view,
 	const struct conf_zone *conf)
 {
 	const struct zone_entry *entry;
@@ -152,7 +152,7 @@ load_set_change(struct load_set *set, struct store_writer *writer,
 {
 	const struct conf_zone *of_conf = conf_find_zone_text(conf, name);
 	struct load_zone *found = of_conf == NULL ? NULL
-		: set_find(set, store_writer_view(writer), of_conf);
+		: load_set_find(set, store_writer_view(writer), of_conf);
 	const char *old;
 	enum nsd_err err;
 
@@ -184,7 +184,7 @@ load_set_remove(struct load_set *set, struct store_writer *writer,
 {
 	const struct conf_zone *zone_conf = conf_find_zone_text(conf, name);
 	struct load_zone *zone = zone_conf == NULL ? NULL
-		: set_find(set, store_writer_view(writer), zone_conf);
+		: load_set_find(set, store_writer_view(writer), zone_conf);
 	enum nsd_err err;
 
 	if (zone == NULL)

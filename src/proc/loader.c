@@ -94,7 +94,8 @@ loader_on_database(struct role *role, const struct ipc_message *m)
 	X(DATABASE, loader_on_database)                                      \
 	X(UPDATE, loader_on_update)                                          \
 	X(EXPIRY, loader_on_expiry)                                          \
-	X(CHANGE_ZONE, loader_on_change_zone)
+	X(CHANGE_ZONE, loader_on_change_zone)                                \
+	X(READ, loader_on_read)
 
 static void (*const loader_handlers[IPC_TYPE_COUNT])(struct role *role,
 	const struct ipc_message *m) = {LOADER_HANDLERS(IPC_HANDLER)};
@@ -260,6 +261,7 @@ loader_init_role(struct loader *loader, const struct role_start *start)
 	if (start->past >= STORE_PAST_LISTED)
 		priority_publish();
 	sockets_close(&server->listeners);
+	control_doors_leave(&server->control);
 	secrets_drop(server->secrets);
 	if (server->lifeline != -1)
 		close(server->lifeline);

@@ -26,6 +26,8 @@ enum loader_pass {
 	LOADER_PASS_NONE,   /* none runs */
 	LOADER_PASS_FIRST,  /* at its start, over all zones; ends with LOADED */
 	LOADER_PASS_RELOAD, /* main has asked for it; ends with RELOADED */
+	LOADER_PASS_ASKED,  /* xfrd has, for some zones or all: see
+			     * loader_reload.c */
 	LOADER_PASS_AGAIN,  /* nobody has asked for it: zones that were added,
 			     * or whose files changed while they were read */
 };
@@ -80,6 +82,8 @@ struct loader {
 
 	enum loader_pass pass;
 	bool reload_wanted;       /* another one is to follow this pass */
+	struct loader_read *reads; /* xfrd's requests, those that are being
+			     * done first */
 	struct load_pool *pool;   /* threads that read todo; NULL: none */
 	struct load_result *results; /* of the pool, not looked at yet */
 	struct load_zone **todo;  /* of the pass */
@@ -145,12 +149,36 @@ loader_end_threads(struct loader *loader)
 void loader_start_first_pass(struct loader *loader);
 /* The message RELOAD: starts a pass, or has one follow the one that runs. */
 void loader_on_reload(struct role *role, const struct ipc_message *m);
+/* The message READ: the same for xfrd. */
+void loader_on_read(struct role *role, const struct ipc_message *m);
 /* Tells xfrd that files have been looked at, once all have been. */
 void loader_tell_served(struct loader *loader);
 /* Timers. */
 void loader_on_again(evutil_socket_t fd, short what, void *arg);
 void loader_on_more_results(evutil_socket_t fd, short what, void *arg);
 void loader_on_progress(evutil_socket_t fd, short what, void *arg);
+
+/* ---- loader_reload.c: what xfrd wants to be read ------------------------- */
+
+/* Takes a READ, to be part of the next pass. False: it is refused, and
+ * answered. */
+bool loader_add_reload(struct loader *loader, const struct ipc_message *m);
+/* True if there are requests. */
+bool loader_reload_waits(const struct loader *loader);
+/* A pass begins, and all requests are part of it. all: it is over all zones
+ * anyway. False: only those of loader_list_reload are wanted. */
+bool loader_begin_reload(struct loader *loader, bool all);
+/* Lists the zones that are wanted; returns how many. */
+size_t loader_list_reload(struct loader *loader, struct load_zone **zones,
+	size_t max);
+/* A zone of the pass is not served as its file is. reasons: lines; NULL: the
+ * log has them. */
+void loader_note_failed(struct loader *loader, const struct load_zone *zone,
+	const char *reasons);
+/* The pass cannot be made. */
+void loader_fail_reload(struct loader *loader, enum nsd_err err);
+/* The pass is over: answers the requests that were part of it. */
+void loader_end_reload(struct loader *loader);
 
 /* ---- loader_publish.c: what came of reading ------------------------------ */
 

@@ -21,6 +21,7 @@
 #define AGAIN_SEC 1
 
 static void loader_start_pass(struct loader *loader, enum loader_pass pass);
+static void loader_start_reload(struct loader *loader);
 
 /* Tells main how a pass went that main waits for. */
 static void
@@ -35,6 +36,7 @@ loader_report_pass(struct loader *loader, enum loader_pass pass)
 		role_send(&loader->role, IPC_RELOADED, &loader->result,
 			sizeof(loader->result));
 		break;
+	case LOADER_PASS_ASKED:
 	case LOADER_PASS_AGAIN:
 		break;
 	case LOADER_PASS_NONE:
@@ -71,6 +73,7 @@ loader_end_pass(struct loader *loader)
 	load_set_end_pass(&loader->set);
 	loader_report_pass(loader, pass);
 	loader_tell_served(loader);
+	loader_end_reload(loader);
 	if (loader->crowded && pass != LOADER_PASS_FIRST)
 		role_send(&loader->role, IPC_CROWDED, NULL, 0);
 	loader->crowded = false;
@@ -88,6 +91,8 @@ loader_end_pass(struct loader *loader)
 	}
 	if (loader->reload_wanted)
 		loader_start_pass(loader, LOADER_PASS_RELOAD);
+	else
+		loader_start_reload(loader);
 }
 
 static void loader_run_pool(struct loader *loader);
@@ -176,6 +181,7 @@ loader_run_pool(struct loader *loader)
 		return;
 	log_error("cannot read the zones: %s", err_text(err));
 	loader->result.failed += loader->todo_count;
+	loader_fail_reload(loader, err);
 	loader_end_pass(loader);
 }
 
@@ -202,34 +208,21 @@ loader_on_again(evutil_socket_t fd, short what, void *arg)
 static enum load_which
 loader_choose_which(const struct loader *loader)
 {
+	/* What has failed says why once more to xfrd. */
 	if (loader->pass != LOADER_PASS_FIRST)
-		return LOAD_CHANGED;
+		return loader_reload_waits(loader) ? LOAD_STALE : LOAD_CHANGED;
 	/* Since the end of an earlier first pass nobody has asked to look at
 	 * more. Without one, there is still all to look at that a loader did
 	 * not come to before it died. */
 	return loader->past == STORE_PAST_LOADED ? LOAD_MISSING : LOAD_STALE;
 }
 
+/* Zones that loaders have died of come at the end. */
 static void
-loader_start_pass(struct loader *loader, enum loader_pass pass)
+loader_list_all(struct loader *loader, enum loader_pass pass)
 {
-	struct timeval period = {.tv_sec = PROGRESS_SEC};
-	struct load_set *set = &loader->set;
-	size_t size = (set->count + 1) * sizeof(struct load_zone *);
+	const struct load_set *set = &loader->set;
 
-	loader->reload_wanted = false;
-	loader->pass = pass;
-	loader->context.which = loader_choose_which(loader);
-	memset(&loader->result, 0, sizeof(loader->result));
-	loader->again_count = 0; /* all zones: these are among them */
-	loader->todo = malloc(size);
-	loader->suspects = malloc(size);
-	loader->todo_count = loader->suspect_count = loader->suspect_next = 0;
-	if (loader->todo == NULL || loader->suspects == NULL) {
-		log_error("cannot read the zones: out of memory");
-		loader_end_pass(loader);
-		return;
-	}
 	for (size_t i = 0; i < set->count; i++) {
 		struct load_zone *zone = &set->zones[i];
 
@@ -243,6 +236,46 @@ loader_start_pass(struct loader *loader, enum loader_pass pass)
 		else
 			loader->todo[loader->todo_count++] = zone;
 	}
+}
+
+/* Starts a pass for xfrd's requests, unless one runs. */
+static void
+loader_start_reload(struct loader *loader)
+{
+	if (loader->pass == LOADER_PASS_NONE && loader_reload_waits(loader))
+		loader_start_pass(loader, LOADER_PASS_ASKED);
+}
+
+static void
+loader_start_pass(struct loader *loader, enum loader_pass pass)
+{
+	struct timeval period = {.tv_sec = PROGRESS_SEC};
+	struct load_set *set = &loader->set;
+	size_t size = (set->count + 1) * sizeof(struct load_zone *);
+	bool all;
+
+	if (pass != LOADER_PASS_ASKED)
+		loader->reload_wanted = false;
+	loader->pass = pass;
+	loader->context.which = loader_choose_which(loader);
+	memset(&loader->result, 0, sizeof(loader->result));
+	all = loader_begin_reload(loader, pass != LOADER_PASS_ASKED);
+	if (all)
+		loader->again_count = 0; /* these are among them */
+	loader->todo = malloc(size);
+	loader->suspects = malloc(size);
+	loader->todo_count = loader->suspect_count = loader->suspect_next = 0;
+	if (loader->todo == NULL || loader->suspects == NULL) {
+		log_error("cannot read the zones: out of memory");
+		loader_fail_reload(loader, NSD_E_MEMORY);
+		loader_end_pass(loader);
+		return;
+	}
+	if (all)
+		loader_list_all(loader, pass);
+	else
+		loader->todo_count = loader_list_reload(loader, loader->todo,
+			set->count);
 	loader->result.zones = loader->todo_count + loader->suspect_count;
 	event_add(loader->progress_event, &period);
 	loader_run_pool(loader);
@@ -294,4 +327,13 @@ loader_on_reload(struct role *role, const struct ipc_message *m)
 		loader->reload_wanted = true;
 	else
 		loader_start_pass(loader, LOADER_PASS_RELOAD);
+}
+
+void
+loader_on_read(struct role *role, const struct ipc_message *m)
+{
+	struct loader *loader = (struct loader *)role;
+
+	if (loader_add_reload(loader, m))
+		loader_start_reload(loader);
 }

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <event2/event.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/grow.h"
@@ -188,6 +189,7 @@ loader_push_again(struct loader *loader, struct load_zone *zone, int wait_sec)
 	if (again == NULL) {
 		log_error("zone %s: out of memory", zone->conf->name);
 		loader->result.failed++;
+		loader_note_failed(loader, zone, NULL);
 		return;
 	}
 	loader->again = again;
@@ -226,6 +228,7 @@ loader_act_on(struct loader *loader, struct load_result *result)
 			zone->conf->name);
 		zone->retries = 0;
 		loader->result.failed++;
+		loader_note_failed(loader, zone, NULL);
 		break;
 	case LOAD_OLDER:
 		loader_tell_older(loader, zone);
@@ -237,6 +240,7 @@ loader_act_on(struct loader *loader, struct load_result *result)
 		if (!result->blameless)
 			loader_note_sources(loader, result);
 		loader->result.failed++;
+		loader_note_failed(loader, zone, result->reasons);
 		loader->crowded |= result->crowded;
 		break;
 	case LOAD_UNCHANGED:
@@ -268,5 +272,6 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	load_deaths_survive(&loader->context, zone);
 	diff_destroy(result->diff);
 	zonefile_result_fini(&result->files);
+	free(result->reasons);
 	(void)load_zone_release(zone);
 }

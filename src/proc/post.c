@@ -50,7 +50,8 @@ post_leave_main(struct supervisor *s, struct child *self)
 {
 	struct event *events[] = {s->signal_event, s->start_event,
 		s->statistics_event, s->day_event, s->watch_event,
-		s->loader.timer, s->xfrd.timer, s->service.timer};
+		s->loader.timer, s->xfrd.timer, s->service.timer,
+		s->order.late_event};
 
 	/* Until this, main shares the kernel's side of the loop with us. */
 	event_reinit(s->base);

@@ -9,6 +9,7 @@
 #include "proc/crash.h"
 #include "proc/generation.h"
 #include "proc/introduce.h"
+#include "proc/order.h"
 #include "proc/post.h"
 #include "proc/reap.h"
 #include "store/store.h"
@@ -37,6 +38,7 @@ reap_child(struct post *post, struct child *child, int status)
 	child->reaped = true;
 	link_read_out(&child->link);
 	introduce_end(s, child);
+	order_on_end(s, child);
 	child_log_end(child, status);
 	crash_note(s, child, status);
 	if (was_current)

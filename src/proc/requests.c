@@ -42,7 +42,22 @@ request_free(struct request *one)
 static enum ipc_type
 request_answer(enum ipc_type type)
 {
-	return type == IPC_UPDATE ? IPC_UPDATED : IPC_ZONE_CHANGED;
+	switch (type) {
+	case IPC_UPDATE:
+		return IPC_UPDATED;
+	case IPC_READ:
+		return IPC_READ_DONE;
+	default:
+		return IPC_ZONE_CHANGED;
+	}
+}
+
+/* How many loaders may die with one in hand. Whoever asked for a READ waits for
+ * it and can ask again: nothing else is to stand behind it then. */
+static unsigned
+request_deaths_max(enum ipc_type type)
+{
+	return type == IPC_READ ? 1 : REQUEST_DEATHS_MAX;
 }
 
 /* ---- sending ------------------------------------------------------------- */
@@ -191,7 +206,7 @@ requests_find_deadly(struct requests *requests)
 {
 	struct request **at = &requests->first;
 
-	while (*at != NULL && (*at)->deaths < REQUEST_DEATHS_MAX)
+	while (*at != NULL && (*at)->deaths < request_deaths_max((*at)->type))
 		at = &(*at)->next;
 	return *at != NULL ? at : NULL;
 }
@@ -213,7 +228,7 @@ requests_stop(struct requests *requests)
 	}
 	while ((at = requests_find_deadly(requests)) != NULL) {
 		log_error("%u loaders have died with %s %llu in hand: it is"
-			  " given up", REQUEST_DEATHS_MAX,
+			  " given up", (*at)->deaths,
 			ipc_rows[(*at)->type].name,
 			(unsigned long long)request_head(*at)->ticket);
 		requests_end(requests, at, NULL);

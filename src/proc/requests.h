@@ -9,7 +9,7 @@
  *
  * A request may be what the loader has died of. Those that it had in hand are
  * sent one at a time, alone. One that REQUEST_DEATHS_MAX loaders have died with
- * is given up.
+ * is given up; a READ after the first.
  */
 #ifndef PROC_REQUESTS_H
 #define PROC_REQUESTS_H

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <event2/event.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -88,6 +89,19 @@ role_on_log_reopen(struct role *role, const struct ipc_message *m)
 {
 	if (m->fd_count == 1)
 		log_use_fd(m->fds[0]);
+}
+
+void
+role_on_obey(struct role *role, const struct ipc_message *m)
+{
+	struct ipc_order order;
+
+	memcpy(&order, m->payload, sizeof(order));
+	if (order.what == ORDER_LOG_REOPEN)
+		role_on_log_reopen(role, m);
+	else if (order.what == ORDER_VERBOSITY)
+		log_set_verbosity(order.value);
+	role_send(role, IPC_OBEYED, &order.ticket, sizeof(order.ticket));
 }
 
 static bool

@@ -144,6 +144,9 @@ const struct sandbox_call sandbox_calls[] = {
 	{"recvfrom", XFRD, MAY, ANY, "messages over UDP"},
 	{"shutdown", XFRD, MAY, ANY, "libevent: ends a connection"},
 
+	/* The control channel, whose doors main has opened. */
+	{"accept4", XFRD, MAY, ANY, "whoever controls us"},
+
 	/* The journal, in folders of its own (landlock). */
 	{"openat", XFRD, MAY, ANY, "its files"},
 	{"open", XFRD, MAY, ANY, "the same, musl's"},

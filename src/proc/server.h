@@ -8,6 +8,7 @@
 
 #include "base/secrets.h"
 #include "conf/conf.h"
+#include "proc/control_doors.h"
 #include "proc/privilege.h"
 #include "proc/sandbox.h"
 #include "proc/sockets.h"
@@ -20,6 +21,7 @@ struct server {
 	const struct role_hooks *hooks; /* of a test program; NULL: none */
 	const char *chroot;       /* where we are; NULL: not in one */
 	struct listeners listeners;
+	struct control_doors control; /* of xfrd alone */
 	struct counts *counts;    /* shared memory where the roles count */
 	struct secrets *secrets;  /* one for each of conf.keys, in their
 				   * order; who needs none drops it */

@@ -244,7 +244,11 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 		&s->server.listeners);
 	if (err != NSD_OK)
 		return err;
-	main_raise_limits(o, s->server.listeners.count);
+	err = control_doors_open(s->server.conf, user, &s->server.control);
+	if (err != NSD_OK)
+		return err;
+	main_raise_limits(o, s->server.listeners.count
+		+ s->server.control.count);
 	err = counts_create(o->server_count, COUNTS_GROUPS_MAX, o->rssac002,
 		&s->server.counts);
 	return err != NSD_OK ? err : main_move_secrets(&s->server);

@@ -172,6 +172,15 @@ supervisor_on_serving(struct supervisor *s, struct child *worker,
 		post_on_serving(post);
 }
 
+static void supervisor_stop(struct supervisor *s);
+
+static void
+supervisor_on_stop(struct supervisor *s, struct child *xfrd,
+	const struct ipc_message *m)
+{
+	supervisor_stop(s);
+}
+
 #define SUPERVISOR_HANDLERS(X)                                               \
 	X(LISTED, supervisor_on_listed)                                      \
 	X(LOADED, supervisor_on_loaded)                                      \
@@ -180,7 +189,10 @@ supervisor_on_serving(struct supervisor *s, struct child *worker,
 	X(RELOADED, supervisor_on_reloaded)                                  \
 	X(DAMAGED, supervisor_on_damaged)                                    \
 	X(ZONE_CHANGED, supervisor_on_zone_changed)                          \
-	X(SERVING, supervisor_on_serving)
+	X(SERVING, supervisor_on_serving)                                    \
+	X(STOP, supervisor_on_stop)                                          \
+	X(ORDER, order_on_order)                                             \
+	X(OBEYED, order_on_obeyed)
 
 static void (*const supervisor_handlers[IPC_TYPE_COUNT])(struct supervisor *s,
 	struct child *child, const struct ipc_message *m) = {
@@ -222,7 +234,7 @@ supervisor_hup(struct supervisor *s)
 	if (s->stopping)
 		return;
 	log_warning("SIGHUP received, reloading...");
-	log_reopen();
+	(void)log_reopen(); /* it has said what is wrong */
 	fd = log_fd();
 	if (fd != -1)
 		children_tell(s, IPC_LOG_REOPEN, &fd, 1);
@@ -340,7 +352,7 @@ supervisor_init_events(struct supervisor *s)
 	if (s->signal_event == NULL || s->start_event == NULL
 		|| s->statistics_event == NULL || s->day_event == NULL
 		|| event_add(s->signal_event, NULL) == -1
-		|| watch_open(s) != NSD_OK)
+		|| watch_open(s) != NSD_OK || order_init(s) != NSD_OK)
 		return NSD_E_MEMORY;
 	if (!post_init(&s->loader, s, ROLE_LOADER, 0)
 		|| !post_init(&s->xfrd, s, ROLE_XFRD, 0))

@@ -13,6 +13,7 @@
 #include "ipc/channel.h"
 #include "proc/crash.h"
 #include "proc/link.h"
+#include "proc/order.h"
 #include "proc/pidfile.h"
 #include "proc/role.h"
 #include "proc/rssac_log.h"
@@ -68,6 +69,7 @@ struct child {
 	bool reaped;    /* only its last messages are being taken */
 	bool given_up;  /* main has killed it: nobody is to try again */
 	bool hung;      /* so it has, and another one takes its post */
+	uint64_t owes;  /* the order that it has not obeyed yet; 0: none */
 	int64_t started_msec;
 	uint64_t *beat; /* a page that it shares with main alone */
 	struct watch watch;
@@ -110,6 +112,7 @@ struct supervisor {
 	struct generation *serving;     /* workers are forked with it */
 	struct generation *building;    /* its loader is at the first pass */
 	struct crashes crashes;
+	struct order order;             /* of the operator, to all */
 	struct store *database;         /* until the first loader takes it */
 	struct store *kept;             /* a damaged database: only its
 					 * descriptor is used; or NULL */

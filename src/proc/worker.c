@@ -399,6 +399,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 	if (err != NSD_OK)
 		return err;
 	worker->view = store_reader_view(worker->reader);
+	control_doors_leave(&server->control);
 	worker_close_descriptors(worker, start);
 	worker_read_settings(worker);
 	options.rssac = counts_get_rssac(server->counts, worker->index);

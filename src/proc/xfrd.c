@@ -34,6 +34,18 @@ xfrd_on_answer(struct role *role, const struct ipc_message *m)
 }
 
 static void
+xfrd_on_order_done(struct role *role, const struct ipc_message *m)
+{
+	control_order_take((struct xfrd *)role, m);
+}
+
+static void
+xfrd_on_stop(struct role *role)
+{
+	control_finish((struct xfrd *)role);
+}
+
+static void
 xfrd_on_served(struct role *role, const struct ipc_message *m)
 {
 	xfrd_turn_look((struct xfrd *)role);
@@ -86,6 +98,8 @@ xfrd_on_notify(struct role *role, const struct ipc_message *m)
 	ROLE_HANDLERS(X)                                                     \
 	X(UPDATED, xfrd_on_answer)                                           \
 	X(ZONE_CHANGED, xfrd_on_answer)                                      \
+	X(READ_DONE, xfrd_on_answer)                                         \
+	X(ORDER_DONE, xfrd_on_order_done)                                    \
 	X(SERVED, xfrd_on_served)                                            \
 	X(NOTIFY, xfrd_on_notify)
 
@@ -141,13 +155,34 @@ xfrd_init_asks(struct xfrd *xfrd)
 	CDS_INIT_LIST_HEAD(&xfrd->waiting);
 }
 
+/* Leaves open: the log, what leads to main, the doors of the control
+ * channel. */
+static enum nsd_err
+xfrd_close_descriptors(const struct role_start *start)
+{
+	const struct control_doors *doors = &start->server->control;
+	int *keep = calloc(doors->count + 3u, sizeof(*keep));
+	unsigned count = 0;
+
+	if (keep == NULL)
+		return NSD_E_MEMORY;
+	keep[count++] = start->channel.fd;
+	keep[count++] = start->stop_fd;
+	keep[count++] = log_fd();
+	for (unsigned i = 0; i < doors->count; i++)
+		keep[count++] = doors->items[i].fd;
+	fs_close_all_but(keep, count);
+	free(keep);
+	return NSD_OK;
+}
+
 static enum nsd_err
 xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 {
-	int keep[] = {start->channel.fd, start->stop_fd, log_fd()};
 	enum nsd_err err;
 
 	xfrd->role.handlers = xfrd_handlers;
+	xfrd->role.on_stop = xfrd_on_stop;
 	xfrd->role.on_peer = xfrd_on_peer;
 	xfrd->role.on_peer_gone = xfrd_on_peer_gone;
 	role_init_name("xfrd", "xfrd");
@@ -159,7 +194,9 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 		&xfrd->reader);
 	if (err != NSD_OK)
 		return err;
-	fs_close_all_but(keep, sizeof(keep) / sizeof(*keep));
+	err = xfrd_close_descriptors(start);
+	if (err != NSD_OK)
+		return err;
 	err = role_init_loop(&xfrd->role, start);
 	if (err != NSD_OK)
 		return err;
@@ -170,6 +207,7 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 	if (err != NSD_OK)
 		return err;
 	xfrd_state_init(xfrd);
+	control_init(xfrd);
 	return xfrd_enter_sandbox(xfrd, start);
 }
 

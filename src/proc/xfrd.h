@@ -1,6 +1,6 @@
 /*
  * xfrd.h - the role that keeps secondary zones fresh, tells others of new
- * versions, and will take control commands.
+ * versions, and takes control commands.
  *
  *   xfrd.c         start, messages
  *   xfrd_turn.c    has done what is to be done, when it is time
@@ -14,12 +14,14 @@
  *   xfrd_zones.c   the zones, and the machine that knows what is to be done
  *                  (xfr/machine.h)
  *   xfrd_loader.c  what the loader is asked for
+ *   control*.c     what the operator asks for: see control.h
  *   xfrd_ask.c     questions to other servers, and connections for them
  */
 #ifndef PROC_XFRD_H
 #define PROC_XFRD_H
 
 #include "load/load_text.h"
+#include "proc/control.h"
 #include "proc/requests.h"
 #include "proc/role.h"
 #include "proc/xfrd_ask.h"
@@ -76,6 +78,7 @@ struct xfrd {
 	struct role role;
 	struct store_reader *reader;
 	struct requests requests; /* to the loader */
+	struct control control;   /* of the operator */
 	struct xfrd_asks asks;
 	struct xfrd_zones zones;
 	struct xfrd_state state;
@@ -132,6 +135,15 @@ enum nsd_err xfrd_loader_expire(struct xfrd *xfrd, const uint8_t *apex,
 enum nsd_err xfrd_loader_change_zone(struct xfrd *xfrd,
 	struct zone_change *change, request_on_end *on_end, void *ctx)
 	MUST_USE;
+
+/*
+ * Asks the loader to read the file of a zone, by its apex in lower case, or of
+ * all (NULL), if it has changed. on_end gets READ_DONE (struct ipc_read_done);
+ * or NULL: the loader died at it, and nobody has asked again.
+ * returns as requests_add.
+ */
+enum nsd_err xfrd_loader_read(struct xfrd *xfrd, const uint8_t *apex,
+	request_on_end *on_end, void *ctx) MUST_USE;
 
 /* ---- xfrd_zones.c -------------------------------------------------------- */
 

@@ -44,6 +44,23 @@ xfrd_loader_expire(struct xfrd *xfrd, const uint8_t *apex, uint64_t left_msec)
 }
 
 enum nsd_err
+xfrd_loader_read(struct xfrd *xfrd, const uint8_t *apex, request_on_end *on_end,
+	void *ctx)
+{
+	struct ipc_read read = {.request = {.ticket = 0}};
+	size_t len = apex != NULL ? name_len(apex) : 0;
+	const struct link_parcel parcel = {
+		.type = IPC_READ,
+		.payload = &read,
+		.len = offsetof(struct ipc_read, apex) + len,
+	};
+
+	if (apex != NULL)
+		memcpy(read.apex, apex, len);
+	return requests_add(&xfrd->requests, &parcel, on_end, ctx);
+}
+
+enum nsd_err
 xfrd_loader_change_zone(struct xfrd *xfrd, struct zone_change *change,
 	request_on_end *on_end, void *ctx)
 {

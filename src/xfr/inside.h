@@ -84,6 +84,7 @@ struct xfr_zone {
 	uint8_t error_primary;
 	bool was_newer;       /* in this check, by this primary's SOA */
 	bool has_missed;      /* in this check a transfer failed */
+	uint8_t unheard;      /* targets that were given up */
 };
 
 /* With its timer a zone takes less than this, so that a million with all that

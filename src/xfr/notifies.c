@@ -141,6 +141,13 @@ renew(struct xfr_machine *m, struct xfr_zone *z, uint64_t *has)
 	}
 }
 
+static void
+count_unheard(struct xfr_zone *z)
+{
+	if (z->unheard < UINT8_MAX)
+		z->unheard++;
+}
+
 void
 notifies_begin(struct xfr_machine *m, uint32_t zone)
 {
@@ -148,6 +155,7 @@ notifies_begin(struct xfr_machine *m, uint32_t zone)
 	uint64_t has[XFR_TARGETS_MAX / 64] = {0};
 	uint32_t count = table_config(m, z)->given.target_count;
 
+	z->unheard = 0;
 	renew(m, z, has);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t id;
@@ -156,8 +164,11 @@ notifies_begin(struct xfr_machine *m, uint32_t zone)
 		if (has[i / 64] >> i % 64 & 1)
 			continue;
 		id = new_job(&m->jobs);
-		if (id == XFR_NONE)
-			return; /* no memory: these are not told */
+		if (id == XFR_NONE) {
+			/* No memory: these are not told. */
+			count_unheard(z);
+			return;
+		}
 		job = &m->jobs.items[id];
 		job->zone = zone;
 		job->target = (uint16_t)i;
@@ -284,6 +295,8 @@ notifies_on_reply(struct xfr_machine *m, uint64_t ticket, int64_t now,
 		|| reply->outcome == XFR_RCODE || job->tries >= tries
 		|| job->tries == UINT8_MAX) {
 		/* RFC 1996 section 3.6: a response ends it, an error too. */
+		if (reply->outcome != XFR_ACKNOWLEDGED)
+			count_unheard(table_zone(m, job->zone));
 		end_job(m, id);
 	} else {
 		stop_job(m, id);

@@ -33,6 +33,13 @@ first_primary(const struct xfr_machine *m, const struct xfr_zone *z)
 	return z->hint != INDEX_NONE ? z->hint : 0;
 }
 
+bool
+xfr_has_zone(const struct xfr_machine *m, uint32_t zone)
+{
+	return zone < m->zone_end
+		&& (table_zone(m, zone)->flags & ZONE_USED) != 0;
+}
+
 void
 xfr_get_status(const struct xfr_machine *m, uint32_t zone, int64_t now,
 	struct xfr_status *status)
@@ -43,6 +50,8 @@ xfr_get_status(const struct xfr_machine *m, uint32_t zone, int64_t now,
 	assert(zone < m->zone_end && (z->flags & ZONE_USED) != 0);
 	*status = (struct xfr_status){
 		.state = state_of(z, now),
+		.is_checking = !check_is_idle(z) || (z->flags & (ZONE_CHECKING
+			| ZONE_NOTIFIED | ZONE_AGAIN)) != 0,
 		.has_data = (z->flags & ZONE_HAS_DATA) != 0,
 		.soa = z->soa,
 		.acquired_at = z->acquired_at,
@@ -56,6 +65,7 @@ xfr_get_status(const struct xfr_machine *m, uint32_t zone, int64_t now,
 		.next_primary = first_primary(m, z),
 		.failed_rounds = z->rounds,
 		.notifying = notifies_count(m, zone),
+		.unheard = z->unheard,
 		.has_error = z->error != XFR_OUTCOME_COUNT,
 		.error = (enum xfr_outcome)z->error,
 		.error_rcode = z->error_rcode,
@@ -63,6 +73,17 @@ xfr_get_status(const struct xfr_machine *m, uint32_t zone, int64_t now,
 			? XFR_NONE : z->error_primary,
 		.error_at = z->error_at,
 	};
+}
+
+uint32_t
+xfr_list_notifying(const struct xfr_machine *m, uint32_t zone,
+	uint16_t *targets, uint32_t max)
+{
+	uint32_t count = 0, id = table_zone(m, zone)->jobs;
+
+	for (; id != XFR_NONE && count < max; id = m->jobs.items[id].of_zone)
+		targets[count++] = m->jobs.items[id].target;
+	return count;
 }
 
 void

@@ -109,8 +109,8 @@ def test_file_that_is_still_broken_is_said_at_each_reload(nsd, more):
 
 def test_options_without_effect_are_told_with_their_place(nsd):
     server = nsd(zones={"a.test": zone_text()}, extra="""\
-remote-control:
-	control-enable: yes
+dnstap:
+	dnstap-enable: yes
 zone:
 	name: b.test
 	zonestats: some
@@ -123,9 +123,9 @@ zone:
               "zonelistfile": None})
     at = [number for number, line in enumerate(
         server.config.read_text().splitlines(), 1)
-        if "control-enable:" in line or "zonestats:" in line]
+        if "dnstap-enable:" in line or "zonestats:" in line]
     assert lines_about(server, "has no effect") == [
-        f"warning: {server.config}:{at[0]}: remote-control: control-enable "
+        f"warning: {server.config}:{at[0]}: dnstap: dnstap-enable "
         "has no effect in this program",
         f"warning: {server.config}:{at[1]}: zone b.test: zonestats has no "
         "effect in this program, nor has it in 1 more clause"]

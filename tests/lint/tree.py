@@ -27,9 +27,11 @@ BELOW = {
     "query": ["base", "dns", "store", "settings", "names", "zone"],
     "load": ["base", "dns", "zonefile", "journal", "conf", "ipc", "xfr", "store",
              "settings", "names", "zone", "keep", "build", "update"],
+    "ctl": ["base", "dns", "conf", "ipc", "net", "store", "settings", "names",
+            "zone"],
     "proc": ["base", "dns", "zonefile", "journal", "conf", "ipc", "net", "store",
              "settings", "names", "zone", "keep", "build", "update", "vet",
-             "query", "load", "xfr"],
+             "query", "load", "xfr", "ctl"],
 }
 
 KEYWORDS = {"return", "else", "goto", "case", "do", "sizeof", "if", "while",

@@ -1,0 +1,103 @@
+/*
+ * call.h - a command of nsd-control while it is done.
+ *
+ * A handler gets a call, prints its answer and ends it: at once, or later from
+ * wherever it learns that the work is done. It must be ended once, and lives
+ * until then, whatever becomes of the client: what is printed for a client that
+ * has gone goes nowhere.
+ *
+ *	static void
+ *	control_on_paint(struct xfrd *xfrd, struct ctl_call *call)
+ *	{
+ *		ask the loader, with paint_on_end and call;
+ *	}
+ *
+ *	static void
+ *	paint_on_end(void *ctx, const struct ipc_message *answer)
+ *	{
+ *		struct ctl_call *call = ctx;
+ *
+ *		if (answer == NULL)
+ *			ctl_printf(call, "error the loader has died\n");
+ *		else
+ *			ctl_printf(call, "ok\n");
+ *		ctl_end(call);
+ *	}
+ *
+ * "ok" means done in every process; else the answer is one line that begins
+ * with "error" and has the reason. nsd-control's exit code comes from the first
+ * line of all: print nothing before it is known, unless NSD does.
+ *
+ * What is long is printed a part at a time (ctl_stream), so that a client that
+ * does not read holds no memory, and others have their turns.
+ */
+#ifndef CTL_CALL_H
+#define CTL_CALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ctl/command.h"
+
+struct ctl_call;
+
+/* Set by handlers, before they return; all are NULL at first. */
+struct ctl_call_hooks {
+	void *ctx; /* of the handler */
+	/* Of a verb with CTL_LINES: the next line, without its end, lent. Not
+	 * called while ctl_hold. */
+	void (*on_line)(struct ctl_call *call, const char *line);
+	/* The last line has come. Not if the client has gone before. */
+	void (*on_lines_end)(struct ctl_call *call);
+	/* The client has gone: nobody reads the answer. The call is still to
+	 * be ended, here or later. NULL: the handler does not care, and what it
+	 * has asked for goes on. One with CTL_LINES has to care. */
+	void (*on_gone)(struct ctl_call *call);
+	/* Of ctl_stream. */
+	void (*on_room)(struct ctl_call *call);
+};
+
+struct ctl_call_hooks *ctl_hooks(struct ctl_call *call);
+
+/* The command: lent as long as the call lives. */
+const struct ctl_command *ctl_command(const struct ctl_call *call);
+/* An argument, from 0; NULL: it was not given. Lent as the command. */
+const char *ctl_argument(const struct ctl_call *call, unsigned index);
+/* True if the client has gone. */
+bool ctl_is_gone(const struct ctl_call *call);
+
+/* Prints a part of the answer; lines end in \n. Nothing waits for the client.
+ * What it does not read is kept, up to CTL_OUTPUT_MAX octets; with more its
+ * connection is closed. */
+#define CTL_OUTPUT_MAX (1u << 20)
+void ctl_printf(struct ctl_call *call, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The same with octets. */
+void ctl_write(struct ctl_call *call, const void *octets, size_t len);
+/* For structs of other layers that print with a function of theirs. */
+void ctl_vprintf(struct ctl_call *call, const char *format,
+	__builtin_va_list args) __attribute__((format(printf, 2, 0)));
+
+/*
+ * Has a function print the answer a part at a time: it is called from the event
+ * loop, again and again, while the client reads what it has got; it prints some
+ * kilooctets, in a millisecond at most, and returns; at its end it calls
+ * ctl_end. If the client goes, it is called no more, and on_gone is.
+ */
+void ctl_stream(struct ctl_call *call,
+	void (*on_room)(struct ctl_call *call));
+
+/* Of a verb with CTL_LINES: no further line until ctl_release. What is held is
+ * counted: as many releases as holds. */
+void ctl_hold(struct ctl_call *call);
+void ctl_release(struct ctl_call *call);
+
+/* Answers with a line and closes the connection, in place of whoever has the
+ * call: that one is still to end it, and what it prints goes nowhere. Its hooks
+ * are called no more. */
+void ctl_break_off(struct ctl_call *call, const char *line);
+
+/* The answer is whole. The call is gone with this. */
+void ctl_end(struct ctl_call *call);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * tls.h - TLS of the control channel: 1.2 or later, both sides with
+ * certificates. The server's certificate is the only authority: it has signed
+ * the client's and itself. Names in certificates do not count.
+ */
+#ifndef CTL_TLS_H
+#define CTL_TLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/err.h"
+
+struct ctl_tls;
+struct ssl_st;
+
+/*
+ * Makes the server's side from PEM texts, which are borrowed. What is wrong
+ * with them is an error to the sink.
+ * returns NSD_OK and gives *tls (ctl_tls_destroy); NSD_E_SYNTAX: a text is no
+ * key or no certificate, or they do not belong together; NSD_E_MEMORY.
+ */
+enum nsd_err ctl_tls_create_server(const uint8_t *key, size_t key_len,
+	const uint8_t *cert, size_t cert_len, struct diag_sink *sink,
+	struct ctl_tls **tls) MUST_USE;
+
+/* The same of a client, from files; authority: the server's certificate. */
+struct ctl_tls_files {
+	const char *key;
+	const char *cert;
+	const char *authority;
+};
+enum nsd_err ctl_tls_create_client(const struct ctl_tls_files *files,
+	struct diag_sink *sink, struct ctl_tls **tls) MUST_USE;
+
+void ctl_tls_destroy(struct ctl_tls *tls); /* NULL is fine */
+
+/* A connection's state, without a socket yet; the caller frees it. NULL: no
+ * memory. */
+struct ssl_st *ctl_tls_open(struct ctl_tls *tls);
+
+/* Writes the reason of the last failure of TLS in this thread, for people, and
+ * forgets all reasons. Returns out. */
+const char *ctl_tls_reason(char *out, size_t size);
+
+#endif

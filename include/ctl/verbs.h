@@ -1,0 +1,96 @@
+/*
+ * verbs.h - the one table of what nsd-control can ask for.
+ *
+ * A row says: name in C, word, least and most arguments, flags, arguments as
+ * the help shows them, help. The server refuses a command that does not fit its
+ * row before a handler sees it. nsd-control's help, the completion of shells
+ * and the server's handlers (proc/control.h) are made of this table: a verb
+ * without a handler does not compile.
+ */
+#ifndef CTL_VERBS_H
+#define CTL_VERBS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum ctl_verb_flag {
+	/* nsd-control does it; the server does not know it. */
+	CTL_LOCAL = 1,
+	/* Lines follow, until one that is the octet 0x04 (ctl/call.h,
+	 * on_line). */
+	CTL_LINES = 2,
+	/* An answer that is whole ends in a line that begins with "ok" or
+	 * "error": one that does not was cut short. */
+	CTL_SAYS_OK = 4,
+	/* What it says is long or regular: the log has it at verbosity 2 only.
+	 * All others, too, but those with CTL_LOUD. */
+	CTL_LOUD = 8,
+};
+
+#define CTL_ZONE "[ZONE]"
+
+/*   name, word, arguments least, most, flags, arguments, help */
+#define CTL_VERBS(X)                                                         \
+	X(START, "start", 0, 0, CTL_LOCAL, "",                               \
+		"start the server, by running nsd")                          \
+	X(STOP, "stop", 0, 0, CTL_SAYS_OK, "",                               \
+		"stop the server")                                           \
+	X(RELOAD, "reload", 0, 1, CTL_SAYS_OK, CTL_ZONE,                     \
+		"read zone files that have changed")                         \
+	X(LOG_REOPEN, "log_reopen", 0, 0, CTL_SAYS_OK, "",                   \
+		"open the log file anew, after it was rotated")              \
+	X(STATUS, "status", 0, 0, 0, "",                                     \
+		"show the version and what matters of the server")           \
+	X(NOTIFY, "notify", 0, 1, CTL_SAYS_OK, CTL_ZONE,                     \
+		"send NOTIFY to those that the zone notifies")               \
+	X(TRANSFER, "transfer", 0, 1, CTL_SAYS_OK, CTL_ZONE,                 \
+		"ask the primaries for a newer version")                     \
+	X(FORCE_TRANSFER, "force_transfer", 0, 1, CTL_SAYS_OK, CTL_ZONE,     \
+		"have the whole zone transferred, whatever its serial")      \
+	X(ZONESTATUS, "zonestatus", 0, 1, 0, CTL_ZONE,                       \
+		"show the state, serials and activity of zones")             \
+	X(LISTZONES, "listzones", 0, 0, 0, "",                               \
+		"show the names of all zones, and their patterns")           \
+	X(SERVERPID, "serverpid", 0, 0, 0, "",                               \
+		"show the pid of the process that forks the others")         \
+	X(VERBOSITY, "verbosity", 0, 1, CTL_LOUD, "[NUMBER]",                \
+		"show how much is logged, or change it")                     \
+	X(PRINT_TSIG, "print_tsig", 0, 1, 0, "[KEY]",                        \
+		"show TSIG keys, with their secrets")
+
+#define CTL_ENUM(name, word, least, most, flags, arguments, help)            \
+	CTL_##name,
+enum ctl_verb { CTL_VERBS(CTL_ENUM) CTL_VERB_COUNT };
+#undef CTL_ENUM
+
+struct ctl_verb_row {
+	const char *word;
+	const char *arguments;
+	const char *help;
+	uint8_t least;
+	uint8_t most;
+	uint8_t flags;
+};
+
+extern const struct ctl_verb_row ctl_verb_rows[CTL_VERB_COUNT];
+
+/* The verb of a word, without those that are CTL_LOCAL unless local is true.
+ * CTL_VERB_COUNT: there is none. */
+enum ctl_verb ctl_verbs_find(const char *word, bool local);
+
+/* ---- handlers ------------------------------------------------------------ */
+
+/* For proc: a list of verbs with their handlers becomes a table, and has every
+ * verb that is the server's, as ipc/handlers.h does for messages. */
+#define CTL_HANDLER(name, handler) [CTL_##name] = handler,
+#define CTL_TAKES(name, handler) | UINT64_C(1) << CTL_##name
+#define CTL_OF_SERVER(name, word, least, most, flags, arguments, help)       \
+	| (uint64_t)(((flags) & CTL_LOCAL) == 0) << CTL_##name
+#define CTL_CHECK_HANDLERS(list)                                             \
+	_Static_assert((0 list(CTL_TAKES)) == (0 CTL_VERBS(CTL_OF_SERVER)),  \
+		"a verb of include/ctl/verbs.h has no handler")
+
+_Static_assert(CTL_VERB_COUNT <= 64, "a set of verbs has 64 bits");
+
+#endif

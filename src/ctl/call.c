@@ -1,0 +1,527 @@
+/*
+ * call.c - a connection of nsd-control: its command, its lines, its answer.
+ *
+ * A connection is a struct ctl_call from its first octet on. The stream goes
+ * with the client; the rest stays until whoever has the call has ended it.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/bufferevent_ssl.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ctl/inside.h"
+
+/* Octets that wait for a client before what is long goes on. */
+#define OUTPUT_FULL (64u * 1024)
+/* Octets that are read ahead. */
+#define INPUT_FULL (2u * CTL_LINE_MAX)
+/* Lines that are taken in one turn of the loop. */
+#define TURN_LINES 64
+/* What a client sends behind its command is read for so long, so that the
+ * system does not take the answer back (RFC 1122 section 4.2.2.13). */
+#define LINGER_MSEC 2000
+
+/* ---- its life ------------------------------------------------------------ */
+
+static void
+call_set_late(struct ctl_call *call, unsigned msec)
+{
+	const struct timeval wait = {
+		.tv_sec = msec / 1000,
+		.tv_usec = msec % 1000 * 1000,
+	};
+
+	event_add(call->late_event, &wait);
+}
+
+static void
+call_wake(struct ctl_call *call)
+{
+	static const struct timeval at_once = {.tv_sec = 0};
+
+	event_add(call->turn_event, &at_once);
+}
+
+static void
+call_free(struct ctl_call *call)
+{
+	cds_list_del(&call->node);
+	event_free(call->turn_event);
+	event_free(call->late_event);
+	/* A command may have had a secret. */
+	explicit_bzero(call->line, sizeof(call->line));
+	free(call);
+}
+
+static bool
+call_is_open(const struct ctl_call *call)
+{
+	return call->state == CALL_RUNS || call->state == CALL_LINES;
+}
+
+/* The client is gone; whoever has the call is told. */
+static void
+call_lose(struct ctl_call *call)
+{
+	if (call->stream == NULL)
+		return;
+	bufferevent_free(call->stream);
+	call->stream = NULL;
+	call->channel->count--;
+	event_del(call->turn_event);
+	event_del(call->late_event);
+	if (!call_is_open(call)) {
+		call_free(call);
+		return;
+	}
+	if (call->hooks.on_gone != NULL)
+		call->hooks.on_gone(call);
+}
+
+void
+call_drop(struct ctl_call *call)
+{
+	call_lose(call);
+}
+
+static size_t
+call_output(const struct ctl_call *call)
+{
+	return evbuffer_get_length(bufferevent_get_output(call->stream));
+}
+
+/* All is sent: says so. */
+static void
+call_say_end(struct ctl_call *call)
+{
+	if (call->tls) {
+		(void)SSL_shutdown(bufferevent_openssl_get_ssl(call->stream));
+		ERR_clear_error();
+	}
+	(void)shutdown(bufferevent_getfd(call->stream), SHUT_WR);
+}
+
+/* The same, and waits for the client to close. */
+static void
+call_linger(struct ctl_call *call)
+{
+	struct evbuffer *in = bufferevent_get_input(call->stream);
+
+	call->state = CALL_LINGERS;
+	call_say_end(call);
+	(void)evbuffer_drain(in, evbuffer_get_length(in));
+	if (call->eof || bufferevent_enable(call->stream, EV_READ) == -1)
+		call_lose(call);
+	else
+		call_set_late(call, LINGER_MSEC);
+}
+
+bool
+call_is_busy(const struct ctl_call *call)
+{
+	if (call->stream == NULL)
+		return false;
+	if (call->state == CALL_COMMAND || call->state == CALL_LINGERS)
+		return false;
+	return !call->cut || call_output(call) > 0;
+}
+
+/* The answer is whole. */
+static void
+call_finish(struct ctl_call *call)
+{
+	call->state = CALL_ENDED;
+	event_del(call->late_event);
+	bufferevent_disable(call->stream, EV_READ);
+	if (call_output(call) == 0)
+		call_wake(call);
+}
+
+static void
+call_refuse(struct ctl_call *call, const char *error)
+{
+	ctl_printf(call, "%s\n", error);
+	call_finish(call);
+}
+
+/* ---- what comes ---------------------------------------------------------- */
+
+/* Takes the next line, without its end. False: it is not here yet, or too long,
+ * which has been said. */
+static bool
+call_take_line(struct ctl_call *call, char *line, size_t *len)
+{
+	struct evbuffer *in = bufferevent_get_input(call->stream);
+	struct evbuffer_ptr end = evbuffer_search_eol(in, NULL, NULL,
+		EVBUFFER_EOL_LF);
+	size_t have = end.pos != -1 ? (size_t)end.pos
+				    : evbuffer_get_length(in);
+
+	if (have >= CTL_LINE_MAX) {
+		ctl_printf(call, "error the line is too long\n");
+		/* Its lines go to nobody any more. */
+		if (call_is_open(call)) {
+			call->over = true;
+			call_wake(call);
+		} else {
+			call_finish(call);
+		}
+		return false;
+	}
+	if (end.pos == -1)
+		return false;
+	(void)evbuffer_remove(in, line, have + 1);
+	if (have > 0 && line[have - 1] == '\r')
+		have--;
+	line[have] = '\0';
+	*len = have;
+	return true;
+}
+
+static void
+call_begin(struct ctl_call *call)
+{
+	struct ctl_channel *channel = call->channel;
+	char error[CTL_ERROR_MAX];
+	size_t len;
+
+	if (!call_take_line(call, call->line, &len))
+		return;
+	if (ctl_command_parse(call->line, len, &call->command, error)
+		!= NSD_OK) {
+		call_refuse(call, error);
+		return;
+	}
+	if ((ctl_verb_rows[call->command.verb].flags & CTL_LINES) != 0) {
+		call->state = CALL_LINES;
+		call_set_late(call, channel->options.lines_msec);
+		call_wake(call);
+	} else {
+		call->state = CALL_RUNS;
+		event_del(call->late_event);
+		bufferevent_disable(call->stream, EV_READ);
+	}
+	channel->options.on_call(channel->options.ctx, call);
+}
+
+static bool
+call_takes_lines(const struct ctl_call *call)
+{
+	return call->state == CALL_LINES && call->stream != NULL
+		&& !call->over && call->holds == 0
+		&& call_output(call) < OUTPUT_FULL;
+}
+
+/* Hands lines on, as many as are here and may be. */
+static void
+call_take_lines(struct ctl_call *call)
+{
+	char line[CTL_LINE_MAX + 1];
+	size_t len;
+
+	for (unsigned i = 0; i < TURN_LINES; i++) {
+		if (!call_takes_lines(call))
+			return;
+		if (!call_take_line(call, line, &len)) {
+			if (call->eof)
+				call_lose(call);
+			return;
+		}
+		call_set_late(call, call->channel->options.lines_msec);
+		if (len == 1 && line[0] == CTL_LINES_END) {
+			call->state = CALL_RUNS;
+			event_del(call->late_event);
+			bufferevent_disable(call->stream, EV_READ);
+			if (call->hooks.on_lines_end != NULL)
+				call->hooks.on_lines_end(call);
+			return;
+		}
+		/* A NUL ends a line early, and a line is a command. */
+		if (call->hooks.on_line != NULL)
+			call->hooks.on_line(call, strlen(line) == len
+					? line : "");
+	}
+	call_wake(call);
+}
+
+static void
+call_on_read(struct bufferevent *stream, void *arg)
+{
+	struct ctl_call *call = arg;
+	struct evbuffer *in = bufferevent_get_input(stream);
+
+	switch (call->state) {
+	case CALL_COMMAND:
+		call_begin(call);
+		break;
+	case CALL_LINES:
+		call_wake(call);
+		break;
+	case CALL_RUNS:
+	case CALL_ENDED:
+	case CALL_LINGERS:
+		(void)evbuffer_drain(in, evbuffer_get_length(in));
+		break;
+	}
+}
+
+/* ---- turns --------------------------------------------------------------- */
+
+/* The client has taken what there was. */
+static void
+call_on_written(struct bufferevent *stream, void *arg)
+{
+	call_wake(arg);
+}
+
+static void
+call_on_turn(evutil_socket_t fd, short what, void *arg)
+{
+	struct ctl_call *call = arg;
+
+	if (call->stream == NULL)
+		return;
+	if (call->over) {
+		call_lose(call);
+		return;
+	}
+	if (call->cut) {
+		if (call_output(call) == 0) {
+			call_say_end(call);
+			call_lose(call);
+		}
+		return;
+	}
+	if (call->state == CALL_ENDED) {
+		if (call_output(call) == 0)
+			call_linger(call);
+		return;
+	}
+	if (call->state == CALL_LINES)
+		call_take_lines(call);
+	else if (call->state == CALL_RUNS && call->hooks.on_room != NULL
+		&& call_output(call) < OUTPUT_FULL) {
+		/* Before the call: it may end there. */
+		call_wake(call);
+		call->hooks.on_room(call);
+	}
+}
+
+static void
+call_on_event(struct bufferevent *stream, short what, void *arg)
+{
+	struct ctl_call *call = arg;
+
+	if ((what & BEV_EVENT_CONNECTED) != 0)
+		return;
+	/* The end of what it sends, and no more: it may be waiting for the
+	 * answer, or its lines are not looked at yet. */
+	if ((what & (BEV_EVENT_EOF | BEV_EVENT_ERROR)) == BEV_EVENT_EOF
+		&& (call_is_open(call) || call->state == CALL_ENDED)) {
+		call->eof = true;
+		if (call->state == CALL_LINES)
+			call_wake(call);
+		return;
+	}
+	call_lose(call);
+}
+
+static void
+call_on_late(evutil_socket_t fd, short what, void *arg)
+{
+	call_lose(arg);
+}
+
+/* ---- a connection comes -------------------------------------------------- */
+
+static struct bufferevent *
+call_open_stream(struct ctl_door *door, int fd)
+{
+	struct event_base *base = door->channel->options.base;
+	struct bufferevent *stream;
+	SSL *ssl;
+
+	if (door->tls == NULL)
+		return bufferevent_socket_new(base, fd, BEV_OPT_CLOSE_ON_FREE);
+	ssl = ctl_tls_open(door->tls);
+	if (ssl == NULL)
+		return NULL;
+	stream = bufferevent_openssl_socket_new(base, fd, ssl,
+		BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE);
+	if (stream == NULL)
+		SSL_free(ssl);
+	return stream;
+}
+
+bool
+call_open(struct ctl_door *door, int fd)
+{
+	struct ctl_channel *channel = door->channel;
+	const unsigned msec = channel->options.read_msec;
+	const struct timeval wait = {
+		.tv_sec = msec / 1000,
+		.tv_usec = msec % 1000 * 1000,
+	};
+	struct ctl_call *call = calloc(1, sizeof(*call));
+
+	if (call == NULL) {
+		close(fd);
+		return false;
+	}
+	call->channel = channel;
+	call->tls = door->tls != NULL;
+	call->turn_event = event_new(channel->options.base, -1, 0,
+		call_on_turn, call);
+	call->late_event = event_new(channel->options.base, -1, 0,
+		call_on_late, call);
+	if (call->turn_event != NULL && call->late_event != NULL)
+		call->stream = call_open_stream(door, fd);
+	if (call->stream == NULL) {
+		if (call->turn_event != NULL)
+			event_free(call->turn_event);
+		if (call->late_event != NULL)
+			event_free(call->late_event);
+		free(call);
+		close(fd);
+		return false;
+	}
+	cds_list_add_tail(&call->node, &channel->calls);
+	channel->count++;
+	bufferevent_setcb(call->stream, call_on_read, call_on_written,
+		call_on_event, call);
+	bufferevent_setwatermark(call->stream, EV_READ, 0, INPUT_FULL);
+	bufferevent_set_timeouts(call->stream, NULL, &wait);
+	call_set_late(call, channel->options.command_msec);
+	if (bufferevent_enable(call->stream, EV_READ | EV_WRITE) == -1)
+		call_lose(call);
+	return true;
+}
+
+/* ---- what handlers do ---------------------------------------------------- */
+
+struct ctl_call_hooks *
+ctl_hooks(struct ctl_call *call)
+{
+	return &call->hooks;
+}
+
+const struct ctl_command *
+ctl_command(const struct ctl_call *call)
+{
+	return &call->command;
+}
+
+const char *
+ctl_argument(const struct ctl_call *call, unsigned index)
+{
+	return index < call->command.count ? call->command.arguments[index]
+					   : NULL;
+}
+
+bool
+ctl_is_gone(const struct ctl_call *call)
+{
+	return call->stream == NULL || call->over || call->cut;
+}
+
+/* Something was printed. */
+static void
+call_printed(struct ctl_call *call, int result)
+{
+	if (result != -1 && call_output(call) <= CTL_OUTPUT_MAX)
+		return;
+	/* Part of an answer is none. */
+	call->over = true;
+	call_wake(call);
+}
+
+void
+ctl_vprintf(struct ctl_call *call, const char *format, va_list args)
+{
+	if (ctl_is_gone(call))
+		return;
+	call_printed(call, evbuffer_add_vprintf(
+				   bufferevent_get_output(call->stream),
+				   format, args));
+}
+
+void
+ctl_printf(struct ctl_call *call, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	ctl_vprintf(call, format, args);
+	va_end(args);
+}
+
+void
+ctl_write(struct ctl_call *call, const void *octets, size_t len)
+{
+	if (ctl_is_gone(call))
+		return;
+	call_printed(call, evbuffer_add(bufferevent_get_output(call->stream),
+				   octets, len));
+}
+
+void
+ctl_stream(struct ctl_call *call, void (*on_room)(struct ctl_call *call))
+{
+	call->hooks.on_room = on_room;
+	if (call->stream != NULL)
+		call_wake(call);
+}
+
+void
+ctl_hold(struct ctl_call *call)
+{
+	call->holds++;
+}
+
+void
+ctl_release(struct ctl_call *call)
+{
+	assert(call->holds > 0);
+	call->holds--;
+	if (call->holds == 0 && call->stream != NULL)
+		call_wake(call);
+}
+
+void
+ctl_break_off(struct ctl_call *call, const char *line)
+{
+	ctl_printf(call, "%s\n", line);
+	call->hooks = (struct ctl_call_hooks){.ctx = NULL};
+	call->cut = true;
+	if (call->stream == NULL)
+		return;
+	bufferevent_disable(call->stream, EV_READ);
+	event_del(call->late_event);
+	call_wake(call);
+}
+
+void
+ctl_end(struct ctl_call *call)
+{
+	assert(call_is_open(call));
+	call->hooks = (struct ctl_call_hooks){.ctx = NULL};
+	if (call->stream == NULL) {
+		call_free(call);
+		return;
+	}
+	if (call->over || call->cut) {
+		/* It is freed when its stream is. */
+		call->state = CALL_ENDED;
+		return;
+	}
+	call_finish(call);
+}

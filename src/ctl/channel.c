@@ -1,0 +1,200 @@
+/*
+ * channel.c - takes connections of nsd-control.
+ *
+ * System calls, for whoever filters them: accept4, read, write, shutdown,
+ * close, and what libevent needs.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "ctl/inside.h"
+
+/* Connections that are taken in one turn of the loop. */
+#define TURN_CONNS 16
+/* From a connection that could not be taken to the next try. */
+#define AGAIN_MSEC 100
+
+/* ---- room ---------------------------------------------------------------- */
+
+static void
+channel_rest(struct ctl_channel *channel)
+{
+	struct timeval wait = {.tv_usec = AGAIN_MSEC * 1000};
+
+	for (struct ctl_door *door = channel->doors; door != NULL;
+		door = door->next)
+		event_del(door->event);
+	event_add(channel->again_event, &wait);
+}
+
+static void
+channel_on_again(evutil_socket_t fd, short what, void *arg)
+{
+	struct ctl_channel *channel = arg;
+
+	if (channel->closed)
+		return;
+	for (struct ctl_door *door = channel->doors; door != NULL;
+		door = door->next)
+		if (event_add(door->event, NULL) == -1)
+			channel_rest(channel);
+}
+
+/* Makes room for one more connection: the one that has waited longest without
+ * a command goes. False: all have said what they want. */
+static bool
+channel_make_room(struct ctl_channel *channel)
+{
+	struct ctl_call *call;
+
+	if (channel->count < channel->options.conns_max)
+		return true;
+	cds_list_for_each_entry(call, &channel->calls, node) {
+		if (call->stream == NULL || (call->state != CALL_COMMAND
+				&& call->state != CALL_LINGERS))
+			continue;
+		call_drop(call);
+		return true;
+	}
+	return false;
+}
+
+/* ---- connections --------------------------------------------------------- */
+
+static void
+channel_on_door(evutil_socket_t listener, short what, void *arg)
+{
+	struct ctl_door *door = arg;
+
+	for (unsigned i = 0; i < TURN_CONNS; i++) {
+		int fd;
+
+		if (!channel_make_room(door->channel)) {
+			channel_rest(door->channel);
+			return;
+		}
+		fd = accept4(listener, NULL, NULL,
+			SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd == -1 && (errno == EAGAIN || errno == EWOULDBLOCK
+				|| errno == EINTR || errno == ECONNABORTED))
+			return;
+		if (fd == -1 || !call_open(door, fd)) {
+			channel_rest(door->channel);
+			return;
+		}
+	}
+}
+
+enum nsd_err
+ctl_channel_listen(struct ctl_channel *channel, int fd, struct ctl_tls *tls)
+{
+	struct ctl_door *door = calloc(1, sizeof(*door));
+
+	if (door == NULL)
+		return NSD_E_MEMORY;
+	door->channel = channel;
+	door->fd = fd;
+	door->tls = tls;
+	door->event = event_new(channel->options.base, fd,
+		EV_READ | EV_PERSIST, channel_on_door, door);
+	if (door->event == NULL || event_add(door->event, NULL) == -1) {
+		if (door->event != NULL)
+			event_free(door->event);
+		free(door);
+		return NSD_E_MEMORY;
+	}
+	door->next = channel->doors;
+	channel->doors = door;
+	return NSD_OK;
+}
+
+/* ---- all of them --------------------------------------------------------- */
+
+void
+ctl_channel_walk(struct ctl_channel *channel,
+	void (*fn)(struct ctl_call *call, void *arg), void *arg)
+{
+	struct ctl_call *call, *next;
+
+	cds_list_for_each_entry_safe(call, next, &channel->calls, node)
+		if (call->state == CALL_RUNS || call->state == CALL_LINES)
+			fn(call, arg);
+}
+
+bool
+ctl_channel_is_busy(const struct ctl_channel *channel)
+{
+	const struct ctl_call *call;
+
+	cds_list_for_each_entry(call, &channel->calls, node)
+		if (call_is_busy(call))
+			return true;
+	return false;
+}
+
+/* ---- its life ------------------------------------------------------------ */
+
+enum nsd_err
+ctl_channel_create(const struct ctl_channel_options *options,
+	struct ctl_channel **channel)
+{
+	struct ctl_channel *made = calloc(1, sizeof(*made));
+
+	if (made == NULL)
+		return NSD_E_MEMORY;
+	made->options = *options;
+	if (made->options.conns_max == 0)
+		made->options.conns_max = CTL_CONNS_MAX;
+	if (made->options.command_msec == 0)
+		made->options.command_msec = CTL_COMMAND_MSEC;
+	if (made->options.lines_msec == 0)
+		made->options.lines_msec = CTL_LINES_MSEC;
+	if (made->options.read_msec == 0)
+		made->options.read_msec = CTL_READ_MSEC;
+	CDS_INIT_LIST_HEAD(&made->calls);
+	made->again_event = event_new(options->base, -1, 0, channel_on_again,
+		made);
+	if (made->again_event == NULL) {
+		free(made);
+		return NSD_E_MEMORY;
+	}
+	*channel = made;
+	return NSD_OK;
+}
+
+void
+ctl_channel_close(struct ctl_channel *channel)
+{
+	channel->closed = true;
+	event_del(channel->again_event);
+	while (channel->doors != NULL) {
+		struct ctl_door *door = channel->doors;
+
+		channel->doors = door->next;
+		event_free(door->event);
+		free(door);
+	}
+}
+
+void
+ctl_channel_destroy(struct ctl_channel *channel)
+{
+	struct ctl_call *call, *next;
+
+	if (channel == NULL)
+		return;
+	ctl_channel_close(channel);
+	cds_list_for_each_entry_safe(call, next, &channel->calls, node) {
+		/* Nobody is told any more. */
+		call->hooks = (struct ctl_call_hooks){.ctx = NULL};
+		if (call->state == CALL_RUNS || call->state == CALL_LINES)
+			ctl_end(call);
+	}
+	cds_list_for_each_entry_safe(call, next, &channel->calls, node)
+		call_drop(call);
+	event_free(channel->again_event);
+	free(channel);
+}

@@ -1,0 +1,64 @@
+/* inside.h - the control channel and its connections, for the files that they
+ * are made of: channel.c is above call.c. */
+#ifndef CTL_INSIDE_H
+#define CTL_INSIDE_H
+
+#include <event2/event.h>
+
+#include "base/list.h"
+#include "ctl/channel.h"
+
+struct bufferevent;
+
+/* A socket that listens. */
+struct ctl_door {
+	struct ctl_door *next;
+	struct ctl_channel *channel;
+	struct ctl_tls *tls; /* NULL: plain */
+	int fd;
+	struct event *event;
+};
+
+struct ctl_channel {
+	struct ctl_channel_options options;
+	struct ctl_door *doors;
+	struct event *again_event; /* doors are looked at again */
+	bool closed;
+	struct cds_list_head calls; /* all, the oldest first */
+	unsigned count;             /* of those with a connection */
+};
+
+enum call_state {
+	CALL_COMMAND, /* its line is to come */
+	CALL_RUNS,    /* a handler has it */
+	CALL_LINES,   /* the same, and lines are to come */
+	CALL_ENDED,   /* its answer is being sent */
+	CALL_LINGERS, /* it is sent: the client is to close */
+};
+
+struct ctl_call {
+	struct cds_list_head node;
+	struct ctl_channel *channel;
+	enum call_state state;
+	struct bufferevent *stream; /* NULL: the client has gone */
+	struct event *turn_event;   /* something is to be done soon */
+	struct event *late_event;   /* the client has had its time */
+	struct ctl_call_hooks hooks;
+	struct ctl_command command;
+	unsigned holds;
+	bool tls;
+	bool eof;  /* the client sends no more */
+	bool cut;  /* broken off: its answer is being sent */
+	bool over; /* too much waits for it, or it broke the rules: it goes at
+		    * the next turn */
+	char line[CTL_LINE_MAX + 1];
+};
+
+/* Takes a connection; takes fd. False: no memory, and it is closed. */
+bool call_open(struct ctl_door *door, int fd) MUST_USE;
+/* Ends a connection: as if the client had gone. */
+void call_drop(struct ctl_call *call);
+/* True if something is still to be done for the client, or to be sent. */
+bool call_is_busy(const struct ctl_call *call);
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * loader_reload.c - has zone files read that xfrd asks for, and tells it what
+ * came of that.
+ *
+ * A request waits for a pass over its zones that begins after it has come. All
+ * that wait when a pass begins are part of that pass.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/octets.h"
+#include "dns/name.h"
+#include "load/load_set.h"
+#include "proc/loader.h"
+#include "store/writer.h"
+
+struct loader_read {
+	struct loader_read *next;
+	uint64_t channel;      /* to the asker */
+	struct load_zone *zone; /* NULL: all */
+	bool begun;            /* the pass that runs is for it */
+	size_t len;            /* of done.reasons */
+	struct ipc_read_done done;
+};
+
+/* ---- the end ------------------------------------------------------------- */
+
+static void
+reload_answer(struct loader *loader, const struct loader_read *one)
+{
+	const struct role_answer answer = {
+		.type = IPC_READ_DONE,
+		.of = IPC_READ,
+		.payload = &one->done,
+		.len = offsetof(struct ipc_read_done, reasons) + one->len,
+	};
+
+	role_answer(&loader->role, one->channel, &answer);
+}
+
+void
+loader_end_reload(struct loader *loader)
+{
+	struct loader_read **at = &loader->reads, *one;
+
+	while ((one = *at) != NULL) {
+		if (!one->begun) {
+			at = &one->next;
+			continue;
+		}
+		*at = one->next;
+		reload_answer(loader, one);
+		free(one);
+	}
+}
+
+/* ---- what fails ---------------------------------------------------------- */
+
+/* Whole lines, as many as there is room for. */
+static void
+reload_add_reasons(struct loader_read *one, const char *reasons)
+{
+	while (*reasons != '\0') {
+		size_t len = strcspn(reasons, "\n");
+
+		if (one->len + len + 1 > sizeof(one->done.reasons))
+			return;
+		for (size_t i = 0; i < len; i++)
+			one->done.reasons[one->len++] =
+				(uint8_t)reasons[i] < ' ' ? '?' : reasons[i];
+		one->done.reasons[one->len++] = '\n';
+		reasons += len + (reasons[len] == '\n');
+	}
+}
+
+void
+loader_note_failed(struct loader *loader, const struct load_zone *zone,
+	const char *reasons)
+{
+	char line[1100];
+
+	snprintf(line, sizeof(line), "zone %.1000s: see the log",
+		zone->conf != NULL ? zone->conf->name : "");
+	for (struct loader_read *one = loader->reads; one != NULL;
+		one = one->next) {
+		if (!one->begun || (one->zone != NULL && one->zone != zone))
+			continue;
+		one->done.err = NSD_E_ZONE;
+		one->done.failed++;
+		reload_add_reasons(one, reasons != NULL ? reasons : line);
+	}
+}
+
+void
+loader_fail_reload(struct loader *loader, enum nsd_err err)
+{
+	for (struct loader_read *one = loader->reads; one != NULL;
+		one = one->next)
+		if (one->begun)
+			one->done.err = err;
+}
+
+/* ---- the begin ----------------------------------------------------------- */
+
+bool
+loader_reload_waits(const struct loader *loader)
+{
+	return loader->reads != NULL;
+}
+
+bool
+loader_begin_reload(struct loader *loader, bool all)
+{
+	for (struct loader_read *one = loader->reads; one != NULL;
+		one = one->next) {
+		one->begun = true;
+		all |= one->zone == NULL;
+	}
+	return all;
+}
+
+size_t
+loader_list_reload(struct loader *loader, struct load_zone **zones, size_t max)
+{
+	size_t count = 0;
+
+	for (const struct loader_read *one = loader->reads; one != NULL;
+		one = one->next) {
+		size_t i = 0;
+
+		while (i < count && zones[i] != one->zone)
+			i++;
+		/* One that has gone meanwhile has nothing to be read. */
+		if (i == count && count < max && one->zone->conf != NULL)
+			zones[count++] = one->zone;
+	}
+	return count;
+}
+
+static struct load_zone *
+reload_find(struct loader *loader, const struct ipc_read *read, size_t len)
+{
+	const struct conf_zone *conf;
+	struct cursor cursor;
+	uint8_t apex[NAME_MAX_LEN];
+	size_t size;
+
+	cursor_init(&cursor, read->apex, len);
+	if (name_read_uncompressed(&cursor, apex, &size) != NSD_OK
+		|| size != len)
+		return NULL;
+	conf = conf_find_zone(loader->role.server->conf, apex);
+	return conf != NULL ? load_set_find(&loader->set,
+				      store_writer_view(loader->writer), conf)
+			    : NULL;
+}
+
+static void
+reload_refuse(struct loader *loader, const struct ipc_message *m,
+	const struct ipc_read *read, enum nsd_err err)
+{
+	const struct loader_read one = {
+		.channel = m->channel,
+		.done = {.ticket = read->request.ticket, .err = err},
+	};
+
+	reload_answer(loader, &one);
+}
+
+bool
+loader_add_reload(struct loader *loader, const struct ipc_message *m)
+{
+	struct ipc_read read = {.apex = {0}};
+	size_t len = m->len - offsetof(struct ipc_read, apex);
+	struct load_zone *zone = NULL;
+	struct loader_read *one, **at = &loader->reads;
+
+	memcpy(&read, m->payload, m->len);
+	if (len > 0) {
+		zone = reload_find(loader, &read, len);
+		if (zone == NULL) {
+			reload_refuse(loader, m, &read, NSD_E_NOT_FOUND);
+			return false;
+		}
+	}
+	one = calloc(1, sizeof(*one));
+	if (one == NULL) {
+		reload_refuse(loader, m, &read, NSD_E_MEMORY);
+		return false;
+	}
+	one->channel = m->channel;
+	one->zone = zone;
+	one->done.ticket = read.request.ticket;
+	while (*at != NULL)
+		at = &(*at)->next;
+	*at = one;
+	return true;
+}

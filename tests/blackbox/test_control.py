@@ -1,0 +1,185 @@
+"""nsd-control: each verb, its success and its errors (doc/surface.md 2.2)."""
+import os
+import re
+import signal
+
+import pytest
+
+import control
+from harness import wait_for, zone_text
+
+BROKEN = zone_text() + "bad\tIN A 192.0.2.999\n"
+
+
+@pytest.fixture
+def server(make_server):
+    made = make_server(zones={"example": zone_text(),
+                              "other.test": zone_text()})
+    made.extra = ("key:\n\tname: k1\n\talgorithm: sha256\n"
+                  "\tsecret: K2tf3TRjvQkVCmJF3/Z9vA==\n")
+    return control.config(made).start()
+
+
+def test_status(server):
+    code, text = control.ask(server, "status")
+    assert code == 0
+    assert re.match(r"version: \S+\nverbosity: 1\n", text)
+
+
+def test_status_of_a_server_that_is_stopped(make_server):
+    made = control.config(make_server(zones={}))
+    assert control.ask(made, "status") == (3, "nsd is stopped\n")
+    assert control.ask(made, "reload")[0] == 1
+
+
+def test_stop(server):
+    assert control.ask(server, "stop") == (0, "ok\n")
+    assert server.process.wait(60) == 0
+    assert control.ask(server, "status")[0] == 3
+
+
+def test_serverpid(server):
+    assert control.ask(server, "serverpid") == (0, f"{server.main_pid}\n")
+
+
+def test_verbosity(server):
+    assert control.ask(server, "verbosity") == (0, "verbosity 1\n")
+    assert control.ask(server, "verbosity", 5) == (0, "ok\n")
+    assert control.ask(server, "verbosity") == (0, "verbosity 5\n")
+    server.wait_log("control cmd:  verbosity 5")
+    # In other processes, too: at 5 the loader says more.
+    server.write_zone("example", zone_text(2))
+    assert control.ask(server, "reload") == (0, "ok\n")
+    server.wait_log(r"zone example zonec_read\(")
+    for word in ("x", "-1", "99999999999"):
+        code, text = control.ask(server, "verbosity", word)
+        assert code == 1 and text.startswith("error"), text
+
+
+def test_verbosity_outlives_a_process(server):
+    assert control.ask(server, "verbosity", 2) == (0, "ok\n")
+    server.wait_replaced("xfrd", server.kill("xfrd"))
+    wait_for("the next xfrd", lambda: control.ask(server, "verbosity")
+             == (0, "verbosity 2\n"))
+
+
+def test_log_reopen(server):
+    """All processes write to the new file before it is answered."""
+    old = server.log.with_suffix(".old")
+    server.log.rename(old)
+    assert control.ask(server, "log_reopen") == (0, "ok\n")
+    for name, pid in server.roles().items():
+        files = [os.readlink(f"/proc/{pid}/fd/{fd}")
+                 for fd in os.listdir(f"/proc/{pid}/fd")]
+        assert str(old) not in files, name
+
+
+def test_log_reopen_of_a_file_that_cannot_be_opened(server):
+    server.log.rename(server.log.with_suffix(".old"))
+    server.log.mkdir()
+    code, text = control.ask(server, "log_reopen")
+    assert (code, text) == (1, "error cannot open the log file:"
+                               " Is a directory\n")
+    server.log.rmdir()
+
+
+def test_log_reopen_waits_for_a_process_that_is_stopped(server):
+    pid = server.kill("server 1", signal.SIGSTOP)
+    asked = control.begin(server, "log_reopen")
+    # Others are served meanwhile.
+    assert control.ask(server, "status")[0] == 0
+    assert asked.poll() is None
+    os.kill(pid, signal.SIGCONT)
+    assert asked.communicate(timeout=60)[0] == "ok\n"
+
+
+def test_reload(server):
+    server.write_zone("example", zone_text(7, "192.0.2.7"))
+    assert control.ask(server, "reload") == (0, "ok\n")
+    assert server.serial("example") == 7
+    server.write_zone("example", zone_text(8))
+    server.write_zone("other.test", zone_text(8))
+    assert control.ask(server, "reload", "example") == (0, "ok\n")
+    assert server.serial("example") == 8
+    assert server.serial("other.test") == 1
+    assert control.ask(server, "reload", "example.") == (0, "ok\n")
+    assert control.ask(server, "--no-wait", "reload") == (0, "ok\n")
+
+
+def test_reload_tells_what_is_wrong(server):
+    server.write_zone("example", BROKEN)
+    for _ in range(2):  # it does not forget
+        for words in (["reload"], ["reload", "example"]):
+            code, text = control.ask(server, *words)
+            assert code == 1
+            first, reason, *_ = text.splitlines()
+            assert first == "error 1 zone cannot be read:"
+            assert re.match(r"example\.zone:8: .*192\.0\.2\.999", reason)
+    assert server.serial("example") == 1
+    assert control.ask(server, "reload", "other.test") == (0, "ok\n")
+    server.zone_file("example").unlink()
+    code, text = control.ask(server, "reload", "example")
+    assert code == 1 and "does not exist" in text, text
+
+
+@pytest.mark.parametrize("verb", ["reload", "notify", "transfer",
+                                  "force_transfer", "zonestatus"])
+def test_zones_that_are_none(server, verb):
+    assert control.ask(server, verb, "absent.test") == (
+        1, "error zone absent.test not configured\n")
+    code, text = control.ask(server, verb, "a..b")
+    assert (code, text) == (1, "error cannot parse zone name 'a..b'\n")
+
+
+def test_transfer_of_a_primary_zone(server):
+    assert control.ask(server, "transfer", "example") == (
+        1, "error zone not secondary\n")
+    assert control.ask(server, "transfer") == (0, "ok, 0 zones\n")
+    assert control.ask(server, "notify", "example") == (
+        1, "error zone does not have notify\n")
+
+
+def test_zonestatus(server):
+    code, text = control.ask(server, "zonestatus")
+    assert code == 0
+    assert re.findall(r"^zone:\t(\S+)$", text, re.M) == ["example",
+                                                         "other.test"]
+    code, text = control.ask(server, "zonestatus", "example")
+    assert text.startswith("zone:\texample\n\tstate: primary\n")
+    assert "\t\tserial: 1\n" in text
+
+
+def test_listzones(server):
+    assert control.ask(server, "listzones") == (0, "example\nother.test\n")
+
+
+def test_print_tsig(server):
+    line = ('key: name: "k1" secret: "K2tf3TRjvQkVCmJF3/Z9vA=="'
+            " algorithm: hmac-sha256\n")
+    assert control.ask(server, "print_tsig") == (0, line)
+    assert control.ask(server, "print_tsig", "k1") == (0, line)
+    assert control.ask(server, "print_tsig", "k2")[0] == 1
+
+
+def test_what_is_no_command(server):
+    assert control.ask(server, "paint") == (
+        1, "error unknown command 'paint'\n")
+    code, text = control.ask(server, "status", "now")
+    assert code == 1 and text.startswith("error"), text
+
+
+def test_socket_of_a_former_server(server):
+    server.process.send_signal(signal.SIGKILL)
+    server.process.wait(60)
+    wait_for("the end of all", lambda: "xfrd" not in server.roles())
+    server.start()
+    assert control.ask(server, "status")[0] == 0
+
+
+def test_what_is_in_the_way_stays(make_server):
+    made = control.config(make_server(zones={}))
+    path = made.directory / "control.sock"
+    path.write_text("mine")
+    result = made.run("-d")
+    assert result.returncode == 1
+    assert path.read_text() == "mine"
