@@ -44,6 +44,9 @@ void release_trie(struct releaser *r, struct trie *trie,
  * the index of contents. */
 void release_writers_parts(struct releaser *r, const struct zone *zone);
 
+/* Lets go of a step of a zone's history and of all older ones; of none, too. */
+void release_history(struct releaser *r, store_ref ref);
+
 /* Let go of settings, and of what they hold; a key or options only with the
  * last holder. */
 void release_key(struct releaser *r, store_ref ref);

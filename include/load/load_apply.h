@@ -8,7 +8,8 @@
 
 /*
  * Publishes the changes of a result that is LOAD_DIFFERS, all or none; *done
- * says how many. limits: for what changes; all zeros: none. For the loader's
+ * says how many. They are kept for other secondaries, if the zone's options say
+ * so. limits: for what changes; all zeros: none. For the loader's
  * main thread. Findings are not told: they have no place in a file.
  * returns NSD_OK; what update_begin, _add, _remove and _commit return when
  * the zone has no version, the changes break a rule, or there is no memory: the

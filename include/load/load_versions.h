@@ -8,6 +8,7 @@
 
 #include "base/diag.h"
 #include "base/err.h"
+#include "keep/history_edit.h"
 #include "load/load_zone.h"
 #include "update/update.h"
 
@@ -16,6 +17,7 @@ struct load_versions {
 	const struct load_context *context;
 	store_ref entry;
 	bool secondary;
+	struct history_limits history; /* what of them is kept */
 	struct diag_sink *sink; /* for findings */
 	struct zone_update_result done; /* added up */
 };

@@ -9,6 +9,7 @@
 
 #include "build/build.h"
 #include "conf/conf.h"
+#include "keep/history_edit.h"
 #include "store/store.h"
 #include "update/diff.h"
 #include "zone/zone.h"
@@ -121,6 +122,10 @@ const struct zone *load_zone_published(const struct store_view *view,
 
 /* True if the zone's primary is another server, to be asked for transfers. */
 bool load_zone_is_secondary(const struct load_zone *zone);
+
+/* What is kept of what the versions of the zone differ by (store-ixfr, ixfr-
+ * number, ixfr-size). */
+struct history_limits load_zone_get_history(const struct load_zone *zone);
 
 /*
  * Claims a zone for one reading: of its file by a pass, or of what a transfer

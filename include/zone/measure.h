@@ -18,7 +18,8 @@
 	X(nsec3, "chains of NSEC3 records and their signatures")             \
 	X(addresses, "where additional data is found")                       \
 	X(zones, "entries, settings, files and the like of each zone")        \
-	X(sharing, "what the writer finds equal RRsets by")
+	X(sharing, "what the writer finds equal RRsets by")                  \
+	X(history, "what the last versions differ by, for IXFR")
 
 #define ZONE_KIND_ENUM(name, meaning) ZONE_KIND_##name,
 enum zone_kind { ZONE_KINDS(ZONE_KIND_ENUM) ZONE_KIND_COUNT };

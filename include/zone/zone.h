@@ -411,7 +411,8 @@ enum zone_entry_flags {
 
 /*
  * A configured zone: a leaf of the table. It lives as long as the zone is
- * configured. `zone`, `options` and `expires_sec` are replaced in place.
+ * configured. `zone`, `options`, `history` and `expires_sec` are replaced in
+ * place.
  *
  * expires_sec (RFC 1035 section 3.3.13, EXPIRE) is a time of CLOCK_MONOTONIC,
  * which nobody can set: seconds since this boot, so it says nothing in a store
@@ -430,6 +431,8 @@ struct zone_entry {
 				* never. Atomic: zone_entry_is_expired */
 	uint32_t group;        /* where its queries are counted, too
 				* (zonestats); 0: nowhere. Atomic */
+	store_ref history;     /* struct zone_step (zone/history.h); none: no
+				* differences are kept */
 	uint8_t name[];        /* leaf.name_len octets and the root label */
 };
 

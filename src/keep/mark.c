@@ -7,6 +7,7 @@
 #include "names/trie_key.h"
 #include "settings/settings.h"
 #include "store/writer.h"
+#include "zone/history.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 #include "zone/sources.h"
@@ -332,6 +333,22 @@ mark_sources(struct marker *m, store_ref ref)
 		(void)store_sweep_mark(m->sweep, ref, sources->len);
 }
 
+/* Each step is marked before the older one, so that this ends even if they are
+ * in a ring. */
+static void
+mark_history(struct marker *m, store_ref ref)
+{
+	while (ref != STORE_NONE) {
+		const struct zone_step *step = mark_get(m, ref, sizeof(*step));
+
+		if (step == NULL
+			|| !store_sweep_mark(m->sweep, ref,
+				zone_step_size(step)))
+			return;
+		ref = step->older;
+	}
+}
+
 static void
 mark_entry(struct marker *m, store_ref ref)
 {
@@ -344,6 +361,7 @@ mark_entry(struct marker *m, store_ref ref)
 		mark_options(m, entry->options);
 	if (entry->sources != STORE_NONE)
 		mark_sources(m, entry->sources);
+	mark_history(m, entry->history);
 	if (entry->zone != STORE_NONE)
 		mark_zone(m, entry->zone);
 }

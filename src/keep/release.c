@@ -3,6 +3,7 @@
 
 #include "keep/release.h"
 #include "names/trie_edit.h"
+#include "zone/history.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 
@@ -205,6 +206,18 @@ release_zone(struct store_heap *heap, store_ref zone)
 
 	if (zone != STORE_NONE)
 		release_version(&r, zone);
+}
+
+void
+release_history(struct releaser *r, store_ref ref)
+{
+	while (ref != STORE_NONE) {
+		const struct zone_step *step = store_get(r->view, ref);
+		store_ref older = step->older;
+
+		release_object(r, ref, zone_step_size(step));
+		ref = older;
+	}
 }
 
 /* ---- settings ---------------------------------------------------------- */

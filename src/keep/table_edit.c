@@ -134,6 +134,7 @@ entry_release(struct releaser *r, store_ref ref)
 
 		release_object(r, entry->sources, sources->len);
 	}
+	release_history(r, entry->history);
 	release_object(r, ref, zone_entry_size(entry));
 }
 
@@ -157,6 +158,7 @@ entry_create(struct store_heap *heap, const struct zone_setup *setup,
 	entry->id = setup->id;
 	entry->expires_sec = 0;
 	entry->group = 0;
+	entry->history = STORE_NONE;
 	entry->options = setup->options;
 	options_hold(heap, setup->options);
 	memcpy(entry->name, setup->apex, len);

@@ -3,8 +3,52 @@
 
 #include <assert.h>
 
+#include "dns/serial.h"
+#include "keep/history_edit.h"
 #include "load/load_apply.h"
 #include "store/writer.h"
+
+static bool
+is_soa(const struct diff_change *change)
+{
+	return change->rr.type == TYPE_SOA;
+}
+
+/* Adds the changes of a sort to the step, the SOA first. */
+static void
+draft_add(struct history_draft *draft, const struct load_result *result,
+	bool add)
+{
+	for (unsigned soa = 2; soa-- > 0; )
+		for (size_t i = 0; i < result->change_count; i++) {
+			const struct diff_change *change
+				= &result->changes[i];
+
+			if (change->add == add && is_soa(change) == (soa > 0))
+				history_draft_add(draft, &change->rr);
+		}
+}
+
+/*
+ * Keeps the difference for other secondaries (create-ixfr), or nothing. One to
+ * a version that is not newer is of no use to them (RFC 1982 section 3.2).
+ */
+static void
+apply_note(const struct load_context *context,
+	const struct load_result *result, const struct history_limits *limits)
+{
+	const struct load_zone *zone = result->zone;
+	struct history_draft draft;
+
+	history_draft_init(&draft, zone->conf->wire, limits);
+	draft_add(&draft, result, false);
+	draft_add(&draft, result, true);
+	if (!zone->conf->options->create_ixfr
+		|| !serial_is_newer(draft.to, draft.from))
+		draft.lost = true;
+	history_push(context->writer, zone->entry, &draft);
+	history_draft_fini(&draft);
+}
 
 enum nsd_err
 load_apply_diff(const struct load_context *context,
@@ -17,6 +61,7 @@ load_apply_diff(const struct load_context *context,
 		.nsec3_iterations_max = context->nsec3_iterations_max,
 		.limits = *limits,
 	};
+	const struct history_limits keep = load_zone_get_history(result->zone);
 	struct diag_sink sink = {.on_diag = NULL};
 	struct zone_update *update;
 	enum nsd_err err;
@@ -36,5 +81,8 @@ load_apply_diff(const struct load_context *context,
 		update_abort(update);
 		return err;
 	}
-	return update_commit(update, &sink, done);
+	apply_note(context, result, &keep);
+	err = update_commit(update, &sink, done);
+	history_settle(context->writer, result->zone->entry, &keep);
+	return err;
 }

@@ -269,6 +269,7 @@ journal_apply(const struct load_context *context,
 		.context = context,
 		.entry = zone->entry,
 		.secondary = true,
+		.history = load_zone_get_history(zone),
 		.sink = &sink,
 	};
 	uint8_t *data;

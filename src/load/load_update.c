@@ -116,6 +116,7 @@ update_change(struct update_file *f)
 		update_abort(update);
 		return err;
 	}
+	history_clear(f->context->writer, entry);
 	err = update_commit(update, &f->sink, &result);
 	if (err == NSD_OK) {
 		f->result->added = result.added;
@@ -143,6 +144,7 @@ update_apply_versions(struct update_file *f)
 	if (zone == NULL)
 		return NSD_E_NOT_FOUND;
 	v.secondary = load_zone_is_secondary(zone);
+	v.history = load_zone_get_history(zone);
 	err = load_versions_apply(&v, f->cursor.start,
 		(size_t)(f->cursor.end - f->cursor.start));
 	f->result->added = v.done.added;

@@ -39,8 +39,14 @@ versions_look(const uint8_t *octets, size_t len, uint32_t served,
 
 /* ---- one of them --------------------------------------------------------- */
 
+/* A transaction, and the step that it becomes for other secondaries. */
+struct version {
+	struct zone_update *update; /* NULL: none */
+	struct history_draft draft;
+};
+
 static enum nsd_err
-version_begin(const struct load_versions *v, struct zone_update **update)
+version_begin(const struct load_versions *v, struct version *version)
 {
 	const struct zone_update_options options = {
 		.threads = v->context->threads_max,
@@ -49,12 +55,18 @@ version_begin(const struct load_versions *v, struct zone_update **update)
 		.limits = v->context->limits,
 		.exact = true,
 	};
+	const struct zone_entry *entry = store_get(
+		store_writer_view(v->context->writer), v->entry);
+	enum nsd_err err = update_begin(v->context->writer, v->entry,
+		&options, &version->update);
 
-	return update_begin(v->context->writer, v->entry, &options, update);
+	if (err == NSD_OK)
+		history_draft_init(&version->draft, entry->name, &v->history);
+	return err;
 }
 
 static enum nsd_err
-version_note(struct zone_update *update, const struct changes_rr *rr)
+version_note(struct version *version, const struct changes_rr *rr)
 {
 	const struct zone_rr record = {
 		.owner = rr->owner,
@@ -64,22 +76,36 @@ version_note(struct zone_update *update, const struct changes_rr *rr)
 		.rdata = rr->rdata,
 	};
 
-	return rr->action == XFR_ADD ? update_add(update, &record)
-				     : update_remove(update, &record);
+	history_draft_add(&version->draft, &record);
+	return rr->action == XFR_ADD ? update_add(version->update, &record)
+				     : update_remove(version->update, &record);
+}
+
+static void
+version_abort(struct version *version)
+{
+	if (version->update == NULL)
+		return;
+	update_abort(version->update);
+	history_draft_fini(&version->draft);
+	version->update = NULL;
 }
 
 /* Ends a transaction, if there is one. */
 static enum nsd_err
-version_commit(struct load_versions *v, struct zone_update **update)
+version_commit(struct load_versions *v, struct version *version)
 {
+	struct store_writer *writer = v->context->writer;
 	struct zone_update_result done;
-	struct zone_update *one = *update;
 	enum nsd_err err;
 
-	if (one == NULL)
+	if (version->update == NULL)
 		return NSD_OK;
-	*update = NULL;
-	err = update_commit(one, v->sink, &done);
+	history_push(writer, v->entry, &version->draft);
+	err = update_commit(version->update, v->sink, &done);
+	version->update = NULL;
+	history_settle(writer, v->entry, &v->history);
+	history_draft_fini(&version->draft);
 	if (err == NSD_OK) {
 		v->done.added += done.added;
 		v->done.removed += done.removed;
@@ -95,7 +121,7 @@ static enum nsd_err
 versions_run(struct load_versions *v, const uint8_t *octets, size_t len,
 	uint64_t first)
 {
-	struct zone_update *update = NULL;
+	struct version version = {.update = NULL};
 	struct changes changes;
 	struct changes_rr rr;
 	uint64_t at = 0;
@@ -104,17 +130,16 @@ versions_run(struct load_versions *v, const uint8_t *octets, size_t len,
 	while (err == NSD_OK
 		&& (err = changes_read(&changes, &rr)) == NSD_OK) {
 		if (rr.part == CHANGES_OLD_SOA && ++at >= first) {
-			err = version_commit(v, &update);
+			err = version_commit(v, &version);
 			if (err == NSD_OK)
-				err = version_begin(v, &update);
+				err = version_begin(v, &version);
 		}
-		if (err == NSD_OK && update != NULL)
-			err = version_note(update, &rr);
+		if (err == NSD_OK && version.update != NULL)
+			err = version_note(&version, &rr);
 	}
 	if (err == NSD_E_AGAIN)
-		return version_commit(v, &update);
-	if (update != NULL)
-		update_abort(update);
+		return version_commit(v, &version);
+	version_abort(&version);
 	return err;
 }
 

@@ -14,7 +14,7 @@
 #include "store/writer.h"
 
 /* From this many records on, a zone is compared with its file. A smaller one is
- * built anew in the same time. */
+ * built anew in the same time; but not if others may ask for what differs. */
 #define COMPARE_RECORDS 1000u
 
 /* Chooses the way, and sets r->served to the published version. A version that
@@ -29,7 +29,9 @@ ways_choose(struct load_reading *r, struct load_age *age, bool large)
 
 	pthread_mutex_lock(context->busy_lock);
 	served = load_zone_published(store_writer_view(context->writer), zone);
-	comparable = served != NULL && served->rr_count >= COMPARE_RECORDS;
+	comparable = served != NULL
+		&& (served->rr_count >= COMPARE_RECORDS
+			|| load_zone_get_history(zone).number > 0);
 	*age = (struct load_age){
 		.apex = zone->conf->wire,
 		.served = served != NULL ? served->serial : 0,

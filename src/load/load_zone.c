@@ -21,6 +21,17 @@ load_zone_is_secondary(const struct load_zone *zone)
 	return zone->conf->options->request_xfr.count > 0;
 }
 
+struct history_limits
+load_zone_get_history(const struct load_zone *zone)
+{
+	const struct conf_pattern *options = zone->conf->options;
+
+	return (struct history_limits){
+		.number = options->store_ixfr ? options->ixfr_number : 0,
+		.octets = options->ixfr_size,
+	};
+}
+
 /* A pass says that it skips the zone before it tries to claim it: else the
  * other could release it in between, and nobody would look at the file. */
 bool

@@ -8,6 +8,7 @@
 #include "base/grow.h"
 #include "base/log.h"
 #include "dns/serial.h"
+#include "keep/history_edit.h"
 #include "keep/release.h"
 #include "keep/sources_edit.h"
 #include "keep/table_edit.h"
@@ -78,6 +79,8 @@ loader_swap(struct loader *loader, const struct load_result *result,
 		updated->removed = old != NULL ? old->rr_count : 0;
 		updated->names = (uint32_t)made->node_count;
 	}
+	/* Nobody knows what this version and the one before differ by. */
+	history_clear(loader->writer, result->zone->entry);
 	loader_leave(loader, table_swap_zone(loader->writer,
 				     result->zone->entry, result->built));
 }

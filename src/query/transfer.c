@@ -6,6 +6,7 @@
 #include "query/keys.h"
 #include "query/reply.h"
 #include "query/transfer.h"
+#include "zone/history.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
 #include "zone/unpack.h"
@@ -17,12 +18,10 @@
  */
 #define MESSAGE_FULL 16384u
 
-/* The SOA's RDATA ends in five numbers, of which the first is the serial. */
-#define SOA_NUMBERS_LEN 20u
-
-/* The parts of a zone, in the order in which they are sent. */
+/* The parts of a transfer, in the order in which they are sent. */
 enum transfer_part {
 	TRANSFER_FIRST_SOA,
+	TRANSFER_STEPS,   /* what versions differ by; the last SOA is next */
 	TRANSFER_NAMES,
 	TRANSFER_OTHERS,  /* owners of NSEC3 records outside of the chain */
 	TRANSFER_CHAIN,
@@ -39,7 +38,7 @@ struct transfer_name {
 };
 
 /* What is sent next, all at the same owner. */
-enum item_kind { ITEM_RRSET, ITEM_SIGS, ITEM_NSEC3 };
+enum item_kind { ITEM_RRSET, ITEM_SIGS, ITEM_NSEC3, ITEM_STEP };
 
 struct transfer {
 	const struct store_view *view;
@@ -57,6 +56,10 @@ struct transfer {
 	struct tsig_chain chain;
 
 	enum transfer_part part;
+	struct history_way way;    /* steps: none if the zone is sent; count:
+				    * those that are still to be sent */
+	struct cursor step;        /* records of one that are not sent yet */
+	struct history_rr record;
 	struct trie_iter nodes;
 	const struct node *node;   /* NULL: the next one is to be fetched */
 	unsigned entry;            /* of the node; or of an SOA */
@@ -64,8 +67,8 @@ struct transfer {
 	bool has_sent_record;      /* its signatures are next */
 
 	enum item_kind kind;
-	const void *object;        /* struct rrset, rrset_sigs or
-				    * nsec3_record */
+	const void *object;        /* struct rrset, rrset_sigs, nsec3_record
+				    * or history_rr */
 	struct transfer_name owner;
 	uint32_t sent;             /* octets of its data, if it fits into no
 				    * message and is sent in several */
@@ -184,12 +187,30 @@ emit_chain_record(struct transfer *t, struct reply *reply, uint32_t owner_at)
 	return emit_scratch(reply, owner_at, TYPE_NSEC3, form->ttl_sec, len);
 }
 
+/* Writes a record of a step. Its RDATA leads to the question, if anywhere. */
+static bool
+emit_step_record(struct transfer *t, struct reply *reply, uint32_t owner_at)
+{
+	const struct history_rr *rr = t->object;
+
+	return emit_record(reply, &(struct emit_record){
+		.section = SECTION_ANSWER,
+		.owner_at = owner_at,
+		.type = rr->type,
+		.ttl_sec = rr->ttl_sec,
+		.rdata = rr->rdata,
+		.rdlen = rr->rdlen,
+	});
+}
+
 static bool
 emit_item(struct transfer *t, struct reply *reply, uint32_t owner_at)
 {
 	const struct rrset *rrset = t->object;
 	const struct rrset_sigs *sigs = t->object;
 
+	if (t->kind == ITEM_STEP)
+		return emit_step_record(t, reply, owner_at);
 	if (t->kind == ITEM_NSEC3)
 		return emit_chain_record(t, reply, owner_at);
 	if (t->kind == ITEM_SIGS)
@@ -243,6 +264,8 @@ emit_one(struct transfer *t, struct reply *reply, uint32_t owner_at)
 	const uint8_t *at;
 	size_t len;
 
+	if (t->kind == ITEM_STEP)
+		return false;
 	if (t->kind == ITEM_SIGS) {
 		at = sigs->data + t->sent;
 		len = unpack_sig_rdata(t->view, (const struct sig *)at,
@@ -292,7 +315,7 @@ fetch_soa(struct transfer *t)
 		set_item(t, ITEM_RRSET, store_get(t->view, t->zone->soa));
 		return true;
 	case 1:
-		if (t->part == TRANSFER_LAST_SOA
+		if (t->part == TRANSFER_LAST_SOA || t->way.steps != NULL
 			|| t->zone->soa_sigs == STORE_NONE)
 			return false;
 		set_item(t, ITEM_SIGS, store_get(t->view, t->zone->soa_sigs));
@@ -300,6 +323,25 @@ fetch_soa(struct transfer *t)
 	default:
 		return false;
 	}
+}
+
+/* The steps lie from the newest to the oldest, which is sent first. */
+static bool
+fetch_from_steps(struct transfer *t)
+{
+	const struct zone_step *next;
+
+	while (cursor_left(&t->step) == 0) {
+		if (t->way.count == 0)
+			return false;
+		next = store_get(t->view, t->way.steps[--t->way.count]);
+		cursor_init(&t->step, next->data, next->len);
+	}
+	if (history_read(&t->step, &t->record) != NSD_OK)
+		return false;
+	name_set(&t->owner, t->record.labels, t->record.labels_len);
+	set_item(t, ITEM_STEP, &t->record);
+	return true;
 }
 
 static bool
@@ -361,8 +403,14 @@ fetch_from_chain(struct transfer *t)
 }
 
 static void
-begin_part(struct transfer *t)
+begin_next_part(struct transfer *t)
 {
+	if (t->step.failed)
+		t->part = TRANSFER_NONE; /* a store that is damaged */
+	else if (t->part == TRANSFER_STEPS && t->way.steps != NULL)
+		t->part = TRANSFER_LAST_SOA;
+	else
+		t->part++;
 	t->node = NULL;
 	t->entry = 0;
 	if (t->part == TRANSFER_NAMES)
@@ -381,16 +429,15 @@ fetch(struct transfer *t)
 {
 	static bool (*const fetchers[])(struct transfer *t) = {
 		[TRANSFER_FIRST_SOA] = fetch_soa,
+		[TRANSFER_STEPS] = fetch_from_steps,
 		[TRANSFER_NAMES] = fetch_from_trie,
 		[TRANSFER_OTHERS] = fetch_from_trie,
 		[TRANSFER_CHAIN] = fetch_from_chain,
 		[TRANSFER_LAST_SOA] = fetch_soa,
 	};
 
-	while (t->part != TRANSFER_NONE && !fetchers[t->part](t)) {
-		t->part++;
-		begin_part(t);
-	}
+	while (t->part != TRANSFER_NONE && !fetchers[t->part](t))
+		begin_next_part(t);
 }
 
 /* ---- messages ---------------------------------------------------------- */
@@ -477,6 +524,7 @@ transfer_end(struct query_ctx *ctx, struct transfer *t)
 	store_reader_unpin(ctx->options.reader, &t->pin);
 	if (t->is_signed)
 		mac_destroy(t->key.mac);
+	free(t->way.steps);
 	free(t);
 }
 
@@ -494,8 +542,10 @@ take_key(struct query_ctx *ctx, struct query *q, struct transfer *t)
 	return true;
 }
 
+/* Takes the way, unless it returns false. */
 static bool
-transfer_open(struct query_ctx *ctx, struct query *q)
+transfer_open(struct query_ctx *ctx, struct query *q,
+	const struct history_way *way)
 {
 	const struct zone_entry *entry = q->search.entry;
 	struct transfer *t = calloc(1, sizeof(*t));
@@ -512,6 +562,7 @@ transfer_open(struct query_ctx *ctx, struct query *q)
 	}
 	t->view = ctx->view;
 	t->zone = q->zone;
+	t->way = *way;
 	memcpy(t->apex, entry->name, entry->leaf.name_len + 1u);
 	t->head_len = q->reply.len;
 	/* A reply without records is what all messages have in common. */
@@ -543,11 +594,9 @@ read_serial(const struct query *q, uint32_t *serial)
 	cursor_read_octets(&c, MESSAGE_HEADER_LEN + q->question.name.len
 		+ MESSAGE_QUESTION_TAIL);
 	if (message_get_count(x->request, MESSAGE_NSCOUNT) == 0
-		|| message_read_rr(&c, &rr) != NSD_OK || rr.type != TYPE_SOA
-		|| rr.rdlen < SOA_NUMBERS_LEN)
+		|| message_read_rr(&c, &rr) != NSD_OK || rr.type != TYPE_SOA)
 		return false;
-	*serial = octets_get_u32(rr.rdata + rr.rdlen - SOA_NUMBERS_LEN);
-	return true;
+	return history_read_serial(rr.rdata, rr.rdlen, serial);
 }
 
 /* The reply to a client that has this version, or a later one (RFC 1982), and
@@ -569,6 +618,51 @@ answer_soa(struct query_ctx *ctx, struct query *q)
 		q->reply.flags |= MESSAGE_TC;
 }
 
+/* Writes all differences into a datagram. False: there is no room, and nothing
+ * is written. */
+static bool
+answer_steps(struct query_ctx *ctx, struct query *q,
+	const struct history_way *way)
+{
+	const struct zone_entry *entry = q->search.entry;
+	const struct emit_mark mark = emit_get_mark(&q->reply);
+	struct transfer t = {
+		.view = ctx->view,
+		.zone = q->zone,
+		.way = *way,
+	};
+
+	memcpy(t.apex, entry->name, entry->leaf.name_len + 1u);
+	emit_set_apex(&q->reply, entry->name, MESSAGE_HEADER_LEN);
+	fetch(&t);
+	fill(&t, &q->reply);
+	if (t.part == TRANSFER_NONE && !t.step.failed) {
+		q->reply.flags |= MESSAGE_AA;
+		return true;
+	}
+	emit_reset(&q->reply, &mark);
+	return false;
+}
+
+/* Answers with differences if there is a way, else with the zone. */
+static bool
+transfer_choose(struct query_ctx *ctx, struct query *q, uint32_t serial)
+{
+	struct history_way way = {.steps = NULL};
+	bool is_ixfr = q->question.type == TYPE_IXFR, done = true;
+
+	if (is_ixfr && history_find(ctx->view, q->search.entry, serial,
+			q->zone->serial, &way) == NSD_E_MEMORY)
+		return false;
+	if (!q->udp)
+		done = transfer_open(ctx, q, &way);
+	else if (way.steps == NULL || !answer_steps(ctx, q, &way))
+		answer_soa(ctx, q);
+	if (q->udp || !done)
+		free(way.steps);
+	return done;
+}
+
 void
 transfer_begin(struct query_ctx *ctx, struct query *q)
 {
@@ -577,12 +671,11 @@ transfer_begin(struct query_ctx *ctx, struct query *q)
 
 	if (is_ixfr && !read_serial(q, &serial))
 		q->reply.rcode = RCODE_FORMERR;
-	else if (is_ixfr
-		&& (q->udp || (int32_t)(q->zone->serial - serial) <= 0))
+	else if (is_ixfr && (int32_t)(q->zone->serial - serial) <= 0)
 		answer_soa(ctx, q);
-	else if (transfer_open(ctx, q))
-		return;
-	else
+	else if (!transfer_choose(ctx, q, serial))
 		q->reply.rcode = RCODE_SERVFAIL;
+	else if (q->exchange->stream != NULL)
+		return;
 	reply_end(ctx, q);
 }

@@ -1,6 +1,7 @@
 /*
  * transfer.h - zone transfers out: AXFR (RFC 5936), and IXFR (RFC 1995)
- * answered with the whole zone or, if the client has it, its SOA.
+ * answered with what the store has of differences (zone/history.h), one behind
+ * the other, or the whole zone or, if the client has it, its SOA.
  *
  * A transfer over a stream pins the version of the zone that it begins with.
  * Its messages are made one by one, when the client takes them.

@@ -84,6 +84,7 @@ cut_faults(struct vet *vet, const struct vet_list *zones,
 		entry = store_edit(store_writer_heap(vet->writer),
 			zone->entry_ref);
 		entry->zone = entry->options = entry->sources = STORE_NONE;
+		entry->history = STORE_NONE;
 		entry->flags &= ZONE_ENTRY_SECONDARY | ZONE_ENTRY_ADDED;
 		entry->expires_sec = 0;
 		entry->group = 0;

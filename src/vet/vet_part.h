@@ -19,6 +19,7 @@
  * vet_glue.c     targets and their cells
  * vet_zone.c     one version of a zone
  * vet_settings.c settings and options of zones, while they are read
+ * vet_history.c  what the last versions of a zone differ by
  * vet_table.c    the table of zones and its entries
  * vet.c          everything, and what is done about faults
  *
@@ -58,6 +59,7 @@ struct store_writer;
 	X(VET_PAGE, "page of an NSEC3 chain")                        \
 	X(VET_RECORD, "NSEC3 record")                                \
 	X(VET_FORM, "form of NSEC3 records")                         \
+	X(VET_STEP, "difference between versions")                   \
 	X(VET_INDEX, "index of contents")                            \
 	X(VET_OPTIONS, "options of a zone")                          \
 	X(VET_KEY, "key")                                            \
@@ -381,13 +383,18 @@ bool vet_options(struct vet_part *p, store_ref ref);
 /* What the root of the settings leads to; none is sound. */
 bool vet_settings(struct vet_part *p);
 
+/* ---- vet_history.c ----------------------------------------------------- */
+
+/* The newest step of an entry and all older ones; none is sound. */
+bool vet_history(struct vet_part *p, store_ref ref);
+
 /* ---- vet_table.c ------------------------------------------------------- */
 
 /*
  * The table of zones, its entries, and the settings; unless all is only looked
  * at, there are no settings, and entries lose their options. Fills *zones,
  * which is empty before and which the caller frees in any case. An entry whose
- * options or sources are faulty is in the list with that fault.
+ * options, sources or history are faulty is in the list with that fault.
  * NSD_E_BUG: the table itself is faulty, *fault says how. NSD_E_MEMORY.
  */
 enum nsd_err vet_table(struct vet *vet, struct vet_list *zones,

@@ -63,8 +63,8 @@ vet_sources(struct vet_part *p, store_ref ref)
 	return s->count > 0 || vet_fail(p, VET_SOURCES, ref, "has none");
 }
 
-/* Flags, options and files of an entry. The zone can be loaded anew without
- * them. */
+/* Flags, options, files and differences of an entry. The zone can be loaded
+ * anew without them. */
 static bool
 vet_belongings(struct vet_part *p, const struct zone_entry *entry,
 	store_ref ref)
@@ -73,7 +73,8 @@ vet_belongings(struct vet_part *p, const struct zone_entry *entry,
 		return vet_fail(p, VET_ENTRY, ref, "has unknown flags");
 	return (entry->options == STORE_NONE || vet_options(p, entry->options))
 		&& (entry->sources == STORE_NONE
-			|| vet_sources(p, entry->sources));
+			|| vet_sources(p, entry->sources))
+		&& vet_history(p, entry->history);
 }
 
 /* The configuration says anew who may ask and what is counted, and xfrd when

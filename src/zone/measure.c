@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "settings/settings.h"
+#include "zone/history.h"
 #include "zone/measure.h"
 #include "zone/nsec3_page.h"
 #include "zone/objects.h"
@@ -275,6 +276,17 @@ measure_settings(struct measurer *m)
 			measure_options(m, refs[i]);
 }
 
+static void
+measure_history(struct measurer *m, store_ref ref)
+{
+	while (ref != STORE_NONE) {
+		const struct zone_step *step = store_get(m->view, ref);
+
+		measure_part(m, ZONE_KIND_history, zone_step_size(step), 1);
+		ref = step->older;
+	}
+}
+
 /* Measures what a zone has even if it is not loaded. */
 static void
 measure_entry(struct measurer *m, store_ref ref)
@@ -287,6 +299,7 @@ measure_entry(struct measurer *m, store_ref ref)
 		measure_options(m, entry->options);
 	if (sources != NULL)
 		measure_part(m, ZONE_KIND_zones, sources->len, 1);
+	measure_history(m, entry->history);
 }
 
 /* Measures the zones behind the place. False: all is measured. */

@@ -1,12 +1,13 @@
 /* table.c - finds zones among those that are served. */
 #include <string.h>
 
+#include "zone/history.h"
 #include "zone/nsec3_page.h"
 #include "zone/share_index.h"
 #include "zone/sources.h"
 #include "zone/table.h"
 
-#define ZONE_LAYOUT_VERSION 5u
+#define ZONE_LAYOUT_VERSION 6u
 
 uint64_t
 table_layout(void)
@@ -23,6 +24,7 @@ table_layout(void)
 		sizeof(struct share_index), sizeof(struct glue_change),
 		sizeof(struct trie_entry),
 		sizeof(struct zone_source), sizeof(struct zone_sources),
+		sizeof(struct zone_step),
 		offsetof(struct zone, chain), offsetof(struct zone, soa)};
 	uint64_t sum = 0;
 

@@ -6,7 +6,9 @@
 
 #include "dns/edns.h"
 #include "dns/message.h"
+#include "keep/history_edit.h"
 #include "keep/sources_edit.h"
+#include "lib/history_fixture.h"
 #include "lib/settings_fixture.h"
 #include "lib/vet_world.h"
 #include "store/heap.h"
@@ -206,7 +208,7 @@ load_zones(struct vet_world *w)
 	free(text);
 }
 
-/* Gives an entry options and files, as a server does. */
+/* Gives an entry options, files and former versions, as a server does. */
 static void
 add_belongings(struct vet_world *w)
 {
@@ -214,6 +216,7 @@ add_belongings(struct vet_world *w)
 	const struct acl_element acl[2] = {{.family = 4}, {.family = 6}};
 	const struct zonefile_source files[2] = {{.path = path},
 		{.path = more}};
+	const struct history_limits limits = {5, 0};
 	store_ref entry;
 
 	must(table_find_apex(w->f.view, zone_fixture_name("test."), &entry)
@@ -221,6 +224,12 @@ add_belongings(struct vet_world *w)
 		"no entry");
 	settings_fixture_set_acl(w->f.writer, entry, acl, 2, NULL, 0);
 	sources_set(w->f.writer, entry, files, 2, 0);
+	history_fixture_push(w->f.writer, entry, &limits,
+		"@ 300 SOA ns root 7 2 3 4 5\n",
+		"@ 300 SOA ns root 8 2 3 4 5\na 300 A 192.0.2.6\n");
+	history_fixture_push(w->f.writer, entry, &limits,
+		"@ 300 SOA ns root 8 2 3 4 5\na 300 A 192.0.2.6\n",
+		"@ 300 SOA ns root 1 2 3 4 5\n");
 }
 
 /* Makes changes of cells, and leaves them pending: a reader holds them up. */

@@ -35,7 +35,7 @@ class _NsdConf(_Primary):
 
 
 class Ours(_NsdConf, servers.Ours):
-    pass
+    extra = ["\tstore-ixfr: yes", "\tcreate-ixfr: yes"]
 
 
 class Nsd(_NsdConf, servers.Nsd):

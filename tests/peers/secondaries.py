@@ -10,6 +10,7 @@ class _Secondary:
         super().__init__(dict(upstream.zones))
         self.upstream = upstream
         self.key = None
+        self.how = "AXFR "  # "": by differences, and told of changes
 
 
 class Nsd(_Secondary, servers.Nsd):
@@ -24,7 +25,8 @@ class Nsd(_Secondary, servers.Nsd):
         for zone in zones:
             self.more += [
                 "zone:", f"\tname: {zone}",
-                f"\trequest-xfr: AXFR 127.0.0.1@{self.upstream.port} {name}",
+                f"\trequest-xfr: {self.how}127.0.0.1@{self.upstream.port}"
+                f" {name}", f"\tallow-notify: 127.0.0.1 {name}",
                 "\tprovide-xfr: 127.0.0.1 NOKEY"]
         command = super().command()
         self.zones = zones
@@ -49,10 +51,12 @@ class Knot(_Secondary, servers.Knot):
             "remote:", "  - id: upstream",
             f"    address: 127.0.0.1@{self.upstream.port}", *use,
             "acl:", "  - id: all", "    address: 127.0.0.1",
-            "    action: transfer",
+            "    action: transfer", "  - id: upstream",
+            "    address: 127.0.0.1", *use, "    action: notify",
             "template:", "  - id: default", "    zonefile-sync: -1",
-            "    journal-content: none", "    semantic-checks: off",
-            "    master: upstream", "    acl: all",
+            f"    journal-content: {'none' if self.how else 'changes'}",
+            "    semantic-checks: off",
+            "    master: upstream", "    acl: [all, upstream]",
             "zone:",
         ]
         lines += [f'  - domain: "{zone}"' for zone in self.zones]

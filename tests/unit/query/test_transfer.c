@@ -6,7 +6,11 @@
 #include <stdio.h>
 
 #include "expect.h"
+#include "keep/history_edit.h"
+#include "lib/history_fixture.h"
 #include "query/state.h"
+#include "store/writer.h"
+#include "zone/history.h"
 
 #define SMALL "z. 60 SOA ns.z. host.z. 7 2 3 4 5\nz. 60 NS ns.z.\n" \
 	"ns.z. 60 A 192.0.2.1\n"
@@ -404,6 +408,218 @@ an_ixfr_without_a_version_is_malformed(void **state)
 	client_fini(&c);
 }
 
+/* ---- differences -------------------------------------------------------- */
+
+/* The steps from version 4 to that of SMALL, 7. Each line of the list is a
+ * record as it is sent, from version 4 on. */
+static const char *const steps[][2] = {
+	{"@ 60 SOA ns host 4 2 3 4 5\nold 60 A 192.0.2.9\nold 60 MX 1 ns\n",
+		"@ 60 SOA ns host 5 2 3 4 5\nns 60 A 192.0.2.2\n"},
+	{"@ 60 SOA ns host 5 2 3 4 5\n", "@ 60 SOA ns host 6 2 3 4 5\n"},
+	{"@ 60 SOA ns host 6 2 3 4 5\nns 60 A 192.0.2.2\n",
+		"@ 60 SOA ns host 7 2 3 4 5\nns 60 A 192.0.2.1\n"
+		"a.ns 60 CNAME b.ns\n"},
+};
+
+static const char *const sent[] = {
+	"z. 60 SOA ns.z. host.z. 7 2 3 4 5",
+	"z. 60 SOA ns.z. host.z. 4 2 3 4 5",
+	"old.z. 60 A 192.0.2.9",
+	"old.z. 60 MX 1 ns.z.",
+	"z. 60 SOA ns.z. host.z. 5 2 3 4 5",
+	"ns.z. 60 A 192.0.2.2",
+	"z. 60 SOA ns.z. host.z. 5 2 3 4 5",
+	"z. 60 SOA ns.z. host.z. 6 2 3 4 5",
+	"z. 60 SOA ns.z. host.z. 6 2 3 4 5",
+	"ns.z. 60 A 192.0.2.2",
+	"z. 60 SOA ns.z. host.z. 7 2 3 4 5",
+	"ns.z. 60 A 192.0.2.1",
+	"a.ns.z. 60 CNAME b.ns.z.",
+	"z. 60 SOA ns.z. host.z. 7 2 3 4 5",
+};
+#define SENT (sizeof(sent) / sizeof(*sent))
+
+static void
+push_steps(struct client *c)
+{
+	const struct history_limits limits = {5, 0};
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
+		history_fixture_push(c->w.writer, c->zone->entry, &limits,
+			steps[i][0], steps[i][1]);
+}
+
+/* These records in this order, after the first SOA. */
+static void
+expect_sent(const struct world_rrs *got, size_t from)
+{
+	assert_int_equal(got->count, SENT - from + 1);
+	for (size_t i = 0; i < got->count; i++) {
+		struct world_rr want;
+
+		world_parse_record(sent[i == 0 ? 0 : from + i - 1], &want);
+		assert_int_equal(got->rrs[i].type, want.type);
+		assert_int_equal(got->rrs[i].ttl_sec, want.ttl_sec);
+		assert_true(name_equal(got->rrs[i].owner, want.owner));
+		assert_int_equal(got->rrs[i].rdlen, want.rdlen);
+		assert_memory_equal(got->rrs[i].rdata, want.rdata, want.rdlen);
+	}
+}
+
+/* Asks for what is new since a version; gives the records. */
+static struct world_rrs
+ask_ixfr(struct client *c, uint32_t serial, enum exchange_transport transport)
+{
+	struct world_rrs got = {0};
+	uint8_t request[1024];
+	struct reply_parts *p = send_request(c, request,
+		write_ixfr(request, "z.", serial), transport);
+
+	for (; p != NULL; p = c->stream != NULL ? next_message(c) : NULL) {
+		if (p->len > 0) {
+			expect_rcode(p, RCODE_NOERROR);
+			expect_flag(p, MESSAGE_AA);
+			assert_int_equal(p->qtype, TYPE_IXFR);
+		}
+		for (size_t i = 0; i < p->section[AN].count; i++)
+			rrs_add(&got, &p->section[AN].rrs[i]);
+		done(p);
+	}
+	return got;
+}
+
+/* RFC 1995 section 4 */
+static void
+differences_are_sent_one_behind_the_other(void **state)
+{
+	static const struct {
+		uint32_t serial;
+		size_t from; /* first of the list; 0: the whole zone */
+	} rows[] = {{4, 1}, {5, 6}, {6, 8}, {3, 0}, {2, 0}};
+	struct client c;
+
+	client_init(&c, "z.", SMALL);
+	client_start(&c);
+	push_steps(&c);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct world_rrs got = ask_ixfr(&c, rows[i].serial,
+			TRANSPORT_TCP);
+
+		if (rows[i].from > 0)
+			expect_sent(&got, rows[i].from);
+		else
+			assert_int_equal(got.count, 4);
+		rrs_fini(&got);
+		got = ask_ixfr(&c, rows[i].serial, TRANSPORT_UDP);
+		if (rows[i].from > 0)
+			expect_sent(&got, rows[i].from);
+		else
+			assert_int_equal(got.count, 1);
+		rrs_fini(&got);
+	}
+	client_fini(&c);
+}
+
+/* RFC 1995 section 2; and a version that is about to be published. */
+static void
+differences_that_do_not_fit_a_datagram_are_asked_for_again(void **state)
+{
+	const struct history_limits limits = {5, 0};
+	struct client c;
+	struct world_rrs got;
+	char added[2000] = "@ 60 SOA ns host 7 2 3 4 5\n";
+	size_t len = strlen(added);
+
+	client_init(&c, "z.", SMALL);
+	client_start(&c);
+	for (unsigned i = 0; i < 30; i++)
+		len += (size_t)sprintf(added + len,
+			"n%u 60 A 192.0.2.%u\n", i, i);
+	history_fixture_push(c.w.writer, c.zone->entry, &limits, steps[2][0],
+		added);
+	history_fixture_push(c.w.writer, c.zone->entry, &limits,
+		"@ 60 SOA ns host 7 2 3 4 5\n",
+		"@ 60 SOA ns host 8 2 3 4 5\n");
+	got = ask_ixfr(&c, 6, TRANSPORT_UDP);
+	assert_int_equal(got.count, 1);
+	assert_int_equal(got.rrs[0].type, TYPE_SOA);
+	rrs_fini(&got);
+	got = ask_ixfr(&c, 6, TRANSPORT_TCP);
+	assert_int_equal(got.count, 1 + 2 + 1 + 30 + 1);
+	rrs_fini(&got);
+	client_fini(&c);
+}
+
+/* In messages as those of a whole zone; what was begun goes on to its end,
+ * whatever is kept meanwhile. */
+static void
+many_differences_take_several_messages(void **state)
+{
+	const struct history_limits limits = {5, 0};
+	char *added = malloc(200000);
+	struct reply_parts *p;
+	uint8_t request[1024];
+	struct client c;
+	size_t len, records = 0;
+
+	assert_non_null(added);
+	client_init(&c, "z.", SMALL);
+	client_start(&c);
+	len = (size_t)sprintf(added, "@ 60 SOA ns host 7 2 3 4 5\n");
+	for (unsigned i = 0; i < 4000; i++)
+		len += (size_t)sprintf(added + len,
+			"n%u.of.some.length 60 A 192.0.2.%u\n", i, i % 250);
+	history_fixture_push(c.w.writer, c.zone->entry, &limits, steps[2][0],
+		added);
+	p = send_request(&c, request, write_ixfr(request, "z.", 6),
+		TRANSPORT_TCP);
+	done(p);
+	assert_non_null(c.stream);
+	history_clear(c.w.writer, c.zone->entry);
+	while ((p = next_message(&c)) != NULL) {
+		(void)store_reclaim(c.w.writer);
+		records += p->section[AN].count;
+		done(p);
+	}
+	assert_int_equal(records, 1 + 2 + 1 + 4000 + 1);
+	/* Owners take a few octets each. */
+	assert_in_range(c.octets / 4000, 20, 26);
+	assert_in_range(c.messages, c.octets / 16384, c.octets / 16384 + 1);
+	client_fini(&c);
+	free(added);
+}
+
+/* Nobody can send it. */
+static void
+a_difference_too_large_for_a_message_ends_in_an_error(void **state)
+{
+	const struct history_limits limits = {5, 0};
+	char *added = malloc(140000);
+	struct reply_parts *p;
+	uint8_t request[1024];
+	struct client c;
+
+	assert_non_null(added);
+	client_init(&c, "z.", SMALL);
+	client_start(&c);
+	sprintf(added, "@ 60 SOA ns host 7 2 3 4 5\n"
+		"big 60 TYPE999 \\# 65530 %0131060d\n", 0);
+	history_fixture_push(c.w.writer, c.zone->entry, &limits, steps[2][0],
+		added);
+	p = send_request(&c, request, write_ixfr(request, "z.", 6),
+		TRANSPORT_TCP);
+	done(p);
+	p = next_message(&c);
+	expect_rcode(p, RCODE_NOERROR);
+	done(p);
+	p = next_message(&c);
+	expect_rcode(p, RCODE_SERVFAIL);
+	done(p);
+	assert_null(next_message(&c));
+	client_fini(&c);
+	free(added);
+}
+
 int
 main(void)
 {
@@ -418,6 +634,12 @@ main(void)
 			zones_that_cannot_be_served_are_not_transferred),
 		cmocka_unit_test(those_who_have_the_zone_get_its_soa),
 		cmocka_unit_test(an_ixfr_without_a_version_is_malformed),
+		cmocka_unit_test(differences_are_sent_one_behind_the_other),
+		cmocka_unit_test(
+			differences_that_do_not_fit_a_datagram_are_asked_for_again),
+		cmocka_unit_test(many_differences_take_several_messages),
+		cmocka_unit_test(
+			a_difference_too_large_for_a_message_ends_in_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -501,9 +501,10 @@ read_section(struct reply_parts *parts, struct cursor *c, unsigned section,
 		rr.rrclass = head.rrclass;
 		rr.ttl_sec = head.ttl_sec;
 		read_rdata(c, head.rdlen, &rr);
-		/* A transfer ends with the SOA that it began with. */
-		if ((rr.type != TYPE_SOA || (parts->qtype != TYPE_AXFR
-			    && parts->qtype != TYPE_IXFR))
+		/* A transfer ends with the SOA that it began with; what
+		 * differences add they may remove later. */
+		if (parts->qtype != TYPE_IXFR
+			&& (rr.type != TYPE_SOA || parts->qtype != TYPE_AXFR)
 			&& rrs_contain(&parts->section[section], &rr)) {
 			char text[NAME_TEXT_MAX];
 

@@ -16,6 +16,7 @@
 #include "lib/chance.h"
 #include "lib/vet_world.h"
 #include "store/writer.h"
+#include "zone/history.h"
 #include "zone/nsec3_page.h"
 #include "zone/table.h"
 
@@ -194,6 +195,8 @@ is_plain(const struct place *p)
 			 * with the files. */
 			|| IN_FIELD(p, struct zone_entry, options)
 			|| IN_FIELD(p, struct zone_entry, sources)
+			/* The newest steps may be left out. */
+			|| IN_FIELD(p, struct zone_entry, history)
 			|| p->at >= offsetof(struct zone_entry, name);
 	case VET_SOURCES: /* are compared with the files */
 		return true;
@@ -223,6 +226,9 @@ is_plain(const struct place *p)
 		return is_plain_sigs(p, offsetof(struct nsec3_record, sigs));
 	case VET_FORM:
 		return is_plain_form(p);
+	case VET_STEP: /* the oldest ones, too; records are only data */
+		return IN_FIELD(p, struct zone_step, older)
+			|| p->at >= offsetof(struct zone_step, data);
 	case VET_INDEX:
 		return is_plain_slot(p);
 	default:

@@ -1,0 +1,119 @@
+/*
+ * history.h - what the last versions of a zone differ by, for secondaries that
+ * have one of them (IXFR, RFC 1995).
+ *
+ *   zone_entry.history -> zone_step, the newest -> zone_step, older -> ...
+ *
+ * A step leads from one version to the next. The newest one leads to the
+ * version that is served, or, while the writer is about to publish another, to
+ * that one. Steps do not change but for the reference to an older one, which
+ * may become none at any time.
+ */
+#ifndef ZONE_HISTORY_H
+#define ZONE_HISTORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/octets.h"
+#include "dns/rdata.h"
+#include "zone/zone.h"
+
+/* Steps that a zone has at most, whatever ixfr-number says: a request walks
+ * them. */
+#define HISTORY_STEPS_MAX 4096u
+
+/*
+ * data is len octets, which are sent as they are: records as in a message whose
+ * question is the apex (RFC 1035 section 4.1.3), in the order of RFC 1995
+ * section 4. The SOA of the old version is first, then come the records that
+ * are removed, the SOA of the new version, and the records that are added.
+ *
+ *   owner: labels below the apex, then a pointer to offset 12, where QNAME is
+ *   TYPE 2, CLASS 2, TTL 4, RDLENGTH 2
+ *   RDATA: names that may be compressed (RFC 3597 section 4) and end as the
+ *   apex does have a pointer to that end
+ */
+struct zone_step {
+	uint32_t from;   /* serials */
+	uint32_t to;
+	uint32_t len;
+	store_ref older; /* the step that leads to `from`; or none. Swung: read
+			  * it with store_load_ref */
+	uint8_t data[];
+};
+
+static inline size_t
+zone_step_size(const struct zone_step *step)
+{
+	return sizeof(*step) + step->len;
+}
+
+/* The steps from one version to another, the last one first. */
+struct history_way {
+	store_ref *steps;
+	size_t count;
+	size_t room; /* private */
+};
+
+/*
+ * Finds the way from one serial to another, which is that of a version that the
+ * caller has found in the entry before. Gives way->steps, free() them; the
+ * objects stay until the reader is quiescent, or as long as it has them pinned.
+ * returns NSD_OK; NSD_E_NOT_FOUND: there is none; NSD_E_MEMORY. *way is set on
+ * success only.
+ * Cost: a cache miss for each step.
+ */
+enum nsd_err history_find(const struct store_view *view,
+	const struct zone_entry *entry, uint32_t from, uint32_t to,
+	struct history_way *way) MUST_USE;
+
+/* A record of a step. What is pointed to is lent from the step. */
+struct history_rr {
+	const uint8_t *labels; /* of the owner, below the apex */
+	uint8_t labels_len;    /* octets */
+	uint16_t type;
+	uint32_t ttl_sec;
+	uint16_t rdlen;
+	const uint8_t *rdata;  /* as it is sent */
+};
+
+/*
+ * Reads the next record of a step; the cursor is over its data. The octets may
+ * be any.
+ * returns NSD_OK; NSD_E_WIRE, and the cursor has failed: there is no whole
+ * record.
+ */
+enum nsd_err history_read(struct cursor *cursor, struct history_rr *rr)
+	MUST_USE;
+
+/* The serial in the RDATA of an SOA, as sent or whole. False: it has none. */
+static inline bool
+history_read_serial(const uint8_t *rdata, size_t rdlen, uint32_t *serial)
+{
+	/* RFC 1035 section 3.3.13: five numbers end the RDATA. */
+	if (rdlen < 20)
+		return false;
+	*serial = octets_get_u32(rdata + rdlen - 20);
+	return true;
+}
+
+/* Room for history_unpack. */
+struct history_unpacked {
+	uint8_t owner[NAME_MAX_LEN]; /* whole wire name */
+	uint8_t rdata[RDATA_MAX_LEN];
+	size_t rdlen;
+	/* private: what the pointers lead into, and RDATA as sent */
+	uint8_t message[12 + NAME_MAX_LEN + RDATA_MAX_LEN];
+};
+
+/*
+ * Makes the names of a record whole. apex: the zone's.
+ * returns NSD_OK; NSD_E_WIRE: the owner would be too long, or the RDATA is not
+ * that of the type.
+ */
+enum nsd_err history_unpack(const uint8_t *apex, const struct history_rr *rr,
+	struct history_unpacked *out) MUST_USE;
+
+#endif

@@ -1,0 +1,111 @@
+/* history.c - reads what the last versions of a zone differ by. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "dns/message.h"
+#include "dns/name.h"
+#include "zone/history.h"
+
+#define POINTER 0xc0u /* RFC 1035 section 4.1.4 */
+
+/* ---- steps --------------------------------------------------------------- */
+
+static enum nsd_err
+way_add(struct history_way *way, store_ref ref)
+{
+	store_ref *steps = grow_array(way->steps, way->count, &way->room,
+		sizeof(*steps));
+
+	if (steps == NULL)
+		return NSD_E_MEMORY;
+	way->steps = steps;
+	way->steps[way->count++] = ref;
+	return NSD_OK;
+}
+
+enum nsd_err
+history_find(const struct store_view *view, const struct zone_entry *entry,
+	uint32_t from, uint32_t to, struct history_way *way)
+{
+	store_ref ref = store_load_ref(&entry->history);
+	struct history_way found = {.steps = NULL};
+	enum nsd_err err = NSD_E_NOT_FOUND;
+
+	for (unsigned i = 0; i < HISTORY_STEPS_MAX && ref != STORE_NONE; i++) {
+		const struct zone_step *step = store_get(view, ref);
+
+		if (step->to == to) {
+			err = way_add(&found, ref);
+			if (err != NSD_OK || step->from == from)
+				break;
+			err = NSD_E_NOT_FOUND;
+			to = step->from;
+		} else if (found.count > 0) {
+			break;
+		}
+		ref = store_load_ref(&step->older);
+	}
+	if (err == NSD_OK)
+		*way = found;
+	else
+		free(found.steps);
+	return err;
+}
+
+/* ---- records ------------------------------------------------------------- */
+
+/* Moves behind the labels of an owner, and behind its pointer. */
+static void
+read_labels(struct cursor *c, struct history_rr *rr)
+{
+	const uint8_t *start = c->at;
+	uint8_t len;
+
+	while ((len = cursor_read_u8(c)) != POINTER) {
+		if (len == 0 || len > LABEL_MAX_LEN)
+			c->failed = true;
+		if (cursor_read_octets(c, len) == NULL)
+			return;
+	}
+	if (c->at - start > NAME_MAX_LEN
+		|| cursor_read_u8(c) != MESSAGE_HEADER_LEN) {
+		c->failed = true;
+		return;
+	}
+	rr->labels = start;
+	rr->labels_len = (uint8_t)(c->at - start - 2);
+}
+
+enum nsd_err
+history_read(struct cursor *c, struct history_rr *rr)
+{
+	read_labels(c, rr);
+	rr->type = cursor_read_u16(c);
+	if (cursor_read_u16(c) != CLASS_IN)
+		c->failed = true;
+	rr->ttl_sec = cursor_read_u32(c);
+	rr->rdlen = cursor_read_u16(c);
+	rr->rdata = cursor_read_octets(c, rr->rdlen);
+	return c->failed ? NSD_E_WIRE : NSD_OK;
+}
+
+enum nsd_err
+history_unpack(const uint8_t *apex, const struct history_rr *rr,
+	struct history_unpacked *out)
+{
+	size_t apex_len = name_len(apex);
+	size_t at = MESSAGE_HEADER_LEN + apex_len;
+	struct cursor c;
+
+	if (rr->labels_len + apex_len > NAME_MAX_LEN)
+		return NSD_E_WIRE;
+	memcpy(out->owner, rr->labels, rr->labels_len);
+	memcpy(out->owner + rr->labels_len, apex, apex_len);
+	memset(out->message, 0, MESSAGE_HEADER_LEN);
+	memcpy(out->message + MESSAGE_HEADER_LEN, apex, apex_len);
+	memcpy(out->message + at, rr->rdata, rr->rdlen);
+	cursor_init(&c, out->message, at + rr->rdlen);
+	(void)cursor_read_octets(&c, at);
+	return rdata_read(rr->type, &c, rr->rdlen, out->rdata, &out->rdlen);
+}

@@ -1,0 +1,21 @@
+/* history_fixture.h - differences between versions of a zone, from text. */
+#ifndef TESTS_LIB_HISTORY_FIXTURE_H
+#define TESTS_LIB_HISTORY_FIXTURE_H
+
+#include <stdint.h>
+
+#include "keep/history_edit.h"
+#include "store/store.h"
+
+struct store_writer;
+
+/* Adds the records of a text (of a zone file, whole) to a draft. */
+void history_fixture_add(struct history_draft *draft, const char *text);
+
+/* Makes a step of what is removed and what is added, each beginning with an
+ * SOA, and pushes it. The apex is the entry's. */
+void history_fixture_push(struct store_writer *writer, store_ref entry,
+	const struct history_limits *limits, const char *removed,
+	const char *added);
+
+#endif
