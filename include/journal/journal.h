@@ -174,12 +174,31 @@ bool journal_forget(struct journal *journal, const uint8_t *apex,
 /* The zone is gone, with what is under way for it. */
 void journal_drop(struct journal *journal, const uint8_t *apex);
 
+/* Drops each zone with live entries that `keeps` says false of. Returns how
+ * many they were. Cost: that of asking for each zone. */
+size_t journal_drop_others(struct journal *journal,
+	bool (*keeps)(void *ctx, const uint8_t *apex), void *ctx);
+
 /* ---- what is there */
 
 /* The zone's newest live entry, and how many octets its live entries have on
  * disk. False: there are none. */
 bool journal_find_newest(const struct journal *journal, const uint8_t *apex,
 	struct journal_entry *entry, uint64_t *octets) MUST_USE;
+
+/* Finds the newest live entry of a zone that leads to this serial. False: none
+ * does. Cost: the entries behind it. */
+bool journal_find_serial(const struct journal *journal, const uint8_t *apex,
+	uint32_t serial, struct journal_entry *entry) MUST_USE;
+
+/*
+ * Reads where a live entry came from: journal_end's source, with a final NUL.
+ * returns NSD_OK; NSD_E_NOT_FOUND: it is not live (any more); NSD_E_WIRE: it is
+ *     damaged; NSD_E_SYSTEM with errno. Blocks as long as reading a few hundred
+ *     octets does.
+ */
+enum nsd_err journal_read_source(struct journal *journal, const uint8_t *apex,
+	uint64_t id, char source[JOURNAL_SOURCE_MAX + 1]) MUST_USE;
 
 /* Gets the zone whose file should be written next, as it holds the oldest
  * segment back, if more than half of the disk used is garbage. apex: room for

@@ -405,7 +405,68 @@ journal_drop(struct journal *journal, const uint8_t *apex)
 	kill_live(journal, apex, 0, journal->id_next - 1);
 }
 
+size_t
+journal_drop_others(struct journal *journal,
+	bool (*keeps)(void *ctx, const uint8_t *apex), void *ctx)
+{
+	uint8_t apex[NAME_MAX_LEN];
+	size_t dropped = 0;
+
+	for (size_t i = 0; i < journal->live.bucket_count; i++) {
+		struct live_zone *zone = journal->live.buckets[i], *next;
+
+		for (; zone != NULL; zone = next) {
+			next = zone->next;
+			if (keeps(ctx, zone->apex))
+				continue;
+			/* It goes with its last entry. */
+			memcpy(apex, zone->apex, name_len(zone->apex));
+			journal_drop(journal, apex);
+			dropped++;
+		}
+	}
+	return dropped;
+}
+
 /* ---- what is there */
+
+bool
+journal_find_serial(const struct journal *journal, const uint8_t *apex,
+	uint32_t serial, struct journal_entry *entry)
+{
+	const struct live_zone *zone = live_find_zone(&journal->live, apex);
+	const struct live_entry *live;
+
+	if (zone == NULL)
+		return false;
+	cds_list_for_each_entry_reverse(live, &zone->entries, in_zone)
+		if (live->entry.to == serial) {
+			*entry = live->entry;
+			return true;
+		}
+	return false;
+}
+
+enum nsd_err
+journal_read_source(struct journal *journal, const uint8_t *apex,
+	uint64_t id, char source[JOURNAL_SOURCE_MAX + 1])
+{
+	_Alignas(8) uint8_t buffer[FORMAT_HEAD_MAX];
+	const struct live_entry *entry = live_find(&journal->live, apex, id);
+	struct format_head head;
+	enum nsd_err err;
+	int fd;
+
+	if (entry == NULL)
+		return NSD_E_NOT_FOUND;
+	err = fetch_head(journal->dirfd, &entry->entry, buffer, &fd, &head);
+	if (err != NSD_OK)
+		return err;
+	close(fd);
+	memcpy(source, head.source, head.source_len);
+	source[head.source_len] = '\0';
+	return NSD_OK;
+}
 
 bool
 journal_find_newest(const struct journal *journal, const uint8_t *apex,

@@ -355,6 +355,73 @@ zone_file_makes_entries_needless(void **state)
 	end();
 }
 
+/* ---- zone files */
+
+static void
+entry_of_a_serial_and_where_it_came_from(void **state)
+{
+	struct journal_end ends = {.kind = JOURNAL_DIFFS, .from = 3, .to = 4,
+		.source = "192.0.2.1 TSIG verified with key k"};
+	char source[JOURNAL_SOURCE_MAX + 1];
+	struct journal_transfer *transfer;
+	struct journal_entry entry;
+	struct journal_done done;
+
+	begin(0);
+	assert_false(journal_find_serial(journal, journal_fixture_apex(1), 3,
+		&entry));
+	assert_true(journal_fixture_commit(journal, 1, 0, 3, 2 * MIB) != 0);
+	transfer = journal_begin(journal, journal_fixture_apex(1));
+	assert_int_equal(journal_put(transfer, "x", 1), NSD_OK);
+	assert_true(journal_end(transfer, &ends) != 0);
+	journal_fixture_wait(journal, &done);
+	assert_int_equal(done.err, NSD_OK);
+	assert_true(journal_fixture_commit(journal, 1, 4, 5, 50) != 0);
+	assert_true(journal_find_serial(journal, journal_fixture_apex(1), 4,
+		&entry));
+	assert_true(entry.id == done.id && entry.from == 3);
+	assert_int_equal(journal_read_source(journal, journal_fixture_apex(1),
+		entry.id, source), NSD_OK);
+	assert_string_equal(source, ends.source);
+	assert_true(journal_find_serial(journal, journal_fixture_apex(1), 3,
+		&entry));
+	assert_int_equal(entry.kind, JOURNAL_WHOLE);
+	assert_int_equal(journal_read_source(journal, journal_fixture_apex(1),
+		entry.id, source), NSD_OK);
+	assert_int_equal(journal_read_source(journal, journal_fixture_apex(1),
+		77, source), NSD_E_NOT_FOUND);
+	end();
+}
+
+static bool
+keeps_even(void *ctx, const uint8_t *apex)
+{
+	++*(unsigned *)ctx;
+	for (unsigned i = 0; i < 300; i += 2)
+		if (name_equal(apex, journal_fixture_apex(i)))
+			return true;
+	return false;
+}
+
+static void
+zones_that_nobody_keeps_are_dropped(void **state)
+{
+	unsigned asked = 0;
+
+	begin(64 * KIB);
+	for (unsigned i = 0; i < 300; i++)
+		assert_true(journal_fixture_commit(journal, i, 0, 5, 300)
+			!= 0);
+	assert_int_equal(journal_drop_others(journal, keeps_even, &asked),
+		150);
+	assert_int_equal(asked, 300);
+	settle();
+	reopen(64 * KIB);
+	for (unsigned i = 0; i < 300; i++)
+		expect_chain(i, 0, i % 2 == 0 ? "0-5" : "none");
+	end();
+}
+
 static void
 dropped_zone_has_no_entries(void **state)
 {
@@ -507,6 +574,8 @@ main(void)
 		cmocka_unit_test(accepted_whole_zone_replaces_what_was),
 		cmocka_unit_test(refused_entry_leaves_what_was),
 		cmocka_unit_test(zone_file_makes_entries_needless),
+		cmocka_unit_test(entry_of_a_serial_and_where_it_came_from),
+		cmocka_unit_test(zones_that_nobody_keeps_are_dropped),
 		cmocka_unit_test(dropped_zone_has_no_entries),
 		cmocka_unit_test(segments_without_live_entries_go),
 		cmocka_unit_test(what_lives_in_the_oldest_segment_moves),
