@@ -157,7 +157,9 @@ refresh_zone(struct xfr_machine *m, uint32_t id, int64_t now,
 		&& z->expire_at != XFR_NEVER && at < z->expire_at)
 		at = z->expire_at;
 	z->expire_at = at;
-	z->flags &= (uint16_t)~ZONE_EXPIRED;
+	/* One that expires at once has been told of. */
+	if (at > now)
+		z->flags &= (uint16_t)~ZONE_EXPIRED;
 	queue_tell(m, id, ZONE_TELL_EXPIRY);
 	queue_set_timer(m, id);
 }
