@@ -25,4 +25,8 @@ void priority_publish(void);
  * that it starts later: it has the smaller share and interrupts nobody. */
 void priority_load(void);
 
+/* For a process that writes files which nobody waits for: it has the smallest
+ * share of processor and disk. */
+void priority_write(void);
+
 #endif

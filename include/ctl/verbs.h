@@ -38,6 +38,8 @@ enum ctl_verb_flag {
 		"stop the server")                                           \
 	X(RELOAD, "reload", 0, 1, CTL_SAYS_OK, CTL_ZONE,                     \
 		"read zone files that have changed")                         \
+	X(WRITE, "write", 0, 1, CTL_SAYS_OK, CTL_ZONE,                       \
+		"write changed zones to their zone files")                   \
 	X(LOG_REOPEN, "log_reopen", 0, 0, CTL_SAYS_OK, "",                   \
 		"open the log file anew, after it was rotated")              \
 	X(STATUS, "status", 0, 0, 0, "",                                     \

@@ -43,6 +43,9 @@
 #define IPC_TO_XFRD(name, sender, receiver, least, most, fds, credits,   \
 	meaning)                                                         \
 	IPC_BIT_IF((receiver) & ROLE_XFRD, IPC_##name)
+#define IPC_TO_WRITER(name, sender, receiver, least, most, fds, credits, \
+	meaning)                                                         \
+	IPC_BIT_IF((receiver) & ROLE_WRITER, IPC_##name)
 
 #define IPC_CHECK_HANDLERS(list, to_role)                                     \
 	_Static_assert((0 list(IPC_TAKES)) == (0 IPC_MESSAGES(to_role)),      \

@@ -20,9 +20,10 @@ enum ipc_role {
 	ROLE_LOADER = 2,
 	ROLE_WORKER = 4,
 	ROLE_XFRD = 8,
+	ROLE_WRITER = 16,
 };
 
-#define ROLE_CHILDREN (ROLE_LOADER | ROLE_WORKER | ROLE_XFRD)
+#define ROLE_CHILDREN (ROLE_LOADER | ROLE_WORKER | ROLE_XFRD | ROLE_WRITER)
 
 /* How a pass over the zone files went. */
 struct ipc_load_result {
@@ -137,6 +138,45 @@ struct ipc_read_done {
 	char reasons[IPC_REASONS_MAX]; /* lines; no final NUL */
 };
 
+/* A zone whose file is to be written. What is served is written, to the file
+ * that nsd.conf says. */
+#define IPC_RECEIVED_MAX 1400
+enum ipc_write_flag {
+	IPC_WRITE_COPY = 1, /* if that cannot be, to the folder xfrdir */
+	IPC_WRITE_HAS_COPY = 2, /* once it could be, remove that from there */
+	IPC_WRITE_ANY = 4, /* also without the comment, if that is not about
+			    * the version that is served by then */
+};
+struct ipc_write {
+	struct ipc_request request;
+	uint32_t serial; /* of the version that the comment is about */
+	uint32_t flags;  /* enum ipc_write_flag, or-ed */
+	uint8_t apex[255]; /* wire name */
+	/* A comment for the file, with a final NUL; empty: none. The payload
+	 * ends there. */
+	char received[IPC_RECEIVED_MAX];
+};
+
+/* Where a zone was written to. */
+enum ipc_written_to {
+	IPC_WRITTEN_NOWHERE,
+	IPC_WRITTEN_FILE, /* its zone file */
+	IPC_WRITTEN_COPY, /* the folder xfrdir, as its file could not be */
+};
+
+/* What became of an ipc_write. */
+struct ipc_written {
+	uint64_t ticket;
+	uint32_t err;    /* enum nsd_err, of the zone file: NSD_E_NOT_FOUND: no
+			  * such zone, it has no file, or it is not loaded;
+			  * NSD_E_AGAIN: another version is served than the
+			  * comment is about; NSD_E_LIMIT: its path is too
+			  * long; NSD_E_SYSTEM; NSD_E_MEMORY */
+	uint32_t error;  /* errno, with NSD_E_SYSTEM */
+	uint32_t serial; /* of what was written */
+	uint32_t to;     /* enum ipc_written_to */
+};
+
 /* A channel between two children: what main tells each of them. */
 struct ipc_peer {
 	uint64_t id;    /* of the channel; never 0, never used again */
@@ -158,6 +198,7 @@ struct ipc_credit {
 #define IPC_READ_MIN offsetof(struct ipc_read, apex)
 #define IPC_READ_MAX (offsetof(struct ipc_read, apex) + 255)
 #define IPC_READ_DONE_MIN offsetof(struct ipc_read_done, reasons)
+#define IPC_WRITE_MIN (offsetof(struct ipc_write, received) + 1)
 #define IPC_FDS_MAX 30
 
 /*   name, sender, receiver, payload least, most, descriptors, credits,
@@ -238,6 +279,15 @@ struct ipc_credit {
 	X(OBEYED, ROLE_CHILDREN, ROLE_MAIN, sizeof(uint64_t),                \
 		sizeof(uint64_t), 0, 0,                                      \
 		"the OBEY with this ticket, which is main's, is done")       \
+	X(WANT_WRITER, ROLE_XFRD, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,       \
+		"zone files are to be written: have a writer, soon")         \
+	X(WRITE_ZONE, ROLE_XFRD, ROLE_WRITER, IPC_WRITE_MIN,                 \
+		sizeof(struct ipc_write), 0, 8,                              \
+		"write what is served of a zone to its file")                \
+	X(ZONE_WRITTEN, ROLE_WRITER, ROLE_XFRD, sizeof(struct ipc_written),  \
+		sizeof(struct ipc_written), 0, 0,                            \
+		"what became of a WRITE_ZONE: it is on the disk, or the old" \
+		" file is as it was")                                        \
 	X(NOTIFY, ROLE_WORKER, ROLE_XFRD, IPC_NOTIFY_MIN,                    \
 		sizeof(struct ipc_notify), 0, 64,                            \
 		"a client has sent a NOTIFY, and may")                       \

@@ -24,6 +24,10 @@ struct writeback {
 	int64_t time_sec;     /* of the epoch: now */
 	const char *received; /* a second comment: "received update to serial
 			       * ..."; NULL: none */
+	/* Called after each so many records, as a sign of life; 0: never. */
+	uint64_t on_records_every;
+	void (*on_records)(void *ctx);
+	void *ctx;
 };
 
 /*

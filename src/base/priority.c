@@ -14,6 +14,11 @@
 
 #define NICE_MIN (-20)
 #define LOAD_NICE 5
+#define WRITE_NICE 15
+/* ioprio_set(2), for which C libraries have no function: of this process, the
+ * lowest of those that get a turn in any case. */
+#define IOPRIO_OF_PROCESS 1
+#define IOPRIO_LAST (2 << 13 | 7)
 /* The kernel's own slice is some 3 ms. A thread may finish its slice before one
  * that is woken gets the processor, unless the latter's slice is shorter. A
  * batch of queries takes less than this. */
@@ -52,6 +57,7 @@ priority_ask_for_nothing(void)
 	const struct priority_attr attr = {.size = sizeof(attr)};
 
 	priority_ask(&attr);
+	(void)syscall(SYS_ioprio_set, IOPRIO_OF_PROCESS, 0, IOPRIO_LAST);
 }
 
 void
@@ -98,4 +104,13 @@ void
 priority_load(void)
 {
 	priority_set(SCHED_BATCH, LOAD_NICE, 0);
+}
+
+void
+priority_write(void)
+{
+	priority_set(SCHED_BATCH, WRITE_NICE, 0);
+	if (priority_may_ask)
+		(void)syscall(SYS_ioprio_set, IOPRIO_OF_PROCESS, 0,
+			IOPRIO_LAST);
 }

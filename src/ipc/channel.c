@@ -195,6 +195,8 @@ ipc_role_name(enum ipc_role role)
 		return "server";
 	case ROLE_XFRD:
 		return "xfrd";
+	case ROLE_WRITER:
+		return "writer";
 	}
 	return "unknown";
 }

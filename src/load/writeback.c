@@ -29,6 +29,8 @@ struct written_file {
 	FILE *out;
 	char *buffer;
 	uint32_t serial;
+	uint64_t records;
+	const struct writeback *writeback;
 };
 
 /* What went wrong, with which file. errno stays. */
@@ -149,6 +151,10 @@ write_rr(void *ctx, const struct zone_rr *rr)
 	if (rr->type == TYPE_SOA && rr->rdlen >= SOA_NUMBERS)
 		w->serial = octets_get_u32(rr->rdata + rr->rdlen
 			- SOA_NUMBERS);
+	w->records++;
+	if (w->writeback->on_records_every > 0
+		&& w->records % w->writeback->on_records_every == 0)
+		w->writeback->on_records(w->writeback->ctx);
 	return zonefile_writer_rr(&w->writer, rr->owner, rr->ttl_sec,
 		rr->type, rr->rdata, rr->rdlen);
 }
@@ -213,7 +219,7 @@ enum nsd_err
 writeback_zone(const struct writeback *writeback, struct diag_sink *sink,
 	uint32_t *serial)
 {
-	struct written_file w = {.out = NULL};
+	struct written_file w = {.writeback = writeback};
 	size_t len = strlen(writeback->path);
 	enum nsd_err err;
 	int error;

@@ -47,7 +47,8 @@ child_create(struct post *post, struct generation *generation)
 	child->is_reader = post->role != ROLE_LOADER;
 	child->looks = post->role == ROLE_LOADER && generation->suspect;
 	child->reader_slot = post->role == ROLE_WORKER ? post->index
-						       : s->worker_count;
+		: post->role == ROLE_XFRD ? s->worker_count
+					  : s->worker_count + 1;
 	child->started_msec = clock_now_msec();
 	child->link.channel.fd = -1;
 	child->stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -141,9 +142,13 @@ void
 child_log_end(const struct child *child, int status)
 {
 	bool stopping = child->supervisor->stopping;
-	const char *then = stopping ? "" : ", replacing it";
+	const char *then = stopping || child->role == ROLE_WRITER
+		? ""
+		: ", replacing it";
 
-	if (child->told_stop || (stopping && status == 0))
+	/* A writer ends when it has nothing to do. */
+	if (child->told_stop
+		|| (status == 0 && (stopping || child->role == ROLE_WRITER)))
 		return;
 	if (WIFSIGNALED(status))
 		log_error("%s (pid %ld) was killed by signal %d%s",

@@ -23,6 +23,7 @@ children_walk(struct supervisor *s, void (*fn)(struct child *, void *),
 	for (unsigned i = 0; i < s->worker_count; i++)
 		children_walk_post(&s->workers[i], fn, arg);
 	children_walk_post(&s->xfrd, fn, arg);
+	children_walk_post(&s->writer, fn, arg);
 	children_walk_post(&s->loader, fn, arg);
 }
 
@@ -52,10 +53,13 @@ children_tell(struct supervisor *s, enum ipc_type type, const int *fds,
 	children_walk(s, children_tell_one, &tell);
 }
 
+/* Xfrd may have zones to write yet: the writer ends when that has. */
 static void
 children_stop_one(struct child *child, void *arg)
 {
-	child_stop(child);
+	if (child->role != ROLE_WRITER
+		|| child->supervisor->xfrd.current == NULL)
+		child_stop(child);
 }
 
 void

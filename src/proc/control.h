@@ -6,6 +6,7 @@
  *   control_server.c  verbs about the server: status, stop and the like
  *   control_order.c   what all processes have to do: log_reopen, verbosity
  *   control_reload.c  reload
+ *   control_write.c   write
  *   control_wait.c    transfer, force_transfer, notify: waits for the machine
  *   control_status.c  zonestatus, listzones
  *   control_keys.c    print_tsig
@@ -47,6 +48,7 @@ struct control {
 #define CONTROL_HANDLERS(X)                                                  \
 	X(STOP, control_on_stop)                                             \
 	X(RELOAD, control_on_reload)                                         \
+	X(WRITE, control_on_write)                                           \
 	X(LOG_REOPEN, control_on_log_reopen)                                 \
 	X(STATUS, control_on_status)                                         \
 	X(NOTIFY, control_on_notify)                                         \

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -171,6 +172,32 @@ status_print_notifies(struct xfrd *xfrd, struct ctl_call *call,
 	ctl_printf(call, " with serial %u\"\n", (unsigned)status.soa.serial);
 }
 
+/* What became of writing the zone to its file. */
+static void
+status_print_written(const struct xfrd *xfrd, struct ctl_call *call,
+	uint32_t handle)
+{
+	struct xfrd_written done;
+	long long ago;
+
+	if (handle == XFR_NONE || !xfrd_write_get_done(xfrd, handle, &done))
+		return;
+	ago = (long long)time(NULL) - (long long)done.at_sec;
+	if (done.err == NSD_OK)
+		ctl_printf(call, "\t\tlast-write: \"serial %u, %lld sec"
+				 " ago\"\n",
+			(unsigned)done.serial, ago);
+	else
+		ctl_printf(call, "\t\tlast-write: \"failed %lld sec ago:"
+				 " %s%s\"\n",
+			ago, done.err == NSD_E_SYSTEM
+				? strerror(done.error)
+				: err_text((enum nsd_err)done.err),
+			done.to == IPC_WRITTEN_COPY
+				? ", a copy is in xfrdir"
+				: "");
+}
+
 static void
 status_print_zone(struct xfrd *xfrd, struct ctl_call *call,
 	const struct conf_zone *zone)
@@ -198,6 +225,7 @@ status_print_zone(struct xfrd *xfrd, struct ctl_call *call,
 			(unsigned long long)soa.records);
 	else
 		ctl_printf(call, "\t\tserial: none\n");
+	status_print_written(xfrd, call, handle);
 }
 
 static void

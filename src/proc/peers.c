@@ -90,7 +90,8 @@ peer_create(struct peers *peers, const struct ipc_peer *what, int fd)
 		.turn = what->role == ROLE_WORKER ? WORKER_TURN : LINK_TURN,
 		/* The loader is only asked. What main is to keep, it hears
 		 * before an answer is given. */
-		.answers = peers->self == ROLE_LOADER,
+		.answers = peers->self == ROLE_LOADER
+			|| peers->self == ROLE_WRITER,
 		.behind = peers->self == ROLE_LOADER ? peers->main : NULL,
 	};
 	if (peer->link.channel.fd != -1 && link_open(&peer->link, peers->base))

@@ -50,8 +50,8 @@ post_leave_main(struct supervisor *s, struct child *self)
 {
 	struct event *events[] = {s->signal_event, s->start_event,
 		s->statistics_event, s->day_event, s->watch_event,
-		s->loader.timer, s->xfrd.timer, s->service.timer,
-		s->order.late_event};
+		s->loader.timer, s->xfrd.timer, s->writer.timer,
+		s->service.timer, s->order.late_event};
 
 	/* Until this, main shares the kernel's side of the loop with us. */
 	event_reinit(s->base);
@@ -103,6 +103,8 @@ post_run_role(const struct post *post, const struct role_start *start)
 		worker_main(start);
 	case ROLE_XFRD:
 		xfrd_main(start);
+	case ROLE_WRITER:
+		writer_main(start);
 	case ROLE_MAIN:
 		break;
 	}
@@ -305,6 +307,69 @@ post_init(struct post *post, struct supervisor *s, enum ipc_role role,
 	return post->timer != NULL;
 }
 
+/* ---- the writer ---------------------------------------------------------- */
+
+/* From one writer to the next, however often xfrd asks. */
+#define WRITER_PAUSE_MSEC 1000
+
+void
+post_want_writer(struct supervisor *s)
+{
+	struct post *post = &s->writer;
+	int64_t left = post->rests_until - clock_now_msec();
+	struct timeval when;
+
+	if (s->stopping || s->serving == NULL || post->current != NULL
+		|| event_pending(post->timer, EV_TIMEOUT, NULL))
+		return;
+	if (left <= 0) {
+		post_fill(post, s->serving);
+		return;
+	}
+	when = (struct timeval){.tv_sec = left / 1000,
+		.tv_usec = left % 1000 * 1000};
+	if (event_add(post->timer, &when) == -1)
+		log_error("out of memory for a timer");
+}
+
+void
+post_rest_writer(struct post *post, const struct child *lost, int status)
+{
+	int64_t now = clock_now_msec();
+	unsigned pause = WRITER_PAUSE_MSEC;
+
+	if (status == 0 || lost->told_stop
+		|| now - lost->started_msec > LIVED_WELL_MSEC)
+		post->failures = 0;
+	else
+		post->failures++;
+	if (post->failures > 0 && post_choose_pause(post) > pause)
+		pause = post_choose_pause(post);
+	post->rests_until = now + pause;
+}
+
+/* True if there is a zone that a transfer may have brought, with a file. */
+static bool
+post_may_write(const struct conf *conf)
+{
+	for (size_t i = 0; i < conf->zone_count; i++)
+		if (conf->zones[i]->zonefile != NULL
+			&& conf->zones[i]->options->request_xfr.count > 0)
+			return true;
+	return false;
+}
+
+void
+post_fill_to_write(struct supervisor *s)
+{
+	const struct conf *conf = s->server.conf;
+
+	if (s->writer.current == NULL && s->xfrd.current != NULL
+		&& s->serving != NULL && conf->server.zonefiles_write > 0
+		&& post_may_write(conf))
+		post_fill(&s->writer, s->serving);
+}
+
 /* ---- sockets of a worker that is down ------------------------------------ */
 
 /* Lends the sockets of a post to a worker that serves. The kernel goes on
@@ -394,12 +459,14 @@ post_roll(struct post *post)
 	struct generation *serving = post->supervisor->serving;
 
 	if (post->current == NULL) {
-		if (!event_pending(post->timer, EV_TIMEOUT, NULL))
+		if (post->role != ROLE_WRITER
+			&& !event_pending(post->timer, EV_TIMEOUT, NULL))
 			post_fill(post, serving);
 		return;
 	}
 	if (post->role != ROLE_WORKER) {
-		/* Filled again when it has ended. */
+		/* Filled again when it has ended; the writer when it is
+		 * wanted. */
 		child_stop(post->current);
 		return;
 	}

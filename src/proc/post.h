@@ -27,6 +27,15 @@ void post_fill_loader(struct supervisor *s);
  * because the last one has died, fills its post once more for that. */
 void post_fill_to_close(struct supervisor *s);
 
+/* Xfrd has zones to write: fills the post of the writer, unless it is filled,
+ * or another writer has only just ended; then a little later. */
+void post_want_writer(struct supervisor *s);
+/* The post of the writer has lost its process, and stays empty until there is
+ * something to write. status: of waitpid. */
+void post_rest_writer(struct post *post, const struct child *lost, int status);
+/* At a stop: xfrd may have zones to write, and cannot ask any more. */
+void post_fill_to_write(struct supervisor *s);
+
 /* A post has lost its process, which is reaped and not freed yet: another one
  * takes the post, unless all are to end. */
 void post_refill(struct post *post, const struct child *lost);

@@ -60,13 +60,18 @@ reap_child(struct post *post, struct child *child, int status)
 	assert(g->users > 0);
 	g->users--;
 	generation_release(s, g);
-	if (was_current)
+	if (post->role == ROLE_WRITER)
+		post_rest_writer(post, child, status);
+	else if (was_current)
 		post_refill(post, child);
 	else if (!s->stopping && post->current != NULL
 		&& post->current->generation != s->serving)
 		post_roll(post);
 	if (post->role == ROLE_LOADER)
 		reap_check_closed(s, child, status);
+	if (post->role == ROLE_XFRD && s->stopping
+		&& s->writer.current != NULL)
+		child_stop(s->writer.current);
 	free(child);
 }
 
@@ -85,6 +90,7 @@ reap_pid(struct supervisor *s, pid_t pid, int status)
 	for (unsigned i = 0; i < s->worker_count; i++)
 		reap_from_post(&s->workers[i], pid, status);
 	reap_from_post(&s->xfrd, pid, status);
+	reap_from_post(&s->writer, pid, status);
 	reap_from_post(&s->loader, pid, status);
 }
 

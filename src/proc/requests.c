@@ -1,4 +1,5 @@
-/* requests.c - what xfrd has asked of the loader, until it is answered. */
+/* requests.c - what xfrd has asked of the loader, or the writer, until it is
+ * answered. */
 #include "config.h"
 
 #include <assert.h>
@@ -47,6 +48,8 @@ request_answer(enum ipc_type type)
 		return IPC_UPDATED;
 	case IPC_READ:
 		return IPC_READ_DONE;
+	case IPC_WRITE_ZONE:
+		return IPC_ZONE_WRITTEN;
 	default:
 		return IPC_ZONE_CHANGED;
 	}
@@ -78,8 +81,10 @@ requests_send(struct requests *requests, struct request *one)
 	/* It is tried again when there is credit, memory, or another loader. */
 	if (err != NSD_OK && err != NSD_E_AGAIN && err != NSD_E_PEER
 		&& !one->told) {
-		log_error("cannot send %s to the loader: %s",
-			ipc_rows[one->type].name, err_text(err));
+		log_error("cannot send %s to the %s: %s",
+			ipc_rows[one->type].name,
+			ipc_role_name(requests->link->channel.peer),
+			err_text(err));
 		one->told = true;
 	}
 	one->sent = err == NSD_OK;
@@ -214,6 +219,9 @@ requests_find_deadly(struct requests *requests)
 void
 requests_stop(struct requests *requests)
 {
+	const char *role = requests->link != NULL
+		? ipc_role_name(requests->link->channel.peer)
+		: "loader";
 	struct request **at;
 
 	requests->link = NULL;
@@ -227,8 +235,8 @@ requests_stop(struct requests *requests)
 		one->deaths++;
 	}
 	while ((at = requests_find_deadly(requests)) != NULL) {
-		log_error("%u loaders have died with %s %llu in hand: it is"
-			  " given up", (*at)->deaths,
+		log_error("%u %ss have died with %s %llu in hand: it is"
+			  " given up", (*at)->deaths, role,
 			ipc_rows[(*at)->type].name,
 			(unsigned long long)request_head(*at)->ticket);
 		requests_end(requests, at, NULL);

@@ -1,5 +1,6 @@
 /*
- * requests.h - what xfrd has asked of the loader, until it is answered.
+ * requests.h - what xfrd has asked of the loader, until it is answered. The
+ * same of the writer, of which there may be none most of the time.
  *
  * A request that was not answered when the loader died is sent to the next one,
  * in the order of old, and says that it comes again (struct ipc_request). The

@@ -1,6 +1,6 @@
 /*
- * role.h - what loader, workers and xfrd have in common: a child of main with
- * a channel to it and a libevent loop.
+ * role.h - what loader, workers, xfrd and the writer have in common: a child of
+ * main with a channel to it and a libevent loop.
  */
 #ifndef PROC_ROLE_H
 #define PROC_ROLE_H
@@ -35,7 +35,7 @@ struct role_start {
 	struct ipc_channel channel; /* to main */
 	int stop_fd;                /* can be read once it is told to end */
 	unsigned index;             /* workers: which, from 0 */
-	unsigned reader_slot;       /* workers and xfrd: in the store */
+	unsigned reader_slot;       /* all but the loader: in the store */
 	uint64_t *beat;             /* to be raised: see watch.h; NULL: nobody
 				     * looks */
 	/* Of the loader: */
@@ -137,5 +137,6 @@ bool role_answer_waits(struct role *role, uint64_t channel);
 void loader_main(const struct role_start *start) __attribute__((noreturn));
 void worker_main(const struct role_start *start) __attribute__((noreturn));
 void xfrd_main(const struct role_start *start) __attribute__((noreturn));
+void writer_main(const struct role_start *start) __attribute__((noreturn));
 
 #endif

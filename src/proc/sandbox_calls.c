@@ -19,6 +19,7 @@
 #define LOADER ROLE_LOADER
 #define WORKER ROLE_WORKER
 #define XFRD ROLE_XFRD
+#define WRITER ROLE_WRITER
 #define ALL ROLE_CHILDREN
 #define MAY SANDBOX_ALLOW
 #define KILL SANDBOX_KILL
@@ -162,6 +163,21 @@ const struct sandbox_call sandbox_calls[] = {
 	{"clone", XFRD, MAY, IF(ALL_OF(CLONE_FLAGS, CLONE_THREAD)), "a thread, no process"},
 	{"set_robust_list", XFRD, MAY, ANY, "a new thread"},
 	{"rseq", XFRD, MAY, ANY, "a new thread"},
+
+	/* Zone files that are written, in folders of their own (landlock): made
+	 * anew and renamed. What is there is not opened. */
+	{"openat", WRITER, MAY, IF(ALL_OF(2, O_CREAT | O_EXCL | O_NOFOLLOW)), "FILE~"},
+	{"open", WRITER, MAY, IF(ALL_OF(1, O_CREAT | O_EXCL | O_NOFOLLOW)), "the same, musl's"},
+	{"openat", WRITER, MAY, IF(BITS(2, O_ACCMODE | O_DIRECTORY, O_DIRECTORY)), "a folder, to flush it"},
+	{"open", WRITER, MAY, IF(BITS(1, O_ACCMODE | O_DIRECTORY, O_DIRECTORY)), "the same, musl's"},
+	{"unlink", WRITER, MAY, ANY, "what was left there"},
+	{"unlinkat", WRITER, MAY, ANY, "the same, elsewhere"},
+	{"rename", WRITER, MAY, ANY, "what is whole"},
+	{"renameat", WRITER, MAY, ANY, "the same, elsewhere"},
+	{"renameat2", WRITER, MAY, ANY, "the same, elsewhere"},
+	{"mkdir", WRITER, MAY, ANY, "folders of the path"},
+	{"mkdirat", WRITER, MAY, ANY, "the same, elsewhere"},
+	{"fsync", WRITER, MAY, ANY, "before it is renamed"},
 
 	/* What workers answer. */
 	{"uname", LOADER, MAY, ANY, "the host's name, for id.server"},

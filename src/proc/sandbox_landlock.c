@@ -79,17 +79,19 @@ landlock_know(unsigned version)
 	return known;
 }
 
-/* Allows files to be read, made, replaced and removed below a folder. One that
- * is not there needs no rule. */
+/* What a role may do below its folders: files are read, made, replaced and
+ * removed. The writer reads none. */
+#define BELOW_ALL (FS_READ_DIR | FS_WRITE_FILE | FS_MAKE_REG | FS_MAKE_DIR     \
+	| FS_REMOVE_FILE)
+#define BELOW_OTHERS (FS_READ_FILE | FS_REMOVE_DIR | FS_TRUNCATE | FS_REFER)
+
+/* A folder that is not there needs no rule. */
 static bool
 landlock_allow(int ruleset, const struct sandbox_ruleset *handled,
-	const char *folder)
+	uint64_t below, const char *folder)
 {
 	struct sandbox_beneath rule = {
-		.allowed = (FS_READ_FILE | FS_READ_DIR | FS_WRITE_FILE
-				   | FS_MAKE_REG | FS_MAKE_DIR | FS_REMOVE_FILE
-				   | FS_REMOVE_DIR | FS_TRUNCATE | FS_REFER)
-			& handled->fs,
+		.allowed = below & handled->fs,
 		.folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC),
 	};
 	bool done;
@@ -103,7 +105,7 @@ landlock_allow(int ruleset, const struct sandbox_ruleset *handled,
 }
 
 static bool
-landlock_restrict(const struct sandbox_ruleset *handled,
+landlock_restrict(const struct sandbox_ruleset *handled, uint64_t below,
 	const char *const *folders)
 {
 	int ruleset = (int)syscall(SYS_landlock_create_ruleset, handled,
@@ -112,7 +114,7 @@ landlock_restrict(const struct sandbox_ruleset *handled,
 	int error;
 
 	for (; done && folders != NULL && *folders != NULL; folders++)
-		done = landlock_allow(ruleset, handled, *folders);
+		done = landlock_allow(ruleset, handled, below, *folders);
 	if (done)
 		done = syscall(SYS_landlock_restrict_self, ruleset, 0u) == 0;
 	error = errno;
@@ -136,5 +138,9 @@ sandbox_landlock_enter(unsigned version, enum ipc_role role,
 	/* Transfers come over TCP, and queries go by UDP. */
 	if (role == ROLE_XFRD)
 		handled.net = 0;
-	return landlock_restrict(&handled, folders) ? NSD_OK : NSD_E_SYSTEM;
+	return landlock_restrict(&handled, role == ROLE_WRITER
+			? BELOW_ALL
+			: BELOW_ALL | BELOW_OTHERS, folders)
+		? NSD_OK
+		: NSD_E_SYSTEM;
 }

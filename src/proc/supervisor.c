@@ -43,6 +43,7 @@ supervisor_serve(struct supervisor *s, struct generation *g)
 	for (unsigned i = 0; i < s->worker_count; i++)
 		post_roll(&s->workers[i]);
 	post_roll(&s->xfrd);
+	post_roll(&s->writer);
 	if (old != NULL)
 		generation_release(s, old);
 }
@@ -162,6 +163,13 @@ supervisor_on_zone_changed(struct supervisor *s, struct child *loader,
 }
 
 static void
+supervisor_on_want_writer(struct supervisor *s, struct child *xfrd,
+	const struct ipc_message *m)
+{
+	post_want_writer(s);
+}
+
+static void
 supervisor_on_serving(struct supervisor *s, struct child *worker,
 	const struct ipc_message *m)
 {
@@ -189,6 +197,7 @@ supervisor_on_stop(struct supervisor *s, struct child *xfrd,
 	X(RELOADED, supervisor_on_reloaded)                                  \
 	X(DAMAGED, supervisor_on_damaged)                                    \
 	X(ZONE_CHANGED, supervisor_on_zone_changed)                          \
+	X(WANT_WRITER, supervisor_on_want_writer)                            \
 	X(SERVING, supervisor_on_serving)                                    \
 	X(STOP, supervisor_on_stop)                                          \
 	X(ORDER, order_on_order)                                             \
@@ -222,6 +231,7 @@ supervisor_stop(struct supervisor *s)
 	service_stopping(&s->service);
 	reap_children(s);
 	post_fill_to_close(s);
+	post_fill_to_write(s);
 	children_stop(s);
 	supervisor_check_stopped(s);
 }
@@ -355,7 +365,8 @@ supervisor_init_events(struct supervisor *s)
 		|| watch_open(s) != NSD_OK || order_init(s) != NSD_OK)
 		return NSD_E_MEMORY;
 	if (!post_init(&s->loader, s, ROLE_LOADER, 0)
-		|| !post_init(&s->xfrd, s, ROLE_XFRD, 0))
+		|| !post_init(&s->xfrd, s, ROLE_XFRD, 0)
+		|| !post_init(&s->writer, s, ROLE_WRITER, 0))
 		return NSD_E_MEMORY;
 	for (unsigned i = 0; i < s->worker_count; i++)
 		if (!post_init(&s->workers[i], s, ROLE_WORKER, i))
@@ -377,7 +388,7 @@ supervisor_init(struct supervisor *s, bool in_chroot, uid_t owner)
 	err = s->workers != NULL ? supervisor_init_events(s) : NSD_E_MEMORY;
 	if (err == NSD_OK)
 		s->database = database_open(&s->server.conf->server, owner,
-			s->worker_count + 1);
+			s->worker_count + SUPERVISOR_READERS);
 	/* Stores are opened again by way of /proc, which a chroot mostly does
 	 * not have. */
 	if (err == NSD_OK && in_chroot) {

@@ -25,6 +25,9 @@ struct event;
 struct event_base;
 struct store;
 
+/* Readers of a store beside workers: xfrd and the writer. */
+#define SUPERVISOR_READERS 2u
+
 /* How many loaders in a row may die while they take over a store before it is
  * taken for damaged. */
 #define TAKE_OVERS_MAX 3
@@ -87,6 +90,7 @@ struct post {
 				* them */
 	unsigned failures;     /* in a row */
 	int64_t filled_msec;   /* when it was last filled, or tried to */
+	int64_t rests_until;   /* of the writer: not filled before, in msec */
 	struct event *timer;   /* to fill it again */
 	int64_t due_msec;      /* when it will, if it is pending */
 };
@@ -120,6 +124,7 @@ struct supervisor {
 					 * chroot; 0: none */
 	struct post loader;
 	struct post xfrd;
+	struct post writer;  /* empty, unless xfrd has something to write */
 	struct post *workers;
 	unsigned worker_count;
 	uint64_t channels;   /* made between children so far */

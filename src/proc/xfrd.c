@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include <event2/event.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,12 +41,6 @@ xfrd_on_order_done(struct role *role, const struct ipc_message *m)
 }
 
 static void
-xfrd_on_stop(struct role *role)
-{
-	control_finish((struct xfrd *)role);
-}
-
-static void
 xfrd_on_served(struct role *role, const struct ipc_message *m)
 {
 	xfrd_turn_look((struct xfrd *)role);
@@ -58,6 +53,8 @@ xfrd_on_peer(struct role *role, struct peer *peer)
 	struct xfrd *xfrd = (struct xfrd *)role;
 	bool is_new = peer->link.channel.id != xfrd->loader;
 
+	if (peer->link.channel.peer == ROLE_WRITER)
+		xfrd_write_on_writer(xfrd, &peer->link);
 	if (peer->link.channel.peer != ROLE_LOADER)
 		return;
 	xfrd->loader = peer->link.channel.id;
@@ -68,8 +65,19 @@ xfrd_on_peer(struct role *role, struct peer *peer)
 static void
 xfrd_on_peer_gone(struct role *role, struct peer *peer)
 {
+	struct xfrd *xfrd = (struct xfrd *)role;
+
 	if (peer->link.channel.peer == ROLE_LOADER)
-		requests_stop(&((struct xfrd *)role)->requests);
+		requests_stop(&xfrd->requests);
+	/* Its successor may be here already. */
+	if (&peer->link == xfrd->writes.requests.link)
+		xfrd_write_on_writer_gone(xfrd);
+}
+
+static void
+xfrd_on_written(struct role *role, const struct ipc_message *m)
+{
+	requests_take_answer(&((struct xfrd *)role)->writes.requests, m);
 }
 
 /* ---- workers ------------------------------------------------------------- */
@@ -92,6 +100,49 @@ xfrd_on_notify(struct role *role, const struct ipc_message *m)
 /* In place of tcp-timeout: 0. */
 #define TCP_TIMEOUT_SEC 120
 
+/* ---- end ----------------------------------------------------------------- */
+
+static void
+xfrd_on_all_written(evutil_socket_t fd, short what, void *arg)
+{
+	control_finish(arg);
+}
+
+/* Zone files first, so that who has said stop hears of it when all is done. */
+static void
+xfrd_on_stop(struct role *role)
+{
+	struct xfrd *xfrd = (struct xfrd *)role;
+	struct event *then = event_new(role->base, -1, 0, xfrd_on_all_written,
+		xfrd);
+
+	xfrd->told_stop = true;
+	if (then == NULL || !xfrd_write_end(xfrd, then))
+		control_finish(xfrd);
+}
+
+static void
+xfrd_on_term_over(evutil_socket_t fd, short what, void *arg)
+{
+	struct xfrd *xfrd = arg;
+
+	if (!xfrd->told_stop)
+		xfrd_on_stop(&xfrd->role);
+}
+
+/* A signal to all processes may come before main's word, and before the writer
+ * that main makes for the end. */
+static void
+xfrd_on_term(struct role *role)
+{
+	static const struct timeval wait = {.tv_sec = 1};
+
+	if (event_base_once(role->base, -1, EV_TIMEOUT, xfrd_on_term_over,
+		    role, &wait)
+		== -1)
+		role_stop(role);
+}
+
 /* ---- start --------------------------------------------------------------- */
 
 #define XFRD_HANDLERS(X)                                                     \
@@ -101,6 +152,7 @@ xfrd_on_notify(struct role *role, const struct ipc_message *m)
 	X(READ_DONE, xfrd_on_answer)                                         \
 	X(ORDER_DONE, xfrd_on_order_done)                                    \
 	X(SERVED, xfrd_on_served)                                            \
+	X(ZONE_WRITTEN, xfrd_on_written)                                     \
 	X(NOTIFY, xfrd_on_notify)
 
 static void (*const xfrd_handlers[IPC_TYPE_COUNT])(struct role *role,
@@ -182,9 +234,10 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 	enum nsd_err err;
 
 	xfrd->role.handlers = xfrd_handlers;
-	xfrd->role.on_stop = xfrd_on_stop;
 	xfrd->role.on_peer = xfrd_on_peer;
 	xfrd->role.on_peer_gone = xfrd_on_peer_gone;
+	xfrd->role.on_stop = xfrd_on_stop;
+	xfrd->role.on_term = xfrd_on_term;
 	role_init_name("xfrd", "xfrd");
 	role_init_death(start->server, true);
 	affinity_set_xfrd(&start->server->conf->server);
@@ -204,6 +257,8 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 	err = xfrd_zones_init(xfrd);
 	if (err == NSD_OK)
 		err = xfrd_turn_init(xfrd);
+	if (err == NSD_OK)
+		err = xfrd_write_init(xfrd);
 	if (err != NSD_OK)
 		return err;
 	xfrd_state_init(xfrd);

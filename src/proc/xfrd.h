@@ -7,6 +7,7 @@
  *   xfrd_jobs.c    asks primaries, receives transfers, sends NOTIFY
  *   xfrd_notify.c  hears NOTIFY
  *   xfrd_keep.c    has what was received made durable, and published
+ *   xfrd_write.c   has zone files written
  *   xfrd_job.c     a question: whom it goes to, with which key, its end
  *   xfrd_state.c   keeps timers over a restart
  *   xfrd_change.c  zones that come and go: has it done everywhere
@@ -32,13 +33,17 @@
 struct conf_zone;
 struct event;
 struct journal;
+struct journal_entry;
 struct store_reader;
 
-/* A zone that expires at a time that the loader has not been told yet. */
-struct xfrd_expiry {
-	uint32_t zone;
-	int64_t at;
+/* NOTIFYs in the log: see xfrd_notify.c. */
+struct xfrd_notified {
+	int64_t sec;       /* of the monotonic clock */
+	uint32_t lines;    /* in that second */
+	uint64_t left_out;
 };
+
+#define XFRD_NOT_QUEUED (XFR_NONE - 1)
 
 /* The zones that have primaries, or others to tell. */
 struct xfrd_zones {
@@ -53,9 +58,11 @@ struct xfrd_zones {
 	uint32_t *places;         /* by handle: the place in conf.zones */
 	size_t place_room;
 	void *configs;            /* struct zones_config, of <search.h> */
-	struct xfrd_expiry *expiries; /* to be told, in order */
-	size_t expiry_count, expiry_room;
-	size_t expiry_first;
+	/* Zones whose expiry the loader is to be told, in order: */
+	uint32_t *expiry_next;    /* by handle; XFR_NONE: the last one;
+				   * XFRD_NOT_QUEUED */
+	uint32_t expiry_first;    /* XFR_NONE: there are none */
+	uint32_t expiry_last;
 };
 
 /* The timers of zones in xfrdfile: see xfrd_state.c. */
@@ -74,6 +81,43 @@ struct xfrd_state {
 	bool saving, failed;
 };
 
+/* What became of the last try to write a zone to its file. */
+struct xfrd_written {
+	int64_t at_sec;  /* of the epoch; 0: there was none */
+	uint32_t serial; /* of what was written, unless `to` is NOWHERE */
+	uint16_t error;  /* errno, with NSD_E_SYSTEM */
+	uint8_t err;     /* enum nsd_err, of the zone file */
+	uint8_t to;      /* enum ipc_written_to */
+};
+
+/* What is being written: see xfrd_write.c. */
+struct xfrd_writes {
+	struct requests requests;    /* to the writer */
+	struct event *step_event;    /* the next zone */
+	struct event *period_event;  /* the next round */
+	struct event *end_event;     /* at the end: time is over */
+	struct event *then;          /* and what comes after it; NULL: nothing
+				      * does, or it has happened */
+	enum {
+		XFRD_WRITES_NONE,
+		XFRD_WRITES_ROUND,   /* all zones are being looked at */
+		XFRD_WRITES_ZONE,    /* one that is wished for */
+	} state;
+	bool wanted;                 /* a round, by the clock */
+	bool busy;                   /* a zone is with the writer: */
+	unsigned tries;
+	uint8_t apex[NAME_MAX_LEN];
+	uint32_t serial;
+	size_t next;                 /* of the round: place in conf.zones */
+	uint32_t written, failed;    /* in this round */
+	struct xfrd_written last_failed;
+	struct cds_list_head wishes; /* in the order in which they came */
+	uint32_t wish_count;
+	bool ending;                 /* this process, with the round */
+	struct xfrd_written *done;   /* by handle */
+	size_t done_room;
+};
+
 struct xfrd {
 	struct role role;
 	struct store_reader *reader;
@@ -82,6 +126,9 @@ struct xfrd {
 	struct xfrd_asks asks;
 	struct xfrd_zones zones;
 	struct xfrd_state state;
+	struct xfrd_writes writes;
+	struct xfrd_notified notified;
+	bool told_stop;
 	struct cds_list_head jobs;
 	/* Of these, in the order in which they ended: */
 	unsigned kept;                /* all that have ended */
@@ -200,6 +247,8 @@ struct xfrd_job {
 	/* Of a transfer: */
 	bool is_wanted;            /* the machine has agreed to its serial */
 	int sink_error;            /* errno, if the journal did not take it */
+	bool is_diffs;             /* it brings differences */
+	uint64_t put;              /* octets for the journal, so far */
 	int64_t begun_msec;
 	uint64_t received;         /* octets, when it was looked at last */
 	struct xfr_reader reader;
@@ -256,6 +305,59 @@ void xfrd_keep_slow_down(struct xfrd *xfrd);
 /* The transfer is here: has it made durable, then published. */
 void xfrd_keep_begin(struct xfrd_job *job);
 
+/* ---- xfrd_write.c -------------------------------------------------------- */
+
+/* Every zonefiles-write seconds, from now on. NSD_E_MEMORY. */
+enum nsd_err xfrd_write_init(struct xfrd *xfrd) MUST_USE;
+
+/* What came of a wish. */
+struct xfrd_write_result {
+	uint32_t written, failed; /* zones; both 0: none had changed */
+	struct xfrd_written last_failed;
+};
+typedef void xfrd_write_on_end(void *ctx,
+	const struct xfrd_write_result *result);
+struct xfrd_wish;
+
+/*
+ * Has a zone written, or all (apex NULL), if a transfer has changed it since it
+ * was written last, whatever zonefiles-write says. Borrows apex, in lower case.
+ * on_end is called once, never from within this call, unless this process ends;
+ * NULL: nobody waits, and made is NULL, too. *made: the wish, until on_end;
+ * NULL: not asked for.
+ * returns NSD_OK; NSD_E_DENIED: there is no journal; NSD_E_LIMIT: too many are
+ *     wished for; NSD_E_MEMORY.
+ */
+enum nsd_err xfrd_write(struct xfrd *xfrd, const uint8_t *apex,
+	xfrd_write_on_end *on_end, void *ctx, struct xfrd_wish **made)
+	MUST_USE;
+/* Who waits is gone: on_end is not called. What is wished for is done. */
+void xfrd_write_leave(struct xfrd_wish *wish);
+
+/* What became of the last try. False: there was none since this process
+ * began. */
+bool xfrd_write_get_done(const struct xfrd *xfrd, uint32_t handle,
+	struct xfrd_written *done);
+/* The zone that was the last one has another place now. */
+void xfrd_write_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
+/* The zone of this handle is gone. */
+void xfrd_write_forget_zone(struct xfrd *xfrd, uint32_t handle);
+
+/* Prints "received update to serial ... from SOURCE", as zone files and the log
+ * have it; cut to size. */
+void xfrd_write_print_received(char *out, size_t size,
+	const struct journal_entry *entry, const char *source);
+
+/* The message ZONE_WRITTEN, or NULL: writers have died of it. */
+void xfrd_write_on_written(void *ctx, const struct ipc_message *answer);
+/* There is a writer, or it takes more; it has ended. */
+void xfrd_write_on_writer(struct xfrd *xfrd, struct link *link);
+void xfrd_write_on_writer_gone(struct xfrd *xfrd);
+
+/* Told to end: writes what has changed, for some seconds at most, and then has
+ * `then` happen, which it keeps. False: there is nothing to write. */
+bool xfrd_write_end(struct xfrd *xfrd, struct event *then) MUST_USE;
+
 
 /* ---- xfrd_notify.c ------------------------------------------------------- */
 
@@ -294,6 +396,9 @@ void xfrd_turn_look(struct xfrd *xfrd);
 void xfrd_turn_join(struct xfrd *xfrd, const struct conf_zone *zone);
 /* The zone that was the last one has another place now. */
 void xfrd_turn_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
+/* The zone of this handle goes: its expiry is not told any more. Cost: those
+ * that wait, if it does. */
+void xfrd_turn_forget_expiry(struct xfrd *xfrd, uint32_t zone);
 /* The loader is another one, or takes more messages. */
 void xfrd_turn_on_loader(struct xfrd *xfrd, bool is_new);
 

@@ -29,18 +29,6 @@ xfrd_come_add(struct xfrd *xfrd, const char *name, const char *pattern,
 	return err;
 }
 
-/* The handle may be another zone's soon. */
-static void
-come_forget_expiries(struct xfrd_zones *zones, uint32_t handle)
-{
-	size_t kept = zones->expiry_first;
-
-	for (size_t i = kept; i < zones->expiry_count; i++)
-		if (zones->expiries[i].zone != handle)
-			zones->expiries[kept++] = zones->expiries[i];
-	zones->expiry_count = kept;
-}
-
 void
 xfrd_come_rest(struct xfrd *xfrd, const struct conf_zone *zone)
 {
@@ -50,7 +38,9 @@ xfrd_come_rest(struct xfrd *xfrd, const struct conf_zone *zone)
 	xfrd_jobs_leave(xfrd, zone);
 	if (handle == XFR_NONE)
 		return;
-	come_forget_expiries(zones, handle);
+	/* It may be another zone's soon. */
+	xfrd_turn_forget_expiry(xfrd, handle);
+	xfrd_write_forget_zone(xfrd, handle);
 	xfr_remove_zone(zones->machine, handle);
 	zones->handles[zone->index] = XFR_NONE;
 	xfrd_state_move(xfrd, zone->index, zone->index);
@@ -73,4 +63,5 @@ xfrd_come_remove(struct xfrd *xfrd, const struct conf_zone *zone)
 	if (conf_remove_zone(conf, zone->wire) != NSD_OK)
 		abort(); /* it was found there */
 	xfrd_turn_move(xfrd, place, last);
+	xfrd_write_move(xfrd, place, last);
 }

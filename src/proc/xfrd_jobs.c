@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "journal/journal.h"
+#include "load/load_update.h"
 #include "net/socket.h"
 #include "proc/xfrd.h"
 
@@ -144,8 +145,16 @@ static enum nsd_err
 jobs_on_octets(void *ctx, const uint8_t *octets, size_t len)
 {
 	struct xfrd_job *job = ctx;
-	enum nsd_err err = journal_put(job->text, octets, len);
+	enum nsd_err err;
 
+	/* The first octet says what they are. The loader takes no more of
+	 * them; of a message over UDP there cannot be so many. */
+	if (job->put == 0 && len > 0)
+		job->is_diffs = octets[0] == XFR_DIFFS;
+	job->put += len;
+	if (job->is_diffs && job->put > LOAD_UPDATE_DIFFS_MAX)
+		return NSD_E_LIMIT;
+	err = journal_put(job->text, octets, len);
 	job->sink_error = errno;
 	return err;
 }
@@ -218,6 +227,9 @@ jobs_on_transfer(void *ctx, const uint8_t *message, size_t len)
 		jobs_reply_fault(result->fault, result->rcode, &reply);
 		if (reply.outcome == XFR_USE_TCP && !job->reader.setup.udp)
 			reply.outcome = XFR_NONSENSE;
+		if (result->fault == XFR_FAULT_SINK
+			&& result->sink_err == NSD_E_LIMIT)
+			reply.outcome = XFR_NO_FIT; /* whole, then */
 		xfrd_job_end(job, &reply,
 			result->fault != XFR_FAULT_SINK
 				? xfr_fault_text(result->fault)

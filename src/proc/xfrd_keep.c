@@ -24,12 +24,16 @@
 #define TURN_ENTRIES 64
 /* What the loader could not take is given to it again after this. */
 #define AGAIN_MSEC 200
+/* Until a journal that could not be opened is tried again. After so long main
+ * does not take an end for a failure at the start. */
+#define RETRY_SEC 90
 /* So many transfers may be on their way from the journal to the loader, until
  * others are begun. */
 #define KEPT_MAX 2000u
 /* What the journal holds of a zone beyond this, with so much for each record,
- * is more than the zone itself: it is transferred whole, and the differences
- * go. */
+ * is more than the zone itself. At half of that its file is written, and the
+ * differences go. Where there is no file, or it cannot be written, the zone is
+ * transferred whole in the end. */
 #define JOURNAL_OCTETS_MAX (64u << 20)
 #define JOURNAL_RECORD_OCTETS 512u
 
@@ -188,19 +192,35 @@ keep_on_again(evutil_socket_t fd, short what, void *arg)
 static void
 keep_log(const struct xfrd_job *job)
 {
-	char source[JOURNAL_SOURCE_MAX + 1], when[32];
-	time_t now = time(NULL);
-	struct tm tm;
+	const struct journal_entry entry = {
+		.to = job->reader.result.to,
+		.time_sec = (int64_t)time(NULL),
+	};
+	char source[JOURNAL_SOURCE_MAX + 1], text[JOURNAL_SOURCE_MAX + 100];
 
 	if (log_verbosity() < 1)
 		return;
 	keep_write_source(job, source, sizeof(source));
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S",
-		localtime_r(&now, &tm));
-	log_at(1, LOG_LEVEL_INFO,
-		"xfrd: zone %s committed \"received update to serial %lu at %s"
-		" from %s\"", job->zone->name,
-		(unsigned long)job->reader.result.to, when, source);
+	xfrd_write_print_received(text, sizeof(text), &entry, source);
+	log_at(1, LOG_LEVEL_INFO, "xfrd: zone %s committed \"%s\"",
+		job->zone->name, text);
+}
+
+/* A try that failed is made again by the clock. */
+static void
+keep_write(struct xfrd *xfrd, const struct conf_zone *zone)
+{
+	uint32_t handle = xfrd->zones.handles[zone->index];
+	struct xfrd_written done;
+
+	if (zone->zonefile == NULL
+		|| xfrd->role.server->conf->server.zonefiles_write == 0
+		|| (handle != XFR_NONE
+			&& xfrd_write_get_done(xfrd, handle, &done)
+			&& done.err != NSD_OK))
+		return;
+	if (xfrd_write(xfrd, zone->wire, NULL, NULL, NULL) != NSD_OK)
+		return; /* the next transfer asks again */
 }
 
 /* Keeps the journal of a zone from growing without an end. */
@@ -209,16 +229,21 @@ keep_shorten(struct xfrd *xfrd, const struct xfrd_job *job)
 {
 	struct journal_entry entry;
 	struct xfrd_soa soa;
-	uint64_t octets;
+	uint64_t octets, most;
 
 	if (job->ticket == XFR_NO_TICKET
 		|| !journal_find_newest(xfrd->journal, job->zone->wire, &entry,
 		    &octets)
 		|| entry.kind == JOURNAL_WHOLE
-		|| !xfrd_zones_get_soa(xfrd, job->zone, &soa)
-		|| octets < JOURNAL_OCTETS_MAX
-				+ soa.records * JOURNAL_RECORD_OCTETS)
+		|| octets < JOURNAL_OCTETS_MAX / 2
+		|| !xfrd_zones_get_soa(xfrd, job->zone, &soa))
 		return;
+	most = JOURNAL_OCTETS_MAX + soa.records * JOURNAL_RECORD_OCTETS;
+	if (octets < most) {
+		if (octets >= most / 2)
+			keep_write(xfrd, job->zone);
+		return;
+	}
 	log_at(2, LOG_LEVEL_INFO, "xfrd: zone %s has %llu octets of differences"
 				  " in the journal: it is transferred whole",
 		job->zone->name, (unsigned long long)octets);
@@ -358,7 +383,8 @@ keep_on_rest(void *ctx, const struct ipc_message *answer)
 	if (updated.err == NSD_OK)
 		journal_accept(rest->xfrd->journal, rest->apex,
 			rest->entry);
-	else if (updated.err != NSD_E_AGAIN && updated.err != NSD_E_MEMORY)
+	else if (updated.err != NSD_E_AGAIN && updated.err != NSD_E_MEMORY
+		&& updated.err != NSD_E_SYSTEM)
 		journal_refuse(rest->xfrd->journal, rest->apex,
 			rest->entry);
 	if (zone != NULL)
@@ -388,8 +414,13 @@ xfrd_keep_resume(struct xfrd *xfrd, const struct conf_zone *zone,
 
 	if (xfrd->journal == NULL || zone->options->request_xfr.count == 0
 		|| !journal_find_newest(xfrd->journal, zone->wire, &entry,
-			&octets)
-		|| !keep_leads_on(&entry, soa))
+			&octets))
+		return;
+	/* The journal does not remember what was accepted. */
+	if (soa != NULL && entry.kind == JOURNAL_WHOLE
+		&& entry.to == soa->numbers.serial)
+		journal_accept(xfrd->journal, zone->wire, entry.id);
+	if (!keep_leads_on(&entry, soa))
 		return;
 	rest = malloc(sizeof(*rest));
 	if (rest == NULL)
@@ -428,6 +459,57 @@ xfrd_keep_find_folder(const struct server *server, char *out, size_t size)
 	return len > 0 && (size_t)len < size;
 }
 
+/* True if a zone may get differences of what its journal has. */
+static bool
+keep_has_zone(void *ctx, const uint8_t *apex)
+{
+	const struct xfrd *xfrd = ctx;
+	const struct conf_zone *zone = conf_find_zone(xfrd->role.server->conf,
+		apex);
+
+	return zone != NULL && zone->options->request_xfr.count > 0;
+}
+
+/* Zones that have left nsd.conf since the last start. */
+static void
+keep_drop_others(struct xfrd *xfrd)
+{
+	size_t count = journal_drop_others(xfrd->journal, keep_has_zone, xfrd);
+
+	if (count > 0)
+		log_notice("xfrd: the journal forgets %zu zones that are not"
+			   " in the configuration any more", count);
+}
+
+static void
+keep_on_retry(evutil_socket_t fd, short what, void *arg)
+{
+	struct xfrd *xfrd = arg;
+
+	log_notice("xfrd: ends, so that the next one tries to open the"
+		   " journal");
+	role_stop(&xfrd->role);
+}
+
+/* To put a journal in order takes more calls, and mostly another folder, than a
+ * confined xfrd may use. So the next one tries. */
+static void
+keep_retry(struct xfrd *xfrd)
+{
+	static const struct timeval wait = {.tv_sec = RETRY_SEC};
+	const struct conf *conf = xfrd->role.server->conf;
+	size_t i = 0;
+
+	while (i < conf->zone_count
+		&& conf->zones[i]->options->request_xfr.count == 0)
+		i++;
+	if (i < conf->zone_count
+		&& event_base_once(xfrd->role.base, -1, EV_TIMEOUT,
+			   keep_on_retry, xfrd, &wait)
+			== -1)
+		log_error("out of memory for a timer");
+}
+
 void
 xfrd_keep_init(struct xfrd *xfrd)
 {
@@ -445,6 +527,7 @@ xfrd_keep_init(struct xfrd *xfrd)
 			  " be transferred: %s",
 			path, err == NSD_E_SYSTEM ? strerror(errno)
 						  : err_text(err));
+		keep_retry(xfrd);
 		return;
 	}
 	xfrd->again_event = event_new(base, -1, 0, keep_on_again, xfrd);
@@ -455,7 +538,9 @@ xfrd_keep_init(struct xfrd *xfrd)
 		log_error("xfrd: no zone can be transferred: out of memory");
 		journal_close(xfrd->journal);
 		xfrd->journal = NULL;
+		return;
 	}
+	keep_drop_others(xfrd);
 }
 
 void

@@ -45,6 +45,30 @@ notify_find_primary(const struct conf_zone *zone,
 	return XFR_NONE;
 }
 
+/* Lines in a second: whoever may send NOTIFY is not to fill the disk. */
+#define LINES_PER_SEC 20u
+
+/* False: enough was said in this second. What is left out is counted. */
+static bool
+notify_may_log(struct xfrd_notified *notified)
+{
+	int64_t sec = clock_now_msec() / 1000;
+
+	if (sec != notified->sec) {
+		if (notified->left_out > 0)
+			log_at(1, LOG_LEVEL_INFO, "notify: %llu more within"
+				" a second", (unsigned long long)
+				notified->left_out);
+		*notified = (struct xfrd_notified){.sec = sec};
+	}
+	if (notified->lines < LINES_PER_SEC) {
+		notified->lines++;
+		return true;
+	}
+	notified->left_out++;
+	return false;
+}
+
 static void
 notify_log(const struct xfr_notified *n, const struct sockaddr_storage *from)
 {
@@ -78,7 +102,9 @@ xfrd_notify_take(struct xfrd *xfrd, const struct ipc_notify *notify,
 	zone = xfrd_zones_get(xfrd, handle);
 	if (zone->options->request_xfr.count == 0)
 		return;
-	notify_log(&n, notify_read_address(notify, &from));
+	notify_read_address(notify, &from);
+	if (notify_may_log(&xfrd->notified))
+		notify_log(&n, &from);
 	xfr_on_notify(xfrd->zones.machine, handle, clock_now_msec(),
 		notify_find_primary(zone, &from), n.has_serial, n.serial);
 	xfrd_zones_go_on(xfrd);

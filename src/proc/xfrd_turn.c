@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/grow.h"
 #include "base/log.h"
 #include "conf/conf.h"
 #include "proc/xfrd.h"
@@ -126,44 +125,65 @@ turn_tell_expiries(struct xfrd *xfrd)
 	struct xfrd_zones *zones = &xfrd->zones;
 	int64_t now = clock_now_msec();
 
-	while (zones->expiry_first < zones->expiry_count) {
-		const struct xfrd_expiry *one =
-			&zones->expiries[zones->expiry_first];
-		const uint8_t *apex = xfrd_zones_get(xfrd, one->zone)->wire;
-		uint64_t left = one->at > now ? (uint64_t)(one->at - now) : 0;
+	while (zones->expiry_first != XFR_NONE) {
+		uint32_t zone = zones->expiry_first;
+		struct xfr_status status;
+		uint64_t left = IPC_EXPIRY_NEVER;
 
-		if (one->at == XFR_NEVER)
-			left = IPC_EXPIRY_NEVER;
-		if (xfrd_loader_expire(xfrd, apex, left) != NSD_OK)
+		xfr_get_status(zones->machine, zone, now, &status);
+		if (status.expire_at != XFR_NEVER)
+			left = status.expire_at > now
+				? (uint64_t)(status.expire_at - now)
+				: 0;
+		if (xfrd_loader_expire(xfrd, xfrd_zones_get(xfrd, zone)->wire,
+			    left)
+			!= NSD_OK)
 			return;
-		zones->expiry_first++;
+		zones->expiry_first = zones->expiry_next[zone];
+		zones->expiry_next[zone] = XFRD_NOT_QUEUED;
 	}
-	zones->expiry_count = zones->expiry_first = 0;
 }
 
-static void
-turn_set_expiry(struct xfrd *xfrd, const struct xfr_action *action)
+void
+xfrd_turn_forget_expiry(struct xfrd *xfrd, uint32_t zone)
 {
 	struct xfrd_zones *zones = &xfrd->zones;
-	struct xfrd_expiry *expiries = grow_array(zones->expiries,
-		zones->expiry_count, &zones->expiry_room, sizeof(*expiries));
+	uint32_t before = XFR_NONE, at = zones->expiry_first;
 
-	if (expiries == NULL)
-		return; /* the next refresh says it again */
-	zones->expiries = expiries;
-	expiries[zones->expiry_count++] = (struct xfrd_expiry){
-		.zone = action->zone,
-		.at = action->at,
-	};
+	if (zones->expiry_next[zone] == XFRD_NOT_QUEUED)
+		return;
+	for (; at != zone; at = zones->expiry_next[at])
+		before = at;
+	if (before == XFR_NONE)
+		zones->expiry_first = zones->expiry_next[zone];
+	else
+		zones->expiry_next[before] = zones->expiry_next[zone];
+	if (zones->expiry_last == zone)
+		zones->expiry_last = before;
+	zones->expiry_next[zone] = XFRD_NOT_QUEUED;
+}
+
+/* Each zone waits once, however long the loader takes none. */
+static void
+turn_set_expiry(struct xfrd *xfrd, uint32_t zone)
+{
+	struct xfrd_zones *zones = &xfrd->zones;
+
+	if (zones->expiry_next[zone] != XFRD_NOT_QUEUED)
+		return;
+	zones->expiry_next[zone] = XFR_NONE;
+	if (zones->expiry_first == XFR_NONE)
+		zones->expiry_first = zone;
+	else
+		zones->expiry_next[zones->expiry_last] = zone;
+	zones->expiry_last = zone;
 }
 
 void
 xfrd_turn_on_loader(struct xfrd *xfrd, bool is_new)
 {
-	if (is_new) {
-		xfrd->zones.expiry_count = xfrd->zones.expiry_first = 0;
+	if (is_new)
 		xfr_resend_expiries(xfrd->zones.machine);
-	}
 	xfrd_zones_go_on(xfrd);
 }
 
@@ -182,7 +202,7 @@ turn_act(struct xfrd *xfrd, const struct xfr_action *action)
 		xfrd_jobs_cancel(xfrd, action->ticket);
 		break;
 	case XFR_SET_EXPIRY:
-		turn_set_expiry(xfrd, action);
+		turn_set_expiry(xfrd, action->zone);
 		break;
 	case XFR_EXPIRED:
 		log_error("xfrd: zone %s has expired",
@@ -201,8 +221,9 @@ turn_on_time(evutil_socket_t fd, short what, void *arg)
 	int64_t now = clock_now_msec(), next;
 	struct timeval wait;
 
-	/* It goes on when a transfer has been published. */
-	if (xfrd_keep_is_full(xfrd))
+	/* It goes on when a transfer has been published; at the end nothing is
+	 * begun. */
+	if (xfrd_keep_is_full(xfrd) || xfrd->writes.ending)
 		return;
 	for (unsigned i = 0; i < TURN_ACTIONS; i++) {
 		if (!xfr_next(zones->machine, now, &action)) {

@@ -155,14 +155,21 @@ zones_find_config(struct xfrd_zones *zones, const struct conf_pattern *options,
 static bool
 zones_make_room(struct xfrd_zones *zones, uint32_t handle)
 {
-	uint32_t *places;
+	size_t room = zones->place_room;
+	uint32_t *places, *next;
 
 	while (handle >= zones->place_room) {
-		places = grow_array(zones->places, zones->place_room,
-			&zones->place_room, sizeof(*places));
+		places = grow_array(zones->places, room, &room,
+			sizeof(*places));
 		if (places == NULL)
 			return false;
 		zones->places = places;
+		next = realloc(zones->expiry_next, room * sizeof(*next));
+		if (next == NULL)
+			return false;
+		zones->expiry_next = next;
+		while (zones->place_room < room)
+			next[zones->place_room++] = XFRD_NOT_QUEUED;
 	}
 	return true;
 }
@@ -259,6 +266,7 @@ xfrd_zones_init(struct xfrd *xfrd)
 	if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
 		seed = (uint64_t)clock_now_usec();
 	limits.transfers = zones_count_transfers(&xfrd->asks);
+	zones->expiry_first = XFR_NONE;
 	zones->handles = malloc((count + 1) * sizeof(*zones->handles));
 	if (zones->handles == NULL)
 		return NSD_E_MEMORY;

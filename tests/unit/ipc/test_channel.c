@@ -19,7 +19,7 @@
 #include "lib/failing_socket.h"
 
 static const enum ipc_role roles[] = {ROLE_MAIN, ROLE_LOADER, ROLE_WORKER,
-	ROLE_XFRD};
+	ROLE_XFRD, ROLE_WRITER};
 
 static void
 message_arrives_whole_with_its_payload(void **state)
@@ -54,8 +54,8 @@ only_rows_of_the_table_pass(void **state)
 {
 	uint8_t payload[IPC_PAYLOAD_MAX] = {0};
 
-	for (unsigned i = 0; i < 16; i++) {
-		enum ipc_role from = roles[i / 4], to = roles[i % 4];
+	for (unsigned i = 0; i < 25; i++) {
+		enum ipc_role from = roles[i / 5], to = roles[i % 5];
 		struct ipc_channel a, b;
 
 		assert_int_equal(ipc_channel_open_pair(from, to, &a, &b),

@@ -23,6 +23,7 @@ set_of_a_role_is_what_the_table_has_for_it(void **state)
 		{ROLE_LOADER, 0 IPC_MESSAGES(IPC_TO_LOADER)},
 		{ROLE_WORKER, 0 IPC_MESSAGES(IPC_TO_WORKER)},
 		{ROLE_XFRD, 0 IPC_MESSAGES(IPC_TO_XFRD)},
+		{ROLE_WRITER, 0 IPC_MESSAGES(IPC_TO_WRITER)},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -50,7 +51,8 @@ every_message_has_a_receiver(void **state)
 	const uint64_t all = (0 IPC_MESSAGES(IPC_TO_MAIN))
 		| (0 IPC_MESSAGES(IPC_TO_LOADER))
 		| (0 IPC_MESSAGES(IPC_TO_WORKER))
-		| (0 IPC_MESSAGES(IPC_TO_XFRD));
+		| (0 IPC_MESSAGES(IPC_TO_XFRD))
+		| (0 IPC_MESSAGES(IPC_TO_WRITER));
 
 	assert_int_equal(all, (UINT64_C(1) << IPC_TYPE_COUNT) - 1);
 }

@@ -30,7 +30,8 @@
 #include "proc/sandbox_calls.h"
 #include "proc/sandbox_landlock.h"
 
-static const enum ipc_role roles[] = {ROLE_LOADER, ROLE_WORKER, ROLE_XFRD};
+static const enum ipc_role roles[] = {ROLE_LOADER, ROLE_WORKER, ROLE_XFRD,
+	ROLE_WRITER};
 
 #define ROLES (sizeof(roles) / sizeof(*roles))
 
@@ -108,7 +109,7 @@ static void
 calls_in_no_row_are_not_there(void **state)
 {
 	static const int numbers[] = {SYS_socket, SYS_listen, SYS_kill,
-		SYS_mkdirat, SYS_linkat, SYS_symlinkat, SYS_fchmodat,
+		SYS_mknodat, SYS_linkat, SYS_symlinkat, SYS_fchmodat,
 		SYS_fchownat, SYS_fchmod, SYS_fchown, SYS_truncate,
 		SYS_prctl, SYS_memfd_create, SYS_setpriority,
 		SYS_sched_setaffinity, SYS_rt_sigqueueinfo, SYS_shmget,
@@ -146,6 +147,52 @@ other_servers_and_a_journal_are_for_xfrd(void **state)
 	}
 }
 
+/* 0: the file can be opened with these flags. */
+static int
+open_file(enum ipc_role role, void *arg)
+{
+	const char *path = "/etc/passwd";
+
+	return open(path, *(const int *)arg) != -1 ? 0 : errno;
+}
+
+static void
+zone_files_are_made_by_the_writer(void **state)
+{
+	static const int calls[] = {SYS_unlinkat, SYS_renameat, SYS_fsync,
+		SYS_mkdirat};
+	static const int others[] = {SYS_connect, SYS_bind, SYS_ftruncate,
+		SYS_fallocate, SYS_pread64, SYS_pwrite64, SYS_readv};
+	static const int makes = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
+	static const int flags[] = {O_RDONLY, O_WRONLY, O_RDWR,
+		O_WRONLY | O_CREAT, O_WRONLY | O_TRUNC,
+		O_WRONLY | O_CREAT | O_EXCL};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		int number = calls[i];
+
+		assert_int_not_equal(WEXITSTATUS(attempt_in(&calls_only,
+			ROLE_WRITER, NULL, call_by_number, &number)), ENOSYS);
+		assert_exits(attempt_in(&calls_only, ROLE_WORKER, NULL,
+				call_by_number, &number), ENOSYS);
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		int number = others[i];
+
+		assert_exits(attempt_in(&calls_only, ROLE_WRITER, NULL,
+				call_by_number, &number), ENOSYS);
+	}
+	/* What is there is not opened, whoever may read it. */
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		int flag = flags[i];
+
+		assert_exits(attempt_in(&calls_only, ROLE_WRITER, NULL,
+				open_file, &flag), ENOSYS);
+	}
+	assert_exits(attempt_in(&calls_only, ROLE_WRITER, NULL, open_file,
+			(void *)(uintptr_t)&makes), EEXIST);
+}
+
 static void
 files_are_for_the_loader(void **state)
 {
@@ -159,15 +206,6 @@ files_are_for_the_loader(void **state)
 		assert_exits(attempt_in(&calls_only, ROLE_XFRD, NULL,
 				call_by_number, &number), ENOSYS);
 	}
-}
-
-/* 0: the file can be opened with these flags. */
-static int
-open_file(enum ipc_role role, void *arg)
-{
-	const char *path = "/etc/passwd";
-
-	return open(path, *(const int *)arg) != -1 ? 0 : errno;
 }
 
 static void
@@ -437,6 +475,12 @@ files_are_within_reach_of_few(void **state)
 			inside),
 		CAN_READ | CAN_WRITE | CAN_MAKE | CAN_REMOVE | CAN_TRUNCATE
 			| CAN_LIST);
+	make_file(inside);
+	assert_exits(attempt_in(&sandbox, ROLE_WRITER, folders, use_files,
+			outside), truncate);
+	/* Made with a descriptor to read, it would be read. */
+	assert_exits(attempt_in(&sandbox, ROLE_WRITER, folders, use_files,
+			inside), CAN_WRITE | CAN_REMOVE | CAN_LIST | truncate);
 }
 
 static int
@@ -530,6 +574,7 @@ main(void)
 		cmocka_unit_test(killing_rows_kill_each_role),
 		cmocka_unit_test(calls_in_no_row_are_not_there),
 		cmocka_unit_test(other_servers_and_a_journal_are_for_xfrd),
+		cmocka_unit_test(zone_files_are_made_by_the_writer),
 		cmocka_unit_test(files_are_for_the_loader),
 		cmocka_unit_test(loader_opens_files_to_read_alone),
 		cmocka_unit_test(memory_is_private_and_is_not_run),

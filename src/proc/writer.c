@@ -1,0 +1,342 @@
+/*
+ * writer.c - the role that writes what is served of secondary zones to their
+ * zone files.
+ *
+ * Main forks it when xfrd has something to write, so it knows the zones of that
+ * moment; it ends when it has had nothing to do for a while. It makes new files
+ * and renames them, and opens none that is there (doc/decisions/0086).
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/priority.h"
+#include "dns/name.h"
+#include "ipc/handlers.h"
+#include "load/writeback.h"
+#include "proc/control_doors.h"
+#include "proc/role.h"
+#include "proc/writer_folders.h"
+#include "store/store.h"
+#include "zone/table.h"
+
+/* It ends after this without a request. */
+#define IDLE_SEC 5
+/* Records between two signs of life. */
+#define BEAT_RECORDS 10000u
+
+struct writer {
+	struct role role;
+	struct store_reader *reader;
+	struct event *idle_event;
+};
+
+/* A zone that is being written. */
+struct writer_zone {
+	const struct conf_zone *conf;
+	const struct zone *served;
+	const char *received; /* see struct writeback */
+	char path[PATH_MAX];
+	char copy[PATH_MAX];  /* in xfrdir; empty: it may not lie there */
+};
+
+/* ---- where to ------------------------------------------------------------ */
+
+/* In xfrdir every zone has the name that `zonefile: "%s.zone"` gives it. */
+static void
+writer_find_copy(const struct server *server, struct writer_zone *zone)
+{
+	const char *folder = server->conf->server.xfrdir;
+	struct conf_zone named = *zone->conf;
+	char name[PATH_MAX];
+	size_t len;
+	int n = -1;
+
+	named.zonefile = "%s.zone";
+	if (folder != NULL && *folder != '\0'
+		&& conf_zone_file_name(&named, name, sizeof(name), &len)
+			== NSD_OK)
+		n = snprintf(zone->copy, sizeof(zone->copy), "%s/%s",
+			conf_path_in_chroot(server->chroot, folder), name);
+	if (n < 0 || (size_t)n >= sizeof(zone->copy))
+		zone->copy[0] = '\0';
+}
+
+static enum nsd_err
+writer_find_path(const struct server *server, struct writer_zone *zone)
+{
+	char path[PATH_MAX];
+	size_t len;
+	enum nsd_err err = conf_zone_file_name(zone->conf, path, sizeof(path),
+		&len);
+
+	if (err != NSD_OK)
+		return err;
+	snprintf(zone->path, sizeof(zone->path), "%s",
+		conf_path_in_chroot(server->chroot, path));
+	writer_find_copy(server, zone);
+	return NSD_OK;
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+/* xfrd tells the log, once for many zones. */
+static void
+writer_on_diag(struct diag_sink *sink, const struct diag *d)
+{
+	log_at(2, log_diag_level(d), "%s", d->text);
+}
+
+static void
+writer_on_records(void *ctx)
+{
+	role_beat(ctx);
+}
+
+static enum nsd_err
+writer_write(struct writer *writer, const struct writer_zone *zone,
+	const char *path, uint32_t *serial)
+{
+	struct diag_sink sink = {.on_diag = writer_on_diag};
+	const struct writeback writeback = {
+		.view = store_reader_view(writer->reader),
+		.zone = zone->served,
+		.apex = zone->conf->wire,
+		.path = path,
+		.name = zone->conf->name,
+		.version = PACKAGE_VERSION,
+		.time_sec = (int64_t)time(NULL),
+		.received = zone->received,
+		.on_records = writer_on_records,
+		.on_records_every = BEAT_RECORDS,
+		.ctx = &writer->role,
+	};
+	enum nsd_err err;
+
+	log_at(1, LOG_LEVEL_INFO, "writing zone %s to file %s",
+		zone->conf->name, path);
+	err = writeback_zone(&writeback, &sink, serial);
+	if (err == NSD_OK)
+		log_at(3, LOG_LEVEL_INFO, "zone %s written to file %s",
+			zone->conf->name, path);
+	return err;
+}
+
+static void
+writer_write_version(struct writer *writer, const struct writer_zone *zone,
+	uint32_t flags, struct ipc_written *written)
+{
+	uint32_t serial;
+	enum nsd_err err = writer_write(writer, zone, zone->path, &serial);
+
+	written->err = err;
+	written->error = err == NSD_E_SYSTEM ? (uint32_t)errno : 0;
+	if (err == NSD_OK) {
+		written->to = IPC_WRITTEN_FILE;
+		if ((flags & IPC_WRITE_HAS_COPY) != 0 && *zone->copy != '\0')
+			(void)unlink(zone->copy);
+	} else if (err == NSD_E_SYSTEM && (flags & IPC_WRITE_COPY) != 0
+		&& *zone->copy != '\0' && strcmp(zone->copy, zone->path) != 0
+		&& writer_write(writer, zone, zone->copy, &serial) == NSD_OK) {
+		written->to = IPC_WRITTEN_COPY;
+	} else {
+		return;
+	}
+	written->serial = serial;
+}
+
+/* The version stays while it is pinned, whatever is published meanwhile. */
+static void
+writer_pin_and_write(struct writer *writer, struct writer_zone *zone,
+	const struct ipc_write *what, struct ipc_written *written)
+{
+	const struct store_view *view = store_reader_view(writer->reader);
+	struct store_pin pin;
+	store_ref entry, served = STORE_NONE;
+
+	store_reader_online(writer->reader);
+	if (store_reader_pin(writer->reader, &pin) != NSD_OK) {
+		store_reader_offline(writer->reader);
+		written->err = NSD_E_BUG;
+		return;
+	}
+	if (table_find_apex(view, zone->conf->wire, &entry) == NSD_OK)
+		served = store_load_ref(&((const struct zone_entry *)
+				store_get(view, entry))->zone);
+	if (served != STORE_NONE)
+		zone->served = store_get(view, served);
+	store_reader_offline(writer->reader);
+	if (served != STORE_NONE && zone->served->serial != what->serial)
+		zone->received = NULL;
+	if (served != STORE_NONE && zone->received == NULL
+		&& *what->received != '\0'
+		&& (what->flags & IPC_WRITE_ANY) == 0)
+		written->err = NSD_E_AGAIN;
+	else if (served != STORE_NONE)
+		writer_write_version(writer, zone, what->flags, written);
+	store_reader_unpin(writer->reader, &pin);
+}
+
+/* ---- requests ------------------------------------------------------------ */
+
+/* A comment is a line: what is no text of one is left out with all of it. */
+static bool
+writer_is_line(const char *text)
+{
+	for (; *text != '\0'; text++)
+		if (*text < ' ' || *text > '~')
+			return false;
+	return true;
+}
+
+/* Finds the zone in the configuration, and nothing that the message says but
+ * its name leads anywhere. */
+static enum nsd_err
+writer_find(const struct server *server, const struct ipc_write *what,
+	struct writer_zone *zone)
+{
+	uint8_t apex[NAME_MAX_LEN];
+	struct cursor cursor;
+	size_t size;
+
+	cursor_init(&cursor, what->apex, sizeof(what->apex));
+	if (name_read_uncompressed(&cursor, apex, &size) != NSD_OK)
+		return NSD_E_WIRE;
+	name_lower(apex);
+	zone->conf = conf_find_zone(server->conf, apex);
+	if (zone->conf == NULL || zone->conf->options->request_xfr.count == 0)
+		return NSD_E_NOT_FOUND;
+	if (*what->received != '\0' && writer_is_line(what->received))
+		zone->received = what->received;
+	return writer_find_path(server, zone);
+}
+
+static void
+writer_rest(struct writer *writer)
+{
+	static const struct timeval idle = {.tv_sec = IDLE_SEC};
+
+	event_add(writer->idle_event, &idle);
+}
+
+static void
+writer_on_write(struct role *role, const struct ipc_message *m)
+{
+	struct writer *writer = (struct writer *)role;
+	static struct writer_zone zone; /* large */
+	struct ipc_write what = {.flags = 0};
+	struct ipc_written written = {.err = NSD_E_NOT_FOUND};
+
+	/* The text ends the payload, and has its NUL. */
+	memcpy(&what, m->payload, m->len);
+	what.received[sizeof(what.received) - 1] = '\0';
+	memset(&zone, 0, sizeof(zone));
+	written.ticket = what.request.ticket;
+	written.err = writer_find(role->server, &what, &zone);
+	if (written.err == NSD_OK) {
+		written.err = NSD_E_NOT_FOUND;
+		writer_pin_and_write(writer, &zone, &what, &written);
+	}
+	role_answer(role, m->channel, &(struct role_answer){
+		.type = IPC_ZONE_WRITTEN,
+		.of = IPC_WRITE_ZONE,
+		.payload = &written,
+		.len = sizeof(written),
+	});
+	/* One that has come since this process was made is known to the
+	 * next. */
+	if (zone.conf == NULL)
+		role_stop(role);
+	else
+		writer_rest(writer);
+}
+
+/* ---- its life ------------------------------------------------------------ */
+
+#define WRITER_HANDLERS(X)                                                   \
+	ROLE_HANDLERS(X)                                                     \
+	X(WRITE_ZONE, writer_on_write)
+
+static void (*const writer_handlers[IPC_TYPE_COUNT])(struct role *role,
+	const struct ipc_message *m) = {WRITER_HANDLERS(IPC_HANDLER)};
+IPC_CHECK_HANDLERS(WRITER_HANDLERS, IPC_TO_WRITER);
+
+static void
+writer_on_idle(evutil_socket_t fd, short what, void *arg)
+{
+	role_stop(arg);
+}
+
+/* A signal to all processes: xfrd may have zones to write yet, so main says
+ * when to end. */
+static void
+writer_on_term(struct role *role)
+{
+}
+
+static enum nsd_err
+writer_enter_sandbox(const struct server *server)
+{
+	struct writer_folders folders;
+	enum nsd_err err;
+
+	/* Dates are local, and the file that says how is out of reach then. */
+	tzset();
+	writer_folders_init(&folders, server);
+	err = sandbox_enter(&server->sandbox, ROLE_WRITER, folders.paths);
+	writer_folders_fini(&folders);
+	return err;
+}
+
+static enum nsd_err
+writer_init(struct writer *writer, const struct role_start *start)
+{
+	int keep[] = {start->channel.fd, start->stop_fd, log_fd()};
+	enum nsd_err err;
+
+	writer->role.handlers = writer_handlers;
+	writer->role.on_term = writer_on_term;
+	role_init_name("writer", "writer");
+	role_init_death(start->server, true);
+	priority_write();
+	control_doors_leave(&start->server->control);
+	secrets_drop(start->server->secrets);
+	err = store_reader_open(start->store, start->reader_slot, "writer",
+		&writer->reader);
+	if (err != NSD_OK)
+		return err;
+	fs_close_all_but(keep, sizeof(keep) / sizeof(*keep));
+	err = role_init_loop(&writer->role, start);
+	if (err != NSD_OK)
+		return err;
+	writer->idle_event = event_new(writer->role.base, -1, 0,
+		writer_on_idle, &writer->role);
+	if (writer->idle_event == NULL)
+		return NSD_E_MEMORY;
+	writer_rest(writer);
+	return writer_enter_sandbox(start->server);
+}
+
+void
+writer_main(const struct role_start *start)
+{
+	struct writer *writer = calloc(1, sizeof(*writer));
+	enum nsd_err err = writer != NULL ? writer_init(writer, start)
+					  : NSD_E_MEMORY;
+
+	if (err != NSD_OK) {
+		log_error("the writer cannot start: %s", err_text(err));
+		_exit(1);
+	}
+	role_run(&writer->role);
+	_exit(0);
+}

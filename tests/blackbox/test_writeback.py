@@ -1,0 +1,381 @@
+"""Zone files of secondary zones are written, and the journal forgets then."""
+import os
+import re
+import signal
+import time
+
+import pytest
+
+import transferred
+from control import ask, begin, config
+from harness import is_alive, wait_for, zone_text
+from scripted_primary import ScriptedPrimary, reply, soa, whole
+
+
+class Primary(ScriptedPrimary):
+    """Has every zone, with one serial, and records as a test says."""
+
+    def __init__(self):
+        self.serial = 1
+        self.records = ["www A 192.0.2.9"]
+        super().__init__(self.say)
+
+    def say(self, apex, rdtype, query):
+        if rdtype == "SOA":
+            return [reply(query, soa(apex, self.serial))]
+        return [whole(query, apex, self.serial, *self.records)]
+
+
+@pytest.fixture
+def primary():
+    with Primary() as made:
+        yield made
+
+
+def secondary(primary, name="s.test", file="s.test.zone"):
+    zonefile = f"\tzonefile: {file}\n" if file else ""
+    return (f"zone:\n\tname: {name}\n{zonefile}"
+            f"\trequest-xfr: AXFR 127.0.0.1@{primary.port} NOKEY\n"
+            "\tallow-notify: 127.0.0.1 NOKEY\n"
+            "\tmin-retry-time: 1\n\tmax-retry-time: 2\n")
+
+
+@pytest.fixture
+def start(make_server, primary):
+    def make(zones=None, **options):
+        options = {name.replace("_", "-"): value
+                   for name, value in options.items()}
+        server = make_server(
+            zones={"example": zone_text()},
+            extra=zones or secondary(primary),
+            options={"verbosity": 3, **options})
+        server.start()
+        return server
+    return make
+
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def closed(directory):
+    """A folder that the server's user may not write to, and the options by
+    which it is no root."""
+    folder = directory / "ro"
+    folder.mkdir()
+    directory.chmod(0o777)
+    options = {}
+    if os.geteuid() == 0:
+        os.chown(folder, NOBODY, NOBODY)
+        options["username"] = "nobody"
+    folder.chmod(0o555)
+    return folder, options
+
+
+def read(path):
+    return path.read_text() if path.exists() else ""
+
+
+def wait_file(path, serial, name="s.test"):
+    """Until the file has that serial; its text."""
+    comment = f"; received update to serial {serial} at "
+    wait_for(f"serial {serial} in {path}", lambda: comment in read(path))
+    text = read(path)
+    assert text.startswith(f"; zone {name} written by NSD ")
+    return text
+
+
+def test_written_by_the_clock(start, primary):
+    server = start(zonefiles_write=1)
+    path = server.directory / "s.test.zone"
+    text = wait_file(path, 1)
+    lines = text.splitlines()
+    assert re.fullmatch(r"; received update to serial 1 at "
+                        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d from 127\.0\.0\.1"
+                        r"(@\d+)?", lines[1])
+    assert "192.0.2.9" in text
+    server.wait_log(r"writing zone s\.test to file s\.test\.zone")
+    server.wait_log(r"zone s\.test written to file s\.test\.zone")
+    assert not path.with_name("s.test.zone~").exists()
+    primary.serial = 2
+    wait_file(path, 2)
+    # Nobody writes what has not changed.
+    primary.serial = 2
+    known = len(server.read_log())
+    time.sleep(2.5)
+    assert "writing zone" not in server.read_log()[known:]
+
+
+def test_writer_is_there_while_it_is_needed(start, primary):
+    server = start(zonefiles_write=1)
+    wait_file(server.directory / "s.test.zone", 1)
+    wait_for("the end of the writer",
+             lambda: "writer" not in server.roles())
+    assert "writer" not in re.findall(r"(\w+) \(pid \d+\)", server.read_log())
+    primary.serial = 2
+    wait_file(server.directory / "s.test.zone", 2)
+
+
+def test_written_at_a_stop_and_served_without_the_primary(start, primary):
+    server = start()
+    server.wait_serial("s.test", 1)
+    assert not (server.directory / "s.test.zone").exists()
+    assert server.stop() == 0
+    wait_file(server.directory / "s.test.zone", 1)
+    primary.__exit__()
+    # It has all that there was.
+    for path in (server.directory / "xfrd.state.journal").iterdir():
+        path.unlink()
+    server.start()
+    server.wait_serial("s.test", 1)
+    assert server.answer("www.s.test", "A") == ["192.0.2.9"]
+
+
+def test_signal_to_all_processes_is_a_stop_like_any(start):
+    server = start()
+    server.wait_serial("s.test", 1)
+    os.killpg(server.main_pid, signal.SIGTERM)
+    assert server.process.wait(20) == 0
+    wait_file(server.directory / "s.test.zone", 1)
+
+
+def test_zonefiles_write_0_writes_none(start, primary):
+    server = start(zonefiles_write=0)
+    server.wait_serial("s.test", 1)
+    assert server.stop() == 0
+    assert not (server.directory / "s.test.zone").exists()
+    primary.__exit__()
+    server.start()
+    server.wait_serial("s.test", 1)
+
+
+def test_zone_without_a_file_stays_in_the_journal(start, primary):
+    server = start(zones=secondary(primary, file=None), zonefiles_write=1)
+    server.wait_serial("s.test", 1)
+    time.sleep(1.5)
+    assert server.stop() == 0
+    primary.__exit__()
+    assert "writing zone" not in server.read_log()
+    server.start()
+    server.wait_serial("s.test", 1)
+
+
+def test_file_of_what_an_earlier_server_received(make_server, primary):
+    """The journal knows whom it came from."""
+    server = make_server(zones={"example": zone_text()},
+                         extra=secondary(primary),
+                         options={"zonefiles-write": 1, "verbosity": 2})
+    transferred.keep(server, "s.test", 0, 5,
+                     transferred.whole("s.test.", 5, "a 60 A 192.0.2.1"))
+    server.start()
+    server.wait_serial("s.test", 5)
+    text = wait_file(server.directory / "s.test.zone", 5)
+    assert " from " in text.splitlines()[1]
+
+
+def test_folders_are_made(start, primary):
+    server = start(zones=secondary(primary, file="a/%1/b/%s"),
+                   zonefiles_write=1)
+    wait_file(server.directory / "a/s/b/s.test", 1)
+
+
+def test_read_only_folder_has_a_copy_elsewhere(start, primary, directory,
+                                               closed):
+    folder, options = closed
+    other = directory / "spool"
+    other.mkdir()
+    other.chmod(0o777)
+    server = start(zones=secondary(primary, file=f"{folder}/old.zone"),
+                   zonefiles_write=1, xfrdir=f'"{other}"', **options)
+    copy = other / "s.test.zone"
+    text = wait_file(copy, 1)
+    server.wait_log("zone s.test cannot be written to .*: Permission denied;"
+                    " a copy is in xfrdir; the journal keeps it")
+    assert list(folder.iterdir()) == []
+    # It is tried again, and the copy is not made anew.
+    stamp = copy.stat().st_mtime_ns
+    time.sleep(2.5)
+    assert copy.stat().st_mtime_ns == stamp
+    folder.chmod(0o755)
+    assert wait_file(folder / "old.zone", 1).split("\n", 1)[1] \
+        == text.split("\n", 1)[1]
+    wait_for("no copy", lambda: not copy.exists())
+
+
+def test_many_failures_are_a_few_lines(start, primary, closed):
+    folder, options = closed
+    server = start(zones="".join(
+        secondary(primary, f"z{i}.test", f"{folder}/{i}") for i in range(30)),
+        zonefiles_write=2, verbosity=1, **options)
+    for i in range(30):
+        server.wait_serial(f"z{i}.test", 1)
+    server.wait_log("zone files could not be written")
+    known = len(server.read_log())
+    server.wait_log("30 zone files could not be written", known)
+    lines = re.findall("cannot be written to", server.read_log()[known:])
+    assert len(lines) <= 2
+
+
+def test_what_is_not_written_is_there_after_a_crash(start, primary, closed):
+    folder, options = closed
+    server = start(zones=secondary(primary, file=f"{folder}/z"),
+                   zonefiles_write=1, **options)
+    server.wait_log("zone s.test cannot be written")
+    primary.__exit__()
+    for pid in server.roles().values():
+        os.kill(pid, signal.SIGKILL)
+    server.process.wait(20)
+    server.start()
+    server.wait_serial("s.test", 1)
+
+
+def test_journal_forgets_what_files_hold(start, primary):
+    primary.records = [f"h{i} TXT {'x' * 200}" for i in range(200)]
+    server = start(zonefiles_write=1)
+    path = server.directory / "s.test.zone"
+    for serial in range(1, 6):
+        primary.serial = serial
+        wait_file(path, serial)
+    assert server.stop() == 0
+    primary.__exit__()
+    # Nothing in it leads anywhere that the file does not.
+    known = len(server.read_log())
+    server.start()
+    server.wait_serial("s.test", 5)
+    assert "by the journal" not in server.read_log()[known:]
+
+
+def test_killed_writer_is_followed_by_another(start, primary):
+    server = start(zonefiles_write=1)
+    path = server.directory / "s.test.zone"
+    wait_file(path, 1)
+    for serial in (2, 3, 4):
+        primary.serial = serial
+        pid = server.roles().get("writer")
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+            wait_for("its end", lambda pid=pid: not is_alive(pid))
+        wait_file(path, serial)
+    for role in ("xfrd", "loader"):
+        old = server.kill(role)
+        server.wait_replaced(role, old)
+        primary.serial += 1
+        wait_file(path, primary.serial)
+
+
+def test_zones_that_left_the_configuration_leave_the_journal(start, primary):
+    server = start(zones=secondary(primary, file=None)
+                   + secondary(primary, "t.test", None))
+    server.wait_serial("s.test", 1)
+    server.wait_serial("t.test", 1)
+    server.stop()
+    server.extra = secondary(primary, file=None)
+    server.write_config()
+    server.start()
+    server.wait_log("the journal forgets 1 zones")
+    server.wait_serial("s.test", 1)
+    server.stop()
+    server.extra += secondary(primary, "t.test", None)
+    server.write_config()
+    primary.__exit__()
+    server.start()
+    server.wait_serial("s.test", 1)
+    assert server.rcode("t.test", "SOA") == "SERVFAIL"
+
+
+def test_file_of_the_operator_is_not_overwritten_without_a_change(start,
+                                                                  primary):
+    server = start(zonefiles_write=1)
+    path = server.directory / "s.test.zone"
+    wait_file(path, 1)
+    # Of another serial: newer, and read.
+    text = zone_text(9)
+    path.with_name("new").write_text(text)
+    path.with_name("new").rename(path)
+    server.reload()
+    server.wait_serial("s.test", 9)
+    time.sleep(2.5)
+    assert path.read_text() == text
+
+
+def test_older_file_takes_nothing_back(start, primary):
+    primary.serial = 5
+    server = start(zonefiles_write=1)
+    path = server.directory / "s.test.zone"
+    wait_file(path, 5)
+    path.with_name("new").write_text(zone_text(3))
+    path.with_name("new").rename(path)
+    server.reload()
+    server.wait_log("its file is older than serial 5")
+    assert server.serial("s.test") == 5
+    primary.serial = 6
+    wait_file(path, 6)
+
+
+@pytest.fixture
+def controlled(make_server, primary):
+    """One that nobody writes for by the clock."""
+    def make(zones=None, **options):
+        server = make_server(
+            zones={"example": zone_text()},
+            extra=zones or secondary(primary),
+            options={"verbosity": 3, "zonefiles-write": 0, **options})
+        config(server).start()
+        return server
+    return make
+
+
+def test_write_is_done_when_it_says_ok(controlled, primary):
+    server = controlled(zones=secondary(primary)
+                        + secondary(primary, "t.test", "t.test.zone"))
+    server.wait_serial("s.test", 1)
+    server.wait_serial("t.test", 1)
+    assert ask(server, "write", "t.test") == (0, "ok\n")
+    assert "; received update to serial 1 at " in read(
+        server.directory / "t.test.zone")
+    assert not (server.directory / "s.test.zone").exists()
+    assert ask(server, "write") == (0, "ok\n")
+    text = read(server.directory / "s.test.zone")
+    assert "; received update to serial 1 at " in text
+    assert re.search('last-write: "serial 1, \\d+ sec ago"',
+                     ask(server, "zonestatus", "s.test")[1])
+    # Nothing has changed; what has no file, and what is no secondary.
+    known = len(server.read_log())
+    assert ask(server, "write") == (0, "ok\n")
+    assert ask(server, "write", "example") == (0, "ok\n")
+    assert "writing zone" not in server.read_log()[known:]
+    assert ask(server, "write", "no.test")[0] == 1
+    # A zone file that is in the way of nobody stays what it was.
+    assert read(server.directory / "s.test.zone") == text
+
+
+def test_write_that_fails_says_why(controlled, primary, closed):
+    folder, options = closed
+    server = controlled(zones=secondary(primary, file=f"{folder}/z"),
+                        **options)
+    server.wait_serial("s.test", 1)
+    assert ask(server, "write", "s.test") == (
+        1, "error 1 zone cannot be written: Permission denied, a copy is in"
+        " xfrdir\n")
+    assert "last-write: \"failed" in ask(server, "zonestatus", "s.test")[1]
+    assert read(server.directory / "s.test.zone") != ""
+
+
+def test_lost_answer_is_no_ok(controlled, primary):
+    """The writer is stopped, so that xfrd can die meanwhile."""
+    server = controlled()
+    server.wait_serial("s.test", 1)
+    assert ask(server, "write") == (0, "ok\n")
+    primary.serial = 2
+    server.wait_serial("s.test", 2)
+    if "writer" in server.roles():
+        server.kill("writer", signal.SIGSTOP)
+    with begin(server, "write") as waits:
+        time.sleep(0.2)
+        if waits.poll() is None:
+            server.kill("xfrd")
+            assert waits.wait(20) == 1
+            assert waits.stdout.read() != "ok\n"
+    writer = server.roles().get("writer")
+    if writer:
+        os.kill(writer, signal.SIGCONT)

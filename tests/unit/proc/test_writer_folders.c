@@ -1,0 +1,221 @@
+/* test_writer_folders.c - which folders the writer may make files in. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "proc/writer_folders.h"
+
+#define ZONES 200u
+
+static char top[32];
+static struct conf conf;
+static struct conf_zone zones[ZONES];
+static struct conf_zone *list[ZONES];
+static struct conf_pattern secondary, primary;
+static struct server server = {.conf = &conf};
+static char names[ZONES][64];
+static struct writer_folders folders;
+
+static void
+make_folder(const char *name)
+{
+	char path[64];
+
+	assert_true(strlen(top) + strlen(name) + 1 < sizeof(path));
+	strcpy(path, top);
+	strcat(path, "/");
+	strcat(path, name);
+	assert_int_equal(mkdir(path, 0700), 0);
+}
+
+static int
+setup(void **state)
+{
+	strcpy(top, "/tmp/folders.XXXXXX");
+	if (mkdtemp(top) == NULL)
+		return -1;
+	make_folder("a");
+	make_folder("a/b");
+	make_folder("c");
+	secondary.request_xfr.count = 1;
+	for (unsigned i = 0; i < ZONES; i++)
+		list[i] = &zones[i];
+	conf.zones = list;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -r %s", top);
+	return system(command);
+}
+
+/* Zones with these files, in the folder unless they are absolute. */
+static void
+set_files(unsigned count, const char *const *files)
+{
+	for (unsigned i = 0; i < count; i++) {
+		snprintf(names[i], sizeof(names[i]), "%s%s%s",
+			*files[i] == '/' ? "" : top,
+			*files[i] == '/' ? "" : "/", files[i]);
+		zones[i] = (struct conf_zone){.options = &secondary,
+			.zonefile = names[i]};
+	}
+	conf.zone_count = count;
+	conf.server.xfrdir = NULL;
+}
+
+/* What is found, without the folder that all is in, with blanks between. */
+static const char *
+found(void)
+{
+	static char text[8192];
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < folders.count; i++) {
+		const char *path = folders.paths[i];
+
+		if (strncmp(path, top, strlen(top)) == 0)
+			path += strlen(top);
+		len += (size_t)snprintf(text + len, sizeof(text) - len,
+			"%s%s", i > 0 ? " " : "", *path != '\0' ? path : "top");
+	}
+	assert_null(folders.paths[folders.count]);
+	return text;
+}
+
+static void
+check(unsigned count, const char *const *files, const char *expected)
+{
+	set_files(count, files);
+	writer_folders_init(&folders, &server);
+	assert_string_equal(found(), expected);
+	writer_folders_fini(&folders);
+}
+
+static void
+folders_of_zone_files_are_found_once(void **state)
+{
+	static const char *const files[] = {"a/x", "a/y", "c/x", "a/z"};
+
+	check(4, files, "/a /c");
+}
+
+static void
+folder_within_another_is_not_listed(void **state)
+{
+	static const char *const files[] = {"a/b/x", "a/x", "a/b/y"};
+
+	check(3, files, "/a");
+}
+
+static void
+percent_ends_what_is_common(void **state)
+{
+	static const char *const files[] = {"c/%1/%s", "a/b%1/x"};
+
+	check(2, files, "/c /a");
+}
+
+static void
+parent_stands_for_what_is_not_there(void **state)
+{
+	static const char *const files[] = {"a/b/no/such/x"};
+
+	check(1, files, "/a/b");
+}
+
+static void
+name_that_goes_up_is_where_it_leads(void **state)
+{
+	static const char *const files[] = {"a/x", "a/../c/x"};
+
+	check(2, files, "/a /c");
+}
+
+static void
+relative_names_lie_in_the_folder_of_zones(void **state)
+{
+	set_files(0, NULL);
+	zones[0] = (struct conf_zone){.options = &secondary,
+		.zonefile = "%s.zone"};
+	conf.zone_count = 1;
+	conf.server.xfrdir = "/tmp/";
+	writer_folders_init(&folders, &server);
+	assert_string_equal(found(), ". /tmp");
+	writer_folders_fini(&folders);
+}
+
+static void
+zones_that_are_not_written_do_not_count(void **state)
+{
+	static const char *const files[] = {"a/x", "c/x"};
+
+	set_files(2, files);
+	zones[0].options = &primary;
+	zones[1].zonefile = NULL;
+	writer_folders_init(&folders, &server);
+	assert_string_equal(found(), "");
+	writer_folders_fini(&folders);
+}
+
+static void
+too_many_give_way_to_their_parents(void **state)
+{
+	static char texts[ZONES][16];
+	const char *files[ZONES];
+
+	for (unsigned i = 0; i < ZONES; i++) {
+		snprintf(texts[i], sizeof(texts[i]), "a/f%u", i);
+		make_folder(texts[i]);
+		strcat(texts[i], "/x");
+		files[i] = texts[i];
+	}
+	files[0] = "c/x";
+	set_files(ZONES, files);
+	writer_folders_init(&folders, &server);
+	assert_true(folders.count <= WRITER_FOLDERS_MAX);
+	/* Each is in one of them. */
+	for (unsigned i = 0; i < ZONES; i++) {
+		size_t k = 0;
+
+		while (k < folders.count && strncmp(folders.paths[k], names[i],
+				strlen(folders.paths[k])) != 0)
+			k++;
+		assert_true(k < folders.count);
+	}
+	for (size_t k = 0; k < folders.count; k++)
+		assert_true(strlen(folders.paths[k]) >= strlen(top));
+	writer_folders_fini(&folders);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(folders_of_zone_files_are_found_once),
+		cmocka_unit_test(folder_within_another_is_not_listed),
+		cmocka_unit_test(percent_ends_what_is_common),
+		cmocka_unit_test(parent_stands_for_what_is_not_there),
+		cmocka_unit_test(name_that_goes_up_is_where_it_leads),
+		cmocka_unit_test(relative_names_lie_in_the_folder_of_zones),
+		cmocka_unit_test(zones_that_are_not_written_do_not_count),
+		cmocka_unit_test(too_many_give_way_to_their_parents),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
