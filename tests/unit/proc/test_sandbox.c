@@ -203,8 +203,10 @@ files_are_for_the_loader(void **state)
 
 		assert_exits(attempt_in(&calls_only, ROLE_WORKER, NULL,
 				call_by_number, &number), ENOSYS);
-		assert_exits(attempt_in(&calls_only, ROLE_XFRD, NULL,
-				call_by_number, &number), ENOSYS);
+		/* It takes back half a line of the zone list. */
+		if (number != SYS_ftruncate)
+			assert_exits(attempt_in(&calls_only, ROLE_XFRD, NULL,
+					call_by_number, &number), ENOSYS);
 	}
 }
 
