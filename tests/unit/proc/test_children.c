@@ -18,6 +18,7 @@
 
 #include "proc/child.h"
 #include "proc/children.h"
+#include "proc/counts.h"
 #include "proc/post.h"
 #include "proc/reap.h"
 #include "proc/role.h"
@@ -111,7 +112,9 @@ open_children(void **state)
 	s.serving = &generation;
 	s.stopping = false;
 	if (s.base == NULL || pipe(written) != 0
-		|| store_create(&options, &generation.store) != NSD_OK)
+		|| store_create(&options, &generation.store) != NSD_OK
+		|| counts_create(WORKERS, 1, false, &s.server.counts)
+			!= NSD_OK)
 		return -1;
 	sent = (struct pollfd){.fd = written[0], .events = POLLIN};
 	for (unsigned i = 0; i < WORKERS; i++) {
@@ -169,6 +172,7 @@ close_children(void **state)
 	assert_int_equal(children_count(&s), 0);
 	for (unsigned i = 0; i < WORKERS; i++)
 		event_free(workers[i].timer);
+	counts_destroy(s.server.counts);
 	store_destroy(generation.store);
 	event_base_free(s.base);
 	close(written[0]);

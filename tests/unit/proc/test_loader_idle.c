@@ -64,6 +64,8 @@ open_loader(void **state)
 		&loader);
 	loader.reclaim_event = event_new(loader.role.base, -1, 0,
 		loader_on_reclaim, &loader);
+	loader.counts_event = event_new(loader.role.base, -1, 0,
+		loader_on_counts, &loader);
 	loader.tidy_event = event_new(loader.role.base, -1, 0, loader_on_tidy,
 		&loader);
 	assert_int_equal(store_reader_open(f.store, 0, "reader", &reader),
@@ -78,6 +80,7 @@ close_loader(void **state)
 		;
 	load_settle_fini(&loader.settle);
 	event_free(loader.idle_event);
+	event_free(loader.counts_event);
 	event_free(loader.reclaim_event);
 	event_free(loader.tidy_event);
 	event_base_free(loader.role.base);
