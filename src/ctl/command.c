@@ -53,8 +53,11 @@ command_check_count(const struct ctl_command *command,
 	const struct ctl_verb_row *row = &ctl_verb_rows[command->verb];
 
 	if (command->count < row->least)
-		snprintf(error, CTL_ERROR_MAX, "error missing argument: %s %s",
-			row->word, row->arguments);
+		snprintf(error, CTL_ERROR_MAX,
+			"error could not find next argument after %.200s",
+			command->count > 0
+				? command->arguments[command->count - 1]
+				: "");
 	else if (command->count > row->most)
 		snprintf(error, CTL_ERROR_MAX,
 			"error too many arguments: %s%s%s", row->word,

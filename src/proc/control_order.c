@@ -127,8 +127,8 @@ control_on_verbosity(struct xfrd *xfrd, struct ctl_call *call)
 	}
 	value = strtoul(text, &end, 10);
 	if (*text < '0' || *text > '9' || *end != '\0' || value > INT32_MAX) {
-		ctl_printf(call, "error expected a number for verbosity, got"
-				 " '%s'\n", text);
+		ctl_printf(call, "error in verbosity number syntax: %s\n",
+			text);
 		ctl_end(call);
 		return;
 	}
