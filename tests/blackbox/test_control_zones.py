@@ -1,0 +1,172 @@
+"""nsd-control and secondary zones: the answer comes when they are served."""
+import re
+import signal
+
+import pytest
+
+import control
+from harness import wait_for, zone_text
+from ports import free_port
+
+ZONE = """\
+zone:
+	name: {name}
+	zonefile: {name}.zone
+{options}
+"""
+
+
+def zone(name, *options):
+    return ZONE.format(name=name, options="\n".join(
+        f"\t{option}" for option in options))
+
+
+@pytest.fixture
+def primary(make_server):
+    made = make_server("primary", zones={})
+    for name in ("sec.test", "more.test"):
+        made.zone_file(name).write_text(zone_text())
+        made.extra += zone(name, "provide-xfr: 127.0.0.1 NOKEY")
+    made.extra += "server:\n\treplace-hung: no\n"
+    return control.config(made).start()
+
+
+def secondary_of(make_server, port, *options):
+    made = make_server("secondary", zones={"own.test": zone_text()})
+    for name in ("sec.test", "more.test"):
+        made.extra += zone(name, f"request-xfr: 127.0.0.1@{port} NOKEY",
+                           *options)
+    return control.config(made).start()
+
+
+@pytest.fixture
+def secondary(make_server, primary):
+    made = secondary_of(make_server, primary.port)
+    for name in ("sec.test", "more.test"):
+        made.wait_serial(name, 1)
+    return made
+
+
+def change(primary, name, serial):
+    primary.zone_file(name).write_text(zone_text(serial))
+    assert control.ask(primary, "reload", name) == (0, "ok\n")
+
+
+def test_transfer(primary, secondary):
+    change(primary, "sec.test", 2)
+    assert control.ask(secondary, "transfer", "sec.test") == (0, "ok\n")
+    assert secondary.serial("sec.test") == 2
+    # Nothing newer is fine, too.
+    assert control.ask(secondary, "transfer", "sec.test") == (0, "ok\n")
+
+
+def test_transfer_of_all_zones(primary, secondary):
+    change(primary, "sec.test", 2)
+    change(primary, "more.test", 3)
+    assert control.ask(secondary, "transfer") == (0, "ok, 2 zones\n")
+    assert secondary.serial("sec.test") == 2
+    assert secondary.serial("more.test") == 3
+
+
+def test_force_transfer(primary, secondary):
+    """Whatever the serial."""
+    change(primary, "sec.test", 4294967295)
+    code, text = control.ask(secondary, "transfer", "sec.test")
+    assert code == 1 and "older" in text, text
+    assert control.ask(secondary, "force_transfer", "sec.test") == (0, "ok\n")
+    assert secondary.serial("sec.test") == 4294967295
+    assert control.ask(secondary, "force_transfer") == (0, "ok, 2 zones\n")
+
+
+def test_transfer_without_a_primary(make_server):
+    made = secondary_of(make_server, free_port())
+    code, text = control.ask(made, "transfer", "sec.test")
+    assert code == 1
+    assert re.match(r"error zone sec\.test: .* from 127\.0\.0\.1", text), text
+    code, text = control.ask(made, "transfer")
+    assert code == 1
+    assert text.startswith("error 2 of 2 zones failed:\nzone "), text
+    assert control.ask(made, "--no-wait", "transfer", "sec.test") == (
+        0, "ok\n")
+
+
+def test_transfer_while_the_primary_does_not_answer(primary, secondary):
+    """Other commands are served."""
+    change(primary, "sec.test", 2)
+    pid = primary.kill("server 1", signal.SIGSTOP)
+    asked = control.begin(secondary, "transfer", "sec.test")
+    code, text = control.ask(secondary, "zonestatus", "sec.test")
+    assert code == 0
+    wait_for("a request", lambda: re.search(
+        r'\ttransfer: "(sent UDP|TCP connected) to 127\.0\.0\.1@',
+        control.ask(secondary, "zonestatus", "sec.test")[1]))
+    assert asked.poll() is None
+    primary.kill("server 1", signal.SIGCONT)
+    assert asked.communicate(timeout=60)[0] == "ok\n"
+    assert pid and secondary.serial("sec.test") == 2
+
+
+def test_zonestatus(primary, secondary):
+    code, text = control.ask(secondary, "zonestatus", "sec.test")
+    assert code == 0
+    when = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
+    assert re.match(
+        "zone:\tsec.test\n"
+        "\tstate: ok\n"
+        f'\tserved-serial: "1 since {when}"\n'
+        f'\tcommit-serial: "1 since {when}"\n'
+        '\twait: "\\d+ sec between attempts"\n'
+        '\t\tprimary: "127.0.0.1@\\d+"\n'
+        '\t\tnext-refresh: "in \\d+ sec"\n'
+        '\t\texpires: "in \\d+ sec"\n', text), text
+
+
+def test_zonestatus_of_a_zone_without_data(make_server):
+    made = secondary_of(make_server, free_port())
+    control.ask(made, "transfer", "sec.test")
+    _, text = control.ask(made, "zonestatus", "sec.test")
+    assert text.startswith("zone:\tsec.test\n\tstate: refreshing\n"
+                           "\tserved-serial: none\n\tcommit-serial: none\n")
+    assert re.search(r'\t\tlast-error: ".* from 127\.0\.0\.1@\d+, \d+ sec ago"',
+                     text)
+
+
+def test_notify(make_server):
+    """ok: all have acknowledged."""
+    port, dead = free_port(), free_port()
+    made = make_server("primary", zones={})
+    for name, target in (("good.test", port), ("dead.test", dead)):
+        made.zone_file(name).write_text(zone_text())
+        made.extra += zone(name, f"notify: 127.0.0.1@{target} NOKEY",
+                           "notify-retry: 1",
+                           "provide-xfr: 127.0.0.1 NOKEY")
+    control.config(made)
+    other = make_server("secondary", zones={})
+    other.port = port
+    other.options["port"] = port
+    other.extra += zone("good.test", f"request-xfr: 127.0.0.1@{made.port}"
+                        " NOKEY", "allow-notify: 127.0.0.1 NOKEY")
+    other.write_config()
+    made.start()
+    other.start()
+    other.wait_serial("good.test", 1)
+    assert control.ask(made, "notify", "good.test") == (0, "ok\n")
+    code, text = control.ask(made, "notify", "dead.test")
+    assert (code, text) == (1, "error zone dead.test: 1 of 1 servers have"
+                               " not acknowledged\n")
+    assert control.ask(made, "notify")[0] == 1
+    assert control.ask(made, "--no-wait", "notify") == (0, "ok\n")
+
+
+def test_stop_while_a_command_waits(make_server, primary, secondary):
+    change(primary, "sec.test", 2)
+    primary.kill("server 1", signal.SIGSTOP)
+    asked = control.begin(secondary, "transfer", "sec.test")
+    wait_for("a request", lambda: "\ttransfer: " in control.ask(
+        secondary, "zonestatus", "sec.test")[1])
+    assert control.ask(secondary, "stop") == (0, "ok\n")
+    assert asked.communicate(timeout=60)[0] == \
+        "error the server is being stopped\n"
+    assert asked.returncode == 1
+    assert secondary.process.wait(60) == 0
+    primary.kill("server 1", signal.SIGCONT)
