@@ -59,7 +59,13 @@ enum ctl_verb_flag {
 	X(VERBOSITY, "verbosity", 0, 1, CTL_LOUD, "[NUMBER]",                \
 		"show how much is logged, or change it")                     \
 	X(PRINT_TSIG, "print_tsig", 0, 1, 0, "[KEY]",                        \
-		"show TSIG keys, with their secrets")
+		"show TSIG keys, with their secrets")                        \
+	X(STATS, "stats", 0, 0, 0, "",                                       \
+		"show what was counted, and count from 0 on")                \
+	X(STATS_NORESET, "stats_noreset", 0, 0, 0, "",                       \
+		"show what was counted")                                     \
+	X(STATS_MORE, "stats_more", 0, 0, 0, "",                             \
+		"show figures of the store and of each process")
 
 #define CTL_ENUM(name, word, least, most, flags, arguments, help)            \
 	CTL_##name,

@@ -10,6 +10,7 @@
  *   control_wait.c    transfer, force_transfer, notify: waits for the machine
  *   control_status.c  zonestatus, listzones
  *   control_keys.c    print_tsig
+ *   control_statistics.c  stats, stats_noreset, stats_more
  *
  * A verb is added by a row in ctl/verbs.h, a line in CONTROL_HANDLERS and its
  * function: doc/how-to/add-a-control-verb.md.
@@ -58,7 +59,10 @@ struct control {
 	X(LISTZONES, control_on_listzones)                                   \
 	X(SERVERPID, control_on_serverpid)                                   \
 	X(VERBOSITY, control_on_verbosity)                                   \
-	X(PRINT_TSIG, control_on_print_tsig)
+	X(PRINT_TSIG, control_on_print_tsig)                                 \
+	X(STATS, control_on_stats)                                           \
+	X(STATS_NORESET, control_on_stats_noreset)                           \
+	X(STATS_MORE, control_on_stats_more)
 
 #define CONTROL_DECLARE(name, handler)                                       \
 	void handler(struct xfrd *xfrd, struct ctl_call *call);

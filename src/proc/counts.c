@@ -12,10 +12,13 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "ipc/channel.h"
 #include "proc/counts.h"
 
 /* Octets of names of groups: enough for names of usual zones. */
 #define NAME_OCTETS 64u
+/* Processes beside workers: main, loader, xfrd. */
+#define OTHERS 3u
 
 enum counts_part {
 	PART_BOOKS,
@@ -23,6 +26,7 @@ enum counts_part {
 	PART_BASE,  /* the book of xfrd */
 	PART_RESET,
 	PART_STORE,
+	PART_PROCESSES,
 	PART_NAMES,
 	PART_COUNT,
 };
@@ -69,6 +73,8 @@ counts_lay_out(struct counts *c, uint32_t room, bool rssac)
 		[PART_RESET] = {sizeof(struct counts_reset)
 				+ c->workers * sizeof(uint64_t), 1},
 		[PART_STORE] = {sizeof(struct counts_store), 1},
+		[PART_PROCESSES] = {(c->workers + OTHERS)
+				* sizeof(struct counts_process), 1},
 		[PART_NAMES] = {textlist_size(room, room * NAME_OCTETS), 1},
 	};
 
@@ -196,6 +202,7 @@ static const struct {
 	[PART_BASE] = {ROLE_XFRD, 0},
 	[PART_RESET] = {ROLE_XFRD, 0},
 	[PART_STORE] = {ROLE_LOADER, ROLE_XFRD},
+	[PART_PROCESSES] = {0, ROLE_XFRD},
 	[PART_NAMES] = {ROLE_LOADER, ROLE_XFRD},
 };
 
@@ -296,4 +303,45 @@ counts_get_names(const struct counts *c, struct textlist *names)
 {
 	textlist_init(names, part_get(c, PART_NAMES, 0), c->room,
 		c->room * NAME_OCTETS);
+}
+
+/* ---- processes ----------------------------------------------------------- */
+
+void
+counts_set_process(const struct counts *c, enum ipc_role role, unsigned index,
+	int64_t pid, int64_t started_msec)
+{
+	struct counts_process *all = part_get(c, PART_PROCESSES, 0);
+	unsigned place = OTHERS + index;
+	struct counts_process *process;
+
+	if (role == ROLE_MAIN)
+		place = 0;
+	else if (role == ROLE_LOADER)
+		place = 1;
+	else if (role == ROLE_XFRD)
+		place = 2;
+	process = &all[place];
+	if (role == ROLE_WORKER)
+		snprintf(process->name, sizeof(process->name), "server%u",
+			index);
+	else
+		snprintf(process->name, sizeof(process->name), "%s",
+			ipc_role_name(role));
+	process->restarts += process->pid != 0;
+	process->pid = pid;
+	process->started_msec = started_msec;
+}
+
+bool
+counts_get_process(const struct counts *c, unsigned place,
+	struct counts_process *process)
+{
+	const struct counts_process *all = part_get(c, PART_PROCESSES, 0);
+
+	if (place >= c->workers + OTHERS || all[place].pid == 0)
+		return false;
+	*process = all[place];
+	process->name[sizeof(process->name) - 1] = '\0';
+	return true;
 }

@@ -7,6 +7,7 @@
  *   rssac   of each worker (query/rssac.h), if there is rssac002
  *   reset   when that was, and what else belongs to it: xfrd's
  *   store   what the loader says of the store
+ *   processes  of each: when it began, and how often it was replaced; main's
  *   names   of the groups of zones that books have rows for: the loader's
  *
  * It outlasts every process but main, so counters go on when one is replaced.
@@ -44,6 +45,14 @@ struct counts_store {
 	uint64_t pins;
 };
 
+/* A process of the server, as main says. */
+struct counts_process {
+	char name[16];        /* main, loader, xfrd, server1 */
+	int64_t pid;
+	int64_t started_msec; /* of clock.h */
+	uint64_t restarts;    /* processes before it */
+};
+
 struct counts;
 
 /* Makes it, all zeros. groups_max: COUNTS_GROUPS_MAX; there may be room for
@@ -55,6 +64,14 @@ void counts_destroy(struct counts *counts);
 /* In a child: unmaps what is not for this role; index: which worker. From then
  * on it may call what is for it below. */
 void counts_leave(struct counts *counts, enum ipc_role role, unsigned index);
+
+/* Main's: a role has a new process. index: of a worker. */
+void counts_set_process(const struct counts *counts, enum ipc_role role,
+	unsigned index, int64_t pid, int64_t started_msec);
+/* Main's and xfrd's: gets a process by its place, from 0 on: there is one for
+ * each worker, and three more. False: it has not been there yet. */
+bool counts_get_process(const struct counts *counts, unsigned place,
+	struct counts_process *process);
 
 unsigned counts_workers(const struct counts *counts);
 

@@ -261,6 +261,7 @@ loader_init_role(struct loader *loader, const struct role_start *start)
 	if (start->past >= STORE_PAST_LISTED)
 		priority_publish();
 	sockets_close(&server->listeners);
+	doors_leave(&server->metrics);
 	control_doors_leave(&server->control);
 	secrets_drop(server->secrets);
 	if (server->lifeline != -1)

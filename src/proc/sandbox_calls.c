@@ -146,7 +146,7 @@ const struct sandbox_call sandbox_calls[] = {
 	{"shutdown", XFRD, MAY, ANY, "libevent: ends a connection"},
 
 	/* The control channel, whose doors main has opened. */
-	{"accept4", XFRD, MAY, ANY, "whoever controls us"},
+	{"accept4", XFRD, MAY, ANY, "whoever controls us, or wants metrics"},
 
 	/* The journal, in folders of its own (landlock). */
 	{"openat", XFRD, MAY, ANY, "its files"},

@@ -9,6 +9,7 @@
 #include "base/secrets.h"
 #include "conf/conf.h"
 #include "proc/control_doors.h"
+#include "proc/doors.h"
 #include "proc/privilege.h"
 #include "proc/sandbox.h"
 #include "proc/sockets.h"
@@ -21,8 +22,9 @@ struct server {
 	const struct role_hooks *hooks; /* of a test program; NULL: none */
 	const char *chroot;       /* where we are; NULL: not in one */
 	struct listeners listeners;
-	struct control_doors control; /* of xfrd alone */
+	struct doors metrics;     /* of xfrd alone */
 	struct counts *counts;    /* shared memory where the roles count */
+	struct control_doors control; /* of xfrd alone */
 	struct secrets *secrets;  /* one for each of conf.keys, in their
 				   * order; who needs none drops it */
 	struct privilege_user worker_user;
@@ -30,6 +32,7 @@ struct server {
 	int lifeline;             /* see lifeline.h; -1: none */
 	pid_t main_pid;
 	time_t boot;              /* when main started */
+	int64_t boot_usec;        /* the same, of clock.h */
 };
 
 #endif

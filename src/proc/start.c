@@ -12,6 +12,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/priority.h"
@@ -208,6 +209,22 @@ main_enter_chroot(struct supervisor *s)
 		o->zonesdir));
 }
 
+/* The sockets of metrics, if they are wanted. */
+static enum nsd_err
+main_open_metrics(const struct conf_server *o, struct doors *doors)
+{
+	const struct doors_wish wish = {
+		.option = "metrics-interface",
+		.port = (uint16_t)o->metrics_port,
+		.ip4 = o->do_ip4,
+		.ip6 = o->do_ip6,
+	};
+
+	if (!o->metrics_enable)
+		return NSD_OK;
+	return doors_open(&wish, &o->metrics_interface, doors);
+}
+
 /* All that can go wrong, and be bound, before there is a daemon. */
 static enum nsd_err
 main_prepare(struct supervisor *s, struct privilege_user *user,
@@ -247,6 +264,9 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 	err = control_doors_open(s->server.conf, user, &s->server.control);
 	if (err != NSD_OK)
 		return err;
+	err = main_open_metrics(o, &s->server.metrics);
+	if (err != NSD_OK)
+		return err;
 	main_raise_limits(o, s->server.listeners.count
 		+ s->server.control.count);
 	err = counts_create(o->server_count, COUNTS_GROUPS_MAX, o->rssac002,
@@ -265,6 +285,7 @@ main_settle(struct supervisor *s, const struct privilege_user *user,
 
 	s->server.main_pid = getpid();
 	s->server.boot = time(NULL);
+	s->server.boot_usec = clock_now_usec();
 	service_open(&s->service);
 	priority_probe();
 	sandbox_probe(&s->server.sandbox, o->sandbox);

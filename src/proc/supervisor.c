@@ -11,10 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "ipc/handlers.h"
 #include "proc/child.h"
 #include "proc/children.h"
+#include "proc/counts.h"
 #include "proc/database.h"
 #include "proc/generation.h"
 #include "proc/hooks.h"
@@ -408,6 +410,8 @@ supervisor_run(struct supervisor *s)
 		.tv_sec = (time_t)s->server.conf->server.statistics,
 	};
 
+	counts_set_process(s->server.counts, ROLE_MAIN, 0, getpid(),
+		clock_now_msec());
 	event_add(s->start_event, &wait);
 	if (period.tv_sec > 0)
 		event_add(s->statistics_event, &period);

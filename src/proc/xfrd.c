@@ -23,6 +23,7 @@
 #include "proc/affinity.h"
 #include "proc/hooks.h"
 #include "proc/xfrd.h"
+#include "proc/xfrd_statistics.h"
 #include "proc/xfrd_change.h"
 #include "store/store.h"
 
@@ -208,12 +209,13 @@ xfrd_init_asks(struct xfrd *xfrd)
 }
 
 /* Leaves open: the log, what leads to main, the doors of the control
- * channel. */
+ * channel and of metrics. */
 static enum nsd_err
 xfrd_close_descriptors(const struct role_start *start)
 {
 	const struct control_doors *doors = &start->server->control;
-	int *keep = calloc(doors->count + 3u, sizeof(*keep));
+	const struct doors *metrics = &start->server->metrics;
+	int *keep = calloc(doors->count + metrics->count + 3u, sizeof(*keep));
 	unsigned count = 0;
 
 	if (keep == NULL)
@@ -223,6 +225,8 @@ xfrd_close_descriptors(const struct role_start *start)
 	keep[count++] = log_fd();
 	for (unsigned i = 0; i < doors->count; i++)
 		keep[count++] = doors->items[i].fd;
+	for (unsigned i = 0; i < metrics->count; i++)
+		keep[count++] = metrics->fds[i];
 	fs_close_all_but(keep, count);
 	free(keep);
 	return NSD_OK;
@@ -263,6 +267,7 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 		return err;
 	xfrd_state_init(xfrd);
 	control_init(xfrd);
+	xfrd_metrics_init(xfrd);
 	return xfrd_enter_sandbox(xfrd, start);
 }
 

@@ -17,6 +17,8 @@
  *   xfrd_loader.c  what the loader is asked for
  *   control*.c     what the operator asks for: see control.h
  *   xfrd_ask.c     questions to other servers, and connections for them
+ *   xfrd_statistics.c  what all processes have counted
+ *   xfrd_metrics.c     the same over HTTP
  */
 #ifndef PROC_XFRD_H
 #define PROC_XFRD_H
@@ -31,6 +33,7 @@
 #include "xfr/reader.h"
 
 struct conf_zone;
+struct ctl_metrics;
 struct event;
 struct journal;
 struct journal_entry;
@@ -140,6 +143,7 @@ struct xfrd {
 	uint64_t loader; /* the channel to the one that was there last */
 	struct xfrd_changes *changes; /* of zones; NULL: none can be made */
 	struct xfr_room room;
+	struct ctl_metrics *metrics; /* NULL: none */
 };
 
 /* ---- xfrd_loader.c ------------------------------------------------------- */

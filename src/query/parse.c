@@ -69,7 +69,8 @@ parse_count_group(struct counters *counters, const struct query *q)
 	counters->opcode[message_get_opcode(exchange->request)]++;
 	count_question(counters, &q->question);
 	counters->edns += q->edns.present;
-	counters->raxfr += q->question.type == TYPE_AXFR;
+	counters->raxfr += q->question.type == TYPE_AXFR
+		&& q->step == STEP_TRANSFER;
 	counters->rixfr += q->question.type == TYPE_IXFR;
 }
 
@@ -222,10 +223,8 @@ choose_step(struct query_ctx *ctx, struct query *q, uint16_t flags)
 		return;
 	}
 	if (end_meta_type(q, flags)) {
-		if (q->question.type == TYPE_AXFR)
-			ctx->counters->raxfr++;
-		else if (q->question.type == TYPE_IXFR)
-			ctx->counters->rixfr++;
+		/* An AXFR is counted when it is allowed, as NSD does. */
+		ctx->counters->rixfr += q->question.type == TYPE_IXFR;
 		return;
 	}
 	if (q->question.type == TYPE_ANY && q->udp

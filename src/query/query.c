@@ -253,6 +253,7 @@ finish(struct query_ctx *ctx, struct query *q)
 		return;
 	}
 	if (q->step == STEP_TRANSFER) {
+		ctx->counters->raxfr += q->question.type == TYPE_AXFR;
 		transfer_begin(ctx, q);
 		return;
 	}

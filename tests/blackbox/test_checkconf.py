@@ -107,10 +107,10 @@ def test_good_configuration_is_silent(conf):
 
 def test_options_without_effect_are_warnings(conf):
     check = conf("server:\n port: 5353\n rrl-size: 7\n"
-                 "zone:\n name: x\n zonefile: x\n zonestats: s\n")
+                 "zone:\n name: x\n zonefile: x\n rrl-whitelist: any\n")
     warnings = ("c:3: warning: server: rrl-size has no effect in this "
                 "program\n"
-                "c:7: warning: zone x: zonestats has no effect in this program\n")
+                "c:7: warning: zone x: rrl-whitelist has no effect in this program\n")
     assert check() == (0, "", warnings)
     code, out, err = check("-v")
     assert (code, err) == (0, warnings)

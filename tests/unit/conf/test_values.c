@@ -650,7 +650,7 @@ options_without_effect_are_listed_once_with_their_place(void **state)
 	/* Once for a pattern, not for the zones that it is included in; the
 	 * last value counts. */
 	list_without_effect("server: cookie-secret-file: /var/x "
-		"metrics-enable: yes\nmetrics-enable: no\n"
+		"answer-cookie: yes\nanswer-cookie: no\n"
 		"pattern:\nverify-zone: yes ixfr-size: 1048576 name: p\n"
 		"zone: name: x include-pattern: p zonefile: a\n"
 		"zone: name: y include-pattern: p zonefile: a\n"

@@ -1,0 +1,71 @@
+/*
+ * statistics.h - what the server has counted, as text: the lines of
+ * `nsd-control stats` (doc/surface.md section 4) and Prometheus' text format
+ * (section 5). No clock, no processes: numbers in, text out.
+ */
+#ifndef CTL_STATISTICS_H
+#define CTL_STATISTICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dns/counters.h"
+
+/* Names of groups are cut to so many octets. */
+#define STATISTICS_NAME_MAX 1100u
+
+/* Text that grows. Once there is no memory, nothing is added any more. */
+struct statistics_text {
+	char *text; /* no NUL behind it */
+	size_t len;
+	size_t room;
+	bool failed;
+};
+
+void statistics_text_free(struct statistics_text *out);
+void statistics_text_printf(struct statistics_text *out, const char *format,
+	...) __attribute__((format(printf, 2, 3)));
+
+/* All but the groups. */
+struct statistics {
+	unsigned server_count;
+	const uint64_t *queries;  /* of each server */
+	int64_t up_usec;          /* since the server was started */
+	int64_t elapsed_usec;     /* since the counters were 0 */
+	uint64_t db_disk, db_mem; /* octets, as all sizes */
+	uint64_t xfrd_mem;
+	uint64_t config_disk, config_mem;
+	struct counters all;      /* of all servers */
+	uint64_t primary_zones, secondary_zones;
+};
+
+/* Appends the lines of `stats` from server0.queries to zone.slave. */
+void statistics_print(struct statistics_text *out, const struct statistics *s);
+/* Appends the lines of a group, which come behind these. */
+void statistics_print_group(struct statistics_text *out, const char *name,
+	const struct counters *counters);
+
+/* ---- metrics ------------------------------------------------------------- */
+
+/* Gets the name, which has room for STATISTICS_NAME_MAX + 1 octets, and the
+ * counters of a group from 1 on. False: there is no such group. */
+typedef bool statistics_get_group(void *ctx, uint32_t group, char *name,
+	struct counters *counters);
+
+/* Where the text of the metrics has come to. All of a family stands in one
+ * place, so there is a walk of all groups for each. */
+struct statistics_metrics {
+	const struct statistics *all;
+	statistics_get_group *get_group;
+	void *ctx;
+	unsigned family; /* of the groups; the rest is written at once */
+	uint32_t group;  /* to be written next; 0: nothing is yet */
+};
+
+/* Appends what comes next: a family of one group, or all that is not of
+ * groups. False: that was all. In the beginning, family and group are 0. */
+bool statistics_print_metrics(struct statistics_text *out,
+	struct statistics_metrics *m);
+
+#endif

@@ -1,0 +1,388 @@
+/*
+ * metrics.c - serves the page of metrics over HTTP.
+ *
+ * System calls, for whoever filters them: accept4, read, write, shutdown,
+ * close.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "ctl/metrics.h"
+
+/* Connections that are taken in one turn of the loop. */
+#define TURN_CONNS 8
+/* From a connection that could not be taken to the next try. */
+#define AGAIN_MSEC 100
+/* So much of the page is printed, once what was before is sent. */
+#define WAITING_MAX 32768u
+/* How long a client that has got all may take to close. */
+#define LINGER_MSEC 2000u
+
+struct metrics_door {
+	struct metrics_door *next;
+	struct ctl_metrics *metrics;
+	struct event *event;
+	struct event *again_event;
+};
+
+struct ctl_metrics {
+	struct ctl_metrics_options options;
+	struct metrics_door *doors;
+	struct cds_list_head conns; /* struct metrics_conn, oldest last */
+	unsigned count;
+};
+
+enum metrics_state { CONN_READS, CONN_WRITES, CONN_LINGERS };
+
+struct metrics_conn {
+	struct cds_list_head node;
+	struct ctl_metrics *metrics;
+	enum metrics_state state;
+	int fd;
+	struct event *read_event;
+	struct event *write_event;
+	struct event *late_event;
+	size_t len; /* octets of request */
+	char request[CTL_METRICS_REQUEST_MAX];
+	bool chunked;
+	void *page; /* NULL: nothing more is printed */
+	struct statistics_text piece; /* of the page */
+	struct statistics_text out;
+	size_t sent; /* octets of out */
+};
+
+static void
+conn_close(struct metrics_conn *conn)
+{
+	struct ctl_metrics *m = conn->metrics;
+
+	cds_list_del(&conn->node);
+	m->count--;
+	if (conn->page != NULL)
+		m->options.close(conn->page);
+	if (conn->read_event != NULL)
+		event_free(conn->read_event);
+	if (conn->write_event != NULL)
+		event_free(conn->write_event);
+	if (conn->late_event != NULL)
+		event_free(conn->late_event);
+	statistics_text_free(&conn->piece);
+	statistics_text_free(&conn->out);
+	close(conn->fd);
+	free(conn);
+}
+
+static bool
+conn_set_late(struct metrics_conn *conn, unsigned msec)
+{
+	struct timeval wait = {
+		.tv_sec = msec / 1000,
+		.tv_usec = (msec % 1000) * 1000,
+	};
+
+	return event_add(conn->late_event, &wait) == 0;
+}
+
+static void
+conn_on_late(evutil_socket_t fd, short what, void *arg)
+{
+	conn_close(arg);
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+static const char *
+status_text(unsigned status)
+{
+	switch (status) {
+	case 200:
+		return "OK";
+	case 400:
+		return "Bad Request";
+	case 404:
+		return "Not Found";
+	case 405:
+		return "Method Not Allowed";
+	case 431:
+		return "Request Header Fields Too Large";
+	default:
+		return "Service Unavailable";
+	}
+}
+
+/* Prints the next piece of the page. */
+static void
+conn_print(struct metrics_conn *conn)
+{
+	struct ctl_metrics_options *o = &conn->metrics->options;
+	bool more;
+
+	conn->piece.len = 0;
+	more = o->print(conn->page, &conn->piece);
+	conn->out.failed |= conn->piece.failed;
+	if (conn->piece.len > 0 && conn->chunked)
+		statistics_text_printf(&conn->out, "%zx\r\n",
+			conn->piece.len);
+	if (conn->piece.len > 0)
+		statistics_text_printf(&conn->out, "%.*s%s",
+			(int)conn->piece.len, conn->piece.text,
+			conn->chunked ? "\r\n" : "");
+	if (more)
+		return;
+	o->close(conn->page);
+	conn->page = NULL;
+	if (conn->chunked)
+		statistics_text_printf(&conn->out, "0\r\n\r\n");
+}
+
+/* All is sent. A client that has sent more than we have read would lose what it
+ * has not read yet, if we closed at once. */
+static void
+conn_linger(struct metrics_conn *conn)
+{
+	conn->state = CONN_LINGERS;
+	event_del(conn->write_event);
+	if (shutdown(conn->fd, SHUT_WR) == -1
+		|| !conn_set_late(conn, LINGER_MSEC)
+		|| event_add(conn->read_event, NULL) == -1)
+		conn_close(conn);
+}
+
+/* A turn: prints some, and sends it. */
+static void
+conn_on_writable(evutil_socket_t fd, short what, void *arg)
+{
+	struct metrics_conn *conn = arg;
+	ssize_t n;
+
+	if (conn->sent == conn->out.len) {
+		conn->sent = conn->out.len = 0;
+		while (conn->page != NULL && conn->out.len < WAITING_MAX
+			&& !conn->out.failed)
+			conn_print(conn);
+	}
+	if (conn->out.failed) {
+		conn_close(conn);
+		return;
+	}
+	n = write(fd, conn->out.text + conn->sent,
+		conn->out.len - conn->sent);
+	if (n == -1 && errno != EAGAIN && errno != EINTR) {
+		conn_close(conn);
+		return;
+	}
+	conn->sent += n > 0 ? (size_t)n : 0;
+	if (conn->sent == conn->out.len && conn->page == NULL)
+		conn_linger(conn);
+}
+
+static void
+conn_reply(struct metrics_conn *conn, unsigned status)
+{
+	struct ctl_metrics_options *o = &conn->metrics->options;
+	struct statistics_text *out = &conn->out;
+
+	if (status == 200) {
+		conn->page = o->open(o->ctx);
+		if (conn->page == NULL)
+			status = 503;
+	}
+	statistics_text_printf(out, "HTTP/1.1 %u %s\r\nConnection: close\r\n",
+		status, status_text(status));
+	if (status == 405)
+		statistics_text_printf(out, "Allow: GET\r\n");
+	if (conn->page != NULL)
+		statistics_text_printf(out, "Content-Type: text/plain;"
+			" version=0.0.4\r\n%s\r\n", conn->chunked
+			? "Transfer-Encoding: chunked\r\n" : "");
+	else
+		statistics_text_printf(out, "Content-Type: text/plain\r\n"
+			"Content-Length: %zu\r\n\r\n%s\n",
+			strlen(status_text(status)) + 1,
+			status_text(status));
+	conn->state = CONN_WRITES;
+	event_del(conn->read_event);
+	if (!conn_set_late(conn, o->reply_msec)
+		|| event_add(conn->write_event, NULL) == -1)
+		conn_close(conn);
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+static void
+conn_read_request(struct metrics_conn *conn)
+{
+	struct ctl_metrics_request request;
+
+	ctl_metrics_read(conn->request, conn->len,
+		conn->metrics->options.path, &request);
+	conn->chunked = request.chunked;
+	if (request.status != 0)
+		conn_reply(conn, request.status);
+	else if (conn->len == sizeof(conn->request))
+		conn_reply(conn, 431);
+}
+
+static void
+conn_on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct metrics_conn *conn = arg;
+	size_t room = sizeof(conn->request);
+	ssize_t n;
+
+	/* What comes behind the request is thrown away. */
+	if (conn->state == CONN_LINGERS)
+		conn->len = 0;
+	n = read(fd, conn->request + conn->len, room - conn->len);
+	if (n == -1 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		conn_close(conn);
+		return;
+	}
+	if (conn->state != CONN_READS)
+		return;
+	conn->len += (size_t)n;
+	conn_read_request(conn);
+}
+
+/* ---- connections --------------------------------------------------------- */
+
+/* Takes fd. */
+static void
+conn_open(struct ctl_metrics *m, int fd)
+{
+	struct metrics_conn *conn = calloc(1, sizeof(*conn));
+
+	if (conn == NULL) {
+		close(fd);
+		return;
+	}
+	if (m->count == m->options.conns_max)
+		conn_close(cds_list_entry(m->conns.prev, struct metrics_conn,
+			node));
+	conn->metrics = m;
+	conn->fd = fd;
+	conn->read_event = event_new(m->options.base, fd,
+		EV_READ | EV_PERSIST, conn_on_readable, conn);
+	conn->write_event = event_new(m->options.base, fd,
+		EV_WRITE | EV_PERSIST, conn_on_writable, conn);
+	conn->late_event = event_new(m->options.base, -1, 0, conn_on_late,
+		conn);
+	cds_list_add(&conn->node, &m->conns);
+	m->count++;
+	if (conn->read_event == NULL || conn->write_event == NULL
+		|| conn->late_event == NULL
+		|| !conn_set_late(conn, m->options.request_msec)
+		|| event_add(conn->read_event, NULL) == -1)
+		conn_close(conn);
+}
+
+static void
+door_on_readable(evutil_socket_t listener, short what, void *arg)
+{
+	struct timeval again = {.tv_usec = AGAIN_MSEC * 1000};
+	struct metrics_door *door = arg;
+
+	for (unsigned i = 0; i < TURN_CONNS; i++) {
+		int fd = accept4(listener, NULL, NULL,
+			SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd != -1) {
+			conn_open(door->metrics, fd);
+			continue;
+		}
+		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED
+			&& event_add(door->again_event, &again) == 0)
+			event_del(door->event);
+		return;
+	}
+}
+
+static void
+door_on_again(evutil_socket_t fd, short what, void *arg)
+{
+	struct timeval again = {.tv_usec = AGAIN_MSEC * 1000};
+	struct metrics_door *door = arg;
+
+	if (event_add(door->event, NULL) == -1)
+		event_add(door->again_event, &again);
+}
+
+static void
+door_free(struct metrics_door *door)
+{
+	if (door->event != NULL)
+		event_free(door->event);
+	if (door->again_event != NULL)
+		event_free(door->again_event);
+	free(door);
+}
+
+enum nsd_err
+ctl_metrics_listen(struct ctl_metrics *m, int fd)
+{
+	struct metrics_door *door = calloc(1, sizeof(*door));
+
+	if (door == NULL)
+		return NSD_E_MEMORY;
+	door->metrics = m;
+	door->event = event_new(m->options.base, fd, EV_READ | EV_PERSIST,
+		door_on_readable, door);
+	door->again_event = event_new(m->options.base, -1, 0, door_on_again,
+		door);
+	if (door->event == NULL || door->again_event == NULL
+		|| event_add(door->event, NULL) == -1) {
+		door_free(door);
+		return NSD_E_MEMORY;
+	}
+	door->next = m->doors;
+	m->doors = door;
+	return NSD_OK;
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+enum nsd_err
+ctl_metrics_create(const struct ctl_metrics_options *options,
+	struct ctl_metrics **metrics)
+{
+	struct ctl_metrics *m = calloc(1, sizeof(*m));
+
+	if (m == NULL)
+		return NSD_E_MEMORY;
+	m->options = *options;
+	if (m->options.conns_max == 0)
+		m->options.conns_max = CTL_METRICS_CONNS_MAX;
+	if (m->options.request_msec == 0)
+		m->options.request_msec = CTL_METRICS_REQUEST_MSEC;
+	if (m->options.reply_msec == 0)
+		m->options.reply_msec = CTL_METRICS_REPLY_MSEC;
+	CDS_INIT_LIST_HEAD(&m->conns);
+	*metrics = m;
+	return NSD_OK;
+}
+
+void
+ctl_metrics_destroy(struct ctl_metrics *m)
+{
+	struct metrics_door *door, *next;
+
+	if (m == NULL)
+		return;
+	while (!cds_list_empty(&m->conns))
+		conn_close(cds_list_entry(m->conns.next, struct metrics_conn,
+			node));
+	for (door = m->doors; door != NULL; door = next) {
+		next = door->next;
+		door_free(door);
+	}
+	free(m);
+}

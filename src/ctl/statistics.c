@@ -1,0 +1,136 @@
+/* statistics.c - what the server has counted, as the lines of `stats`. */
+#include "ctl/statistics.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "ctl/statistics_names.h"
+
+#define USEC 1000000
+
+void
+statistics_text_free(struct statistics_text *out)
+{
+	free(out->text);
+	*out = (struct statistics_text){NULL};
+}
+
+/* Makes room for len octets and a NUL. */
+static bool
+text_reserve(struct statistics_text *out, size_t len)
+{
+	char *text;
+
+	if (out->room - out->len > len)
+		return true;
+	text = grow_octets(out->text, out->len + len + 1, &out->room);
+	if (text == NULL)
+		return false;
+	out->text = text;
+	return true;
+}
+
+void
+statistics_text_printf(struct statistics_text *out, const char *format, ...)
+{
+	va_list args;
+	int len;
+
+	if (out->failed)
+		return;
+	va_start(args, format);
+	len = vsnprintf(out->text != NULL ? out->text + out->len : NULL,
+		out->room - out->len, format, args);
+	va_end(args);
+	if (len < 0 || !text_reserve(out, (size_t)len)) {
+		out->failed = true;
+		return;
+	}
+	va_start(args, format);
+	out->len += (size_t)vsnprintf(out->text + out->len,
+		out->room - out->len, format, args);
+	va_end(args);
+}
+
+/* A line; prefix: that of a group, with a dot, or none. */
+static void
+line(struct statistics_text *out, const char *prefix, const char *name,
+	uint64_t value)
+{
+	statistics_text_printf(out, "%s%s=%llu\n", prefix, name,
+		(unsigned long long)value);
+}
+
+static void
+lines_of(struct statistics_text *out, const char *prefix,
+	const struct statistics_array *array, const struct counters *c)
+{
+	const uint64_t *values = statistics_array_values(array, c);
+	char name[STATISTICS_ITEM_MAX];
+
+	for (unsigned i = 0; i < array->count; i++)
+		if (statistics_array_name(array, values, i, name))
+			statistics_text_printf(out, "%snum.%s.%s=%llu\n",
+				prefix, array->name, name,
+				(unsigned long long)values[i]);
+}
+
+/* The lines that a group has, too. */
+static void
+print_block(struct statistics_text *out, const char *prefix,
+	const struct counters *c)
+{
+	char name[STATISTICS_ITEM_MAX];
+
+	for (unsigned i = 0; i < STATISTICS_ARRAYS; i++)
+		lines_of(out, prefix, &statistics_arrays[i], c);
+	for (unsigned i = 0; i < statistics_single_count; i++) {
+		snprintf(name, sizeof(name), "num.%s",
+			statistics_singles[i].name);
+		line(out, prefix, name,
+			statistics_single_value(&statistics_singles[i], c));
+	}
+}
+
+static void
+line_of_time(struct statistics_text *out, const char *name, int64_t usec)
+{
+	if (usec < 0)
+		usec = 0;
+	statistics_text_printf(out, "%s=%lld.%06lld\n", name,
+		(long long)(usec / USEC), (long long)(usec % USEC));
+}
+
+void
+statistics_print(struct statistics_text *out, const struct statistics *s)
+{
+	for (unsigned i = 0; i < s->server_count; i++)
+		statistics_text_printf(out, "server%u.queries=%llu\n", i,
+			(unsigned long long)s->queries[i]);
+	line(out, "", "num.queries", s->all.queries);
+	line_of_time(out, "time.boot", s->up_usec);
+	line_of_time(out, "time.elapsed", s->elapsed_usec);
+	line(out, "", "size.db.disk", s->db_disk);
+	line(out, "", "size.db.mem", s->db_mem);
+	line(out, "", "size.xfrd.mem", s->xfrd_mem);
+	line(out, "", "size.config.disk", s->config_disk);
+	line(out, "", "size.config.mem", s->config_mem);
+	print_block(out, "", &s->all);
+	line(out, "", "zone.primary", s->primary_zones);
+	line(out, "", "zone.secondary", s->secondary_zones);
+	line(out, "", "zone.master", s->primary_zones);
+	line(out, "", "zone.slave", s->secondary_zones);
+}
+
+void
+statistics_print_group(struct statistics_text *out, const char *name,
+	const struct counters *counters)
+{
+	char prefix[STATISTICS_NAME_MAX + 2];
+
+	snprintf(prefix, sizeof(prefix), "%s.", name);
+	line(out, prefix, "num.queries", counters->queries);
+	print_block(out, prefix, counters);
+}

@@ -1,0 +1,230 @@
+/* statistics_metrics.c - what the server has counted, in Prometheus' text
+ * format, version 0.0.4. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ctl/statistics.h"
+#include "ctl/statistics_names.h"
+
+#define OF_GROUPS "zonestats_"
+#define LABELS_MAX (2 * STATISTICS_NAME_MAX + 80)
+#define USEC 1000000
+
+/*
+ * The families that the server and groups have, in the order of NSD: of an
+ * array, or of the counter with this name and those behind it that are of the
+ * same family. The first one, queries_total, is neither.
+ */
+static const struct family {
+	unsigned array; /* STATISTICS_ARRAYS: none */
+	const char *single;
+} families[] = {
+	{STATISTICS_ARRAYS, NULL},
+	{STATISTICS_TYPES, NULL},
+	{STATISTICS_CLASSES, NULL},
+	{STATISTICS_OPCODES, NULL},
+	{STATISTICS_RCODES, NULL},
+	{STATISTICS_ARRAYS, "udp"},
+	{STATISTICS_ARRAYS, "edns"},
+	{STATISTICS_ARRAYS, "ednserr"},
+	{STATISTICS_ARRAYS, "tcp"},
+	{STATISTICS_ARRAYS, "raxfr"},
+	{STATISTICS_ARRAYS, "dropped"},
+	{STATISTICS_ARRAYS, "rxerr"},
+	{STATISTICS_ARRAYS, "txerr"},
+	{STATISTICS_ARRAYS, "answer_wo_aa"},
+	{STATISTICS_ARRAYS, "truncated"},
+};
+#define FAMILY_COUNT (sizeof(families) / sizeof(*families))
+
+/* The place of a counter in statistics_singles. */
+static unsigned
+single_find(const char *name)
+{
+	unsigned i = 0;
+
+	while (strcmp(statistics_singles[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+static void
+head(struct statistics_text *out, const char *prefix, const char *family,
+	const char *help, const char *type)
+{
+	statistics_text_printf(out, "# HELP nsd_%s%s %s\n# TYPE nsd_%s%s %s\n",
+		prefix, family, help, prefix, family, type);
+}
+
+/* A line. zone: the label of a group, or none; label: more, or NULL. */
+static void
+sample(struct statistics_text *out, const char *family, const char *zone,
+	const char *label, uint64_t value)
+{
+	bool both = *zone != '\0' && label != NULL;
+	bool any = *zone != '\0' || label != NULL;
+
+	statistics_text_printf(out, "nsd_%s%s%s%s%s%s%s %llu\n",
+		*zone != '\0' ? OF_GROUPS : "", family, any ? "{" : "", zone,
+		both ? "," : "", label != NULL ? label : "", any ? "}" : "",
+		(unsigned long long)value);
+}
+
+static void
+samples_of(struct statistics_text *out, const char *zone,
+	const struct statistics_array *array, const struct counters *c)
+{
+	const uint64_t *values = statistics_array_values(array, c);
+	char name[STATISTICS_ITEM_MAX], label[STATISTICS_ITEM_MAX + 16];
+
+	for (unsigned i = 0; i < array->count; i++) {
+		if (!statistics_array_name(array, values, i, name))
+			continue;
+		snprintf(label, sizeof(label), "%s=\"%s\"", array->name, name);
+		sample(out, array->family, zone, label, values[i]);
+	}
+}
+
+static void
+samples_of_single(struct statistics_text *out, const char *zone, unsigned first,
+	const struct counters *c)
+{
+	const struct statistics_single *s = statistics_singles;
+
+	for (unsigned i = first; i < statistics_single_count
+		&& strcmp(s[i].family, s[first].family) == 0; i++)
+		sample(out, s[i].family, zone, s[i].label,
+			statistics_single_value(&s[i], c));
+}
+
+static void
+family_head(struct statistics_text *out, const struct family *family,
+	const char *prefix)
+{
+	const struct statistics_single *s;
+
+	if (family->array < STATISTICS_ARRAYS) {
+		head(out, prefix, statistics_arrays[family->array].family,
+			statistics_arrays[family->array].help, "counter");
+	} else if (family->single != NULL) {
+		s = &statistics_singles[single_find(family->single)];
+		head(out, prefix, s->family, s->help, "counter");
+	} else {
+		head(out, prefix, "queries_total", "Queries.", "counter");
+	}
+}
+
+static void
+family_samples(struct statistics_text *out, const struct family *family,
+	const char *zone, const struct counters *c)
+{
+	if (family->array < STATISTICS_ARRAYS)
+		samples_of(out, zone, &statistics_arrays[family->array], c);
+	else if (family->single != NULL)
+		samples_of_single(out, zone, single_find(family->single), c);
+	else
+		sample(out, "queries_total", zone, NULL, c->queries);
+}
+
+/* ---- of the server ------------------------------------------------------- */
+
+static void
+metric(struct statistics_text *out, const char *family, const char *help,
+	const char *type, uint64_t value)
+{
+	head(out, "", family, help, type);
+	sample(out, family, "", NULL, value);
+}
+
+static void
+metric_of_time(struct statistics_text *out, const char *family,
+	const char *help, const char *type, int64_t usec)
+{
+	if (usec < 0)
+		usec = 0;
+	head(out, "", family, help, type);
+	statistics_text_printf(out, "nsd_%s %lld.%06lld\n", family,
+		(long long)(usec / USEC), (long long)(usec % USEC));
+}
+
+static void
+print_server(struct statistics_text *out, const struct statistics *s)
+{
+	char label[32];
+
+	family_head(out, &families[0], "");
+	for (unsigned i = 0; i < s->server_count; i++) {
+		snprintf(label, sizeof(label), "server=\"%u\"", i);
+		sample(out, "queries_total", "", label, s->queries[i]);
+	}
+	for (unsigned i = 1; i < FAMILY_COUNT; i++) {
+		family_head(out, &families[i], "");
+		family_samples(out, &families[i], "", &s->all);
+	}
+	metric_of_time(out, "time_up_seconds_total",
+		"Seconds since the server was started.", "counter",
+		s->up_usec);
+	metric_of_time(out, "time_elapsed_seconds",
+		"Seconds since the counters were 0.", "untyped",
+		s->elapsed_usec);
+	metric(out, "size_db_on_disk_bytes", "Size of the database on disk.",
+		"gauge", s->db_disk);
+	metric(out, "size_db_in_mem_bytes", "Size of the zones in memory.",
+		"gauge", s->db_mem);
+	metric(out, "size_xfrd_in_mem_bytes",
+		"Memory of the process that does transfers.", "gauge",
+		s->xfrd_mem);
+	metric(out, "size_config_on_disk_bytes",
+		"Size of the list of zones on disk.", "gauge",
+		s->config_disk);
+	metric(out, "size_config_in_mem_bytes",
+		"Size of the configuration in memory.", "gauge",
+		s->config_mem);
+	metric(out, "zones_primary", "Primary zones.", "gauge",
+		s->primary_zones);
+	metric(out, "zones_secondary", "Secondary zones.", "gauge",
+		s->secondary_zones);
+}
+
+/* ---- of groups ----------------------------------------------------------- */
+
+/* Writes zone="NAME" with what the format wants escaped. */
+static void
+print_zone_label(char *out, const char *name)
+{
+	char *at = out + sprintf(out, "zone=\"");
+
+	for (; *name != '\0'; name++) {
+		if (*name == '"' || *name == '\\' || *name == '\n')
+			*at++ = '\\';
+		*at++ = *name == '\n' ? 'n' : *name;
+	}
+	memcpy(at, "\"", 2);
+}
+
+bool
+statistics_print_metrics(struct statistics_text *out,
+	struct statistics_metrics *m)
+{
+	char name[STATISTICS_NAME_MAX + 1], zone[LABELS_MAX];
+	struct counters counters;
+
+	if (m->group == 0) {
+		print_server(out, m->all);
+		m->group = 1;
+		return true;
+	}
+	if (!m->get_group(m->ctx, m->group, name, &counters)) {
+		m->family++;
+		if (m->group == 1)
+			return false;
+		m->group = 1;
+		return m->family < FAMILY_COUNT;
+	}
+	if (m->group == 1)
+		family_head(out, &families[m->family], OF_GROUPS);
+	print_zone_label(zone, name);
+	family_samples(out, &families[m->family], zone, &counters);
+	m->group++;
+	return true;
+}

@@ -1,0 +1,123 @@
+/* statistics_names.c - the names of counters (doc/surface.md sections 4 and
+ * 5). */
+#include "ctl/statistics_names.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dns/message.h"
+#include "dns/rrtype.h"
+
+/* What is above is not shown, as NSD has it. */
+#define TYPES_SHOWN 256u
+#define OPCODES_SHOWN 6u
+
+static bool
+name_of_type(unsigned item, char *name)
+{
+	rrtype_print((uint16_t)item, name);
+	return strncmp(name, "TYPE", 4) != 0;
+}
+
+static bool
+name_of_opcode(unsigned item, char *name)
+{
+	static const char *const names[OPCODES_SHOWN] = {"QUERY", "IQUERY",
+		"STATUS", "OPCODE3", "NOTIFY", "UPDATE"};
+
+	snprintf(name, STATISTICS_ITEM_MAX, "%s", names[item]);
+	return item == 0;
+}
+
+static bool
+name_of_class(unsigned item, char *name)
+{
+	static const char *const names[COUNTER_CLASSES] = {
+		[COUNTER_IN] = "IN",
+		[COUNTER_CH] = "CH",
+		[COUNTER_HS] = "HS",
+		[COUNTER_ANY] = "ANY",
+		[COUNTER_OTHER] = "OTHER",
+	};
+
+	snprintf(name, STATISTICS_ITEM_MAX, "%s", names[item]);
+	return item == COUNTER_IN;
+}
+
+static bool
+name_of_rcode(unsigned item, char *name)
+{
+	static const char *const names[] = {"NOERROR", "FORMERR", "SERVFAIL",
+		"NXDOMAIN", "NOTIMP", "REFUSED", "YXDOMAIN", "YXRRSET",
+		"NXRRSET", "NOTAUTH", "NOTZONE"};
+
+	if (item < sizeof(names) / sizeof(*names))
+		snprintf(name, STATISTICS_ITEM_MAX, "%s", names[item]);
+	else if (item == RCODE_BADVERS)
+		snprintf(name, STATISTICS_ITEM_MAX, "BADVERS");
+	else
+		snprintf(name, STATISTICS_ITEM_MAX, "RCODE%u", item);
+	return item <= RCODE_YXDOMAIN;
+}
+
+#define AT(field) offsetof(struct counters, field)
+
+const struct statistics_array statistics_arrays[STATISTICS_ARRAYS] = {
+	[STATISTICS_TYPES] = {"type", "queries_by_type_total",
+		"Queries by their type.", AT(type), TYPES_SHOWN, name_of_type},
+	[STATISTICS_OPCODES] = {"opcode", "queries_by_opcode_total",
+		"Queries by their opcode.", AT(opcode), OPCODES_SHOWN,
+		name_of_opcode},
+	[STATISTICS_CLASSES] = {"class", "queries_by_class_total",
+		"Queries by their class.", AT(rrclass), COUNTER_CLASSES,
+		name_of_class},
+	[STATISTICS_RCODES] = {"rcode", "queries_by_rcode_total",
+		"Replies by their code.", AT(rcode), COUNTER_RCODES,
+		name_of_rcode},
+};
+
+bool
+statistics_array_name(const struct statistics_array *array,
+	const uint64_t *values, unsigned item, char *name)
+{
+	return array->has_name(item, name) || values[item] != 0;
+}
+
+#define TRANSPORT "queries_by_transport_total"
+#define TRANSPORT_HELP "Queries over UDP."
+#define CONNECTIONS "connections_total"
+#define CONNECTIONS_HELP "Queries over TCP and TLS."
+#define TRANSFERS "xfr_requests_served_total"
+#define TRANSFERS_HELP "Requests for a transfer of a zone."
+
+const struct statistics_single statistics_singles[] = {
+	{"edns", "queries_with_edns_total", NULL, "Queries with EDNS.",
+		AT(edns)},
+	{"ednserr", "queries_with_edns_failed_total", NULL,
+		"Queries whose EDNS is wrong.", AT(edns_err)},
+	{"udp", TRANSPORT, "transport=\"udp\"", TRANSPORT_HELP, AT(udp)},
+	{"udp6", TRANSPORT, "transport=\"udp6\"", TRANSPORT_HELP, AT(udp6)},
+	{"tcp", CONNECTIONS, "transport=\"tcp\"", CONNECTIONS_HELP, AT(tcp)},
+	{"tcp6", CONNECTIONS, "transport=\"tcp6\"", CONNECTIONS_HELP,
+		AT(tcp6)},
+	{"tls", CONNECTIONS, "transport=\"tls\"", CONNECTIONS_HELP, AT(tls)},
+	{"tls6", CONNECTIONS, "transport=\"tls6\"", CONNECTIONS_HELP,
+		AT(tls6)},
+	{"answer_wo_aa", "answers_without_aa_total", NULL,
+		"Replies NOERROR that are not authoritative.",
+		AT(answer_wo_aa)},
+	{"rxerr", "queries_rx_failed_total", NULL,
+		"Queries that could not be received.", AT(rx_err)},
+	{"txerr", "answers_tx_failed_total", NULL,
+		"Replies that could not be sent.", AT(tx_err)},
+	{"raxfr", TRANSFERS, "xfrtype=\"AXFR\"", TRANSFERS_HELP, AT(raxfr)},
+	{"rixfr", TRANSFERS, "xfrtype=\"IXFR\"", TRANSFERS_HELP, AT(rixfr)},
+	{"truncated", "answers_truncated_total", NULL,
+		"Replies that were truncated.", AT(truncated)},
+	{"dropped", "queries_dropped_total", NULL,
+		"Queries that were not replied to.", AT(dropped)},
+};
+
+const unsigned statistics_single_count =
+	sizeof(statistics_singles) / sizeof(*statistics_singles);
