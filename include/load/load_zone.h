@@ -10,6 +10,7 @@
 #include "build/build.h"
 #include "conf/conf.h"
 #include "keep/history_edit.h"
+#include "load/ixfr_file.h"
 #include "store/store.h"
 #include "update/diff.h"
 #include "zone/zone.h"
@@ -84,6 +85,7 @@ struct load_result {
 	const struct diff_change *changes; /* lent by diff */
 	size_t change_count;
 	struct zonefile_result files; /* of this try; no batches */
+	struct ixfr_drafts history;   /* that lead to the new version; owned */
 	int64_t begun_msec;           /* clock_now_msec; 0 without timed */
 };
 

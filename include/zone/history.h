@@ -69,6 +69,12 @@ enum nsd_err history_find(const struct store_view *view,
 	const struct zone_entry *entry, uint32_t from, uint32_t to,
 	struct history_way *way) MUST_USE;
 
+/* The same from the oldest step on. NSD_OK, and no steps, if none leads there.
+ * At most HISTORY_STEPS_MAX. */
+enum nsd_err history_list(const struct store_view *view,
+	const struct zone_entry *entry, uint32_t to, struct history_way *way)
+	MUST_USE;
+
 /* A record of a step. What is pointed to is lent from the step. */
 struct history_rr {
 	const uint8_t *labels; /* of the owner, below the apex */

@@ -16,6 +16,7 @@
 #include "load/load_deaths.h"
 #include "load/load_files.h"
 #include "load/load_findings.h"
+#include "load/load_history.h"
 #include "load/load_journal.h"
 #include "load/load_read.h"
 #include "load/load_reading.h"
@@ -101,6 +102,7 @@ read_file(const struct load_context *context, struct load_zone *zone,
 	err = load_ways_run(&r, large);
 	if (err == NSD_OK && result->outcome != LOAD_OLDER) {
 		load_findings_log_warnings(&findings, zone->conf->name, path);
+		load_history_read(context, path, result);
 	} else if (err == NSD_E_AGAIN) {
 		result->outcome = LOAD_AGAIN;
 	} else if (err != NSD_OK) {

@@ -14,6 +14,7 @@
 #include "keep/table_edit.h"
 #include "load/load_apply.h"
 #include "load/load_deaths.h"
+#include "load/load_history.h"
 #include "load/load_journal.h"
 #include "proc/loader.h"
 #include "store/writer.h"
@@ -114,6 +115,7 @@ loader_publish(struct loader *loader, const struct load_result *result,
 		err = loader_apply_diff(loader, result, updated);
 	if (err != NSD_OK)
 		return err;
+	load_history_publish(&loader->context, result);
 	serial = load_zone_published(view, zone)->serial;
 	if (updated == NULL)
 		loader_log_read(loader, result, serial);
@@ -275,6 +277,7 @@ loader_take_result(struct loader *loader, struct load_result *result)
 	load_deaths_survive(&loader->context, zone);
 	diff_destroy(result->diff);
 	zonefile_result_fini(&result->files);
+	ixfr_file_release(&result->history);
 	free(result->reasons);
 	(void)load_zone_release(zone);
 }

@@ -22,6 +22,7 @@
 #include "base/priority.h"
 #include "dns/name.h"
 #include "ipc/handlers.h"
+#include "load/ixfr_file.h"
 #include "load/writeback.h"
 #include "proc/control_doors.h"
 #include "proc/role.h"
@@ -44,6 +45,7 @@ struct writer {
 struct writer_zone {
 	const struct conf_zone *conf;
 	const struct zone *served;
+	struct history_way way; /* steps that lead there, if any are kept */
 	const char *received; /* see struct writeback */
 	char path[PATH_MAX];
 	char copy[PATH_MAX];  /* in xfrdir; empty: it may not lie there */
@@ -102,6 +104,29 @@ writer_on_records(void *ctx)
 	role_beat(ctx);
 }
 
+/* Writes what the last versions differ by. What cannot be written is said, and
+ * costs secondaries a whole zone after a restart, no more. */
+static void
+writer_write_steps(struct writer *writer, const struct writer_zone *zone,
+	const struct writeback *writeback, struct diag_sink *sink)
+{
+	const struct ixfr_text text = {
+		.apex = writeback->apex,
+		.name = writeback->name,
+		.version = writeback->version,
+		.time_sec = writeback->time_sec,
+	};
+
+	if (!zone->conf->options->store_ixfr)
+		return;
+	if (ixfr_file_write(writeback->view, &zone->way, writeback->path,
+		    &text, sink) == NSD_OK)
+		log_at(3, LOG_LEVEL_INFO, "zone %s: %zu differences written to"
+			" %s.ixfr and the like", zone->conf->name,
+			zone->way.count, writeback->path);
+	role_beat(&writer->role);
+}
+
 static enum nsd_err
 writer_write(struct writer *writer, const struct writer_zone *zone,
 	const char *path, uint32_t *serial)
@@ -124,6 +149,8 @@ writer_write(struct writer *writer, const struct writer_zone *zone,
 
 	log_at(1, LOG_LEVEL_INFO, "writing zone %s to file %s",
 		zone->conf->name, path);
+	if (path == zone->path)
+		writer_write_steps(writer, zone, &writeback, &sink);
 	err = writeback_zone(&writeback, &sink, serial);
 	if (err == NSD_OK)
 		log_at(3, LOG_LEVEL_INFO, "zone %s written to file %s",
@@ -154,6 +181,18 @@ writer_write_version(struct writer *writer, const struct writer_zone *zone,
 	written->serial = serial;
 }
 
+/* Later on, entries lead to steps that are not pinned. */
+static void
+writer_take_version(const struct store_view *view, store_ref entry,
+	store_ref served, struct writer_zone *zone)
+{
+	zone->served = store_get(view, served);
+	if (zone->conf->options->store_ixfr
+		&& history_list(view, store_get(view, entry),
+			zone->served->serial, &zone->way) != NSD_OK)
+		log_error("zone %s: out of memory", zone->conf->name);
+}
+
 /* The version stays while it is pinned, whatever is published meanwhile. */
 static void
 writer_pin_and_write(struct writer *writer, struct writer_zone *zone,
@@ -173,7 +212,7 @@ writer_pin_and_write(struct writer *writer, struct writer_zone *zone,
 		served = store_load_ref(&((const struct zone_entry *)
 				store_get(view, entry))->zone);
 	if (served != STORE_NONE)
-		zone->served = store_get(view, served);
+		writer_take_version(view, entry, served, zone);
 	store_reader_offline(writer->reader);
 	if (served != STORE_NONE && zone->served->serial != what->serial)
 		zone->received = NULL;
@@ -184,6 +223,7 @@ writer_pin_and_write(struct writer *writer, struct writer_zone *zone,
 	else if (served != STORE_NONE)
 		writer_write_version(writer, zone, what->flags, written);
 	store_reader_unpin(writer->reader, &pin);
+	free(zone->way.steps);
 }
 
 /* ---- requests ------------------------------------------------------------ */

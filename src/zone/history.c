@@ -24,33 +24,57 @@ way_add(struct history_way *way, store_ref ref)
 	return NSD_OK;
 }
 
-enum nsd_err
-history_find(const struct store_view *view, const struct zone_entry *entry,
-	uint32_t from, uint32_t to, struct history_way *way)
+/* Walks the steps that lead to a serial, up to one that begins at *from (NULL:
+ * all). */
+static enum nsd_err
+way_walk(const struct store_view *view, const struct zone_entry *entry,
+	const uint32_t *from, uint32_t to, struct history_way *way)
 {
 	store_ref ref = store_load_ref(&entry->history);
-	struct history_way found = {.steps = NULL};
-	enum nsd_err err = NSD_E_NOT_FOUND;
 
 	for (unsigned i = 0; i < HISTORY_STEPS_MAX && ref != STORE_NONE; i++) {
 		const struct zone_step *step = store_get(view, ref);
 
 		if (step->to == to) {
-			err = way_add(&found, ref);
-			if (err != NSD_OK || step->from == from)
-				break;
-			err = NSD_E_NOT_FOUND;
+			if (way_add(way, ref) != NSD_OK)
+				return NSD_E_MEMORY;
+			if (from != NULL && step->from == *from)
+				return NSD_OK;
 			to = step->from;
-		} else if (found.count > 0) {
+		} else if (way->count > 0) {
 			break;
 		}
 		ref = store_load_ref(&step->older);
 	}
+	return from != NULL ? NSD_E_NOT_FOUND : NSD_OK;
+}
+
+static enum nsd_err
+way_find(const struct store_view *view, const struct zone_entry *entry,
+	const uint32_t *from, uint32_t to, struct history_way *way)
+{
+	struct history_way found = {.steps = NULL};
+	enum nsd_err err = way_walk(view, entry, from, to, &found);
+
 	if (err == NSD_OK)
 		*way = found;
 	else
 		free(found.steps);
 	return err;
+}
+
+enum nsd_err
+history_find(const struct store_view *view, const struct zone_entry *entry,
+	uint32_t from, uint32_t to, struct history_way *way)
+{
+	return way_find(view, entry, &from, to, way);
+}
+
+enum nsd_err
+history_list(const struct store_view *view, const struct zone_entry *entry,
+	uint32_t to, struct history_way *way)
+{
+	return way_find(view, entry, NULL, to, way);
 }
 
 /* ---- records ------------------------------------------------------------- */

@@ -2,7 +2,9 @@
 NSD, and those that it has made of zone files. The real ones take them."""
 import os
 import re
+import shutil
 import signal
+import subprocess
 import time
 
 import dns.exception
@@ -27,13 +29,15 @@ class Ours(test_secondary.Secondary):
     """Keeps what it is sent."""
 
     kept = 5
+    write_sec = 3600
 
     def command(self):
         command = super().command()
         conf = self.dir / "nsd.conf"
         conf.write_text(conf.read_text().replace(
             "\tprovide-xfr:", f"\tstore-ixfr: yes\n\tixfr-number: {self.kept}"
-            "\n\tprovide-xfr:"))
+            "\n\tprovide-xfr:").replace(
+                "server:", f"server:\n\tzonefiles-write: {self.write_sec}"))
         return command
 
 
@@ -133,3 +137,81 @@ def test_secondaries_take_differences(tmp_path, kind, key):
     finally:
         secondary.stop()
         primary.stop()
+
+
+# ---- files
+
+def checkzone(program, path, old):
+    subprocess.run([program, "-i", old, ZONE.rstrip("."), path], check=True,
+                   timeout=60, stdout=subprocess.DEVNULL)
+
+
+def test_files_of_nsd_are_read_at_a_start(tmp_path):
+    path, sets = tmp_path / "zone", {}
+    for serial in range(1, LAST + 1):
+        old = tmp_path / "old"
+        if serial > 1:
+            shutil.copy(path, old)
+        test_primaries.write(path, serial)
+        sets[serial] = in_file(ZONE, path)
+        if serial > 1:
+            checkzone("/usr/sbin/nsd-checkzone", path, old)
+    server = primaries.Ours({ZONE: path})
+    try:
+        server.start()
+        expect_differences(server, sets, LAST - 5, LAST)
+    finally:
+        server.stop()
+    # One that is broken ends the chain.
+    (tmp_path / "zone.ixfr.3").write_text("; IXFR data file\n")
+    server = primaries.Ours({ZONE: path})
+    try:
+        server.start()
+        expect_differences(server, sets, LAST - 2, LAST)
+        assert ask(server, ZONE, "ixfr", LAST - 3)[0] == f"whole {LAST}"
+        assert "zone.ixfr.3 is not used" in (server.dir / "log").read_text()
+    finally:
+        server.stop()
+
+
+def test_files_are_written_and_read(tmp_path):
+    path, sets = tmp_path / "zone", {}
+    primary = primaries.Bind({ZONE: path})
+    middle = Ours(primary)
+    middle.write_sec = 1
+    nsd = None
+    try:
+        advance(primary, path, 1, sets)
+        primary.start()
+        middle.start()
+        wait_for(middle, 1)
+        for serial in range(2, LAST + 1):
+            advance(primary, path, serial, sets)
+            wait_for(middle, serial)
+        written = middle.dir / f"{ZONE}zone"
+        end = time.monotonic() + PATIENCE
+        while not (written.exists()
+                   and f"update to serial {LAST} " in written.read_text()):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert sorted(p.name for p in middle.dir.glob("*.ixfr*")) == sorted(
+            f"{ZONE}zone.ixfr{n}" for n in ("", ".2", ".3", ".4", ".5"))
+        # Ours has nothing but the files.
+        primary.stop()
+        middle.kill()
+        shutil.rmtree(middle.dir / "xfrd.state.journal")
+        middle.start()
+        wait_for(middle, LAST)
+        expect_differences(middle, sets, LAST - 5, LAST)
+        # And so has the real one.
+        for file in middle.dir.glob(f"{ZONE}zone*"):
+            shutil.copy(file, tmp_path / file.name.replace(f"{ZONE}", ""))
+        nsd = primaries.Nsd({ZONE: path})
+        nsd.start()
+        expect_differences(nsd, sets, LAST - 5, LAST)
+    finally:
+        middle.stop()
+        if primary.process:
+            primary.stop()
+        if nsd:
+            nsd.stop()

@@ -1,0 +1,19 @@
+/* load_history.h - what the versions of a zone differ by, when its file is read
+ * (load/ixfr_file.h). */
+#ifndef LOAD_LOAD_HISTORY_H
+#define LOAD_LOAD_HISTORY_H
+
+#include "load/load_zone.h"
+
+/* Reads the files of differences beside the zone file at path, if the zone
+ * keeps any and none is made of the result: gives result->history. Any
+ * thread. */
+void load_history_read(const struct load_context *context, const char *path,
+	struct load_result *result);
+
+/* Puts them into the store. The version that they lead to was published. For
+ * the loader's main thread. */
+void load_history_publish(const struct load_context *context,
+	const struct load_result *result);
+
+#endif
