@@ -48,7 +48,7 @@ oldest(struct net_tcp *tcp, enum tcp_phase phase)
 static bool
 make_room(struct net_tcp *tcp, uint64_t *retry_ms)
 {
-	uint64_t now = tcp_now();
+	uint64_t now = tcp->now_ms;
 	unsigned scanned = 0;
 	struct tcp_conn *conn = oldest(tcp, TCP_LINGERING);
 
@@ -112,7 +112,7 @@ accept_one(struct net_tcp *tcp, int listener)
 			close(fd);
 			net_count_add(tcp->handler.dropped, 1);
 			/* Idle connections are given less time from now. */
-			tcp_wait_until(tcp, tcp_now() + IDLE_FULL_MS);
+			tcp_wait_until(tcp, tcp->now_ms + IDLE_FULL_MS);
 		} else {
 			tcp_conn_accept(tcp, fd, &peer);
 		}
@@ -124,7 +124,7 @@ accept_one(struct net_tcp *tcp, int listener)
 		return false;
 	net_count_add(tcp->handler.rx_err, 1);
 	if (!is_lack_of_resources(errno) || !make_room(tcp, &retry_ms))
-		tcp_wait_pause(tcp, tcp_now() + TCP_PAUSE_MS);
+		tcp_wait_pause(tcp, tcp->now_ms + TCP_PAUSE_MS);
 	return false;
 }
 
@@ -198,8 +198,10 @@ static void
 on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct net_tcp *tcp = arg;
-	uint64_t now = tcp_now(), due;
+	uint64_t now, due;
 
+	tcp_wait_read_clock(tcp);
+	now = tcp->now_ms;
 	tcp->timer_ms = 0;
 	for (int phase = 0; phase < TCP_PHASES; phase++) {
 		due = expire(tcp, (enum tcp_phase)phase, now);
@@ -235,6 +237,7 @@ on_turn(evutil_socket_t fd, short what, void *arg)
 {
 	struct net_tcp *tcp = arg;
 
+	tcp_wait_read_clock(tcp);
 	if (tcp->ready_next == tcp->ready_count)
 		ready_wait(tcp);
 	tcp->turn_cost = 0;
@@ -283,6 +286,7 @@ net_tcp_open(struct event_base *base, const int *fds, size_t fd_count,
 		return NSD_E_MEMORY;
 	tcp->options = *options;
 	tcp->handler = *handler;
+	tcp_wait_read_clock(tcp);
 	for (int phase = 0; phase < TCP_PHASES; phase++)
 		CDS_INIT_LIST_HEAD(&tcp->conns[phase]);
 	evtimer_assign(&tcp->timer, base, on_timer, tcp);

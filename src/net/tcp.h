@@ -125,6 +125,8 @@ struct net_tcp {
 	size_t listener_count;
 	bool paused;          /* the listeners are not waited for */
 	uint64_t resume_ms;   /* until then */
+	uint64_t now_ms;      /* of a clock that never goes back, as the turn
+			       * began: it is shorter than the clock's tick */
 	struct event timer;
 	uint64_t timer_ms;    /* when it fires; 0: not set */
 
@@ -147,8 +149,8 @@ struct net_tcp {
 
 /* ---- tcp_wait.c: the clock, the timer, the listeners */
 
-/* Milliseconds of a clock that never goes back. */
-uint64_t tcp_now(void);
+/* Reads the clock for net_tcp.now_ms. A turn and the timer begin with it. */
+void tcp_wait_read_clock(struct net_tcp *tcp);
 
 /* Makes sure that the timer fires at at_ms or before; its callback is that of
  * tcp.c. */

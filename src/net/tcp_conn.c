@@ -269,7 +269,7 @@ conn_linger(struct tcp_conn *conn)
 	rest_free(conn);
 	cds_list_del(&conn->by_age);
 	conn->phase = TCP_LINGERING;
-	conn->active_ms = tcp_now();
+	conn->active_ms = tcp->now_ms;
 	cds_list_add_tail(&conn->by_age, &tcp->conns[conn->phase]);
 	tcp_wait_until(tcp, conn->active_ms + TCP_LINGER_MS);
 	conn_wait(conn, TCP_WAIT_READ);
@@ -457,7 +457,7 @@ tcp_conn_accept(struct net_tcp *tcp, int fd,
 	conn->source.on_ready = conn_on_ready;
 	conn->tcp = tcp;
 	conn->fd = fd;
-	conn->active_ms = tcp_now();
+	conn->active_ms = tcp->now_ms;
 	memcpy(&conn->peer, peer, sizeof(conn->peer));
 	cds_list_add_tail(&conn->by_age, &tcp->conns[TCP_OPEN]);
 	tcp->count++;

@@ -24,7 +24,7 @@
 void
 tcp_conn_touch(struct tcp_conn *conn)
 {
-	conn->active_ms = tcp_now();
+	conn->active_ms = conn->tcp->now_ms;
 	cds_list_del(&conn->by_age);
 	cds_list_add_tail(&conn->by_age, &conn->tcp->conns[conn->phase]);
 }

@@ -8,19 +8,20 @@
 #include <errno.h>
 #include <time.h>
 
-uint64_t
-tcp_now(void)
+void
+tcp_wait_read_clock(struct net_tcp *tcp)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	tcp->now_ms = (uint64_t)now.tv_sec * 1000
+		+ (uint64_t)now.tv_nsec / 1000000;
 }
 
 void
 tcp_wait_until(struct net_tcp *tcp, uint64_t at_ms)
 {
-	uint64_t now = tcp_now();
+	uint64_t now = tcp->now_ms;
 	uint64_t wait_ms = at_ms > now ? at_ms - now : 0;
 	struct timeval wait;
 
@@ -62,7 +63,7 @@ tcp_wait_resume(struct net_tcp *tcp)
 	tcp->paused = false;
 	for (size_t i = 0; i < tcp->listener_count; i++) {
 		if (!tcp_wait_for(&tcp->listeners[i])) {
-			tcp_wait_pause(tcp, tcp_now() + TCP_PAUSE_MS);
+			tcp_wait_pause(tcp, tcp->now_ms + TCP_PAUSE_MS);
 			return;
 		}
 	}

@@ -250,6 +250,7 @@ may_expand(const struct query *q, const struct wanted_list *list)
  * elsewhere in the zone (siblings). */
 struct glue_pass {
 	bool in_domain;
+	bool loose;  /* the RRset is: placed.loose */
 	bool others; /* out: there are of the other kind */
 };
 
@@ -260,36 +261,37 @@ add_glue(struct query_ctx *ctx, struct query *q, const struct placed *ns,
 	const struct rrset_tail *tail, struct glue_pass *pass)
 {
 	const struct rrset_target *target = rrset_tail_targets(tail);
-	struct emit_place place;
+	const struct rrset_target *end = target + tail->target_count;
+	struct emit_place place = {.rr = NULL};
 	struct wanted_list list;
-	unsigned i = 0, labels = 0;
+	unsigned labels = 0;
 
-	place.rr = NULL;
 	do {
 		list.count = 0;
-		for (; i < tail->target_count && list.count < WANTED_MAX;
-			i++) {
+		for (; target < end && list.count < WANTED_MAX; target++) {
 			struct wanted *w = &list.names[list.count];
+			uint32_t at;
 
-			if (target[i].glue == STORE_NONE)
+			if (target->glue == STORE_NONE)
 				continue;
-			if (((target[i].flags & TARGET_IN_DOMAIN) != 0)
+			if (((target->flags & TARGET_IN_DOMAIN) != 0)
 				!= pass->in_domain) {
 				pass->others = true;
 				continue;
 			}
-			w->cell = glue_cell_get(q->reply.view, target[i].glue,
+			w->cell = glue_cell_get(q->reply.view, target->glue,
 				ns->zone);
-			w->owner_at = emit_name_at(q->reply.out,
-				emit_find_sent(&q->reply, ns, &place,
-					target[i].offset));
+			at = pass->loose ? emit_find_loose(&q->reply, ns,
+						   &place, target->offset)
+					 : emit_sent_at(ns, target->offset);
+			w->owner_at = emit_name_at(q->reply.out, at);
 			list.count++;
 		}
 		if (!pass->in_domain && may_expand(q, &list))
 			expand_wildcards(ctx, q, &list, &labels);
 		if (!add_wanted(q, &list))
 			return false;
-	} while (i < tail->target_count);
+	} while (target < end);
 	return true;
 }
 
@@ -310,25 +312,43 @@ lacks_targets(const struct rrset *rrset, const struct rrset_tail *tail)
 	return false;
 }
 
-void
-additional_add_glue(struct query_ctx *ctx, struct query *q)
+static inline __attribute__((always_inline)) void
+add_all_glue(struct query_ctx *ctx, struct query *q, const struct placed *ns,
+	const struct rrset_tail *tail, bool loose)
 {
-	const struct placed *ns = &q->placed[0];
-	const struct rrset_tail *tail = rrset_get_tail(ns->rrset);
-	struct glue_pass child = {.in_domain = true};
-	struct glue_pass siblings = {.in_domain = false};
+	struct glue_pass child = {.in_domain = true, .loose = loose};
+	struct glue_pass siblings = {.in_domain = false, .loose = loose};
 
-	if (tail == NULL)
-		return;
 	/* RFC 9471 section 2.1: all must be there. */
 	if (!add_glue(ctx, q, ns, tail, &child)
-		|| (ns->loose != 0 && lacks_targets(ns->rrset, tail))) {
+		|| (loose && lacks_targets(ns->rrset, tail))) {
 		q->reply.flags |= MESSAGE_TC;
 		return;
 	}
 	/* Section 2.2: as many as there is room for. */
 	if (child.others)
 		(void)add_glue(ctx, q, ns, tail, &siblings);
+}
+
+static __attribute__((noinline, cold)) void
+add_loose_glue(struct query_ctx *ctx, struct query *q, const struct placed *ns,
+	const struct rrset_tail *tail)
+{
+	add_all_glue(ctx, q, ns, tail, true);
+}
+
+void
+additional_add_glue(struct query_ctx *ctx, struct query *q)
+{
+	const struct placed *ns = &q->placed[0];
+	const struct rrset_tail *tail = rrset_get_tail(ns->rrset);
+
+	if (tail == NULL)
+		return;
+	if (__builtin_expect(ns->loose != 0, false))
+		add_loose_glue(ctx, q, ns, tail);
+	else
+		add_all_glue(ctx, q, ns, tail, false);
 }
 
 void

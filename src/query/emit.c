@@ -34,20 +34,26 @@ copy_rrs(uint8_t *out, struct emit_head head, uint32_t head_len,
 	return out;
 }
 
-/* Turns the cells of an RRset in the reply into real pointers. */
+/* Turns the cells of an RRset in the reply into real pointers. rotated:
+ * placed->rotated, known to the compiler if it is 0. */
 static inline __attribute__((always_inline)) void
 patch_cells(const struct reply *reply, const struct rrset_tail *tail,
-	const struct placed *placed)
+	const struct placed *placed, uint32_t rotated)
 {
-	uint8_t *start = reply->out + placed->at;
+	/* Copies: each write to the reply may alter the originals, for all
+	 * that the compiler knows. */
+	const struct placed place = {.at = placed->at, .len = placed->len,
+		.rotated = rotated};
+	const uint16_t *fixup = tail->fixups, *end = fixup + tail->fixup_count;
+	uint8_t *out = reply->out;
 
-	for (unsigned i = 0; i < tail->fixup_count; i++) {
-		uint8_t *at = placed->rotated == 0 ? start + tail->fixups[i]
-			: reply->out + emit_sent_at(placed, tail->fixups[i]);
+	for (; fixup < end; fixup++) {
+		uint8_t *at = out + (place.rotated == 0 ? place.at + *fixup
+			: emit_sent_at(&place, *fixup));
 		uint16_t cell = octets_get_u16(at);
 		uint32_t to = cell & RRSET_CELL_OFFSET;
 
-		to = (cell & RRSET_CELL_INNER) != 0 ? to + placed->at
+		to = (cell & RRSET_CELL_INNER) != 0 ? to + place.at
 			: emit_apex_at(reply, to);
 		octets_put_u16(at, (uint16_t)(EMIT_POINTER | to));
 	}
@@ -116,6 +122,27 @@ emit_can_rotate(const struct rrset *rrset)
 		&& (tail == NULL || !has_inner_cells(rrset, tail, 0));
 }
 
+/* Writes the RRs with the first ones behind the last. */
+static __attribute__((noinline)) void
+put_rotated(const struct reply *reply, const struct emit_rrset *what,
+	struct placed *placed, struct emit_head head, uint32_t head_len)
+{
+	const struct rrset *rrset = what->rrset;
+	const struct rrset_tail *tail = rrset_get_tail(rrset);
+	const uint8_t *first = rrset->data;
+	uint8_t *out = reply->out + placed->at;
+
+	for (uint32_t i = 0; i < what->rotate; i++)
+		first += 2u + octets_get_u16(first);
+	placed->rotated = (uint32_t)(first - rrset->data)
+		+ what->rotate * head_len;
+	out = copy_rrs(out, head, head_len, first,
+		rrset->data + rrset_len(rrset));
+	copy_rrs(out, head, head_len, rrset->data, first);
+	if (tail != NULL)
+		patch_cells(reply, tail, placed, placed->rotated);
+}
+
 /* head_len: rrset_rr_head, known to the compiler. */
 static inline __attribute__((always_inline)) bool
 emit_with_head(struct reply *reply, const struct emit_rrset *what,
@@ -123,12 +150,9 @@ emit_with_head(struct reply *reply, const struct emit_rrset *what,
 {
 	const struct rrset *rrset = what->rrset;
 	const struct rrset_tail *tail = rrset_get_tail(rrset);
-	const uint8_t *first = rrset->data;
-	const uint8_t *end = first + rrset_len(rrset);
 	uint32_t sent = rrset_len(rrset) + rrset->count * head_len;
 	struct placed unwanted;
 	struct emit_head head;
-	uint8_t *out;
 
 	if (sent > emit_room(reply))
 		return false;
@@ -142,18 +166,17 @@ emit_with_head(struct reply *reply, const struct emit_rrset *what,
 	placed->loose = 0;
 	if (!can_be_packed(reply, what, tail, sent))
 		return emit_loose(reply, what, placed);
-	for (uint32_t i = 0; i < what->rotate; i++)
-		first += 2u + octets_get_u16(first);
-	placed->rotated = (uint32_t)(first - rrset->data)
-		+ what->rotate * head_len;
 	head = emit_make_head(what->owner_at, rrset->type, what->ttl_sec);
 	if (head_len != RRSET_RR_HEAD)
 		head.owner = 0;
-	out = copy_rrs(reply->out + reply->len, head, head_len, first, end);
-	if (first != rrset->data)
-		copy_rrs(out, head, head_len, rrset->data, first);
-	if (tail != NULL && tail->fixup_count > 0)
-		patch_cells(reply, tail, placed);
+	if (what->rotate > 0) {
+		put_rotated(reply, what, placed, head, head_len);
+	} else {
+		copy_rrs(reply->out + reply->len, head, head_len, rrset->data,
+			rrset->data + rrset_len(rrset));
+		if (tail != NULL)
+			patch_cells(reply, tail, placed, 0);
+	}
 	reply->len += sent;
 	reply->count[what->section] += rrset->count;
 	return true;
@@ -291,8 +314,12 @@ bool
 emit_signed(struct query *q, const struct emit_rrset *what,
 	store_ref sigs, struct placed *placed)
 {
-	struct emit_mark mark = emit_get_mark(&q->reply);
+	struct emit_mark mark;
 
+	if (!query_wants_dnssec(q) || sigs == STORE_NONE)
+		return emit_rrset(&q->reply, what, placed)
+			|| emit_signed_folded(q, what, sigs, placed);
+	mark = emit_get_mark(&q->reply);
 	if (emit_rrset(&q->reply, what, placed)) {
 		if (emit_with_sigs(q, what, sigs))
 			return true;

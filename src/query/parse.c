@@ -34,7 +34,7 @@ peer_is_ip6(const struct exchange *exchange)
 		&& exchange->peer->ss_family == AF_INET6;
 }
 
-static void
+static inline __attribute__((always_inline)) void
 count_transport(struct counters *counters, const struct exchange *exchange,
 	bool ip6)
 {
@@ -52,7 +52,7 @@ count_transport(struct counters *counters, const struct exchange *exchange,
 	}
 }
 
-static void
+static inline __attribute__((always_inline)) void
 count_question(struct counters *counters,
 	const struct message_question *question)
 {

@@ -67,6 +67,19 @@ group_add(struct query_group *group, struct query *q)
 	group->queries[group->count++] = q;
 }
 
+/* Drops those that are at another step. */
+static void
+group_keep(struct query_group *group, enum query_step step)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < group->count; i++) {
+		group->queries[kept] = group->queries[i];
+		kept += group->queries[i]->step == step;
+	}
+	group->count = kept;
+}
+
 static void
 find_names(struct query_ctx *ctx, struct query_group *group)
 {
@@ -169,7 +182,7 @@ prefetch_ds(const struct query_ctx *ctx, const struct query *q)
 	const struct search *s = &q->search;
 	const struct node_rrset *ds;
 
-	if (s->outcome != OUTCOME_DELEGATION || !query_wants_dnssec(q)
+	if (!query_wants_dnssec(q) || s->outcome != OUTCOME_DELEGATION
 		|| (s->node->flags & NODE_HAS_DS) == 0)
 		return;
 	ds = node_find_entry(s->node, TYPE_DS);
@@ -264,78 +277,64 @@ finish(struct query_ctx *ctx, struct query *q)
 	reply_end(ctx, q);
 }
 
-/* The counters of a request that may have been here before; see exchange_seen.
- */
-static void
-choose_counters(struct query_ctx *ctx, struct counters *counters,
-	bool counted)
+/* The replies to the stream before it are enough. */
+static __attribute__((noinline, cold)) void
+put_off(struct query_ctx *ctx, struct exchange *x)
 {
-	ctx->counters = counted ? &ctx->uncounted : counters;
-}
-
-/* False, and put off: the replies to the stream before it are enough. */
-static bool
-stream_takes(struct query_ctx *ctx, struct exchange *x,
-	struct counters *counters, size_t octets)
-{
-	if (octets >= EXCHANGE_REPLIES_MAX) {
-		x->reply_len = 0;
-		x->put_off = true;
-		ctx->passed_on -= x->pass_on;
-		x->pass_on = false;
-		return false;
-	}
-	choose_counters(ctx, counters, x->seen == EXCHANGE_ANSWERED);
-	return true;
+	x->reply_len = 0;
+	x->put_off = true;
+	ctx->passed_on -= x->pass_on;
+	x->pass_on = false;
 }
 
 size_t
 query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	struct exchange *exchanges, size_t count)
 {
-	struct query_group in_zones, composing;
+	struct query_group group;
 	struct cells cells;
 	struct counters *counters = ctx->counters;
-	bool stream = count > 0 && exchanges[0].transport != TRANSPORT_UDP;
-	size_t octets = 0;
+	size_t octets = 0, most = SIZE_MAX;
 
 	ASSERT_HOT(count >= 1 && count <= EXCHANGE_BATCH_MAX);
 	ctx->view = view;
 	ctx->table = table_get(view);
 	ctx->settings = settings_get(view);
-	in_zones.count = 0;
-	composing.count = 0;
+	group.count = 0;
 	ctx->passed_on = 0;
+	if (exchanges[0].transport != TRANSPORT_UDP)
+		most = EXCHANGE_REPLIES_MAX;
 	for (size_t i = 0; i < count; i++) {
 		struct query *q = &ctx->queries[i];
 
-		if (stream)
-			choose_counters(ctx, counters,
-				exchanges[i].seen != EXCHANGE_NEW);
+		/* Of a stream: it may have been counted, see exchange_seen. */
+		if (exchanges[i].seen != EXCHANGE_NEW)
+			ctx->counters = &ctx->uncounted;
 		parse_request(ctx, q, &exchanges[i]);
+		ctx->counters = counters;
 		if (q->step >= STEP_NOTIFY && q->step != STEP_CHAOS)
-			group_add(&in_zones, q);
+			group_add(&group, q);
 	}
-	ctx->counters = counters;
-	zones_find(ctx, in_zones.queries, in_zones.count);
-	for (size_t i = 0; i < in_zones.count; i++)
-		if (in_zones.queries[i]->step == STEP_COMPOSE)
-			group_add(&composing, in_zones.queries[i]);
-	find_names(ctx, &composing);
-	resolve(ctx, &composing);
-	prefetch_rrsets(ctx, &composing);
-	proof_find_batch(ctx, composing.queries, composing.count);
-	prefetch_apex_ns(ctx, &composing);
-	prefetch_cells(ctx, &composing, &cells);
+	zones_find(ctx, group.queries, group.count);
+	group_keep(&group, STEP_COMPOSE);
+	find_names(ctx, &group);
+	resolve(ctx, &group);
+	prefetch_rrsets(ctx, &group);
+	proof_find_batch(ctx, group.queries, group.count);
+	prefetch_apex_ns(ctx, &group);
+	prefetch_cells(ctx, &group, &cells);
 	prefetch_addresses(ctx, &cells);
 	for (size_t i = 0; i < count; i++) {
-		if (stream && !stream_takes(ctx, &exchanges[i], counters,
-			    octets))
+		if (octets >= most) {
+			put_off(ctx, &exchanges[i]);
 			continue;
+		}
+		if (exchanges[i].seen == EXCHANGE_ANSWERED)
+			ctx->counters = &ctx->uncounted;
 		finish(ctx, &ctx->queries[i]);
+		ctx->counters = counters;
 		octets += exchanges[i].reply_len;
 	}
-	ctx->counters = counters;
 	if (ctx->options.rssac != NULL)
 		rssac_count(ctx->options.rssac, exchanges, count);
 	return ctx->passed_on;

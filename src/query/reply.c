@@ -116,7 +116,7 @@ write_opt(const struct query_ctx *ctx, struct query *q)
 	reply->count[SECTION_ADDITIONAL]++;
 }
 
-static void
+static inline __attribute__((always_inline)) void
 count_reply(struct counters *counters, const struct reply *reply)
 {
 	if (reply->rcode < COUNTER_RCODES)
@@ -128,7 +128,7 @@ count_reply(struct counters *counters, const struct reply *reply)
 }
 
 /* Counts a request and its reply for the group of their zone. */
-static void
+static __attribute__((noinline)) void
 count_group(struct query_ctx *ctx, const struct query *q)
 {
 	struct counters *counters;

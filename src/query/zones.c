@@ -90,7 +90,7 @@ is_apex(const struct query *q)
 
 /* Goes to the zone of the entry. False: there is none to answer from, and the
  * request has failed. */
-static bool
+static inline __attribute__((always_inline)) bool
 open_search(struct query_ctx *ctx, struct query *q)
 {
 	struct search *s = &q->search;
