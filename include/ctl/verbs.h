@@ -58,6 +58,20 @@ enum ctl_verb_flag {
 		"show the pid of the process that forks the others")         \
 	X(VERBOSITY, "verbosity", 0, 1, CTL_LOUD, "[NUMBER]",                \
 		"show how much is logged, or change it")                     \
+	X(RECONFIG, "reconfig", 0, 0, 0, "",                                 \
+		"read nsd.conf anew, and run with what it says")             \
+	X(REPATTERN, "repattern", 0, 0, 0, "",                               \
+		"the same as reconfig")                                      \
+	X(ADDZONE, "addzone", 0, 2, CTL_SAYS_OK, "ZONE PATTERN",             \
+		"serve a zone with the options of a pattern")                \
+	X(DELZONE, "delzone", 1, 1, 0, "ZONE",                               \
+		"serve a zone no more that was added so")                    \
+	X(CHANGEZONE, "changezone", 0, 2, CTL_SAYS_OK, "ZONE PATTERN",       \
+		"give a zone another pattern, or add it")                    \
+	X(ADDZONES, "addzones", 0, 0, CTL_LINES, "",                         \
+		"add the zones of the lines ZONE PATTERN on the input")      \
+	X(DELZONES, "delzones", 0, 0, CTL_LINES, "",                         \
+		"serve the zones no more that the lines of the input name")  \
 	X(PRINT_TSIG, "print_tsig", 0, 1, 0, "[KEY]",                        \
 		"show TSIG keys, with their secrets")                        \
 	X(STATS, "stats", 0, 0, 0, "",                                       \

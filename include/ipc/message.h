@@ -138,6 +138,21 @@ struct ipc_read_done {
 	char reasons[IPC_REASONS_MAX]; /* lines; no final NUL */
 };
 
+/* What came of a RECONFIG. */
+enum ipc_reconfigured_what {
+	RECONFIGURED_NOTHING, /* nsd.conf says what is run with */
+	RECONFIGURED_CHANGED, /* what is different is in effect, but for what
+			       * the text says */
+	RECONFIGURED_REFUSED, /* nothing has changed; the text says why */
+};
+#define IPC_RECONFIGURED_TEXT_MAX 2000
+struct ipc_reconfigured {
+	uint64_t ticket;
+	uint32_t what; /* enum ipc_reconfigured_what */
+	/* Whole lines. The payload ends where they end. */
+	char text[IPC_RECONFIGURED_TEXT_MAX];
+};
+
 /* A zone whose file is to be written. What is served is written, to the file
  * that nsd.conf says. */
 #define IPC_RECEIVED_MAX 1400
@@ -199,6 +214,7 @@ struct ipc_credit {
 #define IPC_READ_MAX (offsetof(struct ipc_read, apex) + 255)
 #define IPC_READ_DONE_MIN offsetof(struct ipc_read_done, reasons)
 #define IPC_WRITE_MIN (offsetof(struct ipc_write, received) + 1)
+#define IPC_RECONFIGURED_MIN offsetof(struct ipc_reconfigured, text)
 #define IPC_FDS_MAX 30
 
 /*   name, sender, receiver, payload least, most, descriptors, credits,
@@ -291,6 +307,14 @@ struct ipc_credit {
 	X(NOTIFY, ROLE_WORKER, ROLE_XFRD, IPC_NOTIFY_MIN,                    \
 		sizeof(struct ipc_notify), 0, 64,                            \
 		"a client has sent a NOTIFY, and may")                       \
+	X(RECONFIG, ROLE_XFRD, ROLE_MAIN, sizeof(uint64_t),                  \
+		sizeof(uint64_t), 0, 0,                                      \
+		"the operator wants nsd.conf to be read; a ticket, not 0;"   \
+		" one at a time, until RECONFIGURED")                        \
+	X(RECONFIGURED, ROLE_MAIN, ROLE_XFRD, IPC_RECONFIGURED_MIN,          \
+		sizeof(struct ipc_reconfigured), 0, 0,                       \
+		"what came of a RECONFIG; after CHANGED this xfrd is"        \
+		" replaced")                                                 \
 	X(SERVING, ROLE_WORKER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,         \
 		"the sockets are being read from now on")                    \
 	X(STATISTICS, ROLE_MAIN, ROLE_WORKER | ROLE_LOADER, IPC_NONE,        \

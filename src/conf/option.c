@@ -60,19 +60,26 @@
 		.offset = offsetof(struct s, f)                       \
 			+ KEPT_##t(((struct s *)0)->f),               \
 		.initial = d, .min = lo, .max = hi },
+/* What a change of an option needs while the server runs: it has effect at once
+ * with a reconfig (NOW), or waits for the next start (RESTART). */
+#define NOW OPTION_AT_ONCE
+#define RESTART OPTION_RESTART
 #define SERVER(n, f, t, d, lo, hi, fl) \
-	ROW(SERVER, conf_server, f, n, t, d, lo, hi, fl)
+	ROW(SERVER, conf_server, f, n, t, d, lo, hi, RESTART | (fl))
+#define SERVER_NOW(n, f, t, d, lo, hi, fl) \
+	ROW(SERVER, conf_server, f, n, t, d, lo, hi, NOW | (fl))
 #define CONTROL(n, f, t, d, lo, hi, fl) \
-	ROW(REMOTE_CONTROL, conf_remote_control, f, n, t, d, lo, hi, fl)
+	ROW(REMOTE_CONTROL, conf_remote_control, f, n, t, d, lo, hi, \
+		RESTART | (fl))
 #define VERIFY(n, f, t, d, lo, hi, fl) \
-	ROW(VERIFY, conf_verify, f, n, t, d, lo, hi, fl)
+	ROW(VERIFY, conf_verify, f, n, t, d, lo, hi, RESTART | (fl))
 #define DNSTAP(n, f, t, d) \
-	ROW(DNSTAP, conf_dnstap, f, n, t, d, 0, 0, NOEFF)
-#define KEY(n, f, t, d, fl) ROW(KEY, conf_key, f, n, t, d, 0, 0, fl)
+	ROW(DNSTAP, conf_dnstap, f, n, t, d, 0, 0, RESTART | NOEFF)
+#define KEY(n, f, t, d, fl) ROW(KEY, conf_key, f, n, t, d, 0, 0, NOW | (fl))
 #define TLSAUTH(n, f, t, fl) \
-	ROW(TLS_AUTH, conf_tls_auth, f, n, t, NULL, 0, 0, fl)
+	ROW(TLS_AUTH, conf_tls_auth, f, n, t, NULL, 0, 0, NOW | (fl))
 #define PATTERN(n, f, t, d, lo, hi, fl) \
-	ROW(PATTERN, conf_pattern, f, n, t, d, lo, hi, fl)
+	ROW(PATTERN, conf_pattern, f, n, t, d, lo, hi, NOW | (fl))
 
 /*
  * The order is that of nsd-checkconf -v. The rows of a clause stand together,
@@ -90,16 +97,16 @@ const struct conf_option conf_options[] = {
 	SERVER("ip6-only", do_ip4, ONLY, NULL, 0, 0, HIDE)
 	SERVER("send-buffer-size", send_buffer_size, U32, "0", 0, I32_MAX, 0)
 	SERVER("receive-buffer-size", receive_buffer_size, U32, "0", 0, I32_MAX, 0)
-	SERVER("hide-version", hide_version, BOOL, "no", 0, 0, 0)
-	SERVER("hide-identity", hide_identity, BOOL, "no", 0, 0, 0)
-	SERVER("drop-updates", drop_updates, BOOL, "no", 0, 0, 0)
+	SERVER_NOW("hide-version", hide_version, BOOL, "no", 0, 0, 0)
+	SERVER_NOW("hide-identity", hide_identity, BOOL, "no", 0, 0, 0)
+	SERVER_NOW("drop-updates", drop_updates, BOOL, "no", 0, 0, 0)
 	SERVER("tcp-reject-overflow", tcp_reject_overflow, BOOL, "no", 0, 0, 0)
 	SERVER("database", database, STRING, "", 0, 0, PATH)
 	SERVER("difffile", set, IGNORED, NULL, 0, 0, HIDE)
 	SERVER("use-systemd", set, IGNORED, NULL, 0, 0, HIDE)
-	SERVER("identity", identity, STRING, NULL, 0, 0, 0)
-	SERVER("version", version, STRING, NULL, 0, 0, 0)
-	SERVER("nsid", nsid, NSID, NULL, 0, 0, 0)
+	SERVER_NOW("identity", identity, STRING, NULL, 0, 0, 0)
+	SERVER_NOW("version", version, STRING, NULL, 0, 0, 0)
+	SERVER_NOW("nsid", nsid, NSID, NULL, 0, 0, 0)
 	SERVER("logfile", logfile, STRING, NULL, 0, 0, PATH)
 	SERVER("log-only-syslog", log_only_syslog, BOOL, "no", 0, 0, 0)
 	SERVER("server-count", server_count, U32, "1", 1, U16_MAX, 0)
@@ -110,17 +117,17 @@ const struct conf_option conf_options[] = {
 	SERVER("tcp-query-count", tcp_query_count, U32, "0", 0, I32_MAX, 0)
 	SERVER("tcp-timeout", tcp_timeout, U32, TEXT(TCP_TIMEOUT), 0, I32_MAX, 0)
 	SERVER("tcp-mss", tcp_mss, U32, "0", 0, U16_MAX, 0)
-	SERVER("outgoing-tcp-mss", outgoing_tcp_mss, U32, "0", 0, U16_MAX, 0)
+	SERVER_NOW("outgoing-tcp-mss", outgoing_tcp_mss, U32, "0", 0, U16_MAX, 0)
 	SERVER("tcp-listen-queue", tcp_listen_queue, I32, "-1", -I32_MAX, I32_MAX, IFSET)
-	SERVER("xfrd-tcp-max", xfrd_tcp_max, U32, "128", 0, I32_MAX, 0)
-	SERVER("xfrd-tcp-pipeline", xfrd_tcp_pipeline, U32, "128", 0, 65536, 0)
+	SERVER_NOW("xfrd-tcp-max", xfrd_tcp_max, U32, "128", 0, I32_MAX, 0)
+	SERVER_NOW("xfrd-tcp-pipeline", xfrd_tcp_pipeline, U32, "128", 0, 65536, 0)
 	SERVER("ipv4-edns-size", ipv4_edns_size, U32, "1232", 0, U16_MAX, 0)
 	SERVER("ipv6-edns-size", ipv6_edns_size, U32, "1232", 0, U16_MAX, 0)
 	SERVER("pidfile", pidfile, STRING, PIDFILE, 0, 0, PATH)
 	SERVER("port", port, U32, "53", 0, U16_MAX, QUOTE)
 	SERVER("statistics", statistics, U32, "0", 0, I32_MAX, 0)
 	SERVER("rssac002", rssac002, BOOL, "no", 0, 0, IFSET)
-	SERVER("replace-hung", replace_hung, BOOL, "yes", 0, 0, IFSET)
+	SERVER_NOW("replace-hung", replace_hung, BOOL, "yes", 0, 0, IFSET)
 	SERVER("chroot", chroot, STRING, sizeof(CHROOTDIR) > 1 ? CHROOTDIR : NULL, 0, 0, DIR)
 	SERVER("username", username, STRING, NSD_USER, 0, 0, 0)
 	SERVER("worker-username", worker_username, STRING, NULL, 0, 0, IFSET)
@@ -129,17 +136,17 @@ const struct conf_option conf_options[] = {
 	SERVER("xfrdfile", xfrdfile, STRING, XFRDFILE, 0, 0, PATH)
 	SERVER("zonelistfile", zonelistfile, STRING, ZONELISTFILE, 0, 0, PATH)
 	SERVER("xfrdir", xfrdir, STRING, XFRDIR, 0, 0, PATH | DIR)
-	SERVER("xfrd-reload-timeout", xfrd_reload_timeout, U32, "1", 0, I32_MAX, NOEFF)
-	SERVER("reload-config", reload_config, BOOL, "no", 0, 0, NOEFF)
+	SERVER_NOW("xfrd-reload-timeout", xfrd_reload_timeout, U32, "1", 0, I32_MAX, NOEFF)
+	SERVER_NOW("reload-config", reload_config, BOOL, "no", 0, 0, 0)
 	SERVER("log-time-ascii", log_time_ascii, BOOL, "yes", 0, 0, 0)
 	SERVER("log-time-iso", log_time_iso, BOOL, "no", 0, 0, 0)
-	SERVER("round-robin", round_robin, BOOL, "no", 0, 0, 0)
-	SERVER("minimal-responses", minimal_responses, BOOL, "no", 0, 0, 0)
-	SERVER("confine-to-zone", confine_to_zone, BOOL, "no", 0, 0, 0)
-	SERVER("refuse-any", refuse_any, BOOL, "no", 0, 0, 0)
-	SERVER("nsec3-max-iterations", nsec3_max_iterations, U32, "2500", 1, U16_MAX, IFSET)
-	SERVER("max-records-per-type", max_records_per_type, U32, "10000", 0, I32_MAX, IFSET)
-	SERVER("max-types-per-name", max_types_per_name, U32, "1000", 0, I32_MAX, IFSET)
+	SERVER_NOW("round-robin", round_robin, BOOL, "no", 0, 0, 0)
+	SERVER_NOW("minimal-responses", minimal_responses, BOOL, "no", 0, 0, 0)
+	SERVER_NOW("confine-to-zone", confine_to_zone, BOOL, "no", 0, 0, 0)
+	SERVER_NOW("refuse-any", refuse_any, BOOL, "no", 0, 0, 0)
+	SERVER_NOW("nsec3-max-iterations", nsec3_max_iterations, U32, "2500", 1, U16_MAX, IFSET)
+	SERVER_NOW("max-records-per-type", max_records_per_type, U32, "10000", 0, I32_MAX, IFSET)
+	SERVER_NOW("max-types-per-name", max_types_per_name, U32, "1000", 0, I32_MAX, IFSET)
 	SERVER("verbosity", verbosity, U32, "0", 0, I32_MAX, 0)
 	SERVER("ip-address", ip_address, LISTEN, NULL, 0, 0, 0)
 	SERVER("interface", ip_address, LISTEN, NULL, 0, 0, ALIAS)
@@ -149,8 +156,8 @@ const struct conf_option conf_options[] = {
 	SERVER("rrl-ipv4-prefix-length", rrl_ipv4_prefix_length, U32, "24", 0, 32, NOEFF)
 	SERVER("rrl-ipv6-prefix-length", rrl_ipv6_prefix_length, U32, "64", 0, 64, NOEFF)
 	SERVER("rrl-whitelist-ratelimit", rrl_whitelist_ratelimit, U32, TEXT(RRL_WHITELIST_RATELIMIT), 0, I32_MAX, NOEFF)
-	SERVER("zonefiles-check", zonefiles_check, BOOL, "yes", 0, 0, 0)
-	SERVER("zonefiles-write", zonefiles_write, U32, "3600", 0, I32_MAX, 0)
+	SERVER_NOW("zonefiles-check", zonefiles_check, BOOL, "yes", 0, 0, 0)
+	SERVER_NOW("zonefiles-write", zonefiles_write, U32, "3600", 0, I32_MAX, 0)
 	SERVER("tls-service-key", tls_service_key, STRING, NULL, 0, 0, NOEFF)
 	SERVER("tls-service-pem", tls_service_pem, STRING, NULL, 0, 0, NOEFF)
 	SERVER("tls-service-ocsp", tls_service_ocsp, STRING, NULL, 0, 0, NOEFF)

@@ -58,12 +58,15 @@ enum conf_type {
 #define OPTION_PATH 0x20u        /* a path: the chroot applies */
 #define OPTION_DIRECTORY 0x40u   /* printed with a final / if chrooted */
 #define OPTION_PRINT_IF_SET 0x80u/* -v shows it only if it is given */
+/* One of these: what a change needs while the server runs. */
+#define OPTION_AT_ONCE 0x100u    /* a reconfig */
+#define OPTION_RESTART 0x200u    /* the next start */
 
 struct conf_option {
 	const char *name;    /* without the colon */
 	uint8_t clause;      /* enum conf_clause, never CLAUSE_ZONE */
 	uint8_t type;        /* enum conf_type */
-	uint8_t flags;
+	uint16_t flags;
 	uint16_t offset;     /* of the field in the clause's struct */
 	const char *initial; /* default as it would be written, or NULL */
 	int64_t min, max;    /* of numbers */

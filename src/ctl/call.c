@@ -48,7 +48,9 @@ call_wake(struct ctl_call *call)
 {
 	static const struct timeval at_once = {.tv_sec = 0};
 
-	event_add(call->turn_event, &at_once);
+	/* One that is due already would be put off by another. */
+	if (!event_pending(call->turn_event, EV_TIMEOUT, NULL))
+		event_add(call->turn_event, &at_once);
 }
 
 static void

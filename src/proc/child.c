@@ -147,7 +147,7 @@ child_log_end(const struct child *child, int status)
 		: ", replacing it";
 
 	/* A writer ends when it has nothing to do. */
-	if (child->told_stop
+	if (child->told_stop || child->outdated
 		|| (status == 0 && (stopping || child->role == ROLE_WRITER)))
 		return;
 	if (WIFSIGNALED(status))

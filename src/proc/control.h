@@ -11,6 +11,8 @@
  *   control_status.c  zonestatus, listzones
  *   control_keys.c    print_tsig
  *   control_statistics.c  stats, stats_noreset, stats_more
+ *   control_zones.c   addzone and the like
+ *   control_reconfig.c  reconfig
  *
  * A verb is added by a row in ctl/verbs.h, a line in CONTROL_HANDLERS and its
  * function: doc/how-to/add-a-control-verb.md.
@@ -59,6 +61,13 @@ struct control {
 	X(LISTZONES, control_on_listzones)                                   \
 	X(SERVERPID, control_on_serverpid)                                   \
 	X(VERBOSITY, control_on_verbosity)                                   \
+	X(RECONFIG, control_on_reconfig)                                     \
+	X(REPATTERN, control_on_reconfig)                                    \
+	X(ADDZONE, control_on_addzone)                                       \
+	X(DELZONE, control_on_delzone)                                       \
+	X(CHANGEZONE, control_on_changezone)                                 \
+	X(ADDZONES, control_on_addzones)                                     \
+	X(DELZONES, control_on_delzones)                                     \
 	X(PRINT_TSIG, control_on_print_tsig)                                 \
 	X(STATS, control_on_stats)                                           \
 	X(STATS_NORESET, control_on_stats_noreset)                           \

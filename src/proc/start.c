@@ -25,6 +25,7 @@
 #include "proc/lifeline.h"
 #include "proc/privilege.h"
 #include "proc/role.h"
+#include "conf/secret_keys.h"
 #include "proc/start.h"
 #include "proc/supervisor.h"
 #include "proc/title.h"
@@ -138,40 +139,6 @@ main_raise_limits(const struct conf_server *o, unsigned sockets)
 			(unsigned)o->tcp_count, (unsigned long)wanted);
 }
 
-static void
-main_add_secret(struct secrets *secrets, const struct conf_key *key)
-{
-	uint8_t name[NAME_MAX_LEN];
-	size_t len = name_len(key->wire);
-
-	memcpy(name, key->wire, len);
-	name_lower(name);
-	secrets_add(secrets, (struct secrets_octets){name, len},
-		(struct secrets_octets){key->secret_data, key->secret_len});
-}
-
-/* Moves the secrets of keys to a place of their own. */
-static enum nsd_err
-main_move_secrets(struct server *server)
-{
-	struct conf *conf = server->conf;
-	size_t octets = 0;
-
-	for (size_t i = 0; i < conf->key_count; i++)
-		octets += conf->keys[i]->secret_len
-			+ name_len(conf->keys[i]->wire);
-	if (secrets_create(conf->key_count, octets, &server->secrets)
-		!= NSD_OK) {
-		log_error("out of memory for the secrets of keys");
-		return NSD_E_MEMORY;
-	}
-	for (size_t i = 0; i < conf->key_count; i++)
-		main_add_secret(server->secrets, conf->keys[i]);
-	secrets_seal(server->secrets);
-	conf_wipe_secrets(conf);
-	return NSD_OK;
-}
-
 /* Gives the log file to the user: without root the log is to be opened anew. */
 static void
 main_give_log(const struct privilege_user *user)
@@ -271,7 +238,9 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 		+ s->server.control.count);
 	err = counts_create(o->server_count, COUNTS_GROUPS_MAX, o->rssac002,
 		&s->server.counts);
-	return err != NSD_OK ? err : main_move_secrets(&s->server);
+	return err != NSD_OK ? err
+			     : secret_keys_move(s->server.conf,
+				       &s->server.secrets);
 }
 
 /* In the process that stays: all that needs root; then root is given up. */
@@ -350,7 +319,8 @@ start_server(int argc, char **argv, const struct role_hooks *hooks)
 	 * would hold it for as long as the server runs. Not before: the
 	 * configuration may have been read from it. */
 	fs_close_all_but(NULL, 0);
-	if (main_prepare(&s, &user, program, &lifeline_key) != NSD_OK
+	if (!reconfig_init(&s, &flags)
+		|| main_prepare(&s, &user, program, &lifeline_key) != NSD_OK
 		|| daemon_start(&daemon, s.server.conf->server.debug_mode)
 			!= NSD_OK
 		|| main_settle(&s, &user, lifeline_key) != NSD_OK)

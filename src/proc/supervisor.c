@@ -89,6 +89,7 @@ supervisor_on_loaded(struct supervisor *s, struct child *loader,
 	}
 	if (loader->generation == s->building)
 		supervisor_serve(s, s->building);
+	reconfig_on_loaded(s);
 	/* A loader that got so far does not fail at its start. */
 	if (s->loader.failures > 1)
 		s->loader.failures = 1;
@@ -200,6 +201,7 @@ supervisor_on_stop(struct supervisor *s, struct child *xfrd,
 	X(DAMAGED, supervisor_on_damaged)                                    \
 	X(ZONE_CHANGED, supervisor_on_zone_changed)                          \
 	X(WANT_WRITER, supervisor_on_want_writer)                            \
+	X(RECONFIG, reconfig_on_reconfig)                                    \
 	X(SERVING, supervisor_on_serving)                                    \
 	X(STOP, supervisor_on_stop)                                          \
 	X(ORDER, order_on_order)                                             \
@@ -251,6 +253,8 @@ supervisor_hup(struct supervisor *s)
 	if (fd != -1)
 		children_tell(s, IPC_LOG_REOPEN, &fd, 1);
 	service_reloading(&s->service);
+	if (s->server.conf->server.reload_config && !s->reconfig.under_way)
+		reconfig_begin(s, 0);
 	if (s->server.conf->server.zonefiles_check)
 		supervisor_reload(s);
 	else

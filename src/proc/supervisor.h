@@ -15,6 +15,7 @@
 #include "proc/link.h"
 #include "proc/order.h"
 #include "proc/pidfile.h"
+#include "proc/reconfig.h"
 #include "proc/role.h"
 #include "proc/rssac_log.h"
 #include "proc/server.h"
@@ -73,6 +74,8 @@ struct child {
 	bool given_up;  /* main has killed it: nobody is to try again */
 	bool hung;      /* so it has, and another one takes its post */
 	uint64_t owes;  /* the order that it has not obeyed yet; 0: none */
+	bool outdated;  /* of a loader: killed, as there is another
+			 * configuration */
 	int64_t started_msec;
 	uint64_t *beat; /* a page that it shares with main alone */
 	struct watch watch;
@@ -112,6 +115,7 @@ struct supervisor {
 	int proc_fd;                    /* /proc, also from a chroot; 0 or -1:
 					 * none */
 	struct rssac_log rssac_log;
+	struct reconfig reconfig;
 	int signal_fd;
 	struct generation *serving;     /* workers are forked with it */
 	struct generation *building;    /* its loader is at the first pass */

@@ -25,6 +25,7 @@
 #include "proc/xfrd.h"
 #include "proc/xfrd_statistics.h"
 #include "proc/xfrd_change.h"
+#include "proc/xfrd_reconfig.h"
 #include "store/store.h"
 
 /* ---- messages ------------------------------------------------------------ */
@@ -39,6 +40,12 @@ static void
 xfrd_on_order_done(struct role *role, const struct ipc_message *m)
 {
 	control_order_take((struct xfrd *)role, m);
+}
+
+static void
+xfrd_on_reconfigured(struct role *role, const struct ipc_message *m)
+{
+	xfrd_reconfig_take((struct xfrd *)role, m);
 }
 
 static void
@@ -154,6 +161,7 @@ xfrd_on_term(struct role *role)
 	X(ORDER_DONE, xfrd_on_order_done)                                    \
 	X(SERVED, xfrd_on_served)                                            \
 	X(ZONE_WRITTEN, xfrd_on_written)                                     \
+	X(RECONFIGURED, xfrd_on_reconfigured)                                \
 	X(NOTIFY, xfrd_on_notify)
 
 static void (*const xfrd_handlers[IPC_TYPE_COUNT])(struct role *role,
@@ -206,6 +214,7 @@ xfrd_init_asks(struct xfrd *xfrd)
 	CDS_INIT_LIST_HEAD(&xfrd->jobs);
 	CDS_INIT_LIST_HEAD(&xfrd->ended);
 	CDS_INIT_LIST_HEAD(&xfrd->waiting);
+	CDS_INIT_LIST_HEAD(&xfrd->reconfigs);
 }
 
 /* Leaves open: the log, what leads to main, the doors of the control

@@ -16,6 +16,7 @@
  *                  (xfr/machine.h)
  *   xfrd_loader.c  what the loader is asked for
  *   control*.c     what the operator asks for: see control.h
+ *   xfrd_reconfig.c  has nsd.conf read anew
  *   xfrd_ask.c     questions to other servers, and connections for them
  *   xfrd_statistics.c  what all processes have counted
  *   xfrd_metrics.c     the same over HTTP
@@ -142,6 +143,8 @@ struct xfrd {
 	struct event *again_event; /* what waits for the loader is tried */
 	uint64_t loader; /* the channel to the one that was there last */
 	struct xfrd_changes *changes; /* of zones; NULL: none can be made */
+	struct cds_list_head reconfigs; /* see xfrd_reconfig.c */
+	uint64_t reconfig_tickets;      /* so far */
 	struct xfr_room room;
 	struct ctl_metrics *metrics; /* NULL: none */
 };

@@ -7,8 +7,8 @@
 
 #include "base/list.h"
 #include "conf/zonelist.h"
+#include "ctl/syncer.h"
 #include "dns/name.h"
-#include "proc/syncer.h"
 #include "proc/xfrd_change.h"
 
 struct event;

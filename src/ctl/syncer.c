@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "proc/syncer.h"
+#include "ctl/syncer.h"
 
 struct syncer {
 	pthread_mutex_t lock;

@@ -3,8 +3,8 @@
  * the loop up for nothing. What is asked for while it is at work is done
  * together, next.
  */
-#ifndef PROC_SYNCER_H
-#define PROC_SYNCER_H
+#ifndef CTL_SYNCER_H
+#define CTL_SYNCER_H
 
 #include <stdint.h>
 

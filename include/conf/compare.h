@@ -1,0 +1,50 @@
+/*
+ * compare.h - what is different between the configuration that a server runs
+ * with and the one that its nsd.conf says now. By the table of options.
+ */
+#ifndef CONF_COMPARE_H
+#define CONF_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "conf/conf.h"
+
+/* Counts of what differs. */
+struct conf_difference {
+	size_t options;  /* of the server, that have effect at once */
+	size_t waiting;  /* of the server, that wait for the next start */
+	size_t keys;     /* that come, go or are others */
+	size_t tls_auths;
+	size_t patterns;
+	size_t zones_added, zones_removed, zones_changed;
+};
+
+/*
+ * Compares two configurations. on_waiting is called for each option that waits
+ * for the next start, with its clause and its name, which are static; NULL:
+ * nothing. Secrets of keys are compared as they stand: the caller compares
+ * those that were wiped.
+ * cost: linear in the zones of both.
+ */
+void conf_compare(const struct conf *old, const struct conf *new,
+	void (*on_waiting)(void *ctx, const char *clause, const char *option),
+	void *ctx, struct conf_difference *difference);
+
+/* True if anything has effect at once. */
+static inline bool
+conf_difference_is_live(const struct conf_difference *d)
+{
+	return d->options + d->keys + d->tls_auths + d->patterns
+		+ d->zones_added + d->zones_removed + d->zones_changed
+		> 0;
+}
+
+/*
+ * Gives conf the values of running for all options that wait for the next
+ * start: so the rest of it can be run with now. They are lent by running, which
+ * has to stay.
+ */
+void conf_keep_waiting(struct conf *conf, const struct conf *running);
+
+#endif

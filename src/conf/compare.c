@@ -1,0 +1,294 @@
+/* compare.c - what is different between two configurations. */
+#include "config.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "conf/compare.h"
+#include "conf/option.h"
+
+/* ---- values -------------------------------------------------------------- */
+
+static bool
+text_is_same(const char *a, const char *b)
+{
+	if (a == NULL || b == NULL)
+		return a == b;
+	return strcmp(a, b) == 0;
+}
+
+static bool
+texts_are_same(const struct conf_strings *a, const struct conf_strings *b)
+{
+	bool same = a->count == b->count;
+
+	for (uint32_t i = 0; same && i < a->count; i++)
+		same = strcmp(a->items[i], b->items[i]) == 0;
+	return same;
+}
+
+static bool
+interfaces_are_same(const struct conf_interfaces *a,
+	const struct conf_interfaces *b)
+{
+	bool same = a->count == b->count;
+
+	for (uint32_t i = 0; same && i < a->count; i++) {
+		const struct conf_interface *x = &a->items[i];
+		const struct conf_interface *y = &b->items[i];
+
+		same = strcmp(x->text, y->text) == 0
+			&& x->bindtodevice == y->bindtodevice
+			&& x->setfib == y->setfib
+			&& x->servers.count == y->servers.count
+			&& (x->servers.count == 0
+				|| memcmp(x->servers.items, y->servers.items,
+					   x->servers.count
+						   * sizeof(*x->servers.items))
+					== 0);
+	}
+	return same;
+}
+
+static bool
+acl_is_same(const struct conf_acl *x, const struct conf_acl *y)
+{
+	return text_is_same(x->spec, y->spec)
+		&& text_is_same(x->key_name, y->key_name)
+		&& text_is_same(x->tls_auth_name, y->tls_auth_name)
+		&& x->port == y->port && x->blocked == y->blocked
+		&& x->nokey == y->nokey && x->axfr_only == y->axfr_only
+		&& x->allow_udp == y->allow_udp;
+}
+
+static bool
+acls_are_same(const struct conf_acls *a, const struct conf_acls *b)
+{
+	bool same = a->count == b->count;
+
+	for (uint32_t i = 0; same && i < a->count; i++)
+		same = acl_is_same(&a->items[i], &b->items[i]);
+	return same;
+}
+
+/* Two lists whose items are numbers. */
+static bool
+numbers_are_same(enum conf_type type, const void *a, const void *b)
+{
+	const struct conf_list *x = a, *y = b;
+
+	return x->count == y->count
+		&& (x->count == 0
+			|| memcmp(x->items, y->items,
+				   x->count * option_item_size(type))
+				== 0);
+}
+
+static bool
+value_is_same(enum conf_type type, const void *a, const void *b)
+{
+	if (option_is_text(type))
+		return text_is_same(*(const char *const *)a,
+			*(const char *const *)b);
+	if (option_is_acl(type))
+		return acls_are_same(a, b);
+	switch (type) {
+	case TYPE_IGNORED:
+	case TYPE_INCLUDE:
+		return true;
+	case TYPE_STRINGS:
+		return texts_are_same(a, b);
+	case TYPE_LISTEN:
+	case TYPE_INTERFACE:
+		return interfaces_are_same(a, b);
+	case TYPE_NUMBERS:
+	case TYPE_NUMBER_EACH:
+	case TYPE_SERVER_CPU:
+		return numbers_are_same(type, a, b);
+	default:
+		return memcmp(a, b, option_field_size(type)) == 0;
+	}
+}
+
+static bool
+option_is_same(const struct conf_option *option, const void *a, const void *b)
+{
+	return value_is_same((enum conf_type)option->type,
+		(const uint8_t *)a + option->offset,
+		(const uint8_t *)b + option->offset);
+}
+
+static bool
+object_is_same(enum conf_clause clause, const void *a, const void *b)
+{
+	size_t count;
+	const struct conf_option *rows = option_rows(clause, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (!option_is_same(&rows[i], a, b))
+			return false;
+	return true;
+}
+
+/* ---- clauses that are there once ----------------------------------------- */
+
+static const void *
+clause_get(const struct conf *conf, enum conf_clause clause)
+{
+	return (const uint8_t *)conf + conf_clauses[clause].offset;
+}
+
+/* Another name of an option that stands before it is not told again. */
+static bool
+option_is_alias(const struct conf_option *option)
+{
+	return (option->flags & OPTION_ALIAS) != 0
+		|| option->type == TYPE_ONLY;
+}
+
+void
+conf_keep_waiting(struct conf *conf, const struct conf *running)
+{
+	for (size_t i = 0; i < conf_option_count; i++) {
+		const struct conf_option *option = &conf_options[i];
+		enum conf_clause clause = (enum conf_clause)option->clause;
+		size_t at = conf_clauses[clause].offset + option->offset;
+
+		if (!conf_clauses[clause].single
+			|| (option->flags & OPTION_RESTART) == 0
+			|| option->type == TYPE_IGNORED)
+			continue;
+		memcpy((uint8_t *)conf + at, (const uint8_t *)running + at,
+			option_field_size((enum conf_type)option->type));
+	}
+}
+
+/* ---- objects with names -------------------------------------------------- */
+
+/* Objects in the order of their names. */
+struct compare_list {
+	const void *const *items;
+	size_t count;
+};
+
+static const char *
+object_name(enum conf_clause clause, const void *object)
+{
+	switch (clause) {
+	case CLAUSE_KEY:
+		return ((const struct conf_key *)object)->name;
+	case CLAUSE_TLS_AUTH:
+		return ((const struct conf_tls_auth *)object)->name;
+	default:
+		return ((const struct conf_pattern *)object)->name;
+	}
+}
+
+/* How many of them come, go or are others. */
+static size_t
+objects_compare(enum conf_clause clause, struct compare_list a,
+	struct compare_list b)
+{
+	size_t i = 0, j = 0, different = 0;
+
+	while (i < a.count || j < b.count) {
+		int order = i == a.count ? 1
+			: j == b.count	 ? -1
+					 : strcmp(object_name(clause,
+							   a.items[i]),
+						   object_name(clause,
+							   b.items[j]));
+
+		if (order != 0)
+			different++;
+		else if (!object_is_same(clause, a.items[i], b.items[j]))
+			different++;
+		i += order <= 0;
+		j += order >= 0;
+	}
+	return different;
+}
+
+/* ---- zones --------------------------------------------------------------- */
+
+/* Zones of a pattern share its options. What was compared last: */
+struct compare_last {
+	const struct conf_pattern *old, *new;
+	bool same;
+};
+
+/* But for its name: that of a zone's own options is not seen. */
+static bool
+zone_is_same(const struct conf_zone *old, const struct conf_zone *new,
+	struct compare_last *last)
+{
+	if (!text_is_same(old->zonefile, new->zonefile)
+		|| !text_is_same(old->pattern_name, new->pattern_name)
+		|| strcmp(old->name, new->name) != 0)
+		return false;
+	if (last->old != old->options || last->new != new->options) {
+		last->old = old->options;
+		last->new = new->options;
+		last->same = object_is_same(CLAUSE_PATTERN, old->options,
+			new->options);
+	}
+	return last->same;
+}
+
+static void
+zones_compare(const struct conf *old, const struct conf *new,
+	struct conf_difference *d)
+{
+	struct compare_last last = {NULL, NULL, false};
+
+	for (size_t i = 0; i < new->zone_count; i++) {
+		const struct conf_zone *zone = new->zones[i];
+		const struct conf_zone *before = conf_find_zone(old,
+			zone->wire);
+
+		if (before == NULL)
+			d->zones_added++;
+		else if (!zone_is_same(before, zone, &last))
+			d->zones_changed++;
+	}
+	/* Those of the new one that are not new are in the old one. */
+	d->zones_removed = old->zone_count
+		- (new->zone_count - d->zones_added);
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+void
+conf_compare(const struct conf *old, const struct conf *new,
+	void (*on_waiting)(void *ctx, const char *clause, const char *option),
+	void *ctx, struct conf_difference *d)
+{
+#define LIST(of, which) \
+	((struct compare_list){(const void *const *)of->which##s, \
+		of->which##_count})
+	memset(d, 0, sizeof(*d));
+	for (size_t i = 0; i < conf_option_count; i++) {
+		const struct conf_option *option = &conf_options[i];
+		enum conf_clause clause = (enum conf_clause)option->clause;
+
+		if (!conf_clauses[clause].single || option_is_alias(option)
+			|| option_is_same(option, clause_get(old, clause),
+				clause_get(new, clause)))
+			continue;
+		if ((option->flags & OPTION_RESTART) == 0) {
+			d->options++;
+			continue;
+		}
+		d->waiting++;
+		if (on_waiting != NULL)
+			on_waiting(ctx, conf_clauses[clause].name,
+				option->name);
+	}
+	d->keys = objects_compare(CLAUSE_KEY, LIST(old, key), LIST(new, key));
+	d->tls_auths = objects_compare(CLAUSE_TLS_AUTH, LIST(old, tls_auth),
+		LIST(new, tls_auth));
+	d->patterns = objects_compare(CLAUSE_PATTERN, LIST(old, pattern),
+		LIST(new, pattern));
+	zones_compare(old, new, d);
+#undef LIST
+}

@@ -1,0 +1,316 @@
+/* reconfig.c - main reads nsd.conf anew, and has the server run with it. */
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "conf/compare.h"
+#include "proc/child.h"
+#include "proc/flags.h"
+#include "proc/post.h"
+#include "proc/reconfig.h"
+#include "conf/secret_keys.h"
+#include "proc/supervisor.h"
+
+/* ---- what is said -------------------------------------------------------- */
+
+/* What is said while one is looked at: for whoever has asked, and the log. */
+struct reconfig_talk {
+	struct diag_sink sink; /* first */
+	bool in_log;           /* a signal asks */
+	size_t len;
+	char text[IPC_RECONFIGURED_TEXT_MAX];
+};
+
+/* Adds a line. What has no room is left out. */
+static void __attribute__((format(printf, 2, 3)))
+talk_add(struct reconfig_talk *talk, const char *format, ...)
+{
+	char line[1024];
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(line, sizeof(line) - 1, format, args);
+	va_end(args);
+	if (len < 0)
+		return;
+	if ((size_t)len > sizeof(line) - 2)
+		len = sizeof(line) - 2;
+	if (talk->in_log)
+		log_notice("%s", line);
+	if (sizeof(talk->text) - talk->len < (size_t)len + 1)
+		return;
+	memcpy(talk->text + talk->len, line, (size_t)len);
+	talk->len += (size_t)len;
+	talk->text[talk->len++] = '\n';
+}
+
+static void
+talk_on_diag(struct diag_sink *sink, const struct diag *d)
+{
+	char line[1000];
+
+	/* Options without effect were said at the start. */
+	if (d->severity == DIAG_WARNING)
+		return;
+	conf_print_diag(d, line, sizeof(line));
+	talk_add((struct reconfig_talk *)sink, "%s", line);
+}
+
+static void
+talk_on_waiting(void *ctx, const char *clause, const char *option)
+{
+	talk_add(ctx, "%s: %s has changed: that waits for a restart", clause,
+		option);
+}
+
+/* ---- the new one --------------------------------------------------------- */
+
+/* What is to be run with. */
+struct reconfig_new {
+	struct conf *conf;
+	struct secrets *secrets;
+	struct flags *flags;
+};
+
+static void
+new_drop(struct reconfig_new *new)
+{
+	conf_destroy(new->conf);
+	secrets_drop(new->secrets);
+	if (new->flags != NULL)
+		flags_fini(new->flags);
+	free(new->flags);
+}
+
+/* The flags win, as at the start. What they put in belongs to them. */
+static enum nsd_err
+new_apply_flags(const struct flags *flags, struct reconfig_new *new)
+{
+	enum nsd_err err;
+
+	new->flags = malloc(sizeof(*new->flags));
+	if (new->flags == NULL)
+		return NSD_E_MEMORY;
+	*new->flags = *flags;
+	new->flags->interfaces = NULL;
+	new->flags->nsid_data = NULL;
+	err = flags_apply(new->flags, new->conf);
+	new->flags->addresses = NULL; /* the first one's */
+	return err;
+}
+
+/* Zones that were added at run time stay, unless they stand in the file by
+ * now. */
+static enum nsd_err
+new_add_zones(const struct conf *old, struct reconfig_new *new,
+	struct reconfig_talk *talk)
+{
+	const struct conf_zone *added;
+	bool whole = true;
+
+	for (size_t i = 0; i < old->zone_count; i++) {
+		const struct conf_zone *zone = old->zones[i];
+		enum nsd_err err;
+
+		if (zone->pattern_name == NULL)
+			continue;
+		err = conf_add_zone(new->conf, zone->name, zone->pattern_name,
+			&added);
+		if (err == NSD_E_MEMORY)
+			return err;
+		if (err != NSD_E_NOT_FOUND)
+			continue;
+		talk_add(talk, "pattern does not exist for zone %s pattern %s",
+			zone->name, zone->pattern_name);
+		whole = false;
+	}
+	return whole ? NSD_OK : NSD_E_SYNTAX;
+}
+
+static enum nsd_err
+new_load(const struct supervisor *s, struct reconfig_talk *talk,
+	struct reconfig_new *new)
+{
+	const struct reconfig *r = &s->reconfig;
+	enum nsd_err err = conf_load(r->path, s->server.chroot, &talk->sink,
+		&new->conf);
+
+	if (err == NSD_OK)
+		err = new_apply_flags(r->flags, new);
+	if (err == NSD_OK && conf_check_texts(new->conf, &talk->sink) > 0)
+		err = NSD_E_SYNTAX;
+	if (err == NSD_OK)
+		err = new_add_zones(s->server.conf, new, talk);
+	if (err == NSD_OK)
+		err = secret_keys_move(new->conf, &new->secrets);
+	if (err != NSD_OK && talk->len == 0)
+		talk_add(talk, "error: %s", err_text(err));
+	return err;
+}
+
+/* ---- taking it ----------------------------------------------------------- */
+
+/* Main runs with the new one from now on. */
+static void
+reconfig_take(struct supervisor *s, struct reconfig_new *new)
+{
+	struct reconfig *r = &s->reconfig;
+	struct reconfig_new old = {s->server.conf, s->server.secrets,
+		r->applied};
+
+	conf_keep_waiting(new->conf, r->first);
+	if (r->first == old.conf)
+		old.conf = NULL;
+	s->server.conf = new->conf;
+	s->server.secrets = new->secrets;
+	r->applied = new->flags;
+	new_drop(&old);
+}
+
+/* The next loader brings it to those who read the store. This one may be killed
+ * at any moment, as every loader may. */
+static void
+reconfig_replace_loader(struct supervisor *s)
+{
+	struct child *loader = s->loader.current;
+
+	if (loader == NULL)
+		return; /* the next one has it */
+	s->loader.failures = 0;
+	loader->outdated = true;
+	child_kill(loader);
+}
+
+/* Tells whoever has asked. */
+static void
+reconfig_tell(struct supervisor *s, enum ipc_reconfigured_what what,
+	const struct reconfig_talk *talk)
+{
+	struct child *xfrd = s->xfrd.current;
+	struct reconfig *r = &s->reconfig;
+	struct ipc_reconfigured answer = {
+		.ticket = r->ticket,
+		.what = what,
+	};
+
+	r->ticket = 0;
+	if (talk->in_log || xfrd == NULL || xfrd->pid != r->asker)
+		return;
+	memcpy(answer.text, talk->text, talk->len);
+	(void)child_send(xfrd, IPC_RECONFIGURED, &answer,
+		IPC_RECONFIGURED_MIN + talk->len, NULL, 0);
+}
+
+static void
+reconfig_apply(struct supervisor *s, struct reconfig_new *new,
+	struct reconfig_talk *talk)
+{
+	struct reconfig *r = &s->reconfig;
+	struct conf_difference d;
+
+	conf_compare(s->server.conf, new->conf, talk_on_waiting, talk, &d);
+	if (!secret_keys_are_same(new->conf, s->server.secrets, new->secrets))
+		d.keys++;
+	if (!conf_difference_is_live(&d)) {
+		reconfig_tell(s, d.waiting > 0 ? RECONFIGURED_CHANGED
+					       : RECONFIGURED_NOTHING, talk);
+		new_drop(new);
+		free(talk);
+		return;
+	}
+	log_notice("reconfig: %zu options, %zu keys, %zu patterns are new or"
+		   " gone or others; %zu zones are new, %zu gone, %zu others",
+		d.options, d.keys, d.patterns, d.zones_added, d.zones_removed,
+		d.zones_changed);
+	r->keys |= d.keys > 0;
+	r->talk = talk;
+	r->under_way = true;
+	reconfig_take(s, new);
+	reconfig_replace_loader(s);
+}
+
+void
+reconfig_begin(struct supervisor *s, uint64_t ticket)
+{
+	struct reconfig_talk *talk = calloc(1, sizeof(*talk));
+	struct reconfig_new new = {NULL, NULL, NULL};
+	struct reconfig *r = &s->reconfig;
+
+	if (talk == NULL) {
+		log_error("nsd.conf is not read: out of memory");
+		return;
+	}
+	talk->sink.on_diag = talk_on_diag;
+	talk->in_log = ticket == 0;
+	r->ticket = ticket;
+	if (new_load(s, talk, &new) == NSD_OK) {
+		reconfig_apply(s, &new, talk);
+		return;
+	}
+	reconfig_tell(s, RECONFIGURED_REFUSED, talk);
+	new_drop(&new);
+	free(talk);
+}
+
+void
+reconfig_on_reconfig(struct supervisor *s, struct child *xfrd,
+	const struct ipc_message *m)
+{
+	static struct reconfig_talk talk;
+	struct reconfig *r = &s->reconfig;
+	uint64_t ticket;
+
+	memcpy(&ticket, m->payload, sizeof(ticket));
+	if (!r->under_way && ticket != 0) {
+		r->asker = xfrd->pid;
+		reconfig_begin(s, ticket);
+		return;
+	}
+	/* One at a time. A signal's has nobody to be told. */
+	if (r->ticket == 0) {
+		r->asker = xfrd->pid;
+		r->ticket = ticket;
+		talk.len = 0;
+		talk_add(&talk, "error: another reconfig is under way");
+		reconfig_tell(s, RECONFIGURED_REFUSED, &talk);
+	}
+}
+
+void
+reconfig_on_loaded(struct supervisor *s)
+{
+	struct reconfig *r = &s->reconfig;
+
+	if (!r->under_way)
+		return;
+	/* They take secrets with them when they are forked. */
+	for (unsigned i = 0; r->keys && i < s->worker_count; i++)
+		post_roll(&s->workers[i]);
+	reconfig_tell(s, RECONFIGURED_CHANGED, r->talk);
+	free(r->talk);
+	r->talk = NULL;
+	r->keys = false;
+	r->under_way = false;
+	log_notice("reconfig: done");
+	/* It takes what was told first, then its leave. */
+	post_roll(&s->xfrd);
+}
+
+bool
+reconfig_init(struct supervisor *s, const struct flags *flags)
+{
+	struct reconfig *r = &s->reconfig;
+
+	r->flags = flags;
+	r->first = s->server.conf;
+	r->path = realpath(flags->config, NULL);
+	/* Such as /dev/stdin: it is looked for again when it is wanted. */
+	if (r->path == NULL)
+		r->path = strdup(flags->config);
+	return r->path != NULL;
+}

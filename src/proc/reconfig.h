@@ -1,0 +1,57 @@
+/*
+ * reconfig.h - main reads nsd.conf anew, and has the server run with it
+ * (reconfig, repattern, SIGHUP with reload-config).
+ *
+ * The new configuration is read, checked and compared with the one that runs.
+ * If anything is wrong with it, nothing has changed. Else main takes it, but
+ * for the options that wait for the next start, and the loader is replaced: the
+ * next one publishes what is new in the store that is served, and reads the
+ * files of zones that are new. Workers see it there, between two batches of
+ * queries; only if keys have changed are they replaced as well, since they
+ * inherit secrets. xfrd is replaced last, once it has answered
+ * (doc/decisions/0085).
+ */
+#ifndef PROC_RECONFIG_H
+#define PROC_RECONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "conf/conf.h"
+#include "ipc/channel.h"
+
+struct child;
+struct flags;
+struct reconfig_talk;
+struct supervisor;
+
+/* Of main. */
+struct reconfig {
+	const struct flags *flags;  /* win over nsd.conf, as at the start */
+	char *path;                 /* of nsd.conf, from the root */
+	const struct conf *first;   /* that of the start, which stays: options
+				     * that wait for the next one are its */
+	struct flags *applied;      /* of the configuration that runs */
+	bool under_way;             /* the loader is being replaced */
+	bool keys;                  /* they have changed */
+	uint64_t ticket;            /* xfrd's; 0: nobody waits */
+	pid_t asker;                /* the xfrd that waits */
+	struct reconfig_talk *talk; /* to be told at the end */
+};
+
+/* Before main changes its folder. False: there is no memory. */
+bool reconfig_init(struct supervisor *s, const struct flags *flags);
+
+/* Reads nsd.conf anew. ticket 0: a signal asks; what there is to say is said in
+ * the log. */
+void reconfig_begin(struct supervisor *s, uint64_t ticket);
+
+/* The message RECONFIG. */
+void reconfig_on_reconfig(struct supervisor *s, struct child *xfrd,
+	const struct ipc_message *m);
+
+/* A loader has looked at all zones. */
+void reconfig_on_loaded(struct supervisor *s);
+
+#endif

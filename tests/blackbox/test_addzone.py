@@ -1,0 +1,236 @@
+"""Zones that come, go and change by nsd-control, and the zone list."""
+import os
+import signal
+import subprocess
+
+import pytest
+
+import control
+import dns.exception
+from harness import Load, wait_for, zone_text
+
+HEAD = "# NSD zone list\n# name pattern\n"
+PATTERNS = ('pattern:\n\tname: p\n\tzonefile: "%s.zone"\n'
+            'pattern:\n\tname: q\n\tzonefile: "%s.other"\n')
+FIXED = ("error zone defined in nsd.conf, cannot delete it in this manner: "
+         "remove it from nsd.conf yourself and repattern\n")
+
+
+@pytest.fixture
+def server(make_server):
+    made = make_server(zones={"example": zone_text()}, extra=PATTERNS,
+                       options={"server-count": 2})
+    for name in "a.test", "b.test", "c.test":
+        made.zone_file(name).write_text(zone_text(3))
+    (made.directory / "a.test.other").write_text(zone_text(7))
+    return control.config(made).start()
+
+
+def zone_list(server):
+    return (server.directory / "zone.list").read_text()
+
+
+def serves(server, name):
+    return server.rcode(f"www.{name}", "A") == "NOERROR"
+
+
+# ---- verbs ------------------------------------------------------------------
+
+def test_addzone_and_delzone(server):
+    assert control.ask(server, "addzone", "a.test", "p") == (0, "ok\n")
+    for _ in range(8):
+        assert server.serial("a.test") == 3
+    assert zone_list(server) == HEAD + "add a.test p\n"
+    assert control.ask(server, "delzone", "a.test") == (0, "ok\n")
+    for _ in range(8):
+        assert not serves(server, "a.test")
+    # One more free line than zones: written anew, sooner or later.
+    assert zone_list(server) in (HEAD + "del a.test p\n", HEAD)
+
+
+def test_errors_of_addzone(server):
+    ask = control.ask
+    assert ask(server, "addzone", "a.test", "nosuch") == (
+        1, "error pattern nosuch does not exist\n")
+    assert ask(server, "addzone", "a..b", "p") == (
+        1, "error cannot parse zone name\n")
+    assert ask(server, "addzone", "a.test") == (
+        1, "error could not find next argument after a.test\n")
+    assert ask(server, "addzone", "a.test", "p") == (0, "ok\n")
+    assert ask(server, "addzone", "A.test.", "p") == (
+        0, "zone A.test. already exists\nok\n")
+    assert ask(server, "addzone", "example", "p") == (
+        0, "zone example already exists\nok\n")
+    # Configured, and not loaded.
+    assert ask(server, "addzone", "nofile.test", "p") == (0, "ok\n")
+    assert server.rcode("www.nofile.test", "A") == "SERVFAIL"
+
+
+def test_errors_of_delzone(server):
+    assert control.ask(server, "delzone", "a.test") == (
+        0, "warning zone a.test not present\n")
+    assert control.ask(server, "delzone", "example") == (1, FIXED)
+    assert control.ask(server, "delzone", "a..b") == (
+        1, "error cannot parse zone name\n")
+    assert server.serial("example") == 1
+
+
+def test_changezone(server):
+    ask = control.ask
+    assert ask(server, "changezone", "a.test", "p") == (
+        0, "zone a.test did not exist, creating\nok\n")
+    assert server.serial("a.test") == 3
+    load = Load(server, name="www.a.test")
+    assert ask(server, "changezone", "a.test", "p") == (0, "ok\n")
+    assert ask(server, "changezone", "a.test", "q") == (0, "ok\n")
+    assert server.serial("a.test") == 7
+    load.step(0.1)
+    load.finish()
+    assert load.lost == 0
+    assert "add a.test q\n" in zone_list(server)
+    assert "add a.test p\n" not in zone_list(server)
+    assert ask(server, "changezone", "a.test", "nosuch") == (
+        1, "error pattern nosuch does not exist\n")
+    assert ask(server, "changezone", "example", "p") == (1, FIXED)
+    server.wait_replaced("loader", server.kill("loader"))
+    assert server.serial("a.test") == 7
+
+
+def test_addzones_and_delzones(server):
+    code, text = control.ask(
+        server, "addzones",
+        text="a.test p\nb.test nosuch\na.test p\nc.test\n\nb.test  p\n")
+    assert (code, text) == (0, (
+        "added: a.test\n"
+        "error pattern nosuch does not exist\n"
+        "error for input line 'b.test'\n"
+        "zone a.test already exists\nadded: a.test\n"
+        "error could not find next argument after c.test\n"
+        "error for input line 'c.test'\n"
+        "error could not find next argument after \n"
+        "error for input line ''\n"
+        "added: b.test\nadded 3 zones\n"))
+    assert serves(server, "a.test") and serves(server, "b.test")
+    code, text = control.ask(server, "delzones",
+                             text="a.test\nx.test\nexample\nb.test \n")
+    assert (code, text) == (0, (
+        "removed: a.test\nwarning zone x.test not present\n"
+        "error for input line 'x.test'\n" + FIXED
+        + "error for input line 'example'\nremoved: b.test\n"
+        "deleted 2 zones\n"))
+    assert not serves(server, "a.test") and not serves(server, "b.test")
+
+
+# ---- what was told is so ----------------------------------------------------
+
+def test_next_start_has_the_same_zones(server):
+    for line in (("addzone", "a.test", "p"), ("addzone", "b.test", "p"),
+                 ("delzone", "a.test"), ("addzone", "c.test", "p"),
+                 ("changezone", "c.test", "q"), ("changezone", "b.test", "p")):
+        assert control.ask(server, *line) == (0, "ok\n")
+    server.stop()
+    server.start()
+    assert serves(server, "b.test") and not serves(server, "a.test")
+    assert server.rcode("www.c.test", "A") == "SERVFAIL"
+    assert control.ask(server, "delzone", "b.test") == (0, "ok\n")
+    assert not serves(server, "b.test")
+
+
+@pytest.mark.parametrize("role", ["xfrd", "loader", "server 1"])
+def test_process_dies_amid_changes(server, role):
+    """What was told as done is so; what was not is done whole or not."""
+    for i in range(4):
+        name = "abc"[i % 3] + ".test"
+        verb = ["addzone", name, "p"] if i % 2 == 0 else ["delzone", name]
+        client = control.begin(server, *verb)
+        pid = server.kill(role)
+        text = client.communicate(timeout=120)[0]
+        server.wait_replaced(role, pid)
+        # The next verb works.
+        wait_for("xfrd", lambda: control.ask(server, "status")[0] == 0)
+        if text == "ok\n":
+            assert serves(server, name) == (verb[0] == "addzone")
+            assert (f"add {name} p\n" in zone_list(server)) == (
+                verb[0] == "addzone")
+    # All agree.
+    for name in "a.test", "b.test", "c.test":
+        wait_for("an agreement", lambda name=name: serves(server, name) == (
+            f"add {name} p\n" in zone_list(server)))
+        again = control.ask(server, "addzone", name, "p")
+        assert again[1].endswith("ok\n")
+        assert serves(server, name)
+
+
+def test_full_disk_is_an_error_and_nothing_has_changed(make_server):
+    made = make_server(zones={"example": zone_text()}, extra=PATTERNS)
+    made.zone_file("a.test").write_text(zone_text(3))
+    # /dev/full is no file that can be made anew, and cannot be opened either:
+    # a folder stands for what cannot be written.
+    made.options["zonelistfile"] = f'"{made.directory}/absent/zone.list"'
+    control.config(made).start()
+    code, text = control.ask(made, "addzone", "a.test", "p")
+    assert code == 1
+    assert text.startswith("error could not add zonelist entry")
+    assert not serves(made, "a.test")
+    (made.directory / "absent").mkdir()
+
+
+# ---- many -------------------------------------------------------------------
+
+def test_many_zones_come_and_go_under_load(server):
+    count = 3000
+    names = [f"z{i}.test" for i in range(count)]
+    load = Load(server)
+    code, text = control.ask(server, "addzones",
+                             text="".join(f"{name} p\n" for name in names))
+    assert code == 0 and text.endswith(f"\nadded {count} zones\n")
+    load.step(0.05)
+    assert server.rcode(names[-1], "SOA") == "SERVFAIL"
+    assert zone_list(server).count("\nadd ") == count
+    code, text = control.ask(server, "delzones",
+                             text="".join(f"{name}\n" for name in names))
+    assert code == 0 and text.endswith(f"\ndeleted {count} zones\n")
+    load.finish()
+    assert load.lost == 0
+    assert server.rcode(names[-1], "SOA") == "REFUSED"
+    wait_for("the list", lambda: zone_list(server) == HEAD)
+
+
+# ---- reconfig ---------------------------------------------------------------
+
+def test_reconfig(server):
+    assert control.ask(server, "reconfig") == (
+        0, f"reconfig start, read {server.config}\n"
+           "reconfig completed: no changes detected\nok\n")
+    assert control.ask(server, "addzone", "a.test", "p") == (0, "ok\n")
+    server.zones["b.test"] = ""
+    server.write_config()
+    old = server.role("xfrd")
+    code, text = control.ask(server, "repattern")
+    assert (code, text) == (
+        0, f"reconfig start, read {server.config}\n"
+           "reconfig completed: changes applied\nok\n")
+    assert serves(server, "b.test") and serves(server, "a.test")
+    wait_for("another xfrd", lambda: server.roles().get("xfrd", old) != old)
+    assert control.ask(server, "delzone", "b.test") == (1, FIXED)
+    assert control.ask(server, "delzone", "a.test") == (0, "ok\n")
+
+
+def test_broken_file_is_told_and_changes_nothing(server):
+    pids = server.roles()
+    server.config.write_text(server.config.read_text() + "\nnonsense: 1\n")
+    # The program cannot read the file either.
+    lines = control.say(server, b"NSDCT1 reconfig\n").splitlines()
+    assert lines[0] == f"reconfig start, read {server.config}"
+    assert lines[1].startswith(f"{server.config}:")
+    assert "error" in lines[1]
+    assert "ok" not in lines
+    assert server.roles() == pids
+    server.write_config()
+    # A pattern of a zone that is there.
+    assert control.ask(server, "addzone", "a.test", "q") == (0, "ok\n")
+    server.extra = server.extra.replace("name: q", "name: r")
+    server.write_config()
+    code, text = control.ask(server, "reconfig")
+    assert "pattern does not exist for zone a.test pattern q" in text
+    assert server.serial("a.test") == 7

@@ -1,0 +1,84 @@
+"""nsd.conf read anew while the server runs: SIGHUP with reload-config."""
+
+import signal
+
+import pytest
+
+from harness import Load, at_once, wait_for, zone_text
+
+
+@pytest.fixture
+def server(make_server):
+    server = make_server(
+        zones={"example": zone_text(1), "b.test": zone_text(1)},
+        options={"server-count": 2, "reload-config": "yes",
+                 "identity": '"one"'})
+    return server.start()
+
+
+def identity(server):
+    answer = server.query("id.server", "TXT", rdclass="CH")
+    return answer.answer[0][0].strings[0].decode() if answer.answer else None
+
+
+def reconfig(server, done="reconfig: done"):
+    known = len(server.read_log())
+    server.write_config()
+    server.signal(signal.SIGHUP)
+    server.wait_log(done, known)
+    return server.read_log()[known:]
+
+
+def test_what_is_new_in_nsd_conf_is_in_effect(server):
+    workers = {server.role("server 1"), server.role("server 2")}
+    load = Load(server)
+    server.zones["c.test"] = zone_text(5)
+    server.write_zone("c.test", zone_text(5))
+    del server.zones["b.test"]
+    server.options["identity"] = '"two"'
+    reconfig(server)
+    load.step(0.2)
+    assert server.serial("c.test") == 5
+    assert server.serial("example") == 1
+    assert server.rcode("www.b.test", "A") == "REFUSED"
+    assert identity(server) == "two"
+    assert workers == {server.role("server 1"), server.role("server 2")}
+    # Those that come later have it, too.
+    server.wait_replaced("loader", server.kill("loader"))
+    server.wait_replaced("server 1", server.kill("server 1"))
+    server.wait_replaced("xfrd", server.kill("xfrd"))
+    load.finish()
+    assert load.lost == 0
+    assert server.serial("c.test") == 5
+    assert server.rcode("www.b.test", "A") == "REFUSED"
+    for _ in range(8):
+        assert identity(server) == "two"
+
+
+def test_broken_file_changes_nothing(server):
+    pids = server.roles()
+    server.options["identity"] = '"two"'
+    server.extra = "zone:\n\tname: a..b\n\tnonsense: 1\n"
+    log = reconfig(server, "nsd.conf failed: ")
+    assert "nsd.conf:" in log and "error" in log
+    assert identity(server) == "one"
+    assert server.roles() == pids
+    server.extra = ""
+    server.options["identity"] = '"three"'
+    reconfig(server)
+    assert identity(server) == "three"
+
+
+def test_what_waits_for_a_restart_is_said(server):
+    pids = server.roles()
+    server.options["tcp-count"] = 50
+    log = reconfig(server, "tcp-count has changed: that waits for a restart")
+    assert server.serial("example") == 1
+    assert server.roles() == pids
+    assert "reconfig: done" not in log
+
+
+def test_nothing_new_leaves_all_as_it_is(server):
+    pids = server.roles()
+    server.reload()
+    assert server.roles() == pids

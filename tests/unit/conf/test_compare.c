@@ -1,0 +1,203 @@
+/* test_compare.c - what is different between two configurations. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "conf/compare.h"
+#include "conf/option.h"
+#include "reader.h"
+
+#define REST "pattern: name: p zonefile: a\nkey: name: k secret: aa==\n" \
+	     "zone: name: z zonefile: b\n"
+
+static char waiting[1024];
+
+static void
+on_waiting(void *ctx, const char *clause, const char *option)
+{
+	size_t at = strlen(waiting);
+
+	snprintf(waiting + at, sizeof(waiting) - at, "%s:%s ", clause, option);
+}
+
+static struct conf_difference
+compare(const char *old, const char *new)
+{
+	struct conf *a = reader_accept(old), *b = reader_accept(new);
+	struct conf_difference d;
+
+	waiting[0] = '\0';
+	conf_compare(a, b, on_waiting, NULL, &d);
+	conf_destroy(a);
+	conf_destroy(b);
+	return d;
+}
+
+static void
+every_row_says_what_a_change_needs(void **state)
+{
+	for (size_t i = 0; i < conf_option_count; i++) {
+		unsigned flags = conf_options[i].flags
+			& (OPTION_AT_ONCE | OPTION_RESTART);
+
+		assert_true(flags == OPTION_AT_ONCE
+			|| flags == OPTION_RESTART);
+		/* What is there for many objects cannot wait. */
+		assert_true(conf_clauses[conf_options[i].clause].single
+			|| flags == OPTION_AT_ONCE);
+	}
+}
+
+static void
+same_text_is_no_difference(void **state)
+{
+	struct conf_difference d = compare(REST, "# more\n" REST);
+
+	assert_false(conf_difference_is_live(&d));
+	assert_int_equal(d.waiting, 0);
+}
+
+/* Another value than its default, for each type that the server: clause has. */
+static const char *
+other_value(const struct conf_option *o)
+{
+	static char text[64];
+
+	switch ((enum conf_type)o->type) {
+	case TYPE_BOOL:
+		return strcmp(o->initial, "yes") == 0 ? "no" : "yes";
+	case TYPE_U32:
+	case TYPE_I32:
+		snprintf(text, sizeof(text), "%ld",
+			atol(o->initial) != (long)o->min + 1
+				? (long)o->min + 1
+				: (long)o->min + 2);
+		return text;
+	case TYPE_STRING:
+		return "/some/thing";
+	case TYPE_NSID:
+		return "ascii_x";
+	case TYPE_NUMBERS:
+	case TYPE_NUMBER_EACH:
+		return "7";
+	case TYPE_LISTEN:
+	case TYPE_INTERFACE:
+		return "192.0.2.1@5300";
+	case TYPE_ACL_SPEC:
+		return "192.0.2.0/24";
+	default:
+		return NULL;
+	}
+}
+
+/* By the table: each option of the server alone. */
+static void
+each_option_is_seen_and_told_if_it_waits(void **state)
+{
+	size_t count, seen = 0;
+	const struct conf_option *rows = option_rows(CLAUSE_SERVER, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *value = other_value(&rows[i]);
+		struct conf_difference d;
+		char text[256];
+
+		if (value == NULL || (rows[i].flags & OPTION_ALIAS) != 0)
+			continue;
+		snprintf(text, sizeof(text), "server: %s: %s\n" REST,
+			rows[i].name, value);
+		/* Those that want another one before them, or a number. */
+		if (strchr(rows[i].name, 'N') != NULL
+			|| strcmp(rows[i].name, "tls-auth-xfr-only") == 0)
+			continue;
+		d = compare(REST, text);
+		seen++;
+		snprintf(text, sizeof(text), "server:%s ", rows[i].name);
+		if ((rows[i].flags & OPTION_RESTART) != 0) {
+			assert_int_equal(d.waiting, 1);
+			assert_string_equal(waiting, text);
+			assert_false(conf_difference_is_live(&d));
+		} else {
+			assert_int_equal(d.waiting, 0);
+			assert_int_equal(d.options, 1);
+		}
+	}
+	assert_true(seen > 80);
+}
+
+static void
+objects_that_come_go_or_change_are_counted(void **state)
+{
+	struct conf_difference d = compare(REST,
+		"pattern: name: p zonefile: c\npattern: name: q\n"
+		"key: name: j secret: aa==\n"
+		"zone: name: y zonefile: b\nzone: name: x zonefile: b");
+
+	assert_int_equal(d.patterns, 2);
+	assert_int_equal(d.keys, 2);
+	assert_int_equal(d.zones_added, 2);
+	assert_int_equal(d.zones_removed, 1);
+	assert_int_equal(d.zones_changed, 0);
+	d = compare(REST, "pattern: name: p zonefile: a\n"
+		"key: name: k algorithm: sha512 secret: aa==\n"
+		"zone: name: z include-pattern: p zonefile: b "
+		"allow-query: 192.0.2.1 k");
+	assert_int_equal(d.keys, 1);
+	assert_int_equal(d.patterns, 0);
+	assert_int_equal(d.zones_changed, 1);
+	d = compare(REST, "pattern: name: p zonefile: a\n"
+		"key: name: k secret: aa==\nzone: name: z zonefile: x");
+	assert_int_equal(d.zones_changed, 1);
+}
+
+static void
+zones_of_a_pattern_change_with_it(void **state)
+{
+	struct conf_difference d = compare(
+		"pattern: name: p zonefile: a notify: 192.0.2.1 NOKEY\n"
+		"zone: name: x include-pattern: p\n"
+		"zone: name: y include-pattern: p\n",
+		"pattern: name: p zonefile: a notify: 192.0.2.2 NOKEY\n"
+		"zone: name: x include-pattern: p\n"
+		"zone: name: y include-pattern: p\n");
+
+	assert_int_equal(d.patterns, 1);
+	assert_int_equal(d.zones_changed, 2);
+}
+
+static void
+what_waits_keeps_its_value(void **state)
+{
+	struct conf *a = reader_accept("server: port: 5301 identity: a "
+		"ip-address: 192.0.2.1\n");
+	struct conf *b = reader_accept("server: port: 5302 identity: b "
+		"ip-address: 192.0.2.2 ip-address: 192.0.2.3\n");
+
+	conf_keep_waiting(b, a);
+	assert_int_equal(b->server.port, 5301);
+	assert_int_equal(b->server.ip_address.count, 1);
+	assert_string_equal(b->server.identity, "b");
+	conf_destroy(b);
+	conf_destroy(a);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_row_says_what_a_change_needs),
+		cmocka_unit_test(same_text_is_no_difference),
+		cmocka_unit_test(each_option_is_seen_and_told_if_it_waits),
+		cmocka_unit_test(objects_that_come_go_or_change_are_counted),
+		cmocka_unit_test(zones_of_a_pattern_change_with_it),
+		cmocka_unit_test(what_waits_keeps_its_value),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
