@@ -41,15 +41,14 @@ static bool keep_publish(struct xfrd_job *job);
 
 /* ---- in the journal ------------------------------------------------------ */
 
-/* Where a transfer came from: for the comment of a zone file, and the log. */
+/* Where a transfer came from, as nsd.conf has it: for the comment of a zone
+ * file, and the log. */
 static void
 keep_write_source(const struct xfrd_job *job, char *out, size_t size)
 {
 	const struct conf_acl *server = job->server;
-	char address[NET_ADDRESS_TEXT_MAX];
 
-	xfrd_job_print_server(job, address);
-	snprintf(out, size, "%s%s%s", address,
+	snprintf(out, size, "%s%s%s", server->spec,
 		server->key_name != NULL ? " TSIG verified with key " : "",
 		server->key_name != NULL ? server->key_name : "");
 }

@@ -1,5 +1,8 @@
 """Zone files of secondary zones are written, and the journal forgets then."""
+import contextlib
 import os
+import pathlib
+import random
 import re
 import signal
 import time
@@ -9,7 +12,7 @@ import pytest
 import transferred
 from control import ask, begin, config
 from harness import is_alive, wait_for, zone_text
-from scripted_primary import ScriptedPrimary, reply, soa, whole
+from scripted_primary import ScriptedPrimary, records, reply, soa, whole
 
 
 class Primary(ScriptedPrimary):
@@ -23,7 +26,11 @@ class Primary(ScriptedPrimary):
     def say(self, apex, rdtype, query):
         if rdtype == "SOA":
             return [reply(query, soa(apex, self.serial))]
-        return [whole(query, apex, self.serial, *self.records)]
+        parts = [whole(query, apex, self.serial)]
+        end = parts[0].answer.pop()
+        parts += [reply(query, *records(apex, *self.records[i:i + 200]))
+                  for i in range(0, len(self.records), 200)]
+        return [*parts, reply(query, end)]
 
 
 @pytest.fixture
@@ -379,3 +386,72 @@ def test_lost_answer_is_no_ok(controlled, primary):
     writer = server.roles().get("writer")
     if writer:
         os.kill(writer, signal.SIGCONT)
+
+
+def test_full_disk_leaves_the_old_file(make_server, primary, directory):
+    """The zone file lies in a file system of its own, of 256 KiB."""
+    full = directory / "full"
+    full.mkdir()
+    server = make_server(
+        zones={"example": zone_text()},
+        extra=secondary(primary, file=f"{full}/z"),
+        options={"verbosity": 3, "zonefiles-write": 1})
+    server.launcher = [
+        "unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c",
+        f'mount -t tmpfs -o size=256k,mode=777 full {full} && exec "$@"',
+        "sh"]
+    server.start()
+    folder = pathlib.Path(f"/proc/{server.main_pid}/root{full}")
+    wait_file(folder / "z", 1)
+    primary.records = [f"h{i} TXT {'x' * 200}" for i in range(2000)]
+    primary.serial = 2
+    server.wait_serial("s.test", 2)
+    wait_file(directory / "s.test.zone", 2)
+    server.wait_log("zone s.test cannot be written to .*: No space left on"
+                    " device; a copy is in xfrdir")
+    assert "; received update to serial 1 at " in read(folder / "z")
+    assert [path.name for path in folder.iterdir()] == ["z"]
+    # There is room again.
+    primary.records = ["www A 192.0.2.10"]
+    primary.serial = 3
+    wait_file(folder / "z", 3)
+    wait_for("no copy", lambda: not (directory / "s.test.zone").exists())
+
+
+def test_killed_at_any_moment_nothing_that_was_served_is_lost(start, primary):
+    """Everything at once, amid transfers and writes; then the primary is
+    gone."""
+    chance = random.Random(5)
+    server = start(zones="".join(
+        secondary(primary, f"z{i}.test", f"z{i}") for i in range(20)),
+        zonefiles_write=1)
+    rounds = 4
+    for i in range(rounds):
+        answer = primary.answer
+        end = time.monotonic() + 1 + chance.random()
+        while time.monotonic() < end:
+            primary.serial += 1
+            time.sleep(chance.random() / 5)
+        if chance.random() < 0.5:
+            for role in server.roles():
+                if role != "main" and chance.random() < 0.5:
+                    with contextlib.suppress(OSError):
+                        os.kill(server.roles().get(role, -1), signal.SIGKILL)
+            time.sleep(chance.random() / 2)
+        served = {}
+        for z in range(20):
+            with contextlib.suppress(Exception):
+                served[z] = server.serial(f"z{z}.test") or 0
+        for pid in server.roles().values():
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        server.process.wait(20)
+        # Nobody to ask.
+        primary.answer = lambda apex, rdtype, query: []
+        server.start()
+        for z, serial in served.items():
+            wait_for("what was served", lambda z=z, s=serial: (
+                server.serial(f"z{z}.test") or 0) >= s)
+        primary.answer = answer
+    assert sum(served.values()) > 20 * rounds
+    assert server.stop() == 0
