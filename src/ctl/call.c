@@ -182,6 +182,10 @@ call_take_line(struct ctl_call *call, char *line, size_t *len)
 	if (end.pos == -1)
 		return false;
 	(void)evbuffer_remove(in, line, have + 1);
+	/* What is left without an end is shorter than that. */
+	if (call->state == CALL_LINES
+		&& evbuffer_get_length(in) < INPUT_FULL / 2)
+		(void)bufferevent_enable(call->stream, EV_READ);
 	if (have > 0 && line[have - 1] == '\r')
 		have--;
 	line[have] = '\0';
@@ -266,6 +270,10 @@ call_on_read(struct bufferevent *stream, void *arg)
 		call_begin(call);
 		break;
 	case CALL_LINES:
+		/* libevent would call this again and again while there is so
+		 * much. */
+		if (evbuffer_get_length(in) >= INPUT_FULL)
+			(void)bufferevent_disable(stream, EV_READ);
 		call_wake(call);
 		break;
 	case CALL_RUNS:
