@@ -31,6 +31,7 @@ class Server:
         self.zones = zones
         self.more = []  # lines of nsd.conf, behind the zones
         self.zone_more = []  # and of each zone
+        self.control = ["\tcontrol-enable: no"]  # of nsd.conf
         self.port = free_port()
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix=f"peer-{self.name}-"))
         self.log = open(self.dir / "output", "wb")
@@ -115,7 +116,7 @@ def nsd_conf(server):
         lines += ["zone:", f"\tname: {zone}", f'\tzonefile: "{path}"',
                   *server.zone_more]
     lines += server.more
-    lines += ["remote-control:", "\tcontrol-enable: no"]
+    lines += ["remote-control:", *server.control]
     return "\n".join(lines) + "\n"
 
 
