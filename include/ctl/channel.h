@@ -4,7 +4,8 @@
  * Whoever connects is bounded before it has said anything: by the number of
  * connections (the oldest one without a command goes when there is no room), by
  * the time to send a command, by its length, by the time in which it reads its
- * answer and by what waits for it. Nothing here blocks.
+ * answer and by what waits for it. Nothing here blocks. The process ignores
+ * SIGPIPE.
  */
 #ifndef CTL_CHANNEL_H
 #define CTL_CHANNEL_H

@@ -43,23 +43,24 @@ channel_on_again(evutil_socket_t fd, short what, void *arg)
 			channel_rest(channel);
 }
 
-/* Makes room for one more connection: the one that has waited longest without
- * a command goes. False: all have said what they want. */
 static bool
-channel_make_room(struct ctl_channel *channel)
+channel_is_full(const struct ctl_channel *channel)
+{
+	return channel->count >= channel->options.conns_max;
+}
+
+/* The connection that has waited longest without a command, which makes room
+ * for another; NULL: all have said what they want. */
+static struct ctl_call *
+channel_find_idle(struct ctl_channel *channel)
 {
 	struct ctl_call *call;
 
-	if (channel->count < channel->options.conns_max)
-		return true;
-	cds_list_for_each_entry(call, &channel->calls, node) {
-		if (call->stream == NULL || (call->state != CALL_COMMAND
-				&& call->state != CALL_LINGERS))
-			continue;
-		call_drop(call);
-		return true;
-	}
-	return false;
+	cds_list_for_each_entry(call, &channel->calls, node)
+		if (call->stream != NULL && (call->state == CALL_COMMAND
+				|| call->state == CALL_LINGERS))
+			return call;
+	return NULL;
 }
 
 /* ---- connections --------------------------------------------------------- */
@@ -68,12 +69,14 @@ static void
 channel_on_door(evutil_socket_t listener, short what, void *arg)
 {
 	struct ctl_door *door = arg;
+	struct ctl_channel *channel = door->channel;
 
 	for (unsigned i = 0; i < TURN_CONNS; i++) {
 		int fd;
 
-		if (!channel_make_room(door->channel)) {
-			channel_rest(door->channel);
+		if (channel_is_full(channel)
+			&& channel_find_idle(channel) == NULL) {
+			channel_rest(channel);
 			return;
 		}
 		fd = accept4(listener, NULL, NULL,
@@ -81,8 +84,10 @@ channel_on_door(evutil_socket_t listener, short what, void *arg)
 		if (fd == -1 && (errno == EAGAIN || errno == EWOULDBLOCK
 				|| errno == EINTR || errno == ECONNABORTED))
 			return;
+		if (fd != -1 && channel_is_full(channel))
+			call_drop(channel_find_idle(channel));
 		if (fd == -1 || !call_open(door, fd)) {
-			channel_rest(door->channel);
+			channel_rest(channel);
 			return;
 		}
 	}
