@@ -14,6 +14,9 @@
 struct check {
 	const char *name; /* of the zone, as given */
 	const char *file;
+	const char *old;      /* -i: an older zone file; NULL: none */
+	uint32_t ixfr_number; /* -n */
+	uint64_t ixfr_size;   /* -s: octets as NSD counts them */
 	bool print;
 	bool dnssec;      /* verifies signatures; faults in them are errors */
 	bool told;        /* the file was read to its end, and its findings were
@@ -31,5 +34,10 @@ struct check {
  * which was told, or there is no memory.
  */
 enum nsd_err checkzone_stream(struct check *c) MUST_USE;
+
+/* Makes FILE.ixfr of what c->file, which is sound, changes in c->old, and moves
+ * older ones on (load/ixfr_file.h). False: it was told why not; there is no
+ * FILE.ixfr then, unless it was there already. */
+bool checkzone_ixfr(struct check *c);
 
 #endif

@@ -37,13 +37,14 @@ usage(FILE *out)
 		"\t\t1970, or +N or -N from now with unit s, m, h, d or w\n"
 		"\t-i <old zone file>\tcreate an IXFR from the differences "
 		"between the\n"
-		"\t\told zone file and the new zone file (not available "
-		"yet)\n"
+		"\t\told zone file and the new zone file. Writes to "
+		"<zone file>.ixfr;\n"
+		"\t\tothers that are there become <zone file>.ixfr.2 and "
+		"so on\n"
 		"\t-n <ixfr number>\tnumber of IXFR versions to store, at "
-		"most (not\n"
-		"\t\tavailable yet)\n"
-		"\t-s <ixfr size>\tsize of IXFR to store, at most (not "
-		"available yet)\n"
+		"most (5)\n"
+		"\t-s <ixfr size>\tsize of IXFR to store, at most "
+		"(1048576)\n"
 		"\t-h\tprint this help\n"
 		"Version " PACKAGE_VERSION ".\n");
 }
@@ -204,6 +205,8 @@ check_zone(struct check *c)
 			(unsigned)c->sink.errors);
 		return 1;
 	}
+	if (c->old != NULL && !checkzone_ixfr(c))
+		return 1;
 	printf("%szone %s is ok\n", c->print ? "; " : "", c->name);
 	return fflush(stdout) == 0 ? 0 : 1;
 }
@@ -285,10 +288,25 @@ parse_time(const char *text, uint64_t *now_sec)
 	return true;
 }
 
+static bool
+parse_number(int option, const char *text, uint64_t *number)
+{
+	size_t len = strspn(text, "0123456789");
+
+	if (len == 0 || len > 18 || text[len] != '\0') {
+		fprintf(stderr, "nsd-checkzone: -%c: '%s' is no number\n",
+			option, text);
+		return false;
+	}
+	*number = strtoull(text, NULL, 10);
+	return true;
+}
+
 /* Reads the options. Returns the exit code, or -1 to go on. */
 static int
 read_options(struct check *c, int argc, char **argv)
 {
+	uint64_t number;
 	int option;
 
 	while ((option = getopt(argc, argv, "Dhi:n:ps:t:")) != -1) {
@@ -309,11 +327,18 @@ read_options(struct check *c, int argc, char **argv)
 				optarg);
 			return 1;
 		case 'i':
+			c->old = optarg;
+			break;
 		case 'n':
+			if (!parse_number(option, optarg, &number))
+				return 1;
+			c->ixfr_number = number < UINT32_MAX
+				? (uint32_t)number : UINT32_MAX;
+			break;
 		case 's':
-			fprintf(stderr, "nsd-checkzone: -%c: creating an IXFR "
-				"is not available yet\n", option);
-			return 1;
+			if (!parse_number(option, optarg, &c->ixfr_size))
+				return 1;
+			break;
 		default:
 			usage(stderr);
 			return 1;
@@ -326,7 +351,8 @@ int
 main(int argc, char **argv)
 {
 	static const uint8_t root[1] = { 0 };
-	struct check c = { .sink = { log_diag, 0, 0 } };
+	struct check c = { .sink = { log_diag, 0, 0 }, .ixfr_number = 5,
+		.ixfr_size = 1048576 };
 	const char *why;
 	size_t size;
 	int code;

@@ -3,36 +3,12 @@
 
 #include <assert.h>
 
-#include "dns/serial.h"
 #include "keep/history_edit.h"
 #include "load/load_apply.h"
 #include "store/writer.h"
+#include "update/diff_history.h"
 
-static bool
-is_soa(const struct diff_change *change)
-{
-	return change->rr.type == TYPE_SOA;
-}
-
-/* Adds the changes of a sort to the step, the SOA first. */
-static void
-draft_add(struct history_draft *draft, const struct load_result *result,
-	bool add)
-{
-	for (unsigned soa = 2; soa-- > 0; )
-		for (size_t i = 0; i < result->change_count; i++) {
-			const struct diff_change *change
-				= &result->changes[i];
-
-			if (change->add == add && is_soa(change) == (soa > 0))
-				history_draft_add(draft, &change->rr);
-		}
-}
-
-/*
- * Keeps the difference for other secondaries (create-ixfr), or nothing. One to
- * a version that is not newer is of no use to them (RFC 1982 section 3.2).
- */
+/* Keeps the difference for other secondaries (create-ixfr), or nothing. */
 static void
 apply_note(const struct load_context *context,
 	const struct load_result *result, const struct history_limits *limits)
@@ -41,11 +17,8 @@ apply_note(const struct load_context *context,
 	struct history_draft draft;
 
 	history_draft_init(&draft, zone->conf->wire, limits);
-	draft_add(&draft, result, false);
-	draft_add(&draft, result, true);
-	if (!zone->conf->options->create_ixfr
-		|| !serial_is_newer(draft.to, draft.from))
-		draft.lost = true;
+	draft.lost |= !zone->conf->options->create_ixfr;
+	diff_history_fill(&draft, result->changes, result->change_count);
 	history_push(context->writer, zone->entry, &draft);
 	history_draft_fini(&draft);
 }

@@ -14,6 +14,7 @@ import pytest
 
 import primaries
 import secondaries
+import servers
 import test_primaries
 import test_secondary
 from test_primaries import apply, ask
@@ -215,3 +216,83 @@ def test_files_are_written_and_read(tmp_path):
             primary.stop()
         if nsd:
             nsd.stop()
+
+
+# ---- nsd-checkzone -i
+
+CHECKZONES = (str(servers.build_dir() / "nsd-checkzone"),
+              "/usr/sbin/nsd-checkzone")
+
+
+def read_files(folder):
+    """What the files say, but for order of records, version and time; and size,
+    since NSD 4.6.1 has what is added at the apex twice."""
+    found = {}
+    for path in folder.glob("zone.ixfr*"):
+        lines = path.read_text().split("\n")
+        assert re.fullmatch(
+            r"; IXFR created by NSD \S+ for \S+ \d+ to \d+ of \d+ bytes at "
+            r"time .*", lines[5])
+        parts = [lines[:4]]
+        for line in lines[6:]:
+            if "\tSOA\t" in line:
+                parts.append([line])
+            else:
+                parts[-1].append(line)
+        found[path.name] = parts[:1] + [[p[0], *sorted(set(p[1:]))]
+                                        for p in parts[1:]]
+    return found
+
+
+def run_checkzone(program, folder, *args):
+    result = subprocess.run([program, *args, "changing.test", "zone"],
+                            cwd=folder, timeout=60, capture_output=True,
+                            text=True)
+    return result.returncode, result.stdout, [
+        line.split(": ", 1)[1] for line in result.stderr.split("\n")
+        if " warning: " not in line and line]
+
+
+def test_checkzone_writes_the_same_octets(tmp_path):
+    text = ("$TTL 300\n@ SOA ns h {} 2 3 4 5\n@ NS ns\nns A 192.0.2.{}\n"
+            'www MX 10 mail.{}\ntxt{} TXT "a b" "\\255\\"{}"\n'
+            "x{} TYPE999 \\# 3 0102{:02}\na.b.c{} AAAA ::{}\n")
+    found = []
+    for program in CHECKZONES:
+        for name, n in ("old", 1), ("zone", 2):
+            (tmp_path / name).write_text(text.format(*[n] * 9))
+        assert run_checkzone(program, tmp_path, "-i", "old")[0] == 0
+        path = tmp_path / "zone.ixfr"
+        found.append(re.sub(r"by NSD \S+|at time .*", "", path.read_text()))
+        path.unlink()
+    assert found[0] == found[1]
+
+
+def test_checkzone_makes_the_same_files(tmp_path):
+    folders = [tmp_path / "ours", tmp_path / "theirs"]
+    for folder in folders:
+        folder.mkdir()
+    runs = [(2, []), (3, []), (4, ["-n", "2"]), (4, []), (6, []),
+            (5, []), (6, []), (7, ["-s", "10"]), (8, []),
+            (9, ["-s", "50000"])]
+    serial = 1
+    for to, more in runs:
+        said = []
+        for program, folder in zip(CHECKZONES, folders):
+            test_primaries.write(folder / "old", serial)
+            test_primaries.write(folder / "zone", to)
+            said.append(run_checkzone(program, folder, "-i", "old", *more))
+        assert said[0] == said[1], (to, more)
+        assert read_files(folders[0]) == read_files(folders[1]), (to, more)
+        serial = max(serial, to)
+    # Faults of the old file, and of the new one.
+    for file in "old", "zone":
+        said = []
+        for program, folder in zip(CHECKZONES, folders):
+            test_primaries.write(folder / "old", 9)
+            test_primaries.write(folder / "zone", 10)
+            with open(folder / file, "a", encoding="ascii") as out:
+                out.write("x A 192.0.2.256\n")
+            said.append(run_checkzone(program, folder, "-i", "old")[:2])
+        assert said[0] == said[1]
+        assert read_files(folders[0]) == read_files(folders[1])
