@@ -11,6 +11,12 @@
 void load_history_read(const struct load_context *context, const char *path,
 	struct load_result *result);
 
+/* Lets go of steps that the zone's options do not want any more, or that a
+ * loader has left which died: they lead to a version that is not there. For the
+ * loader's main thread. */
+void load_history_settle(struct store_writer *writer,
+	const struct load_zone *zone);
+
 /* Puts them into the store. The version that they lead to was published. For
  * the loader's main thread. */
 void load_history_publish(const struct load_context *context,

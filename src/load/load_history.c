@@ -81,3 +81,11 @@ load_history_publish(const struct load_context *context,
 	log_at(2, LOG_LEVEL_INFO, "zone %s: %zu differences from files",
 		result->zone->conf->name, drafts->count);
 }
+
+void
+load_history_settle(struct store_writer *writer, const struct load_zone *zone)
+{
+	const struct history_limits limits = load_zone_get_history(zone);
+
+	history_settle(writer, zone->entry, &limits);
+}

@@ -8,6 +8,7 @@
 #include "dns/name.h"
 #include "keep/mark.h"
 #include "keep/table_edit.h"
+#include "load/load_history.h"
 #include "load/load_list.h"
 #include "load/load_settings.h"
 #include "load/zone_setup.h"
@@ -84,16 +85,6 @@ list_remove_others(struct store_writer *writer, const struct load_zone *zones,
 	return err;
 }
 
-/* A loader that died may have left a step to a version that it did not publish;
- * and the options may be others. */
-static void
-list_settle_history(struct store_writer *writer, const struct load_zone *zone)
-{
-	const struct history_limits limits = load_zone_get_history(zone);
-
-	history_settle(writer, zone->entry, &limits);
-}
-
 enum nsd_err
 load_list_publish(struct store_writer *writer, const struct conf *conf,
 	bool keep_added, struct load_zone *zones,
@@ -114,7 +105,7 @@ load_list_publish(struct store_writer *writer, const struct conf *conf,
 			continue;
 		err = table_adopt(writer, &setups.items[i], &zones[i].entry);
 		if (err == NSD_OK)
-			list_settle_history(writer, &zones[i]);
+			load_history_settle(writer, &zones[i]);
 		kept += err == NSD_OK;
 		if (err == NSD_E_NOT_FOUND)
 			err = NSD_OK;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "keep/table_edit.h"
+#include "load/load_history.h"
 #include "load/load_set.h"
 #include "load/zone_setup.h"
 #include "store/writer.h"
@@ -98,6 +99,8 @@ set_list(struct load_set *set, struct store_writer *writer,
 	if (err == NSD_E_NOT_FOUND)
 		err = table_add(writer, setups.items, 1, &zone->entry);
 	zone_setups_fini(&setups);
+	if (err == NSD_OK)
+		load_history_settle(writer, zone);
 	return err;
 }
 

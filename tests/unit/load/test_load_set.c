@@ -14,6 +14,8 @@
 
 #include "build/build.h"
 #include "keep/table_edit.h"
+#include "lib/history_fixture.h"
+#include "load/load_history.h"
 #include "load/load_list.h"
 #include "load/load_set.h"
 #include "store/writer.h"
@@ -32,6 +34,8 @@ open_fixture(void **state)
 {
 	static const char text[] = "pattern: name: p zonefile: %s"
 				   " allow-query: ::1 NOKEY\n"
+				   "pattern: name: zk zonefile: %s"
+				   " store-ixfr: yes\n"
 				   "zone: name: a zonefile: a\n"
 				   "zone: name: b zonefile: b\n";
 	struct store_options options = {
@@ -220,6 +224,50 @@ zones_come_and_go_without_a_trace(void **state)
 	assert_int_equal(f.set.count, 502);
 }
 
+/* A version without a record, but for its serial. */
+static void
+serve(const struct load_zone *zone, uint32_t serial)
+{
+	store_ref ref;
+	struct zone *version = store_alloc(store_writer_heap(f.writer),
+		sizeof(*version), &ref);
+
+	assert_non_null(version);
+	memset(version, 0, sizeof(*version));
+	version->serial = serial;
+	table_set_zone(f.writer, zone->entry, ref);
+}
+
+/* store-ixfr, ixfr-number */
+static void
+differences_go_with_their_option(void **state)
+{
+	struct load_zone *zone;
+	struct history_limits limits;
+
+	assert_int_equal(load_set_add(&f.set, f.writer, f.conf, "c", "zk",
+		&zone), NSD_OK);
+	limits = load_zone_get_history(zone);
+	assert_int_equal(limits.number, 5);
+	assert_int_equal(limits.octets, 1048576);
+	for (uint32_t i = 1; i < 3; i++) {
+		char texts[2][60];
+
+		sprintf(texts[0], "@ 60 SOA a b %u 2 3 4 5\n", (unsigned)i);
+		sprintf(texts[1], "@ 60 SOA a b %u 2 3 4 5\n",
+			(unsigned)i + 1);
+		history_fixture_push(f.writer, zone->entry, &limits, texts[0],
+			texts[1]);
+	}
+	serve(zone, 3);
+	load_history_settle(f.writer, zone);
+	assert_int_not_equal(find(zone->conf->wire)->history, STORE_NONE);
+	assert_int_equal(load_set_change(&f.set, f.writer, f.conf, "c", "p",
+		&zone), NSD_OK);
+	assert_int_equal(load_zone_get_history(zone).number, 0);
+	assert_int_equal(find(zone->conf->wire)->history, STORE_NONE);
+}
+
 int
 main(void)
 {
@@ -231,6 +279,7 @@ main(void)
 		TEST(place_is_used_again_but_not_in_the_pass),
 		TEST(zone_that_is_being_read_stays_until_then),
 		TEST(zones_come_and_go_without_a_trace),
+		TEST(differences_go_with_their_option),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
