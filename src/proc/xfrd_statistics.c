@@ -6,8 +6,10 @@
 
 #include "base/clock.h"
 #include "base/platform.h"
+#include "conf/zonelist.h"
 #include "proc/counts.h"
 #include "proc/xfrd.h"
+#include "proc/xfrd_changes.h"
 #include "proc/xfrd_statistics.h"
 
 /* ---- counters ------------------------------------------------------------ */
@@ -100,14 +102,19 @@ count_zones(const struct conf *conf, struct statistics *s)
 }
 
 static void
-measure(const struct server *server, struct statistics *s)
+measure(const struct xfrd *xfrd, struct statistics *s)
 {
+	const struct server *server = xfrd->role.server;
+	const struct zonelist *list = xfrd->changes != NULL
+		? xfrd->changes->list
+		: NULL;
 	const struct counts_store *store = counts_get_store(server->counts);
 	size_t used, kept;
 
 	s->db_mem = __atomic_load_n(&store->mapped, __ATOMIC_RELAXED);
 	platform_heap_measure(&used, &kept);
 	s->xfrd_mem = used;
+	s->config_disk = list != NULL ? list->end : 0;
 	s->config_mem = conf_memory_size(server->conf);
 	count_zones(server->conf, s);
 }
@@ -130,7 +137,7 @@ look_at_all(struct xfrd_statistics *look)
 	show_sum(server->counts, 0, look->reset, &s->all);
 	if (look->reset)
 		base->at_usec = now;
-	measure(server, s);
+	measure(look->xfrd, s);
 }
 
 struct xfrd_statistics *

@@ -16,6 +16,10 @@ pattern:
 	name: grouped
 	zonefile: "a.test.zone"
 	zonestats: "%s"
+pattern:
+	name: other
+	zonefile: "a.test.zone"
+	zonestats: "both"
 zone:
 	name: one.test
 	zonefile: a.test.zone
@@ -192,6 +196,33 @@ def test_groups_count_their_zones(make_server):
             f"{group}.{n}" for n in own[:3]]
         assert f"{group}.num.dropped" in names
     assert stats(server, "stats_noreset")["both.num.queries"] == 0
+
+
+def test_groups_come_with_zones(make_server):
+    """A group that no zone has any more keeps what it has counted."""
+    server = start(make_server, extra=GROUPS)
+    assert "new.test.num.queries" not in stats(server)
+    assert control.ask(server, "addzone", "new.test", "grouped") \
+        == (0, "ok\n")
+    for _ in range(3):
+        server.query("www.new.test", "A")
+    assert counted(server, "new.test.num.queries") == 3
+    assert control.ask(server, "delzone", "new.test") == (0, "ok\n")
+    server.query("www.new.test", "A")
+    assert counted(server, "new.test.num.queries") == 3
+    assert control.ask(server, "addzone", "new.test", "grouped") \
+        == (0, "ok\n")
+    server.query("www.new.test", "A")
+    assert counted(server, "new.test.num.queries") == 4
+    assert counted(server, "size.config.disk") \
+        == (server.directory / "zone.list").stat().st_size > 0
+    # Another pattern, another group.
+    assert control.ask(server, "changezone", "new.test", "other") \
+        == (0, "ok\n")
+    server.query("www.new.test", "A")
+    found = stats(server, "stats_noreset")
+    assert found["new.test.num.queries"] == 4
+    assert found["both.num.queries"] == 1
 
 
 def test_a_group_for_each_of_many_zones(make_server):

@@ -111,6 +111,7 @@ def tree():
 def test_everything_is_installed_below_destdir(tree):
     expected = {
         "sbin/nsd", "sbin/nsd-checkconf", "sbin/nsd-checkzone",
+        "sbin/nsd-mem", "share/man/man8/nsd-mem.8",
         "conf/main.conf.sample", "share/man/man8/nsd.8",
         "share/man/man8/nsd-checkconf.8", "share/man/man8/nsd-checkzone.8",
         "share/man/man5/nsd.conf.5"}

@@ -1,0 +1,24 @@
+/* fuzz_metrics.c - what a request of HTTP for metrics comes to, and that its
+ * beginning comes to nothing else. */
+#include <stdlib.h>
+
+#include "ctl/metrics.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *octets = (const char *)data;
+	struct ctl_metrics_request all, part;
+
+	ctl_metrics_read(octets, size, "/metrics", &all);
+	for (size_t len = 0; len < size && len < 512; len++) {
+		ctl_metrics_read(octets, len, "/metrics", &part);
+		/* Once whole, nothing that follows changes it. */
+		if (part.status != 0 && (part.status != all.status
+				|| part.chunked != all.chunked))
+			abort();
+	}
+	return 0;
+}
