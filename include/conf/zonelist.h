@@ -109,6 +109,13 @@ void zonelist_close(struct zonelist *list); /* NULL is fine */
 enum nsd_err zonelist_add(struct zonelist *list, const char *name,
 	const char *pattern, uint64_t *offset) MUST_USE;
 
+/*
+ * Writes another line in the place of one with as many octets.
+ * returns as zonelist_add.
+ */
+enum nsd_err zonelist_replace(struct zonelist *list, uint64_t offset,
+	const char *name, const char *pattern) MUST_USE;
+
 /* Makes a place of a line. Its texts are those that it was written with.
  * NSD_E_SYSTEM with errno: nothing has changed. */
 enum nsd_err zonelist_remove(struct zonelist *list, uint64_t offset,

@@ -222,24 +222,48 @@ list_append(struct zonelist *list, const char *line, size_t len)
 	return NSD_E_SYSTEM;
 }
 
-enum nsd_err
-zonelist_add(struct zonelist *list, const char *name, const char *pattern,
-	uint64_t *offset)
+/* Prints a line. *len: its octets. */
+static enum nsd_err
+list_print(const struct zonelist *list, const char *name, const char *pattern,
+	char line[ZONELIST_LINE_MAX + 1], size_t *len)
 {
-	size_t len = list_line_len(name, pattern);
-	char line[ZONELIST_LINE_MAX + 1];
-	struct zonelist_places *places;
-	enum nsd_err err;
-
+	*len = list_line_len(name, pattern);
 	/* A word with a newline would be two lines. */
-	if (len > ZONELIST_LINE_MAX || strpbrk(name, "\n") != NULL
+	if (*len > ZONELIST_LINE_MAX || strpbrk(name, "\n") != NULL
 		|| strpbrk(pattern, " \n") != NULL)
 		return NSD_E_LIMIT;
 	if (list->renew)
 		return NSD_E_AGAIN;
+	snprintf(line, ZONELIST_LINE_MAX + 1, "%s%s %s\n", ZONELIST_ADD, name,
+		pattern);
+	return NSD_OK;
+}
+
+enum nsd_err
+zonelist_replace(struct zonelist *list, uint64_t offset, const char *name,
+	const char *pattern)
+{
+	char line[ZONELIST_LINE_MAX + 1];
+	size_t len;
+	enum nsd_err err = list_print(list, name, pattern, line, &len);
+
+	return err != NSD_OK ? err
+			     : list_write_at(list->fd, line, len, offset);
+}
+
+enum nsd_err
+zonelist_add(struct zonelist *list, const char *name, const char *pattern,
+	uint64_t *offset)
+{
+	char line[ZONELIST_LINE_MAX + 1];
+	struct zonelist_places *places;
+	size_t len;
+	enum nsd_err err = list_print(list, name, pattern, line, &len);
+
+	if (err != NSD_OK)
+		return err;
 	if (list->fd == -1 && list_make(list) != NSD_OK)
 		return NSD_E_SYSTEM;
-	snprintf(line, sizeof(line), "%s%s %s\n", ZONELIST_ADD, name, pattern);
 	places = &list->places[len];
 	if (places->count > 0) {
 		*offset = places->offsets[places->count - 1];

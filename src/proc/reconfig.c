@@ -291,6 +291,7 @@ reconfig_on_loaded(struct supervisor *s)
 	/* They take secrets with them when they are forked. */
 	for (unsigned i = 0; r->keys && i < s->worker_count; i++)
 		post_roll(&s->workers[i]);
+	post_roll(&s->writer);
 	reconfig_tell(s, RECONFIGURED_CHANGED, r->talk);
 	free(r->talk);
 	r->talk = NULL;

@@ -132,29 +132,42 @@ change_delete(struct xfrd_change *change, const struct conf_zone *zone)
 	return err;
 }
 
-/* The new line comes before the old one goes: there is always one. */
+/* Where it can, in the same place; else the new line comes before the old one
+ * goes: there is always one. *at: where it is now. */
+static enum nsd_err
+change_relist(struct zonelist *list, const struct conf_zone *zone,
+	const char *pattern, uint64_t *at)
+{
+	enum nsd_err err;
+	int error;
+
+	*at = zone->listed_at;
+	if (*at != 0 && strlen(pattern) == strlen(zone->pattern_name))
+		return zonelist_replace(list, *at, zone->name, pattern);
+	err = zonelist_add(list, zone->name, pattern, at);
+	if (err != NSD_OK || zone->listed_at == 0)
+		return err;
+	err = zonelist_remove(list, zone->listed_at, zone->name,
+		zone->pattern_name);
+	if (err == NSD_OK)
+		return NSD_OK;
+	error = errno;
+	if (zonelist_remove(list, *at, zone->name, pattern) != NSD_OK)
+		list->renew = true;
+	errno = error;
+	return err;
+}
+
 static enum nsd_err
 change_pattern(struct xfrd_change *change, const struct conf_zone *zone,
 	const char *pattern)
 {
-	struct zonelist *list = change->xfrd->changes->list;
-	uint64_t old_at = zone->listed_at, new_at;
-	enum nsd_err err = zonelist_add(list, zone->name, pattern, &new_at);
-	int error;
+	uint64_t new_at;
+	enum nsd_err err = change_relist(change->xfrd->changes->list, zone,
+		pattern, &new_at);
 
 	if (err != NSD_OK)
 		return err;
-	if (old_at != 0)
-		err = zonelist_remove(list, old_at, zone->name,
-			zone->pattern_name);
-	if (err != NSD_OK) {
-		error = errno;
-		if (zonelist_remove(list, new_at, zone->name, pattern)
-			!= NSD_OK)
-			list->renew = true;
-		errno = error;
-		return err;
-	}
 	xfrd_come_rest(change->xfrd, zone);
 	err = conf_change_zone(change_conf(change), zone->wire, pattern);
 	assert(err == NSD_OK);

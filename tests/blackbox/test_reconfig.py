@@ -4,7 +4,15 @@ import signal
 
 import pytest
 
-from harness import Load, at_once, wait_for, zone_text
+import dns.exception
+import dns.query
+import dns.tsigkeyring
+
+from harness import Load, wait_for, zone_text
+
+SECRETS = ["K2tf3TRjvQkVCmJF3/Z9vA==", "AAECAwQFBgcICQoLDA0ODw=="]
+KEY = "key:\n\tname: k\n\talgorithm: sha256\n\tsecret: {}\n"
+ACL = "zone:\n\tname: acl\n\tzonefile: acl.zone\n\tprovide-xfr: {}\n"
 
 
 @pytest.fixture
@@ -82,3 +90,56 @@ def test_nothing_new_leaves_all_as_it_is(server):
     pids = server.roles()
     server.reload()
     assert server.roles() == pids
+
+
+def transfers(server, secret=None):
+    """Whether the zone is given to us."""
+    ring = secret and dns.tsigkeyring.from_text({"k": secret})
+    try:
+        messages = list(dns.query.xfr(
+            server.address, "acl", port=server.port, keyring=ring,
+            keyname="k" if ring else None, relativize=False,
+            keyalgorithm="hmac-sha256", timeout=30))
+        return len(messages) > 0
+    except (dns.exception.DNSException, EOFError):
+        return False
+
+
+def test_lists_and_keys_of_zones_follow(make_server):
+    server = make_server(zones={"example": zone_text(1)},
+                         options={"server-count": 2, "reload-config": "yes"},
+                         extra=ACL.format("192.0.2.1 NOKEY"))
+    server.zone_file("acl").write_text(zone_text(1))
+    server.start()
+    workers = {server.role("server 1"), server.role("server 2")}
+    assert not transfers(server)
+    server.extra = ACL.format("127.0.0.1 NOKEY")
+    reconfig(server)
+    assert transfers(server)
+    assert workers == {server.role("server 1"), server.role("server 2")}
+    # A key that was not there: workers have their secrets from main.
+    load = Load(server)
+    for secret in SECRETS:
+        server.extra = KEY.format(secret) + ACL.format("127.0.0.1 k")
+        reconfig(server)
+        wait_for("the key", lambda s=secret: transfers(server, s))
+    load.step(0.2)
+    load.finish()
+    assert load.lost == 0
+    assert not transfers(server)
+    wait_for("other workers", lambda: not transfers(server, SECRETS[0]))
+    assert transfers(server, SECRETS[1])
+
+
+@pytest.mark.parametrize("role", ["xfrd", "loader", "server 1"])
+def test_process_dies_meanwhile(server, role):
+    for i in range(3):
+        server.options["identity"] = f'"of {i}"'
+        known = len(server.read_log())
+        server.write_config()
+        server.signal(signal.SIGHUP)
+        pid = server.kill(role)
+        server.wait_log("reconfig: done", known)
+        server.wait_replaced(role, pid)
+        assert identity(server) == f"of {i}"
+        assert server.serial("example") == 1

@@ -259,6 +259,24 @@ line_is_free_for_the_next_one_of_its_length(void **state)
 }
 
 static void
+line_becomes_another_at_its_place(void **state)
+{
+	struct conf *conf = reader_accept(CONF);
+	struct zonelist *list;
+
+	unlink(path);
+	list = open_list(conf);
+	add(list, conf, "a.test", "p");
+	add(list, conf, "b.test", "p");
+	assert_int_equal(zonelist_replace(list,
+		conf_find_zone_text(conf, "a.test")->listed_at, "a.test", "q"),
+		NSD_OK);
+	assert_file(HEAD "add a.test q\nadd b.test p\n");
+	zonelist_close(list);
+	conf_destroy(conf);
+}
+
+static void
 list_with_more_free_lines_than_zones_is_written_anew(void **state)
 {
 	struct conf *conf = reader_accept(CONF);
@@ -408,6 +426,7 @@ main(void)
 		cmocka_unit_test(file_that_is_no_list_is_refused),
 		cmocka_unit_test(list_cut_anywhere_is_read),
 		cmocka_unit_test(line_is_free_for_the_next_one_of_its_length),
+		cmocka_unit_test(line_becomes_another_at_its_place),
 		cmocka_unit_test(
 			list_with_more_free_lines_than_zones_is_written_anew),
 		cmocka_unit_test(torn_line_is_no_head_of_another),
