@@ -1,12 +1,14 @@
 """nsd-control: each verb, its success and its errors (doc/surface.md 2.2)."""
 import os
+import pathlib
 import re
 import signal
+import subprocess
 
 import pytest
 
 import control
-from harness import wait_for, zone_text
+from harness import DEADLINE, wait_for, zone_text
 
 BROKEN = zone_text() + "bad\tIN A 192.0.2.999\n"
 
@@ -183,3 +185,34 @@ def test_what_is_in_the_way_stays(make_server):
     result = made.run("-d")
     assert result.returncode == 1
     assert path.read_text() == "mine"
+
+
+def test_help_and_manual_have_all_verbs(server):
+    code, text = control.ask(server, "-h")
+    assert code == 1
+    verbs = re.findall(r"^  (\w+)", text, re.M)
+    assert {"start", "stop", "reload", "zonestatus"} <= set(verbs)
+    manual = (pathlib.Path(__file__).parents[2]
+              / "doc/nsd-control.8").read_text()
+    for verb in verbs:
+        assert re.search(rf"\b{verb}\b", manual), verb
+
+
+def test_start(make_server, tmp_path):
+    made = control.config(make_server(zones={}))
+    program = tmp_path / "nsd"
+    program.write_text('#!/bin/sh\necho "started $*"\nexit 7\n')
+    program.chmod(0o755)
+    result = subprocess.run(control.command(made, "start"), text=True,
+                            capture_output=True, timeout=DEADLINE,
+                            check=False,
+                            env={**os.environ, "NSD_PATH": str(program)})
+    assert result.stdout == f"started -c {made.config}\n"
+    assert result.returncode == 7
+
+
+def test_tool_with_a_bad_configuration(make_server):
+    made = make_server(zones={})
+    made.config.write_text("server:\n\tfoo: bar\n")
+    assert control.ask(made, "status") == (1, "")
+    assert control.ask(made, "-c", "/nonexistent", "status") == (1, "")
