@@ -12,6 +12,8 @@
 
 /* Most connections accepted in one turn of the loop. */
 #define ACCEPT_MAX 64
+/* Turns that use up what may be accepted before it is more. */
+#define ACCEPT_USED 4
 /* How long a connection is left alone after its last request when all places
  * are taken. */
 #define IDLE_MIN_MS 200
@@ -129,9 +131,9 @@ accept_one(struct net_tcp *tcp, int listener)
 }
 
 /*
- * Accepts many connections in a turn if many come. The budget doubles while it
- * is used up, and falls back to what there was. So a slow trickle does not pay
- * each time for an accept that finds nothing.
+ * Accepts many connections in a turn if many come. The budget doubles when it
+ * has been used up for some turns, and falls back to what there was. So a
+ * trickle does not pay each time for an accept that finds nothing.
  */
 static void
 on_connection(struct tcp_source *source)
@@ -155,13 +157,17 @@ on_connection(struct tcp_source *source)
 		}
 		if (!accept_one(tcp, listener->fd)) {
 			listener->budget = accepted > 0 ? accepted : 1;
+			listener->used = 0;
 			return;
 		}
 		accepted++;
 		tcp->turn_cost += TCP_COST_ACCEPT;
 	}
-	if (listener->budget < ACCEPT_MAX)
+	if (listener->budget < ACCEPT_MAX
+		&& ++listener->used >= ACCEPT_USED) {
+		listener->used = 0;
 		listener->budget *= 2;
+	}
 }
 
 static uint64_t

@@ -103,6 +103,7 @@ struct tcp_listener {
 	struct net_tcp *tcp;
 	int fd;
 	unsigned budget; /* connections to accept in a turn */
+	unsigned used;   /* turns in a row that used it up */
 };
 
 /*
@@ -135,6 +136,8 @@ struct net_tcp {
 	struct tcp_conn *spare; /* one freed connection, for the next */
 
 	unsigned turn_cost; /* of what was done in this turn */
+	int early;             /* below 0: new connections seldom have a */
+	unsigned early_missed; /* request; so many were not looked at */
 
 	/* The turn: who was gathered, and the batch so far. */
 	struct cds_list_head gathered;
@@ -197,7 +200,7 @@ void tcp_turn_fini(struct net_tcp *tcp);
 void tcp_turn_settle(struct net_tcp *tcp);
 
 /*
- * Takes an accepted socket (closes it on failure) and reads at once what is
+ * Takes an accepted socket (closes it on failure), and may read at once what is
  * there already. The connection may be gone when this returns.
  */
 void tcp_conn_accept(struct net_tcp *tcp, int fd,

@@ -390,6 +390,31 @@ conn_read_large(struct tcp_conn *conn)
 	return conn->rest_len == size;
 }
 
+/*
+ * The first request may be there when a connection is accepted. To look costs a
+ * call if it is not, and not to look a turn if it is: so it is done as long as
+ * that is worth it, and now and then to see whether it is again.
+ */
+#define EARLY_MAX 12
+#define EARLY_HIT 3
+#define EARLY_TRY 16u
+
+static bool
+early_is_worth_it(struct net_tcp *tcp)
+{
+	return tcp->early >= 0 || ++tcp->early_missed % EARLY_TRY == 0;
+}
+
+static void
+early_note(struct net_tcp *tcp, bool hit)
+{
+	tcp->early += hit ? EARLY_HIT : -1;
+	if (tcp->early > EARLY_MAX)
+		tcp->early = EARLY_MAX;
+	if (tcp->early < -EARLY_HIT)
+		tcp->early = -EARLY_HIT;
+}
+
 static void
 conn_read(struct tcp_conn *conn)
 {
@@ -404,6 +429,8 @@ conn_read(struct tcp_conn *conn)
 	}
 	at = in_reserve(tcp, conn->rest_len + READ_MAX);
 	got = recv(conn->fd, at + conn->rest_len, READ_MAX, MSG_DONTWAIT);
+	if (conn->waiting == TCP_WAIT_NOTHING)
+		early_note(tcp, got > 0);
 	if (got <= 0) {
 		conn_read_nothing(conn, got);
 		return;
@@ -464,8 +491,10 @@ tcp_conn_accept(struct net_tcp *tcp, int fd,
 	if (tcp->timer_ms == 0)
 		tcp_wait_until(tcp, conn->active_ms
 			+ (uint64_t)tcp->options.timeout_sec * 1000);
-	/* The first request is often there already. */
-	conn_read(conn);
+	if (early_is_worth_it(tcp))
+		conn_read(conn);
+	else
+		conn_wait(conn, TCP_WAIT_READ);
 }
 
 enum nsd_err
