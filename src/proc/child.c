@@ -17,6 +17,9 @@
 
 /* How long a child may take to end. */
 #define STOP_WAIT_SEC 15
+/* The same for a writer that has a large zone in hand, while the server
+ * runs. */
+#define STOP_WAIT_WRITER_SEC 3600
 /* The same for a loader that finishes the zones in hand and writes the database
  * to the disk. */
 #define STOP_WAIT_DATABASE_SEC 90
@@ -125,9 +128,16 @@ void
 child_stop(struct child *child)
 {
 	struct timeval wait = {.tv_sec = STOP_WAIT_SEC};
+	bool writer = child->role == ROLE_WRITER;
 
-	if (child->told_stop)
+	if (writer && !child->supervisor->stopping)
+		wait.tv_sec = STOP_WAIT_WRITER_SEC;
+	if (child->told_stop) {
+		/* It has less time now. */
+		if (writer && event_add(child->overdue_event, &wait) == -1)
+			child_kill(child);
 		return;
+	}
 	if (child->role == ROLE_LOADER && (child->generation->in_file
 			|| child->supervisor->kept != NULL))
 		wait.tv_sec = STOP_WAIT_DATABASE_SEC;

@@ -31,7 +31,8 @@ enum nsd_err child_send(struct child *child, enum ipc_type type,
 
 /* Tells it to end, by an event of its own: however full its channel is. What
  * waits for it is forgotten, but for DATABASE. Kills it if it does not end
- * within 15 s (a loader that keeps a file: 90 s). */
+ * within 15 s (a loader that keeps a file: 90 s; a writer while the server
+ * runs: an hour). */
 void child_stop(struct child *child);
 /* Kills it, whoever its user is. */
 void child_kill(const struct child *child);

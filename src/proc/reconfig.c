@@ -232,6 +232,8 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	r->under_way = true;
 	reconfig_take(s, new);
 	reconfig_replace_loader(s);
+	/* The next one knows where files lie now. */
+	post_roll(&s->writer);
 }
 
 void

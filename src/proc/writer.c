@@ -39,6 +39,7 @@ struct writer {
 	struct role role;
 	struct store_reader *reader;
 	struct event *idle_event;
+	bool is_outdated; /* what is asked now is for the next one */
 };
 
 /* A zone that is being written. */
@@ -276,6 +277,8 @@ writer_on_write(struct role *role, const struct ipc_message *m)
 	struct ipc_write what = {.flags = 0};
 	struct ipc_written written = {.err = NSD_E_NOT_FOUND};
 
+	if (writer->is_outdated)
+		return;
 	/* The text ends the payload, and has its NUL. */
 	memcpy(&what, m->payload, m->len);
 	what.received[sizeof(what.received) - 1] = '\0';
@@ -294,7 +297,8 @@ writer_on_write(struct role *role, const struct ipc_message *m)
 	});
 	/* One that has come since this process was made is known to the
 	 * next. */
-	if (zone.conf == NULL)
+	writer->is_outdated = zone.conf == NULL;
+	if (writer->is_outdated)
 		role_stop(role);
 	else
 		writer_rest(writer);

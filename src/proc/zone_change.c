@@ -23,7 +23,7 @@ zone_change_apply(struct conf *conf, const struct zone_change *change)
 			    : conf_remove_zone(conf, zone->wire);
 }
 
-void
+bool
 zone_change_keep(struct conf *conf, const struct ipc_message *m)
 {
 	struct zone_change change;
@@ -31,9 +31,10 @@ zone_change_keep(struct conf *conf, const struct ipc_message *m)
 	enum nsd_err err = zone_message_read(m, &payload, &change);
 
 	if (err != NSD_OK || change.err != NSD_OK)
-		return;
+		return false;
 	err = zone_change_apply(conf, &change);
 	if (err != NSD_OK)
 		log_error("zone %s: main cannot keep its change: %s",
 			change.name, err_text(err));
+	return err == NSD_OK && (change.anew || *change.pattern == '\0');
 }

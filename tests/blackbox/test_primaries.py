@@ -1,12 +1,17 @@
 """Primaries that are wrong, slow or away harm nobody but themselves."""
+import collections
 import os
+import re
 import signal
 import time
 
+import dns.message
+import dns.opcode
+import dns.query
 import pytest
 
 from harness import wait_for, zone_text
-from scripted_primary import ScriptedPrimary, reply, soa, whole
+from scripted_primary import ScriptedPrimary, records, reply, soa, whole
 
 SLOW = 60  # zones of a primary that is slow
 
@@ -116,3 +121,51 @@ def test_expired_zone_stays_expired_after_a_crash(make_server):
     for _ in range(20):
         assert server.rcode("short.test", "SOA") == "SERVFAIL"
         time.sleep(0.1)
+
+
+def test_differences_that_are_too_large_are_not_kept(make_server):
+    """The loader would refuse them: the whole zone is asked for instead."""
+    sent = []
+
+    def answer(apex, rdtype, query):
+        serial = 1 if "first" not in sent else 2
+        if rdtype == "SOA":
+            return [reply(query, soa(apex, serial))]
+        if rdtype == "AXFR" or serial == 1:
+            sent.append("first")
+            return [whole(query, apex, serial)]
+        return differences(apex, query)
+
+    def differences(apex, query):
+        yield reply(query, soa(apex, 2), soa(apex, 1), soa(apex, 2))
+        sent.append("differences")
+        for i in range(350):
+            yield reply(query, *records(apex, *(
+                f"h{i}x{j} TXT {'x' * 250} {'x' * 250}"
+                for j in range(100))))
+        yield reply(query, soa(apex, 2))
+
+    with ScriptedPrimary(answer) as primary:
+        server = start(make_server, zone("two.test", primary))
+        server.wait_serial("two.test", 2)
+        assert sent == ["first", "differences", "first"]
+        # It has not come so far that the loader says so.
+        assert "failed to apply" not in server.read_log()
+
+
+def test_flood_of_notify_does_not_fill_the_log(make_server):
+    with ScriptedPrimary(good()) as primary:
+        server = start(make_server, zone("one.test", primary))
+        server.wait_serial("one.test", 7)
+        query = dns.message.make_query("one.test", "SOA")
+        query.set_opcode(dns.opcode.NOTIFY)
+        for _ in range(400):
+            dns.query.udp(query, "127.0.0.1", port=server.port, timeout=5)
+        time.sleep(1.1)
+        dns.query.udp(query, "127.0.0.1", port=server.port, timeout=5)
+        wait_for("the count", lambda: "more within a second"
+                 in server.read_log())
+    seconds = collections.Counter(re.findall(
+        r"\[(\S+ [\d:]+)\.\d+\] .*notify for one", server.read_log()))
+    # A second of the log is none of the clock that counts.
+    assert max(seconds.values()) <= 40

@@ -455,3 +455,42 @@ def test_killed_at_any_moment_nothing_that_was_served_is_lost(start, primary):
         primary.answer = answer
     assert sum(served.values()) > 20 * rounds
     assert server.stop() == 0
+
+
+def test_another_file_name_counts_at_once(make_server, primary):
+    """Also for a writer that is there already."""
+    def pattern(folder):
+        return ("pattern:\n\tname: p\n"
+                f"\tzonefile: {folder}/%s\n"
+                f"\trequest-xfr: AXFR 127.0.0.1@{primary.port} NOKEY\n"
+                "\tmin-retry-time: 1\n\tmax-retry-time: 2\n")
+
+    server = make_server(zones={"example": zone_text()},
+                         extra=pattern("a") + pattern("b").replace(
+                             "name: p", "name: q"),
+                         options={"verbosity": 3, "zonefiles-write": 0})
+    config(server).start()
+    assert ask(server, "addzone", "s.test", "p") == (0, "ok\n")
+    server.wait_serial("s.test", 1)
+    assert ask(server, "write", "s.test") == (0, "ok\n")
+    assert (server.directory / "a/s.test").exists()
+    # One that the writer has not heard of.
+    assert ask(server, "addzone", "t.test", "p") == (0, "ok\n")
+    server.wait_serial("t.test", 1)
+    assert ask(server, "write", "t.test") == (0, "ok\n")
+    assert (server.directory / "a/t.test").exists()
+    # One that it knows by another pattern.
+    assert ask(server, "write", "s.test") == (0, "ok\n")
+    assert ask(server, "changezone", "t.test", "q") == (0, "ok\n")
+    primary.serial = 2
+    server.wait_serial("t.test", 2)
+    assert ask(server, "write", "t.test") == (0, "ok\n")
+    assert "serial 2" in read(server.directory / "b/t.test")
+    # And by another nsd.conf.
+    server.extra = server.extra.replace("b/%s", "c/%s")
+    server.write_config()
+    assert ask(server, "reconfig")[0] == 0
+    primary.serial = 3
+    server.wait_serial("t.test", 3)
+    assert ask(server, "write", "t.test") == (0, "ok\n")
+    assert "serial 3" in read(server.directory / "c/t.test")

@@ -267,6 +267,30 @@ zone_expires_when_due_and_revives(void **state)
 	close_world(&w);
 }
 
+/* RFC 1035 section 3.3.13: 0 is a time like any. */
+static void
+zone_whose_expiry_is_0_expires_once(void **state)
+{
+	struct xfr_soa soa = soa7;
+	unsigned told = 0;
+	struct world w;
+
+	soa.expire_sec = 0;
+	open_world(&w, &usual, &soa);
+	for (unsigned i = 0; i < 20; i++) {
+		while (next(&w))
+			if (w.action.act == XFR_EXPIRED)
+				told++;
+			else
+				reply_full(&w, &(struct xfr_reply){
+					.outcome = XFR_SOA, .soa = soa});
+		assert_int_equal(status_of(&w).state, XFR_STATE_EXPIRED);
+		wait_timer(&w);
+	}
+	assert_int_equal(told, 1);
+	close_world(&w);
+}
+
 /* RFC 7314 section 4 */
 static void
 expire_option_shortens_what_is_new_only(void **state)
@@ -475,6 +499,7 @@ main(void)
 		TEST(zone_without_data_is_tried_as_nsd_does),
 		TEST(next_check_of_a_state_file_is_within_the_refresh),
 		TEST(zone_expires_when_due_and_revives),
+		TEST(zone_whose_expiry_is_0_expires_once),
 		TEST(expire_option_shortens_what_is_new_only),
 		TEST(least_expiry_is_the_configured_one_or_by_rule),
 		TEST(expiries_are_told_again_to_another_loader),
