@@ -3,10 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ifaddrs.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -16,8 +15,8 @@
 #include "base/grow.h"
 #include "base/log.h"
 #include "ctl/tls.h"
-#include "net/socket.h"
 #include "proc/control_doors.h"
+#include "proc/doors.h"
 
 /* Connections that wait to be taken. */
 #define BACKLOG 128
@@ -140,121 +139,44 @@ doors_open_path(struct doors_making *m, const char *path)
 
 /* ---- addresses ----------------------------------------------------------- */
 
+/* Adds sockets that were opened. */
 static enum nsd_err
-doors_open_address(struct doors_making *m,
-	const struct sockaddr_storage *address, struct diag_sink *sink)
+doors_take(struct doors_making *m, struct doors *found)
 {
-	const struct net_listen options = {
-		.address = *address,
-		.tcp = true,
-		.tcp_backlog = BACKLOG,
-	};
-	int fd;
-	enum nsd_err err = net_listen(&options, sink, &fd);
-
-	return err == NSD_OK ? doors_add(m, fd, m->plain) : err;
-}
-
-static void
-doors_set_port(struct sockaddr_storage *address, uint16_t port)
-{
-	if (address->ss_family == AF_INET)
-		((struct sockaddr_in *)address)->sin_port = htons(port);
-	else
-		((struct sockaddr_in6 *)address)->sin6_port = htons(port);
-}
-
-static enum nsd_err
-doors_open_device(struct doors_making *m, const char *name, uint16_t port)
-{
-	struct diag_sink sink = {.on_diag = log_diag};
-	struct ifaddrs *all = NULL;
 	enum nsd_err err = NSD_OK;
-	bool found = false;
 
-	if (getifaddrs(&all) == -1) {
-		log_error("cannot list the network interfaces: %s",
-			strerror(errno));
-		return NSD_E_SYSTEM;
-	}
-	for (const struct ifaddrs *i = all; i != NULL && err == NSD_OK;
-		i = i->ifa_next) {
-		struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
-		int family = i->ifa_addr != NULL ? i->ifa_addr->sa_family
-						 : AF_UNSPEC;
-
-		if (strcmp(i->ifa_name, name) != 0
-			|| (family != AF_INET && family != AF_INET6))
-			continue;
-		found = true;
-		memcpy(&address, i->ifa_addr, family == AF_INET
-				? sizeof(struct sockaddr_in)
-				: sizeof(struct sockaddr_in6));
-		doors_set_port(&address, port);
-		err = doors_open_address(m, &address, &sink);
-	}
-	freeifaddrs(all);
-	if (found || err != NSD_OK)
-		return err;
-	log_error("control-interface: '%s' is neither an address nor a"
-		  " network interface with one, nor an absolute path", name);
-	return NSD_E_SYNTAX;
+	for (unsigned i = 0; i < found->count; i++)
+		if (err == NSD_OK)
+			err = doors_add(m, found->fds[i], m->plain);
+		else
+			close(found->fds[i]);
+	free(found->fds);
+	return err;
 }
 
+/* An interface; NULL: both addresses of this machine, or the one that it
+ * has. */
 static enum nsd_err
-doors_open_one(struct doors_making *m, const struct conf_interface *one)
+doors_open_interface(struct doors_making *m, const struct conf_interface *one)
 {
-	struct diag_sink sink = {.on_diag = log_diag};
-	uint16_t port = one->port != 0
-		? one->port
-		: (uint16_t)m->conf->remote_control.control_port;
-	struct sockaddr_storage address;
+	const struct doors_wish wish = {
+		.option = "control-interface",
+		.or_path = true,
+		.port = (uint16_t)m->conf->remote_control.control_port,
+		.ip4 = m->conf->server.do_ip4,
+		.ip6 = m->conf->server.do_ip6,
+	};
+	struct doors found = {.fds = NULL};
+	enum nsd_err err;
 
-	if (one->host[0] == '/')
+	if (one != NULL && one->host[0] == '/')
 		return doors_open_path(m, one->host);
-	if (one->family == 0)
-		return doors_open_device(m, one->host, port);
-	if (net_parse_address(one->host, port, &address) != NSD_OK) {
-		log_error("control-interface: cannot parse address '%s'",
-			one->text);
-		return NSD_E_SYNTAX;
-	}
-	return doors_open_address(m, &address, &sink);
-}
-
-/* Both addresses of this machine, or the one that it has. */
-static enum nsd_err
-doors_open_local(struct doors_making *m)
-{
-	static const char *const hosts[] = {"127.0.0.1", "::1"};
-	uint16_t port = (uint16_t)m->conf->remote_control.control_port;
-	struct diag_sink sink = {.on_diag = log_diag};
-
-	for (int i = 0; i < 2; i++) {
-		bool wanted = i == 0 ? m->conf->server.do_ip4
-				     : WITH_IPV6 && m->conf->server.do_ip6;
-		struct sockaddr_storage address;
-		enum nsd_err err;
-
-		if (!wanted
-			|| net_parse_address(hosts[i], port, &address)
-				!= NSD_OK)
-			continue;
-		err = doors_open_address(m, &address, NULL);
-		if (err == NSD_E_SYSTEM
-			&& (errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL))
-			continue;
-		/* Once more, to say why. */
-		if (err == NSD_E_SYSTEM)
-			err = doors_open_address(m, &address, &sink);
-		if (err != NSD_OK)
-			return err;
-	}
-	if (m->doors->count > 0)
-		return NSD_OK;
-	log_error("control-interface: this machine has neither 127.0.0.1 nor"
-		  " ::1");
-	return NSD_E_SYSTEM;
+	err = one != NULL ? doors_open_one(&wish, one, &found)
+			  : doors_open_local(&wish, &found);
+	if (err == NSD_OK)
+		return doors_take(m, &found);
+	doors_leave(&found);
+	return err;
 }
 
 static enum nsd_err
@@ -265,10 +187,10 @@ doors_open_all(struct doors_making *m)
 	enum nsd_err err = NSD_OK;
 
 	if (all->count == 0)
-		return doors_open_local(m);
+		return doors_open_interface(m, NULL);
 	m->plain = all->items[0].host[0] == '/';
 	for (uint32_t i = 0; i < all->count && err == NSD_OK; i++) {
-		err = doors_open_one(m, &all->items[i]);
+		err = doors_open_interface(m, &all->items[i]);
 		if (err == NSD_OK && m->plain && all->items[i].host[0] != '/')
 			log_warning("control-interface %s: whoever can connect"
 				    " controls this server, as the first"

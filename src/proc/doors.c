@@ -89,11 +89,12 @@ doors_open_device(const struct doors_wish *wish, const char *name,
 	if (found || err != NSD_OK)
 		return err;
 	log_error("%s: '%s' is neither an address nor a network interface"
-		  " with one", wish->option, name);
+		  " with one%s", wish->option, name,
+		wish->or_path ? ", nor an absolute path" : "");
 	return NSD_E_SYNTAX;
 }
 
-static enum nsd_err
+enum nsd_err
 doors_open_one(const struct doors_wish *wish, const struct conf_interface *one,
 	struct doors *doors)
 {
@@ -111,8 +112,7 @@ doors_open_one(const struct doors_wish *wish, const struct conf_interface *one,
 	return doors_open_address(&address, &sink, doors);
 }
 
-/* Both addresses of this machine, or the one that it has. */
-static enum nsd_err
+enum nsd_err
 doors_open_local(const struct doors_wish *wish, struct doors *doors)
 {
 	static const char *const hosts[] = {"127.0.0.1", "::1"};

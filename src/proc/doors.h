@@ -1,6 +1,7 @@
 /*
- * doors.h - listening TCP sockets for operators: of metrics. Main opens them
- * while it may; each xfrd inherits them, other roles close them.
+ * doors.h - listening TCP sockets for operators: of the control channel, of
+ * metrics. Main opens them while it may; each xfrd inherits them, other roles
+ * close them.
  */
 #ifndef PROC_DOORS_H
 #define PROC_DOORS_H
@@ -21,6 +22,7 @@ struct doors {
 
 struct doors_wish {
 	const char *option;    /* in messages: metrics-interface */
+	bool or_path;          /* in messages: the option takes paths, too */
 	uint16_t port;         /* where an interface has none */
 	bool ip4, ip6;         /* of 127.0.0.1 and ::1 */
 };
@@ -35,6 +37,13 @@ struct doors_wish {
 enum nsd_err doors_open(const struct doors_wish *wish,
 	const struct conf_interfaces *interfaces, struct doors *doors)
 	MUST_USE;
+
+/* Adds the sockets of one interface, or of 127.0.0.1 and ::1. returns as
+ * doors_open; after a failure some may be open. */
+enum nsd_err doors_open_one(const struct doors_wish *wish,
+	const struct conf_interface *one, struct doors *doors) MUST_USE;
+enum nsd_err doors_open_local(const struct doors_wish *wish,
+	struct doors *doors) MUST_USE;
 
 /* Closes them, in this process. */
 void doors_leave(struct doors *doors);
