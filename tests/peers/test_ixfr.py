@@ -1,6 +1,7 @@
 """Differences that ours sends: those that it was sent by the real BIND, Knot and
 NSD, and those that it has made of zone files. The real ones take them."""
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -94,6 +95,45 @@ def test_what_was_received_is_sent_on(tmp_path, kind):
         said, lines = ask(middle, ZONE, "ixfr-udp", LAST - 1)
         assert said == f"diffs {LAST - 1} {LAST}"
         assert apply(sets[LAST - 1], lines) == sets[LAST]
+    finally:
+        middle.stop()
+        primary.stop()
+
+
+def loader(server):
+    """Its process, once it has one."""
+    main = server.process.pid
+    end = time.monotonic() + PATIENCE
+    while True:
+        children = pathlib.Path(f"/proc/{main}/task/{main}/children")
+        for pid in map(int, children.read_text().split()):
+            try:
+                title = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+            except OSError:
+                continue
+            if b"loader" in title:
+                return pid
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_differences_outlive_the_loader(tmp_path):
+    path, sets = tmp_path / "zone", {}
+    primary = primaries.Ours({ZONE: path})
+    middle = Ours(primary)
+    try:
+        advance(primary, path, 1, sets)
+        primary.start()
+        middle.start()
+        wait_for(middle, 1)
+        for serial in range(2, LAST + 1):
+            for server in primary, middle:
+                os.kill(loader(server), signal.SIGKILL)
+            advance(primary, path, serial, sets)
+            wait_for(middle, serial)
+            for server in primary, middle:
+                expect_differences(server, sets,
+                                   max(1, serial - Ours.kept), serial)
     finally:
         middle.stop()
         primary.stop()

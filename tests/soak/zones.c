@@ -7,13 +7,16 @@
 #include "build/build.h"
 #include "dns/name.h"
 #include "dns/rrtype.h"
+#include "keep/history_edit.h"
 #include "keep/mark.h"
 #include "keep/release.h"
 #include "keep/table_edit.h"
+#include "lib/history_fixture.h"
 #include "soak/zones.h"
 #include "store/writer.h"
 #include "update/update.h"
 #include "keep/share.h"
+#include "zone/history.h"
 #include "zone/table.h"
 #include "zone/walk.h"
 #include "zonefile/zonefile.h"
@@ -256,6 +259,7 @@ zones_replace(struct store_writer *writer, unsigned z, uint32_t serial)
 		return zones_add(writer, z, serial);
 	if (zones_build(writer, z, serial, &zone) != NSD_OK)
 		return false;
+	history_clear(writer, entry);
 	table_set_zone(writer, entry, zone);
 	return true;
 }
@@ -340,11 +344,33 @@ ask_changes(struct zone_update *update, const uint8_t *apex, unsigned z,
 	return err;
 }
 
+/* What is kept of a zone; steps are of different sizes. */
+static const struct history_limits kept = { 4, 2000 };
+
+/* The step to the next version: records with its number, not those that
+ * change. */
+static void
+push_step(struct store_writer *writer, store_ref entry, uint32_t from)
+{
+	char removed[200], added[600];
+	int len;
+
+	snprintf(removed, sizeof(removed), "@ 60 SOA a b %u 2 3 4 5\n",
+		(unsigned)from);
+	len = snprintf(added, sizeof(added), "@ 60 SOA a b %u 2 3 4 5\n",
+		(unsigned)from + 1);
+	for (unsigned i = 0; i < from % 20; i++)
+		len += snprintf(added + len, sizeof(added) - (size_t)len,
+			"n%u TXT %u\n", i, (unsigned)from + 1);
+	history_fixture_push(writer, entry, &kept, removed, added);
+}
+
 bool
 zones_update(struct store_writer *writer, unsigned z)
 {
 	const struct zone_update_options options = { .threads = 1 };
 	const struct store_view *view = store_writer_view(writer);
+	uint32_t serial = zones_serial(view, z);
 	struct diag_sink sink = { .on_diag = on_diag };
 	struct zone_update *update;
 	uint8_t apex[NAME_MAX_LEN];
@@ -355,11 +381,13 @@ zones_update(struct store_writer *writer, unsigned z)
 	must(find_entry(view, z, &entry) != NULL, "find_entry");
 	err = update_begin(writer, entry, &options, &update);
 	if (err == NSD_OK) {
-		err = ask_changes(update, apex, z, zones_serial(view, z) + 1);
+		err = ask_changes(update, apex, z, serial + 1);
+		push_step(writer, entry, serial);
 		if (err == NSD_OK)
 			err = update_commit(update, &sink, NULL);
 		else
 			update_abort(update);
+		history_settle(writer, entry, &kept);
 	}
 	must(err == NSD_OK || err == NSD_E_MEMORY, "zone_update");
 	return err == NSD_OK;
@@ -540,6 +568,54 @@ check_zone(struct zones_check *check, const struct store_view *view,
 		== 0;
 }
 
+/* True if the octets are those of push_step. */
+static bool
+check_step(const struct zone_step *step)
+{
+	unsigned soas = 0, others = 0;
+	struct history_rr rr;
+	struct cursor c;
+	uint32_t serial;
+
+	cursor_init(&c, step->data, step->len);
+	while (cursor_left(&c) > 0) {
+		if (history_read(&c, &rr) != NSD_OK)
+			return false;
+		if (rr.type != TYPE_SOA) {
+			others++;
+			continue;
+		}
+		if (!history_read_serial(rr.rdata, rr.rdlen, &serial)
+			|| serial != step->from + soas++)
+			return false;
+	}
+	return soas == 2 && others == step->from % 20
+		&& step->to == step->from + 1;
+}
+
+static bool
+check_way(const struct store_view *view, const struct history_way *way)
+{
+	bool fine = way->count <= kept.number + 1;
+
+	for (size_t i = 0; i < way->count; i++)
+		fine = fine && check_step(store_get(view, way->steps[i]));
+	free(way->steps);
+	return fine;
+}
+
+/* Looks at what leads to a version that was found in the entry. */
+static bool
+check_history(const struct store_view *view, const struct zone_entry *entry,
+	const struct zone *zone)
+{
+	struct history_way way;
+
+	must(history_list(view, entry, zone->serial, &way) == NSD_OK,
+		"history_list");
+	return check_way(view, &way);
+}
+
 const char *
 zones_check_all(struct zones_check *check, const struct store_view *view,
 	unsigned count)
@@ -557,7 +633,8 @@ zones_check_all(struct zones_check *check, const struct store_view *view,
 
 		if (entry->id >= count || zone == STORE_NONE)
 			continue;
-		if (check_zone(check, view, store_get(view, zone), entry->id))
+		if (check_zone(check, view, store_get(view, zone), entry->id)
+			&& check_history(view, entry, store_get(view, zone)))
 			continue;
 		snprintf(check->wrong, sizeof(check->wrong),
 			"zone %u at serial %u is not what it should be",
@@ -572,16 +649,25 @@ zones_pin(const struct store_view *view, unsigned z)
 {
 	store_ref at;
 	const struct zone_entry *entry = find_entry(view, z, &at);
+	struct zones_pinned pinned = { .z = z, .zone = STORE_NONE };
 
-	return (struct zones_pinned){ z, entry == NULL
-			? STORE_NONE
-			: store_load_ref(&entry->zone) };
+	if (entry != NULL)
+		pinned.zone = store_load_ref(&entry->zone);
+	if (pinned.zone != STORE_NONE)
+		must(history_list(view, entry,
+			     ((const struct zone *)store_get(view,
+				     pinned.zone))->serial,
+			     &pinned.way) == NSD_OK,
+			"history_list");
+	return pinned;
 }
 
 const char *
 zones_check_pinned(struct zones_check *check, const struct store_view *view,
 	struct zones_pinned pinned)
 {
+	if (!check_way(view, &pinned.way))
+		return "a pinned step has changed";
 	if (pinned.zone == STORE_NONE
 		|| check_zone(check, view, store_get(view, pinned.zone),
 			pinned.z))

@@ -10,6 +10,7 @@
 
 #include "lib/chance.h"
 #include "store/store.h"
+#include "zone/history.h"
 
 struct store_sweep;
 struct store_writer;
@@ -51,10 +52,12 @@ void zones_check_destroy(struct zones_check *check);
 const char *zones_check_all(struct zones_check *check,
 	const struct store_view *view, unsigned count);
 
-/* The version of a zone, for a reader that has pinned it, and the check. */
+/* The version of a zone and the steps to it, for a reader that has pinned it,
+ * and the check, which releases what is pinned. */
 struct zones_pinned {
 	unsigned z;
 	store_ref zone; /* none: it is not there */
+	struct history_way way;
 };
 struct zones_pinned zones_pin(const struct store_view *view, unsigned z);
 const char *zones_check_pinned(struct zones_check *check,

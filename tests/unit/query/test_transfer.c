@@ -550,6 +550,27 @@ differences_that_do_not_fit_a_datagram_are_asked_for_again(void **state)
 	client_fini(&c);
 }
 
+/* RFC 1995 section 4: the SOA before and behind them is alone, whatever signs
+ * it. */
+static void
+differences_are_sent_without_other_signatures(void **state)
+{
+	struct world_rrs got;
+	struct client c;
+
+	client_init(&c, "z.", SMALL "z. 60 DNSKEY\nz. 60 RRSIG SOA z.\n"
+		"z. 60 RRSIG NS z.\nz. 60 RRSIG DNSKEY z.\n"
+		"ns.z. 60 RRSIG A z.\n");
+	client_start(&c);
+	push_steps(&c);
+	for (unsigned i = 0; i < 2; i++) {
+		got = ask_ixfr(&c, 4, i == 0 ? TRANSPORT_TCP : TRANSPORT_UDP);
+		expect_sent(&got, 1);
+		rrs_fini(&got);
+	}
+	client_fini(&c);
+}
+
 /* In messages as those of a whole zone; what was begun goes on to its end,
  * whatever is kept meanwhile. */
 static void
@@ -637,6 +658,7 @@ main(void)
 		cmocka_unit_test(differences_are_sent_one_behind_the_other),
 		cmocka_unit_test(
 			differences_that_do_not_fit_a_datagram_are_asked_for_again),
+		cmocka_unit_test(differences_are_sent_without_other_signatures),
 		cmocka_unit_test(many_differences_take_several_messages),
 		cmocka_unit_test(
 			a_difference_too_large_for_a_message_ends_in_an_error),
