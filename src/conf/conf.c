@@ -4,8 +4,12 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/platform.h"
 #include "conf/parser.h"
 #include "dns/name.h"
+
+/* Memory of fewer zones is not given back. */
+#define SHRINK_MIN 4096u
 
 static const void *
 zone_key(const void *item, size_t *len)
@@ -208,6 +212,8 @@ conf_append_zone(struct conf_owner *owner, struct conf_zone *zone)
 		return NSD_E_MEMORY;
 	zone->index = (uint32_t)conf->zone_count;
 	conf->zones[conf->zone_count++] = zone;
+	if (owner->zone_peak < conf->zone_count)
+		owner->zone_peak = conf->zone_count;
 	return NSD_OK;
 }
 
@@ -304,6 +310,25 @@ conf_note_listed(struct conf *conf, const struct conf_zone *zone,
 	conf_get_zone(conf, zone)->listed_at = offset;
 }
 
+/* Gives memory back each time that half of many zones have gone. */
+static void
+conf_shrink(struct conf_owner *owner)
+{
+	struct conf *conf = &owner->conf;
+	size_t count = conf->zone_count;
+	struct conf_zone **zones;
+
+	if (owner->zone_peak < SHRINK_MIN || count >= owner->zone_peak / 2)
+		return;
+	owner->zone_peak = count;
+	zones = realloc(conf->zones, (count + 1) * sizeof(*zones));
+	if (zones != NULL) {
+		conf->zones = zones;
+		owner->zone_room = count + 1;
+	}
+	platform_heap_trim();
+}
+
 enum nsd_err
 conf_remove_zone(struct conf *conf, const uint8_t *wire)
 {
@@ -329,5 +354,6 @@ conf_remove_zone(struct conf *conf, const uint8_t *wire)
 		owner->added_size -= size;
 		free(zone);
 	}
+	conf_shrink(owner);
 	return NSD_OK;
 }

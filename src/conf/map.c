@@ -9,6 +9,8 @@
 /* Old slots that each addition looks at. The new slots are full after three
  * additions for four old slots. All old ones were looked at long before. */
 #define MOVE_STEPS 8u
+/* Fewer slots are not worth it. */
+#define SHRINK_MIN 4096u
 
 /* Stands in an old slot whose item was moved or removed. */
 static char gone;
@@ -122,11 +124,10 @@ map_move(struct conf_map *map, size_t steps)
 		slots_free(old);
 }
 
+/* Has other slots, which the old ones move to with the next calls. */
 static enum nsd_err
-map_grow(struct conf_map *map)
+map_resize(struct conf_map *map, size_t count)
 {
-	size_t count = map->slots.items != NULL ? (map->slots.mask + 1) * 2
-						: SLOTS_MIN;
 	/* Zeroed by the kernel as it is touched, if it is large. */
 	struct conf_slots bigger = {
 		.items = calloc(count, sizeof(*bigger.items)),
@@ -145,6 +146,19 @@ map_grow(struct conf_map *map)
 	return NSD_OK;
 }
 
+/* Gives memory back once few of many slots are in use. The new ones are not
+ * full before all old ones were looked at: additions for an eighth of those
+ * fit. */
+static void
+map_shrink(struct conf_map *map)
+{
+	size_t count = map->slots.mask + 1;
+
+	if (map->old.items == NULL && count >= SHRINK_MIN
+		&& map->count < count / 16)
+		(void)map_resize(map, count / 4);
+}
+
 enum nsd_err
 map_add(struct conf_map *map, void *item)
 {
@@ -157,7 +171,9 @@ map_add(struct conf_map *map, void *item)
 	/* At most three of four slots are taken. */
 	if (map->slots.items == NULL
 		|| (map->count + 1) * 4 > (map->slots.mask + 1) * 3) {
-		err = map_grow(map);
+		err = map_resize(map, map->slots.items != NULL
+				? (map->slots.mask + 1) * 2
+				: SLOTS_MIN);
 		if (err != NSD_OK)
 			return err;
 	}
@@ -196,6 +212,9 @@ map_remove(struct conf_map *map, const void *key, size_t len)
 
 	if (map->count == 0)
 		return NULL;
+	/* Few items are left: the old slots are to go before these do. */
+	if (map->old.items != NULL)
+		map_move(map, 4 * MOVE_STEPS);
 	i = map_slot(map, &map->slots, hash, key, len);
 	item = map->slots.items[i];
 	if (item != NULL) {
@@ -210,6 +229,7 @@ map_remove(struct conf_map *map, const void *key, size_t len)
 	}
 	assert(item == NULL || map->count > 0);
 	map->count -= item != NULL;
+	map_shrink(map);
 	return item;
 }
 

@@ -47,6 +47,7 @@ struct conf_owner {
 	struct conf_place *places;
 	struct conf_vain *vain;
 	size_t zone_room;          /* items of conf.zones */
+	size_t zone_peak;          /* zones, since half of them went */
 	size_t added_size;         /* octets of the zones of conf_add_zone */
 	size_t disk_size;          /* octets of the files read */
 };

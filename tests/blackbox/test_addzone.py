@@ -1,12 +1,9 @@
 """Zones that come, go and change by nsd-control, and the zone list."""
-import os
-import signal
-import subprocess
+import resource
 
 import pytest
 
 import control
-import dns.exception
 from harness import Load, wait_for, zone_text
 
 HEAD = "# NSD zone list\n# name pattern\n"
@@ -161,18 +158,36 @@ def test_process_dies_amid_changes(server, role):
         assert serves(server, name)
 
 
-def test_full_disk_is_an_error_and_nothing_has_changed(make_server):
+def test_list_that_cannot_be_made_is_an_error(make_server):
     made = make_server(zones={"example": zone_text()}, extra=PATTERNS)
     made.zone_file("a.test").write_text(zone_text(3))
-    # /dev/full is no file that can be made anew, and cannot be opened either:
-    # a folder stands for what cannot be written.
     made.options["zonelistfile"] = f'"{made.directory}/absent/zone.list"'
     control.config(made).start()
     code, text = control.ask(made, "addzone", "a.test", "p")
     assert code == 1
-    assert text.startswith("error could not add zonelist entry")
+    assert text.startswith("error could not add zonelist entry: ")
     assert not serves(made, "a.test")
-    (made.directory / "absent").mkdir()
+
+
+def test_full_disk_is_an_error_and_nothing_has_changed(server):
+    """A limit on files stands for a full disk (fault 50)."""
+    assert control.ask(server, "addzone", "a.test", "p") == (0, "ok\n")
+    before = zone_list(server)
+    xfrd = server.role("xfrd")
+    limits = resource.prlimit(xfrd, resource.RLIMIT_FSIZE)
+    resource.prlimit(xfrd, resource.RLIMIT_FSIZE,
+                     (len(before) + 5, limits[1]))
+    for verb in "addzone", "changezone":
+        code, text = control.ask(server, verb, "b.test", "p")
+        assert code == 1
+        assert text.startswith("error could not add zonelist entry: ")
+    assert zone_list(server) == before
+    assert not serves(server, "b.test") and serves(server, "a.test")
+    # What needs no room goes on.
+    assert control.ask(server, "changezone", "a.test", "q") == (0, "ok\n")
+    resource.prlimit(xfrd, resource.RLIMIT_FSIZE, limits)
+    assert control.ask(server, "addzone", "b.test", "p") == (0, "ok\n")
+    assert serves(server, "b.test")
 
 
 # ---- many -------------------------------------------------------------------

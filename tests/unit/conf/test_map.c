@@ -132,12 +132,51 @@ empty_map_has_nothing(void **state)
 	map_fini(&map);
 }
 
+/* What is left is found while it shrinks, and while it grows again before that
+ * is over. */
+static void
+memory_goes_with_the_items(void **state)
+{
+	struct conf_map map;
+	size_t full;
+
+	for (uint32_t left = 1; left < 600; left += 199) {
+		open_map(&map);
+		for (uint32_t i = 0; i < ITEMS; i++) {
+			assert_int_equal(map_add(&map, &items[i]), NSD_OK);
+			items[i].there = true;
+		}
+		full = map_memory_size(&map);
+		for (uint32_t i = left; i < ITEMS; i++) {
+			uint32_t key = i;
+
+			assert_ptr_equal(map_remove(&map, &key, sizeof(key)),
+				&items[i]);
+			items[i].there = false;
+			if (i % 64 == 0)
+				expect_all(&map);
+		}
+		expect_all(&map);
+		for (uint32_t i = left; i < ITEMS; i++) {
+			assert_int_equal(map_add(&map, &items[i]), NSD_OK);
+			items[i].there = true;
+			if (i % 64 == 0)
+				expect_all(&map);
+			if (i == left + 2000 && left < 400)
+				assert_true(map_memory_size(&map) < full);
+		}
+		expect_all(&map);
+		map_fini(&map);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(items_are_found_while_it_grows),
 		cmocka_unit_test(addition_never_moves_all),
+		cmocka_unit_test(memory_goes_with_the_items),
 		cmocka_unit_test(empty_map_has_nothing),
 	};
 
