@@ -207,6 +207,32 @@ list_make(struct zonelist *list)
 	return NSD_OK;
 }
 
+/* Makes a comment of what was written of a line. The file is not cut: who can
+ * cut one file can cut others, such as the log. False: the list is to be
+ * written anew. */
+static bool
+list_comment(struct zonelist *list)
+{
+	char line[ZONELIST_LINE_MAX + 1];
+	struct stat st;
+	uint64_t len;
+
+	if (fstat(list->fd, &st) == -1 || (uint64_t)st.st_size < list->end)
+		return false;
+	len = (uint64_t)st.st_size - list->end;
+	if (len == 0)
+		return true;
+	/* An empty line is none of NSD's. */
+	if (len == 1 || len > sizeof(line))
+		return false;
+	memset(line, '#', (size_t)len);
+	line[len - 1] = '\n';
+	if (list_write_at(list->fd, line, (size_t)len, list->end) != NSD_OK)
+		return false;
+	list->end += len;
+	return true;
+}
+
 static enum nsd_err
 list_append(struct zonelist *list, const char *line, size_t len)
 {
@@ -216,7 +242,7 @@ list_append(struct zonelist *list, const char *line, size_t len)
 		return NSD_OK;
 	/* What was written of it must not be the head of the next line. */
 	error = errno;
-	if (ftruncate(list->fd, (off_t)list->end) == -1)
+	if (!list_comment(list))
 		list->renew = true;
 	errno = error;
 	return NSD_E_SYSTEM;

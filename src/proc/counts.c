@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -119,18 +120,33 @@ counts_map(struct counts *c, int fd)
 	return true;
 }
 
+/* The octets that both mappings may take: where address space is limited, zones
+ * need it more. */
+static size_t
+counts_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_AS, &limit) == -1
+		|| limit.rlim_cur == RLIM_INFINITY)
+		return SIZE_MAX;
+	return (size_t)limit.rlim_cur / 64;
+}
+
 static enum nsd_err
 counts_open(struct counts *c, uint32_t groups_max, bool rssac)
 {
 	int fd = memfd_create("nsd-counts", MFD_CLOEXEC);
 	uint32_t room = groups_max;
+	size_t limit = counts_limit();
 	bool mapped = false;
 
 	/* Where address space, or the size of files, is limited, groups are
 	 * what can be missed. */
 	for (; fd != -1 && !mapped; room /= 2) {
 		counts_lay_out(c, room, rssac);
-		mapped = counts_map(c, fd);
+		mapped = (c->size <= limit / 2 || room == 0)
+			&& counts_map(c, fd);
 		if (room == 0)
 			break;
 	}

@@ -203,8 +203,8 @@ const struct sandbox_call sandbox_calls[] = {
 	{"clock_nanosleep_time64", LOADER, MAY, ANY, "the same, elsewhere"},
 
 	/* The store, which main has opened. */
-	{"ftruncate", LOADER | XFRD, MAY, ANY, "its file grows; xfrd: half a line"},
-	{"ftruncate64", LOADER | XFRD, MAY, ANY, "the same, elsewhere"},
+	{"ftruncate", LOADER, MAY, ANY, "its file grows"},
+	{"ftruncate64", LOADER, MAY, ANY, "the same, elsewhere"},
 	{"fallocate", LOADER, MAY, ANY, "takes pages of it, and gives them back"},
 	{"pwrite64", LOADER, MAY, ANY, "closes it, or writes it to a file"},
 	{"fsync", LOADER, MAY, ANY, "before it is called clean"},

@@ -360,9 +360,9 @@ full_disk_changes_nothing(void **state)
 	assert_int_equal(zonelist_renew(list, conf, &fd), NSD_E_SYSTEM);
 	assert_int_equal(access(temp, F_OK), -1);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
-	assert_file(HEAD "add a.test p\n");
+	assert_file(HEAD "add a.test p\n####\n");
 	add(list, conf, "c.test", "p");
-	assert_file(HEAD "add a.test p\nadd c.test p\n");
+	assert_file(HEAD "add a.test p\n####\nadd c.test p\n");
 	zonelist_close(list);
 	conf_destroy(conf);
 }
