@@ -53,6 +53,7 @@ struct control_server {
 /* What is on its way. */
 struct control_talk {
 	int fd;
+	struct ctl_tls *tls;
 	SSL *ssl;             /* NULL: plain */
 	char out[16384];      /* to be sent */
 	size_t out_len;
@@ -218,11 +219,10 @@ talk_open_tls(struct control_talk *talk, const struct conf *conf)
 		.authority = o->server_cert_file,
 	};
 	struct diag_sink sink = {.on_diag = print_diag};
-	struct ctl_tls *tls;
 
-	if (ctl_tls_create_client(&files, &sink, &tls) != NSD_OK)
+	if (ctl_tls_create_client(&files, &sink, &talk->tls) != NSD_OK)
 		return EXIT_ERROR;
-	talk->ssl = ctl_tls_open(tls);
+	talk->ssl = ctl_tls_open(talk->tls);
 	if (talk->ssl == NULL || SSL_set_fd(talk->ssl, talk->fd) != 1)
 		return talk_fail_tls("no memory for TLS");
 	if (SSL_connect(talk->ssl) != 1) {
@@ -456,6 +456,15 @@ talk_begin(struct control_talk *talk, const struct control_ask *ask)
 	talk->out_len = (size_t)n;
 }
 
+static void
+talk_close(struct control_talk *talk)
+{
+	SSL_free(talk->ssl);
+	ctl_tls_destroy(talk->tls);
+	if (talk->fd != -1)
+		close(talk->fd);
+}
+
 static bool
 ask_has_lines(const struct control_ask *ask)
 {
@@ -476,12 +485,14 @@ ask_server(const struct control_ask *ask, const struct conf *conf)
 		fprintf(stderr, "warning: control-enable is no in %s\n",
 			ask->config);
 	status = talk_open(&talk, ask, conf);
-	if (status != 0)
-		return status;
-	talk_begin(&talk, ask);
-	talk.lines = ask_has_lines(ask);
-	talk_run(&talk);
-	return talk_judge(&talk, ask);
+	if (status == 0) {
+		talk_begin(&talk, ask);
+		talk.lines = ask_has_lines(ask);
+		talk_run(&talk);
+		status = talk_judge(&talk, ask);
+	}
+	talk_close(&talk);
+	return status;
 }
 
 /* ---- start --------------------------------------------------------------- */

@@ -109,7 +109,8 @@ control_end_call(struct ctl_call *call, void *arg)
 {
 	ctl_break_off(call, ctl_command(call)->verb == CTL_STOP
 			? "ok"
-			: "error the server is being stopped");
+			: "error xfrd, which takes commands, is being"
+			  " ended");
 }
 
 static void

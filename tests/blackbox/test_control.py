@@ -1,7 +1,9 @@
 """nsd-control: each verb, its success and its errors (doc/surface.md 2.2)."""
 import os
 import pathlib
+import pwd
 import re
+import shutil
 import signal
 import subprocess
 
@@ -9,6 +11,7 @@ import pytest
 
 import control
 from harness import DEADLINE, wait_for, zone_text
+from ports import free_port
 
 BROKEN = zone_text() + "bad\tIN A 192.0.2.999\n"
 
@@ -216,3 +219,43 @@ def test_tool_with_a_bad_configuration(make_server):
     made.config.write_text("server:\n\tfoo: bar\n")
     assert control.ask(made, "status") == (1, "")
     assert control.ask(made, "-c", "/nonexistent", "status") == (1, "")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_socket_is_of_the_user(make_server):
+    made = make_server(zones={}, options={"username": "nobody"})
+    shutil.chown(made.directory, "nobody")
+    control.config(made).start()
+    status = os.stat(made.control)
+    assert status.st_uid == pwd.getpwnam("nobody").pw_uid
+    assert status.st_mode & 0o777 == 0o660
+    assert control.ask(made, "status")[0] == 0
+    made.stop()
+    assert os.path.exists(made.control)
+
+
+def test_interface_by_name(make_server):
+    """Plain, as the first one is a path; and said so."""
+    made = make_server(zones={})
+    port = free_port()
+    control.config(made, "control-interface: lo", f"control-port: {port}")
+    made.start()
+    assert "whoever can connect controls this server" in made.read_log()
+    assert control.ask(made, "-s", f"127.0.0.1@{port}", "status")[0] == 0
+    assert control.ask(made, "-s", f"lo@{port}", "status")[0] == 0
+
+
+@pytest.mark.parametrize("interface", ["192.0.2.1", "nosuch0", "/nosuch/x",
+                                       "/" + "x" * 200])
+def test_interfaces_that_cannot_be_had(make_server, interface):
+    made = control.config(make_server(zones={}), interface=interface)
+    result = made.run("-d")
+    assert result.returncode == 1
+    assert "could not set up the control channel" in made.read_log()
+
+
+def test_two_servers_do_not_share_a_socket(server, make_server):
+    other = control.config(make_server("other", zones={}),
+                           interface=server.control)
+    assert other.run("-d").returncode == 1
+    assert control.ask(server, "serverpid") == (0, f"{server.main_pid}\n")

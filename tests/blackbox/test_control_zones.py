@@ -166,7 +166,7 @@ def test_stop_while_a_command_waits(make_server, primary, secondary):
         secondary, "zonestatus", "sec.test")[1])
     assert control.ask(secondary, "stop") == (0, "ok\n")
     assert asked.communicate(timeout=60)[0] == \
-        "error the server is being stopped\n"
+        "error xfrd, which takes commands, is being ended\n"
     assert asked.returncode == 1
     assert secondary.process.wait(60) == 0
     primary.kill("server 1", signal.SIGCONT)

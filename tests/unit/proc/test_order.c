@@ -1,0 +1,275 @@
+/* test_order.c - what the operator wants of all processes: main answers when
+ * all have done it, and says who has not. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <event2/event.h>
+
+#include "base/log.h"
+#include "proc/child.h"
+#include "proc/order.h"
+
+#define WORKERS 2
+#define CHILDREN (WORKERS + 2)
+
+static struct supervisor s;
+static struct post workers[WORKERS];
+static struct generation generation;
+/* The other ends: workers, xfrd, loader. */
+static struct ipc_channel ends[CHILDREN];
+static struct child *children[CHILDREN];
+
+enum { XFRD = WORKERS, LOADER };
+
+static void
+open_child(struct post *post, enum ipc_role role, unsigned index, unsigned at)
+{
+	struct ipc_channel ours;
+
+	*post = (struct post){.supervisor = &s, .role = role, .index = index};
+	children[at] = post->current = child_create(post, &generation);
+	assert_non_null(children[at]);
+	assert_int_equal(ipc_channel_open_pair(ROLE_MAIN, role, &ours,
+				 &ends[at]), NSD_OK);
+	children[at]->link.channel = ours;
+	assert_true(child_watch(children[at]));
+}
+
+static int
+open_world(void **state)
+{
+	s = (struct supervisor){.base = event_base_new(), .workers = workers,
+		.worker_count = WORKERS};
+	assert_int_equal(order_init(&s), NSD_OK);
+	for (unsigned i = 0; i < WORKERS; i++)
+		open_child(&workers[i], ROLE_WORKER, i, i);
+	open_child(&s.xfrd, ROLE_XFRD, 0, XFRD);
+	open_child(&s.loader, ROLE_LOADER, 0, LOADER);
+	return 0;
+}
+
+static int
+close_world(void **state)
+{
+	for (unsigned i = 0; i < CHILDREN; i++) {
+		if (children[i] != NULL)
+			child_unwatch(children[i]);
+		free(children[i]);
+		ipc_channel_close(&ends[i]);
+	}
+	event_free(s.order.late_event);
+	event_base_free(s.base);
+	return 0;
+}
+
+/* ---- what is said -------------------------------------------------------- */
+
+static void
+give_order(uint64_t ticket, uint32_t what, uint32_t value)
+{
+	const struct ipc_order order = {ticket, what, value};
+	struct ipc_message m = {.from = ROLE_XFRD, .type = IPC_ORDER,
+		.len = sizeof(order)};
+
+	memcpy(m.payload, &order, sizeof(order));
+	order_on_order(&s, children[XFRD], &m);
+}
+
+/* What a child has been told; its number. */
+static uint64_t
+take_obey(unsigned child, uint32_t what, uint32_t value)
+{
+	struct ipc_message m;
+	struct ipc_order order;
+
+	assert_int_equal(ipc_receive(&ends[child], &m), NSD_OK);
+	assert_int_equal(m.type, IPC_OBEY);
+	memcpy(&order, m.payload, sizeof(order));
+	assert_int_equal(order.what, what);
+	assert_int_equal(order.value, value);
+	return order.ticket;
+}
+
+static void
+say_obeyed(unsigned child, uint64_t number)
+{
+	struct ipc_message m = {.from = children[child]->role,
+		.type = IPC_OBEYED, .len = sizeof(number)};
+
+	memcpy(m.payload, &number, sizeof(number));
+	order_on_obeyed(&s, children[child], &m);
+}
+
+/* False: there is no answer. */
+static bool
+take_done(struct ipc_order_done *done)
+{
+	struct ipc_message m;
+
+	if (ipc_receive(&ends[XFRD], &m) != NSD_OK)
+		return false;
+	assert_int_equal(m.type, IPC_ORDER_DONE);
+	memcpy(done, m.payload, sizeof(*done));
+	return true;
+}
+
+static void
+lose_child(unsigned child)
+{
+	order_on_end(&s, children[child]);
+}
+
+/* ---- the tests ----------------------------------------------------------- */
+
+static void
+order_is_done_when_all_have_obeyed(void **state)
+{
+	struct ipc_order_done done;
+	uint64_t number = 0;
+
+	give_order(7, ORDER_VERBOSITY, 3);
+	assert_int_equal(log_verbosity(), 3);
+	for (unsigned i = 0; i < CHILDREN; i++)
+		number = take_obey(i, ORDER_VERBOSITY, 3);
+	for (unsigned i = 0; i < CHILDREN; i++) {
+		assert_false(take_done(&done));
+		say_obeyed(i, number);
+	}
+	assert_true(take_done(&done));
+	assert_int_equal(done.ticket, 7);
+	assert_int_equal(done.err, NSD_OK);
+	assert_false(take_done(&done));
+}
+
+/* One that was taken over is not counted for others. */
+static void
+child_counts_once_and_for_itself(void **state)
+{
+	struct ipc_order_done done;
+	uint64_t number;
+
+	give_order(1, ORDER_VERBOSITY, 0);
+	number = take_obey(0, ORDER_VERBOSITY, 0);
+	for (unsigned i = 0; i < 10; i++) {
+		say_obeyed(0, number);
+		say_obeyed(0, number + 1);
+		say_obeyed(0, 0);
+	}
+	for (unsigned i = 1; i < CHILDREN; i++)
+		(void)take_obey(i, ORDER_VERBOSITY, 0);
+	assert_false(take_done(&done));
+}
+
+static void
+child_that_dies_has_obeyed(void **state)
+{
+	struct ipc_order_done done;
+	uint64_t number;
+
+	give_order(1, ORDER_VERBOSITY, 1);
+	number = take_obey(XFRD, ORDER_VERBOSITY, 1);
+	say_obeyed(0, number);
+	say_obeyed(XFRD, number);
+	say_obeyed(LOADER, number);
+	assert_false(take_done(&done));
+	lose_child(1);
+	assert_true(take_done(&done));
+	assert_int_equal(done.err, NSD_OK);
+	/* Once. */
+	lose_child(1);
+	assert_false(take_done(&done));
+}
+
+static void
+child_that_does_not_answer_is_named(void **state)
+{
+	struct ipc_order_done done;
+	uint64_t number;
+
+	give_order(1, ORDER_VERBOSITY, 1);
+	number = take_obey(XFRD, ORDER_VERBOSITY, 1);
+	say_obeyed(0, number);
+	say_obeyed(XFRD, number);
+	say_obeyed(LOADER, number);
+	event_active(s.order.late_event, EV_TIMEOUT, 0);
+	event_base_loop(s.base, EVLOOP_NONBLOCK);
+	assert_true(take_done(&done));
+	assert_int_equal(done.err, NSD_E_AGAIN);
+	assert_int_equal(done.role, ROLE_WORKER);
+	assert_int_equal(done.index, 1);
+	/* It comes too late. */
+	say_obeyed(1, number);
+	assert_false(take_done(&done));
+}
+
+static void
+one_order_at_a_time(void **state)
+{
+	struct ipc_order_done done;
+	uint64_t number;
+
+	give_order(1, ORDER_VERBOSITY, 1);
+	give_order(2, ORDER_VERBOSITY, 9);
+	assert_int_equal(log_verbosity(), 1);
+	for (unsigned i = 0; i < CHILDREN; i++) {
+		number = take_obey(i, ORDER_VERBOSITY, 1);
+		say_obeyed(i, number);
+	}
+	assert_true(take_done(&done));
+	assert_int_equal(done.ticket, 1);
+}
+
+static void
+order_of_a_dead_xfrd_makes_way(void **state)
+{
+	uint64_t first, second;
+
+	give_order(1, ORDER_VERBOSITY, 1);
+	first = take_obey(0, ORDER_VERBOSITY, 1);
+	lose_child(XFRD);
+	give_order(1, ORDER_VERBOSITY, 2);
+	second = take_obey(0, ORDER_VERBOSITY, 2);
+	assert_int_not_equal(first, second);
+	say_obeyed(0, first);
+	assert_int_equal(s.order.left, CHILDREN);
+	say_obeyed(0, second);
+	assert_int_equal(s.order.left, CHILDREN - 1);
+}
+
+static void
+order_that_is_none_is_refused(void **state)
+{
+	struct ipc_order_done done;
+
+	give_order(5, 77, 0);
+	assert_true(take_done(&done));
+	assert_int_equal(done.ticket, 5);
+	assert_int_equal(done.err, NSD_E_SYSTEM);
+	assert_int_equal(s.order.left, 0);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, \
+	close_world)
+	const struct CMUnitTest tests[] = {
+		TEST(order_is_done_when_all_have_obeyed),
+		TEST(child_counts_once_and_for_itself),
+		TEST(child_that_dies_has_obeyed),
+		TEST(child_that_does_not_answer_is_named),
+		TEST(one_order_at_a_time),
+		TEST(order_of_a_dead_xfrd_makes_way),
+		TEST(order_that_is_none_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
