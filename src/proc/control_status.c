@@ -29,9 +29,15 @@ struct control_list {
 static const char *
 status_print_time(int64_t at, int64_t now, char out[TIME_TEXT_MAX])
 {
-	time_t date = time(NULL) - (time_t)((now - at) / 1000);
+	struct timespec real;
 	struct tm tm;
+	time_t date;
 
+	/* Not from whole seconds: a time must not differ from one look to the
+	 * next. */
+	clock_gettime(CLOCK_REALTIME, &real);
+	date = (time_t)(((int64_t)real.tv_sec * 1000 + real.tv_nsec / 1000000
+		- (now - at)) / 1000);
 	if (localtime_r(&date, &tm) == NULL
 		|| strftime(out, TIME_TEXT_MAX, "%Y-%m-%dT%H:%M:%S", &tm) == 0)
 		snprintf(out, TIME_TEXT_MAX, "%lld", (long long)date);
