@@ -129,12 +129,12 @@ def times_of(log, *texts):
     return found
 
 
-def test_damage_right_after_a_look_is_found_soon(nsd):
+def test_damage_right_after_a_look_is_found_soon(make_server):
     """Two crashes that it has nothing to do with came before it. Again where
     this machine had no processor for us."""
-    for _ in range(5):
-        server = nsd(zones={"example": zone_text()},
-                     options={"server-count": 2})
+    for i in range(5):
+        server = make_server(f"server{i}", zones={"example": zone_text()},
+                             options={"server-count": 2}).start()
         crash(server, "xfrd")
         crash(server, "server 1")
         server.wait_log("the zone store is sound: [1-9][0-9]* octets")
@@ -149,4 +149,5 @@ def test_damage_right_after_a_look_is_found_soon(nsd):
         # Looks were 2 s apart, and the next loader came after another one.
         if (second - first) % 86400 < 1.8 and (left - damaged) % 86400 < 0.9:
             return
+        server.stop()
     raise AssertionError("neither look nor loader comes soon")

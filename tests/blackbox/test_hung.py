@@ -53,7 +53,7 @@ def test_worker_is_found_sooner_if_no_other_serves(nsd):
     for _ in range(8):
         pid = server.role("server 1")
         stop(pid)
-        if silence_of(server, pid) < 1000:
+        if silence_of(server, pid) < 900:
             return
         server.wait_replaced("server 1", pid)
         server.wait_serving()
