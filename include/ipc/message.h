@@ -317,6 +317,9 @@ struct ipc_credit {
 		" replaced")                                                 \
 	X(SERVING, ROLE_WORKER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,         \
 		"the sockets are being read from now on")                    \
+	X(SETTINGS, ROLE_MAIN, ROLE_WORKER, IPC_NONE, IPC_NONE, 0, 0,        \
+		"other settings are published: those of connections are to"  \
+		" be looked at")                                             \
 	X(STATISTICS, ROLE_MAIN, ROLE_WORKER | ROLE_LOADER, IPC_NONE,        \
 		IPC_NONE, 0, 0, "write the counters to the log")             \
 	X(ADOPT, ROLE_MAIN, ROLE_WORKER, sizeof(struct ipc_adopt),           \

@@ -104,6 +104,10 @@ struct net_tcp;
 enum nsd_err net_tcp_open(struct event_base *base, const int *fds,
 	size_t fd_count, const struct net_tcp_options *options,
 	const struct net_handler *handler, struct net_tcp **tcp) MUST_USE;
+/* Has other options from now on. Connections that are there stay, even if they
+ * are too many. */
+void net_tcp_set_options(struct net_tcp *tcp,
+	const struct net_tcp_options *options);
 /* Closes all connections; what is unsent is lost. NULL is fine. */
 void net_tcp_close(struct net_tcp *tcp);
 /* Connections that are open now. */

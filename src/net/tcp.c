@@ -280,6 +280,12 @@ listeners_open(struct net_tcp *tcp, const int *fds, size_t count)
 	return NSD_OK;
 }
 
+void
+net_tcp_set_options(struct net_tcp *tcp, const struct net_tcp_options *options)
+{
+	tcp->options = *options;
+}
+
 enum nsd_err
 net_tcp_open(struct event_base *base, const int *fds, size_t fd_count,
 	const struct net_tcp_options *options,

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "conf/compare.h"
 #include "proc/child.h"
+#include "proc/children.h"
 #include "proc/flags.h"
 #include "proc/post.h"
 #include "proc/reconfig.h"
@@ -290,6 +291,7 @@ reconfig_on_loaded(struct supervisor *s)
 
 	if (!r->under_way)
 		return;
+	children_tell(s, IPC_SETTINGS, NULL, 0);
 	/* They take secrets with them when they are forked. */
 	for (unsigned i = 0; r->keys && i < s->worker_count; i++)
 		post_roll(&s->workers[i]);

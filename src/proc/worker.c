@@ -259,8 +259,46 @@ worker_on_statistics(struct role *role, const struct ipc_message *m)
 	statistics_log(worker->counters, time(NULL), worker->boot);
 }
 
+/* What the sockets are opened with. Answers find their settings in the store
+ * themselves. */
+static void
+worker_read_settings(struct worker *worker)
+{
+	const struct settings *settings;
+
+	store_reader_online(worker->reader);
+	settings = settings_get(worker->view);
+	worker->tcp_options = (struct net_tcp_options){
+		.connections_max = settings->tcp_count,
+		.queries_max = settings->tcp_query_count,
+		.timeout_sec = settings->tcp_timeout_sec,
+		.reject_overflow = settings->tcp_reject_overflow,
+	};
+	worker->reply_size = settings->udp4_size > settings->udp6_size
+		? settings->udp4_size
+		: settings->udp6_size;
+	store_reader_offline(worker->reader);
+	if (worker->reply_size < 512)
+		worker->reply_size = 512;
+}
+
+/* Connections stay. */
+static void
+worker_on_settings(struct role *role, const struct ipc_message *m)
+{
+	struct worker *worker = (struct worker *)role;
+	struct socket_group *groups[] = {worker->own, worker->adopted};
+
+	worker_read_settings(worker);
+	for (unsigned i = 0; i < sizeof(groups) / sizeof(*groups); i++)
+		if (groups[i] != NULL && groups[i]->tcp != NULL)
+			net_tcp_set_options(groups[i]->tcp,
+				&worker->tcp_options);
+}
+
 #define WORKER_HANDLERS(X)                                                   \
 	ROLE_HANDLERS(X)                                                     \
+	X(SETTINGS, worker_on_settings)                                      \
 	X(STATISTICS, worker_on_statistics)                                  \
 	X(ADOPT, worker_on_adopt)                                            \
 	X(RELEASE, worker_on_release)
@@ -306,29 +344,6 @@ worker_on_main_gone(struct role *role)
 }
 
 /* ---- start -------------------------------------------------------------- */
-
-/* What the sockets are opened with. Answers find their settings in the store
- * themselves. */
-static void
-worker_read_settings(struct worker *worker)
-{
-	const struct settings *settings;
-
-	store_reader_online(worker->reader);
-	settings = settings_get(worker->view);
-	worker->tcp_options = (struct net_tcp_options){
-		.connections_max = settings->tcp_count,
-		.queries_max = settings->tcp_query_count,
-		.timeout_sec = settings->tcp_timeout_sec,
-		.reject_overflow = settings->tcp_reject_overflow,
-	};
-	worker->reply_size = settings->udp4_size > settings->udp6_size
-		? settings->udp4_size
-		: settings->udp6_size;
-	store_reader_offline(worker->reader);
-	if (worker->reply_size < 512)
-		worker->reply_size = 512;
-}
 
 /* Leaves open: the log, what leads to main, the lifeline and our sockets. */
 static void

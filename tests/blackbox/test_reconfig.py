@@ -1,10 +1,12 @@
 """nsd.conf read anew while the server runs: SIGHUP with reload-config."""
 
 import signal
+import socket
 
 import pytest
 
 import dns.exception
+import dns.message
 import dns.query
 import dns.tsigkeyring
 
@@ -79,8 +81,9 @@ def test_broken_file_changes_nothing(server):
 
 def test_what_waits_for_a_restart_is_said(server):
     pids = server.roles()
-    server.options["tcp-count"] = 50
-    log = reconfig(server, "tcp-count has changed: that waits for a restart")
+    server.options["server-count"] = 3
+    log = reconfig(server,
+                   "server-count has changed: that waits for a restart")
     assert server.serial("example") == 1
     assert server.roles() == pids
     assert "reconfig: done" not in log
@@ -143,3 +146,32 @@ def test_process_dies_meanwhile(server, role):
         server.wait_replaced(role, pid)
         assert identity(server) == f"of {i}"
         assert server.serial("example") == 1
+
+
+def queries_on_a_connection(server):
+    """How many are answered before it is closed; at most four are asked."""
+    query = dns.message.make_query("example", "SOA")
+    with socket.create_connection((server.address, server.port)) as client:
+        client.settimeout(30)
+        for i in range(4):
+            try:
+                dns.query.send_tcp(client, query)
+                dns.query.receive_tcp(client)
+            except (EOFError, OSError):
+                return i
+    return 4
+
+
+def test_limits_of_connections_follow_and_connections_stay(server):
+    query = dns.message.make_query("example", "SOA")
+    with socket.create_connection((server.address, server.port)) as client:
+        client.settimeout(30)
+        for i in range(3):
+            dns.query.send_tcp(client, query)
+            assert dns.query.receive_tcp(client)[0].answer
+            server.options["identity"] = f'"of {i}"'
+            reconfig(server)
+    assert queries_on_a_connection(server) == 4
+    server.options["tcp-query-count"] = 2
+    reconfig(server)
+    wait_for("the limit", lambda: queries_on_a_connection(server) == 2)
