@@ -181,7 +181,9 @@ def test_full_disk_is_an_error_and_nothing_has_changed(server):
         code, text = control.ask(server, verb, "b.test", "p")
         assert code == 1
         assert text.startswith("error could not add zonelist entry: ")
-    assert zone_list(server) == before
+    # Half a line has become a comment.
+    assert [line for line in zone_list(server).splitlines()
+            if line.strip("#")] == before.splitlines()
     assert not serves(server, "b.test") and serves(server, "a.test")
     # What needs no room goes on.
     assert control.ask(server, "changezone", "a.test", "q") == (0, "ok\n")
