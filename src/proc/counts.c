@@ -59,8 +59,9 @@ round_to_page(size_t size)
 	return (size + page - 1) / page * page;
 }
 
-/* Says where the parts lie, for so many groups. */
-static void
+/* Says where the parts lie, for so many groups. False: there is no address
+ * space for that. */
+static bool
 counts_lay_out(struct counts *c, uint32_t room, bool rssac)
 {
 	const struct {
@@ -78,6 +79,7 @@ counts_lay_out(struct counts *c, uint32_t room, bool rssac)
 				* sizeof(struct counts_process), 1},
 		[PART_NAMES] = {textlist_size(room, room * NAME_OCTETS), 1},
 	};
+	size_t octets;
 
 	c->room = room;
 	c->size = 0;
@@ -85,8 +87,12 @@ counts_lay_out(struct counts *c, uint32_t room, bool rssac)
 		c->parts[i].at = c->size;
 		c->parts[i].size = round_to_page(parts[i].size);
 		c->parts[i].count = parts[i].count;
-		c->size += c->parts[i].size * parts[i].count;
+		if (__builtin_mul_overflow(c->parts[i].size,
+			    (size_t)parts[i].count, &octets)
+			|| __builtin_add_overflow(c->size, octets, &c->size))
+			return false;
 	}
+	return c->size <= PTRDIFF_MAX;
 }
 
 /* Maps the file twice: to write, and by a descriptor that cannot, to read.
@@ -144,8 +150,8 @@ counts_open(struct counts *c, uint32_t groups_max, bool rssac)
 	/* Where address space, or the size of files, is limited, groups are
 	 * what can be missed. */
 	for (; fd != -1 && !mapped; room /= 2) {
-		counts_lay_out(c, room, rssac);
-		mapped = (c->size <= limit / 2 || room == 0)
+		mapped = counts_lay_out(c, room, rssac)
+			&& (c->size <= limit / 2 || room == 0)
 			&& counts_map(c, fd);
 		if (room == 0)
 			break;
