@@ -31,6 +31,12 @@ clean_kill(struct journal *journal, const uint8_t *apex, uint64_t first,
 	struct journal_job *job = jobs_create(JOB_DEAD, 0);
 	struct live_entry *entry;
 
+	if (job == NULL) {
+		job = journal->spare;
+		journal->spare = NULL;
+	} else if (journal->spare == NULL) {
+		journal->spare = jobs_create(JOB_DEAD, 0);
+	}
 	if (job != NULL) {
 		job->head.record = FORMAT_DEAD;
 		memcpy(job->head.apex, apex, name_len(apex));

@@ -182,6 +182,7 @@ free_journal(struct journal *journal)
 	int saved_errno = errno;
 
 	live_fini(&journal->live);
+	jobs_destroy(journal->spare);
 	if (journal->dirfd != -1)
 		close(journal->dirfd);
 	if (journal->lock_fd != -1)
@@ -206,6 +207,9 @@ journal_open(const struct journal_options *options, struct diag_sink *sink,
 	CDS_INIT_LIST_HEAD(&journal->pending);
 	CDS_INIT_LIST_HEAD(&journal->ready);
 	err = live_init(&journal->live);
+	journal->spare = jobs_create(JOB_DEAD, 0);
+	if (journal->spare == NULL)
+		err = NSD_E_MEMORY;
 	if (err == NSD_OK)
 		err = open_journal(journal, options->path, sink);
 	if (err != NSD_OK) {

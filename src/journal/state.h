@@ -27,6 +27,8 @@ struct journal {
 	unsigned copies;                /* under way */
 	bool removing;                  /* a segment is about to go */
 	bool paused;                    /* a copy found no room */
+	struct journal_job *spare;      /* for what is dead, when there is no
+					 * memory: it would be live again */
 };
 
 struct journal_transfer {

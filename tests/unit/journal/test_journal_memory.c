@@ -88,6 +88,38 @@ each_allocation_that_fails_costs_its_transfer_at_most(void **state)
 	assert_true(n > 200);
 }
 
+/* It would be published by the next start. */
+static void
+refused_entry_stays_refused_without_memory(void **state)
+{
+	char folder[JOURNAL_FIXTURE_PATH];
+	struct journal_index *index;
+	struct journal *journal;
+	int dirfd;
+
+	journal_fixture_folder(folder);
+	journal = journal_fixture_open(folder, 0, NULL);
+	for (unsigned zone = 1; zone <= 2; zone++) {
+		uint64_t id = journal_fixture_commit(journal, zone, 0, 5, 300);
+
+		assert_true(id != 0);
+		failing_once(0);
+		journal_refuse(journal, journal_fixture_apex(zone), id);
+		assert_true(failing_has_failed());
+		failing_once(-1);
+		/* Others take care that there is one for the next time. */
+		id = journal_fixture_commit(journal, 3, 0, zone, 300);
+		journal_refuse(journal, journal_fixture_apex(3), id);
+	}
+	journal_close(journal);
+	dirfd = open(folder, O_RDONLY | O_DIRECTORY);
+	assert_int_equal(journal_index_open(dirfd, NULL, &index), NSD_OK);
+	assert_int_equal(journal_index_count(index), 0);
+	journal_index_close(index);
+	close(dirfd);
+	journal_fixture_remove(folder);
+}
+
 static void
 index_says_that_there_is_no_memory(void **state)
 {
@@ -119,6 +151,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			each_allocation_that_fails_costs_its_transfer_at_most),
+		cmocka_unit_test(refused_entry_stays_refused_without_memory),
 		cmocka_unit_test(index_says_that_there_is_no_memory),
 	};
 
