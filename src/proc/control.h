@@ -9,6 +9,7 @@
  *   control_write.c   write
  *   control_wait.c    transfer, force_transfer, notify: waits for the machine
  *   control_status.c  zonestatus, listzones
+ *   control_json.c    the same of status and these two in JSON
  *   control_keys.c    print_tsig
  *   control_statistics.c  stats, stats_noreset, stats_more
  *   control_zones.c   addzone and the like
@@ -24,6 +25,7 @@
 
 #include "base/list.h"
 #include "ctl/call.h"
+#include "ctl/json.h"
 
 struct conf_zone;
 struct ctl_channel;
@@ -92,6 +94,15 @@ void control_finish(struct xfrd *xfrd);
  * answer, and the call is ended. */
 const struct conf_zone *control_find_zone(struct xfrd *xfrd,
 	struct ctl_call *call, const char *name);
+
+/* ---- control_json.c ------------------------------------------------------ */
+
+/* The whole answer. */
+void control_json_status(const struct xfrd *xfrd, struct ctl_call *call);
+/* A zone as an object of an array; its name and pattern in an object. */
+void control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
+	const struct conf_zone *zone);
+void control_json_name(struct ctl_json *json, const struct conf_zone *zone);
 
 /* ---- control_order.c ----------------------------------------------------- */
 

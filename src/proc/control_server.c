@@ -16,8 +16,12 @@ control_on_stop(struct xfrd *xfrd, struct ctl_call *call)
 void
 control_on_status(struct xfrd *xfrd, struct ctl_call *call)
 {
-	ctl_printf(call, "version: %s\n", PACKAGE_VERSION);
-	ctl_printf(call, "verbosity: %u\n", log_verbosity());
+	if (ctl_command(call)->json) {
+		control_json_status(xfrd, call);
+	} else {
+		ctl_printf(call, "version: %s\n", PACKAGE_VERSION);
+		ctl_printf(call, "verbosity: %u\n", log_verbosity());
+	}
 	ctl_end(call);
 }
 

@@ -19,7 +19,9 @@
 struct control_list {
 	struct xfrd *xfrd;
 	size_t next; /* place in conf.zones */
-	void (*print)(struct xfrd *xfrd, struct ctl_call *call,
+	bool is_json;
+	struct ctl_json json;
+	void (*print)(struct control_list *list, struct ctl_call *call,
 		const struct conf_zone *zone);
 };
 
@@ -235,12 +237,36 @@ status_print_zone(struct xfrd *xfrd, struct ctl_call *call,
 }
 
 static void
-status_print_name(struct xfrd *xfrd, struct ctl_call *call,
-	const struct conf_zone *zone)
+status_print_name(struct ctl_call *call, const struct conf_zone *zone)
 {
 	ctl_printf(call, "%s%s%s\n", zone->name,
 		zone->pattern_name != NULL ? "\t" : "",
 		zone->pattern_name != NULL ? zone->pattern_name : "");
+}
+
+/* The same, as they are printed of all zones. */
+
+static void
+list_print_zone(struct control_list *list, struct ctl_call *call,
+	const struct conf_zone *zone)
+{
+	if (list->is_json)
+		control_json_zone(list->xfrd, &list->json, zone);
+	else
+		status_print_zone(list->xfrd, call, zone);
+}
+
+static void
+list_print_name(struct control_list *list, struct ctl_call *call,
+	const struct conf_zone *zone)
+{
+	if (!list->is_json) {
+		status_print_name(call, zone);
+		return;
+	}
+	ctl_json_open(&list->json, NULL, '{');
+	control_json_name(&list->json, zone);
+	ctl_json_close(&list->json, '}');
 }
 
 /* ---- all zones ----------------------------------------------------------- */
@@ -261,16 +287,20 @@ list_on_room(struct ctl_call *call)
 
 	for (unsigned i = 0; i < TURN_ZONES && list->next < conf->zone_count;
 		i++)
-		list->print(list->xfrd, call, conf->zones[list->next++]);
+		list->print(list, call, conf->zones[list->next++]);
 	if (list->next < conf->zone_count)
 		return;
+	if (list->is_json) {
+		ctl_json_close(&list->json, ']');
+		ctl_printf(call, "\n");
+	}
 	free(list);
 	ctl_end(call);
 }
 
 static void
 list_start(struct xfrd *xfrd, struct ctl_call *call,
-	void (*print)(struct xfrd *, struct ctl_call *,
+	void (*print)(struct control_list *, struct ctl_call *,
 		const struct conf_zone *))
 {
 	struct control_list *list = calloc(1, sizeof(*list));
@@ -282,6 +312,10 @@ list_start(struct xfrd *xfrd, struct ctl_call *call,
 	}
 	list->xfrd = xfrd;
 	list->print = print;
+	list->is_json = ctl_command(call)->json;
+	list->json.call = call;
+	if (list->is_json)
+		ctl_json_open(&list->json, NULL, '[');
 	ctl_hooks(call)->ctx = list;
 	ctl_hooks(call)->on_gone = list_on_gone;
 	ctl_stream(call, list_on_room);
@@ -293,21 +327,29 @@ void
 control_on_zonestatus(struct xfrd *xfrd, struct ctl_call *call)
 {
 	const char *name = ctl_argument(call, 0);
+	struct ctl_json json = {.call = call};
 	const struct conf_zone *zone;
 
 	if (name == NULL) {
-		list_start(xfrd, call, status_print_zone);
+		list_start(xfrd, call, list_print_zone);
 		return;
 	}
 	zone = control_find_zone(xfrd, call, name);
 	if (zone == NULL)
 		return;
-	status_print_zone(xfrd, call, zone);
+	if (ctl_command(call)->json) {
+		ctl_json_open(&json, NULL, '[');
+		control_json_zone(xfrd, &json, zone);
+		ctl_json_close(&json, ']');
+		ctl_printf(call, "\n");
+	} else {
+		status_print_zone(xfrd, call, zone);
+	}
 	ctl_end(call);
 }
 
 void
 control_on_listzones(struct xfrd *xfrd, struct ctl_call *call)
 {
-	list_start(xfrd, call, status_print_name);
+	list_start(xfrd, call, list_print_name);
 }

@@ -1,4 +1,5 @@
 """nsd-control: each verb, its success and its errors (doc/surface.md 2.2)."""
+import json
 import os
 import pathlib
 import pwd
@@ -259,3 +260,23 @@ def test_two_servers_do_not_share_a_socket(server, make_server):
                            interface=server.control)
     assert other.run("-d").returncode == 1
     assert control.ask(server, "serverpid") == (0, f"{server.main_pid}\n")
+
+
+def test_json(server):
+    def ask(*words):
+        code, text = control.ask(server, "-j", *words)
+        assert code == 0 and text.endswith("\n") and text.count("\n") == 1
+        return json.loads(text)
+
+    status = ask("status")
+    assert status["pid"] == server.main_pid
+    assert status["zones"] == 2 and status["verbosity"] == 1
+    assert ask("listzones") == [{"zone": "example", "pattern": None},
+                                {"zone": "other.test", "pattern": None}]
+    one = {"zone": "example", "pattern": None, "state": "primary",
+           "serial": 1, "records": 6, "notifying": 0}
+    assert ask("zonestatus", "example") == [one]
+    assert ask("zonestatus") == [one, {**one, "zone": "other.test"}]
+    # Errors are as without.
+    assert control.ask(server, "-j", "zonestatus", "absent.test") == (
+        1, "error zone absent.test not configured\n")

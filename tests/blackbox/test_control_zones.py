@@ -1,4 +1,5 @@
 """nsd-control and secondary zones: the answer comes when they are served."""
+import json
 import re
 import signal
 
@@ -170,3 +171,20 @@ def test_stop_while_a_command_waits(make_server, primary, secondary):
     assert asked.returncode == 1
     assert secondary.process.wait(60) == 0
     primary.kill("server 1", signal.SIGCONT)
+
+
+def test_json(make_server, primary, secondary):
+    _, text = control.ask(secondary, "-j", "zonestatus", "sec.test")
+    status, = json.loads(text)
+    assert status["state"] == "ok" and status["serial"] == 1
+    assert status["primary"] == f"127.0.0.1@{primary.port}"
+    assert 0 < status["next_refresh_sec"] <= 7200
+    assert status["expires_sec"] <= 1209600
+    assert "last_error" not in status
+    primary.kill("server 1", signal.SIGSTOP)
+    asked = control.begin(secondary, "transfer", "sec.test")
+    wait_for("a request", lambda: json.loads(control.ask(
+        secondary, "-j", "zonestatus", "sec.test")[1])[0]["transfer"]
+        == "under way")
+    primary.kill("server 1", signal.SIGCONT)
+    assert asked.communicate(timeout=60)[0] == "ok\n"

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "ctl/channel.h"
+#include "ctl/json.h"
 
 #define PATIENCE_MSEC 60000
 #define CONNS 4
@@ -80,6 +81,26 @@ streams_for_ever(struct ctl_call *call)
 {
 	is_held(call);
 	ctl_stream(call, print_some);
+}
+
+static void
+prints_json(struct ctl_call *call)
+{
+	struct ctl_json json = {.call = call};
+
+	ctl_json_open(&json, NULL, '[');
+	ctl_json_open(&json, NULL, '{');
+	ctl_json_text(&json, "a\"b", "\\ \x01\x7f\xff\n");
+	ctl_json_number(&json, "n", -3);
+	ctl_json_open(&json, "e", '[');
+	ctl_json_close(&json, ']');
+	ctl_json_text(&json, "z", NULL);
+	ctl_json_close(&json, '}');
+	ctl_json_open(&json, NULL, '{');
+	ctl_json_close(&json, '}');
+	ctl_json_number(&json, NULL, 1);
+	ctl_json_close(&json, ']');
+	ctl_end(call);
 }
 
 static void
@@ -298,6 +319,16 @@ answer_that_is_too_large_is_none(void **state)
 	close(fd);
 }
 
+/* RFC 8259 section 7 */
+static void
+json_is_ascii_and_has_its_commas(void **state)
+{
+	w.handle = prints_json;
+	assert_string_equal(client_read(client_open("NSDCT1 -j status\n")),
+		"[{\"a\\\"b\":\"\\\\ \\u0001\\u007f\\u00ff\\u000a\","
+		"\"n\":-3,\"e\":[],\"z\":null},{},1]");
+}
+
 static void
 call_that_is_broken_off_is_ended_later(void **state)
 {
@@ -345,6 +376,7 @@ main(void)
 		TEST(call_outlives_its_client),
 		TEST(answer_is_made_while_it_is_read),
 		TEST(answer_that_is_too_large_is_none),
+		TEST(json_is_ascii_and_has_its_commas),
 		TEST(call_that_is_broken_off_is_ended_later),
 		TEST(channel_that_is_destroyed_has_no_calls),
 	};
