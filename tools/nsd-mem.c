@@ -138,6 +138,7 @@ mem_read(struct mem *m, struct load_zone *zone)
 	(void)load_zone_release(zone);
 	zonefile_result_fini(&result.files);
 	diff_destroy(result.diff);
+	free(result.reasons);
 	(void)store_reclaim(m->writer);
 	return done;
 }
