@@ -84,6 +84,8 @@ struct zonelist {
 	uint64_t end;        /* octets of the file */
 	bool renew;          /* it ends in the middle of a line, or cannot be
 			      * gone on with: to be written anew first */
+	bool sparse;         /* had too many of them for a moment: see
+			      * zonelist_note_change */
 	size_t free;         /* `del` lines */
 	struct zonelist_places places[ZONELIST_LINE_MAX + 1]; /* by length */
 };
@@ -120,6 +122,10 @@ enum nsd_err zonelist_replace(struct zonelist *list, uint64_t offset,
  * NSD_E_SYSTEM with errno: nothing has changed. */
 enum nsd_err zonelist_remove(struct zonelist *list, uint64_t offset,
 	const char *name, const char *pattern) MUST_USE;
+
+/* A zone is about to get another line. To NSD that is one zone less and one
+ * free line more, for a moment in which it may write the list anew. */
+void zonelist_note_change(struct zonelist *list, const struct conf *conf);
 
 /* True: more of its lines are free than zones are configured, as NSD counts, or
  * it is to be written anew in any case. */

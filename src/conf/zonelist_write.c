@@ -328,10 +328,16 @@ zonelist_remove(struct zonelist *list, uint64_t offset, const char *name,
 
 /* ---- anew ---------------------------------------------------------------- */
 
+void
+zonelist_note_change(struct zonelist *list, const struct conf *conf)
+{
+	list->sparse |= list->free + 2 > conf->zone_count;
+}
+
 bool
 zonelist_wants_renewal(const struct zonelist *list, const struct conf *conf)
 {
-	return list->renew || list->free > conf->zone_count;
+	return list->renew || list->sparse || list->free > conf->zone_count;
 }
 
 static enum nsd_err
@@ -420,6 +426,7 @@ zonelist_take_renewed(struct zonelist *list, struct conf *conf, int fd)
 	}
 	list->end = at;
 	list->renew = false;
+	list->sparse = false;
 	return NSD_OK;
 }
 

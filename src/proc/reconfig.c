@@ -229,6 +229,7 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 		d.options, d.keys, d.patterns, d.zones_added, d.zones_removed,
 		d.zones_changed);
 	r->keys |= d.keys > 0;
+	free(r->talk);
 	r->talk = talk;
 	r->under_way = true;
 	reconfig_take(s, new);

@@ -89,7 +89,9 @@ supervisor_on_loaded(struct supervisor *s, struct child *loader,
 	}
 	if (loader->generation == s->building)
 		supervisor_serve(s, s->building);
-	reconfig_on_loaded(s);
+	/* One that was killed for it does not know of it. */
+	if (!loader->outdated)
+		reconfig_on_loaded(s);
 	/* A loader that got so far does not fail at its start. */
 	if (s->loader.failures > 1)
 		s->loader.failures = 1;
@@ -256,7 +258,8 @@ supervisor_hup(struct supervisor *s)
 	if (fd != -1)
 		children_tell(s, IPC_LOG_REOPEN, &fd, 1);
 	service_reloading(&s->service);
-	if (s->server.conf->server.reload_config && !s->reconfig.under_way)
+	/* One that a loader dies of can be taken back so. */
+	if (s->server.conf->server.reload_config && s->reconfig.ticket == 0)
 		reconfig_begin(s, 0);
 	if (s->server.conf->server.zonefiles_check)
 		supervisor_reload(s);

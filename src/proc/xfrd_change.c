@@ -162,10 +162,12 @@ static enum nsd_err
 change_pattern(struct xfrd_change *change, const struct conf_zone *zone,
 	const char *pattern)
 {
+	struct zonelist *list = change->xfrd->changes->list;
 	uint64_t new_at;
-	enum nsd_err err = change_relist(change->xfrd->changes->list, zone,
-		pattern, &new_at);
+	enum nsd_err err;
 
+	zonelist_note_change(list, change_conf(change));
+	err = change_relist(list, zone, pattern, &new_at);
 	if (err != NSD_OK)
 		return err;
 	xfrd_come_rest(change->xfrd, zone);
