@@ -251,3 +251,68 @@ def test_broken_file_is_told_and_changes_nothing(server):
     code, text = control.ask(server, "reconfig")
     assert "pattern does not exist for zone a.test pattern q" in text
     assert server.serial("a.test") == 7
+
+
+# ---- secondary zones --------------------------------------------------------
+
+@pytest.fixture
+def pair(make_server):
+    """A primary, and a server whose pattern `s` takes zones from it."""
+    names = "a.test", "b.test"
+    primary = make_server("primary", extra="".join(
+        f"zone:\n\tname: {name}\n\tzonefile: {name}.zone\n"
+        "\tprovide-xfr: 127.0.0.1 NOKEY\n" for name in names))
+    for name in names:
+        primary.zone_file(name).write_text(zone_text(5))
+    primary.start()
+    made = make_server(zones={"example": zone_text()}, extra=PATTERNS + (
+        'pattern:\n\tname: s\n\tzonefile: "%s.secondary"\n'
+        f"\trequest-xfr: 127.0.0.1@{primary.port} NOKEY\n"
+        "\tallow-notify: 127.0.0.1 NOKEY\n"))
+    return primary, control.config(made).start()
+
+
+def test_secondary_zone_is_fetched_at_once_and_ends(pair):
+    primary, server = pair
+    for _ in range(3):
+        assert control.ask(server, "addzone", "a.test", "s") == (0, "ok\n")
+        server.wait_serial("a.test", 5)
+        assert control.ask(server, "delzone", "a.test") == (0, "ok\n")
+        assert not serves(server, "a.test")
+    # No journal of it is left: what comes next is the primary's.
+    primary.zone_file("a.test").write_text(zone_text(3))
+    primary.reload()
+    primary.wait_serial("a.test", 3)
+    assert control.ask(server, "addzone", "a.test", "s") == (0, "ok\n")
+    server.wait_serial("a.test", 3)
+    server.wait_replaced("loader", server.kill("loader"))
+    server.wait_replaced("xfrd", server.kill("xfrd"))
+    server.wait_serial("a.test", 3)
+    assert control.ask(server, "zonestatus", "a.test")[0] == 0
+
+
+def test_primary_zone_becomes_secondary_and_back(pair):
+    _, server = pair
+    server.zone_file("b.test").write_text(zone_text(1))
+    assert control.ask(server, "addzone", "b.test", "p") == (0, "ok\n")
+    assert server.serial("b.test") == 1
+    assert control.ask(server, "changezone", "b.test", "s") == (0, "ok\n")
+    server.wait_serial("b.test", 5)
+    assert control.ask(server, "changezone", "b.test", "p") == (0, "ok\n")
+    server.zone_file("b.test").write_text(zone_text(9))
+    assert control.ask(server, "reload", "b.test") == (0, "ok\n")
+    assert server.serial("b.test") == 9
+
+
+def test_zones_go_amid_their_transfers(pair):
+    """Nothing that is under way for a zone outlives it."""
+    _, server = pair
+    for i in range(60):
+        name = "ab"[i % 2] + ".test"
+        assert control.ask(server, "addzone", name, "s") == (0, "ok\n")
+        assert control.ask(server, "delzone", name) == (0, "ok\n")
+    for name in "a.test", "b.test":
+        assert not serves(server, name)
+        assert control.ask(server, "addzone", name, "s") == (0, "ok\n")
+        server.wait_serial(name, 5)
+    assert "replacing it" not in server.read_log()
