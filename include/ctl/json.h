@@ -32,5 +32,8 @@ void ctl_json_close(struct ctl_json *json, char bracket);
 /* A value; text NULL: null. */
 void ctl_json_text(struct ctl_json *json, const char *name, const char *text);
 void ctl_json_number(struct ctl_json *json, const char *name, long long number);
+/* A number in digits, which may have a point in it. */
+void ctl_json_digits(struct ctl_json *json, const char *name,
+	const char *digits);
 
 #endif

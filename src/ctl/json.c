@@ -64,3 +64,10 @@ ctl_json_number(struct ctl_json *json, const char *name, long long number)
 	json_begin(json, name);
 	ctl_printf(json->call, "%lld", number);
 }
+
+void
+ctl_json_digits(struct ctl_json *json, const char *name, const char *digits)
+{
+	json_begin(json, name);
+	ctl_printf(json->call, "%s", digits);
+}

@@ -2,8 +2,10 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "ctl/json.h"
 #include "proc/control.h"
 #include "proc/counts.h"
 #include "proc/xfrd.h"
@@ -17,6 +19,8 @@ struct control_statistics {
 	struct xfrd_statistics *look;
 	struct statistics_text text;
 	uint32_t group; /* the next; 0: all that is not of groups */
+	bool is_json;
+	struct ctl_json json;
 };
 
 static void
@@ -45,6 +49,41 @@ statistics_print_next(struct control_statistics *s)
 	return true;
 }
 
+/* The same lines as members of one object. Names may have any octets but the
+ * end of a line; values have none but digits and a point. */
+static void
+statistics_write_json(struct control_statistics *s)
+{
+	char *line, *rest, *value;
+
+	/* A NUL behind it. */
+	statistics_text_printf(&s->text, "%c", '\0');
+	if (s->text.failed)
+		return;
+	for (line = strtok_r(s->text.text, "\n", &rest); line != NULL;
+		line = strtok_r(NULL, "\n", &rest)) {
+		value = strrchr(line, '=');
+		if (value == NULL)
+			continue;
+		*value++ = '\0';
+		ctl_json_digits(&s->json, line, value);
+	}
+}
+
+/* There is no more to print, or no memory. */
+static void
+statistics_end(struct control_statistics *s, struct ctl_call *call)
+{
+	if (s->text.failed)
+		ctl_printf(call, "error out of memory\n");
+	else if (s->is_json) {
+		ctl_json_close(&s->json, '}');
+		ctl_printf(call, "\n");
+	}
+	statistics_free(s);
+	ctl_end(call);
+}
+
 static void
 statistics_on_room(struct ctl_call *call)
 {
@@ -52,11 +91,13 @@ statistics_on_room(struct ctl_call *call)
 
 	for (unsigned i = 0; i < TURN_GROUPS; i++) {
 		if (!statistics_print_next(s) || s->text.failed) {
-			statistics_free(s);
-			ctl_end(call);
+			statistics_end(s, call);
 			return;
 		}
-		ctl_write(call, s->text.text, s->text.len);
+		if (s->is_json)
+			statistics_write_json(s);
+		else
+			ctl_write(call, s->text.text, s->text.len);
 	}
 }
 
@@ -80,6 +121,10 @@ statistics_answer(struct xfrd *xfrd, struct ctl_call *call, bool reset)
 		ctl_end(call);
 		return;
 	}
+	s->is_json = ctl_command(call)->json;
+	s->json.call = call;
+	if (s->is_json)
+		ctl_json_open(&s->json, NULL, '{');
 	ctl_hooks(call)->ctx = s;
 	ctl_hooks(call)->on_gone = statistics_on_gone;
 	ctl_stream(call, statistics_on_room);

@@ -1,6 +1,7 @@
 """nsd-control stats, stats_noreset and stats_more (doc/surface.md section 4):
 what is counted, what sets it back to 0, and what outlives a process."""
 
+import json
 import os
 import re
 import signal
@@ -164,6 +165,22 @@ def test_parsers_of_monitoring_read_it(make_server):
     assert tree["num"]["type"]["A"] == 3
     assert tree["both"]["num"]["udp"] == 3
     assert tree["size"]["db"]["disk"] == 0
+
+
+def test_json_has_the_same(make_server):
+    server = start(make_server, extra=GROUPS)
+    server.query("www.one.test", "A")
+    lines = stats(server, "stats_noreset")
+    code, text = control.ask(server, "-j", "stats_noreset")
+    assert code == 0 and text.endswith("}\n")
+    found = json.loads(text)
+    assert list(found) == list(lines)
+    changing = ("time.boot", "time.elapsed", "size.xfrd.mem", "size.db.mem")
+    assert {n: v for n, v in found.items() if n not in changing} \
+        == {n: v for n, v in lines.items() if n not in changing}
+    assert found["time.elapsed"] > lines["time.elapsed"]
+    assert json.loads(control.ask(server, "-j", "stats")[1])
+    assert counted(server, "num.queries") == 0
 
 
 # ---- groups ----------------------------------------------------------------
