@@ -96,14 +96,23 @@ children_count(const struct supervisor *s)
 	return count;
 }
 
+/* One that lacks a processor serves as far as the machine lets it. */
+static bool
+children_one_serves(const struct child *worker)
+{
+	const struct watch *w = &worker->watch;
+
+	return worker->serving && !worker->hung
+		&& (w->silent_msec <= WATCH_MSEC || w->kind == WATCH_WAITS);
+}
+
 bool
 children_serve(const struct supervisor *s)
 {
 	for (unsigned i = 0; i < s->worker_count; i++) {
 		const struct child *worker = s->workers[i].current;
 
-		if (worker != NULL && worker->serving && !worker->hung
-			&& worker->watch.silent_msec <= WATCH_MSEC)
+		if (worker != NULL && children_one_serves(worker))
 			return true;
 	}
 	return false;

@@ -17,7 +17,7 @@ void children_kill(struct supervisor *s);
 unsigned children_count(const struct supervisor *s);
 
 /* True if a worker serves, as far as is known: not one whose beat is overdue
- * (watch.h). */
+ * and that is stopped, asleep or traced (watch.h). */
 bool children_serve(const struct supervisor *s);
 
 #endif

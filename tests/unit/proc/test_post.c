@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "proc/child.h"
+#include "proc/children.h"
 #include "proc/post.h"
 
 #define WORKERS 3
@@ -172,6 +173,26 @@ worker_that_hangs_serves_nobody(void **state)
 	assert_null(workers[0].adopter);
 }
 
+/* What main sees of one whose beat is overdue. */
+static void
+silent_worker_serves_if_it_lacks_a_processor(void **state)
+{
+	static const struct {
+		enum watch_verdict kind;
+		bool serves;
+	} rows[] = {{WATCH_WAITS, true}, {WATCH_STOPPED, false},
+		{WATCH_ASLEEP, false}, {WATCH_TRACED, false}};
+
+	workers[1].current = workers[2].current = NULL;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		children[0].watch = (struct watch){.kind = rows[i].kind,
+			.silent_msec = WATCH_MSEC};
+		assert_true(children_serve(&s));
+		children[0].watch.silent_msec = 2 * WATCH_MSEC;
+		assert_int_equal(children_serve(&s), rows[i].serves);
+	}
+}
+
 static void
 other_roles_wait_longer(void **state)
 {
@@ -298,6 +319,7 @@ main(void)
 		TEST(last_worker_is_replaced_at_once),
 		TEST(pauses_of_all_end_when_the_last_worker_is_lost),
 		TEST(worker_that_hangs_serves_nobody),
+		TEST(silent_worker_serves_if_it_lacks_a_processor),
 		TEST(other_roles_wait_longer),
 		TEST(sockets_of_one_that_keeps_dying_are_lent),
 		TEST(sockets_of_a_killed_adopter_go_on_to_a_third),
