@@ -32,12 +32,14 @@ class Ours(test_secondary.Secondary):
 
     kept = 5
     write_sec = 3600
+    created = False
 
     def command(self):
         command = super().command()
         conf = self.dir / "nsd.conf"
         conf.write_text(conf.read_text().replace(
             "\tprovide-xfr:", f"\tstore-ixfr: yes\n\tixfr-number: {self.kept}"
+            f"\n\tcreate-ixfr: {'yes' if self.created else 'no'}"
             "\n\tprovide-xfr:").replace(
                 "server:", f"server:\n\tzonefiles-write: {self.write_sec}"))
         return command
@@ -98,6 +100,73 @@ def test_what_was_received_is_sent_on(tmp_path, kind):
     finally:
         middle.stop()
         primary.stop()
+
+
+def test_differences_of_whole_zones_are_found(tmp_path):
+    """With create-ixfr; without it a whole zone ends what is kept."""
+    path, sets = tmp_path / "zone", {}
+    primary = primaries.Bind({ZONE: path})
+    middle = Ours(primary, "AXFR ")
+    middle.created = True
+    try:
+        advance(primary, path, 1, sets)
+        primary.start()
+        middle.start()
+        wait_for(middle, 1)
+        for serial in 2, 3:
+            advance(primary, path, serial, sets)
+            wait_for(middle, serial)
+        expect_differences(middle, sets, 1, 3)
+    finally:
+        middle.stop()
+        primary.stop()
+
+
+def is_served(server, path):
+    rows = apply(set(), ask(server, ZONE, "axfr")[1])
+    return rows == in_file(ZONE, path)
+
+
+def reread(server, path, serial, more=""):
+    """Has it read another file, perhaps of the same serial."""
+    test_primaries.write(path, serial)
+    with open(path, "a", encoding="ascii") as out:
+        out.write(more)
+    os.utime(path, (reread.time, reread.time))
+    reread.time += 10
+    server.reread()
+    end = time.monotonic() + PATIENCE
+    while not is_served(server, path):
+        assert time.monotonic() < end, (server.dir / "log").read_text()
+        time.sleep(0.05)
+
+
+reread.time = 1_000_000_000
+
+
+def test_what_leads_to_no_newer_serial_is_not_kept(tmp_path):
+    """RFC 1982 section 3.2: two versions of one serial, and one that goes
+    back."""
+    path = tmp_path / "zone"
+    test_primaries.write(path, 1)
+    server = primaries.Ours({ZONE: path})
+    try:
+        server.start()
+        for serial in 2, 3:
+            reread(server, path, serial)
+        assert ask(server, ZONE, "ixfr", 1)[0] == "diffs 1 3"
+        reread(server, path, 3, "other 60 IN TXT x\n")
+        assert ask(server, ZONE, "ixfr", 1)[0] == "whole 3"
+        reread(server, path, 4)
+        assert ask(server, ZONE, "ixfr", 3)[0] == "diffs 3 4"
+        reread(server, path, 2)
+        assert ask(server, ZONE, "ixfr", 1)[0] == "whole 2"
+        # A file that says the same keeps what there is.
+        reread(server, path, 3)
+        reread(server, path, 3)
+        assert ask(server, ZONE, "ixfr", 2)[0] == "diffs 2 3"
+    finally:
+        server.stop()
 
 
 def loader(server):
