@@ -28,7 +28,8 @@ OTHERS = ("main", "loader", "xfrd", "server-1", "server-2")
 REFUSED = {errno.ENOSYS, errno.EACCES, errno.EPERM}
 
 
-EVERYBODY = ("server-1", "loader", "xfrd")
+READERS = ("server-1", "xfrd", "writer")
+EVERYBODY = ("server-1", "loader", "xfrd", "writer")
 
 
 def rows():
@@ -58,19 +59,19 @@ def file_rows(everybody):
         yield "links", everybody, \
             f"linkat {AT_FDCWD} {path} {AT_FDCWD} ={{folder}}/other 0"
         yield "lets others write", everybody, f"fchmodat {AT_FDCWD} {path} 511"
-        yield "opens to read", ("server-1", "xfrd"), \
+        yield "opens to read", READERS, \
             f"openat {AT_FDCWD} {path} {os.O_RDONLY}"
     yield "makes a file", everybody, \
         f"openat {AT_FDCWD} ={{folder}}/made {os.O_RDWR | os.O_CREAT} 384"
     yield "makes a folder", everybody, f"mkdirat {AT_FDCWD} ={{folder}}/made 448"
-    yield "reads a folder", ("server-1", "xfrd"), \
+    yield "reads a folder", READERS, \
         f"openat {AT_FDCWD} ={{folder}} {os.O_RDONLY | os.O_DIRECTORY}"
     yield "a file in memory", everybody, "memfd_create =name 0"
     yield "its own memory as a file", everybody, \
         f"openat {AT_FDCWD} =/proc/self/mem {os.O_RDWR}"
-    yield "cuts the log", ("server-1", "xfrd"), "ftruncate @log 0"
+    yield "cuts the log", READERS, "ftruncate @log 0"
     yield "the start of the log", everybody, "lseek @log 0 0"
-    yield "the log without O_APPEND", ("server-1", "xfrd"), "fcntl @log 4 0"
+    yield "the log without O_APPEND", READERS, "fcntl @log 4 0"
 
 
 def other_rows(pid, others):
@@ -109,12 +110,12 @@ def descriptor_rows(role, number):
 
 
 def own_rows(everybody):
-    yield "the store, to write", ("server-1", "xfrd"), \
+    yield "the store, to write", READERS, \
         f"mprotect @store 4096 {RW}"
     yield "its code", everybody, f"mprotect @code 4096 {RWX}"
     yield "more code", everybody, \
         f"mmap 0 4096 {RWX} {PRIVATE | ANONYMOUS} -1 0"
-    yield "shared memory", ("server-1", "xfrd"), \
+    yield "shared memory", READERS, \
         f"mmap 0 4096 {RW} {SHARED | ANONYMOUS} -1 0"
     for family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX,
                    socket.AF_NETLINK, socket.AF_PACKET):
@@ -142,6 +143,7 @@ KILLED = {
     "server-6": "setuid 0",
     "loader": "execve =/bin/true @zeros @zeros",
     "xfrd": "clone 17 0 0 0 0",
+    "writer": "execve =/bin/true @zeros @zeros",
 }
 
 
@@ -203,9 +205,11 @@ class Maker:
             options["worker-username"] = "daemon"
         server = self.make_server(
             zones={"example": zone_text()}, updates=True, options={
-                "server-count": 6, "database": f'"{self.directory}/zones.db"',
+                "server-count": 6, "xfrdir": f'"{self.directory}/spool"',
+                "database": f'"{self.directory}/zones.db"',
                 **options})
         server.program = BUILD / "tests/lib/nsd_taken"
+        (self.directory / "spool").mkdir()  # the writer's
         # So that it is the sandbox that refuses, not the files' modes.
         self.directory.chmod(0o777)
         for path in self.directory.iterdir():
@@ -253,6 +257,12 @@ def is_its_own(server, role, text):
             or what.startswith(("pipe:", "socket:", "anon_")))
 
 
+def lasting(server):
+    """The processes, without the writer, which comes when it is wanted."""
+    return {role: pid for role, pid in server.roles().items()
+            if role != "writer"}
+
+
 def test_nothing_comes_of_it(taken):
     server = taken.server
     if not has_sandbox(server):
@@ -260,7 +270,7 @@ def test_nothing_comes_of_it(taken):
     files = [taken.names[name] for name in FILES]
     before, names = state_of(files), set(os.listdir(server.directory))
     contents = taken.names["zone"].read_bytes()
-    pids = server.roles()
+    pids = lasting(server)
     wrong = []
     for what, roles, text in rows():
         for role in roles:
@@ -271,7 +281,7 @@ def test_nothing_comes_of_it(taken):
                 wrong.append((role, what, text.format(**taken.names), result,
                               errno.errorcode.get(error, error)))
     assert wrong == [], wrong
-    assert server.roles() == pids
+    assert lasting(server) == pids
     assert state_of(files) == before
     assert taken.names["zone"].read_bytes() == contents
     assert taken.names["database"].stat().st_size > 0
@@ -289,7 +299,9 @@ def test_what_no_library_does_ends_the_process(taken):
             for name, pid in server.roles().items()}
     for role, text in KILLED.items():
         assert taken.call(role, text) == "died", (role, text)
-        server.wait_log(rf"\(pid {pids[role]}\) was killed by signal 31, "
+        server.wait_log(r"writer \(pid \d+\) was killed by signal 31"
+                        if role == "writer" else
+                        rf"\(pid {pids[role]}\) was killed by signal 31, "
                         "replacing it")
     server.wait_serving()
     assert server.answer("www.example", "A") == ["192.0.2.1"]
@@ -309,7 +321,7 @@ def test_attempts_succeed_where_nothing_confines(make_server, directory):
     taken = Maker(make_server, directory)("root", sandbox="no")
     server = taken.server
     server.wait_log("sandbox: no")
-    for role in ("server-2", "loader", "xfrd"):
+    for role in ("server-2", "loader", "xfrd", "writer"):
         for text in (
                 f"openat {AT_FDCWD} ={{database}} {os.O_RDWR}",
                 f"openat {AT_FDCWD} ={{zone}} {os.O_RDWR}",

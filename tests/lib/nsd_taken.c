@@ -4,9 +4,10 @@
  *
  *   nsd_taken -d -c nsd.conf ...        as nsd; -d is needed
  *
- *   ROLE NUMBER ARGUMENT...    the process ("loader", "xfrd", "server-1") makes
- *                              the call of that number once it has begun to
- *                              wait for events. An argument is a number, or
+ *   ROLE NUMBER ARGUMENT...    the process ("loader", "xfrd", "writer",
+ *                              "server-1") makes the call of that number
+ *                              once it has begun to wait for events. An
+ *                              argument is a number, or
  *                              =TEXT    a text that the call finds in memory
  *                              @zeros   4096 octets of zeros
  *                              @code    a page of the program
@@ -34,6 +35,7 @@
 
 #include "base/log.h"
 #include "proc/hooks.h"
+#include "proc/post.h"
 #include "proc/role.h"
 #include "proc/start.h"
 #include "proc/supervisor.h"
@@ -229,6 +231,8 @@ has_died(struct supervisor *s, pid_t pid)
 		return false;
 	if (s->xfrd.current != NULL && s->xfrd.current->pid == pid)
 		return false;
+	if (s->writer.current != NULL && s->writer.current->pid == pid)
+		return false;
 	for (unsigned i = 0; i < s->worker_count; i++)
 		if (s->workers[i].current != NULL
 			&& s->workers[i].current->pid == pid)
@@ -241,6 +245,9 @@ on_look(evutil_socket_t fd, short what, void *arg)
 {
 	if (asked == NULL)
 		return;
+	/* It is there when it is wanted, and ends when it is idle. */
+	if (asked->state == BOX_ASKED && strcmp(asked->name, "writer") == 0)
+		post_want_writer(arg);
 	if (asked->state == BOX_DONE) {
 		if (asked->result == -1)
 			printf("refused %d\n", asked->error);
