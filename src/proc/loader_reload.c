@@ -41,13 +41,22 @@ reload_answer(struct loader *loader, const struct loader_read *one)
 	role_answer(&loader->role, one->channel, &answer);
 }
 
+/* True if the pass has left the zone out, as what a transfer brought is being
+ * read: its file is looked at in a pass that follows that. */
+static bool
+reload_is_put_off(const struct loader_read *one)
+{
+	return one->zone != NULL && one->zone->conf != NULL
+		&& __atomic_load_n(&one->zone->skipped, __ATOMIC_SEQ_CST);
+}
+
 void
 loader_end_reload(struct loader *loader)
 {
 	struct loader_read **at = &loader->reads, *one;
 
 	while ((one = *at) != NULL) {
-		if (!one->begun) {
+		if (!one->begun || reload_is_put_off(one)) {
 			at = &one->next;
 			continue;
 		}
@@ -108,7 +117,11 @@ loader_fail_reload(struct loader *loader, enum nsd_err err)
 bool
 loader_reload_waits(const struct loader *loader)
 {
-	return loader->reads != NULL;
+	const struct loader_read *one = loader->reads;
+
+	while (one != NULL && one->begun)
+		one = one->next;
+	return one != NULL;
 }
 
 bool
@@ -131,6 +144,8 @@ loader_list_reload(struct loader *loader, struct load_zone **zones, size_t max)
 		one = one->next) {
 		size_t i = 0;
 
+		if (one->zone == NULL)
+			continue;
 		while (i < count && zones[i] != one->zone)
 			i++;
 		/* One that has gone meanwhile has nothing to be read. */
