@@ -351,16 +351,20 @@ write_begin_round(struct xfrd *xfrd)
 		wish->taken |= wish->all;
 }
 
+/* Rounds are so many seconds from main's start: an xfrd that is replaced, as by
+ * each reconfig, does not put them off. */
 static void
 write_await_period(struct xfrd *xfrd)
 {
-	struct timeval period = {
-		.tv_sec = (time_t)xfrd->role.server->conf->server
-				  .zonefiles_write,
-	};
+	const struct server *server = xfrd->role.server;
+	int64_t period = server->conf->server.zonefiles_write;
+	int64_t past = (int64_t)(time(NULL) - server->boot);
+	struct timeval wait = {.tv_sec = 0};
 
-	if (period.tv_sec > 0)
-		event_add(xfrd->writes.period_event, &period);
+	if (period == 0)
+		return;
+	wait.tv_sec = (time_t)(past > 0 ? period - past % period : period);
+	event_add(xfrd->writes.period_event, &wait);
 }
 
 /* The process may end: what had to be written is. */

@@ -11,7 +11,7 @@ import pytest
 
 import transferred
 from control import ask, begin, config
-from harness import is_alive, wait_for, zone_text
+from harness import DEADLINE, is_alive, wait_for, zone_text
 from scripted_primary import ScriptedPrimary, records, reply, soa, whole
 
 
@@ -494,3 +494,15 @@ def test_another_file_name_counts_at_once(make_server, primary):
     server.wait_serial("t.test", 3)
     assert ask(server, "write", "t.test") == (0, "ok\n")
     assert "serial 3" in read(server.directory / "c/t.test")
+
+
+def test_replaced_xfrd_does_not_put_the_writing_off(start, primary):
+    server = start(zonefiles_write=6)
+    server.wait_serial("s.test", 1)
+    path = server.directory / "s.test.zone"
+    end = time.monotonic() + DEADLINE
+    while not path.exists():
+        assert time.monotonic() < end
+        time.sleep(4.5)
+        old = server.kill("xfrd")
+        server.wait_replaced("xfrd", old)
