@@ -33,7 +33,7 @@
 
 /* What xfrd notes when statistics are set back to 0. */
 struct counts_reset {
-	int64_t at_usec; /* of the real-time clock; 0: never */
+	int64_t at_usec; /* as of clock_now_usec; 0: never */
 	uint64_t queries[]; /* of each worker */
 };
 

@@ -75,7 +75,8 @@ const struct sandbox_call sandbox_calls[] = {
 	{"ppoll", WORKER, MAY, ANY, "the same, elsewhere"},
 	{"ppoll_time64", WORKER, MAY, ANY, "the same, elsewhere"},
 	/* Nothing but that: the sockets are main's too, and outlast us. */
-	{"shutdown", WORKER, MAY, IF(IS(1, SHUT_WR)), "ends a TCP connection"},
+	{"shutdown", WORKER | XFRD, MAY, IF(IS(1, SHUT_WR)),
+		"ends a TCP connection"},
 	/* Sockets that a worker is lent. */
 	{"epoll_create1", WORKER, MAY, ANY, "for their connections"},
 	{"getsockname", WORKER, MAY, ANY, "is it the address of all?"},
@@ -143,7 +144,6 @@ const struct sandbox_call sandbox_calls[] = {
 	{"ioctl", XFRD, MAY, IF(IS(1, FIONREAD)), "libevent: how much has come?"},
 	{"readv", XFRD, MAY, ANY, "libevent: messages over TCP"},
 	{"recvfrom", XFRD, MAY, ANY, "messages over UDP"},
-	{"shutdown", XFRD, MAY, ANY, "libevent: ends a connection"},
 
 	/* The control channel, whose doors main has opened. */
 	{"accept4", XFRD, MAY, ANY, "whoever controls us, or wants metrics"},

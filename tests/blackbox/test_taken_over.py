@@ -124,6 +124,8 @@ def own_rows(everybody):
                or family not in (socket.AF_INET, socket.AF_INET6)]
         yield "a socket", who, f"socket {int(family)} {int(UDP)} 0"
         yield "a socket", who, f"socket {int(family)} {int(TCP)} 0"
+    # Of the sockets for operators, too: which one it is makes no difference.
+    yield "ends listening", everybody, "shutdown @log 0"
     yield "may be looked into", everybody, "prctl 4 1 0 0 0"
     yield "a ring of calls", everybody, "io_uring_setup 8 @zeros"
     yield "a process", everybody, "clone3 @zeros 88"
