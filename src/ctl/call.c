@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
@@ -68,6 +69,37 @@ static bool
 call_is_open(const struct ctl_call *call)
 {
 	return call->state == CALL_RUNS || call->state == CALL_LINES;
+}
+
+/* Its command is whole: nothing more is to come but the client's end, which is
+ * to be seen while a handler works. */
+static void
+call_run(struct ctl_call *call)
+{
+	struct evbuffer *in = bufferevent_get_input(call->stream);
+
+	call->state = CALL_RUNS;
+	event_del(call->late_event);
+	(void)evbuffer_drain(in, evbuffer_get_length(in));
+	if (!call->eof)
+		(void)bufferevent_enable(call->stream, EV_READ);
+}
+
+/* The client sends no more. True: it reads no more either. Only a UNIX socket
+ * tells: TCP's closes the same way for both (RFC 9293 section 3.6). */
+static bool
+call_is_deserted(const struct ctl_call *call)
+{
+	return send(bufferevent_getfd(call->stream), "", 0,
+		       MSG_DONTWAIT | MSG_NOSIGNAL) == -1
+		&& errno == EPIPE;
+}
+
+bool
+call_may_be_deserted(const struct ctl_call *call)
+{
+	return call->stream != NULL && call->state == CALL_RUNS
+		&& (call->eof || call->surplus > INPUT_FULL);
 }
 
 /* The client is gone; whoever has the call is told. */
@@ -212,9 +244,7 @@ call_begin(struct ctl_call *call)
 		call_set_late(call, channel->options.lines_msec);
 		call_wake(call);
 	} else {
-		call->state = CALL_RUNS;
-		event_del(call->late_event);
-		bufferevent_disable(call->stream, EV_READ);
+		call_run(call);
 	}
 	channel->options.on_call(channel->options.ctx, call);
 }
@@ -244,9 +274,7 @@ call_take_lines(struct ctl_call *call)
 		}
 		call_set_late(call, call->channel->options.lines_msec);
 		if (len == 1 && line[0] == CTL_LINES_END) {
-			call->state = CALL_RUNS;
-			event_del(call->late_event);
-			bufferevent_disable(call->stream, EV_READ);
+			call_run(call);
 			if (call->hooks.on_lines_end != NULL)
 				call->hooks.on_lines_end(call);
 			return;
@@ -277,6 +305,12 @@ call_on_read(struct bufferevent *stream, void *arg)
 		call_wake(call);
 		break;
 	case CALL_RUNS:
+		call->surplus += evbuffer_get_length(in);
+		(void)evbuffer_drain(in, evbuffer_get_length(in));
+		/* It has no end. */
+		if (call->surplus > INPUT_FULL)
+			(void)bufferevent_disable(stream, EV_READ);
+		break;
 	case CALL_ENDED:
 	case CALL_LINGERS:
 		(void)evbuffer_drain(in, evbuffer_get_length(in));
@@ -340,6 +374,8 @@ call_on_event(struct bufferevent *stream, short what, void *arg)
 		call->eof = true;
 		if (call->state == CALL_LINES)
 			call_wake(call);
+		else if (call->state == CALL_RUNS && call_is_deserted(call))
+			call_lose(call);
 		return;
 	}
 	call_lose(call);

@@ -1,8 +1,8 @@
 /*
  * channel.c - takes connections of nsd-control.
  *
- * System calls, for whoever filters them: accept4, read, write, shutdown,
- * close, and what libevent needs.
+ * System calls, for whoever filters them: accept4, read, write, sendto,
+ * shutdown, close, and what libevent needs.
  */
 #include "config.h"
 
@@ -49,8 +49,9 @@ channel_is_full(const struct ctl_channel *channel)
 	return channel->count >= channel->options.conns_max;
 }
 
-/* The connection that has waited longest without a command, which makes room
- * for another; NULL: all have said what they want. */
+/* The connection that has waited longest without a command, or else the oldest
+ * one that may wait for nothing: it makes room for another. NULL: all wait for
+ * what they have asked for. */
 static struct ctl_call *
 channel_find_idle(struct ctl_channel *channel)
 {
@@ -59,6 +60,9 @@ channel_find_idle(struct ctl_channel *channel)
 	cds_list_for_each_entry(call, &channel->calls, node)
 		if (call->stream != NULL && (call->state == CALL_COMMAND
 				|| call->state == CALL_LINGERS))
+			return call;
+	cds_list_for_each_entry(call, &channel->calls, node)
+		if (call_may_be_deserted(call))
 			return call;
 	return NULL;
 }

@@ -46,6 +46,7 @@ struct ctl_call {
 	struct ctl_call_hooks hooks;
 	struct ctl_command command;
 	unsigned holds;
+	size_t surplus; /* octets that came behind the command, while it ran */
 	bool tls;
 	bool eof;  /* the client sends no more */
 	bool cut;  /* broken off: its answer is being sent */
@@ -58,6 +59,9 @@ struct ctl_call {
 bool call_open(struct ctl_door *door, int fd) MUST_USE;
 /* Ends a connection: as if the client had gone. */
 void call_drop(struct ctl_call *call);
+/* True if nothing tells whether somebody waits for the answer: the client has
+ * shut its side, or sends what nobody asked for. */
+bool call_may_be_deserted(const struct ctl_call *call);
 /* True if something is still to be done for the client, or to be sent. */
 bool call_is_busy(const struct ctl_call *call);
 

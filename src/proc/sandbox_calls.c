@@ -101,7 +101,8 @@ const struct sandbox_call sandbox_calls[] = {
 	/* The log. */
 	{"write", ALL, MAY, ANY, "the log; events of threads"},
 	{"writev", ALL, MAY, ANY, "what the C library says before it aborts"},
-	{"sendto", ALL, MAY, ANY, "syslog, on the socket from before"},
+	{"sendto", ALL, MAY, ANY, "syslog, on the socket from before; has a"
+		" client of nsd-control gone?"},
 	{"fstat", ALL, MAY, ANY, "is it a pipe? The loader: files"},
 	{"fstat64", ALL, MAY, ANY, "the same, elsewhere"},
 	{"newfstatat", ALL, MAY, IF(ALL_OF(3, EMPTY_PATH)), "the same"},

@@ -282,6 +282,66 @@ call_outlives_its_client(void **state)
 	ctl_end(w.held);
 }
 
+/* One that waits and prints nothing meanwhile: its place is given back. */
+static void
+clients_that_leave_while_they_wait_hold_no_place(void **state)
+{
+	struct ctl_call *calls[CONNS];
+	int fds[CONNS];
+
+	w.handle = is_held;
+	for (unsigned i = 0; i < CONNS; i++) {
+		fds[i] = client_open("NSDCT1 status\nmore");
+		assert_true(turn_until(&w.calls, i + 1));
+		calls[i] = w.held;
+	}
+	for (unsigned i = 0; i < CONNS; i++)
+		close(fds[i]);
+	assert_true(turn_until(&w.gone, CONNS));
+	w.handle = says_ok;
+	assert_string_equal(client_read(client_open("NSDCT1 status\n")),
+		"ok\n");
+	for (unsigned i = 0; i < CONNS; i++)
+		ctl_end(calls[i]);
+}
+
+/* It may wait for its answer, or not: it gets it unless there is no room. */
+static void
+client_that_has_said_all_gives_way(void **state)
+{
+	static char octets[65536];
+	struct ctl_call *calls[CONNS];
+	int fds[CONNS];
+
+	w.handle = is_held;
+	for (unsigned i = 0; i < CONNS; i++) {
+		fds[i] = client_open("NSDCT1 status\n");
+		assert_true(turn_until(&w.calls, i + 1));
+		calls[i] = w.held;
+	}
+	assert_int_equal(shutdown(fds[1], SHUT_WR), 0);
+	assert_int_equal(shutdown(fds[2], SHUT_WR), 0);
+	assert_true(write(fds[3], octets, sizeof(octets)) > 0);
+	for (unsigned i = 0; i < 100; i++)
+		event_base_loop(w.base, EVLOOP_NONBLOCK);
+	assert_int_equal(w.gone, 0);
+	w.handle = says_ok;
+	assert_string_equal(client_read(client_open("NSDCT1 status\n")),
+		"ok\n");
+	assert_int_equal(w.gone, 1);
+	assert_true(ctl_is_gone(calls[1]));
+	ctl_end(calls[1]);
+	ctl_printf(calls[2], "two\n");
+	ctl_end(calls[2]);
+	assert_string_equal(client_read(fds[2]), "two\n");
+	ctl_end(calls[0]);
+	ctl_printf(calls[3], "three\n");
+	ctl_end(calls[3]);
+	assert_string_equal(client_read(fds[3]), "three\n");
+	close(fds[0]);
+	close(fds[1]);
+}
+
 static void
 answer_is_made_while_it_is_read(void **state)
 {
@@ -374,6 +434,8 @@ main(void)
 		TEST(oldest_without_a_command_makes_room),
 		TEST(commands_are_not_thrown_out),
 		TEST(call_outlives_its_client),
+		TEST(clients_that_leave_while_they_wait_hold_no_place),
+		TEST(client_that_has_said_all_gives_way),
 		TEST(answer_is_made_while_it_is_read),
 		TEST(answer_that_is_too_large_is_none),
 		TEST(json_is_ascii_and_has_its_commas),
