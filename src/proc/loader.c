@@ -13,7 +13,7 @@
 #include "base/priority.h"
 #include "ipc/handlers.h"
 #include "load/load_list.h"
-#include "proc/affinity.h"
+#include "role/affinity.h"
 #include "proc/database.h"
 #include "proc/loader.h"
 #include "store/store.h"

@@ -15,7 +15,7 @@
 #include "load/load_tidy.h"
 #include "load/load_wait.h"
 #include "load/load_zone.h"
-#include "proc/role.h"
+#include "role/role.h"
 #include "store/store.h"
 #include "zone/measure.h"
 

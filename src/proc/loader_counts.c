@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "keep/table_edit.h"
-#include "proc/counts.h"
+#include "role/counts.h"
 #include "proc/loader.h"
 #include "store/writer.h"
 

@@ -15,7 +15,7 @@
 #include "load/load_journal.h"
 #include "load/load_turn.h"
 #include "proc/loader.h"
-#include "proc/xfrd.h"
+#include "role/server.h"
 
 #define PROGRESS_SEC 5
 #define AGAIN_SEC 1
@@ -312,7 +312,7 @@ loader_start_first_pass(struct loader *loader)
 
 	char path[PATH_MAX];
 
-	if (xfrd_keep_find_folder(server, path, sizeof(path)))
+	if (server_find_journal(server, path, sizeof(path)))
 		loader->journal = load_journal_open(path);
 	loader->context.journal = loader->journal;
 	loader_start_pass(loader, LOADER_PASS_FIRST);

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "load/load_expiry.h"
 #include "load/load_update.h"
-#include "proc/hooks.h"
+#include "role/hooks.h"
 #include "proc/loader.h"
 
 /* Main is to know, before it can be seen or answered, that zone files do not

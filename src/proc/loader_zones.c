@@ -7,7 +7,7 @@
 
 #include "load/load_read.h"
 #include "proc/loader.h"
-#include "proc/zone_message.h"
+#include "role/zone_message.h"
 #include "store/writer.h"
 #include "zone/table.h"
 

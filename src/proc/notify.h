@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #include "base/exchange.h"
-#include "proc/peers.h"
+#include "role/peers.h"
 
 /* Zones for which one may wait. */
 #define NOTIFY_WAITING_MAX 64u

@@ -14,11 +14,11 @@
 #include "base/log.h"
 #include "proc/child.h"
 #include "proc/children.h"
-#include "proc/counts.h"
+#include "role/counts.h"
 #include "proc/generation.h"
 #include "proc/introduce.h"
 #include "proc/post.h"
-#include "proc/role.h"
+#include "role/role.h"
 #include "store/store.h"
 
 /* A process that has lived this long does not fail at its start. */

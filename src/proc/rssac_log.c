@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "proc/counts.h"
+#include "role/counts.h"
 #include "proc/rssac_log.h"
 
 #define SECONDS_A_DAY 86400

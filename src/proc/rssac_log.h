@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "proc/server.h"
+#include "role/server.h"
 #include "dns/counters.h"
 #include "query/rssac.h"
 

@@ -18,17 +18,17 @@
 #include "base/priority.h"
 #include "conf/zonelist.h"
 #include "dns/name.h"
-#include "proc/affinity.h"
-#include "proc/counts.h"
+#include "role/affinity.h"
+#include "role/counts.h"
 #include "proc/daemon.h"
 #include "proc/flags.h"
 #include "proc/lifeline.h"
-#include "proc/privilege.h"
-#include "proc/role.h"
+#include "role/privilege.h"
+#include "role/role.h"
 #include "conf/secret_keys.h"
 #include "proc/start.h"
 #include "proc/supervisor.h"
-#include "proc/title.h"
+#include "role/title.h"
 
 /* How long to wait for the ports of workers that have just ended. */
 #define PORTS_WAIT_SEC 10

@@ -2,7 +2,7 @@
 #ifndef PROC_START_H
 #define PROC_START_H
 
-#include "proc/hooks.h"
+#include "role/hooks.h"
 
 /* Runs the program; to be called once. Returns its exit code: 0, or 1 if it
  * could not start. hooks: those of a test program; NULL: none. */

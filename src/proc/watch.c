@@ -20,7 +20,7 @@
 
 /* Longer steps count as this much: main did not look meanwhile, perhaps because
  * the whole machine stood still. */
-#define STEP_MAX_MSEC (2 * WATCH_MSEC)
+#define STEP_MAX_MSEC (2 * ROLE_BEAT_MSEC)
 /* A silence without proof of anything is told after this. */
 #define SILENCE_TOLD_MSEC 10000
 #define TRACED_TOLD_MSEC 1000
@@ -264,7 +264,7 @@ watch_on_timer(evutil_socket_t fd, short what, void *arg)
 enum nsd_err
 watch_open(struct supervisor *s)
 {
-	struct timeval period = {.tv_usec = WATCH_MSEC * 1000};
+	struct timeval period = {.tv_usec = ROLE_BEAT_MSEC * 1000};
 
 	s->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	s->watched_msec = clock_now_msec();

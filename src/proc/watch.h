@@ -11,11 +11,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "role/role.h"
 
 struct supervisor;
-
-/* Between two beats, and between two looks. */
-#define WATCH_MSEC 250
 
 /* What can be seen of a silent process. */
 struct watch_sight {

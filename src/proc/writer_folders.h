@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "proc/server.h"
+#include "role/server.h"
 
 /* Where more would be needed, their parents stand for them. */
 #define WRITER_FOLDERS_MAX 64u

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "dns/name.h"
 #include "proc/zone_change.h"
-#include "proc/zone_message.h"
+#include "role/zone_message.h"
 
 static enum nsd_err
 zone_change_apply(struct conf *conf, const struct zone_change *change)

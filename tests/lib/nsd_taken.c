@@ -34,9 +34,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "proc/hooks.h"
+#include "role/hooks.h"
 #include "proc/post.h"
-#include "proc/role.h"
+#include "role/role.h"
 #include "proc/start.h"
 #include "proc/supervisor.h"
 #include "store/store.h"

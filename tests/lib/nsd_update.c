@@ -69,10 +69,10 @@
 #include "dns/rrtype.h"
 #include "lib/heap_report.h"
 #include "load/load_update.h"
-#include "proc/hooks.h"
-#include "proc/sandbox.h"
+#include "role/hooks.h"
+#include "role/sandbox.h"
 #include "proc/start.h"
-#include "proc/xfrd.h"
+#include "xfrd/xfrd.h"
 #include "xfr/request.h"
 #include "zonefile/zonefile.h"
 

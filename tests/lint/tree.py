@@ -29,9 +29,14 @@ BELOW = {
              "settings", "names", "zone", "keep", "build", "update"],
     "ctl": ["base", "dns", "conf", "ipc", "net", "store", "settings", "names",
             "zone"],
+    "role": ["base", "dns", "conf", "ipc", "net", "store", "settings", "names",
+             "zone", "query", "ctl"],
+    "xfrd": ["base", "dns", "zonefile", "journal", "conf", "ipc", "net", "store",
+             "settings", "names", "zone", "keep", "build", "update", "load",
+             "query", "xfr", "ctl", "role"],
     "proc": ["base", "dns", "zonefile", "journal", "conf", "ipc", "net", "store",
              "settings", "names", "zone", "keep", "build", "update", "vet",
-             "query", "load", "xfr", "ctl"],
+             "query", "load", "xfr", "ctl", "role", "xfrd"],
 }
 
 KEYWORDS = {"return", "else", "goto", "case", "do", "sizeof", "if", "while",

@@ -18,10 +18,10 @@
 
 #include "proc/child.h"
 #include "proc/children.h"
-#include "proc/counts.h"
+#include "role/counts.h"
 #include "proc/post.h"
 #include "proc/reap.h"
-#include "proc/role.h"
+#include "role/role.h"
 #include "store/store.h"
 
 #define TURN 64 /* messages taken from a child at a time, at the most */

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "proc/counts.h"
+#include "role/counts.h"
 
 #define WORKERS 3
 #define GROUPS 1000

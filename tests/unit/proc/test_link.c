@@ -17,7 +17,7 @@
 
 #include "lib/failing.h"
 #include "lib/failing_socket.h"
-#include "proc/link.h"
+#include "role/link.h"
 
 static struct event_base *base;
 static struct link link_; /* main's, to a worker */

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "proc/requests.h"
+#include "role/requests.h"
 
 #define ENDS_MAX 1000u
 

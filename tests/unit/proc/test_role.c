@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "lib/failing.h"
-#include "proc/role.h"
+#include "role/role.h"
 
 #define COUNT 5000u
 

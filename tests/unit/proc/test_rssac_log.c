@@ -15,7 +15,7 @@
 
 #include "base/log.h"
 #include "lib/log_folder.h"
-#include "proc/counts.h"
+#include "role/counts.h"
 #include "proc/rssac_log.h"
 
 #define DAY 86400

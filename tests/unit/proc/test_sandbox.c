@@ -26,9 +26,9 @@
 
 #include <cmocka.h>
 
-#include "proc/sandbox.h"
-#include "proc/sandbox_calls.h"
-#include "proc/sandbox_landlock.h"
+#include "role/sandbox.h"
+#include "role/sandbox_calls.h"
+#include "role/sandbox_landlock.h"
 
 static const enum ipc_role roles[] = {ROLE_LOADER, ROLE_WORKER, ROLE_XFRD,
 	ROLE_WRITER};

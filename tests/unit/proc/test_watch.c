@@ -24,8 +24,8 @@ look_on(struct watch *w, struct watch_sight *sight, int64_t cpu_step_msec,
 
 	do {
 		sight->cpu_msec += cpu_step_msec;
-		msec += WATCH_MSEC;
-		*verdict = watch_judge(w, &limits, sight, WATCH_MSEC);
+		msec += ROLE_BEAT_MSEC;
+		*verdict = watch_judge(w, &limits, sight, ROLE_BEAT_MSEC);
 	} while (*verdict == WATCH_WAITS && msec < MOST);
 	return msec;
 }
@@ -40,7 +40,7 @@ stopped_process_hangs_after_its_time(void **state)
 
 	assert_int_equal(verdict, WATCH_STOPPED);
 	assert_true(msec >= limits.stopped_msec
-		&& msec <= limits.stopped_msec + 2 * WATCH_MSEC);
+		&& msec <= limits.stopped_msec + 2 * ROLE_BEAT_MSEC);
 }
 
 static void
@@ -53,7 +53,7 @@ process_that_sleeps_on_hangs_after_its_time(void **state)
 
 	assert_int_equal(verdict, WATCH_ASLEEP);
 	assert_true(msec >= limits.asleep_msec
-		&& msec <= limits.asleep_msec + 2 * WATCH_MSEC);
+		&& msec <= limits.asleep_msec + 2 * ROLE_BEAT_MSEC);
 }
 
 /* The first thread waits for others. Only their endless work is proof. */
@@ -66,7 +66,7 @@ process_whose_threads_work_does_not_sleep(void **state)
 	int64_t msec = look_on(&w, &sight, 10, &verdict);
 
 	assert_int_equal(verdict, WATCH_BUSY);
-	assert_true(msec >= limits.busy_msec * WATCH_MSEC / 10);
+	assert_true(msec >= limits.busy_msec * ROLE_BEAT_MSEC / 10);
 }
 
 static void
@@ -75,11 +75,11 @@ work_without_an_end_hangs_by_its_processor_time(void **state)
 	struct watch w = {.beat = 1};
 	struct watch_sight sight = {.state = 'R', .cpu_msec = 5000};
 	enum watch_verdict verdict;
-	int64_t msec = look_on(&w, &sight, WATCH_MSEC, &verdict);
+	int64_t msec = look_on(&w, &sight, ROLE_BEAT_MSEC, &verdict);
 
 	assert_int_equal(verdict, WATCH_BUSY);
 	assert_true(msec >= limits.busy_msec
-		&& msec <= limits.busy_msec + 2 * WATCH_MSEC);
+		&& msec <= limits.busy_msec + 2 * ROLE_BEAT_MSEC);
 }
 
 /* Without a processor, waiting for a disk, dying, or in a /proc that cannot be
@@ -109,10 +109,10 @@ traced_process_never_hangs(void **state)
 		struct watch w = {.beat = 1};
 		struct watch_sight sight = {.state = *c, .traced = true};
 
-		for (int64_t msec = 0; msec < MOST; msec += WATCH_MSEC) {
-			sight.cpu_msec += WATCH_MSEC;
+		for (int64_t msec = 0; msec < MOST; msec += ROLE_BEAT_MSEC) {
+			sight.cpu_msec += ROLE_BEAT_MSEC;
 			assert_int_equal(watch_judge(&w, &limits, &sight,
-						 WATCH_MSEC),
+						 ROLE_BEAT_MSEC),
 				WATCH_TRACED);
 		}
 	}
@@ -126,15 +126,16 @@ evidence_begins_anew_with_each_kind(void **state)
 	struct watch_sight asleep = {.state = 'S'}, stopped = {.state = 'T'};
 	enum watch_verdict verdict;
 
-	for (int64_t msec = 0; msec < MOST; msec += 2 * WATCH_MSEC) {
-		assert_int_equal(watch_judge(&w, &limits, &asleep, WATCH_MSEC),
+	for (int64_t msec = 0; msec < MOST; msec += 2 * ROLE_BEAT_MSEC) {
+		assert_int_equal(watch_judge(&w, &limits, &asleep,
+					 ROLE_BEAT_MSEC),
 			WATCH_WAITS);
 		assert_int_equal(watch_judge(&w, &limits, &stopped,
-					 WATCH_MSEC),
+					 ROLE_BEAT_MSEC),
 			WATCH_WAITS);
 	}
 	assert_true(look_on(&w, &stopped, 0, &verdict)
-		>= limits.stopped_msec - WATCH_MSEC);
+		>= limits.stopped_msec - ROLE_BEAT_MSEC);
 	assert_int_equal(verdict, WATCH_STOPPED);
 }
 

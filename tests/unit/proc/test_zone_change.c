@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "proc/zone_message.h"
+#include "role/zone_message.h"
 
 static void
 make(const char *name, const char *pattern, struct ipc_message *m)

@@ -1,0 +1,90 @@
+/*
+ * counts.h - shared memory where the roles count. Main makes it before it
+ * forks.
+ *
+ *   books   of each worker, then one of xfrd: what it had shown when statistics
+ *           were set back to 0 (dns/counters.h)
+ *   rssac   of each worker (query/rssac.h), if there is rssac002
+ *   reset   when that was, and what else belongs to it: xfrd's
+ *   store   what the loader says of the store
+ *   processes  of each: when it began, and how often it was replaced; main's
+ *   names   of the groups of zones that books have rows for: the loader's
+ *
+ * It outlasts every process but main, so counters go on when one is replaced.
+ * Each part begins at a page of its own. A child unmaps all that is not for it
+ * before it looks at anything from outside: a worker has what it writes and
+ * nothing else. What a role only reads is mapped from a descriptor that cannot
+ * write.
+ */
+#ifndef ROLE_COUNTS_H
+#define ROLE_COUNTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/textlist.h"
+#include "dns/counters.h"
+#include "ipc/message.h"
+#include "query/rssac.h"
+
+/* Groups of zones that have counters of their own. */
+#define COUNTS_GROUPS_MAX (UINT32_C(1) << 20)
+
+/* What xfrd notes when statistics are set back to 0. */
+struct counts_reset {
+	int64_t at_usec; /* as of clock_now_usec; 0: never */
+	uint64_t queries[]; /* of each worker */
+};
+
+/* What the loader says of the store, from time to time. Atomic words. */
+struct counts_store {
+	uint64_t live, free, mapped; /* octets */
+	uint64_t retired;            /* octets that readers may still hold */
+	uint64_t epoch, oldest;      /* oldest: that a reader is in */
+	uint64_t pins;
+};
+
+/* A process of the server, as main says. */
+struct counts_process {
+	char name[16];        /* main, loader, xfrd, server1 */
+	int64_t pid;
+	int64_t started_msec; /* of clock.h */
+	uint64_t restarts;    /* processes before it */
+};
+
+struct counts;
+
+/* Makes it, all zeros. groups_max: COUNTS_GROUPS_MAX; there may be room for
+ * fewer. NSD_E_SYSTEM: said in the log; NSD_E_MEMORY. */
+enum nsd_err counts_create(unsigned workers, uint32_t groups_max, bool rssac,
+	struct counts **counts) MUST_USE;
+void counts_destroy(struct counts *counts);
+
+/* In a child: unmaps what is not for this role; index: which worker. From then
+ * on it may call what is for it below. */
+void counts_leave(struct counts *counts, enum ipc_role role, unsigned index);
+
+/* Main's: a role has a new process. index: of a worker. */
+void counts_set_process(const struct counts *counts, enum ipc_role role,
+	unsigned index, int64_t pid, int64_t started_msec);
+/* Main's and xfrd's: gets a process by its place, from 0 on: there is one for
+ * each worker, and three more. False: it has not been there yet. */
+bool counts_get_process(const struct counts *counts, unsigned place,
+	struct counts_process *process);
+
+unsigned counts_workers(const struct counts *counts);
+
+/* A worker's, of its own; main's and xfrd's, to read. */
+void counts_get_book(const struct counts *counts, unsigned worker,
+	struct counters_book *book);
+/* A worker's, of its own; main's. NULL without rssac002. */
+struct rssac *counts_get_rssac(const struct counts *counts, unsigned worker);
+/* xfrd's, to write; main's, to read. */
+void counts_get_base(const struct counts *counts, struct counters_book *book);
+struct counts_reset *counts_get_reset(const struct counts *counts);
+/* The loader's, to write; main's and xfrd's, to read. */
+struct counts_store *counts_get_store(const struct counts *counts);
+void counts_get_names(const struct counts *counts, struct textlist *names);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * doors.h - listening TCP sockets for operators: of the control channel, of
+ * metrics. Main opens them while it may; each xfrd inherits them, other roles
+ * close them.
+ */
+#ifndef ROLE_DOORS_H
+#define ROLE_DOORS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "conf/conf.h"
+
+/* Zeroed: there is none. */
+struct doors {
+	int *fds;
+	unsigned count;
+	size_t room;
+};
+
+struct doors_wish {
+	const char *option;    /* in messages: metrics-interface */
+	bool or_path;          /* in messages: the option takes paths, too */
+	uint16_t port;         /* where an interface has none */
+	bool ip4, ip6;         /* of 127.0.0.1 and ::1 */
+};
+
+/*
+ * Opens what an option names: addresses, and network interfaces with all their
+ * addresses; if it names nothing, 127.0.0.1 and ::1, as far as this machine has
+ * them. What is wrong is said in the log.
+ * returns NSD_OK; NSD_E_SYNTAX: a text is neither; NSD_E_SYSTEM: a socket
+ * cannot be had; NSD_E_MEMORY. After a failure nothing is open.
+ */
+enum nsd_err doors_open(const struct doors_wish *wish,
+	const struct conf_interfaces *interfaces, struct doors *doors)
+	MUST_USE;
+
+/* Adds the sockets of one interface, or of 127.0.0.1 and ::1. returns as
+ * doors_open; after a failure some may be open. */
+enum nsd_err doors_open_one(const struct doors_wish *wish,
+	const struct conf_interface *one, struct doors *doors) MUST_USE;
+enum nsd_err doors_open_local(const struct doors_wish *wish,
+	struct doors *doors) MUST_USE;
+
+/* Closes them, in this process. */
+void doors_leave(struct doors *doors);
+
+#endif

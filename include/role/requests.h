@@ -1,0 +1,70 @@
+/*
+ * requests.h - what xfrd has asked of the loader, until it is answered. The
+ * same of the writer, of which there may be none most of the time.
+ *
+ * A request that was not answered when the loader died is sent to the next one,
+ * in the order of old, and says that it comes again (struct ipc_request). The
+ * dead one may have done it: the loader takes no request while an answer waits,
+ * so that is so for the last one at most, and that one does nothing when it is
+ * done twice in a row.
+ *
+ * A request may be what the loader has died of. Those that it had in hand are
+ * sent one at a time, alone. One that REQUEST_DEATHS_MAX loaders have died with
+ * is given up; a READ after the first.
+ */
+#ifndef ROLE_REQUESTS_H
+#define ROLE_REQUESTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "role/link.h"
+
+#define REQUESTS_MAX 256 /* not answered */
+#define REQUEST_DEATHS_MAX 3u
+
+struct request;
+
+/* A request is done with. answer: lent; NULL: it is given up. */
+typedef void request_on_end(void *ctx, const struct ipc_message *answer);
+
+/* Zeroed: there are none, and no loader. */
+struct requests {
+	struct request *first; /* in the order in which they came */
+	struct request **tail; /* where the next one goes; NULL: to first */
+	struct request *unsent; /* the first one that is; those behind it are,
+				 * too */
+	unsigned count;
+	uint64_t ticket;       /* of the latest */
+	struct link *link;     /* to the loader; NULL: there is none now */
+};
+
+/*
+ * Sends a request, or has it wait for a loader or for credit. Borrows the
+ * parcel. Its payload begins with struct ipc_request, which is set here; at
+ * most one descriptor. on_end is called once, unless this process ends; it may
+ * add further requests.
+ * returns NSD_OK; NSD_E_AGAIN: REQUESTS_MAX are not answered yet; NSD_E_MEMORY;
+ * NSD_E_SYSTEM: there is no descriptor. After a failure nothing has happened.
+ */
+enum nsd_err requests_add(struct requests *requests,
+	const struct link_parcel *parcel, request_on_end *on_end, void *ctx)
+	MUST_USE;
+
+/* True: REQUESTS_MAX are not answered yet. */
+static inline bool
+requests_are_full(const struct requests *requests)
+{
+	return requests->count == REQUESTS_MAX;
+}
+
+/* There is a loader, or it takes more. The link is kept until requests_stop. */
+void requests_go_on(struct requests *requests, struct link *link);
+/* The loader has died, and its last answers are taken. */
+void requests_stop(struct requests *requests);
+/* An answer of the loader. One to nothing is said in the log. */
+void requests_take_answer(struct requests *requests,
+	const struct ipc_message *m);
+
+#endif

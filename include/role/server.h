@@ -1,0 +1,43 @@
+/* server.h - what main sets up before the first fork, for every role to
+ * inherit. */
+#ifndef ROLE_SERVER_H
+#define ROLE_SERVER_H
+
+#include <sys/types.h>
+#include <time.h>
+
+#include "base/secrets.h"
+#include "conf/conf.h"
+#include "role/control_doors.h"
+#include "role/doors.h"
+#include "role/privilege.h"
+#include "role/sandbox.h"
+#include "role/sockets.h"
+
+struct counts;
+struct role_hooks;
+
+struct server {
+	struct conf *conf;        /* with the flags folded in */
+	const struct role_hooks *hooks; /* of a test program; NULL: none */
+	const char *chroot;       /* where we are; NULL: not in one */
+	struct listeners listeners;
+	struct doors metrics;     /* of xfrd alone */
+	struct counts *counts;    /* shared memory where the roles count */
+	struct control_doors control; /* of xfrd alone */
+	struct secrets *secrets;  /* one for each of conf.keys, in their
+				   * order; who needs none drops it */
+	struct privilege_user worker_user;
+	struct sandbox sandbox;
+	int lifeline;             /* see lifeline.h; -1: none */
+	pid_t main_pid;
+	time_t boot;              /* when main started */
+	int64_t boot_usec;        /* the same, of clock.h */
+};
+
+/* The journal's folder: it lies beside xfrdfile, or if there is to be none,
+ * beside zonelistfile. False: its name is too long. */
+bool server_find_journal(const struct server *server, char *out,
+	size_t size);
+
+#endif

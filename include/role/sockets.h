@@ -1,0 +1,38 @@
+/*
+ * sockets.h - the listening sockets that nsd.conf asks for.
+ */
+#ifndef ROLE_SOCKETS_H
+#define ROLE_SOCKETS_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+#include "base/err.h"
+#include "conf/conf.h"
+
+/* A socket belongs to one worker. Several workers on an address have a socket
+ * each, and the kernel spreads the clients (SO_REUSEPORT). Main keeps all of
+ * them open, so that what waits in them is not lost with a worker. */
+struct listener {
+	int fd;
+	bool tcp;
+	unsigned server; /* from 0 */
+};
+
+struct listeners {
+	struct listener *items;
+	unsigned count;
+};
+
+/*
+ * Binds all sockets and says so in the log (doc/surface.md section 9,
+ * `listen on`), or none and says there what is wrong. wait_sec: how long to
+ * wait for addresses that are in use: those who have them may be ending.
+ * returns NSD_OK; NSD_E_SYNTAX: the options contradict each other;
+ * NSD_E_SYSTEM: a socket cannot be made or bound; NSD_E_MEMORY.
+ */
+enum nsd_err sockets_open(const struct conf_server *options,
+	unsigned wait_sec, struct listeners *listeners) MUST_USE;
+void sockets_close(struct listeners *listeners);
+
+#endif

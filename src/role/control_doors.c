@@ -1,0 +1,336 @@
+/* control_doors.c - the sockets of the control channel, and its keys. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/grow.h"
+#include "base/log.h"
+#include "ctl/tls.h"
+#include "role/control_doors.h"
+#include "role/doors.h"
+
+/* Connections that wait to be taken. */
+#define BACKLOG 128
+/* No key or certificate is larger. */
+#define PEM_MAX 65536
+/* Read and write for the owner and the group. */
+#define SOCKET_MODE_MASK 0117
+
+/* What is being opened. */
+struct doors_making {
+	const struct conf *conf;
+	const struct privilege_user *user;
+	struct control_doors *doors;
+	size_t room;
+	bool plain; /* all are: the first is a path */
+};
+
+static enum nsd_err
+doors_add(struct doors_making *m, int fd, bool plain)
+{
+	struct control_door *items = grow_array(m->doors->items,
+		m->doors->count, &m->room, sizeof(*items));
+
+	if (items == NULL) {
+		close(fd);
+		log_error("out of memory for the control channel");
+		return NSD_E_MEMORY;
+	}
+	m->doors->items = items;
+	items[m->doors->count++] = (struct control_door){fd, plain};
+	return NSD_OK;
+}
+
+/* ---- UNIX sockets -------------------------------------------------------- */
+
+/* True if somebody listens there. */
+static bool
+doors_is_in_use(const struct sockaddr_un *address)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+		0);
+	bool in_use = fd != -1
+		&& (connect(fd, (const struct sockaddr *)address,
+			    sizeof(*address)) == 0
+			|| errno == EAGAIN);
+
+	if (fd != -1)
+		close(fd);
+	return in_use;
+}
+
+/* Removes the socket that a former server has left. Nothing else is removed. */
+static bool
+doors_clear_path(const struct sockaddr_un *address)
+{
+	struct stat st;
+
+	if (lstat(address->sun_path, &st) == -1)
+		return errno == ENOENT;
+	if (!S_ISSOCK(st.st_mode)) {
+		errno = EEXIST;
+		return false;
+	}
+	if (doors_is_in_use(address)) {
+		errno = EADDRINUSE;
+		return false;
+	}
+	return unlink(address->sun_path) == 0;
+}
+
+static int
+doors_bind_path(const struct sockaddr_un *address,
+	const struct privilege_user *user)
+{
+	int fd, error;
+	mode_t mask;
+	bool done;
+
+	if (!doors_clear_path(address))
+		return -1;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd == -1)
+		return -1;
+	mask = umask(SOCKET_MODE_MASK);
+	done = bind(fd, (const struct sockaddr *)address, sizeof(*address))
+		== 0;
+	umask(mask);
+	/* Not by way of a link that somebody puts there. */
+	if (done && user->change)
+		done = lchown(address->sun_path, user->uid, user->gid) == 0;
+	if (done)
+		done = listen(fd, BACKLOG) == 0;
+	if (done)
+		return fd;
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+static enum nsd_err
+doors_open_path(struct doors_making *m, const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd;
+
+	if (strlen(path) >= sizeof(address.sun_path)) {
+		log_error("control-interface: the path %s is too long", path);
+		return NSD_E_SYNTAX;
+	}
+	strcpy(address.sun_path, path);
+	fd = doors_bind_path(&address, m->user);
+	if (fd == -1) {
+		log_error("control-interface: can't bind socket %s: %s", path,
+			strerror(errno));
+		return NSD_E_SYSTEM;
+	}
+	return doors_add(m, fd, true);
+}
+
+/* ---- addresses ----------------------------------------------------------- */
+
+/* Adds sockets that were opened. */
+static enum nsd_err
+doors_take(struct doors_making *m, struct doors *found)
+{
+	enum nsd_err err = NSD_OK;
+
+	for (unsigned i = 0; i < found->count; i++)
+		if (err == NSD_OK)
+			err = doors_add(m, found->fds[i], m->plain);
+		else
+			close(found->fds[i]);
+	free(found->fds);
+	return err;
+}
+
+/* An interface; NULL: both addresses of this machine, or the one that it
+ * has. */
+static enum nsd_err
+doors_open_interface(struct doors_making *m, const struct conf_interface *one)
+{
+	const struct doors_wish wish = {
+		.option = "control-interface",
+		.or_path = true,
+		.port = (uint16_t)m->conf->remote_control.control_port,
+		.ip4 = m->conf->server.do_ip4,
+		.ip6 = m->conf->server.do_ip6,
+	};
+	struct doors found = {.fds = NULL};
+	enum nsd_err err;
+
+	if (one != NULL && one->host[0] == '/')
+		return doors_open_path(m, one->host);
+	err = one != NULL ? doors_open_one(&wish, one, &found)
+			  : doors_open_local(&wish, &found);
+	if (err == NSD_OK)
+		return doors_take(m, &found);
+	doors_leave(&found);
+	return err;
+}
+
+static enum nsd_err
+doors_open_all(struct doors_making *m)
+{
+	const struct conf_interfaces *all =
+		&m->conf->remote_control.control_interface;
+	enum nsd_err err = NSD_OK;
+
+	if (all->count == 0)
+		return doors_open_interface(m, NULL);
+	m->plain = all->items[0].host[0] == '/';
+	for (uint32_t i = 0; i < all->count && err == NSD_OK; i++) {
+		err = doors_open_interface(m, &all->items[i]);
+		if (err == NSD_OK && m->plain && all->items[i].host[0] != '/')
+			log_warning("control-interface %s: whoever can connect"
+				    " controls this server, as the first"
+				    " control-interface is a path: there is no"
+				    " TLS", all->items[i].text);
+	}
+	return err;
+}
+
+/* ---- keys ---------------------------------------------------------------- */
+
+static enum nsd_err
+doors_read_pem(const char *option, const char *path, uint8_t *pem, size_t *len)
+{
+	struct stat st;
+	ssize_t n = 0;
+	int fd;
+
+	*len = 0;
+	if (fs_open_to_read(path, false, &fd, &st) != NSD_OK) {
+		log_error("%s: cannot read %s: %s", option, path,
+			fs_open_error_text(errno));
+		return NSD_E_SYSTEM;
+	}
+	while (*len < PEM_MAX
+		&& (n = read(fd, pem + *len, PEM_MAX - *len)) > 0)
+		*len += (size_t)n;
+	close(fd);
+	if (n == 0)
+		return NSD_OK;
+	log_error("%s: cannot read %s: %s", option, path,
+		n == -1 ? strerror(errno) : "it is too large");
+	return NSD_E_SYSTEM;
+}
+
+/* Tries the keys in a child: main and what it forks keep nothing of what that
+ * leaves in memory. */
+static enum nsd_err
+doors_try_keys(const struct secrets *pem)
+{
+	struct diag_sink sink = {.on_diag = log_diag};
+	const uint8_t *key, *cert;
+	size_t key_len, cert_len;
+	struct ctl_tls *tls;
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		key = secrets_get(pem, CONTROL_PEM_KEY, &key_len);
+		cert = secrets_get(pem, CONTROL_PEM_CERT, &cert_len);
+		_exit(ctl_tls_create_server(key, key_len, cert, cert_len,
+			      &sink, &tls) == NSD_OK ? 0 : 1);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) == -1 && errno == EINTR)
+		;
+	if (pid == -1) {
+		log_error("fork: %s", strerror(errno));
+		return NSD_E_SYSTEM;
+	}
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? NSD_OK
+							     : NSD_E_SYNTAX;
+}
+
+static enum nsd_err
+doors_read_keys(const struct conf_remote_control *o,
+	struct control_doors *doors)
+{
+	uint8_t *key = malloc(PEM_MAX), *cert = malloc(PEM_MAX);
+	size_t key_len, cert_len;
+	enum nsd_err err = key != NULL && cert != NULL ? NSD_OK
+						       : NSD_E_MEMORY;
+
+	if (err == NSD_OK)
+		err = doors_read_pem("server-key-file", o->server_key_file,
+			key, &key_len);
+	if (err == NSD_OK)
+		err = doors_read_pem("server-cert-file", o->server_cert_file,
+			cert, &cert_len);
+	if (err == NSD_OK)
+		err = secrets_create(CONTROL_PEM_COUNT, key_len + cert_len,
+			&doors->pem);
+	if (err == NSD_OK) {
+		secrets_add(doors->pem, (struct secrets_octets){NULL, 0},
+			(struct secrets_octets){key, key_len});
+		secrets_add(doors->pem, (struct secrets_octets){NULL, 0},
+			(struct secrets_octets){cert, cert_len});
+		secrets_seal(doors->pem);
+		err = doors_try_keys(doors->pem);
+	}
+	if (err == NSD_E_MEMORY)
+		log_error("out of memory for the keys of the control channel");
+	if (key != NULL)
+		explicit_bzero(key, PEM_MAX);
+	free(key);
+	free(cert);
+	return err;
+}
+
+static bool
+doors_have_tls(const struct control_doors *doors)
+{
+	for (unsigned i = 0; i < doors->count; i++)
+		if (!doors->items[i].plain)
+			return true;
+	return false;
+}
+
+/* ---- both ---------------------------------------------------------------- */
+
+enum nsd_err
+control_doors_open(const struct conf *conf, const struct privilege_user *user,
+	struct control_doors *doors)
+{
+	struct doors_making m = {
+		.conf = conf,
+		.user = user,
+		.doors = doors,
+	};
+	enum nsd_err err;
+
+	*doors = (struct control_doors){.items = NULL};
+	if (!conf->remote_control.control_enable)
+		return NSD_OK;
+	err = doors_open_all(&m);
+	if (err == NSD_OK && doors_have_tls(doors))
+		err = doors_read_keys(&conf->remote_control, doors);
+	if (err == NSD_OK)
+		return NSD_OK;
+	log_error("could not set up the control channel; nsd-control-setup"
+		  " makes its keys, control-enable: no does without it");
+	control_doors_leave(doors);
+	return err;
+}
+
+void
+control_doors_leave(struct control_doors *doors)
+{
+	for (unsigned i = 0; i < doors->count; i++)
+		close(doors->items[i].fd);
+	free(doors->items);
+	secrets_drop(doors->pem);
+	*doors = (struct control_doors){.items = NULL};
+}

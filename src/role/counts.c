@@ -1,0 +1,369 @@
+/* counts.c - shared memory where the roles count. */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "ipc/channel.h"
+#include "role/counts.h"
+
+/* Octets of names of groups: enough for names of usual zones. */
+#define NAME_OCTETS 64u
+/* Processes beside workers: main, loader, xfrd. */
+#define OTHERS 3u
+
+enum counts_part {
+	PART_BOOKS,
+	PART_RSSAC,
+	PART_BASE,  /* the book of xfrd */
+	PART_RESET,
+	PART_STORE,
+	PART_PROCESSES,
+	PART_NAMES,
+	PART_COUNT,
+};
+
+/* Items of one size, each of whole pages. */
+struct counts_area {
+	size_t at;   /* in the memory */
+	size_t size; /* of an item */
+	unsigned count;
+};
+
+struct counts {
+	uint8_t *to_write;
+	uint8_t *to_read; /* the same memory */
+	size_t size;
+	unsigned workers;
+	uint32_t room; /* groups */
+	bool only_reads[PART_COUNT];
+	struct counts_area parts[PART_COUNT];
+};
+
+/* ---- making -------------------------------------------------------------- */
+
+static size_t
+round_to_page(size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (size + page - 1) / page * page;
+}
+
+/* Says where the parts lie, for so many groups. False: there is no address
+ * space for that. */
+static bool
+counts_lay_out(struct counts *c, uint32_t room, bool rssac)
+{
+	const struct {
+		size_t size;
+		unsigned count;
+	} parts[PART_COUNT] = {
+		[PART_BOOKS] = {counters_book_size(room), c->workers},
+		[PART_RSSAC] = {sizeof(struct rssac),
+			rssac ? c->workers : 0},
+		[PART_BASE] = {counters_book_size(room), 1},
+		[PART_RESET] = {sizeof(struct counts_reset)
+				+ c->workers * sizeof(uint64_t), 1},
+		[PART_STORE] = {sizeof(struct counts_store), 1},
+		[PART_PROCESSES] = {(c->workers + OTHERS)
+				* sizeof(struct counts_process), 1},
+		[PART_NAMES] = {textlist_size(room, room * NAME_OCTETS), 1},
+	};
+	size_t octets;
+
+	c->room = room;
+	c->size = 0;
+	for (unsigned i = 0; i < PART_COUNT; i++) {
+		c->parts[i].at = c->size;
+		c->parts[i].size = round_to_page(parts[i].size);
+		c->parts[i].count = parts[i].count;
+		if (__builtin_mul_overflow(c->parts[i].size,
+			    (size_t)parts[i].count, &octets)
+			|| __builtin_add_overflow(c->size, octets, &c->size))
+			return false;
+	}
+	return c->size <= PTRDIFF_MAX;
+}
+
+/* Maps the file twice: to write, and by a descriptor that cannot, to read.
+ * Without /proc there is no such descriptor. */
+static bool
+counts_map(struct counts *c, int fd)
+{
+	char path[40];
+	int read_fd;
+	void *p;
+
+	if (ftruncate(fd, (off_t)c->size) == -1)
+		return false;
+	p = mmap(NULL, c->size, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (p == MAP_FAILED)
+		return false;
+	c->to_write = p;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	read_fd = open(path, O_RDONLY | O_CLOEXEC);
+	p = mmap(NULL, c->size, PROT_READ, MAP_SHARED | MAP_NORESERVE,
+		read_fd != -1 ? read_fd : fd, 0);
+	if (read_fd != -1)
+		close(read_fd);
+	if (p == MAP_FAILED) {
+		munmap(c->to_write, c->size);
+		c->to_write = NULL;
+		return false;
+	}
+	c->to_read = p;
+	return true;
+}
+
+/* The octets that both mappings may take: where address space is limited, zones
+ * need it more. */
+static size_t
+counts_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_AS, &limit) == -1
+		|| limit.rlim_cur == RLIM_INFINITY)
+		return SIZE_MAX;
+	return (size_t)limit.rlim_cur / 64;
+}
+
+static enum nsd_err
+counts_open(struct counts *c, uint32_t groups_max, bool rssac)
+{
+	int fd = memfd_create("nsd-counts", MFD_CLOEXEC);
+	uint32_t room = groups_max;
+	size_t limit = counts_limit();
+	bool mapped = false;
+
+	/* Where address space, or the size of files, is limited, groups are
+	 * what can be missed. */
+	for (; fd != -1 && !mapped; room /= 2) {
+		mapped = counts_lay_out(c, room, rssac)
+			&& (c->size <= limit / 2 || room == 0)
+			&& counts_map(c, fd);
+		if (room == 0)
+			break;
+	}
+	if (!mapped)
+		log_error("no memory for statistics: %s", strerror(errno));
+	if (fd != -1)
+		close(fd);
+	return mapped ? NSD_OK : NSD_E_SYSTEM;
+}
+
+/* The key of all figures of RSSAC002. */
+static enum nsd_err
+counts_make_key(struct counts *c)
+{
+	uint64_t key[2];
+
+	if (c->parts[PART_RSSAC].count == 0)
+		return NSD_OK;
+	if (getrandom(key, sizeof(key), 0) != sizeof(key)) {
+		log_error("getrandom: %s", strerror(errno));
+		return NSD_E_SYSTEM;
+	}
+	for (unsigned i = 0; i < c->workers; i++)
+		memcpy(counts_get_rssac(c, i)->key, key, sizeof(key));
+	return NSD_OK;
+}
+
+enum nsd_err
+counts_create(unsigned workers, uint32_t groups_max, bool rssac,
+	struct counts **out)
+{
+	struct counts *c = calloc(1, sizeof(*c));
+	enum nsd_err err;
+
+	if (c == NULL)
+		return NSD_E_MEMORY;
+	c->workers = workers;
+	err = counts_open(c, groups_max, rssac);
+	if (err == NSD_OK)
+		err = counts_make_key(c);
+	if (err != NSD_OK) {
+		counts_destroy(c);
+		return err;
+	}
+	*out = c;
+	return NSD_OK;
+}
+
+void
+counts_destroy(struct counts *c)
+{
+	if (c == NULL)
+		return;
+	if (c->to_write != NULL) {
+		munmap(c->to_write, c->size);
+		munmap(c->to_read, c->size);
+	}
+	free(c);
+}
+
+/* ---- who has what -------------------------------------------------------- */
+
+/* Which roles write a part, and which read it. Main keeps all. */
+static const struct {
+	unsigned writers, readers; /* sets of enum ipc_role */
+} counts_rights[PART_COUNT] = {
+	[PART_BOOKS] = {ROLE_WORKER, ROLE_XFRD},
+	[PART_RSSAC] = {ROLE_WORKER, 0},
+	[PART_BASE] = {ROLE_XFRD, 0},
+	[PART_RESET] = {ROLE_XFRD, 0},
+	[PART_STORE] = {ROLE_LOADER, ROLE_XFRD},
+	[PART_PROCESSES] = {0, ROLE_XFRD},
+	[PART_NAMES] = {ROLE_LOADER, ROLE_XFRD},
+};
+
+static void
+unmap(uint8_t *at, size_t size)
+{
+	if (size > 0 && munmap(at, size) == -1)
+		abort();
+}
+
+/* Unmaps the part, but for the item of a worker. */
+static void
+part_leave(const struct counts *c, const struct counts_area *part,
+	unsigned index)
+{
+	uint8_t *at = c->to_write + part->at;
+	size_t before = part->size * index;
+
+	if (part->count == 0)
+		return;
+	unmap(at, before);
+	unmap(at + before + part->size,
+		part->size * part->count - before - part->size);
+}
+
+void
+counts_leave(struct counts *c, enum ipc_role role, unsigned index)
+{
+	for (unsigned i = 0; i < PART_COUNT; i++) {
+		const struct counts_area *part = &c->parts[i];
+		size_t size = part->size * part->count;
+		bool writes = (counts_rights[i].writers & role) != 0;
+		bool reads = (counts_rights[i].readers & role) != 0;
+
+		if (!writes)
+			unmap(c->to_write + part->at, size);
+		else if (role == ROLE_WORKER)
+			part_leave(c, part, index);
+		if (!reads)
+			unmap(c->to_read + part->at, size);
+		c->only_reads[i] = !writes;
+	}
+}
+
+/* ---- what there is ------------------------------------------------------- */
+
+static void *
+part_get(const struct counts *c, enum counts_part which, unsigned index)
+{
+	const struct counts_area *part = &c->parts[which];
+
+	assert(index < part->count);
+	return (c->only_reads[which] ? c->to_read : c->to_write) + part->at
+		+ part->size * index;
+}
+
+unsigned
+counts_workers(const struct counts *c)
+{
+	return c->workers;
+}
+
+void
+counts_get_book(const struct counts *c, unsigned worker,
+	struct counters_book *book)
+{
+	counters_book_init(book, part_get(c, PART_BOOKS, worker), c->room);
+}
+
+struct rssac *
+counts_get_rssac(const struct counts *c, unsigned worker)
+{
+	return c->parts[PART_RSSAC].count > 0
+		? part_get(c, PART_RSSAC, worker)
+		: NULL;
+}
+
+void
+counts_get_base(const struct counts *c, struct counters_book *book)
+{
+	counters_book_init(book, part_get(c, PART_BASE, 0), c->room);
+}
+
+struct counts_reset *
+counts_get_reset(const struct counts *c)
+{
+	return part_get(c, PART_RESET, 0);
+}
+
+struct counts_store *
+counts_get_store(const struct counts *c)
+{
+	return part_get(c, PART_STORE, 0);
+}
+
+void
+counts_get_names(const struct counts *c, struct textlist *names)
+{
+	textlist_init(names, part_get(c, PART_NAMES, 0), c->room,
+		c->room * NAME_OCTETS);
+}
+
+/* ---- processes ----------------------------------------------------------- */
+
+void
+counts_set_process(const struct counts *c, enum ipc_role role, unsigned index,
+	int64_t pid, int64_t started_msec)
+{
+	struct counts_process *all = part_get(c, PART_PROCESSES, 0);
+	unsigned place = OTHERS + index;
+	struct counts_process *process;
+
+	if (role == ROLE_MAIN)
+		place = 0;
+	else if (role == ROLE_LOADER)
+		place = 1;
+	else if (role == ROLE_XFRD)
+		place = 2;
+	process = &all[place];
+	if (role == ROLE_WORKER)
+		snprintf(process->name, sizeof(process->name), "server%u",
+			index);
+	else
+		snprintf(process->name, sizeof(process->name), "%s",
+			ipc_role_name(role));
+	process->restarts += process->pid != 0;
+	process->pid = pid;
+	process->started_msec = started_msec;
+}
+
+bool
+counts_get_process(const struct counts *c, unsigned place,
+	struct counts_process *process)
+{
+	const struct counts_process *all = part_get(c, PART_PROCESSES, 0);
+
+	if (place >= c->workers + OTHERS || all[place].pid == 0)
+		return false;
+	*process = all[place];
+	process->name[sizeof(process->name) - 1] = '\0';
+	return true;
+}

@@ -1,0 +1,19 @@
+/* server.c - what follows from what main has set up. */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "role/server.h"
+
+bool
+server_find_journal(const struct server *server, char *out, size_t size)
+{
+	const struct conf_server *o = &server->conf->server;
+	const char *beside = o->xfrdfile != NULL && *o->xfrdfile != '\0'
+		? o->xfrdfile
+		: o->zonelistfile;
+	int len = snprintf(out, size, "%s.journal",
+		conf_path_in_chroot(server->chroot, beside));
+
+	return len > 0 && (size_t)len < size;
+}

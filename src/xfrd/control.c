@@ -1,0 +1,147 @@
+/* control.c - the control channel in xfrd: its start and end, and who does
+ * what. */
+#include "config.h"
+
+#include <event2/event.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "ctl/channel.h"
+#include "xfrd/control.h"
+#include "role/control_doors.h"
+#include "xfrd/xfrd.h"
+
+/* How often to look whether answers are sent, at the end, and for how long. */
+#define END_STEP_USEC 5000
+#define END_STEPS 200
+
+/* ---- commands ------------------------------------------------------------ */
+
+static void (*const control_handlers[CTL_VERB_COUNT])(struct xfrd *xfrd,
+	struct ctl_call *call) = {CONTROL_HANDLERS(CTL_HANDLER)};
+CTL_CHECK_HANDLERS(CONTROL_HANDLERS);
+
+static void
+control_log(const struct ctl_command *command)
+{
+	char line[512];
+	size_t len = (size_t)snprintf(line, sizeof(line), "%s",
+		ctl_verb_rows[command->verb].word);
+
+	for (unsigned i = 0; i < command->count && len < sizeof(line); i++)
+		len += (size_t)snprintf(line + len, sizeof(line) - len, " %s",
+			command->arguments[i]);
+	log_info("control cmd:  %s", line);
+}
+
+static void
+control_on_call(void *ctx, struct ctl_call *call)
+{
+	const struct ctl_command *command = ctl_command(call);
+
+	if ((ctl_verb_rows[command->verb].flags & CTL_LOUD) != 0
+		|| log_verbosity() >= 2)
+		control_log(command);
+	control_handlers[command->verb](ctx, call);
+}
+
+/* ---- start --------------------------------------------------------------- */
+
+static enum nsd_err
+control_open_tls(struct control *control, const struct control_doors *doors)
+{
+	struct diag_sink sink = {.on_diag = log_diag};
+	const uint8_t *key, *cert;
+	size_t key_len, cert_len;
+
+	if (doors->pem == NULL)
+		return NSD_OK;
+	key = secrets_get(doors->pem, CONTROL_PEM_KEY, &key_len);
+	cert = secrets_get(doors->pem, CONTROL_PEM_CERT, &cert_len);
+	return ctl_tls_create_server(key, key_len, cert, cert_len, &sink,
+		&control->tls);
+}
+
+static enum nsd_err
+control_open(struct xfrd *xfrd, const struct control_doors *doors)
+{
+	struct control *control = &xfrd->control;
+	const struct ctl_channel_options options = {
+		.base = xfrd->role.base,
+		.on_call = control_on_call,
+		.ctx = xfrd,
+	};
+	enum nsd_err err = control_open_tls(control, doors);
+
+	if (err == NSD_OK)
+		err = ctl_channel_create(&options, &control->channel);
+	for (unsigned i = 0; i < doors->count && err == NSD_OK; i++)
+		err = ctl_channel_listen(control->channel, doors->items[i].fd,
+			doors->items[i].plain ? NULL : control->tls);
+	return err;
+}
+
+void
+control_init(struct xfrd *xfrd)
+{
+	const struct control_doors *doors = &xfrd->role.server->control;
+	enum nsd_err err;
+
+	CDS_INIT_LIST_HEAD(&xfrd->control.orders);
+	CDS_INIT_LIST_HEAD(&xfrd->control.waits);
+	if (doors->count == 0)
+		return;
+	err = control_open(xfrd, doors);
+	if (err == NSD_OK)
+		return;
+	/* Zones are kept fresh all the same. */
+	log_error("there is no control channel: %s", err_text(err));
+	ctl_channel_destroy(xfrd->control.channel);
+	xfrd->control.channel = NULL;
+}
+
+/* ---- end ----------------------------------------------------------------- */
+
+/* Main has been told: nothing keeps the server from its end. */
+static void
+control_end_call(struct ctl_call *call, void *arg)
+{
+	ctl_break_off(call, ctl_command(call)->verb == CTL_STOP
+			? "ok"
+			: "error xfrd, which takes commands, is being"
+			  " ended");
+}
+
+static void
+control_on_end(evutil_socket_t fd, short what, void *arg)
+{
+	const struct timeval step = {.tv_usec = END_STEP_USEC};
+	struct xfrd *xfrd = arg;
+	struct control *control = &xfrd->control;
+
+	if (ctl_channel_is_busy(control->channel)
+		&& control->end_waits++ < END_STEPS
+		&& event_add(control->end_event, &step) == 0)
+		return;
+	role_stop(&xfrd->role);
+}
+
+void
+control_finish(struct xfrd *xfrd)
+{
+	struct control *control = &xfrd->control;
+
+	if (control->channel == NULL) {
+		role_stop(&xfrd->role);
+		return;
+	}
+	ctl_channel_close(control->channel);
+	ctl_channel_walk(control->channel, control_end_call, NULL);
+	control->end_event = event_new(xfrd->role.base, -1, 0, control_on_end,
+		xfrd);
+	if (control->end_event == NULL)
+		role_stop(&xfrd->role);
+	else
+		control_on_end(-1, 0, xfrd);
+}

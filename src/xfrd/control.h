@@ -1,0 +1,112 @@
+/*
+ * control.h - the control channel in xfrd: what is done for each verb of
+ * ctl/verbs.h.
+ *
+ *   control.c         start and end; hands commands on
+ *   control_server.c  verbs about the server: status, stop and the like
+ *   control_order.c   what all processes have to do: log_reopen, verbosity
+ *   control_reload.c  reload
+ *   control_write.c   write
+ *   control_wait.c    transfer, force_transfer, notify: waits for the machine
+ *   control_status.c  zonestatus, listzones
+ *   control_json.c    the same of status and these two in JSON
+ *   control_keys.c    print_tsig
+ *   control_statistics.c  stats, stats_noreset, stats_more
+ *   control_zones.c   addzone and the like
+ *   control_reconfig.c  reconfig
+ *
+ * A verb is added by a row in ctl/verbs.h, a line in CONTROL_HANDLERS and its
+ * function: doc/how-to/add-a-control-verb.md.
+ */
+#ifndef XFRD_CONTROL_H
+#define XFRD_CONTROL_H
+
+#include <stdint.h>
+
+#include "base/list.h"
+#include "ctl/call.h"
+#include "ctl/json.h"
+
+struct conf_zone;
+struct ctl_channel;
+struct ctl_tls;
+struct event;
+struct ipc_message;
+struct xfrd;
+
+/* Of xfrd. Zeroed: there is no control channel. */
+struct control {
+	struct ctl_channel *channel; /* NULL: none */
+	struct ctl_tls *tls;
+	struct event *end_event;     /* answers are sent before the end */
+	unsigned end_waits;
+	struct cds_list_head orders; /* struct control_order */
+	uint64_t tickets;            /* of orders, so far */
+	uint64_t order_ticket;       /* of the first, which main has; 0: it has
+				      * none */
+	struct cds_list_head waits;  /* struct control_wait */
+	struct event *wait_event;
+};
+
+/* Every verb of the server with its handler: void handler(struct xfrd *,
+ * struct ctl_call *). */
+#define CONTROL_HANDLERS(X)                                                  \
+	X(STOP, control_on_stop)                                             \
+	X(RELOAD, control_on_reload)                                         \
+	X(WRITE, control_on_write)                                           \
+	X(LOG_REOPEN, control_on_log_reopen)                                 \
+	X(STATUS, control_on_status)                                         \
+	X(NOTIFY, control_on_notify)                                         \
+	X(TRANSFER, control_on_transfer)                                     \
+	X(FORCE_TRANSFER, control_on_transfer)                               \
+	X(ZONESTATUS, control_on_zonestatus)                                 \
+	X(LISTZONES, control_on_listzones)                                   \
+	X(SERVERPID, control_on_serverpid)                                   \
+	X(VERBOSITY, control_on_verbosity)                                   \
+	X(RECONFIG, control_on_reconfig)                                     \
+	X(REPATTERN, control_on_reconfig)                                    \
+	X(ADDZONE, control_on_addzone)                                       \
+	X(DELZONE, control_on_delzone)                                       \
+	X(CHANGEZONE, control_on_changezone)                                 \
+	X(ADDZONES, control_on_addzones)                                     \
+	X(DELZONES, control_on_delzones)                                     \
+	X(PRINT_TSIG, control_on_print_tsig)                                 \
+	X(STATS, control_on_stats)                                           \
+	X(STATS_NORESET, control_on_stats_noreset)                           \
+	X(STATS_MORE, control_on_stats_more)
+
+#define CONTROL_DECLARE(name, handler)                                       \
+	void handler(struct xfrd *xfrd, struct ctl_call *call);
+CONTROL_HANDLERS(CONTROL_DECLARE)
+
+/* ---- control.c ----------------------------------------------------------- */
+
+/* Takes commands, if nsd.conf wants it; before xfrd is confined. What is wrong
+ * is said in the log, and leaves xfrd without the channel. */
+void control_init(struct xfrd *xfrd);
+/* Xfrd is told to end: answers what waits, and ends it once that is sent, or a
+ * second later. */
+void control_finish(struct xfrd *xfrd);
+
+/* ---- control_find.c ------------------------------------------------------ */
+
+/* Finds a zone of the configuration by its name. NULL: it is none; that is the
+ * answer, and the call is ended. */
+const struct conf_zone *control_find_zone(struct xfrd *xfrd,
+	struct ctl_call *call, const char *name);
+
+/* ---- control_json.c ------------------------------------------------------ */
+
+/* The whole answer. */
+void control_json_status(const struct xfrd *xfrd, struct ctl_call *call);
+/* A zone as an object of an array; its name and pattern in an object. */
+void control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
+	const struct conf_zone *zone);
+void control_json_name(struct ctl_json *json, const struct conf_zone *zone);
+
+/* ---- control_order.c ----------------------------------------------------- */
+
+/* The message ORDER_DONE. */
+void control_order_take(struct xfrd *xfrd, const struct ipc_message *m);
+
+#endif

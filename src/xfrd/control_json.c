@@ -1,0 +1,118 @@
+/* control_json.c - the answers of status, zonestatus and listzones in JSON.
+ * Keys stay; others may come. doc/nsd-control.8 lists them. */
+#include "config.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "conf/conf.h"
+#include "xfrd/control.h"
+#include "xfrd/xfrd.h"
+
+void
+control_json_status(const struct xfrd *xfrd, struct ctl_call *call)
+{
+	const struct server *server = xfrd->role.server;
+	struct ctl_json json = {.call = call};
+
+	ctl_json_open(&json, NULL, '{');
+	ctl_json_text(&json, "version", PACKAGE_VERSION);
+	ctl_json_number(&json, "verbosity", log_verbosity());
+	ctl_json_number(&json, "pid", server->main_pid);
+	ctl_json_number(&json, "boot", (long long)server->boot);
+	ctl_json_number(&json, "zones", (long long)server->conf->zone_count);
+	ctl_json_close(&json, '}');
+	ctl_printf(call, "\n");
+}
+
+void
+control_json_name(struct ctl_json *json, const struct conf_zone *zone)
+{
+	ctl_json_text(json, "zone", zone->name);
+	ctl_json_text(json, "pattern", zone->pattern_name);
+}
+
+static const char *
+json_primary(const struct conf_zone *zone, uint32_t index)
+{
+	const struct conf_acls *primaries = &zone->options->request_xfr;
+
+	return index < primaries->count ? primaries->items[index].spec : NULL;
+}
+
+/* Seconds from now, or ago. */
+static long long
+json_seconds(int64_t from, int64_t to)
+{
+	return to > from ? (to - from) / 1000 : 0;
+}
+
+static void
+json_print_secondary(struct ctl_json *json, const struct conf_zone *zone,
+	const struct xfr_status *status, int64_t now)
+{
+	ctl_json_text(json, "primary", json_primary(zone,
+		status->primary != XFR_NONE ? status->primary
+					    : status->next_primary));
+	if (status->is_notified)
+		ctl_json_number(json, "notified_serial",
+			status->notified_serial);
+	ctl_json_text(json, "transfer", status->is_checking
+			? (status->primary != XFR_NONE ? "under way"
+						       : "waits")
+			: NULL);
+	ctl_json_number(json, "failed_attempts", status->failed_rounds);
+	if (status->has_error) {
+		ctl_json_open(json, "last_error", '{');
+		ctl_json_text(json, "reason",
+			xfr_outcome_text(status->error));
+		ctl_json_text(json, "primary",
+			json_primary(zone, status->error_primary));
+		ctl_json_number(json, "ago_sec",
+			json_seconds(status->error_at, now));
+		ctl_json_close(json, '}');
+	}
+	if (status->check_at != XFR_NEVER)
+		ctl_json_number(json, "next_refresh_sec",
+			json_seconds(now, status->check_at));
+	if (status->has_data && status->expire_at != XFR_NEVER)
+		ctl_json_number(json, "expires_sec",
+			json_seconds(now, status->expire_at));
+	if (status->has_data)
+		ctl_json_number(json, "served_for_sec",
+			json_seconds(status->served_at, now));
+}
+
+void
+control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
+	const struct conf_zone *zone)
+{
+	static const char *const states[] = {
+		[XFR_STATE_OK] = "ok",
+		[XFR_STATE_REFRESHING] = "refreshing",
+		[XFR_STATE_EXPIRED] = "expired",
+	};
+	uint32_t handle = xfrd->zones.handles[zone->index];
+	bool secondary = zone->options->request_xfr.count > 0;
+	int64_t now = clock_now_msec();
+	struct xfr_status status = {.state = XFR_STATE_REFRESHING};
+	struct xfrd_soa soa;
+
+	if (handle != XFR_NONE)
+		xfr_get_status(xfrd->zones.machine, handle, now, &status);
+	if (status.state == XFR_STATE_EXPIRED && !status.has_data)
+		status.state = XFR_STATE_REFRESHING;
+	ctl_json_open(json, NULL, '{');
+	control_json_name(json, zone);
+	ctl_json_text(json, "state", secondary ? states[status.state]
+					       : "primary");
+	if (xfrd_zones_get_soa(xfrd, zone, &soa)) {
+		ctl_json_number(json, "serial", soa.numbers.serial);
+		ctl_json_number(json, "records", (long long)soa.records);
+	} else {
+		ctl_json_text(json, "serial", NULL);
+	}
+	if (secondary && handle != XFR_NONE)
+		json_print_secondary(json, zone, &status, now);
+	ctl_json_number(json, "notifying", status.notifying);
+	ctl_json_close(json, '}');
+}

@@ -1,0 +1,38 @@
+/* control_reconfig.c - the verbs reconfig and repattern: nsd.conf is read
+ * anew. */
+#include "config.h"
+
+#include "ctl/call.h"
+#include "xfrd/control.h"
+#include "xfrd/xfrd.h"
+#include "xfrd/xfrd_reconfig.h"
+
+static void
+reconfig_on_end(void *ctx, const struct ipc_reconfigured *what, size_t len)
+{
+	struct ctl_call *call = ctx;
+
+	switch ((enum ipc_reconfigured_what)what->what) {
+	case RECONFIGURED_NOTHING:
+		ctl_printf(call, "reconfig completed: no changes detected\n"
+				 "ok\n");
+		break;
+	case RECONFIGURED_CHANGED:
+		/* What waits for a restart. */
+		ctl_write(call, what->text, len);
+		ctl_printf(call, "reconfig completed: changes applied\nok\n");
+		break;
+	case RECONFIGURED_REFUSED:
+		ctl_write(call, what->text, len);
+		break;
+	}
+	ctl_end(call);
+}
+
+void
+control_on_reconfig(struct xfrd *xfrd, struct ctl_call *call)
+{
+	ctl_printf(call, "reconfig start, read %s\n",
+		xfrd->role.server->conf->file);
+	xfrd_reconfig_ask(xfrd, reconfig_on_end, call);
+}

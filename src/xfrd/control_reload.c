@@ -1,0 +1,69 @@
+/* control_reload.c - the verb reload: has the loader read zone files. */
+#include "config.h"
+
+#include <string.h>
+
+#include "conf/conf.h"
+#include "xfrd/control.h"
+#include "xfrd/xfrd.h"
+
+/* The answer is the loader's: ok, or how many zones have failed, and why. */
+static void
+reload_on_end(void *ctx, const struct ipc_message *answer)
+{
+	struct ctl_call *call = ctx;
+	struct ipc_read_done done;
+	size_t len;
+
+	if (answer == NULL) {
+		ctl_printf(call, "error the loader died while it read zones:"
+				 " see the log, and try again\n");
+		ctl_end(call);
+		return;
+	}
+	memcpy(&done, answer->payload, answer->len);
+	len = answer->len - offsetof(struct ipc_read_done, reasons);
+	if (done.err == NSD_OK)
+		ctl_printf(call, "ok\n");
+	else if (done.err == NSD_E_ZONE)
+		ctl_printf(call, "error %u zone%s cannot be read:\n%.*s",
+			(unsigned)done.failed, done.failed == 1 ? "" : "s",
+			(int)len, done.reasons);
+	else
+		ctl_printf(call, "error %s\n",
+			err_text((enum nsd_err)done.err));
+	ctl_end(call);
+}
+
+/* Old scripts want to go on at once. */
+static void
+reload_on_end_unheard(void *ctx, const struct ipc_message *answer)
+{
+}
+
+void
+control_on_reload(struct xfrd *xfrd, struct ctl_call *call)
+{
+	bool waits = !ctl_command(call)->no_wait;
+	const char *name = ctl_argument(call, 0);
+	const struct conf_zone *zone = NULL;
+	enum nsd_err err;
+
+	if (name != NULL) {
+		zone = control_find_zone(xfrd, call, name);
+		if (zone == NULL)
+			return;
+	}
+	err = xfrd_loader_read(xfrd, zone != NULL ? zone->wire : NULL,
+		waits ? reload_on_end : reload_on_end_unheard,
+		waits ? call : NULL);
+	if (err == NSD_OK && waits)
+		return;
+	if (err == NSD_OK)
+		ctl_printf(call, "ok\n");
+	else if (err == NSD_E_AGAIN)
+		ctl_printf(call, "error the loader has too much to do\n");
+	else
+		ctl_printf(call, "error %s\n", err_text(err));
+	ctl_end(call);
+}

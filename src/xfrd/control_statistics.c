@@ -1,0 +1,219 @@
+/* control_statistics.c - the verbs stats, stats_noreset and stats_more. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "ctl/json.h"
+#include "xfrd/control.h"
+#include "role/counts.h"
+#include "xfrd/xfrd.h"
+#include "xfrd/xfrd_statistics.h"
+
+/* Printed in a turn. */
+#define TURN_GROUPS 8u
+
+/* An answer on its way. */
+struct control_statistics {
+	struct xfrd_statistics *look;
+	struct statistics_text text;
+	uint32_t group; /* the next; 0: all that is not of groups */
+	bool is_json;
+	struct ctl_json json;
+};
+
+static void
+statistics_free(struct control_statistics *s)
+{
+	xfrd_statistics_close(s->look);
+	statistics_text_free(&s->text);
+	free(s);
+}
+
+/* Prints one group, or what comes before all. False: there is no more. */
+static bool
+statistics_print_next(struct control_statistics *s)
+{
+	char name[STATISTICS_NAME_MAX + 1];
+	struct counters counters;
+
+	s->text.len = 0;
+	if (s->group == 0)
+		statistics_print(&s->text, &s->look->all);
+	else if (xfrd_statistics_get_group(s->look, s->group, name, &counters))
+		statistics_print_group(&s->text, name, &counters);
+	else
+		return false;
+	s->group++;
+	return true;
+}
+
+/* The same lines as members of one object. Names may have any octets but the
+ * end of a line; values have none but digits and a point. */
+static void
+statistics_write_json(struct control_statistics *s)
+{
+	char *line, *rest, *value;
+
+	/* A NUL behind it. */
+	statistics_text_printf(&s->text, "%c", '\0');
+	if (s->text.failed)
+		return;
+	for (line = strtok_r(s->text.text, "\n", &rest); line != NULL;
+		line = strtok_r(NULL, "\n", &rest)) {
+		value = strrchr(line, '=');
+		if (value == NULL)
+			continue;
+		*value++ = '\0';
+		ctl_json_digits(&s->json, line, value);
+	}
+}
+
+/* There is no more to print, or no memory. */
+static void
+statistics_end(struct control_statistics *s, struct ctl_call *call)
+{
+	if (s->text.failed)
+		ctl_printf(call, "error out of memory\n");
+	else if (s->is_json) {
+		ctl_json_close(&s->json, '}');
+		ctl_printf(call, "\n");
+	}
+	statistics_free(s);
+	ctl_end(call);
+}
+
+static void
+statistics_on_room(struct ctl_call *call)
+{
+	struct control_statistics *s = ctl_hooks(call)->ctx;
+
+	for (unsigned i = 0; i < TURN_GROUPS; i++) {
+		if (!statistics_print_next(s) || s->text.failed) {
+			statistics_end(s, call);
+			return;
+		}
+		if (s->is_json)
+			statistics_write_json(s);
+		else
+			ctl_write(call, s->text.text, s->text.len);
+	}
+}
+
+static void
+statistics_on_gone(struct ctl_call *call)
+{
+	statistics_free(ctl_hooks(call)->ctx);
+	ctl_end(call);
+}
+
+static void
+statistics_answer(struct xfrd *xfrd, struct ctl_call *call, bool reset)
+{
+	struct control_statistics *s = calloc(1, sizeof(*s));
+
+	if (s != NULL)
+		s->look = xfrd_statistics_open(xfrd, reset);
+	if (s == NULL || s->look == NULL) {
+		free(s);
+		ctl_printf(call, "error out of memory\n");
+		ctl_end(call);
+		return;
+	}
+	s->is_json = ctl_command(call)->json;
+	s->json.call = call;
+	if (s->is_json)
+		ctl_json_open(&s->json, NULL, '{');
+	ctl_hooks(call)->ctx = s;
+	ctl_hooks(call)->on_gone = statistics_on_gone;
+	ctl_stream(call, statistics_on_room);
+}
+
+void
+control_on_stats(struct xfrd *xfrd, struct ctl_call *call)
+{
+	statistics_answer(xfrd, call, true);
+}
+
+void
+control_on_stats_noreset(struct xfrd *xfrd, struct ctl_call *call)
+{
+	statistics_answer(xfrd, call, false);
+}
+
+/* ---- more ---------------------------------------------------------------- */
+
+static void
+more_of_store(const struct counts *counts, struct ctl_call *call)
+{
+	const struct counts_store *store = counts_get_store(counts);
+	const struct {
+		const char *name;
+		const uint64_t *value;
+	} rows[] = {
+		{"live", &store->live},
+		{"free", &store->free},
+		{"mapped", &store->mapped},
+		{"retired", &store->retired},
+		{"epoch", &store->epoch},
+		{"oldest", &store->oldest},
+		{"pins", &store->pins},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		ctl_printf(call, "store.%s=%llu\n", rows[i].name,
+			(unsigned long long)__atomic_load_n(rows[i].value,
+				__ATOMIC_RELAXED));
+}
+
+static void
+more_of_worker(const struct counts *counts, unsigned worker,
+	struct ctl_call *call)
+{
+	struct counters_book book;
+
+	counts_get_book(counts, worker, &book);
+	ctl_printf(call,
+		"server%u.udp=%llu\nserver%u.tcp=%llu\nserver%u.tls=%llu\n"
+		"server%u.dropped=%llu\nserver%u.lost=%llu\n",
+		worker, (unsigned long long)(book.rows->udp
+			+ book.rows->udp6),
+		worker, (unsigned long long)(book.rows->tcp
+			+ book.rows->tcp6),
+		worker, (unsigned long long)(book.rows->tls
+			+ book.rows->tls6),
+		worker, (unsigned long long)book.rows->dropped,
+		worker, (unsigned long long)book.rows->lost);
+}
+
+static void
+more_of_process(const struct counts *counts, unsigned place,
+	struct ctl_call *call)
+{
+	struct counts_process process;
+	int64_t age;
+
+	if (!counts_get_process(counts, place, &process))
+		return;
+	age = clock_now_msec() - process.started_msec;
+	ctl_printf(call, "process.%s.pid=%lld\nprocess.%s.restarts=%llu\n"
+		"process.%s.age=%lld.%03lld\n",
+		process.name, (long long)process.pid, process.name,
+		(unsigned long long)process.restarts, process.name,
+		(long long)(age / 1000), (long long)(age % 1000));
+}
+
+/* Never set back to 0. */
+void
+control_on_stats_more(struct xfrd *xfrd, struct ctl_call *call)
+{
+	const struct counts *counts = xfrd->role.server->counts;
+
+	more_of_store(counts, call);
+	for (unsigned i = 0; i < counts_workers(counts); i++)
+		more_of_worker(counts, i, call);
+	for (unsigned i = 0; i < counts_workers(counts) + 3; i++)
+		more_of_process(counts, i, call);
+	ctl_end(call);
+}

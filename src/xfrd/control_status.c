@@ -1,0 +1,355 @@
+/* control_status.c - zonestatus and listzones: what is known of zones. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "conf/conf.h"
+#include "xfrd/control.h"
+#include "xfrd/xfrd.h"
+
+/* Zones in one turn of the loop. */
+#define TURN_ZONES 100
+#define TIME_TEXT_MAX 32
+
+/* A list of all zones that is being printed. */
+struct control_list {
+	struct xfrd *xfrd;
+	size_t next; /* place in conf.zones */
+	bool is_json;
+	struct ctl_json json;
+	void (*print)(struct control_list *list, struct ctl_call *call,
+		const struct conf_zone *zone);
+};
+
+/* ---- what there is to say ------------------------------------------------ */
+
+/* The date of a time of the machine. */
+static const char *
+status_print_time(int64_t at, int64_t now, char out[TIME_TEXT_MAX])
+{
+	struct timespec real;
+	struct tm tm;
+	time_t date;
+
+	/* Not from whole seconds: a time must not differ from one look to the
+	 * next. */
+	clock_gettime(CLOCK_REALTIME, &real);
+	date = (time_t)(((int64_t)real.tv_sec * 1000 + real.tv_nsec / 1000000
+		- (now - at)) / 1000);
+	if (localtime_r(&date, &tm) == NULL
+		|| strftime(out, TIME_TEXT_MAX, "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+		snprintf(out, TIME_TEXT_MAX, "%lld", (long long)date);
+	return out;
+}
+
+static const char *
+status_state(const struct xfr_status *status)
+{
+	switch (status->state) {
+	case XFR_STATE_OK:
+		return "ok";
+	case XFR_STATE_REFRESHING:
+		return "refreshing";
+	case XFR_STATE_EXPIRED:
+		break;
+	}
+	/* As NSD calls a zone that it has no data of. */
+	return status->has_data ? "expired" : "refreshing";
+}
+
+static const char *
+status_primary(const struct conf_zone *zone, uint32_t index)
+{
+	const struct conf_acls *primaries = &zone->options->request_xfr;
+
+	return index < primaries->count ? primaries->items[index].spec
+					: "unknown";
+}
+
+static void
+status_print_serials(struct ctl_call *call, const struct xfr_status *status,
+	int64_t now)
+{
+	char since[TIME_TEXT_MAX];
+
+	if (!status->has_data) {
+		ctl_printf(call, "\tserved-serial: none\n"
+				 "\tcommit-serial: none\n");
+		return;
+	}
+	status_print_time(status->served_at, now, since);
+	ctl_printf(call, "\tserved-serial: \"%u since %s\"\n"
+			 "\tcommit-serial: \"%u since %s\"\n",
+		(unsigned)status->soa.serial, since,
+		(unsigned)status->soa.serial, since);
+}
+
+/* What a check is doing, or how long it is until the next. */
+static void
+status_print_activity(struct ctl_call *call, const struct conf_zone *zone,
+	const struct xfr_status *status, int64_t now)
+{
+	bool udp = status->way == XFR_WAY_SOA_UDP
+		|| status->way == XFR_WAY_IXFR_UDP;
+
+	if (status->primary != XFR_NONE)
+		ctl_printf(call, "\ttransfer: \"%s %s\"\n",
+			udp ? "sent UDP to" : "TCP connected to",
+			status_primary(zone, status->primary));
+	else if (status->is_checking)
+		ctl_printf(call, "\ttransfer: \"waiting-for-%s-fd\"\n",
+			udp ? "UDP" : "TCP");
+	else if (status->check_at != XFR_NEVER)
+		ctl_printf(call, "\twait: \"%lld sec between attempts\"\n",
+			(long long)(status->check_at > now
+					? (status->check_at - now) / 1000
+					: 0));
+}
+
+/* Ours, indented further. */
+static void
+status_print_more(struct ctl_call *call, const struct conf_zone *zone,
+	const struct xfr_status *status, int64_t now)
+{
+	uint32_t primary = status->primary != XFR_NONE ? status->primary
+						       : status->next_primary;
+
+	ctl_printf(call, "\t\tprimary: \"%s\"\n",
+		status_primary(zone, primary));
+	if (status->has_error)
+		ctl_printf(call, "\t\tlast-error: \"%s from %s, %lld sec"
+				 " ago\"\n",
+			xfr_outcome_text(status->error),
+			status_primary(zone, status->error_primary),
+			(long long)((now - status->error_at) / 1000));
+	if (status->failed_rounds > 0)
+		ctl_printf(call, "\t\tfailed-attempts: %u\n",
+			(unsigned)status->failed_rounds);
+	if (status->check_at != XFR_NEVER)
+		ctl_printf(call, "\t\tnext-refresh: \"in %lld sec\"\n",
+			(long long)(status->check_at > now
+					? (status->check_at - now) / 1000
+					: 0));
+	if (status->has_data && status->expire_at != XFR_NEVER)
+		ctl_printf(call, "\t\texpires: \"in %lld sec\"\n",
+			(long long)(status->expire_at > now
+					? (status->expire_at - now) / 1000
+					: 0));
+}
+
+static void
+status_print_secondary(struct xfrd *xfrd, struct ctl_call *call,
+	const struct conf_zone *zone, uint32_t handle)
+{
+	int64_t now = clock_now_msec();
+	struct xfr_status status;
+
+	xfr_get_status(xfrd->zones.machine, handle, now, &status);
+	ctl_printf(call, "\tstate: %s\n", status_state(&status));
+	status_print_serials(call, &status, now);
+	if (status.is_notified)
+		ctl_printf(call, "\tnotified-serial: \"%u\"\n",
+			(unsigned)status.notified_serial);
+	status_print_activity(call, zone, &status, now);
+	status_print_more(call, zone, &status, now);
+}
+
+/* NOTIFYs that are not acknowledged yet. */
+static void
+status_print_notifies(struct xfrd *xfrd, struct ctl_call *call,
+	const struct conf_zone *zone, uint32_t handle)
+{
+	const struct conf_acls *targets = &zone->options->notify;
+	uint16_t list[XFR_TARGETS_MAX];
+	struct xfr_status status;
+	uint32_t count = xfr_list_notifying(xfrd->zones.machine, handle, list,
+		XFR_TARGETS_MAX);
+
+	if (count == 0)
+		return;
+	xfr_get_status(xfrd->zones.machine, handle, clock_now_msec(),
+		&status);
+	ctl_printf(call, "\tnotify: \"send");
+	for (uint32_t i = 0; i < count; i++)
+		if (list[i] < targets->count)
+			ctl_printf(call, " %s", targets->items[list[i]].spec);
+	ctl_printf(call, " with serial %u\"\n", (unsigned)status.soa.serial);
+}
+
+/* What became of writing the zone to its file. */
+static void
+status_print_written(const struct xfrd *xfrd, struct ctl_call *call,
+	uint32_t handle)
+{
+	struct xfrd_written done;
+	long long ago;
+
+	if (handle == XFR_NONE || !xfrd_write_get_done(xfrd, handle, &done))
+		return;
+	ago = (long long)time(NULL) - (long long)done.at_sec;
+	if (done.err == NSD_OK)
+		ctl_printf(call, "\t\tlast-write: \"serial %u, %lld sec"
+				 " ago\"\n",
+			(unsigned)done.serial, ago);
+	else
+		ctl_printf(call, "\t\tlast-write: \"failed %lld sec ago:"
+				 " %s%s\"\n",
+			ago, done.err == NSD_E_SYSTEM
+				? strerror(done.error)
+				: err_text((enum nsd_err)done.err),
+			done.to == IPC_WRITTEN_COPY
+				? ", a copy is in xfrdir"
+				: "");
+}
+
+static void
+status_print_zone(struct xfrd *xfrd, struct ctl_call *call,
+	const struct conf_zone *zone)
+{
+	uint32_t handle = xfrd->zones.handles[zone->index];
+	bool secondary = zone->options->request_xfr.count > 0;
+	struct xfrd_soa soa;
+
+	ctl_printf(call, "zone:\t%s\n", zone->name);
+	if (zone->pattern_name != NULL)
+		ctl_printf(call, "\tpattern: %s\n", zone->pattern_name);
+	if (handle != XFR_NONE)
+		status_print_notifies(xfrd, call, zone, handle);
+	if (!secondary)
+		ctl_printf(call, "\tstate: primary\n");
+	else if (handle != XFR_NONE)
+		status_print_secondary(xfrd, call, zone, handle);
+	else
+		ctl_printf(call, "\tstate: refreshing\n"
+				 "\tserved-serial: none\n"
+				 "\tcommit-serial: none\n");
+	if (xfrd_zones_get_soa(xfrd, zone, &soa))
+		ctl_printf(call, "\t\tserial: %u\n\t\trecords: %llu\n",
+			(unsigned)soa.numbers.serial,
+			(unsigned long long)soa.records);
+	else
+		ctl_printf(call, "\t\tserial: none\n");
+	status_print_written(xfrd, call, handle);
+}
+
+static void
+status_print_name(struct ctl_call *call, const struct conf_zone *zone)
+{
+	ctl_printf(call, "%s%s%s\n", zone->name,
+		zone->pattern_name != NULL ? "\t" : "",
+		zone->pattern_name != NULL ? zone->pattern_name : "");
+}
+
+/* The same, as they are printed of all zones. */
+
+static void
+list_print_zone(struct control_list *list, struct ctl_call *call,
+	const struct conf_zone *zone)
+{
+	if (list->is_json)
+		control_json_zone(list->xfrd, &list->json, zone);
+	else
+		status_print_zone(list->xfrd, call, zone);
+}
+
+static void
+list_print_name(struct control_list *list, struct ctl_call *call,
+	const struct conf_zone *zone)
+{
+	if (!list->is_json) {
+		status_print_name(call, zone);
+		return;
+	}
+	ctl_json_open(&list->json, NULL, '{');
+	control_json_name(&list->json, zone);
+	ctl_json_close(&list->json, '}');
+}
+
+/* ---- all zones ----------------------------------------------------------- */
+
+static void
+list_on_gone(struct ctl_call *call)
+{
+	free(ctl_hooks(call)->ctx);
+	ctl_end(call);
+}
+
+/* Zones may come and go meanwhile: some may be left out or come twice. */
+static void
+list_on_room(struct ctl_call *call)
+{
+	struct control_list *list = ctl_hooks(call)->ctx;
+	const struct conf *conf = list->xfrd->role.server->conf;
+
+	for (unsigned i = 0; i < TURN_ZONES && list->next < conf->zone_count;
+		i++)
+		list->print(list, call, conf->zones[list->next++]);
+	if (list->next < conf->zone_count)
+		return;
+	if (list->is_json) {
+		ctl_json_close(&list->json, ']');
+		ctl_printf(call, "\n");
+	}
+	free(list);
+	ctl_end(call);
+}
+
+static void
+list_start(struct xfrd *xfrd, struct ctl_call *call,
+	void (*print)(struct control_list *, struct ctl_call *,
+		const struct conf_zone *))
+{
+	struct control_list *list = calloc(1, sizeof(*list));
+
+	if (list == NULL) {
+		ctl_printf(call, "error out of memory\n");
+		ctl_end(call);
+		return;
+	}
+	list->xfrd = xfrd;
+	list->print = print;
+	list->is_json = ctl_command(call)->json;
+	list->json.call = call;
+	if (list->is_json)
+		ctl_json_open(&list->json, NULL, '[');
+	ctl_hooks(call)->ctx = list;
+	ctl_hooks(call)->on_gone = list_on_gone;
+	ctl_stream(call, list_on_room);
+}
+
+/* ---- verbs --------------------------------------------------------------- */
+
+void
+control_on_zonestatus(struct xfrd *xfrd, struct ctl_call *call)
+{
+	const char *name = ctl_argument(call, 0);
+	struct ctl_json json = {.call = call};
+	const struct conf_zone *zone;
+
+	if (name == NULL) {
+		list_start(xfrd, call, list_print_zone);
+		return;
+	}
+	zone = control_find_zone(xfrd, call, name);
+	if (zone == NULL)
+		return;
+	if (ctl_command(call)->json) {
+		ctl_json_open(&json, NULL, '[');
+		control_json_zone(xfrd, &json, zone);
+		ctl_json_close(&json, ']');
+		ctl_printf(call, "\n");
+	} else {
+		status_print_zone(xfrd, call, zone);
+	}
+	ctl_end(call);
+}
+
+void
+control_on_listzones(struct xfrd *xfrd, struct ctl_call *call)
+{
+	list_start(xfrd, call, list_print_name);
+}

@@ -1,0 +1,324 @@
+/*
+ * control_wait.c - transfer, force_transfer and notify: has the machine of
+ * zones (xfr/machine.h) do it, and waits until it has.
+ *
+ * A command may be about all zones, a million of them. So zones are begun a few
+ * in a turn of the loop, and looked at in the order in which they were begun.
+ */
+#include "config.h"
+
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/grow.h"
+#include "conf/conf.h"
+#include "net/socket.h"
+#include "xfrd/control.h"
+#include "xfrd/xfrd.h"
+
+/* Zones that are begun, or looked at, in one turn. */
+#define TURN_ZONES 500
+#define STEP_USEC 10000
+/* Zones that are named of those that have failed. */
+#define TOLD_MAX 20u
+#define REASON_MAX 512
+
+struct control_wait {
+	struct cds_list_head node; /* of control.waits */
+	struct xfrd *xfrd;
+	struct ctl_call *call;
+	enum ctl_verb verb;
+	bool all;
+	size_t begun;              /* of all: places in conf.zones, so far */
+	uint32_t *zones;           /* handles */
+	size_t count, room;
+	size_t looked;             /* of these, that are done with */
+	unsigned failed;
+	char reasons[TOLD_MAX][REASON_MAX]; /* of the first */
+};
+
+/* ---- one zone ------------------------------------------------------------ */
+
+static bool
+wait_is_notify(const struct control_wait *w)
+{
+	return w->verb == CTL_NOTIFY;
+}
+
+/* True if the verb is about such a zone. */
+static bool
+wait_concerns(enum ctl_verb verb, const struct conf_zone *zone)
+{
+	return verb == CTL_NOTIFY ? zone->options->notify.count > 0
+				 : zone->options->request_xfr.count > 0;
+}
+
+static void
+wait_begin_zone(const struct control_wait *w, uint32_t handle)
+{
+	struct xfr_machine *machine = w->xfrd->zones.machine;
+	int64_t now = clock_now_msec();
+
+	if (wait_is_notify(w))
+		xfr_send_notifies(machine, handle, now);
+	else
+		xfr_on_command(machine, handle, now,
+			w->verb == CTL_FORCE_TRANSFER);
+}
+
+static const char *
+wait_print_primary(const struct conf_zone *zone, uint32_t index, char *out,
+	size_t size)
+{
+	const struct conf_acls *primaries = &zone->options->request_xfr;
+
+	snprintf(out, size, "%s%s", index < primaries->count ? " from " : "",
+		index < primaries->count ? primaries->items[index].spec : "");
+	return out;
+}
+
+/* Says what is wrong with a zone that is done with; false: nothing is. */
+static bool
+wait_find_fault(const struct control_wait *w, const struct conf_zone *zone,
+	const struct xfr_status *status, char *reason)
+{
+	char from[128];
+
+	if (wait_is_notify(w)) {
+		if (!status->has_data)
+			snprintf(reason, REASON_MAX, "it is not loaded");
+		else if (status->unheard > 0)
+			snprintf(reason, REASON_MAX, "%u of %u servers have"
+				 " not acknowledged",
+				(unsigned)status->unheard,
+				(unsigned)zone->options->notify.count);
+		return !status->has_data || status->unheard > 0;
+	}
+	if (status->failed_rounds == 0)
+		return false;
+	if (!status->has_error)
+		snprintf(reason, REASON_MAX, "no primary has answered");
+	else
+		snprintf(reason, REASON_MAX, "%s%s",
+			xfr_outcome_text(status->error),
+			wait_print_primary(zone, status->error_primary, from,
+				sizeof(from)));
+	return true;
+}
+
+static void
+wait_note_fault(struct control_wait *w, const char *name, const char *reason)
+{
+	if (w->failed < TOLD_MAX)
+		snprintf(w->reasons[w->failed], REASON_MAX,
+			"zone %.300s: %.180s", name, reason);
+	w->failed++;
+}
+
+/* False: it is not done with yet. */
+static bool
+wait_look_at(struct control_wait *w, uint32_t handle)
+{
+	const struct conf_zone *zone;
+	struct xfr_status status;
+	char reason[REASON_MAX];
+
+	/* It was removed. */
+	if (!xfr_has_zone(w->xfrd->zones.machine, handle))
+		return true;
+	xfr_get_status(w->xfrd->zones.machine, handle, clock_now_msec(),
+		&status);
+	if (wait_is_notify(w) ? status.notifying > 0 : status.is_checking)
+		return false;
+	zone = xfrd_zones_get(w->xfrd, handle);
+	if (wait_find_fault(w, zone, &status, reason))
+		wait_note_fault(w, zone->name, reason);
+	return true;
+}
+
+/* ---- the answer ---------------------------------------------------------- */
+
+static void
+wait_print(const struct control_wait *w)
+{
+	unsigned told = w->failed < TOLD_MAX ? w->failed : TOLD_MAX;
+
+	if (w->failed == 0 && w->all && !wait_is_notify(w))
+		ctl_printf(w->call, "ok, %zu zones\n", w->count);
+	else if (w->failed == 0)
+		ctl_printf(w->call, "ok\n");
+	else if (!w->all)
+		ctl_printf(w->call, "error %s\n", w->reasons[0]);
+	else
+		ctl_printf(w->call, "error %u of %zu zones failed:\n",
+			w->failed, w->count);
+	for (unsigned i = 0; i < told && w->all; i++)
+		ctl_printf(w->call, "%s\n", w->reasons[i]);
+	if (w->all && w->failed > told)
+		ctl_printf(w->call, "and %u more\n", w->failed - told);
+}
+
+static void
+wait_end(struct control_wait *w)
+{
+	cds_list_del(&w->node);
+	wait_print(w);
+	ctl_end(w->call);
+	free(w->zones);
+	free(w);
+}
+
+static void
+wait_refuse(struct ctl_call *call, const char *error)
+{
+	ctl_printf(call, "error %s\n", error);
+	ctl_end(call);
+}
+
+/* ---- turns --------------------------------------------------------------- */
+
+/* False: no memory. */
+static bool
+wait_add_zone(struct control_wait *w, uint32_t handle)
+{
+	uint32_t *zones = grow_array(w->zones, w->count, &w->room,
+		sizeof(*zones));
+
+	if (zones == NULL)
+		return false;
+	w->zones = zones;
+	zones[w->count++] = handle;
+	wait_begin_zone(w, handle);
+	return true;
+}
+
+/* Begins some more of all zones. */
+static void
+wait_begin_some(struct control_wait *w)
+{
+	const struct conf *conf = w->xfrd->role.server->conf;
+
+	for (unsigned i = 0; i < TURN_ZONES && w->begun < conf->zone_count;
+		i++) {
+		const struct conf_zone *zone = conf->zones[w->begun++];
+		uint32_t handle;
+
+		if (!wait_concerns(w->verb, zone))
+			continue;
+		handle = w->xfrd->zones.handles[zone->index];
+		if (handle == XFR_NONE)
+			wait_note_fault(w, zone->name, "it is not ready yet");
+		else if (!wait_add_zone(w, handle))
+			wait_note_fault(w, zone->name, "out of memory");
+	}
+	xfrd_zones_go_on(w->xfrd);
+}
+
+/* True: it is over. */
+static bool
+wait_step(struct control_wait *w)
+{
+	bool begins = w->all
+		&& w->begun < w->xfrd->role.server->conf->zone_count;
+
+	if (begins)
+		wait_begin_some(w);
+	if (ctl_command(w->call)->no_wait)
+		w->looked = w->count;
+	for (unsigned i = 0; i < TURN_ZONES && w->looked < w->count; i++) {
+		if (!wait_look_at(w, w->zones[w->looked]))
+			return false;
+		w->looked++;
+	}
+	return !begins && w->looked == w->count;
+}
+
+static void
+wait_set_timer(struct control *control)
+{
+	const struct timeval step = {.tv_usec = STEP_USEC};
+
+	event_add(control->wait_event, &step);
+}
+
+static void
+wait_on_time(evutil_socket_t fd, short what, void *arg)
+{
+	struct xfrd *xfrd = arg;
+	struct control_wait *w, *next;
+
+	cds_list_for_each_entry_safe(w, next, &xfrd->control.waits, node)
+		if (wait_step(w))
+			wait_end(w);
+	if (!cds_list_empty(&xfrd->control.waits))
+		wait_set_timer(&xfrd->control);
+}
+
+/* ---- verbs --------------------------------------------------------------- */
+
+/* Takes the call. */
+static void
+wait_start(struct xfrd *xfrd, struct ctl_call *call,
+	const struct conf_zone *zone)
+{
+	struct control *control = &xfrd->control;
+	struct control_wait *w = calloc(1, sizeof(*w));
+
+	if (control->wait_event == NULL)
+		control->wait_event = event_new(xfrd->role.base, -1, 0,
+			wait_on_time, xfrd);
+	if (w == NULL || control->wait_event == NULL) {
+		free(w);
+		wait_refuse(call, "out of memory");
+		return;
+	}
+	w->xfrd = xfrd;
+	w->call = call;
+	w->verb = ctl_command(call)->verb;
+	w->all = zone == NULL;
+	if (zone != NULL
+		&& !wait_add_zone(w, xfrd->zones.handles[zone->index])) {
+		free(w);
+		wait_refuse(call, "out of memory");
+		return;
+	}
+	cds_list_add_tail(&w->node, &control->waits);
+	xfrd_zones_go_on(xfrd);
+	wait_set_timer(control);
+}
+
+static void
+wait_for(struct xfrd *xfrd, struct ctl_call *call, const char *no_concern)
+{
+	const char *name = ctl_argument(call, 0);
+	const struct conf_zone *zone;
+
+	if (name == NULL) {
+		wait_start(xfrd, call, NULL);
+		return;
+	}
+	zone = control_find_zone(xfrd, call, name);
+	if (zone == NULL)
+		return;
+	if (!wait_concerns(ctl_command(call)->verb, zone))
+		wait_refuse(call, no_concern);
+	else if (xfrd->zones.handles[zone->index] == XFR_NONE)
+		wait_refuse(call, "zone is not ready yet, zone files are being"
+				  " read: try again");
+	else
+		wait_start(xfrd, call, zone);
+}
+
+void
+control_on_transfer(struct xfrd *xfrd, struct ctl_call *call)
+{
+	wait_for(xfrd, call, "zone not secondary");
+}
+
+void
+control_on_notify(struct xfrd *xfrd, struct ctl_call *call)
+{
+	wait_for(xfrd, call, "zone does not have notify");
+}

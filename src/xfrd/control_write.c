@@ -1,0 +1,59 @@
+/* control_write.c - the verb write: has zone files written. */
+#include "config.h"
+
+#include <string.h>
+
+#include "conf/conf.h"
+#include "xfrd/control.h"
+#include "xfrd/xfrd.h"
+
+/* ok: what had changed stands in zone files, flushed. Of many that failed, the
+ * log and zonestatus have the others. */
+static void
+write_on_end(void *ctx, const struct xfrd_write_result *result)
+{
+	const struct xfrd_written *last = &result->last_failed;
+	struct ctl_call *call = ctx;
+
+	if (result->failed == 0)
+		ctl_printf(call, "ok\n");
+	else
+		ctl_printf(call, "error %u zone%s cannot be written: %s%s\n",
+			(unsigned)result->failed,
+			result->failed == 1 ? "" : "s",
+			last->err == NSD_E_SYSTEM
+				? strerror(last->error)
+				: err_text((enum nsd_err)last->err),
+			last->to == IPC_WRITTEN_COPY
+				? ", a copy is in xfrdir"
+				: "");
+	ctl_end(call);
+}
+
+void
+control_on_write(struct xfrd *xfrd, struct ctl_call *call)
+{
+	bool waits = !ctl_command(call)->no_wait;
+	const char *name = ctl_argument(call, 0);
+	const struct conf_zone *zone = NULL;
+	enum nsd_err err;
+
+	if (name != NULL) {
+		zone = control_find_zone(xfrd, call, name);
+		if (zone == NULL)
+			return;
+	}
+	err = xfrd_write(xfrd, zone != NULL ? zone->wire : NULL,
+		waits ? write_on_end : NULL, waits ? call : NULL, NULL);
+	if (err == NSD_OK && waits)
+		return;
+	if (err == NSD_OK)
+		ctl_printf(call, "ok\n");
+	else if (err == NSD_E_DENIED)
+		ctl_printf(call, "error the journal cannot be used\n");
+	else if (err == NSD_E_LIMIT)
+		ctl_printf(call, "error too many zones are to be written\n");
+	else
+		ctl_printf(call, "error %s\n", err_text(err));
+	ctl_end(call);
+}

@@ -1,0 +1,301 @@
+/*
+ * xfrd.c - the role that keeps secondary zones fresh: its start, and its
+ * messages.
+ *
+ * System calls, for whoever filters them: those of link.c, to main, the loader
+ * and workers; a descriptor of a file goes to the loader with each UPDATE;
+ * those of net/client.h and of the journal.
+ */
+#include "config.h"
+
+#include <event2/event.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/priority.h"
+#include "dns/name.h"
+#include "ipc/handlers.h"
+#include "journal/journal.h"
+#include "role/affinity.h"
+#include "role/hooks.h"
+#include "xfrd/xfrd.h"
+#include "xfrd/xfrd_statistics.h"
+#include "xfrd/xfrd_change.h"
+#include "xfrd/xfrd_reconfig.h"
+#include "store/store.h"
+
+/* ---- messages ------------------------------------------------------------ */
+
+static void
+xfrd_on_answer(struct role *role, const struct ipc_message *m)
+{
+	requests_take_answer(&((struct xfrd *)role)->requests, m);
+}
+
+static void
+xfrd_on_order_done(struct role *role, const struct ipc_message *m)
+{
+	control_order_take((struct xfrd *)role, m);
+}
+
+static void
+xfrd_on_reconfigured(struct role *role, const struct ipc_message *m)
+{
+	xfrd_reconfig_take((struct xfrd *)role, m);
+}
+
+static void
+xfrd_on_served(struct role *role, const struct ipc_message *m)
+{
+	xfrd_turn_look((struct xfrd *)role);
+}
+
+/* It is another one, or takes more. */
+static void
+xfrd_on_peer(struct role *role, struct peer *peer)
+{
+	struct xfrd *xfrd = (struct xfrd *)role;
+	bool is_new = peer->link.channel.id != xfrd->loader;
+
+	if (peer->link.channel.peer == ROLE_WRITER)
+		xfrd_write_on_writer(xfrd, &peer->link);
+	if (peer->link.channel.peer != ROLE_LOADER)
+		return;
+	xfrd->loader = peer->link.channel.id;
+	requests_go_on(&xfrd->requests, &peer->link);
+	xfrd_turn_on_loader(xfrd, is_new);
+}
+
+static void
+xfrd_on_peer_gone(struct role *role, struct peer *peer)
+{
+	struct xfrd *xfrd = (struct xfrd *)role;
+
+	if (peer->link.channel.peer == ROLE_LOADER)
+		requests_stop(&xfrd->requests);
+	/* Its successor may be here already. */
+	if (&peer->link == xfrd->writes.requests.link)
+		xfrd_write_on_writer_gone(xfrd);
+}
+
+static void
+xfrd_on_written(struct role *role, const struct ipc_message *m)
+{
+	requests_take_answer(&((struct xfrd *)role)->writes.requests, m);
+}
+
+/* ---- workers ------------------------------------------------------------- */
+
+static void
+xfrd_on_notify(struct role *role, const struct ipc_message *m)
+{
+	const struct role_hooks *hooks = role->server->hooks;
+	struct peer *worker = peers_find(&role->peers, m->channel);
+
+	if (hooks != NULL && hooks->on_notify != NULL)
+		hooks->on_notify(m->index,
+			(const struct ipc_notify *)m->payload, m->len);
+	xfrd_notify_take((struct xfrd *)role,
+		(const struct ipc_notify *)m->payload, m->len);
+	if (worker != NULL)
+		link_return(&worker->link, IPC_NOTIFY);
+}
+
+/* In place of tcp-timeout: 0. */
+#define TCP_TIMEOUT_SEC 120
+
+/* ---- end ----------------------------------------------------------------- */
+
+static void
+xfrd_on_all_written(evutil_socket_t fd, short what, void *arg)
+{
+	control_finish(arg);
+}
+
+/* Zone files first, so that who has said stop hears of it when all is done. */
+static void
+xfrd_on_stop(struct role *role)
+{
+	struct xfrd *xfrd = (struct xfrd *)role;
+	struct event *then = event_new(role->base, -1, 0, xfrd_on_all_written,
+		xfrd);
+
+	xfrd->told_stop = true;
+	if (then == NULL || !xfrd_write_end(xfrd, then))
+		control_finish(xfrd);
+}
+
+static void
+xfrd_on_term_over(evutil_socket_t fd, short what, void *arg)
+{
+	struct xfrd *xfrd = arg;
+
+	if (!xfrd->told_stop)
+		xfrd_on_stop(&xfrd->role);
+}
+
+/* A signal to all processes may come before main's word, and before the writer
+ * that main makes for the end. */
+static void
+xfrd_on_term(struct role *role)
+{
+	static const struct timeval wait = {.tv_sec = 1};
+
+	if (event_base_once(role->base, -1, EV_TIMEOUT, xfrd_on_term_over,
+		    role, &wait)
+		== -1)
+		role_stop(role);
+}
+
+/* ---- start --------------------------------------------------------------- */
+
+#define XFRD_HANDLERS(X)                                                     \
+	ROLE_HANDLERS(X)                                                     \
+	X(UPDATED, xfrd_on_answer)                                           \
+	X(ZONE_CHANGED, xfrd_on_answer)                                      \
+	X(READ_DONE, xfrd_on_answer)                                         \
+	X(ORDER_DONE, xfrd_on_order_done)                                    \
+	X(SERVED, xfrd_on_served)                                            \
+	X(ZONE_WRITTEN, xfrd_on_written)                                     \
+	X(RECONFIGURED, xfrd_on_reconfigured)                                \
+	X(NOTIFY, xfrd_on_notify)
+
+static void (*const xfrd_handlers[IPC_TYPE_COUNT])(struct role *role,
+	const struct ipc_message *m) = {XFRD_HANDLERS(IPC_HANDLER)};
+IPC_CHECK_HANDLERS(XFRD_HANDLERS, IPC_TO_XFRD);
+
+/* It has the folder of the journal, and if zones may come and go, that of their
+ * list. The journal's threads start when that
+ * is so; but to put a journal in order takes more calls than to use it. */
+static enum nsd_err
+xfrd_enter_sandbox(struct xfrd *xfrd, const struct role_start *start)
+{
+	const struct sandbox *sandbox = &start->server->sandbox;
+	bool control = start->server->conf->remote_control.control_enable;
+	char path[PATH_MAX], list[PATH_MAX];
+	const char *folders[3];
+	unsigned count = 0;
+	enum nsd_err err;
+
+	if (server_find_journal(start->server, path, sizeof(path))
+		&& journal_make_folder(path) == NSD_OK)
+		folders[count++] = path;
+	/* Nobody else has zones come and go. */
+	folders[count] = control ? xfrd_change_find_folder(xfrd, list,
+				     sizeof(list))
+				 : NULL;
+	folders[count + (folders[count] != NULL)] = NULL;
+	err = sandbox_enter_folders(sandbox, ROLE_XFRD, folders);
+	if (err != NSD_OK)
+		return err;
+	xfrd_keep_init(xfrd);
+	if (control)
+		xfrd_change_init(xfrd);
+	return sandbox_enter_calls(sandbox, ROLE_XFRD);
+}
+
+static void
+xfrd_init_asks(struct xfrd *xfrd)
+{
+	const struct conf_server *o = &xfrd->role.server->conf->server;
+
+	xfrd->asks.base = xfrd->role.base;
+	xfrd->asks.conns_max = o->xfrd_tcp_max > 0 ? o->xfrd_tcp_max : 1;
+	xfrd->asks.per_conn = o->xfrd_tcp_pipeline > 0 ? o->xfrd_tcp_pipeline
+						       : 1;
+	xfrd->asks.timeout_sec = o->tcp_timeout > 0 ? o->tcp_timeout
+						    : TCP_TIMEOUT_SEC;
+	xfrd->asks.tcp_mss = (int)o->outgoing_tcp_mss;
+	xfrd_asks_init(&xfrd->asks);
+	CDS_INIT_LIST_HEAD(&xfrd->jobs);
+	CDS_INIT_LIST_HEAD(&xfrd->ended);
+	CDS_INIT_LIST_HEAD(&xfrd->waiting);
+	CDS_INIT_LIST_HEAD(&xfrd->reconfigs);
+}
+
+/* Leaves open: the log, what leads to main, the doors of the control
+ * channel and of metrics. */
+static enum nsd_err
+xfrd_close_descriptors(const struct role_start *start)
+{
+	const struct control_doors *doors = &start->server->control;
+	const struct doors *metrics = &start->server->metrics;
+	int *keep = calloc(doors->count + metrics->count + 3u, sizeof(*keep));
+	unsigned count = 0;
+
+	if (keep == NULL)
+		return NSD_E_MEMORY;
+	keep[count++] = start->channel.fd;
+	keep[count++] = start->stop_fd;
+	keep[count++] = log_fd();
+	for (unsigned i = 0; i < doors->count; i++)
+		keep[count++] = doors->items[i].fd;
+	for (unsigned i = 0; i < metrics->count; i++)
+		keep[count++] = metrics->fds[i];
+	fs_close_all_but(keep, count);
+	free(keep);
+	return NSD_OK;
+}
+
+static enum nsd_err
+xfrd_init(struct xfrd *xfrd, const struct role_start *start)
+{
+	enum nsd_err err;
+
+	xfrd->role.handlers = xfrd_handlers;
+	xfrd->role.on_peer = xfrd_on_peer;
+	xfrd->role.on_peer_gone = xfrd_on_peer_gone;
+	xfrd->role.on_stop = xfrd_on_stop;
+	xfrd->role.on_term = xfrd_on_term;
+	role_init_name("xfrd", "xfrd");
+	role_init_death(start->server, true);
+	affinity_set_xfrd(&start->server->conf->server);
+	/* Changes of zones come through it. */
+	priority_answer();
+	err = store_reader_open(start->store, start->reader_slot, "xfrd",
+		&xfrd->reader);
+	if (err != NSD_OK)
+		return err;
+	err = xfrd_close_descriptors(start);
+	if (err != NSD_OK)
+		return err;
+	err = role_init_loop(&xfrd->role, start);
+	if (err != NSD_OK)
+		return err;
+	xfrd_init_asks(xfrd);
+	err = xfrd_zones_init(xfrd);
+	if (err == NSD_OK)
+		err = xfrd_turn_init(xfrd);
+	if (err == NSD_OK)
+		err = xfrd_write_init(xfrd);
+	if (err != NSD_OK)
+		return err;
+	xfrd_state_init(xfrd);
+	control_init(xfrd);
+	xfrd_metrics_init(xfrd);
+	return xfrd_enter_sandbox(xfrd, start);
+}
+
+void
+xfrd_main(const struct role_start *start)
+{
+	struct xfrd *xfrd = calloc(1, sizeof(*xfrd));
+	enum nsd_err err = xfrd != NULL ? xfrd_init(xfrd, start)
+					: NSD_E_MEMORY;
+
+	if (err != NSD_OK) {
+		log_error("xfrd cannot start: %s", err_text(err));
+		_exit(1);
+	}
+	if (start->server->hooks != NULL
+		&& start->server->hooks->on_xfrd != NULL)
+		start->server->hooks->on_xfrd(xfrd);
+	role_run(&xfrd->role);
+	xfrd_state_save(xfrd);
+	xfrd_keep_fini(xfrd);
+	_exit(0);
+}

@@ -1,0 +1,420 @@
+/*
+ * xfrd.h - the role that keeps secondary zones fresh, tells others of new
+ * versions, and takes control commands.
+ *
+ *   xfrd.c         start, messages
+ *   xfrd_turn.c    has done what is to be done, when it is time
+ *   xfrd_jobs.c    asks primaries, receives transfers, sends NOTIFY
+ *   xfrd_notify.c  hears NOTIFY
+ *   xfrd_keep.c    has what was received made durable, and published
+ *   xfrd_write.c   has zone files written
+ *   xfrd_job.c     a question: whom it goes to, with which key, its end
+ *   xfrd_state.c   keeps timers over a restart
+ *   xfrd_change.c  zones that come and go: has it done everywhere
+ *   xfrd_come.c    the same: what xfrd itself knows of them
+ *   xfrd_zones.c   the zones, and the machine that knows what is to be done
+ *                  (xfr/machine.h)
+ *   xfrd_loader.c  what the loader is asked for
+ *   control*.c     what the operator asks for: see control.h
+ *   xfrd_reconfig.c  has nsd.conf read anew
+ *   xfrd_ask.c     questions to other servers, and connections for them
+ *   xfrd_statistics.c  what all processes have counted
+ *   xfrd_metrics.c     the same over HTTP
+ */
+#ifndef XFRD_XFRD_H
+#define XFRD_XFRD_H
+
+#include "load/load_text.h"
+#include "xfrd/control.h"
+#include "role/requests.h"
+#include "role/role.h"
+#include "xfrd/xfrd_ask.h"
+#include "role/zone_message.h"
+#include "xfr/machine.h"
+#include "xfr/reader.h"
+
+struct conf_zone;
+struct ctl_metrics;
+struct event;
+struct journal;
+struct journal_entry;
+struct store_reader;
+
+/* NOTIFYs in the log: see xfrd_notify.c. */
+struct xfrd_notified {
+	int64_t sec;       /* of the monotonic clock */
+	uint32_t lines;    /* in that second */
+	uint64_t left_out;
+};
+
+#define XFRD_NOT_QUEUED (XFR_NONE - 1)
+
+/* The zones that have primaries, or others to tell. */
+struct xfrd_zones {
+	struct xfr_machine *machine;
+	struct event *event;      /* the machine may have something to do */
+	struct event *look_event; /* what is served is being looked at */
+	size_t looked;            /* zones of the configuration, so far */
+	bool looking;
+	bool look_again;          /* from the start, after this */
+	uint32_t *handles;        /* by the place in conf.zones; or XFR_NONE */
+	size_t handle_room;
+	uint32_t *places;         /* by handle: the place in conf.zones */
+	size_t place_room;
+	void *configs;            /* struct zones_config, of <search.h> */
+	/* Zones whose expiry the loader is to be told, in order: */
+	uint32_t *expiry_next;    /* by handle; XFR_NONE: the last one;
+				   * XFRD_NOT_QUEUED */
+	uint32_t expiry_first;    /* XFR_NONE: there are none */
+	uint32_t expiry_last;
+};
+
+/* The timers of zones in xfrdfile: see xfrd_state.c. */
+struct xfrd_state {
+	int fd;
+	struct event *event;    /* it is to be written; NULL: it is not */
+	struct xfrd_state_zone **kept; /* what it said at the start, by the
+				 * place in conf.zones; NULL: all zones are
+				 * known to the machine */
+	size_t kept_count;
+	int64_t filetime_sec;   /* when it was, or is being, written */
+	char *text;             /* to be written */
+	size_t len;
+	off_t offset;
+	size_t next, end;       /* zones still to be written */
+	bool saving, failed;
+};
+
+/* What became of the last try to write a zone to its file. */
+struct xfrd_written {
+	int64_t at_sec;  /* of the epoch; 0: there was none */
+	uint32_t serial; /* of what was written, unless `to` is NOWHERE */
+	uint16_t error;  /* errno, with NSD_E_SYSTEM */
+	uint8_t err;     /* enum nsd_err, of the zone file */
+	uint8_t to;      /* enum ipc_written_to */
+};
+
+/* What is being written: see xfrd_write.c. */
+struct xfrd_writes {
+	struct requests requests;    /* to the writer */
+	struct event *step_event;    /* the next zone */
+	struct event *period_event;  /* the next round */
+	struct event *end_event;     /* at the end: time is over */
+	struct event *then;          /* and what comes after it; NULL: nothing
+				      * does, or it has happened */
+	enum {
+		XFRD_WRITES_NONE,
+		XFRD_WRITES_ROUND,   /* all zones are being looked at */
+		XFRD_WRITES_ZONE,    /* one that is wished for */
+	} state;
+	bool wanted;                 /* a round, by the clock */
+	bool busy;                   /* a zone is with the writer: */
+	unsigned tries;
+	uint8_t apex[NAME_MAX_LEN];
+	uint32_t serial;
+	size_t next;                 /* of the round: place in conf.zones */
+	uint32_t written, failed;    /* in this round */
+	struct xfrd_written last_failed;
+	struct cds_list_head wishes; /* in the order in which they came */
+	uint32_t wish_count;
+	bool ending;                 /* this process, with the round */
+	struct xfrd_written *done;   /* by handle */
+	size_t done_room;
+};
+
+struct xfrd {
+	struct role role;
+	struct store_reader *reader;
+	struct requests requests; /* to the loader */
+	struct control control;   /* of the operator */
+	struct xfrd_asks asks;
+	struct xfrd_zones zones;
+	struct xfrd_state state;
+	struct xfrd_writes writes;
+	struct xfrd_notified notified;
+	bool told_stop;
+	struct cds_list_head jobs;
+	/* Of these, in the order in which they ended: */
+	unsigned kept;                /* all that have ended */
+	struct cds_list_head ended;   /* not durable yet */
+	struct cds_list_head waiting; /* durable; the loader takes no more */
+	struct journal *journal;  /* NULL: it cannot be used */
+	struct event *journal_event;
+	struct event *again_event; /* what waits for the loader is tried */
+	uint64_t loader; /* the channel to the one that was there last */
+	struct xfrd_changes *changes; /* of zones; NULL: none can be made */
+	struct cds_list_head reconfigs; /* see xfrd_reconfig.c */
+	uint64_t reconfig_tickets;      /* so far */
+	struct xfr_room room;
+	struct ctl_metrics *metrics; /* NULL: none */
+};
+
+/* ---- xfrd_loader.c ------------------------------------------------------- */
+
+/*
+ * Asks the loader to publish what a transfer brought, or changes of a zone, as
+ * load/load_update.h tells. Borrows the text, whose octets must stay as they
+ * are until on_end gets UPDATED (struct ipc_updated); see requests.h.
+ * returns as requests_add.
+ */
+enum nsd_err xfrd_loader_update(struct xfrd *xfrd, const struct load_text *text,
+	request_on_end *on_end, void *ctx) MUST_USE;
+
+/*
+ * Tells the loader how long a zone may be answered from (struct ipc_expiry).
+ * apex: a whole wire name. The next loader does not know it: say it again.
+ * returns NSD_OK; NSD_E_AGAIN: there is no loader, or no credit: on_peer says
+ * when to try again; NSD_E_MEMORY.
+ */
+enum nsd_err xfrd_loader_expire(struct xfrd *xfrd, const uint8_t *apex,
+	uint64_t left_msec) MUST_USE;
+
+/*
+ * Asks the loader to serve a zone with the options of a pattern, from the file
+ * that follows from them; or to serve it no more. Borrows the texts; the rest
+ * of *change is set here. on_end gets ZONE_CHANGED (zone_message_read) with
+ * err:
+ *   NSD_OK           done. A zone whose file is absent or broken is there all
+ *                    the same, and not loaded.
+ *   NSD_E_SYNTAX     not the name of a zone
+ *   NSD_E_NOT_FOUND  no such pattern, or no such zone to remove
+ *   NSD_E_ZONE       the zone is there already
+ *   NSD_E_LIMIT      no more zones can be added
+ *   NSD_E_MEMORY
+ *
+ * returns as requests_add; NSD_E_LIMIT: the names are too long.
+ * Cost, with the loader's part: that of the zone itself, and for the set of
+ * zones in proportion to the logarithm of their number.
+ */
+enum nsd_err xfrd_loader_change_zone(struct xfrd *xfrd,
+	struct zone_change *change, request_on_end *on_end, void *ctx)
+	MUST_USE;
+
+/*
+ * Asks the loader to read the file of a zone, by its apex in lower case, or of
+ * all (NULL), if it has changed. on_end gets READ_DONE (struct ipc_read_done);
+ * or NULL: the loader died at it, and nobody has asked again.
+ * returns as requests_add.
+ */
+enum nsd_err xfrd_loader_read(struct xfrd *xfrd, const uint8_t *apex,
+	request_on_end *on_end, void *ctx) MUST_USE;
+
+/* ---- xfrd_zones.c -------------------------------------------------------- */
+
+/* The SOA of a zone, and its RDATA. */
+struct xfrd_soa {
+	struct xfr_soa numbers;
+	uint64_t records; /* of the whole zone */
+	uint32_t expires_sec; /* as of struct zone_entry */
+	uint32_t ttl_sec;
+	uint16_t len;
+	uint8_t rdata[XFR_SOA_RDATA_MAX];
+};
+
+/* Makes the machine, without zones. NSD_E_MEMORY. */
+enum nsd_err xfrd_zones_init(struct xfrd *xfrd) MUST_USE;
+/* Adds a zone by its place in conf.zones. NSD_E_MEMORY. */
+enum nsd_err xfrd_zones_add(struct xfrd *xfrd, uint32_t place,
+	const struct xfr_start *start) MUST_USE;
+/* Finds the zone that the machine has under a handle. */
+const struct conf_zone *xfrd_zones_get(const struct xfrd *xfrd,
+	uint32_t zone);
+/* The place of a zone in conf.zones, by its apex in lower case; or
+ * XFR_NONE. */
+uint32_t xfrd_zones_find_place(const struct xfrd *xfrd, const uint8_t *apex);
+/* The handle of a zone by its apex in lower case; or XFR_NONE. */
+uint32_t xfrd_zones_find(const struct xfrd *xfrd, const uint8_t *apex);
+/* Gets the SOA of a zone that is served. False: it is not loaded. */
+bool xfrd_zones_get_soa(struct xfrd *xfrd, const struct conf_zone *zone,
+	struct xfrd_soa *soa);
+/* The machine has heard something: it may have something to do. */
+void xfrd_zones_go_on(struct xfrd *xfrd);
+/* Another version of a zone may be served than the machine knows of. */
+void xfrd_zones_hear(struct xfrd *xfrd, const struct conf_zone *zone);
+
+/* ---- xfrd_job.c ---------------------------------------------------------- */
+
+/* Something that the machine wants: a question to another server, until the
+ * machine has been told what became of it. */
+struct xfrd_job {
+	struct cds_list_head node; /* of xfrd.jobs */
+	struct xfrd *xfrd;
+	uint64_t ticket;           /* XFR_NO_TICKET: nobody waits for it */
+	const struct conf_zone *zone;
+	struct conf_zone *gone;    /* the zone has gone meanwhile: this is its
+				    * name; or NULL */
+	const struct conf_acl *server;
+	struct xfr_action action;
+	struct xfrd_ask *ask;      /* NULL: none (any more) */
+	struct event *event;       /* it takes too long */
+	struct xfr_ask request;
+	struct xfrd_soa soa;       /* of what is served */
+	struct tsig_key key;       /* mac NULL: not signed */
+	struct tsig_chain chain;
+	/* Of a transfer: */
+	bool is_wanted;            /* the machine has agreed to its serial */
+	int sink_error;            /* errno, if the journal did not take it */
+	bool is_diffs;             /* it brings differences */
+	uint64_t put;              /* octets for the journal, so far */
+	int64_t begun_msec;
+	uint64_t received;         /* octets, when it was looked at last */
+	struct xfr_reader reader;
+	struct journal_transfer *text;
+	uint64_t entry;            /* in the journal; 0: not yet */
+	struct cds_list_head keep_node; /* of xfrd.ended or xfrd.waiting, or of
+				    * none */
+	struct load_text at;       /* being published; fd -1: not yet */
+};
+
+/* The server of a job, for xfrd_ask_open. Our address is the first one of its
+ * family in outgoing-interface. */
+void xfrd_job_get_server(const struct xfrd_job *job, bool tcp,
+	struct xfrd_ask_server *server);
+/* Opens the key of a job's server, with a MAC for this job alone; none if it
+ * has none. NSD_E_DENIED: there is no such key. NSD_E_MEMORY. */
+enum nsd_err xfrd_job_open_key(struct xfrd_job *job) MUST_USE;
+/* Prints the address of a job's server, which it returns; there is room for
+ * NET_ADDRESS_TEXT_MAX. */
+const char *xfrd_job_print_server(const struct xfrd_job *job, char *text);
+/* Tells the machine what became of a job, the log where it failed, and frees
+ * it. why: NULL, or more than the outcome says. */
+void xfrd_job_end(struct xfrd_job *job, const struct xfr_reply *reply,
+	const char *why);
+/* Frees it; nobody is told. */
+void xfrd_job_free(struct xfrd_job *job);
+
+/* ---- xfrd_jobs.c --------------------------------------------------------- */
+
+/* Begins what the machine asks for: PROBE, TRANSFER or NOTIFY. */
+void xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action);
+/* The machine does not wait for it any more. */
+void xfrd_jobs_cancel(struct xfrd *xfrd, uint64_t ticket);
+/* Nothing more is to be done for this zone. No job refers to it from now on. */
+void xfrd_jobs_leave(struct xfrd *xfrd, const struct conf_zone *zone);
+
+/* ---- xfrd_keep.c --------------------------------------------------------- */
+
+/* Opens the journal. Without it nothing is transferred; said in the log. */
+void xfrd_keep_init(struct xfrd *xfrd);
+void xfrd_keep_fini(struct xfrd *xfrd);
+/* If the journal leads on from what is served, as the last xfrd died before it
+ * could have it published, this is done now. soa: NULL if nothing is served. */
+void xfrd_keep_resume(struct xfrd *xfrd, const struct conf_zone *zone,
+	const struct xfrd_soa *soa);
+/* True: no other transfer is to be begun now. */
+bool xfrd_keep_is_full(const struct xfrd *xfrd);
+/* Reads no more from primaries for a while, if the disk does not keep up. */
+void xfrd_keep_slow_down(struct xfrd *xfrd);
+/* The transfer is here: has it made durable, then published. */
+void xfrd_keep_begin(struct xfrd_job *job);
+
+/* ---- xfrd_write.c -------------------------------------------------------- */
+
+/* Every zonefiles-write seconds, from now on. NSD_E_MEMORY. */
+enum nsd_err xfrd_write_init(struct xfrd *xfrd) MUST_USE;
+
+/* What came of a wish. */
+struct xfrd_write_result {
+	uint32_t written, failed; /* zones; both 0: none had changed */
+	struct xfrd_written last_failed;
+};
+typedef void xfrd_write_on_end(void *ctx,
+	const struct xfrd_write_result *result);
+struct xfrd_wish;
+
+/*
+ * Has a zone written, or all (apex NULL), if a transfer has changed it since it
+ * was written last, whatever zonefiles-write says. Borrows apex, in lower case.
+ * on_end is called once, never from within this call, unless this process ends;
+ * NULL: nobody waits, and made is NULL, too. *made: the wish, until on_end;
+ * NULL: not asked for.
+ * returns NSD_OK; NSD_E_DENIED: there is no journal; NSD_E_LIMIT: too many are
+ *     wished for; NSD_E_MEMORY.
+ */
+enum nsd_err xfrd_write(struct xfrd *xfrd, const uint8_t *apex,
+	xfrd_write_on_end *on_end, void *ctx, struct xfrd_wish **made)
+	MUST_USE;
+/* Who waits is gone: on_end is not called. What is wished for is done. */
+void xfrd_write_leave(struct xfrd_wish *wish);
+
+/* What became of the last try. False: there was none since this process
+ * began. */
+bool xfrd_write_get_done(const struct xfrd *xfrd, uint32_t handle,
+	struct xfrd_written *done);
+/* The zone that was the last one has another place now. */
+void xfrd_write_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
+/* The zone of this handle is gone. */
+void xfrd_write_forget_zone(struct xfrd *xfrd, uint32_t handle);
+
+/* Prints "received update to serial ... from SOURCE", as zone files and the log
+ * have it; cut to size. */
+void xfrd_write_print_received(char *out, size_t size,
+	const struct journal_entry *entry, const char *source);
+
+/* The message ZONE_WRITTEN, or NULL: writers have died of it. */
+void xfrd_write_on_written(void *ctx, const struct ipc_message *answer);
+/* There is a writer, or it takes more; it has ended. */
+void xfrd_write_on_writer(struct xfrd *xfrd, struct link *link);
+void xfrd_write_on_writer_gone(struct xfrd *xfrd);
+
+/* Told to end: writes what has changed, for some seconds at most, and then has
+ * `then` happen, which it keeps. False: there is nothing to write. */
+bool xfrd_write_end(struct xfrd *xfrd, struct event *then) MUST_USE;
+
+
+/* ---- xfrd_notify.c ------------------------------------------------------- */
+
+/* The message NOTIFY of a worker; len: octets of its payload. */
+void xfrd_notify_take(struct xfrd *xfrd, const struct ipc_notify *notify,
+	size_t len);
+
+
+/* ---- xfrd_state.c -------------------------------------------------------- */
+
+/* Reads xfrdfile, and has it written from time to time. */
+void xfrd_state_init(struct xfrd *xfrd);
+/* What a zone begins with. served: the SOA of the data that there is, or NULL.
+ * If its expiry is known to those who answer, that counts: an xfrd that dies
+ * does not put it off. */
+void xfrd_state_get_start(struct xfrd *xfrd, uint32_t place,
+	const struct xfrd_soa *served, struct xfr_start *start);
+/* Zones come and go: what is known of the one at a place is forgotten, and the
+ * last one gets its place. */
+void xfrd_state_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
+/* All zones have begun. */
+void xfrd_state_forget(struct xfrd *xfrd);
+/* Something has become so that it should not be lost: unless there are many
+ * zones, it is written soon. */
+void xfrd_state_save_soon(struct xfrd *xfrd);
+/* Writes it now, at the end. */
+void xfrd_state_save(struct xfrd *xfrd);
+
+/* ---- xfrd_turn.c --------------------------------------------------------- */
+
+/* NSD_E_MEMORY. */
+enum nsd_err xfrd_turn_init(struct xfrd *xfrd) MUST_USE;
+/* The message SERVED: looks at what is served, a little at a time. */
+void xfrd_turn_look(struct xfrd *xfrd);
+/* Looks at one zone that has just come to be served, or has other options. */
+void xfrd_turn_join(struct xfrd *xfrd, const struct conf_zone *zone);
+/* The zone that was the last one has another place now. */
+void xfrd_turn_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
+/* The zone of this handle goes: its expiry is not told any more. Cost: those
+ * that wait, if it does. */
+void xfrd_turn_forget_expiry(struct xfrd *xfrd, uint32_t zone);
+/* The loader is another one, or takes more messages. */
+void xfrd_turn_on_loader(struct xfrd *xfrd, bool is_new);
+
+/* ---- xfrd_come.c --------------------------------------------------------- */
+
+/* Adds a zone to the configuration of this process, and nothing else. As
+ * conf_add_zone. */
+enum nsd_err xfrd_come_add(struct xfrd *xfrd, const char *name,
+	const char *pattern, const struct conf_zone **zone) MUST_USE;
+/* The zone's options are to become others, or it is to go: nothing is done for
+ * it until xfrd_turn_join. */
+void xfrd_come_rest(struct xfrd *xfrd, const struct conf_zone *zone);
+/* The zone is not there any more, for this process. */
+void xfrd_come_remove(struct xfrd *xfrd, const struct conf_zone *zone);
+
+#endif

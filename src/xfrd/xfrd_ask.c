@@ -1,0 +1,463 @@
+/*
+ * xfrd_ask.c - questions of xfrd to other servers.
+ *
+ * On a connection a question has a slot; its ID is the slot's number and
+ * something random. A slot is used again once its question was answered to the
+ * end. If nobody waited for the end, messages may still come, so the slot stays
+ * empty as long as the connection lasts.
+ *
+ * System calls, for whoever filters them: those of net/client.c, and getrandom.
+ */
+#include "config.h"
+
+#include "xfrd/xfrd_ask.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/grow.h"
+#include "base/octets.h"
+#include "net/client.h"
+#include "net/socket.h"
+
+/* An answer over UDP. */
+#define UDP_SEC 3
+/* A connection without questions is kept for the next one. */
+#define IDLE_SEC 10
+
+struct conn {
+	struct cds_list_head node; /* of xfrd_asks.conns */
+	struct xfrd_asks *asks;
+	struct sockaddr_storage to, from;
+	struct net_client *client;
+	struct event *idle_event;
+	struct xfrd_ask **slots; /* NULL: empty */
+	size_t slot_room;
+	unsigned slot_count;     /* that were ever used */
+	uint16_t *free;          /* slots to be used again */
+	size_t free_room;
+	unsigned free_count;
+	unsigned open;           /* questions */
+	uint16_t first_id;
+	bool answered;           /* a message has come */
+	bool ended;
+};
+
+struct xfrd_ask {
+	struct xfrd_asks *asks;
+	const struct xfrd_ask_calls *calls;
+	void *ctx;
+	struct conn *conn;         /* TCP */
+	struct net_client *client; /* UDP */
+	struct event *event;       /* TCP: nothing has come for too long */
+	struct xfrd_ask_server server;
+	uint16_t id;
+	uint16_t slot;
+	uint16_t len;
+	bool may_repeat;           /* on another connection */
+	uint8_t *message;          /* kept for that; or NULL */
+};
+
+static uint16_t
+ask_random(void)
+{
+	uint16_t id;
+
+	/* Never fails for so few octets once the system has started. */
+	if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id))
+		id = 0;
+	return id;
+}
+
+static void
+ask_free(struct xfrd_ask *ask)
+{
+	net_client_close(ask->client);
+	if (ask->event != NULL)
+		event_free(ask->event);
+	free(ask->message);
+	free(ask);
+}
+
+/* ---- connections --------------------------------------------------------- */
+
+static void
+conn_close(struct conn *conn)
+{
+	assert(conn->open == 0);
+	if (!conn->ended)
+		cds_list_del(&conn->node);
+	conn->asks->conn_count--;
+	net_client_close(conn->client);
+	if (conn->idle_event != NULL)
+		event_free(conn->idle_event);
+	free(conn->slots);
+	free(conn->free);
+	free(conn);
+}
+
+static void
+conn_on_idle(evutil_socket_t fd, short what, void *arg)
+{
+	conn_close(arg);
+}
+
+/* Takes a question off its connection. spent: more messages to it may come. */
+static void
+conn_leave(struct xfrd_ask *ask, bool spent)
+{
+	struct conn *conn = ask->conn;
+
+	ask->conn = NULL;
+	conn->slots[ask->slot] = NULL;
+	conn->open--;
+	if (!spent)
+		conn->free[conn->free_count++] = ask->slot;
+	if (conn->open == 0 && !conn->ended)
+		event_add(conn->idle_event,
+			&(struct timeval){.tv_sec = IDLE_SEC});
+}
+
+/* False: there is no slot, or no memory for one. */
+static bool
+conn_join(struct conn *conn, struct xfrd_ask *ask)
+{
+	if (conn->free_count > 0) {
+		ask->slot = conn->free[--conn->free_count];
+	} else {
+		struct xfrd_ask **slots;
+		uint16_t *spare;
+
+		if (conn->slot_count >= conn->asks->per_conn)
+			return false;
+		slots = grow_array(conn->slots, conn->slot_count,
+			&conn->slot_room, sizeof(*slots));
+		if (slots != NULL)
+			conn->slots = slots;
+		spare = grow_array(conn->free, conn->slot_count,
+			&conn->free_room, sizeof(*spare));
+		if (spare != NULL)
+			conn->free = spare;
+		if (slots == NULL || spare == NULL)
+			return false;
+		ask->slot = (uint16_t)conn->slot_count++;
+	}
+	conn->slots[ask->slot] = ask;
+	conn->open++;
+	event_del(conn->idle_event);
+	ask->conn = conn;
+	ask->id = (uint16_t)(conn->first_id + ask->slot);
+	ask->may_repeat = conn->answered;
+	return true;
+}
+
+static void
+conn_on_message(void *ctx, const uint8_t *message, size_t len)
+{
+	struct conn *conn = ctx;
+	enum xfrd_ask_next next;
+	struct xfrd_ask *ask;
+	uint16_t slot;
+
+	if (len < 2)
+		return;
+	conn->answered = true;
+	slot = (uint16_t)(octets_get_u16(message) - conn->first_id);
+	ask = slot < conn->slot_count ? conn->slots[slot] : NULL;
+	if (ask == NULL)
+		return;
+	ask->may_repeat = false;
+	next = ask->calls->on_message(ask->ctx, message, len);
+	if (next == XFRD_ASK_MORE) {
+		event_add(ask->event, &(struct timeval){
+			.tv_sec = (time_t)conn->asks->timeout_sec});
+		return;
+	}
+	conn_leave(ask, next == XFRD_ASK_LEFT);
+	ask_free(ask);
+}
+
+static bool ask_repeat(struct xfrd_ask *ask);
+
+static void
+conn_on_end(void *ctx, int error)
+{
+	struct conn *conn = ctx;
+
+	conn->ended = true;
+	cds_list_del(&conn->node);
+	for (unsigned i = 0; i < conn->slot_count; i++) {
+		struct xfrd_ask *ask = conn->slots[i];
+
+		if (ask == NULL)
+			continue;
+		conn_leave(ask, true);
+		if (error != ETIMEDOUT && ask_repeat(ask))
+			continue;
+		ask->calls->on_fail(ask->ctx, error);
+		ask_free(ask);
+	}
+	conn_close(conn);
+}
+
+static const struct net_client_calls conn_calls = {
+	.on_message = conn_on_message,
+	.on_end = conn_on_end,
+};
+
+static bool
+conn_leads_to(const struct conn *conn, const struct xfrd_ask_server *server)
+{
+	return memcmp(&conn->to, &server->to, sizeof(conn->to)) == 0
+		&& memcmp(&conn->from, &server->from, sizeof(conn->from)) == 0;
+}
+
+/* Makes room for a connection: closes one that has no question. */
+static bool
+conn_make_room(struct xfrd_asks *asks)
+{
+	struct conn *conn;
+
+	if (asks->conn_count < asks->conns_max)
+		return true;
+	cds_list_for_each_entry(conn, &asks->conns, node)
+		if (conn->open == 0) {
+			conn_close(conn);
+			return true;
+		}
+	return false;
+}
+
+static enum nsd_err
+conn_open(struct xfrd_asks *asks, const struct xfrd_ask_server *server,
+	struct conn **made)
+{
+	const struct net_client_options options = {
+		.to = &server->to,
+		.from = server->from.ss_family != 0 ? &server->from : NULL,
+		.tcp = true,
+		.tcp_mss = asks->tcp_mss,
+		.timeout_sec = asks->timeout_sec,
+	};
+	struct conn *conn;
+	enum nsd_err err = NSD_E_MEMORY;
+	int error;
+
+	if (!conn_make_room(asks))
+		return NSD_E_AGAIN;
+	conn = calloc(1, sizeof(*conn));
+	if (conn == NULL)
+		return NSD_E_MEMORY;
+	conn->asks = asks;
+	conn->to = server->to;
+	conn->from = server->from;
+	conn->first_id = ask_random();
+	conn->idle_event = event_new(asks->base, -1, 0, conn_on_idle, conn);
+	if (conn->idle_event != NULL)
+		err = net_client_open(asks->base, &options, &conn_calls, conn,
+			&conn->client);
+	asks->conn_count++;
+	cds_list_add(&conn->node, &asks->conns);
+	if (err == NSD_OK) {
+		net_client_pause(conn->client, asks->paused);
+		*made = conn;
+		return NSD_OK;
+	}
+	error = errno;
+	conn_close(conn);
+	errno = error;
+	return err;
+}
+
+/* Finds a connection that has a slot, or opens one, for a question. Another is
+ * opened only where none of them has a slot. */
+static enum nsd_err
+conn_find(struct xfrd_ask *ask)
+{
+	struct conn *conn;
+	enum nsd_err err;
+
+	cds_list_for_each_entry(conn, &ask->asks->conns, node)
+		if (conn_leads_to(conn, &ask->server) && conn_join(conn, ask))
+			return NSD_OK;
+	err = conn_open(ask->asks, &ask->server, &conn);
+	if (err != NSD_OK)
+		return err;
+	if (conn_join(conn, ask))
+		return NSD_OK;
+	conn_close(conn);
+	return NSD_E_MEMORY;
+}
+
+/* ---- datagrams ----------------------------------------------------------- */
+
+static void
+ask_on_datagram(void *ctx, const uint8_t *message, size_t len)
+{
+	struct xfrd_ask *ask = ctx;
+
+	if (len >= 2 && octets_get_u16(message) == ask->id
+		&& ask->calls->on_message(ask->ctx, message, len)
+			!= XFRD_ASK_MORE)
+		ask_free(ask);
+}
+
+static void
+ask_on_end(void *ctx, int error)
+{
+	struct xfrd_ask *ask = ctx;
+
+	ask->calls->on_fail(ask->ctx, error);
+	ask_free(ask);
+}
+
+static const struct net_client_calls ask_datagrams = {
+	.on_message = ask_on_datagram,
+	.on_end = ask_on_end,
+};
+
+static enum nsd_err
+ask_open_datagrams(struct xfrd_ask *ask)
+{
+	const struct net_client_options options = {
+		.to = &ask->server.to,
+		.from = ask->server.from.ss_family != 0 ? &ask->server.from
+							: NULL,
+		.timeout_sec = UDP_SEC,
+	};
+
+	ask->id = ask_random();
+	return net_client_open(ask->asks->base, &options, &ask_datagrams, ask,
+		&ask->client);
+}
+
+/* ---- questions ----------------------------------------------------------- */
+
+static void
+ask_on_silence(evutil_socket_t fd, short what, void *arg)
+{
+	struct xfrd_ask *ask = arg;
+
+	conn_leave(ask, true);
+	ask->calls->on_fail(ask->ctx, ETIMEDOUT);
+	ask_free(ask);
+}
+
+void
+xfrd_asks_init(struct xfrd_asks *asks)
+{
+	CDS_INIT_LIST_HEAD(&asks->conns);
+	asks->conn_count = 0;
+}
+
+void
+xfrd_asks_pause(struct xfrd_asks *asks, bool pause)
+{
+	struct conn *conn;
+
+	if (asks->paused == pause)
+		return;
+	asks->paused = pause;
+	cds_list_for_each_entry(conn, &asks->conns, node)
+		net_client_pause(conn->client, pause);
+}
+
+enum nsd_err
+xfrd_ask_open(struct xfrd_asks *asks, const struct xfrd_ask_server *server,
+	const struct xfrd_ask_calls *calls, void *ctx, struct xfrd_ask **made)
+{
+	struct xfrd_ask *ask = calloc(1, sizeof(*ask));
+	enum nsd_err err = NSD_E_MEMORY;
+	int error;
+
+	if (ask == NULL)
+		return NSD_E_MEMORY;
+	ask->asks = asks;
+	ask->calls = calls;
+	ask->ctx = ctx;
+	ask->server = *server;
+	if (!server->tcp) {
+		err = ask_open_datagrams(ask);
+	} else {
+		ask->event = event_new(asks->base, -1, 0, ask_on_silence, ask);
+		if (ask->event != NULL)
+			err = conn_find(ask);
+	}
+	if (err == NSD_OK) {
+		*made = ask;
+		return NSD_OK;
+	}
+	error = errno;
+	ask_free(ask);
+	errno = error;
+	return err;
+}
+
+uint16_t
+xfrd_ask_id(const struct xfrd_ask *ask)
+{
+	return ask->id;
+}
+
+static enum nsd_err
+ask_send(struct xfrd_ask *ask, const uint8_t *message, size_t len)
+{
+	if (ask->conn == NULL)
+		return net_client_send(ask->client, message, len);
+	event_add(ask->event, &(struct timeval){
+		.tv_sec = (time_t)ask->asks->timeout_sec});
+	return net_client_send(ask->conn->client, message, len);
+}
+
+enum nsd_err
+xfrd_ask_send(struct xfrd_ask *ask, const uint8_t *message, size_t len)
+{
+	assert(len >= 2 && len <= UINT16_MAX);
+	if (ask->may_repeat) {
+		ask->message = malloc(len);
+		ask->may_repeat = ask->message != NULL;
+	}
+	if (ask->may_repeat) {
+		memcpy(ask->message, message, len);
+		ask->len = (uint16_t)len;
+	}
+	return ask_send(ask, message, len);
+}
+
+/* Sends it on a new connection, as the one that it was sent on had been closed
+ * meanwhile. The ID has to stay, for it may be signed. False: it is not to be
+ * repeated, or cannot be. */
+static bool
+ask_repeat(struct xfrd_ask *ask)
+{
+	struct conn *conn;
+	uint16_t id = ask->id;
+
+	if (!ask->may_repeat
+		|| conn_open(ask->asks, &ask->server, &conn) != NSD_OK)
+		return false;
+	conn->first_id = id;
+	if (!conn_join(conn, ask)) {
+		conn_close(conn);
+		return false;
+	}
+	assert(ask->id == id && !ask->may_repeat);
+	if (ask_send(ask, ask->message, ask->len) == NSD_OK)
+		return true;
+	conn_leave(ask, true);
+	return false;
+}
+
+void
+xfrd_ask_close(struct xfrd_ask *ask)
+{
+	if (ask == NULL)
+		return;
+	if (ask->conn != NULL)
+		conn_leave(ask, true);
+	ask_free(ask);
+}

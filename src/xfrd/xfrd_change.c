@@ -1,0 +1,614 @@
+/* xfrd_change.c - has zones come, go and get other patterns, everywhere. */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "conf/zonelist.h"
+#include "dns/name.h"
+#include "journal/journal.h"
+#include "xfrd/xfrd.h"
+#include "xfrd/xfrd_changes.h"
+
+/* The loader has so many of ours in hand, at most: transfers need it, too. */
+#define ASKED_MAX 64u
+/* What it could not take is given to it again after this. */
+#define AGAIN_MSEC 100
+
+/* ---- what is asked for --------------------------------------------------- */
+
+void
+xfrd_change_free(struct xfrd_change *change)
+{
+	cds_list_del(&change->node);
+	free(change->pattern);
+	free(change->old_pattern);
+	free(change);
+}
+
+static void
+change_end(struct xfrd_change *change, enum xfrd_changed outcome,
+	const char *why)
+{
+	const struct xfrd_change_end end = {
+		.outcome = outcome,
+		.created = change->created,
+		.why = why,
+	};
+	xfrd_change_on_end *on_end = change->on_end;
+	void *ctx = change->ctx;
+
+	xfrd_change_free(change);
+	if (on_end != NULL)
+		on_end(ctx, &end);
+}
+
+struct xfrd_change *
+xfrd_change_create(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
+{
+	size_t size = strlen(ask->name) + 1;
+	struct xfrd_change *change = calloc(1, sizeof(*change) + size);
+
+	if (change == NULL)
+		return NULL;
+	CDS_INIT_LIST_HEAD(&change->node);
+	memcpy(change->name, ask->name, size);
+	change->xfrd = xfrd;
+	change->kind = ask->kind;
+	change->on_end = ask->on_end;
+	change->ctx = ask->ctx;
+	if (ask->kind == XFRD_CHANGE_DELETE)
+		return change;
+	change->pattern = strdup(ask->pattern);
+	if (change->pattern == NULL) {
+		free(change);
+		return NULL;
+	}
+	return change;
+}
+
+/* ---- in the zone list, and known to xfrd --------------------------------- */
+
+const char *
+xfrd_change_text(enum nsd_err err)
+{
+	return err == NSD_E_SYSTEM ? strerror(errno) : err_text(err);
+}
+
+static struct conf *
+change_conf(const struct xfrd_change *change)
+{
+	return change->xfrd->role.server->conf;
+}
+
+static enum nsd_err
+change_list_zone(struct xfrd_change *change, const struct conf_zone *zone,
+	const char *pattern)
+{
+	struct zonelist *list = change->xfrd->changes->list;
+	uint64_t offset;
+	enum nsd_err err = zonelist_add(list, zone->name, pattern, &offset);
+
+	if (err == NSD_OK)
+		conf_note_listed(change_conf(change), zone, offset);
+	return err;
+}
+
+/* Each of these does all or nothing. */
+static enum nsd_err
+change_add(struct xfrd_change *change)
+{
+	const struct conf_zone *zone;
+	enum nsd_err err = xfrd_come_add(change->xfrd, change->name,
+		change->pattern, &zone);
+
+	if (err != NSD_OK)
+		return err;
+	err = change_list_zone(change, zone, change->pattern);
+	if (err != NSD_OK) {
+		int error = errno;
+
+		xfrd_come_remove(change->xfrd, zone);
+		errno = error;
+	}
+	return err;
+}
+
+static enum nsd_err
+change_delete(struct xfrd_change *change, const struct conf_zone *zone)
+{
+	struct zonelist *list = change->xfrd->changes->list;
+	enum nsd_err err = NSD_OK;
+
+	if (zone->listed_at != 0)
+		err = zonelist_remove(list, zone->listed_at, zone->name,
+			zone->pattern_name);
+	if (err == NSD_OK)
+		xfrd_come_remove(change->xfrd, zone);
+	return err;
+}
+
+/* Where it can, in the same place; else the new line comes before the old one
+ * goes: there is always one. *at: where it is now. */
+static enum nsd_err
+change_relist(struct zonelist *list, const struct conf_zone *zone,
+	const char *pattern, uint64_t *at)
+{
+	enum nsd_err err;
+	int error;
+
+	*at = zone->listed_at;
+	if (*at != 0 && strlen(pattern) == strlen(zone->pattern_name))
+		return zonelist_replace(list, *at, zone->name, pattern);
+	err = zonelist_add(list, zone->name, pattern, at);
+	if (err != NSD_OK || zone->listed_at == 0)
+		return err;
+	err = zonelist_remove(list, zone->listed_at, zone->name,
+		zone->pattern_name);
+	if (err == NSD_OK)
+		return NSD_OK;
+	error = errno;
+	if (zonelist_remove(list, *at, zone->name, pattern) != NSD_OK)
+		list->renew = true;
+	errno = error;
+	return err;
+}
+
+static enum nsd_err
+change_pattern(struct xfrd_change *change, const struct conf_zone *zone,
+	const char *pattern)
+{
+	struct zonelist *list = change->xfrd->changes->list;
+	uint64_t new_at;
+	enum nsd_err err;
+
+	zonelist_note_change(list, change_conf(change));
+	err = change_relist(list, zone, pattern, &new_at);
+	if (err != NSD_OK)
+		return err;
+	xfrd_come_rest(change->xfrd, zone);
+	err = conf_change_zone(change_conf(change), zone->wire, pattern);
+	assert(err == NSD_OK);
+	conf_note_listed(change_conf(change), zone, new_at);
+	return NSD_OK;
+}
+
+/* Takes back what the functions above have done. The zone may have been changed
+ * once more meanwhile: then that counts. What fails here is found at the next
+ * start of xfrd. */
+static void
+change_undo(struct xfrd_change *change)
+{
+	const struct conf_zone *zone = conf_find_zone(change_conf(change),
+		change->wire);
+	enum nsd_err err = NSD_OK;
+
+	switch (change->kind) {
+	case XFRD_CHANGE_ADD:
+		if (zone != NULL && zone->pattern_name != NULL)
+			err = change_delete(change, zone);
+		break;
+	case XFRD_CHANGE_DELETE:
+		if (zone != NULL)
+			break;
+		err = xfrd_come_add(change->xfrd, change->name,
+			change->old_pattern, &zone);
+		if (err == NSD_OK)
+			err = change_list_zone(change, zone,
+				change->old_pattern);
+		if (err == NSD_OK)
+			xfrd_turn_join(change->xfrd, zone);
+		break;
+	case XFRD_CHANGE_PATTERN:
+		if (zone == NULL || zone->pattern_name == NULL)
+			break;
+		err = change_pattern(change, zone, change->old_pattern);
+		if (err == NSD_OK)
+			xfrd_turn_join(change->xfrd, zone);
+		break;
+	}
+	if (err != NSD_OK)
+		log_error("zone %s: a change that failed cannot be taken back:"
+			  " %s", change->name, xfrd_change_text(err));
+}
+
+/* ---- asking the loader --------------------------------------------------- */
+
+/* What the loader says of a change that it was asked for before. */
+static bool
+change_is_done(const struct xfrd_change *change, enum nsd_err err)
+{
+	if (err == NSD_OK)
+		return true;
+	/* It was done when the last xfrd died. */
+	return change->on_end == NULL
+		&& ((change->kind == XFRD_CHANGE_ADD && err == NSD_E_ZONE)
+			|| (change->kind == XFRD_CHANGE_DELETE
+				&& err == NSD_E_NOT_FOUND));
+}
+
+static void
+change_finish(struct xfrd_change *change)
+{
+	struct xfrd *xfrd = change->xfrd;
+	const struct conf_zone *zone = conf_find_zone(change_conf(change),
+		change->wire);
+
+	if (change->kind == XFRD_CHANGE_DELETE) {
+		/* Another change may have brought it back. */
+		if (xfrd->journal != NULL && zone == NULL)
+			journal_drop(xfrd->journal, change->wire);
+	} else if (zone != NULL) {
+		xfrd_turn_join(xfrd, zone);
+	}
+	change_end(change, XFRD_CHANGED, NULL);
+}
+
+static void
+change_on_answer(void *ctx, const struct ipc_message *answer)
+{
+	struct xfrd_change *change = ctx;
+	struct xfrd *xfrd = change->xfrd;
+	struct zone_change done = {.err = NSD_E_BUG};
+	struct ipc_zone payload;
+	const char *why = "loaders have died of it";
+
+	if (answer != NULL) {
+		if (zone_message_read(answer, &payload, &done) != NSD_OK)
+			done.err = NSD_E_WIRE;
+		why = err_text(done.err);
+	}
+	xfrd->changes->asked_count--;
+	if (change_is_done(change, done.err)) {
+		change_finish(change);
+	} else {
+		log_error("zone %s cannot be changed: %s", change->name, why);
+		change_undo(change);
+		change_end(change, XFRD_CHANGED_FAILED, why);
+	}
+	xfrd_changes_go_on(xfrd);
+}
+
+/* Changes of one zone are asked for one after the other. */
+static bool
+change_is_free(const struct xfrd_change *change)
+{
+	const struct xfrd_changes *changes = change->xfrd->changes;
+	size_t len = name_len(change->wire);
+	const struct xfrd_change *other;
+
+	cds_list_for_each_entry(other, &changes->asked, node)
+		if (memcmp(other->wire, change->wire, len) == 0)
+			return false;
+	return true;
+}
+
+/* False: it is to be tried again. */
+static bool
+change_ask(struct xfrd_change *change)
+{
+	struct xfrd_changes *changes = change->xfrd->changes;
+	struct zone_change wanted = {
+		.name = change->name,
+		.pattern = change->pattern != NULL ? change->pattern : "",
+		.anew = change->kind == XFRD_CHANGE_PATTERN,
+	};
+	enum nsd_err err;
+
+	if (changes->asked_count == ASKED_MAX || !change_is_free(change))
+		return false;
+	err = xfrd_loader_change_zone(change->xfrd, &wanted, change_on_answer,
+		change);
+	if (err == NSD_E_AGAIN || err == NSD_E_MEMORY)
+		return false;
+	if (err != NSD_OK) {
+		change_undo(change);
+		change_end(change, XFRD_CHANGED_FAILED, xfrd_change_text(err));
+		return true;
+	}
+	cds_list_del(&change->node);
+	cds_list_add_tail(&change->node, &changes->asked);
+	changes->asked_count++;
+	return true;
+}
+
+/* ---- beginning ----------------------------------------------------------- */
+
+/* Finds out whether there is something to be done. *outcome: if not, why. */
+static bool
+change_check(struct xfrd_change *change, const struct conf_zone **zone,
+	enum xfrd_changed *outcome)
+{
+	const struct conf *conf = change_conf(change);
+
+	*outcome = XFRD_CHANGED_NO_PATTERN;
+	if (change->kind != XFRD_CHANGE_DELETE
+		&& conf_find_pattern(conf, change->pattern) == NULL)
+		return false;
+	*outcome = XFRD_CHANGED_NO_NAME;
+	if (!conf_parse_zone_name(change->name, change->wire))
+		return false;
+	*zone = conf_find_zone(conf, change->wire);
+	*outcome = XFRD_CHANGED_EXISTS;
+	if (change->kind == XFRD_CHANGE_ADD)
+		return *zone == NULL;
+	*outcome = XFRD_CHANGED_ABSENT;
+	if (*zone == NULL)
+		return change->kind == XFRD_CHANGE_PATTERN;
+	*outcome = XFRD_CHANGED_FIXED;
+	if ((*zone)->pattern_name == NULL)
+		return false;
+	*outcome = XFRD_CHANGED;
+	return change->kind == XFRD_CHANGE_DELETE
+		|| strcmp((*zone)->pattern_name, change->pattern) != 0;
+}
+
+/* Does the first two steps. Without NSD_OK nothing has changed. */
+static enum nsd_err
+change_do(struct xfrd_change *change, const struct conf_zone *zone)
+{
+	if (change->kind == XFRD_CHANGE_PATTERN && zone == NULL) {
+		change->kind = XFRD_CHANGE_ADD;
+		change->created = true;
+	}
+	if (change->kind == XFRD_CHANGE_ADD)
+		return change_add(change);
+	change->old_pattern = strdup(zone->pattern_name);
+	if (change->old_pattern == NULL)
+		return NSD_E_MEMORY;
+	return change->kind == XFRD_CHANGE_DELETE
+		? change_delete(change, zone)
+		: change_pattern(change, zone, change->pattern);
+}
+
+static void
+changes_sync(struct xfrd_changes *changes)
+{
+	struct xfrd_change *change;
+	uint64_t number;
+
+	/* The folder, too: the file may have been made just now. */
+	number = syncer_ask(changes->syncer, changes->list->fd,
+		changes->list->folder);
+	cds_list_for_each_entry_reverse(change, &changes->listed, node) {
+		if (change->synced != 0)
+			break;
+		change->synced = number;
+	}
+}
+
+static void
+change_begin(struct xfrd_change *change)
+{
+	struct xfrd_changes *changes = change->xfrd->changes;
+	const struct conf_zone *zone = NULL;
+	enum xfrd_changed outcome;
+	enum nsd_err err;
+
+	if (!change_check(change, &zone, &outcome)) {
+		change_end(change, outcome, NULL);
+		return;
+	}
+	err = change_do(change, zone);
+	if (err != NSD_OK) {
+		const char *why = xfrd_change_text(err);
+
+		log_error("zone %s cannot be changed: %s: %s", change->name,
+			changes->list->path, why);
+		change_end(change, XFRD_CHANGED_UNLISTED, why);
+		return;
+	}
+	cds_list_del(&change->node);
+	cds_list_add_tail(&change->node, &changes->listed);
+}
+
+/* ---- the list is written anew -------------------------------------------- */
+
+static bool
+changes_are_idle(struct xfrd_changes *changes)
+{
+	return cds_list_empty(&changes->listed)
+		&& cds_list_empty(&changes->ready)
+		&& cds_list_empty(&changes->asked);
+}
+
+static bool
+changes_want_renewal(const struct xfrd *xfrd)
+{
+	const struct xfrd_changes *changes = xfrd->changes;
+
+	/* A list that is whole can be gone on with for a while. */
+	if (!changes->list->renew
+		&& changes->list->free < 2 * changes->failed_free)
+		return false;
+	return zonelist_wants_renewal(changes->list, xfrd->role.server->conf);
+}
+
+static void
+changes_fail_renewal(struct xfrd_changes *changes)
+{
+	log_error("cannot write %s anew: %s", changes->list->path,
+		strerror(errno));
+	changes->failed_free = changes->list->free;
+	changes->renewing = false;
+	changes->renewed_fd = -1;
+}
+
+/* False: it could not be begun. */
+static bool
+changes_renew(struct xfrd *xfrd)
+{
+	struct xfrd_changes *changes = xfrd->changes;
+
+	changes->renewing = true;
+	if (zonelist_renew(changes->list, xfrd->role.server->conf,
+		    &changes->renewed_fd)
+		!= NSD_OK) {
+		changes_fail_renewal(changes);
+		return false;
+	}
+	(void)syncer_ask(changes->syncer, changes->renewed_fd, -1);
+	return true;
+}
+
+/* The file is durable, then its name is. */
+static void
+changes_on_renewed(struct xfrd *xfrd, int error)
+{
+	struct xfrd_changes *changes = xfrd->changes;
+	int fd = changes->renewed_fd;
+
+	if (fd != -1) {
+		enum nsd_err err = NSD_E_SYSTEM;
+
+		errno = error;
+		if (error != 0)
+			zonelist_drop_renewed(changes->list, fd);
+		else
+			err = zonelist_take_renewed(changes->list,
+				xfrd->role.server->conf, fd);
+		if (err != NSD_OK) {
+			changes_fail_renewal(changes);
+			return;
+		}
+		changes->renewed_fd = -1;
+		(void)syncer_ask(changes->syncer, -1, changes->list->folder);
+		return;
+	}
+	changes->renewing = false;
+	changes->failed_free = 0;
+	if (error != 0) {
+		errno = error;
+		changes->list->renew = true;
+		changes_fail_renewal(changes);
+	}
+}
+
+/* ---- one after the other ------------------------------------------------- */
+
+/* Begins what waits, and has all of it flushed together. */
+static void
+changes_begin(struct xfrd *xfrd)
+{
+	struct xfrd_changes *changes = xfrd->changes;
+	bool some = false;
+	struct xfrd_change *change;
+
+	while (!changes->renewing
+		&& (change = list_first_or_null(&changes->held,
+			    struct xfrd_change, node))
+			!= NULL) {
+		if (changes_want_renewal(xfrd)) {
+			if (!changes_are_idle(changes))
+				break;
+			if (changes_renew(xfrd))
+				break;
+		}
+		change_begin(change);
+		some = true;
+	}
+	if (some && !cds_list_empty(&changes->listed))
+		changes_sync(changes);
+}
+
+/* Asks the loader for what is durable. */
+static void
+changes_ask(struct xfrd *xfrd)
+{
+	static const struct timeval wait = {.tv_usec = AGAIN_MSEC * 1000};
+	struct xfrd_changes *changes = xfrd->changes;
+	struct xfrd_change *change;
+
+	while ((change = list_first_or_null(&changes->ready, struct xfrd_change,
+			node))
+		!= NULL)
+		if (!change_ask(change))
+			break;
+	/* Nobody's answer will wake us. */
+	if (!cds_list_empty(&changes->ready) && changes->asked_count == 0)
+		event_add(changes->again_event, &wait);
+}
+
+/* What ends may begin others: they come here, too. */
+void
+xfrd_changes_go_on(struct xfrd *xfrd)
+{
+	struct xfrd_changes *changes = xfrd->changes;
+	bool want, idle;
+
+	if (changes->in_turn)
+		return;
+	changes->in_turn = true;
+	changes_begin(xfrd);
+	changes_ask(xfrd);
+	/* It has become idle: there is no better time. */
+	want = changes_want_renewal(xfrd);
+	idle = changes_are_idle(changes);
+	if (!changes->renewing && !cds_list_empty(&changes->held)
+		&& (idle || !want))
+		event_active(changes->again_event, EV_TIMEOUT, 0);
+	else if (!changes->renewing && idle && want)
+		(void)changes_renew(xfrd);
+	changes->in_turn = false;
+}
+
+void
+xfrd_changes_on_again(evutil_socket_t fd, short what, void *arg)
+{
+	xfrd_changes_go_on(arg);
+}
+
+/* What is in the list, is. */
+void
+xfrd_changes_on_synced(void *ctx, uint64_t number, int error)
+{
+	struct xfrd *xfrd = ctx;
+	struct xfrd_changes *changes = xfrd->changes;
+	struct xfrd_change *change, *next;
+
+	if (changes->renewing) {
+		changes_on_renewed(xfrd, error);
+		xfrd_changes_go_on(xfrd);
+		return;
+	}
+	cds_list_for_each_entry_safe(change, next, &changes->listed, node) {
+		if (change->synced == 0 || change->synced > number)
+			break;
+		if (error == 0) {
+			cds_list_del(&change->node);
+			cds_list_add_tail(&change->node, &changes->ready);
+			continue;
+		}
+		log_error("zone %s cannot be changed: %s: %s", change->name,
+			changes->list->path, strerror(error));
+		change_undo(change);
+		change_end(change, XFRD_CHANGED_UNLISTED, strerror(error));
+	}
+	xfrd_changes_go_on(xfrd);
+}
+
+void
+xfrd_change_zone(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
+{
+	struct xfrd_changes *changes = xfrd->changes;
+	struct xfrd_change *change = changes != NULL
+		? xfrd_change_create(xfrd, ask)
+		: NULL;
+
+	if (change == NULL) {
+		const struct xfrd_change_end end = {
+			.outcome = XFRD_CHANGED_UNLISTED,
+			.why = changes != NULL ? err_text(NSD_E_MEMORY)
+					       : "there is no zone list",
+		};
+
+		ask->on_end(ask->ctx, &end);
+		return;
+	}
+	cds_list_add_tail(&change->node, &changes->held);
+	xfrd_changes_go_on(xfrd);
+}

@@ -1,0 +1,77 @@
+/*
+ * xfrd_change.h - zones come, go and get other patterns while the server runs
+ * (addzone, delzone, changezone).
+ *
+ * The zone list is the truth (doc/decisions/0084). A change is
+ *   1. known to xfrd,
+ *   2. written to the zone list, and durable there,
+ *   3. published by the loader, which tells main first,
+ *   4. told as done; a secondary zone begins to be fetched.
+ * If 2 or 3 fails, what was done before is taken back. If xfrd dies, the next
+ * one goes on from the list; if the loader dies, the next one is asked again.
+ * So what was told as done is so, and what was not is done or not, whole.
+ */
+#ifndef XFRD_XFRD_CHANGE_H
+#define XFRD_XFRD_CHANGE_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct xfrd;
+
+enum xfrd_change_kind {
+	XFRD_CHANGE_ADD,
+	XFRD_CHANGE_DELETE,
+	XFRD_CHANGE_PATTERN, /* adds the zone if it is not there */
+};
+
+enum xfrd_changed {
+	XFRD_CHANGED,            /* done, in every process */
+	XFRD_CHANGED_EXISTS,     /* ADD: it is there already */
+	XFRD_CHANGED_ABSENT,     /* DELETE: it is not there */
+	XFRD_CHANGED_FIXED,      /* DELETE, PATTERN: it stands in nsd.conf */
+	XFRD_CHANGED_NO_PATTERN, /* there is no such pattern */
+	XFRD_CHANGED_NO_NAME,    /* that is not the name of a zone */
+	XFRD_CHANGED_UNLISTED,   /* the zone list cannot be written */
+	XFRD_CHANGED_FAILED,     /* anything else */
+};
+
+struct xfrd_change_end {
+	enum xfrd_changed outcome;
+	bool created;    /* PATTERN: it was not there, and was added */
+	const char *why; /* UNLISTED, FAILED: lent for the call */
+};
+
+/* A change is done with. It may begin others. */
+typedef void xfrd_change_on_end(void *ctx, const struct xfrd_change_end *end);
+
+struct xfrd_change_ask {
+	enum xfrd_change_kind kind;
+	const char *name;    /* of the zone, as it is to be written */
+	const char *pattern; /* ADD, PATTERN */
+	xfrd_change_on_end *on_end;
+	void *ctx;
+};
+
+/*
+ * Has a zone changed. Borrows *ask and its texts. Changes take effect in the
+ * order in which they were asked for. on_end is called once, perhaps before
+ * this returns.
+ */
+void xfrd_change_zone(struct xfrd *xfrd, const struct xfrd_change_ask *ask);
+
+/*
+ * Opens the zone list, and has done what is in it and was not done when the
+ * last xfrd died, and the other way round. Before this process is confined to
+ * its calls. Without a list, or without memory, changes are refused; said in
+ * the log.
+ */
+void xfrd_change_init(struct xfrd *xfrd);
+
+/* The folder of the zone list, to be reached when this process is confined; or
+ * NULL: it is never written. out has room for size octets. */
+const char *xfrd_change_find_folder(const struct xfrd *xfrd, char *out,
+	size_t size);
+
+#endif

@@ -1,0 +1,170 @@
+/* xfrd_change_start.c - opens the zone list, and goes on with what the last
+ * xfrd has left. */
+#include "config.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "xfrd/xfrd.h"
+#include "xfrd/xfrd_changes.h"
+
+/* Has the loader asked for what is in the list, or is not. */
+static enum nsd_err
+changes_repeat(struct xfrd *xfrd, const struct xfrd_change_ask *ask,
+	const char *old_pattern)
+{
+	struct xfrd_change *change = xfrd_change_create(xfrd, ask);
+
+	if (change == NULL)
+		return NSD_E_MEMORY;
+	if (old_pattern != NULL) {
+		change->old_pattern = strdup(old_pattern);
+		if (change->old_pattern == NULL) {
+			xfrd_change_free(change);
+			return NSD_E_MEMORY;
+		}
+	}
+	if (!conf_parse_zone_name(ask->name, change->wire))
+		abort(); /* conf has it */
+	cds_list_add_tail(&change->node, &xfrd->changes->ready);
+	return NSD_OK;
+}
+
+/* A line of the list, which main has mostly taken in. */
+static enum nsd_err
+changes_on_line(void *ctx, const struct zonelist_line *line)
+{
+	struct xfrd *xfrd = ctx;
+	struct conf *conf = xfrd->role.server->conf;
+	const struct conf_zone *zone = conf_find_zone_text(conf, line->name);
+	const struct xfrd_change_ask ask = {
+		.kind = zone == NULL ? XFRD_CHANGE_ADD : XFRD_CHANGE_PATTERN,
+		.name = zone == NULL ? line->name : zone->name,
+		.pattern = line->pattern,
+	};
+	enum nsd_err err;
+
+	if (zone != NULL && (zone->pattern_name == NULL
+		|| zone->listed_at != 0
+		|| conf_find_pattern(conf, line->pattern) == NULL)) {
+		/* Main has said so. A second line would bring a zone back that
+		 * has been deleted. */
+		xfrd->changes->odd = true;
+		return NSD_OK;
+	}
+	if (zone == NULL) {
+		err = xfrd_come_add(xfrd, line->name, line->pattern, &zone);
+		if (err == NSD_E_MEMORY)
+			return err;
+		if (err != NSD_OK)
+			return NSD_OK;
+		err = changes_repeat(xfrd, &ask, NULL);
+	} else if (strcmp(zone->pattern_name, line->pattern) != 0) {
+		err = changes_repeat(xfrd, &ask, zone->pattern_name);
+		if (err == NSD_OK)
+			err = conf_change_zone(conf, zone->wire,
+				line->pattern);
+	} else {
+		err = NSD_OK;
+	}
+	conf_note_listed(conf, zone, line->offset);
+	return err;
+}
+
+/* Zones that have no line any more go. */
+static enum nsd_err
+changes_remove_unlisted(struct xfrd *xfrd)
+{
+	struct conf *conf = xfrd->role.server->conf;
+	enum nsd_err err = NSD_OK;
+
+	for (size_t i = conf->zone_count; i > 0 && err == NSD_OK; i--) {
+		const struct conf_zone *zone = conf->zones[i - 1];
+		const struct xfrd_change_ask ask = {
+			.kind = XFRD_CHANGE_DELETE,
+			.name = zone->name,
+		};
+
+		if (zone->pattern_name == NULL || zone->listed_at != 0)
+			continue;
+		err = changes_repeat(xfrd, &ask, zone->pattern_name);
+		if (err == NSD_OK)
+			xfrd_come_remove(xfrd, zone);
+	}
+	return err;
+}
+
+static enum nsd_err
+changes_open_list(struct xfrd *xfrd, const char *path)
+{
+	struct xfrd_changes *changes = xfrd->changes;
+	const struct zonelist_reader reader = {
+		.ctx = xfrd,
+		.on_zone = changes_on_line,
+	};
+	/* Main has said what is wrong with it. */
+	struct diag_sink sink = {.on_diag = NULL};
+	enum nsd_err err = zonelist_open(path, &reader, &sink, &changes->list);
+
+	if (err == NSD_OK)
+		err = changes_remove_unlisted(xfrd);
+	if (err != NSD_OK)
+		return err;
+	changes->list->renew |= changes->odd && changes->list->fd != -1;
+	changes->again_event = event_new(xfrd->role.base, -1, 0,
+		xfrd_changes_on_again, xfrd);
+	return changes->again_event == NULL
+		? NSD_E_MEMORY
+		: syncer_create(xfrd->role.base, xfrd_changes_on_synced, xfrd,
+			  &changes->syncer);
+}
+
+void
+xfrd_change_init(struct xfrd *xfrd)
+{
+	const struct server *server = xfrd->role.server;
+	struct xfrd_changes *changes = calloc(1, sizeof(*changes));
+	const char *path = conf_path_in_chroot(server->chroot,
+		server->conf->server.zonelistfile);
+	enum nsd_err err = NSD_E_MEMORY;
+
+	xfrd->changes = changes;
+	if (changes != NULL) {
+		CDS_INIT_LIST_HEAD(&changes->held);
+		CDS_INIT_LIST_HEAD(&changes->listed);
+		CDS_INIT_LIST_HEAD(&changes->ready);
+		CDS_INIT_LIST_HEAD(&changes->asked);
+		changes->renewed_fd = -1;
+		err = changes_open_list(xfrd, path);
+	}
+	if (err == NSD_OK) {
+		xfrd_changes_go_on(xfrd);
+		return;
+	}
+	log_error("zones cannot be added or deleted: zone list %s: %s", path,
+		xfrd_change_text(err));
+	xfrd->changes = NULL;
+}
+
+const char *
+xfrd_change_find_folder(const struct xfrd *xfrd, char *out, size_t size)
+{
+	const struct server *server = xfrd->role.server;
+	const char *path = server->conf->server.zonelistfile;
+	char *slash;
+
+	if (path == NULL || *path == '\0')
+		return NULL;
+	path = conf_path_in_chroot(server->chroot, path);
+	if ((size_t)snprintf(out, size, "%s", path) >= size)
+		return NULL;
+	slash = strrchr(out, '/');
+	if (slash == NULL)
+		return ".";
+	slash[slash == out] = '\0';
+	return out;
+}

@@ -1,0 +1,60 @@
+/* xfrd_changes.h - changes of zones that are under way: for the files that have
+ * them done. */
+#ifndef XFRD_XFRD_CHANGES_H
+#define XFRD_XFRD_CHANGES_H
+
+#include <event2/util.h>
+
+#include "base/list.h"
+#include "conf/zonelist.h"
+#include "ctl/syncer.h"
+#include "dns/name.h"
+#include "xfrd/xfrd_change.h"
+
+struct event;
+
+struct xfrd_change {
+	struct cds_list_head node; /* of one of the lists below */
+	struct xfrd *xfrd;
+	enum xfrd_change_kind kind; /* what it has come to: PATTERN is that of
+				     * a zone that was there */
+	bool created;
+	uint64_t synced;           /* this number, and it is durable */
+	xfrd_change_on_end *on_end; /* NULL: nobody waits for it */
+	void *ctx;
+	char *pattern;             /* NULL with DELETE */
+	char *old_pattern;         /* NULL with ADD */
+	uint8_t wire[NAME_MAX_LEN];
+	char name[];
+};
+
+/* A change goes through these lists, in order, or ends before. */
+struct xfrd_changes {
+	struct zonelist *list;     /* NULL: it cannot be used */
+	struct syncer *syncer;     /* the same */
+	struct event *again_event;
+	struct cds_list_head held;   /* while the list is written anew */
+	struct cds_list_head listed; /* to be durable in the list */
+	struct cds_list_head ready;  /* for the loader */
+	struct cds_list_head asked;  /* of the loader */
+	unsigned asked_count;
+	int renewed_fd;            /* FILE~, while it is flushed; or -1 */
+	bool renewing;
+	size_t failed_free;        /* free lines at a renewal that failed */
+	bool in_turn;              /* xfrd_changes_go_on is at work */
+	bool odd;                  /* the list has lines that are no zone */
+};
+
+/* A change that is in no list yet. NULL: without memory. */
+struct xfrd_change *xfrd_change_create(struct xfrd *xfrd,
+	const struct xfrd_change_ask *ask) MUST_USE;
+void xfrd_change_free(struct xfrd_change *change);
+/* Does what can be done now. */
+void xfrd_changes_go_on(struct xfrd *xfrd);
+/* A timer, and what the syncer calls. */
+void xfrd_changes_on_again(evutil_socket_t fd, short what, void *arg);
+void xfrd_changes_on_synced(void *ctx, uint64_t number, int error);
+/* What an error is; of NSD_E_SYSTEM errno. */
+const char *xfrd_change_text(enum nsd_err err);
+
+#endif

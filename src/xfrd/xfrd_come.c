@@ -1,0 +1,67 @@
+/*
+ * xfrd_come.c - zones come and go, and get other options: what xfrd itself
+ * knows of them. What else is to be done then, does xfrd_change.c.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "conf/conf.h"
+#include "xfrd/xfrd.h"
+
+enum nsd_err
+xfrd_come_add(struct xfrd *xfrd, const char *name, const char *pattern,
+	const struct conf_zone **zone)
+{
+	struct conf *conf = xfrd->role.server->conf;
+	struct xfrd_zones *zones = &xfrd->zones;
+	uint32_t *handles = grow_array(zones->handles, conf->zone_count,
+		&zones->handle_room, sizeof(*handles));
+	enum nsd_err err;
+
+	if (handles == NULL)
+		return NSD_E_MEMORY;
+	zones->handles = handles;
+	err = conf_add_zone(conf, name, pattern, zone);
+	if (err == NSD_OK)
+		handles[(*zone)->index] = XFR_NONE;
+	return err;
+}
+
+void
+xfrd_come_rest(struct xfrd *xfrd, const struct conf_zone *zone)
+{
+	struct xfrd_zones *zones = &xfrd->zones;
+	uint32_t handle = zones->handles[zone->index];
+
+	xfrd_jobs_leave(xfrd, zone);
+	if (handle == XFR_NONE)
+		return;
+	/* It may be another zone's soon. */
+	xfrd_turn_forget_expiry(xfrd, handle);
+	xfrd_write_forget_zone(xfrd, handle);
+	xfr_remove_zone(zones->machine, handle);
+	zones->handles[zone->index] = XFR_NONE;
+	xfrd_state_move(xfrd, zone->index, zone->index);
+	xfrd_zones_go_on(xfrd);
+}
+
+void
+xfrd_come_remove(struct xfrd *xfrd, const struct conf_zone *zone)
+{
+	struct conf *conf = xfrd->role.server->conf;
+	struct xfrd_zones *zones = &xfrd->zones;
+	uint32_t place = zone->index;
+	uint32_t last = (uint32_t)conf->zone_count - 1;
+
+	xfrd_come_rest(xfrd, zone);
+	xfrd_state_move(xfrd, place, last);
+	zones->handles[place] = zones->handles[last];
+	if (zones->handles[place] != XFR_NONE)
+		zones->places[zones->handles[place]] = place;
+	if (conf_remove_zone(conf, zone->wire) != NSD_OK)
+		abort(); /* it was found there */
+	xfrd_turn_move(xfrd, place, last);
+	xfrd_write_move(xfrd, place, last);
+}

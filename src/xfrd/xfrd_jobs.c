@@ -1,0 +1,443 @@
+/*
+ * xfrd_jobs.c - does what the machine wants of other servers: asks for an SOA,
+ * receives a transfer, sends NOTIFY.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "journal/journal.h"
+#include "load/load_update.h"
+#include "net/socket.h"
+#include "xfrd/xfrd.h"
+
+/* A transfer may take this long in all. One that is silent ends sooner
+ * (tcp-timeout), and so does one that brings less than this in a while: others
+ * wait for its place. */
+#define TRANSFER_MSEC (2 * 3600 * 1000)
+#define SLOW_SEC 30
+#define SLOW_OCTETS 32768u
+/* What a reply over UDP may have. */
+#define UDP_SIZE 1232
+
+static bool
+jobs_uses_tcp(const struct xfr_action *action)
+{
+	return action->act != XFR_NOTIFY && action->way != XFR_WAY_SOA_UDP
+		&& action->way != XFR_WAY_IXFR_UDP;
+}
+
+static void
+jobs_fail(struct xfrd_job *job, enum xfr_outcome outcome, const char *why)
+{
+	xfrd_job_end(job, &(struct xfr_reply){.outcome = outcome}, why);
+}
+
+/* It takes too long; or it is a transfer, which is to be looked at. */
+static void
+jobs_on_time(evutil_socket_t fd, short what, void *arg)
+{
+	static const struct timeval wait = {.tv_sec = SLOW_SEC};
+	struct xfrd_job *job = arg;
+	uint64_t received = job->reader.result.received;
+
+	if (job->action.wait_msec > 0 || job->xfrd->asks.paused
+		|| received - job->received >= SLOW_OCTETS) {
+		job->received = received;
+		if (job->action.wait_msec == 0
+			&& clock_now_msec() - job->begun_msec < TRANSFER_MSEC
+			&& event_add(job->event, &wait) == 0)
+			return;
+	}
+	jobs_fail(job, XFR_TIMEOUT,
+		job->action.wait_msec == 0 ? "it is too slow" : NULL);
+}
+
+static void
+jobs_on_ask_failed(void *ctx, int error)
+{
+	struct xfrd_job *job = ctx;
+
+	job->ask = NULL; /* it is over */
+	jobs_fail(job, error == ETIMEDOUT ? XFR_TIMEOUT : XFR_UNREACHABLE,
+		error != 0 ? strerror(error)
+			   : "the connection was closed too early");
+}
+
+static void
+jobs_reply_fault(enum xfr_fault fault, uint16_t rcode,
+	struct xfr_reply *reply)
+{
+	reply->rcode = 0;
+	switch (fault) {
+	case XFR_FAULT_RCODE:
+		reply->outcome = XFR_RCODE;
+		reply->rcode = rcode;
+		break;
+	case XFR_FAULT_TRUNCATED:
+		reply->outcome = XFR_USE_TCP;
+		break;
+	case XFR_FAULT_TSIG_MISSING:
+	case XFR_FAULT_TSIG_UNASKED:
+	case XFR_FAULT_TSIG_WRONG:
+	case XFR_FAULT_TSIG_REFUSED:
+		reply->outcome = XFR_BAD_TSIG;
+		break;
+	case XFR_FAULT_OCTETS:
+		reply->outcome = XFR_TOO_LARGE;
+		break;
+	case XFR_FAULT_MEMORY:
+	case XFR_FAULT_SINK:
+		reply->outcome = XFR_LOCAL;
+		break;
+	default:
+		reply->outcome = XFR_NONSENSE;
+		break;
+	}
+}
+
+/* ---- SOA and NOTIFY ------------------------------------------------------ */
+
+static enum xfrd_ask_next
+jobs_on_answer(void *ctx, const uint8_t *message, size_t len)
+{
+	struct xfrd_job *job = ctx;
+	struct xfr_reply reply = {.outcome = XFR_SOA};
+	struct xfr_answer answer;
+	enum xfr_fault fault = xfr_answer_read(&job->request, message, len,
+		(uint64_t)time(NULL), &answer);
+
+	if (xfr_fault_is_stray(fault))
+		return XFRD_ASK_MORE;
+	job->ask = NULL; /* it is over */
+	if (fault != XFR_FAULT_NONE) {
+		jobs_reply_fault(fault, answer.rcode, &reply);
+		if (reply.outcome == XFR_USE_TCP && jobs_uses_tcp(&job->action))
+			reply.outcome = XFR_NONSENSE;
+		xfrd_job_end(job, &reply, xfr_fault_text(fault));
+		return XFRD_ASK_ENDED;
+	}
+	if (job->action.act == XFR_NOTIFY)
+		reply.outcome = XFR_ACKNOWLEDGED;
+	reply.soa = answer.soa;
+	reply.has_soa = answer.has_soa;
+	reply.has_expire = answer.has_expire;
+	reply.expire_sec = answer.expire_sec;
+	xfrd_job_end(job, &reply, NULL);
+	return XFRD_ASK_ENDED;
+}
+
+static const struct xfrd_ask_calls jobs_answers = {
+	.on_message = jobs_on_answer,
+	.on_fail = jobs_on_ask_failed,
+};
+
+/* ---- transfers ----------------------------------------------------------- */
+
+static enum nsd_err
+jobs_on_octets(void *ctx, const uint8_t *octets, size_t len)
+{
+	struct xfrd_job *job = ctx;
+	enum nsd_err err;
+
+	/* The first octet says what they are. The loader takes no more of
+	 * them; of a message over UDP there cannot be so many. */
+	if (job->put == 0 && len > 0)
+		job->is_diffs = octets[0] == XFR_DIFFS;
+	job->put += len;
+	if (job->is_diffs && job->put > LOAD_UPDATE_DIFFS_MAX)
+		return NSD_E_LIMIT;
+	err = journal_put(job->text, octets, len);
+	job->sink_error = errno;
+	return err;
+}
+
+static void
+jobs_end_unchanged(struct xfrd_job *job, const struct xfr_soa *soa)
+{
+	const struct xfr_read_result *result = &job->reader.result;
+	struct xfr_reply reply = {
+		.outcome = soa->serial == job->action.serial ? XFR_UNCHANGED
+							     : XFR_BEHIND,
+		.soa = *soa,
+		.has_soa = true,
+		.has_expire = result->has_expire,
+		.expire_sec = result->expire_sec,
+	};
+
+	xfrd_job_end(job, &reply, NULL);
+}
+
+/* The first messages say what serial the rest leads to. False: it is not
+ * wanted, and the job has ended. */
+static bool
+jobs_want(struct xfrd_job *job)
+{
+	struct xfr_soa soa;
+
+	if (job->is_wanted || job->reader.soa_len == 0)
+		return true;
+	xfr_soa_read(job->reader.soa, job->reader.soa_len, &soa);
+	job->is_wanted = xfr_wants(job->xfrd->zones.machine, job->ticket,
+		soa.serial);
+	if (!job->is_wanted)
+		jobs_end_unchanged(job, &soa);
+	return job->is_wanted;
+}
+
+static enum xfrd_ask_next
+jobs_on_transfer(void *ctx, const uint8_t *message, size_t len)
+{
+	struct xfrd_job *job = ctx;
+	struct xfr_read_result *result = &job->reader.result;
+	struct xfr_reply reply = {.outcome = XFR_USE_TCP};
+	struct xfrd_ask *ask = job->ask;
+	enum xfr_verdict verdict = xfr_reader_take(&job->reader, message, len,
+		(uint64_t)time(NULL), &job->xfrd->room);
+
+	if (verdict == XFR_READ_FAILED && job->reader.setup.udp
+		&& xfr_fault_is_stray(result->fault))
+		return XFRD_ASK_MORE;
+	job->ask = NULL; /* in case this is the end: it is freed then */
+	switch (verdict) {
+	case XFR_READ_MORE:
+		if (!jobs_want(job))
+			return XFRD_ASK_LEFT;
+		job->ask = ask;
+		xfrd_keep_slow_down(job->xfrd);
+		return XFRD_ASK_MORE;
+	case XFR_READ_DONE:
+		if (jobs_want(job))
+			xfrd_keep_begin(job);
+		return XFRD_ASK_ENDED;
+	case XFR_READ_UNCHANGED:
+		jobs_end_unchanged(job, &result->soa);
+		return XFRD_ASK_LEFT;
+	case XFR_READ_USE_TCP:
+		xfrd_job_end(job, &reply, NULL);
+		return XFRD_ASK_ENDED;
+	default:
+		jobs_reply_fault(result->fault, result->rcode, &reply);
+		if (reply.outcome == XFR_USE_TCP && !job->reader.setup.udp)
+			reply.outcome = XFR_NONSENSE;
+		if (result->fault == XFR_FAULT_SINK
+			&& result->sink_err == NSD_E_LIMIT)
+			reply.outcome = XFR_NO_FIT; /* whole, then */
+		xfrd_job_end(job, &reply,
+			result->fault != XFR_FAULT_SINK
+				? xfr_fault_text(result->fault)
+				: result->sink_err == NSD_E_SYSTEM
+				? strerror(job->sink_error)
+				: err_text(result->sink_err));
+		return XFRD_ASK_LEFT;
+	}
+}
+
+static const struct xfrd_ask_calls jobs_transfers = {
+	.on_message = jobs_on_transfer,
+	.on_fail = jobs_on_ask_failed,
+};
+
+static enum nsd_err
+jobs_begin_transfer(struct xfrd_job *job)
+{
+	const struct xfr_read_setup setup = {
+		.apex = job->zone->wire,
+		.asking = job->request.asking,
+		.id = job->request.id,
+		.udp = job->action.way == XFR_WAY_IXFR_UDP,
+		.has_serial = job->action.has_serial && !job->action.forced,
+		.serial = job->action.serial,
+		.chain = job->request.chain,
+		.octets_max = job->zone->options->size_limit_xfr,
+		.sink = {.on_octets = jobs_on_octets, .ctx = job},
+	};
+
+	xfr_reader_init(&job->reader, &setup);
+	if (job->xfrd->journal == NULL)
+		return NSD_E_DENIED;
+	job->text = journal_begin(job->xfrd->journal, job->zone->wire);
+	return job->text != NULL ? NSD_OK : NSD_E_MEMORY;
+}
+
+/* ---- the beginning ------------------------------------------------------- */
+
+static void
+jobs_fill_request(struct xfrd_job *job)
+{
+	const struct xfr_action *action = &job->action;
+	struct xfr_ask *request = &job->request;
+
+	request->apex = job->zone->wire;
+	request->id = xfrd_ask_id(job->ask);
+	request->udp_size = UDP_SIZE;
+	request->serial = action->serial;
+	request->asking = action->act == XFR_NOTIFY ? XFR_TELL_NOTIFY
+		: action->act == XFR_PROBE          ? XFR_ASK_SOA
+		: action->way == XFR_WAY_AXFR       ? XFR_ASK_AXFR
+						    : XFR_ASK_IXFR;
+	request->wants_expire = action->act != XFR_NOTIFY;
+	if (action->act != XFR_PROBE
+		&& xfrd_zones_get_soa(job->xfrd, job->zone, &job->soa)
+		&& job->soa.numbers.serial == action->serial) {
+		request->soa = job->soa.rdata;
+		request->soa_len = job->soa.len;
+		request->soa_ttl_sec = job->soa.ttl_sec;
+	}
+	if (job->key.mac != NULL) {
+		tsig_begin(&job->chain, &job->key);
+		request->chain = &job->chain;
+	}
+}
+
+static enum nsd_err
+jobs_send(struct xfrd_job *job)
+{
+	const struct xfr_action *action = &job->action;
+	bool transfer = action->act == XFR_TRANSFER;
+	struct xfrd_ask_server server;
+	uint8_t message[XFR_ASK_MAX];
+	size_t len;
+	enum nsd_err err = xfrd_job_open_key(job);
+
+	if (err != NSD_OK)
+		return err;
+	xfrd_job_get_server(job, jobs_uses_tcp(action), &server);
+	err = xfrd_ask_open(&job->xfrd->asks, &server,
+		transfer ? &jobs_transfers : &jobs_answers, job, &job->ask);
+	if (err != NSD_OK)
+		return err;
+	jobs_fill_request(job);
+	if (transfer)
+		err = jobs_begin_transfer(job);
+	if (err == NSD_OK)
+		err = xfr_ask_write(&job->request, (uint64_t)time(NULL),
+			message, &len);
+	return err == NSD_OK ? xfrd_ask_send(job->ask, message, len) : err;
+}
+
+static void
+jobs_log_begin(const struct xfrd_job *job)
+{
+	char server[NET_ADDRESS_TEXT_MAX];
+
+	if (job->action.act == XFR_TRANSFER)
+		log_at(3, LOG_LEVEL_INFO,
+			"request %s zone transfer (%s) for %s from %s",
+			job->action.way == XFR_WAY_AXFR ? "full"
+							: "incremental",
+			job->action.way == XFR_WAY_AXFR ? "AXFR" : "IXFR",
+			job->zone->name, xfrd_job_print_server(job, server));
+}
+
+void
+xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
+{
+	struct timeval wait = {.tv_sec = SLOW_SEC};
+	struct xfrd_job *job = calloc(1, sizeof(*job));
+	const struct conf_pattern *options;
+	enum nsd_err err = NSD_E_MEMORY;
+
+	if (job == NULL) {
+		(void)xfr_on_reply(xfrd->zones.machine, action->ticket,
+			clock_now_msec(),
+			&(struct xfr_reply){.outcome = XFR_LOCAL});
+		return;
+	}
+	job->xfrd = xfrd;
+	job->action = *action;
+	job->ticket = action->ticket;
+	job->at.fd = -1;
+	job->begun_msec = clock_now_msec();
+	job->zone = xfrd_zones_get(xfrd, action->zone);
+	options = job->zone->options;
+	job->server = action->act == XFR_NOTIFY
+		? &options->notify.items[action->target]
+		: &options->request_xfr.items[action->primary];
+	cds_list_add(&job->node, &xfrd->jobs);
+	CDS_INIT_LIST_HEAD(&job->keep_node);
+	jobs_log_begin(job);
+	job->event = event_new(xfrd->role.base, -1, 0, jobs_on_time, job);
+	if (action->wait_msec > 0) {
+		wait.tv_sec = action->wait_msec / 1000;
+		wait.tv_usec = action->wait_msec % 1000 * 1000;
+	}
+	if (job->event != NULL && event_add(job->event, &wait) == 0)
+		err = jobs_send(job);
+	if (err == NSD_E_SYSTEM)
+		jobs_fail(job, XFR_UNREACHABLE, strerror(errno));
+	else if (err == NSD_E_AGAIN)
+		jobs_fail(job, XFR_UNREACHABLE, "all connections are in use");
+	else if (err == NSD_E_DENIED && job->key.mac == NULL
+		&& job->server->key_name != NULL)
+		jobs_fail(job, XFR_BAD_TSIG, "there is no such key");
+	else if (err == NSD_E_DENIED)
+		jobs_fail(job, XFR_LOCAL, "the journal cannot be used");
+	else if (err != NSD_OK)
+		jobs_fail(job, XFR_LOCAL, err_text(err));
+}
+
+void
+xfrd_jobs_cancel(struct xfrd *xfrd, uint64_t ticket)
+{
+	struct xfrd_job *job;
+
+	cds_list_for_each_entry(job, &xfrd->jobs, node)
+		if (job->ticket == ticket) {
+			job->ticket = XFR_NO_TICKET;
+			/* What is being published ends by itself. */
+			if (job->entry == 0)
+				xfrd_job_free(job);
+			return;
+		}
+}
+
+/* What it needs of a zone that goes: its name. */
+static struct conf_zone *
+jobs_copy_zone(const struct conf_zone *zone)
+{
+	size_t wire_len = name_len(zone->wire), name_size = strlen(zone->name)
+		+ 1;
+	struct conf_zone *copy = calloc(1, sizeof(*copy) + wire_len
+		+ name_size);
+	char *text;
+
+	if (copy == NULL)
+		return NULL;
+	text = (char *)(copy + 1);
+	memcpy(text, zone->wire, wire_len);
+	memcpy(text + wire_len, zone->name, name_size);
+	copy->wire = (const uint8_t *)text;
+	copy->name = text + wire_len;
+	return copy;
+}
+
+void
+xfrd_jobs_leave(struct xfrd *xfrd, const struct conf_zone *zone)
+{
+	struct xfrd_job *job, *next;
+
+	cds_list_for_each_entry_safe(job, next, &xfrd->jobs, node) {
+		if (job->zone != zone)
+			continue;
+		job->ticket = XFR_NO_TICKET;
+		/* Only what the loader has in hand is waited for. */
+		if (job->entry == 0 || !cds_list_empty(&job->keep_node)) {
+			xfrd_job_free(job);
+			continue;
+		}
+		job->gone = jobs_copy_zone(zone);
+		if (job->gone == NULL) {
+			log_error("out of memory, ending");
+			_exit(1); /* the next one knows nothing of it */
+		}
+		job->zone = job->gone;
+	}
+}

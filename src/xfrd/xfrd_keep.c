@@ -1,0 +1,537 @@
+/*
+ * xfrd_keep.c - what was received is made durable in the journal first, and
+ * then published by the loader: so what has been served is never unserved.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "dns/serial.h"
+#include "journal/journal.h"
+#include "net/socket.h"
+#include "xfrd/xfrd.h"
+
+/* In a turn of the loop: entries that are durable. */
+#define TURN_ENTRIES 64
+/* What the loader could not take is given to it again after this. */
+#define AGAIN_MSEC 200
+/* Until a journal that could not be opened is tried again. After so long main
+ * does not take an end for a failure at the start. */
+#define RETRY_SEC 90
+/* So many transfers may be on their way from the journal to the loader, until
+ * others are begun. */
+#define KEPT_MAX 2000u
+/* What the journal holds of a zone beyond this, with so much for each record,
+ * is more than the zone itself. At half of that its file is written, and the
+ * differences go. Where there is no file, or it cannot be written, the zone is
+ * transferred whole in the end. */
+#define JOURNAL_OCTETS_MAX (64u << 20)
+#define JOURNAL_RECORD_OCTETS 512u
+
+static bool keep_publish(struct xfrd_job *job);
+
+/* ---- in the journal ------------------------------------------------------ */
+
+/* Where a transfer came from, as nsd.conf has it: for the comment of a zone
+ * file, and the log. */
+static void
+keep_write_source(const struct xfrd_job *job, char *out, size_t size)
+{
+	const struct conf_acl *server = job->server;
+
+	snprintf(out, size, "%s%s%s", server->spec,
+		server->key_name != NULL ? " TSIG verified with key " : "",
+		server->key_name != NULL ? server->key_name : "");
+}
+
+_Static_assert((int)JOURNAL_WHOLE == (int)XFR_WHOLE
+	&& (int)JOURNAL_DIFFS == (int)XFR_DIFFS, "one fact, in two layers");
+
+void
+xfrd_keep_begin(struct xfrd_job *job)
+{
+	const struct xfr_read_result *result = &job->reader.result;
+	char source[JOURNAL_SOURCE_MAX + 1];
+	const struct journal_end end = {
+		.kind = result->kind == XFR_WHOLE ? JOURNAL_WHOLE
+						  : JOURNAL_DIFFS,
+		.from = result->from,
+		.to = result->to,
+		.time_sec = (int64_t)time(NULL),
+		.source = source,
+	};
+
+	keep_write_source(job, source, sizeof(source));
+	event_del(job->event);
+	job->entry = journal_end(job->text, &end);
+	job->xfrd->kept++;
+	job->text = NULL;
+	job->at.len = result->octets;
+	cds_list_add_tail(&job->keep_node, &job->xfrd->ended);
+	xfr_on_received(job->xfrd->zones.machine, job->ticket);
+	xfrd_zones_go_on(job->xfrd);
+}
+
+bool
+xfrd_keep_is_full(const struct xfrd *xfrd)
+{
+	return xfrd->kept >= KEPT_MAX;
+}
+
+void
+xfrd_keep_slow_down(struct xfrd *xfrd)
+{
+	if (journal_is_full(xfrd->journal))
+		xfrd_asks_pause(&xfrd->asks, true);
+}
+
+static void
+keep_fail(struct xfrd_job *job, const char *why)
+{
+	xfrd_job_end(job, &(struct xfr_reply){.outcome = XFR_LOCAL}, why);
+}
+
+/* Entries become durable in the order in which they ended, so it is one of the
+ * first. NULL: nobody waits for it any more. */
+static struct xfrd_job *
+keep_find(const struct xfrd *xfrd, uint64_t entry)
+{
+	struct xfrd_job *job;
+
+	cds_list_for_each_entry(job, &xfrd->ended, keep_node)
+		if (job->entry == entry)
+			return job;
+	return NULL;
+}
+
+/* It waits for the loader. */
+static void
+keep_wait(struct xfrd_job *job, bool first)
+{
+	static const struct timeval wait = {.tv_usec = AGAIN_MSEC * 1000};
+	struct xfrd *xfrd = job->xfrd;
+
+	if (first)
+		cds_list_add(&job->keep_node, &xfrd->waiting);
+	else
+		cds_list_add_tail(&job->keep_node, &xfrd->waiting);
+	if (!event_pending(xfrd->again_event, EV_TIMEOUT, NULL))
+		event_add(xfrd->again_event, &wait);
+}
+
+/* Entries are durable, or could not be written. */
+static void
+keep_on_journal(evutil_socket_t fd, short what, void *arg)
+{
+	struct xfrd *xfrd = arg;
+	struct journal_done done;
+
+	for (unsigned i = 0; i < TURN_ENTRIES; i++) {
+		struct xfrd_job *job;
+
+		if (!journal_next(xfrd->journal, &done))
+			break;
+		job = keep_find(xfrd, done.id);
+		if (job == NULL && done.err != NSD_OK)
+			log_error("xfrd: an entry of the journal is lost: %s",
+				done.err == NSD_E_SYSTEM
+					? strerror(done.error)
+					: err_text(done.err));
+		if (job == NULL)
+			continue;
+		cds_list_del_init(&job->keep_node);
+		if (done.err == NSD_OK) {
+			if (!cds_list_empty(&xfrd->waiting)
+				|| !keep_publish(job))
+				keep_wait(job, false);
+		} else {
+			keep_fail(job, done.err == NSD_E_SYSTEM
+				? strerror(done.error)
+				: err_text(done.err));
+		}
+	}
+	if (!journal_is_full(xfrd->journal))
+		xfrd_asks_pause(&xfrd->asks, false);
+}
+
+/* ---- published ----------------------------------------------------------- */
+
+/* Gives the loader what waits for it, as much as it takes. */
+static void
+keep_go_on(struct xfrd *xfrd)
+{
+	struct xfrd_job *job;
+
+	while ((job = list_first_or_null(&xfrd->waiting, struct xfrd_job,
+			keep_node))
+		!= NULL) {
+		cds_list_del_init(&job->keep_node);
+		if (!keep_publish(job)) {
+			keep_wait(job, true);
+			return;
+		}
+	}
+}
+
+static void
+keep_on_again(evutil_socket_t fd, short what, void *arg)
+{
+	keep_go_on(arg);
+}
+
+static void
+keep_log(const struct xfrd_job *job)
+{
+	const struct journal_entry entry = {
+		.to = job->reader.result.to,
+		.time_sec = (int64_t)time(NULL),
+	};
+	char source[JOURNAL_SOURCE_MAX + 1], text[JOURNAL_SOURCE_MAX + 100];
+
+	if (log_verbosity() < 1)
+		return;
+	keep_write_source(job, source, sizeof(source));
+	xfrd_write_print_received(text, sizeof(text), &entry, source);
+	log_at(1, LOG_LEVEL_INFO, "xfrd: zone %s committed \"%s\"",
+		job->zone->name, text);
+}
+
+/* A try that failed is made again by the clock. */
+static void
+keep_write(struct xfrd *xfrd, const struct conf_zone *zone)
+{
+	uint32_t handle = xfrd->zones.handles[zone->index];
+	struct xfrd_written done;
+
+	if (zone->zonefile == NULL
+		|| xfrd->role.server->conf->server.zonefiles_write == 0
+		|| (handle != XFR_NONE
+			&& xfrd_write_get_done(xfrd, handle, &done)
+			&& done.err != NSD_OK))
+		return;
+	if (xfrd_write(xfrd, zone->wire, NULL, NULL, NULL) != NSD_OK)
+		return; /* the next transfer asks again */
+}
+
+/* Keeps the journal of a zone from growing without an end. */
+static void
+keep_shorten(struct xfrd *xfrd, const struct xfrd_job *job)
+{
+	struct journal_entry entry;
+	struct xfrd_soa soa;
+	uint64_t octets, most;
+
+	if (job->ticket == XFR_NO_TICKET
+		|| !journal_find_newest(xfrd->journal, job->zone->wire, &entry,
+		    &octets)
+		|| entry.kind == JOURNAL_WHOLE
+		|| octets < JOURNAL_OCTETS_MAX / 2
+		|| !xfrd_zones_get_soa(xfrd, job->zone, &soa))
+		return;
+	most = JOURNAL_OCTETS_MAX + soa.records * JOURNAL_RECORD_OCTETS;
+	if (octets < most) {
+		if (octets >= most / 2)
+			keep_write(xfrd, job->zone);
+		return;
+	}
+	log_at(2, LOG_LEVEL_INFO, "xfrd: zone %s has %llu octets of differences"
+				  " in the journal: it is transferred whole",
+		job->zone->name, (unsigned long long)octets);
+	xfr_on_command(xfrd->zones.machine, job->action.zone, clock_now_msec(),
+		true);
+}
+
+/* errno stays. */
+static void
+keep_close(struct xfrd_job *job)
+{
+	int error = errno;
+
+	if (job->at.fd != -1)
+		close(job->at.fd);
+	job->at.fd = -1;
+	errno = error;
+}
+
+/* False: the job waits, for a while. */
+static bool
+keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
+{
+	struct journal *journal = job->xfrd->journal;
+	struct ipc_updated updated = {.err = NSD_E_BUG};
+	struct xfr_reply reply = {
+		.outcome = XFR_DONE,
+		.soa = job->reader.result.soa,
+		.has_soa = true,
+		.has_expire = job->reader.result.has_expire,
+		.expire_sec = job->reader.result.expire_sec,
+	};
+
+	keep_close(job);
+	if (answer != NULL)
+		memcpy(&updated, answer->payload, sizeof(updated));
+	switch (updated.err) {
+	case NSD_OK:
+		if (job->gone != NULL) {
+			xfrd_job_free(job);
+			return true;
+		}
+		journal_accept(journal, job->zone->wire, job->entry);
+		keep_log(job);
+		keep_shorten(job->xfrd, job);
+		xfrd_job_end(job, &reply, NULL);
+		return true;
+	case NSD_E_AGAIN:
+		if (job->gone != NULL) {
+			xfrd_job_free(job);
+			return true;
+		}
+		keep_wait(job, false);
+		return false;
+	case NSD_E_INEXACT:
+	case NSD_E_LIMIT:
+		log_at(2, LOG_LEVEL_NOTICE,
+			"xfrd: zone %s transfer failed to apply, waiting for"
+			" retry", job->zone->name);
+		reply.outcome = XFR_NO_FIT;
+		break;
+	case NSD_E_MEMORY:
+	case NSD_E_SYSTEM:
+		reply.outcome = XFR_LOCAL;
+		break;
+	default:
+		/* What the primary has sent is to blame: a zone with errors, or
+		 * one that loaders die of. */
+		reply.outcome = job->reader.result.kind == XFR_DIFFS
+			? XFR_NO_FIT
+			: XFR_NONSENSE;
+		break;
+	}
+	journal_refuse(journal, job->zone->wire, job->entry);
+	xfrd_job_end(job, &reply, answer != NULL
+		? err_text((enum nsd_err)updated.err)
+		: "loaders have died of it");
+	return true;
+}
+
+static void
+keep_on_updated(void *ctx, const struct ipc_message *answer)
+{
+	struct xfrd_job *job = ctx;
+	struct xfrd *xfrd = job->xfrd;
+
+	/* There is room for another one. */
+	if (keep_take_answer(job, answer))
+		keep_go_on(xfrd);
+}
+
+/* Gives a text to the loader. False: it is to be tried again. */
+static bool
+keep_publish(struct xfrd_job *job)
+{
+	struct xfrd *xfrd = job->xfrd;
+	enum nsd_err err;
+
+	if (requests_are_full(&xfrd->requests))
+		return false;
+	err = journal_open_text(xfrd->journal, job->zone->wire, job->entry,
+		&job->at.fd, &job->at.offset);
+	if (err == NSD_OK)
+		err = xfrd_loader_update(xfrd, &job->at, keep_on_updated, job);
+	if (err == NSD_OK)
+		return true;
+	keep_close(job);
+	if (err == NSD_E_AGAIN || err == NSD_E_MEMORY
+		|| (err == NSD_E_SYSTEM
+			&& (errno == EMFILE || errno == ENFILE)))
+		return false;
+	if (err != NSD_E_SYSTEM)
+		journal_refuse(xfrd->journal, job->zone->wire, job->entry);
+	keep_fail(job, err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
+	return true;
+}
+
+/* ---- what an xfrd before us has left ------------------------------------- */
+
+/* An entry of the journal that was never published. */
+struct keep_rest {
+	struct xfrd *xfrd;
+	uint64_t entry;
+	uint8_t apex[NAME_MAX_LEN]; /* the zone may go meanwhile */
+};
+
+static void
+keep_on_rest(void *ctx, const struct ipc_message *answer)
+{
+	struct keep_rest *rest = ctx;
+	const struct conf_zone *zone = conf_find_zone(
+		rest->xfrd->role.server->conf, rest->apex);
+	struct ipc_updated updated = {.err = NSD_E_BUG};
+
+	if (answer != NULL)
+		memcpy(&updated, answer->payload, sizeof(updated));
+	if (updated.err == NSD_OK)
+		journal_accept(rest->xfrd->journal, rest->apex,
+			rest->entry);
+	else if (updated.err != NSD_E_AGAIN && updated.err != NSD_E_MEMORY
+		&& updated.err != NSD_E_SYSTEM)
+		journal_refuse(rest->xfrd->journal, rest->apex,
+			rest->entry);
+	if (zone != NULL)
+		xfrd_zones_hear(rest->xfrd, zone);
+	free(rest);
+}
+
+static bool
+keep_leads_on(const struct journal_entry *entry, const struct xfrd_soa *soa)
+{
+	if (soa == NULL)
+		return entry->kind == JOURNAL_WHOLE;
+	return entry->kind == JOURNAL_WHOLE
+		? serial_is_newer(entry->to, soa->numbers.serial)
+		: entry->from == soa->numbers.serial;
+}
+
+void
+xfrd_keep_resume(struct xfrd *xfrd, const struct conf_zone *zone,
+	const struct xfrd_soa *soa)
+{
+	struct journal_entry entry;
+	struct keep_rest *rest;
+	struct load_text text = {.fd = -1};
+	enum nsd_err err;
+	uint64_t octets;
+
+	if (xfrd->journal == NULL || zone->options->request_xfr.count == 0
+		|| !journal_find_newest(xfrd->journal, zone->wire, &entry,
+			&octets))
+		return;
+	/* The journal does not remember what was accepted. */
+	if (soa != NULL && entry.kind == JOURNAL_WHOLE
+		&& entry.to == soa->numbers.serial)
+		journal_accept(xfrd->journal, zone->wire, entry.id);
+	if (!keep_leads_on(&entry, soa))
+		return;
+	rest = malloc(sizeof(*rest));
+	if (rest == NULL)
+		return; /* it is asked for again */
+	*rest = (struct keep_rest){.xfrd = xfrd, .entry = entry.id};
+	memcpy(rest->apex, zone->wire, name_len(zone->wire));
+	text.len = entry.text_len;
+	err = journal_open_text(xfrd->journal, zone->wire, entry.id, &text.fd,
+		&text.offset);
+	if (err == NSD_OK) {
+		err = xfrd_loader_update(xfrd, &text, keep_on_rest, rest);
+		close(text.fd);
+	}
+	if (err != NSD_OK)
+		free(rest);
+}
+
+/* ---- start and end ------------------------------------------------------- */
+
+static void
+keep_on_diag(struct diag_sink *sink, const struct diag *d)
+{
+	log_write(log_diag_level(d), "xfrd: journal: %s", d->text);
+}
+
+/* True if a zone may get differences of what its journal has. */
+static bool
+keep_has_zone(void *ctx, const uint8_t *apex)
+{
+	const struct xfrd *xfrd = ctx;
+	const struct conf_zone *zone = conf_find_zone(xfrd->role.server->conf,
+		apex);
+
+	return zone != NULL && zone->options->request_xfr.count > 0;
+}
+
+/* Zones that have left nsd.conf since the last start. */
+static void
+keep_drop_others(struct xfrd *xfrd)
+{
+	size_t count = journal_drop_others(xfrd->journal, keep_has_zone, xfrd);
+
+	if (count > 0)
+		log_notice("xfrd: the journal forgets %zu zones that are not"
+			   " in the configuration any more", count);
+}
+
+static void
+keep_on_retry(evutil_socket_t fd, short what, void *arg)
+{
+	struct xfrd *xfrd = arg;
+
+	log_notice("xfrd: ends, so that the next one tries to open the"
+		   " journal");
+	role_stop(&xfrd->role);
+}
+
+/* To put a journal in order takes more calls, and mostly another folder, than a
+ * confined xfrd may use. So the next one tries. */
+static void
+keep_retry(struct xfrd *xfrd)
+{
+	static const struct timeval wait = {.tv_sec = RETRY_SEC};
+	const struct conf *conf = xfrd->role.server->conf;
+	size_t i = 0;
+
+	while (i < conf->zone_count
+		&& conf->zones[i]->options->request_xfr.count == 0)
+		i++;
+	if (i < conf->zone_count
+		&& event_base_once(xfrd->role.base, -1, EV_TIMEOUT,
+			   keep_on_retry, xfrd, &wait)
+			== -1)
+		log_error("out of memory for a timer");
+}
+
+void
+xfrd_keep_init(struct xfrd *xfrd)
+{
+	struct diag_sink sink = {.on_diag = keep_on_diag};
+	struct event_base *base = xfrd->role.base;
+	char path[PATH_MAX];
+	const struct journal_options options = {.path = path};
+	enum nsd_err err = NSD_E_LIMIT;
+
+	if (server_find_journal(xfrd->role.server, path, sizeof(path)))
+		err = journal_open(&options, &sink, &xfrd->journal);
+	if (err != NSD_OK) {
+		xfrd->journal = NULL;
+		log_error("xfrd: the journal %s cannot be used, so no zone can"
+			  " be transferred: %s",
+			path, err == NSD_E_SYSTEM ? strerror(errno)
+						  : err_text(err));
+		keep_retry(xfrd);
+		return;
+	}
+	xfrd->again_event = event_new(base, -1, 0, keep_on_again, xfrd);
+	xfrd->journal_event = event_new(base, journal_fd(xfrd->journal),
+		EV_READ | EV_PERSIST, keep_on_journal, xfrd);
+	if (xfrd->again_event == NULL || xfrd->journal_event == NULL
+		|| event_add(xfrd->journal_event, NULL) != 0) {
+		log_error("xfrd: no zone can be transferred: out of memory");
+		journal_close(xfrd->journal);
+		xfrd->journal = NULL;
+		return;
+	}
+	keep_drop_others(xfrd);
+}
+
+void
+xfrd_keep_fini(struct xfrd *xfrd)
+{
+	journal_close(xfrd->journal);
+	xfrd->journal = NULL;
+}

@@ -1,0 +1,80 @@
+/* xfrd_loader.c - what xfrd asks of the loader, and tells it. */
+#include "config.h"
+
+#include <string.h>
+
+#include "dns/name.h"
+#include "xfrd/xfrd.h"
+
+enum nsd_err
+xfrd_loader_update(struct xfrd *xfrd, const struct load_text *text,
+	request_on_end *on_end, void *ctx)
+{
+	const struct ipc_update update = {
+		.offset = text->offset,
+		.len = text->len,
+	};
+	const struct link_parcel parcel = {
+		.type = IPC_UPDATE,
+		.payload = &update,
+		.len = sizeof(update),
+		.fds = &text->fd,
+		.fd_count = 1,
+	};
+
+	return requests_add(&xfrd->requests, &parcel, on_end, ctx);
+}
+
+enum nsd_err
+xfrd_loader_expire(struct xfrd *xfrd, const uint8_t *apex, uint64_t left_msec)
+{
+	struct peer *loader = peers_find_role(&xfrd->role.peers, ROLE_LOADER);
+	struct ipc_expiry expiry = {.left_msec = left_msec};
+	size_t len = name_len(apex);
+	const struct link_parcel parcel = {
+		.type = IPC_EXPIRY,
+		.payload = &expiry,
+		.len = offsetof(struct ipc_expiry, apex) + len,
+	};
+
+	if (loader == NULL)
+		return NSD_E_AGAIN;
+	memcpy(expiry.apex, apex, len);
+	return link_send(&loader->link, &parcel);
+}
+
+enum nsd_err
+xfrd_loader_read(struct xfrd *xfrd, const uint8_t *apex, request_on_end *on_end,
+	void *ctx)
+{
+	struct ipc_read read = {.request = {.ticket = 0}};
+	size_t len = apex != NULL ? name_len(apex) : 0;
+	const struct link_parcel parcel = {
+		.type = IPC_READ,
+		.payload = &read,
+		.len = offsetof(struct ipc_read, apex) + len,
+	};
+
+	if (apex != NULL)
+		memcpy(read.apex, apex, len);
+	return requests_add(&xfrd->requests, &parcel, on_end, ctx);
+}
+
+enum nsd_err
+xfrd_loader_change_zone(struct xfrd *xfrd, struct zone_change *change,
+	request_on_end *on_end, void *ctx)
+{
+	struct ipc_zone payload;
+	struct link_parcel parcel = {
+		.type = IPC_CHANGE_ZONE,
+		.payload = &payload,
+	};
+	enum nsd_err err;
+
+	change->err = NSD_OK;
+	change->loaded = false;
+	err = zone_message_write(change, &payload, &parcel.len);
+	if (err != NSD_OK)
+		return err;
+	return requests_add(&xfrd->requests, &parcel, on_end, ctx);
+}

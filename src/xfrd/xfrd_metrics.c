@@ -1,0 +1,80 @@
+/* xfrd_metrics.c - metrics over HTTP. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "ctl/metrics.h"
+#include "xfrd/xfrd.h"
+#include "xfrd/xfrd_statistics.h"
+
+/* A page on its way to a client. */
+struct page {
+	struct xfrd_statistics *look;
+	struct statistics_metrics at;
+};
+
+static void *
+page_open(void *ctx)
+{
+	struct page *page = calloc(1, sizeof(*page));
+
+	if (page == NULL)
+		return NULL;
+	page->look = xfrd_statistics_open(ctx, false);
+	if (page->look == NULL) {
+		free(page);
+		return NULL;
+	}
+	page->at = (struct statistics_metrics){
+		.all = &page->look->all,
+		.get_group = xfrd_statistics_get_group,
+		.ctx = page->look,
+	};
+	return page;
+}
+
+static bool
+page_print(void *arg, struct statistics_text *out)
+{
+	struct page *page = arg;
+
+	return statistics_print_metrics(out, &page->at);
+}
+
+static void
+page_close(void *arg)
+{
+	struct page *page = arg;
+
+	xfrd_statistics_close(page->look);
+	free(page);
+}
+
+void
+xfrd_metrics_init(struct xfrd *xfrd)
+{
+	const struct server *server = xfrd->role.server;
+	const struct ctl_metrics_options options = {
+		.base = xfrd->role.base,
+		.path = server->conf->server.metrics_path,
+		.open = page_open,
+		.print = page_print,
+		.close = page_close,
+		.ctx = xfrd,
+	};
+	enum nsd_err err;
+
+	if (server->metrics.count == 0)
+		return;
+	err = ctl_metrics_create(&options, &xfrd->metrics);
+	for (unsigned i = 0; i < server->metrics.count && err == NSD_OK; i++)
+		err = ctl_metrics_listen(xfrd->metrics,
+			server->metrics.fds[i]);
+	if (err == NSD_OK)
+		return;
+	/* Zones are kept fresh all the same. */
+	log_error("there are no metrics: %s", err_text(err));
+	ctl_metrics_destroy(xfrd->metrics);
+	xfrd->metrics = NULL;
+}

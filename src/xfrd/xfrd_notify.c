@@ -1,0 +1,111 @@
+/* xfrd_notify.c - hears what primaries tell (NOTIFY, RFC 1996). A worker has
+ * looked who it is and what they may; but a worker may have been taken over. */
+#include "config.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "conf/conf.h"
+#include "net/socket.h"
+#include "xfrd/xfrd.h"
+#include "xfr/request.h"
+
+static const struct sockaddr_storage *
+notify_read_address(const struct ipc_notify *notify,
+	struct sockaddr_storage *address)
+{
+	memset(address, 0, sizeof(*address));
+	memcpy(address, notify->address, sizeof(notify->address));
+	return address;
+}
+
+/* The first primary with that address; XFR_NONE: it is another server, one that
+ * may tell us. */
+static uint32_t
+notify_find_primary(const struct conf_zone *zone,
+	const struct sockaddr_storage *from)
+{
+	const struct conf_acls *primaries = &zone->options->request_xfr;
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
+
+	for (uint32_t i = 0; i < primaries->count && i < XFR_PRIMARIES_MAX;
+		i++) {
+		const struct conf_acl *one = &primaries->items[i];
+
+		if ((one->family == 4 && from->ss_family == AF_INET
+			    && memcmp(one->address, &v4->sin_addr, 4) == 0)
+			|| (one->family == 6 && from->ss_family == AF_INET6
+				&& memcmp(one->address, &v6->sin6_addr, 16)
+					== 0))
+			return i;
+	}
+	return XFR_NONE;
+}
+
+/* Lines in a second: whoever may send NOTIFY is not to fill the disk. */
+#define LINES_PER_SEC 20u
+
+/* False: enough was said in this second. What is left out is counted. */
+static bool
+notify_may_log(struct xfrd_notified *notified)
+{
+	int64_t sec = clock_now_msec() / 1000;
+
+	if (sec != notified->sec) {
+		if (notified->left_out > 0)
+			log_at(1, LOG_LEVEL_INFO, "notify: %llu more within"
+				" a second", (unsigned long long)
+				notified->left_out);
+		*notified = (struct xfrd_notified){.sec = sec};
+	}
+	if (notified->lines < LINES_PER_SEC) {
+		notified->lines++;
+		return true;
+	}
+	notified->left_out++;
+	return false;
+}
+
+static void
+notify_log(const struct xfr_notified *n, const struct sockaddr_storage *from)
+{
+	char name[NAME_TEXT_MAX], address[NET_ADDRESS_TEXT_MAX];
+
+	name_print_text(n->apex, name);
+	net_print_address(from, false, address);
+	if (n->has_serial)
+		log_at(1, LOG_LEVEL_INFO, "notify for %s from %s serial %lu",
+			name, address, (unsigned long)n->serial);
+	else
+		log_at(1, LOG_LEVEL_INFO, "notify for %s from %s", name,
+			address);
+}
+
+void
+xfrd_notify_take(struct xfrd *xfrd, const struct ipc_notify *notify,
+	size_t len)
+{
+	size_t message_len = len - offsetof(struct ipc_notify, message);
+	struct sockaddr_storage from;
+	const struct conf_zone *zone;
+	struct xfr_notified n;
+	uint32_t handle;
+
+	if (!xfr_notify_read(notify->message, message_len, &n))
+		return;
+	handle = xfrd_zones_find(xfrd, n.apex);
+	if (handle == XFR_NONE)
+		return;
+	zone = xfrd_zones_get(xfrd, handle);
+	if (zone->options->request_xfr.count == 0)
+		return;
+	notify_read_address(notify, &from);
+	if (notify_may_log(&xfrd->notified))
+		notify_log(&n, &from);
+	xfr_on_notify(xfrd->zones.machine, handle, clock_now_msec(),
+		notify_find_primary(zone, &from), n.has_serial, n.serial);
+	xfrd_zones_go_on(xfrd);
+}

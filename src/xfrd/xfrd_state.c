@@ -1,0 +1,417 @@
+/*
+ * xfrd_state.c - keeps the timers of zones over a restart, in xfrdfile
+ * (xfr/state.h).
+ *
+ * The file is opened before this process is confined, and written in place: it
+ * may reach no folder but that of the journal. A file that was being written
+ * when the power failed is wrong as a whole and counts as none; then all zones
+ * are checked soon.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "xfrd/xfrd.h"
+#include "xfr/state.h"
+
+#define READ_SIZE 65536u
+#define WRITE_SIZE (256u * 1024)
+/* Few zones are written often, many seldom; an expiry soon. */
+#define SAVE_SEC 60
+#define SAVE_MANY_SEC 3600
+#define MANY 20000u
+/* Zones in a turn of the loop. */
+#define TURN_ZONES 200
+#define MINIMUM_LEN 4u
+
+/* What the file said of a zone, without names. */
+struct state_soa {
+	int64_t acquired_sec;
+	uint32_t serial, refresh_sec, retry_sec, expire_sec;
+};
+struct xfrd_state_zone {
+	uint32_t state;
+	uint32_t next_timeout_sec;
+	uint32_t backoff;
+	struct state_soa soas[XFR_STATE_SOAS];
+};
+
+/* ---- reading ------------------------------------------------------------- */
+
+static void
+state_on_diag(struct diag_sink *sink, const struct diag *d)
+{
+	log_write(log_diag_level(d), "xfrd: %s:%lu: %s", d->file,
+		(unsigned long)d->line, d->text);
+}
+
+static void
+state_keep_zone(void *ctx, const struct xfr_state_zone *zone)
+{
+	struct xfrd *xfrd = ctx;
+	struct xfrd_state_zone *kept;
+	uint8_t apex[NAME_MAX_LEN];
+	uint32_t place;
+
+	memcpy(apex, zone->name, name_len(zone->name));
+	name_lower(apex);
+	place = xfrd_zones_find_place(xfrd, apex);
+	if (place >= xfrd->state.kept_count || xfrd->state.kept[place] != NULL)
+		return;
+	kept = malloc(sizeof(*kept));
+	if (kept == NULL)
+		return; /* it is checked soon */
+	kept->state = zone->state;
+	kept->next_timeout_sec = zone->next_timeout_sec;
+	kept->backoff = zone->backoff;
+	for (unsigned i = 0; i < XFR_STATE_SOAS; i++)
+		kept->soas[i] = (struct state_soa){
+			.acquired_sec = zone->soas[i].acquired_sec,
+			.serial = zone->soas[i].serial,
+			.refresh_sec = zone->soas[i].refresh_sec,
+			.retry_sec = zone->soas[i].retry_sec,
+			.expire_sec = zone->soas[i].expire_sec,
+		};
+	xfrd->state.kept[place] = kept;
+}
+
+/* Reads the file once. keep: what it says is kept; else it is only checked. */
+static enum nsd_err
+state_read(struct xfrd *xfrd, bool keep)
+{
+	struct diag_sink sink = {.on_diag = state_on_diag};
+	static struct xfr_state_parser parser; /* large */
+	static char text[READ_SIZE];
+	enum nsd_err err = NSD_OK;
+	off_t at = 0;
+	ssize_t n;
+
+	xfr_state_parse_begin(&parser,
+		xfrd->role.server->conf->server.xfrdfile, &sink);
+	parser.on_zone = keep ? state_keep_zone : NULL;
+	parser.context = xfrd;
+	while (err == NSD_OK
+		&& (n = pread(xfrd->state.fd, text, sizeof(text), at)) > 0) {
+		err = xfr_state_parse(&parser, text, (size_t)n);
+		at += n;
+	}
+	if (err == NSD_OK && at > 0)
+		err = xfr_state_parse_end(&parser);
+	xfrd->state.filetime_sec = parser.filetime_sec;
+	return at > 0 ? err : NSD_E_NOT_FOUND;
+}
+
+void
+xfrd_state_get_start(struct xfrd *xfrd, uint32_t place,
+	const struct xfrd_soa *served, struct xfr_start *start)
+{
+	const struct xfrd_state_zone *kept = place < xfrd->state.kept_count
+		? xfrd->state.kept[place]
+		: NULL;
+	const struct xfr_state_clocks clocks = {
+		.real_sec = (int64_t)time(NULL),
+		.now = clock_now_msec(),
+	};
+	static struct xfr_state_zone zone; /* large */
+
+	if (kept != NULL) {
+		zone = (struct xfr_state_zone){
+			.state = kept->state,
+			.next_timeout_sec = kept->next_timeout_sec,
+			.backoff = kept->backoff,
+			.next_master = -1,
+			.round_num = -1,
+		};
+		for (unsigned i = 0; i < XFR_STATE_SOAS; i++) {
+			struct xfr_state_soa *soa = &zone.soas[i];
+
+			soa->acquired_sec = kept->soas[i].acquired_sec;
+			soa->serial = kept->soas[i].serial;
+			soa->refresh_sec = kept->soas[i].refresh_sec;
+			soa->retry_sec = kept->soas[i].retry_sec;
+			soa->expire_sec = kept->soas[i].expire_sec;
+		}
+	}
+	xfr_state_to_start(kept != NULL ? &zone : NULL,
+		xfrd->state.filetime_sec, &clocks,
+		served != NULL ? &served->numbers : NULL, start);
+	if (served != NULL && served->expires_sec != 0)
+		start->expire_at = (int64_t)served->expires_sec * 1000;
+}
+
+void
+xfrd_state_forget(struct xfrd *xfrd)
+{
+	for (size_t i = 0; i < xfrd->state.kept_count; i++)
+		free(xfrd->state.kept[i]);
+	free(xfrd->state.kept);
+	xfrd->state.kept = NULL;
+	xfrd->state.kept_count = 0;
+}
+
+static struct timeval
+state_pause(const struct xfrd *xfrd)
+{
+	return (struct timeval){
+		.tv_sec = xfrd->role.server->conf->zone_count > MANY
+			? SAVE_MANY_SEC
+			: SAVE_SEC,
+	};
+}
+
+void
+xfrd_state_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
+{
+	struct xfrd_state *state = &xfrd->state;
+
+	if (place < state->kept_count) {
+		free(state->kept[place]);
+		state->kept[place] = NULL;
+		if (last < state->kept_count) {
+			state->kept[place] = state->kept[last];
+			state->kept[last] = NULL;
+		}
+	}
+	/* The count of zones stands in the head of the file: it is written
+	 * from the beginning, later, as more zones may go. */
+	if (state->saving) {
+		struct timeval later = state_pause(xfrd);
+
+		state->saving = false;
+		event_add(state->event, &later);
+	}
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+static void
+state_fail(struct xfrd *xfrd)
+{
+	if (!xfrd->state.failed)
+		log_error("xfrd: cannot write %s: %s",
+			xfrd->role.server->conf->server.xfrdfile,
+			strerror(errno));
+	xfrd->state.failed = true;
+}
+
+static void
+state_flush(struct xfrd *xfrd)
+{
+	struct xfrd_state *state = &xfrd->state;
+	size_t at = 0;
+
+	while (at < state->len && !state->failed) {
+		ssize_t n = pwrite(state->fd, state->text + at,
+			state->len - at, state->offset);
+
+		if (n == -1 && errno != EINTR)
+			state_fail(xfrd);
+		at += n > 0 ? (size_t)n : 0;
+		state->offset += n > 0 ? n : 0;
+	}
+	state->len = 0;
+}
+
+/* Room for another text. */
+static char *
+state_room(struct xfrd *xfrd)
+{
+	if (WRITE_SIZE - xfrd->state.len < XFR_STATE_TEXT_MAX)
+		state_flush(xfrd);
+	return xfrd->state.text + xfrd->state.len;
+}
+
+static bool
+state_has(const struct xfrd *xfrd, size_t place)
+{
+	const struct conf_zone *zone = xfrd->role.server->conf->zones[place];
+
+	return zone->options->request_xfr.count > 0
+		&& xfrd->zones.handles[place] != XFR_NONE;
+}
+
+/* What is served stands for what is on disk: it is there before it is
+ * served. */
+static void
+state_fill_soas(const struct xfrd_soa *soa, struct xfr_state_zone *zone)
+{
+	const uint8_t *rname = soa->rdata + name_len(soa->rdata);
+
+	for (unsigned i = 0; i < XFR_STATE_SOAS; i++) {
+		struct xfr_state_soa *out = &zone->soas[i];
+
+		if (out->acquired_sec == 0)
+			continue;
+		out->ttl_sec = soa->ttl_sec;
+		memcpy(out->mname, soa->rdata, name_len(soa->rdata));
+		memcpy(out->rname, rname, name_len(rname));
+		out->minimum_sec = octets_get_u32(soa->rdata + soa->len
+			- MINIMUM_LEN);
+	}
+}
+
+static void
+state_put_zone(struct xfrd *xfrd, size_t place)
+{
+	const struct conf_zone *conf = xfrd->role.server->conf->zones[place];
+	const struct xfr_state_clocks clocks = {
+		.real_sec = xfrd->state.filetime_sec,
+		.now = clock_now_msec(),
+	};
+	static struct xfr_state_zone zone; /* large */
+	struct xfr_status status;
+	struct xfrd_soa soa;
+
+	xfr_get_status(xfrd->zones.machine, xfrd->zones.handles[place],
+		clocks.now, &status);
+	memset(&zone, 0, sizeof(zone));
+	xfr_state_from_status(&status, &clocks, &zone);
+	memcpy(zone.name, conf->wire, name_len(conf->wire));
+	if (xfrd_zones_get_soa(xfrd, conf, &soa))
+		state_fill_soas(&soa, &zone);
+	else
+		memset(zone.soas, 0, sizeof(zone.soas));
+	xfrd->state.len += xfr_state_print_zone(&zone, clocks.real_sec,
+		state_room(xfrd));
+}
+
+static void
+state_begin(struct xfrd *xfrd)
+{
+	struct xfrd_state *state = &xfrd->state;
+	size_t count = xfrd->role.server->conf->zone_count;
+	uint32_t zones = 0;
+
+	for (size_t i = 0; i < count; i++)
+		zones += state_has(xfrd, i);
+	state->len = 0;
+	state->offset = 0;
+	state->failed = false;
+	state->next = 0;
+	state->end = count;
+	state->filetime_sec = (int64_t)time(NULL);
+	state->len += xfr_state_print_head(state->filetime_sec, zones,
+		state_room(xfrd));
+}
+
+/* The file may have been longer: it is not cut, but filled up with blanks. */
+static void
+state_end(struct xfrd *xfrd)
+{
+	struct xfrd_state *state = &xfrd->state;
+	struct stat st;
+
+	state->len += xfr_state_print_tail(state_room(xfrd));
+	state_flush(xfrd);
+	if (state->failed || fstat(state->fd, &st) == -1)
+		return;
+	while (state->offset < st.st_size && !state->failed) {
+		off_t rest = st.st_size - state->offset;
+
+		state->len = rest < (off_t)WRITE_SIZE ? (size_t)rest
+						      : WRITE_SIZE;
+		memset(state->text, '\n', state->len);
+		state_flush(xfrd);
+	}
+}
+
+/* False: all is written. */
+static bool
+state_step(struct xfrd *xfrd, size_t zones)
+{
+	struct xfrd_state *state = &xfrd->state;
+
+	while (state->next < state->end && zones-- > 0) {
+		if (state_has(xfrd, state->next))
+			state_put_zone(xfrd, state->next);
+		state->next++;
+	}
+	if (state->next < state->end)
+		return true;
+	state_end(xfrd);
+	return false;
+}
+
+void
+xfrd_state_save_soon(struct xfrd *xfrd)
+{
+	static const struct timeval soon = {.tv_usec = 200000};
+
+	/* Not the whole of many zones for each that expires. */
+	if (xfrd->state.event != NULL && !xfrd->state.saving
+		&& xfrd->role.server->conf->zone_count <= MANY)
+		event_add(xfrd->state.event, &soon);
+}
+
+static void
+state_on_time(evutil_socket_t fd, short what, void *arg)
+{
+	static const struct timeval at_once = {.tv_sec = 0};
+	struct xfrd *xfrd = arg;
+	struct timeval later = state_pause(xfrd);
+	bool more;
+
+	/* Not all zones are known yet: what is there is better. */
+	if (xfrd->state.kept != NULL) {
+		event_add(xfrd->state.event, &later);
+		return;
+	}
+	if (!xfrd->state.saving)
+		state_begin(xfrd);
+	more = state_step(xfrd, TURN_ZONES);
+	xfrd->state.saving = more;
+	event_add(xfrd->state.event, more ? &at_once : &later);
+}
+
+void
+xfrd_state_save(struct xfrd *xfrd)
+{
+	/* Nothing is known yet: what is there is better. */
+	if (xfrd->state.event == NULL || xfrd->state.kept != NULL)
+		return;
+	state_begin(xfrd);
+	(void)state_step(xfrd, SIZE_MAX);
+}
+
+/* ---- start --------------------------------------------------------------- */
+
+void
+xfrd_state_init(struct xfrd *xfrd)
+{
+	struct timeval later = state_pause(xfrd);
+	const struct server *server = xfrd->role.server;
+	const char *file = server->conf->server.xfrdfile;
+	struct xfrd_state *state = &xfrd->state;
+
+	if (file == NULL || *file == '\0')
+		return;
+	state->kept = calloc(server->conf->zone_count + 1,
+		sizeof(*state->kept));
+	state->kept_count = state->kept != NULL ? server->conf->zone_count : 0;
+	state->text = malloc(WRITE_SIZE);
+	state->fd = open(conf_path_in_chroot(server->chroot, file),
+		O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+	if (state->fd == -1) {
+		log_error("xfrd: cannot open %s, timers of zones are not kept:"
+			  " %s", file, strerror(errno));
+		return;
+	}
+	if (state->kept == NULL || state->text == NULL)
+		return;
+	/* A wrong file counts as none: it is read twice. */
+	if (state_read(xfrd, false) == NSD_OK)
+		(void)state_read(xfrd, true);
+	state->event = event_new(xfrd->role.base, -1, 0, state_on_time, xfrd);
+	if (state->event != NULL)
+		event_add(state->event, &later);
+}

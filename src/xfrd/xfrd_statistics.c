@@ -1,0 +1,171 @@
+/* xfrd_statistics.c - sums up what all processes have counted. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/platform.h"
+#include "conf/zonelist.h"
+#include "role/counts.h"
+#include "xfrd/xfrd.h"
+#include "xfrd/xfrd_changes.h"
+#include "xfrd/xfrd_statistics.h"
+
+/* ---- counters ------------------------------------------------------------ */
+
+/* Adds up a group over all workers; 0: everything. False: nothing was
+ * counted. */
+static bool
+sum_group(const struct counts *counts, uint32_t group, struct counters *sum)
+{
+	bool any = false;
+
+	memset(sum, 0, sizeof(*sum));
+	for (unsigned i = 0; i < counts_workers(counts); i++) {
+		const struct counters *row;
+		struct counters_book book;
+
+		counts_get_book(counts, i, &book);
+		row = counters_book_find(&book, group);
+		if (row == NULL)
+			continue;
+		counters_add(sum, row);
+		any = true;
+	}
+	return any;
+}
+
+/* What is to be shown of a sum; reset: and nothing of it from then on. */
+static void
+show_sum(const struct counts *counts, uint32_t group, bool reset,
+	struct counters *sum)
+{
+	struct counters_book base;
+	struct counters *row, all = *sum;
+	const struct counters *shown;
+
+	counts_get_base(counts, &base);
+	shown = counters_book_find(&base, group);
+	if (shown != NULL)
+		counters_subtract(sum, shown);
+	if (!reset)
+		return;
+	row = counters_book_open(&base, group);
+	if (row != NULL)
+		*row = all;
+}
+
+static void
+show_servers(const struct counts *counts, bool reset, uint64_t *queries)
+{
+	struct counts_reset *base = counts_get_reset(counts);
+
+	for (unsigned i = 0; i < counts_workers(counts); i++) {
+		struct counters_book book;
+		uint64_t n;
+
+		counts_get_book(counts, i, &book);
+		n = book.rows->queries;
+		queries[i] = n > base->queries[i] ? n - base->queries[i] : 0;
+		if (reset)
+			base->queries[i] = n;
+	}
+}
+
+bool
+xfrd_statistics_get_group(void *ctx, uint32_t group, char *name,
+	struct counters *counters)
+{
+	struct xfrd_statistics *look = ctx;
+	const struct counts *counts = look->xfrd->role.server->counts;
+	struct textlist names;
+
+	if (group > look->groups)
+		return false;
+	counts_get_names(counts, &names);
+	textlist_get(&names, group, name, STATISTICS_NAME_MAX + 1);
+	if (sum_group(counts, group, counters))
+		show_sum(counts, group, look->reset, counters);
+	return true;
+}
+
+/* ---- the rest ------------------------------------------------------------ */
+
+static void
+count_zones(const struct conf *conf, struct statistics *s)
+{
+	for (size_t i = 0; i < conf->zone_count; i++)
+		if (conf->zones[i]->options->request_xfr.count > 0)
+			s->secondary_zones++;
+	s->primary_zones = conf->zone_count - s->secondary_zones;
+}
+
+static void
+measure(const struct xfrd *xfrd, struct statistics *s)
+{
+	const struct server *server = xfrd->role.server;
+	const struct zonelist *list = xfrd->changes != NULL
+		? xfrd->changes->list
+		: NULL;
+	const struct counts_store *store = counts_get_store(server->counts);
+	size_t used, kept;
+
+	s->db_mem = __atomic_load_n(&store->mapped, __ATOMIC_RELAXED);
+	platform_heap_measure(&used, &kept);
+	s->xfrd_mem = used;
+	s->config_disk = list != NULL ? list->end : 0;
+	s->config_mem = conf_memory_size(server->conf);
+	count_zones(server->conf, s);
+}
+
+static void
+look_at_all(struct xfrd_statistics *look)
+{
+	const struct server *server = look->xfrd->role.server;
+	struct counts_reset *base = counts_get_reset(server->counts);
+	int64_t now = clock_now_usec();
+	struct statistics *s = &look->all;
+
+	s->server_count = counts_workers(server->counts);
+	s->queries = look->queries;
+	s->up_usec = now - server->boot_usec;
+	s->elapsed_usec = base->at_usec != 0 ? now - base->at_usec
+					     : s->up_usec;
+	show_servers(server->counts, look->reset, look->queries);
+	(void)sum_group(server->counts, 0, &s->all);
+	show_sum(server->counts, 0, look->reset, &s->all);
+	if (look->reset)
+		base->at_usec = now;
+	measure(look->xfrd, s);
+}
+
+struct xfrd_statistics *
+xfrd_statistics_open(struct xfrd *xfrd, bool reset)
+{
+	const struct counts *counts = xfrd->role.server->counts;
+	struct xfrd_statistics *look = calloc(1, sizeof(*look));
+	struct textlist names;
+
+	if (look == NULL)
+		return NULL;
+	look->queries = calloc(counts_workers(counts) + 1,
+		sizeof(*look->queries));
+	if (look->queries == NULL) {
+		free(look);
+		return NULL;
+	}
+	look->xfrd = xfrd;
+	look->reset = reset;
+	counts_get_names(counts, &names);
+	look->groups = textlist_count(&names);
+	look_at_all(look);
+	return look;
+}
+
+void
+xfrd_statistics_close(struct xfrd_statistics *look)
+{
+	free(look->queries);
+	free(look);
+}

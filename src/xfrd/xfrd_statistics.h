@@ -1,0 +1,38 @@
+/*
+ * xfrd_statistics.h - what xfrd shows of what all processes have counted: for
+ * `nsd-control stats` and for metrics. It reads shared memory (counts.h) and
+ * asks nobody.
+ */
+#ifndef XFRD_XFRD_STATISTICS_H
+#define XFRD_XFRD_STATISTICS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctl/statistics.h"
+
+struct xfrd;
+
+/* A look at the counters. */
+struct xfrd_statistics {
+	struct xfrd *xfrd;
+	bool reset;            /* what is shown is 0 from then on */
+	uint32_t groups;       /* names that there were */
+	uint64_t *queries;     /* of each server */
+	struct statistics all;
+};
+
+/* Sums up all that is not of groups. reset: sets it back to 0, and each group
+ * when it is shown. Gives a look, or NULL: no memory. */
+struct xfrd_statistics *xfrd_statistics_open(struct xfrd *xfrd, bool reset);
+void xfrd_statistics_close(struct xfrd_statistics *look);
+
+/* A statistics_get_group; ctx: the look. */
+bool xfrd_statistics_get_group(void *ctx, uint32_t group, char *name,
+	struct counters *counters);
+
+/* Serves metrics, if nsd.conf wants it; before xfrd is confined. What is wrong
+ * is said in the log, and leaves xfrd without them. */
+void xfrd_metrics_init(struct xfrd *xfrd);
+
+#endif

@@ -1,0 +1,260 @@
+/*
+ * xfrd_turn.c - has done what the machine wants (xfr/machine.h), when it wants
+ * it.
+ *
+ * The zones are found by a look at all of the configuration, a little at a
+ * time, once the loader says that it has looked at their files; and again after
+ * each reload.
+ */
+#include "config.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "conf/conf.h"
+#include "xfrd/xfrd.h"
+
+/* In a turn of the loop: actions of the machine, and zones that are looked
+ * at. */
+#define TURN_ACTIONS 64
+#define TURN_ZONES 500
+/* It is no use to look at the machine more often. */
+#define WAIT_MIN_MSEC 1
+
+/* ---- looking at what is served ------------------------------------------- */
+
+/* False: there is no memory for it now. */
+static bool
+turn_look_at(struct xfrd *xfrd, uint32_t place)
+{
+	const struct conf_zone *zone = xfrd->role.server->conf->zones[place];
+	struct xfrd_zones *zones = &xfrd->zones;
+	struct xfrd_soa soa;
+	bool loaded;
+
+	if (zone->options->request_xfr.count == 0
+		&& zone->options->notify.count == 0)
+		return true;
+	loaded = xfrd_zones_get_soa(xfrd, zone, &soa);
+	if (zones->handles[place] == XFR_NONE) {
+		struct xfr_start start;
+
+		xfrd_keep_resume(xfrd, zone, loaded ? &soa : NULL);
+		xfrd_state_get_start(xfrd, place, loaded ? &soa : NULL,
+			&start);
+		return xfrd_zones_add(xfrd, place, &start) == NSD_OK;
+	}
+	if (loaded)
+		xfr_on_served(zones->machine, zones->handles[place],
+			clock_now_msec(), &soa.numbers);
+	return true;
+}
+
+static void
+turn_on_look(evutil_socket_t fd, short what, void *arg)
+{
+	struct xfrd *xfrd = arg;
+	struct xfrd_zones *zones = &xfrd->zones;
+	size_t count = xfrd->role.server->conf->zone_count;
+	struct timeval soon = {.tv_sec = 0};
+
+	for (unsigned i = 0; i < TURN_ZONES && zones->looked < count; i++) {
+		if (!turn_look_at(xfrd, (uint32_t)zones->looked)) {
+			soon.tv_sec = 1;
+			break;
+		}
+		zones->looked++;
+	}
+	xfrd_zones_go_on(xfrd);
+	if (zones->looked == count && zones->look_again) {
+		zones->looked = 0;
+		zones->look_again = false;
+	}
+	if (zones->looked == count)
+		xfrd_state_forget(xfrd);
+	zones->looking = zones->looked < count;
+	if (zones->looking)
+		event_add(zones->look_event, &soon);
+}
+
+void
+xfrd_turn_join(struct xfrd *xfrd, const struct conf_zone *zone)
+{
+	/* Without memory, it is known from the next look on. */
+	if (!turn_look_at(xfrd, zone->index))
+		log_error("zone %s is not kept fresh: out of memory",
+			zone->name);
+	xfrd_zones_go_on(xfrd);
+}
+
+void
+xfrd_turn_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
+{
+	struct xfrd_zones *zones = &xfrd->zones;
+
+	if (zones->looked > last)
+		zones->looked = last;
+	else if (zones->looking && place < zones->looked)
+		/* The look has passed its new place, and not the old one. */
+		(void)turn_look_at(xfrd, place);
+}
+
+void
+xfrd_turn_look(struct xfrd *xfrd)
+{
+	struct xfrd_zones *zones = &xfrd->zones;
+
+	if (zones->looking) {
+		zones->look_again = true;
+		return;
+	}
+	zones->looking = true;
+	zones->looked = 0;
+	event_active(zones->look_event, EV_TIMEOUT, 0);
+}
+
+/* ---- when a zone expires ------------------------------------------------- */
+
+/* Tells the loader what it can take now. What is left is told when there is
+ * credit, or by the machine to the next loader. */
+static void
+turn_tell_expiries(struct xfrd *xfrd)
+{
+	struct xfrd_zones *zones = &xfrd->zones;
+	int64_t now = clock_now_msec();
+
+	while (zones->expiry_first != XFR_NONE) {
+		uint32_t zone = zones->expiry_first;
+		struct xfr_status status;
+		uint64_t left = IPC_EXPIRY_NEVER;
+
+		xfr_get_status(zones->machine, zone, now, &status);
+		if (status.expire_at != XFR_NEVER)
+			left = status.expire_at > now
+				? (uint64_t)(status.expire_at - now)
+				: 0;
+		if (xfrd_loader_expire(xfrd, xfrd_zones_get(xfrd, zone)->wire,
+			    left)
+			!= NSD_OK)
+			return;
+		zones->expiry_first = zones->expiry_next[zone];
+		zones->expiry_next[zone] = XFRD_NOT_QUEUED;
+	}
+}
+
+void
+xfrd_turn_forget_expiry(struct xfrd *xfrd, uint32_t zone)
+{
+	struct xfrd_zones *zones = &xfrd->zones;
+	uint32_t before = XFR_NONE, at = zones->expiry_first;
+
+	if (zones->expiry_next[zone] == XFRD_NOT_QUEUED)
+		return;
+	for (; at != zone; at = zones->expiry_next[at])
+		before = at;
+	if (before == XFR_NONE)
+		zones->expiry_first = zones->expiry_next[zone];
+	else
+		zones->expiry_next[before] = zones->expiry_next[zone];
+	if (zones->expiry_last == zone)
+		zones->expiry_last = before;
+	zones->expiry_next[zone] = XFRD_NOT_QUEUED;
+}
+
+/* Each zone waits once, however long the loader takes none. */
+static void
+turn_set_expiry(struct xfrd *xfrd, uint32_t zone)
+{
+	struct xfrd_zones *zones = &xfrd->zones;
+
+	if (zones->expiry_next[zone] != XFRD_NOT_QUEUED)
+		return;
+	zones->expiry_next[zone] = XFR_NONE;
+	if (zones->expiry_first == XFR_NONE)
+		zones->expiry_first = zone;
+	else
+		zones->expiry_next[zones->expiry_last] = zone;
+	zones->expiry_last = zone;
+}
+
+void
+xfrd_turn_on_loader(struct xfrd *xfrd, bool is_new)
+{
+	if (is_new)
+		xfr_resend_expiries(xfrd->zones.machine);
+	xfrd_zones_go_on(xfrd);
+}
+
+/* ---- what is to be done -------------------------------------------------- */
+
+static void
+turn_act(struct xfrd *xfrd, const struct xfr_action *action)
+{
+	switch (action->act) {
+	case XFR_PROBE:
+	case XFR_TRANSFER:
+	case XFR_NOTIFY:
+		xfrd_jobs_begin(xfrd, action);
+		break;
+	case XFR_CANCEL:
+		xfrd_jobs_cancel(xfrd, action->ticket);
+		break;
+	case XFR_SET_EXPIRY:
+		turn_set_expiry(xfrd, action->zone);
+		break;
+	case XFR_EXPIRED:
+		log_error("xfrd: zone %s has expired",
+			xfrd_zones_get(xfrd, action->zone)->name);
+		xfrd_state_save_soon(xfrd);
+		break;
+	}
+}
+
+static void
+turn_on_time(evutil_socket_t fd, short what, void *arg)
+{
+	struct xfrd *xfrd = arg;
+	struct xfrd_zones *zones = &xfrd->zones;
+	struct xfr_action action;
+	int64_t now = clock_now_msec(), next;
+	struct timeval wait;
+
+	/* It goes on when a transfer has been published; at the end nothing is
+	 * begun. */
+	if (xfrd_keep_is_full(xfrd) || xfrd->writes.ending)
+		return;
+	for (unsigned i = 0; i < TURN_ACTIONS; i++) {
+		if (!xfr_next(zones->machine, now, &action)) {
+			turn_tell_expiries(xfrd);
+			next = xfr_next_time(zones->machine);
+			if (next == XFR_NEVER)
+				return;
+			now = clock_now_msec();
+			next = next > now ? next - now : WAIT_MIN_MSEC;
+			wait.tv_sec = next / 1000;
+			wait.tv_usec = next % 1000 * 1000;
+			event_add(zones->event, &wait);
+			return;
+		}
+		turn_act(xfrd, &action);
+	}
+	turn_tell_expiries(xfrd);
+	xfrd_zones_go_on(xfrd);
+}
+
+/* ---- start --------------------------------------------------------------- */
+
+enum nsd_err
+xfrd_turn_init(struct xfrd *xfrd)
+{
+	struct xfrd_zones *zones = &xfrd->zones;
+
+	zones->event = event_new(xfrd->role.base, -1, 0, turn_on_time, xfrd);
+	zones->look_event = event_new(xfrd->role.base, -1, 0, turn_on_look,
+		xfrd);
+	return zones->event != NULL && zones->look_event != NULL
+		? NSD_OK
+		: NSD_E_MEMORY;
+}

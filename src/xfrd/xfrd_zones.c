@@ -1,0 +1,278 @@
+/*
+ * xfrd_zones.c - the zones that have primaries, or others to tell of new
+ * versions: joins the machine that says what is to be done (xfr/machine.h) to
+ * the configuration and to what is served.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <event2/event.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/log.h"
+#include "xfrd/xfrd.h"
+#include "store/store.h"
+#include "zone/table.h"
+#include "zone/unpack.h"
+
+#define TRANSFERS_MAX 1024u
+
+/* What zones of a pattern share: the machine's copy of it. */
+struct zones_config {
+	const struct conf_pattern *options;
+	uint32_t id;
+};
+
+/* ---- what is served ------------------------------------------------------ */
+
+static void
+zones_copy_soa(const struct store_view *view, const struct zone *served,
+	const uint8_t *apex, struct xfrd_soa *soa)
+{
+	const struct rrset *rrset = store_get(view, served->soa);
+	uint8_t rdata[RDATA_MAX_LEN];
+	size_t len = unpack_rdata(rrset, rrset->data, apex, rdata);
+
+	assert(len <= sizeof(soa->rdata));
+	memcpy(soa->rdata, rdata, len);
+	soa->len = (uint16_t)len;
+	soa->ttl_sec = rrset->ttl_sec;
+	soa->records = served->rr_count;
+	xfr_soa_read(soa->rdata, len, &soa->numbers);
+}
+
+bool
+xfrd_zones_get_soa(struct xfrd *xfrd, const struct conf_zone *zone,
+	struct xfrd_soa *soa)
+{
+	const struct store_view *view = store_reader_view(xfrd->reader);
+	const struct zone_entry *entry;
+	store_ref ref, served = STORE_NONE;
+
+	store_reader_online(xfrd->reader);
+	if (table_find_apex(view, zone->wire, &ref) == NSD_OK) {
+		entry = store_get(view, ref);
+		served = store_load_ref(&entry->zone);
+	}
+	if (served != STORE_NONE) {
+		zones_copy_soa(view, store_get(view, served), zone->wire, soa);
+		soa->expires_sec = __atomic_load_n(&entry->expires_sec,
+			__ATOMIC_RELAXED);
+	}
+	store_reader_offline(xfrd->reader);
+	return served != STORE_NONE;
+}
+
+/* ---- zones --------------------------------------------------------------- */
+
+static int
+zones_compare_configs(const void *a, const void *b)
+{
+	const struct conf_pattern *of_a = ((const struct zones_config *)a)
+						  ->options;
+	const struct conf_pattern *of_b = ((const struct zones_config *)b)
+						  ->options;
+
+	return of_a < of_b ? -1 : of_a > of_b;
+}
+
+static enum nsd_err
+zones_make_config(struct xfr_machine *machine,
+	const struct conf_pattern *options, uint32_t *id)
+{
+	uint8_t flags[XFR_PRIMARIES_MAX];
+	struct xfr_config config = {
+		.primaries = flags,
+		.primary_count = options->request_xfr.count,
+		.target_count = options->notify.count,
+		.notify_tries = options->notify_retry,
+		.refresh_min_sec = options->min_refresh_time,
+		.refresh_max_sec = options->max_refresh_time,
+		.retry_min_sec = options->min_retry_time,
+		.retry_max_sec = options->max_retry_time,
+		.expire_min_sec = options->min_expire_time,
+	};
+
+	if (config.primary_count > XFR_PRIMARIES_MAX)
+		config.primary_count = XFR_PRIMARIES_MAX;
+	if (config.target_count > XFR_TARGETS_MAX)
+		config.target_count = XFR_TARGETS_MAX;
+	for (uint32_t i = 0; i < config.primary_count; i++) {
+		const struct conf_acl *primary = &options->request_xfr.items[i];
+
+		flags[i] = (uint8_t)(
+			(primary->axfr_only ? XFR_PRIMARY_AXFR : 0)
+			| (primary->allow_udp ? XFR_PRIMARY_UDP : 0));
+	}
+	if (options->allow_axfr_fallback)
+		config.flags |= XFR_CONFIG_AXFR_FALLBACK;
+	if (options->multi_primary_check)
+		config.flags |= XFR_CONFIG_CHECK_ALL;
+	if (options->min_expire_time == CONF_EXPIRE_FROM_SOA) {
+		config.flags |= XFR_CONFIG_EXPIRE_RULE;
+		config.expire_min_sec = 0;
+	}
+	return xfr_add_config(machine, &config, id);
+}
+
+static enum nsd_err
+zones_find_config(struct xfrd_zones *zones, const struct conf_pattern *options,
+	uint32_t *id)
+{
+	struct zones_config wanted = {.options = options}, *config, **place;
+	enum nsd_err err;
+
+	place = tfind(&wanted, &zones->configs, zones_compare_configs);
+	if (place != NULL) {
+		*id = (*place)->id;
+		return NSD_OK;
+	}
+	config = malloc(sizeof(*config));
+	if (config == NULL)
+		return NSD_E_MEMORY;
+	config->options = options;
+	err = zones_make_config(zones->machine, options, &config->id);
+	if (err == NSD_OK
+		&& tsearch(config, &zones->configs, zones_compare_configs)
+			== NULL) {
+		xfr_release_config(zones->machine, config->id);
+		err = NSD_E_MEMORY;
+	}
+	if (err != NSD_OK) {
+		free(config);
+		return err;
+	}
+	*id = config->id;
+	return NSD_OK;
+}
+
+/* Room for the handle, so that a zone that is added can be noted. */
+static bool
+zones_make_room(struct xfrd_zones *zones, uint32_t handle)
+{
+	size_t room = zones->place_room;
+	uint32_t *places, *next;
+
+	while (handle >= zones->place_room) {
+		places = grow_array(zones->places, room, &room,
+			sizeof(*places));
+		if (places == NULL)
+			return false;
+		zones->places = places;
+		next = realloc(zones->expiry_next, room * sizeof(*next));
+		if (next == NULL)
+			return false;
+		zones->expiry_next = next;
+		while (zones->place_room < room)
+			next[zones->place_room++] = XFRD_NOT_QUEUED;
+	}
+	return true;
+}
+
+enum nsd_err
+xfrd_zones_add(struct xfrd *xfrd, uint32_t place,
+	const struct xfr_start *start)
+{
+	struct xfrd_zones *zones = &xfrd->zones;
+	const struct conf_zone *zone = xfrd->role.server->conf->zones[place];
+	uint32_t config, handle;
+	enum nsd_err err = zones_find_config(zones, zone->options, &config);
+
+	if (err != NSD_OK)
+		return err;
+	err = xfr_add_zone(zones->machine, config, start, clock_now_msec(),
+		&handle);
+	if (err != NSD_OK)
+		return err;
+	if (!zones_make_room(zones, handle)) {
+		xfr_remove_zone(zones->machine, handle);
+		return NSD_E_MEMORY;
+	}
+	zones->handles[place] = handle;
+	zones->places[handle] = place;
+	return NSD_OK;
+}
+
+const struct conf_zone *
+xfrd_zones_get(const struct xfrd *xfrd, uint32_t zone)
+{
+	return xfrd->role.server->conf->zones[xfrd->zones.places[zone]];
+}
+
+uint32_t
+xfrd_zones_find_place(const struct xfrd *xfrd, const uint8_t *apex)
+{
+	const struct conf_zone *zone = conf_find_zone(xfrd->role.server->conf,
+		apex);
+
+	return zone != NULL ? zone->index : XFR_NONE;
+}
+
+uint32_t
+xfrd_zones_find(const struct xfrd *xfrd, const uint8_t *apex)
+{
+	uint32_t place = xfrd_zones_find_place(xfrd, apex);
+
+	return place != XFR_NONE ? xfrd->zones.handles[place] : XFR_NONE;
+}
+
+void
+xfrd_zones_hear(struct xfrd *xfrd, const struct conf_zone *zone)
+{
+	uint32_t handle = xfrd->zones.handles[zone->index];
+	struct xfrd_soa soa;
+
+	if (handle != XFR_NONE && xfrd_zones_get_soa(xfrd, zone, &soa))
+		xfr_on_served(xfrd->zones.machine, handle, clock_now_msec(),
+			&soa.numbers);
+	xfrd_zones_go_on(xfrd);
+}
+
+void
+xfrd_zones_go_on(struct xfrd *xfrd)
+{
+	static const struct timeval at_once = {.tv_sec = 0};
+
+	event_add(xfrd->zones.event, &at_once);
+}
+
+/* ---- start --------------------------------------------------------------- */
+
+/* Transfers of one primary share connections. So some that are slow leave room
+ * for others. */
+static uint32_t
+zones_count_transfers(const struct xfrd_asks *asks)
+{
+	uint64_t all = (uint64_t)asks->conns_max * asks->per_conn;
+
+	if (all > TRANSFERS_MAX)
+		return TRANSFERS_MAX;
+	return all < 4 ? 4 : (uint32_t)all;
+}
+
+enum nsd_err
+xfrd_zones_init(struct xfrd *xfrd)
+{
+	struct xfrd_zones *zones = &xfrd->zones;
+	size_t count = xfrd->role.server->conf->zone_count;
+	struct xfr_limits limits = xfr_limits_usual;
+	uint64_t seed = 0;
+
+	if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
+		seed = (uint64_t)clock_now_usec();
+	limits.transfers = zones_count_transfers(&xfrd->asks);
+	zones->expiry_first = XFR_NONE;
+	zones->handles = malloc((count + 1) * sizeof(*zones->handles));
+	if (zones->handles == NULL)
+		return NSD_E_MEMORY;
+	zones->handle_room = count + 1;
+	for (size_t i = 0; i < count; i++)
+		zones->handles[i] = XFR_NONE;
+	return xfr_machine_create(&limits, seed, clock_now_msec(),
+		&zones->machine);
+}
