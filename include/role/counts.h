@@ -47,7 +47,8 @@ struct counts_store {
 
 /* A process of the server, as main says. */
 struct counts_process {
-	char name[16];        /* main, loader, xfrd, server1 */
+	char name[16];        /* main, loader, xfrd, server0, as statistics
+			       * count: from 0, ps from 1 */
 	int64_t pid;
 	int64_t started_msec; /* of clock.h */
 	uint64_t restarts;    /* processes before it */

@@ -73,7 +73,7 @@ const struct statistics_array statistics_arrays[STATISTICS_ARRAYS] = {
 		"Queries by their class.", AT(rrclass), COUNTER_CLASSES,
 		name_of_class},
 	[STATISTICS_RCODES] = {"rcode", "queries_by_rcode_total",
-		"Replies by their code.", AT(rcode), COUNTER_RCODES,
+		"Replies by their RCODE.", AT(rcode), COUNTER_RCODES,
 		name_of_rcode},
 };
 
