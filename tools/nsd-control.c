@@ -58,6 +58,7 @@ struct control_talk {
 	char out[16384];      /* to be sent */
 	size_t out_len;
 	bool lines;           /* standard input is to follow */
+	bool input_failed;    /* it could not be read to its end */
 	bool want_write;      /* TLS has to write before it can read */
 	bool begun;           /* a first octet of the answer has come */
 	bool clean;           /* the server has said that it is at the end */
@@ -358,8 +359,9 @@ talk_write(struct control_talk *talk)
 	return true;
 }
 
-/* Reads on from standard input; its end is the octet 4. */
-static void
+/* Reads on from standard input; its end is the octet 4. False: it fails within
+ * a line, and half of one is not to be done. */
+static bool
 talk_feed(struct control_talk *talk)
 {
 	static const char end[] = {'\n', CTL_LINES_END, '\n'};
@@ -367,17 +369,24 @@ talk_feed(struct control_talk *talk)
 	ssize_t n = read(STDIN_FILENO, talk->out, sizeof(talk->out));
 	size_t skip = before == '\n';
 
-	if (n == -1 && errno == EINTR)
-		return;
+	if (n == -1 && (errno == EINTR || errno == EAGAIN))
+		return true;
 	if (n > 0) {
 		talk->out_len = (size_t)n;
 		before = talk->out[n - 1];
-		return;
+		return true;
+	}
+	if (n == -1) {
+		(void)fail("cannot read", "standard input");
+		talk->input_failed = true;
+		if (before != '\n')
+			return false;
 	}
 	/* A last line may lack its end. */
 	memcpy(talk->out, end + skip, sizeof(end) - skip);
 	talk->out_len = sizeof(end) - skip;
 	talk->lines = false;
+	return true;
 }
 
 /* Until the server closes. */
@@ -398,8 +407,8 @@ talk_run(struct control_talk *talk)
 		if ((talk->ssl == NULL || SSL_pending(talk->ssl) == 0)
 			&& poll(fds, feed ? 2 : 1, -1) == -1 && errno != EINTR)
 			return;
-		if (feed && fds[1].revents != 0)
-			talk_feed(talk);
+		if (feed && fds[1].revents != 0 && !talk_feed(talk))
+			return;
 		if (!talk_write(talk)) {
 			talk->out_len = 0;
 			talk->lines = false;
@@ -416,24 +425,39 @@ talk_says(const char *line, size_t len, const char *word)
 	return len >= strlen(word) && memcmp(line, word, strlen(word)) == 0;
 }
 
+/* True if the answer has the end that its verb's row promises. */
+static bool
+talk_has_end(const struct control_talk *talk, uint8_t flags)
+{
+	const char *last = talk->last;
+	size_t len = talk->last_len;
+
+	return (flags & CTL_SAYS_OK) == 0 || talk_says(last, len, "ok")
+		|| ((flags & CTL_WARNS) != 0
+			&& talk_says(last, len, "warning"));
+}
+
 /* Returns the exit code. */
 static int
 talk_judge(const struct control_talk *talk, const struct control_ask *ask)
 {
-	bool says_ok = ask->verb != CTL_VERB_COUNT && !ask->json
-		&& (ctl_verb_rows[ask->verb].flags & CTL_SAYS_OK) != 0;
-	bool whole = talk->clean;
+	uint8_t flags = ask->verb != CTL_VERB_COUNT
+		? ctl_verb_rows[ask->verb].flags
+		: 0;
 
-	if (talk_says(talk->first, talk->first_len, "error"))
+	if (talk->input_failed
+		|| talk_says(talk->first, talk->first_len, "error"))
 		return EXIT_ERROR;
-	/* It may have died. */
-	if (says_ok && !talk_says(talk->last, talk->last_len, "ok"))
-		whole = false;
-	if (whole)
-		return 0;
-	fprintf(stderr, "error: the server has closed the connection before"
-			" its answer was whole\n");
-	return EXIT_ERROR;
+	if ((flags & (CTL_SAYS_OK | CTL_LATE_ERROR)) != 0
+		&& talk_says(talk->last, talk->last_len, "error"))
+		return EXIT_ERROR;
+	/* The server may have died. */
+	if (!talk->clean || !talk_has_end(talk, flags)) {
+		fprintf(stderr, "error: the answer has no end: it was cut"
+				" short, or the server has refused\n");
+		return EXIT_ERROR;
+	}
+	return 0;
 }
 
 static void

@@ -23,9 +23,14 @@ enum ctl_verb_flag {
 	/* An answer that is whole ends in a line that begins with "ok" or
 	 * "error": one that does not was cut short. */
 	CTL_SAYS_OK = 4,
-	/* What it says is long or regular: the log has it at verbosity 2 only.
-	 * All others, too, but those with CTL_LOUD. */
+	/* The log has it at any verbosity. Others are in it from verbosity 2
+	 * on: they are regular, or the log has what they do. */
 	CTL_LOUD = 8,
+	/* With CTL_SAYS_OK: or in a line that begins with "warning". */
+	CTL_WARNS = 16,
+	/* An answer that has begun otherwise may still end in a line that
+	 * begins with "error"; none of its other lines does. */
+	CTL_LATE_ERROR = 32,
 };
 
 #define CTL_ZONE "[ZONE]"
@@ -58,13 +63,13 @@ enum ctl_verb_flag {
 		"show the pid of the process that forks the others")         \
 	X(VERBOSITY, "verbosity", 0, 1, CTL_LOUD, "[NUMBER]",                \
 		"show how much is logged, or change it")                     \
-	X(RECONFIG, "reconfig", 0, 0, 0, "",                                 \
+	X(RECONFIG, "reconfig", 0, 0, CTL_SAYS_OK, "",                       \
 		"read nsd.conf anew, and run with what it says")             \
-	X(REPATTERN, "repattern", 0, 0, 0, "",                               \
+	X(REPATTERN, "repattern", 0, 0, CTL_SAYS_OK, "",                     \
 		"the same as reconfig")                                      \
 	X(ADDZONE, "addzone", 0, 2, CTL_SAYS_OK, "ZONE PATTERN",             \
 		"serve a zone with the options of a pattern")                \
-	X(DELZONE, "delzone", 1, 1, 0, "ZONE",                               \
+	X(DELZONE, "delzone", 1, 1, CTL_SAYS_OK | CTL_WARNS, "ZONE",         \
 		"serve a zone no more that was added so")                    \
 	X(CHANGEZONE, "changezone", 0, 2, CTL_SAYS_OK, "ZONE PATTERN",       \
 		"give a zone another pattern, or add it")                    \
@@ -74,9 +79,9 @@ enum ctl_verb_flag {
 		"serve the zones no more that the lines of the input name")  \
 	X(PRINT_TSIG, "print_tsig", 0, 1, 0, "[KEY]",                        \
 		"show TSIG keys, with their secrets")                        \
-	X(STATS, "stats", 0, 0, 0, "",                                       \
+	X(STATS, "stats", 0, 0, CTL_LATE_ERROR, "",                          \
 		"show what was counted, and count from 0 on")                \
-	X(STATS_NORESET, "stats_noreset", 0, 0, 0, "",                       \
+	X(STATS_NORESET, "stats_noreset", 0, 0, CTL_LATE_ERROR, "",          \
 		"show what was counted")                                     \
 	X(STATS_MORE, "stats_more", 0, 0, 0, "",                             \
 		"show figures of the store and of each process")

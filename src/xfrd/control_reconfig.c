@@ -23,7 +23,10 @@ reconfig_on_end(void *ctx, const struct ipc_reconfigured *what, size_t len)
 		ctl_printf(call, "reconfig completed: changes applied\nok\n");
 		break;
 	case RECONFIGURED_REFUSED:
+		/* Why, in lines that begin with the name of the file. */
 		ctl_write(call, what->text, len);
+		ctl_printf(call, "error reconfig refused: nothing has"
+				 " changed\n");
 		break;
 	}
 	ctl_end(call);

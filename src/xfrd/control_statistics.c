@@ -74,8 +74,10 @@ statistics_write_json(struct control_statistics *s)
 static void
 statistics_end(struct control_statistics *s, struct ctl_call *call)
 {
+	/* JSON is one line so far. */
 	if (s->text.failed)
-		ctl_printf(call, "error out of memory\n");
+		ctl_printf(call, "%serror out of memory\n",
+			s->is_json ? "\n" : "");
 	else if (s->is_json) {
 		ctl_json_close(&s->json, '}');
 		ctl_printf(call, "\n");

@@ -12,6 +12,8 @@ PATTERNS = ('pattern:\n\tname: p\n\tzonefile: "%s.zone"\n'
 FIXED = ("error zone defined in nsd.conf, cannot delete it in this manner: "
          "remove it from nsd.conf yourself and repattern\n")
 
+REFUSED = "error reconfig refused: nothing has changed"
+
 
 @pytest.fixture
 def server(make_server):
@@ -242,6 +244,7 @@ def test_broken_file_is_told_and_changes_nothing(server):
     assert lines[1].startswith(f"{server.config}:")
     assert "error" in lines[1]
     assert "ok" not in lines
+    assert lines[-1] == REFUSED
     assert server.roles() == pids
     server.write_config()
     # A pattern of a zone that is there.
@@ -250,6 +253,7 @@ def test_broken_file_is_told_and_changes_nothing(server):
     server.write_config()
     code, text = control.ask(server, "reconfig")
     assert "pattern does not exist for zone a.test pattern q" in text
+    assert code == 1 and text.endswith(f"\n{REFUSED}\n")
     assert server.serial("a.test") == 7
 
 

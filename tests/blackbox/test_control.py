@@ -6,6 +6,7 @@ import pwd
 import re
 import shutil
 import signal
+import socket
 import subprocess
 
 import pytest
@@ -280,3 +281,55 @@ def test_json(server):
     # Errors are as without.
     assert control.ask(server, "-j", "zonestatus", "absent.test") == (
         1, "error zone absent.test not configured\n")
+
+
+# ---- the exit code ----------------------------------------------------------
+
+def judge(server, answer, *words):
+    """What the program makes of an answer that a script gives."""
+    path = server.directory / "script.sock"
+    path.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen(1)
+        program = subprocess.Popen(
+            [*control.command(server), "-s", str(path),
+             *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            text=True)
+        client, _ = listener.accept()
+        with client:
+            client.settimeout(DEADLINE)
+            while b"\n" not in client.recv(65536):
+                pass
+            client.sendall(answer)
+        error = program.communicate(timeout=DEADLINE)[1]
+    return program.returncode, error
+
+
+@pytest.mark.parametrize("words, answer, code", [
+    (["reconfig"], b"reconfig start, read x\nok\n", 0),
+    (["reconfig"], b"reconfig start, read x\n", 1),
+    (["repattern"], b"reconfig start\nx:1: error: y\nerror no\n", 1),
+    (["delzone", "a"], b"warning zone a not present\n", 0),
+    (["delzone", "a"], b"ok\n", 0),
+    (["delzone", "a"], b"", 1),
+    (["reload"], b"warning\n", 1),
+    (["-j", "stop"], b"", 1),
+    (["-j", "stop"], b"ok\n", 0),
+    (["stats"], b"num.queries=1\n", 0),
+    (["stats"], b"num.queries=1\nerror out of memory\n", 1),
+    (["-j", "stats"], b'{"num.queries":1\nerror out of memory\n', 1),
+    (["listzones"], b"a\nerror.test\n", 0)])
+def test_exit_code(server, words, answer, code):
+    assert judge(server, answer, *words)[0] == code
+
+
+def test_input_that_cannot_be_read(server):
+    folder = os.open(server.directory, os.O_RDONLY)
+    try:
+        result = subprocess.run(control.command(server, "addzones"),
+                                stdin=folder, capture_output=True, text=True,
+                                timeout=DEADLINE, check=False)
+    finally:
+        os.close(folder)
+    assert result.returncode == 1 and "cannot read" in result.stderr
