@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "conf/zonelist.h"
 #include "dns/name.h"
@@ -18,6 +19,11 @@
 #define ASKED_MAX 64u
 /* What it could not take is given to it again after this. */
 #define AGAIN_MSEC 100
+/* A list that could not be written anew is tried again after this, then after
+ * twice as long each time; or with a change that comes after the first of
+ * these. */
+#define RENEW_PAUSE_SEC 1u
+#define RENEW_PAUSE_SEC_MAX 60u
 
 /* ---- what is asked for --------------------------------------------------- */
 
@@ -395,7 +401,10 @@ change_begin(struct xfrd_change *change)
 	}
 	err = change_do(change, zone);
 	if (err != NSD_OK) {
-		const char *why = xfrd_change_text(err);
+		/* A list that is to be written anew, and cannot be. */
+		const char *why = err == NSD_E_AGAIN
+			? strerror(changes->failed_error)
+			: xfrd_change_text(err);
 
 		log_error("zone %s cannot be changed: %s: %s", change->name,
 			changes->list->path, why);
@@ -421,21 +430,41 @@ changes_want_renewal(const struct xfrd *xfrd)
 {
 	const struct xfrd_changes *changes = xfrd->changes;
 
-	/* A list that is whole can be gone on with for a while. */
-	if (!changes->list->renew
-		&& changes->list->free < 2 * changes->failed_free)
-		return false;
-	return zonelist_wants_renewal(changes->list, xfrd->role.server->conf);
+	return !changes->resting
+		&& zonelist_wants_renewal(changes->list,
+			xfrd->role.server->conf);
 }
 
+/* A list that is whole is gone on with meanwhile; to one that is not, nothing
+ * is added. */
 static void
 changes_fail_renewal(struct xfrd_changes *changes)
 {
-	log_error("cannot write %s anew: %s", changes->list->path,
-		strerror(errno));
-	changes->failed_free = changes->list->free;
+	struct timeval pause;
+
+	changes->failed_error = errno;
+	changes->failed_msec = clock_now_msec();
+	changes->pause_sec = changes->pause_sec == 0 ? RENEW_PAUSE_SEC
+						     : 2 * changes->pause_sec;
+	if (changes->pause_sec > RENEW_PAUSE_SEC_MAX)
+		changes->pause_sec = RENEW_PAUSE_SEC_MAX;
+	log_error("cannot write %s anew: %s; again in %u s",
+		changes->list->path, strerror(changes->failed_error),
+		changes->pause_sec);
+	pause = (struct timeval){.tv_sec = changes->pause_sec};
+	changes->resting = true;
+	event_add(changes->renew_event, &pause);
 	changes->renewing = false;
 	changes->renewed_fd = -1;
+}
+
+void
+xfrd_changes_on_renew(evutil_socket_t fd, short what, void *arg)
+{
+	struct xfrd *xfrd = arg;
+
+	xfrd->changes->resting = false;
+	xfrd_changes_go_on(xfrd);
 }
 
 /* False: it could not be begun. */
@@ -480,7 +509,8 @@ changes_on_renewed(struct xfrd *xfrd, int error)
 		return;
 	}
 	changes->renewing = false;
-	changes->failed_free = 0;
+	if (error == 0)
+		changes->pause_sec = 0;
 	if (error != 0) {
 		errno = error;
 		changes->list->renew = true;
@@ -609,6 +639,11 @@ xfrd_change_zone(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
 		ask->on_end(ask->ctx, &end);
 		return;
 	}
+	/* Whoever asks may have made room for it. */
+	if (changes->resting
+		&& clock_now_msec() - changes->failed_msec
+			>= RENEW_PAUSE_SEC * 1000)
+		changes->resting = false;
 	cds_list_add_tail(&change->node, &changes->held);
 	xfrd_changes_go_on(xfrd);
 }

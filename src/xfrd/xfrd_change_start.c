@@ -117,7 +117,9 @@ changes_open_list(struct xfrd *xfrd, const char *path)
 	changes->list->renew |= changes->odd && changes->list->fd != -1;
 	changes->again_event = event_new(xfrd->role.base, -1, 0,
 		xfrd_changes_on_again, xfrd);
-	return changes->again_event == NULL
+	changes->renew_event = event_new(xfrd->role.base, -1, 0,
+		xfrd_changes_on_renew, xfrd);
+	return changes->again_event == NULL || changes->renew_event == NULL
 		? NSD_E_MEMORY
 		: syncer_create(xfrd->role.base, xfrd_changes_on_synced, xfrd,
 			  &changes->syncer);

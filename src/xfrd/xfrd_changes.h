@@ -40,7 +40,11 @@ struct xfrd_changes {
 	unsigned asked_count;
 	int renewed_fd;            /* FILE~, while it is flushed; or -1 */
 	bool renewing;
-	size_t failed_free;        /* free lines at a renewal that failed */
+	struct event *renew_event; /* after a renewal that failed: */
+	bool resting;              /* it is not tried now */
+	unsigned pause_sec;        /* how long not; 0: the last one was well */
+	int failed_error;          /* errno of the last one that was not */
+	int64_t failed_msec;       /* and when */
 	bool in_turn;              /* xfrd_changes_go_on is at work */
 	bool odd;                  /* the list has lines that are no zone */
 };
@@ -51,8 +55,9 @@ struct xfrd_change *xfrd_change_create(struct xfrd *xfrd,
 void xfrd_change_free(struct xfrd_change *change);
 /* Does what can be done now. */
 void xfrd_changes_go_on(struct xfrd *xfrd);
-/* A timer, and what the syncer calls. */
+/* Timers, and what the syncer calls. */
 void xfrd_changes_on_again(evutil_socket_t fd, short what, void *arg);
+void xfrd_changes_on_renew(evutil_socket_t fd, short what, void *arg);
 void xfrd_changes_on_synced(void *ctx, uint64_t number, int error);
 /* What an error is; of NSD_E_SYSTEM errno. */
 const char *xfrd_change_text(enum nsd_err err);

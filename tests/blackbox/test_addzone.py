@@ -1,5 +1,6 @@
 """Zones that come, go and change by nsd-control, and the zone list."""
 import resource
+import time
 
 import pytest
 
@@ -192,6 +193,43 @@ def test_full_disk_is_an_error_and_nothing_has_changed(server):
     resource.prlimit(xfrd, resource.RLIMIT_FSIZE, limits)
     assert control.ask(server, "addzone", "b.test", "p") == (0, "ok\n")
     assert serves(server, "b.test")
+
+
+def test_list_that_cannot_be_written_anew_is_tried_again_later(make_server):
+    """Here the new file cannot be given its name."""
+    made = make_server(zones={}, extra=PATTERNS)
+    control.config(made).start()
+    assert control.ask(made, "addzone", "a.test", "p") == (0, "ok\n")
+    path = made.directory / "zone.list"
+    path.unlink()
+    path.mkdir()
+    # With one zone, NSD writes it anew then.
+    assert control.ask(made, "changezone", "a.test", "q") == (0, "ok\n")
+    made.wait_log("zone.list anew: ")
+    time.sleep(2)
+    assert made.read_log().count("zone.list anew: ") <= 3
+    assert control.ask(made, "status")[0] == 0
+    path.rmdir()
+    wait_for("the list", path.exists)
+    assert zone_list(made) == HEAD + "add a.test q\n"
+
+
+def test_list_that_is_torn_and_stays_so_takes_no_line(make_server):
+    made = make_server(zones={"example": zone_text()}, extra=PATTERNS)
+    made.zone_file("a.test").write_text(zone_text(3))
+    (made.directory / "zone.list").write_text(HEAD + "add b.test p\nadd x")
+    (made.directory / "zone.list~" / "x").mkdir(parents=True)
+    control.config(made).start()
+    code, text = control.ask(made, "addzone", "a.test", "p")
+    assert (code, text) == (
+        1, "error could not add zonelist entry: File exists\n")
+    assert control.ask(made, "delzone", "b.test") == (0, "ok\n")
+    assert zone_list(made) == HEAD + "del b.test p\nadd x"
+    (made.directory / "zone.list~" / "x").rmdir()
+    (made.directory / "zone.list~").rmdir()
+    wait_for("the list", lambda: control.ask(
+        made, "addzone", "a.test", "p") == (0, "ok\n"))
+    assert zone_list(made) == HEAD + "add a.test p\n"
 
 
 # ---- many -------------------------------------------------------------------
