@@ -2,7 +2,7 @@
  * channel.h - takes connections of nsd-control, and commands from them.
  *
  * Whoever connects is bounded before it has said anything: by the number of
- * connections (the oldest one without a command goes when there is no room), by
+ * connections (the oldest one that sends no command goes when there is no room), by
  * the time to send a command, by its length, by the time in which it reads its
  * answer and by what waits for it. Nothing here blocks. The process ignores
  * SIGPIPE.

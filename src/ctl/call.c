@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "ctl/inside.h"
 
 /* Octets that wait for a client before what is long goes on. */
@@ -424,6 +425,7 @@ call_open(struct ctl_door *door, int fd)
 		return false;
 	}
 	call->channel = channel;
+	call->opened_msec = clock_now_msec();
 	call->tls = door->tls != NULL;
 	call->turn_event = event_new(channel->options.base, -1, 0,
 		call_on_turn, call);

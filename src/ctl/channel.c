@@ -7,15 +7,21 @@
 #include "config.h"
 
 #include <errno.h>
+#include <event2/bufferevent.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "ctl/inside.h"
 
 /* Connections that are taken in one turn of the loop. */
 #define TURN_CONNS 16
 /* From a connection that could not be taken to the next try. */
 #define AGAIN_MSEC 100
+/* Where there is no room: how long one may be silent that has just come, and how
+ * long a command may take that does. */
+#define SILENT_MSEC 20
+#define SLOW_MSEC 1000
 
 /* ---- room ---------------------------------------------------------------- */
 
@@ -49,17 +55,36 @@ channel_is_full(const struct ctl_channel *channel)
 	return channel->count >= channel->options.conns_max;
 }
 
-/* The connection that has waited longest without a command, or else the oldest
- * one that may wait for nothing: it makes room for another. NULL: all wait for
- * what they have asked for. */
+/* True if a connection has sent nothing that is still to be read, though it
+ * had the time; or it had plenty. */
+static bool
+channel_keeps_silent(const struct ctl_call *call, int64_t now)
+{
+	char octet;
+
+	if (call->stream == NULL)
+		return false;
+	if (call->state != CALL_COMMAND)
+		return call->state == CALL_LINGERS;
+	if (now - call->opened_msec >= SLOW_MSEC)
+		return true;
+	return now - call->opened_msec >= SILENT_MSEC
+		&& recv(bufferevent_getfd(call->stream), &octet, 1,
+			   MSG_PEEK | MSG_DONTWAIT)
+			<= 0;
+}
+
+/* The oldest connection that sends no command, or else that may wait for
+ * nothing: it makes room for another. NULL: all wait for what they have asked
+ * for, or may be about to ask. */
 static struct ctl_call *
 channel_find_idle(struct ctl_channel *channel)
 {
+	int64_t now = clock_now_msec();
 	struct ctl_call *call;
 
 	cds_list_for_each_entry(call, &channel->calls, node)
-		if (call->stream != NULL && (call->state == CALL_COMMAND
-				|| call->state == CALL_LINGERS))
+		if (channel_keeps_silent(call, now))
 			return call;
 	cds_list_for_each_entry(call, &channel->calls, node)
 		if (call_may_be_deserted(call))
@@ -78,8 +103,10 @@ channel_on_door(evutil_socket_t listener, short what, void *arg)
 	for (unsigned i = 0; i < TURN_CONNS; i++) {
 		int fd;
 
-		if (channel_is_full(channel)
-			&& channel_find_idle(channel) == NULL) {
+		struct ctl_call *idle = channel_is_full(channel)
+			? channel_find_idle(channel) : NULL;
+
+		if (idle == NULL && channel_is_full(channel)) {
 			channel_rest(channel);
 			return;
 		}
@@ -88,8 +115,8 @@ channel_on_door(evutil_socket_t listener, short what, void *arg)
 		if (fd == -1 && (errno == EAGAIN || errno == EWOULDBLOCK
 				|| errno == EINTR || errno == ECONNABORTED))
 			return;
-		if (fd != -1 && channel_is_full(channel))
-			call_drop(channel_find_idle(channel));
+		if (fd != -1 && idle != NULL)
+			call_drop(idle);
 		if (fd == -1 || !call_open(door, fd)) {
 			channel_rest(channel);
 			return;

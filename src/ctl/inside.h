@@ -46,6 +46,7 @@ struct ctl_call {
 	struct ctl_call_hooks hooks;
 	struct ctl_command command;
 	unsigned holds;
+	int64_t opened_msec; /* clock.h */
 	size_t surplus; /* octets that came behind the command, while it ran */
 	bool tls;
 	bool eof;  /* the client sends no more */

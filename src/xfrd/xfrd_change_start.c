@@ -98,6 +98,22 @@ changes_remove_unlisted(struct xfrd *xfrd)
 	return err;
 }
 
+/* Zones that have been added, and the file is gone: it is made anew. */
+static void
+changes_keep_unlisted(struct xfrd *xfrd, const char *path)
+{
+	const struct conf *conf = xfrd->role.server->conf;
+	size_t count = 0;
+
+	for (size_t i = 0; i < conf->zone_count; i++)
+		count += conf->zones[i]->pattern_name != NULL;
+	if (count == 0)
+		return;
+	log_error("zone list %s is gone: it is written anew, with the %zu"
+		  " zones that it had", path, count);
+	xfrd->changes->list->renew = true;
+}
+
 static enum nsd_err
 changes_open_list(struct xfrd *xfrd, const char *path)
 {
@@ -110,7 +126,12 @@ changes_open_list(struct xfrd *xfrd, const char *path)
 	struct diag_sink sink = {.on_diag = NULL};
 	enum nsd_err err = zonelist_open(path, &reader, &sink, &changes->list);
 
-	if (err == NSD_OK)
+	if (err != NSD_OK)
+		return err;
+	/* Without a file nothing says which zones are to go. */
+	if (changes->list->fd == -1)
+		changes_keep_unlisted(xfrd, path);
+	else
 		err = changes_remove_unlisted(xfrd);
 	if (err != NSD_OK)
 		return err;
