@@ -25,17 +25,6 @@
 #define RENEW_PAUSE_SEC 1u
 #define RENEW_PAUSE_SEC_MAX 60u
 
-/* ---- what is asked for --------------------------------------------------- */
-
-void
-xfrd_change_free(struct xfrd_change *change)
-{
-	cds_list_del(&change->node);
-	free(change->pattern);
-	free(change->old_pattern);
-	free(change);
-}
-
 static void
 change_end(struct xfrd_change *change, enum xfrd_changed outcome,
 	const char *why)
@@ -51,30 +40,6 @@ change_end(struct xfrd_change *change, enum xfrd_changed outcome,
 	xfrd_change_free(change);
 	if (on_end != NULL)
 		on_end(ctx, &end);
-}
-
-struct xfrd_change *
-xfrd_change_create(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
-{
-	size_t size = strlen(ask->name) + 1;
-	struct xfrd_change *change = calloc(1, sizeof(*change) + size);
-
-	if (change == NULL)
-		return NULL;
-	CDS_INIT_LIST_HEAD(&change->node);
-	memcpy(change->name, ask->name, size);
-	change->xfrd = xfrd;
-	change->kind = ask->kind;
-	change->on_end = ask->on_end;
-	change->ctx = ask->ctx;
-	if (ask->kind == XFRD_CHANGE_DELETE)
-		return change;
-	change->pattern = strdup(ask->pattern);
-	if (change->pattern == NULL) {
-		free(change);
-		return NULL;
-	}
-	return change;
 }
 
 /* ---- in the zone list, and known to xfrd --------------------------------- */
@@ -183,23 +148,43 @@ change_pattern(struct xfrd_change *change, const struct conf_zone *zone,
 	return NSD_OK;
 }
 
-/* Takes back what the functions above have done. The zone may have been changed
- * once more meanwhile: then that counts. What fails here is found at the next
- * start of xfrd. */
+/* One that came later has done its part already, and counts. What was before
+ * this one is what was before that one. */
+static void
+change_hand_on(struct xfrd_change *change, struct xfrd_change *next)
+{
+	free(next->old_pattern);
+	next->old_pattern = change->old_pattern;
+	change->old_pattern = NULL;
+	if (next->kind == XFRD_CHANGE_DELETE)
+		return;
+	next->created |= next->kind == XFRD_CHANGE_PATTERN
+		&& next->old_pattern == NULL;
+	next->kind = next->old_pattern == NULL ? XFRD_CHANGE_ADD
+					       : XFRD_CHANGE_PATTERN;
+}
+
+/* Takes back what the functions above have done, unless another change of the
+ * zone has come. What fails here is found at the next start of xfrd. */
 static void
 change_undo(struct xfrd_change *change)
 {
+	struct xfrd_change *next = xfrd_change_find_next(change);
 	const struct conf_zone *zone = conf_find_zone(change_conf(change),
 		change->wire);
 	enum nsd_err err = NSD_OK;
 
+	if (next != NULL) {
+		change_hand_on(change, next);
+		return;
+	}
 	switch (change->kind) {
 	case XFRD_CHANGE_ADD:
 		if (zone != NULL && zone->pattern_name != NULL)
 			err = change_delete(change, zone);
 		break;
 	case XFRD_CHANGE_DELETE:
-		if (zone != NULL)
+		if (zone != NULL || change->old_pattern == NULL)
 			break;
 		err = xfrd_come_add(change->xfrd, change->name,
 			change->old_pattern, &zone);
@@ -230,11 +215,12 @@ change_is_done(const struct xfrd_change *change, enum nsd_err err)
 {
 	if (err == NSD_OK)
 		return true;
+	/* What is not there is gone: the loader may have refused it. */
+	if (change->kind == XFRD_CHANGE_DELETE)
+		return err == NSD_E_NOT_FOUND;
 	/* It was done when the last xfrd died. */
-	return change->on_end == NULL
-		&& ((change->kind == XFRD_CHANGE_ADD && err == NSD_E_ZONE)
-			|| (change->kind == XFRD_CHANGE_DELETE
-				&& err == NSD_E_NOT_FOUND));
+	return change->on_end == NULL && change->kind == XFRD_CHANGE_ADD
+		&& err == NSD_E_ZONE;
 }
 
 static void
@@ -413,6 +399,7 @@ change_begin(struct xfrd_change *change)
 	}
 	cds_list_del(&change->node);
 	cds_list_add_tail(&change->node, &changes->listed);
+	xfrd_change_note(change);
 }
 
 /* ---- the list is written anew -------------------------------------------- */
@@ -592,6 +579,25 @@ xfrd_changes_on_again(evutil_socket_t fd, short what, void *arg)
 	xfrd_changes_go_on(arg);
 }
 
+/* The newest is taken back first: each finds what it has left. What waits for
+ * them begins later. */
+static void
+changes_fail_sync(struct xfrd_changes *changes, struct cds_list_head *failed,
+	int error)
+{
+	struct xfrd_change *change;
+
+	changes->in_turn = true;
+	while ((change = list_first_or_null(failed, struct xfrd_change, node))
+		!= NULL) {
+		log_error("zone %s cannot be changed: %s: %s", change->name,
+			changes->list->path, strerror(error));
+		change_undo(change);
+		change_end(change, XFRD_CHANGED_UNLISTED, strerror(error));
+	}
+	changes->in_turn = false;
+}
+
 /* What is in the list, is. */
 void
 xfrd_changes_on_synced(void *ctx, uint64_t number, int error)
@@ -599,25 +605,24 @@ xfrd_changes_on_synced(void *ctx, uint64_t number, int error)
 	struct xfrd *xfrd = ctx;
 	struct xfrd_changes *changes = xfrd->changes;
 	struct xfrd_change *change, *next;
+	struct cds_list_head failed;
 
 	if (changes->renewing) {
 		changes_on_renewed(xfrd, error);
 		xfrd_changes_go_on(xfrd);
 		return;
 	}
+	CDS_INIT_LIST_HEAD(&failed);
 	cds_list_for_each_entry_safe(change, next, &changes->listed, node) {
 		if (change->synced == 0 || change->synced > number)
 			break;
-		if (error == 0) {
-			cds_list_del(&change->node);
+		cds_list_del(&change->node);
+		if (error == 0)
 			cds_list_add_tail(&change->node, &changes->ready);
-			continue;
-		}
-		log_error("zone %s cannot be changed: %s: %s", change->name,
-			changes->list->path, strerror(error));
-		change_undo(change);
-		change_end(change, XFRD_CHANGED_UNLISTED, strerror(error));
+		else
+			cds_list_add(&change->node, &failed);
 	}
+	changes_fail_sync(changes, &failed, error);
 	xfrd_changes_go_on(xfrd);
 }
 

@@ -31,6 +31,7 @@ changes_repeat(struct xfrd *xfrd, const struct xfrd_change_ask *ask,
 	if (!conf_parse_zone_name(ask->name, change->wire))
 		abort(); /* conf has it */
 	cds_list_add_tail(&change->node, &xfrd->changes->ready);
+	xfrd_change_note(change);
 	return NSD_OK;
 }
 
@@ -161,6 +162,8 @@ xfrd_change_init(struct xfrd *xfrd)
 		CDS_INIT_LIST_HEAD(&changes->listed);
 		CDS_INIT_LIST_HEAD(&changes->ready);
 		CDS_INIT_LIST_HEAD(&changes->asked);
+		for (unsigned i = 0; i < XFRD_CHANGE_BUCKETS; i++)
+			CDS_INIT_LIST_HEAD(&changes->same[i]);
 		changes->renewed_fd = -1;
 		err = changes_open_list(xfrd, path);
 	}

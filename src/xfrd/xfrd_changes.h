@@ -13,8 +13,12 @@
 
 struct event;
 
+/* To find changes of the same zone. */
+#define XFRD_CHANGE_BUCKETS 1024u
+
 struct xfrd_change {
 	struct cds_list_head node; /* of one of the lists below */
+	struct cds_list_head same; /* of a bucket, once it has begun */
 	struct xfrd *xfrd;
 	enum xfrd_change_kind kind; /* what it has come to: PATTERN is that of
 				     * a zone that was there */
@@ -23,7 +27,8 @@ struct xfrd_change {
 	xfrd_change_on_end *on_end; /* NULL: nobody waits for it */
 	void *ctx;
 	char *pattern;             /* NULL with DELETE */
-	char *old_pattern;         /* NULL with ADD */
+	char *old_pattern;         /* of the loader's; NULL: it has no such
+				    * zone */
 	uint8_t wire[NAME_MAX_LEN];
 	char name[];
 };
@@ -38,6 +43,7 @@ struct xfrd_changes {
 	struct cds_list_head ready;  /* for the loader */
 	struct cds_list_head asked;  /* of the loader */
 	unsigned asked_count;
+	struct cds_list_head same[XFRD_CHANGE_BUCKETS];
 	int renewed_fd;            /* FILE~, while it is flushed; or -1 */
 	bool renewing;
 	struct event *renew_event; /* after a renewal that failed: */
@@ -53,6 +59,10 @@ struct xfrd_changes {
 struct xfrd_change *xfrd_change_create(struct xfrd *xfrd,
 	const struct xfrd_change_ask *ask) MUST_USE;
 void xfrd_change_free(struct xfrd_change *change);
+/* It has begun: its zone has changed in the list and in xfrd. */
+void xfrd_change_note(struct xfrd_change *change);
+/* The next change of the same zone after one that has begun; or NULL. */
+struct xfrd_change *xfrd_change_find_next(const struct xfrd_change *change);
 /* Does what can be done now. */
 void xfrd_changes_go_on(struct xfrd *xfrd);
 /* Timers, and what the syncer calls. */

@@ -1,0 +1,76 @@
+/* xfrd_change_one.c - a change of a zone: it is made, found and freed. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dns/name.h"
+#include "xfrd/xfrd.h"
+#include "xfrd/xfrd_changes.h"
+
+void
+xfrd_change_free(struct xfrd_change *change)
+{
+	cds_list_del(&change->node);
+	cds_list_del(&change->same);
+	free(change->pattern);
+	free(change->old_pattern);
+	free(change);
+}
+
+struct xfrd_change *
+xfrd_change_create(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
+{
+	size_t size = strlen(ask->name) + 1;
+	struct xfrd_change *change = calloc(1, sizeof(*change) + size);
+
+	if (change == NULL)
+		return NULL;
+	CDS_INIT_LIST_HEAD(&change->node);
+	CDS_INIT_LIST_HEAD(&change->same);
+	memcpy(change->name, ask->name, size);
+	change->xfrd = xfrd;
+	change->kind = ask->kind;
+	change->on_end = ask->on_end;
+	change->ctx = ask->ctx;
+	if (ask->kind == XFRD_CHANGE_DELETE)
+		return change;
+	change->pattern = strdup(ask->pattern);
+	if (change->pattern == NULL) {
+		free(change);
+		return NULL;
+	}
+	return change;
+}
+
+static struct cds_list_head *
+change_bucket(const struct xfrd_change *change)
+{
+	size_t len = name_len(change->wire);
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < len; i++)
+		sum = sum * 31 + change->wire[i];
+	return &change->xfrd->changes->same[sum % XFRD_CHANGE_BUCKETS];
+}
+
+void
+xfrd_change_note(struct xfrd_change *change)
+{
+	cds_list_add_tail(&change->same, change_bucket(change));
+}
+
+struct xfrd_change *
+xfrd_change_find_next(const struct xfrd_change *change)
+{
+	const struct cds_list_head *bucket = change_bucket(change), *at;
+
+	for (at = change->same.next; at != bucket; at = at->next) {
+		struct xfrd_change *other = caa_container_of(at,
+			struct xfrd_change, same);
+
+		if (name_equal(other->wire, change->wire))
+			return other;
+	}
+	return NULL;
+}

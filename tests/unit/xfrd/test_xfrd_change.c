@@ -1,0 +1,299 @@
+/* test_xfrd_change.c - changes of zones that fail, and what is left of them.
+ * The disk, the loader and the transfers are played. */
+#include "config.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "xfrd/xfrd.h"
+#include "xfrd/xfrd_changes.h"
+
+#define HEAD "# NSD zone list\n# name pattern\n"
+#define CONF "pattern: name: p zonefile: a\npattern: name: q zonefile: b\n" \
+	     "pattern: name: long zonefile: c\nserver: zonelistfile: \"%s\"\n"
+#define ASKED_MAX 8u
+
+static char folder[] = "/tmp/test_xfrd_change.XXXXXX";
+static char path[64];
+static struct server server;
+static struct xfrd xfrd;
+
+/* ---- what is played ------------------------------------------------------ */
+
+static uint64_t flushes;
+static struct asked {
+	char text[64]; /* "NAME PATTERN", with '!' if it is anew */
+	request_on_end *on_end;
+	void *ctx;
+} asked[ASKED_MAX];
+static unsigned asked_count;
+
+enum nsd_err
+syncer_create(struct event_base *base, syncer_on_done *on_done, void *ctx,
+	struct syncer **made)
+{
+	*made = (struct syncer *)&flushes;
+	return NSD_OK;
+}
+
+uint64_t
+syncer_ask(struct syncer *syncer, int fd, int at)
+{
+	return ++flushes;
+}
+
+enum nsd_err
+xfrd_come_add(struct xfrd *one, const char *name, const char *pattern,
+	const struct conf_zone **zone)
+{
+	return conf_add_zone(server.conf, name, pattern, zone);
+}
+
+void
+xfrd_come_rest(struct xfrd *one, const struct conf_zone *zone)
+{
+}
+
+void
+xfrd_come_remove(struct xfrd *one, const struct conf_zone *zone)
+{
+	assert_int_equal(conf_remove_zone(server.conf, zone->wire), NSD_OK);
+}
+
+void
+xfrd_turn_join(struct xfrd *one, const struct conf_zone *zone)
+{
+}
+
+enum nsd_err
+xfrd_loader_change_zone(struct xfrd *one, struct zone_change *change,
+	request_on_end *on_end, void *ctx)
+{
+	struct asked *ask = &asked[asked_count++];
+
+	assert_true(asked_count <= ASKED_MAX);
+	snprintf(ask->text, sizeof(ask->text), "%s %s%s", change->name,
+		change->pattern, change->anew ? "!" : "");
+	ask->on_end = on_end;
+	ask->ctx = ctx;
+	return NSD_OK;
+}
+
+/* ---- helpers ------------------------------------------------------------- */
+
+static char ended[256];
+
+static void
+on_end(void *ctx, const struct xfrd_change_end *end)
+{
+	size_t at = strlen(ended);
+
+	snprintf(ended + at, sizeof(ended) - at, "%s:%d ", (const char *)ctx,
+		(int)end->outcome);
+}
+
+static void
+change(enum xfrd_change_kind kind, const char *name, const char *pattern,
+	const char *mark)
+{
+	const struct xfrd_change_ask ask = {kind, name, pattern, on_end,
+		(void *)mark};
+
+	xfrd_change_zone(&xfrd, &ask);
+}
+
+/* All that was asked for so far is flushed, or has failed. */
+static void
+flush(int error)
+{
+	xfrd_changes_on_synced(&xfrd, flushes, error);
+}
+
+static void
+answer(unsigned number, enum nsd_err err)
+{
+	struct zone_change done = {.name = "a", .pattern = "p", .err = err};
+	struct ipc_message m = {.type = IPC_ZONE_CHANGED};
+
+	assert_true(number < asked_count);
+	assert_int_equal(zone_message_write(&done,
+		(struct ipc_zone *)m.payload, &m.len), NSD_OK);
+	asked[number].on_end(asked[number].ctx, &m);
+}
+
+static void
+assert_list(const char *text)
+{
+	char got[4096];
+	FILE *f = fopen(path, "r");
+	size_t len;
+
+	assert_non_null(f);
+	len = fread(got, 1, sizeof(got) - 1, f);
+	got[len] = '\0';
+	fclose(f);
+	assert_string_equal(got, text);
+}
+
+static int
+start(void **state)
+{
+	char text[512];
+	int len = snprintf(text, sizeof(text), CONF, path);
+
+	unlink(path);
+	memset(&xfrd, 0, sizeof(xfrd));
+	xfrd.role.server = &server;
+	xfrd.role.base = event_base_new();
+	*ended = '\0';
+	asked_count = 0;
+	if (conf_load_text("t", text, (size_t)len, false, NULL, &server.conf)
+		!= NSD_OK)
+		return 1;
+	/* Zones enough for free lines. */
+	for (int i = 0; i < 8; i++) {
+		const struct conf_zone *zone;
+		char name[16];
+
+		snprintf(name, sizeof(name), "fixed%d", i);
+		if (conf_add_zone(server.conf, name, "q", &zone) != NSD_OK)
+			return 1;
+		conf_note_listed(server.conf, zone, 1);
+	}
+	xfrd_change_init(&xfrd);
+	return xfrd.changes == NULL;
+}
+
+static int
+end(void **state)
+{
+	event_free(xfrd.changes->again_event);
+	event_free(xfrd.changes->renew_event);
+	zonelist_close(xfrd.changes->list);
+	free(xfrd.changes);
+	event_base_free(xfrd.role.base);
+	conf_destroy(server.conf);
+	return 0;
+}
+
+static bool
+has(const char *name, const char *pattern)
+{
+	const struct conf_zone *zone = conf_find_zone_text(server.conf, name);
+
+	return zone != NULL && strcmp(zone->pattern_name, pattern) == 0;
+}
+
+/* ---- tests --------------------------------------------------------------- */
+
+static void
+refused_zone_that_was_deleted_stays_away(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "add");
+	flush(0);
+	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
+	flush(0);
+	assert_int_equal(asked_count, 1);
+	answer(0, NSD_E_LIMIT);
+	assert_string_equal(asked[1].text, "x ");
+	answer(1, NSD_E_NOT_FOUND);
+	assert_string_equal(ended, "add:7 del:0 ");
+	assert_list(HEAD "del x p\n");
+	assert_false(has("x", "p"));
+}
+
+static void
+refused_zone_that_was_added_again_keeps_its_line(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "add");
+	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
+	change(XFRD_CHANGE_ADD, "x", "q", "again");
+	flush(0);
+	answer(0, NSD_E_LIMIT);
+	assert_true(has("x", "q"));
+	answer(1, NSD_E_NOT_FOUND);
+	assert_string_equal(asked[2].text, "x q");
+	answer(2, NSD_OK);
+	assert_string_equal(ended, "add:7 del:0 again:0 ");
+	assert_list(HEAD "add x q\n");
+	assert_true(has("x", "q"));
+}
+
+static void
+failure_of_each_is_that_of_none(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "add");
+	change(XFRD_CHANGE_PATTERN, "x", "long", "change");
+	flush(0);
+	answer(0, NSD_E_LIMIT);
+	answer(1, NSD_E_LIMIT);
+	assert_string_equal(ended, "add:7 change:7 ");
+	assert_list(HEAD "del x p\ndel x long\n");
+	assert_null(conf_find_zone_text(server.conf, "x"));
+}
+
+static void
+zone_that_cannot_go_is_there_with_its_own_pattern(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "add");
+	flush(0);
+	answer(0, NSD_OK);
+	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
+	change(XFRD_CHANGE_ADD, "x", "q", "again");
+	flush(0);
+	answer(1, NSD_E_MEMORY);
+	/* It is there still. */
+	assert_string_equal(asked[2].text, "x q!");
+	answer(2, NSD_E_MEMORY);
+	assert_string_equal(ended, "add:0 del:7 again:7 ");
+	assert_true(has("x", "p"));
+	assert_list(HEAD "add x p\n");
+}
+
+static void
+what_cannot_be_flushed_is_taken_back_newest_first(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "add");
+	flush(0);
+	answer(0, NSD_OK);
+	change(XFRD_CHANGE_PATTERN, "x", "q", "q");
+	change(XFRD_CHANGE_PATTERN, "x", "long", "long");
+	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
+	flush(EIO);
+	assert_string_equal(ended, "add:0 del:6 long:6 q:6 ");
+	assert_true(has("x", "p"));
+	assert_int_equal(asked_count, 1);
+	assert_list(HEAD "add x p\ndel x long\n");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(refused_zone_that_was_deleted_stays_away),
+		TEST(refused_zone_that_was_added_again_keeps_its_line),
+		TEST(failure_of_each_is_that_of_none),
+		TEST(zone_that_cannot_go_is_there_with_its_own_pattern),
+		TEST(what_cannot_be_flushed_is_taken_back_newest_first),
+	};
+	int result;
+
+	if (mkdtemp(folder) == NULL)
+		return 1;
+	snprintf(path, sizeof(path), "%s/zone.list", folder);
+	result = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(path);
+	rmdir(folder);
+	return result;
+}
