@@ -149,8 +149,10 @@ start(void **state)
 {
 	char text[512];
 	int len = snprintf(text, sizeof(text), CONF, path);
+	FILE *f = fopen(path, "w");
 
-	unlink(path);
+	if (f == NULL || fputs(HEAD, f) == EOF || fclose(f) != 0)
+		return 1;
 	memset(&xfrd, 0, sizeof(xfrd));
 	xfrd.role.server = &server;
 	xfrd.role.base = event_base_new();
