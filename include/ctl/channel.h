@@ -2,9 +2,10 @@
  * channel.h - takes connections of nsd-control, and commands from them.
  *
  * Whoever connects is bounded before it has said anything: by the number of
- * connections (the oldest one that sends no command goes when there is no room), by
- * the time to send a command, by its length, by the time in which it reads its
- * answer and by what waits for it. Nothing here blocks. The process ignores
+ * connections (the oldest one that sends no command goes when there is no
+ * room), by the time to send a command, by its length, by the time in which it
+ * reads its answer and by what waits for it. Commands that may take long get
+ * three quarters of the connections. Nothing here blocks. The process ignores
  * SIGPIPE.
  */
 #ifndef CTL_CHANNEL_H

@@ -31,6 +31,9 @@ enum ctl_verb_flag {
 	/* An answer that has begun otherwise may still end in a line that
 	 * begins with "error"; none of its other lines does. */
 	CTL_LATE_ERROR = 32,
+	/* It waits for nothing that can be slow: it is taken when too many
+	 * others wait. */
+	CTL_QUICK = 64,
 };
 
 #define CTL_ZONE "[ZONE]"
@@ -39,7 +42,7 @@ enum ctl_verb_flag {
 #define CTL_VERBS(X)                                                         \
 	X(START, "start", 0, 0, CTL_LOCAL, "",                               \
 		"start the server, by running nsd")                          \
-	X(STOP, "stop", 0, 0, CTL_SAYS_OK, "",                               \
+	X(STOP, "stop", 0, 0, CTL_SAYS_OK | CTL_QUICK, "",                   \
 		"stop the server")                                           \
 	X(RELOAD, "reload", 0, 1, CTL_SAYS_OK, CTL_ZONE,                     \
 		"read zone files that have changed")                         \
@@ -47,7 +50,7 @@ enum ctl_verb_flag {
 		"write changed zones to their zone files")                   \
 	X(LOG_REOPEN, "log_reopen", 0, 0, CTL_SAYS_OK, "",                   \
 		"open the log file anew, after it was rotated")              \
-	X(STATUS, "status", 0, 0, 0, "",                                     \
+	X(STATUS, "status", 0, 0, CTL_QUICK, "",                             \
 		"show the version and what matters of the server")           \
 	X(NOTIFY, "notify", 0, 1, CTL_SAYS_OK, CTL_ZONE,                     \
 		"send NOTIFY to those that the zone notifies")               \
@@ -59,7 +62,7 @@ enum ctl_verb_flag {
 		"show the state, serials and activity of zones")             \
 	X(LISTZONES, "listzones", 0, 0, 0, "",                               \
 		"show the names of all zones, and their patterns")           \
-	X(SERVERPID, "serverpid", 0, 0, 0, "",                               \
+	X(SERVERPID, "serverpid", 0, 0, CTL_QUICK, "",                       \
 		"show the pid of the process that forks the others")         \
 	X(VERBOSITY, "verbosity", 0, 1, CTL_LOUD, "[NUMBER]",                \
 		"show how much is logged, or change it")                     \

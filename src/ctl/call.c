@@ -226,6 +226,20 @@ call_take_line(struct ctl_call *call, char *line, size_t *len)
 	return true;
 }
 
+/* True if so many commands wait for their end that those who want to know, or
+ * to stop the server, could soon not get in. */
+static bool
+call_must_be_quick(const struct ctl_channel *channel)
+{
+	const struct ctl_call *other;
+	unsigned count = 0;
+
+	cds_list_for_each_entry(other, &channel->calls, node)
+		count += other->stream != NULL && (other->state == CALL_RUNS
+			|| other->state == CALL_LINES);
+	return count >= channel->options.conns_max / 4 * 3;
+}
+
 static void
 call_begin(struct ctl_call *call)
 {
@@ -238,6 +252,12 @@ call_begin(struct ctl_call *call)
 	if (ctl_command_parse(call->line, len, &call->command, error)
 		!= NSD_OK) {
 		call_refuse(call, error);
+		return;
+	}
+	if ((ctl_verb_rows[call->command.verb].flags & CTL_QUICK) == 0
+		&& call_must_be_quick(channel)) {
+		call_refuse(call, "error too many commands are under way: try"
+				  " again when some have ended");
 		return;
 	}
 	if ((ctl_verb_rows[call->command.verb].flags & CTL_LINES) != 0) {

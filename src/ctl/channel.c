@@ -18,8 +18,8 @@
 #define TURN_CONNS 16
 /* From a connection that could not be taken to the next try. */
 #define AGAIN_MSEC 100
-/* Where there is no room: how long one may be silent that has just come, and how
- * long a command may take that does. */
+/* Where there is no room: how long one may be silent that has just come, and
+ * how long its command may take to come. */
 #define SILENT_MSEC 20
 #define SLOW_MSEC 1000
 

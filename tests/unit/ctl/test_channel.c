@@ -266,6 +266,29 @@ commands_are_not_thrown_out(void **state)
 	assert_int_equal(w.gone, 0);
 }
 
+/* Some places are left for commands that are quick. */
+static void
+slow_commands_leave_room_for_quick_ones(void **state)
+{
+	struct ctl_call *calls[CONNS];
+
+	w.handle = is_held;
+	for (unsigned i = 0; i < CONNS - 1; i++) {
+		client_open("NSDCT1 reload\n");
+		assert_true(turn_until(&w.calls, i + 1));
+		calls[i] = w.held;
+	}
+	w.handle = says_ok;
+	assert_memory_equal(client_read(client_open("NSDCT1 reload\n")),
+		"error too many", 14);
+	assert_string_equal(client_read(client_open("NSDCT1 stop\n")),
+		"ok\n");
+	for (unsigned i = 0; i < CONNS - 1; i++)
+		ctl_end(calls[i]);
+	assert_string_equal(client_read(client_open("NSDCT1 reload\n")),
+		"ok\n");
+}
+
 /* What it asked for may be under way. */
 static void
 call_outlives_its_client(void **state)
@@ -433,6 +456,7 @@ main(void)
 		TEST(client_that_says_nothing_is_closed),
 		TEST(oldest_without_a_command_makes_room),
 		TEST(commands_are_not_thrown_out),
+		TEST(slow_commands_leave_room_for_quick_ones),
 		TEST(call_outlives_its_client),
 		TEST(clients_that_leave_while_they_wait_hold_no_place),
 		TEST(client_that_has_said_all_gives_way),
