@@ -112,16 +112,16 @@ enum nsd_err zonelist_add(struct zonelist *list, const char *name,
 	const char *pattern, uint64_t *offset) MUST_USE;
 
 /*
- * Writes another line in the place of one with as many octets.
- * returns as zonelist_add.
+ * Writes another pattern in the line of a zone, which stays as long.
+ * returns as zonelist_add; NSD_E_LIMIT also: the line that is there has other
+ *     octets, or the pattern is not within a sector of 512 octets, so that a
+ *     power cut could leave parts of both. Add a line and remove this one.
  */
 enum nsd_err zonelist_replace(struct zonelist *list, uint64_t offset,
 	const char *name, const char *pattern) MUST_USE;
 
-/* Makes a place of a line. Its texts are those that it was written with.
- * NSD_E_SYSTEM with errno: nothing has changed. */
-enum nsd_err zonelist_remove(struct zonelist *list, uint64_t offset,
-	const char *name, const char *pattern) MUST_USE;
+/* Makes a place of a line. NSD_E_SYSTEM with errno: nothing has changed. */
+enum nsd_err zonelist_remove(struct zonelist *list, uint64_t offset) MUST_USE;
 
 /* A zone is about to get another line. To NSD that is one zone less and one
  * free line more, for a moment in which it may write the list anew. */

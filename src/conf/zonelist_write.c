@@ -19,6 +19,8 @@
 #define MODE 0644
 /* Octets that are written at a time. */
 #define WRITE_SIZE (256u << 10)
+/* What a disk writes wholly or not, at least. */
+#define SECTOR 512u
 
 static size_t
 list_line_len(const char *name, const char *pattern)
@@ -265,16 +267,33 @@ list_print(const struct zonelist *list, const char *name, const char *pattern,
 	return NSD_OK;
 }
 
+/* Octets of the line at a place, with its newline: that of a member of a
+ * catalog has an ID, too. 0: it cannot be found out. */
+static size_t
+list_find_len(const struct zonelist *list, uint64_t offset)
+{
+	char line[ZONELIST_LINE_MAX];
+	ssize_t n = pread(list->fd, line, sizeof(line), (off_t)offset);
+	const char *end = n > 0 ? memchr(line, '\n', (size_t)n) : NULL;
+
+	return end != NULL ? (size_t)(end - line) + 1 : 0;
+}
+
 enum nsd_err
 zonelist_replace(struct zonelist *list, uint64_t offset, const char *name,
 	const char *pattern)
 {
 	char line[ZONELIST_LINE_MAX + 1];
-	size_t len;
+	size_t len, skip = ZONELIST_WORD + strlen(name) + 1;
+	uint64_t at = offset + skip;
 	enum nsd_err err = list_print(list, name, pattern, line, &len);
 
-	return err != NSD_OK ? err
-			     : list_write_at(list->fd, line, len, offset);
+	if (err != NSD_OK)
+		return err;
+	if (list_find_len(list, offset) != len
+		|| at / SECTOR != (offset + len - 1) / SECTOR)
+		return NSD_E_LIMIT;
+	return list_write_at(list->fd, line + skip, len - skip, at);
 }
 
 enum nsd_err
@@ -314,15 +333,16 @@ zonelist_add(struct zonelist *list, const char *name, const char *pattern,
 }
 
 enum nsd_err
-zonelist_remove(struct zonelist *list, uint64_t offset, const char *name,
-	const char *pattern)
+zonelist_remove(struct zonelist *list, uint64_t offset)
 {
+	size_t len = list_find_len(list, offset);
 	enum nsd_err err = list_write_at(list->fd, ZONELIST_DEL, ZONELIST_WORD,
 		offset);
 
-	if (err == NSD_OK)
-		list_free_place(list, offset,
-			(uint32_t)list_line_len(name, pattern));
+	if (err == NSD_OK && len > 0)
+		list_free_place(list, offset, (uint32_t)len);
+	else if (err == NSD_OK)
+		list->free++;
 	return err;
 }
 

@@ -96,8 +96,7 @@ change_delete(struct xfrd_change *change, const struct conf_zone *zone)
 	enum nsd_err err = NSD_OK;
 
 	if (zone->listed_at != 0)
-		err = zonelist_remove(list, zone->listed_at, zone->name,
-			zone->pattern_name);
+		err = zonelist_remove(list, zone->listed_at);
 	if (err == NSD_OK)
 		xfrd_come_remove(change->xfrd, zone);
 	return err;
@@ -113,17 +112,19 @@ change_relist(struct zonelist *list, const struct conf_zone *zone,
 	int error;
 
 	*at = zone->listed_at;
-	if (*at != 0 && strlen(pattern) == strlen(zone->pattern_name))
-		return zonelist_replace(list, *at, zone->name, pattern);
+	if (*at != 0) {
+		err = zonelist_replace(list, *at, zone->name, pattern);
+		if (err != NSD_E_LIMIT)
+			return err;
+	}
 	err = zonelist_add(list, zone->name, pattern, at);
 	if (err != NSD_OK || zone->listed_at == 0)
 		return err;
-	err = zonelist_remove(list, zone->listed_at, zone->name,
-		zone->pattern_name);
+	err = zonelist_remove(list, zone->listed_at);
 	if (err == NSD_OK)
 		return NSD_OK;
 	error = errno;
-	if (zonelist_remove(list, *at, zone->name, pattern) != NSD_OK)
+	if (zonelist_remove(list, *at) != NSD_OK)
 		list->renew = true;
 	errno = error;
 	return err;

@@ -223,8 +223,7 @@ cut(struct zonelist *list, struct conf *conf, const char *name)
 	const struct conf_zone *zone = conf_find_zone_text(conf, name);
 
 	assert_non_null(zone);
-	assert_int_equal(zonelist_remove(list, zone->listed_at, zone->name,
-		zone->pattern_name), NSD_OK);
+	assert_int_equal(zonelist_remove(list, zone->listed_at), NSD_OK);
 	assert_int_equal(conf_remove_zone(conf, zone->wire), NSD_OK);
 }
 
@@ -273,6 +272,53 @@ line_becomes_another_at_its_place(void **state)
 		NSD_OK);
 	assert_file(HEAD "add a.test q\nadd b.test p\n");
 	zonelist_close(list);
+	conf_destroy(conf);
+}
+
+static void
+line_of_a_member_goes_with_its_id(void **state)
+{
+	struct conf *conf = reader_accept(CONF);
+	struct zonelist *list;
+	uint64_t at;
+
+	write_file(HEAD "cat a.test p id\ncat b.test q id\n",
+		sizeof(HEAD) - 1 + 32);
+	assert_int_equal(zonelist_load(conf, path, NULL), NSD_OK);
+	list = open_list(conf);
+	at = conf_find_zone_text(conf, "b.test")->listed_at;
+	assert_int_equal(zonelist_replace(list, at, "b.test", "p"),
+		NSD_E_LIMIT);
+	cut(list, conf, "a.test");
+	add(list, conf, "c.test", "p");
+	add(list, conf, "dddd.test", "p");
+	assert_file(HEAD "add dddd.test p\ncat b.test q id\nadd c.test p\n");
+	zonelist_close(list);
+	conf_destroy(conf);
+}
+
+static void
+pattern_over_two_sectors_is_not_written_over(void **state)
+{
+	struct conf *conf = reader_accept(
+		"pattern: name: pp zonefile: a\n"
+		"pattern: name: qq zonefile: b\n");
+	char name[600];
+	struct zonelist *list;
+	uint64_t at;
+
+	for (size_t len = 440; len < 500; len++) {
+		unlink(path);
+		list = open_list(conf);
+		memset(name, 'a', len);
+		name[len] = '\0';
+		assert_int_equal(zonelist_add(list, name, "pp", &at), NSD_OK);
+		at = sizeof(HEAD) - 1 + 4 + len + 1; /* the pattern's */
+		assert_int_equal(zonelist_replace(list, sizeof(HEAD) - 1, name,
+			"qq"), at / 512 == (at + 2) / 512 ? NSD_OK
+							  : NSD_E_LIMIT);
+		zonelist_close(list);
+	}
 	conf_destroy(conf);
 }
 
@@ -427,6 +473,8 @@ main(void)
 		cmocka_unit_test(list_cut_anywhere_is_read),
 		cmocka_unit_test(line_is_free_for_the_next_one_of_its_length),
 		cmocka_unit_test(line_becomes_another_at_its_place),
+		cmocka_unit_test(line_of_a_member_goes_with_its_id),
+		cmocka_unit_test(pattern_over_two_sectors_is_not_written_over),
 		cmocka_unit_test(
 			list_with_more_free_lines_than_zones_is_written_anew),
 		cmocka_unit_test(torn_line_is_no_head_of_another),
