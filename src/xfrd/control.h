@@ -109,4 +109,10 @@ void control_json_name(struct ctl_json *json, const struct conf_zone *zone);
 /* The message ORDER_DONE. */
 void control_order_take(struct xfrd *xfrd, const struct ipc_message *m);
 
+/* ---- control_wait.c ------------------------------------------------------ */
+
+/* A zone has gone, and the one that was the last has its place now; the same
+ * place: it was the last itself. */
+void control_wait_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
+
 #endif

@@ -25,6 +25,12 @@
 #define TOLD_MAX 20u
 #define REASON_MAX 512
 
+/* A zone that was begun. Its handle may become another's. */
+struct wait_zone {
+	uint32_t handle;
+	uint32_t coming; /* see struct xfrd_zones */
+};
+
 struct control_wait {
 	struct cds_list_head node; /* of control.waits */
 	struct xfrd *xfrd;
@@ -32,8 +38,9 @@ struct control_wait {
 	enum ctl_verb verb;
 	bool all;
 	size_t begun;              /* of all: places in conf.zones, so far */
-	uint32_t *zones;           /* handles */
+	struct wait_zone *zones;
 	size_t count, room;
+	size_t removed;            /* of these, meanwhile */
 	size_t looked;             /* of these, that are done with */
 	unsigned failed;
 	char reasons[TOLD_MAX][REASON_MAX]; /* of the first */
@@ -119,15 +126,21 @@ wait_note_fault(struct control_wait *w, const char *name, const char *reason)
 
 /* False: it is not done with yet. */
 static bool
-wait_look_at(struct control_wait *w, uint32_t handle)
+wait_look_at(struct control_wait *w, const struct wait_zone *begun)
 {
+	const uint32_t handle = begun->handle;
 	const struct conf_zone *zone;
 	struct xfr_status status;
 	char reason[REASON_MAX];
 
-	/* It was removed. */
-	if (!xfr_has_zone(w->xfrd->zones.machine, handle))
+	if (!xfr_has_zone(w->xfrd->zones.machine, handle)
+		|| w->xfrd->zones.comings[handle] != begun->coming) {
+		w->removed++;
+		if (!w->all)
+			wait_note_fault(w, ctl_argument(w->call, 0),
+				"it was removed meanwhile");
 		return true;
+	}
 	xfr_get_status(w->xfrd->zones.machine, handle, clock_now_msec(),
 		&status);
 	if (wait_is_notify(w) ? status.notifying > 0 : status.is_checking)
@@ -146,14 +159,14 @@ wait_print(const struct control_wait *w)
 	unsigned told = w->failed < TOLD_MAX ? w->failed : TOLD_MAX;
 
 	if (w->failed == 0 && w->all && !wait_is_notify(w))
-		ctl_printf(w->call, "ok, %zu zones\n", w->count);
+		ctl_printf(w->call, "ok, %zu zones\n", w->count - w->removed);
 	else if (w->failed == 0)
 		ctl_printf(w->call, "ok\n");
 	else if (!w->all)
 		ctl_printf(w->call, "error %s\n", w->reasons[0]);
 	else
 		ctl_printf(w->call, "error %u of %zu zones failed:\n",
-			w->failed, w->count);
+			w->failed, w->count - w->removed);
 	for (unsigned i = 0; i < told && w->all; i++)
 		ctl_printf(w->call, "%s\n", w->reasons[i]);
 	if (w->all && w->failed > told)
@@ -183,15 +196,30 @@ wait_refuse(struct ctl_call *call, const char *error)
 static bool
 wait_add_zone(struct control_wait *w, uint32_t handle)
 {
-	uint32_t *zones = grow_array(w->zones, w->count, &w->room,
+	struct wait_zone *zones = grow_array(w->zones, w->count, &w->room,
 		sizeof(*zones));
 
 	if (zones == NULL)
 		return false;
 	w->zones = zones;
-	zones[w->count++] = handle;
+	zones[w->count++] = (struct wait_zone){
+		handle, w->xfrd->zones.comings[handle]};
 	wait_begin_zone(w, handle);
 	return true;
+}
+
+/* Of all zones, begins one, if the verb is about it. */
+static void
+wait_begin_one(struct control_wait *w, const struct conf_zone *zone)
+{
+	uint32_t handle = w->xfrd->zones.handles[zone->index];
+
+	if (!wait_concerns(w->verb, zone))
+		return;
+	if (handle == XFR_NONE)
+		wait_note_fault(w, zone->name, "it is not ready yet");
+	else if (!wait_add_zone(w, handle))
+		wait_note_fault(w, zone->name, "out of memory");
 }
 
 /* Begins some more of all zones. */
@@ -201,19 +229,26 @@ wait_begin_some(struct control_wait *w)
 	const struct conf *conf = w->xfrd->role.server->conf;
 
 	for (unsigned i = 0; i < TURN_ZONES && w->begun < conf->zone_count;
-		i++) {
-		const struct conf_zone *zone = conf->zones[w->begun++];
-		uint32_t handle;
-
-		if (!wait_concerns(w->verb, zone))
-			continue;
-		handle = w->xfrd->zones.handles[zone->index];
-		if (handle == XFR_NONE)
-			wait_note_fault(w, zone->name, "it is not ready yet");
-		else if (!wait_add_zone(w, handle))
-			wait_note_fault(w, zone->name, "out of memory");
-	}
+		i++)
+		wait_begin_one(w, conf->zones[w->begun++]);
 	xfrd_zones_go_on(w->xfrd);
+}
+
+void
+control_wait_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
+{
+	const struct conf *conf = xfrd->role.server->conf;
+	struct control_wait *w;
+
+	cds_list_for_each_entry(w, &xfrd->control.waits, node) {
+		if (!w->all)
+			continue;
+		if (place < w->begun && last >= w->begun)
+			wait_begin_one(w, conf->zones[place]);
+		if (w->begun > last)
+			w->begun = last;
+	}
+	xfrd_zones_go_on(xfrd);
 }
 
 /* True: it is over. */
@@ -228,7 +263,7 @@ wait_step(struct control_wait *w)
 	if (ctl_command(w->call)->no_wait)
 		w->looked = w->count;
 	for (unsigned i = 0; i < TURN_ZONES && w->looked < w->count; i++) {
-		if (!wait_look_at(w, w->zones[w->looked]))
+		if (!wait_look_at(w, &w->zones[w->looked]))
 			return false;
 		w->looked++;
 	}

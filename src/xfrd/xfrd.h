@@ -60,6 +60,9 @@ struct xfrd_zones {
 	uint32_t *handles;        /* by the place in conf.zones; or XFR_NONE */
 	size_t handle_room;
 	uint32_t *places;         /* by handle: the place in conf.zones */
+	uint32_t *comings;        /* by handle: the number of the coming of the
+				   * zone that has it; another zone's differs */
+	uint32_t coming;          /* the number of the latest one */
 	size_t place_room;
 	void *configs;            /* struct zones_config, of <search.h> */
 	/* Zones whose expiry the loader is to be told, in order: */

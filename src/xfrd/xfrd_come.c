@@ -64,4 +64,5 @@ xfrd_come_remove(struct xfrd *xfrd, const struct conf_zone *zone)
 		abort(); /* it was found there */
 	xfrd_turn_move(xfrd, place, last);
 	xfrd_write_move(xfrd, place, last);
+	control_wait_move(xfrd, place, last);
 }

@@ -156,7 +156,7 @@ static bool
 zones_make_room(struct xfrd_zones *zones, uint32_t handle)
 {
 	size_t room = zones->place_room;
-	uint32_t *places, *next;
+	uint32_t *places, *comings, *next;
 
 	while (handle >= zones->place_room) {
 		places = grow_array(zones->places, room, &room,
@@ -164,6 +164,10 @@ zones_make_room(struct xfrd_zones *zones, uint32_t handle)
 		if (places == NULL)
 			return false;
 		zones->places = places;
+		comings = realloc(zones->comings, room * sizeof(*comings));
+		if (comings == NULL)
+			return false;
+		zones->comings = comings;
 		next = realloc(zones->expiry_next, room * sizeof(*next));
 		if (next == NULL)
 			return false;
@@ -195,6 +199,7 @@ xfrd_zones_add(struct xfrd *xfrd, uint32_t place,
 	}
 	zones->handles[place] = handle;
 	zones->places[handle] = place;
+	zones->comings[handle] = ++zones->coming;
 	return NSD_OK;
 }
 

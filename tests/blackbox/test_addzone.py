@@ -1,11 +1,12 @@
 """Zones that come, go and change by nsd-control, and the zone list."""
 import resource
+import socket
 import time
 
 import pytest
 
 import control
-from harness import Load, wait_for, zone_text
+from harness import DEADLINE, Load, wait_for, zone_text
 
 HEAD = "# NSD zone list\n# name pattern\n"
 PATTERNS = ('pattern:\n\tname: p\n\tzonefile: "%s.zone"\n'
@@ -358,3 +359,24 @@ def test_zones_go_amid_their_transfers(pair):
         assert control.ask(server, "addzone", name, "s") == (0, "ok\n")
         server.wait_serial(name, 5)
     assert "replacing it" not in server.read_log()
+
+
+def test_zone_goes_while_its_transfer_is_waited_for(make_server):
+    """`ok` means transferred: not for it, nor for a zone that comes then."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        server = control.config(make_server(
+            zones={"example": zone_text()}, options={"verbosity": 2},
+            extra=PATTERNS + (
+                'pattern:\n\tname: s\n\tzonefile: "%s.secondary"\n'
+                "\trequest-xfr: 127.0.0.1@"
+                f"{silent.getsockname()[1]} NOKEY\n"))).start()
+        assert control.ask(server, "addzone", "a.test", "s") == (0, "ok\n")
+        with control.begin(server, "transfer", "a.test") as waits:
+            wait_for("the command", lambda: "transfer a.test"
+                     in server.read_log())
+            assert control.ask(server, "delzone", "a.test") == (0, "ok\n")
+            text = waits.communicate(timeout=DEADLINE)[0]
+        assert waits.returncode == 1
+        assert text == "error zone a.test: it was removed meanwhile\n"
