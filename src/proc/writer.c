@@ -47,6 +47,7 @@ struct writer_zone {
 	const struct conf_zone *conf;
 	const struct zone *served;
 	struct history_way way; /* steps that lead there, if any are kept */
+	bool way_unknown;       /* there was no memory for it */
 	const char *received; /* see struct writeback */
 	char path[PATH_MAX];
 	char copy[PATH_MAX];  /* in xfrdir; empty: it may not lie there */
@@ -118,7 +119,9 @@ writer_write_steps(struct writer *writer, const struct writer_zone *zone,
 		.time_sec = writeback->time_sec,
 	};
 
-	if (!zone->conf->options->store_ixfr)
+	/* Not known is not none: files of none would be removed. Those that
+	 * stay do no harm. */
+	if (!zone->conf->options->store_ixfr || zone->way_unknown)
 		return;
 	if (ixfr_file_write(writeback->view, &zone->way, writeback->path,
 		    &text, sink) == NSD_OK)
@@ -188,9 +191,11 @@ writer_take_version(const struct store_view *view, store_ref entry,
 	store_ref served, struct writer_zone *zone)
 {
 	zone->served = store_get(view, served);
-	if (zone->conf->options->store_ixfr
-		&& history_list(view, store_get(view, entry),
-			zone->served->serial, &zone->way) != NSD_OK)
+	if (!zone->conf->options->store_ixfr)
+		return;
+	zone->way_unknown = history_list(view, store_get(view, entry),
+		zone->served->serial, &zone->way) != NSD_OK;
+	if (zone->way_unknown)
 		log_error("zone %s: out of memory", zone->conf->name);
 }
 
