@@ -18,7 +18,8 @@
 #define CTL_MAGIC "NSDCT1"
 /* Octets of a line, its end included. */
 #define CTL_LINE_MAX 8192u
-/* Words of a line; what is more is no command. */
+/* Arguments of a verb, not counting it, its flags and NSDCT1; a line with more
+ * is no command. */
 #define CTL_WORDS_MAX 16u
 /* A line of this octet alone ends the lines that follow a command. */
 #define CTL_LINES_END '\x04'

@@ -51,19 +51,21 @@ command_check_count(const struct ctl_command *command,
 	char error[CTL_ERROR_MAX])
 {
 	const struct ctl_verb_row *row = &ctl_verb_rows[command->verb];
+	char shown[CTL_ERROR_MAX - 56] = "";
 
-	if (command->count < row->least)
-		snprintf(error, CTL_ERROR_MAX,
-			"error could not find next argument after %.200s",
-			command->count > 0
-				? command->arguments[command->count - 1]
-				: "");
-	else if (command->count > row->most)
+	if (command->count >= row->least && command->count <= row->most)
+		return NSD_OK;
+	if (command->count > row->most) {
 		snprintf(error, CTL_ERROR_MAX,
 			"error too many arguments: %s%s%s", row->word,
 			row->most > 0 ? " " : "", row->arguments);
-	else
-		return NSD_OK;
+		return NSD_E_SYNTAX;
+	}
+	if (command->count > 0)
+		command_print_word(command->arguments[command->count - 1],
+			shown, sizeof(shown));
+	snprintf(error, CTL_ERROR_MAX,
+		"error could not find next argument after %s", shown);
 	return NSD_E_SYNTAX;
 }
 
