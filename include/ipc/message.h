@@ -140,7 +140,8 @@ struct ipc_read_done {
 
 /* What came of a RECONFIG. */
 enum ipc_reconfigured_what {
-	RECONFIGURED_NOTHING, /* nsd.conf says what is run with */
+	RECONFIGURED_NOTHING, /* nsd.conf says what is run with, but for what
+			       * the text says */
 	RECONFIGURED_CHANGED, /* what is different is in effect, but for what
 			       * the text says */
 	RECONFIGURED_REFUSED, /* nothing has changed; the text says why */

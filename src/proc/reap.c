@@ -67,8 +67,10 @@ reap_child(struct post *post, struct child *child, int status)
 	else if (!s->stopping && post->current != NULL
 		&& post->current->generation != s->serving)
 		post_roll(post);
-	if (post->role == ROLE_LOADER)
+	if (post->role == ROLE_LOADER) {
 		reap_check_closed(s, child, status);
+		reconfig_on_loader_end(s);
+	}
 	if (post->role == ROLE_XFRD && s->stopping
 		&& s->writer.current != NULL)
 		child_stop(s->writer.current);

@@ -22,6 +22,7 @@
 struct reconfig_talk {
 	struct diag_sink sink; /* first */
 	bool in_log;           /* a signal asks */
+	struct reconfig_asker asker;
 	size_t len;
 	char text[IPC_RECONFIGURED_TEXT_MAX];
 };
@@ -187,24 +188,65 @@ reconfig_replace_loader(struct supervisor *s)
 	child_kill(loader);
 }
 
-/* Tells whoever has asked. */
+/* Tells an xfrd, if it is there still. */
 static void
-reconfig_tell(struct supervisor *s, enum ipc_reconfigured_what what,
-	const struct reconfig_talk *talk)
+reconfig_answer(struct supervisor *s, const struct reconfig_asker *asker,
+	enum ipc_reconfigured_what what, const char *text, size_t len)
 {
 	struct child *xfrd = s->xfrd.current;
-	struct reconfig *r = &s->reconfig;
 	struct ipc_reconfigured answer = {
-		.ticket = r->ticket,
+		.ticket = asker->ticket,
 		.what = what,
 	};
 
-	r->ticket = 0;
-	if (talk->in_log || xfrd == NULL || xfrd->pid != r->asker)
+	if (asker->ticket == 0 || xfrd == NULL || xfrd->pid != asker->pid)
 		return;
-	memcpy(answer.text, talk->text, talk->len);
+	memcpy(answer.text, text, len);
 	(void)child_send(xfrd, IPC_RECONFIGURED, &answer,
-		IPC_RECONFIGURED_MIN + talk->len, NULL, 0);
+		IPC_RECONFIGURED_MIN + len, NULL, 0);
+}
+
+static void
+reconfig_refuse(struct supervisor *s, const struct reconfig_asker *asker,
+	const char *why)
+{
+	log_error("reconfig: %.*s", (int)strcspn(why, "\n"), why);
+	reconfig_answer(s, asker, RECONFIGURED_REFUSED, why, strlen(why));
+}
+
+/* Tells whoever has asked, once. */
+static void
+reconfig_tell(struct supervisor *s, enum ipc_reconfigured_what what,
+	struct reconfig_talk *talk)
+{
+	reconfig_answer(s, &talk->asker, what, talk->text, talk->len);
+	talk->asker.ticket = 0;
+}
+
+/* From now on this one waits for the loader. */
+static void
+reconfig_wait(struct supervisor *s, struct reconfig_talk *talk)
+{
+	struct reconfig *r = &s->reconfig;
+
+	if (r->talk != NULL && r->talk->asker.ticket != 0)
+		reconfig_refuse(s, &r->talk->asker,
+			"error: a later reconfig has taken its place\n");
+	free(r->talk);
+	r->talk = talk;
+}
+
+/* Nothing that can be had without a restart is new. But one that is under way
+ * is not done yet. */
+static void
+reconfig_apply_nothing(struct supervisor *s, struct reconfig_talk *talk)
+{
+	if (s->reconfig.under_way && !talk->in_log) {
+		reconfig_wait(s, talk);
+		return;
+	}
+	reconfig_tell(s, RECONFIGURED_NOTHING, talk);
+	free(talk);
 }
 
 static void
@@ -218,10 +260,8 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	if (!secret_keys_are_same(new->conf, s->server.secrets, new->secrets))
 		d.keys++;
 	if (!conf_difference_is_live(&d)) {
-		reconfig_tell(s, d.waiting > 0 ? RECONFIGURED_CHANGED
-					       : RECONFIGURED_NOTHING, talk);
 		new_drop(new);
-		free(talk);
+		reconfig_apply_nothing(s, talk);
 		return;
 	}
 	log_notice("reconfig: %zu options, %zu keys, %zu patterns are new or"
@@ -229,8 +269,7 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 		d.options, d.keys, d.patterns, d.zones_added, d.zones_removed,
 		d.zones_changed);
 	r->keys |= d.keys > 0;
-	free(r->talk);
-	r->talk = talk;
+	reconfig_wait(s, talk);
 	r->under_way = true;
 	reconfig_take(s, new);
 	reconfig_replace_loader(s);
@@ -238,20 +277,19 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	post_roll(&s->writer);
 }
 
-void
-reconfig_begin(struct supervisor *s, uint64_t ticket)
+static void
+reconfig_read(struct supervisor *s, const struct reconfig_asker *asker)
 {
 	struct reconfig_talk *talk = calloc(1, sizeof(*talk));
 	struct reconfig_new new = {NULL, NULL, NULL};
-	struct reconfig *r = &s->reconfig;
 
 	if (talk == NULL) {
-		log_error("nsd.conf is not read: out of memory");
+		reconfig_refuse(s, asker, "error: out of memory\n");
 		return;
 	}
 	talk->sink.on_diag = talk_on_diag;
-	talk->in_log = ticket == 0;
-	r->ticket = ticket;
+	talk->in_log = asker->ticket == 0;
+	talk->asker = *asker;
 	if (new_load(s, talk, &new) == NSD_OK) {
 		reconfig_apply(s, &new, talk);
 		return;
@@ -262,27 +300,44 @@ reconfig_begin(struct supervisor *s, uint64_t ticket)
 }
 
 void
+reconfig_begin(struct supervisor *s)
+{
+	const struct reconfig_asker nobody = {.ticket = 0};
+
+	reconfig_read(s, &nobody);
+}
+
+void
 reconfig_on_reconfig(struct supervisor *s, struct child *xfrd,
 	const struct ipc_message *m)
 {
-	static struct reconfig_talk talk;
-	struct reconfig *r = &s->reconfig;
-	uint64_t ticket;
+	const struct reconfig_talk *talk = s->reconfig.talk;
+	struct reconfig_asker asker = {.pid = xfrd->pid};
 
-	memcpy(&ticket, m->payload, sizeof(ticket));
-	if (!r->under_way && ticket != 0) {
-		r->asker = xfrd->pid;
-		reconfig_begin(s, ticket);
+	memcpy(&asker.ticket, m->payload, sizeof(asker.ticket));
+	if (asker.ticket == 0)
 		return;
-	}
-	/* One at a time. A signal's has nobody to be told. */
-	if (r->ticket == 0) {
-		r->asker = xfrd->pid;
-		r->ticket = ticket;
-		talk.len = 0;
-		talk_add(&talk, "error: another reconfig is under way");
-		reconfig_tell(s, RECONFIGURED_REFUSED, &talk);
-	}
+	/* An xfrd asks for one at a time. */
+	if (talk != NULL && talk->asker.ticket != 0
+		&& talk->asker.pid == xfrd->pid)
+		reconfig_refuse(s, &asker,
+			"error: another reconfig is under way\n");
+	else
+		reconfig_read(s, &asker);
+}
+
+void
+reconfig_on_loader_end(struct supervisor *s)
+{
+	struct reconfig *r = &s->reconfig;
+
+	/* One may have died of anything. */
+	if (!r->under_way || r->talk->asker.ticket == 0
+		|| s->loader.failures < 2)
+		return;
+	reconfig_refuse(s, &r->talk->asker, "error: loaders die of it: correct"
+		" nsd.conf and have it read again\n");
+	r->talk->asker.ticket = 0;
 }
 
 void

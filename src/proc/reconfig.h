@@ -26,6 +26,12 @@ struct flags;
 struct reconfig_talk;
 struct supervisor;
 
+/* The xfrd that waits. */
+struct reconfig_asker {
+	uint64_t ticket; /* its own; 0: nobody waits */
+	pid_t pid;
+};
+
 /* Of main. */
 struct reconfig {
 	const struct flags *flags;  /* win over nsd.conf, as at the start */
@@ -35,21 +41,24 @@ struct reconfig {
 	struct flags *applied;      /* of the configuration that runs */
 	bool under_way;             /* the loader is being replaced */
 	bool keys;                  /* they have changed */
-	uint64_t ticket;            /* xfrd's; 0: nobody waits */
-	pid_t asker;                /* the xfrd that waits */
-	struct reconfig_talk *talk; /* to be told at the end */
+	struct reconfig_talk *talk; /* to be told at the end; NULL: none is
+				     * under way */
 };
 
 /* Before main changes its folder. False: there is no memory. */
 bool reconfig_init(struct supervisor *s, const struct flags *flags);
 
-/* Reads nsd.conf anew. ticket 0: a signal asks; what there is to say is said in
- * the log. */
-void reconfig_begin(struct supervisor *s, uint64_t ticket);
+/* Reads nsd.conf anew: a signal asks. What there is to say is said in the log.
+ * One that is under way gives way, and is told so. */
+void reconfig_begin(struct supervisor *s);
 
-/* The message RECONFIG. */
+/* The message RECONFIG. It is answered in any case, unless that xfrd dies. */
 void reconfig_on_reconfig(struct supervisor *s, struct child *xfrd,
 	const struct ipc_message *m);
+
+/* A loader has died. If they die of the new configuration, whoever waits is
+ * told, and the next one may be asked for. */
+void reconfig_on_loader_end(struct supervisor *s);
 
 /* A loader has looked at all zones. */
 void reconfig_on_loaded(struct supervisor *s);

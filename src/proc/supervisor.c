@@ -259,8 +259,8 @@ supervisor_hup(struct supervisor *s)
 		children_tell(s, IPC_LOG_REOPEN, &fd, 1);
 	service_reloading(&s->service);
 	/* One that a loader dies of can be taken back so. */
-	if (s->server.conf->server.reload_config && s->reconfig.ticket == 0)
-		reconfig_begin(s, 0);
+	if (s->server.conf->server.reload_config)
+		reconfig_begin(s);
 	if (s->server.conf->server.zonefiles_check)
 		supervisor_reload(s);
 	else

@@ -14,8 +14,12 @@ reconfig_on_end(void *ctx, const struct ipc_reconfigured *what, size_t len)
 
 	switch ((enum ipc_reconfigured_what)what->what) {
 	case RECONFIGURED_NOTHING:
-		ctl_printf(call, "reconfig completed: no changes detected\n"
-				 "ok\n");
+		/* What waits for a restart. */
+		ctl_write(call, what->text, len);
+		ctl_printf(call, "reconfig completed: %s\nok\n",
+			len > 0 ? "no changes applied, all of them wait for a"
+				  " restart"
+				: "no changes detected");
 		break;
 	case RECONFIGURED_CHANGED:
 		/* What waits for a restart. */

@@ -1,4 +1,5 @@
 """Zones that come, go and change by nsd-control, and the zone list."""
+import contextlib
 import resource
 import socket
 import time
@@ -272,6 +273,29 @@ def test_reconfig(server):
     wait_for("another xfrd", lambda: server.roles().get("xfrd", old) != old)
     assert control.ask(server, "delzone", "b.test") == (1, FIXED)
     assert control.ask(server, "delzone", "a.test") == (0, "ok\n")
+
+
+def test_what_waits_for_a_restart_is_not_said_to_be_applied(server):
+    server.options["server-count"] = 3
+    server.write_config()
+    assert control.ask(server, "reconfig") == (
+        0, f"reconfig start, read {server.config}\n"
+           "server: server-count has changed: that waits for a restart\n"
+           "reconfig completed: no changes applied, all of them wait for a"
+           " restart\nok\n")
+
+
+def test_reconfig_that_loaders_die_of_is_answered(server):
+    server.options["identity"] = '"two"'
+    server.write_config()
+    with control.begin(server, "reconfig") as client:
+        while client.poll() is None:
+            with contextlib.suppress(KeyError, ProcessLookupError):
+                server.kill("loader")
+        client.communicate(timeout=120)
+    server.options["identity"] = '"three"'
+    server.write_config()
+    assert control.ask(server, "reconfig")[1].endswith("\nok\n")
 
 
 def test_broken_file_is_told_and_changes_nothing(server):
