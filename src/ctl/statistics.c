@@ -14,7 +14,7 @@ void
 statistics_text_free(struct statistics_text *out)
 {
 	free(out->text);
-	*out = (struct statistics_text){NULL};
+	*out = (struct statistics_text){.text = NULL};
 }
 
 /* Makes room for len octets and a NUL. */

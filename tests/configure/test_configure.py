@@ -112,6 +112,9 @@ def test_everything_is_installed_below_destdir(tree):
     expected = {
         "sbin/nsd", "sbin/nsd-checkconf", "sbin/nsd-checkzone",
         "sbin/nsd-mem", "share/man/man8/nsd-mem.8",
+        "sbin/nsd-control", "share/man/man8/nsd-control.8",
+        "sbin/nsd-control-setup", "share/man/man8/nsd-control-setup.8",
+        "share/bash-completion/completions/nsd-control",
         "conf/main.conf.sample", "share/man/man8/nsd.8",
         "share/man/man8/nsd-checkconf.8", "share/man/man8/nsd-checkzone.8",
         "share/man/man5/nsd.conf.5"}
@@ -214,7 +217,8 @@ def test_filter_of_calls_is_left_out(tmp_path):
 def test_build_without_libseccomp_warns(tmp_path):
     libraries = tmp_path / "libraries"
     libraries.mkdir()
-    for name in ("libevent_core", "libcrypto", "liburcu", "cmocka"):
+    for name in ("libevent", "libevent_core", "libevent_openssl", "libcrypto",
+                 "libssl", "liburcu", "cmocka"):
         folder = run("pkg-config", "--variable=pcfiledir", name).stdout
         (libraries / f"{name}.pc").symlink_to(
             pathlib.Path(folder.strip()) / f"{name}.pc")
