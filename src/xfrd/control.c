@@ -35,10 +35,21 @@ control_log(const struct ctl_command *command)
 	log_info("control cmd:  %s", line);
 }
 
+static const char control_ends[] = "error xfrd, which takes commands, is being"
+				   " ended";
+
 static void
 control_on_call(void *ctx, struct ctl_call *call)
 {
 	const struct ctl_command *command = ctl_command(call);
+	struct xfrd *xfrd = ctx;
+
+	/* What it would change might not be done before the end. */
+	if (xfrd->told_stop && command->verb != CTL_STOP) {
+		ctl_printf(call, "%s\n", control_ends);
+		ctl_end(call);
+		return;
+	}
 
 	if ((ctl_verb_rows[command->verb].flags & CTL_LOUD) != 0
 		|| log_verbosity() >= 2)
@@ -109,8 +120,7 @@ control_end_call(struct ctl_call *call, void *arg)
 {
 	ctl_break_off(call, ctl_command(call)->verb == CTL_STOP
 			? "ok"
-			: "error xfrd, which takes commands, is being"
-			  " ended");
+			: control_ends);
 }
 
 static void
@@ -125,6 +135,13 @@ control_on_end(evutil_socket_t fd, short what, void *arg)
 		&& event_add(control->end_event, &step) == 0)
 		return;
 	role_stop(&xfrd->role);
+}
+
+void
+control_close(struct xfrd *xfrd)
+{
+	if (xfrd->control.channel != NULL)
+		ctl_channel_close(xfrd->control.channel);
 }
 
 void

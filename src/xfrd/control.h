@@ -84,7 +84,10 @@ CONTROL_HANDLERS(CONTROL_DECLARE)
 /* Takes commands, if nsd.conf wants it; before xfrd is confined. What is wrong
  * is said in the log, and leaves xfrd without the channel. */
 void control_init(struct xfrd *xfrd);
-/* Xfrd is told to end: answers what waits, and ends it once that is sent, or a
+/* Xfrd is told to end: who comes now waits for the next one, and of what comes
+ * on connections that are there only stop is taken. */
+void control_close(struct xfrd *xfrd);
+/* Xfrd ends: answers what waits, and ends it once that is sent, or a
  * second later. */
 void control_finish(struct xfrd *xfrd);
 

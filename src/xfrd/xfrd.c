@@ -125,6 +125,7 @@ xfrd_on_stop(struct role *role)
 		xfrd);
 
 	xfrd->told_stop = true;
+	control_close(xfrd);
 	if (then == NULL || !xfrd_write_end(xfrd, then))
 		control_finish(xfrd);
 }

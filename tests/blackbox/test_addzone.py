@@ -285,7 +285,7 @@ def test_what_waits_for_a_restart_is_not_said_to_be_applied(server):
            " restart\nok\n")
 
 
-def test_reconfig_that_loaders_die_of_is_answered(server):
+def test_reconfig_amid_dying_loaders_is_answered(server):
     server.options["identity"] = '"two"'
     server.write_config()
     with control.begin(server, "reconfig") as client:
