@@ -80,7 +80,7 @@ enum ctl_verb_flag {
 		"add the zones of the lines ZONE PATTERN on the input")      \
 	X(DELZONES, "delzones", 0, 0, CTL_LINES, "",                         \
 		"serve the zones no more that the lines of the input name")  \
-	X(PRINT_TSIG, "print_tsig", 0, 1, 0, "[KEY]",                        \
+	X(PRINT_TSIG, "print_tsig", 0, 1, CTL_LATE_ERROR, "[KEY]",           \
 		"show TSIG keys, with their secrets")                        \
 	X(STATS, "stats", 0, 0, CTL_LATE_ERROR, "",                          \
 		"show what was counted, and count from 0 on")                \

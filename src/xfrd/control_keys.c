@@ -10,47 +10,109 @@
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 
-/* Of a secret: more is told to be so. */
-#define SECRET_MAX 1024u
+/* Printed in a turn. */
+#define TURN_KEYS 16u
 
-static void
-keys_print(const struct server *server, const struct conf_key *key,
-	struct ctl_call *call)
+/* An answer on its way. */
+struct control_keys {
+	const struct server *server;
+	size_t next; /* of conf.keys */
+	bool found;
+};
+
+/* A secret in base64; NULL: no memory. free() it. *len: its octets. */
+static char *
+keys_print_secret(const struct server *server, const struct conf_key *key,
+	size_t *len)
 {
 	uint8_t owner[NAME_MAX_LEN];
-	size_t index, owner_len = name_len(key->wire);
-	unsigned char text[SECRET_MAX * 4 / 3 + 8] = "";
-	const uint8_t *secret;
-	size_t len;
+	size_t index, octets = 0, owner_len = name_len(key->wire);
+	const uint8_t *secret = NULL;
+	char *text;
 
 	memcpy(owner, key->wire, owner_len);
 	name_lower(owner);
 	if (secrets_find(server->secrets,
-		    (struct secrets_octets){owner, owner_len}, &index)) {
-		secret = secrets_get(server->secrets, index, &len);
-		if (len <= SECRET_MAX)
-			EVP_EncodeBlock(text, secret, (int)len);
-	}
+		    (struct secrets_octets){owner, owner_len}, &index))
+		secret = secrets_get(server->secrets, index, &octets);
+	*len = (octets + 2) / 3 * 4;
+	text = calloc(1, *len + 1);
+	if (text != NULL && octets > 0)
+		EVP_EncodeBlock((unsigned char *)text, secret, (int)octets);
+	return text;
+}
+
+/* False: no memory. */
+static bool
+keys_print(const struct server *server, const struct conf_key *key,
+	struct ctl_call *call)
+{
+	size_t len;
+	char *text = keys_print_secret(server, key, &len);
+
+	if (text == NULL)
+		return false;
 	ctl_printf(call, "key: name: \"%s\" secret: \"%s\" algorithm: %s\n",
-		key->name, (const char *)text, key->algorithm_name);
-	explicit_bzero(text, sizeof(text));
+		key->name, text, key->algorithm_name);
+	explicit_bzero(text, len);
+	free(text);
+	return true;
+}
+
+static void
+keys_end(struct control_keys *keys, struct ctl_call *call)
+{
+	free(keys);
+	ctl_end(call);
+}
+
+static void
+keys_on_room(struct ctl_call *call)
+{
+	struct control_keys *keys = ctl_hooks(call)->ctx;
+	const struct conf *conf = keys->server->conf;
+	const char *name = ctl_argument(call, 0);
+
+	for (unsigned i = 0; i < TURN_KEYS; i++) {
+		const struct conf_key *key;
+
+		if (keys->next == conf->key_count) {
+			if (name != NULL && !keys->found)
+				ctl_printf(call, "error: no such key with"
+						 " name: %s\n", name);
+			keys_end(keys, call);
+			return;
+		}
+		key = conf->keys[keys->next++];
+		if (name != NULL && strcmp(key->name, name) != 0)
+			continue;
+		keys->found = true;
+		if (!keys_print(keys->server, key, call)) {
+			ctl_printf(call, "error out of memory\n");
+			keys_end(keys, call);
+			return;
+		}
+	}
+}
+
+static void
+keys_on_gone(struct ctl_call *call)
+{
+	keys_end(ctl_hooks(call)->ctx, call);
 }
 
 void
 control_on_print_tsig(struct xfrd *xfrd, struct ctl_call *call)
 {
-	const struct server *server = xfrd->role.server;
-	const char *name = ctl_argument(call, 0);
-	bool found = false;
+	struct control_keys *keys = calloc(1, sizeof(*keys));
 
-	for (size_t i = 0; i < server->conf->key_count; i++) {
-		if (name != NULL
-			&& strcmp(server->conf->keys[i]->name, name) != 0)
-			continue;
-		keys_print(server, server->conf->keys[i], call);
-		found = true;
+	if (keys == NULL) {
+		ctl_printf(call, "error out of memory\n");
+		ctl_end(call);
+		return;
 	}
-	if (name != NULL && !found)
-		ctl_printf(call, "error: no such key with name: %s\n", name);
-	ctl_end(call);
+	keys->server = xfrd->role.server;
+	ctl_hooks(call)->ctx = keys;
+	ctl_hooks(call)->on_gone = keys_on_gone;
+	ctl_stream(call, keys_on_room);
 }

@@ -1,4 +1,5 @@
 """nsd-control: each verb, its success and its errors (doc/surface.md 2.2)."""
+import base64
 import json
 import os
 import pathlib
@@ -166,6 +167,22 @@ def test_print_tsig(server):
     assert control.ask(server, "print_tsig") == (0, line)
     assert control.ask(server, "print_tsig", "k1") == (0, line)
     assert control.ask(server, "print_tsig", "k2")[0] == 1
+
+
+def test_print_tsig_of_many_and_long_keys(make_server):
+    """More than is kept for a client that does not read yet."""
+    secret = base64.b64encode(bytes(range(250)) * 5).decode()
+    key = 'key: name: "{}" secret: "{}" algorithm: hmac-sha256\n'
+    names = [f"k{i}" for i in range(800)]
+    made = make_server(zones={"example": zone_text()}, extra="".join(
+        f"key:\n\tname: {name}\n\talgorithm: sha256\n"
+        f"\tsecret: {secret}\n" for name in names))
+    server = control.config(made).start()
+    assert control.ask(server, "print_tsig", "k7") == (
+        0, key.format("k7", secret))
+    code, text = control.ask(server, "print_tsig")
+    assert code == 0 and sorted(text.splitlines(True)) == sorted(
+        key.format(name, secret) for name in names)
 
 
 def test_what_is_no_command(server):
