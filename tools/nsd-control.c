@@ -432,6 +432,10 @@ talk_has_end(const struct control_talk *talk, uint8_t flags)
 	const char *last = talk->last;
 	size_t len = talk->last_len;
 
+	/* The last line has the count. */
+	if ((flags & CTL_LINES) != 0)
+		return talk_says(last, len, "added ")
+			|| talk_says(last, len, "deleted ");
 	return (flags & CTL_SAYS_OK) == 0 || talk_says(last, len, "ok")
 		|| ((flags & CTL_WARNS) != 0
 			&& talk_says(last, len, "warning"));

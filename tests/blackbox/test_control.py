@@ -336,6 +336,10 @@ def judge(server, answer, *words):
     (["stats"], b"num.queries=1\n", 0),
     (["stats"], b"num.queries=1\nerror out of memory\n", 1),
     (["-j", "stats"], b'{"num.queries":1\nerror out of memory\n', 1),
+    (["addzones"], b"added: a p\nadded 1 zones\n", 0),
+    (["addzones"], b"added: a p\n", 1),
+    (["delzones"], b"deleted 0 zones\n", 0),
+    (["delzones"], b"removed: a\nerror no\n", 1),
     (["listzones"], b"a\nerror.test\n", 0)])
 def test_exit_code(server, words, answer, code):
     assert judge(server, answer, *words)[0] == code

@@ -118,6 +118,7 @@ let_go(struct load_result *result)
 	f.zone->busy = false;
 	f.zone->whole = false;
 	f.zone->reading = false;
+	free(result->reasons);
 	diff_destroy(result->diff);
 	zonefile_result_fini(&result->files);
 }
