@@ -435,7 +435,7 @@ talk_has_end(const struct control_talk *talk, uint8_t flags)
 	/* The last line has the count. */
 	if ((flags & CTL_LINES) != 0)
 		return talk_says(last, len, "added ")
-			|| talk_says(last, len, "deleted ");
+			|| talk_says(last, len, "deleted");
 	return (flags & CTL_SAYS_OK) == 0 || talk_says(last, len, "ok")
 		|| ((flags & CTL_WARNS) != 0
 			&& talk_says(last, len, "warning"));
