@@ -97,6 +97,10 @@ void control_finish(struct xfrd *xfrd);
  * answer, and the call is ended. */
 const struct conf_zone *control_find_zone(struct xfrd *xfrd,
 	struct ctl_call *call, const char *name);
+/* The apex of the zone that the first argument names; *apex: NULL if there is
+ * none, which means all zones. False: as with NULL above. */
+bool control_find_apex(struct xfrd *xfrd, struct ctl_call *call,
+	const uint8_t **apex) MUST_USE;
 
 /* ---- control_json.c ------------------------------------------------------ */
 

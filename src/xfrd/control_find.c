@@ -28,3 +28,20 @@ control_find_zone(struct xfrd *xfrd, struct ctl_call *call, const char *name)
 	ctl_end(call);
 	return NULL;
 }
+
+bool
+control_find_apex(struct xfrd *xfrd, struct ctl_call *call,
+	const uint8_t **apex)
+{
+	const char *name = ctl_argument(call, 0);
+	const struct conf_zone *zone;
+
+	*apex = NULL;
+	if (name == NULL)
+		return true;
+	zone = control_find_zone(xfrd, call, name);
+	if (zone == NULL)
+		return false;
+	*apex = zone->wire;
+	return true;
+}

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "conf/conf.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 
@@ -45,16 +44,12 @@ void
 control_on_reload(struct xfrd *xfrd, struct ctl_call *call)
 {
 	bool waits = !ctl_command(call)->no_wait;
-	const char *name = ctl_argument(call, 0);
-	const struct conf_zone *zone = NULL;
+	const uint8_t *apex;
 	enum nsd_err err;
 
-	if (name != NULL) {
-		zone = control_find_zone(xfrd, call, name);
-		if (zone == NULL)
-			return;
-	}
-	err = xfrd_loader_read(xfrd, zone != NULL ? zone->wire : NULL,
+	if (!control_find_apex(xfrd, call, &apex))
+		return;
+	err = xfrd_loader_read(xfrd, apex,
 		waits ? reload_on_end : reload_on_end_unheard,
 		waits ? call : NULL);
 	if (err == NSD_OK && waits)
