@@ -1,0 +1,63 @@
+/*
+ * cookie.h - DNS cookies (RFC 7873), made as all servers make them (RFC 9018):
+ * so servers of one address may share their secrets.
+ *
+ * A server cookie has 16 octets (RFC 9018 section 4):
+ *
+ *   +0 version 1: 1      +1 reserved 3: 0
+ *   +4 time 4: seconds since 1970 modulo 2^32, network order
+ *   +8 hash 8: SipHash-2-4 of client cookie, version to time, client address
+ *
+ * Nothing here allocates, has state, or knows the time.
+ */
+#ifndef GUARD_COOKIE_H
+#define GUARD_COOKIE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#define COOKIE_CLIENT_LEN 8u
+#define COOKIE_SERVER_LEN 16u
+#define COOKIE_LEN (COOKIE_CLIENT_LEN + COOKIE_SERVER_LEN)
+#define COOKIE_SECRET_LEN 16u
+/* The one that cookies are made with, and one that is being staged. */
+#define COOKIE_SECRETS_MAX 2u
+
+struct cookie_secrets {
+	uint32_t count; /* up to COOKIE_SECRETS_MAX; 0: no cookies are made */
+	uint8_t secrets[COOKIE_SECRETS_MAX][COOKIE_SECRET_LEN];
+};
+
+/* What a client's cookie is worth. */
+enum cookie_state {
+	COOKIE_NONE,   /* there is none */
+	COOKIE_FIRST,  /* of the client alone */
+	COOKIE_BAD,    /* not ours, of another client, or out of date */
+	COOKIE_RENEW,  /* ours, to be replaced by a fresh one (RFC 9018 section
+			* 4.3: half an hour old), or of the staged secret */
+	COOKIE_GOOD,   /* ours, and may be sent again as it is */
+};
+
+/*
+ * Says what the octets of a cookie option are worth.
+ * in: len octets of any content; the client's address (its port does not
+ * count); now_sec: since 1970. A cookie is good for an hour, and from five
+ * minutes in the future (RFC 9018 section 4.3); times are compared modulo 2^32
+ * (RFC 1982).
+ * Cost: a hash for each secret at most; the time does not tell how much of a
+ * hash is right.
+ */
+enum cookie_state cookie_check(const struct cookie_secrets *secrets,
+	const uint8_t *cookie, size_t len,
+	const struct sockaddr_storage *client, uint32_t now_sec);
+
+/* Makes a fresh cookie with the first secret, of which there is one, for the
+ * client cookie that the octets begin with: all COOKIE_LEN octets. */
+void cookie_make(const struct cookie_secrets *secrets,
+	const uint8_t client_cookie[COOKIE_CLIENT_LEN],
+	const struct sockaddr_storage *client, uint32_t now_sec,
+	uint8_t cookie[COOKIE_LEN]);
+
+#endif

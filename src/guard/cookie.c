@@ -1,0 +1,86 @@
+/* cookie.c - server cookies (RFC 9018). */
+#include "guard/cookie.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+#include "base/octets.h"
+#include "guard/siphash.h"
+
+#define VERSION 1u
+#define TIME_AT (COOKIE_CLIENT_LEN + 4)
+#define HASH_AT (COOKIE_CLIENT_LEN + 8)
+#define HASH_LEN (COOKIE_SERVER_LEN - 8)
+
+/* Seconds, RFC 9018 section 4.3. */
+#define AGE_MAX (60 * 60)
+#define AGE_RENEW (30 * 60)
+#define FUTURE_MAX (5 * 60)
+
+/* The hash of all that comes before it in a cookie, and the address. */
+static uint64_t
+hash(const uint8_t secret[COOKIE_SECRET_LEN], const uint8_t cookie[HASH_AT],
+	const struct sockaddr_storage *client)
+{
+	const struct sockaddr_in *ip4 = (const struct sockaddr_in *)client;
+	const struct sockaddr_in6 *ip6 = (const struct sockaddr_in6 *)client;
+	uint8_t octets[HASH_AT + 16];
+
+	memcpy(octets, cookie, HASH_AT);
+	if (client->ss_family == AF_INET6) {
+		memcpy(octets + HASH_AT, &ip6->sin6_addr, 16);
+		return siphash(secret, octets, HASH_AT + 16, 2, 4);
+	}
+	memcpy(octets + HASH_AT, &ip4->sin_addr, 4);
+	return siphash(secret, octets, HASH_AT + 4, 2, 4);
+}
+
+static enum cookie_state
+judge_age(uint32_t made_sec, uint32_t now_sec)
+{
+	int32_t age = (int32_t)(now_sec - made_sec);
+
+	if (age > AGE_MAX || age < -FUTURE_MAX)
+		return COOKIE_BAD;
+	return age > AGE_RENEW ? COOKIE_RENEW : COOKIE_GOOD;
+}
+
+enum cookie_state
+cookie_check(const struct cookie_secrets *secrets, const uint8_t *cookie,
+	size_t len, const struct sockaddr_storage *client, uint32_t now_sec)
+{
+	enum cookie_state state;
+	uint64_t is;
+
+	if (len < COOKIE_CLIENT_LEN)
+		return COOKIE_NONE;
+	if (len == COOKIE_CLIENT_LEN)
+		return COOKIE_FIRST;
+	if (len != COOKIE_LEN || cookie[COOKIE_CLIENT_LEN] != VERSION)
+		return COOKIE_BAD;
+	state = judge_age(octets_get_u32(cookie + TIME_AT), now_sec);
+	if (state == COOKIE_BAD)
+		return COOKIE_BAD;
+	is = siphash_word(cookie + HASH_AT);
+	for (uint32_t i = 0; i < secrets->count && i < COOKIE_SECRETS_MAX; i++)
+		/* One word: it is compared at once. */
+		if (hash(secrets->secrets[i], cookie, client) == is)
+			return i == 0 ? state : COOKIE_RENEW;
+	return COOKIE_BAD;
+}
+
+void
+cookie_make(const struct cookie_secrets *secrets,
+	const uint8_t client_cookie[COOKIE_CLIENT_LEN],
+	const struct sockaddr_storage *client, uint32_t now_sec,
+	uint8_t cookie[COOKIE_LEN])
+{
+	static const uint8_t head[4] = {VERSION, 0, 0, 0};
+	uint64_t word;
+
+	memmove(cookie, client_cookie, COOKIE_CLIENT_LEN);
+	memcpy(cookie + COOKIE_CLIENT_LEN, head, sizeof(head));
+	octets_put_u32(cookie + TIME_AT, now_sec);
+	word = htole64(hash(secrets->secrets[0], cookie, client));
+	memcpy(cookie + HASH_AT, &word, HASH_LEN);
+}

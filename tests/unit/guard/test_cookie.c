@@ -1,0 +1,237 @@
+/*
+ * test_cookie.c - cookies: the vectors of RFC 9018, and what is refused.
+ */
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "guard/cookie.h"
+#include "guard/siphash.h"
+
+static uint8_t
+digit(char c)
+{
+	return (uint8_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+static size_t
+unhex(const char *text, uint8_t *out)
+{
+	size_t len = strlen(text) / 2;
+
+	for (size_t i = 0; i < len; i++)
+		out[i] = (uint8_t)(digit(text[2 * i]) << 4
+			| digit(text[2 * i + 1]));
+	return len;
+}
+
+static struct sockaddr_storage
+address(const char *text)
+{
+	struct sockaddr_storage out;
+	struct sockaddr_in *ip4 = (struct sockaddr_in *)&out;
+	struct sockaddr_in6 *ip6 = (struct sockaddr_in6 *)&out;
+
+	memset(&out, 0, sizeof(out));
+	if (strchr(text, ':') != NULL) {
+		out.ss_family = AF_INET6;
+		assert_int_equal(inet_pton(AF_INET6, text, &ip6->sin6_addr),
+			1);
+	} else {
+		out.ss_family = AF_INET;
+		assert_int_equal(inet_pton(AF_INET, text, &ip4->sin_addr), 1);
+	}
+	return out;
+}
+
+#define SECRET "e5e973e5a6b2a43f48e7dc849e37bfcf"
+
+static struct cookie_secrets
+secrets(const char *active, const char *staged)
+{
+	struct cookie_secrets out = {0};
+
+	out.count = 1;
+	unhex(active, out.secrets[0]);
+	if (staged != NULL) {
+		out.count = 2;
+		unhex(staged, out.secrets[1]);
+	}
+	return out;
+}
+
+/* The vectors of the paper (appendix A): key 00 to 0f, octets 00 to 0e, and the
+ * first of the reference implementation: none. */
+static void
+siphash_has_the_vectors_of_its_paper(void **state)
+{
+	uint8_t key[16], octets[15];
+
+	(void)state;
+	for (uint8_t i = 0; i < 16; i++)
+		key[i] = i;
+	for (uint8_t i = 0; i < 15; i++)
+		octets[i] = i;
+	assert_true(siphash(key, octets, 15, 2, 4)
+		== UINT64_C(0xa129ca6149be45e5));
+	assert_true(siphash(key, octets, 0, 2, 4)
+		== UINT64_C(0x726fdb47dd0e0e31));
+	assert_true(siphash(key, octets, 8, 2, 4)
+		== UINT64_C(0x93f5f5799a932462));
+}
+
+/* RFC 9018 appendix A: what is sent, when, and what comes back. */
+static const struct {
+	const char *active, *staged, *client;
+	const char *sent;  /* whole cookie */
+	uint32_t now_sec;
+	enum cookie_state state;
+	const char *fresh; /* server cookie that is made then */
+} vectors[] = {
+	{ SECRET, NULL, "198.51.100.100", "2464c4abcf10c957", 1559731985,
+		COOKIE_FIRST, "010000005cf79f111f8130c3eee29480" },
+	{ SECRET, NULL, "198.51.100.100",
+		"2464c4abcf10c957010000005cf79f111f8130c3eee29480",
+		1559734385, COOKIE_RENEW, "010000005cf7a871d4a564a1442aca77" },
+	{ SECRET, NULL, "203.0.113.203",
+		"fc93fc62807ddb8601abcdef5cf78f71a314227b6679ebf5",
+		1559728000, COOKIE_GOOD, NULL },
+	{ SECRET, NULL, "203.0.113.203",
+		"fc93fc62807ddb8601abcdef5cf78f71a314227b6679ebf5",
+		1559734700, COOKIE_BAD, "010000005cf7a9acf73a7810aca2381e" },
+	{ "445536bcd2513298075a5d379663c962",
+		"dd3bdf9344b678b185a6f5cb60fca715",
+		"2001:db8:220:1:59de:d0f4:8769:82b8",
+		"22681ab97d52c298010000005cf7c57926556bd0934c72f8",
+		1559741961, COOKIE_RENEW, "010000005cf7c609a6bb79d16625507a" },
+};
+
+static void
+cookies_have_the_vectors_of_the_rfc(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(vectors) / sizeof(*vectors); i++) {
+		struct cookie_secrets s = secrets(vectors[i].active,
+			vectors[i].staged);
+		struct sockaddr_storage client = address(vectors[i].client);
+		uint8_t sent[COOKIE_LEN], fresh[COOKIE_SERVER_LEN];
+		uint8_t made[COOKIE_LEN];
+		size_t len = unhex(vectors[i].sent, sent);
+
+		assert_int_equal(cookie_check(&s, sent, len, &client,
+			vectors[i].now_sec), vectors[i].state);
+		if (vectors[i].fresh == NULL)
+			continue;
+		cookie_make(&s, sent, &client, vectors[i].now_sec, made);
+		unhex(vectors[i].fresh, fresh);
+		assert_memory_equal(made, sent, COOKIE_CLIENT_LEN);
+		assert_memory_equal(made + COOKIE_CLIENT_LEN, fresh,
+			sizeof(fresh));
+	}
+}
+
+/* A cookie of 192.0.2.1 made at that time. */
+#define MADE_SEC 1700000000u
+
+static void
+make(struct cookie_secrets *s, uint8_t cookie[COOKIE_LEN])
+{
+	struct sockaddr_storage client = address("192.0.2.1");
+
+	*s = secrets(SECRET, NULL);
+	cookie_make(s, (const uint8_t *)"ABCDEFGH", &client, MADE_SEC, cookie);
+}
+
+/* RFC 9018 section 4.3 */
+static void
+age_decides_what_a_cookie_is_worth(void **state)
+{
+	static const struct {
+		int32_t age;
+		enum cookie_state state;
+	} rows[] = {
+		{ -301, COOKIE_BAD }, { -300, COOKIE_GOOD },
+		{ 0, COOKIE_GOOD }, { 1800, COOKIE_GOOD },
+		{ 1801, COOKIE_RENEW }, { 3600, COOKIE_RENEW },
+		{ 3601, COOKIE_BAD }, { INT32_MAX, COOKIE_BAD },
+		{ INT32_MIN, COOKIE_BAD },
+	};
+	struct sockaddr_storage client = address("192.0.2.1");
+	struct cookie_secrets s;
+	uint8_t cookie[COOKIE_LEN];
+
+	(void)state;
+	make(&s, cookie);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_int_equal(cookie_check(&s, cookie, sizeof(cookie),
+			&client, MADE_SEC + (uint32_t)rows[i].age),
+			rows[i].state);
+	/* Times wrap in 2106. */
+	cookie_make(&s, cookie, &client, UINT32_MAX - 10, cookie);
+	assert_int_equal(cookie_check(&s, cookie, sizeof(cookie), &client, 20),
+		COOKIE_GOOD);
+}
+
+static void
+each_octet_counts(void **state)
+{
+	struct sockaddr_storage client = address("192.0.2.1"), other;
+	struct cookie_secrets s, none = {0};
+	uint8_t cookie[COOKIE_LEN];
+
+	(void)state;
+	make(&s, cookie);
+	for (size_t i = 0; i < sizeof(cookie); i++) {
+		cookie[i] ^= 1;
+		assert_int_equal(cookie_check(&s, cookie, sizeof(cookie),
+			&client, MADE_SEC), COOKIE_BAD);
+		cookie[i] ^= 1;
+	}
+	other = address("192.0.2.2");
+	assert_int_equal(cookie_check(&s, cookie, sizeof(cookie), &other,
+		MADE_SEC), COOKIE_BAD);
+	other = address("2001:db8::1");
+	assert_int_equal(cookie_check(&s, cookie, sizeof(cookie), &other,
+		MADE_SEC), COOKIE_BAD);
+	assert_int_equal(cookie_check(&none, cookie, sizeof(cookie), &client,
+		MADE_SEC), COOKIE_BAD);
+	/* A port is not part of it. */
+	((struct sockaddr_in *)&client)->sin_port = 7;
+	assert_int_equal(cookie_check(&s, cookie, sizeof(cookie), &client,
+		MADE_SEC), COOKIE_GOOD);
+}
+
+/* Those of other servers may have 8 to 32 octets. */
+static void
+other_lengths_are_not_ours(void **state)
+{
+	struct sockaddr_storage client = address("192.0.2.1");
+	uint8_t cookie[40] = {0};
+	struct cookie_secrets s;
+
+	(void)state;
+	make(&s, cookie);
+	for (size_t len = 0; len <= sizeof(cookie); len++)
+		assert_int_equal(cookie_check(&s, cookie, len, &client,
+			MADE_SEC),
+			len < COOKIE_CLIENT_LEN ? COOKIE_NONE
+			: len == COOKIE_CLIENT_LEN ? COOKIE_FIRST
+			: len == COOKIE_LEN ? COOKIE_GOOD : COOKIE_BAD);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(siphash_has_the_vectors_of_its_paper),
+		cmocka_unit_test(cookies_have_the_vectors_of_the_rfc),
+		cmocka_unit_test(age_decides_what_a_cookie_is_worth),
+		cmocka_unit_test(each_octet_counts),
+		cmocka_unit_test(other_lengths_are_not_ours),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
