@@ -1,4 +1,5 @@
 /* table_edit.c - changes the set of zones that are served. */
+#include <stddef.h>
 #include <string.h>
 
 #include "keep/garbage.h"
@@ -46,6 +47,7 @@ struct table_change {
 	store_ref ref;
 	struct trie_owned owned;      /* the branches that were made */
 	bool rebuilt;                 /* no branch is shared with the old */
+	uint64_t memory[256];         /* the arena's first, for one zone */
 };
 
 static struct trie_edit
@@ -58,7 +60,7 @@ change_edit(struct table_change *c)
 static enum nsd_err
 change_begin(struct table_change *c, struct store_writer *writer)
 {
-	memset(c, 0, sizeof(*c));
+	memset(c, 0, offsetof(struct table_change, memory));
 	c->writer = writer;
 	c->heap = store_writer_lasting(writer);
 	c->view = store_writer_view(writer);
@@ -71,7 +73,7 @@ change_begin(struct table_change *c, struct store_writer *writer)
 	memset(c->table, 0, sizeof(*c->table));
 	if (c->old != NULL)
 		*c->table = *c->old;
-	arena_init(&c->arena, NULL, 0);
+	arena_init(&c->arena, c->memory, sizeof(c->memory));
 	c->garbage.arena = &c->arena;
 	c->owned.arena = &c->arena;
 	return NSD_OK;
