@@ -75,20 +75,23 @@ enum settings_list { SETTINGS_LISTS(SETTINGS_LIST_ENUM) SETTINGS_LIST_COUNT };
  * entry has none instead. */
 struct settings_options {
 	uint32_t refs; /* holders; the writer's */
+	uint32_t len;  /* octets of this object */
 	uint32_t ends[SETTINGS_LIST_COUNT]; /* elements before the end of each
 					     * list; the next begins there */
+	/* Where the struct acl_index of each list is, in octets from the start;
+	 * 0: it has none. They lie behind the elements, at multiples of 8. */
+	uint32_t index_at[SETTINGS_LIST_COUNT];
 	struct acl_element acl[];
 };
 
 static inline size_t
 settings_options_size(const struct settings_options *options)
 {
-	return sizeof(*options)
-		+ (size_t)options->ends[SETTINGS_LIST_COUNT - 1]
-		* sizeof(options->acl[0]);
+	return options->len;
 }
 
-/* The elements of a list. Lent until the reader is quiescent. */
+/* The elements of a list; those that its index does not cover come first. Lent
+ * until the reader is quiescent. */
 static inline const struct acl_element *
 settings_options_list(const struct settings_options *options,
 	enum settings_list list, uint32_t *count)

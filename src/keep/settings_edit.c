@@ -6,6 +6,7 @@
 #include "keep/release.h"
 #include "keep/settings_edit.h"
 #include "keep/share.h"
+#include "settings/acl_index.h"
 #include "store/writer.h"
 
 #define SLOTS_MIN 64u
@@ -237,36 +238,98 @@ settings_edit_key(struct settings_edit *edit, const uint8_t *name,
 	return edit_keep(edit, EDIT_KEY, len, ref, &made);
 }
 
+/* Primaries, and those that are notified, are no clients. */
+static bool
+list_wants_index(const struct settings_lists *lists, unsigned list)
+{
+	return lists->counts[list] > ACL_WALK_MAX
+		&& list != SETTINGS_REQUEST_XFR && list != SETTINGS_NOTIFY;
+}
+
+/* The most octets of options with these lists. */
+static uint64_t
+lists_size_max(const struct settings_lists *lists)
+{
+	uint64_t size = sizeof(struct settings_options) + 8;
+
+	for (unsigned i = 0; i < SETTINGS_LIST_COUNT; i++) {
+		size += (uint64_t)lists->counts[i]
+			* sizeof(struct acl_element);
+		if (list_wants_index(lists, i))
+			size += acl_index_size_max(lists->counts[i]);
+	}
+	return size;
+}
+
+/* Copies a list. Elements that its index will not cover come first. */
+static struct acl_element *
+list_copy(const struct settings_lists *lists, unsigned list,
+	struct acl_element *to)
+{
+	const struct acl_element *from = lists->lists[list];
+	uint32_t count = lists->counts[list];
+	bool indexed = list_wants_index(lists, list);
+
+	for (uint32_t i = 0; indexed && i < count; i++)
+		if (!acl_index_covers(&from[i]))
+			*to++ = from[i];
+	for (uint32_t i = 0; i < count; i++)
+		if (!indexed || acl_index_covers(&from[i]))
+			*to++ = from[i];
+	return to;
+}
+
+/* Fills options that are all zero; returns the count of elements. */
+static uint32_t
+options_fill(struct settings_options *options,
+	const struct settings_lists *lists)
+{
+	struct acl_element *end = options->acl;
+	uint32_t at;
+
+	for (unsigned i = 0; i < SETTINGS_LIST_COUNT; i++) {
+		end = list_copy(lists, i, end);
+		options->ends[i] = (uint32_t)(end - options->acl);
+	}
+	at = (uint32_t)((uint8_t *)end - (uint8_t *)options);
+	for (unsigned i = 0; i < SETTINGS_LIST_COUNT; i++) {
+		struct acl_index *index;
+		uint32_t count;
+
+		if (!list_wants_index(lists, i))
+			continue;
+		at = (at + 7) & ~7u;
+		options->index_at[i] = at;
+		index = (struct acl_index *)((uint8_t *)options + at);
+		acl_index_make(settings_options_list(options,
+			(enum settings_list)i, &count), lists->counts[i],
+			index);
+		at += (uint32_t)acl_index_size(index);
+	}
+	options->len = at;
+	return (uint32_t)(end - options->acl);
+}
+
 enum nsd_err
 settings_edit_options(struct settings_edit *edit,
 	const struct settings_lists *lists, store_ref *ref)
 {
 	struct settings_options *options;
-	uint64_t count = 0, at = 0;
+	uint64_t size = lists_size_max(lists);
+	uint32_t count;
 	bool made;
-	size_t len;
 	enum nsd_err err;
 
-	for (unsigned i = 0; i < SETTINGS_LIST_COUNT; i++)
-		count += lists->counts[i];
 	*ref = STORE_NONE;
-	if (count == 0)
-		return NSD_OK;
-	if (count > (STORE_OBJECT_MAX - sizeof(*options))
-			/ sizeof(options->acl[0]))
+	if (size > STORE_OBJECT_MAX)
 		return NSD_E_LIMIT;
-	len = sizeof(*options) + count * sizeof(options->acl[0]);
-	options = edit_draft(edit, len);
+	options = edit_draft(edit, size);
 	if (options == NULL)
 		return NSD_E_MEMORY;
-	for (unsigned i = 0; i < SETTINGS_LIST_COUNT; i++) {
-		if (lists->counts[i] > 0)
-			memcpy(options->acl + at, lists->lists[i],
-				lists->counts[i] * sizeof(options->acl[0]));
-		at += lists->counts[i];
-		options->ends[i] = (uint32_t)at;
-	}
-	err = edit_keep(edit, EDIT_OPTIONS, len, ref, &made);
+	count = options_fill(options, lists);
+	if (count == 0)
+		return NSD_OK;
+	err = edit_keep(edit, EDIT_OPTIONS, options->len, ref, &made);
 	for (size_t i = 0; err == NSD_OK && made && i < count; i++)
 		edit_hold(edit, options->acl[i].key);
 	return err;

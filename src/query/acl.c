@@ -5,14 +5,12 @@ bool
 acl_options_allow_query(const struct settings_options *options,
 	const struct acl_client *client, bool of_apex_soa)
 {
-	const struct acl_element *list;
-	uint32_t count;
+	struct acl_list list = acl_list_get(options, SETTINGS_ALLOW_QUERY);
 
-	list = settings_options_list(options, SETTINGS_ALLOW_QUERY, &count);
-	if (count == 0 || acl_allows(list, count, client))
+	if (list.count == 0 || acl_list_allows(&list, client))
 		return true;
-	list = settings_options_list(options, SETTINGS_PROVIDE_XFR, &count);
-	return of_apex_soa && acl_allows(list, count, client);
+	list = acl_list_get(options, SETTINGS_PROVIDE_XFR);
+	return of_apex_soa && acl_list_allows(&list, client);
 }
 
 bool
@@ -20,14 +18,12 @@ acl_allows_transfer(const struct store_view *view,
 	const struct zone_entry *entry, const struct acl_client *client)
 {
 	store_ref ref = store_load_ref(&entry->options);
-	const struct acl_element *list;
-	uint32_t count;
+	struct acl_list list;
 
 	if (ref == STORE_NONE)
 		return false;
-	list = settings_options_list(store_get(view, ref),
-		SETTINGS_PROVIDE_XFR, &count);
-	return acl_allows(list, count, client);
+	list = acl_list_get(store_get(view, ref), SETTINGS_PROVIDE_XFR);
+	return acl_list_allows(&list, client);
 }
 
 bool
@@ -36,7 +32,7 @@ acl_allows_notify(const struct store_view *view,
 {
 	store_ref ref = store_load_ref(&entry->options);
 	const struct settings_options *options;
-	const struct acl_element *list;
+	struct acl_list list;
 	uint32_t count;
 
 	if (ref == STORE_NONE)
@@ -45,6 +41,6 @@ acl_allows_notify(const struct store_view *view,
 	(void)settings_options_list(options, SETTINGS_REQUEST_XFR, &count);
 	if (count == 0)
 		return false;
-	list = settings_options_list(options, SETTINGS_ALLOW_NOTIFY, &count);
-	return acl_allows(list, count, client);
+	list = acl_list_get(options, SETTINGS_ALLOW_NOTIFY);
+	return acl_list_allows(&list, client);
 }

@@ -97,18 +97,35 @@ key_matches(const struct acl_element *e, store_ref key)
 			    : key == STORE_NONE;
 }
 
-bool
-acl_allows(const struct acl_element *elements, uint32_t count,
-	const struct acl_client *client)
+/* Is there a row with the peer, for any port or for its own? */
+static bool
+index_has(const struct acl_index *index, uint64_t kind,
+	const struct acl_peer *peer)
 {
+	const uint64_t address[2] = {be64toh(peer->address[0]),
+		be64toh(peer->address[1])};
+
+	kind |= peer->family == 6 ? ACL_ROW_IP6 : 0;
+	if (acl_index_find(index, kind, address) != NULL)
+		return true;
+	return index->has_ports && acl_index_find(index,
+		kind | ACL_ROW_PORT(peer->port), address) != NULL;
+}
+
+bool
+acl_list_allows(const struct acl_list *list, const struct acl_client *client)
+{
+	const struct acl_index *index = list->index;
 	struct acl_peer peer;
 	bool allowed = false;
 
 	if (!peer_read(client->peer, &peer))
 		return false;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct acl_element *e = &elements[i];
+	for (uint32_t i = 0; i < list->count; i++) {
+		const struct acl_element *e = &list->elements[i];
 
+		if (index != NULL && acl_index_covers(e))
+			break;
 		if ((allowed && !e->blocked) || !key_matches(e, client->key))
 			continue;
 		if (!element_matches(e, &peer))
@@ -117,5 +134,10 @@ acl_allows(const struct acl_element *elements, uint32_t count,
 			return false;
 		allowed = true;
 	}
-	return allowed;
+	if (index == NULL)
+		return allowed;
+	if (index->has_blocked && index_has(index, 0, &peer))
+		return false;
+	return allowed || index_has(index,
+		ACL_ROW_ALLOWS | ACL_ROW_KEY(client->key), &peer);
 }

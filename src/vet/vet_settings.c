@@ -1,6 +1,7 @@
 /* vet_settings.c - settings that are being read: options of zones, keys, and
  * the object at the root. */
 #include "base/mac.h"
+#include "settings/acl_index.h"
 #include "vet/vet_part.h"
 
 /* Claims an object that counts its holders. *first: nobody has come upon it
@@ -56,16 +57,39 @@ vet_element(struct vet_part *p, const struct acl_element *e, store_ref ref)
 	return e->key == STORE_NONE || vet_key(p, e->key);
 }
 
+/* An index, if the list has one, lies behind the elements, and ends with the
+ * object. */
+static bool
+vet_index(const struct settings_options *o, unsigned list, size_t elements_end)
+{
+	size_t at = o->index_at[list];
+	const struct acl_index *index;
+
+	if (at == 0)
+		return true;
+	if (at % 8 != 0 || at < elements_end || at > o->len
+		|| o->len - at < sizeof(*index))
+		return false;
+	index = (const struct acl_index *)((const uint8_t *)o + at);
+	return index->row_count <= (o->len - at - sizeof(*index))
+		/ sizeof(index->rows[0]);
+}
+
 bool
 vet_options(struct vet_part *p, store_ref ref)
 {
 	const struct settings_options *o = vet_get(p, VET_OPTIONS, ref,
 		sizeof(*o));
 	uint32_t before = 0;
+	size_t end;
 	bool first;
 
-	if (o == NULL
-		|| !vet_claim_held(p, VET_OPTIONS, ref,
+	if (o == NULL)
+		return false;
+	if (o->len < sizeof(*o))
+		return vet_fail(p, VET_OPTIONS, ref,
+			"end before they begin");
+	if (!vet_claim_held(p, VET_OPTIONS, ref,
 			settings_options_size(o), o->refs, &first))
 		return false;
 	if (!first)
@@ -76,6 +100,14 @@ vet_options(struct vet_part *p, store_ref ref)
 				"has lists that end before they begin");
 		before = o->ends[i];
 	}
+	end = sizeof(*o) + (size_t)before * sizeof(o->acl[0]);
+	if (end > o->len)
+		return vet_fail(p, VET_OPTIONS, ref,
+			"end within what they hold");
+	for (unsigned i = 0; i < SETTINGS_LIST_COUNT; i++)
+		if (!vet_index(o, i, end))
+			return vet_fail(p, VET_OPTIONS, ref,
+				"have an index that is not theirs");
 	for (uint32_t i = 0; i < before; i++)
 		if (!vet_element(p, &o->acl[i], ref))
 			return false;

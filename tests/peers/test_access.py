@@ -1,6 +1,7 @@
 """Who may ask what of a zone: allow-query beside the real NSD's, for every form
 of an element and every kind of request."""
 import itertools
+import random
 import socket
 
 import dns.message
@@ -51,6 +52,31 @@ LISTS = {
     "chain": ["include-pattern: q"],
 }
 LAST = range(1, 9)
+
+
+def random_element(chance):
+    """One that is for few of the clients, or none."""
+    last = chance.randrange(12)
+    spec = chance.choice([
+        f"127.0.0.{last}", f"127.0.0.{last}", f"127.0.{last}.0/24",
+        f"127.0.0.{last}/{chance.randrange(30, 33)}",
+        f"127.0.0.{last}&255.255.255.{chance.choice([15, 251, 253, 254])}",
+        f"127.0.0.{last}-127.0.0.{last + chance.randrange(3)}",
+        f"10.{last}.0.0/{chance.randrange(9, 32)}", f"2001:db8:{last}::/48"])
+    port = chance.choice(["", "", "", "@1"])
+    return f"{spec}{port} {chance.choice(['NOKEY'] * 5 + ['k', 'BLOCKED'])}"
+
+
+def random_lists(count, seed=1):
+    """Long enough to be compiled."""
+    chance = random.Random(seed)
+    return {f"random{n}": [f"{option}: {random_element(chance)}"
+                           for option in ("allow-query", "provide-xfr")
+                           for _ in range(chance.randrange(6, 16))]
+            for n in range(count)}
+
+
+RANDOM = random_lists(40)
 # Who may have the zone may ask for its SOA: so NSD since a version that is not
 # Debian's yet (doc/surface.md 1.7).
 SOA = {"provide": [3], "provide-blocked": set(LAST) - {3}}
@@ -85,7 +111,7 @@ def running(tmp_path_factory):
         for kind in servers.Ours, servers.Nsd:
             server = kind({"open.": zone})
             server.more = MORE.splitlines()
-            for name, lines in LISTS.items():
+            for name, lines in (LISTS | RANDOM).items():
                 server.more += ["zone:", f"\tname: {name}.test",
                                 f'\tzonefile: "{zone_of(server, name)}"']
                 server.more += [f"\t{line}" for line in lines]
@@ -148,3 +174,15 @@ def test_questions_are_answered_as_by_nsd(running, name):
 
 
 ONLY_REFUSED = {"port", "other-family", "key", "blocked-alone"}
+
+
+@pytest.mark.parametrize("rdtype", ["A", "AXFR"])
+def test_long_lists_allow_whom_nsd_allows(running, rdtype):
+    seen = []
+    for name, last in itertools.product(RANDOM, LAST):
+        label = "ns." if rdtype == "A" else ""
+        query = dns.message.make_query(f"{label}{name}.test", rdtype)
+        got = outcomes(running, query, last, rdtype == "AXFR")
+        assert got["ours"] == got["nsd"], (RANDOM[name], last)
+        seen.append("REFUSED" in got["ours"])
+    assert len(seen) / 10 < sum(seen) < len(seen) * 9 / 10

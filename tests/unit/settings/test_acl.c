@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -25,6 +26,34 @@ element(const char *address, enum acl_kind kind, const char *other)
 	return e;
 }
 
+/* What a list says, with an index as without. */
+static bool
+allows_either(const struct acl_element *elements, uint32_t count,
+	const struct acl_client *client)
+{
+	struct acl_element *sorted = calloc(count + 1, sizeof(*sorted));
+	struct acl_index *index = calloc(1, acl_index_size_max(count));
+	struct acl_list plain = {elements, count, NULL};
+	struct acl_list indexed = {sorted, count, index};
+	uint32_t at = 0;
+	bool allowed;
+
+	assert_non_null(sorted);
+	assert_non_null(index);
+	for (int covered = 0; covered < 2; covered++)
+		for (uint32_t i = 0; i < count; i++)
+			if (acl_index_covers(&elements[i]) == covered)
+				sorted[at++] = elements[i];
+	assert_int_equal(at, count);
+	acl_index_make(sorted, count, index);
+	assert_true(acl_index_size(index) <= acl_index_size_max(count));
+	allowed = acl_list_allows(&plain, client);
+	assert_int_equal(acl_list_allows(&indexed, client), allowed);
+	free(sorted);
+	free(index);
+	return allowed;
+}
+
 /* key: who signed it; none: nobody. */
 static bool
 allows_signed(const struct acl_element *elements, uint32_t count,
@@ -42,7 +71,7 @@ allows_signed(const struct acl_element *elements, uint32_t count,
 		inet_pton(AF_INET, from, &in->sin_addr);
 		in->sin_port = htons(port);
 	}
-	return acl_allows(elements, count,
+	return allows_either(elements, count,
 		&(struct acl_client){.peer = &peer, .key = key});
 }
 
@@ -137,7 +166,7 @@ acl_blocks_whoever_signed(void **state)
 /* Few addresses, so that lists and clients meet: they differ in one octet,
  * which is 0 to 15, or in another one, which is 0 or 1. */
 #define VALUES 16u
-#define ELEMENTS_MAX 6u
+#define ELEMENTS_MAX 24u
 
 struct plan {
 	unsigned at[2];    /* which octets, by family: 4, 6 */
@@ -240,7 +269,7 @@ allows_octets(const struct acl_element *list, uint32_t count, uint8_t family,
 		in6->sin6_port = htons((uint16_t)port);
 		memcpy(&in6->sin6_addr, address, 16);
 	}
-	return acl_allows(list, count,
+	return allows_either(list, count,
 		&(struct acl_client){.peer = &peer});
 }
 
@@ -252,7 +281,8 @@ lists_by_chance_allow_whom_the_reference_does(void **state)
 
 	for (unsigned round = 0; round < 3000; round++) {
 		struct acl_element list[ELEMENTS_MAX];
-		uint32_t count = chance_below(&seed, ELEMENTS_MAX + 1);
+		uint32_t count = chance_below(&seed, round % 4 == 0
+				? ELEMENTS_MAX + 1 : 7);
 		struct plan plan = {
 			.at = {chance_below(&seed, 4),
 				chance_below(&seed, 16)},
@@ -281,6 +311,105 @@ lists_by_chance_allow_whom_the_reference_does(void **state)
 	assert_in_range(allowed, asked / 20, asked / 2);
 }
 
+/* ---- the index ----------------------------------------------------------- */
+
+static const struct acl_index *
+make_index(const struct acl_element *list, uint32_t count)
+{
+	static union {
+		struct acl_index index;
+		uint64_t words[1024];
+	} room;
+
+	assert_true(acl_index_size_max(count) <= sizeof(room));
+	memset(&room, 0, sizeof(room));
+	acl_index_make(list, count, &room.index);
+	return &room.index;
+}
+
+/* Rows that touch are one, up to the last address there is. */
+static void
+index_joins_what_touches(void **state)
+{
+	struct acl_element list[] = {
+		element("192.0.2.128", ACL_MASK, "255.255.255.128"),
+		element("192.0.2.1", ACL_SINGLE, NULL),
+		element("192.0.2.2", ACL_RANGE, "192.0.2.127"),
+		element("192.0.2.9", ACL_SINGLE, NULL),
+		element("255.255.255.255", ACL_SINGLE, NULL),
+		element("::ffff:ffff:ffff:ffff", ACL_SINGLE, NULL),
+		element("0:0:0:1::", ACL_MASK, "ffff:ffff:ffff:ffff::"),
+		element("ffff::", ACL_MASK, "ffff::"),
+	};
+	const struct acl_index *index = make_index(list, 8);
+
+	assert_int_equal(index->row_count, 4);
+	assert_false(index->has_blocked);
+	assert_false(index->has_ports);
+	assert_true(allows(list, 8, "192.0.2.255", 1));
+	assert_false(allows(list, 8, "192.0.2.0", 1));
+	assert_false(allows(list, 8, "192.0.3.0", 1));
+	assert_true(allows(list, 8, "::1:ffff:ffff:ffff:ffff", 1));
+	assert_false(allows(list, 8, "::2:0:0:0:0", 1));
+	assert_false(allows(list, 8, "::ffff:ffff:ffff:fffe", 1));
+	assert_true(allows(list, 8,
+		"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", 1));
+}
+
+/* Of other kinds they stay apart. */
+static void
+index_keeps_kinds_apart(void **state)
+{
+	struct acl_element list[6];
+	const struct acl_index *index;
+
+	for (unsigned i = 0; i < 6; i++)
+		list[i] = element("192.0.2.0", ACL_MASK, "255.255.255.0");
+	list[1].port = 5;
+	list[2].needs_key = 1;
+	list[2].key = 9;
+	list[3].blocked = 1;
+	list[3].port = 6;
+	list[4].needs_key = 1; /* nobody's */
+	index = make_index(list, 6);
+	assert_int_equal(index->row_count, 4);
+	assert_true(index->has_blocked);
+	assert_true(index->has_ports);
+	assert_true((index->rows[0].kind & ACL_ROW_ALLOWS) == 0);
+	assert_true(allows_signed(list, 6, "192.0.2.1", 5, 9));
+	assert_false(allows_signed(list, 6, "192.0.2.1", 6, 9));
+	assert_false(allows_signed(list, 6, "192.0.2.1", 5, 8));
+	assert_true(allows(list, 6, "192.0.2.1", 7));
+}
+
+static void
+index_covers_masks_that_are_prefixes(void **state)
+{
+	static const char *const no[] = { "255.0.255.0", "0.0.0.1",
+		"127.0.0.0", "255.255.254.128", "ffff::1",
+		"ffff:ffff:ffff:ffff:7fff::", "0:0:0:0:ffff::" };
+	struct acl_element e;
+	char text[INET6_ADDRSTRLEN];
+	uint8_t mask[16] = { 0 };
+
+	for (unsigned i = 0; i < sizeof(no) / sizeof(*no); i++) {
+		e = element(strchr(no[i], ':') != NULL ? "::" : "0.0.0.0",
+			ACL_MASK, no[i]);
+		assert_false(acl_index_covers(&e));
+	}
+	for (unsigned i = 0; i <= 128; i++) {
+		inet_ntop(AF_INET6, mask, text, sizeof(text));
+		e = element("::", ACL_MASK, text);
+		assert_true(acl_index_covers(&e));
+		if (i < 128)
+			mask[i / 8] |= (uint8_t)(0x80u >> i % 8);
+	}
+	e = element("0.0.0.0", ACL_MASK, "0.0.0.0");
+	assert_true(acl_index_covers(&e));
+	e = element("0.0.0.0", ACL_MASK, "255.255.255.255");
+	assert_true(acl_index_covers(&e));
+}
+
 static void
 port_zero_is_seen(void **state)
 {
@@ -290,7 +419,8 @@ port_zero_is_seen(void **state)
 	((struct sockaddr_in *)&peer)->sin_port = htons(1);
 	assert_false(acl_peer_port_is_zero(&peer));
 	assert_false(acl_peer_port_is_zero(NULL));
-	assert_false(acl_allows(NULL, 0, &(struct acl_client){.peer = NULL}));
+	assert_false(acl_list_allows(&(struct acl_list){NULL, 0, NULL},
+		&(struct acl_client){.peer = NULL}));
 }
 
 int
@@ -302,6 +432,9 @@ main(void)
 		cmocka_unit_test(acl_keys_match),
 		cmocka_unit_test(acl_blocks_whoever_signed),
 		cmocka_unit_test(lists_by_chance_allow_whom_the_reference_does),
+		cmocka_unit_test(index_joins_what_touches),
+		cmocka_unit_test(index_keeps_kinds_apart),
+		cmocka_unit_test(index_covers_masks_that_are_prefixes),
 		cmocka_unit_test(port_zero_is_seen),
 	};
 

@@ -10,6 +10,7 @@
 #include "lib/settings_fixture.h"
 #include "lib/store_fixture.h"
 #include "lib/zone_fixture.h"
+#include "settings/acl_index.h"
 #include "store/writer.h"
 #include "vet/vet.h"
 
@@ -80,6 +81,8 @@ struct world {
 	struct zone_entry *entry;
 	struct settings *settings;
 	struct settings_options *options;
+	uint32_t *index_at; /* of an index of the options */
+	struct acl_index *index;
 	struct settings_key *key;
 };
 
@@ -89,6 +92,8 @@ world_init(struct world *w)
 {
 	struct acl_element acl[2] = {{.family = 4}, {.family = 6,
 		.kind = ACL_RANGE, .needs_key = 1}};
+	/* Enough for an index. */
+	struct acl_element many[ACL_WALK_MAX + 1] = {{.family = 4}};
 	struct settings_lists lists = {.lists = {acl}, .counts = {2}};
 	store_ref key, options, entry;
 	const struct settings_setup setup = {.identity = "who",
@@ -97,6 +102,12 @@ world_init(struct world *w)
 	struct store_heap *heap;
 	struct settings_edit *edit;
 
+	for (unsigned i = 0; i < ACL_WALK_MAX + 1; i++) {
+		many[i].family = 4;
+		many[i].address[0] = (uint8_t)(2 * i);
+	}
+	lists.lists[SETTINGS_ALLOW_NOTIFY] = many;
+	lists.counts[SETTINGS_ALLOW_NOTIFY] = ACL_WALK_MAX + 1;
 	zone_fixture_init(&w->f);
 	heap = store_writer_heap(w->f.writer);
 	assert_int_equal(zone_fixture_load(&w->f, "a.",
@@ -115,6 +126,10 @@ world_init(struct world *w)
 	settings_fixture_set(w->f.writer, entry, &lists);
 	w->entry = store_edit(heap, entry);
 	w->options = store_edit(heap, options);
+	w->index_at = &w->options->index_at[SETTINGS_ALLOW_NOTIFY];
+	assert_int_not_equal(*w->index_at, 0);
+	w->index = (struct acl_index *)((uint8_t *)w->options + *w->index_at);
+	assert_int_equal(w->index->row_count, ACL_WALK_MAX + 1);
 	w->key = store_edit(heap, key);
 	w->settings = store_edit(heap,
 		store_root(w->f.view, STORE_ROOT_SETTINGS));
@@ -167,7 +182,7 @@ each_fault_of_what_is_read_is_told(void **state)
 	look(&w, true)
 	FAULT(w.entry->options, 1, "options of a zone");
 	FAULT(w.entry->options, 0x7fffff00, "options of a zone");
-	FAULT(w.entry->options, w.settings->refs[0], "key"); /* used twice */
+	FAULT(w.entry->options, w.settings->refs[0], "options of a zone");
 	FAULT(w.entry->options, STORE_NONE, "settings"); /* a holder less */
 	FAULT(w.options->refs, 3, "settings");
 	FAULT(w.options->ends[0], 3, "options of a zone");
@@ -175,6 +190,14 @@ each_fault_of_what_is_read_is_told(void **state)
 		"options of a zone");
 	FAULT(w.options->ends[SETTINGS_LIST_COUNT - 1], 100,
 		"options of a zone");
+	FAULT(w.options->len, 40, "options of a zone");
+	FAULT(w.options->len, 0x7fffffff, "options of a zone");
+	FAULT(*w.index_at, *w.index_at + 4, "options of a zone");
+	FAULT(*w.index_at, 48, "options of a zone");
+	FAULT(*w.index_at, w.options->len, "options of a zone");
+	FAULT(*w.index_at, 0xfffffff8, "options of a zone");
+	FAULT(w.index->row_count, ACL_WALK_MAX + 2, "options of a zone");
+	FAULT(w.index->row_count, 0xffffffff, "options of a zone");
 	FAULT(w.options->acl[0].family, 5, "options of a zone");
 	FAULT(w.options->acl[0].kind, 3, "options of a zone");
 	FAULT(w.options->acl[1].key, 1, "key");
