@@ -6,7 +6,12 @@
 #include "base/err.h"
 #include "conf/conf.h"
 #include "keep/settings_edit.h"
+#include "settings/settings.h"
 #include "store/store.h"
+
+/* Converts an element of a list, but for its key and tls-auth: as if it had
+ * NOKEY. */
+void load_settings_element(const struct conf_acl *acl, struct acl_element *e);
 
 /*
  * Makes the options of a pattern, or of a zone of its own.

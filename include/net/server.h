@@ -37,10 +37,22 @@ struct net_handler {
 	 * closes. peer is lent. NULL: nobody wants to know. */
 	void (*on_bad_length)(void *ctx, const struct sockaddr_storage *peer,
 		size_t len);
+	/* Of sockets that are for proxies: may this one say who its clients
+	 * are? peer is lent. NULL: anybody may. */
+	bool (*may_proxy)(void *ctx, const struct sockaddr_storage *peer);
 	/* Counters the transport keeps; may be NULL. */
 	uint64_t *rx_err;
 	uint64_t *tx_err;
 	uint64_t *dropped;
+};
+
+struct net_udp_options {
+	/* Octets of room for a reply (the larger EDNS size). No reply has more
+	 * than an IPv4 datagram carries, 65507 octets. If it is up to 1232,
+	 * IPv4 replies are sent with DF as long as the interface carries them
+	 * whole (RFC 9715). */
+	size_t reply_size;
+	bool for_proxies;
 };
 
 struct net_udp;
@@ -55,15 +67,18 @@ struct net_udp;
  * wildcard socket. Errors of sending (full buffer, unreachable, too large) are
  * counted; they are never fatal and never logged one by one.
  *
- * in: fd, which stays the caller's; reply_size, octets of room for a reply (the
- *     larger EDNS size). No reply has more than an IPv4 datagram carries, 65507
- *     octets. If reply_size is up to 1232, IPv4 replies are sent with DF as
- *     long as the interface carries them whole (RFC 9715). Copies *handler.
+ * Where proxies send, each datagram begins with a header of the PROXY protocol
+ * (net/proxy.h), and what it names is the client's address; the reply goes to
+ * the proxy, without a header. A datagram with another beginning is dropped,
+ * and so is one of a proxy that is not allowed; both are counted as errors.
+ *
+ * in: fd, which stays the caller's. Copies *options and *handler.
  * returns NSD_OK with *udp, not to be closed from within on_batch;
  *     NSD_E_MEMORY without memory; NSD_E_SYSTEM if fd has no address or
  *     refuses an option, or the loop refuses the event.
  */
-enum nsd_err net_udp_open(struct event_base *base, int fd, size_t reply_size,
+enum nsd_err net_udp_open(struct event_base *base, int fd,
+	const struct net_udp_options *options,
 	const struct net_handler *handler, struct net_udp **udp) MUST_USE;
 /*
  * How many datagrams the kernel has dropped on the socket, mostly because
@@ -81,6 +96,15 @@ struct net_tcp_options {
 	bool reject_overflow;     /* tcp-reject-overflow */
 };
 
+/* A socket that listens. */
+struct net_stream {
+	int fd;           /* non-blocking; stays the caller's */
+	bool for_proxies; /* connections begin with a header of the PROXY
+			   * protocol (net/proxy.h), which names the client;
+			   * those that do not, and proxies that are not
+			   * allowed, are closed, and counted as errors */
+};
+
 struct net_tcp;
 
 /*
@@ -96,13 +120,14 @@ struct net_tcp;
  * instead, and an idle one is given two seconds. Without descriptors an idle
  * connection is closed, or accepting pauses.
  *
- * in: fds, non-blocking, which stay the caller's. Copies its other arguments.
+ * in: Copies its arguments.
  * returns NSD_OK with *tcp, not to be closed from a handler; NSD_E_MEMORY
  *     without memory; NSD_E_SYSTEM if the system gives no epoll set or refuses
  *     a socket in it, or the loop refuses the event.
  */
-enum nsd_err net_tcp_open(struct event_base *base, const int *fds,
-	size_t fd_count, const struct net_tcp_options *options,
+enum nsd_err net_tcp_open(struct event_base *base,
+	const struct net_stream *streams, size_t stream_count,
+	const struct net_tcp_options *options,
 	const struct net_handler *handler, struct net_tcp **tcp) MUST_USE;
 /* Has other options from now on. Connections that are there stay, even if they
  * are too many. */

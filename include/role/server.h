@@ -22,6 +22,7 @@ struct server {
 	const struct role_hooks *hooks; /* of a test program; NULL: none */
 	const char *chroot;       /* where we are; NULL: not in one */
 	struct listeners listeners;
+	struct proxies *proxies;  /* of workers (proc/proxies.h) */
 	struct doors metrics;     /* of xfrd alone */
 	struct counts *counts;    /* shared memory where the roles count */
 	struct control_doors control; /* of xfrd alone */

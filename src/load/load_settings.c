@@ -38,21 +38,28 @@ key_make(struct settings_edit *edit, const struct conf_key *key,
 
 /* ---- lists --------------------------------------------------------------- */
 
-static enum nsd_err
-element_convert(struct settings_edit *edit, const struct conf_acl *acl,
-	enum settings_list list, struct acl_element *e)
+void
+load_settings_element(const struct conf_acl *acl, struct acl_element *e)
 {
+	memset(e, 0, sizeof(*e));
 	e->family = acl->family;
 	e->kind = acl->kind == CONF_ACL_SINGLE ? ACL_SINGLE
 		: acl->kind == CONF_ACL_RANGE  ? ACL_RANGE
 					       : ACL_MASK;
 	e->blocked = acl->blocked;
-	e->needs_key = acl->key_name != NULL;
 	e->axfr_only = acl->axfr_only;
 	e->allow_udp = acl->allow_udp;
 	e->port = acl->port;
 	memcpy(e->address, acl->address, sizeof(e->address));
 	memcpy(e->other, acl->other, sizeof(e->other));
+}
+
+static enum nsd_err
+element_convert(struct settings_edit *edit, const struct conf_acl *acl,
+	enum settings_list list, struct acl_element *e)
+{
+	load_settings_element(acl, e);
+	e->needs_key = acl->key_name != NULL;
 	/* Nobody comes over TLS yet: as with a key that there is not. */
 	if (list == SETTINGS_PROVIDE_XFR && acl->tls_auth_name != NULL) {
 		e->needs_key = 1;

@@ -99,24 +99,35 @@ is_passing(int error)
 		|| error == EOPNOTSUPP || error == EPERM;
 }
 
+static bool
+may_proxy(const struct net_tcp *tcp, const struct sockaddr_storage *peer)
+{
+	return tcp->handler.may_proxy == NULL
+		|| tcp->handler.may_proxy(tcp->handler.ctx, peer);
+}
+
 /* Accepts one connection. False if there are no more in this turn. */
 static bool
-accept_one(struct net_tcp *tcp, int listener)
+accept_one(struct tcp_listener *listener)
 {
+	struct net_tcp *tcp = listener->tcp;
 	struct sockaddr_storage peer;
 	socklen_t len = sizeof(peer);
 	uint64_t retry_ms;
-	int fd = accept4(listener, (struct sockaddr *)&peer, &len,
+	int fd = accept4(listener->fd, (struct sockaddr *)&peer, &len,
 		SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	if (fd != -1) {
-		if (is_full(tcp)) {
+		if (listener->for_proxies && !may_proxy(tcp, &peer)) {
+			close(fd);
+			net_count_add(tcp->handler.rx_err, 1);
+		} else if (is_full(tcp)) {
 			close(fd);
 			net_count_add(tcp->handler.dropped, 1);
 			/* Idle connections are given less time from now. */
 			tcp_wait_until(tcp, tcp->now_ms + IDLE_FULL_MS);
 		} else {
-			tcp_conn_accept(tcp, fd, &peer);
+			tcp_conn_accept(listener, fd, &peer);
 		}
 		return true;
 	}
@@ -155,7 +166,7 @@ on_connection(struct tcp_source *source)
 				return;
 			}
 		}
-		if (!accept_one(tcp, listener->fd)) {
+		if (!accept_one(listener)) {
 			listener->budget = accepted > 0 ? accepted : 1;
 			listener->used = 0;
 			return;
@@ -261,7 +272,8 @@ on_turn(evutil_socket_t fd, short what, void *arg)
 }
 
 static enum nsd_err
-listeners_open(struct net_tcp *tcp, const int *fds, size_t count)
+listeners_open(struct net_tcp *tcp, const struct net_stream *streams,
+	size_t count)
 {
 	tcp->listeners = calloc(count > 0 ? count : 1,
 		sizeof(*tcp->listeners));
@@ -272,7 +284,8 @@ listeners_open(struct net_tcp *tcp, const int *fds, size_t count)
 
 		l->source.on_ready = on_connection;
 		l->tcp = tcp;
-		l->fd = fds[tcp->listener_count];
+		l->fd = streams[tcp->listener_count].fd;
+		l->for_proxies = streams[tcp->listener_count].for_proxies;
 		l->budget = 1;
 		if (!tcp_wait_for(l))
 			return NSD_E_SYSTEM;
@@ -287,8 +300,8 @@ net_tcp_set_options(struct net_tcp *tcp, const struct net_tcp_options *options)
 }
 
 enum nsd_err
-net_tcp_open(struct event_base *base, const int *fds, size_t fd_count,
-	const struct net_tcp_options *options,
+net_tcp_open(struct event_base *base, const struct net_stream *streams,
+	size_t stream_count, const struct net_tcp_options *options,
 	const struct net_handler *handler, struct net_tcp **result)
 {
 	struct net_tcp *tcp = calloc(1, sizeof(*tcp));
@@ -310,7 +323,7 @@ net_tcp_open(struct event_base *base, const int *fds, size_t fd_count,
 		    || event_add(&tcp->event, NULL) != 0))
 		err = NSD_E_SYSTEM;
 	if (err == NSD_OK)
-		err = listeners_open(tcp, fds, fd_count);
+		err = listeners_open(tcp, streams, stream_count);
 	if (err != NSD_OK) {
 		net_tcp_close(tcp);
 		return err;

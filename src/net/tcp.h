@@ -88,6 +88,7 @@ struct tcp_conn {
 	enum tcp_waiting waiting;
 	enum tcp_phase phase;
 	bool gathered;
+	bool awaits_header;  /* of its proxy: net/proxy.h */
 	bool eof;            /* the client will send no more */
 	bool closing;        /* we read no more and close once all is sent */
 	bool dead;           /* is destroyed when it is settled */
@@ -102,6 +103,7 @@ struct tcp_listener {
 	struct tcp_source source;
 	struct net_tcp *tcp;
 	int fd;
+	bool for_proxies;
 	unsigned budget; /* connections to accept in a turn */
 	unsigned used;   /* turns in a row that used it up */
 };
@@ -203,7 +205,7 @@ void tcp_turn_settle(struct net_tcp *tcp);
  * Takes an accepted socket (closes it on failure), and may read at once what is
  * there already. The connection may be gone when this returns.
  */
-void tcp_conn_accept(struct net_tcp *tcp, int fd,
+void tcp_conn_accept(struct tcp_listener *listener, int fd,
 	const struct sockaddr_storage *peer);
 
 /* Closes and releases a connection that is not gathered. */

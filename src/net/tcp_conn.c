@@ -15,6 +15,7 @@
 
 #include "base/assert.h"
 #include "base/octets.h"
+#include "net/proxy.h"
 
 /* The most that one connection reads in a turn of the loop. */
 #define READ_MAX (32 * 1024)
@@ -61,7 +62,7 @@ rest_has_message(const struct tcp_conn *conn)
 {
 	uint32_t size = message_size(conn->rest, conn->rest_len);
 
-	return size != 0 && size <= conn->rest_len;
+	return !conn->awaits_header && size != 0 && size <= conn->rest_len;
 }
 
 void
@@ -161,6 +162,31 @@ conn_bad_length(struct tcp_conn *conn, size_t len)
 	tcp->handler.on_bad_length(tcp->handler.ctx, &peer, len);
 }
 
+/* Reads the header of a proxy. False: it is not whole yet, or is none, and the
+ * connection ends. */
+static bool
+conn_take_header(struct tcp_conn *conn)
+{
+	size_t left = (size_t)(conn->data_end - conn->data);
+	struct proxy_header header;
+
+	switch (proxy_read_header(conn->data, left, &header)) {
+	case PROXY_INCOMPLETE:
+		return false;
+	case PROXY_MALFORMED:
+		net_count_add(conn->tcp->handler.rx_err, 1);
+		conn->dead = true;
+		return false;
+	case PROXY_WHOLE:
+		break;
+	}
+	conn->awaits_header = false;
+	conn->data += header.len;
+	if (header.has_client)
+		memcpy(&conn->peer, &header.client, sizeof(conn->peer));
+	return true;
+}
+
 /* Adds complete requests to the batch, until one is not complete or the
  * connection has to wait. */
 static void
@@ -170,6 +196,8 @@ conn_parse(struct tcp_conn *conn)
 	unsigned max = tcp->options.queries_max;
 	bool any = false;
 
+	if (conn->awaits_header && !conn_take_header(conn))
+		return;
 	while (!conn_is_stopped(conn) && !tcp_turn_is_over(tcp)) {
 		size_t left = (size_t)(conn->data_end - conn->data);
 		uint32_t size = message_size(conn->data, left);
@@ -466,9 +494,10 @@ conn_on_ready(struct tcp_source *source)
 }
 
 void
-tcp_conn_accept(struct net_tcp *tcp, int fd,
+tcp_conn_accept(struct tcp_listener *listener, int fd,
 	const struct sockaddr_storage *peer)
 {
+	struct net_tcp *tcp = listener->tcp;
 	struct tcp_conn *conn = tcp->spare;
 
 	tcp->spare = NULL;
@@ -484,6 +513,7 @@ tcp_conn_accept(struct net_tcp *tcp, int fd,
 	conn->source.on_ready = conn_on_ready;
 	conn->tcp = tcp;
 	conn->fd = fd;
+	conn->awaits_header = listener->for_proxies;
 	conn->active_ms = tcp->now_ms;
 	memcpy(&conn->peer, peer, sizeof(conn->peer));
 	cds_list_add_tail(&conn->by_age, &tcp->conns[TCP_OPEN]);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "net/count.h"
+#include "net/proxy.h"
 
 /* What is kept of a datagram. No request that a name server serves is longer.
  * If one is, this much is handed over, and its sender gets the error that a
@@ -57,6 +58,7 @@ struct net_udp {
 	struct mmsghdr in[EXCHANGE_BATCH_MAX];
 	struct iovec in_iov[EXCHANGE_BATCH_MAX];
 	struct sockaddr_storage peer[EXCHANGE_BATCH_MAX];
+	struct proxy_header *headers; /* a batch; NULL unless for proxies */
 	struct exchange exchanges[EXCHANGE_BATCH_MAX];
 	/* Which datagram of `in` an exchange is for. */
 	uint8_t slot[EXCHANGE_BATCH_MAX];
@@ -138,6 +140,25 @@ receive(struct net_udp *udp)
 	return 0;
 }
 
+/* Takes the header of a proxy off its datagram. False: it is to be dropped. */
+static bool
+take_header(struct net_udp *udp, size_t i, struct exchange *x)
+{
+	struct proxy_header *header = &udp->headers[i];
+
+	if (udp->handler.may_proxy != NULL
+	    && !udp->handler.may_proxy(udp->handler.ctx, &udp->peer[i]))
+		return false;
+	if (proxy_read_header(x->request, x->request_len, header)
+	    != PROXY_WHOLE)
+		return false;
+	x->request += header->len;
+	x->request_len -= header->len;
+	if (header->has_client)
+		x->peer = &header->client;
+	return true;
+}
+
 /* Fills exchanges with datagrams that deserve an answer; returns how many. */
 static size_t
 prepare(struct net_udp *udp, size_t got)
@@ -162,6 +183,10 @@ prepare(struct net_udp *udp, size_t got)
 		x->transport = TRANSPORT_UDP;
 		x->peer = &udp->peer[i];
 		x->stream = NULL;
+		if (udp->headers != NULL && !take_header(udp, i, x)) {
+			net_count_add(udp->handler.rx_err, 1);
+			continue;
+		}
 		udp->slot[count++] = (uint8_t)i;
 	}
 	return count;
@@ -378,9 +403,11 @@ net_udp_take_lost(struct net_udp *udp)
 }
 
 enum nsd_err
-net_udp_open(struct event_base *base, int fd, size_t reply_size,
+net_udp_open(struct event_base *base, int fd,
+	const struct net_udp_options *options,
 	const struct net_handler *handler, struct net_udp **result)
 {
+	size_t reply_size = options->reply_size;
 	size_t in_stride = buffer_stride(REQUEST_SIZE);
 	struct net_udp *udp = calloc(1, sizeof(*udp));
 	enum nsd_err err = NSD_E_MEMORY;
@@ -395,9 +422,15 @@ net_udp_open(struct event_base *base, int fd, size_t reply_size,
 		* (in_stride + buffer_stride(udp->reply_size)));
 	if (udp->buffers == NULL)
 		goto fail_udp;
+	if (options->for_proxies) {
+		udp->headers = calloc(EXCHANGE_BATCH_MAX,
+			sizeof(*udp->headers));
+		if (udp->headers == NULL)
+			goto fail_buffers;
+	}
 	err = control_open(udp);
 	if (err != NSD_OK)
-		goto fail_buffers;
+		goto fail_headers;
 	headers_init(udp);
 	dont_fragment(udp);
 	udp->lost = read_lost(udp);
@@ -413,6 +446,8 @@ net_udp_open(struct event_base *base, int fd, size_t reply_size,
 
 fail_control:
 	free(udp->control);
+fail_headers:
+	free(udp->headers);
 fail_buffers:
 	free(udp->buffers);
 fail_udp:
@@ -428,6 +463,7 @@ net_udp_close(struct net_udp *udp)
 	event_del(&udp->event);
 	event_del(&udp->retry);
 	free(udp->control);
+	free(udp->headers);
 	free(udp->buffers);
 	free(udp);
 }

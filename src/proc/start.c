@@ -23,6 +23,7 @@
 #include "proc/daemon.h"
 #include "proc/flags.h"
 #include "proc/lifeline.h"
+#include "proc/proxies.h"
 #include "role/privilege.h"
 #include "role/role.h"
 #include "conf/secret_keys.h"
@@ -226,6 +227,8 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 	took_over = lifeline_take_over(*lifeline_key);
 	err = sockets_open(o, took_over ? PORTS_WAIT_SEC : 0,
 		&s->server.listeners);
+	if (err == NSD_OK)
+		err = proxies_create(o, &s->server.proxies);
 	if (err != NSD_OK)
 		return err;
 	err = control_doors_open(s->server.conf, user, &s->server.control);

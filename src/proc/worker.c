@@ -20,6 +20,7 @@
 #include "role/hooks.h"
 #include "proc/lifeline.h"
 #include "proc/notify.h"
+#include "proc/proxies.h"
 #include "role/role.h"
 #include "proc/statistics.h"
 #include "query/query.h"
@@ -48,6 +49,7 @@ struct worker {
 	struct net_tcp_options tcp_options;
 	struct net_handler handler;
 	size_t reply_size;
+	const struct proxies *proxies;
 	struct notify_queue notifies; /* for xfrd */
 	struct socket_group *own;
 	struct socket_group *adopted;
@@ -103,6 +105,14 @@ worker_on_stream_end(void *ctx, void *stream)
 	query_stream_end(worker->query, stream);
 }
 
+static bool
+worker_may_proxy(void *ctx, const struct sockaddr_storage *peer)
+{
+	const struct worker *worker = ctx;
+
+	return proxies_allow(worker->proxies, peer);
+}
+
 /* ---- sockets ------------------------------------------------------------ */
 
 static void
@@ -128,7 +138,8 @@ group_open(struct worker *worker, unsigned server, const int *fds,
 	const bool *tcp, unsigned count)
 {
 	struct socket_group *group = calloc(1, sizeof(*group));
-	int *streams = calloc(count + 1u, sizeof(*streams));
+	struct net_stream *streams = calloc(count + 1u, sizeof(*streams));
+	struct net_udp_options udp = {.reply_size = worker->reply_size};
 	unsigned stream_count = 0;
 	enum nsd_err err = NSD_E_MEMORY;
 
@@ -139,13 +150,16 @@ group_open(struct worker *worker, unsigned server, const int *fds,
 	group->server = server;
 	err = NSD_OK;
 	for (unsigned i = 0; i < count && err == NSD_OK; i++) {
+		bool for_proxies = proxies_has_port(worker->proxies, fds[i]);
+
 		if (tcp[i]) {
-			streams[stream_count++] = fds[i];
+			streams[stream_count++] = (struct net_stream){
+				.fd = fds[i], .for_proxies = for_proxies};
 			continue;
 		}
-		err = net_udp_open(worker->role.base, fds[i],
-			worker->reply_size, &worker->handler,
-			&group->udp[group->udp_count]);
+		udp.for_proxies = for_proxies;
+		err = net_udp_open(worker->role.base, fds[i], &udp,
+			&worker->handler, &group->udp[group->udp_count]);
 		group->udp_count += err == NSD_OK;
 	}
 	if (err == NSD_OK && stream_count > 0)
@@ -390,10 +404,12 @@ worker_init(struct worker *worker, const struct role_start *start)
 	worker->counters = worker->book.rows;
 	worker->lifeline = server->lifeline;
 	worker->boot = server->boot;
+	worker->proxies = server->proxies;
 	worker->handler = (struct net_handler){
 		.on_batch = worker_on_batch,
 		.on_stream = worker_on_stream,
 		.on_stream_end = worker_on_stream_end,
+		.may_proxy = worker_may_proxy,
 		.ctx = worker,
 		.rx_err = &worker->counters->rx_err,
 		.tx_err = &worker->counters->tx_err,

@@ -79,7 +79,7 @@ const struct sandbox_call sandbox_calls[] = {
 		"ends a TCP connection"},
 	/* Sockets that a worker is lent. */
 	{"epoll_create1", WORKER, MAY, ANY, "for their connections"},
-	{"getsockname", WORKER, MAY, ANY, "is it the address of all?"},
+	{"getsockname", WORKER, MAY, ANY, "is it the address of all? a port of proxies?"},
 	{"getsockopt", WORKER, MAY, ANY, "family, losses; whose the peer is"},
 	{"setsockopt", WORKER, MAY, IF(IS(1, SOL_IP), IS(2, IP_MTU_DISCOVER)), "DF"},
 	{"setsockopt", WORKER, MAY, IF(IS(1, SOL_IP), IS(2, IP_PKTINFO)), "our address"},

@@ -190,22 +190,17 @@ sockets_plan_address(const struct conf_server *options,
 	return places_add(places, &place);
 }
 
-/* True for ports on which clients do not expect plain DNS: answering plainly
- * there would be wrong. */
+/* True for ports on which clients expect TLS: answering plainly there would be
+ * wrong. */
 static bool
 sockets_port_is_special(const struct conf_server *options, uint16_t port)
 {
 	bool tls = options->tls_service_key != NULL
 		&& *options->tls_service_key != '\0';
 
-	if (tls && (port == options->tls_port
-			|| (options->tls_auth_port != 0
-				&& port == options->tls_auth_port)))
-		return true;
-	for (uint32_t i = 0; i < options->proxy_protocol_port.count; i++)
-		if (options->proxy_protocol_port.items[i] == port)
-			return true;
-	return false;
+	return tls && (port == options->tls_port
+		|| (options->tls_auth_port != 0
+			&& port == options->tls_auth_port));
 }
 
 static enum nsd_err
@@ -232,8 +227,8 @@ sockets_plan(const struct conf_server *options, struct places *places)
 		if (interface->setfib >= 0)
 			log_warning("setfib is not of this system, ignored");
 		if (sockets_port_is_special(options, port)) {
-			log_warning("not listening on %s: TLS and PROXYv2"
-				    " have no effect in this program",
+			log_warning("not listening on %s: TLS has no effect"
+				    " in this program",
 				interface->text);
 			continue;
 		}

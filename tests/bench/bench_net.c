@@ -66,9 +66,12 @@ main(int argc, char **argv)
 	    || net_listen(&listen, NULL, &fd) != NSD_OK)
 		err(1, "listen");
 	if (listen.tcp)
-		result = net_tcp_open(base, &fd, 1, &options, &handler, &tcp);
+		result = net_tcp_open(base, &(struct net_stream){.fd = fd}, 1,
+			&options, &handler, &tcp);
 	else
-		result = net_udp_open(base, fd, 4096, &handler, &udp);
+		result = net_udp_open(base, fd,
+			&(struct net_udp_options){.reply_size = 4096},
+			&handler, &udp);
 	if (result != NSD_OK)
 		errx(1, "%s", err_text(result));
 	event_base_dispatch(base);

@@ -43,6 +43,7 @@ answer(struct harness *h, struct exchange *x)
 	if (x->request_len > h->longest)
 		h->longest = x->request_len;
 	h->requests++;
+	h->last_peer = *x->peer;
 	h->new_replies += x->seen != EXCHANGE_ANSWERED;
 	if (x->request_len == 0 || r[0] == 'N') {
 		x->reply_len = 0;
@@ -122,6 +123,15 @@ on_bad_length(void *ctx, const struct sockaddr_storage *peer, size_t len)
 	h->last_bad_length = len;
 }
 
+static bool
+may_proxy(void *ctx, const struct sockaddr_storage *peer)
+{
+	struct harness *h = ctx;
+
+	assert_int_equal(peer->ss_family, h->address.ss_family);
+	return !h->refuse_proxies;
+}
+
 static void
 harness_init(struct harness *h, const char *address, bool tcp)
 {
@@ -146,8 +156,28 @@ void
 harness_udp(struct harness *h, const char *address, size_t reply_size)
 {
 	harness_init(h, address, false);
-	assert_int_equal(net_udp_open(h->base, h->fd, reply_size, &h->handler,
-		&h->udp), NSD_OK);
+	assert_int_equal(net_udp_open(h->base, h->fd,
+		&(struct net_udp_options){.reply_size = reply_size},
+		&h->handler, &h->udp), NSD_OK);
+}
+
+void
+harness_proxied(struct harness *h, const char *address, bool tcp,
+	const struct net_tcp_options *options)
+{
+	struct net_udp_options udp = { .reply_size = 1232,
+		.for_proxies = true };
+	struct net_stream stream = { .for_proxies = true };
+
+	harness_init(h, address, tcp);
+	h->handler.may_proxy = may_proxy;
+	stream.fd = h->fd;
+	if (tcp)
+		assert_int_equal(net_tcp_open(h->base, &stream, 1, options,
+			&h->handler, &h->tcp), NSD_OK);
+	else
+		assert_int_equal(net_udp_open(h->base, h->fd, &udp,
+			&h->handler, &h->udp), NSD_OK);
 }
 
 void
@@ -155,8 +185,9 @@ harness_tcp(struct harness *h, const char *address,
 	const struct net_tcp_options *options)
 {
 	harness_init(h, address, true);
-	assert_int_equal(net_tcp_open(h->base, &h->fd, 1, options,
-		&h->handler, &h->tcp), NSD_OK);
+	assert_int_equal(net_tcp_open(h->base,
+		&(struct net_stream){.fd = h->fd}, 1, options, &h->handler,
+		&h->tcp), NSD_OK);
 }
 
 void

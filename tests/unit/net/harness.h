@@ -43,6 +43,8 @@ struct harness {
 	size_t last_bad_length;
 	size_t streams;       /* begun and not ended */
 	size_t streams_ended;
+	struct sockaddr_storage last_peer; /* of a request */
+	bool refuse_proxies;  /* of harness_proxied: none may */
 	bool reset;           /* a stream ended with one */
 	uint64_t rx_err;
 	uint64_t tx_err;
@@ -52,6 +54,9 @@ struct harness {
 /* address such as "127.0.0.1", the port is any free one. */
 void harness_udp(struct harness *h, const char *address, size_t reply_size);
 void harness_tcp(struct harness *h, const char *address,
+	const struct net_tcp_options *options);
+/* One of them, for proxies. */
+void harness_proxied(struct harness *h, const char *address, bool tcp,
 	const struct net_tcp_options *options);
 void harness_fini(struct harness *h);
 

@@ -1,0 +1,33 @@
+/* proxies.h - who may speak for others, and where: proxy-protocol-port and
+ * allow-proxy of nsd.conf. Main makes it, for the workers that it forks. */
+#ifndef PROC_PROXIES_H
+#define PROC_PROXIES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "base/err.h"
+#include "conf/conf.h"
+#include "settings/acl.h"
+
+struct proxies {
+	uint32_t port_count;
+	uint16_t *ports;
+	struct acl_list allow; /* without an element: anybody may */
+};
+
+/* Copies what the options say. It is never released: these options wait for
+ * the next start. returns NSD_OK with *proxies; NSD_E_MEMORY. */
+enum nsd_err proxies_create(const struct conf_server *options,
+	struct proxies **proxies) MUST_USE;
+
+/* True if who sends to a bound socket is a proxy. Cost: a system call. */
+bool proxies_has_port(const struct proxies *proxies, int fd);
+
+/* True if a proxy at this address may say who its clients are. Cost: as
+ * acl_list_allows. */
+bool proxies_allow(const struct proxies *proxies,
+	const struct sockaddr_storage *peer);
+
+#endif
