@@ -5,6 +5,7 @@
 #define BASE_FS_H
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -30,30 +31,46 @@ enum nsd_err fs_open_to_read(const char *path, bool streams, int *fd,
 const char *fs_open_error_text(int error);
 
 /*
- * A file that will take the place of another. The new one is made beside it
- * under a fresh name, so that no symbolic link planted there is followed. Once
- * it is complete it is renamed over the old one.
+ * A file that will take the place of another. The new one is made beside it and
+ * was not there before, so that no symbolic link planted there is followed.
+ * Once it is complete it is renamed over the old one.
  */
 struct fs_replace {
-	char *path;
+	char *path; /* NULL once it has ended */
 	char *temp;
-	int fd; /* the new file, open for reading and writing */
+	int fd; /* the new file, or -1 while a stream has it */
 };
 
-/* Makes the new file, empty. Copies path. Returns NSD_E_SYSTEM with errno if
- * the file cannot be made or given its mode, NSD_E_MEMORY without memory;
- * nothing is left behind then. */
+/* Makes the new file, empty and under a fresh name, open for reading and
+ * writing. Copies path. Returns NSD_E_SYSTEM with errno if the file cannot be
+ * made or given its mode, NSD_E_MEMORY without memory; nothing is left behind
+ * then. */
 enum nsd_err fs_replace_open(struct fs_replace *r, const char *path,
 	mode_t mode) MUST_USE;
+/* The same with the name FILE~, which others know; removes what has it, such as
+ * what a process that was killed has left. access is O_WRONLY or O_RDWR. The
+ * umask applies to mode. */
+enum nsd_err fs_replace_open_tilde(struct fs_replace *r, const char *path,
+	int access, mode_t mode) MUST_USE;
 
-/*
- * Flushes to the disk and renames. Ends r in any case. On success *fd is the
- * file, the caller's from now on. Returns NSD_E_SYSTEM with errno if flushing
- * or renaming failed; everything is then as before fs_replace_open.
- */
+/* Flushes to the disk, then as fs_replace_take. */
 enum nsd_err fs_replace_commit(struct fs_replace *r, int *fd) MUST_USE;
+/*
+ * Renames. Ends r in any case. On success *fd is the file, the caller's from
+ * now on. Returns NSD_E_SYSTEM with errno if it failed; everything is then as
+ * before the file was made.
+ */
+enum nsd_err fs_replace_take(struct fs_replace *r, int *fd) MUST_USE;
 /* Ends r and removes the new file. errno stays as it was. */
 void fs_replace_abort(struct fs_replace *r);
+
+/* Makes a stream of the new file. Returns NSD_E_SYSTEM with errno if that
+ * failed. */
+enum nsd_err fs_replace_open_stream(struct fs_replace *r, FILE **out) MUST_USE;
+/* Flushes the stream to the disk, and closes it in any case. Returns
+ * NSD_E_SYSTEM with errno if not all was written. fs_replace_take or
+ * fs_replace_abort is to follow. */
+enum nsd_err fs_replace_close_stream(FILE *out) MUST_USE;
 
 /* Writes all octets, whatever signals come. Returns NSD_E_SYSTEM with errno if
  * a write failed; a part may have been written then. */

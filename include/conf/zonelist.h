@@ -21,6 +21,7 @@
 
 #include "base/diag.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "conf/conf.h"
 
 /* Octets of a line, with its newline; longer ones are never written. */
@@ -87,6 +88,7 @@ struct zonelist {
 	bool sparse;         /* had too many of them for a moment: see
 			      * zonelist_note_change */
 	size_t free;         /* `del` lines */
+	struct fs_replace renewed; /* while it is written anew */
 	struct zonelist_places places[ZONELIST_LINE_MAX + 1]; /* by length */
 };
 
@@ -100,7 +102,8 @@ struct zonelist {
 enum nsd_err zonelist_open(const char *path,
 	const struct zonelist_reader *reader, struct diag_sink *sink,
 	struct zonelist **list) MUST_USE;
-void zonelist_close(struct zonelist *list); /* NULL is fine */
+/* Removes FILE~, if there is one. NULL is fine. */
+void zonelist_close(struct zonelist *list);
 
 /*
  * Writes a line for a zone, in the newest free place of its length, or at the
@@ -133,18 +136,18 @@ bool zonelist_wants_renewal(const struct zonelist *list,
 	const struct conf *conf);
 
 /*
- * Writes the list anew, in three steps: zonelist_renew makes FILE~ (*fd, the
- * caller's, to be flushed); zonelist_take_renewed puts it in the place of the
- * list, takes fd, and notes where the lines are (conf_zone.listed_at); then
+ * Writes the list anew, in three steps: zonelist_renew makes FILE~ (*fd,
+ * borrowed, is to be flushed); zonelist_take_renewed puts it in the place of
+ * the list and notes where the lines are (conf_zone.listed_at); then
  * list->folder is to be flushed. Between the two no zone comes or goes.
  * returns NSD_OK; NSD_E_SYSTEM with errno: the list is as it was.
  * cost: both are linear in the number of zones.
  */
 enum nsd_err zonelist_renew(struct zonelist *list, const struct conf *conf,
 	int *fd) MUST_USE;
-enum nsd_err zonelist_take_renewed(struct zonelist *list, struct conf *conf,
-	int fd) MUST_USE;
-/* Instead of the second step: removes FILE~, takes fd. errno stays. */
-void zonelist_drop_renewed(struct zonelist *list, int fd);
+enum nsd_err zonelist_take_renewed(struct zonelist *list,
+	struct conf *conf) MUST_USE;
+/* Instead of the second step: removes FILE~. errno stays. */
+void zonelist_drop_renewed(struct zonelist *list);
 
 #endif

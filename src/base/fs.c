@@ -127,29 +127,63 @@ fs_open_error_text(int error)
 	return error == ENOTSUP ? "not a regular file" : strerror(error);
 }
 
-enum nsd_err
-fs_replace_open(struct fs_replace *r, const char *path, mode_t mode)
+static void
+fs_replace_end(struct fs_replace *r)
 {
-	size_t size = strlen(path) + sizeof(".XXXXXX");
+	free(r->path);
+	free(r->temp);
+	r->path = NULL;
+	r->temp = NULL;
+}
+
+/* The names: that of the new file has an end of its own. */
+static enum nsd_err
+fs_replace_begin(struct fs_replace *r, const char *path, const char *end)
+{
+	size_t size = strlen(path) + strlen(end) + 1;
 
 	r->path = strdup(path);
 	r->temp = malloc(size);
 	if (r->path == NULL || r->temp == NULL) {
-		free(r->path);
-		free(r->temp);
+		fs_replace_end(r);
 		return NSD_E_MEMORY;
 	}
-	snprintf(r->temp, size, "%s.XXXXXX", path);
+	snprintf(r->temp, size, "%s%s", path, end);
+	return NSD_OK;
+}
+
+enum nsd_err
+fs_replace_open(struct fs_replace *r, const char *path, mode_t mode)
+{
+	enum nsd_err err = fs_replace_begin(r, path, ".XXXXXX");
+
+	if (err != NSD_OK)
+		return err;
 	/* mkostemp never opens a file that is there already. */
 	r->fd = mkostemp(r->temp, O_CLOEXEC);
 	if (r->fd != -1 && fchmod(r->fd, mode) == 0)
 		return NSD_OK;
-	if (r->fd != -1) {
+	if (r->fd != -1)
 		fs_replace_abort(r);
-		return NSD_E_SYSTEM;
-	}
-	free(r->path);
-	free(r->temp);
+	else
+		fs_replace_end(r);
+	return NSD_E_SYSTEM;
+}
+
+enum nsd_err
+fs_replace_open_tilde(struct fs_replace *r, const char *path, int access,
+	mode_t mode)
+{
+	enum nsd_err err = fs_replace_begin(r, path, "~");
+
+	if (err != NSD_OK)
+		return err;
+	(void)unlink(r->temp);
+	r->fd = open(r->temp, access | O_CREAT | O_EXCL | O_NOFOLLOW
+		| O_CLOEXEC, mode);
+	if (r->fd != -1)
+		return NSD_OK;
+	fs_replace_end(r);
 	return NSD_E_SYSTEM;
 }
 
@@ -159,23 +193,54 @@ fs_replace_abort(struct fs_replace *r)
 	int saved_errno = errno;
 
 	unlink(r->temp);
-	close(r->fd);
-	free(r->path);
-	free(r->temp);
+	if (r->fd != -1)
+		close(r->fd);
+	fs_replace_end(r);
 	errno = saved_errno;
+}
+
+enum nsd_err
+fs_replace_take(struct fs_replace *r, int *fd)
+{
+	if (rename(r->temp, r->path) == -1) {
+		fs_replace_abort(r);
+		return NSD_E_SYSTEM;
+	}
+	*fd = r->fd;
+	fs_replace_end(r);
+	return NSD_OK;
 }
 
 enum nsd_err
 fs_replace_commit(struct fs_replace *r, int *fd)
 {
-	if (fsync(r->fd) == -1 || rename(r->temp, r->path) == -1) {
+	if (fsync(r->fd) == -1) {
 		fs_replace_abort(r);
 		return NSD_E_SYSTEM;
 	}
-	*fd = r->fd;
-	free(r->path);
-	free(r->temp);
+	return fs_replace_take(r, fd);
+}
+
+enum nsd_err
+fs_replace_open_stream(struct fs_replace *r, FILE **out)
+{
+	*out = fdopen(r->fd, "w");
+	if (*out == NULL)
+		return NSD_E_SYSTEM;
+	r->fd = -1;
 	return NSD_OK;
+}
+
+enum nsd_err
+fs_replace_close_stream(FILE *out)
+{
+	bool written = fflush(out) == 0 && fsync(fileno(out)) == 0;
+	int saved_errno = errno;
+
+	if (fclose(out) != 0 && written)
+		return NSD_E_SYSTEM;
+	errno = saved_errno;
+	return written ? NSD_OK : NSD_E_SYSTEM;
 }
 
 enum nsd_err

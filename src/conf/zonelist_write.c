@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +177,8 @@ zonelist_close(struct zonelist *list)
 		close(list->fd);
 	if (list->folder != -1)
 		close(list->folder);
+	if (list->renewed.path != NULL)
+		zonelist_drop_renewed(list);
 	list_forget_places(list);
 	free(list->path);
 	free(list);
@@ -393,41 +394,31 @@ list_write_zones(int fd, const struct conf *conf)
 	return err;
 }
 
-static void
-list_print_temp(const struct zonelist *list, char out[PATH_MAX])
-{
-	snprintf(out, PATH_MAX, "%s~", list->path);
-}
-
 enum nsd_err
 zonelist_renew(struct zonelist *list, const struct conf *conf, int *fd)
 {
-	char temp[PATH_MAX];
+	enum nsd_err err = fs_replace_open_tilde(&list->renewed, list->path,
+		O_RDWR, MODE);
 
-	list_print_temp(list, temp);
-	/* What an earlier one has left, or a link that was put there. */
-	(void)unlink(temp);
-	*fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-		MODE);
-	if (*fd == -1)
+	if (err == NSD_E_MEMORY)
+		errno = ENOMEM;
+	if (err != NSD_OK)
 		return NSD_E_SYSTEM;
+	*fd = list->renewed.fd;
 	if (list_write_zones(*fd, conf) == NSD_OK)
 		return NSD_OK;
-	zonelist_drop_renewed(list, *fd);
+	zonelist_drop_renewed(list);
 	return NSD_E_SYSTEM;
 }
 
 enum nsd_err
-zonelist_take_renewed(struct zonelist *list, struct conf *conf, int fd)
+zonelist_take_renewed(struct zonelist *list, struct conf *conf)
 {
 	uint64_t at = strlen(ZONELIST_HEAD);
-	char temp[PATH_MAX];
+	int fd;
 
-	list_print_temp(list, temp);
-	if (rename(temp, list->path) == -1) {
-		zonelist_drop_renewed(list, fd);
+	if (fs_replace_take(&list->renewed, &fd) != NSD_OK)
 		return NSD_E_SYSTEM;
-	}
 	if (list->fd != -1)
 		close(list->fd);
 	list->fd = fd;
@@ -451,13 +442,7 @@ zonelist_take_renewed(struct zonelist *list, struct conf *conf, int fd)
 }
 
 void
-zonelist_drop_renewed(struct zonelist *list, int fd)
+zonelist_drop_renewed(struct zonelist *list)
 {
-	char temp[PATH_MAX];
-	int error = errno;
-
-	list_print_temp(list, temp);
-	(void)unlink(temp);
-	close(fd);
-	errno = error;
+	fs_replace_abort(&list->renewed);
 }

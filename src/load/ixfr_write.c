@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/grow.h"
 #include "dns/name.h"
 #include "dns/rdata.h"
@@ -199,57 +200,40 @@ ixfr_file_print(FILE *out, const struct ixfr_text *text,
 
 /* ---- files --------------------------------------------------------------- */
 
-/* Prints all of a new file and flushes it. */
 static enum nsd_err
-write_temp(const char *temp, const struct ixfr_text *text,
+write_new(struct fs_replace *file, const struct ixfr_text *text,
 	const struct ixfr_octets *octets)
 {
-	int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
-		| O_CLOEXEC, 0666);
-	FILE *out = fd != -1 ? fdopen(fd, "w") : NULL;
-	enum nsd_err err = NSD_E_SYSTEM;
+	enum nsd_err err, closed;
+	FILE *out;
 	int error;
 
-	if (out != NULL) {
-		err = ixfr_file_print(out, text, octets);
-		if (err == NSD_OK && fsync(fd) == -1)
-			err = NSD_E_SYSTEM;
-		error = errno;
-		if (fclose(out) != 0 && err == NSD_OK)
-			return NSD_E_SYSTEM;
-		errno = error;
-	} else if (fd != -1) {
-		error = errno;
-		close(fd);
-		errno = error;
-	}
+	if (fs_replace_open_stream(file, &out) != NSD_OK)
+		return NSD_E_SYSTEM;
+	err = ixfr_file_print(out, text, octets);
+	error = errno;
+	closed = fs_replace_close_stream(out);
+	if (err == NSD_OK)
+		return closed;
+	errno = error;
 	return err;
 }
 
-/* The new file is FILE~, as that of a zone file is: what stands there may be a
- * link that somebody planted, or what a writer left that was killed. */
+/* The new file is FILE~, as that of a zone file is. */
 enum nsd_err
 ixfr_file_replace(const char *path, const struct ixfr_text *text,
 	const struct ixfr_octets *octets)
 {
-	size_t len = strlen(path);
-	char *temp = malloc(len + 2);
-	enum nsd_err err;
-	int error;
+	struct fs_replace file;
+	enum nsd_err err = fs_replace_open_tilde(&file, path, O_WRONLY, 0666);
+	int none;
 
-	if (temp == NULL)
-		return NSD_E_MEMORY;
-	memcpy(temp, path, len);
-	memcpy(temp + len, "~", 2);
-	(void)unlink(temp);
-	err = write_temp(temp, text, octets);
-	if (err == NSD_OK && rename(temp, path) == -1)
-		err = NSD_E_SYSTEM;
-	error = errno;
 	if (err != NSD_OK)
-		(void)unlink(temp);
-	free(temp);
-	errno = error;
+		return err;
+	err = write_new(&file, text, octets);
+	if (err == NSD_OK)
+		return fs_replace_take(&file, &none);
+	fs_replace_abort(&file);
 	return err;
 }
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/octets.h"
 #include "dns/rrtype.h"
 #include "zone/walk.h"
@@ -25,7 +26,8 @@
 /* A file that is being written. */
 struct written_file {
 	struct zonefile_writer writer;
-	char *temp; /* its path */
+	struct fs_replace file; /* FILE~ is the new one */
+	char *path;
 	FILE *out;
 	char *buffer;
 	uint32_t serial;
@@ -101,30 +103,29 @@ sync_folder(char *path, struct diag_sink *sink)
 
 /* ---- the file */
 
-/* Makes FILE~ anew: what stands there may be a link that somebody planted, or
- * what a writer left that was killed. */
 static enum nsd_err
-open_temp(struct written_file *w, struct diag_sink *sink)
+open_new(struct written_file *w, struct diag_sink *sink)
 {
-	int fd;
-
-	if (unlink(w->temp) == -1 && errno == ENOENT
-		&& make_folders(w->temp, sink) != NSD_OK)
-		return NSD_E_SYSTEM;
-	fd = open(w->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+	enum nsd_err err = fs_replace_open_tilde(&w->file, w->path, O_WRONLY,
 		0666);
-	w->out = fd != -1 ? fdopen(fd, "w") : NULL;
-	if (w->out == NULL) {
-		enum nsd_err err = say(sink, w->temp, "make file");
-		int error = errno;
 
-		if (fd != -1)
-			close(fd);
-		errno = error;
-		return err;
+	if (err == NSD_E_SYSTEM && errno == ENOENT) {
+		err = make_folders(w->path, sink);
+		if (err != NSD_OK)
+			return err;
+		err = fs_replace_open_tilde(&w->file, w->path, O_WRONLY, 0666);
 	}
-	setvbuf(w->out, w->buffer, _IOFBF, BUFFER);
-	return NSD_OK;
+	if (err == NSD_E_MEMORY)
+		return say_memory(sink, w->path);
+	if (err == NSD_OK) {
+		err = fs_replace_open_stream(&w->file, &w->out);
+		if (err == NSD_OK) {
+			setvbuf(w->out, w->buffer, _IOFBF, BUFFER);
+			return NSD_OK;
+		}
+		fs_replace_abort(&w->file);
+	}
+	return say(sink, w->path, "make a file beside");
 }
 
 static void
@@ -173,68 +174,64 @@ write_records(struct written_file *w, const struct writeback *writeback)
 	return err;
 }
 
-/* Writes all of FILE~ and flushes it. It is closed in any case. */
+/* Writes all of the new file and flushes it. It is closed in any case. */
 static enum nsd_err
-write_temp(struct written_file *w, const struct writeback *writeback,
+write_new(struct written_file *w, const struct writeback *writeback,
 	struct diag_sink *sink)
 {
-	enum nsd_err err;
+	enum nsd_err err, closed;
+	int error;
 
 	print_comments(w, writeback);
 	err = write_records(w, writeback);
-	if (err == NSD_OK && (fflush(w->out) != 0 || fsync(fileno(w->out))
-		== -1))
-		err = NSD_E_SYSTEM;
+	error = errno;
+	closed = fs_replace_close_stream(w->out);
+	if (err == NSD_OK && closed == NSD_OK)
+		return NSD_OK;
 	if (err == NSD_E_MEMORY)
-		(void)say_memory(sink, w->temp);
-	else if (err != NSD_OK)
-		err = say(sink, w->temp, "write");
-	if (fclose(w->out) != 0 && err == NSD_OK)
-		err = say(sink, w->temp, "write");
-	w->out = NULL;
-	return err;
+		return say_memory(sink, w->file.temp);
+	if (err != NSD_OK)
+		errno = error;
+	return say(sink, w->file.temp, "write");
 }
 
 static enum nsd_err
 write_file(struct written_file *w, const struct writeback *writeback,
 	struct diag_sink *sink)
 {
-	enum nsd_err err = open_temp(w, sink);
-	int error;
+	enum nsd_err err = open_new(w, sink);
+	int none;
 
 	if (err != NSD_OK)
 		return err;
-	err = write_temp(w, writeback, sink);
-	if (err == NSD_OK && rename(w->temp, writeback->path) == -1)
-		err = say(sink, writeback->path, "replace");
-	if (err == NSD_OK)
-		return sync_folder(w->temp, sink);
-	error = errno;
-	unlink(w->temp);
-	errno = error;
-	return err;
+	err = write_new(w, writeback, sink);
+	if (err != NSD_OK) {
+		fs_replace_abort(&w->file);
+		return err;
+	}
+	if (fs_replace_take(&w->file, &none) != NSD_OK)
+		return say(sink, w->path, "replace");
+	return sync_folder(w->path, sink);
 }
 
 enum nsd_err
 writeback_zone(const struct writeback *writeback, struct diag_sink *sink,
 	uint32_t *serial)
 {
-	struct written_file w = {.writeback = writeback};
-	size_t len = strlen(writeback->path);
+	struct written_file w = {
+		.writeback = writeback,
+		.path = strdup(writeback->path),
+		.buffer = malloc(BUFFER),
+	};
 	enum nsd_err err;
 	int error;
 
-	w.temp = malloc(len + 2);
-	w.buffer = malloc(BUFFER);
-	if (w.temp == NULL || w.buffer == NULL) {
+	if (w.path == NULL || w.buffer == NULL)
 		err = say_memory(sink, writeback->path);
-	} else {
-		memcpy(w.temp, writeback->path, len);
-		memcpy(w.temp + len, "~", 2);
+	else
 		err = write_file(&w, writeback, sink);
-	}
 	error = errno;
-	free(w.temp);
+	free(w.path);
 	free(w.buffer);
 	errno = error;
 	if (err == NSD_OK)

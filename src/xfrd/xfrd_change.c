@@ -477,17 +477,16 @@ static void
 changes_on_renewed(struct xfrd *xfrd, int error)
 {
 	struct xfrd_changes *changes = xfrd->changes;
-	int fd = changes->renewed_fd;
 
-	if (fd != -1) {
+	if (changes->renewed_fd != -1) {
 		enum nsd_err err = NSD_E_SYSTEM;
 
 		errno = error;
 		if (error != 0)
-			zonelist_drop_renewed(changes->list, fd);
+			zonelist_drop_renewed(changes->list);
 		else
 			err = zonelist_take_renewed(changes->list,
-				xfrd->role.server->conf, fd);
+				xfrd->role.server->conf);
 		if (err != NSD_OK) {
 			changes_fail_renewal(changes);
 			return;

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "lib/files.h"
 #include "lib/rdata_rows.h"
 #include "lib/words.h"
 
@@ -23,24 +24,6 @@ static char *file_text;
 static struct token words[WORDS_MAX];
 
 static const uint8_t origin[] = "\7example\3com";
-
-static char *
-read_file(const char *path)
-{
-	FILE *f = fopen(path, "rb");
-	char *text;
-	long size;
-
-	assert_non_null(f);
-	assert_int_equal(fseek(f, 0, SEEK_END), 0);
-	size = ftell(f);
-	rewind(f);
-	text = malloc((size_t)size + 1);
-	assert_int_equal(fread(text, 1, (size_t)size, f), size);
-	text[size] = '\0';
-	fclose(f);
-	return text;
-}
 
 static void
 read_row(char *line, unsigned number)
@@ -73,7 +56,7 @@ rows_open(const struct rdata_row **first)
 	unsigned line = 1;
 
 	row_count = 0;
-	file_text = read_file(TESTS_DIR "/data/rrtypes.txt");
+	file_text = files_read(TESTS_DIR "/data/rrtypes.txt");
 	for (at = file_text; *at != '\0'; line++) {
 		char *end = strchr(at, '\n');
 

@@ -23,6 +23,7 @@
 #include <cmocka.h>
 
 #include "base/fs.h"
+#include "lib/files.h"
 
 static char test_dir[64];
 
@@ -39,28 +40,6 @@ teardown(void **state)
 	if (chdir("/") == -1)
 		return -1;
 	return rmdir(test_dir);
-}
-
-static void
-write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-	assert_true(fd >= 0);
-	assert_int_equal(fs_write_all(fd, text, strlen(text)), NSD_OK);
-	close(fd);
-}
-
-static void
-assert_file(const char *path, const char *expected)
-{
-	char text[256] = "";
-	int fd = open(path, O_RDONLY);
-
-	assert_true(fd >= 0);
-	assert_true(read(fd, text, sizeof(text) - 1) >= 0);
-	close(fd);
-	assert_string_equal(text, expected);
 }
 
 static unsigned
@@ -82,12 +61,12 @@ commit_replaces_the_file_and_its_mode(void **state)
 	struct stat st;
 	int fd;
 
-	write_file("f", "old");
+	files_write("f", "old");
 	assert_int_equal(fs_replace_open(&r, "f", 0644), NSD_OK);
 	assert_int_equal(fs_write_all(r.fd, "new", 3), NSD_OK);
-	assert_file("f", "old");
+	files_assert("f", "old");
 	assert_int_equal(fs_replace_commit(&r, &fd), NSD_OK);
-	assert_file("f", "new");
+	files_assert("f", "new");
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0644);
 	close(fd);
@@ -103,14 +82,14 @@ commit_over_a_symbolic_link_leaves_its_target(void **state)
 	struct stat st;
 	int fd;
 
-	write_file("target", "precious");
+	files_write("target", "precious");
 	assert_int_equal(symlink("target", "f"), 0);
 	assert_int_equal(fs_replace_open(&r, "f", 0600), NSD_OK);
 	assert_int_equal(fs_write_all(r.fd, "new", 3), NSD_OK);
 	assert_int_equal(fs_replace_commit(&r, &fd), NSD_OK);
 	close(fd);
-	assert_file("target", "precious");
-	assert_file("f", "new");
+	files_assert("target", "precious");
+	files_assert("f", "new");
 	assert_int_equal(lstat("f", &st), 0);
 	assert_true(S_ISREG(st.st_mode));
 	unlink("f");
@@ -122,11 +101,11 @@ abort_leaves_everything_as_it_was(void **state)
 {
 	struct fs_replace r;
 
-	write_file("f", "old");
+	files_write("f", "old");
 	assert_int_equal(fs_replace_open(&r, "f", 0600), NSD_OK);
 	assert_int_equal(fs_write_all(r.fd, "new", 3), NSD_OK);
 	fs_replace_abort(&r);
-	assert_file("f", "old");
+	files_assert("f", "old");
 	assert_int_equal(count_files(), 1);
 	unlink("f");
 }
@@ -154,6 +133,48 @@ open_in_an_absent_directory_fails(void **state)
 
 	assert_int_equal(fs_replace_open(&r, "no/f", 0600), NSD_E_SYSTEM);
 	assert_int_equal(errno, ENOENT);
+	assert_int_equal(fs_replace_open_tilde(&r, "no/f", O_WRONLY, 0600),
+		NSD_E_SYSTEM);
+	assert_int_equal(errno, ENOENT);
+}
+
+static void
+tilde_takes_the_place_of_what_has_its_name(void **state)
+{
+	struct fs_replace r;
+	FILE *out;
+	int fd;
+
+	files_write("f", "old");
+	files_write("target", "precious");
+	assert_int_equal(symlink("target", "f~"), 0);
+	assert_int_equal(fs_replace_open_tilde(&r, "f", O_WRONLY, 0600),
+		NSD_OK);
+	assert_string_equal(r.temp, "f~");
+	assert_int_equal(fs_replace_open_stream(&r, &out), NSD_OK);
+	assert_int_equal(r.fd, -1);
+	assert_int_equal(fputs("new", out) >= 0, 1);
+	assert_int_equal(fs_replace_close_stream(out), NSD_OK);
+	files_assert("f", "old");
+	assert_int_equal(fs_replace_take(&r, &fd), NSD_OK);
+	assert_int_equal(fd, -1);
+	assert_null(r.path);
+	files_assert("f", "new");
+	files_assert("target", "precious");
+	assert_int_equal(count_files(), 2);
+	unlink("f");
+	unlink("target");
+}
+
+/* /dev/full stands for a full disk. */
+static void
+stream_that_cannot_be_written_is_told(void **state)
+{
+	FILE *out = fopen("/dev/full", "w");
+
+	assert_int_equal(fputs("new", out) >= 0, 1);
+	assert_int_equal(fs_replace_close_stream(out), NSD_E_SYSTEM);
+	assert_int_equal(errno, ENOSPC);
 }
 
 static void
@@ -298,6 +319,8 @@ main(void)
 		cmocka_unit_test(abort_leaves_everything_as_it_was),
 		cmocka_unit_test(commit_that_fails_leaves_nothing_behind),
 		cmocka_unit_test(open_in_an_absent_directory_fails),
+		cmocka_unit_test(tilde_takes_the_place_of_what_has_its_name),
+		cmocka_unit_test(stream_that_cannot_be_written_is_told),
 		cmocka_unit_test(all_but_the_listed_descriptors_are_closed),
 		cmocka_unit_test(what_is_no_file_is_not_opened_to_be_read),
 		cmocka_unit_test(a_device_is_refused_without_being_opened),

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "conf/zonelist.h"
+#include "lib/files.h"
 #include "reader.h"
 
 #define HEAD "# NSD zone list\n# name pattern\n"
@@ -44,30 +45,6 @@ remove_folder(void **state)
 	return rmdir(folder);
 }
 
-static void
-write_file(const char *text, size_t len)
-{
-	FILE *f = fopen(path, "w");
-
-	assert_non_null(f);
-	assert_int_equal(fwrite(text, 1, len, f), len);
-	assert_int_equal(fclose(f), 0);
-}
-
-static void
-assert_file(const char *text)
-{
-	char got[65536];
-	FILE *f = fopen(path, "r");
-	size_t len;
-
-	assert_non_null(f);
-	len = fread(got, 1, sizeof(got) - 1, f);
-	got[len] = '\0';
-	fclose(f);
-	assert_string_equal(got, text);
-}
-
 /* ---- reading ------------------------------------------------------------- */
 
 struct said {
@@ -89,7 +66,7 @@ static enum nsd_err
 load(struct conf *conf, const char *text, struct said *said)
 {
 	*said = (struct said){.sink = {.on_diag = on_diag}};
-	write_file(text, strlen(text));
+	files_write(path, text);
 	return zonelist_load(conf, path, &said->sink);
 }
 
@@ -170,13 +147,14 @@ list_cut_anywhere_is_read(void **state)
 
 	for (size_t len = 0; len < sizeof(text); len++) {
 		conf = reader_accept(CONF);
-		write_file(text, len);
+		files_write_octets(path, text, len);
 		assert_int_equal(zonelist_load(conf, path, &said.sink),
 			len == 0 || len >= 16 ? NSD_OK : NSD_E_SYNTAX);
 		conf_destroy(conf);
 	}
 	conf = reader_accept(CONF);
-	write_file(HEAD "add a\0b p\nadd c.test p\n", sizeof(HEAD) + 23);
+	files_write_octets(path, HEAD "add a\0b p\nadd c.test p\n",
+		sizeof(HEAD) + 23);
 	assert_int_equal(zonelist_load(conf, path, &said.sink), NSD_OK);
 	assert_int_equal(conf->zone_count, 2);
 	conf_destroy(conf);
@@ -184,10 +162,13 @@ list_cut_anywhere_is_read(void **state)
 
 /* ---- writing ------------------------------------------------------------- */
 
+/* What a test of writing has. */
+static struct conf *conf;
+static struct zonelist *list;
+
 static enum nsd_err
 note_line(void *ctx, const struct zonelist_line *line)
 {
-	struct conf *conf = ctx;
 	const struct conf_zone *zone = conf_find_zone_text(conf, line->name);
 
 	if (zone != NULL)
@@ -195,19 +176,35 @@ note_line(void *ctx, const struct zonelist_line *line)
 	return NSD_OK;
 }
 
-static struct zonelist *
-open_list(struct conf *conf)
+static int
+make_conf(void **state)
 {
-	const struct zonelist_reader reader = {conf, note_line, NULL};
-	struct zonelist *list;
+	conf = reader_accept(CONF);
+	unlink(path);
+	return 0;
+}
 
+static int
+close_all(void **state)
+{
+	zonelist_close(list);
+	list = NULL;
+	conf_destroy(conf);
+	return 0;
+}
+
+/* Anew, if it is open. */
+static void
+open_list(void)
+{
+	const struct zonelist_reader reader = {.on_zone = note_line};
+
+	zonelist_close(list);
 	assert_int_equal(zonelist_open(path, &reader, NULL, &list), NSD_OK);
-	return list;
 }
 
 static void
-add(struct zonelist *list, struct conf *conf, const char *name,
-	const char *pattern)
+add(const char *name, const char *pattern)
 {
 	const struct conf_zone *zone;
 	uint64_t offset;
@@ -218,7 +215,7 @@ add(struct zonelist *list, struct conf *conf, const char *name,
 }
 
 static void
-cut(struct zonelist *list, struct conf *conf, const char *name)
+cut(const char *name)
 {
 	const struct conf_zone *zone = conf_find_zone_text(conf, name);
 
@@ -230,86 +227,66 @@ cut(struct zonelist *list, struct conf *conf, const char *name)
 static void
 line_is_free_for_the_next_one_of_its_length(void **state)
 {
-	struct conf *conf = reader_accept(CONF);
-	struct zonelist *list;
-
-	unlink(path);
-	list = open_list(conf);
-	add(list, conf, "a.test", "p");
-	add(list, conf, "b.test", "p");
-	add(list, conf, "long.test", "q");
-	cut(list, conf, "a.test");
-	cut(list, conf, "b.test");
-	assert_file(HEAD "del a.test p\ndel b.test p\nadd long.test q\n");
-	add(list, conf, "other.test", "q");
-	add(list, conf, "c.test", "q");
-	assert_file(HEAD "del a.test p\nadd c.test q\nadd long.test q\n"
+	open_list();
+	add("a.test", "p");
+	add("b.test", "p");
+	add("long.test", "q");
+	cut("a.test");
+	cut("b.test");
+	files_assert(path, HEAD "del a.test p\ndel b.test p\n"
+				"add long.test q\n");
+	add("other.test", "q");
+	add("c.test", "q");
+	files_assert(path, HEAD "del a.test p\nadd c.test q\nadd long.test q\n"
 			 "add other.test q\n");
-	zonelist_close(list);
 	/* The next one finds them again, newest first. */
-	list = open_list(conf);
-	cut(list, conf, "c.test");
-	add(list, conf, "d.test", "p");
-	add(list, conf, "e.test", "p");
-	assert_file(HEAD "add e.test p\nadd d.test p\nadd long.test q\n"
-			 "add other.test q\n");
-	zonelist_close(list);
-	conf_destroy(conf);
+	open_list();
+	cut("c.test");
+	add("d.test", "p");
+	add("e.test", "p");
+	files_assert(path, HEAD "add e.test p\nadd d.test p\n"
+				"add long.test q\nadd other.test q\n");
 }
 
 static void
 line_becomes_another_at_its_place(void **state)
 {
-	struct conf *conf = reader_accept(CONF);
-	struct zonelist *list;
-
-	unlink(path);
-	list = open_list(conf);
-	add(list, conf, "a.test", "p");
-	add(list, conf, "b.test", "p");
+	open_list();
+	add("a.test", "p");
+	add("b.test", "p");
 	assert_int_equal(zonelist_replace(list,
 		conf_find_zone_text(conf, "a.test")->listed_at, "a.test", "q"),
 		NSD_OK);
-	assert_file(HEAD "add a.test q\nadd b.test p\n");
-	zonelist_close(list);
-	conf_destroy(conf);
+	files_assert(path, HEAD "add a.test q\nadd b.test p\n");
 }
 
 static void
 line_of_a_member_goes_with_its_id(void **state)
 {
-	struct conf *conf = reader_accept(CONF);
-	struct zonelist *list;
 	uint64_t at;
 
-	write_file(HEAD "cat a.test p id\ncat b.test q id\n",
-		sizeof(HEAD) - 1 + 32);
+	files_write(path, HEAD "cat a.test p id\ncat b.test q id\n");
 	assert_int_equal(zonelist_load(conf, path, NULL), NSD_OK);
-	list = open_list(conf);
+	open_list();
 	at = conf_find_zone_text(conf, "b.test")->listed_at;
 	assert_int_equal(zonelist_replace(list, at, "b.test", "p"),
 		NSD_E_LIMIT);
-	cut(list, conf, "a.test");
-	add(list, conf, "c.test", "p");
-	add(list, conf, "dddd.test", "p");
-	assert_file(HEAD "add dddd.test p\ncat b.test q id\nadd c.test p\n");
-	zonelist_close(list);
-	conf_destroy(conf);
+	cut("a.test");
+	add("c.test", "p");
+	add("dddd.test", "p");
+	files_assert(path, HEAD "add dddd.test p\ncat b.test q id\n"
+				"add c.test p\n");
 }
 
 static void
 pattern_over_two_sectors_is_not_written_over(void **state)
 {
-	struct conf *conf = reader_accept(
-		"pattern: name: pp zonefile: a\n"
-		"pattern: name: qq zonefile: b\n");
 	char name[600];
-	struct zonelist *list;
 	uint64_t at;
 
 	for (size_t len = 440; len < 500; len++) {
 		unlink(path);
-		list = open_list(conf);
+		open_list();
 		memset(name, 'a', len);
 		name[len] = '\0';
 		assert_int_equal(zonelist_add(list, name, "pp", &at), NSD_OK);
@@ -317,67 +294,56 @@ pattern_over_two_sectors_is_not_written_over(void **state)
 		assert_int_equal(zonelist_replace(list, sizeof(HEAD) - 1, name,
 			"qq"), at / 512 == (at + 2) / 512 ? NSD_OK
 							  : NSD_E_LIMIT);
-		zonelist_close(list);
 	}
-	conf_destroy(conf);
 }
 
 static void
 list_with_more_free_lines_than_zones_is_written_anew(void **state)
 {
-	struct conf *conf = reader_accept(CONF);
-	struct zonelist *list;
 	int fd;
 
-	unlink(path);
-	list = open_list(conf);
-	add(list, conf, "a.test", "p");
-	add(list, conf, "bb.test", "p");
-	add(list, conf, "ccc.test", "q");
-	cut(list, conf, "a.test");
+	open_list();
+	add("a.test", "p");
+	add("bb.test", "p");
+	add("ccc.test", "q");
+	cut("a.test");
 	assert_false(zonelist_wants_renewal(list, conf));
-	cut(list, conf, "bb.test");
+	cut("bb.test");
 	assert_false(zonelist_wants_renewal(list, conf));
 	assert_int_equal(conf->zone_count, 2);
 	/* Fixed ones count. */
-	cut(list, conf, "ccc.test");
-	add(list, conf, "dd.test", "p");
-	add(list, conf, "e", "q");
-	cut(list, conf, "dd.test");
+	cut("ccc.test");
+	add("dd.test", "p");
+	add("e", "q");
+	cut("dd.test");
 	assert_true(zonelist_wants_renewal(list, conf));
 	assert_int_equal(zonelist_renew(list, conf, &fd), NSD_OK);
 	assert_int_equal(access(temp, F_OK), 0);
-	assert_int_equal(zonelist_take_renewed(list, conf, fd), NSD_OK);
+	assert_int_equal(zonelist_take_renewed(list, conf), NSD_OK);
 	assert_int_equal(access(temp, F_OK), -1);
 	assert_false(zonelist_wants_renewal(list, conf));
-	assert_file(HEAD "add e q\n");
-	cut(list, conf, "e");
-	assert_file(HEAD "del e q\n");
-	add(list, conf, "f", "p");
-	assert_file(HEAD "add f p\n");
-	zonelist_close(list);
-	conf_destroy(conf);
+	files_assert(path, HEAD "add e q\n");
+	cut("e");
+	files_assert(path, HEAD "del e q\n");
+	add("f", "p");
+	files_assert(path, HEAD "add f p\n");
 }
 
 static void
 torn_line_is_no_head_of_another(void **state)
 {
-	struct conf *conf = reader_accept(CONF);
-	struct zonelist *list;
 	uint64_t offset;
 	int fd;
 
-	write_file(HEAD "add a.test p\nadd b.t", sizeof(HEAD) - 1 + 20);
+	files_write(path, HEAD "add a.test p\nadd b.t");
 	assert_int_equal(zonelist_load(conf, path, NULL), NSD_OK);
-	list = open_list(conf);
+	open_list();
 	assert_int_equal(zonelist_add(list, "c", "p", &offset), NSD_E_AGAIN);
 	assert_true(zonelist_wants_renewal(list, conf));
 	assert_int_equal(zonelist_renew(list, conf, &fd), NSD_OK);
-	assert_int_equal(zonelist_take_renewed(list, conf, fd), NSD_OK);
-	add(list, conf, "c", "p");
-	assert_file(HEAD "add a.test p\nadd c p\n");
-	zonelist_close(list);
-	conf_destroy(conf);
+	assert_int_equal(zonelist_take_renewed(list, conf), NSD_OK);
+	add("c", "p");
+	files_assert(path, HEAD "add a.test p\nadd c p\n");
 }
 
 /* RLIMIT_FSIZE stands for a full disk. */
@@ -385,15 +351,12 @@ static void
 full_disk_changes_nothing(void **state)
 {
 	struct rlimit limit, old;
-	struct conf *conf = reader_accept(CONF);
-	struct zonelist *list;
 	uint64_t offset;
 	int fd;
 
 	signal(SIGXFSZ, SIG_IGN);
-	unlink(path);
-	list = open_list(conf);
-	add(list, conf, "a.test", "p");
+	open_list();
+	add("a.test", "p");
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
 	limit = old;
 	limit.rlim_cur = sizeof(HEAD) - 1 + 13 + 5;
@@ -406,23 +369,18 @@ full_disk_changes_nothing(void **state)
 	assert_int_equal(zonelist_renew(list, conf, &fd), NSD_E_SYSTEM);
 	assert_int_equal(access(temp, F_OK), -1);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
-	assert_file(HEAD "add a.test p\n####\n");
-	add(list, conf, "c.test", "p");
-	assert_file(HEAD "add a.test p\n####\nadd c.test p\n");
-	zonelist_close(list);
-	conf_destroy(conf);
+	files_assert(path, HEAD "add a.test p\n####\n");
+	add("c.test", "p");
+	files_assert(path, HEAD "add a.test p\n####\nadd c.test p\n");
 }
 
 static void
 word_with_a_newline_is_refused(void **state)
 {
-	struct conf *conf = reader_accept(CONF);
-	struct zonelist *list;
 	char name[ZONELIST_LINE_MAX];
 	uint64_t offset;
 
-	unlink(path);
-	list = open_list(conf);
+	open_list();
 	memset(name, 'a', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	assert_int_equal(zonelist_add(list, "a\nadd b p", "p", &offset),
@@ -432,55 +390,49 @@ word_with_a_newline_is_refused(void **state)
 	assert_int_equal(zonelist_add(list, "a", "p q", &offset), NSD_E_LIMIT);
 	assert_int_equal(zonelist_add(list, name, "p", &offset), NSD_E_LIMIT);
 	assert_int_equal(access(path, F_OK), -1);
-	zonelist_close(list);
-	conf_destroy(conf);
 }
 
 /* CVE-2020-28935. */
 static void
 link_in_the_place_of_the_list_is_not_followed(void **state)
 {
-	struct conf *conf = reader_accept(CONF);
-	const struct zonelist_reader reader = {conf, note_line, NULL};
-	struct zonelist *list;
+	const struct zonelist_reader reader = {.on_zone = note_line};
 	char other[80];
 	int fd;
 
 	snprintf(other, sizeof(other), "%s/other", folder);
-	unlink(path);
 	assert_int_equal(symlink(other, path), 0);
 	assert_int_equal(zonelist_open(path, &reader, NULL, &list),
 		NSD_E_SYSTEM);
 	unlink(path);
-	list = open_list(conf);
+	open_list();
 	assert_int_equal(symlink(other, temp), 0);
 	assert_int_equal(zonelist_renew(list, conf, &fd), NSD_OK);
 	assert_int_equal(access(other, F_OK), -1);
-	zonelist_drop_renewed(list, fd);
+	zonelist_drop_renewed(list);
 	assert_int_equal(access(temp, F_OK), -1);
-	zonelist_close(list);
-	conf_destroy(conf);
 }
 
 int
 main(void)
 {
+#define WRITING(name) cmocka_unit_test_setup_teardown(name, make_conf, \
+	close_all)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			zones_of_the_list_are_added_with_their_patterns),
 		cmocka_unit_test(what_makes_no_sense_is_said_and_left_out),
 		cmocka_unit_test(file_that_is_no_list_is_refused),
 		cmocka_unit_test(list_cut_anywhere_is_read),
-		cmocka_unit_test(line_is_free_for_the_next_one_of_its_length),
-		cmocka_unit_test(line_becomes_another_at_its_place),
-		cmocka_unit_test(line_of_a_member_goes_with_its_id),
-		cmocka_unit_test(pattern_over_two_sectors_is_not_written_over),
-		cmocka_unit_test(
-			list_with_more_free_lines_than_zones_is_written_anew),
-		cmocka_unit_test(torn_line_is_no_head_of_another),
-		cmocka_unit_test(full_disk_changes_nothing),
-		cmocka_unit_test(word_with_a_newline_is_refused),
-		cmocka_unit_test(link_in_the_place_of_the_list_is_not_followed),
+		WRITING(line_is_free_for_the_next_one_of_its_length),
+		WRITING(line_becomes_another_at_its_place),
+		WRITING(line_of_a_member_goes_with_its_id),
+		WRITING(pattern_over_two_sectors_is_not_written_over),
+		WRITING(list_with_more_free_lines_than_zones_is_written_anew),
+		WRITING(torn_line_is_no_head_of_another),
+		WRITING(full_disk_changes_nothing),
+		WRITING(word_with_a_newline_is_refused),
+		WRITING(link_in_the_place_of_the_list_is_not_followed),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

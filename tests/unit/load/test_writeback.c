@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "lib/files.h"
 #include "lib/zone_check.h"
 #include "lib/zone_fixture.h"
 #include "load/writeback.h"
@@ -77,19 +78,6 @@ write_zone(const char *to, const char *received, uint32_t *serial)
 	return writeback_zone(&writeback, &sink, serial);
 }
 
-/* The text of a file; free(). */
-static char *
-read_file(const char *from)
-{
-	char *text = calloc(1, 65536);
-	FILE *f = fopen(from, "r");
-
-	assert_non_null(f);
-	assert_true(fread(text, 1, 65535, f) < 65535);
-	fclose(f);
-	return text;
-}
-
 static void
 written_file_is_the_zone(void **state)
 {
@@ -102,7 +90,7 @@ written_file_is_the_zone(void **state)
 	assert_int_equal(write_zone(path, "received update to serial "
 		"4000000001 at T from 192.0.2.1", &serial), NSD_OK);
 	assert_true(serial == 4000000001u);
-	text = read_file(path);
+	text = files_read(path);
 	assert_ptr_equal(strstr(text, "; zone example written by NSD 4.x on "
 		"Tue Nov 14 22:13:20 2023\n"
 		"; received update to serial 4000000001 at T from 192.0.2.1\n"
@@ -154,7 +142,7 @@ planted_link_is_not_followed(void **state)
 	fclose(f);
 	assert_int_equal(symlink(other, temp), 0);
 	assert_int_equal(write_zone(path, NULL, &serial), NSD_OK);
-	text = read_file(other);
+	text = files_read(other);
 	assert_string_equal(text, "mine");
 	free(text);
 	assert_int_equal(access(temp, F_OK), -1);
@@ -192,7 +180,7 @@ full_disk_leaves_the_old_file(void **state)
 	assert_int_equal(errno, EFBIG);
 	limit_files(RLIM_INFINITY);
 	assert_true(serial == 7);
-	text = read_file(path);
+	text = files_read(path);
 	assert_string_equal(text, "old");
 	free(text);
 	assert_int_equal(access(temp, F_OK), -1);

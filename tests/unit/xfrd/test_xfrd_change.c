@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "lib/files.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_changes.h"
 
@@ -130,29 +131,13 @@ answer(unsigned number, enum nsd_err err)
 	asked[number].on_end(asked[number].ctx, &m);
 }
 
-static void
-assert_list(const char *text)
-{
-	char got[4096];
-	FILE *f = fopen(path, "r");
-	size_t len;
-
-	assert_non_null(f);
-	len = fread(got, 1, sizeof(got) - 1, f);
-	got[len] = '\0';
-	fclose(f);
-	assert_string_equal(got, text);
-}
-
 static int
 start(void **state)
 {
 	char text[512];
 	int len = snprintf(text, sizeof(text), CONF, path);
-	FILE *f = fopen(path, "w");
 
-	if (f == NULL || fputs(HEAD, f) == EOF || fclose(f) != 0)
-		return 1;
+	files_write(path, HEAD);
 	memset(&xfrd, 0, sizeof(xfrd));
 	xfrd.role.server = &server;
 	xfrd.role.base = event_base_new();
@@ -209,7 +194,7 @@ refused_zone_that_was_deleted_stays_away(void **state)
 	assert_string_equal(asked[1].text, "x ");
 	answer(1, NSD_E_NOT_FOUND);
 	assert_string_equal(ended, "add:7 del:0 ");
-	assert_list(HEAD "del x p\n");
+	files_assert(path, HEAD "del x p\n");
 	assert_false(has("x", "p"));
 }
 
@@ -226,7 +211,7 @@ refused_zone_that_was_added_again_keeps_its_line(void **state)
 	assert_string_equal(asked[2].text, "x q");
 	answer(2, NSD_OK);
 	assert_string_equal(ended, "add:7 del:0 again:0 ");
-	assert_list(HEAD "add x q\n");
+	files_assert(path, HEAD "add x q\n");
 	assert_true(has("x", "q"));
 }
 
@@ -239,7 +224,7 @@ failure_of_each_is_that_of_none(void **state)
 	answer(0, NSD_E_LIMIT);
 	answer(1, NSD_E_LIMIT);
 	assert_string_equal(ended, "add:7 change:7 ");
-	assert_list(HEAD "del x p\ndel x long\n");
+	files_assert(path, HEAD "del x p\ndel x long\n");
 	assert_null(conf_find_zone_text(server.conf, "x"));
 }
 
@@ -258,7 +243,7 @@ zone_that_cannot_go_is_there_with_its_own_pattern(void **state)
 	answer(2, NSD_E_MEMORY);
 	assert_string_equal(ended, "add:0 del:7 again:7 ");
 	assert_true(has("x", "p"));
-	assert_list(HEAD "add x p\n");
+	files_assert(path, HEAD "add x p\n");
 }
 
 static void
@@ -274,7 +259,7 @@ what_cannot_be_flushed_is_taken_back_newest_first(void **state)
 	assert_string_equal(ended, "add:0 del:6 long:6 q:6 ");
 	assert_true(has("x", "p"));
 	assert_int_equal(asked_count, 1);
-	assert_list(HEAD "add x p\ndel x long\n");
+	files_assert(path, HEAD "add x p\ndel x long\n");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "fixture.h"
+#include "lib/files.h"
 
 #define A1 "c0000201"
 #define RANGE ": expected START-STOP[/STEP]\n"
@@ -44,11 +45,7 @@ path_of(const char *name)
 static void
 write_file(const char *name, const char *text)
 {
-	FILE *f = fopen(path_of(name), "w");
-
-	assert_non_null(f);
-	assert_int_equal(fwrite(text, 1, strlen(text), f), strlen(text));
-	assert_int_equal(fclose(f), 0);
+	files_write(path_of(name), text);
 }
 
 static struct outcome

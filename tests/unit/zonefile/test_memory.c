@@ -7,6 +7,7 @@
 
 #include "fixture.h"
 #include "lib/failing.h"
+#include "lib/files.h"
 
 static enum nsd_err
 parse_failing(const char *path, int at, unsigned threads)
@@ -29,16 +30,6 @@ parse_failing(const char *path, int at, unsigned threads)
 }
 
 static void
-write_file(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	assert_non_null(f);
-	fputs(text, f);
-	assert_int_equal(fclose(f), 0);
-}
-
-static void
 each_allocation_that_fails_is_told(void **state)
 {
 	char directory[] = "/tmp/test_memory.XXXXXX";
@@ -48,13 +39,13 @@ each_allocation_that_fails_is_told(void **state)
 	assert_non_null(mkdtemp(directory));
 	snprintf(path, sizeof(path), "%s/zone", directory);
 	snprintf(inner, sizeof(inner), "%s/inner", directory);
-	write_file(path, "$TTL 5\n@ SOA a b ( 1 2 3\n 4 5 )\n NS a\n"
+	files_write(path, "$TTL 5\n@ SOA a b ( 1 2 3\n 4 5 )\n NS a\n"
 		"x X\n$INCLUDE inner sub\n$INCLUDE none\n"
 		"$GENERATE 1-600 h$ TXT \"a b\" c\n"
 		"a TXT \"open\nb A 192.0.2.1\nc A 192.0.2.1\n\" d\ny Y\n"
 		"a TXT 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 "
 		"22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40\n");
-	write_file(inner, "a A 192.0.2.1\nb A x\n");
+	files_write(inner, "a A 192.0.2.1\nb A x\n");
 	for (threads = 1; threads <= 3; threads++) {
 		enum nsd_err err = NSD_E_MEMORY;
 		int at;
