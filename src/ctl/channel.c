@@ -1,53 +1,25 @@
 /*
  * channel.c - takes connections of nsd-control.
  *
- * System calls, for whoever filters them: accept4, read, write, sendto,
- * shutdown, close, and what libevent needs.
+ * System calls, for whoever filters them: those of door.c, read, write, sendto
+ * and shutdown.
  */
 #include "config.h"
 
-#include <errno.h>
 #include <event2/bufferevent.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "ctl/inside.h"
 
-/* Connections that are taken in one turn of the loop. */
-#define TURN_CONNS 16
-/* From a connection that could not be taken to the next try. */
-#define AGAIN_MSEC 100
 /* Where there is no room: how long one may be silent that has just come, and
  * how long its command may take to come. */
 #define SILENT_MSEC 20
 #define SLOW_MSEC 1000
 
 /* ---- room ---------------------------------------------------------------- */
-
-static void
-channel_rest(struct ctl_channel *channel)
-{
-	struct timeval wait = {.tv_usec = AGAIN_MSEC * 1000};
-
-	for (struct ctl_door *door = channel->doors; door != NULL;
-		door = door->next)
-		event_del(door->event);
-	event_add(channel->again_event, &wait);
-}
-
-static void
-channel_on_again(evutil_socket_t fd, short what, void *arg)
-{
-	struct ctl_channel *channel = arg;
-
-	if (channel->closed)
-		return;
-	for (struct ctl_door *door = channel->doors; door != NULL;
-		door = door->next)
-		if (event_add(door->event, NULL) == -1)
-			channel_rest(channel);
-}
 
 static bool
 channel_is_full(const struct ctl_channel *channel)
@@ -94,51 +66,45 @@ channel_find_idle(struct ctl_channel *channel)
 
 /* ---- connections --------------------------------------------------------- */
 
-static void
-channel_on_door(evutil_socket_t listener, short what, void *arg)
+static bool
+channel_has_room(void *ctx)
 {
-	struct ctl_door *door = arg;
-	struct ctl_channel *channel = door->channel;
+	struct ctl_channel *channel = ((struct ctl_door *)ctx)->channel;
 
-	for (unsigned i = 0; i < TURN_CONNS; i++) {
-		int fd;
+	return !channel_is_full(channel) || channel_find_idle(channel) != NULL;
+}
 
-		struct ctl_call *idle = channel_is_full(channel)
-			? channel_find_idle(channel) : NULL;
+static bool
+channel_on_conn(void *ctx, int fd)
+{
+	struct ctl_door *door = ctx;
 
-		if (idle == NULL && channel_is_full(channel)) {
-			channel_rest(channel);
-			return;
+	if (channel_is_full(door->channel)) {
+		struct ctl_call *idle = channel_find_idle(door->channel);
+
+		/* Its command has come just now. */
+		if (idle == NULL) {
+			close(fd);
+			return false;
 		}
-		fd = accept4(listener, NULL, NULL,
-			SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (fd == -1 && (errno == EAGAIN || errno == EWOULDBLOCK
-				|| errno == EINTR || errno == ECONNABORTED))
-			return;
-		if (fd != -1 && idle != NULL)
-			call_drop(idle);
-		if (fd == -1 || !call_open(door, fd)) {
-			channel_rest(channel);
-			return;
-		}
+		call_drop(idle);
 	}
+	return call_open(door, fd);
 }
 
 enum nsd_err
 ctl_channel_listen(struct ctl_channel *channel, int fd, struct ctl_tls *tls)
 {
 	struct ctl_door *door = calloc(1, sizeof(*door));
+	const struct door_hooks hooks = {door, channel_has_room,
+		channel_on_conn};
 
 	if (door == NULL)
 		return NSD_E_MEMORY;
 	door->channel = channel;
-	door->fd = fd;
 	door->tls = tls;
-	door->event = event_new(channel->options.base, fd,
-		EV_READ | EV_PERSIST, channel_on_door, door);
-	if (door->event == NULL || event_add(door->event, NULL) == -1) {
-		if (door->event != NULL)
-			event_free(door->event);
+	if (door_open(channel->options.base, fd, &hooks, &door->door)
+		!= NSD_OK) {
 		free(door);
 		return NSD_E_MEMORY;
 	}
@@ -191,12 +157,6 @@ ctl_channel_create(const struct ctl_channel_options *options,
 	if (made->options.read_msec == 0)
 		made->options.read_msec = CTL_READ_MSEC;
 	CDS_INIT_LIST_HEAD(&made->calls);
-	made->again_event = event_new(options->base, -1, 0, channel_on_again,
-		made);
-	if (made->again_event == NULL) {
-		free(made);
-		return NSD_E_MEMORY;
-	}
 	*channel = made;
 	return NSD_OK;
 }
@@ -204,13 +164,11 @@ ctl_channel_create(const struct ctl_channel_options *options,
 void
 ctl_channel_close(struct ctl_channel *channel)
 {
-	channel->closed = true;
-	event_del(channel->again_event);
 	while (channel->doors != NULL) {
 		struct ctl_door *door = channel->doors;
 
 		channel->doors = door->next;
-		event_free(door->event);
+		door_close(door->door);
 		free(door);
 	}
 }
@@ -231,6 +189,5 @@ ctl_channel_destroy(struct ctl_channel *channel)
 	}
 	cds_list_for_each_entry_safe(call, next, &channel->calls, node)
 		call_drop(call);
-	event_free(channel->again_event);
 	free(channel);
 }

@@ -7,6 +7,7 @@
 
 #include "base/list.h"
 #include "ctl/channel.h"
+#include "door.h"
 
 struct bufferevent;
 
@@ -15,15 +16,12 @@ struct ctl_door {
 	struct ctl_door *next;
 	struct ctl_channel *channel;
 	struct ctl_tls *tls; /* NULL: plain */
-	int fd;
-	struct event *event;
+	struct door *door;
 };
 
 struct ctl_channel {
 	struct ctl_channel_options options;
 	struct ctl_door *doors;
-	struct event *again_event; /* doors are looked at again */
-	bool closed;
 	struct cds_list_head calls; /* all, the oldest first */
 	unsigned count;             /* of those with a connection */
 };

@@ -1,8 +1,8 @@
 /*
  * metrics.c - serves the page of metrics over HTTP.
  *
- * System calls, for whoever filters them: accept4, read, write, shutdown,
- * close.
+ * System calls, for whoever filters them: those of door.c, read, write and
+ * shutdown.
  */
 #include "config.h"
 
@@ -15,11 +15,8 @@
 
 #include "base/list.h"
 #include "ctl/metrics.h"
+#include "door.h"
 
-/* Connections that are taken in one turn of the loop. */
-#define TURN_CONNS 8
-/* From a connection that could not be taken to the next try. */
-#define AGAIN_MSEC 100
 /* So much of the page is printed, once what was before is sent. */
 #define WAITING_MAX 32768u
 /* How long a client that has got all may take to close. */
@@ -27,9 +24,7 @@
 
 struct metrics_door {
 	struct metrics_door *next;
-	struct ctl_metrics *metrics;
-	struct event *event;
-	struct event *again_event;
+	struct door *door;
 };
 
 struct ctl_metrics {
@@ -256,14 +251,15 @@ conn_on_readable(evutil_socket_t fd, short what, void *arg)
 /* ---- connections --------------------------------------------------------- */
 
 /* Takes fd. */
-static void
-conn_open(struct ctl_metrics *m, int fd)
+static bool
+conn_open(void *ctx, int fd)
 {
+	struct ctl_metrics *m = ctx;
 	struct metrics_conn *conn = calloc(1, sizeof(*conn));
 
 	if (conn == NULL) {
 		close(fd);
-		return;
+		return false;
 	}
 	if (m->count == m->options.conns_max)
 		conn_close(cds_list_entry(m->conns.prev, struct metrics_conn,
@@ -281,66 +277,23 @@ conn_open(struct ctl_metrics *m, int fd)
 	if (conn->read_event == NULL || conn->write_event == NULL
 		|| conn->late_event == NULL
 		|| !conn_set_late(conn, m->options.request_msec)
-		|| event_add(conn->read_event, NULL) == -1)
+		|| event_add(conn->read_event, NULL) == -1) {
 		conn_close(conn);
-}
-
-static void
-door_on_readable(evutil_socket_t listener, short what, void *arg)
-{
-	struct timeval again = {.tv_usec = AGAIN_MSEC * 1000};
-	struct metrics_door *door = arg;
-
-	for (unsigned i = 0; i < TURN_CONNS; i++) {
-		int fd = accept4(listener, NULL, NULL,
-			SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-		if (fd != -1) {
-			conn_open(door->metrics, fd);
-			continue;
-		}
-		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED
-			&& event_add(door->again_event, &again) == 0)
-			event_del(door->event);
-		return;
+		return false;
 	}
-}
-
-static void
-door_on_again(evutil_socket_t fd, short what, void *arg)
-{
-	struct timeval again = {.tv_usec = AGAIN_MSEC * 1000};
-	struct metrics_door *door = arg;
-
-	if (event_add(door->event, NULL) == -1)
-		event_add(door->again_event, &again);
-}
-
-static void
-door_free(struct metrics_door *door)
-{
-	if (door->event != NULL)
-		event_free(door->event);
-	if (door->again_event != NULL)
-		event_free(door->again_event);
-	free(door);
+	return true;
 }
 
 enum nsd_err
 ctl_metrics_listen(struct ctl_metrics *m, int fd)
 {
 	struct metrics_door *door = calloc(1, sizeof(*door));
+	const struct door_hooks hooks = {.ctx = m, .on_conn = conn_open};
 
 	if (door == NULL)
 		return NSD_E_MEMORY;
-	door->metrics = m;
-	door->event = event_new(m->options.base, fd, EV_READ | EV_PERSIST,
-		door_on_readable, door);
-	door->again_event = event_new(m->options.base, -1, 0, door_on_again,
-		door);
-	if (door->event == NULL || door->again_event == NULL
-		|| event_add(door->event, NULL) == -1) {
-		door_free(door);
+	if (door_open(m->options.base, fd, &hooks, &door->door) != NSD_OK) {
+		free(door);
 		return NSD_E_MEMORY;
 	}
 	door->next = m->doors;
@@ -382,7 +335,8 @@ ctl_metrics_destroy(struct ctl_metrics *m)
 			node));
 	for (door = m->doors; door != NULL; door = next) {
 		next = door->next;
-		door_free(door);
+		door_close(door->door);
+		free(door);
 	}
 	free(m);
 }

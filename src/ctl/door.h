@@ -1,0 +1,30 @@
+/* door.h - a socket that listens: connections are taken a few at a time, and
+ * not for a while after one that could not be taken. */
+#ifndef CTL_DOOR_H
+#define CTL_DOOR_H
+
+#include <event2/event.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct door;
+
+struct door_hooks {
+	void *ctx;
+	/* Is asked before a connection is taken. False: there is no room. NULL:
+	 * there always is. */
+	bool (*has_room)(void *ctx);
+	/* Takes a connection, which does not block; takes fd. False: it could
+	 * not. */
+	bool (*on_conn)(void *ctx, int fd);
+};
+
+/* Waits for connections to fd, which stays the caller's. out: *door. Returns
+ * NSD_E_MEMORY without memory. */
+enum nsd_err door_open(struct event_base *base, int fd,
+	const struct door_hooks *hooks, struct door **door) MUST_USE;
+/* Not within a hook. NULL does nothing. */
+void door_close(struct door *door);
+
+#endif
