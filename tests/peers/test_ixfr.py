@@ -1,5 +1,6 @@
 """Differences that ours sends: those that it was sent by the real BIND, Knot and
 NSD, and those that it has made of zone files. The real ones take them."""
+import contextlib
 import os
 import pathlib
 import re
@@ -68,6 +69,29 @@ def wait_for(server, serial):
         time.sleep(0.02)
 
 
+@contextlib.contextmanager
+def version_1(primary, other, path, sets):
+    """The two run, and the other has the primary's first version."""
+    try:
+        advance(primary, path, 1, sets)
+        primary.start()
+        other.start()
+        wait_for(other, 1)
+        yield
+    finally:
+        other.stop()
+        primary.stop()
+
+
+@contextlib.contextmanager
+def started(server):
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
 def expect_differences(server, sets, first, to, signed=()):
     for serial in range(first, to):
         said, lines = ask(server, ZONE, "ixfr", serial, signed)
@@ -80,11 +104,7 @@ def test_what_was_received_is_sent_on(tmp_path, kind):
     path, sets = tmp_path / "zone", {}
     primary = kind({ZONE: path})
     middle = Ours(primary)
-    try:
-        advance(primary, path, 1, sets)
-        primary.start()
-        middle.start()
-        wait_for(middle, 1)
+    with version_1(primary, middle, path, sets):
         for serial in range(2, LAST + 1):
             advance(primary, path, serial, sets)
             wait_for(middle, serial)
@@ -97,9 +117,6 @@ def test_what_was_received_is_sent_on(tmp_path, kind):
         said, lines = ask(middle, ZONE, "ixfr-udp", LAST - 1)
         assert said == f"diffs {LAST - 1} {LAST}"
         assert apply(sets[LAST - 1], lines) == sets[LAST]
-    finally:
-        middle.stop()
-        primary.stop()
 
 
 def test_differences_of_whole_zones_are_found(tmp_path):
@@ -108,18 +125,11 @@ def test_differences_of_whole_zones_are_found(tmp_path):
     primary = primaries.Bind({ZONE: path})
     middle = Ours(primary, "AXFR ")
     middle.created = True
-    try:
-        advance(primary, path, 1, sets)
-        primary.start()
-        middle.start()
-        wait_for(middle, 1)
+    with version_1(primary, middle, path, sets):
         for serial in 2, 3:
             advance(primary, path, serial, sets)
             wait_for(middle, serial)
         expect_differences(middle, sets, 1, 3)
-    finally:
-        middle.stop()
-        primary.stop()
 
 
 def is_served(server, path):
@@ -149,9 +159,7 @@ def test_what_leads_to_no_newer_serial_is_not_kept(tmp_path):
     back."""
     path = tmp_path / "zone"
     test_primaries.write(path, 1)
-    server = primaries.Ours({ZONE: path})
-    try:
-        server.start()
+    with started(primaries.Ours({ZONE: path})) as server:
         for serial in 2, 3:
             reread(server, path, serial)
         assert ask(server, ZONE, "ixfr", 1)[0] == "diffs 1 3"
@@ -165,8 +173,6 @@ def test_what_leads_to_no_newer_serial_is_not_kept(tmp_path):
         reread(server, path, 3)
         reread(server, path, 3)
         assert ask(server, ZONE, "ixfr", 2)[0] == "diffs 2 3"
-    finally:
-        server.stop()
 
 
 def loader(server):
@@ -190,11 +196,7 @@ def test_differences_outlive_the_loader(tmp_path):
     path, sets = tmp_path / "zone", {}
     primary = primaries.Ours({ZONE: path})
     middle = Ours(primary)
-    try:
-        advance(primary, path, 1, sets)
-        primary.start()
-        middle.start()
-        wait_for(middle, 1)
+    with version_1(primary, middle, path, sets):
         for serial in range(2, LAST + 1):
             for server in primary, middle:
                 os.kill(loader(server), signal.SIGKILL)
@@ -203,9 +205,6 @@ def test_differences_outlive_the_loader(tmp_path):
             for server in primary, middle:
                 expect_differences(server, sets,
                                    max(1, serial - Ours.kept), serial)
-    finally:
-        middle.stop()
-        primary.stop()
 
 
 def count_transfers(server):
@@ -230,11 +229,7 @@ def test_secondaries_take_differences(tmp_path, kind, key):
     secondary = kind(primary)
     secondary.key, secondary.how = key, ""
     primary.notified = secondary.port
-    try:
-        advance(primary, path, 1, sets)
-        primary.start()
-        secondary.start()
-        wait_for(secondary, 1)
+    with version_1(primary, secondary, path, sets):
         whole, _ = count_transfers(primary)
         for serial in range(2, LAST + 1):
             advance(primary, path, serial, sets)
@@ -244,9 +239,6 @@ def test_secondaries_take_differences(tmp_path, kind, key):
         assert count_transfers(primary)[1] >= LAST - 1
         if key is None:
             expect_differences(primary, sets, LAST - 5, LAST)
-    finally:
-        secondary.stop()
-        primary.stop()
 
 
 # ---- files
@@ -266,22 +258,14 @@ def test_files_of_nsd_are_read_at_a_start(tmp_path):
         sets[serial] = in_file(ZONE, path)
         if serial > 1:
             checkzone("/usr/sbin/nsd-checkzone", path, old)
-    server = primaries.Ours({ZONE: path})
-    try:
-        server.start()
+    with started(primaries.Ours({ZONE: path})) as server:
         expect_differences(server, sets, LAST - 5, LAST)
-    finally:
-        server.stop()
     # One that is broken ends the chain.
     (tmp_path / "zone.ixfr.3").write_text("; IXFR data file\n")
-    server = primaries.Ours({ZONE: path})
-    try:
-        server.start()
+    with started(primaries.Ours({ZONE: path})) as server:
         expect_differences(server, sets, LAST - 2, LAST)
         assert ask(server, ZONE, "ixfr", LAST - 3)[0] == f"whole {LAST}"
         assert "zone.ixfr.3 is not used" in (server.dir / "log").read_text()
-    finally:
-        server.stop()
 
 
 def test_files_are_written_and_read(tmp_path):
@@ -289,12 +273,7 @@ def test_files_are_written_and_read(tmp_path):
     primary = primaries.Bind({ZONE: path})
     middle = Ours(primary)
     middle.write_sec = 1
-    nsd = None
-    try:
-        advance(primary, path, 1, sets)
-        primary.start()
-        middle.start()
-        wait_for(middle, 1)
+    with version_1(primary, middle, path, sets):
         for serial in range(2, LAST + 1):
             advance(primary, path, serial, sets)
             wait_for(middle, serial)
@@ -316,15 +295,8 @@ def test_files_are_written_and_read(tmp_path):
         # And so has the real one.
         for file in middle.dir.glob(f"{ZONE}zone*"):
             shutil.copy(file, tmp_path / file.name.replace(f"{ZONE}", ""))
-        nsd = primaries.Nsd({ZONE: path})
-        nsd.start()
-        expect_differences(nsd, sets, LAST - 5, LAST)
-    finally:
-        middle.stop()
-        if primary.process:
-            primary.stop()
-        if nsd:
-            nsd.stop()
+        with started(primaries.Nsd({ZONE: path})) as nsd:
+            expect_differences(nsd, sets, LAST - 5, LAST)
 
 
 # ---- nsd-checkzone -i

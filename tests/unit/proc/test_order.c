@@ -127,6 +127,20 @@ lose_child(unsigned child)
 	order_on_end(&s, children[child]);
 }
 
+/* An order that worker 1 has not obeyed yet; its number. */
+static uint64_t
+give_order_all_but_1_obey(void)
+{
+	uint64_t number;
+
+	give_order(1, ORDER_VERBOSITY, 1);
+	number = take_obey(XFRD, ORDER_VERBOSITY, 1);
+	say_obeyed(0, number);
+	say_obeyed(XFRD, number);
+	say_obeyed(LOADER, number);
+	return number;
+}
+
 /* ---- the tests ----------------------------------------------------------- */
 
 static void
@@ -172,13 +186,8 @@ static void
 child_that_dies_has_obeyed(void **state)
 {
 	struct ipc_order_done done;
-	uint64_t number;
 
-	give_order(1, ORDER_VERBOSITY, 1);
-	number = take_obey(XFRD, ORDER_VERBOSITY, 1);
-	say_obeyed(0, number);
-	say_obeyed(XFRD, number);
-	say_obeyed(LOADER, number);
+	(void)give_order_all_but_1_obey();
 	assert_false(take_done(&done));
 	lose_child(1);
 	assert_true(take_done(&done));
@@ -192,13 +201,8 @@ static void
 child_that_does_not_answer_is_named(void **state)
 {
 	struct ipc_order_done done;
-	uint64_t number;
+	uint64_t number = give_order_all_but_1_obey();
 
-	give_order(1, ORDER_VERBOSITY, 1);
-	number = take_obey(XFRD, ORDER_VERBOSITY, 1);
-	say_obeyed(0, number);
-	say_obeyed(XFRD, number);
-	say_obeyed(LOADER, number);
 	event_active(s.order.late_event, EV_TIMEOUT, 0);
 	event_base_loop(s.base, EVLOOP_NONBLOCK);
 	assert_true(take_done(&done));
