@@ -26,6 +26,8 @@
 #define IDLE_FULL_MS 2000
 /* How many connections are looked at to find one that can go. */
 #define ROOM_SCAN_MAX 64
+/* How many that have timed out are closed at a time. */
+#define EXPIRE_MAX 32
 
 /* From when on a newcomer may take the place of conn. */
 static uint64_t
@@ -198,13 +200,14 @@ static uint64_t
 expire(struct net_tcp *tcp, enum tcp_phase phase, uint64_t now)
 {
 	struct tcp_conn *conn;
+	unsigned closed = 0;
 
 	while ((conn = oldest(tcp, phase)) != NULL) {
 		uint64_t due = conn->active_ms + phase_timeout(tcp, phase);
 
 		if (due > now)
 			return due;
-		if (conn->gathered)
+		if (conn->gathered || closed++ == EXPIRE_MAX)
 			return now + 1;
 		tcp_conn_destroy(conn);
 	}

@@ -40,8 +40,11 @@
 #define TCP_COST_REQUEST 1
 #define TCP_COST_EVENT 4
 #define TCP_COST_ACCEPT 32
-/* So many octets of replies cost 1. */
+#define TCP_COST_CLOSE 16
+/* So many octets that are read or sent cost 1; of a stream, which are made
+ * first, fewer. */
 #define TCP_COST_OCTETS 1024
+#define TCP_COST_STREAM_OCTETS 256
 
 /* A listener or a connection, as the epoll set knows it. */
 struct tcp_source {

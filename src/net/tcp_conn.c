@@ -76,6 +76,7 @@ tcp_conn_destroy(struct tcp_conn *conn)
 		tcp->ready[conn->source.ready_at - 1].data.ptr = NULL;
 	/* Nobody else has the socket, so this takes it out of the epoll set. */
 	close(conn->fd);
+	tcp->turn_cost += TCP_COST_CLOSE;
 	if (conn->stream != NULL)
 		tcp_stream_end(tcp, conn->stream);
 	free(conn->rest);
@@ -414,6 +415,7 @@ conn_read_large(struct tcp_conn *conn)
 		conn_read_nothing(conn, got);
 		return false;
 	}
+	conn->tcp->turn_cost += (unsigned)got / TCP_COST_OCTETS;
 	conn->rest_len += (uint32_t)got;
 	return conn->rest_len == size;
 }
@@ -463,6 +465,7 @@ conn_read(struct tcp_conn *conn)
 		conn_read_nothing(conn, got);
 		return;
 	}
+	tcp->turn_cost += (unsigned)got / TCP_COST_OCTETS;
 	if (conn->rest_len > 0)
 		memcpy(at, conn->rest, conn->rest_len);
 	conn_gather(conn, conn->rest_len + (size_t)got);

@@ -171,6 +171,7 @@ tcp_conn_send_out(struct tcp_conn *conn)
 		return false;
 	}
 	tcp_conn_touch(conn);
+	conn->tcp->turn_cost += (unsigned)sent / TCP_COST_OCTETS;
 	conn->out_at += (uint32_t)sent;
 	if (conn->out_at < conn->out_len)
 		return false;
@@ -202,7 +203,7 @@ tcp_conn_pump(struct tcp_conn *conn)
 	struct net_tcp *tcp = conn->tcp;
 	uint8_t *reply = tcp_reply_buffer(tcp, 0);
 
-	for (unsigned i = 0; i < PUMP_MAX; i++) {
+	for (unsigned i = 0; i < PUMP_MAX && !tcp_turn_is_over(tcp); i++) {
 		size_t len = tcp->handler.on_stream(tcp->handler.ctx,
 			conn->stream, reply, TCP_MESSAGE_MAX);
 		ssize_t sent;
@@ -213,6 +214,7 @@ tcp_conn_pump(struct tcp_conn *conn)
 			return;
 		}
 		ASSERT_HOT(len <= TCP_MESSAGE_MAX);
+		tcp->turn_cost += (unsigned)len / TCP_COST_STREAM_OCTETS;
 		octets_put_u16(reply - TCP_LENGTH_SIZE, (uint16_t)len);
 		len += TCP_LENGTH_SIZE;
 		sent = send(conn->fd, reply - TCP_LENGTH_SIZE, len,

@@ -23,6 +23,7 @@ def request(name, rdtype):
 
 BIG = request("big.example", "TXT")
 TINY = request("www.example", "A")
+ZONE = request("example", "AXFR")
 
 # What each sends, again and again; how much it reads at a time; whether it
 # closes its side after the first go.
@@ -33,6 +34,7 @@ MODES = {
     "tiny-then-big": ((TINY * 64 + BIG * 64) * 8, 1 << 20, False),
     "half-closes": (BIG * 300, 200, True),
     "never-asks": (b"\0", 0, False),
+    "transfers": (ZONE * 2, 1 << 20, False),
 }
 
 

@@ -29,6 +29,7 @@ ATTACK_SECONDS = 120
 MEMORY_MIB = 64
 
 BIG = "big TXT " + " ".join(f'"{"x" * 250}"' for _ in range(200)) + "\n"
+MANY = "".join(f"h{i} A 192.0.2.1\n" for i in range(20000))
 
 
 def kernel_memory_mib(server):
@@ -51,8 +52,9 @@ def ask_beside(server, seconds=SECONDS, **options):
 
 @pytest.mark.parametrize("mode", [*tcp_attack.MODES, "comes-and-goes"])
 def test_clients_over_tcp_do_not_hold_up_udp(nsd, mode):
-    server = nsd(zones={"example": zone_text() + BIG},
-                 options={"server-count": 1, "tcp-count": 200})
+    server = nsd(zones={"example": zone_text() + BIG + MANY},
+                 options={"server-count": 1, "tcp-count": 200},
+                 extra="\tprovide-xfr: 127.0.0.1 NOKEY\n")
     alone = ask_beside(server, 1)
     attacker = subprocess.Popen(
         [sys.executable, ATTACK, mode, str(server.port), str(ATTACK_SECONDS)],

@@ -94,11 +94,13 @@ static size_t
 on_stream(void *ctx, void *arg, uint8_t *reply, size_t capacity)
 {
 	struct stream *stream = arg;
+	struct harness *h = ctx;
 
 	assert_in_range(stream->len, 1, capacity);
 	if (stream->left == 0)
 		return 0;
 	stream->left--;
+	h->stream_octets += stream->len;
 	memset(reply, stream->number++, stream->len);
 	return stream->len;
 }

@@ -6,6 +6,8 @@
 
 #include "harness.h"
 
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -177,6 +179,158 @@ tcp_turn_accepts_only_so_many(void **state)
 	harness_fini(&h);
 }
 
+/* Transfers, and whoever reads them as fast as they come. */
+static void
+tcp_turn_streams_only_so_many_octets(void **state)
+{
+	struct harness h;
+	size_t most = 0, before, len;
+	uint8_t one[64];
+	int fd[20];
+
+	harness_tcp(&h, "127.0.0.1", &ordinary);
+	len = make_request(one, 'S', 20);
+	octets_put_u16(one + 3, 10);
+	octets_put_u16(one + 5, 60000);
+	for (size_t i = 0; i < 20; i++)
+		fd[i] = harness_connect(&h, 4 << 20);
+	while (net_tcp_count(h.tcp) < 20)
+		harness_turn(&h);
+	for (size_t i = 0; i < 20; i++)
+		assert_int_equal(write(fd[i], one, len), len);
+	while (h.streams_ended < 20) {
+		before = h.stream_octets;
+		harness_turn_once(&h);
+		if (h.stream_octets - before > most)
+			most = h.stream_octets - before;
+		for (size_t i = 0; i < 20; i++)
+			while (recv(fd[i], reply, sizeof(reply), MSG_DONTWAIT)
+				> 0)
+				;
+	}
+	/* Without a bound: each of them its 600,000 octets. */
+	assert_in_range(most, 60000, (256u << 10) + 60000);
+	for (size_t i = 0; i < 20; i++)
+		close(fd[i]);
+	harness_fini(&h);
+}
+
+/* The server's end of a connection: it is a descriptor of this process. */
+static int
+find_other_end(int fd)
+{
+	struct sockaddr_in ours, peer;
+	socklen_t len = sizeof(ours);
+
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&ours, &len), 0);
+	for (int other = 3; other < 1024; other++) {
+		len = sizeof(peer);
+		if (getpeername(other, (struct sockaddr *)&peer, &len) == 0
+			&& peer.sin_family == AF_INET
+			&& peer.sin_port == ours.sin_port)
+			return other;
+	}
+	fail();
+	return -1;
+}
+
+/* How many octets the server has written to these, sent or not. */
+static uint64_t
+count_written(const int *fd, size_t count)
+{
+	struct tcp_info info;
+	socklen_t len;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		len = sizeof(info);
+		assert_int_equal(getsockopt(fd[i], IPPROTO_TCP, TCP_INFO,
+			&info, &len), 0);
+		sum += info.tcpi_bytes_sent + info.tcpi_notsent_bytes
+			- info.tcpi_bytes_retrans;
+	}
+	return sum;
+}
+
+/* Asks until a part of a reply is kept, since the client does not read. */
+static void
+ask_until_kept(struct harness *h, int fd, int other)
+{
+	uint64_t asked = 0;
+
+	while (count_written(&other, 1) == asked) {
+		assert_int_equal(write(fd, data, make_large(1)), REQUEST);
+		asked += REPLY;
+		while (h->requests < asked / REPLY)
+			harness_turn(h);
+	}
+	h->requests = 0;
+}
+
+/* Replies were kept for clients that did not read. Then all do. */
+static void
+tcp_turn_sends_only_so_much_that_was_kept(void **state)
+{
+	struct harness h;
+	uint64_t most = 0, before, now;
+	int fd[90], other[90];
+
+	harness_tcp(&h, "127.0.0.1", &ordinary);
+	for (size_t i = 0; i < 90; i++) {
+		fd[i] = harness_connect(&h, 65536);
+		while (net_tcp_count(h.tcp) < i + 1)
+			harness_turn(&h);
+		other[i] = find_other_end(fd[i]);
+		ask_until_kept(&h, fd[i], other[i]);
+	}
+	before = count_written(other, 90);
+	for (unsigned turn = 0; turn < 1000; turn++) {
+		for (size_t i = 0; i < 90; i++)
+			while (recv(fd[i], reply, sizeof(reply), MSG_DONTWAIT)
+				> 0)
+				;
+		harness_turn_once(&h);
+		now = count_written(other, 90);
+		if (now - before > most)
+			most = now - before;
+		before = now;
+	}
+	assert_int_equal(before % REPLY, 0);
+	/* Without a bound: all that is kept for 64 of them. */
+	assert_in_range(most, 1, (1u << 20) + REPLY);
+	for (size_t i = 0; i < 90; i++)
+		close(fd[i]);
+	harness_fini(&h);
+}
+
+/* Connections that came together time out together. */
+static void
+tcp_turn_closes_only_so_many(void **state)
+{
+	const struct net_tcp_options hasty = {
+		.connections_max = 100, .timeout_sec = 1 };
+	struct harness h;
+	unsigned most = 0, before;
+	int fd[90];
+
+	harness_tcp(&h, "127.0.0.1", &hasty);
+	for (size_t i = 0; i < 90; i++)
+		fd[i] = harness_connect(&h, 0);
+	while (net_tcp_count(h.tcp) < 90)
+		harness_turn(&h);
+	usleep(1100000);
+	while (net_tcp_count(h.tcp) > 0) {
+		before = net_tcp_count(h.tcp);
+		harness_turn_once(&h);
+		if (before - net_tcp_count(h.tcp) > most)
+			most = before - net_tcp_count(h.tcp);
+	}
+	assert_in_range(most, 1, 32);
+	for (size_t i = 0; i < 90; i++)
+		close(fd[i]);
+	harness_fini(&h);
+}
+
 int
 main(void)
 {
@@ -185,6 +339,9 @@ main(void)
 		cmocka_unit_test(tcp_turn_sends_only_so_many_octets),
 		cmocka_unit_test(tcp_turns_go_round),
 		cmocka_unit_test(tcp_turn_accepts_only_so_many),
+		cmocka_unit_test(tcp_turn_streams_only_so_many_octets),
+		cmocka_unit_test(tcp_turn_sends_only_so_much_that_was_kept),
+		cmocka_unit_test(tcp_turn_closes_only_so_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
