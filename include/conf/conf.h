@@ -4,9 +4,9 @@
  *
  * A configuration is one arena. Everything below that is pointed to belongs to
  * it and is lent until conf_destroy. Once conf_load has given it, only
- * conf_add_zone, conf_change_zone and conf_remove_zone change it. Fields are
- * named like their options, with underscores. Strings are as written between
- * the quotes; NULL: not given.
+ * conf_add_zone, conf_change_zone, conf_remove_zone and key_edit.h change it.
+ * Fields are named like their options, with underscores. Strings are as written
+ * between the quotes; NULL: not given.
  */
 #ifndef CONF_CONF_H
 #define CONF_CONF_H
@@ -18,6 +18,7 @@
 
 #include "base/diag.h"
 #include "base/err.h"
+#include "base/vault.h"
 
 /* Used where send-buffer-size and receive-buffer-size are 0. */
 #define CONF_SEND_BUFFER_SIZE 4194304u
@@ -268,7 +269,10 @@ struct conf_key {
 	const char *secret;    /* base64 */
 	const uint8_t *secret_data;
 	uint32_t secret_len;   /* octets of secret_data */
-	const char *file;      /* where its clause stands */
+	struct vault_place place; /* of the secret, once it has been moved
+				   * (secret_keys.h) */
+	const char *file;      /* where its clause stands; NULL: it was added
+				* by key_edit_apply */
 	uint32_t line;
 };
 

@@ -1,21 +1,37 @@
-/* secret_keys.h - the secrets of TSIG keys leave the configuration. */
+/* secret_keys.h - the secrets of TSIG keys leave the configuration. Of main. */
 #ifndef CONF_SECRET_KEYS_H
 #define CONF_SECRET_KEYS_H
 
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "base/secrets.h"
+#include "base/vault.h"
 #include "conf/conf.h"
 
-/* Moves them to a place of their own, sealed, and wipes those of conf. Gives
- * *secrets (secrets_drop). NSD_E_MEMORY: said in the log. */
-enum nsd_err secret_keys_move(struct conf *conf, struct secrets **secrets)
+/* Makes a vault with room for the secrets of all keys, and more.
+ * returns NSD_OK and gives *vault; NSD_E_MEMORY. */
+enum nsd_err secret_keys_create(const struct conf *conf, struct vault **vault)
 	MUST_USE;
 
-/* True if the keys of conf have the same secrets in both, and there are no
- * others. */
-bool secret_keys_are_same(const struct conf *conf, const struct secrets *a,
-	const struct secrets *b);
+/*
+ * Moves the secret of each key to the vault, and wipes it in conf. A key that
+ * old has with the same secret gets the place that it has there; old may be
+ * NULL.
+ * returns NSD_OK; NSD_E_LIMIT: there is no room, nothing has changed in the
+ * vault, and conf is of no use.
+ */
+enum nsd_err secret_keys_move(struct conf *conf, const struct conf *old,
+	struct vault *vault) MUST_USE;
+
+/* Removes the secrets of conf that old does not have. */
+void secret_keys_remove(const struct conf *conf, const struct conf *old,
+	struct vault *vault);
+
+/* Removes all secrets but those of conf. */
+void secret_keys_sweep(const struct conf *conf, struct vault *vault);
+
+/* True if each key of a is one of b, with the same secret. Both have been
+ * moved, b's to where a's are or before. */
+bool secret_keys_are_same(const struct conf *a, const struct conf *b);
 
 #endif

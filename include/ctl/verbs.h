@@ -34,6 +34,8 @@ enum ctl_verb_flag {
 	/* It waits for nothing that can be slow: it is taken when too many
 	 * others wait. */
 	CTL_QUICK = 64,
+	/* Its arguments have a secret: the log has none of them. */
+	CTL_SECRET = 128,
 };
 
 #define CTL_ZONE "[ZONE]"
@@ -82,6 +84,16 @@ enum ctl_verb_flag {
 		"serve the zones no more that the lines of the input name")  \
 	X(PRINT_TSIG, "print_tsig", 0, 1, CTL_LATE_ERROR, "[KEY]",           \
 		"show TSIG keys, with their secrets")                        \
+	X(UPDATE_TSIG, "update_tsig", 0, 2, CTL_SAYS_OK | CTL_SECRET,       \
+		"KEY SECRET",                                                \
+		"give a TSIG key another secret, in base64")                 \
+	X(ADD_TSIG, "add_tsig", 0, 3, CTL_SAYS_OK | CTL_SECRET,             \
+		"KEY SECRET [ALGORITHM]",                                    \
+		"add a TSIG key, of hmac-sha256 if not said")                \
+	X(ASSOC_TSIG, "assoc_tsig", 0, 2, CTL_SAYS_OK, "ZONE KEY",           \
+		"use a TSIG key with all servers of a zone")                 \
+	X(DEL_TSIG, "del_tsig", 0, 1, CTL_SAYS_OK, "KEY",                    \
+		"remove a TSIG key that no zone uses")                       \
 	X(STATS, "stats", 0, 0, CTL_LATE_ERROR, "",                          \
 		"show what was counted, and count from 0 on")                \
 	X(STATS_NORESET, "stats_noreset", 0, 0, CTL_LATE_ERROR, "",          \

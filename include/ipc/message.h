@@ -100,6 +100,8 @@ struct ipc_notify {
 enum ipc_order_what {
 	ORDER_LOG_REOPEN, /* write to the log file that has the name now */
 	ORDER_VERBOSITY,  /* value: from now on */
+	ORDER_SETTINGS,   /* not the operator's: other settings are published;
+			   * those of connections are to be looked at */
 };
 
 /* An order on its way to main, and from there to each child. */
@@ -145,6 +147,8 @@ enum ipc_reconfigured_what {
 	RECONFIGURED_CHANGED, /* what is different is in effect, but for what
 			       * the text says */
 	RECONFIGURED_REFUSED, /* nothing has changed; the text says why */
+	RECONFIGURED_LATE,    /* as CHANGED, but not in all processes yet; the
+			       * last line says in which not */
 };
 #define IPC_RECONFIGURED_TEXT_MAX 2000
 struct ipc_reconfigured {
@@ -152,6 +156,28 @@ struct ipc_reconfigured {
 	uint32_t what; /* enum ipc_reconfigured_what */
 	/* Whole lines. The payload ends where they end. */
 	char text[IPC_RECONFIGURED_TEXT_MAX];
+};
+
+/* A key of TSIG that comes, goes or changes (conf/key_edit.h). */
+#define IPC_KEY_TEXT_MAX 2000
+struct ipc_key {
+	uint64_t ticket;
+	uint32_t err;        /* of answers: enum nsd_err */
+	uint32_t what;       /* enum key_edit_what */
+	uint32_t place_at;   /* of the secret; not of KEY, which has it */
+	uint32_t place_id;
+	uint32_t secret_len;
+	uint32_t unused;
+	/* The names of zone, key and algorithm, each with a final NUL; then the
+	 * octets of the secret. The payload ends there. */
+	char text[IPC_KEY_TEXT_MAX];
+};
+
+/* What came of a CHANGE_KEY. */
+struct ipc_key_changed {
+	uint64_t ticket;
+	uint32_t err; /* enum nsd_err */
+	uint32_t unused;
 };
 
 /* A zone whose file is to be written. What is served is written, to the file
@@ -215,6 +241,7 @@ struct ipc_credit {
 #define IPC_READ_MAX (offsetof(struct ipc_read, apex) + 255)
 #define IPC_READ_DONE_MIN offsetof(struct ipc_read_done, reasons)
 #define IPC_WRITE_MIN (offsetof(struct ipc_write, received) + 1)
+#define IPC_KEY_MIN (offsetof(struct ipc_key, text) + 3)
 #define IPC_RECONFIGURED_MIN offsetof(struct ipc_reconfigured, text)
 #define IPC_FDS_MAX 30
 
@@ -316,11 +343,22 @@ struct ipc_credit {
 		sizeof(struct ipc_reconfigured), 0, 0,                       \
 		"what came of a RECONFIG; after CHANGED this xfrd is"        \
 		" replaced")                                                 \
+	X(KEY, ROLE_XFRD, ROLE_MAIN, IPC_KEY_MIN, sizeof(struct ipc_key), 0, \
+		0, "the operator wants a key of TSIG to come, go or change;" \
+		" a ticket, not 0; one at a time, until KEY_DONE")           \
+	X(CHANGE_KEY, ROLE_MAIN, ROLE_LOADER, IPC_KEY_MIN,                   \
+		sizeof(struct ipc_key), 0, 0,                                \
+		"do so, and publish it; the next loader knows it from main") \
+	X(KEY_CHANGED, ROLE_LOADER, ROLE_MAIN,                               \
+		sizeof(struct ipc_key_changed),                              \
+		sizeof(struct ipc_key_changed), 0, 0,                        \
+		"a CHANGE_KEY is published, or has failed")                  \
+	X(KEY_DONE, ROLE_MAIN, ROLE_XFRD, IPC_KEY_MIN,                       \
+		sizeof(struct ipc_key), 0, 0,                                \
+		"what became of a KEY: all who answer have it; xfrd is to"   \
+		" do the same")                                              \
 	X(SERVING, ROLE_WORKER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,         \
 		"the sockets are being read from now on")                    \
-	X(SETTINGS, ROLE_MAIN, ROLE_WORKER, IPC_NONE, IPC_NONE, 0, 0,        \
-		"other settings are published: those of connections are to"  \
-		" be looked at")                                             \
 	X(STATISTICS, ROLE_MAIN, ROLE_WORKER | ROLE_LOADER, IPC_NONE,        \
 		IPC_NONE, 0, 0, "write the counters to the log")             \
 	X(ADOPT, ROLE_MAIN, ROLE_WORKER, sizeof(struct ipc_adopt),           \

@@ -69,6 +69,8 @@ struct settings_setup {
 	uint32_t tcp_query_count;
 	uint32_t tcp_timeout_sec;
 	const store_ref *keys;     /* of the edit */
+	const struct vault_place *secrets; /* of the keys, in their order; NULL:
+				    * they have none */
 	uint32_t key_count;
 	const store_ref *patterns; /* options of the edit, or none */
 	uint32_t pattern_count;

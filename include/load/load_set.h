@@ -42,6 +42,13 @@ enum nsd_err load_set_add(struct load_set *set, struct store_writer *writer,
 	struct conf *conf, const char *name, const char *pattern,
 	struct load_zone **zone) MUST_USE;
 
+/* The options of a zone are others in conf, but for what tells how its file is
+ * read: readers have them from now on. NSD_E_NOT_FOUND: there is no such zone;
+ * NSD_E_MEMORY. */
+enum nsd_err load_set_list_anew(const struct load_set *set,
+	struct store_writer *writer, const struct conf *conf,
+	const struct conf_zone *zone) MUST_USE;
+
 /*
  * Gives a zone of load_set_add the options of another pattern: its file is
  * another one, perhaps, and is to be looked at. Readers see the version that

@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "base/exchange.h"
-#include "base/secrets.h"
+#include "base/vault.h"
 #include "dns/counters.h"
 #include "query/rssac.h"
 #include "store/store.h"
@@ -24,9 +24,9 @@ struct query_options {
 	struct rssac *rssac;   /* NULL: no figures of RSSAC002 */
 	const struct counters_book *book; /* counters of groups of zones; NULL:
 				  * they are not counted */
-	/* Those of the keys of the settings, in the same order; NULL: no key
-	 * is known. */
-	const struct secrets *secrets;
+	/* Where the settings say that secrets of keys are; NULL: no key is
+	 * known. */
+	const struct vault *vault;
 	struct store_reader *reader; /* of the caller, to pin versions that
 				      * are transferred; NULL: no transfers */
 };

@@ -6,7 +6,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "base/secrets.h"
+#include "base/vault.h"
 #include "conf/conf.h"
 #include "role/control_doors.h"
 #include "role/doors.h"
@@ -26,8 +26,8 @@ struct server {
 	struct doors metrics;     /* of xfrd alone */
 	struct counts *counts;    /* shared memory where the roles count */
 	struct control_doors control; /* of xfrd alone */
-	struct secrets *secrets;  /* one for each of conf.keys, in their
-				   * order; who needs none drops it */
+	struct vault *vault;      /* the secrets of conf.keys; main's, and who
+				   * needs none leaves it */
 	struct privilege_user worker_user;
 	struct sandbox sandbox;
 	int lifeline;             /* see lifeline.h; -1: none */

@@ -11,7 +11,9 @@
  * Nothing here is changed but the counts of holders; so what was read once
  * stays as it is until the reader is quiescent.
  *
- * Secrets of keys are not in the store (doc/decisions/0066).
+ * Secrets of keys are not in the store (doc/decisions/0066): the settings say
+ * where each is in the vault, so that a key has another one from one batch of
+ * queries to the next, and its reference stays.
  */
 #ifndef SETTINGS_SETTINGS_H
 #define SETTINGS_SETTINGS_H
@@ -20,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vault.h"
 #include "store/store.h"
 
 /* ---- keys ---------------------------------------------------------------- */
@@ -112,7 +115,8 @@ struct settings_text {
 
 /* The options of the server that shape answers (doc/surface.md 1.2). Behind
  * them: key_count references to keys, and pattern_count to options, both in the
- * order of the names in nsd.conf; then the octets of the texts. */
+ * order of the names in nsd.conf; the places of the secrets of these keys; then
+ * the octets of the texts. */
 struct settings {
 	uint32_t len;         /* octets of this object */
 	uint16_t udp4_size;   /* ipv4-edns-size */
@@ -140,7 +144,8 @@ settings_head_size(const struct settings *settings)
 {
 	return sizeof(*settings)
 		+ ((size_t)settings->key_count + settings->pattern_count)
-		* sizeof(settings->refs[0]);
+		* sizeof(settings->refs[0])
+		+ (size_t)settings->key_count * sizeof(struct vault_place);
 }
 
 /* The settings that are published now, or, before the first publish, those of
@@ -169,6 +174,15 @@ static inline const store_ref *
 settings_patterns(const struct settings *settings)
 {
 	return settings->refs + settings->key_count;
+}
+
+/* Where the secrets of the keys are, in the order of these. A place without an
+ * id, or where nothing is: there is none, and the key counts as unknown. */
+static inline const struct vault_place *
+settings_secrets(const struct settings *settings)
+{
+	return (const struct vault_place *)(settings_patterns(settings)
+		+ settings->pattern_count);
 }
 
 #endif

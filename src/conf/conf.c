@@ -81,6 +81,9 @@ conf_destroy(struct conf *conf)
 	for (size_t i = 0; i < conf->zone_count; i++)
 		if (conf->zones[i]->pattern_name != NULL)
 			free(conf->zones[i]);
+	for (size_t i = 0; i < conf->key_count; i++)
+		if (conf->keys[i]->file == NULL)
+			free(conf->keys[i]);
 	free(conf->zones);
 	free(conf->patterns);
 	free(conf->keys);

@@ -35,6 +35,14 @@ struct conf_vain {
 };
 
 /* The whole of a configuration. The public struct conf is its first field. */
+/* The options that zones have who were given a key (conf/key_edit.h). */
+struct conf_assoc {
+	struct conf_assoc *next;
+	const struct conf_pattern *from; /* what they had before */
+	const struct conf_key *key;
+	struct conf_pattern options;
+};
+
 struct conf_owner {
 	struct conf conf;
 	struct arena arena;
@@ -46,6 +54,7 @@ struct conf_owner {
 	/* By row of the table. places: of clauses that are there once. */
 	struct conf_place *places;
 	struct conf_vain *vain;
+	struct conf_assoc *assocs; /* in the arena */
 	size_t zone_room;          /* items of conf.zones */
 	size_t zone_peak;          /* zones, since half of them went */
 	size_t added_size;         /* octets of the zones of conf_add_zone */

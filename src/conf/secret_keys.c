@@ -3,68 +3,89 @@
 
 #include <string.h>
 
-#include "base/log.h"
-#include "dns/name.h"
 #include "conf/secret_keys.h"
 
-/* The name that the secret of a key has, in lower case. */
-static struct secrets_octets
-key_owner(const struct conf_key *key, uint8_t name[NAME_MAX_LEN])
-{
-	size_t len = name_len(key->wire);
-
-	memcpy(name, key->wire, len);
-	name_lower(name);
-	return (struct secrets_octets){name, len};
-}
-
 enum nsd_err
-secret_keys_move(struct conf *conf, struct secrets **secrets)
+secret_keys_create(const struct conf *conf, struct vault **vault)
 {
-	uint8_t name[NAME_MAX_LEN];
 	size_t octets = 0;
 
 	for (size_t i = 0; i < conf->key_count; i++)
-		octets += conf->keys[i]->secret_len
-			+ name_len(conf->keys[i]->wire);
-	if (secrets_create(conf->key_count, octets, secrets) != NSD_OK) {
-		log_error("out of memory for the secrets of keys");
-		return NSD_E_MEMORY;
+		octets += conf->keys[i]->secret_len;
+	return vault_create(conf->key_count, octets, vault);
+}
+
+/* Where the secret of a key of this name is. */
+static struct vault_place
+key_find_place(const struct conf *conf, const char *name)
+{
+	const struct conf_key *key = conf == NULL ? NULL
+						  : conf_find_key(conf, name);
+
+	return key != NULL ? key->place : (struct vault_place){0, 0};
+}
+
+/* True if that is the secret at a place. */
+static bool
+key_has_secret(const struct conf_key *key, const struct vault *vault,
+	struct vault_place place)
+{
+	size_t len;
+	const uint8_t *secret = vault_get(vault, place, &len);
+
+	return secret != NULL && len == key->secret_len
+		&& memcmp(secret, key->secret_data, len) == 0;
+}
+
+enum nsd_err
+secret_keys_move(struct conf *conf, const struct conf *old,
+	struct vault *vault)
+{
+	enum nsd_err err = NSD_OK;
+
+	for (size_t i = 0; i < conf->key_count && err == NSD_OK; i++) {
+		struct conf_key *key = conf->keys[i];
+		struct vault_place place = key_find_place(old, key->name);
+
+		if (!key_has_secret(key, vault, place))
+			err = vault_add(vault, key->secret_data,
+				key->secret_len, &place);
+		if (err == NSD_OK)
+			key->place = place;
 	}
+	conf_wipe_secrets(conf);
+	if (err != NSD_OK)
+		secret_keys_remove(conf, old, vault);
+	return err;
+}
+
+void
+secret_keys_remove(const struct conf *conf, const struct conf *old,
+	struct vault *vault)
+{
 	for (size_t i = 0; i < conf->key_count; i++) {
 		const struct conf_key *key = conf->keys[i];
 
-		secrets_add(*secrets, key_owner(key, name),
-			(struct secrets_octets){key->secret_data,
-				key->secret_len});
+		if (!vault_place_is_same(key->place,
+			    key_find_place(old, key->name)))
+			vault_remove(vault, key->place);
 	}
-	secrets_seal(*secrets);
-	conf_wipe_secrets(conf);
-	return NSD_OK;
 }
 
-static bool
-secret_is_same(struct secrets_octets owner, const struct secrets *a,
-	const struct secrets *b)
+void
+secret_keys_sweep(const struct conf *conf, struct vault *vault)
 {
-	size_t i, j, len_a, len_b;
-	const uint8_t *of_a, *of_b;
-
-	if (!secrets_find(a, owner, &i) || !secrets_find(b, owner, &j))
-		return false;
-	of_a = secrets_get(a, i, &len_a);
-	of_b = secrets_get(b, j, &len_b);
-	return len_a == len_b && memcmp(of_a, of_b, len_a) == 0;
+	for (size_t i = 0; i < conf->key_count; i++)
+		vault_mark(vault, conf->keys[i]->place);
+	vault_sweep(vault);
 }
 
 bool
-secret_keys_are_same(const struct conf *conf, const struct secrets *a,
-	const struct secrets *b)
+secret_keys_are_same(const struct conf *a, const struct conf *b)
 {
-	bool same = secrets_count(a) == secrets_count(b);
-	uint8_t name[NAME_MAX_LEN];
-
-	for (size_t i = 0; same && i < conf->key_count; i++)
-		same = secret_is_same(key_owner(conf->keys[i], name), a, b);
-	return same;
+	for (size_t i = 0; i < a->key_count; i++)
+		if (!vault_place_is_same(a->keys[i]->place,
+			    key_find_place(b, a->keys[i]->name)))
+			return false;
+	return true;
 }

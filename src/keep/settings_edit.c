@@ -362,6 +362,7 @@ settings_fill(const struct settings_edit *edit, struct settings *settings,
 	const struct settings_setup *setup)
 {
 	store_ref *refs = settings->refs;
+	size_t secrets_len = setup->key_count * sizeof(*setup->secrets);
 
 	*settings = (struct settings){
 		.udp4_size = setup->udp4_size,
@@ -386,7 +387,11 @@ settings_fill(const struct settings_edit *edit, struct settings *settings,
 		edit_hold(edit, setup->patterns[i]);
 		*refs++ = setup->patterns[i];
 	}
-	settings->len = (uint32_t)((uint8_t *)refs - (uint8_t *)settings);
+	if (setup->secrets != NULL && secrets_len > 0)
+		memcpy(refs, setup->secrets, secrets_len);
+	else
+		memset(refs, 0, secrets_len);
+	settings->len = (uint32_t)settings_head_size(settings);
 	settings->identity = text_add(settings, setup->identity,
 		text_len(setup->identity));
 	settings->version = text_add(settings, setup->version,
@@ -403,6 +408,7 @@ settings_edit_publish(struct settings_edit *edit,
 	size_t len = sizeof(struct settings)
 		+ ((size_t)setup->key_count + setup->pattern_count)
 			* sizeof(store_ref)
+		+ (size_t)setup->key_count * sizeof(*setup->secrets)
 		+ text_len(setup->identity) + text_len(setup->version)
 		+ setup->nsid_len;
 	struct settings *settings;

@@ -84,7 +84,7 @@ load_set_end_pass(struct load_set *set)
 /* ---- zones -------------------------------------------------------------- */
 
 static enum nsd_err
-set_list(struct load_set *set, struct store_writer *writer,
+set_list(const struct load_set *set, struct store_writer *writer,
 	const struct conf *conf, struct load_zone *zone)
 {
 	struct zone_setups setups;
@@ -146,6 +146,17 @@ load_set_find(const struct load_set *set, const struct store_view *view,
 	return entry->id < set->count && set->zones[entry->id].conf == conf
 		? &set->zones[entry->id]
 		: NULL;
+}
+
+enum nsd_err
+load_set_list_anew(const struct load_set *set, struct store_writer *writer,
+	const struct conf *conf, const struct conf_zone *zone)
+{
+	struct load_zone *found = load_set_find(set,
+		store_writer_view(writer), zone);
+
+	return found == NULL ? NSD_E_NOT_FOUND
+			     : set_list(set, writer, conf, found);
 }
 
 enum nsd_err

@@ -137,15 +137,18 @@ load_settings_publish(struct settings_edit *edit, const struct conf *conf)
 	struct settings_setup setup = settings_convert(&conf->server);
 	store_ref *refs = calloc(conf->key_count + conf->pattern_count + 1,
 		sizeof(*refs));
+	struct vault_place *secrets = calloc(conf->key_count + 1,
+		sizeof(*secrets));
 	store_ref *patterns;
-	enum nsd_err err = NSD_OK;
+	enum nsd_err err = refs != NULL && secrets != NULL ? NSD_OK
+							   : NSD_E_MEMORY;
 	char host[256] = "";
 
-	if (refs == NULL)
-		return NSD_E_MEMORY;
 	patterns = refs + conf->key_count;
-	for (size_t i = 0; err == NSD_OK && i < conf->key_count; i++)
+	for (size_t i = 0; err == NSD_OK && i < conf->key_count; i++) {
+		secrets[i] = conf->keys[i]->place;
 		err = key_make(edit, conf->keys[i], &refs[i]);
+	}
 	for (size_t i = 0; err == NSD_OK && i < conf->pattern_count; i++)
 		err = load_settings_options(edit, conf->patterns[i],
 			&patterns[i]);
@@ -154,12 +157,14 @@ load_settings_publish(struct settings_edit *edit, const struct conf *conf)
 		setup.identity = host;
 	}
 	setup.keys = refs;
+	setup.secrets = secrets;
 	setup.key_count = (uint32_t)conf->key_count;
 	setup.patterns = patterns;
 	setup.pattern_count = (uint32_t)conf->pattern_count;
 	if (err == NSD_OK)
 		err = settings_edit_publish(edit, &setup);
 	free(refs);
+	free(secrets);
 	return err;
 }
 

@@ -95,6 +95,7 @@ loader_on_database(struct role *role, const struct ipc_message *m)
 	X(UPDATE, loader_on_update)                                          \
 	X(EXPIRY, loader_on_expiry)                                          \
 	X(CHANGE_ZONE, loader_on_change_zone)                                \
+	X(CHANGE_KEY, loader_on_change_key)                                  \
 	X(READ, loader_on_read)
 
 static void (*const loader_handlers[IPC_TYPE_COUNT])(struct role *role,
@@ -263,7 +264,7 @@ loader_init_role(struct loader *loader, const struct role_start *start)
 	sockets_close(&server->listeners);
 	doors_leave(&server->metrics);
 	control_doors_leave(&server->control);
-	secrets_drop(server->secrets);
+	vault_leave(server->vault);
 	if (server->lifeline != -1)
 		close(server->lifeline);
 	return role_init_loop(&loader->role, start);

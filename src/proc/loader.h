@@ -266,4 +266,9 @@ void loader_on_change_zone(struct role *role, const struct ipc_message *m);
 /* Results have been taken: removes zones that waited for theirs. */
 void loader_retry_leaving(struct loader *loader);
 
+/* ---- loader_keys.c: keys that come and go -------------------------------- */
+
+/* The message CHANGE_KEY. */
+void loader_on_change_key(struct role *role, const struct ipc_message *m);
+
 #endif

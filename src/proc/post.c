@@ -17,6 +17,7 @@
 #include "role/counts.h"
 #include "proc/generation.h"
 #include "proc/introduce.h"
+#include "proc/key_change.h"
 #include "proc/post.h"
 #include "role/role.h"
 #include "store/store.h"
@@ -51,7 +52,8 @@ post_leave_main(struct supervisor *s, struct child *self)
 	struct event *events[] = {s->signal_event, s->start_event,
 		s->statistics_event, s->day_event, s->watch_event,
 		s->loader.timer, s->xfrd.timer, s->writer.timer,
-		s->service.timer, s->order.late_event};
+		s->service.timer, s->errands[ERRAND_ORDER].late_event,
+		s->errands[ERRAND_SETTINGS].late_event};
 
 	/* Until this, main shares the kernel's side of the loop with us. */
 	event_reinit(s->base);
@@ -145,6 +147,8 @@ post_fill(struct post *post, struct generation *generation)
 	struct child *child = child_create(post, generation);
 	struct ipc_channel theirs;
 
+	if (post->role == ROLE_XFRD)
+		key_change_sweep(post->supervisor); /* none is there */
 	post->filled_msec = clock_now_msec();
 	if (child == NULL
 		|| ipc_channel_open_pair(ROLE_MAIN, post->role,

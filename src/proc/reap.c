@@ -39,6 +39,7 @@ reap_child(struct post *post, struct child *child, int status)
 	link_read_out(&child->link);
 	introduce_end(s, child);
 	order_on_end(s, child);
+	errand_lose(s, child);
 	child_log_end(child, status);
 	crash_note(s, child, status);
 	if (was_current)

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "conf/compare.h"
 #include "proc/child.h"
-#include "proc/children.h"
+#include "proc/errand.h"
 #include "proc/flags.h"
 #include "proc/post.h"
 #include "proc/reconfig.h"
@@ -75,7 +75,6 @@ talk_on_waiting(void *ctx, const char *clause, const char *option)
 /* What is to be run with. */
 struct reconfig_new {
 	struct conf *conf;
-	struct secrets *secrets;
 	struct flags *flags;
 };
 
@@ -83,7 +82,6 @@ static void
 new_drop(struct reconfig_new *new)
 {
 	conf_destroy(new->conf);
-	secrets_drop(new->secrets);
 	if (new->flags != NULL)
 		flags_fini(new->flags);
 	free(new->flags);
@@ -148,8 +146,13 @@ new_load(const struct supervisor *s, struct reconfig_talk *talk,
 		err = NSD_E_SYNTAX;
 	if (err == NSD_OK)
 		err = new_add_zones(s->server.conf, new, talk);
-	if (err == NSD_OK)
-		err = secret_keys_move(new->conf, &new->secrets);
+	if (err == NSD_OK) {
+		err = secret_keys_move(new->conf, s->server.conf,
+			s->server.vault);
+		if (err == NSD_E_LIMIT)
+			talk_add(talk, "error: so many keys wait for a"
+				" restart");
+	}
 	if (err != NSD_OK && talk->len == 0)
 		talk_add(talk, "error: %s", err_text(err));
 	return err;
@@ -162,14 +165,12 @@ static void
 reconfig_take(struct supervisor *s, struct reconfig_new *new)
 {
 	struct reconfig *r = &s->reconfig;
-	struct reconfig_new old = {s->server.conf, s->server.secrets,
-		r->applied};
+	struct reconfig_new old = {s->server.conf, r->applied};
 
 	conf_keep_waiting(new->conf, r->first);
 	if (r->first == old.conf)
 		old.conf = NULL;
 	s->server.conf = new->conf;
-	s->server.secrets = new->secrets;
 	r->applied = new->flags;
 	new_drop(&old);
 }
@@ -257,9 +258,11 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	struct conf_difference d;
 
 	conf_compare(s->server.conf, new->conf, talk_on_waiting, talk, &d);
-	if (!secret_keys_are_same(new->conf, s->server.secrets, new->secrets))
+	if (!secret_keys_are_same(new->conf, s->server.conf))
 		d.keys++;
 	if (!conf_difference_is_live(&d)) {
+		secret_keys_remove(new->conf, s->server.conf,
+			s->server.vault);
 		new_drop(new);
 		reconfig_apply_nothing(s, talk);
 		return;
@@ -268,8 +271,8 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 		   " gone or others; %zu zones are new, %zu gone, %zu others",
 		d.options, d.keys, d.patterns, d.zones_added, d.zones_removed,
 		d.zones_changed);
-	r->keys |= d.keys > 0;
 	reconfig_wait(s, talk);
+	errand_forget(s, ERRAND_SETTINGS);
 	r->under_way = true;
 	reconfig_take(s, new);
 	reconfig_replace_loader(s);
@@ -281,7 +284,7 @@ static void
 reconfig_read(struct supervisor *s, const struct reconfig_asker *asker)
 {
 	struct reconfig_talk *talk = calloc(1, sizeof(*talk));
-	struct reconfig_new new = {NULL, NULL, NULL};
+	struct reconfig_new new = {NULL, NULL};
 
 	if (talk == NULL) {
 		reconfig_refuse(s, asker, "error: out of memory\n");
@@ -340,26 +343,52 @@ reconfig_on_loader_end(struct supervisor *s)
 	r->talk->asker.ticket = 0;
 }
 
-void
-reconfig_on_loaded(struct supervisor *s)
+static void
+reconfig_end(struct supervisor *s, enum ipc_reconfigured_what what)
 {
 	struct reconfig *r = &s->reconfig;
 
-	if (!r->under_way)
-		return;
-	children_tell(s, IPC_SETTINGS, NULL, 0);
-	/* They take secrets with them when they are forked. */
-	for (unsigned i = 0; r->keys && i < s->worker_count; i++)
-		post_roll(&s->workers[i]);
 	post_roll(&s->writer);
-	reconfig_tell(s, RECONFIGURED_CHANGED, r->talk);
+	reconfig_tell(s, what, r->talk);
 	free(r->talk);
 	r->talk = NULL;
-	r->keys = false;
 	r->under_way = false;
 	log_notice("reconfig: done");
 	/* It takes what was told first, then its leave. */
 	post_roll(&s->xfrd);
+}
+
+/* What is published is in effect in each worker, but for what one has copied
+ * that does not answer. */
+static void
+reconfig_on_settings(struct supervisor *s, const struct child *late)
+{
+	if (!s->reconfig.under_way)
+		return;
+	if (late != NULL)
+		talk_add(s->reconfig.talk, "error server %u does not answer",
+			late->index + 1);
+	reconfig_end(s, late == NULL ? RECONFIGURED_CHANGED
+				     : RECONFIGURED_LATE);
+}
+
+void
+reconfig_on_loaded(struct supervisor *s)
+{
+	const struct ipc_order order = {.what = ORDER_SETTINGS};
+
+	if (!s->reconfig.under_way)
+		return;
+	if (errand_begin(s, ERRAND_SETTINGS, &order, ROLE_WORKER) == NSD_OK)
+		return;
+	talk_add(s->reconfig.talk, "error out of memory to tell workers");
+	reconfig_end(s, RECONFIGURED_LATE);
+}
+
+enum nsd_err
+reconfig_init_events(struct supervisor *s)
+{
+	return errand_init(s, ERRAND_SETTINGS, reconfig_on_settings);
 }
 
 bool

@@ -7,9 +7,9 @@
  * for the options that wait for the next start, and the loader is replaced: the
  * next one publishes what is new in the store that is served, and reads the
  * files of zones that are new. Workers see it there, between two batches of
- * queries; only if keys have changed are they replaced as well, since they
- * inherit secrets. xfrd is replaced last, once it has answered
- * (doc/decisions/0085).
+ * queries, and secrets in the vault; what a worker has copied it looks at anew,
+ * and says so. xfrd is replaced last, once it has answered
+ * (doc/decisions/0085, 0095).
  */
 #ifndef PROC_RECONFIG_H
 #define PROC_RECONFIG_H
@@ -40,13 +40,14 @@ struct reconfig {
 				     * that wait for the next one are its */
 	struct flags *applied;      /* of the configuration that runs */
 	bool under_way;             /* the loader is being replaced */
-	bool keys;                  /* they have changed */
 	struct reconfig_talk *talk; /* to be told at the end; NULL: none is
 				     * under way */
 };
 
 /* Before main changes its folder. False: there is no memory. */
 bool reconfig_init(struct supervisor *s, const struct flags *flags);
+/* Once there is a loop. NSD_E_MEMORY. */
+enum nsd_err reconfig_init_events(struct supervisor *s) MUST_USE;
 
 /* Reads nsd.conf anew: a signal asks. What there is to say is said in the log.
  * One that is under way gives way, and is told so. */

@@ -239,11 +239,23 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 		return err;
 	main_raise_limits(o, s->server.listeners.count
 		+ s->server.control.count);
-	err = counts_create(o->server_count, COUNTS_GROUPS_MAX, o->rssac002,
+	return counts_create(o->server_count, COUNTS_GROUPS_MAX, o->rssac002,
 		&s->server.counts);
-	return err != NSD_OK ? err
-			     : secret_keys_move(s->server.conf,
-				       &s->server.secrets);
+}
+
+/* Secrets of keys go to where this process alone can write, and no child of
+ * it. */
+static enum nsd_err
+main_hide_secrets(struct supervisor *s)
+{
+	enum nsd_err err = secret_keys_create(s->server.conf,
+		&s->server.vault);
+
+	if (err == NSD_OK)
+		err = secret_keys_move(s->server.conf, NULL, s->server.vault);
+	if (err != NSD_OK)
+		log_error("out of memory for the secrets of keys");
+	return err;
 }
 
 /* In the process that stays: all that needs root; then root is given up. */
@@ -256,6 +268,8 @@ main_settle(struct supervisor *s, const struct privilege_user *user,
 	enum nsd_err err;
 
 	s->server.main_pid = getpid();
+	if ((err = main_hide_secrets(s)) != NSD_OK)
+		return err;
 	s->server.boot = time(NULL);
 	s->server.boot_usec = clock_now_usec();
 	service_open(&s->service);

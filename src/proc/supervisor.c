@@ -114,6 +114,7 @@ supervisor_on_listed(struct supervisor *s, struct child *loader,
 		crash_forget(s);
 	}
 	generation_offer_file(s);
+	key_change_on_listed(s, loader);
 	if (s->waited && s->serving == NULL)
 		supervisor_serve(s, g);
 }
@@ -207,10 +208,12 @@ supervisor_on_stop(struct supervisor *s, struct child *xfrd,
 	X(ZONE_CHANGED, supervisor_on_zone_changed)                          \
 	X(WANT_WRITER, supervisor_on_want_writer)                            \
 	X(RECONFIG, reconfig_on_reconfig)                                    \
+	X(KEY, key_change_on_key)                                            \
+	X(KEY_CHANGED, key_change_on_changed)                                \
 	X(SERVING, supervisor_on_serving)                                    \
 	X(STOP, supervisor_on_stop)                                          \
 	X(ORDER, order_on_order)                                             \
-	X(OBEYED, order_on_obeyed)
+	X(OBEYED, errand_on_obeyed)
 
 static void (*const supervisor_handlers[IPC_TYPE_COUNT])(struct supervisor *s,
 	struct child *child, const struct ipc_message *m) = {
@@ -374,7 +377,8 @@ supervisor_init_events(struct supervisor *s)
 	if (s->signal_event == NULL || s->start_event == NULL
 		|| s->statistics_event == NULL || s->day_event == NULL
 		|| event_add(s->signal_event, NULL) == -1
-		|| watch_open(s) != NSD_OK || order_init(s) != NSD_OK)
+		|| watch_open(s) != NSD_OK || order_init(s) != NSD_OK
+		|| reconfig_init_events(s) != NSD_OK)
 		return NSD_E_MEMORY;
 	if (!post_init(&s->loader, s, ROLE_LOADER, 0)
 		|| !post_init(&s->xfrd, s, ROLE_XFRD, 0)

@@ -12,8 +12,10 @@
 #include "base/err.h"
 #include "ipc/channel.h"
 #include "proc/crash.h"
+#include "proc/errand.h"
 #include "role/link.h"
 #include "proc/order.h"
+#include "proc/key_change.h"
 #include "proc/pidfile.h"
 #include "proc/reconfig.h"
 #include "role/role.h"
@@ -73,7 +75,8 @@ struct child {
 	bool reaped;    /* only its last messages are being taken */
 	bool given_up;  /* main has killed it: nobody is to try again */
 	bool hung;      /* so it has, and another one takes its post */
-	uint64_t owes;  /* the order that it has not obeyed yet; 0: none */
+	uint64_t owes[ERRAND_COUNT]; /* the errand that it has not done yet; 0:
+				      * none */
 	bool outdated;  /* of a loader: killed, as there is another
 			 * configuration */
 	int64_t started_msec;
@@ -116,10 +119,13 @@ struct supervisor {
 					 * none */
 	struct rssac_log rssac_log;
 	struct reconfig reconfig;
+	struct key_change key_change;
 	int signal_fd;
 	struct generation *serving;     /* workers are forked with it */
 	struct generation *building;    /* its loader is at the first pass */
 	struct crashes crashes;
+	struct errand errands[ERRAND_COUNT];
+	uint64_t errand_numbers;        /* so far */
 	struct order order;             /* of the operator, to all */
 	struct store *database;         /* until the first loader takes it */
 	struct store *kept;             /* a damaged database: only its

@@ -296,23 +296,29 @@ worker_read_settings(struct worker *worker)
 		worker->reply_size = 512;
 }
 
+static void
+group_set_options(const struct worker *worker,
+	const struct socket_group *group)
+{
+	if (group->tcp != NULL)
+		net_tcp_set_options(group->tcp, &worker->tcp_options);
+}
+
 /* Connections stay. */
 static void
-worker_on_settings(struct role *role, const struct ipc_message *m)
+worker_on_settings(struct role *role)
 {
 	struct worker *worker = (struct worker *)role;
-	struct socket_group *groups[] = {worker->own, worker->adopted};
+	const struct socket_group *group = worker->adopted;
 
 	worker_read_settings(worker);
-	for (unsigned i = 0; i < sizeof(groups) / sizeof(*groups); i++)
-		if (groups[i] != NULL && groups[i]->tcp != NULL)
-			net_tcp_set_options(groups[i]->tcp,
-				&worker->tcp_options);
+	group_set_options(worker, worker->own);
+	for (; group != NULL; group = group->next)
+		group_set_options(worker, group);
 }
 
 #define WORKER_HANDLERS(X)                                                   \
 	ROLE_HANDLERS(X)                                                     \
-	X(SETTINGS, worker_on_settings)                                      \
 	X(STATISTICS, worker_on_statistics)                                  \
 	X(ADOPT, worker_on_adopt)                                            \
 	X(RELEASE, worker_on_release)
@@ -417,6 +423,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 	};
 	worker->role.handlers = worker_handlers;
 	worker->role.on_main_gone = worker_on_main_gone;
+	worker->role.on_settings = worker_on_settings;
 	worker->role.on_peer = worker_on_peer;
 
 	snprintf(title, sizeof(title), "server %u", start->index + 1);
@@ -436,7 +443,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 	options.rssac = counts_get_rssac(server->counts, worker->index);
 	options.book = &worker->book;
 	options.reader = worker->reader;
-	options.secrets = server->secrets;
+	options.vault = server->vault;
 	worker_forget_configuration(server);
 	err = query_ctx_create(&options, worker->counters, &worker->query);
 	if (err != NSD_OK)

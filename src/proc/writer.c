@@ -358,7 +358,7 @@ writer_init(struct writer *writer, const struct role_start *start)
 	role_init_death(start->server, true);
 	priority_write();
 	control_doors_leave(&start->server->control);
-	secrets_drop(start->server->secrets);
+	vault_leave(start->server->vault);
 	err = store_reader_open(start->store, start->reader_slot, "writer",
 		&writer->reader);
 	if (err != NSD_OK)

@@ -6,14 +6,25 @@
 
 /* ---- keys -------------------------------------------------------------- */
 
+/* NSD_E_NOT_FOUND: there is no secret, or not any more. */
 static enum nsd_err
-mac_of_secret(const struct query_ctx *ctx, size_t index, enum mac_kind kind,
-	struct mac **mac)
+mac_of_secret(const struct query_ctx *ctx, struct vault_place place,
+	enum mac_kind kind, struct mac **mac)
 {
 	size_t len;
-	const uint8_t *secret = secrets_get(ctx->options.secrets, index, &len);
+	const uint8_t *secret = vault_get(ctx->options.vault, place, &len);
+	enum nsd_err err;
 
-	return mac_create(kind, secret, len, mac);
+	if (secret == NULL)
+		return NSD_E_NOT_FOUND;
+	err = mac_create(kind, secret, len, mac);
+	if (err != NSD_OK)
+		return err;
+	/* Main may have overwritten it meanwhile. */
+	if (vault_get(ctx->options.vault, place, &len) != NULL)
+		return NSD_OK;
+	mac_destroy(*mac);
+	return NSD_E_NOT_FOUND;
 }
 
 static void
@@ -25,35 +36,74 @@ key_destroy(struct query_key *key)
 	free(key);
 }
 
-/* Returns the key whose secret is at index, as the settings have it now: they
- * may be published anew, and their references mean something else then. NULL:
- * there is no memory. */
-static struct query_key *
-key_open(struct query_ctx *ctx, size_t index, const struct settings_key *from)
+void
+keys_destroy(struct query_ctx *ctx)
 {
-	struct query_key *key = ctx->keys[index];
+	for (uint32_t i = 0; i < ctx->key_count; i++)
+		key_destroy(ctx->keys[i]);
+	free(ctx->keys);
+	ctx->keys = NULL;
+	ctx->key_count = 0;
+}
 
-	if (key != NULL && key->tsig.kind == (enum mac_kind)from->algorithm)
-		return key;
+/* Other settings have other keys, at other places. False: no memory. */
+static bool
+keys_follow(struct query_ctx *ctx)
+{
+	if (ctx->keys != NULL && ctx->keys_of == ctx->settings)
+		return true;
+	keys_destroy(ctx);
+	ctx->keys = calloc(ctx->settings->key_count, sizeof(*ctx->keys));
+	if (ctx->keys == NULL)
+		return false;
+	ctx->key_count = ctx->settings->key_count;
+	ctx->keys_of = ctx->settings;
+	return true;
+}
+
+/*
+ * Opens the key at a place of the settings, as they have it now. There may be
+ * others at the same address by now: no secret has the place of another, so the
+ * key that is there already is known by that.
+ * returns NSD_OK; NSD_E_NOT_FOUND: it has no secret; NSD_E_MEMORY.
+ */
+static enum nsd_err
+key_open(struct query_ctx *ctx, uint32_t index, struct query_key **out)
+{
+	struct vault_place place = settings_secrets(ctx->settings)[index];
+	const struct settings_key *from = store_get(ctx->view,
+		settings_keys(ctx->settings)[index]);
+	struct query_key *key;
+	enum nsd_err err;
+
+	if (!keys_follow(ctx) || index >= ctx->key_count)
+		return NSD_E_MEMORY;
+	key = ctx->keys[index];
+	*out = key;
+	if (key != NULL && vault_place_is_same(key->secret, place)
+		&& key->tsig.kind == (enum mac_kind)from->algorithm)
+		return NSD_OK;
 	key_destroy(key);
 	ctx->keys[index] = NULL;
 	key = calloc(1, sizeof(*key));
 	if (key == NULL)
-		return NULL;
+		return NSD_E_MEMORY;
+	key->secret = place;
 	key->tsig.kind = (enum mac_kind)from->algorithm;
 	memcpy(key->tsig.name, from->name, from->name_len);
-	if (mac_of_secret(ctx, index, key->tsig.kind, &key->tsig.mac)
-		!= NSD_OK) {
+	err = mac_of_secret(ctx, place, key->tsig.kind, &key->tsig.mac);
+	if (err != NSD_OK) {
 		free(key);
-		return NULL;
+		return err;
 	}
-	ctx->keys[index] = key;
-	return key;
+	*out = ctx->keys[index] = key;
+	return NSD_OK;
 }
 
-/* Finds a key of the settings by its name. STORE_NONE: there is none. */
-static store_ref
-find_key(const struct query_ctx *ctx, const struct message_name *name)
+/* Finds a key of the settings by its name. False: there is none. */
+static bool
+find_key(const struct query_ctx *ctx, const struct message_name *name,
+	uint32_t *index)
 {
 	const store_ref *keys = settings_keys(ctx->settings);
 	uint32_t count = ctx->settings->key_count;
@@ -62,20 +112,12 @@ find_key(const struct query_ctx *ctx, const struct message_name *name)
 		const struct settings_key *key = store_get(ctx->view, keys[i]);
 
 		if (key->name_len == name->len
-			&& memcmp(key->name, name->name, name->len) == 0)
-			return keys[i];
+			&& memcmp(key->name, name->name, name->len) == 0) {
+			*index = i;
+			return true;
+		}
 	}
-	return STORE_NONE;
-}
-
-/* Finds the secret of a key; its index does not change, whatever becomes of the
- * settings. False: it is newer than this process. */
-static bool
-find_secret(const struct query_ctx *ctx, const struct settings_key *key,
-	size_t *index)
-{
-	return secrets_find(ctx->options.secrets,
-		(struct secrets_octets){key->name, key->name_len}, index);
+	return false;
 }
 
 bool
@@ -83,16 +125,7 @@ keys_copy(const struct query_ctx *ctx, const struct query *q,
 	struct tsig_key *key)
 {
 	*key = *q->chain.key;
-	return mac_of_secret(ctx, q->key_index, key->kind, &key->mac)
-		== NSD_OK;
-}
-
-void
-keys_destroy(struct query_ctx *ctx)
-{
-	for (size_t i = 0; i < secrets_count(ctx->options.secrets); i++)
-		key_destroy(ctx->keys[i]);
-	free(ctx->keys);
+	return mac_of_secret(ctx, q->secret, key->kind, &key->mac) == NSD_OK;
 }
 
 /* ---- requests and replies ---------------------------------------------- */
@@ -101,29 +134,26 @@ enum rcode
 keys_check(struct query_ctx *ctx, struct query *q)
 {
 	const struct exchange *x = q->exchange;
-	const struct settings_key *from;
 	struct query_key *key;
 	struct tsig tsig;
 	enum rcode rcode;
-	store_ref ref;
+	enum nsd_err err;
+	uint32_t index;
 
 	if (tsig_read(x->request, x->request_len, q->tsig_at, &tsig)
 		!= NSD_OK)
 		return RCODE_FORMERR;
-	ref = find_key(ctx, &tsig.key);
-	if (ref == STORE_NONE)
+	if (!find_key(ctx, &tsig.key, &index))
 		return RCODE_BADKEY;
-	from = store_get(ctx->view, ref);
-	if (!find_secret(ctx, from, &q->key_index))
-		return RCODE_BADKEY;
-	key = key_open(ctx, q->key_index, from);
-	if (key == NULL)
-		return RCODE_SERVFAIL;
+	err = key_open(ctx, index, &key);
+	if (err != NSD_OK)
+		return err == NSD_E_NOT_FOUND ? RCODE_BADKEY : RCODE_SERVFAIL;
+	q->secret = key->secret;
 	tsig_begin(&q->chain, &key->tsig);
 	rcode = tsig_check(&q->chain, x->request, &tsig, ctx->now_sec);
 	if (rcode != RCODE_NOERROR)
 		return rcode;
-	q->key = ref;
+	q->key = settings_keys(ctx->settings)[index];
 	q->reply.limit -= (uint32_t)tsig_len(&key->tsig);
 	return RCODE_NOERROR;
 }

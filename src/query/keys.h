@@ -7,6 +7,7 @@
 /* A key that has been asked for, with the means to use it. */
 struct query_key {
 	struct tsig_key tsig;
+	struct vault_place secret;
 };
 
 /*
@@ -24,14 +25,15 @@ enum rcode keys_check(struct query_ctx *ctx, struct query *q) MUST_USE;
  * header is written. */
 void keys_sign(const struct query_ctx *ctx, struct query *q);
 
-/* Makes a key for an exchange that lasts. False: no memory. Release with
- * mac_destroy(key->mac). */
+/* Makes a key for an exchange that lasts. False: no memory, or the key has
+ * another secret since. Release with mac_destroy(key->mac). */
 bool keys_copy(const struct query_ctx *ctx, const struct query *q,
 	struct tsig_key *key) MUST_USE;
 
 /* What a message that is signed now says. */
 struct tsig_stamp keys_stamp(const struct query_ctx *ctx);
 
+/* Forgets all keys that have been asked for. */
 void keys_destroy(struct query_ctx *ctx);
 
 #endif

@@ -28,12 +28,6 @@ query_ctx_create(const struct query_options *options,
 	memset(ctx, 0, sizeof(*ctx));
 	ctx->options = *options;
 	ctx->counters = counters;
-	ctx->keys = calloc(secrets_count(options->secrets) + 1,
-		sizeof(struct query_key *));
-	if (ctx->keys == NULL) {
-		free(ctx);
-		return NSD_E_MEMORY;
-	}
 	*out = ctx;
 	return NSD_OK;
 }

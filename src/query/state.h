@@ -180,7 +180,7 @@ struct query {
 	enum rcode tsig_error;/* what is wrong with it */
 	store_ref key;        /* struct settings_key: who signed the request;
 			       * none: nobody */
-	size_t key_index;     /* its place among the secrets */
+	struct vault_place secret; /* the key's */
 	struct tsig_chain chain;
 	struct edns edns;
 	struct reply reply;
@@ -226,8 +226,10 @@ struct query_ctx {
 	uint16_t rotations[QUERY_ROTATIONS];
 	uint64_t now_sec; /* since 1970 */
 	uint32_t uptime_sec; /* of CLOCK_MONOTONIC */
-	struct query_key **keys; /* one for each of options.secrets, made when
-				  * it is first asked for */
+	struct query_key **keys; /* one for each of the settings, made when it
+				  * is first asked for */
+	uint32_t key_count;      /* of these */
+	const struct settings *keys_of; /* the settings: only compared */
 	/* For one call of query_answer_batch. */
 	const struct store_view *view;
 	const struct zone_table *table;

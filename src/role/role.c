@@ -100,6 +100,8 @@ role_on_obey(struct role *role, const struct ipc_message *m)
 		role_on_log_reopen(role, m);
 	else if (order.what == ORDER_VERBOSITY)
 		log_set_verbosity(order.value);
+	else if (order.what == ORDER_SETTINGS && role->on_settings != NULL)
+		role->on_settings(role);
 	role_send(role, IPC_OBEYED, &order.ticket, sizeof(order.ticket));
 }
 

@@ -25,11 +25,12 @@ CTL_CHECK_HANDLERS(CONTROL_HANDLERS);
 static void
 control_log(const struct ctl_command *command)
 {
+	const struct ctl_verb_row *row = &ctl_verb_rows[command->verb];
+	unsigned count = (row->flags & CTL_SECRET) != 0 ? 0 : command->count;
 	char line[512];
-	size_t len = (size_t)snprintf(line, sizeof(line), "%s",
-		ctl_verb_rows[command->verb].word);
+	size_t len = (size_t)snprintf(line, sizeof(line), "%s", row->word);
 
-	for (unsigned i = 0; i < command->count && len < sizeof(line); i++)
+	for (unsigned i = 0; i < count && len < sizeof(line); i++)
 		len += (size_t)snprintf(line + len, sizeof(line) - len, " %s",
 			command->arguments[i]);
 	log_info("control cmd:  %s", line);
@@ -101,6 +102,7 @@ control_init(struct xfrd *xfrd)
 
 	CDS_INIT_LIST_HEAD(&xfrd->control.orders);
 	CDS_INIT_LIST_HEAD(&xfrd->control.waits);
+	CDS_INIT_LIST_HEAD(&xfrd->control.key_edits);
 	if (doors->count == 0)
 		return;
 	err = control_open(xfrd, doors);

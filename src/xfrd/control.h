@@ -11,6 +11,7 @@
  *   control_status.c  zonestatus, listzones
  *   control_json.c    the same of status and these two in JSON
  *   control_keys.c    print_tsig
+ *   control_key_edit.c  update_tsig, add_tsig, assoc_tsig, del_tsig
  *   control_statistics.c  stats, stats_noreset, stats_more
  *   control_zones.c   addzone and the like
  *   control_reconfig.c  reconfig
@@ -41,7 +42,9 @@ struct control {
 	struct event *end_event;     /* answers are sent before the end */
 	unsigned end_waits;
 	struct cds_list_head orders; /* struct control_order */
-	uint64_t tickets;            /* of orders, so far */
+	struct cds_list_head key_edits; /* struct control_key_edit; the first
+				      * is main's turn */
+	uint64_t tickets;            /* of orders and these, so far */
 	uint64_t order_ticket;       /* of the first, which main has; 0: it has
 				      * none */
 	struct cds_list_head waits;  /* struct control_wait */
@@ -71,6 +74,10 @@ struct control {
 	X(ADDZONES, control_on_addzones)                                     \
 	X(DELZONES, control_on_delzones)                                     \
 	X(PRINT_TSIG, control_on_print_tsig)                                 \
+	X(UPDATE_TSIG, control_on_update_tsig)                               \
+	X(ADD_TSIG, control_on_add_tsig)                                     \
+	X(ASSOC_TSIG, control_on_assoc_tsig)                                 \
+	X(DEL_TSIG, control_on_del_tsig)                                     \
 	X(STATS, control_on_stats)                                           \
 	X(STATS_NORESET, control_on_stats_noreset)                           \
 	X(STATS_MORE, control_on_stats_more)
@@ -115,6 +122,11 @@ void control_json_name(struct ctl_json *json, const struct conf_zone *zone);
 
 /* The message ORDER_DONE. */
 void control_order_take(struct xfrd *xfrd, const struct ipc_message *m);
+
+/* ---- control_key_edit.c -------------------------------------------------- */
+
+/* The message KEY_DONE. */
+void control_key_edit_take(struct xfrd *xfrd, const struct ipc_message *m);
 
 /* ---- control_wait.c ------------------------------------------------------ */
 

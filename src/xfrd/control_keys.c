@@ -25,16 +25,10 @@ static char *
 keys_print_secret(const struct server *server, const struct conf_key *key,
 	size_t *len)
 {
-	uint8_t owner[NAME_MAX_LEN];
-	size_t index, octets = 0, owner_len = name_len(key->wire);
-	const uint8_t *secret = NULL;
+	size_t octets = 0;
+	const uint8_t *secret = vault_get(server->vault, key->place, &octets);
 	char *text;
 
-	memcpy(owner, key->wire, owner_len);
-	name_lower(owner);
-	if (secrets_find(server->secrets,
-		    (struct secrets_octets){owner, owner_len}, &index))
-		secret = secrets_get(server->secrets, index, &octets);
 	*len = (octets + 2) / 3 * 4;
 	text = calloc(1, *len + 1);
 	if (text != NULL && octets > 0)

@@ -26,6 +26,10 @@ reconfig_on_end(void *ctx, const struct ipc_reconfigured *what, size_t len)
 		ctl_write(call, what->text, len);
 		ctl_printf(call, "reconfig completed: changes applied\nok\n");
 		break;
+	case RECONFIGURED_LATE:
+		/* The last line is an error. */
+		ctl_write(call, what->text, len);
+		break;
 	case RECONFIGURED_REFUSED:
 		/* Why, in lines that begin with the name of the file. */
 		ctl_write(call, what->text, len);

@@ -56,6 +56,12 @@ xfrd_on_served(struct role *role, const struct ipc_message *m)
 
 /* It is another one, or takes more. */
 static void
+xfrd_on_key_done(struct role *role, const struct ipc_message *m)
+{
+	control_key_edit_take((struct xfrd *)role, m);
+}
+
+static void
 xfrd_on_peer(struct role *role, struct peer *peer)
 {
 	struct xfrd *xfrd = (struct xfrd *)role;
@@ -163,6 +169,7 @@ xfrd_on_term(struct role *role)
 	X(SERVED, xfrd_on_served)                                            \
 	X(ZONE_WRITTEN, xfrd_on_written)                                     \
 	X(RECONFIGURED, xfrd_on_reconfigured)                                \
+	X(KEY_DONE, xfrd_on_key_done)                                        \
 	X(NOTIFY, xfrd_on_notify)
 
 static void (*const xfrd_handlers[IPC_TYPE_COUNT])(struct role *role,

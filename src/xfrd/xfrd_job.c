@@ -61,15 +61,15 @@ xfrd_job_open_key(struct xfrd_job *job)
 {
 	const struct server *server = job->xfrd->role.server;
 	const struct conf_key *key = job->server->key;
-	const struct conf *conf = server->conf;
 	const uint8_t *secret, *algorithm;
-	size_t len, name_size, i = 0;
+	size_t len, name_size;
+	enum nsd_err err;
 
 	if (job->server->key_name == NULL)
 		return NSD_OK;
-	while (i < conf->key_count && conf->keys[i] != key)
-		i++;
-	if (key == NULL || i >= secrets_count(server->secrets))
+	secret = key == NULL ? NULL
+			     : vault_get(server->vault, key->place, &len);
+	if (secret == NULL)
 		return NSD_E_DENIED;
 	job->key.kind = MAC_KIND_COUNT;
 	for (unsigned k = 0; k < MAC_KIND_COUNT; k++) {
@@ -85,8 +85,15 @@ xfrd_job_open_key(struct xfrd_job *job)
 	name_size = name_len(key->wire);
 	memcpy(job->key.name, key->wire, name_size);
 	name_lower(job->key.name);
-	secret = secrets_get(server->secrets, i, &len);
-	return mac_create(job->key.kind, secret, len, &job->key.mac);
+	err = mac_create(job->key.kind, secret, len, &job->key.mac);
+	/* Main may have overwritten it meanwhile. */
+	if (err == NSD_OK
+		&& vault_get(server->vault, key->place, &len) == NULL) {
+		mac_destroy(job->key.mac);
+		job->key.mac = NULL;
+		err = NSD_E_DENIED;
+	}
+	return err;
 }
 
 const char *

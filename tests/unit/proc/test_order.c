@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "proc/child.h"
+#include "proc/errand.h"
 #include "proc/order.h"
 
 #define WORKERS 2
@@ -43,12 +44,27 @@ open_child(struct post *post, enum ipc_role role, unsigned index, unsigned at)
 	assert_true(child_watch(children[at]));
 }
 
+/* What has become of the other kind of errand. */
+static unsigned ended;
+static const struct child *ended_late;
+
+static void
+note_end(struct supervisor *of, const struct child *late)
+{
+	assert_ptr_equal(of, &s);
+	ended++;
+	ended_late = late;
+}
+
 static int
 open_world(void **state)
 {
 	s = (struct supervisor){.base = event_base_new(), .workers = workers,
 		.worker_count = WORKERS};
 	assert_int_equal(order_init(&s), NSD_OK);
+	assert_int_equal(errand_init(&s, ERRAND_SETTINGS, note_end), NSD_OK);
+	ended = 0;
+	ended_late = NULL;
 	for (unsigned i = 0; i < WORKERS; i++)
 		open_child(&workers[i], ROLE_WORKER, i, i);
 	open_child(&s.xfrd, ROLE_XFRD, 0, XFRD);
@@ -65,7 +81,8 @@ close_world(void **state)
 		free(children[i]);
 		ipc_channel_close(&ends[i]);
 	}
-	event_free(s.order.late_event);
+	for (unsigned i = 0; i < ERRAND_COUNT; i++)
+		event_free(s.errands[i].late_event);
 	event_base_free(s.base);
 	return 0;
 }
@@ -105,7 +122,7 @@ say_obeyed(unsigned child, uint64_t number)
 		.type = IPC_OBEYED, .len = sizeof(number)};
 
 	memcpy(m.payload, &number, sizeof(number));
-	order_on_obeyed(&s, children[child], &m);
+	errand_on_obeyed(&s, children[child], &m);
 }
 
 /* False: there is no answer. */
@@ -125,6 +142,7 @@ static void
 lose_child(unsigned child)
 {
 	order_on_end(&s, children[child]);
+	errand_lose(&s, children[child]);
 }
 
 /* An order that worker 1 has not obeyed yet; its number. */
@@ -203,7 +221,7 @@ child_that_does_not_answer_is_named(void **state)
 	struct ipc_order_done done;
 	uint64_t number = give_order_all_but_1_obey();
 
-	event_active(s.order.late_event, EV_TIMEOUT, 0);
+	event_active(s.errands[ERRAND_ORDER].late_event, EV_TIMEOUT, 0);
 	event_base_loop(s.base, EVLOOP_NONBLOCK);
 	assert_true(take_done(&done));
 	assert_int_equal(done.err, NSD_E_AGAIN);
@@ -243,9 +261,9 @@ order_of_a_dead_xfrd_makes_way(void **state)
 	second = take_obey(0, ORDER_VERBOSITY, 2);
 	assert_int_not_equal(first, second);
 	say_obeyed(0, first);
-	assert_int_equal(s.order.left, CHILDREN);
+	assert_int_equal(s.errands[ERRAND_ORDER].left, CHILDREN);
 	say_obeyed(0, second);
-	assert_int_equal(s.order.left, CHILDREN - 1);
+	assert_int_equal(s.errands[ERRAND_ORDER].left, CHILDREN - 1);
 }
 
 static void
@@ -257,7 +275,82 @@ order_that_is_none_is_refused(void **state)
 	assert_true(take_done(&done));
 	assert_int_equal(done.ticket, 5);
 	assert_int_equal(done.err, NSD_E_SYSTEM);
-	assert_int_equal(s.order.left, 0);
+	assert_int_equal(s.errands[ERRAND_ORDER].left, 0);
+}
+
+/* ---- errands of main's own ----------------------------------------------- */
+
+static void
+begin_settings(void)
+{
+	const struct ipc_order order = {.what = ORDER_SETTINGS};
+
+	assert_int_equal(errand_begin(&s, ERRAND_SETTINGS, &order,
+				 ROLE_WORKER), NSD_OK);
+}
+
+/* Beside an order, and only for those whom it concerns. */
+static void
+errands_are_counted_apart(void **state)
+{
+	struct ipc_order_done done;
+	uint64_t order = 0, settings = 0;
+
+	give_order(1, ORDER_VERBOSITY, 1);
+	begin_settings();
+	for (unsigned i = 0; i < CHILDREN; i++)
+		order = take_obey(i, ORDER_VERBOSITY, 1);
+	for (unsigned i = 0; i < WORKERS; i++)
+		settings = take_obey(i, ORDER_SETTINGS, 0);
+	assert_int_not_equal(order, settings);
+	for (unsigned i = 0; i < CHILDREN; i++)
+		say_obeyed(i, order);
+	assert_true(take_done(&done));
+	assert_int_equal(ended, 0);
+	say_obeyed(LOADER, settings);
+	say_obeyed(0, settings);
+	assert_int_equal(ended, 0);
+	lose_child(1);
+	assert_int_equal(ended, 1);
+	assert_null(ended_late);
+}
+
+static void
+later_errand_takes_the_place_of_one(void **state)
+{
+	uint64_t first, second;
+
+	begin_settings();
+	first = take_obey(0, ORDER_SETTINGS, 0);
+	(void)take_obey(1, ORDER_SETTINGS, 0);
+	say_obeyed(0, first);
+	begin_settings();
+	second = take_obey(0, ORDER_SETTINGS, 0);
+	(void)take_obey(1, ORDER_SETTINGS, 0);
+	say_obeyed(1, first);
+	say_obeyed(1, second);
+	assert_int_equal(ended, 0);
+	event_active(s.errands[ERRAND_SETTINGS].late_event, EV_TIMEOUT, 0);
+	event_base_loop(s.base, EVLOOP_NONBLOCK);
+	assert_int_equal(ended, 1);
+	assert_ptr_equal(ended_late, children[0]);
+	begin_settings();
+	errand_forget(&s, ERRAND_SETTINGS);
+	second = take_obey(0, ORDER_SETTINGS, 0);
+	say_obeyed(0, second);
+	say_obeyed(1, second);
+	assert_int_equal(ended, 1);
+}
+
+/* It is main that says this, and not xfrd. */
+static void
+settings_are_no_order(void **state)
+{
+	struct ipc_order_done done;
+
+	give_order(5, ORDER_SETTINGS, 0);
+	assert_true(take_done(&done));
+	assert_int_equal(done.err, NSD_E_SYSTEM);
 }
 
 int
@@ -273,6 +366,9 @@ main(void)
 		TEST(one_order_at_a_time),
 		TEST(order_of_a_dead_xfrd_makes_way),
 		TEST(order_that_is_none_is_refused),
+		TEST(errands_are_counted_apart),
+		TEST(later_errand_takes_the_place_of_one),
+		TEST(settings_are_no_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #include <netinet/in.h>
 
 #include "base/mac.h"
-#include "base/secrets.h"
+#include "base/vault.h"
 #include "dns/tsig.h"
 #include "expect.h"
 #include "store/writer.h"
@@ -16,7 +16,12 @@
 #define KEYS_MAX 4u
 
 /* A key is a letter: the name, and what makes its secret. */
-static struct secrets_octets
+struct octets {
+	const uint8_t *at;
+	size_t len;
+};
+
+static struct octets
 name_of(char letter)
 {
 	static uint8_t names[KEYS_MAX][3];
@@ -26,30 +31,30 @@ name_of(char letter)
 	name[0] = 1;
 	name[1] = (uint8_t)letter;
 	name[2] = 0;
-	return (struct secrets_octets){name, 3};
+	return (struct octets){name, 3};
 }
 
-static struct secrets_octets
+static struct octets
 secret_of(char letter)
 {
 	static uint8_t secret[16];
 
 	memset(secret, letter, sizeof(secret));
-	return (struct secrets_octets){secret, sizeof(secret)};
+	return (struct octets){secret, sizeof(secret)};
 }
 
-static struct secrets *
-make_secrets(const char *letters)
-{
-	struct secrets *secrets;
+static struct vault *vault;
+/* Of the letters; id 0: it has no secret. */
+static struct vault_place places[128];
 
-	assert_int_equal(secrets_create(strlen(letters), 19 * strlen(letters),
-				 &secrets),
+static void
+give_secret(char letter, char of)
+{
+	const struct octets secret = secret_of(of);
+
+	assert_int_equal(vault_add(vault, secret.at, secret.len,
+				 &places[(unsigned char)letter]),
 		NSD_OK);
-	for (; *letters != '\0'; letters++)
-		secrets_add(secrets, name_of(*letters), secret_of(*letters));
-	secrets_seal(secrets);
-	return secrets;
 }
 
 /* Publishes settings with these keys, in this order. */
@@ -58,23 +63,28 @@ publish(struct world *w, const char *letters, enum mac_kind kind)
 {
 	struct settings_setup setup = w->options;
 	struct settings_edit *edit;
+	struct vault_place secrets[KEYS_MAX];
 	store_ref keys[KEYS_MAX];
 
 	assert_int_equal(settings_edit_begin(w->writer, &edit), NSD_OK);
 	for (setup.key_count = 0; letters[setup.key_count] != '\0';
-		setup.key_count++)
-		assert_int_equal(settings_edit_key(edit,
-					 name_of(letters[setup.key_count]).at,
+		setup.key_count++) {
+		char letter = letters[setup.key_count];
+
+		secrets[setup.key_count] = places[(unsigned char)letter];
+		assert_int_equal(settings_edit_key(edit, name_of(letter).at,
 					 kind, &keys[setup.key_count]),
 			NSD_OK);
+	}
 	setup.keys = keys;
+	setup.secrets = secrets;
 	assert_int_equal(settings_edit_publish(edit, &setup), NSD_OK);
 	settings_edit_end(edit);
 }
 
-/* The RCODE of a reply to a request that a key has signed. */
+/* The RCODE of a reply to a request that a key has signed, with a secret. */
 static enum rcode
-ask_signed(struct world *w, char letter, enum mac_kind kind)
+ask_keyed(struct world *w, char letter, char secret, enum mac_kind kind)
 {
 	static uint8_t request[1024], reply[WORLD_REPLY_MAX];
 	const struct ask ask = {.qname = "z.", .type = TYPE_SOA};
@@ -90,8 +100,8 @@ ask_signed(struct world *w, char letter, enum mac_kind kind)
 
 	memcpy(&peer, &from, sizeof(from));
 	memcpy(key.name, name_of(letter).at, 3);
-	assert_int_equal(mac_create(kind, secret_of(letter).at,
-				 secret_of(letter).len, &key.mac),
+	assert_int_equal(mac_create(kind, secret_of(secret).at,
+				 secret_of(secret).len, &key.mac),
 		NSD_OK);
 	tsig_begin(&chain, &key);
 	assert_int_equal(tsig_sign(&chain, request, &len, sizeof(request),
@@ -110,23 +120,30 @@ ask_signed(struct world *w, char letter, enum mac_kind kind)
 	return (enum rcode)(reply[3] & 15);
 }
 
+static enum rcode
+ask_signed(struct world *w, char letter, enum mac_kind kind)
+{
+	return ask_keyed(w, letter, letter, kind);
+}
+
 static void
 start(struct world *w, const char *secrets)
 {
 	world_init(w);
 	world_add_apex(world_add_zone(w, "z.", ""));
-	w->query_options.secrets = make_secrets(secrets);
+	memset(places, 0, sizeof(places));
+	assert_int_equal(vault_create(KEYS_MAX, 0, &vault), NSD_OK);
+	for (; *secrets != '\0'; secrets++)
+		give_secret(*secrets, *secrets);
+	w->query_options.vault = vault;
 	world_start(w);
 }
 
 static void
 end(struct world *w)
 {
-	struct secrets *secrets =
-		(struct secrets *)(uintptr_t)w->query_options.secrets;
-
 	world_fini(w);
-	secrets_drop(secrets);
+	vault_destroy(vault);
 }
 
 static void
@@ -147,7 +164,6 @@ keys_may_change_their_places(void **state)
 	end(&w);
 }
 
-/* Until there is a worker that has its secret. */
 static void
 key_without_a_secret_is_none(void **state)
 {
@@ -163,6 +179,36 @@ key_without_a_secret_is_none(void **state)
 	publish(&w, "c", MAC_HMAC_SHA256);
 	assert_int_equal(ask_signed(&w, 'c', MAC_HMAC_SHA256), RCODE_NOTAUTH);
 	assert_int_equal(ask_signed(&w, 'a', MAC_HMAC_SHA256), RCODE_NOTAUTH);
+	end(&w);
+}
+
+/* The settings decide which one counts, from one batch to the next. */
+static void
+secret_is_that_of_the_settings(void **state)
+{
+	struct vault_place old;
+	struct world w;
+
+	start(&w, "a");
+	publish(&w, "a", MAC_HMAC_SHA256);
+	assert_int_equal(ask_signed(&w, 'a', MAC_HMAC_SHA256), RCODE_NOERROR);
+	old = places['a'];
+	give_secret('a', 'x');
+	assert_int_equal(ask_signed(&w, 'a', MAC_HMAC_SHA256), RCODE_NOERROR);
+	publish(&w, "a", MAC_HMAC_SHA256);
+	assert_int_equal(ask_signed(&w, 'a', MAC_HMAC_SHA256), RCODE_NOTAUTH);
+	assert_int_equal(ask_keyed(&w, 'a', 'x', MAC_HMAC_SHA256),
+		RCODE_NOERROR);
+	vault_remove(vault, old);
+	assert_int_equal(ask_keyed(&w, 'a', 'x', MAC_HMAC_SHA256),
+		RCODE_NOERROR);
+	/* One that is overwritten while the settings name it still. */
+	vault_remove(vault, places['a']);
+	publish(&w, "a", MAC_HMAC_SHA256);
+	give_secret('a', 'y');
+	for (const char *c = "axy"; *c != '\0'; c++)
+		assert_int_equal(ask_keyed(&w, 'a', *c, MAC_HMAC_SHA256),
+			RCODE_NOTAUTH);
 	end(&w);
 }
 
@@ -186,6 +232,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keys_may_change_their_places),
 		cmocka_unit_test(key_without_a_secret_is_none),
+		cmocka_unit_test(secret_is_that_of_the_settings),
 		cmocka_unit_test(algorithm_is_that_of_now),
 	};
 

@@ -1,0 +1,57 @@
+/*
+ * key_edit.h - TSIG keys of a configuration that come, go or change while the
+ * server runs. Main, the loader and xfrd each do the same to theirs.
+ */
+#ifndef CONF_KEY_EDIT_H
+#define CONF_KEY_EDIT_H
+
+#include "base/err.h"
+#include "base/vault.h"
+#include "conf/conf.h"
+
+enum key_edit_what {
+	KEY_EDIT_ADD,    /* a key that is not there, with this algorithm */
+	KEY_EDIT_SECRET, /* a key that is there gets another secret */
+	KEY_EDIT_REMOVE, /* a key that no zone uses goes */
+	KEY_EDIT_ASSOC,  /* all elements of the lists notify, allow-notify,
+			  * provide-xfr and request-xfr of a zone get the key */
+	KEY_EDIT_COUNT
+};
+
+/* All texts are borrowed; what is of no use for `what` is not looked at. */
+struct key_edit {
+	enum key_edit_what what;
+	const char *key;
+	const char *algorithm;    /* as in nsd.conf */
+	const char *zone;
+	struct vault_place place; /* of the secret */
+};
+
+/*
+ * Changes the configuration.
+ * returns NSD_OK; NSD_E_NOT_FOUND: there is no such key; NSD_E_ZONE: no such
+ *     zone; NSD_E_DENIED: the key to add is there, or the one to remove is used
+ *     by a zone (key_edit_find_user); NSD_E_SYNTAX: its name is no domain name;
+ *     NSD_E_LIMIT: there is no such algorithm; NSD_E_MEMORY. Without NSD_OK
+ *     nothing has changed.
+ * cost: ADD and REMOVE: linear in the keys; REMOVE also in zones and patterns.
+ * What other threads read of a zone stays valid: its options are others, at
+ * another place. Zones that are given the same key share these, if they had
+ * the same ones before.
+ */
+enum nsd_err key_edit_apply(struct conf *conf, const struct key_edit *edit)
+	MUST_USE;
+
+/* As key_edit_apply, but changes nothing. */
+enum nsd_err key_edit_check(const struct conf *conf,
+	const struct key_edit *edit) MUST_USE;
+
+/* A zone whose lists have the key; NULL: there is none. */
+const struct conf_zone *key_edit_find_user(const struct conf *conf,
+	const struct conf_key *key);
+
+/* Decodes a secret in base64. The octets are the caller's: to wipe and free.
+ * NULL: it is none, or is empty, or there is no memory. */
+uint8_t *key_edit_decode(const char *text, uint32_t *len);
+
+#endif

@@ -1,0 +1,329 @@
+/* key_edit.c - TSIG keys come, go and change while the server runs. */
+#include "config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/key_edit.h"
+#include "conf/parser.h"
+#include "dns/name.h"
+
+/* ---- lists --------------------------------------------------------------- */
+
+#define LISTS 5u
+/* The last is of no interest to KEY_EDIT_ASSOC. */
+#define LISTS_ASSOC 4u
+
+static const size_t list_offsets[LISTS] = {
+	offsetof(struct conf_pattern, notify),
+	offsetof(struct conf_pattern, allow_notify),
+	offsetof(struct conf_pattern, provide_xfr),
+	offsetof(struct conf_pattern, request_xfr),
+	offsetof(struct conf_pattern, allow_query),
+};
+
+static const struct conf_acls *
+options_list(const struct conf_pattern *options, unsigned list)
+{
+	return (const struct conf_acls *)((const uint8_t *)options
+		+ list_offsets[list]);
+}
+
+static bool
+options_have_key(const struct conf_pattern *options,
+	const struct conf_key *key)
+{
+	for (unsigned l = 0; l < LISTS; l++) {
+		const struct conf_acls *acls = options_list(options, l);
+
+		for (uint32_t i = 0; i < acls->count; i++)
+			if (acls->items[i].key == key)
+				return true;
+	}
+	return false;
+}
+
+const struct conf_zone *
+key_edit_find_user(const struct conf *conf, const struct conf_key *key)
+{
+	const struct conf_pattern *last = NULL;
+
+	for (size_t i = 0; i < conf->zone_count; i++) {
+		const struct conf_pattern *options = conf->zones[i]->options;
+
+		/* Zones of one pattern mostly stand together. */
+		if (options != last && options_have_key(options, key))
+			return conf->zones[i];
+		last = options;
+	}
+	return NULL;
+}
+
+/* ---- keys that come and go ----------------------------------------------- */
+
+/* It has memory of its own: keys come and go, and an arena would grow with
+ * each. Those of the file stand in one, and say where in the file. */
+struct added_key {
+	struct conf_key key; /* must be first */
+	char text[];         /* its wire name, then its name */
+};
+
+static struct conf_key *
+added_key_create(const char *name, const uint8_t *wire, size_t wire_len)
+{
+	size_t size = strlen(name) + 1;
+	struct added_key *added = calloc(1, sizeof(*added) + wire_len + size);
+
+	if (added == NULL)
+		return NULL;
+	memcpy(added->text, wire, wire_len);
+	memcpy(added->text + wire_len, name, size);
+	added->key.wire = (const uint8_t *)added->text;
+	added->key.name = added->text + wire_len;
+	return &added->key;
+}
+
+/* Where a key of this name stands, or would. */
+static size_t
+keys_find_place(const struct conf *conf, const char *name)
+{
+	size_t low = 0, high = conf->key_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(conf->keys[middle]->name, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static enum nsd_err
+key_add(struct conf *conf, const struct key_edit *edit)
+{
+	struct conf_owner *owner = (struct conf_owner *)conf;
+	static const uint8_t root[1] = { 0 };
+	uint8_t wire[NAME_MAX_LEN];
+	struct conf_key **keys, *key;
+	const char *why;
+	size_t len, place;
+
+	if (name_parse_text(edit->key, strlen(edit->key), root, wire, &len,
+		    &why) != NSD_OK)
+		return NSD_E_SYNTAX;
+	keys = realloc(conf->keys, (conf->key_count + 1) * sizeof(*keys));
+	if (keys == NULL)
+		return NSD_E_MEMORY;
+	conf->keys = keys;
+	key = added_key_create(edit->key, wire, len);
+	if (key == NULL)
+		return NSD_E_MEMORY;
+	key->algorithm = key->algorithm_name =
+		decode_algorithm(edit->algorithm);
+	key->place = edit->place;
+	if (map_add(&owner->keys, key) != NSD_OK) {
+		free(key);
+		return NSD_E_MEMORY;
+	}
+	place = keys_find_place(conf, key->name);
+	memmove(&keys[place + 1], &keys[place],
+		(conf->key_count - place) * sizeof(*keys));
+	keys[place] = key;
+	conf->key_count++;
+	return NSD_OK;
+}
+
+/* No element refers to it any more: as if it had never been there. */
+static void
+pattern_forget_key(const struct conf_pattern *pattern,
+	const struct conf_key *key)
+{
+	for (unsigned l = 0; l < LISTS; l++) {
+		const struct conf_acls *acls = options_list(pattern, l);
+
+		for (uint32_t i = 0; i < acls->count; i++)
+			if (acls->items[i].key == key)
+				acls->items[i].key = NULL;
+	}
+}
+
+static void
+key_remove(struct conf *conf, const char *name)
+{
+	struct conf_owner *owner = (struct conf_owner *)conf;
+	struct conf_key *key = map_remove(&owner->keys, name, strlen(name));
+	size_t place = keys_find_place(conf, name);
+	struct conf_assoc **at = &owner->assocs;
+
+	assert(place < conf->key_count && conf->keys[place] == key);
+	conf->key_count--;
+	memmove(&conf->keys[place], &conf->keys[place + 1],
+		(conf->key_count - place) * sizeof(*conf->keys));
+	for (size_t i = 0; i < conf->pattern_count; i++)
+		pattern_forget_key(conf->patterns[i], key);
+	/* No zone has these options; but who had them may refer to them. */
+	while (*at != NULL) {
+		pattern_forget_key(&(*at)->options, key);
+		if ((*at)->key == key)
+			*at = (*at)->next;
+		else
+			at = &(*at)->next;
+	}
+	if (key->file == NULL)
+		free(key);
+}
+
+/* ---- zones that are given a key ------------------------------------------ */
+
+/* Copies the elements of a list, with the key. Who is BLOCKED stays so, with
+ * any key. False: no memory. */
+static bool
+acls_copy(struct arena *arena, struct conf_acls *acls,
+	const struct conf_key *key)
+{
+	const char *name = arena_copy_text(arena, key->name,
+		strlen(key->name));
+	struct conf_acl *items;
+
+	if (acls->count == 0)
+		return true;
+	items = arena_copy(arena, acls->items, acls->count * sizeof(*items));
+	if (items == NULL || name == NULL)
+		return false;
+	for (uint32_t i = 0; i < acls->count; i++) {
+		if (items[i].blocked)
+			continue;
+		items[i].key = key;
+		items[i].key_name = name;
+		items[i].nokey = false;
+	}
+	acls->items = items;
+	acls->capacity = acls->count;
+	return true;
+}
+
+/* What zones have whose options these were, with the key. NULL: no memory. */
+static struct conf_assoc *
+assoc_make(struct conf_owner *owner, const struct conf_pattern *from,
+	const struct conf_key *key)
+{
+	struct conf_assoc *assoc = arena_alloc_zero(&owner->arena,
+		sizeof(*assoc));
+	bool whole = assoc != NULL;
+
+	if (whole)
+		assoc->options = *from;
+	for (unsigned l = 0; whole && l < LISTS_ASSOC; l++)
+		whole = acls_copy(&owner->arena,
+			(struct conf_acls *)(uintptr_t)options_list(
+				&assoc->options, l), key);
+	if (!whole)
+		return NULL;
+	assoc->from = from;
+	assoc->key = key;
+	assoc->next = owner->assocs;
+	owner->assocs = assoc;
+	return assoc;
+}
+
+static enum nsd_err
+zone_assoc(struct conf *conf, const struct conf_zone *found,
+	const struct conf_key *key)
+{
+	struct conf_owner *owner = (struct conf_owner *)conf;
+	const struct conf_pattern *from = found->options;
+	struct conf_zone *zone = conf->zones[found->index];
+	struct conf_assoc *at;
+
+	/* Of one that was given a key before, what it had at first. */
+	for (at = owner->assocs; at != NULL; at = at->next)
+		if (&at->options == from) {
+			from = at->from;
+			break;
+		}
+	for (at = owner->assocs; at != NULL; at = at->next)
+		if (at->from == from && at->key == key)
+			break;
+	if (at == NULL)
+		at = assoc_make(owner, from, key);
+	if (at == NULL)
+		return NSD_E_MEMORY;
+	__atomic_store_n(&zone->options, &at->options, __ATOMIC_RELEASE);
+	return NSD_OK;
+}
+
+/* ---- an edit ------------------------------------------------------------- */
+
+enum nsd_err
+key_edit_check(const struct conf *conf, const struct key_edit *edit)
+{
+	const struct conf_key *key = conf_find_key(conf, edit->key);
+	uint8_t wire[NAME_MAX_LEN];
+
+	if (edit->what == KEY_EDIT_ADD) {
+		if (key != NULL)
+			return NSD_E_DENIED;
+		if (decode_algorithm(edit->algorithm) == NULL)
+			return NSD_E_LIMIT;
+		return conf_parse_zone_name(edit->key, wire) ? NSD_OK
+							     : NSD_E_SYNTAX;
+	}
+	if (edit->what == KEY_EDIT_ASSOC
+		&& conf_find_zone_text(conf, edit->zone) == NULL)
+		return NSD_E_ZONE;
+	if (key == NULL)
+		return NSD_E_NOT_FOUND;
+	if (edit->what == KEY_EDIT_REMOVE
+		&& key_edit_find_user(conf, key) != NULL)
+		return NSD_E_DENIED;
+	return NSD_OK;
+}
+
+enum nsd_err
+key_edit_apply(struct conf *conf, const struct key_edit *edit)
+{
+	enum nsd_err err = key_edit_check(conf, edit);
+	const struct conf_key *key = conf_find_key(conf, edit->key);
+
+	if (err != NSD_OK)
+		return err;
+	switch (edit->what) {
+	case KEY_EDIT_ADD:
+		return key_add(conf, edit);
+	case KEY_EDIT_SECRET:
+		conf->keys[keys_find_place(conf, edit->key)]->place =
+			edit->place;
+		return NSD_OK;
+	case KEY_EDIT_REMOVE:
+		key_remove(conf, edit->key);
+		return NSD_OK;
+	case KEY_EDIT_ASSOC:
+		return zone_assoc(conf, conf_find_zone_text(conf, edit->zone),
+			key);
+	case KEY_EDIT_COUNT:
+		break;
+	}
+	return NSD_E_BUG;
+}
+
+uint8_t *
+key_edit_decode(const char *text, uint32_t *len)
+{
+	struct arena arena;
+	const uint8_t *octets;
+	uint8_t *copy = NULL;
+
+	arena_init(&arena, NULL, 0);
+	octets = decode_base64(&arena, text, len);
+	if (octets != NULL && *len > 0)
+		copy = malloc(*len);
+	if (copy != NULL)
+		memcpy(copy, octets, *len);
+	if (octets != NULL)
+		explicit_bzero((uint8_t *)(uintptr_t)octets, *len);
+	arena_fini(&arena);
+	return copy;
+}

@@ -1,0 +1,133 @@
+/* key_change.c - main's part when keys of TSIG come, go or change. */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "conf/secret_keys.h"
+#include "proc/child.h"
+#include "proc/key_change.h"
+#include "proc/supervisor.h"
+#include "role/key_message.h"
+
+void
+key_change_sweep(struct supervisor *s)
+{
+	if (!s->reconfig.under_way && !s->key_change.under_way)
+		secret_keys_sweep(s->server.conf, s->server.vault);
+}
+
+/* ---- its end ------------------------------------------------------------- */
+
+static void
+key_change_end(struct supervisor *s, enum nsd_err err)
+{
+	struct key_change *change = &s->key_change;
+	struct child *xfrd = s->xfrd.current;
+
+	change->under_way = false;
+	change->answer.err = err;
+	if (xfrd != NULL && xfrd->pid == change->asker)
+		(void)child_send(xfrd, IPC_KEY_DONE, &change->answer,
+			change->len, NULL, 0);
+}
+
+void
+key_change_on_changed(struct supervisor *s, struct child *loader,
+	const struct ipc_message *m)
+{
+	struct ipc_key_changed changed;
+
+	memcpy(&changed, m->payload, sizeof(changed));
+	if (s->key_change.under_way && changed.ticket == s->key_change.number)
+		key_change_end(s, (enum nsd_err)changed.err);
+}
+
+void
+key_change_on_listed(struct supervisor *s, const struct child *loader)
+{
+	/* One that was told answers by itself. */
+	if (s->key_change.under_way && loader->pid != s->key_change.loader
+		&& !loader->outdated)
+		key_change_end(s, NSD_OK);
+}
+
+/* ---- its begin ----------------------------------------------------------- */
+
+/* Puts the secret into the vault, and the change into effect in main. */
+static enum nsd_err
+key_change_apply(struct supervisor *s, struct key_message *message)
+{
+	struct key_edit *edit = &message->edit;
+	bool has_secret = edit->what == KEY_EDIT_ADD
+		|| edit->what == KEY_EDIT_SECRET;
+	enum nsd_err err = key_edit_check(s->server.conf, edit);
+
+	edit->place = (struct vault_place){0, 0};
+	if (err != NSD_OK)
+		return err;
+	/* Who serves yet has another store than the one that is filled: the
+	 * one would not have it. */
+	if (s->serving == NULL || s->building != NULL)
+		return NSD_E_AGAIN;
+	if (has_secret)
+		err = vault_add(s->server.vault, message->secret,
+			message->secret_len, &edit->place);
+	if (err == NSD_OK)
+		err = key_edit_apply(s->server.conf, edit);
+	if (err != NSD_OK && has_secret)
+		vault_remove(s->server.vault, edit->place);
+	return err;
+}
+
+/* Without a loader, or if it dies, the next one has it from main. */
+static void
+key_change_tell_loader(struct supervisor *s)
+{
+	struct key_change *change = &s->key_change;
+	struct child *loader = s->loader.current;
+	struct ipc_key payload = change->answer;
+
+	change->loader = 0;
+	change->number++;
+	if (loader == NULL || loader->outdated)
+		return;
+	change->loader = loader->pid;
+	payload.ticket = change->number;
+	(void)child_send(loader, IPC_CHANGE_KEY, &payload, change->len, NULL,
+		0);
+}
+
+void
+key_change_on_key(struct supervisor *s, struct child *xfrd,
+	const struct ipc_message *m)
+{
+	struct key_change *change = &s->key_change;
+	struct key_message message;
+	struct ipc_key payload;
+	enum nsd_err err;
+
+	if (change->under_way && change->asker == xfrd->pid) {
+		log_error("refused a KEY of xfrd: one is under way");
+		return;
+	}
+	if (key_message_read(m, &payload, &message) != NSD_OK) {
+		log_error("refused a KEY of xfrd");
+		return;
+	}
+	key_change_sweep(s);
+	err = key_change_apply(s, &message);
+	message.secret_len = 0;
+	message.err = NSD_OK;
+	/* It is shorter than what has come. */
+	if (key_message_write(&message, &change->answer, &change->len)
+		!= NSD_OK)
+		err = NSD_E_BUG;
+	explicit_bzero(&payload, sizeof(payload));
+	change->asker = xfrd->pid;
+	change->under_way = true;
+	if (err == NSD_OK)
+		key_change_tell_loader(s);
+	else
+		key_change_end(s, err);
+}

@@ -1,0 +1,44 @@
+/*
+ * key_change.h - main's part when keys of TSIG come, go or change while the
+ * server runs (update_tsig and its kin).
+ *
+ * Main puts the secret into the vault and changes its configuration, which the
+ * next processes have; the loader does the same and publishes it: from then on
+ * it counts for all who answer. Then xfrd does it, and says so to the operator.
+ * If the loader dies, the next one publishes it at its start.
+ */
+#ifndef PROC_KEY_CHANGE_H
+#define PROC_KEY_CHANGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "ipc/channel.h"
+
+struct child;
+struct supervisor;
+
+/* The one that is under way; zeroed: none. */
+struct key_change {
+	bool under_way;
+	pid_t asker;     /* the xfrd that waits */
+	pid_t loader;    /* that was told; 0: none was there */
+	uint64_t number; /* ours, of the last one */
+	size_t len;
+	struct ipc_key answer; /* what the asker is told if it is done */
+};
+
+/* The message KEY. It is answered, unless that xfrd dies. */
+void key_change_on_key(struct supervisor *s, struct child *xfrd,
+	const struct ipc_message *m);
+/* The message KEY_CHANGED. */
+void key_change_on_changed(struct supervisor *s, struct child *loader,
+	const struct ipc_message *m);
+/* A loader has published settings at its start. */
+void key_change_on_listed(struct supervisor *s, const struct child *loader);
+
+/* Removes the secrets that nothing refers to which anybody may still read. */
+void key_change_sweep(struct supervisor *s);
+
+#endif

@@ -1,0 +1,64 @@
+/* loader_keys.c - the loader's part when keys of TSIG come, go or change.
+ * Main's part is key_change.c. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "keep/settings_edit.h"
+#include "load/load_settings.h"
+#include "proc/loader.h"
+#include "role/key_message.h"
+#include "store/writer.h"
+
+/* One word leads readers to other settings. */
+static enum nsd_err
+loader_publish_settings(struct loader *loader)
+{
+	struct settings_edit *edit;
+	enum nsd_err err = settings_edit_begin(loader->writer, &edit);
+
+	if (err != NSD_OK)
+		return err;
+	err = load_settings_publish(edit, loader->role.server->conf);
+	settings_edit_end(edit);
+	return err;
+}
+
+static enum nsd_err
+loader_change_key(struct loader *loader, const struct key_edit *edit)
+{
+	struct conf *conf = loader->role.server->conf;
+	enum nsd_err err = key_edit_apply(conf, edit);
+
+	if (err == NSD_E_MEMORY || err == NSD_E_NOT_FOUND
+		|| err == NSD_E_DENIED) {
+		/* Main has it otherwise: so has the next one. */
+		log_error("cannot take a change of key %s: %s; ending",
+			edit->key, err_text(err));
+		_exit(1);
+	}
+	if (err != NSD_OK)
+		return err;
+	if (edit->what == KEY_EDIT_ASSOC)
+		return load_set_list_anew(&loader->set, loader->writer, conf,
+			conf_find_zone_text(conf, edit->zone));
+	return loader_publish_settings(loader);
+}
+
+void
+loader_on_change_key(struct role *role, const struct ipc_message *m)
+{
+	struct loader *loader = (struct loader *)role;
+	struct ipc_key_changed changed = {.err = NSD_E_WIRE};
+	struct key_message message;
+	struct ipc_key payload;
+
+	if (key_message_read(m, &payload, &message) == NSD_OK) {
+		changed.ticket = message.ticket;
+		changed.err = loader_change_key(loader, &message.edit);
+	}
+	role_send(role, IPC_KEY_CHANGED, &changed, sizeof(changed));
+	loader_reclaim(loader);
+}

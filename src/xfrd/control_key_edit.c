@@ -1,0 +1,280 @@
+/*
+ * control_key_edit.c - TSIG keys that come, go or change: update_tsig,
+ * add_tsig, assoc_tsig, del_tsig. Main takes one at a time, and answers when it
+ * is published; then xfrd does the same to its own configuration.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/key_edit.h"
+#include "role/key_message.h"
+#include "xfrd/control.h"
+#include "xfrd/xfrd.h"
+
+/* One that is with main, the first, or waits for that. */
+struct control_key_edit {
+	struct cds_list_head node; /* of control.key_edits */
+	struct ctl_call *call;
+	bool is_sent;
+	size_t len;
+	struct ipc_key payload;
+};
+
+/* ---- what is wrong ------------------------------------------------------- */
+
+static void
+edit_print_user(const struct conf *conf, const struct key_edit *edit,
+	struct ctl_call *call)
+{
+	const struct conf_key *key = conf_find_key(conf, edit->key);
+	const struct conf_zone *zone = key == NULL ? NULL
+		: key_edit_find_user(conf, key);
+
+	if (zone != NULL)
+		ctl_printf(call, "zone %s uses key %s\n", zone->name,
+			edit->key);
+	ctl_printf(call, "error: key: %s is in use and cannot be deleted\n",
+		edit->key);
+}
+
+static void
+edit_print_error(const struct conf *conf, const struct key_edit *edit,
+	enum nsd_err err, struct ctl_call *call)
+{
+	switch (err) {
+	case NSD_E_NOT_FOUND:
+		if (edit->what == KEY_EDIT_SECRET)
+			ctl_printf(call, "error: no such key with name: %s\n",
+				edit->key);
+		else if (edit->what == KEY_EDIT_REMOVE)
+			ctl_printf(call, "key %s does not exist, nothing to"
+					 " be deleted\nok\n", edit->key);
+		else
+			ctl_printf(call, "error: key: %s does not exist\n",
+				edit->key);
+		break;
+	case NSD_E_DENIED:
+		if (edit->what == KEY_EDIT_ADD)
+			ctl_printf(call, "error: key %s already exists\n",
+				edit->key);
+		else
+			edit_print_user(conf, edit, call);
+		break;
+	case NSD_E_SYNTAX:
+		ctl_printf(call, "error: could not parse key name: %s\n",
+			edit->key);
+		break;
+	case NSD_E_ZONE:
+		ctl_printf(call, "error zone %s not configured\n", edit->zone);
+		break;
+	case NSD_E_LIMIT:
+		if (edit->what == KEY_EDIT_ADD
+			&& key_edit_check(conf, edit) == NSD_E_LIMIT)
+			ctl_printf(call, "error: unknown algorithm: %s\n",
+				edit->algorithm);
+		else
+			ctl_printf(call, "error: there is no room for this"
+					 " secret\n");
+		break;
+	case NSD_E_AGAIN:
+		ctl_printf(call, "error: another zone store is being filled:"
+				 " try again later\n");
+		break;
+	default:
+		ctl_printf(call, "error: %s\n", err_text(err));
+		break;
+	}
+}
+
+/* ---- to main and back ---------------------------------------------------- */
+
+static void
+edit_free(struct control_key_edit *one)
+{
+	cds_list_del(&one->node);
+	explicit_bzero(&one->payload, sizeof(one->payload));
+	free(one);
+}
+
+static void
+edits_next(struct xfrd *xfrd)
+{
+	struct control_key_edit *one = list_first_or_null(
+		&xfrd->control.key_edits, struct control_key_edit, node);
+
+	if (one == NULL || one->is_sent)
+		return;
+	one->is_sent = true;
+	one->payload.ticket = ++xfrd->control.tickets;
+	role_send(&xfrd->role, IPC_KEY, &one->payload, one->len);
+}
+
+static void
+edit_ask(struct xfrd *xfrd, struct ctl_call *call,
+	const struct key_message *message)
+{
+	struct control_key_edit *one = calloc(1, sizeof(*one));
+	enum nsd_err err = NSD_E_MEMORY;
+
+	if (one != NULL)
+		err = key_message_write(message, &one->payload, &one->len);
+	if (err != NSD_OK) {
+		ctl_printf(call, err == NSD_E_LIMIT
+				? "error: the secret is too long\n"
+				: "error: out of memory\n");
+		ctl_end(call);
+		free(one);
+		return;
+	}
+	one->call = call;
+	cds_list_add_tail(&one->node, &xfrd->control.key_edits);
+	edits_next(xfrd);
+}
+
+/* Main has it so: if we cannot, the next xfrd has. */
+static void
+edit_take_over(struct xfrd *xfrd, const struct key_edit *edit)
+{
+	struct conf *conf = xfrd->role.server->conf;
+	const struct conf_zone *zone = edit->what == KEY_EDIT_ASSOC
+		? conf_find_zone_text(conf, edit->zone) : NULL;
+	enum nsd_err err;
+
+	if (zone != NULL)
+		xfrd_come_rest(xfrd, zone);
+	err = key_edit_apply(conf, edit);
+	if (zone != NULL)
+		xfrd_turn_join(xfrd, zone);
+	if (err != NSD_OK)
+		role_stop(&xfrd->role);
+}
+
+void
+control_key_edit_take(struct xfrd *xfrd, const struct ipc_message *m)
+{
+	struct control_key_edit *one = list_first_or_null(
+		&xfrd->control.key_edits, struct control_key_edit, node);
+	struct key_message message;
+	struct ipc_key payload;
+
+	if (key_message_read(m, &payload, &message) != NSD_OK || one == NULL
+		|| !one->is_sent || one->payload.ticket != message.ticket)
+		return;
+	if (message.err == NSD_OK) {
+		edit_take_over(xfrd, &message.edit);
+		ctl_printf(one->call, "ok\n");
+	} else {
+		edit_print_error(xfrd->role.server->conf, &message.edit,
+			message.err, one->call);
+	}
+	ctl_end(one->call);
+	edit_free(one);
+	edits_next(xfrd);
+}
+
+/* ---- verbs --------------------------------------------------------------- */
+
+/* What can be seen to be wrong from here is not asked for. */
+static void
+edit_begin(struct xfrd *xfrd, struct ctl_call *call,
+	struct key_message *message)
+{
+	const struct conf *conf = xfrd->role.server->conf;
+	enum nsd_err err = key_edit_check(conf, &message->edit);
+
+	if (err == NSD_OK) {
+		edit_ask(xfrd, call, message);
+		return;
+	}
+	edit_print_error(conf, &message->edit, err, call);
+	ctl_end(call);
+}
+
+/* False: an argument is missing, which is the answer, and the call is ended. */
+static bool
+edit_has_argument(struct ctl_call *call, unsigned index, const char *what)
+{
+	if (ctl_argument(call, index) != NULL)
+		return true;
+	if (index > 0)
+		ctl_printf(call, "error could not find next argument after"
+				 " %s\n", ctl_argument(call, index - 1));
+	ctl_printf(call, "error: missing argument (%s)\n", what);
+	ctl_end(call);
+	return false;
+}
+
+/* Those that bring a secret: the second argument. */
+static void
+edit_with_secret(struct xfrd *xfrd, struct ctl_call *call,
+	enum key_edit_what what)
+{
+	const char *algorithm = ctl_argument(call, 2);
+	struct key_message message = {.edit = {
+		.what = what,
+		.key = ctl_argument(call, 0),
+		.zone = "",
+		.algorithm = what != KEY_EDIT_ADD ? ""
+			: algorithm != NULL ? algorithm : "hmac-sha256",
+	}};
+	uint8_t *secret;
+
+	if (!edit_has_argument(call, 0, "keyname")
+		|| !edit_has_argument(call, 1, "secret"))
+		return;
+	secret = key_edit_decode(ctl_argument(call, 1), &message.secret_len);
+	if (secret == NULL) {
+		ctl_printf(call, "error: the secret: %s is not in b64"
+				 " format\n", ctl_argument(call, 1));
+		ctl_end(call);
+		return;
+	}
+	message.secret = secret;
+	edit_begin(xfrd, call, &message);
+	explicit_bzero(secret, message.secret_len);
+	free(secret);
+}
+
+void
+control_on_update_tsig(struct xfrd *xfrd, struct ctl_call *call)
+{
+	edit_with_secret(xfrd, call, KEY_EDIT_SECRET);
+}
+
+void
+control_on_add_tsig(struct xfrd *xfrd, struct ctl_call *call)
+{
+	edit_with_secret(xfrd, call, KEY_EDIT_ADD);
+}
+
+void
+control_on_assoc_tsig(struct xfrd *xfrd, struct ctl_call *call)
+{
+	struct key_message message = {.edit = {
+		.what = KEY_EDIT_ASSOC,
+		.key = ctl_argument(call, 1),
+		.zone = ctl_argument(call, 0),
+		.algorithm = "",
+	}};
+
+	if (edit_has_argument(call, 0, "zonename")
+		&& edit_has_argument(call, 1, "keyname")
+		&& control_find_zone(xfrd, call, message.edit.zone) != NULL)
+		edit_begin(xfrd, call, &message);
+}
+
+void
+control_on_del_tsig(struct xfrd *xfrd, struct ctl_call *call)
+{
+	struct key_message message = {.edit = {
+		.what = KEY_EDIT_REMOVE,
+		.key = ctl_argument(call, 0),
+		.zone = "",
+		.algorithm = "",
+	}};
+
+	if (edit_has_argument(call, 0, "keyname"))
+		edit_begin(xfrd, call, &message);
+}
