@@ -28,6 +28,14 @@ enum exchange_seen {
 	EXCHANGE_ANSWERED, /* both are counted, the reply was not sent */
 };
 
+/* Who a client has shown to be, by a certificate. */
+struct exchange_identity {
+	/* True if it is this domain name, in ASCII without a dot at its
+	 * end. */
+	bool (*is_named)(const struct exchange_identity *identity,
+		const char *name);
+};
+
 struct exchange {
 	const uint8_t *request; /* borrowed for the call */
 	uint32_t request_len;   /* octets */
@@ -43,6 +51,8 @@ struct exchange {
 				 * reply if that fails */
 	/* The client's own address, also if a proxy stands between. */
 	const struct sockaddr_storage *peer;
+	/* NULL: it has shown nothing. */
+	const struct exchange_identity *identity;
 	/* NULL when the request is handed over. On TCP the handler may set it
 	 * if more messages follow the reply (a zone transfer). The transport
 	 * then asks for them one by one, with this value: on_stream of

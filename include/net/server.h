@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/exchange.h"
+#include "base/filter.h"
 
 struct event_base;
 
@@ -103,6 +104,8 @@ struct net_stream {
 			   * protocol (net/proxy.h), which names the client;
 			   * those that do not, and proxies that are not
 			   * allowed, are closed, and counted as errors */
+	const struct filter *filter; /* of its connections; lent as long
+				      * as tcp is there; NULL: none */
 };
 
 struct net_tcp;
@@ -119,6 +122,9 @@ struct net_tcp;
  * activity. With reject_overflow new connections are accepted and closed
  * instead, and an idle one is given two seconds. Without descriptors an idle
  * connection is closed, or accepting pauses.
+ *
+ * A connection with a filter has ten seconds until that is open, or tcp-timeout
+ * if that is less. Opening may cost much, so a turn does it for few.
  *
  * in: Copies its arguments.
  * returns NSD_OK with *tcp, not to be closed from a handler; NSD_E_MEMORY

@@ -61,6 +61,11 @@ make_room(struct net_tcp *tcp, uint64_t *retry_ms)
 		tcp_conn_destroy(conn);
 		return true;
 	}
+	conn = oldest(tcp, TCP_GREETING);
+	if (conn != NULL && conn->active_ms + IDLE_MIN_MS <= now) {
+		tcp_conn_destroy(conn);
+		return true;
+	}
 	cds_list_for_each_entry(conn, &tcp->conns[TCP_OPEN], by_age) {
 		uint64_t free_ms = free_at_ms(conn);
 
@@ -110,7 +115,7 @@ may_proxy(const struct net_tcp *tcp, const struct sockaddr_storage *peer)
 
 /* Accepts one connection. False if there are no more in this turn. */
 static bool
-accept_one(struct tcp_listener *listener)
+accept_one(const struct tcp_listener *listener)
 {
 	struct net_tcp *tcp = listener->tcp;
 	struct sockaddr_storage peer;
@@ -190,6 +195,8 @@ phase_timeout(const struct net_tcp *tcp, enum tcp_phase phase)
 
 	if (phase == TCP_LINGERING)
 		return TCP_LINGER_MS;
+	if (phase == TCP_GREETING && ms > TCP_GREETING_MS)
+		return TCP_GREETING_MS;
 	if (tcp->options.reject_overflow && is_full(tcp) && ms > IDLE_FULL_MS)
 		return IDLE_FULL_MS;
 	return ms;
@@ -289,6 +296,7 @@ listeners_open(struct net_tcp *tcp, const struct net_stream *streams,
 		l->tcp = tcp;
 		l->fd = streams[tcp->listener_count].fd;
 		l->for_proxies = streams[tcp->listener_count].for_proxies;
+		l->filter = streams[tcp->listener_count].filter;
 		l->budget = 1;
 		if (!tcp_wait_for(l))
 			return NSD_E_SYSTEM;

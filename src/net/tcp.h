@@ -2,7 +2,7 @@
  * tcp.h - what the parts of the TCP service share. From the top: tcp.c accepts
  * connections, times them out and makes room for newcomers; tcp_conn.c reads
  * from one connection and decides what is next for it; tcp_send.c writes to
- * it; tcp_wait.c waits.
+ * it; tcp_io.c is its socket, or the filter before it; tcp_wait.c waits.
  */
 #ifndef SRC_NET_TCP_H
 #define SRC_NET_TCP_H
@@ -24,6 +24,8 @@
 #define TCP_MESSAGE_MIN 12
 /* How long we read and drop what a client still sends after the last reply. */
 #define TCP_LINGER_MS 2000
+/* How long a client has until its connection's filter is open. */
+#define TCP_GREETING_MS 10000
 
 /* Pause of accepting for lack of descriptors or memory. */
 #define TCP_PAUSE_MS 500
@@ -41,6 +43,8 @@
 #define TCP_COST_EVENT 4
 #define TCP_COST_ACCEPT 32
 #define TCP_COST_CLOSE 16
+/* A step in opening a filter: that of TLS which signs takes 0.1 to 0.3 ms. */
+#define TCP_COST_GREETING 512
 /* So many octets that are read or sent cost 1; of a stream, which are made
  * first, fewer. */
 #define TCP_COST_OCTETS 1024
@@ -56,7 +60,7 @@ enum tcp_waiting { TCP_WAIT_NOTHING, TCP_WAIT_READ, TCP_WAIT_WRITE };
 
 /* Which list a connection is in. A list has one time-out, so its oldest
  * connection is due first. */
-enum tcp_phase { TCP_OPEN, TCP_LINGERING, TCP_PHASES };
+enum tcp_phase { TCP_OPEN, TCP_LINGERING, TCP_GREETING, TCP_PHASES };
 
 /*
  * One connection. In a turn:
@@ -78,6 +82,10 @@ struct tcp_conn {
 	uint8_t *rest;       /* requests not yet complete or answered */
 	uint8_t *out;        /* replies that did not fit the socket */
 	void *stream;        /* more replies, made when there is room */
+	const struct filter *filter; /* before the socket; or NULL */
+	void *filtered;      /* its state */
+	const struct exchange_identity *identity;
+	enum exchange_transport transport;
 	int fd;
 	uint32_t rest_len;
 	uint32_t rest_size;
@@ -105,6 +113,7 @@ struct tcp_conn {
 struct tcp_listener {
 	struct tcp_source source;
 	struct net_tcp *tcp;
+	const struct filter *filter; /* or NULL */
 	int fd;
 	bool for_proxies;
 	unsigned budget; /* connections to accept in a turn */
@@ -173,6 +182,10 @@ void tcp_wait_pause(struct net_tcp *tcp, uint64_t until_ms);
 /* Waits for connections again; pauses for TCP_PAUSE_MS if that fails. */
 void tcp_wait_resume(struct net_tcp *tcp);
 
+/* A connection was active, so it becomes the last of its phase to be timed
+ * out. */
+void tcp_conn_touch(struct tcp_conn *conn);
+
 /* A connection left. Resumes if that is what was waited for. */
 void tcp_wait_on_room(struct net_tcp *tcp);
 
@@ -208,7 +221,7 @@ void tcp_turn_settle(struct net_tcp *tcp);
  * Takes an accepted socket (closes it on failure), and may read at once what is
  * there already. The connection may be gone when this returns.
  */
-void tcp_conn_accept(struct tcp_listener *listener, int fd,
+void tcp_conn_accept(const struct tcp_listener *listener, int fd,
 	const struct sockaddr_storage *peer);
 
 /* Closes and releases a connection that is not gathered. */
@@ -216,9 +229,6 @@ void tcp_conn_destroy(struct tcp_conn *conn);
 
 /* Are there replies that the client has not taken, or more to be made? */
 bool tcp_conn_is_busy(const struct tcp_conn *conn);
-
-/* It was active, so it becomes the last to be timed out. */
-void tcp_conn_touch(struct tcp_conn *conn);
 
 /* Tells the handler that a stream is over. */
 void tcp_stream_end(struct net_tcp *tcp, void *stream);

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "tcp.h"
+#include "tcp_io.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -74,8 +74,7 @@ tcp_conn_destroy(struct tcp_conn *conn)
 	assert(tcp->count > 0);
 	if (conn->source.ready_at != 0)
 		tcp->ready[conn->source.ready_at - 1].data.ptr = NULL;
-	/* Nobody else has the socket, so this takes it out of the epoll set. */
-	close(conn->fd);
+	tcp_io_close(conn);
 	tcp->turn_cost += TCP_COST_CLOSE;
 	if (conn->stream != NULL)
 		tcp_stream_end(tcp, conn->stream);
@@ -133,7 +132,8 @@ turn_add(struct tcp_conn *conn, const uint8_t *request, uint32_t len)
 	x->reply = tcp_reply_buffer(tcp, i);
 	x->reply_capacity = TCP_MESSAGE_MAX;
 	x->reply_len = 0;
-	x->transport = TRANSPORT_TCP;
+	x->transport = conn->transport;
+	x->identity = conn->identity;
 	x->peer = &tcp->peer[i];
 	x->stream = NULL;
 	x->put_off = false;
@@ -291,7 +291,7 @@ conn_linger(struct tcp_conn *conn)
 {
 	struct net_tcp *tcp = conn->tcp;
 
-	if (shutdown(conn->fd, SHUT_WR) != 0) {
+	if (!tcp_io_end(conn)) {
 		tcp_conn_destroy(conn);
 		return;
 	}
@@ -304,12 +304,20 @@ conn_linger(struct tcp_conn *conn)
 	conn_wait(conn, TCP_WAIT_READ);
 }
 
+/* Is it to be read from, whatever comes on the socket? */
+static bool
+conn_is_ready(const struct tcp_conn *conn)
+{
+	return !conn->closing && tcp_io_is_ready(conn);
+}
+
 static void
 conn_next(struct tcp_conn *conn)
 {
 	if (conn->dead)
 		tcp_conn_destroy(conn);
-	else if (tcp_conn_is_busy(conn) || rest_has_message(conn))
+	else if (tcp_conn_is_busy(conn) || rest_has_message(conn)
+		|| conn_is_ready(conn))
 		conn_wait(conn, TCP_WAIT_WRITE);
 	else if (conn->eof)
 		tcp_conn_destroy(conn);
@@ -333,17 +341,6 @@ conn_save_rest(struct tcp_conn *conn)
 	conn->rest_len = (uint32_t)left;
 	conn->rest_size = (uint32_t)left;
 	return true;
-}
-
-static void
-conn_write(struct tcp_conn *conn)
-{
-	if (tcp_conn_send_out(conn) && conn->stream != NULL)
-		tcp_conn_pump(conn);
-	if (!conn->dead && !tcp_conn_is_busy(conn) && rest_has_message(conn))
-		conn_resume(conn);
-	else
-		conn_next(conn);
 }
 
 /* ---- settling */
@@ -409,8 +406,8 @@ conn_read_large(struct tcp_conn *conn)
 		conn->rest = rest;
 		conn->rest_size = room;
 	}
-	got = recv(conn->fd, conn->rest + conn->rest_len,
-		conn->rest_size - conn->rest_len, MSG_DONTWAIT);
+	got = tcp_io_read(conn, conn->rest + conn->rest_len,
+		conn->rest_size - conn->rest_len);
 	if (got <= 0) {
 		conn_read_nothing(conn, got);
 		return false;
@@ -458,7 +455,7 @@ conn_read(struct tcp_conn *conn)
 		return;
 	}
 	at = in_reserve(tcp, conn->rest_len + READ_MAX);
-	got = recv(conn->fd, at + conn->rest_len, READ_MAX, MSG_DONTWAIT);
+	got = tcp_io_read(conn, at + conn->rest_len, READ_MAX);
 	if (conn->waiting == TCP_WAIT_NOTHING)
 		early_note(tcp, got > 0);
 	if (got <= 0) {
@@ -469,6 +466,21 @@ conn_read(struct tcp_conn *conn)
 	if (conn->rest_len > 0)
 		memcpy(at, conn->rest, conn->rest_len);
 	conn_gather(conn, conn->rest_len + (size_t)got);
+}
+
+static void
+conn_write(struct tcp_conn *conn)
+{
+	if (tcp_conn_send_out(conn) && conn->stream != NULL)
+		tcp_conn_pump(conn);
+	if (conn->dead || tcp_conn_is_busy(conn))
+		conn_next(conn);
+	else if (rest_has_message(conn))
+		conn_resume(conn);
+	else if (conn_is_ready(conn))
+		conn_read(conn);
+	else
+		conn_next(conn);
 }
 
 /* Drops what comes after the last reply. */
@@ -497,7 +509,7 @@ conn_on_ready(struct tcp_source *source)
 }
 
 void
-tcp_conn_accept(struct tcp_listener *listener, int fd,
+tcp_conn_accept(const struct tcp_listener *listener, int fd,
 	const struct sockaddr_storage *peer)
 {
 	struct net_tcp *tcp = listener->tcp;
@@ -517,10 +529,23 @@ tcp_conn_accept(struct tcp_listener *listener, int fd,
 	conn->tcp = tcp;
 	conn->fd = fd;
 	conn->awaits_header = listener->for_proxies;
+	conn->transport = TRANSPORT_TCP;
 	conn->active_ms = tcp->now_ms;
 	memcpy(&conn->peer, peer, sizeof(conn->peer));
-	cds_list_add_tail(&conn->by_age, &tcp->conns[TCP_OPEN]);
+	if (!tcp_io_begin(conn, listener->filter)) {
+		close(fd);
+		free(conn);
+		net_count_add(tcp->handler.dropped, 1);
+		return;
+	}
+	conn->phase = conn->filter != NULL ? TCP_GREETING : TCP_OPEN;
+	cds_list_add_tail(&conn->by_age, &tcp->conns[conn->phase]);
 	tcp->count++;
+	if (conn->filter != NULL) {
+		tcp_wait_until(tcp, conn->active_ms + TCP_GREETING_MS);
+		conn_wait(conn, TCP_WAIT_READ);
+		return;
+	}
 	if (tcp->timer_ms == 0)
 		tcp_wait_until(tcp, conn->active_ms
 			+ (uint64_t)tcp->options.timeout_sec * 1000);

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "tcp.h"
+#include "tcp_io.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,14 +20,6 @@
 #define OUT_MAX (128 * 1024)
 /* Messages of one stream that are made before others get their turn. */
 #define PUMP_MAX 16
-
-void
-tcp_conn_touch(struct tcp_conn *conn)
-{
-	conn->active_ms = conn->tcp->now_ms;
-	cds_list_del(&conn->by_age);
-	cds_list_add_tail(&conn->by_age, &conn->tcp->conns[conn->phase]);
-}
 
 void
 tcp_stream_end(struct net_tcp *tcp, void *stream)
@@ -121,8 +113,7 @@ tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end)
 {
 	struct net_tcp *tcp = conn->tcp;
 	struct iovec iov[EXCHANGE_BATCH_MAX];
-	struct msghdr msg = { .msg_iov = iov };
-	size_t i, total = 0;
+	size_t i, count = 0, total = 0;
 	ssize_t sent;
 
 	for (i = first; i < end && conn->stream == NULL; i++) {
@@ -137,16 +128,16 @@ tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end)
 			continue;
 		octets_put_u16(x->reply - TCP_LENGTH_SIZE,
 			(uint16_t)x->reply_len);
-		iov[msg.msg_iovlen].iov_base = x->reply - TCP_LENGTH_SIZE;
-		iov[msg.msg_iovlen].iov_len = x->reply_len + TCP_LENGTH_SIZE;
-		total += iov[msg.msg_iovlen++].iov_len;
+		iov[count].iov_base = x->reply - TCP_LENGTH_SIZE;
+		iov[count].iov_len = x->reply_len + TCP_LENGTH_SIZE;
+		total += iov[count++].iov_len;
 	}
 	/* What was asked behind a transfer waits for its end. */
 	if (i < end)
 		conn_put_back(conn, i, end);
 	if (total == 0)
 		return;
-	sent = sendmsg(conn->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	sent = tcp_io_write_all(conn, iov, count);
 	if (sent == -1 && !is_full_socket(errno)) {
 		net_count_add(tcp->handler.tx_err, 1);
 		conn->dead = true;
@@ -164,8 +155,8 @@ tcp_conn_send_out(struct tcp_conn *conn)
 
 	if (conn->out_len == 0)
 		return true;
-	sent = send(conn->fd, conn->out + conn->out_at,
-		conn->out_len - conn->out_at, MSG_NOSIGNAL | MSG_DONTWAIT);
+	sent = tcp_io_write(conn, conn->out + conn->out_at,
+		conn->out_len - conn->out_at);
 	if (sent == -1) {
 		conn->dead = !is_full_socket(errno);
 		return false;
@@ -217,8 +208,7 @@ tcp_conn_pump(struct tcp_conn *conn)
 		tcp->turn_cost += (unsigned)len / TCP_COST_STREAM_OCTETS;
 		octets_put_u16(reply - TCP_LENGTH_SIZE, (uint16_t)len);
 		len += TCP_LENGTH_SIZE;
-		sent = send(conn->fd, reply - TCP_LENGTH_SIZE, len,
-			MSG_NOSIGNAL | MSG_DONTWAIT);
+		sent = tcp_io_write(conn, reply - TCP_LENGTH_SIZE, len);
 		if (sent == -1 && !is_full_socket(errno)) {
 			conn->dead = true;
 			return;

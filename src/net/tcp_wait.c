@@ -75,3 +75,11 @@ tcp_wait_on_room(struct net_tcp *tcp)
 	if (tcp->paused)
 		tcp_wait_resume(tcp);
 }
+
+void
+tcp_conn_touch(struct tcp_conn *conn)
+{
+	conn->active_ms = conn->tcp->now_ms;
+	cds_list_del(&conn->by_age);
+	cds_list_add_tail(&conn->by_age, &conn->tcp->conns[conn->phase]);
+}

@@ -1,0 +1,61 @@
+/*
+ * filter.h - what may stand between the socket of a connection and whoever
+ * reads and writes there, such as TLS. Without one a connection is its socket.
+ */
+#ifndef BASE_FILTER_H
+#define BASE_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+struct exchange_identity;
+
+/*
+ * The functions of a filter. They never block. state is what open has
+ * returned. A connection has its own.
+ */
+struct filter {
+	/* Begins, on a connected, non-blocking socket, which stays the
+	 * caller's. Returns the state; NULL: no memory. */
+	void *(*open)(void *ctx, int fd);
+	void *ctx;
+
+	/*
+	 * Reads up to size (1 or more) octets. Until the filter is open, this
+	 * is what opens it. Returns their number; 0: no more will come; -1 with
+	 * errno: EAGAIN, there are none for now; else the connection is of no
+	 * use any more. Cost: as many octets of the socket as are read, and one
+	 * call to open.
+	 */
+	ssize_t (*read)(void *state, uint8_t *at, size_t size);
+
+	/*
+	 * Writes what the first count (1 or more) of iov say. Returns how many
+	 * octets were taken, at least one; -1 with errno as above. What was not
+	 * taken is to be written next: its first 16384 octets, if there are so
+	 * many, must be the same then.
+	 */
+	ssize_t (*write)(void *state, const struct iovec *iov, size_t count);
+
+	/* Can more be read though the socket may have nothing? Or is reading
+	 * to go on when the socket has room for what is written? */
+	bool (*is_ready)(const void *state);
+
+	/* Have both sides come to terms? No request comes before that. */
+	bool (*is_open)(const void *state);
+
+	/* Who the other side has shown to be; NULL: nobody. Lent until
+	 * close. */
+	const struct exchange_identity *(*identity)(const void *state);
+
+	/* Tells the other side that nothing more is written. */
+	void (*end)(void *state);
+
+	/* Frees the state. */
+	void (*close)(void *state);
+};
+
+#endif

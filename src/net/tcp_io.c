@@ -1,0 +1,52 @@
+/* tcp_io.c - the filter of a TCP connection. */
+#include "config.h"
+
+#include "tcp_io.h"
+
+#include <unistd.h>
+
+bool
+tcp_io_begin(struct tcp_conn *conn, const struct filter *filter)
+{
+	if (filter == NULL)
+		return true;
+	conn->filtered = filter->open(filter->ctx, conn->fd);
+	if (conn->filtered == NULL)
+		return false;
+	conn->filter = filter;
+	conn->transport = TRANSPORT_TLS;
+	return true;
+}
+
+void
+tcp_io_close(struct tcp_conn *conn)
+{
+	if (conn->filter != NULL)
+		conn->filter->close(conn->filtered);
+	/* Nobody else has the socket, so this takes it out of the epoll set. */
+	close(conn->fd);
+}
+
+bool
+tcp_io_end(struct tcp_conn *conn)
+{
+	if (conn->filter != NULL)
+		conn->filter->end(conn->filtered);
+	return shutdown(conn->fd, SHUT_WR) == 0;
+}
+
+ssize_t
+tcp_io_read_filter(struct tcp_conn *conn, uint8_t *at, size_t size)
+{
+	ssize_t got = conn->filter->read(conn->filtered, at, size);
+
+	if (conn->phase != TCP_GREETING)
+		return got;
+	conn->tcp->turn_cost += TCP_COST_GREETING;
+	if (!conn->filter->is_open(conn->filtered))
+		return got;
+	conn->identity = conn->filter->identity(conn->filtered);
+	conn->phase = TCP_OPEN;
+	tcp_conn_touch(conn);
+	return got;
+}
