@@ -466,7 +466,7 @@ trie_iter_init_after(struct trie_iter *iter, const struct store_view *view,
 	iter->depth = depth;
 }
 
-store_ref
+WITH_POPCNT store_ref
 trie_iter_next(struct trie_iter *iter)
 {
 	store_ref single = iter->single;

@@ -37,6 +37,11 @@ struct emit_rrset {
 bool emit_rrset(struct reply *reply, const struct emit_rrset *what,
 	struct placed *placed);
 
+/* The same into the answer section, with the RRset's TTL, where nobody asks
+ * where it is: for transfers, which have many. */
+bool emit_answer(struct reply *reply, uint32_t owner_at,
+	const struct rrset *rrset);
+
 /* True if the RRset may begin with another of its RRs. It may not if RRs have
  * pointers to names in earlier ones, for these must stay behind them. */
 bool emit_can_rotate(const struct rrset *rrset);
@@ -55,10 +60,14 @@ struct emit_record {
 	uint16_t type;
 	uint16_t rdlen;
 	uint32_t ttl_sec;
-	const uint8_t *rdata;
+	const uint8_t *rdata; /* emit_begin_record: not looked at */
 };
 
-/* Writes it. False: no room. */
+/* Writes all but the RDATA. Returns where the caller has to write that; NULL:
+ * no room, and nothing is written. */
+uint8_t *emit_begin_record(struct reply *reply,
+	const struct emit_record *what);
+/* Writes all. False: no room. */
 bool emit_record(struct reply *reply, const struct emit_record *what);
 
 /*

@@ -3,26 +3,34 @@
  *
  * usage: bench_query [-s] ZONE FILE [QUERIES]
  *        bench_query [-s] -g NAMES [QUERIES]
+ *        bench_query -t ZONE FILE [TIMES]
  *
  * With BENCH_RSSAC in its environment it counts the figures of RSSAC002, with
  * BENCH_GROUP the queries of the zone as those of a group.
  * -g makes a zone like a TLD's: of ten names six are delegations to a few
  * hosters, two have servers (with glue) below themselves, two are hosts with
- * addresses. -s asks for NAMES zones of a few names each instead.
+ * addresses. -s asks for NAMES zones of a few names each instead. -t makes
+ * transfers of the zone (AXFR), and counts instructions where the kernel lets
+ * us.
  * Nothing but query_answer_batch is inside the measured time, which is that of
  * the process's CPU. It is the least of several rounds.
  */
 #include <arpa/inet.h>
+#include <linux/perf_event.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "build/build.h"
 #include "dns/message.h"
 #include "dns/rrbatch.h"
 #include "keep/table_edit.h"
+#include "lib/settings_fixture.h"
 #include "query/query.h"
 #include "store/writer.h"
 #include "zone/table.h"
@@ -371,6 +379,110 @@ measure_all(const struct store_view *view, const struct names *names,
 	free(requests);
 }
 
+/* ---- transfers ----------------------------------------------------------- */
+
+/* Counts instructions of this process; -1: it may not. */
+static int
+open_counter(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+}
+
+static uint64_t
+read_counter(int counter)
+{
+	uint64_t count = 0;
+
+	if (counter == -1 || read(counter, &count, sizeof(count))
+		!= (ssize_t)sizeof(count))
+		return 0;
+	return count;
+}
+
+/* Makes all messages of a transfer. Returns their octets. */
+static uint64_t
+transfer_once(struct query_ctx *ctx, const struct store_view *view,
+	const uint8_t *apex)
+{
+	static uint8_t message[MESSAGE_MAX_LEN];
+	struct sockaddr_storage peer = { .ss_family = AF_INET };
+	uint8_t request[512] = {0};
+	size_t apex_len = name_len(apex), len;
+	struct exchange x = {
+		.request = request,
+		.request_len = (uint32_t)(16 + apex_len),
+		.reply = message,
+		.reply_capacity = MESSAGE_MAX_LEN,
+		.transport = TRANSPORT_TCP,
+		.peer = &peer,
+	};
+	uint64_t octets = 0;
+
+	request[5] = 1;
+	memcpy(request + 12, apex, apex_len);
+	octets_put_u16(request + 12 + apex_len, TYPE_AXFR);
+	octets_put_u16(request + 14 + apex_len, CLASS_IN);
+	query_answer_batch(ctx, view, &x, 1);
+	if (x.stream == NULL)
+		fail("no transfer", NSD_E_BUG);
+	while ((len = query_stream_next(ctx, x.stream, message,
+			sizeof(message))) > 0)
+		octets += len;
+	query_stream_end(ctx, x.stream);
+	return octets;
+}
+
+static void
+measure_transfers(struct store *store, struct store_writer *writer,
+	const uint8_t *apex, unsigned times)
+{
+	static const struct acl_element anyone = { .family = 4,
+		.kind = ACL_MASK };
+	const struct store_view *view = store_writer_view(writer);
+	struct settings_setup setup = { .identity = "", .version = "",
+		.udp4_size = 1232, .udp6_size = 1232 };
+	struct query_options options = { .cname_max = 18 };
+	static struct counters counters;
+	struct store_reader *reader;
+	struct query_ctx *ctx;
+	int counter = open_counter();
+
+	settings_fixture_set_acl(writer, table_get(view)->only, NULL, 0,
+		&anyone, 1);
+	settings_fixture_publish(writer, &setup);
+	if (store_reader_open(store, 0, "bench", &reader) != NSD_OK)
+		fail("store_reader_open", NSD_E_SYSTEM);
+	options.reader = reader;
+	if (query_ctx_create(&options, &counters, &ctx) != NSD_OK)
+		fail("memory", NSD_E_MEMORY);
+	store_reader_online(reader);
+	for (unsigned i = 0; i < times; i++) {
+		uint64_t before = read_counter(counter), octets;
+		double start = cpu_sec(), took;
+
+		octets = transfer_once(ctx, view, apex);
+		took = cpu_sec() - start;
+		printf("%.1f MB, %.3f ms for 1 MB, %.2f instructions an"
+			" octet\n", (double)octets / 1e6,
+			took * 1e9 / (double)octets,
+			(double)(read_counter(counter) - before)
+				/ (double)octets);
+	}
+	store_reader_offline(reader);
+	query_ctx_destroy(ctx);
+	store_reader_close(reader);
+}
+
+/* ---- many zones ---------------------------------------------------------- */
+
 static void
 make_many_zones(struct store_writer *writer, unsigned zones,
 	struct names *names)
@@ -420,17 +532,19 @@ main(int argc, char **argv)
 	const struct store_options options = { .reader_max = 1,
 		.huge_pages = getenv("BENCH_HUGE") != NULL };
 	bool many = argc > 1 && strcmp(argv[1], "-s") == 0;
+	bool transfers = argc > 1 && strcmp(argv[1], "-t") == 0;
 	struct names names = {0};
 	struct store_writer *writer = NULL;
 	const struct store_view *view;
 	struct store *store;
 	uint8_t apex[NAME_MAX_LEN];
 
-	argc -= many;
-	argv += many;
+	argc -= many || transfers;
+	argv += many || transfers;
 	if (argc < 3) {
 		fprintf(stderr, "usage: bench_query ZONE FILE [QUERIES]\n"
-			"       bench_query [-s] -g NAMES [QUERIES]\n");
+			"       bench_query [-s] -g NAMES [QUERIES]\n"
+			"       bench_query -t ZONE FILE [TIMES]\n");
 		return 1;
 	}
 	if (store_create(&options, &store) != NSD_OK
@@ -448,11 +562,17 @@ main(int argc, char **argv)
 	} else {
 		load_file(writer, argv[1], argv[2], apex);
 	}
-	if (!many)
-		collect(view, store_get(view, table_get(view)->only), &names,
-			1);
-	printf("%zu names\n", names.count);
-	measure_all(view, &names, argc > 3 ? (size_t)atol(argv[3]) : 1u << 18);
+	if (transfers) {
+		measure_transfers(store, writer, apex,
+			argc > 3 ? (unsigned)atoi(argv[3]) : 5);
+	} else {
+		if (!many)
+			collect(view, store_get(view, table_get(view)->only),
+				&names, 1);
+		printf("%zu names\n", names.count);
+		measure_all(view, &names,
+			argc > 3 ? (size_t)atol(argv[3]) : 1u << 18);
+	}
 	free(names.names);
 	store_writer_close(writer);
 	store_destroy(store);
