@@ -75,6 +75,7 @@ transfer_end(struct query_ctx *ctx, struct transfer *t)
 	if (t->is_signed)
 		mac_destroy(t->key.mac);
 	free(t->way.steps);
+	free(t->condensed);
 	free(t);
 }
 
@@ -126,6 +127,7 @@ transfer_open(struct query_ctx *ctx, struct query *q,
 	t->opt_len = q->reply.len - t->head_len;
 	assert(t->opt_len <= sizeof(t->opt));
 	memcpy(t->opt, q->reply.out + t->head_len, t->opt_len);
+	transfer_condense(t);
 	transfer_walk_begin(t);
 	q->exchange->reply_len = 0;
 	q->exchange->stream = t;
@@ -184,8 +186,10 @@ answer_steps(struct query_ctx *ctx, struct query *q,
 
 	memcpy(t.apex, entry->name, entry->leaf.name_len + 1u);
 	emit_set_apex(&q->reply, entry->name, MESSAGE_HEADER_LEN);
+	transfer_condense(&t);
 	transfer_walk_begin(&t);
 	transfer_fill(&t, &q->reply);
+	free(t.condensed);
 	if (t.part == TRANSFER_NONE && !t.step.failed) {
 		q->reply.flags |= MESSAGE_AA;
 		return true;

@@ -1,7 +1,8 @@
 /*
  * transfer_state.h - a transfer under way. From the top: transfer.c begins and
- * ends it and makes its messages, transfer_fill.c writes records into one,
- * transfer_walk.c finds out which is next.
+ * ends it and makes its messages, transfer_condense.c makes one difference of
+ * several, transfer_fill.c writes records into a message, transfer_walk.c finds
+ * out which is next.
  */
 #ifndef QUERY_TRANSFER_STATE_H
 #define QUERY_TRANSFER_STATE_H
@@ -64,6 +65,7 @@ struct transfer {
 	enum transfer_part part;
 	struct history_way way;    /* steps: none if the zone is sent; count:
 				    * those that are still to be sent */
+	uint8_t *condensed;        /* one made of them all; or NULL */
 	struct cursor step;        /* records of one that are not sent yet */
 	struct history_rr record;
 	struct trie_iter nodes;
@@ -85,6 +87,10 @@ struct transfer {
 	struct transfer_name *last;
 	struct transfer_name names[2];
 };
+
+/* Makes one difference of those of t->way, which is not walked yet, if that is
+ * certain to be the same for all clients and does not take long. */
+void transfer_condense(struct transfer *t);
 
 /* Begins to walk: t->way and what is before it are set, all else is zero. Goes
  * to the first item. */
