@@ -188,6 +188,8 @@ enum ipc_write_flag {
 	IPC_WRITE_HAS_COPY = 2, /* once it could be, remove that from there */
 	IPC_WRITE_ANY = 4, /* also without the comment, if that is not about
 			    * the version that is served by then */
+	IPC_WRITE_STEPS = 8, /* not the zone: what the versions of one without
+			      * primaries differ by, beside its file */
 };
 struct ipc_write {
 	struct ipc_request request;

@@ -19,6 +19,7 @@
 #include "proc/introduce.h"
 #include "proc/key_change.h"
 #include "proc/post.h"
+#include "proc/writer_folders.h"
 #include "role/role.h"
 #include "store/store.h"
 
@@ -357,13 +358,12 @@ post_rest_writer(struct post *post, const struct child *lost, int status)
 	post->rests_until = now + pause;
 }
 
-/* True if there is a zone that a transfer may have brought, with a file. */
+/* True if there may be something to write at the end. */
 static bool
 post_may_write(const struct conf *conf)
 {
 	for (size_t i = 0; i < conf->zone_count; i++)
-		if (conf->zones[i]->zonefile != NULL
-			&& conf->zones[i]->options->request_xfr.count > 0)
+		if (writer_folders_need(conf->zones[i]))
 			return true;
 	return false;
 }

@@ -108,7 +108,7 @@ writer_on_records(void *ctx)
 
 /* Writes what the last versions differ by. What cannot be written is said, and
  * costs secondaries a whole zone after a restart, no more. */
-static void
+static enum nsd_err
 writer_write_steps(struct writer *writer, const struct writer_zone *zone,
 	const struct writeback *writeback, struct diag_sink *sink)
 {
@@ -118,25 +118,30 @@ writer_write_steps(struct writer *writer, const struct writer_zone *zone,
 		.version = writeback->version,
 		.time_sec = writeback->time_sec,
 	};
+	enum nsd_err err;
+	int error;
 
 	/* Not known is not none: files of none would be removed. Those that
 	 * stay do no harm. */
 	if (!zone->conf->options->store_ixfr || zone->way_unknown)
-		return;
-	if (ixfr_file_write(writeback->view, &zone->way, writeback->path,
-		    &text, sink) == NSD_OK)
+		return NSD_OK;
+	err = ixfr_file_write(writeback->view, &zone->way, writeback->path,
+		&text, sink);
+	error = errno;
+	if (err == NSD_OK)
 		log_at(3, LOG_LEVEL_INFO, "zone %s: %zu differences written to"
 			" %s.ixfr and the like", zone->conf->name,
 			zone->way.count, writeback->path);
 	role_beat(&writer->role);
+	errno = error;
+	return err;
 }
 
-static enum nsd_err
-writer_write(struct writer *writer, const struct writer_zone *zone,
-	const char *path, uint32_t *serial)
+static struct writeback
+writer_make_writeback(struct writer *writer, const struct writer_zone *zone,
+	const char *path)
 {
-	struct diag_sink sink = {.on_diag = writer_on_diag};
-	const struct writeback writeback = {
+	return (struct writeback){
 		.view = store_reader_view(writer->reader),
 		.zone = zone->served,
 		.apex = zone->conf->wire,
@@ -149,12 +154,21 @@ writer_write(struct writer *writer, const struct writer_zone *zone,
 		.on_records_every = BEAT_RECORDS,
 		.ctx = &writer->role,
 	};
+}
+
+static enum nsd_err
+writer_write(struct writer *writer, const struct writer_zone *zone,
+	const char *path, uint32_t *serial)
+{
+	struct diag_sink sink = {.on_diag = writer_on_diag};
+	const struct writeback writeback = writer_make_writeback(writer, zone,
+		path);
 	enum nsd_err err;
 
 	log_at(1, LOG_LEVEL_INFO, "writing zone %s to file %s",
 		zone->conf->name, path);
 	if (path == zone->path)
-		writer_write_steps(writer, zone, &writeback, &sink);
+		(void)writer_write_steps(writer, zone, &writeback, &sink);
 	err = writeback_zone(&writeback, &sink, serial);
 	if (err == NSD_OK)
 		log_at(3, LOG_LEVEL_INFO, "zone %s written to file %s",
@@ -183,6 +197,20 @@ writer_write_version(struct writer *writer, const struct writer_zone *zone,
 		return;
 	}
 	written->serial = serial;
+}
+
+/* Of a zone whose file is the operator's. */
+static void
+writer_write_steps_alone(struct writer *writer,
+	const struct writer_zone *zone, struct ipc_written *written)
+{
+	struct diag_sink sink = {.on_diag = writer_on_diag};
+	const struct writeback writeback = writer_make_writeback(writer, zone,
+		zone->path);
+
+	written->err = writer_write_steps(writer, zone, &writeback, &sink);
+	written->error = written->err == NSD_E_SYSTEM ? (uint32_t)errno : 0;
+	written->serial = zone->served->serial;
 }
 
 /* Later on, entries lead to steps that are not pinned. */
@@ -222,7 +250,9 @@ writer_pin_and_write(struct writer *writer, struct writer_zone *zone,
 	store_reader_offline(writer->reader);
 	if (served != STORE_NONE && zone->served->serial != what->serial)
 		zone->received = NULL;
-	if (served != STORE_NONE && zone->received == NULL
+	if (served != STORE_NONE && (what->flags & IPC_WRITE_STEPS) != 0)
+		writer_write_steps_alone(writer, zone, written);
+	else if (served != STORE_NONE && zone->received == NULL
 		&& *what->received != '\0'
 		&& (what->flags & IPC_WRITE_ANY) == 0)
 		written->err = NSD_E_AGAIN;
@@ -259,7 +289,9 @@ writer_find(const struct server *server, const struct ipc_write *what,
 		return NSD_E_WIRE;
 	name_lower(apex);
 	zone->conf = conf_find_zone(server->conf, apex);
-	if (zone->conf == NULL || zone->conf->options->request_xfr.count == 0)
+	if (zone->conf == NULL
+		|| (zone->conf->options->request_xfr.count == 0)
+			!= ((what->flags & IPC_WRITE_STEPS) != 0))
 		return NSD_E_NOT_FOUND;
 	if (*what->received != '\0' && writer_is_line(what->received))
 		zone->received = what->received;

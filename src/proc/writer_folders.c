@@ -135,6 +135,13 @@ folders_add_file(struct writer_folders *folders, const char *file)
 	folders_add(folders, path);
 }
 
+bool
+writer_folders_need(const struct conf_zone *zone)
+{
+	return zone->zonefile != NULL && (zone->options->request_xfr.count > 0
+		|| (zone->options->store_ixfr && zone->options->create_ixfr));
+}
+
 void
 writer_folders_init(struct writer_folders *folders,
 	const struct server *server)
@@ -147,8 +154,7 @@ writer_folders_init(struct writer_folders *folders,
 	for (size_t i = 0; i < conf->zone_count; i++) {
 		const struct conf_zone *zone = conf->zones[i];
 
-		if (zone->zonefile == NULL || zone->zonefile == last
-			|| zone->options->request_xfr.count == 0)
+		if (zone->zonefile == last || !writer_folders_need(zone))
 			continue;
 		last = zone->zonefile;
 		folders_add_file(folders, conf_path_in_chroot(server->chroot,

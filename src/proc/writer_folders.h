@@ -1,14 +1,19 @@
 /* writer_folders.h - the folders that the writer may make files in: all in
- * which zone files of secondary zones lie, and xfrdir. */
+ * which zone files of secondary zones lie, or of others that are written
+ * differences of, and xfrdir. */
 #ifndef PROC_WRITER_FOLDERS_H
 #define PROC_WRITER_FOLDERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "role/server.h"
 
 /* Where more would be needed, their parents stand for them. */
 #define WRITER_FOLDERS_MAX 64u
+
+/* True if there may be something to write for a zone. */
+bool writer_folders_need(const struct conf_zone *zone);
 
 struct writer_folders {
 	const char *paths[WRITER_FOLDERS_MAX + 1]; /* of folders that are

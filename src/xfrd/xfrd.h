@@ -97,6 +97,14 @@ struct xfrd_written {
 	uint8_t to;      /* enum ipc_written_to */
 };
 
+/* Primary zones whose differences are written to files: see xfrd_steps.c. */
+struct xfrd_steps {
+	struct xfrd_steps_zone *zones; /* by the place in conf.zones */
+	size_t room;
+	uint32_t due_count;            /* of these */
+	uint32_t next;                 /* place that is looked at next */
+};
+
 /* What is being written: see xfrd_write.c. */
 struct xfrd_writes {
 	struct requests requests;    /* to the writer */
@@ -123,6 +131,7 @@ struct xfrd_writes {
 	bool ending;                 /* this process, with the round */
 	struct xfrd_written *done;   /* by handle */
 	size_t done_room;
+	struct xfrd_steps steps;
 };
 
 struct xfrd {
@@ -364,6 +373,18 @@ void xfrd_write_on_writer_gone(struct xfrd *xfrd);
  * `then` happen, which it keeps. False: there is nothing to write. */
 bool xfrd_write_end(struct xfrd *xfrd, struct event *then) MUST_USE;
 
+/* Goes on writing, unless something is under way. */
+void xfrd_write_go_on(struct xfrd *xfrd);
+
+/* ---- xfrd_steps.c -------------------------------------------------------- */
+
+/* Looks whether another version of a zone is served. True: it is due. */
+bool xfrd_steps_look(struct xfrd *xfrd, const struct conf_zone *zone);
+/* The zone at a place is gone, and the last one gets its place. */
+void xfrd_steps_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
+/* The next zone that is due; from now on it is not. NULL: none is, or more are
+ * to be looked at: writes.steps.due_count. */
+const struct conf_zone *xfrd_steps_take(struct xfrd *xfrd);
 
 /* ---- xfrd_notify.c ------------------------------------------------------- */
 

@@ -34,6 +34,8 @@ turn_look_at(struct xfrd *xfrd, uint32_t place)
 	struct xfrd_soa soa;
 	bool loaded;
 
+	if (xfrd_steps_look(xfrd, zone))
+		xfrd_write_go_on(xfrd);
 	if (zone->options->request_xfr.count == 0
 		&& zone->options->notify.count == 0)
 		return true;

@@ -43,7 +43,7 @@ struct xfrd_wish {
 	void *ctx;
 };
 
-static void write_go_on(struct xfrd *xfrd);
+static void write_on_steps_written(void *ctx, const struct ipc_message *answer);
 
 /* ---- what has become of a zone ------------------------------------------- */
 
@@ -82,6 +82,7 @@ xfrd_write_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
 	/* The round has passed its new place, and not the old one. */
 	if (place < xfrd->writes.next && xfrd->writes.next <= last)
 		xfrd->writes.next = place;
+	xfrd_steps_move(xfrd, place, last);
 }
 
 void
@@ -123,6 +124,15 @@ xfrd_write_print_received(char *out, size_t size,
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
 	snprintf(out, size, "received update to serial %lu at %s from %s",
 		(unsigned long)entry->to, when, source);
+}
+
+/* There has to be a writer: it was asked for something. */
+static void
+write_await(struct xfrd *xfrd)
+{
+	xfrd->writes.busy = true;
+	if (xfrd->writes.requests.link == NULL)
+		role_send(&xfrd->role, IPC_WANT_WRITER, NULL, 0);
 }
 
 /* Has a zone written. False: it cannot be asked for now. */
@@ -167,9 +177,7 @@ write_ask(struct xfrd *xfrd, const struct conf_zone *zone,
 			.err = (uint8_t)err};
 		return false;
 	}
-	writes->busy = true;
-	if (writes->requests.link == NULL)
-		role_send(&xfrd->role, IPC_WANT_WRITER, NULL, 0);
+	write_await(xfrd);
 	return true;
 }
 
@@ -304,7 +312,7 @@ xfrd_write(struct xfrd *xfrd, const uint8_t *apex, xfrd_write_on_end *on_end,
 	wish->ctx = ctx;
 	cds_list_add_tail(&wish->node, &writes->wishes);
 	writes->wish_count++;
-	write_go_on(xfrd);
+	xfrd_write_go_on(xfrd);
 	if (made != NULL)
 		*made = wish;
 	return NSD_OK;
@@ -386,9 +394,8 @@ write_end_round(struct xfrd *xfrd)
 			writes->failed, writes->written);
 	writes->state = XFRD_WRITES_NONE;
 	write_end_wishes(writes);
-	if (writes->ending)
-		write_finish(writes);
-	else if (!event_pending(writes->period_event, EV_TIMEOUT, NULL))
+	if (!writes->ending
+		&& !event_pending(writes->period_event, EV_TIMEOUT, NULL))
 		write_await_period(xfrd);
 }
 
@@ -436,6 +443,76 @@ write_step_wish(struct xfrd *xfrd, struct xfrd_wish *wish)
 	return false;
 }
 
+/* ---- differences alone --------------------------------------------------- */
+
+/* Of a primary zone. False: they cannot be asked for. */
+static bool
+write_ask_steps(struct xfrd *xfrd, const struct conf_zone *zone)
+{
+	struct ipc_write what = {.flags = IPC_WRITE_STEPS};
+	const struct link_parcel parcel = {
+		.type = IPC_WRITE_ZONE,
+		.payload = &what,
+		.len = IPC_WRITE_MIN,
+	};
+	enum nsd_err err;
+
+	memcpy(what.apex, zone->wire, name_len(zone->wire));
+	memcpy(xfrd->writes.apex, what.apex, sizeof(what.apex));
+	err = requests_add(&xfrd->writes.requests, &parcel,
+		write_on_steps_written, xfrd);
+	if (err == NSD_OK)
+		write_await(xfrd);
+	else
+		log_error("xfrd: differences of zone %s cannot be written: %s",
+			zone->name, err_text(err));
+	return err == NSD_OK;
+}
+
+static void
+write_on_steps_written(void *ctx, const struct ipc_message *answer)
+{
+	struct xfrd *xfrd = ctx;
+	struct xfrd_writes *writes = &xfrd->writes;
+	struct ipc_written written = {.err = NSD_E_BUG};
+	const struct conf_zone *zone = conf_find_zone(
+		xfrd->role.server->conf, writes->apex);
+
+	if (answer != NULL)
+		memcpy(&written, answer->payload, sizeof(written));
+	/* It may be gone; or it has come after the writer, which ends. */
+	if (written.err == NSD_E_NOT_FOUND && zone != NULL
+		&& ++writes->tries < TRIES_MAX && write_ask_steps(xfrd, zone))
+		return;
+	if (written.err != NSD_OK && zone != NULL)
+		log_error("xfrd: differences of zone %s cannot be written: %s",
+			zone->name, written.err == NSD_E_SYSTEM
+				? strerror((int)written.error)
+				: err_text((enum nsd_err)written.err));
+	writes->tries = 0;
+	writes->busy = false;
+	xfrd_write_go_on(xfrd);
+}
+
+/* False: none is due, or more are to be looked at. */
+static bool
+write_step_steps(struct xfrd *xfrd)
+{
+	const struct conf_zone *zone = xfrd_steps_take(xfrd);
+
+	return zone != NULL && write_ask_steps(xfrd, zone);
+}
+
+/* At the end, when there is no round (any more). */
+static bool
+write_step_end(struct xfrd *xfrd)
+{
+	if (xfrd->writes.steps.due_count > 0)
+		return write_step_steps(xfrd);
+	write_finish(&xfrd->writes);
+	return true;
+}
+
 static void
 write_on_step(evutil_socket_t fd, short what, void *arg)
 {
@@ -448,18 +525,22 @@ write_on_step(evutil_socket_t fd, short what, void *arg)
 		return;
 	if (writes->state == XFRD_WRITES_ROUND)
 		waits = write_step_round(xfrd);
+	else if (writes->ending)
+		waits = write_step_end(xfrd);
 	else if (writes->wanted || write_find_wish(writes, true) != NULL)
 		write_begin_round(xfrd);
 	else if ((wish = write_find_wish(writes, false)) != NULL)
 		waits = write_step_wish(xfrd, wish);
+	else if (writes->steps.due_count > 0)
+		waits = write_step_steps(xfrd);
 	else
 		return;
 	if (!waits)
-		write_go_on(xfrd);
+		xfrd_write_go_on(xfrd);
 }
 
-static void
-write_go_on(struct xfrd *xfrd)
+void
+xfrd_write_go_on(struct xfrd *xfrd)
 {
 	static const struct timeval at_once = {.tv_sec = 0};
 
@@ -499,7 +580,7 @@ xfrd_write_on_written(void *ctx, const struct ipc_message *answer)
 		writes->state = XFRD_WRITES_NONE;
 		write_end_wishes(writes);
 	}
-	write_go_on(xfrd);
+	xfrd_write_go_on(xfrd);
 }
 
 /* ---- the writer ---------------------------------------------------------- */
@@ -532,7 +613,7 @@ write_on_period(evutil_socket_t fd, short what, void *arg)
 	if (xfrd->journal == NULL)
 		return;
 	xfrd->writes.wanted = true;
-	write_go_on(xfrd);
+	xfrd_write_go_on(xfrd);
 }
 
 static void
@@ -543,18 +624,28 @@ write_on_time_over(evutil_socket_t fd, short what, void *arg)
 	write_finish(arg);
 }
 
+/* True if zones may have changed since they were written. */
+static bool
+write_wants_round(const struct xfrd *xfrd)
+{
+	struct journal_usage usage;
+
+	if (xfrd->journal == NULL
+		|| xfrd->role.server->conf->server.zonefiles_write == 0)
+		return false;
+	journal_get_usage(xfrd->journal, &usage);
+	return usage.entries > 0;
+}
+
 bool
 xfrd_write_end(struct xfrd *xfrd, struct event *then)
 {
 	static const struct timeval limit = {.tv_sec = END_SEC};
 	struct xfrd_writes *writes = &xfrd->writes;
-	struct journal_usage usage;
+	bool wants_round = write_wants_round(xfrd);
 
-	if (xfrd->journal == NULL || writes->requests.link == NULL
-		|| xfrd->role.server->conf->server.zonefiles_write == 0)
-		return false;
-	journal_get_usage(xfrd->journal, &usage);
-	if (usage.entries == 0)
+	if (writes->requests.link == NULL
+		|| (!wants_round && writes->steps.due_count == 0))
 		return false;
 	writes->end_event = event_new(xfrd->role.base, -1, 0,
 		write_on_time_over, writes);
@@ -563,8 +654,9 @@ xfrd_write_end(struct xfrd *xfrd, struct event *then)
 		return false;
 	writes->ending = true;
 	writes->then = then;
-	write_begin_round(xfrd);
-	write_go_on(xfrd);
+	if (wants_round)
+		write_begin_round(xfrd);
+	xfrd_write_go_on(xfrd);
 	return true;
 }
 

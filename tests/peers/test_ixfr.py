@@ -10,7 +10,9 @@ import subprocess
 import time
 
 import dns.exception
+import dns.flags
 import dns.message
+import dns.opcode
 import dns.query
 import pytest
 
@@ -241,6 +243,42 @@ def test_secondaries_take_differences(tmp_path, kind, key):
             expect_differences(primary, sets, LAST - 5, LAST)
 
 
+def notify(server):
+    query = dns.message.make_query(ZONE, "SOA")
+    query.set_opcode(dns.opcode.NOTIFY)
+    query.flags |= dns.flags.AA
+    dns.query.udp(query, "127.0.0.1", timeout=10, port=server.port)
+
+
+@pytest.mark.parametrize("kind", secondaries.ALL + (Ours,))
+def test_secondaries_take_one_difference_for_several(tmp_path, kind):
+    """RFC 1995 section 6. They hear of the last version only."""
+    path, sets = tmp_path / "zone", {}
+    primary = primaries.Ours({ZONE: path})
+    secondary = kind(primary)
+    secondary.how = ""
+    try:
+        advance(primary, path, 1, sets)
+        primary.start()
+        secondary.start()
+        wait_for(secondary, 1)
+        whole, _ = count_transfers(primary)
+        for serial in range(2, 5):
+            advance(primary, path, serial, sets)
+            wait_for(primary, serial)
+        said, lines = ask(primary, ZONE, "ixfr", 1)
+        assert said == "diffs 1 4"
+        assert sum(" SOA " in line for line in lines) == 2
+        assert apply(sets[1], lines) == sets[4]
+        notify(secondary)
+        wait_for(secondary, 4)
+        equal(secondary, ZONE, path)
+        assert count_transfers(primary)[0] == whole
+    finally:
+        secondary.stop()
+        primary.stop()
+
+
 # ---- files
 
 def checkzone(program, path, old):
@@ -297,6 +335,75 @@ def test_files_are_written_and_read(tmp_path):
             shutil.copy(file, tmp_path / file.name.replace(f"{ZONE}", ""))
         with started(primaries.Nsd({ZONE: path})) as nsd:
             expect_differences(nsd, sets, LAST - 5, LAST)
+
+
+def wait_file(path, serial):
+    """Until the newest difference leads to a serial."""
+    end = time.monotonic() + PATIENCE
+    while not (path.exists() and f"; to_serial {serial}\n"
+               in path.read_text()):
+        assert time.monotonic() < end, f"{path} leads to no {serial}"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("kind", (primaries.Ours, primaries.Nsd))
+def test_files_of_primaries_outlive_a_restart(tmp_path, kind):
+    """Those that ours writes when a zone file has changed, and the zone file is
+    as it was. Ours and the real one read them."""
+    path, sets = tmp_path / "zone", {}
+    server = primaries.Ours({ZONE: path})
+    try:
+        advance(server, path, 1, sets)
+        server.start()
+        for serial in range(2, LAST + 1):
+            advance(server, path, serial, sets)
+            wait_for(server, serial)
+        text, when = path.read_text(), path.stat().st_mtime_ns
+        wait_file(tmp_path / "zone.ixfr", LAST)
+        server.stop()
+        assert sorted(p.name for p in tmp_path.glob("zone*")) == [
+            "zone", *(f"zone.ixfr{n}" for n in ("", ".2", ".3", ".4", ".5"))]
+        assert (path.read_text(), path.stat().st_mtime_ns) == (text, when)
+        server = kind({ZONE: path})
+        server.start()
+        expect_differences(server, sets, LAST - 5, LAST)
+    finally:
+        server.stop()
+
+
+def test_differences_are_written_before_the_end(tmp_path):
+    path, sets = tmp_path / "zone", {}
+    for serial in range(1, 5):
+        server = primaries.Ours({ZONE: path})
+        try:
+            if serial == 1:
+                advance(server, path, serial, sets)
+            server.start()
+            if serial < 4:
+                advance(server, path, serial + 1, sets)
+                wait_for(server, serial + 1)
+            else:
+                expect_differences(server, sets, 1, 4)
+        finally:
+            server.stop()
+
+
+def test_files_that_lead_nowhere_go(tmp_path):
+    """A version that has come without a difference ends the chain."""
+    path = tmp_path / "zone"
+    test_primaries.write(path, 1)
+    server = primaries.Ours({ZONE: path})
+    try:
+        server.start()
+        reread(server, path, 2)
+        wait_file(tmp_path / "zone.ixfr", 2)
+        reread(server, path, 1)
+        end = time.monotonic() + PATIENCE
+        while (tmp_path / "zone.ixfr").exists():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+    finally:
+        server.stop()
 
 
 # ---- nsd-checkzone -i

@@ -1,0 +1,115 @@
+/*
+ * xfrd_steps.c - finds primary zones of which another version has come
+ * (create-ixfr): what it differs by is to be written beside their zone files,
+ * by xfrd_write.c. Files of secondary zones are written with the zone file.
+ *
+ * What was served when this process began is not written: it came of a file
+ * that has its differences beside it, if any were kept.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/grow.h"
+#include "conf/conf.h"
+#include "xfrd/xfrd.h"
+
+/* In a turn of the loop: zones that are looked at. */
+#define TURN_ZONES 5000
+
+/* What is known of a zone of that kind. */
+struct xfrd_steps_zone {
+	uint32_t serial;
+	bool known;  /* the serial was served when it was looked at last */
+	bool is_due; /* it is not written yet */
+};
+
+static bool
+steps_are_kept(const struct conf_zone *zone)
+{
+	const struct conf_pattern *options = zone->options;
+
+	return zone->zonefile != NULL && options->request_xfr.count == 0
+		&& options->store_ixfr && options->create_ixfr;
+}
+
+/* NULL: without memory. */
+static struct xfrd_steps_zone *
+steps_get(struct xfrd_steps *steps, uint32_t place)
+{
+	while (place >= steps->room) {
+		size_t old = steps->room;
+		struct xfrd_steps_zone *zones = grow_array(steps->zones, old,
+			&steps->room, sizeof(*zones));
+
+		if (zones == NULL)
+			return NULL;
+		memset(zones + old, 0, (steps->room - old) * sizeof(*zones));
+		steps->zones = zones;
+	}
+	return &steps->zones[place];
+}
+
+bool
+xfrd_steps_look(struct xfrd *xfrd, const struct conf_zone *zone)
+{
+	struct xfrd_steps *steps = &xfrd->writes.steps;
+	struct xfrd_steps_zone *seen;
+	struct xfrd_soa soa;
+
+	if (!steps_are_kept(zone) || !xfrd_zones_get_soa(xfrd, zone, &soa))
+		return false;
+	seen = steps_get(steps, zone->index);
+	if (seen == NULL)
+		return false; /* it is known from the next look on */
+	if (seen->known && seen->serial != soa.numbers.serial) {
+		steps->due_count += !seen->is_due;
+		seen->is_due = true;
+	}
+	seen->known = true;
+	seen->serial = soa.numbers.serial;
+	return seen->is_due;
+}
+
+static void
+steps_forget(struct xfrd_steps *steps, struct xfrd_steps_zone *seen)
+{
+	steps->due_count -= seen->is_due;
+	memset(seen, 0, sizeof(*seen));
+}
+
+void
+xfrd_steps_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
+{
+	struct xfrd_steps *steps = &xfrd->writes.steps;
+
+	if (place < steps->room)
+		steps_forget(steps, &steps->zones[place]);
+	if (last >= steps->room || last == place)
+		return;
+	steps->zones[place] = steps->zones[last];
+	memset(&steps->zones[last], 0, sizeof(*steps->zones));
+}
+
+const struct conf_zone *
+xfrd_steps_take(struct xfrd *xfrd)
+{
+	const struct conf *conf = xfrd->role.server->conf;
+	struct xfrd_steps *steps = &xfrd->writes.steps;
+
+	for (unsigned i = 0; i < TURN_ZONES && steps->due_count > 0; i++) {
+		uint32_t place = steps->next++;
+
+		if (place >= conf->zone_count || place >= steps->room) {
+			steps->next = 0;
+			continue;
+		}
+		if (!steps->zones[place].is_due)
+			continue;
+		steps->zones[place].is_due = false;
+		steps->due_count--;
+		if (steps_are_kept(conf->zones[place]))
+			return conf->zones[place];
+	}
+	return NULL;
+}
