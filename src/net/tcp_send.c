@@ -18,8 +18,12 @@
 /* The most that is kept for a client that does not take its replies; further
  * requests wait. It holds the longest reply. */
 #define OUT_MAX (128 * 1024)
-/* Messages of one stream that are made before others get their turn. */
-#define PUMP_MAX 16
+/* Octets of one stream that are made before others get their turn. */
+#define PUMP_MAX (256 * 1024)
+/* And those that are sent at once: a call and a way through the kernel for each
+ * message cost more. A stream's messages have 16 KiB mostly; the last one may
+ * have 64. All that is kept if the client does not take it. */
+#define PUMP_SEND (48 * 1024)
 
 void
 tcp_stream_end(struct net_tcp *tcp, void *stream)
@@ -173,42 +177,64 @@ tcp_conn_send_out(struct tcp_conn *conn)
 	return true;
 }
 
-/* Keeps the end of a stream's message that the socket did not take. */
+/* Keeps the end of a stream's messages that the socket did not take. */
 static void
-conn_keep_message(struct tcp_conn *conn, const uint8_t *message, size_t len)
+conn_keep_messages(struct tcp_conn *conn, const uint8_t *messages, size_t len)
 {
 	conn->out = malloc(len);
 	if (conn->out == NULL) {
 		conn->dead = true;
 		return;
 	}
-	memcpy(conn->out, message, len);
+	memcpy(conn->out, messages, len);
 	conn->out_len = (uint32_t)len;
 }
 
-/* Uses the first reply buffer, which is free: replies are only written while a
- * batch is answered. */
+/* Makes messages of the stream, each behind its length, until there are enough
+ * to be sent or the stream ends. Returns their octets. */
+static size_t
+pump_fill(struct tcp_conn *conn, uint8_t *out)
+{
+	struct net_tcp *tcp = conn->tcp;
+	size_t len = 0;
+
+	while (len < PUMP_SEND) {
+		uint8_t *message = out + len;
+		size_t one = tcp->handler.on_stream(tcp->handler.ctx,
+			conn->stream, message + TCP_LENGTH_SIZE,
+			TCP_MESSAGE_MAX);
+
+		if (one == 0) {
+			tcp_stream_end(tcp, conn->stream);
+			conn->stream = NULL;
+			break;
+		}
+		ASSERT_HOT(one <= TCP_MESSAGE_MAX);
+		octets_put_u16(message, (uint16_t)one);
+		len += TCP_LENGTH_SIZE + one;
+	}
+	tcp->turn_cost += (unsigned)(len / TCP_COST_STREAM_OCTETS);
+	return len;
+}
+
+/* Uses the first two reply buffers, which are free: replies are only written
+ * while a batch is answered. */
 void
 tcp_conn_pump(struct tcp_conn *conn)
 {
 	struct net_tcp *tcp = conn->tcp;
-	uint8_t *reply = tcp_reply_buffer(tcp, 0);
+	uint8_t *out = tcp_reply_buffer(tcp, 0) - TCP_LENGTH_SIZE;
+	size_t made = 0;
 
-	for (unsigned i = 0; i < PUMP_MAX && !tcp_turn_is_over(tcp); i++) {
-		size_t len = tcp->handler.on_stream(tcp->handler.ctx,
-			conn->stream, reply, TCP_MESSAGE_MAX);
+	while (conn->stream != NULL && made < PUMP_MAX
+		&& !tcp_turn_is_over(tcp)) {
+		size_t len = pump_fill(conn, out);
 		ssize_t sent;
 
-		if (len == 0) {
-			tcp_stream_end(tcp, conn->stream);
-			conn->stream = NULL;
+		if (len == 0)
 			return;
-		}
-		ASSERT_HOT(len <= TCP_MESSAGE_MAX);
-		tcp->turn_cost += (unsigned)len / TCP_COST_STREAM_OCTETS;
-		octets_put_u16(reply - TCP_LENGTH_SIZE, (uint16_t)len);
-		len += TCP_LENGTH_SIZE;
-		sent = tcp_io_write(conn, reply - TCP_LENGTH_SIZE, len);
+		made += len;
+		sent = tcp_io_write(conn, out, len);
 		if (sent == -1 && !is_full_socket(errno)) {
 			conn->dead = true;
 			return;
@@ -218,8 +244,7 @@ tcp_conn_pump(struct tcp_conn *conn)
 		if (sent == (ssize_t)len)
 			continue;
 		sent = sent > 0 ? sent : 0;
-		conn_keep_message(conn, reply - TCP_LENGTH_SIZE + sent,
-			len - (size_t)sent);
+		conn_keep_messages(conn, out + sent, len - (size_t)sent);
 		return;
 	}
 }
