@@ -10,7 +10,8 @@ the most memory that all of its processes had meanwhile (PSS, looked at all the
 time), beside that at rest. *Out*: a client on core 1 takes the zone from a
 server on core 0 and throws it away: octets a second, and CPU time of the
 server for a million octets. Medians of --reps turns, in rotating order.
-*Changes*: see transfers_changes.py; *many*, *rate*: transfers_many.py.
+*Beside*: see transfers_beside.py; *changes*: transfers_changes.py; *many*,
+*rate*: transfers_many.py.
 """
 import argparse
 import multiprocessing
@@ -28,11 +29,12 @@ sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "lib")]
 import machine  # noqa: E402
 import report  # noqa: E402
 import servers  # noqa: E402
+import transfers_beside  # noqa: E402
 import transfers_changes  # noqa: E402
 import transfers_many  # noqa: E402
 
 ZONE = "bench"
-PARTS = ("whole", "changes", "many", "rate")
+PARTS = ("whole", "beside", "changes", "many", "rate")
 LIMIT_SEC = 900
 AXFR = 252
 SEND_OCTETS = 65536
@@ -54,6 +56,14 @@ time, and does nothing else.
 ## Out
 
 {sent}
+
+## Out, beside queries
+
+Queries that hit, over UDP, as fast as one worker answers them; then the same while a
+client takes the zone at up to {pace} MB/s, again and again. The server has core 0,
+both clients share core 1. {turns} turns of {beside_sec:g} s, medians.
+
+{beside}
 
 ## Changes of ten records
 
@@ -232,7 +242,9 @@ class Bench:
         self.taken = {kind: [] for kind in args.servers}
         self.sent = {kind: [] for kind in args.servers}
         self.changes, self.many, self.rates = [], [], []
+        self.beside = []
         self.path = work
+        self.zone = ZONE
 
     def program(self, kind):
         return (os.path.join(self.args.build, "nsd") if kind == "ours"
@@ -267,6 +279,18 @@ class Bench:
             self.sent[kind].append((octets / 1e6 / seconds,
                                     cpu / octets * 1e9, octets / 1e6))
         server.stop()
+
+    def send_beside(self):
+        os.sched_setaffinity(0, {1})
+        for kind in self.args.servers:
+            server = self.start(kind, "0", conf_of(kind))
+            if server.wait(LIMIT_SEC):
+                time.sleep(1)
+                octets, _ = take(server.port)
+                self.beside.append(transfers_beside.beside_row(
+                    kind, transfers_beside.beside(self, server, octets)))
+                print(*self.beside[-1], flush=True)
+            server.stop()
 
     def send_bare(self):
         """As many octets as ours sends, and nothing else."""
@@ -332,6 +356,8 @@ class Bench:
                 "memory, rest, MiB"]),
             "sent": rows(self.sent, ["primary", "MB/s", "CPU, ms for 1 MB",
                                      "MB sent"]),
+            "beside": report.table(transfers_beside.BESIDE_HEAD,
+                                   self.beside),
             "changes": report.table(transfers_changes.CHANGES_HEAD,
                                     self.changes),
             "many": report.table(["secondary", "seconds", "CPU, s",
@@ -365,10 +391,15 @@ def main():
     parser.add_argument("--count", type=int, default=10000)
     parser.add_argument("--rate", type=int, default=1000)
     parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--pace", type=int, default=100)
+    parser.add_argument("--beside-sec", type=float, default=3)
+    parser.add_argument("--beside-turns", type=int, default=5)
     parser.add_argument("--doc")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="nsd-bench-", dir=args.tmp) as work:
         bench = Bench(args, work)
+        if "beside" in args.parts:
+            bench.send_beside()
         if "changes" in args.parts:
             bench.change()
         if "rate" in args.parts:
@@ -384,6 +415,8 @@ def main():
             f.write(PAGE.format(machine=machine.name(), size=args.size,
                                 reps=args.reps, count=args.count,
                                 rate=args.rate, seconds=args.seconds,
+                                pace=args.pace, turns=args.beside_turns,
+                                beside_sec=args.beside_sec,
                                 **tables))
 
 
