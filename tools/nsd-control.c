@@ -206,7 +206,7 @@ talk_fail_tls(const char *what)
 	char reason[128];
 
 	fprintf(stderr, "error: %s: %s\n", what,
-		ctl_tls_reason(reason, sizeof(reason)));
+		tls_print_reason(reason, sizeof(reason)));
 	return EXIT_ERROR;
 }
 

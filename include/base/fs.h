@@ -5,6 +5,8 @@
 #define BASE_FS_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -29,6 +31,12 @@ enum nsd_err fs_open_to_read(const char *path, bool streams, int *fd,
 	struct stat *st) MUST_USE;
 /* The text of an errno of fs_open_to_read, for people. */
 const char *fs_open_error_text(int error);
+
+/* Reads a small file as a whole, of at most size octets. Returns NSD_OK with
+ * *len; NSD_E_LIMIT: it is larger; NSD_E_SYSTEM with errno, of which
+ * fs_open_error_text has the text. */
+enum nsd_err fs_read_small(const char *path, uint8_t *out, size_t size,
+	size_t *len) MUST_USE;
 
 /*
  * A file that will take the place of another. The new one is made beside it and

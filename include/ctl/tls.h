@@ -11,6 +11,7 @@
 
 #include "base/diag.h"
 #include "base/err.h"
+#include "tls/pem.h"
 
 struct ctl_tls;
 struct ssl_st;
@@ -21,9 +22,8 @@ struct ssl_st;
  * returns NSD_OK and gives *tls (ctl_tls_destroy); NSD_E_SYNTAX: a text is no
  * key or no certificate, or they do not belong together; NSD_E_MEMORY.
  */
-enum nsd_err ctl_tls_create_server(const uint8_t *key, size_t key_len,
-	const uint8_t *cert, size_t cert_len, struct diag_sink *sink,
-	struct ctl_tls **tls) MUST_USE;
+enum nsd_err ctl_tls_create_server(struct tls_text key, struct tls_text cert,
+	struct diag_sink *sink, struct ctl_tls **tls) MUST_USE;
 
 /* The same of a client, from files; authority: the server's certificate. */
 struct ctl_tls_files {
@@ -39,9 +39,5 @@ void ctl_tls_destroy(struct ctl_tls *tls); /* NULL is fine */
 /* A connection's state, without a socket yet; the caller frees it. NULL: no
  * memory. */
 struct ssl_st *ctl_tls_open(struct ctl_tls *tls);
-
-/* Writes the reason of the last failure of TLS in this thread, for people, and
- * forgets all reasons. Returns out. */
-const char *ctl_tls_reason(char *out, size_t size);
 
 #endif

@@ -36,6 +36,15 @@ struct ipc_load_result {
 struct ipc_adopt {
 	uint32_t server;  /* whose sockets, counted from 0 */
 	uint32_t tcp_map; /* bit i: the i-th descriptor is a TCP socket */
+	uint32_t tls_map; /* whose connections begin with TLS, */
+	uint32_t mutual_map; /* and clients show a certificate */
+};
+
+/* Keys and certificates of DNS over TLS: the file that comes with the message
+ * has one behind the other. */
+#define IPC_TLS_TEXT_COUNT 5
+struct ipc_tls_texts {
+	uint32_t len[IPC_TLS_TEXT_COUNT]; /* octets, by enum tls_server_text */
 };
 
 /* How each request begins: a message with a ticket, which its answer bears. */
@@ -363,6 +372,10 @@ struct ipc_credit {
 		"the sockets are being read from now on")                    \
 	X(STATISTICS, ROLE_MAIN, ROLE_WORKER | ROLE_LOADER, IPC_NONE,        \
 		IPC_NONE, 0, 0, "write the counters to the log")             \
+	X(TLS_TEXTS, ROLE_MAIN, ROLE_WORKER, sizeof(struct ipc_tls_texts),   \
+		sizeof(struct ipc_tls_texts), 1, 0,                          \
+		"connections that come from now on are shown other"          \
+		" certificates")                                             \
 	X(ADOPT, ROLE_MAIN, ROLE_WORKER, sizeof(struct ipc_adopt),           \
 		sizeof(struct ipc_adopt), IPC_FDS_MAX, 0,                    \
 		"serve the sockets of a worker that is down, too")           \

@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 
+struct bufferevent;
 struct event_base;
 struct net_client;
 
@@ -31,11 +32,21 @@ struct net_client_calls {
 	void (*on_end)(void *ctx, int error);
 };
 
+/* How a stream over a socket is made, if it is to be no plain one. */
+struct net_client_stream {
+	/* The socket is to be connected, and the stream's from then on; NULL:
+	 * no memory. */
+	struct bufferevent *(*open)(void *ctx, struct event_base *base,
+		int fd);
+	void *ctx;
+};
+
 struct net_client_options {
 	const struct sockaddr_storage *to;
 	const struct sockaddr_storage *from; /* its port may be 0; NULL: the
 					      * system's choice */
 	bool tcp;
+	const struct net_client_stream *stream; /* of TCP; NULL: plain */
 	int tcp_mss;          /* 0: the system's */
 	unsigned timeout_sec; /* without a word from the other side; while the
 			       * client is idle, too */
@@ -65,6 +76,9 @@ enum nsd_err net_client_send(struct net_client *client,
 /* Over TCP: nothing is read for now, and silence is not counted; or it is,
  * again. */
 void net_client_pause(struct net_client *client, bool pause);
+
+/* Lends its stream; NULL: over UDP. */
+struct bufferevent *net_client_get_stream(const struct net_client *client);
 
 /* Ends it; on_end is not called any more. NULL is fine. */
 void net_client_close(struct net_client *client);

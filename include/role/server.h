@@ -28,6 +28,9 @@ struct server {
 	struct control_doors control; /* of xfrd alone */
 	struct vault *vault;      /* the secrets of conf.keys; main's, and who
 				   * needs none leaves it */
+	struct secrets *tls;      /* tls_texts.h: of workers alone; NULL: none
+				   */
+	struct secrets *tls_clients; /* the same of xfrd alone */
 	struct privilege_user worker_user;
 	struct sandbox sandbox;
 	int lifeline;             /* see lifeline.h; -1: none */

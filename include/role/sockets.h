@@ -16,6 +16,8 @@
 struct listener {
 	int fd;
 	bool tcp;
+	bool tls;        /* of TCP: connections begin with TLS, */
+	bool mutual;     /* and clients show a certificate */
 	unsigned server; /* from 0 */
 };
 

@@ -121,6 +121,27 @@ fs_open_to_read(const char *path, bool streams, int *fd, struct stat *st)
 	return NSD_E_SYSTEM;
 }
 
+enum nsd_err
+fs_read_small(const char *path, uint8_t *out, size_t size, size_t *len)
+{
+	uint8_t over;
+	struct stat st;
+	ssize_t n = 0;
+	int fd, error;
+
+	*len = 0;
+	if (fs_open_to_read(path, false, &fd, &st) != NSD_OK)
+		return NSD_E_SYSTEM;
+	while (*len < size && (n = read(fd, out + *len, size - *len)) > 0)
+		*len += (size_t)n;
+	if (n > 0 || size == 0)
+		n = read(fd, &over, 1);
+	error = errno;
+	close(fd);
+	errno = error;
+	return n == 0 ? NSD_OK : n > 0 ? NSD_E_LIMIT : NSD_E_SYSTEM;
+}
+
 const char *
 fs_open_error_text(int error)
 {

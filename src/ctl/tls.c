@@ -1,12 +1,9 @@
 /* tls.c - TLS of the control channel. */
 #include "config.h"
 
-#include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "ctl/tls.h"
@@ -15,28 +12,17 @@ struct ctl_tls {
 	SSL_CTX *ctx;
 };
 
-const char *
-ctl_tls_reason(char *out, size_t size)
-{
-	unsigned long first = ERR_get_error();
-	const char *text = first != 0 ? ERR_reason_error_string(first) : NULL;
-
-	snprintf(out, size, "%s", text != NULL ? text : "unknown reason");
-	ERR_clear_error();
-	return out;
-}
-
 static enum nsd_err
 tls_fail(struct diag_sink *sink, const char *what, const char *file)
 {
 	char reason[128];
 
 	diag_emit(sink, DIAG_ERROR, file, 0, 0, "%s: %s", what,
-		ctl_tls_reason(reason, sizeof(reason)));
+		tls_print_reason(reason, sizeof(reason)));
 	return NSD_E_SYNTAX;
 }
 
-/* Keys with a passphrase are refused: nobody is there to type it. */
+/* Keys of files with a passphrase are refused: nobody is there to type it. */
 static int
 tls_no_passphrase(char *out, int size, int writing, void *ctx)
 {
@@ -51,17 +37,12 @@ tls_create(const SSL_METHOD *method, struct ctl_tls **tls)
 
 	if (made == NULL)
 		return NSD_E_MEMORY;
-	ERR_clear_error();
-	made->ctx = SSL_CTX_new(method);
-	if (made->ctx == NULL
-		|| SSL_CTX_set_min_proto_version(made->ctx, TLS1_2_VERSION)
-			!= 1) {
+	made->ctx = tls_create_context(method);
+	if (made->ctx == NULL) {
 		ctl_tls_destroy(made);
 		return NSD_E_MEMORY;
 	}
-	SSL_CTX_set_options(made->ctx, SSL_OP_NO_TICKET
-		| SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION
-		| SSL_OP_CIPHER_SERVER_PREFERENCE);
+	SSL_CTX_set_options(made->ctx, SSL_OP_NO_TICKET);
 	SSL_CTX_set_num_tickets(made->ctx, 0);
 	SSL_CTX_set_session_cache_mode(made->ctx, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_default_passwd_cb(made->ctx, tls_no_passphrase);
@@ -88,47 +69,31 @@ ctl_tls_open(struct ctl_tls *tls)
 
 /* ---- the server ---------------------------------------------------------- */
 
+/* The first certificate of the text is also who signs those of clients. */
 static bool
-tls_use_cert(SSL_CTX *ctx, const uint8_t *pem, size_t len)
+tls_use_cert(SSL_CTX *ctx, struct tls_text pem)
 {
-	BIO *bio = BIO_new_mem_buf(pem, (int)len);
-	X509 *cert = bio == NULL ? NULL
-		: PEM_read_bio_X509(bio, NULL, tls_no_passphrase, NULL);
-	bool done = cert != NULL && SSL_CTX_use_certificate(ctx, cert) == 1
+	X509 *cert = tls_use_chain(ctx, pem) ? SSL_CTX_get0_certificate(ctx)
+					     : NULL;
+
+	return cert != NULL
 		&& X509_STORE_add_cert(SSL_CTX_get_cert_store(ctx), cert) == 1
 		&& SSL_CTX_add_client_CA(ctx, cert) == 1;
-
-	X509_free(cert);
-	BIO_free(bio);
-	return done;
-}
-
-static bool
-tls_use_key(SSL_CTX *ctx, const uint8_t *pem, size_t len)
-{
-	BIO *bio = BIO_new_mem_buf(pem, (int)len);
-	EVP_PKEY *key = bio == NULL ? NULL
-		: PEM_read_bio_PrivateKey(bio, NULL, tls_no_passphrase, NULL);
-	bool done = key != NULL && SSL_CTX_use_PrivateKey(ctx, key) == 1;
-
-	EVP_PKEY_free(key);
-	BIO_free(bio);
-	return done;
 }
 
 enum nsd_err
-ctl_tls_create_server(const uint8_t *key, size_t key_len, const uint8_t *cert,
-	size_t cert_len, struct diag_sink *sink, struct ctl_tls **tls)
+ctl_tls_create_server(struct tls_text key, struct tls_text cert,
+	struct diag_sink *sink, struct ctl_tls **tls)
 {
 	struct ctl_tls *made;
 	enum nsd_err err = tls_create(TLS_server_method(), &made);
 
 	if (err != NSD_OK)
 		return err;
-	if (!tls_use_cert(made->ctx, cert, cert_len))
+	if (!tls_use_cert(made->ctx, cert))
 		err = tls_fail(sink, "server-cert-file is no certificate that"
 				     " can be used", NULL);
-	else if (!tls_use_key(made->ctx, key, key_len))
+	else if (!tls_use_key(made->ctx, key, NULL))
 		err = tls_fail(sink, "server-key-file is no key that can be"
 				     " used", NULL);
 	else if (SSL_CTX_check_private_key(made->ctx) != 1)

@@ -131,8 +131,10 @@ client_open_stream(struct net_client *client, struct event_base *base,
 	const struct net_client_options *o)
 {
 	static const struct timeval take = {.tv_sec = TAKE_SEC};
-	struct bufferevent *stream = bufferevent_socket_new(base, client->fd,
-		BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
+	struct bufferevent *stream = o->stream != NULL
+		? o->stream->open(o->stream->ctx, base, client->fd)
+		: bufferevent_socket_new(base, client->fd,
+			  BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
 
 	if (stream == NULL)
 		return NSD_E_MEMORY;
@@ -280,6 +282,12 @@ net_client_pause(struct net_client *client, bool pause)
 		bufferevent_disable(client->stream, EV_READ);
 	else
 		bufferevent_enable(client->stream, EV_READ);
+}
+
+struct bufferevent *
+net_client_get_stream(const struct net_client *client)
+{
+	return client->stream;
 }
 
 void

@@ -265,6 +265,8 @@ loader_init_role(struct loader *loader, const struct role_start *start)
 	doors_leave(&server->metrics);
 	control_doors_leave(&server->control);
 	vault_leave(server->vault);
+	secrets_drop(server->tls);
+	secrets_drop(server->tls_clients);
 	if (server->lifeline != -1)
 		close(server->lifeline);
 	return role_init_loop(&loader->role, start);

@@ -54,7 +54,8 @@ post_leave_main(struct supervisor *s, struct child *self)
 		s->statistics_event, s->day_event, s->watch_event,
 		s->loader.timer, s->xfrd.timer, s->writer.timer,
 		s->service.timer, s->errands[ERRAND_ORDER].late_event,
-		s->errands[ERRAND_SETTINGS].late_event};
+		s->errands[ERRAND_SETTINGS].late_event,
+		s->certificates.event};
 
 	/* Until this, main shares the kernel's side of the loop with us. */
 	event_reinit(s->base);
@@ -399,13 +400,15 @@ post_lend_sockets(struct post *post)
 		if (all->items[i].server != post->index)
 			continue;
 		adopt.tcp_map |= (uint32_t)all->items[i].tcp << count;
+		adopt.tls_map |= (uint32_t)all->items[i].tls << count;
+		adopt.mutual_map |= (uint32_t)all->items[i].mutual << count;
 		assert(count < IPC_FDS_MAX);
 		fds[count++] = all->items[i].fd;
 		if (count < IPC_FDS_MAX)
 			continue;
 		(void)child_send(adopter, IPC_ADOPT, &adopt, sizeof(adopt),
 			fds, count);
-		adopt.tcp_map = 0;
+		adopt = (struct ipc_adopt){.server = post->index};
 		count = 0;
 	}
 	if (count > 0)

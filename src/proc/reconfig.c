@@ -320,6 +320,7 @@ reconfig_on_reconfig(struct supervisor *s, struct child *xfrd,
 	memcpy(&asker.ticket, m->payload, sizeof(asker.ticket));
 	if (asker.ticket == 0)
 		return;
+	certificates_renew(s);
 	/* An xfrd asks for one at a time. */
 	if (talk != NULL && talk->asker.ticket != 0
 		&& talk->asker.pid == xfrd->pid)

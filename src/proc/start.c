@@ -30,6 +30,7 @@
 #include "proc/start.h"
 #include "proc/supervisor.h"
 #include "role/title.h"
+#include "role/tls_texts.h"
 
 /* How long to wait for the ports of workers that have just ended. */
 #define PORTS_WAIT_SEC 10
@@ -231,7 +232,14 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 		err = proxies_create(o, &s->server.proxies);
 	if (err != NSD_OK)
 		return err;
-	err = control_doors_open(s->server.conf, user, &s->server.control);
+	if (tls_texts_are_wanted(o))
+		err = tls_texts_read(o, NULL, NULL, &s->server.tls);
+	if (err == NSD_OK)
+		err = tls_texts_read_clients(s->server.conf, NULL,
+			&s->server.tls_clients);
+	if (err == NSD_OK)
+		err = control_doors_open(s->server.conf, user,
+			&s->server.control);
 	if (err != NSD_OK)
 		return err;
 	err = main_open_metrics(o, &s->server.metrics);

@@ -261,6 +261,7 @@ supervisor_hup(struct supervisor *s)
 	if (fd != -1)
 		children_tell(s, IPC_LOG_REOPEN, &fd, 1);
 	service_reloading(&s->service);
+	certificates_renew(s);
 	/* One that a loader dies of can be taken back so. */
 	if (s->server.conf->server.reload_config)
 		reconfig_begin(s);
@@ -378,7 +379,9 @@ supervisor_init_events(struct supervisor *s)
 		|| s->statistics_event == NULL || s->day_event == NULL
 		|| event_add(s->signal_event, NULL) == -1
 		|| watch_open(s) != NSD_OK || order_init(s) != NSD_OK
-		|| reconfig_init_events(s) != NSD_OK)
+		|| reconfig_init_events(s) != NSD_OK
+
+		|| certificates_init(s) != NSD_OK)
 		return NSD_E_MEMORY;
 	if (!post_init(&s->loader, s, ROLE_LOADER, 0)
 		|| !post_init(&s->xfrd, s, ROLE_XFRD, 0)

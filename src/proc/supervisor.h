@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "ipc/channel.h"
+#include "proc/certificates.h"
 #include "proc/crash.h"
 #include "proc/errand.h"
 #include "role/link.h"
@@ -120,6 +121,7 @@ struct supervisor {
 	struct rssac_log rssac_log;
 	struct reconfig reconfig;
 	struct key_change key_change;
+	struct certificates certificates;
 	int signal_fd;
 	struct generation *serving;     /* workers are forked with it */
 	struct generation *building;    /* its loader is at the first pass */

@@ -22,10 +22,12 @@
 #include "proc/notify.h"
 #include "proc/proxies.h"
 #include "role/role.h"
+#include "role/tls_texts.h"
 #include "proc/statistics.h"
 #include "query/query.h"
 #include "settings/settings.h"
 #include "store/store.h"
+#include "tls/server.h"
 
 /* Sockets of one server that are served: our own, or adopted. */
 struct socket_group {
@@ -51,6 +53,7 @@ struct worker {
 	size_t reply_size;
 	const struct proxies *proxies;
 	struct notify_queue notifies; /* for xfrd */
+	struct tls_server *tls;       /* NULL: none */
 	struct socket_group *own;
 	struct socket_group *adopted;
 	struct event *lifeline_event;
@@ -131,11 +134,26 @@ group_close(struct socket_group *group)
 	free(group);
 }
 
-/* Serves sockets: fds[i] is a TCP socket if tcp[i]. NULL: they cannot be
- * served; said in the log. */
+/* Adds a TCP socket. Where there is to be TLS and is none, nobody is served:
+ * what is to be secret is not told to all. */
+static void
+streams_add(const struct worker *worker, const struct listener *l,
+	struct net_stream *streams, unsigned *count)
+{
+	if (l->tls && worker->tls == NULL)
+		return;
+	streams[(*count)++] = (struct net_stream){
+		.fd = l->fd,
+		.for_proxies = proxies_has_port(worker->proxies, l->fd),
+		.filter = l->tls
+			? tls_server_get_filter(worker->tls, l->mutual) : NULL,
+	};
+}
+
+/* Serves sockets. NULL: they cannot be served; said in the log. */
 static struct socket_group *
-group_open(struct worker *worker, unsigned server, const int *fds,
-	const bool *tcp, unsigned count)
+group_open(struct worker *worker, unsigned server,
+	const struct listener *sockets, unsigned count)
 {
 	struct socket_group *group = calloc(1, sizeof(*group));
 	struct net_stream *streams = calloc(count + 1u, sizeof(*streams));
@@ -150,15 +168,14 @@ group_open(struct worker *worker, unsigned server, const int *fds,
 	group->server = server;
 	err = NSD_OK;
 	for (unsigned i = 0; i < count && err == NSD_OK; i++) {
-		bool for_proxies = proxies_has_port(worker->proxies, fds[i]);
-
-		if (tcp[i]) {
-			streams[stream_count++] = (struct net_stream){
-				.fd = fds[i], .for_proxies = for_proxies};
+		udp.for_proxies = proxies_has_port(worker->proxies,
+			sockets[i].fd);
+		if (sockets[i].tcp) {
+			streams_add(worker, &sockets[i], streams,
+				&stream_count);
 			continue;
 		}
-		udp.for_proxies = for_proxies;
-		err = net_udp_open(worker->role.base, fds[i], &udp,
+		err = net_udp_open(worker->role.base, sockets[i].fd, &udp,
 			&worker->handler, &group->udp[group->udp_count]);
 		group->udp_count += err == NSD_OK;
 	}
@@ -186,22 +203,16 @@ group_count_lost(const struct worker *worker, const struct socket_group *group)
 static struct socket_group *
 worker_open_own(struct worker *worker, const struct listeners *all)
 {
-	int *fds = calloc(all->count, sizeof(*fds));
-	bool *tcp = calloc(all->count, sizeof(*tcp));
+	struct listener *sockets = calloc(all->count, sizeof(*sockets));
 	struct socket_group *group = NULL;
 	unsigned count = 0;
 
-	for (unsigned i = 0; fds != NULL && tcp != NULL && i < all->count;
-		i++) {
-		if (all->items[i].server != worker->index)
-			continue;
-		fds[count] = all->items[i].fd;
-		tcp[count++] = all->items[i].tcp;
-	}
-	if (fds != NULL && tcp != NULL)
-		group = group_open(worker, worker->index, fds, tcp, count);
-	free(fds);
-	free(tcp);
+	for (unsigned i = 0; sockets != NULL && i < all->count; i++)
+		if (all->items[i].server == worker->index)
+			sockets[count++] = all->items[i];
+	if (sockets != NULL)
+		group = group_open(worker, worker->index, sockets, count);
+	free(sockets);
 	return group;
 }
 
@@ -211,7 +222,7 @@ worker_on_adopt(struct role *role, const struct ipc_message *m)
 {
 	struct worker *worker = (struct worker *)role;
 	struct ipc_adopt adopt;
-	bool tcp[IPC_FDS_MAX];
+	struct listener sockets[IPC_FDS_MAX];
 	int *fds = calloc(m->fd_count + 1u, sizeof(*fds));
 	struct socket_group *group = NULL;
 
@@ -219,11 +230,15 @@ worker_on_adopt(struct role *role, const struct ipc_message *m)
 	for (unsigned i = 0; fds != NULL && i < m->fd_count; i++) {
 		/* Those of the message are closed when we return. */
 		fds[i] = dup(m->fds[i]);
-		tcp[i] = (adopt.tcp_map >> i & 1) != 0;
+		sockets[i] = (struct listener){
+			.fd = fds[i],
+			.tcp = (adopt.tcp_map >> i & 1) != 0,
+			.tls = (adopt.tls_map >> i & 1) != 0,
+			.mutual = (adopt.mutual_map >> i & 1) != 0,
+		};
 	}
 	if (fds != NULL)
-		group = group_open(worker, adopt.server, fds, tcp,
-			m->fd_count);
+		group = group_open(worker, adopt.server, sockets, m->fd_count);
 	if (group == NULL) {
 		for (unsigned i = 0; fds != NULL && i < m->fd_count; i++)
 			close(fds[i]);
@@ -317,9 +332,33 @@ worker_on_settings(struct role *role)
 		group_set_options(worker, group);
 }
 
+/* Connections that are there stay with what they have been shown. */
+static void
+worker_on_tls_texts(struct role *role, const struct ipc_message *m)
+{
+	struct worker *worker = (struct worker *)role;
+	struct diag_sink sink = {.on_diag = log_diag};
+	struct ipc_tls_texts message;
+	struct secrets *texts;
+	enum nsd_err err = NSD_E_SYNTAX;
+
+	memcpy(&message, m->payload, sizeof(message));
+	if (worker->tls == NULL || m->fd_count != 1)
+		return;
+	err = tls_texts_unpack(&message, m->fds[0], &texts);
+	if (err == NSD_OK) {
+		err = tls_server_renew(worker->tls, texts, &sink);
+		secrets_drop(texts);
+	}
+	if (err != NSD_OK)
+		log_error("server %u goes on with the certificates that it"
+			  " has: %s", worker->index + 1, err_text(err));
+}
+
 #define WORKER_HANDLERS(X)                                                   \
 	ROLE_HANDLERS(X)                                                     \
 	X(STATISTICS, worker_on_statistics)                                  \
+	X(TLS_TEXTS, worker_on_tls_texts)                                    \
 	X(ADOPT, worker_on_adopt)                                            \
 	X(RELEASE, worker_on_release)
 
@@ -397,6 +436,22 @@ worker_forget_configuration(struct server *server)
 	platform_heap_trim();
 }
 
+/* What OpenSSL reads itself, it reads now: before the worker is confined. */
+static enum nsd_err
+worker_init_tls(struct worker *worker, struct server *server)
+{
+	struct diag_sink sink = {.on_diag = log_diag};
+	enum nsd_err err = NSD_OK;
+
+	if (server->tls != NULL)
+		err = tls_server_create(server->tls, &sink, &worker->tls);
+	secrets_drop(server->tls);
+	secrets_drop(server->tls_clients);
+	server->tls = NULL;
+	server->tls_clients = NULL;
+	return err;
+}
+
 static enum nsd_err
 worker_init(struct worker *worker, const struct role_start *start)
 {
@@ -449,6 +504,9 @@ worker_init(struct worker *worker, const struct role_start *start)
 	if (err != NSD_OK)
 		return err;
 	err = role_init_loop(&worker->role, start);
+	if (err != NSD_OK)
+		return err;
+	err = worker_init_tls(worker, server);
 	if (err != NSD_OK)
 		return err;
 	worker->own = worker_open_own(worker, &server->listeners);

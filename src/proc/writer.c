@@ -391,6 +391,8 @@ writer_init(struct writer *writer, const struct role_start *start)
 	priority_write();
 	control_doors_leave(&start->server->control);
 	vault_leave(start->server->vault);
+	secrets_drop(start->server->tls);
+	secrets_drop(start->server->tls_clients);
 	err = store_reader_open(start->store, start->reader_slot, "writer",
 		&writer->reader);
 	if (err != NSD_OK)

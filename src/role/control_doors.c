@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -205,24 +204,13 @@ doors_open_all(struct doors_making *m)
 static enum nsd_err
 doors_read_pem(const char *option, const char *path, uint8_t *pem, size_t *len)
 {
-	struct stat st;
-	ssize_t n = 0;
-	int fd;
+	enum nsd_err err = fs_read_small(path, pem, PEM_MAX, len);
 
-	*len = 0;
-	if (fs_open_to_read(path, false, &fd, &st) != NSD_OK) {
-		log_error("%s: cannot read %s: %s", option, path,
-			fs_open_error_text(errno));
-		return NSD_E_SYSTEM;
-	}
-	while (*len < PEM_MAX
-		&& (n = read(fd, pem + *len, PEM_MAX - *len)) > 0)
-		*len += (size_t)n;
-	close(fd);
-	if (n == 0)
+	if (err == NSD_OK)
 		return NSD_OK;
 	log_error("%s: cannot read %s: %s", option, path,
-		n == -1 ? strerror(errno) : "it is too large");
+		err == NSD_E_LIMIT ? "it is too large"
+				   : fs_open_error_text(errno));
 	return NSD_E_SYSTEM;
 }
 
@@ -232,16 +220,15 @@ static enum nsd_err
 doors_try_keys(const struct secrets *pem)
 {
 	struct diag_sink sink = {.on_diag = log_diag};
-	const uint8_t *key, *cert;
-	size_t key_len, cert_len;
+	struct tls_text key, cert;
 	struct ctl_tls *tls;
 	int status = 0;
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		key = secrets_get(pem, CONTROL_PEM_KEY, &key_len);
-		cert = secrets_get(pem, CONTROL_PEM_CERT, &cert_len);
-		_exit(ctl_tls_create_server(key, key_len, cert, cert_len,
+		key.at = secrets_get(pem, CONTROL_PEM_KEY, &key.len);
+		cert.at = secrets_get(pem, CONTROL_PEM_CERT, &cert.len);
+		_exit(ctl_tls_create_server(key, cert,
 			      &sink, &tls) == NSD_OK ? 0 : 1);
 	}
 	while (pid > 0 && waitpid(pid, &status, 0) == -1 && errno == EINTR)

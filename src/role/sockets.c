@@ -18,6 +18,7 @@
 #include "net/socket.h"
 #include "role/affinity.h"
 #include "role/sockets.h"
+#include "role/tls_texts.h"
 
 /* How often to try an address that is to become free. */
 #define AGAIN_USEC 5000
@@ -27,6 +28,8 @@ struct place {
 	struct sockaddr_storage address;
 	const struct conf_interface *interface; /* NULL: the wildcard */
 	char device[IFNAMSIZ];                  /* "": any */
+	bool tls;    /* there is TCP alone, and connections begin with TLS, */
+	bool mutual; /* and clients show a certificate */
 };
 
 struct places {
@@ -76,6 +79,18 @@ sockets_fill(struct sockaddr_storage *out, int family, const uint8_t *address,
 	}
 }
 
+/* A port of TLS has no UDP (RFC 7858 section 3.1). */
+static void
+place_set_tls(struct place *place, const struct conf_server *options,
+	uint16_t port)
+{
+	place->mutual = options->tls_auth_port != 0
+		&& port == options->tls_auth_port;
+	place->tls = tls_texts_are_wanted(options)
+		&& (place->mutual || port == options->tls_port);
+	place->mutual &= place->tls;
+}
+
 /* No ip-address is configured: every address of the families that there are. */
 static enum nsd_err
 sockets_plan_wildcard(const struct conf_server *options,
@@ -99,6 +114,7 @@ sockets_plan_wildcard(const struct conf_server *options,
 			close(probe);
 		sockets_fill(&place.address, families[i], NULL,
 			(uint16_t)options->port);
+		place_set_tls(&place, options, (uint16_t)options->port);
 		if (places_add(places, &place) != NSD_OK)
 			return NSD_E_MEMORY;
 	}
@@ -125,10 +141,12 @@ sockets_plan_device(const struct conf_server *options,
 	const struct conf_interface *interface, uint16_t port,
 	const struct ifaddrs *all, struct places *places)
 {
+	struct place model = {.interface = interface};
 	bool found = false;
 
+	place_set_tls(&model, options, port);
 	for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next) {
-		struct place place = {.interface = interface};
+		struct place place = model;
 		int family = i->ifa_addr == NULL ? AF_UNSPEC
 						 : i->ifa_addr->sa_family;
 
@@ -171,6 +189,7 @@ sockets_plan_address(const struct conf_server *options,
 	struct place place = {.interface = interface};
 	const struct ifaddrs *i = all;
 
+	place_set_tls(&place, options, port);
 	if (!sockets_wants_family(options, family))
 		return NSD_OK;
 	sockets_fill(&place.address, family, interface->address, port);
@@ -188,19 +207,6 @@ sockets_plan_address(const struct conf_server *options,
 	}
 	snprintf(place.device, sizeof(place.device), "%s", i->ifa_name);
 	return places_add(places, &place);
-}
-
-/* True for ports on which clients expect TLS: answering plainly there would be
- * wrong. */
-static bool
-sockets_port_is_special(const struct conf_server *options, uint16_t port)
-{
-	bool tls = options->tls_service_key != NULL
-		&& *options->tls_service_key != '\0';
-
-	return tls && (port == options->tls_port
-		|| (options->tls_auth_port != 0
-			&& port == options->tls_auth_port));
 }
 
 static enum nsd_err
@@ -226,12 +232,6 @@ sockets_plan(const struct conf_server *options, struct places *places)
 
 		if (interface->setfib >= 0)
 			log_warning("setfib is not of this system, ignored");
-		if (sockets_port_is_special(options, port)) {
-			log_warning("not listening on %s: TLS has no effect"
-				    " in this program",
-				interface->text);
-			continue;
-		}
 		if (interface->family == 0)
 			err = sockets_plan_device(options, interface, port,
 				all, places);
@@ -314,8 +314,9 @@ place_log(const struct place *place, unsigned server_count)
 
 	net_print_address(&place->address, true, address);
 	place_print_servers(place, server_count, servers, sizeof(servers));
-	log_notice("listen on ip-address %s (udp) with server(s): %s", address,
-		servers);
+	if (!place->tls)
+		log_notice("listen on ip-address %s (udp) with server(s): %s",
+			address, servers);
 	log_notice("listen on ip-address %s (tcp) with server(s): %s", address,
 		servers);
 }
@@ -379,8 +380,10 @@ places_wait_free(const struct places *places,
 	for (unsigned i = 0; i < places->count; i++) {
 		struct net_listen listen =
 			place_listen(&places->items[i], options);
-		enum nsd_err err = sockets_wait_free(&listen, until_msec);
+		enum nsd_err err = NSD_OK;
 
+		if (!places->items[i].tls)
+			err = sockets_wait_free(&listen, until_msec);
 		listen.tcp = true;
 		if (err == NSD_OK)
 			err = sockets_wait_free(&listen, until_msec);
@@ -413,7 +416,8 @@ place_list_cpus(const struct place *place, const struct conf_server *options,
 }
 
 /* Follows reuseport-by-cpu at a place whose sockets are open: the UDP and the
- * TCP socket of its first worker. Goes on without it if it must. */
+ * TCP socket of its first worker, or with TLS that of TCP. Goes on without it
+ * if it must. */
 static void
 place_steer(const struct place *place, const struct conf_server *options,
 	const struct listener *first)
@@ -432,7 +436,7 @@ place_steer(const struct place *place, const struct conf_server *options,
 			    " own",
 			address);
 	else
-		for (int i = 0; i < 2 && err == NSD_OK; i++)
+		for (int i = 0; i < 2 - place->tls && err == NSD_OK; i++)
 			err = net_steer_by_cpu(first[i].fd, cpus, count);
 	if (err != NSD_OK)
 		log_warning("reuseport-by-cpu has no effect on %s: %s",
@@ -456,7 +460,7 @@ place_open(const struct place *place, const struct conf_server *options,
 	for (unsigned i = 0; i < options->server_count; i++) {
 		if (!place_has_server(place, i))
 			continue;
-		for (int tcp = 0; tcp < 2; tcp++) {
+		for (int tcp = place->tls; tcp < 2; tcp++) {
 			struct listener *l =
 				&listeners->items[listeners->count];
 
@@ -464,6 +468,8 @@ place_open(const struct place *place, const struct conf_server *options,
 			if (net_listen(&listen, &sink, &l->fd) != NSD_OK)
 				return NSD_E_SYSTEM;
 			l->tcp = listen.tcp;
+			l->tls = place->tls;
+			l->mutual = place->mutual;
 			l->server = i;
 			listeners->count++;
 		}

@@ -64,14 +64,13 @@ static enum nsd_err
 control_open_tls(struct control *control, const struct control_doors *doors)
 {
 	struct diag_sink sink = {.on_diag = log_diag};
-	const uint8_t *key, *cert;
-	size_t key_len, cert_len;
+	struct tls_text key, cert;
 
 	if (doors->pem == NULL)
 		return NSD_OK;
-	key = secrets_get(doors->pem, CONTROL_PEM_KEY, &key_len);
-	cert = secrets_get(doors->pem, CONTROL_PEM_CERT, &cert_len);
-	return ctl_tls_create_server(key, key_len, cert, cert_len, &sink,
+	key.at = secrets_get(doors->pem, CONTROL_PEM_KEY, &key.len);
+	cert.at = secrets_get(doors->pem, CONTROL_PEM_CERT, &cert.len);
+	return ctl_tls_create_server(key, cert, &sink,
 		&control->tls);
 }
 

@@ -254,6 +254,8 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 {
 	enum nsd_err err;
 
+	secrets_drop(start->server->tls);
+	start->server->tls = NULL;
 	xfrd->role.handlers = xfrd_handlers;
 	xfrd->role.on_peer = xfrd_on_peer;
 	xfrd->role.on_peer_gone = xfrd_on_peer_gone;
@@ -275,7 +277,9 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 	if (err != NSD_OK)
 		return err;
 	xfrd_init_asks(xfrd);
-	err = xfrd_zones_init(xfrd);
+	err = xfrd_tls_init(&xfrd->tls, start->server);
+	if (err == NSD_OK)
+		err = xfrd_zones_init(xfrd);
 	if (err == NSD_OK)
 		err = xfrd_turn_init(xfrd);
 	if (err == NSD_OK)

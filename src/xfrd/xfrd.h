@@ -29,6 +29,7 @@
 #include "role/requests.h"
 #include "role/role.h"
 #include "xfrd/xfrd_ask.h"
+#include "xfrd/xfrd_tls.h"
 #include "role/zone_message.h"
 #include "xfr/machine.h"
 #include "xfr/reader.h"
@@ -140,6 +141,7 @@ struct xfrd {
 	struct requests requests; /* to the loader */
 	struct control control;   /* of the operator */
 	struct xfrd_asks asks;
+	struct xfrd_tls tls;
 	struct xfrd_zones zones;
 	struct xfrd_state state;
 	struct xfrd_writes writes;

@@ -23,6 +23,7 @@
 #include "base/octets.h"
 #include "net/client.h"
 #include "net/socket.h"
+#include "tls/client.h"
 
 /* An answer over UDP. */
 #define UDP_SEC 3
@@ -33,6 +34,7 @@ struct conn {
 	struct cds_list_head node; /* of xfrd_asks.conns */
 	struct xfrd_asks *asks;
 	struct sockaddr_storage to, from;
+	const struct tls_client *tls;
 	struct net_client *client;
 	struct event *idle_event;
 	struct xfrd_ask **slots; /* NULL: empty */
@@ -187,6 +189,11 @@ static void
 conn_on_end(void *ctx, int error)
 {
 	struct conn *conn = ctx;
+	char text[TLS_FAILURE_MAX];
+	const char *why = conn->tls != NULL
+		? tls_client_print_failure(net_client_get_stream(conn->client),
+			  text)
+		: NULL;
 
 	conn->ended = true;
 	cds_list_del(&conn->node);
@@ -198,7 +205,7 @@ conn_on_end(void *ctx, int error)
 		conn_leave(ask, true);
 		if (error != ETIMEDOUT && ask_repeat(ask))
 			continue;
-		ask->calls->on_fail(ask->ctx, error);
+		ask->calls->on_fail(ask->ctx, error, why);
 		ask_free(ask);
 	}
 	conn_close(conn);
@@ -213,7 +220,8 @@ static bool
 conn_leads_to(const struct conn *conn, const struct xfrd_ask_server *server)
 {
 	return memcmp(&conn->to, &server->to, sizeof(conn->to)) == 0
-		&& memcmp(&conn->from, &server->from, sizeof(conn->from)) == 0;
+		&& memcmp(&conn->from, &server->from, sizeof(conn->from)) == 0
+		&& conn->tls == server->tls;
 }
 
 /* Makes room for a connection: closes one that has no question. */
@@ -232,14 +240,25 @@ conn_make_room(struct xfrd_asks *asks)
 	return false;
 }
 
+static struct bufferevent *
+conn_open_tls(void *ctx, struct event_base *base, int fd)
+{
+	return tls_client_open(ctx, base, fd);
+}
+
 static enum nsd_err
 conn_open(struct xfrd_asks *asks, const struct xfrd_ask_server *server,
 	struct conn **made)
 {
+	const struct net_client_stream stream = {
+		.open = conn_open_tls,
+		.ctx = (void *)(uintptr_t)server->tls,
+	};
 	const struct net_client_options options = {
 		.to = &server->to,
 		.from = server->from.ss_family != 0 ? &server->from : NULL,
 		.tcp = true,
+		.stream = server->tls != NULL ? &stream : NULL,
 		.tcp_mss = asks->tcp_mss,
 		.timeout_sec = asks->timeout_sec,
 	};
@@ -255,6 +274,7 @@ conn_open(struct xfrd_asks *asks, const struct xfrd_ask_server *server,
 	conn->asks = asks;
 	conn->to = server->to;
 	conn->from = server->from;
+	conn->tls = server->tls;
 	conn->first_id = ask_random();
 	conn->idle_event = event_new(asks->base, -1, 0, conn_on_idle, conn);
 	if (conn->idle_event != NULL)
@@ -311,7 +331,7 @@ ask_on_end(void *ctx, int error)
 {
 	struct xfrd_ask *ask = ctx;
 
-	ask->calls->on_fail(ask->ctx, error);
+	ask->calls->on_fail(ask->ctx, error, NULL);
 	ask_free(ask);
 }
 
@@ -343,7 +363,7 @@ ask_on_silence(evutil_socket_t fd, short what, void *arg)
 	struct xfrd_ask *ask = arg;
 
 	conn_leave(ask, true);
-	ask->calls->on_fail(ask->ctx, ETIMEDOUT);
+	ask->calls->on_fail(ask->ctx, ETIMEDOUT, NULL);
 	ask_free(ask);
 }
 

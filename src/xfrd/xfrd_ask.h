@@ -15,6 +15,7 @@
 #include "base/list.h"
 
 struct event_base;
+struct tls_client;
 struct xfrd_ask;
 
 /* Whom all questions go through. */
@@ -35,6 +36,8 @@ struct xfrd_ask_server {
 	struct sockaddr_storage to;
 	struct sockaddr_storage from; /* family 0: the system's choice */
 	bool tcp;
+	const struct tls_client *tls; /* over TCP: with TLS; NULL: plain. Lent
+				       * as long as the asks are */
 };
 
 enum xfrd_ask_next {
@@ -48,8 +51,9 @@ struct xfrd_ask_calls {
 	 * checked. */
 	enum xfrd_ask_next (*on_message)(void *ctx, const uint8_t *message,
 		size_t len);
-	/* No more come. error: as of on_end in net/client.h. */
-	void (*on_fail)(void *ctx, int error);
+	/* No more come. error: as of on_end in net/client.h; why: what TLS
+	 * says; or NULL. */
+	void (*on_fail)(void *ctx, int error, const char *why);
 };
 
 void xfrd_asks_init(struct xfrd_asks *asks);

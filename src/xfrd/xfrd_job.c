@@ -16,6 +16,7 @@
 #include "xfrd/xfrd.h"
 
 #define DNS_PORT 53
+#define TLS_PORT 853 /* RFC 9103 section 7.3 */
 
 /* ---- whom ---------------------------------------------------------------- */
 
@@ -40,6 +41,15 @@ job_make_address(const struct conf_acl *from, uint16_t port,
 	}
 }
 
+static uint16_t
+job_find_port(const struct xfrd_job *job)
+{
+	return job->action.act != XFR_NOTIFY
+			&& job->server->tls_auth_name != NULL
+		? TLS_PORT
+		: DNS_PORT;
+}
+
 void
 xfrd_job_get_server(const struct xfrd_job *job, bool tcp,
 	struct xfrd_ask_server *server)
@@ -48,7 +58,10 @@ xfrd_job_get_server(const struct xfrd_job *job, bool tcp,
 
 	memset(server, 0, sizeof(*server));
 	server->tcp = tcp;
-	job_make_address(job->server, DNS_PORT, &server->to);
+	if (tcp && job->server->tls_auth_name != NULL)
+		server->tls = xfrd_tls_find(&job->xfrd->tls,
+			job->xfrd->role.server->conf, job->server->tls_auth);
+	job_make_address(job->server, job_find_port(job), &server->to);
 	for (uint32_t i = 0; i < ours->count; i++)
 		if (ours->items[i].family == job->server->family) {
 			job_make_address(&ours->items[i], 0, &server->from);
@@ -101,7 +114,7 @@ xfrd_job_print_server(const struct xfrd_job *job, char *text)
 {
 	struct sockaddr_storage address;
 
-	job_make_address(job->server, DNS_PORT, &address);
+	job_make_address(job->server, job_find_port(job), &address);
 	net_print_address(&address, false, text);
 	return text;
 }

@@ -28,8 +28,13 @@
 #define UDP_SIZE 1232
 
 static bool
-jobs_uses_tcp(const struct xfr_action *action)
+jobs_uses_tcp(const struct xfrd_job *job)
 {
+	const struct xfr_action *action = &job->action;
+
+	/* All that is asked of a primary with TLS is (RFC 9103 section 7.1). */
+	if (action->act != XFR_NOTIFY && job->server->tls_auth_name != NULL)
+		return true;
 	return action->act != XFR_NOTIFY && action->way != XFR_WAY_SOA_UDP
 		&& action->way != XFR_WAY_IXFR_UDP;
 }
@@ -61,14 +66,15 @@ jobs_on_time(evutil_socket_t fd, short what, void *arg)
 }
 
 static void
-jobs_on_ask_failed(void *ctx, int error)
+jobs_on_ask_failed(void *ctx, int error, const char *why)
 {
 	struct xfrd_job *job = ctx;
 
 	job->ask = NULL; /* it is over */
 	jobs_fail(job, error == ETIMEDOUT ? XFR_TIMEOUT : XFR_UNREACHABLE,
-		error != 0 ? strerror(error)
-			   : "the connection was closed too early");
+		why != NULL  ? why
+		: error != 0 ? strerror(error)
+			     : "the connection was closed too early");
 }
 
 static void
@@ -119,7 +125,7 @@ jobs_on_answer(void *ctx, const uint8_t *message, size_t len)
 	job->ask = NULL; /* it is over */
 	if (fault != XFR_FAULT_NONE) {
 		jobs_reply_fault(fault, answer.rcode, &reply);
-		if (reply.outcome == XFR_USE_TCP && jobs_uses_tcp(&job->action))
+		if (reply.outcome == XFR_USE_TCP && jobs_uses_tcp(job))
 			reply.outcome = XFR_NONSENSE;
 		xfrd_job_end(job, &reply, xfr_fault_text(fault));
 		return XFRD_ASK_ENDED;
@@ -309,7 +315,12 @@ jobs_send(struct xfrd_job *job)
 
 	if (err != NSD_OK)
 		return err;
-	xfrd_job_get_server(job, jobs_uses_tcp(action), &server);
+	xfrd_job_get_server(job, jobs_uses_tcp(job), &server);
+	if (server.tls == NULL && server.tcp
+		&& job->server->tls_auth_name != NULL) {
+		errno = ENOKEY;
+		return NSD_E_SYSTEM;
+	}
 	err = xfrd_ask_open(&job->xfrd->asks, &server,
 		transfer ? &jobs_transfers : &jobs_answers, job, &job->ask);
 	if (err != NSD_OK)

@@ -1,0 +1,60 @@
+/*
+ * tls_texts.h - keys and certificates of DNS over TLS: main reads their files,
+ * keeps their octets in memory of its own (base/secrets.h), and hands them to
+ * the workers, which can open nothing. See doc/decisions/0105.
+ */
+#ifndef ROLE_TLS_TEXTS_H
+#define ROLE_TLS_TEXTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/secrets.h"
+#include "conf/conf.h"
+#include "ipc/message.h"
+
+/* True if tls-service-key and tls-service-pem are given: both turn TLS on. */
+bool tls_texts_are_wanted(const struct conf_server *options);
+
+/*
+ * Reads the files that nsd.conf names, and has a process of its own try them,
+ * so that nothing of what that leaves in memory stays. What is wrong is said in
+ * the log, with the option and the file. The secret of tickets is that of old;
+ * NULL: a new one.
+ * chroot: where this process is; NULL: not in one.
+ * returns NSD_OK with *texts, in the order of enum tls_server_text
+ * (secrets_drop); NSD_E_SYSTEM: a file cannot be read; NSD_E_SYNTAX: one cannot
+ * be used; NSD_E_MEMORY.
+ */
+enum nsd_err tls_texts_read(const struct conf_server *options,
+	const char *chroot, const struct secrets *old, struct secrets **texts)
+	MUST_USE;
+
+/*
+ * Reads the files that xfrd asks primaries with: tls-cert-bundle, then
+ * client-cert and client-key of each tls-auth, in their order. What cannot be
+ * read is said in the log, and is empty.
+ * returns NSD_OK with *texts (secrets_drop), NULL: there is no tls-auth;
+ * NSD_E_MEMORY.
+ */
+enum nsd_err tls_texts_read_clients(const struct conf *conf,
+	const char *chroot, struct secrets **texts) MUST_USE;
+
+/* Looks at all these files without reading them. Returns a sum that differs
+ * when one of them has changed. chroot: as above. */
+uint64_t tls_texts_look(const struct conf *conf, const char *chroot);
+
+/* True if both have the same octets; NULL: there are none. */
+bool tls_texts_are_same(const struct secrets *a, const struct secrets *b);
+
+/* Puts texts into a file in memory, for a message. Returns its descriptor; -1
+ * with errno. */
+int tls_texts_pack(const struct secrets *texts, struct ipc_tls_texts *message);
+
+/* The other way round. fd stays the caller's. NSD_E_SYNTAX: the file is not
+ * what the message says; NSD_E_MEMORY. */
+enum nsd_err tls_texts_unpack(const struct ipc_tls_texts *message, int fd,
+	struct secrets **texts) MUST_USE;
+
+#endif

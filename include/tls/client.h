@@ -1,0 +1,49 @@
+/*
+ * client.h - the client's side of DNS over TLS: connections to a server whose
+ * certificate must have a name (RFC 9103 section 9.3.1). TLS 1.3, ALPN "dot".
+ */
+#ifndef TLS_CLIENT_H
+#define TLS_CLIENT_H
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "tls/pem.h"
+
+struct bufferevent;
+struct event_base;
+
+/* Borrowed. */
+struct tls_client_options {
+	const char *name;         /* of nsd.conf, for messages */
+	const char *domain;       /* that the server's certificate is for */
+	struct tls_text bundle;   /* whom to trust */
+	struct tls_text chain;    /* own certificate; empty: none */
+	struct tls_text key;
+	const char *password;     /* of the key; NULL: none */
+};
+
+struct tls_client;
+
+/*
+ * returns NSD_OK with *client; NSD_E_SYNTAX: what is wrong was an error to the
+ * sink; NSD_E_MEMORY.
+ */
+enum nsd_err tls_client_create(const struct tls_client_options *options,
+	struct diag_sink *sink, struct tls_client **client) MUST_USE;
+
+/* No connection has it any more. NULL is fine. */
+void tls_client_destroy(struct tls_client *client);
+
+/* Makes a stream over a socket, which is to be connected (the caller of
+ * bufferevent_socket_connect) and is the stream's from then on. NULL: no
+ * memory, and the socket is the caller's. */
+struct bufferevent *tls_client_open(const struct tls_client *client,
+	struct event_base *base, int fd) MUST_USE;
+
+#define TLS_FAILURE_MAX 200
+/* Writes why a stream has failed, for people. Returns out; NULL: not because of
+ * TLS. */
+const char *tls_client_print_failure(struct bufferevent *stream,
+	char out[TLS_FAILURE_MAX]);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * server.h - the server's side of DNS over TLS (RFC 7858, RFC 9103, RFC 8310),
+ * as a filter of TCP connections. It knows nothing of DNS.
+ *
+ * TLS 1.2 or later, 1.3 first, with forward secrecy and AEAD alone. ALPN "dot",
+ * if the client names protocols. Sessions of TLS 1.3 are resumed with tickets;
+ * there is no early data. See doc/decisions/0104.
+ */
+#ifndef TLS_SERVER_H
+#define TLS_SERVER_H
+
+#include <stdbool.h>
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/filter.h"
+#include "base/secrets.h"
+
+/* What a server is made of, in the order of struct secrets. An empty one is
+ * not there. */
+enum tls_server_text {
+	TLS_SERVER_KEY,     /* private key, PEM */
+	TLS_SERVER_CHAIN,   /* certificates, PEM, its own first */
+	TLS_SERVER_OCSP,    /* an OCSP response to show, DER; or empty */
+	TLS_SERVER_BUNDLE,  /* who signs clients' certificates, PEM; or empty */
+	TLS_SERVER_TICKETS, /* TLS_TICKETS_LEN random octets */
+	TLS_SERVER_TEXTS,
+};
+#define TLS_TICKETS_LEN 32
+
+struct tls_server;
+
+/*
+ * Makes a server. Copies what it needs of the texts. What is wrong with them is
+ * an error to the sink, that names the option of nsd.conf which has the file.
+ * returns NSD_OK with *server; NSD_E_SYNTAX; NSD_E_MEMORY.
+ */
+enum nsd_err tls_server_create(const struct secrets *texts,
+	struct diag_sink *sink, struct tls_server **server) MUST_USE;
+
+/* Has connections that come from now on shown other certificates. After a
+ * failure, as above, all is as it was. */
+enum nsd_err tls_server_renew(struct tls_server *server,
+	const struct secrets *texts, struct diag_sink *sink) MUST_USE;
+
+/* Lends the filter of its connections. mutual: a client must show a certificate
+ * that the bundle leads to. */
+const struct filter *tls_server_get_filter(const struct tls_server *server,
+	bool mutual);
+
+/* No connection has its filter any more. NULL is fine. */
+void tls_server_destroy(struct tls_server *server);
+
+#endif

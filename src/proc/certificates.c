@@ -1,0 +1,133 @@
+/* certificates.c - keys and certificates of DNS over TLS come and go. */
+#include "config.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "proc/child.h"
+#include "proc/children.h"
+#include "proc/post.h"
+#include "proc/supervisor.h"
+#include "role/tls_texts.h"
+
+/* How often the files are looked at. They are read once they have been the same
+ * for so long: a key and its certificate are seldom replaced at once. */
+#define LOOK_SEC 5
+
+/* A message, and the file that goes with it. */
+struct texts_telling {
+	struct ipc_tls_texts message;
+	int fd;
+};
+
+static void
+certificates_tell_child(struct child *child, void *arg)
+{
+	const struct texts_telling *telling = arg;
+
+	if (child->role == ROLE_WORKER)
+		(void)child_send(child, IPC_TLS_TEXTS, &telling->message,
+			sizeof(telling->message), &telling->fd, 1);
+}
+
+/* Those that are forked from now on have them from main. */
+static void
+certificates_tell(struct supervisor *s)
+{
+	struct texts_telling telling;
+
+	telling.fd = tls_texts_pack(s->server.tls, &telling.message);
+	if (telling.fd == -1) {
+		log_error("workers keep the certificates that they have: %s",
+			strerror(errno));
+		return;
+	}
+	children_walk(s, certificates_tell_child, &telling);
+	close(telling.fd);
+}
+
+/* Puts new texts into the place of the old ones. False: they are the same. */
+static bool
+certificates_replace(struct secrets **place, struct secrets *texts)
+{
+	if (tls_texts_are_same(texts, *place)) {
+		secrets_drop(texts);
+		return false;
+	}
+	secrets_drop(*place);
+	*place = texts;
+	return true;
+}
+
+static void
+certificates_renew_server(struct supervisor *s)
+{
+	struct secrets *texts;
+
+	if (tls_texts_read(&s->server.conf->server, s->server.chroot,
+		    s->server.tls, &texts) != NSD_OK) {
+		log_error("going on with the certificates from before");
+		return;
+	}
+	if (!certificates_replace(&s->server.tls, texts))
+		return;
+	log_notice("the key and the certificates of TLS have been read anew");
+	certificates_tell(s);
+}
+
+/* Another xfrd has them. */
+static void
+certificates_renew_clients(struct supervisor *s)
+{
+	struct secrets *texts;
+
+	if (tls_texts_read_clients(s->server.conf, s->server.chroot, &texts)
+		!= NSD_OK || !certificates_replace(&s->server.tls_clients,
+				     texts))
+		return;
+	log_notice("certificates for primaries have been read anew");
+	if (s->xfrd.current != NULL)
+		post_roll(&s->xfrd);
+}
+
+void
+certificates_renew(struct supervisor *s)
+{
+	struct certificates *c = &s->certificates;
+
+	if (c->event == NULL)
+		return;
+	c->read = c->seen = tls_texts_look(s->server.conf, s->server.chroot);
+	if (s->server.tls != NULL)
+		certificates_renew_server(s);
+	certificates_renew_clients(s);
+}
+
+static void
+certificates_on_look(evutil_socket_t fd, short what, void *arg)
+{
+	struct supervisor *s = arg;
+	struct certificates *c = &s->certificates;
+	uint64_t seen = tls_texts_look(s->server.conf, s->server.chroot);
+	bool settled = seen == c->seen;
+
+	c->seen = seen;
+	if (settled && seen != c->read && !s->stopping)
+		certificates_renew(s);
+}
+
+enum nsd_err
+certificates_init(struct supervisor *s)
+{
+	const struct timeval period = {.tv_sec = LOOK_SEC};
+	struct certificates *c = &s->certificates;
+
+	c->read = c->seen = tls_texts_look(s->server.conf, s->server.chroot);
+	c->event = event_new(s->base, -1, EV_PERSIST, certificates_on_look, s);
+	if (c->event == NULL || event_add(c->event, &period) == -1)
+		return NSD_E_MEMORY;
+	return NSD_OK;
+}

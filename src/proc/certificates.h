@@ -1,0 +1,29 @@
+/*
+ * certificates.h - main reads the keys and certificates of DNS over TLS anew
+ * when their files change, and tells the workers.
+ */
+#ifndef PROC_CERTIFICATES_H
+#define PROC_CERTIFICATES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct event;
+struct supervisor;
+
+struct certificates {
+	struct event *event; /* looks at the files */
+	uint64_t read;       /* tls_texts_look when they were read, */
+	uint64_t seen;       /* and when they were looked at last */
+};
+
+/* Looks at the files from now on. NSD_E_MEMORY. */
+enum nsd_err certificates_init(struct supervisor *s) MUST_USE;
+
+/* Reads the files, whether they look changed or not. What cannot be used is
+ * said in the log, and changes nothing. */
+void certificates_renew(struct supervisor *s);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * inside.h - what the parts of a server of TLS share. server.c has its keys and
+ * certificates, stream.c its connections, tickets.c the keys of its tickets.
+ */
+#ifndef SRC_TLS_INSIDE_H
+#define SRC_TLS_INSIDE_H
+
+#include <openssl/ssl.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tls/server.h"
+
+/* The most that a record carries, RFC 8446 section 5.1. */
+#define TLS_RECORD_MAX 16384
+
+/* The keys of tickets for a period of time. */
+#define TICKET_NAME_LEN 16
+#define TICKET_KEY_LEN 32
+struct ticket_keys {
+	uint64_t period;  /* 0: not made yet */
+	uint8_t name[TICKET_NAME_LEN];
+	uint8_t cipher[TICKET_KEY_LEN];
+	uint8_t mac[TICKET_KEY_LEN];
+};
+
+struct tls_tickets {
+	uint8_t secret[TLS_TICKETS_LEN];
+	struct ticket_keys keys[2]; /* of this period and the one before, by
+				     * the lowest bit of the period */
+};
+
+/* What the filters' contexts are. */
+struct tls_side {
+	struct tls_server *server;
+	bool mutual;
+};
+
+struct tls_server {
+	struct tls_tickets tickets;
+	SSL_CTX *ctx;
+	SSL_CTX *mutual;  /* with certificates of clients; NULL: no bundle */
+	uint8_t *ocsp;    /* or NULL */
+	size_t ocsp_len;
+	BIO_METHOD *method; /* of sockets */
+	struct tls_side sides[2];
+	struct filter filters[2]; /* by mutual */
+	uint8_t record[TLS_RECORD_MAX]; /* small writes are put together */
+};
+
+/* Fills in the functions of a filter, and the method of sockets. False: no
+ * memory. */
+bool stream_init(struct tls_server *server) MUST_USE;
+
+/* Counts what a client sends to disturb; of each context. */
+void stream_watch(SSL_CTX *ctx);
+
+/* Has a context make and read tickets with the server's keys. */
+void tickets_use(SSL_CTX *ctx);
+
+#endif

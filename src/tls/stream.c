@@ -1,0 +1,358 @@
+/* stream.c - one connection of a server of TLS, as a filter (filter.h). */
+#include "config.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/exchange.h"
+#include "base/list.h"
+#include "inside.h"
+
+/* Messages that are no data, such as updates of keys, after a connection is
+ * open. One of ours needs none in 2^24 records. */
+#define DISTURBANCES_MAX 32
+
+struct stream {
+	struct exchange_identity identity;
+	struct tls_server *server;
+	SSL *ssl;
+	int fd;
+	unsigned disturbances;
+	bool drained; /* the socket had no more than this call has read */
+	bool blocked; /* reading waits for room to write */
+	bool more;    /* OpenSSL may have octets to be read */
+	bool failed;  /* or over: nothing is to be written any more */
+	bool ended;   /* the other side was told so */
+};
+
+/* ---- the socket, as OpenSSL sees it -------------------------------------- */
+
+static bool
+is_passing(int error)
+{
+	return error == EAGAIN || error == EWOULDBLOCK || error == EINTR
+		|| error == ENOBUFS || error == ENOMEM;
+}
+
+/* Reads once for each call of stream_read: no client decides how long that
+ * takes, and no call only says that there is nothing. */
+static int
+socket_read(BIO *bio, char *out, int size)
+{
+	struct stream *s = BIO_get_data(bio);
+	ssize_t got;
+
+	BIO_clear_retry_flags(bio);
+	if (s->drained) {
+		BIO_set_retry_read(bio);
+		errno = EAGAIN;
+		return -1;
+	}
+	s->drained = true;
+	got = recv(s->fd, out, (size_t)size, MSG_DONTWAIT);
+	if (got == -1 && is_passing(errno))
+		BIO_set_retry_read(bio);
+	else if (got == 0)
+		BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+	return (int)got;
+}
+
+static int
+socket_write(BIO *bio, const char *in, int len)
+{
+	struct stream *s = BIO_get_data(bio);
+	ssize_t sent = send(s->fd, in, (size_t)len,
+		MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	BIO_clear_retry_flags(bio);
+	if (sent == -1 && is_passing(errno))
+		BIO_set_retry_write(bio);
+	return (int)sent;
+}
+
+static long
+socket_control(BIO *bio, int what, long number, void *arg)
+{
+	if (what == BIO_CTRL_EOF)
+		return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0;
+	return what == BIO_CTRL_FLUSH;
+}
+
+static BIO_METHOD *
+socket_create_method(void)
+{
+	BIO_METHOD *method = BIO_meth_new(BIO_get_new_index()
+		| BIO_TYPE_SOURCE_SINK | BIO_TYPE_DESCRIPTOR, "socket");
+
+	if (method != NULL && BIO_meth_set_read(method, socket_read) == 1
+		&& BIO_meth_set_write(method, socket_write) == 1
+		&& BIO_meth_set_ctrl(method, socket_control) == 1)
+		return method;
+	BIO_meth_free(method);
+	return NULL;
+}
+
+/* ---- its life ------------------------------------------------------------ */
+
+static bool
+stream_is_named(const struct exchange_identity *identity, const char *name)
+{
+	const struct stream *s = caa_container_of(identity,
+		const struct stream, identity);
+	X509 *cert = SSL_get0_peer_certificate(s->ssl);
+
+	return cert != NULL
+		&& X509_check_host(cert, name, 0,
+			   X509_CHECK_FLAG_ALWAYS_CHECK_SUBJECT, NULL)
+			== 1;
+}
+
+static void *
+stream_open(void *ctx, int fd)
+{
+	const struct tls_side *side = ctx;
+	struct tls_server *server = side->server;
+	struct stream *s = calloc(1, sizeof(*s));
+	BIO *bio = BIO_new(server->method);
+
+	if (s == NULL || bio == NULL)
+		goto fail;
+	s->ssl = SSL_new(side->mutual ? server->mutual : server->ctx);
+	if (s->ssl == NULL)
+		goto fail;
+	s->identity.is_named = stream_is_named;
+	s->server = server;
+	s->fd = fd;
+	BIO_set_data(bio, s);
+	BIO_set_init(bio, 1);
+	SSL_set_bio(s->ssl, bio, bio);
+	SSL_set_accept_state(s->ssl);
+	SSL_set_msg_callback_arg(s->ssl, s);
+	return s;
+fail:
+	BIO_free(bio);
+	free(s);
+	ERR_clear_error();
+	return NULL;
+}
+
+static void
+stream_end(void *state)
+{
+	struct stream *s = state;
+
+	if (s->ended || s->failed || !SSL_is_init_finished(s->ssl))
+		return;
+	s->ended = true;
+	(void)SSL_shutdown(s->ssl);
+	ERR_clear_error();
+}
+
+static void
+stream_close(void *state)
+{
+	struct stream *s = state;
+
+	stream_end(s);
+	SSL_free(s->ssl);
+	free(s);
+}
+
+/* ---- octets -------------------------------------------------------------- */
+
+static void
+stream_on_message(int writing, int version, int type, const void *message,
+	size_t len, SSL *ssl, void *arg)
+{
+	struct stream *s = arg;
+
+	if (!writing && type == SSL3_RT_HANDSHAKE && s != NULL
+		&& SSL_is_init_finished(ssl))
+		s->disturbances++;
+}
+
+void
+stream_watch(SSL_CTX *ctx)
+{
+	SSL_CTX_set_msg_callback(ctx, stream_on_message);
+}
+
+/* OpenSSL has neither read nor written. Returns what is to be returned. */
+static ssize_t
+stream_stop(struct stream *s)
+{
+	switch (SSL_get_error(s->ssl, 0)) {
+	case SSL_ERROR_ZERO_RETURN:
+		return 0;
+	case SSL_ERROR_WANT_WRITE:
+		s->blocked = true;
+		errno = EAGAIN;
+		return -1;
+	case SSL_ERROR_WANT_READ:
+		errno = EAGAIN;
+		return -1;
+	default:
+		s->failed = true;
+		ERR_clear_error();
+		errno = ECONNRESET;
+		return -1;
+	}
+}
+
+static ssize_t
+stream_read(void *state, uint8_t *at, size_t size)
+{
+	struct stream *s = state;
+	size_t have = 0, got;
+	ssize_t stopped;
+
+	s->drained = false;
+	s->blocked = false;
+	s->more = false;
+	ERR_clear_error();
+	while (have < size && SSL_read_ex(s->ssl, at + have, size - have, &got)
+			== 1)
+		have += got;
+	if (s->disturbances > DISTURBANCES_MAX) {
+		s->failed = true;
+		errno = ECONNRESET;
+		return -1;
+	}
+	if (have == size) {
+		s->more = SSL_has_pending(s->ssl) == 1;
+		return (ssize_t)have;
+	}
+	stopped = stream_stop(s);
+	/* An end, or a fault, is told next time: it stays. */
+	if (have > 0 && (stopped == 0 || errno != EAGAIN))
+		s->more = true;
+	return have > 0 ? (ssize_t)have : stopped;
+}
+
+/* What of a list of octets is not written yet. */
+struct octets_left {
+	const struct iovec *iov;
+	size_t count;
+	size_t at; /* in the first of them */
+};
+
+static void
+left_skip(struct octets_left *left, size_t len)
+{
+	left->at += len;
+	while (left->count > 0 && left->at >= left->iov->iov_len) {
+		left->at -= left->iov->iov_len;
+		left->iov++;
+		left->count--;
+	}
+}
+
+/* Returns what the next record has. Small pieces are put together. */
+static const uint8_t *
+left_get(const struct octets_left *left, uint8_t record[TLS_RECORD_MAX],
+	size_t *len)
+{
+	size_t at = left->at;
+
+	*len = left->iov->iov_len - at;
+	if (left->count == 1 || *len >= TLS_RECORD_MAX) {
+		if (*len > TLS_RECORD_MAX)
+			*len = TLS_RECORD_MAX;
+		return (const uint8_t *)left->iov->iov_base + at;
+	}
+	*len = 0;
+	for (size_t i = 0; i < left->count && *len < TLS_RECORD_MAX; i++) {
+		size_t part = left->iov[i].iov_len - at;
+
+		if (part > TLS_RECORD_MAX - *len)
+			part = TLS_RECORD_MAX - *len;
+		memcpy(record + *len,
+			(const uint8_t *)left->iov[i].iov_base + at, part);
+		*len += part;
+		at = 0;
+	}
+	return record;
+}
+
+static ssize_t
+stream_write(void *state, const struct iovec *iov, size_t count)
+{
+	struct stream *s = state;
+	struct octets_left left = {iov, count, 0};
+	size_t total = 0;
+
+	if (s->failed) {
+		errno = EPIPE;
+		return -1;
+	}
+	ERR_clear_error();
+	left_skip(&left, 0);
+	while (left.count > 0) {
+		size_t len, sent;
+		const uint8_t *at = left_get(&left, s->server->record, &len);
+
+		if (SSL_write_ex(s->ssl, at, len, &sent) != 1) {
+			ssize_t stopped = stream_stop(s);
+
+			if (stopped == 0)
+				errno = EPIPE;
+			return total > 0 ? (ssize_t)total : -1;
+		}
+		total += sent;
+		left_skip(&left, sent);
+	}
+	return (ssize_t)total;
+}
+
+static bool
+stream_is_ready(const void *state)
+{
+	const struct stream *s = state;
+
+	return s->more || (s->blocked && !s->failed);
+}
+
+static bool
+stream_is_open(const void *state)
+{
+	const struct stream *s = state;
+
+	return SSL_is_init_finished(s->ssl);
+}
+
+static const struct exchange_identity *
+stream_get_identity(const void *state)
+{
+	const struct stream *s = state;
+
+	return SSL_get0_peer_certificate(s->ssl) != NULL
+			&& SSL_get_verify_result(s->ssl) == X509_V_OK
+		? &s->identity
+		: NULL;
+}
+
+bool
+stream_init(struct tls_server *server)
+{
+	server->method = socket_create_method();
+	for (int i = 0; i < 2; i++) {
+		server->sides[i].server = server;
+		server->sides[i].mutual = i == 1;
+		server->filters[i] = (struct filter){
+			.open = stream_open,
+			.ctx = &server->sides[i],
+			.read = stream_read,
+			.write = stream_write,
+			.is_ready = stream_is_ready,
+			.is_open = stream_is_open,
+			.identity = stream_get_identity,
+			.end = stream_end,
+			.close = stream_close,
+		};
+	}
+	return server->method != NULL;
+}

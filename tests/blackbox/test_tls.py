@@ -1,0 +1,432 @@
+"""DNS over TLS (RFC 7858): certificates, versions, tickets, and clients that
+mean no good."""
+import os
+import random
+import signal
+import socket
+import ssl
+import struct
+import subprocess
+
+import dns.message
+import pytest
+
+from certificates import Authority
+from harness import DEADLINE, wait_for, zone_text
+from ports import free_port
+from tls_client import Client, context_for
+
+WWW = ["192.0.2.1"]
+
+
+@pytest.fixture
+def authority(directory):
+    return Authority(directory / "certificates")
+
+
+@pytest.fixture
+def start(make_server, authority):
+    """Starts a server that has TLS on a port of its own."""
+    def run(zones=None, mutual=False, ocsp=False, ready=True, more="",
+            **options):
+        key, cert = authority.sign("ns.example")
+        port, auth_port = free_port(), free_port()
+        all_options = {
+            "tls-port": port,
+            "tls-service-key": f'"{key}"',
+            "tls-service-pem": f'"{cert}"',
+        }
+        addresses = ["127.0.0.1", f"127.0.0.1@{port}"]
+        if mutual:
+            addresses.append(f"127.0.0.1@{auth_port}")
+            all_options["tls-auth-port"] = auth_port
+            all_options["tls-cert-bundle"] = f'"{authority.cert}"'
+        if ocsp:
+            path = authority.answer_ocsp("ns.example")
+            all_options["tls-service-ocsp"] = f'"{path}"'
+        all_options["ip-address"] = addresses
+        all_options.update(options)
+        server = make_server(zones=zones or {"example": zone_text()},
+                             options=all_options)
+        server.tls_port, server.auth_port = port, auth_port
+        # Behind the last zone: more of its options.
+        with server.config.open("a") as file:
+            file.write(more)
+        return server.start(ready)
+    return run
+
+
+# ---- what clients get
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2,
+                                     ssl.TLSVersion.TLSv1_3])
+def test_answers(start, authority, version):
+    server = start()
+    with Client(server.tls_port, context_for(authority,
+                                             version=version)) as client:
+        assert client.address() == WWW
+        assert client.sock.selected_alpn_protocol() == "dot"
+        # The next is on the same connection.
+        assert client.address() == WWW
+
+
+def test_old_versions_are_refused(start):
+    server = start()
+    context = context_for(version=ssl.TLSVersion.TLSv1_1)
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    with pytest.raises((ssl.SSLError, OSError)):
+        Client(server.tls_port, context)
+
+
+def test_alpn(start):
+    """RFC 7301 section 3.2: a client that names protocols must name ours."""
+    server = start()
+    with Client(server.tls_port, context_for(alpn=())) as client:
+        assert client.address() == WWW
+    with Client(server.tls_port, context_for(alpn=("x", "dot"))) as client:
+        assert client.address() == WWW
+    with pytest.raises(ssl.SSLError):
+        Client(server.tls_port, context_for(alpn=("h2", "dotty")))
+
+
+def test_wrong_name_and_authority_are_seen_by_the_client(start, authority,
+                                                         directory):
+    server = start()
+    with pytest.raises(ssl.SSLCertVerificationError):
+        Client(server.tls_port, context_for(authority), name="other.example")
+    other = Authority(directory / "other")
+    with pytest.raises(ssl.SSLCertVerificationError):
+        Client(server.tls_port, context_for(other))
+
+
+def test_many_requests_at_once(start, authority):
+    server = start()
+    requests = [dns.message.make_query("www.example", "A")
+                for _ in range(500)]
+    with Client(server.tls_port, context_for(authority)) as client:
+        client.send(*requests)
+        for request in requests:
+            reply = client.receive()
+            assert reply.id == request.id and reply.answer
+
+
+def test_octets_one_by_one(start, authority):
+    """Each in a record of its own."""
+    server = start()
+    wire = dns.message.make_query("www.example", "A").to_wire()
+    with Client(server.tls_port, context_for(authority)) as client:
+        for octet in struct.pack("!H", len(wire)) + wire:
+            client.sock.sendall(bytes([octet]))
+        assert client.receive().answer
+
+
+def big_zone(count):
+    return zone_text() + "".join(f"h{n} IN TXT \"{'x' * 200}\"\n"
+                                 for n in range(count))
+
+
+def test_transfer_to_a_client_that_reads_late(start, authority):
+    """More than the sockets hold: what is left waits, in the same order."""
+    server = start(zones={"example": big_zone(40000)},
+                   more="\tprovide-xfr: 127.0.0.1 NOKEY\n")
+    with Client(server.tls_port, context_for(authority)) as client:
+        client.send(dns.message.make_query("example", "AXFR"),
+                    dns.message.make_query("www.example", "A"))
+        # Another is answered meanwhile.
+        with Client(server.tls_port, context_for(authority)) as other:
+            assert other.address() == WWW
+        texts = soas = 0
+        while soas < 2:
+            for rrset in client.receive().answer:
+                texts += rrset.rdtype == 16 and len(rrset)
+                soas += rrset.rdtype == 6 and len(rrset)
+        assert texts == 40001
+        assert client.receive().answer
+
+
+def test_requests_to_udp_are_not_answered_there(start):
+    """RFC 7858 section 3.1."""
+    server = start()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.connect(("127.0.0.1", server.tls_port))
+        client.send(dns.message.make_query("www.example", "A").to_wire())
+        with pytest.raises(ConnectionRefusedError):
+            client.recv(512)
+
+
+# ---- sessions
+
+
+def test_a_session_is_resumed_by_any_worker(start, authority):
+    server = start(**{"server-count": 3})
+    context = context_for(authority, version=ssl.TLSVersion.TLSv1_3)
+    with Client(server.tls_port, context) as client:
+        assert client.address() == WWW
+        assert not client.sock.session_reused
+        session = client.sock.session
+    for _ in range(12):
+        with Client(server.tls_port, context, session=session) as client:
+            assert client.address() == WWW
+            assert client.sock.session_reused
+            session = client.sock.session
+
+
+def test_no_session_of_1_2_is_resumed(start, authority):
+    server = start()
+    context = context_for(authority, version=ssl.TLSVersion.TLSv1_2)
+    with Client(server.tls_port, context) as client:
+        assert client.address() == WWW
+        session = client.sock.session
+    with Client(server.tls_port, context, session=session) as client:
+        assert client.address() == WWW
+        assert not client.sock.session_reused
+
+
+# ---- certificates
+
+
+def serial_of(client):
+    return client.sock.getpeercert()["serialNumber"]
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_certificates_are_replaced(start, authority, told):
+    """Connections that are there stay. Without a signal, they are found."""
+    server = start(**{"server-count": 2})
+    pids = server.roles()
+    with Client(server.tls_port, context_for(authority)) as old:
+        assert old.address() == WWW
+        before = serial_of(old)
+        authority.sign("ns.example")
+        if told:
+            server.signal(signal.SIGHUP)
+        server.wait_log("certificates of TLS have been read anew")
+
+        def shown():
+            with Client(server.tls_port, context_for(authority)) as client:
+                assert client.address() == WWW
+                return serial_of(client)
+        wait_for("both workers", lambda: before not in
+                 {shown() for _ in range(8)})
+        assert old.address() == WWW
+    assert server.roles()["server 1"] == pids["server 1"]
+    assert server.roles()["server 2"] == pids["server 2"]
+
+
+def test_bad_certificates_replace_nothing(start, authority, directory):
+    server = start()
+    cert = authority.directory / "ns.example.pem"
+    text = cert.read_text()
+    cert.write_text("no certificate\n")
+    server.signal(signal.SIGHUP)
+    server.wait_log("error: tls-service-pem is no certificate that can be "
+                    "used")
+    server.wait_log("going on with the certificates from before")
+    with Client(server.tls_port, context_for(authority)) as client:
+        assert client.address() == WWW
+    # A worker that comes now has them, too.
+    server.kill("server 1")
+    server.wait_serving()
+    with Client(server.tls_port, context_for(authority)) as client:
+        assert client.address() == WWW
+    cert.write_text(text)
+
+
+@pytest.mark.parametrize("option, text, expected", [
+    ("tls-service-key", None, "tls-service-key: cannot read .*/bad: "
+     "No such file"),
+    ("tls-service-key", "nothing\n", "tls-service-key is no key that can be "
+     "used with tls-service-pem"),
+    ("tls-service-key", "", "tls-service-key: cannot read .*/bad: it is "
+     "empty"),
+    ("tls-service-pem", "nothing\n", "tls-service-pem is no certificate that "
+     "can be used"),
+    ("tls-service-pem", None, "tls-service-pem: cannot read .*/bad: No such"),
+    ("tls-service-ocsp", "nothing\n", "tls-service-ocsp is no OCSP response"),
+])
+def test_files_that_cannot_be_used(start, directory, option, text, expected):
+    bad = directory / "bad"
+    if text is not None:
+        bad.write_text(text)
+    server = start(ready=False, **{option: f'"{bad}"'})
+    assert server.process.wait(DEADLINE) == 1
+    server.wait_log(expected)
+    server.wait_log("could not set up TLS with tls-service-key")
+
+
+def test_key_of_another_certificate(start, authority):
+    key, _ = authority.sign("other.example")
+    server = start(ready=False, **{"tls-service-key": f'"{key}"'})
+    assert server.process.wait(DEADLINE) == 1
+    server.wait_log("tls-service-key is no key that can be used with")
+
+
+def test_ocsp(start, authority):
+    server = start(ocsp=True)
+    output = subprocess.run(
+        ["openssl", "s_client", "-connect", f"127.0.0.1:{server.tls_port}",
+         "-status", "-CAfile", str(authority.cert)],
+        input=b"", capture_output=True, timeout=DEADLINE, check=False).stdout
+    assert b"OCSP Response Status: successful" in output
+
+
+# ---- clients with certificates
+
+
+def test_mutual(start, authority, directory):
+    server = start(mutual=True)
+    mine = authority.sign("client.example")
+    with Client(server.auth_port, context_for(authority,
+                                              client=mine)) as client:
+        assert client.address() == WWW
+    # Without one on the other port, as ever.
+    with Client(server.tls_port, context_for(authority)) as client:
+        assert client.address() == WWW
+    stranger = Authority(directory / "other", "stranger")
+    late = authority.sign("late.example", days=0)
+    for own in (None, stranger.sign("client.example"), late):
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            context = context_for(authority, client=own, version=version)
+            with pytest.raises((ssl.SSLError, EOFError, OSError)):
+                with Client(server.auth_port, context) as client:
+                    client.address()
+    assert server.answer("www.example", "A") == WWW
+
+
+# ---- clients that mean no good
+
+
+def garbage(generator):
+    """Octets that are no TLS, or begin like it."""
+    kind = generator.randrange(4)
+    if kind == 0:
+        return dns.message.make_query("www.example", "A").to_wire()
+    if kind == 1:
+        return generator.randbytes(generator.randrange(1, 4000))
+    length = generator.randrange(1, 600)
+    if kind == 2:  # a record of a handshake
+        return (b"\x16\x03\x01" + struct.pack("!H", length)
+                + generator.randbytes(length))
+    return (b"\x16\x03\x01" + struct.pack("!H", length + 4) + b"\x01\x00"
+            + struct.pack("!H", length) + b"\x03\x03"
+            + generator.randbytes(length))
+
+
+def test_garbage(start, authority):
+    server = start()
+    pid = server.role("server 1")
+    generator = random.Random(5)
+    for _ in range(300):
+        with socket.create_connection(("127.0.0.1", server.tls_port),
+                                      timeout=DEADLINE) as client:
+            try:
+                client.sendall(garbage(generator))
+                if generator.random() < 0.3:
+                    client.shutdown(socket.SHUT_WR)
+                    while client.recv(4096):
+                        pass
+            except OSError:
+                continue
+    with Client(server.tls_port, context_for(authority)) as client:
+        assert client.address() == WWW
+    assert server.role("server 1") == pid
+
+
+def hello(authority, port):
+    """The octets that a client begins with, and the first of the reply."""
+    context = context_for(authority)
+    received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = context.wrap_bio(received, sent, server_hostname="ns.example")
+    with pytest.raises(ssl.SSLWantReadError):
+        tls.do_handshake()
+    return sent.read()
+
+
+def test_half_handshakes_make_room(start, authority):
+    """All places are taken by those that do not go on: a newcomer gets in."""
+    server = start(**{"tcp-count": 10})
+    pid = server.role("server 1")
+    octets = hello(authority, server.tls_port)
+    half = []
+    try:
+        for number in range(40):
+            client = socket.create_connection(
+                ("127.0.0.1", server.tls_port), timeout=DEADLINE)
+            half.append(client)
+            try:
+                client.sendall(octets[:number * len(octets) // 20])
+            except OSError:
+                pass
+        with Client(server.tls_port, context_for(authority)) as client:
+            assert client.address() == WWW
+        assert server.answer("www.example", "A", tcp=True) == WWW
+    finally:
+        for client in half:
+            client.close()
+    assert server.role("server 1") == pid
+
+
+def test_handshake_that_ends_early(start, authority):
+    server = start()
+    pid = server.role("server 1")
+    octets = hello(authority, server.tls_port)
+    for _ in range(50):
+        client = socket.create_connection(("127.0.0.1", server.tls_port),
+                                          timeout=DEADLINE)
+        client.sendall(octets)
+        if _ % 2:
+            client.recv(1)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                              struct.pack("ii", 1, 0))
+        client.close()
+    with Client(server.tls_port, context_for(authority)) as client:
+        assert client.address() == WWW
+    assert server.role("server 1") == pid
+
+
+def test_renegotiation_is_refused(start, authority):
+    server = start()
+    client = subprocess.Popen(
+        ["openssl", "s_client", "-connect", f"127.0.0.1:{server.tls_port}",
+         "-tls1_2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT)
+    client.stdin.write(b"R\n")
+    client.stdin.flush()
+    output, _ = client.communicate(timeout=DEADLINE)
+    assert b"no renegotiation" in output
+    assert server.answer("www.example", "A") == WWW
+
+
+def test_updates_of_keys_without_end(start, authority):
+    """RFC 8446 section 4.6.3: each costs us more than it costs the client."""
+    server = start()
+    pid = server.role("server 1")
+    client = subprocess.Popen(
+        ["openssl", "s_client", "-connect", f"127.0.0.1:{server.tls_port}",
+         "-tls1_3"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT)
+    try:
+        for _ in range(200):
+            client.stdin.write(b"K\n")
+            client.stdin.flush()
+            os.sched_yield()
+    except BrokenPipeError:
+        pass
+    try:
+        client.communicate(timeout=DEADLINE)
+    finally:
+        client.kill()
+    assert server.role("server 1") == pid
+    with Client(server.tls_port, context_for(authority)) as again:
+        assert again.address() == WWW
+
+
+def test_plain_and_tls_share_the_limit(start, authority):
+    server = start(**{"tcp-count": 1, "tcp-reject-overflow": "yes"})
+    with Client(server.tls_port, context_for(authority)) as client:
+        assert client.address() == WWW
+        with socket.create_connection(("127.0.0.1", server.port),
+                                      timeout=DEADLINE) as other:
+            assert other.recv(1) == b""
+        assert client.address() == WWW

@@ -1,0 +1,138 @@
+"""Zone transfers over TLS (RFC 9103) from primaries: the right certificate, and
+the wrong ones."""
+import contextlib
+import signal
+import socket
+import threading
+
+import pytest
+
+from certificates import Authority
+from harness import wait_for, zone_text
+from ports import free_port
+
+WWW = ["192.0.2.1"]
+
+
+@pytest.fixture
+def authority(directory):
+    return Authority(directory / "certificates")
+
+
+@pytest.fixture
+def primary(make_server, authority):
+    """Starts a primary with TLS; with mutual it wants a certificate."""
+    def run(mutual=False):
+        key, cert = authority.sign("ns.example")
+        port = free_port()
+        server = make_server(name="primary", zones={"example": zone_text()},
+                             options={
+            "tls-service-key": f'"{key}"', "tls-service-pem": f'"{cert}"',
+            "tls-cert-bundle": f'"{authority.cert}"',
+            ("tls-auth-port" if mutual else "tls-port"): port})
+        server.options["ip-address"] = ["127.0.0.1", f"127.0.0.1@{port}"]
+        server.write_config()
+        with server.config.open("a") as file:
+            file.write("\tprovide-xfr: 127.0.0.1 NOKEY\n")
+        server.tls_port = port
+        return server.start()
+    return run
+
+
+@pytest.fixture
+def secondary(make_server, authority):
+    """Starts a secondary that asks over TLS; auth: more of the tls-auth."""
+    def run(primary, domain="ns.example", auth="", bundle=None, ready=True):
+        server = make_server(name="secondary", zones={"example": None},
+                             options={
+            "tls-cert-bundle": f'"{bundle or authority.cert}"',
+            "verbosity": 2})
+        text = server.config.read_text().replace("zone:\n", (
+            f"tls-auth:\n\tname: up\n\tauth-domain-name: \"{domain}\"\n"
+            f"{auth}zone:\n"))
+        text += (f"\trequest-xfr: 127.0.0.1@{primary.tls_port} NOKEY up\n"
+                 "\tmin-retry-time: 1\n\tmax-retry-time: 1\n")
+        server.config.write_text(text)
+        return server.start(ready)
+    return run
+
+
+def wait_address(server, address):
+    def same():
+        reply = server.query("www.example", "A", timeout=5)
+        return [str(r) for rrset in reply.answer for r in rrset] == [address]
+    wait_for("the zone", same)
+
+
+def test_transfer(primary, secondary):
+    up = primary()
+    down = secondary(up)
+    wait_address(down, "192.0.2.1")
+
+
+def test_own_certificate(primary, secondary, authority):
+    up = primary(mutual=True)
+    key, cert = authority.sign("secondary.example", key_options=(
+        "-passout", "pass:sesame"))
+    down = secondary(up, auth=(f'\tclient-cert: "{cert}"\n\tclient-key: '
+                               f'"{key}"\n\tclient-key-pw: "sesame"\n'))
+    wait_address(down, "192.0.2.1")
+
+
+def test_without_the_certificate_that_is_wanted(primary, secondary):
+    down = secondary(primary(mutual=True))
+    down.wait_log("zone example transfer from 127.0.0.1 failed: TLS: ")
+
+
+@pytest.mark.parametrize("auth", ["", "\tclient-key-pw: \"guess\"\n"])
+def test_wrong_password(primary, secondary, authority, auth):
+    key, cert = authority.sign("secondary.example", key_options=(
+        "-passout", "pass:sesame"))
+    down = secondary(primary(), auth=(f'\tclient-cert: "{cert}"\n'
+                                      f'\tclient-key: "{key}"\n{auth}'))
+    down.wait_log("tls-auth up: client-key is no key that can be used with "
+                  "client-cert and client-key-pw")
+    down.wait_log("zone example transfer from 127.0.0.1 failed: ")
+
+
+def test_wrong_name(primary, secondary):
+    down = secondary(primary(), domain="other.example")
+    down.wait_log("zone example transfer from 127.0.0.1 failed: TLS: "
+                  "certificate: hostname mismatch")
+
+
+def test_wrong_authority(primary, secondary, directory):
+    other = Authority(directory / "other", "stranger")
+    down = secondary(primary(), bundle=other.cert)
+    down.wait_log("zone example transfer from 127.0.0.1 failed: TLS: "
+                  "certificate: unable to get local issuer certificate")
+
+
+def test_primary_that_speaks_no_tls(primary, secondary):
+    up = primary()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def talk():
+            with contextlib.suppress(OSError):
+                while True:
+                    with server.accept()[0] as client:
+                        client.sendall(b"220 mail.example ESMTP\r\n")
+                        client.recv(4096)
+        threading.Thread(target=talk, daemon=True).start()
+        up.tls_port = server.getsockname()[1]
+        down = secondary(up)
+        down.wait_log("zone example transfer from 127.0.0.1 failed: TLS: ")
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def test_certificates_of_a_secondary_are_replaced(primary, secondary,
+                                                   authority, directory):
+    """The bundle is wrong at first."""
+    other = Authority(directory / "other", "stranger")
+    bundle = directory / "bundle.pem"
+    bundle.write_text(other.cert.read_text())
+    down = secondary(primary(), bundle=bundle)
+    down.wait_log("unable to get local issuer certificate")
+    bundle.write_text(authority.cert.read_text())
+    down.signal(signal.SIGHUP)
+    down.wait_log("certificates for primaries have been read anew")
+    wait_address(down, "192.0.2.1")
