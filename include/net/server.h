@@ -126,6 +126,12 @@ struct net_tcp;
  * A connection with a filter has ten seconds until that is open, or tcp-timeout
  * if that is less. Opening may cost much, so a turn does it for few.
  *
+ * A quarter of all places is the share of a network (IPv4: 24 bits, IPv6: 56).
+ * What one has above that goes to newcomers of others, idle or not; its own
+ * newcomers take only its own idle places meanwhile, or are closed. See
+ * doc/decisions/0109. The idle time-out shrinks when more than half of all
+ * places are taken.
+ *
  * in: Copies its arguments.
  * returns NSD_OK with *tcp, not to be closed from a handler; NSD_E_MEMORY
  *     without memory; NSD_E_SYSTEM if the system gives no epoll set or refuses

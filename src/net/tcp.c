@@ -22,9 +22,7 @@
 #define SILENT_MIN_MS 20
 /* The same while its client is slow to take replies. */
 #define STUCK_MIN_MS 5000
-/* The idle time-out when all places are taken and newcomers are rejected. */
-#define IDLE_FULL_MS 2000
-/* How many connections are looked at to find one that can go. */
+/* How many connections of a list are looked at to find one that can go. */
 #define ROOM_SCAN_MAX 64
 /* How many that have timed out are closed at a time. */
 #define EXPIRE_MAX 32
@@ -36,7 +34,7 @@ free_at_ms(const struct tcp_conn *conn)
 	if (tcp_conn_is_busy(conn))
 		return conn->active_ms + STUCK_MIN_MS;
 	return conn->active_ms
-		+ (conn->queries > 0 ? IDLE_MIN_MS : SILENT_MIN_MS);
+		+ (conn->phase == TCP_SILENT ? SILENT_MIN_MS : IDLE_MIN_MS);
 }
 
 static struct tcp_conn *
@@ -45,33 +43,20 @@ oldest(struct net_tcp *tcp, enum tcp_phase phase)
 	return list_first_or_null(&tcp->conns[phase], struct tcp_conn, by_age);
 }
 
-/*
- * Closes the connection that has been idle longest. False if all are in use;
- * *retry_ms is then the time to look again.
- */
+/* Closes a connection of a phase that may go. False if there is none; *retry_ms
+ * is then not later than the time to look again. */
 static bool
-make_room(struct net_tcp *tcp, uint64_t *retry_ms)
+phase_make_room(struct net_tcp *tcp, enum tcp_phase phase, uint64_t *retry_ms)
 {
-	uint64_t now = tcp->now_ms;
+	struct tcp_conn *conn;
 	unsigned scanned = 0;
-	struct tcp_conn *conn = oldest(tcp, TCP_LINGERING);
 
-	*retry_ms = now + IDLE_MIN_MS;
-	if (conn != NULL && !conn->gathered) {
-		tcp_conn_destroy(conn);
-		return true;
-	}
-	conn = oldest(tcp, TCP_GREETING);
-	if (conn != NULL && conn->active_ms + IDLE_MIN_MS <= now) {
-		tcp_conn_destroy(conn);
-		return true;
-	}
-	cds_list_for_each_entry(conn, &tcp->conns[TCP_OPEN], by_age) {
+	cds_list_for_each_entry(conn, &tcp->conns[phase], by_age) {
 		uint64_t free_ms = free_at_ms(conn);
 
 		if (conn->gathered || scanned++ == ROOM_SCAN_MAX)
 			break;
-		if (free_ms <= now) {
+		if (free_ms <= tcp->now_ms) {
 			tcp_conn_destroy(conn);
 			return true;
 		}
@@ -79,6 +64,74 @@ make_room(struct net_tcp *tcp, uint64_t *retry_ms)
 			*retry_ms = free_ms;
 	}
 	return false;
+}
+
+/*
+ * Closes the connection that has been idle longest, rather one that never asked
+ * anything. False if all are in use; *retry_ms is then the time to look again.
+ */
+static bool
+make_room(struct net_tcp *tcp, uint64_t *retry_ms)
+{
+	struct tcp_conn *conn = oldest(tcp, TCP_LINGERING);
+	bool made = conn != NULL && !conn->gathered;
+
+	*retry_ms = tcp->now_ms + IDLE_MIN_MS;
+	if (!made) {
+		conn = oldest(tcp, TCP_GREETING);
+		made = conn != NULL
+			&& conn->active_ms + IDLE_MIN_MS <= tcp->now_ms;
+	}
+	if (made)
+		tcp_conn_destroy(conn);
+	else
+		made = phase_make_room(tcp, TCP_SILENT, retry_ms)
+			|| phase_make_room(tcp, TCP_OPEN, retry_ms);
+	tcp_share_set_stuck(tcp, !made);
+	return made;
+}
+
+/* The same among the connections of a network, for a newcomer from there. */
+static bool
+net_make_room(struct net_tcp *tcp, struct tcp_net *net)
+{
+	struct tcp_conn *conn;
+	unsigned scanned = 0;
+
+	cds_list_for_each_entry(conn, &net->conns, by_net) {
+		if (!conn->gathered && (conn->phase == TCP_LINGERING
+			|| free_at_ms(conn) <= tcp->now_ms)) {
+			tcp_conn_destroy(conn);
+			return true;
+		}
+		if (++scanned == ROOM_SCAN_MAX)
+			break;
+	}
+	return false;
+}
+
+/* All places are taken: makes room for somebody who has been accepted. False:
+ * nobody goes for that one. */
+static bool
+make_place(const struct tcp_listener *listener,
+	const struct sockaddr_storage *peer)
+{
+	struct net_tcp *tcp = listener->tcp;
+	struct tcp_net *full = NULL;
+	struct tcp_conn *conn;
+	uint64_t retry_ms;
+
+	if (!listener->for_proxies)
+		full = tcp_share_find_full(tcp, peer);
+	conn = full == NULL ? tcp_share_find_place(tcp) : NULL;
+	if (conn != NULL) {
+		tcp_conn_destroy(conn);
+		return true;
+	}
+	if (tcp->options.reject_overflow)
+		return false;
+	return full != NULL ? net_make_room(tcp, full)
+			    : make_room(tcp, &retry_ms);
 }
 
 static bool
@@ -125,14 +178,15 @@ accept_one(const struct tcp_listener *listener)
 		SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	if (fd != -1) {
+		if (!listener->for_proxies)
+			tcp_share_note(tcp, (struct sockaddr *)&peer);
 		if (listener->for_proxies && !may_proxy(tcp, &peer)) {
 			close(fd);
 			net_count_add(tcp->handler.rx_err, 1);
-		} else if (is_full(tcp)) {
+		} else if (is_full(tcp) && !make_place(listener, &peer)) {
 			close(fd);
 			net_count_add(tcp->handler.dropped, 1);
-			/* Idle connections are given less time from now. */
-			tcp_wait_until(tcp, tcp->now_ms + IDLE_FULL_MS);
+			tcp_wait_on_newcomer(tcp);
 		} else {
 			tcp_conn_accept(listener, fd, &peer);
 		}
@@ -160,11 +214,14 @@ on_connection(struct tcp_source *source)
 	struct net_tcp *tcp = listener->tcp;
 	uint64_t retry_ms;
 	unsigned accepted = 0;
+	bool wait;
 
 	/* Another listener may have found that there is no room. */
 	while (!tcp->paused && accepted < listener->budget
 		&& !tcp_turn_is_over(tcp)) {
-		if (is_full(tcp) && !tcp->options.reject_overflow) {
+		wait = is_full(tcp) && !tcp->options.reject_overflow
+			&& !tcp_share_presses(tcp);
+		if (wait) {
 			/* Only the first connection is known to be there. */
 			if (accepted > 0)
 				return;
@@ -188,20 +245,6 @@ on_connection(struct tcp_source *source)
 	}
 }
 
-static uint64_t
-phase_timeout(const struct net_tcp *tcp, enum tcp_phase phase)
-{
-	uint64_t ms = (uint64_t)tcp->options.timeout_sec * 1000;
-
-	if (phase == TCP_LINGERING)
-		return TCP_LINGER_MS;
-	if (phase == TCP_GREETING && ms > TCP_GREETING_MS)
-		return TCP_GREETING_MS;
-	if (tcp->options.reject_overflow && is_full(tcp) && ms > IDLE_FULL_MS)
-		return IDLE_FULL_MS;
-	return ms;
-}
-
 /* Closes what is due. Returns when the next is due; 0: there is none. */
 static uint64_t
 expire(struct net_tcp *tcp, enum tcp_phase phase, uint64_t now)
@@ -210,7 +253,8 @@ expire(struct net_tcp *tcp, enum tcp_phase phase, uint64_t now)
 	unsigned closed = 0;
 
 	while ((conn = oldest(tcp, phase)) != NULL) {
-		uint64_t due = conn->active_ms + phase_timeout(tcp, phase);
+		uint64_t due = conn->active_ms
+			+ tcp_wait_timeout_ms(tcp, phase);
 
 		if (due > now)
 			return due;
@@ -308,6 +352,7 @@ void
 net_tcp_set_options(struct net_tcp *tcp, const struct net_tcp_options *options)
 {
 	tcp->options = *options;
+	tcp_share_weigh_all(tcp);
 }
 
 enum nsd_err
@@ -330,6 +375,8 @@ net_tcp_open(struct event_base *base, const struct net_stream *streams,
 	event_assign(&tcp->event, base, tcp->epoll, EV_READ | EV_PERSIST,
 		on_turn, tcp);
 	err = tcp_turn_init(tcp);
+	if (err == NSD_OK)
+		err = tcp_share_init(&tcp->share);
 	if (err == NSD_OK && (tcp->epoll == -1
 		    || event_add(&tcp->event, NULL) != 0))
 		err = NSD_E_SYSTEM;
@@ -360,6 +407,7 @@ net_tcp_close(struct net_tcp *tcp)
 			tcp_conn_destroy(conn);
 	evtimer_del(&tcp->timer);
 	tcp_turn_fini(tcp);
+	tcp_share_fini(&tcp->share);
 	free(tcp->spare);
 	free(tcp->listeners);
 	free(tcp);

@@ -2,7 +2,8 @@
  * tcp.h - what the parts of the TCP service share. From the top: tcp.c accepts
  * connections, times them out and makes room for newcomers; tcp_conn.c reads
  * from one connection and decides what is next for it; tcp_send.c writes to
- * it; tcp_io.c is its socket, or the filter before it; tcp_wait.c waits.
+ * it; tcp_io.c is its socket, or the filter before it; tcp_share.c counts whose
+ * connections they are; tcp_wait.c waits.
  */
 #ifndef SRC_NET_TCP_H
 #define SRC_NET_TCP_H
@@ -60,7 +61,43 @@ enum tcp_waiting { TCP_WAIT_NOTHING, TCP_WAIT_READ, TCP_WAIT_WRITE };
 
 /* Which list a connection is in. A list has one time-out, so its oldest
  * connection is due first. */
-enum tcp_phase { TCP_OPEN, TCP_LINGERING, TCP_GREETING, TCP_PHASES };
+enum tcp_phase {
+	TCP_SILENT, /* has asked nothing yet */
+	TCP_OPEN,
+	TCP_LINGERING,
+	TCP_GREETING, /* its filter is not open yet */
+	TCP_PHASES,
+};
+
+/* The clients of a network. */
+struct tcp_net {
+	struct cds_list_head by_hash;   /* in tcp_share.buckets */
+	struct cds_list_head by_weight; /* in tcp_share.heavy, if is_heavy */
+	struct cds_list_head conns;     /* in the order of their coming */
+	uint64_t prefix;
+	unsigned count;
+	bool is_heavy;
+};
+
+/* What a network has of all places: a quarter. What it has above that is lent,
+ * and goes to others when they come. */
+#define TCP_SHARE_PART 4u
+#define TCP_SHARE_BITS 10
+#define TCP_SHARE_BUCKETS (1u << TCP_SHARE_BITS)
+
+/* Whose the connections are: tcp_share.c. */
+struct tcp_share {
+	uint64_t secret[2]; /* of the hash */
+	struct cds_list_head buckets[TCP_SHARE_BUCKETS];
+	struct cds_list_head heavy; /* networks that have more than theirs */
+	struct tcp_net *spare;      /* a freed one, for the next */
+	/* The networks of the latest newcomers: two that differ. */
+	struct {
+		uint64_t prefix; /* 0: none yet */
+		uint64_t at_ms;
+	} seen[2];
+	uint64_t stuck_ms; /* since then nobody makes room; 0: somebody does */
+};
 
 /*
  * One connection. In a turn:
@@ -76,6 +113,8 @@ struct tcp_conn {
 	struct net_tcp *tcp;
 	struct cds_list_head by_age;  /* in net_tcp.conns */
 	struct cds_list_head by_turn; /* in net_tcp.gathered */
+	struct cds_list_head by_net;  /* in tcp_net.conns, if net is set */
+	struct tcp_net *net; /* NULL: not known before a proxy says it */
 	uint64_t active_ms;  /* last request or progress in sending */
 	const uint8_t *data; /* in net_tcp.in, while gathered */
 	const uint8_t *data_end;
@@ -144,9 +183,11 @@ struct net_tcp {
 			       * began: it is shorter than the clock's tick */
 	struct event timer;
 	uint64_t timer_ms;    /* when it fires; 0: not set */
+	unsigned halvings;    /* of the idle time-out, when one came last */
 
 	struct cds_list_head conns[TCP_PHASES]; /* oldest activity first */
 	unsigned count;
+	struct tcp_share share;
 	struct tcp_conn *spare; /* one freed connection, for the next */
 
 	unsigned turn_cost; /* of what was done in this turn */
@@ -173,6 +214,18 @@ void tcp_wait_read_clock(struct net_tcp *tcp);
  * tcp.c. */
 void tcp_wait_until(struct net_tcp *tcp, uint64_t at_ms);
 
+/*
+ * How long a connection of a phase may be idle: tcp-timeout, and less when more
+ * than half of all places are taken. Who has asked something gets 1/2, 1/4
+ * (beyond three quarters) or 1/8 (beyond seven eighths) of it; who has not, a
+ * quarter of that. No less than 2 seconds, or tcp-timeout; and that if all
+ * places are taken and tcp-reject-overflow is on.
+ */
+uint64_t tcp_wait_timeout_ms(const struct net_tcp *tcp, enum tcp_phase phase);
+
+/* A connection has come. Times out earlier if there are many now. */
+void tcp_wait_on_newcomer(struct net_tcp *tcp);
+
 /* Waits for connections to a listener. False: the system has no memory. */
 bool tcp_wait_for(struct tcp_listener *listener);
 
@@ -188,6 +241,44 @@ void tcp_conn_touch(struct tcp_conn *conn);
 
 /* A connection left. Resumes if that is what was waited for. */
 void tcp_wait_on_room(struct net_tcp *tcp);
+
+/* ---- tcp_share.c */
+
+enum nsd_err tcp_share_init(struct tcp_share *share) MUST_USE;
+/* There are no connections any more. */
+void tcp_share_fini(struct tcp_share *share);
+
+/* Counts a connection for the network of its peer. Without memory it counts for
+ * none. */
+void tcp_share_join(struct tcp_conn *conn);
+void tcp_share_leave(struct tcp_conn *conn);
+
+/* The options have changed: sees anew who has more than its share. Cost: that
+ * of a look at all networks. */
+void tcp_share_weigh_all(struct net_tcp *tcp);
+
+/* Somebody from this network has come. */
+void tcp_share_note(struct net_tcp *tcp, const struct sockaddr *peer);
+
+/* All places are taken, and nobody could make room; or somebody has. */
+void tcp_share_set_stuck(struct net_tcp *tcp, bool stuck);
+
+/*
+ * True if newcomers have to be looked at although all places are taken: one
+ * network has more than its share, and others have clients, too; or all places
+ * have been in use for long. Else newcomers wait in the backlog, as if there
+ * were no shares: then a single client may have all places.
+ */
+bool tcp_share_presses(struct net_tcp *tcp);
+
+/* The network of a newcomer, if it has its share already; else NULL. */
+struct tcp_net *tcp_share_find_full(struct net_tcp *tcp,
+	const struct sockaddr_storage *peer);
+
+/* The connection that makes room for somebody from a network that has not yet
+ * got its share: the eldest of the heaviest network, rather one that has all
+ * its replies. NULL: there is none. Cost: bounded. */
+struct tcp_conn *tcp_share_find_place(struct net_tcp *tcp);
 
 /* ---- tcp_conn.c */
 
@@ -228,7 +319,11 @@ void tcp_conn_accept(const struct tcp_listener *listener, int fd,
 void tcp_conn_destroy(struct tcp_conn *conn);
 
 /* Are there replies that the client has not taken, or more to be made? */
-bool tcp_conn_is_busy(const struct tcp_conn *conn);
+static inline bool
+tcp_conn_is_busy(const struct tcp_conn *conn)
+{
+	return conn->out_len > 0 || conn->stream != NULL;
+}
 
 /* Tells the handler that a stream is over. */
 void tcp_stream_end(struct net_tcp *tcp, void *stream);

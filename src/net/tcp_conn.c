@@ -26,12 +26,6 @@
  * copy it in front of each read takes quadratic time if the client is slow. */
 #define REST_LARGE 4096
 
-bool
-tcp_conn_is_busy(const struct tcp_conn *conn)
-{
-	return conn->out_len > 0 || conn->stream != NULL;
-}
-
 static bool
 conn_is_stopped(const struct tcp_conn *conn)
 {
@@ -81,6 +75,7 @@ tcp_conn_destroy(struct tcp_conn *conn)
 	free(conn->rest);
 	free(conn->out);
 	cds_list_del(&conn->by_age);
+	tcp_share_leave(conn);
 	tcp->count--;
 	if (tcp->spare == NULL)
 		tcp->spare = conn;
@@ -185,6 +180,8 @@ conn_take_header(struct tcp_conn *conn)
 	conn->data += header.len;
 	if (header.has_client)
 		memcpy(&conn->peer, &header.client, sizeof(conn->peer));
+	tcp_share_note(conn->tcp, &conn->peer.sa);
+	tcp_share_join(conn);
 	return true;
 }
 
@@ -223,8 +220,11 @@ conn_parse(struct tcp_conn *conn)
 			conn->closing = true;
 		any = true;
 	}
-	if (any)
-		tcp_conn_touch(conn);
+	if (!any)
+		return;
+	if (conn->phase == TCP_SILENT)
+		conn->phase = TCP_OPEN;
+	tcp_conn_touch(conn);
 }
 
 /* Gathers the connection: its octets of this turn are the next len ones of the
@@ -538,17 +538,17 @@ tcp_conn_accept(const struct tcp_listener *listener, int fd,
 		net_count_add(tcp->handler.dropped, 1);
 		return;
 	}
-	conn->phase = conn->filter != NULL ? TCP_GREETING : TCP_OPEN;
+	conn->phase = conn->filter != NULL ? TCP_GREETING : TCP_SILENT;
 	cds_list_add_tail(&conn->by_age, &tcp->conns[conn->phase]);
+	if (!conn->awaits_header)
+		tcp_share_join(conn);
 	tcp->count++;
 	if (conn->filter != NULL) {
 		tcp_wait_until(tcp, conn->active_ms + TCP_GREETING_MS);
 		conn_wait(conn, TCP_WAIT_READ);
 		return;
 	}
-	if (tcp->timer_ms == 0)
-		tcp_wait_until(tcp, conn->active_ms
-			+ (uint64_t)tcp->options.timeout_sec * 1000);
+	tcp_wait_on_newcomer(tcp);
 	if (early_is_worth_it(tcp))
 		conn_read(conn);
 	else

@@ -46,7 +46,7 @@ tcp_io_read_filter(struct tcp_conn *conn, uint8_t *at, size_t size)
 	if (!conn->filter->is_open(conn->filtered))
 		return got;
 	conn->identity = conn->filter->identity(conn->filtered);
-	conn->phase = TCP_OPEN;
+	conn->phase = TCP_SILENT;
 	tcp_conn_touch(conn);
 	return got;
 }

@@ -35,6 +35,58 @@ tcp_wait_until(struct net_tcp *tcp, uint64_t at_ms)
 		tcp->timer_ms = at_ms;
 }
 
+/* The least that is left of the idle time-out when there are many. */
+#define IDLE_LEAST_MS 2000
+
+/* How often the idle time-out is halved. */
+static unsigned
+count_halvings(const struct net_tcp *tcp)
+{
+	uint64_t max = tcp->options.connections_max;
+	uint64_t left = tcp->count < max ? max - tcp->count : 0;
+
+	if (left * 2 >= max)
+		return 0;
+	if (left * 4 >= max)
+		return 1;
+	return left * 8 >= max ? 2 : 3;
+}
+
+uint64_t
+tcp_wait_timeout_ms(const struct net_tcp *tcp, enum tcp_phase phase)
+{
+	uint64_t most = (uint64_t)tcp->options.timeout_sec * 1000, ms;
+	unsigned halvings = count_halvings(tcp);
+
+	if (phase == TCP_LINGERING)
+		return TCP_LINGER_MS;
+	if (phase == TCP_GREETING && most > TCP_GREETING_MS)
+		return TCP_GREETING_MS;
+	if (halvings == 0)
+		return most;
+	if (phase == TCP_SILENT)
+		halvings += 2;
+	ms = most >> halvings;
+	if (ms < IDLE_LEAST_MS || (tcp->options.reject_overflow
+		    && tcp->count >= tcp->options.connections_max))
+		ms = IDLE_LEAST_MS;
+	return ms < most ? ms : most;
+}
+
+void
+tcp_wait_on_newcomer(struct net_tcp *tcp)
+{
+	unsigned halvings = count_halvings(tcp);
+
+	/* Those that are due earlier now are found when the timer fires. */
+	if (halvings > tcp->halvings)
+		tcp_wait_until(tcp, tcp->now_ms);
+	else if (tcp->timer_ms == 0 || halvings > 0)
+		tcp_wait_until(tcp, tcp->now_ms
+			+ tcp_wait_timeout_ms(tcp, TCP_SILENT));
+	tcp->halvings = halvings;
+}
+
 bool
 tcp_wait_for(struct tcp_listener *listener)
 {

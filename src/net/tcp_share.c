@@ -1,0 +1,227 @@
+/*
+ * tcp_share.c - whose the connections are: by the network of their clients, so
+ * that no network can hold all places. See doc/decisions/0109.
+ */
+#include "config.h"
+
+#include "tcp.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* Networks in a row that are looked at for a place, or connections of one. */
+#define SCAN_MAX 64u
+/* How long it is remembered that other networks have clients, too. */
+#define OTHERS_MS 60000
+/* With nobody else there: how long all places are in use without a pause before
+ * newcomers are looked at. More than a client that does not read is given. */
+#define STUCK_MS 6000
+
+/* The network of a client: 24 bits of IPv4, 56 of IPv6 (what one customer has
+ * at most, RFC 6177), and the family behind them. */
+static uint64_t
+prefix_of(const struct sockaddr *peer)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)peer;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)peer;
+	uint64_t prefix = 0;
+
+	if (peer->sa_family == AF_INET6) {
+		memcpy(&prefix, &in6->sin6_addr, 7);
+		return prefix << 8 | 6;
+	}
+	memcpy(&prefix, &in->sin_addr, 3);
+	return prefix << 8 | 4;
+}
+
+/* Nobody outside can tell which networks share a bucket. */
+static struct cds_list_head *
+bucket_of(struct tcp_share *share, uint64_t prefix)
+{
+	uint64_t hash = (prefix ^ share->secret[0]) * (share->secret[1] | 1);
+
+	hash ^= hash >> 32;
+	hash *= UINT64_C(0x9e3779b97f4a7c15);
+	return &share->buckets[hash >> (64 - TCP_SHARE_BITS)];
+}
+
+static struct tcp_net *
+find_net(struct tcp_share *share, uint64_t prefix)
+{
+	struct tcp_net *net;
+
+	cds_list_for_each_entry(net, bucket_of(share, prefix), by_hash)
+		if (net->prefix == prefix)
+			return net;
+	return NULL;
+}
+
+/* So many places a network has for sure. */
+static unsigned
+share_size(const struct net_tcp *tcp)
+{
+	unsigned share = tcp->options.connections_max / TCP_SHARE_PART;
+
+	return share > 0 ? share : 1;
+}
+
+/* Sees whether a network has more than its share. */
+static void
+net_weigh(struct net_tcp *tcp, struct tcp_net *net)
+{
+	bool heavy = net->count > share_size(tcp);
+
+	if (heavy == net->is_heavy)
+		return;
+	net->is_heavy = heavy;
+	if (heavy)
+		cds_list_add_tail(&net->by_weight, &tcp->share.heavy);
+	else
+		cds_list_del(&net->by_weight);
+}
+
+enum nsd_err
+tcp_share_init(struct tcp_share *share)
+{
+	CDS_INIT_LIST_HEAD(&share->heavy);
+	for (size_t i = 0; i < TCP_SHARE_BUCKETS; i++)
+		CDS_INIT_LIST_HEAD(&share->buckets[i]);
+	return getrandom(share->secret, sizeof(share->secret), 0)
+		== (ssize_t)sizeof(share->secret) ? NSD_OK : NSD_E_SYSTEM;
+}
+
+void
+tcp_share_fini(struct tcp_share *share)
+{
+	free(share->spare);
+}
+
+void
+tcp_share_join(struct tcp_conn *conn)
+{
+	struct net_tcp *tcp = conn->tcp;
+	struct tcp_share *share = &tcp->share;
+	uint64_t prefix = prefix_of(&conn->peer.sa);
+	struct tcp_net *net = find_net(share, prefix);
+
+	if (net == NULL) {
+		net = share->spare != NULL ? share->spare
+					   : malloc(sizeof(*net));
+		share->spare = NULL;
+		if (net == NULL)
+			return; /* it counts for nobody */
+		memset(net, 0, sizeof(*net));
+		net->prefix = prefix;
+		CDS_INIT_LIST_HEAD(&net->conns);
+		cds_list_add(&net->by_hash, bucket_of(share, prefix));
+	}
+	conn->net = net;
+	cds_list_add_tail(&conn->by_net, &net->conns);
+	net->count++;
+	net_weigh(tcp, net);
+}
+
+void
+tcp_share_leave(struct tcp_conn *conn)
+{
+	struct tcp_share *share = &conn->tcp->share;
+	struct tcp_net *net = conn->net;
+
+	if (net == NULL)
+		return;
+	conn->net = NULL;
+	cds_list_del(&conn->by_net);
+	net->count--;
+	net_weigh(conn->tcp, net);
+	if (net->count > 0)
+		return;
+	cds_list_del(&net->by_hash);
+	if (share->spare == NULL)
+		share->spare = net;
+	else
+		free(net);
+}
+
+void
+tcp_share_weigh_all(struct net_tcp *tcp)
+{
+	struct tcp_net *net;
+
+	for (size_t i = 0; i < TCP_SHARE_BUCKETS; i++)
+		cds_list_for_each_entry(net, &tcp->share.buckets[i], by_hash)
+			net_weigh(tcp, net);
+}
+
+void
+tcp_share_note(struct net_tcp *tcp, const struct sockaddr *peer)
+{
+	struct tcp_share *share = &tcp->share;
+	uint64_t prefix = prefix_of(peer);
+
+	if (share->seen[0].prefix != prefix) {
+		share->seen[1] = share->seen[0];
+		share->seen[0].prefix = prefix;
+	}
+	share->seen[0].at_ms = tcp->now_ms;
+}
+
+void
+tcp_share_set_stuck(struct net_tcp *tcp, bool stuck)
+{
+	struct tcp_share *share = &tcp->share;
+
+	if (!stuck)
+		share->stuck_ms = 0;
+	else if (share->stuck_ms == 0)
+		share->stuck_ms = tcp->now_ms;
+}
+
+bool
+tcp_share_presses(struct net_tcp *tcp)
+{
+	struct tcp_share *share = &tcp->share;
+
+	if (cds_list_empty(&share->heavy))
+		return false;
+	return (share->seen[1].prefix != 0
+		       && tcp->now_ms - share->seen[1].at_ms < OTHERS_MS)
+		|| (share->stuck_ms != 0
+			&& tcp->now_ms - share->stuck_ms >= STUCK_MS);
+}
+
+struct tcp_net *
+tcp_share_find_full(struct net_tcp *tcp, const struct sockaddr_storage *peer)
+{
+	struct tcp_net *net = find_net(&tcp->share,
+		prefix_of((const struct sockaddr *)peer));
+
+	return net != NULL && net->count >= share_size(tcp) ? net : NULL;
+}
+
+struct tcp_conn *
+tcp_share_find_place(struct net_tcp *tcp)
+{
+	struct tcp_net *net, *heaviest = NULL;
+	struct tcp_conn *conn, *busy = NULL;
+	unsigned scanned = 0;
+
+	cds_list_for_each_entry(net, &tcp->share.heavy, by_weight) {
+		if (heaviest == NULL || net->count > heaviest->count)
+			heaviest = net;
+		if (++scanned == SCAN_MAX)
+			break;
+	}
+	if (heaviest == NULL)
+		return NULL;
+	scanned = 0;
+	cds_list_for_each_entry(conn, &heaviest->conns, by_net) {
+		if (!conn->gathered && !tcp_conn_is_busy(conn))
+			return conn;
+		if (!conn->gathered && busy == NULL)
+			busy = conn;
+		if (++scanned == SCAN_MAX)
+			break;
+	}
+	return busy;
+}
