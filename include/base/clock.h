@@ -23,15 +23,22 @@ clock_now_msec(void)
 	return clock_now_usec() / 1000;
 }
 
-/* In whole seconds, some milliseconds late at most. It costs less than the
- * others: for each batch of queries. */
-static inline uint32_t
-clock_coarse_sec(void)
+/* Some milliseconds late at most. It costs less than the others: for each batch
+ * of queries. */
+static inline uint64_t
+clock_coarse_msec(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (uint32_t)now.tv_sec;
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* The same in whole seconds. */
+static inline uint32_t
+clock_coarse_sec(void)
+{
+	return (uint32_t)(clock_coarse_msec() / 1000);
 }
 
 #endif

@@ -290,18 +290,6 @@ struct conf_tls_auth {
 enum conf_catalog { CONF_CATALOG_NONE, CONF_CATALOG_CONSUMER,
 	CONF_CATALOG_PRODUCER };
 
-/* rrl-whitelist */
-#define CONF_RRL_NXDOMAIN 0x01u
-#define CONF_RRL_ERROR 0x02u
-#define CONF_RRL_REFERRAL 0x04u
-#define CONF_RRL_ANY 0x08u
-#define CONF_RRL_WILDCARD 0x10u
-#define CONF_RRL_NODATA 0x20u
-#define CONF_RRL_DNSKEY 0x40u
-#define CONF_RRL_POSITIVE 0x80u
-#define CONF_RRL_RRSIG 0x100u
-#define CONF_RRL_ALL 0x1ffu
-
 /* min-expire-time: refresh+retry+1 */
 #define CONF_EXPIRE_FROM_SOA UINT32_MAX
 /* A zone's verify option that is the verify: clause's. */
@@ -324,7 +312,7 @@ struct conf_pattern {
 	uint8_t verify_zone;        /* 0, 1 or CONF_INHERIT */
 	uint8_t verifier_feed_zone; /* 0, 1 or CONF_INHERIT */
 	uint8_t catalog;            /* enum conf_catalog */
-	uint16_t rrl_whitelist;     /* CONF_RRL_*, or-ed */
+	uint16_t rrl_whitelist;     /* enum answer_kind, or-ed */
 	uint64_t size_limit_xfr;
 	uint64_t ixfr_size;
 	uint32_t ixfr_number;

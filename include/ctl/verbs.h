@@ -94,6 +94,16 @@ enum ctl_verb_flag {
 		"use a TSIG key with all servers of a zone")                 \
 	X(DEL_TSIG, "del_tsig", 0, 1, CTL_SAYS_OK, "KEY",                    \
 		"remove a TSIG key that no zone uses")                       \
+	X(ADD_COOKIE_SECRET, "add_cookie_secret", 0, 1,                      \
+		CTL_SAYS_OK | CTL_SECRET, "SECRET",                          \
+		"stage a secret of cookies, or replace the staged one")      \
+	X(ACTIVATE_COOKIE_SECRET, "activate_cookie_secret", 0, 0,            \
+		CTL_SAYS_OK, "",                                             \
+		"make cookies with the staged secret, and stage the other")  \
+	X(DROP_COOKIE_SECRET, "drop_cookie_secret", 0, 0, CTL_SAYS_OK, "",   \
+		"forget the staged secret")                                  \
+	X(PRINT_COOKIE_SECRETS, "print_cookie_secrets", 0, 0,                \
+		CTL_LATE_ERROR, "", "show the secrets of cookies")           \
 	X(STATS, "stats", 0, 0, CTL_LATE_ERROR, "",                          \
 		"show what was counted, and count from 0 on")                \
 	X(STATS_NORESET, "stats_noreset", 0, 0, CTL_LATE_ERROR, "",          \

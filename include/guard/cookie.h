@@ -60,4 +60,23 @@ void cookie_make(const struct cookie_secrets *secrets,
 	const struct sockaddr_storage *client, uint32_t now_sec,
 	uint8_t cookie[COOKIE_LEN]);
 
+/*
+ * Secrets in memory that main writes and workers read, all zeros at first. Main
+ * may die while it writes; a reader waits for nobody.
+ */
+struct cookie_share {
+	uint64_t version; /* how often it was written; the last in
+			   * slots[version % 2] */
+	struct cookie_secrets slots[2];
+};
+
+/* One writes at a time. */
+void cookie_share_write(struct cookie_share *share,
+	const struct cookie_secrets *secrets);
+/* If there are others than those of *version, copies them. If they change
+ * while they are copied, all stays as it was: the next call will do.
+ * Cost without a change: a load. */
+void cookie_share_read(const struct cookie_share *share, uint64_t *version,
+	struct cookie_secrets *secrets);
+
 #endif

@@ -189,6 +189,49 @@ struct ipc_key_changed {
 	uint32_t unused;
 };
 
+/* Where secrets of cookies are from. */
+enum ipc_cookie_source {
+	COOKIES_NOWHERE,
+	COOKIES_RANDOM,     /* made at the start */
+	COOKIES_OF_FILE,    /* cookie-secret-file */
+	COOKIES_CONFIGURED, /* cookie-secret */
+};
+
+/* What the operator wants of them. */
+enum ipc_cookies_what {
+	COOKIES_SHOW,
+	COOKIES_ADD,      /* stages the secret */
+	COOKIES_ACTIVATE, /* that one is active, and the other one staged */
+	COOKIES_DROP,     /* what is staged goes */
+};
+#define IPC_COOKIE_SECRET_LEN 16
+#define IPC_COOKIE_SECRETS 2
+struct ipc_cookies {
+	uint64_t ticket; /* the sender's, comes back */
+	uint32_t what;   /* enum ipc_cookies_what */
+	uint8_t secret[IPC_COOKIE_SECRET_LEN]; /* of ADD */
+};
+
+/* What became of it. */
+enum ipc_cookies_result {
+	COOKIES_OK,
+	COOKIES_UNKNOWN,     /* there is no such wish */
+	COOKIES_NOT_OF_FILE, /* nsd.conf has them */
+	COOKIES_NO_FILE,     /* nsd.conf names none */
+	COOKIES_NONE_STAGED,
+	COOKIES_ONLY_ACTIVE, /* that one stays */
+	COOKIES_NOT_WRITTEN, /* the file; error says why */
+};
+struct ipc_cookies_done {
+	uint64_t ticket;
+	uint32_t result; /* enum ipc_cookies_result; what follows goes with
+			  * COOKIES_OK */
+	uint32_t error;  /* errno */
+	uint32_t source; /* enum ipc_cookie_source */
+	uint32_t count;  /* the active one first */
+	uint8_t secrets[IPC_COOKIE_SECRETS][IPC_COOKIE_SECRET_LEN];
+};
+
 /* A zone whose file is to be written. What is served is written, to the file
  * that nsd.conf says. */
 #define IPC_RECEIVED_MAX 1400
@@ -368,6 +411,13 @@ struct ipc_credit {
 		sizeof(struct ipc_key), 0, 0,                                \
 		"what became of a KEY: all who answer have it; xfrd is to"   \
 		" do the same")                                              \
+	X(COOKIES, ROLE_XFRD, ROLE_MAIN, sizeof(struct ipc_cookies),         \
+		sizeof(struct ipc_cookies), 0, 0,                            \
+		"the operator wants this of the secrets of cookies")         \
+	X(COOKIES_DONE, ROLE_MAIN, ROLE_XFRD,                                \
+		sizeof(struct ipc_cookies_done),                             \
+		sizeof(struct ipc_cookies_done), 0, 0,                       \
+		"what became of a COOKIES; workers have them by now")        \
 	X(SERVING, ROLE_WORKER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,         \
 		"the sockets are being read from now on")                    \
 	X(STATISTICS, ROLE_MAIN, ROLE_WORKER | ROLE_LOADER, IPC_NONE,        \

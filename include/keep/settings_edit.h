@@ -43,10 +43,11 @@ enum nsd_err settings_edit_key(struct settings_edit *edit,
 struct settings_lists {
 	const struct acl_element *lists[SETTINGS_LIST_COUNT];
 	uint32_t counts[SETTINGS_LIST_COUNT];
+	uint32_t rrl_whitelist;
 };
 
 /* Options with these lists, whose keys are of this edit.
- * out: *options, as a key is lent; none if all lists are empty.
+ * out: *options, as a key is lent; none if all lists are empty and no bit set.
  * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT: so long a list fits no object. */
 enum nsd_err settings_edit_options(struct settings_edit *edit,
 	const struct settings_lists *lists, store_ref *options) MUST_USE;
@@ -68,6 +69,12 @@ struct settings_setup {
 	uint32_t tcp_count;
 	uint32_t tcp_query_count;
 	uint32_t tcp_timeout_sec;
+	uint32_t rrl_ratelimit;
+	uint32_t rrl_whitelist_ratelimit;
+	uint32_t rrl_slip;
+	uint8_t rrl_ip4_bits;
+	uint8_t rrl_ip6_bits;
+	bool answer_cookie;
 	const store_ref *keys;     /* of the edit */
 	const struct vault_place *secrets; /* of the keys, in their order; NULL:
 				    * they have none */

@@ -14,6 +14,9 @@
 #include "base/exchange.h"
 #include "base/vault.h"
 #include "dns/counters.h"
+#include "dns/name.h"
+#include "guard/cookie.h"
+#include "guard/rrl.h"
 #include "query/rssac.h"
 #include "store/store.h"
 
@@ -27,6 +30,9 @@ struct query_options {
 	/* Where the settings say that secrets of keys are; NULL: no key is
 	 * known. */
 	const struct vault *vault;
+	const struct rrl *limits; /* of the rate of answers; NULL: none */
+	uint64_t seed; /* of what is left to chance; any number */
+	const struct cookie_share *cookies; /* NULL: none are made */
 	struct store_reader *reader; /* of the caller, to pin versions that
 				      * are transferred; NULL: no transfers */
 };
@@ -50,6 +56,9 @@ void query_ctx_destroy(struct query_ctx *ctx);
 void query_set_time(struct query_ctx *ctx, uint64_t now_sec,
 	uint32_t uptime_sec);
 
+/* Says what time it is for limits: clock_coarse_msec. */
+void query_set_msec(struct query_ctx *ctx, uint64_t now_msec);
+
 /*
  * Answers a batch of 1 to EXCHANGE_BATCH_MAX requests.
  * in: exchanges, borrowed; the requests may be any octets. The caller is online
@@ -63,6 +72,25 @@ void query_set_time(struct query_ctx *ctx, uint64_t now_sec,
  */
 size_t query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	struct exchange *exchanges, size_t count);
+
+/* What a rate limit has begun or ceased to hold back. */
+struct query_block {
+	bool begins;
+	bool whitelisted;
+	uint16_t kind;  /* enum answer_kind */
+	uint16_t qtype;
+	struct sockaddr_storage client;
+	uint8_t netblock[16]; /* its address, of which so many bits count */
+	unsigned netblock_bits;
+	uint8_t name[NAME_MAX_LEN]; /* what the answers have in common */
+};
+/* So many are told of for a batch; what is more is not. */
+#define QUERY_BLOCKS_MAX 4
+
+/* What the last batch has begun and ceased to hold back. Lent until the
+ * next. */
+const struct query_block *query_blocks(const struct query_ctx *ctx,
+	size_t *count);
 
 /*
  * A reply that is a zone transfer has no octets, and exchange.stream is set:

@@ -9,6 +9,8 @@
  *   store   what the loader says of the store
  *   processes  of each: when it began, and how often it was replaced; main's
  *   names   of the groups of zones that books have rows for: the loader's
+ *   limits  of the rate of answers (guard/rrl.h): all workers share them
+ *   cookies their secrets (guard/cookie.h): main's; no core file has them
  *
  * It outlasts every process but main, so counters go on when one is replaced.
  * Each part begins at a page of its own. A child unmaps all that is not for it
@@ -25,6 +27,8 @@
 #include "base/err.h"
 #include "base/textlist.h"
 #include "dns/counters.h"
+#include "guard/cookie.h"
+#include "guard/rrl.h"
 #include "ipc/message.h"
 #include "query/rssac.h"
 
@@ -56,9 +60,17 @@ struct counts_process {
 
 struct counts;
 
-/* Makes it, all zeros. groups_max: COUNTS_GROUPS_MAX; there may be room for
- * fewer. NSD_E_SYSTEM: said in the log; NSD_E_MEMORY. */
-enum nsd_err counts_create(unsigned workers, uint32_t groups_max, bool rssac,
+/* What there is to be. */
+struct counts_wish {
+	unsigned workers;
+	uint32_t groups_max; /* COUNTS_GROUPS_MAX; there may be room for
+			      * fewer */
+	bool rssac;
+	uint32_t limits;     /* buckets, at least 1 */
+};
+
+/* Makes it, all zeros. NSD_E_SYSTEM: said in the log; NSD_E_MEMORY. */
+enum nsd_err counts_create(const struct counts_wish *wish,
 	struct counts **counts) MUST_USE;
 void counts_destroy(struct counts *counts);
 
@@ -87,5 +99,9 @@ struct counts_reset *counts_get_reset(const struct counts *counts);
 /* The loader's, to write; main's and xfrd's, to read. */
 struct counts_store *counts_get_store(const struct counts *counts);
 void counts_get_names(const struct counts *counts, struct textlist *names);
+/* A worker's. */
+void counts_get_limits(const struct counts *counts, struct rrl *limits);
+/* Main's, to write; a worker's, to read. */
+struct cookie_share *counts_get_cookies(const struct counts *counts);
 
 #endif

@@ -74,11 +74,12 @@ struct acl_element {
 enum settings_list { SETTINGS_LISTS(SETTINGS_LIST_ENUM) SETTINGS_LIST_COUNT };
 #undef SETTINGS_LIST_ENUM
 
-/* What a pattern, or a zone of its own, says. Never without an element: an
- * entry has none instead. */
+/* What a pattern, or a zone of its own, says. Never without an element or a
+ * bit: an entry has none instead. */
 struct settings_options {
 	uint32_t refs; /* holders; the writer's */
 	uint32_t len;  /* octets of this object */
+	uint32_t rrl_whitelist; /* enum answer_kind, or-ed */
 	uint32_t ends[SETTINGS_LIST_COUNT]; /* elements before the end of each
 					     * list; the next begins there */
 	/* Where the struct acl_index of each list is, in octets from the start;
@@ -130,6 +131,14 @@ struct settings {
 	uint32_t tcp_count;
 	uint32_t tcp_query_count; /* 0: any number */
 	uint32_t tcp_timeout_sec;
+	/* Answers a second of a kind to a netblock; 0: any number. */
+	uint32_t rrl_ratelimit;
+	uint32_t rrl_whitelist_ratelimit;
+	uint32_t rrl_slip; /* each so many of those limited is sent cut short;
+			    * 0: none */
+	uint8_t rrl_ip4_bits;
+	uint8_t rrl_ip6_bits;
+	bool answer_cookie;
 	struct settings_text identity; /* none: refuse (hide-identity) */
 	struct settings_text version;  /* none: refuse (hide-version) */
 	struct settings_text nsid;

@@ -50,16 +50,23 @@ conf_owner_create(struct conf_owner **owner)
 	return NSD_OK;
 }
 
+/* It lies in the arena, which is ours. */
+static void
+wipe_text(const char *text)
+{
+	if (text != NULL)
+		explicit_bzero((char *)(uintptr_t)text, strlen(text));
+}
+
 void
 conf_wipe_secrets(struct conf *conf)
 {
+	wipe_text(conf->server.cookie_secret);
+	wipe_text(conf->server.cookie_staging_secret);
 	for (size_t i = 0; i < conf->key_count; i++) {
 		struct conf_key *key = conf->keys[i];
 
-		/* They lie in the arena, which is ours. */
-		if (key->secret != NULL)
-			explicit_bzero((char *)(uintptr_t)key->secret,
-				strlen(key->secret));
+		wipe_text(key->secret);
 		if (key->secret_data != NULL)
 			explicit_bzero((uint8_t *)(uintptr_t)key->secret_data,
 				key->secret_len);

@@ -14,6 +14,7 @@
 
 /* Short names of the flags, for the table only. */
 #define NOEFF OPTION_NO_EFFECT
+#define LIMIT (RATELIMIT ? 0 : OPTION_NO_EFFECT)
 #define QUOTE OPTION_QUOTED
 #define ALIAS OPTION_ALIAS
 #define HIDE OPTION_NOT_PRINTED
@@ -150,12 +151,12 @@ const struct conf_option conf_options[] = {
 	SERVER("verbosity", verbosity, U32, "0", 0, I32_MAX, 0)
 	SERVER("ip-address", ip_address, LISTEN, NULL, 0, 0, 0)
 	SERVER("interface", ip_address, LISTEN, NULL, 0, 0, ALIAS)
-	SERVER("rrl-size", rrl_size, U32, "1000000", 1, I32_MAX, NOEFF)
-	SERVER("rrl-ratelimit", rrl_ratelimit, U32, TEXT(RRL_RATELIMIT), 0, I32_MAX, NOEFF)
-	SERVER("rrl-slip", rrl_slip, U32, "2", 0, I32_MAX, NOEFF)
-	SERVER("rrl-ipv4-prefix-length", rrl_ipv4_prefix_length, U32, "24", 0, 32, NOEFF)
-	SERVER("rrl-ipv6-prefix-length", rrl_ipv6_prefix_length, U32, "64", 0, 64, NOEFF)
-	SERVER("rrl-whitelist-ratelimit", rrl_whitelist_ratelimit, U32, TEXT(RRL_WHITELIST_RATELIMIT), 0, I32_MAX, NOEFF)
+	SERVER("rrl-size", rrl_size, U32, "1000000", 1, I32_MAX, LIMIT)
+	SERVER_NOW("rrl-ratelimit", rrl_ratelimit, U32, TEXT(RRL_RATELIMIT), 0, I32_MAX, LIMIT)
+	SERVER_NOW("rrl-slip", rrl_slip, U32, "2", 0, I32_MAX, LIMIT)
+	SERVER_NOW("rrl-ipv4-prefix-length", rrl_ipv4_prefix_length, U32, "24", 0, 32, LIMIT)
+	SERVER_NOW("rrl-ipv6-prefix-length", rrl_ipv6_prefix_length, U32, "64", 0, 64, LIMIT)
+	SERVER_NOW("rrl-whitelist-ratelimit", rrl_whitelist_ratelimit, U32, TEXT(RRL_WHITELIST_RATELIMIT), 0, I32_MAX, LIMIT)
 	SERVER_NOW("zonefiles-check", zonefiles_check, BOOL, "yes", 0, 0, 0)
 	SERVER_NOW("zonefiles-write", zonefiles_write, U32, "3600", 0, I32_MAX, 0)
 	SERVER("tls-service-key", tls_service_key, STRING, NULL, 0, 0, 0)
@@ -165,10 +166,10 @@ const struct conf_option conf_options[] = {
 	SERVER("tls-auth-port", tls_auth_port, U32, "0", 1, U16_MAX, IFSET | QUOTE)
 	SERVER("tls-auth-xfr-only", tls_auth_xfr_only, BOOL, "no", 0, 0, NOEFF)
 	SERVER("tls-cert-bundle", tls_cert_bundle, STRING, NULL, 0, 0, 0)
-	SERVER("answer-cookie", answer_cookie, BOOL, "no", 0, 0, NOEFF)
-	SERVER("cookie-secret", cookie_secret, COOKIE, NULL, 0, 0, NOEFF | IFSET)
-	SERVER("cookie-staging-secret", cookie_staging_secret, COOKIE, NULL, 0, 0, NOEFF | IFSET)
-	SERVER("cookie-secret-file", cookie_secret_file, STRING, COOKIESECRETSFILE, 0, 0, NOEFF)
+	SERVER_NOW("answer-cookie", answer_cookie, BOOL, "no", 0, 0, 0)
+	SERVER_NOW("cookie-secret", cookie_secret, COOKIE, NULL, 0, 0, IFSET)
+	SERVER_NOW("cookie-staging-secret", cookie_staging_secret, COOKIE, NULL, 0, 0, IFSET)
+	SERVER_NOW("cookie-secret-file", cookie_secret_file, STRING, COOKIESECRETSFILE, 0, 0, 0)
 	SERVER("proxy-protocol-port", proxy_protocol_port, NUMBER_EACH, NULL, 1, U16_MAX, 0)
 	SERVER("allow-proxy", allow_proxy, ACL_SPEC, NULL, 0, 0, 0)
 	SERVER("metrics-enable", metrics_enable, BOOL, "no", 0, 0, 0)
@@ -226,7 +227,7 @@ const struct conf_option conf_options[] = {
 	PATTERN("name", name, NAME, NULL, 0, 0, 0)
 	PATTERN("include-pattern", set, INCLUDE, NULL, 0, 0, HIDE)
 	PATTERN("zonefile", zonefile, STRING, NULL, 0, 0, PATH)
-	PATTERN("rrl-whitelist", rrl_whitelist, RRL, NULL, 0, 0, NOEFF)
+	PATTERN("rrl-whitelist", rrl_whitelist, RRL, NULL, 0, 0, LIMIT)
 	PATTERN("allow-query", allow_query, ACL, NULL, 0, 0, 0)
 	PATTERN("allow-notify", allow_notify, ACL, NULL, 0, 0, 0)
 	PATTERN("request-xfr", request_xfr, ACL_REQUEST, NULL, 0, 0, 0)
@@ -278,13 +279,10 @@ const struct conf_clause_info conf_clauses[CLAUSE_COUNT] = {
 	[CLAUSE_ZONE] = CLAUSE("zone", conf_pattern, 0, false),
 };
 
+#define RRL_NAME(code, bit, name) { name, bit },
 const struct conf_rrl_name conf_rrl_names[] = {
-	{ "nxdomain", CONF_RRL_NXDOMAIN }, { "error", CONF_RRL_ERROR },
-	{ "referral", CONF_RRL_REFERRAL }, { "any", CONF_RRL_ANY },
-	{ "rrsig", CONF_RRL_RRSIG }, { "wildcard", CONF_RRL_WILDCARD },
-	{ "nodata", CONF_RRL_NODATA }, { "dnskey", CONF_RRL_DNSKEY },
-	{ "positive", CONF_RRL_POSITIVE }, { "all", CONF_RRL_ALL },
-	{ NULL, 0 },
+	ANSWER_KINDS(RRL_NAME)
+	{ "all", ANSWER_ALL }, { NULL, 0 },
 };
 
 /* A zone's options have the rows of a pattern's. */

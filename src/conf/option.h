@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "conf/conf.h"
+#include "dns/answer_kind.h"
 
 /* A zone has the rows of a pattern. */
 enum conf_clause { CLAUSE_SERVER, CLAUSE_DNSTAP, CLAUSE_REMOTE_CONTROL,
@@ -42,7 +43,7 @@ enum conf_type {
 	TYPE_ALGORITHM,   /* const char *: of TSIG */
 	TYPE_BASE64,      /* const char *: secret of a key */
 	TYPE_NAME,        /* const char *: what a later clause refers to */
-	TYPE_RRL,         /* uint16_t of CONF_RRL_* */
+	TYPE_RRL,         /* uint16_t of enum answer_kind */
 	TYPE_EXPIRE,      /* uint32_t or CONF_EXPIRE_FROM_SOA */
 	TYPE_CATALOG,     /* uint8_t: enum conf_catalog */
 	TYPE_INCLUDE,     /* include-pattern */

@@ -119,8 +119,8 @@ put_key_words(const struct printer *pr, const struct conf_acl *acl)
 static bool
 rrl_is_shown(uint16_t bits, const struct conf_rrl_name *name)
 {
-	return bits == CONF_RRL_ALL ? name->bits == CONF_RRL_ALL
-		: name->bits != CONF_RRL_ALL && (bits & name->bits) != 0;
+	return bits == ANSWER_ALL ? name->bits == ANSWER_ALL
+		: name->bits != ANSWER_ALL && (bits & name->bits) != 0;
 }
 
 /* A line for each item. Lists that stand on one line have put_list_line. */

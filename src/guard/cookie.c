@@ -84,3 +84,32 @@ cookie_make(const struct cookie_secrets *secrets,
 	word = htole64(hash(secrets->secrets[0], cookie, client));
 	memcpy(cookie + HASH_AT, &word, HASH_LEN);
 }
+
+void
+cookie_share_write(struct cookie_share *share,
+	const struct cookie_secrets *secrets)
+{
+	uint64_t version = share->version + 1;
+
+	share->slots[version % 2] = *secrets;
+	__atomic_store_n(&share->version, version, __ATOMIC_RELEASE);
+}
+
+void
+cookie_share_read(const struct cookie_share *share, uint64_t *version,
+	struct cookie_secrets *secrets)
+{
+	uint64_t now = __atomic_load_n(&share->version, __ATOMIC_ACQUIRE);
+	struct cookie_secrets copy;
+
+	if (now == *version)
+		return;
+	copy = share->slots[now % 2];
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	/* A slot is written again when the other one has been. */
+	if (__atomic_load_n(&share->version, __ATOMIC_RELAXED) == now) {
+		*secrets = copy;
+		*version = now;
+	}
+	explicit_bzero(&copy, sizeof(copy));
+}

@@ -327,7 +327,8 @@ settings_edit_options(struct settings_edit *edit,
 	if (options == NULL)
 		return NSD_E_MEMORY;
 	count = options_fill(options, lists);
-	if (count == 0)
+	options->rrl_whitelist = lists->rrl_whitelist;
+	if (count == 0 && lists->rrl_whitelist == 0)
 		return NSD_OK;
 	err = edit_keep(edit, EDIT_OPTIONS, options->len, ref, &made);
 	for (size_t i = 0; err == NSD_OK && made && i < count; i++)
@@ -376,6 +377,12 @@ settings_fill(const struct settings_edit *edit, struct settings *settings,
 		.tcp_count = setup->tcp_count,
 		.tcp_query_count = setup->tcp_query_count,
 		.tcp_timeout_sec = setup->tcp_timeout_sec,
+		.rrl_ratelimit = setup->rrl_ratelimit,
+		.rrl_whitelist_ratelimit = setup->rrl_whitelist_ratelimit,
+		.rrl_slip = setup->rrl_slip,
+		.rrl_ip4_bits = setup->rrl_ip4_bits,
+		.rrl_ip6_bits = setup->rrl_ip6_bits,
+		.answer_cookie = setup->answer_cookie,
 		.key_count = setup->key_count,
 		.pattern_count = setup->pattern_count,
 	};

@@ -79,7 +79,8 @@ load_settings_options(struct settings_edit *edit,
 	const struct conf_acls *const from[] = {
 		SETTINGS_LISTS(LOAD_SETTINGS_LIST)};
 #undef LOAD_SETTINGS_LIST
-	struct settings_lists lists = {{NULL}, {0}};
+	struct settings_lists lists = {
+		.rrl_whitelist = pattern->rrl_whitelist};
 	struct acl_element *elements;
 	enum nsd_err err = NSD_OK;
 	size_t count = 0;
@@ -87,9 +88,7 @@ load_settings_options(struct settings_edit *edit,
 	for (unsigned i = 0; i < SETTINGS_LIST_COUNT; i++)
 		count += lists.counts[i] = from[i]->count;
 	*options = STORE_NONE;
-	if (count == 0)
-		return NSD_OK;
-	elements = calloc(count, sizeof(*elements));
+	elements = calloc(count + 1, sizeof(*elements));
 	if (elements == NULL)
 		return NSD_E_MEMORY;
 	count = 0;
@@ -128,6 +127,12 @@ settings_convert(const struct conf_server *o)
 		.tcp_count = o->tcp_count,
 		.tcp_query_count = o->tcp_query_count,
 		.tcp_timeout_sec = o->tcp_timeout,
+		.rrl_ratelimit = o->rrl_ratelimit,
+		.rrl_whitelist_ratelimit = o->rrl_whitelist_ratelimit,
+		.rrl_slip = o->rrl_slip,
+		.rrl_ip4_bits = (uint8_t)o->rrl_ipv4_prefix_length,
+		.rrl_ip6_bits = (uint8_t)o->rrl_ipv6_prefix_length,
+		.answer_cookie = o->answer_cookie,
 	};
 }
 

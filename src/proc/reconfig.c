@@ -76,12 +76,14 @@ talk_on_waiting(void *ctx, const char *clause, const char *option)
 struct reconfig_new {
 	struct conf *conf;
 	struct flags *flags;
+	struct cookie_choice cookies;
 };
 
 static void
 new_drop(struct reconfig_new *new)
 {
 	conf_destroy(new->conf);
+	cookie_keeper_wipe(&new->cookies);
 	if (new->flags != NULL)
 		flags_fini(new->flags);
 	free(new->flags);
@@ -147,6 +149,7 @@ new_load(const struct supervisor *s, struct reconfig_talk *talk,
 	if (err == NSD_OK)
 		err = new_add_zones(s->server.conf, new, talk);
 	if (err == NSD_OK) {
+		cookie_keeper_choose(&s->server, new->conf, &new->cookies);
 		err = secret_keys_move(new->conf, s->server.conf,
 			s->server.vault);
 		if (err == NSD_E_LIMIT)
@@ -165,13 +168,17 @@ static void
 reconfig_take(struct supervisor *s, struct reconfig_new *new)
 {
 	struct reconfig *r = &s->reconfig;
-	struct reconfig_new old = {s->server.conf, r->applied};
+	struct reconfig_new old = {.conf = s->server.conf,
+		.flags = r->applied};
 
 	conf_keep_waiting(new->conf, r->first);
 	if (r->first == old.conf)
 		old.conf = NULL;
 	s->server.conf = new->conf;
 	r->applied = new->flags;
+	/* Without random numbers those that are there go on. */
+	(void)!cookie_keeper_use(&s->cookies, &s->server, &new->cookies);
+	cookie_keeper_wipe(&new->cookies);
 	new_drop(&old);
 }
 
@@ -260,6 +267,8 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	conf_compare(s->server.conf, new->conf, talk_on_waiting, talk, &d);
 	if (!secret_keys_are_same(new->conf, s->server.conf))
 		d.keys++;
+	d.options += cookie_keeper_differs(&s->cookies, &s->server,
+		&new->cookies);
 	if (!conf_difference_is_live(&d)) {
 		secret_keys_remove(new->conf, s->server.conf,
 			s->server.vault);
@@ -284,7 +293,7 @@ static void
 reconfig_read(struct supervisor *s, const struct reconfig_asker *asker)
 {
 	struct reconfig_talk *talk = calloc(1, sizeof(*talk));
-	struct reconfig_new new = {NULL, NULL};
+	struct reconfig_new new = {.conf = NULL};
 
 	if (talk == NULL) {
 		reconfig_refuse(s, asker, "error: out of memory\n");

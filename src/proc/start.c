@@ -194,6 +194,18 @@ main_open_metrics(const struct conf_server *o, struct doors *doors)
 	return doors_open(&wish, &o->metrics_interface, doors);
 }
 
+static enum nsd_err
+main_use_cookies(struct supervisor *s)
+{
+	struct cookie_choice choice;
+	enum nsd_err err;
+
+	cookie_keeper_choose(&s->server, s->server.conf, &choice);
+	err = cookie_keeper_use(&s->cookies, &s->server, &choice);
+	cookie_keeper_wipe(&choice);
+	return err;
+}
+
 /* All that can go wrong, and be bound, before there is a daemon. */
 static enum nsd_err
 main_prepare(struct supervisor *s, struct privilege_user *user,
@@ -247,8 +259,13 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 		return err;
 	main_raise_limits(o, s->server.listeners.count
 		+ s->server.control.count);
-	return counts_create(o->server_count, COUNTS_GROUPS_MAX, o->rssac002,
+	err = counts_create(&(struct counts_wish){
+			.workers = o->server_count,
+			.groups_max = COUNTS_GROUPS_MAX,
+			.rssac = o->rssac002,
+			.limits = o->rrl_size},
 		&s->server.counts);
+	return err != NSD_OK ? err : main_use_cookies(s);
 }
 
 /* Secrets of keys go to where this process alone can write, and no child of

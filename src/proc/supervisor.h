@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "ipc/channel.h"
 #include "proc/certificates.h"
+#include "proc/cookie_keeper.h"
 #include "proc/crash.h"
 #include "proc/errand.h"
 #include "role/link.h"
@@ -122,6 +123,7 @@ struct supervisor {
 	struct reconfig reconfig;
 	struct key_change key_change;
 	struct certificates certificates;
+	struct cookie_keeper cookies;
 	int signal_fd;
 	struct generation *serving;     /* workers are forked with it */
 	struct generation *building;    /* its loader is at the first pass */

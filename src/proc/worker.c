@@ -19,6 +19,7 @@
 #include "role/counts.h"
 #include "role/hooks.h"
 #include "proc/lifeline.h"
+#include "proc/limit_log.h"
 #include "proc/notify.h"
 #include "proc/proxies.h"
 #include "role/role.h"
@@ -48,6 +49,8 @@ struct worker {
 	struct counters *counters;
 	struct counters_book book;
 	struct query_ctx *query;
+	struct rrl limits;
+	struct limit_log limit_log;
 	struct net_tcp_options tcp_options;
 	struct net_handler handler;
 	size_t reply_size;
@@ -72,22 +75,35 @@ worker_pass_on(struct worker *worker, struct exchange *exchanges, size_t count)
 			exchanges[i].reply_len = 0;
 }
 
+static void
+worker_log_limits(struct worker *worker, uint64_t now_sec)
+{
+	size_t count;
+	const struct query_block *blocks = query_blocks(worker->query, &count);
+
+	if (__builtin_expect(count > 0, 0))
+		limit_log_write(&worker->limit_log, blocks, count, now_sec);
+}
+
 /* The hot path: here sockets, queries and the store meet. */
 static void
 worker_on_batch(void *ctx, struct exchange *exchanges, size_t count)
 {
 	struct worker *worker = ctx;
+	uint64_t now_msec = clock_coarse_msec();
 	size_t passed_on;
 
 	role_beat(&worker->role);
 	query_set_time(worker->query, (uint64_t)time(NULL),
-		clock_coarse_sec());
+		(uint32_t)(now_msec / 1000));
+	query_set_msec(worker->query, now_msec);
 	store_reader_online(worker->reader);
 	passed_on = query_answer_batch(worker->query, worker->view, exchanges,
 		count);
 	store_reader_offline(worker->reader);
 	if (passed_on > 0)
 		worker_pass_on(worker, exchanges, count);
+	worker_log_limits(worker, now_msec / 1000);
 }
 
 static size_t
@@ -499,6 +515,11 @@ worker_init(struct worker *worker, const struct role_start *start)
 	options.book = &worker->book;
 	options.reader = worker->reader;
 	options.vault = server->vault;
+	counts_get_limits(server->counts, &worker->limits);
+	options.limits = RATELIMIT ? &worker->limits : NULL;
+	options.cookies = counts_get_cookies(server->counts);
+	memcpy(&options.seed, worker->limits.key, sizeof(options.seed));
+	options.seed += worker->index;
 	worker_forget_configuration(server);
 	err = query_ctx_create(&options, worker->counters, &worker->query);
 	if (err != NSD_OK)

@@ -3,6 +3,7 @@
 
 #include "dns/rrtype.h"
 #include "dns/tsig.h"
+#include "query/cookies.h"
 #include "query/keys.h"
 #include "query/parse.h"
 #include "settings/acl.h"
@@ -238,20 +239,28 @@ choose_step(struct query_ctx *ctx, struct query *q, uint16_t flags)
 }
 
 /* Ends a request with no question or with several. If an OPT is all that it
- * has, the reply has an OPT, too. */
+ * has, the reply has an OPT, too; and if that has a cookie, it is no error but
+ * a question about the cookie (RFC 7873 section 5.4). */
 static void
 end_without_question(struct query_ctx *ctx, struct query *q, struct cursor *c)
 {
 	const uint8_t *request = q->exchange->request;
+	enum rcode rcode = RCODE_FORMERR;
 
 	if (message_get_count(request, MESSAGE_QDCOUNT) == 0
 		&& message_get_count(request, MESSAGE_ANCOUNT) == 0
-		&& message_get_count(request, MESSAGE_NSCOUNT) == 0
-		&& read_additional(q, c, message_get_count(request,
+		&& message_get_count(request, MESSAGE_NSCOUNT) == 0) {
+		if (read_additional(q, c, message_get_count(request,
 			MESSAGE_ARCOUNT)) != NSD_OK)
-		ctx->counters->edns_err++;
+			ctx->counters->edns_err++;
+		else if (q->tsig_at == 0)
+			cookies_check(ctx, q);
+	}
+	if (q->cookie != COOKIE_NONE)
+		rcode = q->cookie == COOKIE_BAD ? RCODE_BADCOOKIE
+			: RCODE_NOERROR;
 	set_reply_limit(q);
-	end_with_header(q, RCODE_FORMERR, 0);
+	end_with_header(q, rcode, 0);
 }
 
 /* Sees who has signed the request (RFC 8945 section 5.2). False: it has failed,
@@ -304,6 +313,7 @@ parse_message(struct query_ctx *ctx, struct query *q, uint16_t flags)
 		end_with_formerr(q, flags);
 		return;
 	}
+	cookies_check(ctx, q);
 	if (q->tsig_at != 0 && !check_key(ctx, q, flags))
 		return;
 	if (q->edns.present && q->edns.version != EDNS_VERSION) {
@@ -346,6 +356,7 @@ parse_request(struct query_ctx *ctx, struct query *q,
 	q->tsig_at = 0;
 	q->tsig_error = RCODE_NOERROR;
 	q->key = STORE_NONE;
+	q->cookie = COOKIE_NONE;
 	memset(&q->edns, 0, sizeof(q->edns));
 	memset(q->reply.count, 0, sizeof(q->reply.count));
 	q->reply.out = exchange->reply;

@@ -5,7 +5,9 @@
 #include "base/assert.h"
 #include "dns/rrtype.h"
 #include "query/answer.h"
+#include "query/cookies.h"
 #include "query/keys.h"
+#include "query/limit.h"
 #include "query/lookup.h"
 #include "query/parse.h"
 #include "query/proof.h"
@@ -28,6 +30,7 @@ query_ctx_create(const struct query_options *options,
 	memset(ctx, 0, sizeof(*ctx));
 	ctx->options = *options;
 	ctx->counters = counters;
+	ctx->chance = options->seed | 1;
 	*out = ctx;
 	return NSD_OK;
 }
@@ -38,7 +41,21 @@ query_ctx_destroy(struct query_ctx *ctx)
 	if (ctx == NULL)
 		return;
 	keys_destroy(ctx);
+	explicit_bzero(&ctx->cookie_secrets, sizeof(ctx->cookie_secrets));
 	free(ctx);
+}
+
+void
+query_set_msec(struct query_ctx *ctx, uint64_t now_msec)
+{
+	ctx->now_tick = now_msec * RRL_TICKS_PER_SEC / 1000;
+}
+
+const struct query_block *
+query_blocks(const struct query_ctx *ctx, size_t *count)
+{
+	*count = ctx->block_count;
+	return ctx->blocks;
 }
 
 void
@@ -250,25 +267,56 @@ prefetch_addresses(struct query_ctx *ctx, const struct cells *cells)
 	}
 }
 
-static void
-finish(struct query_ctx *ctx, struct query *q)
+/* Composes a reply. False: there is none, or it is whole. */
+static inline __attribute__((always_inline)) bool
+compose(struct query_ctx *ctx, struct query *q)
 {
 	q->exchange->reply_len = 0;
 	if (q->step == STEP_DROP
 		|| !reply_begin(ctx, q, q->step != STEP_HEADER)) {
 		ctx->counters->dropped++;
-		return;
+		return false;
 	}
 	if (q->step == STEP_TRANSFER) {
 		ctx->counters->raxfr += q->question.type == TYPE_AXFR;
 		transfer_begin(ctx, q);
-		return;
+		return false;
 	}
 	if (q->step == STEP_COMPOSE)
 		answer_compose(ctx, q);
 	else if (q->step == STEP_CHAOS)
 		chaos_answer(ctx, q);
-	reply_end(ctx, q);
+	return true;
+}
+
+static void
+finish(struct query_ctx *ctx, struct query *q)
+{
+	if (compose(ctx, q))
+		reply_end(ctx, q);
+}
+
+/* Composes the replies to a batch, then counts them all, and ends those that
+ * are not too many. */
+static __attribute__((noinline)) void
+finish_limited(struct query_ctx *ctx, size_t count)
+{
+	struct query_group group = {.count = 0};
+
+	for (size_t i = 0; i < count; i++) {
+		struct query *q = &ctx->queries[i];
+
+		if (!compose(ctx, q))
+			continue;
+		limit_classify(ctx, q);
+		group_add(&group, q);
+	}
+	for (size_t i = 0; i < group.count; i++) {
+		if (limit_count(ctx, group.queries[i]))
+			reply_end(ctx, group.queries[i]);
+		else
+			ctx->counters->dropped++;
+	}
 }
 
 /* The replies to the stream before it are enough. */
@@ -289,11 +337,14 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	struct cells cells;
 	struct counters *counters = ctx->counters;
 	size_t octets = 0, most = SIZE_MAX;
+	bool limited;
 
 	ASSERT_HOT(count >= 1 && count <= EXCHANGE_BATCH_MAX);
 	ctx->view = view;
 	ctx->table = table_get(view);
 	ctx->settings = settings_get(view);
+	ctx->block_count = 0;
+	cookies_begin(ctx);
 	group.count = 0;
 	ctx->passed_on = 0;
 	if (exchanges[0].transport != TRANSPORT_UDP)
@@ -318,7 +369,10 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	prefetch_apex_ns(ctx, &group);
 	prefetch_cells(ctx, &group, &cells);
 	prefetch_addresses(ctx, &cells);
-	for (size_t i = 0; i < count; i++) {
+	limited = limit_applies(ctx, exchanges[0].transport);
+	if (limited)
+		finish_limited(ctx, count);
+	for (size_t i = 0; i < count && !limited; i++) {
 		if (octets >= most) {
 			put_off(ctx, &exchanges[i]);
 			continue;

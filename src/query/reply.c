@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "dns/rrtype.h"
+#include "query/cookies.h"
 #include "query/keys.h"
 #include "query/parse.h"
 #include "query/reply.h"
@@ -19,6 +20,7 @@ opt_len(const struct query_ctx *ctx, const struct query *q)
 		return 0;
 	if (q->edns.nsid && ctx->settings->nsid.at != 0)
 		len += EDNS_OPTION_HEAD + ctx->settings->nsid.len;
+	len += cookies_len(q);
 	if (q->edns.zoneversion && q->zone != NULL)
 		len += EDNS_OPTION_HEAD + ZONEVERSION_LEN;
 	return len;
@@ -105,6 +107,10 @@ write_opt(const struct query_ctx *ctx, struct query *q)
 	if (q->edns.nsid && settings->nsid.at != 0)
 		at = write_option(at, EDNS_NSID, settings_read_text(settings,
 			&settings->nsid), settings->nsid.len);
+	if (q->cookie != COOKIE_NONE) {
+		cookies_write(ctx, q, at);
+		at += cookies_len(q);
+	}
 	if (q->edns.zoneversion && q->zone != NULL)
 		at = write_zoneversion(at, q);
 	/* The extended error may use the room that the answer left. */

@@ -183,6 +183,9 @@ struct query {
 	struct vault_place secret; /* the key's */
 	struct tsig_chain chain;
 	struct edns edns;
+	enum cookie_state cookie;
+	uint32_t rate;       /* answers a second; 0: any number */
+	uint64_t limit_hash; /* of what this one counts for */
 	struct reply reply;
 	/* The zone of the question's name, for ZONEVERSION; NULL: none. */
 	const struct zone *zone;
@@ -226,6 +229,12 @@ struct query_ctx {
 	uint16_t rotations[QUERY_ROTATIONS];
 	uint64_t now_sec; /* since 1970 */
 	uint32_t uptime_sec; /* of CLOCK_MONOTONIC */
+	uint64_t now_tick;   /* of rrl.h */
+	uint64_t chance;     /* which of those limited are sent cut short */
+	uint64_t cookie_version;
+	struct cookie_secrets cookie_secrets;
+	size_t block_count;
+	struct query_block blocks[QUERY_BLOCKS_MAX];
 	struct query_key **keys; /* one for each of the settings, made when it
 				  * is first asked for */
 	uint32_t key_count;      /* of these */

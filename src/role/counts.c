@@ -29,6 +29,8 @@ enum counts_part {
 	PART_STORE,
 	PART_PROCESSES,
 	PART_NAMES,
+	PART_LIMITS,
+	PART_COOKIES,
 	PART_COUNT,
 };
 
@@ -45,6 +47,8 @@ struct counts {
 	size_t size;
 	unsigned workers;
 	uint32_t room; /* groups */
+	uint32_t limits; /* buckets */
+	uint8_t limits_key[RRL_KEY_LEN];
 	bool only_reads[PART_COUNT];
 	struct counts_area parts[PART_COUNT];
 };
@@ -78,6 +82,8 @@ counts_lay_out(struct counts *c, uint32_t room, bool rssac)
 		[PART_PROCESSES] = {(c->workers + OTHERS)
 				* sizeof(struct counts_process), 1},
 		[PART_NAMES] = {textlist_size(room, room * NAME_OCTETS), 1},
+		[PART_LIMITS] = {rrl_octets(c->limits), 1},
+		[PART_COOKIES] = {sizeof(struct cookie_share), 1},
 	};
 	size_t octets;
 
@@ -163,36 +169,46 @@ counts_open(struct counts *c, uint32_t groups_max, bool rssac)
 	return mapped ? NSD_OK : NSD_E_SYSTEM;
 }
 
-/* The key of all figures of RSSAC002. */
+/* The keys of limits, and of all figures of RSSAC002. */
 static enum nsd_err
-counts_make_key(struct counts *c)
+counts_make_keys(struct counts *c)
 {
 	uint64_t key[2];
 
-	if (c->parts[PART_RSSAC].count == 0)
-		return NSD_OK;
-	if (getrandom(key, sizeof(key), 0) != sizeof(key)) {
+	if (getrandom(key, sizeof(key), 0) != sizeof(key)
+		|| getrandom(c->limits_key, sizeof(c->limits_key), 0)
+			!= sizeof(c->limits_key)) {
 		log_error("getrandom: %s", strerror(errno));
 		return NSD_E_SYSTEM;
 	}
-	for (unsigned i = 0; i < c->workers; i++)
+	for (unsigned i = 0; i < c->parts[PART_RSSAC].count; i++)
 		memcpy(counts_get_rssac(c, i)->key, key, sizeof(key));
 	return NSD_OK;
 }
 
+/* Both mappings of a part stay out of core files. */
+static void
+part_hide(const struct counts *c, const struct counts_area *part)
+{
+	(void)madvise(c->to_write + part->at, part->size, MADV_DONTDUMP);
+	(void)madvise(c->to_read + part->at, part->size, MADV_DONTDUMP);
+}
+
 enum nsd_err
-counts_create(unsigned workers, uint32_t groups_max, bool rssac,
-	struct counts **out)
+counts_create(const struct counts_wish *wish, struct counts **out)
 {
 	struct counts *c = calloc(1, sizeof(*c));
 	enum nsd_err err;
 
 	if (c == NULL)
 		return NSD_E_MEMORY;
-	c->workers = workers;
-	err = counts_open(c, groups_max, rssac);
+	c->workers = wish->workers;
+	c->limits = wish->limits;
+	err = counts_open(c, wish->groups_max, wish->rssac);
 	if (err == NSD_OK)
-		err = counts_make_key(c);
+		err = counts_make_keys(c);
+	if (err == NSD_OK)
+		part_hide(c, &c->parts[PART_COOKIES]);
 	if (err != NSD_OK) {
 		counts_destroy(c);
 		return err;
@@ -226,6 +242,8 @@ static const struct {
 	[PART_STORE] = {ROLE_LOADER, ROLE_XFRD},
 	[PART_PROCESSES] = {0, ROLE_XFRD},
 	[PART_NAMES] = {ROLE_LOADER, ROLE_XFRD},
+	[PART_LIMITS] = {ROLE_WORKER, 0},
+	[PART_COOKIES] = {0, ROLE_WORKER},
 };
 
 static void
@@ -235,7 +253,8 @@ unmap(uint8_t *at, size_t size)
 		abort();
 }
 
-/* Unmaps the part, but for the item of a worker. */
+/* Unmaps the part, but for the item of a worker. All share one of which there
+ * are not more. */
 static void
 part_leave(const struct counts *c, const struct counts_area *part,
 	unsigned index)
@@ -243,7 +262,7 @@ part_leave(const struct counts *c, const struct counts_area *part,
 	uint8_t *at = c->to_write + part->at;
 	size_t before = part->size * index;
 
-	if (part->count == 0)
+	if (part->count <= 1)
 		return;
 	unmap(at, before);
 	unmap(at + before + part->size,
@@ -325,6 +344,19 @@ counts_get_names(const struct counts *c, struct textlist *names)
 {
 	textlist_init(names, part_get(c, PART_NAMES, 0), c->room,
 		c->room * NAME_OCTETS);
+}
+
+void
+counts_get_limits(const struct counts *c, struct rrl *limits)
+{
+	rrl_init(limits, part_get(c, PART_LIMITS, 0), c->limits,
+		c->limits_key);
+}
+
+struct cookie_share *
+counts_get_cookies(const struct counts *c)
+{
+	return part_get(c, PART_COOKIES, 0);
 }
 
 /* ---- processes ----------------------------------------------------------- */

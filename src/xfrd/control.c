@@ -100,6 +100,7 @@ control_init(struct xfrd *xfrd)
 	enum nsd_err err;
 
 	CDS_INIT_LIST_HEAD(&xfrd->control.orders);
+	CDS_INIT_LIST_HEAD(&xfrd->control.cookies);
 	CDS_INIT_LIST_HEAD(&xfrd->control.waits);
 	CDS_INIT_LIST_HEAD(&xfrd->control.key_edits);
 	if (doors->count == 0)

@@ -12,6 +12,7 @@
  *   control_json.c    the same of status and these two in JSON
  *   control_keys.c    print_tsig
  *   control_key_edit.c  update_tsig, add_tsig, assoc_tsig, del_tsig
+ *   control_cookies.c  add_cookie_secret and the like
  *   control_statistics.c  stats, stats_noreset, stats_more
  *   control_zones.c   addzone and the like
  *   control_reconfig.c  reconfig
@@ -44,9 +45,10 @@ struct control {
 	struct cds_list_head orders; /* struct control_order */
 	struct cds_list_head key_edits; /* struct control_key_edit; the first
 				      * is main's turn */
-	uint64_t tickets;            /* of orders and these, so far */
+	uint64_t tickets;            /* of orders and the like, so far */
 	uint64_t order_ticket;       /* of the first, which main has; 0: it has
 				      * none */
+	struct cds_list_head cookies; /* struct control_cookies */
 	struct cds_list_head waits;  /* struct control_wait */
 	struct event *wait_event;
 };
@@ -78,6 +80,10 @@ struct control {
 	X(ADD_TSIG, control_on_add_tsig)                                     \
 	X(ASSOC_TSIG, control_on_assoc_tsig)                                 \
 	X(DEL_TSIG, control_on_del_tsig)                                     \
+	X(ADD_COOKIE_SECRET, control_on_add_cookie_secret)                   \
+	X(ACTIVATE_COOKIE_SECRET, control_on_activate_cookie_secret)         \
+	X(DROP_COOKIE_SECRET, control_on_drop_cookie_secret)                 \
+	X(PRINT_COOKIE_SECRETS, control_on_print_cookie_secrets)             \
 	X(STATS, control_on_stats)                                           \
 	X(STATS_NORESET, control_on_stats_noreset)                           \
 	X(STATS_MORE, control_on_stats_more)
@@ -127,6 +133,11 @@ void control_order_take(struct xfrd *xfrd, const struct ipc_message *m);
 
 /* The message KEY_DONE. */
 void control_key_edit_take(struct xfrd *xfrd, const struct ipc_message *m);
+
+/* ---- control_cookies.c --------------------------------------------------- */
+
+/* The message COOKIES_DONE. */
+void control_cookies_take(struct xfrd *xfrd, const struct ipc_message *m);
 
 /* ---- control_wait.c ------------------------------------------------------ */
 

@@ -21,6 +21,9 @@ control_on_status(struct xfrd *xfrd, struct ctl_call *call)
 	} else {
 		ctl_printf(call, "version: %s\n", PACKAGE_VERSION);
 		ctl_printf(call, "verbosity: %u\n", log_verbosity());
+		if (RATELIMIT)
+			ctl_printf(call, "ratelimit: %u\n",
+				xfrd->role.server->conf->server.rrl_ratelimit);
 	}
 	ctl_end(call);
 }

@@ -43,6 +43,12 @@ xfrd_on_order_done(struct role *role, const struct ipc_message *m)
 }
 
 static void
+xfrd_on_cookies_done(struct role *role, const struct ipc_message *m)
+{
+	control_cookies_take((struct xfrd *)role, m);
+}
+
+static void
 xfrd_on_reconfigured(struct role *role, const struct ipc_message *m)
 {
 	xfrd_reconfig_take((struct xfrd *)role, m);
@@ -166,6 +172,7 @@ xfrd_on_term(struct role *role)
 	X(ZONE_CHANGED, xfrd_on_answer)                                      \
 	X(READ_DONE, xfrd_on_answer)                                         \
 	X(ORDER_DONE, xfrd_on_order_done)                                    \
+	X(COOKIES_DONE, xfrd_on_cookies_done)                                \
 	X(SERVED, xfrd_on_served)                                            \
 	X(ZONE_WRITTEN, xfrd_on_written)                                     \
 	X(RECONFIGURED, xfrd_on_reconfigured)                                \

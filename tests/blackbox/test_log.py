@@ -113,21 +113,21 @@ dnstap:
 	dnstap-enable: yes
 zone:
 	name: b.test
-	rrl-whitelist: any
+	verify-zone: yes
 	zonefile: a.test.zone
 zone:
 	name: c.test
-	rrl-whitelist: any
+	verify-zone: yes
 	zonefile: a.test.zone
 """, options={"verbosity": 0, "xfrdfile": None, "xfrdir": None,
               "zonelistfile": None})
     at = [number for number, line in enumerate(
         server.config.read_text().splitlines(), 1)
-        if "dnstap-enable:" in line or "rrl-whitelist:" in line]
+        if "dnstap-enable:" in line or "verify-zone:" in line]
     assert lines_about(server, "has no effect") == [
         f"warning: {server.config}:{at[0]}: dnstap: dnstap-enable "
         "has no effect in this program",
-        f"warning: {server.config}:{at[1]}: zone b.test: rrl-whitelist has no "
+        f"warning: {server.config}:{at[1]}: zone b.test: verify-zone has no "
         "effect in this program, nor has it in 1 more clause"]
 
 

@@ -43,7 +43,7 @@ SWITCHES = [
 ]
 IN_VAIN = [
     "--enable-flto", "--enable-bind8-stats", "--enable-zone-stats",
-    "--enable-ratelimit", "--disable-nsec3", "--disable-minimal-responses",
+    "--disable-nsec3", "--disable-minimal-responses",
     "--disable-radix-tree", "--enable-dnstap", "--disable-recvmmsg",
     "--enable-root-server", "--enable-memclean", "--enable-mmap",
     "--enable-packed", "--enable-xdp", "--disable-systemd",
@@ -52,7 +52,7 @@ IN_VAIN = [
 ]
 AS_WE_ARE = [
     "--disable-flto", "--disable-bind8-stats", "--disable-zone-stats",
-    "--disable-ratelimit", "--enable-nsec3", "--enable-minimal-responses",
+    "--enable-ratelimit", "--enable-nsec3", "--enable-minimal-responses",
     "--enable-radix-tree", "--disable-dnstap", "--enable-recvmmsg",
     "--disable-root-server", "--disable-memclean", "--disable-mmap",
     "--disable-packed", "--disable-xdp", "--enable-systemd",

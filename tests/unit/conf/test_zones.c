@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "dns/answer_kind.h"
 #include "dns/name.h"
 #include "reader.h"
 
@@ -114,7 +115,7 @@ include_pattern_appends_lists_and_overwrites_values(void **state)
 	assert_int_equal(o->notify_retry, 7);
 	assert_string_equal(o->zonestats, "s");
 	assert_true(o->store_ixfr);
-	assert_int_equal(o->rrl_whitelist, CONF_RRL_ANY | CONF_RRL_NODATA);
+	assert_int_equal(o->rrl_whitelist, ANSWER_ANY | ANSWER_NODATA);
 	o = zone(conf, "y")->options;
 	assert_int_equal(o->notify.count, 6);
 	for (i = 0; i < 6; i++)

@@ -27,7 +27,8 @@ make(void)
 {
 	struct counts *counts;
 
-	assert_int_equal(counts_create(WORKERS, GROUPS, true, &counts),
+	assert_int_equal(counts_create(&(struct counts_wish){
+		WORKERS, GROUPS, true, 64}, &counts),
 		NSD_OK);
 	return counts;
 }
@@ -211,7 +212,8 @@ without_room_for_groups_there_are_fewer(void **state)
 	less.rlim_cur = 8 << 20;
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
-	assert_int_equal(counts_create(WORKERS, COUNTS_GROUPS_MAX, false,
+	assert_int_equal(counts_create(&(struct counts_wish){
+		WORKERS, COUNTS_GROUPS_MAX, false, 1},
 		&counts), NSD_OK);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	counts_get_book(counts, 0, &book);

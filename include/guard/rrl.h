@@ -1,0 +1,99 @@
+/*
+ * rrl.h - response rate limiting: how many answers of one kind go to one
+ * netblock.
+ *
+ * All workers share one table, in memory that main has made. Whoever was taken
+ * over may write anything there. That spoils limits and nothing else: a word of
+ * the table is a count, never a place or a length.
+ *
+ * A bucket is one word of 64 bits, changed by one atomic step:
+ *
+ *   bits 0 to 29   level: 256 for each answer; halves each second
+ *   bits 30 to 47  when that was, in ticks modulo 2^18
+ *   bit 48         its begin was told, its end not yet
+ *   bits 49 to 63  tag: which subject it is of, out of those of its line
+ *
+ * A word of level 0 is free. 8 buckets are a line of the processor's cache. A
+ * subject may be in any bucket of its line, which the hash chooses. If none is
+ * free, the lowest level makes room: a flood of subjects that ask once pushes
+ * out each other, not those who ask often (doc/decisions/0100).
+ */
+#ifndef GUARD_RRL_H
+#define GUARD_RRL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#define RRL_KEY_LEN 16u
+/* Of the time that a caller tells: any clock that all workers share. */
+#define RRL_TICKS_PER_SEC 64u
+/* A higher limit counts as this one. */
+#define RRL_LIMIT_MAX 2000000u
+
+/* The table as a process has it. Copies may be made. */
+struct rrl {
+	uint64_t *lines;    /* 8 words each */
+	uint32_t line_count;
+	uint8_t key[RRL_KEY_LEN];
+};
+
+/* Octets of a table with room for so many buckets, at least 1. */
+size_t rrl_octets(uint32_t buckets);
+/* The table lies in memory, which begins at a multiple of 64, and is all zeros
+ * before its first use. All who share it have the same key, of random octets.
+ */
+void rrl_init(struct rrl *rrl, void *memory, uint32_t buckets,
+	const uint8_t key[RRL_KEY_LEN]);
+
+/* What an answer counts for. */
+struct rrl_subject {
+	uint32_t kind;       /* any number: answers of other kinds are counted
+			      * apart */
+	const struct sockaddr_storage *client;
+	unsigned ip4_bits;   /* of its address count, 0 to 32 */
+	unsigned ip6_bits;   /* 0 to 64 */
+	const uint8_t *name; /* any octets, which count, too */
+	size_t name_len;
+};
+
+/* Hashes a subject. Nobody without the key can tell which have the same line.
+ * Cost: linear in name_len. */
+uint64_t rrl_hash(const struct rrl *rrl, const struct rrl_subject *subject);
+
+/* The octets of an address that count, the others 0: 4 or 16. */
+void rrl_netblock(const struct rrl_subject *subject, uint8_t address[16]);
+
+/* Has the line of a subject brought to the processor; rrl_count comes soon. */
+static inline uint64_t *
+rrl_line(const struct rrl *rrl, uint64_t hash)
+{
+	return rrl->lines + 8
+		* (size_t)((hash >> 32) * rrl->line_count >> 32);
+}
+
+static inline void
+rrl_prefetch(const struct rrl *rrl, uint64_t hash)
+{
+	__builtin_prefetch(rrl_line(rrl, hash), 1);
+}
+
+struct rrl_verdict {
+	bool limited; /* it is one too many */
+	bool begins;  /* it is limited, and that was not told yet */
+	bool ends;    /* it is limited no more, and that was not told yet */
+};
+
+/*
+ * Counts an answer, and says whether it is one too many.
+ * in: limit, answers a second, at least 1; now: in ticks.
+ * A subject that gets up to limit answers a second is never limited; at once it
+ * may get twice as many. While it asks for more than that it is limited, all
+ * answers of it: those that are not sent are counted, too.
+ * Cost: a line of cache; no lock, and at most 4 tries.
+ */
+struct rrl_verdict rrl_count(const struct rrl *rrl, uint64_t hash,
+	uint32_t limit, uint64_t now);
+
+#endif

@@ -1,0 +1,22 @@
+/* limit_log.h - what rate limits hold back, as lines of the log. */
+#ifndef PROC_LIMIT_LOG_H
+#define PROC_LIMIT_LOG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "query/query.h"
+
+/* Of a worker; zeroed at first. */
+struct limit_log {
+	uint64_t sec;    /* the one that is being counted for */
+	uint32_t lines;  /* in it */
+	uint32_t missed; /* since the last line */
+};
+
+/* Logs at verbosity 1 what has begun or ended; 20 lines a second at most, and
+ * how many it left out. */
+void limit_log_write(struct limit_log *log, const struct query_block *blocks,
+	size_t count, uint64_t now_sec);
+
+#endif

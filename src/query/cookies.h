@@ -1,0 +1,32 @@
+/* cookies.h - cookies of clients (RFC 7873), and ours for them. */
+#ifndef QUERY_COOKIES_H
+#define QUERY_COOKIES_H
+
+#include "query/state.h"
+
+/* The octets of the cookie that goes back. */
+static inline uint32_t
+cookies_len(const struct query *q)
+{
+	return q->cookie != COOKIE_NONE ? EDNS_OPTION_HEAD + COOKIE_LEN : 0;
+}
+
+/* True if its client has shown that it gets what is sent to its address. */
+static inline bool
+cookies_prove_client(const struct query *q)
+{
+	return q->cookie == COOKIE_GOOD || q->cookie == COOKIE_RENEW;
+}
+
+/* Takes the secrets that are to be used, before a batch. */
+void cookies_begin(struct query_ctx *ctx);
+
+/* Sees what the cookie of a request is worth. Without answer-cookie, it is as
+ * if there were none. */
+void cookies_check(const struct query_ctx *ctx, struct query *q);
+
+/* Writes cookies_len octets, at least 1: the whole option. */
+void cookies_write(const struct query_ctx *ctx, const struct query *q,
+	uint8_t *out);
+
+#endif

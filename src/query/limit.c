@@ -1,0 +1,233 @@
+/*
+ * limit.c - which answers count for the same limit, and what becomes of those
+ * that are too many.
+ *
+ * Answers are of the same subject if they are of one kind, go to one netblock,
+ * and have a name in common: that of what the answer would be anyway, whatever
+ * is asked. So an attacker cannot get around a limit by asking for random names
+ * (doc/surface.md section 9 has the kinds).
+ */
+#include <string.h>
+
+#include "dns/answer_kind.h"
+#include "dns/rrtype.h"
+#include "query/cookies.h"
+#include "query/limit.h"
+#include "zone/zone.h"
+
+/* ---- what a reply counts for --------------------------------------------- */
+
+struct limit_name {
+	const uint8_t *at;
+	size_t len;
+};
+
+/* The apex of the zone that it is about; nothing, if it is about none. */
+static struct limit_name
+name_of_zone(const struct query *q)
+{
+	const struct zone_entry *entry = q->search.entry;
+
+	if (entry == NULL)
+		return (struct limit_name){NULL, 0};
+	return (struct limit_name){entry->name, entry->leaf.name_len + 1u};
+}
+
+/* The last labels of the question's name, so many and those of the zone. */
+static struct limit_name
+name_below_apex(const struct query *q, unsigned labels)
+{
+	const struct message_name *name = &q->question.name;
+	unsigned first = name->count - q->search.zone_labels - labels;
+	const uint8_t *at = name->name + name->label_at[first];
+
+	return (struct limit_name){at, (size_t)(name->name + name->len - at)};
+}
+
+static struct limit_name
+name_of_question(const struct query *q)
+{
+	const struct message_name *name = &q->question.name;
+
+	return (struct limit_name){name->name, name->len};
+}
+
+static enum answer_kind
+limit_judge_composed(const struct query *q, struct limit_name *name)
+{
+	const struct search *s = &q->search;
+	/* The name in hand of a chain is gone when this is asked again. */
+	bool in_chain = s->name != &q->question.name;
+
+	if (s->outcome == OUTCOME_DELEGATION) {
+		*name = in_chain ? name_of_zone(q)
+				 : name_below_apex(q, s->node->leaf.labels);
+		return ANSWER_REFERRAL;
+	}
+	*name = name_of_question(q);
+	if (q->question.type == TYPE_ANY)
+		return ANSWER_ANY;
+	if (q->question.type == TYPE_RRSIG)
+		return ANSWER_RRSIG;
+	if (s->from_wildcard && !in_chain) {
+		*name = name_below_apex(q, s->encloser->leaf.labels);
+		return ANSWER_WILDCARD;
+	}
+	return ANSWER_POSITIVE;
+}
+
+/* The kind of a reply, and the name that all of the kind have. */
+static enum answer_kind
+limit_judge(const struct query *q, struct limit_name *name)
+{
+	enum answer_kind kind = ANSWER_POSITIVE;
+
+	if (q->reply.rcode != RCODE_NOERROR) {
+		*name = name_of_zone(q);
+		return q->reply.rcode == RCODE_NXDOMAIN ? ANSWER_NXDOMAIN
+							: ANSWER_ERROR;
+	}
+	*name = name_of_question(q);
+	if (q->step == STEP_HEADER)
+		*name = (struct limit_name){NULL, 0};
+	else if (q->step == STEP_COMPOSE)
+		kind = limit_judge_composed(q, name);
+	if (kind != ANSWER_POSITIVE)
+		return kind;
+	if (q->reply.count[SECTION_ANSWER] == 0) {
+		*name = name_of_zone(q);
+		return ANSWER_NODATA;
+	}
+	return q->question.type == TYPE_DNSKEY ? ANSWER_DNSKEY
+					       : ANSWER_POSITIVE;
+}
+
+static bool
+limit_is_whitelisted(const struct query_ctx *ctx, const struct query *q,
+	enum answer_kind kind)
+{
+	const struct zone_entry *entry = q->search.entry;
+	store_ref ref;
+
+	if (entry == NULL)
+		return false;
+	ref = store_load_ref(&entry->options);
+	return ref != STORE_NONE
+		&& (((const struct settings_options *)store_get(ctx->view,
+			     ref))->rrl_whitelist & kind) != 0;
+}
+
+static struct rrl_subject
+limit_subject(const struct query_ctx *ctx, const struct query *q,
+	enum answer_kind kind, struct limit_name name)
+{
+	return (struct rrl_subject){
+		.kind = kind,
+		.client = q->exchange->peer,
+		.ip4_bits = ctx->settings->rrl_ip4_bits,
+		.ip6_bits = ctx->settings->rrl_ip6_bits,
+		.name = name.at,
+		.name_len = name.len,
+	};
+}
+
+void
+limit_classify(struct query_ctx *ctx, struct query *q)
+{
+	struct rrl_subject subject;
+	struct limit_name name;
+	enum answer_kind kind;
+
+	q->rate = 0;
+	if (q->exchange->peer == NULL || cookies_prove_client(q))
+		return;
+	kind = limit_judge(q, &name);
+	q->rate = limit_is_whitelisted(ctx, q, kind)
+		? ctx->settings->rrl_whitelist_ratelimit
+		: ctx->settings->rrl_ratelimit;
+	if (q->rate == 0)
+		return;
+	subject = limit_subject(ctx, q, kind, name);
+	q->limit_hash = rrl_hash(ctx->options.limits, &subject);
+	rrl_prefetch(ctx->options.limits, q->limit_hash);
+}
+
+/* ---- those that are too many --------------------------------------------- */
+
+/* Notes for the log what begins or ends. */
+static __attribute__((noinline, cold)) void
+limit_note(struct query_ctx *ctx, const struct query *q, bool begins)
+{
+	struct query_block *block = &ctx->blocks[ctx->block_count];
+	struct rrl_subject subject;
+	struct limit_name name;
+	enum answer_kind kind;
+
+	if (ctx->block_count == QUERY_BLOCKS_MAX)
+		return;
+	ctx->block_count++;
+	kind = limit_judge(q, &name);
+	subject = limit_subject(ctx, q, kind, name);
+	block->begins = begins;
+	block->whitelisted = limit_is_whitelisted(ctx, q, kind);
+	block->kind = kind;
+	block->qtype = q->step == STEP_HEADER ? 0 : q->question.type;
+	block->client = *q->exchange->peer;
+	block->netblock_bits = block->client.ss_family == AF_INET6
+		? subject.ip6_bits
+		: subject.ip4_bits;
+	rrl_netblock(&subject, block->netblock);
+	memset(block->name, 0, 1);
+	if (name.len > 0)
+		memcpy(block->name, name.at, name.len);
+}
+
+/* True if this one is sent cut short. By chance, so that nobody can tell
+ * which (xorshift64*). */
+static bool
+limit_slips(struct query_ctx *ctx)
+{
+	uint32_t slip = ctx->settings->rrl_slip;
+	uint64_t x = ctx->chance;
+
+	if (slip <= 1)
+		return slip == 1;
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	ctx->chance = x;
+	x = x * UINT64_C(0x2545f4914f6cdd1d) >> 32;
+	return x * slip >> 32 == 0;
+}
+
+/* Leaves header and question. */
+static void
+limit_cut_short(struct query *q)
+{
+	struct reply *reply = &q->reply;
+
+	if (q->step != STEP_HEADER)
+		reply->len = MESSAGE_HEADER_LEN + q->question.name.len
+			+ MESSAGE_QUESTION_TAIL;
+	memset(reply->count, 0, sizeof(reply->count));
+	reply->flags |= MESSAGE_TC;
+}
+
+bool
+limit_count(struct query_ctx *ctx, struct query *q)
+{
+	struct rrl_verdict verdict;
+
+	if (q->rate == 0)
+		return true;
+	verdict = rrl_count(ctx->options.limits, q->limit_hash, q->rate,
+		ctx->now_tick);
+	if (__builtin_expect(verdict.begins || verdict.ends, 0))
+		limit_note(ctx, q, verdict.begins);
+	if (!verdict.limited)
+		return true;
+	if (!limit_slips(ctx))
+		return false;
+	limit_cut_short(q);
+	return true;
+}

@@ -1,0 +1,28 @@
+/* limit.h - limits of the rate of answers over UDP (guard/rrl.h). */
+#ifndef QUERY_LIMIT_H
+#define QUERY_LIMIT_H
+
+#include "query/state.h"
+
+/* True if answers to a batch of this transport are limited. */
+static inline bool
+limit_applies(const struct query_ctx *ctx, enum exchange_transport transport)
+{
+	return transport == TRANSPORT_UDP && ctx->options.limits != NULL
+		&& (ctx->settings->rrl_ratelimit
+			   | ctx->settings->rrl_whitelist_ratelimit)
+		!= 0;
+}
+
+/* What a reply counts for, once it is composed and before reply_end: q->rate
+ * and q->limit_hash. The count is being fetched from then on. */
+void limit_classify(struct query_ctx *ctx, struct query *q);
+
+/*
+ * Counts the reply. It stays as it is, or becomes one that is cut short (TC),
+ * so that a client who is there asks again over TCP. False: nothing is to be
+ * sent.
+ */
+bool limit_count(struct query_ctx *ctx, struct query *q);
+
+#endif

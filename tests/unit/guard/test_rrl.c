@@ -1,0 +1,327 @@
+/*
+ * test_rrl.c - the table of rate limits.
+ */
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "guard/rrl.h"
+#include "lib/chance.h"
+
+#define LIMIT 50u
+
+static const uint8_t key[RRL_KEY_LEN] = "sixteen octets";
+
+static struct rrl
+make(uint32_t buckets)
+{
+	void *memory = aligned_alloc(64, rrl_octets(buckets));
+	struct rrl rrl;
+
+	assert_non_null(memory);
+	memset(memory, 0, rrl_octets(buckets));
+	rrl_init(&rrl, memory, buckets, key);
+	return rrl;
+}
+
+static uint64_t
+hash(const struct rrl *rrl, uint32_t kind, const char *client,
+	const char *name)
+{
+	struct sockaddr_storage address;
+	struct rrl_subject subject = {
+		.kind = kind,
+		.client = &address,
+		.ip4_bits = 24,
+		.ip6_bits = 64,
+		.name = (const uint8_t *)name,
+		.name_len = strlen(name),
+	};
+
+	memset(&address, 0, sizeof(address));
+	address.ss_family = strchr(client, ':') != NULL ? AF_INET6 : AF_INET;
+	assert_int_equal(inet_pton(address.ss_family, client,
+		address.ss_family == AF_INET6
+			? (void *)&((struct sockaddr_in6 *)&address)->sin6_addr
+			: (void *)&((struct sockaddr_in *)&address)->sin_addr),
+		1);
+	return rrl_hash(rrl, &subject);
+}
+
+/* Asks so often a second for so many seconds, evenly; how often it was
+ * limited. *now goes on. */
+static unsigned
+ask(const struct rrl *rrl, uint64_t subject, unsigned rate, unsigned seconds,
+	uint64_t *now)
+{
+	unsigned limited = 0;
+
+	for (unsigned s = 0; s < seconds; s++, *now += RRL_TICKS_PER_SEC)
+		for (unsigned i = 0; i < rate; i++)
+			limited += rrl_count(rrl, subject, LIMIT, *now
+				+ (uint64_t)i * RRL_TICKS_PER_SEC / rate)
+				.limited;
+	return limited;
+}
+
+static void
+up_to_the_limit_all_is_answered(void **state)
+{
+	struct rrl rrl = make(1000);
+	uint64_t now = 12345;
+
+	(void)state;
+	for (unsigned rate = 1; rate < LIMIT; rate++)
+		assert_int_equal(ask(&rrl, hash(&rrl, 0, "192.0.2.1", "a"),
+			rate, 20, &now), 0);
+	free(rrl.lines);
+}
+
+static void
+beyond_it_nothing_is_answered(void **state)
+{
+	struct rrl rrl = make(1000);
+	uint64_t now = 7, subject = hash(&rrl, 0, "192.0.2.1", "a");
+
+	(void)state;
+	for (unsigned rate = LIMIT + 5; rate < 20000; rate = rate * 3 / 2) {
+		(void)ask(&rrl, subject, rate, 10, &now);
+		assert_int_equal(ask(&rrl, subject, rate, 2, &now), 2 * rate);
+		/* Once it ends, answers come again. */
+		now += 4 * RRL_TICKS_PER_SEC;
+		assert_false(rrl_count(&rrl, subject, LIMIT, now).limited);
+		now += 10 * RRL_TICKS_PER_SEC;
+	}
+	free(rrl.lines);
+}
+
+static void
+twice_the_limit_may_come_at_once(void **state)
+{
+	struct rrl rrl = make(8);
+	uint64_t subject = hash(&rrl, 0, "192.0.2.1", "a");
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * LIMIT; i++)
+		assert_false(rrl_count(&rrl, subject, LIMIT, 0).limited);
+	assert_true(rrl_count(&rrl, subject, LIMIT, 0).limited);
+	/* The highest limit is one. */
+	for (unsigned i = 0; i < 2 * RRL_LIMIT_MAX; i++)
+		assert_false(rrl_count(&rrl, ~subject, UINT32_MAX, 0).limited);
+	assert_true(rrl_count(&rrl, ~subject, UINT32_MAX, 0).limited);
+	free(rrl.lines);
+}
+
+static void
+its_begin_and_end_are_told_once(void **state)
+{
+	struct rrl rrl = make(8);
+	uint64_t subject = hash(&rrl, 0, "192.0.2.1", "a");
+	unsigned begins = 0, ends = 0;
+	struct rrl_verdict v;
+
+	(void)state;
+	for (unsigned i = 0; i < 20 * LIMIT; i++) {
+		v = rrl_count(&rrl, subject, LIMIT, 0);
+		begins += v.begins;
+		ends += v.ends;
+		assert_true(!v.begins || v.limited);
+	}
+	assert_int_equal(begins, 1);
+	assert_int_equal(ends, 0);
+	for (unsigned i = 0; i < 100; i++) {
+		v = rrl_count(&rrl, subject, LIMIT, i * RRL_TICKS_PER_SEC);
+		begins += v.begins;
+		ends += v.ends;
+	}
+	assert_int_equal(begins, 1);
+	assert_int_equal(ends, 1);
+	free(rrl.lines);
+}
+
+static void
+subjects_are_told_apart(void **state)
+{
+	static const struct {
+		uint32_t kind;
+		const char *client, *name;
+		bool same; /* as the first */
+	} rows[] = {
+		{ 1, "192.0.2.1", "12345678", true },
+		{ 1, "192.0.2.255", "12345678", true },
+		{ 1, "192.0.3.1", "12345678", false },
+		{ 2, "192.0.2.1", "12345678", false },
+		{ 1, "192.0.2.1", "12345679", false },
+		{ 1, "192.0.2.1", "123456781", false },
+		{ 1, "192.0.2.1", "1234567", false },
+		{ 1, "192.0.2.1", "", false },
+		{ 1, "c000:200::", "12345678", false },
+	};
+	struct rrl rrl = make(8), other = rrl;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_true((hash(&rrl, rows[i].kind, rows[i].client,
+			rows[i].name) == hash(&rrl, 1, "192.0.2.1", "12345678"))
+			== rows[i].same);
+	assert_true(hash(&rrl, 1, "2001:db8::1", "")
+		== hash(&rrl, 1, "2001:db8::ffff:0:0:2", ""));
+	assert_true(hash(&rrl, 1, "2001:db8::1", "")
+		!= hash(&rrl, 1, "2001:db8:0:1::1", ""));
+	/* What one key brings together, another does not. */
+	other.key[15]++;
+	assert_true(hash(&rrl, 1, "192.0.2.1", "a")
+		!= hash(&other, 1, "192.0.2.1", "a"));
+	free(rrl.lines);
+}
+
+static void
+any_prefix_length_will_do(void **state)
+{
+	struct sockaddr_storage a = {.ss_family = AF_INET};
+	uint8_t block[16];
+
+	(void)state;
+	memset(&((struct sockaddr_in *)&a)->sin_addr, 0xff, 4);
+	for (unsigned bits = 0; bits <= 32; bits++) {
+		struct rrl_subject s = {.client = &a, .ip4_bits = bits};
+		unsigned set = 0;
+
+		rrl_netblock(&s, block);
+		for (unsigned i = 0; i < 16; i++)
+			set += (unsigned)__builtin_popcount(block[i]);
+		assert_int_equal(set, bits);
+	}
+	a.ss_family = AF_INET6;
+	memset(&((struct sockaddr_in6 *)&a)->sin6_addr, 0xff, 16);
+	for (unsigned bits = 0; bits <= 64; bits++) {
+		struct rrl_subject s = {.client = &a, .ip6_bits = bits};
+		unsigned set = 0;
+
+		rrl_netblock(&s, block);
+		for (unsigned i = 0; i < 16; i++)
+			set += (unsigned)__builtin_popcount(block[i]);
+		assert_int_equal(set, bits);
+	}
+}
+
+/* Sources that ask once are many; who asks often stays known. */
+static void
+floods_do_not_push_out_offenders(void **state)
+{
+	struct rrl rrl = make(10000);
+	uint64_t now = 0, offenders[50], chance = 1;
+
+	(void)state;
+	for (unsigned i = 0; i < 50; i++)
+		offenders[i] = chance_next(&chance);
+	for (unsigned turn = 0; turn < 4 * RRL_TICKS_PER_SEC; turn++, now++) {
+		for (unsigned i = 0; i < 2000; i++)
+			(void)rrl_count(&rrl, chance_next(&chance), LIMIT, now);
+		for (unsigned i = 0; i < 50 * 4; i++) {
+			bool limited = rrl_count(&rrl, offenders[i % 50],
+				LIMIT, now).limited;
+
+			assert_true(limited || turn < RRL_TICKS_PER_SEC);
+		}
+	}
+	free(rrl.lines);
+}
+
+/* One that was not asked for so long that its time wraps around is as good as
+ * any. */
+static void
+a_clock_may_wrap_and_be_late(void **state)
+{
+	struct rrl rrl = make(8);
+	uint64_t subject = 99, now = (UINT64_C(1) << 18) - 10;
+
+	(void)state;
+	for (unsigned i = 0; i < 3 * LIMIT; i++)
+		(void)rrl_count(&rrl, subject, LIMIT, now);
+	/* Another worker's clock is behind: nothing is forgotten. */
+	assert_true(rrl_count(&rrl, subject, LIMIT, now - 3).limited);
+	assert_true(rrl_count(&rrl, subject, LIMIT, now + 10).limited);
+	now += 10 * RRL_TICKS_PER_SEC;
+	assert_false(rrl_count(&rrl, subject, LIMIT, now).limited);
+	free(rrl.lines);
+}
+
+/* A worker that was taken over may have written anything. */
+static void
+any_words_are_survived(void **state)
+{
+	struct rrl rrl = make(64);
+	uint64_t chance = 7;
+
+	(void)state;
+	for (unsigned i = 0; i < 200000; i++) {
+		if (i % 100 == 0)
+			for (unsigned k = 0; k < 64; k++)
+				rrl.lines[k] = chance_next(&chance)
+					| (uint64_t)(i % 200 == 0) * UINT64_MAX;
+		(void)rrl_count(&rrl, chance_next(&chance),
+			(uint32_t)chance_next(&chance) | 1,
+			chance_next(&chance));
+	}
+	free(rrl.lines);
+}
+
+struct racer {
+	struct rrl *rrl;
+	unsigned answered;
+};
+
+static void *
+racer_main(void *arg)
+{
+	struct racer *racer = arg;
+
+	for (unsigned i = 0; i < 200000; i++)
+		racer->answered += !rrl_count(racer->rrl, 5, 10000, 0).limited;
+	return NULL;
+}
+
+/* At one moment two workers together answer as often as one may. */
+static void
+workers_share_the_limit(void **state)
+{
+	struct rrl rrl = make(8);
+	struct racer racers[2] = {{&rrl, 0}, {&rrl, 0}};
+	pthread_t threads[2];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, racer_main,
+			&racers[i]), 0);
+	for (unsigned i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	/* Some steps may be lost in races, none is invented. */
+	assert_true(racers[0].answered + racers[1].answered >= 20000);
+	assert_true(racers[0].answered + racers[1].answered < 21000);
+	free(rrl.lines);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(up_to_the_limit_all_is_answered),
+		cmocka_unit_test(beyond_it_nothing_is_answered),
+		cmocka_unit_test(twice_the_limit_may_come_at_once),
+		cmocka_unit_test(its_begin_and_end_are_told_once),
+		cmocka_unit_test(subjects_are_told_apart),
+		cmocka_unit_test(any_prefix_length_will_do),
+		cmocka_unit_test(floods_do_not_push_out_offenders),
+		cmocka_unit_test(a_clock_may_wrap_and_be_late),
+		cmocka_unit_test(any_words_are_survived),
+		cmocka_unit_test(workers_share_the_limit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
