@@ -92,7 +92,8 @@ struct load_result {
 /* Which zones a pass reads. */
 enum load_which {
 	LOAD_CHANGED,  /* those whose files have changed since the last try */
-	LOAD_MISSING,  /* of these, those that have no version */
+	LOAD_MISSING,  /* of these, those that have no version, or one of a file
+			* with another name */
 	LOAD_STALE,    /* the changed ones, and those whose last try failed */
 };
 

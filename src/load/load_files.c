@@ -23,15 +23,22 @@ files_source_has_changed(const struct zone_source *s)
 }
 
 bool
+load_files_are_others(const struct zone_sources *sources, const char *path)
+{
+	return sources != NULL
+		&& strcmp(zone_sources_first(sources)->path, path) != 0;
+}
+
+bool
 load_files_have_changed(const struct zone_sources *sources, const char *path)
 {
 	const struct zone_source *s;
 
 	if (sources == NULL)
 		return true;
-	s = zone_sources_first(sources);
-	if (strcmp(s->path, path) != 0)
+	if (load_files_are_others(sources, path))
 		return true;
+	s = zone_sources_first(sources);
 	for (unsigned i = 0; i < sources->count; i++) {
 		if (files_source_has_changed(s))
 			return true;

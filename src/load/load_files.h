@@ -8,6 +8,11 @@
 #include "zone/sources.h"
 #include "zonefile/zonefile.h"
 
+/* True if the zone was read from a file with another name. sources: NULL: it
+ * was read from none. */
+bool load_files_are_others(const struct zone_sources *sources,
+	const char *path);
+
 /*
  * True if the files differ from those of the last try (sources), or if path,
  * the file that the configuration names, is another one. Looks at each file now

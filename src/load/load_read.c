@@ -43,7 +43,9 @@ read_is_due(const struct load_context *context, const struct load_zone *zone,
 
 	switch (context->which) {
 	case LOAD_MISSING:
-		return !loaded && load_files_have_changed(sources, path);
+		/* One whose file has another name now counts as missing. */
+		return loaded ? load_files_are_others(sources, path)
+			      : load_files_have_changed(sources, path);
 	case LOAD_STALE:
 		if (sources != NULL
 			&& (sources->flags & ZONE_SOURCES_FAILED) != 0)

@@ -1,0 +1,187 @@
+"""reconfig with each single option changed: what the table of options promises
+is what happens."""
+
+import pathlib
+import re
+
+import pytest
+
+import dns.edns
+import dns.flags
+import dns.rcode
+
+import control
+from harness import zone_text
+
+TABLE = pathlib.Path(__file__).resolve().parents[2] / "src/conf/option.c"
+ROW = re.compile(r'^\t([A-Z]+(?:_NOW)?)\("([^"]+)", (\w+), (\w+)(.*)\)$',
+                 re.M)
+CLAUSES = {"SERVER": "server", "SERVER_NOW": "server", "DNSTAP": "dnstap",
+           "CONTROL": "remote-control", "VERIFY": "verify",
+           "PATTERN": "pattern", "PATTERN_NOW": "pattern"}
+# Values that are no default, by type.
+VALUES = {"U32": "7", "I32": "7", "U64": "7", "STRING": '"some-text"',
+          "NUMBERS": "0", "NUMBER_EACH": "5399", "SERVER_CPU": "0",
+          "INTERFACE": "127.0.0.1", "LISTEN": "127.0.0.1",
+          "NSID": "ascii_x", "ACL_SPEC": "127.0.0.1",
+          "ACL": "127.0.0.1 NOKEY", "ACL_PROVIDE": "127.0.0.1 NOKEY",
+          "ACL_NOTIFY": "127.0.0.1 NOKEY", "ACL_ADDRESS": "127.0.0.1",
+          "STRINGS": '"/bin/true"', "RRL": "error", "EXPIRE": "7",
+          "COOKIE": "000102030405060708090a0b0c0d0e0f", "INHERIT": "no"}
+# Those whose value depends on others, or without which nobody could ask.
+SPECIAL = {
+    "server-N-cpu-affinity": None,  # server-1-...: wants cpu-affinity
+    "debug-mode": None,  # a flag says so
+    "ip4-only": None, "ip6-only": None,  # of do-ip6, do-ip4
+    "do-ip4": None, "chroot": None, "zonesdir": None,
+    "ip-address": '"127.0.0.2"',
+    "interface": '"127.0.0.2"',
+    "control-enable": None,
+    "control-interface": None,  # the first one decides about TLS
+    "cookie-staging-secret": None,  # wants cookie-secret
+    "tls-auth-xfr-only": None,  # stands behind tls-auth-port
+    "request-xfr": None,  # makes the zone another kind: test_primaries
+    "include-pattern": None, "name": None,
+    "catalog": None, "catalog-member-pattern": None,
+    "catalog-producer-zone": None,
+    "allow-notify": None,  # wants request-xfr
+    "identity": '"two"', "version": '"three"',
+    "username": '"nobody"', "database": '"some.db"',
+    "server-count": "3", "tcp-timeout": "60",
+    "rrl-slip": "3", "xfrd-tcp-max": "7",
+}
+
+
+def rows():
+    """Clause, name, whether it waits, and a value."""
+    for macro, name, _, kind, rest in ROW.findall(TABLE.read_text()):
+        if macro not in CLAUSES or kind in ("IGNORED", "ONLY", "INCLUDE",
+                                            "NAME"):
+            continue
+        if name in SPECIAL:
+            value = SPECIAL[name]
+        elif kind == "BOOL":
+            value = "no" if rest.startswith(', "yes"') else "yes"
+        else:
+            value = VALUES[kind]
+        if value is not None:
+            waits = macro in ("SERVER", "DNSTAP", "CONTROL", "VERIFY")
+            yield CLAUSES[macro], name, waits, value
+
+
+ROWS = list(rows())
+
+
+def test_table_is_read():
+    """All but a few options are tried, of both kinds."""
+    text = TABLE.read_text()
+    names = {name for macro, name, _, kind, _ in ROW.findall(text)
+             if macro in CLAUSES}
+    tried = {name for _, name, _, _ in ROWS}
+    assert len(tried) > 120
+    assert names - tried <= set(SPECIAL) | {"difffile", "use-systemd"}
+    assert 25 < sum(not waits for _, _, waits, _ in ROWS) < len(ROWS)
+
+
+@pytest.fixture
+def server(make_server):
+    server = make_server(
+        zones={"example": zone_text(1)},
+        options={"server-count": 2})
+    server.zone_file("of.p").write_text(zone_text(1))
+    write(server, None, None, None)
+    return server.start()
+
+
+def write(server, clause, name, value):
+    line = f"\t{name}: {value}\n"
+    server.extra = ""
+    control.config(server)
+    first, own = server.extra.split("\n", 1)
+    if clause == "remote-control":
+        own = line + own
+    text = ("pattern:\n\tname: p\n\tzonefile: \"of.p.zone\"\n"
+            + (line if clause == "pattern" else "")
+            + "zone:\n\tname: of.p\n\tinclude-pattern: p\n")
+    if clause not in (None, "pattern", "remote-control"):
+        text += f"{clause}:\n{line}"
+    server.extra = text + first + "\n" + own
+    server.write_config()
+
+
+def reconfig(server):
+    """Whether something was applied, and what waits."""
+    code, text = control.ask(server, "reconfig")
+    assert code == 0 and text.endswith("\nok\n"), text
+    waiting = re.findall(
+        r"^(\S+): (\S+) has changed: that waits for a restart$", text, re.M)
+    if "reconfig completed: changes applied" in text:
+        return True, waiting
+    assert "no changes" in text, text
+    return False, waiting
+
+
+def try_option(server, clause, name, waits, value):
+    """What is not as the table promises, or None."""
+    write(server, clause, name, value)
+    said = reconfig(server)
+    # One that has two names is told by the first.
+    told = [(clause, "ip-address" if name == "interface" else
+             "multi-primary-check" if name == "multi-master-check" else name)]
+    wanted = (False, told) if waits else (True, [])
+    write(server, None, None, None)
+    back = reconfig(server)
+    served = [server.serial(zone) for zone in ("example", "of.p")]
+    if said == wanted and back == (not waits, []) and served == [1, 1]:
+        return None
+    return clause, name, said, back, served
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_each_option_does_what_the_table_says(server, part):
+    workers = [server.role("server 1"), server.role("server 2")]
+    wrong = [try_option(server, *row) for row in ROWS[part::4]]
+    assert [one for one in wrong if one is not None] == []
+    assert workers == [server.role("server 1"), server.role("server 2")]
+
+
+def chaos(server, name):
+    reply = server.query(name, "TXT", rdclass="CH")
+    return (reply.answer[0][0].strings[0].decode() if reply.answer
+            else dns.rcode.to_text(reply.rcode()))
+
+
+def nsid(server):
+    reply = server.query("example", "SOA", edns=0,
+                         options=[dns.edns.GenericOption(dns.edns.NSID, b"")])
+    return [option.to_wire() for option in reply.options
+            if option.otype == dns.edns.NSID]
+
+
+@pytest.mark.parametrize("clause, name, value, look, wanted", [
+    ("server", "version", '"three"',
+     lambda s: chaos(s, "version.server"), "three"),
+    ("server", "hide-version", "yes",
+     lambda s: chaos(s, "version.server"), "REFUSED"),
+    ("server", "hide-identity", "yes",
+     lambda s: chaos(s, "id.server"), "REFUSED"),
+    ("server", "nsid", "ascii_x", nsid, [b"x"]),
+    ("server", "refuse-any", "yes", lambda s: bool(
+        s.query("example", "ANY").flags & dns.flags.TC), True),
+    ("server", "minimal-responses", "yes", lambda s: len(
+        s.query("www.example", "A").authority), 0),
+    ("pattern", "allow-query", "192.0.2.1 NOKEY",
+     lambda s: s.rcode("of.p", "SOA"), "REFUSED"),
+    ("pattern", "zonefile", '"other.zone"', lambda s: s.serial("of.p"), 7),
+])
+def test_what_is_applied_is_in_effect(server, clause, name, value, look,
+                                      wanted):
+    (server.directory / "other.zone").write_text(zone_text(7))
+    before = look(server)
+    assert before != wanted
+    write(server, clause, name, value)
+    assert reconfig(server) == (True, [])
+    assert [look(server) for _ in range(8)] == [wanted] * 8
+    write(server, None, None, None)
+    assert reconfig(server) == (True, [])
+    assert [look(server) for _ in range(8)] == [before] * 8
