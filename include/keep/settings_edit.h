@@ -38,6 +38,11 @@ enum nsd_err settings_edit_key(struct settings_edit *edit,
 	const uint8_t *name, enum mac_kind algorithm, store_ref *key)
 	MUST_USE;
 
+/* Who has to be at the other end of TLS: the domain name of a certificate, at
+ * most 253 octets. The rest as above. NSD_E_LIMIT: it is longer. */
+enum nsd_err settings_edit_identity(struct settings_edit *edit,
+	const char *domain, store_ref *identity) MUST_USE;
+
 /* The lists of a pattern or zone. Octets of elements that mean nothing, such as
  * the mask of a single address, are zero. */
 struct settings_lists {
@@ -63,6 +68,7 @@ struct settings_setup {
 	bool minimal_responses;
 	bool round_robin;
 	bool refuse_any;
+	bool tls_auth_xfr_only;
 	bool confine_to_zone;
 	bool drop_updates;
 	bool tcp_reject_overflow;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "base/exchange.h"
 #include "settings/acl_index.h"
 #include "settings/settings.h"
 
@@ -17,6 +18,9 @@ struct acl_client {
 	const struct sockaddr_storage *peer; /* NULL: matches nothing */
 	store_ref key; /* struct settings_key: whose signature is right; none:
 			* the request is not signed */
+	const struct exchange_identity *identity; /* NULL: shown none */
+	const struct store_view *view; /* of the list; NULL without an
+					* identity */
 };
 
 /* A list. If it has an index, the elements that this does not cover come
@@ -44,7 +48,8 @@ acl_list_get(const struct settings_options *options, enum settings_list list)
 /*
  * True if a list allows the client: an element matches it, and none that
  * matches blocks it. An element with a key matches requests signed with that
- * key alone, one with NOKEY unsigned ones alone. Cost: with an index that of
+ * key alone, one with NOKEY unsigned ones alone; one with an identity, clients
+ * that have shown it. Cost: with an index that of
  * one to four binary searches, and 3 to 4 ns for each element that this does
  * not cover; without, that for each.
  */

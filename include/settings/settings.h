@@ -31,10 +31,14 @@
  * references to it. */
 struct settings_key {
 	uint32_t refs;     /* holders; the writer's */
-	uint8_t algorithm; /* enum mac_kind */
+	uint8_t algorithm; /* enum mac_kind; SETTINGS_IDENTITY */
 	uint8_t name_len;  /* with the root label */
 	uint8_t name[];    /* wire name in lower case */
 };
+
+/* No key, but who has to be at the other end of TLS: name is the domain name of
+ * the certificate, as text with its NUL. */
+#define SETTINGS_IDENTITY 255u
 
 static inline size_t
 settings_key_size(const struct settings_key *key)
@@ -58,6 +62,8 @@ struct acl_element {
 	uint8_t allow_udp; /* of request-xfr: UDP */
 	store_ref key;     /* struct settings_key; none, and needs_key: a key
 			    * that there is not, so nothing matches */
+	store_ref identity; /* the same with SETTINGS_IDENTITY: clients that
+			    * have shown such a certificate; none: any */
 	uint8_t address[16];
 	uint8_t other[16]; /* mask, or last address of the range */
 };
@@ -125,6 +131,7 @@ struct settings {
 	bool minimal_responses;
 	bool round_robin;
 	bool refuse_any;
+	bool tls_auth_xfr_only;
 	bool confine_to_zone;
 	bool drop_updates;
 	bool tcp_reject_overflow;

@@ -164,7 +164,7 @@ const struct conf_option conf_options[] = {
 	SERVER("tls-service-ocsp", tls_service_ocsp, STRING, NULL, 0, 0, 0)
 	SERVER("tls-port", tls_port, U32, "853", 0, U16_MAX, QUOTE)
 	SERVER("tls-auth-port", tls_auth_port, U32, "0", 1, U16_MAX, IFSET | QUOTE)
-	SERVER("tls-auth-xfr-only", tls_auth_xfr_only, BOOL, "no", 0, 0, NOEFF)
+	SERVER("tls-auth-xfr-only", tls_auth_xfr_only, BOOL, "no", 0, 0, 0)
 	SERVER("tls-cert-bundle", tls_cert_bundle, STRING, NULL, 0, 0, 0)
 	SERVER_NOW("answer-cookie", answer_cookie, BOOL, "no", 0, 0, 0)
 	SERVER_NOW("cookie-secret", cookie_secret, COOKIE, NULL, 0, 0, IFSET)

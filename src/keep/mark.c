@@ -318,9 +318,12 @@ mark_options(struct marker *m, store_ref ref)
 		return;
 	options->refs = 1;
 	count = options->ends[SETTINGS_LIST_COUNT - 1];
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		if (options->acl[i].key != STORE_NONE)
 			mark_key(m, options->acl[i].key);
+		if (options->acl[i].identity != STORE_NONE)
+			mark_key(m, options->acl[i].identity);
+	}
 }
 
 static void

@@ -241,9 +241,12 @@ release_options(struct releaser *r, store_ref ref)
 	assert(options->refs > 0);
 	if (--options->refs > 0)
 		return;
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		if (options->acl[i].key != STORE_NONE)
 			release_key(r, options->acl[i].key);
+		if (options->acl[i].identity != STORE_NONE)
+			release_key(r, options->acl[i].identity);
+	}
 	release_object(r, ref, settings_options_size(options));
 }
 

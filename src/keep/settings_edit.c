@@ -120,6 +120,26 @@ edit_take(struct settings_edit *edit, enum edit_kind kind, store_ref ref,
 	return NSD_OK;
 }
 
+/* Takes options, and the identities that they alone lead to. */
+static enum nsd_err
+edit_take_options(struct settings_edit *edit, store_ref ref)
+{
+	const struct settings_options *options = store_get(edit->view, ref);
+	uint32_t count = options->ends[SETTINGS_LIST_COUNT - 1];
+	enum nsd_err err = edit_take(edit, EDIT_OPTIONS, ref,
+		settings_options_size(options));
+
+	for (uint32_t i = 0; i < count && err == NSD_OK; i++) {
+		store_ref identity = options->acl[i].identity;
+
+		if (identity != STORE_NONE)
+			err = edit_take(edit, EDIT_KEY, identity,
+				settings_key_size(store_get(edit->view,
+					identity)));
+	}
+	return err;
+}
+
 /* ---- an edit ----------------------------------------------------------- */
 
 enum nsd_err
@@ -141,9 +161,7 @@ settings_edit_begin(struct store_writer *writer, struct settings_edit **out)
 	refs = settings_patterns(old);
 	for (uint32_t i = 0; i < old->pattern_count && err == NSD_OK; i++)
 		if (refs[i] != STORE_NONE)
-			err = edit_take(edit, EDIT_OPTIONS, refs[i],
-				settings_options_size(store_get(edit->view,
-					refs[i])));
+			err = edit_take_options(edit, refs[i]);
 	if (err != NSD_OK) {
 		settings_edit_end(edit);
 		return err;
@@ -236,6 +254,25 @@ settings_edit_key(struct settings_edit *edit, const uint8_t *name,
 	memcpy(key->name, name, key->name_len);
 	name_lower(key->name);
 	return edit_keep(edit, EDIT_KEY, len, ref, &made);
+}
+
+enum nsd_err
+settings_edit_identity(struct settings_edit *edit, const char *domain,
+	store_ref *ref)
+{
+	size_t size = strlen(domain) + 1;
+	struct settings_key *key;
+	bool made;
+
+	if (size > UINT8_MAX)
+		return NSD_E_LIMIT;
+	key = edit_draft(edit, sizeof(*key) + size);
+	if (key == NULL)
+		return NSD_E_MEMORY;
+	key->algorithm = SETTINGS_IDENTITY;
+	key->name_len = (uint8_t)size;
+	memcpy(key->name, domain, size);
+	return edit_keep(edit, EDIT_KEY, sizeof(*key) + size, ref, &made);
 }
 
 /* Primaries, and those that are notified, are no clients. */
@@ -331,8 +368,10 @@ settings_edit_options(struct settings_edit *edit,
 	if (count == 0 && lists->rrl_whitelist == 0)
 		return NSD_OK;
 	err = edit_keep(edit, EDIT_OPTIONS, options->len, ref, &made);
-	for (size_t i = 0; err == NSD_OK && made && i < count; i++)
+	for (size_t i = 0; err == NSD_OK && made && i < count; i++) {
 		edit_hold(edit, options->acl[i].key);
+		edit_hold(edit, options->acl[i].identity);
+	}
 	return err;
 }
 
@@ -371,6 +410,7 @@ settings_fill(const struct settings_edit *edit, struct settings *settings,
 		.minimal_responses = setup->minimal_responses,
 		.round_robin = setup->round_robin,
 		.refuse_any = setup->refuse_any,
+		.tls_auth_xfr_only = setup->tls_auth_xfr_only,
 		.confine_to_zone = setup->confine_to_zone,
 		.drop_updates = setup->drop_updates,
 		.tcp_reject_overflow = setup->tcp_reject_overflow,

@@ -54,16 +54,32 @@ load_settings_element(const struct conf_acl *acl, struct acl_element *e)
 	memcpy(e->other, acl->other, sizeof(e->other));
 }
 
+/* A tls-auth that there is not is as a key that there is not: nobody has it. */
+static enum nsd_err
+identity_make(struct settings_edit *edit, const struct conf_tls_auth *auth,
+	struct acl_element *e)
+{
+	enum nsd_err err = NSD_E_LIMIT;
+
+	if (auth != NULL && auth->auth_domain_name != NULL)
+		err = settings_edit_identity(edit, auth->auth_domain_name,
+			&e->identity);
+	e->needs_key |= err == NSD_E_LIMIT;
+	return err == NSD_E_LIMIT ? NSD_OK : err;
+}
+
 static enum nsd_err
 element_convert(struct settings_edit *edit, const struct conf_acl *acl,
 	enum settings_list list, struct acl_element *e)
 {
+	enum nsd_err err;
+
 	load_settings_element(acl, e);
 	e->needs_key = acl->key_name != NULL;
-	/* Nobody comes over TLS yet: as with a key that there is not. */
 	if (list == SETTINGS_PROVIDE_XFR && acl->tls_auth_name != NULL) {
-		e->needs_key = 1;
-		return NSD_OK;
+		err = identity_make(edit, acl->tls_auth, e);
+		if (err != NSD_OK || e->identity == STORE_NONE)
+			return err;
 	}
 	/* A key that there is not has no name. */
 	if (acl->key == NULL || acl->key->name == NULL)
@@ -121,6 +137,7 @@ settings_convert(const struct conf_server *o)
 		.minimal_responses = o->minimal_responses,
 		.round_robin = o->round_robin,
 		.refuse_any = o->refuse_any,
+		.tls_auth_xfr_only = o->tls_auth_xfr_only,
 		.confine_to_zone = o->confine_to_zone,
 		.drop_updates = o->drop_updates,
 		.tcp_reject_overflow = o->tcp_reject_overflow,

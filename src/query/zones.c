@@ -117,6 +117,11 @@ open_search(struct query_ctx *ctx, struct query *q)
 	return true;
 }
 
+/* Who asks, for access lists. */
+#define QUERY_CLIENT(ctx, q)                                                 \
+	((struct acl_client){(q)->exchange->peer, (q)->key,                  \
+		(q)->exchange->identity, (ctx)->view})
+
 static void
 begin_search(struct query_ctx *ctx, struct query *q)
 {
@@ -127,7 +132,7 @@ begin_search(struct query_ctx *ctx, struct query *q)
 		return;
 	}
 	if (!acl_allows_query(ctx->view, entry,
-			&(struct acl_client){q->exchange->peer, q->key},
+			&QUERY_CLIENT(ctx, q),
 			q->question.type == TYPE_SOA && is_apex(q))) {
 		query_fail(q, RCODE_REFUSED, EDE_PROHIBITED, NULL);
 		return;
@@ -142,8 +147,10 @@ begin_transfer(struct query_ctx *ctx, struct query *q)
 {
 	if (!is_apex(q))
 		query_fail(q, RCODE_NOTAUTH, EDE_NOT_AUTHORITATIVE, NULL);
-	else if (!acl_allows_transfer(ctx->view, q->search.entry,
-			&(struct acl_client){q->exchange->peer, q->key}))
+	else if ((ctx->settings->tls_auth_xfr_only
+			&& q->exchange->identity == NULL)
+		|| !acl_allows_transfer(ctx->view, q->search.entry,
+			&QUERY_CLIENT(ctx, q)))
 		query_fail(q, RCODE_REFUSED, EDE_PROHIBITED, NULL);
 	else
 		(void)open_search(ctx, q);
@@ -164,7 +171,7 @@ take_notify(struct query_ctx *ctx, struct query *q)
 		q->reply.rcode = RCODE_NXDOMAIN;
 		query_set_ede(q, EDE_NOT_AUTHORITATIVE, NULL);
 	} else if (!acl_allows_notify(ctx->view, q->search.entry,
-			&(struct acl_client){x->peer, q->key})) {
+			&QUERY_CLIENT(ctx, q))) {
 		q->reply.rcode = RCODE_REFUSED;
 		query_set_ede(q, EDE_PROHIBITED, NULL);
 	} else {
@@ -211,7 +218,7 @@ open_zone(const struct query_ctx *ctx, const struct query *q,
 	if (ref == STORE_NONE
 		|| zone_entry_is_expired(entry, ctx->uptime_sec)
 		|| !acl_allows_query(ctx->view, entry,
-			&(struct acl_client){q->exchange->peer, q->key},
+			&QUERY_CLIENT(ctx, q),
 			false))
 		return NULL;
 	return store_get(ctx->view, ref);

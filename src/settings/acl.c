@@ -112,6 +112,21 @@ index_has(const struct acl_index *index, uint64_t kind,
 		kind | ACL_ROW_PORT(peer->port), address) != NULL;
 }
 
+/* Has the client shown the certificate that an element wants, if any? */
+static bool
+identity_matches(const struct acl_element *e, const struct acl_client *client)
+{
+	const struct settings_key *wanted;
+
+	if (e->identity == STORE_NONE)
+		return true;
+	if (client->identity == NULL)
+		return false;
+	wanted = store_get(client->view, e->identity);
+	return client->identity->is_named(client->identity,
+		(const char *)wanted->name);
+}
+
 bool
 acl_list_allows(const struct acl_list *list, const struct acl_client *client)
 {
@@ -128,7 +143,7 @@ acl_list_allows(const struct acl_list *list, const struct acl_client *client)
 			break;
 		if ((allowed && !e->blocked) || !key_matches(e, client->key))
 			continue;
-		if (!element_matches(e, &peer))
+		if (!element_matches(e, &peer) || !identity_matches(e, client))
 			continue;
 		if (e->blocked)
 			return false;

@@ -55,7 +55,8 @@ mask_is_prefix(const uint8_t *octets)
 bool
 acl_index_covers(const struct acl_element *e)
 {
-	return e->kind != ACL_MASK || mask_is_prefix(e->other);
+	return e->identity == STORE_NONE
+		&& (e->kind != ACL_MASK || mask_is_prefix(e->other));
 }
 
 /* Does nobody match it, whatever the address? */

@@ -1,5 +1,7 @@
 /* vet_settings.c - settings that are being read: options of zones, keys, and
  * the object at the root. */
+#include <string.h>
+
 #include "base/mac.h"
 #include "settings/acl_index.h"
 #include "vet/vet_part.h"
@@ -24,7 +26,7 @@ vet_claim_held(struct vet_part *p, enum vet_kind kind, store_ref ref,
 }
 
 static bool
-vet_key(struct vet_part *p, store_ref ref)
+vet_key(struct vet_part *p, store_ref ref, bool is_identity)
 {
 	const struct settings_key *key = vet_get(p, VET_KEY, ref,
 		sizeof(*key));
@@ -37,8 +39,15 @@ vet_key(struct vet_part *p, store_ref ref)
 		|| !vet_claim_held(p, VET_KEY, ref, settings_key_size(key),
 			key->refs, &first))
 		return false;
+	if (is_identity != (key->algorithm == SETTINGS_IDENTITY))
+		return vet_fail(p, VET_KEY, ref, "is of another kind");
 	if (!first)
 		return true;
+	if (is_identity)
+		return (key->name_len > 0
+			&& memchr(key->name, '\0', key->name_len)
+				== key->name + key->name_len - 1)
+			|| vet_fail(p, VET_KEY, ref, "has no domain name");
 	cursor_init(&c, key->name, key->name_len);
 	if (name_read_uncompressed(&c, name, &len) != NSD_OK
 		|| cursor_left(&c) > 0)
@@ -54,7 +63,9 @@ vet_element(struct vet_part *p, const struct acl_element *e, store_ref ref)
 		|| e->blocked > 1 || e->needs_key > 1)
 		return vet_fail(p, VET_OPTIONS, ref,
 			"has an unknown kind of element");
-	return e->key == STORE_NONE || vet_key(p, e->key);
+	return (e->key == STORE_NONE || vet_key(p, e->key, false))
+		&& (e->identity == STORE_NONE
+			|| vet_key(p, e->identity, true));
 }
 
 /* An index, if the list has one, lies behind the elements, and ends with the
@@ -143,7 +154,7 @@ vet_settings(struct vet_part *p)
 	if (!vet_claim(p, VET_SETTINGS, ref, s->len))
 		return false;
 	for (uint32_t i = 0; i < s->key_count; i++)
-		if (!vet_key(p, settings_keys(s)[i]))
+		if (!vet_key(p, settings_keys(s)[i], false))
 			return false;
 	patterns = settings_patterns(s);
 	for (uint32_t i = 0; i < s->pattern_count; i++)

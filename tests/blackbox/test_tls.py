@@ -8,11 +8,15 @@ import ssl
 import struct
 import subprocess
 
+import dns.edns
 import dns.message
+import dns.query
+import dns.rcode
+import dns.rrset
 import pytest
 
 from certificates import Authority
-from harness import DEADLINE, wait_for, zone_text
+from harness import DEADLINE, LATE, wait_for, zone_text
 from ports import free_port
 from tls_client import Client, context_for
 
@@ -291,6 +295,65 @@ def test_mutual(start, authority, directory):
             with pytest.raises((ssl.SSLError, EOFError, OSError)):
                 with Client(server.auth_port, context) as client:
                     client.address()
+    assert server.answer("www.example", "A") == WWW
+
+
+def transfer(server, port, context, rdtype="AXFR"):
+    with Client(port, context) as client:
+        return client.ask("example", rdtype)
+
+
+def refusal(reply):
+    assert reply.rcode() == dns.rcode.REFUSED
+    return [option.code for option in reply.options
+            if option.otype == dns.edns.OptionType.EDE]
+
+
+PROVIDE = """\
+	allow-query: 192.0.2.7 NOKEY
+	provide-xfr: 127.0.0.1 NOKEY down
+tls-auth:
+	name: down
+	auth-domain-name: "client.example"
+"""
+
+
+def test_zone_for_clients_with_a_certificate(start, authority, directory):
+    """CVE-2026-12490: in plain, AXFR, IXFR and SOA are refused."""
+    server = start(mutual=True, more=PROVIDE)
+    mine = context_for(authority, client=authority.sign("client.example"))
+    assert len(transfer(server, server.auth_port, mine).answer) > 2
+    assert transfer(server, server.auth_port, mine, "SOA").answer
+    other = context_for(authority, client=authority.sign("other.example"))
+    plain = context_for(authority)
+    for rdtype in ("AXFR", "SOA"):
+        request = dns.message.make_query("example", rdtype, use_edns=0)
+        for reply in (transfer(server, server.auth_port, other, rdtype),
+                      transfer(server, server.tls_port, plain, rdtype)):
+            assert reply.rcode() == dns.rcode.REFUSED
+        assert refusal(dns.query.tcp(request, "127.0.0.1", LATE,
+                                     server.port)) == [18]
+    for rdtype in ("IXFR", "SOA"):
+        request = dns.message.make_query("example", rdtype, use_edns=0)
+        if rdtype == "IXFR":
+            request.authority.append(dns.rrset.from_text(
+                "example.", 0, "IN", "SOA", ". . 0 0 0 0 0"))
+        for ask in (dns.query.tcp, dns.query.udp):
+            assert refusal(ask(request, "127.0.0.1", LATE,
+                               server.port)) == [18]
+
+
+def test_tls_auth_xfr_only(start, authority):
+    server = start(mutual=True, more="\tprovide-xfr: 127.0.0.1 NOKEY\n",
+                   **{"tls-auth-xfr-only": "yes"})
+    mine = context_for(authority, client=authority.sign("client.example"))
+    assert len(transfer(server, server.auth_port, mine).answer) > 2
+    assert transfer(server, server.tls_port, context_for(
+        authority)).rcode() == dns.rcode.REFUSED
+    request = dns.message.make_query("example", "AXFR", use_edns=0)
+    assert refusal(dns.query.tcp(request, "127.0.0.1", LATE,
+                                 server.port)) == [18]
+    # Other questions are answered everywhere.
     assert server.answer("www.example", "A") == WWW
 
 

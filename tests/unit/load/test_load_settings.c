@@ -2,6 +2,7 @@
  * them. */
 #include "config.h"
 
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 #include "lib/store_fixture.h"
 #include "load/load_list.h"
 #include "load/load_settings.h"
+#include "settings/acl.h"
 #include "store/writer.h"
 #include "zone/table.h"
 
@@ -183,36 +185,56 @@ pattern_is_found_by_its_name(void **state)
 	conf_destroy(conf);
 }
 
+/* A client that has shown a certificate of client.example. */
+static bool
+is_client_example(const struct exchange_identity *identity, const char *name)
+{
+	return strcmp(name, "client.example") == 0;
+}
+
 /* Who is to come over TLS does not get the zone without: not by the key that
  * stands beside it, either. Of request-xfr it says how to ask. */
 static void
-elements_for_tls_let_nobody_in(void **state)
+elements_for_tls_want_a_certificate(void **state)
 {
+	static const struct exchange_identity shown = {is_client_example};
 	struct conf *conf = load(
 		"key: name: k algorithm: sha256 secret: AAAA\n"
-		"tls-auth: name: t auth-domain-name: a.example\n"
+		"tls-auth: name: t auth-domain-name: client.example\n"
+		"tls-auth: name: u auth-domain-name: other.example\n"
 		"pattern: name: p provide-xfr: ::1 k t"
-		" provide-xfr: ::2 NOKEY t provide-xfr: ::3 k"
+		" provide-xfr: ::2 NOKEY t provide-xfr: ::3 NOKEY u"
 		" request-xfr: ::4 k t\n");
-	const struct settings_options *options;
-	const struct acl_element *list;
+	struct sockaddr_storage peer = {.ss_family = AF_INET6};
+	uint8_t *host = ((struct sockaddr_in6 *)&peer)->sin6_addr.s6_addr;
+	struct acl_client client = {.peer = &peer, .view = s.view};
+	const struct acl_element *one;
+	struct acl_list list;
 	uint32_t count;
 	store_ref ref;
 
 	publish(conf);
 	assert_true(load_settings_find(s.view, conf,
 		conf_find_pattern(conf, "p"), &ref));
-	options = store_get(s.view, ref);
-	list = settings_options_list(options, SETTINGS_PROVIDE_XFR, &count);
-	assert_int_equal(count, 3);
-	for (unsigned i = 0; i < 2; i++) {
-		assert_true(list[i].needs_key);
-		assert_int_equal(list[i].key, STORE_NONE);
+	list = acl_list_get(store_get(s.view, ref), SETTINGS_PROVIDE_XFR);
+	assert_int_equal(list.count, 3);
+	for (host[15] = 1; host[15] <= 3; host[15]++) {
+		client.key = host[15] == 1 ? list.elements[0].key : STORE_NONE;
+		client.identity = NULL;
+		assert_false(acl_list_allows(&list, &client));
+		client.identity = &shown;
+		assert_int_equal(acl_list_allows(&list, &client),
+			host[15] < 3);
 	}
-	assert_int_not_equal(list[2].key, STORE_NONE);
-	list = settings_options_list(options, SETTINGS_REQUEST_XFR, &count);
+	/* The certificate does not do without the key. */
+	host[15] = 1;
+	assert_int_not_equal(list.elements[0].key, STORE_NONE);
+	assert_false(acl_list_allows(&list, &client));
+	one = settings_options_list(store_get(s.view, ref),
+		SETTINGS_REQUEST_XFR, &count);
 	assert_int_equal(count, 1);
-	assert_int_not_equal(list[0].key, STORE_NONE);
+	assert_int_not_equal(one->key, STORE_NONE);
+	assert_int_equal(one->identity, STORE_NONE);
 	conf_destroy(conf);
 }
 
@@ -234,16 +256,21 @@ next_loader_publishes_the_same_again(void **state)
 {
 	static const char text[] =
 		"key: name: k algorithm: sha256 secret: AAAA\n"
-		"pattern: name: p zonefile: p allow-query: ::1 k\n"
+		"tls-auth: name: t auth-domain-name: a.example\n"
+		"tls-auth: name: u auth-domain-name: b.example\n"
+		"pattern: name: p zonefile: p allow-query: ::1 k"
+		" provide-xfr: ::1 NOKEY t\n"
 		"zone: name: a include-pattern: p\n"
 		"zone: name: b include-pattern: p\n"
-		"zone: name: c zonefile: c allow-query: ::%u NOKEY\n"
-		"zone: name: d zonefile: c allow-query: ::%u NOKEY\n";
+		"zone: name: c zonefile: c allow-query: ::%u NOKEY"
+		" provide-xfr: ::1 NOKEY u\n"
+		"zone: name: d zonefile: c allow-query: ::%u NOKEY"
+		" provide-xfr: ::1 NOKEY u\n";
 	uint64_t octets = 0;
 	store_ref shared = STORE_NONE;
 
 	for (unsigned i = 0; i < 6; i++) {
-		char whole[400];
+		char whole[600];
 		struct conf *conf;
 
 		snprintf(whole, sizeof(whole), text, 3 + i / 3, 3 + i / 3);
@@ -322,7 +349,7 @@ main(void)
 		TEST(option_that_is_yes_or_no_is_its_own),
 		TEST(defaults_are_those_of_the_manual),
 		TEST(pattern_is_found_by_its_name),
-		TEST(elements_for_tls_let_nobody_in),
+		TEST(elements_for_tls_want_a_certificate),
 		TEST(next_loader_publishes_the_same_again),
 		TEST(zones_by_the_thousand_share),
 	};
