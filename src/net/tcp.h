@@ -49,7 +49,7 @@
 /* So many octets that are read or sent cost 1; of a stream, which are made
  * first, fewer. */
 #define TCP_COST_OCTETS 1024
-#define TCP_COST_STREAM_OCTETS 256
+#define TCP_COST_STREAM_OCTETS 128
 
 /* A listener or a connection, as the epoll set knows it. */
 struct tcp_source {

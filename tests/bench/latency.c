@@ -1,4 +1,4 @@
-/* latency.c - see latency.h. Each answer is kept, 8 octets of it. */
+/* latency.c - see latency.h. Each answer is kept, 16 octets of it. */
 #include "latency.h"
 
 #include <err.h>
@@ -7,7 +7,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "beside.h"
+
 struct sample {
+	uint64_t sent_ns;
 	uint32_t bucket; /* of when it was sent */
 	uint32_t took_ns;
 };
@@ -78,6 +81,7 @@ latency_note(uint64_t sent_ns, uint64_t heard_ns)
 			err(1, NULL);
 	}
 	samples[count++] = (struct sample){
+		.sent_ns = sent_ns,
 		.bucket = (uint32_t)((sent_ns - start_ns) / bucket_len_ns),
 		.took_ns = took > UINT32_MAX ? UINT32_MAX : (uint32_t)took,
 	};
@@ -146,4 +150,14 @@ latency_print(void)
 	print_parts("],\"p50\":%.1f,\"p99\":%.1f,\"p999\":%.1f,\"max\":%.1f",
 		samples, count);
 	printf(",\"away_us\":%.1f", (double)away_ns / 1e3);
+	if (!beside_is_asked())
+		return;
+	for (size_t i = 0; i < count; i++)
+		samples[i].took_ns -= (uint32_t)beside_stood_ns(
+			samples[i].sent_ns,
+			samples[i].sent_ns + samples[i].took_ns);
+	qsort(samples, count, sizeof(*samples), compare);
+	print_parts(",\"own_p50\":%.1f,\"own_p99\":%.1f,\"own_p999\":%.1f"
+		",\"own_max\":%.1f", samples, count);
+	beside_print();
 }

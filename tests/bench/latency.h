@@ -27,7 +27,8 @@ void latency_turn(uint64_t now_ns);
  * in the order of this machine's octets. */
 void latency_save(const char *path);
 
-/* Members of JSON, with a comma before them; microseconds. */
+/* Members of JSON, with a comma before them; microseconds. own_*: the same
+ * without the time for which an echo beside stood still. After latency_save. */
 void latency_print(void);
 
 #endif

@@ -10,6 +10,7 @@
  *	  -s N     begin at query N of the list
  *	  -l MSEC  how long answers took, and its course in parts of MSEC; UDP
  *	  -o FILE  with -l: that of each answer goes there, see latency.h
+ *	  -b PORT  with -l and -r: asks an echo there beside, see beside.h
  *
  * QUERIES has lines "NAME TYPE". A reply counts if its id is outstanding, it
  * has the QR bit and the question is the one that was asked.
@@ -32,6 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "beside.h"
 #include "latency.h"
 
 #define BATCH 64
@@ -58,6 +60,7 @@ struct options {
 	uint16_t port;
 	bool tcp;
 	bool latency;
+	uint16_t beside;
 	const char *save;
 };
 
@@ -367,6 +370,7 @@ udp_open_loop(struct udp *u, uint64_t start, uint64_t end)
 			/ 1e9);
 		unsigned got = 0;
 
+		beside_turn();
 		while (sent < due) {
 			uint64_t left = due - sent;
 			struct udp *one = &u[turn++ % opt.sockets];
@@ -401,6 +405,8 @@ run_udp(void)
 	}
 	for (unsigned i = 0; i < opt.sockets; i++)
 		udp_open(&u[i]);
+	if (opt.beside != 0)
+		beside_open(opt.beside);
 	if (opt.rate > 0)
 		udp_open_loop(u, start, start + (uint64_t)(opt.seconds * 1e9));
 	else
@@ -410,6 +416,7 @@ run_udp(void)
 	while (now_ns() < drain)
 		for (unsigned i = 0; i < opt.sockets; i++)
 			udp_receive(&u[i]);
+	beside_close();
 	for (unsigned i = 0; i < opt.sockets; i++) {
 		lost += u[i].outstanding;
 		close(u[i].fd);
@@ -607,7 +614,7 @@ parse_options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "t:w:c:n:r:s:l:o:de")) != -1) {
+	while ((c = getopt(argc, argv, "t:w:c:n:r:s:l:o:b:de")) != -1) {
 		switch (c) {
 		case 't': opt.seconds = atof(optarg); break;
 		case 'w': opt.window = (unsigned)atoi(optarg); break;
@@ -620,6 +627,7 @@ parse_options(int argc, char **argv)
 			latency_init(strtoul(optarg, NULL, 10) * 1000000);
 			break;
 		case 'o': opt.save = optarg; break;
+		case 'b': opt.beside = (uint16_t)atoi(optarg); break;
 		case 'd': opt.dnssec = true; break;
 		case 'e': opt.echo = true; break;
 		default: exit(2);
@@ -660,9 +668,9 @@ main(int argc, char **argv)
 		(unsigned long long)truncated, (unsigned long long)octets,
 		(unsigned long long)conns, (unsigned long long)refused,
 		seconds);
-	latency_print();
 	if (opt.save != NULL)
 		latency_save(opt.save);
+	latency_print();
 	printf("}\n");
 	return 0;
 }

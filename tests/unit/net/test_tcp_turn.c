@@ -209,7 +209,7 @@ tcp_turn_streams_only_so_many_octets(void **state)
 				;
 	}
 	/* Without a bound: each of them its 600,000 octets. */
-	assert_in_range(most, 60000, (256u << 10) + 60000);
+	assert_in_range(most, 60000, (128u << 10) + 60000);
 	for (size_t i = 0; i < 20; i++)
 		close(fd[i]);
 	harness_fini(&h);
