@@ -8,6 +8,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "dns/name.h"
+#include "zone/zonemd.h"
 
 #define TTL_FALLBACK 3600 /* seconds; if the file states none */
 
@@ -34,6 +35,9 @@ struct check {
  * which was told, or there is no memory.
  */
 enum nsd_err checkzone_stream(struct check *c) MUST_USE;
+
+/* Says it if the ZONEMD records are bad: a warning, with -D an error. */
+void checkzone_tell_digest(struct check *c, enum zonemd_verdict verdict);
 
 /* Makes FILE.ixfr of what c->file, which is sound, changes in c->old, and moves
  * older ones on (load/ixfr_file.h). False: it was told why not; there is no

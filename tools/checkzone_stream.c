@@ -19,7 +19,9 @@ struct streaming {
 	struct rrbatch_pool *pool;
 	struct zone_inspect *inspect;
 	struct audit *audit;
+	struct zonemd *digest;
 	bool is_signed; /* the audit wants more records */
+	bool is_digested; /* so does digest */
 	bool given_up;  /* only the syntax is looked at */
 };
 
@@ -48,7 +50,14 @@ static enum nsd_err
 on_rr(void *ctx, const struct zone_rr *rr)
 {
 	struct streaming *s = ctx;
+	enum nsd_err err = NSD_OK;
 
+	if (s->is_digested)
+		err = zonemd_take(s->digest, rr);
+	if (err == NSD_E_NOT_FOUND)
+		s->is_digested = false;
+	else if (err != NSD_OK)
+		return err;
 	return s->is_signed ? audit_ended(s, audit_take(s->audit, rr))
 			    : NSD_OK;
 }
@@ -132,6 +141,7 @@ stream_end(struct streaming *s, const struct zonefile_result *result)
 {
 	const char *const files[1] = {s->check->file};
 	struct audit_report report;
+	enum zonemd_verdict verdict;
 	enum nsd_err err;
 
 	/* Lines of several files have no order that is known here. */
@@ -142,10 +152,13 @@ stream_end(struct streaming *s, const struct zonefile_result *result)
 		err = audit_finish(s->audit);
 	if (err == NSD_OK)
 		err = lines_find(s);
+	if (err == NSD_OK)
+		err = zonemd_finish(s->digest, &verdict);
 	if (err != NSD_OK)
 		return err;
 	inspect_tell(s->inspect, files, 1, &s->check->sink);
 	audit_tell(s->audit, &s->check->sink, &report);
+	checkzone_tell_digest(s->check, verdict);
 	return NSD_OK;
 }
 
@@ -194,7 +207,8 @@ checkzone_stream(struct check *c)
 		.files = files,
 		.file_count = 1,
 	};
-	struct streaming s = {.check = c, .is_signed = true};
+	struct streaming s = {.check = c, .is_signed = true,
+		.is_digested = true};
 	const struct zone_inspect_input input = {
 		.apex = c->apex,
 		.on_owner = on_owner,
@@ -209,11 +223,14 @@ checkzone_stream(struct check *c)
 	s.pool = rrbatch_pool_create();
 	err = s.pool == NULL ? NSD_E_MEMORY : audit_create(&audit, &s.audit);
 	if (err == NSD_OK)
+		err = zonemd_create(c->apex, &s.digest);
+	if (err == NSD_OK)
 		err = inspect_begin(&input, &s.inspect);
 	if (err == NSD_OK)
 		err = stream_read(&s);
 	inspect_destroy(s.inspect);
 	audit_destroy(s.audit);
+	zonemd_destroy(s.digest);
 	rrbatch_pool_destroy(s.pool);
 	return err;
 }

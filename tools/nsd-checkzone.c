@@ -17,6 +17,7 @@
 #include "store/store.h"
 #include "store/writer.h"
 #include "zone/walk.h"
+#include "zone/zonemd.h"
 #include "zonefile/writer.h"
 #include "zonefile/zonefile.h"
 
@@ -125,6 +126,28 @@ check_dnssec(struct check *c, const struct store_view *view, store_ref zone,
 		&report);
 }
 
+void
+checkzone_tell_digest(struct check *c, enum zonemd_verdict verdict)
+{
+	if (zonemd_is_bad(verdict))
+		diag_emit(&c->sink, c->dnssec ? DIAG_ERROR : DIAG_WARNING,
+			c->file, 0, 0, "zone %s: %s", c->name,
+			zonemd_text(verdict));
+}
+
+/* Says whether the zone is what its ZONEMD records are of (RFC 8976). */
+static enum nsd_err
+check_digest(struct check *c, const struct store_view *view, store_ref zone)
+{
+	enum zonemd_verdict verdict;
+	enum nsd_err err = zonemd_check(view, store_get(view, zone), c->apex,
+		&verdict);
+
+	if (err == NSD_OK)
+		checkzone_tell_digest(c, verdict);
+	return err;
+}
+
 /* Builds the zone as the server does, since some faults show only then. Checks
  * and prints it, as was asked for. */
 static void
@@ -148,6 +171,8 @@ check_build(struct check *c, const struct zonefile_result *result,
 			&c->sink, &zone);
 	if (err == NSD_OK)
 		err = check_dnssec(c, view, zone, &input);
+	if (err == NSD_OK)
+		err = check_digest(c, view, zone);
 	if (err == NSD_OK && c->sink.errors == 0 && c->print)
 		print_zone(c, view, zone);
 	if (err != NSD_OK && c->sink.errors == 0)

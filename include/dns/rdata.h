@@ -82,6 +82,11 @@ size_t rdata_print(uint16_t type, const uint8_t *rdata, size_t rdata_len,
 int rdata_compare(uint16_t type, const uint8_t *a, size_t a_len,
 	const uint8_t *b, size_t b_len);
 
+/* Makes checked RDATA canonical, in place: names of the types that RFC 4034
+ * section 6.2 point 3 lists, as RFC 6840 section 5.1 amends it, get lower
+ * case. */
+void rdata_make_canonical(uint16_t type, uint8_t *rdata, size_t rdata_len);
+
 /* Where the names of an RDATA stand. */
 struct rdata_name {
 	uint16_t offset;  /* of its first octet */

@@ -9,6 +9,7 @@
 
 #include "audit/audit_part.h"
 #include "base/grow.h"
+#include "dns/rdata.h"
 
 /* An RRSIG taken apart (RFC 4034 section 3.1). */
 struct rrsig {
@@ -67,72 +68,6 @@ rrsig_read(const uint8_t *at, struct rrsig *sig)
 }
 
 /* ---- what a signature covers ------------------------------------------- */
-
-/* Octets of a field; SIZE_MAX: of another sort, behind which no name stands. */
-static size_t
-field_len(uint8_t field, const uint8_t *at)
-{
-	switch (field) {
-	case FIELD_U8:
-	case FIELD_ALGORITHM:
-		return 1;
-	case FIELD_U16:
-	case FIELD_TYPE:
-		return 2;
-	case FIELD_U32:
-	case FIELD_PERIOD:
-	case FIELD_TIME:
-		return 4;
-	case FIELD_STRING:
-		return 1 + (size_t)*at;
-	default:
-		return SIZE_MAX;
-	}
-}
-
-static void
-lower_octets(uint8_t *at, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		at[i] = name_lower_octet(at[i]);
-}
-
-/* Names in the RDATA of the types of RFC 4034 section 6.2 point 3, as RFC 6840
- * section 5.1 amends it, to lower case. */
-static void
-rdata_make_canonical(uint16_t type, uint8_t *rdata, size_t len)
-{
-	const struct rrtype *row = rrtype_get(type);
-	size_t at = 0;
-
-	if ((row->flags & RR_CANON_LOWER) == 0)
-		return;
-	for (unsigned i = 0; row->fields[i] != FIELD_END && at < len; i++) {
-		size_t field;
-
-		if (row->fields[i] == FIELD_A6) {
-			/* RFC 2874 section 3.1: a name behind the suffix */
-			if (rdata[0] == 0 || rdata[0] > 128)
-				return;
-			field = 1 + (128u - rdata[0] + 7) / 8;
-			if (field < len)
-				lower_octets(rdata + field, len - field);
-			return;
-		}
-		if (row->fields[i] == FIELD_NAME
-			|| row->fields[i] == FIELD_NAME_COMPRESSED) {
-			field = name_len(rdata + at);
-			if (field > len - at)
-				return;
-			lower_octets(rdata + at, field);
-		} else {
-			field = field_len(row->fields[i], rdata + at);
-			if (field > len - at)
-				return;
-		}
-		at += field;
-	}
-}
 
 /* The octets that are signed (RFC 4034 section 3.1.8.1); 0 without memory. */
 static size_t

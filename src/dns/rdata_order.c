@@ -112,6 +112,39 @@ rdata_compare(uint16_t type, const uint8_t *a, size_t a_len,
 	return compare_octets(a + at, a_len - at, b + at, b_len - at);
 }
 
+static void
+lower_octets(uint8_t *at, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		at[i] = name_lower_octet(at[i]);
+}
+
+void
+rdata_make_canonical(uint16_t type, uint8_t *rdata, size_t rdata_len)
+{
+	const struct rrtype *row = rrtype_get(type);
+	size_t at = 0;
+
+	if ((row->flags & RR_CANON_LOWER) == 0)
+		return;
+	for (unsigned i = 0; row->fields[i] != FIELD_END && at < rdata_len;
+		i++) {
+		size_t len = row->fields[i] == FIELD_A6
+			? a6_name_offset(rdata)
+			: field_size(row->fields[i], rdata + at);
+
+		if (len > rdata_len - at)
+			return;
+		if (row->fields[i] == FIELD_A6) {
+			lower_octets(rdata + len, rdata_len - len);
+			return;
+		}
+		if (rdata_field_is_name(row->fields[i]))
+			lower_octets(rdata + at, len);
+		at += len;
+	}
+}
+
 /* Steps from *field at *at to the next name; false if there is none. */
 static bool
 skip_to_name(const struct rrtype *row, const uint8_t *rdata, size_t rdata_len,

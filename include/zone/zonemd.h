@@ -1,0 +1,66 @@
+/*
+ * zonemd.h - whether a zone is the one that its digests are of (RFC 8976).
+ *
+ * The records of the zone are given in the order of zone_walk. What counts is
+ * scheme SIMPLE with SHA-384 or SHA-512. DNSSEC is not looked at: the digest
+ * finds what was lost or altered on the way, not who made it.
+ */
+#ifndef ZONE_ZONEMD_H
+#define ZONE_ZONEMD_H
+
+#include "base/err.h"
+#include "zone/walk.h"
+
+#define ZONEMD_VERDICT_LIST(X)                                                \
+	X(GOOD, "its ZONEMD digest is right")                                 \
+	X(ABSENT, "it has no ZONEMD record")                                  \
+	/* Bad: no record can be used for one of these reasons. */            \
+	X(DIFFERS, "its ZONEMD digest is of another content")                 \
+	X(SERIAL, "its ZONEMD record is for another serial")                  \
+	X(TWICE, "it has several ZONEMD records of one scheme and hash")      \
+	X(UNKNOWN, "the scheme or hash of its ZONEMD record is not known")
+
+#define ZONEMD_ENUM(name, text) ZONEMD_##name,
+enum zonemd_verdict { ZONEMD_VERDICT_LIST(ZONEMD_ENUM) };
+#undef ZONEMD_ENUM
+
+/* The text of a verdict, to be said of a zone; never NULL. */
+const char *zonemd_text(enum zonemd_verdict verdict);
+
+/* True if the zone is not what it should be, or that cannot be known
+ * (section 4). */
+static inline bool
+zonemd_is_bad(enum zonemd_verdict verdict)
+{
+	return verdict > ZONEMD_ABSENT;
+}
+
+struct zonemd;
+
+/* Begins. apex: a whole wire name, kept until zonemd_destroy. gives *zonemd.
+ * returns NSD_OK; NSD_E_MEMORY. */
+enum nsd_err zonemd_create(const uint8_t *apex, struct zonemd **zonemd)
+	MUST_USE;
+void zonemd_destroy(struct zonemd *zonemd); /* NULL is fine */
+
+/*
+ * Takes the next record, copied. Memory: that of the records of one owner.
+ * returns NSD_OK; NSD_E_NOT_FOUND: those of the apex have decided already, so
+ * that no more are needed; NSD_E_MEMORY.
+ */
+enum nsd_err zonemd_take(struct zonemd *zonemd, const struct zone_rr *rr)
+	MUST_USE;
+
+/* Ends, after the last record, or after zonemd_take returned NSD_E_NOT_FOUND.
+ * returns NSD_OK and sets *verdict; NSD_E_MEMORY. */
+enum nsd_err zonemd_finish(struct zonemd *zonemd,
+	enum zonemd_verdict *verdict) MUST_USE;
+
+/* All of it, for a zone of the store, which must stay. Any thread. Cost: some
+ * 0.5 us a record, if the apex has a record that can be used.
+ * returns NSD_OK and sets *verdict; NSD_E_MEMORY. */
+enum nsd_err zonemd_check(const struct store_view *view,
+	const struct zone *zone, const uint8_t *apex,
+	enum zonemd_verdict *verdict) MUST_USE;
+
+#endif
