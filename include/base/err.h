@@ -20,6 +20,7 @@
 	X(NSD_E_NOT_FOUND, "not found")                                  \
 	X(NSD_E_AGAIN, "try again")                                      \
 	X(NSD_E_INEXACT, "the differences do not fit")                   \
+	X(NSD_E_DIGEST, "the zone is not what its ZONEMD digest is of")   \
 	X(NSD_E_BUG, "internal error")
 
 #define NSD_ERR_ENUM(code, text) code,

@@ -309,6 +309,7 @@ struct conf_pattern {
 	bool multi_primary_check;
 	bool store_ixfr;
 	bool create_ixfr;
+	bool zonemd_verify;
 	uint8_t verify_zone;        /* 0, 1 or CONF_INHERIT */
 	uint8_t verifier_feed_zone; /* 0, 1 or CONF_INHERIT */
 	uint8_t catalog;            /* enum conf_catalog */

@@ -22,6 +22,7 @@ struct load_text {
 	/* NULL, or an entry of the journal whose folder fd is: its text, each
 	 * block of which is checked. Without offset. */
 	const struct journal_entry *entry;
+	const uint8_t *data; /* not NULL: they are these len octets */
 };
 
 /*

@@ -12,7 +12,8 @@
  * LOAD_UPDATE_WHOLE is a zone as AXFR brings it: all records are added, the SOA
  * of the apex among them once. Threads read it from the file in the ways of a
  * zone file, unless it is small. It takes the place of whatever is served.
- * LOAD_UPDATE_DIFFS is what IXFR brings (load_versions.h). xfr/changes.h says
+ * LOAD_UPDATE_DIFFS is what IXFR brings (load_versions.h). Large ones are read
+ * by a thread, too. xfr/changes.h says
  * more of both.
  *
  * Each UPDATE that a loader takes is answered by one UPDATED. Those of one zone
@@ -46,9 +47,14 @@ enum load_update_kind {
 					* versions */
 };
 
-/* Octets of differences. They are applied in the loader's loop, at some 4 us a
- * record: more than this is better built anew from a whole zone. */
+/* Octets of differences. They are applied at some 4 us a record: more than this
+ * is better built anew from a whole zone. */
 #define LOAD_UPDATE_DIFFS_MAX (16u << 20)
+/* Up to so many octets, some 600 records, and if no more names are to be made
+ * anew, they are applied in the loader's loop, in some 3 ms; else by a
+ * thread. */
+#define LOAD_UPDATE_AT_ONCE (32u << 10)
+#define LOAD_UPDATE_NAMES_AT_ONCE 2000u
 
 enum load_update_action {
 	LOAD_UPDATE_REMOVE,
@@ -103,6 +109,8 @@ void load_update_fill(const struct load_context *context,
  *   NSD_E_DENIED     a zone of the configuration is to be removed
  *   NSD_E_ZONE       the zone would break a rule, or is there already
  *   NSD_E_INEXACT    differences do not fit (load_versions.h)
+ *   NSD_E_LIMIT      they take too long for the loop; what was done of them
+ *                    stays
  *   NSD_E_MEMORY, or others of update/update.h
  */
 void load_update_apply(const struct load_context *context,

@@ -13,6 +13,7 @@
 #include "load/ixfr_file.h"
 #include "store/store.h"
 #include "update/diff.h"
+#include "update/update.h"
 #include "zone/zone.h"
 #include "zonefile/zonefile.h"
 
@@ -62,6 +63,7 @@ enum load_outcome {
 			 * journal */
 	LOAD_OLDER,     /* the file of a secondary is older than what it
 			 * serves, which stays */
+	LOAD_APPLIED,   /* changes of what was served are published already */
 };
 
 /* What came of reading a zone. The loader's main thread acts on it. */
@@ -84,6 +86,8 @@ struct load_result {
 	struct diff *diff;            /* of LOAD_SAME and LOAD_DIFFERS: owned */
 	const struct diff_change *changes; /* lent by diff */
 	size_t change_count;
+	struct zone_update_result done; /* of LOAD_APPLIED */
+	uint32_t old_serial;          /* of LOAD_APPLIED: was served before */
 	struct zonefile_result files; /* of this try; no batches */
 	struct ixfr_drafts history;   /* that lead to the new version; owned */
 	int64_t begun_msec;           /* clock_now_msec; 0 without timed */
@@ -99,6 +103,7 @@ enum load_which {
 
 struct load_journal;
 struct load_leave;
+struct load_loop;
 
 /* What all zones are read with. */
 struct load_context {
@@ -111,11 +116,14 @@ struct load_context {
 	bool beside_answers;         /* workers serve already */
 	bool of_transfers;           /* not files are read, but what transfers
 				      * have brought */
+	bool cancelled;              /* no more is begun; atomic */
 	bool timed;                  /* rssac002: log how long loads take */
 	const struct load_journal *journal; /* for a first pass; or NULL */
 	struct load_progress *progress;
 	pthread_mutex_t *busy_lock;  /* for load_zone.busy */
 	struct load_leave *leave;    /* for the main thread alone */
+	struct load_loop *loop;      /* the main thread's; NULL: there is no
+				      * other */
 };
 
 /* Returns the published version, or NULL. Any thread of the loader. The version

@@ -145,7 +145,7 @@ void store_publish_ref(struct store_writer *writer, store_ref *cell,
 
 /* Frees an object that was published and cannot be reached any more, after a
  * grace period; STORE_NONE is fine. Call it after the publish that unlinked
- * the object. len as allocated. */
+ * the object. len as allocated. Any thread. */
 void store_retire(struct store_writer *writer, store_ref ref, size_t len);
 
 /* Ends an epoch: what was retired before can be freed once the readers have

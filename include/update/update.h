@@ -8,7 +8,8 @@
  * they also grow with the names below it. The result answers and prints as a
  * zone that was built from the same records.
  *
- * All of this is for the writer of the store, in one thread.
+ * All of this is for the writer of the store, in one thread; but for a
+ * transaction that another thread makes, see update_make.
  */
 #ifndef UPDATE_UPDATE_H
 #define UPDATE_UPDATE_H
@@ -20,6 +21,7 @@
 #include "zone/walk.h"
 #include "zone/zone.h"
 
+struct store_heap;
 struct store_writer;
 struct zone_update;
 
@@ -34,6 +36,17 @@ struct zone_update_options {
 	 * not, unless it is removed, too (as for another TTL). None of it may
 	 * come twice (RFC 1995 section 4). */
 	bool exact;
+	/* So many names may be made anew, 0 for any number: if there are more,
+	 * or sixteen times as many records would have to be looked at,
+	 * NSD_E_LIMIT is returned before that takes long. */
+	uint32_t names_max;
+	/* Where objects are made. NULL: in the writer's own heap. */
+	struct store_heap *heap;
+	/* Looks at the zone as it would be, before it is published; or NULL.
+	 * What it returns, if not NSD_OK, is returned, and the served version
+	 * stays. Cells of addresses are still those of that. */
+	enum nsd_err (*check)(void *ctx, const struct zone *zone);
+	void *check_ctx;
 };
 
 /*
@@ -84,6 +97,7 @@ struct zone_update_result {
  *
  * NSD_E_ZONE: there are errors; the sink has them.
  * NSD_E_INEXACT: it was to be exact, and is not.
+ * NSD_E_LIMIT: by options.names_max. What options.check returned.
  * NSD_E_MEMORY: there is no memory, or the store is full.
  * After a failure the served version stays as it is. The transaction is freed
  * in each case. result may be NULL; it is set on success only.
@@ -92,6 +106,29 @@ enum nsd_err update_commit(struct zone_update *update,
 	struct diag_sink *sink, struct zone_update_result *result) MUST_USE;
 /* Frees the transaction; nothing has changed. */
 void update_abort(struct zone_update *update);
+
+/*
+ * The same as update_commit in three steps, for changes that would hold up the
+ * writer's thread. From update_begin to update_end nobody else may change the
+ * zone, settle it, let go of the version that is served, or look at what only
+ * the writer reads of it (holders, the index of contents).
+ *
+ *	update_make     any thread, which options.heap is for: all that can
+ *	                fail. returns as update_commit; nothing is published.
+ *	update_publish  the writer's thread; only after NSD_OK. Fast. Gives the
+ *	                version that was served if the zone was built anew: the
+ *	                caller lets go of it (keep/retire.h). STORE_NONE: there
+ *	                is nothing to do.
+ *	update_end      the thread of update_make, in each case. Retires what
+ *	                the new version does not have, or frees what was made
+ *	                and not published; frees the transaction.
+ */
+enum nsd_err update_make(struct zone_update *update,
+	struct diag_sink *sink) MUST_USE;
+store_ref update_publish(struct zone_update *update) MUST_USE;
+/* result: as of update_commit; set if it was published. */
+void update_end(struct zone_update *update,
+	struct zone_update_result *result);
 
 /*
  * Makes the index of a zone's contents, if a small build has left none or a

@@ -201,6 +201,7 @@ int64_t xfr_next_time(const struct xfr_machine *machine);
 	X(XFR_TOO_LARGE, "more than size-limit-xfr")                      \
 	X(XFR_BEHIND, "the primary's serial is older")                    \
 	X(XFR_NO_FIT, "the differences do not fit") /* TRANSFER */        \
+	X(XFR_BAD_DIGEST, "the ZONEMD digest is wrong") /* TRANSFER */    \
 	X(XFR_LOCAL, "could not be kept or published") /* our fault */
 
 #define XFR_OUTCOME_ENUM(name, text) name,

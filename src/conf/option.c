@@ -249,6 +249,7 @@ const struct conf_option conf_options[] = {
 	PATTERN("ixfr-number", ixfr_number, U32, "5", 0, U32_MAX, 0)
 	PATTERN("ixfr-size", ixfr_size, U64, "1048576", 0, INT64_MAX, 0)
 	PATTERN("create-ixfr", create_ixfr, BOOL, "no", 0, 0, 0)
+	PATTERN("zonemd-verify", zonemd_verify, BOOL, "no", 0, 0, IFSET)
 	PATTERN("verify-zone", verify_zone, INHERIT, NULL, 0, 0, NOEFF)
 	PATTERN("verifier", verifier, STRINGS, NULL, 0, 0, NOEFF)
 	PATTERN("verifier-feed-zone", verifier_feed_zone, INHERIT, NULL, 0, 0, NOEFF)

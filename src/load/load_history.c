@@ -35,7 +35,7 @@ history_find_serial(const struct load_context *context,
 				   result->built))->serial;
 		return true;
 	}
-	if (result->outcome != LOAD_DIFFERS
+	if ((result->outcome != LOAD_DIFFERS && result->outcome != LOAD_APPLIED)
 		|| result->zone->conf->options->create_ixfr)
 		return false;
 	for (size_t i = 0; i < result->change_count; i++) {

@@ -255,9 +255,12 @@ journal_on_diag(struct diag_sink *sink, const struct diag *d)
 	log_write(log_diag_level(d), "journal: %s", d->text);
 }
 
+/* last: nothing is known of it. What stands before it was accepted when it
+ * came, or it would not be there. */
 static enum nsd_err
 journal_apply(const struct load_context *context,
-	const struct load_zone *zone, const struct journal_entry *entry)
+	const struct load_zone *zone, const struct journal_entry *entry,
+	bool last)
 {
 	const struct load_text text = {
 		.fd = context->journal->dirfd,
@@ -270,6 +273,8 @@ journal_apply(const struct load_context *context,
 		.entry = zone->entry,
 		.secondary = true,
 		.history = load_zone_get_history(zone),
+		.verify = last ? zone : NULL,
+		.verify_records_max = UINT64_MAX,
 		.sink = &sink,
 	};
 	uint8_t *data;
@@ -294,7 +299,8 @@ journal_apply_all(const struct load_context *context,
 	for (size_t i = 0; err == NSD_OK && i < chain->count; i++) {
 		const struct journal_entry *entry = &chain->entries[i];
 
-		err = journal_apply(context, zone, entry);
+		err = journal_apply(context, zone, entry,
+			i + 1 == chain->count);
 		if (err != NSD_OK)
 			log_error("zone %s: what the journal has to get to"
 				  " serial %u cannot be applied: %s",

@@ -95,6 +95,11 @@ octets_read_entry(struct text_source *s, uint8_t *data, size_t len,
 static enum nsd_err
 octets_read(struct text_source *s, uint8_t *data, size_t len)
 {
+	if (s->text->data != NULL) {
+		memcpy(data, s->text->data + s->at, len);
+		s->at += len;
+		return NSD_OK;
+	}
 	while (len > 0) {
 		size_t got;
 		enum nsd_err err = s->reader != NULL

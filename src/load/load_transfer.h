@@ -26,6 +26,8 @@ struct load_task {
  * LOAD_LARGE, and nothing is done. Any thread.
  * *result: LOAD_SAME, LOAD_DIFFERS, LOAD_BUILT; or LOAD_FAILED with err, said
  * in the log. Gives files (zonefile_result_fini) and diff (diff_destroy).
+ * A text of differences (XFR_DIFFS) is applied at once, with the help of the
+ * loop: LOAD_APPLIED, or LOAD_FAILED; done: what was, also then.
  */
 void load_transfer_read(const struct load_context *context,
 	struct load_zone *zone, const struct load_task *task,

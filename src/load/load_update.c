@@ -16,6 +16,7 @@
 #include "load/load_records.h"
 #include "load/load_room.h"
 #include "load/load_update.h"
+#include "load/load_verify.h"
 #include "load/load_versions.h"
 #include "store/writer.h"
 #include "update/update.h"
@@ -145,6 +146,9 @@ update_apply_versions(struct update_file *f)
 		return NSD_E_NOT_FOUND;
 	v.secondary = load_zone_is_secondary(zone);
 	v.history = load_zone_get_history(zone);
+	v.verify = zone;
+	v.verify_records_max = LOAD_VERIFY_AT_ONCE;
+	v.names_max = LOAD_UPDATE_NAMES_AT_ONCE;
 	err = load_versions_apply(&v, f->cursor.start,
 		(size_t)(f->cursor.end - f->cursor.start));
 	f->result->added = v.done.added;

@@ -1,6 +1,10 @@
 /* load_versions.c - applies the differences that a transfer has brought. */
 #include "config.h"
 
+#include "keep/retire.h"
+#include "load/load_leave.h"
+#include "load/load_loop.h"
+#include "load/load_verify.h"
 #include "load/load_versions.h"
 #include "store/writer.h"
 #include "xfr/changes.h"
@@ -12,6 +16,7 @@
 struct versions {
 	uint64_t first; /* version that begins at the serial that is served,
 			 * counted from 1; 0: none does */
+	uint64_t count;
 	uint32_t to;    /* the last serial */
 };
 
@@ -21,18 +26,18 @@ versions_look(const uint8_t *octets, size_t len, uint32_t served,
 {
 	struct changes changes;
 	struct changes_rr rr;
-	uint64_t count = 0;
 	enum nsd_err err = changes_open(&changes, octets, len);
 
 	v->first = 0;
+	v->count = 0;
 	if (err != NSD_OK || changes.kind != XFR_DIFFS)
 		return NSD_E_WIRE;
 	while ((err = changes_read(&changes, &rr)) == NSD_OK) {
 		if (rr.part != CHANGES_OLD_SOA)
 			continue;
-		count++;
+		v->count++;
 		if (rr.serial == served && v->first == 0)
-			v->first = count;
+			v->first = v->count;
 	}
 	return err == NSD_E_AGAIN ? changes_close(&changes, &v->to) : err;
 }
@@ -46,7 +51,16 @@ struct version {
 };
 
 static enum nsd_err
-version_begin(const struct load_versions *v, struct version *version)
+version_check(void *ctx, const struct zone *zone)
+{
+	const struct load_versions *v = ctx;
+
+	return v->verify == NULL ? NSD_OK
+		: load_verify_zone(v->context, v->verify, zone);
+}
+
+static enum nsd_err
+version_begin(struct load_versions *v, struct version *version)
 {
 	const struct zone_update_options options = {
 		.threads = v->context->threads_max,
@@ -54,6 +68,10 @@ version_begin(const struct load_versions *v, struct version *version)
 		.nsec3_iterations_max = v->context->nsec3_iterations_max,
 		.limits = v->context->limits,
 		.exact = true,
+		.names_max = v->names_max,
+		.heap = v->heap,
+		.check = version_check,
+		.check_ctx = v,
 	};
 	const struct zone_entry *entry = store_get(
 		store_writer_view(v->context->writer), v->entry);
@@ -91,20 +109,42 @@ version_abort(struct version *version)
 	version->update = NULL;
 }
 
+/* A version that is to be published by the loop. */
+struct version_publish {
+	const struct load_versions *v;
+	const struct version *version;
+};
+
+static void
+version_publish(void *arg)
+{
+	const struct version_publish *p = arg;
+	const struct load_versions *v = p->v;
+	struct store_writer *writer = v->context->writer;
+	store_ref old;
+
+	history_push(writer, v->entry, &p->version->draft);
+	old = update_publish(p->version->update);
+	history_settle(writer, v->entry, &v->history);
+	update_settle(writer, v->entry);
+	load_leave_add(v->context->leave, writer, old);
+}
+
 /* Ends a transaction, if there is one. */
 static enum nsd_err
 version_commit(struct load_versions *v, struct version *version)
 {
-	struct store_writer *writer = v->context->writer;
+	struct version_publish publish = {v, version};
 	struct zone_update_result done;
 	enum nsd_err err;
 
 	if (version->update == NULL)
 		return NSD_OK;
-	history_push(writer, v->entry, &version->draft);
-	err = update_commit(version->update, v->sink, &done);
+	err = update_make(version->update, v->sink);
+	if (err == NSD_OK)
+		load_loop_call(v->context->loop, version_publish, &publish);
+	update_end(version->update, &done);
 	version->update = NULL;
-	history_settle(writer, v->entry, &v->history);
 	history_draft_fini(&version->draft);
 	if (err == NSD_OK) {
 		v->done.added += done.added;
@@ -115,6 +155,13 @@ version_commit(struct load_versions *v, struct version *version)
 }
 
 /* ---- all of them --------------------------------------------------------- */
+
+static bool
+versions_are_cancelled(const struct load_versions *v)
+{
+	return v->cancelled != NULL
+		&& __atomic_load_n(v->cancelled, __ATOMIC_RELAXED);
+}
 
 /* From version `first` on. The octets were read once and are whole. */
 static enum nsd_err
@@ -131,6 +178,8 @@ versions_run(struct load_versions *v, const uint8_t *octets, size_t len,
 		&& (err = changes_read(&changes, &rr)) == NSD_OK) {
 		if (rr.part == CHANGES_OLD_SOA && ++at >= first) {
 			err = version_commit(v, &version);
+			if (err == NSD_OK && versions_are_cancelled(v))
+				return NSD_E_AGAIN;
 			if (err == NSD_OK)
 				err = version_begin(v, &version);
 		}
@@ -141,6 +190,16 @@ versions_run(struct load_versions *v, const uint8_t *octets, size_t len,
 		return version_commit(v, &version);
 	version_abort(&version);
 	return err;
+}
+
+/* The primary decides how many versions there are: each is looked at whole. */
+static bool
+versions_cost_too_much(const struct load_versions *v,
+	const struct versions *found, const struct zone *served)
+{
+	return v->verify != NULL && load_verify_is_wanted(v->verify)
+		&& (found->count - found->first + 1) * served->rr_count
+			> v->verify_records_max;
 }
 
 enum nsd_err
@@ -159,7 +218,9 @@ load_versions_apply(struct load_versions *v, const uint8_t *octets,
 		return err;
 	if (served != NULL && served->serial == found.to)
 		return NSD_OK;
-	return served == NULL || found.first == 0
-		? NSD_E_INEXACT
+	if (served == NULL || found.first == 0)
+		return NSD_E_INEXACT;
+	return versions_cost_too_much(v, &found, served)
+		? NSD_E_LIMIT
 		: versions_run(v, octets, len, found.first);
 }

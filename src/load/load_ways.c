@@ -5,11 +5,14 @@
 #include <stdlib.h>
 
 #include "build/build.h"
+#include "load/load_apply.h"
 #include "load/load_diff.h"
 #include "load/load_findings.h"
+#include "load/load_loop.h"
 #include "load/load_parts.h"
 #include "load/load_room.h"
 #include "load/load_stream.h"
+#include "load/load_verify.h"
 #include "load/load_ways.h"
 #include "store/writer.h"
 
@@ -145,6 +148,60 @@ ways_lean(const struct load_reading *r, enum load_way *way)
 	return err;
 }
 
+/* True if the changes that were found are published here, by this thread: they
+ * are many, or their version is to be looked at first. */
+static bool
+ways_applies(const struct load_reading *r)
+{
+	return r->result->outcome == LOAD_DIFFERS
+		&& (r->result->change_count > LOAD_APPLY_AT_ONCE
+			|| (r->text != NULL && load_verify_is_wanted(r->zone)));
+}
+
+/* Publishes them. If that fails, the zone is to be built anew, which says why:
+ * the outcome is LOAD_UNCHANGED then. */
+static enum nsd_err
+ways_apply(const struct load_reading *r)
+{
+	struct load_apply_options options = {
+		.heap = r->heap,
+		.verify = r->text != NULL,
+	};
+	struct load_result *result = r->result;
+	enum nsd_err err;
+
+	if (r->text != NULL)
+		options.limits = r->context->limits;
+	result->old_serial = r->served->serial;
+	load_loop_begin_edit(r->context->loop);
+	err = load_apply_diff(r->context, result, &options, &result->done);
+	load_loop_end_edit(r->context->loop);
+	if (err == NSD_OK) {
+		result->outcome = LOAD_APPLIED;
+		return NSD_OK;
+	}
+	diff_destroy(result->diff);
+	result->diff = NULL;
+	result->change_count = 0;
+	result->outcome = LOAD_UNCHANGED;
+	return err == NSD_E_DIGEST ? err : NSD_OK;
+}
+
+/* After the changes were found; *way: as of ways_lean. */
+static enum nsd_err
+ways_publish(const struct load_reading *r, enum load_way *way)
+{
+	enum nsd_err err;
+
+	if (!ways_applies(r))
+		return NSD_OK;
+	err = ways_apply(r);
+	if (err != NSD_OK || r->result->outcome == LOAD_APPLIED)
+		return err;
+	*way = r->plan != NULL ? LOAD_WAY_PARTS : LOAD_WAY_WHOLE;
+	return ways_lean(r, way);
+}
+
 enum nsd_err
 load_ways_run(struct load_reading *r, bool large)
 {
@@ -161,6 +218,8 @@ load_ways_run(struct load_reading *r, bool large)
 		return NSD_E_MEMORY;
 	}
 	err = ways_lean(r, &way);
+	if (err == NSD_OK)
+		err = ways_publish(r, &way);
 	parts_plan_destroy(r->plan);
 	if (err == NSD_OK && way == LOAD_WAY_WHOLE)
 		err = ways_whole(r);

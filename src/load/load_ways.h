@@ -8,10 +8,10 @@
 /*
  * Reads r->path or r->text. Of r, served, plan and age are set here. large:
  * with several threads. Any thread.
- * returns NSD_OK: r->result->outcome is LOAD_SAME, LOAD_DIFFERS, LOAD_BUILT or
- * LOAD_OLDER; NSD_E_AGAIN: the file changed while it was read; what
- * zonefile_parse and build_zone return for a file with errors, which are told
- * to r->sink.
+ * returns NSD_OK: r->result->outcome is LOAD_SAME, LOAD_DIFFERS, LOAD_APPLIED,
+ * LOAD_BUILT or LOAD_OLDER; NSD_E_AGAIN: the file changed while it was read;
+ * NSD_E_DIGEST; what zonefile_parse and build_zone return for a file with
+ * errors, which are told to r->sink.
  */
 enum nsd_err load_ways_run(struct load_reading *r, bool large) MUST_USE;
 

@@ -13,6 +13,7 @@
 #include "base/priority.h"
 #include "ipc/handlers.h"
 #include "load/load_list.h"
+#include "load/load_loop.h"
 #include "role/affinity.h"
 #include "proc/database.h"
 #include "proc/loader.h"
@@ -36,8 +37,7 @@ loader_on_stop(struct role *role)
 	loader->stopping = true;
 	if (loader->pool != NULL)
 		load_pool_cancel(loader->pool);
-	if (loader->transfers.pool != NULL)
-		load_pool_cancel(loader->transfers.pool);
+	loader_cancel_transfers(loader);
 	loader_end_threads(loader);
 }
 
@@ -211,6 +211,7 @@ loader_init_context(struct loader *loader)
 		.progress = &loader->progress,
 		.busy_lock = &loader->busy_lock,
 		.leave = &loader->leave,
+		.loop = loader->loop,
 	};
 }
 
@@ -225,7 +226,8 @@ loader_init_events(struct loader *loader)
 		{&loader->progress_event, loader_on_progress, EV_PERSIST},
 		{&loader->reclaim_event, loader_on_reclaim, 0},
 		{&loader->results_event, loader_on_more_results, 0},
-		{&loader->transfers_event, loader_on_transfers, 0},
+		{&loader->wholes_event, loader_on_wholes, 0},
+		{&loader->diffs_event, loader_on_diffs, 0},
 		{&loader->updates_event, loader_on_updates, 0},
 		{&loader->again_event, loader_on_again, 0},
 		{&loader->idle_event, loader_on_idle, 0},
@@ -240,7 +242,9 @@ loader_init_events(struct loader *loader)
 		if (*rows[i].event == NULL)
 			return NSD_E_MEMORY;
 	}
-	return NSD_OK;
+	loader->wholes.loader = loader;
+	loader->diffs.loader = loader;
+	return load_loop_create(loader->role.base, &loader->loop);
 }
 
 /* A role's start: see role.h. */
@@ -291,8 +295,8 @@ loader_init(struct loader *loader, const struct role_start *start)
 		err = loader_open_store(loader, start);
 	if (err != NSD_OK)
 		return err;
-	loader_init_context(loader);
 	err = loader_init_events(loader);
+	loader_init_context(loader);
 	if (err == NSD_OK)
 		err = loader_take_over(loader);
 	if (err == NSD_OK)

@@ -53,8 +53,10 @@ struct loader_kinds {
 	struct zone_measuring measuring;
 };
 
-/* Whole zones that transfers have brought: see loader_transfers.c. */
+/* What transfers have brought, for threads of its own: see loader_transfers.c.
+ * Whole zones have one, differences another: neither waits for the other. */
 struct loader_transfers {
+	struct loader *loader;
 	struct loader_transfer *waiting; /* for the next threads */
 	size_t waiting_count;
 	struct loader_transfer *working; /* in pool */
@@ -100,7 +102,8 @@ struct loader {
 	bool crowded; /* in the pass, a version had no room beside the one
 		       * that is served */
 
-	struct loader_transfers transfers;
+	struct loader_transfers wholes, diffs;
+	struct load_loop *loop; /* for all threads */
 	struct load_journal *journal; /* in the first pass; or NULL */
 
 	/* What can wait, a little at a time. */
@@ -118,7 +121,8 @@ struct loader {
 
 	struct event *progress_event;
 	struct event *results_event;
-	struct event *transfers_event;
+	struct event *wholes_event;
+	struct event *diffs_event;
 	struct event *updates_event;
 	struct event *reclaim_event;
 	struct event *again_event;
@@ -132,7 +136,8 @@ struct loader {
 static inline bool
 loader_has_threads(const struct loader *loader)
 {
-	return loader->pool != NULL || loader->transfers.pool != NULL;
+	return loader->pool != NULL || loader->wholes.pool != NULL
+		|| loader->diffs.pool != NULL;
 }
 
 /* The loader is to end: it does, if all threads are done. */
@@ -249,15 +254,20 @@ void loader_answer_update(struct loader *loader,
 	const struct load_change *change, const uint8_t *apex,
 	struct ipc_updated *result);
 
-/* ---- loader_transfers.c: whole zones that transfers have brought --------- */
+/* ---- loader_transfers.c: what transfers have brought, read by threads ---- */
 
-/* Has a whole zone read: borrows the change. *later: threads read it, and it is
- * answered then. Else result->err says what became of it; NSD_E_AGAIN: the zone
- * is being read, try again. */
-void loader_take_whole(struct loader *loader, const struct load_change *change,
-	const uint8_t *apex, struct ipc_updated *result, bool *later);
+/* Has a whole zone read, or differences that take too long for the loop:
+ * borrows the change. *later: threads read it, and it is answered then. Else
+ * result->err says what became of it; NSD_E_AGAIN: the zone is being read, try
+ * again. */
+void loader_take_transfer(struct loader *loader,
+	const struct load_change *change, const uint8_t *apex,
+	struct ipc_updated *result, bool *later);
+/* The loader is to end: no more are begun. */
+void loader_cancel_transfers(struct loader *loader);
 /* A timer. */
-void loader_on_transfers(evutil_socket_t fd, short what, void *arg);
+void loader_on_wholes(evutil_socket_t fd, short what, void *arg);
+void loader_on_diffs(evutil_socket_t fd, short what, void *arg);
 
 /* ---- loader_zones.c: zones that come and go ------------------------------ */
 

@@ -6,6 +6,7 @@
 #include <event2/event.h>
 
 #include "base/clock.h"
+#include "load/load_loop.h"
 #include "proc/loader.h"
 #include "proc/statistics.h"
 #include "store/writer.h"
@@ -136,7 +137,7 @@ idle_leave(struct loader *loader)
 static bool
 idle_wants_measure(const struct loader *loader)
 {
-	return loader->kinds.wanted;
+	return loader->kinds.wanted && !load_loop_is_edited(loader->loop);
 }
 
 static long
@@ -233,7 +234,8 @@ loader_on_statistics(struct role *role, const struct ipc_message *m)
 			.wanted = true,
 			.begun_msec = now,
 		};
-		loader_idle_later(loader, idle_measure(loader));
+		loader_idle_later(loader, idle_wants_measure(loader)
+			? idle_measure(loader) : IDLE_USEC);
 	}
 	statistics_log_store(loader->writer, now);
 }

@@ -43,27 +43,36 @@ loader_log_serial(const struct load_zone *zone, const uint32_t *old,
 			(unsigned)serial);
 }
 
+/* Changes of what was served are published. */
+static void
+loader_note_applied(struct loader *loader, const struct load_result *result,
+	const struct zone_update_result *done, struct ipc_updated *updated)
+{
+	load_settle_add(&loader->settle, result->zone->entry);
+	log_at(2, LOG_LEVEL_INFO, "zone %s: %llu records added, %llu removed",
+		result->zone->conf->name, (unsigned long long)done->added,
+		(unsigned long long)done->removed);
+	if (updated != NULL) {
+		updated->added = done->added;
+		updated->removed = done->removed;
+		updated->names = (uint32_t)done->names;
+	}
+}
+
 static enum nsd_err
 loader_apply_diff(struct loader *loader, const struct load_result *result,
 	struct ipc_updated *updated)
 {
-	const struct zone_limits none = {0};
+	struct load_apply_options options = {.verify = false};
 	struct zone_update_result done;
-	enum nsd_err err = load_apply_diff(&loader->context, result,
-		updated != NULL ? &loader->context.limits : &none, &done);
+	enum nsd_err err;
 
-	if (err != NSD_OK)
-		return err;
-	load_settle_add(&loader->settle, result->zone->entry);
-	log_at(2, LOG_LEVEL_INFO, "zone %s: %llu records added, %llu removed",
-		result->zone->conf->name, (unsigned long long)done.added,
-		(unsigned long long)done.removed);
-	if (updated != NULL) {
-		updated->added = done.added;
-		updated->removed = done.removed;
-		updated->names = (uint32_t)done.names;
-	}
-	return NSD_OK;
+	if (updated != NULL)
+		options.limits = loader->context.limits;
+	err = load_apply_diff(&loader->context, result, &options, &done);
+	if (err == NSD_OK)
+		loader_note_applied(loader, result, &done, updated);
+	return err;
 }
 
 /* Puts the new version in the place of the old one, which may go then. */
@@ -109,10 +118,21 @@ loader_publish(struct loader *loader, const struct load_result *result,
 	uint32_t old_serial = old != NULL ? old->serial : 0, serial;
 	enum nsd_err err = NSD_OK;
 
-	if (result->outcome == LOAD_BUILT)
+
+	switch (result->outcome) {
+	case LOAD_APPLIED:
+		old_serial = result->old_serial;
+		loader_note_applied(loader, result, &result->done, updated);
+		break;
+	case LOAD_BUILT:
 		loader_swap(loader, result, updated);
-	else if (result->outcome == LOAD_DIFFERS)
+		break;
+	case LOAD_DIFFERS:
 		err = loader_apply_diff(loader, result, updated);
+		break;
+	default:
+		break;
+	}
 	if (err != NSD_OK)
 		return err;
 	load_history_publish(&loader->context, result);
@@ -214,6 +234,7 @@ loader_act_on(struct loader *loader, struct load_result *result)
 	switch (result->outcome) {
 	case LOAD_SAME:
 	case LOAD_DIFFERS:
+	case LOAD_APPLIED:
 	case LOAD_BUILT:
 		if (loader_publish(loader, result, NULL) == NSD_OK) {
 			loader_note_sources(loader, result);

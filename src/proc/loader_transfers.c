@@ -1,16 +1,19 @@
-/* loader_transfers.c - whole zones that transfers have brought, in the loader:
- * threads of their own read them, beside those of a pass over the files. */
+/* loader_transfers.c - whole zones that transfers have brought, and differences
+ * that would hold up the loop: threads of their own read them, beside those of
+ * a pass over the files (doc/decisions/0094). */
 #include "config.h"
 
 #include <event2/event.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/platform.h"
 #include "load/load_expiry.h"
 #include "load/load_read.h"
 #include "load/load_turn.h"
+#include "load/load_update.h"
 #include "proc/loader.h"
 #include "store/writer.h"
 #include "zone/table.h"
@@ -20,14 +23,21 @@
 #define AT_ONCE_OCTETS (64u << 10)
 #define AT_ONCE_RECORDS 2000u
 
-/* A whole zone that is to be read, or being read. */
+/* What is to be read, or being read. */
 struct loader_transfer {
 	struct loader_transfer *next;
-	struct load_change change; /* its text is zone->transfer; owned */
+	struct load_change change; /* zone->transfer is its text; owned */
 	struct load_zone *zone;
 };
 
-static void transfers_run(struct loader *loader);
+static void transfers_run(struct loader_transfers *t);
+
+static struct loader_transfers *
+transfers_get(struct loader *loader, const struct load_change *change)
+{
+	return change->kind == LOAD_UPDATE_DIFFS ? &loader->diffs
+						 : &loader->wholes;
+}
 
 /* ---- what came of one ---------------------------------------------------- */
 
@@ -36,12 +46,16 @@ whole_publish(struct loader *loader, struct load_result *result,
 	struct ipc_updated *updated)
 {
 	switch (result->outcome) {
+	case LOAD_APPLIED:
 	case LOAD_DIFFERS:
 	case LOAD_SAME:
 	case LOAD_BUILT:
 		return loader_publish(loader, result, updated);
 	case LOAD_FAILED:
 		loader->crowded |= result->crowded;
+		updated->added = result->done.added;
+		updated->removed = result->done.removed;
+		updated->names = (uint32_t)result->done.names;
 		return result->err;
 	default:
 		return NSD_E_BUG;
@@ -97,7 +111,8 @@ whole_is_small(const struct loader *loader, const struct load_zone *zone,
 }
 
 static void
-whole_init_context(struct loader *loader, struct load_context *context)
+transfers_init_context(struct loader *loader, struct load_progress *progress,
+	struct load_context *context)
 {
 	*context = loader->context;
 	context->of_transfers = true;
@@ -105,7 +120,7 @@ whole_init_context(struct loader *loader, struct load_context *context)
 	context->which = LOAD_CHANGED;
 	context->timed = false;
 	context->journal = NULL;
-	context->progress = &loader->transfers.progress;
+	context->progress = progress;
 }
 
 static enum nsd_err
@@ -116,7 +131,7 @@ whole_read_at_once(struct loader *loader, struct load_zone *zone,
 	struct load_result result;
 	enum nsd_err err = NSD_E_AGAIN;
 
-	whole_init_context(loader, &context);
+	transfers_init_context(loader, &loader->wholes.progress, &context);
 	zone->transfer = text;
 	for (unsigned i = 0; i < 2 && err == NSD_E_AGAIN; i++) {
 		load_read_zone(&context, zone,
@@ -130,21 +145,42 @@ whole_read_at_once(struct loader *loader, struct load_zone *zone,
 
 /* ---- by threads ---------------------------------------------------------- */
 
+/* A change of its own, with the same octets: in memory or in the file. */
 static enum nsd_err
-whole_queue(struct loader *loader, struct load_zone *zone,
+transfers_copy(const struct load_change *change, struct load_change *copy)
+{
+	*copy = *change;
+	copy->data = NULL;
+	if (change->data == NULL) {
+		copy->text.fd = fcntl(change->text.fd, F_DUPFD_CLOEXEC, 0);
+		return copy->text.fd != -1 ? NSD_OK : NSD_E_SYSTEM;
+	}
+	copy->data = malloc(change->len + 1);
+	if (copy->data == NULL)
+		return NSD_E_MEMORY;
+	memcpy(copy->data, change->data, change->len);
+	copy->text = (struct load_text){
+		.fd = -1,
+		.len = change->len,
+		.data = copy->data,
+	};
+	return NSD_OK;
+}
+
+static enum nsd_err
+transfers_queue(struct loader_transfers *t, struct load_zone *zone,
 	const struct load_change *change)
 {
-	struct loader_transfers *t = &loader->transfers;
 	struct loader_transfer *one = calloc(1, sizeof(*one));
+	enum nsd_err err;
 
 	if (one == NULL)
 		return NSD_E_MEMORY;
 	one->zone = zone;
-	one->change = *change;
-	one->change.text.fd = fcntl(change->text.fd, F_DUPFD_CLOEXEC, 0);
-	if (one->change.text.fd == -1) {
+	err = transfers_copy(change, &one->change);
+	if (err != NSD_OK) {
 		free(one);
-		return NSD_E_SYSTEM;
+		return err;
 	}
 	zone->transfer = &one->change.text;
 	one->next = t->waiting;
@@ -165,40 +201,57 @@ transfers_take(struct loader_transfers *t, const struct load_zone *zone)
 	return one;
 }
 
+static struct event *
+transfers_event(const struct loader_transfers *t)
+{
+	return t == &t->loader->diffs ? t->loader->diffs_event
+				      : t->loader->wholes_event;
+}
+
+static void
+transfers_forget(struct loader_transfer *one)
+{
+	load_wait_free(&one->change);
+	free(one);
+}
+
 static void
 transfers_answer(struct loader *loader, struct loader_transfer *one,
 	struct ipc_updated *updated)
 {
 	loader_answer_update(loader, &one->change, one->zone->conf->wire,
 		updated);
-	load_wait_free(&one->change);
-	free(one);
+	transfers_forget(one);
 }
 
 static void
-transfers_take_result(struct loader *loader, struct load_result *result)
+transfers_take_result(struct loader_transfers *t, struct load_result *result)
 {
-	struct loader_transfers *t = &loader->transfers;
+	struct loader *loader = t->loader;
 	struct ipc_updated updated = {.err = NSD_E_BUG};
 	struct load_zone *zone = result->zone;
 	struct loader_transfer *one = transfers_take(t, zone);
 
 	updated.err = whole_end(loader, result, &updated);
-	if (updated.err == NSD_E_AGAIN) {
+	if (updated.err == NSD_E_AGAIN && zone->whole) {
 		one->next = t->waiting;
 		t->waiting = one;
 		t->waiting_count++;
 		return;
 	}
-	transfers_answer(loader, one, &updated);
+	/* It goes on only if the loader ends: the next one is asked again. */
+	if (updated.err == NSD_E_AGAIN)
+		transfers_forget(one);
+	else
+		transfers_answer(loader, one, &updated);
 	whole_release(loader, zone);
 }
 
 static void
 transfers_on_results(void *ctx)
 {
-	struct loader *loader = ctx;
-	struct loader_transfers *t = &loader->transfers;
+	struct loader_transfers *t = ctx;
+	struct loader *loader = t->loader;
 	struct load_turn turn = load_turn_begin();
 	struct timeval at_once = {.tv_sec = 0};
 
@@ -207,11 +260,11 @@ transfers_on_results(void *ctx)
 		struct load_result *result = t->results;
 
 		t->results = result->next;
-		transfers_take_result(loader, result);
+		transfers_take_result(t, result);
 		free(result);
 		if (load_turn_is_over(&turn)) {
 			/* Messages come first. */
-			event_add(loader->transfers_event, &at_once);
+			event_add(transfers_event(t), &at_once);
 			break;
 		}
 	}
@@ -226,14 +279,14 @@ transfers_on_results(void *ctx)
 	t->todo = NULL;
 	platform_heap_trim();
 	loader_trim(loader);
-	transfers_run(loader);
+	transfers_run(t);
 }
 
 /* Nothing can be read: those that wait are refused. */
 static void
-transfers_refuse(struct loader *loader, enum nsd_err err)
+transfers_refuse(struct loader_transfers *t, enum nsd_err err)
 {
-	struct loader_transfers *t = &loader->transfers;
+	struct loader *loader = t->loader;
 	struct loader_transfer *one;
 
 	log_error("cannot read what transfers have brought: %s",
@@ -252,9 +305,9 @@ transfers_refuse(struct loader *loader, enum nsd_err err)
 
 /* Has threads read all that wait. Those that come meanwhile are next. */
 static void
-transfers_run(struct loader *loader)
+transfers_run(struct loader_transfers *t)
 {
-	struct loader_transfers *t = &loader->transfers;
+	struct loader *loader = t->loader;
 	size_t count = 0;
 	enum nsd_err err = NSD_E_MEMORY;
 
@@ -264,7 +317,7 @@ transfers_run(struct loader *loader)
 	}
 	if (t->waiting == NULL)
 		return;
-	whole_init_context(loader, &t->context);
+	transfers_init_context(loader, &t->progress, &t->context);
 	t->todo = calloc(t->waiting_count, sizeof(struct load_zone *));
 	t->working = t->waiting;
 	t->waiting = NULL;
@@ -274,25 +327,49 @@ transfers_run(struct loader *loader)
 			one != NULL; one = one->next)
 			t->todo[count++] = one->zone;
 		err = load_pool_start(&t->context, t->todo, count,
-			loader->role.base, transfers_on_results, loader,
-			&t->pool);
+			loader->role.base, transfers_on_results, t, &t->pool);
 	}
 	if (err == NSD_OK)
 		return;
 	free(t->todo);
 	t->todo = NULL;
-	transfers_refuse(loader, err);
+	transfers_refuse(t, err);
+}
+
+static void
+transfers_go_on(struct loader_transfers *t)
+{
+	if (t->pool != NULL)
+		transfers_on_results(t);
+	else
+		transfers_run(t);
 }
 
 void
-loader_on_transfers(evutil_socket_t fd, short what, void *arg)
+loader_on_wholes(evutil_socket_t fd, short what, void *arg)
 {
 	struct loader *loader = arg;
 
-	if (loader->transfers.pool != NULL)
-		transfers_on_results(loader);
-	else
-		transfers_run(loader);
+	transfers_go_on(&loader->wholes);
+}
+
+void
+loader_on_diffs(evutil_socket_t fd, short what, void *arg)
+{
+	struct loader *loader = arg;
+
+	transfers_go_on(&loader->diffs);
+}
+
+void
+loader_cancel_transfers(struct loader *loader)
+{
+	__atomic_store_n(&loader->diffs.context.cancelled, true,
+		__ATOMIC_RELAXED);
+	if (loader->wholes.pool != NULL)
+		load_pool_cancel(loader->wholes.pool);
+	if (loader->diffs.pool != NULL)
+		load_pool_cancel(loader->diffs.pool);
 }
 
 /* ---- the message --------------------------------------------------------- */
@@ -315,9 +392,10 @@ transfers_find_zone(struct loader *loader, const uint8_t *apex)
 }
 
 void
-loader_take_whole(struct loader *loader, const struct load_change *change,
+loader_take_transfer(struct loader *loader, const struct load_change *change,
 	const uint8_t *apex, struct ipc_updated *result, bool *later)
 {
+	struct loader_transfers *t = transfers_get(loader, change);
 	struct load_zone *zone = transfers_find_zone(loader, apex);
 	struct timeval at_once = {.tv_sec = 0};
 
@@ -325,19 +403,20 @@ loader_take_whole(struct loader *loader, const struct load_change *change,
 	result->err = zone == NULL ? NSD_E_NOT_FOUND : NSD_E_AGAIN;
 	if (zone == NULL || loader->stopping || !load_zone_claim(zone, false))
 		return;
-	if (whole_is_small(loader, zone, &change->text)) {
+	if (t == &loader->wholes
+		&& whole_is_small(loader, zone, &change->text)) {
 		result->err = whole_read_at_once(loader, zone,
 			&change->text, result);
 		whole_release(loader, zone);
 		return;
 	}
-	result->err = whole_queue(loader, zone, change);
+	result->err = transfers_queue(t, zone, change);
 	if (result->err != NSD_OK) {
 		whole_release(loader, zone);
 		return;
 	}
 	*later = true;
 	/* Others may be in the same turn. */
-	if (loader->transfers.pool == NULL)
-		event_add(loader->transfers_event, &at_once);
+	if (t->pool == NULL)
+		event_add(transfers_event(t), &at_once);
 }

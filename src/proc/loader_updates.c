@@ -35,7 +35,7 @@ loader_apply(struct loader *loader, const struct load_change *change,
 
 	*later = false;
 	if (change->data == NULL) {
-		loader_take_whole(loader, change, apex, result, later);
+		loader_take_transfer(loader, change, apex, result, later);
 		return;
 	}
 	loader_tell_altered(loader, change->kind);
@@ -46,6 +46,9 @@ loader_apply(struct loader *loader, const struct load_change *change,
 		result);
 	if (hooked)
 		hooks->on_update(change->data, change->len, true);
+	/* What was done of it stays, and is not done again. */
+	if (change->kind == LOAD_UPDATE_DIFFS && result->err == NSD_E_LIMIT)
+		loader_take_transfer(loader, change, apex, result, later);
 }
 
 /* True if the change is done with: applied, begun or refused. */
@@ -90,7 +93,8 @@ loader_take_update(struct loader *loader, const struct load_change *change,
 			&& load_wait_add(&loader->wait, apex, change));
 }
 
-/* A whole zone stays in its file: it may be as large as any. */
+/* A whole zone stays in its file: it may be as large as any. So do differences
+ * that a thread is to read. */
 static enum nsd_err
 loader_open_update(const struct load_text *text, struct load_change *change,
 	uint8_t *apex)
@@ -100,7 +104,12 @@ loader_open_update(const struct load_text *text, struct load_change *change,
 	if (err != NSD_OK)
 		return err;
 	change->len = text->len;
-	if (change->kind != LOAD_UPDATE_WHOLE)
+	if (change->kind == LOAD_UPDATE_DIFFS
+		&& text->len > LOAD_UPDATE_DIFFS_MAX)
+		return NSD_E_LIMIT;
+	if (change->kind < LOAD_UPDATE_WHOLE
+		|| (change->kind == LOAD_UPDATE_DIFFS
+			&& text->len <= LOAD_UPDATE_AT_ONCE))
 		return load_update_read(text, change->kind, &change->data);
 	change->len = 0;
 	change->text = *text;

@@ -127,12 +127,15 @@ store_epoch_passed(struct store_writer *writer, uint64_t epoch)
 static uint64_t
 octets_since(const struct store_writer *writer, uint64_t epoch)
 {
+	struct store_writer *w = (struct store_writer *)(uintptr_t)writer;
 	const struct retired_block *block;
 	uint64_t octets = 0;
 
-	cds_list_for_each_entry(block, &writer->retired, entry)
+	pthread_mutex_lock(&w->retire_lock);
+	cds_list_for_each_entry(block, &w->retired, entry)
 		if (block->epoch >= epoch)
 			octets += block->octets;
+	pthread_mutex_unlock(&w->retire_lock);
 	return octets;
 }
 

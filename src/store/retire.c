@@ -72,12 +72,14 @@ store_retire(struct store_writer *writer, store_ref ref, size_t len)
 		return;
 	ASSERT_HOT(len > 0 && len <= STORE_OBJECT_MAX
 		&& heap_has(writer, ref));
+	pthread_mutex_lock(&writer->retire_lock);
 	writer->retired_total += octets;
 	/* Without memory the object stays in use. That is safe, and the next
 	 * mark and sweep finds it. */
 	if (block_add(&writer->retired, writer->header->epoch, ref,
 		    (uint32_t)len))
 		writer->retired_octets += octets;
+	pthread_mutex_unlock(&writer->retire_lock);
 }
 
 /* ---- pins */
@@ -230,15 +232,14 @@ held_settle(struct store_writer *writer)
 	}
 }
 
-size_t
-store_reclaim(struct store_writer *writer)
+/* Under the lock. */
+static void
+reclaim_run(struct store_writer *writer)
 {
 	struct retired_block *block, *next;
 	struct holders *holders = &writer->holders;
 	uint64_t epoch = writer->header->epoch;
 
-	if (writer->retired_octets == 0)
-		return 0;
 	/* Unlinked first, then the epoch: a reader that sees the new epoch
 	 * cannot find what was retired in an older one. */
 	if (!cds_list_empty(&writer->retired)
@@ -261,8 +262,23 @@ store_reclaim(struct store_writer *writer)
 		assert(block->epoch < writer->header->epoch);
 		(void)block_settle(writer, block);
 	}
-	trim_free_spans(writer);
-	return (size_t)writer->retired_octets;
+}
+
+size_t
+store_reclaim(struct store_writer *writer)
+{
+	bool some;
+	size_t left;
+
+	pthread_mutex_lock(&writer->retire_lock);
+	some = writer->retired_octets > 0;
+	if (some)
+		reclaim_run(writer);
+	left = (size_t)writer->retired_octets;
+	pthread_mutex_unlock(&writer->retire_lock);
+	if (some)
+		trim_free_spans(writer);
+	return left;
 }
 
 /* ---- the end */

@@ -79,6 +79,7 @@ store_writer_open(struct store *store, struct store_writer **writer)
 	}
 	w->store = store;
 	pthread_mutex_init(&w->lock, NULL);
+	pthread_mutex_init(&w->retire_lock, NULL);
 	CDS_INIT_LIST_HEAD(&w->heaps);
 	CDS_INIT_LIST_HEAD(&w->retired);
 	CDS_INIT_LIST_HEAD(&w->held);
@@ -118,6 +119,7 @@ store_writer_close(struct store_writer *writer)
 	munmap(writer->spans, writer->span_max * sizeof(*writer->spans));
 	munmap(writer->slots, slots_size(store));
 	munmap(writer->base, store->reservation);
+	pthread_mutex_destroy(&writer->retire_lock);
 	pthread_mutex_destroy(&writer->lock);
 	store->writer_base = NULL;
 	free(writer->holdings);
@@ -238,13 +240,15 @@ store_get_stats(const struct store_writer *writer, struct store_stats *stats)
 	pthread_mutex_unlock(&w->lock);
 
 	holders_scan(w, &holders);
+	pthread_mutex_lock(&w->retire_lock);
 	stats->retired = w->retired_octets;
+	stats->retired_total = w->retired_total;
+	stats->reclaimed_total = w->reclaimed_total;
+	pthread_mutex_unlock(&w->retire_lock);
 	stats->live = (uint64_t)live * STORE_GRANULE - stats->retired;
 	stats->free = present * STORE_PAGE - (uint64_t)live * STORE_GRANULE;
 	if (fstat(w->store->fd, &st) == 0)
 		stats->mapped = (uint64_t)st.st_blocks * 512;
-	stats->retired_total = w->retired_total;
-	stats->reclaimed_total = w->reclaimed_total;
 	stats->epoch = w->header->epoch;
 	stats->oldest_reader_epoch = holders.oldest_seen;
 	stats->pins = holders.count;

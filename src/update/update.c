@@ -1,9 +1,13 @@
 /* update.c - a transaction on a zone: notes what is asked for, then does all of
  * it or nothing. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
+#include "keep/release.h"
+#include "keep/retire.h"
+#include "keep/table_edit.h"
 #include "store/writer.h"
 #include "update/update_pass.h"
 
@@ -34,7 +38,8 @@ update_begin(struct store_writer *writer, store_ref entry_ref,
 	u = &m->update;
 	memset(u, 0, sizeof(*u));
 	u->writer = writer;
-	u->heap = store_writer_heap(writer);
+	u->heap = options->heap != NULL ? options->heap
+					: store_writer_heap(writer);
 	u->view = view;
 	u->entry = entry_ref;
 	u->options = *options;
@@ -146,6 +151,8 @@ update_run(struct zone_update *u)
 		return NSD_E_INEXACT;
 	if (err != NSD_OK || !u->effective)
 		return err;
+	if (u->old->share == STORE_NONE && update_is_too_long(u))
+		return NSD_E_LIMIT;
 	err = update_open_share(u->heap, u->old, u->zone.apex, &u->zone.share);
 	if (err != NSD_OK)
 		return err;
@@ -167,16 +174,17 @@ update_run(struct zone_update *u)
 }
 
 enum nsd_err
-update_commit(struct zone_update *u, struct diag_sink *sink,
-	struct zone_update_result *result)
+update_make(struct zone_update *u, struct diag_sink *sink)
 {
 	const struct zone_entry *entry = store_get(u->view, u->entry);
 	struct findings *findings = &u->packer.findings;
 	enum nsd_err err;
 
-	u->old = store_edit(u->heap, entry->zone);
-	update_cells_settle(u->writer, u->old);
+	u->old_ref = entry->zone;
+	u->old = store_edit(u->heap, u->old_ref);
 	err = update_is_sweeping(u) ? NSD_E_AGAIN : update_run(u);
+	if (err == NSD_E_AGAIN && update_is_too_long(u))
+		return NSD_E_LIMIT;
 	if (err == NSD_E_AGAIN) {
 		memset(&u->result, 0, sizeof(u->result));
 		u->misfits = 0;
@@ -184,9 +192,51 @@ update_commit(struct zone_update *u, struct diag_sink *sink,
 	} else if (err == NSD_OK || err == NSD_E_ZONE) {
 		findings_emit(&findings, 1, NULL, 0, sink);
 	}
-	if (err == NSD_OK && result != NULL)
+	return err;
+}
+
+store_ref
+update_publish(struct zone_update *u)
+{
+	struct zone_entry *entry = store_edit(u->heap, u->entry);
+
+	u->published = true;
+	if (u->made == STORE_NONE)
+		return STORE_NONE;
+	assert(entry->zone == u->old_ref);
+	if (u->anew)
+		return table_swap_zone(u->writer, u->entry, u->made);
+	update_swing_cells(u, store_edit(u->heap, u->made));
+	store_publish_ref(u->writer, &entry->zone, u->made);
+	/* From here on nothing fails. */
+	return STORE_NONE;
+}
+
+void
+update_end(struct zone_update *u, struct zone_update_result *result)
+{
+	if (u->made != STORE_NONE && u->anew && !u->published)
+		release_zone(u->heap, u->made);
+	else if (u->made != STORE_NONE && !u->anew && u->published)
+		update_retire(u);
+	else if (u->made != STORE_NONE && !u->anew)
+		update_undo(u);
+	if (u->published && result != NULL)
 		*result = u->result;
 	update_abort(u);
+}
+
+enum nsd_err
+update_commit(struct zone_update *u, struct diag_sink *sink,
+	struct zone_update_result *result)
+{
+	enum nsd_err err;
+
+	update_settle(u->writer, u->entry);
+	err = update_make(u, sink);
+	if (err == NSD_OK)
+		retire_zone(u->writer, update_publish(u));
+	update_end(u, result);
 	return err;
 }
 
@@ -212,13 +262,16 @@ update_tidy(struct store_writer *writer, store_ref entry_ref,
 	if (err != NSD_OK)
 		return err;
 	entry = store_get(u->view, entry_ref);
-	u->old = store_edit(u->heap, entry->zone);
+	u->old_ref = entry->zone;
+	u->old = store_edit(u->heap, u->old_ref);
 	if (u->old->rr_count <= TIDY_MAX) {
 		update_cells_settle(u->writer, u->old);
 		*records += u->old->rr_count;
 		err = update_rebuild(u, true, &sink);
+		if (err == NSD_OK)
+			retire_zone(writer, update_publish(u));
 	}
-	update_abort(u);
+	update_end(u, NULL);
 	return err == NSD_E_MEMORY ? err : NSD_OK;
 }
 

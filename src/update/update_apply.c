@@ -1,5 +1,5 @@
-/* update_apply.c - makes the tries of the new version, lets go of what nobody
- * holds any more, and publishes; or undoes all of it. */
+/* update_apply.c - makes the tries of the new version, and lets go of what
+ * nobody holds any more; or undoes all of it. */
 #include <assert.h>
 #include <string.h>
 
@@ -315,9 +315,8 @@ retire_chain(struct zone_update *u)
 enum nsd_err
 update_apply(struct zone_update *u)
 {
-	struct zone_entry *entry = store_edit(u->heap, u->entry);
-	store_ref ref, old_ref = entry->zone;
 	struct zone *zone;
+	store_ref ref;
 	enum nsd_err err = NSD_OK;
 
 	for (size_t i = 0; i < u->touch_count && err == NSD_OK; i++)
@@ -335,16 +334,26 @@ update_apply(struct zone_update *u)
 	if (zone == NULL)
 		return NSD_E_MEMORY;
 	zone_fill(u, zone);
-	update_swing_cells(u, zone);
-	store_publish_ref(u->writer, &entry->zone, ref);
-	/* From here on nothing fails. */
+	err = update_check(u, zone);
+	if (err != NSD_OK) {
+		store_free(u->heap, ref, sizeof(*zone));
+		return err;
+	}
+	u->made = ref;
+	return NSD_OK;
+}
+
+void
+update_retire(struct zone_update *u)
+{
+	struct zone *zone = store_edit(u->heap, u->made);
+
 	u->zone.share.index = &zone->share;
 	retire_nodes(u);
 	retire_contents(u);
 	retire_chain(u);
 	garbage_retire(&u->garbage, u->writer);
-	store_retire(u->writer, old_ref, sizeof(*zone));
-	return NSD_OK;
+	store_retire(u->writer, u->old_ref, sizeof(*zone));
 }
 
 /* ---- nothing has happened ---------------------------------------------- */
@@ -414,6 +423,9 @@ update_undo(struct zone_update *u)
 	struct releaser r = {u->view, u->heap, NULL, &u->zone.share};
 	struct packer *p = &u->packer;
 
+	if (u->made != STORE_NONE)
+		store_free(u->heap, u->made, sizeof(struct zone));
+	u->made = STORE_NONE;
 	pack_sigs_flush(p);
 	if (u->chain_begun)
 		nsec3_edit_abandon(&u->chain_edit, &r);

@@ -96,6 +96,10 @@ struct zone_update {
 
 	/* commit */
 	struct zone *old; /* the version that is served */
+	store_ref old_ref;
+	store_ref made;   /* the new version; none: nothing changes */
+	bool anew;        /* it was built: it shares nothing with the old */
+	bool published;
 	struct packer packer;
 	struct touch *touches; /* in canonical order */
 	size_t touch_count;
@@ -136,6 +140,8 @@ enum nsd_err update_chain(struct zone_update *u) MUST_USE; /* NSD_E_AGAIN:
 enum nsd_err update_pack(struct zone_update *u) MUST_USE;
 enum nsd_err update_cells(struct zone_update *u) MUST_USE;
 enum nsd_err update_apply(struct zone_update *u) MUST_USE;
+/* After the publish. */
+void update_retire(struct zone_update *u);
 void update_undo(struct zone_update *u);
 
 /* Records of one entry of a node, or of the chain. */
@@ -171,6 +177,22 @@ enum nsd_err update_merge_items(struct zone_update *u,
 	const struct owner *run, size_t count, struct item *items,
 	size_t item_count, struct item **merged, size_t *merged_count)
 	MUST_USE;
+
+/* True if looking at all records of the zone takes too long. */
+static inline bool
+update_is_too_long(const struct zone_update *u)
+{
+	return u->options.names_max != 0
+		&& u->old->rr_count > u->options.names_max * UINT64_C(16);
+}
+
+/* Asks options.check, if there is one. */
+static inline enum nsd_err
+update_check(const struct zone_update *u, const struct zone *zone)
+{
+	return u->options.check == NULL ? NSD_OK
+		: u->options.check(u->options.check_ctx, zone);
+}
 
 /* True if the zone is to be built anew, as the changes touch nearly all names
  * or the choice of the NSEC3 chain. */

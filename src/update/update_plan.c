@@ -387,6 +387,9 @@ expansion_add_below(struct plan_expansion *x, size_t *at)
 				return NSD_E_MEMORY;
 		if (i < end && order == 0)
 			continue;
+		if (u->options.names_max != 0
+			&& x->count >= u->options.names_max)
+			return NSD_E_LIMIT;
 		if (expansion_add(x, &owner, ref) != NSD_OK)
 			return NSD_E_MEMORY;
 	}

@@ -1,10 +1,10 @@
 /* update_rebuild.c - an update that touches nearly all names: builds the zone
- * anew from its records and the changes, and publishes it once. */
+ * anew from its records and the changes. */
 #include <string.h>
 
 #include "base/grow.h"
 #include "build/build.h"
-#include "keep/table_edit.h"
+#include "keep/release.h"
 #include "update/update_pass.h"
 
 #define BATCH_ROOM (1u << 20)
@@ -276,11 +276,17 @@ update_rebuild(struct zone_update *u, bool always, struct diag_sink *sink)
 		input.batches = r.first;
 		err = build_zone(&input, u->writer, u->heap, sink, &zone);
 		if (err == NSD_OK) {
+			err = update_check(u, store_get(u->view, zone));
+			if (err != NSD_OK)
+				release_zone(u->heap, zone);
+		}
+		if (err == NSD_OK) {
 			made = store_get(u->view, zone);
 			u->result.names = made->node_count;
 			u->result.hashed = made->chain != STORE_NONE
 				? made->node_count : 0;
-			table_set_zone(u->writer, u->entry, zone);
+			u->made = zone;
+			u->anew = true;
 		}
 	}
 	rrbatch_destroy_all(r.first);

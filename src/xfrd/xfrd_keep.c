@@ -308,6 +308,12 @@ keep_take_answer(struct xfrd_job *job, const struct ipc_message *answer)
 	case NSD_E_SYSTEM:
 		reply.outcome = XFR_LOCAL;
 		break;
+	case NSD_E_DIGEST:
+		/* Differences may have lost what the whole zone has. */
+		reply.outcome = job->reader.result.kind == XFR_DIFFS
+			? XFR_NO_FIT
+			: XFR_BAD_DIGEST;
+		break;
 	default:
 		/* What the primary has sent is to blame: a zone with errors, or
 		 * one that loaders die of. */

@@ -322,3 +322,73 @@ def test_reload_while_a_whole_zone_is_built(server):
     assert server.read_update()[0] == "ok"
     server.wait_log("zone example: its file is older than serial 2")
     assert server.serial("example") == 2
+
+
+def many(serial, count):
+    """A difference of so many names, more than the loop applies at once."""
+    return (serial, serial + 1, [],
+            [f"add v{serial}x{i} 60 A 192.0.2.{i % 250}"
+             for i in range(count)])
+
+
+def test_others_go_on_while_large_differences_are_applied(server):
+    assert server.update(whole("example", 1, large(1, 5000)))[0] == "ok"
+    assert server.update(whole("other", 1))[0] == "ok"
+    server.send_update(diffs("example", *(many(v, 8000) for v in (1, 2, 3))))
+    server.send_update(diffs("other", (1, 2, [], ["add x 60 TXT y"])))
+    server.send_update(diffs("example", (4, 5, [], ["add x 60 TXT y"])))
+    answers = [server.read_update() for _ in range(3)]
+    assert sorted(answers) == sorted([
+        ("ok", 24003, 3), ("ok", 2, 1), ("ok", 2, 1)])
+    assert answers[-1] == ("ok", 2, 1)  # that of the same zone waits
+    assert server.serial("example") == 5
+    assert server.answer("v3x7999.example", "A") == ["192.0.2.249"]
+    # The same once more: nothing is to be done.
+    assert server.update(diffs("example", many(4, 8000))) == ("ok", 0, 0)
+    # Those that fit stay, and what is no difference changes nothing.
+    text = diffs("example", many(5, 3000), (6, 7, [], many(5, 1)[3]))
+    assert server.update(text) == ("the differences do not fit", 3001, 1)
+    assert server.serial("example") == 6
+    assert server.update(diffs("example", many(6, 3000))
+                         + "\nremove " + SOA.format(9))[0] \
+        == "malformed wire data"
+    assert server.serial("example") == 6
+
+
+def test_few_octets_that_change_much_do_not_hold_the_loop(server):
+    """A zone cut above 5000 names, which it hides."""
+    names = "".join(f"add h{i}.sub 60 A 192.0.2.1\n" for i in range(5000))
+    assert server.update(whole("example", 1, names))[0] == "ok"
+    server.send_update(diffs("example", (1, 2, [], ["add sub 60 NS ns"]),
+                             (2, 3, ["remove sub 60 NS ns"], [])))
+    assert server.read_update() == ("ok", 3, 3)
+    assert server.answer("h4999.sub.example", "A") == ["192.0.2.1"]
+    assert server.serial("example") == 3
+
+
+def test_killed_loader_amid_large_differences(server):
+    assert server.update(whole("example", 1, large(1, 5000)))[0] == "ok"
+    server.send_update(diffs("example", *(many(v, 5000)
+                                          for v in range(1, 9))))
+    old = server.role("loader")
+    for wait in (0.01, 0.03):
+        time.sleep(wait)
+        server.kill("loader")
+        server.wait_replaced("loader", old)
+        old = server.role("loader")
+        assert 1 <= server.serial("example") <= 9
+    assert server.read_update()[0] == "ok"
+    assert server.serial("example") == 9
+    assert server.answer("v8x4999.example", "A")
+
+
+def test_large_changes_of_a_file_are_applied_beside_others(server):
+    names = "".join(f"n{i} 60 A 192.0.2.{{}}\n" for i in range(4000))
+    for serial, last in ((2, 1), (3, 2)):
+        server.write_zone("b.test", zone_text(serial) + names.format(
+            *[1] * 2000, *[last] * 2000))
+        server.reload()
+        server.wait_serial("b.test", serial)
+        assert server.answer("n3999.b.test", "A") == [f"192.0.2.{last}"]
+    assert "zone b.test: 2001 records added, 2001 removed" \
+        in server.read_log()

@@ -107,7 +107,8 @@ static enum nsd_err
 parse(size_t len, struct zonefile_options *options,
 	struct zonefile_result *result)
 {
-	const struct load_text text = {make_file(), BEFORE, len, NULL};
+	const struct load_text text = {.fd = make_file(),
+		.offset = BEFORE, .len = len};
 	enum nsd_err err;
 
 	options->apex = APEX;
@@ -262,8 +263,8 @@ offset_beyond_all_is_refused(void **state)
 
 	make_octets(1);
 	for (size_t i = 0; i < 3; i++) {
-		const struct load_text text = {make_file(), offsets[i], 100,
-			NULL};
+		const struct load_text text = {.fd = make_file(),
+			.offset = offsets[i], .len = 100};
 
 		assert_int_equal(load_text_parse(&text, &options, &result),
 			NSD_E_SYSTEM);
