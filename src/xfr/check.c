@@ -256,7 +256,9 @@ end_check(struct xfr_machine *m, uint32_t id, int64_t now, bool went_well,
 		z->flags |= ZONE_FAILED;
 		if (z->rounds < UINT8_MAX)
 			z->rounds++;
-		pause = refresh_retry_pause(m, z, now);
+		pause = z->error == XFR_LOCAL && z->error_at == now
+			? refresh_local_pause(m, z, now)
+			: refresh_retry_pause(m, z, now);
 	}
 	z->flags &= (uint16_t)~(ZONE_CHECKING | ZONE_URGENT | ZONE_FORCED
 		| ZONE_FRESH | ZONE_IXFR_FAILED | ZONE_NOTIFIED

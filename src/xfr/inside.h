@@ -258,6 +258,10 @@ int64_t refresh_pause(struct xfr_machine *m, const struct xfr_zone *z);
 /* The same after z->rounds that failed, at least 1. */
 int64_t refresh_retry_pause(struct xfr_machine *m, const struct xfr_zone *z,
 	int64_t now);
+/* The same if it was our fault (XFR_LOCAL): a disk that was full a moment ago
+ * may not be now. */
+int64_t refresh_local_pause(struct xfr_machine *m, const struct xfr_zone *z,
+	int64_t now);
 /* The longest of any pause between two checks of a zone with this SOA. */
 int64_t refresh_pause_max(const struct xfr_config *config,
 	const struct xfr_soa *soa);

@@ -16,6 +16,11 @@
 /* A zone with data: its retry, up to eight times. */
 #define DOUBLINGS 3u
 
+/* After a fault of ours: a second, and twice as long each time; but not longer
+ * than after other failures. */
+#define LOCAL_RETRY_SEC 1u
+#define LOCAL_DOUBLINGS 12u
+
 static uint32_t
 bound(uint32_t sec, uint32_t min_sec, uint32_t max_sec)
 {
@@ -124,6 +129,19 @@ refresh_retry_pause(struct xfr_machine *m, const struct xfr_zone *z,
 	if (z->expire_at > now && sec > left)
 		sec = left < least ? least : (uint32_t)left;
 	return jitter(m, sec, config->retry_min_sec);
+}
+
+int64_t
+refresh_local_pause(struct xfr_machine *m, const struct xfr_zone *z,
+	int64_t now)
+{
+	const struct xfr_config *config = &table_config(m, z)->given;
+	int64_t usual = refresh_retry_pause(m, z, now);
+	int64_t msec = jitter(m, LOCAL_RETRY_SEC
+		<< doublings_of(z->rounds, LOCAL_DOUBLINGS),
+		config->retry_min_sec);
+
+	return msec < usual ? msec : usual;
 }
 
 int64_t

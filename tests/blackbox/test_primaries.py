@@ -1,6 +1,8 @@
 """Primaries that are wrong, slow or away harm nobody but themselves."""
 import collections
+import contextlib
 import os
+import pathlib
 import re
 import signal
 import time
@@ -169,3 +171,48 @@ def test_flood_of_notify_does_not_fill_the_log(make_server):
         r"\[(\S+ [\d:]+)\.\d+\] .*notify for one", server.read_log()))
     # A second of the log is none of the clock that counts.
     assert max(seconds.values()) <= 40
+
+
+def test_transfer_that_found_the_disk_full_is_tried_again_soon(
+        make_server, directory):
+    """The journal lies in a file system of its own; the SOA says to retry
+    after an hour."""
+    serial = [1]
+
+    def answer(apex, rdtype, query):
+        timers = "3600 3600 86400 300"
+        if rdtype == "SOA":
+            return [reply(query, soa(apex, serial[0], timers))]
+        return [whole(query, apex, serial[0], *(
+            f"n{i} TXT {'x' * 250}" for i in range(200)), timers=timers)]
+
+    full = directory / "full"
+    full.mkdir()
+    with ScriptedPrimary(answer) as primary:
+        server = make_server(
+            zones={"example": zone_text()},
+            extra="zone:\n\tname: f.test\n\tzonefile: f.test.zone\n"
+            f"\trequest-xfr: 127.0.0.1@{primary.port} NOKEY\n"
+            "\tallow-notify: 127.0.0.1 NOKEY\n",
+            options={"verbosity": 2, "xfrdfile": f"{full}/xfrd.state",
+                     "zonefiles-write": 0})
+        server.launcher = [
+            "unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c",
+            f'mount -t tmpfs -o size=16m,mode=777 full {full} && exec "$@"',
+            "sh"]
+        server.start()
+        server.wait_serial("f.test", 1)
+        ballast = pathlib.Path(
+            f"/proc/{server.main_pid}/root{full}/ballast")
+        with contextlib.suppress(OSError), ballast.open("wb", 0) as file:
+            while True:
+                file.write(bytes(4096))
+        serial[0] = 2
+        message = dns.message.make_query("f.test", "SOA")
+        message.set_opcode(dns.opcode.NOTIFY)
+        dns.query.udp(message, server.address, port=server.port)
+        server.wait_log("zone f.test transfer from 127.0.0.1 failed: No space"
+                        " left on device")
+        assert server.serial("f.test") == 1
+        ballast.unlink()
+        server.wait_serial("f.test", 2)

@@ -159,6 +159,42 @@ our_own_fault_ends_the_check(void **state)
 	close_world(&w);
 }
 
+/* The disk was full: it is tried again soon, more seldom each time, and in the
+ * end as seldom as after any other failure. */
+static void
+our_own_fault_is_tried_again_soon(void **state)
+{
+	int64_t most = SEC;
+	struct world w;
+
+	open_world(&w, &usual, &soa7);
+	xfr_on_notify(w.machine, w.zone, w.now, 0, true, 8);
+	assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	for (unsigned i = 0; i < 13; i++) {
+		int64_t pause;
+
+		reply(&w, XFR_LOCAL);
+		assert_none(&w);
+		pause = status_of(&w).check_at - w.now;
+		assert_true(pause <= most);
+		if (most <= 512 * SEC)
+			assert_true(pause >= most * 9 / 10);
+		else
+			assert_true(pause >= 540 * SEC);
+		most *= 2;
+		wait_timer(&w);
+		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		reply_serial(&w, XFR_SOA, 8);
+		assert_asks(&w, 0, XFR_WAY_IXFR_TCP);
+	}
+	reply(&w, XFR_TOO_LARGE);
+	assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 7);
+	assert_none(&w);
+	assert_true(status_of(&w).check_at - w.now >= 540 * SEC);
+	close_world(&w);
+}
+
 static void
 all_primaries_are_asked_and_the_newest_wins(void **state)
 {
@@ -283,6 +319,7 @@ main(void)
 		TEST(no_axfr_where_fallback_is_not_allowed),
 		TEST(ixfr_over_udp_goes_on_over_tcp),
 		TEST(our_own_fault_ends_the_check),
+		TEST(our_own_fault_is_tried_again_soon),
 		TEST(all_primaries_are_asked_and_the_newest_wins),
 		TEST(failed_transfer_is_tried_again_though_another_has_our_serial),
 		TEST(serial_that_goes_back_refreshes_nothing),
