@@ -312,6 +312,7 @@ on_turn(evutil_socket_t fd, short what, void *arg)
 	if (tcp->ready_next == tcp->ready_count)
 		ready_wait(tcp);
 	tcp->turn_cost = 0;
+	tcp->stream_begun = false;
 	while (tcp->ready_next < tcp->ready_count && !tcp_turn_is_over(tcp)) {
 		struct tcp_source *source
 			= tcp->ready[tcp->ready_next++].data.ptr;

@@ -191,6 +191,9 @@ struct net_tcp {
 	struct tcp_conn *spare; /* one freed connection, for the next */
 
 	unsigned turn_cost; /* of what was done in this turn */
+	bool stream_begun;  /* streams have been sent in this turn: */
+	size_t stream_room; /* octets that they may still make */
+	int64_t stream_at_usec; /* when they made the last ones */
 	int early;             /* below 0: new connections seldom have a */
 	unsigned early_missed; /* request; so many were not looked at */
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/octets.h"
 
 #define REQUEST 22 /* octets, with the length in front */
@@ -215,6 +216,44 @@ tcp_turn_streams_only_so_many_octets(void **state)
 	harness_fini(&h);
 }
 
+#define STREAM_MESSAGE 16384u
+
+/* A stream gets a tenth of the time, if others take some: here, those who
+ * sleep. */
+static void
+tcp_turn_streams_less_beside_others(void **state)
+{
+	struct harness h;
+	uint8_t one[REQUEST];
+	int64_t begin, before;
+	size_t made;
+	int fd;
+
+	harness_tcp(&h, "127.0.0.1", &ordinary);
+	fd = harness_connect(&h, 0);
+	make_request(one, 'S', REQUEST - 2);
+	octets_put_u16(one + 3, 600);
+	octets_put_u16(one + 5, STREAM_MESSAGE);
+	assert_int_equal(write(fd, one, REQUEST), REQUEST);
+	before = clock_now_usec();
+	harness_wait(&h, &h.streams, 1);
+	while (h.streams_ended == 0) {
+		while (recv(fd, reply, sizeof(reply), MSG_DONTWAIT) > 0)
+			;
+		usleep(500);
+		begin = clock_now_usec();
+		made = h.stream_octets;
+		harness_turn_once(&h);
+		made = h.stream_octets - made;
+		/* 80 for each microsecond, and what goes beyond. */
+		assert_in_range(made, 0, (size_t)(clock_now_usec() - before)
+			* 80 + STREAM_MESSAGE);
+		before = begin;
+	}
+	close(fd);
+	harness_fini(&h);
+}
+
 /* The server's end of a connection: it is a descriptor of this process. */
 static int
 find_other_end(int fd)
@@ -340,6 +379,7 @@ main(void)
 		cmocka_unit_test(tcp_turns_go_round),
 		cmocka_unit_test(tcp_turn_accepts_only_so_many),
 		cmocka_unit_test(tcp_turn_streams_only_so_many_octets),
+		cmocka_unit_test(tcp_turn_streams_less_beside_others),
 		cmocka_unit_test(tcp_turn_sends_only_so_much_that_was_kept),
 		cmocka_unit_test(tcp_turn_closes_only_so_many),
 	};
