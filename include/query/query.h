@@ -77,6 +77,7 @@ size_t query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 struct query_block {
 	bool begins;
 	bool whitelisted;
+	bool named;     /* false: they have no name in common */
 	uint16_t kind;  /* enum answer_kind */
 	uint16_t qtype;
 	struct sockaddr_storage client;

@@ -34,7 +34,7 @@ block_print(const struct query_block *block)
 	const struct sockaddr_in *ip4 = (const struct sockaddr_in *)client;
 	const struct sockaddr_in6 *ip6 = (const struct sockaddr_in6 *)client;
 	char netblock[INET6_ADDRSTRLEN], source[INET6_ADDRSTRLEN];
-	char name[NAME_TEXT_MAX], type[RRTYPE_TEXT_MAX];
+	char name[NAME_TEXT_MAX] = "", type[RRTYPE_TEXT_MAX];
 	const void *address = client->ss_family == AF_INET6
 		? (const void *)&ip6->sin6_addr
 		: (const void *)&ip4->sin_addr;
@@ -42,7 +42,8 @@ block_print(const struct query_block *block)
 	inet_ntop(client->ss_family, block->netblock, netblock,
 		sizeof(netblock));
 	inet_ntop(client->ss_family, address, source, sizeof(source));
-	(void)name_print_text(block->name, name);
+	if (block->named)
+		(void)name_print_text(block->name, name);
 	(void)rrtype_print(block->qtype, type);
 	log_info("ratelimit %s %s type %s%s target %s/%u query %s %s",
 		block->begins ? "block" : "unblock", name,

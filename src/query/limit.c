@@ -162,6 +162,7 @@ limit_note(struct query_ctx *ctx, const struct query *q, bool begins)
 	struct rrl_subject subject;
 	struct limit_name name;
 	enum answer_kind kind;
+	uint8_t *at;
 
 	if (ctx->block_count == QUERY_BLOCKS_MAX)
 		return;
@@ -177,9 +178,15 @@ limit_note(struct query_ctx *ctx, const struct query *q, bool begins)
 		? subject.ip6_bits
 		: subject.ip4_bits;
 	rrl_netblock(&subject, block->netblock);
-	memset(block->name, 0, 1);
+	block->named = name.len > 0;
+	at = block->name;
+	/* The wildcard itself is as long as what it stands for, at most. */
+	if (kind == ANSWER_WILDCARD) {
+		*at++ = 1;
+		*at++ = '*';
+	}
 	if (name.len > 0)
-		memcpy(block->name, name.at, name.len);
+		memcpy(at, name.at, name.len);
 }
 
 /* True if this one is sent cut short. By chance, so that nobody can tell

@@ -107,13 +107,13 @@ static const struct {
 	{ "ns1.example.", TYPE_AAAA, ANSWER_NODATA, "example." },
 	{ "a.b.example.", TYPE_A, ANSWER_NXDOMAIN, "example." },
 	{ "loose.example.", TYPE_A, ANSWER_NXDOMAIN, "example." },
-	{ "elsewhere.", TYPE_A, ANSWER_ERROR, "." },
+	{ "elsewhere.", TYPE_A, ANSWER_ERROR, "" },
 	{ "a.b.sub.example.", TYPE_A, ANSWER_REFERRAL, "sub.example." },
 	{ "off.example.", TYPE_A, ANSWER_REFERRAL, "example." },
 	{ "ns1.example.", TYPE_ANY, ANSWER_ANY, "ns1.example." },
 	{ "ns1.example.", TYPE_RRSIG, ANSWER_RRSIG, "ns1.example." },
-	{ "a.wild.example.", TYPE_A, ANSWER_WILDCARD, "wild.example." },
-	{ "a.b.wild.example.", TYPE_AAAA, ANSWER_WILDCARD, "wild.example." },
+	{ "a.wild.example.", TYPE_A, ANSWER_WILDCARD, "*.wild.example." },
+	{ "a.b.wild.example.", TYPE_AAAA, ANSWER_WILDCARD, "*.wild.example." },
 	{ "example.", TYPE_DNSKEY, ANSWER_DNSKEY, "example." },
 };
 
@@ -130,7 +130,7 @@ answers_are_of_a_kind_and_a_name(void **state)
 		const struct ask ask = { .qname = kinds[i].qname,
 			.type = kinds[i].type, .from = "192.0.2.77" };
 		const struct query_block *blocks;
-		char name[NAME_TEXT_MAX];
+		char name[NAME_TEXT_MAX] = "";
 		size_t count;
 
 		pass_time(&l);
@@ -146,7 +146,8 @@ answers_are_of_a_kind_and_a_name(void **state)
 		assert_int_equal(blocks[0].qtype, kinds[i].type);
 		assert_int_equal(blocks[0].netblock_bits, 24);
 		assert_memory_equal(blocks[0].netblock, "\300\0\2\0", 4);
-		(void)name_print_text(blocks[0].name, name);
+		if (blocks[0].named)
+			(void)name_print_text(blocks[0].name, name);
 		assert_string_equal(name, kinds[i].name);
 		assert_int_equal(ask_often(&l, &ask, 5), 0);
 		(void)query_blocks(l.w.ctx, &count);
