@@ -88,6 +88,8 @@ class Bind(_Primary, servers.Bind):
                     f'secret "{secret}"; }};\n') + text
             use = f' key "{name}"'
             allow = f'key "{name}";'
+        # By itself it has ten transfers at a time, and refuses others.
+        text = text.replace("options {", "options { transfers-out 1000;", 1)
         more = f"allow-transfer {{ {allow} }}; ixfr-from-differences yes; "
         if self.notified:
             more += ("notify explicit; notify-delay 0; also-notify "
