@@ -22,6 +22,7 @@ struct stream {
 	SSL *ssl;
 	int fd;
 	unsigned disturbances;
+	bool greeted; /* the handshake was over before this call */
 	bool drained; /* the socket had no more than this call has read */
 	bool blocked; /* reading waits for room to write */
 	bool more;    /* OpenSSL may have octets to be read */
@@ -170,8 +171,7 @@ stream_on_message(int writing, int version, int type, const void *message,
 {
 	struct stream *s = arg;
 
-	if (!writing && type == SSL3_RT_HANDSHAKE && s != NULL
-		&& SSL_is_init_finished(ssl))
+	if (!writing && type == SSL3_RT_HANDSHAKE && s->greeted)
 		s->disturbances++;
 }
 
@@ -217,6 +217,7 @@ stream_read(void *state, uint8_t *at, size_t size)
 	while (have < size && SSL_read_ex(s->ssl, at + have, size - have, &got)
 			== 1)
 		have += got;
+	s->greeted = SSL_is_init_finished(s->ssl);
 	if (s->disturbances > DISTURBANCES_MAX) {
 		s->failed = true;
 		errno = ECONNRESET;

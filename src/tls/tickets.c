@@ -83,8 +83,10 @@ tickets_set_mac(EVP_MAC_CTX *mac, struct ticket_keys *keys)
 	return EVP_MAC_CTX_set_params(mac, params) == 1;
 }
 
-/* What OpenSSL asks for the keys of a ticket. 1: they are set; 0: the session
- * gets no ticket, or is not resumed; -1: failure. */
+/* What OpenSSL asks for the keys of a ticket. 1: they are set; 2: the same, and
+ * the client is to have another ticket, so that nobody sees the same one twice
+ * (RFC 8446 appendix C.4); 0: the session gets no ticket, or is not resumed;
+ * -1: failure. */
 static int
 tickets_on_key(SSL *ssl, uint8_t *name, uint8_t *iv, EVP_CIPHER_CTX *cipher,
 	EVP_MAC_CTX *mac, int making)
@@ -105,7 +107,7 @@ tickets_on_key(SSL *ssl, uint8_t *name, uint8_t *iv, EVP_CIPHER_CTX *cipher,
 		return EVP_DecryptInit_ex(cipher, EVP_aes_256_cbc(), NULL,
 			       keys->cipher, iv) == 1
 				&& tickets_set_mac(mac, keys)
-			? 1 : -1;
+			? 2 : -1;
 	}
 	keys = tickets_get(&server->tickets, now);
 	if (keys == NULL || RAND_bytes(iv, EVP_MAX_IV_LENGTH) != 1)

@@ -1,0 +1,223 @@
+"""Zones over TLS (RFC 9103) between ours and the real BIND and NSD, in both
+directions, with the right certificate and the wrong one; dig as a client. The
+Knot of Debian 12 has no TLS over TCP."""
+import re
+import subprocess
+import time
+
+import dns.message
+import dns.query
+import pytest
+
+import servers
+from certificates import Authority
+from ports import free_port
+
+ZONE = "example."
+DOMAIN = "ns.example"
+LIMIT = 60
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    made = Authority(tmp_path_factory.mktemp("certificates"))
+    made.sign(DOMAIN)
+    return made
+
+
+@pytest.fixture(scope="module")
+def stranger(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("stranger"), "stranger")
+
+
+@pytest.fixture(scope="module")
+def zones(tmp_path_factory):
+    path = tmp_path_factory.mktemp("zones") / "example.zone"
+    path.write_text("$TTL 60\n@ IN SOA ns host 7 3600 1 86400 60\n"
+                    "@ IN NS ns\nns IN A 192.0.2.1\n" + "".join(
+                        f"h{n} IN TXT \"{'x' * 200}\"\n"
+                        for n in range(5000)))
+    return {ZONE: path}
+
+
+class _NsdPrimary:
+    def __init__(self, zones, authority):
+        super().__init__(zones)
+        self.authority = authority
+        self.tls_port = free_port()
+
+    def command(self):
+        self.zone_more = ["\tprovide-xfr: 127.0.0.1 NOKEY"]
+        command = super().command()
+        conf = self.dir / "nsd.conf"
+        name = self.authority.directory / DOMAIN
+        conf.write_text(conf.read_text().replace("server:\n", (
+            f"server:\n\tip-address: 127.0.0.1@{self.tls_port}\n"
+            f"\ttls-port: {self.tls_port}\n\ttls-service-key: \"{name}.key\"\n"
+            f"\ttls-service-pem: \"{name}.pem\"\n"), 1))
+        return command
+
+
+class OursPrimary(_NsdPrimary, servers.Ours):
+    pass
+
+
+class NsdPrimary(_NsdPrimary, servers.Nsd):
+    pass
+
+
+class BindPrimary(servers.Bind):
+    def __init__(self, zones, authority):
+        super().__init__(zones)
+        self.authority = authority
+        self.tls_port = free_port()
+
+    def command(self):
+        command = super().command()
+        conf = self.dir / "named.conf"
+        name = self.authority.directory / DOMAIN
+        text = (f'tls ours {{ key-file "{name}.key"; cert-file "{name}.pem"; '
+                "};\n" + conf.read_text())
+        text = text.replace("listen-on-v6", (
+            f"listen-on port {self.tls_port} tls ours {{ 127.0.0.1; }};\n"
+            "allow-transfer { any; };\nlisten-on-v6"), 1)
+        conf.write_text(text)
+        return command
+
+
+class _Secondary:
+    def __init__(self, upstream, authority, domain=DOMAIN):
+        super().__init__(dict(upstream.zones))
+        self.upstream, self.authority = upstream, authority
+        self.domain = domain
+
+    def has_zone(self):
+        question = dns.message.make_query("h4999.example.", "TXT")
+        try:
+            return bool(dns.query.udp(question, "127.0.0.1", timeout=1,
+                                      port=self.port).answer)
+        except (OSError, dns.exception.DNSException):
+            return False
+
+    def said(self):
+        return "".join(path.read_text(errors="replace") for path in (
+            self.dir / "log", self.dir / "output") if path.exists())
+
+    def run(self):
+        self.process = subprocess.Popen(
+            self.command(), cwd=self.dir, stdin=subprocess.DEVNULL,
+            stdout=self.log, stderr=self.log)
+        return self
+
+    def wait(self, check):
+        end = time.monotonic() + LIMIT
+        while not check():
+            assert time.monotonic() < end, self.said()
+            time.sleep(0.05)
+
+
+class _NsdSecondary(_Secondary):
+    def command(self):
+        zones, self.zones = self.zones, {}
+        self.more = ["tls-auth:", "\tname: up",
+                     f"\tauth-domain-name: {self.domain}"]
+        for zone in zones:
+            self.more += ["zone:", f"\tname: {zone}", (
+                f"\trequest-xfr: AXFR 127.0.0.1@{self.upstream.tls_port} "
+                "NOKEY up")]
+        command = super().command()
+        self.zones = zones
+        conf = self.dir / "nsd.conf"
+        conf.write_text(conf.read_text().replace("server:\n", (
+            f"server:\n\ttls-cert-bundle: \"{self.authority.cert}\"\n"), 1))
+        return command
+
+
+class OursSecondary(_NsdSecondary, servers.Ours):
+    pass
+
+
+class NsdSecondary(_NsdSecondary, servers.Nsd):
+    pass
+
+
+class BindSecondary(_Secondary, servers.Bind):
+    def command(self):
+        command = super().command()
+        conf = self.dir / "named.conf"
+        text = (f'tls up {{ ca-file "{self.authority.cert}"; '
+                f'remote-hostname "{self.domain}"; }};\n' + conf.read_text())
+        for zone, path in self.zones.items():
+            text = text.replace(
+                f'zone "{zone}" {{ type primary; file "{path}"; }};',
+                f'zone "{zone}" {{ type secondary; primaries {{ 127.0.0.1 '
+                f"port {self.upstream.tls_port} tls up; }}; "
+                f'file "{self.dir}/{zone}zone"; }};')
+        conf.write_text(text)
+        return command
+
+
+@pytest.fixture(scope="module", params=[OursPrimary, NsdPrimary, BindPrimary])
+def primary(request, zones, authority):
+    server = request.param(zones, authority)
+    try:
+        yield server.start()
+    finally:
+        server.stop()
+
+
+SECONDARIES = [OursSecondary, NsdSecondary, BindSecondary]
+
+
+@pytest.mark.parametrize("kind", SECONDARIES)
+def test_transfer(primary, authority, kind):
+    if not isinstance(primary, OursPrimary) and kind is not OursSecondary:
+        return  # neither is ours
+    server = kind(primary, authority)
+    try:
+        server.run()
+        server.wait(server.has_zone)
+    finally:
+        server.stop()
+
+
+FAILED = {
+    OursSecondary: r"failed: TLS: certificate: ",
+    NsdSecondary: r"TLS|tls|certificate|handshake",
+    BindSecondary: r"TLS peer certificate verification failed",
+}
+
+
+@pytest.mark.parametrize("what", ["name", "authority"])
+@pytest.mark.parametrize("kind", SECONDARIES)
+def test_wrong_certificate(primary, authority, stranger, kind, what):
+    if not isinstance(primary, OursPrimary) and kind is not OursSecondary:
+        return
+    server = (kind(primary, authority, "other.example") if what == "name"
+              else kind(primary, stranger))
+    try:
+        server.run()
+        server.wait(lambda: re.search(FAILED[kind], server.said()))
+        assert not server.has_zone()
+    finally:
+        server.stop()
+
+
+def dig(port, *options):
+    return subprocess.run(
+        ["dig", "@127.0.0.1", "-p", str(port), "+tls", "+tries=1", "+time=10",
+         *options, "h1.example", "TXT"], capture_output=True, text=True,
+        timeout=LIMIT, check=False).stdout
+
+
+def test_dig(zones, authority, stranger):
+    server = OursPrimary(zones, authority).start()
+    try:
+        right = (f"+tls-ca={authority.cert}", f"+tls-hostname={DOMAIN}")
+        assert "status: NOERROR" in dig(server.tls_port, *right)
+        assert "status: NOERROR" in dig(server.tls_port)
+        for wrong in ((right[0], "+tls-hostname=other.example"),
+                      (f"+tls-ca={stranger.cert}", right[1])):
+            assert "status:" not in dig(server.tls_port, *wrong)
+    finally:
+        server.stop()
