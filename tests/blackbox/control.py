@@ -34,11 +34,17 @@ def ask(server, *words, text=None, program=PROGRAM):
     return result.returncode, result.stdout
 
 
-def begin(server, *words):
+def begin(server, *words, text=None):
     """The program, while it waits for its answer."""
-    return subprocess.Popen(command(server, *words), text=True,
-                            stdin=subprocess.DEVNULL,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    client = subprocess.Popen(
+        command(server, *words), text=True,
+        stdin=subprocess.DEVNULL if text is None else subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if text is not None:
+        client.stdin.write(text)
+        client.stdin.close()
+        client.stdin = None
+    return client
 
 
 def connect(server):

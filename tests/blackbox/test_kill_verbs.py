@@ -1,0 +1,167 @@
+"""Each verb of nsd-control while a process is killed: a lost answer is an
+error, ok is true, and the next command works."""
+
+import pathlib
+import re
+import time
+import zlib
+
+import pytest
+
+import control
+from harness import wait_for, zone_text
+
+TABLE = pathlib.Path(__file__).resolve().parents[2] / "include/ctl/verbs.h"
+OLD, NEW = "K2tf3TRjvQkVCmJF3/Z9vA==", "AAECAwQFBgcICQoLDA0ODw=="
+CONF = """\
+key:
+	name: k
+	secret: {old}
+pattern:
+	name: p
+	zonefile: "%s.zone"
+	provide-xfr: 127.0.0.1 k
+pattern:
+	name: q
+	zonefile: "%s.zone"
+	allow-query: 192.0.2.1 NOKEY
+zone:
+	name: away
+	zonefile: away.zone
+	request-xfr: 127.0.0.1@{port} NOKEY
+zone:
+	name: told
+	zonefile: told.zone
+	notify: 127.0.0.1@{port} NOKEY
+"""
+
+
+def pattern(server, zone):
+    """Of a zone that was added; "" of another one; None: there is none."""
+    for line in control.ask(server, "listzones")[1].splitlines():
+        name, _, of = line.partition("\t")
+        if name == zone:
+            return of
+    return None
+
+
+def secret(server, key):
+    return re.findall('secret: "(.*)" ',
+                      control.ask(server, "print_tsig", key)[1])
+
+
+def prepare_write(server):
+    server.write_zone("example", zone_text(2))
+
+
+def prepare_reconfig(server):
+    server.options["identity"] = '"two"'
+    server.write_config()
+
+
+def identity(server):
+    reply = server.query("id.server", "TXT", rdclass="CH")
+    return reply.answer[0][0].strings[0].decode()
+
+
+def add(*zones):
+    def prepare(server):
+        for zone in zones:
+            assert control.ask(server, "addzone", zone, "p")[0] == 0
+    return prepare
+
+
+def add_key(server):
+    assert control.ask(server, "add_tsig", "n", NEW)[0] == 0
+
+
+def nothing(_):
+    return True
+
+
+# Verb: arguments, input, what is done before, what ok means, and the exit code
+# when nobody dies.
+VERBS = {
+    "reload": ("", None, prepare_write, lambda s: s.serial("example") == 2, 0),
+    "write": ("", None, None, nothing, 0),
+    "log_reopen": ("", None, None, nothing, 0),
+    "status": ("", None, None, nothing, 0),
+    "notify": ("told", None, None, nothing, 1),
+    "transfer": ("away", None, None, nothing, 1),
+    "force_transfer": ("away", None, None, nothing, 1),
+    "zonestatus": ("", None, None, nothing, 0),
+    "listzones": ("", None, None, nothing, 0),
+    "serverpid": ("", None, None, nothing, 0),
+    "verbosity": ("3", None, None, lambda s: control.ask(
+        s, "verbosity")[1] == "verbosity 3\n", 0),
+    "reconfig": ("", None, prepare_reconfig,
+                 lambda s: identity(s) == "two", 0),
+    "repattern": ("", None, prepare_reconfig,
+                  lambda s: identity(s) == "two", 0),
+    "addzone": ("x p", None, None, lambda s: pattern(s, "x") == "p"
+                and s.serial("x") == 1, 0),
+    "delzone": ("x", None, add("x"), lambda s: pattern(s, "x") is None
+                and s.rcode("x", "SOA") == "REFUSED", 0),
+    "changezone": ("x q", None, add("x"), lambda s: pattern(s, "x") == "q"
+                   and s.rcode("x", "SOA") == "REFUSED", 0),
+    "addzones": ("", "x p\ny p\n", None,
+                 lambda s: [pattern(s, z) for z in "xy"] == ["p", "p"], 0),
+    "delzones": ("", "x\ny\n", add("x", "y"),
+                 lambda s: [pattern(s, z) for z in "xy"] == [None, None], 0),
+    "print_tsig": ("", None, None, nothing, 0),
+    "update_tsig": (f"k {NEW}", None, None,
+                    lambda s: secret(s, "k") == [NEW], 0),
+    "add_tsig": (f"n {NEW}", None, None,
+                 lambda s: secret(s, "n") == [NEW], 0),
+    "assoc_tsig": ("told n", None, add_key, nothing, 0),
+    "del_tsig": ("n", None, add_key, lambda s: secret(s, "n") == [], 0),
+    "stats": ("", None, None, nothing, 0),
+    "stats_noreset": ("", None, None, nothing, 0),
+    "stats_more": ("", None, None, nothing, 0),
+}
+# Tested elsewhere.
+ELSEWHERE = {"start", "stop", "add_cookie_secret", "drop_cookie_secret",
+             "activate_cookie_secret", "print_cookie_secrets"}
+
+
+def test_all_verbs_are_here():
+    table = re.findall(r'^\tX\([A-Z_]+, "([a-z_]+)"', TABLE.read_text(), re.M)
+    assert len(table) > 20
+    assert set(table) - ELSEWHERE == set(VERBS)
+
+
+def is_done_again(code, text):
+    """What was done before the answer was lost is said to be so."""
+    return code == 0 or any(what in text for what in (
+        "already exists", "not present", "does not exist"))
+
+
+@pytest.mark.parametrize("role", ["xfrd", "loader", "server 1"])
+@pytest.mark.parametrize("verb", VERBS)
+def test_verb(make_server, verb, role):
+    words, text, prepare, check, code = VERBS[verb]
+    server = make_server(zones={"example": zone_text(1)},
+                         options={"server-count": 2, "identity": '"one"'})
+    server.extra = CONF.format(old=OLD, port=server.port)
+    control.config(server)
+    for zone in "xy":
+        server.zone_file(zone).write_text(zone_text(1))
+    server.zone_file("told").write_text(zone_text(1))
+    server.start()
+    if prepare is not None:
+        prepare(server)
+    client = control.begin(server, verb, *words.split(), text=text)
+    time.sleep(zlib.crc32(f"{verb} {role}".encode()) % 12 / 1000)
+    pid = server.kill(role)
+    said = client.communicate(timeout=60)[0]
+    server.wait_replaced(role, pid)
+    if client.returncode == 0:
+        wait_for("control", lambda: control.ask(server, "status")[0] == 0)
+        assert check(server), said
+    wait_for("control", lambda: control.ask(server, "status")[0] == 0)
+    # It may have been done all the same; then once more is no harm.
+    again = control.ask(server, verb, *words.split(), text=text)
+    assert again[0] == code or is_done_again(*again), (said, again)
+    assert code != 0 or check(server), (said, again)
+    assert server.serial("told") == 1
+    assert control.ask(server, "reload", "example") == (0, "ok\n")
