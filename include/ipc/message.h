@@ -161,7 +161,8 @@ enum ipc_reconfigured_what {
 };
 #define IPC_RECONFIGURED_TEXT_MAX 2000
 struct ipc_reconfigured {
-	uint64_t ticket;
+	uint64_t ticket; /* 0: nobody has asked, and the text is what waits for
+			  * a restart now */
 	uint32_t what; /* enum ipc_reconfigured_what */
 	/* Whole lines. The payload ends where they end. */
 	char text[IPC_RECONFIGURED_TEXT_MAX];

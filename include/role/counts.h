@@ -56,6 +56,8 @@ struct counts_process {
 	int64_t pid;
 	int64_t started_msec; /* of clock.h */
 	uint64_t restarts;    /* processes before it */
+	uint64_t deaths;      /* of these, those that nobody wanted to end */
+	int64_t died_msec;    /* the last of these, of clock.h */
 };
 
 struct counts;
@@ -81,6 +83,9 @@ void counts_leave(struct counts *counts, enum ipc_role role, unsigned index);
 /* Main's: a role has a new process. index: of a worker. */
 void counts_set_process(const struct counts *counts, enum ipc_role role,
 	unsigned index, int64_t pid, int64_t started_msec);
+/* Main's: the process of a role has died. */
+void counts_note_death(const struct counts *counts, enum ipc_role role,
+	unsigned index, int64_t died_msec);
 /* Main's and xfrd's: gets a process by its place, from 0 on: there is one for
  * each worker, and three more. False: it has not been there yet. */
 bool counts_get_process(const struct counts *counts, unsigned place,

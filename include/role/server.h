@@ -15,6 +15,9 @@
 #include "role/sockets.h"
 
 struct counts;
+
+/* Octets of the lines about options that wait for a restart. */
+#define SERVER_WAITING_MAX 2000
 struct role_hooks;
 
 struct server {
@@ -34,6 +37,9 @@ struct server {
 	struct privilege_user worker_user;
 	struct sandbox sandbox;
 	int lifeline;             /* see lifeline.h; -1: none */
+	char waiting[SERVER_WAITING_MAX + 1]; /* main's word: options of
+				   * nsd.conf that wait for a restart; lines,
+				   * and a NUL */
 	pid_t main_pid;
 	time_t boot;              /* when main started */
 	int64_t boot_usec;        /* the same, of clock.h */

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "proc/child.h"
+#include "role/counts.h"
 
 /* How long a child may take to end. */
 #define STOP_WAIT_SEC 15
@@ -160,6 +161,9 @@ child_log_end(const struct child *child, int status)
 	if (child->told_stop || child->outdated
 		|| (status == 0 && (stopping || child->role == ROLE_WRITER)))
 		return;
+	if (!stopping)
+		counts_note_death(child->supervisor->server.counts,
+			child->role, child->index, clock_now_msec());
 	if (WIFSIGNALED(status))
 		log_error("%s (pid %ld) was killed by signal %d%s",
 			child_name(child), (long)child->pid,

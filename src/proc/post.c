@@ -178,11 +178,8 @@ post_fill(struct post *post, struct generation *generation)
 	ipc_channel_close(&theirs);
 	generation->users++;
 	post->current = child;
-	/* A writer comes and goes. */
-	if (post->role != ROLE_WRITER)
-		counts_set_process(post->supervisor->server.counts,
-			post->role, post->index, child->pid,
-			child->started_msec);
+	counts_set_process(post->supervisor->server.counts, post->role,
+		post->index, child->pid, child->started_msec);
 	introduce_child(post->supervisor, child);
 }
 

@@ -244,6 +244,25 @@ reconfig_wait(struct supervisor *s, struct reconfig_talk *talk)
 	r->talk = talk;
 }
 
+/* What nsd.conf says by now that waits for a restart: for the next xfrd, and
+ * for the one that is there, whoever has asked. */
+static void
+reconfig_note_waiting(struct supervisor *s, const struct reconfig_talk *talk)
+{
+	struct child *xfrd = s->xfrd.current;
+	struct ipc_reconfigured waiting = {.what = RECONFIGURED_NOTHING};
+
+	_Static_assert(sizeof(s->server.waiting) > sizeof(talk->text),
+		"what waits has no room");
+	memcpy(s->server.waiting, talk->text, talk->len);
+	s->server.waiting[talk->len] = '\0';
+	if (xfrd == NULL)
+		return;
+	memcpy(waiting.text, talk->text, talk->len);
+	(void)child_send(xfrd, IPC_RECONFIGURED, &waiting,
+		IPC_RECONFIGURED_MIN + talk->len, NULL, 0);
+}
+
 /* Nothing that can be had without a restart is new. But one that is under way
  * is not done yet. */
 static void
@@ -265,6 +284,7 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	struct conf_difference d;
 
 	conf_compare(s->server.conf, new->conf, talk_on_waiting, talk, &d);
+	reconfig_note_waiting(s, talk);
 	if (!secret_keys_are_same(new->conf, s->server.conf))
 		d.keys++;
 	d.options += cookie_keeper_differs(&s->cookies, &s->server,

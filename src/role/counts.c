@@ -361,21 +361,35 @@ counts_get_cookies(const struct counts *c)
 
 /* ---- processes ----------------------------------------------------------- */
 
+/* Where a role's process stands. NULL: it comes and goes. */
+static struct counts_process *
+counts_find_process(const struct counts *c, enum ipc_role role, unsigned index)
+{
+	struct counts_process *all = part_get(c, PART_PROCESSES, 0);
+
+	switch (role) {
+	case ROLE_MAIN:
+		return &all[0];
+	case ROLE_LOADER:
+		return &all[1];
+	case ROLE_XFRD:
+		return &all[2];
+	case ROLE_WORKER:
+		return &all[OTHERS + index];
+	case ROLE_WRITER:
+		break;
+	}
+	return NULL;
+}
+
 void
 counts_set_process(const struct counts *c, enum ipc_role role, unsigned index,
 	int64_t pid, int64_t started_msec)
 {
-	struct counts_process *all = part_get(c, PART_PROCESSES, 0);
-	unsigned place = OTHERS + index;
-	struct counts_process *process;
+	struct counts_process *process = counts_find_process(c, role, index);
 
-	if (role == ROLE_MAIN)
-		place = 0;
-	else if (role == ROLE_LOADER)
-		place = 1;
-	else if (role == ROLE_XFRD)
-		place = 2;
-	process = &all[place];
+	if (process == NULL)
+		return;
 	if (role == ROLE_WORKER)
 		snprintf(process->name, sizeof(process->name), "server%u",
 			index);
@@ -385,6 +399,18 @@ counts_set_process(const struct counts *c, enum ipc_role role, unsigned index,
 	process->restarts += process->pid != 0;
 	process->pid = pid;
 	process->started_msec = started_msec;
+}
+
+void
+counts_note_death(const struct counts *c, enum ipc_role role, unsigned index,
+	int64_t died_msec)
+{
+	struct counts_process *process = counts_find_process(c, role, index);
+
+	if (process == NULL)
+		return;
+	process->deaths++;
+	process->died_msec = died_msec;
 }
 
 bool

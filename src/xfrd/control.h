@@ -3,13 +3,14 @@
  * ctl/verbs.h.
  *
  *   control.c         start and end; hands commands on
- *   control_server.c  verbs about the server: status, stop and the like
+ *   control_server.c  verbs about the server: stop and the like
  *   control_order.c   what all processes have to do: log_reopen, verbosity
  *   control_reload.c  reload
  *   control_write.c   write
  *   control_wait.c    transfer, force_transfer, notify: waits for the machine
  *   control_status.c  zonestatus, listzones
- *   control_json.c    the same of status and these two in JSON
+ *   control_json.c    the same of these two in JSON
+ *   control_trouble.c  status: what is wrong
  *   control_keys.c    print_tsig
  *   control_key_edit.c  update_tsig, add_tsig, assoc_tsig, del_tsig
  *   control_cookies.c  add_cookie_secret and the like
@@ -117,8 +118,6 @@ bool control_find_apex(struct xfrd *xfrd, struct ctl_call *call,
 
 /* ---- control_json.c ------------------------------------------------------ */
 
-/* The whole answer. */
-void control_json_status(const struct xfrd *xfrd, struct ctl_call *call);
 /* A zone as an object of an array; its name and pattern in an object. */
 void control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
 	const struct conf_zone *zone);

@@ -1,4 +1,4 @@
-/* control_json.c - the answers of status, zonestatus and listzones in JSON.
+/* control_json.c - the answers of zonestatus and listzones in JSON.
  * Keys stay; others may come. doc/nsd-control.8 lists them. */
 #include "config.h"
 
@@ -7,22 +7,6 @@
 #include "conf/conf.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
-
-void
-control_json_status(const struct xfrd *xfrd, struct ctl_call *call)
-{
-	const struct server *server = xfrd->role.server;
-	struct ctl_json json = {.call = call};
-
-	ctl_json_open(&json, NULL, '{');
-	ctl_json_text(&json, "version", PACKAGE_VERSION);
-	ctl_json_number(&json, "verbosity", log_verbosity());
-	ctl_json_number(&json, "pid", server->main_pid);
-	ctl_json_number(&json, "boot", (long long)server->boot);
-	ctl_json_number(&json, "zones", (long long)server->conf->zone_count);
-	ctl_json_close(&json, '}');
-	ctl_printf(call, "\n");
-}
 
 void
 control_json_name(struct ctl_json *json, const struct conf_zone *zone)

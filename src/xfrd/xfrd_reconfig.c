@@ -47,6 +47,18 @@ xfrd_reconfig_ask(struct xfrd *xfrd, xfrd_reconfig_on_end *on_end, void *ctx)
 	reconfig_next(xfrd);
 }
 
+static void
+reconfig_note_waiting(struct xfrd *xfrd, const struct ipc_reconfigured *what,
+	size_t len)
+{
+	char *waiting = xfrd->role.server->waiting;
+
+	_Static_assert(SERVER_WAITING_MAX >= IPC_RECONFIGURED_TEXT_MAX,
+		"what waits has no room");
+	memcpy(waiting, what->text, len);
+	waiting[len] = '\0';
+}
+
 void
 xfrd_reconfig_take(struct xfrd *xfrd, const struct ipc_message *m)
 {
@@ -55,6 +67,11 @@ xfrd_reconfig_take(struct xfrd *xfrd, const struct ipc_message *m)
 	struct ipc_reconfigured what = {.ticket = 0};
 
 	memcpy(&what, m->payload, m->len);
+	if (what.ticket == 0) {
+		reconfig_note_waiting(xfrd, &what,
+			m->len - IPC_RECONFIGURED_MIN);
+		return;
+	}
 	if (one == NULL || one->ticket == 0 || one->ticket != what.ticket)
 		return;
 	cds_list_del(&one->node);

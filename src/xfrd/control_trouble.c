@@ -1,0 +1,226 @@
+/*
+ * control_trouble.c - the verb status: what is wrong, at a glance, behind the
+ * lines that NSD has. Nothing is wrong: nothing is said.
+ */
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "conf/conf.h"
+#include "role/counts.h"
+#include "xfrd/control.h"
+#include "xfrd/xfrd.h"
+
+/* Zones in one turn of the loop. */
+#define TURN_ZONES 500u
+/* Zones that are named; of the rest it is said how many they are. */
+#define NAMED_MAX 10u
+/* For so long the death of a process is told. */
+#define DEATH_MSEC (15 * 60 * 1000)
+
+struct control_trouble {
+	struct xfrd *xfrd;
+	size_t next; /* place in conf.zones */
+	size_t zones; /* that have trouble, so far */
+	bool is_json;
+	struct ctl_json json;
+};
+
+static void __attribute__((format(printf, 3, 4)))
+trouble_say(struct control_trouble *t, struct ctl_call *call,
+	const char *format, ...)
+{
+	char line[1500];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	if (t->is_json)
+		ctl_json_text(&t->json, NULL, line);
+	else
+		ctl_printf(call, "trouble: %s\n", line);
+}
+
+/* ---- zones --------------------------------------------------------------- */
+
+static const char *
+trouble_of_file(const struct xfrd *xfrd, uint32_t handle)
+{
+	struct xfrd_written done;
+
+	if (!xfrd_write_get_done(xfrd, handle, &done) || done.err == NSD_OK)
+		return NULL;
+	return done.err == NSD_E_SYSTEM ? strerror(done.error)
+					: err_text((enum nsd_err)done.err);
+}
+
+/* What is wrong with a secondary zone; *why: NULL, or more. NULL: nothing. */
+static const char *
+trouble_of_secondary(const struct xfrd *xfrd, uint32_t handle,
+	const char **why)
+{
+	struct xfr_status status;
+
+	xfr_get_status(xfrd->zones.machine, handle, clock_now_msec(),
+		&status);
+	*why = status.has_error ? xfr_outcome_text(status.error) : NULL;
+	if (status.has_data && status.state == XFR_STATE_EXPIRED)
+		return "has expired";
+	if (!status.has_data && status.failed_rounds > 0)
+		return "has no data";
+	if (status.failed_rounds > 0)
+		return "cannot be refreshed";
+	*why = trouble_of_file(xfrd, handle);
+	return *why != NULL ? "cannot be written" : NULL;
+}
+
+static void
+trouble_look(struct control_trouble *t, struct ctl_call *call,
+	const struct conf_zone *zone)
+{
+	uint32_t handle = t->xfrd->zones.handles[zone->index];
+	const char *what = NULL, *why = NULL;
+	struct xfrd_soa soa;
+
+	if (zone->options->request_xfr.count == 0)
+		what = xfrd_zones_get_soa(t->xfrd, zone, &soa)
+			? NULL : "is not loaded";
+	else if (handle != XFR_NONE)
+		what = trouble_of_secondary(t->xfrd, handle, &why);
+	if (what == NULL)
+		return;
+	if (t->zones++ < NAMED_MAX)
+		trouble_say(t, call, "zone %s %s%s%s", zone->name, what,
+			why != NULL ? ": " : "", why != NULL ? why : "");
+}
+
+/* ---- the rest ------------------------------------------------------------ */
+
+static void
+trouble_look_at_processes(struct control_trouble *t, struct ctl_call *call)
+{
+	const struct counts *counts = t->xfrd->role.server->counts;
+	int64_t now = clock_now_msec();
+
+	for (unsigned i = 0; i < counts_workers(counts) + 3; i++) {
+		struct counts_process p;
+
+		if (!counts_get_process(counts, i, &p) || p.deaths == 0
+			|| now - p.died_msec > DEATH_MSEC)
+			continue;
+		trouble_say(t, call, "%s has died, %lld seconds ago; deaths"
+			" so far: %llu", p.name,
+			(long long)((now - p.died_msec) / 1000),
+			(unsigned long long)p.deaths);
+	}
+}
+
+/* Lines, of main. */
+static void
+trouble_look_at_waiting(struct control_trouble *t, struct ctl_call *call)
+{
+	const char *line = t->xfrd->role.server->waiting;
+
+	while (*line != '\0') {
+		int len = (int)strcspn(line, "\n");
+
+		trouble_say(t, call, "%.*s", len, line);
+		line += len + (line[len] == '\n');
+	}
+}
+
+static void
+trouble_end(struct control_trouble *t, struct ctl_call *call)
+{
+	if (t->zones > NAMED_MAX)
+		trouble_say(t, call, "and %zu more zones, see zonestatus",
+			t->zones - NAMED_MAX);
+	if (t->xfrd->journal == NULL)
+		trouble_say(t, call, "the journal cannot be used: nothing is"
+			" transferred");
+	trouble_look_at_processes(t, call);
+	trouble_look_at_waiting(t, call);
+	if (t->is_json) {
+		ctl_json_close(&t->json, ']');
+		ctl_json_close(&t->json, '}');
+		ctl_printf(call, "\n");
+	}
+	free(t);
+	ctl_end(call);
+}
+
+/* Zones may come and go meanwhile: some may be left out. */
+static void
+trouble_on_room(struct ctl_call *call)
+{
+	struct control_trouble *t = ctl_hooks(call)->ctx;
+	const struct conf *conf = t->xfrd->role.server->conf;
+
+	for (unsigned i = 0; i < TURN_ZONES && t->next < conf->zone_count; i++)
+		trouble_look(t, call, conf->zones[t->next++]);
+	if (t->next >= conf->zone_count)
+		trouble_end(t, call);
+}
+
+static void
+trouble_on_gone(struct ctl_call *call)
+{
+	free(ctl_hooks(call)->ctx);
+	ctl_end(call);
+}
+
+/* ---- the verb ------------------------------------------------------------ */
+
+/* Keys stay; others may come. doc/nsd-control.8 lists them. */
+static void
+status_begin_json(struct control_trouble *t)
+{
+	const struct server *server = t->xfrd->role.server;
+
+	ctl_json_open(&t->json, NULL, '{');
+	ctl_json_text(&t->json, "version", PACKAGE_VERSION);
+	ctl_json_number(&t->json, "verbosity", log_verbosity());
+	ctl_json_number(&t->json, "pid", server->main_pid);
+	ctl_json_number(&t->json, "boot", (long long)server->boot);
+	ctl_json_number(&t->json, "zones",
+		(long long)server->conf->zone_count);
+	ctl_json_open(&t->json, "trouble", '[');
+}
+
+static void
+status_begin(const struct xfrd *xfrd, struct ctl_call *call)
+{
+	ctl_printf(call, "version: %s\n", PACKAGE_VERSION);
+	ctl_printf(call, "verbosity: %u\n", log_verbosity());
+	if (RATELIMIT)
+		ctl_printf(call, "ratelimit: %u\n",
+			xfrd->role.server->conf->server.rrl_ratelimit);
+}
+
+void
+control_on_status(struct xfrd *xfrd, struct ctl_call *call)
+{
+	struct control_trouble *t = calloc(1, sizeof(*t));
+
+	if (t == NULL) {
+		ctl_printf(call, "error out of memory\n");
+		ctl_end(call);
+		return;
+	}
+	t->xfrd = xfrd;
+	t->is_json = ctl_command(call)->json;
+	t->json.call = call;
+	if (t->is_json)
+		status_begin_json(t);
+	else
+		status_begin(xfrd, call);
+	ctl_hooks(call)->ctx = t;
+	ctl_hooks(call)->on_gone = trouble_on_gone;
+	ctl_stream(call, trouble_on_room);
+}

@@ -1,0 +1,110 @@
+"""status says at a glance what is wrong; if nothing is, no more than NSD."""
+
+import json
+import re
+
+import pytest
+
+import control
+from harness import wait_for, zone_text
+
+
+@pytest.fixture
+def server(make_server):
+    server = make_server(zones={"example": zone_text(1)},
+                         options={"server-count": 2})
+    control.config(server)
+    return server
+
+
+def troubles(server):
+    text = control.ask(server, "status")[1]
+    lines = [line for line in text.splitlines()
+             if line.startswith("trouble: ")]
+    # What NSD says comes first.
+    head = text.splitlines()[:len(text.splitlines()) - len(lines)]
+    assert [line.split(":")[0] for line in head][:2] == [
+        "version", "verbosity"]
+    assert not any(line in head for line in lines)
+    told = json.loads(control.ask(server, "-j", "status")[1])["trouble"]
+    plain = [re.sub(r"\d+ seconds", "N seconds", one.split(": ", 1)[1])
+             for one in lines]
+    assert [re.sub(r"\d+ seconds", "N seconds", one)
+            for one in told] == plain
+    return plain
+
+
+def test_nothing_is_wrong(server):
+    server.start()
+    assert troubles(server) == []
+
+
+def test_zones(server):
+    for n in range(12):
+        server.write_zone(f"n{n:02}.test", None)
+    server.extra += ("zone:\n\tname: away.test\n\tzonefile: away.zone\n"
+                     f"\trequest-xfr: 127.0.0.1@{server.port} NOKEY\n")
+    server.write_config()
+    server.start()
+    assert "zone n00.test is not loaded" in troubles(server)
+    wait_for("the transfer that fails", lambda: any(
+        re.match("zone away.test has no data: .", one)
+        for one in troubles(server)) or "and" in troubles(server)[-1])
+    for n in range(9):
+        server.write_zone(f"n{n:02}.test", zone_text(1))
+    assert control.ask(server, "reload")[0] == 1
+    wait_for("four", lambda: len(troubles(server)) == 4)
+    assert "zone n09.test is not loaded" in troubles(server)
+    for n in range(9, 12):
+        server.write_zone(f"n{n:02}.test", zone_text(1))
+    assert control.ask(server, "reload")[0] == 0
+    wait_for("one", lambda: [one.split(":")[0] for one in troubles(server)]
+             == ["zone away.test has no data"])
+
+
+def test_many_are_not_all_named(server):
+    for n in range(12):
+        server.write_zone(f"n{n:02}.test", None)
+    server.write_config()
+    server.start()
+    said = troubles(server)
+    assert len(said) == 11
+    assert said[-1] == "and 2 more zones, see zonestatus"
+
+
+@pytest.mark.parametrize("role, name", [
+    ("loader", "loader"), ("xfrd", "xfrd"), ("server 2", "server1")])
+def test_process_that_died(server, role, name):
+    server.start()
+    server.wait_replaced(role, server.kill(role))
+    wait_for("control", lambda: control.ask(server, "status")[0] == 0)
+    assert troubles(server) == [
+        f"{name} has died, N seconds ago; deaths so far: 1"]
+
+
+def test_processes_that_were_replaced_did_not_die(server):
+    server.start()
+    server.options["identity"] = '"two"'
+    server.write_config()
+    assert control.ask(server, "reconfig")[0] == 0
+    wait_for("control", lambda: control.ask(server, "status")[0] == 0)
+    assert troubles(server) == []
+
+
+def test_what_waits_for_a_restart(server):
+    server.start()
+    waits = ["server: server-count has changed: that waits for a restart"]
+    server.options["server-count"] = 3
+    server.write_config()
+    assert control.ask(server, "reconfig")[0] == 0
+    assert troubles(server) == waits
+    # With something else that does not: another xfrd says it.
+    server.options["identity"] = '"two"'
+    server.write_config()
+    assert control.ask(server, "reconfig")[0] == 0
+    wait_for("control", lambda: control.ask(server, "status")[0] == 0)
+    assert troubles(server) == waits
+    server.options["server-count"] = 2
+    server.write_config()
+    assert control.ask(server, "reconfig")[0] == 0
+    assert troubles(server) == []
