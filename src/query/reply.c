@@ -7,6 +7,7 @@
 #include "query/parse.h"
 #include "query/reply.h"
 
+#define PADDING_BLOCK 468u /* of replies, RFC 8467 section 4.1 */
 #define ZONEVERSION_LEN 6u /* labels, type, serial: RFC 9660 section 2 */
 
 /* The octets of OPT, without an extended error: what is known before there is
@@ -90,6 +91,33 @@ write_ede(uint8_t *out, size_t room, const struct query *q)
 	return out + len + text;
 }
 
+/* Fills the message up to a multiple of PADDING_BLOCK, or what room there is
+ * (RFC 8467 section 4.1). */
+static uint8_t *
+write_padding(uint8_t *out, size_t room, const struct query *q)
+{
+	size_t len = (size_t)(out - q->reply.out) + EDNS_OPTION_HEAD;
+	size_t padding = (PADDING_BLOCK - len % PADDING_BLOCK) % PADDING_BLOCK;
+
+	if (room < EDNS_OPTION_HEAD)
+		return out;
+	if (padding > room - EDNS_OPTION_HEAD)
+		padding = room - EDNS_OPTION_HEAD;
+	octets_put_u16(out, EDNS_PADDING);
+	octets_put_u16(out + 2, (uint16_t)padding);
+	memset(out + EDNS_OPTION_HEAD, 0, padding);
+	return out + EDNS_OPTION_HEAD + padding;
+}
+
+/* Padding is for who asks for it, where others see nothing but lengths
+ * (RFC 7830 section 6). What a signature would add is not known here. */
+static bool
+wants_padding(const struct query *q)
+{
+	return q->edns.padding && q->exchange->transport == TRANSPORT_TLS
+		&& q->tsig_at == 0;
+}
+
 static void
 write_opt(const struct query_ctx *ctx, struct query *q)
 {
@@ -116,6 +144,9 @@ write_opt(const struct query_ctx *ctx, struct query *q)
 	/* The extended error may use the room that the answer left. */
 	if (q->ede != EDE_NONE)
 		at = write_ede(at, reply->limit + opt_len(ctx, q)
+			- (size_t)(at - reply->out), q);
+	if (wants_padding(q))
+		at = write_padding(at, reply->limit + opt_len(ctx, q)
 			- (size_t)(at - reply->out), q);
 	octets_put_u16(opt + 9, (uint16_t)(at - opt - EDNS_OPT_LEN));
 	reply->len = (uint32_t)(at - reply->out);

@@ -119,6 +119,7 @@ transfer_open(struct query_ctx *ctx, struct query *q,
 	/* A reply without records is what all messages have in common. */
 	q->edns.nsid = false;
 	q->edns.zoneversion = false;
+	q->edns.padding = false;
 	q->reply.flags |= MESSAGE_AA;
 	q->tsig_at = 0;
 	reply_end(ctx, q);

@@ -115,6 +115,33 @@ def test_many_requests_at_once(start, authority):
             assert reply.id == request.id and reply.answer
 
 
+def padded(request):
+    request.use_edns(options=[dns.edns.GenericOption(12, b"\0" * 20)])
+    return request
+
+
+def test_padding(start, authority):
+    """RFC 8467 section 4.1: blocks of 468, for those who pad."""
+    server = start(more="\tprovide-xfr: 127.0.0.1 NOKEY\n")
+    with Client(server.tls_port, context_for(authority)) as client:
+        for name, rdtype in (("www.example", "A"), ("no.example", "A"),
+                             ("example", "SOA"), ("elsewhere", "A")):
+            client.send(padded(dns.message.make_query(name, rdtype)))
+            size = struct.unpack("!H", client.read_exactly(2))[0]
+            assert size == 468
+            reply = dns.message.from_wire(client.read_exactly(size))
+            assert [o.otype for o in reply.options][-1] == 12
+        client.send(dns.message.make_query("www.example", "A", use_edns=0))
+        assert not client.receive().options
+        # A transfer has the option in no message.
+        client.send(padded(dns.message.make_query("example", "AXFR")))
+        reply = client.receive()
+        assert len(reply.answer) > 2 and not reply.options
+    plain = dns.query.tcp(padded(dns.message.make_query("www.example", "A")),
+                          "127.0.0.1", LATE, server.port)
+    assert plain.answer and not plain.options
+
+
 def test_octets_one_by_one(start, authority):
     """Each in a record of its own."""
     server = start()
