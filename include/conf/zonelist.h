@@ -131,7 +131,7 @@ enum nsd_err zonelist_remove(struct zonelist *list, uint64_t offset) MUST_USE;
 void zonelist_note_change(struct zonelist *list, const struct conf *conf);
 
 /* True: more of its lines are free than zones are configured, as NSD counts, or
- * it is to be written anew in any case. */
+ * it is to be written anew in any case: its file is not there any more. */
 bool zonelist_wants_renewal(const struct zonelist *list,
 	const struct conf *conf);
 

@@ -186,6 +186,16 @@ zonelist_close(struct zonelist *list)
 
 /* ---- lines --------------------------------------------------------------- */
 
+/* True if somebody has removed the file, or put another in its place: what is
+ * written to ours is lost with us. */
+static bool
+list_is_gone(const struct zonelist *list)
+{
+	struct stat st;
+
+	return list->fd != -1 && fstat(list->fd, &st) == 0 && st.st_nlink == 0;
+}
+
 /* Makes the file. */
 static enum nsd_err
 list_make(struct zonelist *list)
@@ -261,7 +271,7 @@ list_print(const struct zonelist *list, const char *name, const char *pattern,
 	if (*len > ZONELIST_LINE_MAX || strpbrk(name, "\n") != NULL
 		|| strpbrk(pattern, " \n") != NULL)
 		return NSD_E_LIMIT;
-	if (list->renew)
+	if (list->renew || list_is_gone(list))
 		return NSD_E_AGAIN;
 	snprintf(line, ZONELIST_LINE_MAX + 1, "%s%s %s\n", ZONELIST_ADD, name,
 		pattern);
@@ -358,7 +368,8 @@ zonelist_note_change(struct zonelist *list, const struct conf *conf)
 bool
 zonelist_wants_renewal(const struct zonelist *list, const struct conf *conf)
 {
-	return list->renew || list->sparse || list->free > conf->zone_count;
+	return list->renew || list->sparse || list->free > conf->zone_count
+		|| list_is_gone(list);
 }
 
 static enum nsd_err
