@@ -49,6 +49,9 @@ struct exchange {
 	bool pass_on;           /* set by the handler: whoever called it is to
 				 * pass the request on, and not to send the
 				 * reply if that fails */
+	/* On a stream: how long its connection may be idle from now on, in
+	 * units of 100 ms; 0: it closes, or this is no stream. */
+	uint16_t idle_100ms;
 	/* The client's own address, also if a proxy stands between. */
 	const struct sockaddr_storage *peer;
 	/* NULL: it has shown nothing. */

@@ -167,6 +167,9 @@ struct conf_server {
 	const char *nsid;      /* hex or ascii_TEXT as written; see nsid_data */
 	const uint8_t *nsid_data;
 	uint32_t nsid_len;     /* octets of nsid_data */
+	const char *edns_report_channel; /* a name as written; see below */
+	const uint8_t *edns_report_channel_name; /* in wire form, lower case;
+				* NULL: none, or the root */
 	const char *logfile;   /* NULL: stderr and syslog */
 	uint32_t nsec3_max_iterations;
 	uint32_t max_records_per_type; /* 0: any number */

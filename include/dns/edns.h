@@ -25,6 +25,7 @@ enum edns_option {
 	EDNS_TCP_KEEPALIVE = 11,/* RFC 7828 */
 	EDNS_PADDING = 12,      /* RFC 7830 */
 	EDNS_EDE = 15,          /* RFC 8914 */
+	EDNS_REPORT_CHANNEL = 18, /* RFC 9567 */
 	EDNS_ZONEVERSION = 19,  /* RFC 9660 */
 };
 
@@ -47,9 +48,12 @@ enum ede_code {
 struct edns {
 	bool present;
 	bool dnssec_ok;
-	bool nsid;        /* this and the next two: the option is there */
+	bool any;         /* a cookie or one of the next five is there */
+	bool nsid;        /* this and the next four: the option is there */
 	bool zoneversion;
 	bool padding;
+	bool expire;
+	bool keepalive;
 	uint8_t version;
 	uint16_t udp_size; /* as the client says */
 	uint8_t cookie_len;    /* 0: none */

@@ -63,6 +63,7 @@ struct settings_setup {
 	const char *version;
 	const uint8_t *nsid;
 	uint16_t nsid_len;
+	const uint8_t *report_channel; /* a name in wire form; NULL: none */
 	uint16_t udp4_size;
 	uint16_t udp6_size;
 	bool minimal_responses;

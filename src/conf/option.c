@@ -38,6 +38,7 @@
 #define KEPT_STRING(f) _Generic(f, const char *: 0)
 #define KEPT_NSID(f) KEPT_STRING(f)
 #define KEPT_COOKIE(f) KEPT_STRING(f)
+#define KEPT_DOMAIN(f) KEPT_STRING(f)
 #define KEPT_ALGORITHM(f) KEPT_STRING(f)
 #define KEPT_BASE64(f) KEPT_STRING(f)
 #define KEPT_NAME(f) KEPT_STRING(f)
@@ -108,6 +109,7 @@ const struct conf_option conf_options[] = {
 	SERVER_NOW("identity", identity, STRING, NULL, 0, 0, 0)
 	SERVER_NOW("version", version, STRING, NULL, 0, 0, 0)
 	SERVER_NOW("nsid", nsid, NSID, NULL, 0, 0, 0)
+	SERVER_NOW("edns-report-channel", edns_report_channel, DOMAIN, NULL, 0, 0, IFSET)
 	SERVER("logfile", logfile, STRING, NULL, 0, 0, PATH)
 	SERVER("log-only-syslog", log_only_syslog, BOOL, "no", 0, 0, 0)
 	SERVER("server-count", server_count, U32, "1", 1, U16_MAX, 0)
@@ -395,6 +397,7 @@ option_field_size(enum conf_type type)
 	case TYPE_STRING:
 	case TYPE_NSID:
 	case TYPE_COOKIE:
+	case TYPE_DOMAIN:
 	case TYPE_ALGORITHM:
 	case TYPE_BASE64:
 	case TYPE_NAME:

@@ -40,6 +40,7 @@ enum conf_type {
 	TYPE_ACL_SPEC,    /* SPEC */
 	TYPE_NSID,        /* const char *, and nsid_data, nsid_len */
 	TYPE_COOKIE,      /* const char *: 32 hex digits */
+	TYPE_DOMAIN,      /* const char *, and the name in wire form */
 	TYPE_ALGORITHM,   /* const char *: of TSIG */
 	TYPE_BASE64,      /* const char *: secret of a key */
 	TYPE_NAME,        /* const char *: what a later clause refers to */
@@ -119,6 +120,7 @@ option_is_text(enum conf_type type)
 	case TYPE_STRING:
 	case TYPE_NSID:
 	case TYPE_COOKIE:
+	case TYPE_DOMAIN:
 	case TYPE_ALGORITHM:
 	case TYPE_BASE64:
 	case TYPE_NAME:

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "conf/parser.h"
+#include "dns/name.h"
 
 /* All that a setter needs. */
 struct setting {
@@ -324,6 +325,37 @@ set_cookie(const struct setting *s)
 	return false;
 }
 
+/* edns-report-channel: the root is no agent (RFC 9567 section 5). */
+static bool
+set_domain(const struct setting *s)
+{
+	static const uint8_t root[] = "";
+	struct conf_server *server = s->object;
+	uint8_t wire[NAME_MAX_LEN], *name;
+	const char *why;
+	size_t len;
+
+	server->edns_report_channel_name = NULL;
+	if (s->words->len == 0)
+		return set_string(s);
+	if (name_parse_text(s->words->text, s->words->len, root, wire, &len,
+		    &why) != NSD_OK) {
+		error_at(s->p, s->words->file, s->words->line,
+			"%s: bad domain name '%.200s': expected %s",
+			s->option->name, s->words->text, why);
+		return false;
+	}
+	name_lower(wire);
+	name = arena_copy(&s->p->owner->arena, wire, len);
+	if (name == NULL) {
+		error_memory(s->p);
+		return false;
+	}
+	if (len > 1)
+		server->edns_report_channel_name = name;
+	return set_string(s);
+}
+
 static bool
 set_algorithm(const struct setting *s)
 {
@@ -422,6 +454,7 @@ static const struct value_type value_types[TYPE_COUNT] = {
 	[TYPE_ACL_SPEC] = { 1, 1, set_acl, ADDRESS },
 	[TYPE_NSID] = { 1, 1, set_nsid, "pairs of hex digits, or ascii_TEXT" },
 	[TYPE_COOKIE] = { 1, 1, set_cookie, "32 hex digits" },
+	[TYPE_DOMAIN] = { 1, 1, set_domain, "a domain name" },
 	[TYPE_ALGORITHM] = { 1, 1, set_algorithm, "hmac-md5, hmac-sha1,"
 		" hmac-sha224, hmac-sha256, hmac-sha384 or hmac-sha512" },
 	[TYPE_BASE64] = { 1, 1, set_string, "base64" },

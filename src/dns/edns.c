@@ -18,25 +18,35 @@ read_option(struct edns *edns, uint16_t code, const uint8_t *data,
 	switch (code) {
 	case EDNS_NSID:
 		/* RFC 5001 section 2.1: data in a request is ignored. */
-		edns->nsid = true;
+		edns->nsid = edns->any = true;
 		break;
 	case EDNS_COOKIE:
 		if (!cookie_len_is_valid(len))
 			return NSD_E_WIRE;
 		/* RFC 7873 section 5.2: only the first cookie counts. */
 		if (edns->cookie_len == 0) {
+			edns->any = true;
 			edns->cookie = data;
 			edns->cookie_len = (uint8_t)len;
 		}
 		break;
 	case EDNS_PADDING:
-		edns->padding = true;
+		edns->padding = edns->any = true;
+		break;
+	case EDNS_EXPIRE:
+		/* RFC 7314 section 3: empty in a request. */
+		edns->expire = edns->any = true;
+		break;
+	case EDNS_TCP_KEEPALIVE:
+		/* RFC 7828 section 3.2.1: empty in a request; the time that
+		 * some clients send all the same is for us to choose. */
+		edns->keepalive = edns->any = true;
 		break;
 	case EDNS_ZONEVERSION:
 		/* RFC 9660 section 3: empty in a request. */
 		if (len != 0)
 			return NSD_E_WIRE;
-		edns->zoneversion = true;
+		edns->zoneversion = edns->any = true;
 		break;
 	default:
 		break;

@@ -397,6 +397,13 @@ text_len(const char *text)
 	return text != NULL ? strlen(text) : 0;
 }
 
+static size_t
+report_len(const struct settings_setup *setup)
+{
+	return setup->report_channel != NULL
+		? name_len(setup->report_channel) : 0;
+}
+
 static void
 settings_fill(const struct settings_edit *edit, struct settings *settings,
 	const struct settings_setup *setup)
@@ -444,6 +451,8 @@ settings_fill(const struct settings_edit *edit, struct settings *settings,
 	settings->version = text_add(settings, setup->version,
 		text_len(setup->version));
 	settings->nsid = text_add(settings, setup->nsid, setup->nsid_len);
+	settings->report_channel = text_add(settings, setup->report_channel,
+		report_len(setup));
 }
 
 enum nsd_err
@@ -457,7 +466,7 @@ settings_edit_publish(struct settings_edit *edit,
 			* sizeof(store_ref)
 		+ (size_t)setup->key_count * sizeof(*setup->secrets)
 		+ text_len(setup->identity) + text_len(setup->version)
-		+ setup->nsid_len;
+		+ setup->nsid_len + report_len(setup);
 	struct settings *settings;
 
 	if (len > STORE_OBJECT_MAX)

@@ -132,6 +132,7 @@ settings_convert(const struct conf_server *o)
 					     : PACKAGE_STRING,
 		.nsid = o->nsid_len > 0 ? o->nsid_data : NULL,
 		.nsid_len = (uint16_t)o->nsid_len,
+		.report_channel = o->edns_report_channel_name,
 		.udp4_size = (uint16_t)o->ipv4_edns_size,
 		.udp6_size = (uint16_t)o->ipv6_edns_size,
 		.minimal_responses = o->minimal_responses,

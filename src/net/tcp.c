@@ -302,6 +302,15 @@ ready_wait(struct net_tcp *tcp)
 	}
 }
 
+/* The idle time-out in the units of RFC 7828, as far as these go. */
+static uint16_t
+idle_100ms(const struct net_tcp *tcp)
+{
+	uint64_t units = tcp_wait_timeout_ms(tcp, TCP_OPEN) / 100;
+
+	return (uint16_t)(units < UINT16_MAX ? units : UINT16_MAX);
+}
+
 /* Does a turn. A connection that is destroyed takes itself off the list. */
 static void
 on_turn(evutil_socket_t fd, short what, void *arg)
@@ -313,6 +322,7 @@ on_turn(evutil_socket_t fd, short what, void *arg)
 		ready_wait(tcp);
 	tcp->turn_cost = 0;
 	tcp->stream_begun = false;
+	tcp->idle_100ms = idle_100ms(tcp);
 	while (tcp->ready_next < tcp->ready_count && !tcp_turn_is_over(tcp)) {
 		struct tcp_source *source
 			= tcp->ready[tcp->ready_next++].data.ptr;

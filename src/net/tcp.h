@@ -183,6 +183,7 @@ struct net_tcp {
 			       * began: it is shorter than the clock's tick */
 	struct event timer;
 	uint64_t timer_ms;    /* when it fires; 0: not set */
+	uint16_t idle_100ms;  /* the idle time-out, as this turn began */
 	unsigned halvings;    /* of the idle time-out, when one came last */
 
 	struct cds_list_head conns[TCP_PHASES]; /* oldest activity first */

@@ -129,6 +129,7 @@ turn_add(struct tcp_conn *conn, const uint8_t *request, uint32_t len)
 	x->reply_len = 0;
 	x->transport = conn->transport;
 	x->identity = conn->identity;
+	x->idle_100ms = conn->closing ? 0 : tcp->idle_100ms;
 	x->peer = &tcp->peer[i];
 	x->stream = NULL;
 	x->put_off = false;

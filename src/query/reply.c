@@ -7,24 +7,56 @@
 #include "query/parse.h"
 #include "query/reply.h"
 
-#define PADDING_BLOCK 468u /* of replies, RFC 8467 section 4.1 */
 #define ZONEVERSION_LEN 6u /* labels, type, serial: RFC 9660 section 2 */
+#define EXPIRE_LEN 4u      /* seconds: RFC 7314 section 2 */
+#define KEEPALIVE_LEN 2u   /* units of 100 ms: RFC 7828 section 3.1 */
+#define PADDING_BLOCK 468u /* RFC 8467 section 4.1 */
 
-/* The octets of OPT, without an extended error: what is known before there is
- * an answer. */
-static uint32_t
-opt_len(const struct query_ctx *ctx, const struct query *q)
+/* RFC 7314 section 2: of those who ask for the SOA, or for all of the zone. */
+static bool
+wants_expire(const struct query *q)
 {
-	uint32_t len = EDNS_OPT_LEN;
+	uint16_t type = q->question.type;
 
-	if (!q->edns.present)
-		return 0;
+	return q->edns.expire && q->zone != NULL
+		&& q->question.name.count == q->zone_labels
+		&& (type == TYPE_SOA || type == TYPE_AXFR
+			|| type == TYPE_IXFR);
+}
+
+/* RFC 7828 section 3.3.2: never over UDP. */
+static bool
+wants_keepalive(const struct query *q)
+{
+	return q->edns.keepalive && !q->udp;
+}
+
+/* The octets of options that answer those of the request. */
+static uint32_t
+options_len(const struct query_ctx *ctx, const struct query *q)
+{
+	uint32_t len = 0;
+
 	if (q->edns.nsid && ctx->settings->nsid.at != 0)
 		len += EDNS_OPTION_HEAD + ctx->settings->nsid.len;
 	len += cookies_len(q);
 	if (q->edns.zoneversion && q->zone != NULL)
 		len += EDNS_OPTION_HEAD + ZONEVERSION_LEN;
+	if (wants_expire(q))
+		len += EDNS_OPTION_HEAD + EXPIRE_LEN;
+	if (wants_keepalive(q))
+		len += EDNS_OPTION_HEAD + KEEPALIVE_LEN;
 	return len;
+}
+
+/* The octets of OPT, without what only takes the room that is left: what is
+ * known before there is an answer. */
+static uint32_t
+opt_len(const struct query_ctx *ctx, const struct query *q)
+{
+	if (!q->edns.present)
+		return 0;
+	return EDNS_OPT_LEN + (q->edns.any ? options_len(ctx, q) : 0);
 }
 
 bool
@@ -71,6 +103,92 @@ write_zoneversion(uint8_t *out, const struct query *q)
 	return write_option(out, EDNS_ZONEVERSION, version, sizeof(version));
 }
 
+/* How long the zone may still be served: of a secondary's, until it expires; of
+ * others, as the SOA says (RFC 7314 section 3). */
+static uint8_t *
+write_expire(const struct query_ctx *ctx, uint8_t *out, const struct query *q)
+{
+	const struct rrset *soa = store_get(ctx->view, q->zone->soa);
+	uint32_t at_sec = __atomic_load_n(&q->search.entry->expires_sec,
+		__ATOMIC_RELAXED);
+	uint32_t left = octets_get_u32(soa->data + rrset_len(soa) - 8);
+	uint8_t octets[EXPIRE_LEN];
+
+	if (at_sec != 0)
+		left = at_sec > ctx->uptime_sec ? at_sec - ctx->uptime_sec : 0;
+	octets_put_u32(octets, left);
+	return write_option(out, EDNS_EXPIRE, octets, sizeof(octets));
+}
+
+static uint8_t *
+write_keepalive(uint8_t *out, const struct query *q)
+{
+	uint8_t octets[KEEPALIVE_LEN];
+
+	octets_put_u16(octets, q->exchange->idle_100ms);
+	return write_option(out, EDNS_TCP_KEEPALIVE, octets, sizeof(octets));
+}
+
+/* Writes what options_len has reckoned with. */
+static uint8_t *
+write_options(const struct query_ctx *ctx, uint8_t *at, const struct query *q)
+{
+	const struct settings *settings = ctx->settings;
+
+	if (q->edns.nsid && settings->nsid.at != 0)
+		at = write_option(at, EDNS_NSID, settings_read_text(settings,
+			&settings->nsid), settings->nsid.len);
+	if (q->cookie != COOKIE_NONE) {
+		cookies_write(ctx, q, at);
+		at += cookies_len(q);
+	}
+	if (q->edns.zoneversion && q->zone != NULL)
+		at = write_zoneversion(at, q);
+	if (wants_expire(q))
+		at = write_expire(ctx, at, q);
+	if (wants_keepalive(q))
+		at = write_keepalive(at, q);
+	return at;
+}
+
+/* Names the agent that resolvers tell about errors (RFC 9567), if there is
+ * room. Not for the agent's own names: that would go round in circles (section
+ * 6.1). */
+static uint8_t *
+write_report_channel(const struct settings *settings, uint8_t *out,
+	size_t room, const struct query *q)
+{
+	const struct settings_text *agent = &settings->report_channel;
+	const uint8_t *name = settings_read_text(settings, agent);
+
+	if (room < EDNS_OPTION_HEAD + agent->len
+		|| q->reply.len == MESSAGE_HEADER_LEN
+		|| name_is_within(q->question.name.name, name))
+		return out;
+	return write_option(out, EDNS_REPORT_CHANNEL, name, agent->len);
+}
+
+/* Makes the message, with its TSIG, a multiple of a block, or as long as may
+ * be: over TLS, for those who do the same (RFC 7830 section 4, RFC 8467). */
+static uint8_t *
+write_padding(uint8_t *out, size_t room, const struct query *q)
+{
+	size_t len = (size_t)(out - q->reply.out) + EDNS_OPTION_HEAD;
+	size_t pad;
+
+	if (room < EDNS_OPTION_HEAD)
+		return out;
+	if (q->tsig_at != 0 && q->key != STORE_NONE)
+		len += tsig_len(q->chain.key);
+	pad = (PADDING_BLOCK - len % PADDING_BLOCK) % PADDING_BLOCK;
+	if (pad > room - EDNS_OPTION_HEAD)
+		pad = room - EDNS_OPTION_HEAD;
+	octets_put_u16(out, EDNS_PADDING);
+	octets_put_u16(out + 2, (uint16_t)pad);
+	memset(out + EDNS_OPTION_HEAD, 0, pad);
+	return out + EDNS_OPTION_HEAD + pad;
+}
+
 /* Writes the extended error (RFC 8914) if there is room: the code, and the text
  * if there is room for that, too. */
 static uint8_t *
@@ -91,33 +209,6 @@ write_ede(uint8_t *out, size_t room, const struct query *q)
 	return out + len + text;
 }
 
-/* Fills the message up to a multiple of PADDING_BLOCK, or what room there is
- * (RFC 8467 section 4.1). */
-static uint8_t *
-write_padding(uint8_t *out, size_t room, const struct query *q)
-{
-	size_t len = (size_t)(out - q->reply.out) + EDNS_OPTION_HEAD;
-	size_t padding = (PADDING_BLOCK - len % PADDING_BLOCK) % PADDING_BLOCK;
-
-	if (room < EDNS_OPTION_HEAD)
-		return out;
-	if (padding > room - EDNS_OPTION_HEAD)
-		padding = room - EDNS_OPTION_HEAD;
-	octets_put_u16(out, EDNS_PADDING);
-	octets_put_u16(out + 2, (uint16_t)padding);
-	memset(out + EDNS_OPTION_HEAD, 0, padding);
-	return out + EDNS_OPTION_HEAD + padding;
-}
-
-/* Padding is for who asks for it, where others see nothing but lengths
- * (RFC 7830 section 6). What a signature would add is not known here. */
-static bool
-wants_padding(const struct query *q)
-{
-	return q->edns.padding && q->exchange->transport == TRANSPORT_TLS
-		&& q->tsig_at == 0;
-}
-
 static void
 write_opt(const struct query_ctx *ctx, struct query *q)
 {
@@ -125,6 +216,8 @@ write_opt(const struct query_ctx *ctx, struct query *q)
 	struct reply *reply = &q->reply;
 	uint8_t *opt = reply->out + reply->len;
 	uint8_t *at = opt + EDNS_OPT_LEN;
+	/* What follows the options may use the room that the answer left. */
+	const uint8_t *end = reply->out + reply->limit + opt_len(ctx, q);
 
 	opt[0] = 0; /* the root */
 	octets_put_u16(opt + 1, TYPE_OPT);
@@ -132,22 +225,15 @@ write_opt(const struct query_ctx *ctx, struct query *q)
 	opt[5] = (uint8_t)(reply->rcode >> 4);
 	opt[6] = EDNS_VERSION;
 	octets_put_u16(opt + 7, q->edns.dnssec_ok ? EDNS_DO : 0);
-	if (q->edns.nsid && settings->nsid.at != 0)
-		at = write_option(at, EDNS_NSID, settings_read_text(settings,
-			&settings->nsid), settings->nsid.len);
-	if (q->cookie != COOKIE_NONE) {
-		cookies_write(ctx, q, at);
-		at += cookies_len(q);
-	}
-	if (q->edns.zoneversion && q->zone != NULL)
-		at = write_zoneversion(at, q);
-	/* The extended error may use the room that the answer left. */
+	if (q->edns.any)
+		at = write_options(ctx, at, q);
 	if (q->ede != EDE_NONE)
-		at = write_ede(at, reply->limit + opt_len(ctx, q)
-			- (size_t)(at - reply->out), q);
-	if (wants_padding(q))
-		at = write_padding(at, reply->limit + opt_len(ctx, q)
-			- (size_t)(at - reply->out), q);
+		at = write_ede(at, (size_t)(end - at), q);
+	/* A transfer has its OPT in the first of its messages. */
+	if (settings->report_channel.at != 0 && q->step != STEP_TRANSFER)
+		at = write_report_channel(settings, at, (size_t)(end - at), q);
+	if (q->edns.padding && q->exchange->transport == TRANSPORT_TLS)
+		at = write_padding(at, (size_t)(end - at), q);
 	octets_put_u16(opt + 9, (uint16_t)(at - opt - EDNS_OPT_LEN));
 	reply->len = (uint32_t)(at - reply->out);
 	reply->count[SECTION_ADDITIONAL]++;

@@ -56,7 +56,9 @@ struct transfer {
 	uint8_t head[MESSAGE_HEADER_LEN + NAME_MAX_LEN
 		+ MESSAGE_QUESTION_TAIL];
 	uint32_t head_len;
-	uint8_t opt[EDNS_OPT_LEN]; /* of the first message */
+	/* Of the first message; a cookie, EXPIRE and edns-tcp-keepalive may be
+	 * in it. */
+	uint8_t opt[EDNS_OPT_LEN + 3 * EDNS_OPTION_HEAD + COOKIE_LEN + 4 + 2];
 	uint32_t opt_len;          /* 0: the next has none */
 	bool is_signed;
 	struct tsig_key key;

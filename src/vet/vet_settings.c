@@ -135,6 +135,24 @@ vet_text(const struct settings *settings, const struct settings_text *text)
 			&& text->len <= settings->len - text->at);
 }
 
+/* Names are compared with it. */
+static bool
+vet_report_channel(const struct settings *settings)
+{
+	const struct settings_text *text = &settings->report_channel;
+	uint8_t name[NAME_MAX_LEN];
+	struct cursor c;
+	size_t len;
+
+	if (!vet_text(settings, text))
+		return false;
+	if (text->at == 0)
+		return true;
+	cursor_init(&c, settings_read_text(settings, text), text->len);
+	return name_read_uncompressed(&c, name, &len) == NSD_OK
+		&& cursor_left(&c) == 0;
+}
+
 bool
 vet_settings(struct vet_part *p)
 {
@@ -148,7 +166,8 @@ vet_settings(struct vet_part *p)
 	if (s == NULL)
 		return false;
 	if (settings_head_size(s) > s->len || !vet_text(s, &s->identity)
-		|| !vet_text(s, &s->version) || !vet_text(s, &s->nsid))
+		|| !vet_text(s, &s->version) || !vet_text(s, &s->nsid)
+		|| !vet_report_channel(s))
 		return vet_fail(p, VET_SETTINGS, ref,
 			"end within what they hold");
 	if (!vet_claim(p, VET_SETTINGS, ref, s->len))

@@ -83,6 +83,8 @@ other_value(const struct conf_option *o)
 		return "/some/thing";
 	case TYPE_NSID:
 		return "ascii_x";
+	case TYPE_DOMAIN:
+		return "agent.example";
 	case TYPE_NUMBERS:
 	case TYPE_NUMBER_EACH:
 		return "7";

@@ -380,6 +380,28 @@ text_cut_at_each_length_is_read_or_refused(void **state)
 	}
 }
 
+/* RFC 9567 section 5: the root is no agent. */
+static void
+report_channel_is_a_name(void **state)
+{
+	struct conf *conf = reader_accept("server: edns-report-channel: "
+		"Agent.Example");
+
+	assert_memory_equal(conf->server.edns_report_channel_name,
+		"\5agent\7example", 15);
+	conf_destroy(conf);
+	conf = reader_accept("server: edns-report-channel: a. "
+		"edns-report-channel: .");
+	assert_null(conf->server.edns_report_channel_name);
+	conf_destroy(conf);
+	conf = reader_accept("server: edns-report-channel: \"\"");
+	assert_null(conf->server.edns_report_channel_name);
+	conf_destroy(conf);
+	reader_refuse("server: edns-report-channel: a..b", "t:1: error: "
+		"edns-report-channel: bad domain name 'a..b': expected "
+		"a name without empty labels\n");
+}
+
 int
 main(void)
 {
@@ -395,6 +417,7 @@ main(void)
 			nul_octet_is_an_error_and_the_rest_is_still_read),
 		cmocka_unit_test(very_long_words_are_fine),
 		cmocka_unit_test(text_cut_at_each_length_is_read_or_refused),
+		cmocka_unit_test(report_channel_is_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

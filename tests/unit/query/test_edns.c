@@ -231,6 +231,174 @@ zoneversion_is_the_serial(void **state)
 	world_fini(&w);
 }
 
+/* RFC 7828 section 3.3.2: over TCP and TLS, for those who ask; whatever time
+ * they name. */
+static void
+keepalive_is_the_idle_time_out(void **state)
+{
+	struct ask ask = { .qname = "example.", .type = TYPE_SOA, .edns = true,
+		.options = "\0\13\0\0", .options_len = 4,
+		.transport = TRANSPORT_TCP, .idle_100ms = 0x4b0 };
+	struct world w;
+	struct reply_parts *p;
+	uint16_t len;
+
+	start(&w);
+	for (unsigned i = 0; i < 3; i++) {
+		p = ask_with(&w, &ask);
+		assert_memory_equal(reply_option(p, EDNS_TCP_KEEPALIVE, &len),
+			"\4\260", 2);
+		assert_int_equal(len, 2);
+		done(p);
+		ask.transport = TRANSPORT_TLS;
+		if (i == 1) {
+			ask.options = "\0\13\0\2\1\2";
+			ask.options_len = 6;
+		}
+	}
+	ask.transport = TRANSPORT_UDP;
+	p = ask_with(&w, &ask);
+	assert_null(reply_option(p, EDNS_TCP_KEEPALIVE, &len));
+	done(p);
+	/* The connection is to close. */
+	ask.transport = TRANSPORT_TCP;
+	ask.idle_100ms = 0;
+	p = ask_with(&w, &ask);
+	assert_memory_equal(reply_option(p, EDNS_TCP_KEEPALIVE, &len),
+		"\0\0", 2);
+	done(p);
+	ask.options_len = 0;
+	p = ask_with(&w, &ask);
+	assert_null(reply_option(p, EDNS_TCP_KEEPALIVE, &len));
+	done(p);
+	world_fini(&w);
+}
+
+/* RFC 7314: what the SOA says, or what is left until the zone expires. */
+static void
+expire_is_what_is_left(void **state)
+{
+	struct ask ask = { .qname = "example.", .type = TYPE_SOA, .edns = true,
+		.options = "\0\11\0\0", .options_len = 4 };
+	struct world_zone *zone;
+	struct world w;
+	struct reply_parts *p;
+	uint16_t len;
+
+	world_init(&w);
+	zone = world_add_zone(&w, "example.", raw_zone_text);
+	zone->expires_sec = 1000;
+	world_add_apex(world_add_zone(&w, "z.", ""));
+	world_start(&w);
+	query_set_time(w.ctx, 1, 400);
+	p = ask_with(&w, &ask);
+	assert_int_equal(octets_get_u32(reply_option(p, EDNS_EXPIRE, &len)),
+		600);
+	assert_int_equal(len, 4);
+	done(p);
+	/* Of other types and names it is not told. */
+	ask.type = TYPE_NS;
+	p = ask_with(&w, &ask);
+	assert_null(reply_option(p, EDNS_EXPIRE, &len));
+	done(p);
+	ask.type = TYPE_SOA;
+	ask.qname = "ns1.example.";
+	p = ask_with(&w, &ask);
+	assert_null(reply_option(p, EDNS_EXPIRE, &len));
+	done(p);
+	ask.qname = "elsewhere.";
+	p = ask_with(&w, &ask);
+	assert_null(reply_option(p, EDNS_EXPIRE, &len));
+	done(p);
+	/* A zone that does not expire. */
+	ask.qname = "z.";
+	p = ask_with(&w, &ask);
+	assert_int_equal(octets_get_u32(reply_option(p, EDNS_EXPIRE, &len)),
+		octets_get_u32(p->section[AN].rrs[0].rdata
+			+ p->section[AN].rrs[0].rdlen - 8));
+	done(p);
+	/* One that has expired. */
+	ask.qname = "example.";
+	query_set_time(w.ctx, 1, 1000);
+	p = ask_with(&w, &ask);
+	expect_rcode(p, RCODE_SERVFAIL);
+	assert_null(reply_option(p, EDNS_EXPIRE, &len));
+	done(p);
+	world_fini(&w);
+}
+
+/* RFC 9567: in all replies with EDNS, but for names of the agent itself. */
+static void
+report_channel_is_told_to_all(void **state)
+{
+	static const uint8_t agent[] = "\5agent\7example";
+	struct ask ask = { .qname = "ns1.example.", .type = TYPE_A,
+		.edns = true };
+	struct world w;
+	struct reply_parts *p;
+	uint16_t len;
+
+	world_init(&w);
+	w.options.report_channel = agent;
+	world_add_zone(&w, "example.", raw_zone_text);
+	world_start(&w);
+	for (unsigned i = 0; i < 3; i++) {
+		static const char *const names[] = { "ns1.example.",
+			"no.example.", "elsewhere." };
+
+		ask.qname = names[i];
+		p = ask_with(&w, &ask);
+		assert_memory_equal(reply_option(p, EDNS_REPORT_CHANNEL,
+			&len), agent, sizeof(agent));
+		assert_int_equal(len, sizeof(agent));
+		done(p);
+	}
+	ask.edns = false;
+	p = ask_with(&w, &ask);
+	assert_false(p->opt.present);
+	done(p);
+	ask.edns = true;
+	ask.qname = "_er.1.x.7._er.AGENT.example.";
+	p = ask_with(&w, &ask);
+	assert_null(reply_option(p, EDNS_REPORT_CHANNEL, &len));
+	done(p);
+	world_fini(&w);
+}
+
+/* RFC 8467 section 4.1: blocks of 468 octets, over TLS, when asked for. */
+static void
+padding_makes_blocks(void **state)
+{
+	struct ask ask = { .qname = "example.", .type = TYPE_SOA, .edns = true,
+		.options = "\0\14\0\2\0\0", .options_len = 6,
+		.transport = TRANSPORT_TLS };
+	struct world w;
+	struct reply_parts *p;
+	uint16_t len;
+
+	start(&w);
+	p = ask_with(&w, &ask);
+	assert_int_equal(p->len, 468);
+	assert_non_null(reply_option(p, EDNS_PADDING, &len));
+	done(p);
+	ask.qname = "elsewhere.";
+	p = ask_with(&w, &ask);
+	assert_int_equal(p->len, 468);
+	done(p);
+	for (unsigned i = 0; i < 2; i++) {
+		ask.transport = i == 0 ? TRANSPORT_TCP : TRANSPORT_UDP;
+		p = ask_with(&w, &ask);
+		assert_null(reply_option(p, EDNS_PADDING, &len));
+		done(p);
+	}
+	ask.transport = TRANSPORT_TLS;
+	ask.options_len = 0;
+	p = ask_with(&w, &ask);
+	assert_null(reply_option(p, EDNS_PADDING, &len));
+	done(p);
+	world_fini(&w);
+}
+
 /* Fault 15: options that are not for us are ignored, whatever they contain. */
 static void
 other_options_of_any_length_are_ignored(void **state)
@@ -240,7 +408,6 @@ other_options_of_any_length_are_ignored(void **state)
 		uint16_t len;
 	} rows[] = {
 		{ "\0\14\0\3abc", 7 },  /* padding */
-		{ "\0\11\0\1a", 5 },    /* EXPIRE */
 		{ "\0\13\0\1a", 5 },    /* keepalive */
 		{ "\0\10\0\0", 4 },     /* client subnet: nothing, */
 		{ "\0\10\0\4\0\0\0\0", 8 },          /* no family, */
@@ -473,6 +640,10 @@ main(void)
 		cmocka_unit_test(bad_opt_is_formerr_with_opt),
 		cmocka_unit_test(nsid_when_asked_and_known),
 		cmocka_unit_test(zoneversion_is_the_serial),
+		cmocka_unit_test(keepalive_is_the_idle_time_out),
+		cmocka_unit_test(expire_is_what_is_left),
+		cmocka_unit_test(report_channel_is_told_to_all),
+		cmocka_unit_test(padding_makes_blocks),
 		cmocka_unit_test(other_options_of_any_length_are_ignored),
 		cmocka_unit_test(other_additional_records_are_ignored),
 		cmocka_unit_test(additional_records_stand_around_opt_and_tsig),

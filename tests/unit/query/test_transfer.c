@@ -62,6 +62,39 @@ expect_axfr(const char *apex, const char *text)
 	client_fini(&c);
 }
 
+/* RFC 7314 and RFC 7828: in the first message, with everything else that a
+ * client may ask for at once; a cookie among it. */
+static void
+options_are_answered_in_the_first_message(void **state)
+{
+	static const char options[] = "\0\12\0\10client__\0\11\0\0"
+		"\0\13\0\0\0\3\0\0\0\14\0\1\0\0\23\0";
+	const struct ask ask = { .qname = "z.", .type = TYPE_AXFR,
+		.transport = TRANSPORT_TCP, .edns = true, .options = options,
+		.options_len = sizeof(options) };
+	static const struct cookie_secrets secrets = { 1, { "secret" } };
+	struct cookie_share share = {0};
+	struct reply_parts *p;
+	struct client c;
+	uint16_t len;
+
+	cookie_share_write(&share, &secrets);
+	client_init(&c, "z.", SMALL);
+	c.w.options.answer_cookie = true;
+	c.w.options.report_channel = (const uint8_t *)"\5agent";
+	c.w.query_options.cookies = &share;
+	client_start(&c);
+	done(ask_transfer(&c, &ask));
+	p = next_message(&c);
+	assert_non_null(reply_option(p, EDNS_EXPIRE, &len));
+	assert_int_equal(len, 4);
+	assert_non_null(reply_option(p, EDNS_TCP_KEEPALIVE, &len));
+	assert_non_null(reply_option(p, EDNS_COOKIE, &len));
+	assert_int_equal(len, COOKIE_LEN);
+	done(p);
+	client_fini(&c);
+}
+
 /* RFC 5936 section 2.2 */
 static void
 all_records_are_sent_once(void **state)
@@ -293,6 +326,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(options_are_answered_in_the_first_message),
 		cmocka_unit_test(all_records_are_sent_once),
 		cmocka_unit_test(the_root_is_a_zone_too),
 		cmocka_unit_test(signatures_follow_what_they_cover),
