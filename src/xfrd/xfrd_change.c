@@ -383,6 +383,10 @@ change_begin(struct xfrd_change *change)
 	enum nsd_err err;
 
 	if (!change_check(change, &zone, &outcome)) {
+		/* To NSD, a zone that gets the pattern it has changes, too. */
+		if (outcome == XFRD_CHANGED)
+			zonelist_note_change(changes->list,
+				change_conf(change));
 		change_end(change, outcome, NULL);
 		return;
 	}

@@ -262,6 +262,30 @@ what_cannot_be_flushed_is_taken_back_newest_first(void **state)
 	files_assert(path, HEAD "add x p\ndel x long\n");
 }
 
+/* NSD writes the list anew then, if it has more free lines than zones while the
+ * zone is neither here nor there. */
+static void
+zone_that_gets_the_pattern_it_has_changes(void **state)
+{
+	while (server.conf->zone_count > 0)
+		assert_int_equal(conf_remove_zone(server.conf,
+			server.conf->zones[0]->wire), NSD_OK);
+	change(XFRD_CHANGE_ADD, "x", "p", "add");
+	change(XFRD_CHANGE_ADD, "y", "p", "other");
+	flush(0);
+	answer(0, NSD_OK);
+	answer(1, NSD_OK);
+	change(XFRD_CHANGE_DELETE, "y", NULL, "del");
+	flush(0);
+	answer(2, NSD_OK);
+	files_assert(path, HEAD "add x p\ndel y p\n");
+	change(XFRD_CHANGE_PATTERN, "x", "p", "same");
+	assert_string_equal(ended, "add:0 other:0 del:0 same:0 ");
+	assert_int_equal(asked_count, 3);
+	flush(0);
+	files_assert(path, HEAD "add x p\n");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
 
 int
@@ -273,6 +297,7 @@ main(void)
 		TEST(failure_of_each_is_that_of_none),
 		TEST(zone_that_cannot_go_is_there_with_its_own_pattern),
 		TEST(what_cannot_be_flushed_is_taken_back_newest_first),
+		TEST(zone_that_gets_the_pattern_it_has_changes),
 	};
 	int result;
 
