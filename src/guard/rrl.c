@@ -84,7 +84,10 @@ rrl_netblock(const struct rrl_subject *subject, uint8_t address[16])
 uint64_t
 rrl_hash(const struct rrl *rrl, const struct rrl_subject *subject)
 {
-	size_t whole = subject->name_len & ~(size_t)7;
+	/* All but the last 1 to 8 octets, in whole words. */
+	size_t whole = subject->name_len > 0
+		? (subject->name_len - 1) & ~(size_t)7
+		: 0;
 	uint64_t rest = 0;
 	struct siphash s;
 
@@ -95,8 +98,11 @@ rrl_hash(const struct rrl *rrl, const struct rrl_subject *subject)
 	siphash_add(&s, netblock(subject), 1);
 	for (size_t i = 0; i < whole; i += 8)
 		siphash_add(&s, siphash_word(subject->name + i), 1);
-	for (size_t i = whole; i < subject->name_len; i++)
-		rest = rest << 8 | subject->name[i];
+	/* The last octets, some of them twice: the length is in the hash. */
+	if (subject->name_len >= 8)
+		rest = siphash_word(subject->name + subject->name_len - 8);
+	else if (subject->name_len > 0)
+		memcpy(&rest, subject->name, subject->name_len);
 	siphash_add(&s, rest, 1);
 	return siphash_end(&s, 3);
 }
@@ -160,37 +166,41 @@ word_decay(uint64_t word, uint32_t now, uint32_t *tick)
  * where to begin, so that those that come in turn do not push out each other
  * while others are as low. */
 static unsigned
-line_find_lowest(const uint64_t words[WAYS], uint32_t now, unsigned first)
+line_find_lowest(const uint64_t *line, uint32_t now, unsigned first,
+	uint64_t *word)
 {
 	uint32_t lowest = UINT32_MAX, tick;
 	unsigned found = 0;
 
 	for (unsigned i = 0; i < WAYS; i++) {
 		unsigned way = (first + i) % WAYS;
-		uint32_t level = word_decay(words[way], now, &tick);
+		uint64_t at_hand = __atomic_load_n(&line[way],
+			__ATOMIC_RELAXED);
+		uint32_t level = 0;
 
-		if (word_level(words[way]) == 0)
-			return way;
+		if (word_level(at_hand) > 0)
+			level = word_decay(at_hand, now, &tick);
 		if (level < lowest) {
 			lowest = level;
 			found = way;
+			*word = at_hand;
 		}
+		if (word_level(at_hand) == 0)
+			break;
 	}
 	return found;
 }
 
-/* The bucket of a tag; WAYS: there is none. */
+/* The bucket of a tag, and its word; WAYS: there is none. */
 static unsigned
-line_find(const uint64_t *line, uint64_t words[WAYS], uint64_t tag)
+line_find(const uint64_t *line, uint64_t tag, uint64_t *word)
 {
-	unsigned found = WAYS;
-
 	for (unsigned i = 0; i < WAYS; i++) {
-		words[i] = __atomic_load_n(&line[i], __ATOMIC_RELAXED);
-		if (word_tag(words[i]) == tag && word_level(words[i]) > 0)
-			found = i;
+		*word = __atomic_load_n(&line[i], __ATOMIC_RELAXED);
+		if (word_tag(*word) == tag && word_level(*word) > 0)
+			return i;
 	}
-	return found;
+	return WAYS;
 }
 
 /* Counts an answer more in a word, and judges it. */
@@ -220,23 +230,21 @@ struct rrl_verdict
 rrl_count(const struct rrl *rrl, uint64_t hash, uint32_t limit, uint64_t now)
 {
 	uint64_t *line = rrl_line(rrl, hash);
-	uint64_t tag = hash & TAG_MASK, words[WAYS];
+	uint64_t tag = hash & TAG_MASK;
 	uint32_t tick = (uint32_t)now & TICK_MASK;
 	struct rrl_verdict verdict = {false, false, false};
 
 	if (limit > RRL_LIMIT_MAX)
 		limit = RRL_LIMIT_MAX;
 	for (unsigned i = 0; i < TRIES; i++) {
-		unsigned way = line_find(line, words, tag);
 		uint64_t old, new;
+		unsigned way = line_find(line, tag, &old);
 
 		if (way < WAYS) {
-			old = words[way];
 			new = word_count(old, limit, tick, &verdict);
 		} else {
-			way = line_find_lowest(words, tick,
-				(unsigned)(hash >> 16) + tick);
-			old = words[way];
+			way = line_find_lowest(line, tick,
+				(unsigned)(hash >> 16) + tick, &old);
 			new = word_count(word_make(tag, false, tick, 0), limit,
 				tick, &verdict);
 		}

@@ -7,6 +7,7 @@
  *	  -w N     outstanding, per socket  -c N     sockets or connections
  *	  -n N     queries a connection     -r RATE  queries a second, UDP only
  *	  -e       an echo: the QR bit is not expected
+ *	  -k       a cookie of the client beside DO (RFC 7873)
  *	  -s N     begin at query N of the list
  *	  -l MSEC  how long answers took, and its course in parts of MSEC; UDP
  *	  -o FILE  with -l: that of each answer goes there, see latency.h
@@ -56,6 +57,7 @@ struct options {
 	double rate;
 	bool dnssec;
 	bool echo;
+	bool cookie;
 	uint32_t start;
 	uint16_t port;
 	bool tcp;
@@ -130,6 +132,14 @@ write_query(uint8_t *at, const char *name, uint16_t type, struct query *q)
 		start[11] = 1;
 		memcpy(at, edns, sizeof(edns));
 		at += sizeof(edns);
+	}
+	if (opt.dnssec && opt.cookie) {
+		static const uint8_t cookie[12] = { 0, 10, 0, 8, 'c', 'l',
+			'i', 'e', 'n', 't', '_', '_' };
+
+		at[-1] = sizeof(cookie);
+		memcpy(at, cookie, sizeof(cookie));
+		at += sizeof(cookie);
 	}
 	q->len = (uint16_t)(at - start);
 	return at;
@@ -614,7 +624,7 @@ parse_options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "t:w:c:n:r:s:l:o:b:de")) != -1) {
+	while ((c = getopt(argc, argv, "t:w:c:n:r:s:l:o:b:dek")) != -1) {
 		switch (c) {
 		case 't': opt.seconds = atof(optarg); break;
 		case 'w': opt.window = (unsigned)atoi(optarg); break;
@@ -630,6 +640,7 @@ parse_options(int argc, char **argv)
 		case 'b': opt.beside = (uint16_t)atoi(optarg); break;
 		case 'd': opt.dnssec = true; break;
 		case 'e': opt.echo = true; break;
+		case 'k': opt.cookie = opt.dnssec = true; break;
 		default: exit(2);
 		}
 	}
