@@ -293,6 +293,7 @@ on_reply(struct world *w, uint32_t id)
 	if (status.check_at != XFR_NEVER) {
 		z->is_checking = false;
 		z->ended_at = w->now;
+		z->ended_locally = asked->reply.outcome == XFR_LOCAL;
 		/* One that waits for its turn still counts. */
 		z->notifies = status.is_notified
 			|| status.check_at < w->now + 65 * SEC;

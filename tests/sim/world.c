@@ -329,6 +329,8 @@ world_least_pause(const struct world *w, const struct zone_model *z)
 {
 	uint32_t refresh = refresh_of(w, z), retry = retry_of(w, z);
 
+	if (z->ended_locally)
+		return SEC / 10 * 9;
 	if (!z->has_data)
 		return 10 * SEC;
 	return (refresh < retry ? refresh : retry) * SEC / 10 * 9;

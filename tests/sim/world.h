@@ -62,6 +62,7 @@ struct zone_model {
 	bool is_asked;       /* a request is under way */
 	bool is_checking;
 	int64_t ended_at;    /* the last check; -1: none since the start */
+	bool ended_locally;  /* for a fault of our own */
 	uint32_t notifies;   /* that came since the check before */
 	uint32_t requests;   /* of this check */
 	int64_t urgent_at;   /* a NOTIFY waits since; -1 */
