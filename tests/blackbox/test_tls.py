@@ -520,3 +520,30 @@ def test_plain_and_tls_share_the_limit(start, authority):
                                       timeout=DEADLINE) as other:
             assert other.recv(1) == b""
         assert client.address() == WWW
+
+
+def test_proxy_names_its_client_inside_tls(start, authority):
+    """PROXYv2 stands at the head of the stream that TLS carries (faults 40)."""
+    port = free_port()
+    server = start(more="\tallow-query: 192.0.2.0/24 NOKEY\n", **{
+        "tls-port": port, "proxy-protocol-port": port,
+        "ip-address": ["127.0.0.1", f"127.0.0.1@{port}"]}, ready=False)
+    server.wait_log("nsd started")
+    head = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c"
+    for source, rcode in ("192.0.2.7", dns.rcode.NOERROR), (
+            "198.51.100.7", dns.rcode.REFUSED):
+        with Client(port, context_for(authority)) as client:
+            client.sock.sendall(head + socket.inet_aton(source)
+                                + socket.inet_aton("127.0.0.1")
+                                + struct.pack("!HH", 4321, 853))
+            request = dns.message.make_query("www.example", "A")
+            client.send(request)
+            assert client.receive().rcode() == rcode
+    # Before the handshake, and absent, it ends the connection.
+    with socket.create_connection(("127.0.0.1", port), DEADLINE) as plain:
+        plain.sendall(head + bytes(12) + b"\x16\x03\x01")
+        assert plain.recv(1) == b""
+    with Client(port, context_for(authority)) as client:
+        client.send(dns.message.make_query("www.example", "A"))
+        with pytest.raises((EOFError, OSError)):
+            client.receive()
