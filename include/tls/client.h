@@ -1,6 +1,6 @@
 /*
  * client.h - the client's side of DNS over TLS: connections to a server whose
- * certificate must have a name (RFC 9103 section 9.3.1). TLS 1.3, ALPN "dot".
+ * certificate must have a name (RFC 9103 section 9.3.2). TLS 1.3, ALPN "dot".
  */
 #ifndef TLS_CLIENT_H
 #define TLS_CLIENT_H

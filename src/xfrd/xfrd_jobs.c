@@ -32,7 +32,7 @@ jobs_uses_tcp(const struct xfrd_job *job)
 {
 	const struct xfr_action *action = &job->action;
 
-	/* All that is asked of a primary with TLS is (RFC 9103 section 7.1). */
+	/* A primary with TLS is asked nothing without. */
 	if (action->act != XFR_NOTIFY && job->server->tls_auth_name != NULL)
 		return true;
 	return action->act != XFR_NOTIFY && action->way != XFR_WAY_SOA_UDP

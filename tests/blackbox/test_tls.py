@@ -16,7 +16,7 @@ import dns.rrset
 import pytest
 
 from certificates import Authority
-from harness import DEADLINE, LATE, wait_for, zone_text
+from harness import DEADLINE, LATE, wait_for, while_away, zone_text
 from ports import free_port
 from tls_client import Client, context_for
 
@@ -212,6 +212,39 @@ def test_no_session_of_1_2_is_resumed(start, authority):
     with Client(server.tls_port, context, session=session) as client:
         assert client.address() == WWW
         assert not client.sock.session_reused
+
+
+def test_sockets_of_a_worker_that_is_down_speak_tls(start, authority):
+    """Another one serves its clients meanwhile, with the same tickets."""
+    server = start(mutual=True, **{"server-count": 2})
+    context = context_for(authority)
+    mine = context_for(authority, client=authority.sign("client.example"))
+    session = None
+
+    def look(known):
+        nonlocal session
+        server.wait_log("server 2 answers for server 1 meanwhile", known)
+        for _ in range(3):
+            with Client(server.tls_port, context, session=session) as client:
+                assert client.address() == WWW
+                assert session is None or client.sock.session_reused
+                session = client.sock.session
+            with Client(server.auth_port, mine) as client:
+                assert client.address() == WWW
+            with pytest.raises((ssl.SSLError, EOFError, OSError)):
+                with Client(server.auth_port, context) as client:
+                    client.address()
+
+    def check(known):
+        if "was killed" not in server.read_log()[:known]:
+            return
+        try:
+            look(known)
+        except (OSError, EOFError):
+            # It is back, and what the other had of its clients is cut.
+            if "server 1" not in server.roles():
+                raise
+    while_away(server, "server 1", check)
 
 
 # ---- certificates
