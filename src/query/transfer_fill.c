@@ -245,8 +245,9 @@ put_at_owner(struct transfer *t, struct reply *reply,
 void
 transfer_fill(struct transfer *t, struct reply *reply)
 {
-	while (t->part != TRANSFER_NONE && t->sent == 0
-		&& put_at_owner(t, reply, emit_item))
+	if (t->sent != 0)
+		return;
+	while (t->part != TRANSFER_NONE && put_at_owner(t, reply, emit_item))
 		transfer_walk_next(t);
 }
 

@@ -73,8 +73,9 @@ struct transfer {
 	struct trie_iter nodes;
 	store_ref ahead[TRANSFER_AHEAD]; /* nodes that come next: a ring */
 	unsigned ahead_at;
-	const struct node *node;   /* NULL: the next one is to be fetched */
-	unsigned entry;            /* of the node; or of an SOA */
+	const struct node_rrset *entry, *entry_end; /* of a node: those that
+				    * come next; equal: none do */
+	unsigned soa_items;        /* of the first SOA, or the last, so far */
 	struct nsec3_iter records;
 	bool has_sent_record;      /* its signatures are next */
 

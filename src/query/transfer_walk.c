@@ -50,7 +50,7 @@ set_item(struct transfer *t, enum item_kind kind, const void *object)
 static bool
 fetch_soa(struct transfer *t)
 {
-	switch (t->entry++) {
+	switch (t->soa_items++) {
 	case 0:
 		set_labels(turn_owner(t), t->apex, 0, 0);
 		set_item(t, ITEM_RRSET, store_get(t->view, t->zone->soa));
@@ -86,15 +86,14 @@ fetch_from_steps(struct transfer *t)
 	return true;
 }
 
-static bool
+static inline bool
 fetch_from_node(struct transfer *t)
 {
-	const struct node *node = t->node;
+	while (t->entry != t->entry_end) {
+		const struct node_rrset *e = t->entry++;
 
-	while (t->entry < node->entry_count) {
-		const struct node_rrset *e = &node_entries(node)[t->entry++];
-
-		if ((node->flags & NODE_APEX) != 0 && e->type == TYPE_SOA)
+		/* Only an apex has one, and that is sent first and last. */
+		if (e->type == TYPE_SOA)
 			continue;
 		set_item(t, (e->flags & NODE_RRSET_SIGS) != 0 ? ITEM_SIGS
 			: ITEM_RRSET, store_get(t->view, e->ref));
@@ -144,22 +143,21 @@ begin_nodes(struct transfer *t, const struct trie *names)
 static bool
 fetch_from_trie(struct transfer *t)
 {
+	const struct node *node;
 	store_ref ref;
 
-	while (t->node == NULL || !fetch_from_node(t)) {
-		const struct trie_leaf *leaf;
-
+	do {
 		ref = next_node(t);
 		if (ref == STORE_NONE)
 			return false;
-		t->node = store_get(t->view, ref);
-		t->entry = 0;
-		if (t->node->entry_count == 0)
+		node = store_get(t->view, ref);
+		if (node->entry_count == 0)
 			continue;
-		leaf = &t->node->leaf;
-		set_labels(turn_owner(t), trie_leaf_name(leaf), leaf->name_len,
-			leaf->labels);
-	}
+		t->entry = node_entries(node);
+		t->entry_end = t->entry + node->entry_count;
+		set_labels(turn_owner(t), trie_leaf_name(&node->leaf),
+			node->leaf.name_len, node->leaf.labels);
+	} while (!fetch_from_node(t));
 	return true;
 }
 
@@ -200,8 +198,8 @@ begin_next_part(struct transfer *t)
 		t->part = TRANSFER_LAST_SOA;
 	else
 		t->part++;
-	t->node = NULL;
-	t->entry = 0;
+	t->entry = t->entry_end = NULL;
+	t->soa_items = 0;
 	if (t->part == TRANSFER_NAMES)
 		begin_nodes(t, &t->zone->names);
 	else if (t->part == TRANSFER_OTHERS)
@@ -224,7 +222,7 @@ transfer_walk_next(struct transfer *t)
 		[TRANSFER_LAST_SOA] = fetch_soa,
 	};
 
-	if (t->node != NULL && fetch_from_node(t))
+	if (fetch_from_node(t))
 		return; /* mostly; and without a call */
 	while (t->part != TRANSFER_NONE && !fetchers[t->part](t))
 		begin_next_part(t);
