@@ -340,10 +340,15 @@ index_joins_what_touches(void **state)
 		element("::ffff:ffff:ffff:ffff", ACL_SINGLE, NULL),
 		element("0:0:0:1::", ACL_MASK, "ffff:ffff:ffff:ffff::"),
 		element("ffff::", ACL_MASK, "ffff::"),
+		/* The third is as far on as the second, 2^64 later. */
+		element("2001:db8::1", ACL_SINGLE, NULL),
+		element("2001:db8::2", ACL_SINGLE, NULL),
+		element("2001:db8:0:1::3", ACL_SINGLE, NULL),
 	};
-	const struct acl_index *index = make_index(list, 8);
+	const struct acl_index *index = make_index(list, 11);
 
-	assert_int_equal(index->row_count, 4);
+	assert_int_equal(index->row_count, 6);
+	assert_false(allows(list, 11, "2001:db8::3", 1));
 	assert_false(index->has_blocked);
 	assert_false(index->has_ports);
 	assert_true(allows(list, 8, "192.0.2.255", 1));
