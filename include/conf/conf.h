@@ -374,6 +374,7 @@ struct conf {
 	 * have not changed it. */
 	struct conf_zone **zones;
 	size_t zone_count;
+	size_t secondary_count; /* of these, those with request-xfr */
 };
 
 /* ---- reading ----------------------------------------------------------- */

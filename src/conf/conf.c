@@ -208,6 +208,12 @@ conf_zone_wire(struct conf_owner *owner, const char *name, const char **why)
 	return arena_copy(&owner->arena, wire, len);
 }
 
+static bool
+zone_is_secondary(const struct conf_zone *zone)
+{
+	return zone->options->request_xfr.count > 0;
+}
+
 enum nsd_err
 conf_append_zone(struct conf_owner *owner, struct conf_zone *zone)
 {
@@ -222,6 +228,7 @@ conf_append_zone(struct conf_owner *owner, struct conf_zone *zone)
 		return NSD_E_MEMORY;
 	zone->index = (uint32_t)conf->zone_count;
 	conf->zones[conf->zone_count++] = zone;
+	conf->secondary_count += zone_is_secondary(zone);
 	if (owner->zone_peak < conf->zone_count)
 		owner->zone_peak = conf->zone_count;
 	return NSD_OK;
@@ -307,7 +314,9 @@ conf_change_zone(struct conf *conf, const uint8_t *wire, const char *pattern)
 	if (found->pattern_name == NULL)
 		return NSD_E_DENIED;
 	zone = conf_get_zone(conf, found);
+	conf->secondary_count -= zone_is_secondary(zone);
 	zone->options = options;
+	conf->secondary_count += zone_is_secondary(zone);
 	zone->zonefile = options->zonefile;
 	zone->pattern_name = options->name;
 	return NSD_OK;
@@ -354,6 +363,7 @@ conf_remove_zone(struct conf *conf, const uint8_t *wire)
 		return NSD_E_NOT_FOUND;
 	assert(zone->index < conf->zone_count);
 	assert(conf->zones[zone->index] == zone);
+	conf->secondary_count -= zone_is_secondary(zone);
 	last = conf->zones[--conf->zone_count];
 	conf->zones[zone->index] = last;
 	last->index = zone->index;

@@ -93,15 +93,6 @@ xfrd_statistics_get_group(void *ctx, uint32_t group, char *name,
 /* ---- the rest ------------------------------------------------------------ */
 
 static void
-count_zones(const struct conf *conf, struct statistics *s)
-{
-	for (size_t i = 0; i < conf->zone_count; i++)
-		if (conf->zones[i]->options->request_xfr.count > 0)
-			s->secondary_zones++;
-	s->primary_zones = conf->zone_count - s->secondary_zones;
-}
-
-static void
 measure(const struct xfrd *xfrd, struct statistics *s)
 {
 	const struct server *server = xfrd->role.server;
@@ -116,7 +107,8 @@ measure(const struct xfrd *xfrd, struct statistics *s)
 	s->xfrd_mem = used;
 	s->config_disk = list != NULL ? list->end : 0;
 	s->config_mem = conf_memory_size(server->conf);
-	count_zones(server->conf, s);
+	s->secondary_zones = server->conf->secondary_count;
+	s->primary_zones = server->conf->zone_count - s->secondary_zones;
 }
 
 static void

@@ -472,6 +472,33 @@ identity_and_version_fit_a_txt_string(void **state)
 		"expected at most 255\n");
 }
 
+static void
+secondary_zones_are_counted(void **state)
+{
+	struct conf *conf = reader_accept("pattern: name: s zonefile: f "
+		"request-xfr: 192.0.2.1 NOKEY\npattern: name: p zonefile: f\n"
+		"zone: name: a include-pattern: s\nzone: name: b zonefile: f\n"
+		"zone: name: c request-xfr: 192.0.2.1 NOKEY\n");
+	const struct conf_zone *added;
+
+	assert_int_equal(conf->secondary_count, 2);
+	assert_int_equal(conf_add_zone(conf, "d", "s", &added), NSD_OK);
+	assert_int_equal(conf_add_zone(conf, "e", "p", &added), NSD_OK);
+	assert_int_equal(conf->secondary_count, 3);
+	assert_int_equal(conf_change_zone(conf, added->wire, "s"), NSD_OK);
+	assert_int_equal(conf->secondary_count, 4);
+	assert_int_equal(conf_change_zone(conf, added->wire, "p"), NSD_OK);
+	assert_int_equal(conf_remove_zone(conf, zone(conf, "d")->wire),
+		NSD_OK);
+	assert_int_equal(conf_remove_zone(conf, zone(conf, "b")->wire),
+		NSD_OK);
+	assert_int_equal(conf_remove_zone(conf, zone(conf, "a")->wire),
+		NSD_OK);
+	assert_int_equal(conf->secondary_count, 1);
+	assert_int_equal(conf->zone_count, 2);
+	conf_destroy(conf);
+}
+
 int
 main(void)
 {
@@ -497,6 +524,7 @@ main(void)
 		cmocka_unit_test(file_name_has_parts_of_the_zones_name),
 		cmocka_unit_test(zone_without_file_has_no_file_name),
 		cmocka_unit_test(path_in_chroot_loses_it),
+		cmocka_unit_test(secondary_zones_are_counted),
 		cmocka_unit_test(semantic_errors_are_found),
 		cmocka_unit_test(identity_and_version_fit_a_txt_string),
 	};
