@@ -223,10 +223,49 @@ without_room_for_groups_there_are_fewer(void **state)
 	counts_destroy(counts);
 }
 
+static uint64_t *
+find_cookies(struct counts *counts)
+{
+	return &counts_get_cookies(counts)->version;
+}
+
+static uint64_t *
+find_limits(struct counts *counts)
+{
+	struct rrl limits;
+
+	counts_get_limits(counts, &limits);
+	return limits.lines;
+}
+
+static void
+workers_share_limits_and_read_secrets_of_cookies(void **state)
+{
+	static const enum ipc_role others[] = {ROLE_LOADER, ROLE_XFRD,
+		ROLE_WRITER};
+	struct counts *counts = make();
+
+	assert_true(role_succeeds(counts, ROLE_WORKER, WRITE, find_limits));
+	assert_int_equal(*find_limits(counts), 8);
+	assert_true(role_succeeds(counts, ROLE_WORKER, READ, find_cookies));
+	assert_false(role_succeeds(counts, ROLE_WORKER, WRITE, find_cookies));
+	assert_false(role_succeeds(counts, ROLE_WORKER, UNLOCK, find_cookies));
+	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++)
+		for (enum deed deed = READ; deed <= UNLOCK; deed++) {
+			assert_false(role_succeeds(counts, others[i], deed,
+				find_cookies));
+			assert_false(role_succeeds(counts, others[i], deed,
+				find_limits));
+		}
+	counts_destroy(counts);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			workers_share_limits_and_read_secrets_of_cookies),
 		cmocka_unit_test(a_worker_has_its_own_book_and_nothing_else),
 		cmocka_unit_test(xfrd_reads_what_others_write),
 		cmocka_unit_test(without_room_for_groups_there_are_fewer),
