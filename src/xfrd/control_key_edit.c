@@ -94,7 +94,7 @@ static void
 edit_free(struct control_key_edit *one)
 {
 	cds_list_del(&one->node);
-	explicit_bzero(&one->payload, sizeof(one->payload));
+	explicit_bzero(one, sizeof(*one));
 	free(one);
 }
 
