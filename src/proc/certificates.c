@@ -106,6 +106,21 @@ certificates_renew(struct supervisor *s)
 	certificates_renew_clients(s);
 }
 
+void
+certificates_follow_settings(struct supervisor *s)
+{
+	struct certificates *c = &s->certificates;
+
+	/* They stand in the order of the settings' tls-auth clauses: those of
+	 * other clauses are of no use. */
+	secrets_drop(s->server.tls_clients);
+	if (tls_texts_read_clients(s->server.conf, s->server.chroot,
+		    &s->server.tls_clients) != NSD_OK)
+		log_error("no memory for the certificates of tls-auth: they"
+			  " cannot be used");
+	c->read = c->seen = tls_texts_look(s->server.conf, s->server.chroot);
+}
+
 static void
 certificates_on_look(evutil_socket_t fd, short what, void *arg)
 {

@@ -26,4 +26,8 @@ enum nsd_err certificates_init(struct supervisor *s) MUST_USE;
  * said in the log, and changes nothing. */
 void certificates_renew(struct supervisor *s);
 
+/* Has those of clients be what other settings name. They are for the next xfrd,
+ * which the caller makes come. */
+void certificates_follow_settings(struct supervisor *s);
+
 #endif

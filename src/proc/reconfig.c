@@ -175,6 +175,7 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	if (r->first == old.conf)
 		old.conf = NULL;
 	s->server.conf = new->conf;
+	certificates_follow_settings(s);
 	r->applied = new->flags;
 	/* Without random numbers those that are there go on. */
 	(void)!cookie_keeper_use(&s->cookies, &s->server, &new->cookies);

@@ -1,6 +1,7 @@
 /* xfrd_tls.c - clients of TLS. */
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -31,6 +32,7 @@ xfrd_tls_init(struct xfrd_tls *tls, struct server *server)
 	if (tls->clients == NULL)
 		return NSD_E_MEMORY;
 	tls->count = conf->tls_auth_count;
+	assert(secrets_count(server->tls_clients) == 1 + 2 * tls->count);
 	for (size_t i = 0; i < tls->count && err != NSD_E_MEMORY; i++) {
 		const struct conf_tls_auth *auth = conf->tls_auths[i];
 		const struct tls_client_options options = {

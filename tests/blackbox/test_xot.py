@@ -42,11 +42,12 @@ def primary(make_server, authority):
 @pytest.fixture
 def secondary(make_server, authority):
     """Starts a secondary that asks over TLS; auth: more of the tls-auth."""
-    def run(primary, domain="ns.example", auth="", bundle=None, ready=True):
+    def run(primary, domain="ns.example", auth="", bundle=None, ready=True,
+            options=None):
         server = make_server(name="secondary", zones={"example": None},
                              options={
             "tls-cert-bundle": f'"{bundle or authority.cert}"',
-            "verbosity": 2})
+            "verbosity": 2, **(options or {})})
         text = server.config.read_text().replace("zone:\n", (
             f"tls-auth:\n\tname: up\n\tauth-domain-name: \"{domain}\"\n"
             f"{auth}zone:\n"))
@@ -68,6 +69,24 @@ def test_transfer(primary, secondary):
     up = primary()
     down = secondary(up)
     wait_address(down, "192.0.2.1")
+
+
+def test_clauses_come_by_a_reconfig(primary, secondary):
+    """One that stands before the other in the order of names, too."""
+    up = primary()
+    down = secondary(up, options={"reload-config": "yes"})
+    wait_address(down, "192.0.2.1")
+    xfrd = down.role("xfrd")
+    down.config.write_text(down.config.read_text().replace(
+        "tls-auth:\n", "tls-auth:\n\tname: another\n\tauth-domain-name: "
+        '"ns2.example"\ntls-auth:\n', 1)
+        + "\tmin-refresh-time: 1\n\tmax-refresh-time: 1\n")
+    down.signal(signal.SIGHUP)
+    down.wait_replaced("xfrd", xfrd)
+    up.write_zone("example", zone_text(2, "192.0.2.7"))
+    up.signal(signal.SIGHUP)
+    wait_address(down, "192.0.2.7")
+    assert "was killed by signal" not in down.read_log()
 
 
 def test_own_certificate(primary, secondary, authority):
