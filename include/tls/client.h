@@ -41,8 +41,9 @@ struct bufferevent *tls_client_open(const struct tls_client *client,
 	struct event_base *base, int fd) MUST_USE;
 
 #define TLS_FAILURE_MAX 200
-/* Writes why a stream has failed, for people. Returns out; NULL: not because of
- * TLS. */
+/* Writes why a stream has failed, for people: what TLS says, or the error of
+ * the connection below it that OpenSSL has kept. Returns out; NULL: there is
+ * neither, and errno at the stream's event tells, if it was not the end. */
 const char *tls_client_print_failure(struct bufferevent *stream,
 	char out[TLS_FAILURE_MAX]);
 

@@ -106,6 +106,9 @@ tls_client_open(const struct tls_client *client, struct event_base *base,
 	struct bufferevent *stream = NULL;
 	SSL *ssl;
 
+	/* An end without close_notify is an end (client_set_options); what
+	 * libevent calls a dirty shutdown is a reset, too, so none is allowed:
+	 * that is an error, with its errno. */
 	ERR_clear_error();
 	ssl = SSL_new(client->ctx);
 	if (ssl == NULL)
@@ -120,7 +123,6 @@ tls_client_open(const struct tls_client *client, struct event_base *base,
 		SSL_free(ssl);
 		return NULL;
 	}
-	bufferevent_openssl_set_allow_dirty_shutdown(stream, 1);
 	return stream;
 }
 
@@ -135,10 +137,14 @@ tls_client_print_failure(struct bufferevent *stream, char out[TLS_FAILURE_MAX])
 	if (verified != X509_V_OK)
 		snprintf(out, TLS_FAILURE_MAX, "TLS: certificate: %s",
 			X509_verify_cert_error_string(verified));
-	else if (error != 0)
-		snprintf(out, TLS_FAILURE_MAX, "TLS: %s",
-			text != NULL ? text : "unknown reason");
-	else
+	else if (ERR_GET_LIB(error) == 0) /* none, or an SSL_ERROR_* */
 		return NULL;
+	else if (ERR_SYSTEM_ERROR(error))
+		snprintf(out, TLS_FAILURE_MAX, "%s",
+			strerror(ERR_GET_REASON(error)));
+	else if (text != NULL)
+		snprintf(out, TLS_FAILURE_MAX, "TLS: %s", text);
+	else
+		snprintf(out, TLS_FAILURE_MAX, "TLS: error %08lX", error);
 	return out;
 }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -303,6 +304,7 @@ jobs_fill_request(struct xfrd_job *job)
 	}
 }
 
+/* NSD_E_NOT_FOUND: the tls-auth cannot be used. */
 static enum nsd_err
 jobs_send(struct xfrd_job *job)
 {
@@ -317,10 +319,8 @@ jobs_send(struct xfrd_job *job)
 		return err;
 	xfrd_job_get_server(job, jobs_uses_tcp(job), &server);
 	if (server.tls == NULL && server.tcp
-		&& job->server->tls_auth_name != NULL) {
-		errno = ENOKEY;
-		return NSD_E_SYSTEM;
-	}
+		&& job->server->tls_auth_name != NULL)
+		return NSD_E_NOT_FOUND;
 	err = xfrd_ask_open(&job->xfrd->asks, &server,
 		transfer ? &jobs_transfers : &jobs_answers, job, &job->ask);
 	if (err != NSD_OK)
@@ -332,6 +332,17 @@ jobs_send(struct xfrd_job *job)
 		err = xfr_ask_write(&job->request, (uint64_t)time(NULL),
 			message, &len);
 	return err == NSD_OK ? xfrd_ask_send(job->ask, message, len) : err;
+}
+
+/* The beginning of xfrd has said why, in the log. */
+static void
+jobs_fail_tls_auth(struct xfrd_job *job)
+{
+	char why[300];
+
+	snprintf(why, sizeof(why), "tls-auth %s cannot be used",
+		job->server->tls_auth_name);
+	jobs_fail(job, XFR_UNREACHABLE, why);
 }
 
 static void
@@ -384,6 +395,8 @@ xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 		err = jobs_send(job);
 	if (err == NSD_E_SYSTEM)
 		jobs_fail(job, XFR_UNREACHABLE, strerror(errno));
+	else if (err == NSD_E_NOT_FOUND)
+		jobs_fail_tls_auth(job);
 	else if (err == NSD_E_AGAIN)
 		jobs_fail(job, XFR_UNREACHABLE, "all connections are in use");
 	else if (err == NSD_E_DENIED && job->key.mac == NULL

@@ -3,6 +3,8 @@ the wrong ones."""
 import contextlib
 import signal
 import socket
+import ssl
+import struct
 import threading
 
 import pytest
@@ -111,7 +113,8 @@ def test_wrong_password(primary, secondary, authority, auth):
                                       f'\tclient-key: "{key}"\n{auth}'))
     down.wait_log("tls-auth up: client-key is no key that can be used with "
                   "client-cert and client-key-pw")
-    down.wait_log("zone example transfer from 127.0.0.1 failed: ")
+    down.wait_log("zone example transfer from 127.0.0.1 failed: tls-auth up "
+                  "cannot be used")
 
 
 def test_wrong_name(primary, secondary):
@@ -141,6 +144,47 @@ def test_primary_that_speaks_no_tls(primary, secondary):
         down = secondary(up)
         down.wait_log("zone example transfer from 127.0.0.1 failed: TLS: ")
         server.shutdown(socket.SHUT_RDWR)
+
+
+@contextlib.contextmanager
+def ending(authority, end):
+    """A primary that takes requests over TLS, and then ends the connection.
+    Yields its port."""
+    key, cert = authority.sign("ns.example")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(str(cert), str(key))
+    context.set_alpn_protocols(["dot"])
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def talk():
+            with contextlib.suppress(OSError):
+                while True:
+                    with context.wrap_socket(server.accept()[0],
+                                             server_side=True) as client:
+                        client.recv(1)
+                        end(client)
+        threading.Thread(target=talk, daemon=True).start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def reset(client):
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                      struct.pack("ii", 1, 0))
+
+
+@pytest.mark.parametrize("end, expected", [
+    (reset, "Connection reset by peer"),
+    (lambda client: client.shutdown(socket.SHUT_WR),
+     "the connection was closed too early"),
+])
+def test_primary_that_ends_the_connection(primary, secondary, authority, end,
+                                          expected):
+    """What is said is what plain TCP says."""
+    up = primary()
+    with ending(authority, end) as up.tls_port:
+        down = secondary(up)
+        down.wait_log("zone example transfer from 127.0.0.1 failed: "
+                      + expected)
 
 
 def test_certificates_of_a_secondary_are_replaced(primary, secondary,
