@@ -128,7 +128,7 @@ transfer_open(struct query_ctx *ctx, struct query *q,
 	t->opt_len = q->reply.len - t->head_len;
 	assert(t->opt_len <= sizeof(t->opt));
 	memcpy(t->opt, q->reply.out + t->head_len, t->opt_len);
-	transfer_condense(t);
+	transfer_condense(t, TRANSFER_CONDENSE_MAX);
 	transfer_walk_begin(t);
 	q->exchange->reply_len = 0;
 	q->exchange->stream = t;
@@ -187,7 +187,7 @@ answer_steps(struct query_ctx *ctx, struct query *q,
 
 	memcpy(t.apex, entry->name, entry->leaf.name_len + 1u);
 	emit_set_apex(&q->reply, entry->name, MESSAGE_HEADER_LEN);
-	transfer_condense(&t);
+	transfer_condense(&t, TRANSFER_CONDENSE_UDP_MAX);
 	transfer_walk_begin(&t);
 	transfer_fill(&t, &q->reply);
 	free(t.condensed);

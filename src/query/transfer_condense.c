@@ -13,9 +13,6 @@
 #include "query/transfer_state.h"
 #include "zone/unpack.h"
 
-/* Differences that have more octets are sent as they are. It bounds the time
- * for a request: a record takes 12 octets at least. */
-#define CONDENSE_OCTETS_MAX 65536u
 /* Places that are looked at for a record, on average. Whoever makes a zone
  * could have all its records share one. */
 #define CONDENSE_PROBES 8u
@@ -229,7 +226,7 @@ put_changes(const struct condensing *c, uint8_t *out, bool is_added)
 
 /* Octets of all differences together; 0: they are not to be condensed. */
 static size_t
-count_octets(const struct transfer *t)
+count_octets(const struct transfer *t, size_t octets_max)
 {
 	size_t octets = 0;
 
@@ -240,17 +237,17 @@ count_octets(const struct transfer *t)
 			t->way.steps[i]);
 
 		octets += step->len;
-		if (octets > CONDENSE_OCTETS_MAX)
+		if (octets > octets_max)
 			return 0;
 	}
 	return octets;
 }
 
 void
-transfer_condense(struct transfer *t)
+transfer_condense(struct transfer *t, size_t octets_max)
 {
 	struct condensing c = {.changes = NULL};
-	size_t octets = count_octets(t);
+	size_t octets = count_octets(t, octets_max);
 	uint8_t *out = NULL, *end;
 
 	if (octets > 0 && read_steps(&c, t) && join_changes(&c))

@@ -91,9 +91,17 @@ struct transfer {
 	struct transfer_name names[2];
 };
 
-/* Makes one difference of those of t->way, which is not walked yet, if that is
- * certain to be the same for all clients and does not take long. */
-void transfer_condense(struct transfer *t);
+/* Differences that have more octets than this are sent as they are. It bounds
+ * the time for a request: a record takes 12 octets at least. */
+#define TRANSFER_CONDENSE_MAX 65536u
+/* The same where what it comes to has to fit a datagram: anybody who may
+ * transfer a zone can ask without a connection, as often as a line carries. */
+#define TRANSFER_CONDENSE_UDP_MAX 4096u
+
+/* Makes one difference of those of t->way, which is not walked yet, if they
+ * have no more than octets_max octets, and it is certain to be the same for all
+ * clients and does not take long. */
+void transfer_condense(struct transfer *t, size_t octets_max);
 
 /* Begins to walk: t->way and what is before it are set, all else is zero. Goes
  * to the first item. */

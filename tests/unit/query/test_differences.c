@@ -240,6 +240,47 @@ what_is_large_is_sent_as_it_is(void **state)
 	free(text);
 }
 
+/* Over UDP it is less: what comes of it has to fit a datagram. */
+static void
+what_is_large_is_not_condensed_for_a_datagram(void **state)
+{
+	const struct history_limits limits = {5, 0};
+	const char *soas[] = {"@ 60 SOA ns host 5 2 3 4 5\n",
+		"@ 60 SOA ns host 6 2 3 4 5\n",
+		"@ 60 SOA ns host 7 2 3 4 5\n"};
+	char *text[3];
+
+	for (unsigned count = 70; count <= 100; count += 30) {
+		struct world_rrs got;
+		struct client c;
+
+		for (unsigned i = 0; i < 3; i++) {
+			text[i] = malloc(10000);
+			assert_non_null(text[i]);
+			strcpy(text[i], soas[i]);
+		}
+		/* 22 octets each, twice. */
+		for (unsigned i = 0; i < count; i++)
+			sprintf(text[1] + strlen(text[1]),
+				"n%04u 60 A 192.0.2.1\n", i);
+		client_init(&c, "z.", SMALL);
+		client_start(&c);
+		history_fixture_push(c.w.writer, c.zone->entry, &limits,
+			text[0], text[1]);
+		history_fixture_push(c.w.writer, c.zone->entry, &limits,
+			text[1], text[2]);
+		got = ask_ixfr(&c, 5, TRANSPORT_UDP);
+		assert_int_equal(got.count, count == 70 ? 4 : 1);
+		rrs_fini(&got);
+		got = ask_ixfr(&c, 5, TRANSPORT_TCP);
+		assert_int_equal(got.count, 4);
+		rrs_fini(&got);
+		client_fini(&c);
+		for (unsigned i = 0; i < 3; i++)
+			free(text[i]);
+	}
+}
+
 /* RFC 1995 section 2; and a version that is about to be published. */
 static void
 differences_that_do_not_fit_a_datagram_are_asked_for_again(void **state)
@@ -369,6 +410,8 @@ main(void)
 		cmocka_unit_test(records_that_come_and_go_are_left_out),
 		cmocka_unit_test(what_is_not_certain_is_sent_as_it_is),
 		cmocka_unit_test(what_is_large_is_sent_as_it_is),
+		cmocka_unit_test(
+			what_is_large_is_not_condensed_for_a_datagram),
 		cmocka_unit_test(
 			differences_that_do_not_fit_a_datagram_are_asked_for_again),
 		cmocka_unit_test(differences_are_sent_without_other_signatures),
