@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -518,8 +519,10 @@ worker_init(struct worker *worker, const struct role_start *start)
 	counts_get_limits(server->counts, &worker->limits);
 	options.limits = RATELIMIT ? &worker->limits : NULL;
 	options.cookies = counts_get_cookies(server->counts);
-	memcpy(&options.seed, worker->limits.key, sizeof(options.seed));
-	options.seed += worker->index;
+	/* What is seen of chance tells nothing of any key. */
+	if (getrandom(&options.seed, sizeof(options.seed), 0)
+		!= (ssize_t)sizeof(options.seed))
+		return NSD_E_SYSTEM;
 	worker_forget_configuration(server);
 	err = query_ctx_create(&options, worker->counters, &worker->query);
 	if (err != NSD_OK)
