@@ -66,7 +66,7 @@ void cookie_make(const struct cookie_secrets *secrets,
  */
 struct cookie_share {
 	uint64_t version; /* how often it was written; the last in
-			   * slots[version % 2] */
+			   * slots[version % 2], the other all zeros */
 	struct cookie_secrets slots[2];
 };
 

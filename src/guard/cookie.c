@@ -85,14 +85,40 @@ cookie_make(const struct cookie_secrets *secrets,
 	memcpy(cookie + HASH_AT, &word, HASH_LEN);
 }
 
+/* Octet by octet: another process reads them meanwhile. */
+static void
+slot_write(struct cookie_secrets *slot, const struct cookie_secrets *secrets)
+{
+	const uint8_t *from = (const uint8_t *)secrets;
+	uint8_t *to = (uint8_t *)slot;
+
+	for (size_t i = 0; i < sizeof(*slot); i++)
+		__atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED);
+}
+
+static void
+slot_read(const struct cookie_secrets *slot, struct cookie_secrets *secrets)
+{
+	const uint8_t *from = (const uint8_t *)slot;
+	uint8_t *to = (uint8_t *)secrets;
+
+	for (size_t i = 0; i < sizeof(*slot); i++)
+		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+}
+
 void
 cookie_share_write(struct cookie_share *share,
 	const struct cookie_secrets *secrets)
 {
+	static const struct cookie_secrets none = {.count = 0};
 	uint64_t version = share->version + 1;
 
-	share->slots[version % 2] = *secrets;
+	slot_write(&share->slots[version % 2], secrets);
 	__atomic_store_n(&share->version, version, __ATOMIC_RELEASE);
+	/* Whoever reads anything that is written from here on, in this call or
+	 * the next, finds that the version is another. */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	slot_write(&share->slots[(version + 1) % 2], &none);
 }
 
 void
@@ -104,9 +130,9 @@ cookie_share_read(const struct cookie_share *share, uint64_t *version,
 
 	if (now == *version)
 		return;
-	copy = share->slots[now % 2];
+	slot_read(&share->slots[now % 2], &copy);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	/* A slot is written again when the other one has been. */
+	/* A slot is wiped when the other one has been written. */
 	if (__atomic_load_n(&share->version, __ATOMIC_RELAXED) == now) {
 		*secrets = copy;
 		*version = now;

@@ -205,6 +205,9 @@ secrets_change(enum ipc_cookie_source source, const struct ipc_cookies *wish,
 		if (secrets->count < COOKIE_SECRETS_MAX)
 			return COOKIES_ONLY_ACTIVE;
 		secrets->count--;
+		/* Whoever is told of what is left is not told of it. */
+		explicit_bzero(secrets->secrets[secrets->count],
+			sizeof(secrets->secrets[0]));
 		return COOKIES_OK;
 	default:
 		return COOKIES_UNKNOWN;

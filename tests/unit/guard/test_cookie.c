@@ -2,6 +2,7 @@
  * test_cookie.c - cookies: the vectors of RFC 9018, and what is refused.
  */
 #include <arpa/inet.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -222,6 +223,72 @@ other_lengths_are_not_ours(void **state)
 			: len == COOKIE_LEN ? COOKIE_GOOD : COOKIE_BAD);
 }
 
+/* True if what readers share has an octet of this value. */
+static bool
+share_has(const struct cookie_share *share, uint8_t value)
+{
+	return memchr(share->slots, value, sizeof(share->slots)) != NULL;
+}
+
+static void
+old_secrets_are_not_kept(void **state)
+{
+	struct cookie_share share = {.version = 0};
+	struct cookie_secrets s = {.count = 2}, got = {.count = 0};
+	uint64_t version = 0;
+
+	(void)state;
+	for (uint8_t turn = 0; turn < 4; turn++) {
+		memset(s.secrets[0], 0xa0 + turn, COOKIE_SECRET_LEN);
+		memset(s.secrets[1], 0xb0 + turn, COOKIE_SECRET_LEN);
+		cookie_share_write(&share, &s);
+		assert_true(share_has(&share, 0xb0 + turn));
+		assert_false(share_has(&share, (uint8_t)(0xa0 + turn - 1)));
+		assert_false(share_has(&share, (uint8_t)(0xb0 + turn - 1)));
+		cookie_share_read(&share, &version, &got);
+		assert_int_equal(version, turn + 1);
+		assert_memory_equal(&got, &s, sizeof(s));
+	}
+}
+
+#define WRITES 50000u
+
+static void *
+writer_main(void *arg)
+{
+	struct cookie_secrets s = {.count = 2};
+
+	for (unsigned i = 1; i <= WRITES; i++) {
+		memset(s.secrets, (int)(i % 255 + 1), sizeof(s.secrets));
+		cookie_share_write(arg, &s);
+	}
+	return NULL;
+}
+
+/* A reader has secrets that were written together, or those of before. */
+static void
+secrets_may_change_while_they_are_read(void **state)
+{
+	struct cookie_share share = {.version = 0};
+	struct cookie_secrets got = {.count = 2};
+	uint64_t version = 0;
+	pthread_t thread;
+
+	(void)state;
+	memset(got.secrets, 1, sizeof(got.secrets));
+	assert_int_equal(pthread_create(&thread, NULL, writer_main, &share),
+		0);
+	while (version < WRITES) {
+		cookie_share_read(&share, &version, &got);
+		assert_int_equal(got.count, 2);
+		for (size_t i = 0; i < COOKIE_SECRET_LEN; i++) {
+			assert_int_equal(got.secrets[0][i], version % 255 + 1);
+			assert_int_equal(got.secrets[1][i], version % 255 + 1);
+		}
+	}
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 int
 main(void)
 {
@@ -231,6 +298,8 @@ main(void)
 		cmocka_unit_test(age_decides_what_a_cookie_is_worth),
 		cmocka_unit_test(each_octet_counts),
 		cmocka_unit_test(other_lengths_are_not_ours),
+		cmocka_unit_test(old_secrets_are_not_kept),
+		cmocka_unit_test(secrets_may_change_while_they_are_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
