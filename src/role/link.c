@@ -47,6 +47,8 @@ link_free_waiting(struct link_waiting *w)
 {
 	for (unsigned i = 0; i < w->fd_count; i++)
 		close(w->fds[i]);
+	/* It may have had a secret. */
+	explicit_bzero(w->payload, w->len);
 	free(w);
 }
 
@@ -104,9 +106,10 @@ link_tell_room(struct link *link)
 		link->calls->on_room(link);
 }
 
-/* False: the other side may not send that. */
+/* Hands a message on, and wipes it: it may have a secret. False: the other side
+ * may not send that. */
 static bool
-link_hand(struct link *link, const struct ipc_message *m)
+link_hand(struct link *link, struct ipc_message *m)
 {
 	bool allowed;
 
@@ -121,6 +124,7 @@ link_hand(struct link *link, const struct ipc_message *m)
 	}
 	for (unsigned i = 0; i < m->fd_count; i++)
 		close(m->fds[i]);
+	explicit_bzero(m->payload, m->len);
 	return allowed;
 }
 
