@@ -13,6 +13,10 @@
  *   bit 48         its begin was told, its end not yet
  *   bits 49 to 63  tag: which subject it is of, out of those of its line
  *
+ * Ticks begin anew after 16384 seconds: a bucket that rests for a multiple of
+ * that looks as if it had been used just now. So somebody who was limited when
+ * it was last used may be so again, for 3 seconds at most.
+ *
  * A word of level 0 is free. 8 buckets are a line of the processor's cache. A
  * subject may be in any bucket of its line, which the hash chooses. If none is
  * free, the lowest level makes room: a flood of subjects that ask once pushes
@@ -28,7 +32,7 @@
 
 #define RRL_KEY_LEN 16u
 /* Of the time that a caller tells: any clock that all workers share. */
-#define RRL_TICKS_PER_SEC 64u
+#define RRL_TICKS_PER_SEC 16u
 /* A higher limit counts as this one. */
 #define RRL_LIMIT_MAX 2000000u
 
@@ -87,7 +91,9 @@ struct rrl_verdict {
 
 /*
  * Counts an answer, and says whether it is one too many.
- * in: limit, answers a second, at least 1; now: in ticks.
+ * in: hash, of rrl_hash: its upper 32 bits choose the line, its lower 15 are
+ * the tag, so two subjects share a bucket if they have both in common; limit,
+ * answers a second, at least 1; now: in ticks.
  * A subject that gets up to limit answers a second is never limited; at once it
  * may get twice as many. While it asks for more than that it is limited, all
  * answers of it: those that are not sent are counted, too.

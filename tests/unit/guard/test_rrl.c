@@ -223,7 +223,7 @@ floods_do_not_push_out_offenders(void **state)
 	for (unsigned turn = 0; turn < 4 * RRL_TICKS_PER_SEC; turn++, now++) {
 		for (unsigned i = 0; i < 2000; i++)
 			(void)rrl_count(&rrl, chance_next(&chance), LIMIT, now);
-		for (unsigned i = 0; i < 50 * 4; i++) {
+		for (unsigned i = 0; i < 50 * 16; i++) {
 			bool limited = rrl_count(&rrl, offenders[i % 50],
 				LIMIT, now).limited;
 
@@ -249,6 +249,27 @@ a_clock_may_wrap_and_be_late(void **state)
 	assert_true(rrl_count(&rrl, subject, LIMIT, now + 10).limited);
 	now += 10 * RRL_TICKS_PER_SEC;
 	assert_false(rrl_count(&rrl, subject, LIMIT, now).limited);
+	free(rrl.lines);
+}
+
+/* It takes hours until a rest looks as if there had been none. */
+static void
+who_rests_is_answered(void **state)
+{
+	struct rrl rrl = make(8);
+	uint64_t subject = 99;
+
+	(void)state;
+	for (uint64_t rest = 4; rest <= 8192; rest *= 2) {
+		uint64_t now = 0;
+
+		for (unsigned i = 0; i < 9 * LIMIT; i++)
+			(void)rrl_count(&rrl, subject, LIMIT, now);
+		assert_true(rrl_count(&rrl, subject, LIMIT, now).limited);
+		now += rest * RRL_TICKS_PER_SEC;
+		assert_false(rrl_count(&rrl, subject, LIMIT, now).limited);
+		memset(rrl.lines, 0, rrl_octets(8));
+	}
 	free(rrl.lines);
 }
 
@@ -319,6 +340,7 @@ main(void)
 		cmocka_unit_test(any_prefix_length_will_do),
 		cmocka_unit_test(floods_do_not_push_out_offenders),
 		cmocka_unit_test(a_clock_may_wrap_and_be_late),
+		cmocka_unit_test(who_rests_is_answered),
 		cmocka_unit_test(any_words_are_survived),
 		cmocka_unit_test(workers_share_the_limit),
 	};
