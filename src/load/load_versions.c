@@ -163,7 +163,8 @@ versions_are_cancelled(const struct load_versions *v)
 		&& __atomic_load_n(v->cancelled, __ATOMIC_RELAXED);
 }
 
-/* From version `first` on. The octets were read once and are whole. */
+/* From version `first` on. The octets were read once and are whole.
+ * NSD_E_AGAIN: cancelled. */
 static enum nsd_err
 versions_run(struct load_versions *v, const uint8_t *octets, size_t len,
 	uint64_t first)
@@ -174,8 +175,12 @@ versions_run(struct load_versions *v, const uint8_t *octets, size_t len,
 	uint64_t at = 0;
 	enum nsd_err err = changes_open(&changes, octets, len);
 
-	while (err == NSD_OK
-		&& (err = changes_read(&changes, &rr)) == NSD_OK) {
+	while (err == NSD_OK) {
+		err = changes_read(&changes, &rr);
+		if (err == NSD_E_AGAIN) /* that was the last record */
+			return version_commit(v, &version);
+		if (err != NSD_OK)
+			break;
 		if (rr.part == CHANGES_OLD_SOA && ++at >= first) {
 			err = version_commit(v, &version);
 			if (err == NSD_OK && versions_are_cancelled(v))
@@ -186,8 +191,6 @@ versions_run(struct load_versions *v, const uint8_t *octets, size_t len,
 		if (err == NSD_OK && version.update != NULL)
 			err = version_note(&version, &rr);
 	}
-	if (err == NSD_E_AGAIN)
-		return version_commit(v, &version);
 	version_abort(&version);
 	return err;
 }
