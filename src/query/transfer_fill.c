@@ -147,7 +147,7 @@ emit_item(struct transfer *t, struct reply *reply, uint32_t owner_at)
 	return emit_step_record(t, reply, owner_at);
 }
 
-/* One record of an item that fits into no message. */
+/* One record of an item that fits into no message, if it has several. */
 static bool
 emit_one(struct transfer *t, struct reply *reply, uint32_t owner_at)
 {
@@ -156,7 +156,7 @@ emit_one(struct transfer *t, struct reply *reply, uint32_t owner_at)
 	const uint8_t *at;
 	size_t len;
 
-	if (t->kind == ITEM_STEP)
+	if (t->kind != ITEM_RRSET && t->kind != ITEM_SIGS)
 		return false;
 	if (t->kind == ITEM_SIGS) {
 		at = sigs->data + t->sent;
@@ -181,8 +181,6 @@ step_one(struct transfer *t)
 		t->sent += 2u + octets_get_u16(rrset->data + t->sent);
 		return t->sent < rrset_len(rrset);
 	}
-	if (t->kind == ITEM_NSEC3)
-		return false;
 	t->sent += (uint32_t)sig_size(
 		(const struct sig *)(sigs->data + t->sent));
 	return t->sent < rrset_sigs_size(sigs) - sizeof(*sigs);
