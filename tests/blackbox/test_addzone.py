@@ -198,21 +198,35 @@ def test_full_disk_is_an_error_and_nothing_has_changed(server):
 
 
 def test_list_that_cannot_be_written_anew_is_tried_again_later(make_server):
-    """Here the new file cannot be given its name."""
+    """Here the new file cannot be made."""
     made = make_server(zones={}, extra=PATTERNS)
     control.config(made).start()
     assert control.ask(made, "addzone", "a.test", "p") == (0, "ok\n")
-    path = made.directory / "zone.list"
-    path.unlink()
-    path.mkdir()
+    in_the_way = made.directory / "zone.list~" / "x"
+    in_the_way.mkdir(parents=True)
     # With one zone, NSD writes it anew then.
     assert control.ask(made, "changezone", "a.test", "q") == (0, "ok\n")
     made.wait_log("zone.list anew: ")
     time.sleep(2)
     assert made.read_log().count("zone.list anew: ") <= 3
     assert control.ask(made, "status")[0] == 0
+    in_the_way.rmdir()
+    in_the_way.parent.rmdir()
+    wait_for("the list", lambda: zone_list(made) == HEAD + "add a.test q\n")
+
+
+def test_list_that_is_a_folder_takes_no_line(make_server):
+    made = make_server(zones={}, extra=PATTERNS)
+    control.config(made).start()
+    assert control.ask(made, "addzone", "a.test", "p") == (0, "ok\n")
+    path = made.directory / "zone.list"
+    path.unlink()
+    path.mkdir()
+    assert control.ask(made, "changezone", "a.test", "q") == (
+        1, "error could not add zonelist entry: Is a directory\n")
     path.rmdir()
-    wait_for("the list", path.exists)
+    wait_for("a list again", lambda: control.ask(
+        made, "changezone", "a.test", "q") == (0, "ok\n"))
     assert zone_list(made) == HEAD + "add a.test q\n"
 
 

@@ -27,7 +27,8 @@ VALUES = {"U32": "7", "I32": "7", "U64": "7", "STRING": '"some-text"',
           "ACL": "127.0.0.1 NOKEY", "ACL_PROVIDE": "127.0.0.1 NOKEY",
           "ACL_NOTIFY": "127.0.0.1 NOKEY", "ACL_ADDRESS": "127.0.0.1",
           "STRINGS": '"/bin/true"', "RRL": "error", "EXPIRE": "7",
-          "COOKIE": "000102030405060708090a0b0c0d0e0f", "INHERIT": "no"}
+          "COOKIE": "000102030405060708090a0b0c0d0e0f", "INHERIT": "no",
+          "DOMAIN": '"agent.example"'}
 # Those whose value depends on others, or without which nobody could ask.
 SPECIAL = {
     "server-N-cpu-affinity": None,  # server-1-...: wants cpu-affinity
