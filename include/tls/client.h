@@ -36,7 +36,7 @@ void tls_client_destroy(struct tls_client *client);
 
 /* Makes a stream over a socket, which is to be connected (the caller of
  * bufferevent_socket_connect) and is the stream's from then on. NULL: no
- * memory, and the socket is the caller's. */
+ * memory, or a domain that OpenSSL refuses; the socket is the caller's then. */
 struct bufferevent *tls_client_open(const struct tls_client *client,
 	struct event_base *base, int fd) MUST_USE;
 
