@@ -46,11 +46,13 @@ keys_destroy(struct query_ctx *ctx)
 	ctx->key_count = 0;
 }
 
-/* Other settings have other keys, at other places. False: no memory. */
+/* Other settings have other keys, at other places; they may be at an address
+ * that others had before. False: no memory. */
 static bool
 keys_follow(struct query_ctx *ctx)
 {
-	if (ctx->keys != NULL && ctx->keys_of == ctx->settings)
+	if (ctx->keys != NULL && ctx->keys_of == ctx->settings
+		&& ctx->key_count == ctx->settings->key_count)
 		return true;
 	keys_destroy(ctx);
 	ctx->keys = calloc(ctx->settings->key_count, sizeof(*ctx->keys));
