@@ -27,24 +27,32 @@ loader_publish_settings(struct loader *loader)
 }
 
 static enum nsd_err
-loader_change_key(struct loader *loader, const struct key_edit *edit)
+loader_take_key(struct loader *loader, const struct key_edit *edit)
 {
 	struct conf *conf = loader->role.server->conf;
 	enum nsd_err err = key_edit_apply(conf, edit);
 
-	if (err == NSD_E_MEMORY || err == NSD_E_NOT_FOUND
-		|| err == NSD_E_DENIED) {
-		/* Main has it otherwise: so has the next one. */
-		log_error("cannot take a change of key %s: %s; ending",
-			edit->key, err_text(err));
-		_exit(1);
-	}
 	if (err != NSD_OK)
 		return err;
 	if (edit->what == KEY_EDIT_ASSOC)
 		return load_set_list_anew(&loader->set, loader->writer, conf,
 			conf_find_zone_text(conf, edit->zone));
 	return loader_publish_settings(loader);
+}
+
+/* Main has done it already. A loader that cannot follow, or cannot publish it,
+ * ends: the next one has what main has, and publishes that. */
+static enum nsd_err
+loader_change_key(struct loader *loader, const struct key_edit *edit)
+{
+	enum nsd_err err = loader_take_key(loader, edit);
+
+	/* NSD_E_ZONE: the zone has gone meanwhile, and its options with it. */
+	if (err == NSD_OK || err == NSD_E_ZONE)
+		return err;
+	log_error("cannot take a change of key %s: %s; ending", edit->key,
+		err_text(err));
+	_exit(1);
 }
 
 void
