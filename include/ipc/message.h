@@ -110,7 +110,8 @@ enum ipc_order_what {
 	ORDER_LOG_REOPEN, /* write to the log file that has the name now */
 	ORDER_VERBOSITY,  /* value: from now on */
 	ORDER_SETTINGS,   /* not the operator's: other settings are published;
-			   * those of connections are to be looked at */
+			   * those of connections are to be looked at, and
+			   * keys made of secrets before to be dropped */
 };
 
 /* An order on its way to main, and from there to each child. */

@@ -50,6 +50,10 @@ enum nsd_err query_ctx_create(const struct query_options *options,
 	struct counters *counters, struct query_ctx **ctx) MUST_USE;
 void query_ctx_destroy(struct query_ctx *ctx);
 
+/* Drops what was made of the secrets of keys; what is asked for is made anew.
+ * Not within query_answer_batch. */
+void query_forget_keys(struct query_ctx *ctx);
+
 /* Says what time it is, before what follows. now_sec: since 1970; signatures of
  * keys are checked and made with it. uptime_sec: of CLOCK_MONOTONIC; zones
  * expire by it, so that nobody who sets the date makes one expire. */

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "conf/secret_keys.h"
 #include "proc/child.h"
+#include "proc/errand.h"
 #include "proc/key_change.h"
 #include "proc/supervisor.h"
 #include "role/key_message.h"
@@ -15,6 +16,21 @@ key_change_sweep(struct supervisor *s)
 {
 	if (!s->reconfig.under_way && !s->key_change.under_way)
 		secret_keys_sweep(s->server.conf, s->server.vault);
+}
+
+/* One that does not answer is replaced some time: it is waited for no longer.
+ * What is under way by now sweeps at its own end, a reconfig by the xfrd that
+ * it replaces. */
+static void
+key_change_on_passed(struct supervisor *s, const struct child *late)
+{
+	key_change_sweep(s);
+}
+
+enum nsd_err
+key_change_init(struct supervisor *s)
+{
+	return errand_init(s, ERRAND_SECRETS, key_change_on_passed);
 }
 
 /* ---- its end ------------------------------------------------------------- */
@@ -32,6 +48,20 @@ key_change_end(struct supervisor *s, enum nsd_err err)
 			change->len, NULL, 0);
 }
 
+/* It counts for queries that come from now on. Each process is done with the
+ * old secret when it comes to the order: xfrd has been told before. */
+static void
+key_change_pass(struct supervisor *s)
+{
+	const struct ipc_order order = {.what = ORDER_SETTINGS};
+
+	key_change_end(s, NSD_OK);
+	/* Without memory for it, the next change sweeps, or the next xfrd. */
+	if (errand_begin(s, ERRAND_SECRETS, &order, ROLE_WORKER | ROLE_XFRD)
+		!= NSD_OK)
+		log_error("out of memory to have old secrets wiped");
+}
+
 void
 key_change_on_changed(struct supervisor *s, struct child *loader,
 	const struct ipc_message *m)
@@ -39,7 +69,12 @@ key_change_on_changed(struct supervisor *s, struct child *loader,
 	struct ipc_key_changed changed;
 
 	memcpy(&changed, m->payload, sizeof(changed));
-	if (s->key_change.under_way && changed.ticket == s->key_change.number)
+	if (!s->key_change.under_way
+		|| changed.ticket != s->key_change.number)
+		return;
+	if (changed.err == NSD_OK)
+		key_change_pass(s);
+	else
 		key_change_end(s, (enum nsd_err)changed.err);
 }
 
@@ -49,7 +84,7 @@ key_change_on_listed(struct supervisor *s, const struct child *loader)
 	/* One that was told answers by itself. */
 	if (s->key_change.under_way && loader->pid != s->key_change.loader
 		&& !loader->outdated)
-		key_change_end(s, NSD_OK);
+		key_change_pass(s);
 }
 
 /* ---- its begin ----------------------------------------------------------- */

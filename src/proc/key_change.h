@@ -6,6 +6,10 @@
  * next processes have; the loader does the same and publishes it: from then on
  * it counts for all who answer. Then xfrd does it, and says so to the operator.
  * If the loader dies, the next one publishes it at its start.
+ *
+ * The secret that was there before is overwritten when all workers and xfrd
+ * have said that they have come past it, or have had ten seconds to (errand.h);
+ * by then, workers have dropped what they had made of it.
  */
 #ifndef PROC_KEY_CHANGE_H
 #define PROC_KEY_CHANGE_H
@@ -14,6 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/err.h"
 #include "ipc/channel.h"
 
 struct child;
@@ -28,6 +33,9 @@ struct key_change {
 	size_t len;
 	struct ipc_key answer; /* what the asker is told if it is done */
 };
+
+/* Before the first change. NSD_E_MEMORY. */
+enum nsd_err key_change_init(struct supervisor *s) MUST_USE;
 
 /* The message KEY. It is answered, unless that xfrd dies. */
 void key_change_on_key(struct supervisor *s, struct child *xfrd,

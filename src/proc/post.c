@@ -55,6 +55,7 @@ post_leave_main(struct supervisor *s, struct child *self)
 		s->loader.timer, s->xfrd.timer, s->writer.timer,
 		s->service.timer, s->errands[ERRAND_ORDER].late_event,
 		s->errands[ERRAND_SETTINGS].late_event,
+		s->errands[ERRAND_SECRETS].late_event,
 		s->certificates.event};
 
 	/* Until this, main shares the kernel's side of the loop with us. */

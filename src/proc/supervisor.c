@@ -381,7 +381,7 @@ supervisor_init_events(struct supervisor *s)
 		|| event_add(s->signal_event, NULL) == -1
 		|| watch_open(s) != NSD_OK || order_init(s) != NSD_OK
 		|| reconfig_init_events(s) != NSD_OK
-
+		|| key_change_init(s) != NSD_OK
 		|| certificates_init(s) != NSD_OK)
 		return NSD_E_MEMORY;
 	if (!post_init(&s->loader, s, ROLE_LOADER, 0)

@@ -344,6 +344,7 @@ worker_on_settings(struct role *role)
 	const struct socket_group *group = worker->adopted;
 
 	worker_read_settings(worker);
+	query_forget_keys(worker->query);
 	group_set_options(worker, worker->own);
 	for (; group != NULL; group = group->next)
 		group_set_options(worker, group);

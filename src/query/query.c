@@ -46,6 +46,12 @@ query_ctx_destroy(struct query_ctx *ctx)
 }
 
 void
+query_forget_keys(struct query_ctx *ctx)
+{
+	keys_destroy(ctx);
+}
+
+void
 query_set_msec(struct query_ctx *ctx, uint64_t now_msec)
 {
 	ctx->now_tick = now_msec * RRL_TICKS_PER_SEC / 1000;

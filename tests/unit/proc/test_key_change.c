@@ -16,6 +16,7 @@
 #include "base/diag.h"
 #include "conf/secret_keys.h"
 #include "proc/child.h"
+#include "proc/errand.h"
 #include "proc/key_change.h"
 #include "role/key_message.h"
 
@@ -30,6 +31,8 @@ static struct supervisor s;
 static struct generation generation;
 static struct ipc_channel xfrd_end, loader_end;
 static struct child *xfrd, *loader;
+/* The last order to come past old secrets that xfrd has come to; 0: none. */
+static uint64_t passed;
 
 static struct child *
 open_child(struct post *post, enum ipc_role role, pid_t pid,
@@ -62,6 +65,8 @@ open_world(void **state)
 				 s.server.vault), NSD_OK);
 	xfrd = open_child(&s.xfrd, ROLE_XFRD, XFRD_PID, &xfrd_end);
 	loader = open_child(&s.loader, ROLE_LOADER, LOADER_PID, &loader_end);
+	assert_int_equal(key_change_init(&s), NSD_OK);
+	passed = 0;
 	return 0;
 }
 
@@ -76,6 +81,9 @@ close_world(void **state)
 	ipc_channel_close(&loader_end);
 	conf_destroy(s.server.conf);
 	vault_destroy(s.server.vault);
+	for (unsigned i = 0; i < ERRAND_COUNT; i++)
+		if (s.errands[i].late_event != NULL)
+			event_free(s.errands[i].late_event);
 	event_base_free(s.base);
 	return 0;
 }
@@ -110,8 +118,17 @@ take(struct ipc_channel *end, enum ipc_type type, struct key_message *message)
 	static struct ipc_key payload;
 	struct ipc_message m;
 
-	if (ipc_receive(end, &m) != NSD_OK)
-		return false;
+	struct ipc_order order;
+
+	for (;;) {
+		if (ipc_receive(end, &m) != NSD_OK)
+			return false;
+		if (m.type != IPC_OBEY)
+			break;
+		memcpy(&order, m.payload, sizeof(order));
+		assert_int_equal(order.what, ORDER_SETTINGS);
+		passed = order.ticket;
+	}
 	assert_int_equal(m.type, type);
 	assert_int_equal(key_message_read(&m, &payload, message), NSD_OK);
 	/* Nobody gets the secret but by the vault. */
@@ -128,6 +145,16 @@ loader_says(uint64_t ticket, enum nsd_err err)
 
 	memcpy(m.payload, &changed, sizeof(changed));
 	key_change_on_changed(&s, loader, &m);
+}
+
+static void
+xfrd_obeys(uint64_t ticket)
+{
+	struct ipc_message m = {.from = ROLE_XFRD, .type = IPC_OBEYED,
+		.len = sizeof(ticket)};
+
+	memcpy(m.payload, &ticket, sizeof(ticket));
+	errand_on_obeyed(&s, xfrd, &m);
 }
 
 static bool
@@ -198,10 +225,59 @@ xfrd_hears_of_it_when_it_is_published(void **state)
 	assert_int_equal(done.edit.what, KEY_EDIT_SECRET);
 	assert_string_equal(done.edit.key, "k");
 	assert_true(vault_place_is_same(done.edit.place, place_of("k")));
+	assert_int_equal(passed, 0);
 	loader_says(told.ticket, NSD_OK);
 	assert_false(take(&xfrd_end, IPC_KEY_DONE, &done));
-	key_change_sweep(&s);
+}
+
+/* Without another change. */
+static void
+old_secret_goes_when_all_are_past_it(void **state)
+{
+	struct vault_place old = place_of("k"), second;
+	struct key_message message;
+
+	ask(1, KEY_EDIT_SECRET, "k", "new");
+	assert_true(take(&loader_end, IPC_CHANGE_KEY, &message));
+	loader_says(message.ticket, NSD_OK);
+	assert_true(take(&xfrd_end, IPC_KEY_DONE, &message));
+	assert_false(take(&xfrd_end, IPC_KEY_DONE, &message));
+	assert_int_not_equal(passed, 0);
+	assert_true(vault_has_old(old));
+	xfrd_obeys(passed + 1);
+	assert_true(vault_has_old(old));
+	xfrd_obeys(passed);
 	assert_false(vault_has_old(old));
+	assert_true(vault_has(place_of("k"), "new"));
+
+	/* One that hangs is not waited for. */
+	second = place_of("k");
+	ask(2, KEY_EDIT_SECRET, "k", "newer");
+	assert_true(take(&loader_end, IPC_CHANGE_KEY, &message));
+	loader_says(message.ticket, NSD_OK);
+	assert_true(vault_has(second, "new"));
+	event_active(s.errands[ERRAND_SECRETS].late_event, EV_TIMEOUT, 0);
+	event_base_loop(s.base, EVLOOP_NONBLOCK);
+	assert_false(vault_has(second, "new"));
+	assert_true(vault_has(place_of("k"), "newer"));
+}
+
+/* The loader has not published the next change yet. */
+static void
+old_secret_stays_while_a_change_is_under_way(void **state)
+{
+	struct key_message message;
+	struct vault_place second;
+
+	ask(1, KEY_EDIT_SECRET, "k", "new");
+	assert_true(take(&loader_end, IPC_CHANGE_KEY, &message));
+	loader_says(message.ticket, NSD_OK);
+	assert_true(take(&xfrd_end, IPC_KEY_DONE, &message));
+	assert_false(take(&xfrd_end, IPC_KEY_DONE, &message));
+	second = place_of("k");
+	ask(2, KEY_EDIT_SECRET, "k", "newer");
+	xfrd_obeys(passed);
+	assert_true(vault_has(second, "new"));
 }
 
 static void
@@ -355,6 +431,8 @@ main(void)
 	close_world)
 	const struct CMUnitTest tests[] = {
 		TEST(xfrd_hears_of_it_when_it_is_published),
+		TEST(old_secret_goes_when_all_are_past_it),
+		TEST(old_secret_stays_while_a_change_is_under_way),
 		TEST(what_the_loader_cannot_do_is_an_error),
 		TEST(wrong_changes_leave_no_secret),
 		TEST(next_loader_publishes_it),

@@ -82,7 +82,8 @@ close_world(void **state)
 		ipc_channel_close(&ends[i]);
 	}
 	for (unsigned i = 0; i < ERRAND_COUNT; i++)
-		event_free(s.errands[i].late_event);
+		if (s.errands[i].late_event != NULL)
+			event_free(s.errands[i].late_event);
 	event_base_free(s.base);
 	return 0;
 }
