@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/platform.h"
 #include "conf/conf.h"
+#include "guard/rrl.h"
 #include "keep/table_edit.h"
 #include "load/load_leave.h"
 #include "load/load_list.h"
@@ -213,6 +214,9 @@ mem_print_total(struct mem *m, const struct store_stats *stats)
 						 : 0, "unused space");
 	print_octets(conf + rest, "options");
 	print_octets(processes, "processes");
+	/* The kernel gives memory as it is used. */
+	print_octets(RATELIMIT ? rrl_octets(o->rrl_size) : 0,
+		"RRL table, once many clients have asked");
 	printf("\nsummary\n");
 	print_octets(ram, "ram usage (excl space for buffers)");
 	print_octets(ram + m->peak,

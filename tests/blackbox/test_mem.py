@@ -46,6 +46,7 @@ def test_zones_then_total_then_summary(make_server):
     found = numbers(result.stdout)
     total = found["ram usage (excl space for buffers)"]
     assert found["data of all zones"] < total
+    assert found["RRL table, once many clients have asked"] == 8000000
     assert found["ram usage while the largest zone is replaced"] >= total
 
 
