@@ -426,6 +426,11 @@ tls_auth_end(struct conf_parser *p)
 	if (auth->auth_domain_name == NULL)
 		clause_refuse_absent(p, "auth-domain-name", "tls-auth",
 			auth->name);
+	else if (auth->auth_domain_name[0] == '\0')
+		error_at_place(p, place_find(p, "auth-domain-name"),
+			"tls-auth %.200s has an empty auth-domain-name, "
+			"expected the name in the other side's certificate",
+			auth->name);
 	effect_note_clause(p, auth, auth->name);
 	items = clause_grow(p, conf->tls_auths, conf->tls_auth_count,
 		&p->tls_auth_room);

@@ -216,6 +216,9 @@ static const struct {
 		"hmac-sha512\n" },
 	{ "tls-auth: name: x",
 		"t:1: error: tls-auth x has no auth-domain-name\n" },
+	{ "tls-auth: name: x\nauth-domain-name: \"\"",
+		"t:2: error: tls-auth x has an empty auth-domain-name, "
+		"expected the name in the other side's certificate\n" },
 	{ "tls-auth: auth-domain-name: x",
 		"t:1: error: tls-auth has no name\n" },
 	{ "pattern: name: \"a b\"",
