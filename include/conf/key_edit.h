@@ -10,7 +10,8 @@
 #include "conf/conf.h"
 
 enum key_edit_what {
-	KEY_EDIT_ADD,    /* a key that is not there, with this algorithm */
+	KEY_EDIT_ADD,    /* a key that is not there, with this algorithm;
+			  * no other is the same name in DNS */
 	KEY_EDIT_SECRET, /* a key that is there gets another secret */
 	KEY_EDIT_REMOVE, /* a key that no zone uses goes */
 	KEY_EDIT_ASSOC,  /* all elements of the lists notify, allow-notify,

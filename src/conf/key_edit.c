@@ -257,19 +257,32 @@ zone_assoc(struct conf *conf, const struct conf_zone *found,
 
 /* ---- an edit ------------------------------------------------------------- */
 
+/* In DNS, k, K and k. are one key, and queries would find one of them alone.
+ * nsd.conf may have them all, as in NSD; one more is not added to them. */
+static enum nsd_err
+key_check_new(const struct conf *conf, const char *name)
+{
+	uint8_t wire[NAME_MAX_LEN];
+
+	if (!conf_parse_zone_name(name, wire))
+		return NSD_E_SYNTAX;
+	for (size_t i = 0; i < conf->key_count; i++)
+		if (name_equal(conf->keys[i]->wire, wire))
+			return NSD_E_DENIED;
+	return NSD_OK;
+}
+
 enum nsd_err
 key_edit_check(const struct conf *conf, const struct key_edit *edit)
 {
 	const struct conf_key *key = conf_find_key(conf, edit->key);
-	uint8_t wire[NAME_MAX_LEN];
 
 	if (edit->what == KEY_EDIT_ADD) {
 		if (key != NULL)
 			return NSD_E_DENIED;
 		if (decode_algorithm(edit->algorithm) == NULL)
 			return NSD_E_LIMIT;
-		return conf_parse_zone_name(edit->key, wire) ? NSD_OK
-							     : NSD_E_SYNTAX;
+		return key_check_new(conf, edit->key);
 	}
 	if (edit->what == KEY_EDIT_ASSOC
 		&& conf_find_zone_text(conf, edit->zone) == NULL)

@@ -87,6 +87,11 @@ wrong_edits_change_nothing(void **state)
 		LISTS("k"));
 
 	assert_int_equal(edit(conf, KEY_EDIT_ADD, "k", "sha1"), NSD_E_DENIED);
+	/* In DNS they are the same. */
+	assert_int_equal(edit(conf, KEY_EDIT_ADD, "K", "sha1"), NSD_E_DENIED);
+	assert_int_equal(edit(conf, KEY_EDIT_ADD, "k.", "sha1"), NSD_E_DENIED);
+	assert_int_equal(edit(conf, KEY_EDIT_ADD, "\\107", "sha1"),
+		NSD_E_DENIED);
 	assert_int_equal(edit(conf, KEY_EDIT_ADD, "n", "sha3"), NSD_E_LIMIT);
 	assert_int_equal(edit(conf, KEY_EDIT_ADD, "a..b", "sha1"),
 		NSD_E_SYNTAX);
