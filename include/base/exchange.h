@@ -54,6 +54,8 @@ struct exchange {
 	uint16_t idle_100ms;
 	/* The client's own address, also if a proxy stands between. */
 	const struct sockaddr_storage *peer;
+	/* The proxy's, if it has named the client; else NULL. */
+	const struct sockaddr *proxy;
 	/* NULL: it has shown nothing. */
 	const struct exchange_identity *identity;
 	/* NULL when the request is handed over. On TCP the handler may set it

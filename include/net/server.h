@@ -69,9 +69,10 @@ struct net_udp;
  * counted; they are never fatal and never logged one by one.
  *
  * Where proxies send, each datagram begins with a header of the PROXY protocol
- * (net/proxy.h), and what it names is the client's address; the reply goes to
- * the proxy, without a header. A datagram with another beginning is dropped,
- * and so is one of a proxy that is not allowed; both are counted as errors.
+ * (net/proxy.h), and what it names is the client's address (exchange.peer; the
+ * proxy's own is exchange.proxy). The reply goes to the proxy, without a
+ * header. A datagram with another beginning is dropped, and so is one of a
+ * proxy that is not allowed; both are counted as errors.
  *
  * in: fd, which stays the caller's. Copies *options and *handler.
  * returns NSD_OK with *udp, not to be closed from within on_batch;

@@ -16,6 +16,7 @@ bool acl_peer_port_is_zero(const struct sockaddr_storage *peer);
 /* Who asks. */
 struct acl_client {
 	const struct sockaddr_storage *peer; /* NULL: matches nothing */
+	const struct sockaddr *proxy; /* who speaks for it; NULL: nobody */
 	store_ref key; /* struct settings_key: whose signature is right; none:
 			* the request is not signed */
 	const struct exchange_identity *identity; /* NULL: shown none */
@@ -45,13 +46,18 @@ acl_list_get(const struct settings_options *options, enum settings_list list)
 	return acl;
 }
 
+/* True if an element that is BLOCKED matches the client's proxy. No other one
+ * is for proxies. Cost: a test without a proxy, else as below. */
+bool acl_list_blocks_proxy(const struct acl_list *list,
+	const struct acl_client *client);
+
 /*
  * True if a list allows the client: an element matches it, and none that
- * matches blocks it. An element with a key matches requests signed with that
- * key alone, one with NOKEY unsigned ones alone; one with an identity, clients
- * that have shown it. Cost: with an index that of
- * one to four binary searches, and 3 to 4 ns for each element that this does
- * not cover; without, that for each.
+ * matches blocks it or its proxy. An element with a key matches requests signed
+ * with that key alone, one with NOKEY unsigned ones alone; one with an
+ * identity, clients that have shown it. Cost: with an index that of one to four
+ * binary searches, and 3 to 4 ns for each element that this does not cover;
+ * without, that for each. With a proxy, at most twice that.
  */
 bool acl_list_allows(const struct acl_list *list,
 	const struct acl_client *client);

@@ -99,6 +99,12 @@ struct tcp_share {
 	uint64_t stuck_ms; /* since then nobody makes room; 0: somebody does */
 };
 
+union tcp_address {
+	struct sockaddr sa;
+	struct sockaddr_in ip4;
+	struct sockaddr_in6 ip6;
+};
+
 /*
  * One connection. In a turn:
  * - It is gathered: its octets are read into the buffer that all share,
@@ -142,11 +148,8 @@ struct tcp_conn {
 	bool eof;            /* the client will send no more */
 	bool closing;        /* we read no more and close once all is sent */
 	bool dead;           /* is destroyed when it is settled */
-	union {
-		struct sockaddr sa;
-		struct sockaddr_in ip4;
-		struct sockaddr_in6 ip6;
-	} peer;
+	union tcp_address peer;
+	union tcp_address proxy; /* that has named the peer; or AF_UNSPEC */
 };
 
 struct tcp_listener {

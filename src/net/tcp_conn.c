@@ -131,6 +131,8 @@ turn_add(struct tcp_conn *conn, const uint8_t *request, uint32_t len)
 	x->identity = conn->identity;
 	x->idle_100ms = conn->closing ? 0 : tcp->idle_100ms;
 	x->peer = &tcp->peer[i];
+	x->proxy = conn->proxy.sa.sa_family != AF_UNSPEC ? &conn->proxy.sa
+							 : NULL;
 	x->stream = NULL;
 	x->put_off = false;
 	x->seen = EXCHANGE_NEW;
@@ -179,8 +181,10 @@ conn_take_header(struct tcp_conn *conn)
 	}
 	conn->awaits_header = false;
 	conn->data += header.len;
-	if (header.has_client)
+	if (header.has_client) {
+		conn->proxy = conn->peer;
 		memcpy(&conn->peer, &header.client, sizeof(conn->peer));
+	}
 	tcp_share_note(conn->tcp, &conn->peer.sa);
 	tcp_share_join(conn);
 	return true;

@@ -59,6 +59,7 @@ struct net_udp {
 	struct iovec in_iov[EXCHANGE_BATCH_MAX];
 	struct sockaddr_storage peer[EXCHANGE_BATCH_MAX];
 	struct proxy_header *headers; /* a batch; NULL unless for proxies */
+	/* Their proxy stays NULL but where headers are read. */
 	struct exchange exchanges[EXCHANGE_BATCH_MAX];
 	/* Which datagram of `in` an exchange is for. */
 	uint8_t slot[EXCHANGE_BATCH_MAX];
@@ -154,8 +155,11 @@ take_header(struct net_udp *udp, size_t i, struct exchange *x)
 		return false;
 	x->request += header->len;
 	x->request_len -= header->len;
-	if (header->has_client)
+	x->proxy = NULL;
+	if (header->has_client) {
 		x->peer = &header->client;
+		x->proxy = (const struct sockaddr *)&udp->peer[i];
+	}
 	return true;
 }
 

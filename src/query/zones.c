@@ -119,8 +119,9 @@ open_search(struct query_ctx *ctx, struct query *q)
 
 /* Who asks, for access lists. */
 #define QUERY_CLIENT(ctx, q)                                                 \
-	((struct acl_client){(q)->exchange->peer, (q)->key,                  \
-		(q)->exchange->identity, (ctx)->view})
+	((struct acl_client){.peer = (q)->exchange->peer,                    \
+		.proxy = (q)->exchange->proxy, .key = (q)->key,              \
+		.identity = (q)->exchange->identity, .view = (ctx)->view})
 
 static void
 begin_search(struct query_ctx *ctx, struct query *q)

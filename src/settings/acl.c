@@ -22,15 +22,15 @@ read_word(const uint8_t *octets)
 	return word;
 }
 
-static bool
-peer_read(const struct sockaddr_storage *addr, struct acl_peer *peer)
+static inline __attribute__((always_inline)) bool
+peer_read(const struct sockaddr *addr, struct acl_peer *peer)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
 
 	if (addr == NULL)
 		return false;
-	switch (addr->ss_family) {
+	switch (addr->sa_family) {
 	case AF_INET:
 		peer->family = 4;
 		peer->port = ntohs(in->sin_port);
@@ -52,7 +52,8 @@ acl_peer_port_is_zero(const struct sockaddr_storage *addr)
 {
 	struct acl_peer peer;
 
-	return peer_read(addr, &peer) && peer.port == 0;
+	return peer_read((const struct sockaddr *)addr, &peer)
+		&& peer.port == 0;
 }
 
 /* True if one address does not come behind another. */
@@ -64,7 +65,7 @@ in_order(const uint64_t a[2], const uint64_t b[2])
 	return x < y || (x == y && be64toh(a[1]) <= be64toh(b[1]));
 }
 
-static bool
+static inline bool
 element_matches(const struct acl_element *e, const struct acl_peer *peer)
 {
 	const uint64_t *p = peer->address;
@@ -127,14 +128,17 @@ identity_matches(const struct acl_element *e, const struct acl_client *client)
 		(const char *)wanted->name);
 }
 
-bool
-acl_list_allows(const struct acl_list *list, const struct acl_client *client)
+/* Is an address of the client let in? If it is allowed from the beginning, only
+ * those elements count that block. Inlined, with what it calls: so that there
+ * are proxies costs no calls where there are none. */
+static inline __attribute__((always_inline)) bool
+list_allows(const struct acl_list *list, const struct acl_client *client,
+	const struct sockaddr *addr, bool allowed)
 {
 	const struct acl_index *index = list->index;
 	struct acl_peer peer;
-	bool allowed = false;
 
-	if (!peer_read(client->peer, &peer))
+	if (!peer_read(addr, &peer))
 		return false;
 	for (uint32_t i = 0; i < list->count; i++) {
 		const struct acl_element *e = &list->elements[i];
@@ -155,4 +159,20 @@ acl_list_allows(const struct acl_list *list, const struct acl_client *client)
 		return false;
 	return allowed || index_has(index,
 		ACL_ROW_ALLOWS | ACL_ROW_KEY(client->key), &peer);
+}
+
+__attribute__((cold, noinline)) bool
+acl_list_blocks_proxy(const struct acl_list *list,
+	const struct acl_client *client)
+{
+	return client->proxy != NULL
+		&& !list_allows(list, client, client->proxy, true);
+}
+
+bool
+acl_list_allows(const struct acl_list *list, const struct acl_client *client)
+{
+	return (client->proxy == NULL || !acl_list_blocks_proxy(list, client))
+		&& list_allows(list, client,
+			(const struct sockaddr *)client->peer, false);
 }

@@ -7,6 +7,7 @@ import socket
 import struct
 
 import dns.message
+import dns.opcode
 import dns.rcode
 import pytest
 
@@ -26,6 +27,28 @@ zone:
 	provide-xfr: 192.0.2.1 NOKEY
 """
 
+# With proxies that may not speak for anybody, each for one of the lists. The
+# second zone has lists that are long enough for an index.
+BLOCKED = """\
+	allow-query: 0.0.0.0/0 NOKEY
+	allow-query: 127.0.0.7 BLOCKED
+	provide-xfr: 192.0.2.1 NOKEY
+	provide-xfr: 127.0.0.8 BLOCKED
+	allow-notify: 192.0.2.1 NOKEY
+	allow-notify: 127.0.0.9 BLOCKED
+	request-xfr: 127.0.0.1@1 NOKEY
+"""
+MORE = "".join(f"\t{name}: 203.0.113.{2 * i} NOKEY\n" for i in range(10)
+               for name in ("allow-query", "provide-xfr", "allow-notify"))
+BLOCKING = f"""\
+zone:
+	name: few.test
+	zonefile: example.zone
+{BLOCKED}zone:
+	name: many.test
+	zonefile: example.zone
+{BLOCKED}{MORE}"""
+
 
 def header(source, port=4321, command=PROXY, more=b"", protocol=2):
     source = ipaddress.ip_address(source)
@@ -37,9 +60,9 @@ def header(source, port=4321, command=PROXY, more=b"", protocol=2):
 
 @pytest.fixture
 def proxied(nsd):
-    def start(**options):
+    def start(access=ACCESS, **options):
         port = free_port()
-        server = nsd(zones={"example": zone_text()}, extra=ACCESS, options={
+        server = nsd(zones={"example": zone_text()}, extra=access, options={
             "ip-address": ["127.0.0.1", f"127.0.0.1@{port}"],
             "proxy-protocol-port": port, **options})
         server.proxy_port = port
@@ -97,6 +120,29 @@ def test_transfer_is_for_the_client(proxied):
                tcp=True).rcode() == dns.rcode.NOERROR
     assert ask(server, "192.0.2.2", "few.test", "AXFR",
                tcp=True).rcode() == dns.rcode.REFUSED
+
+
+@pytest.mark.parametrize("zone", ["few.test", "many.test"])
+def test_proxies_that_are_blocked(proxied, zone):
+    server = proxied(access=BLOCKING)
+    notify = dns.message.make_query(zone, "SOA")
+    notify.set_opcode(dns.opcode.NOTIFY)
+    requests = {"query": dns.message.make_query(f"www.{zone}", "A"),
+                "transfer": dns.message.make_query(zone, "AXFR"),
+                "notify": notify}
+    head = header("192.0.2.1")
+    blocked = {"127.0.0.6": None, "127.0.0.7": "query",
+               "127.0.0.8": "transfer", "127.0.0.9": "notify"}
+    for source, kind in blocked.items():
+        for what, message in requests.items():
+            wire = message.to_wire()
+            replies = [over_tcp(server, head, wire, source)]
+            if what != "transfer":
+                replies.append(over_udp(server, head + wire, source=source))
+            expected = (dns.rcode.REFUSED if what == kind
+                        else dns.rcode.NOERROR)
+            assert [reply[3] & 15 for reply in replies] == [
+                expected] * len(replies), (source, what)
 
 
 def test_proxy_that_speaks_for_itself(proxied):

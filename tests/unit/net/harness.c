@@ -44,6 +44,9 @@ answer(struct harness *h, struct exchange *x)
 		h->longest = x->request_len;
 	h->requests++;
 	h->last_peer = *x->peer;
+	memset(&h->last_proxy, 0, sizeof(h->last_proxy));
+	if (x->proxy != NULL)
+		memcpy(&h->last_proxy, x->proxy, sizeof(h->last_proxy));
 	h->new_replies += x->seen != EXCHANGE_ANSWERED;
 	if (x->request_len == 0 || r[0] == 'N') {
 		x->reply_len = 0;

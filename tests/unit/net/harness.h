@@ -6,6 +6,7 @@
 #ifndef TESTS_UNIT_NET_HARNESS_H
 #define TESTS_UNIT_NET_HARNESS_H
 
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -45,6 +46,7 @@ struct harness {
 	size_t streams;       /* begun and not ended */
 	size_t streams_ended;
 	struct sockaddr_storage last_peer; /* of a request */
+	struct sockaddr_in last_proxy;     /* the same; AF_UNSPEC: none */
 	bool refuse_proxies;  /* of harness_proxied: none may */
 	bool reset;           /* a stream ended with one */
 	uint64_t rx_err;

@@ -38,6 +38,11 @@ expect_client(const struct harness *h)
 	assert_int_equal(in->sin_family, AF_INET);
 	assert_int_equal(ntohl(in->sin_addr.s_addr), 0xc0000207);
 	assert_int_equal(ntohs(in->sin_port), 0x1234);
+	/* Who has named it is known, too. */
+	assert_int_equal(h->last_proxy.sin_family, AF_INET);
+	assert_int_equal(h->last_proxy.sin_addr.s_addr,
+		htonl(INADDR_LOOPBACK));
+	assert_int_not_equal(h->last_proxy.sin_port, 0);
 }
 
 static void
@@ -45,6 +50,7 @@ expect_proxy_itself(const struct harness *h)
 {
 	assert_int_equal(((const struct sockaddr_in *)&h->last_peer)
 		->sin_addr.s_addr, htonl(INADDR_LOOPBACK));
+	assert_int_equal(h->last_proxy.sin_family, AF_UNSPEC);
 }
 
 static void
@@ -158,6 +164,14 @@ tcp_takes_the_header_off(void **state)
 	assert_int_equal(harness_receive(&h, fd, reply, len - head, &eof),
 		len - head);
 	expect_client(&h);
+	close(fd);
+	/* LOCAL: whoever speaks, speaks for itself. */
+	data[12] = 0x20;
+	fd = harness_connect(&h, 0);
+	harness_send(&h, fd, data, len);
+	assert_int_equal(harness_receive(&h, fd, reply, len - head, &eof),
+		len - head);
+	expect_proxy_itself(&h);
 	close(fd);
 	harness_fini(&h);
 }

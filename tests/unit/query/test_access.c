@@ -65,6 +65,54 @@ queries_are_refused_by_the_zones_list(void **state)
 	world_fini(&w);
 }
 
+/* What a list says of a proxy holds before all else, also for the SOA. */
+static void
+proxies_are_refused_by_the_zones_list(void **state)
+{
+	struct acl_element query[] = {
+		element("192.0.2.1", ACL_SINGLE, NULL),
+		element("198.51.100.1", ACL_SINGLE, NULL),
+	};
+	struct acl_element provide[] = {
+		element("192.0.2.2", ACL_SINGLE, NULL),
+		element("198.51.100.2", ACL_SINGLE, NULL),
+	};
+	static const struct {
+		const char *from, *proxy;
+		uint16_t rcode;
+	} cases[] = {
+		{"192.0.2.1", "198.51.100.3", RCODE_NOERROR},
+		{"192.0.2.1", "198.51.100.1", RCODE_REFUSED},
+		{"192.0.2.1", "198.51.100.2", RCODE_NOERROR},
+		/* Only provide-xfr is for this one. */
+		{"192.0.2.2", "198.51.100.3", RCODE_NOERROR},
+		{"192.0.2.2", "198.51.100.1", RCODE_REFUSED},
+		{"192.0.2.2", "198.51.100.2", RCODE_REFUSED},
+	};
+	struct ask ask = { .qname = "example.", .type = TYPE_SOA };
+	struct world_zone *zone;
+	struct world w;
+	struct reply_parts *p;
+
+	query[1].blocked = 1;
+	provide[1].blocked = 1;
+	world_init(&w);
+	zone = world_add_zone(&w, "example.", raw_zone_text);
+	zone->query_acl = query;
+	zone->query_acl_count = 2;
+	zone->provide_acl = provide;
+	zone->provide_acl_count = 2;
+	world_start(&w);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		ask.from = cases[i].from;
+		ask.proxy = cases[i].proxy;
+		p = ask_with(&w, &ask);
+		expect_rcode(p, cases[i].rcode);
+		done(p);
+	}
+	world_fini(&w);
+}
+
 /* A CNAME does not show what the other zone's list hides. */
 static void
 lists_hold_for_what_is_followed(void **state)
@@ -98,6 +146,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(queries_are_refused_by_the_zones_list),
+		cmocka_unit_test(proxies_are_refused_by_the_zones_list),
 		cmocka_unit_test(lists_hold_for_what_is_followed),
 	};
 

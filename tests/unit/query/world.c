@@ -387,6 +387,7 @@ world_send(struct world *w, const void *request, size_t len,
 	struct sockaddr_storage peer = { .ss_family = AF_INET };
 	struct sockaddr_in *in = (struct sockaddr_in *)&peer;
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&peer;
+	struct sockaddr_in proxy = { .sin_family = AF_INET };
 	uint8_t *copy = malloc(len > 0 ? len : 1);
 	struct exchange x = {
 		.request = copy,
@@ -407,6 +408,11 @@ world_send(struct world *w, const void *request, size_t len,
 	} else {
 		in->sin_port = htons(4000);
 		assert_int_equal(inet_pton(AF_INET, from, &in->sin_addr), 1);
+	}
+	if (how->proxy != NULL) {
+		assert_int_equal(inet_pton(AF_INET, how->proxy,
+			&proxy.sin_addr), 1);
+		x.proxy = (struct sockaddr *)&proxy;
 	}
 	query_answer_batch(w->ctx, store_writer_view(w->writer), &x, 1);
 	free(copy);

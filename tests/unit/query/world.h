@@ -112,6 +112,7 @@ struct ask {
 	enum exchange_transport transport;
 	uint16_t idle_100ms; /* exchange.idle_100ms */
 	const char *from;  /* address; NULL: 127.0.0.1 */
+	const char *proxy; /* IPv4 address; NULL: none */
 };
 
 /* Writes the request. out has room for 1024 octets. Returns its length. */

@@ -161,6 +161,52 @@ acl_blocks_whoever_signed(void **state)
 	assert_false(allows_signed(list, 2, "192.0.2.7", 1, 7));
 }
 
+/* Whom a list allows behind a proxy at port 7 of an address. */
+static bool
+allows_behind(const struct acl_element *elements, uint32_t count,
+	const char *from, const char *proxy)
+{
+	struct sockaddr_storage peer = {.ss_family = AF_INET};
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(7)};
+
+	assert_int_equal(inet_pton(AF_INET, from,
+		&((struct sockaddr_in *)&peer)->sin_addr), 1);
+	assert_int_equal(inet_pton(AF_INET, proxy, &in.sin_addr), 1);
+	return allows_either(elements, count, &(struct acl_client){
+		.peer = &peer, .proxy = (struct sockaddr *)&in});
+}
+
+static void
+acl_blocks_proxies(void **state)
+{
+	struct acl_element list[] = {
+		element("192.0.2.0", ACL_MASK, "255.255.255.0"),
+		element("198.51.100.7", ACL_SINGLE, NULL),
+		element("198.51.100.16", ACL_RANGE, "198.51.100.19"),
+		/* No index covers it. */
+		element("203.0.0.9", ACL_MASK, "255.255.0.255"),
+		element("198.51.100.30", ACL_SINGLE, NULL),
+		element("198.51.100.31", ACL_SINGLE, NULL),
+		element("198.51.100.40", ACL_SINGLE, NULL),
+	};
+
+	for (unsigned i = 1; i < 6; i++)
+		list[i].blocked = 1;
+	list[4].port = 7;
+	list[5].port = 8;
+	assert_true(allows_behind(list, 7, "192.0.2.1", "198.51.100.8"));
+	assert_false(allows_behind(list, 7, "192.0.2.1", "198.51.100.7"));
+	assert_false(allows_behind(list, 7, "192.0.2.1", "198.51.100.19"));
+	assert_false(allows_behind(list, 7, "192.0.2.1", "203.0.5.9"));
+	assert_true(allows_behind(list, 7, "192.0.2.1", "203.0.5.8"));
+	assert_false(allows_behind(list, 7, "192.0.2.1", "198.51.100.30"));
+	assert_true(allows_behind(list, 7, "192.0.2.1", "198.51.100.31"));
+	/* A proxy that may ask itself does not let others in. */
+	assert_false(allows_behind(list, 7, "192.0.3.1", "198.51.100.40"));
+	/* As before, the client itself. */
+	assert_false(allows_behind(list, 7, "198.51.100.7", "192.0.2.1"));
+}
+
 /* ---- by chance, beside a plain reference ------------------------------- */
 
 /* Few addresses, so that lists and clients meet: they differ in one octet,
@@ -436,6 +482,7 @@ main(void)
 		cmocka_unit_test(acl_blocked_wins),
 		cmocka_unit_test(acl_keys_match),
 		cmocka_unit_test(acl_blocks_whoever_signed),
+		cmocka_unit_test(acl_blocks_proxies),
 		cmocka_unit_test(lists_by_chance_allow_whom_the_reference_does),
 		cmocka_unit_test(index_joins_what_touches),
 		cmocka_unit_test(index_keeps_kinds_apart),
