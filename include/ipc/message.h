@@ -398,7 +398,7 @@ struct ipc_credit {
 	X(RECONFIGURED, ROLE_MAIN, ROLE_XFRD, IPC_RECONFIGURED_MIN,          \
 		sizeof(struct ipc_reconfigured), 0, 0,                       \
 		"what came of a RECONFIG; after CHANGED this xfrd is"        \
-		" replaced")                                                 \
+		" replaced, unless only certificates are new")               \
 	X(KEY, ROLE_XFRD, ROLE_MAIN, IPC_KEY_MIN, sizeof(struct ipc_key), 0, \
 		0, "the operator wants a key of TSIG to come, go or change;" \
 		" a ticket, not 0; one at a time, until KEY_DONE")           \

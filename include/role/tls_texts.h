@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/diag.h"
 #include "base/err.h"
 #include "base/secrets.h"
 #include "conf/conf.h"
@@ -19,17 +20,17 @@ bool tls_texts_are_wanted(const struct conf_server *options);
 
 /*
  * Reads the files that nsd.conf names, and has a process of its own try them,
- * so that nothing of what that leaves in memory stays. What is wrong is said in
- * the log, with the option and the file. The secret of tickets is that of old;
- * NULL: a new one.
+ * so that nothing of what that leaves in memory stays. What is wrong is an
+ * error to the sink, with the option and the file. The secret of tickets is
+ * that of old; NULL: a new one.
  * chroot: where this process is; NULL: not in one.
  * returns NSD_OK with *texts, in the order of enum tls_server_text
  * (secrets_drop); NSD_E_SYSTEM: a file cannot be read; NSD_E_SYNTAX: one cannot
  * be used; NSD_E_MEMORY.
  */
 enum nsd_err tls_texts_read(const struct conf_server *options,
-	const char *chroot, const struct secrets *old, struct secrets **texts)
-	MUST_USE;
+	const char *chroot, const struct secrets *old, struct diag_sink *sink,
+	struct secrets **texts) MUST_USE;
 
 /*
  * Reads the files that xfrd asks primaries with: tls-cert-bundle, then

@@ -49,45 +49,62 @@ certificates_tell(struct supervisor *s)
 	close(telling.fd);
 }
 
-/* Puts new texts into the place of the old ones. False: they are the same. */
-static bool
-certificates_replace(struct secrets **place, struct secrets *texts)
+enum nsd_err
+certificates_read(struct supervisor *s, struct diag_sink *sink,
+	struct secrets **texts)
 {
-	if (tls_texts_are_same(texts, *place)) {
-		secrets_drop(texts);
-		return false;
+	enum nsd_err err;
+
+	*texts = NULL;
+	if (s->server.tls == NULL)
+		return NSD_OK;
+	err = tls_texts_read(&s->server.conf->server, s->server.chroot,
+		s->server.tls, sink, texts);
+	if (err == NSD_OK && tls_texts_are_same(*texts, s->server.tls)) {
+		secrets_drop(*texts);
+		*texts = NULL;
 	}
-	secrets_drop(*place);
-	*place = texts;
+	return err;
+}
+
+bool
+certificates_take(struct supervisor *s, struct secrets *texts)
+{
+	if (texts == NULL)
+		return false;
+	secrets_drop(s->server.tls);
+	s->server.tls = texts;
+	log_notice("the key and the certificates of TLS have been read anew");
+	certificates_tell(s);
 	return true;
 }
 
 static void
 certificates_renew_server(struct supervisor *s)
 {
+	struct diag_sink sink = {.on_diag = log_diag};
 	struct secrets *texts;
 
-	if (tls_texts_read(&s->server.conf->server, s->server.chroot,
-		    s->server.tls, &texts) != NSD_OK) {
+	if (certificates_read(s, &sink, &texts) == NSD_OK)
+		(void)certificates_take(s, texts);
+	else
 		log_error("going on with the certificates from before");
-		return;
-	}
-	if (!certificates_replace(&s->server.tls, texts))
-		return;
-	log_notice("the key and the certificates of TLS have been read anew");
-	certificates_tell(s);
 }
 
-/* Another xfrd has them. */
-static void
+void
 certificates_renew_clients(struct supervisor *s)
 {
 	struct secrets *texts;
 
 	if (tls_texts_read_clients(s->server.conf, s->server.chroot, &texts)
-		!= NSD_OK || !certificates_replace(&s->server.tls_clients,
-				     texts))
+		!= NSD_OK)
 		return;
+	if (tls_texts_are_same(texts, s->server.tls_clients)) {
+		secrets_drop(texts);
+		return;
+	}
+	secrets_drop(s->server.tls_clients);
+	s->server.tls_clients = texts;
 	log_notice("certificates for primaries have been read anew");
 	if (s->xfrd.current != NULL)
 		post_roll(&s->xfrd);
@@ -101,8 +118,7 @@ certificates_renew(struct supervisor *s)
 	if (c->event == NULL)
 		return;
 	c->read = c->seen = tls_texts_look(s->server.conf, s->server.chroot);
-	if (s->server.tls != NULL)
-		certificates_renew_server(s);
+	certificates_renew_server(s);
 	certificates_renew_clients(s);
 }
 

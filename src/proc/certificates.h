@@ -8,9 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/diag.h"
 #include "base/err.h"
 
 struct event;
+struct secrets;
 struct supervisor;
 
 struct certificates {
@@ -25,6 +27,20 @@ enum nsd_err certificates_init(struct supervisor *s) MUST_USE;
 /* Reads the files, whether they look changed or not. What cannot be used is
  * said in the log, and changes nothing. */
 void certificates_renew(struct supervisor *s);
+
+/*
+ * Reads the server's own. What cannot be used is an error to the sink.
+ * returns NSD_OK with *texts, for certificates_take or secrets_drop; NULL: they
+ * are what main has, or there is no TLS. NSD_E_SYSTEM, NSD_E_SYNTAX,
+ * NSD_E_MEMORY: as tls_texts_read.
+ */
+enum nsd_err certificates_read(struct supervisor *s, struct diag_sink *sink,
+	struct secrets **texts) MUST_USE;
+/* Tells the workers. True: there was something to take. */
+bool certificates_take(struct supervisor *s, struct secrets *texts);
+
+/* Reads those of clients. Another xfrd has them, if they are others. */
+void certificates_renew_clients(struct supervisor *s);
 
 /* Has those of clients be what other settings name. They are for the next xfrd,
  * which the caller makes come. */

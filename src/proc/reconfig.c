@@ -70,6 +70,14 @@ talk_on_waiting(void *ctx, const char *clause, const char *option)
 		option);
 }
 
+/* Of certificates: the log has it, too. */
+static void
+talk_on_tls_diag(struct diag_sink *sink, const struct diag *d)
+{
+	log_diag(sink, d);
+	talk_add((struct reconfig_talk *)sink, "error: %s", d->text);
+}
+
 /* ---- the new one --------------------------------------------------------- */
 
 /* What is to be run with. */
@@ -77,12 +85,14 @@ struct reconfig_new {
 	struct conf *conf;
 	struct flags *flags;
 	struct cookie_choice cookies;
+	struct secrets *tls; /* NULL: no other certificates */
 };
 
 static void
 new_drop(struct reconfig_new *new)
 {
 	conf_destroy(new->conf);
+	secrets_drop(new->tls);
 	cookie_keeper_wipe(&new->cookies);
 	if (new->flags != NULL)
 		flags_fini(new->flags);
@@ -134,8 +144,24 @@ new_add_zones(const struct conf *old, struct reconfig_new *new,
 	return whole ? NSD_OK : NSD_E_SYNTAX;
 }
 
+/* The files of certificates may have changed where nsd.conf has not. A signal
+ * has had them read already. */
 static enum nsd_err
-new_load(const struct supervisor *s, struct reconfig_talk *talk,
+new_read_certificates(struct supervisor *s, struct reconfig_talk *talk,
+	struct reconfig_new *new)
+{
+	enum nsd_err err;
+
+	if (talk->in_log)
+		return NSD_OK;
+	talk->sink.on_diag = talk_on_tls_diag;
+	err = certificates_read(s, &talk->sink, &new->tls);
+	talk->sink.on_diag = talk_on_diag;
+	return err;
+}
+
+static enum nsd_err
+new_load(struct supervisor *s, struct reconfig_talk *talk,
 	struct reconfig_new *new)
 {
 	const struct reconfig *r = &s->reconfig;
@@ -148,6 +174,8 @@ new_load(const struct supervisor *s, struct reconfig_talk *talk,
 		err = NSD_E_SYNTAX;
 	if (err == NSD_OK)
 		err = new_add_zones(s->server.conf, new, talk);
+	if (err == NSD_OK)
+		err = new_read_certificates(s, talk, new);
 	if (err == NSD_OK) {
 		cookie_keeper_choose(&s->server, new->conf, &new->cookies);
 		err = secret_keys_move(new->conf, s->server.conf,
@@ -264,17 +292,68 @@ reconfig_note_waiting(struct supervisor *s, const struct reconfig_talk *talk)
 		IPC_RECONFIGURED_MIN + talk->len, NULL, 0);
 }
 
-/* Nothing that can be had without a restart is new. But one that is under way
- * is not done yet. */
 static void
-reconfig_apply_nothing(struct supervisor *s, struct reconfig_talk *talk)
+reconfig_end(struct supervisor *s, enum ipc_reconfigured_what what)
 {
-	if (s->reconfig.under_way && !talk->in_log) {
-		reconfig_wait(s, talk);
+	struct reconfig *r = &s->reconfig;
+
+	if (!r->replaces_nobody)
+		post_roll(&s->writer);
+	reconfig_tell(s, what, r->talk);
+	free(r->talk);
+	r->talk = NULL;
+	r->under_way = false;
+	log_notice("reconfig: done");
+	/* It takes what was told first, then its leave. */
+	if (!r->replaces_nobody)
+		post_roll(&s->xfrd);
+}
+
+/* Workers have been told. They say when they have got that far. */
+static void
+reconfig_begin_errand(struct supervisor *s)
+{
+	const struct ipc_order order = {.what = ORDER_SETTINGS};
+
+	if (errand_begin(s, ERRAND_SETTINGS, &order, ROLE_WORKER) == NSD_OK)
 		return;
+	talk_add(s->reconfig.talk, "error out of memory to tell workers");
+	reconfig_end(s, RECONFIGURED_LATE);
+}
+
+/* Nothing that can be had without a restart is new, but certificates may be.
+ * And one that is under way is not done yet. */
+static void
+reconfig_apply_nothing(struct supervisor *s, struct reconfig_talk *talk,
+	bool certificates)
+{
+	struct reconfig *r = &s->reconfig;
+
+	if (r->under_way && !talk->in_log) {
+		reconfig_wait(s, talk);
+	} else if (certificates) {
+		reconfig_wait(s, talk);
+		r->under_way = r->replaces_nobody = true;
+		reconfig_begin_errand(s);
+	} else {
+		reconfig_tell(s, RECONFIGURED_NOTHING, talk);
+		free(talk);
 	}
-	reconfig_tell(s, RECONFIGURED_NOTHING, talk);
-	free(talk);
+	certificates_renew_clients(s);
+}
+
+/* Certificates do not wait for the loader. */
+static bool
+reconfig_take_certificates(struct supervisor *s, struct reconfig_new *new,
+	struct reconfig_talk *talk)
+{
+	bool taken = certificates_take(s, new->tls);
+
+	new->tls = NULL;
+	if (taken)
+		talk_add(talk, "the key and the certificates of TLS have been"
+			" read anew");
+	return taken;
 }
 
 static void
@@ -283,9 +362,11 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 {
 	struct reconfig *r = &s->reconfig;
 	struct conf_difference d;
+	bool certificates;
 
 	conf_compare(s->server.conf, new->conf, talk_on_waiting, talk, &d);
 	reconfig_note_waiting(s, talk);
+	certificates = reconfig_take_certificates(s, new, talk);
 	if (!secret_keys_are_same(new->conf, s->server.conf))
 		d.keys++;
 	d.options += cookie_keeper_differs(&s->cookies, &s->server,
@@ -294,7 +375,7 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 		secret_keys_remove(new->conf, s->server.conf,
 			s->server.vault);
 		new_drop(new);
-		reconfig_apply_nothing(s, talk);
+		reconfig_apply_nothing(s, talk, certificates);
 		return;
 	}
 	log_notice("reconfig: %zu options, %zu keys, %zu patterns are new or"
@@ -304,6 +385,7 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	reconfig_wait(s, talk);
 	errand_forget(s, ERRAND_SETTINGS);
 	r->under_way = true;
+	r->replaces_nobody = false;
 	reconfig_take(s, new);
 	reconfig_replace_loader(s);
 	/* The next one knows where files lie now. */
@@ -350,7 +432,6 @@ reconfig_on_reconfig(struct supervisor *s, struct child *xfrd,
 	memcpy(&asker.ticket, m->payload, sizeof(asker.ticket));
 	if (asker.ticket == 0)
 		return;
-	certificates_renew(s);
 	/* An xfrd asks for one at a time. */
 	if (talk != NULL && talk->asker.ticket != 0
 		&& talk->asker.pid == xfrd->pid)
@@ -374,21 +455,6 @@ reconfig_on_loader_end(struct supervisor *s)
 	r->talk->asker.ticket = 0;
 }
 
-static void
-reconfig_end(struct supervisor *s, enum ipc_reconfigured_what what)
-{
-	struct reconfig *r = &s->reconfig;
-
-	post_roll(&s->writer);
-	reconfig_tell(s, what, r->talk);
-	free(r->talk);
-	r->talk = NULL;
-	r->under_way = false;
-	log_notice("reconfig: done");
-	/* It takes what was told first, then its leave. */
-	post_roll(&s->xfrd);
-}
-
 /* What is published is in effect in each worker, but for what one has copied
  * that does not answer. */
 static void
@@ -406,14 +472,8 @@ reconfig_on_settings(struct supervisor *s, const struct child *late)
 void
 reconfig_on_loaded(struct supervisor *s)
 {
-	const struct ipc_order order = {.what = ORDER_SETTINGS};
-
-	if (!s->reconfig.under_way)
-		return;
-	if (errand_begin(s, ERRAND_SETTINGS, &order, ROLE_WORKER) == NSD_OK)
-		return;
-	talk_add(s->reconfig.talk, "error out of memory to tell workers");
-	reconfig_end(s, RECONFIGURED_LATE);
+	if (s->reconfig.under_way)
+		reconfig_begin_errand(s);
 }
 
 enum nsd_err

@@ -3,7 +3,8 @@
  * (reconfig, repattern, SIGHUP with reload-config).
  *
  * The new configuration is read, checked and compared with the one that runs.
- * If anything is wrong with it, nothing has changed. Else main takes it, but
+ * If anything is wrong with it, or with the files of certificates, nothing has
+ * changed. Else main takes it, but
  * for the options that wait for the next start, and the loader is replaced: the
  * next one publishes what is new in the store that is served, and reads the
  * files of zones that are new. Workers see it there, between two batches of
@@ -39,7 +40,9 @@ struct reconfig {
 	const struct conf *first;   /* that of the start, which stays: options
 				     * that wait for the next one are its */
 	struct flags *applied;      /* of the configuration that runs */
-	bool under_way;             /* the loader is being replaced */
+	bool under_way;             /* the loader is being replaced; or */
+	bool replaces_nobody;       /* workers have been told of certificates,
+				     * and nothing else is new */
 	struct reconfig_talk *talk; /* to be told at the end; NULL: none is
 				     * under way */
 };

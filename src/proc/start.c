@@ -245,7 +245,8 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 	if (err != NSD_OK)
 		return err;
 	if (tls_texts_are_wanted(o))
-		err = tls_texts_read(o, NULL, NULL, &s->server.tls);
+		err = tls_texts_read(o, NULL, NULL, &sink,
+			&s->server.tls);
 	if (err == NSD_OK)
 		err = tls_texts_read_clients(s->server.conf, NULL,
 			&s->server.tls_clients);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <openssl/rand.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -69,7 +70,8 @@ texts_choose_bundle(const struct conf_server *o)
 }
 
 static enum nsd_err
-file_read(struct tls_file *source, const char *chroot)
+file_read(struct tls_file *source, const char *chroot,
+	struct diag_sink *sink)
 {
 	enum nsd_err err;
 
@@ -83,8 +85,9 @@ file_read(struct tls_file *source, const char *chroot)
 	if (err == NSD_OK && source->len == 0)
 		err = NSD_E_SYNTAX;
 	if (err != NSD_OK)
-		log_error("%s: cannot read %s: %s", source->option,
-			source->path, err == NSD_E_LIMIT ? "it is too large"
+		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
+			"%s: cannot read %s: %s", source->option, source->path,
+			err == NSD_E_LIMIT ? "it is too large"
 				: err == NSD_E_SYNTAX    ? "it is empty"
 				: fs_open_error_text(errno));
 	return err == NSD_E_LIMIT ? NSD_E_SYSTEM : err;
@@ -139,31 +142,72 @@ sources_move(const struct tls_file *sources, size_t count,
 	return NSD_OK;
 }
 
-/* In a child. */
-static enum nsd_err
-texts_try(const struct secrets *texts)
+/* What a child says of the texts: one finding, in memory that its parent has,
+ * too. Whoever signed the texts may have had a hand in it: it need not end. */
+#define VERDICT_MAX 1024
+struct tls_verdict {
+	struct diag_sink sink; /* first */
+	char *text;
+};
+
+static void
+verdict_on_diag(struct diag_sink *sink, const struct diag *d)
 {
-	struct diag_sink sink = {.on_diag = log_diag};
+	char *text = ((struct tls_verdict *)sink)->text;
+
+	if (d->severity == DIAG_ERROR)
+		snprintf(text, VERDICT_MAX, "%s", d->text);
+}
+
+/* In a child. It writes text if it can use none of them. */
+static enum nsd_err
+texts_try_in_child(const struct secrets *texts, char *text)
+{
+	struct tls_verdict verdict = {{.on_diag = verdict_on_diag}, text};
 	struct tls_server *server;
 	int status = 0;
 	pid_t pid = fork();
 
 	if (pid == 0)
-		_exit(tls_server_create(texts, &sink, &server) == NSD_OK
+		_exit(tls_server_create(texts, &verdict.sink, &server)
+				== NSD_OK
 			? 0 : 1);
 	while (pid > 0 && waitpid(pid, &status, 0) == -1 && errno == EINTR)
 		;
-	if (pid == -1) {
-		log_error("fork: %s", strerror(errno));
+	if (pid == -1)
 		return NSD_E_SYSTEM;
-	}
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? NSD_OK
 							     : NSD_E_SYNTAX;
 }
 
+static enum nsd_err
+texts_try(const struct secrets *texts, struct diag_sink *sink)
+{
+	char *text = mmap(NULL, VERDICT_MAX, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	enum nsd_err err;
+
+	if (text == MAP_FAILED)
+		return NSD_E_MEMORY;
+	err = texts_try_in_child(texts, text);
+	/* One line, whoever has taken that process over. */
+	for (size_t i = 0; i < VERDICT_MAX && text[i] != '\0'; i++)
+		if ((unsigned char)text[i] < ' ')
+			text[i] = ' ';
+	if (err == NSD_E_SYSTEM)
+		diag_emit(sink, DIAG_ERROR, NULL, 0, 0, "fork: %s",
+			strerror(errno));
+	else if (err == NSD_E_SYNTAX && *text != '\0')
+		diag_emit(sink, DIAG_ERROR, NULL, 0, 0, "%.*s",
+			VERDICT_MAX, text);
+	(void)munmap(text, VERDICT_MAX);
+	return err;
+}
+
 enum nsd_err
 tls_texts_read(const struct conf_server *o, const char *chroot,
-	const struct secrets *old, struct secrets **texts)
+	const struct secrets *old, struct diag_sink *sink,
+	struct secrets **texts)
 {
 	struct tls_file sources[TLS_SERVER_TEXTS] = {
 		[TLS_SERVER_KEY] = {"tls-service-key", o->tls_service_key,
@@ -181,20 +225,20 @@ tls_texts_read(const struct conf_server *o, const char *chroot,
 		old);
 
 	for (int i = 0; err == NSD_OK && i < TLS_SERVER_TICKETS; i++)
-		err = file_read(&sources[i], chroot);
+		err = file_read(&sources[i], chroot, sink);
 	if (err == NSD_OK)
 		err = sources_move(sources, TLS_SERVER_TEXTS, &made);
 	files_fini(sources, TLS_SERVER_TEXTS);
 	if (err == NSD_OK)
-		err = texts_try(made);
+		err = texts_try(made, sink);
 	if (err == NSD_OK) {
 		*texts = made;
 		return NSD_OK;
 	}
 	secrets_drop(made);
-	log_error("could not set up TLS with tls-service-key %s and"
-		  " tls-service-pem %s", o->tls_service_key,
-		o->tls_service_pem);
+	diag_emit(sink, DIAG_ERROR, NULL, 0, 0, "could not set up TLS with"
+		  " tls-service-key %s and tls-service-pem %s",
+		o->tls_service_key, o->tls_service_pem);
 	return err;
 }
 
@@ -206,6 +250,7 @@ tls_texts_read_clients(const struct conf *conf, const char *chroot,
 {
 	size_t count = conf->tls_auth_count > 0 ? 1 + 2 * conf->tls_auth_count
 						: 0;
+	struct diag_sink log = {.on_diag = log_diag};
 	struct tls_file *sources;
 	enum nsd_err err = NSD_OK;
 
@@ -224,7 +269,7 @@ tls_texts_read_clients(const struct conf *conf, const char *chroot,
 			conf->tls_auths[i]->client_key, PEM_MAX, NULL, 0};
 	}
 	for (size_t i = 0; err != NSD_E_MEMORY && i < count; i++)
-		err = file_read(&sources[i], chroot);
+		err = file_read(&sources[i], chroot, &log);
 	if (err != NSD_E_MEMORY)
 		err = sources_move(sources, count, texts);
 	files_fini(sources, count);

@@ -1,6 +1,7 @@
 """DNS over TLS (RFC 7858): certificates, versions, tickets, and clients that
 mean no good."""
 import os
+import pathlib
 import random
 import signal
 import socket
@@ -15,6 +16,7 @@ import dns.rcode
 import dns.rrset
 import pytest
 
+import control
 from certificates import Authority
 from harness import DEADLINE, LATE, wait_for, while_away, zone_text
 from ports import free_port
@@ -32,7 +34,7 @@ def authority(directory):
 def start(make_server, authority):
     """Starts a server that has TLS on a port of its own."""
     def run(zones=None, mutual=False, ocsp=False, ready=True, more="",
-            **options):
+            remote=False, **options):
         key, cert = authority.sign("ns.example")
         port, auth_port = free_port(), free_port()
         all_options = {
@@ -53,6 +55,8 @@ def start(make_server, authority):
         server = make_server(zones=zones or {"example": zone_text()},
                              options=all_options)
         server.tls_port, server.auth_port = port, auth_port
+        if remote:
+            control.config(server)
         # Behind the last zone: more of its options.
         with server.config.open("a") as file:
             file.write(more)
@@ -295,6 +299,55 @@ def test_bad_certificates_replace_nothing(start, authority, directory):
     with Client(server.tls_port, context_for(authority)) as client:
         assert client.address() == WWW
     cert.write_text(text)
+
+
+def shown_by(server, authority):
+    with Client(server.tls_port, context_for(authority)) as client:
+        assert client.address() == WWW
+        return serial_of(client)
+
+
+def test_reconfig_says_what_came_of_certificates(start, authority):
+    """No other setting is taken along with certificates that cannot be used,
+    and workers show new ones once it has said so."""
+    server = start(ocsp=True, remote=True, **{"server-count": 2})
+    workers = server.role("server 1"), server.role("xfrd")
+    files = {option: authority.directory / f"ns.example.{end}"
+             for option, end in (("tls-service-key", "key"),
+                                 ("tls-service-pem", "pem"))}
+    files["tls-service-ocsp"] = pathlib.Path(
+        server.options["tls-service-ocsp"].strip('"'))
+    before = shown_by(server, authority)
+    other_key, _ = authority.sign("other.example")
+    server.options["identity"] = '"two"'
+    server.write_config()
+    for option, path in files.items():
+        octets = path.read_bytes()
+        for bad in (b"", b"nothing\n", None, other_key.read_bytes()):
+            path.unlink(missing_ok=True)
+            if bad is not None:
+                path.write_bytes(bad)
+            code, text = control.ask(server, "reconfig")
+            lines = text.splitlines()
+            assert code == 1 and lines[1].startswith(f"error: {option}")
+            assert lines[-1] == ("error reconfig refused: nothing has "
+                                 "changed")
+        path.write_bytes(octets)
+    assert shown_by(server, authority) == before
+    assert control.ask(server, "reconfig")[1].endswith(
+        f"{server.config}\nreconfig completed: changes applied\nok\n")
+    wait_for("another xfrd", lambda: server.roles().get(
+        "xfrd", workers[1]) != workers[1])
+    workers = server.role("server 1"), server.role("xfrd")
+    authority.sign("ns.example")
+    assert control.ask(server, "reconfig") == (
+        0, f"reconfig start, read {server.config}\n"
+           "the key and the certificates of TLS have been read anew\n"
+           "reconfig completed: changes applied\nok\n")
+    assert before not in {shown_by(server, authority) for _ in range(8)}
+    assert control.ask(server, "reconfig")[1].endswith(
+        "no changes detected\nok\n")
+    assert workers == (server.role("server 1"), server.role("xfrd"))
 
 
 @pytest.mark.parametrize("option, text, expected", [
