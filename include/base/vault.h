@@ -2,10 +2,11 @@
  * vault.h - secrets that one process may change while others read them.
  *
  * The memory is shared. Who makes it maps it twice: to write, which no child
- * inherits, and to read, which all of them do and none can make writable. No
- * core file has it. A secret has a place, and keeps it until it is removed; no
- * two secrets ever have the same one. So what names a place that is of no use
- * any more finds nothing there, even if other octets are by then.
+ * inherits, and to read, which all of them do and none can make writable, if
+ * the kernel can seal it (vault_is_sealed). No core file has it. A secret has a
+ * place, and keeps it until it is removed; no two secrets ever have the same
+ * one. So what names a place that is of no use any more finds nothing there,
+ * even if other octets are by then.
  *
  *   slot: | id, 4 | length, 4 | octets, 120 |, and, if they are not enough, the
  *   slots behind it as a whole. A free slot has id 0.
@@ -41,6 +42,10 @@ vault_place_is_same(struct vault_place a, struct vault_place b)
  */
 enum nsd_err vault_create(size_t count, size_t octets, struct vault **vault)
 	MUST_USE;
+
+/* False: the kernel has no such seal (before Linux 5.1), and a child that was
+ * taken over may write to it. */
+bool vault_is_sealed(const struct vault *vault);
 
 /* Adds a secret, which may be empty; borrows it. Of the maker.
  * returns NSD_OK and *place; NSD_E_LIMIT: there is no room. */

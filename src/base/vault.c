@@ -31,6 +31,7 @@ struct vault {
 	size_t size;                 /* octets */
 	uint32_t slots;
 	/* The maker's: */
+	bool sealed;
 	uint32_t *runs;  /* slots of the secret that begins here; 0: none */
 	uint8_t *marks;
 	uint32_t full;   /* there is no free slot before this one */
@@ -55,8 +56,8 @@ vault_map(struct vault *v, int fd)
 		return false;
 	(void)madvise(p, v->size, MADV_DONTDUMP);
 	/* What is mapped from now on can never be written to. */
-	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
-	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
+	v->sealed = fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != -1
+		&& fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) != -1;
 	p = mmap(NULL, v->size, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (p == MAP_FAILED)
 		return false;
@@ -109,6 +110,12 @@ out:
 	}
 	*vault = v;
 	return NSD_OK;
+}
+
+bool
+vault_is_sealed(const struct vault *vault)
+{
+	return vault->sealed;
 }
 
 void

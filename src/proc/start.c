@@ -277,6 +277,9 @@ main_hide_secrets(struct supervisor *s)
 	enum nsd_err err = secret_keys_create(s->server.conf,
 		&s->server.vault);
 
+	if (err == NSD_OK && !vault_is_sealed(s->server.vault))
+		log_warning("sandbox: the secrets of keys are not sealed"
+			    " against writing: the kernel does not allow it");
 	if (err == NSD_OK)
 		err = secret_keys_move(s->server.conf, NULL, s->server.vault);
 	if (err != NSD_OK)

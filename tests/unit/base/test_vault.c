@@ -217,6 +217,7 @@ children_cannot_write(void **state)
 	struct vault *v = make();
 	struct vault_place place = add(v, "one");
 
+	assert_true(vault_is_sealed(v));
 	assert_int_equal(in_child(child_alters, v, place), -1);
 	assert_int_equal(in_child(child_makes_writable, v, place), 0);
 	assert_int_equal(in_child(child_adds, v, place), -1);
