@@ -382,6 +382,8 @@ void xfrd_write_go_on(struct xfrd *xfrd);
 
 /* Looks whether another version of a zone is served. True: it is due. */
 bool xfrd_steps_look(struct xfrd *xfrd, const struct conf_zone *zone);
+/* The same for all zones, before the end. */
+void xfrd_steps_look_at_all(struct xfrd *xfrd);
 /* The zone at a place is gone, and the last one gets its place. */
 void xfrd_steps_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
 /* The next zone that is due; from now on it is not. NULL: none is, or more are

@@ -71,6 +71,15 @@ xfrd_steps_look(struct xfrd *xfrd, const struct conf_zone *zone)
 	return seen->is_due;
 }
 
+void
+xfrd_steps_look_at_all(struct xfrd *xfrd)
+{
+	const struct conf *conf = xfrd->role.server->conf;
+
+	for (size_t i = 0; i < conf->zone_count; i++)
+		(void)xfrd_steps_look(xfrd, conf->zones[i]);
+}
+
 static void
 steps_forget(struct xfrd_steps *steps, struct xfrd_steps_zone *seen)
 {

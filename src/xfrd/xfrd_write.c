@@ -644,6 +644,8 @@ xfrd_write_end(struct xfrd *xfrd, struct event *then)
 	struct xfrd_writes *writes = &xfrd->writes;
 	bool wants_round = write_wants_round(xfrd);
 
+	/* Versions may have come since the last look. */
+	xfrd_steps_look_at_all(xfrd);
 	if (writes->requests.link == NULL
 		|| (!wants_round && writes->steps.due_count == 0))
 		return false;
