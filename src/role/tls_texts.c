@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <openssl/rand.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -332,7 +333,7 @@ tls_texts_are_same(const struct secrets *a, const struct secrets *b)
 int
 tls_texts_pack(const struct secrets *texts, struct ipc_tls_texts *message)
 {
-	int fd = memfd_create("nsd-tls", MFD_CLOEXEC);
+	int fd = memfd_create("nsd-tls", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	enum nsd_err err = NSD_OK;
 	int error;
 
@@ -345,7 +346,11 @@ tls_texts_pack(const struct secrets *texts, struct ipc_tls_texts *message)
 		message->len[i] = (uint32_t)len;
 		err = fs_write_all(fd, at, len);
 	}
-	if (err == NSD_OK)
+	/* All workers share it: none spoils it for the others. */
+	if (err == NSD_OK
+		&& fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK
+			| F_SEAL_GROW | F_SEAL_WRITE)
+			!= -1)
 		return fd;
 	error = errno;
 	close(fd);
