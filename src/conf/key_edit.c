@@ -190,9 +190,10 @@ acls_copy(struct arena *arena, struct conf_acls *acls,
 
 	if (acls->count == 0)
 		return true;
-	items = arena_copy(arena, acls->items, acls->count * sizeof(*items));
+	items = arena_alloc(arena, acls->count * sizeof(*items));
 	if (items == NULL || name == NULL)
 		return false;
+	memcpy(items, acls->items, acls->count * sizeof(*items));
 	for (uint32_t i = 0; i < acls->count; i++) {
 		if (items[i].blocked)
 			continue;
