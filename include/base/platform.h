@@ -26,14 +26,6 @@ bool platform_heap_measure(size_t *used, size_t *kept);
  * Linux 5.9), and nothing is closed. */
 bool platform_close_range(int first, int last);
 
-/*
- * True if a process may make a system call. A service manager's filter may kill
- * who makes one: then a child dies of it, for which this is found out. call: is
- * run there, and may fail. Without a filter there is no child. For a process of
- * one thread.
- */
-bool platform_may_call(void (*call)(void));
-
 /* Flags of glob(3) for "include:" in nsd.conf: a tilde, and braces where the C
  * library knows them (musl does not). */
 int platform_glob_flags(void);

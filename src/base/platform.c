@@ -1,15 +1,11 @@
 /* platform.c - what the C libraries of Linux do differently. */
 #include "config.h"
 
-#include <errno.h>
 #include <glob.h>
 #ifdef HAVE_MALLOC_H
 #include <malloc.h>
 #endif
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/platform.h"
@@ -91,26 +87,6 @@ platform_close_range(int first, int last)
 	(void)last;
 	return false;
 #endif
-}
-
-bool
-platform_may_call(void (*call)(void))
-{
-	struct rlimit no_core = {0, 0};
-	int status = 0;
-	pid_t pid;
-
-	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 0)
-		return true;
-	pid = fork();
-	if (pid == 0) {
-		(void)setrlimit(RLIMIT_CORE, &no_core);
-		call();
-		_exit(0);
-	}
-	while (pid > 0 && waitpid(pid, &status, 0) == -1 && errno == EINTR)
-		;
-	return pid > 0 && WIFEXITED(status);
 }
 
 int

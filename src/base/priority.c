@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/platform.h"
 #include "base/priority.h"
+#include "base/trial.h"
 
 #define NICE_MIN (-20)
 #define LOAD_NICE 5
@@ -63,7 +63,7 @@ priority_ask_for_nothing(void)
 void
 priority_probe(void)
 {
-	priority_may_ask = platform_may_call(priority_ask_for_nothing);
+	priority_may_ask = trial_may_call(priority_ask_for_nothing);
 }
 
 /* Sets at least this nice value. Keeps a policy or a higher nice value that

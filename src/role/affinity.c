@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/platform.h"
+#include "base/trial.h"
 #include "role/affinity.h"
 
 static bool
@@ -71,7 +71,7 @@ affinity_ask(void)
 static void
 affinity_apply(const cpu_set_t *set)
 {
-	if (!platform_may_call(affinity_ask))
+	if (!trial_may_call(affinity_ask))
 		log_warning("cannot set the CPU affinity: a filter of system"
 			    " calls forbids it");
 	else if (sched_setaffinity(0, sizeof(*set), set) == -1)

@@ -4,40 +4,33 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/log.h"
-#include "base/platform.h"
+#include "base/trial.h"
 #include "role/sandbox.h"
 #include "role/sandbox_landlock.h"
 #include "role/sandbox_seccomp.h"
 
-/* Tries it in a child. A filter of whoever started us may kill the one who
- * tries. */
-static bool
-sandbox_is_possible(const struct sandbox *trial)
+/* A filter of whoever started us may kill the one who tries. */
+static enum nsd_err
+sandbox_try(void *arg, char text[TRIAL_TEXT_MAX])
 {
-	const struct rlimit no_core = {0, 0};
-	int status = 0;
-	pid_t pid = fork();
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return sandbox_enter(arg, ROLE_WORKER, NULL);
+}
 
-	if (pid == 0) {
-		(void)setrlimit(RLIMIT_CORE, &no_core);
-		(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-		_exit(sandbox_enter(trial, ROLE_WORKER, NULL) == NSD_OK ? 0
-									: 1);
-	}
-	while (pid > 0 && waitpid(pid, &status, 0) == -1 && errno == EINTR)
-		;
-	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+static bool
+sandbox_is_possible(struct sandbox *sandbox)
+{
+	char text[TRIAL_TEXT_MAX];
+
+	return trial_run(sandbox_try, sandbox, TRIAL_MSEC, text) == NSD_OK;
 }
 
 static void
 sandbox_probe_calls(struct sandbox *sandbox)
 {
-	const struct sandbox trial = {.calls = true};
+	struct sandbox trial = {.calls = true};
 
 	if (!sandbox_seccomp_is_built())
 		log_warning("sandbox: system calls are not filtered, as this"
@@ -61,7 +54,7 @@ sandbox_probe_landlock(struct sandbox *sandbox)
 	struct sandbox trial = {.landlock = 0};
 	int error = EPERM;
 
-	if (platform_may_call(sandbox_ask_version)) {
+	if (trial_may_call(sandbox_ask_version)) {
 		trial.landlock = sandbox_landlock_version();
 		error = errno;
 	}

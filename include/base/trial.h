@@ -1,0 +1,45 @@
+/*
+ * trial.h - has something tried by a process of its own, which may crash, be
+ * killed or hang. Whoever asks goes on in any case, and nothing of what was
+ * tried stays in its memory.
+ */
+#ifndef BASE_TRIAL_H
+#define BASE_TRIAL_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/* Octets of what a trial may say, with the NUL. */
+#define TRIAL_TEXT_MAX 1024
+
+/* Longer than any trial takes that comes to an end. */
+#define TRIAL_MSEC 10000
+
+/*
+ * In the new process: tries, and writes what is to be said, if anything, to
+ * text. It has the descriptors 0 to 2 alone, leaves no core, and ends with the
+ * one that asks.
+ */
+typedef enum nsd_err trial_fn(void *arg, char text[TRIAL_TEXT_MAX]);
+
+/*
+ * Forks, has the new process try, and waits for it, at most limit_msec. No
+ * process of it is left. For a process of one thread that reaps no children in
+ * signal handlers.
+ * text: what was said, in one line, whoever has taken that process over; ""
+ *   after the failures below.
+ * returns what fn has returned. Or NSD_E_SYSTEM with errno: there is no new
+ * process; NSD_E_PEER: it has died; NSD_E_AGAIN: it took too long.
+ */
+enum nsd_err trial_run(trial_fn *fn, void *arg, int limit_msec,
+	char text[TRIAL_TEXT_MAX]) MUST_USE;
+
+/*
+ * True if a process may make a system call. A service manager's filter may kill
+ * who makes one, which is found out by a trial. call: is run there, and may
+ * fail. Without a filter there is no trial.
+ */
+bool trial_may_call(void (*call)(void));
+
+#endif

@@ -1,0 +1,134 @@
+/* trial.c - has something tried by a process of its own. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/trial.h"
+
+/* What the process says at its end. */
+struct trial_report {
+	uint32_t err; /* enum nsd_err */
+	char text[TRIAL_TEXT_MAX];
+};
+
+static _Noreturn void
+trial_main(trial_fn *fn, void *arg, int to)
+{
+	const struct rlimit no_core = {0, 0};
+	struct trial_report report = {.err = NSD_OK};
+
+	(void)setrlimit(RLIMIT_CORE, &no_core);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	fs_close_all_but(&to, 1);
+	report.err = fn(arg, report.text);
+	_exit(fs_write_all(to, &report, sizeof(report)) == NSD_OK ? 0 : 1);
+}
+
+/* Reads what it says until all is there, its end, or that of its time. */
+static enum nsd_err
+trial_hear(int from, int64_t until_msec, struct trial_report *report)
+{
+	struct pollfd wait = {.fd = from, .events = POLLIN};
+	size_t len = 0;
+
+	while (len < sizeof(*report)) {
+		int64_t left = until_msec - clock_now_msec();
+		ssize_t got = -1;
+
+		if (left <= 0)
+			return NSD_E_AGAIN;
+		if (poll(&wait, 1, (int)left) == 1)
+			got = read(from, (uint8_t *)report + len,
+				sizeof(*report) - len);
+		if (got == 0)
+			return NSD_E_PEER;
+		if (got > 0)
+			len += (size_t)got;
+	}
+	return NSD_OK;
+}
+
+/* What it has said is all that counts: nobody waits for its end. */
+static void
+trial_end(pid_t pid)
+{
+	(void)kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) == -1 && errno == EINTR)
+		;
+}
+
+static void
+trial_copy_text(const struct trial_report *report, char text[TRIAL_TEXT_MAX])
+{
+	size_t i = 0;
+
+	for (; i < TRIAL_TEXT_MAX - 1 && report->text[i] != '\0'; i++)
+		text[i] = (unsigned char)report->text[i] < ' '
+				|| report->text[i] == 0x7f
+			? ' '
+			: report->text[i];
+	text[i] = '\0';
+}
+
+enum nsd_err
+trial_run(trial_fn *fn, void *arg, int limit_msec, char text[TRIAL_TEXT_MAX])
+{
+	int64_t until_msec = clock_now_msec() + limit_msec;
+	struct trial_report report;
+	enum nsd_err err;
+	int fds[2], error;
+	pid_t pid;
+
+	*text = '\0';
+	if (pipe2(fds, O_CLOEXEC) == -1)
+		return NSD_E_SYSTEM;
+	pid = fork();
+	if (pid == 0)
+		trial_main(fn, arg, fds[1]);
+	error = errno;
+	close(fds[1]);
+	if (pid == -1) {
+		close(fds[0]);
+		errno = error;
+		return NSD_E_SYSTEM;
+	}
+	err = trial_hear(fds[0], until_msec, &report);
+	close(fds[0]);
+	trial_end(pid);
+	if (err != NSD_OK)
+		return err;
+	trial_copy_text(&report, text);
+	return report.err <= NSD_E_BUG ? (enum nsd_err)report.err : NSD_E_PEER;
+}
+
+struct trial_call {
+	void (*call)(void);
+};
+
+static enum nsd_err
+trial_call(void *arg, char text[TRIAL_TEXT_MAX])
+{
+	((const struct trial_call *)arg)->call();
+	return NSD_OK;
+}
+
+bool
+trial_may_call(void (*call)(void))
+{
+	struct trial_call arg = {call};
+	char text[TRIAL_TEXT_MAX];
+
+	return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 0
+		|| trial_run(trial_call, &arg, TRIAL_MSEC, text) == NSD_OK;
+}
