@@ -10,8 +10,9 @@
 
 #include "base/err.h"
 #include "base/secrets.h"
-#include "conf/conf.h"
 #include "role/privilege.h"
+
+struct server;
 
 struct control_door {
 	int fd;
@@ -31,12 +32,13 @@ enum control_pem { CONTROL_PEM_KEY, CONTROL_PEM_CERT, CONTROL_PEM_COUNT };
 
 /*
  * Opens what control-interface names (doc/surface.md 1.3), if control-enable is
- * yes. user: who gets the UNIX sockets. What is wrong is said in the log.
+ * yes. user: who gets the UNIX sockets. The keys are tried (pem_trial.h). What
+ * is wrong is said in the log.
  * returns NSD_OK; NSD_E_SYSTEM: a socket or file cannot be had; NSD_E_SYNTAX:
  * an interface, a key or a certificate is none; NSD_E_MEMORY. After a failure
  * nothing is open.
  */
-enum nsd_err control_doors_open(const struct conf *conf,
+enum nsd_err control_doors_open(const struct server *server,
 	const struct privilege_user *user, struct control_doors *doors)
 	MUST_USE;
 

@@ -15,36 +15,38 @@
 #include "conf/conf.h"
 #include "ipc/message.h"
 
+struct server;
+
 /* True if tls-service-key and tls-service-pem are given: both turn TLS on. */
 bool tls_texts_are_wanted(const struct conf_server *options);
 
 /*
- * Reads the files that nsd.conf names, and has a process of its own try them,
- * so that nothing of what that leaves in memory stays. What is wrong is an
- * error to the sink, with the option and the file. The secret of tickets is
- * that of old; NULL: a new one.
- * chroot: where this process is; NULL: not in one.
+ * Reads the files that nsd.conf names, and has them tried (pem_trial.h), so
+ * that nothing of what that leaves in memory stays. Blocks as long as that. The
+ * secret of tickets is that of server->tls; NULL: a new one.
  * returns NSD_OK with *texts, in the order of enum tls_server_text
- * (secrets_drop); NSD_E_SYSTEM: a file cannot be read; NSD_E_SYNTAX: one cannot
- * be used; NSD_E_MEMORY.
+ * (secrets_drop); NSD_E_SYNTAX: a file cannot be used as it is; NSD_E_SYSTEM,
+ * NSD_E_MEMORY: one could not be read or tried, which may pass. What is wrong
+ * is an error to the sink, with the option and the file.
  */
-enum nsd_err tls_texts_read(const struct conf_server *options,
-	const char *chroot, const struct secrets *old, struct diag_sink *sink,
-	struct secrets **texts) MUST_USE;
+enum nsd_err tls_texts_read(const struct server *server,
+	struct diag_sink *sink, struct secrets **texts) MUST_USE;
 
 /*
  * Reads the files that xfrd asks primaries with: tls-cert-bundle, then
  * client-cert and client-key of each tls-auth, in their order. What cannot be
- * read is said in the log, and is empty.
+ * read is said in the log, and is as in old, of the same clauses; NULL: empty.
+ * whole: false if that may pass.
  * returns NSD_OK with *texts (secrets_drop), NULL: there is no tls-auth;
  * NSD_E_MEMORY.
  */
-enum nsd_err tls_texts_read_clients(const struct conf *conf,
-	const char *chroot, struct secrets **texts) MUST_USE;
+enum nsd_err tls_texts_read_clients(const struct server *server,
+	const struct secrets *old, bool *whole, struct secrets **texts)
+	MUST_USE;
 
 /* Looks at all these files without reading them. Returns a sum that differs
- * when one of them has changed. chroot: as above. */
-uint64_t tls_texts_look(const struct conf *conf, const char *chroot);
+ * when one of them has changed. */
+uint64_t tls_texts_look(const struct server *server);
 
 /* True if both have the same octets; NULL: there are none. */
 bool tls_texts_are_same(const struct secrets *a, const struct secrets *b);

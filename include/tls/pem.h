@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 
+struct secrets;
 struct ssl_ctx_st;
 struct ssl_method_st;
 
@@ -19,6 +20,13 @@ struct tls_text {
 	const uint8_t *at;
 	size_t len; /* octets; below 2^31 */
 };
+
+/* Lends one of several, as secrets_get does. */
+struct tls_text tls_get_text(const struct secrets *texts, size_t index);
+
+/* Has OpenSSL read its own settings now, for a process that will be able to
+ * open no file. */
+void tls_read_settings(void);
 
 /* Makes a context of TLS 1.2 or later, without compression and renegotiation.
  * NULL: no memory. The caller frees it. */

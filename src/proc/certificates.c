@@ -16,6 +16,9 @@
 /* How often the files are looked at. They are read once they have been the same
  * for so long: a key and its certificate are seldom replaced at once. */
 #define LOOK_SEC 5
+/* What may pass is tried again after 1, 2, 4, ... looks, so many at most: 20
+ * minutes. */
+#define REST_MAX 256u
 
 /* A message, and the file that goes with it. */
 struct texts_telling {
@@ -49,6 +52,15 @@ certificates_tell(struct supervisor *s)
 	close(telling.fd);
 }
 
+/* Something could not be read now. */
+static void
+certificates_rest(struct certificates *c)
+{
+	c->rest = c->failures < 8 ? 1u << c->failures : REST_MAX;
+}
+
+/* ---- the server's -------------------------------------------------------- */
+
 enum nsd_err
 certificates_read(struct supervisor *s, struct diag_sink *sink,
 	struct secrets **texts)
@@ -58,8 +70,7 @@ certificates_read(struct supervisor *s, struct diag_sink *sink,
 	*texts = NULL;
 	if (s->server.tls == NULL)
 		return NSD_OK;
-	err = tls_texts_read(&s->server.conf->server, s->server.chroot,
-		s->server.tls, sink, texts);
+	err = tls_texts_read(&s->server, sink, texts);
 	if (err == NSD_OK && tls_texts_are_same(*texts, s->server.tls)) {
 		secrets_drop(*texts);
 		*texts = NULL;
@@ -79,16 +90,38 @@ certificates_take(struct supervisor *s, struct secrets *texts)
 	return true;
 }
 
-static void
+/* False: that may pass. */
+static bool
 certificates_renew_server(struct supervisor *s)
 {
 	struct diag_sink sink = {.on_diag = log_diag};
 	struct secrets *texts;
+	enum nsd_err err = certificates_read(s, &sink, &texts);
 
-	if (certificates_read(s, &sink, &texts) == NSD_OK)
+	if (err == NSD_OK)
 		(void)certificates_take(s, texts);
 	else
 		log_error("going on with the certificates from before");
+	return err == NSD_OK || err == NSD_E_SYNTAX;
+}
+
+/* ---- of clients ---------------------------------------------------------- */
+
+/* old: what stays if it cannot be read. False: there is no memory, and *texts
+ * is NULL. */
+static bool
+clients_read(struct supervisor *s, const struct secrets *old,
+	struct secrets **texts)
+{
+	bool whole;
+	enum nsd_err err = tls_texts_read_clients(&s->server, old, &whole,
+		texts);
+
+	if (err != NSD_OK)
+		log_error("no memory for the certificates of tls-auth");
+	if (err != NSD_OK || !whole)
+		certificates_rest(&s->certificates);
+	return err == NSD_OK;
 }
 
 void
@@ -96,8 +129,7 @@ certificates_renew_clients(struct supervisor *s)
 {
 	struct secrets *texts;
 
-	if (tls_texts_read_clients(s->server.conf, s->server.chroot, &texts)
-		!= NSD_OK)
+	if (!clients_read(s, s->server.tls_clients, &texts))
 		return;
 	if (tls_texts_are_same(texts, s->server.tls_clients)) {
 		secrets_drop(texts);
@@ -111,30 +143,27 @@ certificates_renew_clients(struct supervisor *s)
 }
 
 void
+certificates_follow_settings(struct supervisor *s)
+{
+	/* They stand in the order of the settings' tls-auth clauses: those of
+	 * other clauses are of no use. */
+	secrets_drop(s->server.tls_clients);
+	(void)clients_read(s, NULL, &s->server.tls_clients);
+}
+
+/* ---- looking ------------------------------------------------------------- */
+
+void
 certificates_renew(struct supervisor *s)
 {
 	struct certificates *c = &s->certificates;
 
-	if (c->event == NULL)
-		return;
-	c->read = c->seen = tls_texts_look(s->server.conf, s->server.chroot);
-	certificates_renew_server(s);
+	c->tried = c->seen = tls_texts_look(&s->server);
+	c->rest = 0;
+	if (!certificates_renew_server(s))
+		certificates_rest(c);
 	certificates_renew_clients(s);
-}
-
-void
-certificates_follow_settings(struct supervisor *s)
-{
-	struct certificates *c = &s->certificates;
-
-	/* They stand in the order of the settings' tls-auth clauses: those of
-	 * other clauses are of no use. */
-	secrets_drop(s->server.tls_clients);
-	if (tls_texts_read_clients(s->server.conf, s->server.chroot,
-		    &s->server.tls_clients) != NSD_OK)
-		log_error("no memory for the certificates of tls-auth: they"
-			  " cannot be used");
-	c->read = c->seen = tls_texts_look(s->server.conf, s->server.chroot);
+	c->failures = c->rest > 0 ? c->failures + 1 : 0;
 }
 
 static void
@@ -142,12 +171,27 @@ certificates_on_look(evutil_socket_t fd, short what, void *arg)
 {
 	struct supervisor *s = arg;
 	struct certificates *c = &s->certificates;
-	uint64_t seen = tls_texts_look(s->server.conf, s->server.chroot);
+	uint64_t seen = tls_texts_look(&s->server);
 	bool settled = seen == c->seen;
 
 	c->seen = seen;
-	if (settled && seen != c->read && !s->stopping)
+	if (!settled || s->stopping)
+		return;
+	if (seen != c->tried || (c->rest > 0 && --c->rest == 0))
 		certificates_renew(s);
+}
+
+enum nsd_err
+certificates_read_first(struct supervisor *s)
+{
+	struct diag_sink sink = {.on_diag = log_diag};
+	enum nsd_err err = NSD_OK;
+
+	if (tls_texts_are_wanted(&s->server.conf->server))
+		err = tls_texts_read(&s->server, &sink, &s->server.tls);
+	if (err == NSD_OK && !clients_read(s, NULL, &s->server.tls_clients))
+		err = NSD_E_MEMORY;
+	return err;
 }
 
 enum nsd_err
@@ -156,7 +200,7 @@ certificates_init(struct supervisor *s)
 	const struct timeval period = {.tv_sec = LOOK_SEC};
 	struct certificates *c = &s->certificates;
 
-	c->read = c->seen = tls_texts_look(s->server.conf, s->server.chroot);
+	c->tried = c->seen = tls_texts_look(&s->server);
 	c->event = event_new(s->base, -1, EV_PERSIST, certificates_on_look, s);
 	if (c->event == NULL || event_add(c->event, &period) == -1)
 		return NSD_E_MEMORY;

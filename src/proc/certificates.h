@@ -1,6 +1,7 @@
 /*
- * certificates.h - main reads the keys and certificates of DNS over TLS anew
- * when their files change, and tells the workers.
+ * certificates.h - main reads the keys and certificates of DNS over TLS, anew
+ * when their files change, and tells the workers. What could not be read for a
+ * reason that may pass is tried again, later each time.
  */
 #ifndef PROC_CERTIFICATES_H
 #define PROC_CERTIFICATES_H
@@ -17,9 +18,16 @@ struct supervisor;
 
 struct certificates {
 	struct event *event; /* looks at the files */
-	uint64_t read;       /* tls_texts_look when they were read, */
+	uint64_t tried;      /* tls_texts_look when they were to be read, */
 	uint64_t seen;       /* and when they were looked at last */
+	unsigned failures;   /* in a row, of what may pass */
+	unsigned rest;       /* looks until they are tried again; 0: there is
+			      * no need */
 };
+
+/* At the start. What is wrong is said in the log. returns NSD_OK; NSD_E_SYSTEM,
+ * NSD_E_SYNTAX: the server's own cannot be used; NSD_E_MEMORY. */
+enum nsd_err certificates_read_first(struct supervisor *s) MUST_USE;
 
 /* Looks at the files from now on. NSD_E_MEMORY. */
 enum nsd_err certificates_init(struct supervisor *s) MUST_USE;
@@ -39,7 +47,8 @@ enum nsd_err certificates_read(struct supervisor *s, struct diag_sink *sink,
 /* Tells the workers. True: there was something to take. */
 bool certificates_take(struct supervisor *s, struct secrets *texts);
 
-/* Reads those of clients. Another xfrd has them, if they are others. */
+/* Reads those of clients. Another xfrd has them, if they are others; what
+ * cannot be read stays as it was. */
 void certificates_renew_clients(struct supervisor *s);
 
 /* Has those of clients be what other settings name. They are for the next xfrd,

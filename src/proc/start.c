@@ -30,7 +30,6 @@
 #include "proc/start.h"
 #include "proc/supervisor.h"
 #include "role/title.h"
-#include "role/tls_texts.h"
 
 /* How long to wait for the ports of workers that have just ended. */
 #define PORTS_WAIT_SEC 10
@@ -244,14 +243,10 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 		err = proxies_create(o, &s->server.proxies);
 	if (err != NSD_OK)
 		return err;
-	if (tls_texts_are_wanted(o))
-		err = tls_texts_read(o, NULL, NULL, &sink,
-			&s->server.tls);
+	sandbox_probe(&s->server.sandbox, o->sandbox);
+	err = certificates_read_first(s);
 	if (err == NSD_OK)
-		err = tls_texts_read_clients(s->server.conf, NULL,
-			&s->server.tls_clients);
-	if (err == NSD_OK)
-		err = control_doors_open(s->server.conf, user,
+		err = control_doors_open(&s->server, user,
 			&s->server.control);
 	if (err != NSD_OK)
 		return err;
@@ -303,7 +298,6 @@ main_settle(struct supervisor *s, const struct privilege_user *user,
 	s->server.boot_usec = clock_now_usec();
 	service_open(&s->service);
 	priority_probe();
-	sandbox_probe(&s->server.sandbox, o->sandbox);
 	affinity_set_all(o);
 	s->server.lifeline = lifeline_open(lifeline_key);
 	main_give_log(user);
@@ -352,6 +346,8 @@ start_server(int argc, char **argv, const struct role_hooks *hooks)
 	signal(SIGXFSZ, SIG_IGN);
 	/* So does writing a log whose reader has gone. */
 	signal(SIGPIPE, SIG_IGN);
+	/* Whoever started us may have ignored it: nobody could wait. */
+	signal(SIGCHLD, SIG_DFL);
 	program = strrchr(args[0], '/');
 	program = program != NULL ? program + 1 : args[0];
 	outcome = flags_parse(argc, args, &flags);

@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -16,6 +15,8 @@
 #include "ctl/tls.h"
 #include "role/control_doors.h"
 #include "role/doors.h"
+#include "role/pem_trial.h"
+#include "role/server.h"
 
 /* Connections that wait to be taken. */
 #define BACKLOG 128
@@ -214,37 +215,20 @@ doors_read_pem(const char *option, const char *path, uint8_t *pem, size_t *len)
 	return NSD_E_SYSTEM;
 }
 
-/* Tries the keys in a child: main and what it forks keep nothing of what that
- * leaves in memory. */
 static enum nsd_err
-doors_try_keys(const struct secrets *pem)
+doors_try_keys(const struct secrets *pem, struct diag_sink *sink)
 {
-	struct diag_sink sink = {.on_diag = log_diag};
-	struct tls_text key, cert;
 	struct ctl_tls *tls;
-	int status = 0;
-	pid_t pid = fork();
 
-	if (pid == 0) {
-		key.at = secrets_get(pem, CONTROL_PEM_KEY, &key.len);
-		cert.at = secrets_get(pem, CONTROL_PEM_CERT, &cert.len);
-		_exit(ctl_tls_create_server(key, cert,
-			      &sink, &tls) == NSD_OK ? 0 : 1);
-	}
-	while (pid > 0 && waitpid(pid, &status, 0) == -1 && errno == EINTR)
-		;
-	if (pid == -1) {
-		log_error("fork: %s", strerror(errno));
-		return NSD_E_SYSTEM;
-	}
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? NSD_OK
-							     : NSD_E_SYNTAX;
+	return ctl_tls_create_server(tls_get_text(pem, CONTROL_PEM_KEY),
+		tls_get_text(pem, CONTROL_PEM_CERT), sink, &tls);
 }
 
 static enum nsd_err
-doors_read_keys(const struct conf_remote_control *o,
-	struct control_doors *doors)
+doors_read_keys(const struct server *server, struct control_doors *doors)
 {
+	const struct conf_remote_control *o = &server->conf->remote_control;
+	struct diag_sink sink = {.on_diag = log_diag};
 	uint8_t *key = malloc(PEM_MAX), *cert = malloc(PEM_MAX);
 	size_t key_len, cert_len;
 	enum nsd_err err = key != NULL && cert != NULL ? NSD_OK
@@ -265,7 +249,8 @@ doors_read_keys(const struct conf_remote_control *o,
 		secrets_add(doors->pem, (struct secrets_octets){NULL, 0},
 			(struct secrets_octets){cert, cert_len});
 		secrets_seal(doors->pem);
-		err = doors_try_keys(doors->pem);
+		err = pem_trial_run(server, doors_try_keys, doors->pem,
+			&sink);
 	}
 	if (err == NSD_E_MEMORY)
 		log_error("out of memory for the keys of the control channel");
@@ -288,22 +273,22 @@ doors_have_tls(const struct control_doors *doors)
 /* ---- both ---------------------------------------------------------------- */
 
 enum nsd_err
-control_doors_open(const struct conf *conf, const struct privilege_user *user,
-	struct control_doors *doors)
+control_doors_open(const struct server *server,
+	const struct privilege_user *user, struct control_doors *doors)
 {
 	struct doors_making m = {
-		.conf = conf,
+		.conf = server->conf,
 		.user = user,
 		.doors = doors,
 	};
 	enum nsd_err err;
 
 	*doors = (struct control_doors){.items = NULL};
-	if (!conf->remote_control.control_enable)
+	if (!server->conf->remote_control.control_enable)
 		return NSD_OK;
 	err = doors_open_all(&m);
 	if (err == NSD_OK && doors_have_tls(doors))
-		err = doors_read_keys(&conf->remote_control, doors);
+		err = doors_read_keys(server, doors);
 	if (err == NSD_OK)
 		return NSD_OK;
 	log_error("could not set up the control channel; nsd-control-setup"

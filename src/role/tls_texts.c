@@ -10,11 +10,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 #include "base/log.h"
+#include "role/pem_trial.h"
+#include "role/server.h"
 #include "role/tls_texts.h"
 #include "tls/server.h"
 
@@ -70,147 +71,111 @@ texts_choose_bundle(const struct conf_server *o)
 	return system_bundles[i];
 }
 
+/* What has not been read as a whole is forgotten. */
+static void
+file_forget(struct tls_file *file)
+{
+	if (file->octets != NULL)
+		explicit_bzero(file->octets, file->len);
+	free(file->octets);
+	file->octets = NULL;
+	file->len = 0;
+}
+
+/* NSD_E_SYNTAX: it is empty, or too large. */
 static enum nsd_err
-file_read(struct tls_file *source, const char *chroot,
-	struct diag_sink *sink)
+file_read(struct tls_file *file, const char *chroot, struct diag_sink *sink)
 {
 	enum nsd_err err;
+	int error;
 
-	if (!is_given(source->path))
+	if (!is_given(file->path))
 		return NSD_OK;
-	source->octets = malloc(source->max);
-	if (source->octets == NULL)
+	file->octets = malloc(file->max);
+	if (file->octets == NULL)
 		return NSD_E_MEMORY;
-	err = fs_read_small(conf_path_in_chroot(chroot, source->path),
-		source->octets, source->max, &source->len);
-	if (err == NSD_OK && source->len == 0)
-		err = NSD_E_SYNTAX;
-	if (err != NSD_OK)
-		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
-			"%s: cannot read %s: %s", source->option, source->path,
-			err == NSD_E_LIMIT ? "it is too large"
-				: err == NSD_E_SYNTAX    ? "it is empty"
-				: fs_open_error_text(errno));
-	return err == NSD_E_LIMIT ? NSD_E_SYSTEM : err;
+	err = fs_read_small(conf_path_in_chroot(chroot, file->path),
+		file->octets, file->max, &file->len);
+	error = errno;
+	if (err == NSD_OK && file->len > 0)
+		return NSD_OK;
+	diag_emit(sink, DIAG_ERROR, NULL, 0, 0, "%s: cannot read %s: %s",
+		file->option, file->path,
+		err == NSD_E_LIMIT ? "it is too large"
+			: err == NSD_OK ? "it is empty"
+			: fs_open_error_text(error));
+	file_forget(file);
+	return err == NSD_E_SYSTEM ? err : NSD_E_SYNTAX;
 }
 
 static void
-files_fini(struct tls_file *sources, size_t count)
+files_fini(struct tls_file *files, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (sources[i].octets != NULL)
-			explicit_bzero(sources[i].octets, sources[i].len);
-		free(sources[i].octets);
-	}
+	for (size_t i = 0; i < count; i++)
+		file_forget(&files[i]);
+}
+
+/* Has it be what it was. */
+static enum nsd_err
+file_copy(struct tls_file *file, const struct secrets *old, size_t index)
+{
+	size_t len;
+	const uint8_t *octets = secrets_get(old, index, &len);
+
+	file->octets = malloc(len > 0 ? len : 1);
+	if (file->octets == NULL)
+		return NSD_E_MEMORY;
+	memcpy(file->octets, octets, len);
+	file->len = len;
+	return NSD_OK;
 }
 
 /* The secret of tickets, which has no file. */
 static enum nsd_err
-source_make_tickets(struct tls_file *source, const struct secrets *old)
+file_make_tickets(struct tls_file *file)
 {
-	size_t len;
-
-	source->octets = malloc(TLS_TICKETS_LEN);
-	if (source->octets == NULL)
+	file->octets = malloc(TLS_TICKETS_LEN);
+	if (file->octets == NULL)
 		return NSD_E_MEMORY;
-	source->len = TLS_TICKETS_LEN;
-	if (old != NULL)
-		memcpy(source->octets,
-			secrets_get(old, TLS_SERVER_TICKETS, &len),
-			TLS_TICKETS_LEN);
-	else if (RAND_bytes(source->octets, TLS_TICKETS_LEN) != 1)
-		return NSD_E_SYSTEM;
-	return NSD_OK;
+	file->len = TLS_TICKETS_LEN;
+	return RAND_bytes(file->octets, TLS_TICKETS_LEN) == 1 ? NSD_OK
+							      : NSD_E_SYSTEM;
 }
 
 static enum nsd_err
-sources_move(const struct tls_file *sources, size_t count,
+files_move(const struct tls_file *files, size_t count,
 	struct secrets **texts)
 {
 	size_t octets = 0;
 	enum nsd_err err;
 
 	for (size_t i = 0; i < count; i++)
-		octets += sources[i].len;
+		octets += files[i].len;
 	err = secrets_create(count, octets, texts);
 	if (err != NSD_OK)
 		return err;
 	for (size_t i = 0; i < count; i++)
 		secrets_add(*texts, (struct secrets_octets){NULL, 0},
-			(struct secrets_octets){sources[i].octets,
-				sources[i].len});
+			(struct secrets_octets){files[i].octets,
+				files[i].len});
 	secrets_seal(*texts);
 	return NSD_OK;
-}
-
-/* What a child says of the texts: one finding, in memory that its parent has,
- * too. Whoever signed the texts may have had a hand in it: it need not end. */
-#define VERDICT_MAX 1024
-struct tls_verdict {
-	struct diag_sink sink; /* first */
-	char *text;
-};
-
-static void
-verdict_on_diag(struct diag_sink *sink, const struct diag *d)
-{
-	char *text = ((struct tls_verdict *)sink)->text;
-
-	if (d->severity == DIAG_ERROR)
-		snprintf(text, VERDICT_MAX, "%s", d->text);
-}
-
-/* In a child. It writes text if it can use none of them. */
-static enum nsd_err
-texts_try_in_child(const struct secrets *texts, char *text)
-{
-	struct tls_verdict verdict = {{.on_diag = verdict_on_diag}, text};
-	struct tls_server *server;
-	int status = 0;
-	pid_t pid = fork();
-
-	if (pid == 0)
-		_exit(tls_server_create(texts, &verdict.sink, &server)
-				== NSD_OK
-			? 0 : 1);
-	while (pid > 0 && waitpid(pid, &status, 0) == -1 && errno == EINTR)
-		;
-	if (pid == -1)
-		return NSD_E_SYSTEM;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? NSD_OK
-							     : NSD_E_SYNTAX;
 }
 
 static enum nsd_err
 texts_try(const struct secrets *texts, struct diag_sink *sink)
 {
-	char *text = mmap(NULL, VERDICT_MAX, PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	enum nsd_err err;
+	struct tls_server *server;
 
-	if (text == MAP_FAILED)
-		return NSD_E_MEMORY;
-	err = texts_try_in_child(texts, text);
-	/* One line, whoever has taken that process over. */
-	for (size_t i = 0; i < VERDICT_MAX && text[i] != '\0'; i++)
-		if ((unsigned char)text[i] < ' ')
-			text[i] = ' ';
-	if (err == NSD_E_SYSTEM)
-		diag_emit(sink, DIAG_ERROR, NULL, 0, 0, "fork: %s",
-			strerror(errno));
-	else if (err == NSD_E_SYNTAX && *text != '\0')
-		diag_emit(sink, DIAG_ERROR, NULL, 0, 0, "%.*s",
-			VERDICT_MAX, text);
-	(void)munmap(text, VERDICT_MAX);
-	return err;
+	return tls_server_create(texts, sink, &server);
 }
 
 enum nsd_err
-tls_texts_read(const struct conf_server *o, const char *chroot,
-	const struct secrets *old, struct diag_sink *sink,
+tls_texts_read(const struct server *server, struct diag_sink *sink,
 	struct secrets **texts)
 {
-	struct tls_file sources[TLS_SERVER_TEXTS] = {
+	const struct conf_server *o = &server->conf->server;
+	struct tls_file files[TLS_SERVER_TEXTS] = {
 		[TLS_SERVER_KEY] = {"tls-service-key", o->tls_service_key,
 			PEM_MAX, NULL, 0},
 		[TLS_SERVER_CHAIN] = {"tls-service-pem", o->tls_service_pem,
@@ -221,17 +186,19 @@ tls_texts_read(const struct conf_server *o, const char *chroot,
 			o->tls_auth_port != 0 ? texts_choose_bundle(o) : NULL,
 			BUNDLE_MAX, NULL, 0},
 	};
+	struct tls_file *tickets = &files[TLS_SERVER_TICKETS];
 	struct secrets *made = NULL;
-	enum nsd_err err = source_make_tickets(&sources[TLS_SERVER_TICKETS],
-		old);
+	enum nsd_err err = server->tls != NULL
+		? file_copy(tickets, server->tls, TLS_SERVER_TICKETS)
+		: file_make_tickets(tickets);
 
 	for (int i = 0; err == NSD_OK && i < TLS_SERVER_TICKETS; i++)
-		err = file_read(&sources[i], chroot, sink);
+		err = file_read(&files[i], server->chroot, sink);
 	if (err == NSD_OK)
-		err = sources_move(sources, TLS_SERVER_TEXTS, &made);
-	files_fini(sources, TLS_SERVER_TEXTS);
+		err = files_move(files, TLS_SERVER_TEXTS, &made);
+	files_fini(files, TLS_SERVER_TEXTS);
 	if (err == NSD_OK)
-		err = texts_try(made, sink);
+		err = pem_trial_run(server, texts_try, made, sink);
 	if (err == NSD_OK) {
 		*texts = made;
 		return NSD_OK;
@@ -245,69 +212,97 @@ tls_texts_read(const struct conf_server *o, const char *chroot,
 
 /* ---- of clients ---------------------------------------------------------- */
 
-enum nsd_err
-tls_texts_read_clients(const struct conf *conf, const char *chroot,
-	struct secrets **texts)
+/* Those of tls-auth i: 1 + 2 * i and the next one. */
+static void
+clients_name(const struct conf *conf, struct tls_file *files)
 {
-	size_t count = conf->tls_auth_count > 0 ? 1 + 2 * conf->tls_auth_count
-						: 0;
+	files[0] = (struct tls_file){"tls-cert-bundle",
+		texts_choose_bundle(&conf->server), BUNDLE_MAX, NULL, 0};
+	for (size_t i = 0; i < conf->tls_auth_count; i++) {
+		files[1 + 2 * i] = (struct tls_file){"client-cert",
+			conf->tls_auths[i]->client_cert, PEM_MAX, NULL, 0};
+		files[2 + 2 * i] = (struct tls_file){"client-key",
+			conf->tls_auths[i]->client_key, PEM_MAX, NULL, 0};
+	}
+}
+
+enum nsd_err
+tls_texts_read_clients(const struct server *server, const struct secrets *old,
+	bool *whole, struct secrets **texts)
+{
+	size_t auths = server->conf->tls_auth_count;
+	size_t count = auths > 0 ? 1 + 2 * auths : 0;
 	struct diag_sink log = {.on_diag = log_diag};
-	struct tls_file *sources;
+	struct tls_file *files;
 	enum nsd_err err = NSD_OK;
 
 	*texts = NULL;
+	*whole = true;
 	if (count == 0)
 		return NSD_OK;
-	sources = calloc(count, sizeof(*sources));
-	if (sources == NULL)
+	files = calloc(count, sizeof(*files));
+	if (files == NULL)
 		return NSD_E_MEMORY;
-	sources[0] = (struct tls_file){"tls-cert-bundle",
-		texts_choose_bundle(&conf->server), BUNDLE_MAX, NULL, 0};
-	for (size_t i = 0; i < conf->tls_auth_count; i++) {
-		sources[1 + 2 * i] = (struct tls_file){"client-cert",
-			conf->tls_auths[i]->client_cert, PEM_MAX, NULL, 0};
-		sources[2 + 2 * i] = (struct tls_file){"client-key",
-			conf->tls_auths[i]->client_key, PEM_MAX, NULL, 0};
+	clients_name(server->conf, files);
+	for (size_t i = 0; err == NSD_OK && i < count; i++) {
+		err = file_read(&files[i], server->chroot, &log);
+		if (err == NSD_OK || err == NSD_E_MEMORY)
+			continue;
+		*whole = *whole && err != NSD_E_SYSTEM;
+		err = old != NULL ? file_copy(&files[i], old, i) : NSD_OK;
 	}
-	for (size_t i = 0; err != NSD_E_MEMORY && i < count; i++)
-		err = file_read(&sources[i], chroot, &log);
-	if (err != NSD_E_MEMORY)
-		err = sources_move(sources, count, texts);
-	files_fini(sources, count);
-	free(sources);
+	if (err == NSD_OK)
+		err = files_move(files, count, texts);
+	files_fini(files, count);
+	free(files);
 	return err;
 }
 
 /* ---- looking ------------------------------------------------------------- */
 
 static uint64_t
-file_look(const char *path, const char *chroot)
+look_add(uint64_t sum, uint64_t word)
+{
+	return (sum + word) * 1000003;
+}
+
+/* Another file in its place, other contents and other rights are seen. */
+static uint64_t
+file_look(const char *path, const char *chroot, uint64_t sum)
 {
 	struct stat st;
 
 	if (!is_given(path)
 		|| stat(conf_path_in_chroot(chroot, path), &st) == -1)
-		return 0;
-	return (uint64_t)st.st_ino + (uint64_t)st.st_size * 31
-		+ (uint64_t)st.st_mtim.tv_sec * 1009
-		+ (uint64_t)st.st_mtim.tv_nsec;
+		return look_add(sum, 0);
+	sum = look_add(sum, (uint64_t)st.st_ino);
+	sum = look_add(sum, (uint64_t)st.st_size);
+	sum = look_add(sum, (uint64_t)st.st_mtim.tv_sec);
+	sum = look_add(sum, (uint64_t)st.st_mtim.tv_nsec);
+	sum = look_add(sum, (uint64_t)st.st_ctim.tv_sec);
+	return look_add(sum, (uint64_t)st.st_ctim.tv_nsec);
 }
 
 uint64_t
-tls_texts_look(const struct conf *conf, const char *chroot)
+tls_texts_look(const struct server *server)
 {
+	const struct conf *conf = server->conf;
 	const struct conf_server *o = &conf->server;
-	const char *const paths[] = {o->tls_service_key, o->tls_service_pem,
-		o->tls_service_ocsp, texts_choose_bundle(o)};
+	const char *chroot = server->chroot;
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
-		sum = sum * 1000003 + file_look(paths[i], chroot);
+	if (tls_texts_are_wanted(o)) {
+		sum = file_look(o->tls_service_key, chroot, sum);
+		sum = file_look(o->tls_service_pem, chroot, sum);
+		sum = file_look(o->tls_service_ocsp, chroot, sum);
+	}
+	if (o->tls_auth_port != 0 || conf->tls_auth_count > 0)
+		sum = file_look(texts_choose_bundle(o), chroot, sum);
 	for (size_t i = 0; i < conf->tls_auth_count; i++) {
 		const struct conf_tls_auth *auth = conf->tls_auths[i];
 
-		sum = sum * 1000003 + file_look(auth->client_cert, chroot);
-		sum = sum * 1000003 + file_look(auth->client_key, chroot);
+		sum = file_look(auth->client_cert, chroot, sum);
+		sum = file_look(auth->client_key, chroot, sum);
 	}
 	return sum;
 }

@@ -10,13 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inside.h"
 #include "tls/client.h"
 
 /* The octets of certificates that a server may send, and how many of them. */
 #define SERVER_CHAIN_MAX 65536
 #define SERVER_DEPTH_MAX 5
-
-static const uint8_t alpn_dot[] = {3, 'd', 'o', 't'};
 
 struct tls_client {
 	SSL_CTX *ctx;
@@ -63,8 +62,9 @@ client_set_options(SSL_CTX *ctx)
 	SSL_CTX_set_verify_depth(ctx, SERVER_DEPTH_MAX);
 	SSL_CTX_set_max_cert_list(ctx, SERVER_CHAIN_MAX);
 	return SSL_CTX_set_min_proto_version(ctx, TLS1_3_VERSION) == 1
-		&& SSL_CTX_set_alpn_protos(ctx, alpn_dot, sizeof(alpn_dot))
-		== 0;
+		&& SSL_CTX_set_alpn_protos(ctx, tls_alpn_dot,
+			   sizeof(tls_alpn_dot))
+			== 0;
 }
 
 enum nsd_err

@@ -1,6 +1,7 @@
 /*
- * inside.h - what the parts of a server of TLS share. server.c has its keys and
- * certificates, stream.c its connections, tickets.c the keys of its tickets.
+ * inside.h - what the parts of TLS share. Of a server, server.c has the keys
+ * and certificates, stream.c the connections, tickets.c the keys of tickets;
+ * client.c is the other side.
  */
 #ifndef SRC_TLS_INSIDE_H
 #define SRC_TLS_INSIDE_H
@@ -10,6 +11,10 @@
 #include <stdint.h>
 
 #include "tls/server.h"
+
+/* What is spoken inside, as protocols are listed (RFC 7858, RFC 7301 section
+ * 3.1). */
+static const uint8_t tls_alpn_dot[] = {3, 'd', 'o', 't'};
 
 /* The most that a record carries, RFC 8446 section 5.1. */
 #define TLS_RECORD_MAX 16384

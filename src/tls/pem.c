@@ -8,7 +8,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/secrets.h"
 #include "tls/pem.h"
+
+struct tls_text
+tls_get_text(const struct secrets *texts, size_t index)
+{
+	struct tls_text text;
+
+	text.at = secrets_get(texts, index, &text.len);
+	return text;
+}
+
+void
+tls_read_settings(void)
+{
+	(void)OPENSSL_init_ssl(OPENSSL_INIT_LOAD_CONFIG, NULL);
+	ERR_clear_error();
+}
 
 const char *
 tls_print_reason(char *out, size_t size)

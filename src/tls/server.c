@@ -22,17 +22,6 @@
 #define CLIENT_CHAIN_MAX 16384
 #define CLIENT_DEPTH_MAX 5
 
-static const uint8_t alpn_dot[] = {3, 'd', 'o', 't'};
-
-static struct tls_text
-server_get_text(const struct secrets *texts, enum tls_server_text which)
-{
-	struct tls_text text;
-
-	text.at = secrets_get(texts, which, &text.len);
-	return text;
-}
-
 static enum nsd_err
 server_fail(struct diag_sink *sink, const char *what)
 {
@@ -49,8 +38,9 @@ server_on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len,
 	const unsigned char *in, unsigned in_len, void *arg)
 {
 	for (unsigned at = 0; at < in_len; at += 1u + in[at]) {
-		if (in_len - at < sizeof(alpn_dot)
-			|| memcmp(in + at, alpn_dot, sizeof(alpn_dot)) != 0)
+		if (in_len - at < sizeof(tls_alpn_dot)
+			|| memcmp(in + at, tls_alpn_dot, sizeof(tls_alpn_dot))
+				!= 0)
 			continue;
 		*out = in + at + 1;
 		*out_len = in[at];
@@ -81,10 +71,10 @@ static enum nsd_err
 server_use_texts(SSL_CTX *ctx, const struct secrets *texts,
 	struct diag_sink *sink)
 {
-	if (!tls_use_chain(ctx, server_get_text(texts, TLS_SERVER_CHAIN)))
+	if (!tls_use_chain(ctx, tls_get_text(texts, TLS_SERVER_CHAIN)))
 		return server_fail(sink, "tls-service-pem is no certificate"
 					 " that can be used");
-	if (!tls_use_key(ctx, server_get_text(texts, TLS_SERVER_KEY), NULL))
+	if (!tls_use_key(ctx, tls_get_text(texts, TLS_SERVER_KEY), NULL))
 		return server_fail(sink, "tls-service-key is no key that can"
 					 " be used with tls-service-pem");
 	if (SSL_CTX_check_private_key(ctx) != 1)
@@ -136,7 +126,7 @@ server_make_context(struct tls_server *server, const struct secrets *texts,
 		SSL_CTX_set_verify_depth(ctx, CLIENT_DEPTH_MAX);
 		SSL_CTX_set_max_cert_list(ctx, CLIENT_CHAIN_MAX);
 		if (!tls_use_authorities(ctx,
-			    server_get_text(texts, TLS_SERVER_BUNDLE)))
+			    tls_get_text(texts, TLS_SERVER_BUNDLE)))
 			err = server_fail(sink, "tls-cert-bundle has no"
 						" certificates that can be"
 						" used");
@@ -154,7 +144,7 @@ static enum nsd_err
 server_read_ocsp(const struct secrets *texts, struct diag_sink *sink,
 	uint8_t **out, size_t *len)
 {
-	struct tls_text text = server_get_text(texts, TLS_SERVER_OCSP);
+	struct tls_text text = tls_get_text(texts, TLS_SERVER_OCSP);
 	const unsigned char *at = text.at;
 	OCSP_RESPONSE *response;
 
@@ -178,7 +168,7 @@ enum nsd_err
 tls_server_renew(struct tls_server *server, const struct secrets *texts,
 	struct diag_sink *sink)
 {
-	bool mutual = server_get_text(texts, TLS_SERVER_BUNDLE).len > 0;
+	bool mutual = tls_get_text(texts, TLS_SERVER_BUNDLE).len > 0;
 	SSL_CTX *ctx = NULL, *mutual_ctx = NULL;
 	uint8_t *ocsp = NULL;
 	size_t ocsp_len = 0;
@@ -210,7 +200,7 @@ enum nsd_err
 tls_server_create(const struct secrets *texts, struct diag_sink *sink,
 	struct tls_server **server)
 {
-	struct tls_text tickets = server_get_text(texts, TLS_SERVER_TICKETS);
+	struct tls_text tickets = tls_get_text(texts, TLS_SERVER_TICKETS);
 	struct tls_server *made = calloc(1, sizeof(*made));
 	enum nsd_err err = NSD_E_MEMORY;
 

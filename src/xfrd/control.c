@@ -64,13 +64,11 @@ static enum nsd_err
 control_open_tls(struct control *control, const struct control_doors *doors)
 {
 	struct diag_sink sink = {.on_diag = log_diag};
-	struct tls_text key, cert;
 
 	if (doors->pem == NULL)
 		return NSD_OK;
-	key.at = secrets_get(doors->pem, CONTROL_PEM_KEY, &key.len);
-	cert.at = secrets_get(doors->pem, CONTROL_PEM_CERT, &cert.len);
-	return ctl_tls_create_server(key, cert, &sink,
+	return ctl_tls_create_server(tls_get_text(doors->pem, CONTROL_PEM_KEY),
+		tls_get_text(doors->pem, CONTROL_PEM_CERT), &sink,
 		&control->tls);
 }
 

@@ -10,15 +10,6 @@
 #include "tls/client.h"
 #include "xfrd/xfrd_tls.h"
 
-static struct tls_text
-tls_get_text(const struct secrets *texts, size_t index)
-{
-	struct tls_text text;
-
-	text.at = secrets_get(texts, index, &text.len);
-	return text;
-}
-
 enum nsd_err
 xfrd_tls_init(struct xfrd_tls *tls, struct server *server)
 {

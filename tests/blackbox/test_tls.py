@@ -3,6 +3,7 @@ mean no good."""
 import os
 import pathlib
 import random
+import resource
 import signal
 import socket
 import ssl
@@ -299,6 +300,23 @@ def test_bad_certificates_replace_nothing(start, authority, directory):
     with Client(server.tls_port, context_for(authority)) as client:
         assert client.address() == WWW
     cert.write_text(text)
+
+
+def test_certificates_are_tried_again(start, authority):
+    """What passes, such as a lack of descriptors, is no reason to keep those
+    that run out. Nobody touches the files again."""
+    server = start()
+    main = server.role("main")
+    soft, hard = resource.prlimit(main, resource.RLIMIT_NOFILE)
+    before = shown_by(server, authority)
+    resource.prlimit(main, resource.RLIMIT_NOFILE, (3, hard))
+    authority.sign("ns.example")
+    server.wait_log("tls-service-key: cannot read .*: Too many open files")
+    server.wait_log("going on with the certificates from before")
+    assert shown_by(server, authority) == before
+    resource.prlimit(main, resource.RLIMIT_NOFILE, (soft, hard))
+    server.wait_log("certificates of TLS have been read anew")
+    wait_for("the worker", lambda: shown_by(server, authority) != before)
 
 
 def shown_by(server, authority):
