@@ -5,6 +5,7 @@
 #ifndef BASE_FILTER_H
 #define BASE_FILTER_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,5 +58,14 @@ struct filter {
 	/* Frees the state. */
 	void (*close)(void *state);
 };
+
+/* Is it to be read or written again later, as the socket, or the kernel, has no
+ * room or no octets for now? error: an errno of the socket. */
+static inline bool
+filter_error_passes(int error)
+{
+	return error == EAGAIN || error == EWOULDBLOCK || error == EINTR
+		|| error == ENOBUFS || error == ENOMEM;
+}
 
 #endif

@@ -111,13 +111,6 @@ conn_keep(struct tcp_conn *conn, size_t first, size_t end, size_t sent)
 	}
 }
 
-static bool
-is_full_socket(int error)
-{
-	return error == EAGAIN || error == EWOULDBLOCK || error == EINTR
-		|| error == ENOBUFS || error == ENOMEM;
-}
-
 void
 tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end)
 {
@@ -148,7 +141,7 @@ tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end)
 	if (total == 0)
 		return;
 	sent = tcp_io_write_all(conn, iov, count);
-	if (sent == -1 && !is_full_socket(errno)) {
+	if (sent == -1 && !filter_error_passes(errno)) {
 		net_count_add(tcp->handler.tx_err, 1);
 		conn->dead = true;
 	} else if (sent == -1 || (size_t)sent < total) {
@@ -168,7 +161,7 @@ tcp_conn_send_out(struct tcp_conn *conn)
 	sent = tcp_io_write(conn, conn->out + conn->out_at,
 		conn->out_len - conn->out_at);
 	if (sent == -1) {
-		conn->dead = !is_full_socket(errno);
+		conn->dead = !filter_error_passes(errno);
 		return false;
 	}
 	tcp_conn_touch(conn);
@@ -257,7 +250,7 @@ tcp_conn_pump(struct tcp_conn *conn)
 			return;
 		sent = tcp_io_write(conn, out, len);
 		tcp->stream_at_usec = clock_now_usec();
-		if (sent == -1 && !is_full_socket(errno)) {
+		if (sent == -1 && !filter_error_passes(errno)) {
 			conn->dead = true;
 			return;
 		}

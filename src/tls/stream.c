@@ -32,13 +32,6 @@ struct stream {
 
 /* ---- the socket, as OpenSSL sees it -------------------------------------- */
 
-static bool
-is_passing(int error)
-{
-	return error == EAGAIN || error == EWOULDBLOCK || error == EINTR
-		|| error == ENOBUFS || error == ENOMEM;
-}
-
 /* Reads once for each call of stream_read: no client decides how long that
  * takes, and no call only says that there is nothing. */
 static int
@@ -55,7 +48,7 @@ socket_read(BIO *bio, char *out, int size)
 	}
 	s->drained = true;
 	got = recv(s->fd, out, (size_t)size, MSG_DONTWAIT);
-	if (got == -1 && is_passing(errno))
+	if (got == -1 && filter_error_passes(errno))
 		BIO_set_retry_read(bio);
 	else if (got == 0)
 		BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
@@ -70,7 +63,7 @@ socket_write(BIO *bio, const char *in, int len)
 		MSG_NOSIGNAL | MSG_DONTWAIT);
 
 	BIO_clear_retry_flags(bio);
-	if (sent == -1 && is_passing(errno))
+	if (sent == -1 && filter_error_passes(errno))
 		BIO_set_retry_write(bio);
 	return (int)sent;
 }
