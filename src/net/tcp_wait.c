@@ -6,16 +6,16 @@
 #include "tcp.h"
 
 #include <errno.h>
-#include <time.h>
+
+#include "base/clock.h"
+
+/* The least that is left of the idle time-out when there are many. */
+#define IDLE_LEAST_MS 2000
 
 void
 tcp_wait_read_clock(struct net_tcp *tcp)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	tcp->now_ms = (uint64_t)now.tv_sec * 1000
-		+ (uint64_t)now.tv_nsec / 1000000;
+	tcp->now_ms = clock_coarse_msec();
 }
 
 void
@@ -34,9 +34,6 @@ tcp_wait_until(struct net_tcp *tcp, uint64_t at_ms)
 	if (event_add(&tcp->timer, &wait) == 0)
 		tcp->timer_ms = at_ms;
 }
-
-/* The least that is left of the idle time-out when there are many. */
-#define IDLE_LEAST_MS 2000
 
 /* How often the idle time-out is halved. */
 static unsigned

@@ -29,21 +29,14 @@ static enum nsd_err
 file_read(const char *path, struct cookie_secrets *secrets)
 {
 	char text[FILE_MAX];
-	enum nsd_err err;
-	struct stat st;
-	ssize_t len;
-	int fd;
+	size_t len;
+	enum nsd_err err = fs_read_small(path, (uint8_t *)text, sizeof(text),
+		&len);
 
-	err = fs_open_to_read(path, false, &fd, &st);
-	if (err != NSD_OK)
-		return err;
-	len = read(fd, text, sizeof(text));
-	err = len == -1 ? NSD_E_SYSTEM : NSD_OK;
-	if (err == NSD_OK && (len == (ssize_t)sizeof(text)
-		|| !cookie_text_parse(text, (size_t)len, secrets)))
+	if (err == NSD_E_LIMIT
+		|| (err == NSD_OK && !cookie_text_parse(text, len, secrets)))
 		err = NSD_E_SYNTAX;
 	explicit_bzero(text, sizeof(text));
-	close(fd);
 	return err;
 }
 
