@@ -4,19 +4,11 @@
  * is taken is one that we have made.
  */
 #include <netinet/in.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "guard/cookie.h"
 #include "guard/cookie_text.h"
-
-#define MUST(x)                  \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "target.h"
 
 static void
 read_file(const uint8_t *data, size_t size)

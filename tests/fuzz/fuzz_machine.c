@@ -9,18 +9,11 @@
 
 #include "base/octets.h"
 #include "xfr/machine.h"
-
-#define MUST(x)                  \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
+#include "target.h"
 
 #define ZONES 8u
 #define CONFIGS 3u
 #define ASKED_MAX 64u
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct xfr_limits limits = {.probes = 4, .transfers = 4,
 	.notifies = 2, .checks_per_sec = 5};

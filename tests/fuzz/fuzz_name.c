@@ -4,18 +4,10 @@
  * The first octet chooses: 0 to 127 text, else a message whose name starts
  * at the offset that the next octet gives.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "dns/name.h"
-
-#define MUST(x)                  \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "target.h"
 
 static void
 check_name(const uint8_t *name, size_t size)

@@ -12,18 +12,11 @@
 #include "dns/rdata.h"
 /* The runner builds a target of one file. */
 #include "lib/words.c"
-
-#define MUST(x)                  \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
+#include "target.h"
 
 #define WORDS_MAX 512
 #define TEXT_MAX (6 * RDATA_MAX_LEN + 4096)
 #define TEXT_WORDS_MAX 40000
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const uint8_t origin[] = "\7example\3com";
 static uint8_t rdata[RDATA_MAX_LEN], again[RDATA_MAX_LEN];

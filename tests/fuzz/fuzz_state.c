@@ -2,18 +2,10 @@
  * fuzz_state.c - xfrd.state. What is read is printed and read again; a file in
  * pieces reads as one in one piece.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "xfr/state.h"
-
-#define MUST(x)                  \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "target.h"
 
 struct copies {
 	struct xfr_state_zone last;

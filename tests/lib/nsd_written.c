@@ -207,26 +207,27 @@ done(char kind, int fd, uint64_t offset, int code)
 	return code;
 }
 
-int
-__wrap_fsync(int fd)
+static int
+synced(int fd, int (*real)(int fd))
 {
 	int code;
 
 	pthread_mutex_lock(&lock);
-	code = done('S', fd, 0, __real_fsync(fd));
+	code = done('S', fd, 0, real(fd));
 	pthread_mutex_unlock(&lock);
 	return code;
 }
 
 int
+__wrap_fsync(int fd)
+{
+	return synced(fd, __real_fsync);
+}
+
+int
 __wrap_fdatasync(int fd)
 {
-	int code;
-
-	pthread_mutex_lock(&lock);
-	code = done('S', fd, 0, __real_fdatasync(fd));
-	pthread_mutex_unlock(&lock);
-	return code;
+	return synced(fd, __real_fdatasync);
 }
 
 int
