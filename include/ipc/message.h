@@ -32,6 +32,15 @@ struct ipc_load_result {
 	uint64_t failed;  /* not read; an older version may be served */
 };
 
+/* How the first pass of a loader went. The payload ends where the text ends. */
+#define IPC_REASONS_MAX 2000
+struct ipc_loaded {
+	struct ipc_load_result result;
+	uint32_t unread; /* zones that are not as their files say, and had not
+			  * failed so before: those of another nsd.conf */
+	char reasons[IPC_REASONS_MAX]; /* lines about them; no final NUL */
+};
+
 /* Which worker's sockets a worker is lent, or gives back. */
 struct ipc_adopt {
 	uint32_t server;  /* whose sockets, counted from 0 */
@@ -84,16 +93,25 @@ struct ipc_expiry {
 	uint8_t apex[255];  /* wire name; the payload ends where it ends */
 };
 
+/* What became of the file of a zone that has come, or has another pattern. */
+enum ipc_zone_file {
+	IPC_ZONE_NO_FILE, /* none was to be read, or there is none yet */
+	IPC_ZONE_SERVED,  /* what it says is served */
+	IPC_ZONE_BROKEN,  /* it is not; the reasons say why */
+	IPC_ZONE_LATER,   /* it takes long: READ says when it is done */
+};
+
 /* A zone that comes or goes. The payload ends where the text ends. */
 #define IPC_ZONE_TEXT_MAX 2020
 struct ipc_zone {
 	struct ipc_request request;
 	uint32_t err;    /* of ZONE_CHANGED: enum nsd_err */
-	uint32_t loaded; /* of ZONE_CHANGED: not 0: its file is served */
+	uint32_t file;   /* of ZONE_CHANGED: enum ipc_zone_file */
 	uint32_t anew;   /* not 0: a zone that is there gets the pattern instead
 			  * of its own */
-	/* The zone's name as it would be written and its pattern's name, each
-	 * with a final NUL. An empty pattern: the zone goes. */
+	/* The zone's name as it would be written, its pattern's name, and
+	 * reasons, in lines, as many as there is room for; each with a final
+	 * NUL. An empty pattern: the zone goes. */
 	char text[IPC_ZONE_TEXT_MAX];
 };
 
@@ -140,7 +158,6 @@ struct ipc_read {
 };
 
 /* What came of it. The payload ends where the text ends. */
-#define IPC_REASONS_MAX 2000
 struct ipc_read_done {
 	uint64_t ticket;
 	uint32_t err;    /* enum nsd_err: NSD_E_ZONE: not all that was to be
@@ -159,6 +176,8 @@ enum ipc_reconfigured_what {
 	RECONFIGURED_REFUSED, /* nothing has changed; the text says why */
 	RECONFIGURED_LATE,    /* as CHANGED, but not in all processes yet; the
 			       * last line says in which not */
+	RECONFIGURED_UNREAD,  /* as CHANGED, but zones are not as their files
+			       * say; the last line says how many */
 };
 #define IPC_RECONFIGURED_TEXT_MAX 2000
 struct ipc_reconfigured {
@@ -289,7 +308,8 @@ struct ipc_credit {
 };
 
 #define IPC_NONE 0
-#define IPC_ZONE_MIN (offsetof(struct ipc_zone, text) + 2)
+#define IPC_ZONE_MIN (offsetof(struct ipc_zone, text) + 3)
+#define IPC_LOADED_MIN offsetof(struct ipc_loaded, reasons)
 #define IPC_EXPIRY_MIN (offsetof(struct ipc_expiry, apex) + 1)
 #define IPC_EXPIRY_MAX (offsetof(struct ipc_expiry, apex) + 255)
 #define IPC_NOTIFY_MIN (offsetof(struct ipc_notify, message) + 12)
@@ -320,8 +340,8 @@ struct ipc_credit {
 	X(LISTED, ROLE_LOADER, ROLE_MAIN, IPC_NONE, IPC_NONE, 0, 0,          \
 		"the names of all zones are published; what is not read "    \
 		"yet answers SERVFAIL")                                      \
-	X(LOADED, ROLE_LOADER, ROLE_MAIN, sizeof(struct ipc_load_result),    \
-		sizeof(struct ipc_load_result), 0, 0,                        \
+	X(LOADED, ROLE_LOADER, ROLE_MAIN, IPC_LOADED_MIN,                    \
+		sizeof(struct ipc_loaded), 0, 0,                             \
 		"the first pass over all zones is done")                     \
 	X(RELOADED, ROLE_LOADER, ROLE_MAIN, sizeof(struct ipc_load_result),  \
 		sizeof(struct ipc_load_result), 0, 0,                        \

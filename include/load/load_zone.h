@@ -75,6 +75,8 @@ struct load_result {
 				       * blame, and are still to be read */
 	bool crowded;                 /* of LOAD_FAILED: the store is full with
 				       * the served version */
+	bool awaited;                 /* of LOAD_FAILED: there is no file yet,
+				       * and nothing was served */
 	store_ref built;              /* of LOAD_BUILT */
 	store_ref rehashed;           /* of any other: the served version made
 				       * for another limit (load_rehash.h); or

@@ -17,16 +17,19 @@ struct zone_change {
 	const char *pattern; /* "": the zone goes */
 	bool anew;           /* one that is there gets this pattern */
 	enum nsd_err err;    /* what became of it */
-	bool loaded;         /* its file is served */
+	enum ipc_zone_file file; /* what became of its file */
+	const char *reasons; /* of IPC_ZONE_BROKEN: lines; else "" or, to be
+			      * written, NULL */
 };
 
-/* Writes the payload of a message, and its length. NSD_E_LIMIT: the names are
- * too long for one. */
+/* Writes the payload of a message, and its length. Of the reasons it writes as
+ * many whole lines as there is room for. NSD_E_LIMIT: the names are too long
+ * for one. */
 enum nsd_err zone_message_write(const struct zone_change *change,
 	struct ipc_zone *payload, size_t *len) MUST_USE;
 
 /* Reads a message. The texts of *change are in *payload. NSD_E_WIRE: the
- * message does not end with two texts. */
+ * message does not end with three texts. */
 enum nsd_err zone_message_read(const struct ipc_message *m,
 	struct ipc_zone *payload, struct zone_change *change) MUST_USE;
 

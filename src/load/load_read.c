@@ -126,9 +126,12 @@ read_file(const struct load_context *context, struct load_zone *zone,
 /* The file is not there. A secondary zone gets its file with the first
  * transfer. */
 static void
-read_note_absent(const struct load_zone *zone, const char *path,
+read_note_absent(const struct load_context *context,
+	const struct load_zone *zone, const char *path,
 	struct load_result *result)
 {
+	const struct store_view *view = store_writer_view(context->writer);
+
 	if (load_zone_is_secondary(zone)) {
 		log_at(2, LOG_LEVEL_INFO, "zonefile %s does not exist", path);
 		result->outcome = LOAD_ABSENT;
@@ -137,6 +140,7 @@ read_note_absent(const struct load_zone *zone, const char *path,
 		read_set_reasons(result, "zone %s: zonefile %s does not"
 			" exist\n", zone->conf->name, path);
 		result->outcome = LOAD_FAILED;
+		result->awaited = load_zone_published(view, zone) == NULL;
 	}
 }
 
@@ -220,7 +224,7 @@ read_follow_plan(const struct load_context *context, struct load_zone *zone,
 	bool read = plan->due && !plan->absent;
 
 	if (plan->due && plan->absent)
-		read_note_absent(zone, plan->path, result);
+		read_note_absent(context, zone, plan->path, result);
 	if (!read && !plan->rehash)
 		return;
 	if (plan->path != NULL && !load_deaths_begin(context, zone, plan->path,

@@ -21,6 +21,12 @@
 
 struct store_writer;
 
+/* Zones that the first pass has found not to be as their files say. */
+struct loader_unread {
+	size_t len; /* of said.reasons */
+	struct ipc_loaded said;
+};
+
 /* Why the loader looks at zone files. One pass runs at a time. */
 enum loader_pass {
 	LOADER_PASS_NONE,   /* none runs */
@@ -96,6 +102,7 @@ struct loader {
 	struct load_zone **suspects; /* at the end of the pass, one by one */
 	size_t suspect_count, suspect_next;
 	struct ipc_load_result result; /* of the pass */
+	struct loader_unread *unread; /* of the first pass; NULL: none */
 	uint64_t told; /* the channel of the xfrd that knows what is served; 0:
 			* none does */
 	bool altered; /* main knows that there was an update */
@@ -180,6 +187,10 @@ size_t loader_list_reload(struct loader *loader, struct load_zone **zones,
  * log has them. */
 void loader_note_failed(struct loader *loader, const struct load_zone *zone,
 	const char *reasons);
+/* Another nsd.conf has brought a zone, or another file of one, and what came of
+ * reading it is a failure: LOADED tells. */
+void loader_note_unread(struct loader *loader,
+	const struct load_result *result);
 /* The pass cannot be made. */
 void loader_fail_reload(struct loader *loader, enum nsd_err err);
 /* The pass is over: answers the requests that were part of it. */

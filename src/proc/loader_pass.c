@@ -23,14 +23,29 @@
 static void loader_start_pass(struct loader *loader, enum loader_pass pass);
 static void loader_start_reload(struct loader *loader);
 
+static void
+loader_report_first(struct loader *loader)
+{
+	struct ipc_loaded said = {.result = {.zones = 0}};
+	size_t len = 0;
+
+	if (loader->unread != NULL) {
+		said = loader->unread->said;
+		len = loader->unread->len;
+	}
+	said.result = loader->result;
+	role_send(&loader->role, IPC_LOADED, &said, IPC_LOADED_MIN + len);
+	free(loader->unread);
+	loader->unread = NULL;
+}
+
 /* Tells main how a pass went that main waits for. */
 static void
 loader_report_pass(struct loader *loader, enum loader_pass pass)
 {
 	switch (pass) {
 	case LOADER_PASS_FIRST:
-		role_send(&loader->role, IPC_LOADED, &loader->result,
-			sizeof(loader->result));
+		loader_report_first(loader);
 		break;
 	case LOADER_PASS_RELOAD:
 		role_send(&loader->role, IPC_RELOADED, &loader->result,

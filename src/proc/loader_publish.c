@@ -267,6 +267,7 @@ loader_act_on(struct loader *loader, struct load_result *result)
 			loader_note_sources(loader, result);
 		loader->result.failed++;
 		loader_note_failed(loader, zone, result->reasons);
+		loader_note_unread(loader, result);
 		loader->crowded |= result->crowded;
 		break;
 	case LOAD_UNCHANGED:

@@ -68,21 +68,32 @@ loader_end_reload(struct loader *loader)
 
 /* ---- what fails ---------------------------------------------------------- */
 
-/* Whole lines, as many as there is room for. */
+/* Adds whole lines, as many as there is room for, behind those that are
+ * there. */
 static void
-reload_add_reasons(struct loader_read *one, const char *reasons)
+reload_add_reasons(char text[IPC_REASONS_MAX], size_t *at,
+	const char *reasons)
 {
 	while (*reasons != '\0') {
 		size_t len = strcspn(reasons, "\n");
 
-		if (one->len + len + 1 > sizeof(one->done.reasons))
+		if (*at + len + 1 > IPC_REASONS_MAX)
 			return;
 		for (size_t i = 0; i < len; i++)
-			one->done.reasons[one->len++] =
+			text[(*at)++] =
 				(uint8_t)reasons[i] < ' ' ? '?' : reasons[i];
-		one->done.reasons[one->len++] = '\n';
+		text[(*at)++] = '\n';
 		reasons += len + (reasons[len] == '\n');
 	}
+}
+
+/* What is said of a zone whose reasons only the log has. */
+static const char *
+reload_see_log(const struct load_zone *zone, char line[1100])
+{
+	snprintf(line, 1100, "zone %.1000s: see the log",
+		zone->conf != NULL ? zone->conf->name : "");
+	return line;
 }
 
 void
@@ -91,16 +102,38 @@ loader_note_failed(struct loader *loader, const struct load_zone *zone,
 {
 	char line[1100];
 
-	snprintf(line, sizeof(line), "zone %.1000s: see the log",
-		zone->conf != NULL ? zone->conf->name : "");
+	if (reasons == NULL)
+		reasons = reload_see_log(zone, line);
 	for (struct loader_read *one = loader->reads; one != NULL;
 		one = one->next) {
 		if (!one->begun || (one->zone != NULL && one->zone != zone))
 			continue;
 		one->done.err = NSD_E_ZONE;
 		one->done.failed++;
-		reload_add_reasons(one, reasons != NULL ? reasons : line);
+		reload_add_reasons(one->done.reasons, &one->len, reasons);
 	}
+}
+
+void
+loader_note_unread(struct loader *loader, const struct load_result *result)
+{
+	struct loader_unread *unread = loader->unread;
+	char line[1100];
+
+	/* At a start, nobody waits for it. And which zones have failed before
+	 * is in the store: they are left alone unless their files change. */
+	if (loader->pass != LOADER_PASS_FIRST || result->awaited
+		|| loader->context.which != LOAD_MISSING)
+		return;
+	if (unread == NULL)
+		unread = loader->unread = calloc(1, sizeof(*unread));
+	if (unread == NULL)
+		return; /* the log has it */
+	unread->said.unread++;
+	reload_add_reasons(unread->said.reasons, &unread->len,
+		result->reasons != NULL
+			? result->reasons
+			: reload_see_log(result->zone, line));
 }
 
 void

@@ -57,32 +57,60 @@ loader_change_was_done(struct loader *loader, struct zone_change *change)
 		return false;
 	if (conf != NULL && table_find_apex(view, conf->wire, &ref) == NSD_OK) {
 		entry = store_get(view, ref);
-		change->loaded = entry->zone != STORE_NONE;
+		change->file = entry->zone != STORE_NONE ? IPC_ZONE_SERVED
+							 : IPC_ZONE_LATER;
 	}
 	return true;
 }
 
-/* Reads a small file at once. Threads read a large one after the answer. */
+/* What is to be said of a file that was looked at. served: the zone has a
+ * version by now. */
+static enum ipc_zone_file
+loader_judge_file(const struct load_result *result, bool served)
+{
+	switch (result->outcome) {
+	case LOAD_FAILED:
+		return result->awaited ? IPC_ZONE_NO_FILE : IPC_ZONE_BROKEN;
+	case LOAD_ABSENT:
+		return IPC_ZONE_NO_FILE;
+	case LOAD_LARGE:
+	case LOAD_AGAIN:
+		return IPC_ZONE_LATER;
+	case LOAD_UNCHANGED:
+		/* Without a version it has failed before, or has no file. */
+	default:
+		return served ? IPC_ZONE_SERVED : IPC_ZONE_LATER;
+	}
+}
+
+/* Reads a small file at once. Threads read a large one after the answer.
+ * *reasons: of change, to be freed behind it. */
 static void
 loader_read_zone(struct loader *loader, struct load_zone *zone,
-	struct zone_change *change)
+	struct zone_change *change, char **reasons)
 {
 	struct load_result result;
+	bool served;
 
 	loader_count_zone(loader, zone);
 	load_read_zone(&loader->context, zone,
 		store_writer_heap(loader->writer), false, &result);
+	if (result.outcome == LOAD_FAILED && result.reasons != NULL)
+		*reasons = strdup(result.reasons);
 	if (result.outcome == LOAD_LARGE)
 		loader_push_again(loader, zone, 0);
 	else if (result.outcome != LOAD_UNCHANGED)
 		loader_take_result(loader, &result);
-	change->loaded = load_zone_published(store_writer_view(loader->writer),
-				 zone)
+	served = load_zone_published(store_writer_view(loader->writer), zone)
 		!= NULL;
+	change->file = loader_judge_file(&result, served);
+	if (change->file == IPC_ZONE_BROKEN)
+		change->reasons = *reasons;
 }
 
 static enum nsd_err
-loader_add_zone(struct loader *loader, struct zone_change *change)
+loader_add_zone(struct loader *loader, struct zone_change *change,
+	char **reasons)
 {
 	struct conf *conf = loader->role.server->conf;
 	struct load_zone *zone;
@@ -95,7 +123,7 @@ loader_add_zone(struct loader *loader, struct zone_change *change)
 		err = load_set_add(&loader->set, loader->writer, conf,
 			change->name, change->pattern, &zone);
 	if (err == NSD_OK)
-		loader_read_zone(loader, zone, change);
+		loader_read_zone(loader, zone, change, reasons);
 	return err;
 }
 
@@ -136,23 +164,26 @@ loader_change_zone(struct loader *loader, const struct ipc_message *m)
 {
 	struct zone_change change;
 	struct ipc_zone payload;
+	char *reasons = NULL;
 	bool was_done = false;
 
 	if (zone_message_read(m, &payload, &change) != NSD_OK) {
 		loader_refuse_change(loader, m, NSD_E_WIRE);
 		return true;
 	}
-	change.loaded = false;
+	change.file = IPC_ZONE_NO_FILE;
+	change.reasons = NULL;
 	change.err = NSD_OK;
 	was_done = loader_change_was_done(loader, &change);
 	if (!was_done && *change.pattern != '\0')
-		change.err = loader_add_zone(loader, &change);
+		change.err = loader_add_zone(loader, &change, &reasons);
 	else if (!was_done)
 		change.err = loader_remove_zone(loader, &change);
 	if (change.err == NSD_E_AGAIN)
 		return false;
 	loader_answer_change(loader, m->channel, &change,
 		change.err == NSD_OK && !was_done);
+	free(reasons);
 	loader_reclaim(loader);
 	return true;
 }

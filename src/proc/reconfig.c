@@ -334,6 +334,7 @@ reconfig_apply_nothing(struct supervisor *s, struct reconfig_talk *talk,
 	} else if (certificates) {
 		reconfig_wait(s, talk);
 		r->under_way = r->replaces_nobody = true;
+		r->unread = 0;
 		reconfig_begin_errand(s);
 	} else {
 		reconfig_tell(s, RECONFIGURED_NOTHING, talk);
@@ -465,15 +466,46 @@ reconfig_on_settings(struct supervisor *s, const struct child *late)
 	if (late != NULL)
 		talk_add(s->reconfig.talk, "error server %u does not answer",
 			late->index + 1);
-	reconfig_end(s, late == NULL ? RECONFIGURED_CHANGED
-				     : RECONFIGURED_LATE);
+	reconfig_end(s, late != NULL           ? RECONFIGURED_LATE
+		: s->reconfig.unread > 0 ? RECONFIGURED_UNREAD
+					 : RECONFIGURED_CHANGED);
+}
+
+/* The last line says how many, the loader's lines before it why; those are in
+ * the log already. The last one has room in any case. */
+static void
+reconfig_note_unread(struct supervisor *s, const struct ipc_loaded *said,
+	size_t len)
+{
+	struct reconfig_talk *talk = s->reconfig.talk;
+	char last[100];
+	size_t last_len, room;
+
+	s->reconfig.unread = said->unread;
+	if (said->unread == 0)
+		return;
+	last_len = (size_t)snprintf(last, sizeof(last),
+		"reconfig completed: changes applied\n"
+		"error %u zone%s cannot be read\n",
+		(unsigned)said->unread, said->unread == 1 ? "" : "s");
+	if (talk->len > sizeof(talk->text) - last_len)
+		talk->len = sizeof(talk->text) - last_len;
+	room = sizeof(talk->text) - last_len - talk->len;
+	while (len > room || (len > 0 && said->reasons[len - 1] != '\n'))
+		len--;
+	memcpy(talk->text + talk->len, said->reasons, len);
+	memcpy(talk->text + talk->len + len, last, last_len);
+	talk->len += len + last_len;
 }
 
 void
-reconfig_on_loaded(struct supervisor *s)
+reconfig_on_loaded(struct supervisor *s, const struct ipc_loaded *said,
+	size_t len)
 {
-	if (s->reconfig.under_way)
-		reconfig_begin_errand(s);
+	if (!s->reconfig.under_way)
+		return;
+	reconfig_note_unread(s, said, len);
+	reconfig_begin_errand(s);
 }
 
 enum nsd_err

@@ -43,6 +43,8 @@ struct reconfig {
 	bool under_way;             /* the loader is being replaced; or */
 	bool replaces_nobody;       /* workers have been told of certificates,
 				     * and nothing else is new */
+	uint32_t unread;            /* zones that are not as their files say, by
+				     * what is new */
 	struct reconfig_talk *talk; /* to be told at the end; NULL: none is
 				     * under way */
 };
@@ -64,7 +66,8 @@ void reconfig_on_reconfig(struct supervisor *s, struct child *xfrd,
  * told, and the next one may be asked for. */
 void reconfig_on_loader_end(struct supervisor *s);
 
-/* A loader has looked at all zones. */
-void reconfig_on_loaded(struct supervisor *s);
+/* A loader has looked at all zones. len: octets of what it says of them. */
+void reconfig_on_loaded(struct supervisor *s, const struct ipc_loaded *said,
+	size_t len);
 
 #endif

@@ -73,9 +73,11 @@ static void
 supervisor_on_loaded(struct supervisor *s, struct child *loader,
 	const struct ipc_message *m)
 {
+	struct ipc_loaded said = {.unread = 0};
 	struct ipc_load_result result;
 
-	memcpy(&result, m->payload, sizeof(result));
+	memcpy(&said, m->payload, m->len);
+	result = said.result;
 	log_at(1, LOG_LEVEL_INFO, "%llu zones: %llu read, %llu failed",
 		(unsigned long long)result.zones,
 		(unsigned long long)result.read,
@@ -91,7 +93,7 @@ supervisor_on_loaded(struct supervisor *s, struct child *loader,
 		supervisor_serve(s, s->building);
 	/* One that was killed for it does not know of it. */
 	if (!loader->outdated)
-		reconfig_on_loaded(s);
+		reconfig_on_loaded(s, &said, m->len - IPC_LOADED_MIN);
 	/* A loader that got so far does not fail at its start. */
 	if (s->loader.failures > 1)
 		s->loader.failures = 1;

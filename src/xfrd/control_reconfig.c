@@ -27,6 +27,7 @@ reconfig_on_end(void *ctx, const struct ipc_reconfigured *what, size_t len)
 		ctl_printf(call, "reconfig completed: changes applied\nok\n");
 		break;
 	case RECONFIGURED_LATE:
+	case RECONFIGURED_UNREAD:
 		/* The last line is an error. */
 		ctl_write(call, what->text, len);
 		break;

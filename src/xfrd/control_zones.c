@@ -14,7 +14,7 @@
 /* Lines of addzones and delzones that are under way; more wait. */
 #define LINES_MAX 4096u
 /* Octets of what is said of one zone. */
-#define TEXT_MAX 2560u
+#define TEXT_MAX 4096u
 
 /* A command of one of these verbs. */
 struct zones_call {
@@ -35,6 +35,7 @@ struct zones_line {
 	struct zones_call *of;
 	bool ended;
 	bool good;        /* the zone is as it was wanted */
+	bool unread;      /* but for its file */
 	char *said;       /* what is to be said of it; NULL: nothing */
 	const char *pattern;
 	char name[];
@@ -49,6 +50,7 @@ zones_print(const struct zones_line *line, const struct xfrd_change_end *end,
 	bool *good, char out[TEXT_MAX])
 {
 	*good = end->outcome == XFRD_CHANGED
+		|| end->outcome == XFRD_CHANGED_UNREAD
 		|| end->outcome == XFRD_CHANGED_EXISTS;
 	switch (end->outcome) {
 	case XFRD_CHANGED:
@@ -57,6 +59,12 @@ zones_print(const struct zones_line *line, const struct xfrd_change_end *end,
 				  "zone %s did not exist, creating\n",
 				  line->name)
 			: 0;
+	case XFRD_CHANGED_UNREAD:
+		return snprintf(out, TEXT_MAX, "error zone %s %s, but its file"
+			" cannot be read%s\n%s", line->name,
+			line->of->kind == XFRD_CHANGE_ADD || end->created
+				? "was added" : "has another pattern",
+			*end->why != '\0' ? ":" : ", see the log", end->why);
 	case XFRD_CHANGED_EXISTS:
 		return snprintf(out, TEXT_MAX, "zone %s already exists\n",
 			line->name);
@@ -99,7 +107,7 @@ zones_tell(struct zones_call *zones)
 		else if (zones->many)
 			ctl_printf(zones->call,
 				"error for input line '%s'\n", line->name);
-		else if (line->good)
+		else if (line->good && !line->unread)
 			ctl_printf(zones->call, "ok\n");
 		zones->done += line->good;
 		zones->first = line->next;
@@ -140,6 +148,7 @@ zones_on_changed(void *ctx, const struct xfrd_change_end *end)
 	char text[TEXT_MAX];
 
 	line->ended = true;
+	line->unread = end->outcome == XFRD_CHANGED_UNREAD;
 	if (zones_print(line, end, &line->good, text) > 0) {
 		line->said = strdup(text);
 		line->good &= line->said != NULL;
@@ -185,6 +194,7 @@ zones_begin(struct zones_call *zones, const char *name, const char *pattern)
 		.kind = zones->kind,
 		.on_end = zones_on_changed,
 		.ctx = line,
+		.hasty = ctl_command(zones->call)->no_wait,
 	};
 
 	if (line == NULL)

@@ -11,6 +11,7 @@
  *   xfrd_job.c     a question: whom it goes to, with which key, its end
  *   xfrd_state.c   keeps timers over a restart
  *   xfrd_change.c  zones that come and go: has it done everywhere
+ *   xfrd_change_read.c  the same: waits for large files of theirs
  *   xfrd_come.c    the same: what xfrd itself knows of them
  *   xfrd_zones.c   the zones, and the machine that knows what is to be done
  *                  (xfr/machine.h)
@@ -189,7 +190,7 @@ enum nsd_err xfrd_loader_expire(struct xfrd *xfrd, const uint8_t *apex,
  * of *change is set here. on_end gets ZONE_CHANGED (zone_message_read) with
  * err:
  *   NSD_OK           done. A zone whose file is absent or broken is there all
- *                    the same, and not loaded.
+ *                    the same, and not loaded: file says so.
  *   NSD_E_SYNTAX     not the name of a zone
  *   NSD_E_NOT_FOUND  no such pattern, or no such zone to remove
  *   NSD_E_ZONE       the zone is there already

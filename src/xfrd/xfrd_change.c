@@ -225,7 +225,7 @@ change_is_done(const struct xfrd_change *change, enum nsd_err err)
 }
 
 static void
-change_finish(struct xfrd_change *change)
+change_finish(struct xfrd_change *change, const struct zone_change *done)
 {
 	struct xfrd *xfrd = change->xfrd;
 	const struct conf_zone *zone = conf_find_zone(change_conf(change),
@@ -238,7 +238,13 @@ change_finish(struct xfrd_change *change)
 	} else if (zone != NULL) {
 		xfrd_turn_join(xfrd, zone);
 	}
-	change_end(change, XFRD_CHANGED, NULL);
+	if (done->file == IPC_ZONE_LATER && change->on_end != NULL
+		&& !change->hasty)
+		xfrd_change_await_file(change);
+	else if (done->file == IPC_ZONE_BROKEN)
+		change_end(change, XFRD_CHANGED_UNREAD, done->reasons);
+	else
+		change_end(change, XFRD_CHANGED, NULL);
 }
 
 static void
@@ -257,7 +263,7 @@ change_on_answer(void *ctx, const struct ipc_message *answer)
 	}
 	xfrd->changes->asked_count--;
 	if (change_is_done(change, done.err)) {
-		change_finish(change);
+		change_finish(change, &done);
 	} else {
 		log_error("zone %s cannot be changed: %s", change->name, why);
 		change_undo(change);

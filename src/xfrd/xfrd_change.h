@@ -6,7 +6,8 @@
  *   1. known to xfrd,
  *   2. written to the zone list, and durable there,
  *   3. published by the loader, which tells main first,
- *   4. told as done; a secondary zone begins to be fetched.
+ *   4. told as done, once the loader has read the zone's file, if there is one;
+ *      a secondary zone begins to be fetched.
  * If 2 or 3 fails, what was done before is taken back. If xfrd dies, the next
  * one goes on from the list; if the loader dies, the next one is asked again.
  * So what was told as done is so, and what was not is done or not, whole.
@@ -35,12 +36,15 @@ enum xfrd_changed {
 	XFRD_CHANGED_NO_NAME,    /* that is not the name of a zone */
 	XFRD_CHANGED_UNLISTED,   /* the zone list cannot be written */
 	XFRD_CHANGED_FAILED,     /* anything else */
+	XFRD_CHANGED_UNREAD,     /* done, but the zone is not as its file
+				  * says */
 };
 
 struct xfrd_change_end {
 	enum xfrd_changed outcome;
 	bool created;    /* PATTERN: it was not there, and was added */
-	const char *why; /* UNLISTED, FAILED: lent for the call */
+	const char *why; /* UNLISTED, FAILED; UNREAD: lines: lent for the
+			  * call */
 };
 
 /* A change is done with. It may begin others. */
@@ -52,6 +56,7 @@ struct xfrd_change_ask {
 	const char *pattern; /* ADD, PATTERN */
 	xfrd_change_on_end *on_end;
 	void *ctx;
+	bool hasty;          /* a file that takes long is not waited for */
 };
 
 /*

@@ -26,6 +26,7 @@ struct xfrd_change {
 	uint64_t synced;           /* this number, and it is durable */
 	xfrd_change_on_end *on_end; /* NULL: nobody waits for it */
 	void *ctx;
+	bool hasty;
 	char *pattern;             /* NULL with DELETE */
 	char *old_pattern;         /* of the loader's; NULL: it has no such
 				    * zone */
@@ -69,6 +70,9 @@ void xfrd_changes_go_on(struct xfrd *xfrd);
 void xfrd_changes_on_again(evutil_socket_t fd, short what, void *arg);
 void xfrd_changes_on_renew(evutil_socket_t fd, short what, void *arg);
 void xfrd_changes_on_synced(void *ctx, uint64_t number, int error);
+/* xfrd_change_read.c: waits until the loader has read the file of a zone that
+ * has come, and tells whoever has asked for the change. Takes the change. */
+void xfrd_change_await_file(struct xfrd_change *change);
 /* What an error is; of NSD_E_SYSTEM errno. */
 const char *xfrd_change_text(enum nsd_err err);
 

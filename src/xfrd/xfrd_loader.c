@@ -72,7 +72,8 @@ xfrd_loader_change_zone(struct xfrd *xfrd, struct zone_change *change,
 	enum nsd_err err;
 
 	change->err = NSD_OK;
-	change->loaded = false;
+	change->file = IPC_ZONE_NO_FILE;
+	change->reasons = NULL;
 	err = zone_message_write(change, &payload, &parcel.len);
 	if (err != NSD_OK)
 		return err;

@@ -123,13 +123,98 @@ def test_addzones_and_delzones(server):
     assert not serves(server, "a.test") and not serves(server, "b.test")
 
 
+# ---- files that cannot be read ----------------------------------------------
+
+def bad_zone(server, name, line=3):
+    """A file of the zone whose last line is no record."""
+    path = server.directory / f"{name}.zone"
+    path.write_text(zone_text(3) + "bad IN A 300.0.0.1\n")
+    return path, path.read_text().count("\n")
+
+
+def test_addzone_of_a_broken_file_is_an_error_and_the_zone_is_there(server):
+    path, line = bad_zone(server, "bad.test")
+    code, text = control.ask(server, "addzone", "bad.test", "p")
+    lines = text.splitlines()
+    assert code == 1
+    assert lines[0] == ("error zone bad.test was added, but its file cannot"
+                        " be read:")
+    assert lines[1].startswith(f"{path.name}:{line}: ")
+    assert lines[-1] == f"zone bad.test file {path.name} read with 1 errors"
+    assert "ok" not in lines
+    assert "add bad.test p\n" in zone_list(server)
+    assert server.rcode("www.bad.test", "A") == "SERVFAIL"
+    assert control.ask(server, "addzone", "bad.test", "p") == (
+        0, "zone bad.test already exists\nok\n")
+    path.write_text(zone_text(4))
+    assert control.ask(server, "reload", "bad.test") == (0, "ok\n")
+    assert server.serial("bad.test") == 4
+
+
+def test_changezone_to_a_broken_file_is_an_error(server):
+    assert control.ask(server, "addzone", "a.test", "p") == (0, "ok\n")
+    (server.directory / "a.test.other").write_text("nonsense\n")
+    code, text = control.ask(server, "changezone", "a.test", "q")
+    assert code == 1
+    assert text.startswith("error zone a.test has another pattern, but its"
+                           " file cannot be read:\na.test.other:1: ")
+    assert "add a.test q\n" in zone_list(server)
+    assert server.serial("a.test") == 3
+    # The same again says the same, of a file that is as it was.
+    assert control.ask(server, "changezone", "a.test", "p") == (0, "ok\n")
+    bad_zone(server, "new.test")
+    code, text = control.ask(server, "changezone", "new.test", "p")
+    assert code == 1
+    assert text.startswith("error zone new.test was added, but its file")
+
+
+def test_addzones_tell_of_each_broken_file(server):
+    bad_zone(server, "bad.test")
+    code, text = control.ask(server, "addzones",
+                             text="a.test p\nbad.test p\nb.test p\n")
+    lines = text.splitlines()
+    assert code == 0
+    assert lines[:2] == ["added: a.test", "error zone bad.test was added, but"
+                         " its file cannot be read:"]
+    assert lines[-3:] == ["added: bad.test", "added: b.test", "added 3 zones"]
+
+
+def large_zone(path, serial=5, bad=False):
+    """A zone file that threads read, later."""
+    with open(path, "w", encoding="ascii") as out:
+        out.write(zone_text(serial))
+        for i in range(110_000):
+            out.write(f"a-name-that-is-not-short-{i:09} IN TXT "
+                      "\"some forty octets of text for the size of it\"\n")
+        if bad:
+            out.write("bad IN A 300.0.0.1\n")
+    assert path.stat().st_size > 8 << 20
+
+
+def test_addzone_of_a_large_file_is_ok_when_it_is_served(server):
+    large_zone(server.directory / "large.test.zone")
+    assert control.ask(server, "addzone", "large.test", "p") == (0, "ok\n")
+    assert server.serial("large.test") == 5
+    large_zone(server.directory / "bad.test.zone", bad=True)
+    code, text = control.ask(server, "addzone", "bad.test", "p")
+    assert code == 1
+    assert text.startswith("error zone bad.test was added, but its file cannot"
+                           " be read:\nbad.test.zone:")
+    assert "300.0.0.1" in text or " read with 1 errors" in text
+
+
 # ---- what was told is so ----------------------------------------------------
 
 def test_next_start_has_the_same_zones(server):
     for line in (("addzone", "a.test", "p"), ("addzone", "b.test", "p"),
                  ("delzone", "a.test"), ("addzone", "c.test", "p"),
-                 ("changezone", "c.test", "q"), ("changezone", "b.test", "p")):
+                 ("changezone", "b.test", "p")):
         assert control.ask(server, *line) == (0, "ok\n")
+    # What is served is not of the file that is to be.
+    assert control.ask(server, "changezone", "c.test", "q") == (
+        1, "error zone c.test has another pattern, but its file cannot be"
+        " read:\nzone c.test: zonefile c.test.other does not exist\n")
+    assert server.serial("c.test") == 3
     server.stop()
     server.start()
     assert serves(server, "b.test") and not serves(server, "a.test")
@@ -310,6 +395,35 @@ def test_reconfig_amid_dying_loaders_is_answered(server):
     server.options["identity"] = '"three"'
     server.write_config()
     assert control.ask(server, "reconfig")[1].endswith("\nok\n")
+
+
+@pytest.mark.parametrize("size", [0, 70])
+def test_reconfig_tells_of_files_that_cannot_be_read(server, size):
+    """Of new zones, and of those with another file; the rest is done."""
+    names = ["bad.test"] + [f"bad{i}.test" for i in range(size)]
+    for name in names:
+        bad_zone(server, name)
+        server.zones[name] = None
+    server.zones["b.test"] = server.zones["nofile.test"] = None
+    server.write_config()
+    code, text = control.ask(server, "reconfig")
+    lines = text.splitlines()
+    assert code == 1
+    assert lines[0] == f"reconfig start, read {server.config}"
+    assert any(line.startswith("bad.test.zone:") for line in lines[1:]) \
+        or size > 0
+    assert lines[-2:] == ["reconfig completed: changes applied",
+                          f"error {size + 1} zone{'s' * (size > 0)} cannot be"
+                          " read"]
+    assert serves(server, "b.test")
+    for name in *names, "nofile.test":
+        assert server.rcode(f"www.{name}", "A") == "SERVFAIL"
+    # What has failed before is not the next one's.
+    server.options["identity"] = '"other"'
+    server.write_config()
+    code, text = control.ask(server, "reconfig")
+    assert (code, text.splitlines()[1:]) == (
+        0, ["reconfig completed: changes applied", "ok"])
 
 
 def test_broken_file_is_told_and_changes_nothing(server):

@@ -300,7 +300,7 @@ on_zone_changed(void *ctx, const struct ipc_message *answer)
 	printf("%llu %s loaded %d usec %lld\n",
 		(unsigned long long)pending->ticket,
 		change.err == NSD_OK ? "ok" : err_text(change.err),
-		change.loaded,
+		change.file == IPC_ZONE_SERVED,
 		(long long)(now_usec() - pending->sent_usec));
 	end_pending(pending);
 }

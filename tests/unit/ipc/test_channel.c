@@ -32,11 +32,11 @@ message_arrives_whole_with_its_payload(void **state)
 				 &main_end, &loader_end),
 		NSD_OK);
 	assert_int_equal(ipc_receive(&main_end, &m), NSD_E_AGAIN);
-	assert_int_equal(ipc_send(&loader_end, IPC_LOADED, &sent, sizeof(sent),
-				 NULL, 0),
+	assert_int_equal(ipc_send(&loader_end, IPC_RELOADED, &sent,
+				 sizeof(sent), NULL, 0),
 		NSD_OK);
 	assert_int_equal(ipc_receive(&main_end, &m), NSD_OK);
-	assert_int_equal(m.type, IPC_LOADED);
+	assert_int_equal(m.type, IPC_RELOADED);
 	assert_int_equal(m.len, sizeof(sent));
 	assert_memory_equal(m.payload, &sent, sizeof(sent));
 	assert_int_equal(m.fd_count, 0);
@@ -90,7 +90,7 @@ message_cut_at_each_length_is_refused(void **state)
 {
 	struct ipc_channel main_end, loader_end;
 	uint8_t raw[4 + IPC_PAYLOAD_MAX + 1] = {0};
-	uint32_t type = IPC_LOADED;
+	uint32_t type = IPC_RELOADED;
 	size_t full = 4 + sizeof(struct ipc_load_result);
 	struct ipc_message m;
 

@@ -30,9 +30,9 @@ answer_twice(struct role *role, const struct ipc_message *m)
 {
 	struct ipc_load_result result = {.zones = taken};
 
-	role_send(role, IPC_LOADED, &result, sizeof(result));
+	role_send(role, IPC_RELOADED, &result, sizeof(result));
 	result.read = 1;
-	role_send(role, IPC_LOADED, &result, sizeof(result));
+	role_send(role, IPC_RELOADED, &result, sizeof(result));
 	taken++;
 }
 
@@ -105,7 +105,7 @@ answers_wait_for_main_and_keep_their_order(void **state)
 		}
 		idle = 0;
 		memcpy(&result, m.payload, sizeof(result));
-		assert_int_equal(m.type, IPC_LOADED);
+		assert_int_equal(m.type, IPC_RELOADED);
 		assert_int_equal(result.zones, answers / 2);
 		assert_int_equal(result.read, answers % 2);
 		answers++;
@@ -130,9 +130,9 @@ process_that_cannot_send_ends(void **state)
 
 		open_role(&role, &main_end);
 		while (!link_waits(&role.link))
-			role_send(&role, IPC_LOADED, &result, sizeof(result));
+			role_send(&role, IPC_RELOADED, &result, sizeof(result));
 		failing_from(0);
-		role_send(&role, IPC_LOADED, &result, sizeof(result));
+		role_send(&role, IPC_RELOADED, &result, sizeof(result));
 		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);

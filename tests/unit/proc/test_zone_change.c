@@ -14,7 +14,8 @@
 #include "role/zone_message.h"
 
 static void
-make(const char *name, const char *pattern, struct ipc_message *m)
+make(const char *name, const char *pattern, const char *reasons,
+	struct ipc_message *m)
 {
 	struct zone_change change = {
 		.ticket = 77,
@@ -22,7 +23,8 @@ make(const char *name, const char *pattern, struct ipc_message *m)
 		.name = name,
 		.pattern = pattern,
 		.err = NSD_E_ZONE,
-		.loaded = true,
+		.file = IPC_ZONE_BROKEN,
+		.reasons = reasons,
 	};
 	struct ipc_zone payload;
 
@@ -40,18 +42,20 @@ message_comes_as_it_was_sent(void **state)
 	struct ipc_zone payload;
 	struct ipc_message m;
 
-	make("example.com.", "p", &m);
+	make("example.com.", "p", "f:1: a\nf:2: b\n", &m);
 	assert_int_equal(zone_message_read(&m, &payload, &change), NSD_OK);
 	assert_int_equal(change.ticket, 77);
 	assert_true(change.again);
 	assert_int_equal(change.err, NSD_E_ZONE);
-	assert_true(change.loaded);
+	assert_int_equal(change.file, IPC_ZONE_BROKEN);
 	assert_string_equal(change.name, "example.com.");
 	assert_string_equal(change.pattern, "p");
-	make("x", "", &m);
+	assert_string_equal(change.reasons, "f:1: a\nf:2: b\n");
+	make("x", "", NULL, &m);
 	assert_int_equal(zone_message_read(&m, &payload, &change), NSD_OK);
 	assert_string_equal(change.name, "x");
 	assert_string_equal(change.pattern, "");
+	assert_string_equal(change.reasons, "");
 }
 
 static void
@@ -62,9 +66,9 @@ message_of_any_other_length_is_refused(void **state)
 	struct ipc_message m;
 	size_t len;
 
-	make("example", "pattern", &m);
+	make("example", "pattern", "why\n", &m);
 	len = m.len;
-	/* cut behind the first text, it has no second one */
+	/* cut behind a text, it lacks the next one */
 	for (m.len = 0; m.len < len; m.len++)
 		assert_int_equal(zone_message_read(&m, &payload, &change),
 			NSD_E_WIRE);
@@ -95,10 +99,36 @@ names_fit_or_are_refused(void **state)
 	assert_int_equal(zone_message_write(&change, &payload, &len),
 		NSD_E_LIMIT);
 	name[IPC_ZONE_TEXT_MAX - 3] = '\0';
-	make(name, "p", &m);
+	assert_int_equal(zone_message_write(&change, &payload, &len),
+		NSD_E_LIMIT);
+	name[IPC_ZONE_TEXT_MAX - 4] = '\0';
+	make(name, "p", "no room\n", &m);
 	assert_int_equal(m.len, sizeof(payload));
 	assert_int_equal(zone_message_read(&m, &payload, &change), NSD_OK);
 	assert_string_equal(change.name, name);
+	assert_string_equal(change.reasons, "");
+}
+
+static void
+reasons_are_whole_lines_as_many_as_fit(void **state)
+{
+	static char name[IPC_ZONE_TEXT_MAX + 1];
+	struct zone_change change;
+	struct ipc_zone payload;
+	struct ipc_message m;
+
+	/* Two lines of four octets, and the NUL. */
+	memset(name, 'a', IPC_ZONE_TEXT_MAX - 2 - 1 - 9);
+	make(name, "p", "one\ntwo\n", &m);
+	assert_int_equal(m.len, sizeof(payload));
+	assert_int_equal(zone_message_read(&m, &payload, &change), NSD_OK);
+	assert_string_equal(change.reasons, "one\ntwo\n");
+	make(name, "p", "one\ntwos\n", &m);
+	assert_int_equal(zone_message_read(&m, &payload, &change), NSD_OK);
+	assert_string_equal(change.reasons, "one\n");
+	make(name, "p", "one line too long\n", &m);
+	assert_int_equal(zone_message_read(&m, &payload, &change), NSD_OK);
+	assert_string_equal(change.reasons, "");
 }
 
 int
@@ -108,6 +138,7 @@ main(void)
 		cmocka_unit_test(message_comes_as_it_was_sent),
 		cmocka_unit_test(message_of_any_other_length_is_refused),
 		cmocka_unit_test(names_fit_or_are_refused),
+		cmocka_unit_test(reasons_are_whole_lines_as_many_as_fit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

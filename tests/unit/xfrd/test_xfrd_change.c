@@ -37,6 +37,7 @@ static struct asked {
 	void *ctx;
 } asked[ASKED_MAX];
 static unsigned asked_count;
+static enum nsd_err read_error;
 
 enum nsd_err
 syncer_create(struct event_base *base, syncer_on_done *on_done, void *ctx,
@@ -89,9 +90,26 @@ xfrd_loader_change_zone(struct xfrd *one, struct zone_change *change,
 	return NSD_OK;
 }
 
+/* What the loader is asked to read comes behind that: "read NAME". */
+enum nsd_err
+xfrd_loader_read(struct xfrd *one, const uint8_t *apex, request_on_end *on_end,
+	void *ctx)
+{
+	struct asked *ask = &asked[asked_count];
+
+	if (read_error != NSD_OK)
+		return read_error;
+	assert_true(++asked_count <= ASKED_MAX);
+	snprintf(ask->text, sizeof(ask->text), "read %c", apex[1]);
+	ask->on_end = on_end;
+	ask->ctx = ctx;
+	return NSD_OK;
+}
+
 /* ---- helpers ------------------------------------------------------------- */
 
 static char ended[256];
+static bool hasty;
 
 static void
 on_end(void *ctx, const struct xfrd_change_end *end)
@@ -100,14 +118,24 @@ on_end(void *ctx, const struct xfrd_change_end *end)
 
 	snprintf(ended + at, sizeof(ended) - at, "%s:%d ", (const char *)ctx,
 		(int)end->outcome);
+	if (end->outcome == XFRD_CHANGED_UNREAD) {
+		at = strlen(ended);
+		snprintf(ended + at, sizeof(ended) - at, "%s", end->why);
+	}
 }
 
 static void
 change(enum xfrd_change_kind kind, const char *name, const char *pattern,
 	const char *mark)
 {
-	const struct xfrd_change_ask ask = {kind, name, pattern, on_end,
-		(void *)mark};
+	const struct xfrd_change_ask ask = {
+		.kind = kind,
+		.name = name,
+		.pattern = pattern,
+		.on_end = on_end,
+		.ctx = (void *)mark,
+		.hasty = hasty,
+	};
 
 	xfrd_change_zone(&xfrd, &ask);
 }
@@ -120,14 +148,38 @@ flush(int error)
 }
 
 static void
-answer(unsigned number, enum nsd_err err)
+answer_file(unsigned number, enum nsd_err err, enum ipc_zone_file file)
 {
-	struct zone_change done = {.name = "a", .pattern = "p", .err = err};
+	struct zone_change done = {
+		.name = "a",
+		.pattern = "p",
+		.err = err,
+		.file = file,
+		.reasons = file == IPC_ZONE_BROKEN ? "f:1: why\n" : NULL,
+	};
 	struct ipc_message m = {.type = IPC_ZONE_CHANGED};
 
 	assert_true(number < asked_count);
 	assert_int_equal(zone_message_write(&done,
 		(struct ipc_zone *)m.payload, &m.len), NSD_OK);
+	asked[number].on_end(asked[number].ctx, &m);
+}
+
+static void
+answer(unsigned number, enum nsd_err err)
+{
+	answer_file(number, err, IPC_ZONE_SERVED);
+}
+
+static void
+answer_read(unsigned number, enum nsd_err err, const char *reasons)
+{
+	struct ipc_read_done done = {.err = err};
+	struct ipc_message m = {.type = IPC_READ_DONE,
+		.len = IPC_READ_DONE_MIN + strlen(reasons)};
+
+	memcpy(done.reasons, reasons, strlen(reasons));
+	memcpy(m.payload, &done, m.len);
 	asked[number].on_end(asked[number].ctx, &m);
 }
 
@@ -143,6 +195,8 @@ start(void **state)
 	xfrd.role.base = event_base_new();
 	*ended = '\0';
 	asked_count = 0;
+	hasty = false;
+	read_error = NSD_OK;
 	if (conf_load_text("t", text, (size_t)len, false, NULL, &server.conf)
 		!= NSD_OK)
 		return 1;
@@ -286,6 +340,81 @@ zone_that_gets_the_pattern_it_has_changes(void **state)
 	files_assert(path, HEAD "add x p\n");
 }
 
+static void
+file_that_is_broken_is_told(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "add");
+	flush(0);
+	answer_file(0, NSD_OK, IPC_ZONE_BROKEN);
+	assert_string_equal(ended, "add:8 f:1: why\n");
+	assert_true(has("x", "p"));
+	files_assert(path, HEAD "add x p\n");
+}
+
+static void
+file_that_takes_long_is_waited_for(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "add");
+	flush(0);
+	answer_file(0, NSD_OK, IPC_ZONE_LATER);
+	assert_string_equal(asked[1].text, "read x");
+	assert_string_equal(ended, "");
+	/* Other changes of the zone do not wait. */
+	change(XFRD_CHANGE_PATTERN, "x", "q", "change");
+	flush(0);
+	assert_string_equal(asked[2].text, "x q!");
+	answer_file(2, NSD_OK, IPC_ZONE_LATER);
+	answer_read(1, NSD_OK, "");
+	assert_string_equal(ended, "add:0 ");
+	answer_read(3, NSD_E_ZONE, "f:2: why\n");
+	assert_string_equal(ended, "add:0 change:8 f:2: why\n");
+}
+
+static void
+file_that_takes_long_ends_in_any_case(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "x");
+	change(XFRD_CHANGE_ADD, "y", "p", "y");
+	flush(0);
+	answer_file(0, NSD_OK, IPC_ZONE_LATER);
+	answer_file(1, NSD_OK, IPC_ZONE_LATER);
+	asked[2].on_end(asked[2].ctx, NULL);
+	assert_non_null(strstr(ended, "x:8 the loader died"));
+	answer_read(3, NSD_E_NOT_FOUND, "");
+	assert_non_null(strstr(ended, "y:8 the zone was removed"));
+	read_error = NSD_E_MEMORY;
+	change(XFRD_CHANGE_ADD, "z", "p", "z");
+	flush(0);
+	answer_file(4, NSD_OK, IPC_ZONE_LATER);
+	assert_non_null(strstr(ended, "z:8 "));
+}
+
+static void
+reading_that_has_no_room_is_tried_again(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "x");
+	flush(0);
+	read_error = NSD_E_AGAIN;
+	answer_file(0, NSD_OK, IPC_ZONE_LATER);
+	read_error = NSD_OK;
+	assert_int_equal(asked_count, 1);
+	while (asked_count == 1)
+		event_base_loop(xfrd.role.base, EVLOOP_ONCE);
+	answer_read(1, NSD_OK, "");
+	assert_string_equal(ended, "x:0 ");
+}
+
+static void
+file_that_takes_long_is_not_waited_for_in_haste(void **state)
+{
+	hasty = true;
+	change(XFRD_CHANGE_ADD, "x", "p", "x");
+	flush(0);
+	answer_file(0, NSD_OK, IPC_ZONE_LATER);
+	assert_string_equal(ended, "x:0 ");
+	assert_int_equal(asked_count, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
 
 int
@@ -298,6 +427,11 @@ main(void)
 		TEST(zone_that_cannot_go_is_there_with_its_own_pattern),
 		TEST(what_cannot_be_flushed_is_taken_back_newest_first),
 		TEST(zone_that_gets_the_pattern_it_has_changes),
+		TEST(file_that_is_broken_is_told),
+		TEST(file_that_takes_long_is_waited_for),
+		TEST(file_that_takes_long_ends_in_any_case),
+		TEST(reading_that_has_no_room_is_tried_again),
+		TEST(file_that_takes_long_is_not_waited_for_in_haste),
 	};
 	int result;
 
