@@ -99,5 +99,10 @@ void ctl_break_off(struct ctl_call *call, const char *line);
 
 /* The answer is whole. The call is gone with this. */
 void ctl_end(struct ctl_call *call);
+/* The same; on_sent is called once, perhaps before this returns. sent: all of
+ * the answer has been handed to the system for a client that was there. Else
+ * the client has gone before. */
+typedef void ctl_on_sent(void *ctx, bool sent);
+void ctl_end_and(struct ctl_call *call, ctl_on_sent *on_sent, void *ctx);
 
 #endif

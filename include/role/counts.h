@@ -2,8 +2,9 @@
  * counts.h - shared memory where the roles count. Main makes it before it
  * forks.
  *
- *   books   of each worker, then one of xfrd: what it had shown when statistics
- *           were set back to 0 (dns/counters.h)
+ *   books   of each worker, then two of xfrd: what it had shown when statistics
+ *           were set back to 0, and what it shows while an answer is on its way
+ *           that is to set them back (dns/counters.h)
  *   rssac   of each worker (query/rssac.h), if there is rssac002
  *   reset   when that was, and what else belongs to it: xfrd's
  *   store   what the loader says of the store
@@ -38,6 +39,7 @@
 /* What xfrd notes when statistics are set back to 0. */
 struct counts_reset {
 	int64_t at_usec; /* as of clock_now_usec; 0: never */
+	uint64_t which;  /* 0 or 1: of xfrd's books, the one that counts */
 	uint64_t queries[]; /* of each worker */
 };
 
@@ -100,6 +102,11 @@ void counts_get_book(const struct counts *counts, unsigned worker,
 struct rssac *counts_get_rssac(const struct counts *counts, unsigned worker);
 /* xfrd's, to write; main's, to read. */
 void counts_get_base(const struct counts *counts, struct counters_book *book);
+/* xfrd's: its other book; and that one counts from now on, in place of the
+ * first. */
+void counts_get_next_base(const struct counts *counts,
+	struct counters_book *book);
+void counts_take_next_base(const struct counts *counts);
 struct counts_reset *counts_get_reset(const struct counts *counts);
 /* The loader's, to write; main's and xfrd's, to read. */
 struct counts_store *counts_get_store(const struct counts *counts);

@@ -55,9 +55,21 @@ call_wake(struct ctl_call *call)
 		event_add(call->turn_event, &at_once);
 }
 
+/* Tells whoever wants to know whether the answer was sent. */
+static void
+call_tell_sent(struct ctl_call *call, bool sent)
+{
+	ctl_on_sent *on_sent = call->on_sent;
+
+	call->on_sent = NULL;
+	if (on_sent != NULL)
+		on_sent(call->sent_ctx, sent);
+}
+
 static void
 call_free(struct ctl_call *call)
 {
+	call_tell_sent(call, false);
 	cds_list_del(&call->node);
 	event_free(call->turn_event);
 	event_free(call->late_event);
@@ -367,8 +379,11 @@ call_on_turn(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	if (call->state == CALL_ENDED) {
-		if (call_output(call) == 0)
-			call_linger(call);
+		if (call_output(call) > 0)
+			return;
+		/* Before the client sees the end. */
+		call_tell_sent(call, true);
+		call_linger(call);
 		return;
 	}
 	if (call->state == CALL_LINES)
@@ -575,6 +590,14 @@ ctl_break_off(struct ctl_call *call, const char *line)
 	bufferevent_disable(call->stream, EV_READ);
 	event_del(call->late_event);
 	call_wake(call);
+}
+
+void
+ctl_end_and(struct ctl_call *call, ctl_on_sent *on_sent, void *ctx)
+{
+	call->on_sent = on_sent;
+	call->sent_ctx = ctx;
+	ctl_end(call);
 }
 
 void

@@ -44,6 +44,8 @@ struct ctl_call {
 	struct ctl_call_hooks hooks;
 	struct ctl_command command;
 	unsigned holds;
+	ctl_on_sent *on_sent; /* of ctl_end_and; NULL: nobody wants to know */
+	void *sent_ctx;
 	int64_t opened_msec; /* clock.h */
 	size_t surplus; /* octets that came behind the command, while it ran */
 	bool tls;

@@ -24,7 +24,7 @@
 enum counts_part {
 	PART_BOOKS,
 	PART_RSSAC,
-	PART_BASE,  /* the book of xfrd */
+	PART_BASE,  /* the books of xfrd */
 	PART_RESET,
 	PART_STORE,
 	PART_PROCESSES,
@@ -75,7 +75,7 @@ counts_lay_out(struct counts *c, uint32_t room, bool rssac)
 		[PART_BOOKS] = {counters_book_size(room), c->workers},
 		[PART_RSSAC] = {sizeof(struct rssac),
 			rssac ? c->workers : 0},
-		[PART_BASE] = {counters_book_size(room), 1},
+		[PART_BASE] = {counters_book_size(room), 2},
 		[PART_RESET] = {sizeof(struct counts_reset)
 				+ c->workers * sizeof(uint64_t), 1},
 		[PART_STORE] = {sizeof(struct counts_store), 1},
@@ -324,7 +324,23 @@ counts_get_rssac(const struct counts *c, unsigned worker)
 void
 counts_get_base(const struct counts *c, struct counters_book *book)
 {
-	counters_book_init(book, part_get(c, PART_BASE, 0), c->room);
+	counters_book_init(book, part_get(c, PART_BASE,
+					 counts_get_reset(c)->which & 1),
+		c->room);
+}
+
+void
+counts_get_next_base(const struct counts *c, struct counters_book *book)
+{
+	counters_book_init(book, part_get(c, PART_BASE,
+					 ~counts_get_reset(c)->which & 1),
+		c->room);
+}
+
+void
+counts_take_next_base(const struct counts *c)
+{
+	counts_get_reset(c)->which ^= 1;
 }
 
 struct counts_reset *

@@ -70,20 +70,34 @@ statistics_write_json(struct control_statistics *s)
 	}
 }
 
+/* What a client has not got is shown to the next one. */
+static void
+statistics_on_sent(void *ctx, bool sent)
+{
+	struct control_statistics *s = ctx;
+
+	if (sent)
+		xfrd_statistics_reset(s->look);
+	statistics_free(s);
+}
+
 /* There is no more to print, or no memory. */
 static void
 statistics_end(struct control_statistics *s, struct ctl_call *call)
 {
 	/* JSON is one line so far. */
-	if (s->text.failed)
+	if (s->text.failed) {
 		ctl_printf(call, "%serror out of memory\n",
 			s->is_json ? "\n" : "");
-	else if (s->is_json) {
+		statistics_free(s);
+		ctl_end(call);
+		return;
+	}
+	if (s->is_json) {
 		ctl_json_close(&s->json, '}');
 		ctl_printf(call, "\n");
 	}
-	statistics_free(s);
-	ctl_end(call);
+	ctl_end_and(call, statistics_on_sent, s);
 }
 
 static void

@@ -41,6 +41,7 @@ struct event;
 struct journal;
 struct journal_entry;
 struct store_reader;
+struct xfrd_statistics;
 
 /* NOTIFYs in the log: see xfrd_notify.c. */
 struct xfrd_notified {
@@ -162,6 +163,8 @@ struct xfrd {
 	uint64_t reconfig_tickets;      /* so far */
 	struct xfr_room room;
 	struct ctl_metrics *metrics; /* NULL: none */
+	struct xfrd_statistics *resets; /* the look that is to set statistics
+					 * back; or NULL */
 };
 
 /* ---- xfrd_loader.c ------------------------------------------------------- */

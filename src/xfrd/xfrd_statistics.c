@@ -36,40 +36,42 @@ sum_group(const struct counts *counts, uint32_t group, struct counters *sum)
 	return any;
 }
 
-/* What is to be shown of a sum; reset: and nothing of it from then on. */
+/* What is to be shown of a sum. reset: it is noted in the book that counts once
+ * the answer has arrived. */
 static void
 show_sum(const struct counts *counts, uint32_t group, bool reset,
 	struct counters *sum)
 {
-	struct counters_book base;
-	struct counters *row, all = *sum;
+	struct counters_book book;
+	struct counters *row;
 	const struct counters *shown;
 
-	counts_get_base(counts, &base);
-	shown = counters_book_find(&base, group);
+	if (reset) {
+		counts_get_next_base(counts, &book);
+		row = counters_book_open(&book, group);
+		if (row != NULL)
+			*row = *sum;
+	}
+	counts_get_base(counts, &book);
+	shown = counters_book_find(&book, group);
 	if (shown != NULL)
 		counters_subtract(sum, shown);
-	if (!reset)
-		return;
-	row = counters_book_open(&base, group);
-	if (row != NULL)
-		*row = all;
 }
 
 static void
-show_servers(const struct counts *counts, bool reset, uint64_t *queries)
+show_servers(const struct counts *counts, struct xfrd_statistics *look)
 {
-	struct counts_reset *base = counts_get_reset(counts);
+	const struct counts_reset *base = counts_get_reset(counts);
 
 	for (unsigned i = 0; i < counts_workers(counts); i++) {
 		struct counters_book book;
 		uint64_t n;
 
 		counts_get_book(counts, i, &book);
-		n = book.rows->queries;
-		queries[i] = n > base->queries[i] ? n - base->queries[i] : 0;
-		if (reset)
-			base->queries[i] = n;
+		n = look->sums[i] = book.rows->queries;
+		look->queries[i] = n > base->queries[i]
+			? n - base->queries[i]
+			: 0;
 	}
 }
 
@@ -115,20 +117,19 @@ static void
 look_at_all(struct xfrd_statistics *look)
 {
 	const struct server *server = look->xfrd->role.server;
-	struct counts_reset *base = counts_get_reset(server->counts);
+	const struct counts_reset *base = counts_get_reset(server->counts);
 	int64_t now = clock_now_usec();
 	struct statistics *s = &look->all;
 
+	look->at_usec = now;
 	s->server_count = counts_workers(server->counts);
 	s->queries = look->queries;
 	s->up_usec = now - server->boot_usec;
 	s->elapsed_usec = base->at_usec != 0 ? now - base->at_usec
 					     : s->up_usec;
-	show_servers(server->counts, look->reset, look->queries);
+	show_servers(server->counts, look);
 	(void)sum_group(server->counts, 0, &s->all);
 	show_sum(server->counts, 0, look->reset, &s->all);
-	if (look->reset)
-		base->at_usec = now;
 	measure(look->xfrd, s);
 }
 
@@ -143,12 +144,18 @@ xfrd_statistics_open(struct xfrd *xfrd, bool reset)
 		return NULL;
 	look->queries = calloc(counts_workers(counts) + 1,
 		sizeof(*look->queries));
-	if (look->queries == NULL) {
-		free(look);
+	look->sums = calloc(counts_workers(counts) + 1, sizeof(*look->sums));
+	look->xfrd = xfrd;
+	if (look->queries == NULL || look->sums == NULL) {
+		xfrd_statistics_close(look);
 		return NULL;
 	}
-	look->xfrd = xfrd;
 	look->reset = reset;
+	if (reset) {
+		if (xfrd->resets != NULL)
+			xfrd->resets->reset = false;
+		xfrd->resets = look;
+	}
 	counts_get_names(counts, &names);
 	look->groups = textlist_count(&names);
 	look_at_all(look);
@@ -156,8 +163,25 @@ xfrd_statistics_open(struct xfrd *xfrd, bool reset)
 }
 
 void
+xfrd_statistics_reset(struct xfrd_statistics *look)
+{
+	const struct counts *counts = look->xfrd->role.server->counts;
+	struct counts_reset *base = counts_get_reset(counts);
+
+	if (!look->reset)
+		return;
+	counts_take_next_base(counts);
+	memcpy(base->queries, look->sums,
+		counts_workers(counts) * sizeof(*look->sums));
+	base->at_usec = look->at_usec;
+}
+
+void
 xfrd_statistics_close(struct xfrd_statistics *look)
 {
+	if (look->xfrd->resets == look)
+		look->xfrd->resets = NULL;
+	free(look->sums);
 	free(look->queries);
 	free(look);
 }

@@ -16,15 +16,23 @@ struct xfrd;
 /* A look at the counters. */
 struct xfrd_statistics {
 	struct xfrd *xfrd;
-	bool reset;            /* what is shown is 0 from then on */
+	bool reset;            /* what is shown is to be 0 from then on */
+	int64_t at_usec;       /* when it began, of clock_now_usec */
+	uint64_t *sums;        /* of each server, with nothing taken off */
 	uint32_t groups;       /* names that there were */
 	uint64_t *queries;     /* of each server */
 	struct statistics all;
 };
 
-/* Sums up all that is not of groups. reset: sets it back to 0, and each group
- * when it is shown. Gives a look, or NULL: no memory. */
+/*
+ * Sums up all that is not of groups. reset: what this look has shown may be set
+ * back to 0 by xfrd_statistics_reset, once all groups are shown, and if no
+ * other such look is opened before: of two, the later one does it. Gives a
+ * look, or NULL: no memory.
+ */
 struct xfrd_statistics *xfrd_statistics_open(struct xfrd *xfrd, bool reset);
+/* What was shown has arrived: it is 0 from then on, in all that is shown. */
+void xfrd_statistics_reset(struct xfrd_statistics *look);
 void xfrd_statistics_close(struct xfrd_statistics *look);
 
 /* A statistics_get_group; ctx: the look. */

@@ -125,6 +125,33 @@ def test_stats_sets_back_and_stats_noreset_does_not(make_server):
     assert fourth["time.boot"] > third["time.boot"]
 
 
+def test_counts_that_nobody_has_got_are_shown_again(make_server):
+    """Groups make the answer so long that it does not fit into the socket."""
+    extra = "".join(f"zone:\n\tname: z{i}.test\n\tzonefile: a.test.zone\n"
+                    f"\tzonestats: g{i}\n" for i in range(400))
+    server = start(make_server, extra=extra)
+    stats(server)
+    for _ in range(5):
+        server.query("www.z7.test", "A")
+    for octets in 0, 1, 100_000:
+        with control.connect(server) as client:
+            client.sendall(b"NSDCT1 stats\n")
+            while octets > 0:
+                octets -= len(client.recv(octets))
+    # One that does not read, until another has asked.
+    with control.connect(server) as client:
+        client.sendall(b"NSDCT1 stats\n")
+        client.recv(1)
+        server.query("www.z7.test", "A")
+        shown = stats(server)
+        control.read_all(client)
+    assert shown["num.queries"] == shown["g7.num.queries"] == 6
+    assert shown["server0.queries"] == 6
+    assert shown["time.elapsed"] > 0
+    shown = stats(server)
+    assert shown["num.queries"] == shown["g7.num.queries"] == 0
+
+
 def test_lines_and_their_order(make_server):
     server = start(make_server, **{"server-count": 3})
     _, text = control.ask(server, "stats")
