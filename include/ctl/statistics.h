@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/latency.h"
 #include "dns/counters.h"
 
 /* Names of groups are cut to so many octets. */
@@ -37,6 +38,7 @@ struct statistics {
 	uint64_t xfrd_mem;
 	uint64_t config_disk, config_mem;
 	struct counters all;      /* of all servers */
+	struct latency_book latency; /* of all servers, since the start */
 	uint64_t primary_zones, secondary_zones;
 };
 
@@ -45,6 +47,11 @@ void statistics_print(struct statistics_text *out, const struct statistics *s);
 /* Appends the lines of a group, which come behind these. */
 void statistics_print_group(struct statistics_text *out, const char *name,
 	const struct counters *counters);
+
+/* Appends lines PREFIX.ltNus=COUNT, one for each bucket, PREFIX.more=COUNT for
+ * the last one, and PREFIX.usec=SUM. */
+void statistics_print_latency(struct statistics_text *out, const char *prefix,
+	const struct latency *latency);
 
 /* ---- metrics ------------------------------------------------------------- */
 

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/exchange.h"
 #include "base/filter.h"
+#include "base/latency.h"
 
 struct event_base;
 
@@ -45,6 +46,10 @@ struct net_handler {
 	uint64_t *rx_err;
 	uint64_t *tx_err;
 	uint64_t *dropped;
+	/* How long answers took, from before their requests were received (on
+	 * streams: from when they were handed over) until the replies were
+	 * given to the system. NULL: nobody wants to know. */
+	struct latency_book *latency;
 };
 
 struct net_udp_options {

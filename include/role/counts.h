@@ -6,6 +6,7 @@
  *           were set back to 0, and what it shows while an answer is on its way
  *           that is to set them back (dns/counters.h)
  *   rssac   of each worker (query/rssac.h), if there is rssac002
+ *   latency of each worker (base/latency.h)
  *   reset   when that was, and what else belongs to it: xfrd's
  *   store   what the loader says of the store
  *   processes  of each: when it began, and how often it was replaced; main's
@@ -26,6 +27,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/latency.h"
 #include "base/textlist.h"
 #include "dns/counters.h"
 #include "guard/cookie.h"
@@ -100,6 +102,9 @@ void counts_get_book(const struct counts *counts, unsigned worker,
 	struct counters_book *book);
 /* A worker's, of its own; main's. NULL without rssac002. */
 struct rssac *counts_get_rssac(const struct counts *counts, unsigned worker);
+/* A worker's, of its own; main's and xfrd's, to read. */
+struct latency_book *counts_get_latency(const struct counts *counts,
+	unsigned worker);
 /* xfrd's, to write; main's, to read. */
 void counts_get_base(const struct counts *counts, struct counters_book *book);
 /* xfrd's: its other book; and that one counts from now on, in place of the

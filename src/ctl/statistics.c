@@ -125,6 +125,18 @@ statistics_print(struct statistics_text *out, const struct statistics *s)
 }
 
 void
+statistics_print_latency(struct statistics_text *out, const char *prefix,
+	const struct latency *latency)
+{
+	for (unsigned i = 0; i < LATENCY_BUCKETS - 1; i++)
+		statistics_text_printf(out, "%s.lt%uus=%llu\n", prefix, 1u << i,
+			(unsigned long long)latency->count[i]);
+	statistics_text_printf(out, "%s.more=%llu\n%s.usec=%llu\n", prefix,
+		(unsigned long long)latency->count[LATENCY_BUCKETS - 1],
+		prefix, (unsigned long long)latency->usec);
+}
+
+void
 statistics_print_group(struct statistics_text *out, const char *name,
 	const struct counters *counters)
 {

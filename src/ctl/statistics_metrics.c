@@ -147,6 +147,32 @@ metric_of_time(struct statistics_text *out, const char *family,
 		(long long)(usec / USEC), (long long)(usec % USEC));
 }
 
+/* Buckets of this format count all that is not more than their bound. */
+static void
+print_latency(struct statistics_text *out, const char *transport,
+	const struct latency *latency)
+{
+	uint64_t count = 0;
+	char label[64];
+
+	for (unsigned i = 0; i < LATENCY_BUCKETS; i++) {
+		count += latency->count[i];
+		snprintf(label, sizeof(label),
+			"transport=\"%s\",le=\"%u.%06u\"", transport,
+			(1u << i) / USEC, (1u << i) % USEC);
+		if (i == LATENCY_BUCKETS - 1)
+			snprintf(label, sizeof(label),
+				"transport=\"%s\",le=\"+Inf\"", transport);
+		sample(out, "answer_seconds_bucket", "", label, count);
+	}
+	statistics_text_printf(out,
+		"nsd_answer_seconds_sum{transport=\"%s\"} %llu.%06llu\n",
+		transport, (unsigned long long)(latency->usec / USEC),
+		(unsigned long long)(latency->usec % USEC));
+	snprintf(label, sizeof(label), "transport=\"%s\"", transport);
+	sample(out, "answer_seconds_count", "", label, count);
+}
+
 static void
 print_server(struct statistics_text *out, const struct statistics *s)
 {
@@ -184,6 +210,10 @@ print_server(struct statistics_text *out, const struct statistics *s)
 		s->primary_zones);
 	metric(out, "zones_secondary", "Secondary zones.", "gauge",
 		s->secondary_zones);
+	head(out, "", "answer_seconds",
+		"How long answers took within the server.", "histogram");
+	print_latency(out, "udp", &s->latency.udp);
+	print_latency(out, "tcp", &s->latency.tcp);
 }
 
 /* ---- of groups ----------------------------------------------------------- */

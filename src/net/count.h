@@ -5,11 +5,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
+#include "net/server.h"
+
 static inline void
 net_count_add(uint64_t *counter, uint64_t n)
 {
 	if (counter != NULL)
 		*counter += n;
+}
+
+/* The time, if it is wanted for latencies. */
+static inline int64_t
+net_count_begin(const struct net_handler *handler)
+{
+	return handler->latency != NULL ? clock_now_usec() : 0;
 }
 
 #endif

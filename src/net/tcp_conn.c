@@ -91,10 +91,13 @@ tcp_conn_destroy(struct tcp_conn *conn)
 static void
 turn_answer(struct net_tcp *tcp)
 {
+	struct latency_book *book = tcp->handler.latency;
 	size_t count = tcp->batch_count, first, end;
+	int64_t begun;
 
 	if (count == 0)
 		return;
+	begun = net_count_begin(&tcp->handler);
 	tcp->handler.on_batch(tcp->handler.ctx, tcp->exchanges, count);
 	tcp->batch_count = 0;
 	for (size_t i = 0; i < count; i++)
@@ -108,6 +111,8 @@ turn_answer(struct net_tcp *tcp)
 				break;
 		tcp_conn_reply(conn, first, end);
 	}
+	if (book != NULL)
+		latency_add(&book->tcp, clock_now_usec() - begun, count);
 }
 
 /* ---- requests */

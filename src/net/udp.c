@@ -312,6 +312,8 @@ static void
 on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct net_udp *udp = arg;
+	struct latency_book *book = udp->handler.latency;
+	int64_t begun = net_count_begin(&udp->handler), ended;
 	size_t got, count;
 
 	for (unsigned batch = 0; batch < BATCHES_MAX; batch++) {
@@ -323,6 +325,13 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 			udp->handler.on_batch(udp->handler.ctx,
 				udp->exchanges, count);
 			send_all(udp, line_up(udp, count));
+			/* One look at the clock for each batch: the end of one
+			 * is the begin of the next. */
+			if (book != NULL) {
+				ended = clock_now_usec();
+				latency_add(&book->udp, ended - begun, count);
+				begun = ended;
+			}
 		}
 		if (got < BATCH_AGAIN)
 			break;

@@ -493,6 +493,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 		.rx_err = &worker->counters->rx_err,
 		.tx_err = &worker->counters->tx_err,
 		.dropped = &worker->counters->dropped,
+		.latency = counts_get_latency(server->counts, start->index),
 	};
 	worker->role.handlers = worker_handlers;
 	worker->role.on_main_gone = worker_on_main_gone;

@@ -24,6 +24,7 @@
 enum counts_part {
 	PART_BOOKS,
 	PART_RSSAC,
+	PART_LATENCY,
 	PART_BASE,  /* the books of xfrd */
 	PART_RESET,
 	PART_STORE,
@@ -75,6 +76,7 @@ counts_lay_out(struct counts *c, uint32_t room, bool rssac)
 		[PART_BOOKS] = {counters_book_size(room), c->workers},
 		[PART_RSSAC] = {sizeof(struct rssac),
 			rssac ? c->workers : 0},
+		[PART_LATENCY] = {sizeof(struct latency_book), c->workers},
 		[PART_BASE] = {counters_book_size(room), 2},
 		[PART_RESET] = {sizeof(struct counts_reset)
 				+ c->workers * sizeof(uint64_t), 1},
@@ -237,6 +239,7 @@ static const struct {
 } counts_rights[PART_COUNT] = {
 	[PART_BOOKS] = {ROLE_WORKER, ROLE_XFRD},
 	[PART_RSSAC] = {ROLE_WORKER, 0},
+	[PART_LATENCY] = {ROLE_WORKER, ROLE_XFRD},
 	[PART_BASE] = {ROLE_XFRD, 0},
 	[PART_RESET] = {ROLE_XFRD, 0},
 	[PART_STORE] = {ROLE_LOADER, ROLE_XFRD},
@@ -319,6 +322,12 @@ counts_get_rssac(const struct counts *c, unsigned worker)
 	return c->parts[PART_RSSAC].count > 0
 		? part_get(c, PART_RSSAC, worker)
 		: NULL;
+}
+
+struct latency_book *
+counts_get_latency(const struct counts *c, unsigned worker)
+{
+	return part_get(c, PART_LATENCY, worker);
 }
 
 void

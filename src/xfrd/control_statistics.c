@@ -1,6 +1,7 @@
 /* control_statistics.c - the verbs stats, stats_noreset and stats_more. */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,21 +53,21 @@ statistics_print_next(struct control_statistics *s)
 /* The same lines as members of one object. Names may have any octets but the
  * end of a line; values have none but digits and a point. */
 static void
-statistics_write_json(struct control_statistics *s)
+statistics_write_json(struct statistics_text *text, struct ctl_json *json)
 {
 	char *line, *rest, *value;
 
 	/* A NUL behind it. */
-	statistics_text_printf(&s->text, "%c", '\0');
-	if (s->text.failed)
+	statistics_text_printf(text, "%c", '\0');
+	if (text->failed)
 		return;
-	for (line = strtok_r(s->text.text, "\n", &rest); line != NULL;
+	for (line = strtok_r(text->text, "\n", &rest); line != NULL;
 		line = strtok_r(NULL, "\n", &rest)) {
 		value = strrchr(line, '=');
 		if (value == NULL)
 			continue;
 		*value++ = '\0';
-		ctl_json_digits(&s->json, line, value);
+		ctl_json_digits(json, line, value);
 	}
 }
 
@@ -111,7 +112,7 @@ statistics_on_room(struct ctl_call *call)
 			return;
 		}
 		if (s->is_json)
-			statistics_write_json(s);
+			statistics_write_json(&s->text, &s->json);
 		else
 			ctl_write(call, s->text.text, s->text.len);
 	}
@@ -161,7 +162,7 @@ control_on_stats_noreset(struct xfrd *xfrd, struct ctl_call *call)
 /* ---- more ---------------------------------------------------------------- */
 
 static void
-more_of_store(const struct counts *counts, struct ctl_call *call)
+more_of_store(const struct counts *counts, struct statistics_text *out)
 {
 	const struct counts_store *store = counts_get_store(counts);
 	const struct {
@@ -178,19 +179,20 @@ more_of_store(const struct counts *counts, struct ctl_call *call)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		ctl_printf(call, "store.%s=%llu\n", rows[i].name,
+		statistics_text_printf(out, "store.%s=%llu\n", rows[i].name,
 			(unsigned long long)__atomic_load_n(rows[i].value,
 				__ATOMIC_RELAXED));
 }
 
 static void
 more_of_worker(const struct counts *counts, unsigned worker,
-	struct ctl_call *call)
+	struct statistics_text *out)
 {
 	struct counters_book book;
+	char prefix[40];
 
 	counts_get_book(counts, worker, &book);
-	ctl_printf(call,
+	statistics_text_printf(out,
 		"server%u.udp=%llu\nserver%u.tcp=%llu\nserver%u.tls=%llu\n"
 		"server%u.dropped=%llu\nserver%u.lost=%llu\n",
 		worker, (unsigned long long)(book.rows->udp
@@ -201,11 +203,17 @@ more_of_worker(const struct counts *counts, unsigned worker,
 			+ book.rows->tls6),
 		worker, (unsigned long long)book.rows->dropped,
 		worker, (unsigned long long)book.rows->lost);
+	snprintf(prefix, sizeof(prefix), "server%u.latency.udp", worker);
+	statistics_print_latency(out, prefix,
+		&counts_get_latency(counts, worker)->udp);
+	snprintf(prefix, sizeof(prefix), "server%u.latency.tcp", worker);
+	statistics_print_latency(out, prefix,
+		&counts_get_latency(counts, worker)->tcp);
 }
 
 static void
 more_of_process(const struct counts *counts, unsigned place,
-	struct ctl_call *call)
+	struct statistics_text *out)
 {
 	struct counts_process process;
 	int64_t age;
@@ -213,7 +221,8 @@ more_of_process(const struct counts *counts, unsigned place,
 	if (!counts_get_process(counts, place, &process))
 		return;
 	age = clock_now_msec() - process.started_msec;
-	ctl_printf(call, "process.%s.pid=%lld\nprocess.%s.restarts=%llu\n"
+	statistics_text_printf(out,
+		"process.%s.pid=%lld\nprocess.%s.restarts=%llu\n"
 		"process.%s.age=%lld.%03lld\n",
 		process.name, (long long)process.pid, process.name,
 		(unsigned long long)process.restarts, process.name,
@@ -225,11 +234,24 @@ void
 control_on_stats_more(struct xfrd *xfrd, struct ctl_call *call)
 {
 	const struct counts *counts = xfrd->role.server->counts;
+	struct statistics_text text = {.text = NULL};
+	struct ctl_json json = {.call = call};
 
-	more_of_store(counts, call);
+	more_of_store(counts, &text);
 	for (unsigned i = 0; i < counts_workers(counts); i++)
-		more_of_worker(counts, i, call);
+		more_of_worker(counts, i, &text);
 	for (unsigned i = 0; i < counts_workers(counts) + 3; i++)
-		more_of_process(counts, i, call);
+		more_of_process(counts, i, &text);
+	if (!text.failed && ctl_command(call)->json) {
+		ctl_json_open(&json, NULL, '{');
+		statistics_write_json(&text, &json);
+		ctl_json_close(&json, '}');
+		ctl_printf(call, "\n");
+	} else if (!text.failed) {
+		ctl_write(call, text.text, text.len);
+	}
+	if (text.failed)
+		ctl_printf(call, "error out of memory\n");
+	statistics_text_free(&text);
 	ctl_end(call);
 }

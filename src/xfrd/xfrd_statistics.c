@@ -104,6 +104,13 @@ measure(const struct xfrd *xfrd, struct statistics *s)
 	const struct counts_store *store = counts_get_store(server->counts);
 	size_t used, kept;
 
+	for (unsigned i = 0; i < counts_workers(server->counts); i++) {
+		const struct latency_book *book = counts_get_latency(
+			server->counts, i);
+
+		latency_sum(&s->latency.udp, &book->udp);
+		latency_sum(&s->latency.tcp, &book->tcp);
+	}
 	s->db_mem = __atomic_load_n(&store->mapped, __ATOMIC_RELAXED);
 	platform_heap_measure(&used, &kept);
 	s->xfrd_mem = used;

@@ -39,6 +39,7 @@ NAMES = {
     "nsd_size_config_in_mem_bytes": "gauge",
     "nsd_zones_primary": "gauge",
     "nsd_zones_secondary": "gauge",
+    "nsd_answer_seconds": "histogram",
 }
 
 
@@ -85,7 +86,7 @@ def metrics(nsd):
     return lambda **options: Metrics(nsd, **options)
 
 
-def test_families_and_types_are_those_of_nsd(metrics):
+def test_families_and_types_are_those_of_nsd_and_one_more(metrics):
     _, body = metrics().ask()
     families = {f.name: f.type for f in text_string_to_metric_families(body)}
     assert families == NAMES
@@ -135,6 +136,27 @@ def test_values_are_what_was_asked(metrics):
     assert 0 < up < 600
     wait_for("the store's size",
              lambda: m.read()["nsd_size_db_in_mem_bytes"][()] > 0)
+
+
+def test_times_of_answers_are_a_histogram(metrics):
+    m = metrics(**{"server-count": 2})
+    for tcp in False, True, True:
+        m.server.query("www.a.test", "A", tcp=tcp)
+    _, body = m.ask()
+    family = next(f for f in text_string_to_metric_families(body)
+                  if f.name == "nsd_answer_seconds")
+    for transport in "udp", "tcp":
+        found = [s for s in family.samples
+                 if s.labels["transport"] == transport]
+        buckets = [s.value for s in found if s.name.endswith("_bucket")]
+        bounds = [float(s.labels["le"]) for s in found if "le" in s.labels]
+        values = {s.name.rsplit("_", 1)[1]: s.value for s in found
+                  if "le" not in s.labels}
+        assert buckets == sorted(buckets) and bounds == sorted(bounds)
+        assert bounds[0] == 1e-6 and bounds[-1] == float("inf")
+        assert values["count"] == buckets[-1]
+        assert values["count"] >= 1 + (transport == "tcp")
+        assert 0 < values["sum"] < 60
 
 
 def test_groups_are_labels(nsd):

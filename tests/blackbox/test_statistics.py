@@ -352,7 +352,20 @@ def test_stats_more(make_server):
                        ("server0", "server 1"), ("server1", "server 2")):
         assert int(found[f"process.{name}.pid"]) == server.role(role)
         assert found[f"process.{name}.restarts"] == "0"
-    assert int(found["server0.udp"]) + int(found["server1.udp"]) > 0
+    for transport in "udp", "tcp":
+        server.query("www.a.test", "A", tcp=transport == "tcp")
+    found = read_lines(control.ask(server, "stats_more")[1])
+    for transport in "udp", "tcp":
+        asked = timed = 0
+        for name in "server0", "server1":
+            asked += int(found[f"{name}.{transport}"])
+            timed += sum(int(value) for key, value in found.items()
+                         if key.startswith(f"{name}.latency.{transport}.")
+                         and not key.endswith(".usec"))
+        assert asked == timed > 0
+    read_as_tree("\n".join(f"{k}={v}" for k, v in found.items()))
+    code, text = control.ask(server, "-j", "stats_more")
+    assert code == 0 and json.loads(text).keys() == found.keys()
     pid = server.kill("server 2")
     pid = server.wait_replaced("server 2", pid)
     server.wait_serving()
@@ -389,7 +402,7 @@ def test_processes_have_mapped_what_is_theirs(make_server):
     spans = sorted(limits)
     for found in workers:
         spans += found - limits
-    assert len(spans) == 4  # each has counters of its own besides
+    assert len(spans) == 7  # each has counters and times of its own besides
     spans.sort()
     assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:]))
     cookies = readable["server 1"]  # the page of their secrets

@@ -39,6 +39,8 @@ fill(struct statistics *s)
 	s->all.udp = 5;
 	s->all.tls6 = 2;
 	s->all.dropped = 11;
+	latency_add(&s->latency.udp, 3, 2);
+	latency_add(&s->latency.udp, 2000000, 1);
 	s->primary_zones = 8;
 	s->secondary_zones = 9;
 }
@@ -125,6 +127,44 @@ a_group_has_its_name_before_each_line(void **state)
 	statistics_text_free(&out);
 }
 
+static void
+time_is_counted_by_its_power_of_two(void **state)
+{
+	static const struct {
+		int64_t usec;
+		unsigned bucket;
+	} rows[] = {{-1, 0}, {0, 0}, {1, 1}, {2, 2}, {3, 2}, {4, 3}, {7, 3},
+		{8, 4}, {1023, 10}, {1024, 11}, {(1 << 20) - 1, 20},
+		{1 << 20, 21}, {INT64_MAX / 8, 21}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct latency latency = {.usec = 0};
+
+		latency_add(&latency, rows[i].usec, 3);
+		assert_int_equal(latency.count[rows[i].bucket], 3);
+		assert_int_equal(latency.usec,
+			rows[i].usec < 0 ? 0 : rows[i].usec * 3);
+		latency_sum(&latency, &latency);
+		assert_int_equal(latency.count[rows[i].bucket], 6);
+	}
+}
+
+static void
+lines_of_times(void **state)
+{
+	static const char *const lines[] = {"s.lt1us=0\n", "s.lt2us=0\n",
+		"s.lt4us=2\n", "s.lt8us=0\n", "s.lt1048576us=0\n",
+		"s.more=1\n", "s.usec=2000006\n"};
+	struct statistics_text out = {NULL};
+	struct latency latency = {.usec = 0};
+
+	latency_add(&latency, 3, 2);
+	latency_add(&latency, 2000000, 1);
+	statistics_print_latency(&out, "s", &latency);
+	expect_in_order(finish(&out), lines, sizeof(lines) / sizeof(*lines));
+	statistics_text_free(&out);
+}
+
 /* ---- metrics ------------------------------------------------------------- */
 
 static const char *const group_names[] = {"one", "t\"w\\o\n"};
@@ -176,6 +216,18 @@ metrics_have_families(void **state)
 		"nsd_time_elapsed_seconds 0.000500\n",
 		"# TYPE nsd_zones_secondary gauge\n",
 		"nsd_zones_secondary 9\n",
+		"# TYPE nsd_answer_seconds histogram\n",
+		"nsd_answer_seconds_bucket{transport=\"udp\",le=\"0.000001\"}"
+		" 0\n",
+		"nsd_answer_seconds_bucket{transport=\"udp\",le=\"0.000004\"}"
+		" 2\n",
+		"nsd_answer_seconds_bucket{transport=\"udp\",le=\"1.048576\"}"
+		" 2\n",
+		"nsd_answer_seconds_bucket{transport=\"udp\",le=\"+Inf\"}"
+		" 3\n",
+		"nsd_answer_seconds_sum{transport=\"udp\"} 2.000006\n",
+		"nsd_answer_seconds_count{transport=\"udp\"} 3\n",
+		"nsd_answer_seconds_count{transport=\"tcp\"} 0\n",
 		"# TYPE nsd_zonestats_queries_total counter\n",
 		"nsd_zonestats_queries_total{zone=\"one\"} 7\n",
 		"nsd_zonestats_queries_total{zone=\"t\\\"w\\\\o\\n\"} 7\n",
@@ -216,11 +268,14 @@ a_family_stands_in_one_place(void **state)
 		} else if (*line != '#') {
 			size_t len = strcspn(line, "{ ");
 
+			/* Those of a histogram have more behind it. */
+			if (strcmp(family, "nsd_answer_seconds") == 0)
+				len = strlen(family);
 			assert_int_equal(len, strlen(family));
 			assert_memory_equal(line, family, len);
 		}
 	}
-	assert_int_equal(heads, 15 + 9 + 15);
+	assert_int_equal(heads, 15 + 10 + 15);
 	statistics_text_free(&out);
 }
 
@@ -241,6 +296,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_have_the_order_of_nsd),
+		cmocka_unit_test(time_is_counted_by_its_power_of_two),
+		cmocka_unit_test(lines_of_times),
 		cmocka_unit_test(a_group_has_its_name_before_each_line),
 		cmocka_unit_test(metrics_have_families),
 		cmocka_unit_test(a_family_stands_in_one_place),
