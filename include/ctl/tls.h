@@ -6,6 +6,7 @@
 #ifndef CTL_TLS_H
 #define CTL_TLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,5 +40,14 @@ void ctl_tls_destroy(struct ctl_tls *tls); /* NULL is fine */
 /* A connection's state, without a socket yet; the caller frees it. NULL: no
  * memory. */
 struct ssl_st *ctl_tls_open(struct ctl_tls *tls);
+/* Is asked for each ClientHello (there are two at most), before anything costly
+ * is done, whether the handshake may go on. */
+struct ctl_tls_gate {
+	bool (*on_hello)(void *ctx);
+	void *ctx;
+};
+/* The same for a connection that has come; gate: kept as long as the state
+ * is. */
+struct ssl_st *ctl_tls_accept(struct ctl_tls *tls, struct ctl_tls_gate *gate);
 
 #endif

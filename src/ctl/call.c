@@ -401,8 +401,12 @@ call_on_event(struct bufferevent *stream, short what, void *arg)
 {
 	struct ctl_call *call = arg;
 
-	if ((what & BEV_EVENT_CONNECTED) != 0)
+	if ((what & BEV_EVENT_CONNECTED) != 0) {
+		/* With a certificate: others are refused. */
+		throttle_give(&call->channel->throttle, &call->peer,
+			call->hellos, clock_now_msec());
 		return;
+	}
 	/* The end of what it sends, and no more: it may be waiting for the
 	 * answer, or its lines are not looked at yet. */
 	if ((what & (BEV_EVENT_EOF | BEV_EVENT_ERROR)) == BEV_EVENT_EOF
@@ -425,8 +429,21 @@ call_on_late(evutil_socket_t fd, short what, void *arg)
 
 /* ---- a connection comes -------------------------------------------------- */
 
+/* A ClientHello has come: may the server go on? */
+static bool
+call_on_hello(void *arg)
+{
+	struct ctl_call *call = arg;
+
+	if (!throttle_take(&call->channel->throttle, &call->peer,
+		    clock_now_msec()))
+		return false;
+	call->hellos++;
+	return true;
+}
+
 static struct bufferevent *
-call_open_stream(struct ctl_door *door, int fd)
+call_open_stream(struct ctl_door *door, struct ctl_call *call, int fd)
 {
 	struct event_base *base = door->channel->options.base;
 	struct bufferevent *stream;
@@ -434,7 +451,8 @@ call_open_stream(struct ctl_door *door, int fd)
 
 	if (door->tls == NULL)
 		return bufferevent_socket_new(base, fd, BEV_OPT_CLOSE_ON_FREE);
-	ssl = ctl_tls_open(door->tls);
+	call->gate = (struct ctl_tls_gate){call_on_hello, call};
+	ssl = ctl_tls_accept(door->tls, &call->gate);
 	if (ssl == NULL)
 		return NULL;
 	stream = bufferevent_openssl_socket_new(base, fd, ssl,
@@ -445,7 +463,7 @@ call_open_stream(struct ctl_door *door, int fd)
 }
 
 bool
-call_open(struct ctl_door *door, int fd)
+call_open(struct ctl_door *door, int fd, const struct sockaddr_storage *peer)
 {
 	struct ctl_channel *channel = door->channel;
 	const unsigned msec = channel->options.read_msec;
@@ -462,12 +480,13 @@ call_open(struct ctl_door *door, int fd)
 	call->channel = channel;
 	call->opened_msec = clock_now_msec();
 	call->tls = door->tls != NULL;
+	call->peer = *peer;
 	call->turn_event = event_new(channel->options.base, -1, 0,
 		call_on_turn, call);
 	call->late_event = event_new(channel->options.base, -1, 0,
 		call_on_late, call);
 	if (call->turn_event != NULL && call->late_event != NULL)
-		call->stream = call_open_stream(door, fd);
+		call->stream = call_open_stream(door, call, fd);
 	if (call->stream == NULL) {
 		if (call->turn_event != NULL)
 			event_free(call->turn_event);

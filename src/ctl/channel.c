@@ -75,7 +75,7 @@ channel_has_room(void *ctx)
 }
 
 static bool
-channel_on_conn(void *ctx, int fd)
+channel_on_conn(void *ctx, int fd, const struct sockaddr_storage *peer)
 {
 	struct ctl_door *door = ctx;
 
@@ -89,7 +89,7 @@ channel_on_conn(void *ctx, int fd)
 		}
 		call_drop(idle);
 	}
-	return call_open(door, fd);
+	return call_open(door, fd, peer);
 }
 
 enum nsd_err
@@ -148,6 +148,7 @@ ctl_channel_create(const struct ctl_channel_options *options,
 	if (made == NULL)
 		return NSD_E_MEMORY;
 	made->options = *options;
+	made->throttle.seed = options->seed;
 	if (made->options.conns_max == 0)
 		made->options.conns_max = CTL_CONNS_MAX;
 	if (made->options.command_msec == 0)

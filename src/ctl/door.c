@@ -8,7 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/socket.h>
+#include <string.h>
 
 #include "door.h"
 
@@ -46,20 +46,23 @@ door_on_readable(evutil_socket_t listener, short what, void *arg)
 {
 	struct door *door = arg;
 	const struct door_hooks *hooks = &door->hooks;
+	struct sockaddr_storage peer;
 
 	for (unsigned i = 0; i < TURN_CONNS; i++) {
+		socklen_t len = sizeof(peer);
 		int fd;
 
 		if (hooks->has_room != NULL && !hooks->has_room(hooks->ctx)) {
 			door_rest(door);
 			return;
 		}
-		fd = accept4(listener, NULL, NULL,
+		memset(&peer, 0, sizeof(peer));
+		fd = accept4(listener, (struct sockaddr *)&peer, &len,
 			SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd == -1 && (errno == EAGAIN || errno == EWOULDBLOCK
 				|| errno == EINTR || errno == ECONNABORTED))
 			return;
-		if (fd == -1 || !hooks->on_conn(hooks->ctx, fd)) {
+		if (fd == -1 || !hooks->on_conn(hooks->ctx, fd, &peer)) {
 			door_rest(door);
 			return;
 		}

@@ -5,6 +5,7 @@
 
 #include <event2/event.h>
 #include <stdbool.h>
+#include <sys/socket.h>
 
 #include "base/err.h"
 
@@ -15,9 +16,10 @@ struct door_hooks {
 	/* Is asked before a connection is taken. False: there is no room. NULL:
 	 * there always is. */
 	bool (*has_room)(void *ctx);
-	/* Takes a connection, which does not block; takes fd. False: it could
-	 * not. */
-	bool (*on_conn)(void *ctx, int fd);
+	/* Takes a connection, which does not block; takes fd, and is lent peer.
+	 * False: it could not. */
+	bool (*on_conn)(void *ctx, int fd,
+		const struct sockaddr_storage *peer);
 };
 
 /* Waits for connections to fd, which stays the caller's. out: *door. Returns

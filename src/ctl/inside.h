@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "ctl/channel.h"
 #include "door.h"
+#include "throttle.h"
 
 struct bufferevent;
 
@@ -24,6 +25,7 @@ struct ctl_channel {
 	struct ctl_door *doors;
 	struct cds_list_head calls; /* all, the oldest first */
 	unsigned count;             /* of those with a connection */
+	struct ctl_throttle throttle;
 };
 
 enum call_state {
@@ -49,6 +51,9 @@ struct ctl_call {
 	int64_t opened_msec; /* clock.h */
 	size_t surplus; /* octets that came behind the command, while it ran */
 	bool tls;
+	struct ctl_tls_gate gate;
+	unsigned hellos; /* of its handshake, so far */
+	struct sockaddr_storage peer;
 	bool eof;  /* the client sends no more */
 	bool cut;  /* broken off: its answer is being sent */
 	bool over; /* too much waits for it, or it broke the rules: it goes at
@@ -56,8 +61,10 @@ struct ctl_call {
 	char line[CTL_LINE_MAX + 1];
 };
 
-/* Takes a connection; takes fd. False: no memory, and it is closed. */
-bool call_open(struct ctl_door *door, int fd) MUST_USE;
+/* Takes a connection; takes fd, copies *peer. False: no memory, and it is
+ * closed. */
+bool call_open(struct ctl_door *door, int fd,
+	const struct sockaddr_storage *peer) MUST_USE;
 /* Ends a connection: as if the client had gone. */
 void call_drop(struct ctl_call *call);
 /* True if nothing tells whether somebody waits for the answer: the client has

@@ -252,7 +252,7 @@ conn_on_readable(evutil_socket_t fd, short what, void *arg)
 
 /* Takes fd. */
 static bool
-conn_open(void *ctx, int fd)
+conn_open(void *ctx, int fd, const struct sockaddr_storage *peer)
 {
 	struct ctl_metrics *m = ctx;
 	struct metrics_conn *conn = calloc(1, sizeof(*conn));

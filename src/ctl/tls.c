@@ -67,6 +67,25 @@ ctl_tls_open(struct ctl_tls *tls)
 	return SSL_new(tls->ctx);
 }
 
+static int
+tls_on_hello(SSL *ssl, int *alert, void *ctx)
+{
+	const struct ctl_tls_gate *gate = SSL_get_app_data(ssl);
+
+	return gate->on_hello(gate->ctx) ? SSL_CLIENT_HELLO_SUCCESS
+					 : SSL_CLIENT_HELLO_ERROR;
+}
+
+struct ssl_st *
+ctl_tls_accept(struct ctl_tls *tls, struct ctl_tls_gate *gate)
+{
+	SSL *ssl = SSL_new(tls->ctx);
+
+	if (ssl != NULL)
+		SSL_set_app_data(ssl, gate);
+	return ssl;
+}
+
 /* ---- the server ---------------------------------------------------------- */
 
 /* The first certificate of the text is also who signs those of clients. */
@@ -90,6 +109,7 @@ ctl_tls_create_server(struct tls_text key, struct tls_text cert,
 
 	if (err != NSD_OK)
 		return err;
+	SSL_CTX_set_client_hello_cb(made->ctx, tls_on_hello, NULL);
 	if (!tls_use_cert(made->ctx, cert))
 		err = tls_fail(sink, "server-cert-file is no certificate that"
 				     " can be used", NULL);

@@ -5,6 +5,7 @@
 #include <event2/event.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/log.h"
 #include "ctl/channel.h"
@@ -76,13 +77,16 @@ static enum nsd_err
 control_open(struct xfrd *xfrd, const struct control_doors *doors)
 {
 	struct control *control = &xfrd->control;
-	const struct ctl_channel_options options = {
+	struct ctl_channel_options options = {
 		.base = xfrd->role.base,
 		.on_call = control_on_call,
 		.ctx = xfrd,
 	};
 	enum nsd_err err = control_open_tls(control, doors);
 
+	if (err == NSD_OK && getrandom(&options.seed, sizeof(options.seed), 0)
+			!= sizeof(options.seed))
+		err = NSD_E_SYSTEM;
 	if (err == NSD_OK)
 		err = ctl_channel_create(&options, &control->channel);
 	for (unsigned i = 0; i < doors->count && err == NSD_OK; i++)

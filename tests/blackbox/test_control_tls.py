@@ -1,8 +1,10 @@
 """The control channel over TLS: keys of nsd-control-setup, and clients without
 them."""
+import contextlib
 import socket
 import ssl
 import subprocess
+import time
 import warnings
 
 import pytest
@@ -158,6 +160,46 @@ def test_close_within_the_handshake(server, keys):
                                       timeout=DEADLINE) as plain:
             plain.sendall(octets[:length])
     assert control.ask(server, "status")[0] == 0
+
+
+def shake(server, source, keys, count):
+    """How many of so many handshakes without a certificate the server signs
+    for: TLS 1.3 has the client at the end before the server refuses."""
+    context = client_context(keys, None)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    signed = 0
+    for _ in range(count):
+        with socket.create_connection(
+                ("127.0.0.1", server.control_port), timeout=DEADLINE,
+                source_address=(source, 0)) as plain:
+            try:
+                context.wrap_socket(plain, server_hostname="nsd").close()
+                signed += 1
+            except OSError:
+                pass
+    return signed
+
+
+def test_strangers_get_few_handshakes_and_the_operator_all(server, keys):
+    assert control.ask(server, "status")[0] == 0
+    begun = time.monotonic()
+    signed = shake(server, "127.0.2.1", keys, 60)
+    # 20 at once, and 5 in a second.
+    assert 20 <= signed <= 21 + 5 * (time.monotonic() - begun)
+    for _ in range(60):
+        assert control.ask(server, "status")[0] == 0
+
+
+def test_1000_idle_connections(server):
+    """Before their ClientHello: they cost no handshake, and make room."""
+    with contextlib.ExitStack() as idle:
+        for _ in range(1000):
+            idle.enter_context(socket.create_connection(
+                ("127.0.0.1", server.control_port), timeout=DEADLINE))
+        begun = time.monotonic()
+        assert control.ask(server, "status")[0] == 0
+        assert time.monotonic() - begun < 20
+        assert control.ask(server, "reload") == (0, "ok\n")
 
 
 def test_next_xfrd_has_the_keys(server):
