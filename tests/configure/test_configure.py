@@ -115,6 +115,7 @@ def test_everything_is_installed_below_destdir(tree):
         "sbin/nsd-control", "share/man/man8/nsd-control.8",
         "sbin/nsd-control-setup", "share/man/man8/nsd-control-setup.8",
         "share/bash-completion/completions/nsd-control",
+        "share/zsh/site-functions/_nsd-control",
         "conf/main.conf.sample", "share/man/man8/nsd.8",
         "share/man/man8/nsd-checkconf.8", "share/man/man8/nsd-checkzone.8",
         "share/man/man5/nsd.conf.5"}

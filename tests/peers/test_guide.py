@@ -1,4 +1,4 @@
-"""The commands of doc/secondary.md do what they say."""
+"""The commands of doc/secondary.md and doc/guarding.md do what they say."""
 import os
 import pathlib
 import re
@@ -11,7 +11,7 @@ from ports import free_port
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["NSD_BUILD"])
-PORTS = ("5300", "5310", "5320", "5330")
+PORTS = ("5300", "5310", "5320", "5330", "5853")
 
 
 def end(path):
@@ -25,14 +25,15 @@ def end(path):
 @pytest.fixture
 def folder(tmp_path):
     yield tmp_path
-    end(tmp_path / "secondary/nsd.pid")
-    end(tmp_path / "primary/named.pid")
+    for name in ("secondary/nsd.pid", "primary/named.pid", "first/nsd.pid",
+                 "second/nsd.pid"):
+        end(tmp_path / name)
 
 
-def test_guide_can_be_pasted(folder):
-    text = (SOURCE / "doc/secondary.md").read_text()
+def paste(name, folder):
+    """What each block of commands of a page has printed."""
+    text = (SOURCE / "doc" / name).read_text()
     blocks = re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)
-    assert len(blocks) == 6
     ports = {port: str(free_port()) for port in PORTS}
     said = []
     for block in blocks:
@@ -46,6 +47,11 @@ def test_guide_can_be_pasted(folder):
                                        ":/usr/sbin:/sbin"})
         assert result.returncode == 0, result.stdout
         said.append(result.stdout)
+    return said
+
+
+def test_secondary_can_be_pasted(folder):
+    said = paste("secondary.md", folder)
     _, served, changed, added, figures, stopped = said
     assert "\tstate: ok\n" in served
     assert served.endswith("192.0.2.2\n")
@@ -55,3 +61,25 @@ def test_guide_can_be_pasted(folder):
     assert figures.startswith("server0.queries=")
     assert "nsd_zones_secondary 1\n" in figures
     assert stopped == "ok\n"
+
+
+def test_guarding_can_be_pasted(folder):
+    said = paste("guarding.md", folder)
+    over_tls, transferred, cookie, rolled, limited, stopped = said
+    assert over_tls == "192.0.2.2\n"
+    assert "\tstate: ok\n" in transferred
+    assert transferred.endswith("192.0.2.2\n")
+    assert cookie.endswith("(good)\n")
+    lines = rolled.splitlines()
+    assert lines[:2] == ["ok", "ok"] and lines[-2] == "ok"
+    assert lines[2].startswith("source : ")
+    assert [line.split(":")[0].strip() for line in lines[3:5]] == [
+        "active", "staging"]
+    assert lines[-1].endswith("(good)")
+    lines = limited.splitlines()
+    assert lines[1:3] == ["reconfig completed: changes applied", "ok"]
+    assert int(lines[3]) > 0
+    assert "ratelimit block www.example. type positive" in limited
+    assert "target 127.0.0.0/24 query 127.0.0.1 A" in limited
+    assert int(lines[-1].split("=")[1]) > 0
+    assert stopped == "ok\nok\n"

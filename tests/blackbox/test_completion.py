@@ -1,0 +1,141 @@
+"""Completion of shells for nsd-control: what bash and zsh make of words that
+are begun, beside a server that runs."""
+import os
+import pathlib
+import pty
+import re
+import select
+import subprocess
+import time
+
+import pytest
+
+import control
+from harness import DEADLINE, zone_text
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+VERBS = TOP / "include/ctl/verbs.h"
+
+BASH = """
+source "$1"
+shift
+COMP_WORDS=("$@")
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+_nsd_control
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+# Ctrl-X writes down what the line has come to.
+ZSH = """
+PS1='ready> '
+unsetopt zle_bracketed_paste prompt_cr prompt_sp
+fpath=({folder} $fpath)
+autoload -Uz compinit
+compinit -u -D
+capture() {{ print -r -- "$BUFFER" > {out}.new; mv {out}.new {out}; }}
+zle -N capture
+bindkey '^X' capture
+setopt no_beep no_always_last_prompt
+unsetopt auto_list auto_menu
+"""
+
+
+@pytest.fixture
+def server(make_server):
+    made = make_server(zones={"one.test": zone_text(), "two.test": zone_text(),
+                              "other.test": zone_text()})
+    return control.config(made).start()
+
+
+def verbs():
+    found = re.findall(r'^\tX\(\w+, "(\w+)"', VERBS.read_text(), re.M)
+    assert len(found) > 30
+    return found
+
+
+def complete_in_bash(server, *words):
+    """All that the last word may become."""
+    result = subprocess.run(
+        ["bash", "-c", BASH, "bash",
+         str(TOP / "tools/bash-completion/nsd-control"),
+         *control.command(server)[:3], *words],
+        capture_output=True, text=True, timeout=DEADLINE, check=True)
+    return result.stdout.split()
+
+
+class Zsh:
+    """A shell at a terminal."""
+
+    def __init__(self, directory):
+        self.out = directory / "line"
+        pid, self.fd = pty.fork()
+        if pid == 0:
+            os.environ["TERM"] = "dumb"
+            os.environ["PATH"] = f"{control.BUILD}:{os.environ['PATH']}"
+            os.execvp("zsh", ["zsh", "-f", "-i"])
+        self.pid = pid
+        self.seen = ""
+        self.type(ZSH.format(folder=TOP / "tools/zsh-completion",
+                             out=self.out).replace("\n", "\r"))
+        self.type("print so''far\r")
+        self.wait(lambda: "sofar" in self.seen)
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def wait(self, done):
+        end = time.monotonic() + DEADLINE
+        while not done():
+            assert time.monotonic() < end, self.seen
+            if select.select([self.fd], [], [], 0.05)[0]:
+                self.seen += os.read(self.fd, 65536).decode(errors="replace")
+
+    def complete(self, line):
+        """What a line becomes by a tab."""
+        self.out.unlink(missing_ok=True)
+        self.type(f"{line}\t\x18")
+        self.wait(self.out.exists)
+        self.type("\x15")
+        return self.out.read_text().rstrip("\n")
+
+    def close(self):
+        os.close(self.fd)
+        os.kill(self.pid, 9)
+        os.waitpid(self.pid, 0)
+
+
+@pytest.fixture
+def zsh(directory):
+    shell = Zsh(directory)
+    yield shell
+    shell.close()
+
+
+def test_bash_knows_the_verbs_and_the_zones(server):
+    found = complete_in_bash(server, "")
+    assert set(verbs()) <= set(found)
+    assert complete_in_bash(server, "addz") == ["addzone", "addzones"]
+    assert sorted(complete_in_bash(server, "reload", "")) == [
+        "one.test", "other.test", "two.test"]
+    assert complete_in_bash(server, "zonestatus", "t") == ["two.test"]
+    # A zone that is new, and what is no zone.
+    assert complete_in_bash(server, "verbosity", "") == []
+    assert complete_in_bash(server, "reload", "one.test", "") == []
+
+
+def test_zsh_knows_the_verbs_and_the_zones(server, zsh):
+    for verb in verbs():
+        longer = [v for v in verbs() if v.startswith(verb) and v != verb]
+        if not longer:
+            assert zsh.complete(f"nsd-control {verb[:-1]}").split()[1] \
+                .startswith(verb[:-1])
+            assert zsh.complete(f"nsd-control {verb}").rstrip() \
+                == f"nsd-control {verb}"
+    begin = f"nsd-control -c {server.config} "
+    assert zsh.complete("nsd-control act") \
+        == "nsd-control activate_cookie_secret "
+    assert zsh.complete("nsd-control printc") == "nsd-control printc"
+    assert zsh.complete(f"{begin}zonestatus tw") \
+        == f"{begin}zonestatus two.test "
+    assert zsh.complete(f"{begin}reload o") == f"{begin}reload o"
+    assert zsh.complete(f"{begin}verbosity tw") == f"{begin}verbosity tw"
