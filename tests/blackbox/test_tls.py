@@ -579,6 +579,39 @@ def test_handshake_that_ends_early(start, authority):
     assert server.role("server 1") == pid
 
 
+def test_close_while_the_server_writes(start, authority):
+    """CVE-2026-12245: with a reset, or without a word."""
+    server = start(zones={"example": big_zone(5000)},
+                   more="\tprovide-xfr: 127.0.0.1 NOKEY\n")
+    pid = server.role("server 1")
+    for number in range(40):
+        with Client(server.tls_port, context_for(authority)) as client:
+            client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.send(dns.message.make_query("example", "AXFR"))
+            client.read_exactly(1 + number * 100)
+            if number % 2:
+                client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                                       struct.pack("ii", 1, 0))
+    with Client(server.tls_port, context_for(authority)) as client:
+        assert client.address() == WWW
+    assert server.role("server 1") == pid
+
+
+def test_no_early_data(start):
+    """RFC 8446 section 8: it may be a replay, so tickets allow none."""
+    server = start()
+    client = subprocess.Popen(
+        ["stdbuf", "-o0", "openssl", "s_client", "-connect",
+         f"127.0.0.1:{server.tls_port}", "-tls1_3"], stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        most = next(line for line in client.stdout if "Max Early" in line)
+    finally:
+        client.kill()
+        client.communicate()
+    assert most.split()[-1] == "0"
+
+
 def test_renegotiation_is_refused(start, authority):
     server = start()
     client = subprocess.Popen(

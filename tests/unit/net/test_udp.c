@@ -21,6 +21,23 @@
 
 #include "base/octets.h"
 
+/* Not 0: sendmmsg fails with this errno for the next few datagrams. */
+static int failing_sendmmsg;
+static unsigned failing_times;
+
+int __real_sendmmsg(int fd, struct mmsghdr *msgs, unsigned count, int flags);
+int __wrap_sendmmsg(int fd, struct mmsghdr *msgs, unsigned count, int flags);
+
+int
+__wrap_sendmmsg(int fd, struct mmsghdr *msgs, unsigned count, int flags)
+{
+	if (failing_sendmmsg == 0 || failing_times == 0)
+		return __real_sendmmsg(fd, msgs, count, flags);
+	failing_times--;
+	errno = failing_sendmmsg;
+	return -1;
+}
+
 static size_t
 receive_one(struct harness *h, int fd, uint8_t *data, size_t size)
 {
@@ -258,6 +275,43 @@ udp_goes_on_after_a_client_is_gone(void **state)
 	harness_fini(&h);
 }
 
+/* Fault 41. What is for others goes; nothing is tried for ever. */
+static void
+udp_goes_on_after_any_error_of_sending(void **state)
+{
+	/* That a buffer is full passes; others are of one datagram. */
+	static const struct { int error; unsigned times, unsent; } rows[] = {
+		{ ENOBUFS, 1, 0 }, { EAGAIN, 1, 0 }, { EINTR, 3, 0 },
+		{ ENOBUFS, 1000, 8 }, { EAGAIN, 1000, 8 },
+		{ ENETUNREACH, 1, 1 }, { EPERM, 3, 3 }, { ECONNREFUSED, 1, 1 },
+		{ EMSGSIZE, 1, 0 }, { EMSGSIZE, 3, 2 }, { EINVAL, 1000, 8 },
+		{ ENOMEM, 2, 2 } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint8_t data[64] = "E";
+		struct harness h;
+		int fd;
+
+		harness_udp(&h, "127.0.0.1", 1232);
+		fd = harness_connect(&h, 0);
+		for (unsigned n = 0; n < 8; n++)
+			send(fd, data, sizeof(data), 0);
+		wait_queued(&h, 8);
+		failing_sendmmsg = rows[i].error;
+		failing_times = rows[i].times;
+		harness_wait(&h, &h.requests, 8);
+		failing_sendmmsg = 0;
+		assert_int_equal(h.tx_err, rows[i].unsent);
+		for (unsigned n = rows[i].unsent; n < 8; n++)
+			assert_int_equal(receive_one(&h, fd, data,
+				sizeof(data)), sizeof(data));
+		send(fd, data, 20, 0);
+		assert_int_equal(receive_one(&h, fd, data, sizeof(data)), 20);
+		close(fd);
+		harness_fini(&h);
+	}
+}
+
 /* Source port 0 cannot be bound, but made by hand. */
 static void
 udp_drops_source_port_0(void **state)
@@ -416,6 +470,7 @@ main(void)
 		cmocka_unit_test(udp_takes_any_length),
 		cmocka_unit_test(udp_goes_on_after_a_reply_that_is_too_large),
 		cmocka_unit_test(udp_goes_on_after_a_client_is_gone),
+		cmocka_unit_test(udp_goes_on_after_any_error_of_sending),
 		cmocka_unit_test(udp_drops_source_port_0),
 		cmocka_unit_test(udp_forbids_fragments_of_short_replies_only),
 		cmocka_unit_test(udp_fragments_where_the_interface_is_narrow),
