@@ -1,5 +1,7 @@
 """NOTIFY: what ours replies to it beside the real NSD, for every kind of list,
 and where ours is stricter."""
+import itertools
+import random
 import struct
 
 import dns.message
@@ -10,6 +12,7 @@ import pytest
 
 import servers
 from ports import free_port
+from test_access import LAST, ask as ask_from, random_element
 from test_requests import ask
 
 ZONE = """\
@@ -29,6 +32,17 @@ LISTS = {
 }
 
 
+def random_lists(count, seed=1):
+    """Long enough to be compiled."""
+    chance = random.Random(seed)
+    return {f"random{n}": [f"allow-notify: {random_element(chance)}"
+                           for _ in range(chance.randrange(9, 20))]
+            for n in range(count)}
+
+
+RANDOM = random_lists(40)
+
+
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
     zone = tmp_path_factory.mktemp("notify") / "zone"
@@ -37,7 +51,7 @@ def running(tmp_path_factory):
     for name in "k", "k2":
         more += ["key:", f"\tname: {name}", "\talgorithm: sha256",
                  f"\tsecret: {SECRET}"]
-    for name, lines in LISTS.items():
+    for name, lines in (LISTS | RANDOM).items():
         more += ["zone:", f"\tname: {name}.test", f'\tzonefile: "{zone}"',
                  f"\trequest-xfr: 127.0.0.1@{free_port()} NOKEY"]
         more += [f"\t{line}" for line in lines]
@@ -139,3 +153,14 @@ DIFFERENT = {
 def test_where_ours_is_stricter(running, kind):
     wire, ours, nsd = DIFFERENT[kind]
     assert shapes(running, wire, False) == {"ours": ours, "nsd": nsd}
+
+
+def test_long_lists_allow_whom_nsd_allows(running):
+    seen = []
+    for name, last in itertools.product(RANDOM, LAST):
+        got = {kind: shape(ask_from(server, notify(f"{name}.test."),
+                                    f"127.0.0.{last}", False))
+               for kind, server in running.items()}
+        assert got["ours"] == got["nsd"], (RANDOM[name], last)
+        seen.append(got["ours"] == GOOD)
+    assert len(seen) / 10 < sum(seen) < len(seen) * 9 / 10
