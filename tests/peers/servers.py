@@ -198,6 +198,25 @@ class Unbound(Server):
         return ["/usr/sbin/unbound", "-d", "-p", "-c", str(conf)]
 
 
+class Dnsdist(Server):
+    """A proxy before another server, which it tells its clients (PROXYv2)."""
+
+    name = "dnsdist"
+
+    def __init__(self, zones, upstream_port):
+        super().__init__(zones)
+        self.upstream_port = upstream_port
+
+    def command(self):
+        conf = self.write("dnsdist.conf", "\n".join([
+            f'setLocal("127.0.0.1:{self.port}")', 'setACL("127.0.0.0/8")',
+            "setSecurityPollSuffix('')", "newServer({"
+            f"address='127.0.0.1:{self.upstream_port}', useProxyProtocol=true"
+            "})", "getServer(0):setUp()"]) + "\n")
+        return ["/usr/bin/dnsdist", "--supervised", "--disable-syslog", "-C",
+                str(conf)]
+
+
 def keys(zone, path):
     """The keys that a zone's keys are signed with, as trust anchors."""
     apex = dns.name.from_text(zone)
