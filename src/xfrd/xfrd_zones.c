@@ -22,10 +22,13 @@
 
 #define TRANSFERS_MAX 1024u
 
-/* What zones of a pattern share: the machine's copy of it. */
+/* What zones share whose options mean the same to the machine, and whose
+ * primaries are the same: each of a million zones may have a clause of its own.
+ * The key is a copy of these options, as they may change. */
 struct zones_config {
-	const struct conf_pattern *options;
 	uint32_t id;
+	size_t len;
+	uint8_t key[];
 };
 
 /* ---- what is served ------------------------------------------------------ */
@@ -73,12 +76,64 @@ xfrd_zones_get_soa(struct xfrd *xfrd, const struct conf_zone *zone,
 static int
 zones_compare_configs(const void *a, const void *b)
 {
-	const struct conf_pattern *of_a = ((const struct zones_config *)a)
-						  ->options;
-	const struct conf_pattern *of_b = ((const struct zones_config *)b)
-						  ->options;
+	const struct zones_config *one = a, *other = b;
 
-	return of_a < of_b ? -1 : of_a > of_b;
+	if (one->len != other->len)
+		return one->len < other->len ? -1 : 1;
+	return memcmp(one->key, other->key, one->len);
+}
+
+/* Appends octets; without `out` it only counts. */
+static void
+zones_put(uint8_t *out, size_t *len, const void *octets, size_t count)
+{
+	if (out != NULL)
+		memcpy(out + *len, octets, count);
+	*len += count;
+}
+
+static void
+zones_put_number(uint8_t *out, size_t *len, uint32_t number)
+{
+	zones_put(out, len, &number, sizeof(number));
+}
+
+static void
+zones_put_addresses(uint8_t *out, size_t *len, const struct conf_acls *acls)
+{
+	zones_put_number(out, len, acls->count);
+	for (uint32_t i = 0; i < acls->count; i++) {
+		const struct conf_acl *acl = &acls->items[i];
+
+		zones_put(out, len, acl->address, sizeof(acl->address));
+		zones_put(out, len, &acl->tls_auth, sizeof(acl->tls_auth));
+		zones_put_number(out, len, (uint32_t)acl->port << 16
+			| (uint32_t)acl->family << 8
+			| (uint32_t)acl->axfr_only << 1 | acl->allow_udp);
+	}
+}
+
+/* Writes the key of options to `out`, if that is there. Returns its length. */
+static size_t
+zones_put_key(const struct conf_pattern *options, uint8_t *out)
+{
+	const uint32_t numbers[] = {
+		options->notify.count,
+		options->notify_retry,
+		options->min_refresh_time,
+		options->max_refresh_time,
+		options->min_retry_time,
+		options->max_retry_time,
+		options->min_expire_time,
+		(uint32_t)options->allow_axfr_fallback << 1
+			| options->multi_primary_check,
+	};
+	size_t len = 0;
+
+	zones_put(out, &len, numbers, sizeof(numbers));
+	zones_put_addresses(out, &len, &options->request_xfr);
+	zones_put_addresses(out, &len, &options->outgoing_interface);
+	return len;
 }
 
 static enum nsd_err
@@ -124,18 +179,19 @@ static enum nsd_err
 zones_find_config(struct xfrd_zones *zones, const struct conf_pattern *options,
 	uint32_t *id)
 {
-	struct zones_config wanted = {.options = options}, *config, **place;
+	size_t len = zones_put_key(options, NULL);
+	struct zones_config *config = malloc(sizeof(*config) + len), **place;
 	enum nsd_err err;
 
-	place = tfind(&wanted, &zones->configs, zones_compare_configs);
-	if (place != NULL) {
-		*id = (*place)->id;
-		return NSD_OK;
-	}
-	config = malloc(sizeof(*config));
 	if (config == NULL)
 		return NSD_E_MEMORY;
-	config->options = options;
+	config->len = zones_put_key(options, config->key);
+	place = tfind(config, &zones->configs, zones_compare_configs);
+	if (place != NULL) {
+		*id = (*place)->id;
+		free(config);
+		return NSD_OK;
+	}
 	err = zones_make_config(zones->machine, options, &config->id);
 	if (err == NSD_OK
 		&& tsearch(config, &zones->configs, zones_compare_configs)
