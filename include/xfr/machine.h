@@ -19,11 +19,12 @@
  * user has the addresses and keys.
  *
  * A check is one or more requests until the zone is known to be fresh or all
- * primaries were tried. A zone has one request under way at a time. A check
- * begins with a probe (SOA), or at once with a transfer if the zone has no data
- * or a NOTIFY of the primary tells a newer serial. Each request has a ticket;
- * the user answers it once by xfr_on_reply. It is the user who bounds how long
- * a request takes.
+ * primaries were tried. A zone has one request under way at a time; with
+ * XFR_CONFIG_CHECK_ALL up to 8 probes. A check begins with a probe (SOA), or at
+ * once with a transfer if the zone has no data or a NOTIFY of the primary tells
+ * a newer serial. Each request has a ticket; the user answers it once by
+ * xfr_on_reply. It is the user who bounds how long a request takes. What other
+ * primaries make needless comes back as XFR_CANCEL.
  *
  * Cost: an event takes O(log zones); nothing is done for a zone between its
  * timers.
@@ -169,6 +170,9 @@ struct xfr_action {
 	uint32_t target;    /* NOTIFY: index */
 	uint32_t wait_msec; /* PROBE, TRANSFER, NOTIFY: how long to wait for an
 				answer; 0: as long as xfrd does over TCP */
+	uint32_t first_msec; /* TRANSFER: how long to wait for its first
+				message, as another primary may answer at once;
+				0: as long as for any */
 	int64_t at;         /* SET_EXPIRY: when; XFR_NEVER: not at all */
 };
 

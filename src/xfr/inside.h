@@ -3,9 +3,10 @@
  *
  * From the bottom up: timers.c (heap); table.c (zones, configs and requests by
  * number); queue.c (zones that wait for a turn); refresh.c (how long to wait,
- * when a zone expires); notifies.c (NOTIFY out); check.c (the steps of a
- * check); machine.c (events in, actions out); status.c (what is known). Why it
- * is made so: doc/decisions/0071.
+ * when a zone expires); notifies.c (NOTIFY out); choose.c (which primary is
+ * asked for what); check.c (the steps of a check); machine.c (events in,
+ * actions out); status.c (what is known). Why it is made so:
+ * doc/decisions/0071.
  */
 #ifndef XFR_INSIDE_H
 #define XFR_INSIDE_H
@@ -58,7 +59,8 @@ struct xfr_zone {
 	int64_t served_at;
 	int64_t error_at;
 	int64_t vain_until;  /* no check for a NOTIFY before */
-	uint64_t tried;      /* primaries that are done with in this check */
+	uint64_t tried;      /* primaries that were asked in this check */
+	uint64_t slow;       /* of these, to be asked again with patience */
 	uint64_t newer;      /* CHECK_ALL: primaries that have a newer serial */
 	uint64_t no_ixfr;    /* primaries whose IXFR failed and AXFR did not */
 	struct xfr_soa soa;
@@ -67,14 +69,15 @@ struct xfr_zone {
 	uint32_t again_serial;
 	uint32_t best_serial; /* CHECK_ALL: the newest serial seen */
 	uint32_t config;
-	uint32_t request;     /* under way, or XFR_NONE */
+	uint32_t request;     /* under way: the first one, or XFR_NONE */
 	uint32_t next, previous; /* in its queue; next: of those not used */
 	uint32_t tell_next;   /* in the list of those to tell of */
 	uint32_t jobs;        /* NOTIFYs to be sent: the first, or XFR_NONE */
 	uint16_t flags;
 	uint16_t error_rcode;
 	uint8_t queue;        /* enum queue_id */
-	uint8_t way;          /* enum xfr_way of the next or current request */
+	uint8_t way;          /* enum xfr_way of the request that waits in the
+				 queue, or was made last */
 	uint8_t primary;      /* of it */
 	uint8_t hint;         /* the primary to begin with, or INDEX_NONE */
 	uint8_t best;         /* CHECK_ALL: who has it, or INDEX_NONE */
@@ -84,6 +87,10 @@ struct xfr_zone {
 	uint8_t error_primary;
 	bool was_newer;       /* in this check, by this primary's SOA */
 	bool has_missed;      /* in this check a transfer failed */
+	bool is_patient;      /* this check asks those that are slow again */
+	bool is_full;         /* z->primary is not avoided for its silence */
+	bool needs_tcp;       /* CHECK_ALL: one of the slow has answered, but
+				 over TCP it may say more */
 	uint8_t unheard;      /* targets that were given up */
 };
 
@@ -117,10 +124,15 @@ enum request_state {
 struct xfr_ticket {
 	uint32_t zone;
 	uint32_t generation; /* which request in this place */
-	uint32_t next;       /* of those not used, or of those cancelled */
+	uint32_t next;       /* of those not used, of those cancelled, or of
+				those that the zone has under way */
 	uint8_t state;       /* enum request_state */
 	uint8_t queue;       /* from which it was taken */
+	uint8_t primary;     /* that it goes to */
+	uint8_t way;         /* enum xfr_way */
 	bool is_notify;      /* cancelled: it was a NOTIFY with this ticket */
+	bool is_hasty;       /* others can be asked: see choose_is_hasty */
+	bool is_full;        /* as of the zone, when it was made */
 	uint64_t ticket;
 };
 
@@ -286,10 +298,64 @@ bool notifies_on_reply(struct xfr_machine *m, uint64_t ticket, int64_t now,
 uint32_t notifies_count(const struct xfr_machine *m, uint32_t id);
 void notifies_fini(struct xfr_machine *m);
 
+/* ---- choose.c ----------------------------------------------------------- */
+
+static inline uint64_t
+primary_bit(uint32_t primary)
+{
+	return UINT64_C(1) << primary;
+}
+
+/* All primaries of a config. */
+static inline uint64_t
+choose_all(const struct config *config)
+{
+	uint32_t count = config->given.primary_count;
+
+	return count == 64 ? UINT64_MAX : primary_bit(count) - 1;
+}
+
+/* All primaries are asked for their SOA, and the newest is transferred. */
+bool choose_checks_all(const struct xfr_machine *m, const struct xfr_zone *z);
+/* True if a version with this serial is one to get. */
+bool choose_is_wanted(const struct xfr_zone *z, uint32_t serial);
+/* It has let several requests time out and answered none since, and it is not
+ * its turn to be tried in full. */
+bool choose_is_avoided(const struct primary *p, int64_t now);
+
+/* Takes the next primary that was not asked yet; INDEX_NONE: all were. */
+uint8_t choose_next(struct xfr_machine *m, struct xfr_zone *z, int64_t now);
+/* All were asked: those that are slow can be taken again. False: none is. */
+bool choose_again(struct xfr_machine *m, struct xfr_zone *z);
+/* What the end of a request tells of its primary, for all zones of the
+ * config. */
+void choose_note(struct xfr_machine *m, const struct xfr_zone *z,
+	const struct xfr_ticket *request, int64_t now,
+	enum xfr_outcome outcome);
+
+/* How to get a newer version. */
+enum xfr_way choose_transfer(const struct xfr_machine *m,
+	const struct xfr_zone *z, uint32_t primary, int64_t now);
+/* The first thing to ask a primary for. */
+enum xfr_way choose_first(const struct xfr_machine *m,
+	const struct xfr_zone *z, uint32_t primary, int64_t now);
+/* True if the primary that is asked next is not worth a long wait, as another
+ * one may answer at once. */
+bool choose_is_hasty(const struct xfr_machine *m, const struct xfr_zone *z);
+/* It is the turn of a zone that may have waited long. A primary that was found
+ * to be silent meanwhile is not the first to be asked. False: the zone waits in
+ * another queue now. */
+bool choose_on_turn(struct xfr_machine *m, uint32_t id, int64_t now);
+/* Has it asked when it is the zone's turn. */
+void choose_ask(struct xfr_machine *m, uint32_t id, uint32_t primary,
+	enum xfr_way way);
+
 /* ---- check.c ------------------------------------------------------------ */
 
 /* Begins a check of a zone that is idle, as its flags say. */
 void check_begin(struct xfr_machine *m, uint32_t id, int64_t now);
+/* A request of the zone, which was the first in its queue, is under way. */
+void check_on_sent(struct xfr_machine *m, uint32_t id, int64_t now);
 void check_on_reply(struct xfr_machine *m, uint32_t request, int64_t now,
 	const struct xfr_reply *reply);
 void check_on_notify(struct xfr_machine *m, uint32_t id, int64_t now,

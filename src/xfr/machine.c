@@ -394,8 +394,12 @@ take_token(struct xfr_machine *m, const struct xfr_zone *z, int64_t now)
 	return true;
 }
 
+/* A request that is hasty is waited for so long: a first lost packet of TCP
+ * comes again after a second. */
+#define HASTE_MSEC 2000u
+
 static void
-describe(const struct xfr_machine *m, const struct xfr_zone *z,
+describe(const struct xfr_machine *m, const struct xfr_ticket *request,
 	struct xfr_action *action)
 {
 	static const uint16_t wait_msec[] = {
@@ -405,19 +409,67 @@ describe(const struct xfr_machine *m, const struct xfr_zone *z,
 		[XFR_WAY_IXFR_TCP] = 0,
 		[XFR_WAY_AXFR] = 0,
 	};
+	const struct xfr_zone *z = table_zone(m, request->zone);
 
-	action->ticket = m->requests[z->request].ticket;
-	action->primary = z->primary;
-	action->way = (enum xfr_way)z->way;
-	action->wait_msec = wait_msec[z->way];
-	if (z->way <= XFR_WAY_SOA_TCP) {
-		action->act = XFR_PROBE;
+	*action = (struct xfr_action){
+		.act = request->way <= XFR_WAY_SOA_TCP ? XFR_PROBE
+						       : XFR_TRANSFER,
+		.zone = request->zone,
+		.ticket = request->ticket,
+		.primary = request->primary,
+		.way = (enum xfr_way)request->way,
+		.wait_msec = wait_msec[request->way],
+	};
+	if (request->is_hasty && action->wait_msec > HASTE_MSEC)
+		action->wait_msec = HASTE_MSEC;
+	if (action->act == XFR_PROBE)
 		return;
-	}
-	action->act = XFR_TRANSFER;
+	if (request->is_hasty)
+		action->first_msec = HASTE_MSEC;
 	action->has_serial = (z->flags & ZONE_HAS_DATA) != 0;
 	action->forced = (z->flags & ZONE_FORCED) != 0;
 	action->serial = action->has_serial ? z->soa.serial : 0;
+}
+
+/* A request of a zone that is the first of its queue. XFR_NONE: no memory. */
+static uint32_t
+make_request(struct xfr_machine *m, uint32_t id)
+{
+	struct xfr_zone *z = table_zone(m, id);
+	uint32_t request = table_add_request(m, id);
+	struct xfr_ticket *r;
+
+	if (request == XFR_NONE)
+		return XFR_NONE;
+	r = &m->requests[request];
+	r->queue = z->queue;
+	r->primary = z->primary;
+	r->way = z->way;
+	r->is_full = z->is_full;
+	r->is_hasty = choose_is_hasty(m, z);
+	r->next = z->request;
+	z->request = request;
+	m->queues[z->queue].under_way++;
+	return request;
+}
+
+/* The zone of a queue whose turn it is; XFR_NONE: there is none, for now. */
+static uint32_t
+find_turn(struct xfr_machine *m, enum queue_id queue, int64_t now)
+{
+	unsigned left = TIMERS_A_CALL;
+	uint32_t id;
+
+	do {
+		id = m->queues[queue].first;
+		if (id == XFR_NONE || !has_room(m, queue))
+			return XFR_NONE;
+		if (left-- == 0) {
+			m->next_at = now;
+			return XFR_NONE;
+		}
+	} while (!choose_on_turn(m, id, now));
+	return id;
 }
 
 /* Sends the first zone of a queue on its way. */
@@ -425,26 +477,23 @@ static bool
 start(struct xfr_machine *m, enum queue_id queue, int64_t now,
 	struct xfr_action *action)
 {
-	uint32_t id = m->queues[queue].first, request;
+	uint32_t id = find_turn(m, queue, now), request;
 	struct xfr_zone *z;
 
-	if (id == XFR_NONE || !has_room(m, queue))
+	if (id == XFR_NONE)
 		return false;
 	z = table_zone(m, id);
 	if (queue == QUEUE_PROBE && !take_token(m, z, now))
 		return false;
-	request = table_add_request(m, id);
+	request = make_request(m, id);
 	if (request == XFR_NONE) {
 		m->next_at = now + NO_MEMORY_MSEC;
 		return false;
 	}
 	queue_remove(m, id);
-	m->requests[request].queue = (uint8_t)queue;
-	m->queues[queue].under_way++;
-	z->request = request;
 	z->flags |= ZONE_CHECKING;
-	*action = (struct xfr_action){.zone = id};
-	describe(m, z, action);
+	describe(m, &m->requests[request], action);
+	check_on_sent(m, id, now);
 	return true;
 }
 

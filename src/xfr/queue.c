@@ -10,7 +10,7 @@ enter(struct xfr_machine *m, enum queue_id queue, uint32_t id)
 {
 	struct xfr_zone *z = table_zone(m, id);
 
-	assert(z->queue == QUEUE_NONE && z->request == XFR_NONE);
+	assert(z->queue == QUEUE_NONE);
 	z->queue = (uint8_t)queue;
 	z->next = z->previous = XFR_NONE;
 	m->queues[queue].count++;

@@ -45,6 +45,8 @@ xfr_get_status(const struct xfr_machine *m, uint32_t zone, int64_t now,
 	struct xfr_status *status)
 {
 	const struct xfr_zone *z = table_zone(m, zone);
+	const struct xfr_ticket *request = z->request != XFR_NONE
+		? &m->requests[z->request] : NULL;
 	bool is_again = (z->flags & ZONE_AGAIN_SERIAL) != 0;
 
 	assert(zone < m->zone_end && (z->flags & ZONE_USED) != 0);
@@ -60,8 +62,9 @@ xfr_get_status(const struct xfr_machine *m, uint32_t zone, int64_t now,
 		.expire_at = z->expire_at,
 		.is_notified = is_again || (z->flags & ZONE_PROMISED) != 0,
 		.notified_serial = is_again ? z->again_serial : z->promised,
-		.primary = z->request == XFR_NONE ? XFR_NONE : z->primary,
-		.way = (enum xfr_way)z->way,
+		.primary = request != NULL ? request->primary : XFR_NONE,
+		.way = request != NULL ? (enum xfr_way)request->way
+				       : XFR_WAY_SOA_UDP,
 		.next_primary = first_primary(m, z),
 		.failed_rounds = z->rounds,
 		.notifying = notifies_count(m, zone),

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/octets.h"
 #include "net/client.h"
@@ -45,7 +46,8 @@ struct conn {
 	unsigned free_count;
 	unsigned open;           /* questions */
 	uint16_t first_id;
-	bool answered;           /* a message has come */
+	bool answered;           /* a message has come: */
+	int64_t heard_msec;      /* the last one then */
 	bool ended;
 };
 
@@ -168,6 +170,7 @@ conn_on_message(void *ctx, const uint8_t *message, size_t len)
 	if (len < 2)
 		return;
 	conn->answered = true;
+	conn->heard_msec = clock_now_msec();
 	slot = (uint16_t)(octets_get_u16(message) - conn->first_id);
 	ask = slot < conn->slot_count ? conn->slots[slot] : NULL;
 	if (ask == NULL)
@@ -421,6 +424,19 @@ uint16_t
 xfrd_ask_id(const struct xfrd_ask *ask)
 {
 	return ask->id;
+}
+
+bool
+xfrd_ask_is_heard(const struct xfrd_ask *ask, int64_t msec)
+{
+	int64_t since = clock_now_msec() - msec;
+	struct conn *conn;
+
+	cds_list_for_each_entry(conn, &ask->asks->conns, node)
+		if (conn->answered && conn->heard_msec >= since
+			&& conn_leads_to(conn, &ask->server))
+			return true;
+	return false;
 }
 
 static enum nsd_err

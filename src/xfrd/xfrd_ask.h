@@ -72,6 +72,9 @@ enum nsd_err xfrd_ask_open(struct xfrd_asks *asks,
 	const struct xfrd_ask_calls *calls, void *ctx,
 	struct xfrd_ask **ask) MUST_USE;
 uint16_t xfrd_ask_id(const struct xfrd_ask *ask);
+/* True if its server has sent a message over TCP, for any question, within so
+ * many milliseconds. Cost: the connections. */
+bool xfrd_ask_is_heard(const struct xfrd_ask *ask, int64_t msec);
 /*
  * Sends it, once; borrows the message. If the connection had been used before
  * and turns out to be closed, it is sent again on another.

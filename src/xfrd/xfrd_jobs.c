@@ -46,6 +46,27 @@ jobs_fail(struct xfrd_job *job, enum xfr_outcome outcome, const char *why)
 	xfrd_job_end(job, &(struct xfr_reply){.outcome = outcome}, why);
 }
 
+static struct timeval
+jobs_timeval(uint32_t msec)
+{
+	return (struct timeval){.tv_sec = msec / 1000,
+		.tv_usec = msec % 1000 * 1000};
+}
+
+/* The first message of a transfer is due. A primary that sends others to us is
+ * not silent. True: it is waited for once more. */
+static bool
+jobs_wait_for_first(struct xfrd_job *job)
+{
+	struct timeval wait = jobs_timeval(job->action.first_msec);
+
+	return job->reader.result.received == 0 && job->ask != NULL
+		&& clock_now_msec() - job->begun_msec < TRANSFER_MSEC
+		&& (job->xfrd->asks.paused
+			|| xfrd_ask_is_heard(job->ask, job->action.first_msec))
+		&& event_add(job->event, &wait) == 0;
+}
+
 /* It takes too long; or it is a transfer, which is to be looked at. */
 static void
 jobs_on_time(evutil_socket_t fd, short what, void *arg)
@@ -54,6 +75,18 @@ jobs_on_time(evutil_socket_t fd, short what, void *arg)
 	struct xfrd_job *job = arg;
 	uint64_t received = job->reader.result.received;
 
+	if (job->action.first_msec > 0) {
+		if (jobs_wait_for_first(job))
+			return;
+		if (received == 0) {
+			jobs_fail(job, XFR_TIMEOUT, NULL);
+			return;
+		}
+		job->action.first_msec = 0;
+		job->received = received;
+		if (event_add(job->event, &wait) == 0)
+			return;
+	}
 	if (job->action.wait_msec > 0 || job->xfrd->asks.paused
 		|| received - job->received >= SLOW_OCTETS) {
 		job->received = received;
@@ -362,7 +395,9 @@ jobs_log_begin(const struct xfrd_job *job)
 void
 xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 {
-	struct timeval wait = {.tv_sec = SLOW_SEC};
+	struct timeval wait = jobs_timeval(action->wait_msec > 0
+		? action->wait_msec : action->first_msec > 0
+		? action->first_msec : SLOW_SEC * 1000);
 	struct xfrd_job *job = calloc(1, sizeof(*job));
 	const struct conf_pattern *options;
 	enum nsd_err err = NSD_E_MEMORY;
@@ -387,10 +422,6 @@ xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 	CDS_INIT_LIST_HEAD(&job->keep_node);
 	jobs_log_begin(job);
 	job->event = event_new(xfrd->role.base, -1, 0, jobs_on_time, job);
-	if (action->wait_msec > 0) {
-		wait.tv_sec = action->wait_msec / 1000;
-		wait.tv_usec = action->wait_msec % 1000 * 1000;
-	}
 	if (job->event != NULL && event_add(job->event, &wait) == 0)
 		err = jobs_send(job);
 	if (err == NSD_E_SYSTEM)

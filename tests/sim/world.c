@@ -169,6 +169,53 @@ world_take_event(struct world *w, struct event *event)
 	return true;
 }
 
+/* ---- what is under way --------------------------------------------------- */
+
+uint32_t
+world_keep_asked(struct world *w, const struct xfr_action *action)
+{
+	struct asked *asked;
+	size_t i = 0;
+
+	while (i < w->asked_count && w->asked[i].is_used)
+		i++;
+	if (i == w->asked_count) {
+		asked = grow_array(w->asked, i, &w->asked_room,
+			sizeof(*asked));
+		if (asked == NULL)
+			abort();
+		w->asked = asked;
+		w->asked_count++;
+	}
+	w->asked[i].is_used = true;
+	w->asked[i].action = *action;
+	return (uint32_t)i;
+}
+
+void
+world_check_counts(struct world *w)
+{
+	uint32_t probes = 0, transfers = 0, notifies = 0;
+
+	for (size_t i = 0; i < w->asked_count; i++) {
+		if (!w->asked[i].is_used
+			|| w->asked[i].action.ticket == XFR_NO_TICKET)
+			continue;
+		probes += w->asked[i].action.act == XFR_PROBE;
+		transfers += w->asked[i].action.act == XFR_TRANSFER;
+		notifies += w->asked[i].action.act == XFR_NOTIFY;
+	}
+	if (probes > w->limits.probes || transfers > w->limits.transfers
+		|| notifies > w->limits.notifies)
+		world_fail(w, NULL, "%" PRIu32 " probes, %" PRIu32
+			" transfers, %" PRIu32 " NOTIFYs are under way",
+			probes, transfers, notifies);
+	if (probes > w->most_probes)
+		w->most_probes = probes;
+	if (transfers > w->most_transfers)
+		w->most_transfers = transfers;
+}
+
 /* ---- answers ------------------------------------------------------------ */
 
 /* The serial of what a host has of a zone. */
@@ -222,7 +269,8 @@ world_answer(struct world *w, const struct xfr_action *action,
 	uint32_t loss = host->loss_percent;
 
 	*reply = (struct xfr_reply){.outcome = XFR_TIMEOUT};
-	*delay = action->wait_msec > 0 ? action->wait_msec : 30 * SEC;
+	*delay = action->wait_msec > 0 ? action->wait_msec
+		: action->first_msec > 0 ? action->first_msec : 30 * SEC;
 	if (!host->is_up && !is_udp && world_chance(w, 3) == 0) {
 		reply->outcome = XFR_UNREACHABLE;
 		*delay = host->latency_msec;
@@ -308,6 +356,22 @@ world_deadline(const struct world *w, const struct zone_model *z,
 	if (!z->has_data && pause < 20480 * SEC)
 		pause = 20480 * SEC;
 	return from + lag + pause + 2 * 8 * retry_of(w, z) * SEC + HOUR / 2;
+}
+
+bool
+world_has_primary(const struct world *w, const struct zone_model *z)
+{
+	const struct group *g = &w->groups[z->group];
+
+	for (uint32_t i = 0; i < g->config.primary_count; i++) {
+		const struct host *host = &w->hosts[g->hosts[i]];
+
+		if (host->trait == HONEST && host->is_up
+			&& host->loss_percent == 0
+			&& w->now - host->changed_at > HOUR)
+			return true;
+	}
+	return false;
 }
 
 int64_t

@@ -59,7 +59,9 @@ struct zone_model {
 	int64_t expire_at;   /* as it must be */
 	bool is_told;        /* the loader knows expire_at */
 	bool has_expired;    /* XFR_EXPIRED was seen for expire_at */
-	bool is_asked;       /* a request is under way */
+	uint32_t asked;      /* requests under way */
+	bool is_fresh;       /* it has come without data, to a primary that
+				works, and is not served yet */
 	bool is_checking;
 	int64_t ended_at;    /* the last check; -1: none since the start */
 	bool ended_locally;  /* for a fault of our own */
@@ -103,8 +105,9 @@ struct world {
 	size_t event_count, event_room;
 	uint64_t probes, transfers, notifies, changes, floods, restarts;
 	uint64_t expired, cancelled;
-	int64_t worst_wait_msec, worst_behind_msec;
+	int64_t worst_wait_msec, worst_behind_msec, worst_fresh_msec;
 	uint32_t most_probes, most_transfers; /* under way */
+	uint32_t most_asked; /* of one zone */
 };
 
 /* Prints what went wrong, with the seed, and exits. */
@@ -122,6 +125,12 @@ void world_add_event(struct world *w, int64_t delay, uint32_t kind,
 	uint32_t id);
 bool world_take_event(struct world *w, struct event *event);
 
+/* Notes a request; returns its number. */
+uint32_t world_keep_asked(struct world *w, const struct xfr_action *action);
+
+/* No more may be under way than the limits say. */
+void world_check_counts(struct world *w);
+
 /* What a primary answers, and after how long. */
 void world_answer(struct world *w, const struct xfr_action *action,
 	struct xfr_reply *reply, int64_t *delay);
@@ -130,6 +139,9 @@ void world_answer(struct world *w, const struct xfr_action *action,
  * that works. *since: since when it could have it. */
 int64_t world_deadline(const struct world *w, const struct zone_model *z,
 	int64_t *since);
+
+/* True if a primary of the zone works, and has done so for an hour. */
+bool world_has_primary(const struct world *w, const struct zone_model *z);
 
 /* How long a zone lives after an answer; reply: NULL, or that. */
 int64_t world_lifetime(const struct world *w, const struct zone_model *z,

@@ -1,0 +1,241 @@
+/*
+ * choose.c - which primary is asked next, for what, and how long it is waited
+ * for.
+ *
+ * Primaries are tried in order, those that are silent last. As long as another
+ * one can be asked, one that says nothing is not waited for long: it is asked
+ * again at the end of the check, with patience (doc/decisions/0112).
+ */
+#include "config.h"
+
+#include <assert.h>
+
+#include "xfr/inside.h"
+#include "dns/serial.h"
+
+/* A primary that has let so many requests time out, of any zones of the config,
+ * is asked after the others, and over UDP alone; but by one check in
+ * SILENT_MSEC as if it had not. */
+#define SILENT_TIMEOUTS 4u
+#define SILENT_MSEC 30000
+
+bool
+choose_checks_all(const struct xfr_machine *m, const struct xfr_zone *z)
+{
+	return (table_config(m, z)->given.flags & XFR_CONFIG_CHECK_ALL) != 0
+		&& (z->flags & ZONE_FORCED) == 0;
+}
+
+bool
+choose_is_wanted(const struct xfr_zone *z, uint32_t serial)
+{
+	return (z->flags & ZONE_HAS_DATA) == 0
+		|| serial_is_newer(serial, z->soa.serial);
+}
+
+/* ---- who ---------------------------------------------------------------- */
+
+static bool
+is_silent(const struct primary *p)
+{
+	return p->timeouts >= SILENT_TIMEOUTS;
+}
+
+bool
+choose_is_avoided(const struct primary *p, int64_t now)
+{
+	return is_silent(p) && now < p->silent_until;
+}
+
+/* The one that comes next, by order. */
+static uint8_t
+find_next(const struct config *config, const struct xfr_zone *z, int64_t now)
+{
+	uint8_t avoided = INDEX_NONE;
+
+	if (z->hint < config->given.primary_count
+		&& (z->tried & primary_bit(z->hint)) == 0)
+		return z->hint;
+	for (uint32_t i = 0; i < config->given.primary_count; i++) {
+		if (z->tried & primary_bit(i))
+			continue;
+		if (!choose_is_avoided(&config->primaries[i], now))
+			return (uint8_t)i;
+		if (avoided == INDEX_NONE)
+			avoided = (uint8_t)i;
+	}
+	return avoided;
+}
+
+uint8_t
+choose_next(struct xfr_machine *m, struct xfr_zone *z, int64_t now)
+{
+	const struct config *config = table_config(m, z);
+	uint8_t primary = find_next(config, z, now);
+
+	if (primary == INDEX_NONE)
+		return INDEX_NONE;
+	z->tried |= primary_bit(primary);
+	z->is_full = !choose_is_avoided(&config->primaries[primary], now);
+	return primary;
+}
+
+bool
+choose_again(struct xfr_machine *m, struct xfr_zone *z)
+{
+	if (z->slow == 0)
+		return false;
+	z->tried = choose_all(table_config(m, z)) & ~z->slow;
+	z->slow = 0;
+	z->is_patient = true;
+	z->needs_tcp = false;
+	return true;
+}
+
+void
+choose_note(struct xfr_machine *m, const struct xfr_zone *z,
+	const struct xfr_ticket *request, int64_t now, enum xfr_outcome outcome)
+{
+	struct primary *p = &table_config(m, z)->primaries[request->primary];
+	bool is_udp = request->way == XFR_WAY_SOA_UDP
+		|| request->way == XFR_WAY_IXFR_UDP;
+
+	if (outcome == XFR_LOCAL)
+		return;
+	if (outcome != XFR_TIMEOUT && outcome != XFR_UNREACHABLE) {
+		p->timeouts = 0;
+		return;
+	}
+	/* One datagram may be lost; TCP follows, unless it was in haste. */
+	if ((is_udp && (!request->is_hasty || outcome != XFR_TIMEOUT))
+		|| is_silent(p))
+		return;
+	if (++p->timeouts == SILENT_TIMEOUTS)
+		p->silent_until = now + SILENT_MSEC;
+}
+
+/* ---- for what ----------------------------------------------------------- */
+
+static bool
+has_ixfr(const struct xfr_zone *z, const struct primary *p, uint32_t primary,
+	int64_t now)
+{
+	if ((z->flags & ZONE_HAS_DATA) == 0 || (z->flags & ZONE_FORCED) != 0
+		|| (p->flags & XFR_PRIMARY_AXFR) != 0)
+		return false;
+	return (z->no_ixfr & primary_bit(primary)) == 0
+		|| now / 1000 >= z->no_ixfr_until_sec;
+}
+
+enum xfr_way
+choose_transfer(const struct xfr_machine *m, const struct xfr_zone *z,
+	uint32_t primary, int64_t now)
+{
+	const struct primary *p = &table_config(m, z)->primaries[primary];
+
+	if (!has_ixfr(z, p, primary, now))
+		return XFR_WAY_AXFR;
+	return p->flags & XFR_PRIMARY_UDP ? XFR_WAY_IXFR_UDP
+					  : XFR_WAY_IXFR_TCP;
+}
+
+enum xfr_way
+choose_first(const struct xfr_machine *m, const struct xfr_zone *z,
+	uint32_t primary, int64_t now)
+{
+	const struct primary *p = &table_config(m, z)->primaries[primary];
+	enum xfr_way probe = z->is_patient ? XFR_WAY_SOA_TCP
+					   : XFR_WAY_SOA_UDP;
+
+	if (choose_checks_all(m, z) || is_silent(p))
+		return probe;
+	if ((z->flags & (ZONE_HAS_DATA | ZONE_FORCED)) != ZONE_HAS_DATA)
+		return XFR_WAY_AXFR;
+	/* IXFR is a check by itself. If the serial of a NOTIFY is not there it
+	 * is answered by an SOA, where an AXFR would bring the zone again. But
+	 * only of a primary that has just spoken: a connection to one that is
+	 * down would be held long. */
+	if ((z->flags & ZONE_PROMISED) != 0 && primary == z->hint
+		&& !z->is_patient && choose_is_wanted(z, z->promised)
+		&& has_ixfr(z, p, primary, now))
+		return choose_transfer(m, z, primary, now);
+	return probe;
+}
+
+bool
+choose_is_hasty(const struct xfr_machine *m, const struct xfr_zone *z)
+{
+	const struct config *config = table_config(m, z);
+	uint64_t others = choose_all(config) & ~primary_bit(z->primary);
+
+	if (z->is_patient || z->way == XFR_WAY_SOA_TCP)
+		return false;
+	if (!choose_checks_all(m, z))
+		others &= ~z->tried;
+	else if (z->way != XFR_WAY_SOA_UDP)
+		others &= z->newer;
+	for (uint32_t i = 0; i < config->given.primary_count; i++)
+		if ((others & primary_bit(i)) != 0
+			&& !is_silent(&config->primaries[i]))
+			return true;
+	return false;
+}
+
+/* Chooses the first primary of a check anew. False: the zone waits in another
+ * queue now. */
+static bool
+choose_anew(struct xfr_machine *m, uint32_t id, int64_t now)
+{
+	struct xfr_zone *z = table_zone(m, id);
+	enum xfr_way way;
+
+	z->tried = 0;
+	z->primary = choose_next(m, z, now);
+	way = choose_first(m, z, z->primary, now);
+	if ((way > XFR_WAY_SOA_TCP) == (z->way > XFR_WAY_SOA_TCP)) {
+		z->way = (uint8_t)way;
+		return true;
+	}
+	queue_remove(m, id);
+	choose_ask(m, id, z->primary, way);
+	return false;
+}
+
+bool
+choose_on_turn(struct xfr_machine *m, uint32_t id, int64_t now)
+{
+	struct xfr_zone *z = table_zone(m, id);
+	struct primary *p = &table_config(m, z)->primaries[z->primary];
+
+	if ((z->flags & ZONE_CHECKING) == 0 && choose_is_avoided(p, now)) {
+		if (!choose_anew(m, id, now))
+			return false;
+		p = &table_config(m, z)->primaries[z->primary];
+	}
+	if (z->is_full && is_silent(p))
+		p->silent_until = now + SILENT_MSEC;
+	return true;
+}
+
+void
+choose_ask(struct xfr_machine *m, uint32_t id, uint32_t primary,
+	enum xfr_way way)
+{
+	struct xfr_zone *z = table_zone(m, id);
+	bool is_transfer = way > XFR_WAY_SOA_TCP;
+	enum queue_id queue;
+
+	z->primary = (uint8_t)primary;
+	z->way = (uint8_t)way;
+	if (z->flags & ZONE_URGENT)
+		queue = is_transfer ? QUEUE_URGENT_TRANSFER
+				    : QUEUE_URGENT_PROBE;
+	else
+		queue = is_transfer ? QUEUE_TRANSFER : QUEUE_PROBE;
+	/* A check that has begun goes on before others begin. */
+	if (z->flags & ZONE_CHECKING)
+		queue_prepend(m, queue, id);
+	else
+		queue_append(m, queue, id);
+	queue_set_timer(m, id);
+}
