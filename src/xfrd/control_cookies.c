@@ -31,6 +31,7 @@ cookies_ask(struct xfrd *xfrd, struct ctl_call *call,
 	struct control_cookies *one = calloc(1, sizeof(*one));
 
 	if (one == NULL) {
+		explicit_bzero(wish, sizeof(*wish));
 		ctl_printf(call, "error out of memory\n");
 		ctl_end(call);
 		return;
@@ -146,6 +147,7 @@ control_on_add_cookie_secret(struct xfrd *xfrd, struct ctl_call *call)
 		return;
 	}
 	if (!cookie_text_parse_secret(text, len, wish.secret)) {
+		explicit_bzero(&wish, sizeof(wish)); /* a part of it is there */
 		ctl_printf(call, "invalid cookie secret: %s\n"
 			"please provide a 128bit hex encoded secret\n"
 			"error no secret was added\n",
