@@ -104,7 +104,7 @@ struct net_tcp_options {
 };
 
 /* A socket that listens. */
-struct net_stream {
+struct net_listener {
 	int fd;           /* non-blocking; stays the caller's */
 	bool for_proxies; /* connections begin with a header of the PROXY
 			   * protocol (net/proxy.h), which names the client;
@@ -144,7 +144,7 @@ struct net_tcp;
  *     a socket in it, or the loop refuses the event.
  */
 enum nsd_err net_tcp_open(struct event_base *base,
-	const struct net_stream *streams, size_t stream_count,
+	const struct net_listener *listeners, size_t count,
 	const struct net_tcp_options *options,
 	const struct net_handler *handler, struct net_tcp **tcp) MUST_USE;
 /* Has other options from now on. Connections that are there stay, even if they

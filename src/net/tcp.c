@@ -337,7 +337,7 @@ on_turn(evutil_socket_t fd, short what, void *arg)
 }
 
 static enum nsd_err
-listeners_open(struct net_tcp *tcp, const struct net_stream *streams,
+listeners_open(struct net_tcp *tcp, const struct net_listener *listeners,
 	size_t count)
 {
 	tcp->listeners = calloc(count > 0 ? count : 1,
@@ -349,9 +349,9 @@ listeners_open(struct net_tcp *tcp, const struct net_stream *streams,
 
 		l->source.on_ready = on_connection;
 		l->tcp = tcp;
-		l->fd = streams[tcp->listener_count].fd;
-		l->for_proxies = streams[tcp->listener_count].for_proxies;
-		l->filter = streams[tcp->listener_count].filter;
+		l->fd = listeners[tcp->listener_count].fd;
+		l->for_proxies = listeners[tcp->listener_count].for_proxies;
+		l->filter = listeners[tcp->listener_count].filter;
 		l->budget = 1;
 		if (!tcp_wait_for(l))
 			return NSD_E_SYSTEM;
@@ -367,8 +367,8 @@ net_tcp_set_options(struct net_tcp *tcp, const struct net_tcp_options *options)
 }
 
 enum nsd_err
-net_tcp_open(struct event_base *base, const struct net_stream *streams,
-	size_t stream_count, const struct net_tcp_options *options,
+net_tcp_open(struct event_base *base, const struct net_listener *listeners,
+	size_t listener_count, const struct net_tcp_options *options,
 	const struct net_handler *handler, struct net_tcp **result)
 {
 	struct net_tcp *tcp = calloc(1, sizeof(*tcp));
@@ -392,7 +392,7 @@ net_tcp_open(struct event_base *base, const struct net_stream *streams,
 		    || event_add(&tcp->event, NULL) != 0))
 		err = NSD_E_SYSTEM;
 	if (err == NSD_OK)
-		err = listeners_open(tcp, streams, stream_count);
+		err = listeners_open(tcp, listeners, listener_count);
 	if (err != NSD_OK) {
 		net_tcp_close(tcp);
 		return err;

@@ -154,12 +154,12 @@ group_close(struct socket_group *group)
 /* Adds a TCP socket. Where there is to be TLS and is none, nobody is served:
  * what is to be secret is not told to all. */
 static void
-streams_add(const struct worker *worker, const struct listener *l,
-	struct net_stream *streams, unsigned *count)
+listeners_add(const struct worker *worker, const struct listener *l,
+	struct net_listener *listeners, unsigned *count)
 {
 	if (l->tls && worker->tls == NULL)
 		return;
-	streams[(*count)++] = (struct net_stream){
+	listeners[(*count)++] = (struct net_listener){
 		.fd = l->fd,
 		.for_proxies = proxies_has_port(worker->proxies, l->fd),
 		.filter = l->tls
@@ -173,14 +173,14 @@ group_open(struct worker *worker, unsigned server,
 	const struct listener *sockets, unsigned count)
 {
 	struct socket_group *group = calloc(1, sizeof(*group));
-	struct net_stream *streams = calloc(count + 1u, sizeof(*streams));
+	struct net_listener *listeners = calloc(count + 1u, sizeof(*listeners));
 	struct net_udp_options udp = {.reply_size = worker->reply_size};
-	unsigned stream_count = 0;
+	unsigned listener_count = 0;
 	enum nsd_err err = NSD_E_MEMORY;
 
 	if (group != NULL)
 		group->udp = calloc(count + 1u, sizeof(struct net_udp *));
-	if (group == NULL || streams == NULL || group->udp == NULL)
+	if (group == NULL || listeners == NULL || group->udp == NULL)
 		goto done;
 	group->server = server;
 	err = NSD_OK;
@@ -188,19 +188,19 @@ group_open(struct worker *worker, unsigned server,
 		udp.for_proxies = proxies_has_port(worker->proxies,
 			sockets[i].fd);
 		if (sockets[i].tcp) {
-			streams_add(worker, &sockets[i], streams,
-				&stream_count);
+			listeners_add(worker, &sockets[i], listeners,
+				&listener_count);
 			continue;
 		}
 		err = net_udp_open(worker->role.base, sockets[i].fd, &udp,
 			&worker->handler, &group->udp[group->udp_count]);
 		group->udp_count += err == NSD_OK;
 	}
-	if (err == NSD_OK && stream_count > 0)
-		err = net_tcp_open(worker->role.base, streams, stream_count,
+	if (err == NSD_OK && listener_count > 0)
+		err = net_tcp_open(worker->role.base, listeners, listener_count,
 			&worker->tcp_options, &worker->handler, &group->tcp);
 done:
-	free(streams);
+	free(listeners);
 	if (err == NSD_OK)
 		return group;
 	log_error("cannot serve the sockets of server %u: %s", server + 1,

@@ -66,7 +66,7 @@ main(int argc, char **argv)
 	    || net_listen(&listen, NULL, &fd) != NSD_OK)
 		err(1, "listen");
 	if (listen.tcp)
-		result = net_tcp_open(base, &(struct net_stream){.fd = fd}, 1,
+		result = net_tcp_open(base, &(struct net_listener){.fd = fd}, 1,
 			&options, &handler, &tcp);
 	else
 		result = net_udp_open(base, fd,

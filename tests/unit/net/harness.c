@@ -172,7 +172,7 @@ harness_proxied(struct harness *h, const char *address, bool tcp,
 {
 	struct net_udp_options udp = { .reply_size = 1232,
 		.for_proxies = true };
-	struct net_stream stream = { .for_proxies = true };
+	struct net_listener stream = { .for_proxies = true };
 
 	harness_init(h, address, tcp);
 	h->handler.may_proxy = may_proxy;
@@ -191,7 +191,7 @@ harness_tcp(struct harness *h, const char *address,
 {
 	harness_init(h, address, true);
 	assert_int_equal(net_tcp_open(h->base,
-		&(struct net_stream){.fd = h->fd}, 1, options, &h->handler,
+		&(struct net_listener){.fd = h->fd}, 1, options, &h->handler,
 		&h->tcp), NSD_OK);
 }
 
