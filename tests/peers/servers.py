@@ -1,5 +1,6 @@
 """Our server and the real BIND, Knot and NSD, each serving the same zones on a
 port of its own on loopback."""
+import contextlib
 import os
 import pathlib
 import shutil
@@ -83,6 +84,16 @@ class Server:
         path = self.dir / name
         path.write_text(text)
         return path
+
+
+@contextlib.contextmanager
+def started(server):
+    """It runs meanwhile."""
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
 
 
 class Ours(Server):

@@ -21,6 +21,7 @@ import secondaries
 import servers
 import test_primaries
 import test_secondary
+from servers import started
 from test_primaries import apply, ask
 from test_secondary import KEY, equal
 from test_transfer import in_file
@@ -74,24 +75,10 @@ def wait_for(server, serial):
 @contextlib.contextmanager
 def version_1(primary, other, path, sets):
     """The two run, and the other has the primary's first version."""
-    try:
-        advance(primary, path, 1, sets)
-        primary.start()
-        other.start()
+    advance(primary, path, 1, sets)
+    with started(primary), started(other):
         wait_for(other, 1)
         yield
-    finally:
-        other.stop()
-        primary.stop()
-
-
-@contextlib.contextmanager
-def started(server):
-    try:
-        server.start()
-        yield server
-    finally:
-        server.stop()
 
 
 def expect_differences(server, sets, first, to, signed=()):
@@ -257,11 +244,7 @@ def test_secondaries_take_one_difference_for_several(tmp_path, kind):
     primary = primaries.Ours({ZONE: path})
     secondary = kind(primary)
     secondary.how = ""
-    try:
-        advance(primary, path, 1, sets)
-        primary.start()
-        secondary.start()
-        wait_for(secondary, 1)
+    with version_1(primary, secondary, path, sets):
         whole, _ = count_transfers(primary)
         for serial in range(2, 5):
             advance(primary, path, serial, sets)
@@ -274,9 +257,6 @@ def test_secondaries_take_one_difference_for_several(tmp_path, kind):
         wait_for(secondary, 4)
         equal(secondary, ZONE, path)
         assert count_transfers(primary)[0] == whole
-    finally:
-        secondary.stop()
-        primary.stop()
 
 
 # ---- files

@@ -15,6 +15,7 @@ import pytest
 import primaries
 import servers
 import some_zones
+from servers import started
 from test_transfer import canonical, in_file, take
 
 PATIENCE = 120
@@ -114,10 +115,8 @@ def test_zones_come_whole(zones, kind, key):
     primary = kind(zones)
     primary.key = key
     secondary = Secondary(primary)
-    try:
-        primary.start()
-        secondary.zones = {}
-        secondary.start()
+    secondary.zones = {}
+    with started(primary), started(secondary):
         for zone, path in zones.items():
             end = time.monotonic() + PATIENCE
             while secondary.serial(zone) is None:
@@ -125,9 +124,6 @@ def test_zones_come_whole(zones, kind, key):
                     (secondary.dir / "log").read_text()
                 time.sleep(0.02)
             equal(secondary, zone, path)
-    finally:
-        secondary.stop()
-        primary.stop()
 
 
 @pytest.mark.parametrize("options", ("", "AXFR ", "UDP "))
@@ -138,9 +134,7 @@ def test_changes_come_by_notify(tmp_path, kind, options):
     path.write_text(plain(zone, serial))
     primary = kind({zone: path})
     secondary = Secondary(primary, options)
-    try:
-        primary.start()
-        secondary.start()
+    with started(primary), started(secondary):
         secondary.wait_serial(zone, serial)
         for step in range(STEPS):
             serial = (serial + 1) % 2**32 or 1
@@ -149,9 +143,6 @@ def test_changes_come_by_notify(tmp_path, kind, options):
             primary.reread()
             secondary.wait_serial(zone, serial)
             equal(secondary, zone, path)
-    finally:
-        secondary.stop()
-        primary.stop()
 
 
 @pytest.mark.parametrize("kind", primaries.ALL)
@@ -161,9 +152,7 @@ def test_what_was_served_is_served_again(tmp_path, kind):
     path.write_text(plain(zone, 1))
     primary = kind({zone: path})
     secondary = Secondary(primary)
-    try:
-        primary.start()
-        secondary.start()
+    with started(primary), started(secondary):
         secondary.wait_serial(zone, 1)
         for serial in (2, 3):
             path.write_text(change(path.read_text(), zone, serial, serial))
@@ -177,9 +166,6 @@ def test_what_was_served_is_served_again(tmp_path, kind):
         secondary.start()
         secondary.wait_serial(zone, 3)
         equal(secondary, zone, path)
-    finally:
-        secondary.stop()
-        primary.stop()
 
 
 def test_timers_outlive_a_restart(tmp_path):
@@ -188,9 +174,7 @@ def test_timers_outlive_a_restart(tmp_path):
     path.write_text(plain(zone, 5))
     primary = primaries.Ours({zone: path})
     secondary = Secondary(primary)
-    try:
-        primary.start()
-        secondary.start()
+    with started(primary), started(secondary):
         secondary.wait_serial(zone, 5)
         for _ in range(2):
             secondary.process.terminate()
@@ -208,6 +192,3 @@ def test_timers_outlive_a_restart(tmp_path):
         log = (secondary.dir / "log").read_text()
         assert "SOA query" not in log and "failed" not in log.replace(
             "0 failed", "")
-    finally:
-        secondary.stop()
-        primary.stop()

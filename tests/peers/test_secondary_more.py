@@ -11,6 +11,7 @@ import dns.query
 import pytest
 
 import primaries
+from servers import started
 from test_secondary import KEY, PATIENCE, Secondary, change, equal, plain
 
 MANY = 1000
@@ -52,9 +53,7 @@ def test_key_changes(tmp_path, kind):
     primary = kind({zone: path})
     primary.key = KEY
     secondary = Reloading(primary)
-    try:
-        primary.start()
-        secondary.start()
+    with started(primary), started(secondary):
         secondary.wait_serial(zone, 1)
         primary.key = OTHER_KEY
         path.write_text(change(path.read_text(), zone, 1, 2))
@@ -69,9 +68,6 @@ def test_key_changes(tmp_path, kind):
         os.kill(secondary.process.pid, signal.SIGHUP)
         secondary.wait_serial(zone, 2)
         equal(secondary, zone, path)
-    finally:
-        secondary.stop()
-        primary.stop()
 
 
 @pytest.mark.parametrize("kind", primaries.ALL)
@@ -80,9 +76,7 @@ def test_primary_goes_and_comes_back(tmp_path, kind):
     path.write_text(refreshing(zone, 1))
     primary = kind({zone: path})
     secondary = Secondary(primary)
-    try:
-        primary.start()
-        secondary.start()
+    with started(primary), started(secondary):
         secondary.wait_serial(zone, 1)
         primary.process.terminate()
         primary.process.wait(PATIENCE)
@@ -92,9 +86,6 @@ def test_primary_goes_and_comes_back(tmp_path, kind):
         primary.start()
         secondary.wait_serial(zone, 2)
         equal(secondary, zone, path)
-    finally:
-        secondary.stop()
-        primary.stop()
 
 
 @pytest.mark.parametrize("kind", primaries.ALL)
@@ -108,17 +99,12 @@ def test_many_zones(tmp_path, kind):
             f" 300\n@ IN NS ns\nns IN A 192.0.2.{i % 250}\n")
     primary = kind(zones)
     secondary = Secondary(primary)
-    try:
-        primary.start()
-        secondary.start()
+    with started(primary), started(secondary):
         for i, zone in enumerate(zones):
             secondary.wait_serial(zone, i + 1)
             reply = dns.query.udp(dns.message.make_query(f"ns.{zone}", "A"),
                                   "127.0.0.1", port=secondary.port)
             assert reply.answer[0][0].address == f"192.0.2.{i % 250}"
-    finally:
-        secondary.stop()
-        primary.stop()
 
 
 def sorted_records(port, zone):
@@ -142,9 +128,7 @@ def test_large_zone(tmp_path, kind):
     path.write_text(head.format(1) + "".join(body))
     primary = kind({zone: path})
     secondary = Secondary(primary)
-    try:
-        primary.start()
-        secondary.start()
+    with started(primary), started(secondary):
         secondary.wait_serial(zone, 1)
         assert sorted_records(secondary.port, zone) \
             == sorted_records(primary.port, zone)
@@ -157,6 +141,3 @@ def test_large_zone(tmp_path, kind):
         found = sorted_records(secondary.port, zone)
         assert found == sorted_records(primary.port, zone)
         assert len(found) == LARGE + 3
-    finally:
-        secondary.stop()
-        primary.stop()

@@ -6,6 +6,7 @@ import pytest
 
 import primaries
 import servers
+from servers import started
 from test_secondary import Secondary, equal
 
 ZONE = "digest.test."
@@ -78,13 +79,8 @@ def test_zone_comes_from_a_primary_with_its_digest(tmp_path, kind):
     path = signed(tmp_path, "-z", "1:1")
     primary = kind({ZONE: path})
     secondary = Verifying(primary)
-    try:
-        primary.start()
-        secondary.start()
+    with started(primary), started(secondary):
         secondary.wait_serial(ZONE, 7)
         equal(secondary, ZONE, path)
         log = (secondary.dir / "log").read_text()
         assert "no ZONEMD" not in log and "not served" not in log
-    finally:
-        secondary.stop()
-        primary.stop()

@@ -201,15 +201,25 @@ assert_text(const struct secrets *texts, size_t index, const char *expected)
 	assert_memory_equal(octets, expected, len);
 }
 
+/* Reads them, and sees what they are. */
+static void
+check_clients(const struct secrets *old, bool whole, const char *cert_text,
+	const char *key_text)
+{
+	struct secrets *texts = read_clients(old, whole);
+
+	assert_text(texts, 0, "all");
+	assert_text(texts, 1, cert_text);
+	assert_text(texts, 2, key_text);
+	secrets_drop(texts);
+}
+
 static void
 files_of_clients_are_read_in_their_order(void **state)
 {
-	struct secrets *texts = read_clients(NULL, true);
+	struct secrets *texts;
 
-	assert_text(texts, 0, "all");
-	assert_text(texts, 1, "cert");
-	assert_text(texts, 2, "key");
-	secrets_drop(texts);
+	check_clients(NULL, true, "cert", "key");
 	conf.tls_auth_count = 0;
 	assert_int_equal(tls_texts_read_clients(&server, NULL, &(bool){false},
 				 &texts), NSD_OK);
@@ -220,19 +230,12 @@ files_of_clients_are_read_in_their_order(void **state)
 static void
 what_cannot_be_read_stays_as_it_was(void **state)
 {
-	struct secrets *old = read_clients(NULL, true), *texts;
+	struct secrets *old = read_clients(NULL, true);
 
 	files_write(key, "other");
 	assert_int_equal(unlink(cert), 0);
-	texts = read_clients(NULL, false);
-	assert_text(texts, 1, "");
-	assert_text(texts, 2, "other");
-	secrets_drop(texts);
-	texts = read_clients(old, false);
-	assert_text(texts, 0, "all");
-	assert_text(texts, 1, "cert");
-	assert_text(texts, 2, "other");
-	secrets_drop(texts);
+	check_clients(NULL, false, "", "other");
+	check_clients(old, false, "cert", "other");
 	secrets_drop(old);
 }
 
@@ -240,18 +243,12 @@ what_cannot_be_read_stays_as_it_was(void **state)
 static void
 what_is_empty_or_too_large_is_not_read(void **state)
 {
-	struct secrets *old = read_clients(NULL, true), *texts;
+	struct secrets *old = read_clients(NULL, true);
 
 	files_write(cert, "");
 	assert_int_equal(truncate(key, 65537), 0);
-	texts = read_clients(NULL, true);
-	assert_text(texts, 1, "");
-	assert_text(texts, 2, "");
-	secrets_drop(texts);
-	texts = read_clients(old, true);
-	assert_text(texts, 1, "cert");
-	assert_text(texts, 2, "key");
-	secrets_drop(texts);
+	check_clients(NULL, true, "", "");
+	check_clients(old, true, "cert", "key");
 	secrets_drop(old);
 }
 
