@@ -25,12 +25,17 @@
 #ifndef GUARD_RRL_H
 #define GUARD_RRL_H
 
+#include <endian.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/socket.h>
 
-#define RRL_KEY_LEN 16u
+#include "base/fold.h"
+
+#define RRL_KEY_LEN 32u
 /* Of the time that a caller tells: any clock that all workers share. */
 #define RRL_TICKS_PER_SEC 16u
 /* A higher limit counts as this one. */
@@ -40,7 +45,7 @@
 struct rrl {
 	uint64_t *lines;    /* 8 words each */
 	uint32_t line_count;
-	uint8_t key[RRL_KEY_LEN];
+	uint64_t key[RRL_KEY_LEN / 8];
 };
 
 /* Octets of a table with room for so many buckets, at least 1. */
@@ -51,23 +56,55 @@ size_t rrl_octets(uint32_t buckets);
 void rrl_init(struct rrl *rrl, void *memory, uint32_t buckets,
 	const uint8_t key[RRL_KEY_LEN]);
 
-/* What an answer counts for. */
+/* What answers have in common, wherever they go. */
 struct rrl_subject {
 	uint32_t kind;       /* any number: answers of other kinds are counted
 			      * apart */
-	const struct sockaddr_storage *client;
-	unsigned ip4_bits;   /* of its address count, 0 to 32 */
-	unsigned ip6_bits;   /* 0 to 64 */
 	const uint8_t *name; /* any octets, which count, too */
 	size_t name_len;
 };
 
-/* Hashes a subject. Nobody without the key can tell which have the same line.
- * Cost: linear in name_len. */
+/*
+ * Hashes a subject, and then the netblock that an answer goes to: the hash of
+ * its bucket. Each netblock that counts adds a step to the hash of the subject.
+ *
+ * A multiplication for 16 octets, with words of the key (doc/decisions/0118
+ * says why that will do). Nobody without the key can tell which have the same
+ * line. Cost: linear in name_len.
+ */
 uint64_t rrl_hash(const struct rrl *rrl, const struct rrl_subject *subject);
 
-/* The octets of an address that count, the others 0: 4 or 16. */
-void rrl_netblock(const struct rrl_subject *subject, uint8_t address[16]);
+/* An address as a number of 64 bits, its first bit the highest: that of IPv6 is
+ * cut short, that of IPv4 has zeros behind it. */
+static inline uint64_t
+rrl_address(const struct sockaddr_storage *client)
+{
+	const struct sockaddr_in *ip4 = (const struct sockaddr_in *)client;
+	const struct sockaddr_in6 *ip6 = (const struct sockaddr_in6 *)client;
+	uint64_t number;
+
+	if (client->ss_family != AF_INET6)
+		return (uint64_t)ntohl(ip4->sin_addr.s_addr) << 32;
+	memcpy(&number, &ip6->sin6_addr, sizeof(number));
+	return be64toh(number);
+}
+
+/* The first bits of an address, 0 to 64. */
+static inline uint64_t
+rrl_netblock(uint64_t address, unsigned bits)
+{
+	return bits == 0 ? 0 : address & ~UINT64_C(0) << (64 - bits);
+}
+
+/* Of a family's netblock of so many bits, 0 to 64. */
+static inline uint64_t
+rrl_hash_netblock(const struct rrl *rrl, uint64_t hash, uint64_t netblock,
+	unsigned family_and_bits)
+{
+	/* Twice: once leaves a pattern of neighbours. */
+	return fold_words(fold_words(hash ^ netblock, rrl->key[3]),
+		rrl->key[2] + family_and_bits);
+}
 
 /* Has the line of a subject brought to the processor; rrl_count comes soon. */
 static inline uint64_t *

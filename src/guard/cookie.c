@@ -22,22 +22,30 @@
 #define AGE_RENEW (30 * 60)
 #define FUTURE_MAX (5 * 60)
 
-/* The hash of all that comes before it in a cookie, and the address. */
+/* The hash of all that comes before it in a cookie, and the address:
+ * SipHash-2-4 of 20 or 32 octets, word by word. */
 static uint64_t
 hash(const uint8_t secret[COOKIE_SECRET_LEN], const uint8_t cookie[HASH_AT],
 	const struct sockaddr_storage *client)
 {
 	const struct sockaddr_in *ip4 = (const struct sockaddr_in *)client;
 	const struct sockaddr_in6 *ip6 = (const struct sockaddr_in6 *)client;
-	uint8_t octets[HASH_AT + 16];
+	uint64_t last;
+	struct siphash s;
 
-	memcpy(octets, cookie, HASH_AT);
+	siphash_begin(&s, secret);
+	siphash_add(&s, siphash_word(cookie), 2);
+	siphash_add(&s, siphash_word(cookie + 8), 2);
 	if (client->ss_family == AF_INET6) {
-		memcpy(octets + HASH_AT, &ip6->sin6_addr, 16);
-		return siphash(secret, octets, HASH_AT + 16, 2, 4);
+		siphash_add(&s, siphash_word(ip6->sin6_addr.s6_addr), 2);
+		siphash_add(&s, siphash_word(ip6->sin6_addr.s6_addr + 8), 2);
+		last = (uint64_t)(HASH_AT + 16) << 56;
+	} else {
+		last = le32toh(ip4->sin_addr.s_addr)
+			| (uint64_t)(HASH_AT + 4) << 56;
 	}
-	memcpy(octets + HASH_AT, &ip4->sin_addr, 4);
-	return siphash(secret, octets, HASH_AT + 4, 2, 4);
+	siphash_add(&s, last, 2);
+	return siphash_end(&s, 4);
 }
 
 static enum cookie_state

@@ -37,6 +37,7 @@ siphash_turn(uint64_t word, unsigned bits)
 static inline __attribute__((always_inline)) void
 siphash_rounds(struct siphash *s, unsigned count)
 {
+#pragma GCC unroll 4
 	for (unsigned i = 0; i < count; i++) {
 		s->v0 += s->v1;
 		s->v2 += s->v3;

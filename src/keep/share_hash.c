@@ -1,21 +1,13 @@
 /* share_hash.c - hashes of contents, to find those that are equal. */
 #include <string.h>
 
+#include "base/fold.h"
 #include "keep/share.h"
-
-/* Multiplies to 128 bits and folds these to 64: all bits of both are mixed. */
-static inline uint64_t
-fold(uint64_t a, uint64_t b)
-{
-	__extension__ unsigned __int128 m = (unsigned __int128)a * b;
-
-	return (uint64_t)m ^ (uint64_t)(m >> 64);
-}
 
 uint64_t
 share_hash_seed(uint64_t value)
 {
-	return fold(value, 0x8ebc6af09c88c6e3u);
+	return fold_words(value, 0x8ebc6af09c88c6e3u);
 }
 
 uint64_t
@@ -25,16 +17,16 @@ share_hash_octets(uint64_t seed, const uint8_t *p, size_t len)
 
 	while (len >= 8) {
 		memcpy(&word, p, 8);
-		h = fold(h ^ word, 0xd6e8feb86659fd93u);
+		h = fold_words(h ^ word, 0xd6e8feb86659fd93u);
 		p += 8;
 		len -= 8;
 	}
 	if (len > 0) {
 		word = 0;
 		memcpy(&word, p, len);
-		h = fold(h ^ word, 0xd6e8feb86659fd93u);
+		h = fold_words(h ^ word, 0xd6e8feb86659fd93u);
 	}
-	return fold(h, 0xa0761d6478bd642fu);
+	return fold_words(h, 0xa0761d6478bd642fu);
 }
 
 uint64_t

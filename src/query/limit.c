@@ -117,24 +117,34 @@ limit_is_whitelisted(const struct query_ctx *ctx, const struct query *q,
 			     ref))->rrl_whitelist & kind) != 0;
 }
 
-static struct rrl_subject
-limit_subject(const struct query_ctx *ctx, const struct query *q,
-	enum answer_kind kind, struct limit_name name)
+/* How many bits of the client's address count. */
+static unsigned
+limit_bits(const struct query_ctx *ctx, const struct query *q)
 {
-	return (struct rrl_subject){
-		.kind = kind,
-		.client = q->exchange->peer,
-		.ip4_bits = ctx->settings->rrl_ip4_bits,
-		.ip6_bits = ctx->settings->rrl_ip6_bits,
-		.name = name.at,
-		.name_len = name.len,
-	};
+	return q->exchange->peer->ss_family == AF_INET6
+		? ctx->settings->rrl_ip6_bits
+		: ctx->settings->rrl_ip4_bits;
+}
+
+/* Hashes and fetches the bucket of a subject. */
+static void
+limit_find_bucket(const struct query_ctx *ctx, struct query *q,
+	const struct rrl_subject *subject)
+{
+	const struct rrl *limits = ctx->options.limits;
+	unsigned bits = limit_bits(ctx, q);
+	/* No netblock of IPv4 is one of IPv6. */
+	unsigned family = q->exchange->peer->ss_family == AF_INET6 ? 128 : 0;
+
+	q->limit_hash = rrl_hash_netblock(limits, rrl_hash(limits, subject),
+		rrl_netblock(rrl_address(q->exchange->peer), bits),
+		family + bits);
+	rrl_prefetch(limits, q->limit_hash);
 }
 
 void
 limit_classify(struct query_ctx *ctx, struct query *q)
 {
-	struct rrl_subject subject;
 	struct limit_name name;
 	enum answer_kind kind;
 
@@ -145,11 +155,9 @@ limit_classify(struct query_ctx *ctx, struct query *q)
 	q->rate = limit_is_whitelisted(ctx, q, kind)
 		? ctx->settings->rrl_whitelist_ratelimit
 		: ctx->settings->rrl_ratelimit;
-	if (q->rate == 0)
-		return;
-	subject = limit_subject(ctx, q, kind, name);
-	q->limit_hash = rrl_hash(ctx->options.limits, &subject);
-	rrl_prefetch(ctx->options.limits, q->limit_hash);
+	if (q->rate != 0)
+		limit_find_bucket(ctx, q, &(struct rrl_subject){.kind = kind,
+			.name = name.at, .name_len = name.len});
 }
 
 /* ---- those that are too many --------------------------------------------- */
@@ -158,26 +166,26 @@ limit_classify(struct query_ctx *ctx, struct query *q)
 static __attribute__((noinline, cold)) void
 limit_note(struct query_ctx *ctx, const struct query *q, bool begins)
 {
+	const unsigned bits = limit_bits(ctx, q);
 	struct query_block *block = &ctx->blocks[ctx->block_count];
-	struct rrl_subject subject;
 	struct limit_name name;
 	enum answer_kind kind;
+	uint64_t number;
 	uint8_t *at;
 
 	if (ctx->block_count == QUERY_BLOCKS_MAX)
 		return;
 	ctx->block_count++;
 	kind = limit_judge(q, &name);
-	subject = limit_subject(ctx, q, kind, name);
 	block->begins = begins;
 	block->whitelisted = limit_is_whitelisted(ctx, q, kind);
 	block->kind = kind;
 	block->qtype = q->step == STEP_HEADER ? 0 : q->question.type;
 	block->client = *q->exchange->peer;
-	block->netblock_bits = block->client.ss_family == AF_INET6
-		? subject.ip6_bits
-		: subject.ip4_bits;
-	rrl_netblock(&subject, block->netblock);
+	block->netblock_bits = bits;
+	memset(block->netblock, 0, sizeof(block->netblock));
+	number = htobe64(rrl_netblock(rrl_address(&block->client), bits));
+	memcpy(block->netblock, &number, sizeof(number));
 	block->named = name.len > 0;
 	at = block->name;
 	/* The wildcard itself is as long as what it stands for, at most. */

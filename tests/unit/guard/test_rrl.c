@@ -15,7 +15,7 @@
 
 #define LIMIT 50u
 
-static const uint8_t key[RRL_KEY_LEN] = "sixteen octets";
+static const uint8_t key[RRL_KEY_LEN] = "two and thirty octets of a key:";
 
 static struct rrl
 make(uint32_t buckets)
@@ -36,12 +36,10 @@ hash(const struct rrl *rrl, uint32_t kind, const char *client,
 	struct sockaddr_storage address;
 	struct rrl_subject subject = {
 		.kind = kind,
-		.client = &address,
-		.ip4_bits = 24,
-		.ip6_bits = 64,
 		.name = (const uint8_t *)name,
 		.name_len = strlen(name),
 	};
+	unsigned bits;
 
 	memset(&address, 0, sizeof(address));
 	address.ss_family = strchr(client, ':') != NULL ? AF_INET6 : AF_INET;
@@ -50,7 +48,9 @@ hash(const struct rrl *rrl, uint32_t kind, const char *client,
 			? (void *)&((struct sockaddr_in6 *)&address)->sin6_addr
 			: (void *)&((struct sockaddr_in *)&address)->sin_addr),
 		1);
-	return rrl_hash(rrl, &subject);
+	bits = address.ss_family == AF_INET6 ? 64 : 24;
+	return rrl_hash_netblock(rrl, rrl_hash(rrl, &subject),
+		rrl_netblock(rrl_address(&address), bits), bits);
 }
 
 /* Asks so often a second for so many seconds, evenly; how often it was
@@ -173,10 +173,112 @@ subjects_are_told_apart(void **state)
 		== hash(&rrl, 1, "2001:db8::ffff:0:0:2", ""));
 	assert_true(hash(&rrl, 1, "2001:db8::1", "")
 		!= hash(&rrl, 1, "2001:db8:0:1::1", ""));
-	/* What one key brings together, another does not. */
-	other.key[15]++;
-	assert_true(hash(&rrl, 1, "192.0.2.1", "a")
-		!= hash(&other, 1, "192.0.2.1", "a"));
+	/* What one key brings together, another does not: each word counts. */
+	for (unsigned i = 0; i < RRL_KEY_LEN / 8; i++) {
+		other = rrl;
+		other.key[i] ^= UINT64_C(1) << 63;
+		assert_true(hash(&rrl, 1, "192.0.2.1", "a")
+			!= hash(&other, 1, "192.0.2.1", "a"));
+	}
+	free(rrl.lines);
+}
+
+static uint64_t
+hash_octets(const struct rrl *rrl, uint32_t kind, const uint8_t *octets,
+	size_t len)
+{
+	struct rrl_subject subject = {.kind = kind, .name = octets,
+		.name_len = len};
+
+	return rrl_hash(rrl, &subject);
+}
+
+/* A name of any length: each bit of it makes another hash, and what is behind
+ * it none. */
+static void
+each_octet_of_a_name_counts(void **state)
+{
+	struct rrl rrl = make(8);
+	uint8_t name[256];
+	uint64_t chance = 3, before = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(name); i++)
+		name[i] = (uint8_t)chance_next(&chance);
+	for (size_t len = 0; len < sizeof(name); len++) {
+		uint64_t is = hash_octets(&rrl, 1, name, len);
+
+		assert_true(is != before);
+		before = is;
+		name[len] ^= 1;
+		assert_true(hash_octets(&rrl, 1, name, len) == is);
+		assert_true(hash_octets(&rrl, 2, name, len) != is);
+		for (size_t bit = 0; bit < 8 * len; bit++) {
+			name[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			assert_true(hash_octets(&rrl, 1, name, len) != is);
+			name[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		}
+	}
+	free(rrl.lines);
+}
+
+/* Octets of a name do not make up for another kind. */
+static void
+a_name_is_no_kind(void **state)
+{
+	struct rrl rrl = make(8);
+	uint64_t kinds[2] = {UINT64_C(1) << 32, UINT64_C(2) << 32};
+	uint8_t name[2][8];
+
+	(void)state;
+	for (uint64_t i = 0; i < 1000; i++)
+		for (unsigned k = 0; k < 2; k++) {
+			uint64_t word = i ^ kinds[k];
+
+			memcpy(name[k], &word, sizeof(word));
+			assert_true(k == 0 || hash_octets(&rrl, 1, name[0], 8)
+				!= hash_octets(&rrl, 2, name[1], 8));
+		}
+	free(rrl.lines);
+}
+
+/* How many of 65536 places, some bits of the hash, are left empty by as many
+ * neighbours of a length. */
+static unsigned
+count_empty(const struct rrl *rrl, unsigned bits, unsigned shift)
+{
+	uint64_t subject = hash_octets(rrl, 1, (const uint8_t *)"name", 4);
+	static uint8_t seen[65536];
+	unsigned empty = sizeof(seen);
+
+	memset(seen, 0, sizeof(seen));
+	for (uint64_t i = 0; i < sizeof(seen); i++) {
+		uint64_t at = rrl_hash_netblock(rrl, subject,
+			i << (64 - bits), bits) >> shift & 0xffff;
+
+		empty -= !seen[at];
+		seen[at] = 1;
+	}
+	return empty;
+}
+
+/* Neighbours are spread over lines, buckets of a line and tags as if by dice,
+ * which leave 24109 +- 80, whatever the key. */
+static void
+netblocks_are_spread_evenly(void **state)
+{
+	struct rrl rrl = make(8);
+	uint64_t chance = 11;
+
+	(void)state;
+	for (unsigned i = 0; i < 30; i++) {
+		for (unsigned k = 0; k < RRL_KEY_LEN / 8; k++)
+			rrl.key[k] = chance_next(&chance);
+		for (unsigned bits = 24; bits <= 64; bits += 8)
+			for (unsigned shift = 0; shift <= 48; shift += 16)
+				assert_true(count_empty(&rrl, bits, shift)
+					< 24700);
+	}
 	free(rrl.lines);
 }
 
@@ -184,30 +286,25 @@ static void
 any_prefix_length_will_do(void **state)
 {
 	struct sockaddr_storage a = {.ss_family = AF_INET};
-	uint8_t block[16];
+	struct sockaddr_in *ip4 = (struct sockaddr_in *)&a;
+	struct sockaddr_in6 *ip6 = (struct sockaddr_in6 *)&a;
 
 	(void)state;
-	memset(&((struct sockaddr_in *)&a)->sin_addr, 0xff, 4);
-	for (unsigned bits = 0; bits <= 32; bits++) {
-		struct rrl_subject s = {.client = &a, .ip4_bits = bits};
-		unsigned set = 0;
-
-		rrl_netblock(&s, block);
-		for (unsigned i = 0; i < 16; i++)
-			set += (unsigned)__builtin_popcount(block[i]);
-		assert_int_equal(set, bits);
-	}
-	a.ss_family = AF_INET6;
-	memset(&((struct sockaddr_in6 *)&a)->sin6_addr, 0xff, 16);
+	memset(&ip4->sin_addr, 0xff, 4);
+	assert_true(rrl_address(&a) == UINT64_C(0xffffffff00000000));
 	for (unsigned bits = 0; bits <= 64; bits++) {
-		struct rrl_subject s = {.client = &a, .ip6_bits = bits};
-		unsigned set = 0;
+		uint64_t block = rrl_netblock(UINT64_MAX, bits);
 
-		rrl_netblock(&s, block);
-		for (unsigned i = 0; i < 16; i++)
-			set += (unsigned)__builtin_popcount(block[i]);
-		assert_int_equal(set, bits);
+		assert_int_equal(__builtin_popcountll(block), bits);
+		assert_true(bits == 0 || block >> (64 - bits) << (64 - bits)
+			== block);
 	}
+	assert_int_equal(inet_pton(AF_INET, "192.0.2.1", &ip4->sin_addr), 1);
+	assert_true(rrl_address(&a) == UINT64_C(0xc000020100000000));
+	a.ss_family = AF_INET6;
+	assert_int_equal(inet_pton(AF_INET6, "2001:db8:1:2:3::4",
+		&ip6->sin6_addr), 1);
+	assert_true(rrl_address(&a) == UINT64_C(0x20010db800010002));
 }
 
 /* Sources that ask once are many; who asks often stays known. */
@@ -337,6 +434,9 @@ main(void)
 		cmocka_unit_test(twice_the_limit_may_come_at_once),
 		cmocka_unit_test(its_begin_and_end_are_told_once),
 		cmocka_unit_test(subjects_are_told_apart),
+		cmocka_unit_test(each_octet_of_a_name_counts),
+		cmocka_unit_test(a_name_is_no_kind),
+		cmocka_unit_test(netblocks_are_spread_evenly),
 		cmocka_unit_test(any_prefix_length_will_do),
 		cmocka_unit_test(floods_do_not_push_out_offenders),
 		cmocka_unit_test(a_clock_may_wrap_and_be_late),

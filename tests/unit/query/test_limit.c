@@ -39,7 +39,8 @@ limited_start(struct limited *l)
 	memset(l, 0, sizeof(*l));
 	assert_non_null(memory);
 	memset(memory, 0, rrl_octets(1000));
-	rrl_init(&l->rrl, memory, 1000, (const uint8_t *)"0123456789abcdef");
+	rrl_init(&l->rrl, memory, 1000,
+		(const uint8_t *)"0123456789abcdef0123456789abcdef");
 	cookie_share_write(&l->share, &secrets);
 	world_init(&l->w);
 	l->w.options.rrl_ratelimit = 1;
