@@ -43,6 +43,20 @@ struct conf_numbers {
 	uint32_t capacity;
 };
 
+/* rrl-ipv4-wider, rrl-ipv6-wider */
+struct conf_netblock {
+	uint32_t bits;   /* of an address, 0 to 32 or 64 */
+	uint32_t factor; /* of the limit, at least 1 */
+};
+
+#define CONF_NETBLOCKS_MAX 4u
+
+struct conf_netblocks {
+	struct conf_netblock *items; /* up to CONF_NETBLOCKS_MAX */
+	uint32_t count;
+	uint32_t capacity;
+};
+
 /* First and last number of a range, 1-based and inclusive; first <= last. */
 struct conf_range {
 	uint32_t first;
@@ -203,6 +217,8 @@ struct conf_server {
 	uint32_t rrl_ipv4_prefix_length;
 	uint32_t rrl_ipv6_prefix_length;
 	uint32_t rrl_whitelist_ratelimit;
+	struct conf_netblocks rrl_ipv4_wider;
+	struct conf_netblocks rrl_ipv6_wider;
 	const char *cookie_secret;
 	const char *cookie_staging_secret;
 	const char *cookie_secret_file; /* "": none */

@@ -79,8 +79,8 @@ struct settings_setup {
 	uint32_t rrl_ratelimit;
 	uint32_t rrl_whitelist_ratelimit;
 	uint32_t rrl_slip;
-	uint8_t rrl_ip4_bits;
-	uint8_t rrl_ip6_bits;
+	struct settings_netblocks rrl_ip4;
+	struct settings_netblocks rrl_ip6;
 	bool answer_cookie;
 	const store_ref *keys;     /* of the edit */
 	const struct vault_place *secrets; /* of the keys, in their order; NULL:

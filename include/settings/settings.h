@@ -120,6 +120,18 @@ struct settings_text {
 	uint32_t len;
 };
 
+/* A client may be in so many netblocks that have limits. */
+#define SETTINGS_NETBLOCKS_MAX 5u
+
+/* The netblocks of a client whose answers are counted, narrowest first. */
+struct settings_netblocks {
+	uint32_t count;
+	struct {
+		uint32_t bits;   /* of its address, 0 to 32 or 64 */
+		uint32_t factor; /* it may have so many times the limit */
+	} items[SETTINGS_NETBLOCKS_MAX];
+};
+
 /* The options of the server that shape answers (doc/surface.md 1.2). Behind
  * them: key_count references to keys, and pattern_count to options, both in the
  * order of the names in nsd.conf; the places of the secrets of these keys; then
@@ -143,9 +155,9 @@ struct settings {
 	uint32_t rrl_whitelist_ratelimit;
 	uint32_t rrl_slip; /* each so many of those limited is sent cut short;
 			    * 0: none */
-	uint8_t rrl_ip4_bits;
-	uint8_t rrl_ip6_bits;
 	bool answer_cookie;
+	struct settings_netblocks rrl_ip4;
+	struct settings_netblocks rrl_ip6;
 	struct settings_text identity; /* none: refuse (hide-identity) */
 	struct settings_text version;  /* none: refuse (hide-version) */
 	struct settings_text nsid;

@@ -103,6 +103,7 @@ value_is_same(enum conf_type type, const void *a, const void *b)
 		return interfaces_are_same(a, b);
 	case TYPE_NUMBERS:
 	case TYPE_NUMBER_EACH:
+	case TYPE_NETBLOCK:
 	case TYPE_SERVER_CPU:
 		return numbers_are_same(type, a, b);
 	default:

@@ -45,6 +45,7 @@
 #define KEPT_STRINGS(f) _Generic(f, struct conf_strings: 0)
 #define KEPT_NUMBERS(f) _Generic(f, struct conf_numbers: 0)
 #define KEPT_NUMBER_EACH(f) KEPT_NUMBERS(f)
+#define KEPT_NETBLOCK(f) _Generic(f, struct conf_netblocks: 0)
 #define KEPT_SERVER_CPU(f) _Generic(f, struct conf_server_cpus: 0)
 #define KEPT_LISTEN(f) _Generic(f, struct conf_interfaces: 0)
 #define KEPT_INTERFACE(f) KEPT_LISTEN(f)
@@ -159,6 +160,8 @@ const struct conf_option conf_options[] = {
 	SERVER_NOW("rrl-ipv4-prefix-length", rrl_ipv4_prefix_length, U32, "24", 0, 32, LIMIT)
 	SERVER_NOW("rrl-ipv6-prefix-length", rrl_ipv6_prefix_length, U32, "64", 0, 64, LIMIT)
 	SERVER_NOW("rrl-whitelist-ratelimit", rrl_whitelist_ratelimit, U32, TEXT(RRL_WHITELIST_RATELIMIT), 0, I32_MAX, LIMIT)
+	SERVER_NOW("rrl-ipv4-wider", rrl_ipv4_wider, NETBLOCK, NULL, 0, 32, LIMIT | IFSET)
+	SERVER_NOW("rrl-ipv6-wider", rrl_ipv6_wider, NETBLOCK, NULL, 0, 64, LIMIT | IFSET)
 	SERVER_NOW("zonefiles-check", zonefiles_check, BOOL, "yes", 0, 0, 0)
 	SERVER_NOW("zonefiles-write", zonefiles_write, U32, "3600", 0, I32_MAX, 0)
 	SERVER("tls-service-key", tls_service_key, STRING, NULL, 0, 0, 0)
@@ -405,6 +408,7 @@ option_field_size(enum conf_type type)
 	case TYPE_STRINGS:
 	case TYPE_NUMBERS:
 	case TYPE_NUMBER_EACH:
+	case TYPE_NETBLOCK:
 	case TYPE_SERVER_CPU:
 	case TYPE_LISTEN:
 	case TYPE_INTERFACE:
@@ -431,6 +435,8 @@ option_item_size(enum conf_type type)
 	case TYPE_NUMBERS:
 	case TYPE_NUMBER_EACH:
 		return sizeof(uint32_t);
+	case TYPE_NETBLOCK:
+		return sizeof(struct conf_netblock);
 	case TYPE_SERVER_CPU:
 		return sizeof(struct conf_server_cpu);
 	case TYPE_LISTEN:

@@ -29,6 +29,7 @@ enum conf_type {
 	TYPE_STRINGS,     /* struct conf_strings, one list: replaced */
 	TYPE_NUMBERS,     /* struct conf_numbers, all on one line: replaced */
 	TYPE_NUMBER_EACH, /* struct conf_numbers, recurs */
+	TYPE_NETBLOCK,    /* struct conf_netblocks: BITS FACTOR, recurs */
 	TYPE_SERVER_CPU,  /* struct conf_server_cpus; N is in the name */
 	TYPE_LISTEN,      /* struct conf_interfaces with servers= and so on */
 	TYPE_INTERFACE,   /* struct conf_interfaces */

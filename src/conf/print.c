@@ -129,6 +129,7 @@ put_list_lines(const struct printer *pr, const struct conf_option *option,
 	const struct conf_list *list)
 {
 	const struct conf_interface *interface;
+	const struct conf_netblock *netblock;
 	const struct conf_acl *acl;
 	uint32_t i;
 
@@ -140,6 +141,11 @@ put_list_lines(const struct printer *pr, const struct conf_option *option,
 		} else if (option->type == TYPE_NUMBER_EACH) {
 			fprintf(pr->out, "%u",
 				((const uint32_t *)list->items)[i]);
+		} else if (option->type == TYPE_NETBLOCK) {
+			netblock = (const struct conf_netblock *)
+				list->items + i;
+			fprintf(pr->out, "%u %u", netblock->bits,
+				netblock->factor);
 		} else {
 			interface = (const struct conf_interface *)
 				list->items + i;
@@ -303,6 +309,7 @@ static void
 print_list(const struct printer *pr, const struct conf_option *option,
 	const struct conf_list *list)
 {
+	const struct conf_netblock *netblock = list->items;
 	const struct conf_server_cpu *cpu = list->items;
 	uint32_t i;
 
@@ -326,6 +333,11 @@ print_list(const struct printer *pr, const struct conf_option *option,
 		for (i = 0; i < list->count; i++)
 			fprintf(pr->out, "\t%s: %u\n", option->name,
 				((const uint32_t *)list->items)[i]);
+		return;
+	case TYPE_NETBLOCK:
+		for (i = 0; i < list->count; i++)
+			fprintf(pr->out, "\t%s: %u %u\n", option->name,
+				netblock[i].bits, netblock[i].factor);
 		return;
 	case TYPE_STRINGS:
 		fprintf(pr->out, "\t%s:", option->name);

@@ -199,6 +199,33 @@ set_number_each(const struct setting *s)
 	return add_number(s, s->words->text);
 }
 
+/* The length of a prefix, and how many times the limit is for it. */
+static bool
+set_netblock(const struct setting *s)
+{
+	const struct conf_netblocks *list = s->field;
+	const struct conf_word *factor = s->words->next;
+	struct conf_netblock *item;
+	uint64_t number;
+	int64_t bits;
+
+	if (!parse_number(s, s->words->text, &bits))
+		return false;
+	if (!decode_number(factor->text, &number) || number < 1
+		|| number > UINT32_MAX)
+		return set_refuse(s, "expected a factor from 1 on",
+			factor->text);
+	if (list->count == CONF_NETBLOCKS_MAX)
+		return set_refuse(s, "expected at most four lines",
+			s->words->text);
+	item = list_add_item(s->p, s->field, sizeof(*item));
+	if (item == NULL)
+		return false;
+	item->bits = (uint32_t)bits;
+	item->factor = (uint32_t)number;
+	return true;
+}
+
 /* `0 1` or "0 1". All of a list stands behind one option; a later option
  * replaces it. */
 static bool
@@ -443,6 +470,8 @@ static const struct value_type value_types[TYPE_COUNT] = {
 	[TYPE_STRINGS] = { 1, UINT32_MAX, set_strings, "a command" },
 	[TYPE_NUMBERS] = { 1, UINT32_MAX, set_numbers, NUMBER },
 	[TYPE_NUMBER_EACH] = { 1, 1, set_number_each, NUMBER },
+	[TYPE_NETBLOCK] = { 2, 2, set_netblock,
+		"a prefix length and a factor" },
 	[TYPE_SERVER_CPU] = { 1, 1, set_server_cpu, NUMBER },
 	[TYPE_LISTEN] = { 1, 1, set_interface, ADDRESS },
 	[TYPE_INTERFACE] = { 1, 1, set_interface, ADDRESS },

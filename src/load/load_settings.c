@@ -122,6 +122,25 @@ load_settings_options(struct settings_edit *edit,
 
 /* ---- all of it ----------------------------------------------------------- */
 
+/* That of the limit itself and those beside it, narrowest first. */
+static struct settings_netblocks
+netblocks_convert(uint32_t bits, const struct conf_netblocks *wider)
+{
+	struct settings_netblocks to = {.count = 1, .items = {{bits, 1}}};
+
+	for (uint32_t i = 0; i < wider->count
+		&& to.count < SETTINGS_NETBLOCKS_MAX; i++) {
+		const struct conf_netblock *from = &wider->items[i];
+		uint32_t at = to.count++;
+
+		for (; at > 0 && to.items[at - 1].bits < from->bits; at--)
+			to.items[at] = to.items[at - 1];
+		to.items[at].bits = from->bits;
+		to.items[at].factor = from->factor;
+	}
+	return to;
+}
+
 static struct settings_setup
 settings_convert(const struct conf_server *o)
 {
@@ -148,8 +167,10 @@ settings_convert(const struct conf_server *o)
 		.rrl_ratelimit = o->rrl_ratelimit,
 		.rrl_whitelist_ratelimit = o->rrl_whitelist_ratelimit,
 		.rrl_slip = o->rrl_slip,
-		.rrl_ip4_bits = (uint8_t)o->rrl_ipv4_prefix_length,
-		.rrl_ip6_bits = (uint8_t)o->rrl_ipv6_prefix_length,
+		.rrl_ip4 = netblocks_convert(o->rrl_ipv4_prefix_length,
+			&o->rrl_ipv4_wider),
+		.rrl_ip6 = netblocks_convert(o->rrl_ipv6_prefix_length,
+			&o->rrl_ipv6_wider),
 		.answer_cookie = o->answer_cookie,
 	};
 }

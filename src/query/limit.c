@@ -117,29 +117,33 @@ limit_is_whitelisted(const struct query_ctx *ctx, const struct query *q,
 			     ref))->rrl_whitelist & kind) != 0;
 }
 
-/* How many bits of the client's address count. */
-static unsigned
-limit_bits(const struct query_ctx *ctx, const struct query *q)
+static const struct settings_netblocks *
+limit_netblocks(const struct query_ctx *ctx, const struct query *q)
 {
 	return q->exchange->peer->ss_family == AF_INET6
-		? ctx->settings->rrl_ip6_bits
-		: ctx->settings->rrl_ip4_bits;
+		? &ctx->settings->rrl_ip6
+		: &ctx->settings->rrl_ip4;
 }
 
-/* Hashes and fetches the bucket of a subject. */
+/* Hashes and fetches the buckets of all netblocks that the client is in. */
 static void
-limit_find_bucket(const struct query_ctx *ctx, struct query *q,
+limit_find_buckets(const struct query_ctx *ctx, struct query *q,
 	const struct rrl_subject *subject)
 {
+	const struct settings_netblocks *blocks = limit_netblocks(ctx, q);
 	const struct rrl *limits = ctx->options.limits;
-	unsigned bits = limit_bits(ctx, q);
+	uint64_t address = rrl_address(q->exchange->peer);
+	uint64_t hash = rrl_hash(limits, subject);
 	/* No netblock of IPv4 is one of IPv6. */
-	unsigned family = q->exchange->peer->ss_family == AF_INET6 ? 128 : 0;
+	unsigned family = blocks == &ctx->settings->rrl_ip6 ? 128 : 0;
 
-	q->limit_hash = rrl_hash_netblock(limits, rrl_hash(limits, subject),
-		rrl_netblock(rrl_address(q->exchange->peer), bits),
-		family + bits);
-	rrl_prefetch(limits, q->limit_hash);
+	for (uint32_t i = 0; i < blocks->count; i++) {
+		unsigned bits = blocks->items[i].bits;
+
+		q->limit_hashes[i] = rrl_hash_netblock(limits, hash,
+			rrl_netblock(address, bits), family + bits);
+		rrl_prefetch(limits, q->limit_hashes[i]);
+	}
 }
 
 void
@@ -156,17 +160,17 @@ limit_classify(struct query_ctx *ctx, struct query *q)
 		? ctx->settings->rrl_whitelist_ratelimit
 		: ctx->settings->rrl_ratelimit;
 	if (q->rate != 0)
-		limit_find_bucket(ctx, q, &(struct rrl_subject){.kind = kind,
+		limit_find_buckets(ctx, q, &(struct rrl_subject){.kind = kind,
 			.name = name.at, .name_len = name.len});
 }
 
 /* ---- those that are too many --------------------------------------------- */
 
-/* Notes for the log what begins or ends. */
+/* Notes for the log what begins or ends for the netblock of so many bits. */
 static __attribute__((noinline, cold)) void
-limit_note(struct query_ctx *ctx, const struct query *q, bool begins)
+limit_note(struct query_ctx *ctx, const struct query *q, unsigned bits,
+	bool begins)
 {
-	const unsigned bits = limit_bits(ctx, q);
 	struct query_block *block = &ctx->blocks[ctx->block_count];
 	struct limit_name name;
 	enum answer_kind kind;
@@ -228,18 +232,33 @@ limit_cut_short(struct query *q)
 	reply->flags |= MESSAGE_TC;
 }
 
+/* Counts a reply for each netblock of its client, up to the first that has too
+ * many: what does not go out is nothing to the wider ones. True: there is such
+ * a one. */
+static bool
+limit_is_reached(struct query_ctx *ctx, const struct query *q)
+{
+	const struct settings_netblocks *blocks = limit_netblocks(ctx, q);
+	struct rrl_verdict verdict = {.limited = false};
+
+	for (uint32_t i = 0; i < blocks->count && !verdict.limited; i++) {
+		uint64_t rate = (uint64_t)q->rate * blocks->items[i].factor;
+
+		if (rate > RRL_LIMIT_MAX)
+			rate = RRL_LIMIT_MAX;
+		verdict = rrl_count(ctx->options.limits, q->limit_hashes[i],
+			(uint32_t)rate, ctx->now_tick);
+		if (__builtin_expect(verdict.begins || verdict.ends, 0))
+			limit_note(ctx, q, blocks->items[i].bits,
+				verdict.begins);
+	}
+	return verdict.limited;
+}
+
 bool
 limit_count(struct query_ctx *ctx, struct query *q)
 {
-	struct rrl_verdict verdict;
-
-	if (q->rate == 0)
-		return true;
-	verdict = rrl_count(ctx->options.limits, q->limit_hash, q->rate,
-		ctx->now_tick);
-	if (__builtin_expect(verdict.begins || verdict.ends, 0))
-		limit_note(ctx, q, verdict.begins);
-	if (!verdict.limited)
+	if (q->rate == 0 || !limit_is_reached(ctx, q))
 		return true;
 	if (!limit_slips(ctx))
 		return false;

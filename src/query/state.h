@@ -185,7 +185,9 @@ struct query {
 	struct edns edns;
 	enum cookie_state cookie;
 	uint32_t rate;       /* answers a second; 0: any number */
-	uint64_t limit_hash; /* of what this one counts for */
+	uint64_t limit_hashes[SETTINGS_NETBLOCKS_MAX]; /* of the buckets that
+			      * this one counts for, in the order of the
+			      * client's netblocks */
 	struct reply reply;
 	/* The zone of the question's name, for ZONEVERSION; NULL: none. */
 	const struct zone *zone;

@@ -21,14 +21,18 @@ OTHER = "f00102030405060708090a0b0c0d0e0f"
 COOKIE = 10
 
 
-def flood(server, names, sockets=10):
-    """Sends a question for each name, all of them at once, from so many ports.
-    With rrl-slip: 1 each is answered: how many whole, how many cut short."""
+def flood(server, names, sockets=10, sources=None):
+    """Sends a question for each name, all of them at once, from so many ports,
+    or one of each source. With rrl-slip: 1 each is answered: how many whole, how
+    many cut short."""
+    sources = sources or ["127.0.0.1"] * sockets
+    sockets = len(sources)
     clients = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
                for _ in range(sockets)]
     whole = cut = 0
     try:
-        for client in clients:
+        for client, source in zip(clients, sources):
+            client.bind((source, 0))
             client.connect(("127.0.0.1", server.port))
             client.settimeout(DEADLINE)
         for i, name in enumerate(names):
@@ -82,6 +86,28 @@ def test_all_processes_have_one_limit(make_server):
              or flood(server, ["x.example"])[0]
              and "info: ratelimit unblock example. type nxdomain target "
              in server.read_log())
+
+
+def test_who_spreads_over_many_netblocks(make_server):
+    """A /20 may get four times the limit, of one netblock in it."""
+    spread = [f"127.0.{i}.2" for i in range(16)]
+    server = limited(make_server, rrl_ipv4_wider="20 4").start()
+    begin = time.monotonic()
+    whole, cut = flood(server, random_names(16 * 8), sources=spread)
+    passed = time.monotonic() - begin
+    assert whole + cut == 16 * 8
+    assert 40 <= whole <= 40 + 20 * passed + 1
+    server.wait_log(r"info: ratelimit block example\. type nxdomain target "
+                    r"127\.0\.0\.0/20 query 127\.0\.[0-9]+\.2 A$")
+    # Beside it is another one, and one netblock has no more than before.
+    assert flood(server, random_names(8), sources=["127.0.16.2"]) == (8, 0)
+    assert flood(server, random_names(100), sources=["127.0.32.2"])[0] < 30
+    del server.options["rrl-ipv4-wider"]
+    server.write_config()
+    assert control.ask(server, "reconfig")[0] == 0
+    # Twice a second of each of 16 netblocks is too much for a wider one.
+    wait_for("no wider one", lambda: time.sleep(1) or flood(
+        server, random_names(16 * 2), sources=spread) == (16 * 2, 0))
 
 
 def test_reconfig_changes_limits(make_server):

@@ -21,7 +21,7 @@ CLAUSES = {"SERVER": "server", "SERVER_NOW": "server", "DNSTAP": "dnstap",
            "PATTERN": "pattern", "PATTERN_NOW": "pattern"}
 # Values that are no default, by type.
 VALUES = {"U32": "7", "I32": "7", "U64": "7", "STRING": '"some-text"',
-          "NUMBERS": "0", "NUMBER_EACH": "5399", "SERVER_CPU": "0",
+          "NUMBERS": "0", "NUMBER_EACH": "5399", "SERVER_CPU": "0", "NETBLOCK": "20 8",
           "INTERFACE": "127.0.0.1", "LISTEN": "127.0.0.1",
           "NSID": "ascii_x", "ACL_SPEC": "127.0.0.1",
           "ACL": "127.0.0.1 NOKEY", "ACL_PROVIDE": "127.0.0.1 NOKEY",

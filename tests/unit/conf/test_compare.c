@@ -88,6 +88,8 @@ other_value(const struct conf_option *o)
 	case TYPE_NUMBERS:
 	case TYPE_NUMBER_EACH:
 		return "7";
+	case TYPE_NETBLOCK:
+		return "20 8";
 	case TYPE_LISTEN:
 	case TYPE_INTERFACE:
 		return "192.0.2.1@5300";

@@ -51,9 +51,6 @@ numbers_keep_to_their_range(void **state)
 	/* no number wraps round to a good one: 2^64 + 5 */
 	reader_refuse("server: port: 18446744073709551621", "t:1: error: "
 		"port: '18446744073709551621' is out of range [0..65535]\n");
-	reader_refuse("server: rrl-ipv4-prefix-length: 33",
-		"t:1: error: rrl-ipv4-prefix-length: '33' is out of range "
-		"[0..32]\n");
 	reader_refuse("pattern: name: p size-limit-xfr: "
 		"99999999999999999999999999",
 		"t:1: error: size-limit-xfr: '99999999999999999999999999' "
@@ -508,6 +505,8 @@ sample_value(const struct conf_option *option)
 	case TYPE_NUMBER_EACH:
 	case TYPE_SERVER_CPU:
 		return "17";
+	case TYPE_NETBLOCK:
+		return "17 2";
 	case TYPE_LISTEN:
 	case TYPE_INTERFACE:
 	case TYPE_ACL_ADDRESS:

@@ -45,8 +45,8 @@ limited_start(struct limited *l)
 	world_init(&l->w);
 	l->w.options.rrl_ratelimit = 1;
 	l->w.options.rrl_slip = 1;
-	l->w.options.rrl_ip4_bits = 24;
-	l->w.options.rrl_ip6_bits = 64;
+	l->w.options.rrl_ip4 = (struct settings_netblocks){1, {{24, 1}}};
+	l->w.options.rrl_ip6 = (struct settings_netblocks){1, {{64, 1}}};
 	l->w.options.answer_cookie = true;
 	l->w.query_options.limits = &l->rrl;
 	l->w.query_options.cookies = &l->share;
@@ -212,6 +212,79 @@ what_is_random_has_one_limit(void **state)
 		whole += ask_often(&l, &ask, 1);
 	}
 	assert_int_equal(whole, 104);
+	limited_end(&l);
+}
+
+/* One question from each of so many networks; how many are answered in
+ * full. */
+static unsigned
+ask_from_each(struct limited *l, const char *format, unsigned networks)
+{
+	unsigned whole = 0;
+
+	for (unsigned i = 0; i < networks; i++) {
+		char from[64];
+		struct ask ask = { .qname = "y.example.", .type = TYPE_A,
+			.from = from };
+
+		snprintf(from, sizeof(from), format, i);
+		whole += ask_often(l, &ask, 1);
+	}
+	return whole;
+}
+
+/* Who spreads over many netblocks is held back by the wider ones. */
+static void
+wider_netblocks_have_limits_of_their_own(void **state)
+{
+	const struct ask one = { .qname = "y.example.", .type = TYPE_A,
+		.from = "198.51.100.1" };
+	const struct query_block *blocks;
+	struct limited l;
+	size_t count;
+
+	(void)state;
+	limited_start(&l);
+	l.w.options.rrl_ip4 = (struct settings_netblocks){3,
+		{{24, 1}, {20, 4}, {18, 8}}};
+	l.w.options.rrl_ip6 = (struct settings_netblocks){2,
+		{{64, 1}, {48, 3}}};
+	limited_go(&l);
+	/* At once, twice the limit: of a /20 8, of a /18 16. */
+	assert_int_equal(ask_from_each(&l, "192.0.%u.1", 8), 8);
+	assert_int_equal(ask_from_each(&l, "192.0.%u.2", 1), 0);
+	blocks = query_blocks(l.w.ctx, &count);
+	assert_int_equal(count, 1);
+	assert_true(blocks[0].begins);
+	assert_int_equal(blocks[0].netblock_bits, 20);
+	assert_memory_equal(blocks[0].netblock, "\300\0\0\0", 4);
+	assert_int_equal(ask_from_each(&l, "192.0.%u.3", 16), 0);
+	assert_int_equal(ask_from_each(&l, "192.0.%u.1", 64), 8);
+	/* Another /18 is not touched. */
+	assert_int_equal(ask_from_each(&l, "192.0.6%u.1", 4), 0);
+	assert_int_equal(ask_from_each(&l, "192.0.64.%u", 1), 1);
+	assert_int_equal(ask_from_each(&l, "2001:db8:0:%x::1", 100), 6);
+	assert_int_equal(ask_from_each(&l, "2001:db8:1:%x::1", 1), 1);
+	/* What one netblock is denied counts for no wider one. */
+	assert_int_equal(ask_often(&l, &one, 100), 2);
+	assert_int_equal(ask_from_each(&l, "198.51.10%u.1", 5), 4);
+	limited_end(&l);
+}
+
+static void
+the_highest_factor_limits_nothing(void **state)
+{
+	const struct ask one = { .qname = "y.example.", .type = TYPE_A,
+		.from = "198.51.100.1" };
+	struct limited l;
+
+	(void)state;
+	limited_start(&l);
+	l.w.options.rrl_ratelimit = 0x80000000u;
+	l.w.options.rrl_ip4 = (struct settings_netblocks){2,
+		{{24, 1}, {20, UINT32_MAX}}};
+	limited_go(&l);
+	assert_int_equal(ask_often(&l, &one, 1000), 1000);
 	limited_end(&l);
 }
 
@@ -451,6 +524,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_are_of_a_kind_and_a_name),
 		cmocka_unit_test(what_is_random_has_one_limit),
+		cmocka_unit_test(wider_netblocks_have_limits_of_their_own),
+		cmocka_unit_test(the_highest_factor_limits_nothing),
 		cmocka_unit_test(slip_says_how_many_are_cut_short),
 		cmocka_unit_test(streams_are_not_limited),
 		cmocka_unit_test(nothing_is_limited_without_a_rate),
