@@ -73,15 +73,44 @@
 	UNKNOWN MULTIPLE_REST
 
 static enum zonemd_verdict
-judge(const char *text)
+judge_zone(const char *apex, const char *text)
 {
 	enum zonemd_verdict verdict;
 	store_ref zone;
 
-	assert_int_equal(zone_fixture_build(&f, APEX, text, &zone), NSD_OK);
+	assert_int_equal(zone_fixture_build(&f, apex, text, &zone), NSD_OK);
 	assert_int_equal(zonemd_check(f.view, store_get(f.view, zone),
-		zone_fixture_name(APEX), &verdict), NSD_OK);
+		zone_fixture_name(apex), &verdict), NSD_OK);
 	return verdict;
+}
+
+static enum zonemd_verdict
+judge(const char *text)
+{
+	return judge_zone(APEX, text);
+}
+
+/* A zone of tests/data, with one octet altered from a place on; place: NULL: as
+ * it is. */
+static enum zonemd_verdict
+judge_file(const char *apex, const char *path, const char *place, char with)
+{
+	static char text[16384];
+	FILE *file = fopen(path, "r");
+	size_t len;
+
+	assert_non_null(file);
+	len = fread(text, 1, sizeof(text) - 1, file);
+	assert_true(len > 0 && len < sizeof(text) - 1);
+	text[len] = '\0';
+	fclose(file);
+	if (place != NULL) {
+		char *at = strstr(text, place);
+
+		assert_non_null(at);
+		*at = with;
+	}
+	return judge_zone(apex, text);
 }
 
 /* A copy of the text with one octet altered, from a place on. */
@@ -106,6 +135,27 @@ examples_of_the_rfc_are_good(void **state)
 	assert_int_equal(judge(COMPLEX), ZONEMD_GOOD);
 	assert_int_equal(judge(MULTIPLE(MULTIPLE_SHA384, MULTIPLE_SHA512)),
 		ZONEMD_GOOD);
+}
+
+/* RFC 8976 appendices A.4 and A.5: a zone with signatures, and a larger one */
+static void
+zones_of_the_rfc_are_good(void **state)
+{
+	static const struct {
+		const char *apex, *path, *place;
+	} rows[] = {
+		{"uri.arpa.", TESTS_DIR "/data/zonemd-a4.zone", "/urn:"},
+		{"uri.arpa.", TESTS_DIR "/data/zonemd-a4.zone", "pechora"},
+		{"root-servers.net.", TESTS_DIR "/data/zonemd-a5.zone",
+			"8.41.0.4"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		assert_int_equal(judge_file(rows[i].apex, rows[i].path, NULL,
+			0), ZONEMD_GOOD);
+		assert_int_equal(judge_file(rows[i].apex, rows[i].path,
+			rows[i].place, '2'), ZONEMD_DIFFERS);
+	}
 }
 
 static void
@@ -258,6 +308,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(examples_of_the_rfc_are_good),
+		cmocka_unit_test(zones_of_the_rfc_are_good),
 		cmocka_unit_test(any_other_octet_is_noticed),
 		cmocka_unit_test(letter_case_does_not_count),
 		cmocka_unit_test(one_good_digest_is_enough),
