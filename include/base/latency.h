@@ -1,5 +1,6 @@
 /*
- * latency.h - how long answers took, counted in powers of two.
+ * latency.h - how long answers took, counted in powers of two
+ * (doc/decisions/0117).
  *
  * One process writes it without locks, others read it: each field is a word of
  * its own. Whoever reads takes nothing there for true.
