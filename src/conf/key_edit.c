@@ -14,6 +14,8 @@
 #define LISTS 5u
 /* The last is of no interest to KEY_EDIT_ASSOC. */
 #define LISTS_ASSOC 4u
+/* Names of keys up to this have room in place of each other. */
+#define NAME_ROOM 256u
 
 static const size_t list_offsets[LISTS] = {
 	offsetof(struct conf_pattern, notify),
@@ -166,11 +168,16 @@ key_remove(struct conf *conf, const char *name)
 		pattern_forget_key(conf->patterns[i], key);
 	/* No zone has these options; but who had them may refer to them. */
 	while (*at != NULL) {
-		pattern_forget_key(&(*at)->options, key);
-		if ((*at)->key == key)
-			*at = (*at)->next;
-		else
-			at = &(*at)->next;
+		struct conf_assoc *assoc = *at;
+
+		pattern_forget_key(&assoc->options, key);
+		if (assoc->key != key) {
+			at = &assoc->next;
+			continue;
+		}
+		*at = assoc->next;
+		assoc->next = owner->spare_assocs;
+		owner->spare_assocs = assoc;
 	}
 	if (key->file == NULL)
 		free(key);
@@ -178,32 +185,98 @@ key_remove(struct conf *conf, const char *name)
 
 /* ---- zones that are given a key ------------------------------------------ */
 
-/* Copies the elements of a list, with the key. Who is BLOCKED stays so, with
- * any key. False: no memory. */
+/* Makes the elements of a list its own. False: no memory. */
 static bool
-acls_copy(struct arena *arena, struct conf_acls *acls,
-	const struct conf_key *key)
+acls_copy(struct arena *arena, struct conf_acls *acls)
 {
-	const char *name = arena_copy_text(arena, key->name,
-		strlen(key->name));
 	struct conf_acl *items;
 
 	if (acls->count == 0)
 		return true;
 	items = arena_alloc(arena, acls->count * sizeof(*items));
-	if (items == NULL || name == NULL)
+	if (items == NULL)
 		return false;
 	memcpy(items, acls->items, acls->count * sizeof(*items));
-	for (uint32_t i = 0; i < acls->count; i++) {
-		if (items[i].blocked)
-			continue;
-		items[i].key = key;
-		items[i].key_name = name;
-		items[i].nokey = false;
-	}
 	acls->items = items;
 	acls->capacity = acls->count;
 	return true;
+}
+
+static struct conf_acls *
+assoc_list(struct conf_assoc *assoc, unsigned list)
+{
+	return (struct conf_acls *)(uintptr_t)options_list(&assoc->options,
+		list);
+}
+
+/* The options with lists of their own. NULL: no memory. */
+static struct conf_assoc *
+assoc_copy(struct conf_owner *owner, const struct conf_pattern *from)
+{
+	struct conf_assoc *assoc = arena_alloc_zero(&owner->arena,
+		sizeof(*assoc));
+	bool whole = assoc != NULL;
+
+	if (whole) {
+		assoc->options = *from;
+		assoc->from = from;
+	}
+	for (unsigned l = 0; whole && l < LISTS_ASSOC; l++)
+		whole = acls_copy(&owner->arena, assoc_list(assoc, l));
+	return whole ? assoc : NULL;
+}
+
+/* One that was made of the same options, for a key that has gone: no zone has
+ * it, and it differs by nothing but the key. Else the arena would grow with
+ * each key that comes and goes. */
+static struct conf_assoc *
+assoc_take_spare(struct conf_owner *owner, const struct conf_pattern *from)
+{
+	struct conf_assoc **at = &owner->spare_assocs, *assoc;
+
+	while ((assoc = *at) != NULL && assoc->from != from)
+		at = &assoc->next;
+	if (assoc != NULL)
+		*at = assoc->next;
+	return assoc;
+}
+
+/* False: no memory. */
+static bool
+assoc_name_key(struct arena *arena, struct conf_assoc *assoc,
+	const struct conf_key *key)
+{
+	size_t size = strlen(key->name) + 1;
+
+	if (size > assoc->name_room) {
+		size_t room = size > NAME_ROOM ? size : NAME_ROOM;
+		char *name = arena_alloc(arena, room);
+
+		if (name == NULL)
+			return false;
+		assoc->key_name = name;
+		assoc->name_room = room;
+	}
+	memcpy(assoc->key_name, key->name, size);
+	return true;
+}
+
+/* Who is BLOCKED stays so, with any key. */
+static void
+assoc_set_key(struct conf_assoc *assoc, const struct conf_key *key)
+{
+	for (unsigned l = 0; l < LISTS_ASSOC; l++) {
+		struct conf_acls *acls = assoc_list(assoc, l);
+
+		for (uint32_t i = 0; i < acls->count; i++) {
+			if (acls->items[i].blocked)
+				continue;
+			acls->items[i].key = key;
+			acls->items[i].key_name = assoc->key_name;
+			acls->items[i].nokey = false;
+		}
+	}
+	assoc->key = key;
 }
 
 /* What zones have whose options these were, with the key. NULL: no memory. */
@@ -211,20 +284,18 @@ static struct conf_assoc *
 assoc_make(struct conf_owner *owner, const struct conf_pattern *from,
 	const struct conf_key *key)
 {
-	struct conf_assoc *assoc = arena_alloc_zero(&owner->arena,
-		sizeof(*assoc));
-	bool whole = assoc != NULL;
+	struct conf_assoc *assoc = assoc_take_spare(owner, from);
 
-	if (whole)
-		assoc->options = *from;
-	for (unsigned l = 0; whole && l < LISTS_ASSOC; l++)
-		whole = acls_copy(&owner->arena,
-			(struct conf_acls *)(uintptr_t)options_list(
-				&assoc->options, l), key);
-	if (!whole)
+	if (assoc == NULL)
+		assoc = assoc_copy(owner, from);
+	if (assoc == NULL)
 		return NULL;
-	assoc->from = from;
-	assoc->key = key;
+	if (!assoc_name_key(&owner->arena, assoc, key)) {
+		assoc->next = owner->spare_assocs;
+		owner->spare_assocs = assoc;
+		return NULL;
+	}
+	assoc_set_key(assoc, key);
 	assoc->next = owner->assocs;
 	owner->assocs = assoc;
 	return assoc;

@@ -40,6 +40,8 @@ struct conf_assoc {
 	struct conf_assoc *next;
 	const struct conf_pattern *from; /* what they had before */
 	const struct conf_key *key;
+	char *key_name;                  /* of its own: keys go before it */
+	size_t name_room;
 	struct conf_pattern options;
 };
 
@@ -55,6 +57,7 @@ struct conf_owner {
 	struct conf_place *places;
 	struct conf_vain *vain;
 	struct conf_assoc *assocs; /* in the arena */
+	struct conf_assoc *spare_assocs; /* their keys have gone: for others */
 	size_t zone_room;          /* items of conf.zones */
 	size_t zone_peak;          /* zones, since half of them went */
 	size_t added_size;         /* octets of the zones of conf_add_zone */

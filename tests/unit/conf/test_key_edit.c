@@ -10,6 +10,7 @@
 
 #include "conf/compare.h"
 #include "conf/key_edit.h"
+#include "conf/parser.h"
 #include "conf/secret_keys.h"
 #include "reader.h"
 
@@ -188,6 +189,42 @@ key_of_a_zone_stays_until_it_has_another(void **state)
 	conf_destroy(conf);
 }
 
+/* A key comes, a zone gets it, and another one again, and it goes. */
+static void
+go_round(struct conf *conf, const char *key)
+{
+	assert_int_equal(edit(conf, KEY_EDIT_ADD, key, "sha256"), NSD_OK);
+	assert_int_equal(edit(conf, KEY_EDIT_ASSOC, key, "z"), NSD_OK);
+	check_keys(zone(conf, "z"), "r-rrr-");
+	assert_string_equal(zone(conf, "z")->options->notify.items[0].key_name,
+		key);
+	assert_int_equal(edit(conf, KEY_EDIT_ASSOC, "m", "z"), NSD_OK);
+	check_keys(zone(conf, "z"), "m-mmm-");
+	assert_int_equal(edit(conf, KEY_EDIT_REMOVE, key, ""), NSD_OK);
+	check_keys(zone(conf, "z"), "m-mmm-");
+}
+
+static void
+keys_that_come_and_go_take_no_memory(void **state)
+{
+	struct conf *conf = reader_accept(KEYS "zone: name: z zonefile: f"
+		LISTS("k"));
+	struct conf_assoc *spare;
+	char key[64];
+
+	for (unsigned i = 0; i < 3000; i++) {
+		snprintf(key, sizeof(key), "r%.*s%u", (int)i % 40,
+			"ooooooooooooooooooooooooooooooooooooooooooo", i);
+		go_round(conf, key);
+	}
+	/* One for all of them, and that of m. */
+	spare = ((struct conf_owner *)conf)->spare_assocs;
+	assert_non_null(spare);
+	assert_null(spare->next);
+	assert_null(((struct conf_owner *)conf)->assocs->next);
+	conf_destroy(conf);
+}
+
 /* As if it had never been there. */
 static void
 pattern_forgets_a_key_that_goes(void **state)
@@ -265,6 +302,7 @@ main(void)
 		cmocka_unit_test(zone_alone_gets_the_key),
 		cmocka_unit_test(zones_with_the_same_key_share),
 		cmocka_unit_test(key_of_a_zone_stays_until_it_has_another),
+		cmocka_unit_test(keys_that_come_and_go_take_no_memory),
 		cmocka_unit_test(pattern_forgets_a_key_that_goes),
 		cmocka_unit_test(secrets_that_stay_keep_their_place),
 		cmocka_unit_test(secrets_are_decoded_from_base64),
