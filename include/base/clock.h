@@ -1,6 +1,6 @@
 /*
  * clock.h - time that only goes forward (CLOCK_MONOTONIC), for limits and
- * delays. It does not tell the date.
+ * delays, and that which a thread has used. It does not tell the date.
  */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
@@ -39,6 +39,17 @@ static inline uint32_t
 clock_coarse_sec(void)
 {
 	return (uint32_t)(clock_coarse_msec() / 1000);
+}
+
+/* For how long this thread has had a processor. A system call, unlike the
+ * others. */
+static inline int64_t
+clock_thread_nsec(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
 #endif

@@ -42,10 +42,13 @@ struct net_handler {
 	/* Of sockets that are for proxies: may this one say who its clients
 	 * are? peer is lent. NULL: anybody may. */
 	bool (*may_proxy)(void *ctx, const struct sockaddr_storage *peer);
-	/* Counters the transport keeps; may be NULL. */
+	/* Counters the transport keeps; may be NULL. requests: those handed
+	 * over that have no stream. All sockets which share a process count in
+	 * the same one: that is how streams know of others (net_tcp_open). */
 	uint64_t *rx_err;
 	uint64_t *tx_err;
 	uint64_t *dropped;
+	uint64_t *requests;
 	/* How long answers took, from before their requests were received (on
 	 * streams: from when they were handed over) until the replies were
 	 * given to the system. NULL: nobody wants to know. */
@@ -128,6 +131,9 @@ struct net_tcp;
  * activity. With reject_overflow new connections are accepted and closed
  * instead, and an idle one is given two seconds. Without descriptors an idle
  * connection is closed, or accepting pauses.
+ *
+ * Streams have a tenth of the time of the thread while others have requests,
+ * and all that these leave (doc/decisions/0114).
  *
  * A connection with a filter has ten seconds until that is open, or tcp-timeout
  * if that is less. Opening may cost much, so a turn does it for few.

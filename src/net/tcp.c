@@ -321,7 +321,6 @@ on_turn(evutil_socket_t fd, short what, void *arg)
 	if (tcp->ready_next == tcp->ready_count)
 		ready_wait(tcp);
 	tcp->turn_cost = 0;
-	tcp->stream_begun = false;
 	tcp->idle_100ms = idle_100ms(tcp);
 	while (tcp->ready_next < tcp->ready_count && !tcp_turn_is_over(tcp)) {
 		struct tcp_source *source
@@ -334,6 +333,7 @@ on_turn(evutil_socket_t fd, short what, void *arg)
 		source->on_ready(source);
 	}
 	tcp_turn_settle(tcp);
+	tcp_turn_stream(tcp);
 }
 
 static enum nsd_err

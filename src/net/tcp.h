@@ -2,7 +2,8 @@
  * tcp.h - what the parts of the TCP service share. From the top: tcp.c accepts
  * connections, times them out and makes room for newcomers; tcp_conn.c reads
  * from one connection and decides what is next for it; tcp_send.c writes to
- * it; tcp_io.c is its socket, or the filter before it; tcp_share.c counts whose
+ * it; tcp_stream.c does so for streams, and decides who has what of the time;
+ * tcp_io.c is its socket, or the filter before it; tcp_share.c counts whose
  * connections they are; tcp_wait.c waits.
  */
 #ifndef SRC_NET_TCP_H
@@ -46,10 +47,9 @@
 #define TCP_COST_CLOSE 16
 /* A step in opening a filter: that of TLS which signs takes 0.1 to 0.3 ms. */
 #define TCP_COST_GREETING 512
-/* So many octets that are read or sent cost 1; of a stream, which are made
- * first, fewer. */
+/* So many octets that are read or sent cost 1. Streams have a measure of their
+ * own, struct tcp_pace. */
 #define TCP_COST_OCTETS 1024
-#define TCP_COST_STREAM_OCTETS 128
 
 /* A listener or a connection, as the epoll set knows it. */
 struct tcp_source {
@@ -99,6 +99,17 @@ struct tcp_share {
 	uint64_t stuck_ms; /* since then nobody makes room; 0: somebody does */
 };
 
+/* What streams may take of the thread's time. */
+struct tcp_pace {
+	struct cds_list_head waiting; /* connections, the next one first */
+	uint64_t requests;   /* of others, when it was looked at last */
+	int64_t at_nsec;     /* time used by the thread, the same */
+	int64_t credit_nsec; /* beside others: time for streams. Below 0: they
+			      * have had more */
+	size_t room;         /* alone: octets, in this turn */
+	size_t quiet;        /* the same at its beginning; 0: not alone */
+};
+
 union tcp_address {
 	struct sockaddr sa;
 	struct sockaddr_in ip4;
@@ -113,12 +124,14 @@ union tcp_address {
  *   read.
  * - It is settled: what is left of data moves to rest, replies that the client
  *   did not take are in out, and it waits for the next event.
+ * - If it has a stream, it waits in line besides when there is room.
  */
 struct tcp_conn {
 	struct tcp_source source;
 	struct net_tcp *tcp;
 	struct cds_list_head by_age;  /* in net_tcp.conns */
-	struct cds_list_head by_turn; /* in net_tcp.gathered */
+	struct cds_list_head by_turn; /* in net_tcp.gathered, or in
+				       * tcp_pace.waiting */
 	struct cds_list_head by_net;  /* in tcp_net.conns, if net is set */
 	struct tcp_net *net; /* NULL: not known before a proxy says it */
 	uint64_t active_ms;  /* last request or progress in sending */
@@ -144,6 +157,7 @@ struct tcp_conn {
 	enum tcp_waiting waiting;
 	enum tcp_phase phase;
 	bool gathered;
+	bool streams;        /* is in tcp_pace.waiting */
 	bool awaits_header;  /* of its proxy: net/proxy.h */
 	bool eof;            /* the client will send no more */
 	bool closing;        /* we read no more and close once all is sent */
@@ -195,9 +209,7 @@ struct net_tcp {
 	struct tcp_conn *spare; /* one freed connection, for the next */
 
 	unsigned turn_cost; /* of what was done in this turn */
-	bool stream_begun;  /* streams have been sent in this turn: */
-	size_t stream_room; /* octets that they may still make */
-	int64_t stream_at_usec; /* when they made the last ones */
+	struct tcp_pace pace;
 	int early;             /* below 0: new connections seldom have a */
 	unsigned early_missed; /* request; so many were not looked at */
 
@@ -315,6 +327,9 @@ void tcp_turn_fini(struct net_tcp *tcp);
  * of the batch, and settles each connection that is gathered. */
 void tcp_turn_settle(struct net_tcp *tcp);
 
+/* Sends messages of streams, as much as they may in this turn. */
+void tcp_turn_stream(struct net_tcp *tcp);
+
 /*
  * Takes an accepted socket (closes it on failure), and may read at once what is
  * there already. The connection may be gone when this returns.
@@ -333,7 +348,12 @@ tcp_conn_is_busy(const struct tcp_conn *conn)
 }
 
 /* Tells the handler that a stream is over. */
-void tcp_stream_end(struct net_tcp *tcp, void *stream);
+static inline void
+tcp_stream_end(struct net_tcp *tcp, void *stream)
+{
+	if (tcp->handler.on_stream_end != NULL)
+		tcp->handler.on_stream_end(tcp->handler.ctx, stream);
+}
 
 /* Sends the replies to the exchanges first..end (exclusive), which are all of
  * this connection; keeps what the socket does not take. */
@@ -343,7 +363,22 @@ void tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end);
  * dead. */
 bool tcp_conn_send_out(struct tcp_conn *conn);
 
-/* Sends messages of its stream while the client takes them. */
-void tcp_conn_pump(struct tcp_conn *conn);
+/* ---- tcp_stream.c */
+
+/* The connection, which has a stream and is not gathered, waits in line to send
+ * what is in out and messages. So it may already. */
+void tcp_stream_join(struct tcp_conn *conn);
+/* It does not wait any more, if it did. */
+void tcp_stream_leave(struct tcp_conn *conn);
+
+/* Chooses what streams may take in this turn. False: nothing, or none wait.
+ * tcp_stream_stop is due if it is true. */
+bool tcp_stream_begin(struct net_tcp *tcp);
+/* Takes the next connection out of the line; NULL: what they may take is used,
+ * or none wait. */
+struct tcp_conn *tcp_stream_next(struct net_tcp *tcp);
+/* Sends what is in out and some messages; joins the line again if more fit. */
+void tcp_stream_send(struct tcp_conn *conn);
+void tcp_stream_stop(struct net_tcp *tcp);
 
 #endif

@@ -70,6 +70,7 @@ tcp_conn_destroy(struct tcp_conn *conn)
 		tcp->ready[conn->source.ready_at - 1].data.ptr = NULL;
 	tcp_io_close(conn);
 	tcp->turn_cost += TCP_COST_CLOSE;
+	tcp_stream_leave(conn);
 	if (conn->stream != NULL)
 		tcp_stream_end(tcp, conn->stream);
 	free(conn->rest);
@@ -92,7 +93,7 @@ static void
 turn_answer(struct net_tcp *tcp)
 {
 	struct latency_book *book = tcp->handler.latency;
-	size_t count = tcp->batch_count, first, end;
+	size_t count = tcp->batch_count, requests = 0, first, end;
 	int64_t begun;
 
 	if (count == 0)
@@ -100,9 +101,12 @@ turn_answer(struct net_tcp *tcp)
 	begun = net_count_begin(&tcp->handler);
 	tcp->handler.on_batch(tcp->handler.ctx, tcp->exchanges, count);
 	tcp->batch_count = 0;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		tcp->turn_cost += TCP_COST_REQUEST
 			+ tcp->exchanges[i].reply_len / TCP_COST_OCTETS;
+		requests += tcp->exchanges[i].stream == NULL;
+	}
+	net_count_add(tcp->handler.requests, requests);
 	for (first = 0; first < count; first = end) {
 		struct tcp_conn *conn = tcp->owner[first];
 
@@ -364,7 +368,7 @@ conn_settle(struct tcp_conn *conn)
 	conn->data = NULL;
 	conn->data_end = NULL;
 	if (!conn->dead && conn->stream != NULL && conn->out_len == 0)
-		tcp_conn_pump(conn);
+		tcp_stream_join(conn);
 	conn_next(conn);
 }
 
@@ -380,6 +384,20 @@ tcp_turn_settle(struct net_tcp *tcp)
 		conn_settle(conn);
 	}
 	tcp->in_used = 0;
+}
+
+void
+tcp_turn_stream(struct net_tcp *tcp)
+{
+	struct tcp_conn *conn;
+
+	if (!tcp_stream_begin(tcp))
+		return;
+	while ((conn = tcp_stream_next(tcp)) != NULL) {
+		tcp_stream_send(conn);
+		conn_next(conn);
+	}
+	tcp_stream_stop(tcp);
 }
 
 /* ---- reading */
@@ -481,8 +499,10 @@ conn_read(struct tcp_conn *conn)
 static void
 conn_write(struct tcp_conn *conn)
 {
-	if (tcp_conn_send_out(conn) && conn->stream != NULL)
-		tcp_conn_pump(conn);
+	if (conn->stream != NULL)
+		tcp_stream_join(conn);
+	else
+		(void)tcp_conn_send_out(conn);
 	if (conn->dead || tcp_conn_is_busy(conn))
 		conn_next(conn);
 	else if (rest_has_message(conn))
@@ -569,6 +589,7 @@ enum nsd_err
 tcp_turn_init(struct net_tcp *tcp)
 {
 	CDS_INIT_LIST_HEAD(&tcp->gathered);
+	CDS_INIT_LIST_HEAD(&tcp->pace.waiting);
 	tcp->in = malloc(IN_SIZE);
 	tcp->replies = malloc((size_t)EXCHANGE_BATCH_MAX * REPLY_STRIDE);
 	return tcp->in != NULL && tcp->replies != NULL

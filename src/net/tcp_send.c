@@ -1,6 +1,6 @@
 /*
- * tcp_send.c - sends on a TCP connection: replies, streams, and what the client
- * did not take yet.
+ * tcp_send.c - sends on a TCP connection: replies, and what the client did not
+ * take yet.
  */
 #include "config.h"
 
@@ -13,30 +13,11 @@
 #include <sys/uio.h>
 
 #include "base/assert.h"
-#include "base/clock.h"
 #include "base/octets.h"
 
 /* The most that is kept for a client that does not take its replies; further
  * requests wait. It holds the longest reply. */
 #define OUT_MAX (128 * 1024)
-/* Octets of streams that are made before others get their turn. */
-#define PUMP_MAX (256 * 1024)
-/* If others took longer than this meanwhile, streams get a tenth of the time:
- * so many octets for each microsecond of the others', but a message at least.
- * Who asks over UDP is not to wait for who takes zones. */
-#define PUMP_ALONE_USEC 20
-#define PUMP_PER_USEC 80
-/* And those that are sent at once: a call and a way through the kernel for each
- * message cost more. A stream's messages have 16 KiB mostly; the last one may
- * have 64. All that is kept if the client does not take it. */
-#define PUMP_SEND (48 * 1024)
-
-void
-tcp_stream_end(struct net_tcp *tcp, void *stream)
-{
-	if (tcp->handler.on_stream_end != NULL)
-		tcp->handler.on_stream_end(tcp->handler.ctx, stream);
-}
 
 /* ---- replies of a batch */
 
@@ -149,7 +130,7 @@ tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end)
 	}
 }
 
-/* ---- streams and replies that had to wait */
+/* ---- replies that had to wait */
 
 bool
 tcp_conn_send_out(struct tcp_conn *conn)
@@ -174,92 +155,4 @@ tcp_conn_send_out(struct tcp_conn *conn)
 	conn->out_at = 0;
 	conn->out_len = 0;
 	return true;
-}
-
-/* Keeps the end of a stream's messages that the socket did not take. */
-static void
-conn_keep_messages(struct tcp_conn *conn, const uint8_t *messages, size_t len)
-{
-	conn->out = malloc(len);
-	if (conn->out == NULL) {
-		conn->dead = true;
-		return;
-	}
-	memcpy(conn->out, messages, len);
-	conn->out_len = (uint32_t)len;
-}
-
-/* Chooses what streams may make in a turn, when the first of them begins. */
-static void
-pump_begin(struct net_tcp *tcp)
-{
-	int64_t away;
-
-	if (tcp->stream_begun)
-		return;
-	away = clock_now_usec() - tcp->stream_at_usec;
-	tcp->stream_begun = true;
-	tcp->stream_room = PUMP_MAX;
-	if (away >= PUMP_ALONE_USEC && away < PUMP_MAX / PUMP_PER_USEC)
-		tcp->stream_room = (size_t)away * PUMP_PER_USEC;
-}
-
-/* Makes messages of the stream, each behind its length, until there are enough
- * to be sent or the stream ends. Returns their octets. */
-static size_t
-pump_fill(struct tcp_conn *conn, uint8_t *out)
-{
-	struct net_tcp *tcp = conn->tcp;
-	size_t len = 0, room = tcp->stream_room;
-
-	while (len < PUMP_SEND && len < room) {
-		uint8_t *message = out + len;
-		size_t one = tcp->handler.on_stream(tcp->handler.ctx,
-			conn->stream, message + TCP_LENGTH_SIZE,
-			TCP_MESSAGE_MAX);
-
-		if (one == 0) {
-			tcp_stream_end(tcp, conn->stream);
-			conn->stream = NULL;
-			break;
-		}
-		ASSERT_HOT(one <= TCP_MESSAGE_MAX);
-		octets_put_u16(message, (uint16_t)one);
-		len += TCP_LENGTH_SIZE + one;
-	}
-	tcp->turn_cost += (unsigned)(len / TCP_COST_STREAM_OCTETS);
-	tcp->stream_room -= len < room ? len : room;
-	return len;
-}
-
-/* Uses the first two reply buffers, which are free: replies are only written
- * while a batch is answered. */
-void
-tcp_conn_pump(struct tcp_conn *conn)
-{
-	struct net_tcp *tcp = conn->tcp;
-	uint8_t *out = tcp_reply_buffer(tcp, 0) - TCP_LENGTH_SIZE;
-
-	pump_begin(tcp);
-	while (conn->stream != NULL && tcp->stream_room > 0
-		&& !tcp_turn_is_over(tcp)) {
-		size_t len = pump_fill(conn, out);
-		ssize_t sent;
-
-		if (len == 0)
-			return;
-		sent = tcp_io_write(conn, out, len);
-		tcp->stream_at_usec = clock_now_usec();
-		if (sent == -1 && !filter_error_passes(errno)) {
-			conn->dead = true;
-			return;
-		}
-		if (sent > 0)
-			tcp_conn_touch(conn);
-		if (sent == (ssize_t)len)
-			continue;
-		sent = sent > 0 ? sent : 0;
-		conn_keep_messages(conn, out + sent, len - (size_t)sent);
-		return;
-	}
 }

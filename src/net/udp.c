@@ -322,6 +322,7 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 			unwatch(udp);
 		count = prepare(udp, got);
 		if (count > 0) {
+			net_count_add(udp->handler.requests, count);
 			udp->handler.on_batch(udp->handler.ctx,
 				udp->exchanges, count);
 			send_all(udp, line_up(udp, count));

@@ -52,6 +52,7 @@ struct worker {
 	struct query_ctx *query;
 	struct rrl limits;
 	struct limit_log limit_log;
+	uint64_t requests; /* of all sockets; net_handler has what it is for */
 	struct net_tcp_options tcp_options;
 	struct net_handler handler;
 	size_t reply_size;
@@ -493,6 +494,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 		.rx_err = &worker->counters->rx_err,
 		.tx_err = &worker->counters->tx_err,
 		.dropped = &worker->counters->dropped,
+		.requests = &worker->requests,
 		.latency = counts_get_latency(server->counts, start->index),
 	};
 	worker->role.handlers = worker_handlers;

@@ -60,7 +60,7 @@ const struct sandbox_call sandbox_calls[] = {
 	{"read", ALL, MAY, ANY, "events; the loader: files"},
 	{"close", ALL, MAY, ANY, "connections, files"},
 	{"restart_syscall", ALL, MAY, ANY, "waits on after a SIGSTOP"},
-	{"clock_gettime", ALL, MAY, ANY, "where there is no vDSO"},
+	{"clock_gettime", ALL, MAY, ANY, "time used; where there is no vDSO"},
 	{"clock_gettime64", ALL, MAY, ANY, "the same, elsewhere"},
 	{"gettimeofday", ALL, MAY, ANY, "the same, elsewhere"},
 	{"time", ALL, MAY, ANY, "the same, elsewhere"},

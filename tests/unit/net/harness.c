@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/octets.h"
 
 #define DEADLINE_MS 30000
@@ -25,6 +26,18 @@ now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+void
+harness_work(int64_t nsec)
+{
+	int64_t end;
+
+	if (nsec == 0)
+		return;
+	end = clock_thread_nsec() + nsec;
+	while (clock_thread_nsec() < end)
+		;
 }
 
 struct stream {
@@ -43,6 +56,7 @@ answer(struct harness *h, struct exchange *x)
 	if (x->request_len > h->longest)
 		h->longest = x->request_len;
 	h->requests++;
+	harness_work(h->request_nsec);
 	h->last_peer = *x->peer;
 	memset(&h->last_proxy, 0, sizeof(h->last_proxy));
 	if (x->proxy != NULL)
@@ -103,6 +117,7 @@ on_stream(void *ctx, void *arg, uint8_t *reply, size_t capacity)
 	if (stream->left == 0)
 		return 0;
 	stream->left--;
+	harness_work(h->message_nsec);
 	h->stream_octets += stream->len;
 	memset(reply, stream->number++, stream->len);
 	return stream->len;
@@ -149,7 +164,8 @@ harness_init(struct harness *h, const char *address, bool tcp)
 	h->handler = (struct net_handler){ .on_batch = on_batch, .ctx = h,
 		.on_stream = on_stream, .on_stream_end = on_stream_end,
 		.on_bad_length = on_bad_length, .rx_err = &h->rx_err,
-		.tx_err = &h->tx_err, .dropped = &h->dropped };
+		.tx_err = &h->tx_err, .dropped = &h->dropped,
+		.requests = &h->handed };
 	assert_int_equal(net_parse_address(address, 0, &listen.address),
 		NSD_OK);
 	assert_int_equal(net_listen(&listen, NULL, &h->fd), NSD_OK);

@@ -49,9 +49,12 @@ struct harness {
 	struct sockaddr_in last_proxy;     /* the same; AF_UNSPEC: none */
 	bool refuse_proxies;  /* of harness_proxied: none may */
 	bool reset;           /* a stream ended with one */
+	int64_t request_nsec; /* time of the processor that each takes */
+	int64_t message_nsec; /* the same, each message of a stream */
 	uint64_t rx_err;
 	uint64_t tx_err;
 	uint64_t dropped;
+	uint64_t handed; /* net_handler.requests */
 };
 
 /* address such as "127.0.0.1", the port is any free one. */
@@ -84,6 +87,9 @@ void harness_wait(struct harness *h, const size_t *count, size_t want);
 
 /* Turns the loop for a time in which something should not happen. */
 void harness_idle(struct harness *h, unsigned ms);
+
+/* Uses the processor for so long. */
+void harness_work(int64_t nsec);
 
 /* A request with its length in front; returns the octets. */
 size_t make_request(uint8_t *out, char kind, size_t len);
