@@ -1,6 +1,7 @@
 """Clients that take zones: slow ones, many at once, those who may not, and those
 who were there before (faults 66 to 68 and their like)."""
 import contextlib
+import os
 import socket
 import struct
 import subprocess
@@ -36,10 +37,10 @@ def clause(name, *more):
 
 @pytest.fixture
 def start(nsd, directory):
-    def make(texts, extra, **options):
+    def make(texts, extra, updates=False, **options):
         for name, text in texts.items():
             (directory / f"{name}.zone").write_text(text)
-        return nsd(zones={}, extra=extra, options={
+        return nsd(zones={}, extra=extra, updates=updates, options={
             "server-count": 1, **{k.replace("_", "-"): v
                                   for k, v in options.items()}})
     return make
@@ -172,6 +173,51 @@ def test_transfer_ends_with_the_version_that_it_began_with(big):
     with Client(big) as client:
         client.ask(request(ZONE, "AXFR"))
         assert client.take() == (2, 2, RECORDS // 2 + 4)
+
+
+def store_kib(server):
+    """The memory of the store, as the system counts it."""
+    folder = f"/proc/{server.main_pid}/fd"
+    stats = [os.stat(f"{folder}/{fd}") for fd in os.listdir(folder)
+             if "memfd:nsd-store" in os.readlink(f"{folder}/{fd}")]
+    return sum({stat.st_ino: stat.st_blocks // 2 for stat in stats}.values())
+
+
+def test_version_that_a_slow_client_takes_costs_no_more_than_itself(start):
+    """A thousand versions are published meanwhile; what they replace among
+    themselves is used again."""
+    names, published, octets = 100, 1000, 200
+    server = start({ZONE: zone(1, RECORDS // 10)},
+                   clause(ZONE, "provide-xfr: 127.0.0.1 NOKEY"), updates=True)
+    server.wait_serial(ZONE, 1)
+
+    def publish(serial):
+        soa = "@ 60 SOA ns host {} 7200 3600 1209600 300\n".format
+        text = f"zone {ZONE}.\nremove {soa(serial)}add {soa(serial + 1)}"
+        for i in range(names):
+            text += (f"remove-rrset n{i} TXT\nadd n{i} 60 TXT "
+                     + f"{serial:x}-{i:x}-".ljust(octets, "x") + "\n")
+        server.send_update(text)
+        outcome = server.read_update()[0]
+        assert outcome == "ok", outcome
+
+    publish(1)
+    with Client(server, 4096) as client:
+        client.ask(request(ZONE, "AXFR"))
+        first = client.message()
+        publish(2)
+        before = store_kib(server)
+        for serial in range(3, published + 3):
+            publish(serial)
+        # All of them: 20 MB.
+        assert store_kib(server) < before + published * names * octets / 4096
+        count, message = int.from_bytes(first[6:8], "big"), first
+        while not (is_soa(message) and message is not first):
+            message = client.message()
+            count += int.from_bytes(message[6:8], "big")
+        assert int.from_bytes(message[-20:-16], "big") == 2
+        assert count == RECORDS // 10 + 4 + names
+    assert server.serial(ZONE) == published + 3
 
 
 def test_many_transfers_at_once(start):
