@@ -48,13 +48,14 @@ struct tls_server {
 	uint8_t *ocsp;    /* or NULL */
 	size_t ocsp_len;
 	BIO_METHOD *method; /* of sockets */
+	BIO *socket; /* of the connection that OpenSSL is called for */
 	struct tls_side sides[2];
 	struct filter filters[2]; /* by mutual */
 	uint8_t record[TLS_RECORD_MAX]; /* small writes are put together */
 };
 
-/* Fills in the functions of a filter, and the method of sockets. False: no
- * memory. */
+/* Fills in the functions of a filter, and makes the socket that all connections
+ * share. False: no memory. */
 bool stream_init(struct tls_server *server) MUST_USE;
 
 /* Counts what a client sends to disturb; of each context. */

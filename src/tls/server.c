@@ -232,6 +232,7 @@ tls_server_destroy(struct tls_server *server)
 	SSL_CTX_free(server->ctx);
 	SSL_CTX_free(server->mutual);
 	OPENSSL_free(server->ocsp);
+	BIO_free(server->socket);
 	BIO_meth_free(server->method);
 	OPENSSL_cleanse(&server->tickets, sizeof(server->tickets));
 	free(server);

@@ -30,7 +30,19 @@ struct stream {
 	bool ended;   /* the other side was told so */
 };
 
-/* ---- the socket, as OpenSSL sees it -------------------------------------- */
+/*
+ * ---- the socket, as OpenSSL sees it --------------------------------------
+ *
+ * All connections share one, which takes 208 octets of OpenSSL's: it is that of
+ * the connection for which OpenSSL is called.
+ */
+
+static void
+socket_become(struct stream *s)
+{
+	BIO_set_data(s->server->socket, s);
+	ERR_clear_error();
+}
 
 /* Reads once for each call of stream_read: no client decides how long that
  * takes, and no call only says that there is nothing. */
@@ -40,7 +52,8 @@ socket_read(BIO *bio, char *out, int size)
 	struct stream *s = BIO_get_data(bio);
 	ssize_t got;
 
-	BIO_clear_retry_flags(bio);
+	BIO_clear_flags(bio, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY
+		| BIO_FLAGS_IN_EOF);
 	if (s->drained) {
 		BIO_set_retry_read(bio);
 		errno = EAGAIN;
@@ -76,18 +89,21 @@ socket_control(BIO *bio, int what, long number, void *arg)
 	return what == BIO_CTRL_FLUSH;
 }
 
-static BIO_METHOD *
-socket_create_method(void)
+static bool
+socket_create(struct tls_server *server)
 {
-	BIO_METHOD *method = BIO_meth_new(BIO_get_new_index()
+	server->method = BIO_meth_new(BIO_get_new_index()
 		| BIO_TYPE_SOURCE_SINK | BIO_TYPE_DESCRIPTOR, "socket");
-
-	if (method != NULL && BIO_meth_set_read(method, socket_read) == 1
-		&& BIO_meth_set_write(method, socket_write) == 1
-		&& BIO_meth_set_ctrl(method, socket_control) == 1)
-		return method;
-	BIO_meth_free(method);
-	return NULL;
+	if (server->method == NULL
+		|| BIO_meth_set_read(server->method, socket_read) != 1
+		|| BIO_meth_set_write(server->method, socket_write) != 1
+		|| BIO_meth_set_ctrl(server->method, socket_control) != 1)
+		return false;
+	server->socket = BIO_new(server->method);
+	if (server->socket == NULL)
+		return false;
+	BIO_set_init(server->socket, 1);
+	return true;
 }
 
 /* ---- its life ------------------------------------------------------------ */
@@ -111,24 +127,21 @@ stream_open(void *ctx, int fd)
 	const struct tls_side *side = ctx;
 	struct tls_server *server = side->server;
 	struct stream *s = calloc(1, sizeof(*s));
-	BIO *bio = BIO_new(server->method);
 
-	if (s == NULL || bio == NULL)
-		goto fail;
+	if (s == NULL)
+		return NULL;
 	s->ssl = SSL_new(side->mutual ? server->mutual : server->ctx);
-	if (s->ssl == NULL)
+	if (s->ssl == NULL || BIO_up_ref(server->socket) != 1)
 		goto fail;
 	s->identity.is_named = stream_is_named;
 	s->server = server;
 	s->fd = fd;
-	BIO_set_data(bio, s);
-	BIO_set_init(bio, 1);
-	SSL_set_bio(s->ssl, bio, bio);
+	SSL_set_bio(s->ssl, server->socket, server->socket);
 	SSL_set_accept_state(s->ssl);
 	SSL_set_msg_callback_arg(s->ssl, s);
 	return s;
 fail:
-	BIO_free(bio);
+	SSL_free(s->ssl);
 	free(s);
 	ERR_clear_error();
 	return NULL;
@@ -142,6 +155,7 @@ stream_end(void *state)
 	if (s->ended || s->failed || !SSL_is_init_finished(s->ssl))
 		return;
 	s->ended = true;
+	socket_become(s);
 	(void)SSL_shutdown(s->ssl);
 	ERR_clear_error();
 }
@@ -152,6 +166,7 @@ stream_close(void *state)
 	struct stream *s = state;
 
 	stream_end(s);
+	socket_become(s);
 	SSL_free(s->ssl);
 	free(s);
 }
@@ -196,6 +211,24 @@ stream_stop(struct stream *s)
 	}
 }
 
+/* Of the exchange of keys nothing is left but what follows from it: whoever
+ * takes this process over later cannot read what was said before. OpenSSL would
+ * keep both keys, and 432 octets, until the connection ends. */
+static void
+stream_forget_keys(struct stream *s)
+{
+	EVP_PKEY *keys[2] = {NULL, NULL};
+
+	(void)SSL_get_tmp_key(s->ssl, &keys[0]);
+	(void)SSL_get_peer_tmp_key(s->ssl, &keys[1]);
+	for (int i = 0; i < 2; i++) {
+		if (keys[i] != NULL)
+			(void)EVP_PKEY_set_type(keys[i], EVP_PKEY_X25519);
+		EVP_PKEY_free(keys[i]);
+	}
+	ERR_clear_error();
+}
+
 static ssize_t
 stream_read(void *state, uint8_t *at, size_t size)
 {
@@ -206,10 +239,12 @@ stream_read(void *state, uint8_t *at, size_t size)
 	s->drained = false;
 	s->blocked = false;
 	s->more = false;
-	ERR_clear_error();
+	socket_become(s);
 	while (have < size && SSL_read_ex(s->ssl, at + have, size - have, &got)
 			== 1)
 		have += got;
+	if (!s->greeted && SSL_is_init_finished(s->ssl))
+		stream_forget_keys(s);
 	s->greeted = SSL_is_init_finished(s->ssl);
 	if (s->disturbances > DISTURBANCES_MAX) {
 		s->failed = true;
@@ -283,7 +318,7 @@ stream_write(void *state, const struct iovec *iov, size_t count)
 		errno = EPIPE;
 		return -1;
 	}
-	ERR_clear_error();
+	socket_become(s);
 	left_skip(&left, 0);
 	while (left.count > 0) {
 		size_t len, sent;
@@ -332,7 +367,6 @@ stream_get_identity(const void *state)
 bool
 stream_init(struct tls_server *server)
 {
-	server->method = socket_create_method();
 	for (int i = 0; i < 2; i++) {
 		server->sides[i].server = server;
 		server->sides[i].mutual = i == 1;
@@ -348,5 +382,5 @@ stream_init(struct tls_server *server)
 			.close = stream_close,
 		};
 	}
-	return server->method != NULL;
+	return socket_create(server);
 }
