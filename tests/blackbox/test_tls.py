@@ -255,10 +255,6 @@ def test_sockets_of_a_worker_that_is_down_speak_tls(start, authority):
 # ---- certificates
 
 
-def serial_of(client):
-    return client.sock.getpeercert()["serialNumber"]
-
-
 @pytest.mark.parametrize("told", [True, False])
 def test_certificates_are_replaced(start, authority, told):
     """Connections that are there stay. Without a signal, they are found."""
@@ -266,7 +262,7 @@ def test_certificates_are_replaced(start, authority, told):
     pids = server.roles()
     with Client(server.tls_port, context_for(authority)) as old:
         assert old.address() == WWW
-        before = serial_of(old)
+        before = old.serial()
         authority.sign("ns.example")
         if told:
             server.signal(signal.SIGHUP)
@@ -275,7 +271,7 @@ def test_certificates_are_replaced(start, authority, told):
         def shown():
             with Client(server.tls_port, context_for(authority)) as client:
                 assert client.address() == WWW
-                return serial_of(client)
+                return client.serial()
         wait_for("both workers", lambda: before not in
                  {shown() for _ in range(8)})
         assert old.address() == WWW
@@ -322,7 +318,7 @@ def test_certificates_are_tried_again(start, authority):
 def shown_by(server, authority):
     with Client(server.tls_port, context_for(authority)) as client:
         assert client.address() == WWW
-        return serial_of(client)
+        return client.serial()
 
 
 def test_reconfig_says_what_came_of_certificates(start, authority):

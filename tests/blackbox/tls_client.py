@@ -2,6 +2,7 @@
 import socket
 import ssl
 import struct
+import threading
 
 import dns.message
 
@@ -72,3 +73,48 @@ class Client:
 
     def address(self, name="www.example"):
         return [str(r) for rrset in self.ask(name).answer for r in rrset]
+
+    def serial(self):
+        """The number of the certificate that was shown."""
+        return int(self.sock.getpeercert()["serialNumber"], 16)
+
+
+class Clients:
+    """Those who come all the time, and one who stays; each asks for the
+    addresses of www.example. What fails is in failures, the certificates that
+    were shown in serials, what the one who stays has asked is counted."""
+
+    def __init__(self, port, context, expected):
+        self.port, self.context, self.expected = port, context, expected
+        self.serials, self.failures, self.asked = set(), [], 0
+        self.over = threading.Event()
+        self.threads = [threading.Thread(target=self.run, args=(what,))
+                        for what in (self.come, self.stay)]
+
+    def run(self, what):
+        try:
+            what()
+        except (OSError, EOFError, AssertionError) as failure:
+            self.failures.append(failure)
+
+    def come(self):
+        while not self.over.is_set():
+            with Client(self.port, self.context) as client:
+                assert client.address() == self.expected
+                self.serials.add(client.serial())
+
+    def stay(self):
+        with Client(self.port, self.context) as client:
+            while not self.over.is_set():
+                assert client.address() == self.expected
+                self.asked += 1
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        for thread in self.threads:
+            thread.join()

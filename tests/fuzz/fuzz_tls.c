@@ -40,6 +40,7 @@ enum { KIND_RAW, KIND_ALTERED, KIND_SCRIPT, KIND_SEALED };
 #define CALL_MAX (17 * 1024)
 #define IN_MAX (64 * 1024)
 #define OUT_MAX (32 * 1024)
+#define DEEDS_MAX 100
 #define HELLO_FLIGHTS 6
 #define KEY_LEN 16
 #define IV_LEN 12
@@ -313,7 +314,8 @@ do_answer(struct talk *t, size_t len)
 static void
 play(struct talk *t)
 {
-	while (t->sent < OUT_MAX && cursor_left(&t->in) > 0 && !t->over) {
+	for (int i = 0; i < DEEDS_MAX && t->sent < OUT_MAX
+		&& cursor_left(&t->in) > 0; i++) {
 		uint8_t deed = cursor_read_u8(&t->in);
 		size_t len = deed >> 3;
 		const uint8_t *at;

@@ -1,6 +1,7 @@
 """Zones over TLS (RFC 9103) between ours and the real BIND and NSD, in both
-directions, with the right certificate and the wrong one; dig as a client. The
-Knot of Debian 12 has no TLS over TCP."""
+directions, with the right certificate and the wrong one; dig, kdig and openssl as
+clients. The Knot of Debian 12 has no TLS over TCP: of it there is only kdig,
+which has another library (GnuTLS)."""
 import re
 import subprocess
 import time
@@ -221,3 +222,72 @@ def test_dig(zones, authority, stranger):
             assert "status:" not in dig(server.tls_port, *wrong)
     finally:
         server.stop()
+
+
+@pytest.fixture
+def mutual(zones, authority):
+    """A server that wants certificates on a port of its own."""
+    server = OursPrimary(zones, authority)
+    server.auth_port = free_port()
+    server.more = ["server:",
+                   f"\tip-address: 127.0.0.1@{server.auth_port}",
+                   f"\ttls-auth-port: {server.auth_port}",
+                   f"\ttls-cert-bundle: \"{authority.cert}\""]
+    try:
+        yield server.start()
+    finally:
+        server.stop()
+
+
+def kdig(port, *options, name="h1.example", rdtype="TXT"):
+    return subprocess.run(
+        ["kdig", "@127.0.0.1", "-p", str(port), "+tls", "+retry=0",
+         "+timeout=10", *options, name, rdtype], capture_output=True,
+        text=True, timeout=LIMIT, check=False).stdout
+
+
+def test_kdig(mutual, authority, stranger):
+    """RFC 8310: opportunistic, by name and authority, and with a certificate
+    of its own."""
+    port = mutual.tls_port
+    right = (f"+tls-ca={authority.cert}", f"+tls-hostname={DOMAIN}")
+    for options in ((), right, (*right, "+padding"), (*right, "+keepopen")):
+        assert "status: NOERROR" in kdig(port, *options), options
+    for wrong in ((right[0], "+tls-hostname=other.example"),
+                  (f"+tls-ca={stranger.cert}", right[1])):
+        assert "status:" not in kdig(port, *wrong), wrong
+    text = kdig(port, *right, name=ZONE, rdtype="AXFR")
+    assert text.count("\tTXT\t") == 5000 and text.count("\tSOA\t") == 2
+    for signer, served in (authority, True), (stranger, False):
+        key, cert = signer.sign("client.example")
+        text = kdig(mutual.auth_port, *right, f"+tls-keyfile={key}",
+                    f"+tls-certfile={cert}")
+        assert ("status: NOERROR" in text) == served
+    assert "status:" not in kdig(mutual.auth_port, *right)
+
+
+def s_client(port, *options):
+    done = subprocess.run(
+        ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", *options],
+        input="", capture_output=True, text=True, timeout=LIMIT, check=False)
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("options, expected", [
+    (("-tls1_3",), "New, TLSv1.3, Cipher is TLS_AES_128_GCM_SHA256"),
+    (("-tls1_2",), r"New, TLSv1.2, Cipher is ECDHE-ECDSA-"),
+    (("-tls1_3", "-ciphersuites", "TLS_CHACHA20_POLY1305_SHA256"),
+     "Cipher is TLS_CHACHA20_POLY1305_SHA256"),
+    (("-groups", "P-256"), "Server Temp Key: ECDH, prime256v1"),
+    # The second key share comes after a HelloRetryRequest.
+    (("-groups", "ffdhe2048:X25519"), "Server Temp Key: X25519"),
+    (("-alpn", "h2,dot"), "ALPN protocol: dot"),
+    (("-alpn", "h2"), "no application protocol"),
+    (("-tls1_1", "-cipher", "ALL:@SECLEVEL=0"), "alert protocol version"),
+    (("-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-SHA"),
+     "alert handshake failure"),
+    (("-tls1_3", "-groups", "P-521"), "alert handshake failure"),
+])
+def test_s_client(mutual, options, expected):
+    """RFC 7301, RFC 9325: what is agreed upon, and what is refused."""
+    assert re.search(expected, s_client(mutual.tls_port, *options))
