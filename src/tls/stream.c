@@ -22,7 +22,7 @@ struct stream {
 	SSL *ssl;
 	int fd;
 	unsigned disturbances;
-	bool greeted; /* the handshake was over before this call */
+	bool greeted; /* the handshake is over, whatever comes then */
 	bool drained; /* the socket had no more than this call has read */
 	bool blocked; /* reading waits for room to write */
 	bool more;    /* OpenSSL may have octets to be read */
@@ -243,9 +243,12 @@ stream_read(void *state, uint8_t *at, size_t size)
 	while (have < size && SSL_read_ex(s->ssl, at + have, size - have, &got)
 			== 1)
 		have += got;
-	if (!s->greeted && SSL_is_init_finished(s->ssl))
+	/* Octets may have come before a fault, after which OpenSSL says that
+	 * the handshake is not over. */
+	if (!s->greeted && (have > 0 || SSL_is_init_finished(s->ssl))) {
+		s->greeted = true;
 		stream_forget_keys(s);
-	s->greeted = SSL_is_init_finished(s->ssl);
+	}
 	if (s->disturbances > DISTURBANCES_MAX) {
 		s->failed = true;
 		errno = ECONNRESET;
@@ -350,7 +353,7 @@ stream_is_open(const void *state)
 {
 	const struct stream *s = state;
 
-	return SSL_is_init_finished(s->ssl);
+	return s->greeted;
 }
 
 static const struct exchange_identity *

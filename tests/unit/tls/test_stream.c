@@ -361,6 +361,32 @@ end_is_told_and_seen(void **state)
 	tls_server_destroy(server);
 }
 
+/* All in one read: the end of the handshake, octets, and what is none. The
+ * octets come from a connection that is open. */
+static void
+octets_before_a_fault_come_first(void **state)
+{
+	static const char garbage[] = "GET / HTTP/1.1\r\n\r\n";
+	struct tls_server *server = server_make(1);
+	struct pair p;
+	uint8_t out[10];
+
+	pair_open(&p, server, false, TLS1_3_VERSION, NULL);
+	(void)SSL_do_handshake(p.ssl);
+	assert_int_equal(p.filter->read(p.state, out, sizeof(out)), -1);
+	assert_false(p.filter->is_open(p.state));
+	assert_int_equal(SSL_do_handshake(p.ssl), 1);
+	assert_int_equal(SSL_write(p.ssl, "abc", 3), 3);
+	assert_true(write(p.theirs, garbage, sizeof(garbage)) > 0);
+	assert_int_equal(p.filter->read(p.state, out, sizeof(out)), 3);
+	assert_true(p.filter->is_open(p.state));
+	assert_true(p.filter->is_ready(p.state));
+	assert_int_equal(p.filter->read(p.state, out, sizeof(out)), -1);
+	assert_int_equal(errno, ECONNRESET);
+	pair_close(&p);
+	tls_server_destroy(server);
+}
+
 /* RFC 8446 section 4.6.3: it costs the client next to nothing. */
 static void
 updates_of_keys_without_end_are_a_fault(void **state)
@@ -541,6 +567,7 @@ main(void)
 		cmocka_unit_test(octets_come_in_pieces_of_any_size),
 		cmocka_unit_test(octets_not_taken_are_written_later),
 		cmocka_unit_test(end_is_told_and_seen),
+		cmocka_unit_test(octets_before_a_fault_come_first),
 		cmocka_unit_test(updates_of_keys_without_end_are_a_fault),
 		cmocka_unit_test(
 			session_is_resumed_where_the_secret_is_the_same),
