@@ -105,14 +105,17 @@ def memory(pid):
 
 
 class Server:
+    conf = CONF
+
     def __init__(self, program, directory, files, conns):
         directory.mkdir()
         self.plain, self.tls = free_port(), free_port()
         key, cert = files
         (directory / "example.zone").write_text(ZONE)
         conf = directory / "nsd.conf"
-        conf.write_text(CONF.format(plain=self.plain, tls=self.tls, key=key,
-                                    cert=cert, dir=directory, conns=conns))
+        conf.write_text(self.conf.format(
+            plain=self.plain, tls=self.tls, key=key, cert=cert, dir=directory,
+            conns=conns))
         self.process = subprocess.Popen(
             [program, "-d", "-c", str(conf)], stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
