@@ -144,21 +144,20 @@ level_decay(uint32_t level, uint32_t passed)
 		* (passed % RRL_TICKS_PER_SEC) / (2 * RRL_TICKS_PER_SEC));
 }
 
-/* The level of a word by now. *tick: since when that is so, which lies before
- * now as long as nothing has been lost. */
+/* The level of a word by now. *tick: now, or the word's, if that is a moment
+ * later. A level is ONE at least, of which a tick takes some: so nothing that
+ * should have been lost is kept by coming often. */
 static uint32_t
 word_decay(uint64_t word, uint32_t now, uint32_t *tick)
 {
-	uint32_t was = word_level(word), since = word_tick(word);
-	uint32_t passed = (now - since) & TICK_MASK, level;
+	uint32_t passed = (now - word_tick(word)) & TICK_MASK;
 
-	*tick = since;
-	if (passed > TICK_MASK - BEHIND_MAX)
-		return was;
-	level = level_decay(was, passed);
-	if (level < was)
-		*tick = now;
-	return level;
+	if (passed > TICK_MASK - BEHIND_MAX) {
+		*tick = word_tick(word);
+		return word_level(word);
+	}
+	*tick = now;
+	return level_decay(word_level(word), passed);
 }
 
 /* The level of a word by now, or up to twice that. It is enough to find the

@@ -205,6 +205,60 @@ each_octet_counts(void **state)
 		MADE_SEC), COOKIE_GOOD);
 }
 
+/* The hash that a cookie of 192.0.2.1 has, whatever else is in it. */
+static void
+hash_anew(const struct cookie_secrets *s, uint8_t cookie[COOKIE_LEN])
+{
+	uint8_t octets[20] = {0};
+	uint64_t word;
+
+	memcpy(octets, cookie, 16);
+	memcpy(octets + 16, "\300\0\2\1", 4);
+	word = htole64(siphash(s->secrets[0], octets, sizeof(octets), 2, 4));
+	memcpy(cookie + 16, &word, sizeof(word));
+}
+
+/* RFC 9018 section 4.1 */
+static void
+other_versions_are_not_ours(void **state)
+{
+	struct sockaddr_storage client = address("192.0.2.1");
+	struct cookie_secrets s;
+	uint8_t cookie[COOKIE_LEN];
+
+	(void)state;
+	make(&s, cookie);
+	for (unsigned version = 0; version < 256; version++) {
+		cookie[COOKIE_CLIENT_LEN] = (uint8_t)version;
+		hash_anew(&s, cookie);
+		assert_int_equal(cookie_check(&s, cookie, sizeof(cookie),
+			&client, MADE_SEC),
+			version == 1 ? COOKIE_GOOD : COOKIE_BAD);
+	}
+}
+
+/* It is replaced, as long as it is not too old, and only if it is there. */
+static void
+a_staged_secret_is_one_of_two(void **state)
+{
+	struct sockaddr_storage client = address("192.0.2.1");
+	struct cookie_secrets s, both = {.count = 2};
+	uint8_t cookie[COOKIE_LEN];
+
+	(void)state;
+	make(&s, cookie);
+	memcpy(both.secrets[1], s.secrets[0], COOKIE_SECRET_LEN);
+	assert_int_equal(cookie_check(&both, cookie, sizeof(cookie), &client,
+		MADE_SEC), COOKIE_RENEW);
+	assert_int_equal(cookie_check(&both, cookie, sizeof(cookie), &client,
+		MADE_SEC + 3601), COOKIE_BAD);
+	assert_int_equal(cookie_check(&both, cookie, sizeof(cookie), &client,
+		MADE_SEC - 301), COOKIE_BAD);
+	both.count = 1;
+	assert_int_equal(cookie_check(&both, cookie, sizeof(cookie), &client,
+		MADE_SEC), COOKIE_BAD);
+}
+
 /* Those of other servers may have 8 to 32 octets. */
 static void
 other_lengths_are_not_ours(void **state)
@@ -297,6 +351,8 @@ main(void)
 		cmocka_unit_test(cookies_have_the_vectors_of_the_rfc),
 		cmocka_unit_test(age_decides_what_a_cookie_is_worth),
 		cmocka_unit_test(each_octet_counts),
+		cmocka_unit_test(other_versions_are_not_ours),
+		cmocka_unit_test(a_staged_secret_is_one_of_two),
 		cmocka_unit_test(other_lengths_are_not_ours),
 		cmocka_unit_test(old_secrets_are_not_kept),
 		cmocka_unit_test(secrets_may_change_while_they_are_read),

@@ -100,6 +100,18 @@ beyond_it_nothing_is_answered(void **state)
 	free(rrl.lines);
 }
 
+/* Counts a subject at a moment until it is limited; how often it was not. */
+static unsigned
+count_until_limited(const struct rrl *rrl, uint64_t subject, uint64_t now)
+{
+	unsigned count = 0;
+
+	while (count < 100 * LIMIT
+		&& !rrl_count(rrl, subject, LIMIT, now).limited)
+		count++;
+	return count;
+}
+
 static void
 twice_the_limit_may_come_at_once(void **state)
 {
@@ -107,9 +119,16 @@ twice_the_limit_may_come_at_once(void **state)
 	uint64_t subject = hash(&rrl, 0, "192.0.2.1", "a");
 
 	(void)state;
-	for (unsigned i = 0; i < 2 * LIMIT; i++)
-		assert_false(rrl_count(&rrl, subject, LIMIT, 0).limited);
-	assert_true(rrl_count(&rrl, subject, LIMIT, 0).limited);
+	for (uint64_t now = 0; now < 200000; now += 77777) {
+		assert_int_equal(count_until_limited(&rrl, subject, now),
+			2 * LIMIT);
+		/* Beside it in the line, and with a tag of 0. */
+		assert_int_equal(count_until_limited(&rrl, subject ^ 1, now),
+			2 * LIMIT);
+		assert_int_equal(count_until_limited(&rrl,
+			UINT64_C(0x1234567800070000), now), 2 * LIMIT);
+		memset(rrl.lines, 0, rrl_octets(8));
+	}
 	/* The highest limit is one. */
 	for (unsigned i = 0; i < 2 * RRL_LIMIT_MAX; i++)
 		assert_false(rrl_count(&rrl, ~subject, UINT32_MAX, 0).limited);
@@ -217,6 +236,25 @@ each_octet_of_a_name_counts(void **state)
 			name[bit / 8] ^= (uint8_t)(1 << bit % 8);
 			assert_true(hash_octets(&rrl, 1, name, len) != is);
 			name[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		}
+	}
+	free(rrl.lines);
+}
+
+static void
+the_length_of_a_name_counts(void **state)
+{
+	struct rrl rrl = make(8);
+	uint64_t hashes[200];
+	uint8_t name[200];
+
+	(void)state;
+	for (unsigned fill = 0; fill < 2; fill++) {
+		memset(name, (int)fill, sizeof(name));
+		for (size_t len = 0; len < sizeof(name); len++) {
+			hashes[len] = hash_octets(&rrl, 1, name, len);
+			for (size_t i = 0; i < len; i++)
+				assert_true(hashes[i] != hashes[len]);
 		}
 	}
 	free(rrl.lines);
@@ -330,6 +368,95 @@ floods_do_not_push_out_offenders(void **state)
 	free(rrl.lines);
 }
 
+/* Fills a line with subjects of its first tags, counted so often each. */
+static void
+fill_line(const struct rrl *rrl, unsigned times, uint64_t now)
+{
+	for (uint64_t i = 0; i < 8; i++)
+		for (unsigned n = 0; n < times; n++)
+			(void)rrl_count(rrl, i << 15 | (i + 1), 100000, now);
+}
+
+/* Two that come in turn stay known beside each other, though all are as low. */
+static void
+newcomers_do_not_push_out_each_other(void **state)
+{
+	struct rrl rrl = make(8);
+	uint64_t a = UINT64_C(3) << 15 | 100, b = UINT64_C(5) << 15 | 200;
+	unsigned answered[2] = {0, 0};
+
+	(void)state;
+	fill_line(&rrl, 1, 16);
+	for (unsigned i = 0; i < 2 * LIMIT + 10; i++) {
+		answered[0] += !rrl_count(&rrl, a, LIMIT, 16).limited;
+		answered[1] += !rrl_count(&rrl, b, LIMIT, 16).limited;
+	}
+	assert_int_equal(answered[0], 2 * LIMIT);
+	assert_int_equal(answered[1], 2 * LIMIT);
+	free(rrl.lines);
+}
+
+/* Who asked often long ago goes before who asks now. */
+static void
+the_past_makes_room(void **state)
+{
+	struct rrl rrl = make(8);
+	uint64_t now = 20 * RRL_TICKS_PER_SEC, a = 100;
+
+	(void)state;
+	fill_line(&rrl, 4 * LIMIT, 0);
+	(void)count_until_limited(&rrl, a, now);
+	for (uint64_t i = 0; i < 3; i++)
+		(void)rrl_count(&rrl, i << 15 | (i + 300), LIMIT, now);
+	assert_true(rrl_count(&rrl, a, LIMIT, now).limited);
+	free(rrl.lines);
+}
+
+/* An offender is not taken for one of long ago by a clock that is late. */
+static void
+a_late_clock_pushes_out_nobody(void **state)
+{
+	struct rrl rrl = make(8);
+	uint64_t now = 1000;
+
+	(void)state;
+	fill_line(&rrl, 3 * LIMIT, now);
+	memset(rrl.lines, 0, 8);
+	(void)rrl_count(&rrl, 400, LIMIT, now - 20);
+	for (uint64_t i = 0; i < 20; i++)
+		(void)rrl_count(&rrl, i << 15 | (i + 300), LIMIT, now - 3);
+	for (uint64_t i = 1; i < 8; i++)
+		assert_true(rrl_count(&rrl, i << 15 | (i + 1), LIMIT, now)
+			.limited);
+	free(rrl.lines);
+}
+
+static void
+a_table_has_whole_lines_and_the_whole_key(void **state)
+{
+	uint8_t other[RRL_KEY_LEN];
+	struct rrl rrl = make(9), rekeyed;
+
+	(void)state;
+	assert_int_equal(rrl_octets(1), 64);
+	assert_int_equal(rrl_octets(8), 64);
+	assert_int_equal(rrl_octets(9), 128);
+	assert_int_equal(rrl_octets(1000000), 8000000);
+	assert_int_equal(rrl.line_count, 2);
+	for (unsigned i = 0; i < RRL_KEY_LEN; i++) {
+		memcpy(other, key, sizeof(other));
+		memset(&rekeyed, (int)i, sizeof(rekeyed));
+		rrl_init(&rekeyed, rrl.lines, 9, other);
+		assert_true(hash(&rrl, 1, "192.0.2.1", "a")
+			== hash(&rekeyed, 1, "192.0.2.1", "a"));
+		other[i] ^= 1;
+		rrl_init(&rekeyed, rrl.lines, 9, other);
+		assert_true(hash(&rrl, 1, "192.0.2.1", "a")
+			!= hash(&rekeyed, 1, "192.0.2.1", "a"));
+	}
+	free(rrl.lines);
+}
+
 /* One that was not asked for so long that its time wraps around is as good as
  * any. */
 static void
@@ -435,7 +562,12 @@ main(void)
 		cmocka_unit_test(its_begin_and_end_are_told_once),
 		cmocka_unit_test(subjects_are_told_apart),
 		cmocka_unit_test(each_octet_of_a_name_counts),
+		cmocka_unit_test(the_length_of_a_name_counts),
 		cmocka_unit_test(a_name_is_no_kind),
+		cmocka_unit_test(newcomers_do_not_push_out_each_other),
+		cmocka_unit_test(the_past_makes_room),
+		cmocka_unit_test(a_late_clock_pushes_out_nobody),
+		cmocka_unit_test(a_table_has_whole_lines_and_the_whole_key),
 		cmocka_unit_test(netblocks_are_spread_evenly),
 		cmocka_unit_test(any_prefix_length_will_do),
 		cmocka_unit_test(floods_do_not_push_out_offenders),
