@@ -517,7 +517,17 @@ changes_on_renewed(struct xfrd *xfrd, int error)
 
 /* ---- one after the other ------------------------------------------------- */
 
-/* Begins what waits, and has all of it flushed together. */
+void
+xfrd_changes_on_sync(evutil_socket_t fd, short what, void *arg)
+{
+	struct xfrd *xfrd = arg;
+
+	if (!cds_list_empty(&xfrd->changes->listed))
+		changes_sync(xfrd->changes);
+}
+
+/* Begins what waits. All that comes in this turn of the loop is flushed
+ * together, at its end. */
 static void
 changes_begin(struct xfrd *xfrd)
 {
@@ -539,7 +549,7 @@ changes_begin(struct xfrd *xfrd)
 		some = true;
 	}
 	if (some && !cds_list_empty(&changes->listed))
-		changes_sync(changes);
+		event_active(changes->sync_event, EV_TIMEOUT, 0);
 }
 
 /* Asks the loader for what is durable. */
@@ -560,26 +570,36 @@ changes_ask(struct xfrd *xfrd)
 		event_add(changes->again_event, &wait);
 }
 
+/* The list may have become idle: there is no better time to write it anew. What
+ * that costs to find out is not asked for each change of many. */
+static void
+changes_rest(struct xfrd *xfrd)
+{
+	struct xfrd_changes *changes = xfrd->changes;
+	bool idle = changes_are_idle(changes), want;
+	bool held = !cds_list_empty(&changes->held);
+
+	if (changes->renewing || (!idle && !held))
+		return;
+	want = changes_want_renewal(xfrd);
+	if (held && (idle || !want))
+		event_active(changes->again_event, EV_TIMEOUT, 0);
+	else if (idle && want)
+		(void)changes_renew(xfrd);
+}
+
 /* What ends may begin others: they come here, too. */
 void
 xfrd_changes_go_on(struct xfrd *xfrd)
 {
 	struct xfrd_changes *changes = xfrd->changes;
-	bool want, idle;
 
 	if (changes->in_turn)
 		return;
 	changes->in_turn = true;
 	changes_begin(xfrd);
 	changes_ask(xfrd);
-	/* It has become idle: there is no better time. */
-	want = changes_want_renewal(xfrd);
-	idle = changes_are_idle(changes);
-	if (!changes->renewing && !cds_list_empty(&changes->held)
-		&& (idle || !want))
-		event_active(changes->again_event, EV_TIMEOUT, 0);
-	else if (!changes->renewing && idle && want)
-		(void)changes_renew(xfrd);
+	changes_rest(xfrd);
 	changes->in_turn = false;
 }
 

@@ -141,7 +141,10 @@ changes_open_list(struct xfrd *xfrd, const char *path)
 		xfrd_changes_on_again, xfrd);
 	changes->renew_event = event_new(xfrd->role.base, -1, 0,
 		xfrd_changes_on_renew, xfrd);
+	changes->sync_event = event_new(xfrd->role.base, -1, 0,
+		xfrd_changes_on_sync, xfrd);
 	return changes->again_event == NULL || changes->renew_event == NULL
+			|| changes->sync_event == NULL
 		? NSD_E_MEMORY
 		: syncer_create(xfrd->role.base, xfrd_changes_on_synced, xfrd,
 			  &changes->syncer);

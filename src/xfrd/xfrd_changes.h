@@ -39,6 +39,7 @@ struct xfrd_changes {
 	struct zonelist *list;     /* NULL: it cannot be used */
 	struct syncer *syncer;     /* the same */
 	struct event *again_event;
+	struct event *sync_event;  /* at the end of the turn */
 	struct cds_list_head held;   /* while the list is written anew */
 	struct cds_list_head listed; /* to be durable in the list */
 	struct cds_list_head ready;  /* for the loader */
@@ -68,6 +69,7 @@ struct xfrd_change *xfrd_change_find_next(const struct xfrd_change *change);
 void xfrd_changes_go_on(struct xfrd *xfrd);
 /* Timers, and what the syncer calls. */
 void xfrd_changes_on_again(evutil_socket_t fd, short what, void *arg);
+void xfrd_changes_on_sync(evutil_socket_t fd, short what, void *arg);
 void xfrd_changes_on_renew(evutil_socket_t fd, short what, void *arg);
 void xfrd_changes_on_synced(void *ctx, uint64_t number, int error);
 /* xfrd_change_read.c: waits until the loader has read the file of a zone that

@@ -144,6 +144,7 @@ change(enum xfrd_change_kind kind, const char *name, const char *pattern,
 static void
 flush(int error)
 {
+	event_base_loop(xfrd.role.base, EVLOOP_NONBLOCK);
 	xfrd_changes_on_synced(&xfrd, flushes, error);
 }
 
@@ -219,6 +220,7 @@ end(void **state)
 {
 	event_free(xfrd.changes->again_event);
 	event_free(xfrd.changes->renew_event);
+	event_free(xfrd.changes->sync_event);
 	zonelist_close(xfrd.changes->list);
 	free(xfrd.changes);
 	event_base_free(xfrd.role.base);
@@ -341,6 +343,31 @@ zone_that_gets_the_pattern_it_has_changes(void **state)
 }
 
 static void
+what_comes_in_a_turn_is_flushed_together(void **state)
+{
+	uint64_t before = flushes;
+
+	change(XFRD_CHANGE_ADD, "x", "p", "x");
+	change(XFRD_CHANGE_ADD, "y", "p", "y");
+	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
+	assert_int_equal(flushes, before);
+	event_base_loop(xfrd.role.base, EVLOOP_NONBLOCK);
+	assert_int_equal(flushes, before + 1);
+	/* What comes behind that is not of it. */
+	change(XFRD_CHANGE_ADD, "z", "p", "z");
+	xfrd_changes_on_synced(&xfrd, flushes, 0);
+	assert_int_equal(asked_count, 2);
+	answer(0, NSD_OK);
+	answer(1, NSD_OK);
+	answer(2, NSD_OK);
+	assert_string_equal(ended, "x:0 y:0 del:0 ");
+	flush(0);
+	assert_int_equal(flushes, before + 2);
+	answer(3, NSD_OK);
+	assert_string_equal(ended, "x:0 y:0 del:0 z:0 ");
+}
+
+static void
 file_that_is_broken_is_told(void **state)
 {
 	change(XFRD_CHANGE_ADD, "x", "p", "add");
@@ -427,6 +454,7 @@ main(void)
 		TEST(zone_that_cannot_go_is_there_with_its_own_pattern),
 		TEST(what_cannot_be_flushed_is_taken_back_newest_first),
 		TEST(zone_that_gets_the_pattern_it_has_changes),
+		TEST(what_comes_in_a_turn_is_flushed_together),
 		TEST(file_that_is_broken_is_told),
 		TEST(file_that_takes_long_is_waited_for),
 		TEST(file_that_takes_long_ends_in_any_case),
