@@ -188,37 +188,54 @@ log_escape(char *out, const char *text)
 	return (size_t)(p - out);
 }
 
-/* Prints 2026-11-21T10:11:12.123+01:00. strftime leaves that colon out. */
-static size_t
-log_print_time_iso(char *out, size_t size, const struct tm *tm, int msec)
-{
-	char when[32], zone[8];
+/* The second of the last line of this thread, in text: of many zones a line
+ * each is written within one. */
+static _Thread_local struct {
+	time_t sec;
+	bool is_known, is_iso;
+	char when[32];
+	char zone[8]; /* of ISO: +0100 */
+} log_last;
 
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", tm);
-	if (strftime(zone, sizeof(zone), "%z", tm) != 5)
-		strcpy(zone, "+0000");
-	return (size_t)snprintf(out, size, "%s.%03d%.3s:%.2s", when, msec,
-		zone, zone + 3);
+/* False: there is no date for that second. */
+static bool
+log_print_second(time_t sec, bool is_iso)
+{
+	struct tm tm;
+
+	if (log_last.is_known && log_last.sec == sec
+		&& log_last.is_iso == is_iso)
+		return true;
+	if (localtime_r(&sec, &tm) == NULL)
+		return false;
+	strftime(log_last.when, sizeof(log_last.when),
+		is_iso ? "%Y-%m-%dT%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &tm);
+	if (strftime(log_last.zone, sizeof(log_last.zone), "%z", &tm) != 5)
+		strcpy(log_last.zone, "+0000");
+	log_last.sec = sec;
+	log_last.is_iso = is_iso;
+	log_last.is_known = true;
+	return true;
 }
 
+/* Prints [2026-11-21 10:11:12.123], or 2026-11-21T10:11:12.123+01:00, where
+ * strftime leaves that colon out. */
 static size_t
 log_print_time(char *out, size_t size)
 {
 	struct timespec now;
-	struct tm tm;
-	char when[32];
 	int msec;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	if (!log_state.options.time_ascii
-		|| localtime_r(&now.tv_sec, &tm) == NULL)
+		|| !log_print_second(now.tv_sec, log_state.options.time_iso))
 		return (size_t)snprintf(out, size, "[%lld]",
 			(long long)now.tv_sec);
 	msec = (int)(now.tv_nsec / 1000000);
 	if (log_state.options.time_iso)
-		return log_print_time_iso(out, size, &tm, msec);
-	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
-	return (size_t)snprintf(out, size, "[%s.%03d]", when, msec);
+		return (size_t)snprintf(out, size, "%s.%03d%.3s:%.2s",
+			log_last.when, msec, log_last.zone, log_last.zone + 3);
+	return (size_t)snprintf(out, size, "[%s.%03d]", log_last.when, msec);
 }
 
 /*

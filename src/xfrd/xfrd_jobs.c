@@ -383,13 +383,14 @@ jobs_log_begin(const struct xfrd_job *job)
 {
 	char server[NET_ADDRESS_TEXT_MAX];
 
-	if (job->action.act == XFR_TRANSFER)
-		log_at(3, LOG_LEVEL_INFO,
-			"request %s zone transfer (%s) for %s from %s",
-			job->action.way == XFR_WAY_AXFR ? "full"
-							: "incremental",
-			job->action.way == XFR_WAY_AXFR ? "AXFR" : "IXFR",
-			job->zone->name, xfrd_job_print_server(job, server));
+	/* The address is not printed in vain. */
+	if (job->action.act != XFR_TRANSFER || log_verbosity() < 3)
+		return;
+	log_at(3, LOG_LEVEL_INFO,
+		"request %s zone transfer (%s) for %s from %s",
+		job->action.way == XFR_WAY_AXFR ? "full" : "incremental",
+		job->action.way == XFR_WAY_AXFR ? "AXFR" : "IXFR",
+		job->zone->name, xfrd_job_print_server(job, server));
 }
 
 void
