@@ -4,7 +4,8 @@ import statistics
 
 COLORS = {"ours": "#c0392b", "nsd": "#2980b9", "knot": "#27ae60",
           "bind": "#8e44ad", "yadifa": "#d68910", "echo": "#7f8c8d",
-          "echo-size": "#34495e"}
+          "echo-size": "#34495e", "octets": "#c0392b", "TCP:": "#2980b9",
+          "nothing:": "#27ae60", "nothing": "#8e44ad"}
 
 
 def median(values):
