@@ -45,6 +45,10 @@ struct server {
 	int64_t boot_usec;        /* the same, of clock.h */
 };
 
+/* In a role that needs no secrets: gives back this process's part of those of
+ * TSIG keys, of TLS and of the control channel, and closes its doors. */
+void server_leave_secrets(struct server *server);
+
 /* The journal's folder: it lies beside xfrdfile, or if there is to be none,
  * beside zonelistfile. False: its name is too long. */
 bool server_find_journal(const struct server *server, char *out,

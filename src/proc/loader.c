@@ -267,10 +267,7 @@ loader_init_role(struct loader *loader, const struct role_start *start)
 		priority_publish();
 	sockets_close(&server->listeners);
 	doors_leave(&server->metrics);
-	control_doors_leave(&server->control);
-	vault_leave(server->vault);
-	secrets_drop(server->tls);
-	secrets_drop(server->tls_clients);
+	server_leave_secrets(server);
 	if (server->lifeline != -1)
 		close(server->lifeline);
 	return role_init_loop(&loader->role, start);

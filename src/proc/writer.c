@@ -24,7 +24,6 @@
 #include "ipc/handlers.h"
 #include "load/ixfr_file.h"
 #include "load/writeback.h"
-#include "role/control_doors.h"
 #include "role/role.h"
 #include "proc/writer_folders.h"
 #include "store/store.h"
@@ -389,10 +388,7 @@ writer_init(struct writer *writer, const struct role_start *start)
 	role_init_name("writer", "writer");
 	role_init_death(start->server, true);
 	priority_write();
-	control_doors_leave(&start->server->control);
-	vault_leave(start->server->vault);
-	secrets_drop(start->server->tls);
-	secrets_drop(start->server->tls_clients);
+	server_leave_secrets(start->server);
 	err = store_reader_open(start->store, start->reader_slot, "writer",
 		&writer->reader);
 	if (err != NSD_OK)

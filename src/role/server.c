@@ -3,7 +3,19 @@
 
 #include <stdio.h>
 
+#include "base/secrets.h"
 #include "role/server.h"
+
+void
+server_leave_secrets(struct server *server)
+{
+	control_doors_leave(&server->control);
+	vault_leave(server->vault);
+	secrets_drop(server->tls);
+	secrets_drop(server->tls_clients);
+	server->tls = NULL;
+	server->tls_clients = NULL;
+}
 
 bool
 server_find_journal(const struct server *server, char *out, size_t size)
