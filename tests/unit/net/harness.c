@@ -331,3 +331,25 @@ make_request(uint8_t *out, char kind, size_t len)
 		out[2] = (uint8_t)kind;
 	return len + 2;
 }
+
+void
+harness_ask(struct harness *h, int fd)
+{
+	uint8_t data[64], reply[64];
+	bool eof;
+	size_t len = make_request(data, 'E', 30);
+
+	harness_send(h, fd, data, len);
+	assert_int_equal(harness_receive(h, fd, reply, len, &eof), len);
+	assert_memory_equal(data, reply, len);
+}
+
+void
+harness_expect_close(struct harness *h, int fd)
+{
+	uint8_t octet;
+	bool eof;
+
+	assert_int_equal(harness_receive(h, fd, &octet, 1, &eof), 0);
+	assert_true(eof);
+}

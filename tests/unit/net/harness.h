@@ -91,6 +91,12 @@ void harness_idle(struct harness *h, unsigned ms);
 /* Uses the processor for so long. */
 void harness_work(int64_t nsec);
 
+/* Asks once over TCP, and expects the answer. */
+void harness_ask(struct harness *h, int fd);
+
+/* Expects the end of the stream, and nothing before it. */
+void harness_expect_close(struct harness *h, int fd);
+
 /* A request with its length in front; returns the octets. */
 size_t make_request(uint8_t *out, char kind, size_t len);
 

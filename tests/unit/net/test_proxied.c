@@ -53,16 +53,6 @@ expect_proxy_itself(const struct harness *h)
 	assert_int_equal(h->last_proxy.sin_family, AF_UNSPEC);
 }
 
-static void
-expect_close(struct harness *h, int fd)
-{
-	uint8_t reply[64];
-	bool eof;
-
-	assert_int_equal(harness_receive(h, fd, reply, 1, &eof), 0);
-	assert_true(eof);
-}
-
 /* ---- UDP ----------------------------------------------------------------- */
 
 static void
@@ -240,16 +230,16 @@ tcp_closes_without_a_header(void **state)
 	fd = harness_connect(&h, 0);
 	len = make_request(data + head, 'E', 40);
 	harness_send(&h, fd, data + head, len);
-	expect_close(&h, fd);
+	harness_expect_close(&h, fd);
 	close(fd);
 	fd = harness_connect(&h, 0);
 	harness_send(&h, fd, "PROXY TCP4 192.0.2.7 127.0.0.1 9 53\r\n", 37);
-	expect_close(&h, fd);
+	harness_expect_close(&h, fd);
 	close(fd);
 	fd = harness_connect(&h, 0);
 	data[13] = 0x31;
 	harness_send(&h, fd, data, head + len);
-	expect_close(&h, fd);
+	harness_expect_close(&h, fd);
 	close(fd);
 	assert_int_equal(h.rx_err, 3);
 	assert_int_equal(h.requests, 0);
@@ -270,7 +260,7 @@ tcp_closes_what_comes_from_others(void **state)
 	fd = harness_connect(&h, 0);
 	len += make_request(data + len, 'E', 40);
 	harness_send(&h, fd, data, len);
-	expect_close(&h, fd);
+	harness_expect_close(&h, fd);
 	assert_int_equal(h.rx_err, 1);
 	assert_int_equal(h.requests, 0);
 	close(fd);
@@ -297,7 +287,7 @@ tcp_half_a_header_is_no_activity(void **state)
 	len = head + make_request(data + head, 'E', 40);
 	harness_send(&h, fd, data, len);
 	harness_wait(&h, &h.requests, 1);
-	expect_close(&h, half);
+	harness_expect_close(&h, half);
 	close(half);
 	close(fd);
 	harness_fini(&h);

@@ -13,29 +13,6 @@
 
 #include "base/octets.h"
 
-/* Asks once and expects the answer. */
-static void
-ask(struct harness *h, int fd)
-{
-	uint8_t data[64], reply[64];
-	bool eof;
-	size_t len = make_request(data, 'E', 30);
-
-	harness_send(h, fd, data, len);
-	assert_int_equal(harness_receive(h, fd, reply, len, &eof), len);
-	assert_memory_equal(data, reply, len);
-}
-
-static void
-expect_close(struct harness *h, int fd)
-{
-	uint8_t reply[64];
-	bool eof;
-
-	assert_int_equal(harness_receive(h, fd, reply, 1, &eof), 0);
-	assert_true(eof);
-}
-
 static int
 connect_and_wait(struct harness *h, unsigned count)
 {
@@ -58,13 +35,13 @@ tcp_full_closes_the_oldest_idle_connection(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		fd[i] = connect_and_wait(&h, i + 1);
 	/* The second becomes the one that has been idle longest. */
-	ask(&h, fd[0]);
-	ask(&h, fd[2]);
+	harness_ask(&h, fd[0]);
+	harness_ask(&h, fd[2]);
 	fd[3] = harness_connect(&h, 0);
-	ask(&h, fd[3]);
-	expect_close(&h, fd[1]);
-	ask(&h, fd[0]);
-	ask(&h, fd[2]);
+	harness_ask(&h, fd[3]);
+	harness_expect_close(&h, fd[1]);
+	harness_ask(&h, fd[0]);
+	harness_ask(&h, fd[2]);
 	assert_int_equal(net_tcp_count(h.tcp), 3);
 	for (unsigned i = 0; i < 4; i++)
 		close(fd[i]);
@@ -92,7 +69,7 @@ tcp_full_closes_a_slow_drip(void **state)
 		harness_idle(&h, 10);
 	}
 	harness_wait(&h, &h.requests, 1);
-	expect_close(&h, drip);
+	harness_expect_close(&h, drip);
 	close(drip);
 	close(fd);
 	harness_fini(&h);
@@ -113,7 +90,7 @@ tcp_full_lets_a_connection_wait_for_room(void **state)
 	harness_send(&h, fd[1], data, make_request(data, 'E', 30));
 	/* As long as the first goes on asking it stays. */
 	for (int i = 0; i < 30; i++) {
-		ask(&h, fd[0]);
+		harness_ask(&h, fd[0]);
 		harness_idle(&h, 10);
 	}
 	assert_int_equal(h.requests, 30);
@@ -135,15 +112,15 @@ tcp_full_rejects_if_told_to(void **state)
 	fd[0] = connect_and_wait(&h, 1);
 	fd[1] = connect_and_wait(&h, 2);
 	fd[2] = harness_connect(&h, 0);
-	expect_close(&h, fd[2]);
+	harness_expect_close(&h, fd[2]);
 	close(fd[2]);
 	assert_int_equal(h.dropped, 1);
-	ask(&h, fd[0]);
+	harness_ask(&h, fd[0]);
 	/* From now on nobody may be idle for 120 seconds. */
-	expect_close(&h, fd[1]);
+	harness_expect_close(&h, fd[1]);
 	close(fd[1]);
 	fd[1] = harness_connect(&h, 0);
-	ask(&h, fd[1]);
+	harness_ask(&h, fd[1]);
 	close(fd[0]);
 	close(fd[1]);
 	harness_fini(&h);
@@ -168,7 +145,7 @@ tcp_closes_idle_connections_after_the_timeout(void **state)
 	octets_put_u16(data + 3, 60000);
 	octets_put_u16(data + 5, 60000);
 	harness_send(&h, stuck, data, len);
-	ask(&h, idle);
+	harness_ask(&h, idle);
 	harness_send(&h, drip, "\xff\xff", 2);
 	for (int i = 0; i < 150 && net_tcp_count(h.tcp) > 0; i++) {
 		/* Fails with EPIPE once it has been closed. */
@@ -176,7 +153,7 @@ tcp_closes_idle_connections_after_the_timeout(void **state)
 			break;
 		harness_idle(&h, 10);
 	}
-	expect_close(&h, idle);
+	harness_expect_close(&h, idle);
 	while (net_tcp_count(h.tcp) > 0)
 		harness_turn(&h);
 	assert_int_equal(h.streams, 0);
@@ -240,7 +217,7 @@ tcp_forgets_requests_of_a_connection_that_makes_room(void **state)
 	harness_tcp(&h, "127.0.0.1", &options);
 	for (unsigned i = 0; i < 2; i++) {
 		fd[i] = connect_and_wait(&h, i + 1);
-		ask(&h, fd[i]);
+		harness_ask(&h, fd[i]);
 	}
 	harness_idle(&h, 250);
 	newcomer = harness_connect(&h, 0);
@@ -261,8 +238,8 @@ tcp_forgets_requests_of_a_connection_that_makes_room(void **state)
 	while (holds > 0)
 		close(held[--holds]);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
-	ask(&h, fd[1]);
-	ask(&h, newcomer);
+	harness_ask(&h, fd[1]);
+	harness_ask(&h, newcomer);
 	assert_int_equal(net_tcp_count(h.tcp), 2);
 	close(newcomer);
 	for (unsigned i = 0; i < 2; i++)
@@ -287,7 +264,7 @@ tcp_flood_of_idle_connections_leaves_room_for_others(void **state)
 	}
 	harness_idle(&h, 250);
 	asking = harness_connect(&h, 0);
-	ask(&h, asking);
+	harness_ask(&h, asking);
 	assert_true(net_tcp_count(h.tcp) <= 50);
 	for (size_t i = 0; i < 400; i++)
 		close(fd[i]);

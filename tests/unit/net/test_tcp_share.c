@@ -34,18 +34,6 @@ connect_from(struct harness *h, const char *source)
 	return fd;
 }
 
-/* Asks once and expects the answer. */
-static void
-ask(struct harness *h, int fd)
-{
-	uint8_t data[64], reply[64];
-	bool eof;
-	size_t len = make_request(data, 'E', 30);
-
-	harness_send(h, fd, data, len);
-	assert_int_equal(harness_receive(h, fd, reply, len, &eof), len);
-}
-
 static bool
 is_closed(int fd)
 {
@@ -60,7 +48,7 @@ take(struct harness *h, int *fds, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		fds[i] = connect_from(h, MANY);
-		ask(h, fds[i]);
+		harness_ask(h, fds[i]);
 	}
 }
 
@@ -112,7 +100,7 @@ tcp_share_goes_to_newcomers_of_others(void **state)
 
 	harness_tcp(&h, "127.0.0.1", &options);
 	other[0] = connect_from(&h, OTHER);
-	ask(&h, other[0]);
+	harness_ask(&h, other[0]);
 	close(other[0]);
 	while (net_tcp_count(h.tcp) > 0)
 		harness_turn(&h);
@@ -132,7 +120,7 @@ tcp_share_goes_to_newcomers_of_others(void **state)
 		left += !is_closed(fds[i]);
 	assert_int_equal(left, share);
 	for (int i = 0; i < (int)PLACES - share; i++) {
-		ask(&h, other[i]);
+		harness_ask(&h, other[i]);
 		close(other[i]);
 	}
 	close_all(fds, PLACES);
@@ -148,7 +136,7 @@ tcp_share_bounds_newcomers(void **state)
 
 	harness_tcp(&h, "127.0.0.1", &options);
 	idle = connect_from(&h, OTHER);
-	ask(&h, idle);
+	harness_ask(&h, idle);
 	take(&h, fds, PLACES - 1);
 	harness_idle(&h, 300);
 	for (unsigned i = 0; i < 20; i++) {
@@ -159,7 +147,7 @@ tcp_share_bounds_newcomers(void **state)
 		close(fd);
 	}
 	assert_true(h.dropped > 0);
-	ask(&h, idle);
+	harness_ask(&h, idle);
 	close(idle);
 	close_all(fds, PLACES - 1);
 	harness_fini(&h);
@@ -182,7 +170,7 @@ tcp_share_is_nothing_to_a_network_alone(void **state)
 		harness_idle(&h, 5);
 	}
 	assert_int_equal(h.dropped, 0);
-	ask(&h, fd);
+	harness_ask(&h, fd);
 	close(fd);
 	close_all(fds, PLACES);
 	harness_fini(&h);
@@ -228,14 +216,14 @@ tcp_share_is_of_the_client_behind_a_proxy(void **state)
 	client[18] = 9;
 	other[0] = connect_from(&h, MANY);
 	harness_send(&h, other[0], client, sizeof(client));
-	ask(&h, other[0]);
+	harness_ask(&h, other[0]);
 	close(other[0]);
 	while (net_tcp_count(h.tcp) > 0)
 		harness_turn(&h);
 	for (unsigned i = 0; i < PLACES; i++) {
 		fds[i] = connect_from(&h, MANY);
 		harness_send(&h, fds[i], header, sizeof(header));
-		ask(&h, fds[i]);
+		harness_ask(&h, fds[i]);
 	}
 	for (unsigned i = 0; i < 2; i++) {
 		other[i] = connect_from(&h, MANY);
@@ -267,13 +255,13 @@ tcp_time_out_shrinks_under_load(void **state)
 	/* Seven of them, two that have asked: these stay. */
 	for (unsigned i = PLACES / 2; i < PLACES - 1; i++)
 		fds[i] = harness_connect(&h, 0);
-	ask(&h, fds[0]);
-	ask(&h, fds[5]);
+	harness_ask(&h, fds[0]);
+	harness_ask(&h, fds[5]);
 	for (unsigned i = 0; i < 1500 && !is_closed(fds[1]); i++)
 		harness_idle(&h, 10);
 	assert_true(is_closed(fds[1]));
-	ask(&h, fds[0]);
-	ask(&h, fds[5]);
+	harness_ask(&h, fds[0]);
+	harness_ask(&h, fds[5]);
 	close_all(fds, PLACES - 1);
 	harness_fini(&h);
 }
