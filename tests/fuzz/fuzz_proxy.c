@@ -3,15 +3,7 @@
 #include <string.h>
 
 #include "net/proxy.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-check(bool condition)
-{
-	if (!condition)
-		abort();
-}
+#include "target.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -21,11 +13,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	enum proxy_outcome outcome = proxy_read_header(data, size, &whole);
 
 	if (outcome == PROXY_INCOMPLETE)
-		check(size < PROXY_HEADER_MAX);
+		MUST(size < PROXY_HEADER_MAX);
 	if (outcome == PROXY_WHOLE) {
-		check(whole.len >= PROXY_HEAD_LEN && whole.len <= size
+		MUST(whole.len >= PROXY_HEAD_LEN && whole.len <= size
 			&& whole.len <= PROXY_HEADER_MAX);
-		check(!whole.has_client
+		MUST(!whole.has_client
 			|| whole.client.ss_family == AF_INET
 			|| whole.client.ss_family == AF_INET6);
 		size = whole.len;
@@ -36,11 +28,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint8_t *copy = malloc(len + 1);
 		enum proxy_outcome so_far;
 
-		check(copy != NULL);
+		MUST(copy != NULL);
 		memcpy(copy, data, len);
 		so_far = proxy_read_header(copy, len, &part);
-		check(so_far != PROXY_WHOLE);
-		check(outcome == PROXY_MALFORMED
+		MUST(so_far != PROXY_WHOLE);
+		MUST(outcome == PROXY_MALFORMED
 			|| so_far == PROXY_INCOMPLETE);
 		free(copy);
 	}
