@@ -140,7 +140,8 @@ mark_node(struct marker *m, store_ref ref)
 }
 
 /* Cuts off links for a version that was never published, for the next update
- * will have its number. The changes of all other links get their cell back. */
+ * will have its number. The changes of all other links get their cell back:
+ * each is a pending one that had none yet, so that this ends in a ring, too. */
 static void
 cell_check_links(struct marker *m, store_ref of, uint32_t version)
 {
@@ -151,8 +152,8 @@ cell_check_links(struct marker *m, store_ref of, uint32_t version)
 		struct glue_change *change = mark_edit(m, (store_ref)link,
 			sizeof(*change));
 
-		if (change == NULL)
-			return;
+		if (change == NULL || change->of != STORE_NONE)
+			break;
 		change->of = of;
 		cell = &change->cell;
 		link = cell->link;

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -571,6 +572,57 @@ updates_come_to_what_a_build_does(void **state)
 	assert_true(w->in_place > 0);
 }
 
+/* A change that its cell leads to, or none. */
+static store_ref
+find_change(const struct world *w, const struct zone *zone)
+{
+	store_ref ref = zone->pending_first;
+
+	while (ref != STORE_NONE) {
+		const struct glue_change *change = store_get(w->s.view, ref);
+
+		if (change->of != STORE_NONE)
+			return ref;
+		ref = ref == zone->pending_last ? STORE_NONE : change->next;
+	}
+	return STORE_NONE;
+}
+
+/* The addresses of a damaged store lead back to themselves. */
+static void
+who_takes_over_comes_to_an_end_in_a_ring(void **state)
+{
+	struct world *w = *state;
+	struct glue_change *change;
+	const struct zone *zone;
+	store_ref built, ref;
+
+	w->seed = 1;
+	w->step = 0;
+	set_up_model(w, 1);
+	do {
+		model_start(&w->model, 40);
+	} while (model_build(&w->model, w->s.writer, &built) != NSD_OK);
+	table_set_zone(w->s.writer, w->entry, built);
+	store_reader_online(w->reader);
+	do {
+		assert_true(w->step++ < 1000);
+		run_step(w);
+		zone = store_get(w->s.view, served(w));
+		ref = find_change(w, zone);
+	} while (ref == STORE_NONE);
+	change = store_edit(store_writer_heap(w->s.writer), ref);
+	change->cell.link = (uint64_t)zone->version << 32 | ref;
+	store_reader_offline(w->reader);
+	alarm(60);
+	take_over(w);
+	alarm(0);
+	assert_int_equal((store_ref)change->cell.link, STORE_NONE);
+	table_set_zone(w->s.writer, w->entry, STORE_NONE);
+	store_reclaim(w->s.writer);
+	check(w, live(w) == w->empty, "something of the zone is left");
+}
+
 static int
 open_world(void **state)
 {
@@ -610,6 +662,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(updates_come_to_what_a_build_does),
 		cmocka_unit_test(memory_that_runs_out_changes_nothing),
+		cmocka_unit_test(who_takes_over_comes_to_an_end_in_a_ring),
 	};
 
 	return cmocka_run_group_tests(tests, open_world, close_world);
