@@ -18,8 +18,8 @@
 
 /*
  * In the new process: tries, and writes what is to be said, if anything, to
- * text. It has the descriptors 0 to 2 alone, leaves no core, and ends with the
- * one that asks.
+ * text. Of descriptors it has 0 to 2 and the one by which it reports; it leaves
+ * no core, and ends with the one that asks.
  */
 typedef enum nsd_err trial_fn(void *arg, char text[TRIAL_TEXT_MAX]);
 

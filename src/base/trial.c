@@ -23,13 +23,16 @@ struct trial_report {
 };
 
 static _Noreturn void
-trial_main(trial_fn *fn, void *arg, int to)
+trial_main(trial_fn *fn, void *arg, int to, pid_t parent)
 {
 	const struct rlimit no_core = {0, 0};
 	struct trial_report report = {.err = NSD_OK};
 
 	(void)setrlimit(RLIMIT_CORE, &no_core);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	/* It may have died before that. */
+	if (getppid() != parent)
+		_exit(1);
 	fs_close_all_but(&to, 1);
 	report.err = fn(arg, report.text);
 	_exit(fs_write_all(to, &report, sizeof(report)) == NSD_OK ? 0 : 1);
@@ -88,14 +91,14 @@ trial_run(trial_fn *fn, void *arg, int limit_msec, char text[TRIAL_TEXT_MAX])
 	struct trial_report report;
 	enum nsd_err err;
 	int fds[2], error;
-	pid_t pid;
+	pid_t parent = getpid(), pid;
 
 	*text = '\0';
 	if (pipe2(fds, O_CLOEXEC) == -1)
 		return NSD_E_SYSTEM;
 	pid = fork();
 	if (pid == 0)
-		trial_main(fn, arg, fds[1]);
+		trial_main(fn, arg, fds[1], parent);
 	error = errno;
 	close(fds[1]);
 	if (pid == -1) {

@@ -25,14 +25,16 @@ prefix_of(const struct sockaddr *peer)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)peer;
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)peer;
-	uint64_t prefix = 0;
+	uint8_t octets[8] = {0};
+	uint64_t prefix;
 
-	if (peer->sa_family == AF_INET6) {
-		memcpy(&prefix, &in6->sin6_addr, 7);
-		return prefix << 8 | 6;
-	}
-	memcpy(&prefix, &in->sin_addr, 3);
-	return prefix << 8 | 4;
+	if (peer->sa_family == AF_INET6)
+		memcpy(octets, &in6->sin6_addr, 7);
+	else
+		memcpy(octets, &in->sin_addr, 3);
+	octets[7] = peer->sa_family == AF_INET6 ? 6 : 4;
+	memcpy(&prefix, octets, sizeof(prefix));
+	return prefix;
 }
 
 /* Nobody outside can tell which networks share a bucket. */
