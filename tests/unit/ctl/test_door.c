@@ -42,11 +42,12 @@ has_room(void *ctx)
 }
 
 static bool
-on_conn(void *ctx, int fd)
+on_conn(void *ctx, int fd, const struct sockaddr_storage *peer)
 {
 	struct world *w = ctx;
 
 	assert_in_range(w->count, 0, CLIENTS - 1);
+	assert_int_equal(peer->ss_family, AF_INET);
 	w->taken[w->count++] = fd;
 	return true;
 }
