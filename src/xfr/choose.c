@@ -205,16 +205,19 @@ bool
 choose_on_turn(struct xfr_machine *m, uint32_t id, int64_t now)
 {
 	struct xfr_zone *z = table_zone(m, id);
+	const struct primary *p = &table_config(m, z)->primaries[z->primary];
+
+	return (z->flags & ZONE_CHECKING) != 0 || !choose_is_avoided(p, now)
+		|| choose_anew(m, id, now);
+}
+
+void
+choose_on_sent(struct xfr_machine *m, const struct xfr_zone *z, int64_t now)
+{
 	struct primary *p = &table_config(m, z)->primaries[z->primary];
 
-	if ((z->flags & ZONE_CHECKING) == 0 && choose_is_avoided(p, now)) {
-		if (!choose_anew(m, id, now))
-			return false;
-		p = &table_config(m, z)->primaries[z->primary];
-	}
 	if (z->is_full && is_silent(p))
 		p->silent_until = now + SILENT_MSEC;
-	return true;
 }
 
 void

@@ -100,7 +100,21 @@ _Static_assert(sizeof(struct xfr_zone) <= 176, "a zone is small");
 
 /* ---- configs and requests ----------------------------------------------- */
 
-/* What is known of a primary, for all zones of the config. */
+/*
+ * What is known of a primary, for all zones of the config. The words:
+ *
+ *   silent    it has let so many requests in a row time out (.timeouts): it is
+ *             asked over UDP first, and nobody waits long for it
+ *   avoided   it is silent, and it is not yet .silent_until: it is asked after
+ *             the others
+ *   full      one that is not avoided is asked in full, in its turn
+ *             (zone.is_full): if it is silent, that puts .silent_until off
+ *   hasty     another one may answer: a request is waited for briefly
+ *             (request.is_hasty)
+ *   slow      it let a hasty request time out in this check (zone.slow)
+ *   patient   all others were asked: the slow ones are asked again and are
+ *             waited for (zone.is_patient)
+ */
 struct primary {
 	int64_t silent_until;
 	uint8_t flags;
@@ -346,6 +360,10 @@ bool choose_is_hasty(const struct xfr_machine *m, const struct xfr_zone *z);
  * to be silent meanwhile is not the first to be asked. False: the zone waits in
  * another queue now. */
 bool choose_on_turn(struct xfr_machine *m, uint32_t id, int64_t now);
+/* The zone's request is made: one that is asked as if it had not been silent is
+ * avoided again until the next of SILENT_MSEC. */
+void choose_on_sent(struct xfr_machine *m, const struct xfr_zone *z,
+	int64_t now);
 /* Has it asked when it is the zone's turn. */
 void choose_ask(struct xfr_machine *m, uint32_t id, uint32_t primary,
 	enum xfr_way way);

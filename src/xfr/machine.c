@@ -490,6 +490,7 @@ start(struct xfr_machine *m, enum queue_id queue, int64_t now,
 		m->next_at = now + NO_MEMORY_MSEC;
 		return false;
 	}
+	choose_on_sent(m, z, now);
 	queue_remove(m, id);
 	z->flags |= ZONE_CHECKING;
 	describe(m, &m->requests[request], action);

@@ -371,6 +371,49 @@ silent_primaries_are_asked_last_and_only_over_udp(void **state)
 	close_world(&w);
 }
 
+/* It is asked as if it had not been once in a while: whoever waits for a token
+ * has not asked it yet. */
+static void
+silent_primary_is_not_asked_by_a_check_that_has_no_token(void **state)
+{
+	struct xfr_limits limits = xfr_limits_usual;
+	const int64_t times[] = {XFR_NEVER, XFR_NEVER, 40 * SEC, 40 * SEC + 1};
+	struct xfr_start start = {.has_data = true, .soa = soa7,
+		.acquired_at = 1000, .expire_at = XFR_NEVER};
+	struct world w = {.now = 1000};
+	uint32_t other, zones[4];
+
+	limits.checks_per_sec = 1;
+	assert_int_equal(xfr_machine_create(&limits, 1, w.now, &w.machine),
+		NSD_OK);
+	assert_int_equal(xfr_add_config(w.machine, &usual, &w.config), NSD_OK);
+	assert_int_equal(xfr_add_config(w.machine, &usual, &other), NSD_OK);
+	for (unsigned i = 0; i < 4; i++) {
+		start.check_at = times[i];
+		assert_int_equal(xfr_add_zone(w.machine,
+			i == 2 ? other : w.config, &start, w.now, &zones[i]),
+			NSD_OK);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		xfr_on_command(w.machine, zones[i], w.now, false);
+		assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+		reply(&w, XFR_TIMEOUT);
+		assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+		reply_serial(&w, XFR_SOA, 7);
+		assert_asks(&w, 0, XFR_WAY_SOA_TCP);
+		reply(&w, XFR_TIMEOUT);
+	}
+	/* The token goes to a zone of other primaries. */
+	w.now = times[2];
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 7);
+	w.now = times[3];
+	assert_none(&w);
+	w.now += SEC;
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	close_world(&w);
+}
+
 #define TEST(name) cmocka_unit_test(name)
 
 int
@@ -390,6 +433,7 @@ main(void)
 		TEST(failed_transfer_is_tried_again_though_another_has_our_serial),
 		TEST(serial_that_goes_back_refreshes_nothing),
 		TEST(silent_primaries_are_asked_last_and_only_over_udp),
+		TEST(silent_primary_is_not_asked_by_a_check_that_has_no_token),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
