@@ -73,8 +73,9 @@ enum nsd_err net_client_open(struct event_base *base,
 enum nsd_err net_client_send(struct net_client *client,
 	const uint8_t *message, size_t len) MUST_USE;
 
-/* Over TCP: nothing is read for now, and silence is not counted; or it is,
- * again. */
+/* Over TCP: nothing is read for now, no message is told, nor the end behind
+ * one, and silence is not counted; or all is so again, with what came
+ * before. */
 void net_client_pause(struct net_client *client, bool pause);
 
 /* Lends its stream; NULL: over UDP. */

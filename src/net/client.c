@@ -34,6 +34,9 @@ struct net_client {
 	unsigned calling;           /* calls that have not returned */
 	bool closed;                /* is freed once they have */
 	bool ended;
+	bool paused;
+	bool end_waits;             /* it has ended while it was paused */
+	int end_error;
 };
 
 static void
@@ -85,28 +88,41 @@ client_take(struct net_client *client, const uint8_t *message, size_t len)
 
 /* ---- TCP ----------------------------------------------------------------- */
 
-static void
-client_on_stream(struct bufferevent *stream, void *arg)
+/* Hands on the messages that are whole, until it is paused. True: the client is
+ * gone. */
+static bool
+client_take_stream(struct net_client *client)
 {
-	struct net_client *client = arg;
-	struct evbuffer *in = bufferevent_get_input(stream);
+	struct evbuffer *in = bufferevent_get_input(client->stream);
 
-	while (!client->ended && evbuffer_get_length(in) >= 2) {
+	while (!client->ended && !client->paused
+		&& evbuffer_get_length(in) >= 2) {
 		const uint8_t *at = evbuffer_pullup(in, 2);
 		size_t len = at != NULL ? octets_get_u16(at) : 0;
 
 		if (at != NULL && evbuffer_get_length(in) < len + 2)
-			return;
+			return false;
 		if (at != NULL)
 			at = evbuffer_pullup(in, (ev_ssize_t)(len + 2));
 		if (at == NULL) {
 			client_end(client, ENOMEM);
-			return;
+			return true;
 		}
 		if (client_take(client, at + 2, len))
-			return;
+			return true;
 		evbuffer_drain(in, len + 2);
 	}
+	return false;
+}
+
+static void
+client_on_stream(struct bufferevent *stream, void *arg)
+{
+	struct net_client *client = arg;
+
+	if (!client_take_stream(client) && client->end_waits
+		&& !client->paused)
+		client_end(client, client->end_error);
 }
 
 static void
@@ -123,7 +139,12 @@ client_on_stream_event(struct bufferevent *stream, short what, void *arg)
 		error = 0;
 	else if (error == 0)
 		error = ECONNRESET;
-	client_end(client, error);
+	/* Messages that came before may still be here. */
+	client->end_waits = client->paused
+		&& evbuffer_get_length(bufferevent_get_input(stream)) > 0;
+	client->end_error = error;
+	if (!client->end_waits)
+		client_end(client, error);
 }
 
 static enum nsd_err
@@ -276,12 +297,18 @@ net_client_send(struct net_client *client, const uint8_t *message, size_t len)
 void
 net_client_pause(struct net_client *client, bool pause)
 {
-	if (client->stream == NULL || client->ended)
+	if (client->stream == NULL || client->ended || client->paused == pause)
 		return;
-	if (pause)
+	client->paused = pause;
+	if (pause) {
 		bufferevent_disable(client->stream, EV_READ);
-	else
+		return;
+	}
+	if (!client->end_waits)
 		bufferevent_enable(client->stream, EV_READ);
+	/* What had been read by then is handed on by the loop. */
+	bufferevent_trigger(client->stream, EV_READ,
+		BEV_TRIG_IGNORE_WATERMARKS | BEV_TRIG_DEFER_CALLBACKS);
 }
 
 struct bufferevent *

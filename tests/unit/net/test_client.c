@@ -31,6 +31,7 @@ struct heard {
 	unsigned ends;
 	int error;
 	unsigned close_at;   /* it is closed within the call of that message */
+	unsigned pause_at;   /* it is paused there */
 };
 
 static void
@@ -44,6 +45,8 @@ on_message(void *ctx, const uint8_t *message, size_t len)
 		h->first = message[0];
 		h->last = message[len - 1];
 	}
+	if (h->messages == h->pause_at)
+		net_client_pause(h->client, true);
 	if (h->messages == h->close_at) {
 		net_client_close(h->client);
 		h->client = NULL;
@@ -228,6 +231,39 @@ nothing_is_read_while_it_pauses(void **state)
 	close(listener);
 }
 
+/* Also of what had been read already, and of the end behind it. */
+static void
+pause_stops_within_what_has_come(void **state)
+{
+	static const struct timeval while_ = {.tv_usec = 50000};
+	struct sockaddr_storage address;
+	int listener = open_server(true, &address), fd;
+	struct heard h;
+
+	open_client(&h, &address, true, PATIENCE_SEC);
+	h.pause_at = 2;
+	fd = accept(listener, NULL, NULL);
+	assert_int_equal(send(fd, "\0\1a\0\1b\0\1c\0\1d", 12, 0), 12);
+	close(fd);
+	hear(&h, 2, 0);
+	event_base_loopexit(h.base, &while_);
+	event_base_dispatch(h.base);
+	assert_int_equal(h.messages, 2);
+	assert_int_equal(h.first, 'b');
+	assert_int_equal(h.ends, 0);
+	net_client_pause(h.client, false);
+	/* Not within the call. */
+	assert_int_equal(h.messages, 2);
+	event_base_loop(h.base, EVLOOP_NONBLOCK); /* the exit is behind us */
+	hear(&h, 4, 1);
+	assert_int_equal(h.messages, 4);
+	assert_int_equal(h.first, 'd');
+	assert_int_equal(h.ends, 1);
+	assert_int_equal(h.error, 0);
+	close_client(&h);
+	close(listener);
+}
+
 static void
 nobody_there_is_told(void **state)
 {
@@ -353,6 +389,7 @@ main(void)
 		cmocka_unit_test(messages_go_both_ways_over_tcp),
 		cmocka_unit_test(closed_within_a_message_it_says_no_more),
 		cmocka_unit_test(nothing_is_read_while_it_pauses),
+		cmocka_unit_test(pause_stops_within_what_has_come),
 		cmocka_unit_test(nobody_there_is_told),
 		cmocka_unit_test(silent_server_times_out),
 		cmocka_unit_test(what_a_server_does_not_take_has_a_limit),
