@@ -29,6 +29,25 @@ throttle_find_net(const struct sockaddr_storage *peer)
 	}
 }
 
+/* 127.0.0.0/24, ::1. */
+static bool
+throttle_is_loopback(const struct sockaddr_storage *peer)
+{
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+
+	switch (peer->ss_family) {
+	case AF_INET:
+		memcpy(&v4, peer, sizeof(v4));
+		return ntohl(v4.sin_addr.s_addr) >> 8 == INADDR_LOOPBACK >> 8;
+	case AF_INET6:
+		memcpy(&v6, peer, sizeof(v6));
+		return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
+	default:
+		return false;
+	}
+}
+
 static struct throttle_slot *
 throttle_find_slot(struct ctl_throttle *throttle, uint64_t net)
 {
@@ -120,6 +139,12 @@ throttle_take(struct ctl_throttle *throttle,
 		? &known->slot
 		: throttle_find_slot(throttle, net);
 
+	if (throttle_is_loopback(peer)) {
+		slot = &throttle->loopback;
+		slot_refill(slot, THROTTLE_ALL_RATE, now_msec);
+		return slot_has_token(slot, THROTTLE_ALL_BURST)
+			&& slot_take(slot);
+	}
 	slot_refill(slot, THROTTLE_NET_RATE, now_msec);
 	slot_refill(&throttle->all, THROTTLE_ALL_RATE, now_msec);
 	if (!slot_has_token(slot, THROTTLE_NET_BURST))
@@ -138,6 +163,10 @@ throttle_give(struct ctl_throttle *throttle,
 	struct throttle_known *known = throttle_find_known(throttle, net,
 		now_msec);
 
+	if (throttle_is_loopback(peer)) {
+		slot_give(&throttle->loopback, count);
+		return;
+	}
 	if (known != NULL) {
 		slot_give(&known->slot, count);
 	} else {

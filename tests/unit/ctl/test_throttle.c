@@ -142,6 +142,33 @@ the_latest_who_were_known_are(void **state)
 	assert_int_equal(take(&t, "11.0.16.1", 1, 2000), 1);
 }
 
+/* Whoever else is on the machine has the same address. */
+static void
+loopback_has_as_many_as_all_strangers_of_its_own(void **state)
+{
+	static const char *const addresses[] = {"127.0.0.1", "127.0.0.9",
+		"::1"};
+	char from[40];
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct ctl_throttle t = {.seed = 5};
+
+		for (unsigned j = 0; j < 100; j++) {
+			inet_ntop(AF_INET, &(uint32_t){
+				htonl(0x0a000000 + (j << 8))}, from,
+				sizeof(from));
+			(void)take(&t, from, 20, 1000);
+		}
+		assert_int_equal(take(&t, addresses[i], 99, 1000), 99);
+		assert_int_equal(take(&t, addresses[i], 99, 1000), 1);
+		assert_int_equal(take(&t, addresses[i], 99, 2000), 50);
+		give(&t, addresses[i], 7, 2000);
+		assert_int_equal(take(&t, addresses[i], 99, 2000), 7);
+		/* It has taken nothing of the others. */
+		assert_int_equal(take(&t, "127.0.1.1", 99, 5000), 20);
+	}
+}
+
 int
 main(void)
 {
@@ -151,6 +178,8 @@ main(void)
 		cmocka_unit_test(
 			those_who_are_known_get_theirs_back_and_pass_by_strangers),
 		cmocka_unit_test(the_latest_who_were_known_are),
+		cmocka_unit_test(
+			loopback_has_as_many_as_all_strangers_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
