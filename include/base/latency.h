@@ -16,7 +16,7 @@
 #define LATENCY_BUCKETS 22u
 
 struct latency {
-	uint64_t count[LATENCY_BUCKETS]; /* answers */
+	uint64_t count[LATENCY_BUCKETS]; /* answers; no request without one */
 	uint64_t usec;                   /* of all of them */
 };
 

@@ -50,8 +50,9 @@ struct net_handler {
 	uint64_t *dropped;
 	uint64_t *requests;
 	/* How long answers took, from before their requests were received (on
-	 * streams: from when they were handed over) until the replies were
-	 * given to the system. NULL: nobody wants to know. */
+	 * streams: from when they were handed over for the last time) until the
+	 * replies were given to the system. Requests without a reply, and what
+	 * on_stream gives, are not counted. NULL: nobody wants to know. */
 	struct latency_book *latency;
 };
 

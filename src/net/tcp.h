@@ -356,8 +356,9 @@ tcp_stream_end(struct net_tcp *tcp, void *stream)
 }
 
 /* Sends the replies to the exchanges first..end (exclusive), which are all of
- * this connection; keeps what the socket does not take. */
-void tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end);
+ * this connection; keeps what the socket does not take. Returns how many there
+ * were. */
+size_t tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end);
 
 /* Sends replies that were kept. False if not all went, or the connection is
  * dead. */

@@ -93,7 +93,8 @@ static void
 turn_answer(struct net_tcp *tcp)
 {
 	struct latency_book *book = tcp->handler.latency;
-	size_t count = tcp->batch_count, requests = 0, first, end;
+	size_t count = tcp->batch_count, requests = 0, answers = 0, first;
+	size_t end;
 	int64_t begun;
 
 	if (count == 0)
@@ -113,10 +114,10 @@ turn_answer(struct net_tcp *tcp)
 		for (end = first + 1; end < count; end++)
 			if (tcp->owner[end] != conn)
 				break;
-		tcp_conn_reply(conn, first, end);
+		answers += tcp_conn_reply(conn, first, end);
 	}
 	if (book != NULL)
-		latency_add(&book->tcp, clock_now_usec() - begun, count);
+		latency_add(&book->tcp, clock_now_usec() - begun, answers);
 }
 
 /* ---- requests */

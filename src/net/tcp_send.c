@@ -92,7 +92,7 @@ conn_keep(struct tcp_conn *conn, size_t first, size_t end, size_t sent)
 	}
 }
 
-void
+size_t
 tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end)
 {
 	struct net_tcp *tcp = conn->tcp;
@@ -120,7 +120,7 @@ tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end)
 	if (i < end)
 		conn_put_back(conn, i, end);
 	if (total == 0)
-		return;
+		return 0;
 	sent = tcp_io_write_all(conn, iov, count);
 	if (sent == -1 && !filter_error_passes(errno)) {
 		net_count_add(tcp->handler.tx_err, 1);
@@ -128,6 +128,7 @@ tcp_conn_reply(struct tcp_conn *conn, size_t first, size_t end)
 	} else if (sent == -1 || (size_t)sent < total) {
 		conn_keep(conn, first, i, sent > 0 ? (size_t)sent : 0);
 	}
+	return count;
 }
 
 /* ---- replies that had to wait */

@@ -314,7 +314,7 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 	struct net_udp *udp = arg;
 	struct latency_book *book = udp->handler.latency;
 	int64_t begun = net_count_begin(&udp->handler), ended;
-	size_t got, count;
+	size_t got, count, answers;
 
 	for (unsigned batch = 0; batch < BATCHES_MAX; batch++) {
 		got = receive(udp);
@@ -325,12 +325,13 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 			net_count_add(udp->handler.requests, count);
 			udp->handler.on_batch(udp->handler.ctx,
 				udp->exchanges, count);
-			send_all(udp, line_up(udp, count));
+			answers = line_up(udp, count);
+			send_all(udp, answers);
 			/* One look at the clock for each batch: the end of one
 			 * is the begin of the next. */
 			if (book != NULL) {
 				ended = clock_now_usec();
-				latency_add(&book->udp, ended - begun, count);
+				latency_add(&book->udp, ended - begun, answers);
 				begun = ended;
 			}
 		}

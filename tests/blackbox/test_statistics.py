@@ -6,8 +6,10 @@ import mmap
 import os
 import re
 import signal
+import socket
 import time
 
+import dns.message
 import pytest
 
 import control
@@ -342,6 +344,27 @@ def test_transfers_are_counted_when_they_are_allowed(make_server):
     assert counted(server, "num.raxfr") == 1
 
 
+def timed_over_udp(server):
+    found = read_lines(control.ask(server, "stats_more")[1])
+    return sum(int(value) for key, value in found.items()
+               if ".latency.udp." in key and not key.endswith(".usec"))
+
+
+def assert_request_without_answer_is_not_timed(server):
+    before = timed_over_udp(server)
+    query = dns.message.make_query("www.a.test", "A")
+    answer = dns.message.make_response(query)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.settimeout(30)
+        sock.connect((server.address, server.port))
+        # One socket is one worker's: it sees them in this order.
+        for message in answer, answer, query:
+            sock.send(message.to_wire())
+        sock.recv(4096)
+    wait_for("the answer's time", lambda: timed_over_udp(server) > before)
+    assert timed_over_udp(server) == before + 1
+
+
 def test_stats_more(make_server):
     server = start(make_server, **{"server-count": 2})
     wait_for("figures of the store", lambda: int(read_lines(control.ask(
@@ -363,6 +386,7 @@ def test_stats_more(make_server):
                          if key.startswith(f"{name}.latency.{transport}.")
                          and not key.endswith(".usec"))
         assert asked == timed > 0
+    assert_request_without_answer_is_not_timed(server)
     read_as_tree("\n".join(f"{k}={v}" for k, v in found.items()))
     code, text = control.ask(server, "-j", "stats_more")
     assert code == 0 and json.loads(text).keys() == found.keys()
