@@ -20,37 +20,46 @@ struct control_keys {
 	bool found;
 };
 
-/* A secret in base64; NULL: no memory. free() it. *len: its octets. */
-static char *
+/* A secret in base64. free() it. *len: its octets.
+ * returns NSD_OK; NSD_E_MEMORY; NSD_E_NOT_FOUND: it is another one by now, or
+ * there is none. */
+static enum nsd_err
 keys_print_secret(const struct server *server, const struct conf_key *key,
-	size_t *len)
+	char **text, size_t *len)
 {
-	size_t octets = 0;
+	size_t octets, again;
 	const uint8_t *secret = vault_get(server->vault, key->place, &octets);
-	char *text;
 
+	if (secret == NULL)
+		return NSD_E_NOT_FOUND;
 	*len = (octets + 2) / 3 * 4;
-	text = calloc(1, *len + 1);
-	if (text != NULL && octets > 0)
-		EVP_EncodeBlock((unsigned char *)text, secret, (int)octets);
-	return text;
+	*text = calloc(1, *len + 1);
+	if (*text == NULL)
+		return NSD_E_MEMORY;
+	EVP_EncodeBlock((unsigned char *)*text, secret, (int)octets);
+	/* Main may have overwritten it meanwhile. */
+	if (vault_get(server->vault, key->place, &again) == secret)
+		return NSD_OK;
+	explicit_bzero(*text, *len);
+	free(*text);
+	return NSD_E_NOT_FOUND;
 }
 
-/* False: no memory. */
-static bool
+static enum nsd_err
 keys_print(const struct server *server, const struct conf_key *key,
 	struct ctl_call *call)
 {
+	char *text;
 	size_t len;
-	char *text = keys_print_secret(server, key, &len);
+	enum nsd_err err = keys_print_secret(server, key, &text, &len);
 
-	if (text == NULL)
-		return false;
+	if (err != NSD_OK)
+		return err;
 	ctl_printf(call, "key: name: \"%s\" secret: \"%s\" algorithm: %s\n",
 		key->name, text, key->algorithm_name);
 	explicit_bzero(text, len);
 	free(text);
-	return true;
+	return NSD_OK;
 }
 
 static void
@@ -69,6 +78,7 @@ keys_on_room(struct ctl_call *call)
 
 	for (unsigned i = 0; i < TURN_KEYS; i++) {
 		const struct conf_key *key;
+		enum nsd_err err;
 
 		if (keys->next == conf->key_count) {
 			if (name != NULL && !keys->found)
@@ -81,8 +91,12 @@ keys_on_room(struct ctl_call *call)
 		if (name != NULL && strcmp(key->name, name) != 0)
 			continue;
 		keys->found = true;
-		if (!keys_print(keys->server, key, call)) {
-			ctl_printf(call, "error out of memory\n");
+		err = keys_print(keys->server, key, call);
+		if (err != NSD_OK) {
+			ctl_printf(call, err == NSD_E_MEMORY
+				? "error out of memory\n"
+				: "error keys have been replaced meanwhile:"
+				  " try again\n");
 			keys_end(keys, call);
 			return;
 		}
