@@ -14,7 +14,7 @@
 	X(NSD_E_SYNTAX, "syntax error") /* text input */                 \
 	X(NSD_E_WIRE, "malformed wire data")                             \
 	X(NSD_E_ZONE, "zone rules broken")                               \
-	X(NSD_E_PEER, "peer broke the protocol")                         \
+	X(NSD_E_PEER, "the peer is gone or broke the protocol")          \
 	X(NSD_E_DENIED, "not allowed")                                   \
 	X(NSD_E_LIMIT, "limit reached")                                  \
 	X(NSD_E_NOT_FOUND, "not found")                                  \

@@ -1,8 +1,9 @@
 /*
  * secrets.h - shared secrets, in memory of their own that no core file has.
  *
- * Main fills it before it forks, and seals it. Children inherit it; those that
- * need no secret drop it.
+ * Whoever has the secrets fills it, and seals it: main from files, before it
+ * forks or when they change; a worker from what main sent since. Children
+ * inherit main's; those that need no secret drop it.
  */
 #ifndef BASE_SECRETS_H
 #define BASE_SECRETS_H

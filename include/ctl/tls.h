@@ -37,8 +37,8 @@ enum nsd_err ctl_tls_create_client(const struct ctl_tls_files *files,
 
 void ctl_tls_destroy(struct ctl_tls *tls); /* NULL is fine */
 
-/* A connection's state, without a socket yet; the caller frees it. NULL: no
- * memory. */
+/* A client's: a connection's state, without a socket yet; the caller frees it.
+ * NULL: no memory. */
 struct ssl_st *ctl_tls_open(struct ctl_tls *tls);
 /* Is asked for each ClientHello (there are two at most), before anything costly
  * is done, whether the handshake may go on. */
@@ -46,8 +46,8 @@ struct ctl_tls_gate {
 	bool (*on_hello)(void *ctx);
 	void *ctx;
 };
-/* The same for a connection that has come; gate: kept as long as the state
- * is. */
+/* A server's: the same for a connection that has come; gate: kept as long as
+ * the state is. */
 struct ssl_st *ctl_tls_accept(struct ctl_tls *tls, struct ctl_tls_gate *gate);
 
 #endif

@@ -41,7 +41,10 @@
 /* What xfrd notes when statistics are set back to 0. */
 struct counts_reset {
 	int64_t at_usec; /* as of clock_now_usec; 0: never */
-	uint64_t which;  /* 0 or 1: of xfrd's books, the one that counts */
+	/* 0 or 1: of xfrd's books, the one that counts. It is changed first: if
+	 * xfrd dies before the rest is, counters are those since the new time,
+	 * and at_usec and queries of the time before, until the next time. */
+	uint64_t which;
 	uint64_t queries[]; /* of each worker */
 };
 

@@ -21,20 +21,19 @@
 enum nsd_err
 journal_make_folder(const char *path)
 {
-	int fd, error;
+	int fd, parent, error;
 
 	if (mkdir(path, 0700) == -1)
 		return errno == EEXIST ? NSD_OK : NSD_E_SYSTEM;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd == -1)
 		return NSD_E_SYSTEM;
-	error = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	parent = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	close(fd);
-	if (error == -1)
+	if (parent == -1)
 		return errno == EACCES ? NSD_OK : NSD_E_SYSTEM;
-	fd = error;
-	error = fsync(fd) == 0 ? 0 : errno;
-	close(fd);
+	error = fsync(parent) == 0 ? 0 : errno;
+	close(parent);
 	errno = error;
 	return error == 0 ? NSD_OK : NSD_E_SYSTEM;
 }
@@ -62,14 +61,6 @@ open_folder(struct journal *journal, const char *path)
 	return NSD_E_SYSTEM;
 }
 
-static int
-compare_ids(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The ids of live entries with a file, in order. NULL: without memory. */
 static uint64_t *
 list_files(const struct journal *journal, size_t *count)
@@ -85,7 +76,7 @@ list_files(const struct journal *journal, size_t *count)
 		cds_list_for_each_entry(entry, &segment->entries, in_segment)
 			if (entry->entry.in_file)
 				ids[(*count)++] = entry->entry.id;
-	qsort(ids, *count, sizeof(*ids), compare_ids);
+	qsort(ids, *count, sizeof(*ids), recover_compare_numbers);
 	return ids;
 }
 
@@ -104,7 +95,7 @@ remove_files(struct journal *journal, const char *suffix,
 		return err;
 	for (size_t i = 0; i < count && err == NSD_OK; i++) {
 		if (keep_count > 0 && bsearch(&numbers[i], keep, keep_count,
-			sizeof(*keep), compare_ids) != NULL)
+			sizeof(*keep), recover_compare_numbers) != NULL)
 			continue;
 		format_print_name(name, numbers[i], suffix);
 		if (unlinkat(journal->dirfd, name, 0) == -1)

@@ -39,8 +39,8 @@ struct segment_reading {
 
 /* ---- folders */
 
-static int
-compare_numbers(const void *a, const void *b)
+int
+recover_compare_numbers(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -86,7 +86,7 @@ recover_list(int dirfd, const char *suffix, uint64_t **numbers, size_t *count)
 	}
 	closedir(dir);
 	if (n > 0)
-		qsort(list, n, sizeof(*list), compare_numbers);
+		qsort(list, n, sizeof(*list), recover_compare_numbers);
 	*numbers = list;
 	*count = n;
 	return NSD_OK;

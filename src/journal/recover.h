@@ -51,5 +51,7 @@ enum nsd_err recover_segments(int dirfd, enum recover_mode mode,
  * *numbers: free(). returns NSD_OK, NSD_E_SYSTEM, NSD_E_MEMORY. */
 enum nsd_err recover_list(int dirfd, const char *suffix, uint64_t **numbers,
 	size_t *count) MUST_USE;
+/* For qsort and bsearch: of two uint64_t, which comes first? */
+int recover_compare_numbers(const void *a, const void *b);
 
 #endif

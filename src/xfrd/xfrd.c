@@ -60,13 +60,13 @@ xfrd_on_served(struct role *role, const struct ipc_message *m)
 	xfrd_turn_look((struct xfrd *)role);
 }
 
-/* It is another one, or takes more. */
 static void
 xfrd_on_key_done(struct role *role, const struct ipc_message *m)
 {
 	control_key_edit_take((struct xfrd *)role, m);
 }
 
+/* It is another one, or takes more. */
 static void
 xfrd_on_peer(struct role *role, struct peer *peer)
 {
