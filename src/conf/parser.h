@@ -100,6 +100,7 @@ struct conf_source {
 	const char *file;    /* arena */
 	uint32_t line;
 	char *text;          /* malloc; two NULs at its end */
+	size_t len;          /* of it, without those */
 	void *buffer;        /* the lexer's; NULL: not begun */
 	bool is_file;        /* dev and ino are known */
 	dev_t dev;

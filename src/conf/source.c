@@ -84,6 +84,7 @@ source_push(struct conf_parser *p, const char *name, char *text, size_t len,
 		return NSD_E_MEMORY;
 	}
 	source->text = text;
+	source->len = len;
 	source->line = 1;
 	source->depth = p->source != NULL ? p->source->depth + 1 : 0;
 	if (st != NULL) {
@@ -315,6 +316,8 @@ static void
 source_free(struct conf_source *source)
 {
 	source_free_pending(source);
+	/* Secrets stand in it. */
+	explicit_bzero(source->text, source->len);
 	free(source->text);
 	free(source);
 }
