@@ -18,8 +18,11 @@ typedef enum nsd_err pem_trial_fn(const struct secrets *texts,
 
 /*
  * In main. Runs fn in a process of its own, with what a worker may call and
- * open (server->sandbox). It has a copy of main's memory without the secrets of
- * keys, and can say one line. Blocks for TRIAL_MSEC at most.
+ * open (server->sandbox), as the user that main is or will be
+ * (server->user_to_be). It has a copy of main's memory without what main shares
+ * with others: the secrets of TSIG keys (they are to be in server->vault) and
+ * of cookies (in server->counts), and beats. It can say one line. Blocks for
+ * TRIAL_MSEC at most.
  * returns what fn has returned, or NSD_E_SYSTEM: it could not be tried, and
  * later it may be. What is wrong is an error to the sink.
  */

@@ -35,6 +35,8 @@ struct server {
 				   */
 	struct secrets *tls_clients; /* the same of xfrd alone */
 	struct privilege_user worker_user;
+	const struct privilege_user *user_to_be; /* who main becomes, while it
+				   * is not yet; else NULL */
 	struct sandbox sandbox;
 	int lifeline;             /* see lifeline.h; -1: none */
 	char waiting[SERVER_WAITING_MAX + 1]; /* main's word: options of

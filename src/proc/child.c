@@ -244,6 +244,13 @@ child_watch(struct child *child)
 }
 
 void
+child_keep_beat(struct child *child)
+{
+	/* A mapping of its own is not split: that cannot fail. */
+	(void)madvise(child->beat, sizeof(*child->beat), MADV_DONTFORK);
+}
+
+void
 child_unwatch(struct child *child)
 {
 	if (child->overdue_event != NULL)

@@ -15,6 +15,8 @@ const char *child_name(const struct child *child);
  * page of its beat. False: no memory. Undo with child_unwatch, in either case.
  */
 bool child_watch(struct child *child) MUST_USE;
+/* In main, once the child is forked: nobody else gets the page of its beat. */
+void child_keep_beat(struct child *child);
 void child_unwatch(struct child *child);
 
 /*

@@ -43,6 +43,7 @@ static const unsigned worker_pauses[] = {0, 100, 200, 500, 1000, 1000, 1000,
 static void
 post_forget_child(struct child *child, void *arg)
 {
+	child->beat = NULL; /* it was not forked */
 	child_unwatch(child);
 }
 
@@ -176,6 +177,7 @@ post_fill(struct post *post, struct generation *generation)
 	}
 	if (child->pid == 0)
 		post_run(post, child, theirs);
+	child_keep_beat(child);
 	ipc_channel_close(&theirs);
 	generation->users++;
 	post->current = child;

@@ -165,17 +165,19 @@ new_load(struct supervisor *s, struct reconfig_talk *talk,
 	struct reconfig_new *new)
 {
 	const struct reconfig *r = &s->reconfig;
-	enum nsd_err err = conf_load(r->path, s->server.chroot, &talk->sink,
-		&new->conf);
+	/* First: who tries the files has a copy of our memory, where the
+	 * secrets of the new nsd.conf are not yet. */
+	enum nsd_err err = new_read_certificates(s, talk, new);
 
+	if (err == NSD_OK)
+		err = conf_load(r->path, s->server.chroot, &talk->sink,
+			&new->conf);
 	if (err == NSD_OK)
 		err = new_apply_flags(r->flags, new);
 	if (err == NSD_OK && conf_check_texts(new->conf, &talk->sink) > 0)
 		err = NSD_E_SYNTAX;
 	if (err == NSD_OK)
 		err = new_add_zones(s->server.conf, new, talk);
-	if (err == NSD_OK)
-		err = new_read_certificates(s, talk, new);
 	if (err == NSD_OK) {
 		cookie_keeper_choose(&s->server, new->conf, &new->cookies);
 		err = secret_keys_move(new->conf, s->server.conf,

@@ -244,17 +244,9 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 	if (err != NSD_OK)
 		return err;
 	sandbox_probe(&s->server.sandbox, o->sandbox);
-	err = certificates_read_first(s);
-	if (err == NSD_OK)
-		err = control_doors_open(&s->server, user,
-			&s->server.control);
-	if (err != NSD_OK)
-		return err;
 	err = main_open_metrics(o, &s->server.metrics);
 	if (err != NSD_OK)
 		return err;
-	main_raise_limits(o, s->server.listeners.count
-		+ s->server.control.count);
 	err = counts_create(&(struct counts_wish){
 			.workers = o->server_count,
 			.groups_max = COUNTS_GROUPS_MAX,
@@ -282,6 +274,25 @@ main_hide_secrets(struct supervisor *s)
 	return err;
 }
 
+/* Not before the secrets of keys and of cookies are out of reach: who tries
+ * the files has a copy of our memory. */
+static enum nsd_err
+main_read_certificates(struct supervisor *s, const struct privilege_user *user)
+{
+	enum nsd_err err;
+
+	s->server.user_to_be = user;
+	err = certificates_read_first(s);
+	if (err == NSD_OK)
+		err = control_doors_open(&s->server, user,
+			&s->server.control);
+	if (err != NSD_OK)
+		return err;
+	main_raise_limits(&s->server.conf->server,
+		s->server.listeners.count + s->server.control.count);
+	return NSD_OK;
+}
+
 /* In the process that stays: all that needs root; then root is given up. */
 static enum nsd_err
 main_settle(struct supervisor *s, const struct privilege_user *user,
@@ -292,7 +303,8 @@ main_settle(struct supervisor *s, const struct privilege_user *user,
 	enum nsd_err err;
 
 	s->server.main_pid = getpid();
-	if ((err = main_hide_secrets(s)) != NSD_OK)
+	if ((err = main_hide_secrets(s)) != NSD_OK
+		|| (err = main_read_certificates(s, user)) != NSD_OK)
 		return err;
 	s->server.boot = time(NULL);
 	s->server.boot_usec = clock_now_usec();
@@ -315,6 +327,7 @@ main_settle(struct supervisor *s, const struct privilege_user *user,
 	}
 	if ((err = main_enter_chroot(s)) != NSD_OK)
 		return err;
+	s->server.user_to_be = NULL;
 	return privilege_drop(user, &s->server.worker_user);
 }
 

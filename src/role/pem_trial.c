@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -41,15 +42,17 @@ pem_confine(const struct server *server)
 {
 	enum nsd_err err;
 
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	err = privilege_leave_main(server->user_to_be, false);
+	if (err != NSD_OK)
+		return err;
+	/* Another user has undone that. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	tls_read_settings();
 	if (server->counts != NULL)
 		counts_leave(server->counts, ROLE_WRITER, 0);
 	vault_leave(server->vault);
-	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	err = privilege_leave_main(NULL, false);
-	return err == NSD_OK ? sandbox_enter(&server->sandbox, ROLE_WORKER,
-				       NULL)
-			     : err;
+	return sandbox_enter(&server->sandbox, ROLE_WORKER, NULL);
 }
 
 static enum nsd_err

@@ -3,12 +3,15 @@
 import base64
 import os
 import re
+import signal
 import subprocess
 import sys
 
 import pytest
 
-from harness import is_sanitized, zone_text
+from certificates import Authority
+from harness import is_sanitized, wait_for, zone_text
+from ports import free_port
 
 NOBODY = 65534
 
@@ -99,3 +102,95 @@ key:
         == {role for role in roles if role != "loader"}
     assert [role for role, pid in roles.items()
             if has_in_memory(pid, text.encode())] == []
+
+
+def status_of(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in file
+                    if ":\t" in line)
+
+
+def user_of(pid):
+    return int(status_of(pid)["Uid"].split()[0])
+
+
+def stop_trial(main):
+    """Stops a child of another user, confined, that main has while it is
+    root. Returns its number; None: main has become that user first."""
+    while user_of(main) == 0 and status_of(main)["State"][0] != "Z":
+        with open(f"/proc/{main}/task/{main}/children",
+                  encoding="ascii") as file:
+            children = file.read().split()
+        for pid in map(int, children):
+            try:
+                if (user_of(pid) != NOBODY
+                        or status_of(pid)["Seccomp"] != "2"):
+                    continue
+                os.kill(pid, signal.SIGSTOP)
+                wait_for("it to stop", lambda one=pid:
+                         status_of(one)["State"][0] in "TZ")
+                if status_of(pid)["State"][0] == "T":
+                    return pid
+            except (FileNotFoundError, ProcessLookupError):
+                pass
+    return None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="memory of others needs root")
+@pytest.mark.skipif(is_sanitized(), reason="sanitizers keep what was freed")
+def test_who_tries_certificates_at_a_start_has_no_secrets(make_server,
+                                                          directory):
+    """It is not root, either. It has much to read, so that it is seen; should
+    this process not run for that long, the next start is looked at."""
+    authority = Authority(directory / "certificates")
+    key, cert = authority.sign("ns.example")
+    bundle = directory / "bundle.pem"
+    one = authority.cert.read_text()
+    bundle.write_text(one * ((4 << 20) // len(one) - 1))
+    secret, cookie = os.urandom(40), os.urandom(16)
+    text = base64.b64encode(secret).decode()
+    server = make_server(zones={"example": zone_text()}, options={
+        "username": "nobody", "tls-service-key": f'"{key}"',
+        "tls-service-pem": f'"{cert}"', "tls-cert-bundle": f'"{bundle}"',
+        "tls-auth-port": free_port(), "answer-cookie": "yes",
+        "cookie-secret": cookie.hex()})
+    with server.config.open("a") as file:
+        file.write("key:\n\tname: shared\n\talgorithm: hmac-sha256\n"
+                   f'\tsecret: "{text}"\n')
+    for _ in range(10):
+        server.start(ready=False)
+        main = server.process.pid
+        trial = stop_trial(main)
+        if trial is not None:
+            break
+        server.wait_serving()
+        server.stop()
+    found = [what for what in (secret, text.encode(), cookie,
+                               cookie.hex().encode())
+             if has_in_memory(trial, what)]
+    os.kill(trial, signal.SIGCONT)
+    assert found == []
+    server.wait_serving()
+    # The test can see them.
+    assert has_in_memory(main, secret) and has_in_memory(main, cookie)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="memory of others needs root")
+def test_beats_are_of_one_process_and_main(nsd):
+    """A process that is forked from main later gets no page of those before.
+    "dc": the kernel does not copy it."""
+    server = nsd(zones={"example": zone_text()},
+                 options={"server-count": 2})
+    count = 0
+    with open(f"/proc/{server.role('main')}/smaps",
+              encoding="ascii") as file:
+        for line in file:
+            if re.match("[0-9a-f]+-", line):
+                first, end = (int(n, 16)
+                              for n in line.split()[0].split("-"))
+                is_beat = (end - first == os.sysconf("SC_PAGESIZE")
+                           and " rw-s " in line and "/dev/zero" in line)
+            elif line.startswith("VmFlags:") and is_beat:
+                assert "dc" in line.split()
+                count += 1
+    assert count == len(server.roles()) - 1

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -90,6 +91,38 @@ it_reaches_nothing(void **state)
 }
 
 static enum nsd_err
+look_who(const struct secrets *texts, struct diag_sink *sink)
+{
+	int on_death = 0;
+
+	(void)prctl(PR_GET_PDEATHSIG, &on_death, 0, 0, 0);
+	if (getuid() == 12345 && geteuid() == 12345 && getegid() == 12346
+		&& getgroups(0, NULL) == 0 && setuid(0) == -1
+		&& on_death == SIGKILL)
+		return NSD_OK;
+	diag_emit(sink, DIAG_ERROR, NULL, 0, 0, "user %d", (int)geteuid());
+	return NSD_E_SYNTAX;
+}
+
+static void
+it_is_no_root_before_main_is_another_user(void **state)
+{
+	const struct privilege_user user = {.change = true, .uid = 12345,
+		.gid = 12346};
+	struct server server = {.user_to_be = &user};
+	struct told told = {.sink.on_diag = on_diag};
+
+	if (geteuid() != 0)
+		return; /* nobody else starts as another user */
+	assert_int_equal(pem_trial_run(&server, look_who, NULL, &told.sink),
+		NSD_OK);
+	server.user_to_be = NULL;
+	assert_int_equal(pem_trial_run(&server, look_who, NULL, &told.sink),
+		NSD_E_SYNTAX);
+	assert_string_equal(told.text, "user 0");
+}
+
+static enum nsd_err
 run_a_program(const struct secrets *texts, struct diag_sink *sink)
 {
 	(void)syscall(SYS_execve, "/bin/true", NULL, NULL);
@@ -141,6 +174,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_reaches_nothing),
+		cmocka_unit_test(it_is_no_root_before_main_is_another_user),
 		cmocka_unit_test(one_that_was_taken_over_is_killed),
 		cmocka_unit_test(the_first_error_is_told),
 	};
