@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +145,25 @@ new_add_zones(const struct conf *old, struct reconfig_new *new,
 	return whole ? NSD_OK : NSD_E_SYNTAX;
 }
 
+/* Certificates that cannot be read, or tried, stay what they are: a key may be
+ * root's alone, and lie outside of the chroot. The first reason is kept. */
+static void
+talk_weaken(struct reconfig_talk *talk)
+{
+	static const char prefix[] = "error: ";
+	const char *end = memchr(talk->text, '\n', talk->len);
+	size_t skip = sizeof(prefix) - 1;
+	char why[1000] = "";
+
+	if (end != NULL && (size_t)(end - talk->text) > skip)
+		snprintf(why, sizeof(why), "%.*s",
+			(int)(end - talk->text - (ptrdiff_t)skip),
+			talk->text + skip);
+	talk->len = 0;
+	talk_add(talk, "warning: the key and the certificates of TLS stay as"
+		" they are: %s", why);
+}
+
 /* The files of certificates may have changed where nsd.conf has not. A signal
  * has had them read already. */
 static enum nsd_err
@@ -157,7 +177,10 @@ new_read_certificates(struct supervisor *s, struct reconfig_talk *talk,
 	talk->sink.on_diag = talk_on_tls_diag;
 	err = certificates_read(s, &talk->sink, &new->tls);
 	talk->sink.on_diag = talk_on_diag;
-	return err;
+	if (err != NSD_E_SYSTEM)
+		return err;
+	talk_weaken(talk);
+	return NSD_OK;
 }
 
 static enum nsd_err
@@ -276,22 +299,24 @@ reconfig_wait(struct supervisor *s, struct reconfig_talk *talk)
 }
 
 /* What nsd.conf says by now that waits for a restart: for the next xfrd, and
- * for the one that is there, whoever has asked. */
+ * for the one that is there, whoever has asked. from: where that begins. */
 static void
-reconfig_note_waiting(struct supervisor *s, const struct reconfig_talk *talk)
+reconfig_note_waiting(struct supervisor *s, const struct reconfig_talk *talk,
+	size_t from)
 {
+	size_t len = talk->len - from;
 	struct child *xfrd = s->xfrd.current;
 	struct ipc_reconfigured waiting = {.what = RECONFIGURED_NOTHING};
 
 	_Static_assert(sizeof(s->server.waiting) > sizeof(talk->text),
 		"what waits has no room");
-	memcpy(s->server.waiting, talk->text, talk->len);
-	s->server.waiting[talk->len] = '\0';
+	memcpy(s->server.waiting, talk->text + from, len);
+	s->server.waiting[len] = '\0';
 	if (xfrd == NULL)
 		return;
-	memcpy(waiting.text, talk->text, talk->len);
+	memcpy(waiting.text, talk->text + from, len);
 	(void)child_send(xfrd, IPC_RECONFIGURED, &waiting,
-		IPC_RECONFIGURED_MIN + talk->len, NULL, 0);
+		IPC_RECONFIGURED_MIN + len, NULL, 0);
 }
 
 static void
@@ -365,10 +390,11 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 {
 	struct reconfig *r = &s->reconfig;
 	struct conf_difference d;
+	size_t before = talk->len;
 	bool certificates;
 
 	conf_compare(s->server.conf, new->conf, talk_on_waiting, talk, &d);
-	reconfig_note_waiting(s, talk);
+	reconfig_note_waiting(s, talk, before);
 	certificates = reconfig_take_certificates(s, new, talk);
 	if (!secret_keys_are_same(new->conf, s->server.conf))
 		d.keys++;

@@ -2,10 +2,23 @@
  * anew. */
 #include "config.h"
 
+#include <string.h>
+
 #include "ctl/call.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_reconfig.h"
+
+/* What waits is said last, behind warnings. */
+static bool
+reconfig_says_what_waits(const char *text, size_t len)
+{
+	static const char end[] = "waits for a restart\n";
+	const size_t end_len = sizeof(end) - 1;
+
+	return len >= end_len
+		&& memcmp(text + len - end_len, end, end_len) == 0;
+}
 
 static void
 reconfig_on_end(void *ctx, const struct ipc_reconfigured *what, size_t len)
@@ -17,7 +30,8 @@ reconfig_on_end(void *ctx, const struct ipc_reconfigured *what, size_t len)
 		/* What waits for a restart. */
 		ctl_write(call, what->text, len);
 		ctl_printf(call, "reconfig completed: %s\nok\n",
-			len > 0 ? "no changes applied, all of them wait for a"
+			reconfig_says_what_waits(what->text, len)
+				? "no changes applied, all of them wait for a"
 				  " restart"
 				: "no changes detected");
 		break;

@@ -337,10 +337,9 @@ def test_reconfig_says_what_came_of_certificates(start, authority):
     server.write_config()
     for option, path in files.items():
         octets = path.read_bytes()
-        for bad in (b"", b"nothing\n", None, other_key.read_bytes()):
-            path.unlink(missing_ok=True)
-            if bad is not None:
-                path.write_bytes(bad)
+        for bad in (b"", b"nothing\n", other_key.read_bytes()):
+            path.unlink()
+            path.write_bytes(bad)
             code, text = control.ask(server, "reconfig")
             lines = text.splitlines()
             assert code == 1 and lines[1].startswith(f"error: {option}")
@@ -362,6 +361,25 @@ def test_reconfig_says_what_came_of_certificates(start, authority):
     assert control.ask(server, "reconfig")[1].endswith(
         "no changes detected\nok\n")
     assert workers == (server.role("server 1"), server.role("xfrd"))
+
+
+def test_reconfig_goes_on_without_what_cannot_be_read(start, authority):
+    """Such as a key that is root's alone."""
+    server = start(remote=True)
+    key = authority.directory / "ns.example.key"
+    before = shown_by(server, authority)
+    key.rename(f"{key}.away")
+    server.options["identity"] = '"two"'
+    server.write_config()
+    warning = ("warning: the key and the certificates of TLS stay as they "
+               f"are: tls-service-key: cannot read {key}: No such file or "
+               "directory\n")
+    for end in "reconfig completed: changes applied", "no changes detected":
+        code, text = control.ask(server, "reconfig")
+        assert code == 0 and warning in text
+        assert text.endswith(f"{end}\nok\n")
+    assert "cannot read" not in control.ask(server, "status")[1]
+    assert shown_by(server, authority) == before
 
 
 @pytest.mark.parametrize("option, text, expected", [
