@@ -69,6 +69,9 @@ enum nsd_err fs_replace_commit(struct fs_replace *r, int *fd) MUST_USE;
  * before the file was made.
  */
 enum nsd_err fs_replace_take(struct fs_replace *r, int *fd) MUST_USE;
+/* Flushes the folder that has the file: a name that is new there then outlives
+ * a power cut. Returns NSD_E_SYSTEM with errno; NSD_E_MEMORY. */
+enum nsd_err fs_flush_folder(const char *path) MUST_USE;
 /* Ends r and removes the new file. errno stays as it was. */
 void fs_replace_abort(struct fs_replace *r);
 

@@ -243,6 +243,25 @@ fs_replace_commit(struct fs_replace *r, int *fd)
 }
 
 enum nsd_err
+fs_flush_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash == NULL ? strdup(".")
+		: strndup(path, slash == path ? 1 : (size_t)(slash - path));
+	int fd, error;
+
+	if (folder == NULL)
+		return NSD_E_MEMORY;
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	error = fd == -1 || fsync(fd) == -1 ? errno : 0;
+	if (fd != -1)
+		close(fd);
+	free(folder);
+	errno = error;
+	return error == 0 ? NSD_OK : NSD_E_SYSTEM;
+}
+
+enum nsd_err
 fs_replace_open_stream(struct fs_replace *r, FILE **out)
 {
 	*out = fdopen(r->fd, "w");

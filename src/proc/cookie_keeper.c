@@ -226,9 +226,14 @@ file_write(const char *path, const struct cookie_secrets *secrets)
 		return err;
 	}
 	err = fs_replace_commit(&file, &fd);
-	if (err == NSD_OK)
-		close(fd);
-	return err;
+	if (err != NSD_OK)
+		return err;
+	close(fd);
+	/* The new file stands there, and stays unless the power fails. */
+	if (fs_flush_folder(path) != NSD_OK)
+		log_warning("cookie secret file %s may not outlive a power cut:"
+			    " its folder was not flushed", path);
+	return NSD_OK;
 }
 
 /* Changes the file first: what workers have outlives a restart. */

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -233,24 +232,6 @@ open_locked(const struct store_file *file, int *fd, uint64_t *size)
 	return STORE_FILE_SYSTEM;
 }
 
-/* Flushes the directory: the name of a new file then survives a power cut. */
-static bool
-sync_directory(const char *path)
-{
-	char *copy = strdup(path);
-	int fd, rc = -1;
-
-	if (copy == NULL)
-		return false;
-	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0) {
-		rc = fsync(fd);
-		close(fd);
-	}
-	free(copy);
-	return rc == 0;
-}
-
 /* Makes an empty store of a file that is empty. */
 static enum nsd_err
 fill_new(const struct store_file *file, const struct store *store, int fd)
@@ -258,7 +239,8 @@ fill_new(const struct store_file *file, const struct store *store, int fd)
 	enum nsd_err err = create_header(fd, store->reservation,
 		file->contents);
 
-	if (err == NSD_OK && fsync(fd) == 0 && sync_directory(file->path))
+	if (err == NSD_OK && fsync(fd) == 0
+		&& fs_flush_folder(file->path) == NSD_OK)
 		return NSD_OK;
 	(void)ftruncate(fd, 0);
 	return NSD_E_SYSTEM;
@@ -286,7 +268,7 @@ replace(const struct store_file *file, struct store *store)
 	if (err != NSD_OK)
 		return err;
 	close(old);
-	return sync_directory(file->path) ? NSD_OK : NSD_E_SYSTEM;
+	return fs_flush_folder(file->path);
 }
 
 /* Opens the same file read-only, with the lock that tells a later server that

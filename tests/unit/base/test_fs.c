@@ -310,6 +310,26 @@ the_end_of_a_lease_is_waited_for(void **state)
 	unlink("leased");
 }
 
+static void
+folder_of_a_file_is_flushed_or_the_reason_is_told(void **state)
+{
+	int fd = open("file", O_RDWR | O_CREAT, 0600);
+	char path[128];
+
+	assert_true(fd >= 0);
+	close(fd);
+	snprintf(path, sizeof(path), "%s/file", test_dir);
+	assert_int_equal(fs_flush_folder(path), NSD_OK);
+	assert_int_equal(fs_flush_folder("file"), NSD_OK);
+	assert_int_equal(fs_flush_folder("./file"), NSD_OK);
+	assert_int_equal(fs_flush_folder("/file"), NSD_OK);
+	assert_int_equal(fs_flush_folder("absent/file"), NSD_E_SYSTEM);
+	assert_int_equal(errno, ENOENT);
+	assert_int_equal(fs_flush_folder("file/file"), NSD_E_SYSTEM);
+	assert_int_equal(errno, ENOTDIR);
+	unlink("file");
+}
+
 int
 main(void)
 {
@@ -326,6 +346,8 @@ main(void)
 		cmocka_unit_test(a_device_is_refused_without_being_opened),
 		cmocka_unit_test(a_pipe_that_was_handed_over_is_opened),
 		cmocka_unit_test(the_end_of_a_lease_is_waited_for),
+		cmocka_unit_test(
+			folder_of_a_file_is_flushed_or_the_reason_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
