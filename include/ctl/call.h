@@ -74,6 +74,8 @@ void ctl_printf(struct ctl_call *call, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The same with octets. */
 void ctl_write(struct ctl_call *call, const void *octets, size_t len);
+/* The same; the copy is wiped when it was sent, or never will be. */
+void ctl_write_secret(struct ctl_call *call, const void *octets, size_t len);
 /* For structs of other layers that print with a function of theirs. */
 void ctl_vprintf(struct ctl_call *call, const char *format,
 	__builtin_va_list args) __attribute__((format(printf, 2, 0)));

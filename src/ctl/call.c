@@ -575,6 +575,34 @@ ctl_write(struct ctl_call *call, const void *octets, size_t len)
 				   octets, len));
 }
 
+static void
+call_wipe(const void *octets, size_t len, void *copy)
+{
+	(void)octets;
+	explicit_bzero(copy, len);
+	free(copy);
+}
+
+void
+ctl_write_secret(struct ctl_call *call, const void *octets, size_t len)
+{
+	uint8_t *copy;
+	int result = -1;
+
+	if (ctl_is_gone(call) || len == 0)
+		return;
+	copy = malloc(len);
+	if (copy != NULL) {
+		memcpy(copy, octets, len);
+		result = evbuffer_add_reference(
+			bufferevent_get_output(call->stream), copy, len,
+			call_wipe, copy);
+		if (result == -1)
+			call_wipe(NULL, len, copy);
+	}
+	call_printed(call, result);
+}
+
 void
 ctl_stream(struct ctl_call *call, void (*on_room)(struct ctl_call *call))
 {

@@ -66,8 +66,9 @@ cookies_print(const struct conf_server *o, struct ctl_call *call,
 	}
 	for (uint32_t i = 0; i < done->count && i < COOKIE_SECRETS_MAX; i++) {
 		cookie_text_print_secret(done->secrets[i], text);
-		ctl_printf(call, "%s: %s\n", i == 0 ? "active " : "staging",
-			text);
+		ctl_printf(call, "%s: ", i == 0 ? "active " : "staging");
+		ctl_write_secret(call, text, strlen(text));
+		ctl_printf(call, "\n");
 	}
 	explicit_bzero(text, sizeof(text));
 }

@@ -55,8 +55,9 @@ keys_print(const struct server *server, const struct conf_key *key,
 
 	if (err != NSD_OK)
 		return err;
-	ctl_printf(call, "key: name: \"%s\" secret: \"%s\" algorithm: %s\n",
-		key->name, text, key->algorithm_name);
+	ctl_printf(call, "key: name: \"%s\" secret: \"", key->name);
+	ctl_write_secret(call, text, len);
+	ctl_printf(call, "\" algorithm: %s\n", key->algorithm_name);
 	explicit_bzero(text, len);
 	free(text);
 	return NSD_OK;

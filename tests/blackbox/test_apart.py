@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+import control
 from certificates import Authority
 from harness import is_sanitized, wait_for, zone_text
 from ports import free_port
@@ -82,6 +83,22 @@ def has_in_memory(pid, octets):
             except OSError:
                 pass
     return False
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="memory of others needs root")
+@pytest.mark.skipif(is_sanitized(), reason="sanitizers keep what was freed")
+def test_secrets_that_were_printed_are_wiped(make_server):
+    text = base64.b64encode(os.urandom(40)).decode()
+    server = control.config(make_server(
+        zones={"example": zone_text()}, extra="key:\n\tname: shared\n"
+        f'\talgorithm: hmac-sha256\n\tsecret: "{text}"\n')).start()
+    xfrd = server.role("xfrd")
+    # Memory that is given back has other octets at its begin.
+    tail = text[24:].encode()
+    assert not has_in_memory(xfrd, tail)
+    assert text in control.ask(server, "print_tsig")[1]
+    wait_for("the text to be wiped",
+             lambda: not has_in_memory(xfrd, tail))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="memory of others needs root")
