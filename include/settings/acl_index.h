@@ -59,6 +59,10 @@ acl_index_size_max(uint32_t count)
  * before a one: it means many ranges. Such elements stand first in a list that
  * has an index, and are walked. */
 bool acl_index_covers(const struct acl_element *e);
+/* Copies a list in the order that its index wants; behind the copy is where the
+ * result leads. */
+struct acl_element *acl_index_copy(const struct acl_element *from,
+	uint32_t count, struct acl_element *to);
 
 /*
  * Makes the index of a list; leaves elements out that acl_index_covers does

@@ -298,22 +298,18 @@ lists_size_max(const struct settings_lists *lists)
 	return size;
 }
 
-/* Copies a list. Elements that its index will not cover come first. */
 static struct acl_element *
 list_copy(const struct settings_lists *lists, unsigned list,
 	struct acl_element *to)
 {
 	const struct acl_element *from = lists->lists[list];
 	uint32_t count = lists->counts[list];
-	bool indexed = list_wants_index(lists, list);
 
-	for (uint32_t i = 0; indexed && i < count; i++)
-		if (!acl_index_covers(&from[i]))
-			*to++ = from[i];
-	for (uint32_t i = 0; i < count; i++)
-		if (!indexed || acl_index_covers(&from[i]))
-			*to++ = from[i];
-	return to;
+	if (list_wants_index(lists, list))
+		return acl_index_copy(from, count, to);
+	if (count > 0)
+		memcpy(to, from, count * sizeof(*to));
+	return to + count;
 }
 
 /* Fills options that are all zero; returns the count of elements. */

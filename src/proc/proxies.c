@@ -8,18 +8,23 @@
 #include "load/load_settings.h"
 #include "proc/proxies.h"
 
-/* Copies a list; elements that its index will not cover come first. */
-static uint32_t
-copy_list(const struct conf_acls *from, struct acl_element *to)
+/* The list as an array in the order that its index wants; NULL: no memory. */
+static struct acl_element *
+proxies_make_list(const struct conf_acls *from)
 {
-	uint32_t count = 0;
+	struct acl_element *made = calloc(from->count + 1u, sizeof(*made));
+	struct acl_element *list = calloc(from->count + 1u, sizeof(*list));
 
-	for (int covered = 0; covered < 2; covered++)
-		for (uint32_t i = 0; i < from->count; i++) {
-			load_settings_element(&from->items[i], &to[count]);
-			count += acl_index_covers(&to[count]) == covered;
-		}
-	return count;
+	for (uint32_t i = 0; made != NULL && i < from->count; i++)
+		load_settings_element(&from->items[i], &made[i]);
+	if (made != NULL && list != NULL)
+		(void)acl_index_copy(made, from->count, list);
+	if (made == NULL) {
+		free(list);
+		list = NULL;
+	}
+	free(made);
+	return list;
 }
 
 enum nsd_err
@@ -28,9 +33,7 @@ proxies_create(const struct conf_server *options, struct proxies **out)
 	const struct conf_acls *allow = &options->allow_proxy;
 	const struct conf_numbers *ports = &options->proxy_protocol_port;
 	struct proxies *proxies = calloc(1, sizeof(*proxies));
-	/* One more: copy_list writes there what it then does not take. */
-	struct acl_element *elements = calloc(allow->count + 1u,
-		sizeof(*elements));
+	struct acl_element *elements = proxies_make_list(allow);
 	struct acl_index *index = calloc(1, acl_index_size_max(allow->count));
 
 	if (proxies != NULL)
@@ -49,7 +52,7 @@ proxies_create(const struct conf_server *options, struct proxies **out)
 		proxies->ports[proxies->port_count++] =
 			(uint16_t)ports->items[i];
 	proxies->allow.elements = elements;
-	proxies->allow.count = copy_list(allow, elements);
+	proxies->allow.count = allow->count;
 	proxies->allow.index = index;
 	acl_index_make(elements, proxies->allow.count, index);
 	*out = proxies;

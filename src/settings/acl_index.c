@@ -59,6 +59,17 @@ acl_index_covers(const struct acl_element *e)
 		&& (e->kind != ACL_MASK || mask_is_prefix(e->other));
 }
 
+struct acl_element *
+acl_index_copy(const struct acl_element *from, uint32_t count,
+	struct acl_element *to)
+{
+	for (int covered = 0; covered < 2; covered++)
+		for (uint32_t i = 0; i < count; i++)
+			if (acl_index_covers(&from[i]) == (covered != 0))
+				*to++ = from[i];
+	return to;
+}
+
 /* Does nobody match it, whatever the address? */
 static bool
 element_is_void(const struct acl_element *e)
