@@ -6,6 +6,11 @@
  * end. If nobody waited for the end, messages may still come, so the slot stays
  * empty as long as the connection lasts.
  *
+ * A connection is worn, and gets no more questions, once one on it was in vain
+ * or messages have come that nobody waits for: it may be dead, or be taken up
+ * by these. One that is held up gets none if another can be opened. A question
+ * that waits for long behind others moves to another. See doc/decisions/0113.
+ *
  * System calls, for whoever filters them: those of net/client.c, and getrandom.
  */
 #include "config.h"
@@ -30,6 +35,12 @@
 #define UDP_SEC 3
 /* A connection without questions is kept for the next one. */
 #define IDLE_SEC 10
+/* A connection that ends no question for so long is held up. */
+#define HELD_UP_MSEC 1000
+/* So many of these to a server are left alone. */
+#define HELD_UP_MAX 8
+/* A question that waits so long behind others moves to another connection. */
+#define MOVE_SEC 5
 
 struct conn {
 	struct cds_list_head node; /* of xfrd_asks.conns */
@@ -46,8 +57,11 @@ struct conn {
 	unsigned free_count;
 	unsigned open;           /* questions */
 	uint16_t first_id;
-	bool answered;           /* a message has come: */
+	int64_t moved_msec;      /* a question ended, or the first came */
+	int64_t came_msec;       /* the last message came */
+	bool answered;           /* one that was waited for has come: */
 	int64_t heard_msec;      /* the last one then */
+	bool worn;               /* takes no more questions */
 	bool ended;
 };
 
@@ -62,7 +76,8 @@ struct xfrd_ask {
 	uint16_t id;
 	uint16_t slot;
 	uint16_t len;
-	bool may_repeat;           /* on another connection */
+	bool may_repeat;           /* on another connection, if this one ends */
+	bool may_move;             /* to another one, if others hold it up */
 	uint8_t *message;          /* kept for that; or NULL */
 };
 
@@ -119,44 +134,85 @@ conn_leave(struct xfrd_ask *ask, bool spent)
 	ask->conn = NULL;
 	conn->slots[ask->slot] = NULL;
 	conn->open--;
+	conn->moved_msec = clock_now_msec();
 	if (!spent)
 		conn->free[conn->free_count++] = ask->slot;
 	if (conn->open == 0 && !conn->ended)
-		event_add(conn->idle_event,
-			&(struct timeval){.tv_sec = IDLE_SEC});
+		event_add(conn->idle_event, &(struct timeval){
+			.tv_sec = conn->worn ? 0 : IDLE_SEC});
+}
+
+/* No more questions are to go there. */
+static void
+conn_wear(struct conn *conn)
+{
+	if (conn->open == 0 && !conn->worn)
+		event_add(conn->idle_event, &(struct timeval){0});
+	conn->worn = true;
+}
+
+/* False: no memory for another free slot. */
+static bool
+conn_add_slot(struct conn *conn)
+{
+	struct xfrd_ask **slots;
+	uint16_t *spare;
+
+	slots = grow_array(conn->slots, conn->slot_count, &conn->slot_room,
+		sizeof(*slots));
+	if (slots != NULL)
+		conn->slots = slots;
+	spare = grow_array(conn->free, conn->slot_count, &conn->free_room,
+		sizeof(*spare));
+	if (spare != NULL)
+		conn->free = spare;
+	if (slots == NULL || spare == NULL)
+		return false;
+	conn->slots[conn->slot_count] = NULL;
+	conn->free[conn->free_count++] = (uint16_t)conn->slot_count++;
+	return true;
+}
+
+/* Puts a question on it. at: of its free slots. */
+static void
+conn_take(struct conn *conn, struct xfrd_ask *ask, unsigned at)
+{
+	ask->slot = conn->free[at];
+	conn->free[at] = conn->free[--conn->free_count];
+	conn->slots[ask->slot] = ask;
+	if (conn->open++ == 0)
+		conn->moved_msec = clock_now_msec();
+	event_del(conn->idle_event);
+	ask->conn = conn;
+	ask->id = (uint16_t)(conn->first_id + ask->slot);
+	ask->may_repeat = conn->answered;
 }
 
 /* False: there is no slot, or no memory for one. */
 static bool
 conn_join(struct conn *conn, struct xfrd_ask *ask)
 {
-	if (conn->free_count > 0) {
-		ask->slot = conn->free[--conn->free_count];
-	} else {
-		struct xfrd_ask **slots;
-		uint16_t *spare;
-
-		if (conn->slot_count >= conn->asks->per_conn)
-			return false;
-		slots = grow_array(conn->slots, conn->slot_count,
-			&conn->slot_room, sizeof(*slots));
-		if (slots != NULL)
-			conn->slots = slots;
-		spare = grow_array(conn->free, conn->slot_count,
-			&conn->free_room, sizeof(*spare));
-		if (spare != NULL)
-			conn->free = spare;
-		if (slots == NULL || spare == NULL)
-			return false;
-		ask->slot = (uint16_t)conn->slot_count++;
-	}
-	conn->slots[ask->slot] = ask;
-	conn->open++;
-	event_del(conn->idle_event);
-	ask->conn = conn;
-	ask->id = (uint16_t)(conn->first_id + ask->slot);
-	ask->may_repeat = conn->answered;
+	if (conn->free_count == 0
+		&& (conn->slot_count >= conn->asks->per_conn
+			|| !conn_add_slot(conn)))
+		return false;
+	conn_take(conn, ask, conn->free_count - 1);
 	return true;
+}
+
+/* The same with the slot that it had on another one, so that its ID stays. */
+static bool
+conn_join_again(struct conn *conn, struct xfrd_ask *ask)
+{
+	while (conn->slot_count <= ask->slot)
+		if (!conn_add_slot(conn))
+			return false;
+	for (unsigned i = 0; i < conn->free_count; i++)
+		if (conn->free[i] == ask->slot) {
+			conn_take(conn, ask, i);
+			return true;
+		}
+	return false;
 }
 
 static void
@@ -169,13 +225,18 @@ conn_on_message(void *ctx, const uint8_t *message, size_t len)
 
 	if (len < 2)
 		return;
-	conn->answered = true;
-	conn->heard_msec = clock_now_msec();
+	conn->came_msec = clock_now_msec();
 	slot = (uint16_t)(octets_get_u16(message) - conn->first_id);
 	ask = slot < conn->slot_count ? conn->slots[slot] : NULL;
-	if (ask == NULL)
+	if (ask == NULL) {
+		conn_wear(conn);
 		return;
-	ask->may_repeat = false;
+	}
+	conn->answered = true;
+	conn->heard_msec = conn->came_msec;
+	ask->may_repeat = ask->may_move = false;
+	free(ask->message);
+	ask->message = NULL;
 	next = ask->calls->on_message(ask->ctx, message, len);
 	if (next == XFRD_ASK_MORE) {
 		event_add(ask->event, &(struct timeval){
@@ -296,18 +357,52 @@ conn_open(struct xfrd_asks *asks, const struct xfrd_ask_server *server,
 	return err;
 }
 
+static bool
+conn_is_held_up(const struct conn *conn)
+{
+	return conn->open > 0
+		&& clock_now_msec() - conn->moved_msec > HELD_UP_MSEC;
+}
+
+/* Joins a connection that has a slot. held_up: of those that are. False: there
+ * is none. *count: the connections of that kind. */
+static bool
+conn_join_one(struct xfrd_ask *ask, bool held_up, unsigned *count)
+{
+	struct conn *conn;
+
+	*count = 0;
+	cds_list_for_each_entry(conn, &ask->asks->conns, node) {
+		if (conn->worn || !conn_leads_to(conn, &ask->server)
+			|| conn_is_held_up(conn) != held_up)
+			continue;
+		++*count;
+		if (conn_join(conn, ask))
+			return true;
+	}
+	return false;
+}
+
 /* Finds a connection that has a slot, or opens one, for a question. Another is
- * opened only where none of them has a slot. */
+ * opened only where none of them has a slot, or these are held up. */
 static enum nsd_err
 conn_find(struct xfrd_ask *ask)
 {
+	enum nsd_err err = NSD_E_AGAIN;
 	struct conn *conn;
-	enum nsd_err err;
+	unsigned count;
 
+	if (conn_join_one(ask, false, &count))
+		return NSD_OK;
 	cds_list_for_each_entry(conn, &ask->asks->conns, node)
-		if (conn_leads_to(conn, &ask->server) && conn_join(conn, ask))
-			return NSD_OK;
-	err = conn_open(ask->asks, &ask->server, &conn);
+		count += conn_leads_to(conn, &ask->server)
+			&& conn_is_held_up(conn);
+	if (count < HELD_UP_MAX)
+		err = conn_open(ask->asks, &ask->server, &conn);
+	if (err == NSD_E_AGAIN && conn_join_one(ask, true, &count))
+		return NSD_OK;
+	if (err == NSD_E_AGAIN)
+		err = conn_open(ask->asks, &ask->server, &conn);
 	if (err != NSD_OK)
 		return err;
 	if (conn_join(conn, ask))
@@ -361,13 +456,99 @@ ask_open_datagrams(struct xfrd_ask *ask)
 /* ---- questions ----------------------------------------------------------- */
 
 static void
+ask_await(struct xfrd_ask *ask, unsigned sec)
+{
+	event_add(ask->event, &(struct timeval){.tv_sec = (time_t)sec});
+}
+
+static enum nsd_err
+ask_send(struct xfrd_ask *ask, const uint8_t *message, size_t len)
+{
+	if (ask->conn == NULL)
+		return net_client_send(ask->client, message, len);
+	ask_await(ask, ask->may_move ? MOVE_SEC : ask->asks->timeout_sec);
+	return net_client_send(ask->conn->client, message, len);
+}
+
+/* Sends it again, on another connection than the one that it has left. Its ID
+ * stays, for it may be signed, so a connection with the same numbers is opened,
+ * or used. False: it is on none. */
+static bool
+ask_go(struct xfrd_ask *ask)
+{
+	uint16_t first_id = (uint16_t)(ask->id - ask->slot);
+	struct conn *conn;
+
+	cds_list_for_each_entry(conn, &ask->asks->conns, node)
+		if (conn->first_id == first_id && !conn->worn
+			&& conn_leads_to(conn, &ask->server)
+			&& conn_join_again(conn, ask))
+			break;
+	if (ask->conn == NULL) {
+		if (conn_open(ask->asks, &ask->server, &conn) != NSD_OK)
+			return false;
+		conn->first_id = first_id;
+		if (!conn_join_again(conn, ask)) {
+			conn_close(conn);
+			return false;
+		}
+	}
+	if (ask_send(ask, ask->message, ask->len) == NSD_OK)
+		return true;
+	conn_wear(ask->conn);
+	conn_leave(ask, true);
+	return false;
+}
+
+/* The connection has been closed that it was sent on. False: it is not to be
+ * repeated, or cannot be. */
+static bool
+ask_repeat(struct xfrd_ask *ask)
+{
+	ask->may_move = false;
+	return ask->may_repeat && ask_go(ask);
+}
+
+static void
+ask_end_in_vain(struct xfrd_ask *ask, int error)
+{
+	ask->calls->on_fail(ask->ctx, error, NULL);
+	ask_free(ask);
+}
+
+/* True if it has left its connection, if need be for its end: that is busy with
+ * others, or says nothing any more. A new one is given its time. */
+static bool
+ask_move(struct xfrd_ask *ask)
+{
+	struct conn *conn = ask->conn;
+	bool silent = clock_now_msec() - conn->came_msec > MOVE_SEC * 1000;
+
+	if (silent && !ask->may_repeat)
+		return false;
+	if (silent)
+		conn_wear(conn);
+	conn_leave(ask, true);
+	if (!ask_go(ask))
+		ask_end_in_vain(ask, ETIMEDOUT);
+	return true;
+}
+
+static void
 ask_on_silence(evutil_socket_t fd, short what, void *arg)
 {
 	struct xfrd_ask *ask = arg;
 
+	if (ask->may_move) {
+		ask->may_move = false;
+		if (ask_move(ask))
+			return;
+		ask_await(ask, ask->asks->timeout_sec - MOVE_SEC);
+		return;
+	}
+	conn_wear(ask->conn);
 	conn_leave(ask, true);
-	ask->calls->on_fail(ask->ctx, ETIMEDOUT, NULL);
-	ask_free(ask);
+	ask_end_in_vain(ask, ETIMEDOUT);
 }
 
 void
@@ -439,53 +620,20 @@ xfrd_ask_is_heard(const struct xfrd_ask *ask, int64_t msec)
 	return false;
 }
 
-static enum nsd_err
-ask_send(struct xfrd_ask *ask, const uint8_t *message, size_t len)
-{
-	if (ask->conn == NULL)
-		return net_client_send(ask->client, message, len);
-	event_add(ask->event, &(struct timeval){
-		.tv_sec = (time_t)ask->asks->timeout_sec});
-	return net_client_send(ask->conn->client, message, len);
-}
-
 enum nsd_err
 xfrd_ask_send(struct xfrd_ask *ask, const uint8_t *message, size_t len)
 {
 	assert(len >= 2 && len <= UINT16_MAX);
-	if (ask->may_repeat) {
+	ask->may_move = ask->conn != NULL && ask->asks->timeout_sec > MOVE_SEC;
+	if (ask->may_repeat || ask->may_move)
 		ask->message = malloc(len);
-		ask->may_repeat = ask->message != NULL;
-	}
-	if (ask->may_repeat) {
+	if (ask->message != NULL) {
 		memcpy(ask->message, message, len);
 		ask->len = (uint16_t)len;
+	} else {
+		ask->may_repeat = ask->may_move = false;
 	}
 	return ask_send(ask, message, len);
-}
-
-/* Sends it on a new connection, as the one that it was sent on had been closed
- * meanwhile. The ID has to stay, for it may be signed. False: it is not to be
- * repeated, or cannot be. */
-static bool
-ask_repeat(struct xfrd_ask *ask)
-{
-	struct conn *conn;
-	uint16_t id = ask->id;
-
-	if (!ask->may_repeat
-		|| conn_open(ask->asks, &ask->server, &conn) != NSD_OK)
-		return false;
-	conn->first_id = id;
-	if (!conn_join(conn, ask)) {
-		conn_close(conn);
-		return false;
-	}
-	assert(ask->id == id && !ask->may_repeat);
-	if (ask_send(ask, ask->message, ask->len) == NSD_OK)
-		return true;
-	conn_leave(ask, true);
-	return false;
 }
 
 void
@@ -493,7 +641,9 @@ xfrd_ask_close(struct xfrd_ask *ask)
 {
 	if (ask == NULL)
 		return;
-	if (ask->conn != NULL)
+	if (ask->conn != NULL) {
+		conn_wear(ask->conn);
 		conn_leave(ask, true);
+	}
 	ask_free(ask);
 }

@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import signal
+import threading
 import time
 
 import dns.message
@@ -82,6 +83,51 @@ def test_failed_transfer_leaves_its_neighbours_alone(make_server, fault):
             server.wait_serial(f"n{i}.test", 7)
         server.wait_log("zone evil.test transfer from 127.0.0.1 failed")
         assert "question" not in server.read_log()
+
+
+def test_transfer_that_trickles_holds_no_neighbour_back(make_server):
+    """They asked on the same connection, and move to another."""
+    serials = collections.defaultdict(lambda: 1)
+
+    def answer(apex, rdtype, query):
+        serial = serials[apex]
+        if apex == "slow.test." and rdtype != "SOA" and serial > 1:
+            yield reply(query, soa(apex, serial))
+            for i in range(1200):
+                yield 0.5
+                yield reply(query, *records(apex, f"a{i} A 192.0.2.1"))
+        yield from good(serial)(apex, rdtype, query)
+
+    names = ["slow.test", *(f"n{i}.test" for i in range(5))]
+    with ScriptedPrimary(answer) as primary:
+        server = start(make_server, "".join(zone(n, primary) for n in names))
+        for name in names:
+            server.wait_serial(name, 1)
+        for name in names:
+            serials[name + "."] = 2
+        for name in names[1:]:
+            server.wait_serial(name, 2)
+
+
+def test_connection_that_goes_mute_is_left(make_server):
+    """As one does whose state a firewall has lost; new ones work."""
+    serial = [1]
+    asked = collections.Counter()
+
+    def answer(apex, rdtype, query):
+        if rdtype != "SOA":
+            asked[threading.get_ident()] += 1
+            if asked[threading.get_ident()] > 3:
+                return [600]
+        return good(serial[0])(apex, rdtype, query)
+
+    names = [f"n{i}.test" for i in range(3)]
+    with ScriptedPrimary(answer) as primary:
+        server = start(make_server, "".join(zone(n, primary) for n in names))
+        for serial[0] in range(1, 5):
+            for name in names:
+                server.wait_serial(name, serial[0])
+    assert len(asked) > 2
 
 
 def test_slow_primary_leaves_room_for_others(make_server):
