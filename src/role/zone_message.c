@@ -1,6 +1,7 @@
 /* zone_message.c - the messages CHANGE_ZONE and ZONE_CHANGED. */
 #include "config.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "role/zone_message.h"
@@ -18,6 +19,18 @@ message_fit_lines(const char *lines, size_t room)
 	while (room > 0 && lines[room - 1] != '\n')
 		room--;
 	return room;
+}
+
+/* Of a zone file they may have any octets: a terminal gets none of those that
+ * move it. */
+static void
+message_copy_lines(char *out, const char *lines, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		out[i] = (lines[i] != '\n' && (uint8_t)lines[i] < ' ')
+				|| lines[i] == 0x7f
+			? '?'
+			: lines[i];
 }
 
 enum nsd_err
@@ -44,7 +57,7 @@ zone_message_write(const struct zone_change *change, struct ipc_zone *payload,
 	payload->anew = change->anew;
 	memcpy(payload->text, change->name, name_size);
 	memcpy(payload->text + name_size, change->pattern, pattern_size);
-	memcpy(payload->text + at, reasons, reasons_len);
+	message_copy_lines(payload->text + at, reasons, reasons_len);
 	payload->text[at + reasons_len] = '\0';
 	*len = HEAD_LEN + at + reasons_len + 1;
 	return NSD_OK;

@@ -81,6 +81,18 @@ message_of_any_other_length_is_refused(void **state)
 }
 
 static void
+reasons_are_fit_for_a_terminal(void **state)
+{
+	struct zone_change change;
+	struct ipc_zone payload;
+	struct ipc_message m;
+
+	make("example", "p", "a\033[2J\r\tb\177\n\303\244\n", &m);
+	assert_int_equal(zone_message_read(&m, &payload, &change), NSD_OK);
+	assert_string_equal(change.reasons, "a?[2J??b?\n\303\244\n");
+}
+
+static void
 names_fit_or_are_refused(void **state)
 {
 	static char name[IPC_ZONE_TEXT_MAX + 1];
@@ -138,6 +150,7 @@ main(void)
 		cmocka_unit_test(message_comes_as_it_was_sent),
 		cmocka_unit_test(message_of_any_other_length_is_refused),
 		cmocka_unit_test(names_fit_or_are_refused),
+		cmocka_unit_test(reasons_are_fit_for_a_terminal),
 		cmocka_unit_test(reasons_are_whole_lines_as_many_as_fit),
 	};
 
