@@ -297,7 +297,9 @@ struct ipc_written {
 /* A channel between two children: what main tells each of them. */
 struct ipc_peer {
 	uint64_t id;    /* of the channel; never 0, never used again */
-	uint32_t role;  /* of the other side */
+	uint16_t role;  /* of the other side */
+	uint16_t replaced; /* PEER_GONE: main has ended it to have another one
+			    * in its place: it has died of nothing */
 	uint32_t index; /* of the other side, among the workers */
 };
 

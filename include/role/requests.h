@@ -10,7 +10,8 @@
  *
  * A request may be what the loader has died of. Those that it had in hand are
  * sent one at a time, alone. One that REQUEST_DEATHS_MAX loaders have died with
- * is given up; a READ after the first.
+ * is given up; a READ after the first. One that main has ended for another one,
+ * as for a reconfig, does not count.
  */
 #ifndef ROLE_REQUESTS_H
 #define ROLE_REQUESTS_H
@@ -61,8 +62,9 @@ requests_are_full(const struct requests *requests)
 
 /* There is a loader, or it takes more. The link is kept until requests_stop. */
 void requests_go_on(struct requests *requests, struct link *link);
-/* The loader has died, and its last answers are taken. */
-void requests_stop(struct requests *requests);
+/* The loader has died, and its last answers are taken. replaced: main has ended
+ * it for another one, so it has died of no request. */
+void requests_stop(struct requests *requests, bool replaced);
 /* An answer of the loader. One to nothing is said in the log. */
 void requests_take_answer(struct requests *requests,
 	const struct ipc_message *m);

@@ -15,7 +15,7 @@ introduce_one(struct child *child, const struct child *other,
 {
 	const struct ipc_peer peer = {
 		.id = end->id,
-		.role = other->role,
+		.role = (uint16_t)other->role,
 		.index = other->index,
 	};
 
@@ -70,7 +70,9 @@ introduce_tell_end(struct child *child, uint64_t id, const struct child *dead)
 {
 	const struct ipc_peer peer = {
 		.id = id,
-		.role = dead->role,
+		.role = (uint16_t)dead->role,
+		.replaced = dead->outdated
+			|| (dead->told_stop && !dead->given_up),
 		.index = dead->index,
 	};
 

@@ -217,7 +217,7 @@ requests_find_deadly(struct requests *requests)
 }
 
 void
-requests_stop(struct requests *requests)
+requests_stop(struct requests *requests, bool replaced)
 {
 	const char *role = requests->link != NULL
 		? ipc_role_name(requests->link->channel.peer)
@@ -232,7 +232,7 @@ requests_stop(struct requests *requests)
 			continue;
 		one->sent = false;
 		request_head(one)->again = 1;
-		one->deaths++;
+		one->deaths += !replaced;
 	}
 	while ((at = requests_find_deadly(requests)) != NULL) {
 		log_error("%u %ss have died with %s %llu in hand: it is"

@@ -88,10 +88,10 @@ xfrd_on_peer_gone(struct role *role, struct peer *peer)
 	struct xfrd *xfrd = (struct xfrd *)role;
 
 	if (peer->link.channel.peer == ROLE_LOADER)
-		requests_stop(&xfrd->requests);
+		requests_stop(&xfrd->requests, peer->replaced);
 	/* Its successor may be here already. */
 	if (&peer->link == xfrd->writes.requests.link)
-		xfrd_write_on_writer_gone(xfrd);
+		xfrd_write_on_writer_gone(xfrd, peer->replaced);
 }
 
 static void

@@ -373,7 +373,7 @@ void xfrd_write_print_received(char *out, size_t size,
 void xfrd_write_on_written(void *ctx, const struct ipc_message *answer);
 /* There is a writer, or it takes more; it has ended. */
 void xfrd_write_on_writer(struct xfrd *xfrd, struct link *link);
-void xfrd_write_on_writer_gone(struct xfrd *xfrd);
+void xfrd_write_on_writer_gone(struct xfrd *xfrd, bool replaced);
 
 /* Told to end: writes what has changed, for some seconds at most, and then has
  * `then` happen, which it keeps. False: there is nothing to write. */

@@ -592,11 +592,11 @@ xfrd_write_on_writer(struct xfrd *xfrd, struct link *link)
 }
 
 void
-xfrd_write_on_writer_gone(struct xfrd *xfrd)
+xfrd_write_on_writer_gone(struct xfrd *xfrd, bool replaced)
 {
 	struct xfrd_writes *writes = &xfrd->writes;
 
-	requests_stop(&writes->requests);
+	requests_stop(&writes->requests, replaced);
 	if (writes->ending)
 		write_finish(writes); /* there will be no other one */
 	else if (writes->busy)

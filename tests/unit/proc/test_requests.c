@@ -71,12 +71,18 @@ start_loader(void)
 
 /* As peers.c does it. */
 static void
-kill_loader(void)
+end_loader(bool replaced)
 {
 	ipc_channel_close(&loader);
 	link_read_out(&link_);
-	requests_stop(&requests);
+	requests_stop(&requests, replaced);
 	link_close(&link_);
+}
+
+static void
+kill_loader(void)
+{
+	end_loader(false);
 }
 
 static int
@@ -320,6 +326,25 @@ answers_to_nothing_do_nothing(void **state)
 	kill_loader();
 }
 
+static void
+one_that_is_replaced_has_died_of_nothing(void **state)
+{
+	assert_int_equal(add(1, IPC_UPDATE), NSD_OK);
+	assert_int_equal(add(2, IPC_READ), NSD_OK);
+	start_loader();
+	for (unsigned i = 0; i < 2 * REQUEST_DEATHS_MAX; i++) {
+		assert_int_equal(receive(i > 0), 1);
+		assert_int_equal(receive(i > 0), 2);
+		end_loader(true);
+		assert_int_equal(end_count, 0);
+		start_loader();
+	}
+	kill_loader();
+	assert_int_equal(end_count, 1);
+	assert_int_equal(ends[0], 2);
+	assert_true(given_up[0]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -329,6 +354,7 @@ main(void)
 		TEST(requests_wait_for_a_loader),
 		TEST(what_was_not_answered_comes_again_one_at_a_time),
 		TEST(what_loaders_die_of_is_given_up),
+		TEST(one_that_is_replaced_has_died_of_nothing),
 		TEST(innocent_ones_outlive_what_came_with_them),
 		TEST(credits_hold_a_request_back_and_not_its_place),
 		TEST(too_many_are_refused),
