@@ -62,6 +62,7 @@ struct control_talk {
 	bool want_write;      /* TLS has to write before it can read */
 	bool begun;           /* a first octet of the answer has come */
 	bool clean;           /* the server has said that it is at the end */
+	bool deserted;        /* it reads no more either */
 	/* The begins of the first line and of the latest one. */
 	char first[8], last[8];
 	size_t first_len, last_len;
@@ -296,6 +297,16 @@ talk_note(struct control_talk *talk, const char *octets, size_t len)
 	}
 }
 
+/* A UNIX socket tells no end of an answer from that of the server's process. A
+ * server that lives has said that it sends no more, and reads on until we
+ * close. */
+static bool
+talk_is_deserted(const struct control_talk *talk)
+{
+	return send(talk->fd, "", 0, MSG_DONTWAIT | MSG_NOSIGNAL) == -1
+		&& errno == EPIPE;
+}
+
 /* Takes what has come. Returns false at the end, whatever its reason. */
 static bool
 talk_read(struct control_talk *talk)
@@ -310,6 +321,7 @@ talk_read(struct control_talk *talk)
 			if (n == -1 && (errno == EAGAIN || errno == EINTR))
 				return true;
 			talk->clean = n == 0;
+			talk->deserted = n == 0 && talk_is_deserted(talk);
 		} else {
 			ERR_clear_error();
 			n = SSL_read(talk->ssl, in, sizeof(in));
@@ -427,11 +439,13 @@ talk_says(const char *line, size_t len, const char *word)
 
 /* True if the answer has the end that its verb's row promises. */
 static bool
-talk_has_end(const struct control_talk *talk, uint8_t flags)
+talk_has_end(const struct control_talk *talk, uint16_t flags)
 {
 	const char *last = talk->last;
 	size_t len = talk->last_len;
 
+	if (!talk->begun)
+		return (flags & CTL_MAY_BE_EMPTY) != 0 && !talk->deserted;
 	/* The last line has the count. */
 	if ((flags & CTL_LINES) != 0)
 		return talk_says(last, len, "added ")
@@ -445,7 +459,7 @@ talk_has_end(const struct control_talk *talk, uint8_t flags)
 static int
 talk_judge(const struct control_talk *talk, const struct control_ask *ask)
 {
-	uint8_t flags = ask->verb != CTL_VERB_COUNT
+	uint16_t flags = ask->verb != CTL_VERB_COUNT
 		? ctl_verb_rows[ask->verb].flags
 		: 0;
 

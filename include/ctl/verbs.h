@@ -36,6 +36,9 @@ enum ctl_verb_flag {
 	CTL_QUICK = 64,
 	/* Its arguments have a secret: the log has none of them. */
 	CTL_SECRET = 128,
+	/* A whole answer may have no octet: there may be nothing to list. Any
+	 * other answer without one was cut short. */
+	CTL_MAY_BE_EMPTY = 256,
 };
 
 #define CTL_ZONE "[ZONE]"
@@ -60,9 +63,9 @@ enum ctl_verb_flag {
 		"ask the primaries for a newer version")                     \
 	X(FORCE_TRANSFER, "force_transfer", 0, 1, CTL_SAYS_OK, CTL_ZONE,     \
 		"have the whole zone transferred, whatever its serial")      \
-	X(ZONESTATUS, "zonestatus", 0, 1, 0, CTL_ZONE,                       \
+	X(ZONESTATUS, "zonestatus", 0, 1, CTL_MAY_BE_EMPTY, CTL_ZONE,        \
 		"show the state, serials and activity of zones")             \
-	X(LISTZONES, "listzones", 0, 0, 0, "",                               \
+	X(LISTZONES, "listzones", 0, 0, CTL_MAY_BE_EMPTY, "",                \
 		"show the names of all zones, and their patterns")           \
 	X(SERVERPID, "serverpid", 0, 0, CTL_QUICK, "",                       \
 		"show the pid of the process that forks the others")         \
@@ -82,7 +85,8 @@ enum ctl_verb_flag {
 		"add the zones of the lines ZONE PATTERN on the input")      \
 	X(DELZONES, "delzones", 0, 0, CTL_LINES, "",                         \
 		"serve the zones no more that the lines of the input name")  \
-	X(PRINT_TSIG, "print_tsig", 0, 1, CTL_LATE_ERROR, "[KEY]",           \
+	X(PRINT_TSIG, "print_tsig", 0, 1,                                    \
+		CTL_LATE_ERROR | CTL_MAY_BE_EMPTY, "[KEY]",                  \
 		"show TSIG keys, with their secrets")                        \
 	X(UPDATE_TSIG, "update_tsig", 0, 2, CTL_SAYS_OK | CTL_SECRET,       \
 		"KEY SECRET",                                                \
@@ -122,7 +126,7 @@ struct ctl_verb_row {
 	const char *help;
 	uint8_t least;
 	uint8_t most;
-	uint8_t flags;
+	uint16_t flags;
 };
 
 extern const struct ctl_verb_row ctl_verb_rows[CTL_VERB_COUNT];

@@ -177,9 +177,9 @@ call_is_busy(const struct ctl_call *call)
 {
 	if (call->stream == NULL)
 		return false;
-	if (call->state == CALL_COMMAND || call->state == CALL_LINGERS)
-		return false;
-	return !call->cut || call_output(call) > 0;
+	if (call->cut)
+		return call_output(call) > 0;
+	return call->state != CALL_COMMAND && call->state != CALL_LINGERS;
 }
 
 /* The answer is whole. */

@@ -116,6 +116,16 @@ ctl_channel_listen(struct ctl_channel *channel, int fd, struct ctl_tls *tls)
 /* ---- all of them --------------------------------------------------------- */
 
 void
+ctl_channel_refuse(struct ctl_channel *channel, const char *line)
+{
+	struct ctl_call *call, *next;
+
+	cds_list_for_each_entry_safe(call, next, &channel->calls, node)
+		if (call->state == CALL_COMMAND && call->stream != NULL)
+			ctl_break_off(call, line);
+}
+
+void
 ctl_channel_walk(struct ctl_channel *channel,
 	void (*fn)(struct ctl_call *call, void *arg), void *arg)
 {

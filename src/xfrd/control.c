@@ -159,6 +159,7 @@ control_finish(struct xfrd *xfrd)
 	}
 	ctl_channel_close(control->channel);
 	ctl_channel_walk(control->channel, control_end_call, NULL);
+	ctl_channel_refuse(control->channel, control_ends);
 	control->end_event = event_new(xfrd->role.base, -1, 0, control_on_end,
 		xfrd);
 	if (control->end_event == NULL)

@@ -2,6 +2,7 @@
 import json
 import re
 import signal
+import socket
 
 import pytest
 
@@ -188,3 +189,49 @@ def test_json(make_server, primary, secondary):
         == "under way")
     primary.kill("server 1", signal.SIGCONT)
     assert asked.communicate(timeout=60)[0] == "ok\n"
+
+
+def test_an_end_without_an_octet_is_no_answer(make_server, tmp_path):
+    """Of a server that dies; one that lives may have nothing to list."""
+    server = control.config(make_server(zones={"example": zone_text(1)}))
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(server.control)
+        door.listen()
+        for word, lives, code in (
+                ("stats_noreset", False, 1), ("stats_noreset", True, 1),
+                ("verbosity", True, 1), ("listzones", False, 1),
+                ("zonestatus", False, 1), ("listzones", True, 0)):
+            asked = control.begin(server, word)
+            client, _ = door.accept()
+            with client:
+                client.recv(65536)
+                if lives:
+                    client.shutdown(socket.SHUT_WR)
+                    assert client.recv(1) == b""
+            assert asked.wait(60) == code, (word, lives)
+            asked.communicate()
+
+
+def test_a_command_is_answered_though_processes_are_replaced(make_server):
+    """By a reconfig: reload waits for the next loader, and who has sent no
+    command yet hears that xfrd ends."""
+    server = control.config(make_server(zones={
+        f"z{n}.test": zone_text(1) for n in range(50)}))
+    server.start()
+    assert control.ask(server, "reload") == (0, "ok\n")
+    for n in range(8):
+        server.options["rrl-ratelimit"] = 300 + n
+        server.write_config()
+        with control.connect(server) as idle:
+            assert control.ask(server, "status")[0] == 0
+            asked = [control.begin(server, *words) for words in (
+                ["reload"], ["reconfig"], ["reload"])]
+            heard = control.read_all(idle)
+        assert heard in (
+            "error xfrd, which takes commands, is being ended\n",
+        ), heard
+        for one in asked:
+            text = one.communicate(timeout=60)[0]
+            assert text and "died" not in text, text
+            assert one.returncode == int(text.startswith("error"))
+    assert "have died" not in server.read_log()
