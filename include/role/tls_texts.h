@@ -44,6 +44,9 @@ enum nsd_err tls_texts_read_clients(const struct server *server,
 	const struct secrets *old, bool *whole, struct secrets **texts)
 	MUST_USE;
 
+/* True if both configurations name the same files of clients, in order. */
+bool tls_texts_clients_are_alike(const struct conf *a, const struct conf *b);
+
 /* Looks at all these files without reading them. Returns a sum that differs
  * when one of them has changed. */
 uint64_t tls_texts_look(const struct server *server);

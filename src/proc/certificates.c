@@ -143,12 +143,17 @@ certificates_renew_clients(struct supervisor *s)
 }
 
 void
-certificates_follow_settings(struct supervisor *s)
+certificates_follow_settings(struct supervisor *s, const struct conf *before)
 {
+	struct secrets *old = s->server.tls_clients;
+
 	/* They stand in the order of the settings' tls-auth clauses: those of
 	 * other clauses are of no use. */
-	secrets_drop(s->server.tls_clients);
-	(void)clients_read(s, NULL, &s->server.tls_clients);
+	(void)clients_read(s,
+		tls_texts_clients_are_alike(before, s->server.conf) ? old
+								    : NULL,
+		&s->server.tls_clients);
+	secrets_drop(old);
 }
 
 /* ---- looking ------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 
+struct conf;
 struct event;
 struct secrets;
 struct supervisor;
@@ -52,7 +53,9 @@ bool certificates_take(struct supervisor *s, struct secrets *texts);
 void certificates_renew_clients(struct supervisor *s);
 
 /* Has those of clients be what other settings name. They are for the next xfrd,
- * which the caller makes come. */
-void certificates_follow_settings(struct supervisor *s);
+ * which the caller makes come. What cannot be read stays as it was if the
+ * settings before named the same files. */
+void certificates_follow_settings(struct supervisor *s,
+	const struct conf *before);
 
 #endif

@@ -223,12 +223,13 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	struct reconfig *r = &s->reconfig;
 	struct reconfig_new old = {.conf = s->server.conf,
 		.flags = r->applied};
+	const struct conf *before = old.conf;
 
 	conf_keep_waiting(new->conf, r->first);
 	if (r->first == old.conf)
 		old.conf = NULL;
 	s->server.conf = new->conf;
-	certificates_follow_settings(s);
+	certificates_follow_settings(s, before);
 	r->applied = new->flags;
 	/* Without random numbers those that are there go on. */
 	(void)!cookie_keeper_use(&s->cookies, &s->server, &new->cookies);

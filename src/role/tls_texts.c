@@ -226,6 +226,30 @@ clients_name(const struct conf *conf, struct tls_file *files)
 	}
 }
 
+static bool
+is_same_path(const char *a, const char *b)
+{
+	return strcmp(is_given(a) ? a : "", is_given(b) ? b : "") == 0;
+}
+
+bool
+tls_texts_clients_are_alike(const struct conf *a, const struct conf *b)
+{
+	if (a->tls_auth_count != b->tls_auth_count
+		|| !is_same_path(a->server.tls_cert_bundle,
+			b->server.tls_cert_bundle))
+		return false;
+	for (size_t i = 0; i < a->tls_auth_count; i++) {
+		const struct conf_tls_auth *one = a->tls_auths[i];
+		const struct conf_tls_auth *other = b->tls_auths[i];
+
+		if (!is_same_path(one->client_cert, other->client_cert)
+			|| !is_same_path(one->client_key, other->client_key))
+			return false;
+	}
+	return true;
+}
+
 enum nsd_err
 tls_texts_read_clients(const struct server *server, const struct secrets *old,
 	bool *whole, struct secrets **texts)

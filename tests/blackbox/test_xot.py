@@ -1,6 +1,7 @@
 """Zone transfers over TLS (RFC 9103) from primaries: the right certificate, and
 the wrong ones."""
 import contextlib
+import pathlib
 import signal
 import socket
 import ssl
@@ -89,6 +90,30 @@ def test_clauses_come_by_a_reconfig(primary, secondary):
     up.signal(signal.SIGHUP)
     wait_address(down, "192.0.2.7")
     assert "was killed by signal" not in down.read_log()
+
+
+def test_files_that_cannot_be_read_by_a_reconfig(primary, secondary,
+                                                 authority, directory):
+    """As those that only root may read. What was read stays."""
+    up = primary(mutual=True)
+    key, cert = authority.sign("secondary.example")
+    bundle = directory / "bundle.pem"
+    bundle.write_text(authority.cert.read_text())
+    down = secondary(up, bundle=bundle, options={"reload-config": "yes"},
+                     auth=(f'\tclient-cert: "{cert}"\n\tclient-key: '
+                           f'"{key}"\n'))
+    wait_address(down, "192.0.2.1")
+    xfrd = down.role("xfrd")
+    for path in (key, cert, bundle):
+        pathlib.Path(path).unlink()
+    down.config.write_text(down.config.read_text()
+                           + "\tmin-refresh-time: 1\n"
+                             "\tmax-refresh-time: 1\n")
+    down.signal(signal.SIGHUP)
+    down.wait_replaced("xfrd", xfrd)
+    up.write_zone("example", zone_text(2, "192.0.2.7"))
+    up.signal(signal.SIGHUP)
+    wait_address(down, "192.0.2.7")
 
 
 def test_own_certificate(primary, secondary, authority):
