@@ -17,8 +17,22 @@ def server(make_server):
     return server
 
 
+def without_times(troubles):
+    return [re.sub(r"\d+ seconds", "N seconds", one) for one in troubles]
+
+
 def troubles(server):
-    text = control.ask(server, "status")[1]
+    """What status says is wrong; as JSON it says the same."""
+    def ask():
+        return control.ask(server, "status")[1]
+
+    def steady():
+        # A transfer may have failed between two questions.
+        text = ask()
+        told = json.loads(control.ask(server, "-j", "status")[1])["trouble"]
+        return (text, told) if without_times([ask()]) == without_times(
+            [text]) else None
+    text, told = wait_for("no change between two questions", steady)
     lines = [line for line in text.splitlines()
              if line.startswith("trouble: ")]
     # What NSD says comes first.
@@ -26,11 +40,8 @@ def troubles(server):
     assert [line.split(":")[0] for line in head][:2] == [
         "version", "verbosity"]
     assert not any(line in head for line in lines)
-    told = json.loads(control.ask(server, "-j", "status")[1])["trouble"]
-    plain = [re.sub(r"\d+ seconds", "N seconds", one.split(": ", 1)[1])
-             for one in lines]
-    assert [re.sub(r"\d+ seconds", "N seconds", one)
-            for one in told] == plain
+    plain = without_times(one.split(": ", 1)[1] for one in lines)
+    assert without_times(told) == plain
     return plain
 
 

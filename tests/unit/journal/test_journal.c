@@ -69,6 +69,20 @@ look(void)
 	assert_int_equal(journal_index_open(dirfd_, &sink, &index_), NSD_OK);
 }
 
+/* A disk that takes some time, so that transfers come while it is busy. */
+static bool disk_is_slow;
+
+int __real_fdatasync(int fd);
+int __wrap_fdatasync(int fd);
+
+int
+__wrap_fdatasync(int fd)
+{
+	if (disk_is_slow)
+		usleep(5000);
+	return __real_fdatasync(fd);
+}
+
 /* The chain of a zone as text: FROM-TO of each; "none". Its texts are right.
  * serial 0: nothing is there. */
 static const char *
@@ -224,6 +238,7 @@ many_transfers_share_a_sync(void **state)
 	begin(0);
 	assert_true(journal_fixture_commit(journal, 0, 0, 1, 100) != 0);
 	journal_get_usage(journal, &before);
+	disk_is_slow = true;
 	for (uint32_t i = 0; i < 2000; i++)
 		assert_true(journal_fixture_send(journal, i % 10, i + 1, i + 2,
 			200) != 0);
@@ -233,6 +248,7 @@ many_transfers_share_a_sync(void **state)
 		assert_true(done.id == i + 2);
 		assert_true(done.entry.to == i + 2 && done.entry.from == i + 1);
 	}
+	disk_is_slow = false;
 	journal_get_usage(journal, &after);
 	assert_true(after.syncs - before.syncs < 1000);
 	assert_true(after.entries == 2001);
