@@ -14,8 +14,10 @@ server for a million octets. Medians of --reps turns, in rotating order.
 *rate*: transfers_many.py.
 """
 import argparse
+import bisect
 import multiprocessing
 import os
+import pathlib
 import socket
 import struct
 import subprocess
@@ -91,6 +93,7 @@ record; the secondary has one core. *Skipped*: the change before was not served
 yet. *Not served*: nor ten seconds after the last one.
 
 {rates}
+![serials served since the first change]({chart})
 """
 
 
@@ -246,7 +249,7 @@ class Bench:
             probe=(ZONE, 6))
         self.taken = {kind: [] for kind in args.servers}
         self.sent = {kind: [] for kind in args.servers}
-        self.changes, self.many, self.rates = [], [], []
+        self.changes, self.many, self.rates, self.served = [], [], [], {}
         self.beside, self.beside_half = [], []
         self.path = work
         self.zone = ZONE
@@ -330,13 +333,18 @@ class Bench:
 
     def change_many(self):
         for kind in self.args.servers:
-            took, late, skipped, cpu = transfers_many.changed(
+            run, late, cpu = transfers_many.changed(
                 kind, self.program(kind), self, self.args.rate,
                 self.args.seconds)
             self.rates.append(
-                [kind, str(len(took)), f"{report.median(took):.2f}",
-                 f"{report.quantile(took, 0.99):.1f}", f"{max(took):.0f}",
-                 str(skipped), str(late), f"{cpu:.2f}"])
+                [kind, str(len(run.took)), f"{report.median(run.took):.2f}",
+                 f"{report.quantile(run.took, 0.99):.1f}",
+                 f"{max(run.took):.0f}", str(run.skipped), str(late),
+                 f"{cpu:.2f}"])
+            self.served[kind] = [
+                (second, bisect.bisect(run.served_sec, second))
+                for second in range(self.args.seconds
+                                    + transfers_many.LOST_SEC + 1)]
             print(*self.rates[-1], flush=True)
 
     def run_whole(self):
@@ -419,11 +427,16 @@ def main():
     tables = bench.tables()
     print(*tables.values(), sep="\n\n")
     if args.doc:
+        chart = pathlib.Path(args.doc).with_suffix(".svg")
+        report.line_chart(chart, f"New serials served, {args.rate} a second "
+                          "are made", "seconds since the first",
+                          "served", bench.served)
         with open(args.doc, "w") as f:
             f.write(PAGE.format(machine=machine.name(), size=args.size,
                                 reps=args.reps, count=args.count,
                                 rate=args.rate, seconds=args.seconds,
                                 pace=args.pace, turns=args.beside_turns,
+                                chart=chart.name,
                                 beside_sec=args.beside_sec,
                                 **tables))
 
