@@ -15,7 +15,7 @@ limit_applies(const struct query_ctx *ctx, enum exchange_transport transport)
 }
 
 /* What a reply counts for, once it is composed and before reply_end: q->rate
- * and q->limit_hash. Their buckets are being fetched from then on. */
+ * and q->limit_hashes. Their buckets are being fetched from then on. */
 void limit_classify(struct query_ctx *ctx, struct query *q);
 
 /*

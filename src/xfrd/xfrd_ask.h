@@ -76,8 +76,9 @@ uint16_t xfrd_ask_id(const struct xfrd_ask *ask);
  * many milliseconds. Cost: the connections. */
 bool xfrd_ask_is_heard(const struct xfrd_ask *ask, int64_t msec);
 /*
- * Sends it, once; borrows the message. If the connection had been used before
- * and turns out to be closed, it is sent again on another.
+ * Sends it; borrows the message. It is sent again on another connection, once
+ * each, if the connection had been used before and turns out to be closed, and
+ * if that is silent, or busy with others, for long.
  * returns NSD_OK; NSD_E_MEMORY; NSD_E_LIMIT: too much waits for that server;
  * NSD_E_SYSTEM with errno.
  */

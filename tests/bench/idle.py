@@ -33,7 +33,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 import attack  # noqa: E402
 import machine  # noqa: E402
 import report  # noqa: E402
-import tls  # noqa: E402
+import tls_server  # noqa: E402
 from certificates import Authority  # noqa: E402
 
 WORKERS = 2
@@ -87,8 +87,8 @@ class Holder:
             sock = socket.create_connection(
                 ("127.0.0.1", port), 60, (from_network(number), 0))
             held.append(context.wrap_socket(sock) if context else sock)
-            held[-1].sendall(tls.query(number))
-            tls.read_answers(held[-1], 1)
+            held[-1].sendall(tls_server.query(number))
+            tls_server.read_answers(held[-1], 1)
         pipe.send("ready")
         while pipe.recv() is not None:
             pipe.send(sum(map(Holder.asks, held)))
@@ -96,24 +96,24 @@ class Holder:
     @staticmethod
     def asks(sock):
         try:
-            sock.sendall(tls.query(1))
-            tls.read_answers(sock, 1)
+            sock.sendall(tls_server.query(1))
+            tls_server.read_answers(sock, 1)
             return True
         except (OSError, EOFError):
             return False
 
 
-class Server(tls.Server):
-    """As tests/bench/tls.py has it, with several workers, and time-outs that
+class Server(tls_server.Server):
+    """As tls_server.py has it, with several workers, and time-outs that
     are longer than any run."""
 
-    conf = tls.CONF.replace(
+    conf = tls_server.CONF.replace(
         "server-count: 1", f"server-count: {WORKERS}\n\treuseport: yes\n"
         "\ttcp-timeout: 3600")
 
     def workers(self):
         found = []
-        for pid in tls.children(self.process.pid):
+        for pid in tls_server.children(self.process.pid):
             name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
             if name.startswith("nsd: server"):
                 found.append(pid)

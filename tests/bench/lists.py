@@ -23,7 +23,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 import report  # noqa: E402
-import tls  # noqa: E402
+import tls_server  # noqa: E402
 from ports import free_port  # noqa: E402
 
 WINDOW = 16
@@ -64,7 +64,7 @@ def elements(option, length):
 def start(args, directory, option, length):
     directory.mkdir()
     port = free_port()
-    text = tls.CONF.split("\tip-address: 127.0.0.1@{tls}")[0].format(
+    text = tls_server.CONF.split("\tip-address: 127.0.0.1@{tls}")[0].format(
         plain=port) + "".join(
             f"\t{line}\n" for line in (
                 "server-count: 1", 'username: ""', 'chroot: ""',
@@ -80,7 +80,7 @@ def start(args, directory, option, length):
         text += elements(option, length)
     if option == "allow-notify":
         text += f"\trequest-xfr: 127.0.0.1@{free_port()} NOKEY\n"
-    (directory / "example.zone").write_text(tls.ZONE)
+    (directory / "example.zone").write_text(tls_server.ZONE)
     conf = directory / "nsd.conf"
     conf.write_text(text)
     process = subprocess.Popen(
@@ -120,7 +120,7 @@ def wait_for_answer(client, wire):
 
 
 def worker_of(pid):
-    return next(str(one) for one in tls.children(pid) if "server" in
+    return next(str(one) for one in tls_server.children(pid) if "server" in
                 pathlib.Path(f"/proc/{one}/comm").read_text())
 
 
