@@ -109,6 +109,49 @@ def test_transfer_that_trickles_holds_no_neighbour_back(make_server):
             server.wait_serial(name, 2)
 
 
+def notify(server, name):
+    query = dns.message.make_query(name, "SOA")
+    query.set_opcode(dns.opcode.NOTIFY)
+    dns.query.udp(query, "127.0.0.1", port=server.port, timeout=5)
+
+
+def test_question_avoids_a_connection_that_is_held_up(make_server):
+    """With so short a time-out none moves to another: it would fail."""
+    timers = "3600 3600 86400 300"
+    serials = collections.defaultdict(lambda: 1)
+    sent = []
+
+    def answer(apex, rdtype, query):
+        serial = serials[apex]
+        if rdtype == "SOA":
+            yield reply(query, soa(apex, serial, timers))
+            return
+        if apex == "slow.test." and serial > 1:
+            yield reply(query, soa(apex, serial, timers))
+            for i in range(1200):
+                yield 0.5
+                yield reply(query, *records(apex, f"a{i} A 192.0.2.1"))
+                sent.append(i)
+        yield whole(query, apex, serial, timers=timers)
+
+    names = ["slow.test", *(f"n{i}.test" for i in range(3))]
+    with ScriptedPrimary(answer) as primary:
+        server = make_server(zones={"example": zone_text()},
+                             extra="".join(zone(n, primary) for n in names),
+                             options={"verbosity": 2, "tcp-timeout": 5})
+        server.start()
+        for name in names:
+            server.wait_serial(name, 1)
+        for name in names:
+            serials[name + "."] = 2
+            notify(server, name)
+            if name == "slow.test":
+                wait_for("three seconds of it", lambda: len(sent) > 6)
+            else:
+                server.wait_serial(name, 2)
+        assert not re.search("zone n.*failed", server.read_log())
+
+
 def test_connection_that_goes_mute_is_left(make_server):
     """As one does whose state a firewall has lost; new ones work."""
     serial = [1]
@@ -205,12 +248,10 @@ def test_flood_of_notify_does_not_fill_the_log(make_server):
     with ScriptedPrimary(good()) as primary:
         server = start(make_server, zone("one.test", primary))
         server.wait_serial("one.test", 7)
-        query = dns.message.make_query("one.test", "SOA")
-        query.set_opcode(dns.opcode.NOTIFY)
         for _ in range(400):
-            dns.query.udp(query, "127.0.0.1", port=server.port, timeout=5)
+            notify(server, "one.test")
         time.sleep(1.1)
-        dns.query.udp(query, "127.0.0.1", port=server.port, timeout=5)
+        notify(server, "one.test")
         wait_for("the count", lambda: "more within a second"
                  in server.read_log())
     seconds = collections.Counter(re.findall(
