@@ -22,10 +22,20 @@ struct load_change {
 	uint64_t ticket;
 	uint8_t kind;          /* enum load_update_kind */
 	uint64_t len;
-	uint8_t *data;         /* octets of IPC_UPDATE; or NULL: */
-	struct load_text text; /* they are still in the file; its descriptor
-				* is the change's. -1: none */
+	uint8_t *data;         /* octets of IPC_UPDATE; NULL: they are still in
+				* the file of text */
+	struct load_text text; /* of what is read as a text, a zone or
+				* differences: its octets, in data or in a
+				* file, whose descriptor is the change's.
+				* fd -1: none; len 0: it is no text */
 };
+
+/* True if it is read as a text; else data is applied. */
+static inline bool
+load_change_is_text(const struct load_change *change)
+{
+	return change->text.len > 0;
+}
 
 struct load_waiting {
 	struct load_waiting *next;

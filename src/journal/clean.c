@@ -84,6 +84,8 @@ remove_oldest(struct journal *journal)
 	if (job == NULL)
 		return;
 	job->head.entry.segment = segment->number;
+	if (journal->near.number == segment->number)
+		fetch_close_segment(&journal->near);
 	journal->removing = true;
 	commit_push(&journal->commit, job);
 }

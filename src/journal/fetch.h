@@ -25,6 +25,21 @@ enum nsd_err fetch_octets(int fd, uint64_t offset, void *data, size_t len)
 enum nsd_err fetch_head(int dirfd, const struct journal_entry *entry,
 	uint8_t *buffer, int *fd, struct format_head *head) MUST_USE;
 
+/* A segment that stays open: its next entry is near. */
+struct fetch_segment {
+	int fd;          /* -1: none is open */
+	uint64_t number;
+	uint8_t salt[FORMAT_SALT];
+};
+
+void fetch_init_segment(struct fetch_segment *segment);
+void fetch_close_segment(struct fetch_segment *segment);
+/* As fetch_head, with the segment that is open if it is that one; else that one
+ * is from now on. *fd: a descriptor of its own. */
+enum nsd_err fetch_head_near(int dirfd, struct fetch_segment *segment,
+	const struct journal_entry *entry, uint8_t *buffer, int *fd,
+	struct format_head *head) MUST_USE;
+
 /* Opens the text of an entry in a file of its own. As fetch_head. */
 enum nsd_err fetch_file(int dirfd, uint64_t id, int *fd) MUST_USE;
 

@@ -174,6 +174,7 @@ free_journal(struct journal *journal)
 
 	live_fini(&journal->live);
 	jobs_destroy(journal->spare);
+	fetch_close_segment(&journal->near);
 	if (journal->dirfd != -1)
 		close(journal->dirfd);
 	if (journal->lock_fd != -1)
@@ -192,6 +193,7 @@ journal_open(const struct journal_options *options, struct diag_sink *sink,
 	if (journal == NULL)
 		return NSD_E_MEMORY;
 	journal->dirfd = journal->lock_fd = -1;
+	fetch_init_segment(&journal->near);
 	journal->segment_size = options->segment_size != 0
 		? options->segment_size : JOURNAL_SEGMENT_SIZE;
 	CDS_INIT_LIST_HEAD(&journal->transfers);
@@ -329,7 +331,8 @@ journal_open_text(struct journal *journal, const uint8_t *apex, uint64_t id,
 		return fetch_file(journal->dirfd, id, fd);
 	}
 	*offset = entry->entry.offset + entry->entry.head_len;
-	return fetch_head(journal->dirfd, &entry->entry, buffer, fd, &head);
+	return fetch_head_near(journal->dirfd, &journal->near, &entry->entry,
+		buffer, fd, &head);
 }
 
 /* ---- an entry goes */

@@ -10,6 +10,7 @@
 
 #include "base/list.h"
 #include "journal/commit.h"
+#include "journal/fetch.h"
 #include "journal/journal.h"
 #include "journal/live.h"
 
@@ -25,6 +26,7 @@ struct journal {
 	struct cds_list_head pending;   /* jobs: ended, not durable */
 	struct cds_list_head ready;     /* jobs: for journal_next */
 	unsigned copies;                /* under way */
+	struct fetch_segment near;      /* of the text that was opened last */
 	bool removing;                  /* a segment is about to go */
 	bool paused;                    /* a copy found no room */
 	struct journal_job *spare;      /* for what is dead, when there is no

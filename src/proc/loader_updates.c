@@ -13,6 +13,9 @@
 #include "role/hooks.h"
 #include "proc/loader.h"
 
+/* A text of so many octets is read at once when it comes. */
+#define SMALL_OCTETS (16u << 10)
+
 /* Main is to know, before it can be seen or answered, that zone files do not
  * say all. What transfers have brought is in files of its own. */
 static void
@@ -34,7 +37,7 @@ loader_apply(struct loader *loader, const struct load_change *change,
 	bool hooked = hooks != NULL && hooks->on_update != NULL;
 
 	*later = false;
-	if (change->data == NULL) {
+	if (load_change_is_text(change)) {
 		loader_take_transfer(loader, change, apex, result, later);
 		return;
 	}
@@ -93,10 +96,29 @@ loader_take_update(struct loader *loader, const struct load_change *change,
 			&& load_wait_add(&loader->wait, apex, change));
 }
 
+/* Takes a small one into memory, whatever it is. */
+static enum nsd_err
+loader_open_small(const struct load_text *text, struct load_change *change,
+	uint8_t *apex)
+{
+	enum nsd_err err = load_update_read(text, LOAD_UPDATE_WHOLE,
+		&change->data);
+	struct load_text copy = {.fd = -1, .len = text->len};
+
+	if (err != NSD_OK)
+		return err;
+	change->len = text->len;
+	copy.data = change->data;
+	err = load_update_read_head(&copy, &change->kind, apex);
+	if (err == NSD_OK && change->kind == LOAD_UPDATE_WHOLE)
+		change->text = copy;
+	return err;
+}
+
 /* A whole zone stays in its file: it may be as large as any. So do differences
  * that a thread is to read. */
 static enum nsd_err
-loader_open_update(const struct load_text *text, struct load_change *change,
+loader_open_large(const struct load_text *text, struct load_change *change,
 	uint8_t *apex)
 {
 	enum nsd_err err = load_update_read_head(text, &change->kind, apex);
@@ -117,11 +139,20 @@ loader_open_update(const struct load_text *text, struct load_change *change,
 	return change->text.fd != -1 ? NSD_OK : NSD_E_SYSTEM;
 }
 
+static enum nsd_err
+loader_open_update(const struct load_text *text, struct load_change *change,
+	uint8_t *apex)
+{
+	return text->len <= SMALL_OCTETS
+		? loader_open_small(text, change, apex)
+		: loader_open_large(text, change, apex);
+}
+
 /* Of a change that comes again. */
 static bool
 loader_update_was_done(struct loader *loader, const struct load_change *change)
 {
-	return change->data == NULL
+	return load_change_is_text(change)
 		? load_update_is_past(&loader->context, &change->text)
 		: load_update_was_done(&loader->context, change->data,
 			  change->len);
