@@ -11,7 +11,7 @@ time), beside that at rest. *Out*: a client on core 1 takes the zone from a
 server on core 0 and throws it away: octets a second, and CPU time of the
 server for a million octets. Medians of --reps turns, in rotating order.
 *Beside*: see transfers_beside.py; *changes*: transfers_changes.py; *many*,
-*rate*: transfers_many.py.
+*rate*: transfers_many.py; *rest*: transfers_rest.py.
 """
 import argparse
 import bisect
@@ -34,9 +34,10 @@ import servers  # noqa: E402
 import transfers_beside  # noqa: E402
 import transfers_changes  # noqa: E402
 import transfers_many  # noqa: E402
+import transfers_rest  # noqa: E402
 
 ZONE = "bench"
-PARTS = ("whole", "beside", "changes", "many", "rate")
+PARTS = ("whole", "beside", "changes", "many", "rate", "rest")
 LIMIT_SEC = 900
 AXFR = 252
 SEND_OCTETS = 65536
@@ -85,6 +86,14 @@ Nine records each. From the start of a secondary without data, on one core, unti
 all are served; the primary is ours, on the other core.
 
 {many}
+
+## Secondary zones with nothing to fetch
+
+Ours, all on one core. Zones of one file, whose primary has nothing newer: what xfrd
+has for each above the same zones without a primary, and the CPU time of all
+processes, for half a minute after each zone was asked for once.
+
+{rest}
 
 ## {rate} changes a second
 
@@ -250,7 +259,7 @@ class Bench:
         self.taken = {kind: [] for kind in args.servers}
         self.sent = {kind: [] for kind in args.servers}
         self.changes, self.many, self.rates, self.served = [], [], [], {}
-        self.beside, self.beside_half = [], []
+        self.beside, self.beside_half, self.rest = [], [], []
         self.path = work
         self.zone = ZONE
 
@@ -331,6 +340,11 @@ class Bench:
             self.many.append([kind, f"{took:.2f}", f"{cpu:.2f}", f"{mib:.1f}"])
             print(*self.many[-1], flush=True)
 
+    def keep_many(self):
+        self.rest.append(transfers_rest.rest_row(
+            self.program("ours"), self.path, self.args.rest_count))
+        print(*self.rest[-1], flush=True)
+
     def change_many(self):
         for kind in self.args.servers:
             run, late, cpu = transfers_many.changed(
@@ -378,6 +392,7 @@ class Bench:
                                     self.changes),
             "many": report.table(["secondary", "seconds", "CPU, s",
                                   "memory, MiB"], self.many),
+            "rest": report.table(transfers_rest.REST_HEAD, self.rest),
             "rates": report.table(
                 ["secondary", "served", "median, ms", "p99, ms", "most, ms",
                  "skipped", "not served", "CPU, ms for one"], self.rates),
@@ -405,6 +420,7 @@ def main():
     parser.add_argument("--parts", default=PARTS,
                         type=lambda text: text.split(","))
     parser.add_argument("--count", type=int, default=10000)
+    parser.add_argument("--rest-count", type=int, default=1000000)
     parser.add_argument("--rate", type=int, default=1000)
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--pace", type=int, default=100)
@@ -422,6 +438,8 @@ def main():
             bench.change_many()
         if "many" in args.parts:
             bench.fetch_many()
+        if "rest" in args.parts:
+            bench.keep_many()
         if "whole" in args.parts:
             bench.run_whole()
     tables = bench.tables()
