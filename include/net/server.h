@@ -105,6 +105,9 @@ struct net_tcp_options {
 	unsigned queries_max;     /* tcp-query-count; 0: any number */
 	unsigned timeout_sec;     /* tcp-timeout: idle, and for a write */
 	bool reject_overflow;     /* tcp-reject-overflow */
+	/* Octets a second that the client of a stream takes at least while the
+	 * stream waits for it. With less it counts as idle; 0: with nothing. */
+	unsigned stream_rate;
 };
 
 /* A socket that listens. */

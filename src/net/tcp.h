@@ -135,6 +135,10 @@ struct tcp_conn {
 	struct cds_list_head by_net;  /* in tcp_net.conns, if net is set */
 	struct tcp_net *net; /* NULL: not known before a proxy says it */
 	uint64_t active_ms;  /* last request or progress in sending */
+	/* Of a stream, since active_ms: octets taken, time waited for that. */
+	uint32_t taken;
+	uint32_t waited_ms;
+	uint32_t held_ms;    /* of now_ms when it was held up, if held */
 	const uint8_t *data; /* in net_tcp.in, while gathered */
 	const uint8_t *data_end;
 	uint8_t *rest;       /* requests not yet complete or answered */
@@ -158,6 +162,7 @@ struct tcp_conn {
 	enum tcp_phase phase;
 	bool gathered;
 	bool streams;        /* is in tcp_pace.waiting */
+	bool held;           /* its client did not take all of a stream */
 	bool awaits_header;  /* of its proxy: net/proxy.h */
 	bool eof;            /* the client will send no more */
 	bool closing;        /* we read no more and close once all is sent */
@@ -257,6 +262,15 @@ void tcp_wait_resume(struct net_tcp *tcp);
 /* A connection was active, so it becomes the last of its phase to be timed
  * out. */
 void tcp_conn_touch(struct tcp_conn *conn);
+
+/*
+ * The client took so many octets of those that were offered it. It counts as
+ * active if it takes a stream at net_tcp_options.stream_rate, as long as the
+ * stream waits for it and not it for the stream; or if what it took is no
+ * stream's.
+ */
+void tcp_conn_note_taken(struct tcp_conn *conn, size_t taken,
+	size_t offered);
 
 /* A connection left. Resumes if that is what was waited for. */
 void tcp_wait_on_room(struct net_tcp *tcp);

@@ -146,7 +146,7 @@ tcp_conn_send_out(struct tcp_conn *conn)
 		conn->dead = !filter_error_passes(errno);
 		return false;
 	}
-	tcp_conn_touch(conn);
+	tcp_conn_note_taken(conn, (size_t)sent, conn->out_len - conn->out_at);
 	conn->tcp->turn_cost += (unsigned)sent / TCP_COST_OCTETS;
 	conn->out_at += (uint32_t)sent;
 	if (conn->out_at < conn->out_len)

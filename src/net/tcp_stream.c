@@ -165,6 +165,7 @@ stream_fill(struct tcp_conn *conn, uint8_t *out)
 		if (one == 0) {
 			tcp_stream_end(tcp, conn->stream);
 			conn->stream = NULL;
+			conn->held = false;
 			break;
 		}
 		ASSERT_HOT(one <= TCP_MESSAGE_MAX);
@@ -191,9 +192,8 @@ stream_write(struct tcp_conn *conn)
 		conn->dead = true;
 		return len;
 	}
-	if (taken > 0)
-		tcp_conn_touch(conn);
 	sent = taken > 0 ? (size_t)taken : 0;
+	tcp_conn_note_taken(conn, sent, len);
 	if (sent < len)
 		stream_keep(conn, out + sent, len - sent);
 	return len;

@@ -132,3 +132,25 @@ tcp_conn_touch(struct tcp_conn *conn)
 	cds_list_del(&conn->by_age);
 	cds_list_add_tail(&conn->by_age, &conn->tcp->conns[conn->phase]);
 }
+
+void
+tcp_conn_note_taken(struct tcp_conn *conn, size_t taken, size_t offered)
+{
+	uint32_t now_ms = (uint32_t)conn->tcp->now_ms;
+
+	if (conn->stream != NULL) {
+		if (conn->held)
+			conn->waited_ms += now_ms - conn->held_ms;
+		conn->held = taken < offered;
+		conn->held_ms = now_ms;
+		conn->taken += (uint32_t)taken;
+		if (taken == 0
+			|| (uint64_t)conn->taken * 1000
+				< (uint64_t)conn->waited_ms
+					* conn->tcp->options.stream_rate)
+			return;
+	}
+	tcp_conn_touch(conn);
+	conn->taken = 0;
+	conn->waited_ms = 0;
+}

@@ -306,6 +306,10 @@ worker_on_statistics(struct role *role, const struct ipc_message *m)
 	statistics_log(worker->counters, time(NULL), worker->boot);
 }
 
+/* Octets a second of a transfer: who takes less holds a version of its zone for
+ * longer than the slowest line explains. */
+#define STREAM_RATE 8192
+
 /* What the sockets are opened with. Answers find their settings in the store
  * themselves. */
 static void
@@ -320,6 +324,7 @@ worker_read_settings(struct worker *worker)
 		.queries_max = settings->tcp_query_count,
 		.timeout_sec = settings->tcp_timeout_sec,
 		.reject_overflow = settings->tcp_reject_overflow,
+		.stream_rate = STREAM_RATE,
 	};
 	worker->reply_size = settings->udp4_size > settings->udp6_size
 		? settings->udp4_size

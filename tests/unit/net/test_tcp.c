@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/octets.h"
@@ -468,6 +469,79 @@ tcp_ends_a_stream_when_its_client_is_gone(void **state)
 	harness_fini(&h);
 }
 
+static uint64_t
+clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Takes a little of a stream again and again, for so long or until its end.
+ * Returns the longest time in which nothing was taken. */
+static uint64_t
+take_slowly(struct harness *h, unsigned rate, unsigned ms)
+{
+	const struct net_tcp_options options = { .connections_max = 10,
+		.timeout_sec = 1, .stream_rate = rate };
+	static uint8_t data[16 * 1024];
+	uint64_t end, last, longest = 0;
+	int fd;
+
+	harness_tcp(h, "127.0.0.1", &options);
+	fd = harness_connect(h, 4096);
+	make_request(data, 'S', 20);
+	octets_put_u16(data + 3, 65535);
+	octets_put_u16(data + 5, 60000);
+	harness_send(h, fd, data, 22);
+	harness_wait(h, &h->streams, 1);
+	last = clock_ms();
+	end = last + ms;
+	while (h->streams_ended == 0 && clock_ms() < end) {
+		if (recv(fd, data, sizeof(data), 0) > 0) {
+			uint64_t now = clock_ms();
+
+			if (now - last > longest)
+				longest = now - last;
+			last = now;
+		}
+		usleep(1000);
+		harness_turn(h);
+	}
+	close(fd);
+	return longest;
+}
+
+static void
+tcp_ends_a_stream_whose_client_takes_too_little(void **state)
+{
+	struct harness h;
+
+	take_slowly(&h, UINT32_MAX, 10000);
+	assert_int_equal(h.streams_ended, 1);
+	harness_fini(&h);
+}
+
+/* It takes more than the time-out, but there is always something taken. */
+static void
+tcp_waits_for_the_client_of_a_stream_that_takes_enough(void **state)
+{
+	uint64_t longest;
+
+	do {
+		struct harness h;
+		size_t ended;
+
+		longest = take_slowly(&h, 1, 2500);
+		ended = h.streams_ended;
+		harness_fini(&h);
+		/* A machine that stood still says nothing. */
+		if (longest < 500)
+			assert_int_equal(ended, 0);
+	} while (longest >= 500);
+}
+
 int
 main(void)
 {
@@ -491,6 +565,10 @@ main(void)
 		cmocka_unit_test(tcp_streams_and_then_goes_on),
 		cmocka_unit_test(tcp_goes_on_after_a_short_stream),
 		cmocka_unit_test(tcp_ends_a_stream_when_its_client_is_gone),
+		cmocka_unit_test(
+			tcp_ends_a_stream_whose_client_takes_too_little),
+		cmocka_unit_test(
+			tcp_waits_for_the_client_of_a_stream_that_takes_enough),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
