@@ -17,7 +17,8 @@ from primary import IXFR, NOTIFY, SOA, wire_name, wire_record
 LIMIT_SEC = 600
 SERIAL = 1
 LOOKED_AT = 100      # one zone in so many, until all of these are served
-QUERIES = 256        # outstanding, when all zones are asked for
+QUERIES = 64         # outstanding, when all zones are asked for
+RECEIVE_OCTETS = 1 << 20
 ASK_AGAIN_SEC = 0.002
 LOST_SEC = 10
 WARM_SEC = 8
@@ -105,6 +106,8 @@ def asked(port, names):
     found, waiting = set(), collections.deque(names)
     outstanding = {}
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    # Who loses a reply waits for it.
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_OCTETS)
     sock.connect(("127.0.0.1", port))
     sock.settimeout(0.2)
     ident = 0
