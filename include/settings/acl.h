@@ -46,6 +46,15 @@ acl_list_get(const struct settings_options *options, enum settings_list list)
 	return acl;
 }
 
+/*
+ * A list in memory of its own, with an index; from is copied, need not be
+ * aligned, and has no keys. NSD_E_MEMORY: *list is as it was. It is released
+ * with acl_list_free, as is one that is all zeros.
+ */
+enum nsd_err acl_list_make(const void *from, uint32_t count,
+	struct acl_list *list) MUST_USE;
+void acl_list_free(struct acl_list *list);
+
 /* True if an element that is BLOCKED matches the client's proxy. No other one
  * is for proxies. Cost: a test without a proxy, else as below. */
 bool acl_list_blocks_proxy(const struct acl_list *list,

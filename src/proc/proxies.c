@@ -3,58 +3,45 @@
 
 #include <netinet/in.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "load/load_settings.h"
 #include "proc/proxies.h"
 
-/* The list as an array in the order that its index wants; NULL: no memory. */
-static struct acl_element *
-proxies_make_list(const struct conf_acls *from)
+/* Copies the list of the addresses that may. */
+static enum nsd_err
+proxies_make_list(const struct conf_acls *from, struct acl_list *list)
 {
-	struct acl_element *made = calloc(from->count + 1u, sizeof(*made));
-	struct acl_element *list = calloc(from->count + 1u, sizeof(*list));
+	struct acl_element *elements = calloc(from->count + 1u,
+		sizeof(*elements));
+	enum nsd_err err = NSD_E_MEMORY;
 
-	for (uint32_t i = 0; made != NULL && i < from->count; i++)
-		load_settings_element(&from->items[i], &made[i]);
-	if (made != NULL && list != NULL)
-		(void)acl_index_copy(made, from->count, list);
-	if (made == NULL) {
-		free(list);
-		list = NULL;
-	}
-	free(made);
-	return list;
+	for (uint32_t i = 0; elements != NULL && i < from->count; i++)
+		load_settings_element(&from->items[i], &elements[i]);
+	if (elements != NULL)
+		err = acl_list_make(elements, from->count, list);
+	free(elements);
+	return err;
 }
 
 enum nsd_err
 proxies_create(const struct conf_server *options, struct proxies **out)
 {
-	const struct conf_acls *allow = &options->allow_proxy;
 	const struct conf_numbers *ports = &options->proxy_protocol_port;
 	struct proxies *proxies = calloc(1, sizeof(*proxies));
-	struct acl_element *elements = proxies_make_list(allow);
-	struct acl_index *index = calloc(1, acl_index_size_max(allow->count));
 
-	if (proxies != NULL)
-		proxies->ports = calloc(ports->count + 1u,
-			sizeof(proxies->ports[0]));
-	if (proxies == NULL || proxies->ports == NULL || elements == NULL
-		|| index == NULL) {
-		if (proxies != NULL)
-			free(proxies->ports);
+	if (proxies == NULL)
+		return NSD_E_MEMORY;
+	proxies->ports = calloc(ports->count + 1u, sizeof(proxies->ports[0]));
+	if (proxies->ports == NULL
+		|| proxies_make_list(&options->allow_proxy, &proxies->allow)
+			!= NSD_OK) {
+		free(proxies->ports);
 		free(proxies);
-		free(elements);
-		free(index);
 		return NSD_E_MEMORY;
 	}
 	for (uint32_t i = 0; i < ports->count; i++)
 		proxies->ports[proxies->port_count++] =
 			(uint16_t)ports->items[i];
-	proxies->allow.elements = elements;
-	proxies->allow.count = allow->count;
-	proxies->allow.index = index;
-	acl_index_make(elements, proxies->allow.count, index);
 	*out = proxies;
 	return NSD_OK;
 }

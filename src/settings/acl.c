@@ -1,6 +1,7 @@
 /* acl.c - matches clients with access control lists. */
 #include <endian.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "settings/acl.h"
@@ -175,4 +176,36 @@ acl_list_allows(const struct acl_list *list, const struct acl_client *client)
 	return (client->proxy == NULL || !acl_list_blocks_proxy(list, client))
 		&& list_allows(list, client,
 			(const struct sockaddr *)client->peer, false);
+}
+
+/* ---- lists of one's own -------------------------------------------------- */
+
+enum nsd_err
+acl_list_make(const void *from, uint32_t count, struct acl_list *list)
+{
+	struct acl_element *copy = calloc(count + 1u, sizeof(*copy));
+	struct acl_element *elements = calloc(count + 1u, sizeof(*elements));
+	struct acl_index *index = calloc(1, acl_index_size_max(count));
+
+	if (copy == NULL || elements == NULL || index == NULL) {
+		free(copy);
+		free(elements);
+		free(index);
+		return NSD_E_MEMORY;
+	}
+	if (count > 0)
+		memcpy(copy, from, count * sizeof(*copy));
+	(void)acl_index_copy(copy, count, elements);
+	free(copy);
+	acl_index_make(elements, count, index);
+	*list = (struct acl_list){elements, count, index};
+	return NSD_OK;
+}
+
+void
+acl_list_free(struct acl_list *list)
+{
+	free((void *)(uintptr_t)list->elements);
+	free((void *)(uintptr_t)list->index);
+	*list = (struct acl_list){.index = NULL};
 }
