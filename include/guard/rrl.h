@@ -8,7 +8,8 @@
  *
  * A bucket is one word of 64 bits, changed by one atomic step:
  *
- *   bits 0 to 29   level: 256 for each answer; halves each second
+ *   bits 0 to 29   level: 256 for each answer, or an amount; halves each
+ *                  second
  *   bits 30 to 47  when that was, in ticks modulo 2^18
  *   bit 48         its begin was told, its end not yet
  *   bits 49 to 63  tag: which subject it is of, out of those of its line
@@ -40,6 +41,8 @@
 #define RRL_TICKS_PER_SEC 16u
 /* A higher limit counts as this one. */
 #define RRL_LIMIT_MAX 2000000u
+/* The same of amounts. */
+#define RRL_AMOUNT_MAX ((UINT32_C(1) << 29) - 1)
 
 /* The table as a process has it. Copies may be made. */
 struct rrl {
@@ -138,5 +141,19 @@ struct rrl_verdict {
  */
 struct rrl_verdict rrl_count(const struct rrl *rrl, uint64_t hash,
 	uint32_t limit, uint64_t now);
+
+/*
+ * Counts an amount of something else, such as time, that a subject has had
+ * already; limit: so much a second, of the same unit. The subject is limited as
+ * above: it may have twice the limit at once. That this has ended is told when
+ * half of it is left. It is for the caller to give it nothing meanwhile.
+ */
+struct rrl_verdict rrl_spend(const struct rrl *rrl, uint64_t hash,
+	uint32_t amount, uint32_t limit, uint64_t now);
+
+/* Is a subject of amounts limited now? Nothing is counted. Cost: a line of
+ * cache. */
+bool rrl_is_spent(const struct rrl *rrl, uint64_t hash, uint32_t limit,
+	uint64_t now);
 
 #endif

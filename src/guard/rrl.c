@@ -26,7 +26,8 @@
 /* Who loses a race so often goes on without counting. */
 #define TRIES 4
 
-_Static_assert(LEVEL_MASK / ONE > RRL_LIMIT_MAX * SPAN,
+_Static_assert(LEVEL_MASK / ONE > RRL_LIMIT_MAX * SPAN
+		&& LEVEL_MASK > UINT64_C(1) * RRL_AMOUNT_MAX * SPAN,
 	"the highest limit can be reached");
 
 size_t
@@ -223,23 +224,29 @@ line_find(const uint64_t *line, uint64_t hash, uint32_t now, uint64_t *word,
 	return line_find_lowest(line, now, first + now, word);
 }
 
-/* Counts an answer more in a word, and judges it. */
+/* What is counted, in levels. */
+struct rrl_step {
+	uint64_t add;  /* at least 1 */
+	uint64_t full; /* above it, it is limited */
+	uint64_t calm; /* below it, that has ended. It is less: else at the
+			* limit it would go to and fro */
+};
+
+/* Counts a step in a word, and judges it. */
 static uint64_t
-word_count(uint64_t word, uint32_t limit, uint32_t now,
+word_count(uint64_t word, const struct rrl_step *step, uint32_t now,
 	struct rrl_verdict *verdict)
 {
-	const uint64_t full = (uint64_t)limit * SPAN * ONE;
-	uint64_t most = full * LIMITS_MAX;
+	uint64_t most = step->full * LIMITS_MAX;
 	bool told = (word & TOLD) != 0;
 	uint32_t tick;
-	uint64_t level = (uint64_t)word_decay(word, now, &tick) + ONE;
+	uint64_t level = (uint64_t)word_decay(word, now, &tick) + step->add;
 
 	if (most > LEVEL_MASK)
 		most = LEVEL_MASK;
-	verdict->limited = level > full;
+	verdict->limited = level > step->full;
 	verdict->begins = verdict->limited && !told;
-	/* Not at once: at the limit it would go to and fro. */
-	verdict->ends = told && level < full - full / 8;
+	verdict->ends = told && level < step->calm;
 	if (level > most)
 		level = most;
 	return word_make(word_tag(word), (told || verdict->begins)
@@ -270,7 +277,8 @@ count_usual(uint64_t *line, uint64_t hash, uint32_t limit, uint32_t now)
 }
 
 static __attribute__((noinline)) struct rrl_verdict
-count_any(uint64_t *line, uint64_t hash, uint32_t limit, uint32_t tick)
+count_any(uint64_t *line, uint64_t hash, const struct rrl_step *step,
+	uint32_t tick)
 {
 	struct rrl_verdict verdict = {false, false, false};
 
@@ -281,7 +289,7 @@ count_any(uint64_t *line, uint64_t hash, uint32_t limit, uint32_t tick)
 
 		from = is_new ? word_make(hash & TAG_MASK, false, tick, 0)
 			: old;
-		new = word_count(from, limit, tick, &verdict);
+		new = word_count(from, step, tick, &verdict);
 		/* One that asks far too much changes nothing: no other
 		 * processor has to fetch the line anew. */
 		if (new == old
@@ -300,9 +308,52 @@ rrl_count(const struct rrl *rrl, uint64_t hash, uint32_t limit, uint64_t now)
 	uint64_t *line = rrl_line(rrl, hash);
 	uint32_t tick = (uint32_t)now & TICK_MASK;
 
+	uint64_t full;
+
 	if (limit > RRL_LIMIT_MAX)
 		limit = RRL_LIMIT_MAX;
 	if (__builtin_expect(count_usual(line, hash, limit, tick), 1))
 		return (struct rrl_verdict){false, false, false};
-	return count_any(line, hash, limit, tick);
+	full = (uint64_t)limit * SPAN * ONE;
+	return count_any(line, hash, &(struct rrl_step){.add = ONE,
+		.full = full, .calm = full - full / 8}, tick);
+}
+
+static uint64_t
+amount_full(uint32_t limit)
+{
+	return (uint64_t)(limit < RRL_AMOUNT_MAX ? limit : RRL_AMOUNT_MAX)
+		* SPAN;
+}
+
+struct rrl_verdict
+rrl_spend(const struct rrl *rrl, uint64_t hash, uint32_t amount,
+	uint32_t limit, uint64_t now)
+{
+	const uint64_t full = amount_full(limit);
+
+	return count_any(rrl_line(rrl, hash), hash, &(struct rrl_step){
+		.add = amount > 0 ? amount : 1, .full = full, .calm = full / 2},
+		(uint32_t)now & TICK_MASK);
+}
+
+bool
+rrl_is_spent(const struct rrl *rrl, uint64_t hash, uint32_t limit,
+	uint64_t now)
+{
+	const uint64_t *line = rrl_line(rrl, hash);
+	uint32_t tick = (uint32_t)now & TICK_MASK;
+
+	for (unsigned i = 0; i < WAYS; i++) {
+		uint64_t word = __atomic_load_n(
+			&line[((hash >> TAG_BITS) + i) % WAYS],
+			__ATOMIC_RELAXED);
+
+		if (word_level(word) == 0)
+			return false;
+		if (word_tag(word) == (hash & TAG_MASK))
+			return word_decay(word, tick, &tick)
+				> amount_full(limit);
+	}
+	return false;
 }

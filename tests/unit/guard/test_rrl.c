@@ -497,6 +497,65 @@ who_rests_is_answered(void **state)
 	free(rrl.lines);
 }
 
+/* Who spends amounts at the limit's rate is never limited; above it, always,
+ * until it has stopped for a while. The clock wraps meanwhile. */
+static void
+amounts_are_limited(void **state)
+{
+	const uint32_t limit = 100000;
+	struct rrl rrl = make(8);
+	uint64_t subject = 99;
+	uint64_t now = (UINT64_C(1) << 18) - 5 * RRL_TICKS_PER_SEC;
+
+	(void)state;
+	for (unsigned i = 0; i < 20 * RRL_TICKS_PER_SEC; i++) {
+		assert_false(rrl_spend(&rrl, subject,
+			limit / RRL_TICKS_PER_SEC - limit / 100, limit, ++now)
+			.limited);
+		assert_false(rrl_is_spent(&rrl, subject, limit, now));
+	}
+	assert_false(rrl_is_spent(&rrl, subject + 1, limit, now));
+	(void)rrl_spend(&rrl, subject, limit * 2, limit, now);
+	assert_true(rrl_is_spent(&rrl, subject, limit, now));
+	assert_false(rrl_is_spent(&rrl, subject + 1, limit, now));
+	/* To look is not to spend. */
+	for (unsigned i = 0; i < 1000; i++)
+		(void)rrl_is_spent(&rrl, subject, limit, now);
+	now += 1 * RRL_TICKS_PER_SEC;
+	assert_false(rrl_is_spent(&rrl, subject, limit, now));
+	/* One amount may be above all. */
+	(void)rrl_spend(&rrl, subject, UINT32_MAX, limit, now);
+	assert_true(rrl_is_spent(&rrl, subject, limit, now
+		+ 2 * RRL_TICKS_PER_SEC));
+	assert_false(rrl_is_spent(&rrl, subject, limit, now
+		+ 4 * RRL_TICKS_PER_SEC));
+	/* The highest limit is one. */
+	(void)rrl_spend(&rrl, subject, UINT32_MAX, UINT32_MAX, now);
+	assert_true(rrl_is_spent(&rrl, subject, UINT32_MAX, now));
+	/* A bucket in which nothing was put is no free one. */
+	(void)rrl_spend(&rrl, 7, 0, limit, now);
+	assert_true((rrl.lines[1] & ((1u << 30) - 1)) != 0);
+	free(rrl.lines);
+}
+
+/* The end is told once half of what is allowed at once is left. */
+static void
+the_end_of_amounts_is_told_once(void **state)
+{
+	struct rrl rrl = make(8);
+	struct rrl_verdict v = rrl_spend(&rrl, 5, 201, 100, 0);
+
+	(void)state;
+	assert_true(v.begins && v.limited && !v.ends);
+	v = rrl_spend(&rrl, 5, 1, 100, RRL_TICKS_PER_SEC / 2);
+	assert_true(!v.begins && !v.limited && !v.ends);
+	v = rrl_spend(&rrl, 5, 1, 100, RRL_TICKS_PER_SEC * 3 / 2);
+	assert_true(!v.begins && !v.limited && v.ends);
+	v = rrl_spend(&rrl, 5, 1, 100, RRL_TICKS_PER_SEC * 3 / 2);
+	assert_true(!v.begins && !v.limited && !v.ends);
+	free(rrl.lines);
+}
+
 /* A worker that was taken over may have written anything. */
 static void
 any_words_are_survived(void **state)
@@ -510,6 +569,11 @@ any_words_are_survived(void **state)
 			for (unsigned k = 0; k < 64; k++)
 				rrl.lines[k] = chance_next(&chance)
 					| (uint64_t)(i % 200 == 0) * UINT64_MAX;
+		(void)rrl_spend(&rrl, chance_next(&chance),
+			(uint32_t)chance_next(&chance),
+			(uint32_t)chance_next(&chance), chance_next(&chance));
+		(void)rrl_is_spent(&rrl, chance_next(&chance), LIMIT,
+			chance_next(&chance));
 		(void)rrl_count(&rrl, chance_next(&chance),
 			(uint32_t)chance_next(&chance) | 1,
 			chance_next(&chance));
@@ -573,6 +637,8 @@ main(void)
 		cmocka_unit_test(floods_do_not_push_out_offenders),
 		cmocka_unit_test(a_clock_may_wrap_and_be_late),
 		cmocka_unit_test(who_rests_is_answered),
+		cmocka_unit_test(amounts_are_limited),
+		cmocka_unit_test(the_end_of_amounts_is_told_once),
 		cmocka_unit_test(any_words_are_survived),
 		cmocka_unit_test(workers_share_the_limit),
 	};
