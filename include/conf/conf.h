@@ -219,6 +219,8 @@ struct conf_server {
 	uint32_t rrl_whitelist_ratelimit;
 	struct conf_netblocks rrl_ipv4_wider;
 	struct conf_netblocks rrl_ipv6_wider;
+	uint32_t tcp_cpu_limit; /* microseconds a second; 0: none */
+	struct conf_acls tcp_cpu_whitelist;
 	const char *cookie_secret;
 	const char *cookie_staging_secret;
 	const char *cookie_secret_file; /* "": none */

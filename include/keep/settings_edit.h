@@ -82,6 +82,9 @@ struct settings_setup {
 	struct settings_netblocks rrl_ip4;
 	struct settings_netblocks rrl_ip6;
 	bool answer_cookie;
+	uint32_t tcp_cpu_limit;
+	const struct acl_element *tcp_cpu_whitelist;
+	uint32_t tcp_cpu_whitelist_count;
 	const store_ref *keys;     /* of the edit */
 	const struct vault_place *secrets; /* of the keys, in their order; NULL:
 				    * they have none */

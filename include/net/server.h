@@ -42,6 +42,18 @@ struct net_handler {
 	/* Of sockets that are for proxies: may this one say who its clients
 	 * are? peer is lent. NULL: anybody may. */
 	bool (*may_proxy)(void *ctx, const struct sockaddr_storage *peer);
+	/*
+	 * Of clients on streams, if options say that their time is limited.
+	 * on_spent: the thread has used so much of its processor's time for
+	 * connections of a client; now_msec: of clock_coarse_msec. is_barred:
+	 * has a client had too much? Then its new connections are closed, and
+	 * counted as dropped, and for the others nothing is done. peer is lent;
+	 * it is the client, whoever is its proxy. NULL, both: no limit.
+	 */
+	void (*on_spent)(void *ctx, const struct sockaddr_storage *peer,
+		int64_t nsec, uint64_t now_msec);
+	bool (*is_barred)(void *ctx, const struct sockaddr_storage *peer,
+		uint64_t now_msec);
 	/* Counters the transport keeps; may be NULL. requests: those handed
 	 * over that have no stream. All sockets which share a process count in
 	 * the same one: that is how streams know of others (net_tcp_open). */
@@ -105,6 +117,7 @@ struct net_tcp_options {
 	unsigned queries_max;     /* tcp-query-count; 0: any number */
 	unsigned timeout_sec;     /* tcp-timeout: idle, and for a write */
 	bool reject_overflow;     /* tcp-reject-overflow */
+	bool limits_cpu;          /* tcp-cpu-limit: there is one */
 	/* Octets a second that the client of a stream takes at least while the
 	 * stream waits for it. With less it counts as idle; 0: with nothing. */
 	unsigned stream_rate;

@@ -156,6 +156,12 @@ struct settings {
 	uint32_t rrl_slip; /* each so many of those limited is sent cut short;
 			    * 0: none */
 	bool answer_cookie;
+	/* Of the processor's time for a netblock over TCP, in microseconds a
+	 * second; 0: any. */
+	uint32_t tcp_cpu_limit;
+	struct settings_text tcp_cpu_whitelist; /* elements of a list, each of
+						 * an address; maybe not
+						 * aligned */
 	struct settings_netblocks rrl_ip4;
 	struct settings_netblocks rrl_ip6;
 	struct settings_text identity; /* none: refuse (hide-identity) */

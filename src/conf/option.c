@@ -162,6 +162,8 @@ const struct conf_option conf_options[] = {
 	SERVER_NOW("rrl-whitelist-ratelimit", rrl_whitelist_ratelimit, U32, TEXT(RRL_WHITELIST_RATELIMIT), 0, I32_MAX, LIMIT)
 	SERVER_NOW("rrl-ipv4-wider", rrl_ipv4_wider, NETBLOCK, NULL, 0, 32, LIMIT | IFSET)
 	SERVER_NOW("rrl-ipv6-wider", rrl_ipv6_wider, NETBLOCK, NULL, 0, 64, LIMIT | IFSET)
+	SERVER_NOW("tcp-cpu-limit", tcp_cpu_limit, U32, "0", 0, I32_MAX, LIMIT | IFSET)
+	SERVER_NOW("tcp-cpu-whitelist", tcp_cpu_whitelist, ACL_SPEC, NULL, 0, 0, LIMIT | IFSET)
 	SERVER_NOW("zonefiles-check", zonefiles_check, BOOL, "yes", 0, 0, 0)
 	SERVER_NOW("zonefiles-write", zonefiles_write, U32, "3600", 0, I32_MAX, 0)
 	SERVER("tls-service-key", tls_service_key, STRING, NULL, 0, 0, 0)

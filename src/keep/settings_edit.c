@@ -400,6 +400,13 @@ report_len(const struct settings_setup *setup)
 		? name_len(setup->report_channel) : 0;
 }
 
+static size_t
+whitelist_len(const struct settings_setup *setup)
+{
+	return setup->tcp_cpu_whitelist_count
+		* sizeof(*setup->tcp_cpu_whitelist);
+}
+
 static void
 settings_fill(const struct settings_edit *edit, struct settings *settings,
 	const struct settings_setup *setup)
@@ -426,6 +433,7 @@ settings_fill(const struct settings_edit *edit, struct settings *settings,
 		.rrl_ip4 = setup->rrl_ip4,
 		.rrl_ip6 = setup->rrl_ip6,
 		.answer_cookie = setup->answer_cookie,
+		.tcp_cpu_limit = setup->tcp_cpu_limit,
 		.key_count = setup->key_count,
 		.pattern_count = setup->pattern_count,
 	};
@@ -449,6 +457,8 @@ settings_fill(const struct settings_edit *edit, struct settings *settings,
 	settings->nsid = text_add(settings, setup->nsid, setup->nsid_len);
 	settings->report_channel = text_add(settings, setup->report_channel,
 		report_len(setup));
+	settings->tcp_cpu_whitelist = text_add(settings,
+		setup->tcp_cpu_whitelist, whitelist_len(setup));
 }
 
 enum nsd_err
@@ -462,7 +472,7 @@ settings_edit_publish(struct settings_edit *edit,
 			* sizeof(store_ref)
 		+ (size_t)setup->key_count * sizeof(*setup->secrets)
 		+ text_len(setup->identity) + text_len(setup->version)
-		+ setup->nsid_len + report_len(setup);
+		+ setup->nsid_len + report_len(setup) + whitelist_len(setup);
 	struct settings *settings;
 
 	if (len > STORE_OBJECT_MAX)

@@ -172,6 +172,7 @@ settings_convert(const struct conf_server *o)
 		.rrl_ip6 = netblocks_convert(o->rrl_ipv6_prefix_length,
 			&o->rrl_ipv6_wider),
 		.answer_cookie = o->answer_cookie,
+		.tcp_cpu_limit = o->tcp_cpu_limit,
 	};
 }
 
@@ -183,9 +184,12 @@ load_settings_publish(struct settings_edit *edit, const struct conf *conf)
 		sizeof(*refs));
 	struct vault_place *secrets = calloc(conf->key_count + 1,
 		sizeof(*secrets));
+	const struct conf_acls *whitelist = &conf->server.tcp_cpu_whitelist;
+	struct acl_element *elements = calloc(whitelist->count + 1u,
+		sizeof(*elements));
 	store_ref *patterns;
-	enum nsd_err err = refs != NULL && secrets != NULL ? NSD_OK
-							   : NSD_E_MEMORY;
+	enum nsd_err err = refs != NULL && secrets != NULL && elements != NULL
+		? NSD_OK : NSD_E_MEMORY;
 	char host[256] = "";
 
 	patterns = refs + conf->key_count;
@@ -200,6 +204,10 @@ load_settings_publish(struct settings_edit *edit, const struct conf *conf)
 		gethostname(host, sizeof(host) - 1);
 		setup.identity = host;
 	}
+	for (uint32_t i = 0; err == NSD_OK && i < whitelist->count; i++)
+		load_settings_element(&whitelist->items[i], &elements[i]);
+	setup.tcp_cpu_whitelist = elements;
+	setup.tcp_cpu_whitelist_count = whitelist->count;
 	setup.keys = refs;
 	setup.secrets = secrets;
 	setup.key_count = (uint32_t)conf->key_count;
@@ -209,6 +217,7 @@ load_settings_publish(struct settings_edit *edit, const struct conf *conf)
 		err = settings_edit_publish(edit, &setup);
 	free(refs);
 	free(secrets);
+	free(elements);
 	return err;
 }
 

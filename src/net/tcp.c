@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "tcp.h"
+#include "tcp_cpu.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,6 +26,8 @@
 #define ROOM_SCAN_MAX 64
 /* How many that have timed out are closed at a time. */
 #define EXPIRE_MAX 32
+/* How many whose client may have time again go on at a time. */
+#define RESUME_MAX 256
 
 /* From when on a newcomer may take the place of conn. */
 static uint64_t
@@ -183,6 +185,10 @@ accept_one(const struct tcp_listener *listener)
 		if (listener->for_proxies && !may_proxy(tcp, &peer)) {
 			close(fd);
 			net_count_add(tcp->handler.rx_err, 1);
+		} else if (!listener->for_proxies
+			&& tcp_cpu_refuses(tcp, &peer)) {
+			close(fd);
+			net_count_add(tcp->handler.dropped, 1);
 		} else if (is_full(tcp) && !make_place(listener, &peer)) {
 			close(fd);
 			net_count_add(tcp->handler.dropped, 1);
@@ -266,6 +272,20 @@ expire(struct net_tcp *tcp, enum tcp_phase phase, uint64_t now)
 }
 
 static void
+resume_barred(struct net_tcp *tcp)
+{
+	struct tcp_conn *conn;
+
+	for (unsigned i = 0; i < RESUME_MAX; i++) {
+		conn = tcp_cpu_release(tcp);
+		if (conn == NULL)
+			return;
+		tcp_conn_next(conn);
+	}
+	tcp_wait_until(tcp, tcp->now_ms);
+}
+
+static void
 on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct net_tcp *tcp = arg;
@@ -279,6 +299,7 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 		if (due != 0)
 			tcp_wait_until(tcp, due);
 	}
+	resume_barred(tcp);
 	if (!tcp->paused)
 		return;
 	if (tcp->resume_ms <= now)
@@ -321,6 +342,7 @@ on_turn(evutil_socket_t fd, short what, void *arg)
 	if (tcp->ready_next == tcp->ready_count)
 		ready_wait(tcp);
 	tcp->turn_cost = 0;
+	tcp_cpu_begin(tcp);
 	tcp->idle_100ms = idle_100ms(tcp);
 	while (tcp->ready_next < tcp->ready_count && !tcp_turn_is_over(tcp)) {
 		struct tcp_source *source
@@ -334,6 +356,7 @@ on_turn(evutil_socket_t fd, short what, void *arg)
 	}
 	tcp_turn_settle(tcp);
 	tcp_turn_stream(tcp);
+	tcp_cpu_end(tcp);
 }
 
 static enum nsd_err
@@ -381,6 +404,7 @@ net_tcp_open(struct event_base *base, const struct net_listener *listeners,
 	tcp_wait_read_clock(tcp);
 	for (int phase = 0; phase < TCP_PHASES; phase++)
 		CDS_INIT_LIST_HEAD(&tcp->conns[phase]);
+	tcp_cpu_init(&tcp->cpu);
 	evtimer_assign(&tcp->timer, base, on_timer, tcp);
 	tcp->epoll = epoll_create1(EPOLL_CLOEXEC);
 	event_assign(&tcp->event, base, tcp->epoll, EV_READ | EV_PERSIST,

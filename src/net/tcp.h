@@ -4,7 +4,8 @@
  * from one connection and decides what is next for it; tcp_send.c writes to
  * it; tcp_stream.c does so for streams, and decides who has what of the time;
  * tcp_io.c is its socket, or the filter before it; tcp_share.c counts whose
- * connections they are; tcp_wait.c waits.
+ * connections they are; tcp_cpu.c charges the thread's time to them; tcp_wait.c
+ * waits.
  */
 #ifndef SRC_NET_TCP_H
 #define SRC_NET_TCP_H
@@ -116,6 +117,28 @@ union tcp_address {
 	struct sockaddr_in6 ip6;
 };
 
+/* What was done for a client in this turn. */
+struct tcp_charge {
+	struct tcp_conn *conn;  /* NULL: it is gone, or has never been */
+	union tcp_address peer; /* set if conn is not; AF_UNSPEC: nobody */
+	unsigned cost;          /* its part of what is shared */
+	int64_t nsec;           /* what was measured apart */
+};
+
+/* For so many clients the time is looked at once; turns seldom have more. */
+#define TCP_CHARGES_MAX 32u
+
+/* Who takes the thread's time: tcp_cpu.h. */
+struct tcp_cpu {
+	bool counting;       /* there is a limit, and a turn */
+	int64_t at_nsec;     /* time used by the thread, as that began */
+	int64_t apart_nsec;  /* of what was used since, what is charged */
+	unsigned count;
+	struct tcp_charge charges[TCP_CHARGES_MAX];
+	struct cds_list_head barred; /* connections, the next one first */
+	struct sockaddr_storage peer; /* that is being talked of */
+};
+
 /*
  * One connection. In a turn:
  * - It is gathered: its octets are read into the buffer that all share,
@@ -130,8 +153,9 @@ struct tcp_conn {
 	struct tcp_source source;
 	struct net_tcp *tcp;
 	struct cds_list_head by_age;  /* in net_tcp.conns */
-	struct cds_list_head by_turn; /* in net_tcp.gathered, or in
-				       * tcp_pace.waiting */
+	struct cds_list_head by_turn; /* in net_tcp.gathered, in
+				       * tcp_pace.waiting, or in
+				       * tcp_cpu.barred */
 	struct cds_list_head by_net;  /* in tcp_net.conns, if net is set */
 	struct tcp_net *net; /* NULL: not known before a proxy says it */
 	uint64_t active_ms;  /* last request or progress in sending */
@@ -139,6 +163,8 @@ struct tcp_conn {
 	uint32_t taken;
 	uint32_t waited_ms;
 	uint32_t held_ms;    /* of now_ms when it was held up, if held */
+	uint64_t bar_ms;     /* while it is barred: until then */
+	unsigned charge;     /* 1 + its index in tcp_cpu.charges; 0: none */
 	const uint8_t *data; /* in net_tcp.in, while gathered */
 	const uint8_t *data_end;
 	uint8_t *rest;       /* requests not yet complete or answered */
@@ -163,6 +189,7 @@ struct tcp_conn {
 	bool gathered;
 	bool streams;        /* is in tcp_pace.waiting */
 	bool held;           /* its client did not take all of a stream */
+	bool barred;         /* is in tcp_cpu.barred */
 	bool awaits_header;  /* of its proxy: net/proxy.h */
 	bool eof;            /* the client will send no more */
 	bool closing;        /* we read no more and close once all is sent */
@@ -215,6 +242,7 @@ struct net_tcp {
 
 	unsigned turn_cost; /* of what was done in this turn */
 	struct tcp_pace pace;
+	struct tcp_cpu cpu;
 	int early;             /* below 0: new connections seldom have a */
 	unsigned early_missed; /* request; so many were not looked at */
 
@@ -353,6 +381,10 @@ void tcp_conn_accept(const struct tcp_listener *listener, int fd,
 
 /* Closes and releases a connection that is not gathered. */
 void tcp_conn_destroy(struct tcp_conn *conn);
+
+/* Waits for what has to come next for a connection that is not gathered; it may
+ * be gone then. */
+void tcp_conn_next(struct tcp_conn *conn);
 
 /* Are there replies that the client has not taken, or more to be made? */
 static inline bool

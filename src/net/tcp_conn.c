@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include "tcp_cpu.h"
 #include "tcp_io.h"
 
 #include <assert.h>
@@ -69,7 +70,8 @@ tcp_conn_destroy(struct tcp_conn *conn)
 	if (conn->source.ready_at != 0)
 		tcp->ready[conn->source.ready_at - 1].data.ptr = NULL;
 	tcp_io_close(conn);
-	tcp->turn_cost += TCP_COST_CLOSE;
+	tcp_cpu_add(conn, TCP_COST_CLOSE);
+	tcp_cpu_leave(conn);
 	tcp_stream_leave(conn);
 	if (conn->stream != NULL)
 		tcp_stream_end(tcp, conn->stream);
@@ -103,8 +105,8 @@ turn_answer(struct net_tcp *tcp)
 	tcp->handler.on_batch(tcp->handler.ctx, tcp->exchanges, count);
 	tcp->batch_count = 0;
 	for (size_t i = 0; i < count; i++) {
-		tcp->turn_cost += TCP_COST_REQUEST
-			+ tcp->exchanges[i].reply_len / TCP_COST_OCTETS;
+		tcp_cpu_add(tcp->owner[i], TCP_COST_REQUEST
+			+ tcp->exchanges[i].reply_len / TCP_COST_OCTETS);
 		requests += tcp->exchanges[i].stream == NULL;
 	}
 	net_count_add(tcp->handler.requests, requests);
@@ -196,6 +198,11 @@ conn_take_header(struct tcp_conn *conn)
 		memcpy(&conn->peer, &header.client, sizeof(conn->peer));
 	}
 	tcp_share_note(conn->tcp, &conn->peer.sa);
+	if (tcp_cpu_is_over(conn)) {
+		net_count_add(conn->tcp->handler.dropped, 1);
+		conn->dead = true;
+		return false;
+	}
 	tcp_share_join(conn);
 	return true;
 }
@@ -298,6 +305,22 @@ conn_wait(struct tcp_conn *conn, enum tcp_waiting waiting)
 		tcp_conn_destroy(conn);
 }
 
+/* Has the client had too much of the processor's time? Then nothing is done for
+ * the connection, nor its socket waited for, until that is over. */
+static bool
+conn_is_barred(struct tcp_conn *conn)
+{
+	if (!tcp_cpu_is_over(conn))
+		return false;
+	tcp_stream_leave(conn);
+	if (conn->waiting != TCP_WAIT_NOTHING)
+		(void)epoll_ctl(conn->tcp->epoll, EPOLL_CTL_DEL, conn->fd,
+			NULL);
+	conn->waiting = TCP_WAIT_NOTHING;
+	tcp_cpu_bar(conn);
+	return true;
+}
+
 /* All is answered and we want no more. If we closed with octets unread, the
  * system would reset the connection and lose replies on their way. So read and
  * drop what comes, for a while (RFC 9293 section 3.6.1). */
@@ -326,8 +349,8 @@ conn_is_ready(const struct tcp_conn *conn)
 	return !conn->closing && tcp_io_is_ready(conn);
 }
 
-static void
-conn_next(struct tcp_conn *conn)
+void
+tcp_conn_next(struct tcp_conn *conn)
 {
 	if (conn->dead)
 		tcp_conn_destroy(conn);
@@ -370,7 +393,7 @@ conn_settle(struct tcp_conn *conn)
 	conn->data_end = NULL;
 	if (!conn->dead && conn->stream != NULL && conn->out_len == 0)
 		tcp_stream_join(conn);
-	conn_next(conn);
+	tcp_conn_next(conn);
 }
 
 void
@@ -391,12 +414,15 @@ void
 tcp_turn_stream(struct net_tcp *tcp)
 {
 	struct tcp_conn *conn;
+	int64_t mark;
 
 	if (!tcp_stream_begin(tcp))
 		return;
 	while ((conn = tcp_stream_next(tcp)) != NULL) {
+		mark = tcp_cpu_mark(tcp);
 		tcp_stream_send(conn);
-		conn_next(conn);
+		tcp_cpu_charge_since(conn, mark);
+		tcp_conn_next(conn);
 	}
 	tcp_stream_stop(tcp);
 }
@@ -413,7 +439,7 @@ conn_read_nothing(struct tcp_conn *conn, ssize_t got)
 	    && errno != EINTR) {
 		conn->dead = true;
 	}
-	conn_next(conn);
+	tcp_conn_next(conn);
 }
 
 /* Reads more of a large message to its place. True if it is complete. */
@@ -441,7 +467,7 @@ conn_read_large(struct tcp_conn *conn)
 		conn_read_nothing(conn, got);
 		return false;
 	}
-	conn->tcp->turn_cost += (unsigned)got / TCP_COST_OCTETS;
+	tcp_cpu_add(conn, (unsigned)got / TCP_COST_OCTETS);
 	conn->rest_len += (uint32_t)got;
 	return conn->rest_len == size;
 }
@@ -491,7 +517,7 @@ conn_read(struct tcp_conn *conn)
 		conn_read_nothing(conn, got);
 		return;
 	}
-	tcp->turn_cost += (unsigned)got / TCP_COST_OCTETS;
+	tcp_cpu_add(conn, (unsigned)got / TCP_COST_OCTETS);
 	if (conn->rest_len > 0)
 		memcpy(at, conn->rest, conn->rest_len);
 	conn_gather(conn, conn->rest_len + (size_t)got);
@@ -505,13 +531,13 @@ conn_write(struct tcp_conn *conn)
 	else
 		(void)tcp_conn_send_out(conn);
 	if (conn->dead || tcp_conn_is_busy(conn))
-		conn_next(conn);
+		tcp_conn_next(conn);
 	else if (rest_has_message(conn))
 		conn_resume(conn);
 	else if (conn_is_ready(conn))
 		conn_read(conn);
 	else
-		conn_next(conn);
+		tcp_conn_next(conn);
 }
 
 /* Drops what comes after the last reply. */
@@ -531,6 +557,9 @@ conn_on_ready(struct tcp_source *source)
 {
 	struct tcp_conn *conn = (struct tcp_conn *)source;
 
+	if (conn->phase != TCP_LINGERING && conn_is_barred(conn))
+		return;
+	tcp_cpu_charge(conn, TCP_COST_EVENT);
 	if (conn->waiting == TCP_WAIT_WRITE)
 		conn_write(conn);
 	else if (conn->phase == TCP_LINGERING)
@@ -574,6 +603,7 @@ tcp_conn_accept(const struct tcp_listener *listener, int fd,
 	if (!conn->awaits_header)
 		tcp_share_join(conn);
 	tcp->count++;
+	tcp_cpu_charge(conn, TCP_COST_ACCEPT);
 	if (conn->filter != NULL) {
 		tcp_wait_until(tcp, conn->active_ms + TCP_GREETING_MS);
 		conn_wait(conn, TCP_WAIT_READ);

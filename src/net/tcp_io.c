@@ -1,6 +1,7 @@
 /* tcp_io.c - the filter of a TCP connection. */
 #include "config.h"
 
+#include "tcp_cpu.h"
 #include "tcp_io.h"
 
 #include <unistd.h>
@@ -38,10 +39,13 @@ tcp_io_end(struct tcp_conn *conn)
 ssize_t
 tcp_io_read_filter(struct tcp_conn *conn, uint8_t *at, size_t size)
 {
+	bool greets = conn->phase == TCP_GREETING;
+	int64_t mark = greets ? tcp_cpu_mark(conn->tcp) : 0;
 	ssize_t got = conn->filter->read(conn->filtered, at, size);
 
-	if (conn->phase != TCP_GREETING)
+	if (!greets)
 		return got;
+	tcp_cpu_charge_since(conn, mark);
 	conn->tcp->turn_cost += TCP_COST_GREETING;
 	if (!conn->filter->is_open(conn->filtered))
 		return got;

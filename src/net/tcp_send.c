@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "tcp_cpu.h"
 #include "tcp_io.h"
 
 #include <errno.h>
@@ -147,7 +148,7 @@ tcp_conn_send_out(struct tcp_conn *conn)
 		return false;
 	}
 	tcp_conn_note_taken(conn, (size_t)sent, conn->out_len - conn->out_at);
-	conn->tcp->turn_cost += (unsigned)sent / TCP_COST_OCTETS;
+	tcp_cpu_add(conn, (unsigned)sent / TCP_COST_OCTETS);
 	conn->out_at += (uint32_t)sent;
 	if (conn->out_at < conn->out_len)
 		return false;

@@ -2,7 +2,9 @@
 #include "config.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
 #include <netinet/in.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "dns/answer_kind.h"
@@ -28,20 +30,27 @@ kind_name(unsigned kind)
 }
 
 static void
-block_print(const struct query_block *block)
+address_print(const struct sockaddr_storage *client,
+	char text[INET6_ADDRSTRLEN])
 {
-	const struct sockaddr_storage *client = &block->client;
 	const struct sockaddr_in *ip4 = (const struct sockaddr_in *)client;
 	const struct sockaddr_in6 *ip6 = (const struct sockaddr_in6 *)client;
-	char netblock[INET6_ADDRSTRLEN], source[INET6_ADDRSTRLEN];
-	char name[NAME_TEXT_MAX] = "", type[RRTYPE_TEXT_MAX];
 	const void *address = client->ss_family == AF_INET6
 		? (const void *)&ip6->sin6_addr
 		: (const void *)&ip4->sin_addr;
 
-	inet_ntop(client->ss_family, block->netblock, netblock,
+	inet_ntop(client->ss_family, address, text, INET6_ADDRSTRLEN);
+}
+
+static void
+block_print(const struct query_block *block)
+{
+	char netblock[INET6_ADDRSTRLEN], source[INET6_ADDRSTRLEN];
+	char name[NAME_TEXT_MAX] = "", type[RRTYPE_TEXT_MAX];
+
+	inet_ntop(block->client.ss_family, block->netblock, netblock,
 		sizeof(netblock));
-	inet_ntop(client->ss_family, address, source, sizeof(source));
+	address_print(&block->client, source);
 	if (block->named)
 		(void)name_print_text(block->name, name);
 	(void)rrtype_print(block->qtype, type);
@@ -52,26 +61,60 @@ block_print(const struct query_block *block)
 		block->netblock_bits, source, type);
 }
 
+/* True if there is to be another line; says before it how many there were not.
+ */
+static bool
+log_begin_line(struct limit_log *log, uint64_t now_sec)
+{
+	if (log->sec != now_sec) {
+		log->sec = now_sec;
+		log->lines = 0;
+	}
+	if (log->lines == LINES_MAX) {
+		log->missed++;
+		return false;
+	}
+	log->lines++;
+	if (log->missed > 0)
+		log_info("ratelimit: %u lines were left out", log->missed);
+	log->missed = 0;
+	return true;
+}
+
 void
 limit_log_write(struct limit_log *log, const struct query_block *blocks,
 	size_t count, uint64_t now_sec)
 {
 	if (log_verbosity() < 1)
 		return;
-	if (log->sec != now_sec) {
-		log->sec = now_sec;
-		log->lines = 0;
-	}
-	for (size_t i = 0; i < count; i++) {
-		if (log->lines == LINES_MAX) {
-			log->missed++;
-			continue;
-		}
-		log->lines++;
-		if (log->missed > 0)
-			log_info("ratelimit: %u lines were left out",
-				log->missed);
-		log->missed = 0;
-		block_print(&blocks[i]);
-	}
+	for (size_t i = 0; i < count; i++)
+		if (log_begin_line(log, now_sec))
+			block_print(&blocks[i]);
+}
+
+static void
+cpu_block_print(const struct cpu_limit_block *block)
+{
+	uint64_t number = htobe64(rrl_netblock(rrl_address(&block->client),
+		block->bits));
+	uint8_t octets[16] = {0};
+	char netblock[INET6_ADDRSTRLEN], source[INET6_ADDRSTRLEN];
+
+	memcpy(octets, &number, sizeof(number));
+	inet_ntop(block->client.ss_family, octets, netblock, sizeof(netblock));
+	address_print(&block->client, source);
+	log_info("tcp-cpu-limit %s target %s/%u client %s",
+		block->begins ? "block" : "unblock", netblock, block->bits,
+		source);
+}
+
+void
+limit_log_write_cpu(struct limit_log *log,
+	const struct cpu_limit_block *blocks, size_t count, uint64_t now_sec)
+{
+	if (log_verbosity() < 1)
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (log_begin_line(log, now_sec))
+			cpu_block_print(&blocks[i]);
 }

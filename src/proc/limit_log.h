@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proc/cpu_limit.h"
 #include "query/query.h"
 
 /* Of a worker; zeroed at first. */
@@ -18,5 +19,8 @@ struct limit_log {
  * how many it left out. */
 void limit_log_write(struct limit_log *log, const struct query_block *blocks,
 	size_t count, uint64_t now_sec);
+/* The same of the processor's time. */
+void limit_log_write_cpu(struct limit_log *log,
+	const struct cpu_limit_block *blocks, size_t count, uint64_t now_sec);
 
 #endif

@@ -19,6 +19,7 @@
 #include "role/affinity.h"
 #include "role/counts.h"
 #include "role/hooks.h"
+#include "proc/cpu_limit.h"
 #include "proc/lifeline.h"
 #include "proc/limit_log.h"
 #include "proc/notify.h"
@@ -51,6 +52,7 @@ struct worker {
 	struct counters_book book;
 	struct query_ctx *query;
 	struct rrl limits;
+	struct cpu_limit cpu_limit;
 	struct limit_log limit_log;
 	uint64_t requests; /* of all sockets; net_handler has what it is for */
 	struct net_tcp_options tcp_options;
@@ -132,6 +134,29 @@ worker_may_proxy(void *ctx, const struct sockaddr_storage *peer)
 	const struct worker *worker = ctx;
 
 	return proxies_allow(worker->proxies, peer);
+}
+
+static void
+worker_on_spent(void *ctx, const struct sockaddr_storage *peer, int64_t nsec,
+	uint64_t now_msec)
+{
+	struct worker *worker = ctx;
+	struct cpu_limit_block blocks[SETTINGS_NETBLOCKS_MAX];
+	unsigned count = cpu_limit_spend(&worker->cpu_limit, peer, nsec,
+		now_msec, blocks);
+
+	if (__builtin_expect(count > 0, 0))
+		limit_log_write_cpu(&worker->limit_log, blocks, count,
+			now_msec / 1000);
+}
+
+static bool
+worker_is_barred(void *ctx, const struct sockaddr_storage *peer,
+	uint64_t now_msec)
+{
+	const struct worker *worker = ctx;
+
+	return cpu_limit_bars(&worker->cpu_limit, peer, now_msec);
 }
 
 /* ---- sockets ------------------------------------------------------------ */
@@ -325,7 +350,10 @@ worker_read_settings(struct worker *worker)
 		.timeout_sec = settings->tcp_timeout_sec,
 		.reject_overflow = settings->tcp_reject_overflow,
 		.stream_rate = STREAM_RATE,
+		.limits_cpu = RATELIMIT && settings->tcp_cpu_limit > 0,
 	};
+	if (cpu_limit_set(&worker->cpu_limit, settings) != NSD_OK)
+		log_error("out of memory for tcp-cpu-whitelist");
 	worker->reply_size = settings->udp4_size > settings->udp6_size
 		? settings->udp4_size
 		: settings->udp6_size;
@@ -495,6 +523,8 @@ worker_init(struct worker *worker, const struct role_start *start)
 		.on_stream = worker_on_stream,
 		.on_stream_end = worker_on_stream_end,
 		.may_proxy = worker_may_proxy,
+		.on_spent = worker_on_spent,
+		.is_barred = worker_is_barred,
 		.ctx = worker,
 		.rx_err = &worker->counters->rx_err,
 		.tx_err = &worker->counters->tx_err,
@@ -520,12 +550,13 @@ worker_init(struct worker *worker, const struct role_start *start)
 	worker->view = store_reader_view(worker->reader);
 	control_doors_leave(&server->control);
 	worker_close_descriptors(worker, start);
+	counts_get_limits(server->counts, &worker->limits);
+	cpu_limit_init(&worker->cpu_limit, &worker->limits);
 	worker_read_settings(worker);
 	options.rssac = counts_get_rssac(server->counts, worker->index);
 	options.book = &worker->book;
 	options.reader = worker->reader;
 	options.vault = server->vault;
-	counts_get_limits(server->counts, &worker->limits);
 	options.limits = RATELIMIT ? &worker->limits : NULL;
 	options.cookies = counts_get_cookies(server->counts);
 	/* What is seen of chance tells nothing of any key. */

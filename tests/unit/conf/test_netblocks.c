@@ -1,4 +1,4 @@
-/* test_netblocks.c - netblocks of rate limits. */
+/* test_netblocks.c - netblocks of rate limits, and time of TCP. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,6 +71,26 @@ there_may_be_four(void **state)
 		"got '0'\n");
 }
 
+static void
+time_of_tcp_has_a_limit_and_a_whitelist(void **state)
+{
+	struct conf *conf = reader_accept("server: tcp-cpu-limit: 2147483647\n"
+		"tcp-cpu-whitelist: 10.0.0.0/8 tcp-cpu-whitelist: ::1");
+
+	assert_int_equal(conf->server.tcp_cpu_limit, INT32_MAX);
+	assert_int_equal(conf->server.tcp_cpu_whitelist.count, 2);
+	assert_int_equal(conf->server.tcp_cpu_whitelist.items[1].family, 6);
+	conf_destroy(conf);
+	conf = reader_accept("server: tcp-cpu-limit: 0");
+	assert_int_equal(conf->server.tcp_cpu_limit, 0);
+	conf_destroy(conf);
+	reader_refuse("server: tcp-cpu-limit: 2147483648", "t:1: error: "
+		"tcp-cpu-limit: '2147483648' is out of range "
+		"[0..2147483647]\n");
+	reader_refuse("server: tcp-cpu-limit: x", "t:1: error: expected a "
+		"number for tcp-cpu-limit, got 'x'\n");
+}
+
 int
 main(void)
 {
@@ -78,6 +98,7 @@ main(void)
 		cmocka_unit_test(lengths_keep_to_their_family),
 		cmocka_unit_test(a_factor_is_at_least_one),
 		cmocka_unit_test(there_may_be_four),
+		cmocka_unit_test(time_of_tcp_has_a_limit_and_a_whitelist),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include "harness.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <netinet/in.h>
@@ -152,6 +153,36 @@ may_proxy(void *ctx, const struct sockaddr_storage *peer)
 	return !h->refuse_proxies;
 }
 
+static unsigned
+client_number(const struct sockaddr_storage *peer)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)peer;
+
+	assert_int_equal(in->sin_family, AF_INET);
+	return ntohl(in->sin_addr.s_addr) & 7;
+}
+
+static void
+on_spent(void *ctx, const struct sockaddr_storage *peer, int64_t nsec,
+	uint64_t now_msec)
+{
+	struct harness *h = ctx;
+
+	assert_true(nsec > 0);
+	assert_true(now_msec <= clock_coarse_msec());
+	h->spent_nsec[client_number(peer)] += nsec;
+	h->spent_count++;
+}
+
+static bool
+is_barred(void *ctx, const struct sockaddr_storage *peer, uint64_t now_msec)
+{
+	const struct harness *h = ctx;
+
+	assert_true(now_msec <= clock_coarse_msec());
+	return (h->barred >> client_number(peer) & 1) != 0;
+}
+
 static void
 harness_init(struct harness *h, const char *address, bool tcp)
 {
@@ -163,7 +194,8 @@ harness_init(struct harness *h, const char *address, bool tcp)
 	assert_non_null(h->base);
 	h->handler = (struct net_handler){ .on_batch = on_batch, .ctx = h,
 		.on_stream = on_stream, .on_stream_end = on_stream_end,
-		.on_bad_length = on_bad_length, .rx_err = &h->rx_err,
+		.on_bad_length = on_bad_length, .on_spent = on_spent,
+		.is_barred = is_barred, .rx_err = &h->rx_err,
 		.tx_err = &h->tx_err, .dropped = &h->dropped,
 		.requests = &h->handed };
 	assert_int_equal(net_parse_address(address, 0, &listen.address),
@@ -235,6 +267,20 @@ harness_connect(struct harness *h, int receive_buffer)
 	result = connect(fd, (struct sockaddr *)&h->address,
 		net_address_len(&h->address));
 	assert_true(result == 0 || errno == EINPROGRESS);
+	return fd;
+}
+
+int
+harness_connect_from(struct harness *h, const char *source)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	assert_int_not_equal(fd, -1);
+	assert_int_equal(inet_pton(AF_INET, source, &in.sin_addr), 1);
+	assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+	assert_true(connect(fd, (struct sockaddr *)&h->address,
+		net_address_len(&h->address)) == 0 || errno == EINPROGRESS);
 	return fd;
 }
 

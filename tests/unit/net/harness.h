@@ -51,6 +51,11 @@ struct harness {
 	bool reset;           /* a stream ended with one */
 	int64_t request_nsec; /* time of the processor that each takes */
 	int64_t message_nsec; /* the same, each message of a stream */
+	/* By the last 3 bits of clients' addresses: time that they had, in
+	 * parts of so many; and bits of those that had too much. */
+	int64_t spent_nsec[8];
+	size_t spent_count;
+	uint8_t barred;
 	uint64_t rx_err;
 	uint64_t tx_err;
 	uint64_t dropped;
@@ -68,6 +73,9 @@ void harness_fini(struct harness *h);
 
 /* A non-blocking client socket, connected. receive_buffer 0: the system's */
 int harness_connect(struct harness *h, int receive_buffer);
+
+/* The same from another address of IPv4. */
+int harness_connect_from(struct harness *h, const char *source);
 
 /* Turns the loop without waiting, until nothing is ready. */
 void harness_turn(struct harness *h);

@@ -20,20 +20,6 @@
 static const struct net_tcp_options options = { .connections_max = PLACES,
 	.timeout_sec = 120 };
 
-static int
-connect_from(struct harness *h, const char *source)
-{
-	struct sockaddr_in in = { .sin_family = AF_INET };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-
-	assert_int_not_equal(fd, -1);
-	assert_int_equal(inet_pton(AF_INET, source, &in.sin_addr), 1);
-	assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
-	assert_true(connect(fd, (struct sockaddr *)&h->address,
-		net_address_len(&h->address)) == 0 || errno == EINPROGRESS);
-	return fd;
-}
-
 static bool
 is_closed(int fd)
 {
@@ -47,7 +33,7 @@ static void
 take(struct harness *h, int *fds, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
-		fds[i] = connect_from(h, MANY);
+		fds[i] = harness_connect_from(h, MANY);
 		harness_ask(h, fds[i]);
 	}
 }
@@ -99,7 +85,7 @@ tcp_share_goes_to_newcomers_of_others(void **state)
 	unsigned left = 0;
 
 	harness_tcp(&h, "127.0.0.1", &options);
-	other[0] = connect_from(&h, OTHER);
+	other[0] = harness_connect_from(&h, OTHER);
 	harness_ask(&h, other[0]);
 	close(other[0]);
 	while (net_tcp_count(h.tcp) > 0)
@@ -110,7 +96,7 @@ tcp_share_goes_to_newcomers_of_others(void **state)
 		char from[32];
 
 		snprintf(from, sizeof(from), "127.0.%d.1", 20 + i);
-		other[i] = connect_from(&h, from);
+		other[i] = harness_connect_from(&h, from);
 		assert_true(ask_amid(&h, other[i], fds, PLACES));
 		/* The eldest goes, and no other. */
 		assert_true(is_closed(fds[i]));
@@ -135,13 +121,13 @@ tcp_share_bounds_newcomers(void **state)
 	int fds[PLACES - 1], idle, fd;
 
 	harness_tcp(&h, "127.0.0.1", &options);
-	idle = connect_from(&h, OTHER);
+	idle = harness_connect_from(&h, OTHER);
 	harness_ask(&h, idle);
 	take(&h, fds, PLACES - 1);
 	harness_idle(&h, 300);
 	for (unsigned i = 0; i < 20; i++) {
 		keep_busy(&h, fds, PLACES - 1);
-		fd = connect_from(&h, MANY);
+		fd = harness_connect_from(&h, MANY);
 		/* It is closed, or one of its own network is. */
 		harness_idle(&h, 10);
 		close(fd);
@@ -163,7 +149,7 @@ tcp_share_is_nothing_to_a_network_alone(void **state)
 
 	harness_tcp(&h, "127.0.0.1", &options);
 	take(&h, fds, PLACES);
-	fd = connect_from(&h, MANY);
+	fd = harness_connect_from(&h, MANY);
 	harness_send(&h, fd, data, make_request(data, 'E', 30));
 	for (unsigned i = 0; i < 50; i++) {
 		keep_busy(&h, fds, PLACES);
@@ -188,11 +174,11 @@ tcp_share_is_looked_for_when_nobody_moves(void **state)
 	harness_tcp(&h, "127.0.0.1", &options);
 	take(&h, fds, PLACES);
 	for (unsigned i = 0; i < 100; i++) {
-		waiting[i] = connect_from(&h, MANY);
+		waiting[i] = harness_connect_from(&h, MANY);
 		harness_send(&h, waiting[i], data,
 			make_request(data, 'E', 30));
 	}
-	other = connect_from(&h, OTHER);
+	other = harness_connect_from(&h, OTHER);
 	assert_true(ask_amid(&h, other, fds, PLACES));
 	close(other);
 	close_all(waiting, 100);
@@ -214,19 +200,19 @@ tcp_share_is_of_the_client_behind_a_proxy(void **state)
 	harness_proxied(&h, "127.0.0.1", true, &options);
 	memcpy(client, header, sizeof(client));
 	client[18] = 9;
-	other[0] = connect_from(&h, MANY);
+	other[0] = harness_connect_from(&h, MANY);
 	harness_send(&h, other[0], client, sizeof(client));
 	harness_ask(&h, other[0]);
 	close(other[0]);
 	while (net_tcp_count(h.tcp) > 0)
 		harness_turn(&h);
 	for (unsigned i = 0; i < PLACES; i++) {
-		fds[i] = connect_from(&h, MANY);
+		fds[i] = harness_connect_from(&h, MANY);
 		harness_send(&h, fds[i], header, sizeof(header));
 		harness_ask(&h, fds[i]);
 	}
 	for (unsigned i = 0; i < 2; i++) {
-		other[i] = connect_from(&h, MANY);
+		other[i] = harness_connect_from(&h, MANY);
 		harness_send(&h, other[i], client, sizeof(client));
 		assert_true(ask_amid(&h, other[i], fds, PLACES));
 		assert_true(is_closed(fds[i]));

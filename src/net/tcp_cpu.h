@@ -1,0 +1,68 @@
+/*
+ * tcp_cpu.h - the time of the processor that connections take: it is charged to
+ * their clients, and who has had too much gets none for a while.
+ */
+#ifndef SRC_NET_TCP_CPU_H
+#define SRC_NET_TCP_CPU_H
+
+#include "base/clock.h"
+#include "tcp.h"
+
+void tcp_cpu_init(struct tcp_cpu *cpu);
+
+/* A turn begins; it ends, and all charges go to the handler. Without a limit
+ * neither does anything, and nor does what is called between them. */
+void tcp_cpu_begin(struct net_tcp *tcp);
+void tcp_cpu_end(struct net_tcp *tcp);
+
+/* Something was done for a connection that counts for so much. */
+void tcp_cpu_charge_conn(struct tcp_conn *conn, unsigned cost);
+
+static inline void
+tcp_cpu_charge(struct tcp_conn *conn, unsigned cost)
+{
+	if (conn->tcp->cpu.counting)
+		tcp_cpu_charge_conn(conn, cost);
+}
+
+/* The same, and it counts for how long the turn is. */
+static inline void
+tcp_cpu_add(struct tcp_conn *conn, unsigned cost)
+{
+	conn->tcp->turn_cost += cost;
+	tcp_cpu_charge(conn, cost);
+}
+
+/* Something is done for a connection that is measured apart: from this mark
+ * on, until it is charged. Marks do not overlap. */
+static inline int64_t
+tcp_cpu_mark(const struct net_tcp *tcp)
+{
+	return tcp->cpu.counting ? clock_thread_nsec() : 0;
+}
+
+void tcp_cpu_charge_since(struct tcp_conn *conn, int64_t mark);
+
+/* True if a newcomer is to go, as its network has had too much. What that cost
+ * is charged to it, too. */
+bool tcp_cpu_refuses(struct net_tcp *tcp,
+	const struct sockaddr_storage *peer);
+
+/* True if the client of a connection has had too much. */
+bool tcp_cpu_is_over(struct tcp_conn *conn);
+
+/*
+ * Puts a connection, which is not gathered and waits for nothing, aside until
+ * its client may have more. It may time out, or make room for others, as any
+ * that is idle.
+ */
+void tcp_cpu_bar(struct tcp_conn *conn);
+
+/* The connection is being destroyed. */
+void tcp_cpu_leave(struct tcp_conn *conn);
+
+/* The next one that has been put aside and may go on; NULL: there is none for
+ * now. The timer fires when that may be so again. */
+struct tcp_conn *tcp_cpu_release(struct net_tcp *tcp);
+
+#endif
