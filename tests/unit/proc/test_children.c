@@ -26,7 +26,7 @@
 
 #define TURN 64 /* messages taken from a child at a time, at the most */
 #define WORKERS 2
-#define WAIT_MSEC 10000 /* until one has sent all */
+#define WAIT_MSEC 120000 /* until one has sent all */
 #define MESSAGES 150 /* of each; more than one turn, not of whole turns */
 
 static struct supervisor s;

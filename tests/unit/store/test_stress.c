@@ -268,7 +268,7 @@ reader_fork(struct stress *s, unsigned slot)
 
 	if (pid != 0)
 		return pid;
-	alarm(60);
+	alarm(600);
 	if (store_reader_open(s->store, slot, "child", &reader) != NSD_OK)
 		_exit(2);
 	while (read_some(reader, &rng, &newest))
