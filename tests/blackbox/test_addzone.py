@@ -290,10 +290,12 @@ def test_list_that_cannot_be_written_anew_is_tried_again_later(make_server):
     in_the_way = made.directory / "zone.list~" / "x"
     in_the_way.mkdir(parents=True)
     # With one zone, NSD writes it anew then.
+    begun = time.monotonic()
     assert control.ask(made, "changezone", "a.test", "q") == (0, "ok\n")
     made.wait_log("zone.list anew: ")
     time.sleep(2)
-    assert made.read_log().count("zone.list anew: ") <= 3
+    count = made.read_log().count("zone.list anew: ")
+    assert count <= 2 + time.monotonic() - begun
     assert control.ask(made, "status")[0] == 0
     in_the_way.rmdir()
     in_the_way.parent.rmdir()
