@@ -12,7 +12,7 @@ import dns.tsig
 import dns.tsigkeyring
 import pytest
 
-from harness import wait_for, zone_text
+from harness import DEADLINE, wait_for, zone_text
 from test_channels import Lines
 
 SECRET = "AAAAAAAAAAAAAAAAAAAAAA=="
@@ -52,7 +52,7 @@ def notify(zone, serial=None):
 
 def send(server, message, tcp=False):
     ask = dns.query.tcp if tcp else dns.query.udp
-    return ask(message, "127.0.0.1", port=server.port, timeout=5)
+    return ask(message, "127.0.0.1", port=server.port, timeout=DEADLINE)
 
 
 def expect(reply, rcode="NOERROR"):
@@ -80,7 +80,7 @@ def test_xfrd_hears_of_a_notify(server, tcp):
 def rcode_of(server, message):
     """Of a reply that may be a header alone."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-        client.settimeout(5)
+        client.settimeout(DEADLINE)
         client.sendto(message.to_wire(), ("127.0.0.1", server.port))
         return dns.rcode.to_text(client.recv(512)[3] & 15)
 

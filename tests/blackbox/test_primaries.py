@@ -13,7 +13,7 @@ import dns.opcode
 import dns.query
 import pytest
 
-from harness import wait_for, zone_text
+from harness import DEADLINE, wait_for, zone_text
 from scripted_primary import ScriptedPrimary, records, reply, soa, whole
 
 SLOW = 60  # zones of a primary that is slow
@@ -113,7 +113,8 @@ def test_transfer_that_trickles_holds_no_neighbour_back(make_server):
 def notify(server, name):
     query = dns.message.make_query(name, "SOA")
     query.set_opcode(dns.opcode.NOTIFY)
-    dns.query.udp(query, "127.0.0.1", port=server.port, timeout=5)
+    dns.query.udp(query, "127.0.0.1", port=server.port,
+                   timeout=DEADLINE)
 
 
 def test_question_avoids_a_connection_that_is_held_up(make_server):
@@ -208,7 +209,7 @@ def test_expired_zone_stays_expired_after_a_crash(make_server):
     wait_for("the end", is_expired)
     server.wait_log("zone short.test has expired")
     wait_for("that to be written", lambda: "state: 2" in
-             (server.directory / "xfrd.state").read_text(), EXPIRE)
+             (server.directory / "xfrd.state").read_text())
     pids = server.roles().values()
     for pid in pids:
         os.kill(pid, signal.SIGKILL)

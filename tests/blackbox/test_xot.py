@@ -63,7 +63,7 @@ def secondary(make_server, authority):
 
 def wait_address(server, address):
     def same():
-        reply = server.query("www.example", "A", timeout=5)
+        reply = server.query("www.example", "A")
         return [str(r) for rrset in reply.answer for r in rrset] == [address]
     wait_for("the zone", same)
 

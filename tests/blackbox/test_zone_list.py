@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness import zone_text
+from harness import DEADLINE, zone_text
 
 HEAD = "# NSD zone list\n# name pattern\n"
 PATTERN = 'pattern:\n\tname: p\n\tzonefile: "%s.zone"\n'
@@ -50,7 +50,7 @@ def test_lines_that_make_no_sense_are_said_and_left_out(server):
 def test_file_that_is_no_list_ends_the_start(server):
     list_of(server).write_text("add a.test p\n")
     server.start(ready=False)
-    assert server.process.wait(timeout=30) == 1
+    assert server.process.wait(DEADLINE) == 1
     log = server.read_log()
     assert f"zone list {list_of(server)} contains bad header" in log
     assert f"could not read zonelist file {list_of(server)}" in log

@@ -234,7 +234,7 @@ def notify(server):
     query = dns.message.make_query(ZONE, "SOA")
     query.set_opcode(dns.opcode.NOTIFY)
     query.flags |= dns.flags.AA
-    dns.query.udp(query, "127.0.0.1", timeout=10, port=server.port)
+    dns.query.udp(query, "127.0.0.1", timeout=PATIENCE, port=server.port)
 
 
 @pytest.mark.parametrize("kind", secondaries.ALL + (Ours,))

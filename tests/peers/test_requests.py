@@ -59,7 +59,7 @@ def request(name="example.", rdtype="SOA", more=(), edns=True):
 def ask(server, wire, tcp=False):
     where = ("127.0.0.1", server.port)
     if tcp:
-        with socket.create_connection(where, TIMEOUT) as client:
+        with socket.create_connection(where, 60) as client:
             client.sendall(len(wire).to_bytes(2, "big") + wire)
             with client.makefile("rb") as stream:
                 size = int.from_bytes(stream.read(2), "big")

@@ -73,7 +73,7 @@ class Counting:
         """The counters once they are what is wanted, or after a while. None:
         once there are some and no more come. A reply may be there before it
         is counted."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         found, quiet = {}, 0
         while time.monotonic() < end:
             more = self.counts()
@@ -151,7 +151,7 @@ def udp(octets):
 def tcp(*messages):
     def send(port):
         with socket.create_connection(("127.0.0.1", port)) as sock:
-            sock.settimeout(5)
+            sock.settimeout(60)
             for octets in messages:
                 sock.sendall(struct.pack("!H", len(octets)) + octets)
                 sock.recv(65535)

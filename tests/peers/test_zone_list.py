@@ -24,7 +24,7 @@ ZONE = ("$ORIGIN {name}.\n@ 3600 SOA ns.{name}. host.{name}. 1 3600 600 "
         "86400 60\n@ 3600 NS ns.example.\n")
 NAMES = [f"{c * n}.test" for c in "abcdefgh" for n in (1, 2, 3)]
 STEPS = 150
-PATIENCE = 30
+PATIENCE = 120
 
 
 class Running:
