@@ -69,7 +69,7 @@ bool ctl_is_gone(const struct ctl_call *call);
 /* Prints a part of the answer; lines end in \n. Nothing waits for the client.
  * What it does not read is kept, up to CTL_OUTPUT_MAX octets; with more its
  * connection is closed. */
-#define CTL_OUTPUT_MAX (1u << 20)
+#define CTL_OUTPUT_MAX (4u << 20)
 void ctl_printf(struct ctl_call *call, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The same with octets. */

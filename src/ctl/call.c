@@ -24,6 +24,9 @@
 
 /* Octets that wait for a client before what is long goes on. */
 #define OUTPUT_FULL (64u * 1024)
+/* The same before further lines are taken. NSD's nsd-control reads nothing before
+ * it has sent all of them: 100,000 zones are some 2 MB of answers. */
+#define LINES_FULL (CTL_OUTPUT_MAX / 4 * 3)
 /* Octets that are read ahead. */
 #define INPUT_FULL (2u * CTL_LINE_MAX)
 /* Lines that are taken in one turn of the loop. */
@@ -287,7 +290,7 @@ call_takes_lines(const struct ctl_call *call)
 {
 	return call->state == CALL_LINES && call->stream != NULL
 		&& !call->over && call->holds == 0
-		&& call_output(call) < OUTPUT_FULL;
+		&& call_output(call) < LINES_FULL;
 }
 
 /* Hands lines on, as many as are here and may be. */

@@ -168,6 +168,15 @@ def test_changezone_to_a_broken_file_is_an_error(server):
     assert text.startswith("error zone new.test was added, but its file")
 
 
+def test_client_that_sends_all_lines_before_it_reads(server):
+    """As NSD's nsd-control does: it would wait for ever."""
+    count = 20000
+    lines = "".join(f"z{i}.test\n" for i in range(count))
+    answer = control.say(server, f"NSDCT1 delzones\n{lines}\4\n".encode())
+    assert answer.count("not present\n") == count
+    assert answer.endswith("deleted 0 zones\n")
+
+
 def test_addzones_tell_of_each_broken_file(server):
     bad_zone(server, "bad.test")
     code, text = control.ask(server, "addzones",
