@@ -24,8 +24,8 @@
 
 /* Octets that wait for a client before what is long goes on. */
 #define OUTPUT_FULL (64u * 1024)
-/* The same before further lines are taken. NSD's nsd-control reads nothing before
- * it has sent all of them: 100,000 zones are some 2 MB of answers. */
+/* The same before further lines are taken. NSD's nsd-control reads nothing
+ * before it has sent all of them: 100,000 zones are some 2 MB of answers. */
 #define LINES_FULL (CTL_OUTPUT_MAX / 4 * 3)
 /* Octets that are read ahead. */
 #define INPUT_FULL (2u * CTL_LINE_MAX)
