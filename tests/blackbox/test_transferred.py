@@ -37,6 +37,8 @@ def server(nsd):
                  extra=secondary("example") + secondary("other"),
                  options={"server-count": 2, "verbosity": 5,
                           "replace-hung": "no"}, updates=True)
+    # Of a zone that it finds loaded, xfrd says by itself when it expires.
+    server.wait_log("request full zone transfer .AXFR. for example ")
     return server
 
 
