@@ -9,7 +9,7 @@
 #include "dns/name.h"
 
 /* Memory of fewer zones is not given back. */
-#define SHRINK_MIN 4096u
+#define SHRINK_MIN 512u
 
 static const void *
 zone_key(const void *item, size_t *len)

@@ -119,6 +119,7 @@ struct loader {
 	struct load_leave leave;
 	struct load_prepare prepare;
 	struct loader_trim trim;
+	size_t gone; /* zones that were removed since the last trim of those */
 	struct load_tidy tidy;
 	struct loader_kinds kinds;
 	struct textlist_writer *groups; /* of zones that are counted

@@ -6,6 +6,7 @@
 #include <event2/event.h>
 
 #include "base/clock.h"
+#include "base/platform.h"
 #include "load/load_loop.h"
 #include "proc/loader.h"
 #include "proc/statistics.h"
@@ -191,6 +192,8 @@ idle_trim(struct loader *loader)
 		return IDLE_LATER_USEC;
 	}
 	trim->wanted = store_trim_step(loader->writer, &trim->at);
+	if (!trim->wanted)
+		platform_heap_trim();
 	return IDLE_USEC;
 }
 

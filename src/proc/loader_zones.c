@@ -11,6 +11,9 @@
 #include "store/writer.h"
 #include "zone/table.h"
 
+/* The memory of fewer zones is not given back. */
+#define TRIM_GONE 512u
+
 /* A message that asks to remove or change a zone, which is being read. */
 struct load_leaving {
 	struct load_leaving *next;
@@ -131,15 +134,21 @@ static enum nsd_err
 loader_remove_zone(struct loader *loader, const struct zone_change *change)
 {
 	struct load_set_removed removed;
-	enum nsd_err err = load_set_remove(&loader->set, loader->writer,
-		loader->role.server->conf, change->name,
-		loader->pass != LOADER_PASS_NONE, &removed);
+	struct conf *conf = loader->role.server->conf;
+	enum nsd_err err = load_set_remove(&loader->set, loader->writer, conf,
+		change->name, loader->pass != LOADER_PASS_NONE, &removed);
 
 	if (err != NSD_OK)
 		return err;
 	load_settle_remove(&loader->settle, removed.entry);
 	load_prepare_remove(&loader->prepare, removed.entry);
 	loader_leave(loader, removed.zone);
+	/* As many have gone as are left. */
+	loader->gone++;
+	if (loader->gone >= TRIM_GONE && loader->gone >= conf->zone_count) {
+		loader->gone = 0;
+		loader_trim(loader);
+	}
 	return NSD_OK;
 }
 

@@ -2,7 +2,8 @@
 """Measures what nsd-control asks for, beside NSD's server.
 
     control.py [--build DIR] [--tmp DIR] [--count N] [--nsd-count N]
-               [--reps N] [--turns N] [--servers NAME,...] [--doc FILE]
+               [--large N] [--reps N] [--turns N] [--servers NAME,...]
+               [--doc FILE]
 
 Each server, on all cores, with one zone at first. --count zones with a file each
 are added with one `addzones` (--nsd-count for NSD); then single ones are added
@@ -10,8 +11,9 @@ and go, and `stats_noreset` is asked for, --turns times; then all go with one
 `delzones`. Then each server starts with as many zones in its nsd.conf, of
 which one is changed again and again, with a `reconfig` each, while a client asks
 a thousand times a second; it asks for as long again beside nothing. Medians of
---reps starts. As tables in Markdown; --doc writes the page of doc/performance
-with them.
+--reps starts, and the most of all starts where it says slowest. --large zones
+are tried with our server in one start. As tables in Markdown; --doc writes the
+page of doc/performance with them.
 """
 import argparse
 import contextlib
@@ -41,26 +43,29 @@ PAGE = """# nsd-control
 
 Made by `tests/bench/control.py`; nobody edits it. {machine}. {others}
 
-{count} zones of seven records, a file each in memory ({nsd_count} with NSD); two cores,
-two workers; medians of {reps} starts, each with medians of {turns} turns. *Served*: from
-sending `addzone` until the zone is answered for; *slowest*: of all turns.
+Zones of seven records, a file each in memory; two cores, two workers; medians of
+{reps} starts, each with medians of {turns} turns ({large:,} zones: one start). *Slowest*: of
+all turns of all starts. *Served*: from sending `addzone` until the zone is answered for.
 
 ## Many at once
 
 {many}
-*Said*: until the command has its answer; *served*: until the last zone is answered for.
-*Memory*: the sum of PSS of all processes, before any was there, with all of them, and
-when all had gone.
+Lines go through our `nsd-control`. *Said*: until it has its answer; *served*: until the
+last zone is answered for. *Memory*: the sum of PSS of all processes, before any was there,
+with all of them, when all had gone, and when all had come and gone a second time.
 
 {roles}
 ## One of many
+
+Commands go straight to the socket.
 
 {one}
 ## `reconfig` with one zone changed
 
 All zones stand in nsd.conf. A client, which comes before all other programs, asks a
-thousand times a second meanwhile, and for as long beside nothing: the virtual machine
-stands still at times.
+thousand times a second; of what it asked during a `reconfig`, the slowest answer: the
+median of all of them and the most. The virtual machine stands still at times. So the same
+is shown of as many spells as long in which the file was written anew and nothing more.
 
 {reconfig}"""
 
@@ -86,6 +91,17 @@ def conf(kind, files, clauses):
     return make
 
 
+def ask(sock, name, number):
+    """The reply; None after the socket's time-out."""
+    sock.send(servers.wire_query(name, SOA, number))
+    with contextlib.suppress(TimeoutError):
+        while True:
+            reply = sock.recv(4096)
+            if reply[:2] == number.to_bytes(2, "big"):
+                return reply
+    return None
+
+
 class Asker:
     """Asks for one zone a thousand times a second, in a process."""
 
@@ -105,26 +121,29 @@ class Asker:
         while not self.theirs.poll(max(0, due - time.monotonic())):
             due = max(due + ASK_SEC, time.monotonic())
             begin = time.monotonic()
-            sock.send(servers.wire_query(name, SOA, len(took) & 0xffff))
-            with contextlib.suppress(OSError):
-                sock.recv(4096)
-            took.append(time.monotonic() - begin)
+            ask(sock, name, len(took) & 0xffff)
+            took.append((begin, time.monotonic()))
         self.theirs.send(took)
 
     def end(self):
-        """Seconds that each answer took; 2: there was none."""
+        """When each was asked and answered; 2 s later: there was none."""
         self.ours.send(None)
         took = self.ours.recv()
         self.process.join()
         return took
 
 
+def slowest(took, spell):
+    """The longest answer of those that came or were due in a spell."""
+    return max(end - begin for begin, end in took
+               if begin <= spell[1] and end >= spell[0])
+
+
 class Run:
     """One server that is asked for things."""
 
-    def __init__(self, bench, kind, clauses=0):
-        self.kind = kind
-        self.count = clauses or bench.count(kind)
+    def __init__(self, bench, kind, count, clauses=0):
+        self.kind, self.count = kind, count
         probe = servers.ZoneSet("control", {"one": f"{bench.files}/one"},
                                 probe=("one", SOA))
         self.server = servers.Server(
@@ -135,9 +154,10 @@ class Run:
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.sock.connect(("127.0.0.1", self.server.port))
         self.sock.settimeout(2)
-        if not self.server.wait(LIMIT_SEC) \
-                or not self.wait(zone_name(clauses - 1) if clauses else "one"):
+        self.asked = 0
+        if not self.server.wait(LIMIT_SEC):
             raise ValueError(f"{kind} does not serve")
+        self.wait(zone_name(clauses - 1) if clauses else "one")
 
     def bulk(self, verb, lines):
         """With our nsd-control: NSD's waits for ever if there are many."""
@@ -157,17 +177,15 @@ class Run:
             raise ValueError(f"{words}: {answer.decode()}")
         return answer
 
-    def is_there(self, name):
-        self.sock.send(servers.wire_query(name, SOA, 1))
-        reply = self.sock.recv(4096)
-        return reply[3] & 15 == 0 and reply[7] > 0
-
     def wait(self, name, there=True):
         end = time.monotonic() + LIMIT_SEC
         while time.monotonic() < end:
-            if self.is_there(name) == there:
-                return True
-        return False
+            self.asked = self.asked + 1 & 0xffff
+            reply = ask(self.sock, name, self.asked)
+            if reply and (reply[3] & 15 == 0 and reply[7] > 0) == there:
+                return
+        raise ValueError(f"{self.kind}: {name} does not "
+                         f"{'come' if there else 'go'}")
 
     def spent(self):
         """Seconds of the processor of each role."""
@@ -227,27 +245,30 @@ class Run:
         return took
 
     def reconfig(self, turns):
-        """Milliseconds of each, the slowest answer beside them, and beside
-        nothing for as long."""
+        """Milliseconds of each, of the slowest answers beside each, and of
+        those beside nothing for as long."""
         path = os.path.join(self.server.work, "nsd.conf")
         with open(path) as f:
             text = f.read()
         name = f'name: "{zone_name(self.count // 2)}"\n'
-        took, slowest = [], []
-        for work in True, False:
-            asker = Asker(self.server.port, zone_name(0))
+        spells = [[], []]
+        asker = Asker(self.server.port, zone_name(0))
+        for work, found in zip((True, False), spells):
             for i in range(turns):
-                if not work:
-                    time.sleep(took[i] / 1e3)
-                    continue
                 with open(path, "w") as f:
                     f.write(text.replace(name, name + "\tprovide-xfr: "
                                          f"192.0.2.{i % 250} NOKEY\n"))
                 begin = time.monotonic()
-                self.control("reconfig")
-                took.append((time.monotonic() - begin) * 1e3)
-            slowest.append(max(asker.end()) * 1e3)
-        return [report.median(took), max(took), *slowest]
+                if work:
+                    self.control("reconfig")
+                else:
+                    time.sleep(spells[0][i][1] - spells[0][i][0])
+                found.append((begin, time.monotonic()))
+                time.sleep(0.01)
+        took = asker.end()
+        return [[(end - begin) * 1e3 for begin, end in spells[0]],
+                *([slowest(took, spell) * 1e3 for spell in found]
+                  for found in spells)]
 
     def end(self):
         self.sock.close()
@@ -263,51 +284,63 @@ class Bench:
         self.kinds = [kind for kind in args.servers.split(",")
                       if self.programs[kind]]
         os.makedirs(self.files)
-        for name in ["one", "single", *map(zone_name, range(args.count))]:
+        for name in ["one", "single",
+                     *map(zone_name, range(max(args.count, args.large)))]:
             with open(os.path.join(self.files, name), "w") as f:
                 f.write(ZONE)
 
-    def count(self, kind):
-        return self.args.count if kind == "ours" else self.args.nsd_count
-
-    def run(self, kind):
-        """Rows of figures: many, roles, one, reconfig."""
-        run = Run(self, kind)
+    def run(self, kind, count):
+        """Figures of many, of roles, and turns of: one (three), reconfig
+        (three)."""
+        run = Run(self, kind, count)
         try:
             added, roles = run.add_all()
             ones = run.one_by_one(self.args.turns)
             gone = run.delete_all()
+            run.add_all()
+            again = run.delete_all()
         finally:
             run.end()
-        run = Run(self, kind, self.count(kind))
+        run = Run(self, kind, count, count)
         try:
-            changed = run.reconfig(max(3, self.args.turns // 10))
+            changed = run.reconfig(max(3, self.args.turns // 2))
         finally:
             run.end()
-        one = [value for took in ones
-               for value in (report.median(took), max(took))]
-        return [added[:2] + gone[:1] + added[2:] + gone[1:],
-                [roles[role] for role in ROLES], one, changed]
+        return [added[:2] + gone[:1] + added[2:] + gone[1:] + again[1:],
+                [roles[role] for role in ROLES], ones, changed]
 
     def tables(self):
         heads = [["zones", "said, s", "served, s", "gone, s", "before, MiB",
-                  "with all, MiB", "after, MiB"],
+                  "with all, MiB", "after, MiB", "a second time, MiB"],
                  ["CPU of addzones, s", *ROLES],
                  ["ms", "addzone, served", "slowest", "delzone, gone",
                   "slowest", "stats_noreset", "slowest"],
                  ["ms", "reconfig", "slowest", "slowest answer beside it",
-                  "beside nothing"]]
+                  "of all", "beside nothing", "of all"]]
         rows = [[], [], [], []]
-        for kind in self.kinds:
-            runs = [self.run(kind) for _ in range(self.args.reps)]
+        args = self.args
+        series = [(kind, args.count if kind == "ours" else args.nsd_count,
+                   args.reps) for kind in self.kinds]
+        if args.large > 0:
+            series.insert(1, ("ours", args.large, 1))
+        for kind, count, reps in series:
+            runs = [self.run(kind, count) for _ in range(reps)]
             for part, figures in enumerate(zip(*runs)):
                 if part == 1 and kind != "ours":
                     continue   # its processes have other parts
-                row = [report.median(column) for column in zip(*figures)]
-                label = f"{kind}, {self.count(kind):,}"
-                rows[part].append([label, *(f"{v:.2f}" for v in row)])
+                row = list(map(report.median, zip(*figures))) if part < 2 \
+                    else list(of_turns(figures))
+                rows[part].append([f"{kind}, {count:,}",
+                                   *(f"{v:.2f}" for v in row)])
                 print(*rows[part][-1], flush=True)
         return [report.table(*pair) for pair in zip(heads, rows)]
+
+
+def of_turns(runs):
+    """For each kind of turn: the median of the runs' medians, and the most."""
+    for turns in zip(*runs):
+        yield report.median([report.median(took) for took in turns])
+        yield max(map(max, turns))
 
 
 def main():
@@ -316,6 +349,7 @@ def main():
     parser.add_argument("--tmp", default="/dev/shm")
     parser.add_argument("--count", type=int, default=100000)
     parser.add_argument("--nsd-count", type=int, default=100000)
+    parser.add_argument("--large", type=int, default=0)
     parser.add_argument("--reps", type=int, default=3)
     parser.add_argument("--turns", type=int, default=50)
     parser.add_argument("--servers", default="ours,nsd")

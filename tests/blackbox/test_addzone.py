@@ -7,7 +7,7 @@ import time
 import pytest
 
 import control
-from harness import DEADLINE, Load, wait_for, zone_text
+from harness import DEADLINE, Load, store_stat, wait_for, zone_text
 
 HEAD = "# NSD zone list\n# name pattern\n"
 PATTERNS = ('pattern:\n\tname: p\n\tzonefile: "%s.zone"\n'
@@ -349,6 +349,10 @@ def test_list_that_is_torn_and_stays_so_takes_no_line(make_server):
 def test_many_zones_come_and_go_under_load(server):
     count = 3000
     names = [f"z{i}.test" for i in range(count)]
+
+    def store_octets():
+        return store_stat(server.role("loader")).st_blocks * 512
+    before = store_octets()
     load = Load(server)
     code, text = control.ask(server, "addzones",
                              text="".join(f"{name} p\n" for name in names))
@@ -356,6 +360,8 @@ def test_many_zones_come_and_go_under_load(server):
     load.step(0.05)
     assert server.rcode(names[-1], "SOA") == "SERVFAIL"
     assert zone_list(server).count("\nadd ") == count
+    most = store_octets()
+    assert most > 4 * before
     code, text = control.ask(server, "delzones",
                              text="".join(f"{name}\n" for name in names))
     assert code == 0 and text.endswith(f"\ndeleted {count} zones\n")
@@ -363,6 +369,8 @@ def test_many_zones_come_and_go_under_load(server):
     assert load.lost == 0
     assert server.rcode(names[-1], "SOA") == "REFUSED"
     wait_for("the list", lambda: zone_list(server) == HEAD)
+    wait_for("memory",
+             lambda: store_octets() < before + (most - before) / 4)
 
 
 # ---- reconfig ---------------------------------------------------------------

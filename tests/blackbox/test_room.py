@@ -1,29 +1,19 @@
 """What has no room is refused, and called by its name. The rest is served, and no
 process ends of it."""
 
-import os
-import pathlib
 import re
 import resource
 
 import pytest
 
 import harness
-from harness import wait_for, zone_text
+from harness import store_stat, wait_for, zone_text
 
 without_sanitizer = pytest.mark.skipif(
     harness.is_sanitized(), reason="its own address space is above any limit")
 
 LARGE = "".join(f"h{i} TXT some-more-text-for-memory-{i}\n"
                 for i in range(200000))
-
-
-def store_size(loader):
-    """Octets of the store's file, holes included."""
-    for fd in pathlib.Path(f"/proc/{loader}/fd").iterdir():
-        if re.search("nsd-store|zones.db", os.readlink(fd)):
-            return fd.stat().st_size
-    raise AssertionError("no store")
 
 
 @pytest.mark.parametrize("in_file", [False, True])
@@ -34,7 +24,7 @@ def test_store_that_may_not_grow(nsd, directory, in_file):
     roles = server.roles()
     loader = roles["loader"]
     before = resource.prlimit(loader, resource.RLIMIT_FSIZE)
-    limit = store_size(loader) + (4 << 20)
+    limit = store_stat(loader).st_size + (4 << 20)
     resource.prlimit(loader, resource.RLIMIT_FSIZE, (limit, before[1]))
     server.write_zone("example", zone_text(2) + LARGE)
     server.reload()
