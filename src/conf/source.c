@@ -13,18 +13,22 @@
 #include "conf/parser.h"
 
 #define SOURCE_READ_MIN 16384u
+/* Kernels may let nobody else run on the processor until a read is done. */
+#define SOURCE_READ_MAX 65536u
 
 /* Reads all of fd; NULL with errno set. Two NULs follow the text. */
 static char *
 source_read(int fd, size_t expected, size_t *len)
 {
-	size_t size = expected + SOURCE_READ_MIN;
+	size_t size = expected + SOURCE_READ_MIN, room;
 	char *text = malloc(size), *bigger;
 	ssize_t n;
 
 	*len = 0;
 	while (text != NULL) {
-		n = read(fd, text + *len, size - *len - 2);
+		room = size - *len - 2;
+		n = read(fd, text + *len,
+			room < SOURCE_READ_MAX ? room : SOURCE_READ_MAX);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)

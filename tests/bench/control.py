@@ -303,6 +303,7 @@ class Bench:
             run.end()
         run = Run(self, kind, count, count)
         try:
+            run.settle()
             changed = run.reconfig(max(3, self.args.turns // 2))
         finally:
             run.end()

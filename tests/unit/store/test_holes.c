@@ -1,5 +1,7 @@
 /* test_holes.c - room among objects is used again, and pages among them go
  * back. */
+#include "config.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "lib/chance.h"
@@ -337,6 +341,64 @@ free_spans_go_back_by_themselves(void **state)
 	fixture_close(&f);
 }
 
+/* KiB of this process that are mapped as huge pages of files in memory. */
+static unsigned long
+huge_kib(void)
+{
+	FILE *f = fopen("/proc/self/smaps", "r");
+	unsigned long kib, sum = 0;
+	char line[256];
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "ShmemPmdMapped: %lu", &kib) == 1)
+			sum += kib;
+	fclose(f);
+	return sum;
+}
+
+/* Whether the kernel makes huge pages of a file in memory at all. */
+static bool
+kernel_collapses(void)
+{
+	size_t huge = 2u << 20;
+	int fd = memfd_create("probe", 0);
+	uint8_t *area = mmap(NULL, 2 * huge, PROT_NONE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *at = area + (huge - (uintptr_t)area % huge) % huge;
+	bool does;
+
+	assert_true(fd >= 0 && area != MAP_FAILED);
+	assert_int_equal(ftruncate(fd, (off_t)huge), 0);
+	assert_true(mmap(at, huge, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_FIXED, fd, 0)
+		== at);
+	memset(at, 1, huge);
+	does = madvise(at, huge, 25 /* MADV_COLLAPSE */) == 0;
+	munmap(area, 2 * huge);
+	close(fd);
+	return does;
+}
+
+/* Growing by whole extents: each is a huge page from the beginning. */
+static void
+large_stores_have_huge_pages(void **state)
+{
+	struct fixture f;
+
+	if (!kernel_collapses())
+		skip();
+	fixture_open(&f, true);
+	for (unsigned i = 0; i < OBJECTS; i++)
+		object_make(&f, &objects[i], 8000);
+	/* As many as there are is the kernel's affair. */
+	assert_true(huge_kib() > 0);
+	store_trim(f.writer);
+	assert_true(huge_kib() > 0);
+	check_store(&f);
+	fixture_close(&f);
+}
+
 int
 main(void)
 {
@@ -349,6 +411,7 @@ main(void)
 		cmocka_unit_test(successor_makes_pages_that_went_back),
 		cmocka_unit_test(successor_gives_back_what_was_left),
 		cmocka_unit_test(free_spans_go_back_by_themselves),
+		cmocka_unit_test(large_stores_have_huge_pages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
