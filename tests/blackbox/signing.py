@@ -162,6 +162,17 @@ def nsec3_hash(name, salt=b"", iterations=0):
     return base64.b32hexencode(digest).decode().lower()
 
 
+def keys_with_one_tag():
+    """A KSK and a ZSK. Among some hundreds of each two have the same tag."""
+    made = {257: {}, 256: {}}
+    while True:
+        for flags, keys in made.items():
+            key = Key(flags)
+            keys[key.tag] = key
+            if all(key.tag in found for found in made.values()):
+                return made[257][key.tag], made[256][key.tag]
+
+
 class Zone:
     """Records as {(owner, type): (ttl, [text of RDATA])}, and signatures as
     {(owner, covered): [text]}. The steps are taken one by one, so that
@@ -172,9 +183,9 @@ class Zone:
         self.sigs = {}
         self.salt = salt
         self.iterations = iterations
-        self.ksk = Key(257)
-        self.zsk = Key(256)
-        while (self.zsk.tag == self.ksk.tag) != one_tag:
+        self.ksk, self.zsk = keys_with_one_tag() if one_tag \
+            else (Key(257), Key(256))
+        while not one_tag and self.zsk.tag == self.ksk.tag:
             self.zsk = Key(256)
         zone = dns.zone.from_text(text, origin=ORIGIN, relativize=False,
                                   check_origin=False)

@@ -13,7 +13,7 @@ import subprocess
 import pytest
 
 import control
-from harness import DEADLINE, wait_for, zone_text
+from harness import DEADLINE, open_files, wait_for, zone_text
 from ports import free_port
 
 BROKEN = zone_text() + "bad\tIN A 192.0.2.999\n"
@@ -77,9 +77,7 @@ def test_log_reopen(server):
     server.log.rename(old)
     assert control.ask(server, "log_reopen") == (0, "ok\n")
     for name, pid in server.roles().items():
-        files = [os.readlink(f"/proc/{pid}/fd/{fd}")
-                 for fd in os.listdir(f"/proc/{pid}/fd")]
-        assert str(old) not in files, name
+        assert str(old) not in open_files(pid).values(), name
 
 
 def test_log_reopen_of_a_file_that_cannot_be_opened(server):

@@ -256,15 +256,18 @@ def test_differences_that_are_too_large_are_not_kept(make_server):
 
 
 def test_flood_of_notify_does_not_fill_the_log(make_server):
-    with ScriptedPrimary(good()) as primary:
-        server = start(make_server, zone("one.test", primary))
-        server.wait_serial("one.test", 7)
+    def flood():
+        """Again, if the machine was too slow for so many in a second."""
         for _ in range(400):
             notify(server, "one.test")
         time.sleep(1.1)
         notify(server, "one.test")
-        wait_for("the count", lambda: "more within a second"
-                 in server.read_log())
+        return "more within a second" in server.read_log()
+
+    with ScriptedPrimary(good()) as primary:
+        server = start(make_server, zone("one.test", primary))
+        server.wait_serial("one.test", 7)
+        wait_for("the count", flood)
     seconds = collections.Counter(re.findall(
         r"\[(\S+ [\d:]+)\.\d+\] .*notify for one", server.read_log()))
     # A second of the log is none of the clock that counts.
