@@ -149,7 +149,7 @@ generation_release(struct supervisor *s, struct generation *g)
 {
 	if (g->users > 0 || g == s->serving || g == s->building)
 		return;
-	if (g->in_file && !s->stopping)
+	if (g->in_file) /* at a stop too: its last reader may end only then */
 		generation_keep_file(s, g->store);
 	else
 		store_destroy(g->store);

@@ -470,6 +470,8 @@ post_roll(struct post *post)
 {
 	struct generation *serving = post->supervisor->serving;
 
+	if (post->supervisor->stopping)
+		return;
 	if (post->current == NULL) {
 		if (post->role != ROLE_WRITER
 			&& !event_pending(post->timer, EV_TIMEOUT, NULL))

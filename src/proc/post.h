@@ -41,7 +41,8 @@ void post_fill_to_write(struct supervisor *s);
 void post_refill(struct post *post, const struct child *lost);
 
 /* Replaces the process in a post by one for the serving generation. A worker
- * serves until its successor does. */
+ * serves until its successor does. Does nothing at a stop: nobody would tell
+ * a new process to end. */
 void post_roll(struct post *post);
 
 /* A worker reads its sockets from now on. */

@@ -315,7 +315,7 @@ supervisor_on_start(evutil_socket_t fd, short what, void *arg)
 	struct supervisor *s = arg;
 
 	s->waited = true;
-	if (s->serving == NULL && s->building != NULL
+	if (!s->stopping && s->serving == NULL && s->building != NULL
 		&& s->building->past >= STORE_PAST_LISTED)
 		supervisor_serve(s, s->building);
 }

@@ -487,6 +487,31 @@ def test_later_loader_keeps_what_is_in_memory(server, database):
     check(server)
 
 
+def is_told(pid):
+    """Main has told it to end, and it has not looked yet."""
+    return any(
+        re.search(r"^eventfd-count:\s*1$", harness.read_proc(
+            pid, f"fdinfo/{fd}"), re.M)
+        for fd in os.listdir(f"/proc/{pid}/fdinfo"))
+
+
+def test_stop_while_the_last_reader_of_a_damaged_file_ends(server, database):
+    """Main learns of its end only after it was told to stop."""
+    worker = server.role("server 1")
+    os.kill(worker, signal.SIGSTOP)
+    damage(server, database)
+    wait_for("main's word", lambda: is_told(worker))
+    os.kill(server.main_pid, signal.SIGSTOP)
+    os.kill(worker, signal.SIGCONT)
+    wait_for("its end", lambda: harness.process_state(worker) == "Z")
+    server.signal(signal.SIGTERM)
+    os.kill(server.main_pid, signal.SIGCONT)
+    assert server.process.wait(harness.DEADLINE) == 0
+    log = restart(server, stop=False)
+    assert "as it was left by a clean stop" in log
+    assert "2 zones: 0 read, 0 failed" in log
+
+
 def test_unclean_end_after_damage_is_unclean(server, database):
     damage(server, database)
     wait_left(server, database)

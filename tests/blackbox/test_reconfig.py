@@ -1,5 +1,7 @@
 """nsd.conf read anew while the server runs: SIGHUP with reload-config."""
 
+import contextlib
+import os
 import signal
 import socket
 
@@ -10,6 +12,7 @@ import dns.message
 import dns.query
 import dns.tsigkeyring
 
+import harness
 from harness import Load, wait_for, zone_text
 
 SECRETS = ["K2tf3TRjvQkVCmJF3/Z9vA==", "AAECAwQFBgcICQoLDA0ODw=="]
@@ -26,8 +29,8 @@ def server(make_server):
     return server.start()
 
 
-def identity(server):
-    answer = server.query("id.server", "TXT", rdclass="CH")
+def identity(server, **more):
+    answer = server.query("id.server", "TXT", rdclass="CH", **more)
     return answer.answer[0][0].strings[0].decode() if answer.answer else None
 
 
@@ -146,6 +149,32 @@ def test_process_dies_meanwhile(server, role):
         server.wait_replaced(role, pid)
         assert identity(server) == f"of {i}"
         assert server.serial("example") == 1
+
+
+def identity_of_other(server):
+    """Of a worker that is not held."""
+    while True:
+        with contextlib.suppress(dns.exception.Timeout):
+            return identity(server, timeout=0.5)
+
+
+def test_stop_meanwhile(server):
+    """While main waits for a worker: nobody comes in place of those that it
+    would replace, since all are to end."""
+    worker = server.role("server 1")
+    os.kill(worker, signal.SIGSTOP)
+    server.options["identity"] = '"two"'
+    known = len(server.read_log())
+    server.write_config()
+    server.signal(signal.SIGHUP)
+    server.wait_log("2 zones: 0 read, 0 failed", known)
+    wait_for("main's word to workers", lambda: identity_of_other(server)
+             == "two")
+    server.signal(signal.SIGTERM)
+    wait_for("the end of the others",
+             lambda: set(server.roles()) == {"main", "server 1"})
+    os.kill(worker, signal.SIGCONT)
+    assert server.process.wait(harness.DEADLINE) == 0
 
 
 def queries_on_a_connection(server):

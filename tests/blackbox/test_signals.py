@@ -157,10 +157,13 @@ def test_hup_opens_the_log_anew_in_every_role(nsd):
     server.wait_log("XSTATS", count=2)
     text = old.read_text()
     assert text.rstrip().endswith("SIGHUP received, reloading...")
-    for pid in server.roles().values():
+
+    def has_new_alone(pid):
         files = harness.open_files(pid).values()
-        assert str(server.log) in files
-        assert str(old) not in files
+        return str(server.log) in files and str(old) not in files
+
+    for name, pid in server.roles().items():
+        wait_for(f"the new log in {name}", lambda p=pid: has_new_alone(p))
 
 
 def test_reload_under_load_loses_nothing(nsd):
