@@ -263,6 +263,8 @@ enum ipc_write_flag {
 			    * the version that is served by then */
 	IPC_WRITE_STEPS = 8, /* not the zone: what the versions of one without
 			      * primaries differ by, beside its file */
+	IPC_WRITE_UNSURE = 16, /* that may have been done: if files are there
+				* that are newer than the zone file, it is */
 };
 struct ipc_write {
 	struct ipc_request request;

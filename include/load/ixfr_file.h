@@ -60,6 +60,10 @@ enum nsd_err ixfr_file_write(const struct store_view *view,
 	const struct history_way *way, const char *path,
 	const struct ixfr_text *text, struct diag_sink *sink) MUST_USE;
 
+/* True if a step was written since the zone file was changed, made or put there
+ * (its ctime). No file is opened. False also if that cannot be known. */
+bool ixfr_file_is_new(const char *path);
+
 /* Room for the name of a file. */
 #define IXFR_FILE_SUFFIX_MAX 20u
 

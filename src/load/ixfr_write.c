@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -256,6 +257,24 @@ files_remove(const char *path, size_t from, char *name)
 		if (unlink(name) == -1)
 			break;
 	}
+}
+
+bool
+ixfr_file_is_new(const char *path)
+{
+	char *name = malloc(strlen(path) + IXFR_FILE_SUFFIX_MAX);
+	struct stat zone, step;
+	bool is_new;
+
+	if (name == NULL)
+		return false;
+	ixfr_file_print_name(path, 0, name);
+	is_new = stat(path, &zone) == 0 && stat(name, &step) == 0
+		&& (step.st_ctim.tv_sec != zone.st_ctim.tv_sec
+				? step.st_ctim.tv_sec > zone.st_ctim.tv_sec
+				: step.st_ctim.tv_nsec > zone.st_ctim.tv_nsec);
+	free(name);
+	return is_new;
 }
 
 enum nsd_err

@@ -201,13 +201,16 @@ writer_write_version(struct writer *writer, const struct writer_zone *zone,
 /* Of a zone whose file is the operator's. */
 static void
 writer_write_steps_alone(struct writer *writer,
-	const struct writer_zone *zone, struct ipc_written *written)
+	const struct writer_zone *zone, bool unsure,
+	struct ipc_written *written)
 {
 	struct diag_sink sink = {.on_diag = writer_on_diag};
 	const struct writeback writeback = writer_make_writeback(writer, zone,
 		zone->path);
 
-	written->err = writer_write_steps(writer, zone, &writeback, &sink);
+	written->err = unsure && ixfr_file_is_new(zone->path)
+		? NSD_OK
+		: writer_write_steps(writer, zone, &writeback, &sink);
 	written->error = written->err == NSD_E_SYSTEM ? (uint32_t)errno : 0;
 	written->serial = zone->served->serial;
 }
@@ -250,7 +253,8 @@ writer_pin_and_write(struct writer *writer, struct writer_zone *zone,
 	if (served != STORE_NONE && zone->served->serial != what->serial)
 		zone->received = NULL;
 	if (served != STORE_NONE && (what->flags & IPC_WRITE_STEPS) != 0)
-		writer_write_steps_alone(writer, zone, written);
+		writer_write_steps_alone(writer, zone,
+			(what->flags & IPC_WRITE_UNSURE) != 0, written);
 	else if (served != STORE_NONE && zone->received == NULL
 		&& *what->received != '\0'
 		&& (what->flags & IPC_WRITE_ANY) == 0)

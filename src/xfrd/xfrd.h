@@ -224,6 +224,7 @@ struct xfrd_soa {
 	struct xfr_soa numbers;
 	uint64_t records; /* of the whole zone */
 	uint32_t expires_sec; /* as of struct zone_entry */
+	bool has_history;     /* the same: there are steps */
 	uint32_t ttl_sec;
 	uint16_t len;
 	uint8_t rdata[XFR_SOA_RDATA_MAX];
@@ -390,9 +391,10 @@ bool xfrd_steps_look(struct xfrd *xfrd, const struct conf_zone *zone);
 void xfrd_steps_look_at_all(struct xfrd *xfrd);
 /* The zone at a place is gone, and the last one gets its place. */
 void xfrd_steps_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
-/* The next zone that is due; from now on it is not. NULL: none is, or more are
- * to be looked at: writes.steps.due_count. */
-const struct conf_zone *xfrd_steps_take(struct xfrd *xfrd);
+/* The next zone that is due; from now on it is not. *unsure: its files may have
+ * been written. NULL: none is, or more are to be looked at:
+ * writes.steps.due_count. */
+const struct conf_zone *xfrd_steps_take(struct xfrd *xfrd, bool *unsure);
 
 /* ---- xfrd_notify.c ------------------------------------------------------- */
 

@@ -3,8 +3,10 @@
  * (create-ixfr): what it differs by is to be written beside their zone files,
  * by xfrd_write.c. Files of secondary zones are written with the zone file.
  *
- * What was served when this process began is not written: it came of a file
- * that has its differences beside it, if any were kept.
+ * What was served at the first look has its differences beside its file as a
+ * rule: it was read with them, or the process before this one has had them
+ * written. But a version may have come just before, so the writer looks at the
+ * files (doc/decisions/0092).
  */
 #include "config.h"
 
@@ -21,7 +23,8 @@
 struct xfrd_steps_zone {
 	uint32_t serial;
 	bool known;  /* the serial was served when it was looked at last */
-	bool is_due; /* it is not written yet */
+	bool is_due; /* it is not written yet, */
+	bool unsure; /* or may be: it was there when it was first looked at */
 };
 
 static bool
@@ -62,9 +65,11 @@ xfrd_steps_look(struct xfrd *xfrd, const struct conf_zone *zone)
 	seen = steps_get(steps, zone->index);
 	if (seen == NULL)
 		return false; /* it is known from the next look on */
-	if (seen->known && seen->serial != soa.numbers.serial) {
+	if (seen->known ? seen->serial != soa.numbers.serial
+			: soa.has_history) {
 		steps->due_count += !seen->is_due;
 		seen->is_due = true;
+		seen->unsure = !seen->known;
 	}
 	seen->known = true;
 	seen->serial = soa.numbers.serial;
@@ -101,7 +106,7 @@ xfrd_steps_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
 }
 
 const struct conf_zone *
-xfrd_steps_take(struct xfrd *xfrd)
+xfrd_steps_take(struct xfrd *xfrd, bool *unsure)
 {
 	const struct conf *conf = xfrd->role.server->conf;
 	struct xfrd_steps *steps = &xfrd->writes.steps;
@@ -117,6 +122,7 @@ xfrd_steps_take(struct xfrd *xfrd)
 			continue;
 		steps->zones[place].is_due = false;
 		steps->due_count--;
+		*unsure = steps->zones[place].unsure;
 		if (steps_are_kept(conf->zones[place]))
 			return conf->zones[place];
 	}

@@ -447,9 +447,10 @@ write_step_wish(struct xfrd *xfrd, struct xfrd_wish *wish)
 
 /* Of a primary zone. False: they cannot be asked for. */
 static bool
-write_ask_steps(struct xfrd *xfrd, const struct conf_zone *zone)
+write_ask_steps(struct xfrd *xfrd, const struct conf_zone *zone, bool unsure)
 {
-	struct ipc_write what = {.flags = IPC_WRITE_STEPS};
+	struct ipc_write what = {.flags = IPC_WRITE_STEPS
+			| (unsure ? IPC_WRITE_UNSURE : 0)};
 	const struct link_parcel parcel = {
 		.type = IPC_WRITE_ZONE,
 		.payload = &what,
@@ -482,7 +483,8 @@ write_on_steps_written(void *ctx, const struct ipc_message *answer)
 		memcpy(&written, answer->payload, sizeof(written));
 	/* It may be gone; or it has come after the writer, which ends. */
 	if (written.err == NSD_E_NOT_FOUND && zone != NULL
-		&& ++writes->tries < TRIES_MAX && write_ask_steps(xfrd, zone))
+		&& ++writes->tries < TRIES_MAX
+		&& write_ask_steps(xfrd, zone, false))
 		return;
 	if (written.err != NSD_OK && zone != NULL)
 		log_error("xfrd: differences of zone %s cannot be written: %s",
@@ -498,9 +500,10 @@ write_on_steps_written(void *ctx, const struct ipc_message *answer)
 static bool
 write_step_steps(struct xfrd *xfrd)
 {
-	const struct conf_zone *zone = xfrd_steps_take(xfrd);
+	bool unsure;
+	const struct conf_zone *zone = xfrd_steps_take(xfrd, &unsure);
 
-	return zone != NULL && write_ask_steps(xfrd, zone);
+	return zone != NULL && write_ask_steps(xfrd, zone, unsure);
 }
 
 /* At the end, when there is no round (any more). */

@@ -66,6 +66,8 @@ xfrd_zones_get_soa(struct xfrd *xfrd, const struct conf_zone *zone,
 		zones_copy_soa(view, store_get(view, served), zone->wire, soa);
 		soa->expires_sec = __atomic_load_n(&entry->expires_sec,
 			__ATOMIC_RELAXED);
+		soa->has_history = store_load_ref(&entry->history)
+			!= STORE_NONE;
 	}
 	store_reader_offline(xfrd->reader);
 	return served != STORE_NONE;

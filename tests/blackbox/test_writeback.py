@@ -511,3 +511,35 @@ def test_replaced_xfrd_does_not_put_the_writing_off(start, primary):
         time.sleep(4.5)
         old = server.kill("xfrd")
         server.wait_replaced("xfrd", old)
+
+
+# ---- differences of primary zones
+
+CREATED = ("zone:\n\tname: p.test\n\tzonefile: p.test.zone\n"
+           "\tstore-ixfr: yes\n\tcreate-ixfr: yes\n")
+
+
+def advance(server, serial):
+    server.zone_file("p.test").write_text(zone_text(serial))
+    server.reload()
+    server.wait_serial("p.test", serial)
+
+
+def test_differences_that_came_while_xfrd_was_away_are_written(make_server):
+    """And those that a former xfrd has had written are left alone."""
+    server = make_server(extra=CREATED, options={"verbosity": 3})
+    server.zone_file("p.test").write_text(zone_text(1))
+    server.start()
+    file = server.zone_file("p.test").with_suffix(".zone.ixfr")
+    xfrd = server.role("xfrd")
+    os.kill(xfrd, signal.SIGSTOP)
+    advance(server, 2)
+    os.kill(xfrd, signal.SIGKILL)
+    wait_for("the file", file.exists)
+    server.wait_log("zone p.test: 1 differences written")
+    known = len(server.read_log())
+    server.wait_replaced("xfrd", server.kill("xfrd"))
+    time.sleep(0.5)  # for what must not happen
+    advance(server, 3)
+    server.wait_log("zone p.test: 2 differences written", known)
+    assert ": 1 differences written" not in server.read_log()[known:]
