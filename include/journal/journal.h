@@ -107,7 +107,8 @@ bool journal_is_full(const struct journal *journal) MUST_USE;
 
 struct journal_end {
 	enum journal_kind kind;
-	uint32_t from;      /* serial; JOURNAL_DIFFS only */
+	uint32_t from;      /* serial: see struct journal_entry */
+	bool is_back;       /* the same, JOURNAL_WHOLE only */
 	uint32_t to;        /* serial */
 	int64_t time_sec;   /* of the epoch: received at */
 	const char *source; /* for the comment of a zone file, such as

@@ -69,6 +69,14 @@ void journal_chain_fini(struct journal_chain *chain);
 const struct journal_entry *journal_index_newest(
 	const struct journal_index *index, const uint8_t *apex);
 
+/*
+ * True if the zone has gone back to an older version since it had this one, or
+ * an older one: what has this serial is out of date, though that is newer than
+ * those in the journal. Cost: the entries of the zone.
+ */
+bool journal_index_went_back(const struct journal_index *index,
+	const uint8_t *apex, uint32_t serial);
+
 /* ---- texts */
 
 struct journal_reader;

@@ -143,6 +143,7 @@ format_put_head(uint8_t *out, const struct format_head *head,
 	octets_put_u32(out + 48, entry->from);
 	octets_put_u32(out + 52, entry->to);
 	out[56] = (uint8_t)apex_len;
+	out[57] = !dead && entry->is_back;
 	memcpy(out + 64, head->table_sum, FORMAT_SUM);
 	memcpy(out + FORMAT_RECORD_HEAD, head->apex, apex_len);
 	if (head->source_len > 0)
@@ -207,6 +208,7 @@ get_fields(const uint8_t *data, uint32_t head_len, struct format_head *head)
 	entry->to = octets_get_u32(data + 52);
 	entry->head_len = head_len;
 	entry->in_file = head->record == FORMAT_TEXT_IN_FILE;
+	entry->is_back = data[57] == 1;
 	if (head->source_len > JOURNAL_SOURCE_MAX || !entry_is_sound(head)
 		|| !get_names(data, head_len, head))
 		return NSD_E_WIRE;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "dns/serial.h"
 #include "journal/live.h"
 #include "journal/recover.h"
 
@@ -63,6 +64,22 @@ journal_index_newest(const struct journal_index *index, const uint8_t *apex)
 	const struct live_zone *zone = live_find_zone(&index->live, apex);
 
 	return zone != NULL ? &live_newest(zone)->entry : NULL;
+}
+
+bool
+journal_index_went_back(const struct journal_index *index, const uint8_t *apex,
+	uint32_t serial)
+{
+	const struct live_zone *zone = live_find_zone(&index->live, apex);
+	const struct live_entry *entry;
+
+	if (zone == NULL)
+		return false;
+	cds_list_for_each_entry(entry, &zone->entries, in_zone)
+		if (entry->entry.is_back
+			&& !serial_is_newer(serial, entry->entry.from))
+			return true;
+	return false;
 }
 
 /* ---- chains */

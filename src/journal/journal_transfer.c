@@ -140,7 +140,9 @@ journal_end(struct journal_transfer *transfer, const struct journal_end *end)
 	entry->text_len = transfer->text_len;
 	entry->time_sec = end->time_sec;
 	entry->kind = end->kind;
-	entry->from = end->kind == JOURNAL_DIFFS ? end->from : 0;
+	entry->is_back = end->kind == JOURNAL_WHOLE && end->is_back;
+	entry->from = end->kind == JOURNAL_DIFFS || entry->is_back ? end->from
+								   : 0;
 	entry->to = end->to;
 	entry->in_file = transfer->text_len > FORMAT_INLINE_MAX;
 	job->head.record = entry->in_file ? FORMAT_TEXT_IN_FILE

@@ -1,9 +1,11 @@
 /* load_files.c - the files that a zone was read from. */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "keep/sources_edit.h"
 #include "load/load_files.h"
 
 static bool
@@ -45,6 +47,24 @@ load_files_have_changed(const struct zone_sources *sources, const char *path)
 		s = zone_sources_next(s);
 	}
 	return false;
+}
+
+void
+load_files_note(struct store_writer *writer, store_ref entry, const char *path)
+{
+	char *copy = strdup(path);
+	struct zonefile_source file = {.path = copy};
+	struct stat st;
+
+	if (copy != NULL && stat(path, &st) == 0) {
+		file.mtime = st.st_mtim;
+		file.ctime = st.st_ctim;
+		file.size = (uint64_t)st.st_size;
+		file.inode = (uint64_t)st.st_ino;
+		file.device = (uint64_t)st.st_dev;
+		sources_set(writer, entry, &file, 1, 0);
+	}
+	free(copy);
 }
 
 bool

@@ -5,8 +5,16 @@
 
 #include <stdbool.h>
 
+#include "store/store.h"
 #include "zone/sources.h"
 #include "zonefile/zonefile.h"
+
+struct store_writer;
+
+/* Notes the file at path as one that was tried, as it is now: what is served is
+ * not from there, and later. Nothing is noted if it is not there. */
+void load_files_note(struct store_writer *writer, store_ref entry,
+	const char *path);
 
 /* True if the zone was read from a file with another name. sources: NULL: it
  * was read from none. */

@@ -92,9 +92,10 @@ journal_on_peek(void *ctx, const struct rrbatch *batch)
 	return peek->found.known ? NSD_E_DENIED : NSD_OK;
 }
 
-/* The serial of a file: it is read as far as its SOA. */
+/* The serial of a file: it is read as far as its SOA. *files: to be freed. */
 static struct journal_base
-journal_peek_file(const char *file, const uint8_t *apex)
+journal_peek_file(const char *file, const uint8_t *apex,
+	struct zonefile_result *files)
 {
 	struct journal_peek peek = {.apex = apex};
 	const struct zonefile_options options = {
@@ -105,12 +106,10 @@ journal_peek_file(const char *file, const uint8_t *apex)
 		.on_batch = journal_on_peek,
 		.batch_ctx = &peek,
 	};
-	struct zonefile_result result;
 
 	/* What is wrong with it is told when it is read. */
-	if (zonefile_parse(file, &options, NULL, &result) == NSD_E_DENIED)
+	if (zonefile_parse(file, &options, NULL, files) == NSD_E_DENIED)
 		peek.found.known = true;
-	zonefile_result_fini(&result);
 	return peek.found;
 }
 
@@ -187,24 +186,44 @@ journal_build_entry(const struct load_context *context,
 	return false;
 }
 
+/* True if the zone went back from the serial of the file, or from a newer one:
+ * it is as if it had been read, and *files says how it is. Else *base is its
+ * serial, if that is newer. *files: to be freed. */
+static bool
+journal_pass_over_file(const struct load_context *context,
+	const uint8_t *apex, const char *file, struct journal_base *base,
+	struct zonefile_result *files)
+{
+	struct journal_base of_file = journal_peek_file(file, apex, files);
+
+	if (!of_file.known)
+		return false;
+	if (journal_index_went_back(context->journal->index, apex,
+		    of_file.serial))
+		return true;
+	if (journal_is_newer(of_file.serial, base))
+		*base = of_file;
+	return false;
+}
+
 bool
 load_journal_build(const struct load_context *context, struct load_zone *zone,
 	const char *file, const struct load_task *task,
 	struct load_result *result)
 {
-	struct journal_base base = journal_get_served(context, zone), of_file;
+	struct journal_base base = journal_get_served(context, zone);
 	struct journal_chain chain;
+	struct zonefile_result files = {.batches = NULL};
 	uint64_t before = 0;
-	bool done = false;
+	bool passed = false, done;
 
 	if (journal_index_newest(context->journal->index, zone->conf->wire)
 		== NULL)
 		return false;
-	if (file != NULL) {
-		of_file = journal_peek_file(file, zone->conf->wire);
-		if (of_file.known && journal_is_newer(of_file.serial, &base))
-			base = of_file;
-	}
+	if (file != NULL)
+		passed = journal_pass_over_file(context, zone->conf->wire,
+			file, &base, &files);
+	done = passed && base.known; /* what is served came later */
 	while (!done && journal_find_way(context, zone, &base, before, &chain)
 			== NSD_OK) {
 		bool whole = chain.entries[0].kind == JOURNAL_WHOLE;
@@ -216,6 +235,10 @@ load_journal_build(const struct load_context *context, struct load_zone *zone,
 		if (!whole)
 			break;
 	}
+	if (!done || !passed || result->outcome == LOAD_LARGE)
+		zonefile_result_fini(&files);
+	else
+		result->files = files;
 	return done;
 }
 

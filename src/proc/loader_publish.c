@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <event2/event.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -14,6 +15,7 @@
 #include "keep/table_edit.h"
 #include "load/load_apply.h"
 #include "load/load_deaths.h"
+#include "load/load_files.h"
 #include "load/load_history.h"
 #include "load/load_journal.h"
 #include "proc/loader.h"
@@ -108,6 +110,20 @@ loader_log_read(const struct loader *loader, const struct load_result *result,
 			(long long)(clock_now_msec() - result->begun_msec));
 }
 
+/* A forced transfer has brought a version that is not newer. A reload does not
+ * go by the serial of the file then: it reads it if it changes from now on. */
+static void
+loader_pass_over_file(struct loader *loader, const struct load_zone *zone)
+{
+	char path[PATH_MAX];
+	size_t len;
+
+	if (conf_zone_file_name(zone->conf, path, sizeof(path), &len)
+		== NSD_OK)
+		load_files_note(loader->writer, zone->entry,
+			conf_path_in_chroot(loader->context.chroot, path));
+}
+
 enum nsd_err
 loader_publish(struct loader *loader, const struct load_result *result,
 	struct ipc_updated *updated)
@@ -117,7 +133,6 @@ loader_publish(struct loader *loader, const struct load_result *result,
 	const struct zone *old = load_zone_published(view, zone);
 	uint32_t old_serial = old != NULL ? old->serial : 0, serial;
 	enum nsd_err err = NSD_OK;
-
 
 	switch (result->outcome) {
 	case LOAD_APPLIED:
@@ -142,6 +157,9 @@ loader_publish(struct loader *loader, const struct load_result *result,
 	if (updated != NULL || loader->pass != LOADER_PASS_FIRST)
 		loader_log_serial(zone, old != NULL ? &old_serial : NULL,
 			serial);
+	if (updated != NULL && old != NULL
+		&& !serial_is_newer(serial, old_serial))
+		loader_pass_over_file(loader, zone);
 	zone->retries = 0;
 	zone->whole = false;
 	loader->result.read += updated == NULL;

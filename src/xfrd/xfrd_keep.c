@@ -61,7 +61,8 @@ xfrd_keep_begin(struct xfrd_job *job)
 {
 	const struct xfr_read_result *result = &job->reader.result;
 	char source[JOURNAL_SOURCE_MAX + 1];
-	const struct journal_end end = {
+	struct xfrd_soa soa;
+	struct journal_end end = {
 		.kind = result->kind == XFR_WHOLE ? JOURNAL_WHOLE
 						  : JOURNAL_DIFFS,
 		.from = result->from,
@@ -71,6 +72,12 @@ xfrd_keep_begin(struct xfrd_job *job)
 	};
 
 	keep_write_source(job, source, sizeof(source));
+	if (end.kind == JOURNAL_WHOLE
+		&& xfrd_zones_get_soa(job->xfrd, job->zone, &soa)
+		&& !serial_is_newer(end.to, soa.numbers.serial)) {
+		end.is_back = true;
+		end.from = soa.numbers.serial;
+	}
 	event_del(job->event);
 	job->entry = journal_end(job->text, &end);
 	job->xfrd->kept++;

@@ -9,7 +9,6 @@ import re
 import signal
 import struct
 import subprocess
-import time
 
 import dns.exception
 import pytest

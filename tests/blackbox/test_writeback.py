@@ -513,6 +513,72 @@ def test_replaced_xfrd_does_not_put_the_writing_off(start, primary):
         server.wait_replaced("xfrd", old)
 
 
+# ---- forced transfers of what is not newer
+
+def kill_all(server):
+    pids = list(server.roles().values())
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    server.process.wait()
+    wait_for("the end of all", lambda: not any(map(is_alive, pids)))
+
+
+def served(server):
+    return server.serial("s.test"), server.answer("www.s.test", "A")
+
+
+def force(server, primary, serial):
+    """The zone file has serial 50 of before then."""
+    primary.serial = 50
+    server.wait_serial("s.test", 50)
+    assert ask(server, "write", "s.test") == (0, "ok\n")
+    assert "192.0.2.9" in wait_file(server.directory / "s.test.zone", 50)
+    primary.serial = serial
+    primary.records = ["www A 192.0.2.7"]
+    assert ask(server, "force_transfer", "s.test")[0] == 0
+    wait_for("the forced version",
+             lambda: served(server) == (serial, ["192.0.2.7"]))
+
+
+@pytest.fixture(params=[20, 50])
+def forced(request, make_server, primary):
+    server = make_server(
+        zones={"example": zone_text()}, extra=secondary(primary),
+        options={"verbosity": 2, "zonefiles-write": 0})
+    config(server).start()
+    force(server, primary, request.param)
+    server.forced = request.param, ["192.0.2.7"]
+    return server
+
+
+def test_reload_keeps_what_was_forced(forced):
+    """The file has not changed since, whatever its serial is."""
+    assert ask(forced, "reload", "s.test") == (0, "ok\n")
+    forced.reload()
+    assert served(forced) == forced.forced
+    forced.write_zone("s.test", zone_text(51))
+    forced.zones.pop("s.test")
+    forced.reload()
+    forced.wait_serial("s.test", 51)
+
+
+@pytest.mark.parametrize("end", [kill_all, lambda server: server.stop()])
+def test_start_keeps_what_was_forced(forced, primary, end):
+    primary.__exit__()
+    end(forced)
+    forced.start()
+    forced.wait_serial("s.test", forced.forced[0])
+    assert served(forced) == forced.forced
+    forced.reload()
+    assert served(forced) == forced.forced
+    end(forced)
+    # Whoever puts a newer file there is believed.
+    forced.write_zone("s.test", zone_text(51))
+    forced.zones.pop("s.test")
+    forced.start()
+    forced.wait_serial("s.test", 51)
+
+
 # ---- differences of primary zones
 
 CREATED = ("zone:\n\tname: p.test\n\tzonefile: p.test.zone\n"

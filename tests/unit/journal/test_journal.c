@@ -410,6 +410,49 @@ entry_of_a_serial_and_where_it_came_from(void **state)
 }
 
 static bool
+went_back(unsigned zone, uint32_t serial)
+{
+	return journal_index_went_back(index_, journal_fixture_apex(zone),
+		serial);
+}
+
+/* As a forced transfer has it go: what it took the place of is out of date. */
+static void
+way_back_is_remembered(void **state)
+{
+	const struct journal_end back = {.kind = JOURNAL_WHOLE, .to = 20,
+		.is_back = true, .from = UINT32_MAX};
+	struct journal_transfer *transfer;
+	struct journal_done done;
+
+	begin(0);
+	assert_true(journal_fixture_commit(journal, 1, 0, UINT32_MAX, 50) != 0);
+	transfer = journal_begin(journal, journal_fixture_apex(1));
+	assert_int_equal(journal_put(transfer, "x", 1), NSD_OK);
+	assert_true(journal_end(transfer, &back) != 0);
+	journal_fixture_wait(journal, &done);
+	assert_true(journal_fixture_commit(journal, 1, 20, 21, 50) != 0);
+	assert_true(journal_fixture_commit(journal, 2, 0, 21, 50) != 0);
+	for (int i = 0; i < 2; i++) {
+		look();
+		assert_true(went_back(1, UINT32_MAX));
+		assert_true(went_back(1, UINT32_MAX - 1));
+		assert_false(went_back(1, 0));
+		assert_false(went_back(2, 20));
+		assert_false(went_back(3, 20));
+		journal_index_close(index_);
+		reopen(0);
+	}
+	/* A file of it ends that. */
+	assert_true(journal_forget(journal, journal_fixture_apex(1), 20));
+	settle();
+	look();
+	assert_false(went_back(1, UINT32_MAX));
+	journal_index_close(index_);
+	end();
+}
+
+static bool
 keeps_even(void *ctx, const uint8_t *apex)
 {
 	++*(unsigned *)ctx;
@@ -591,6 +634,7 @@ main(void)
 		cmocka_unit_test(refused_entry_leaves_what_was),
 		cmocka_unit_test(zone_file_makes_entries_needless),
 		cmocka_unit_test(entry_of_a_serial_and_where_it_came_from),
+		cmocka_unit_test(way_back_is_remembered),
 		cmocka_unit_test(zones_that_nobody_keeps_are_dropped),
 		cmocka_unit_test(dropped_zone_has_no_entries),
 		cmocka_unit_test(segments_without_live_entries_go),
