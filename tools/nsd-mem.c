@@ -13,6 +13,7 @@
 #include "base/platform.h"
 #include "conf/conf.h"
 #include "guard/rrl.h"
+#include "keep/sources_edit.h"
 #include "keep/table_edit.h"
 #include "load/load_leave.h"
 #include "load/load_list.h"
@@ -21,15 +22,16 @@
 #include "store/store.h"
 #include "store/writer.h"
 #include "zone/measure.h"
+#include "zone/sources.h"
 
 #define THREADS_MAX 16
 #define COLUMNS 15
 /* What main, the loader and xfrd take together, and each worker, beside what
  * grows with the zones: measured, see doc/performance.md. */
-#define PROCESSES_OCTETS 2500000u
+#define PROCESSES_OCTETS 3000000u
 #define WORKER_OCTETS 720000u
 /* Of a zone, in main, the loader and xfrd, beside the configuration. */
-#define ZONE_OCTETS 160u
+#define ZONE_OCTETS 48u
 
 struct mem {
 	struct conf *conf;
@@ -136,6 +138,8 @@ mem_read(struct mem *m, struct load_zone *zone)
 	done = result.outcome == LOAD_BUILT;
 	if (done)
 		table_set_zone(m->writer, zone->entry, result.built);
+	sources_set(m->writer, zone->entry, result.files.sources,
+		result.files.source_count, done ? 0 : ZONE_SOURCES_FAILED);
 	(void)load_zone_release(zone);
 	zonefile_result_fini(&result.files);
 	diff_destroy(result.diff);
@@ -175,6 +179,8 @@ mem_replace_largest(struct mem *m)
 	platform_heap_trim();
 	forget_most();
 	before = read_status("VmRSS:");
+	/* Its file counts as changed. */
+	sources_set(m->writer, m->largest->entry, NULL, 0, 0);
 	m->largest->whole = true;
 	m->context.beside_answers = true;
 	(void)mem_read(m, m->largest);
