@@ -40,6 +40,7 @@ MODES = ["none", "never-reads", "reads-slowly", "tiny-requests",
 PAGE = """# Attacks over TCP
 
 Made by `tests/bench/attack.py`; nobody edits it. {machine}.
+{others}
 
 One client asks {rate} times a second over UDP while clients of one kind attack
 over TCP; turns of {seconds:g} s, {reps} of each{first}. Counts are
@@ -157,10 +158,25 @@ def main():
     os.sched_setaffinity(0, {1})
     with tempfile.TemporaryDirectory(prefix="nsd-attack-") as work, \
             echo(args.build) as args.echo:
-        run(args, work)
+        others = {}
+        watch = machine.Others(others)
+        watch.part = "attack"
+        with watch.watched():
+            rows = measure_all(args, work)
+    table = report.table(["server", "attack", "sent", "not answered",
+                          "99.9 %, ms", "own", "slowest own, ms",
+                          "of all", "stood still, ms", "TCP memory, MiB"], rows)
+    print(table)
+    if args.doc:
+        with open(args.doc, "w") as f:
+            f.write(PAGE.format(
+                rate=args.rate, seconds=args.seconds, reps=args.reps,
+                machine=machine.name(), table=table,
+                others=machine.others_text(others["attack"]),
+                first=FIRST if args.first else ""))
 
 
-def run(args, work):
+def measure_all(args, work):
     rows = []
     zone = os.path.join(work, "example.zone")
     with open(zone, "w") as f:
@@ -190,16 +206,7 @@ def run(args, work):
             server.stop()
     # By attack, the servers below each other.
     rows.sort(key=lambda r: args.modes.split(",").index(r[1]))
-    table = report.table(["server", "attack", "sent", "not answered",
-                          "99.9 %, ms", "own", "slowest own, ms",
-                          "of all", "stood still, ms", "TCP memory, MiB"], rows)
-    print(table)
-    if args.doc:
-        with open(args.doc, "w") as f:
-            f.write(PAGE.format(rate=args.rate, seconds=args.seconds,
-                                reps=args.reps, machine=machine.name(),
-                                first=FIRST if args.first else "",
-                                table=table))
+    return rows
 
 
 def row(kind, mode, got):
