@@ -67,6 +67,8 @@ struct role {
 	void (*on_term)(struct role *role);
 	/* Main has died. NULL: ends at once. */
 	void (*on_main_gone)(struct role *role);
+	/* Every ROLE_BEAT_MSEC. NULL: nothing. */
+	void (*on_beat)(struct role *role);
 	/* Other settings are published (ORDER_SETTINGS). NULL: nothing. */
 	void (*on_settings)(struct role *role);
 	/* Another role can be talked to, or more can be sent to it; it has

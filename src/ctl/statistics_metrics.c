@@ -187,6 +187,9 @@ print_server(struct statistics_text *out, const struct statistics *s)
 		family_head(out, &families[i], "");
 		family_samples(out, &families[i], "", &s->all);
 	}
+	metric(out, "queries_lost_total",
+		"Datagrams that the kernel dropped for want of room in a"
+		" socket.", "counter", s->all.lost);
 	metric_of_time(out, "time_up_seconds_total",
 		"Seconds since the server was started.", "counter",
 		s->up_usec);

@@ -55,6 +55,7 @@ struct worker {
 	struct cpu_limit cpu_limit;
 	struct limit_log limit_log;
 	uint64_t requests; /* of all sockets; net_handler has what it is for */
+	uint64_t requests_then; /* when lost datagrams were counted last */
 	struct net_tcp_options tcp_options;
 	struct net_handler handler;
 	size_t reply_size;
@@ -243,6 +244,21 @@ group_count_lost(const struct worker *worker, const struct socket_group *group)
 		worker->counters->lost += net_udp_take_lost(group->udp[i]);
 }
 
+/* Of all sockets. An idle worker asks nothing of the kernel: what is dropped is
+ * dropped behind datagrams that are taken. */
+static void
+worker_count_lost(struct worker *worker)
+{
+	const struct socket_group *group = worker->adopted;
+
+	if (worker->requests == worker->requests_then)
+		return;
+	worker->requests_then = worker->requests;
+	group_count_lost(worker, worker->own);
+	for (; group != NULL; group = group->next)
+		group_count_lost(worker, group);
+}
+
 static struct socket_group *
 worker_open_own(struct worker *worker, const struct listeners *all)
 {
@@ -320,14 +336,17 @@ worker_on_release(struct role *role, const struct ipc_message *m)
 /* ---- messages ----------------------------------------------------------- */
 
 static void
+worker_on_beat(struct role *role)
+{
+	worker_count_lost((struct worker *)role);
+}
+
+static void
 worker_on_statistics(struct role *role, const struct ipc_message *m)
 {
-	const struct worker *worker = (const struct worker *)role;
-	const struct socket_group *group = worker->adopted;
+	struct worker *worker = (struct worker *)role;
 
-	group_count_lost(worker, worker->own);
-	for (; group != NULL; group = group->next)
-		group_count_lost(worker, group);
+	worker_count_lost(worker);
 	statistics_log(worker->counters, time(NULL), worker->boot);
 }
 
@@ -533,6 +552,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 		.latency = counts_get_latency(server->counts, start->index),
 	};
 	worker->role.handlers = worker_handlers;
+	worker->role.on_beat = worker_on_beat;
 	worker->role.on_main_gone = worker_on_main_gone;
 	worker->role.on_settings = worker_on_settings;
 	worker->role.on_peer = worker_on_peer;

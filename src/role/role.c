@@ -247,7 +247,11 @@ role_answer_waits(struct role *role, uint64_t channel)
 static void
 role_on_beat(evutil_socket_t fd, short what, void *arg)
 {
-	role_beat(arg);
+	struct role *role = arg;
+
+	role_beat(role);
+	if (role->on_beat != NULL)
+		role->on_beat(role);
 }
 
 /* Begins to beat: as long as the loop turns. */

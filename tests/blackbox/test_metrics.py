@@ -30,6 +30,7 @@ NAMES = {
     "nsd_answers_tx_failed": "counter",
     "nsd_answers_without_aa": "counter",
     "nsd_answers_truncated": "counter",
+    "nsd_queries_lost": "counter",
     "nsd_time_up_seconds": "counter",
     "nsd_time_elapsed_seconds": "unknown",
     "nsd_size_db_on_disk_bytes": "gauge",
@@ -86,7 +87,7 @@ def metrics(nsd):
     return lambda **options: Metrics(nsd, **options)
 
 
-def test_families_and_types_are_those_of_nsd_and_one_more(metrics):
+def test_families_and_types_are_those_of_nsd_and_two_more(metrics):
     _, body = metrics().ask()
     families = {f.name: f.type for f in text_string_to_metric_families(body)}
     assert families == NAMES

@@ -39,6 +39,7 @@ fill(struct statistics *s)
 	s->all.udp = 5;
 	s->all.tls6 = 2;
 	s->all.dropped = 11;
+	s->all.lost = 13;
 	latency_add(&s->latency.udp, 3, 2);
 	latency_add(&s->latency.udp, 2000000, 1);
 	s->primary_zones = 8;
@@ -210,6 +211,8 @@ metrics_have_families(void **state)
 		"nsd_queries_by_transport_total{transport=\"udp\"} 5\n",
 		"nsd_connections_total{transport=\"tls6\"} 2\n",
 		"nsd_xfr_requests_served_total{xfrtype=\"AXFR\"} 0\n",
+		"# TYPE nsd_queries_lost_total counter\n",
+		"nsd_queries_lost_total 13\n",
 		"# TYPE nsd_time_up_seconds_total counter\n",
 		"nsd_time_up_seconds_total 12.345678\n",
 		"# TYPE nsd_time_elapsed_seconds untyped\n",
@@ -275,7 +278,7 @@ a_family_stands_in_one_place(void **state)
 			assert_memory_equal(line, family, len);
 		}
 	}
-	assert_int_equal(heads, 15 + 10 + 15);
+	assert_int_equal(heads, 15 + 11 + 15);
 	statistics_text_free(&out);
 }
 
