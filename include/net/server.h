@@ -104,6 +104,12 @@ enum nsd_err net_udp_open(struct event_base *base, int fd,
 	const struct net_udp_options *options,
 	const struct net_handler *handler, struct net_udp **udp) MUST_USE;
 /*
+ * Has other room for a reply from now on; not from within on_batch. Requests
+ * that wait in the socket stay. returns NSD_OK; NSD_E_MEMORY: all is as it was.
+ */
+enum nsd_err net_udp_set_reply_size(struct net_udp *udp, size_t reply_size)
+	MUST_USE;
+/*
  * How many datagrams the kernel has dropped on the socket, mostly because
  * nobody took them in time, since the last call, or since net_udp_open. Modulo
  * 2^32. 0 if the system does not say (Linux before 4.12). Cost: a system call.

@@ -226,20 +226,21 @@ line_up(struct net_udp *udp, size_t count)
  * PROBE sets DF and ignores what ICMP claims about the path, so nobody can
  * make replies vanish by forging it. It also spares the kernel an identifier
  * for each datagram. If replies may be longer, since the operator asked for
- * it, they may be fragmented: net_listen has set that.
+ * it, they may be fragmented. A worker before us may have set either.
  */
 static void
-dont_fragment(struct net_udp *udp)
+choose_fragments(struct net_udp *udp)
 {
-	int how = IP_PMTUDISC_PROBE, domain = 0;
+	bool fragment = udp->reply_size > DONT_FRAGMENT_MAX;
+	int how = fragment ? IP_PMTUDISC_OMIT : IP_PMTUDISC_PROBE, domain = 0;
 	socklen_t len = sizeof(domain);
 
-	udp->may_fragment = udp->reply_size > DONT_FRAGMENT_MAX
-		|| getsockopt(udp->fd, SOL_SOCKET, SO_DOMAIN, &domain, &len)
-			!= 0
+	udp->may_fragment = getsockopt(udp->fd, SOL_SOCKET, SO_DOMAIN, &domain,
+				    &len) != 0
 		|| domain != AF_INET
 		|| setsockopt(udp->fd, SOL_IP, IP_MTU_DISCOVER, &how,
-			sizeof(how)) != 0;
+			sizeof(how)) != 0
+		|| fragment;
 }
 
 /* The first link itself is too narrow: sends without DF from now on. False if
@@ -369,7 +370,7 @@ control_open(struct net_udp *udp)
 	return udp->control != NULL ? NSD_OK : NSD_E_MEMORY;
 }
 
-/* Sets what never changes in the message headers. */
+/* Sets what changes only with the buffers in the message headers. */
 static void
 headers_init(struct net_udp *udp)
 {
@@ -390,6 +391,40 @@ headers_init(struct net_udp *udp)
 		udp->out_iov[i].iov_base = replies + i * out_stride;
 		udp->out[i].msg_hdr.msg_iovlen = 1;
 	}
+}
+
+/* Of requests and replies; NULL without memory. */
+static uint8_t *
+buffers_make(uint32_t reply_size)
+{
+	return aligned_alloc(CACHE_LINE, EXCHANGE_BATCH_MAX
+		* (buffer_stride(REQUEST_SIZE) + buffer_stride(reply_size)));
+}
+
+/* No reply has more than a datagram carries. */
+static uint32_t
+bound_reply_size(size_t size)
+{
+	return (uint32_t)(size < DATAGRAM_MAX ? size : DATAGRAM_MAX);
+}
+
+enum nsd_err
+net_udp_set_reply_size(struct net_udp *udp, size_t reply_size)
+{
+	uint32_t size = bound_reply_size(reply_size);
+	uint8_t *buffers;
+
+	if (size == udp->reply_size)
+		return NSD_OK;
+	buffers = buffers_make(size);
+	if (buffers == NULL)
+		return NSD_E_MEMORY;
+	free(udp->buffers);
+	udp->buffers = buffers;
+	udp->reply_size = size;
+	headers_init(udp);
+	choose_fragments(udp);
+	return NSD_OK;
 }
 
 /*
@@ -422,8 +457,6 @@ net_udp_open(struct event_base *base, int fd,
 	const struct net_udp_options *options,
 	const struct net_handler *handler, struct net_udp **result)
 {
-	size_t reply_size = options->reply_size;
-	size_t in_stride = buffer_stride(REQUEST_SIZE);
 	struct net_udp *udp = calloc(1, sizeof(*udp));
 	enum nsd_err err = NSD_E_MEMORY;
 
@@ -431,10 +464,8 @@ net_udp_open(struct event_base *base, int fd,
 		return NSD_E_MEMORY;
 	udp->fd = fd;
 	udp->handler = *handler;
-	udp->reply_size = (uint32_t)(reply_size < DATAGRAM_MAX ? reply_size
-							       : DATAGRAM_MAX);
-	udp->buffers = aligned_alloc(CACHE_LINE, EXCHANGE_BATCH_MAX
-		* (in_stride + buffer_stride(udp->reply_size)));
+	udp->reply_size = bound_reply_size(options->reply_size);
+	udp->buffers = buffers_make(udp->reply_size);
 	if (udp->buffers == NULL)
 		goto fail_udp;
 	if (options->for_proxies) {
@@ -447,7 +478,7 @@ net_udp_open(struct event_base *base, int fd,
 	if (err != NSD_OK)
 		goto fail_headers;
 	headers_init(udp);
-	dont_fragment(udp);
+	choose_fragments(udp);
 	udp->lost = read_lost(udp);
 	err = NSD_E_SYSTEM;
 	evtimer_assign(&udp->retry, base, on_readable, udp);

@@ -354,7 +354,7 @@ worker_on_statistics(struct role *role, const struct ipc_message *m)
  * longer than the slowest line explains. */
 #define STREAM_RATE 8192
 
-/* What the sockets are opened with. Answers find their settings in the store
+/* What the sockets are served with. Answers find their settings in the store
  * themselves. */
 static void
 worker_read_settings(struct worker *worker)
@@ -385,8 +385,16 @@ static void
 group_set_options(const struct worker *worker,
 	const struct socket_group *group)
 {
+	enum nsd_err err = NSD_OK;
+
 	if (group->tcp != NULL)
 		net_tcp_set_options(group->tcp, &worker->tcp_options);
+	for (unsigned i = 0; i < group->udp_count && err == NSD_OK; i++)
+		err = net_udp_set_reply_size(group->udp[i],
+			worker->reply_size);
+	if (err != NSD_OK)
+		log_error("out of memory for UDP replies of %zu octets",
+			worker->reply_size);
 }
 
 /* Connections stay. */

@@ -12,6 +12,7 @@ import dns.rcode
 
 import control
 from harness import zone_text
+from ports import free_port
 
 TABLE = pathlib.Path(__file__).resolve().parents[2] / "src/conf/option.c"
 ROW = re.compile(r'^\t([A-Z]+(?:_NOW)?)\("([^"]+)", (\w+), (\w+)(.*)\)$',
@@ -84,10 +85,14 @@ def test_table_is_read():
     assert 25 < sum(not waits for _, _, waits, _ in ROWS) < len(ROWS)
 
 
+# What fits no reply over UDP of the default size.
+LARGE = "".join(f"large IN TXT {i:0200}\n" for i in range(10))
+
+
 @pytest.fixture
 def server(make_server):
     server = make_server(
-        zones={"example": zone_text(1)},
+        zones={"example": zone_text(1) + LARGE},
         options={"server-count": 2})
     server.zone_file("of.p").write_text(zone_text(1))
     write(server, None, None, None)
@@ -165,7 +170,13 @@ def nsid(server):
             if option.otype == dns.edns.NSID]
 
 
+def is_truncated(server):
+    reply = server.query("large.example", "TXT", edns=0, payload=4000)
+    return bool(reply.flags & dns.flags.TC)
+
+
 @pytest.mark.parametrize("clause, name, value, look, wanted", [
+    ("server", "ipv4-edns-size", "4000", is_truncated, False),
     ("server", "version", '"three"',
      lambda s: chaos(s, "version.server"), "three"),
     ("server", "hide-version", "yes",
@@ -192,3 +203,45 @@ def test_what_is_applied_is_in_effect(server, clause, name, value, look,
     write(server, None, None, None)
     assert reconfig(server) == (True, [])
     assert [look(server) for _ in range(8)] == [before] * 8
+
+
+def test_replies_over_ipv6_have_other_room(make_server):
+    server = make_server(zones={"example": zone_text(1) + LARGE},
+                         options={"server-count": 2}, address="::1")
+    write(server, None, None, None)
+    server.start()
+    workers = [server.role("server 1"), server.role("server 2")]
+    for value, truncated in (("4000", False), ("512", True), ("3000", False)):
+        write(server, "server", "ipv6-edns-size", value)
+        assert reconfig(server) == (True, [])
+        assert [is_truncated(server) for _ in range(8)] == [truncated] * 8
+    # One that comes later has the same room.
+    server.wait_replaced("server 1", server.kill("server 1"))
+    assert [is_truncated(server) for _ in range(8)] == [False] * 8
+    assert workers[1] == server.role("server 2")
+
+
+def is_transferred(server):
+    """Over TCP without TLS."""
+    answer = server.query("of.p", "AXFR", tcp=True)
+    return answer.rcode() == dns.rcode.NOERROR and len(answer.answer) > 0
+
+
+def test_transfers_for_certificates_alone(make_server):
+    """tls-auth-xfr-only stands behind tls-auth-port, which is of the
+    start."""
+    server = make_server(
+        zones={"example": zone_text(1)},
+        options={"server-count": 2, "tls-auth-port": free_port()})
+    server.zone_file("of.p").write_text(zone_text(1))
+    acl = "127.0.0.1 NOKEY"
+    write(server, "pattern", "provide-xfr", acl)
+    server.start()
+    assert is_transferred(server)
+    for only in (True, False):
+        server.options.pop("tls-auth-xfr-only", None)
+        if only:
+            server.options["tls-auth-xfr-only"] = "yes"
+        write(server, "pattern", "provide-xfr", acl)
+        assert reconfig(server) == (True, [])
+        assert [is_transferred(server) for _ in range(8)] == [not only] * 8

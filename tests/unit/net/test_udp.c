@@ -373,6 +373,56 @@ udp_forbids_fragments_of_short_replies_only(void **state)
 	harness_fini(&h);
 }
 
+/* Octets of the reply to a request of 4000, which it repeats as far as it has
+ * room. */
+static size_t
+room_for_reply(struct harness *h, int fd)
+{
+	uint8_t data[4000], reply[8000];
+
+	memset(data, 'E', sizeof(data));
+	assert_int_equal(send(fd, data, sizeof(data), 0), sizeof(data));
+	return receive_one(h, fd, reply, sizeof(reply));
+}
+
+static void
+udp_has_other_room_for_replies_while_it_serves(void **state)
+{
+	static const size_t sizes[] = { 3000, 512, 1233, 1232, 65535, 512 };
+	struct harness h;
+	int fd;
+
+	harness_udp(&h, "127.0.0.1", 1232);
+	fd = harness_connect(&h, 1 << 20);
+	assert_int_equal(room_for_reply(&h, fd), 1232);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		assert_int_equal(net_udp_set_reply_size(h.udp, sizes[i]),
+			NSD_OK);
+		assert_int_equal(room_for_reply(&h, fd),
+			sizes[i] < 4000 ? sizes[i] : 4000);
+		assert_int_equal(mtu_discovery(&h), sizes[i] > 1232
+				? IP_PMTUDISC_OMIT : IP_PMTUDISC_PROBE);
+	}
+	close(fd);
+	harness_fini(&h);
+}
+
+/* A worker before this one may have had another size. */
+static void
+udp_allows_fragments_on_a_socket_that_forbids_them(void **state)
+{
+	struct harness h;
+	struct net_udp_options options = { .reply_size = 4000 };
+
+	harness_udp(&h, "127.0.0.1", 1232);
+	assert_int_equal(mtu_discovery(&h), IP_PMTUDISC_PROBE);
+	net_udp_close(h.udp);
+	assert_int_equal(net_udp_open(h.base, h.fd, &options, &h.handler,
+		&h.udp), NSD_OK);
+	assert_int_equal(mtu_discovery(&h), IP_PMTUDISC_OMIT);
+	harness_fini(&h);
+}
+
 /* In a network of its own, whose one interface carries so many octets. False:
  * not allowed to. */
 static bool
@@ -473,6 +523,10 @@ main(void)
 		cmocka_unit_test(udp_goes_on_after_any_error_of_sending),
 		cmocka_unit_test(udp_drops_source_port_0),
 		cmocka_unit_test(udp_forbids_fragments_of_short_replies_only),
+		cmocka_unit_test(
+			udp_has_other_room_for_replies_while_it_serves),
+		cmocka_unit_test(
+			udp_allows_fragments_on_a_socket_that_forbids_them),
 		cmocka_unit_test(udp_fragments_where_the_interface_is_narrow),
 		cmocka_unit_test(
 			udp_wildcard_replies_from_the_address_that_was_asked),
