@@ -77,7 +77,7 @@ enum ctl_verb_flag {
 		"the same as reconfig")                                      \
 	X(ADDZONE, "addzone", 0, 2, CTL_SAYS_OK, "ZONE PATTERN",             \
 		"serve a zone with the options of a pattern")                \
-	X(DELZONE, "delzone", 1, 1, CTL_SAYS_OK | CTL_WARNS, "ZONE",         \
+	X(DELZONE, "delzone", 0, 1, CTL_SAYS_OK | CTL_WARNS, "ZONE",         \
 		"serve a zone no more that was added so")                    \
 	X(CHANGEZONE, "changezone", 0, 2, CTL_SAYS_OK, "ZONE PATTERN",       \
 		"give a zone another pattern, or add it")                    \

@@ -167,6 +167,13 @@ struct ipc_read_done {
 	char reasons[IPC_REASONS_MAX]; /* lines; no final NUL */
 };
 
+/* nsd.conf is to be read anew. */
+struct ipc_reconfig {
+	uint64_t ticket; /* not 0 */
+	uint32_t hasty;  /* 1: it is answered once the file is taken */
+	uint32_t unused;
+};
+
 /* What came of a RECONFIG. */
 enum ipc_reconfigured_what {
 	RECONFIGURED_NOTHING, /* nsd.conf says what is run with, but for what
@@ -175,9 +182,11 @@ enum ipc_reconfigured_what {
 			       * the text says */
 	RECONFIGURED_REFUSED, /* nothing has changed; the text says why */
 	RECONFIGURED_LATE,    /* as CHANGED, but not in all processes yet; the
-			       * last line says in which not */
+			       * last line is an error that says why */
 	RECONFIGURED_UNREAD,  /* as CHANGED, but zones are not as their files
 			       * say; the last line says how many */
+	RECONFIGURED_BEGUN,   /* main has it, and others will; of one that is
+			       * hasty */
 };
 #define IPC_RECONFIGURED_TEXT_MAX 2000
 struct ipc_reconfigured {
@@ -415,10 +424,10 @@ struct ipc_credit {
 	X(NOTIFY, ROLE_WORKER, ROLE_XFRD, IPC_NOTIFY_MIN,                    \
 		sizeof(struct ipc_notify), 0, 64,                            \
 		"a client has sent a NOTIFY, and may")                       \
-	X(RECONFIG, ROLE_XFRD, ROLE_MAIN, sizeof(uint64_t),                  \
-		sizeof(uint64_t), 0, 0,                                      \
-		"the operator wants nsd.conf to be read; a ticket, not 0;"   \
-		" one at a time, until RECONFIGURED")                        \
+	X(RECONFIG, ROLE_XFRD, ROLE_MAIN, sizeof(struct ipc_reconfig),       \
+		sizeof(struct ipc_reconfig), 0, 0,                           \
+		"the operator wants nsd.conf to be read; one at a time,"     \
+		" until RECONFIGURED")                                       \
 	X(RECONFIGURED, ROLE_MAIN, ROLE_XFRD, IPC_RECONFIGURED_MIN,          \
 		sizeof(struct ipc_reconfigured), 0, 0,                       \
 		"what came of a RECONFIG; after CHANGED this xfrd is"        \

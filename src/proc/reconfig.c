@@ -17,6 +17,9 @@
 #include "conf/secret_keys.h"
 #include "proc/supervisor.h"
 
+/* Octets of a line about a worker. */
+#define LATE_MAX 64u
+
 /* ---- what is said -------------------------------------------------------- */
 
 /* What is said while one is looked at: for whoever has asked, and the log. */
@@ -50,6 +53,16 @@ talk_add(struct reconfig_talk *talk, const char *format, ...)
 	memcpy(talk->text + talk->len, line, (size_t)len);
 	talk->len += (size_t)len;
 	talk->text[talk->len++] = '\n';
+}
+
+/* A last line that is to come behind it has so many octets: what has no room
+ * before it is left out. */
+static void
+talk_make_room(struct reconfig_talk *talk, size_t len)
+{
+	while (talk->len > 0 && (sizeof(talk->text) - talk->len < len
+			|| talk->text[talk->len - 1] != '\n'))
+		talk->len--;
 }
 
 static void
@@ -286,6 +299,18 @@ reconfig_tell(struct supervisor *s, enum ipc_reconfigured_what what,
 	talk->asker.ticket = 0;
 }
 
+/* Main has what somebody waits for, and others do not. */
+static void
+reconfig_give_up(struct supervisor *s, const char *why)
+{
+	struct reconfig_talk *talk = s->reconfig.talk;
+
+	log_error("reconfig: %s", why);
+	talk_make_room(talk, sizeof("error \n") + strlen(why));
+	talk_add(talk, "error %s", why);
+	reconfig_tell(s, RECONFIGURED_LATE, talk);
+}
+
 /* From now on this one waits for the loader. */
 static void
 reconfig_wait(struct supervisor *s, struct reconfig_talk *talk)
@@ -293,10 +318,11 @@ reconfig_wait(struct supervisor *s, struct reconfig_talk *talk)
 	struct reconfig *r = &s->reconfig;
 
 	if (r->talk != NULL && r->talk->asker.ticket != 0)
-		reconfig_refuse(s, &r->talk->asker,
-			"error: a later reconfig has taken its place\n");
+		reconfig_give_up(s, "a later reconfig has taken its place");
 	free(r->talk);
 	r->talk = talk;
+	if (talk->asker.hasty)
+		reconfig_tell(s, RECONFIGURED_BEGUN, talk);
 }
 
 /* What nsd.conf says by now that waits for a restart: for the next xfrd, and
@@ -458,10 +484,13 @@ reconfig_on_reconfig(struct supervisor *s, struct child *xfrd,
 {
 	const struct reconfig_talk *talk = s->reconfig.talk;
 	struct reconfig_asker asker = {.pid = xfrd->pid};
+	struct ipc_reconfig ask;
 
-	memcpy(&asker.ticket, m->payload, sizeof(asker.ticket));
-	if (asker.ticket == 0)
+	memcpy(&ask, m->payload, sizeof(ask));
+	if (ask.ticket == 0)
 		return;
+	asker.ticket = ask.ticket;
+	asker.hasty = ask.hasty != 0;
 	/* An xfrd asks for one at a time. */
 	if (talk != NULL && talk->asker.ticket != 0
 		&& talk->asker.pid == xfrd->pid)
@@ -480,9 +509,9 @@ reconfig_on_loader_end(struct supervisor *s)
 	if (!r->under_way || r->talk->asker.ticket == 0
 		|| s->loader.failures < 2)
 		return;
-	reconfig_refuse(s, &r->talk->asker, "error: loaders die of it: correct"
-		" nsd.conf and have it read again\n");
-	r->talk->asker.ticket = 0;
+	reconfig_give_up(s, "loaders die of the new configuration, and it stays"
+		" what is to be run with: correct nsd.conf, and have it read"
+		" again");
 }
 
 /* What is published is in effect in each worker, but for what one has copied
@@ -492,9 +521,11 @@ reconfig_on_settings(struct supervisor *s, const struct child *late)
 {
 	if (!s->reconfig.under_way)
 		return;
-	if (late != NULL)
+	if (late != NULL) {
+		talk_make_room(s->reconfig.talk, LATE_MAX);
 		talk_add(s->reconfig.talk, "error server %u does not answer",
 			late->index + 1);
+	}
 	reconfig_end(s, late != NULL           ? RECONFIGURED_LATE
 		: s->reconfig.unread > 0 ? RECONFIGURED_UNREAD
 					 : RECONFIGURED_CHANGED);
@@ -517,8 +548,7 @@ reconfig_note_unread(struct supervisor *s, const struct ipc_loaded *said,
 		"reconfig completed: changes applied\n"
 		"error %u zone%s cannot be read\n",
 		(unsigned)said->unread, said->unread == 1 ? "" : "s");
-	if (talk->len > sizeof(talk->text) - last_len)
-		talk->len = sizeof(talk->text) - last_len;
+	talk_make_room(talk, last_len);
 	room = sizeof(talk->text) - last_len - talk->len;
 	while (len > room || (len > 0 && said->reasons[len - 1] != '\n'))
 		len--;

@@ -31,6 +31,7 @@ struct supervisor;
 struct reconfig_asker {
 	uint64_t ticket; /* its own; 0: nobody waits */
 	pid_t pid;
+	bool hasty;      /* it wants no more than to know that main has it */
 };
 
 /* Of main. */

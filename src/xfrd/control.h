@@ -44,6 +44,7 @@ struct control {
 	struct event *end_event;     /* answers are sent before the end */
 	unsigned end_waits;
 	struct cds_list_head orders; /* struct control_order */
+	unsigned unheard_orders;     /* of these */
 	struct cds_list_head key_edits; /* struct control_key_edit; the first
 				      * is main's turn */
 	uint64_t tickets;            /* of orders and the like, so far */

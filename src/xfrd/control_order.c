@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,10 +12,15 @@
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 
+/* Orders that nobody waits for, at most: each is some memory. */
+#define UNHEARD_MAX 16u
+/* Octets of an answer. */
+#define TEXT_MAX 256u
+
 /* One that is with main, the first, or waits for that. */
 struct control_order {
 	struct cds_list_head node; /* of control.orders */
-	struct ctl_call *call;
+	struct ctl_call *call;     /* NULL: nobody waits for it */
 	struct ipc_order order;
 };
 
@@ -34,17 +40,31 @@ order_next(struct xfrd *xfrd)
 }
 
 static void
+order_say(struct ctl_call *call, const char *answer)
+{
+	ctl_printf(call, "%s\n", answer);
+	ctl_end(call);
+}
+
+/* Takes the call. */
+static void
 order_add(struct xfrd *xfrd, struct ctl_call *call, enum ipc_order_what what,
 	uint32_t value)
 {
-	struct control_order *one = calloc(1, sizeof(*one));
+	bool hasty = ctl_command(call)->no_wait;
+	struct control_order *one;
 
-	if (one == NULL) {
-		ctl_printf(call, "error out of memory\n");
-		ctl_end(call);
+	if (hasty && xfrd->control.unheard_orders == UNHEARD_MAX) {
+		order_say(call, "error main has too much to do");
 		return;
 	}
-	one->call = call;
+	one = calloc(1, sizeof(*one));
+	if (one == NULL) {
+		order_say(call, "error out of memory");
+		return;
+	}
+	one->call = hasty ? NULL : call;
+	xfrd->control.unheard_orders += hasty;
 	one->order = (struct ipc_order){
 		.ticket = ++xfrd->control.tickets,
 		.what = what,
@@ -52,40 +72,59 @@ order_add(struct xfrd *xfrd, struct ctl_call *call, enum ipc_order_what what,
 	};
 	cds_list_add_tail(&one->node, &xfrd->control.orders);
 	order_next(xfrd);
+	if (hasty)
+		order_say(call, "ok");
 }
 
 /* ---- from main ----------------------------------------------------------- */
 
 static void
 order_print(const struct control_order *one,
-	const struct ipc_order_done *done)
+	const struct ipc_order_done *done, char out[TEXT_MAX])
 {
-	struct ctl_call *call = one->call;
-
 	switch (done->err) {
 	case NSD_OK:
-		ctl_printf(call, "ok\n");
+		snprintf(out, TEXT_MAX, "ok");
 		break;
 	case NSD_E_AGAIN:
 		if (done->role == ROLE_WORKER)
-			ctl_printf(call, "error server %u does not answer\n",
-				(unsigned)done->index + 1);
+			snprintf(out, TEXT_MAX, "error server %u does not"
+				" answer", (unsigned)done->index + 1);
 		else
-			ctl_printf(call, "error %s does not answer\n",
+			snprintf(out, TEXT_MAX, "error %s does not answer",
 				ipc_role_name((enum ipc_role)done->role));
 		break;
 	case NSD_E_SYSTEM:
-		ctl_printf(call, "error %s: %s\n",
+		snprintf(out, TEXT_MAX, "error %s: %s",
 			one->order.what == ORDER_LOG_REOPEN
 				? "cannot open the log file"
 				: "main refuses",
 			strerror((int)done->error));
 		break;
 	default:
-		ctl_printf(call, "error %s\n",
+		snprintf(out, TEXT_MAX, "error %s",
 			err_text((enum nsd_err)done->err));
 		break;
 	}
+}
+
+static void
+order_end(struct xfrd *xfrd, const struct control_order *one,
+	const struct ipc_order_done *done)
+{
+	char text[TEXT_MAX];
+
+	order_print(one, done, text);
+	if (one->call != NULL) {
+		order_say(one->call, text);
+		return;
+	}
+	xfrd->control.unheard_orders--;
+	if (done->err != NSD_OK)
+		log_error("control: %s: %s",
+			one->order.what == ORDER_LOG_REOPEN ? "log_reopen"
+							    : "verbosity",
+			text);
 }
 
 void
@@ -99,8 +138,7 @@ control_order_take(struct xfrd *xfrd, const struct ipc_message *m)
 	if (one == NULL || one->order.ticket != done.ticket)
 		return;
 	cds_list_del(&one->node);
-	order_print(one, &done);
-	ctl_end(one->call);
+	order_end(xfrd, one, &done);
 	free(one);
 	order_next(xfrd);
 }

@@ -40,6 +40,11 @@ reconfig_on_end(void *ctx, const struct ipc_reconfigured *what, size_t len)
 		ctl_write(call, what->text, len);
 		ctl_printf(call, "reconfig completed: changes applied\nok\n");
 		break;
+	case RECONFIGURED_BEGUN:
+		ctl_write(call, what->text, len);
+		ctl_printf(call, "reconfig begun: changes are being applied\n"
+				 "ok\n");
+		break;
 	case RECONFIGURED_LATE:
 	case RECONFIGURED_UNREAD:
 		/* The last line is an error. */
@@ -60,5 +65,6 @@ control_on_reconfig(struct xfrd *xfrd, struct ctl_call *call)
 {
 	ctl_printf(call, "reconfig start, read %s\n",
 		xfrd->role.server->conf->file);
-	xfrd_reconfig_ask(xfrd, reconfig_on_end, call);
+	xfrd_reconfig_ask(xfrd, ctl_command(call)->no_wait, reconfig_on_end,
+		call);
 }

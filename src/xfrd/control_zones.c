@@ -307,12 +307,17 @@ static void
 zones_do_one(struct xfrd *xfrd, struct ctl_call *call,
 	enum xfrd_change_kind kind)
 {
+	const char *name = ctl_argument(call, 0);
 	const char *pattern = ctl_argument(call, 1);
 	struct zones_call *zones;
 
+	if (name == NULL && kind == XFRD_CHANGE_DELETE) {
+		/* As NSD says of a zone without a name. */
+		ctl_printf(call, "warning zone  not present\n");
+		ctl_end(call);
+		return;
+	}
 	if (kind != XFRD_CHANGE_DELETE && pattern == NULL) {
-		const char *name = ctl_argument(call, 0);
-
 		ctl_printf(call,
 			"error could not find next argument after %s\n",
 			name != NULL ? name : "");
@@ -323,7 +328,7 @@ zones_do_one(struct xfrd *xfrd, struct ctl_call *call,
 	if (zones == NULL)
 		return;
 	zones->no_more = true;
-	if (!zones_begin(zones, ctl_argument(call, 0),
+	if (!zones_begin(zones, name,
 		    pattern != NULL ? pattern : ""))
 		zones_check_end(zones);
 }

@@ -11,6 +11,7 @@ struct xfrd_reconfig {
 	struct cds_list_head node; /* of xfrd.reconfigs; the first one is main's
 				    * turn */
 	uint64_t ticket;
+	bool hasty;
 	xfrd_reconfig_on_end *on_end;
 	void *ctx;
 };
@@ -20,16 +21,19 @@ reconfig_next(struct xfrd *xfrd)
 {
 	struct xfrd_reconfig *one = list_first_or_null(&xfrd->reconfigs,
 		struct xfrd_reconfig, node);
+	struct ipc_reconfig ask = {.unused = 0};
 
 	if (one == NULL || one->ticket != 0)
 		return;
 	one->ticket = ++xfrd->reconfig_tickets;
-	role_send(&xfrd->role, IPC_RECONFIG, &one->ticket,
-		sizeof(one->ticket));
+	ask.ticket = one->ticket;
+	ask.hasty = one->hasty;
+	role_send(&xfrd->role, IPC_RECONFIG, &ask, sizeof(ask));
 }
 
 void
-xfrd_reconfig_ask(struct xfrd *xfrd, xfrd_reconfig_on_end *on_end, void *ctx)
+xfrd_reconfig_ask(struct xfrd *xfrd, bool hasty, xfrd_reconfig_on_end *on_end,
+	void *ctx)
 {
 	struct xfrd_reconfig *one = calloc(1, sizeof(*one));
 
@@ -41,6 +45,7 @@ xfrd_reconfig_ask(struct xfrd *xfrd, xfrd_reconfig_on_end *on_end, void *ctx)
 		on_end(ctx, &what, sizeof(text) - 1);
 		return;
 	}
+	one->hasty = hasty;
 	one->on_end = on_end;
 	one->ctx = ctx;
 	cds_list_add_tail(&one->node, &xfrd->reconfigs);

@@ -1,5 +1,4 @@
 """Zones that come, go and change by nsd-control, and the zone list."""
-import contextlib
 import resource
 import socket
 import time
@@ -401,19 +400,6 @@ def test_what_waits_for_a_restart_is_not_said_to_be_applied(server):
            "server: server-count has changed: that waits for a restart\n"
            "reconfig completed: no changes applied, all of them wait for a"
            " restart\nok\n")
-
-
-def test_reconfig_amid_dying_loaders_is_answered(server):
-    server.options["identity"] = '"two"'
-    server.write_config()
-    with control.begin(server, "reconfig") as client:
-        while client.poll() is None:
-            with contextlib.suppress(KeyError, ProcessLookupError):
-                server.kill("loader")
-        client.communicate(timeout=120)
-    server.options["identity"] = '"three"'
-    server.write_config()
-    assert control.ask(server, "reconfig")[1].endswith("\nok\n")
 
 
 @pytest.mark.parametrize("size", [0, 70])

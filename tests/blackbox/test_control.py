@@ -99,6 +99,37 @@ def test_log_reopen_waits_for_a_process_that_is_stopped(server):
     assert asked.communicate(timeout=60)[0] == "ok\n"
 
 
+def test_log_reopen_that_nobody_waits_for(server):
+    pid = server.role("server 1")
+    old = server.log.with_suffix(".old")
+    server.log.rename(old)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        assert control.ask(server, "--no-wait", "log_reopen") == (0, "ok\n")
+        assert str(old) in open_files(pid).values()
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    wait_for("all to write to the new one", lambda: not any(
+        str(old) in open_files(pid).values()
+        for pid in server.roles().values()))
+    # What fails is in the log.
+    server.log.rename(old)
+    server.log.mkdir()
+    assert control.ask(server, "--no-wait", "log_reopen") == (0, "ok\n")
+    wait_for("the log", lambda: "log_reopen: error cannot open the log file:"
+             " Is a directory" in old.read_text())
+    server.log.rmdir()
+    # More than main can be told while one process stands still.
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        answers = [control.ask(server, "--no-wait", "verbosity", 1)
+                   for _ in range(30)]
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert answers[0] == (0, "ok\n")
+    assert answers[-1] == (1, "error main has too much to do\n")
+
+
 def test_reload(server):
     server.write_zone("example", zone_text(7, "192.0.2.7"))
     assert control.ask(server, "reload") == (0, "ok\n")

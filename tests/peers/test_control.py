@@ -106,6 +106,10 @@ COMMANDS = [
     "assoc_tsig nope.test n", "assoc_tsig a..b n", "assoc_tsig away.test n",
     "print_tsig", "del_tsig", "del_tsig n", "del_tsig k2",
     "assoc_tsig away.test k1", "del_tsig n", "print_tsig",
+    "write", "write example.test", "write nope.test", "write a..b",
+    "zonestatus", "addzone", "addzone x", "addzone x nope", "addzone a..b p",
+    "delzone", "delzone nope.test", "delzone example.test", "delzone a..b",
+    "changezone", "changezone x", "changezone example.test p",
 ]
 
 

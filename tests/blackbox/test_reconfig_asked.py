@@ -1,0 +1,87 @@
+"""nsd-control reconfig: what it answers when it does not end as it was to."""
+import contextlib
+import os
+import signal
+
+import pytest
+
+import control
+from harness import wait_for, zone_text
+
+REFUSED = "error reconfig refused: nothing has changed"
+
+
+@pytest.fixture
+def server(make_server):
+    made = make_server(zones={"example": zone_text()},
+                       options={"identity": '"one"',
+                                "reload-config": "yes"})
+    return control.config(made).start()
+
+
+def identity(server):
+    answer = server.query("id.server", "TXT", rdclass="CH")
+    return answer.answer[0][0].strings[0].decode()
+
+
+def change(server, text):
+    server.options["identity"] = f'"{text}"'
+    server.write_config()
+
+
+@contextlib.contextmanager
+def still(pid):
+    """A process stands still."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_loaders_die_of_it(server):
+    # It takes them some time.
+    server.write_zone("large.test", zone_text() + "".join(
+        f"name-{i} IN TXT \"some octets of text\"\n" for i in range(300_000)))
+    change(server, "two")
+    with control.begin(server, "reconfig") as client:
+        while client.poll() is None:
+            with contextlib.suppress(KeyError, ProcessLookupError):
+                server.kill("loader")
+        lines = client.communicate(timeout=120)[0].splitlines()
+    # Main has it, and goes on with it.
+    assert lines[1:] == ["error loaders die of the new configuration, and it"
+                         " stays what is to be run with: correct nsd.conf,"
+                         " and have it read again"]
+    wait_for("a loader that lives", lambda: identity(server) == "two")
+    change(server, "three")
+    assert control.ask(server, "reconfig")[1].endswith("\nok\n")
+
+
+def test_it_is_not_waited_for(server):
+    change(server, "two")
+    with still(server.role("server 1")):
+        assert control.ask(server, "--no-wait", "reconfig") == (
+            0, f"reconfig start, read {server.config}\n"
+               "reconfig begun: changes are being applied\nok\n")
+    wait_for("it", lambda: identity(server) == "two")
+    server.wait_log("reconfig: done")
+    wait_for("xfrd", lambda: control.ask(server, "--no-wait", "reconfig") == (
+        0, f"reconfig start, read {server.config}\n"
+           "reconfig completed: no changes detected\nok\n"))
+    server.config.write_text(server.config.read_text() + "\nnonsense: 1\n")
+    assert control.say(server, b"NSDCT1 --no-wait reconfig\n").splitlines()[
+        -1] == REFUSED
+
+
+def test_it_gives_way_to_a_later_one(server):
+    with still(server.role("server 1")):
+        change(server, "two")
+        with control.begin(server, "reconfig") as waits:
+            server.wait_log("reconfig: 1 options")
+            change(server, "three")
+            server.signal(signal.SIGHUP)
+            text = waits.communicate(timeout=120)[0]
+    assert text.splitlines()[1:] == [
+        "error a later reconfig has taken its place"]
+    wait_for("the later one", lambda: identity(server) == "three")
