@@ -10,7 +10,9 @@
  *   the data 4, path below the folder, data ('R': the new path)
  *
  * in the order of octets of the machine. It needs a server that is not
- * confined. What libc writes by itself (stdio) is not seen.
+ * confined. What libc writes by itself (stdio) is seen when it is told to
+ * (fflush), and what is written to a mapping (files called *.db) before it is
+ * flushed: then all that the file has is in the log.
  */
 #include "config.h"
 
@@ -28,6 +30,7 @@
 
 #define PATH_ROOM 512
 #define HEAD 15
+#define PIECE (64u << 10) /* of what is written down of a whole file */
 
 /* The linker puts these in front of libc's (--wrap). */
 int __real_open(const char *name, int flags, ...);
@@ -40,6 +43,9 @@ int __real_ftruncate(int fd, off_t len);
 int __real_renameat(int from_dir, const char *from, int to_dir,
 	const char *to);
 int __real_unlinkat(int dirfd, const char *name, int flags);
+int __real_rename(const char *from, const char *to);
+int __real_unlink(const char *name);
+int __real_fflush(FILE *stream);
 int __wrap_open(const char *name, int flags, ...);
 int __wrap_openat(int dirfd, const char *name, int flags, ...);
 ssize_t __wrap_write(int fd, const void *data, size_t len);
@@ -50,27 +56,55 @@ int __wrap_ftruncate(int fd, off_t len);
 int __wrap_renameat(int from_dir, const char *from, int to_dir,
 	const char *to);
 int __wrap_unlinkat(int dirfd, const char *name, int flags);
+int __wrap_rename(const char *from, const char *to);
+int __wrap_unlink(const char *name);
+int __wrap_fflush(FILE *stream);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The part of a path below the folder; or NULL. */
+static const char *
+below_folder(const char *path)
+{
+	const char *folder = getenv("NSD_WRITTEN_OF");
+	size_t len = folder != NULL ? strlen(folder) : 0;
+
+	if (folder == NULL || strncmp(path, folder, len) != 0
+		|| (path[len] != '/' && path[len] != '\0')
+		|| strstr(path, " (deleted)") != NULL)
+		return NULL;
+	return path[len] == '/' ? path + len + 1 : path + len;
+}
 
 /* The path of an open file below the folder, in lower[PATH_ROOM]; or NULL. */
 static const char *
 path_of(int fd, char *lower)
 {
-	const char *folder = getenv("NSD_WRITTEN_OF");
-	size_t len = folder != NULL ? strlen(folder) : 0;
 	char name[32];
 	ssize_t n;
 
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
 	n = readlink(name, lower, PATH_ROOM - 1);
-	if (folder == NULL || n < (ssize_t)len)
+	if (n < 0)
 		return NULL;
 	lower[n] = '\0';
-	if (strncmp(lower, folder, len) != 0
-		|| strstr(lower, " (deleted)") != NULL)
-		return NULL;
-	return lower[len] == '/' ? lower + len + 1 : lower + len;
+	return below_folder(lower);
+}
+
+/* The same of a name. */
+static const char *
+path_named(const char *name, char *lower)
+{
+	size_t len = 0;
+
+	if (*name != '/') {
+		if (getcwd(lower, PATH_ROOM - 1) == NULL)
+			return NULL;
+		len = strlen(lower);
+		lower[len++] = '/';
+	}
+	snprintf(lower + len, PATH_ROOM - len, "%s", name);
+	return below_folder(lower);
 }
 
 /* The same of a name in a folder. */
@@ -112,6 +146,28 @@ note(char kind, const char *path, uint64_t offset, const void *data,
 		abort();
 	close(fd);
 	free(record);
+}
+
+/* All that a file holds but its holes. */
+static void
+note_contents(int fd, const char *path)
+{
+	char name[32], *piece = malloc(PIECE);
+	off_t at = 0;
+	ssize_t n;
+	int copy;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	copy = __real_open(name, O_RDONLY | O_CLOEXEC);
+	if (copy == -1 || piece == NULL)
+		abort();
+	while ((at = lseek(copy, at, SEEK_DATA)) != -1
+		&& (n = pread(copy, piece, PIECE, at)) > 0) {
+		note('W', path, (uint64_t)at, piece, (uint32_t)n);
+		at += n;
+	}
+	close(copy);
+	free(piece);
 }
 
 static int
@@ -207,12 +263,25 @@ done(char kind, int fd, uint64_t offset, int code)
 	return code;
 }
 
+/* What is written to a mapping is there, but nobody has said so. */
+static void
+note_mapped(int fd)
+{
+	char lower[PATH_ROOM];
+	const char *path = path_of(fd, lower);
+	size_t len = path != NULL ? strlen(path) : 0;
+
+	if (len > 3 && strcmp(path + len - 3, ".db") == 0)
+		note_contents(fd, path);
+}
+
 static int
 synced(int fd, int (*real)(int fd))
 {
 	int code;
 
 	pthread_mutex_lock(&lock);
+	note_mapped(fd);
 	code = done('S', fd, 0, real(fd));
 	pthread_mutex_unlock(&lock);
 	return code;
@@ -270,6 +339,56 @@ __wrap_unlinkat(int dirfd, const char *name, int flags)
 	path = path_in(dirfd, name, lower);
 	if (code == 0 && path != NULL)
 		note('U', path, 0, NULL, 0);
+	pthread_mutex_unlock(&lock);
+	return code;
+}
+
+int
+__wrap_rename(const char *from, const char *to)
+{
+	char lower[PATH_ROOM], lower_to[PATH_ROOM];
+	const char *path, *path_to;
+	int code;
+
+	pthread_mutex_lock(&lock);
+	code = __real_rename(from, to);
+	path = path_named(from, lower);
+	path_to = path_named(to, lower_to);
+	if (code == 0 && path != NULL && path_to != NULL)
+		note('R', path, 0, path_to, (uint32_t)strlen(path_to));
+	pthread_mutex_unlock(&lock);
+	return code;
+}
+
+int
+__wrap_unlink(const char *name)
+{
+	char lower[PATH_ROOM];
+	const char *path;
+	int code;
+
+	pthread_mutex_lock(&lock);
+	code = __real_unlink(name);
+	path = path_named(name, lower);
+	if (code == 0 && path != NULL)
+		note('U', path, 0, NULL, 0);
+	pthread_mutex_unlock(&lock);
+	return code;
+}
+
+int
+__wrap_fflush(FILE *stream)
+{
+	char lower[PATH_ROOM];
+	const char *path;
+	int code;
+
+	pthread_mutex_lock(&lock);
+	code = __real_fflush(stream);
+	path = code == 0 && stream != NULL ? path_of(fileno(stream), lower)
+					   : NULL;
+	if (path != NULL)
+		note_contents(fileno(stream), path);
 	pthread_mutex_unlock(&lock);
 	return code;
 }

@@ -1,0 +1,270 @@
+"""The power fails at any moment, and no primary is there afterwards: what was
+served is served again. A server writes down what it does to its files (tests/
+lib/nsd_written.c): journal, zone files, xfrd.state, `database:`. They are made
+anew from each beginning of that (power.py), and another server starts with
+them.
+
+NSD_POWER_CUTS: how many such starts, or "all"; SEED: of their choice."""
+import functools
+import os
+import random
+import shutil
+import signal
+import socket
+import time
+
+import dns.message
+import dns.opcode
+import dns.query
+import pytest
+
+import harness
+import power
+from control import ask, config
+from harness import BUILD, DEADLINE, at_once, wait_for, zone_text
+from scripted_primary import ScriptedPrimary, records, reply, soa
+
+SEED = int(os.environ.get("SEED", random.randrange(1 << 32)))
+STEPS = 6        # new versions of each zone
+WRITE = (2, 5)   # zone files are written after these
+RESTART = 3      # and after this the server is ended and started
+SERVERS = 4      # at a time, after the cuts
+TIMERS = "60 5 86400 300"
+ZONES = ("whole.test", "large.test", "diffs.test")
+
+
+# ---- what is served before -----------------------------------------------------
+
+@functools.lru_cache(1)
+def filling(apex):
+    """More than a MiB: such a zone has a file of its own in the journal."""
+    return records(apex, *(f"n{i} TXT {'x ' * 8}" + " ".join(["y" * 250] * 20)
+                           for i in range(210)))
+
+
+def content(apex, serial, large):
+    """Its "v" tells the serial."""
+    found = records(apex, f"v TXT v{serial}", "ns A 192.0.2.1")
+    return [*found, *filling(apex)] if large else found
+
+
+def primary_of(serials):
+    def answer(apex, rdtype, query):
+        name = apex.rstrip(".")
+        serial = serials[name]
+        now = soa(apex, serial, TIMERS)
+        if rdtype == "SOA":
+            return [reply(query, now)]
+        if rdtype == "IXFR" and name == "diffs.test":
+            old = query.authority[0][0].serial
+            if old >= serial:
+                return [reply(query, now)]
+            return [reply(query, now, soa(apex, old, TIMERS),
+                          *records(apex, f"v TXT v{old}"), now.copy(),
+                          *records(apex, f"v TXT v{serial}"), now.copy())]
+        rrsets = content(apex, serial, name == "large.test")
+        return [reply(query, now), *(
+            reply(query, *rrsets[i:i + 10])
+            for i in range(0, len(rrsets), 10)), reply(query, now.copy())]
+    return answer
+
+
+def configured(port):
+    return "".join(
+        f"zone:\n\tname: {name}\n\tzonefile: state/{name}.zone\n"
+        f"\trequest-xfr: 127.0.0.1@{port} NOKEY\n"
+        "\tallow-notify: 127.0.0.1 NOKEY\n" for name in ZONES)
+
+
+def notify(server, name):
+    message = dns.message.make_query(name, "SOA")
+    message.set_opcode(dns.opcode.NOTIFY)
+    dns.query.udp(message, server.address, port=server.port)
+
+
+def bring(server, name, serial):
+    """A NOTIFY may find no xfrd yet."""
+    def look():
+        notify(server, name)
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            if server.serial(name) == serial:
+                return True
+            time.sleep(0.01)
+        return False
+    wait_for(f"{name} {serial}", look)
+
+
+def make(make_server, name, port, database):
+    server = make_server(
+        name=name, zones={"example": zone_text()}, extra=configured(port),
+        options={"verbosity": 2, "zonefiles-write": 3600})
+    folder = server.directory / "state"
+    folder.mkdir()
+    server.options["xfrdfile"] = f'"{folder}/xfrd.state"'
+    if database:
+        server.options["database"] = f'"{folder}/zones.db"'
+    server.write_config()
+    return server, folder
+
+
+def record(make_server, log, database):
+    """What a server has done, and who had seen what by when."""
+    serials = dict.fromkeys(ZONES, 1)
+    seen = []  # octets of the log, zone, serial
+    with ScriptedPrimary(primary_of(serials)) as primary:
+        server, folder = make(make_server, "first", primary.port, database)
+        server.program = BUILD / "tests/lib/nsd_written"
+        server.options["sandbox"] = "no"
+        server.environment |= {"NSD_WRITTEN": str(log),
+                               "NSD_WRITTEN_OF": str(folder)}
+        config(server).start()
+        for step in range(1, STEPS + 1):
+            for name in ZONES:
+                serials[name] = step
+                notify(server, name)
+            for name in ZONES:
+                bring(server, name, step)
+                seen.append((log.stat().st_size, name, step))
+            if step in WRITE:
+                assert ask(server, "write") == (0, "ok\n")
+            if step == RESTART:
+                assert server.stop() == 0
+                server.start()
+        assert server.stop() == 0
+    return log.read_bytes(), seen
+
+
+# ---- what is served after ------------------------------------------------------
+
+class After:
+    """A server that starts with what a cut has left, again and again."""
+
+    def __init__(self, make_server, number, database):
+        self.server, self.folder = make(make_server, f"after{number}", 1,
+                                        database)
+
+    def start(self, files):
+        shutil.rmtree(self.folder)
+        self.folder.mkdir()
+        for name, octets in files.items():
+            path = self.folder / name
+            path.parent.mkdir(exist_ok=True, mode=0o700)
+            octets.store(path)
+        self.server.log.unlink(missing_ok=True)
+        self.server.start(ready=False)
+
+    def kill(self):
+        os.killpg(self.server.process.pid, signal.SIGKILL)
+        self.server.process.wait(DEADLINE)
+        wait_for("the end of all", lambda: not self.server.leftovers())
+        self.server.sessions.clear()
+
+    def ask(self, client, name, rdtype):
+        """None: it has no answer yet."""
+        query = dns.message.make_query(name, rdtype)
+        try:
+            client.send(query.to_wire())
+            answer = dns.message.from_wire(client.recv(4096))
+        except OSError:
+            time.sleep(0.002)
+            return None
+        if answer.id != query.id or not answer.answer:
+            time.sleep(0.002)
+            return None
+        return answer.answer[0][0]
+
+    def check(self, client, name, least):
+        """The first answer counts."""
+        def look():
+            first = self.ask(client, name, "SOA")
+            assert first is None or first.serial >= least, (
+                f"{name}: {first.serial}, but {least} was served")
+            text = first and self.ask(client, f"v.{name}", "TXT")
+            then = text and self.ask(client, name, "SOA")
+            if not then or then.serial != first.serial:
+                return False
+            assert text.to_text() == f'"v{then.serial}"', name
+            assert then.serial <= STEPS
+            return True
+        wait_for(f"{name} {least}", look)
+
+    def check_all(self, files, least):
+        self.start(files)
+        try:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+                client.connect((self.server.address, self.server.port))
+                client.settimeout(0.5)
+                for name, serial in least.items():
+                    self.check(client, name, serial)
+        finally:
+            self.kill()
+
+
+# What may be left after a cut: all that was written, what was flushed alone,
+# and any part of the rest with that.
+ALL, FLUSHED, SOME = range(3)
+
+
+def cuts_of(octets):
+    """(after which operation, what is left), each once."""
+    disk = power.Disk()
+    for i, (*operation, _) in enumerate(power.operations(octets)):
+        disk.do(*operation)
+        yield i, ALL
+        if not disk.is_certain():
+            yield i, FLUSHED
+            yield i, SOME
+
+
+def left_of(disk, i, kind):
+    return disk.left((True, False, random.Random(f"{SEED} {i}"))[kind])
+
+
+def least_of(seen, end):
+    """{zone: serial} of what was served by then."""
+    return {zone: serial for at, zone, serial in seen if at <= end}
+
+
+def cut_all(make_server, octets, seen, cuts, database):
+    """Several servers take turns."""
+    def story(after, number):
+        mine = [cut for at, cut in enumerate(cuts) if at % SERVERS == number]
+        disk = power.Disk()
+        for i, (*operation, end) in enumerate(power.operations(octets)):
+            disk.do(*operation)
+            while mine and mine[0][0] == i:
+                kind = mine.pop(0)[1]
+                try:
+                    after.check_all(left_of(disk, i, kind),
+                                    least_of(seen, end))
+                except BaseException:
+                    print(f"cut {i, kind} at {operation[:3]}, SEED {SEED}\n"
+                          f"{after.server.read_log()}")
+                    raise
+    at_once(story, [After(make_server, number, database)
+                    for number in range(SERVERS)])
+
+
+def choose(cuts, default):
+    wish = os.environ.get("NSD_POWER_CUTS", default)
+    if wish == "all" or int(wish) >= len(cuts):
+        return cuts
+    return sorted(random.Random(SEED).sample(cuts[:-1], int(wish) - 1)
+                  + cuts[-1:])
+
+
+@pytest.mark.parametrize("database", [False, True], ids=["memory", "file"])
+def test_what_was_served_is_served_after_a_power_cut(make_server, tmp_path,
+                                                     database):
+    octets, seen = record(make_server, tmp_path / "written", database)
+    done = list(power.operations(octets))
+    assert {kind for kind, *_ in done} >= {b"C", b"W", b"S", b"R", b"U"}
+    paths = {path for _, path, *_ in done}
+    assert paths >= {"xfrd.state", *(f"{name}.zone~" for name in ZONES)}
+    slow = database or harness.is_sanitized()
+    cuts = choose(list(cuts_of(octets)), "60" if slow else "all")
+    start = time.monotonic()
+    cut_all(make_server, octets, seen, cuts, database)
+    print(f"{len(cuts)} starts after {len(done)} operations, SEED {SEED}: "
+          f"{time.monotonic() - start:.0f} s")
