@@ -49,6 +49,8 @@ struct exchange {
 	bool pass_on;           /* set by the handler: whoever called it is to
 				 * pass the request on, and not to send the
 				 * reply if that fails */
+	bool is_dated;          /* by what its connection is kept from others:
+				 * is_dated of base/filter.h */
 	/* On a stream: how long its connection may be idle from now on, in
 	 * units of 100 ms; 0: it closes, or this is no stream. */
 	uint16_t idle_100ms;

@@ -48,6 +48,10 @@ struct filter {
 	/* Have both sides come to terms? No request comes before that. */
 	bool (*is_open)(const void *state);
 
+	/* Have both sides come to terms by a version that is too old for what
+	 * is not for everybody, such as whole zones? */
+	bool (*is_dated)(const void *state);
+
 	/* Who the other side has shown to be; NULL: nobody. Lent until
 	 * close. */
 	const struct exchange_identity *(*identity)(const void *state);

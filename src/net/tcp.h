@@ -190,6 +190,7 @@ struct tcp_conn {
 	bool streams;        /* is in tcp_pace.waiting */
 	bool held;           /* its client did not take all of a stream */
 	bool barred;         /* is in tcp_cpu.barred */
+	bool dated;          /* is_dated of its filter */
 	bool awaits_header;  /* of its proxy: net/proxy.h */
 	bool eof;            /* the client will send no more */
 	bool closing;        /* we read no more and close once all is sent */

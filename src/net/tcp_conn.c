@@ -141,6 +141,7 @@ turn_add(struct tcp_conn *conn, const uint8_t *request, uint32_t len)
 	x->reply_len = 0;
 	x->transport = conn->transport;
 	x->identity = conn->identity;
+	x->is_dated = conn->dated;
 	x->idle_100ms = conn->closing ? 0 : tcp->idle_100ms;
 	x->peer = &tcp->peer[i];
 	x->proxy = conn->proxy.sa.sa_family != AF_UNSPEC ? &conn->proxy.sa

@@ -50,6 +50,7 @@ tcp_io_read_filter(struct tcp_conn *conn, uint8_t *at, size_t size)
 	if (!conn->filter->is_open(conn->filtered))
 		return got;
 	conn->identity = conn->filter->identity(conn->filtered);
+	conn->dated = conn->filter->is_dated(conn->filtered);
 	conn->phase = TCP_SILENT;
 	tcp_conn_touch(conn);
 	return got;

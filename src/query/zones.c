@@ -142,7 +142,8 @@ begin_search(struct query_ctx *ctx, struct query *q)
 		q->step = STEP_COMPOSE;
 }
 
-/* A transfer is for the apex alone, and for those who may have it. */
+/* A transfer is for the apex alone, for those who may have it, and in plain or
+ * by what RFC 9103 calls TLS. */
 static void
 begin_transfer(struct query_ctx *ctx, struct query *q)
 {
@@ -153,6 +154,9 @@ begin_transfer(struct query_ctx *ctx, struct query *q)
 		|| !acl_allows_transfer(ctx->view, q->search.entry,
 			&QUERY_CLIENT(ctx, q)))
 		query_fail(q, RCODE_REFUSED, EDE_PROHIBITED, NULL);
+	else if (q->exchange->is_dated)
+		query_fail(q, RCODE_REFUSED, EDE_PROHIBITED,
+			"Zone transfers over TLS need TLS 1.3");
 	else
 		(void)open_search(ctx, q);
 }

@@ -356,6 +356,16 @@ stream_is_open(const void *state)
 	return s->greeted;
 }
 
+/* RFC 9103: whole zones go over 1.3 alone. Before it certificates, and so who
+ * the clients are, went in plain. */
+static bool
+stream_is_dated(const void *state)
+{
+	const struct stream *s = state;
+
+	return SSL_version(s->ssl) < TLS1_3_VERSION;
+}
+
 static const struct exchange_identity *
 stream_get_identity(const void *state)
 {
@@ -380,6 +390,7 @@ stream_init(struct tls_server *server)
 			.write = stream_write,
 			.is_ready = stream_is_ready,
 			.is_open = stream_is_open,
+			.is_dated = stream_is_dated,
 			.identity = stream_get_identity,
 			.end = stream_end,
 			.close = stream_close,

@@ -10,7 +10,10 @@ import threading
 
 import pytest
 
+import control
 import harness
+from certificates import Authority
+from ports import free_port
 
 LIMIT = 5 * harness.DEADLINE
 
@@ -80,3 +83,42 @@ def nsd(make_server):
     def start(**arguments):
         return make_server(**arguments).start()
     return start
+
+
+@pytest.fixture
+def authority(directory):
+    return Authority(directory / "certificates")
+
+
+@pytest.fixture
+def start_tls(make_server, authority):
+    """Starts a server that has TLS on a port of its own."""
+    def run(zones=None, mutual=False, ocsp=False, ready=True, more="",
+            remote=False, **options):
+        key, cert = authority.sign("ns.example")
+        port, auth_port = free_port(), free_port()
+        all_options = {
+            "tls-port": port,
+            "tls-service-key": f'"{key}"',
+            "tls-service-pem": f'"{cert}"',
+        }
+        addresses = ["127.0.0.1", f"127.0.0.1@{port}"]
+        if mutual:
+            addresses.append(f"127.0.0.1@{auth_port}")
+            all_options["tls-auth-port"] = auth_port
+            all_options["tls-cert-bundle"] = f'"{authority.cert}"'
+        if ocsp:
+            path = authority.answer_ocsp("ns.example")
+            all_options["tls-service-ocsp"] = f'"{path}"'
+        all_options["ip-address"] = addresses
+        all_options.update(options)
+        server = make_server(zones=zones or {"example": harness.zone_text()},
+                             options=all_options)
+        server.tls_port, server.auth_port = port, auth_port
+        if remote:
+            control.config(server)
+        # Behind the last zone: more of its options.
+        with server.config.open("a") as file:
+            file.write(more)
+        return server.start(ready)
+    return run

@@ -1,5 +1,5 @@
 """DNS over TLS (RFC 7858): certificates, versions, tickets, and clients that
-mean no good."""
+mean no good. Who may have what: test_tls_access.py."""
 import os
 import pathlib
 import random
@@ -14,7 +14,6 @@ import dns.edns
 import dns.message
 import dns.query
 import dns.rcode
-import dns.rrset
 import pytest
 
 import control
@@ -26,52 +25,13 @@ from tls_client import Client, context_for
 WWW = ["192.0.2.1"]
 
 
-@pytest.fixture
-def authority(directory):
-    return Authority(directory / "certificates")
-
-
-@pytest.fixture
-def start(make_server, authority):
-    """Starts a server that has TLS on a port of its own."""
-    def run(zones=None, mutual=False, ocsp=False, ready=True, more="",
-            remote=False, **options):
-        key, cert = authority.sign("ns.example")
-        port, auth_port = free_port(), free_port()
-        all_options = {
-            "tls-port": port,
-            "tls-service-key": f'"{key}"',
-            "tls-service-pem": f'"{cert}"',
-        }
-        addresses = ["127.0.0.1", f"127.0.0.1@{port}"]
-        if mutual:
-            addresses.append(f"127.0.0.1@{auth_port}")
-            all_options["tls-auth-port"] = auth_port
-            all_options["tls-cert-bundle"] = f'"{authority.cert}"'
-        if ocsp:
-            path = authority.answer_ocsp("ns.example")
-            all_options["tls-service-ocsp"] = f'"{path}"'
-        all_options["ip-address"] = addresses
-        all_options.update(options)
-        server = make_server(zones=zones or {"example": zone_text()},
-                             options=all_options)
-        server.tls_port, server.auth_port = port, auth_port
-        if remote:
-            control.config(server)
-        # Behind the last zone: more of its options.
-        with server.config.open("a") as file:
-            file.write(more)
-        return server.start(ready)
-    return run
-
-
 # ---- what clients get
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2,
                                      ssl.TLSVersion.TLSv1_3])
-def test_answers(start, authority, version):
-    server = start()
+def test_answers(start_tls, authority, version):
+    server = start_tls()
     with Client(server.tls_port, context_for(authority,
                                              version=version)) as client:
         assert client.address() == WWW
@@ -80,17 +40,17 @@ def test_answers(start, authority, version):
         assert client.address() == WWW
 
 
-def test_old_versions_are_refused(start):
-    server = start()
+def test_old_versions_are_refused(start_tls):
+    server = start_tls()
     context = context_for(version=ssl.TLSVersion.TLSv1_1)
     context.set_ciphers("ALL:@SECLEVEL=0")
     with pytest.raises((ssl.SSLError, OSError)):
         Client(server.tls_port, context)
 
 
-def test_alpn(start):
+def test_alpn(start_tls):
     """RFC 7301 section 3.2: a client that names protocols must name ours."""
-    server = start()
+    server = start_tls()
     with Client(server.tls_port, context_for(alpn=())) as client:
         assert client.address() == WWW
     with Client(server.tls_port, context_for(alpn=("x", "dot"))) as client:
@@ -99,9 +59,9 @@ def test_alpn(start):
         Client(server.tls_port, context_for(alpn=("h2", "dotty")))
 
 
-def test_wrong_name_and_authority_are_seen_by_the_client(start, authority,
+def test_wrong_name_and_authority_are_seen_by_the_client(start_tls, authority,
                                                          directory):
-    server = start()
+    server = start_tls()
     with pytest.raises(ssl.SSLCertVerificationError):
         Client(server.tls_port, context_for(authority), name="other.example")
     other = Authority(directory / "other")
@@ -109,8 +69,8 @@ def test_wrong_name_and_authority_are_seen_by_the_client(start, authority,
         Client(server.tls_port, context_for(other))
 
 
-def test_many_requests_at_once(start, authority):
-    server = start()
+def test_many_requests_at_once(start_tls, authority):
+    server = start_tls()
     requests = [dns.message.make_query("www.example", "A")
                 for _ in range(500)]
     with Client(server.tls_port, context_for(authority)) as client:
@@ -125,9 +85,9 @@ def padded(request):
     return request
 
 
-def test_padding(start, authority):
+def test_padding(start_tls, authority):
     """RFC 8467 section 4.1: blocks of 468, for those who pad."""
-    server = start(more="\tprovide-xfr: 127.0.0.1 NOKEY\n")
+    server = start_tls(more="\tprovide-xfr: 127.0.0.1 NOKEY\n")
     with Client(server.tls_port, context_for(authority)) as client:
         for name, rdtype in (("www.example", "A"), ("no.example", "A"),
                              ("example", "SOA"), ("elsewhere", "A")):
@@ -147,9 +107,9 @@ def test_padding(start, authority):
     assert plain.answer and not plain.options
 
 
-def test_octets_one_by_one(start, authority):
+def test_octets_one_by_one(start_tls, authority):
     """Each in a record of its own."""
-    server = start()
+    server = start_tls()
     wire = dns.message.make_query("www.example", "A").to_wire()
     with Client(server.tls_port, context_for(authority)) as client:
         for octet in struct.pack("!H", len(wire)) + wire:
@@ -162,10 +122,10 @@ def big_zone(count):
                                  for n in range(count))
 
 
-def test_transfer_to_a_client_that_reads_late(start, authority):
+def test_transfer_to_a_client_that_reads_late(start_tls, authority):
     """More than the sockets hold: what is left waits, in the same order."""
-    server = start(zones={"example": big_zone(40000)},
-                   more="\tprovide-xfr: 127.0.0.1 NOKEY\n")
+    server = start_tls(zones={"example": big_zone(40000)},
+                       more="\tprovide-xfr: 127.0.0.1 NOKEY\n")
     with Client(server.tls_port, context_for(authority)) as client:
         client.send(dns.message.make_query("example", "AXFR"),
                     dns.message.make_query("www.example", "A"))
@@ -181,9 +141,9 @@ def test_transfer_to_a_client_that_reads_late(start, authority):
         assert client.receive().answer
 
 
-def test_requests_to_udp_are_not_answered_there(start):
+def test_requests_to_udp_are_not_answered_there(start_tls):
     """RFC 7858 section 3.1."""
-    server = start()
+    server = start_tls()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.connect(("127.0.0.1", server.tls_port))
         client.send(dns.message.make_query("www.example", "A").to_wire())
@@ -194,8 +154,8 @@ def test_requests_to_udp_are_not_answered_there(start):
 # ---- sessions
 
 
-def test_a_session_is_resumed_by_any_worker(start, authority):
-    server = start(**{"server-count": 3})
+def test_a_session_is_resumed_by_any_worker(start_tls, authority):
+    server = start_tls(**{"server-count": 3})
     context = context_for(authority, version=ssl.TLSVersion.TLSv1_3)
     with Client(server.tls_port, context) as client:
         assert client.address() == WWW
@@ -208,8 +168,8 @@ def test_a_session_is_resumed_by_any_worker(start, authority):
             session = client.sock.session
 
 
-def test_no_session_of_1_2_is_resumed(start, authority):
-    server = start()
+def test_no_session_of_1_2_is_resumed(start_tls, authority):
+    server = start_tls()
     context = context_for(authority, version=ssl.TLSVersion.TLSv1_2)
     with Client(server.tls_port, context) as client:
         assert client.address() == WWW
@@ -219,9 +179,9 @@ def test_no_session_of_1_2_is_resumed(start, authority):
         assert not client.sock.session_reused
 
 
-def test_sockets_of_a_worker_that_is_down_speak_tls(start, authority):
+def test_sockets_of_a_worker_that_is_down_speak_tls(start_tls, authority):
     """Another one serves its clients meanwhile, with the same tickets."""
-    server = start(mutual=True, **{"server-count": 2})
+    server = start_tls(mutual=True, **{"server-count": 2})
     context = context_for(authority)
     mine = context_for(authority, client=authority.sign("client.example"))
     session = None
@@ -256,9 +216,9 @@ def test_sockets_of_a_worker_that_is_down_speak_tls(start, authority):
 
 
 @pytest.mark.parametrize("told", [True, False])
-def test_certificates_are_replaced(start, authority, told):
+def test_certificates_are_replaced(start_tls, authority, told):
     """Connections that are there stay. Without a signal, they are found."""
-    server = start(**{"server-count": 2})
+    server = start_tls(**{"server-count": 2})
     pids = server.roles()
     with Client(server.tls_port, context_for(authority)) as old:
         assert old.address() == WWW
@@ -279,8 +239,8 @@ def test_certificates_are_replaced(start, authority, told):
     assert server.roles()["server 2"] == pids["server 2"]
 
 
-def test_bad_certificates_replace_nothing(start, authority, directory):
-    server = start()
+def test_bad_certificates_replace_nothing(start_tls, authority, directory):
+    server = start_tls()
     cert = authority.directory / "ns.example.pem"
     text = cert.read_text()
     cert.write_text("no certificate\n")
@@ -298,10 +258,10 @@ def test_bad_certificates_replace_nothing(start, authority, directory):
     cert.write_text(text)
 
 
-def test_certificates_are_tried_again(start, authority):
+def test_certificates_are_tried_again(start_tls, authority):
     """What passes, such as a lack of descriptors, is no reason to keep those
     that run out. Nobody touches the files again."""
-    server = start()
+    server = start_tls()
     main = server.role("main")
     soft, hard = resource.prlimit(main, resource.RLIMIT_NOFILE)
     before = shown_by(server, authority)
@@ -321,10 +281,10 @@ def shown_by(server, authority):
         return client.serial()
 
 
-def test_reconfig_says_what_came_of_certificates(start, authority):
+def test_reconfig_says_what_came_of_certificates(start_tls, authority):
     """No other setting is taken along with certificates that cannot be used,
     and workers show new ones once it has said so."""
-    server = start(ocsp=True, remote=True, **{"server-count": 2})
+    server = start_tls(ocsp=True, remote=True, **{"server-count": 2})
     workers = server.role("server 1"), server.role("xfrd")
     files = {option: authority.directory / f"ns.example.{end}"
              for option, end in (("tls-service-key", "key"),
@@ -363,9 +323,9 @@ def test_reconfig_says_what_came_of_certificates(start, authority):
     assert workers == (server.role("server 1"), server.role("xfrd"))
 
 
-def test_reconfig_goes_on_without_what_cannot_be_read(start, authority):
+def test_reconfig_goes_on_without_what_cannot_be_read(start_tls, authority):
     """Such as a key that is root's alone."""
-    server = start(remote=True)
+    server = start_tls(remote=True)
     key = authority.directory / "ns.example.key"
     before = shown_by(server, authority)
     key.rename(f"{key}.away")
@@ -394,112 +354,31 @@ def test_reconfig_goes_on_without_what_cannot_be_read(start, authority):
     ("tls-service-pem", None, "tls-service-pem: cannot read .*/bad: No such"),
     ("tls-service-ocsp", "nothing\n", "tls-service-ocsp is no OCSP response"),
 ])
-def test_files_that_cannot_be_used(start, directory, option, text, expected):
+def test_files_that_cannot_be_used(start_tls, directory, option, text,
+                                   expected):
     bad = directory / "bad"
     if text is not None:
         bad.write_text(text)
-    server = start(ready=False, **{option: f'"{bad}"'})
+    server = start_tls(ready=False, **{option: f'"{bad}"'})
     assert server.process.wait(DEADLINE) == 1
     server.wait_log(expected)
     server.wait_log("could not set up TLS with tls-service-key")
 
 
-def test_key_of_another_certificate(start, authority):
+def test_key_of_another_certificate(start_tls, authority):
     key, _ = authority.sign("other.example")
-    server = start(ready=False, **{"tls-service-key": f'"{key}"'})
+    server = start_tls(ready=False, **{"tls-service-key": f'"{key}"'})
     assert server.process.wait(DEADLINE) == 1
     server.wait_log("tls-service-key is no key that can be used with")
 
 
-def test_ocsp(start, authority):
-    server = start(ocsp=True)
+def test_ocsp(start_tls, authority):
+    server = start_tls(ocsp=True)
     output = subprocess.run(
         ["openssl", "s_client", "-connect", f"127.0.0.1:{server.tls_port}",
          "-status", "-CAfile", str(authority.cert)],
         input=b"", capture_output=True, timeout=DEADLINE, check=False).stdout
     assert b"OCSP Response Status: successful" in output
-
-
-# ---- clients with certificates
-
-
-def test_mutual(start, authority, directory):
-    server = start(mutual=True)
-    mine = authority.sign("client.example")
-    with Client(server.auth_port, context_for(authority,
-                                              client=mine)) as client:
-        assert client.address() == WWW
-    # Without one on the other port, as ever.
-    with Client(server.tls_port, context_for(authority)) as client:
-        assert client.address() == WWW
-    stranger = Authority(directory / "other", "stranger")
-    late = authority.sign("late.example", days=0)
-    for own in (None, stranger.sign("client.example"), late):
-        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
-            context = context_for(authority, client=own, version=version)
-            with pytest.raises((ssl.SSLError, EOFError, OSError)):
-                with Client(server.auth_port, context) as client:
-                    client.address()
-    assert server.answer("www.example", "A") == WWW
-
-
-def transfer(server, port, context, rdtype="AXFR"):
-    with Client(port, context) as client:
-        return client.ask("example", rdtype)
-
-
-def refusal(reply):
-    assert reply.rcode() == dns.rcode.REFUSED
-    return [option.code for option in reply.options
-            if option.otype == dns.edns.OptionType.EDE]
-
-
-PROVIDE = """\
-	allow-query: 192.0.2.7 NOKEY
-	provide-xfr: 127.0.0.1 NOKEY down
-tls-auth:
-	name: down
-	auth-domain-name: "client.example"
-"""
-
-
-def test_zone_for_clients_with_a_certificate(start, authority, directory):
-    """CVE-2026-12490: in plain, AXFR, IXFR and SOA are refused."""
-    server = start(mutual=True, more=PROVIDE)
-    mine = context_for(authority, client=authority.sign("client.example"))
-    assert len(transfer(server, server.auth_port, mine).answer) > 2
-    assert transfer(server, server.auth_port, mine, "SOA").answer
-    other = context_for(authority, client=authority.sign("other.example"))
-    plain = context_for(authority)
-    for rdtype in ("AXFR", "SOA"):
-        request = dns.message.make_query("example", rdtype, use_edns=0)
-        for reply in (transfer(server, server.auth_port, other, rdtype),
-                      transfer(server, server.tls_port, plain, rdtype)):
-            assert reply.rcode() == dns.rcode.REFUSED
-        assert refusal(dns.query.tcp(request, "127.0.0.1", LATE,
-                                     server.port)) == [18]
-    for rdtype in ("IXFR", "SOA"):
-        request = dns.message.make_query("example", rdtype, use_edns=0)
-        if rdtype == "IXFR":
-            request.authority.append(dns.rrset.from_text(
-                "example.", 0, "IN", "SOA", ". . 0 0 0 0 0"))
-        for ask in (dns.query.tcp, dns.query.udp):
-            assert refusal(ask(request, "127.0.0.1", LATE,
-                               server.port)) == [18]
-
-
-def test_tls_auth_xfr_only(start, authority):
-    server = start(mutual=True, more="\tprovide-xfr: 127.0.0.1 NOKEY\n",
-                   **{"tls-auth-xfr-only": "yes"})
-    mine = context_for(authority, client=authority.sign("client.example"))
-    assert len(transfer(server, server.auth_port, mine).answer) > 2
-    assert transfer(server, server.tls_port, context_for(
-        authority)).rcode() == dns.rcode.REFUSED
-    request = dns.message.make_query("example", "AXFR", use_edns=0)
-    assert refusal(dns.query.tcp(request, "127.0.0.1", LATE,
-                                 server.port)) == [18]
-    # Other questions are answered everywhere.
-    assert server.answer("www.example", "A") == WWW
 
 
 # ---- clients that mean no good
@@ -521,8 +400,8 @@ def garbage(generator):
             + generator.randbytes(length))
 
 
-def test_garbage(start, authority):
-    server = start()
+def test_garbage(start_tls, authority):
+    server = start_tls()
     pid = server.role("server 1")
     generator = random.Random(5)
     for _ in range(300):
@@ -551,9 +430,9 @@ def hello(authority, port):
     return sent.read()
 
 
-def test_half_handshakes_make_room(start, authority):
+def test_half_handshakes_make_room(start_tls, authority):
     """All places are taken by those that do not go on: a newcomer gets in."""
-    server = start(**{"tcp-count": 10})
+    server = start_tls(**{"tcp-count": 10})
     pid = server.role("server 1")
     octets = hello(authority, server.tls_port)
     half = []
@@ -575,8 +454,8 @@ def test_half_handshakes_make_room(start, authority):
     assert server.role("server 1") == pid
 
 
-def test_handshake_that_ends_early(start, authority):
-    server = start()
+def test_handshake_that_ends_early(start_tls, authority):
+    server = start_tls()
     pid = server.role("server 1")
     octets = hello(authority, server.tls_port)
     for _ in range(50):
@@ -593,10 +472,10 @@ def test_handshake_that_ends_early(start, authority):
     assert server.role("server 1") == pid
 
 
-def test_close_while_the_server_writes(start, authority):
+def test_close_while_the_server_writes(start_tls, authority):
     """CVE-2026-12245: with a reset, or without a word."""
-    server = start(zones={"example": big_zone(5000)},
-                   more="\tprovide-xfr: 127.0.0.1 NOKEY\n")
+    server = start_tls(zones={"example": big_zone(5000)},
+                       more="\tprovide-xfr: 127.0.0.1 NOKEY\n")
     pid = server.role("server 1")
     for number in range(40):
         with Client(server.tls_port, context_for(authority)) as client:
@@ -611,9 +490,9 @@ def test_close_while_the_server_writes(start, authority):
     assert server.role("server 1") == pid
 
 
-def test_no_early_data(start):
+def test_no_early_data(start_tls):
     """RFC 8446 section 8: it may be a replay, so tickets allow none."""
-    server = start()
+    server = start_tls()
     client = subprocess.Popen(
         ["stdbuf", "-o0", "openssl", "s_client", "-connect",
          f"127.0.0.1:{server.tls_port}", "-tls1_3"], stdin=subprocess.PIPE,
@@ -626,8 +505,8 @@ def test_no_early_data(start):
     assert most.split()[-1] == "0"
 
 
-def test_renegotiation_is_refused(start, authority):
-    server = start()
+def test_renegotiation_is_refused(start_tls, authority):
+    server = start_tls()
     client = subprocess.Popen(
         ["openssl", "s_client", "-connect", f"127.0.0.1:{server.tls_port}",
          "-tls1_2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -639,9 +518,9 @@ def test_renegotiation_is_refused(start, authority):
     assert server.answer("www.example", "A") == WWW
 
 
-def test_updates_of_keys_without_end(start, authority):
+def test_updates_of_keys_without_end(start_tls, authority):
     """RFC 8446 section 4.6.3: each costs us more than it costs the client."""
-    server = start()
+    server = start_tls()
     pid = server.role("server 1")
     client = subprocess.Popen(
         ["openssl", "s_client", "-connect", f"127.0.0.1:{server.tls_port}",
@@ -663,8 +542,8 @@ def test_updates_of_keys_without_end(start, authority):
         assert again.address() == WWW
 
 
-def test_plain_and_tls_share_the_limit(start, authority):
-    server = start(**{"tcp-count": 1, "tcp-reject-overflow": "yes"})
+def test_plain_and_tls_share_the_limit(start_tls, authority):
+    server = start_tls(**{"tcp-count": 1, "tcp-reject-overflow": "yes"})
     with Client(server.tls_port, context_for(authority)) as client:
         assert client.address() == WWW
         with socket.create_connection(("127.0.0.1", server.port),
@@ -673,10 +552,10 @@ def test_plain_and_tls_share_the_limit(start, authority):
         assert client.address() == WWW
 
 
-def test_proxy_names_its_client_inside_tls(start, authority):
+def test_proxy_names_its_client_inside_tls(start_tls, authority):
     """PROXYv2 stands at the head of the stream that TLS carries (faults 40)."""
     port = free_port()
-    server = start(more="\tallow-query: 192.0.2.0/24 NOKEY\n", **{
+    server = start_tls(more="\tallow-query: 192.0.2.0/24 NOKEY\n", **{
         "tls-port": port, "proxy-protocol-port": port,
         "ip-address": ["127.0.0.1", f"127.0.0.1@{port}"]}, ready=False)
     server.wait_log("nsd started")

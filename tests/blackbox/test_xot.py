@@ -18,11 +18,6 @@ WWW = ["192.0.2.1"]
 
 
 @pytest.fixture
-def authority(directory):
-    return Authority(directory / "certificates")
-
-
-@pytest.fixture
 def primary(make_server, authority):
     """Starts a primary with TLS; with mutual it wants a certificate."""
     def run(mutual=False):

@@ -141,6 +141,48 @@ lists_hold_for_what_is_followed(void **state)
 	world_fini(&w);
 }
 
+/* RFC 9103: whoever may have a zone learns why it is kept from him; others
+ * learn nothing. What is no transfer is answered. */
+static void
+dated_connections_get_no_zone(void **state)
+{
+	static const char reason[] = "Zone transfers over TLS need TLS 1.3";
+	static const uint16_t types[] = {TYPE_AXFR, TYPE_IXFR};
+	const struct acl_element provide = element("192.0.2.2", ACL_SINGLE,
+		NULL);
+	struct ask ask = { .qname = "example.", .edns = true,
+		.transport = TRANSPORT_TLS, .is_dated = true };
+	struct world_zone *zone;
+	struct world w;
+	struct reply_parts *p;
+
+	world_init(&w);
+	zone = world_add_zone(&w, "example.", raw_zone_text);
+	zone->provide_acl = &provide;
+	zone->provide_acl_count = 1;
+	world_start(&w);
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+		ask.type = types[i];
+		ask.from = "192.0.2.2";
+		p = ask_with(&w, &ask);
+		expect_rcode(p, RCODE_REFUSED);
+		expect_counts(p, 0, 0, 0);
+		expect_ede(p, EDE_PROHIBITED, reason);
+		done(p);
+		ask.from = "192.0.2.3";
+		p = ask_with(&w, &ask);
+		expect_rcode(p, RCODE_REFUSED);
+		expect_ede(p, EDE_PROHIBITED, NULL);
+		done(p);
+	}
+	ask.type = TYPE_SOA;
+	p = ask_with(&w, &ask);
+	expect_rcode(p, RCODE_NOERROR);
+	assert_int_equal(p->section[AN].count, 1);
+	done(p);
+	world_fini(&w);
+}
+
 int
 main(void)
 {
@@ -148,6 +190,7 @@ main(void)
 		cmocka_unit_test(queries_are_refused_by_the_zones_list),
 		cmocka_unit_test(proxies_are_refused_by_the_zones_list),
 		cmocka_unit_test(lists_hold_for_what_is_followed),
+		cmocka_unit_test(dated_connections_get_no_zone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -395,6 +395,7 @@ world_send(struct world *w, const void *request, size_t len,
 		.reply = reply,
 		.reply_capacity = (uint32_t)capacity,
 		.transport = how->transport,
+		.is_dated = how->is_dated,
 		.idle_100ms = how->idle_100ms,
 		.peer = &peer,
 	};

@@ -110,6 +110,7 @@ struct ask {
 	const void *options;
 	size_t options_len;
 	enum exchange_transport transport;
+	bool is_dated;       /* the same */
 	uint16_t idle_100ms; /* exchange.idle_100ms */
 	const char *from;  /* address; NULL: 127.0.0.1 */
 	const char *proxy; /* IPv4 address; NULL: none */

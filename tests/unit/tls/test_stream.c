@@ -232,6 +232,7 @@ greeting_opens_the_filter(void **state)
 		assert_int_equal(pair_greet(&p), EAGAIN);
 		assert_true(p.filter->is_open(p.state));
 		assert_int_equal(SSL_version(p.ssl), versions[i]);
+		assert_int_equal(p.filter->is_dated(p.state), i == 0);
 		assert_null(p.filter->identity(p.state));
 		pair_close(&p);
 	}
