@@ -187,6 +187,11 @@ size_t journal_drop_others(struct journal *journal,
 bool journal_find_newest(const struct journal *journal, const uint8_t *apex,
 	struct journal_entry *entry, uint64_t *octets) MUST_USE;
 
+/* The zone's oldest live entry: the first that its file does not hold. False:
+ * there are none. */
+bool journal_find_oldest(const struct journal *journal, const uint8_t *apex,
+	struct journal_entry *entry) MUST_USE;
+
 /* Finds the newest live entry of a zone that leads to this serial. False: none
  * does. Cost: the entries behind it. */
 bool journal_find_serial(const struct journal *journal, const uint8_t *apex,

@@ -215,6 +215,8 @@ enum xfr_outcome { XFR_OUTCOME_LIST(XFR_OUTCOME_ENUM) XFR_OUTCOME_COUNT };
 struct xfr_reply {
 	enum xfr_outcome outcome;
 	uint16_t rcode;      /* XFR_RCODE */
+	uint32_t reason;     /* the user's number for what more there is to say
+				of a failure; 0: nothing */
 	struct xfr_soa soa;  /* XFR_SOA, XFR_UNCHANGED (if has_soa), XFR_DONE */
 	bool has_soa;        /* XFR_UNCHANGED: the primary sent its SOA */
 	bool has_expire;     /* the EXPIRE option was there (RFC 7314) */
@@ -297,6 +299,7 @@ struct xfr_status {
 	bool has_error;          /* since the zone was added */
 	enum xfr_outcome error;  /* the last one */
 	uint16_t error_rcode;
+	uint32_t error_reason;   /* as of struct xfr_reply */
 	uint32_t error_primary;
 	int64_t error_at;
 };

@@ -61,6 +61,18 @@ bool zone_measure_step(const struct store_view *view,
 void zone_measure_get(const struct zone_measuring *measuring,
 	struct zone_measure *measure);
 
+/*
+ * The same of one zone, for any reader: what it shares with others counts in
+ * part, and what only the writer may look at (sharing, the files) does not
+ * count. Begin with the apex (wire name, any case), which is copied. The reader
+ * is online during a step, and may be offline between two.
+ */
+void zone_measure_begin_one(struct zone_measuring *measuring,
+	const uint8_t *apex);
+/* returns false when it is measured, or the zone is not there (any more). */
+bool zone_measure_step_one(const struct store_view *view,
+	struct zone_measuring *measuring, size_t objects);
+
 /* The name of a kind as in ZONE_KINDS: "names". Below ZONE_KIND_COUNT. */
 const char *zone_kind_name(enum zone_kind kind);
 

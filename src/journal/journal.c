@@ -480,6 +480,19 @@ journal_find_newest(const struct journal *journal, const uint8_t *apex,
 }
 
 bool
+journal_find_oldest(const struct journal *journal, const uint8_t *apex,
+	struct journal_entry *entry)
+{
+	const struct live_zone *zone = live_find_zone(&journal->live, apex);
+
+	if (zone == NULL)
+		return false;
+	*entry = cds_list_entry(zone->entries.next, struct live_entry,
+		in_zone)->entry;
+	return true;
+}
+
+bool
 journal_oldest(const struct journal *journal, uint8_t *apex)
 {
 	const struct live_segment *segment;

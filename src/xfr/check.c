@@ -280,6 +280,7 @@ note_error(const struct answer *a, enum xfr_outcome outcome)
 
 	z->error = (uint8_t)outcome;
 	z->error_rcode = outcome == XFR_RCODE ? a->reply->rcode : 0;
+	z->error_reason = a->reply->reason;
 	z->error_primary = a->request.primary;
 	z->error_at = a->now;
 }

@@ -72,6 +72,7 @@ xfr_get_status(const struct xfr_machine *m, uint32_t zone, int64_t now,
 		.has_error = z->error != XFR_OUTCOME_COUNT,
 		.error = (enum xfr_outcome)z->error,
 		.error_rcode = z->error_rcode,
+		.error_reason = z->error_reason,
 		.error_primary = z->error_primary == INDEX_NONE
 			? XFR_NONE : z->error_primary,
 		.error_at = z->error_at,

@@ -119,7 +119,7 @@ bool control_find_apex(struct xfrd *xfrd, struct ctl_call *call,
 
 /* ---- control_json.c ------------------------------------------------------ */
 
-/* A zone as an object of an array; its name and pattern in an object. */
+/* A zone as an object, which is left open; its name and pattern in one. */
 void control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
 	const struct conf_zone *zone);
 void control_json_name(struct ctl_json *json, const struct conf_zone *zone);

@@ -2,6 +2,8 @@
  * Keys stay; others may come. doc/nsd-control.8 lists them. */
 #include "config.h"
 
+#include <time.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "conf/conf.h"
@@ -31,8 +33,35 @@ json_seconds(int64_t from, int64_t to)
 }
 
 static void
-json_print_secondary(struct ctl_json *json, const struct conf_zone *zone,
-	const struct xfr_status *status, int64_t now)
+json_print_error(const struct xfrd *xfrd, struct ctl_json *json,
+	const struct conf_zone *zone, const struct xfr_status *status,
+	int64_t now)
+{
+	const struct conf_acls *primaries = &zone->options->request_xfr;
+	const struct conf_acl *primary =
+		status->error_primary < primaries->count
+		? &primaries->items[status->error_primary] : NULL;
+	long long ago = json_seconds(status->error_at, now);
+	char text[XFRD_ERROR_MAX];
+
+	ctl_json_open(json, "last_error", '{');
+	ctl_json_text(json, "reason", xfr_outcome_text(status->error));
+	ctl_json_text(json, "text",
+		xfrd_print_error(xfrd, status, text, sizeof(text)));
+	if (primary != NULL) {
+		ctl_json_text(json, "primary", primary->spec);
+		ctl_json_text(json, "key", primary->key_name);
+		ctl_json_text(json, "tls_auth", primary->tls_auth_name);
+	}
+	ctl_json_number(json, "time", (long long)time(NULL) - ago);
+	ctl_json_number(json, "ago_sec", ago);
+	ctl_json_close(json, '}');
+}
+
+static void
+json_print_secondary(const struct xfrd *xfrd, struct ctl_json *json,
+	const struct conf_zone *zone, const struct xfr_status *status,
+	int64_t now)
 {
 	ctl_json_text(json, "primary", json_primary(zone,
 		status->primary != XFR_NONE ? status->primary
@@ -45,16 +74,8 @@ json_print_secondary(struct ctl_json *json, const struct conf_zone *zone,
 						       : "waits")
 			: NULL);
 	ctl_json_number(json, "failed_attempts", status->failed_rounds);
-	if (status->has_error) {
-		ctl_json_open(json, "last_error", '{');
-		ctl_json_text(json, "reason",
-			xfr_outcome_text(status->error));
-		ctl_json_text(json, "primary",
-			json_primary(zone, status->error_primary));
-		ctl_json_number(json, "ago_sec",
-			json_seconds(status->error_at, now));
-		ctl_json_close(json, '}');
-	}
+	if (status->has_error)
+		json_print_error(xfrd, json, zone, status, now);
 	if (status->check_at != XFR_NEVER)
 		ctl_json_number(json, "next_refresh_sec",
 			json_seconds(now, status->check_at));
@@ -64,6 +85,31 @@ json_print_secondary(struct ctl_json *json, const struct conf_zone *zone,
 	if (status->has_data)
 		ctl_json_number(json, "served_for_sec",
 			json_seconds(status->served_at, now));
+}
+
+static void
+json_print_written(struct xfrd *xfrd, struct ctl_json *json,
+	const struct conf_zone *zone, uint32_t handle)
+{
+	struct xfrd_written done;
+	uint32_t serial;
+
+	if (xfrd_written_find_serial(xfrd, zone, &serial))
+		ctl_json_number(json, "file_serial", serial);
+	if (!xfrd_written_get(xfrd, handle, &done))
+		return;
+	ctl_json_open(json, "last_write", '{');
+	ctl_json_number(json, "time", done.at_sec);
+	ctl_json_text(json, "result", done.err == NSD_OK ? "ok" : "failed");
+	if (done.err != NSD_OK)
+		ctl_json_text(json, "text", xfrd_written_why(&done));
+	if (done.to == IPC_WRITTEN_COPY)
+		ctl_json_text(json, "to", "xfrdir");
+	else if (done.to == IPC_WRITTEN_FILE)
+		ctl_json_text(json, "to", "file");
+	if (done.to != IPC_WRITTEN_NOWHERE)
+		ctl_json_number(json, "serial", done.serial);
+	ctl_json_close(json, '}');
 }
 
 void
@@ -96,7 +142,8 @@ control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
 		ctl_json_text(json, "serial", NULL);
 	}
 	if (secondary && handle != XFR_NONE)
-		json_print_secondary(json, zone, &status, now);
+		json_print_secondary(xfrd, json, zone, &status, now);
 	ctl_json_number(json, "notifying", status.notifying);
-	ctl_json_close(json, '}');
+	if (secondary && handle != XFR_NONE)
+		json_print_written(xfrd, json, zone, handle);
 }

@@ -8,21 +8,33 @@
 
 #include "base/clock.h"
 #include "conf/conf.h"
+#include "store/store.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
+#include "zone/measure.h"
 
-/* Zones in one turn of the loop. */
+/* In one turn of the loop: zones, and time. */
 #define TURN_ZONES 100
+#define TURN_USEC 1000
+/* Objects of a zone that are measured until the clock is looked at. */
+#define STEP_OBJECTS 1000u
+/* In a list of all zones, those with more names are not measured: it would take
+ * too long. */
+#define LIST_NAMES_MAX 10000u
 #define TIME_TEXT_MAX 32
 
-/* A list of all zones that is being printed. */
+/* A list of zones that is being printed. */
 struct control_list {
 	struct xfrd *xfrd;
 	size_t next; /* place in conf.zones */
+	bool is_one; /* of one zone, which was printed already */
 	bool is_json;
 	struct ctl_json json;
-	void (*print)(struct control_list *list, struct ctl_call *call,
+	/* True: the zone is to be measured, and list_end_zone follows. */
+	bool (*print)(struct control_list *list, struct ctl_call *call,
 		const struct conf_zone *zone);
+	bool is_measuring;
+	struct zone_measuring measuring;
 };
 
 /* ---- what there is to say ------------------------------------------------ */
@@ -110,22 +122,38 @@ status_print_activity(struct ctl_call *call, const struct conf_zone *zone,
 					: 0));
 }
 
+/* As the log told it. */
+static void
+status_print_error(const struct xfrd *xfrd, struct ctl_call *call,
+	const struct conf_zone *zone, const struct xfr_status *status,
+	int64_t now)
+{
+	const struct conf_acls *primaries = &zone->options->request_xfr;
+	char error[XFRD_ERROR_MAX], with[XFRD_WITH_MAX] = "";
+
+	if (!status->has_error)
+		return;
+	if (status->error_primary < primaries->count)
+		xfrd_print_with(&primaries->items[status->error_primary], with,
+			sizeof(with));
+	ctl_printf(call, "\t\tlast-error: \"%s from %s%s, %lld sec ago\"\n",
+		xfrd_print_error(xfrd, status, error, sizeof(error)),
+		status_primary(zone, status->error_primary), with,
+		(long long)((now - status->error_at) / 1000));
+}
+
 /* Ours, indented further. */
 static void
-status_print_more(struct ctl_call *call, const struct conf_zone *zone,
-	const struct xfr_status *status, int64_t now)
+status_print_more(const struct xfrd *xfrd, struct ctl_call *call,
+	const struct conf_zone *zone, const struct xfr_status *status,
+	int64_t now)
 {
 	uint32_t primary = status->primary != XFR_NONE ? status->primary
 						       : status->next_primary;
 
 	ctl_printf(call, "\t\tprimary: \"%s\"\n",
 		status_primary(zone, primary));
-	if (status->has_error)
-		ctl_printf(call, "\t\tlast-error: \"%s from %s, %lld sec"
-				 " ago\"\n",
-			xfr_outcome_text(status->error),
-			status_primary(zone, status->error_primary),
-			(long long)((now - status->error_at) / 1000));
+	status_print_error(xfrd, call, zone, status, now);
 	if (status->failed_rounds > 0)
 		ctl_printf(call, "\t\tfailed-attempts: %u\n",
 			(unsigned)status->failed_rounds);
@@ -155,7 +183,7 @@ status_print_secondary(struct xfrd *xfrd, struct ctl_call *call,
 		ctl_printf(call, "\tnotified-serial: \"%u\"\n",
 			(unsigned)status.notified_serial);
 	status_print_activity(call, zone, &status, now);
-	status_print_more(call, zone, &status, now);
+	status_print_more(xfrd, call, zone, &status, now);
 }
 
 /* NOTIFYs that are not acknowledged yet. */
@@ -182,13 +210,16 @@ status_print_notifies(struct xfrd *xfrd, struct ctl_call *call,
 
 /* What became of writing the zone to its file. */
 static void
-status_print_written(const struct xfrd *xfrd, struct ctl_call *call,
-	uint32_t handle)
+status_print_written(struct xfrd *xfrd, struct ctl_call *call,
+	const struct conf_zone *zone, uint32_t handle)
 {
 	struct xfrd_written done;
+	uint32_t serial;
 	long long ago;
 
-	if (handle == XFR_NONE || !xfrd_write_get_done(xfrd, handle, &done))
+	if (xfrd_written_find_serial(xfrd, zone, &serial))
+		ctl_printf(call, "\t\tfile-serial: %u\n", (unsigned)serial);
+	if (!xfrd_written_get(xfrd, handle, &done))
 		return;
 	ago = (long long)time(NULL) - (long long)done.at_sec;
 	if (done.err == NSD_OK)
@@ -198,9 +229,7 @@ status_print_written(const struct xfrd *xfrd, struct ctl_call *call,
 	else
 		ctl_printf(call, "\t\tlast-write: \"failed %lld sec ago:"
 				 " %s%s\"\n",
-			ago, done.err == NSD_E_SYSTEM
-				? strerror(done.error)
-				: err_text((enum nsd_err)done.err),
+			ago, xfrd_written_why(&done),
 			done.to == IPC_WRITTEN_COPY
 				? ", a copy is in xfrdir"
 				: "");
@@ -233,7 +262,8 @@ status_print_zone(struct xfrd *xfrd, struct ctl_call *call,
 			(unsigned long long)soa.records);
 	else
 		ctl_printf(call, "\t\tserial: none\n");
-	status_print_written(xfrd, call, handle);
+	if (secondary && handle != XFR_NONE)
+		status_print_written(xfrd, call, zone, handle);
 }
 
 static void
@@ -244,32 +274,80 @@ status_print_name(struct ctl_call *call, const struct conf_zone *zone)
 		zone->pattern_name != NULL ? zone->pattern_name : "");
 }
 
-/* The same, as they are printed of all zones. */
+/* ---- lists --------------------------------------------------------------- */
 
-static void
+static bool
 list_print_zone(struct control_list *list, struct ctl_call *call,
 	const struct conf_zone *zone)
 {
+	struct xfrd_soa soa;
+
 	if (list->is_json)
 		control_json_zone(list->xfrd, &list->json, zone);
 	else
 		status_print_zone(list->xfrd, call, zone);
+	if (zone->options->request_xfr.count > 0
+		&& xfrd_zones_get_soa(list->xfrd, zone, &soa)
+		&& (list->is_one || soa.names <= LIST_NAMES_MAX)) {
+		zone_measure_begin_one(&list->measuring, zone->wire);
+		return true;
+	}
+	if (list->is_json)
+		ctl_json_close(&list->json, '}');
+	return false;
 }
 
-static void
+static bool
 list_print_name(struct control_list *list, struct ctl_call *call,
 	const struct conf_zone *zone)
 {
 	if (!list->is_json) {
 		status_print_name(call, zone);
-		return;
+		return false;
 	}
 	ctl_json_open(&list->json, NULL, '{');
 	control_json_name(&list->json, zone);
 	ctl_json_close(&list->json, '}');
+	return false;
 }
 
-/* ---- all zones ----------------------------------------------------------- */
+/* The last line of a zone: the octets that it takes in the store. */
+static void
+list_end_zone(struct control_list *list, struct ctl_call *call)
+{
+	struct zone_measure measure;
+	uint64_t octets = 0;
+
+	zone_measure_get(&list->measuring, &measure);
+	for (unsigned i = 0; i < ZONE_KIND_COUNT; i++)
+		octets += measure.octets[i];
+	if (list->is_json) {
+		ctl_json_number(&list->json, "memory", (long long)octets);
+		ctl_json_close(&list->json, '}');
+	} else {
+		ctl_printf(call, "\t\tmemory: %llu\n",
+			(unsigned long long)octets);
+	}
+}
+
+/* Measures the zone that was printed last. True: not to the end. */
+static bool
+list_measure(struct control_list *list, struct ctl_call *call,
+	int64_t end_usec)
+{
+	struct store_reader *reader = list->xfrd->reader;
+	bool more;
+
+	do {
+		store_reader_online(reader);
+		more = zone_measure_step_one(store_reader_view(reader),
+			&list->measuring, STEP_OBJECTS);
+		store_reader_offline(reader);
+	} while (more && clock_now_usec() < end_usec);
+	if (!more)
+		list_end_zone(list, call);
+	return more;
+}
 
 static void
 list_on_gone(struct ctl_call *call)
@@ -278,17 +356,32 @@ list_on_gone(struct ctl_call *call)
 	ctl_end(call);
 }
 
+static bool
+list_is_whole(const struct control_list *list)
+{
+	return !list->is_measuring && (list->is_one
+		|| list->next >= list->xfrd->role.server->conf->zone_count);
+}
+
 /* Zones may come and go meanwhile: some may be left out or come twice. */
 static void
 list_on_room(struct ctl_call *call)
 {
 	struct control_list *list = ctl_hooks(call)->ctx;
 	const struct conf *conf = list->xfrd->role.server->conf;
+	int64_t end_usec = clock_now_usec() + TURN_USEC;
 
-	for (unsigned i = 0; i < TURN_ZONES && list->next < conf->zone_count;
-		i++)
-		list->print(list, call, conf->zones[list->next++]);
-	if (list->next < conf->zone_count)
+	for (unsigned i = 0; i < TURN_ZONES && !list_is_whole(list); i++) {
+		if (list->is_measuring)
+			list->is_measuring = list_measure(list, call,
+				end_usec);
+		else
+			list->is_measuring = list->print(list, call,
+				conf->zones[list->next++]);
+		if (clock_now_usec() >= end_usec)
+			break;
+	}
+	if (!list_is_whole(list))
 		return;
 	if (list->is_json) {
 		ctl_json_close(&list->json, ']');
@@ -298,10 +391,11 @@ list_on_room(struct ctl_call *call)
 	ctl_end(call);
 }
 
+/* one: NULL: all zones. */
 static void
 list_start(struct xfrd *xfrd, struct ctl_call *call,
-	void (*print)(struct control_list *, struct ctl_call *,
-		const struct conf_zone *))
+	const struct conf_zone *one, bool (*print)(struct control_list *,
+		struct ctl_call *, const struct conf_zone *))
 {
 	struct control_list *list = calloc(1, sizeof(*list));
 
@@ -311,11 +405,15 @@ list_start(struct xfrd *xfrd, struct ctl_call *call,
 		return;
 	}
 	list->xfrd = xfrd;
+	list->is_one = one != NULL;
 	list->print = print;
 	list->is_json = ctl_command(call)->json;
 	list->json.call = call;
 	if (list->is_json)
 		ctl_json_open(&list->json, NULL, '[');
+	/* Now: it may go before there is room. */
+	if (one != NULL)
+		list->is_measuring = print(list, call, one);
 	ctl_hooks(call)->ctx = list;
 	ctl_hooks(call)->on_gone = list_on_gone;
 	ctl_stream(call, list_on_room);
@@ -327,29 +425,18 @@ void
 control_on_zonestatus(struct xfrd *xfrd, struct ctl_call *call)
 {
 	const char *name = ctl_argument(call, 0);
-	struct ctl_json json = {.call = call};
-	const struct conf_zone *zone;
+	const struct conf_zone *zone = NULL;
 
-	if (name == NULL) {
-		list_start(xfrd, call, list_print_zone);
-		return;
+	if (name != NULL) {
+		zone = control_find_zone(xfrd, call, name);
+		if (zone == NULL)
+			return;
 	}
-	zone = control_find_zone(xfrd, call, name);
-	if (zone == NULL)
-		return;
-	if (ctl_command(call)->json) {
-		ctl_json_open(&json, NULL, '[');
-		control_json_zone(xfrd, &json, zone);
-		ctl_json_close(&json, ']');
-		ctl_printf(call, "\n");
-	} else {
-		status_print_zone(xfrd, call, zone);
-	}
-	ctl_end(call);
+	list_start(xfrd, call, zone, list_print_zone);
 }
 
 void
 control_on_listzones(struct xfrd *xfrd, struct ctl_call *call)
 {
-	list_start(xfrd, call, list_print_name);
+	list_start(xfrd, call, NULL, list_print_name);
 }

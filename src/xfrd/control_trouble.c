@@ -54,22 +54,24 @@ trouble_of_file(const struct xfrd *xfrd, uint32_t handle)
 {
 	struct xfrd_written done;
 
-	if (!xfrd_write_get_done(xfrd, handle, &done) || done.err == NSD_OK)
+	if (!xfrd_written_get(xfrd, handle, &done) || done.err == NSD_OK)
 		return NULL;
-	return done.err == NSD_E_SYSTEM ? strerror(done.error)
-					: err_text((enum nsd_err)done.err);
+	return xfrd_written_why(&done);
 }
 
-/* What is wrong with a secondary zone; *why: NULL, or more. NULL: nothing. */
+/* What is wrong with a secondary zone; *why: NULL, or more, which may be in
+ * error. NULL: nothing. */
 static const char *
 trouble_of_secondary(const struct xfrd *xfrd, uint32_t handle,
-	const char **why)
+	const char **why, char error[XFRD_ERROR_MAX])
 {
 	struct xfr_status status;
 
 	xfr_get_status(xfrd->zones.machine, handle, clock_now_msec(),
 		&status);
-	*why = status.has_error ? xfr_outcome_text(status.error) : NULL;
+	*why = status.has_error
+		? xfrd_print_error(xfrd, &status, error, XFRD_ERROR_MAX)
+		: NULL;
 	if (status.has_data && status.state == XFR_STATE_EXPIRED)
 		return "has expired";
 	if (!status.has_data && status.failed_rounds > 0)
@@ -86,13 +88,14 @@ trouble_look(struct control_trouble *t, struct ctl_call *call,
 {
 	uint32_t handle = t->xfrd->zones.handles[zone->index];
 	const char *what = NULL, *why = NULL;
+	char error[XFRD_ERROR_MAX];
 	struct xfrd_soa soa;
 
 	if (zone->options->request_xfr.count == 0)
 		what = xfrd_zones_get_soa(t->xfrd, zone, &soa)
 			? NULL : "is not loaded";
 	else if (handle != XFR_NONE)
-		what = trouble_of_secondary(t->xfrd, handle, &why);
+		what = trouble_of_secondary(t->xfrd, handle, &why, error);
 	if (what == NULL)
 		return;
 	if (t->zones++ < NAMED_MAX)

@@ -75,15 +75,23 @@ wait_begin_zone(const struct control_wait *w, uint32_t handle)
 			w->verb == CTL_FORCE_TRANSFER);
 }
 
-static const char *
-wait_print_primary(const struct conf_zone *zone, uint32_t index, char *out,
-	size_t size)
+/* The last error, and whom the request went to. */
+static void
+wait_print_error(const struct control_wait *w, const struct conf_zone *zone,
+	const struct xfr_status *status, char *reason)
 {
 	const struct conf_acls *primaries = &zone->options->request_xfr;
+	uint32_t at = status->error_primary;
+	char error[XFRD_ERROR_MAX], with[XFRD_WITH_MAX];
 
-	snprintf(out, size, "%s%s", index < primaries->count ? " from " : "",
-		index < primaries->count ? primaries->items[index].spec : "");
-	return out;
+	xfrd_print_error(w->xfrd, status, error, sizeof(error));
+	if (at < primaries->count)
+		snprintf(reason, REASON_MAX, "%s from %s%s", error,
+			primaries->items[at].spec,
+			xfrd_print_with(&primaries->items[at], with,
+				sizeof(with)));
+	else
+		snprintf(reason, REASON_MAX, "%s", error);
 }
 
 /* Says what is wrong with a zone that is done with; false: nothing is. */
@@ -91,8 +99,6 @@ static bool
 wait_find_fault(const struct control_wait *w, const struct conf_zone *zone,
 	const struct xfr_status *status, char *reason)
 {
-	char from[128];
-
 	if (wait_is_notify(w)) {
 		if (!status->has_data)
 			snprintf(reason, REASON_MAX, "it is not loaded");
@@ -108,10 +114,7 @@ wait_find_fault(const struct control_wait *w, const struct conf_zone *zone,
 	if (!status->has_error)
 		snprintf(reason, REASON_MAX, "no primary has answered");
 	else
-		snprintf(reason, REASON_MAX, "%s%s",
-			xfr_outcome_text(status->error),
-			wait_print_primary(zone, status->error_primary, from,
-				sizeof(from)));
+		wait_print_error(w, zone, status, reason);
 	return true;
 }
 

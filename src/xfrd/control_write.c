@@ -20,9 +20,7 @@ write_on_end(void *ctx, const struct xfrd_write_result *result)
 		ctl_printf(call, "error %u zone%s cannot be written: %s%s\n",
 			(unsigned)result->failed,
 			result->failed == 1 ? "" : "s",
-			last->err == NSD_E_SYSTEM
-				? strerror(last->error)
-				: err_text((enum nsd_err)last->err),
+			xfrd_written_why(last),
 			last->to == IPC_WRITTEN_COPY
 				? ", a copy is in xfrdir"
 				: "");

@@ -8,7 +8,9 @@
  *   xfrd_notify.c  hears NOTIFY
  *   xfrd_keep.c    has what was received made durable, and published
  *   xfrd_write.c   has zone files written
+ *   xfrd_written.c  what has become of them
  *   xfrd_job.c     a question: whom it goes to, with which key, its end
+ *   xfrd_reasons.c  why questions have failed
  *   xfrd_state.c   keeps timers over a restart
  *   xfrd_change.c  zones that come and go: has it done everywhere
  *   xfrd_change_read.c  the same: waits for large files of theirs
@@ -30,6 +32,7 @@
 #include "role/requests.h"
 #include "role/role.h"
 #include "xfrd/xfrd_ask.h"
+#include "xfrd/xfrd_reasons.h"
 #include "xfrd/xfrd_tls.h"
 #include "role/zone_message.h"
 #include "xfr/machine.h"
@@ -98,6 +101,8 @@ struct xfrd_written {
 	uint16_t error;  /* errno, with NSD_E_SYSTEM */
 	uint8_t err;     /* enum nsd_err, of the zone file */
 	uint8_t to;      /* enum ipc_written_to */
+	uint32_t file_serial; /* of what the file holds, */
+	bool in_file;    /* if it was written at all */
 };
 
 /* Primary zones whose differences are written to files: see xfrd_steps.c. */
@@ -150,6 +155,7 @@ struct xfrd {
 	struct xfrd_notified notified;
 	bool told_stop;
 	struct cds_list_head jobs;
+	struct xfrd_reasons reasons;  /* why they have failed */
 	/* Of these, in the order in which they ended: */
 	unsigned kept;                /* all that have ended */
 	struct cds_list_head ended;   /* not durable yet */
@@ -223,6 +229,7 @@ enum nsd_err xfrd_loader_read(struct xfrd *xfrd, const uint8_t *apex,
 struct xfrd_soa {
 	struct xfr_soa numbers;
 	uint64_t records; /* of the whole zone */
+	uint64_t names;   /* of these */
 	uint32_t expires_sec; /* as of struct zone_entry */
 	bool has_history;     /* the same: there are steps */
 	uint32_t ttl_sec;
@@ -295,6 +302,16 @@ enum nsd_err xfrd_job_open_key(struct xfrd_job *job) MUST_USE;
 /* Prints the address of a job's server, which it returns; there is room for
  * NET_ADDRESS_TEXT_MAX. */
 const char *xfrd_job_print_server(const struct xfrd_job *job, char *text);
+/* Prints what questions to a server are protected by: " with key K", " with
+ * tls-auth T", both or nothing. Returns the text, which is cut to size. */
+#define XFRD_WITH_MAX 1400
+const char *xfrd_print_with(const struct conf_acl *server, char *text,
+	size_t size);
+/* Prints why the last question for a zone that has failed has, as the log tells
+ * it. Returns the text, which is cut to size. */
+#define XFRD_ERROR_MAX 400
+const char *xfrd_print_error(const struct xfrd *xfrd,
+	const struct xfr_status *status, char *text, size_t size);
 /* Tells the machine what became of a job, the log where it failed, and frees
  * it. why: NULL, or more than the outcome says. */
 void xfrd_job_end(struct xfrd_job *job, const struct xfr_reply *reply,
@@ -356,15 +373,8 @@ enum nsd_err xfrd_write(struct xfrd *xfrd, const uint8_t *apex,
 /* Who waits is gone: on_end is not called. What is wished for is done. */
 void xfrd_write_leave(struct xfrd_wish *wish);
 
-/* What became of the last try. False: there was none since this process
- * began. */
-bool xfrd_write_get_done(const struct xfrd *xfrd, uint32_t handle,
-	struct xfrd_written *done);
 /* The zone that was the last one has another place now. */
 void xfrd_write_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
-/* The zone of this handle is gone. */
-void xfrd_write_forget_zone(struct xfrd *xfrd, uint32_t handle);
-
 /* Prints "received update to serial ... from SOURCE", as zone files and the log
  * have it; cut to size. */
 void xfrd_write_print_received(char *out, size_t size,
@@ -382,6 +392,24 @@ bool xfrd_write_end(struct xfrd *xfrd, struct event *then) MUST_USE;
 
 /* Goes on writing, unless something is under way. */
 void xfrd_write_go_on(struct xfrd *xfrd);
+
+/* ---- xfrd_written.c ------------------------------------------------------ */
+
+/* What became of the last try. False: there was none since this process
+ * began. */
+bool xfrd_written_get(const struct xfrd *xfrd, uint32_t handle,
+	struct xfrd_written *done);
+/* The same, to be changed. Lent until the next call. NULL: without memory. */
+struct xfrd_written *xfrd_written_edit(struct xfrd_writes *writes,
+	uint32_t handle);
+/* The zone of this handle is gone. */
+void xfrd_written_forget(struct xfrd *xfrd, uint32_t handle);
+/* Why one has failed. */
+const char *xfrd_written_why(const struct xfrd_written *done);
+/* Gets the serial of what the zone file of a secondary zone holds. False: there
+ * is no file, or it is not known. */
+bool xfrd_written_find_serial(struct xfrd *xfrd, const struct conf_zone *zone,
+	uint32_t *serial);
 
 /* ---- xfrd_steps.c -------------------------------------------------------- */
 

@@ -40,7 +40,7 @@ xfrd_come_rest(struct xfrd *xfrd, const struct conf_zone *zone)
 		return;
 	/* It may be another zone's soon. */
 	xfrd_turn_forget_expiry(xfrd, handle);
-	xfrd_write_forget_zone(xfrd, handle);
+	xfrd_written_forget(xfrd, handle);
 	xfr_remove_zone(zones->machine, handle);
 	zones->handles[zone->index] = XFR_NONE;
 	xfrd_state_move(xfrd, zone->index, zone->index);

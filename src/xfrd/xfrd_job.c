@@ -145,30 +145,67 @@ job_what(const struct xfrd_job *job)
 	return job->action.act == XFR_PROBE ? "SOA query" : "transfer";
 }
 
+const char *
+xfrd_print_with(const struct conf_acl *server, char *text, size_t size)
+{
+	const char *key = server->key_name, *tls = server->tls_auth_name;
+
+	snprintf(text, size, "%s%s%s%s", key != NULL ? " with key " : "",
+		key != NULL ? key : "",
+		tls == NULL     ? ""
+		: key != NULL ? " and tls-auth "
+			      : " with tls-auth ",
+		tls != NULL ? tls : "");
+	return text;
+}
+
+/* why: NULL, or more than the outcome says. */
+static const char *
+job_print_error(enum xfr_outcome outcome, uint16_t rcode, const char *why,
+	char *text, size_t size)
+{
+	char number[32] = "";
+
+	if (outcome == XFR_RCODE)
+		snprintf(number, sizeof(number), " (rcode %u)", rcode);
+	snprintf(text, size, "%s%s",
+		why != NULL ? why : xfr_outcome_text(outcome), number);
+	return text;
+}
+
+const char *
+xfrd_print_error(const struct xfrd *xfrd, const struct xfr_status *status,
+	char *text, size_t size)
+{
+	return job_print_error(status->error, status->error_rcode,
+		xfrd_reasons_get(&xfrd->reasons, status->error_reason), text,
+		size);
+}
+
 /* Says that a job has failed, once for each way in which it fails. */
 static void
 job_log_failure(const struct xfrd_job *job, const struct xfr_reply *reply,
 	const char *why)
 {
-	char server[NET_ADDRESS_TEXT_MAX], rcode[32] = "";
+	char server[NET_ADDRESS_TEXT_MAX], with[XFRD_WITH_MAX],
+		error[XFRD_ERROR_MAX];
 	struct xfr_status status;
 
 	xfr_get_status(job->xfrd->zones.machine, job->action.zone,
 		clock_now_msec(), &status);
 	if (status.has_error && status.error == reply->outcome
 		&& status.error_rcode == reply->rcode
+		&& status.error_reason == reply->reason
 		&& status.error_primary == job->action.primary
 		&& job->action.act != XFR_NOTIFY)
 		return;
-	if (reply->outcome == XFR_RCODE)
-		snprintf(rcode, sizeof(rcode), " (rcode %u)", reply->rcode);
-	log_at(1, LOG_LEVEL_WARNING, "xfrd: zone %s %s %s %s%s%s failed: %s%s",
+	log_at(1, LOG_LEVEL_WARNING, "xfrd: zone %s %s %s %s%s failed: %s",
 		job->zone->name, job_what(job),
 		job->action.act == XFR_NOTIFY ? "to" : "from",
 		xfrd_job_print_server(job, server),
-		job->server->key_name != NULL ? " with key " : "",
-		job->server->key_name != NULL ? job->server->key_name : "",
-		why != NULL ? why : xfr_outcome_text(reply->outcome), rcode);
+		xfrd_print_with(job->server, with, sizeof(with)),
+		job_print_error(reply->outcome, reply->rcode, why, error,
+			sizeof(error)));
 }
 
 static bool
@@ -180,7 +217,6 @@ job_is_failure(enum xfr_outcome outcome)
 	case XFR_DONE:
 	case XFR_ACKNOWLEDGED:
 	case XFR_USE_TCP:
-	case XFR_NO_FIT:
 		return false;
 	default:
 		return true;
@@ -192,12 +228,15 @@ xfrd_job_end(struct xfrd_job *job, const struct xfr_reply *reply,
 	const char *why)
 {
 	struct xfrd *xfrd = job->xfrd;
+	struct xfr_reply told = *reply;
 
 	if (job->ticket != XFR_NO_TICKET) {
-		if (job_is_failure(reply->outcome))
-			job_log_failure(job, reply, why);
+		if (job_is_failure(reply->outcome)) {
+			told.reason = xfrd_reasons_add(&xfrd->reasons, why);
+			job_log_failure(job, &told, why);
+		}
 		(void)xfr_on_reply(xfrd->zones.machine, job->ticket,
-			clock_now_msec(), reply);
+			clock_now_msec(), &told);
 	}
 	xfrd_job_free(job);
 	xfrd_zones_go_on(xfrd);

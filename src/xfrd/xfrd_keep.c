@@ -222,7 +222,7 @@ keep_write(struct xfrd *xfrd, const struct conf_zone *zone)
 	if (zone->zonefile == NULL
 		|| xfrd->role.server->conf->server.zonefiles_write == 0
 		|| (handle != XFR_NONE
-			&& xfrd_write_get_done(xfrd, handle, &done)
+			&& xfrd_written_get(xfrd, handle, &done)
 			&& done.err != NSD_OK))
 		return;
 	if (xfrd_write(xfrd, zone->wire, NULL, NULL, NULL) != NSD_OK)

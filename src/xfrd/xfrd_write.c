@@ -18,7 +18,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/grow.h"
 #include "base/log.h"
 #include "journal/journal.h"
 #include "xfrd/xfrd.h"
@@ -45,37 +44,6 @@ struct xfrd_wish {
 
 static void write_on_steps_written(void *ctx, const struct ipc_message *answer);
 
-/* ---- what has become of a zone ------------------------------------------- */
-
-/* NULL: without memory. */
-static struct xfrd_written *
-write_get_done(struct xfrd_writes *writes, uint32_t handle)
-{
-	while (handle >= writes->done_room) {
-		size_t old = writes->done_room;
-		struct xfrd_written *done = grow_array(writes->done, old,
-			&writes->done_room, sizeof(*done));
-
-		if (done == NULL)
-			return NULL;
-		memset(done + old, 0, (writes->done_room - old)
-			* sizeof(*done));
-		writes->done = done;
-	}
-	return &writes->done[handle];
-}
-
-bool
-xfrd_write_get_done(const struct xfrd *xfrd, uint32_t handle,
-	struct xfrd_written *done)
-{
-	if (handle >= xfrd->writes.done_room
-		|| xfrd->writes.done[handle].at_sec == 0)
-		return false;
-	*done = xfrd->writes.done[handle];
-	return true;
-}
-
 void
 xfrd_write_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
 {
@@ -83,14 +51,6 @@ xfrd_write_move(struct xfrd *xfrd, uint32_t place, uint32_t last)
 	if (place < xfrd->writes.next && xfrd->writes.next <= last)
 		xfrd->writes.next = place;
 	xfrd_steps_move(xfrd, place, last);
-}
-
-void
-xfrd_write_forget_zone(struct xfrd *xfrd, uint32_t handle)
-{
-	if (handle < xfrd->writes.done_room)
-		memset(&xfrd->writes.done[handle], 0,
-			sizeof(*xfrd->writes.done));
 }
 
 /* ---- a zone -------------------------------------------------------------- */
@@ -141,7 +101,7 @@ write_ask(struct xfrd *xfrd, const struct conf_zone *zone,
 	const struct journal_entry *entry)
 {
 	struct xfrd_writes *writes = &xfrd->writes;
-	const struct xfrd_written *done = write_get_done(writes,
+	const struct xfrd_written *done = xfrd_written_edit(writes,
 		xfrd->zones.handles[zone->index]);
 	struct ipc_write what = {.serial = entry->to};
 	char source[JOURNAL_SOURCE_MAX + 1];
@@ -194,9 +154,7 @@ write_log_failure(struct xfrd *xfrd, const struct conf_zone *zone,
 		snprintf(file, sizeof(file), "its file");
 	log_at(xfrd->writes.failed++ == 0 ? 0 : 2, LOG_LEVEL_ERROR,
 		"xfrd: zone %s cannot be written to %s: %s%s; the journal"
-		" keeps it", zone->name, file, done->err == NSD_E_SYSTEM
-			? strerror(done->error)
-			: err_text((enum nsd_err)done->err),
+		" keeps it", zone->name, file, xfrd_written_why(done),
 		done->to == IPC_WRITTEN_COPY ? "; a copy is in xfrdir" : "");
 }
 
@@ -222,11 +180,17 @@ write_note(struct xfrd *xfrd, const struct conf_zone *zone,
 		.error = (uint16_t)written->error,
 		.to = (uint8_t)written->to,
 		.serial = written->serial,
-	}, *done = write_get_done(&xfrd->writes,
+	}, *done = xfrd_written_edit(&xfrd->writes,
 		xfrd->zones.handles[zone->index]);
 
+	if (done != NULL) {
+		result.in_file = done->in_file;
+		result.file_serial = done->file_serial;
+	}
 	if (written->err == NSD_OK) {
 		xfrd->writes.written++;
+		result.in_file = true;
+		result.file_serial = written->serial;
 		if (write_is_sound(xfrd, zone, written->serial))
 			(void)journal_forget(xfrd->journal, zone->wire,
 				written->serial);

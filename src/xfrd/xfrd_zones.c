@@ -46,6 +46,7 @@ zones_copy_soa(const struct store_view *view, const struct zone *served,
 	soa->len = (uint16_t)len;
 	soa->ttl_sec = rrset->ttl_sec;
 	soa->records = served->rr_count;
+	soa->names = served->node_count;
 	xfr_soa_read(soa->rdata, len, &soa->numbers);
 }
 

@@ -19,6 +19,7 @@ struct measurer {
 	struct zone_measuring *to;
 	enum zone_kind trie_kind; /* what the branches at hand count as */
 	size_t left; /* objects that this step may still look at */
+	bool is_writer; /* else not all may be looked at */
 };
 
 /* The parts of a zone, in the order in which they are measured. */
@@ -216,7 +217,7 @@ measure_step(struct measurer *m, const struct zone *zone)
 	switch (m->to->section) {
 	case SECTION_ZONE:
 		measure_part(m, ZONE_KIND_zones, sizeof(*zone), 1);
-		if (zone->share != STORE_NONE)
+		if (m->is_writer && zone->share != STORE_NONE)
 			measure_part(m, ZONE_KIND_sharing,
 				share_index_size(
 					store_get(m->view, zone->share)),
@@ -237,10 +238,12 @@ measure_step(struct measurer *m, const struct zone *zone)
 static bool
 measure_zone(struct measurer *m, const struct zone_entry *entry)
 {
-	if (entry->zone == STORE_NONE)
+	store_ref zone = store_load_ref(&entry->zone);
+
+	if (zone == STORE_NONE)
 		return true;
 	while (m->to->section < SECTION_END) {
-		if (!measure_step(m, store_get(m->view, entry->zone)))
+		if (!measure_step(m, store_get(m->view, zone)))
 			return false;
 		m->to->section++;
 		m->to->name.begun = false;
@@ -292,14 +295,16 @@ static void
 measure_entry(struct measurer *m, store_ref ref)
 {
 	const struct zone_entry *entry = store_get(m->view, ref);
-	const struct zone_sources *sources = zone_sources_get(m->view, ref);
+	const struct zone_sources *sources = m->is_writer
+		? zone_sources_get(m->view, ref) : NULL;
+	store_ref options = store_load_ref(&entry->options);
 
 	measure_part(m, ZONE_KIND_zones, zone_entry_size(entry), 1);
-	if (entry->options != STORE_NONE)
-		measure_options(m, entry->options);
+	if (options != STORE_NONE)
+		measure_options(m, options);
 	if (sources != NULL)
 		measure_part(m, ZONE_KIND_zones, sources->len, 1);
-	measure_history(m, entry->history);
+	measure_history(m, store_load_ref(&entry->history));
 }
 
 /* Measures the zones behind the place. False: all is measured. */
@@ -341,6 +346,7 @@ zone_measure_step(const struct store_view *view,
 		.view = view,
 		.to = measuring,
 		.left = objects > 0 ? objects : 1,
+		.is_writer = true,
 	};
 	store_ref ref;
 
@@ -356,6 +362,32 @@ zone_measure_step(const struct store_view *view,
 		return true;
 	measuring->in_zone = false;
 	return measure_zones(&m, table);
+}
+
+void
+zone_measure_begin_one(struct zone_measuring *measuring, const uint8_t *apex)
+{
+	*measuring = (struct zone_measuring){.in_zone = false};
+	memcpy(measuring->zone.name, apex, name_len(apex));
+}
+
+bool
+zone_measure_step_one(const struct store_view *view,
+	struct zone_measuring *measuring, size_t objects)
+{
+	struct measurer m = {
+		.view = view,
+		.to = measuring,
+		.left = objects > 0 ? objects : 1,
+	};
+	store_ref ref;
+
+	if (table_find_apex(view, measuring->zone.name, &ref) != NSD_OK)
+		return false;
+	if (!measuring->zone.begun)
+		measure_entry(&m, ref);
+	measuring->zone.begun = true;
+	return !measure_zone(&m, store_get(view, ref));
 }
 
 void

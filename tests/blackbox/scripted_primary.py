@@ -6,7 +6,8 @@
 answer(apex, qtype, query) returns what is sent: a list of messages
 (dns.message.Message or octets), numbers for seconds to wait, or None at the end
 to close the connection. Each connection has a thread; it goes on taking queries
-while it waits for nothing.
+while it waits for nothing. With a keyring (dns.tsigkeyring), replies to queries
+that are signed are signed.
 """
 import contextlib
 import socket
@@ -51,8 +52,9 @@ def whole(query, apex, serial, *texts, timers="1 1 3600 300"):
 
 
 class ScriptedPrimary:
-    def __init__(self, answer, address="127.0.0.1", port=0):
+    def __init__(self, answer, address="127.0.0.1", port=0, keyring=None):
         primary = self
+        self.keyring = keyring
         self.asked = []  # (apex, type)
         self.over = threading.Event()
 
@@ -82,7 +84,7 @@ class ScriptedPrimary:
         self.answer = answer
 
     def note(self, octets):
-        query = dns.message.from_wire(octets)
+        query = dns.message.from_wire(octets, keyring=self.keyring)
         question = query.question[0]
         self.asked.append((question.name.to_text(),
                            dns.rdatatype.to_text(question.rdtype)))

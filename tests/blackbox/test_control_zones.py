@@ -82,6 +82,8 @@ def test_force_transfer(primary, secondary):
 
 def test_transfer_without_a_primary(make_server):
     made = secondary_of(make_server, free_port())
+    wait_for("it to have looked at zone files", lambda: control.ask(
+        made, "--no-wait", "transfer", "sec.test")[0] == 0)
     code, text = control.ask(made, "transfer", "sec.test")
     assert code == 1
     assert re.match(r"error zone sec\.test: .* from 127\.0\.0\.1", text), text

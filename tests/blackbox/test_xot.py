@@ -2,6 +2,7 @@
 the wrong ones."""
 import contextlib
 import pathlib
+import re
 import signal
 import socket
 import ssl
@@ -10,11 +11,13 @@ import threading
 
 import pytest
 
+import control
 from certificates import Authority
 from harness import wait_for, zone_text
 from ports import free_port
 
 WWW = ["192.0.2.1"]
+FAILED = "zone example transfer from 127.0.0.1 with tls-auth up failed: "
 
 
 @pytest.fixture
@@ -47,6 +50,8 @@ def secondary(make_server, authority):
             "tls-cert-bundle": f'"{bundle or authority.cert}"',
             "verbosity": 2, **(options or {})})
         text = server.config.read_text().replace("zone:\n", (
+            "remote-control:\n\tcontrol-enable: yes\n"
+            f"\tcontrol-interface: {server.directory}/control.sock\n"
             f"tls-auth:\n\tname: up\n\tauth-domain-name: \"{domain}\"\n"
             f"{auth}zone:\n"))
         text += (f"\trequest-xfr: 127.0.0.1@{primary.tls_port} NOKEY up\n"
@@ -122,7 +127,7 @@ def test_own_certificate(primary, secondary, authority):
 
 def test_without_the_certificate_that_is_wanted(primary, secondary):
     down = secondary(primary(mutual=True))
-    down.wait_log("zone example transfer from 127.0.0.1 failed: TLS: ")
+    down.wait_log(FAILED + "TLS: ")
 
 
 @pytest.mark.parametrize("auth", ["", "\tclient-key-pw: \"guess\"\n"])
@@ -133,21 +138,23 @@ def test_wrong_password(primary, secondary, authority, auth):
                                       f'\tclient-key: "{key}"\n{auth}'))
     down.wait_log("tls-auth up: client-key is no key that can be used with "
                   "client-cert and client-key-pw")
-    down.wait_log("zone example transfer from 127.0.0.1 failed: tls-auth up "
-                  "cannot be used")
+    down.wait_log(FAILED + "tls-auth up cannot be used")
 
 
 def test_wrong_name(primary, secondary):
     down = secondary(primary(), domain="other.example")
-    down.wait_log("zone example transfer from 127.0.0.1 failed: TLS: "
-                  "certificate: hostname mismatch")
+    down.wait_log(FAILED + "TLS: certificate: hostname mismatch")
+    wait_for("the status", lambda: re.search(
+        r'last-error: "TLS: certificate: hostname mismatch from 127.0.0.1@\d+'
+        r' with tls-auth up, \d+ sec ago"\n',
+        control.ask(down, "zonestatus", "example")[1]))
 
 
 def test_wrong_authority(primary, secondary, directory):
     other = Authority(directory / "other", "stranger")
     down = secondary(primary(), bundle=other.cert)
-    down.wait_log("zone example transfer from 127.0.0.1 failed: TLS: "
-                  "certificate: unable to get local issuer certificate")
+    down.wait_log(FAILED + "TLS: certificate: unable to get local issuer "
+                  "certificate")
 
 
 def test_primary_that_speaks_no_tls(primary, secondary):
@@ -162,7 +169,7 @@ def test_primary_that_speaks_no_tls(primary, secondary):
         threading.Thread(target=talk, daemon=True).start()
         up.tls_port = server.getsockname()[1]
         down = secondary(up)
-        down.wait_log("zone example transfer from 127.0.0.1 failed: TLS: ")
+        down.wait_log(FAILED + "TLS: ")
         server.shutdown(socket.SHUT_RDWR)
 
 
@@ -203,8 +210,7 @@ def test_primary_that_ends_the_connection(primary, secondary, authority, end,
     up = primary()
     with ending(authority, end) as up.tls_port:
         down = secondary(up)
-        down.wait_log("zone example transfer from 127.0.0.1 failed: "
-                      + expected)
+        down.wait_log(FAILED + expected)
 
 
 def test_certificates_of_a_secondary_are_replaced(primary, secondary,

@@ -352,13 +352,21 @@ refused_entry_leaves_what_was(void **state)
 static void
 zone_file_makes_entries_needless(void **state)
 {
+	struct journal_entry oldest;
+
 	begin(0);
 	for (uint32_t i = 1; i < 5; i++)
 		assert_true(journal_fixture_commit(journal, 1, i, i + 1, 50)
 			!= 0);
+	assert_true(journal_find_oldest(journal, journal_fixture_apex(1),
+		&oldest));
+	assert_int_equal(oldest.from, 1);
 	assert_false(journal_forget(journal, journal_fixture_apex(1), 77));
 	assert_false(journal_forget(journal, journal_fixture_apex(2), 3));
 	assert_true(journal_forget(journal, journal_fixture_apex(1), 3));
+	assert_true(journal_find_oldest(journal, journal_fixture_apex(1),
+		&oldest));
+	assert_int_equal(oldest.from, 3);
 	settle();
 	expect_chain(1, 3, "3-4 4-5");
 	expect_chain(1, 2, "none");
@@ -366,6 +374,8 @@ zone_file_makes_entries_needless(void **state)
 	expect_chain(1, 3, "3-4 4-5");
 	expect_chain(1, 2, "none");
 	assert_true(journal_forget(journal, journal_fixture_apex(1), 5));
+	assert_false(journal_find_oldest(journal, journal_fixture_apex(1),
+		&oldest));
 	settle();
 	expect_chain(1, 5, "none");
 	end();

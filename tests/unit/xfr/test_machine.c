@@ -115,6 +115,38 @@ bounds_of_refresh_and_retry_hold(void **state)
 	close_world(&w);
 }
 
+/* That of the primary that failed last. What is answered well leaves it; what
+ * leads to another way of asking is no error. */
+static void
+reason_is_that_of_the_last_error(void **state)
+{
+	struct world w;
+
+	open_world(&w, &usual, &soa7);
+	assert_none(&w);
+	wait_timer(&w);
+	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
+	reply_full(&w, &(struct xfr_reply){.outcome = XFR_NONSENSE,
+		.reason = 5});
+	assert_false(status_of(&w).has_error);
+	assert_asks(&w, 0, XFR_WAY_SOA_TCP);
+	reply_full(&w, &(struct xfr_reply){.outcome = XFR_NONSENSE,
+		.reason = 6});
+	assert_int_equal(status_of(&w).error_reason, 6);
+	assert_int_equal(status_of(&w).error_primary, 0);
+	assert_asks(&w, 1, XFR_WAY_SOA_UDP);
+	reply_serial(&w, XFR_SOA, 8);
+	assert_asks(&w, 1, XFR_WAY_IXFR_TCP);
+	reply_full(&w, &(struct xfr_reply){.outcome = XFR_NO_FIT,
+		.reason = 7});
+	assert_int_equal(status_of(&w).error_reason, 7);
+	assert_int_equal(status_of(&w).error_primary, 1);
+	assert_asks(&w, 1, XFR_WAY_AXFR);
+	reply_serial(&w, XFR_DONE, 8);
+	assert_int_equal(status_of(&w).error_reason, 7);
+	close_world(&w);
+}
+
 /* Retries after 600, 1200, 2400 and then 3600 seconds, the refresh; or else up
  * to eight times the retry. */
 static void
@@ -494,6 +526,7 @@ main(void)
 		TEST(newer_serial_is_transferred_and_notified),
 		TEST(serial_wraps_and_half_of_all_apart_is_not_newer),
 		TEST(bounds_of_refresh_and_retry_hold),
+		TEST(reason_is_that_of_the_last_error),
 		TEST(retries_grow_to_the_refresh_or_eight_times),
 		TEST(last_hours_before_expiry_have_several_retries),
 		TEST(zone_without_data_is_tried_as_nsd_does),
