@@ -7,13 +7,14 @@ import signal
 import socket
 import ssl
 import struct
+import subprocess
 import threading
 
 import pytest
 
 import control
 from certificates import Authority
-from harness import wait_for, zone_text
+from harness import DEADLINE, wait_for, zone_text
 from ports import free_port
 
 WWW = ["192.0.2.1"]
@@ -192,6 +193,117 @@ def ending(authority, end):
         threading.Thread(target=talk, daemon=True).start()
         yield server.getsockname()[1]
         server.shutdown(socket.SHUT_RDWR)
+
+
+@contextlib.contextmanager
+def relay(authority, port, alpn=("dot",), version=None, days=30):
+    """A primary that has TLS as is said here, and a server at a port behind it.
+    Yields its own port, and what the clients that came had agreed upon."""
+    key, cert = authority.sign("relay", domain="ns.example", days=days)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(str(cert), str(key))
+    if version is not None:
+        context.maximum_version = version
+    if alpn:
+        context.set_alpn_protocols(list(alpn))
+    agreed = []
+
+    def pass_on(client):
+        with contextlib.suppress(OSError), context.wrap_socket(
+                client, server_side=True) as inside:
+            agreed.append((inside.version(),
+                           inside.selected_alpn_protocol()))
+            while True:
+                request = read_message(inside)
+                with socket.create_connection(("127.0.0.1", port),
+                                              DEADLINE) as server:
+                    server.sendall(request)
+                    server.shutdown(socket.SHUT_WR)
+                    while octets := server.recv(65536):
+                        inside.sendall(octets)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def accept():
+            with contextlib.suppress(OSError):
+                while True:
+                    threading.Thread(target=pass_on, daemon=True, args=(
+                        listener.accept()[0],)).start()
+        threading.Thread(target=accept, daemon=True).start()
+        yield listener.getsockname()[1], agreed
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def read_message(client):
+    """With its length."""
+    octets, size = b"", 2
+    while len(octets) < size:
+        more = client.recv(size - len(octets))
+        if not more:
+            raise OSError("it has ended")
+        octets += more
+        if len(octets) == 2:
+            size = 2 + struct.unpack("!H", octets)[0]
+    return octets
+
+
+@pytest.mark.parametrize("alpn, chosen", [
+    (("dot",), "dot"),
+    (("h2", "dot"), "dot"),
+    # Python chooses none then, as the NSD of Debian never does.
+    (("h2",), None),
+    ((), None),
+])
+def test_protocols_of_a_primary(primary, secondary, authority, alpn, chosen):
+    up = primary()
+    with relay(authority, up.port, alpn=alpn) as (up.tls_port, agreed):
+        wait_address(secondary(up), "192.0.2.1")
+        assert set(agreed) == {("TLSv1.3", chosen)}
+
+
+def test_primary_without_tls_1_3(primary, secondary, authority):
+    """RFC 9103: nothing is asked over what is older."""
+    up = primary()
+    with relay(authority, up.port, version=ssl.TLSVersion.TLSv1_2) as (
+            up.tls_port, agreed):
+        down = secondary(up)
+        down.wait_log("zone example transfer from 127.0.0.1 failed: TLS: "
+                      "tlsv1 alert protocol version")
+        assert not agreed
+
+
+def answers(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), DEADLINE).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def test_primary_of_another_protocol(primary, secondary, authority):
+    """It says that it knows no "dot"."""
+    key, cert = authority.sign("ns.example")
+    up = primary()
+    up.tls_port = free_port()
+    other = subprocess.Popen(
+        ["openssl", "s_server", "-accept", f"127.0.0.1:{up.tls_port}", "-key",
+         str(key), "-cert", str(cert), "-alpn", "h2", "-quiet"],
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL)
+    try:
+        wait_for("s_server", lambda: answers(up.tls_port))
+        down = secondary(up)
+        down.wait_log("zone example transfer from 127.0.0.1 failed: TLS: "
+                      "tlsv1 alert no application protocol")
+    finally:
+        other.kill()
+        other.communicate()
+
+
+def test_expired_certificate(primary, secondary, authority):
+    up = primary()
+    with relay(authority, up.port, days=0) as (up.tls_port, agreed):
+        down = secondary(up)
+        down.wait_log("zone example transfer from 127.0.0.1 failed: TLS: "
+                      "certificate: certificate has expired")
 
 
 def reset(client):

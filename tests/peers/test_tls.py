@@ -3,16 +3,19 @@ directions, with the right certificate and the wrong one; dig, kdig and openssl 
 clients. The Knot of Debian 12 has no TLS over TCP: of it there is only kdig,
 which has another library (GnuTLS)."""
 import re
+import ssl
 import subprocess
 import time
 
 import dns.message
 import dns.query
+import dns.rcode
 import pytest
 
 import servers
 from certificates import Authority
 from ports import free_port
+from tls_client import Client, context_for
 
 ZONE = "example."
 DOMAIN = "ns.example"
@@ -87,10 +90,10 @@ class BindPrimary(servers.Bind):
 
 
 class _Secondary:
-    def __init__(self, upstream, authority, domain=DOMAIN):
+    def __init__(self, upstream, authority, domain=DOMAIN, own=None):
         super().__init__(dict(upstream.zones))
         self.upstream, self.authority = upstream, authority
-        self.domain = domain
+        self.domain, self.own = domain, own  # own: key and certificate
 
     def has_zone(self):
         question = dns.message.make_query("h4999.example.", "TXT")
@@ -122,6 +125,9 @@ class _NsdSecondary(_Secondary):
         zones, self.zones = self.zones, {}
         self.more = ["tls-auth:", "\tname: up",
                      f"\tauth-domain-name: {self.domain}"]
+        if self.own:
+            self.more += [f"\tclient-key: \"{self.own[0]}\"",
+                          f"\tclient-cert: \"{self.own[1]}\""]
         for zone in zones:
             self.more += ["zone:", f"\tname: {zone}", (
                 f"\trequest-xfr: AXFR 127.0.0.1@{self.upstream.tls_port} "
@@ -146,7 +152,9 @@ class BindSecondary(_Secondary, servers.Bind):
     def command(self):
         command = super().command()
         conf = self.dir / "named.conf"
-        text = (f'tls up {{ ca-file "{self.authority.cert}"; '
+        own = (f'key-file "{self.own[0]}"; cert-file "{self.own[1]}"; '
+               if self.own else "")
+        text = (f'tls up {{ ca-file "{self.authority.cert}"; {own}'
                 f'remote-hostname "{self.domain}"; }};\n' + conf.read_text())
         for zone, path in self.zones.items():
             text = text.replace(
@@ -202,6 +210,95 @@ def test_wrong_certificate(primary, authority, stranger, kind, what):
         assert not server.has_zone()
     finally:
         server.stop()
+
+
+# ---- clients with certificates
+
+
+class OursMutual(OursPrimary):
+    """Gives the zone to client.example alone."""
+
+    def command(self):
+        auth_port = free_port()
+        self.more = [
+            "server:", f"\tip-address: 127.0.0.1@{auth_port}",
+            f"\ttls-auth-port: {auth_port}",
+            f"\ttls-cert-bundle: \"{self.authority.cert}\"",
+            "tls-auth:", "\tname: down", "\tauth-domain-name: client.example"]
+        command = super().command()
+        conf = self.dir / "nsd.conf"
+        conf.write_text(conf.read_text().replace(
+            "127.0.0.1 NOKEY", "127.0.0.1 NOKEY down"))
+        self.tls_port = auth_port
+        return command
+
+
+class BindMutual(BindPrimary):
+    """Gives it to whoever has a certificate of the authority."""
+
+    def command(self):
+        command = super().command()
+        conf = self.dir / "named.conf"
+        conf.write_text(conf.read_text().replace(
+            "tls ours {", f'tls ours {{ ca-file "{self.authority.cert}";', 1))
+        return command
+
+
+# The NSD of Debian 12 wants no certificates of clients.
+@pytest.fixture(scope="module", params=[OursMutual, BindMutual])
+def mutual_primary(request, zones, authority):
+    with servers.started(request.param(zones, authority)) as server:
+        yield server
+
+
+@pytest.mark.parametrize("kind", SECONDARIES)
+def test_transfer_with_a_certificate(mutual_primary, authority, kind):
+    if kind is not OursSecondary and not isinstance(mutual_primary,
+                                                    OursMutual):
+        return
+    server = kind(mutual_primary, authority,
+                  own=authority.sign("client.example"))
+    try:
+        server.run()
+        server.wait(server.has_zone)
+    finally:
+        server.stop()
+
+
+REFUSED = {
+    OursSecondary: r"transfer from 127.0.0.1 failed: |REFUSED",
+    NsdSecondary: r"TLS|tls|certificate|handshake|REFUSED",
+    BindSecondary: r"failed while receiving responses: |TLS",
+}
+
+
+@pytest.mark.parametrize("who", ["nobody", "stranger", "other.example"])
+@pytest.mark.parametrize("kind", SECONDARIES)
+def test_transfer_with_a_wrong_certificate(mutual_primary, authority, stranger,
+                                           kind, who):
+    """None, one of another authority, or one of somebody else."""
+    ours = isinstance(mutual_primary, OursMutual)
+    if not ours and (kind is not OursSecondary or who == "other.example"):
+        return
+    own = {"nobody": lambda: None,
+           "stranger": lambda: stranger.sign("client.example"),
+           "other.example": lambda: authority.sign("other.example")}[who]()
+    server = kind(mutual_primary, authority, own=own)
+    try:
+        server.run()
+        server.wait(lambda: re.search(REFUSED[kind], server.said()))
+        assert not server.has_zone()
+    finally:
+        server.stop()
+
+
+def test_zones_over_tls_1_2(primary, authority):
+    """RFC 9103 wants 1.3, which is a difference: decisions/0127."""
+    context = context_for(authority, version=ssl.TLSVersion.TLSv1_2)
+    with Client(primary.tls_port, context, name=DOMAIN) as client:
+        rcode = client.ask(ZONE, "AXFR").rcode()
+    assert rcode == (dns.rcode.REFUSED if primary.name == "ours"
+                     else dns.rcode.NOERROR)
 
 
 def dig(port, *options):
