@@ -1,7 +1,8 @@
 /*
  * platform.h - what the C libraries of Linux do differently. The code above
  * calls these and needs no #ifdef. glibc (2.31 or newer) and musl are known to
- * work.
+ * work. What Linux itself has, as signalfd, is the same with each of them and
+ * is called where it is needed: there is no other system to run on.
  */
 #ifndef BASE_PLATFORM_H
 #define BASE_PLATFORM_H
