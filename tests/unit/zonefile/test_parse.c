@@ -325,48 +325,51 @@ what_is_not_closed_hides_nothing_behind_it(void **state)
 		"2:10 parenthesis is not closed\n");
 }
 
-/* Each line is the end of a record that is looked at anew: no more often than
- * there are errors to tell. */
-static void
-a_file_of_open_parentheses_takes_no_longer(void **state)
+/* What is told of a file of so many lines, each the end of a record that is
+ * looked at anew. */
+static struct outcome
+outcome_of_open_parentheses(size_t lines, unsigned threads)
 {
-	struct zonefile_options options = { .apex = fixture_apex };
-	size_t i, lines = 200000;
+	struct zonefile_options options = {
+		.apex = fixture_apex,
+		.threads = threads,
+	};
 	char *text = malloc(4 * lines);
 	struct outcome o;
 
 	assert_non_null(text);
-	for (i = 0; i < lines; i++)
+	for (size_t i = 0; i < lines; i++)
 		memcpy(text + 4 * i, "a (\n", 4);
-	for (options.threads = 1; options.threads < 4; options.threads++) {
-		o = outcome_of_text(text, 4 * lines, &options, NULL);
+	o = outcome_of_text(text, 4 * lines, &options, NULL);
+	free(text);
+	assert_int_equal(o.warnings, 1);
+	assert_non_null(strstr(o.diags, "warning 0:0 the rest is not read\n"));
+	return o;
+}
+
+/* No more often than there are errors to tell. */
+static void
+a_file_of_open_parentheses_takes_no_longer(void **state)
+{
+	struct outcome o;
+
+	for (unsigned threads = 1; threads < 4; threads++) {
+		o = outcome_of_open_parentheses(200000, threads);
 		assert_int_equal(o.errors, 50);
-		assert_int_equal(o.warnings, 1);
-		assert_non_null(strstr(o.diags, "\n50:3 parenthesis is not "
-			"closed\nwarning 0:0 the rest is not read\n"));
+		assert_non_null(strstr(o.diags,
+			"\n50:3 parenthesis is not closed\nwarning 0:0 "));
 		outcome_free(&o);
 	}
-	free(text);
 }
 
 /* Sixteen MiB at a time: four times, and not fifty. */
 static void
 a_large_file_of_open_parentheses_is_given_up(void **state)
 {
-	struct zonefile_options options = { .apex = fixture_apex };
-	size_t i, lines = 5000000;
-	char *text = malloc(4 * lines);
-	struct outcome o;
+	struct outcome o = outcome_of_open_parentheses(5000000, 0);
 
-	assert_non_null(text);
-	for (i = 0; i < lines; i++)
-		memcpy(text + 4 * i, "a (\n", 4);
-	o = outcome_of_text(text, 4 * lines, &options, NULL);
 	assert_in_range(o.errors, 3, 5);
-	assert_int_equal(o.warnings, 1);
-	assert_non_null(strstr(o.diags, "warning 0:0 the rest is not read\n"));
 	outcome_free(&o);
-	free(text);
 }
 
 static void
