@@ -89,6 +89,8 @@ void rrbatch_destroy_all(struct rrbatch *first);
  * threads.
  */
 struct rrbatch_pool *rrbatch_pool_create(void); /* NULL without memory */
+/* Gives the memory of those that were released back to the system. */
+void rrbatch_pool_trim(struct rrbatch_pool *pool);
 /* When all its batches are released. NULL is fine. */
 void rrbatch_pool_destroy(struct rrbatch_pool *pool);
 /* As rrbatch_create, from a pool; NULL: as rrbatch_create. There may be more

@@ -77,13 +77,21 @@ rrbatch_pool_create(void)
 }
 
 void
+rrbatch_pool_trim(struct rrbatch_pool *pool)
+{
+	pthread_mutex_lock(&pool->lock);
+	while (pool->free_count > 0)
+		block_free(pool->free[--pool->free_count]);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+void
 rrbatch_pool_destroy(struct rrbatch_pool *pool)
 {
 	if (pool == NULL)
 		return;
 	assert(pool->taken == 0);
-	for (unsigned i = 0; i < pool->free_count; i++)
-		block_free(pool->free[i]);
+	rrbatch_pool_trim(pool);
 	pthread_mutex_destroy(&pool->lock);
 	free(pool);
 }

@@ -67,7 +67,9 @@ load_stream_parse(const struct load_reading *r, struct load_streaming *s)
 	options.pool = s->pool;
 	options.piece_size = load_stream_piece_size(options.threads);
 	err = load_reading_parse(r, &options, r->sink, &r->result->files);
-	/* Else malloc would keep what the parser has freed. */
+	/* Else these would keep what the parser has freed, while the rest of
+	 * the zone is made. */
+	rrbatch_pool_trim(s->pool);
 	platform_heap_trim();
 	return err;
 }

@@ -1,4 +1,6 @@
 /* test_rrtype.c - the table of RR types, and batches of records. */
+#include "config.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -155,6 +158,27 @@ pool_gives_the_same_memory_again(void **state)
 }
 
 static void
+pool_gives_memory_back_when_trimmed(void **state)
+{
+	struct rrbatch_pool *pool = rrbatch_pool_create();
+	struct rrbatch *kept, *taken;
+	unsigned char page;
+
+	assert_non_null(pool);
+	kept = rrbatch_pool_take(pool, 300000);
+	taken = rrbatch_pool_take(pool, 300000);
+	assert_true(kept != NULL && taken != NULL);
+	rrbatch_destroy(kept);
+	assert_int_equal(mincore(kept, 1, &page), 0);
+	rrbatch_pool_trim(pool);
+	assert_int_equal(mincore(kept, 1, &page), -1);
+	assert_int_equal(mincore(taken, 1, &page), 0);
+	rrbatch_destroy(taken);
+	rrbatch_destroy(rrbatch_pool_take(pool, 300000));
+	rrbatch_pool_destroy(pool);
+}
+
+static void
 rrbatch_keeps_records_in_order(void **state)
 {
 	static const uint8_t owner[] = "\3WWW\7Example\3com";
@@ -226,6 +250,7 @@ main(void)
 		cmocka_unit_test(rrclass_text),
 		cmocka_unit_test(rrbatch_keeps_records_in_order),
 		cmocka_unit_test(pool_gives_the_same_memory_again),
+		cmocka_unit_test(pool_gives_memory_back_when_trimmed),
 		cmocka_unit_test(rrbatch_large_ones_come_and_go),
 	};
 
