@@ -110,7 +110,8 @@ class ScriptedPrimary:
                 query, apex, rdtype = self.note(octets)
                 if rdtype == "SOA":
                     for item in self.answer(apex, rdtype, query):
-                        self.udp.sendto(item.to_wire(), peer)
+                        if item is not None:
+                            self.udp.sendto(item.to_wire(), peer)
 
     def __enter__(self):
         for target in (self.tcp.serve_forever, self.serve_udp):
