@@ -26,32 +26,74 @@ struct log_options {
 	bool time_ascii;
 	bool time_iso;
 	int facility;        /* syslog facility */
+	const char *syslog;  /* where it listens; NULL: /dev/log */
 	unsigned verbosity;
 };
 
 /*
  * Opens the log. Before this (and after log_close) lines go to stderr. Borrows
- * program and file until log_close. A symbolic link in place of the file is
- * followed if it is root's or our own. Returns NSD_E_SYSTEM with errno if the
- * file cannot be opened (ELOOP: somebody else's link); the log then stays as
- * it was.
+ * the texts until log_close. A symbolic link in place of the file is followed
+ * if it is root's or our own. Returns NSD_E_SYSTEM with errno if the file
+ * cannot be opened (ELOOP: somebody else's link); the log then stays as it was.
+ * It is no error if there is no syslog: each line tries again.
  */
 enum nsd_err log_open(const struct log_options *options) MUST_USE;
 
 /* Opens the file anew under the same name, for log rotation, or if it could not
- * be opened before. On failure the log stays where it is, a line in it says
- * why, and so does errno: NSD_E_SYSTEM. */
+ * be opened before; and so syslog's socket, if lines go there. On failure the
+ * log stays where it is, a line in it says why, and so does errno:
+ * NSD_E_SYSTEM. */
 enum nsd_err log_reopen(void);
 void log_close(void);
+
+/* What a log of other options needs. */
+struct log_files {
+	int file;   /* -1: none */
+	int syslog;
+	bool syslog_is_stream;
+};
+
+/* Opens that, as log_open does, and leaves the log as it is. Returns NSD_OK,
+ * and log_close_files is to follow; NSD_E_SYSTEM as log_open. */
+enum nsd_err log_open_files(const struct log_options *options,
+	struct log_files *files) MUST_USE;
+void log_close_files(struct log_files *files);
+
+/* Writes the log by other options from now on, but for program, copy_errors,
+ * facility and syslog, which stay. files: of these options; NULL: the log stays
+ * in what is open. Borrows the file's name until log_close. */
+void log_change(const struct log_options *options,
+	const struct log_files *files);
 
 /* The descriptor of the log file, lent until log_close; -1: no file. */
 int log_fd(void);
 
-/*
- * Writes to the file behind fd from now on: log rotation in a process that may
- * not open files. The caller may close fd.
- */
-void log_use_fd(int fd);
+/* The descriptors that the log has, lent until log_close; returns how many. A
+ * process that closes all others leaves these. */
+#define LOG_FDS_MAX 2u
+unsigned log_list_fds(int fds[LOG_FDS_MAX]);
+
+/* A log as another process is to write it. */
+struct log_share {
+	uint32_t verbosity;
+	uint8_t time_ascii;
+	uint8_t time_iso;
+	uint8_t to_stderr; /* if there is no file */
+	uint8_t has_file;  /* its descriptor comes first */
+	uint8_t to_syslog;
+	uint8_t has_syslog; /* and so does its descriptor, behind that */
+	uint8_t syslog_is_stream;
+	uint8_t unused;
+};
+
+/* Tells what our log is. Lends the descriptors; returns how many. */
+unsigned log_get_share(struct log_share *share, int fds[LOG_FDS_MAX]);
+
+/* Writes the log like that from now on: for a process that may not open files.
+ * The caller may close the descriptors, count of them; if these are not as many
+ * as share says, nothing is done. */
+void log_use_share(const struct log_share *share, const int *fds,
+	unsigned count);
 
 /* Sets the name by which log_reopen finds the file, after a change of the root
  * directory. Lent until log_close. */
@@ -68,8 +110,8 @@ unsigned log_verbosity(void);
  * Writes one line. Control characters in the text become \ooo. A text is cut at
  * 4095 octets, and a line that goes to a pipe at PIPE_BUF (4096). If the log
  * file is a pipe that is full, the line is lost; a full pipe at stderr may hold
- * the caller up. Threads may call it at once, signal handlers may not. It never
- * fails for the caller, and errno stays as it was.
+ * the caller up, and so may syslog. Threads may call it at once, signal
+ * handlers may not. It never fails for the caller, and errno stays as it was.
  */
 void log_write(enum log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

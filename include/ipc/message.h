@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/log.h"
+
 enum ipc_role {
 	ROLE_MAIN = 1,
 	ROLE_LOADER = 2,
@@ -337,8 +339,9 @@ struct ipc_credit {
 /*   name, sender, receiver, payload least, most, descriptors, credits,
  *   meaning */
 #define IPC_MESSAGES(X)                                                      \
-	X(LOG_REOPEN, ROLE_MAIN, ROLE_CHILDREN, IPC_NONE, IPC_NONE, 1, 0,    \
-		"write to this descriptor of the log file from now on")      \
+	X(LOG, ROLE_MAIN, ROLE_CHILDREN, sizeof(struct log_share),           \
+		sizeof(struct log_share), LOG_FDS_MAX, 0,                    \
+		"write the log like this, to these descriptors, from now on")\
 	X(PEER, ROLE_MAIN, ROLE_CHILDREN, sizeof(struct ipc_peer),           \
 		sizeof(struct ipc_peer), 1, 0,                               \
 		"this descriptor is a channel to another child")             \
@@ -407,8 +410,8 @@ struct ipc_credit {
 		sizeof(struct ipc_order_done), 0, 0,                         \
 		"what became of an ORDER")                                   \
 	X(OBEY, ROLE_MAIN, ROLE_CHILDREN, sizeof(struct ipc_order),          \
-		sizeof(struct ipc_order), 1, 0,                              \
-		"do this, and say OBEYED; LOG_REOPEN: this is the file")     \
+		sizeof(struct ipc_order), 0, 0,                              \
+		"do this, and say OBEYED; LOG_REOPEN: LOG has come before")  \
 	X(OBEYED, ROLE_CHILDREN, ROLE_MAIN, sizeof(uint64_t),                \
 		sizeof(uint64_t), 0, 0,                                      \
 		"the OBEY with this ticket, which is main's, is done")       \

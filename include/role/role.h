@@ -79,14 +79,14 @@ struct role {
 
 /* What all children take: part of each role's list (ipc/handlers.h). */
 #define ROLE_HANDLERS(X)                                                     \
-	X(LOG_REOPEN, role_on_log_reopen)                                    \
+	X(LOG, role_on_log)                                                  \
 	X(OBEY, role_on_obey)                                                \
 	X(PEER, role_on_peer)                                                \
 	X(PEER_GONE, role_on_peer_gone)                                      \
 	X(CREDIT, NULL) /* link.c takes it */
 void role_on_peer(struct role *role, const struct ipc_message *m);
 void role_on_peer_gone(struct role *role, const struct ipc_message *m);
-void role_on_log_reopen(struct role *role, const struct ipc_message *m);
+void role_on_log(struct role *role, const struct ipc_message *m);
 void role_on_obey(struct role *role, const struct ipc_message *m);
 
 /*

@@ -14,20 +14,31 @@
 
 #include "base/diag.h"
 #include "base/log.h"
+#include "base/log_syslog.h"
 
 #define LOG_TEXT_MAX 4096
 #define LOG_HEAD_MAX 160
 /* Room for a text of which each octet is escaped. */
 #define LOG_LINE_MAX (LOG_HEAD_MAX + 4 * LOG_TEXT_MAX + 1)
 
+/* Threads write while another one changes it: each word is read for itself. A
+ * number of a descriptor stays what it is, whatever it leads to. */
 static struct {
 	struct log_options options;
-	int fd;             /* of the file; -1: none */
-	bool syslog_open;
+	int fd;              /* of the file; -1: there has been none */
+	int syslog;          /* of its socket; the same */
+	bool to_file;
+	bool to_syslog;
+	bool syslog_is_stream;
 } log_state = {
 	.options = {.program = "nsd", .time_ascii = true},
 	.fd = -1,
+	.syslog = -1,
 };
+
+#define GET(field) __atomic_load_n(&log_state.field, __ATOMIC_RELAXED)
+#define SET(field, value) \
+	__atomic_store_n(&log_state.field, value, __ATOMIC_RELAXED)
 
 static const struct {
 	const char *name;
@@ -60,27 +71,121 @@ log_open_file(const char *file)
 	return open(file, flags, 0644);
 }
 
+/* ---- where it goes ------------------------------------------------------- */
+
+/* Has a descriptor of ours lead to where this one does. */
+static void
+log_point(int *at, int fd)
+{
+	int before = __atomic_load_n(at, __ATOMIC_RELAXED), none = -1;
+
+	if (before != -1) {
+		(void)dup3(fd, before, O_CLOEXEC);
+		return;
+	}
+	fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	/* Of two threads that connect, one is enough. */
+	if (fd != -1
+		&& !__atomic_compare_exchange_n(at, &none, fd, false,
+			__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		close(fd);
+}
+
+static void
+log_use_file(int fd)
+{
+	SET(to_file, fd != -1);
+	if (fd != -1)
+		log_point(&log_state.fd, fd);
+	else if (log_state.fd != -1)
+		/* A thread may be about to write there. */
+		log_point(&log_state.fd, STDERR_FILENO);
+}
+
+static void
+log_use_syslog(int fd, bool is_stream)
+{
+	if (fd == -1)
+		return;
+	SET(syslog_is_stream, is_stream);
+	log_point(&log_state.syslog, fd);
+}
+
+/* False: it cannot be connected to now. */
+static bool
+log_connect_syslog(void)
+{
+	bool is_stream;
+	int fd = log_syslog_connect(log_state.options.syslog, &is_stream);
+
+	if (fd == -1)
+		return false;
+	log_use_syslog(fd, is_stream);
+	close(fd);
+	return true;
+}
+
+static bool
+log_wants_syslog(const struct log_options *options)
+{
+	return options->only_syslog || options->file == NULL;
+}
+
+enum nsd_err
+log_open_files(const struct log_options *options, struct log_files *files)
+{
+	*files = (struct log_files){.file = -1, .syslog = -1};
+	if (options->file != NULL && !options->only_syslog) {
+		files->file = log_open_file(options->file);
+		if (files->file == -1)
+			return NSD_E_SYSTEM;
+	}
+	/* Connects at once: in a chroot there may be no such socket. */
+	if (log_wants_syslog(options))
+		files->syslog = log_syslog_connect(options->syslog,
+			&files->syslog_is_stream);
+	return NSD_OK;
+}
+
+void
+log_close_files(struct log_files *files)
+{
+	if (files->file != -1)
+		close(files->file);
+	if (files->syslog != -1)
+		close(files->syslog);
+	*files = (struct log_files){.file = -1, .syslog = -1};
+}
+
+void
+log_change(const struct log_options *options, const struct log_files *files)
+{
+	log_state.options.file = options->file;
+	SET(options.time_ascii, options->time_ascii);
+	SET(options.time_iso, options->time_iso);
+	log_set_verbosity(options->verbosity);
+	if (files == NULL)
+		return;
+	log_use_syslog(files->syslog, files->syslog_is_stream);
+	SET(to_syslog, log_wants_syslog(options));
+	log_use_file(files->file);
+	SET(options.only_syslog, options->only_syslog);
+}
+
 enum nsd_err
 log_open(const struct log_options *options)
 {
-	int fd = -1;
+	struct log_files files;
+	enum nsd_err err = log_open_files(options, &files);
 
-	if (options->file != NULL && !options->only_syslog) {
-		fd = log_open_file(options->file);
-		if (fd == -1)
-			return NSD_E_SYSTEM;
-	}
+	if (err != NSD_OK)
+		return err;
 	log_close();
 	/* Reads the time zone now: a chroot would hide its file. */
 	tzset();
 	log_state.options = *options;
-	log_state.fd = fd;
-	if (options->only_syslog || options->file == NULL) {
-		/* Connects at once, for the same reason. */
-		openlog(options->program, LOG_PID | LOG_NDELAY,
-			options->facility);
-		log_state.syslog_open = true;
-	}
+	log_change(options, &files);
+	log_close_files(&files);
 	return NSD_OK;
 }
 
@@ -89,6 +194,9 @@ log_reopen(void)
 {
 	int fd, error;
 
+	/* Its daemon may be another one by now. */
+	if (log_state.to_syslog)
+		(void)log_connect_syslog();
 	if (log_state.options.file == NULL || log_state.options.only_syslog)
 		return NSD_OK;
 	fd = log_open_file(log_state.options.file);
@@ -99,7 +207,7 @@ log_reopen(void)
 		errno = error;
 		return NSD_E_SYSTEM;
 	}
-	log_use_fd(fd);
+	log_use_file(fd);
 	close(fd);
 	return NSD_OK;
 }
@@ -107,17 +215,59 @@ log_reopen(void)
 int
 log_fd(void)
 {
-	return log_state.fd;
+	return log_state.to_file ? log_state.fd : -1;
+}
+
+unsigned
+log_list_fds(int fds[LOG_FDS_MAX])
+{
+	unsigned count = 0;
+
+	if (log_state.fd != -1)
+		fds[count++] = log_state.fd;
+	if (log_state.syslog != -1)
+		fds[count++] = log_state.syslog;
+	return count;
+}
+
+unsigned
+log_get_share(struct log_share *share, int fds[LOG_FDS_MAX])
+{
+	unsigned count = 0;
+
+	*share = (struct log_share){
+		.verbosity = log_verbosity(),
+		.time_ascii = log_state.options.time_ascii,
+		.time_iso = log_state.options.time_iso,
+		.to_stderr = !log_state.options.only_syslog,
+		.has_file = log_fd() != -1,
+		.to_syslog = log_state.to_syslog,
+		.has_syslog = log_state.to_syslog && log_state.syslog != -1,
+		.syslog_is_stream = log_state.syslog_is_stream,
+	};
+	if (share->has_file)
+		fds[count++] = log_state.fd;
+	if (share->has_syslog)
+		fds[count++] = log_state.syslog;
+	return count;
 }
 
 void
-log_use_fd(int fd)
+log_use_share(const struct log_share *share, const int *fds, unsigned count)
 {
-	/* The number stays the same, so other threads can go on writing. */
-	if (log_state.fd != -1)
-		(void)dup3(fd, log_state.fd, O_CLOEXEC);
-	else
-		log_state.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	bool has_file = share->has_file != 0;
+	bool has_syslog = share->has_syslog != 0;
+
+	if (count != (unsigned)has_file + has_syslog)
+		return;
+	log_set_verbosity(share->verbosity);
+	SET(options.time_ascii, share->time_ascii != 0);
+	SET(options.time_iso, share->time_iso != 0);
+	log_use_syslog(has_syslog ? fds[has_file] : -1,
+		share->syslog_is_stream != 0);
+	SET(to_syslog, share->to_syslog != 0);
+	log_use_file(has_file ? fds[0] : -1);
+	SET(options.only_syslog, share->to_stderr == 0);
 }
 
 void
@@ -125,10 +275,10 @@ log_close(void)
 {
 	if (log_state.fd != -1)
 		close(log_state.fd);
-	if (log_state.syslog_open)
-		closelog();
-	log_state.fd = -1;
-	log_state.syslog_open = false;
+	if (log_state.syslog != -1)
+		close(log_state.syslog);
+	log_state.fd = log_state.syslog = -1;
+	log_state.to_file = log_state.to_syslog = false;
 	log_state.options = (struct log_options){
 		.program = "nsd",
 		.time_ascii = true,
@@ -157,15 +307,16 @@ log_set_program(const char *program)
 void
 log_set_verbosity(unsigned verbosity)
 {
-	__atomic_store_n(&log_state.options.verbosity, verbosity,
-		__ATOMIC_RELAXED);
+	SET(options.verbosity, verbosity);
 }
 
 unsigned
 log_verbosity(void)
 {
-	return __atomic_load_n(&log_state.options.verbosity, __ATOMIC_RELAXED);
+	return GET(options.verbosity);
 }
+
+/* ---- lines --------------------------------------------------------------- */
 
 /* Copies text with control characters as \ooo; returns its length. */
 static size_t
@@ -223,16 +374,16 @@ log_print_second(time_t sec, bool is_iso)
 static size_t
 log_print_time(char *out, size_t size)
 {
+	bool is_iso = GET(options.time_iso);
 	struct timespec now;
 	int msec;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	if (!log_state.options.time_ascii
-		|| !log_print_second(now.tv_sec, log_state.options.time_iso))
+	if (!GET(options.time_ascii) || !log_print_second(now.tv_sec, is_iso))
 		return (size_t)snprintf(out, size, "[%lld]",
 			(long long)now.tv_sec);
 	msec = (int)(now.tv_nsec / 1000000);
-	if (log_state.options.time_iso)
+	if (is_iso)
 		return (size_t)snprintf(out, size, "%s.%03d%.3s:%.2s",
 			log_last.when, msec, log_last.zone, log_last.zone + 3);
 	return (size_t)snprintf(out, size, "[%s.%03d]", log_last.when, msec);
@@ -267,6 +418,7 @@ log_write_line(enum log_level level, const char *text)
 {
 	char line[LOG_LINE_MAX];
 	size_t len = log_print_time(line, LOG_HEAD_MAX);
+	bool to_file = GET(to_file);
 	int n = snprintf(line + len, LOG_HEAD_MAX - len, " %.64s[%ld]: %s: ",
 		log_state.options.program, (long)getpid(),
 		log_levels[level].name);
@@ -274,8 +426,8 @@ log_write_line(enum log_level level, const char *text)
 	len += (size_t)n;
 	len += log_escape(line + len, text);
 	line[len++] = '\n';
-	log_put(log_state.fd != -1 ? log_state.fd : STDERR_FILENO, line, len);
-	if (log_state.fd != -1 && log_state.options.copy_errors
+	log_put(to_file ? GET(fd) : STDERR_FILENO, line, len);
+	if (to_file && log_state.options.copy_errors
 		&& level == LOG_LEVEL_ERROR)
 		log_put(STDERR_FILENO, line, len);
 }
@@ -283,10 +435,20 @@ log_write_line(enum log_level level, const char *text)
 static void
 log_write_syslog(enum log_level level, const char *text)
 {
-	char escaped[4 * LOG_TEXT_MAX];
+	char line[LOG_LINE_MAX];
+	size_t len = log_syslog_print_head(line, LOG_HEAD_MAX,
+		log_levels[level].priority | log_state.options.facility,
+		log_state.options.program);
 
-	escaped[log_escape(escaped, text)] = '\0';
-	syslog(log_levels[level].priority, "%s", escaped);
+	len += log_escape(line + len, text);
+	line[len] = '\0';
+	if (GET(syslog) != -1 && log_syslog_send(GET(syslog),
+			GET(syslog_is_stream), line, len))
+		return;
+	/* Its daemon is there again, if we may look for it. */
+	if (log_connect_syslog())
+		(void)log_syslog_send(GET(syslog), GET(syslog_is_stream), line,
+			len);
 }
 
 void
@@ -299,9 +461,9 @@ log_write(enum log_level level, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	if (log_state.syslog_open)
+	if (GET(to_syslog))
 		log_write_syslog(level, text);
-	if (!log_state.options.only_syslog || log_state.options.copy_errors)
+	if (!GET(options.only_syslog) || log_state.options.copy_errors)
 		log_write_line(level, text);
 	errno = saved_errno;
 }

@@ -27,30 +27,19 @@ children_walk(struct supervisor *s, void (*fn)(struct child *, void *),
 	children_walk_post(&s->loader, fn, arg);
 }
 
-struct tell {
-	enum ipc_type type;
-	const int *fds;
-	unsigned fd_count;
-};
-
 static void
 children_tell_one(struct child *child, void *arg)
 {
-	const struct tell *tell = arg;
+	const enum ipc_type *type = arg;
 
-	if ((ipc_rows[tell->type].receiver & child->role) == 0)
-		return;
-	(void)child_send(child, tell->type, NULL, 0, tell->fds,
-		tell->fd_count);
+	if ((ipc_rows[*type].receiver & child->role) != 0)
+		(void)child_send(child, *type, NULL, 0, NULL, 0);
 }
 
 void
-children_tell(struct supervisor *s, enum ipc_type type, const int *fds,
-	unsigned fd_count)
+children_tell(struct supervisor *s, enum ipc_type type)
 {
-	struct tell tell = {type, fds, fd_count};
-
-	children_walk(s, children_tell_one, &tell);
+	children_walk(s, children_tell_one, &type);
 }
 
 /* Xfrd may have zones to write yet: the writer ends when that has. */

@@ -8,9 +8,8 @@
 void children_walk(struct supervisor *s,
 	void (*fn)(struct child *child, void *arg), void *arg);
 
-/* Sends a message without payload to every child whose role receives it. */
-void children_tell(struct supervisor *s, enum ipc_type type, const int *fds,
-	unsigned fd_count);
+/* Sends a message with nothing in it to every child whose role receives it. */
+void children_tell(struct supervisor *s, enum ipc_type type);
 /* Tells all to end (child_stop), or kills them. */
 void children_stop(struct supervisor *s);
 void children_kill(struct supervisor *s);

@@ -4,7 +4,6 @@
 #include <event2/event.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "proc/child.h"
 #include "proc/children.h"
 #include "proc/errand.h"
@@ -83,7 +82,6 @@ errand_tell(struct child *child, void *arg)
 {
 	const struct errand_telling *telling = arg;
 	struct errand *errand = telling->errand;
-	int fd = telling->order.what == ORDER_LOG_REOPEN ? log_fd() : -1;
 
 	if ((child->role & telling->roles) == 0 || child->reaped
 		|| child->told_stop)
@@ -92,7 +90,7 @@ errand_tell(struct child *child, void *arg)
 	child->owes[errand->kind] = errand->number;
 	errand->left++;
 	(void)child_send(child, IPC_OBEY, &telling->order,
-		sizeof(telling->order), &fd, fd != -1);
+		sizeof(telling->order), NULL, 0);
 }
 
 enum nsd_err

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "proc/child.h"
 #include "proc/errand.h"
+#include "proc/log_change.h"
 #include "proc/order.h"
 #include "proc/supervisor.h"
 
@@ -37,11 +38,11 @@ order_on_done(struct supervisor *s, const struct child *late)
 
 /* Main's own part. */
 static enum nsd_err
-order_obey(const struct ipc_order *order)
+order_obey(struct supervisor *s, const struct ipc_order *order)
 {
 	switch (order->what) {
 	case ORDER_LOG_REOPEN:
-		return log_reopen();
+		return log_change_reopen(s);
 	case ORDER_VERBOSITY:
 		log_set_verbosity(order->value);
 		return NSD_OK;
@@ -68,7 +69,7 @@ order_on_order(struct supervisor *s, struct child *xfrd,
 	errand_forget(s, ERRAND_ORDER);
 	s->order.asker = xfrd;
 	s->order.ticket = order.ticket;
-	done.err = order_obey(&order);
+	done.err = order_obey(s, &order);
 	done.error = (uint32_t)errno;
 	if (done.err == NSD_OK)
 		done.err = errand_begin(s, ERRAND_ORDER, &order,

@@ -12,6 +12,7 @@
 #include "proc/child.h"
 #include "proc/errand.h"
 #include "proc/flags.h"
+#include "proc/log_change.h"
 #include "proc/post.h"
 #include "proc/reconfig.h"
 #include "conf/secret_keys.h"
@@ -100,6 +101,7 @@ struct reconfig_new {
 	struct flags *flags;
 	struct cookie_choice cookies;
 	struct secrets *tls; /* NULL: no other certificates */
+	struct log_change log;
 };
 
 static void
@@ -107,6 +109,7 @@ new_drop(struct reconfig_new *new)
 {
 	conf_destroy(new->conf);
 	secrets_drop(new->tls);
+	log_change_drop(&new->log);
 	cookie_keeper_wipe(&new->cookies);
 	if (new->flags != NULL)
 		flags_fini(new->flags);
@@ -214,6 +217,9 @@ new_load(struct supervisor *s, struct reconfig_talk *talk,
 		err = NSD_E_SYNTAX;
 	if (err == NSD_OK)
 		err = new_add_zones(s->server.conf, new, talk);
+	if (err == NSD_OK)
+		err = log_change_open(&s->server, new->conf, &talk->sink,
+			&new->log);
 	if (err == NSD_OK) {
 		cookie_keeper_choose(&s->server, new->conf, &new->cookies);
 		err = secret_keys_move(new->conf, s->server.conf,
@@ -242,6 +248,7 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	if (r->first == old.conf)
 		old.conf = NULL;
 	s->server.conf = new->conf;
+	log_change_take(s, before, &new->log);
 	certificates_follow_settings(s, before);
 	r->applied = new->flags;
 	/* Without random numbers those that are there go on. */

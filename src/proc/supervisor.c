@@ -19,6 +19,7 @@
 #include "role/counts.h"
 #include "proc/database.h"
 #include "proc/generation.h"
+#include "proc/log_change.h"
 #include "role/hooks.h"
 #include "proc/post.h"
 #include "proc/reap.h"
@@ -254,15 +255,10 @@ supervisor_stop(struct supervisor *s)
 static void
 supervisor_hup(struct supervisor *s)
 {
-	int fd;
-
 	if (s->stopping)
 		return;
 	log_warning("SIGHUP received, reloading...");
-	(void)log_reopen(); /* it has said what is wrong */
-	fd = log_fd();
-	if (fd != -1)
-		children_tell(s, IPC_LOG_REOPEN, &fd, 1);
+	(void)log_change_reopen(s); /* it has said what is wrong */
 	service_reloading(&s->service);
 	certificates_renew(s);
 	/* One that a loader dies of can be taken back so. */
@@ -277,7 +273,7 @@ supervisor_hup(struct supervisor *s)
 static void
 supervisor_log_statistics(struct supervisor *s)
 {
-	children_tell(s, IPC_STATISTICS, NULL, 0);
+	children_tell(s, IPC_STATISTICS);
 	if (s->server.conf->server.rssac002)
 		rssac_log_write(&s->rssac_log, &s->server, time(NULL));
 }

@@ -489,7 +489,7 @@ worker_close_descriptors(struct worker *worker,
 	const struct role_start *start)
 {
 	const struct listeners *all = &start->server->listeners;
-	int *keep = calloc(all->count + 4u, sizeof(*keep));
+	int *keep = calloc(all->count + 3u + LOG_FDS_MAX, sizeof(*keep));
 	unsigned count = 0;
 
 	if (keep == NULL)
@@ -497,7 +497,7 @@ worker_close_descriptors(struct worker *worker,
 	keep[count++] = start->channel.fd;
 	keep[count++] = start->stop_fd;
 	keep[count++] = worker->lifeline;
-	keep[count++] = log_fd();
+	count += log_list_fds(keep + count);
 	for (unsigned i = 0; i < all->count; i++)
 		if (all->items[i].server == worker->index)
 			keep[count++] = all->items[i].fd;

@@ -384,7 +384,8 @@ writer_enter_sandbox(const struct server *server)
 static enum nsd_err
 writer_init(struct writer *writer, const struct role_start *start)
 {
-	int keep[] = {start->channel.fd, start->stop_fd, log_fd()};
+	int keep[2 + LOG_FDS_MAX] = {start->channel.fd, start->stop_fd};
+	unsigned kept = 2 + log_list_fds(keep + 2);
 	enum nsd_err err;
 
 	writer->role.handlers = writer_handlers;
@@ -397,7 +398,7 @@ writer_init(struct writer *writer, const struct role_start *start)
 		&writer->reader);
 	if (err != NSD_OK)
 		return err;
-	fs_close_all_but(keep, sizeof(keep) / sizeof(*keep));
+	fs_close_all_but(keep, kept);
 	err = role_init_loop(&writer->role, start);
 	if (err != NSD_OK)
 		return err;

@@ -349,13 +349,20 @@ link_copy(const struct link_parcel *p, struct link_waiting **copy)
 	return err;
 }
 
+/* True if one of its type is as good as many, and the latest is what counts. */
+static bool
+link_replaces(const struct link_parcel *p)
+{
+	return p->len == 0 || p->type == IPC_LOG;
+}
+
 /* Returns where one waits whose place a message takes; else the end. */
 static struct link_waiting **
 link_find_place(struct link *link, const struct link_parcel *p)
 {
 	struct link_waiting **at = &link->first;
 
-	if (p->len > 0)
+	if (!link_replaces(p))
 		return link->end;
 	while (*at != NULL && (*at)->type != p->type)
 		at = &(*at)->next;

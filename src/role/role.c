@@ -84,10 +84,12 @@ role_on_stop(evutil_socket_t fd, short what, void *arg)
 /* ---- messages of main ---------------------------------------------------- */
 
 void
-role_on_log_reopen(struct role *role, const struct ipc_message *m)
+role_on_log(struct role *role, const struct ipc_message *m)
 {
-	if (m->fd_count == 1)
-		log_use_fd(m->fds[0]);
+	struct log_share share;
+
+	memcpy(&share, m->payload, sizeof(share));
+	log_use_share(&share, m->fds, m->fd_count);
 }
 
 void
@@ -96,9 +98,7 @@ role_on_obey(struct role *role, const struct ipc_message *m)
 	struct ipc_order order;
 
 	memcpy(&order, m->payload, sizeof(order));
-	if (order.what == ORDER_LOG_REOPEN)
-		role_on_log_reopen(role, m);
-	else if (order.what == ORDER_VERBOSITY)
+	if (order.what == ORDER_VERBOSITY)
 		log_set_verbosity(order.value);
 	else if (order.what == ORDER_SETTINGS && role->on_settings != NULL)
 		role->on_settings(role);

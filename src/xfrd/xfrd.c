@@ -239,14 +239,15 @@ xfrd_close_descriptors(const struct role_start *start)
 {
 	const struct control_doors *doors = &start->server->control;
 	const struct doors *metrics = &start->server->metrics;
-	int *keep = calloc(doors->count + metrics->count + 3u, sizeof(*keep));
+	int *keep = calloc(doors->count + metrics->count + 2u + LOG_FDS_MAX,
+		sizeof(*keep));
 	unsigned count = 0;
 
 	if (keep == NULL)
 		return NSD_E_MEMORY;
 	keep[count++] = start->channel.fd;
 	keep[count++] = start->stop_fd;
-	keep[count++] = log_fd();
+	count += log_list_fds(keep + count);
 	for (unsigned i = 0; i < doors->count; i++)
 		keep[count++] = doors->items[i].fd;
 	for (unsigned i = 0; i < metrics->count; i++)

@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -251,6 +253,223 @@ log_that_cannot_be_opened_leaves_the_old_one(void **state)
 	assert_non_null(strstr(read_file(test_path), "kept"));
 }
 
+/* ---- another log --------------------------------------------------------- */
+
+static void
+change_leaves_the_old_file_until_it_is_taken(void **state)
+{
+	char other[80];
+	struct log_options options = {.file = other, .time_ascii = true,
+		.verbosity = 3};
+	struct log_files files;
+	int number;
+
+	snprintf(other, sizeof(other), "%s.2", test_path);
+	open_log(true, false);
+	number = log_fd();
+	assert_int_equal(log_open_files(&options, &files), NSD_OK);
+	log_info("first");
+	log_change(&options, &files);
+	log_close_files(&files);
+	log_info("second");
+	assert_int_equal(log_verbosity(), 3);
+	/* Threads that write know it by its number. */
+	assert_int_equal(log_fd(), number);
+	assert_non_null(strstr(read_file(test_path), "first"));
+	assert_null(strstr(read_file(test_path), "second"));
+	assert_non_null(strstr(read_file(other), "second"));
+	/* Of the same file: it is not opened, but its name is another one. */
+	options.file = test_path;
+	options.time_ascii = false;
+	log_change(&options, NULL);
+	log_info("third");
+	assert_non_null(strstr(read_file(other), "third"));
+	assert_int_equal(log_reopen(), NSD_OK);
+	log_info("fourth");
+	assert_null(strstr(read_file(other), "fourth"));
+	assert_non_null(strstr(read_file(test_path), "fourth"));
+	unlink(other);
+}
+
+/* As in a process that may open nothing: what it wrote to is gone. */
+static void
+log_of_another_process_is_taken_over(void **state)
+{
+	struct log_share share;
+	int fds[LOG_FDS_MAX], pipe_ends[2];
+	char line[1000] = "";
+
+	open_log(true, true);
+	log_set_verbosity(4);
+	assert_int_equal(log_get_share(&share, fds), 1);
+	assert_int_equal(pipe(pipe_ends), 0);
+	share.time_iso = 0;
+	log_set_verbosity(0);
+	/* Not as many descriptors as it says: nothing is done. */
+	log_use_share(&share, &pipe_ends[1], 0);
+	assert_int_equal(log_verbosity(), 0);
+	log_use_share(&share, &pipe_ends[1], 1);
+	close(pipe_ends[1]);
+	assert_int_equal(log_verbosity(), 4);
+	log_info("over there");
+	assert_string_equal(read_file(test_path), "");
+	assert_true(read(pipe_ends[0], line, sizeof(line) - 1) > 0);
+	assert_int_equal(line[0], '[');
+	assert_non_null(strstr(line, "info: over there\n"));
+	close(pipe_ends[0]);
+}
+
+/* ---- syslog -------------------------------------------------------------- */
+
+static char daemon_path[80];
+
+/* A syslog daemon. */
+static int
+daemon_open(int type)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, type, 0);
+
+	snprintf(daemon_path, sizeof(daemon_path), "%s.s", test_path);
+	unlink(daemon_path);
+	strcpy(address.sun_path, daemon_path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address,
+				 sizeof(address)), 0);
+	if (type == SOCK_STREAM)
+		assert_int_equal(listen(fd, 5), 0);
+	return fd;
+}
+
+static void
+daemon_close(int fd)
+{
+	close(fd);
+	unlink(daemon_path);
+}
+
+static const char *
+daemon_read(int fd)
+{
+	static char line[2000];
+	ssize_t n = recv(fd, line, sizeof(line) - 1, MSG_DONTWAIT);
+
+	line[n > 0 ? n : 0] = '\0';
+	return line;
+}
+
+static void
+open_syslog(const char *file)
+{
+	struct log_options options = {
+		.program = "nsd",
+		.file = file,
+		.only_syslog = file == NULL,
+		.facility = LOG_DAEMON,
+		.syslog = daemon_path,
+	};
+
+	assert_int_equal(log_open(&options), NSD_OK);
+}
+
+/* RFC 3164 section 4.1 */
+static void
+line_for_syslog_has_priority_time_program_and_pid(void **state)
+{
+	int fd = daemon_open(SOCK_DGRAM), priority, day, pid, end = 0;
+	char month[4];
+	const char *line;
+
+	open_syslog(NULL);
+	log_warning("boo\n%d", 7);
+	line = daemon_read(fd);
+	assert_int_equal(sscanf(line, "<%d>%3s %2d %*2d:%*2d:%*2d nsd[%d]: "
+				      "boo\\0127%n",
+				 &priority, month, &day, &pid, &end),
+		4);
+	assert_int_equal(end, (int)strlen(line));
+	assert_int_equal(priority, LOG_DAEMON | LOG_WARNING);
+	assert_int_equal(pid, getpid());
+	daemon_close(fd);
+}
+
+static void
+lines_in_a_stream_to_syslog_end_in_nul(void **state)
+{
+	int fd = daemon_open(SOCK_STREAM), peer;
+	const char *text;
+
+	open_syslog(NULL);
+	peer = accept(fd, NULL, NULL);
+	assert_true(peer >= 0);
+	log_info("one");
+	log_info("two");
+	text = daemon_read(peer);
+	assert_non_null(strstr(text, "]: one"));
+	assert_non_null(strstr(text + strlen(text) + 1, "]: two"));
+	close(peer);
+	daemon_close(fd);
+}
+
+static void
+syslog_that_comes_later_is_found(void **state)
+{
+	int fd = daemon_open(SOCK_DGRAM), fds[LOG_FDS_MAX], number;
+
+	daemon_close(fd);
+	open_syslog(NULL);
+	assert_int_equal(log_list_fds(fds), 0);
+	log_info("lost");
+	fd = daemon_open(SOCK_DGRAM);
+	log_info("first");
+	assert_non_null(strstr(daemon_read(fd), "]: first"));
+	assert_int_equal(log_list_fds(fds), 1);
+	number = fds[0];
+	daemon_close(fd);
+	log_info("lost");
+	fd = daemon_open(SOCK_DGRAM);
+	log_info("second");
+	assert_non_null(strstr(daemon_read(fd), "]: second"));
+	assert_int_equal(log_list_fds(fds), 1);
+	assert_int_equal(fds[0], number);
+	daemon_close(fd);
+}
+
+static void
+log_goes_to_syslog_and_comes_back(void **state)
+{
+	int fd = daemon_open(SOCK_DGRAM), fds[LOG_FDS_MAX];
+	struct log_options options = {.only_syslog = true,
+		.syslog = daemon_path};
+	struct log_share share;
+	struct log_files files;
+
+	open_syslog(test_path);
+	log_info("in a file");
+	assert_int_equal(log_open_files(&options, &files), NSD_OK);
+	log_change(&options, &files);
+	log_close_files(&files);
+	log_info("in syslog");
+	assert_null(strstr(read_file(test_path), "in syslog"));
+	assert_non_null(strstr(daemon_read(fd), "in syslog"));
+	assert_int_equal(log_fd(), -1);
+	/* Another process has the same of it. */
+	assert_int_equal(log_get_share(&share, fds), 1);
+	assert_int_equal(share.to_stderr, 0);
+	assert_int_equal(share.has_syslog, 1);
+	log_use_share(&share, fds, 1);
+	log_info("still there");
+	assert_non_null(strstr(daemon_read(fd), "still there"));
+
+	options = (struct log_options){.file = test_path};
+	assert_int_equal(log_open_files(&options, &files), NSD_OK);
+	log_change(&options, &files);
+	log_close_files(&files);
+	log_info("back");
+	assert_non_null(strstr(read_file(test_path), "back"));
+	assert_string_equal(daemon_read(fd), "");
+	daemon_close(fd);
+}
+
 int
 main(void)
 {
@@ -267,6 +486,12 @@ main(void)
 		T(reopened_log_goes_to_a_new_file),
 		T(reopen_that_fails_keeps_the_old_file),
 		T(log_that_cannot_be_opened_leaves_the_old_one),
+		T(change_leaves_the_old_file_until_it_is_taken),
+		T(log_of_another_process_is_taken_over),
+		T(line_for_syslog_has_priority_time_program_and_pid),
+		T(lines_in_a_stream_to_syslog_end_in_nul),
+		T(syslog_that_comes_later_is_found),
+		T(log_goes_to_syslog_and_comes_back),
 #undef T
 	};
 

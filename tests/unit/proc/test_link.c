@@ -154,13 +154,30 @@ too_much_is_refused(void **state)
 	assert_int_equal(send_release(sent), NSD_E_LIMIT);
 }
 
-/* Of those without a payload one is as good as many, and the latest descriptor
- * is the one that counts. */
+static enum nsd_err
+send_log(unsigned verbosity, int fd)
+{
+	const struct log_share share = {.verbosity = verbosity,
+		.has_file = 1};
+	const struct link_parcel parcel = {
+		.type = IPC_LOG,
+		.payload = &share,
+		.len = sizeof(share),
+		.fds = &fd,
+		.fd_count = 1,
+	};
+
+	return link_send(&link_, &parcel);
+}
+
+/* Of those without a payload one is as good as many, and the latest log is the
+ * one that counts. */
 static void
 one_of_each_kind_waits(void **state)
 {
 	uint32_t count = fill();
 	int fds[2], ends[2];
+	struct log_share share;
 	struct ipc_message m;
 	char octet = 0;
 
@@ -170,16 +187,17 @@ one_of_each_kind_waits(void **state)
 		int *end = i == 3 * LINK_WAITING_MAX - 1 ? ends : fds;
 
 		assert_int_equal(send_empty(IPC_STATISTICS, NULL, 0), NSD_OK);
-		assert_int_equal(send_empty(IPC_LOG_REOPEN, &end[1], 1),
-			NSD_OK);
+		assert_int_equal(send_log(i, end[1]), NSD_OK);
 	}
 	while (count-- > 0)
 		receive(&m);
 	receive(&m);
 	assert_int_equal(m.type, IPC_STATISTICS);
 	receive(&m);
-	assert_int_equal(m.type, IPC_LOG_REOPEN);
+	assert_int_equal(m.type, IPC_LOG);
 	assert_int_equal(m.fd_count, 1);
+	memcpy(&share, m.payload, sizeof(share));
+	assert_int_equal(share.verbosity, 3 * LINK_WAITING_MAX - 1);
 	assert_int_equal(write(m.fds[0], "x", 1), 1);
 	assert_int_equal(read(ends[0], &octet, 1), 1);
 	assert_int_equal(octet, 'x');
@@ -201,7 +219,7 @@ what_is_of_no_use_any_more_is_forgotten(void **state)
 	assert_int_equal(send_release(count), NSD_OK);
 	link_forget(&link_, IPC_STATISTICS);
 	assert_true(link_waits(&link_));
-	assert_int_equal(send_empty(IPC_LOG_REOPEN, NULL, 0), NSD_OK);
+	assert_int_equal(send_log(1, STDERR_FILENO), NSD_OK);
 	/* The last one to be sent had no room, and waited. */
 	for (uint32_t i = 0; i + 1 < count; i++) {
 		receive(&m);
@@ -210,7 +228,8 @@ what_is_of_no_use_any_more_is_forgotten(void **state)
 	receive(&m);
 	assert_int_equal(m.type, IPC_STATISTICS);
 	receive(&m);
-	assert_int_equal(m.type, IPC_LOG_REOPEN);
+	assert_int_equal(m.type, IPC_LOG);
+	close(m.fds[0]);
 	assert_false(link_waits(&link_));
 }
 
