@@ -1,9 +1,12 @@
-"""Rate limits and cookies of the real server."""
+"""Rate limits and cookies of the real server (fault 76)."""
 
 import binascii
+import os
 import re
 import signal
 import socket
+import subprocess
+import sys
 import time
 
 import dns.edns
@@ -110,6 +113,51 @@ def test_who_spreads_over_many_netblocks(make_server):
     # Twice a second of each of 16 netblocks is too much for a wider one.
     wait_for("no wider one", lambda: time.sleep(1) or flood(
         server, random_names(16 * 2), sources=spread) == (16 * 2, 0))
+
+
+# Asks so often, and prints the flags and the length of each reply.
+ASK = """
+import socket, sys
+client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+client.settimeout(int(sys.argv[1]))
+client.connect(("127.0.0.1", int(sys.argv[2])))
+for _ in range(int(sys.argv[4])):
+    client.send(bytes.fromhex(sys.argv[3]))
+for _ in range(int(sys.argv[4])):
+    reply = client.recv(4096)
+    print(reply[2], len(reply))
+"""
+
+
+@pytest.mark.parametrize("size", [1232, 4096])
+def test_limits_where_the_interface_is_narrow(make_server, size):
+    """Fault 41, CVE-2021-25218: answers that the link cannot carry in one piece,
+    and that are cut short at the same time."""
+    server = limited(make_server, ipv4_edns_size=size)
+    server.write_zone("example", zone_text() + "big TXT" + f" {'x' * 250}" * 4
+                      + "\n")
+    root = os.geteuid() == 0
+    server.launcher = ["unshare", "-n" if root else "-rn", "sh", "-c",
+                       'ip link set lo mtu 576 up && exec "$@"', "sh"]
+    server.start(ready=False)
+    server.wait_log("nsd started")
+    query = dns.message.make_query("big.example", "TXT", use_edns=0,
+                                   payload=size).to_wire()
+    enter = [] if root else ["-U", "--preserve-credentials"]
+    for _ in range(2):
+        text = subprocess.run(
+            ["nsenter", "-t", str(server.main_pid), "-n", *enter,
+             sys.executable, "-c", ASK, str(DEADLINE), str(server.port),
+             query.hex(), "50"], check=True, capture_output=True, text=True,
+            timeout=2 * DEADLINE).stdout
+        replies = [tuple(map(int, line.split()))
+                   for line in text.splitlines()]
+        whole = [length for flags, length in replies if not flags & 2]
+        assert len(replies) == 50
+        assert all(length > 1000 for length in whole)
+        assert all(length < 100 for flags, length in replies if flags & 2)
+        assert len(whole) < 40
+    assert server.stop() == 0
 
 
 def test_reconfig_changes_limits(make_server):

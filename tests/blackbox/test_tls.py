@@ -1,8 +1,9 @@
 """DNS over TLS (RFC 7858): certificates, versions, tickets, and clients that
-mean no good. Who may have what: test_tls_access.py."""
+mean no good (fault 38). Who may have what: test_tls_access.py."""
 import os
 import pathlib
 import random
+import re
 import resource
 import signal
 import socket
@@ -372,13 +373,28 @@ def test_key_of_another_certificate(start_tls, authority):
     server.wait_log("tls-service-key is no key that can be used with")
 
 
-def test_ocsp(start_tls, authority):
-    server = start_tls(ocsp=True)
+def stapled(server, authority):
+    """Until when the OCSP response that a client gets is good."""
     output = subprocess.run(
         ["openssl", "s_client", "-connect", f"127.0.0.1:{server.tls_port}",
          "-status", "-CAfile", str(authority.cert)],
         input=b"", capture_output=True, timeout=DEADLINE, check=False).stdout
     assert b"OCSP Response Status: successful" in output
+    return re.search(rb"Next Update: (.*)", output).group(1)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_ocsp(start_tls, authority, told):
+    """Another response is shown once it is there. It may be all that is
+    new."""
+    server = start_tls(ocsp=True, **{"server-count": 2})
+    before = stapled(server, authority)
+    authority.answer_ocsp("ns.example", days=9)
+    if told:
+        server.signal(signal.SIGHUP)
+    server.wait_log("certificates of TLS have been read anew")
+    wait_for("both workers", lambda: before not in
+             {stapled(server, authority) for _ in range(8)})
 
 
 # ---- clients that mean no good

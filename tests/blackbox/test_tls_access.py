@@ -58,11 +58,14 @@ tls-auth:
 
 
 def test_zone_for_clients_with_a_certificate(start_tls, authority, directory):
-    """CVE-2026-12490: in plain, AXFR, IXFR and SOA are refused."""
+    """Fault 39, CVE-2026-12490: in plain, AXFR, IXFR and SOA are refused."""
     server = start_tls(mutual=True, more=PROVIDE)
     mine = context_for(authority, client=authority.sign("client.example"))
     assert len(transfer(server, server.auth_port, mine).answer) > 2
     assert transfer(server, server.auth_port, mine, "SOA").answer
+    # No more than that: allow-query does not ask for certificates.
+    assert transfer(server, server.auth_port, mine,
+                    "NS").rcode() == dns.rcode.REFUSED
     other = context_for(authority, client=authority.sign("other.example"))
     plain = context_for(authority)
     for rdtype in ("AXFR", "SOA"):

@@ -42,7 +42,7 @@ class Authority:
         key.chmod(0o644)
         return key, cert
 
-    def answer_ocsp(self, name):
+    def answer_ocsp(self, name, days=7):
         """Returns the path of an OCSP response for a certificate."""
         out = self.directory / f"{name}.ocsp"
         index = self.directory / "index.txt"
@@ -53,5 +53,5 @@ class Authority:
                 request)
         openssl("ocsp", "-index", index, "-rsigner", self.cert, "-rkey",
                 self.key, "-CA", self.cert, "-reqin", request, "-respout",
-                out, "-ndays", "7")
+                out, "-ndays", days)
         return out

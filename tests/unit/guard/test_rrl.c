@@ -345,7 +345,7 @@ any_prefix_length_will_do(void **state)
 	assert_true(rrl_address(&a) == UINT64_C(0x20010db800010002));
 }
 
-/* Sources that ask once are many; who asks often stays known. */
+/* Fault 76: sources that ask once are many; who asks often stays known. */
 static void
 floods_do_not_push_out_offenders(void **state)
 {

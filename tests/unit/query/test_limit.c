@@ -174,7 +174,8 @@ answers_are_of_a_kind_and_a_name(void **state)
 	limited_end(&l);
 }
 
-/* Random names do not get around a limit, other netblocks are not touched. */
+/* Fault 76: random names do not get around a limit, nor does whoever has all of
+ * a /64; other netblocks are not touched. */
 static void
 what_is_random_has_one_limit(void **state)
 {
@@ -199,7 +200,8 @@ what_is_random_has_one_limit(void **state)
 		struct ask ask = { .qname = "y.example.", .type = TYPE_A,
 			.from = from };
 
-		snprintf(from, sizeof(from), "2001:db8::%x", i);
+		snprintf(from, sizeof(from), "2001:db8::%x:%x:%x:%x", i * 655,
+			i, i * 99, i);
 		whole += ask_often(&l, &ask, 1);
 	}
 	assert_int_equal(whole, 4);

@@ -1,5 +1,5 @@
 /* test_stream.c - the filter of a connection with TLS, against a client of
- * OpenSSL over a pair of sockets. */
+ * OpenSSL over a pair of sockets (fault 38). */
 #include "config.h"
 
 #include <errno.h>
