@@ -85,6 +85,8 @@ struct settings_setup {
 	uint32_t tcp_cpu_limit;
 	const struct acl_element *tcp_cpu_whitelist;
 	uint32_t tcp_cpu_whitelist_count;
+	const struct acl_element *allow_proxy;
+	uint32_t allow_proxy_count;
 	const store_ref *keys;     /* of the edit */
 	const struct vault_place *secrets; /* of the keys, in their order; NULL:
 				    * they have none */

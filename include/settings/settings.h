@@ -162,6 +162,8 @@ struct settings {
 	struct settings_text tcp_cpu_whitelist; /* elements of a list, each of
 						 * an address; maybe not
 						 * aligned */
+	struct settings_text allow_proxy; /* as tcp_cpu_whitelist; none:
+					   * anybody */
 	struct settings_netblocks rrl_ip4;
 	struct settings_netblocks rrl_ip6;
 	struct settings_text identity; /* none: refuse (hide-identity) */

@@ -178,7 +178,7 @@ const struct conf_option conf_options[] = {
 	SERVER_NOW("cookie-staging-secret", cookie_staging_secret, COOKIE, NULL, 0, 0, IFSET)
 	SERVER_NOW("cookie-secret-file", cookie_secret_file, STRING, COOKIESECRETSFILE, 0, 0, 0)
 	SERVER("proxy-protocol-port", proxy_protocol_port, NUMBER_EACH, NULL, 1, U16_MAX, 0)
-	SERVER("allow-proxy", allow_proxy, ACL_SPEC, NULL, 0, 0, 0)
+	SERVER_NOW("allow-proxy", allow_proxy, ACL_SPEC, NULL, 0, 0, 0)
 	SERVER("metrics-enable", metrics_enable, BOOL, "no", 0, 0, 0)
 	SERVER("metrics-interface", metrics_interface, INTERFACE, NULL, 0, 0, 0)
 	SERVER("metrics-port", metrics_port, U32, "9100", 0, U16_MAX, 0)

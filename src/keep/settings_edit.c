@@ -401,10 +401,9 @@ report_len(const struct settings_setup *setup)
 }
 
 static size_t
-whitelist_len(const struct settings_setup *setup)
+elements_len(uint32_t count)
 {
-	return setup->tcp_cpu_whitelist_count
-		* sizeof(*setup->tcp_cpu_whitelist);
+	return count * sizeof(struct acl_element);
 }
 
 static void
@@ -458,7 +457,10 @@ settings_fill(const struct settings_edit *edit, struct settings *settings,
 	settings->report_channel = text_add(settings, setup->report_channel,
 		report_len(setup));
 	settings->tcp_cpu_whitelist = text_add(settings,
-		setup->tcp_cpu_whitelist, whitelist_len(setup));
+		setup->tcp_cpu_whitelist,
+		elements_len(setup->tcp_cpu_whitelist_count));
+	settings->allow_proxy = text_add(settings, setup->allow_proxy,
+		elements_len(setup->allow_proxy_count));
 }
 
 enum nsd_err
@@ -472,7 +474,9 @@ settings_edit_publish(struct settings_edit *edit,
 			* sizeof(store_ref)
 		+ (size_t)setup->key_count * sizeof(*setup->secrets)
 		+ text_len(setup->identity) + text_len(setup->version)
-		+ setup->nsid_len + report_len(setup) + whitelist_len(setup);
+		+ setup->nsid_len + report_len(setup)
+		+ elements_len(setup->tcp_cpu_whitelist_count)
+		+ elements_len(setup->allow_proxy_count);
 	struct settings *settings;
 
 	if (len > STORE_OBJECT_MAX)

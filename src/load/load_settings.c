@@ -176,23 +176,27 @@ settings_convert(const struct conf_server *o)
 	};
 }
 
-enum nsd_err
-load_settings_publish(struct settings_edit *edit, const struct conf *conf)
+/* Those of lists that have addresses alone. NULL: there is no memory. */
+static struct acl_element *
+elements_convert(const struct conf_acls *from)
 {
-	struct settings_setup setup = settings_convert(&conf->server);
-	store_ref *refs = calloc(conf->key_count + conf->pattern_count + 1,
-		sizeof(*refs));
-	struct vault_place *secrets = calloc(conf->key_count + 1,
-		sizeof(*secrets));
-	const struct conf_acls *whitelist = &conf->server.tcp_cpu_whitelist;
-	struct acl_element *elements = calloc(whitelist->count + 1u,
+	struct acl_element *elements = calloc(from->count + 1u,
 		sizeof(*elements));
-	store_ref *patterns;
-	enum nsd_err err = refs != NULL && secrets != NULL && elements != NULL
-		? NSD_OK : NSD_E_MEMORY;
-	char host[256] = "";
 
-	patterns = refs + conf->key_count;
+	for (uint32_t i = 0; elements != NULL && i < from->count; i++)
+		load_settings_element(&from->items[i], &elements[i]);
+	return elements;
+}
+
+/* What refers to objects of the store. */
+static enum nsd_err
+objects_make(struct settings_edit *edit, const struct conf *conf,
+	struct settings_setup *setup, store_ref *refs,
+	struct vault_place *secrets)
+{
+	store_ref *patterns = refs + conf->key_count;
+	enum nsd_err err = NSD_OK;
+
 	for (size_t i = 0; err == NSD_OK && i < conf->key_count; i++) {
 		secrets[i] = conf->keys[i]->place;
 		err = key_make(edit, conf->keys[i], &refs[i]);
@@ -200,24 +204,47 @@ load_settings_publish(struct settings_edit *edit, const struct conf *conf)
 	for (size_t i = 0; err == NSD_OK && i < conf->pattern_count; i++)
 		err = load_settings_options(edit, conf->patterns[i],
 			&patterns[i]);
-	if (!conf->server.hide_identity && setup.identity == NULL) {
+	setup->keys = refs;
+	setup->secrets = secrets;
+	setup->key_count = (uint32_t)conf->key_count;
+	setup->patterns = patterns;
+	setup->pattern_count = (uint32_t)conf->pattern_count;
+	return err;
+}
+
+enum nsd_err
+load_settings_publish(struct settings_edit *edit, const struct conf *conf)
+{
+	const struct conf_server *o = &conf->server;
+	struct settings_setup setup = settings_convert(o);
+	store_ref *refs = calloc(conf->key_count + conf->pattern_count + 1,
+		sizeof(*refs));
+	struct vault_place *secrets = calloc(conf->key_count + 1,
+		sizeof(*secrets));
+	struct acl_element *whitelist = elements_convert(
+		&o->tcp_cpu_whitelist);
+	struct acl_element *proxies = elements_convert(&o->allow_proxy);
+	enum nsd_err err = refs != NULL && secrets != NULL && whitelist != NULL
+			&& proxies != NULL
+		? NSD_OK : NSD_E_MEMORY;
+	char host[256] = "";
+
+	if (err == NSD_OK)
+		err = objects_make(edit, conf, &setup, refs, secrets);
+	if (!o->hide_identity && setup.identity == NULL) {
 		gethostname(host, sizeof(host) - 1);
 		setup.identity = host;
 	}
-	for (uint32_t i = 0; err == NSD_OK && i < whitelist->count; i++)
-		load_settings_element(&whitelist->items[i], &elements[i]);
-	setup.tcp_cpu_whitelist = elements;
-	setup.tcp_cpu_whitelist_count = whitelist->count;
-	setup.keys = refs;
-	setup.secrets = secrets;
-	setup.key_count = (uint32_t)conf->key_count;
-	setup.patterns = patterns;
-	setup.pattern_count = (uint32_t)conf->pattern_count;
+	setup.tcp_cpu_whitelist = whitelist;
+	setup.tcp_cpu_whitelist_count = o->tcp_cpu_whitelist.count;
+	setup.allow_proxy = proxies;
+	setup.allow_proxy_count = o->allow_proxy.count;
 	if (err == NSD_OK)
 		err = settings_edit_publish(edit, &setup);
 	free(refs);
 	free(secrets);
-	free(elements);
+	free(whitelist);
+	free(proxies);
 	return err;
 }
 

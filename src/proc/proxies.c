@@ -4,24 +4,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 
-#include "load/load_settings.h"
 #include "proc/proxies.h"
-
-/* Copies the list of the addresses that may. */
-static enum nsd_err
-proxies_make_list(const struct conf_acls *from, struct acl_list *list)
-{
-	struct acl_element *elements = calloc(from->count + 1u,
-		sizeof(*elements));
-	enum nsd_err err = NSD_E_MEMORY;
-
-	for (uint32_t i = 0; elements != NULL && i < from->count; i++)
-		load_settings_element(&from->items[i], &elements[i]);
-	if (elements != NULL)
-		err = acl_list_make(elements, from->count, list);
-	free(elements);
-	return err;
-}
 
 enum nsd_err
 proxies_create(const struct conf_server *options, struct proxies **out)
@@ -32,10 +15,7 @@ proxies_create(const struct conf_server *options, struct proxies **out)
 	if (proxies == NULL)
 		return NSD_E_MEMORY;
 	proxies->ports = calloc(ports->count + 1u, sizeof(proxies->ports[0]));
-	if (proxies->ports == NULL
-		|| proxies_make_list(&options->allow_proxy, &proxies->allow)
-			!= NSD_OK) {
-		free(proxies->ports);
+	if (proxies->ports == NULL) {
 		free(proxies);
 		return NSD_E_MEMORY;
 	}
@@ -43,6 +23,21 @@ proxies_create(const struct conf_server *options, struct proxies **out)
 		proxies->ports[proxies->port_count++] =
 			(uint16_t)ports->items[i];
 	*out = proxies;
+	return NSD_OK;
+}
+
+enum nsd_err
+proxies_set(struct proxies *proxies, const struct settings *settings)
+{
+	const struct settings_text *text = &settings->allow_proxy;
+	struct acl_list list = {.index = NULL};
+	enum nsd_err err = acl_list_make(settings_read_text(settings, text),
+		text->len / (uint32_t)sizeof(struct acl_element), &list);
+
+	if (err != NSD_OK)
+		return err;
+	acl_list_free(&proxies->allow);
+	proxies->allow = list;
 	return NSD_OK;
 }
 

@@ -1,5 +1,6 @@
 /* proxies.h - who may speak for others, and where: proxy-protocol-port and
- * allow-proxy of nsd.conf. Main makes it, for the workers that it forks. */
+ * allow-proxy of nsd.conf. Main makes it, for the workers that it forks; each
+ * takes the list from the settings. */
 #ifndef PROC_PROXIES_H
 #define PROC_PROXIES_H
 
@@ -10,6 +11,7 @@
 #include "base/err.h"
 #include "conf/conf.h"
 #include "settings/acl.h"
+#include "settings/settings.h"
 
 struct proxies {
 	uint32_t port_count;
@@ -17,10 +19,15 @@ struct proxies {
 	struct acl_list allow; /* without an element: anybody may */
 };
 
-/* Copies what the options say. It is never released: these options wait for
- * the next start. returns NSD_OK with *proxies; NSD_E_MEMORY. */
+/* Copies the ports, which wait for the next start: it is never released.
+ * returns NSD_OK with *proxies; NSD_E_MEMORY. */
 enum nsd_err proxies_create(const struct conf_server *options,
 	struct proxies **proxies) MUST_USE;
+
+/* In a worker: takes the list of those who may from settings. returns NSD_OK;
+ * NSD_E_MEMORY: it is as it was. */
+enum nsd_err proxies_set(struct proxies *proxies,
+	const struct settings *settings) MUST_USE;
 
 /* True if who sends to a bound socket is a proxy. Cost: a system call. */
 bool proxies_has_port(const struct proxies *proxies, int fd);

@@ -59,7 +59,7 @@ struct worker {
 	struct net_tcp_options tcp_options;
 	struct net_handler handler;
 	size_t reply_size;
-	const struct proxies *proxies;
+	struct proxies *proxies;
 	struct notify_queue notifies; /* for xfrd */
 	struct tls_server *tls;       /* NULL: none */
 	struct socket_group *own;
@@ -355,11 +355,12 @@ worker_on_statistics(struct role *role, const struct ipc_message *m)
 #define STREAM_RATE 8192
 
 /* What the sockets are served with. Answers find their settings in the store
- * themselves. */
-static void
+ * themselves. NSD_E_MEMORY: some are as they were. */
+static enum nsd_err
 worker_read_settings(struct worker *worker)
 {
 	const struct settings *settings;
+	enum nsd_err err;
 
 	store_reader_online(worker->reader);
 	settings = settings_get(worker->view);
@@ -373,12 +374,16 @@ worker_read_settings(struct worker *worker)
 	};
 	if (cpu_limit_set(&worker->cpu_limit, settings) != NSD_OK)
 		log_error("out of memory for tcp-cpu-whitelist");
+	err = proxies_set(worker->proxies, settings);
+	if (err != NSD_OK)
+		log_error("out of memory for allow-proxy");
 	worker->reply_size = settings->udp4_size > settings->udp6_size
 		? settings->udp4_size
 		: settings->udp6_size;
 	store_reader_offline(worker->reader);
 	if (worker->reply_size < 512)
 		worker->reply_size = 512;
+	return err;
 }
 
 static void
@@ -404,7 +409,7 @@ worker_on_settings(struct role *role)
 	struct worker *worker = (struct worker *)role;
 	const struct socket_group *group = worker->adopted;
 
-	worker_read_settings(worker);
+	(void)worker_read_settings(worker);
 	query_forget_keys(worker->query);
 	group_set_options(worker, worker->own);
 	for (; group != NULL; group = group->next)
@@ -580,7 +585,10 @@ worker_init(struct worker *worker, const struct role_start *start)
 	worker_close_descriptors(worker, start);
 	counts_get_limits(server->counts, &worker->limits);
 	cpu_limit_init(&worker->cpu_limit, &worker->limits);
-	worker_read_settings(worker);
+	/* Without its list of proxies everybody would be one. */
+	err = worker_read_settings(worker);
+	if (err != NSD_OK)
+		return err;
 	options.rssac = counts_get_rssac(server->counts, worker->index);
 	options.book = &worker->book;
 	options.reader = worker->reader;

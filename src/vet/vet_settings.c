@@ -167,6 +167,8 @@ vet_settings(struct vet_part *p)
 		return false;
 	if (settings_head_size(s) > s->len || !vet_text(s, &s->identity)
 		|| !vet_text(s, &s->version) || !vet_text(s, &s->nsid)
+		|| !vet_text(s, &s->tcp_cpu_whitelist)
+		|| !vet_text(s, &s->allow_proxy)
 		|| !vet_report_channel(s))
 		return vet_fail(p, VET_SETTINGS, ref,
 			"end within what they hold");

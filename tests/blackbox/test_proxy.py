@@ -2,15 +2,18 @@
 lists, answers and figures (faults 40)."""
 import ipaddress
 import random
+import re
 import signal
 import socket
 import struct
 
 import dns.message
 import dns.opcode
+import dns.query
 import dns.rcode
 import pytest
 
+import control
 from harness import DEADLINE, is_alive, wait_for, zone_text
 from ports import free_port
 
@@ -172,6 +175,45 @@ def test_allow_proxy(proxied):
     assert over_tcp(server, head, wire, source="127.0.0.3") == b""
     with pytest.raises(TimeoutError):
         over_udp(server, head + wire, timeout=0.3, source="127.0.0.3")
+
+
+def is_proxy(server, source):
+    """Whether that address may speak for others, in all workers."""
+    head = header("192.0.2.1")
+    wire = dns.message.make_query("www.few.test", "A").to_wire()
+    said = {bool(over_tcp(server, head, wire, source)) for _ in range(8)}
+    assert len(said) == 1
+    return said.pop()
+
+
+def test_allow_proxy_follows_nsd_conf(make_server):
+    """Connections that are there stay; a list that is none changes nothing."""
+    port = free_port()
+    server = make_server(zones={"example": zone_text()}, extra=ACCESS,
+                         options={"allow-proxy": "127.0.0.2",
+                                  "ip-address": ["127.0.0.1",
+                                                 f"127.0.0.1@{port}"],
+                                  "proxy-protocol-port": port,
+                                  "server-count": 2})
+    server.proxy_port = port
+    control.config(server).start()
+    assert is_proxy(server, "127.0.0.2") and not is_proxy(server, "127.0.0.3")
+    wire = dns.message.make_query("www.few.test", "A").to_wire()
+    with socket.create_connection(("127.0.0.1", port), DEADLINE,
+                                  ("127.0.0.2", 0)) as old:
+        old.sendall(header("192.0.2.1"))
+        for allowed, text in (("127.0.0.3", "changes applied\nok\n"),
+                              ("127.0.0.0/33", "nothing has changed\n")):
+            server.options["allow-proxy"] = allowed
+            server.write_config()
+            # The tool would not take the second one either.
+            said = control.say(server, b"NSDCT1  reconfig\n")
+            assert said.endswith(text), said
+            assert is_proxy(server, "127.0.0.3")
+            assert not is_proxy(server, "127.0.0.2")
+            old.sendall(struct.pack("!H", len(wire)) + wire)
+            assert dns.query.receive_tcp(old)[0].rcode() == dns.rcode.NOERROR
+    assert re.search(r"nsd.conf:\d+: .*error", said)
 
 
 def malformed():
