@@ -40,6 +40,11 @@ conf_difference_is_live(const struct conf_difference *d)
 		> 0;
 }
 
+/* True if the options of a clause that is there once, as far as their names
+ * begin with the prefix, have the same values in both. */
+bool conf_options_are_same(const struct conf *a, const struct conf *b,
+	const char *clause, const char *prefix);
+
 /*
  * Gives conf the values of running for all options that wait for the next
  * start: so the rest of it can be run with now. They are lent by running, which

@@ -5,12 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/diag.h"
 #include "base/err.h"
 #include "conf/conf.h"
 
 /* Checks cpu-affinity, server-N-cpu-affinity and xfrd-cpu-affinity against each
- * other and the machine. NSD_E_SYNTAX: they do not fit; said in the log. */
-enum nsd_err affinity_check(const struct conf_server *options) MUST_USE;
+ * other and the machine. NSD_E_SYNTAX: they do not fit, with an error to the
+ * sink. */
+enum nsd_err affinity_check(const struct conf_server *options,
+	struct diag_sink *sink) MUST_USE;
 
 /* Binds the calling process; a failure is a warning. */
 void affinity_set_all(const struct conf_server *options);

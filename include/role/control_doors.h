@@ -1,7 +1,7 @@
 /*
  * control_doors.h - the sockets of the control channel and its keys, which main
- * opens and reads while it may. Each xfrd inherits them; other roles close the
- * sockets and drop the keys.
+ * opens and reads while it may, and again at a reconfig. Each xfrd inherits
+ * them; other roles close the sockets and drop the keys.
  */
 #ifndef ROLE_CONTROL_DOORS_H
 #define ROLE_CONTROL_DOORS_H
@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "base/secrets.h"
-#include "role/privilege.h"
+#include "role/doors.h"
 
 struct server;
 
@@ -32,15 +32,29 @@ enum control_pem { CONTROL_PEM_KEY, CONTROL_PEM_CERT, CONTROL_PEM_COUNT };
 
 /*
  * Opens what control-interface names (doc/surface.md 1.3), if control-enable is
- * yes. user: who gets the UNIX sockets. The keys are tried (pem_trial.h). What
- * is wrong is said in the log.
- * returns NSD_OK; NSD_E_SYSTEM: a socket or file cannot be had; NSD_E_SYNTAX:
- * an interface, a key or a certificate is none; NSD_E_MEMORY. After a failure
- * nothing is open.
+ * yes; not what is there already (struct doors_wish). UNIX sockets are given to
+ * the user that main is or will be (server->user_to_be). What is wrong is an
+ * error to the sink.
+ * returns NSD_OK with *doors, which have no keys yet; NSD_E_SYSTEM: a socket
+ * cannot be had; NSD_E_SYNTAX: an interface is none; NSD_E_MEMORY. After a
+ * failure nothing new is open.
  */
 enum nsd_err control_doors_open(const struct server *server,
-	const struct privilege_user *user, struct control_doors *doors)
-	MUST_USE;
+	const struct conf *conf, const struct doors *there,
+	struct diag_sink *sink, struct control_doors *doors) MUST_USE;
+
+/* True if one of them has TLS: then they need keys. */
+bool control_doors_have_tls(const struct control_doors *doors);
+
+/*
+ * Reads server-key-file and server-cert-file, and has them tried (pem_trial.h).
+ * What is wrong is an error to the sink.
+ * returns NSD_OK with *pem (secrets_drop); NSD_E_SYSTEM: one cannot be read, or
+ * not be tried; NSD_E_SYNTAX: a key or certificate is none; NSD_E_MEMORY.
+ */
+enum nsd_err control_doors_read_pem(const struct server *server,
+	const struct conf_remote_control *options, struct diag_sink *sink,
+	struct secrets **pem) MUST_USE;
 
 /* Closes the sockets and drops the keys, in this process. */
 void control_doors_leave(struct control_doors *doors);

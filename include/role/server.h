@@ -29,6 +29,8 @@ struct server {
 	struct doors metrics;     /* of xfrd alone */
 	struct counts *counts;    /* shared memory where the roles count */
 	struct control_doors control; /* of xfrd alone */
+	struct doors former;      /* those that the xfrd that is there has, and
+				   * the next one has not; main's */
 	struct vault *vault;      /* the secrets of conf.keys; main's, and who
 				   * needs none leaves it */
 	struct secrets *tls;      /* tls_texts.h: of workers alone; NULL: none

@@ -21,7 +21,7 @@ struct server;
 bool tls_texts_are_wanted(const struct conf_server *options);
 
 /*
- * Reads the files that nsd.conf names, and has them tried (pem_trial.h), so
+ * Reads the files that the options name, and has them tried (pem_trial.h), so
  * that nothing of what that leaves in memory stays. Blocks as long as that. The
  * secret of tickets is that of server->tls; NULL: a new one.
  * returns NSD_OK with *texts, in the order of enum tls_server_text
@@ -30,7 +30,14 @@ bool tls_texts_are_wanted(const struct conf_server *options);
  * is an error to the sink, with the option and the file.
  */
 enum nsd_err tls_texts_read(const struct server *server,
-	struct diag_sink *sink, struct secrets **texts) MUST_USE;
+	const struct conf_server *options, struct diag_sink *sink,
+	struct secrets **texts) MUST_USE;
+
+/* Looks whether xfrd could have tls-cert-bundle of the configuration, if it is
+ * given and there is a tls-auth. returns NSD_OK; NSD_E_SYSTEM, NSD_E_SYNTAX,
+ * NSD_E_MEMORY: it could not, with an error to the sink. */
+enum nsd_err tls_texts_check_bundle(const struct server *server,
+	const struct conf *conf, struct diag_sink *sink) MUST_USE;
 
 /*
  * Reads the files that xfrd asks primaries with: tls-cert-bundle, then

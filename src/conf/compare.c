@@ -139,6 +139,24 @@ clause_get(const struct conf *conf, enum conf_clause clause)
 	return (const uint8_t *)conf + conf_clauses[clause].offset;
 }
 
+bool
+conf_options_are_same(const struct conf *a, const struct conf *b,
+	const char *clause, const char *prefix)
+{
+	for (size_t i = 0; i < conf_option_count; i++) {
+		const struct conf_option *option = &conf_options[i];
+		enum conf_clause of = (enum conf_clause)option->clause;
+
+		if (conf_clauses[of].single
+			&& strcmp(conf_clauses[of].name, clause) == 0
+			&& strncmp(option->name, prefix, strlen(prefix)) == 0
+			&& !option_is_same(option, clause_get(a, of),
+				clause_get(b, of)))
+			return false;
+	}
+	return true;
+}
+
 /* Another name of an option that stands before it is not told again. */
 static bool
 option_is_alias(const struct conf_option *option)

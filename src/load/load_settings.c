@@ -157,7 +157,9 @@ settings_convert(const struct conf_server *o)
 		.minimal_responses = o->minimal_responses,
 		.round_robin = o->round_robin,
 		.refuse_any = o->refuse_any,
-		.tls_auth_xfr_only = o->tls_auth_xfr_only,
+		/* That port waits for the next start. */
+		.tls_auth_xfr_only = o->tls_auth_xfr_only
+			&& o->tls_auth_port != 0,
 		.confine_to_zone = o->confine_to_zone,
 		.drop_updates = o->drop_updates,
 		.tcp_reject_overflow = o->tcp_reject_overflow,

@@ -62,15 +62,15 @@ certificates_rest(struct certificates *c)
 /* ---- the server's -------------------------------------------------------- */
 
 enum nsd_err
-certificates_read(struct supervisor *s, struct diag_sink *sink,
-	struct secrets **texts)
+certificates_read(struct supervisor *s, const struct conf_server *options,
+	struct diag_sink *sink, struct secrets **texts)
 {
 	enum nsd_err err;
 
 	*texts = NULL;
-	if (s->server.tls == NULL)
+	if (s->server.tls == NULL || !tls_texts_are_wanted(options))
 		return NSD_OK;
-	err = tls_texts_read(&s->server, sink, texts);
+	err = tls_texts_read(&s->server, options, sink, texts);
 	if (err == NSD_OK && tls_texts_are_same(*texts, s->server.tls)) {
 		secrets_drop(*texts);
 		*texts = NULL;
@@ -96,7 +96,8 @@ certificates_renew_server(struct supervisor *s)
 {
 	struct diag_sink sink = {.on_diag = log_diag};
 	struct secrets *texts;
-	enum nsd_err err = certificates_read(s, &sink, &texts);
+	enum nsd_err err = certificates_read(s, &s->server.conf->server,
+		&sink, &texts);
 
 	if (err == NSD_OK)
 		(void)certificates_take(s, texts);
@@ -189,11 +190,13 @@ certificates_on_look(evutil_socket_t fd, short what, void *arg)
 enum nsd_err
 certificates_read_first(struct supervisor *s)
 {
+	const struct conf_server *options = &s->server.conf->server;
 	struct diag_sink sink = {.on_diag = log_diag};
 	enum nsd_err err = NSD_OK;
 
-	if (tls_texts_are_wanted(&s->server.conf->server))
-		err = tls_texts_read(&s->server, &sink, &s->server.tls);
+	if (tls_texts_are_wanted(options))
+		err = tls_texts_read(&s->server, options, &sink,
+			&s->server.tls);
 	if (err == NSD_OK && !clients_read(s, NULL, &s->server.tls_clients))
 		err = NSD_E_MEMORY;
 	return err;

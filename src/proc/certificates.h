@@ -13,6 +13,7 @@
 #include "base/err.h"
 
 struct conf;
+struct conf_server;
 struct event;
 struct secrets;
 struct supervisor;
@@ -38,12 +39,15 @@ enum nsd_err certificates_init(struct supervisor *s) MUST_USE;
 void certificates_renew(struct supervisor *s);
 
 /*
- * Reads the server's own. What cannot be used is an error to the sink.
+ * Reads the server's own that the options name. What cannot be used is an error
+ * to the sink.
  * returns NSD_OK with *texts, for certificates_take or secrets_drop; NULL: they
- * are what main has, or there is no TLS. NSD_E_SYSTEM, NSD_E_SYNTAX,
+ * are what main has, or there is no TLS, or is to be none after the next start.
+ * NSD_E_SYSTEM, NSD_E_SYNTAX,
  * NSD_E_MEMORY: as tls_texts_read.
  */
-enum nsd_err certificates_read(struct supervisor *s, struct diag_sink *sink,
+enum nsd_err certificates_read(struct supervisor *s,
+	const struct conf_server *options, struct diag_sink *sink,
 	struct secrets **texts) MUST_USE;
 /* Tells the workers. True: there was something to take. */
 bool certificates_take(struct supervisor *s, struct secrets *texts);

@@ -40,6 +40,11 @@ void cookie_keeper_choose(const struct server *server,
 	const struct conf *conf, struct cookie_choice *choice);
 void cookie_keeper_wipe(struct cookie_choice *choice);
 
+/* A choice in memory that no child has, and no core file. NULL: there is no
+ * memory. It is wiped and released with cookie_choice_destroy, as is NULL. */
+struct cookie_choice *cookie_choice_create(void);
+void cookie_choice_destroy(struct cookie_choice *choice);
+
 /* True if the choice has other secrets than workers have. */
 bool cookie_keeper_differs(const struct cookie_keeper *keeper,
 	const struct server *server, const struct cookie_choice *choice);

@@ -151,8 +151,10 @@ post_fill(struct post *post, struct generation *generation)
 	struct child *child = child_create(post, generation);
 	struct ipc_channel theirs;
 
-	if (post->role == ROLE_XFRD)
-		key_change_sweep(post->supervisor); /* none is there */
+	if (post->role == ROLE_XFRD) { /* none is there */
+		key_change_sweep(post->supervisor);
+		doors_leave(&post->supervisor->server.former);
+	}
 	post->filled_msec = clock_now_msec();
 	if (child == NULL
 		|| ipc_channel_open_pair(ROLE_MAIN, post->role,

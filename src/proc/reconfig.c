@@ -15,8 +15,11 @@
 #include "proc/log_change.h"
 #include "proc/post.h"
 #include "proc/reconfig.h"
+#include "proc/reconfig_doors.h"
 #include "conf/secret_keys.h"
 #include "proc/supervisor.h"
+#include "role/affinity.h"
+#include "role/tls_texts.h"
 
 /* Octets of a line about a worker. */
 #define LATE_MAX 64u
@@ -85,12 +88,17 @@ talk_on_waiting(void *ctx, const char *clause, const char *option)
 		option);
 }
 
-/* Of certificates: the log has it, too. */
+/* Of files and sockets: the log has it, too. */
 static void
-talk_on_tls_diag(struct diag_sink *sink, const struct diag *d)
+talk_on_file_diag(struct diag_sink *sink, const struct diag *d)
 {
+	struct reconfig_talk *talk = (struct reconfig_talk *)sink;
+	bool in_log = talk->in_log;
+
 	log_diag(sink, d);
-	talk_add((struct reconfig_talk *)sink, "error: %s", d->text);
+	talk->in_log = false;
+	talk_add(talk, "error: %s", d->text);
+	talk->in_log = in_log;
 }
 
 /* ---- the new one --------------------------------------------------------- */
@@ -99,9 +107,10 @@ talk_on_tls_diag(struct diag_sink *sink, const struct diag *d)
 struct reconfig_new {
 	struct conf *conf;
 	struct flags *flags;
-	struct cookie_choice cookies;
+	struct cookie_choice *cookies;
 	struct secrets *tls; /* NULL: no other certificates */
 	struct log_change log;
+	struct reconfig_doors doors;
 };
 
 static void
@@ -110,7 +119,8 @@ new_drop(struct reconfig_new *new)
 	conf_destroy(new->conf);
 	secrets_drop(new->tls);
 	log_change_drop(&new->log);
-	cookie_keeper_wipe(&new->cookies);
+	cookie_choice_destroy(new->cookies);
+	reconfig_doors_drop(&new->doors);
 	if (new->flags != NULL)
 		flags_fini(new->flags);
 	free(new->flags);
@@ -161,42 +171,105 @@ new_add_zones(const struct conf *old, struct reconfig_new *new,
 	return whole ? NSD_OK : NSD_E_SYNTAX;
 }
 
-/* Certificates that cannot be read, or tried, stay what they are: a key may be
- * root's alone, and lie outside of the chroot. The first reason is kept. */
+/* What cannot be read, or tried, stays what it is: a key may be root's alone,
+ * and lie outside of the chroot. The first reason since from is kept. */
 static void
-talk_weaken(struct reconfig_talk *talk)
+talk_weaken(struct reconfig_talk *talk, size_t from, const char *what)
 {
 	static const char prefix[] = "error: ";
-	const char *end = memchr(talk->text, '\n', talk->len);
+	const char *first = talk->text + from;
+	const char *end = memchr(first, '\n', talk->len - from);
 	size_t skip = sizeof(prefix) - 1;
 	char why[1000] = "";
 
-	if (end != NULL && (size_t)(end - talk->text) > skip)
+	if (end != NULL && (size_t)(end - first) > skip)
 		snprintf(why, sizeof(why), "%.*s",
-			(int)(end - talk->text - (ptrdiff_t)skip),
-			talk->text + skip);
-	talk->len = 0;
-	talk_add(talk, "warning: the key and the certificates of TLS stay as"
-		" they are: %s", why);
+			(int)(end - first - (ptrdiff_t)skip), first + skip);
+	talk->len = from;
+	talk_add(talk, "warning: %s as they are: %s", what, why);
 }
 
-/* The files of certificates may have changed where nsd.conf has not. A signal
- * has had them read already. */
+/* The files of certificates may have changed where nsd.conf has not. Then a
+ * signal has had them read already. */
 static enum nsd_err
 new_read_certificates(struct supervisor *s, struct reconfig_talk *talk,
+	const struct conf *conf, struct reconfig_new *new)
+{
+	bool same = conf_options_are_same(s->server.conf, conf, "server",
+		"tls-");
+	size_t from = talk->len;
+	enum nsd_err err = NSD_OK;
+
+	if (!same)
+		err = tls_texts_check_bundle(&s->server, conf, &talk->sink);
+	if (err == NSD_OK && (!same || !talk->in_log))
+		err = certificates_read(s, &conf->server, &talk->sink,
+			&new->tls);
+	if (err != NSD_E_SYSTEM || !same)
+		return err;
+	talk_weaken(talk, from, "the key and the certificates of TLS stay");
+	return NSD_OK;
+}
+
+static enum nsd_err
+new_open_doors(struct supervisor *s, struct reconfig_talk *talk,
+	const struct conf *conf, struct reconfig_new *new)
+{
+	bool same = conf_options_are_same(s->server.conf, conf,
+		"remote-control", "server-");
+	size_t from = talk->len;
+	enum nsd_err err = reconfig_doors_open(&s->server, conf, &talk->sink,
+		&new->doors);
+
+	if (err == NSD_OK)
+		err = reconfig_doors_read_pem(&s->server, conf, &talk->sink,
+			&new->doors);
+	else
+		same = false;
+	if (err != NSD_E_SYSTEM || !same || s->server.control.pem == NULL)
+		return err;
+	talk_weaken(talk, from,
+		"the key and the certificate of the control channel stay");
+	return NSD_OK;
+}
+
+/* What is outside of nsd.conf. Once the secrets of the new one are out of reach
+ * of who tries the files, which has a copy of our memory. */
+static enum nsd_err
+new_open(struct supervisor *s, struct reconfig_talk *talk,
+	struct reconfig_new *new)
+{
+	struct conf conf = *new->conf; /* as it will run */
+	enum nsd_err err;
+
+	conf_keep_waiting(&conf, s->reconfig.first);
+	talk->sink.on_diag = talk_on_file_diag;
+	err = affinity_check(&conf.server, &talk->sink);
+	if (err == NSD_OK)
+		err = new_read_certificates(s, talk, &conf, new);
+	if (err == NSD_OK)
+		err = new_open_doors(s, talk, &conf, new);
+	talk->sink.on_diag = talk_on_diag;
+	if (err != NSD_OK)
+		secret_keys_remove(new->conf, s->server.conf, s->server.vault);
+	return err;
+}
+
+/* Takes the secrets out of it. */
+static enum nsd_err
+new_hide_secrets(struct supervisor *s, struct reconfig_talk *talk,
 	struct reconfig_new *new)
 {
 	enum nsd_err err;
 
-	if (talk->in_log)
-		return NSD_OK;
-	talk->sink.on_diag = talk_on_tls_diag;
-	err = certificates_read(s, &talk->sink, &new->tls);
-	talk->sink.on_diag = talk_on_diag;
-	if (err != NSD_E_SYSTEM)
-		return err;
-	talk_weaken(talk);
-	return NSD_OK;
+	new->cookies = cookie_choice_create();
+	if (new->cookies == NULL)
+		return NSD_E_MEMORY;
+	cookie_keeper_choose(&s->server, new->conf, new->cookies);
+	err = secret_keys_move(new->conf, s->server.conf, s->server.vault);
+	if (err == NSD_E_LIMIT)
+		talk_add(talk, "error: so many keys wait for a restart");
+	return err;
 }
 
 static enum nsd_err
@@ -204,13 +277,9 @@ new_load(struct supervisor *s, struct reconfig_talk *talk,
 	struct reconfig_new *new)
 {
 	const struct reconfig *r = &s->reconfig;
-	/* First: who tries the files has a copy of our memory, where the
-	 * secrets of the new nsd.conf are not yet. */
-	enum nsd_err err = new_read_certificates(s, talk, new);
+	enum nsd_err err = conf_load(r->path, s->server.chroot, &talk->sink,
+		&new->conf);
 
-	if (err == NSD_OK)
-		err = conf_load(r->path, s->server.chroot, &talk->sink,
-			&new->conf);
 	if (err == NSD_OK)
 		err = new_apply_flags(r->flags, new);
 	if (err == NSD_OK && conf_check_texts(new->conf, &talk->sink) > 0)
@@ -220,14 +289,10 @@ new_load(struct supervisor *s, struct reconfig_talk *talk,
 	if (err == NSD_OK)
 		err = log_change_open(&s->server, new->conf, &talk->sink,
 			&new->log);
-	if (err == NSD_OK) {
-		cookie_keeper_choose(&s->server, new->conf, &new->cookies);
-		err = secret_keys_move(new->conf, s->server.conf,
-			s->server.vault);
-		if (err == NSD_E_LIMIT)
-			talk_add(talk, "error: so many keys wait for a"
-				" restart");
-	}
+	if (err == NSD_OK)
+		err = new_hide_secrets(s, talk, new);
+	if (err == NSD_OK)
+		err = new_open(s, talk, new);
 	if (err != NSD_OK && talk->len == 0)
 		talk_add(talk, "error: %s", err_text(err));
 	return err;
@@ -252,8 +317,9 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	certificates_follow_settings(s, before);
 	r->applied = new->flags;
 	/* Without random numbers those that are there go on. */
-	(void)!cookie_keeper_use(&s->cookies, &s->server, &new->cookies);
-	cookie_keeper_wipe(&new->cookies);
+	(void)!cookie_keeper_use(&s->cookies, &s->server, new->cookies);
+	cookie_choice_destroy(new->cookies);
+	reconfig_doors_take(&s->server, &new->doors);
 	new_drop(&old);
 }
 
@@ -428,12 +494,17 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	bool certificates;
 
 	conf_compare(s->server.conf, new->conf, talk_on_waiting, talk, &d);
+	/* Its sockets are there, or are not. */
+	if ((s->server.tls != NULL)
+		!= tls_texts_are_wanted(&new->conf->server))
+		talk_on_waiting(talk, "server", "tls-service-key");
 	reconfig_note_waiting(s, talk, before);
 	certificates = reconfig_take_certificates(s, new, talk);
 	if (!secret_keys_are_same(new->conf, s->server.conf))
 		d.keys++;
 	d.options += cookie_keeper_differs(&s->cookies, &s->server,
-		&new->cookies);
+		new->cookies);
+	d.options += new->doors.pem != NULL;
 	if (!conf_difference_is_live(&d)) {
 		secret_keys_remove(new->conf, s->server.conf,
 			s->server.vault);

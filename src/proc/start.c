@@ -177,22 +177,6 @@ main_enter_chroot(struct supervisor *s)
 		o->zonesdir));
 }
 
-/* The sockets of metrics, if they are wanted. */
-static enum nsd_err
-main_open_metrics(const struct conf_server *o, struct doors *doors)
-{
-	const struct doors_wish wish = {
-		.option = "metrics-interface",
-		.port = (uint16_t)o->metrics_port,
-		.ip4 = o->do_ip4,
-		.ip6 = o->do_ip6,
-	};
-
-	if (!o->metrics_enable)
-		return NSD_OK;
-	return doors_open(&wish, &o->metrics_interface, doors);
-}
-
 static enum nsd_err
 main_use_cookies(struct supervisor *s)
 {
@@ -229,7 +213,7 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 		*lifeline_key = o->pidfile;
 		pidfile_check(o->pidfile);
 	}
-	if ((err = affinity_check(o)) != NSD_OK
+	if ((err = affinity_check(o, &sink)) != NSD_OK
 		|| (err = privilege_find_user(o->username, user)) != NSD_OK
 		|| (err = privilege_find_worker(o->worker_username, user,
 			    &s->server.worker_user))
@@ -244,7 +228,7 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 	if (err != NSD_OK)
 		return err;
 	sandbox_probe(&s->server.sandbox, o->sandbox);
-	err = main_open_metrics(o, &s->server.metrics);
+	err = doors_open_metrics(o, NULL, &sink, &s->server.metrics);
 	if (err != NSD_OK)
 		return err;
 	err = counts_create(&(struct counts_wish){
@@ -274,6 +258,26 @@ main_hide_secrets(struct supervisor *s)
 	return err;
 }
 
+static enum nsd_err
+main_open_control(struct server *server)
+{
+	struct diag_sink sink = {.on_diag = log_diag};
+	struct control_doors *doors = &server->control;
+	enum nsd_err err = control_doors_open(server, server->conf, NULL,
+		&sink, doors);
+
+	if (err == NSD_OK && control_doors_have_tls(doors))
+		err = control_doors_read_pem(server,
+			&server->conf->remote_control, &sink, &doors->pem);
+	if (err == NSD_E_MEMORY)
+		log_error("out of memory for the control channel");
+	if (err != NSD_OK)
+		log_error("could not set up the control channel;"
+			  " nsd-control-setup makes its keys,"
+			  " control-enable: no does without it");
+	return err;
+}
+
 /* Not before the secrets of keys and of cookies are out of reach: who tries
  * the files has a copy of our memory. */
 static enum nsd_err
@@ -284,8 +288,7 @@ main_read_certificates(struct supervisor *s, const struct privilege_user *user)
 	s->server.user_to_be = user;
 	err = certificates_read_first(s);
 	if (err == NSD_OK)
-		err = control_doors_open(&s->server, user,
-			&s->server.control);
+		err = main_open_control(&s->server);
 	if (err != NSD_OK)
 		return err;
 	main_raise_limits(&s->server.conf->server,

@@ -19,7 +19,7 @@ affinity_has(const struct conf_numbers *cpus, uint32_t cpu)
 }
 
 enum nsd_err
-affinity_check(const struct conf_server *options)
+affinity_check(const struct conf_server *options, struct diag_sink *sink)
 {
 	const struct conf_numbers *cpus = &options->cpu_affinity;
 	const struct conf_server_cpus *servers = &options->server_cpu_affinity;
@@ -28,14 +28,16 @@ affinity_check(const struct conf_server *options)
 	CPU_ZERO(&present);
 	if (cpus->count > 0
 		&& sched_getaffinity(0, sizeof(present), &present) == -1) {
-		log_error("sched_getaffinity: %s", strerror(errno));
+		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
+			"sched_getaffinity: %s", strerror(errno));
 		return NSD_E_SYNTAX;
 	}
 	for (uint32_t i = 0; i < cpus->count; i++) {
 		if (cpus->items[i] < CPU_SETSIZE
 			&& CPU_ISSET(cpus->items[i], &present))
 			continue;
-		log_error("invalid cpu %u specified in cpu-affinity",
+		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
+			"invalid cpu %u specified in cpu-affinity",
 			(unsigned)cpus->items[i]);
 		return NSD_E_SYNTAX;
 	}
@@ -44,14 +46,16 @@ affinity_check(const struct conf_server *options)
 
 		if (affinity_has(cpus, s->cpu))
 			continue;
-		log_error("server-%u-cpu-affinity: CPU %u is not in"
-			  " cpu-affinity",
+		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
+			"server-%u-cpu-affinity: CPU %u is not in"
+			" cpu-affinity",
 			(unsigned)s->server, (unsigned)s->cpu);
 		return NSD_E_SYNTAX;
 	}
 	if (options->xfrd_cpu_affinity >= 0
 		&& !affinity_has(cpus, (uint32_t)options->xfrd_cpu_affinity)) {
-		log_error("xfrd-cpu-affinity: CPU %d is not in cpu-affinity",
+		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
+			"xfrd-cpu-affinity: CPU %d is not in cpu-affinity",
 			(int)options->xfrd_cpu_affinity);
 		return NSD_E_SYNTAX;
 	}

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -27,22 +28,30 @@
 
 /* What is being opened. */
 struct doors_making {
+	const struct server *server;
 	const struct conf *conf;
-	const struct privilege_user *user;
+	const struct doors *there;
+	struct diag_sink *sink;
 	struct control_doors *doors;
 	size_t room;
 	bool plain; /* all are: the first is a path */
 };
 
+static void
+doors_fail(const struct doors_making *m, const char *path, const char *why)
+{
+	diag_emit(m->sink, DIAG_ERROR, NULL, 0, 0,
+		"control-interface: can't bind socket %s: %s", path, why);
+}
+
 static enum nsd_err
-doors_add(struct doors_making *m, int fd, bool plain)
+making_add(struct doors_making *m, int fd, bool plain)
 {
 	struct control_door *items = grow_array(m->doors->items,
 		m->doors->count, &m->room, sizeof(*items));
 
 	if (items == NULL) {
 		close(fd);
-		log_error("out of memory for the control channel");
 		return NSD_E_MEMORY;
 	}
 	m->doors->items = items;
@@ -105,7 +114,7 @@ doors_bind_path(const struct sockaddr_un *address,
 		== 0;
 	umask(mask);
 	/* Not by way of a link that somebody puts there. */
-	if (done && user->change)
+	if (done && user != NULL && user->change)
 		done = lchown(address->sun_path, user->uid, user->gid) == 0;
 	if (done)
 		done = listen(fd, BACKLOG) == 0;
@@ -117,24 +126,76 @@ doors_bind_path(const struct sockaddr_un *address,
 	return -1;
 }
 
+/* The path from where we are. NULL: it lies outside of the chroot. */
+static const char *
+doors_path_inside(const struct server *server, const char *path)
+{
+	const char *chroot = server->chroot;
+	const char *inside = conf_path_in_chroot(chroot, path);
+
+	if (chroot == NULL || inside != path
+		|| chroot[strspn(chroot, "/")] == '\0')
+		return inside;
+	return NULL;
+}
+
+static bool
+doors_is_socket(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+/* A descriptor more of the socket that is there with this path; -1: there is
+ * none, or somebody has removed its path. One that was bound before the chroot
+ * has the whole path. */
+static int
+doors_find_path(const struct doors_making *m, const char *path,
+	const char *inside)
+{
+	for (unsigned i = 0; m->there != NULL && i < m->there->count; i++) {
+		struct sockaddr_un own = {.sun_family = AF_UNSPEC};
+		socklen_t len = sizeof(own);
+		int fd = m->there->fds[i];
+
+		if (getsockname(fd, (struct sockaddr *)&own, &len) == -1
+			|| own.sun_family != AF_UNIX)
+			continue;
+		if (strcmp(own.sun_path, path) != 0
+			&& (inside == NULL
+				|| strcmp(own.sun_path, inside) != 0))
+			continue;
+		if (inside == NULL || doors_is_socket(inside))
+			return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	}
+	return -1;
+}
+
 static enum nsd_err
 doors_open_path(struct doors_making *m, const char *path)
 {
+	const char *inside = doors_path_inside(m->server, path);
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd;
+	int fd = doors_find_path(m, path, inside);
 
-	if (strlen(path) >= sizeof(address.sun_path)) {
-		log_error("control-interface: the path %s is too long", path);
-		return NSD_E_SYNTAX;
-	}
-	strcpy(address.sun_path, path);
-	fd = doors_bind_path(&address, m->user);
-	if (fd == -1) {
-		log_error("control-interface: can't bind socket %s: %s", path,
-			strerror(errno));
+	if (fd != -1)
+		return making_add(m, fd, true);
+	if (inside == NULL) {
+		doors_fail(m, path, "it lies outside of the chroot");
 		return NSD_E_SYSTEM;
 	}
-	return doors_add(m, fd, true);
+	if (strlen(inside) >= sizeof(address.sun_path)) {
+		doors_fail(m, path, "it is too long");
+		return NSD_E_SYNTAX;
+	}
+	strcpy(address.sun_path, inside);
+	fd = doors_bind_path(&address, m->server->user_to_be);
+	if (fd == -1) {
+		doors_fail(m, path, strerror(errno));
+		return NSD_E_SYSTEM;
+	}
+	return making_add(m, fd, true);
 }
 
 /* ---- addresses ----------------------------------------------------------- */
@@ -147,7 +208,7 @@ doors_take(struct doors_making *m, struct doors *found)
 
 	for (unsigned i = 0; i < found->count; i++)
 		if (err == NSD_OK)
-			err = doors_add(m, found->fds[i], m->plain);
+			err = making_add(m, found->fds[i], m->plain);
 		else
 			close(found->fds[i]);
 	free(found->fds);
@@ -165,6 +226,8 @@ doors_open_interface(struct doors_making *m, const struct conf_interface *one)
 		.port = (uint16_t)m->conf->remote_control.control_port,
 		.ip4 = m->conf->server.do_ip4,
 		.ip6 = m->conf->server.do_ip6,
+		.there = m->there,
+		.sink = m->sink,
 	};
 	struct doors found = {.fds = NULL};
 	enum nsd_err err;
@@ -203,13 +266,16 @@ doors_open_all(struct doors_making *m)
 /* ---- keys ---------------------------------------------------------------- */
 
 static enum nsd_err
-doors_read_pem(const char *option, const char *path, uint8_t *pem, size_t *len)
+doors_read_file(const struct server *server, const char *option,
+	const char *path, struct diag_sink *sink, uint8_t *pem, size_t *len)
 {
-	enum nsd_err err = fs_read_small(path, pem, PEM_MAX, len);
+	enum nsd_err err = fs_read_small(conf_path_in_chroot(server->chroot,
+			path), pem, PEM_MAX, len);
 
 	if (err == NSD_OK)
 		return NSD_OK;
-	log_error("%s: cannot read %s: %s", option, path,
+	diag_emit(sink, DIAG_ERROR, NULL, 0, 0, "%s: cannot read %s: %s",
+		option, path,
 		err == NSD_E_LIMIT ? "it is too large"
 				   : fs_open_error_text(errno));
 	return NSD_E_SYSTEM;
@@ -225,44 +291,58 @@ doors_try_keys(const struct secrets *pem, struct diag_sink *sink)
 }
 
 static enum nsd_err
-doors_read_keys(const struct server *server, struct control_doors *doors)
+doors_make_pem(struct secrets_octets key, struct secrets_octets cert,
+	struct secrets **pem)
 {
-	const struct conf_remote_control *o = &server->conf->remote_control;
-	struct diag_sink sink = {.on_diag = log_diag};
+	const struct secrets_octets nobody = {NULL, 0};
+	enum nsd_err err = secrets_create(CONTROL_PEM_COUNT,
+		key.len + cert.len, pem);
+
+	if (err != NSD_OK)
+		return err;
+	secrets_add(*pem, nobody, key);
+	secrets_add(*pem, nobody, cert);
+	secrets_seal(*pem);
+	return NSD_OK;
+}
+
+enum nsd_err
+control_doors_read_pem(const struct server *server,
+	const struct conf_remote_control *o, struct diag_sink *sink,
+	struct secrets **pem)
+{
 	uint8_t *key = malloc(PEM_MAX), *cert = malloc(PEM_MAX);
 	size_t key_len, cert_len;
+	struct secrets *made = NULL;
 	enum nsd_err err = key != NULL && cert != NULL ? NSD_OK
 						       : NSD_E_MEMORY;
 
 	if (err == NSD_OK)
-		err = doors_read_pem("server-key-file", o->server_key_file,
-			key, &key_len);
+		err = doors_read_file(server, "server-key-file",
+			o->server_key_file, sink, key, &key_len);
 	if (err == NSD_OK)
-		err = doors_read_pem("server-cert-file", o->server_cert_file,
-			cert, &cert_len);
+		err = doors_read_file(server, "server-cert-file",
+			o->server_cert_file, sink, cert, &cert_len);
 	if (err == NSD_OK)
-		err = secrets_create(CONTROL_PEM_COUNT, key_len + cert_len,
-			&doors->pem);
-	if (err == NSD_OK) {
-		secrets_add(doors->pem, (struct secrets_octets){NULL, 0},
-			(struct secrets_octets){key, key_len});
-		secrets_add(doors->pem, (struct secrets_octets){NULL, 0},
-			(struct secrets_octets){cert, cert_len});
-		secrets_seal(doors->pem);
-		err = pem_trial_run(server, doors_try_keys, doors->pem,
-			&sink);
-	}
-	if (err == NSD_E_MEMORY)
-		log_error("out of memory for the keys of the control channel");
+		err = doors_make_pem((struct secrets_octets){key, key_len},
+			(struct secrets_octets){cert, cert_len}, &made);
 	if (key != NULL)
 		explicit_bzero(key, PEM_MAX);
 	free(key);
 	free(cert);
+	if (err == NSD_OK)
+		err = pem_trial_run(server, doors_try_keys, made, sink);
+	if (err == NSD_OK)
+		*pem = made;
+	else
+		secrets_drop(made);
 	return err;
 }
 
-static bool
-doors_have_tls(const struct control_doors *doors)
+/* ---- both ---------------------------------------------------------------- */
+
+bool
+control_doors_have_tls(const struct control_doors *doors)
 {
 	for (unsigned i = 0; i < doors->count; i++)
 		if (!doors->items[i].plain)
@@ -270,30 +350,25 @@ doors_have_tls(const struct control_doors *doors)
 	return false;
 }
 
-/* ---- both ---------------------------------------------------------------- */
-
 enum nsd_err
-control_doors_open(const struct server *server,
-	const struct privilege_user *user, struct control_doors *doors)
+control_doors_open(const struct server *server, const struct conf *conf,
+	const struct doors *there, struct diag_sink *sink,
+	struct control_doors *doors)
 {
 	struct doors_making m = {
-		.conf = server->conf,
-		.user = user,
+		.server = server,
+		.conf = conf,
+		.there = there,
+		.sink = sink,
 		.doors = doors,
 	};
-	enum nsd_err err;
+	enum nsd_err err = NSD_OK;
 
 	*doors = (struct control_doors){.items = NULL};
-	if (!server->conf->remote_control.control_enable)
-		return NSD_OK;
-	err = doors_open_all(&m);
-	if (err == NSD_OK && doors_have_tls(doors))
-		err = doors_read_keys(server, doors);
-	if (err == NSD_OK)
-		return NSD_OK;
-	log_error("could not set up the control channel; nsd-control-setup"
-		  " makes its keys, control-enable: no does without it");
-	control_doors_leave(doors);
+	if (conf->remote_control.control_enable)
+		err = doors_open_all(&m);
+	if (err != NSD_OK)
+		control_doors_leave(doors);
 	return err;
 }
 

@@ -171,10 +171,9 @@ texts_try(const struct secrets *texts, struct diag_sink *sink)
 }
 
 enum nsd_err
-tls_texts_read(const struct server *server, struct diag_sink *sink,
-	struct secrets **texts)
+tls_texts_read(const struct server *server, const struct conf_server *o,
+	struct diag_sink *sink, struct secrets **texts)
 {
-	const struct conf_server *o = &server->conf->server;
 	struct tls_file files[TLS_SERVER_TEXTS] = {
 		[TLS_SERVER_KEY] = {"tls-service-key", o->tls_service_key,
 			PEM_MAX, NULL, 0},
@@ -207,6 +206,20 @@ tls_texts_read(const struct server *server, struct diag_sink *sink,
 	diag_emit(sink, DIAG_ERROR, NULL, 0, 0, "could not set up TLS with"
 		  " tls-service-key %s and tls-service-pem %s",
 		o->tls_service_key, o->tls_service_pem);
+	return err;
+}
+
+enum nsd_err
+tls_texts_check_bundle(const struct server *server, const struct conf *conf,
+	struct diag_sink *sink)
+{
+	struct tls_file file = {"tls-cert-bundle",
+		conf->server.tls_cert_bundle, BUNDLE_MAX, NULL, 0};
+	enum nsd_err err = NSD_OK;
+
+	if (conf->tls_auth_count > 0)
+		err = file_read(&file, server->chroot, sink);
+	file_forget(&file);
 	return err;
 }
 

@@ -191,6 +191,23 @@ what_waits_keeps_its_value(void **state)
 	conf_destroy(a);
 }
 
+static void
+options_of_a_prefix_are_compared_alone(void **state)
+{
+	struct conf *a = reader_accept("server: metrics-port: 1 port: 1\n"
+		"remote-control: control-port: 7\n");
+	struct conf *b = reader_accept("server: metrics-port: 1 port: 2\n"
+		"remote-control: control-port: 8\n");
+
+	assert_true(conf_options_are_same(a, b, "server", "metrics-"));
+	assert_false(conf_options_are_same(a, b, "server", ""));
+	assert_false(conf_options_are_same(a, b, "remote-control",
+		"control-"));
+	assert_true(conf_options_are_same(a, b, "remote-control", "server-"));
+	conf_destroy(b);
+	conf_destroy(a);
+}
+
 int
 main(void)
 {
@@ -201,6 +218,7 @@ main(void)
 		cmocka_unit_test(objects_that_come_go_or_change_are_counted),
 		cmocka_unit_test(zones_of_a_pattern_change_with_it),
 		cmocka_unit_test(what_waits_keeps_its_value),
+		cmocka_unit_test(options_of_a_prefix_are_compared_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,48 @@
+/*
+ * reconfig_doors.h - the sockets of operators, and the key of the control
+ * channel, of another configuration: opened and read before anything has
+ * changed, so that what cannot be had refuses it; taken with it.
+ *
+ * The xfrd that is there goes on with what it has until the next one comes
+ * (server->former), and one that asks has its answer by then. An address that
+ * both have is one socket.
+ */
+#ifndef PROC_RECONFIG_DOORS_H
+#define PROC_RECONFIG_DOORS_H
+
+#include <stdbool.h>
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "conf/conf.h"
+#include "role/server.h"
+
+/* Zeroed: nothing is other. */
+struct reconfig_doors {
+	bool metrics_differ; /* then these are to be had; */
+	struct doors metrics;
+	bool control_differ;
+	struct control_doors control; /* without its key */
+	struct secrets *pem; /* another key; NULL: that which is there */
+};
+
+/* Opens what the configuration says and the one that runs does not. returns
+ * NSD_OK; NSD_E_SYSTEM, NSD_E_SYNTAX, NSD_E_MEMORY, with an error to the
+ * sink. */
+enum nsd_err reconfig_doors_open(const struct server *server,
+	const struct conf *conf, struct diag_sink *sink,
+	struct reconfig_doors *doors) MUST_USE;
+
+/* Reads the key of the control channel, if it has TLS then. returns as
+ * control_doors_read_pem. */
+enum nsd_err reconfig_doors_read_pem(const struct server *server,
+	const struct conf *conf, struct diag_sink *sink,
+	struct reconfig_doors *doors) MUST_USE;
+
+/* Main has them from now on, for the next xfrd. */
+void reconfig_doors_take(struct server *server, struct reconfig_doors *doors);
+
+/* Gives back what was not taken. */
+void reconfig_doors_drop(struct reconfig_doors *doors);
+
+#endif

@@ -1,0 +1,354 @@
+"""reconfig with other sockets of operators: metrics, and the control channel
+with its key."""
+import contextlib
+import http.client
+import os
+import pathlib
+import signal
+import socket
+import ssl
+
+import pytest
+
+import dns.message
+import dns.query
+
+import control
+import harness
+from harness import DEADLINE, wait_for, zone_text
+from ports import free_port
+from test_control_tls import client_context, options, setup, talk
+
+REFUSED = "error reconfig refused: nothing has changed\n"
+
+
+@contextlib.contextmanager
+def untouched(server):
+    """Workers stay, and so does a client's connection."""
+    query = dns.message.make_query("www.example", "A")
+    workers = server.role("server 1"), server.role("server 2")
+    with socket.create_connection((server.address, server.port)) as client:
+        client.settimeout(DEADLINE)
+
+        def ask():
+            dns.query.send_tcp(client, query)
+            assert dns.query.receive_tcp(client)[0].answer
+        ask()
+        yield
+        ask()
+    assert workers == (server.role("server 1"), server.role("server 2"))
+
+
+@pytest.fixture
+def made(make_server):
+    return make_server(zones={"example": zone_text()},
+                       options={"server-count": 2})
+
+
+@pytest.fixture
+def server(made):
+    return control.config(made).start()
+
+
+def apply(server, **changed):
+    """Of server:, None takes one away."""
+    for name, value in changed.items():
+        server.options[name.replace("_", "-")] = value
+    server.write_config()
+    return control.ask(server, "reconfig")
+
+
+def apply_unseen(server, **changed):
+    """The same past the tool, which would not take such a nsd.conf either."""
+    server.options.update({name.replace("_", "-"): value
+                           for name, value in changed.items()})
+    server.write_config()
+    text = control.say(server, b"NSDCT1  reconfig\n")
+    return not text.endswith("ok\n"), text
+
+
+def is_done(said):
+    return said[0] == 0 and said[1].endswith(
+        "reconfig completed: changes applied\nok\n")
+
+
+def page(port, path="/metrics", address="127.0.0.1"):
+    """The status; None: nobody is there."""
+    client = http.client.HTTPConnection(address, port, timeout=DEADLINE)
+    try:
+        client.request("GET", path)
+        return client.getresponse().status
+    except OSError:
+        return None
+    finally:
+        client.close()
+
+
+def status_of(port, wanted, path="/metrics", address="127.0.0.1"):
+    """The xfrd that was there goes on for a moment."""
+    wait_for(f"{wanted} of {address}@{port}",
+             lambda: page(port, path, address) == wanted)
+
+
+def test_metrics_come_move_and_go(server):
+    first, second = free_port(), free_port()
+    with untouched(server):
+        assert is_done(apply(server, metrics_enable="yes",
+                             metrics_interface="127.0.0.1",
+                             metrics_port=first))
+        status_of(first, 200)
+        assert is_done(apply(server, metrics_port=second))
+        status_of(second, 200)
+        status_of(first, None)
+        # One address stays, another comes.
+        assert is_done(apply(server, metrics_interface=["127.0.0.1",
+                                                        "127.0.0.2"]))
+        status_of(second, 200, address="127.0.0.2")
+        status_of(second, 200)
+        assert is_done(apply(server, metrics_path="/other"))
+        status_of(second, 200, "/other")
+        status_of(second, 404)
+        assert is_done(apply(server, metrics_enable="no"))
+        status_of(second, None)
+        status_of(second, None, address="127.0.0.2")
+
+
+@pytest.mark.parametrize("changed, why", [
+    ({"metrics_port": "TAKEN"}, r"can't bind tcp socket 127.0.0.1@"),
+    ({"metrics_interface": "192.0.2.1"}, "can't bind tcp socket 192.0.2.1@"),
+    ({"metrics_interface": "nosuch0"}, "metrics-interface: 'nosuch0' is "
+     "neither an address nor a network interface"),
+    ({"metrics_port": "70000"}, "nsd.conf:"),
+])
+def test_metrics_that_cannot_be_had(server, changed, why):
+    port = free_port()
+    assert is_done(apply(server, metrics_enable="yes", identity='"one"',
+                         metrics_interface="127.0.0.1", metrics_port=port))
+    status_of(port, 200)
+    roles = server.roles()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        changed = {name: taken.getsockname()[1] if value == "TAKEN" else value
+                   for name, value in changed.items()}
+        code, text = apply_unseen(server, identity='"two"', **changed)
+    assert code == 1 and why in text and text.endswith(REFUSED), text
+    assert page(port) == 200
+    assert server.query("id.server", "TXT", rdclass="CH").answer[0][
+        0].strings[0] == b"one"
+    assert roles == server.roles()
+
+
+def listens(server, role, port):
+    """Whether a process has a listening socket with that port."""
+    return any(sock.family == socket.AF_INET
+               and sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+               and sock.getsockname()[1] == port
+               for sock in harness.sockets_of(server.role(role)))
+
+
+def test_the_old_socket_is_nobodys(server):
+    first, second = free_port(), free_port()
+    for port in first, second:
+        assert is_done(apply(server, metrics_enable="yes",
+                             metrics_interface="127.0.0.1",
+                             metrics_port=port))
+        status_of(port, 200)
+    status_of(first, None)
+    assert listens(server, "main", second) and listens(server, "xfrd", second)
+    for role in server.roles():
+        assert not listens(server, role, first), role
+    for role in "loader", "server 1", "server 2":
+        assert not listens(server, role, second), role
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", first))
+        other.listen()
+
+
+def hup(server, done="reconfig: done"):
+    known = len(server.read_log())
+    server.write_config()
+    server.signal(signal.SIGHUP)
+    server.wait_log(done, known)
+
+
+def test_taken_back_before_the_next_xfrd_is_there(made):
+    """The xfrd that is to go has the old socket yet: it is no obstacle."""
+    first, second = free_port(), free_port()
+    made.options.update({
+        "metrics-enable": "yes", "metrics-interface": "127.0.0.1",
+        "metrics-port": first, "reload-config": "yes"})
+    server = control.config(made).start()
+    old = server.role("xfrd")
+    os.kill(old, signal.SIGSTOP)
+    for port in second, first, second, first:
+        server.options["metrics-port"] = port
+        hup(server)
+    os.kill(old, signal.SIGCONT)
+    server.wait_replaced("xfrd", old)
+    status_of(first, 200)
+    status_of(second, None)
+
+
+def test_control_socket_moves(server):
+    old = pathlib.Path(server.control)
+    new = server.directory / "other.sock"
+    with untouched(server):
+        text = server.extra
+        server.extra = text.replace(str(old), str(new))
+        # The tool looks for its server where nsd.conf says.
+        with control.connect(server) as client:
+            server.write_config()
+            client.sendall(b"NSDCT1  reconfig\n")
+            said = control.read_all(client)
+        assert is_done((0, said)), said
+        server.control = str(new)
+        wait_for("an answer", lambda: control.ask(server, "status")[0] == 0)
+        with pytest.raises(OSError):
+            socket.socket(socket.AF_UNIX).connect(str(old))
+        # And back, where the old one lies yet; two at once.
+        server.extra = text + f"\tcontrol-interface: {new}\n"
+        server.write_config()
+        with control.connect(server) as client:
+            client.sendall(b"NSDCT1  reconfig\n")
+            assert is_done((0, control.read_all(client)))
+        for path in old, new:
+            server.control = str(path)
+            assert wait_for("an answer", lambda: control.say(
+                server, b"NSDCT1  status\n")).startswith("version: ")
+
+
+def test_control_is_turned_off_and_on(made):
+    made.options["reload-config"] = "yes"
+    server = control.config(made).start()
+    text = server.extra
+    server.extra = text.replace("control-enable: yes", "control-enable: no")
+    server.write_config()
+    with control.connect(server) as client:
+        client.sendall(b"NSDCT1  reconfig\n")
+        assert is_done((0, control.read_all(client)))
+
+    def is_off():
+        try:
+            control.connect(server).close()
+        except ConnectionRefusedError:
+            return True
+        return False
+    wait_for("no channel", is_off)
+    server.extra = text
+    hup(server)
+    wait_for("the channel", lambda: control.ask(server, "status")[0] == 0)
+
+
+@pytest.mark.parametrize("interface, why", [
+    ("/nosuch/x", "can't bind socket /nosuch/x: No such file or directory"),
+    ("192.0.2.1", "can't bind tcp socket 192.0.2.1@"),
+    ("nosuch0", "'nosuch0' is neither an address nor a network interface"),
+    ("nsd.conf", "can't bind socket .*/nsd.conf: File exists"),
+])
+def test_control_that_cannot_be_had(server, interface, why):
+    if interface == "nsd.conf":
+        interface = server.config
+        why = f"can't bind socket {interface}: File exists"
+    roles = server.roles()
+    server.extra += f"\tcontrol-interface: {interface}\n"
+    server.write_config()
+    code, text = control.ask(server, "reconfig")
+    assert code == 1 and why in text and text.endswith(REFUSED), text
+    assert control.ask(server, "status")[0] == 0
+    assert roles == server.roles()
+
+
+# ---- the key of the control channel
+
+
+@pytest.fixture
+def keys(directory):
+    made = directory / "keys"
+    made.mkdir()
+    assert setup(made, "-t", "ec").returncode == 0
+    return made
+
+
+@pytest.fixture
+def secure(made, keys):
+    made.control_port = free_port()
+    control.config(made, f"control-port: {made.control_port}",
+                   *options(keys), interface="127.0.0.1")
+    return made.start()
+
+
+def is_served(server, keys):
+    try:
+        return talk(server, client_context(keys)).startswith("version: ")
+    except (OSError, ssl.SSLError):
+        return False
+
+
+def test_another_key_of_the_channel(secure, keys, directory):
+    other = directory / "other"
+    other.mkdir()
+    assert setup(other, "-t", "ec").returncode == 0
+    with untouched(secure):
+        # The same files with other contents.
+        moved = keys.rename(directory / "moved")
+        other.rename(keys)
+        said = talk(secure, client_context(moved), b"NSDCT1  reconfig\n")
+        assert is_done((0, said)), said
+        wait_for("the other key", lambda: is_served(secure, keys))
+        assert not is_served(secure, moved)
+        # Other files.
+        secure.extra = secure.extra.replace(f"{keys}/", f"{moved}/")
+        secure.write_config()
+        said = talk(secure, client_context(keys), b"NSDCT1  reconfig\n")
+        assert is_done((0, said)), said
+        wait_for("the first key", lambda: is_served(secure, moved))
+        assert not is_served(secure, keys)
+        code, text = control.ask(secure, "reconfig")
+        assert code == 0 and "no changes detected" in text
+
+
+@pytest.mark.parametrize("what", ["absent", "garbage", "of another"])
+def test_bad_key_of_the_channel(secure, keys, directory, what):
+    bad = directory / "bad.key"
+    if what == "garbage":
+        bad.write_text("-----BEGIN PRIVATE KEY-----\nAAAA\n")
+    elif what == "of another":
+        bad.write_text((keys / "nsd_control.key").read_text())
+    roles = secure.roles()
+    text = secure.extra
+    secure.extra = text.replace(f"{keys}/nsd_server.key", str(bad))
+    secure.write_config()
+    code, said = control.ask(secure, "reconfig")
+    assert code == 1 and "error: server-key-file" in said, said
+    assert said.endswith(REFUSED)
+    assert roles == secure.roles() and is_served(secure, keys)
+    # What is there goes on where its file can no longer be read.
+    secure.extra = text
+    secure.options["identity"] = '"two"'
+    secure.write_config()
+    (keys / "nsd_server.key").rename(directory / "away")
+    said = control.ask(secure, "reconfig")
+    assert is_done(said) and ("warning: the key and the certificate of the "
+                              "control channel stay as they are: "
+                              "server-key-file: cannot read") in said[1]
+    wait_for("the next xfrd", lambda: is_served(secure, keys))
+
+
+# ---- what else xfrd and the writer are forked with
+
+
+def test_processor_of_xfrd(made):
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.fail("this machine has one processor only")
+    made.options["cpu-affinity"] = f"{cpus[0]} {cpus[1]}"
+    server = control.config(made).start()
+    for cpu, wanted in (cpus[1], {cpus[1]}), (None, set(cpus[:2])):
+        assert is_done(apply(server, xfrd_cpu_affinity=cpu))
+        wait_for("xfrd there", lambda w=wanted: os.sched_getaffinity(
+            server.role("xfrd")) == w)
+    code, text = apply(server, xfrd_cpu_affinity=cpus[-1] + 1)
+    assert code == 1 and "xfrd-cpu-affinity: CPU" in text
+    assert text.endswith(REFUSED)
