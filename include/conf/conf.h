@@ -368,6 +368,8 @@ struct conf_zone {
 	const char *pattern_name;
 	uint64_t listed_at;   /* where its line of the zone list begins; 0: it
 			       * has none, or nobody has looked (zonelist.h) */
+	const char *member_id; /* of a catalog's member, if its line has been
+			       * looked at; NULL: it is none */
 	/* Where its clause stands; NULL and 0: made by conf_add_zone. Of a
 	 * configuration that is refused, NULL: the clause has errors. */
 	const char *file;
@@ -483,6 +485,11 @@ enum nsd_err conf_change_zone(struct conf *conf, const uint8_t *wire,
 /* Notes where the line of a zone is (listed_at). */
 void conf_note_listed(struct conf *conf, const struct conf_zone *zone,
 	uint64_t offset);
+
+/* Notes the ID of a zone of conf_add_zone in its catalog; copies it. NULL: it
+ * has none. NSD_E_MEMORY: nothing has changed. */
+enum nsd_err conf_note_member(struct conf *conf, const struct conf_zone *zone,
+	const char *id) MUST_USE;
 
 /*
  * Removes a zone. A zone of conf_add_zone is gone with that; the memory of

@@ -29,10 +29,13 @@
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* A line that adds a zone. The texts are lent for the call. */
+/* A line that adds a zone, or once did. The texts are lent for the call. */
 struct zonelist_line {
 	const char *name;
 	const char *pattern;
+	const char *id;      /* of a catalog's member; NULL: it is none */
+	bool cut;            /* it has no newline, so there may be less of it
+			      * than was written */
 	uint64_t offset;     /* where it begins in the file */
 	uint32_t line;       /* from 1 */
 	uint32_t len;        /* octets with the newline */
@@ -43,14 +46,16 @@ struct zonelist_reader {
 	/* An `add` or `cat` line. What it returns but NSD_OK ends the
 	 * reading. */
 	enum nsd_err (*on_zone)(void *ctx, const struct zonelist_line *line);
-	/* A `del` line: a place that is free. NULL: nothing. */
-	void (*on_free)(void *ctx, uint64_t offset, uint32_t len);
+	/* A `del` line: a place that is free. An ID counts as its pattern,
+	 * then, and the pattern as part of the name. NULL: nothing. */
+	void (*on_free)(void *ctx, const struct zonelist_line *line);
 };
 
 /*
  * Reads the lines of a list. text is written to. Lines that make no sense go to
- * the sink, and are skipped. *whole: octets up to the end of the last line that
- * has a newline.
+ * the sink, and are skipped; so does what tells that the list was cut short: it
+ * is empty, or ends within a line. *whole: octets up to the end of the last
+ * line that has a newline.
  * returns NSD_OK, also for no octets at all; NSD_E_SYNTAX: it does not begin as
  *     a zone list, which the sink was told; what on_zone returns.
  */
@@ -61,14 +66,14 @@ enum nsd_err zonelist_parse(const char *path, char *text, size_t len,
 /*
  * Adds the zones of a list to a configuration that was just loaded. A zone that
  * is there already, and one whose pattern is not there, is said to the sink and
- * left out.
+ * left out. *cut: the list was cut short, and may have had more zones.
  * returns NSD_OK, also if there is no such file; NSD_E_SYSTEM: it cannot be
  *     read; NSD_E_SYNTAX: it is no zone list; the sink was told both;
  *     NSD_E_MEMORY.
  * cost: linear in the size of the file; blocks on it.
  */
 enum nsd_err zonelist_load(struct conf *conf, const char *path,
-	struct diag_sink *sink) MUST_USE;
+	struct diag_sink *sink, bool *cut) MUST_USE;
 
 /* ---- writing ------------------------------------------------------------- */
 
@@ -93,9 +98,8 @@ struct zonelist {
 };
 
 /*
- * Opens the list for writing, if it is there, and reads it: reader->on_zone as
- * with zonelist_parse, reader->on_free is not used. Copies path. A list that is
- * no zone list is not opened.
+ * Opens the list for writing, if it is there, and reads it as zonelist_parse
+ * does. Copies path. A list that is no zone list is not opened.
  * returns NSD_OK and gives *list (zonelist_close), also if there is no such
  *     file; else as zonelist_load.
  */
@@ -107,21 +111,23 @@ void zonelist_close(struct zonelist *list);
 
 /*
  * Writes a line for a zone, in the newest free place of its length, or at the
- * end. The file is made if there is none. *offset: where it is.
+ * end. id: of a catalog's member, else NULL. The file is made if there is none.
+ * *offset: where it is.
  * returns NSD_OK; NSD_E_SYSTEM with errno: nothing has changed; NSD_E_LIMIT:
  *     the line would be too long; NSD_E_AGAIN: renew.
  */
 enum nsd_err zonelist_add(struct zonelist *list, const char *name,
-	const char *pattern, uint64_t *offset) MUST_USE;
+	const char *pattern, const char *id, uint64_t *offset) MUST_USE;
 
 /*
- * Writes another pattern in the line of a zone, which stays as long.
+ * Writes another pattern in the line of a zone, which stays as long. id: as it
+ * is.
  * returns as zonelist_add; NSD_E_LIMIT also: the line that is there has other
  *     octets, or the pattern is not within a sector of 512 octets, so that a
  *     power cut could leave parts of both. Add a line and remove this one.
  */
 enum nsd_err zonelist_replace(struct zonelist *list, uint64_t offset,
-	const char *name, const char *pattern) MUST_USE;
+	const char *name, const char *pattern, const char *id) MUST_USE;
 
 /* Makes a place of a line. NSD_E_SYSTEM with errno: nothing has changed. */
 enum nsd_err zonelist_remove(struct zonelist *list, uint64_t offset) MUST_USE;

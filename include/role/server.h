@@ -44,6 +44,8 @@ struct server {
 	char waiting[SERVER_WAITING_MAX + 1]; /* main's word: options of
 				   * nsd.conf that wait for a restart; lines,
 				   * and a NUL */
+	bool list_was_cut;        /* the zone list, at the start: it may have
+				   * had more zones */
 	pid_t main_pid;
 	time_t boot;              /* when main started */
 	int64_t boot_usec;        /* the same, of clock.h */

@@ -74,6 +74,13 @@ conf_wipe_secrets(struct conf *conf)
 	}
 }
 
+static void
+added_zone_free(struct conf_zone *zone)
+{
+	free((char *)(uintptr_t)zone->member_id);
+	free(zone);
+}
+
 void
 conf_destroy(struct conf *conf)
 {
@@ -87,7 +94,7 @@ conf_destroy(struct conf *conf)
 	map_fini(&owner->tls_auths);
 	for (size_t i = 0; i < conf->zone_count; i++)
 		if (conf->zones[i]->pattern_name != NULL)
-			free(conf->zones[i]);
+			added_zone_free(conf->zones[i]);
 	for (size_t i = 0; i < conf->key_count; i++)
 		if (conf->keys[i]->file == NULL)
 			free(conf->keys[i]);
@@ -329,6 +336,30 @@ conf_note_listed(struct conf *conf, const struct conf_zone *zone,
 	conf_get_zone(conf, zone)->listed_at = offset;
 }
 
+static size_t
+member_id_size(const struct conf_zone *zone)
+{
+	return zone->member_id == NULL ? 0 : strlen(zone->member_id) + 1;
+}
+
+enum nsd_err
+conf_note_member(struct conf *conf, const struct conf_zone *zone,
+	const char *id)
+{
+	struct conf_owner *owner = (struct conf_owner *)conf;
+	struct conf_zone *own = conf_get_zone(conf, zone);
+	char *copy = NULL;
+
+	assert(own->pattern_name != NULL);
+	if (id != NULL && (copy = strdup(id)) == NULL)
+		return NSD_E_MEMORY;
+	owner->added_size -= member_id_size(own);
+	free((char *)(uintptr_t)own->member_id);
+	own->member_id = copy;
+	owner->added_size += member_id_size(own);
+	return NSD_OK;
+}
+
 /* Gives memory back each time that half of many zones have gone. */
 static void
 conf_shrink(struct conf_owner *owner)
@@ -368,11 +399,12 @@ conf_remove_zone(struct conf *conf, const uint8_t *wire)
 	conf->zones[zone->index] = last;
 	last->index = zone->index;
 	if (zone->pattern_name != NULL) {
-		size_t size = added_zone_size(zone->name, zone->wire);
+		size_t size = added_zone_size(zone->name, zone->wire)
+			+ member_id_size(zone);
 
 		assert(owner->added_size >= size);
 		owner->added_size -= size;
-		free(zone);
+		added_zone_free(zone);
 	}
 	conf_shrink(owner);
 	return NSD_OK;

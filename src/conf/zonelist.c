@@ -11,6 +11,9 @@
 #include "conf/zonelist.h"
 #include "conf/zonelist_text.h"
 
+/* Octets of a line that are quoted. */
+#define QUOTE_MAX 300
+
 /* ---- lines --------------------------------------------------------------- */
 
 /* Where a list is being read. */
@@ -27,8 +30,8 @@ list_say(const struct list_parse *p, const char *what)
 	diag_emit(p->sink, DIAG_WARNING, p->path, p->line, 0, "%s", what);
 }
 
-/* `NAME PATTERN`, and for the member of a catalog its ID. The pattern has no
- * space. */
+/* `NAME PATTERN`, and for the member of a catalog its ID. Pattern and ID have
+ * no space. */
 static enum nsd_err
 list_read_zone(const struct list_parse *p, char *text, bool member,
 	struct zonelist_line *line)
@@ -37,6 +40,7 @@ list_read_zone(const struct list_parse *p, char *text, bool member,
 
 	if (member && space != NULL) {
 		*space = '\0';
+		line->id = space + 1;
 		space = strrchr(text, ' ');
 	}
 	if (space == NULL || space == text || space[1] == '\0') {
@@ -47,6 +51,23 @@ list_read_zone(const struct list_parse *p, char *text, bool member,
 	line->name = text;
 	line->pattern = space + 1;
 	return p->reader->on_zone(p->reader->ctx, line);
+}
+
+static void
+list_read_free(const struct list_parse *p, char *text,
+	struct zonelist_line *line)
+{
+	char *space = strrchr(text, ' ');
+
+	if (p->reader->on_free == NULL)
+		return;
+	line->name = text;
+	line->pattern = "";
+	if (space != NULL) {
+		*space = '\0';
+		line->pattern = space + 1;
+	}
+	p->reader->on_free(p->reader->ctx, line);
 }
 
 /* A line without its newline, but with a NUL. */
@@ -68,8 +89,8 @@ list_read_line(const struct list_parse *p, char *text,
 		return list_read_zone(p, text + ZONELIST_WORD, true, line);
 	else if (strncmp(text, ZONELIST_DEL, ZONELIST_WORD) != 0)
 		list_say(p, "neither add nor del");
-	else if (p->reader->on_free != NULL)
-		p->reader->on_free(p->reader->ctx, line->offset, line->len);
+	else
+		list_read_free(p, text + ZONELIST_WORD, line);
 	return NSD_OK;
 }
 
@@ -83,8 +104,12 @@ zonelist_parse(const char *path, char *text, size_t len,
 	enum nsd_err err = NSD_OK;
 
 	*whole = 0;
-	if (len == 0)
+	if (len == 0) {
+		diag_emit(sink, DIAG_WARNING, NULL, 0, 0, "zone list %s is"
+			" empty, and has no header: zones that it had are"
+			" lost", path);
 		return NSD_OK;
+	}
 	if (len < first || memcmp(text, ZONELIST_FIRST, first) != 0) {
 		diag_emit(sink, DIAG_ERROR, NULL, 0, 0,
 			"zone list %s contains bad header", path);
@@ -98,12 +123,18 @@ zonelist_parse(const char *path, char *text, size_t len,
 			.line = ++p.line,
 			.len = (uint32_t)(next - at)
 				+ (end == NULL),
+			.cut = end == NULL,
 		};
 
 		/* There is a NUL behind the text. */
 		if (end != NULL) {
 			*end = '\0';
 			*whole = next;
+		} else {
+			diag_emit(sink, DIAG_WARNING, path, p.line, 0,
+				"the list ends within the line '%.*s': it was"
+				" cut short, and zones behind that are lost",
+				QUOTE_MAX, text + at);
 		}
 		err = list_read_line(&p, text + at, &line);
 		at = next;
@@ -188,7 +219,8 @@ list_load_zone(void *ctx, const struct zonelist_line *line)
 }
 
 enum nsd_err
-zonelist_load(struct conf *conf, const char *path, struct diag_sink *sink)
+zonelist_load(struct conf *conf, const char *path, struct diag_sink *sink,
+	bool *cut)
 {
 	struct list_load load = {conf, path, sink};
 	const struct zonelist_reader reader = {
@@ -201,6 +233,7 @@ zonelist_load(struct conf *conf, const char *path, struct diag_sink *sink)
 	char *text;
 	int fd;
 
+	*cut = false;
 	err = fs_open_to_read(path, false, &fd, &st);
 	if (err != NSD_OK && errno == ENOENT)
 		return NSD_OK;
@@ -213,6 +246,7 @@ zonelist_load(struct conf *conf, const char *path, struct diag_sink *sink)
 	if (err != NSD_OK)
 		return err;
 	err = zonelist_parse(path, text, len, &reader, sink, &whole);
+	*cut = len == 0 || whole < len;
 	free(text);
 	return err;
 }

@@ -22,9 +22,26 @@
 #define SECTOR 512u
 
 static size_t
-list_line_len(const char *name, const char *pattern)
+list_line_len(const char *name, const char *pattern, const char *id)
 {
-	return ZONELIST_WORD + strlen(name) + 1 + strlen(pattern) + 1;
+	return ZONELIST_WORD + strlen(name) + 1 + strlen(pattern) + 1
+		+ (id != NULL ? strlen(id) + 1 : 0);
+}
+
+/* What it has to be. */
+static size_t
+list_zone_len(const struct conf_zone *zone)
+{
+	return list_line_len(zone->name, zone->pattern_name, zone->member_id);
+}
+
+static int
+list_print_line(char line[ZONELIST_LINE_MAX + 1], const char *name,
+	const char *pattern, const char *id)
+{
+	return snprintf(line, ZONELIST_LINE_MAX + 1, "%s%s %s%s%s\n",
+		id != NULL ? ZONELIST_CAT : ZONELIST_ADD, name, pattern,
+		id != NULL ? " " : "", id != NULL ? id : "");
 }
 
 /* Writes all at a place, or nothing that counts. */
@@ -50,9 +67,8 @@ list_write_at(int fd, const char *text, size_t len, uint64_t at)
 /* A place that nobody remembers is only lost until the list is written
  * anew. */
 static void
-list_free_place(void *ctx, uint64_t offset, uint32_t len)
+list_free_place(struct zonelist *list, uint64_t offset, uint32_t len)
 {
-	struct zonelist *list = ctx;
 	struct zonelist_places *places = &list->places[len];
 	uint64_t *offsets = grow_array(places->offsets, places->count,
 		&places->room, sizeof(*offsets));
@@ -96,9 +112,13 @@ list_open_zone(void *ctx, const struct zonelist_line *line)
 }
 
 static void
-list_open_place(void *ctx, uint64_t offset, uint32_t len)
+list_open_place(void *ctx, const struct zonelist_line *line)
 {
-	list_free_place(((struct list_open *)ctx)->list, offset, len);
+	const struct list_open *opened = ctx;
+
+	list_free_place(opened->list, line->offset, line->len);
+	if (opened->reader->on_free != NULL)
+		opened->reader->on_free(opened->reader->ctx, line);
 }
 
 static enum nsd_err
@@ -264,17 +284,17 @@ list_append(struct zonelist *list, const char *line, size_t len)
 /* Prints a line. *len: its octets. */
 static enum nsd_err
 list_print(const struct zonelist *list, const char *name, const char *pattern,
-	char line[ZONELIST_LINE_MAX + 1], size_t *len)
+	const char *id, char line[ZONELIST_LINE_MAX + 1], size_t *len)
 {
-	*len = list_line_len(name, pattern);
+	*len = list_line_len(name, pattern, id);
 	/* A word with a newline would be two lines. */
 	if (*len > ZONELIST_LINE_MAX || strpbrk(name, "\n") != NULL
-		|| strpbrk(pattern, " \n") != NULL)
+		|| strpbrk(pattern, " \n") != NULL
+		|| (id != NULL && strpbrk(id, " \n") != NULL))
 		return NSD_E_LIMIT;
 	if (list->renew || list_is_gone(list))
 		return NSD_E_AGAIN;
-	snprintf(line, ZONELIST_LINE_MAX + 1, "%s%s %s\n", ZONELIST_ADD, name,
-		pattern);
+	(void)list_print_line(line, name, pattern, id);
 	return NSD_OK;
 }
 
@@ -292,12 +312,12 @@ list_find_len(const struct zonelist *list, uint64_t offset)
 
 enum nsd_err
 zonelist_replace(struct zonelist *list, uint64_t offset, const char *name,
-	const char *pattern)
+	const char *pattern, const char *id)
 {
 	char line[ZONELIST_LINE_MAX + 1];
 	size_t len, skip = ZONELIST_WORD + strlen(name) + 1;
 	uint64_t at = offset + skip;
-	enum nsd_err err = list_print(list, name, pattern, line, &len);
+	enum nsd_err err = list_print(list, name, pattern, id, line, &len);
 
 	if (err != NSD_OK)
 		return err;
@@ -309,12 +329,12 @@ zonelist_replace(struct zonelist *list, uint64_t offset, const char *name,
 
 enum nsd_err
 zonelist_add(struct zonelist *list, const char *name, const char *pattern,
-	uint64_t *offset)
+	const char *id, uint64_t *offset)
 {
 	char line[ZONELIST_LINE_MAX + 1];
 	struct zonelist_places *places;
 	size_t len;
-	enum nsd_err err = list_print(list, name, pattern, line, &len);
+	enum nsd_err err = list_print(list, name, pattern, id, line, &len);
 
 	if (err != NSD_OK)
 		return err;
@@ -327,8 +347,8 @@ zonelist_add(struct zonelist *list, const char *name, const char *pattern,
 		err = list_write_at(list->fd, line + ZONELIST_WORD,
 			len - ZONELIST_WORD, *offset + ZONELIST_WORD);
 		if (err == NSD_OK)
-			err = list_write_at(list->fd, ZONELIST_ADD,
-				ZONELIST_WORD, *offset);
+			err = list_write_at(list->fd, line, ZONELIST_WORD,
+				*offset);
 		if (err != NSD_OK)
 			return err;
 		places->count--;
@@ -388,12 +408,10 @@ list_write_zones(int fd, const struct conf *conf)
 		const struct conf_zone *zone = conf->zones[i];
 
 		if (zone->pattern_name == NULL
-			|| list_line_len(zone->name, zone->pattern_name)
-				> ZONELIST_LINE_MAX)
+			|| list_zone_len(zone) > ZONELIST_LINE_MAX)
 			continue;
-		len += (size_t)snprintf(text + len, ZONELIST_LINE_MAX + 1,
-			"%s%s %s\n", ZONELIST_ADD, zone->name,
-			zone->pattern_name);
+		len += (size_t)list_print_line(text + len, zone->name,
+			zone->pattern_name, zone->member_id);
 		if (len < WRITE_SIZE)
 			continue;
 		err = fs_write_all(fd, text, len);
@@ -440,7 +458,7 @@ zonelist_take_renewed(struct zonelist *list, struct conf *conf)
 
 		if (zone->pattern_name == NULL)
 			continue;
-		len = list_line_len(zone->name, zone->pattern_name);
+		len = list_zone_len(zone);
 		if (len > ZONELIST_LINE_MAX)
 			continue;
 		conf_note_listed(conf, zone, at);

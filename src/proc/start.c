@@ -203,7 +203,9 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 		return err;
 	main_open_log(o, program);
 	log_notice("nsd starting (%s)", PACKAGE_STRING);
-	if (zonelist_load(s->server.conf, o->zonelistfile, &sink) != NSD_OK) {
+	if (zonelist_load(s->server.conf, o->zonelistfile, &sink,
+		    &s->server.list_was_cut)
+		!= NSD_OK) {
 		log_error("could not read zonelist file %s", o->zonelistfile);
 		return NSD_E_SYSTEM;
 	}

@@ -1,7 +1,6 @@
 /* xfrd_change.c - has zones come, go and get other patterns, everywhere. */
 #include "config.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
@@ -42,170 +41,28 @@ change_end(struct xfrd_change *change, enum xfrd_changed outcome,
 		on_end(ctx, &end);
 }
 
-/* ---- in the zone list, and known to xfrd --------------------------------- */
-
-const char *
-xfrd_change_text(enum nsd_err err)
-{
-	return err == NSD_E_SYSTEM ? strerror(errno) : err_text(err);
-}
-
 static struct conf *
 change_conf(const struct xfrd_change *change)
 {
 	return change->xfrd->role.server->conf;
 }
 
-static enum nsd_err
-change_list_zone(struct xfrd_change *change, const struct conf_zone *zone,
-	const char *pattern)
-{
-	struct zonelist *list = change->xfrd->changes->list;
-	uint64_t offset;
-	enum nsd_err err = zonelist_add(list, zone->name, pattern, &offset);
-
-	if (err == NSD_OK)
-		conf_note_listed(change_conf(change), zone, offset);
-	return err;
-}
-
-/* Each of these does all or nothing. */
-static enum nsd_err
-change_add(struct xfrd_change *change)
-{
-	const struct conf_zone *zone;
-	enum nsd_err err = xfrd_come_add(change->xfrd, change->name,
-		change->pattern, &zone);
-
-	if (err != NSD_OK)
-		return err;
-	err = change_list_zone(change, zone, change->pattern);
-	if (err != NSD_OK) {
-		int error = errno;
-
-		xfrd_come_remove(change->xfrd, zone);
-		errno = error;
-	}
-	return err;
-}
-
-static enum nsd_err
-change_delete(struct xfrd_change *change, const struct conf_zone *zone)
-{
-	struct zonelist *list = change->xfrd->changes->list;
-	enum nsd_err err = NSD_OK;
-
-	if (zone->listed_at != 0)
-		err = zonelist_remove(list, zone->listed_at);
-	if (err == NSD_OK)
-		xfrd_come_remove(change->xfrd, zone);
-	return err;
-}
-
-/* Where it can, in the same place; else the new line comes before the old one
- * goes: there is always one. *at: where it is now. */
-static enum nsd_err
-change_relist(struct zonelist *list, const struct conf_zone *zone,
-	const char *pattern, uint64_t *at)
-{
-	enum nsd_err err;
-	int error;
-
-	*at = zone->listed_at;
-	if (*at != 0) {
-		err = zonelist_replace(list, *at, zone->name, pattern);
-		if (err != NSD_E_LIMIT)
-			return err;
-	}
-	err = zonelist_add(list, zone->name, pattern, at);
-	if (err != NSD_OK || zone->listed_at == 0)
-		return err;
-	err = zonelist_remove(list, zone->listed_at);
-	if (err == NSD_OK)
-		return NSD_OK;
-	error = errno;
-	if (zonelist_remove(list, *at) != NSD_OK)
-		list->renew = true;
-	errno = error;
-	return err;
-}
-
-static enum nsd_err
-change_pattern(struct xfrd_change *change, const struct conf_zone *zone,
-	const char *pattern)
-{
-	struct zonelist *list = change->xfrd->changes->list;
-	uint64_t new_at;
-	enum nsd_err err;
-
-	zonelist_note_change(list, change_conf(change));
-	err = change_relist(list, zone, pattern, &new_at);
-	if (err != NSD_OK)
-		return err;
-	xfrd_come_rest(change->xfrd, zone);
-	err = conf_change_zone(change_conf(change), zone->wire, pattern);
-	assert(err == NSD_OK);
-	conf_note_listed(change_conf(change), zone, new_at);
-	return NSD_OK;
-}
-
-/* One that came later has done its part already, and counts. What was before
- * this one is what was before that one. */
+/* Takes it back, and tells why once that is durable, too: what was told as
+ * failed is not there after a power cut. Takes the change. */
 static void
-change_hand_on(struct xfrd_change *change, struct xfrd_change *next)
+change_fail(struct xfrd_change *change, const char *why)
 {
-	free(next->old_pattern);
-	next->old_pattern = change->old_pattern;
-	change->old_pattern = NULL;
-	if (next->kind == XFRD_CHANGE_DELETE)
-		return;
-	next->created |= next->kind == XFRD_CHANGE_PATTERN
-		&& next->old_pattern == NULL;
-	next->kind = next->old_pattern == NULL ? XFRD_CHANGE_ADD
-					       : XFRD_CHANGE_PATTERN;
-}
+	struct xfrd_changes *changes = change->xfrd->changes;
 
-/* Takes back what the functions above have done, unless another change of the
- * zone has come. What fails here is found at the next start of xfrd. */
-static void
-change_undo(struct xfrd_change *change)
-{
-	struct xfrd_change *next = xfrd_change_find_next(change);
-	const struct conf_zone *zone = conf_find_zone(change_conf(change),
-		change->wire);
-	enum nsd_err err = NSD_OK;
-
-	if (next != NULL) {
-		change_hand_on(change, next);
-		return;
-	}
-	switch (change->kind) {
-	case XFRD_CHANGE_ADD:
-		if (zone != NULL && zone->pattern_name != NULL)
-			err = change_delete(change, zone);
-		break;
-	case XFRD_CHANGE_DELETE:
-		if (zone != NULL || change->old_pattern == NULL)
-			break;
-		err = xfrd_come_add(change->xfrd, change->name,
-			change->old_pattern, &zone);
-		if (err == NSD_OK)
-			err = change_list_zone(change, zone,
-				change->old_pattern);
-		if (err == NSD_OK)
-			xfrd_turn_join(change->xfrd, zone);
-		break;
-	case XFRD_CHANGE_PATTERN:
-		if (zone == NULL || zone->pattern_name == NULL)
-			break;
-		err = change_pattern(change, zone, change->old_pattern);
-		if (err == NSD_OK)
-			xfrd_turn_join(change->xfrd, zone);
-		break;
-	}
-	if (err != NSD_OK)
-		log_error("zone %s: a change that failed cannot be taken back:"
-			  " %s", change->name, xfrd_change_text(err));
+	log_error("zone %s cannot be changed: %s", change->name, why);
+	xfrd_change_undo(change);
+	/* It is no change of its zone any more. */
+	cds_list_del_init(&change->same);
+	change->why = strdup(why);
+	change->synced = syncer_ask(changes->syncer, changes->list->fd,
+		changes->list->folder);
+	cds_list_del(&change->node);
+	cds_list_add_tail(&change->node, &changes->undone);
 }
 
 /* ---- asking the loader --------------------------------------------------- */
@@ -265,9 +122,7 @@ change_on_answer(void *ctx, const struct ipc_message *answer)
 	if (change_is_done(change, done.err)) {
 		change_finish(change, &done);
 	} else {
-		log_error("zone %s cannot be changed: %s", change->name, why);
-		change_undo(change);
-		change_end(change, XFRD_CHANGED_FAILED, why);
+		change_fail(change, why);
 	}
 	xfrd_changes_go_on(xfrd);
 }
@@ -305,8 +160,7 @@ change_ask(struct xfrd_change *change)
 	if (err == NSD_E_AGAIN || err == NSD_E_MEMORY)
 		return false;
 	if (err != NSD_OK) {
-		change_undo(change);
-		change_end(change, XFRD_CHANGED_FAILED, xfrd_change_text(err));
+		change_fail(change, xfrd_change_text(err));
 		return true;
 	}
 	cds_list_del(&change->node);
@@ -346,24 +200,6 @@ change_check(struct xfrd_change *change, const struct conf_zone **zone,
 		|| strcmp((*zone)->pattern_name, change->pattern) != 0;
 }
 
-/* Does the first two steps. Without NSD_OK nothing has changed. */
-static enum nsd_err
-change_do(struct xfrd_change *change, const struct conf_zone *zone)
-{
-	if (change->kind == XFRD_CHANGE_PATTERN && zone == NULL) {
-		change->kind = XFRD_CHANGE_ADD;
-		change->created = true;
-	}
-	if (change->kind == XFRD_CHANGE_ADD)
-		return change_add(change);
-	change->old_pattern = strdup(zone->pattern_name);
-	if (change->old_pattern == NULL)
-		return NSD_E_MEMORY;
-	return change->kind == XFRD_CHANGE_DELETE
-		? change_delete(change, zone)
-		: change_pattern(change, zone, change->pattern);
-}
-
 static void
 changes_sync(struct xfrd_changes *changes)
 {
@@ -396,7 +232,7 @@ change_begin(struct xfrd_change *change)
 		change_end(change, outcome, NULL);
 		return;
 	}
-	err = change_do(change, zone);
+	err = xfrd_change_do(change, zone);
 	if (err != NSD_OK) {
 		/* A list that is to be written anew, and cannot be. */
 		const char *why = err == NSD_E_AGAIN
@@ -420,7 +256,8 @@ changes_are_idle(struct xfrd_changes *changes)
 {
 	return cds_list_empty(&changes->listed)
 		&& cds_list_empty(&changes->ready)
-		&& cds_list_empty(&changes->asked);
+		&& cds_list_empty(&changes->asked)
+		&& cds_list_empty(&changes->undone);
 }
 
 static bool
@@ -609,6 +446,29 @@ xfrd_changes_on_again(evutil_socket_t fd, short what, void *arg)
 	xfrd_changes_go_on(arg);
 }
 
+/* What was taken back is so on the disk. error: perhaps not. */
+static void
+changes_end_undone(struct xfrd_changes *changes, uint64_t number, int error)
+{
+	struct xfrd_change *change;
+
+	while ((change = list_first_or_null(&changes->undone,
+			struct xfrd_change, node))
+			!= NULL
+		&& change->synced <= number) {
+		char *why = change->why;
+
+		if (error != 0)
+			log_error("zone %s: a change that failed may come"
+				  " again: %s: %s", change->name,
+				changes->list->path, strerror(error));
+		change->why = NULL;
+		change_end(change, XFRD_CHANGED_FAILED,
+			why != NULL ? why : err_text(NSD_E_MEMORY));
+		free(why);
+	}
+}
+
 /* The newest is taken back first: each finds what it has left. What waits for
  * them begins later. */
 static void
@@ -616,15 +476,21 @@ changes_fail_sync(struct xfrd_changes *changes, struct cds_list_head *failed,
 	int error)
 {
 	struct xfrd_change *change;
+	bool undone = false;
 
 	changes->in_turn = true;
 	while ((change = list_first_or_null(failed, struct xfrd_change, node))
 		!= NULL) {
 		log_error("zone %s cannot be changed: %s: %s", change->name,
 			changes->list->path, strerror(error));
-		change_undo(change);
+		xfrd_change_undo(change);
 		change_end(change, XFRD_CHANGED_UNLISTED, strerror(error));
+		undone = true;
 	}
+	/* Nobody waits for a disk that does not write. */
+	if (undone)
+		(void)syncer_ask(changes->syncer, changes->list->fd,
+			changes->list->folder);
 	changes->in_turn = false;
 }
 
@@ -653,6 +519,7 @@ xfrd_changes_on_synced(void *ctx, uint64_t number, int error)
 			cds_list_add(&change->node, &failed);
 	}
 	changes_fail_sync(changes, &failed, error);
+	changes_end_undone(changes, number, error);
 	xfrd_changes_go_on(xfrd);
 }
 

@@ -1,6 +1,8 @@
-/* xfrd_change_one.c - a change of a zone: it is made, found and freed. */
+/* xfrd_change_one.c - a change of a zone: it is made, found and freed; what an
+ * error of it is. */
 #include "config.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +17,8 @@ xfrd_change_free(struct xfrd_change *change)
 	cds_list_del(&change->same);
 	free(change->pattern);
 	free(change->old_pattern);
+	free(change->old_member);
+	free(change->why);
 	free(change);
 }
 
@@ -74,4 +78,10 @@ xfrd_change_find_next(const struct xfrd_change *change)
 			return other;
 	}
 	return NULL;
+}
+
+const char *
+xfrd_change_text(enum nsd_err err)
+{
+	return err == NSD_E_SYSTEM ? strerror(errno) : err_text(err);
 }

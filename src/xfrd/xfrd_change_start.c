@@ -35,11 +35,18 @@ changes_repeat(struct xfrd *xfrd, const struct xfrd_change_ask *ask,
 	return NSD_OK;
 }
 
+/* While the list is read. */
+struct changes_read {
+	struct xfrd *xfrd;
+	size_t known; /* zones that main knew */
+	bool *gone;   /* by their places: these have a line that says so */
+};
+
 /* A line of the list, which main has mostly taken in. */
 static enum nsd_err
 changes_on_line(void *ctx, const struct zonelist_line *line)
 {
-	struct xfrd *xfrd = ctx;
+	struct xfrd *xfrd = ((struct changes_read *)ctx)->xfrd;
 	struct conf *conf = xfrd->role.server->conf;
 	const struct conf_zone *zone = conf_find_zone_text(conf, line->name);
 	const struct xfrd_change_ask ask = {
@@ -49,6 +56,9 @@ changes_on_line(void *ctx, const struct zonelist_line *line)
 	};
 	enum nsd_err err;
 
+	/* Nobody was told that it is there, or main knows the whole of it. */
+	if (line->cut)
+		return NSD_OK;
 	if (zone != NULL && (zone->pattern_name == NULL
 		|| zone->listed_at != 0
 		|| conf_find_pattern(conf, line->pattern) == NULL)) {
@@ -73,15 +83,38 @@ changes_on_line(void *ctx, const struct zonelist_line *line)
 		err = NSD_OK;
 	}
 	conf_note_listed(conf, zone, line->offset);
-	return err;
+	return err == NSD_OK ? conf_note_member(conf, zone, line->id) : err;
 }
 
-/* Zones that have no line any more go. */
-static enum nsd_err
-changes_remove_unlisted(struct xfrd *xfrd)
+/* A line of a zone that has been deleted: that of a catalog's member has an
+ * ID, too. */
+static void
+changes_on_free(void *ctx, const struct zonelist_line *line)
 {
+	const struct changes_read *read = ctx;
+	const struct conf *conf = read->xfrd->role.server->conf;
+	const struct conf_zone *zone = conf_find_zone_text(conf, line->name);
+	const char *space = strrchr(line->name, ' ');
+	char name[ZONELIST_LINE_MAX];
+
+	if (zone == NULL && space != NULL) {
+		snprintf(name, sizeof(name), "%.*s",
+			(int)(space - line->name), line->name);
+		zone = conf_find_zone_text(conf, name);
+	}
+	if (zone != NULL && zone->index < read->known)
+		read->gone[zone->index] = true;
+}
+
+/* Zones that have no line any more, but one that they had, go. Without either,
+ * somebody has cut the list short: they stay, and are written to it anew. */
+static enum nsd_err
+changes_remove_unlisted(const struct changes_read *read)
+{
+	struct xfrd *xfrd = read->xfrd;
 	struct conf *conf = xfrd->role.server->conf;
 	enum nsd_err err = NSD_OK;
+	size_t kept = 0;
 
 	for (size_t i = conf->zone_count; i > 0 && err == NSD_OK; i--) {
 		const struct conf_zone *zone = conf->zones[i - 1];
@@ -92,10 +125,19 @@ changes_remove_unlisted(struct xfrd *xfrd)
 
 		if (zone->pattern_name == NULL || zone->listed_at != 0)
 			continue;
+		if (!read->gone[i - 1]) {
+			kept++;
+			continue;
+		}
 		err = changes_repeat(xfrd, &ask, zone->pattern_name);
 		if (err == NSD_OK)
 			xfrd_come_remove(xfrd, zone);
 	}
+	if (kept == 0)
+		return err;
+	log_error("zone list %s was cut short: it is written anew, with %zu"
+		  " zones that it has lost", xfrd->changes->list->path, kept);
+	xfrd->changes->list->renew = true;
 	return err;
 }
 
@@ -116,24 +158,41 @@ changes_keep_unlisted(struct xfrd *xfrd, const char *path)
 }
 
 static enum nsd_err
-changes_open_list(struct xfrd *xfrd, const char *path)
+changes_read_list(struct xfrd *xfrd, const char *path)
 {
 	struct xfrd_changes *changes = xfrd->changes;
+	const size_t known = xfrd->role.server->conf->zone_count;
+	struct changes_read read = {
+		.xfrd = xfrd,
+		.known = known,
+		.gone = calloc(known + 1, sizeof(*read.gone)),
+	};
 	const struct zonelist_reader reader = {
-		.ctx = xfrd,
+		.ctx = &read,
 		.on_zone = changes_on_line,
+		.on_free = changes_on_free,
 	};
 	/* Main has said what is wrong with it. */
 	struct diag_sink sink = {.on_diag = NULL};
-	enum nsd_err err = zonelist_open(path, &reader, &sink, &changes->list);
+	enum nsd_err err = NSD_E_MEMORY;
 
-	if (err != NSD_OK)
-		return err;
+	if (read.gone != NULL)
+		err = zonelist_open(path, &reader, &sink, &changes->list);
 	/* Without a file nothing says which zones are to go. */
-	if (changes->list->fd == -1)
+	if (err == NSD_OK && changes->list->fd == -1)
 		changes_keep_unlisted(xfrd, path);
-	else
-		err = changes_remove_unlisted(xfrd);
+	else if (err == NSD_OK)
+		err = changes_remove_unlisted(&read);
+	free(read.gone);
+	return err;
+}
+
+static enum nsd_err
+changes_open_list(struct xfrd *xfrd, const char *path)
+{
+	struct xfrd_changes *changes = xfrd->changes;
+	enum nsd_err err = changes_read_list(xfrd, path);
+
 	if (err != NSD_OK)
 		return err;
 	changes->list->renew |= changes->odd && changes->list->fd != -1;
@@ -165,6 +224,7 @@ xfrd_change_init(struct xfrd *xfrd)
 		CDS_INIT_LIST_HEAD(&changes->listed);
 		CDS_INIT_LIST_HEAD(&changes->ready);
 		CDS_INIT_LIST_HEAD(&changes->asked);
+		CDS_INIT_LIST_HEAD(&changes->undone);
 		for (unsigned i = 0; i < XFRD_CHANGE_BUCKETS; i++)
 			CDS_INIT_LIST_HEAD(&changes->same[i]);
 		changes->renewed_fd = -1;

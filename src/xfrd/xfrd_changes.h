@@ -30,6 +30,9 @@ struct xfrd_change {
 	char *pattern;             /* NULL with DELETE */
 	char *old_pattern;         /* of the loader's; NULL: it has no such
 				    * zone */
+	char *old_member;          /* its ID in a catalog; NULL: it has none */
+	char *why;                 /* of one that was taken back: what is told
+				    * when that is durable */
 	uint8_t wire[NAME_MAX_LEN];
 	char name[];
 };
@@ -44,6 +47,7 @@ struct xfrd_changes {
 	struct cds_list_head listed; /* to be durable in the list */
 	struct cds_list_head ready;  /* for the loader */
 	struct cds_list_head asked;  /* of the loader */
+	struct cds_list_head undone; /* instead: taken back, to be durable */
 	unsigned asked_count;
 	struct cds_list_head same[XFRD_CHANGE_BUCKETS];
 	int renewed_fd;            /* FILE~, while it is flushed; or -1 */
@@ -65,6 +69,14 @@ void xfrd_change_free(struct xfrd_change *change);
 void xfrd_change_note(struct xfrd_change *change);
 /* The next change of the same zone after one that has begun; or NULL. */
 struct xfrd_change *xfrd_change_find_next(const struct xfrd_change *change);
+/* xfrd_change_list.c: has xfrd know of a change, and writes it to the zone
+ * list. zone: the one that it is about; NULL: there is none yet. Without NSD_OK
+ * nothing has changed. */
+enum nsd_err xfrd_change_do(struct xfrd_change *change,
+	const struct conf_zone *zone) MUST_USE;
+/* Takes that back, unless another change of the zone has come. What fails is
+ * found at the next start of xfrd. */
+void xfrd_change_undo(struct xfrd_change *change);
 /* Does what can be done now. */
 void xfrd_changes_go_on(struct xfrd *xfrd);
 /* Timers, and what the syncer calls. */

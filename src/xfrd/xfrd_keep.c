@@ -469,12 +469,16 @@ keep_has_zone(void *ctx, const uint8_t *apex)
 	return zone != NULL && zone->options->request_xfr.count > 0;
 }
 
-/* Zones that have left nsd.conf since the last start. */
+/* Zones that have left nsd.conf since the last start. Not those of which a zone
+ * list that was cut short knows no more. */
 static void
 keep_drop_others(struct xfrd *xfrd)
 {
-	size_t count = journal_drop_others(xfrd->journal, keep_has_zone, xfrd);
+	size_t count = 0;
 
+	if (!xfrd->role.server->list_was_cut)
+		count = journal_drop_others(xfrd->journal, keep_has_zone,
+			xfrd);
 	if (count > 0)
 		log_notice("xfrd: the journal forgets %zu zones that are not"
 			   " in the configuration any more", count);

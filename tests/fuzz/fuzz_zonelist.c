@@ -38,9 +38,9 @@ on_zone(void *ctx, const struct zonelist_line *line)
 }
 
 static void
-on_free(void *ctx, uint64_t offset, uint32_t len)
+on_free(void *ctx, const struct zonelist_line *line)
 {
-	check_place(ctx, offset, len);
+	check_place(ctx, line->offset, line->len);
 }
 
 int

@@ -62,12 +62,15 @@ on_diag(struct diag_sink *sink, const struct diag *d)
 		(unsigned long)d->line, d->text);
 }
 
+/* Of the list that was loaded last. */
+static bool was_cut;
+
 static enum nsd_err
 load(struct conf *conf, const char *text, struct said *said)
 {
 	*said = (struct said){.sink = {.on_diag = on_diag}};
 	files_write(path, text);
-	return zonelist_load(conf, path, &said->sink);
+	return zonelist_load(conf, path, &said->sink, &was_cut);
 }
 
 static void
@@ -130,8 +133,10 @@ file_that_is_no_list_is_refused(void **state)
 	}
 	assert_int_equal(load(conf, "", &said), NSD_OK);
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(zonelist_load(conf, path, &said.sink), NSD_OK);
-	assert_int_equal(zonelist_load(conf, folder, &said.sink),
+	assert_int_equal(zonelist_load(conf, path, &said.sink,
+		&was_cut), NSD_OK);
+	assert_int_equal(zonelist_load(conf, folder, &said.sink,
+		&was_cut),
 		NSD_E_SYSTEM);
 	assert_int_equal(conf->zone_count, 1);
 	conf_destroy(conf);
@@ -148,14 +153,25 @@ list_cut_anywhere_is_read(void **state)
 	for (size_t len = 0; len < sizeof(text); len++) {
 		conf = reader_accept(CONF);
 		files_write_octets(path, text, len);
-		assert_int_equal(zonelist_load(conf, path, &said.sink),
-			len == 0 || len >= 16 ? NSD_OK : NSD_E_SYNTAX);
+		*said.text = '\0';
+		assert_int_equal(zonelist_load(conf, path, &said.sink,
+			&was_cut), len == 0 || len >= 16 ? NSD_OK
+							 : NSD_E_SYNTAX);
+		if (len == 0 || len >= 16) {
+			bool torn = len == 0 || text[len - 1] != '\n';
+
+			assert_true(was_cut == torn);
+			assert_true(torn == (strstr(said.text, len == 0
+				? "is empty, and has no header"
+				: "the list ends within the line '") != NULL));
+		}
 		conf_destroy(conf);
 	}
 	conf = reader_accept(CONF);
 	files_write_octets(path, HEAD "add a\0b p\nadd c.test p\n",
 		sizeof(HEAD) + 23);
-	assert_int_equal(zonelist_load(conf, path, &said.sink), NSD_OK);
+	assert_int_equal(zonelist_load(conf, path, &said.sink,
+		&was_cut), NSD_OK);
 	assert_int_equal(conf->zone_count, 2);
 	conf_destroy(conf);
 }
@@ -171,9 +187,10 @@ note_line(void *ctx, const struct zonelist_line *line)
 {
 	const struct conf_zone *zone = conf_find_zone_text(conf, line->name);
 
-	if (zone != NULL)
-		conf_note_listed(conf, zone, line->offset);
-	return NSD_OK;
+	if (zone == NULL)
+		return NSD_OK;
+	conf_note_listed(conf, zone, line->offset);
+	return conf_note_member(conf, zone, line->id);
 }
 
 static int
@@ -210,7 +227,8 @@ add(const char *name, const char *pattern)
 	uint64_t offset;
 
 	assert_int_equal(conf_add_zone(conf, name, pattern, &zone), NSD_OK);
-	assert_int_equal(zonelist_add(list, name, pattern, &offset), NSD_OK);
+	assert_int_equal(zonelist_add(list, name, pattern, NULL,
+		&offset), NSD_OK);
 	conf_note_listed(conf, zone, offset);
 }
 
@@ -255,8 +273,8 @@ line_becomes_another_at_its_place(void **state)
 	add("a.test", "p");
 	add("b.test", "p");
 	assert_int_equal(zonelist_replace(list,
-		conf_find_zone_text(conf, "a.test")->listed_at, "a.test", "q"),
-		NSD_OK);
+		conf_find_zone_text(conf, "a.test")->listed_at, "a.test", "q",
+		NULL), NSD_OK);
 	files_assert(path, HEAD "add a.test q\nadd b.test p\n");
 }
 
@@ -266,16 +284,45 @@ line_of_a_member_goes_with_its_id(void **state)
 	uint64_t at;
 
 	files_write(path, HEAD "cat a.test p id\ncat b.test q id\n");
-	assert_int_equal(zonelist_load(conf, path, NULL), NSD_OK);
+	assert_int_equal(zonelist_load(conf, path, NULL, &was_cut), NSD_OK);
 	open_list();
 	at = conf_find_zone_text(conf, "b.test")->listed_at;
-	assert_int_equal(zonelist_replace(list, at, "b.test", "p"),
+	assert_int_equal(zonelist_replace(list, at, "b.test", "p", NULL),
 		NSD_E_LIMIT);
 	cut("a.test");
 	add("c.test", "p");
 	add("dddd.test", "p");
 	files_assert(path, HEAD "add dddd.test p\ncat b.test q id\n"
 				"add c.test p\n");
+}
+
+static void
+member_has_its_id_in_a_list_that_is_written_anew(void **state)
+{
+	const struct conf_zone *zone;
+	uint64_t at;
+	int fd;
+
+	files_write(path, HEAD "cat a.test p id\ncat b.test q other\n"
+		"add c.test q\n");
+	assert_int_equal(zonelist_load(conf, path, NULL, &was_cut), NSD_OK);
+	open_list();
+	zone = conf_find_zone_text(conf, "a.test");
+	assert_int_equal(zonelist_replace(list, zone->listed_at, "a.test", "q",
+		zone->member_id), NSD_OK);
+	assert_int_equal(conf_change_zone(conf, zone->wire, "q"), NSD_OK);
+	assert_int_equal(zonelist_renew(list, conf, &fd), NSD_OK);
+	assert_int_equal(zonelist_take_renewed(list, conf), NSD_OK);
+	files_assert(path, HEAD "cat a.test q id\ncat b.test q other\n"
+		"add c.test q\n");
+	/* Lines are where they are thought to be. */
+	cut("b.test");
+	files_assert(path, HEAD "cat a.test q id\ndel b.test q other\n"
+		"add c.test q\n");
+	assert_int_equal(zonelist_add(list, "d.test", "q", "again", &at),
+		NSD_OK);
+	files_assert(path, HEAD "cat a.test q id\ncat d.test q again\n"
+		"add c.test q\n");
 }
 
 static void
@@ -289,10 +336,11 @@ pattern_over_two_sectors_is_not_written_over(void **state)
 		open_list();
 		memset(name, 'a', len);
 		name[len] = '\0';
-		assert_int_equal(zonelist_add(list, name, "pp", &at), NSD_OK);
+		assert_int_equal(zonelist_add(list, name, "pp", NULL,
+			&at), NSD_OK);
 		at = sizeof(HEAD) - 1 + 4 + len + 1; /* the pattern's */
 		assert_int_equal(zonelist_replace(list, sizeof(HEAD) - 1, name,
-			"qq"), at / 512 == (at + 2) / 512 ? NSD_OK
+			"qq", NULL), at / 512 == (at + 2) / 512 ? NSD_OK
 							  : NSD_E_LIMIT);
 	}
 }
@@ -336,9 +384,10 @@ torn_line_is_no_head_of_another(void **state)
 	int fd;
 
 	files_write(path, HEAD "add a.test p\nadd b.t");
-	assert_int_equal(zonelist_load(conf, path, NULL), NSD_OK);
+	assert_int_equal(zonelist_load(conf, path, NULL, &was_cut), NSD_OK);
 	open_list();
-	assert_int_equal(zonelist_add(list, "c", "p", &offset), NSD_E_AGAIN);
+	assert_int_equal(zonelist_add(list, "c", "p", NULL, &offset),
+		NSD_E_AGAIN);
 	assert_true(zonelist_wants_renewal(list, conf));
 	assert_int_equal(zonelist_renew(list, conf, &fd), NSD_OK);
 	assert_int_equal(zonelist_take_renewed(list, conf), NSD_OK);
@@ -361,7 +410,7 @@ full_disk_changes_nothing(void **state)
 	limit = old;
 	limit.rlim_cur = sizeof(HEAD) - 1 + 13 + 5;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	assert_int_equal(zonelist_add(list, "b.test", "p", &offset),
+	assert_int_equal(zonelist_add(list, "b.test", "p", NULL, &offset),
 		NSD_E_SYSTEM);
 	assert_int_equal(errno, EFBIG);
 	limit.rlim_cur = 10;
@@ -383,12 +432,17 @@ word_with_a_newline_is_refused(void **state)
 	open_list();
 	memset(name, 'a', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
-	assert_int_equal(zonelist_add(list, "a\nadd b p", "p", &offset),
+	assert_int_equal(zonelist_add(list, "a\nadd b p", "p", NULL,
+		&offset),
 		NSD_E_LIMIT);
-	assert_int_equal(zonelist_add(list, "a", "p\nadd", &offset),
+	assert_int_equal(zonelist_add(list, "a", "p\nadd", NULL, &offset),
 		NSD_E_LIMIT);
-	assert_int_equal(zonelist_add(list, "a", "p q", &offset), NSD_E_LIMIT);
-	assert_int_equal(zonelist_add(list, name, "p", &offset), NSD_E_LIMIT);
+	assert_int_equal(zonelist_add(list, "a", "p q", NULL, &offset),
+		NSD_E_LIMIT);
+	assert_int_equal(zonelist_add(list, "a", "p", "i d", &offset),
+		NSD_E_LIMIT);
+	assert_int_equal(zonelist_add(list, name, "p", NULL, &offset),
+		NSD_E_LIMIT);
 	assert_int_equal(access(path, F_OK), -1);
 }
 
@@ -427,6 +481,7 @@ main(void)
 		WRITING(line_is_free_for_the_next_one_of_its_length),
 		WRITING(line_becomes_another_at_its_place),
 		WRITING(line_of_a_member_goes_with_its_id),
+		WRITING(member_has_its_id_in_a_list_that_is_written_anew),
 		WRITING(pattern_over_two_sectors_is_not_written_over),
 		WRITING(list_with_more_free_lines_than_zones_is_written_anew),
 		WRITING(torn_line_is_no_head_of_another),

@@ -247,6 +247,7 @@ refused_zone_that_was_deleted_stays_away(void **state)
 	flush(0);
 	assert_int_equal(asked_count, 1);
 	answer(0, NSD_E_LIMIT);
+	flush(0);
 	assert_string_equal(asked[1].text, "x ");
 	answer(1, NSD_E_NOT_FOUND);
 	assert_string_equal(ended, "add:7 del:0 ");
@@ -262,6 +263,7 @@ refused_zone_that_was_added_again_keeps_its_line(void **state)
 	change(XFRD_CHANGE_ADD, "x", "q", "again");
 	flush(0);
 	answer(0, NSD_E_LIMIT);
+	flush(0);
 	assert_true(has("x", "q"));
 	answer(1, NSD_E_NOT_FOUND);
 	assert_string_equal(asked[2].text, "x q");
@@ -279,6 +281,8 @@ failure_of_each_is_that_of_none(void **state)
 	flush(0);
 	answer(0, NSD_E_LIMIT);
 	answer(1, NSD_E_LIMIT);
+	assert_string_equal(ended, "");
+	flush(0);
 	assert_string_equal(ended, "add:7 change:7 ");
 	files_assert(path, HEAD "del x p\ndel x long\n");
 	assert_null(conf_find_zone_text(server.conf, "x"));
@@ -297,9 +301,126 @@ zone_that_cannot_go_is_there_with_its_own_pattern(void **state)
 	/* It is there still. */
 	assert_string_equal(asked[2].text, "x q!");
 	answer(2, NSD_E_MEMORY);
+	flush(0);
 	assert_string_equal(ended, "add:0 del:7 again:7 ");
 	assert_true(has("x", "p"));
 	files_assert(path, HEAD "add x p\n");
+}
+
+/* What is told as failed does not come with the next start. */
+static void
+failure_is_told_when_what_was_taken_back_is_durable(void **state)
+{
+	uint64_t before;
+
+	change(XFRD_CHANGE_ADD, "x", "p", "add");
+	flush(0);
+	before = flushes;
+	answer(0, NSD_E_LIMIT);
+	files_assert(path, HEAD "del x p\n");
+	assert_int_equal(flushes, before + 1);
+	/* One that was asked for before that is none. */
+	xfrd_changes_on_synced(&xfrd, before, 0);
+	assert_string_equal(ended, "");
+	/* It does not stand in the way of the next one. */
+	change(XFRD_CHANGE_ADD, "x", "p", "again");
+	assert_true(has("x", "p"));
+	flush(0);
+	assert_string_equal(ended, "add:7 ");
+	answer(1, NSD_OK);
+	assert_string_equal(ended, "add:7 again:0 ");
+	files_assert(path, HEAD "add x p\n");
+	/* A disk that does not write is not waited for. */
+	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
+	flush(0);
+	answer(2, NSD_E_LIMIT);
+	flush(EIO);
+	assert_string_equal(ended, "add:7 again:0 del:7 ");
+}
+
+static void
+member_that_cannot_go_keeps_its_id(void **state)
+{
+	change(XFRD_CHANGE_ADD, "x", "p", "add");
+	flush(0);
+	answer(0, NSD_OK);
+	assert_int_equal(conf_note_member(server.conf,
+		conf_find_zone_text(server.conf, "x"), "id"), NSD_OK);
+	change(XFRD_CHANGE_PATTERN, "x", "q", "change");
+	flush(0);
+	answer(1, NSD_OK);
+	files_assert(path, HEAD "del x p\ncat x q id\n");
+	change(XFRD_CHANGE_DELETE, "x", NULL, "del");
+	flush(0);
+	answer(2, NSD_E_LIMIT);
+	flush(0);
+	files_assert(path, HEAD "del x p\ncat x q id\n");
+	assert_string_equal(conf_find_zone_text(server.conf, "x")->member_id,
+		"id");
+}
+
+/* ---- a start ------------------------------------------------------------- */
+
+/* What main knows, and what the list has, at the start of xfrd. */
+static void
+start_with(const char *list)
+{
+	static const char *const names[] = {"x", "y", "z"};
+	const struct conf_zone *zone;
+
+	event_free(xfrd.changes->again_event);
+	event_free(xfrd.changes->renew_event);
+	event_free(xfrd.changes->sync_event);
+	zonelist_close(xfrd.changes->list);
+	free(xfrd.changes);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(conf_add_zone(server.conf, names[i], "long",
+			&zone), NSD_OK);
+	files_write(path, list);
+	xfrd_change_init(&xfrd);
+	assert_non_null(xfrd.changes);
+}
+
+static void
+zone_goes_if_the_list_says_so(void **state)
+{
+	start_with(HEAD "add x long\ndel y long id\nadd z long\n");
+	assert_true(has("x", "long") && has("z", "long"));
+	assert_null(conf_find_zone_text(server.conf, "y"));
+	assert_int_equal(asked_count, 1);
+	assert_string_equal(asked[0].text, "y ");
+	answer(0, NSD_OK);
+}
+
+/* At each octet. */
+static void
+zone_stays_if_the_list_was_cut_short(void **state)
+{
+	static const char text[] = HEAD "add x long\nadd y long\n"
+					"add z long\n";
+	char cut[sizeof(text)];
+
+	for (size_t len = 0; len < sizeof(text) - 1; len++) {
+		if (len > 0 && len < 16)
+			continue; /* no list */
+		if (len > 0)
+			assert_int_equal(end(state), 0);
+		if (len > 0)
+			assert_int_equal(start(state), 0);
+		memcpy(cut, text, len);
+		cut[len] = '\0';
+		start_with(cut);
+		assert_true(has("x", "long") && has("y", "long")
+			&& has("z", "long"));
+		assert_int_equal(asked_count, 0);
+		assert_true(xfrd.changes->renewing);
+		flush(0);
+		flush(0);
+		assert_false(xfrd.changes->renewing);
+		for (unsigned i = 0; i < 3; i++)
+			assert_non_null(conf_find_zone_text(server.conf,
+				(const char *[]){"x", "y", "z"}[i]));
+	}
 }
 
 static void
@@ -452,6 +573,10 @@ main(void)
 		TEST(refused_zone_that_was_added_again_keeps_its_line),
 		TEST(failure_of_each_is_that_of_none),
 		TEST(zone_that_cannot_go_is_there_with_its_own_pattern),
+		TEST(failure_is_told_when_what_was_taken_back_is_durable),
+		TEST(member_that_cannot_go_keeps_its_id),
+		TEST(zone_goes_if_the_list_says_so),
+		TEST(zone_stays_if_the_list_was_cut_short),
 		TEST(what_cannot_be_flushed_is_taken_back_newest_first),
 		TEST(zone_that_gets_the_pattern_it_has_changes),
 		TEST(what_comes_in_a_turn_is_flushed_together),
