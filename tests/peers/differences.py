@@ -3,11 +3,16 @@
 Each rule says which fields of an answer it excuses for one question. A field
 that differs and that no rule excuses is a failure.
 """
+import collections
+
 import dns.dnssec
 import dns.name
 import dns.rdatatype as T
 
+import compare
 import questions
+
+SHOWN = 6  # mismatches of a kind that are printed in full
 
 ALL = frozenset({"rcode", "flags", "answer", "authority", "additional"})
 NONE = frozenset()
@@ -456,3 +461,29 @@ def unexplained(case):
             break
         differ -= rule(case)
     return differ
+
+
+def report(zones, running, asked, how):
+    """What all servers answer, and how ours differs from the others without a
+    rule; empty: nowhere."""
+    got = {name: compare.ask_all(server, asked, how)
+           for name, server in running.items()}
+    assert compare.NO_REPLY not in got["ours"]
+    names, rivals = Names(zones), [name for name in got if name != "ours"]
+    shown, count = [], collections.Counter()
+    for i, (name, rdtype) in enumerate(asked):
+        for rival in rivals:
+            case = Case(rival, zones, names, name, rdtype, how,
+                        got["ours"][i], got[rival][i])
+            fields = tuple(sorted(unexplained(case)))
+            if not fields:
+                continue
+            count[rival, fields] += 1
+            if count[rival, fields] <= SHOWN:
+                shown.append(f"{name} {T.to_text(rdtype)}: "
+                             f"{', '.join(fields)} differ\n"
+                             f"ours: {case.ours.text()}\n"
+                             f"{rival}: {case.theirs.text()}")
+    counted = "\n".join(f"{n} x {rival}: {', '.join(fields)}"
+                        for (rival, fields), n in sorted(count.items()))
+    return "\n\n".join([counted, *shown]) if shown else ""

@@ -30,6 +30,7 @@ class Server:
 
     def __init__(self, zones):
         self.zones = zones
+        self.minimal = False  # minimal-responses; Knot knows no other
         self.more = []  # lines of nsd.conf, behind the zones
         self.zone_more = []  # and of each zone
         self.control = ["\tcontrol-enable: no"]  # of nsd.conf
@@ -122,6 +123,7 @@ def nsd_conf(server):
         f'\txfrdir: "{server.dir}"', "\tverbosity: 1",
         # Without: all of them would share the database of Debian's.
         '\tdatabase: ""', "\tipv4-edns-size: 4096", "\trrl-ratelimit: 0",
+        f"\tminimal-responses: {'yes' if server.minimal else 'no'}",
     ]
     for zone, path in server.zones.items():
         lines += ["zone:", f"\tname: {zone}", f'\tzonefile: "{path}"',
@@ -140,7 +142,8 @@ class Bind(Server):
             'session-keyfile none;', 'lock-file none;',
             f"listen-on port {self.port} {{ 127.0.0.1; }};",
             "listen-on-v6 { none; };", "recursion no;",
-            "minimal-responses no;", "minimal-any no;",
+            f"minimal-responses {'yes' if self.minimal else 'no'};",
+            "minimal-any no;",
             "dnssec-validation no;", "notify no;", "empty-zones-enable no;",
             "check-names primary ignore;", "check-integrity no;",
             "check-mx ignore; check-mx-cname ignore; check-srv-cname ignore;",
