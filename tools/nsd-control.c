@@ -450,6 +450,8 @@ talk_has_end(const struct control_talk *talk, uint16_t flags)
 	if ((flags & CTL_LINES) != 0)
 		return talk_says(last, len, "added ")
 			|| talk_says(last, len, "deleted");
+	if ((flags & CTL_ENDS_IN_COMMENT) != 0)
+		return talk_says(last, len, "; end");
 	return (flags & CTL_SAYS_OK) == 0 || talk_says(last, len, "ok")
 		|| ((flags & CTL_WARNS) != 0
 			&& talk_says(last, len, "warning"));

@@ -39,6 +39,9 @@ enum ctl_verb_flag {
 	/* A whole answer may have no octet: there may be nothing to list. Any
 	 * other answer without one was cut short. */
 	CTL_MAY_BE_EMPTY = 256,
+	/* With CTL_LATE_ERROR: a zone file. Its last line begins with "; end";
+	 * without that it was cut short. */
+	CTL_ENDS_IN_COMMENT = 512,
 };
 
 #define CTL_ZONE "[ZONE]"
@@ -67,6 +70,8 @@ enum ctl_verb_flag {
 		"show the state, serials and activity of zones")             \
 	X(LISTZONES, "listzones", 0, 0, CTL_MAY_BE_EMPTY, "",                \
 		"show the names of all zones, and their patterns")           \
+	X(DUMPZONE, "dumpzone", 1, 1, CTL_LATE_ERROR | CTL_ENDS_IN_COMMENT,  \
+		"ZONE", "show a zone as it is in memory, as a zone file")    \
 	X(SERVERPID, "serverpid", 0, 0, CTL_QUICK, "",                       \
 		"show the pid of the process that forks the others")         \
 	X(VERBOSITY, "verbosity", 0, 1, CTL_LOUD, "[NUMBER]",                \

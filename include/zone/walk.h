@@ -4,23 +4,39 @@
 #ifndef ZONE_WALK_H
 #define ZONE_WALK_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "store/store.h"
 #include "zone/zone.h"
 
 struct zone_rr {
-	const uint8_t *owner; /* whole wire name, lent for the call */
+	const uint8_t *owner; /* whole wire name, lent until the next one */
 	uint32_t ttl_sec;
 	uint16_t type;
 	uint16_t rdlen;
-	const uint8_t *rdata; /* uncompressed, lent for the call */
+	const uint8_t *rdata; /* uncompressed, lent until the next one */
 };
 
+struct zone_cursor;
+
 /*
- * Calls on_rr for each record. The SOA is first, then come the other records of
+ * Goes over all records, one with each call, for as long as it takes: the zone
+ * is pinned until the end. The SOA is first, then come the other records of
  * the apex, then the other names in canonical order. NSEC3 owners have their
  * place among these. Each RRset is followed by its RRSIGs. Hidden names are
- * walked, too. apex is the zone's whole name.
+ * walked, too. apex is the zone's whole name, and copied.
+ * Memory: 70 KB, whatever the zone. NSD_E_MEMORY.
+ */
+enum nsd_err zone_cursor_create(const struct store_view *view,
+	const struct zone *zone, const uint8_t *apex,
+	struct zone_cursor **cursor) MUST_USE;
+/* False at the end. */
+bool zone_cursor_next(struct zone_cursor *cursor, struct zone_rr *rr);
+void zone_cursor_destroy(struct zone_cursor *cursor);
+
+/*
+ * The same, in one go: calls on_rr for each record.
  * returns NSD_OK at the end; NSD_E_MEMORY, before the first record, if there is
  * no memory for the walk; else the first code of on_rr other than NSD_OK, and
  * then the walk stops there.

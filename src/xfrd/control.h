@@ -10,6 +10,7 @@
  *   control_wait.c    transfer, force_transfer, notify: waits for the machine
  *   control_status.c  zonestatus, listzones
  *   control_json.c    the same of these two in JSON
+ *   control_dump.c    dumpzone
  *   control_trouble.c  status: what is wrong
  *   control_keys.c    print_tsig
  *   control_key_edit.c  update_tsig, add_tsig, assoc_tsig, del_tsig
@@ -52,6 +53,7 @@ struct control {
 				      * none */
 	struct cds_list_head cookies; /* struct control_cookies */
 	struct cds_list_head waits;  /* struct control_wait */
+	unsigned dumps;              /* of dumpzone, under way */
 	struct event *wait_event;
 };
 
@@ -68,6 +70,7 @@ struct control {
 	X(FORCE_TRANSFER, control_on_transfer)                               \
 	X(ZONESTATUS, control_on_zonestatus)                                 \
 	X(LISTZONES, control_on_listzones)                                   \
+	X(DUMPZONE, control_on_dumpzone)                                     \
 	X(SERVERPID, control_on_serverpid)                                   \
 	X(VERBOSITY, control_on_verbosity)                                   \
 	X(RECONFIG, control_on_reconfig)                                     \

@@ -1,4 +1,5 @@
 /* walk.c - walks all records of a zone in canonical order. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,146 +7,6 @@
 #include "zone/nsec3_page.h"
 #include "zone/unpack.h"
 #include "zone/walk.h"
-
-struct walk {
-	const struct store_view *view;
-	const uint8_t *apex;
-	size_t apex_len;
-	enum nsd_err (*on_rr)(void *ctx, const struct zone_rr *rr);
-	void *ctx;
-	uint8_t owner[NAME_MAX_LEN];
-	uint8_t rdata[65535];
-};
-
-static enum nsd_err
-walk_rrset(struct walk *w, const struct rrset *rrset)
-{
-	const uint8_t *at = rrset->data, *end = at + rrset_len(rrset);
-	struct zone_rr rr = {
-		.owner = w->owner,
-		.ttl_sec = rrset->ttl_sec,
-		.type = rrset->type,
-		.rdata = w->rdata,
-	};
-
-	for (; at < end; at += 2u + octets_get_u16(at)) {
-		enum nsd_err err;
-
-		rr.rdlen = (uint16_t)unpack_rdata(rrset, at, w->apex,
-			w->rdata);
-		err = w->on_rr(w->ctx, &rr);
-		if (err != NSD_OK)
-			return err;
-	}
-	return NSD_OK;
-}
-
-static enum nsd_err
-walk_sigs(struct walk *w, const struct rrset_sigs *sigs)
-{
-	const uint8_t *at = sigs->data;
-	struct zone_rr rr = {
-		.owner = w->owner,
-		.ttl_sec = sigs->ttl_sec,
-		.type = TYPE_RRSIG,
-		.rdata = w->rdata,
-	};
-
-	for (unsigned i = 0; i < sigs->count; i++) {
-		const struct sig *sig = (const struct sig *)at;
-		enum nsd_err err;
-
-		rr.rdlen = (uint16_t)unpack_sig_rdata(w->view, sig, w->rdata);
-		err = w->on_rr(w->ctx, &rr);
-		if (err != NSD_OK)
-			return err;
-		at += sig_size(sig);
-	}
-	return NSD_OK;
-}
-
-static void
-walk_make_owner(const struct walk *w, const struct node *node, uint8_t *owner)
-{
-	memcpy(owner, trie_leaf_name(&node->leaf), node->leaf.name_len);
-	memcpy(owner + node->leaf.name_len, w->apex, w->apex_len);
-}
-
-/* Gives the NSEC3 RRset that the iterator is at, and its signatures. */
-static enum nsd_err
-walk_nsec3(struct walk *w, const struct nsec3_iter *iter)
-{
-	const struct nsec3_record *record = iter->record;
-	enum nsd_err err;
-
-	if ((record->flags & NSEC3_RRSET) != 0) {
-		err = walk_rrset(w, store_get(w->view, record->form));
-	} else {
-		const struct nsec3_form *form = store_get(w->view,
-			record->form);
-		struct zone_rr rr = {
-			.owner = w->owner,
-			.ttl_sec = form->ttl_sec,
-			.type = TYPE_NSEC3,
-			.rdata = w->rdata,
-		};
-
-		rr.rdlen = (uint16_t)nsec3_unpack_rdata(w->view, record,
-			iter->next_hash, w->rdata);
-		err = w->on_rr(w->ctx, &rr);
-	}
-	return err != NSD_OK ? err : walk_sigs(w, &record->sigs);
-}
-
-/* True for the SOA and for its signatures. */
-static bool
-entry_is_soa(const struct node_rrset *e)
-{
-	return e->type == TYPE_SOA;
-}
-
-/* Gives the entries of a node. At the apex, these are the SOA alone if `soa`,
- * else all others. If the name has NSEC3 records in the chain, chain is at
- * them, and they come at their place by type; else it is NULL. */
-static enum nsd_err
-walk_entries(struct walk *w, const struct node *node, bool soa,
-	const struct nsec3_iter *chain)
-{
-	const struct node_rrset *e = node_entries(node);
-	bool apex = (node->flags & NODE_APEX) != 0;
-	enum nsd_err err = NSD_OK;
-
-	for (unsigned i = 0; err == NSD_OK && i < node->entry_count; i++) {
-		if (apex && entry_is_soa(&e[i]) != soa)
-			continue;
-		if (chain != NULL && e[i].type > TYPE_NSEC3) {
-			err = walk_nsec3(w, chain);
-			chain = NULL;
-		}
-		if (err == NSD_OK)
-			err = (e[i].flags & NODE_RRSET_SIGS) != 0
-				? walk_sigs(w, store_get(w->view, e[i].ref))
-				: walk_rrset(w, store_get(w->view, e[i].ref));
-	}
-	if (err == NSD_OK && chain != NULL)
-		err = walk_nsec3(w, chain);
-	return err;
-}
-
-static enum nsd_err
-walk_node(struct walk *w, const struct node *node,
-	const struct nsec3_iter *chain)
-{
-	enum nsd_err err = NSD_OK;
-
-	if ((node->flags & NODE_APEX) != 0)
-		err = walk_entries(w, node, true, NULL);
-	if (err == NSD_OK)
-		err = walk_entries(w, node, false, chain);
-	return err;
-}
-
-/* ---- merging names, other NSEC3 owners, and the chain ------------------ */
 
 /* One of the things that are merged; it is at one of its owners. */
 struct source {
@@ -157,8 +18,164 @@ struct source {
 	uint8_t owner[NAME_MAX_LEN];
 };
 
+#define SOURCES 3u
+#define CHAIN 2u /* the place of that one */
+
+struct zone_cursor {
+	const struct store_view *view;
+	size_t apex_len;
+	struct source sources[SOURCES];
+	struct source *at;   /* the one whose owner it is; NULL: none yet */
+	bool both;           /* the chain has that owner, too */
+	/* The entries of a node. At the apex, first the SOA's alone. */
+	const struct node *node;
+	unsigned entry;
+	bool soa;
+	const struct nsec3_iter *chain; /* its record is to come at its place
+					 * by type; NULL: none */
+	/* What is being given: records, and then signatures. */
+	const struct rrset *rrset;
+	const uint8_t *rr, *rr_end;
+	const struct nsec3_iter *hashed; /* or such a record; NULL */
+	const struct rrset_sigs *sigs;
+	const uint8_t *sig;
+	unsigned sig_count;  /* left */
+	uint8_t apex[NAME_MAX_LEN];
+	uint8_t owner[NAME_MAX_LEN];
+	uint8_t rdata[65535];
+};
+
+/* ---- records of what is at hand ------------------------------------------ */
+
 static void
-source_next(const struct walk *w, struct source *s)
+cursor_set_rrset(struct zone_cursor *c, const struct rrset *rrset)
+{
+	c->rrset = rrset;
+	c->rr = rrset->data;
+	c->rr_end = c->rr + rrset_len(rrset);
+}
+
+static void
+cursor_set_sigs(struct zone_cursor *c, const struct rrset_sigs *sigs)
+{
+	c->sigs = sigs;
+	c->sig = sigs->data;
+	c->sig_count = sigs->count;
+}
+
+/* The NSEC3 RRset that the iterator is at, and its signatures. */
+static void
+cursor_set_nsec3(struct zone_cursor *c, const struct nsec3_iter *iter)
+{
+	const struct nsec3_record *record = iter->record;
+
+	if ((record->flags & NSEC3_RRSET) != 0)
+		cursor_set_rrset(c, store_get(c->view, record->form));
+	else
+		c->hashed = iter;
+	cursor_set_sigs(c, &record->sigs);
+}
+
+static void
+cursor_give_nsec3(struct zone_cursor *c, struct zone_rr *rr)
+{
+	const struct nsec3_record *record = c->hashed->record;
+	const struct nsec3_form *form = store_get(c->view, record->form);
+
+	rr->ttl_sec = form->ttl_sec;
+	rr->type = TYPE_NSEC3;
+	rr->rdlen = (uint16_t)nsec3_unpack_rdata(c->view, record,
+		c->hashed->next_hash, c->rdata);
+	c->hashed = NULL;
+}
+
+/* False: there is none any more of what is at hand. */
+static inline bool
+cursor_give(struct zone_cursor *c, struct zone_rr *rr)
+{
+	if (c->rr != c->rr_end) {
+		rr->ttl_sec = c->rrset->ttl_sec;
+		rr->type = c->rrset->type;
+		rr->rdlen = (uint16_t)unpack_rdata(c->rrset, c->rr, c->apex,
+			c->rdata);
+		c->rr += 2u + octets_get_u16(c->rr);
+	} else if (c->hashed != NULL) {
+		cursor_give_nsec3(c, rr);
+	} else if (c->sig_count > 0) {
+		const struct sig *sig = (const struct sig *)c->sig;
+
+		rr->ttl_sec = c->sigs->ttl_sec;
+		rr->type = TYPE_RRSIG;
+		rr->rdlen = (uint16_t)unpack_sig_rdata(c->view, sig, c->rdata);
+		c->sig += sig_size(sig);
+		c->sig_count--;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* ---- the entries of a node ----------------------------------------------- */
+
+/* True for the SOA and for its signatures. */
+static bool
+entry_is_soa(const struct node_rrset *e)
+{
+	return e->type == TYPE_SOA;
+}
+
+static void
+cursor_set_entry(struct zone_cursor *c, const struct node_rrset *e)
+{
+	if ((e->flags & NODE_RRSET_SIGS) != 0)
+		cursor_set_sigs(c, store_get(c->view, e->ref));
+	else
+		cursor_set_rrset(c, store_get(c->view, e->ref));
+}
+
+/* Goes to the next entry of the node; NSEC3 records of its name in the chain
+ * come at their place by type. False: there is none. */
+static bool
+cursor_next_entry(struct zone_cursor *c)
+{
+	const struct node_rrset *entries = node_entries(c->node);
+	bool apex = (c->node->flags & NODE_APEX) != 0;
+
+	for (; c->entry < c->node->entry_count; c->entry++) {
+		const struct node_rrset *e = &entries[c->entry];
+
+		if (apex && entry_is_soa(e) != c->soa)
+			continue;
+		if (!c->soa && c->chain != NULL && e->type > TYPE_NSEC3)
+			break;
+		c->entry++;
+		cursor_set_entry(c, e);
+		return true;
+	}
+	if (c->soa) {
+		c->soa = false;
+		c->entry = 0;
+		return cursor_next_entry(c);
+	}
+	if (c->chain == NULL)
+		return false;
+	cursor_set_nsec3(c, c->chain);
+	c->chain = NULL;
+	return true;
+}
+
+static void
+cursor_make_owner(const struct zone_cursor *c, const struct node *node,
+	uint8_t *owner)
+{
+	memcpy(owner, trie_leaf_name(&node->leaf), node->leaf.name_len);
+	memcpy(owner + node->leaf.name_len, c->apex, c->apex_len);
+}
+
+/* ---- merging names, other NSEC3 owners, and the chain ------------------ */
+
+static void
+source_next(const struct zone_cursor *c, struct source *s)
 {
 	store_ref ref;
 
@@ -168,15 +185,15 @@ source_next(const struct walk *w, struct source *s)
 			return;
 		s->owner[0] = NSEC3_LABEL_LEN;
 		nsec3_print_label(s->records.hash, s->owner + 1);
-		memcpy(s->owner + 1 + NSEC3_LABEL_LEN, w->apex, w->apex_len);
+		memcpy(s->owner + 1 + NSEC3_LABEL_LEN, c->apex, c->apex_len);
 		return;
 	}
 	ref = trie_iter_next(&s->nodes);
 	s->ended = ref == STORE_NONE;
 	if (s->ended)
 		return;
-	s->node = store_get(w->view, ref);
-	walk_make_owner(w, s->node, s->owner);
+	s->node = store_get(c->view, ref);
+	cursor_make_owner(c, s->node, s->owner);
 }
 
 /* The source whose owner is the first; of equal owners, the first source. */
@@ -192,35 +209,78 @@ sources_choose(struct source *sources, unsigned count)
 	return first;
 }
 
-static enum nsd_err
-walk_run(struct walk *w, const struct zone *zone)
+/* Goes to the next owner; false: there is none. What is at hand is of the
+ * chain, or to be taken from a node. */
+static bool
+cursor_next_owner(struct zone_cursor *c)
 {
-	struct source sources[3] = {{.is_chain = false}}, *s;
+	struct source *chain = &c->sources[CHAIN];
 
-	trie_iter_init(&sources[0].nodes, w->view, &zone->names.root);
-	trie_iter_init(&sources[1].nodes, w->view, &zone->nsec3.root);
-	sources[2].is_chain = true;
-	nsec3_iter_init(&sources[2].records, w->view,
-		zone->chain == STORE_NONE ? NULL
-					  : store_get(w->view, zone->chain));
-	for (unsigned i = 0; i < 3; i++)
-		source_next(w, &sources[i]);
-	while ((s = sources_choose(sources, 3)) != NULL) {
-		struct source *chain = &sources[2];
-		bool both = s == &sources[0] && !chain->ended
-			&& name_compare(s->owner, chain->owner) == 0;
-		enum nsd_err err;
-
-		memcpy(w->owner, s->owner, sizeof(w->owner));
-		err = s->is_chain ? walk_nsec3(w, &s->records)
-			: walk_node(w, s->node, both ? &chain->records : NULL);
-		if (err != NSD_OK)
-			return err;
-		source_next(w, s);
-		if (both)
-			source_next(w, chain);
+	if (c->at != NULL)
+		source_next(c, c->at);
+	if (c->both)
+		source_next(c, chain);
+	c->at = sources_choose(c->sources, SOURCES);
+	if (c->at == NULL)
+		return false;
+	c->both = c->at == &c->sources[0] && !chain->ended
+		&& name_compare(c->at->owner, chain->owner) == 0;
+	memcpy(c->owner, c->at->owner, sizeof(c->owner));
+	if (c->at->is_chain) {
+		c->node = NULL;
+		cursor_set_nsec3(c, &chain->records);
+		return true;
 	}
+	c->node = c->at->node;
+	c->entry = 0;
+	c->soa = (c->node->flags & NODE_APEX) != 0;
+	c->chain = c->both ? &chain->records : NULL;
+	return true;
+}
+
+/* ---- for others ---------------------------------------------------------- */
+
+enum nsd_err
+zone_cursor_create(const struct store_view *view, const struct zone *zone,
+	const uint8_t *apex, struct zone_cursor **cursor)
+{
+	struct zone_cursor *c = malloc(sizeof(*c));
+
+	if (c == NULL)
+		return NSD_E_MEMORY;
+	/* Not the RDATA: it is large. */
+	memset(c, 0, offsetof(struct zone_cursor, rdata));
+	c->view = view;
+	c->apex_len = name_len(apex);
+	memcpy(c->apex, apex, c->apex_len);
+	trie_iter_init(&c->sources[0].nodes, view, &zone->names.root);
+	trie_iter_init(&c->sources[1].nodes, view, &zone->nsec3.root);
+	c->sources[CHAIN].is_chain = true;
+	nsec3_iter_init(&c->sources[CHAIN].records, view,
+		zone->chain == STORE_NONE ? NULL
+					  : store_get(view, zone->chain));
+	for (unsigned i = 0; i < SOURCES; i++)
+		source_next(c, &c->sources[i]);
+	*cursor = c;
 	return NSD_OK;
+}
+
+bool
+zone_cursor_next(struct zone_cursor *c, struct zone_rr *rr)
+{
+	rr->owner = c->owner;
+	rr->rdata = c->rdata;
+	while (!cursor_give(c, rr))
+		if ((c->node == NULL || !cursor_next_entry(c))
+			&& !cursor_next_owner(c))
+			return false;
+	return true;
+}
+
+void
+zone_cursor_destroy(struct zone_cursor *cursor)
+{
+	free(cursor);
 }
 
 enum nsd_err
@@ -228,17 +288,14 @@ zone_walk(const struct store_view *view, const struct zone *zone,
 	const uint8_t *apex,
 	enum nsd_err (*on_rr)(void *ctx, const struct zone_rr *rr), void *ctx)
 {
-	struct walk *w = malloc(sizeof(*w));
-	enum nsd_err err;
+	struct zone_cursor *c;
+	struct zone_rr rr;
+	enum nsd_err err = zone_cursor_create(view, zone, apex, &c);
 
-	if (w == NULL)
-		return NSD_E_MEMORY;
-	w->view = view;
-	w->apex = apex;
-	w->apex_len = name_len(apex);
-	w->on_rr = on_rr;
-	w->ctx = ctx;
-	err = walk_run(w, zone);
-	free(w);
+	if (err != NSD_OK)
+		return err;
+	while (err == NSD_OK && zone_cursor_next(c, &rr))
+		err = on_rr(ctx, &rr);
+	zone_cursor_destroy(c);
 	return err;
 }

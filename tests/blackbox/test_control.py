@@ -369,6 +369,10 @@ def judge(server, answer, *words):
     (["addzones"], b"added: a p\n", 1),
     (["delzones"], b"deleted 0 zones\n", 0),
     (["delzones"], b"removed: a\nerror no\n", 1),
+    (["dumpzone", "a"], b"; zone a\nerror\tIN\n; end of zone a\n", 0),
+    (["dumpzone", "a"], b"; zone a\nerror\tIN\n", 1),
+    (["dumpzone", "a"], b"; zone a\n", 1),
+    (["dumpzone", "a"], b"; zone a\n; end of zone a\nerror no\n", 1),
     (["listzones"], b"a\nerror.test\n", 0)])
 def test_exit_code(server, words, answer, code):
     assert judge(server, answer, *words)[0] == code
