@@ -82,6 +82,7 @@ struct settings_setup {
 	struct settings_netblocks rrl_ip4;
 	struct settings_netblocks rrl_ip6;
 	bool answer_cookie;
+	bool rssac002;
 	uint32_t tcp_cpu_limit;
 	const struct acl_element *tcp_cpu_whitelist;
 	uint32_t tcp_cpu_whitelist_count;

@@ -54,6 +54,10 @@ void query_ctx_destroy(struct query_ctx *ctx);
  * Not within query_answer_batch. */
 void query_forget_keys(struct query_ctx *ctx);
 
+/* Counts figures of RSSAC002 there from now on; NULL: none. Not within
+ * query_answer_batch. */
+void query_set_rssac(struct query_ctx *ctx, struct rssac *rssac);
+
 /* Says what time it is, before what follows. now_sec: since 1970; signatures of
  * keys are checked and made with it. uptime_sec: of CLOCK_MONOTONIC; zones
  * expire by it, so that nobody who sets the date makes one expire. */

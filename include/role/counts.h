@@ -5,7 +5,7 @@
  *   books   of each worker, then two of xfrd: what it had shown when statistics
  *           were set back to 0, and what it shows while an answer is on its way
  *           that is to set them back (dns/counters.h)
- *   rssac   of each worker (query/rssac.h), if there is rssac002
+ *   rssac   of each worker (query/rssac.h); untouched without rssac002
  *   latency of each worker (base/latency.h)
  *   reset   when that was, and what else belongs to it: xfrd's
  *   store   what the loader says of the store
@@ -74,7 +74,6 @@ struct counts_wish {
 	unsigned workers;
 	uint32_t groups_max; /* COUNTS_GROUPS_MAX; there may be room for
 			      * fewer */
-	bool rssac;
 	uint32_t limits;     /* buckets, at least 1 */
 };
 
@@ -103,7 +102,7 @@ unsigned counts_workers(const struct counts *counts);
 /* A worker's, of its own; main's and xfrd's, to read. */
 void counts_get_book(const struct counts *counts, unsigned worker,
 	struct counters_book *book);
-/* A worker's, of its own; main's. NULL without rssac002. */
+/* A worker's, of its own; main's. */
 struct rssac *counts_get_rssac(const struct counts *counts, unsigned worker);
 /* A worker's, of its own; main's and xfrd's, to read. */
 struct latency_book *counts_get_latency(const struct counts *counts,

@@ -156,6 +156,7 @@ struct settings {
 	uint32_t rrl_slip; /* each so many of those limited is sent cut short;
 			    * 0: none */
 	bool answer_cookie;
+	bool rssac002; /* its figures are counted */
 	/* Of the processor's time for a netblock over TCP, in microseconds a
 	 * second; 0: any. */
 	uint32_t tcp_cpu_limit;

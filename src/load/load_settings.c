@@ -174,6 +174,7 @@ settings_convert(const struct conf_server *o)
 		.rrl_ip6 = netblocks_convert(o->rrl_ipv6_prefix_length,
 			&o->rrl_ipv6_wider),
 		.answer_cookie = o->answer_cookie,
+		.rssac002 = o->rssac002,
 		.tcp_cpu_limit = o->tcp_cpu_limit,
 	};
 }

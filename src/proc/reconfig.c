@@ -13,6 +13,7 @@
 #include "proc/errand.h"
 #include "proc/flags.h"
 #include "proc/log_change.h"
+#include "proc/periods.h"
 #include "proc/post.h"
 #include "proc/reconfig.h"
 #include "proc/reconfig_doors.h"
@@ -314,6 +315,7 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 		old.conf = NULL;
 	s->server.conf = new->conf;
 	log_change_take(s, before, &new->log);
+	periods_follow(s, before);
 	certificates_follow_settings(s, before);
 	r->applied = new->flags;
 	/* Without random numbers those that are there go on. */

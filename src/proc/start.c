@@ -236,7 +236,6 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 	err = counts_create(&(struct counts_wish){
 			.workers = o->server_count,
 			.groups_max = COUNTS_GROUPS_MAX,
-			.rssac = o->rssac002,
 			.limits = o->rrl_size},
 		&s->server.counts);
 	return err != NSD_OK ? err : main_use_cookies(s);

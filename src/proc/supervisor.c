@@ -21,6 +21,7 @@
 #include "proc/generation.h"
 #include "proc/log_change.h"
 #include "role/hooks.h"
+#include "proc/periods.h"
 #include "proc/post.h"
 #include "proc/reap.h"
 #include "proc/supervisor.h"
@@ -271,14 +272,6 @@ supervisor_hup(struct supervisor *s)
 }
 
 static void
-supervisor_log_statistics(struct supervisor *s)
-{
-	children_tell(s, IPC_STATISTICS);
-	if (s->server.conf->server.rssac002)
-		rssac_log_write(&s->rssac_log, &s->server, time(NULL));
-}
-
-static void
 supervisor_on_signal(evutil_socket_t fd, short what, void *arg)
 {
 	struct supervisor *s = arg;
@@ -295,7 +288,7 @@ supervisor_on_signal(evutil_socket_t fd, short what, void *arg)
 			break;
 		case SIGUSR1:
 		case SIGILL:
-			supervisor_log_statistics(s);
+			periods_log(s);
 			break;
 		default:
 			break;
@@ -314,32 +307,6 @@ supervisor_on_start(evutil_socket_t fd, short what, void *arg)
 	if (!s->stopping && s->serving == NULL && s->building != NULL
 		&& s->building->past >= STORE_PAST_LISTED)
 		supervisor_serve(s, s->building);
-}
-
-static void
-supervisor_on_statistics(evutil_socket_t fd, short what, void *arg)
-{
-	supervisor_log_statistics(arg);
-}
-
-/* The figures of RSSAC002 are those of a UTC day. */
-static void
-supervisor_begin_day(struct supervisor *s, time_t now)
-{
-	struct timeval wait = {.tv_sec = rssac_log_seconds_left(now)};
-
-	rssac_log_begin(&s->rssac_log, &s->server, now);
-	event_add(s->day_event, &wait);
-}
-
-static void
-supervisor_on_day(evutil_socket_t fd, short what, void *arg)
-{
-	struct supervisor *s = arg;
-	time_t now = time(NULL);
-
-	rssac_log_write(&s->rssac_log, &s->server, now);
-	supervisor_begin_day(s, now);
 }
 
 /* ---- start -------------------------------------------------------------- */
@@ -369,11 +336,8 @@ supervisor_init_events(struct supervisor *s)
 	s->signal_event = event_new(s->base, s->signal_fd,
 		EV_READ | EV_PERSIST, supervisor_on_signal, s);
 	s->start_event = event_new(s->base, -1, 0, supervisor_on_start, s);
-	s->statistics_event = event_new(s->base, -1, EV_PERSIST,
-		supervisor_on_statistics, s);
-	s->day_event = event_new(s->base, -1, 0, supervisor_on_day, s);
 	if (s->signal_event == NULL || s->start_event == NULL
-		|| s->statistics_event == NULL || s->day_event == NULL
+		|| periods_init(s) != NSD_OK
 		|| event_add(s->signal_event, NULL) == -1
 		|| watch_open(s) != NSD_OK || order_init(s) != NSD_OK
 		|| reconfig_init_events(s) != NSD_OK
@@ -420,17 +384,11 @@ void
 supervisor_run(struct supervisor *s)
 {
 	struct timeval wait = {.tv_sec = START_WAIT_SEC};
-	struct timeval period = {
-		.tv_sec = (time_t)s->server.conf->server.statistics,
-	};
 
 	counts_set_process(s->server.counts, ROLE_MAIN, 0, getpid(),
 		clock_now_msec());
 	event_add(s->start_event, &wait);
-	if (period.tv_sec > 0)
-		event_add(s->statistics_event, &period);
-	if (s->server.conf->server.rssac002)
-		supervisor_begin_day(s, time(NULL));
+	periods_begin(s);
 	post_fill_loader(s);
 	if (s->server.hooks != NULL && s->server.hooks->on_main != NULL)
 		s->server.hooks->on_main(s);

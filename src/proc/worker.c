@@ -48,6 +48,7 @@ struct worker {
 	unsigned index;
 	struct store_reader *reader;
 	const struct store_view *view;
+	const struct counts *counts;
 	struct counters *counters;
 	struct counters_book book;
 	struct query_ctx *query;
@@ -59,6 +60,7 @@ struct worker {
 	struct net_tcp_options tcp_options;
 	struct net_handler handler;
 	size_t reply_size;
+	struct rssac *rssac; /* figures of RSSAC002; NULL: not wanted */
 	struct proxies *proxies;
 	struct notify_queue notifies; /* for xfrd */
 	struct tls_server *tls;       /* NULL: none */
@@ -377,6 +379,8 @@ worker_read_settings(struct worker *worker)
 	err = proxies_set(worker->proxies, settings);
 	if (err != NSD_OK)
 		log_error("out of memory for allow-proxy");
+	worker->rssac = settings->rssac002
+		? counts_get_rssac(worker->counts, worker->index) : NULL;
 	worker->reply_size = settings->udp4_size > settings->udp6_size
 		? settings->udp4_size
 		: settings->udp6_size;
@@ -411,6 +415,7 @@ worker_on_settings(struct role *role)
 
 	(void)worker_read_settings(worker);
 	query_forget_keys(worker->query);
+	query_set_rssac(worker->query, worker->rssac);
 	group_set_options(worker, worker->own);
 	for (; group != NULL; group = group->next)
 		group_set_options(worker, group);
@@ -545,6 +550,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 	enum nsd_err err;
 
 	worker->index = start->index;
+	worker->counts = server->counts;
 	counts_get_book(server->counts, start->index, &worker->book);
 	worker->counters = worker->book.rows;
 	worker->lifeline = server->lifeline;
@@ -589,7 +595,7 @@ worker_init(struct worker *worker, const struct role_start *start)
 	err = worker_read_settings(worker);
 	if (err != NSD_OK)
 		return err;
-	options.rssac = counts_get_rssac(server->counts, worker->index);
+	options.rssac = worker->rssac;
 	options.book = &worker->book;
 	options.reader = worker->reader;
 	options.vault = server->vault;

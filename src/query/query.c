@@ -52,6 +52,12 @@ query_forget_keys(struct query_ctx *ctx)
 }
 
 void
+query_set_rssac(struct query_ctx *ctx, struct rssac *rssac)
+{
+	ctx->options.rssac = rssac;
+}
+
+void
 query_set_msec(struct query_ctx *ctx, uint64_t now_msec)
 {
 	ctx->now_tick = now_msec * RRL_TICKS_PER_SEC / 1000;

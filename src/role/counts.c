@@ -67,15 +67,14 @@ round_to_page(size_t size)
 /* Says where the parts lie, for so many groups. False: there is no address
  * space for that. */
 static bool
-counts_lay_out(struct counts *c, uint32_t room, bool rssac)
+counts_lay_out(struct counts *c, uint32_t room)
 {
 	const struct {
 		size_t size;
 		unsigned count;
 	} parts[PART_COUNT] = {
 		[PART_BOOKS] = {counters_book_size(room), c->workers},
-		[PART_RSSAC] = {sizeof(struct rssac),
-			rssac ? c->workers : 0},
+		[PART_RSSAC] = {sizeof(struct rssac), c->workers},
 		[PART_LATENCY] = {sizeof(struct latency_book), c->workers},
 		[PART_BASE] = {counters_book_size(room), 2},
 		[PART_RESET] = {sizeof(struct counts_reset)
@@ -148,7 +147,7 @@ counts_limit(void)
 }
 
 static enum nsd_err
-counts_open(struct counts *c, uint32_t groups_max, bool rssac)
+counts_open(struct counts *c, uint32_t groups_max)
 {
 	int fd = memfd_create("nsd-counts", MFD_CLOEXEC);
 	uint32_t room = groups_max;
@@ -158,7 +157,7 @@ counts_open(struct counts *c, uint32_t groups_max, bool rssac)
 	/* Where address space, or the size of files, is limited, groups are
 	 * what can be missed. */
 	for (; fd != -1 && !mapped; room /= 2) {
-		mapped = counts_lay_out(c, room, rssac)
+		mapped = counts_lay_out(c, room)
 			&& (c->size <= limit / 2 || room == 0)
 			&& counts_map(c, fd);
 		if (room == 0)
@@ -206,7 +205,7 @@ counts_create(const struct counts_wish *wish, struct counts **out)
 		return NSD_E_MEMORY;
 	c->workers = wish->workers;
 	c->limits = wish->limits;
-	err = counts_open(c, wish->groups_max, wish->rssac);
+	err = counts_open(c, wish->groups_max);
 	if (err == NSD_OK)
 		err = counts_make_keys(c);
 	if (err == NSD_OK)
@@ -319,9 +318,7 @@ counts_get_book(const struct counts *c, unsigned worker,
 struct rssac *
 counts_get_rssac(const struct counts *c, unsigned worker)
 {
-	return c->parts[PART_RSSAC].count > 0
-		? part_get(c, PART_RSSAC, worker)
-		: NULL;
+	return part_get(c, PART_RSSAC, worker);
 }
 
 struct latency_book *

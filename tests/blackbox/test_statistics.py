@@ -426,7 +426,8 @@ def test_processes_have_mapped_what_is_theirs(make_server):
     spans = sorted(limits)
     for found in workers:
         spans += found - limits
-    assert len(spans) == 7  # each has counters and times of its own besides
+    # Besides, each has counters, figures and times of its own.
+    assert len(spans) == 10
     spans.sort()
     assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:]))
     cookies = readable["server 1"]  # the page of their secrets

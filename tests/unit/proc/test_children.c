@@ -113,9 +113,8 @@ open_children(void **state)
 	s.stopping = false;
 	if (s.base == NULL || pipe(written) != 0
 		|| store_create(&options, &generation.store) != NSD_OK
-		|| counts_create(&(struct counts_wish){WORKERS, 1, false,
-			1}, &s.server.counts)
-			!= NSD_OK)
+		|| counts_create(&(struct counts_wish){WORKERS, 1, 1},
+			&s.server.counts) != NSD_OK)
 		return -1;
 	sent = (struct pollfd){.fd = written[0], .events = POLLIN};
 	for (unsigned i = 0; i < WORKERS; i++) {

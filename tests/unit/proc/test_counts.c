@@ -28,7 +28,7 @@ make(void)
 	struct counts *counts;
 
 	assert_int_equal(counts_create(&(struct counts_wish){
-		WORKERS, GROUPS, true, 64}, &counts),
+		WORKERS, GROUPS, 64}, &counts),
 		NSD_OK);
 	return counts;
 }
@@ -213,7 +213,7 @@ without_room_for_groups_there_are_fewer(void **state)
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
 	assert_int_equal(counts_create(&(struct counts_wish){
-		WORKERS, COUNTS_GROUPS_MAX, false, 1},
+		WORKERS, COUNTS_GROUPS_MAX, 1},
 		&counts), NSD_OK);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	counts_get_book(counts, 0, &book);
