@@ -1,6 +1,7 @@
 """Zones that come, go and change by nsd-control, and the zone list."""
 import resource
 import socket
+import threading
 import time
 
 import pytest
@@ -370,6 +371,77 @@ def test_many_zones_come_and_go_under_load(server):
     wait_for("the list", lambda: zone_list(server) == HEAD)
     wait_for("memory",
              lambda: store_octets() < before + (most - before) / 4)
+
+
+class Stream:
+    """Lines to addzones or delzones, a batch at a time."""
+
+    def __init__(self, server, verb):
+        self.client = control.connect(server)
+        self.answers = self.client.makefile("r", encoding="ascii")
+        self.client.sendall(f"NSDCT1 {verb}\n".encode())
+
+    def send(self, lines):
+        """Until all are answered."""
+        self.client.sendall("".join(lines).encode())
+        return [self.answers.readline() for _ in lines]
+
+    def end(self):
+        self.client.sendall(b"\4\n")
+        text = self.answers.read()
+        self.client.close()
+        return text
+
+
+def come_and_go(server, count, stay, rate):
+    """Adds zones at that rate, if the machine can; each is deleted when so many
+    have come behind it. Yields after each batch."""
+    add, delete, batch = (Stream(server, "addzones"),
+                          Stream(server, "delzones"), 50)
+    begun = time.monotonic()
+    for at in range(0, count + stay, batch):
+        names = [f"z{i}.test" for i in range(at, at + batch)]
+        gone = [f"z{i - stay}.test" for i in range(at, at + batch)]
+        if at < count:
+            assert add.send([f"{name} p\n" for name in names]) == [
+                f"added: {name}\n" for name in names]
+        if at >= stay:
+            assert delete.send([f"{name}\n" for name in gone]) == [
+                f"removed: {name}\n" for name in gone]
+        time.sleep(max(0, begun + at / rate - time.monotonic()))
+        yield at
+    assert add.end() == f"added {count} zones\n"
+    assert delete.end() == f"deleted {count} zones\n"
+
+
+def test_zones_come_and_go_a_thousand_a_second_amid_queries(server):
+    def store_octets():
+        return store_stat(server.role("loader")).st_blocks * 512
+
+    octets, failed, over = [store_octets()], [], threading.Event()
+
+    def run():
+        try:
+            for at in come_and_go(server, 4000, 1000, 1000):
+                if at % 500 == 0:
+                    octets.append(store_octets())
+        except BaseException as error:  # for the test's own thread
+            failed.append(error)
+        over.set()
+
+    load = Load(server, clients=2)
+    thread = threading.Thread(target=run)
+    thread.start()
+    while not over.is_set():
+        load.step(0.1)
+    thread.join()
+    load.finish()
+    assert not failed, failed
+    assert load.lost == 0 and load.answered > 100
+    wait_for("the list", lambda: zone_list(server) == HEAD)
+    assert control.ask(server, "listzones")[1] == "example\n"
+    wait_for("memory", lambda: store_octets() - octets[0]
+             < (max(octets) - octets[0]) / 4)
 
 
 # ---- reconfig ---------------------------------------------------------------
