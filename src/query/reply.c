@@ -10,7 +10,6 @@
 #define ZONEVERSION_LEN 6u /* labels, type, serial: RFC 9660 section 2 */
 #define EXPIRE_LEN 4u      /* seconds: RFC 7314 section 2 */
 #define KEEPALIVE_LEN 2u   /* units of 100 ms: RFC 7828 section 3.1 */
-#define PADDING_BLOCK 468u /* RFC 8467 section 4.1 */
 
 /* RFC 7314 section 2: of those who ask for the SOA, or for all of the zone. */
 static bool
@@ -168,25 +167,31 @@ write_report_channel(const struct settings *settings, uint8_t *out,
 	return write_option(out, EDNS_REPORT_CHANNEL, name, agent->len);
 }
 
-/* Makes the message, with its TSIG, a multiple of a block, or as long as may
- * be: over TLS, for those who do the same (RFC 7830 section 4, RFC 8467). */
-static uint8_t *
-write_padding(uint8_t *out, size_t room, const struct query *q)
+size_t
+reply_pad(uint8_t *out, size_t room, size_t before)
 {
-	size_t len = (size_t)(out - q->reply.out) + EDNS_OPTION_HEAD;
-	size_t pad;
+	size_t len = before + EDNS_OPTION_HEAD;
+	size_t pad = (REPLY_BLOCK - len % REPLY_BLOCK) % REPLY_BLOCK;
 
-	if (room < EDNS_OPTION_HEAD)
-		return out;
-	if (q->tsig_at != 0 && q->key != STORE_NONE)
-		len += tsig_len(q->chain.key);
-	pad = (PADDING_BLOCK - len % PADDING_BLOCK) % PADDING_BLOCK;
 	if (pad > room - EDNS_OPTION_HEAD)
 		pad = room - EDNS_OPTION_HEAD;
 	octets_put_u16(out, EDNS_PADDING);
 	octets_put_u16(out + 2, (uint16_t)pad);
 	memset(out + EDNS_OPTION_HEAD, 0, pad);
-	return out + EDNS_OPTION_HEAD + pad;
+	return EDNS_OPTION_HEAD + pad;
+}
+
+/* Over TLS, for those who do the same. */
+static uint8_t *
+write_padding(uint8_t *out, size_t room, const struct query *q)
+{
+	size_t len = (size_t)(out - q->reply.out);
+
+	if (room < EDNS_OPTION_HEAD)
+		return out;
+	if (q->tsig_at != 0 && q->key != STORE_NONE)
+		len += tsig_len(q->chain.key);
+	return out + reply_pad(out, room, len);
 }
 
 /* Writes the extended error (RFC 8914) if there is room: the code, and the text

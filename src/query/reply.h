@@ -10,6 +10,18 @@
  */
 bool reply_begin(struct query_ctx *ctx, struct query *q, bool with_question);
 
+/* What a padded message, with its TSIG, is a multiple of: RFC 8467 section
+ * 4.1. */
+#define REPLY_BLOCK 468u
+
+/*
+ * Writes the option that pads, with room octets for all of it at most, which
+ * are EDNS_OPTION_HEAD or more: RFC 7830 section 4. before: the octets of the
+ * message up to here, and of the TSIG that follows. Returns the octets that it
+ * has.
+ */
+size_t reply_pad(uint8_t *out, size_t room, size_t before);
+
 /* Ends it: writes the OPT record and the header, and counts. */
 void reply_end(struct query_ctx *ctx, struct query *q);
 

@@ -7,13 +7,35 @@
 #include "query/transfer_state.h"
 
 /*
- * A message is full beyond this: no pointer reaches further, so that larger
- * ones would be longer in all. One that would have no record else may have as
- * many octets as there are.
+ * A message is full beyond this: no pointer reaches further than 16384, so that
+ * larger ones would be longer in all, and it is whole blocks, if they are
+ * padded. One that would have no record else may have as many octets as there
+ * are.
  */
-#define MESSAGE_FULL 16384u
+#define MESSAGE_FULL (16384u / REPLY_BLOCK * REPLY_BLOCK)
 
 /* ---- messages ----------------------------------------------------------- */
+
+/* Writes the OPT, if there is one: what answers the request's options is in the
+ * first message alone, padding in each. */
+static void
+put_opt(struct transfer *t, struct reply *reply, uint32_t tsig)
+{
+	uint8_t *opt = reply->out + reply->len;
+
+	memcpy(opt, t->opt, t->opt_len);
+	reply->len += t->opt_len;
+	octets_put_u16(reply->out + MESSAGE_ARCOUNT, t->opt_len > 0);
+	t->opt_len = 0;
+	if (!t->is_padded)
+		return;
+	reply->len += (uint32_t)reply_pad(reply->out + reply->len,
+		MESSAGE_MAX_LEN - tsig - reply->len, reply->len + tsig);
+	octets_put_u16(opt + EDNS_OPT_LEN - 2, (uint16_t)(reply->out
+		+ reply->len - opt - EDNS_OPT_LEN));
+	octets_put_u16(t->opt + EDNS_OPT_LEN - 2, 0);
+	t->opt_len = EDNS_OPT_LEN;
+}
 
 /* Signs it if the request was signed. Returns its length; 0: no memory. */
 static size_t
@@ -33,8 +55,9 @@ size_t
 transfer_next(struct query_ctx *ctx, struct transfer *t, uint8_t *out,
 	size_t capacity)
 {
-	uint32_t rest = t->opt_len
-		+ (t->is_signed ? (uint32_t)tsig_len(&t->key) : 0);
+	uint32_t tsig = t->is_signed ? (uint32_t)tsig_len(&t->key) : 0;
+	uint32_t rest = t->opt_len + tsig
+		+ (t->is_padded ? EDNS_OPTION_HEAD : 0);
 	struct reply reply = {
 		.out = out,
 		.len = t->head_len,
@@ -58,11 +81,8 @@ transfer_next(struct query_ctx *ctx, struct transfer *t, uint8_t *out,
 		t->part = TRANSFER_NONE;
 		out[MESSAGE_FLAGS + 1] |= RCODE_SERVFAIL;
 	}
-	memcpy(out + reply.len, t->opt, t->opt_len);
-	reply.len += t->opt_len;
 	octets_put_u16(out + MESSAGE_ANCOUNT, reply.count[SECTION_ANSWER]);
-	octets_put_u16(out + MESSAGE_ARCOUNT, t->opt_len > 0);
-	t->opt_len = 0;
+	put_opt(t, &reply, tsig);
 	return end_message(ctx, t, &reply, capacity);
 }
 
@@ -119,6 +139,8 @@ transfer_open(struct query_ctx *ctx, struct query *q,
 	/* A reply without records is what all messages have in common. */
 	q->edns.nsid = false;
 	q->edns.zoneversion = false;
+	t->is_padded = q->edns.padding
+		&& q->exchange->transport == TRANSPORT_TLS;
 	q->edns.padding = false;
 	q->reply.flags |= MESSAGE_AA;
 	q->tsig_at = 0;

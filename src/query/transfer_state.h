@@ -60,6 +60,7 @@ struct transfer {
 	 * in it. */
 	uint8_t opt[EDNS_OPT_LEN + 3 * EDNS_OPTION_HEAD + COOKIE_LEN + 4 + 2];
 	uint32_t opt_len;          /* 0: the next has none */
+	bool is_padded;            /* each has one, and ends a block */
 	bool is_signed;
 	struct tsig_key key;
 	struct tsig_chain chain;

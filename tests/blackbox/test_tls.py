@@ -15,6 +15,7 @@ import dns.edns
 import dns.message
 import dns.query
 import dns.rcode
+import dns.tsigkeyring
 import pytest
 
 import control
@@ -24,6 +25,7 @@ from ports import free_port
 from tls_client import Client, context_for
 
 WWW = ["192.0.2.1"]
+SECRET = "c2VjcmV0IG9mIHRoaXJ0eS10d28gb2N0ZXRzISEhISE="
 
 
 # ---- what clients get
@@ -88,7 +90,9 @@ def padded(request):
 
 def test_padding(start_tls, authority):
     """RFC 8467 section 4.1: blocks of 468, for those who pad."""
-    server = start_tls(more="\tprovide-xfr: 127.0.0.1 NOKEY\n")
+    server = start_tls(more="\tprovide-xfr: 127.0.0.1 NOKEY\n"
+                       "\tprovide-xfr: 127.0.0.1 key\nkey:\n\tname: key\n"
+                       f"\tsecret: {SECRET}\n")
     with Client(server.tls_port, context_for(authority)) as client:
         for name, rdtype in (("www.example", "A"), ("no.example", "A"),
                              ("example", "SOA"), ("elsewhere", "A")):
@@ -99,10 +103,20 @@ def test_padding(start_tls, authority):
             assert [o.otype for o in reply.options][-1] == 12
         client.send(dns.message.make_query("www.example", "A", use_edns=0))
         assert not client.receive().options
-        # A transfer has the option in no message.
-        client.send(padded(dns.message.make_query("example", "AXFR")))
-        reply = client.receive()
-        assert len(reply.answer) > 2 and not reply.options
+        # A transfer has the option in each message, signed or not.
+        for keyring in None, dns.tsigkeyring.from_text({"key": SECRET}):
+            request = padded(dns.message.make_query("example", "AXFR"))
+            if keyring:
+                request.use_tsig(keyring)
+            client.send(request)
+            size = struct.unpack("!H", client.read_exactly(2))[0]
+            assert size % 468 == 0
+            reply = dns.message.from_wire(
+                client.read_exactly(size), keyring=keyring,
+                request_mac=request.mac, one_rr_per_rrset=False)
+            assert reply.had_tsig == bool(keyring)
+            assert len(reply.answer) > 2
+            assert [o.otype for o in reply.options] == [12]
     plain = dns.query.tcp(padded(dns.message.make_query("www.example", "A")),
                           "127.0.0.1", LATE, server.port)
     assert plain.answer and not plain.options

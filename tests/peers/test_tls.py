@@ -353,8 +353,9 @@ def test_kdig(mutual, authority, stranger):
     for wrong in ((right[0], "+tls-hostname=other.example"),
                   (f"+tls-ca={stranger.cert}", right[1])):
         assert "status:" not in kdig(port, *wrong), wrong
-    text = kdig(port, *right, name=ZONE, rdtype="AXFR")
-    assert text.count("\tTXT\t") == 5000 and text.count("\tSOA\t") == 2
+    for more in (), ("+padding",):
+        text = kdig(port, *right, *more, name=ZONE, rdtype="AXFR")
+        assert text.count("\tTXT\t") == 5000 and text.count("\tSOA\t") == 2
     for signer, served in (authority, True), (stranger, False):
         key, cert = signer.sign("client.example")
         text = kdig(mutual.auth_port, *right, f"+tls-keyfile={key}",

@@ -186,6 +186,55 @@ large_rrsets_are_sent(void **state)
 	}
 }
 
+/* RFC 7830 section 4: over TLS, for those who pad; one that is larger than a
+ * message is otherwise, too. */
+static void
+padding_makes_blocks_of_all_messages(void **state)
+{
+	struct ask ask = { .qname = "z.", .type = TYPE_AXFR, .edns = true,
+		.options = "\0\14\0\5xxxxx", .options_len = 9 };
+	struct reply_parts *p;
+	struct client c;
+	char line[400];
+
+	client_init(&c, "z.", SMALL);
+	for (unsigned i = 0; i < 3000; i++) {
+		snprintf(line, sizeof(line), "n%u.z. 60 A 192.0.2.1", i);
+		world_add_record(c.zone, line);
+	}
+	for (unsigned i = 0; i < 230; i++) {
+		snprintf(line, sizeof(line), "big.z. 60 TXT \"%u%0240u\"", i,
+			i);
+		world_add_record(c.zone, line);
+	}
+	client_start(&c);
+	for (unsigned tls = 0; tls < 2; tls++) {
+		size_t count = 0, largest = 0;
+
+		ask.transport = tls ? TRANSPORT_TLS : TRANSPORT_TCP;
+		done(ask_transfer(&c, &ask));
+		c.messages = 0;
+		while ((p = next_message(&c)) != NULL) {
+			uint16_t len;
+			bool has = p->opt.present
+				&& reply_option(p, EDNS_PADDING, &len) != NULL;
+
+			assert_int_equal(p->opt.present, tls
+				|| c.messages == 1);
+			assert_int_equal(has, tls);
+			if (tls)
+				assert_int_equal(p->len % 468, 0);
+			count += p->section[AN].count;
+			largest = p->len > largest ? p->len : largest;
+			done(p);
+		}
+		assert_int_equal(count, c.zone->records.count + 1);
+		assert_true(c.messages > 3);
+		assert_true(largest > 50000);
+	}
+	client_fini(&c);
+}
+
 /* ---- who may ------------------------------------------------------------ */
 
 static void
@@ -332,6 +381,7 @@ main(void)
 		cmocka_unit_test(signatures_follow_what_they_cover),
 		cmocka_unit_test(large_zones_are_sent_in_several_messages),
 		cmocka_unit_test(large_rrsets_are_sent),
+		cmocka_unit_test(padding_makes_blocks_of_all_messages),
 		cmocka_unit_test(transfers_are_for_those_who_may_have_them),
 		cmocka_unit_test(
 			zones_that_cannot_be_served_are_not_transferred),
