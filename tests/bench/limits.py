@@ -39,7 +39,7 @@ REST_SEC = 4
 QUESTION = b"\0\0\0\0\0\1\0\0\0\0\0\0\10%08d\7example\4test\0\0\1\0\1"
 PAGE = """# Limits of rate
 
-Made by `tests/bench/limits.py`; nobody edits it. {machine}.
+Made by `tests/bench/limits.py`; nobody edits it. {machine}. {others}
 
 What becomes of questions beyond a limit of {limit} a second. One client asks over UDP
 for names that there are not, for {warm} seconds and {seconds:g} that count, at each rate.
@@ -147,7 +147,9 @@ def main():
     arguments = parser.parse_args()
     slips = [int(slip) for slip in arguments.slips.split(",")]
     measured = {}
-    with tempfile.TemporaryDirectory() as directory:
+    others = machine.Others({})
+    others.part = "limits"
+    with tempfile.TemporaryDirectory() as directory, others.watched():
         for slip in slips:
             for one in servers.Ours, servers.Nsd, Knot:
                 measured[one.name, slip] = measure(one, directory, slip,
@@ -164,7 +166,9 @@ def main():
     if arguments.doc:
         draw(measured, slips[-1], arguments.doc)
         pathlib.Path(arguments.doc, "limits.md").write_text(PAGE.format(
-            machine=machine.name(), limit=arguments.limit, warm=WARM_SEC,
+            machine=machine.name(),
+            others=machine.others_text(others.result.get("limits")),
+            limit=arguments.limit, warm=WARM_SEC,
             seconds=arguments.seconds, knot=knot_version(), table=table))
 
 

@@ -41,6 +41,7 @@ CLONE_NEWNET = 0x40000000
 ADDRESS = "10.0.0.1"
 CLIENTS, ENEMIES = "10.1.0.0/16", "10.2.0.0/16"
 WORKERS = 2
+CPU_LIMIT = 100000  # a tenth of a processor for each network, over TCP and TLS
 FIRST_PART, ALONE_LEAST, WARM_LEAST = 10, 3, 8  # of the time, or seconds
 GROWTH_KIB = 4096   # of a process's own memory, beside half of what it was
 LINES_SEC = 20      # of the log
@@ -54,7 +55,8 @@ Clients of each kind ask {rate} times a second, {alone:.0f} seconds alone, {warm
 and then {seconds:.0f} beside the attackers, on the same two processors; both are in networks
 of their own, so that addresses can be forged. A client tries three times, for two
 seconds each. *Again*: answered at the second or third try. *Forged*: attackers send
-from the addresses of its network, so that rate limits hold it back.
+from the addresses of its network, so that rate limits hold it back. Over TCP and TLS
+each network has a tenth of a processor (`tcp-cpu-limit`).
 
 {clients}
 What the attackers did meanwhile:
@@ -142,7 +144,7 @@ class Mixed:
                 "allow-proxy": ["10.1.0.0/16", "10.2.0.0/17"],
                 "tls-service-key": f'"{key}"', "tls-service-pem": f'"{cert}"',
                 "tcp-count": 300, "rrl-ratelimit": 200, "rrl-slip": 2,
-                "answer-cookie": "yes"})
+                "answer-cookie": "yes", "tcp-cpu-limit": CPU_LIMIT})
         self.setup = {"server": ADDRESS, "port": self.server.port,
                       "tls": tls_port, "proxy": proxy_port,
                       "cert": str(authority.cert), "rate": args.rate,
