@@ -161,6 +161,8 @@ def identity_of_other(server):
 def test_stop_meanwhile(server):
     """While main waits for a worker: nobody comes in place of those that it
     would replace, since all are to end."""
+    server.options["replace-hung"] = "no"
+    reconfig(server)
     worker = server.role("server 1")
     os.kill(worker, signal.SIGSTOP)
     server.options["identity"] = '"two"'

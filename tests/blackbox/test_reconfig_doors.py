@@ -191,6 +191,26 @@ def test_taken_back_before_the_next_xfrd_is_there(made):
     status_of(second, None)
 
 
+@pytest.mark.parametrize("role", ["xfrd", "loader"])
+def test_one_dies_meanwhile(made, role):
+    """The next one has what is new."""
+    first, second = free_port(), free_port()
+    made.options.update({
+        "metrics-enable": "yes", "metrics-interface": "127.0.0.1",
+        "metrics-port": first, "reload-config": "yes"})
+    server = control.config(made).start()
+    for port, other in (second, first), (first, second), (second, first):
+        known = len(server.read_log())
+        server.options["metrics-port"] = port
+        server.write_config()
+        server.signal(signal.SIGHUP)
+        pid = server.kill(role)
+        server.wait_log("reconfig: done", known)
+        server.wait_replaced(role, pid)
+        status_of(port, 200)
+        status_of(other, None)
+
+
 def test_control_socket_moves(server):
     old = pathlib.Path(server.control)
     new = server.directory / "other.sock"
@@ -352,3 +372,57 @@ def test_processor_of_xfrd(made):
     code, text = apply(server, xfrd_cpu_affinity=cpus[-1] + 1)
     assert code == 1 and "xfrd-cpu-affinity: CPU" in text
     assert text.endswith(REFUSED)
+
+
+# ---- without root, and in a chroot
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another")
+def test_as_another_user_in_a_chroot(made, directory):
+    inside = directory / "in"
+    for path in directory, inside:
+        path.mkdir(exist_ok=True)
+        os.chown(path, 65534, 65534)
+    outside = directory.with_name(f"{directory.name}-out")
+    made.options.update({"username": "nobody", "chroot": f'"{directory}"'})
+    if harness.is_sanitized():
+        made.look_for_no_leaks()
+    # One that was bound before the chroot stays.
+    control.config(made, f"control-interface: {outside}")
+    try:
+        server = made.start()
+        text = server.extra
+        port = free_port()
+        with untouched(server):
+            assert is_done(apply(server, metrics_enable="yes",
+                                 metrics_interface="127.0.0.1",
+                                 metrics_port=port))
+            status_of(port, 200)
+            wait_for("the channel",
+                     lambda: control.ask(server, "status")[0] == 0)
+            server.extra = text + f"\tcontrol-interface: {inside}/a\n"
+            assert is_done(apply(server))
+            server.control = str(inside / "a")
+            wait_for("the other socket", inside.joinpath("a").exists)
+            wait_for("an answer there", lambda: control.say(
+                server, b"NSDCT1  status\n").startswith("version: "))
+            server.control = str(outside)
+            assert control.say(server, b"NSDCT1  status\n")
+            # Again, now that main is inside.
+            server.extra += f"\tcontrol-interface: {inside}/b\n"
+            assert is_done(apply(server))
+            wait_for("an answer", lambda: control.ask(
+                server, "status")[0] == 0)
+            roles = server.roles()
+            code, said = apply(server, metrics_port=80)
+            assert code == 1 and said.endswith(REFUSED)
+            assert "127.0.0.1@80: Permission denied" in said
+            server.options["metrics-port"] = port
+            server.extra += f"\tcontrol-interface: {outside}-too\n"
+            code, said = apply(server)
+            assert code == 1 and said.endswith(REFUSED)
+            assert f"{outside}-too: it lies outside of the chroot" in said
+            assert roles == server.roles()
+            assert page(port) == 200
+    finally:
+        outside.unlink(missing_ok=True)

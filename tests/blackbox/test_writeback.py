@@ -210,6 +210,37 @@ def test_read_only_folder_has_a_copy_elsewhere(start, primary, directory,
     wait_for("no copy", lambda: not copy.exists())
 
 
+def test_copies_follow_xfrdir(make_server, primary, directory, closed):
+    """The next copy lies where a reconfig says. What is no folder refuses
+    nothing, as at a start."""
+    folder, options = closed
+    folders = [directory / name for name in ("one", "two")]
+    for path in folders:
+        path.mkdir()
+        path.chmod(0o777)
+    server = make_server(
+        zones={"example": zone_text()},
+        extra=secondary(primary, file=f"{folder}/old.zone"),
+        options={"verbosity": 3, "zonefiles-write": 1,
+                 "xfrdir": f'"{folders[0]}"', **options})
+    config(server).start()
+    wait_file(folders[0] / "s.test.zone", 1)
+    server.options["xfrdir"] = f'"{folders[1]}"'
+    server.write_config()
+    code, text = ask(server, "reconfig")
+    assert code == 0 and text.endswith("changes applied\nok\n")
+    primary.serial = 2
+    wait_file(folders[1] / "s.test.zone", 2)
+    assert "serial 1 at" in read(folders[0] / "s.test.zone")
+    server.options["xfrdir"] = f'"{server.config}"'
+    server.write_config()
+    known = len(server.read_log())
+    assert ask(server, "reconfig")[1].endswith("changes applied\nok\n")
+    primary.serial = 3
+    server.wait_log("zone s.test cannot be written to .*: Permission denied; "
+                    "the journal keeps it", known)
+
+
 def test_many_failures_are_a_few_lines(start, primary, closed):
     folder, options = closed
     server = start(zones="".join(
