@@ -34,9 +34,9 @@ from ports import free_port  # noqa: E402
 
 ATTACKER = os.path.join(HERE, os.pardir, "blackbox", "tcp_attack.py")
 PYTHON = "/usr/bin/python3"  # that with Debian's dnspython
-MODES = ["none", "never-reads", "reads-slowly", "tiny-requests",
-         "tiny-then-big", "half-closes", "never-asks", "comes-and-goes",
-         "transfers"]
+MODES = ["none", "never-reads", "reads-slowly", "tiny-window",
+         "tiny-requests", "tiny-then-big", "half-closes", "half-closes-tiny",
+         "never-asks", "comes-and-goes", "transfers"]
 PAGE = """# Attacks over TCP
 
 Made by `tests/bench/attack.py`; nobody edits it. {machine}.

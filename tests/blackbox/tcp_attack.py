@@ -9,11 +9,13 @@ import socket
 import struct
 import sys
 import time
+import typing
 
 import dns.message
 
 CLIENTS = 60
-BUFFER = 4096  # of a client that does not read
+BUFFER = 4096  # of a client with small buffers
+PAUSE = 0.01  # between two turns of patient clients
 
 
 def request(name, rdtype):
@@ -25,25 +27,34 @@ BIG = request("big.example", "TXT")
 TINY = request("www.example", "A")
 ZONE = request("example", "AXFR")
 
-# What each sends, again and again; how much it reads at a time; whether it
-# closes its side after the first go.
+
+class Mode(typing.NamedTuple):
+    octets: bytes  # are sent again and again
+    reads: int = 1 << 20  # octets at a time
+    half_closes: bool = False  # after the first go
+    small: bool = False  # has small buffers, so a tiny window
+    patient: bool = False
+
+
 MODES = {
-    "never-reads": (BIG * 400, 0, False),
-    "reads-slowly": (BIG * 400, 200, False),
-    "tiny-requests": (TINY * 2000, 1 << 20, False),
-    "tiny-then-big": ((TINY * 64 + BIG * 64) * 8, 1 << 20, False),
-    "half-closes": (BIG * 300, 200, True),
-    "never-asks": (b"\0", 0, False),
-    "transfers": (ZONE * 2, 1 << 20, False),
+    "never-reads": Mode(BIG * 400, reads=0, small=True),
+    "reads-slowly": Mode(BIG * 400, reads=200),
+    "tiny-window": Mode(BIG * 400, reads=200, small=True, patient=True),
+    "tiny-requests": Mode(TINY * 2000),
+    "tiny-then-big": Mode((TINY * 64 + BIG * 64) * 8),
+    "half-closes": Mode(BIG * 300, reads=200, half_closes=True),
+    "half-closes-tiny": Mode(TINY * 2000, half_closes=True),
+    "never-asks": Mode(b"\0", reads=0, small=True, patient=True),
+    "transfers": Mode(ZONE * 2),
 }
 
 
 class Client:
     def __init__(self, port, mode):
-        self.octets, self.reads, self.half_closes = MODES[mode]
+        self.octets, self.reads, self.half_closes = mode[:3]
         self.at = 0
         self.socket = socket.socket()
-        if self.reads == 0:
+        if mode.small:
             # So that what the kernel holds is on the server's side.
             for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
                 self.socket.setsockopt(socket.SOL_SOCKET, option, BUFFER)
@@ -64,6 +75,7 @@ class Client:
 
 
 def attack(mode, port, seconds):
+    mode = MODES[mode]
     selector = selectors.DefaultSelector()
     end = time.monotonic() + seconds
 
@@ -96,8 +108,8 @@ def attack(mode, port, seconds):
             except OSError:
                 with contextlib.suppress(OSError):
                     go(client)
-        if mode == "never-asks":
-            time.sleep(0.01)
+        if mode.patient:
+            time.sleep(PAUSE)
 
 
 def connect_only(port, seconds):
