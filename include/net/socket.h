@@ -39,6 +39,22 @@ enum nsd_err net_listen(const struct net_listen *options,
 	struct diag_sink *sink, int *fd) MUST_USE;
 
 /*
+ * Sets anew, on a socket of net_listen that is served, what needs no other
+ * socket: buffers of UDP (0: they stay), segments and backlog of TCP.
+ * Connections that are there keep their segments.
+ * in: options as of net_listen, of which it takes these and the address.
+ * An option that the system refuses is a warning to the sink, as there.
+ */
+void net_listen_again(int fd, const struct net_listen *options,
+	struct diag_sink *sink);
+
+/* True if buffers of any size may be asked for (CAP_NET_ADMIN). */
+bool net_may_force_buffers(void);
+
+/* True if a UDP socket of now would get buffers of these sizes; 0: any. */
+bool net_buffers_fit(int send_octets, int receive_octets);
+
+/*
  * Has the kernel choose among the sockets of an address (net_listen with
  * reuseport) by the processor that takes a packet in: cpus[i] is that of the
  * socket that was bound as number i. What other processors take in is spread by

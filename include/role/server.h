@@ -25,6 +25,8 @@ struct server {
 	const struct role_hooks *hooks; /* of a test program; NULL: none */
 	const char *chroot;       /* where we are; NULL: not in one */
 	struct listeners listeners;
+	bool forces_buffers;      /* when they were opened, main might have
+				   * buffers of any size */
 	struct proxies *proxies;  /* of workers (proc/proxies.h) */
 	struct doors metrics;     /* of xfrd alone */
 	struct counts *counts;    /* shared memory where the roles count */

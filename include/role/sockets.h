@@ -37,4 +37,14 @@ enum nsd_err sockets_open(const struct conf_server *options,
 	unsigned wait_sec, struct listeners *listeners) MUST_USE;
 void sockets_close(struct listeners *listeners);
 
+/* Sets on them what options say otherwise than before of send-buffer-size,
+ * receive-buffer-size, tcp-mss and tcp-listen-queue. What the system refuses is
+ * said in the log. */
+void sockets_follow(const struct listeners *listeners,
+	const struct conf_server *before, const struct conf_server *options);
+
+/* True if the system gives buffers that are of other sizes than before. */
+bool sockets_buffers_fit(const struct conf_server *before,
+	const struct conf_server *options);
+
 #endif

@@ -53,26 +53,48 @@ try_int(const struct making *m, int level, int name, int value,
 }
 
 /* Sets a buffer's size: beyond the system's maximum if we may (CAP_NET_ADMIN),
- * else up to it. */
+ * else up to it. *got: the size that it has then. False: it is refused. */
+static bool
+size_buffer(const struct making *m, int name, int force_name, int octets,
+	int *got)
+{
+	socklen_t len = sizeof(*got);
+
+	*got = octets;
+	if (set_int(m, SOL_SOCKET, force_name, octets))
+		return true;
+	if (!set_int(m, SOL_SOCKET, name, octets))
+		return false;
+	/* The kernel reports twice what it was asked for, for its own use. */
+	if (getsockopt(m->fd, SOL_SOCKET, name, got, &len) == 0)
+		*got /= 2;
+	return true;
+}
+
+static bool
+buffer_fits(const struct making *m, int name, int force_name, int octets)
+{
+	int got;
+
+	return octets <= 0
+		|| (size_buffer(m, name, force_name, octets, &got)
+			&& got >= octets);
+}
+
 static void
 set_buffer(const struct making *m, int name, int force_name, int octets,
 	const char *what)
 {
-	int got = 0;
-	socklen_t len = sizeof(got);
+	int got;
 
-	if (octets <= 0 || set_int(m, SOL_SOCKET, force_name, octets))
+	if (octets <= 0)
 		return;
-	if (!set_int(m, SOL_SOCKET, name, octets)) {
+	if (!size_buffer(m, name, force_name, octets, &got))
 		warn(m, what);
-		return;
-	}
-	/* The kernel reports twice what it was asked for, for its own use. */
-	if (getsockopt(m->fd, SOL_SOCKET, name, &got, &len) == 0
-	    && got / 2 < octets)
+	else if (got < octets)
 		diag_emit(m->sink, DIAG_WARNING, NULL, 0, 0,
 			"%s is %d octets, not the %d asked for: the system's "
-			"maximum is lower", what, got / 2, octets);
+			"maximum is lower", what, got, octets);
 }
 
 static void
@@ -120,6 +142,13 @@ set_udp_buffers(const struct making *m)
 		"receive-buffer-size");
 }
 
+/* 0 leaves it to the system again. */
+static void
+set_tcp_mss(const struct making *m)
+{
+	try_int(m, IPPROTO_TCP, TCP_MAXSEG, m->options->tcp_mss, "tcp-mss");
+}
+
 /*
  * Accepted sockets inherit these from the listener. The system sizes their
  * buffers by what each connection needs: a size that is set here would be held
@@ -132,8 +161,7 @@ set_tcp(const struct making *m)
 		"TCP_NOTSENT_LOWAT");
 	try_int(m, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");
 	if (m->options->tcp_mss > 0)
-		try_int(m, IPPROTO_TCP, TCP_MAXSEG, m->options->tcp_mss,
-			"tcp-mss");
+		set_tcp_mss(m);
 	if (m->options->tcp_fastopen > 0)
 		try_int(m, IPPROTO_TCP, TCP_FASTOPEN,
 			m->options->tcp_fastopen, "TCP_FASTOPEN");
@@ -160,6 +188,14 @@ set_options(const struct making *m)
 		set_udp_mtu(m);
 	}
 	return true;
+}
+
+static bool
+set_backlog(const struct making *m)
+{
+	int backlog = m->options->tcp_backlog;
+
+	return listen(m->fd, backlog < 0 ? INT32_MAX : backlog) == 0;
 }
 
 static enum nsd_err
@@ -193,9 +229,58 @@ net_listen(const struct net_listen *options, struct diag_sink *sink, int *fd)
 	if (bind(m.fd, (const struct sockaddr *)&options->address,
 		    net_address_len(&options->address)) != 0)
 		return listen_fail(&m, "bind");
-	if (options->tcp && listen(m.fd, options->tcp_backlog < 0
-		    ? INT32_MAX : options->tcp_backlog) != 0)
+	if (options->tcp && !set_backlog(&m))
 		return listen_fail(&m, "listen on");
 	*fd = m.fd;
 	return NSD_OK;
+}
+
+void
+net_listen_again(int fd, const struct net_listen *options,
+	struct diag_sink *sink)
+{
+	struct making m = { options, sink, fd };
+
+	if (!options->tcp) {
+		set_udp_buffers(&m);
+		return;
+	}
+	set_tcp_mss(&m);
+	if (!set_backlog(&m))
+		warn(&m, "tcp-listen-queue");
+}
+
+/* ---- what may be asked for ----------------------------------------------- */
+
+/* A UDP socket to try something with. */
+static int
+open_trial(void)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	return fd != -1 ? fd : socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+}
+
+bool
+net_may_force_buffers(void)
+{
+	struct making m = { NULL, NULL, open_trial() };
+	bool may = m.fd != -1 && set_int(&m, SOL_SOCKET, SO_RCVBUFFORCE, 1);
+
+	if (m.fd != -1)
+		close(m.fd);
+	return may;
+}
+
+bool
+net_buffers_fit(int send_octets, int receive_octets)
+{
+	struct making m = { NULL, NULL, open_trial() };
+	bool fit = m.fd != -1
+		&& buffer_fits(&m, SO_SNDBUF, SO_SNDBUFFORCE, send_octets)
+		&& buffer_fits(&m, SO_RCVBUF, SO_RCVBUFFORCE, receive_octets);
+
+	if (m.fd != -1)
+		close(m.fd);
+	return fit;
 }

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "conf/compare.h"
+#include "net/socket.h"
 #include "proc/child.h"
 #include "proc/errand.h"
 #include "proc/flags.h"
@@ -316,6 +317,8 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	s->server.conf = new->conf;
 	log_change_take(s, before, &new->log);
 	periods_follow(s, before);
+	sockets_follow(&s->server.listeners, &before->server,
+		&s->server.conf->server);
 	certificates_follow_settings(s, before);
 	r->applied = new->flags;
 	/* Without random numbers those that are there go on. */
@@ -486,6 +489,26 @@ reconfig_take_certificates(struct supervisor *s, struct reconfig_new *new,
 	return taken;
 }
 
+/* Buffers that main may not have any more, as it has given up root, wait for
+ * the next start. */
+static void
+reconfig_keep_buffers(const struct supervisor *s, struct conf *new,
+	struct reconfig_talk *talk)
+{
+	const struct conf_server *now = &s->server.conf->server;
+	struct conf_server *next = &new->server;
+
+	if (!s->server.forces_buffers || net_may_force_buffers()
+		|| sockets_buffers_fit(now, next))
+		return;
+	if (next->send_buffer_size != now->send_buffer_size)
+		talk_on_waiting(talk, "server", "send-buffer-size");
+	if (next->receive_buffer_size != now->receive_buffer_size)
+		talk_on_waiting(talk, "server", "receive-buffer-size");
+	next->send_buffer_size = now->send_buffer_size;
+	next->receive_buffer_size = now->receive_buffer_size;
+}
+
 static void
 reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	struct reconfig_talk *talk)
@@ -495,6 +518,7 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	size_t before = talk->len;
 	bool certificates;
 
+	reconfig_keep_buffers(s, new->conf, talk);
 	conf_compare(s->server.conf, new->conf, talk_on_waiting, talk, &d);
 	/* Its sockets are there, or are not. */
 	if ((s->server.tls != NULL)

@@ -18,6 +18,7 @@
 #include "base/priority.h"
 #include "conf/zonelist.h"
 #include "dns/name.h"
+#include "net/socket.h"
 #include "role/affinity.h"
 #include "role/counts.h"
 #include "proc/daemon.h"
@@ -225,6 +226,7 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 	took_over = lifeline_take_over(*lifeline_key);
 	err = sockets_open(o, took_over ? PORTS_WAIT_SEC : 0,
 		&s->server.listeners);
+	s->server.forces_buffers = net_may_force_buffers();
 	if (err == NSD_OK)
 		err = proxies_create(o, &s->server.proxies);
 	if (err != NSD_OK)

@@ -349,16 +349,11 @@ sockets_wait_free(const struct net_listen *listen, int64_t until_msec)
 	return err == NSD_OK ? NSD_OK : sockets_probe(listen, &sink);
 }
 
-/* Returns how to listen at a place, for UDP and without SO_REUSEPORT. Borrows
- * the place. */
+/* The part of how to listen that can be had anew. */
 static struct net_listen
-place_listen(const struct place *place, const struct conf_server *options)
+sockets_listen(const struct conf_server *options)
 {
 	return (struct net_listen){
-		.address = place->address,
-		.transparent = options->ip_transparent,
-		.freebind = options->ip_freebind,
-		.device = place->device[0] != '\0' ? place->device : NULL,
 		.send_buffer = (int)(options->send_buffer_size != 0
 				? options->send_buffer_size
 				: CONF_SEND_BUFFER_SIZE),
@@ -366,9 +361,23 @@ place_listen(const struct place *place, const struct conf_server *options)
 				? options->receive_buffer_size
 				: CONF_RECEIVE_BUFFER_SIZE),
 		.tcp_mss = (int)options->tcp_mss,
-		.tcp_fastopen = TCP_FASTOPEN_QUEUE,
 		.tcp_backlog = options->tcp_listen_queue,
 	};
+}
+
+/* Returns how to listen at a place, for UDP and without SO_REUSEPORT. Borrows
+ * the place. */
+static struct net_listen
+place_listen(const struct place *place, const struct conf_server *options)
+{
+	struct net_listen listen = sockets_listen(options);
+
+	listen.address = place->address;
+	listen.transparent = options->ip_transparent;
+	listen.freebind = options->ip_freebind;
+	listen.device = place->device[0] != '\0' ? place->device : NULL;
+	listen.tcp_fastopen = TCP_FASTOPEN_QUEUE;
+	return listen;
 }
 
 /* Waits for all places before any is opened: a place where we listen ourselves
@@ -519,4 +528,60 @@ sockets_close(struct listeners *listeners)
 		close(listeners->items[i].fd);
 	free(listeners->items);
 	*listeners = (struct listeners){NULL, 0};
+}
+
+/* ---- other options ------------------------------------------------------- */
+
+/* How to listen, with a size of 0 for buffers that are to stay: without the
+ * right that main had at the start they could only become smaller. */
+static struct net_listen
+sockets_listen_again(const struct conf_server *before,
+	const struct conf_server *options)
+{
+	struct net_listen listen = sockets_listen(options);
+
+	if (options->send_buffer_size == before->send_buffer_size)
+		listen.send_buffer = 0;
+	if (options->receive_buffer_size == before->receive_buffer_size)
+		listen.receive_buffer = 0;
+	return listen;
+}
+
+static bool
+sockets_differ(const struct conf_server *a, const struct conf_server *b)
+{
+	return a->send_buffer_size != b->send_buffer_size
+		|| a->receive_buffer_size != b->receive_buffer_size
+		|| a->tcp_mss != b->tcp_mss
+		|| a->tcp_listen_queue != b->tcp_listen_queue;
+}
+
+void
+sockets_follow(const struct listeners *listeners,
+	const struct conf_server *before, const struct conf_server *options)
+{
+	struct diag_sink sink = {.on_diag = log_diag};
+	struct net_listen listen = sockets_listen_again(before, options);
+
+	if (!sockets_differ(before, options))
+		return;
+	for (unsigned i = 0; i < listeners->count; i++) {
+		const struct listener *l = &listeners->items[i];
+		socklen_t len = sizeof(listen.address);
+
+		memset(&listen.address, 0, sizeof(listen.address));
+		(void)getsockname(l->fd, (struct sockaddr *)&listen.address,
+			&len);
+		listen.tcp = l->tcp;
+		net_listen_again(l->fd, &listen, &sink);
+	}
+}
+
+bool
+sockets_buffers_fit(const struct conf_server *before,
+	const struct conf_server *options)
+{
+	const struct net_listen listen = sockets_listen_again(before, options);
+
+	return net_buffers_fit(listen.send_buffer, listen.receive_buffer);
 }
