@@ -292,10 +292,11 @@ struct xfrd_job {
 	struct load_text at;       /* being published; fd -1: not yet */
 };
 
-/* The server of a job, for xfrd_ask_open. Our address is the first one of its
- * family in outgoing-interface. */
-void xfrd_job_get_server(const struct xfrd_job *job, bool tcp,
-	struct xfrd_ask_server *server);
+/* The server of a job, for xfrd_ask_open. Our address is the nth one of its
+ * family in outgoing-interface, from 0; the system's choice if there is none at
+ * all. False: there are not so many. */
+bool xfrd_job_get_server(const struct xfrd_job *job, bool tcp, unsigned nth,
+	struct xfrd_ask_server *server) MUST_USE;
 /* Opens the key of a job's server, with a MAC for this job alone; none if it
  * has none. NSD_E_DENIED: there is no such key. NSD_E_MEMORY. */
 enum nsd_err xfrd_job_open_key(struct xfrd_job *job) MUST_USE;

@@ -50,10 +50,11 @@ job_find_port(const struct xfrd_job *job)
 		: DNS_PORT;
 }
 
-void
-xfrd_job_get_server(const struct xfrd_job *job, bool tcp,
+bool
+xfrd_job_get_server(const struct xfrd_job *job, bool tcp, unsigned nth,
 	struct xfrd_ask_server *server)
 {
+	unsigned count = 0;
 	const struct conf_acls *ours = &job->zone->options->outgoing_interface;
 
 	memset(server, 0, sizeof(*server));
@@ -63,10 +64,12 @@ xfrd_job_get_server(const struct xfrd_job *job, bool tcp,
 			job->xfrd->role.server->conf, job->server->tls_auth);
 	job_make_address(job->server, job_find_port(job), &server->to);
 	for (uint32_t i = 0; i < ours->count; i++)
-		if (ours->items[i].family == job->server->family) {
+		if (ours->items[i].family == job->server->family
+			&& count++ == nth) {
 			job_make_address(&ours->items[i], 0, &server->from);
-			return;
+			return true;
 		}
+	return nth == 0;
 }
 
 enum nsd_err

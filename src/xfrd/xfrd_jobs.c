@@ -337,29 +337,46 @@ jobs_fill_request(struct xfrd_job *job)
 	}
 }
 
-/* NSD_E_NOT_FOUND: the tls-auth cannot be used. */
+/* Of our addresses the first that can be had is taken. NSD_E_NOT_FOUND: the
+ * tls-auth cannot be used. Else as xfrd_ask_open. */
+static enum nsd_err
+jobs_open_ask(struct xfrd_job *job)
+{
+	const struct xfrd_ask_calls *calls = job->action.act == XFR_TRANSFER
+		? &jobs_transfers : &jobs_answers;
+	enum nsd_err err = NSD_E_SYSTEM;
+	struct xfrd_ask_server server;
+
+	for (unsigned i = 0; xfrd_job_get_server(job, jobs_uses_tcp(job), i,
+			&server);
+		i++) {
+		if (server.tls == NULL && server.tcp
+			&& job->server->tls_auth_name != NULL)
+			return NSD_E_NOT_FOUND;
+		err = xfrd_ask_open(&job->xfrd->asks, &server, calls, job,
+			&job->ask);
+		if (err != NSD_E_SYSTEM
+			|| (errno != EADDRNOTAVAIL && errno != EADDRINUSE))
+			break;
+	}
+	return err;
+}
+
+/* As jobs_open_ask; NSD_E_DENIED: no such key, or no journal. */
 static enum nsd_err
 jobs_send(struct xfrd_job *job)
 {
-	const struct xfr_action *action = &job->action;
-	bool transfer = action->act == XFR_TRANSFER;
-	struct xfrd_ask_server server;
 	uint8_t message[XFR_ASK_MAX];
 	size_t len;
 	enum nsd_err err = xfrd_job_open_key(job);
 
 	if (err != NSD_OK)
 		return err;
-	xfrd_job_get_server(job, jobs_uses_tcp(job), &server);
-	if (server.tls == NULL && server.tcp
-		&& job->server->tls_auth_name != NULL)
-		return NSD_E_NOT_FOUND;
-	err = xfrd_ask_open(&job->xfrd->asks, &server,
-		transfer ? &jobs_transfers : &jobs_answers, job, &job->ask);
+	err = jobs_open_ask(job);
 	if (err != NSD_OK)
 		return err;
 	jobs_fill_request(job);
-	if (transfer)
+	if (job->action.act == XFR_TRANSFER)
 		err = jobs_begin_transfer(job);
 	if (err == NSD_OK)
 		err = xfr_ask_write(&job->request, (uint64_t)time(NULL),

@@ -17,6 +17,7 @@ import threading
 
 import dns.flags
 import dns.message
+import dns.opcode
 import dns.rcode
 import dns.rdatatype
 import dns.rrset
@@ -55,7 +56,9 @@ class ScriptedPrimary:
     def __init__(self, answer, address="127.0.0.1", port=0, keyring=None):
         primary = self
         self.keyring = keyring
+        self.address = address
         self.asked = []  # (apex, type)
+        self.seen = []  # (type or NOTIFY, "udp" or "tcp", address, port)
         self.over = threading.Event()
 
         class Handler(socketserver.BaseRequestHandler):
@@ -63,7 +66,9 @@ class ScriptedPrimary:
                 with contextlib.suppress(OSError, struct.error):
                     while True:
                         size = struct.unpack("!H", self.take(2))[0]
-                        primary.send(self.request, answer, self.take(size))
+                        octets = self.take(size)
+                        primary.see(octets, "tcp", self.client_address)
+                        primary.send(self.request, answer, octets)
 
             def take(self, size):
                 octets = b""
@@ -74,11 +79,15 @@ class ScriptedPrimary:
                     octets += more
                 return octets
 
-        socketserver.ThreadingTCPServer.allow_reuse_address = True
-        self.tcp = socketserver.ThreadingTCPServer((address, port), Handler)
-        self.tcp.daemon_threads = True
+        class Server(socketserver.ThreadingTCPServer):
+            allow_reuse_address = True
+            daemon_threads = True
+            address_family = socket.AF_INET6 if ":" in address \
+                else socket.AF_INET
+
+        self.tcp = Server((address, port), Handler)
         self.port = self.tcp.server_address[1]
-        self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.udp = socket.socket(Server.address_family, socket.SOCK_DGRAM)
         self.udp.bind((address, self.port))
         self.udp.settimeout(0.2)
         self.answer = answer
@@ -89,6 +98,12 @@ class ScriptedPrimary:
         self.asked.append((question.name.to_text(),
                            dns.rdatatype.to_text(question.rdtype)))
         return query, *self.asked[-1]
+
+    def see(self, octets, over, peer):
+        query = dns.message.from_wire(octets, keyring=self.keyring)
+        notify = query.opcode() == dns.opcode.NOTIFY
+        rdtype = dns.rdatatype.to_text(query.question[0].rdtype)
+        self.seen.append(("NOTIFY" if notify else rdtype, over, *peer[:2]))
 
     def send(self, connection, answer, octets):
         query, apex, rdtype = self.note(octets)
@@ -107,6 +122,7 @@ class ScriptedPrimary:
         while not self.over.is_set():
             with contextlib.suppress(OSError):
                 octets, peer = self.udp.recvfrom(4096)
+                self.see(octets, "udp", peer)
                 query, apex, rdtype = self.note(octets)
                 if rdtype == "SOA":
                     for item in self.answer(apex, rdtype, query):
