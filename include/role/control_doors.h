@@ -47,10 +47,12 @@ enum nsd_err control_doors_open(const struct server *server,
 bool control_doors_have_tls(const struct control_doors *doors);
 
 /*
- * Reads server-key-file and server-cert-file, and has them tried (pem_trial.h).
- * What is wrong is an error to the sink.
- * returns NSD_OK with *pem (secrets_drop); NSD_E_SYSTEM: one cannot be read, or
- * not be tried; NSD_E_SYNTAX: a key or certificate is none; NSD_E_MEMORY.
+ * Reads server-key-file and server-cert-file, and has them tried (pem_trial.h),
+ * unless they are what there is (server->control). What is wrong is an error to
+ * the sink.
+ * returns NSD_OK with *pem (secrets_drop), NULL: nothing new; NSD_E_SYSTEM: one
+ * cannot be read, or not be tried; NSD_E_SYNTAX: a key or certificate is none;
+ * NSD_E_MEMORY.
  */
 enum nsd_err control_doors_read_pem(const struct server *server,
 	const struct conf_remote_control *options, struct diag_sink *sink,

@@ -5,7 +5,6 @@
 
 #include "conf/compare.h"
 #include "proc/reconfig_doors.h"
-#include "role/tls_texts.h"
 
 /* ---- opening ------------------------------------------------------------- */
 
@@ -59,18 +58,11 @@ reconfig_doors_read_pem(const struct server *server, const struct conf *conf,
 {
 	const struct control_doors *control = doors->control_differ
 		? &doors->control : &server->control;
-	enum nsd_err err;
 
 	if (!control_doors_have_tls(control))
 		return NSD_OK;
-	err = control_doors_read_pem(server, &conf->remote_control, sink,
+	return control_doors_read_pem(server, &conf->remote_control, sink,
 		&doors->pem);
-	if (err == NSD_OK
-		&& tls_texts_are_same(doors->pem, server->control.pem)) {
-		secrets_drop(doors->pem);
-		doors->pem = NULL;
-	}
-	return err;
 }
 
 /* ---- taking -------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 #include "role/doors.h"
 #include "role/pem_trial.h"
 #include "role/server.h"
+#include "role/tls_texts.h"
 
 /* Connections that wait to be taken. */
 #define BACKLOG 128
@@ -330,12 +331,15 @@ control_doors_read_pem(const struct server *server,
 		explicit_bzero(key, PEM_MAX);
 	free(key);
 	free(cert);
-	if (err == NSD_OK)
+	*pem = NULL;
+	if (err == NSD_OK && !tls_texts_are_same(made, server->control.pem)) {
 		err = pem_trial_run(server, doors_try_keys, made, sink);
-	if (err == NSD_OK)
-		*pem = made;
-	else
-		secrets_drop(made);
+		if (err == NSD_OK) {
+			*pem = made;
+			return NSD_OK;
+		}
+	}
+	secrets_drop(made);
 	return err;
 }
 

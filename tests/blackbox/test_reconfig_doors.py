@@ -218,11 +218,8 @@ def test_control_socket_moves(server):
         text = server.extra
         server.extra = text.replace(str(old), str(new))
         # The tool looks for its server where nsd.conf says.
-        with control.connect(server) as client:
-            server.write_config()
-            client.sendall(b"NSDCT1  reconfig\n")
-            said = control.read_all(client)
-        assert is_done((0, said)), said
+        server.write_config()
+        assert is_done(control.ask(server, "-s", old, "reconfig"))
         server.control = str(new)
         wait_for("an answer", lambda: control.ask(server, "status")[0] == 0)
         with pytest.raises(OSError):
