@@ -36,10 +36,17 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "ctl/command.h"
 
 struct ctl_call;
+
+/* How far a command is. */
+struct ctl_progress {
+	uint64_t done; /* zones */
+	uint64_t all;  /* 0: it is not known */
+};
 
 /* Set by handlers, before they return; all are NULL at first. */
 struct ctl_call_hooks {
@@ -55,6 +62,10 @@ struct ctl_call_hooks {
 	void (*on_gone)(struct ctl_call *call);
 	/* Of ctl_stream. */
 	void (*on_room)(struct ctl_call *call);
+	/* Somebody asks how far it is; *progress is 0. NULL: it is no command
+	 * that takes long. */
+	void (*on_progress)(struct ctl_call *call,
+		struct ctl_progress *progress);
 };
 
 struct ctl_call_hooks *ctl_hooks(struct ctl_call *call);

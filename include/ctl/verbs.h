@@ -72,6 +72,8 @@ enum ctl_verb_flag {
 		"show the names of all zones, and their patterns")           \
 	X(DUMPZONE, "dumpzone", 1, 1, CTL_LATE_ERROR | CTL_ENDS_IN_COMMENT,  \
 		"ZONE", "show a zone as it is in memory, as a zone file")    \
+	X(PROGRESS, "progress", 0, 0, CTL_QUICK | CTL_MAY_BE_EMPTY, "",      \
+		"show how far commands are that take long")                  \
 	X(SERVERPID, "serverpid", 0, 0, CTL_QUICK, "",                       \
 		"show the pid of the process that forks the others")         \
 	X(VERBOSITY, "verbosity", 0, 1, CTL_LOUD, "[NUMBER]",                \

@@ -54,6 +54,9 @@ struct counts_store {
 	uint64_t retired;            /* octets that readers may still hold */
 	uint64_t epoch, oldest;      /* oldest: that a reader is in */
 	uint64_t pins;
+	/* Of the pass over zone files that runs: zones that it has looked at,
+	 * and all that it is to look at; 0: none runs. */
+	uint64_t looked, to_look;
 };
 
 /* A process of the server, as main says. */

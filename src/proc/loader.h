@@ -128,6 +128,7 @@ struct loader {
 	int64_t holder_warned; /* of a reader that is late: see statistics.h */
 
 	struct event *progress_event;
+	unsigned progress_steps; /* of the pass */
 	struct event *results_event;
 	struct event *wholes_event;
 	struct event *diffs_event;
@@ -236,6 +237,8 @@ void loader_on_tidy(evutil_socket_t fd, short what, void *arg);
 enum nsd_err loader_init_counts(struct loader *loader) MUST_USE;
 /* Says within a second how large the store is. */
 void loader_say_counts(struct loader *loader);
+/* Says how far the pass is that runs, or that none does. */
+void loader_say_pass(struct loader *loader);
 /* A zone, or every zone, of the configuration is new in the table, or its
  * pattern is another one: says what it is counted with. */
 void loader_count_zone(struct loader *loader, const struct load_zone *zone);

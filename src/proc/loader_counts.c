@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "keep/table_edit.h"
+#include "load/load_pool.h"
 #include "role/counts.h"
 #include "proc/loader.h"
 #include "store/writer.h"
@@ -53,6 +54,25 @@ loader_say_counts(struct loader *loader)
 	/* Changes in a row do not put it off. */
 	if (!event_pending(loader->counts_event, EV_TIMEOUT, NULL))
 		event_add(loader->counts_event, &when);
+}
+
+void
+loader_say_pass(struct loader *loader)
+{
+	struct counts_store *to = counts_get_store(
+		loader->role.server->counts);
+	size_t left = loader->suspect_count - loader->suspect_next;
+
+	if (loader->pass == LOADER_PASS_NONE) {
+		put(&to->to_look, 0);
+		put(&to->looked, 0);
+		return;
+	}
+	/* Suspects are read one after the other, behind all others. */
+	put(&to->looked, loader->pool == NULL || loader->suspect_next > 0
+			? loader->result.zones - left
+			: load_pool_progress(loader->pool));
+	put(&to->to_look, loader->result.zones);
 }
 
 /* ---- groups of zones ----------------------------------------------------- */

@@ -17,7 +17,9 @@
 #include "proc/loader.h"
 #include "role/server.h"
 
-#define PROGRESS_SEC 5
+/* Others see how far a pass is after each step; the log, after so many. */
+#define PROGRESS_STEP_MSEC 250
+#define PROGRESS_LOG_STEPS 20u
 #define AGAIN_SEC 1
 
 static void loader_start_pass(struct loader *loader, enum loader_pass pass);
@@ -85,6 +87,7 @@ loader_end_pass(struct loader *loader)
 	loader->suspects = NULL;
 	loader->suspect_count = loader->suspect_next = 0;
 	loader->pass = LOADER_PASS_NONE;
+	loader_say_pass(loader);
 	load_set_end_pass(&loader->set);
 	loader_report_pass(loader, pass);
 	loader_tell_served(loader);
@@ -264,7 +267,7 @@ loader_start_reload(struct loader *loader)
 static void
 loader_start_pass(struct loader *loader, enum loader_pass pass)
 {
-	struct timeval period = {.tv_sec = PROGRESS_SEC};
+	struct timeval period = {.tv_usec = PROGRESS_STEP_MSEC * 1000};
 	struct load_set *set = &loader->set;
 	size_t size = (set->count + 1) * sizeof(struct load_zone *);
 	bool all;
@@ -292,8 +295,10 @@ loader_start_pass(struct loader *loader, enum loader_pass pass)
 		loader->todo_count = loader_list_reload(loader, loader->todo,
 			set->count);
 	loader->result.zones = loader->todo_count + loader->suspect_count;
+	loader->progress_steps = 0;
 	event_add(loader->progress_event, &period);
 	loader_run_pool(loader);
+	loader_say_pass(loader);
 }
 
 void
@@ -304,7 +309,9 @@ loader_on_progress(evutil_socket_t fd, short what, void *arg)
 		__atomic_load_n(&loader->progress.zone, __ATOMIC_ACQUIRE);
 	uint64_t done, total;
 
-	if (loader->pool == NULL)
+	loader_say_pass(loader);
+	if (loader->pool == NULL
+		|| ++loader->progress_steps % PROGRESS_LOG_STEPS != 0)
 		return;
 	log_info("reading zones: %zu of %zu looked at, %llu read, %llu failed",
 		load_pool_progress(loader->pool), loader->todo_count,

@@ -4,6 +4,7 @@
  *
  *   control.c         start and end; hands commands on
  *   control_server.c  verbs about the server: stop and the like
+ *   control_progress.c  progress: how far other commands are
  *   control_order.c   what all processes have to do: log_reopen, verbosity
  *   control_reload.c  reload
  *   control_write.c   write
@@ -71,6 +72,7 @@ struct control {
 	X(ZONESTATUS, control_on_zonestatus)                                 \
 	X(LISTZONES, control_on_listzones)                                   \
 	X(DUMPZONE, control_on_dumpzone)                                     \
+	X(PROGRESS, control_on_progress)                                     \
 	X(SERVERPID, control_on_serverpid)                                   \
 	X(VERBOSITY, control_on_verbosity)                                   \
 	X(RECONFIG, control_on_reconfig)                                     \
@@ -126,6 +128,13 @@ bool control_find_apex(struct xfrd *xfrd, struct ctl_call *call,
 void control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
 	const struct conf_zone *zone);
 void control_json_name(struct ctl_json *json, const struct conf_zone *zone);
+
+/* ---- control_progress.c -------------------------------------------------- */
+
+/* An on_progress of a command that waits for the loader's pass; xfrd is the
+ * ctx of its hooks. */
+void control_progress_of_loader(struct ctl_call *call,
+	struct ctl_progress *progress);
 
 /* ---- control_order.c ----------------------------------------------------- */
 

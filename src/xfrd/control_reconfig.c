@@ -65,6 +65,8 @@ control_on_reconfig(struct xfrd *xfrd, struct ctl_call *call)
 {
 	ctl_printf(call, "reconfig start, read %s\n",
 		xfrd->role.server->conf->file);
+	ctl_hooks(call)->ctx = xfrd;
+	ctl_hooks(call)->on_progress = control_progress_of_loader;
 	xfrd_reconfig_ask(xfrd, ctl_command(call)->no_wait, reconfig_on_end,
 		call);
 }

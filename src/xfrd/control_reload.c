@@ -52,8 +52,11 @@ control_on_reload(struct xfrd *xfrd, struct ctl_call *call)
 	err = xfrd_loader_read(xfrd, apex,
 		waits ? reload_on_end : reload_on_end_unheard,
 		waits ? call : NULL);
-	if (err == NSD_OK && waits)
+	if (err == NSD_OK && waits) {
+		ctl_hooks(call)->ctx = xfrd;
+		ctl_hooks(call)->on_progress = control_progress_of_loader;
 		return;
+	}
 	if (err == NSD_OK)
 		ctl_printf(call, "ok\n");
 	else if (err == NSD_E_AGAIN)

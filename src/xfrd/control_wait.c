@@ -294,6 +294,15 @@ wait_on_time(evutil_socket_t fd, short what, void *arg)
 		wait_set_timer(&xfrd->control);
 }
 
+static void
+wait_on_progress(struct ctl_call *call, struct ctl_progress *progress)
+{
+	const struct control_wait *w = ctl_hooks(call)->ctx;
+
+	progress->done = w->looked;
+	progress->all = w->count;
+}
+
 /* ---- verbs --------------------------------------------------------------- */
 
 /* Takes the call. */
@@ -315,6 +324,8 @@ wait_start(struct xfrd *xfrd, struct ctl_call *call,
 	w->xfrd = xfrd;
 	w->call = call;
 	w->verb = ctl_command(call)->verb;
+	ctl_hooks(call)->ctx = w;
+	ctl_hooks(call)->on_progress = wait_on_progress;
 	w->all = zone == NULL;
 	if (zone != NULL
 		&& !wait_add_zone(w, xfrd->zones.handles[zone->index])) {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "conf/conf.h"
 #include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 
@@ -27,6 +28,19 @@ write_on_end(void *ctx, const struct xfrd_write_result *result)
 	ctl_end(call);
 }
 
+static void
+write_on_progress(struct ctl_call *call, struct ctl_progress *progress)
+{
+	const struct xfrd *xfrd = ctl_hooks(call)->ctx;
+
+	/* Of one zone there is nothing to tell. */
+	if (ctl_argument(call, 0) != NULL
+		|| xfrd->writes.state != XFRD_WRITES_ROUND)
+		return;
+	progress->done = xfrd->writes.next;
+	progress->all = xfrd->role.server->conf->zone_count;
+}
+
 void
 control_on_write(struct xfrd *xfrd, struct ctl_call *call)
 {
@@ -36,6 +50,9 @@ control_on_write(struct xfrd *xfrd, struct ctl_call *call)
 
 	if (!control_find_apex(xfrd, call, &apex))
 		return;
+	/* Before: it may end there. */
+	ctl_hooks(call)->ctx = xfrd;
+	ctl_hooks(call)->on_progress = write_on_progress;
 	err = xfrd_write(xfrd, apex,
 		waits ? write_on_end : NULL, waits ? call : NULL, NULL);
 	if (err == NSD_OK && waits)

@@ -333,6 +333,15 @@ zones_do_one(struct xfrd *xfrd, struct ctl_call *call,
 		zones_check_end(zones);
 }
 
+/* More lines may be on their way. */
+static void
+zones_on_progress(struct ctl_call *call, struct ctl_progress *progress)
+{
+	const struct zones_call *zones = ctl_hooks(call)->ctx;
+
+	progress->done = zones->done;
+}
+
 static void
 zones_do_many(struct xfrd *xfrd, struct ctl_call *call,
 	enum xfrd_change_kind kind)
@@ -346,6 +355,7 @@ zones_do_many(struct xfrd *xfrd, struct ctl_call *call,
 	hooks->ctx = zones;
 	hooks->on_line = zones_on_line;
 	hooks->on_lines_end = zones_on_lines_end;
+	hooks->on_progress = zones_on_progress;
 	/* What has come is done all the same. */
 	hooks->on_gone = zones_on_lines_end;
 }

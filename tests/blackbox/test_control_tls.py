@@ -287,3 +287,14 @@ def test_setup(directory):
     for side in ("server", "control"):
         mode = (directory / f"nsd_{side}.key").stat().st_mode
         assert mode & 0o777 == 0o600
+
+
+def test_progress_is_asked_for_over_tls_too(server):
+    with subprocess.Popen(control.command(server, "-v", "delzones"),
+                          text=True, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as client:
+        line = client.stderr.readline()
+        text = client.communicate("\n", timeout=DEADLINE)[0]
+    assert line.startswith("delzones: begun, ")
+    assert text.endswith("deleted 0 zones\n")
