@@ -444,6 +444,9 @@ void xfrd_state_get_start(struct xfrd *xfrd, uint32_t place,
 /* Zones come and go: what is known of the one at a place is forgotten, and the
  * last one gets its place. */
 void xfrd_state_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
+/* The zone at a place has not begun yet, and is to be checked soon when it
+ * does, whatever the file said. */
+void xfrd_state_make_due(struct xfrd *xfrd, uint32_t place);
 /* All zones have begun. */
 void xfrd_state_forget(struct xfrd *xfrd);
 /* Something has become so that it should not be lost: unless there are many

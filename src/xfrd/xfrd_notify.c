@@ -92,19 +92,26 @@ xfrd_notify_take(struct xfrd *xfrd, const struct ipc_notify *notify,
 	struct sockaddr_storage from;
 	const struct conf_zone *zone;
 	struct xfr_notified n;
-	uint32_t handle;
+	uint32_t place, handle;
 
 	if (!xfr_notify_read(notify->message, message_len, &n))
 		return;
-	handle = xfrd_zones_find(xfrd, n.apex);
-	if (handle == XFR_NONE)
+	place = xfrd_zones_find_place(xfrd, n.apex);
+	if (place == XFR_NONE)
 		return;
-	zone = xfrd_zones_get(xfrd, handle);
+	zone = xfrd->role.server->conf->zones[place];
 	if (zone->options->request_xfr.count == 0)
 		return;
 	notify_read_address(notify, &from);
 	if (notify_may_log(&xfrd->notified))
 		notify_log(&n, &from);
+	handle = xfrd->zones.handles[place];
+	if (handle == XFR_NONE) {
+		/* Workers are there before the zones are; and the primary has
+		 * its reply, and does not say it again. */
+		xfrd_state_make_due(xfrd, place);
+		return;
+	}
 	xfr_on_notify(xfrd->zones.machine, handle, clock_now_msec(),
 		notify_find_primary(zone, &from), n.has_serial, n.serial);
 	xfrd_zones_go_on(xfrd);

@@ -150,6 +150,13 @@ xfrd_state_get_start(struct xfrd *xfrd, uint32_t place,
 }
 
 void
+xfrd_state_make_due(struct xfrd *xfrd, uint32_t place)
+{
+	if (place < xfrd->state.kept_count && xfrd->state.kept[place] != NULL)
+		xfrd->state.kept[place]->next_timeout_sec = 0;
+}
+
+void
 xfrd_state_forget(struct xfrd *xfrd)
 {
 	for (size_t i = 0; i < xfrd->state.kept_count; i++)

@@ -12,7 +12,8 @@ import dns.tsig
 import dns.tsigkeyring
 import pytest
 
-from harness import DEADLINE, wait_for, zone_text
+from harness import DEADLINE, Held, wait_for, zone_text
+from scripted_primary import ScriptedPrimary, reply, soa, whole
 from test_channels import Lines
 
 SECRET = "AAAAAAAAAAAAAAAAAAAAAA=="
@@ -119,3 +120,40 @@ def test_flood_of_notifies_costs_no_answer(server):
         assert rcode_of(server, notify("one.test", serial)) == "NOERROR"
     assert server.serial("primary.test") == 1
     lines.wait("notified 127.0.0.1 one.test. 1999")
+
+
+def test_notify_amid_a_start_is_not_lost(make_server):
+    """A worker replies before xfrd knows its zones, which xfrd.state calls fresh
+    for an hour."""
+    serial, timers = [1], "3600 3600 7200 300"
+
+    def answer(apex, rdtype, query):
+        if rdtype == "SOA":
+            return [reply(query, soa(apex, serial[0], timers))]
+        return [whole(query, apex, serial[0], timers=timers)]
+
+    with ScriptedPrimary(answer) as primary:
+        server = make_server(zones={"example": zone_text()}, extra=(
+            f"zone:\n\tname: s.test\n\tzonefile: s.test.zone\n"
+            f"\trequest-xfr: 127.0.0.1@{primary.port} NOKEY\n"
+            "\tallow-notify: 127.0.0.1 NOKEY\n"))
+        state = server.directory / "xfrd.state"
+
+        def write_state():
+            """Nothing is written before xfrd knows all zones."""
+            server.start()
+            server.wait_serial("s.test", 1)
+            return server.stop() == 0 and "name: s.test" in state.read_text()
+
+        wait_for("the state", write_state)
+        serial[0] = 2
+        more = Held(server.directory / "more.inc")
+        server.write_zone("held.test", zone_text() + "$INCLUDE more.inc\n")
+        server.write_config()
+        server.start(ready=False)
+        with more.opened():
+            server.wait_answer()
+            wait_for("a reply", lambda: send(server, notify("s.test")).rcode()
+                     == dns.rcode.NOERROR)
+            server.wait_log("notify for s.test. from 127.0.0.1")
+        server.wait_serial("s.test", 2)
