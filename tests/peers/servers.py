@@ -4,6 +4,7 @@ import contextlib
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -68,6 +69,11 @@ class Server:
         output = (self.dir / "output").read_text(errors="replace")
         raise RuntimeError(f"{self.name} does not serve {zone}:\n{output}")
 
+    def end(self):
+        """Its files stay, for another start."""
+        self.process.terminate()
+        self.process.wait(START_DEADLINE)
+
     def stop(self, keep=False):
         if self.process is not None:
             self.process.terminate()
@@ -99,6 +105,15 @@ def started(server):
 
 class Ours(Server):
     name = "ours"
+
+    def kill(self):
+        """All of it, at once; the files stay."""
+        main = self.process.pid
+        os.kill(main, signal.SIGSTOP)  # it replaces nobody meanwhile
+        children = pathlib.Path(f"/proc/{main}/task/{main}/children")
+        for pid in (*map(int, children.read_text().split()), main):
+            os.kill(pid, signal.SIGKILL)
+        self.process.wait()
 
     def command(self):
         conf = self.write("nsd.conf", nsd_conf(self))

@@ -14,6 +14,7 @@ import dns.flags
 import dns.message
 import dns.opcode
 import dns.query
+import dns.tsigkeyring
 import pytest
 
 import primaries
@@ -56,8 +57,8 @@ def advance(primary, path, serial, sets):
         primary.reread()
 
 
-def has(server, serial):
-    query = dns.message.make_query(ZONE, "SOA")
+def has(server, serial, zone=ZONE):
+    query = dns.message.make_query(zone, "SOA")
     try:
         reply = dns.query.udp(query, "127.0.0.1", timeout=1, port=server.port)
     except (OSError, dns.exception.DNSException):
@@ -65,9 +66,9 @@ def has(server, serial):
     return bool(reply.answer) and reply.answer[0][0].serial == serial
 
 
-def wait_for(server, serial):
+def wait_for(server, serial, zone=ZONE):
     end = time.monotonic() + PATIENCE
-    while not has(server, serial):
+    while not has(server, serial, zone):
         assert time.monotonic() < end, f"{server.name} has not {serial}"
         time.sleep(0.02)
 
@@ -230,10 +231,14 @@ def test_secondaries_take_differences(tmp_path, kind, key):
             expect_differences(primary, sets, LAST - 5, LAST)
 
 
-def notify(server):
+def notify(server, key=None):
     query = dns.message.make_query(ZONE, "SOA")
     query.set_opcode(dns.opcode.NOTIFY)
     query.flags |= dns.flags.AA
+    if key:
+        algorithm, name, secret = key
+        query.use_tsig(dns.tsigkeyring.from_text(
+            {name: (algorithm, secret)}))
     dns.query.udp(query, "127.0.0.1", timeout=PATIENCE, port=server.port)
 
 
@@ -243,7 +248,7 @@ def test_secondaries_take_one_difference_for_several(tmp_path, kind):
     path, sets = tmp_path / "zone", {}
     primary = primaries.Ours({ZONE: path})
     secondary = kind(primary)
-    secondary.how = ""
+    secondary.how, primary.notified = "", None
     with version_1(primary, secondary, path, sets):
         whole, _ = count_transfers(primary)
         for serial in range(2, 5):

@@ -1,9 +1,11 @@
-"""A zone of delegations that goes from one real server through ours to another
-one: in the end all three print the same.
+"""A zone of delegations that goes from one server through ours to another one:
+in the end all three print the same.
 
 NSD_PEERS_NAMES: how many delegations (50000); 1000000 takes some minutes."""
 import hashlib
 import os
+import pathlib
+import re
 import subprocess
 import time
 
@@ -30,6 +32,29 @@ def write(path):
                         f"{hashlib.sha256(str(i).encode()).hexdigest()}\n")
 
 
+class Last(Secondary):
+    def __init__(self, upstream):
+        super().__init__(upstream)
+        self.names = upstream.names
+
+    def command(self):
+        zones, self.zones = self.zones, {}
+        command = super().command()
+        self.zones = zones
+        return command
+
+
+def mib(server):
+    """What its processes have, PSS."""
+    main = server.process.pid
+    children = pathlib.Path(f"/proc/{main}/task/{main}/children").read_text()
+    kib = 0
+    for pid in (main, *map(int, children.split())):
+        text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+        kib += int(re.search(r"^Pss: +(\d+)", text, re.M)[1])
+    return kib / 1024
+
+
 def printed(port, folder, name):
     """The file of an AXFR by dig, one record a line, sorted."""
     path = folder / name
@@ -47,8 +72,11 @@ def printed(port, folder, name):
 
 
 @pytest.mark.parametrize("first, last", (
-    (primaries.Nsd, secondaries.Knot), (primaries.Knot, secondaries.Nsd)),
-    ids=("nsd-to-knot", "knot-to-nsd"))
+    (primaries.Nsd, secondaries.Knot), (primaries.Knot, secondaries.Nsd),
+    (primaries.Bind, Last), (primaries.Ours, secondaries.Bind),
+    (primaries.Ours, Last)),
+    ids=("nsd-to-knot", "knot-to-nsd", "bind-to-ours", "ours-to-bind",
+         "ours-to-ours"))
 def test_zone_goes_through(tmp_path, first, last):
     path = tmp_path / "through.zone"
     write(path)
@@ -65,7 +93,7 @@ def test_zone_goes_through(tmp_path, first, last):
         end.start()
         went = time.monotonic()
         print(f"{NAMES} delegations: in {came - begin:.2f} s, out "
-              f"{went - came:.2f} s")
+              f"{went - came:.2f} s, memory {mib(ours):.0f} MiB")
         whole = printed(primary.port, tmp_path, "first")
         text = whole.read_bytes()
         assert text.count(b"\n") == \
