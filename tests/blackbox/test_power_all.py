@@ -163,13 +163,15 @@ class After:
     def ask(self, client, name, rdtype):
         """None: it has no answer yet."""
         query = dns.message.make_query(name, rdtype)
+        answer = None
         try:
             client.send(query.to_wire())
-            answer = dns.message.from_wire(client.recv(4096))
+            while answer is None or answer.id != query.id:  # a late one
+                answer = dns.message.from_wire(client.recv(4096))
         except OSError:
             time.sleep(0.002)
             return None
-        if answer.id != query.id or not answer.answer:
+        if not answer.answer:
             time.sleep(0.002)
             return None
         return answer.answer[0][0]

@@ -171,14 +171,15 @@ class Watch:
 
     def ask(self, client, z):
         query = dns.message.make_query(zone_name(z), "SOA")
+        answer = None
         try:
             client.send(query.to_wire())
-            answer = dns.message.from_wire(client.recv(4096))
+            while answer is None or answer.id != query.id:  # a late one
+                answer = dns.message.from_wire(client.recv(4096))
         except OSError:
             time.sleep(0.01)
             return
-        if answer.id != query.id or answer.rcode() != dns.rcode.NOERROR \
-                or not answer.answer:
+        if answer.rcode() != dns.rcode.NOERROR or not answer.answer:
             return
         serial = answer.answer[0][0].serial
         if serial < self.served[z]:
