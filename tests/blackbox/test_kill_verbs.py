@@ -106,6 +106,8 @@ VERBS = {
     "force_transfer": ("away", None, None, nothing, 1),
     "zonestatus": ("", None, None, nothing, 0),
     "listzones": ("", None, None, nothing, 0),
+    "dumpzone": ("example", None, None, nothing, 0),
+    "progress": ("", None, None, nothing, 0),
     "serverpid": ("", None, None, nothing, 0),
     "verbosity": ("3", None, None, lambda s: control.ask(
         s, "verbosity")[1] == "verbosity 3\n", 0),
