@@ -12,6 +12,7 @@
  *	  -l MSEC  how long answers took, and its course in parts of MSEC; UDP
  *	  -o FILE  with -l: that of each answer goes there, see latency.h
  *	  -b PORT  with -l and -r: asks an echo there beside, see beside.h
+ *	  -i       with -r: rests between queries, for others on its core
  *
  * QUERIES has lines "NAME TYPE". A reply counts if its id is outstanding, it
  * has the QR bit and the question is the one that was asked.
@@ -62,6 +63,7 @@ struct options {
 	uint16_t port;
 	bool tcp;
 	bool latency;
+	bool rests;
 	uint16_t beside;
 	const char *save;
 };
@@ -372,6 +374,7 @@ udp_closed_loop(struct udp *u, uint64_t end)
 static void
 udp_open_loop(struct udp *u, uint64_t start, uint64_t end)
 {
+	static const struct timespec rest = { .tv_nsec = 500000 };
 	uint64_t now = start;
 	unsigned turn = 0;
 
@@ -397,6 +400,9 @@ udp_open_loop(struct udp *u, uint64_t start, uint64_t end)
 		(void)got;
 		if (opt.latency)
 			latency_turn(now);
+		/* What comes meanwhile has its time from the kernel. */
+		if (opt.rests)
+			nanosleep(&rest, NULL);
 	}
 }
 
@@ -624,7 +630,7 @@ parse_options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "t:w:c:n:r:s:l:o:b:dek")) != -1) {
+	while ((c = getopt(argc, argv, "t:w:c:n:r:s:l:o:b:deik")) != -1) {
 		switch (c) {
 		case 't': opt.seconds = atof(optarg); break;
 		case 'w': opt.window = (unsigned)atoi(optarg); break;
@@ -640,6 +646,7 @@ parse_options(int argc, char **argv)
 		case 'b': opt.beside = (uint16_t)atoi(optarg); break;
 		case 'd': opt.dnssec = true; break;
 		case 'e': opt.echo = true; break;
+		case 'i': opt.rests = true; break;
 		case 'k': opt.cookie = opt.dnssec = true; break;
 		default: exit(2);
 		}

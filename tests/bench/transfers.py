@@ -99,7 +99,8 @@ processes, for half a minute after each zone was asked for once.
 
 Of 1,000 such zones, in turn, for {seconds} s, each by NOTIFY and IXFR of one
 record; the secondary has one core. *Skipped*: the change before was not served
-yet. *Not served*: nor ten seconds after the last one.
+yet. *Not served*: nor ten seconds after the last one. Beside it {queries:,} queries a
+second for these zones, over UDP.
 
 {rates}
 ![serials served since the first change]({chart})
@@ -347,14 +348,15 @@ class Bench:
 
     def change_many(self):
         for kind in self.args.servers:
-            run, late, cpu = transfers_many.changed(
+            run, late, cpu, beside = transfers_many.changed(
                 kind, self.program(kind), self, self.args.rate,
                 self.args.seconds)
             self.rates.append(
                 [kind, str(len(run.took)), f"{report.median(run.took):.2f}",
                  f"{report.quantile(run.took, 0.99):.1f}",
                  f"{max(run.took):.0f}", str(run.skipped), str(late),
-                 f"{cpu:.2f}"])
+                 f"{cpu:.2f}", f"{beside[0]:,}", str(beside[1]),
+                 f"{beside[2]:.2f}"])
             self.served[kind] = [
                 (second, bisect.bisect(run.served_sec, second))
                 for second in range(self.args.seconds
@@ -395,7 +397,8 @@ class Bench:
             "rest": report.table(transfers_rest.REST_HEAD, self.rest),
             "rates": report.table(
                 ["secondary", "served", "median, ms", "p99, ms", "most, ms",
-                 "skipped", "not served", "CPU, ms for one"], self.rates),
+                 "skipped", "not served", "CPU, ms for one", "queries",
+                 "not answered", "p99 of these, ms"], self.rates),
         }
 
 
@@ -423,6 +426,7 @@ def main():
     parser.add_argument("--rest-count", type=int, default=1000000)
     parser.add_argument("--rate", type=int, default=1000)
     parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--queries", type=int, default=10000)
     parser.add_argument("--pace", type=int, default=100)
     parser.add_argument("--beside-sec", type=float, default=3)
     parser.add_argument("--beside-turns", type=int, default=5)
@@ -453,6 +457,7 @@ def main():
             f.write(PAGE.format(machine=machine.name(), size=args.size,
                                 reps=args.reps, count=args.count,
                                 rate=args.rate, seconds=args.seconds,
+                                queries=args.queries,
                                 pace=args.pace, turns=args.beside_turns,
                                 chart=chart.name,
                                 beside_sec=args.beside_sec,

@@ -3,10 +3,12 @@
 All are fetched at a start; then, from a primary made here, changes of one zone
 after the other at a fixed rate."""
 import collections
+import json
 import os
 import select
 import socket
 import struct
+import subprocess
 import time
 
 import servers
@@ -16,12 +18,10 @@ from primary import IXFR, NOTIFY, SOA, wire_name, wire_record
 
 LIMIT_SEC = 600
 SERIAL = 1
-LOOKED_AT = 100      # one zone in so many, until all of these are served
-QUERIES = 64         # outstanding, when all zones are asked for
-RECEIVE_OCTETS = 1 << 20
 ASK_AGAIN_SEC = 0.002
 LOST_SEC = 10
 WARM_SEC = 8
+ASKED = ("www A", "www AAAA", "@ MX", "@ TXT", "none A")
 
 
 def zone_name(n):
@@ -101,32 +101,19 @@ def conf(kind, folder, count, port):
 
 # ---- all of them, at a start
 
-def asked(port, names):
-    """The names that answer with a SOA; each is asked once."""
-    found, waiting = set(), collections.deque(names)
-    outstanding = {}
-    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    # Who loses a reply waits for it.
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_OCTETS)
-    sock.connect(("127.0.0.1", port))
-    sock.settimeout(0.2)
-    ident = 0
-    while waiting or outstanding:
-        try:
-            while waiting and len(outstanding) < QUERIES:
-                ident = (ident + 1) & 0xffff
-                name = waiting.popleft()
-                sock.send(servers.wire_query(name, SOA, ident))
-                outstanding[ident] = name
-            reply = sock.recv(4096)
-        except OSError:
-            outstanding.clear()   # they are asked in the next round
-            continue
-        name = outstanding.pop(int.from_bytes(reply[:2], "big"), None)
-        if name and reply[3] & 15 == 0 and reply[7]:
-            found.add(name)
-    sock.close()
-    return found
+def wait_served(build, path, count, server):
+    """The seconds from a server's start until all zones are served. Who asks
+    for them shares the core of the primary."""
+    names = f"{path}/names"
+    with open(names, "w") as f:
+        f.writelines(f"{zone_name(n)}\n" for n in range(count))
+    found = json.loads(subprocess.run(
+        ["taskset", "-c", "1", f"{build}/tests/bench/served", "-t",
+         str(LIMIT_SEC), str(server.port), names],
+        check=True, text=True, stdout=subprocess.PIPE).stdout)
+    if not found["all"]:
+        raise ValueError(f"{count - found['served']} zones were not served")
+    return found["at"] - server.begin
 
 
 def fetch(kind, program, work, count):
@@ -144,16 +131,7 @@ def fetch(kind, program, work, count):
             raise ValueError("the primary does not serve the zones")
         second = servers.Server(kind, program, probe, f"{work.path}/s", "0",
                                 1, conf=conf(kind, None, count, first.port))
-        names = [zone_name(n) for n in range(count)]
-        left = set(names[::LOOKED_AT])
-        for left in left, set(names):
-            while left and time.monotonic() < second.begin + LIMIT_SEC:
-                left -= asked(second.port, list(left))
-                if left:
-                    time.sleep(0.02)
-        if left:
-            raise ValueError(f"{len(left)} zones were not served")
-        took = time.monotonic() - second.begin
+        took = wait_served(work.args.build, work.path, count, second)
         cpu = second.start_cpu_sec()
         wait_settled(second)
         return took, cpu, second.pss_kib() / 1024
@@ -343,11 +321,36 @@ class Rate:
         return len(self.told)
 
 
+class Queries:
+    """Clients over UDP beside, at a rate, on the core of the primary."""
+
+    def __init__(self, work, port, count, rate, seconds):
+        path = f"{work.path}/queries"
+        with open(path, "w") as f:
+            for n in range(count):
+                for line in ASKED:
+                    owner, rrtype = line.split()
+                    owner = owner.replace("@", "") and f"{owner}."
+                    f.write(f"{owner}{zone_name(n)} {rrtype}\n")
+        self.process = subprocess.Popen(
+            ["taskset", "-c", "1", f"{work.args.build}/tests/bench/load",
+             "-i", "-t", str(seconds), "-r", str(rate), "-w", "4096", "-c",
+             "4", "-l", "1000", "udp", str(port), path],
+            text=True, stdout=subprocess.PIPE)
+
+    def end(self):
+        """(asked, not answered, p99 in milliseconds)"""
+        counts = json.loads(self.process.communicate()[0])
+        return (counts["sent"], counts["sent"] - counts["answered"],
+                counts.get("p99", 0) / 1000)
+
+
 def changed(kind, program, work, rate, seconds):
-    """(the run, changes that were not served, CPU milliseconds for one). 1,000
-    zones; the secondary on one core, the primary and whoever looks on the
-    other."""
+    """(the run, changes that were not served, CPU milliseconds for one, what
+    came of queries beside). 1,000 zones; the secondary on one core, the primary
+    and whoever asks on the other."""
     count = 1000
+    os.sched_setaffinity(0, {1})
     folder = f"{work.path}/many"
     make_zones(folder, count)
     primary = Primary(count)
@@ -361,8 +364,10 @@ def changed(kind, program, work, rate, seconds):
         Rate(primary, server.port, 20, WARM_SEC).run()
         before = server.start_cpu_sec()
         run = Rate(primary, server.port, rate, seconds)
+        queries = Queries(work, server.port, count, work.args.queries, seconds)
         late = run.run()
+        beside = queries.end()
         cpu = (server.start_cpu_sec() - before) / max(1, len(run.took)) * 1e3
-        return run, late, cpu
+        return run, late, cpu, beside
     finally:
         server.stop()
