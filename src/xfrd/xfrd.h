@@ -36,6 +36,7 @@
 #include "xfrd/xfrd_tls.h"
 #include "role/zone_message.h"
 #include "xfr/machine.h"
+#include "xfr/patience.h"
 #include "xfr/reader.h"
 
 struct conf_zone;
@@ -282,8 +283,7 @@ struct xfrd_job {
 	int sink_error;            /* errno, if the journal did not take it */
 	bool is_diffs;             /* it brings differences */
 	uint64_t put;              /* octets for the journal, so far */
-	int64_t begun_msec;
-	uint64_t received;         /* octets, when it was looked at last */
+	struct xfr_patience patience;
 	struct xfr_reader reader;
 	struct journal_transfer *text;
 	uint64_t entry;            /* in the journal; 0: not yet */

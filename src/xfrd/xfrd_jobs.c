@@ -19,12 +19,6 @@
 #include "net/socket.h"
 #include "xfrd/xfrd.h"
 
-/* A transfer may take this long in all. One that is silent ends sooner
- * (tcp-timeout), and so does one that brings less than this in a while: others
- * wait for its place. */
-#define TRANSFER_MSEC (2 * 3600 * 1000)
-#define SLOW_SEC 30
-#define SLOW_OCTETS 32768u
 /* What a reply over UDP may have. */
 #define UDP_SIZE 1232
 
@@ -53,50 +47,41 @@ jobs_timeval(uint32_t msec)
 		.tv_usec = msec % 1000 * 1000};
 }
 
-/* The first message of a transfer is due. A primary that sends others to us is
- * not silent. True: it is waited for once more. */
-static bool
-jobs_wait_for_first(struct xfrd_job *job)
-{
-	struct timeval wait = jobs_timeval(job->action.first_msec);
-
-	return job->reader.result.received == 0 && job->ask != NULL
-		&& clock_now_msec() - job->begun_msec < TRANSFER_MSEC
-		&& (job->xfrd->asks.paused
-			|| xfrd_ask_is_heard(job->ask, job->action.first_msec))
-		&& event_add(job->event, &wait) == 0;
-}
-
 /* It takes too long; or it is a transfer, which is to be looked at. */
 static void
 jobs_on_time(evutil_socket_t fd, short what, void *arg)
 {
-	static const struct timeval wait = {.tv_sec = SLOW_SEC};
 	struct xfrd_job *job = arg;
-	uint64_t received = job->reader.result.received;
+	const struct xfr_patience_look look = {
+		.received = job->reader.result.received,
+		.is_heard = job->ask != NULL && xfrd_ask_is_heard(job->ask,
+			job->action.first_msec),
+		.is_held = job->xfrd->asks.paused,
+	};
+	uint32_t msec = job->action.wait_msec > 0
+		? 0
+		: xfr_patience_look(&job->patience, clock_now_msec(), &look);
+	struct timeval wait = jobs_timeval(msec);
 
-	if (job->action.first_msec > 0) {
-		if (jobs_wait_for_first(job))
-			return;
-		if (received == 0) {
-			jobs_fail(job, XFR_TIMEOUT, NULL);
-			return;
-		}
-		job->action.first_msec = 0;
-		job->received = received;
-		if (event_add(job->event, &wait) == 0)
-			return;
-	}
-	if (job->action.wait_msec > 0 || job->xfrd->asks.paused
-		|| received - job->received >= SLOW_OCTETS) {
-		job->received = received;
-		if (job->action.wait_msec == 0
-			&& clock_now_msec() - job->begun_msec < TRANSFER_MSEC
-			&& event_add(job->event, &wait) == 0)
-			return;
-	}
+	if (msec > 0 && event_add(job->event, &wait) == 0)
+		return;
 	jobs_fail(job, XFR_TIMEOUT,
-		job->action.wait_msec == 0 ? "it is too slow" : NULL);
+		look.received > 0 || (job->action.first_msec == 0
+				&& job->action.wait_msec == 0)
+			? "it is too slow"
+			: NULL);
+}
+
+/* In how many milliseconds a job is to be looked at, from its beginning on. */
+static uint32_t
+jobs_begin_wait(struct xfrd_job *job)
+{
+	const struct xfr_action *action = &job->action;
+
+	return action->wait_msec > 0
+		? action->wait_msec
+		: xfr_patience_begin(&job->patience, clock_now_msec(),
+			  action->first_msec);
 }
 
 static void
@@ -413,12 +398,10 @@ jobs_log_begin(const struct xfrd_job *job)
 void
 xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 {
-	struct timeval wait = jobs_timeval(action->wait_msec > 0
-		? action->wait_msec : action->first_msec > 0
-		? action->first_msec : SLOW_SEC * 1000);
 	struct xfrd_job *job = calloc(1, sizeof(*job));
 	const struct conf_pattern *options;
 	enum nsd_err err = NSD_E_MEMORY;
+	struct timeval wait;
 
 	if (job == NULL) {
 		(void)xfr_on_reply(xfrd->zones.machine, action->ticket,
@@ -430,7 +413,6 @@ xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 	job->action = *action;
 	job->ticket = action->ticket;
 	job->at.fd = -1;
-	job->begun_msec = clock_now_msec();
 	job->zone = xfrd_zones_get(xfrd, action->zone);
 	options = job->zone->options;
 	job->server = action->act == XFR_NOTIFY
@@ -439,6 +421,7 @@ xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 	cds_list_add(&job->node, &xfrd->jobs);
 	CDS_INIT_LIST_HEAD(&job->keep_node);
 	jobs_log_begin(job);
+	wait = jobs_timeval(jobs_begin_wait(job));
 	job->event = event_new(xfrd->role.base, -1, 0, jobs_on_time, job);
 	if (job->event != NULL && event_add(job->event, &wait) == 0)
 		err = jobs_send(job);

@@ -1,0 +1,45 @@
+/*
+ * patience.h - how long a transfer is waited for: not for ever, whatever little
+ * the primary sends (fault 57). Its silence is another matter: tcp-timeout.
+ */
+#ifndef XFR_PATIENCE_H
+#define XFR_PATIENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A transfer may take this long in all. */
+#define XFR_TRANSFER_MSEC (2 * 3600 * 1000)
+/* One that brings less than this in a while is too slow: others wait for its
+ * place. */
+#define XFR_SLOW_MSEC (30 * 1000)
+#define XFR_SLOW_OCTETS 32768u
+
+/* private */
+struct xfr_patience {
+	int64_t begun;
+	uint64_t received;   /* octets, when it was looked at last */
+	uint32_t first_msec; /* 0: its first message has come, or has as much
+			      * time as any */
+};
+
+/* A transfer begins. first_msec: of its action (xfr/machine.h).
+ * returns in how many milliseconds it is to be looked at. */
+uint32_t xfr_patience_begin(struct xfr_patience *patience, int64_t now,
+	uint32_t first_msec);
+
+/* What a look at a transfer finds. */
+struct xfr_patience_look {
+	uint64_t received; /* octets, so far */
+	bool is_heard;     /* its primary has sent others to us meanwhile */
+	bool is_held;      /* it is we who do not read */
+};
+
+/*
+ * Looks at a transfer.
+ * returns in how many milliseconds the next look is due; 0: it is given up.
+ */
+uint32_t xfr_patience_look(struct xfr_patience *patience, int64_t now,
+	const struct xfr_patience_look *look);
+
+#endif
