@@ -65,8 +65,9 @@ enum nsd_err ipc_send(const struct ipc_channel *channel, enum ipc_type type,
  *     stays; NSD_E_NOT_FOUND: there will be none, as the other side is
  *     gone; NSD_E_DENIED: the table does not have this message from peer to
  *     self, or its size or count of descriptors is wrong; its descriptors are
- *     closed, and the channel can be used on; NSD_E_SYSTEM: anything else that
- *     the system refuses, errno says why.
+ *     closed, and the channel can be used on; NSD_E_LIMIT: the same, as this
+ *     process can take no more descriptors, or more came than any message has;
+ *     NSD_E_SYSTEM: anything else that the system refuses, errno says why.
  */
 enum nsd_err ipc_receive(const struct ipc_channel *channel,
 	struct ipc_message *message) MUST_USE;

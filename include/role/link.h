@@ -29,6 +29,9 @@ struct link_calls {
 	/* A message that message.h does not allow, or that had no credit.
 	 * Returns true if the next is to be taken all the same. */
 	bool (*on_refused)(struct link *link);
+	/* A message with descriptors is lost, as this process can take no more
+	 * of them. Returns as on_refused. NULL: it is one that is refused. */
+	bool (*on_lost)(struct link *link);
 	/* The other side is gone, and all that it has sent is taken. It may
 	 * free the link. */
 	void (*on_gone)(struct link *link);

@@ -169,8 +169,11 @@ ipc_receive(const struct ipc_channel *channel, struct ipc_message *message)
 	if (n == 0)
 		return NSD_E_NOT_FOUND;
 	ipc_take_fds(&msg, message);
-	if ((size_t)n < sizeof(head)
-		|| (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
+	if ((msg.msg_flags & MSG_CTRUNC) != 0) {
+		(void)ipc_refuse(message);
+		return NSD_E_LIMIT;
+	}
+	if ((size_t)n < sizeof(head) || (msg.msg_flags & MSG_TRUNC) != 0)
 		return ipc_refuse(message);
 	message->len = (size_t)n - sizeof(head);
 	if (!ipc_row_allows(head.type, channel->peer, channel->self,

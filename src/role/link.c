@@ -138,6 +138,10 @@ link_take(struct link *link)
 	switch (ipc_receive(&link->channel, &m)) {
 	case NSD_OK:
 		return link_hand(link, &m) || link->calls->on_refused(link);
+	case NSD_E_LIMIT:
+		if (link->calls->on_lost != NULL)
+			return link->calls->on_lost(link);
+		return link->calls->on_refused(link);
 	case NSD_E_DENIED:
 		return link->calls->on_refused(link);
 	case NSD_E_AGAIN:

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "role/peers.h"
@@ -110,9 +111,13 @@ peers_add(struct peers *peers, const struct ipc_message *m)
 	if (m->fd_count != 1)
 		return;
 	peer = peer_create(peers, &what, m->fds[0]);
+	/* As with a message that could not be taken at all (role.c). */
 	if (peer == NULL) {
-		log_error("cannot talk to %s: out of memory",
-			ipc_role_name((enum ipc_role)what.role));
+		log_error("cannot talk to %s: there is no memory or descriptor"
+			  "%s", ipc_role_name((enum ipc_role)what.role),
+			peers->self == ROLE_WORKER ? "" : ": ending");
+		if (peers->self != ROLE_WORKER)
+			_exit(1);
 		return;
 	}
 	peer->next = peers->first;

@@ -112,6 +112,19 @@ role_on_refused(struct link *link)
 	return true;
 }
 
+/* Who lacks a channel for ever, or what came with another message, is of no
+ * use; the next one has descriptors, and is given all anew. But a worker goes
+ * on answering: its clients have taken them, and come again. */
+static bool
+role_on_lost(struct link *link)
+{
+	log_error("no descriptor is left for a message from main%s",
+		link->channel.self == ROLE_WORKER ? "" : ": ending");
+	if (link->channel.self != ROLE_WORKER)
+		_exit(1);
+	return true;
+}
+
 static void
 role_take(void *owner, const struct ipc_message *m)
 {
@@ -152,6 +165,7 @@ role_on_main_gone(struct link *link)
 static const struct link_calls role_calls = {
 	.on_message = role_on_message,
 	.on_refused = role_on_refused,
+	.on_lost = role_on_lost,
 	.on_gone = role_on_main_gone,
 	.on_room = role_on_main_room,
 };

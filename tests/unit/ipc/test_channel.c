@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -164,6 +165,44 @@ descriptors_travel_unasked_ones_are_closed(void **state)
 	ipc_channel_close(&worker_end);
 }
 
+/* Fault 42: of several that come with a message there is room for one. None is
+ * kept, and the channel can be used on. */
+static void
+descriptors_without_room_are_lost(void **state)
+{
+	struct ipc_channel main_end, worker_end;
+	struct ipc_adopt adopt = {.server = 1, .tcp_map = 2};
+	const int fds[] = {1, 2, 1};
+	struct rlimit old, small;
+	struct ipc_message m;
+	unsigned before;
+	int lowest;
+
+	assert_int_equal(ipc_channel_open_pair(ROLE_MAIN, ROLE_WORKER,
+				 &main_end, &worker_end),
+		NSD_OK);
+	before = count_fds();
+	lowest = dup(2);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	small = old;
+	small.rlim_cur = (rlim_t)lowest + 1;
+	close(lowest);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(ipc_send(&main_end, IPC_ADOPT, &adopt,
+					 sizeof(adopt), fds, 3),
+			NSD_OK);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &small), 0);
+	assert_int_equal(ipc_receive(&worker_end, &m), NSD_E_LIMIT);
+	assert_int_equal(count_fds(), before);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(ipc_receive(&worker_end, &m), NSD_OK);
+	assert_int_equal(m.fd_count, 3);
+	for (unsigned i = 0; i < m.fd_count; i++)
+		close(m.fds[i]);
+	ipc_channel_close(&main_end);
+	ipc_channel_close(&worker_end);
+}
+
 /* faults 72: a receiver that is stuck holds nobody up. */
 static void
 full_channel_does_not_block(void **state)
@@ -217,6 +256,7 @@ main(void)
 		cmocka_unit_test(only_rows_of_the_table_pass),
 		cmocka_unit_test(message_cut_at_each_length_is_refused),
 		cmocka_unit_test(descriptors_travel_unasked_ones_are_closed),
+		cmocka_unit_test(descriptors_without_room_are_lost),
 		cmocka_unit_test(full_channel_does_not_block),
 		cmocka_unit_test(shortage_is_not_the_peers_death),
 	};
