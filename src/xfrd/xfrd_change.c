@@ -309,6 +309,11 @@ changes_renew(struct xfrd *xfrd)
 	struct xfrd_changes *changes = xfrd->changes;
 
 	changes->renewing = true;
+	if (changes->unused > 0)
+		log_warning("zone list %s is written anew without %zu lines of"
+			    " zones that could not be added from it",
+			changes->list->path, changes->unused);
+	changes->unused = 0;
 	if (zonelist_renew(changes->list, xfrd->role.server->conf,
 		    &changes->renewed_fd)
 		!= NSD_OK) {

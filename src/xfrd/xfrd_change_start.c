@@ -65,14 +65,17 @@ changes_on_line(void *ctx, const struct zonelist_line *line)
 		/* Main has said so. A second line would bring a zone back that
 		 * has been deleted. */
 		xfrd->changes->odd = true;
+		xfrd->changes->unused++;
 		return NSD_OK;
 	}
 	if (zone == NULL) {
 		err = xfrd_come_add(xfrd, line->name, line->pattern, &zone);
 		if (err == NSD_E_MEMORY)
 			return err;
-		if (err != NSD_OK)
+		if (err != NSD_OK) {
+			xfrd->changes->unused++;
 			return NSD_OK;
+		}
 		err = changes_repeat(xfrd, &ask, NULL);
 	} else if (strcmp(zone->pattern_name, line->pattern) != 0) {
 		err = changes_repeat(xfrd, &ask, zone->pattern_name);

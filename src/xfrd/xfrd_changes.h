@@ -59,6 +59,8 @@ struct xfrd_changes {
 	int64_t failed_msec;       /* and when */
 	bool in_turn;              /* xfrd_changes_go_on is at work */
 	bool odd;                  /* the list has lines that are no zone */
+	size_t unused;             /* lines of it that would be zones, and are
+				    * lost when it is written anew */
 };
 
 /* A change that is in no list yet. NULL: without memory. */

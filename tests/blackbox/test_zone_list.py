@@ -2,7 +2,8 @@
 
 import pytest
 
-from harness import DEADLINE, zone_text
+import control
+from harness import DEADLINE, wait_for, zone_text
 
 HEAD = "# NSD zone list\n# name pattern\n"
 PATTERN = 'pattern:\n\tname: p\n\tzonefile: "%s.zone"\n'
@@ -45,6 +46,21 @@ def test_lines_that_make_no_sense_are_said_and_left_out(server):
     assert "pattern does not exist for zone b.test pattern nowhere" in log
     for name in "a..b", "example", "a.test":
         assert f"bad domain name or duplicate zone '{name}' pattern p" in log
+
+
+def test_lines_that_are_lost_are_said_to_be(server):
+    """They stay until the list is written anew."""
+    control.config(server)
+    list_of(server).write_text(
+        HEAD + "add a.test p\nadd b.test nowhere\nadd a..b p\n")
+    server.start()
+    assert control.ask(server, "addzone", "c.test", "p") == (0, "ok\n")
+    assert "add b.test nowhere\n" in list_of(server).read_text()
+    for name in "a.test", "c.test":
+        assert control.ask(server, "delzone", name) == (0, "ok\n")
+    server.wait_log("zone.list is written anew without 2 lines of zones that"
+                    " could not be added from it")
+    wait_for("the list", lambda: list_of(server).read_text() == HEAD)
 
 
 def test_file_that_is_no_list_ends_the_start(server):
