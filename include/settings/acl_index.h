@@ -34,9 +34,11 @@ struct acl_row {
 
 struct acl_index {
 	uint32_t row_count;
+	uint32_t walk_count; /* elements that no row stands for, which come
+			      * first in the list */
 	uint8_t has_blocked; /* some row blocks */
 	uint8_t has_ports;   /* some row is of one port */
-	uint8_t reserved[2];
+	uint8_t reserved[6];
 	struct acl_row rows[]; /* by kind, then by address */
 };
 
@@ -73,7 +75,8 @@ struct acl_element *acl_index_copy(const struct acl_element *from,
 void acl_index_make(const struct acl_element *elements, uint32_t count,
 	struct acl_index *index);
 
-/* The row of this kind with an address, or NULL. Cost: a binary search. */
+/* The row of this kind with an address, or NULL. Cost: a search in
+ * four parts, down to 16 rows. */
 const struct acl_row *acl_index_find(const struct acl_index *index,
 	uint64_t kind, const uint64_t address[2]);
 

@@ -137,15 +137,14 @@ list_allows(const struct acl_list *list, const struct acl_client *client,
 	const struct sockaddr *addr, bool allowed)
 {
 	const struct acl_index *index = list->index;
+	uint32_t walked = index != NULL ? index->walk_count : list->count;
 	struct acl_peer peer;
 
 	if (!peer_read(addr, &peer))
 		return false;
-	for (uint32_t i = 0; i < list->count; i++) {
+	for (uint32_t i = 0; i < walked; i++) {
 		const struct acl_element *e = &list->elements[i];
 
-		if (index != NULL && acl_index_covers(e))
-			break;
 		if ((allowed && !e->blocked) || !key_matches(e, client->key))
 			continue;
 		if (!element_matches(e, &peer) || !identity_matches(e, client))

@@ -69,12 +69,13 @@ vet_element(struct vet_part *p, const struct acl_element *e, store_ref ref)
 }
 
 /* An index, if the list has one, lies behind the elements, and ends with the
- * object. */
+ * object. It leaves no more elements to be walked than there are. */
 static bool
 vet_index(const struct settings_options *o, unsigned list, size_t elements_end)
 {
 	size_t at = o->index_at[list];
 	const struct acl_index *index;
+	uint32_t count;
 
 	if (at == 0)
 		return true;
@@ -82,8 +83,10 @@ vet_index(const struct settings_options *o, unsigned list, size_t elements_end)
 		|| o->len - at < sizeof(*index))
 		return false;
 	index = (const struct acl_index *)((const uint8_t *)o + at);
-	return index->row_count <= (o->len - at - sizeof(*index))
-		/ sizeof(index->rows[0]);
+	(void)settings_options_list(o, (enum settings_list)list, &count);
+	return index->walk_count <= count
+		&& index->row_count <= (o->len - at - sizeof(*index))
+			/ sizeof(index->rows[0]);
 }
 
 bool

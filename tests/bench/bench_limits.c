@@ -1,13 +1,14 @@
 /*
- * bench_limits.c - what rate limits and cookies add to an answer.
+ * bench_limits.c - what rate limits, cookies and access lists add to an answer.
  *
- * usage: bench_limits [NAMES [ROUNDS]]
+ * usage: bench_limits [NAMES [ROUNDS [CASE]]]
  *
  * A block of 4096 queries with each of them, and without, in every round; all
  * for other names, so none finds in the processor's cache what another has
  * fetched. CPU time of the process, in query_answer_batch alone: medians of
  * what an answer of a block takes, and of what that is above the block without
- * in the same round. JSON.
+ * in the same round. JSON. With CASE, a number, that one alone, for what counts
+ * instructions.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,22 +26,30 @@
 #define WARM 64u
 #define BATCH 64u
 #define BUCKETS 1000000u
+#define ELEMENTS_MAX 1000u
 
-/* What costs something, and whether queries ask for a cookie. */
+/* What costs something, and how queries are: whether they ask for a cookie, and
+ * from how many networks they come. */
 static const struct limits_case {
 	const char *title;
 	uint32_t ratelimit;
 	uint32_t netblocks;
 	bool answer_cookie;
 	bool asked;
-	unsigned base; /* what it is compared with */
+	unsigned networks;
+	uint32_t elements; /* of allow-query, a network each; 0: none */
+	unsigned base;     /* what it is compared with */
 } cases[] = {
-	{ "without", 0, 1, false, false, 0 },
-	{ "limits", 1000000, 1, false, false, 0 },
-	{ "limits, three wider ones", 1000000, 4, false, false, 0 },
-	{ "without, a cookie asked for", 0, 1, false, true, 3 },
-	{ "cookies", 0, 1, true, true, 3 },
-	{ "cookies and limits", 1000000, 1, true, true, 3 },
+	{ "without", 0, 1, false, false, 1, 0, 0 },
+	{ "limits", 1000000, 1, false, false, 1, 0, 0 },
+	{ "limits, three wider ones", 1000000, 4, false, false, 1, 0, 0 },
+	{ "without, a cookie asked for", 0, 1, false, true, 1, 0, 3 },
+	{ "cookies", 0, 1, true, true, 1, 0, 3 },
+	{ "cookies and limits", 1000000, 1, true, true, 1, 0, 3 },
+	{ "without, of 10 networks", 0, 1, false, false, 10, 0, 6 },
+	{ "allow-query, 10 elements", 0, 1, false, false, 10, 10, 6 },
+	{ "without, of 1,000 networks", 0, 1, false, false, 1000, 0, 8 },
+	{ "allow-query, 1,000 elements", 0, 1, false, false, 1000, 1000, 8 },
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 
@@ -56,6 +65,33 @@ publish(struct store_writer *writer, const struct limits_case *c)
 		.answer_cookie = c->answer_cookie };
 
 	settings_fixture_publish(writer, &setup);
+}
+
+/* No two networks are beside each other, or a list would be shorter. */
+static void
+put_network(uint8_t address[4], unsigned network)
+{
+	address[0] = 10;
+	address[1] = (uint8_t)(network >> 7);
+	address[2] = (uint8_t)(network << 1);
+	address[3] = 0;
+}
+
+/* Lets in whoever is in the first networks. */
+static void
+allow(struct store_writer *writer, uint32_t networks)
+{
+	static struct acl_element elements[ELEMENTS_MAX];
+	const struct store_view *view = store_writer_view(writer);
+
+	for (unsigned i = 0; i < networks; i++) {
+		elements[i].family = 4;
+		elements[i].kind = ACL_MASK;
+		put_network(elements[i].address, i);
+		memset(elements[i].other, 0xff, 3);
+	}
+	settings_fixture_set_acl(writer, table_get(view)->only, elements,
+		networks, NULL, 0);
 }
 
 static void
@@ -123,12 +159,30 @@ measure_block(const struct bench *bench, const struct limits_case *c)
 			(uint32_t)names->count)], QUERIES_EXISTING, true);
 		if (c->asked)
 			ask_for_cookie(&requests[i]);
+		put_network(requests[i].from,
+			queries_random_below(c->networks));
+		requests[i].from[3] = (uint8_t)queries_random_below(256);
 	}
 	publish(bench->writer, c);
+	allow(bench->writer, c->elements);
 	queries_answer(bench->ctx, view, requests, WARM, BATCH);
 	start = queries_cpu_sec();
 	queries_answer(bench->ctx, view, requests + WARM, BLOCK, BATCH);
 	return (queries_cpu_sec() - start) * 1e9 / BLOCK;
+}
+
+static void
+measure_one(struct bench *bench, size_t rounds, const struct limits_case *c)
+{
+	double ns = 0;
+
+	query_set_time(bench->ctx, 1700000000, 0);
+	for (size_t i = 0; i < rounds; i++) {
+		query_set_msec(bench->ctx, 1000 + i * 10);
+		ns += measure_block(bench, c);
+	}
+	printf("{\"case\": \"%s\", \"answers\": %zu, \"ns\": %.1f}\n", c->title,
+		rounds * (WARM + BLOCK), ns / (double)rounds);
 }
 
 static void
@@ -180,6 +234,7 @@ main(int argc, char **argv)
 	struct queries_names names = {0};
 	struct store *store;
 	struct bench bench;
+	size_t rounds;
 	struct rrl rrl;
 
 	if (memory == NULL)
@@ -194,7 +249,11 @@ main(int argc, char **argv)
 	cookie_share_write(&share, &(struct cookie_secrets){1, {{1, 2, 3}}});
 	if (query_ctx_create(&options, &counters, &bench.ctx) != NSD_OK)
 		queries_fail("memory", NSD_E_MEMORY);
-	measure(&bench, argc > 2 ? (size_t)atol(argv[2]) : 500);
+	rounds = argc > 2 ? (size_t)atol(argv[2]) : 500;
+	if (argc > 3 && (size_t)atol(argv[3]) < CASES)
+		measure_one(&bench, rounds, &cases[atol(argv[3])]);
+	else
+		measure(&bench, rounds);
 	query_ctx_destroy(bench.ctx);
 	free(names.names);
 	free(memory);

@@ -249,6 +249,17 @@ queries_make(struct queries_request *r, const uint8_t *name,
 		r->octets[11] = 1;
 	}
 	r->len = (uint16_t)at;
+	memset(r->from, 0, sizeof(r->from));
+}
+
+static void
+put_peer(struct sockaddr_storage *peer, const uint8_t from[4])
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)peer;
+
+	in->sin_family = AF_INET;
+	in->sin_port = htons(5353);
+	memcpy(&in->sin_addr, from, sizeof(in->sin_addr));
 }
 
 uint64_t
@@ -256,11 +267,10 @@ queries_answer(struct query_ctx *ctx, const struct store_view *view,
 	const struct queries_request *requests, size_t count, size_t batch)
 {
 	static uint8_t replies[EXCHANGE_BATCH_MAX][QUERIES_REPLY_ROOM];
-	struct sockaddr_storage peer = { .ss_family = AF_INET };
+	static struct sockaddr_storage peers[EXCHANGE_BATCH_MAX];
 	struct exchange x[EXCHANGE_BATCH_MAX];
 	uint64_t octets = 0;
 
-	((struct sockaddr_in *)&peer)->sin_port = htons(5353);
 	memset(x, 0, sizeof(x));
 	for (size_t i = 0; i + batch <= count; i += batch) {
 		for (size_t j = 0; j < batch; j++) {
@@ -268,7 +278,8 @@ queries_answer(struct query_ctx *ctx, const struct store_view *view,
 			x[j].request_len = requests[i + j].len;
 			x[j].reply = replies[j];
 			x[j].reply_capacity = QUERIES_REPLY_ROOM;
-			x[j].peer = &peer;
+			x[j].peer = &peers[j];
+			put_peer(&peers[j], requests[i + j].from);
 		}
 		query_answer_batch(ctx, view, x, batch);
 		for (size_t j = 0; j < batch; j++)

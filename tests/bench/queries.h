@@ -54,6 +54,7 @@ void queries_collect(const struct store_view *view,
 	unsigned one_in);
 
 struct queries_request {
+	uint8_t from[4]; /* its sender; queries_make: 0.0.0.0 */
 	uint16_t len;
 	uint8_t octets[12 + NAME_MAX_LEN + 64 + 15];
 };

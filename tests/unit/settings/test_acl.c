@@ -407,6 +407,36 @@ index_joins_what_touches(void **state)
 		"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", 1));
 }
 
+/* Each row of any number of them, and nothing between two. Octets: where the
+ * addresses differ. */
+static void
+index_finds_each_row(void **state)
+{
+	static const struct {
+		uint8_t family, octet;
+	} rows[] = { {4, 3}, {4, 1}, {6, 7}, {6, 8}, {6, 15} };
+	struct acl_element list[100];
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		uint8_t octet = rows[i].octet, address[16] = {10};
+
+		for (unsigned count = 0; count <= 100; count++) {
+			memset(list, 0, sizeof(list));
+			for (unsigned n = 0; n < count; n++) {
+				list[n].family = rows[i].family;
+				list[n].address[0] = 10;
+				list[n].address[octet] = (uint8_t)(2 * n + 1);
+			}
+			for (unsigned n = 0; n <= 2 * count; n++) {
+				address[octet] = (uint8_t)n;
+				assert_int_equal(allows_octets(list, count,
+						rows[i].family, address, 1),
+					n % 2);
+			}
+		}
+	}
+}
+
 /* Of other kinds they stay apart. */
 static void
 index_keeps_kinds_apart(void **state)
@@ -485,6 +515,7 @@ main(void)
 		cmocka_unit_test(acl_blocks_proxies),
 		cmocka_unit_test(lists_by_chance_allow_whom_the_reference_does),
 		cmocka_unit_test(index_joins_what_touches),
+		cmocka_unit_test(index_finds_each_row),
 		cmocka_unit_test(index_keeps_kinds_apart),
 		cmocka_unit_test(index_covers_masks_that_are_prefixes),
 		cmocka_unit_test(port_zero_is_seen),

@@ -198,6 +198,7 @@ each_fault_of_what_is_read_is_told(void **state)
 	FAULT(*w.index_at, 0xfffffff8, "options of a zone");
 	FAULT(w.index->row_count, ACL_WALK_MAX + 2, "options of a zone");
 	FAULT(w.index->row_count, 0xffffffff, "options of a zone");
+	FAULT(w.index->walk_count, ACL_WALK_MAX + 2, "options of a zone");
 	FAULT(w.options->acl[0].family, 5, "options of a zone");
 	FAULT(w.options->acl[0].kind, 3, "options of a zone");
 	FAULT(w.options->acl[1].key, 1, "key");
