@@ -569,6 +569,7 @@ reconfig_read(struct supervisor *s, const struct reconfig_asker *asker)
 		reconfig_apply(s, &new, talk);
 		return;
 	}
+	log_error("reconfig: refused, nothing has changed");
 	reconfig_tell(s, RECONFIGURED_REFUSED, talk);
 	new_drop(&new);
 	free(talk);

@@ -173,6 +173,29 @@ def hup(server, done="reconfig: done"):
     server.wait_log(done, known)
 
 
+def test_a_signal_is_refused_in_the_log(made, directory):
+    """As nobody else hears of it: with the reason, once."""
+    port = free_port()
+    made.options.update({"metrics-enable": "yes", "reload-config": "yes",
+                         "metrics-interface": "127.0.0.1",
+                         "metrics-port": port})
+    server = control.config(made).start()
+    roles = server.roles()
+    refused = "error: reconfig: refused, nothing has changed"
+    for name, value, why in (
+            ("metrics-interface", "192.0.2.1",
+             "can't bind tcp socket 192.0.2.1@"),
+            ("nonsense", "yes", "nsd.conf:")):
+        server.options[name] = value
+        known = len(server.read_log())
+        hup(server, refused)
+        log = server.read_log()[known:]
+        assert log.count("192.0.2.1@") == (name != "nonsense")
+        assert why in log
+        server.options["metrics-interface"] = "127.0.0.1"
+    assert page(port) == 200 and roles == server.roles()
+
+
 def test_taken_back_before_the_next_xfrd_is_there(made):
     """The xfrd that is to go has the old socket yet: it is no obstacle."""
     first, second = free_port(), free_port()
