@@ -195,7 +195,7 @@ control_on_dumpzone(struct xfrd *xfrd, struct ctl_call *call)
 {
 	const char *name = ctl_argument(call, 0);
 	const struct conf_zone *zone = control_find_zone(xfrd, call, name);
-	struct control_dump *dump;
+	struct control_dump *dump = NULL;
 	uint32_t serial;
 	enum nsd_err err;
 
