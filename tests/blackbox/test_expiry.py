@@ -1,0 +1,140 @@
+"""Fault 62: a zone expires in the middle of what brings it back."""
+import threading
+
+import dns.message
+import dns.opcode
+import dns.query
+import dns.rcode
+import pytest
+
+import control
+from harness import DEADLINE, ede_codes, wait_for, zone_text
+from scripted_primary import ScriptedPrimary, reply, soa, whole
+
+EXPIRE = 12  # seconds: more than a busy machine takes to look at a zone
+INVALID_DATA = 24  # RFC 8914 section 4.25
+
+
+class Primary(ScriptedPrimary):
+    """Has a serial; may be told to say nothing but errors, or to send a half
+    of a transfer and the rest later."""
+
+    def __init__(self):
+        self.serial = 7
+        self.is_broken = False
+        self.free = threading.Event()
+        self.free.set()
+        self.halves = 0
+        super().__init__(self.say)
+
+    def say(self, apex, rdtype, query):
+        timers = f"1 1 {EXPIRE} 300"
+        if self.is_broken:
+            message = reply(query)
+            message.set_rcode(dns.rcode.SERVFAIL)
+            yield message
+        elif rdtype == "SOA":
+            yield reply(query, soa(apex, self.serial, timers))
+        else:
+            rest = whole(query, apex, self.serial, "www A 192.0.2.9",
+                         timers=timers)
+            yield reply(query, *rest.answer[:2])
+            self.halves += not self.free.is_set()
+            if self.free.wait(DEADLINE):
+                rest.answer = rest.answer[2:]
+                yield rest
+
+
+@pytest.fixture
+def primary():
+    with Primary() as made:
+        yield made
+        made.free.set()
+
+
+@pytest.fixture
+def server(make_server, primary):
+    server = make_server(zones={"example": zone_text()}, extra=(
+        "zone:\n\tname: short.test\n\tzonefile: short.test.zone\n"
+        f"\trequest-xfr: AXFR 127.0.0.1@{primary.port} NOKEY\n"
+        "\tallow-notify: 127.0.0.1 NOKEY\n"
+        "\tmin-retry-time: 1\n\tmax-retry-time: 2\n"))
+    control.config(server).start()
+    server.wait_serial("short.test", 7)
+    return server
+
+
+def is_expired(server):
+    answer = server.query("short.test", "SOA", edns=0)
+    if answer.rcode() != dns.rcode.SERVFAIL:
+        return False
+    assert ede_codes(answer) == [INVALID_DATA]
+    return True
+
+
+def wait_expired(server):
+    wait_for("the end", lambda: is_expired(server))
+    server.wait_log("zone short.test has expired")
+
+
+def notify(server, serial):
+    query = dns.message.make_query("short.test", "SOA")
+    query.set_opcode(dns.opcode.NOTIFY)
+    query.answer = [soa("short.test.", serial)]
+    dns.query.udp(query, server.address, port=server.port, timeout=DEADLINE)
+
+
+def test_zone_expires_while_it_is_transferred(server, primary):
+    """The half that is there is not served; with the rest all is, at once."""
+    primary.free.clear()
+    primary.serial = 8
+    wait_for("a half", lambda: primary.halves)
+    wait_expired(server)
+    assert is_expired(server)
+    primary.free.set()
+    server.wait_serial("short.test", 8)
+    assert server.answer("www.short.test", "A") == ["192.0.2.9"]
+    status = control.ask(server, "zonestatus", "short.test")[1]
+    assert "\tstate: ok\n" in status
+
+
+def test_zone_whose_newer_version_was_told_expires(server, primary):
+    """A NOTIFY does not keep it; the version that it told of does."""
+    primary.is_broken = True
+    notify(server, 9)
+    wait_for("the serial", lambda: '\tnotified-serial: "9"\n' in control.ask(
+        server, "zonestatus", "short.test")[1]
+        or "last-error" in control.ask(server, "zonestatus",
+                                       "short.test")[1])
+    wait_expired(server)
+    # Another one does not revive it, either.
+    notify(server, 10)
+    assert is_expired(server)
+    assert "\tstate: expired\n" in control.ask(server, "zonestatus",
+                                               "short.test")[1]
+    primary.serial = 10
+    primary.is_broken = False
+    notify(server, 10)
+    server.wait_serial("short.test", 10)
+
+
+def test_expired_zone_is_revived_by_the_same_serial(server, primary):
+    """RFC 1034 section 4.3.5: it is known to be right again."""
+    primary.is_broken = True
+    wait_expired(server)
+    primary.is_broken = False
+    server.wait_serial("short.test", 7)
+    assert server.answer("www.short.test", "A") == ["192.0.2.9"]
+
+
+def test_expired_zone_is_revived_after_a_restart(server, primary):
+    """That it stays expired until then, test_primaries.py shows."""
+    primary.is_broken = True
+    wait_expired(server)
+    server.stop()
+    primary.serial = 11
+    primary.is_broken = False
+    server.start()
+    server.wait_serial("short.test", 11)
+    assert "\tstate: ok\n" in control.ask(server, "zonestatus",
+                                          "short.test")[1]
