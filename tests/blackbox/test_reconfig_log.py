@@ -243,6 +243,8 @@ def test_lines_go_to_syslog_and_come_back(syslog):
     wait_lines(server, daemon.read)
     assert server.read_log() == old
     reconfig(server, log_only_syslog="no")
+    wait_for("the last line", lambda: f"goes to {server.log} from now on"
+             in daemon.read())
     known = len(daemon.read())
     wait_lines(server, server.read_log)
     assert daemon.read()[known:] == ""
