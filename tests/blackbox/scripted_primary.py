@@ -22,6 +22,8 @@ import dns.rcode
 import dns.rdatatype
 import dns.rrset
 
+from ports import free_port
+
 
 def soa(apex, serial, timers="1 1 3600 300"):
     return dns.rrset.from_text(apex, 300, "IN", "SOA",
@@ -85,7 +87,8 @@ class ScriptedPrimary:
             address_family = socket.AF_INET6 if ":" in address \
                 else socket.AF_INET
 
-        self.tcp = Server((address, port), Handler)
+        # One that is free for UDP, too.
+        self.tcp = Server((address, port or free_port()), Handler)
         self.port = self.tcp.server_address[1]
         self.udp = socket.socket(Server.address_family, socket.SOCK_DGRAM)
         self.udp.bind((address, self.port))
