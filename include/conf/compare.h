@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "conf/conf.h"
 
@@ -21,15 +22,34 @@ struct conf_difference {
 };
 
 /*
- * Compares two configurations. on_waiting is called for each option that waits
- * for the next start, with its clause and its name, which are static; NULL:
- * nothing. Secrets of keys are compared as they stand: the caller compares
- * those that were wiped.
+ * Compares two configurations. Secrets of keys are compared as they stand, and
+ * those that were moved (secret_keys.h) by their places. Those of cookies that
+ * were wiped are the caller's.
  * cost: linear in the zones of both.
  */
 void conf_compare(const struct conf *old, const struct conf *new,
-	void (*on_waiting)(void *ctx, const char *clause, const char *option),
-	void *ctx, struct conf_difference *difference);
+	struct conf_difference *difference);
+
+/* An option of a clause that is there once. */
+struct conf_changed {
+	const char *clause; /* static, as the name is */
+	const char *option;
+	bool waits;         /* for the next start */
+	const char *file;   /* where the new configuration has it last, lent by
+			     * that; NULL: nowhere */
+	uint32_t line;
+};
+
+/* Calls on_changed for each such option that has another value, in the order of
+ * nsd-checkconf -v. */
+void conf_compare_options(const struct conf *old, const struct conf *new,
+	void (*on_changed)(void *ctx, const struct conf_changed *changed),
+	void *ctx);
+
+/* The same of an option of server: that is there by this name, whatever its
+ * value. */
+struct conf_changed conf_find_option(const struct conf *conf,
+	const char *option);
 
 /* True if anything has effect at once. */
 static inline bool

@@ -439,6 +439,12 @@ void conf_wipe_secrets(struct conf *conf);
  * its NUL counted; size is not 0. Returns its length without the NUL. */
 size_t conf_print_diag(const struct diag *d, char *out, size_t size);
 
+/* Prints `FILE:LINE: ` in the same way. FILE is cut to size, which is at least
+ * CONF_PLACE_MIN. */
+#define CONF_PLACE_MIN 16u
+void conf_print_place(const char *file, uint32_t line, char *out,
+	size_t size);
+
 /* Octets that the configuration takes in memory. */
 size_t conf_memory_size(const struct conf *conf);
 /* Octets of the files that it was read from. */

@@ -2,8 +2,6 @@
 #ifndef CONF_SECRET_KEYS_H
 #define CONF_SECRET_KEYS_H
 
-#include <stdbool.h>
-
 #include "base/err.h"
 #include "base/vault.h"
 #include "conf/conf.h"
@@ -29,9 +27,5 @@ void secret_keys_remove(const struct conf *conf, const struct conf *old,
 
 /* Removes all secrets but those of conf. */
 void secret_keys_sweep(const struct conf *conf, struct vault *vault);
-
-/* True if each key of a is one of b, with the same secret. Both have been
- * moved, b's to where a's are or before. */
-bool secret_keys_are_same(const struct conf *a, const struct conf *b);
 
 #endif

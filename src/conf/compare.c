@@ -1,11 +1,13 @@
 /* compare.c - what is different between two configurations. */
 #include "config.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "conf/compare.h"
 #include "conf/option.h"
+#include "conf/parser.h"
 
 /* ---- values -------------------------------------------------------------- */
 
@@ -203,6 +205,15 @@ object_name(enum conf_clause clause, const void *object)
 	}
 }
 
+/* What no option says: where the secret of a key is that was moved. */
+static bool
+object_is_where_it_was(enum conf_clause clause, const void *a, const void *b)
+{
+	const struct conf_key *x = a, *y = b;
+
+	return clause != CLAUSE_KEY || vault_place_is_same(x->place, y->place);
+}
+
 /* How many of them come, go or are others. */
 static size_t
 objects_compare(enum conf_clause clause, struct compare_list a,
@@ -220,7 +231,9 @@ objects_compare(enum conf_clause clause, struct compare_list a,
 
 		if (order != 0)
 			different++;
-		else if (!object_is_same(clause, a.items[i], b.items[j]))
+		else if (!object_is_same(clause, a.items[i], b.items[j])
+			|| !object_is_where_it_was(clause, a.items[i],
+				b.items[j]))
 			different++;
 		i += order <= 0;
 		j += order >= 0;
@@ -277,32 +290,72 @@ zones_compare(const struct conf *old, const struct conf *new,
 
 /* ---- all of it ----------------------------------------------------------- */
 
-void
-conf_compare(const struct conf *old, const struct conf *new,
-	void (*on_waiting)(void *ctx, const char *clause, const char *option),
-	void *ctx, struct conf_difference *d)
+/* An alias has no row of its own in the places. */
+static struct conf_changed
+option_describe(const struct conf *conf, const struct conf_option *option)
 {
-#define LIST(of, which) \
-	((struct compare_list){(const void *const *)of->which##s, \
-		of->which##_count})
-	memset(d, 0, sizeof(*d));
+	const struct conf_owner *owner = (const struct conf_owner *)conf;
+	enum conf_clause clause = (enum conf_clause)option->clause;
+	struct conf_changed changed = {
+		.clause = conf_clauses[clause].name,
+		.option = option->name,
+		.waits = (option->flags & OPTION_RESTART) != 0,
+	};
+
+	/* What a flag of the program says stands nowhere. */
+	if (option_is_set(option, clause_get(conf, clause))) {
+		changed.file = owner->places[option - conf_options].file;
+		changed.line = owner->places[option - conf_options].line;
+	}
+	return changed;
+}
+
+struct conf_changed
+conf_find_option(const struct conf *conf, const char *option)
+{
+	const struct conf_option *row = option_find(CLAUSE_SERVER, option);
+
+	assert(row != NULL);
+	return option_describe(conf, row);
+}
+
+void
+conf_compare_options(const struct conf *old, const struct conf *new,
+	void (*on_changed)(void *ctx, const struct conf_changed *changed),
+	void *ctx)
+{
 	for (size_t i = 0; i < conf_option_count; i++) {
 		const struct conf_option *option = &conf_options[i];
 		enum conf_clause clause = (enum conf_clause)option->clause;
+		struct conf_changed changed;
 
 		if (!conf_clauses[clause].single || option_is_alias(option)
 			|| option_is_same(option, clause_get(old, clause),
 				clause_get(new, clause)))
 			continue;
-		if ((option->flags & OPTION_RESTART) == 0) {
-			d->options++;
-			continue;
-		}
-		d->waiting++;
-		if (on_waiting != NULL)
-			on_waiting(ctx, conf_clauses[clause].name,
-				option->name);
+		changed = option_describe(new, option);
+		on_changed(ctx, &changed);
 	}
+}
+
+static void
+difference_count(void *ctx, const struct conf_changed *changed)
+{
+	struct conf_difference *d = ctx;
+
+	d->options += !changed->waits;
+	d->waiting += changed->waits;
+}
+
+void
+conf_compare(const struct conf *old, const struct conf *new,
+	struct conf_difference *d)
+{
+#define LIST(of, which) \
+	((struct compare_list){(const void *const *)of->which##s, \
+		of->which##_count})
+	memset(d, 0, sizeof(*d));
+	conf_compare_options(old, new, difference_count, d);
 	d->keys = objects_compare(CLAUSE_KEY, LIST(old, key), LIST(new, key));
 	d->tls_auths = objects_compare(CLAUSE_TLS_AUTH, LIST(old, tls_auth),
 		LIST(new, tls_auth));

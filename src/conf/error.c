@@ -97,6 +97,16 @@ error_escape(const char *text, char *out, size_t size)
 	return len;
 }
 
+void
+conf_print_place(const char *file, uint32_t line, char *out, size_t size)
+{
+	size_t len;
+
+	assert(size >= CONF_PLACE_MIN);
+	len = error_escape(file, out, size + 1 - CONF_PLACE_MIN);
+	snprintf(out + len, size - len, ":%u: ", (unsigned)line);
+}
+
 size_t
 conf_print_diag(const struct diag *d, char *out, size_t size)
 {

@@ -79,13 +79,3 @@ secret_keys_sweep(const struct conf *conf, struct vault *vault)
 		vault_mark(vault, conf->keys[i]->place);
 	vault_sweep(vault);
 }
-
-bool
-secret_keys_are_same(const struct conf *a, const struct conf *b)
-{
-	for (size_t i = 0; i < a->key_count; i++)
-		if (!vault_place_is_same(a->keys[i]->place,
-			    key_find_place(b, a->keys[i]->name)))
-			return false;
-	return true;
-}

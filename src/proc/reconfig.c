@@ -1,7 +1,6 @@
 /* reconfig.c - main reads nsd.conf anew, and has the server run with it. */
 #include "config.h"
 
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,88 +19,12 @@
 #include "proc/reconfig_doors.h"
 #include "conf/secret_keys.h"
 #include "proc/supervisor.h"
+#include "proc/talk.h"
 #include "role/affinity.h"
 #include "role/tls_texts.h"
 
 /* Octets of a line about a worker. */
 #define LATE_MAX 64u
-
-/* ---- what is said -------------------------------------------------------- */
-
-/* What is said while one is looked at: for whoever has asked, and the log. */
-struct reconfig_talk {
-	struct diag_sink sink; /* first */
-	bool in_log;           /* a signal asks */
-	struct reconfig_asker asker;
-	size_t len;
-	char text[IPC_RECONFIGURED_TEXT_MAX];
-};
-
-/* Adds a line. What has no room is left out. */
-static void __attribute__((format(printf, 2, 3)))
-talk_add(struct reconfig_talk *talk, const char *format, ...)
-{
-	char line[1024];
-	va_list args;
-	int len;
-
-	va_start(args, format);
-	len = vsnprintf(line, sizeof(line) - 1, format, args);
-	va_end(args);
-	if (len < 0)
-		return;
-	if ((size_t)len > sizeof(line) - 2)
-		len = sizeof(line) - 2;
-	if (talk->in_log)
-		log_notice("%s", line);
-	if (sizeof(talk->text) - talk->len < (size_t)len + 1)
-		return;
-	memcpy(talk->text + talk->len, line, (size_t)len);
-	talk->len += (size_t)len;
-	talk->text[talk->len++] = '\n';
-}
-
-/* A last line that is to come behind it has so many octets: what has no room
- * before it is left out. */
-static void
-talk_make_room(struct reconfig_talk *talk, size_t len)
-{
-	while (talk->len > 0 && (sizeof(talk->text) - talk->len < len
-			|| talk->text[talk->len - 1] != '\n'))
-		talk->len--;
-}
-
-static void
-talk_on_diag(struct diag_sink *sink, const struct diag *d)
-{
-	char line[1000];
-
-	/* Options without effect were said at the start. */
-	if (d->severity == DIAG_WARNING)
-		return;
-	conf_print_diag(d, line, sizeof(line));
-	talk_add((struct reconfig_talk *)sink, "%s", line);
-}
-
-static void
-talk_on_waiting(void *ctx, const char *clause, const char *option)
-{
-	talk_add(ctx, "%s: %s has changed: that waits for a restart", clause,
-		option);
-}
-
-/* Of files and sockets: the log has it, too. */
-static void
-talk_on_file_diag(struct diag_sink *sink, const struct diag *d)
-{
-	struct reconfig_talk *talk = (struct reconfig_talk *)sink;
-	bool in_log = talk->in_log;
-
-	log_diag(sink, d);
-	talk->in_log = false;
-	talk_add(talk, "error: %s", d->text);
-	talk->in_log = in_log;
-}
 
 /* ---- the new one --------------------------------------------------------- */
 
@@ -110,6 +33,7 @@ struct reconfig_new {
 	struct conf *conf;
 	struct flags *flags;
 	struct cookie_choice *cookies;
+	bool cookies_differ;
 	struct secrets *tls; /* NULL: no other certificates */
 	struct log_change log;
 	struct reconfig_doors doors;
@@ -149,7 +73,7 @@ new_apply_flags(const struct flags *flags, struct reconfig_new *new)
  * now. */
 static enum nsd_err
 new_add_zones(const struct conf *old, struct reconfig_new *new,
-	struct reconfig_talk *talk)
+	struct talk *talk)
 {
 	const struct conf_zone *added;
 	bool whole = true;
@@ -173,28 +97,10 @@ new_add_zones(const struct conf *old, struct reconfig_new *new,
 	return whole ? NSD_OK : NSD_E_SYNTAX;
 }
 
-/* What cannot be read, or tried, stays what it is: a key may be root's alone,
- * and lie outside of the chroot. The first reason since from is kept. */
-static void
-talk_weaken(struct reconfig_talk *talk, size_t from, const char *what)
-{
-	static const char prefix[] = "error: ";
-	const char *first = talk->text + from;
-	const char *end = memchr(first, '\n', talk->len - from);
-	size_t skip = sizeof(prefix) - 1;
-	char why[1000] = "";
-
-	if (end != NULL && (size_t)(end - first) > skip)
-		snprintf(why, sizeof(why), "%.*s",
-			(int)(end - first - (ptrdiff_t)skip), first + skip);
-	talk->len = from;
-	talk_add(talk, "warning: %s as they are: %s", what, why);
-}
-
 /* The files of certificates may have changed where nsd.conf has not. Then a
  * signal has had them read already. */
 static enum nsd_err
-new_read_certificates(struct supervisor *s, struct reconfig_talk *talk,
+new_read_certificates(struct supervisor *s, struct talk *talk,
 	const struct conf *conf, struct reconfig_new *new)
 {
 	bool same = conf_options_are_same(s->server.conf, conf, "server",
@@ -214,7 +120,7 @@ new_read_certificates(struct supervisor *s, struct reconfig_talk *talk,
 }
 
 static enum nsd_err
-new_open_doors(struct supervisor *s, struct reconfig_talk *talk,
+new_open_doors(struct supervisor *s, struct talk *talk,
 	const struct conf *conf, struct reconfig_new *new)
 {
 	bool same = conf_options_are_same(s->server.conf, conf,
@@ -238,7 +144,7 @@ new_open_doors(struct supervisor *s, struct reconfig_talk *talk,
 /* What is outside of nsd.conf. Once the secrets of the new one are out of reach
  * of who tries the files, which has a copy of our memory. */
 static enum nsd_err
-new_open(struct supervisor *s, struct reconfig_talk *talk,
+new_open(struct supervisor *s, struct talk *talk,
 	struct reconfig_new *new)
 {
 	struct conf conf = *new->conf; /* as it will run */
@@ -259,7 +165,7 @@ new_open(struct supervisor *s, struct reconfig_talk *talk,
 
 /* Takes the secrets out of it. */
 static enum nsd_err
-new_hide_secrets(struct supervisor *s, struct reconfig_talk *talk,
+new_hide_secrets(struct supervisor *s, struct talk *talk,
 	struct reconfig_new *new)
 {
 	enum nsd_err err;
@@ -268,6 +174,8 @@ new_hide_secrets(struct supervisor *s, struct reconfig_talk *talk,
 	if (new->cookies == NULL)
 		return NSD_E_MEMORY;
 	cookie_keeper_choose(&s->server, new->conf, new->cookies);
+	new->cookies_differ = cookie_keeper_differs(&s->cookies, &s->server,
+		new->cookies);
 	err = secret_keys_move(new->conf, s->server.conf, s->server.vault);
 	if (err == NSD_E_LIMIT)
 		talk_add(talk, "error: so many keys wait for a restart");
@@ -275,7 +183,7 @@ new_hide_secrets(struct supervisor *s, struct reconfig_talk *talk,
 }
 
 static enum nsd_err
-new_load(struct supervisor *s, struct reconfig_talk *talk,
+new_load(struct supervisor *s, struct talk *talk,
 	struct reconfig_new *new)
 {
 	const struct reconfig *r = &s->reconfig;
@@ -371,7 +279,7 @@ reconfig_refuse(struct supervisor *s, const struct reconfig_asker *asker,
 /* Tells whoever has asked, once. */
 static void
 reconfig_tell(struct supervisor *s, enum ipc_reconfigured_what what,
-	struct reconfig_talk *talk)
+	struct talk *talk)
 {
 	reconfig_answer(s, &talk->asker, what, talk->text, talk->len);
 	talk->asker.ticket = 0;
@@ -381,7 +289,7 @@ reconfig_tell(struct supervisor *s, enum ipc_reconfigured_what what,
 static void
 reconfig_give_up(struct supervisor *s, const char *why)
 {
-	struct reconfig_talk *talk = s->reconfig.talk;
+	struct talk *talk = s->reconfig.talk;
 
 	log_error("reconfig: %s", why);
 	talk_make_room(talk, sizeof("error \n") + strlen(why));
@@ -391,7 +299,7 @@ reconfig_give_up(struct supervisor *s, const char *why)
 
 /* From now on this one waits for the loader. */
 static void
-reconfig_wait(struct supervisor *s, struct reconfig_talk *talk)
+reconfig_wait(struct supervisor *s, struct talk *talk)
 {
 	struct reconfig *r = &s->reconfig;
 
@@ -406,7 +314,7 @@ reconfig_wait(struct supervisor *s, struct reconfig_talk *talk)
 /* What nsd.conf says by now that waits for a restart: for the next xfrd, and
  * for the one that is there, whoever has asked. from: where that begins. */
 static void
-reconfig_note_waiting(struct supervisor *s, const struct reconfig_talk *talk,
+reconfig_note_waiting(struct supervisor *s, const struct talk *talk,
 	size_t from)
 {
 	size_t len = talk->len - from;
@@ -456,7 +364,7 @@ reconfig_begin_errand(struct supervisor *s)
 /* Nothing that can be had without a restart is new, but certificates may be.
  * And one that is under way is not done yet. */
 static void
-reconfig_apply_nothing(struct supervisor *s, struct reconfig_talk *talk,
+reconfig_apply_nothing(struct supervisor *s, struct talk *talk,
 	bool certificates)
 {
 	struct reconfig *r = &s->reconfig;
@@ -478,7 +386,7 @@ reconfig_apply_nothing(struct supervisor *s, struct reconfig_talk *talk,
 /* Certificates do not wait for the loader. */
 static bool
 reconfig_take_certificates(struct supervisor *s, struct reconfig_new *new,
-	struct reconfig_talk *talk)
+	struct talk *talk)
 {
 	bool taken = certificates_take(s, new->tls);
 
@@ -489,11 +397,22 @@ reconfig_take_certificates(struct supervisor *s, struct reconfig_new *new,
 	return taken;
 }
 
+/* An option that the table lets have effect at once cannot, this time. */
+static void
+reconfig_add_waiting(struct talk *talk, const struct conf *new,
+	const char *option)
+{
+	struct conf_changed changed = conf_find_option(new, option);
+
+	changed.waits = true;
+	talk_add_option(talk, &changed);
+}
+
 /* Buffers that main may not have any more, as it has given up root, wait for
  * the next start. */
 static void
 reconfig_keep_buffers(const struct supervisor *s, struct conf *new,
-	struct reconfig_talk *talk)
+	struct talk *talk)
 {
 	const struct conf_server *now = &s->server.conf->server;
 	struct conf_server *next = &new->server;
@@ -502,35 +421,108 @@ reconfig_keep_buffers(const struct supervisor *s, struct conf *new,
 		|| sockets_buffers_fit(now, next))
 		return;
 	if (next->send_buffer_size != now->send_buffer_size)
-		talk_on_waiting(talk, "server", "send-buffer-size");
+		reconfig_add_waiting(talk, new, "send-buffer-size");
 	if (next->receive_buffer_size != now->receive_buffer_size)
-		talk_on_waiting(talk, "server", "receive-buffer-size");
+		reconfig_add_waiting(talk, new, "receive-buffer-size");
 	next->send_buffer_size = now->send_buffer_size;
 	next->receive_buffer_size = now->receive_buffer_size;
 }
 
+/* Where they are told. */
+struct reconfig_list {
+	struct talk *talk;
+	bool tls_waits; /* it comes or goes with the next start */
+};
+
+static void
+reconfig_on_waiting(void *ctx, const struct conf_changed *changed)
+{
+	const struct reconfig_list *list = ctx;
+
+	if (changed->waits)
+		talk_add_option(list->talk, changed);
+}
+
+static void
+reconfig_on_live(void *ctx, const struct conf_changed *changed)
+{
+	static const char tls[] = "tls-service-";
+	const struct reconfig_list *list = ctx;
+
+	if (changed->waits || (list->tls_waits
+			&& strncmp(changed->option, tls, sizeof(tls) - 1)
+				== 0))
+		return;
+	talk_add_option(list->talk, changed);
+}
+
+static void
+reconfig_say_what_waits(struct supervisor *s, struct conf *new,
+	struct reconfig_list *list)
+{
+	struct talk *talk = list->talk;
+	size_t before = talk->len;
+
+	reconfig_keep_buffers(s, new, talk);
+	conf_compare_options(s->server.conf, new, reconfig_on_waiting, list);
+	/* Its sockets are there, or are not. */
+	list->tls_waits = (s->server.tls != NULL)
+		!= tls_texts_are_wanted(&new->server);
+	if (list->tls_waits)
+		reconfig_add_waiting(talk, new, "tls-service-key");
+	talk_end_options(talk, true);
+	reconfig_note_waiting(s, talk, before);
+}
+
+/* What is other though the options are the same counts as one of them. */
+static void
+reconfig_count_files(const struct supervisor *s,
+	const struct reconfig_new *new, struct conf_difference *d)
+{
+	const struct conf *old = s->server.conf;
+
+	if (new->cookies_differ
+		&& conf_options_are_same(old, new->conf, "server", "cookie-"))
+		d->options++;
+	if (new->doors.pem != NULL
+		&& conf_options_are_same(old, new->conf, "remote-control",
+			"server-"))
+		d->options++;
+}
+
+static void
+reconfig_say_what_changes(const struct supervisor *s,
+	const struct reconfig_new *new, const struct conf_difference *d,
+	struct reconfig_list *list)
+{
+	log_notice("reconfig: %zu options, %zu keys, %zu patterns are new or"
+		   " gone or others; %zu zones are new, %zu gone, %zu others",
+		d->options, d->keys, d->patterns, d->zones_added,
+		d->zones_removed, d->zones_changed);
+	conf_compare_options(s->server.conf, new->conf, reconfig_on_live,
+		list);
+	talk_end_options(list->talk, false);
+	if (new->cookies_differ)
+		talk_add(list->talk, "the secrets of cookies are others");
+	if (new->doors.pem != NULL)
+		talk_add(list->talk, "the key and the certificate of the"
+			" control channel have been read anew");
+	talk_add_difference(list->talk, d);
+}
+
 static void
 reconfig_apply(struct supervisor *s, struct reconfig_new *new,
-	struct reconfig_talk *talk)
+	struct talk *talk)
 {
 	struct reconfig *r = &s->reconfig;
+	struct reconfig_list list = {.talk = talk};
 	struct conf_difference d;
-	size_t before = talk->len;
 	bool certificates;
 
-	reconfig_keep_buffers(s, new->conf, talk);
-	conf_compare(s->server.conf, new->conf, talk_on_waiting, talk, &d);
-	/* Its sockets are there, or are not. */
-	if ((s->server.tls != NULL)
-		!= tls_texts_are_wanted(&new->conf->server))
-		talk_on_waiting(talk, "server", "tls-service-key");
-	reconfig_note_waiting(s, talk, before);
+	reconfig_say_what_waits(s, new->conf, &list);
+	conf_compare(s->server.conf, new->conf, &d);
 	certificates = reconfig_take_certificates(s, new, talk);
-	if (!secret_keys_are_same(new->conf, s->server.conf))
-		d.keys++;
-	d.options += cookie_keeper_differs(&s->cookies, &s->server,
-		new->cookies);
-	d.options += new->doors.pem != NULL;
+	reconfig_count_files(s, new, &d);
 	if (!conf_difference_is_live(&d)) {
 		secret_keys_remove(new->conf, s->server.conf,
 			s->server.vault);
@@ -538,10 +530,7 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 		reconfig_apply_nothing(s, talk, certificates);
 		return;
 	}
-	log_notice("reconfig: %zu options, %zu keys, %zu patterns are new or"
-		   " gone or others; %zu zones are new, %zu gone, %zu others",
-		d.options, d.keys, d.patterns, d.zones_added, d.zones_removed,
-		d.zones_changed);
+	reconfig_say_what_changes(s, new, &d, &list);
 	reconfig_wait(s, talk);
 	errand_forget(s, ERRAND_SETTINGS);
 	r->under_way = true;
@@ -555,7 +544,7 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 static void
 reconfig_read(struct supervisor *s, const struct reconfig_asker *asker)
 {
-	struct reconfig_talk *talk = calloc(1, sizeof(*talk));
+	struct talk *talk = calloc(1, sizeof(*talk));
 	struct reconfig_new new = {.conf = NULL};
 
 	if (talk == NULL) {
@@ -587,7 +576,7 @@ void
 reconfig_on_reconfig(struct supervisor *s, struct child *xfrd,
 	const struct ipc_message *m)
 {
-	const struct reconfig_talk *talk = s->reconfig.talk;
+	const struct talk *talk = s->reconfig.talk;
 	struct reconfig_asker asker = {.pid = xfrd->pid};
 	struct ipc_reconfig ask;
 
@@ -642,7 +631,7 @@ static void
 reconfig_note_unread(struct supervisor *s, const struct ipc_loaded *said,
 	size_t len)
 {
-	struct reconfig_talk *talk = s->reconfig.talk;
+	struct talk *talk = s->reconfig.talk;
 	char last[100];
 	size_t last_len, room;
 

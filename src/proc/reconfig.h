@@ -24,7 +24,7 @@
 
 struct child;
 struct flags;
-struct reconfig_talk;
+struct talk;
 struct supervisor;
 
 /* The xfrd that waits. */
@@ -46,7 +46,7 @@ struct reconfig {
 				     * and nothing else is new */
 	uint32_t unread;            /* zones that are not as their files say, by
 				     * what is new */
-	struct reconfig_talk *talk; /* to be told at the end; NULL: none is
+	struct talk *talk; /* to be told at the end; NULL: none is
 				     * under way */
 };
 

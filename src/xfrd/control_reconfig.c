@@ -36,7 +36,7 @@ reconfig_on_end(void *ctx, const struct ipc_reconfigured *what, size_t len)
 				: "no changes detected");
 		break;
 	case RECONFIGURED_CHANGED:
-		/* What waits for a restart. */
+		/* What has changed, and what waits. */
 		ctl_write(call, what->text, len);
 		ctl_printf(call, "reconfig completed: changes applied\nok\n");
 		break;

@@ -481,6 +481,14 @@ class Server:
             raise AssertionError(f"{error}; it holds:\n{self.read_log()}"
                                  ) from None
 
+    def place(self, option):
+        """The place of an option of server: in nsd.conf, as it is told; of
+        several the last."""
+        lines = self.config.read_text().splitlines()
+        numbers = [number for number, line in enumerate(lines, 1)
+                   if line.strip().startswith(f"{option}:")]
+        return f"{self.config}:{numbers[-1]}: " if numbers else ""
+
     # ---- queries
 
     def query(self, name, rdtype, rdclass="IN", tcp=False,

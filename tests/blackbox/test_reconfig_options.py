@@ -116,8 +116,8 @@ def write(server, clause, name, value):
     server.write_config()
 
 
-def reconfig(server):
-    """Whether something was applied, and what waits."""
+def look(server):
+    """Whether something was applied, and the lines that say what."""
     code, text = control.ask(server, "reconfig")
     if "zonefile some-text does not exist" in text:
         # Of a zone that is served: the option is taken, and that is said.
@@ -126,28 +126,64 @@ def reconfig(server):
                                            " read\n"), text
     else:
         assert code == 0 and text.endswith("\nok\n"), text
-    waiting = re.findall(
-        r"^(\S+): (\S+) has changed: that waits for a restart$", text, re.M)
-    if "reconfig completed: changes applied" in text:
-        return True, waiting
+    lines = text.splitlines()
+    if "reconfig completed: changes applied" in lines:
+        return True, lines
     assert "no changes" in text, text
-    return False, waiting
+    return False, lines
+
+
+WAITS = ": that waits for a restart"
+
+
+def reconfig(server):
+    """Whether something was applied, and lines about what waits."""
+    applied, lines = look(server)
+    return applied, [line for line in lines if line.endswith(WAITS)]
+
+
+def place_of(server, clause, name):
+    """Where an option stands, as it is told; of several lines the last."""
+    found, now = "", None
+    for number, line in enumerate(
+            server.config.read_text().splitlines(), 1):
+        if not line.startswith("\t"):
+            now = line.rstrip(":")
+        elif now == clause and line.split(":")[0].strip() == name:
+            found = f"{server.config}:{number}: "
+    return found
+
+
+def told_of(server, clause, name, waits):
+    """What is to be told of one that has changed."""
+    if clause == "pattern":
+        return ["patterns: 1 new, gone or changed",
+                "zones: 0 new, 0 gone, 1 changed"]
+    # One that has two names is told by the first.
+    first = "ip-address" if name == "interface" else name
+    return [place_of(server, clause, name)
+            + f"{clause}: {first} has changed" + WAITS * waits]
+
+
+def told(lines):
+    return [line for line in lines if re.search(
+        f"has changed(?:{WAITS})?$|^(?:patterns|zones): ", line)]
 
 
 def try_option(server, clause, name, waits, value):
     """What is not as the table promises, or None."""
     write(server, clause, name, value)
-    said = reconfig(server)
-    # One that has two names is told by the first.
-    told = [(clause, "ip-address" if name == "interface" else
-             "multi-primary-check" if name == "multi-master-check" else name)]
-    wanted = (False, told) if waits else (True, [])
+    said, lines = look(server)
+    wanted = told_of(server, clause, name, waits)
     write(server, None, None, None)
-    back = reconfig(server)
+    back, back_lines = look(server)
     served = [server.serial(zone) for zone in ("example", "of.p")]
-    if said == wanted and back == (not waits, []) and served == [1, 1]:
+    # What waits is what it was again: nothing has changed.
+    back_wanted = [] if waits else told_of(server, clause, name, False)
+    if (said, back) == (not waits, not waits) and served == [1, 1] \
+            and told(lines) == wanted and told(back_lines) == back_wanted:
         return None
-    return clause, name, said, back, served
+    return clause, name, wanted, lines, back_wanted, back_lines, served
 
 
 @pytest.mark.parametrize("part", range(4))

@@ -104,9 +104,10 @@ def test_processes_that_were_replaced_did_not_die(server):
 
 def test_what_waits_for_a_restart(server):
     server.start()
-    waits = ["server: server-count has changed: that waits for a restart"]
     server.options["server-count"] = 3
     server.write_config()
+    waits = [f"{server.place('server-count')}server: server-count has changed:"
+             " that waits for a restart"]
     assert control.ask(server, "reconfig")[0] == 0
     assert troubles(server) == waits
     # With something else that does not: another xfrd says it.

@@ -323,7 +323,7 @@ def test_reconfig_says_what_came_of_certificates(start_tls, authority):
         path.write_bytes(octets)
     assert shown_by(server, authority) == before
     assert control.ask(server, "reconfig")[1].endswith(
-        f"{server.config}\nreconfig completed: changes applied\nok\n")
+        " has changed\nreconfig completed: changes applied\nok\n")
     wait_for("another xfrd", lambda: server.roles().get(
         "xfrd", workers[1]) != workers[1])
     workers = server.role("server 1"), server.role("xfrd")

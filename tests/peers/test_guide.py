@@ -77,8 +77,9 @@ def test_guarding_can_be_pasted(folder):
         "active", "staging"]
     assert lines[-1].endswith("(good)")
     lines = limited.splitlines()
-    assert lines[1:3] == ["reconfig completed: changes applied", "ok"]
-    assert int(lines[3]) > 0
+    assert lines[1].endswith("server: rrl-ratelimit has changed")
+    assert lines[2:4] == ["reconfig completed: changes applied", "ok"]
+    assert int(lines[4]) > 0
     assert "ratelimit block www.example. type positive" in limited
     assert "target 127.0.0.0/24 query 127.0.0.1 A" in limited
     assert int(lines[-1].split("=")[1]) > 0

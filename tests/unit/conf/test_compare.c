@@ -16,14 +16,21 @@
 #define REST "pattern: name: p zonefile: a\nkey: name: k secret: aa==\n" \
 	     "zone: name: z zonefile: b\n"
 
-static char waiting[1024];
+static char waiting[1024], changed[1024];
 
+/* Lists them; with the line of those that stand in the text. */
 static void
-on_waiting(void *ctx, const char *clause, const char *option)
+on_changed(void *ctx, const struct conf_changed *c)
 {
-	size_t at = strlen(waiting);
+	char *list = c->waits ? waiting : changed;
+	size_t at = strlen(list);
 
-	snprintf(waiting + at, sizeof(waiting) - at, "%s:%s ", clause, option);
+	at += (size_t)snprintf(list + at, sizeof(waiting) - at, "%s:%s",
+		c->clause, c->option);
+	if (c->file != NULL)
+		at += (size_t)snprintf(list + at, sizeof(waiting) - at, ":%u",
+			(unsigned)c->line);
+	snprintf(list + at, sizeof(waiting) - at, " ");
 }
 
 static struct conf_difference
@@ -32,8 +39,9 @@ compare(const char *old, const char *new)
 	struct conf *a = reader_accept(old), *b = reader_accept(new);
 	struct conf_difference d;
 
-	waiting[0] = '\0';
-	conf_compare(a, b, on_waiting, NULL, &d);
+	waiting[0] = changed[0] = '\0';
+	conf_compare_options(a, b, on_changed, NULL);
+	conf_compare(a, b, &d);
 	conf_destroy(a);
 	conf_destroy(b);
 	return d;
@@ -122,7 +130,7 @@ each_option_is_seen_and_told_if_it_waits(void **state)
 			continue;
 		d = compare(REST, text);
 		seen++;
-		snprintf(text, sizeof(text), "server:%s ", rows[i].name);
+		snprintf(text, sizeof(text), "server:%s:1 ", rows[i].name);
 		if ((rows[i].flags & OPTION_RESTART) != 0) {
 			assert_int_equal(d.waiting, 1);
 			assert_string_equal(waiting, text);
@@ -130,9 +138,57 @@ each_option_is_seen_and_told_if_it_waits(void **state)
 		} else {
 			assert_int_equal(d.waiting, 0);
 			assert_int_equal(d.options, 1);
+			assert_string_equal(changed, text);
 		}
 	}
 	assert_true(seen > 80);
+}
+
+static void
+options_are_told_with_their_last_line(void **state)
+{
+	struct conf_difference d = compare(
+		"server:\nport: 5301\nidentity: a\nversion: v\n"
+		"nsid: ascii_x\nremote-control:\ncontrol-port: 7\n",
+		"# one\nserver:\nport: 5302\nidentity: b\nport: 5303\n"
+		"interface: 192.0.2.1\nnsid: ascii_x\nidentity: c\n");
+
+	/* What does not stand there any more has no line. */
+	assert_string_equal(waiting, "server:port:5 server:ip-address:6 ");
+	assert_string_equal(changed, "server:identity:8 server:version "
+				     "remote-control:control-port ");
+	assert_int_equal(d.waiting, 2);
+	assert_int_equal(d.options, 3);
+}
+
+static void
+option_is_found_by_its_name(void **state)
+{
+	struct conf *conf = reader_accept("server:\nidentity: a\n");
+	struct conf_changed c = conf_find_option(conf, "identity");
+
+	assert_string_equal(c.clause, "server");
+	assert_string_equal(c.option, "identity");
+	assert_int_equal(c.line, 2);
+	assert_false(c.waits);
+	c = conf_find_option(conf, "port");
+	assert_null(c.file);
+	assert_true(c.waits);
+	conf_destroy(conf);
+}
+
+static void
+places_are_printed_without_what_moves_a_cursor(void **state)
+{
+	char text[CONF_PLACE_MIN + 9];
+
+	conf_print_place("a\nb", 7, text, sizeof(text));
+	assert_string_equal(text, "a\\012b:7: ");
+	/* The line is whole, whatever the name. */
+	conf_print_place("a-long-name", UINT32_MAX, text, sizeof(text));
+	assert_string_equal(text, "a-long-na:4294967295: ");
+	conf_print_place("name", UINT32_MAX, text, CONF_PLACE_MIN);
+	assert_string_equal(text, ":4294967295: ");
 }
 
 static void
@@ -215,6 +271,10 @@ main(void)
 		cmocka_unit_test(every_row_says_what_a_change_needs),
 		cmocka_unit_test(same_text_is_no_difference),
 		cmocka_unit_test(each_option_is_seen_and_told_if_it_waits),
+		cmocka_unit_test(options_are_told_with_their_last_line),
+		cmocka_unit_test(option_is_found_by_its_name),
+		cmocka_unit_test(
+			places_are_printed_without_what_moves_a_cursor),
 		cmocka_unit_test(objects_that_come_go_or_change_are_counted),
 		cmocka_unit_test(zones_of_a_pattern_change_with_it),
 		cmocka_unit_test(what_waits_keeps_its_value),
