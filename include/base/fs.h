@@ -29,6 +29,11 @@
  */
 enum nsd_err fs_open_to_read(const char *path, bool streams, int *fd,
 	struct stat *st) MUST_USE;
+/* The same path from the root, for when we are elsewhere; free() it. Links in
+ * it stay: they may lead to another file by then. Where we are in no folder any
+ * more, it stays what it is. NULL: no memory. */
+char *fs_path_from_root(const char *path);
+
 /* The text of an errno of fs_open_to_read, for people. */
 const char *fs_open_error_text(int error);
 

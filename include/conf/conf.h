@@ -399,6 +399,16 @@ struct conf {
 
 /* ---- reading ----------------------------------------------------------- */
 
+/* From where the files of a configuration are read. */
+struct conf_origin {
+	/* What this process is chrooted to, or NULL. The names of files begin
+	 * with it, and are opened without it. */
+	const char *chroot;
+	/* Names that do not begin with / count from here; NULL: from where
+	 * this process is. */
+	const char *folder;
+};
+
 /*
  * Reads and checks a configuration. The whole text is read, whatever is wrong
  * with it. Each error is given to the sink with its file and line: those of the
@@ -406,9 +416,8 @@ struct conf {
  * conf_check. The last one has no file: `read FILE failed: N errors in
  * configuration file`. The text of a syntax error starts with
  * `at 'TOKEN': error: `; see conf_print_diag.
- * in: path, borrowed; chroot: the directory that this process is chrooted to,
- *     or NULL. path and the names behind include: begin with it, and are
- *     opened without it.
+ * in: path, borrowed; origin: of path and the names behind include:, borrowed;
+ *     NULL: neither chroot nor folder.
  * returns NSD_OK and gives *conf (release with conf_destroy);
  *     NSD_E_SYNTAX: there are errors in the text, or an included file cannot
  *     be read; NSD_E_SYSTEM: the file at path cannot be read, which the sink
@@ -416,7 +425,7 @@ struct conf {
  *     *conf is set only on success.
  * cost: linear in the size of the files. Any role; blocks on files.
  */
-enum nsd_err conf_load(const char *path, const char *chroot,
+enum nsd_err conf_load(const char *path, const struct conf_origin *origin,
 	struct diag_sink *sink, struct conf **conf) MUST_USE;
 
 /*

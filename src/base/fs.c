@@ -148,6 +148,22 @@ fs_open_error_text(int error)
 	return error == ENOTSUP ? "not a regular file" : strerror(error);
 }
 
+char *
+fs_path_from_root(const char *path)
+{
+	char *folder = *path != '/' ? getcwd(NULL, 0) : NULL, *made;
+	size_t size;
+
+	if (folder == NULL)
+		return strdup(path);
+	size = strlen(folder) + 1 + strlen(path) + 1;
+	made = malloc(size);
+	if (made != NULL)
+		snprintf(made, size, "%s/%s", folder, path);
+	free(folder);
+	return made;
+}
+
 static void
 fs_replace_end(struct fs_replace *r)
 {

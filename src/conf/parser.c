@@ -249,13 +249,14 @@ static const struct conf_limits parser_limits = {
 };
 
 enum nsd_err
-parser_load_limited(const char *path, const char *chroot,
+parser_load_limited(const char *path, const struct conf_origin *origin,
 	const struct conf_limits *limits, struct diag_sink *sink,
 	struct conf **conf)
 {
+	static const struct conf_origin here = {NULL, NULL};
 	struct conf_parser p = {
 		.sink = sink,
-		.chroot = chroot,
+		.origin = origin != NULL ? *origin : here,
 		.files = true,
 		.limits = *limits,
 	};
@@ -264,10 +265,10 @@ parser_load_limited(const char *path, const char *chroot,
 }
 
 enum nsd_err
-conf_load(const char *path, const char *chroot, struct diag_sink *sink,
-	struct conf **conf)
+conf_load(const char *path, const struct conf_origin *origin,
+	struct diag_sink *sink, struct conf **conf)
 {
-	return parser_load_limited(path, chroot, &parser_limits, sink, conf);
+	return parser_load_limited(path, origin, &parser_limits, sink, conf);
 }
 
 enum nsd_err

@@ -145,7 +145,7 @@ struct conf_parser {
 	struct conf_owner *owner;
 	struct conf *conf;      /* of owner */
 	struct diag_sink *sink;
-	const char *chroot;     /* or NULL */
+	struct conf_origin origin;
 	bool files;             /* include: may read files */
 	struct conf_limits limits;
 	uint32_t includes;      /* read by now */
@@ -323,7 +323,8 @@ void check_references(struct conf_parser *p);
 /* ---- the top (parser.c) */
 
 /* As conf_load with limits of its own. */
-enum nsd_err parser_load_limited(const char *path, const char *chroot,
+enum nsd_err parser_load_limited(const char *path,
+	const struct conf_origin *origin,
 	const struct conf_limits *limits, struct diag_sink *sink,
 	struct conf **conf) MUST_USE;
 

@@ -12,6 +12,8 @@
 #include "base/platform.h"
 #include "conf/parser.h"
 
+/* What makes a name a pattern of glob(3). */
+#define SOURCE_GLOBS "*?[]{}~"
 #define SOURCE_READ_MIN 16384u
 /* Kernels may let nobody else run on the processor until a read is done. */
 #define SOURCE_READ_MAX 65536u
@@ -103,6 +105,31 @@ source_push(struct conf_parser *p, const char *name, char *text, size_t len,
 	return NSD_OK;
 }
 
+/* Where a file is, or those that a pattern of glob(3) means; free() it. NULL:
+ * no memory. */
+static char *
+source_find(const struct conf_origin *origin, const char *path, bool pattern)
+{
+	const char *inside = conf_path_in_chroot(origin->chroot, path);
+	const char *folder = origin->folder;
+	char *found, *at;
+
+	/* What begins with ~, or one of {}, need not be relative. */
+	if (folder == NULL || strchr("/~{", *inside) != NULL)
+		return strdup(inside);
+	at = found = malloc(2 * strlen(folder) + 1 + strlen(inside) + 1);
+	if (found == NULL)
+		return NULL;
+	for (; *folder != '\0'; folder++) {
+		if (pattern && strchr(SOURCE_GLOBS "\\", *folder) != NULL)
+			*at++ = '\\';
+		*at++ = *folder;
+	}
+	*at++ = '/';
+	strcpy(at, inside);
+	return found;
+}
+
 /* Opens and reads; 0 or errno. */
 static int
 source_load(struct conf_parser *p, const char *path, struct stat *st,
@@ -110,11 +137,16 @@ source_load(struct conf_parser *p, const char *path, struct stat *st,
 {
 	/* The first file may come through a pipe. */
 	bool first = p->source == NULL;
+	char *found = source_find(&p->origin, path, false);
 	int fd, err = 0;
 
-	if (fs_open_to_read(conf_path_in_chroot(p->chroot, path), first, &fd,
-		    st) != NSD_OK)
-		return errno;
+	if (found == NULL)
+		return ENOMEM;
+	if (fs_open_to_read(found, first, &fd, st) != NSD_OK)
+		err = errno;
+	free(found);
+	if (err != 0)
+		return err;
 	if (S_ISREG(st->st_mode)
 		&& (uint64_t)st->st_size > CONF_FILE_SIZE_MAX)
 		err = EFBIG;
@@ -257,17 +289,34 @@ source_open_pending(struct conf_parser *p)
 		source_free_pending(source);
 }
 
+/* Why glob(3) has given up: it says so to nobody but this. */
+static _Thread_local int source_glob_error;
+
+/* A folder that is not there has no files. Of one that cannot be read, nobody
+ * knows: its zones must not go because of that. */
+static int
+source_on_glob_error(const char *path, int error)
+{
+	if (error == ENOENT || error == ENOTDIR)
+		return 0;
+	source_glob_error = error;
+	return 1;
+}
+
 /* Keeps the names that the pattern matches, sorted. No match is no error. */
 static void
 source_glob(struct conf_parser *p, const char *pattern)
 {
-	const char *inside = conf_path_in_chroot(p->chroot, pattern);
+	char *inside = source_find(&p->origin, pattern, true);
 	struct conf_source *source = p->source;
 	glob_t found;
 	int rc;
 
 	memset(&found, 0, sizeof(found));
-	rc = glob(inside, platform_glob_flags(), NULL, &found);
+	rc = inside == NULL ? GLOB_NOSPACE
+		: glob(inside, platform_glob_flags(), source_on_glob_error,
+			&found);
+	free(inside);
 	if (rc == 0) {
 		/* Copies: that each string of glob is a malloc of its own
 		 * (glibc, musl) is not promised. */
@@ -286,6 +335,10 @@ source_glob(struct conf_parser *p, const char *pattern)
 			error_memory(p);
 	} else if (rc == GLOB_NOSPACE) {
 		error_memory(p);
+	} else if (rc == GLOB_ABORTED) {
+		error_at(p, source->file, source->line,
+			"cannot open include file '%s': %s", pattern,
+			strerror(source_glob_error));
 	}
 	globfree(&found);
 }
@@ -294,21 +347,22 @@ void
 source_include(struct conf_parser *p, const char *pattern)
 {
 	struct conf_source *source = p->source;
-	size_t chroot_len = p->chroot != NULL ? strlen(p->chroot) : 0;
+	const char *chroot = p->origin.chroot;
+	size_t chroot_len = chroot != NULL ? strlen(chroot) : 0;
 
 	if (!p->files) {
 		error_at(p, source->file, source->line,
 			"include is not possible here");
 		return;
 	}
-	if (chroot_len > 0 && strncmp(pattern, p->chroot, chroot_len) != 0) {
+	if (chroot_len > 0 && strncmp(pattern, chroot, chroot_len) != 0) {
 		error_at(p, source->file, source->line,
 			"include file '%s' is not relative to chroot '%s'",
-			pattern, p->chroot);
+			pattern, chroot);
 		return;
 	}
 	source->pending_line = source->line;
-	if (strpbrk(pattern, "*?[]{}~") != NULL) {
+	if (strpbrk(pattern, SOURCE_GLOBS) != NULL) {
 		source_glob(p, pattern);
 		source_open_pending(p);
 	} else {

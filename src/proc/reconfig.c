@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/log.h"
 #include "conf/compare.h"
 #include "net/socket.h"
@@ -187,8 +188,8 @@ new_load(struct supervisor *s, struct talk *talk,
 	struct reconfig_new *new)
 {
 	const struct reconfig *r = &s->reconfig;
-	enum nsd_err err = conf_load(r->path, s->server.chroot, &talk->sink,
-		&new->conf);
+	const struct conf_origin origin = {s->server.chroot, r->folder};
+	enum nsd_err err = conf_load(r->path, &origin, &talk->sink, &new->conf);
 
 	if (err == NSD_OK)
 		err = new_apply_flags(r->flags, new);
@@ -674,9 +675,7 @@ reconfig_init(struct supervisor *s, const struct flags *flags)
 
 	r->flags = flags;
 	r->first = s->server.conf;
-	r->path = realpath(flags->config, NULL);
-	/* Such as /dev/stdin: it is looked for again when it is wanted. */
-	if (r->path == NULL)
-		r->path = strdup(flags->config);
-	return r->path != NULL;
+	r->path = fs_path_from_root(flags->config);
+	r->folder = fs_path_from_root(".");
+	return r->path != NULL && r->folder != NULL;
 }

@@ -38,6 +38,7 @@ struct reconfig_asker {
 struct reconfig {
 	const struct flags *flags;  /* win over nsd.conf, as at the start */
 	char *path;                 /* of nsd.conf, from the root */
+	char *folder;               /* in which the server was started */
 	const struct conf *first;   /* that of the start, which stays: options
 				     * that wait for the next one are its */
 	struct flags *applied;      /* of the configuration that runs */

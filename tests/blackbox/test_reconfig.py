@@ -82,6 +82,59 @@ def test_broken_file_changes_nothing(server):
     assert identity(server) == "three"
 
 
+def test_link_that_leads_to_another_file_is_followed(server):
+    """As deployments and mounted configurations change it."""
+    server.stop()
+    server.config.rename(server.directory / "first.conf")
+    server.config.symlink_to("first.conf")
+    server.start()
+    (server.directory / "second.conf").write_text(
+        server.config.read_text().replace('"one"', '"two"'))
+    (server.directory / "new").symlink_to("second.conf")
+    (server.directory / "new").rename(server.config)
+    (server.directory / "first.conf").unlink()
+    known = len(server.read_log())
+    server.reload()
+    server.wait_log("reconfig: done", known)
+    assert identity(server) == "two"
+
+
+@pytest.fixture
+def included(make_server):
+    """Zones in included files of a relative name."""
+    server = make_server(options={"reload-config": "yes",
+                                  "identity": '"one"'})
+    zones = server.directory / "zones"
+    zones.mkdir()
+    server.options["zonesdir"] = f'"{zones}"'
+    (zones / "z.zone").write_text(zone_text(1))
+    (server.directory / "conf.d").mkdir()
+    (server.directory / "conf.d/a.conf").write_text(
+        "zone:\n\tname: a.test\n\tzonefile: z.zone\n")
+    server.extra = 'include: "conf.d/*.conf"\n'
+    server.write_config()
+    server.launcher = ["env", "-C", str(server.directory)]
+    return server.start()
+
+
+def test_relative_names_count_from_where_it_was_started(included):
+    (included.directory / "conf.d/b.conf").write_text(
+        "zone:\n\tname: b.test\n\tzonefile: z.zone\n")
+    reconfig(included)
+    assert included.serial("a.test") == included.serial("b.test") == 1
+
+
+def test_folder_that_cannot_be_looked_into_ends_no_zone(included):
+    folder = included.directory / "conf.d"
+    folder.rename(included.directory / "away")
+    folder.symlink_to("conf.d")
+    included.options["identity"] = '"two"'
+    log = reconfig(included, "reconfig: refused, nothing has changed")
+    assert "cannot open include file 'conf.d/*.conf': Too many levels" in log
+    assert included.serial("a.test") == 1
+    assert identity(included) == "one"
+
+
 def test_what_waits_for_a_restart_is_said(server):
     pids = server.roles()
     server.options["server-count"] = 3

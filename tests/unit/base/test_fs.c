@@ -330,6 +330,22 @@ folder_of_a_file_is_flushed_or_the_reason_is_told(void **state)
 	unlink("file");
 }
 
+static void
+path_from_the_root_keeps_its_links(void **state)
+{
+	char *path, wanted[128];
+
+	assert_int_equal(symlink("/dev/null", "link"), 0);
+	path = fs_path_from_root("link");
+	snprintf(wanted, sizeof(wanted), "%s/link", test_dir);
+	assert_string_equal(path, wanted);
+	free(path);
+	unlink("link");
+	path = fs_path_from_root("/dev/fd/0");
+	assert_string_equal(path, "/dev/fd/0");
+	free(path);
+}
+
 int
 main(void)
 {
@@ -348,6 +364,7 @@ main(void)
 		cmocka_unit_test(the_end_of_a_lease_is_waited_for),
 		cmocka_unit_test(
 			folder_of_a_file_is_flushed_or_the_reason_is_told),
+		cmocka_unit_test(path_from_the_root_keeps_its_links),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

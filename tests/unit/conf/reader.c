@@ -52,10 +52,11 @@ reader_load(struct reader *r, const char *text)
 struct conf *
 reader_load_file(struct reader *r, const char *path, const char *chroot)
 {
+	const struct conf_origin origin = { chroot, NULL };
 	struct conf *conf = NULL;
 
 	reader_init(r);
-	if (conf_load(path, chroot, &r->sink, &conf) != NSD_OK)
+	if (conf_load(path, &origin, &r->sink, &conf) != NSD_OK)
 		assert_null(conf);
 	return conf;
 }

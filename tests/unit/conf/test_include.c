@@ -222,6 +222,50 @@ chroot_is_stripped_and_asked_for(void **state)
 }
 
 static void
+names_count_from_the_folder_that_was_said(void **state)
+{
+	struct conf_origin origin = { NULL, dir };
+	char odd[128], path[160];
+	struct conf *conf;
+
+	put("a", "server: port: 9");
+	put("n1", "server: tcp-count: 8");
+	put("main", "include: a\ninclude: n*\n");
+	snprintf(path, sizeof(path), "%s/main", dir);
+	reader.len = 0;
+	assert_int_equal(conf_load(path, &origin, &reader.sink, &conf),
+		NSD_OK);
+	assert_int_equal(conf->server.port, 9);
+	assert_int_equal(conf->server.tcp_count, 8);
+	conf_destroy(conf);
+	/* What is a pattern in its name means itself. */
+	snprintf(odd, sizeof(odd), "%s/[o]{d}", dir);
+	assert_int_equal(mkdir(odd, 0700), 0);
+	put("[o]{d}/n1", "server: tcp-count: 7");
+	put("main", "include: n*\n");
+	origin.folder = odd;
+	assert_int_equal(conf_load(path, &origin, &reader.sink, &conf),
+		NSD_OK);
+	assert_int_equal(conf->server.tcp_count, 7);
+	conf_destroy(conf);
+}
+
+/* Else its zones would go. */
+static void
+folder_that_cannot_be_looked_into_is_told(void **state)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/loop", dir);
+	assert_int_equal(symlink("loop", path), 0);
+	assert_null(load("server: port: 9\ninclude: DIR/loop/*.conf"));
+	expect_said("DIR/main:2: error: cannot open include file "
+		"'DIR/loop/*.conf': Too many levels of symbolic links\n"
+		"read DIR/main failed: 1 errors in configuration file\n");
+	unlink(path);
+}
+
+static void
 file_that_cannot_be_read_is_told(void **state)
 {
 	char path[128];
@@ -535,6 +579,8 @@ main(void)
 		INCLUDE_TEST(include_loop_is_an_error),
 		INCLUDE_TEST(includes_nest_to_a_limit),
 		INCLUDE_TEST(chroot_is_stripped_and_asked_for),
+		INCLUDE_TEST(names_count_from_the_folder_that_was_said),
+		INCLUDE_TEST(folder_that_cannot_be_looked_into_is_told),
 		INCLUDE_TEST(file_that_cannot_be_read_is_told),
 		INCLUDE_TEST(what_is_no_file_is_not_read),
 		INCLUDE_TEST(a_pipe_may_be_the_first_file),
