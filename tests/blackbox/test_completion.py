@@ -44,6 +44,7 @@ unsetopt auto_list auto_menu
 def server(make_server):
     made = make_server(zones={"one.test": zone_text(), "two.test": zone_text(),
                               "other.test": zone_text()})
+    made.extra = "pattern:\n\tname: p\n\tzonefile: one.test.zone\n"
     return control.config(made).start()
 
 
@@ -121,6 +122,24 @@ def test_bash_knows_the_verbs_and_the_zones(server):
     # A zone that is new, and what is no zone.
     assert complete_in_bash(server, "verbosity", "") == []
     assert complete_in_bash(server, "reload", "one.test", "") == []
+
+
+@pytest.mark.parametrize("name", [
+    "$(touch${IFS}MARK).test", "`touch${IFS}MARK`.test", "a;touch.test",
+    "*.test", "~root.test", "a\\046b.test", "{a,b}.test", "$HOME.test"])
+def test_bash_runs_nothing_of_what_a_zone_is_called(server, name):
+    mark = server.directory / "mark"
+    name = name.replace("MARK", str(mark))
+    assert control.ask(server, "addzone", name, "p") == (0, "ok\n")
+    # What the shell makes of what stands in the line then.
+    for begin in "", name[0]:
+        found = [word for word in complete_in_bash(server, "reload", begin)
+                 if not word.endswith(("one.test", "two.test", "other.test"))]
+        assert len(found) == 1, found
+        made = subprocess.run(["bash", "-c", f"printf %s {found[0]}"],
+                              capture_output=True, text=True, check=True)
+        assert made.stdout == name
+    assert not mark.exists()
 
 
 def test_zsh_knows_the_verbs_and_the_zones(server, zsh):
