@@ -264,6 +264,11 @@ void xfr_on_served(struct xfr_machine *machine, uint32_t zone, int64_t now,
 void xfr_send_notifies(struct xfr_machine *machine, uint32_t zone,
 	int64_t now);
 
+/* The same for each zone with data, at a start: versions may have come while
+ * nobody could tell (RFC 1996 section 4.1). One zone after the other, as places
+ * of NOTIFYs become free; half of them are left to zones that change. */
+void xfr_notify_all(struct xfr_machine *machine);
+
 /* The loader is another one: XFR_SET_EXPIRY comes again for each zone that has
  * an expiry, a zone a call of xfr_next, between other actions. */
 void xfr_resend_expiries(struct xfr_machine *machine);

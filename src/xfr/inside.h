@@ -170,14 +170,21 @@ struct job {
 	uint8_t tries;
 	uint8_t state;
 	bool again;              /* the serial has changed since it was sent */
+	bool of_round;           /* the zone has not changed */
+};
+
+struct ready {
+	uint32_t first, last;
 };
 
 struct jobs {
 	struct job *items;
 	size_t count, room;
 	uint32_t unused;      /* first of those, or XFR_NONE */
-	uint32_t first, last; /* ready */
+	struct ready changed;
+	struct ready round;   /* those of the round over all zones */
 	uint32_t sent;
+	uint32_t sent_of_round; /* of these */
 	struct timers timers; /* of those that pause */
 };
 
@@ -216,6 +223,11 @@ struct xfr_machine {
 	uint32_t tell_first, tell_last;
 	uint32_t resend_at; /* next zone whose expiry is told again */
 	struct jobs jobs;
+	struct {
+		uint32_t at;   /* next zone whose targets are told at a start */
+		uint32_t end;  /* zones from here on came later */
+		uint32_t left; /* zones; 0: there is no round */
+	} round;
 
 	int64_t token_usec; /* when the next check by timer may begin */
 	int64_t next_at;    /* what xfr_next_time says */
@@ -306,6 +318,13 @@ void refresh_zone(struct xfr_machine *m, uint32_t id, int64_t now,
 void notifies_begin(struct xfr_machine *m, uint32_t id);
 void notifies_drop(struct xfr_machine *m, uint32_t id); /* those of a zone */
 bool notifies_next(struct xfr_machine *m, struct xfr_action *action);
+/* All zones are told of, from any of them on: if rounds are cut off again and
+ * again, it is not always the same ones that are not told. */
+void notifies_begin_round(struct xfr_machine *m);
+/* That of the next zone of the round; looks at so many. */
+bool notifies_go_round(struct xfr_machine *m, struct xfr_action *action,
+	unsigned most);
+bool notifies_is_round_due(const struct xfr_machine *m);
 /* Those whose pause is over; false: there may be more. */
 bool notifies_wake(struct xfr_machine *m, int64_t now, unsigned most);
 bool notifies_on_reply(struct xfr_machine *m, uint64_t ticket, int64_t now,

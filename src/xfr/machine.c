@@ -12,6 +12,8 @@
 #define CLASS_SHARE 4u
 
 #define TIMERS_A_CALL 64u
+/* Zones that are looked at for the round of NOTIFYs. */
+#define ROUND_A_CALL 1000u
 #define NO_MEMORY_MSEC 1000
 
 /* Checks by timer may begin a tenth of a second's worth at once. */
@@ -44,7 +46,8 @@ xfr_machine_create(const struct xfr_limits *limits, uint64_t seed, int64_t now,
 	m->zone_unused = m->config_unused = m->request_unused = XFR_NONE;
 	m->cancelled = m->tell_first = m->tell_last = XFR_NONE;
 	m->resend_at = XFR_NONE;
-	m->jobs.unused = m->jobs.first = m->jobs.last = XFR_NONE;
+	m->jobs.unused = XFR_NONE;
+	m->jobs.changed = m->jobs.round = (struct ready){XFR_NONE, XFR_NONE};
 	for (unsigned i = 0; i < QUEUE_COUNT; i++)
 		m->queues[i].first = m->queues[i].last = XFR_NONE;
 	m->token_usec = now * 1000;
@@ -284,6 +287,12 @@ xfr_send_notifies(struct xfr_machine *m, uint32_t zone, int64_t now)
 	assert_zone(m, zone);
 	if (table_zone(m, zone)->flags & ZONE_HAS_DATA)
 		notifies_begin(m, zone);
+}
+
+void
+xfr_notify_all(struct xfr_machine *m)
+{
+	notifies_begin_round(m);
 }
 
 void
@@ -534,9 +543,10 @@ xfr_next(struct xfr_machine *m, int64_t now, struct xfr_action *action)
 		|| notifies_next(m, action)
 		|| start(m, QUEUE_TRANSFER, now, action)
 		|| start(m, QUEUE_PROBE, now, action)
-		|| resend(m, action))
+		|| resend(m, action)
+		|| notifies_go_round(m, action, ROUND_A_CALL))
 		return true;
-	if (!is_done || m->resend_at != XFR_NONE)
+	if (!is_done || m->resend_at != XFR_NONE || notifies_is_round_due(m))
 		m->next_at = now;
 	note_timer(m, &m->timers);
 	note_timer(m, &m->jobs.timers);

@@ -16,36 +16,71 @@
 #define PAUSE_MSEC 3000      /* before the second repetition */
 #define PAUSE_MAX_MSEC 60000
 
-/* ---- the list of those that are ready ----------------------------------- */
+/* ---- the lists of those that are ready ---------------------------------- */
+
+static struct ready *
+ready_of(struct jobs *jobs, const struct job *job)
+{
+	return job->of_round ? &jobs->round : &jobs->changed;
+}
 
 static void
 append(struct jobs *jobs, uint32_t id)
 {
 	struct job *job = &jobs->items[id];
+	struct ready *ready = ready_of(jobs, job);
 
 	job->state = JOB_READY;
 	job->next = XFR_NONE;
-	job->previous = jobs->last;
-	if (jobs->last == XFR_NONE)
-		jobs->first = id;
+	job->previous = ready->last;
+	if (ready->last == XFR_NONE)
+		ready->first = id;
 	else
-		jobs->items[jobs->last].next = id;
-	jobs->last = id;
+		jobs->items[ready->last].next = id;
+	ready->last = id;
 }
 
 static void
 unlink_ready(struct jobs *jobs, uint32_t id)
 {
 	const struct job *job = &jobs->items[id];
+	struct ready *ready = ready_of(jobs, job);
 
 	if (job->previous == XFR_NONE)
-		jobs->first = job->next;
+		ready->first = job->next;
 	else
 		jobs->items[job->previous].next = job->next;
 	if (job->next == XFR_NONE)
-		jobs->last = job->previous;
+		ready->last = job->previous;
 	else
 		jobs->items[job->next].previous = job->previous;
+}
+
+/* ---- the places of those that are sent ----------------------------------- */
+
+static void
+take_place(struct jobs *jobs, const struct job *job)
+{
+	jobs->sent++;
+	if (job->of_round)
+		jobs->sent_of_round++;
+}
+
+static void
+leave_place(struct jobs *jobs, const struct job *job)
+{
+	jobs->sent--;
+	if (job->of_round)
+		jobs->sent_of_round--;
+}
+
+/* A round leaves half of them to zones that change meanwhile. */
+static bool
+is_place_free(const struct xfr_machine *m, bool of_round)
+{
+	return m->jobs.sent < m->limits.notifies
+		&& (!of_round || m->jobs.sent_of_round
+				< (m->limits.notifies + 1) / 2);
 }
 
 /* ---- jobs --------------------------------------------------------------- */
@@ -85,7 +120,7 @@ stop_job(struct xfr_machine *m, uint32_t id)
 	else if (job->state == JOB_PAUSED)
 		timers_remove(&m->jobs.timers, id);
 	else if (job->state == JOB_SENT)
-		m->jobs.sent--;
+		leave_place(&m->jobs, job);
 }
 
 static void
@@ -121,8 +156,8 @@ ticket_of(const struct xfr_machine *m, uint32_t id)
 
 /* ---- a zone ------------------------------------------------------------- */
 
-/* Has what is sent already sent again; ends the rest. Sets in `has` which
- * targets have a job still. */
+/* Has what is sent already sent again, as of a zone that changed; ends the
+ * rest. Sets in `has` which targets have a job still. */
 static void
 renew(struct xfr_machine *m, struct xfr_zone *z, uint64_t *has)
 {
@@ -136,6 +171,9 @@ renew(struct xfr_machine *m, struct xfr_zone *z, uint64_t *has)
 			end_job(m, id);
 			continue;
 		}
+		leave_place(&m->jobs, job);
+		job->of_round = false;
+		take_place(&m->jobs, job);
 		job->again = true;
 		has[job->target / 64] |= UINT64_C(1) << job->target % 64;
 	}
@@ -148,8 +186,8 @@ count_unheard(struct xfr_zone *z)
 		z->unheard++;
 }
 
-void
-notifies_begin(struct xfr_machine *m, uint32_t zone)
+static void
+begin(struct xfr_machine *m, uint32_t zone, bool of_round)
 {
 	struct xfr_zone *z = table_zone(m, zone);
 	uint64_t has[XFR_TARGETS_MAX / 64] = {0};
@@ -174,10 +212,17 @@ notifies_begin(struct xfr_machine *m, uint32_t zone)
 		job->target = (uint16_t)i;
 		job->tries = 0;
 		job->again = false;
+		job->of_round = of_round;
 		job->of_zone = z->jobs;
 		z->jobs = id;
 		append(&m->jobs, id);
 	}
+}
+
+void
+notifies_begin(struct xfr_machine *m, uint32_t zone)
+{
+	begin(m, zone, false);
 }
 
 void
@@ -233,16 +278,17 @@ notifies_wake(struct xfr_machine *m, int64_t now, unsigned most)
 bool
 notifies_next(struct xfr_machine *m, struct xfr_action *action)
 {
-	uint32_t id = m->jobs.first;
+	bool of_round = m->jobs.changed.first == XFR_NONE;
+	uint32_t id = of_round ? m->jobs.round.first : m->jobs.changed.first;
 	struct job *job;
 
-	if (id == XFR_NONE || m->jobs.sent >= m->limits.notifies)
+	if (id == XFR_NONE || !is_place_free(m, of_round))
 		return false;
 	job = &m->jobs.items[id];
 	unlink_ready(&m->jobs, id);
 	job->state = JOB_SENT;
 	job->tries++;
-	m->jobs.sent++;
+	take_place(&m->jobs, job);
 	*action = (struct xfr_action){.act = XFR_NOTIFY, .zone = job->zone,
 		.ticket = ticket_of(m, id), .target = job->target,
 		.primary = XFR_NONE, .wait_msec = WAIT_MSEC,
@@ -250,6 +296,47 @@ notifies_next(struct xfr_machine *m, struct xfr_action *action)
 		.serial = table_zone(m, job->zone)->soa.serial};
 	return true;
 }
+
+/* ---- the round ---------------------------------------------------------- */
+
+void
+notifies_begin_round(struct xfr_machine *m)
+{
+	m->round.left = m->round.end = m->zone_end;
+	m->round.at = m->zone_end > 0 ? table_random(m, m->zone_end) : 0;
+}
+
+bool
+notifies_is_round_due(const struct xfr_machine *m)
+{
+	return m->round.left > 0 && m->jobs.round.first == XFR_NONE
+		&& is_place_free(m, true);
+}
+
+bool
+notifies_go_round(struct xfr_machine *m, struct xfr_action *action,
+	unsigned most)
+{
+	while (most-- > 0 && notifies_is_round_due(m)) {
+		uint32_t id = m->round.at++;
+		const struct xfr_zone *z = table_zone(m, id);
+
+		m->round.left--;
+		if (m->round.at == m->round.end)
+			m->round.at = 0;
+		if ((z->flags & (ZONE_USED | ZONE_HAS_DATA | ZONE_EXPIRED))
+				!= (ZONE_USED | ZONE_HAS_DATA)
+			|| z->jobs != XFR_NONE
+			|| table_config(m, z)->given.target_count == 0)
+			continue;
+		begin(m, id, true);
+		if (notifies_next(m, action))
+			return true;
+	}
+	return false;
+}
+
+/* ---- replies ------------------------------------------------------------ */
 
 static void
 pause_job(struct xfr_machine *m, uint32_t id, int64_t now)

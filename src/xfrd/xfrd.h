@@ -64,6 +64,8 @@ struct xfrd_zones {
 	size_t looked;            /* zones of the configuration, so far */
 	bool looking;
 	bool look_again;          /* from the start, after this */
+	bool told;                /* all have been seen once, and targets of
+				   * NOTIFY are told what there is */
 	uint32_t *handles;        /* by the place in conf.zones; or XFR_NONE */
 	size_t handle_room;
 	uint32_t *places;         /* by handle: the place in conf.zones */

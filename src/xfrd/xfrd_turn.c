@@ -69,6 +69,10 @@ turn_on_look(evutil_socket_t fd, short what, void *arg)
 		}
 		zones->looked++;
 	}
+	if (zones->looked == count && !zones->told) {
+		zones->told = true;
+		xfr_notify_all(zones->machine);
+	}
 	xfrd_zones_go_on(xfrd);
 	if (zones->looked == count && zones->look_again) {
 		zones->looked = 0;

@@ -2,21 +2,26 @@
 that wrap, keys that change, a primary that goes and comes back, many zones."""
 import base64
 import os
+import subprocess
 import time
 
 import pytest
 
 import primaries
 import secondaries
+import servers
 import test_primaries
 from servers import started
 from test_ixfr import (PATIENCE, ZONE, Ours, apply, ask, count_transfers, has,
                        notify, wait_for)
 from test_secondary import KEY
+from test_secondary_more import OTHER_KEY, again
 from test_transfer import canonical, in_file, take
 
 ALL = secondaries.ALL + (Ours,)
 WRAPPING = (2**32 - 3, 2**32 - 2, 2**32 - 1, 0, 1, 2)
+OTHER_NAME = ("hmac-sha512", "other",
+              base64.b64encode(bytes(range(64))).decode())
 MANY = 1000
 
 
@@ -43,12 +48,6 @@ def wait_equal(secondary, zone, path, serial):
     while canonical(take(secondary.port, zone), zone) != in_file(zone, path):
         assert time.monotonic() < end, f"{secondary.name} has another {zone}"
         time.sleep(0.05)
-
-
-def ask_args(key):
-    """As ask takes it."""
-    algorithm, name, secret = key
-    return [f"{name}.", f"{algorithm}.", base64.b64decode(secret).hex()]
 
 
 # ---- serials that wrap (RFC 1982)
@@ -103,6 +102,80 @@ def test_condensed_differences_wrap(tmp_path, kind, key):
         notify(secondary, key)
         wait_equal(secondary, ZONE, path, WRAPPING[-1])
         assert count_transfers(primary)[0] == whole
+
+
+# ---- keys
+
+class Controlled(primaries.Ours):
+    def __init__(self, zones):
+        super().__init__(zones)
+        self.control = ["\tcontrol-enable: yes",
+                        f"\tcontrol-interface: {self.dir}/control"]
+
+    def reconfig(self):
+        """With what it is to be configured by now."""
+        self.command()
+        done = subprocess.run(
+            [servers.build_dir() / "nsd-control", "-c",
+             self.dir / "nsd.conf", "reconfig"],
+            capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert done.returncode == 0, done
+
+
+def ask_args(key):
+    """As ask takes it."""
+    algorithm, name, secret = key
+    return [f"{name}.", f"{algorithm}.", base64.b64decode(secret).hex()]
+
+
+@pytest.mark.parametrize("other", (OTHER_KEY, OTHER_NAME),
+                         ids=("secret", "name"))
+@pytest.mark.parametrize("kind", ALL)
+def test_key_changes(tmp_path, kind, other):
+    """Here first, by nsd-control, then there."""
+    path = tmp_path / "zone"
+    write(path, 1, 1)
+    primary = Controlled({ZONE: path})
+    primary.key = KEY
+    secondary = kind(primary)
+    secondary.key, secondary.how = KEY, ""
+    primary.notified = secondary.port
+    with started(primary), started(secondary):
+        wait_for(secondary, 1)
+        change(primary, path, 2, 2)
+        wait_for(secondary, 2)
+        primary.key = secondary.key = other
+        primary.reconfig()
+        assert ask(primary, ZONE, "axfr", signed=ask_args(KEY))[0] \
+            .startswith("the primary refuses our signature")
+        assert ask(primary, ZONE, "axfr", signed=ask_args(other))[0] \
+            == "whole 2"
+        change(primary, path, 3, 3)
+        again(secondary)
+        change(primary, path, 4, 4)
+        wait_equal(secondary, ZONE, path, 4)
+
+
+# ---- a primary that goes and comes back
+
+@pytest.mark.parametrize("kind", ALL)
+def test_it_goes_and_comes_back(tmp_path, kind):
+    """The zone changes while nobody serves it."""
+    path = tmp_path / "zone"
+    write(path, 1, 1)
+    primary = primaries.Ours({ZONE: path})
+    secondary = kind(primary)
+    secondary.how = ""
+    primary.notified = secondary.port
+    with started(primary), started(secondary):
+        wait_for(secondary, 1)
+        for step, go in (2, primary.end), (4, primary.kill):
+            go()
+            write(path, step, step)
+            primary.start()
+            wait_equal(secondary, ZONE, path, step)
+            change(primary, path, step + 1, step + 1)
+            wait_equal(secondary, ZONE, path, step + 1)
 
 
 # ---- many zones

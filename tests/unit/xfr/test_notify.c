@@ -229,6 +229,164 @@ primary_zone_notifies_and_is_never_checked(void **state)
 	close_world(&w);
 }
 
+/* ---- at a start ---------------------------------------------------------- */
+
+#define PRIMARIES 200
+
+/* Zones that are primary, have data and two targets each. */
+static void
+open_primaries(struct world *w, uint64_t seed, uint32_t zones[PRIMARIES])
+{
+	const struct xfr_limits limits = {.probes = 4, .transfers = 4,
+		.notifies = 4, .checks_per_sec = 100};
+	struct xfr_config config = usual;
+	struct xfr_start start = {.has_data = true, .soa = soa7,
+		.check_at = XFR_NEVER, .expire_at = XFR_NEVER};
+
+	memset(w, 0, sizeof(*w));
+	w->now = 1000;
+	assert_int_equal(xfr_machine_create(&limits, seed, w->now,
+		&w->machine), NSD_OK);
+	config.primary_count = 0;
+	assert_int_equal(xfr_add_config(w->machine, &config, &w->config),
+		NSD_OK);
+	for (unsigned i = 0; i < PRIMARIES; i++)
+		assert_int_equal(xfr_add_zone(w->machine, w->config,
+			i == 1 ? NULL : &start, w->now, &zones[i]), NSD_OK);
+	assert_none(w);
+}
+
+/* RFC 1996 section 4.1: the targets of all zones that have data. */
+static void
+all_are_told_at_a_start(void **state)
+{
+	uint32_t zones[PRIMARIES], late;
+	unsigned told[PRIMARIES][2] = {{0}};
+	struct world w;
+
+	open_primaries(&w, 1, zones);
+	xfr_notify_all(w.machine);
+	for (unsigned i = 0; i < 2 * (PRIMARIES - 1); i++) {
+		assert_true(next(&w));
+		assert_int_equal(w.action.act, XFR_NOTIFY);
+		assert_int_equal(w.action.serial, 7);
+		assert_in_range(w.action.zone, zones[0], zones[0]
+				+ PRIMARIES - 1);
+		told[w.action.zone - zones[0]][w.action.target]++;
+		/* Zones that come meanwhile put off no others. */
+		if (i == 20)
+			assert_int_equal(xfr_add_zone(w.machine, w.config,
+				NULL, w.now, &late), NSD_OK);
+		reply(&w, i % 2 ? XFR_ACKNOWLEDGED : XFR_RCODE);
+	}
+	assert_none(&w);
+	assert_true(xfr_next_time(w.machine) == XFR_NEVER);
+	for (unsigned i = 0; i < PRIMARIES; i++) {
+		assert_int_equal(told[i][0], i != 1);
+		assert_int_equal(told[i][1], i != 1);
+	}
+	close_world(&w);
+}
+
+static void
+round_of_notifies_begins_anywhere(void **state)
+{
+	uint32_t zones[PRIMARIES], first[2];
+	struct world w;
+
+	for (unsigned i = 0; i < 2; i++) {
+		open_primaries(&w, i, zones);
+		xfr_notify_all(w.machine);
+		assert_true(next(&w));
+		first[i] = w.action.zone - zones[0];
+		close_world(&w);
+	}
+	assert_int_not_equal(first[0], first[1]);
+}
+
+/* All targets are silent, but those of one zone. */
+static void
+changes_do_not_wait_for_a_round_of_notifies(void **state)
+{
+	uint32_t zones[PRIMARIES];
+	struct {
+		uint64_t ticket;
+		int64_t at;
+	} sent[2];
+	struct xfr_soa soa = soa7;
+	struct world w;
+	unsigned count = 0;
+
+	open_primaries(&w, 1, zones);
+	xfr_notify_all(w.machine);
+	for (unsigned i = 0; i < 600; i++) {
+		soa.serial++;
+		xfr_on_served(w.machine, zones[0], w.now, &soa);
+		for (unsigned target = 0; target < 2; target++) {
+			assert_true(next(&w));
+			assert_int_equal(w.action.act, XFR_NOTIFY);
+			assert_int_equal(w.action.zone, zones[0]);
+			assert_int_equal(w.action.target, target);
+			assert_int_equal(w.action.serial, soa.serial);
+			reply(&w, XFR_ACKNOWLEDGED);
+		}
+		while (next(&w)) {
+			if (w.action.zone == zones[0]) {
+				reply(&w, XFR_ACKNOWLEDGED);
+				continue;
+			}
+			/* Half of the places. */
+			assert_true(count < 2);
+			sent[count].at = w.now + w.action.wait_msec;
+			sent[count++].ticket = w.action.ticket;
+		}
+		w.now += SEC;
+		for (unsigned k = count; k-- > 0;) {
+			if (sent[k].at > w.now)
+				continue;
+			w.action.ticket = sent[k].ticket;
+			sent[k] = sent[--count];
+			reply(&w, XFR_TIMEOUT);
+		}
+	}
+	close_world(&w);
+}
+
+/* The zone changes while the answer to a NOTIFY of the round is waited for:
+ * that place is no longer the round's. */
+static void
+zone_that_changes_leaves_the_round(void **state)
+{
+	uint32_t zones[PRIMARIES];
+	struct xfr_soa soa = soa7;
+	uint64_t tickets[2];
+	struct world w;
+
+	open_primaries(&w, 1, zones);
+	xfr_notify_all(w.machine);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(next(&w));
+		tickets[i] = w.action.ticket;
+	}
+	assert_none(&w);
+	soa.serial = 8;
+	xfr_on_served(w.machine, w.action.zone, w.now, &soa);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(next(&w));
+		assert_int_equal(w.action.serial, 7);
+	}
+	assert_none(&w);
+	for (unsigned i = 0; i < 2; i++) {
+		w.action.ticket = tickets[i];
+		reply(&w, XFR_ACKNOWLEDGED);
+		assert_true(next(&w));
+		assert_int_equal(w.action.serial, 8);
+		reply(&w, XFR_ACKNOWLEDGED);
+	}
+	assert_none(&w);
+	close_world(&w);
+}
+
 #define TEST(name) cmocka_unit_test(name)
 
 int
@@ -244,6 +402,10 @@ main(void)
 		TEST(targets_are_told_until_they_answer_or_tries_end),
 		TEST(newer_serial_begins_anew),
 		TEST(primary_zone_notifies_and_is_never_checked),
+		TEST(all_are_told_at_a_start),
+		TEST(round_of_notifies_begins_anywhere),
+		TEST(changes_do_not_wait_for_a_round_of_notifies),
+		TEST(zone_that_changes_leaves_the_round),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
