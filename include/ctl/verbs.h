@@ -4,7 +4,7 @@
  * A row says: name in C, word, least and most arguments, flags, arguments as
  * the help shows them, help. The server refuses a command that does not fit its
  * row before a handler sees it. nsd-control's help, the completion of shells
- * and the server's handlers (proc/control.h) are made of this table: a verb
+ * and the server's handlers (xfrd/control.h) are made of this table: a verb
  * without a handler does not compile.
  */
 #ifndef CTL_VERBS_H
@@ -144,7 +144,7 @@ enum ctl_verb ctl_verbs_find(const char *word, bool local);
 
 /* ---- handlers ------------------------------------------------------------ */
 
-/* For proc: a list of verbs with their handlers becomes a table, and has every
+/* For xfrd: a list of verbs with their handlers becomes a table, and has every
  * verb that is the server's, as ipc/handlers.h does for messages. */
 #define CTL_HANDLER(name, handler) [CTL_##name] = handler,
 #define CTL_TAKES(name, handler) | UINT64_C(1) << CTL_##name

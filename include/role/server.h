@@ -15,10 +15,10 @@
 #include "role/sockets.h"
 
 struct counts;
+struct role_hooks;
 
 /* Octets of the lines about options that wait for a restart. */
 #define SERVER_WAITING_MAX 2000
-struct role_hooks;
 
 struct server {
 	struct conf *conf;        /* with the flags folded in */

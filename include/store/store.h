@@ -190,7 +190,7 @@ const struct store_view *store_reader_view(const struct store_reader *reader);
  * online: from here on references may be followed;
  * quiescent: drops all references held and goes on with the newest version, as
  * offline and online would, but cheaper;
- * offline: holds nothing. For before sleeping.
+ * offline: holds nothing. For before sleeping: workers rest behind each batch.
  * Cost: a cache line that no other process writes to, and one barrier at most.
  */
 void store_reader_online(struct store_reader *reader);

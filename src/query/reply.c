@@ -261,7 +261,7 @@ count_group(struct query_ctx *ctx, const struct query *q)
 {
 	struct counters *counters;
 
-	/* It may have been counted; see choose_counters. */
+	/* It may have been counted; see enum exchange_seen. */
 	if (ctx->options.book == NULL || ctx->counters == &ctx->uncounted)
 		return;
 	counters = counters_book_open(ctx->options.book, q->group);

@@ -5,8 +5,8 @@
  * number); queue.c (zones that wait for a turn); refresh.c (how long to wait,
  * when a zone expires); notifies.c (NOTIFY out); choose.c (which primary is
  * asked for what); check.c (the steps of a check); machine.c (events in,
- * actions out); status.c (what is known). Why it is made so:
- * doc/decisions/0071.
+ * actions out); status.c (what is known). The other files of this folder know
+ * nothing of the machine. Why it is made so: doc/decisions/0071.
  */
 #ifndef XFR_INSIDE_H
 #define XFR_INSIDE_H

@@ -3,6 +3,7 @@
  * ctl/verbs.h.
  *
  *   control.c         start and end; hands commands on
+ *   control_find.c    finds the zone that a command names
  *   control_server.c  verbs about the server: stop and the like
  *   control_progress.c  progress: how far other commands are
  *   control_order.c   what all processes have to do: log_reopen, verbosity

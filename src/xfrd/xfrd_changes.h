@@ -1,5 +1,14 @@
-/* xfrd_changes.h - changes of zones that are under way: for the files that have
- * them done. */
+/*
+ * xfrd_changes.h - changes of zones that are under way: for the files that have
+ * them done.
+ *
+ *   xfrd_change_start.c  opens the zone list, and goes on with what the last
+ *                        xfrd has left
+ *   xfrd_change.c        takes each change from step to step
+ *   xfrd_change_list.c   the first steps, and the way back: the zone list
+ *   xfrd_change_read.c   waits for large files of zones that have come
+ *   xfrd_change_one.c    one change: made, found, freed
+ */
 #ifndef XFRD_XFRD_CHANGES_H
 #define XFRD_XFRD_CHANGES_H
 
