@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 #include "build/build.h"
-#include "store/store.h"
 #include "keep/retire.h"
+#include "store/store.h"
 
 struct store_writer;
 

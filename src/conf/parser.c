@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conf/parser.h"
 #include "conf/grammar.h"
+#include "conf/parser.h"
 #include "dns/name.h"
 
 /* ---- names ------------------------------------------------------------- */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "keep/retire.h"
 #include "load/load_leave.h"
 #include "load/load_turn.h"
 #include "store/writer.h"
-#include "keep/retire.h"
 #include "zone/zone.h"
 
 /* A version with fewer records is retired at once. */

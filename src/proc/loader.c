@@ -14,9 +14,9 @@
 #include "ipc/handlers.h"
 #include "load/load_list.h"
 #include "load/load_loop.h"
-#include "role/affinity.h"
 #include "proc/database.h"
 #include "proc/loader.h"
+#include "role/affinity.h"
 #include "store/store.h"
 #include "store/writer.h"
 

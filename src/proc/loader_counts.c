@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "keep/table_edit.h"
 #include "load/load_pool.h"
-#include "role/counts.h"
 #include "proc/loader.h"
+#include "role/counts.h"
 #include "store/writer.h"
 
 /* Longer names of groups are cut. */

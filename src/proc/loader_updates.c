@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "load/load_expiry.h"
 #include "load/load_update.h"
-#include "role/hooks.h"
 #include "proc/loader.h"
+#include "role/hooks.h"
 
 /* A text of so many octets is read at once when it comes. */
 #define SMALL_OCTETS (16u << 10)

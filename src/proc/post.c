@@ -14,12 +14,12 @@
 #include "base/log.h"
 #include "proc/child.h"
 #include "proc/children.h"
-#include "role/counts.h"
 #include "proc/generation.h"
 #include "proc/introduce.h"
 #include "proc/key_change.h"
 #include "proc/post.h"
 #include "proc/writer_folders.h"
+#include "role/counts.h"
 #include "role/role.h"
 #include "store/store.h"
 

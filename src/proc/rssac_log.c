@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "role/counts.h"
 #include "proc/rssac_log.h"
+#include "role/counts.h"
 
 #define SECONDS_A_DAY 86400
 /* A line that is longer is continued on the next, with the same beginning. */

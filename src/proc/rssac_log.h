@@ -4,9 +4,9 @@
 
 #include <time.h>
 
-#include "role/server.h"
 #include "dns/counters.h"
 #include "query/rssac.h"
+#include "role/server.h"
 
 /* A period of figures: a UTC day, or what is left of it after the start. */
 struct rssac_log {

@@ -16,16 +16,16 @@
 #include "ipc/handlers.h"
 #include "proc/child.h"
 #include "proc/children.h"
-#include "role/counts.h"
 #include "proc/database.h"
 #include "proc/generation.h"
 #include "proc/log_change.h"
-#include "role/hooks.h"
 #include "proc/periods.h"
 #include "proc/post.h"
 #include "proc/reap.h"
 #include "proc/supervisor.h"
 #include "proc/zone_change.h"
+#include "role/counts.h"
+#include "role/hooks.h"
 #include "store/store.h"
 
 /* How long clients wait at most for the first pass over the zones. */

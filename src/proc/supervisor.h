@@ -15,16 +15,16 @@
 #include "proc/cookie_keeper.h"
 #include "proc/crash.h"
 #include "proc/errand.h"
-#include "role/link.h"
-#include "proc/order.h"
 #include "proc/key_change.h"
+#include "proc/order.h"
 #include "proc/pidfile.h"
 #include "proc/reconfig.h"
-#include "role/role.h"
 #include "proc/rssac_log.h"
-#include "role/server.h"
 #include "proc/service.h"
 #include "proc/watch.h"
+#include "role/link.h"
+#include "role/role.h"
+#include "role/server.h"
 
 struct event;
 struct event_base;

@@ -24,8 +24,8 @@
 #include "ipc/handlers.h"
 #include "load/ixfr_file.h"
 #include "load/writeback.h"
-#include "role/role.h"
 #include "proc/writer_folders.h"
+#include "role/role.h"
 #include "store/store.h"
 #include "zone/table.h"
 

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/store.h"
 #include "base/sum.h"
+#include "store/store.h"
 
 #define STORE_MAGIC "NSDstore"
 #define STORE_LAYOUT_VERSION 2u

@@ -21,11 +21,11 @@
 
 #include "build/packer.h"
 #include "build/shape.h"
-#include "update/nsec3_edit.h"
-#include "update/update.h"
 #include "keep/garbage.h"
 #include "keep/share.h"
 #include "names/trie_edit.h"
+#include "update/nsec3_edit.h"
+#include "update/update.h"
 
 struct store_heap;
 struct store_writer;

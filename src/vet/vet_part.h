@@ -30,11 +30,11 @@
 #define VET_VET_PART_H
 
 #include "dns/name.h"
+#include "keep/share.h"
 #include "names/trie_key.h"
+#include "settings/settings.h"
 #include "store/claim.h"
 #include "vet/vet.h"
-#include "keep/share.h"
-#include "settings/settings.h"
 #include "zone/zone.h"
 
 struct store_claims;

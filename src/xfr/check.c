@@ -12,9 +12,9 @@
 
 #include <assert.h>
 
-#include "xfr/inside.h"
 #include "dns/message.h"
 #include "dns/serial.h"
+#include "xfr/inside.h"
 
 /* For how long a primary whose IXFR failed is asked for AXFR: NSD's 48 hours if
  * it does not know IXFR, else an hour. */

@@ -10,8 +10,8 @@
 
 #include <assert.h>
 
-#include "xfr/inside.h"
 #include "dns/serial.h"
+#include "xfr/inside.h"
 
 /* A primary that has let so many requests time out, of any zones of the config,
  * is asked after the others, and over UDP alone; but by one check in

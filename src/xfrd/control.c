@@ -9,8 +9,8 @@
 
 #include "base/log.h"
 #include "ctl/channel.h"
-#include "xfrd/control.h"
 #include "role/control_doors.h"
+#include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 
 /* How often to look whether answers are sent, at the end, and for how long. */

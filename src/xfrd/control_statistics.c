@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "ctl/json.h"
-#include "xfrd/control.h"
 #include "role/counts.h"
+#include "xfrd/control.h"
 #include "xfrd/xfrd.h"
 #include "xfrd/xfrd_statistics.h"
 

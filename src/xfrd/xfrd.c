@@ -22,11 +22,11 @@
 #include "journal/journal.h"
 #include "role/affinity.h"
 #include "role/hooks.h"
+#include "store/store.h"
 #include "xfrd/xfrd.h"
-#include "xfrd/xfrd_statistics.h"
 #include "xfrd/xfrd_change.h"
 #include "xfrd/xfrd_reconfig.h"
-#include "store/store.h"
+#include "xfrd/xfrd_statistics.h"
 
 /* ---- messages ------------------------------------------------------------ */
 

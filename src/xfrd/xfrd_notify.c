@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "conf/conf.h"
 #include "net/socket.h"
-#include "xfrd/xfrd.h"
 #include "xfr/request.h"
+#include "xfrd/xfrd.h"
 
 static const struct sockaddr_storage *
 notify_read_address(const struct ipc_notify *notify,

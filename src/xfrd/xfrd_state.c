@@ -21,8 +21,8 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
-#include "xfrd/xfrd.h"
 #include "xfr/state.h"
+#include "xfrd/xfrd.h"
 
 #define READ_SIZE 65536u
 #define WRITE_SIZE (256u * 1024)
