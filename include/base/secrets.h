@@ -8,7 +8,6 @@
 #ifndef BASE_SECRETS_H
 #define BASE_SECRETS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,32 +16,26 @@
 struct secrets;
 
 /*
- * Makes room for count secrets, of so many octets in all with their owners.
+ * Makes room for count secrets, of so many octets in all.
  * returns NSD_OK and gives *secrets (secrets_drop); NSD_E_MEMORY.
  */
 enum nsd_err secrets_create(size_t count, size_t octets,
 	struct secrets **secrets) MUST_USE;
 
-/* So many octets: what a secret is, or whose. */
+/* A secret. */
 struct secrets_octets {
 	const uint8_t *at;
 	size_t len;
 };
 
-/* Adds the next one, the first with index 0; copies it and the name of its
- * owner, such as a key. There is room. */
-void secrets_add(struct secrets *secrets, struct secrets_octets owner,
-	struct secrets_octets secret);
+/* Adds the next one, the first with index 0; copies it. There is room. */
+void secrets_add(struct secrets *secrets, struct secrets_octets secret);
 
 /* Nobody can write to it from now on. */
 void secrets_seal(struct secrets *secrets);
 
 /* How many there are; NULL has none. */
 size_t secrets_count(const struct secrets *secrets);
-
-/* Finds an owner's secret. False: there is none. Cost: a look at each. */
-bool secrets_find(const struct secrets *secrets, struct secrets_octets owner,
-	size_t *index) MUST_USE;
 
 /* Lends a secret, until secrets_drop. index is below the count. */
 const uint8_t *secrets_get(const struct secrets *secrets, size_t index,

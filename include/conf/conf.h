@@ -456,8 +456,6 @@ void conf_print_place(const char *file, uint32_t line, char *out,
 
 /* Octets that the configuration takes in memory. */
 size_t conf_memory_size(const struct conf *conf);
-/* Octets of the files that it was read from. */
-size_t conf_disk_size(const struct conf *conf);
 
 /* ---- finding: constant time; NULL: absent; lent ------------------------- */
 

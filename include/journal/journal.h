@@ -33,8 +33,7 @@
  * Disk use: texts in progress, and at most 3 times the live entries (with 200
  * octets for each) and 4 segments. Segments go in the order of their age; what
  * lives in the oldest is copied forward when that bound is reached. Live
- * entries of a zone grow until it is written to its file or transferred whole;
- * journal_oldest says which zones are due before anything has to be copied.
+ * entries of a zone grow until it is written to its file or transferred whole.
  *
  * Memory: some 200 octets a live entry with its zone; of a transfer at most 64
  * KiB and 16 octets for each 64 KiB received; what waits for the disk, 8 MiB.
@@ -205,11 +204,6 @@ bool journal_find_serial(const struct journal *journal, const uint8_t *apex,
  */
 enum nsd_err journal_read_source(struct journal *journal, const uint8_t *apex,
 	uint64_t id, char source[JOURNAL_SOURCE_MAX + 1]) MUST_USE;
-
-/* Gets the zone whose file should be written next, as it holds the oldest
- * segment back, if more than half of the disk used is garbage. apex: room for
- * NAME_MAX_LEN octets. False: there is no need. */
-bool journal_oldest(const struct journal *journal, uint8_t *apex) MUST_USE;
 
 struct journal_usage {
 	uint64_t entries;       /* live */

@@ -103,10 +103,6 @@ enum nsd_err journal_reader_open(int dirfd, const struct journal_entry *entry,
 enum nsd_err journal_reader_next(struct journal_reader *reader,
 	const uint8_t **data, size_t *len) MUST_USE;
 
-/* Where the entry came from, for the comment of a zone file; lent until
- * journal_reader_close. */
-const char *journal_reader_source(const struct journal_reader *reader);
-
 /* NULL is fine. */
 void journal_reader_close(struct journal_reader *reader);
 

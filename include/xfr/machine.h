@@ -60,7 +60,7 @@ struct xfr_limits {
 /* What a server has if nobody says otherwise. */
 extern const struct xfr_limits xfr_limits_usual;
 
-/* xfr_primary.flags */
+/* What is known of a primary from nsd.conf. */
 enum xfr_primary_flag {
 	XFR_PRIMARY_AXFR = 1, /* knows no IXFR */
 	XFR_PRIMARY_UDP = 2,  /* IXFR goes over UDP first */
@@ -131,13 +131,8 @@ enum nsd_err xfr_add_zone(struct xfr_machine *machine, uint32_t config,
 	const struct xfr_start *start, int64_t now, uint32_t *zone) MUST_USE;
 
 /* Removes a zone. What is under way for it comes back as XFR_CANCEL, and may
- * be answered or not. */
+ * be answered or not. A zone that gets another config is removed and added. */
 void xfr_remove_zone(struct xfr_machine *machine, uint32_t zone);
-
-/* Gives a zone another config, or the same one anew after its keys or addresses
- * have changed. What is under way is cancelled; it is checked soon. */
-void xfr_change_zone(struct xfr_machine *machine, uint32_t zone,
-	uint32_t config, int64_t now);
 
 /* ---- actions ------------------------------------------------------------ */
 

@@ -122,12 +122,6 @@ conf_memory_size(const struct conf *conf)
 			+ conf->tls_auth_count) * sizeof(void *);
 }
 
-size_t
-conf_disk_size(const struct conf *conf)
-{
-	return ((const struct conf_owner *)conf)->disk_size;
-}
-
 /* ---- finding ----------------------------------------------------------- */
 
 const struct conf_zone *

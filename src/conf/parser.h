@@ -61,7 +61,6 @@ struct conf_owner {
 	size_t zone_room;          /* items of conf.zones */
 	size_t zone_peak;          /* zones, since half of them went */
 	size_t added_size;         /* octets of the zones of conf_add_zone */
-	size_t disk_size;          /* octets of the files read */
 };
 
 /* A word as the lexer found it. It lives in the scratch arena until the
@@ -148,6 +147,7 @@ struct conf_parser {
 	struct conf_origin origin;
 	bool files;             /* include: may read files */
 	struct conf_limits limits;
+	uint64_t octets;        /* of files, read by now */
 	uint32_t includes;      /* read by now */
 	uint32_t deep;          /* of these, at CONF_INCLUDE_DEEP or deeper */
 	bool too_many;          /* of them; no more are read */

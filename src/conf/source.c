@@ -98,7 +98,7 @@ source_push(struct conf_parser *p, const char *name, char *text, size_t len,
 		source->dev = st->st_dev;
 		source->ino = st->st_ino;
 	}
-	p->owner->disk_size += len;
+	p->octets += len;
 	source_replace_nul(p, source->file, text, len);
 	source->outer = p->source;
 	p->source = source;
@@ -209,7 +209,7 @@ source_is_too_many(struct conf_parser *p, const char *file, uint32_t line)
 		return true;
 	}
 	if (p->includes < limits->includes
-		&& p->owner->disk_size < limits->octets) {
+		&& p->octets < limits->octets) {
 		p->includes++;
 		p->deep += deep;
 		return false;
@@ -218,7 +218,7 @@ source_is_too_many(struct conf_parser *p, const char *file, uint32_t line)
 	error_at(p, file, line,
 		"too much is included: %u files and %llu octets by now, no"
 		" more are opened after %u or %llu", (unsigned)p->includes,
-		(unsigned long long)p->owner->disk_size,
+		(unsigned long long)p->octets,
 		(unsigned)limits->includes,
 		(unsigned long long)limits->octets);
 	return true;
@@ -257,7 +257,7 @@ source_open_include(struct conf_parser *p, const char *path, uint32_t line)
 				"include loop: '%s' is being read already",
 				path);
 			/* It was read, so it counts. */
-			p->owner->disk_size += len;
+			p->octets += len;
 			free(text);
 			return;
 		}

@@ -189,15 +189,6 @@ clean_on_done(struct journal *journal, struct journal_job *job)
 	return false;
 }
 
-bool
-clean_is_due(const struct journal *journal)
-{
-	const struct live *live = &journal->live;
-
-	return live->segment_octets > 2 * live->record_octets
-		+ 2 * journal->segment_size;
-}
-
 /* The bound that journal.h names. */
 static bool
 must_copy(const struct journal *journal)

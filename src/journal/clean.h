@@ -22,7 +22,4 @@ bool clean_on_done(struct journal *journal, struct journal_job *job) MUST_USE;
  * will not be. */
 void clean_run(struct journal *journal);
 
-/* True: so much is garbage that zones should be written to their files. */
-bool clean_is_due(const struct journal *journal) MUST_USE;
-
 #endif

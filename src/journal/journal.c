@@ -492,25 +492,6 @@ journal_find_oldest(const struct journal *journal, const uint8_t *apex,
 	return true;
 }
 
-bool
-journal_oldest(const struct journal *journal, uint8_t *apex)
-{
-	const struct live_segment *segment;
-	const struct live_entry *entry;
-
-	if (!clean_is_due(journal))
-		return false;
-	cds_list_for_each_entry(segment, &journal->live.segments, node) {
-		if (segment->entries.next == &segment->entries)
-			continue;
-		entry = cds_list_entry(segment->entries.next,
-			struct live_entry, in_segment);
-		memcpy(apex, entry->zone->apex, name_len(entry->zone->apex));
-		return true;
-	}
-	return false;
-}
-
 void
 journal_get_usage(const struct journal *journal, struct journal_usage *usage)
 {

@@ -18,7 +18,6 @@ struct journal_reader {
 	uint64_t text_len;
 	uint64_t padded;
 	uint64_t block;    /* the next one */
-	char source[JOURNAL_SOURCE_MAX + 1];
 	_Alignas(8) uint8_t table[TABLE_PIECE];
 	_Alignas(8) uint8_t data[FORMAT_BLOCK];
 };
@@ -55,8 +54,6 @@ begin_text(struct journal_reader *reader, int dirfd,
 {
 	enum nsd_err err;
 
-	memcpy(reader->source, head->source, head->source_len);
-	reader->source[head->source_len] = '\0';
 	reader->text_at = entry->offset + entry->head_len;
 	reader->text_len = entry->text_len;
 	reader->padded = format_pad(entry->text_len);
@@ -145,12 +142,6 @@ journal_reader_next(struct journal_reader *reader, const uint8_t **data,
 	*len = reader->text_len - at < size ? (size_t)(reader->text_len - at)
 					    : size;
 	return NSD_OK;
-}
-
-const char *
-journal_reader_source(const struct journal_reader *reader)
-{
-	return reader->source;
 }
 
 void

@@ -114,10 +114,3 @@ notify_go_on(struct notify_queue *queue, struct peers *peers)
 	memmove(queue->waiting, queue->waiting + sent,
 		queue->count * sizeof(queue->waiting[0]));
 }
-
-void
-notify_drop(struct notify_queue *queue)
-{
-	while (queue->count > 0)
-		free(queue->waiting[--queue->count]);
-}

@@ -36,7 +36,4 @@ bool notify_pass_on(struct notify_queue *queue, struct peers *peers,
 /* There is an xfrd that was not there, or room for more: sends what waits. */
 void notify_go_on(struct notify_queue *queue, struct peers *peers);
 
-/* Forgets what waits. */
-void notify_drop(struct notify_queue *queue);
-
 #endif

@@ -295,14 +295,13 @@ static enum nsd_err
 doors_make_pem(struct secrets_octets key, struct secrets_octets cert,
 	struct secrets **pem)
 {
-	const struct secrets_octets nobody = {NULL, 0};
 	enum nsd_err err = secrets_create(CONTROL_PEM_COUNT,
 		key.len + cert.len, pem);
 
 	if (err != NSD_OK)
 		return err;
-	secrets_add(*pem, nobody, key);
-	secrets_add(*pem, nobody, cert);
+	secrets_add(*pem, key);
+	secrets_add(*pem, cert);
 	secrets_seal(*pem);
 	return NSD_OK;
 }

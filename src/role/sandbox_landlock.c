@@ -21,7 +21,6 @@
 #define ASK_VERSION 1u
 #define RULE_BENEATH 1
 
-#define FS_EXECUTE 0x0001u
 #define FS_WRITE_FILE 0x0002u
 #define FS_READ_FILE 0x0004u
 #define FS_READ_DIR 0x0008u

@@ -155,7 +155,7 @@ files_move(const struct tls_file *files, size_t count,
 	if (err != NSD_OK)
 		return err;
 	for (size_t i = 0; i < count; i++)
-		secrets_add(*texts, (struct secrets_octets){NULL, 0},
+		secrets_add(*texts,
 			(struct secrets_octets){files[i].octets,
 				files[i].len});
 	secrets_seal(*texts);
@@ -408,7 +408,7 @@ tls_texts_unpack(const struct ipc_tls_texts *message, int fd,
 		return NSD_E_MEMORY;
 	err = secrets_create(TLS_SERVER_TEXTS, size, texts);
 	for (size_t i = 0; err == NSD_OK && i < TLS_SERVER_TEXTS; i++) {
-		secrets_add(*texts, (struct secrets_octets){NULL, 0},
+		secrets_add(*texts,
 			(struct secrets_octets){octets + at, message->len[i]});
 		at += message->len[i];
 	}

@@ -142,35 +142,6 @@ xfr_remove_zone(struct xfr_machine *m, uint32_t zone)
 	table_remove_zone(m, zone);
 }
 
-void
-xfr_change_zone(struct xfr_machine *m, uint32_t zone, uint32_t config,
-	int64_t now)
-{
-	struct xfr_zone *z;
-
-	assert_zone(m, zone);
-	check_stop(m, zone);
-	notifies_drop(m, zone);
-	z = table_zone(m, zone);
-	table_hold_config(m, config);
-	table_drop_config(m, z->config);
-	z->config = config;
-	z->no_ixfr = 0;
-	z->vain = z->rounds = 0;
-	z->vain_until = 0;
-	z->error = XFR_OUTCOME_COUNT;
-	if (is_secondary(m, z)) {
-		z->check_at = now;
-		if ((z->flags & ZONE_HAS_DATA) && z->expire_at == XFR_NEVER)
-			refresh_zone(m, zone, now, NULL, true);
-	} else if (z->expire_at != XFR_NEVER) {
-		z->expire_at = XFR_NEVER;
-		z->flags &= (uint16_t)~(ZONE_EXPIRED | ZONE_FAILED);
-		queue_tell(m, zone, ZONE_TELL_EXPIRY);
-	}
-	queue_set_timer(m, zone);
-}
-
 /* ---- events ------------------------------------------------------------- */
 
 bool

@@ -54,7 +54,7 @@ control_on_write(struct xfrd *xfrd, struct ctl_call *call)
 	ctl_hooks(call)->ctx = xfrd;
 	ctl_hooks(call)->on_progress = write_on_progress;
 	err = xfrd_write(xfrd, apex,
-		waits ? write_on_end : NULL, waits ? call : NULL, NULL);
+		waits ? write_on_end : NULL, waits ? call : NULL);
 	if (err == NSD_OK && waits)
 		return;
 	if (err == NSD_OK)

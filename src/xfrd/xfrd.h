@@ -8,12 +8,13 @@
  *   xfrd_notify.c  hears NOTIFY
  *   xfrd_keep.c    has what was received made durable, and published
  *   xfrd_write.c   has zone files written
- *   xfrd_written.c  what has become of them
+ *   xfrd_steps.c   finds primary zones whose differences are to be written
+ *   xfrd_written.c  what has become of what was written
  *   xfrd_job.c     a question: whom it goes to, with which key, its end
  *   xfrd_reasons.c  why questions have failed
  *   xfrd_state.c   keeps timers over a restart
  *   xfrd_change.c  zones that come and go: has it done everywhere
- *   xfrd_change_read.c  the same: waits for large files of theirs
+ *   xfrd_change_*.c  its steps: see xfrd_changes.h
  *   xfrd_come.c    the same: what xfrd itself knows of them
  *   xfrd_zones.c   the zones, and the machine that knows what is to be done
  *                  (xfr/machine.h)
@@ -21,6 +22,7 @@
  *   control*.c     what the operator asks for: see control.h
  *   xfrd_reconfig.c  has nsd.conf read anew
  *   xfrd_ask.c     questions to other servers, and connections for them
+ *   xfrd_tls.c     what primaries are asked with over TLS
  *   xfrd_statistics.c  what all processes have counted
  *   xfrd_metrics.c     the same over HTTP
  */
@@ -28,16 +30,16 @@
 #define XFRD_XFRD_H
 
 #include "load/load_text.h"
-#include "xfrd/control.h"
 #include "role/requests.h"
 #include "role/role.h"
-#include "xfrd/xfrd_ask.h"
-#include "xfrd/xfrd_reasons.h"
-#include "xfrd/xfrd_tls.h"
 #include "role/zone_message.h"
 #include "xfr/machine.h"
 #include "xfr/patience.h"
 #include "xfr/reader.h"
+#include "xfrd/control.h"
+#include "xfrd/xfrd_ask.h"
+#include "xfrd/xfrd_reasons.h"
+#include "xfrd/xfrd_tls.h"
 
 struct conf_zone;
 struct ctl_metrics;
@@ -251,8 +253,6 @@ const struct conf_zone *xfrd_zones_get(const struct xfrd *xfrd,
 /* The place of a zone in conf.zones, by its apex in lower case; or
  * XFR_NONE. */
 uint32_t xfrd_zones_find_place(const struct xfrd *xfrd, const uint8_t *apex);
-/* The handle of a zone by its apex in lower case; or XFR_NONE. */
-uint32_t xfrd_zones_find(const struct xfrd *xfrd, const uint8_t *apex);
 /* Gets the SOA of a zone that is served. False: it is not loaded. */
 bool xfrd_zones_get_soa(struct xfrd *xfrd, const struct conf_zone *zone,
 	struct xfrd_soa *soa);
@@ -359,22 +359,17 @@ struct xfrd_write_result {
 };
 typedef void xfrd_write_on_end(void *ctx,
 	const struct xfrd_write_result *result);
-struct xfrd_wish;
 
 /*
  * Has a zone written, or all (apex NULL), if a transfer has changed it since it
  * was written last, whatever zonefiles-write says. Borrows apex, in lower case.
  * on_end is called once, never from within this call, unless this process ends;
- * NULL: nobody waits, and made is NULL, too. *made: the wish, until on_end;
- * NULL: not asked for.
+ * NULL: nobody waits.
  * returns NSD_OK; NSD_E_DENIED: there is no journal; NSD_E_LIMIT: too many are
  *     wished for; NSD_E_MEMORY.
  */
 enum nsd_err xfrd_write(struct xfrd *xfrd, const uint8_t *apex,
-	xfrd_write_on_end *on_end, void *ctx, struct xfrd_wish **made)
-	MUST_USE;
-/* Who waits is gone: on_end is not called. What is wished for is done. */
-void xfrd_write_leave(struct xfrd_wish *wish);
+	xfrd_write_on_end *on_end, void *ctx) MUST_USE;
 
 /* The zone that was the last one has another place now. */
 void xfrd_write_move(struct xfrd *xfrd, uint32_t place, uint32_t last);

@@ -225,7 +225,7 @@ keep_write(struct xfrd *xfrd, const struct conf_zone *zone)
 			&& xfrd_written_get(xfrd, handle, &done)
 			&& done.err != NSD_OK))
 		return;
-	if (xfrd_write(xfrd, zone->wire, NULL, NULL, NULL) != NSD_OK)
+	if (xfrd_write(xfrd, zone->wire, NULL, NULL) != NSD_OK)
 		return; /* the next transfer asks again */
 }
 

@@ -38,7 +38,7 @@ struct xfrd_wish {
 	bool all;
 	bool taken;   /* the round, or the zone, that is under way is for it */
 	uint8_t apex[NAME_MAX_LEN];
-	xfrd_write_on_end *on_end; /* NULL: nobody waits (any more) */
+	xfrd_write_on_end *on_end; /* NULL: nobody waits */
 	void *ctx;
 };
 
@@ -254,7 +254,7 @@ write_is_wished(const struct xfrd_writes *writes, const uint8_t *apex)
 
 enum nsd_err
 xfrd_write(struct xfrd *xfrd, const uint8_t *apex, xfrd_write_on_end *on_end,
-	void *ctx, struct xfrd_wish **made)
+	void *ctx)
 {
 	struct xfrd_writes *writes = &xfrd->writes;
 	struct xfrd_wish *wish;
@@ -277,15 +277,7 @@ xfrd_write(struct xfrd *xfrd, const uint8_t *apex, xfrd_write_on_end *on_end,
 	cds_list_add_tail(&wish->node, &writes->wishes);
 	writes->wish_count++;
 	xfrd_write_go_on(xfrd);
-	if (made != NULL)
-		*made = wish;
 	return NSD_OK;
-}
-
-void
-xfrd_write_leave(struct xfrd_wish *wish)
-{
-	wish->on_end = NULL;
 }
 
 /* The next one of a kind that nothing is under way for; NULL: there is none. */

@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/log.h"
-#include "xfrd/xfrd.h"
 #include "store/store.h"
+#include "xfrd/xfrd.h"
 #include "zone/table.h"
 #include "zone/unpack.h"
 
@@ -275,14 +275,6 @@ xfrd_zones_find_place(const struct xfrd *xfrd, const uint8_t *apex)
 		apex);
 
 	return zone != NULL ? zone->index : XFR_NONE;
-}
-
-uint32_t
-xfrd_zones_find(const struct xfrd *xfrd, const uint8_t *apex)
-{
-	uint32_t place = xfrd_zones_find_place(xfrd, apex);
-
-	return place != XFR_NONE ? xfrd->zones.handles[place] : XFR_NONE;
 }
 
 void

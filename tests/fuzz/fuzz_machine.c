@@ -154,8 +154,8 @@ happen_to(struct play *p, uint32_t *zone, uint8_t kind)
 		*zone = XFR_NONE;
 		break;
 	case 1:
-		xfr_change_zone(p->machine, *zone, p->configs[a % CONFIGS],
-			p->now);
+		xfr_remove_zone(p->machine, *zone);
+		add_zone(p, zone);
 		break;
 	case 2:
 		xfr_on_command(p->machine, *zone, p->now, a & 1);

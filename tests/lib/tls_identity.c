@@ -65,7 +65,6 @@ tls_identity_make_texts(const struct tls_identity *key,
 	uint8_t secret)
 {
 	uint8_t tickets[TLS_TICKETS_LEN];
-	const struct secrets_octets none = {NULL, 0};
 	const struct secrets_octets all[TLS_SERVER_TEXTS] = {
 		[TLS_SERVER_KEY] = {key->key, key->key_len},
 		[TLS_SERVER_CHAIN] = {cert->cert, cert->cert_len},
@@ -78,7 +77,7 @@ tls_identity_make_texts(const struct tls_identity *key,
 	assert(err == NSD_OK);
 	memset(tickets, secret, sizeof(tickets));
 	for (int i = 0; i < TLS_SERVER_TEXTS; i++)
-		secrets_add(texts, none, all[i]);
+		secrets_add(texts, all[i]);
 	return texts;
 }
 

@@ -53,6 +53,11 @@ DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M)
 DEFINE = re.compile(r"[ \t]*#\s*define\s+(\w+)(\(([^)]*)\))?(.*)", re.S)
 
 
+# What is allowed all the same, a line each, with its reason.
+EXCUSED = pathlib.Path("tests/lint/excused")
+LINE = re.compile(r"(ring|reach|unused) ([^:]+): (.+)")
+
+
 @dataclasses.dataclass
 class Item:
     """A function, variable or macro: what it is called and what it names."""
@@ -87,6 +92,24 @@ def top_of(argv):
 
 def finish(broken):
     sys.exit(1 if broken else 0)
+
+
+def excused(top):
+    """{kind: sets of names} of all lines."""
+    found = {"ring": set(), "reach": set(), "unused": set()}
+    path = top / EXCUSED
+    for line in path.read_text().splitlines() if path.exists() else []:
+        row = LINE.fullmatch(line)
+        if row:
+            found[row[1]].add(frozenset(row[2].split()))
+        elif not line.startswith("#"):
+            sys.exit(f"{EXCUSED}: not KIND NAMES: REASON: {line}")
+    return found
+
+
+def stale(kind, names):
+    return f"no such {kind} any more, take it out of {EXCUSED}: " + ", ".join(
+        sorted(names))
 
 
 def blank(found):

@@ -451,20 +451,9 @@ on_go(struct world *w, uint32_t id)
 		world_chance(w, w->zone_count));
 	if (z->handle == XFR_NONE)
 		return;
-	if (world_chance(w, 2) == 0) {
-		xfr_remove_zone(w->machine, z->handle);
-		z->handle = XFR_NONE;
-		world_add_event(w, world_chance(w, 7200) * SEC, COME, id);
-		return;
-	}
-	/* The time of expiry stays as it was. */
-	z->group = world_chance(w, GROUPS);
-	xfr_change_zone(w->machine, z->handle, w->groups[z->group].id,
-		w->now);
-	z->is_checking = z->is_fresh = false;
-	z->ended_at = z->urgent_at = -1;
-	z->notifies = z->vain = z->told = z->asked = 0;
-	z->came_at = w->now;
+	xfr_remove_zone(w->machine, z->handle);
+	z->handle = XFR_NONE;
+	world_add_event(w, world_chance(w, 7200) * SEC, COME, id);
 }
 
 /* The zone's part of xfrd.state, as it is read again. */

@@ -553,19 +553,6 @@ text_that_may_not_read_files_says_so(void **state)
 	assert_int_equal(sink.errors, 2);
 }
 
-static void
-size_on_disk_counts_all_files(void **state)
-{
-	struct conf *conf;
-
-	put("a", "port: 5");
-	conf = reader_load_file(&reader, put("main",
-		"server: include: DIR/a\n"), NULL);
-	assert_int_equal(conf_disk_size(conf), strlen("port: 5") +
-		strlen("server: include: /a\n") + strlen(dir));
-	conf_destroy(conf);
-}
-
 #define INCLUDE_TEST(f) \
 	cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)
 
@@ -592,7 +579,6 @@ main(void)
 		INCLUDE_TEST(chained_patterns_share_their_items),
 		INCLUDE_TEST(files_of_a_loop_count),
 		INCLUDE_TEST(text_that_may_not_read_files_says_so),
-		INCLUDE_TEST(size_on_disk_counts_all_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

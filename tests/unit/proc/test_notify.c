@@ -70,7 +70,8 @@ tear_down(void **state)
 
 	memcpy(m.payload, &what, sizeof(what));
 	peers_remove(&peers, &m);
-	notify_drop(&queue);
+	while (queue.count > 0)
+		free(queue.waiting[--queue.count]);
 	ipc_channel_close(&xfrd);
 	event_base_free(base);
 	return 0;

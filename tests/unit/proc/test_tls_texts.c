@@ -38,7 +38,7 @@ make_texts(const char *const *from, size_t count)
 		octets += strlen(from[i]);
 	assert_int_equal(secrets_create(count, octets, &texts), NSD_OK);
 	for (size_t i = 0; i < count; i++)
-		secrets_add(texts, (struct secrets_octets){NULL, 0},
+		secrets_add(texts,
 			(struct secrets_octets){(const uint8_t *)from[i],
 				strlen(from[i])});
 	return texts;

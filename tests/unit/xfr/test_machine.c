@@ -460,36 +460,6 @@ handle_of_a_removed_zone_is_used_again(void **state)
 }
 
 static void
-changed_zone_is_cancelled_and_checked_by_its_new_config(void **state)
-{
-	struct xfr_config config = usual;
-	struct world w;
-	uint32_t id;
-
-	open_world(&w, &usual, &soa7);
-	config.primary_count = 1;
-	assert_int_equal(xfr_add_config(w.machine, &config, &id), NSD_OK);
-	xfr_on_command(w.machine, w.zone, w.now, false);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
-	xfr_change_zone(w.machine, w.zone, id, w.now);
-	assert_true(next(&w));
-	assert_int_equal(w.action.act, XFR_CANCEL);
-	assert_asks(&w, 0, XFR_WAY_SOA_UDP);
-	reply(&w, XFR_BAD_TSIG);
-	assert_none(&w);
-	/* It becomes a primary zone: it expires no more. */
-	config.primary_count = 0;
-	assert_int_equal(xfr_add_config(w.machine, &config, &id), NSD_OK);
-	xfr_change_zone(w.machine, w.zone, id, w.now);
-	assert_true(xfr_next(w.machine, w.now, &w.action));
-	assert_int_equal(w.action.act, XFR_SET_EXPIRY);
-	assert_true(w.action.at == XFR_NEVER);
-	assert_none(&w);
-	assert_true(xfr_next_time(w.machine) == XFR_NEVER);
-	close_world(&w);
-}
-
-static void
 too_many_primaries_are_refused(void **state)
 {
 	static const uint8_t flags[XFR_PRIMARIES_MAX + 1] = {0};
@@ -538,7 +508,6 @@ main(void)
 		TEST(expiries_are_told_again_to_another_loader),
 		TEST(removed_zone_is_cancelled_and_its_answers_find_nobody),
 		TEST(handle_of_a_removed_zone_is_used_again),
-		TEST(changed_zone_is_cancelled_and_checked_by_its_new_config),
 		TEST(too_many_primaries_are_refused),
 	};
 
