@@ -27,7 +27,7 @@ DEBIAN = [
     "--with-nsd_conf_file=/etc/nsd/nsd.conf",
     "--with-pidfile=/run/nsd/nsd.pid", "--with-dbfile=/var/lib/nsd/nsd.db",
     "--with-zonesdir=/etc/nsd", "--with-xfrdfile=/var/lib/nsd/xfrd.state",
-    "--with-zonelistfile=/var/lib/nsd/zone.list", "--with-user=nsd",
+    "--with-user=nsd",
     "--enable-ratelimit", "--enable-dnstap", "--enable-systemd",
 ]
 # Made by autoreconf, flex and bison, so that nobody else needs them.
