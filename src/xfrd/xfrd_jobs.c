@@ -369,6 +369,17 @@ jobs_send(struct xfrd_job *job)
 	return err == NSD_OK ? xfrd_ask_send(job->ask, message, len) : err;
 }
 
+/* True if it is not for the primary that nothing could be sent: then it is soon
+ * tried again. Another one ends in a moment. */
+static bool
+jobs_lacks_room(enum nsd_err err)
+{
+	return err == NSD_E_AGAIN
+		|| (err == NSD_E_SYSTEM
+			&& (errno == EMFILE || errno == ENFILE
+				|| errno == ENOBUFS || errno == ENOMEM));
+}
+
 /* The beginning of xfrd has said why, in the log. */
 static void
 jobs_fail_tls_auth(struct xfrd_job *job)
@@ -425,12 +436,13 @@ xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 	job->event = event_new(xfrd->role.base, -1, 0, jobs_on_time, job);
 	if (job->event != NULL && event_add(job->event, &wait) == 0)
 		err = jobs_send(job);
-	if (err == NSD_E_SYSTEM)
+	if (err != NSD_OK && jobs_lacks_room(err))
+		jobs_fail(job, XFR_LOCAL, err == NSD_E_SYSTEM
+			? strerror(errno) : "all connections are in use");
+	else if (err == NSD_E_SYSTEM)
 		jobs_fail(job, XFR_UNREACHABLE, strerror(errno));
 	else if (err == NSD_E_NOT_FOUND)
 		jobs_fail_tls_auth(job);
-	else if (err == NSD_E_AGAIN)
-		jobs_fail(job, XFR_UNREACHABLE, "all connections are in use");
 	else if (err == NSD_E_DENIED && job->key.mac == NULL
 		&& job->server->key_name != NULL)
 		jobs_fail(job, XFR_BAD_TSIG, "there is no such key");

@@ -193,6 +193,46 @@ def test_slow_primary_leaves_room_for_others(make_server):
             server.wait_serial(f"z{i}.test", 7)
 
 
+def test_zone_that_finds_all_connections_in_use_is_soon_tried_again(
+        make_server):
+    """Its primary answers well, and its SOA says to try again in an hour."""
+    names = [f"p{i}.test" for i in range(6)]
+    serial = [1]
+    taken = threading.Event()
+
+    def answer(apex, rdtype, query):
+        now = soa(apex, serial[0], "3600 3600 86400 300")
+        if rdtype == "SOA":
+            return [reply(query, now)]
+        if serial[0] > 1:
+            taken.wait(DEADLINE)
+        return [whole(query, apex, serial[0],
+                      timers="3600 3600 86400 300")]
+
+    with contextlib.ExitStack() as stack:
+        primaries = [stack.enter_context(ScriptedPrimary(answer))
+                     for _ in names]
+        server = make_server(
+            zones={"example": zone_text()},
+            extra="".join(zone(n, p).replace("max-retry-time: 2",
+                                             "max-retry-time: 3600")
+                          for n, p in zip(names, primaries)),
+            options={"verbosity": 2, "xfrd-tcp-max": 2})
+        server.start()
+        for name in names:
+            server.wait_serial(name, 1)
+        serial[0] = 2
+        for name in names:
+            message = dns.message.make_query(name, "SOA")
+            message.set_opcode(dns.opcode.NOTIFY)
+            dns.query.udp(message, server.address, port=server.port,
+                          timeout=DEADLINE)
+        server.wait_log("failed: all connections are in use", count=4)
+        taken.set()
+        for name in names:
+            server.wait_serial(name, 2)
+
+
 def test_expired_zone_stays_expired_after_a_crash(make_server):
     """Without what was written down it would be served for another EXPIRE."""
     def answer(apex, rdtype, query):
