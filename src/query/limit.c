@@ -33,13 +33,14 @@ name_of_zone(const struct query *q)
 	return (struct limit_name){entry->name, entry->leaf.name_len + 1u};
 }
 
-/* The last labels of the question's name, so many and those of the zone. */
+/* The last labels of the question's name, that all who have the same answer
+ * have in common. */
 static struct limit_name
-name_below_apex(const struct query *q, unsigned labels)
+name_in_common(const struct query *q)
 {
 	const struct message_name *name = &q->question.name;
-	unsigned first = name->count - q->search.zone_labels - labels;
-	const uint8_t *at = name->name + name->label_at[first];
+	const uint8_t *at = name->name
+		+ name->label_at[name->count - q->common.labels];
 
 	return (struct limit_name){at, (size_t)(name->name + name->len - at)};
 }
@@ -56,24 +57,19 @@ static enum answer_kind
 limit_judge_composed(const struct query *q, struct limit_name *name)
 {
 	const struct search *s = &q->search;
-	/* The name in hand of a chain is gone when this is asked again. */
 	bool in_chain = s->name != &q->question.name;
 
+	*name = name_in_common(q);
 	if (s->outcome == OUTCOME_DELEGATION) {
-		*name = in_chain ? name_of_zone(q)
-				 : name_below_apex(q, s->node->leaf.labels);
+		if (in_chain)
+			*name = name_of_zone(q);
 		return ANSWER_REFERRAL;
 	}
-	*name = name_of_question(q);
 	if (q->question.type == TYPE_ANY)
 		return ANSWER_ANY;
 	if (q->question.type == TYPE_RRSIG)
 		return ANSWER_RRSIG;
-	if (s->from_wildcard && !in_chain) {
-		*name = name_below_apex(q, s->encloser->leaf.labels);
-		return ANSWER_WILDCARD;
-	}
-	return ANSWER_POSITIVE;
+	return q->common.is_wildcard ? ANSWER_WILDCARD : ANSWER_POSITIVE;
 }
 
 /* The kind of a reply, and the name that all of the kind have. */
@@ -144,6 +140,24 @@ limit_find_buckets(const struct query_ctx *ctx, struct query *q,
 			rrl_netblock(address, bits), family + bits);
 		rrl_prefetch(limits, q->limit_hashes[i]);
 	}
+}
+
+void
+limit_begin(struct query *q)
+{
+	const struct search *s = &q->search;
+	const struct node *shared = NULL;
+
+	q->common.labels = q->question.name.count;
+	q->common.is_wildcard = s->from_wildcard;
+	if (s->from_wildcard)
+		shared = s->encloser;
+	else if (s->outcome == OUTCOME_DELEGATION
+		|| s->outcome == OUTCOME_DNAME)
+		shared = s->node;
+	if (shared != NULL)
+		q->common.labels = (uint8_t)(s->zone_labels
+			+ shared->leaf.labels);
 }
 
 void

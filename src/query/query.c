@@ -279,7 +279,7 @@ prefetch_addresses(struct query_ctx *ctx, const struct cells *cells)
 	}
 }
 
-/* Composes a reply. False: there is none, or it is whole. */
+/* Composes a reply. False: there is none, or it is a stream. */
 static inline __attribute__((always_inline)) bool
 compose(struct query_ctx *ctx, struct query *q)
 {
@@ -291,8 +291,7 @@ compose(struct query_ctx *ctx, struct query *q)
 	}
 	if (q->step == STEP_TRANSFER) {
 		ctx->counters->raxfr += q->question.type == TYPE_AXFR;
-		transfer_begin(ctx, q);
-		return false;
+		return transfer_begin(ctx, q);
 	}
 	if (q->step == STEP_COMPOSE)
 		answer_compose(ctx, q);
@@ -318,6 +317,8 @@ finish_limited(struct query_ctx *ctx, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		struct query *q = &ctx->queries[i];
 
+		if (q->step == STEP_COMPOSE)
+			limit_begin(q);
 		if (!compose(ctx, q))
 			continue;
 		limit_classify(ctx, q);

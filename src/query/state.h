@@ -185,6 +185,10 @@ struct query {
 	struct edns edns;
 	enum cookie_state cookie;
 	uint32_t rate;       /* answers a second; 0: any number */
+	struct {
+		uint8_t labels;   /* of the question's name, its last ones */
+		bool is_wildcard; /* all names below these have its answer */
+	} common;            /* of limit_begin */
 	uint64_t limit_hashes[SETTINGS_NETBLOCKS_MAX]; /* of the buckets that
 			      * this one counts for, in the order of the
 			      * client's netblocks */

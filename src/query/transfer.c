@@ -240,7 +240,7 @@ transfer_choose(struct query_ctx *ctx, struct query *q, uint32_t serial)
 	return done;
 }
 
-void
+bool
 transfer_begin(struct query_ctx *ctx, struct query *q)
 {
 	bool is_ixfr = q->question.type == TYPE_IXFR;
@@ -252,7 +252,5 @@ transfer_begin(struct query_ctx *ctx, struct query *q)
 		answer_soa(ctx, q);
 	else if (!transfer_choose(ctx, q, serial))
 		q->reply.rcode = RCODE_SERVFAIL;
-	else if (q->exchange->stream != NULL)
-		return;
-	reply_end(ctx, q);
+	return q->exchange->stream == NULL;
 }

@@ -14,9 +14,10 @@
 struct transfer;
 
 /* Begins to answer a request for a transfer of q->search.entry, whose zone is
- * q->zone and whose client may have it. Sets exchange->stream, or writes the
- * whole reply, which may be an error. */
-void transfer_begin(struct query_ctx *ctx, struct query *q);
+ * q->zone and whose client may have it. Sets exchange->stream, and returns
+ * false; or composes the whole reply, which may be an error: reply_end is due.
+ */
+bool transfer_begin(struct query_ctx *ctx, struct query *q);
 
 /* See query_stream_next. */
 size_t transfer_next(struct query_ctx *ctx, struct transfer *transfer,

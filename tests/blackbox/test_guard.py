@@ -14,6 +14,7 @@ import dns.flags
 import dns.message
 import dns.query
 import dns.rcode
+import dns.rrset
 import pytest
 
 import control
@@ -217,6 +218,27 @@ def test_lines_about_limits_are_bounded(make_server):
     flood(server, [f"{i}.example" for i in range(4)])
     lines = re.findall("ratelimit block", server.read_log())
     assert 0 < len(lines) <= 60
+
+
+@pytest.mark.parametrize("serial", [0, 1])
+def test_differences_over_udp_are_limited(make_server, serial):
+    """A secondary's address can be forged, too."""
+    server = limited(make_server, rrl_ratelimit=1,
+                     extra="\tprovide-xfr: 127.0.0.1 NOKEY\n").start()
+    query = dns.message.make_query("example", "IXFR", use_edns=False)
+    query.authority.append(dns.rrset.from_text(
+        "example.", 0, "IN", "SOA", f". . {serial} 0 0 0 0"))
+    whole = cut = 0
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.settimeout(DEADLINE)
+        for _ in range(50):
+            client.sendto(query.to_wire(), ("127.0.0.1", server.port))
+            reply = dns.message.from_wire(client.recv(4096))
+            is_cut = bool(reply.flags & dns.flags.TC)
+            cut += is_cut
+            whole += not is_cut
+            assert bool(reply.answer) != is_cut
+    assert whole and cut > whole
 
 
 def test_any_table_is_survived_by_a_small_one(make_server):

@@ -22,6 +22,7 @@ alias	IN CNAME ns
 loose	IN CNAME nowhere
 wild	IN TXT "x"
 *.wild	IN A 192.0.2.2
+*.links	IN CNAME ns
 sub	IN NS ns.sub
 ns.sub	IN A 192.0.2.3
 """
@@ -38,7 +39,8 @@ QUESTIONS = [
     ("ns.example.test", "RRSIG"), ("a.wild.example.test", "A"),
     ("b.wild.example.test", "A"), ("wild.example.test", "TXT"),
     ("example.test", "DNSKEY"), ("alias.example.test", "A"),
-    ("loose.example.test", "A"),
+    ("loose.example.test", "A"), ("a.links.example.test", "A"),
+    ("b.links.example.test", "A"),
 ]
 
 

@@ -18,7 +18,10 @@ static const char zone_text[] =
 	"ns.sub.example. 3600 A 192.0.2.3\n"
 	"alias.example. 3600 CNAME ns1.example.\n"
 	"loose.example. 3600 CNAME nowhere.example.\n"
-	"off.example. 3600 CNAME x.sub.example.\n";
+	"off.example. 3600 CNAME x.sub.example.\n"
+	"*.links.example. 3600 CNAME ns1.example.\n"
+	"moved.example. 3600 DNAME wild.example.\n"
+	"gone.example. 3600 DNAME elsewhere.\n";
 
 struct limited {
 	struct world w;
@@ -115,6 +118,11 @@ static const struct {
 	{ "ns1.example.", TYPE_RRSIG, ANSWER_RRSIG, "ns1.example." },
 	{ "a.wild.example.", TYPE_A, ANSWER_WILDCARD, "*.wild.example." },
 	{ "a.b.wild.example.", TYPE_AAAA, ANSWER_WILDCARD, "*.wild.example." },
+	{ "a.wild.example.", TYPE_ANY, ANSWER_ANY, "wild.example." },
+	{ "a.wild.example.", TYPE_RRSIG, ANSWER_RRSIG, "wild.example." },
+	{ "a.links.example.", TYPE_A, ANSWER_WILDCARD, "*.links.example." },
+	{ "a.b.moved.example.", TYPE_A, ANSWER_POSITIVE, "moved.example." },
+	{ "a.gone.example.", TYPE_A, ANSWER_POSITIVE, "gone.example." },
 	{ "example.", TYPE_DNSKEY, ANSWER_DNSKEY, "example." },
 };
 
@@ -214,6 +222,44 @@ what_is_random_has_one_limit(void **state)
 		whole += ask_often(&l, &ask, 1);
 	}
 	assert_int_equal(whole, 104);
+	limited_end(&l);
+}
+
+/* The same of names that all have one answer, by a wildcard or a DNAME. */
+static void
+what_stands_for_any_name_has_one_limit(void **state)
+{
+	static const struct {
+		const char *format;
+		uint16_t type;
+	} rows[] = {
+		{ "x%u.wild.example.", TYPE_A },
+		{ "x%u.wild.example.", TYPE_ANY },
+		{ "x%u.wild.example.", TYPE_RRSIG },
+		{ "x%u.links.example.", TYPE_A },
+		{ "x%u.moved.example.", TYPE_A },
+		{ "x%u.moved.example.", TYPE_ANY },
+		{ "x%u.gone.example.", TYPE_A },
+	};
+	struct limited l;
+
+	(void)state;
+	limited_start(&l);
+	limited_go(&l);
+	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+		unsigned whole = 0;
+
+		pass_time(&l);
+		for (unsigned i = 0; i < 100; i++) {
+			char name[64];
+			struct ask ask = { .qname = name,
+				.type = rows[row].type, .from = "192.0.2.1" };
+
+			snprintf(name, sizeof(name), rows[row].format, i);
+			whole += ask_often(&l, &ask, 1);
+		}
+		assert_int_equal(whole, 2);
+	}
 	limited_end(&l);
 }
 
@@ -526,6 +572,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_are_of_a_kind_and_a_name),
 		cmocka_unit_test(what_is_random_has_one_limit),
+		cmocka_unit_test(what_stands_for_any_name_has_one_limit),
 		cmocka_unit_test(wider_netblocks_have_limits_of_their_own),
 		cmocka_unit_test(the_highest_factor_limits_nothing),
 		cmocka_unit_test(slip_says_how_many_are_cut_short),
