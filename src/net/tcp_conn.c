@@ -443,7 +443,8 @@ conn_read_nothing(struct tcp_conn *conn, ssize_t got)
 	tcp_conn_next(conn);
 }
 
-/* Reads more of a large message to its place. True if it is complete. */
+/* Reads more of a large message to its place. True if it is complete. Else the
+ * connection waits; it may be gone. */
 static bool
 conn_read_large(struct tcp_conn *conn)
 {
@@ -470,7 +471,11 @@ conn_read_large(struct tcp_conn *conn)
 	}
 	tcp_cpu_add(conn, (unsigned)got / TCP_COST_OCTETS);
 	conn->rest_len += (uint32_t)got;
-	return conn->rest_len == size;
+	if (conn->rest_len == size)
+		return true;
+	/* Its filter may have more, which the socket says nothing of. */
+	tcp_conn_next(conn);
+	return false;
 }
 
 /*

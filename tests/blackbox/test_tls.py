@@ -132,6 +132,36 @@ def test_octets_one_by_one(start_tls, authority):
         assert client.receive().answer
 
 
+def has_read(port, client):
+    """Has the server read all that the kernel has for it of a client?"""
+    own, theirs = f":{port:04X}", f":{client.getsockname()[1]:04X}"
+    for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if fields[1].endswith(own) and fields[2].endswith(theirs):
+            return fields[4].endswith(":00000000")
+    return False
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2,
+                                     ssl.TLSVersion.TLSv1_3])
+def test_large_requests_in_large_records(start_tls, authority, version):
+    """What TLS has brought is taken though the socket has nothing more."""
+    server = start_tls()
+    context = context_for(authority, version=version)
+    for first in 4000, 5000, 17000:
+        for size in 9000, 12000, 20000, 40000, 60000:
+            request = dns.message.make_query("www.example", "A", options=[
+                dns.edns.GenericOption(12, b"\0" * size)])
+            wire = request.to_wire(max_size=65535)
+            octets = struct.pack("!H", len(wire)) + wire
+            with Client(server.tls_port, context) as client:
+                client.sock.sendall(octets[:first])
+                wait_for("the first part to be read", lambda: has_read(
+                    server.tls_port, client.sock))
+                client.sock.sendall(octets[first:])
+                assert client.receive().answer
+
+
 def big_zone(count):
     return zone_text() + "".join(f"h{n} IN TXT \"{'x' * 200}\"\n"
                                  for n in range(count))
