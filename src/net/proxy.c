@@ -27,6 +27,10 @@ static const uint8_t signature[SIGNATURE_LEN] = {
 	0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a,
 };
 
+/* An address of IPv6 that begins so is that of a client of IPv4, which has come
+ * to a socket for both (RFC 4291 section 2.5.5.2). */
+static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
 /* Octets of addresses and ports. */
 static size_t
 addresses_len(unsigned family)
@@ -99,6 +103,10 @@ read_client(const uint8_t *addresses, unsigned family,
 		in->sin_family = AF_INET;
 		memcpy(&in->sin_addr, addresses, 4);
 		memcpy(&in->sin_port, addresses + 8, 2);
+	} else if (memcmp(addresses, mapped, sizeof(mapped)) == 0) {
+		in->sin_family = AF_INET;
+		memcpy(&in->sin_addr, addresses + sizeof(mapped), 4);
+		memcpy(&in->sin_port, addresses + 32, 2);
 	} else {
 		in6->sin6_family = AF_INET6;
 		memcpy(&in6->sin6_addr, addresses, 16);

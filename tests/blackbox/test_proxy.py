@@ -112,6 +112,10 @@ def test_access_is_of_the_client(proxied, tcp):
         assert ask(server, source, tcp=tcp).rcode() == dns.rcode.NOERROR
     for source in "192.0.2.66", "192.0.2.128", "127.0.0.1", "2001:db9::1":
         assert ask(server, source, tcp=tcp).rcode() == dns.rcode.REFUSED
+    # As a proxy names them whose socket is for both families.
+    for source, rcode in (("192.0.2.1", dns.rcode.NOERROR),
+                          ("192.0.2.66", dns.rcode.REFUSED)):
+        assert ask(server, f"::ffff:{source}", tcp=tcp).rcode() == rcode
     # Without a proxy the same zone is not for us; others are for all.
     assert server.rcode("www.few.test", "A", tcp=tcp) == "REFUSED"
     assert server.answer("www.example", "A", tcp=tcp) == ["192.0.2.1"]

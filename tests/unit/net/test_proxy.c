@@ -108,6 +108,34 @@ proxy_names_the_client(void **state)
 	}
 }
 
+/* A socket for both families has such clients. They are those of IPv4, for
+ * whoever has lists of these. */
+static void
+proxy_names_a_mapped_client(void **state)
+{
+	uint8_t mapped[36] = { [10] = 0xff, 0xff, 192, 0, 2, 7,
+		[32] = 0xab, 0xcd, 0, 53 };
+	struct proxy_header h;
+	struct made made;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)&h.client;
+	char text[INET6_ADDRSTRLEN];
+
+	make(&made, PROXY, 0x21, mapped, sizeof(mapped));
+	assert_int_equal(read_made(&made, &h), PROXY_WHOLE);
+	assert_int_equal(h.len, 52);
+	assert_int_equal(in->sin_family, AF_INET);
+	assert_int_equal(ntohs(in->sin_port), 0xabcd);
+	inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text));
+	assert_string_equal(text, "192.0.2.7");
+	for (unsigned i = 0; i < 12; i++) {
+		mapped[i] ^= 1;
+		make(&made, PROXY, 0x21, mapped, sizeof(mapped));
+		assert_int_equal(read_made(&made, &h), PROXY_WHOLE);
+		assert_int_equal(h.client.ss_family, AF_INET6);
+		mapped[i] ^= 1;
+	}
+}
+
 /* "must accept this connection and use the real endpoints". What follows is
  * skipped, whatever it is. */
 static void
@@ -274,6 +302,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(proxy_names_the_client),
+		cmocka_unit_test(proxy_names_a_mapped_client),
 		cmocka_unit_test(proxy_may_speak_for_itself),
 		cmocka_unit_test(proxy_additions_are_skipped),
 		cmocka_unit_test(proxy_checks_a_crc32c),
