@@ -1,7 +1,7 @@
 /*
  * inside.h - what the parts of TLS share. Of a server, server.c has the keys
- * and certificates, stream.c the connections, tickets.c the keys of tickets;
- * client.c is the other side.
+ * and certificates, stream.c the connections, greeting.c how they may begin,
+ * tickets.c the keys of tickets; client.c is the other side.
  */
 #ifndef SRC_TLS_INSIDE_H
 #define SRC_TLS_INSIDE_H
@@ -53,6 +53,22 @@ struct tls_server {
 	struct filter filters[2]; /* by mutual */
 	uint8_t record[TLS_RECORD_MAX]; /* small writes are put together */
 };
+
+/* How far what a client sends in plain was looked at. Zeroed: not at all. */
+struct greeting {
+	uint32_t message_left; /* octets of a message */
+	uint16_t record_left;  /* and of a record */
+	uint8_t record_at;     /* of its head */
+	uint8_t message_at;    /* of its head */
+	uint8_t record[5];
+	uint8_t message[4];
+	bool over;             /* the rest is encrypted */
+};
+
+/* Looks at the next octets from a client. dated: the version is known, and
+ * before 1.3. False: it wants to begin with more octets than anybody needs. */
+bool greeting_is_short(struct greeting *greeting, const uint8_t *in, size_t len,
+	bool dated);
 
 /* Fills in the functions of a filter, and makes the socket that all connections
  * share. False: no memory. */

@@ -22,6 +22,7 @@ struct stream {
 	SSL *ssl;
 	int fd;
 	unsigned disturbances;
+	struct greeting greeting;
 	bool greeted; /* the handshake is over, whatever comes then */
 	bool drained; /* the socket had no more than this call has read */
 	bool blocked; /* reading waits for room to write */
@@ -29,6 +30,16 @@ struct stream {
 	bool failed;  /* or over: nothing is to be written any more */
 	bool ended;   /* the other side was told so */
 };
+
+/* RFC 9103: whole zones go over 1.3 alone. Before it certificates, and so who
+ * the clients are, went in plain. */
+static bool
+stream_is_dated(const void *state)
+{
+	const struct stream *s = state;
+
+	return SSL_version(s->ssl) < TLS1_3_VERSION;
+}
 
 /*
  * ---- the socket, as OpenSSL sees it --------------------------------------
@@ -65,6 +76,10 @@ socket_read(BIO *bio, char *out, int size)
 		BIO_set_retry_read(bio);
 	else if (got == 0)
 		BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+	else if (got > 0 && !s->greeted
+		&& !greeting_is_short(&s->greeting, (const uint8_t *)out,
+			(size_t)got, stream_is_dated(s)))
+		got = -1;
 	return (int)got;
 }
 
@@ -354,16 +369,6 @@ stream_is_open(const void *state)
 	const struct stream *s = state;
 
 	return s->greeted;
-}
-
-/* RFC 9103: whole zones go over 1.3 alone. Before it certificates, and so who
- * the clients are, went in plain. */
-static bool
-stream_is_dated(const void *state)
-{
-	const struct stream *s = state;
-
-	return SSL_version(s->ssl) < TLS1_3_VERSION;
 }
 
 static const struct exchange_identity *

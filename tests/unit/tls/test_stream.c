@@ -20,6 +20,9 @@
 #define STREAM_LEN 200000
 #define IDLE_COUNT 20
 #define IDLE_MAX 13600
+/* OpenSSL's octets of a connection that has begun, and the two buffers of 16
+ * KiB that it begins with; and what is made once. */
+#define GREETING_MAX 80000
 
 static struct tls_identity server_identity, client_identity, other_identity;
 static uint8_t octets[STREAM_LEN];
@@ -270,6 +273,92 @@ garbage_is_a_fault(void **state)
 
 /* Reads as net does: again when the filter says that it is ready, or the
  * socket has more. */
+/* What a client sends in plain: the head of a record, and of a first message
+ * that says how long it is. */
+#define HELLO(length) {22, 3, 1, 0, 4, 1, (length) >> 16, \
+	(length) >> 8 & 0xff, (length) & 0xff}
+
+/* Returns how reading ends of what comes in pieces of so many octets. */
+static int
+pair_write_raw(struct pair *p, const uint8_t *in, size_t len, size_t piece)
+{
+	uint8_t octet;
+
+	for (size_t at = 0; at < len; at += piece) {
+		size_t part = piece < len - at ? piece : len - at;
+
+		assert_int_equal(write(p->theirs, in + at, part), part);
+		assert_int_equal(p->filter->read(p->state, &octet, 1), -1);
+	}
+	return errno;
+}
+
+/* Nobody gets memory for much of what is to come by saying so. */
+static void
+long_greeting_is_a_fault(void **state)
+{
+	static const uint8_t longs[][9] = {HELLO(16385), HELLO(65536),
+		HELLO(131000)};
+	static const uint8_t most[] = HELLO(16384);
+	/* In records of an octet each. */
+	static const uint8_t apart[] = {22, 3, 1, 0, 1, 1, 22, 3, 1, 0, 1, 1,
+		22, 3, 1, 0, 1, 0, 22, 3, 1, 0, 1, 0};
+	struct tls_server *server = server_make(1);
+	struct pair p;
+
+	for (size_t i = 0; i < 3; i++) {
+		for (size_t piece = 1; piece < 10; piece++) {
+			pair_open(&p, server, false, TLS1_3_VERSION, NULL);
+			counted_octets = 0;
+			assert_int_equal(pair_write_raw(&p, longs[i], 9, piece),
+				ECONNRESET);
+			assert_true(counted_octets < GREETING_MAX);
+			pair_close(&p);
+		}
+	}
+	pair_open(&p, server, false, TLS1_3_VERSION, NULL);
+	assert_int_equal(pair_write_raw(&p, apart, sizeof(apart), 24),
+		ECONNRESET);
+	pair_close(&p);
+	pair_open(&p, server, false, TLS1_3_VERSION, NULL);
+	counted_octets = 0;
+	assert_int_equal(pair_write_raw(&p, most, sizeof(most), 9), EAGAIN);
+	assert_true(counted_octets < GREETING_MAX);
+	pair_close(&p);
+	tls_server_destroy(server);
+}
+
+/* A client is asked for another key, and begins anew (RFC 8446 section 4.1.4).
+ * That is in plain, too. */
+static void
+second_greeting_is_looked_at(void **state)
+{
+	static const uint8_t again[] = HELLO(131000);
+	struct tls_server *server = server_make(1);
+	uint8_t octet;
+
+	for (int i = 0; i < 2; i++) {
+		struct pair p;
+
+		pair_open(&p, server, false, TLS1_3_VERSION, NULL);
+		assert_int_equal(SSL_set1_groups_list(p.ssl,
+			"P-521:X25519"), 1);
+		if (i == 0) {
+			assert_int_equal(pair_greet(&p), EAGAIN);
+			assert_true(p.filter->is_open(p.state));
+			pair_close(&p);
+			continue;
+		}
+		(void)SSL_do_handshake(p.ssl);
+		assert_int_equal(p.filter->read(p.state, &octet, 1), -1);
+		assert_int_equal(errno, EAGAIN);
+		assert_int_equal(pair_write_raw(&p, again, sizeof(again), 9),
+			ECONNRESET);
+		pair_close(&p);
+	}
+	tls_server_destroy(server);
+}
+
 static void
 octets_come_in_pieces_of_any_size(void **state)
 {
@@ -565,6 +654,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(greeting_opens_the_filter),
 		cmocka_unit_test(garbage_is_a_fault),
+		cmocka_unit_test(long_greeting_is_a_fault),
+		cmocka_unit_test(second_greeting_is_looked_at),
 		cmocka_unit_test(octets_come_in_pieces_of_any_size),
 		cmocka_unit_test(octets_not_taken_are_written_later),
 		cmocka_unit_test(end_is_told_and_seen),
