@@ -77,7 +77,7 @@ enum nsd_err zonelist_load(struct conf *conf, const char *path,
 
 /* ---- writing ------------------------------------------------------------- */
 
-/* Free places of lines of one length, the newest last. */
+/* Free places of lines of one length, in one sector each, the newest last. */
 struct zonelist_places {
 	uint64_t *offsets;
 	size_t count, room;
@@ -110,8 +110,9 @@ enum nsd_err zonelist_open(const char *path,
 void zonelist_close(struct zonelist *list);
 
 /*
- * Writes a line for a zone, in the newest free place of its length, or at the
- * end. id: of a catalog's member, else NULL. The file is made if there is none.
+ * Writes a line for a zone, in the newest free place of its length that lies in
+ * one sector, or at the end. id: of a catalog's member, else NULL. The file is
+ * made if there is none.
  * *offset: where it is.
  * returns NSD_OK; NSD_E_SYSTEM with errno: nothing has changed; NSD_E_LIMIT:
  *     the line would be too long; NSD_E_AGAIN: renew.

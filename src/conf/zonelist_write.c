@@ -64,16 +64,26 @@ list_write_at(int fd, const char *text, size_t len, uint64_t at)
 
 /* ---- opening ------------------------------------------------------------- */
 
+/* In two sectors the halves of two lines would be one, if the power failed. */
+static bool
+list_is_in_sector(uint64_t offset, uint64_t len)
+{
+	return offset / SECTOR == (offset + len - 1) / SECTOR;
+}
+
 /* A place that nobody remembers is only lost until the list is written
  * anew. */
 static void
 list_free_place(struct zonelist *list, uint64_t offset, uint32_t len)
 {
 	struct zonelist_places *places = &list->places[len];
-	uint64_t *offsets = grow_array(places->offsets, places->count,
-		&places->room, sizeof(*offsets));
+	uint64_t *offsets;
 
 	list->free++;
+	if (!list_is_in_sector(offset, len))
+		return;
+	offsets = grow_array(places->offsets, places->count, &places->room,
+		sizeof(*offsets));
 	if (offsets == NULL)
 		return;
 	places->offsets = offsets;
@@ -322,7 +332,7 @@ zonelist_replace(struct zonelist *list, uint64_t offset, const char *name,
 	if (err != NSD_OK)
 		return err;
 	if (list_find_len(list, offset) != len
-		|| at / SECTOR != (offset + len - 1) / SECTOR)
+		|| !list_is_in_sector(at, len - skip))
 		return NSD_E_LIMIT;
 	return list_write_at(list->fd, line + skip, len - skip, at);
 }

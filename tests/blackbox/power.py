@@ -1,10 +1,10 @@
 """A disk that loses power: made of what a server has done to its files, as
 tests/lib/nsd_written.c writes it down.
 
-What a file holds is certain once it is flushed; of later writes any may be
-lost, or torn. What names there are in a folder is certain once the folder is
-flushed; later changes may be lost from any of them on: file systems keep their
-order.
+What a file holds is certain once it is flushed. Of later writes some may be lost:
+each sector is as it was at some time since, whatever the others are. What names
+there are in a folder is certain once the folder is flushed; later changes may be
+lost from any of them on: file systems keep their order.
 """
 import struct
 
@@ -47,15 +47,6 @@ class Octets:
                                   + page[start + len(part):])
             at += len(part)
 
-    def write_torn(self, offset, data, chance):
-        """Some sectors of it."""
-        at = 0
-        while at < len(data):
-            part = data[at:at + SECTOR - (offset + at) % SECTOR]
-            if chance.random() < 0.5:
-                self.write(offset + at, part)
-            at += len(part)
-
     def cut(self, size):
         number, start = divmod(size, PAGE)
         self.pages = {n: page for n, page in self.pages.items() if n <= number}
@@ -91,15 +82,36 @@ class File:
 
     def left(self, chance):
         """What is found of it: all, if chance is True; what was flushed, if
-        it is False; or that and anything of the rest."""
+        it is False; or that and some of the rest."""
         octets = self.flushed.copy()
-        for kind, offset, data in self.waiting if chance else ():
-            luck = 1 if chance is True else chance.random()
-            if luck > 0.6 or (luck > 0.3 and kind == b"T"):
-                self.write(octets, kind, offset, data)
-            elif luck > 0.3:
-                octets.write_torn(offset, data, chance)
+        if chance is True:
+            for one in self.waiting:
+                self.write(octets, *one)
+        elif chance:
+            self.write_some(octets, chance)
         return octets
+
+    def write_some(self, octets, chance):
+        """Each sector is as it was after some of the writes."""
+        usual = chance.randrange(len(self.waiting) + 1)
+        counts = {}  # of a sector's writes
+        for i, (kind, offset, data) in enumerate(self.waiting):
+            if kind == b"T" and i < usual:
+                octets.cut(offset)
+            for at, part in sectors_of(offset, data):
+                count = counts.setdefault(at // SECTOR, chance.choice(
+                    (usual, chance.randrange(len(self.waiting) + 1))))
+                if i < count:
+                    octets.write(at, part)
+
+
+def sectors_of(offset, data):
+    """Parts of the data, and where they lie."""
+    at = 0
+    while at < len(data):
+        part = data[at:at + SECTOR - (offset + at) % SECTOR]
+        yield offset + at, part
+        at += len(part)
 
 
 def folder_of(path):

@@ -1,10 +1,11 @@
 """The power fails at any moment, and no primary is there afterwards: what was
 served is served again. A server writes down what it does to its files (tests/
-lib/nsd_written.c): journal, zone files, xfrd.state, `database:`. They are made
-anew from each beginning of that (power.py), and another server starts with
-them.
+lib/nsd_written.c): journal, zone files, xfrd.state, zone.list, `database:`. They
+are made anew from each beginning of that (power.py), and another server starts with
+them. So it is for zones that come and go by nsd-control, once that has said ok.
 
 NSD_POWER_CUTS: how many such starts, or "all"; SEED: of their choice."""
+import collections
 import functools
 import os
 import random
@@ -16,6 +17,7 @@ import time
 import dns.message
 import dns.opcode
 import dns.query
+import dns.rcode
 import pytest
 
 import harness
@@ -31,6 +33,7 @@ RESTART = 3      # and after this the server is ended and started
 SERVERS = 4      # at a time, after the cuts
 TIMERS = "60 5 86400 300"
 ZONES = ("whole.test", "large.test", "diffs.test")
+GONE = 0         # in place of a serial: the zone was removed
 
 
 # ---- what is served before -----------------------------------------------------
@@ -70,10 +73,11 @@ def primary_of(serials):
 
 
 def configured(port):
-    return "".join(
-        f"zone:\n\tname: {name}\n\tzonefile: state/{name}.zone\n"
-        f"\trequest-xfr: 127.0.0.1@{port} NOKEY\n"
-        "\tallow-notify: 127.0.0.1 NOKEY\n" for name in ZONES)
+    options = (f"\trequest-xfr: 127.0.0.1@{port} NOKEY\n"
+               "\tallow-notify: 127.0.0.1 NOKEY\n")
+    return "pattern:\n\tname: p\n\tzonefile: state/%s.zone\n" + options + (
+        "".join(f"zone:\n\tname: {name}\n\tzonefile: state/{name}.zone\n"
+                f"{options}" for name in ZONES))
 
 
 def notify(server, name):
@@ -102,16 +106,48 @@ def make(make_server, name, port, database):
     folder = server.directory / "state"
     folder.mkdir()
     server.options["xfrdfile"] = f'"{folder}/xfrd.state"'
+    server.options["zonelistfile"] = f'"{folder}/zone.list"'
     if database:
         server.options["database"] = f'"{folder}/zones.db"'
     server.write_config()
     return server, folder
 
 
-def record(make_server, log, database):
+def added(step, end=None):
+    """The name of a zone that comes. Its line of zone.list is long, so that
+    some lie in two sectors; those who were there before leave their place."""
+    return ".".join([f"added{step}", *["x" * 60] * 3,
+                     f"test{step if end is None else end}"])
+
+
+class Recording:
     """What a server has done, and who had seen what by when."""
-    serials = dict.fromkeys(ZONES, 1)
-    seen = []  # octets of the log, zone, serial
+
+    def __init__(self, log, server):
+        self.log, self.server = log, server
+        self.seen = []  # octets of the log, zone, serial
+
+    def note(self, name, serial):
+        """serial: GONE, or None: nobody knows for now."""
+        self.seen.append((self.log.stat().st_size, name, serial))
+
+    def bring(self, name, serial):
+        bring(self.server, name, serial)
+        self.note(name, serial)
+
+    def add(self, name, serial):
+        assert ask(self.server, "addzone", name, "p") == (0, "ok\n")
+        self.bring(name, serial)
+
+    def remove(self, name):
+        self.note(name, None)
+        assert ask(self.server, "delzone", name) == (0, "ok\n")
+        self.note(name, GONE)
+
+
+def record(make_server, log, database):
+    """The octets of the log, and what was seen."""
+    serials = collections.defaultdict(lambda: 1)
     with ScriptedPrimary(primary_of(serials)) as primary:
         server, folder = make(make_server, "first", primary.port, database)
         server.program = BUILD / "tests/lib/nsd_written"
@@ -119,20 +155,25 @@ def record(make_server, log, database):
         server.environment |= {"NSD_WRITTEN": str(log),
                                "NSD_WRITTEN_OF": str(folder)}
         config(server).start()
+        recording = Recording(log, server)
+        for step in range(3, STEPS + 1):  # halves of two lines
+            recording.note(added(step, step - 2), GONE)
         for step in range(1, STEPS + 1):
             for name in ZONES:
                 serials[name] = step
                 notify(server, name)
             for name in ZONES:
-                bring(server, name, step)
-                seen.append((log.stat().st_size, name, step))
+                recording.bring(name, step)
+            recording.add(added(step), 1)
+            if step > 2:
+                recording.remove(added(step - 1))
             if step in WRITE:
                 assert ask(server, "write") == (0, "ok\n")
             if step == RESTART:
                 assert server.stop() == 0
                 server.start()
         assert server.stop() == 0
-    return log.read_bytes(), seen
+    return log.read_bytes(), recording.seen
 
 
 # ---- what is served after ------------------------------------------------------
@@ -160,8 +201,9 @@ class After:
         wait_for("the end of all", lambda: not self.server.leftovers())
         self.server.sessions.clear()
 
-    def ask(self, client, name, rdtype):
-        """None: it has no answer yet."""
+    @staticmethod
+    def query(client, name, rdtype):
+        """None: there is nobody yet."""
         query = dns.message.make_query(name, rdtype)
         answer = None
         try:
@@ -171,10 +213,15 @@ class After:
         except OSError:
             time.sleep(0.002)
             return None
-        if not answer.answer:
-            time.sleep(0.002)
-            return None
-        return answer.answer[0][0]
+        return answer
+
+    def ask(self, client, name, rdtype):
+        """None: it has no answer yet."""
+        answer = self.query(client, name, rdtype)
+        if answer is not None and answer.answer:
+            return answer.answer[0][0]
+        time.sleep(0.002)
+        return None
 
     def check(self, client, name, least):
         """The first answer counts."""
@@ -191,6 +238,10 @@ class After:
             return True
         wait_for(f"{name} {least}", look)
 
+    def check_gone(self, client, name):
+        answer = wait_for("an answer", lambda: self.query(client, name, "SOA"))
+        assert answer.rcode() == dns.rcode.REFUSED, f"{name} came back"
+
     def check_all(self, files, least):
         self.start(files)
         try:
@@ -198,14 +249,19 @@ class After:
                 client.connect((self.server.address, self.server.port))
                 client.settimeout(0.5)
                 for name, serial in least.items():
-                    self.check(client, name, serial)
+                    if serial != GONE:
+                        self.check(client, name, serial)
+                for name, serial in least.items():
+                    if serial == GONE:
+                        self.check_gone(client, name)
         finally:
             self.kill()
 
 
 # What may be left after a cut: all that was written, what was flushed alone,
-# and any part of the rest with that.
+# and any part of the rest with that: that of a line of zone.list in some ways.
 ALL, FLUSHED, SOME = range(3)
+WAYS = 8
 
 
 def cuts_of(octets):
@@ -216,16 +272,21 @@ def cuts_of(octets):
         yield i, ALL
         if not disk.is_certain():
             yield i, FLUSHED
-            yield i, SOME
+            for way in range(WAYS if operation[1] == "zone.list" else 1):
+                yield i, SOME + way
 
 
 def left_of(disk, i, kind):
-    return disk.left((True, False, random.Random(f"{SEED} {i}"))[kind])
+    if kind < SOME:
+        return disk.left(kind == ALL)
+    return disk.left(random.Random(f"{SEED} {i} {kind}"))
 
 
 def least_of(seen, end):
     """{zone: serial} of what was served by then."""
-    return {zone: serial for at, zone, serial in seen if at <= end}
+    told = {zone: serial for at, zone, serial in seen if at <= end}
+    return {zone: serial for zone, serial in told.items()
+            if serial is not None}
 
 
 def cut_all(make_server, octets, seen, cuts, database):
@@ -263,7 +324,7 @@ def test_what_was_served_is_served_after_a_power_cut(make_server, tmp_path,
     done = list(power.operations(octets))
     assert {kind for kind, *_ in done} >= {b"C", b"W", b"S", b"R", b"U"}
     paths = {path for _, path, *_ in done}
-    assert paths >= {"xfrd.state", *(f"{name}.zone~" for name in ZONES)}
+    assert paths >= {"xfrd.state", "zone.list", *(f"{name}.zone~" for name in ZONES)}
     slow = database or harness.is_sanitized()
     cuts = choose(list(cuts_of(octets)), "60" if slow else "all")
     start = time.monotonic()

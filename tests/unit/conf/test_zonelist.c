@@ -346,6 +346,28 @@ pattern_over_two_sectors_is_not_written_over(void **state)
 }
 
 static void
+place_over_two_sectors_is_not_used_again(void **state)
+{
+	char first[600], second[600];
+	uint64_t at, again;
+
+	for (size_t len = 440; len < 500; len++) {
+		unlink(path);
+		open_list();
+		memset(first, 'a', len);
+		memset(second, 'b', len);
+		first[len] = second[len] = '\0';
+		assert_int_equal(zonelist_add(list, first, "p", NULL, &at),
+			NSD_OK);
+		assert_int_equal(zonelist_remove(list, at), NSD_OK);
+		assert_int_equal(zonelist_add(list, second, "p", NULL, &again),
+			NSD_OK);
+		/* Words, their spaces and the newline: 4, 1, 1, 1. */
+		assert_int_equal(again == at, at / 512 == (at + len + 6) / 512);
+	}
+}
+
+static void
 list_with_more_free_lines_than_zones_is_written_anew(void **state)
 {
 	int fd;
@@ -483,6 +505,7 @@ main(void)
 		WRITING(line_of_a_member_goes_with_its_id),
 		WRITING(member_has_its_id_in_a_list_that_is_written_anew),
 		WRITING(pattern_over_two_sectors_is_not_written_over),
+		WRITING(place_over_two_sectors_is_not_used_again),
 		WRITING(list_with_more_free_lines_than_zones_is_written_anew),
 		WRITING(torn_line_is_no_head_of_another),
 		WRITING(full_disk_changes_nothing),
