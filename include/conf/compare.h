@@ -72,4 +72,9 @@ bool conf_options_are_same(const struct conf *a, const struct conf *b,
  */
 void conf_keep_waiting(struct conf *conf, const struct conf *running);
 
+/* The same of the options of a clause that is there once whose names begin with
+ * the prefix and whose values are texts. conf has copies. NSD_E_MEMORY. */
+enum nsd_err conf_keep_texts(struct conf *conf, const struct conf *running,
+	const char *clause, const char *prefix) MUST_USE;
+
 #endif

@@ -141,6 +141,16 @@ clause_get(const struct conf *conf, enum conf_clause clause)
 	return (const uint8_t *)conf + conf_clauses[clause].offset;
 }
 
+static bool
+option_begins(const struct conf_option *option, const char *clause,
+	const char *prefix)
+{
+	const struct conf_clause_info *of = &conf_clauses[option->clause];
+
+	return of->single && strcmp(of->name, clause) == 0
+		&& strncmp(option->name, prefix, strlen(prefix)) == 0;
+}
+
 bool
 conf_options_are_same(const struct conf *a, const struct conf *b,
 	const char *clause, const char *prefix)
@@ -149,9 +159,7 @@ conf_options_are_same(const struct conf *a, const struct conf *b,
 		const struct conf_option *option = &conf_options[i];
 		enum conf_clause of = (enum conf_clause)option->clause;
 
-		if (conf_clauses[of].single
-			&& strcmp(conf_clauses[of].name, clause) == 0
-			&& strncmp(option->name, prefix, strlen(prefix)) == 0
+		if (option_begins(option, clause, prefix)
 			&& !option_is_same(option, clause_get(a, of),
 				clause_get(b, of)))
 			return false;
@@ -182,6 +190,33 @@ conf_keep_waiting(struct conf *conf, const struct conf *running)
 		memcpy((uint8_t *)conf + at, (const uint8_t *)running + at,
 			option_field_size((enum conf_type)option->type));
 	}
+}
+
+enum nsd_err
+conf_keep_texts(struct conf *conf, const struct conf *running,
+	const char *clause, const char *prefix)
+{
+	struct conf_owner *owner = (struct conf_owner *)conf;
+
+	for (size_t i = 0; i < conf_option_count; i++) {
+		const struct conf_option *option = &conf_options[i];
+		size_t at = conf_clauses[option->clause].offset
+			+ option->offset;
+		const char *text;
+
+		if (!option_begins(option, clause, prefix))
+			continue;
+		assert(option->type == TYPE_STRING);
+		memcpy(&text, (const uint8_t *)running + at, sizeof(text));
+		if (text != NULL) {
+			text = arena_copy_text(&owner->arena, text,
+				strlen(text));
+			if (text == NULL)
+				return NSD_E_MEMORY;
+		}
+		memcpy((uint8_t *)conf + at, &text, sizeof(text));
+	}
+	return NSD_OK;
 }
 
 /* ---- objects with names -------------------------------------------------- */

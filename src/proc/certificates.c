@@ -68,7 +68,7 @@ certificates_read(struct supervisor *s, const struct conf_server *options,
 	enum nsd_err err;
 
 	*texts = NULL;
-	if (s->server.tls == NULL || !tls_texts_are_wanted(options))
+	if (s->server.tls == NULL)
 		return NSD_OK;
 	err = tls_texts_read(&s->server, options, sink, texts);
 	if (err == NSD_OK && tls_texts_are_same(*texts, s->server.tls)) {

@@ -39,11 +39,10 @@ enum nsd_err certificates_init(struct supervisor *s) MUST_USE;
 void certificates_renew(struct supervisor *s);
 
 /*
- * Reads the server's own that the options name. What cannot be used is an error
- * to the sink.
+ * Reads the server's own that the options name: they do if there is TLS. What
+ * cannot be used is an error to the sink.
  * returns NSD_OK with *texts, for certificates_take or secrets_drop; NULL: they
- * are what main has, or there is no TLS, or is to be none after the next start.
- * NSD_E_SYSTEM, NSD_E_SYNTAX,
+ * are what main has, or there is no TLS. NSD_E_SYSTEM, NSD_E_SYNTAX,
  * NSD_E_MEMORY: as tls_texts_read.
  */
 enum nsd_err certificates_read(struct supervisor *s,

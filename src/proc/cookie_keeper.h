@@ -16,6 +16,7 @@
 
 struct child;
 struct conf;
+struct ipc_message;
 struct server;
 struct supervisor;
 

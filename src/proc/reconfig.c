@@ -10,204 +10,17 @@
 #include "base/log.h"
 #include "conf/compare.h"
 #include "conf/secret_keys.h"
-#include "net/socket.h"
 #include "proc/child.h"
 #include "proc/errand.h"
-#include "proc/flags.h"
-#include "proc/log_change.h"
 #include "proc/periods.h"
 #include "proc/post.h"
 #include "proc/reconfig.h"
-#include "proc/reconfig_doors.h"
+#include "proc/reconfig_new.h"
 #include "proc/supervisor.h"
 #include "proc/talk.h"
-#include "role/affinity.h"
-#include "role/tls_texts.h"
 
 /* Octets of a line about a worker. */
 #define LATE_MAX 64u
-
-/* ---- the new one --------------------------------------------------------- */
-
-/* What is to be run with. */
-struct reconfig_new {
-	struct conf *conf;
-	struct flags *flags;
-	struct cookie_choice *cookies;
-	bool cookies_differ;
-	struct secrets *tls; /* NULL: no other certificates */
-	struct log_change log;
-	struct reconfig_doors doors;
-};
-
-static void
-new_drop(struct reconfig_new *new)
-{
-	conf_destroy(new->conf);
-	secrets_drop(new->tls);
-	log_change_drop(&new->log);
-	cookie_choice_destroy(new->cookies);
-	reconfig_doors_drop(&new->doors);
-	if (new->flags != NULL)
-		flags_fini(new->flags);
-	free(new->flags);
-}
-
-/* The flags win, as at the start. What they put in belongs to them. */
-static enum nsd_err
-new_apply_flags(const struct flags *flags, struct reconfig_new *new)
-{
-	enum nsd_err err;
-
-	new->flags = malloc(sizeof(*new->flags));
-	if (new->flags == NULL)
-		return NSD_E_MEMORY;
-	*new->flags = *flags;
-	new->flags->interfaces = NULL;
-	new->flags->nsid_data = NULL;
-	err = flags_apply(new->flags, new->conf);
-	new->flags->addresses = NULL; /* the first one's */
-	return err;
-}
-
-/* Zones that were added at run time stay, unless they stand in the file by
- * now. */
-static enum nsd_err
-new_add_zones(const struct conf *old, struct reconfig_new *new,
-	struct talk *talk)
-{
-	const struct conf_zone *added;
-	bool whole = true;
-
-	for (size_t i = 0; i < old->zone_count; i++) {
-		const struct conf_zone *zone = old->zones[i];
-		enum nsd_err err;
-
-		if (zone->pattern_name == NULL)
-			continue;
-		err = conf_add_zone(new->conf, zone->name, zone->pattern_name,
-			&added);
-		if (err == NSD_E_MEMORY)
-			return err;
-		if (err != NSD_E_NOT_FOUND)
-			continue;
-		talk_add(talk, "pattern does not exist for zone %s pattern %s",
-			zone->name, zone->pattern_name);
-		whole = false;
-	}
-	return whole ? NSD_OK : NSD_E_SYNTAX;
-}
-
-/* The files of certificates may have changed where nsd.conf has not. Then a
- * signal has had them read already. */
-static enum nsd_err
-new_read_certificates(struct supervisor *s, struct talk *talk,
-	const struct conf *conf, struct reconfig_new *new)
-{
-	bool same = conf_options_are_same(s->server.conf, conf, "server",
-		"tls-");
-	size_t from = talk->len;
-	enum nsd_err err = NSD_OK;
-
-	if (!same)
-		err = tls_texts_check_bundle(&s->server, conf, &talk->sink);
-	if (err == NSD_OK && (!same || !talk->in_log))
-		err = certificates_read(s, &conf->server, &talk->sink,
-			&new->tls);
-	if (err != NSD_E_SYSTEM || !same)
-		return err;
-	talk_weaken(talk, from, "the key and the certificates of TLS stay");
-	return NSD_OK;
-}
-
-static enum nsd_err
-new_open_doors(struct supervisor *s, struct talk *talk,
-	const struct conf *conf, struct reconfig_new *new)
-{
-	bool same = conf_options_are_same(s->server.conf, conf,
-		"remote-control", "server-");
-	size_t from = talk->len;
-	enum nsd_err err = reconfig_doors_open(&s->server, conf, &talk->sink,
-		&new->doors);
-
-	if (err == NSD_OK)
-		err = reconfig_doors_read_pem(&s->server, conf, &talk->sink,
-			&new->doors);
-	else
-		same = false;
-	if (err != NSD_E_SYSTEM || !same || s->server.control.pem == NULL)
-		return err;
-	talk_weaken(talk, from,
-		"the key and the certificate of the control channel stay");
-	return NSD_OK;
-}
-
-/* What is outside of nsd.conf. Once the secrets of the new one are out of reach
- * of who tries the files, which has a copy of our memory. */
-static enum nsd_err
-new_open(struct supervisor *s, struct talk *talk,
-	struct reconfig_new *new)
-{
-	struct conf conf = *new->conf; /* as it will run */
-	enum nsd_err err;
-
-	conf_keep_waiting(&conf, s->reconfig.first);
-	talk->sink.on_diag = talk_on_file_diag;
-	err = affinity_check(&conf.server, &talk->sink);
-	if (err == NSD_OK)
-		err = new_read_certificates(s, talk, &conf, new);
-	if (err == NSD_OK)
-		err = new_open_doors(s, talk, &conf, new);
-	talk->sink.on_diag = talk_on_diag;
-	if (err != NSD_OK)
-		secret_keys_remove(new->conf, s->server.conf, s->server.vault);
-	return err;
-}
-
-/* Takes the secrets out of it. */
-static enum nsd_err
-new_hide_secrets(struct supervisor *s, struct talk *talk,
-	struct reconfig_new *new)
-{
-	enum nsd_err err;
-
-	new->cookies = cookie_choice_create();
-	if (new->cookies == NULL)
-		return NSD_E_MEMORY;
-	cookie_keeper_choose(&s->server, new->conf, new->cookies);
-	new->cookies_differ = cookie_keeper_differs(&s->cookies, &s->server,
-		new->cookies);
-	err = secret_keys_move(new->conf, s->server.conf, s->server.vault);
-	if (err == NSD_E_LIMIT)
-		talk_add(talk, "error: so many keys wait for a restart");
-	return err;
-}
-
-static enum nsd_err
-new_load(struct supervisor *s, struct talk *talk,
-	struct reconfig_new *new)
-{
-	const struct reconfig *r = &s->reconfig;
-	const struct conf_origin origin = {s->server.chroot, r->folder};
-	enum nsd_err err = conf_load(r->path, &origin, &talk->sink, &new->conf);
-
-	if (err == NSD_OK)
-		err = new_apply_flags(r->flags, new);
-	if (err == NSD_OK && conf_check_texts(new->conf, &talk->sink) > 0)
-		err = NSD_E_SYNTAX;
-	if (err == NSD_OK)
-		err = new_add_zones(s->server.conf, new, talk);
-	if (err == NSD_OK)
-		err = log_change_open(&s->server, new->conf, &talk->sink,
-			&new->log);
-	if (err == NSD_OK)
-		err = new_hide_secrets(s, talk, new);
-	if (err == NSD_OK)
-		err = new_open(s, talk, new);
-	if (err != NSD_OK && talk->len == 0)
-		talk_add(talk, "error: %s", err_text(err));
-	return err;
-}
 
 /* ---- taking it ----------------------------------------------------------- */
 
@@ -234,7 +47,7 @@ reconfig_take(struct supervisor *s, struct reconfig_new *new)
 	(void)!cookie_keeper_use(&s->cookies, &s->server, new->cookies);
 	cookie_choice_destroy(new->cookies);
 	reconfig_doors_take(&s->server, &new->doors);
-	new_drop(&old);
+	reconfig_new_drop(&old);
 }
 
 /* The next loader brings it to those who read the store. This one may be killed
@@ -409,68 +222,30 @@ reconfig_add_waiting(struct talk *talk, const struct conf *new,
 	talk_add_option(talk, &changed);
 }
 
-/* Buffers that main may not have any more, as it has given up root, wait for
- * the next start. */
-static void
-reconfig_keep_buffers(const struct supervisor *s, struct conf *new,
-	struct talk *talk)
-{
-	const struct conf_server *now = &s->server.conf->server;
-	struct conf_server *next = &new->server;
-
-	if (!s->server.forces_buffers || net_may_force_buffers()
-		|| sockets_buffers_fit(now, next))
-		return;
-	if (next->send_buffer_size != now->send_buffer_size)
-		reconfig_add_waiting(talk, new, "send-buffer-size");
-	if (next->receive_buffer_size != now->receive_buffer_size)
-		reconfig_add_waiting(talk, new, "receive-buffer-size");
-	next->send_buffer_size = now->send_buffer_size;
-	next->receive_buffer_size = now->receive_buffer_size;
-}
-
-/* Where they are told. */
-struct reconfig_list {
-	struct talk *talk;
-	bool tls_waits; /* it comes or goes with the next start */
-};
-
 static void
 reconfig_on_waiting(void *ctx, const struct conf_changed *changed)
 {
-	const struct reconfig_list *list = ctx;
-
 	if (changed->waits)
-		talk_add_option(list->talk, changed);
+		talk_add_option(ctx, changed);
 }
 
 static void
 reconfig_on_live(void *ctx, const struct conf_changed *changed)
 {
-	static const char tls[] = "tls-service-";
-	const struct reconfig_list *list = ctx;
-
-	if (changed->waits || (list->tls_waits
-			&& strncmp(changed->option, tls, sizeof(tls) - 1)
-				== 0))
-		return;
-	talk_add_option(list->talk, changed);
+	if (!changed->waits)
+		talk_add_option(ctx, changed);
 }
 
 static void
-reconfig_say_what_waits(struct supervisor *s, struct conf *new,
-	struct reconfig_list *list)
+reconfig_say_what_waits(struct supervisor *s, const struct reconfig_new *new,
+	struct talk *talk)
 {
-	struct talk *talk = list->talk;
 	size_t before = talk->len;
 
-	reconfig_keep_buffers(s, new, talk);
-	conf_compare_options(s->server.conf, new, reconfig_on_waiting, list);
-	/* Its sockets are there, or are not. */
-	list->tls_waits = (s->server.tls != NULL)
-		!= tls_texts_are_wanted(&new->server);
-	if (list->tls_waits)
-		reconfig_add_waiting(talk, new, "tls-service-key");
+	for (unsigned i = 0; i < new->waiting_count; i++)
+		reconfig_add_waiting(talk, new->conf, new->waiting[i]);
+	conf_compare_options(s->server.conf, new->conf, reconfig_on_waiting,
+		talk);
 	talk_end_options(talk, true);
 	reconfig_note_waiting(s, talk, before);
 }
@@ -494,21 +269,21 @@ reconfig_count_files(const struct supervisor *s,
 static void
 reconfig_say_what_changes(const struct supervisor *s,
 	const struct reconfig_new *new, const struct conf_difference *d,
-	struct reconfig_list *list)
+	struct talk *talk)
 {
 	log_notice("reconfig: %zu options, %zu keys, %zu patterns are new or"
 		   " gone or others; %zu zones are new, %zu gone, %zu others",
 		d->options, d->keys, d->patterns, d->zones_added,
 		d->zones_removed, d->zones_changed);
 	conf_compare_options(s->server.conf, new->conf, reconfig_on_live,
-		list);
-	talk_end_options(list->talk, false);
+		talk);
+	talk_end_options(talk, false);
 	if (new->cookies_differ)
-		talk_add(list->talk, "the secrets of cookies are others");
+		talk_add(talk, "the secrets of cookies are others");
 	if (new->doors.pem != NULL)
-		talk_add(list->talk, "the key and the certificate of the"
+		talk_add(talk, "the key and the certificate of the"
 			" control channel have been read anew");
-	talk_add_difference(list->talk, d);
+	talk_add_difference(talk, d);
 }
 
 static void
@@ -516,22 +291,21 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	struct talk *talk)
 {
 	struct reconfig *r = &s->reconfig;
-	struct reconfig_list list = {.talk = talk};
 	struct conf_difference d;
 	bool certificates;
 
-	reconfig_say_what_waits(s, new->conf, &list);
+	reconfig_say_what_waits(s, new, talk);
 	conf_compare(s->server.conf, new->conf, &d);
 	certificates = reconfig_take_certificates(s, new, talk);
 	reconfig_count_files(s, new, &d);
 	if (!conf_difference_is_live(&d)) {
 		secret_keys_remove(new->conf, s->server.conf,
 			s->server.vault);
-		new_drop(new);
+		reconfig_new_drop(new);
 		reconfig_apply_nothing(s, talk, certificates);
 		return;
 	}
-	reconfig_say_what_changes(s, new, &d, &list);
+	reconfig_say_what_changes(s, new, &d, talk);
 	reconfig_wait(s, talk);
 	errand_forget(s, ERRAND_SETTINGS);
 	r->under_way = true;
@@ -555,13 +329,13 @@ reconfig_read(struct supervisor *s, const struct reconfig_asker *asker)
 	talk->sink.on_diag = talk_on_diag;
 	talk->in_log = asker->ticket == 0;
 	talk->asker = *asker;
-	if (new_load(s, talk, &new) == NSD_OK) {
+	if (reconfig_new_load(s, talk, &new) == NSD_OK) {
 		reconfig_apply(s, &new, talk);
 		return;
 	}
 	log_error("reconfig: refused, nothing has changed");
 	reconfig_tell(s, RECONFIGURED_REFUSED, talk);
-	new_drop(&new);
+	reconfig_new_drop(&new);
 	free(talk);
 }
 

@@ -149,37 +149,84 @@ def test_bundle_of_clients_alone(make_server, authority, directory):
         "reconfig completed: changes applied\nok\n")
 
 
+def reconfig_settled(server):
+    """One that replaces processes, until the last of them is there."""
+    old = server.role("xfrd")
+    said = reconfig(server)
+    server.wait_replaced("xfrd", old)
+    return said
+
+
+def reconfig_waits(server):
+    """Main keeps TLS as it is, replaces nobody, and says so."""
+    roles = server.roles()
+    code, text = reconfig(server)
+    assert (code, text.splitlines()[1:]) == (0, [
+        f"{server.place('tls-service-key')}server: tls-service-key has"
+        " changed: that waits for a restart",
+        "reconfig completed: no changes applied, all of them wait for a"
+        " restart", "ok"])
+    assert server.roles() == roles
+    assert "tls-service-key" in control.ask(server, "status")[1]
+
+
+def reconfig_changes(server):
+    """Something else, which does not wait."""
+    server.options["identity"] = server.options.get("identity", "") + "x"
+    code, text = reconfig_settled(server)
+    lines = text.splitlines()
+    assert (code, lines[-2:]) == (0, ["reconfig completed: changes applied",
+                                      "ok"])
+    assert f"{server.place('identity')}server: identity has changed" in lines
+    return text
+
+
 def test_tls_comes_and_goes_with_a_restart(server, authority):
     pair = authority.sign("ns.example")
-    waits = "server: tls-service-key has changed: that waits for a restart"
+    ocsp = server.directory / "ocsp"
     name_files(server, (None, None))
     server.write_config()
     server.start()
-    name_files(server, pair)
-    code, text = reconfig(server)
-    assert code == 0 and waits in text
-    assert waits in reconfig(server)[1]
-    assert "tls-service-key" in control.ask(server, "status")[1]
-    name_files(server, (None, None))
-    assert waits not in reconfig(server)[1]
-    assert "trouble" not in control.ask(server, "status")[1]
+    for _ in range(2):
+        name_files(server, pair)
+        # What cannot be used by then is seen by the next start.
+        server.options["tls-service-ocsp"] = f'"{ocsp}"'
+        for _ in range(2):
+            reconfig_waits(server)
+        assert "tls-service-key" in reconfig_changes(server)
+        reconfig_waits(server)
+        name_files(server, (None, None))
+        server.options["tls-service-ocsp"] = None
+        assert "no changes detected" in reconfig(server)[1]
+        assert "trouble" not in control.ask(server, "status")[1]
 
 
 def test_tls_stays_until_a_restart(server, authority):
-    pair = authority.sign("ns.example")
-    waits = "server: tls-service-key has changed: that waits for a restart"
-    name_files(server, pair)
-    server.write_config()
     server.start()
+    # As they are by now, not at the start.
+    other = authority.sign("other", "ns.example")
+    name_files(server, other)
+    assert READ in reconfig_settled(server)[1]
     before = shown(server, authority)
+    name_files(server, (None, None))
     for _ in range(2):
-        name_files(server, (None, None))
-        code, text = reconfig(server)
-        assert code == 0 and waits in text
+        reconfig_waits(server)
+        assert "tls-service-key" in reconfig_changes(server)
         assert shown(server, authority) == before
-    name_files(server, authority.sign("other", "ns.example"))
-    code, text = reconfig(server)
-    assert code == 0 and waits not in text and READ in text
+    # They are looked at for as long as they are served.
+    known = len(server.read_log())
+    authority.sign("other", "ns.example")
+    server.wait_log("certificates of TLS have been read anew", known)
+    for path in other:
+        path.unlink()
+    # Also where others of their options change.
+    bundle = Authority(server.directory / "others", "others").cert
+    server.options["tls-cert-bundle"] = f'"{bundle}"'
+    text = reconfig_changes(server)
+    assert "tls-service-key" in text and "warning" not in text
+    name_files(server, authority.sign("third", "ns.example"))
+    text = reconfig(server)[1]
+    assert "restart" not in text and READ in text
     assert not shown(server, authority) & before
 
 

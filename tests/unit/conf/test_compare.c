@@ -178,6 +178,27 @@ option_is_found_by_its_name(void **state)
 }
 
 static void
+texts_are_kept_as_they_were(void **state)
+{
+	struct conf *new = reader_accept("server:\ntls-service-key: a\n"
+		"tls-service-ocsp: o\nidentity: new\n");
+	struct conf *old = reader_accept("server:\ntls-service-key: b\n"
+		"tls-service-pem: c\nidentity: old\n");
+
+	assert_int_equal(conf_keep_texts(new, old, "server", "tls-service-"),
+		NSD_OK);
+	assert_true(conf_options_are_same(new, old, "server", "tls-service-"));
+	conf_destroy(old);
+	assert_string_equal(new->server.tls_service_key, "b");
+	assert_string_equal(new->server.tls_service_pem, "c");
+	assert_null(new->server.tls_service_ocsp);
+	assert_string_equal(new->server.identity, "new");
+	/* The place is that of what is written there. */
+	assert_int_equal(conf_find_option(new, "tls-service-key").line, 2);
+	conf_destroy(new);
+}
+
+static void
 places_are_printed_without_what_moves_a_cursor(void **state)
 {
 	char text[CONF_PLACE_MIN + 9];
@@ -273,6 +294,7 @@ main(void)
 		cmocka_unit_test(each_option_is_seen_and_told_if_it_waits),
 		cmocka_unit_test(options_are_told_with_their_last_line),
 		cmocka_unit_test(option_is_found_by_its_name),
+		cmocka_unit_test(texts_are_kept_as_they_were),
 		cmocka_unit_test(
 			places_are_printed_without_what_moves_a_cursor),
 		cmocka_unit_test(objects_that_come_go_or_change_are_counted),

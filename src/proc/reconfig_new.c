@@ -1,0 +1,235 @@
+/* reconfig_new.c - another nsd.conf is read, and what it takes is opened. */
+#include "config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "conf/compare.h"
+#include "conf/secret_keys.h"
+#include "net/socket.h"
+#include "proc/reconfig_new.h"
+#include "proc/supervisor.h"
+#include "proc/talk.h"
+#include "role/affinity.h"
+#include "role/tls_texts.h"
+
+/* ---- what it says -------------------------------------------------------- */
+
+/* The flags win, as at the start. What they put in belongs to them. */
+static enum nsd_err
+new_apply_flags(const struct flags *flags, struct reconfig_new *new)
+{
+	enum nsd_err err;
+
+	new->flags = malloc(sizeof(*new->flags));
+	if (new->flags == NULL)
+		return NSD_E_MEMORY;
+	*new->flags = *flags;
+	new->flags->interfaces = NULL;
+	new->flags->nsid_data = NULL;
+	err = flags_apply(new->flags, new->conf);
+	new->flags->addresses = NULL; /* the first one's */
+	return err;
+}
+
+/* Zones that were added at run time stay, unless they stand in the file by
+ * now. */
+static enum nsd_err
+new_add_zones(const struct conf *old, struct reconfig_new *new,
+	struct talk *talk)
+{
+	const struct conf_zone *added;
+	bool whole = true;
+
+	for (size_t i = 0; i < old->zone_count; i++) {
+		const struct conf_zone *zone = old->zones[i];
+		enum nsd_err err;
+
+		if (zone->pattern_name == NULL)
+			continue;
+		err = conf_add_zone(new->conf, zone->name, zone->pattern_name,
+			&added);
+		if (err == NSD_E_MEMORY)
+			return err;
+		if (err != NSD_E_NOT_FOUND)
+			continue;
+		talk_add(talk, "pattern does not exist for zone %s pattern %s",
+			zone->name, zone->pattern_name);
+		whole = false;
+	}
+	return whole ? NSD_OK : NSD_E_SYNTAX;
+}
+
+/* ---- what waits this time ------------------------------------------------ */
+
+static void
+new_add_waiting(struct reconfig_new *new, const char *option)
+{
+	assert(new->waiting_count < RECONFIG_NEW_WAITING_MAX);
+	new->waiting[new->waiting_count++] = option;
+}
+
+/* Buffers that main may not have any more, as it has given up root, wait for
+ * the next start. */
+static void
+new_keep_buffers(const struct supervisor *s, struct reconfig_new *new)
+{
+	const struct conf_server *now = &s->server.conf->server;
+	struct conf_server *next = &new->conf->server;
+
+	if (!s->server.forces_buffers || net_may_force_buffers()
+		|| sockets_buffers_fit(now, next))
+		return;
+	if (next->send_buffer_size != now->send_buffer_size)
+		new_add_waiting(new, "send-buffer-size");
+	if (next->receive_buffer_size != now->receive_buffer_size)
+		new_add_waiting(new, "receive-buffer-size");
+	next->send_buffer_size = now->send_buffer_size;
+	next->receive_buffer_size = now->receive_buffer_size;
+}
+
+/* TLS comes and goes with its sockets, which are there, or are not. Until then
+ * its files are those that it has. */
+static enum nsd_err
+new_keep_tls(const struct supervisor *s, struct reconfig_new *new)
+{
+	new->tls_waits = (s->server.tls != NULL)
+		!= tls_texts_are_wanted(&new->conf->server);
+	if (!new->tls_waits)
+		return NSD_OK;
+	new_add_waiting(new, "tls-service-key");
+	return conf_keep_texts(new->conf, s->server.conf, "server",
+		"tls-service-");
+}
+
+/* ---- what is outside of it ----------------------------------------------- */
+
+/* The files of certificates may have changed where nsd.conf has not. Then a
+ * signal has had them read already. */
+static enum nsd_err
+new_read_certificates(struct supervisor *s, struct talk *talk,
+	const struct conf *conf, struct reconfig_new *new)
+{
+	bool same = conf_options_are_same(s->server.conf, conf, "server",
+		"tls-");
+	size_t from = talk->len;
+	enum nsd_err err = NSD_OK;
+
+	if (!same)
+		err = tls_texts_check_bundle(&s->server, conf, &talk->sink);
+	if (err == NSD_OK && !new->tls_waits && (!same || !talk->in_log))
+		err = certificates_read(s, &conf->server, &talk->sink,
+			&new->tls);
+	if (err != NSD_E_SYSTEM || !same)
+		return err;
+	talk_weaken(talk, from, "the key and the certificates of TLS stay");
+	return NSD_OK;
+}
+
+static enum nsd_err
+new_open_doors(struct supervisor *s, struct talk *talk,
+	const struct conf *conf, struct reconfig_new *new)
+{
+	bool same = conf_options_are_same(s->server.conf, conf,
+		"remote-control", "server-");
+	size_t from = talk->len;
+	enum nsd_err err = reconfig_doors_open(&s->server, conf, &talk->sink,
+		&new->doors);
+
+	if (err == NSD_OK)
+		err = reconfig_doors_read_pem(&s->server, conf, &talk->sink,
+			&new->doors);
+	else
+		same = false;
+	if (err != NSD_E_SYSTEM || !same || s->server.control.pem == NULL)
+		return err;
+	talk_weaken(talk, from,
+		"the key and the certificate of the control channel stay");
+	return NSD_OK;
+}
+
+/* What is outside of nsd.conf. Once the secrets of the new one are out of reach
+ * of who tries the files, which has a copy of our memory. */
+static enum nsd_err
+new_open(struct supervisor *s, struct talk *talk,
+	struct reconfig_new *new)
+{
+	struct conf conf = *new->conf; /* as it will run */
+	enum nsd_err err;
+
+	conf_keep_waiting(&conf, s->reconfig.first);
+	talk->sink.on_diag = talk_on_file_diag;
+	err = affinity_check(&conf.server, &talk->sink);
+	if (err == NSD_OK)
+		err = new_read_certificates(s, talk, &conf, new);
+	if (err == NSD_OK)
+		err = new_open_doors(s, talk, &conf, new);
+	talk->sink.on_diag = talk_on_diag;
+	if (err != NSD_OK)
+		secret_keys_remove(new->conf, s->server.conf, s->server.vault);
+	return err;
+}
+
+/* Takes the secrets out of it. */
+static enum nsd_err
+new_hide_secrets(struct supervisor *s, struct talk *talk,
+	struct reconfig_new *new)
+{
+	enum nsd_err err;
+
+	new->cookies = cookie_choice_create();
+	if (new->cookies == NULL)
+		return NSD_E_MEMORY;
+	cookie_keeper_choose(&s->server, new->conf, new->cookies);
+	new->cookies_differ = cookie_keeper_differs(&s->cookies, &s->server,
+		new->cookies);
+	err = secret_keys_move(new->conf, s->server.conf, s->server.vault);
+	if (err == NSD_E_LIMIT)
+		talk_add(talk, "error: so many keys wait for a restart");
+	return err;
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+void
+reconfig_new_drop(struct reconfig_new *new)
+{
+	conf_destroy(new->conf);
+	secrets_drop(new->tls);
+	log_change_drop(&new->log);
+	cookie_choice_destroy(new->cookies);
+	reconfig_doors_drop(&new->doors);
+	if (new->flags != NULL)
+		flags_fini(new->flags);
+	free(new->flags);
+}
+
+enum nsd_err
+reconfig_new_load(struct supervisor *s, struct talk *talk,
+	struct reconfig_new *new)
+{
+	const struct reconfig *r = &s->reconfig;
+	const struct conf_origin origin = {s->server.chroot, r->folder};
+	enum nsd_err err = conf_load(r->path, &origin, &talk->sink, &new->conf);
+
+	if (err == NSD_OK)
+		err = new_apply_flags(r->flags, new);
+	if (err == NSD_OK && conf_check_texts(new->conf, &talk->sink) > 0)
+		err = NSD_E_SYNTAX;
+	if (err == NSD_OK)
+		err = new_add_zones(s->server.conf, new, talk);
+	if (err == NSD_OK)
+		err = new_keep_tls(s, new);
+	if (err == NSD_OK)
+		new_keep_buffers(s, new);
+	if (err == NSD_OK)
+		err = log_change_open(&s->server, new->conf, &talk->sink,
+			&new->log);
+	if (err == NSD_OK)
+		err = new_hide_secrets(s, talk, new);
+	if (err == NSD_OK)
+		err = new_open(s, talk, new);
+	if (err != NSD_OK && talk->len == 0)
+		talk_add(talk, "error: %s", err_text(err));
+	return err;
+}
