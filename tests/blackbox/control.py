@@ -47,6 +47,30 @@ def begin(server, *words, text=None):
     return client
 
 
+def change(server, **options):
+    """nsd.conf has other options of server: from now on. "_" stands for "-",
+    and None takes one away."""
+    for name, value in options.items():
+        server.options[name.replace("_", "-")] = value
+    server.write_config()
+
+
+def reconfig(server, **options):
+    """It is read: what ask returns."""
+    change(server, **options)
+    return ask(server, "reconfig")
+
+
+APPLIED = "reconfig completed: changes applied\nok\n"
+
+
+def apply(server, **options):
+    """It is read, and some of it has effect. What was said."""
+    code, text = reconfig(server, **options)
+    assert code == 0 and text.endswith(APPLIED), text
+    return text
+
+
 def connect(server):
     """To the UNIX socket."""
     client = socket.socket(socket.AF_UNIX)

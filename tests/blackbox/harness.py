@@ -514,6 +514,10 @@ class Server:
         response = self.query(zone, "SOA")
         return response.answer[0][0].serial if response.answer else None
 
+    def identity(self, **more):
+        answer = self.query("id.server", "TXT", rdclass="CH", **more).answer
+        return answer[0][0].strings[0].decode() if answer else None
+
     def wait_serial(self, zone, serial):
         wait_for(f"serial {serial} of {zone}",
                  lambda: self.serial(zone) == serial)

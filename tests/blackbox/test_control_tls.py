@@ -10,55 +10,21 @@ import warnings
 import pytest
 
 import control
+import control_keys
+from control_keys import client_context, options, setup, talk
 from harness import DEADLINE, zone_text
 from ports import free_port
-
-SETUP = control.BUILD / "nsd-control-setup"
-
-
-def setup(directory, *more):
-    return subprocess.run([str(SETUP), "-d", str(directory), *more],
-                          capture_output=True, text=True, timeout=DEADLINE,
-                          check=False)
-
-
-def options(keys):
-    return [f"{side}-{what}-file: {keys}/nsd_{side}.{end}"
-            for side in ("server", "control")
-            for what, end in (("key", "key"), ("cert", "pem"))]
 
 
 @pytest.fixture
 def keys(directory):
-    made = directory / "keys"
-    made.mkdir()
-    assert setup(made, "-t", "ec").returncode == 0
-    return made
+    return control_keys.make(directory / "keys")
 
 
 @pytest.fixture
 def server(make_server, keys):
-    made = make_server(zones={"example": zone_text()})
-    made.control_port = free_port()
-    control.config(made, f"control-port: {made.control_port}",
-                   *options(keys), interface="127.0.0.1")
-    return made.start()
-
-
-def client_context(keys, side="control"):
-    context = ssl.create_default_context(cafile=str(keys / "nsd_server.pem"))
-    if side is not None:
-        context.load_cert_chain(keys / f"nsd_{side}.pem",
-                                keys / f"nsd_{side}.key")
-    return context
-
-
-def talk(server, context, octets=b"NSDCT1  status\n"):
-    with socket.create_connection(("127.0.0.1", server.control_port),
-                                  timeout=DEADLINE) as plain:
-        with context.wrap_socket(plain, server_hostname="nsd") as client:
-            client.sendall(octets)
-            return control.read_all(client)
+    return control_keys.start(make_server(zones={"example": zone_text()}),
+                              keys)
 
 
 def test_tool(server):
@@ -106,9 +72,7 @@ def test_client_without_a_certificate(server, keys):
 
 
 def test_client_with_a_certificate_of_another(server, keys, directory):
-    other = directory / "other"
-    other.mkdir()
-    assert setup(other, "-t", "ec").returncode == 0
+    other = control_keys.make(directory / "other")
     context = client_context(keys, None)
     context.load_cert_chain(other / "nsd_control.pem",
                             other / "nsd_control.key")
@@ -119,9 +83,7 @@ def test_client_with_a_certificate_of_another(server, keys, directory):
 
 
 def test_tool_refuses_another_server(server, directory):
-    other = directory / "other"
-    other.mkdir()
-    assert setup(other, "-t", "ec").returncode == 0
+    control_keys.make(directory / "other")
     config = server.config.read_text()
     for line in options(directory / "keys"):
         if "server-cert" in line:

@@ -137,13 +137,6 @@ def start(make_server):
     return run
 
 
-def reconfig(server, **options):
-    for name, value in options.items():
-        server.options[name.replace("_", "-")] = value
-    server.write_config()
-    assert control.ask(server, "reconfig")[0] == 0
-
-
 def test_pipelined_questions(start):
     """Who asks all the time has the limit, and others are served."""
     server = start(tcp_cpu_limit=LIMIT_USEC)
@@ -209,8 +202,8 @@ def ask_much(server):
 def test_off_by_default_and_whitelist_and_reconfig(start):
     server = start()
     ask_much(server)
-    reconfig(server, tcp_cpu_limit=LIMIT_USEC,
-             tcp_cpu_whitelist=["192.0.2.0/24", "127.0.0.0-127.0.0.1"])
+    control.apply(server, tcp_cpu_limit=LIMIT_USEC,
+                  tcp_cpu_whitelist=["192.0.2.0/24", "127.0.0.0-127.0.0.1"])
     with Attackers(pipeline(server.port), count=1):
         for _ in range(5):
             assert ask_tcp(server.port, ATTACKER) == WWW
@@ -219,13 +212,13 @@ def test_off_by_default_and_whitelist_and_reconfig(start):
     # One who stays while it begins and ends is served in the end.
     with connect(server.port) as stays:
         del server.options["tcp-cpu-whitelist"]
-        reconfig(server)
+        control.apply(server)
         with Attackers(pipeline(server.port), count=1):
             server.wait_log(BLOCK)
             wait_for("a connection that is closed",
                      lambda: is_refused(server.port))
             stays.sendall(request())
-            reconfig(server, tcp_cpu_limit=0)
+            control.apply(server, tcp_cpu_limit=0)
             assert stays.recv(1)
             assert ask_tcp(server.port, ATTACKER) == WWW
     ask_much(server)

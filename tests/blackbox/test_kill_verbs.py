@@ -63,11 +63,6 @@ def prepare_reconfig(server):
     server.write_config()
 
 
-def identity(server):
-    reply = server.query("id.server", "TXT", rdclass="CH")
-    return reply.answer[0][0].strings[0].decode()
-
-
 def add(*zones):
     def prepare(server):
         for zone in zones:
@@ -112,9 +107,9 @@ VERBS = {
     "verbosity": ("3", None, None, lambda s: control.ask(
         s, "verbosity")[1] == "verbosity 3\n", 0),
     "reconfig": ("", None, prepare_reconfig,
-                 lambda s: identity(s) == "two", 0),
+                 lambda s: s.identity() == "two", 0),
     "repattern": ("", None, prepare_reconfig,
-                  lambda s: identity(s) == "two", 0),
+                  lambda s: s.identity() == "two", 0),
     "addzone": ("x p", None, None, lambda s: pattern(s, "x") == "p"
                 and s.serial("x") == 1, 0),
     "delzone": ("x", None, add("x"), lambda s: pattern(s, "x") is None

@@ -29,11 +29,6 @@ def server(make_server):
     return server.start()
 
 
-def identity(server, **more):
-    answer = server.query("id.server", "TXT", rdclass="CH", **more)
-    return answer.answer[0][0].strings[0].decode() if answer.answer else None
-
-
 def reconfig(server, done="reconfig: done"):
     known = len(server.read_log())
     server.write_config()
@@ -54,7 +49,7 @@ def test_what_is_new_in_nsd_conf_is_in_effect(server):
     assert server.serial("c.test") == 5
     assert server.serial("example") == 1
     assert server.rcode("www.b.test", "A") == "REFUSED"
-    assert identity(server) == "two"
+    assert server.identity() == "two"
     assert workers == {server.role("server 1"), server.role("server 2")}
     # Those that come later have it, too.
     server.wait_replaced("loader", server.kill("loader"))
@@ -65,7 +60,7 @@ def test_what_is_new_in_nsd_conf_is_in_effect(server):
     assert server.serial("c.test") == 5
     assert server.rcode("www.b.test", "A") == "REFUSED"
     for _ in range(8):
-        assert identity(server) == "two"
+        assert server.identity() == "two"
 
 
 def test_broken_file_changes_nothing(server):
@@ -74,12 +69,12 @@ def test_broken_file_changes_nothing(server):
     server.extra = "zone:\n\tname: a..b\n\tnonsense: 1\n"
     log = reconfig(server, "nsd.conf failed: ")
     assert "nsd.conf:" in log and "error" in log
-    assert identity(server) == "one"
+    assert server.identity() == "one"
     assert server.roles() == pids
     server.extra = ""
     server.options["identity"] = '"three"'
     reconfig(server)
-    assert identity(server) == "three"
+    assert server.identity() == "three"
 
 
 def test_link_that_leads_to_another_file_is_followed(server):
@@ -96,7 +91,7 @@ def test_link_that_leads_to_another_file_is_followed(server):
     known = len(server.read_log())
     server.reload()
     server.wait_log("reconfig: done", known)
-    assert identity(server) == "two"
+    assert server.identity() == "two"
 
 
 @pytest.fixture
@@ -132,7 +127,7 @@ def test_folder_that_cannot_be_looked_into_ends_no_zone(included):
     log = reconfig(included, "reconfig: refused, nothing has changed")
     assert "cannot open include file 'conf.d/*.conf': Too many levels" in log
     assert included.serial("a.test") == 1
-    assert identity(included) == "one"
+    assert included.identity() == "one"
 
 
 def test_what_waits_for_a_restart_is_said(server):
@@ -200,7 +195,7 @@ def test_process_dies_meanwhile(server, role):
         pid = server.kill(role)
         server.wait_log("reconfig: done", known)
         server.wait_replaced(role, pid)
-        assert identity(server) == f"of {i}"
+        assert server.identity() == f"of {i}"
         assert server.serial("example") == 1
 
 
@@ -208,7 +203,7 @@ def identity_of_other(server):
     """Of a worker that is not held."""
     while True:
         with contextlib.suppress(dns.exception.Timeout):
-            return identity(server, timeout=0.5)
+            return server.identity(timeout=0.5)
 
 
 def test_stop_meanwhile(server):

@@ -19,11 +19,6 @@ def server(make_server):
     return control.config(made).start()
 
 
-def identity(server):
-    answer = server.query("id.server", "TXT", rdclass="CH")
-    return answer.answer[0][0].strings[0].decode()
-
-
 def change(server, text):
     server.options["identity"] = f'"{text}"'
     server.write_config()
@@ -53,7 +48,7 @@ def test_loaders_die_of_it(server):
     assert lines[-1] == ("error loaders die of the new configuration, and it"
                          " stays what is to be run with: correct nsd.conf,"
                          " and have it read again")
-    wait_for("a loader that lives", lambda: identity(server) == "two")
+    wait_for("a loader that lives", lambda: server.identity() == "two")
     change(server, "three")
     assert control.ask(server, "reconfig")[1].endswith("\nok\n")
 
@@ -65,7 +60,7 @@ def test_it_is_not_waited_for(server):
             0, f"reconfig start, read {server.config}\n"
                f"{server.place('identity')}server: identity has changed\n"
                "reconfig begun: changes are being applied\nok\n")
-    wait_for("it", lambda: identity(server) == "two")
+    wait_for("it", lambda: server.identity() == "two")
     server.wait_log("reconfig: done")
     wait_for("xfrd", lambda: control.ask(server, "--no-wait", "reconfig") == (
         0, f"reconfig start, read {server.config}\n"
@@ -85,4 +80,4 @@ def test_it_gives_way_to_a_later_one(server):
             text = waits.communicate(timeout=120)[0]
     assert text.splitlines()[-1] == (
         "error a later reconfig has taken its place")
-    wait_for("the later one", lambda: identity(server) == "three")
+    wait_for("the later one", lambda: server.identity() == "three")

@@ -14,10 +14,11 @@ import dns.message
 import dns.query
 
 import control
+import control_keys
 import harness
+from control_keys import client_context, talk
 from harness import DEADLINE, wait_for, zone_text
 from ports import free_port
-from test_control_tls import client_context, options, setup, talk
 
 REFUSED = "error reconfig refused: nothing has changed\n"
 
@@ -50,26 +51,15 @@ def server(made):
     return control.config(made).start()
 
 
-def apply(server, **changed):
-    """Of server:, None takes one away."""
-    for name, value in changed.items():
-        server.options[name.replace("_", "-")] = value
-    server.write_config()
-    return control.ask(server, "reconfig")
-
-
-def apply_unseen(server, **changed):
-    """The same past the tool, which would not take such a nsd.conf either."""
-    server.options.update({name.replace("_", "-"): value
-                           for name, value in changed.items()})
-    server.write_config()
+def reconfig_unseen(server, **changed):
+    """Past the tool, which would not take such a nsd.conf either."""
+    control.change(server, **changed)
     text = control.say(server, b"NSDCT1  reconfig\n")
     return not text.endswith("ok\n"), text
 
 
 def is_done(said):
-    return said[0] == 0 and said[1].endswith(
-        "reconfig completed: changes applied\nok\n")
+    return said[0] == 0 and said[1].endswith(control.APPLIED)
 
 
 def page(port, path="/metrics", address="127.0.0.1"):
@@ -93,22 +83,21 @@ def status_of(port, wanted, path="/metrics", address="127.0.0.1"):
 def test_metrics_come_move_and_go(server):
     first, second = free_port(), free_port()
     with untouched(server):
-        assert is_done(apply(server, metrics_enable="yes",
-                             metrics_interface="127.0.0.1",
-                             metrics_port=first))
+        control.apply(server, metrics_enable="yes",
+                      metrics_interface="127.0.0.1",
+                      metrics_port=first)
         status_of(first, 200)
-        assert is_done(apply(server, metrics_port=second))
+        control.apply(server, metrics_port=second)
         status_of(second, 200)
         status_of(first, None)
         # One address stays, another comes.
-        assert is_done(apply(server, metrics_interface=["127.0.0.1",
-                                                        "127.0.0.2"]))
+        control.apply(server, metrics_interface=["127.0.0.1", "127.0.0.2"])
         status_of(second, 200, address="127.0.0.2")
         status_of(second, 200)
-        assert is_done(apply(server, metrics_path="/other"))
+        control.apply(server, metrics_path="/other")
         status_of(second, 200, "/other")
         status_of(second, 404)
-        assert is_done(apply(server, metrics_enable="no"))
+        control.apply(server, metrics_enable="no")
         status_of(second, None)
         status_of(second, None, address="127.0.0.2")
 
@@ -122,8 +111,8 @@ def test_metrics_come_move_and_go(server):
 ])
 def test_metrics_that_cannot_be_had(server, changed, why):
     port = free_port()
-    assert is_done(apply(server, metrics_enable="yes", identity='"one"',
-                         metrics_interface="127.0.0.1", metrics_port=port))
+    control.apply(server, metrics_enable="yes", identity='"one"',
+                  metrics_interface="127.0.0.1", metrics_port=port)
     status_of(port, 200)
     roles = server.roles()
     with socket.socket() as taken:
@@ -131,11 +120,10 @@ def test_metrics_that_cannot_be_had(server, changed, why):
         taken.listen()
         changed = {name: taken.getsockname()[1] if value == "TAKEN" else value
                    for name, value in changed.items()}
-        code, text = apply_unseen(server, identity='"two"', **changed)
+        code, text = reconfig_unseen(server, identity='"two"', **changed)
     assert code == 1 and why in text and text.endswith(REFUSED), text
     assert page(port) == 200
-    assert server.query("id.server", "TXT", rdclass="CH").answer[0][
-        0].strings[0] == b"one"
+    assert server.identity() == "one"
     assert roles == server.roles()
 
 
@@ -150,9 +138,9 @@ def listens(server, role, port):
 def test_the_old_socket_is_nobodys(server):
     first, second = free_port(), free_port()
     for port in first, second:
-        assert is_done(apply(server, metrics_enable="yes",
-                             metrics_interface="127.0.0.1",
-                             metrics_port=port))
+        control.apply(server, metrics_enable="yes",
+                      metrics_interface="127.0.0.1",
+                      metrics_port=port)
         status_of(port, 200)
     status_of(first, None)
     assert listens(server, "main", second) and listens(server, "xfrd", second)
@@ -305,18 +293,12 @@ def test_control_that_cannot_be_had(server, interface, why):
 
 @pytest.fixture
 def keys(directory):
-    made = directory / "keys"
-    made.mkdir()
-    assert setup(made, "-t", "ec").returncode == 0
-    return made
+    return control_keys.make(directory / "keys")
 
 
 @pytest.fixture
 def secure(made, keys):
-    made.control_port = free_port()
-    control.config(made, f"control-port: {made.control_port}",
-                   *options(keys), interface="127.0.0.1")
-    return made.start()
+    return control_keys.start(made, keys)
 
 
 def is_served(server, keys):
@@ -327,9 +309,7 @@ def is_served(server, keys):
 
 
 def test_another_key_of_the_channel(secure, keys, directory):
-    other = directory / "other"
-    other.mkdir()
-    assert setup(other, "-t", "ec").returncode == 0
+    other = control_keys.make(directory / "other")
     with untouched(secure):
         # The same files with other contents.
         moved = keys.rename(directory / "moved")
@@ -386,10 +366,10 @@ def test_processor_of_xfrd(made):
     made.options["cpu-affinity"] = f"{cpus[0]} {cpus[1]}"
     server = control.config(made).start()
     for cpu, wanted in (cpus[1], {cpus[1]}), (None, set(cpus[:2])):
-        assert is_done(apply(server, xfrd_cpu_affinity=cpu))
+        control.apply(server, xfrd_cpu_affinity=cpu)
         wait_for("xfrd there", lambda w=wanted: os.sched_getaffinity(
             server.role("xfrd")) == w)
-    code, text = apply(server, xfrd_cpu_affinity=cpus[-1] + 1)
+    code, text = control.reconfig(server, xfrd_cpu_affinity=cpus[-1] + 1)
     assert code == 1 and "xfrd-cpu-affinity: CPU" in text
     assert text.endswith(REFUSED)
 
@@ -414,14 +394,14 @@ def test_as_another_user_in_a_chroot(made, directory):
         text = server.extra
         port = free_port()
         with untouched(server):
-            assert is_done(apply(server, metrics_enable="yes",
-                                 metrics_interface="127.0.0.1",
-                                 metrics_port=port))
+            control.apply(server, metrics_enable="yes",
+                          metrics_interface="127.0.0.1",
+                          metrics_port=port)
             status_of(port, 200)
             wait_for("the channel",
                      lambda: control.ask(server, "status")[0] == 0)
             server.extra = text + f"\tcontrol-interface: {inside}/a\n"
-            assert is_done(apply(server))
+            control.apply(server)
             server.control = str(inside / "a")
             wait_for("the other socket", inside.joinpath("a").exists)
             wait_for("an answer there", lambda: control.say(
@@ -430,16 +410,16 @@ def test_as_another_user_in_a_chroot(made, directory):
             assert control.say(server, b"NSDCT1  status\n")
             # Again, now that main is inside.
             server.extra += f"\tcontrol-interface: {inside}/b\n"
-            assert is_done(apply(server))
+            control.apply(server)
             wait_for("an answer", lambda: control.ask(
                 server, "status")[0] == 0)
             roles = server.roles()
-            code, said = apply(server, metrics_port=80)
+            code, said = control.reconfig(server, metrics_port=80)
             assert code == 1 and said.endswith(REFUSED)
             assert "127.0.0.1@80: Permission denied" in said
             server.options["metrics-port"] = port
             server.extra += f"\tcontrol-interface: {outside}-too\n"
-            code, said = apply(server)
+            code, said = control.reconfig(server)
             assert code == 1 and said.endswith(REFUSED)
             assert f"{outside}-too: it lies outside of the chroot" in said
             assert roles == server.roles()

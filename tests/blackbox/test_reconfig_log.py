@@ -27,16 +27,6 @@ def server(make_server):
     return control.config(server).start()
 
 
-def reconfig(server, **options):
-    """With other options: "_" stands for "-"."""
-    for name, value in options.items():
-        server.options[name.replace("_", "-")] = value
-    server.write_config()
-    code, text = control.ask(server, "reconfig")
-    assert code == 0, text
-    assert text.endswith("changes applied\nok\n"), text
-
-
 def workers(server):
     return [server.role("server 1"), server.role("server 2")]
 
@@ -56,11 +46,6 @@ def wait_lines(server, read):
     return read()[before:]
 
 
-def identity(server):
-    answer = server.query("id.server", "TXT", rdclass="CH")
-    return answer.answer[0][0].strings[0].decode()
-
-
 def test_all_processes_write_to_another_file(server):
     other = server.directory / "other.log"
     pids = workers(server)
@@ -69,7 +54,7 @@ def test_all_processes_write_to_another_file(server):
         client.settimeout(30)
         dns.query.send_tcp(client, query)
         assert dns.query.receive_tcp(client)[0].answer
-        reconfig(server, logfile=f'"{other}"')
+        control.apply(server, logfile=f'"{other}"')
         old = server.read_log()
         assert f"the log goes to {other} from now on" in old
         text = wait_lines(server, other.read_text)
@@ -90,12 +75,12 @@ def test_all_processes_write_to_another_file(server):
     assert control.ask(server, "log_reopen") == (0, "ok\n")
     wait_lines(server, other.read_text)
     assert server.read_log() == old
-    reconfig(server, logfile=f'"{server.log}"')
+    control.apply(server, logfile=f'"{server.log}"')
     wait_lines(server, server.read_log)
 
 
 def test_file_that_cannot_be_opened_changes_nothing(server):
-    before = identity(server)
+    before = server.identity()
     pids = server.roles()
     server.options.update({"logfile": '"/nonexistent/nsd.log"',
                            "identity": '"two"', "log-time-iso": "yes"})
@@ -105,13 +90,13 @@ def test_file_that_cannot_be_opened_changes_nothing(server):
     assert ("error: logfile: cannot open /nonexistent/nsd.log for appending:"
             " No such file or directory\n") in text
     assert text.endswith("error reconfig refused: nothing has changed\n")
-    assert identity(server) == before
+    assert server.identity() == before
     assert server.roles() == pids
     line = wait_lines(server, server.read_log).splitlines()[-1]
     assert line.startswith("[")
     server.options["logfile"] = f'"{server.log}"'
-    reconfig(server)
-    assert identity(server) == "two"
+    control.apply(server)
+    assert server.identity() == "two"
 
 
 @pytest.mark.parametrize("option, value, form", [
@@ -122,7 +107,7 @@ def test_times_have_another_form_in_all_processes(server, option, value,
                                                   form):
     pids = workers(server)
     for now in (value, "no" if value == "yes" else "yes"):
-        reconfig(server, **{option: now})
+        control.apply(server, **{option: now})
         lines = wait_lines(server, server.read_log).splitlines()
         assert {bool(re.match(form, line)) for line in lines} == {
             now == value}
@@ -134,7 +119,7 @@ def test_verbosity_follows_and_what_was_said_since_stays(server):
         return control.ask(server, "verbosity")[1]
 
     assert verbosity() == "verbosity 1\n"
-    reconfig(server, verbosity=3)
+    control.apply(server, verbosity=3)
     wait_for("the next xfrd", lambda: verbosity() == "verbosity 3\n")
     # The loader is the next one, too: it says this at 2.
     server.write_zone("example", zone_text(2))
@@ -142,9 +127,9 @@ def test_verbosity_follows_and_what_was_said_since_stays(server):
     assert control.ask(server, "reload")[0] == 0
     server.wait_log("zone example read with success", known)
     assert control.ask(server, "verbosity", "0") == (0, "ok\n")
-    reconfig(server, identity='"x"')
+    control.apply(server, identity='"x"')
     wait_for("the next xfrd", lambda: verbosity() == "verbosity 0\n")
-    reconfig(server, verbosity=2)
+    control.apply(server, verbosity=2)
     wait_for("the next xfrd", lambda: verbosity() == "verbosity 2\n")
 
 
@@ -233,7 +218,7 @@ def test_lines_go_to_syslog_and_come_back(syslog):
     server.start()
     assert daemon.read() == ""
     pids = workers(server)
-    reconfig(server, log_only_syslog="yes")
+    control.apply(server, log_only_syslog="yes")
     old = server.read_log()
     wait_lines(server, daemon.read)
     # Another daemon: main connects to it, and hands that out.
@@ -242,7 +227,7 @@ def test_lines_go_to_syslog_and_come_back(syslog):
     assert control.ask(server, "log_reopen") == (0, "ok\n")
     wait_lines(server, daemon.read)
     assert server.read_log() == old
-    reconfig(server, log_only_syslog="no")
+    control.apply(server, log_only_syslog="no")
     wait_for("the last line", lambda: f"goes to {server.log} from now on"
              in daemon.read())
     known = len(daemon.read())

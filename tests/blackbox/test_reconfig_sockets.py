@@ -24,16 +24,6 @@ def server(make_server):
     return control.config(server).start()
 
 
-def reconfig(server, **options):
-    """With other options: "_" stands for "-"; None: without. Its reply."""
-    for name, value in options.items():
-        server.options[name.replace("_", "-")] = value
-    server.write_config()
-    code, text = control.ask(server, "reconfig")
-    assert code == 0 and text.endswith("\nok\n"), text
-    return text
-
-
 def of_workers(server, kind, look):
     """What a look at each socket of both workers says."""
     return {look(sock) for name in ("server 1", "server 2")
@@ -73,13 +63,13 @@ def test_buffers_have_other_sizes(server):
     before = {which: of_workers(server, socket.SOCK_DGRAM, buffer(which))
               for which in sizes.values()}
     for option, which in sizes.items():
-        reconfig(server, **{option: 100000})
+        control.apply(server, **{option: 100000})
         assert of_workers(server, socket.SOCK_DGRAM, buffer(which)) == {
             100000}
         others = {other: of_workers(server, socket.SOCK_DGRAM, buffer(other))
                   for other in sizes.values() if other != which}
         assert all(before[other] == size for other, size in others.items())
-        reconfig(server, **{option: None})
+        control.apply(server, **{option: None})
         assert of_workers(server, socket.SOCK_DGRAM,
                           buffer(which)) == before[which]
         assert server.serial("example") == 1
@@ -89,7 +79,7 @@ def test_segments_of_new_connections_are_smaller(server):
     with connect(server) as old:
         assert asks(old)
         assert segment(old) > 600
-        reconfig(server, tcp_mss=500)
+        control.apply(server, tcp_mss=500)
         assert asks(old)
         for _ in range(8):  # with both workers
             with connect(server) as client:
@@ -101,7 +91,7 @@ def test_segments_of_new_connections_are_smaller(server):
             with connect(server) as client:
                 assert asks(client)
                 assert 450 < segment(client) <= 500  # with its options
-        reconfig(server, tcp_mss=0)
+        control.apply(server, tcp_mss=0)
         with connect(server) as client:
             assert asks(client)
             assert segment(client) > 600
@@ -109,7 +99,7 @@ def test_segments_of_new_connections_are_smaller(server):
 
 def test_what_the_system_refuses_is_said(server):
     known = len(server.read_log())
-    reconfig(server, tcp_mss=1)
+    control.apply(server, tcp_mss=1)
     server.wait_log("cannot set tcp-mss: Invalid argument", known)
     with connect(server) as client:
         assert asks(client)
@@ -123,9 +113,9 @@ def test_backlog_is_another_one(server):
     with connect(server) as old:
         assert asks(old)
         for value in (7, 3):
-            reconfig(server, tcp_listen_queue=value)
+            control.apply(server, tcp_listen_queue=value)
             assert look() == {value}
-        reconfig(server, tcp_listen_queue=-1)
+        control.apply(server, tcp_listen_queue=-1)
         assert look() == before
         assert asks(old)
 
@@ -162,13 +152,14 @@ def test_buffers_that_take_root_wait_for_a_restart(make_server):
 
     assert sizes(socket.SO_SNDBUF) == sizes(socket.SO_RCVBUF) == {large}
     for identity in ('"one"', '"two"'):
-        text = reconfig(server, send_buffer_size=large + 1, identity=identity)
+        text = control.apply(server, send_buffer_size=large + 1,
+                             identity=identity)
         assert ("server: send-buffer-size has changed: that waits for a"
                 " restart\n") in text
         assert "changes applied" in text
         assert sizes(socket.SO_SNDBUF) == {large}
     assert "send-buffer-size" in control.ask(server, "status")[1]
-    text = reconfig(server, send_buffer_size=100000)
+    text = control.apply(server, send_buffer_size=100000)
     assert "restart" not in text
     assert sizes(socket.SO_SNDBUF) == {100000}
     # What is the same stays what it is, whoever we are.

@@ -48,11 +48,6 @@ def shown(server, authority):
     return {one() for _ in range(8)}
 
 
-def reconfig(server):
-    server.write_config()
-    return control.ask(server, "reconfig")
-
-
 def test_other_files(server, authority):
     """In effect with ok, and connections that are there stay."""
     server.start()
@@ -62,7 +57,7 @@ def test_other_files(server, authority):
         before = shown(server, authority)
         # The name stays, the files are others.
         name_files(server, authority.sign("other", "ns.example"))
-        code, text = reconfig(server)
+        code, text = control.reconfig(server)
         assert code == 0 and READ in text, text
         assert text.endswith("reconfig completed: changes applied\nok\n")
         after = shown(server, authority)
@@ -74,7 +69,7 @@ def test_other_files(server, authority):
     server.wait_replaced("server 1", server.kill("server 1"))
     server.wait_serving()
     assert shown(server, authority) == after
-    assert "no changes detected" in reconfig(server)[1]
+    assert "no changes detected" in control.reconfig(server)[1]
     # Now these files are looked at.
     known = len(server.read_log())
     authority.sign("other", "ns.example")
@@ -105,7 +100,7 @@ def test_other_files_that_cannot_be_used(server, authority, directory, option,
         bad.write_text(what)
     server.options[option] = f'"{bad}"'
     server.options["identity"] = '"two"'
-    code, text = reconfig(server)
+    code, text = control.reconfig(server)
     assert code == 1 and why in text and text.endswith(REFUSED), text
     assert shown(server, authority) == before
     assert roles == server.roles()
@@ -127,7 +122,7 @@ def test_other_authorities_of_clients(server, authority, directory):
             return False
     assert [is_let_in(context) for _, context in clients] == [True, False]
     server.options["tls-cert-bundle"] = f'"{other.cert}"'
-    code, text = reconfig(server)
+    code, text = control.reconfig(server)
     assert code == 0 and READ in text, text
     for _ in range(4):
         assert [is_let_in(context) for _, context in clients] == [False, True]
@@ -141,18 +136,19 @@ def test_bundle_of_clients_alone(make_server, authority, directory):
         options={"tls-cert-bundle": f'"{authority.cert}"'})
     control.config(server).start()
     server.options["tls-cert-bundle"] = f'"{directory}/nothing"'
-    code, text = reconfig(server)
+    code, text = control.reconfig(server)
     assert code == 1 and "error: tls-cert-bundle: cannot read" in text
     assert text.endswith(REFUSED)
     server.options["tls-cert-bundle"] = f'"{Authority(directory / "b").cert}"'
-    assert reconfig(server)[1].endswith(
+    assert control.reconfig(server)[1].endswith(
         "reconfig completed: changes applied\nok\n")
 
 
 def reconfig_settled(server):
     """One that replaces processes, until the last of them is there."""
     old = server.role("xfrd")
-    said = reconfig(server)
+    said = control.reconfig(server)
+    assert said[0] == 0, said
     server.wait_replaced("xfrd", old)
     return said
 
@@ -160,7 +156,7 @@ def reconfig_settled(server):
 def reconfig_waits(server):
     """Main keeps TLS as it is, replaces nobody, and says so."""
     roles = server.roles()
-    code, text = reconfig(server)
+    code, text = control.reconfig(server)
     assert (code, text.splitlines()[1:]) == (0, [
         f"{server.place('tls-service-key')}server: tls-service-key has"
         " changed: that waits for a restart",
@@ -197,7 +193,7 @@ def test_tls_comes_and_goes_with_a_restart(server, authority):
         reconfig_waits(server)
         name_files(server, (None, None))
         server.options["tls-service-ocsp"] = None
-        assert "no changes detected" in reconfig(server)[1]
+        assert "no changes detected" in control.reconfig(server)[1]
         assert "trouble" not in control.ask(server, "status")[1]
 
 
@@ -225,7 +221,7 @@ def test_tls_stays_until_a_restart(server, authority):
     text = reconfig_changes(server)
     assert "tls-service-key" in text and "warning" not in text
     name_files(server, authority.sign("third", "ns.example"))
-    text = reconfig(server)[1]
+    text = control.reconfig(server)[1]
     assert "restart" not in text and READ in text
     assert not shown(server, authority) & before
 
@@ -254,7 +250,7 @@ def test_another_key_is_for_main_and_workers_alone(server, authority):
     first, second = (authority.directory / f"{name}.key"
                      for name in ("ns.example", "other"))
     name_files(server, authority.sign("other", "ns.example"))
-    assert reconfig(server)[0] == 0
+    assert control.reconfig(server)[0] == 0
     wait_for("the next xfrd", lambda: control.ask(server, "status")[0] == 0)
     old, new = (path.read_text().splitlines()[1].encode()
                 for path in (first, second))
@@ -279,5 +275,5 @@ def test_tls_auth_xfr_only_follows(server, authority):
             return bool(client.receive().answer)
     assert is_given()
     server.options["tls-auth-xfr-only"] = "yes"
-    assert reconfig(server)[1].endswith("changes applied\nok\n")
+    assert control.reconfig(server)[1].endswith("changes applied\nok\n")
     assert not any(is_given() for _ in range(8))

@@ -38,8 +38,7 @@ def server(make_server):
 
 
 def reconfig(server):
-    server.write_config()
-    code, text = control.ask(server, "reconfig")
+    code, text = control.reconfig(server)
     lines = text.splitlines()
     assert lines[0].startswith("reconfig start, read ")
     return code, lines[1:]

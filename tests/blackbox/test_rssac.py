@@ -150,12 +150,6 @@ def test_figures_are_written_at_midnight(make_server):
     assert any(day_ends(server, library, wait) for wait in (5, 20, 60))
 
 
-def reconfig(server, **options):
-    server.options.update(options)
-    server.write_config()
-    assert control.ask(server, "reconfig")[1].endswith("applied\nok\n")
-
-
 def has_figures(server):
     """Whether main logs some. It does so when it has told the others, so the
     loader may be first: what it says when it is told again is behind that."""
@@ -175,7 +169,7 @@ def test_figures_begin_and_end_with_a_reconfig(make_server):
     assert not has_figures(server)
     for _ in range(2):
         known = len(server.read_log())
-        reconfig(server, rssac002="yes")
+        control.apply(server, rssac002="yes")
         while not ask_and_look(server):
             pass  # the day ended meanwhile
         # Those from before it was wanted are not in them.
@@ -185,7 +179,7 @@ def test_figures_begin_and_end_with_a_reconfig(make_server):
         assert figures(server, "traffic-volume", begun)[
             "dns-udp-queries-received-ipv4"] <= 20
         known = len(server.read_log())
-        reconfig(server, rssac002="no")
+        control.apply(server, rssac002="no")
         # Of a day that is not over.
         assert day_of(server, known)
         server.query("www.example", "A")
@@ -197,14 +191,14 @@ def test_counters_are_logged_as_often_as_a_reconfig_says(make_server):
     server = make_server(zones={"example": zone_text()})
     control.config(server).start()
     assert "NSTATS" not in server.read_log()
-    reconfig(server, statistics=1)
+    control.apply(server, statistics=1)
     server.wait_log("NSTATS", count=2)
     # They go on at other reconfigs.
-    reconfig(server, identity='"x"')
+    control.apply(server, identity='"x"')
     server.wait_log("NSTATS", len(server.read_log()), count=2)
-    reconfig(server, statistics=0)
+    control.apply(server, statistics=0)
     known = len(server.read_log())
     time.sleep(2.5)
     assert "NSTATS" not in server.read_log()[known:]
-    reconfig(server, statistics=1)
+    control.apply(server, statistics=1)
     server.wait_log("NSTATS", known)
