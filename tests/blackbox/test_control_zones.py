@@ -162,6 +162,28 @@ def test_notify(make_server):
     assert control.ask(made, "--no-wait", "notify") == (0, "ok\n")
 
 
+def test_notify_ends_though_the_zone_changes_all_the_time(make_server):
+    """Each version has a server that is silent told anew."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        made = make_server("primary", zones={})
+        made.zone_file("new.test").write_text(zone_text())
+        made.extra += zone(
+            "new.test", "notify-retry: 200",
+            f"notify: 127.0.0.1@{silent.getsockname()[1]} NOKEY")
+        control.config(made).start()
+        asked = control.begin(made, "notify", "new.test")
+        serial = iter(range(2, 100000))
+
+        def has_ended():
+            change(made, "new.test", next(serial))
+            return asked.poll() is not None
+
+        wait_for("the answer", has_ended)
+    assert asked.communicate()[0] == ("error zone new.test: 1 of 1 servers"
+                                      " have not acknowledged\n")
+
+
 def test_stop_while_a_command_waits(make_server, primary, secondary):
     change(primary, "sec.test", 2)
     primary.kill("server 1", signal.SIGSTOP)
