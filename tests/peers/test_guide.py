@@ -1,4 +1,5 @@
-"""The commands of doc/secondary.md and doc/guarding.md do what they say."""
+"""The commands of doc/primary.md, secondary.md and guarding.md do what they
+say."""
 import os
 import pathlib
 import re
@@ -25,8 +26,8 @@ def end(path):
 @pytest.fixture
 def folder(tmp_path):
     yield tmp_path
-    for name in ("secondary/nsd.pid", "primary/named.pid", "first/nsd.pid",
-                 "second/nsd.pid"):
+    for name in ("primary/nsd.pid", "secondary/nsd.pid", "primary/named.pid",
+                 "first/nsd.pid", "second/nsd.pid"):
         end(tmp_path / name)
 
 
@@ -48,6 +49,20 @@ def paste(name, folder):
         assert result.returncode == 0, result.stdout
         said.append(result.stdout)
     return said
+
+
+def test_primary_can_be_pasted(folder):
+    said = paste("primary.md", folder)
+    signed, served, validated, changed, added, stopped = said
+    assert signed.endswith("zone example is ok\n")
+    assert served.startswith("192.0.2.2\nA 13 2 ")
+    assert "; fully validated\n" in validated
+    assert validated.count("; negative response, fully validated\n") == 1
+    lines = changed.splitlines()
+    assert lines[-3:] == ["ok", "192.0.2.22", "4"]
+    assert "\tpattern: signed\n" in added
+    assert added.endswith("192.0.2.22\nok\n")
+    assert stopped == "ok\n"
 
 
 def test_secondary_can_be_pasted(folder):
