@@ -65,7 +65,7 @@ bool acl_list_blocks_proxy(const struct acl_list *list,
  * matches blocks it or its proxy. An element with a key matches requests signed
  * with that key alone, one with NOKEY unsigned ones alone; one with an
  * identity, clients that have shown it. Cost: with an index that of one to four
- * binary searches, and 3 to 4 ns for each element that this does not cover;
+ * searches in it, and 3 to 4 ns for each element that this does not cover;
  * without, that for each. With a proxy, at most twice that.
  */
 bool acl_list_allows(const struct acl_list *list,

@@ -3,8 +3,8 @@
  * among a thousand costs as much as among ten. See doc/decisions/0108.
  *
  * An index lies in the settings behind the elements of its list, or in memory
- * of its own. It has a row for each range of addresses; rows of the same kind
- * (family, port, key, blocked or not) do not touch each other.
+ * of its own. Elements of the same kind (family, port, key, blocked or not) are
+ * a part of it: ranges of addresses that do not touch each other.
  */
 #ifndef SETTINGS_ACL_INDEX_H
 #define SETTINGS_ACL_INDEX_H
@@ -19,45 +19,50 @@
 /* Up to so many elements are walked: an index would cost more than it saves. */
 #define ACL_WALK_MAX 8u
 
-/* Numbers are of this machine, so that rows can be compared by words. */
-struct acl_row {
-	uint64_t kind;     /* ACL_ROW_* */
-	uint64_t first[2]; /* address, the most significant octets first */
-	uint64_t last[2];
-};
+/* What a client must match besides the address. Kinds that block come first. */
+#define ACL_KIND_KEY(key) ((uint64_t)(key) << 17) /* 0: unsigned requests */
+#define ACL_KIND_PORT(port) ((uint64_t)(port) << 1) /* 0: any */
+#define ACL_KIND_IP6 UINT64_C(1)
+#define ACL_KIND_ALLOWS (UINT64_C(1) << 49)
 
-/* Of acl_row.kind. Rows that block come first. */
-#define ACL_ROW_KEY(key) ((uint64_t)(key) << 17) /* 0: unsigned requests */
-#define ACL_ROW_PORT(port) ((uint64_t)(port) << 1) /* 0: any */
-#define ACL_ROW_IP6 UINT64_C(1)
-#define ACL_ROW_ALLOWS (UINT64_C(1) << 49)
+/* The ranges of a kind, as bounds: of each range the address before it and its
+ * last one, in order. An address is in a range if an odd number of bounds are
+ * not before it; so a range from the first address there is has one bound. */
+struct acl_part {
+	uint64_t kind; /* ACL_KIND_* */
+	uint32_t at;   /* of the tree of bounds, in octets from the index */
+	uint32_t count; /* bounds */
+};
 
 struct acl_index {
-	uint32_t row_count;
-	uint32_t walk_count; /* elements that no row stands for, which come
+	uint32_t len;        /* octets of this object */
+	uint32_t part_count;
+	uint32_t walk_count; /* elements that no range stands for, which come
 			      * first in the list */
-	uint8_t has_blocked; /* some row blocks */
-	uint8_t has_ports;   /* some row is of one port */
-	uint8_t reserved[6];
-	struct acl_row rows[]; /* by kind, then by address */
+	uint8_t has_blocked; /* some part blocks */
+	uint8_t has_ports;   /* some part is of one port */
+	uint8_t reserved[2];
+	struct acl_part parts[]; /* by kind; the trees are behind them */
 };
 
-static inline size_t
-acl_index_size(const struct acl_index *index)
-{
-	return sizeof(*index)
-		+ (size_t)index->row_count * sizeof(index->rows[0]);
-}
+/* It begins at a multiple of so many octets from what it lies in: a node of a
+ * tree is a cache line or two. */
+#define ACL_INDEX_ALIGN 64u
 
 /* The most octets that an index of so many elements has. */
 static inline size_t
 acl_index_size_max(uint32_t count)
 {
-	return sizeof(struct acl_index) + (size_t)count
-		* sizeof(struct acl_row);
+	return sizeof(struct acl_index) + ACL_INDEX_ALIGN + (size_t)count
+		* (sizeof(struct acl_part) + 128);
 }
 
-/* True if a row can stand for the element. None can for a mask with a zero
+/* True if an index of so many octets at most leads to nothing behind them, and
+ * leaves no more than count elements to be walked. */
+bool acl_index_is_sound(const struct acl_index *index, size_t len,
+	uint32_t count);
+
+/* True if a range can stand for the element. None can for a mask with a zero
  * before a one: it means many ranges. Such elements stand first in a list that
  * has an index, and are walked. */
 bool acl_index_covers(const struct acl_element *e);
@@ -70,14 +75,16 @@ struct acl_element *acl_index_copy(const struct acl_element *from,
  * Makes the index of a list; leaves elements out that acl_index_covers does
  * not, and those that match nobody.
  * in: acl_index_size_max(count) octets at *index, all zero and aligned to 8;
- * what is behind its rows is zero again in the end. Cost: a sort.
+ * what is behind its end is zero again. returns NSD_OK; NSD_E_MEMORY. Cost: a
+ * sort.
  */
-void acl_index_make(const struct acl_element *elements, uint32_t count,
-	struct acl_index *index);
+enum nsd_err acl_index_make(const struct acl_element *elements,
+	uint32_t count, struct acl_index *index) MUST_USE;
 
-/* The row of this kind with an address, or NULL. Cost: a search in
- * four parts, down to 16 rows. */
-const struct acl_row *acl_index_find(const struct acl_index *index,
-	uint64_t kind, const uint64_t address[2]);
+/* True if an address is in a range of this kind. Address: the most significant
+ * octets first, as numbers of this machine; of an IPv4 one zeros follow. Cost:
+ * a line or two of memory for every factor of 16 (IPv4) or 8 (IPv6). */
+bool acl_index_has(const struct acl_index *index, uint64_t kind,
+	const uint64_t address[2]);
 
 #endif

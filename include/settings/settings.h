@@ -89,7 +89,8 @@ struct settings_options {
 	uint32_t ends[SETTINGS_LIST_COUNT]; /* elements before the end of each
 					     * list; the next begins there */
 	/* Where the struct acl_index of each list is, in octets from the start;
-	 * 0: it has none. They lie behind the elements, at multiples of 8. */
+	 * 0: it has none. They lie behind the elements, at multiples of
+	 * ACL_INDEX_ALIGN. */
 	uint32_t index_at[SETTINGS_LIST_COUNT];
 	struct acl_element acl[];
 };

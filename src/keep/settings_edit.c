@@ -287,13 +287,14 @@ list_wants_index(const struct settings_lists *lists, unsigned list)
 static uint64_t
 lists_size_max(const struct settings_lists *lists)
 {
-	uint64_t size = sizeof(struct settings_options) + 8;
+	uint64_t size = sizeof(struct settings_options);
 
 	for (unsigned i = 0; i < SETTINGS_LIST_COUNT; i++) {
 		size += (uint64_t)lists->counts[i]
 			* sizeof(struct acl_element);
 		if (list_wants_index(lists, i))
-			size += acl_index_size_max(lists->counts[i]);
+			size += ACL_INDEX_ALIGN
+				+ acl_index_size_max(lists->counts[i]);
 	}
 	return size;
 }
@@ -312,35 +313,42 @@ list_copy(const struct settings_lists *lists, unsigned list,
 	return to + count;
 }
 
-/* Fills options that are all zero; returns the count of elements. */
-static uint32_t
+/* Adds the index of a list behind what the options have so far. */
+static enum nsd_err
+options_add_index(struct settings_options *options, enum settings_list list)
+{
+	uint32_t at = (options->len + ACL_INDEX_ALIGN - 1)
+		& ~(ACL_INDEX_ALIGN - 1), count;
+	struct acl_index *index = (struct acl_index *)
+		((uint8_t *)options + at);
+	const struct acl_element *elements = settings_options_list(options,
+		list, &count);
+	enum nsd_err err = acl_index_make(elements, count, index);
+
+	options->index_at[list] = at;
+	options->len = at + index->len;
+	return err;
+}
+
+/* Fills options that are all zero; *count: elements. */
+static enum nsd_err
 options_fill(struct settings_options *options,
-	const struct settings_lists *lists)
+	const struct settings_lists *lists, uint32_t *count)
 {
 	struct acl_element *end = options->acl;
-	uint32_t at;
+	enum nsd_err err = NSD_OK;
 
 	for (unsigned i = 0; i < SETTINGS_LIST_COUNT; i++) {
 		end = list_copy(lists, i, end);
 		options->ends[i] = (uint32_t)(end - options->acl);
 	}
-	at = (uint32_t)((uint8_t *)end - (uint8_t *)options);
-	for (unsigned i = 0; i < SETTINGS_LIST_COUNT; i++) {
-		struct acl_index *index;
-		uint32_t count;
-
-		if (!list_wants_index(lists, i))
-			continue;
-		at = (at + 7) & ~7u;
-		options->index_at[i] = at;
-		index = (struct acl_index *)((uint8_t *)options + at);
-		acl_index_make(settings_options_list(options,
-			(enum settings_list)i, &count), lists->counts[i],
-			index);
-		at += (uint32_t)acl_index_size(index);
-	}
-	options->len = at;
-	return (uint32_t)(end - options->acl);
+	*count = (uint32_t)(end - options->acl);
+	options->len = (uint32_t)((uint8_t *)end - (uint8_t *)options);
+	for (unsigned i = 0; err == NSD_OK && i < SETTINGS_LIST_COUNT; i++)
+		if (list_wants_index(lists, i))
+			err = options_add_index(options,
+				(enum settings_list)i);
+	return err;
 }
 
 enum nsd_err
@@ -359,7 +367,9 @@ settings_edit_options(struct settings_edit *edit,
 	options = edit_draft(edit, size);
 	if (options == NULL)
 		return NSD_E_MEMORY;
-	count = options_fill(options, lists);
+	err = options_fill(options, lists, &count);
+	if (err != NSD_OK)
+		return err;
 	options->rrl_whitelist = lists->rrl_whitelist;
 	if (count == 0 && lists->rrl_whitelist == 0)
 		return NSD_OK;

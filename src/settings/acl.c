@@ -35,8 +35,9 @@ peer_read(const struct sockaddr *addr, struct acl_peer *peer)
 	case AF_INET:
 		peer->family = 4;
 		peer->port = ntohs(in->sin_port);
-		memset(peer->address, 0, sizeof(peer->address));
-		memcpy(peer->address, &in->sin_addr, 4);
+		peer->address[0] = htobe64(
+			(uint64_t)ntohl(in->sin_addr.s_addr) << 32);
+		peer->address[1] = 0;
 		return true;
 	case AF_INET6:
 		peer->family = 6;
@@ -99,7 +100,7 @@ key_matches(const struct acl_element *e, store_ref key)
 			    : key == STORE_NONE;
 }
 
-/* Is there a row with the peer, for any port or for its own? */
+/* Is the peer in a range for any port or for its own? */
 static bool
 index_has(const struct acl_index *index, uint64_t kind,
 	const struct acl_peer *peer)
@@ -107,11 +108,10 @@ index_has(const struct acl_index *index, uint64_t kind,
 	const uint64_t address[2] = {be64toh(peer->address[0]),
 		be64toh(peer->address[1])};
 
-	kind |= peer->family == 6 ? ACL_ROW_IP6 : 0;
-	if (acl_index_find(index, kind, address) != NULL)
-		return true;
-	return index->has_ports && acl_index_find(index,
-		kind | ACL_ROW_PORT(peer->port), address) != NULL;
+	kind |= peer->family == 6 ? ACL_KIND_IP6 : 0;
+	return acl_index_has(index, kind, address)
+		|| (index->has_ports && acl_index_has(index,
+			kind | ACL_KIND_PORT(peer->port), address));
 }
 
 /* Has the client shown the certificate that an element wants, if any? */
@@ -158,7 +158,7 @@ list_allows(const struct acl_list *list, const struct acl_client *client,
 	if (index->has_blocked && index_has(index, 0, &peer))
 		return false;
 	return allowed || index_has(index,
-		ACL_ROW_ALLOWS | ACL_ROW_KEY(client->key), &peer);
+		ACL_KIND_ALLOWS | ACL_KIND_KEY(client->key), &peer);
 }
 
 __attribute__((cold, noinline)) bool
@@ -185,18 +185,20 @@ acl_list_make(const void *from, uint32_t count, struct acl_list *list)
 	struct acl_element *copy = calloc(count + 1u, sizeof(*copy));
 	struct acl_element *elements = calloc(count + 1u, sizeof(*elements));
 	struct acl_index *index = calloc(1, acl_index_size_max(count));
+	enum nsd_err err = NSD_E_MEMORY;
 
-	if (copy == NULL || elements == NULL || index == NULL) {
-		free(copy);
+	if (copy != NULL && elements != NULL && index != NULL) {
+		if (count > 0)
+			memcpy(copy, from, count * sizeof(*copy));
+		(void)acl_index_copy(copy, count, elements);
+		err = acl_index_make(elements, count, index);
+	}
+	free(copy);
+	if (err != NSD_OK) {
 		free(elements);
 		free(index);
-		return NSD_E_MEMORY;
+		return err;
 	}
-	if (count > 0)
-		memcpy(copy, from, count * sizeof(*copy));
-	(void)acl_index_copy(copy, count, elements);
-	free(copy);
-	acl_index_make(elements, count, index);
 	*list = (struct acl_list){elements, count, index};
 	return NSD_OK;
 }

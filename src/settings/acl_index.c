@@ -5,9 +5,12 @@
 
 #include "settings/acl_index.h"
 
-/* So many rows are looked at without a choice among them: measured in
- * doc/decisions/0118. */
-#define ROWS_AT_ONCE 16u
+/* A range of addresses; numbers are of this machine. */
+struct acl_row {
+	uint64_t kind;     /* ACL_KIND_* */
+	uint64_t first[2]; /* address, the most significant octets first */
+	uint64_t last[2];
+};
 
 /* ---- addresses as two words ---------------------------------------------- */
 
@@ -87,11 +90,11 @@ row_make(const struct acl_element *e, struct acl_row *row)
 {
 	uint64_t other[2];
 
-	row->kind = ACL_ROW_PORT(e->port)
-		| (e->family == 6 ? ACL_ROW_IP6 : 0);
+	row->kind = ACL_KIND_PORT(e->port)
+		| (e->family == 6 ? ACL_KIND_IP6 : 0);
 	if (!e->blocked)
-		row->kind |= ACL_ROW_ALLOWS
-			| ACL_ROW_KEY(e->needs_key ? e->key : STORE_NONE);
+		row->kind |= ACL_KIND_ALLOWS
+			| ACL_KIND_KEY(e->needs_key ? e->key : STORE_NONE);
 	words_read(e->address, row->first);
 	words_read(e->other, other);
 	for (unsigned i = 0; i < 2; i++) {
@@ -128,7 +131,7 @@ row_compare(const void *a, const void *b)
 	return order != 0 ? order : words_compare(x->last, y->last);
 }
 
-/* ---- the index ----------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------- */
 
 /* Joins rows that touch. Returns how many are left. */
 static uint32_t
@@ -147,12 +150,13 @@ rows_join(struct acl_row *rows, uint32_t count)
 	return count > 0 ? kept + 1 : 0;
 }
 
-void
-acl_index_make(const struct acl_element *elements, uint32_t count,
-	struct acl_index *index)
+/* Makes rows of the elements that are covered, in order. Returns how many there
+ * are. */
+static uint32_t
+rows_fill(const struct acl_element *elements, uint32_t count,
+	struct acl_row *rows, struct acl_index *index)
 {
-	struct acl_row *rows = index->rows;
-	uint32_t made = 0, left;
+	uint32_t made = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct acl_element *e = &elements[i];
@@ -166,66 +170,239 @@ acl_index_make(const struct acl_element *elements, uint32_t count,
 		made++;
 	}
 	qsort(rows, made, sizeof(rows[0]), row_compare);
-	left = rows_join(rows, made);
-	memset(&rows[left], 0, (count - left) * sizeof(rows[0]));
-	index->row_count = left;
+	return rows_join(rows, made);
 }
+
+/* ---- trees of bounds ----------------------------------------------------- */
+
+/*
+ * A tree is its levels, the top one first. Level 0 has all bounds, and each one
+ * above it the last bound of each node of the one below, but of one that is not
+ * full. So as many bounds of a level as are before an address, so many nodes of
+ * the one below are passed by. What is left of the last node of a level, which
+ * may be all of it, is filled with what is before no address. The top level is
+ * one node.
+ *
+ * The bounds of a node are compared without a jump, since nobody can guess how
+ * that ends. doc/decisions/0108 has figures.
+ */
+
+/* Of IPv4, less 2^31: processors compare several of these at once. */
+typedef int32_t bound4;
+struct bound6 {
+	uint64_t word[2];
+};
+
+/* Bounds in a node, as powers of two. */
+#define NODE4_BITS 4u
+#define NODE6_BITS 3u
 
 __extension__ typedef unsigned __int128 acl_words;
 
 static inline acl_words
-words_join(uint64_t high, uint64_t low)
+words_join(const uint64_t words[2])
 {
-	return (acl_words)high << 64 | low;
+	return (acl_words)words[0] << 64 | words[1];
 }
 
-/* 0 if a row begins behind an address of a kind, else 1; without a jump, since
- * nobody can guess which it is. Of an IPv4 address the first word says all. */
-static inline __attribute__((always_inline)) uint32_t
-row_is_before(const struct acl_row *row, uint64_t kind,
-	const uint64_t address[2], bool ip6)
+static inline bound4
+bound4_of(uint64_t word)
 {
-	if (!ip6)
-		return words_join(row->kind, row->first[0])
-			<= words_join(kind, address[0]);
-	return (row->kind < kind) | ((row->kind == kind)
-		& (words_join(row->first[0], row->first[1])
-			<= words_join(address[0], address[1])));
+	return (bound4)((uint32_t)(word >> 32) - 0x80000000u);
 }
 
-/* The last row that does not begin behind the address, or the first of all.
- * Several rows are looked at together, as none of these waits for another. */
-static inline __attribute__((always_inline)) const struct acl_row *
-rows_find(const struct acl_index *index, uint64_t kind,
-	const uint64_t address[2], bool ip6)
+static inline unsigned
+node_bits(bool ip6)
 {
-	const struct acl_row *row = index->rows;
-	uint32_t count = index->row_count, before = 0;
+	return ip6 ? NODE6_BITS : NODE4_BITS;
+}
 
-	while (count > ROWS_AT_ONCE) {
-		uint32_t part = count / 4;
+static inline size_t
+node_size(bool ip6)
+{
+	return ip6 ? sizeof(struct bound6) << NODE6_BITS
+		   : sizeof(bound4) << NODE4_BITS;
+}
 
-		row += part * (row_is_before(&row[part], kind, address, ip6)
-			+ row_is_before(&row[2 * part], kind, address, ip6)
-			+ row_is_before(&row[3 * part], kind, address, ip6));
-		count -= 3 * part;
+/* Which level is the top one, times the bits of a node. */
+static inline unsigned
+top_shift(uint32_t count, bool ip6)
+{
+	unsigned shift = 0;
+
+	while (count >> shift >> node_bits(ip6) != 0)
+		shift += node_bits(ip6);
+	return shift;
+}
+
+static inline size_t
+level_nodes(uint32_t count, unsigned shift, bool ip6)
+{
+	return (size_t)(count >> shift >> node_bits(ip6)) + 1;
+}
+
+static size_t
+tree_size(uint32_t count, bool ip6)
+{
+	unsigned top = top_shift(count, ip6);
+	size_t nodes = 0;
+
+	for (unsigned shift = 0; shift <= top; shift += node_bits(ip6))
+		nodes += level_nodes(count, shift, ip6);
+	return nodes * node_size(ip6);
+}
+
+/* A bound of the rows of a part. The first address of all is behind none. */
+static acl_words
+bound_read(const struct acl_row *rows, uint32_t count, uint32_t i, bool ip6)
+{
+	const struct acl_row *row = &rows[(i + count % 2) / 2];
+
+	if ((i + count) % 2 != 0)
+		return words_join(row->last);
+	return words_join(row->first) - (ip6 ? 1 : (acl_words)1 << 96);
+}
+
+static void
+tree_fill(const struct acl_row *rows, uint32_t count, bool ip6, void *tree)
+{
+	unsigned shift = top_shift(count, ip6) + node_bits(ip6);
+	struct bound6 *out6 = tree;
+	bound4 *out4 = tree;
+
+	while (shift > 0) {
+		size_t room;
+
+		shift -= node_bits(ip6);
+		room = level_nodes(count, shift, ip6) << node_bits(ip6);
+		for (size_t i = 1; i <= room; i++) {
+			acl_words bound = i << shift > count ? ~(acl_words)0
+				: bound_read(rows, count,
+					(uint32_t)(i << shift) - 1, ip6);
+			uint64_t high = (uint64_t)(bound >> 64);
+
+			if (ip6)
+				*out6++ = (struct bound6){
+					{high, (uint64_t)bound}};
+			else
+				*out4++ = bound4_of(high);
+		}
 	}
-	for (uint32_t i = 1; i < count; i++)
-		before += row_is_before(&row[i], kind, address, ip6);
-	row += before;
-	return row;
 }
 
-const struct acl_row *
-acl_index_find(const struct acl_index *index, uint64_t kind,
+/* The bounds of a node that are before an address. */
+static inline __attribute__((always_inline)) uint32_t
+node_before(const void *node, const uint64_t address[2], bool ip6)
+{
+	const struct bound6 *six = node;
+	const bound4 *four = node;
+	uint32_t before = 0;
+
+	if (ip6) {
+#pragma GCC unroll 8
+		for (unsigned i = 0; i < 1u << NODE6_BITS; i++)
+			before += words_join(six[i].word)
+				< words_join(address);
+	} else {
+#pragma GCC unroll 4
+		for (unsigned i = 0; i < 1u << NODE4_BITS; i++)
+			before += four[i] < bound4_of(address[0]);
+	}
+	return before;
+}
+
+/* The bounds of a part that are before an address. */
+static inline __attribute__((always_inline)) uint32_t
+tree_before(const uint8_t *level, uint32_t count, const uint64_t address[2],
+	bool ip6)
+{
+	unsigned shift = top_shift(count, ip6);
+	uint32_t before = node_before(level, address, ip6);
+
+	for (; shift > 0; shift -= node_bits(ip6)) {
+		level += level_nodes(count, shift, ip6) * node_size(ip6);
+		before = (before << node_bits(ip6)) + node_before(
+			level + before * node_size(ip6), address, ip6);
+	}
+	return before;
+}
+
+/* ---- the index ----------------------------------------------------------- */
+
+static void
+part_make(const struct acl_row *rows, uint32_t row_count,
+	struct acl_index *index, struct acl_part *part)
+{
+	bool ip6 = rows[0].kind & ACL_KIND_IP6;
+
+	part->kind = rows[0].kind;
+	part->count = 2 * row_count - (words_join(rows[0].first) == 0);
+	part->at = index->len;
+	tree_fill(rows, part->count, ip6, (uint8_t *)index + part->at);
+	index->len += (uint32_t)tree_size(part->count, ip6);
+}
+
+enum nsd_err
+acl_index_make(const struct acl_element *elements, uint32_t count,
+	struct acl_index *index)
+{
+	struct acl_row *rows = malloc((count + 1u) * sizeof(*rows));
+	struct acl_part *part = index->parts;
+	uint32_t left;
+
+	if (rows == NULL)
+		return NSD_E_MEMORY;
+	left = rows_fill(elements, count, rows, index);
+	for (uint32_t i = 0; i < left; i++)
+		index->part_count += i == 0 || rows[i].kind != rows[i - 1].kind;
+	index->len = (uint32_t)((sizeof(*index)
+		+ index->part_count * sizeof(*part) + ACL_INDEX_ALIGN - 1)
+		& ~(size_t)(ACL_INDEX_ALIGN - 1));
+	for (uint32_t i = 0, end = 0; i < left; i = end) {
+		while (end < left && rows[end].kind == rows[i].kind)
+			end++;
+		part_make(&rows[i], end - i, index, part++);
+	}
+	free(rows);
+	return NSD_OK;
+}
+
+bool
+acl_index_is_sound(const struct acl_index *index, size_t len, uint32_t count)
+{
+	if (len < sizeof(*index) || index->len > len
+		|| index->len < sizeof(*index) || index->walk_count > count
+		|| index->part_count > (index->len - sizeof(*index))
+			/ sizeof(index->parts[0]))
+		return false;
+	for (uint32_t i = 0; i < index->part_count; i++) {
+		const struct acl_part *part = &index->parts[i];
+
+		if (part->count == 0 || part->at % 8 != 0
+			|| part->at > index->len
+			|| index->len - part->at < tree_size(part->count,
+				part->kind & ACL_KIND_IP6))
+			return false;
+	}
+	return true;
+}
+
+bool
+acl_index_has(const struct acl_index *index, uint64_t kind,
 	const uint64_t address[2])
 {
-	const struct acl_row *row = kind & ACL_ROW_IP6
-		? rows_find(index, kind, address, true)
-		: rows_find(index, kind, address, false);
+	const struct acl_part *part = index->parts;
+	const uint8_t *tree;
+	uint32_t before;
 
-	return index->row_count > 0 && row->kind == kind
-			&& words_compare(row->first, address) <= 0
-			&& words_compare(address, row->last) <= 0
-		? row : NULL;
+	/* The last part of no later kind, or the first of all. */
+	for (uint32_t n = index->part_count; n > 1; n -= n / 2)
+		part += part[n / 2].kind <= kind ? n / 2 : 0;
+	if (index->part_count == 0 || part->kind != kind)
+		return false;
+	tree = (const uint8_t *)index + part->at;
+	before = kind & ACL_KIND_IP6
+		? tree_before(tree, part->count, address, true)
+		: tree_before(tree, part->count, address, false);
+	return (part->count - before) % 2 != 0;
 }

@@ -69,24 +69,17 @@ vet_element(struct vet_part *p, const struct acl_element *e, store_ref ref)
 }
 
 /* An index, if the list has one, lies behind the elements, and ends with the
- * object. It leaves no more elements to be walked than there are. */
+ * object at the latest. */
 static bool
 vet_index(const struct settings_options *o, unsigned list, size_t elements_end)
 {
 	size_t at = o->index_at[list];
-	const struct acl_index *index;
 	uint32_t count;
 
-	if (at == 0)
-		return true;
-	if (at % 8 != 0 || at < elements_end || at > o->len
-		|| o->len - at < sizeof(*index))
-		return false;
-	index = (const struct acl_index *)((const uint8_t *)o + at);
 	(void)settings_options_list(o, (enum settings_list)list, &count);
-	return index->walk_count <= count
-		&& index->row_count <= (o->len - at - sizeof(*index))
-			/ sizeof(index->rows[0]);
+	return at == 0 || (at % 8 == 0 && at >= elements_end && at <= o->len
+		&& acl_index_is_sound((const struct acl_index *)
+			((const uint8_t *)o + at), o->len - at, count));
 }
 
 bool

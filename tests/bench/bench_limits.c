@@ -23,10 +23,10 @@
 #include "zone/table.h"
 
 #define BLOCK 4096u
-#define WARM 64u
+#define WARM 4096u
 #define BATCH 64u
 #define BUCKETS 1000000u
-#define ELEMENTS_MAX 1000u
+#define ELEMENTS_MAX 100000u
 
 /* What costs something, and how queries are: whether they ask for a cookie, and
  * from how many networks they come. */
@@ -36,20 +36,35 @@ static const struct limits_case {
 	uint32_t netblocks;
 	bool answer_cookie;
 	bool asked;
+	bool ip6;
 	unsigned networks;
 	uint32_t elements; /* of allow-query, a network each; 0: none */
 	unsigned base;     /* what it is compared with */
 } cases[] = {
-	{ "without", 0, 1, false, false, 1, 0, 0 },
-	{ "limits", 1000000, 1, false, false, 1, 0, 0 },
-	{ "limits, three wider ones", 1000000, 4, false, false, 1, 0, 0 },
-	{ "without, a cookie asked for", 0, 1, false, true, 1, 0, 3 },
-	{ "cookies", 0, 1, true, true, 1, 0, 3 },
-	{ "cookies and limits", 1000000, 1, true, true, 1, 0, 3 },
-	{ "without, of 10 networks", 0, 1, false, false, 10, 0, 6 },
-	{ "allow-query, 10 elements", 0, 1, false, false, 10, 10, 6 },
-	{ "without, of 1,000 networks", 0, 1, false, false, 1000, 0, 8 },
-	{ "allow-query, 1,000 elements", 0, 1, false, false, 1000, 1000, 8 },
+	{ "without", 0, 1, false, false, false, 1, 0, 0 },
+	{ "limits", 1000000, 1, false, false, false, 1, 0, 0 },
+	{ "limits, three wider ones", 1000000, 4, false, false, false, 1, 0, 0 },
+	{ "without, a cookie asked for", 0, 1, false, true, false, 1, 0, 3 },
+	{ "cookies", 0, 1, true, true, false, 1, 0, 3 },
+	{ "cookies and limits", 1000000, 1, true, true, false, 1, 0, 3 },
+	{ "without, IPv4", 0, 1, false, false, false, 1000, 0, 6 },
+	{ "allow-query, 10 elements of IPv4", 0, 1, false, false, false,
+		10, 10, 6 },
+	{ "allow-query, 100 elements of IPv4", 0, 1, false, false, false,
+		100, 100, 6 },
+	{ "allow-query, 1,000 elements of IPv4", 0, 1, false, false, false,
+		1000, 1000, 6 },
+	{ "allow-query, 100,000 elements of IPv4", 0, 1, false, false, false,
+		100000, 100000, 6 },
+	{ "without, IPv6", 0, 1, false, false, true, 1000, 0, 11 },
+	{ "allow-query, 10 elements of IPv6", 0, 1, false, false, true,
+		10, 10, 11 },
+	{ "allow-query, 100 elements of IPv6", 0, 1, false, false, true,
+		100, 100, 11 },
+	{ "allow-query, 1,000 elements of IPv6", 0, 1, false, false, true,
+		1000, 1000, 11 },
+	{ "allow-query, 100,000 elements of IPv6", 0, 1, false, false, true,
+		100000, 100000, 11 },
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 
@@ -67,28 +82,40 @@ publish(struct store_writer *writer, const struct limits_case *c)
 	settings_fixture_publish(writer, &setup);
 }
 
-/* No two networks are beside each other, or a list would be shorter. */
-static void
-put_network(uint8_t address[4], unsigned network)
+/* No two networks are beside each other, or a list would be shorter. Returns
+ * the octets of the network. */
+static unsigned
+put_network(uint8_t address[16], unsigned network, bool ip6)
 {
-	address[0] = 10;
-	address[1] = (uint8_t)(network >> 7);
-	address[2] = (uint8_t)(network << 1);
-	address[3] = 0;
+	uint8_t *end = address;
+
+	memset(address, 0, 16);
+	if (ip6) {
+		memcpy(address, "\x20\1\xd\xb8", 4);
+		end += 4;
+	} else {
+		*end++ = (uint8_t)(10 + (network >> 15));
+	}
+	*end++ = (uint8_t)(network >> 7);
+	*end++ = (uint8_t)(network << 1);
+	if (ip6)
+		*end++ = (uint8_t)(network >> 15);
+	return (unsigned)(end - address);
 }
 
 /* Lets in whoever is in the first networks. */
 static void
-allow(struct store_writer *writer, uint32_t networks)
+allow(struct store_writer *writer, uint32_t networks, bool ip6)
 {
 	static struct acl_element elements[ELEMENTS_MAX];
 	const struct store_view *view = store_writer_view(writer);
 
+	memset(elements, 0, networks * sizeof(elements[0]));
 	for (unsigned i = 0; i < networks; i++) {
-		elements[i].family = 4;
+		elements[i].family = ip6 ? 6 : 4;
 		elements[i].kind = ACL_MASK;
-		put_network(elements[i].address, i);
-		memset(elements[i].other, 0xff, 3);
+		memset(elements[i].other, 0xff,
+			put_network(elements[i].address, i, ip6));
 	}
 	settings_fixture_set_acl(writer, table_get(view)->only, elements,
 		networks, NULL, 0);
@@ -159,12 +186,14 @@ measure_block(const struct bench *bench, const struct limits_case *c)
 			(uint32_t)names->count)], QUERIES_EXISTING, true);
 		if (c->asked)
 			ask_for_cookie(&requests[i]);
+		requests[i].ip6 = c->ip6;
 		put_network(requests[i].from,
-			queries_random_below(c->networks));
-		requests[i].from[3] = (uint8_t)queries_random_below(256);
+			queries_random_below(c->networks), c->ip6);
+		requests[i].from[c->ip6 ? 15 : 3] = (uint8_t)
+			queries_random_below(256);
 	}
 	publish(bench->writer, c);
-	allow(bench->writer, c->elements);
+	allow(bench->writer, c->elements, c->ip6);
 	queries_answer(bench->ctx, view, requests, WARM, BATCH);
 	start = queries_cpu_sec();
 	queries_answer(bench->ctx, view, requests + WARM, BLOCK, BATCH);

@@ -250,16 +250,24 @@ queries_make(struct queries_request *r, const uint8_t *name,
 	}
 	r->len = (uint16_t)at;
 	memset(r->from, 0, sizeof(r->from));
+	r->ip6 = false;
 }
 
 static void
-put_peer(struct sockaddr_storage *peer, const uint8_t from[4])
+put_peer(struct sockaddr_storage *peer, const struct queries_request *r)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)peer;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)peer;
 
-	in->sin_family = AF_INET;
-	in->sin_port = htons(5353);
-	memcpy(&in->sin_addr, from, sizeof(in->sin_addr));
+	if (r->ip6) {
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(5353);
+		memcpy(&in6->sin6_addr, r->from, sizeof(in6->sin6_addr));
+	} else {
+		in->sin_family = AF_INET;
+		in->sin_port = htons(5353);
+		memcpy(&in->sin_addr, r->from, sizeof(in->sin_addr));
+	}
 }
 
 uint64_t
@@ -279,7 +287,7 @@ queries_answer(struct query_ctx *ctx, const struct store_view *view,
 			x[j].reply = replies[j];
 			x[j].reply_capacity = QUERIES_REPLY_ROOM;
 			x[j].peer = &peers[j];
-			put_peer(&peers[j], requests[i + j].from);
+			put_peer(&peers[j], &requests[i + j]);
 		}
 		query_answer_batch(ctx, view, x, batch);
 		for (size_t j = 0; j < batch; j++)

@@ -54,7 +54,8 @@ void queries_collect(const struct store_view *view,
 	unsigned one_in);
 
 struct queries_request {
-	uint8_t from[4]; /* its sender; queries_make: 0.0.0.0 */
+	uint8_t from[16]; /* its sender; queries_make: 0.0.0.0 */
+	bool ip6;         /* that is an IPv6 address */
 	uint16_t len;
 	uint8_t octets[12 + NAME_MAX_LEN + 64 + 15];
 };

@@ -26,31 +26,29 @@ element(const char *address, enum acl_kind kind, const char *other)
 	return e;
 }
 
+/* A copy of a list with an index. */
+static struct acl_list
+make_list(const struct acl_element *elements, uint32_t count)
+{
+	struct acl_list list;
+
+	assert_int_equal(acl_list_make(elements, count, &list), NSD_OK);
+	assert_true(list.index->len <= acl_index_size_max(count));
+	assert_true(acl_index_is_sound(list.index, list.index->len, count));
+	return list;
+}
+
 /* What a list says, with an index as without. */
 static bool
 allows_either(const struct acl_element *elements, uint32_t count,
 	const struct acl_client *client)
 {
-	struct acl_element *sorted = calloc(count + 1, sizeof(*sorted));
-	struct acl_index *index = calloc(1, acl_index_size_max(count));
 	struct acl_list plain = {elements, count, NULL};
-	struct acl_list indexed = {sorted, count, index};
-	uint32_t at = 0;
-	bool allowed;
+	struct acl_list indexed = make_list(elements, count);
+	bool allowed = acl_list_allows(&plain, client);
 
-	assert_non_null(sorted);
-	assert_non_null(index);
-	for (int covered = 0; covered < 2; covered++)
-		for (uint32_t i = 0; i < count; i++)
-			if (acl_index_covers(&elements[i]) == covered)
-				sorted[at++] = elements[i];
-	assert_int_equal(at, count);
-	acl_index_make(sorted, count, index);
-	assert_true(acl_index_size(index) <= acl_index_size_max(count));
-	allowed = acl_list_allows(&plain, client);
 	assert_int_equal(acl_list_allows(&indexed, client), allowed);
-	free(sorted);
-	free(index);
+	acl_list_free(&indexed);
 	return allowed;
 }
 
@@ -296,16 +294,16 @@ reference_allows(const struct acl_element *list, unsigned count,
 	return false;
 }
 
-static bool
-allows_octets(const struct acl_element *list, uint32_t count, uint8_t family,
-	const uint8_t address[16], unsigned port)
+/* Octets of an address, as who asks. */
+static void
+put_peer(uint8_t family, const uint8_t address[16], unsigned port,
+	struct sockaddr_storage *peer)
 {
-	struct sockaddr_storage peer;
-	struct sockaddr_in *in = (struct sockaddr_in *)&peer;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&peer;
+	struct sockaddr_in *in = (struct sockaddr_in *)peer;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)peer;
 
 	/* What is behind an address is nobody's. */
-	memset(&peer, 0xee, sizeof(peer));
+	memset(peer, 0xee, sizeof(*peer));
 	if (family == 4) {
 		in->sin_family = AF_INET;
 		in->sin_port = htons((uint16_t)port);
@@ -315,8 +313,28 @@ allows_octets(const struct acl_element *list, uint32_t count, uint8_t family,
 		in6->sin6_port = htons((uint16_t)port);
 		memcpy(&in6->sin6_addr, address, 16);
 	}
+}
+
+static bool
+allows_octets(const struct acl_element *list, uint32_t count, uint8_t family,
+	const uint8_t address[16], unsigned port)
+{
+	struct sockaddr_storage peer;
+
+	put_peer(family, address, port, &peer);
 	return allows_either(list, count,
 		&(struct acl_client){.peer = &peer});
+}
+
+/* The same of a list that has an index already. */
+static bool
+list_allows_octets(const struct acl_list *list, uint8_t family,
+	const uint8_t address[16], unsigned port)
+{
+	struct sockaddr_storage peer;
+
+	put_peer(family, address, port, &peer);
+	return acl_list_allows(list, &(struct acl_client){.peer = &peer});
 }
 
 static void
@@ -357,23 +375,124 @@ lists_by_chance_allow_whom_the_reference_does(void **state)
 	assert_in_range(allowed, asked / 20, asked / 2);
 }
 
-/* ---- the index ----------------------------------------------------------- */
+/* ---- long ones --------------------------------------------------------- */
 
-static const struct acl_index *
-make_index(const struct acl_element *list, uint32_t count)
+#define LONG_MAX 6000u
+
+/* The next address, or the one before; behind the last is the first. */
+static void
+step(uint8_t family, uint8_t address[16], bool up)
 {
-	static union {
-		struct acl_index index;
-		uint64_t words[1024];
-	} room;
-
-	assert_true(acl_index_size_max(count) <= sizeof(room));
-	memset(&room, 0, sizeof(room));
-	acl_index_make(list, count, &room.index);
-	return &room.index;
+	for (unsigned i = family == 4 ? 4 : 16; i-- > 0;) {
+		address[i] = (uint8_t)(address[i] + (up ? 1 : -1));
+		if (address[i] != (up ? 0 : 0xff))
+			return;
+	}
 }
 
-/* Rows that touch are one, up to the last address there is. */
+/* Addresses differ in two octets in a row, at the end most of the time. Those
+ * before are all zero or all one, and in IPv6 by chance, too. */
+static void
+make_long_element(uint64_t *seed, uint8_t family, struct acl_element *e)
+{
+	unsigned size = family == 4 ? 4 : 16;
+	unsigned at = chance_below(seed, 4) == 0
+		? chance_below(seed, size - 1)
+		: size - 2;
+	uint8_t fill = chance_below(seed, 2) == 0 ? 0 : 0xff;
+	unsigned value = chance_below(seed, 65536), end;
+
+	memset(e, 0, sizeof(*e));
+	e->family = family;
+	e->kind = (uint8_t)chance_below(seed, 3);
+	e->blocked = chance_below(seed, 8) == 0;
+	e->port = (uint16_t)(chance_below(seed, 4) == 0
+			? 1 + chance_below(seed, 2)
+			: 0);
+	memset(e->address, fill, size);
+	if (family == 6)
+		e->address[7] = (uint8_t)chance_below(seed, 3);
+	memcpy(e->other, e->address, size);
+	end = value + chance_below(seed, 24);
+	end = end > 65535 ? 65535 : end;
+	e->address[at] = (uint8_t)(value >> 8);
+	e->address[at + 1] = (uint8_t)value;
+	e->other[at] = (uint8_t)(end >> 8);
+	e->other[at + 1] = (uint8_t)end;
+	if (e->kind != ACL_MASK)
+		return;
+	memset(e->other, 0xff, size);
+	e->other[size - 1] = (uint8_t)(0xffu << chance_below(seed, 6));
+}
+
+/* At the ends of each range, and beside them. */
+static unsigned
+compare_long_list(uint64_t *seed, const struct acl_element *elements,
+	uint32_t count)
+{
+	struct acl_list list = make_list(elements, count);
+	unsigned allowed = 0;
+
+	for (unsigned asked = 0; asked < 400; asked++) {
+		const struct acl_element *e = &elements[chance_below(seed,
+			count)];
+		unsigned port = 1 + chance_below(seed, 3);
+		uint8_t address[16];
+		bool expected;
+
+		memcpy(address, e->kind == ACL_RANGE && asked % 2 == 0
+				? e->other : e->address, sizeof(address));
+		for (unsigned i = asked / 2 % 3; i > 0; i--)
+			step(e->family, address, asked % 2 == 0);
+		expected = reference_allows(elements, count, e->family,
+			address, port);
+		assert_int_equal(list_allows_octets(&list, e->family, address,
+					 port),
+			expected);
+		allowed += expected;
+	}
+	acl_list_free(&list);
+	return allowed;
+}
+
+static void
+long_lists_by_chance_allow_whom_the_reference_does(void **state)
+{
+	struct acl_element *list = calloc(LONG_MAX, sizeof(*list));
+	uint64_t seed = chance_setting("SEED", 1);
+	unsigned allowed = 0;
+
+	assert_non_null(list);
+	for (unsigned round = 0; round < 60; round++) {
+		uint32_t count = 1 + chance_below(&seed,
+			round % 3 == 0 ? LONG_MAX : 300);
+
+		for (uint32_t i = 0; i < count; i++)
+			make_long_element(&seed, round % 2 == 0 ? 4 : 6,
+				&list[i]);
+		for (uint32_t i = 0; i < count && round % 5 == 0; i += 2)
+			make_long_element(&seed, round % 2 == 0 ? 6 : 4,
+				&list[i]);
+		allowed += compare_long_list(&seed, list, count);
+	}
+	assert_in_range(allowed, 60 * 400 / 4, 60 * 400 * 3 / 4);
+	free(list);
+}
+
+/* ---- the index ----------------------------------------------------------- */
+
+/* How many ranges an index has. */
+static unsigned
+count_ranges(const struct acl_index *index)
+{
+	unsigned count = 0;
+
+	for (uint32_t i = 0; i < index->part_count; i++)
+		count += (index->parts[i].count + 1) / 2;
+	return count;
+}
+
+/* Ranges that touch are one, up to the last address there is. */
 static void
 index_joins_what_touches(void **state)
 {
@@ -391,12 +510,13 @@ index_joins_what_touches(void **state)
 		element("2001:db8::2", ACL_SINGLE, NULL),
 		element("2001:db8:0:1::3", ACL_SINGLE, NULL),
 	};
-	const struct acl_index *index = make_index(list, 11);
+	struct acl_list made = make_list(list, 11);
 
-	assert_int_equal(index->row_count, 6);
+	assert_int_equal(count_ranges(made.index), 6);
+	assert_false(made.index->has_blocked);
+	assert_false(made.index->has_ports);
+	acl_list_free(&made);
 	assert_false(allows(list, 11, "2001:db8::3", 1));
-	assert_false(index->has_blocked);
-	assert_false(index->has_ports);
 	assert_true(allows(list, 8, "192.0.2.255", 1));
 	assert_false(allows(list, 8, "192.0.2.0", 1));
 	assert_false(allows(list, 8, "192.0.3.0", 1));
@@ -407,32 +527,73 @@ index_joins_what_touches(void **state)
 		"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", 1));
 }
 
-/* Each row of any number of them, and nothing between two. Octets: where the
- * addresses differ. */
+/* Each of any number of ranges, and nothing between two. The numbers are those
+ * at which a tree has another node or level. Octets: where addresses differ. */
 static void
-index_finds_each_row(void **state)
+index_finds_each_range(void **state)
 {
 	static const struct {
 		uint8_t family, octet;
-	} rows[] = { {4, 3}, {4, 1}, {6, 7}, {6, 8}, {6, 15} };
-	struct acl_element list[100];
+	} ways[] = { {4, 2}, {4, 1}, {6, 6}, {6, 7}, {6, 14} };
+	static struct acl_element elements[LONG_MAX];
 
-	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		uint8_t octet = rows[i].octet, address[16] = {10};
+	for (unsigned i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		uint8_t octet = ways[i].octet, address[16] = {10};
+		uint32_t count = 0;
 
-		for (unsigned count = 0; count <= 100; count++) {
-			memset(list, 0, sizeof(list));
+		while (count < LONG_MAX) {
+			struct acl_list list;
+
+			memset(elements, 0, sizeof(elements));
 			for (unsigned n = 0; n < count; n++) {
-				list[n].family = rows[i].family;
-				list[n].address[0] = 10;
-				list[n].address[octet] = (uint8_t)(2 * n + 1);
+				struct acl_element *e = &elements[n];
+
+				e->family = ways[i].family;
+				e->address[0] = 10;
+				e->address[octet] = (uint8_t)(n >> 7);
+				e->address[octet + 1] = (uint8_t)(2 * n + 1);
 			}
+			list = make_list(elements, count);
 			for (unsigned n = 0; n <= 2 * count; n++) {
-				address[octet] = (uint8_t)n;
-				assert_int_equal(allows_octets(list, count,
-						rows[i].family, address, 1),
+				address[octet] = (uint8_t)(n >> 8);
+				address[octet + 1] = (uint8_t)n;
+				assert_int_equal(list_allows_octets(&list,
+						ways[i].family, address, 1),
 					n % 2);
 			}
+			acl_list_free(&list);
+			count += count < 140 ? 1 : count * 2 / 7;
+		}
+	}
+}
+
+/* An address lies in a range that has no address before it, or none behind. */
+static void
+index_knows_the_first_and_the_last_address(void **state)
+{
+	static const char *const ends[][4] = {
+		{"0.0.0.0", "0.0.0.1", "255.255.255.254", "255.255.255.255"},
+		{"::", "::1", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe",
+			"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"},
+	};
+
+	for (unsigned i = 0; i < 2; i++) {
+		const char *const *at = ends[i];
+		struct acl_element list[] = {
+			element(at[0], ACL_SINGLE, NULL),
+			element(at[3], ACL_SINGLE, NULL),
+			element(at[0], ACL_RANGE, at[3]),
+		};
+
+		assert_true(allows(list, 2, at[0], 1));
+		assert_false(allows(list, 2, at[1], 1));
+		assert_false(allows(list, 2, at[2], 1));
+		assert_true(allows(list, 2, at[3], 1));
+		assert_false(allows(list + 1, 1, at[0], 1));
+		assert_false(allows(list, 1, at[3], 1));
+		for (unsigned n = 0; n < 4; n++) {
+			assert_true(allows(list + 2, 1, at[n], 1));
+			assert_false(allows(list + 2, 1, ends[!i][n], 1));
 		}
 	}
 }
@@ -442,7 +603,7 @@ static void
 index_keeps_kinds_apart(void **state)
 {
 	struct acl_element list[6];
-	const struct acl_index *index;
+	struct acl_list made;
 
 	for (unsigned i = 0; i < 6; i++)
 		list[i] = element("192.0.2.0", ACL_MASK, "255.255.255.0");
@@ -452,11 +613,12 @@ index_keeps_kinds_apart(void **state)
 	list[3].blocked = 1;
 	list[3].port = 6;
 	list[4].needs_key = 1; /* nobody's */
-	index = make_index(list, 6);
-	assert_int_equal(index->row_count, 4);
-	assert_true(index->has_blocked);
-	assert_true(index->has_ports);
-	assert_true((index->rows[0].kind & ACL_ROW_ALLOWS) == 0);
+	made = make_list(list, 6);
+	assert_int_equal(made.index->part_count, 4);
+	assert_true(made.index->has_blocked);
+	assert_true(made.index->has_ports);
+	assert_true((made.index->parts[0].kind & ACL_KIND_ALLOWS) == 0);
+	acl_list_free(&made);
 	assert_true(allows_signed(list, 6, "192.0.2.1", 5, 9));
 	assert_false(allows_signed(list, 6, "192.0.2.1", 6, 9));
 	assert_false(allows_signed(list, 6, "192.0.2.1", 5, 8));
@@ -514,8 +676,11 @@ main(void)
 		cmocka_unit_test(acl_blocks_whoever_signed),
 		cmocka_unit_test(acl_blocks_proxies),
 		cmocka_unit_test(lists_by_chance_allow_whom_the_reference_does),
+		cmocka_unit_test(
+			long_lists_by_chance_allow_whom_the_reference_does),
 		cmocka_unit_test(index_joins_what_touches),
-		cmocka_unit_test(index_finds_each_row),
+		cmocka_unit_test(index_finds_each_range),
+		cmocka_unit_test(index_knows_the_first_and_the_last_address),
 		cmocka_unit_test(index_keeps_kinds_apart),
 		cmocka_unit_test(index_covers_masks_that_are_prefixes),
 		cmocka_unit_test(port_zero_is_seen),

@@ -129,7 +129,8 @@ world_init(struct world *w)
 	w->index_at = &w->options->index_at[SETTINGS_ALLOW_NOTIFY];
 	assert_int_not_equal(*w->index_at, 0);
 	w->index = (struct acl_index *)((uint8_t *)w->options + *w->index_at);
-	assert_int_equal(w->index->row_count, ACL_WALK_MAX + 1);
+	assert_int_equal(w->index->part_count, 1);
+	assert_int_equal(w->index->parts[0].count, 2 * ACL_WALK_MAX + 1);
 	w->key = store_edit(heap, key);
 	w->settings = store_edit(heap,
 		store_root(w->f.view, STORE_ROOT_SETTINGS));
@@ -196,8 +197,17 @@ each_fault_of_what_is_read_is_told(void **state)
 	FAULT(*w.index_at, 48, "options of a zone");
 	FAULT(*w.index_at, w.options->len, "options of a zone");
 	FAULT(*w.index_at, 0xfffffff8, "options of a zone");
-	FAULT(w.index->row_count, ACL_WALK_MAX + 2, "options of a zone");
-	FAULT(w.index->row_count, 0xffffffff, "options of a zone");
+	FAULT(w.index->len, w.index->len + 8, "options of a zone");
+	FAULT(w.index->len, 0, "options of a zone");
+	FAULT(w.index->len, 0xffffffff, "options of a zone");
+	FAULT(w.index->part_count, 0xffffffff, "options of a zone");
+	FAULT(w.index->parts[0].at, 4, "options of a zone");
+	FAULT(w.index->parts[0].at, 0xfffffff8, "options of a zone");
+	FAULT(w.index->parts[0].at, w.index->len, "options of a zone");
+	FAULT(w.index->parts[0].count, 0, "options of a zone");
+	FAULT(w.index->parts[0].count, 0xffffffff, "options of a zone");
+	FAULT(w.index->parts[0].count, 2 * ACL_WALK_MAX + 32,
+		"options of a zone");
 	FAULT(w.index->walk_count, ACL_WALK_MAX + 2, "options of a zone");
 	FAULT(w.options->acl[0].family, 5, "options of a zone");
 	FAULT(w.options->acl[0].kind, 3, "options of a zone");
