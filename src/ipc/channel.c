@@ -155,15 +155,15 @@ ipc_receive(const struct ipc_channel *channel, struct ipc_message *message)
 	};
 	ssize_t n;
 
+	/* ECONNRESET is said once, before what the other side had sent: it has
+	 * ended with messages of ours unread. */
 	do
 		n = recvmsg(channel->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	while (n == -1 && errno == EINTR);
+	while (n == -1 && (errno == EINTR || errno == ECONNRESET));
 	if (n == -1 && errno == EAGAIN)
 		return NSD_E_AGAIN;
 	if (n == -1 && ipc_is_short(errno))
 		return NSD_E_MEMORY;
-	if (n == -1 && errno == ECONNRESET)
-		return NSD_E_NOT_FOUND;
 	if (n == -1)
 		return NSD_E_SYSTEM;
 	if (n == 0)

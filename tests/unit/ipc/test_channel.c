@@ -48,6 +48,26 @@ message_arrives_whole_with_its_payload(void **state)
 	ipc_channel_close(&loader_end);
 }
 
+/* One that is killed has mostly not read all that it was sent. */
+static void
+what_was_said_before_the_end_is_heard(void **state)
+{
+	struct ipc_channel main_end, loader_end;
+	struct ipc_message m;
+
+	assert_int_equal(ipc_channel_open_pair(ROLE_MAIN, ROLE_LOADER,
+				 &main_end, &loader_end),
+		NSD_OK);
+	assert_int_equal(ipc_send(&loader_end, IPC_LISTED, NULL, 0, NULL, 0),
+		NSD_OK);
+	assert_int_equal(send(main_end.fd, "unread", 6, 0), 6);
+	ipc_channel_close(&loader_end);
+	assert_int_equal(ipc_receive(&main_end, &m), NSD_OK);
+	assert_int_equal(m.type, IPC_LISTED);
+	assert_int_equal(ipc_receive(&main_end, &m), NSD_E_NOT_FOUND);
+	ipc_channel_close(&main_end);
+}
+
 /* Every message, from every role to every role: only the table's rows pass,
  * at the sender, and at a receiver whose sender did not care. */
 static void
@@ -253,6 +273,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(message_arrives_whole_with_its_payload),
+		cmocka_unit_test(what_was_said_before_the_end_is_heard),
 		cmocka_unit_test(only_rows_of_the_table_pass),
 		cmocka_unit_test(message_cut_at_each_length_is_refused),
 		cmocka_unit_test(descriptors_travel_unasked_ones_are_closed),
