@@ -38,6 +38,31 @@ key_make(struct settings_edit *edit, const struct conf_key *key,
 
 /* ---- lists --------------------------------------------------------------- */
 
+/* Where the address of IPv4 is in a mapped one (RFC 4291 section 2.5.5.2). */
+#define MAPPED_AT 12
+
+/* Makes an element whose addresses are all mapped ones of IPv4 that of IPv4:
+ * who comes from there is of IPv4, though a proxy may say it so
+ * (net/proxy.h). */
+static void
+element_unmap(struct acl_element *e)
+{
+	static const uint8_t mapped[MAPPED_AT] = {[10] = 0xff, [11] = 0xff};
+	static const uint8_t ones[MAPPED_AT] = {0xff, 0xff, 0xff, 0xff, 0xff,
+		0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+	const uint8_t *end = e->kind == ACL_MASK ? ones : mapped;
+
+	if (e->family != 6 || memcmp(e->address, mapped, MAPPED_AT) != 0
+		|| (e->kind != ACL_SINGLE
+			&& memcmp(e->other, end, MAPPED_AT) != 0))
+		return;
+	e->family = 4;
+	memmove(e->address, e->address + MAPPED_AT, 4);
+	memset(e->address + 4, 0, sizeof(e->address) - 4);
+	memmove(e->other, e->other + MAPPED_AT, 4);
+	memset(e->other + 4, 0, sizeof(e->other) - 4);
+}
+
 void
 load_settings_element(const struct conf_acl *acl, struct acl_element *e)
 {
@@ -52,6 +77,7 @@ load_settings_element(const struct conf_acl *acl, struct acl_element *e)
 	e->port = acl->port;
 	memcpy(e->address, acl->address, sizeof(e->address));
 	memcpy(e->other, acl->other, sizeof(e->other));
+	element_unmap(e);
 }
 
 /* A tls-auth that there is not is as a key that there is not: nobody has it. */

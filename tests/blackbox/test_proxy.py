@@ -28,6 +28,14 @@ zone:
 	allow-query: 2001:db8::/32 NOKEY
 	allow-query: 192.0.2.66 BLOCKED
 	provide-xfr: 192.0.2.1 NOKEY
+zone:
+	name: mapped.test
+	zonefile: example.zone
+	allow-query: ::ffff:192.0.2.1 NOKEY
+	allow-query: ::ffff:198.51.100.0/120 NOKEY
+	allow-query: ::ffff:203.0.113.5-::ffff:203.0.113.9 NOKEY
+	allow-query: ::ffff:198.51.100.6 BLOCKED
+	allow-query: ::/8 NOKEY
 """
 
 # With proxies that may not speak for anybody, each for one of the lists. The
@@ -119,6 +127,21 @@ def test_access_is_of_the_client(proxied, tcp):
     # Without a proxy the same zone is not for us; others are for all.
     assert server.rcode("www.few.test", "A", tcp=tcp) == "REFUSED"
     assert server.answer("www.example", "A", tcp=tcp) == ["192.0.2.1"]
+
+
+def test_mapped_addresses_are_those_of_ipv4(proxied):
+    """In lists, too, whatever the proxy says them as."""
+    server = proxied()
+    for source, allowed in (("192.0.2.1", True), ("192.0.2.2", False),
+                            ("198.51.100.0", True), ("198.51.100.255", True),
+                            ("198.51.100.6", False), ("198.51.101.0", False),
+                            ("203.0.113.4", False), ("203.0.113.5", True),
+                            ("203.0.113.9", True), ("203.0.113.10", False)):
+        for said in source, f"::ffff:{source}":
+            assert (ask(server, said, "www.mapped.test").rcode()
+                    == dns.rcode.NOERROR) == allowed
+    assert ask(server, "::fffe:192.0.2.2",
+               "www.mapped.test").rcode() == dns.rcode.NOERROR
 
 
 def test_transfer_is_for_the_client(proxied):
