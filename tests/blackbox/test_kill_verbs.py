@@ -142,6 +142,32 @@ VERBS = {
     "stats_noreset": ("", None, None, nothing, 0),
     "stats_more": ("", None, None, nothing, 0),
 }
+# What a whole answer has that is no error. All others end in ok or a warning.
+ANSWERS = {
+    "status": [r"\Aversion: .+\nverbosity: \d\n"],
+    "zonestatus": [rf"^zone:\t{zone}\n\tstate: "
+                   for zone in ("away", "example", "told")],
+    "listzones": [r"\A(?:.+\n){3}\Z"],
+    "dumpzone": [r"\A; zone example, serial \d,",
+                 r"^; end of zone example, 6 records\n\Z"],
+    "progress": [r"\A(?:.+\n)*\Z"],
+    "serverpid": [r"\A\d+\n\Z"],
+    "verbosity": [r"\Aok\n\Z"],
+    "addzones": [r"^added 2 zones\n\Z"],
+    "delzones": [r"^deleted [02] zones\n\Z"],
+    "print_tsig": [rf'\Akey: name: "k" secret: "{OLD}" '],
+    "print_cookie_secrets": [f"^active ?: {FIRST}$", f"^staging: {SECOND}$"],
+    "stats_more": [r"\Astore\.live=", r"^process\.server1\.age=.*\n\Z"],
+    "stats": [r"^server1\.queries=", r"^num\.queries=", r"^zone\.slave="],
+}
+ANSWERS["stats_noreset"] = ANSWERS["stats"]
+
+
+def is_whole(verb, said):
+    return all(re.search(pattern, said, re.M) for pattern in
+               ANSWERS.get(verb, [r"^(?:ok|warning .*)\n\Z"]))
+
+
 # start asks no server; stop: see below.
 ELSEWHERE = {"start", "stop"}
 
@@ -159,9 +185,27 @@ def is_done_again(code, text):
         "can not drop the currently active"))
 
 
-@pytest.mark.parametrize("role", ["xfrd", "loader", "server 1"])
+# Who stands still while it is killed.
+HELD = {"xfrd": ["loader", "server 1"], "loader": ["loader"],
+        "server 1": ["server 1"]}
+
+
+@contextlib.contextmanager
+def still(server, roles):
+    pids = [server.role(role) for role in roles]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    yield
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("amid", [False, True], ids=["soon", "amid"])
+@pytest.mark.parametrize("role", HELD)
 @pytest.mark.parametrize("verb", VERBS)
-def test_verb(make_server, verb, role):
+def test_verb(make_server, verb, role, amid):
+    """amid: what takes others is not done by then."""
     words, text, prepare, check, code = VERBS[verb]
     server = make_server(zones={"example": zone_text(1)},
                          options={"server-count": 2, "identity": '"one"',
@@ -175,18 +219,22 @@ def test_verb(make_server, verb, role):
     server.start()
     if prepare is not None:
         prepare(server)
-    client = control.begin(server, verb, *words.split(), text=text)
-    time.sleep(zlib.crc32(f"{verb} {role}".encode()) % 12 / 1000)
-    pid = server.kill(role)
+    chance = zlib.crc32(f"{verb} {role}".encode())
+    with still(server, HELD[role] if amid else []):
+        client = control.begin(server, verb, *words.split(), text=text)
+        time.sleep(0.1 if amid else chance % 12 / 1000)
+        pid = server.kill(role)
     said = client.communicate(timeout=60)[0]
     server.wait_replaced(role, pid)
     if client.returncode == 0:
+        assert is_whole(verb, said), said
         wait_for("control", lambda: control.ask(server, "status")[0] == 0)
         assert check(server), said
     wait_for("control", lambda: control.ask(server, "status")[0] == 0)
     # It may have been done all the same; then once more is no harm.
     again = control.ask(server, verb, *words.split(), text=text)
     assert again[0] == code or is_done_again(*again), (said, again)
+    assert again[0] != 0 or is_whole(verb, again[1]), again
     assert code != 0 or check(server), (said, again)
     assert server.serial("told") == 1
     assert control.ask(server, "reload", "example") == (0, "ok\n")
