@@ -24,6 +24,10 @@
 #define RENEW_PAUSE_SEC 1u
 #define RENEW_PAUSE_SEC_MAX 60u
 
+static void changes_end_echoes(struct cds_list_head *echoes,
+	enum xfrd_changed outcome, const char *why);
+
+/* Its echoes are told behind it. */
 static void
 change_end(struct xfrd_change *change, enum xfrd_changed outcome,
 	const char *why)
@@ -35,10 +39,48 @@ change_end(struct xfrd_change *change, enum xfrd_changed outcome,
 	};
 	xfrd_change_on_end *on_end = change->on_end;
 	void *ctx = change->ctx;
+	struct cds_list_head echoes;
 
+	CDS_INIT_LIST_HEAD(&echoes);
+	cds_list_splice(&change->echoes, &echoes);
 	xfrd_change_free(change);
 	if (on_end != NULL)
 		on_end(ctx, &end);
+	changes_end_echoes(&echoes, outcome, why);
+}
+
+/* What has failed has failed for them, too. */
+static void
+changes_end_echoes(struct cds_list_head *echoes, enum xfrd_changed outcome,
+	const char *why)
+{
+	bool failed = outcome == XFRD_CHANGED_UNLISTED
+		|| outcome == XFRD_CHANGED_FAILED;
+	struct xfrd_change *echo;
+
+	while ((echo = list_first_or_null(echoes, struct xfrd_change, node))
+		!= NULL)
+		change_end(echo, failed ? outcome : echo->outcome,
+			failed ? why : NULL);
+}
+
+/* There is nothing to be done. But the zone may be so only because of a change
+ * that is not in effect yet: that is waited for. */
+static void
+change_end_idle(struct xfrd_change *change, enum xfrd_changed outcome)
+{
+	struct xfrd_change *last = NULL;
+
+	if (outcome == XFRD_CHANGED || outcome == XFRD_CHANGED_EXISTS
+		|| outcome == XFRD_CHANGED_ABSENT)
+		last = xfrd_change_find_last(change);
+	if (last == NULL || change->hasty) {
+		change_end(change, outcome, NULL);
+		return;
+	}
+	change->outcome = outcome;
+	cds_list_del(&change->node);
+	cds_list_add_tail(&change->node, &last->echoes);
 }
 
 static struct conf *
@@ -96,12 +138,14 @@ change_finish(struct xfrd_change *change, const struct zone_change *done)
 		xfrd_turn_join(xfrd, zone);
 	}
 	if (done->file == IPC_ZONE_LATER && change->on_end != NULL
-		&& !change->hasty)
+		&& !change->hasty) {
+		changes_end_echoes(&change->echoes, XFRD_CHANGED, NULL);
 		xfrd_change_await_file(change);
-	else if (done->file == IPC_ZONE_BROKEN)
+	} else if (done->file == IPC_ZONE_BROKEN) {
 		change_end(change, XFRD_CHANGED_UNREAD, done->reasons);
-	else
+	} else {
 		change_end(change, XFRD_CHANGED, NULL);
+	}
 }
 
 static void
@@ -229,7 +273,7 @@ change_begin(struct xfrd_change *change)
 		if (outcome == XFRD_CHANGED)
 			zonelist_note_change(changes->list,
 				change_conf(change));
-		change_end(change, outcome, NULL);
+		change_end_idle(change, outcome);
 		return;
 	}
 	err = xfrd_change_do(change, zone);

@@ -32,6 +32,7 @@ xfrd_change_create(struct xfrd *xfrd, const struct xfrd_change_ask *ask)
 		return NULL;
 	CDS_INIT_LIST_HEAD(&change->node);
 	CDS_INIT_LIST_HEAD(&change->same);
+	CDS_INIT_LIST_HEAD(&change->echoes);
 	memcpy(change->name, ask->name, size);
 	change->xfrd = xfrd;
 	change->kind = ask->kind;
@@ -77,6 +78,17 @@ xfrd_change_find_next(const struct xfrd_change *change)
 		if (name_equal(other->wire, change->wire))
 			return other;
 	}
+	return NULL;
+}
+
+struct xfrd_change *
+xfrd_change_find_last(const struct xfrd_change *change)
+{
+	struct xfrd_change *other;
+
+	cds_list_for_each_entry_reverse(other, change_bucket(change), same)
+		if (name_equal(other->wire, change->wire))
+			return other;
 	return NULL;
 }
 

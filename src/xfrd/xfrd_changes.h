@@ -28,6 +28,9 @@ struct event;
 struct xfrd_change {
 	struct cds_list_head node; /* of one of the lists below */
 	struct cds_list_head same; /* of a bucket, once it has begun */
+	struct cds_list_head echoes; /* changes that want what this one brings:
+				      * they end with it */
+	enum xfrd_changed outcome; /* of an echo */
 	struct xfrd *xfrd;
 	enum xfrd_change_kind kind; /* what it has come to: PATTERN is that of
 				     * a zone that was there */
@@ -80,6 +83,9 @@ void xfrd_change_free(struct xfrd_change *change);
 void xfrd_change_note(struct xfrd_change *change);
 /* The next change of the same zone after one that has begun; or NULL. */
 struct xfrd_change *xfrd_change_find_next(const struct xfrd_change *change);
+/* The newest change that has begun of the zone that another one is about, which
+ * has not; or NULL. */
+struct xfrd_change *xfrd_change_find_last(const struct xfrd_change *change);
 /* xfrd_change_list.c: has xfrd know of a change, and writes it to the zone
  * list. zone: the one that it is about; NULL: there is none yet. Without NSD_OK
  * nothing has changed. */

@@ -1,5 +1,6 @@
 """Zones that come, go and change by nsd-control, and the zone list."""
 import resource
+import select
 import socket
 import threading
 import time
@@ -7,7 +8,8 @@ import time
 import pytest
 
 import control
-from harness import DEADLINE, Load, store_stat, wait_for, zone_text
+from harness import (DEADLINE, Held, Load, store_stat, wait_for,
+                     zone_text)
 
 HEAD = "# NSD zone list\n# name pattern\n"
 PATTERNS = ('pattern:\n\tname: p\n\tzonefile: "%s.zone"\n'
@@ -213,6 +215,35 @@ def test_addzone_of_a_large_file_is_ok_when_it_is_served(server):
 
 
 # ---- what was told is so ----------------------------------------------------
+
+@pytest.mark.parametrize("first, second, answer, rcode", [
+    ("addzone x.test p", "addzone x.test q", "zone x.test already exists\nok\n",
+     "NOERROR"),
+    ("addzone x.test p", "changezone x.test p", "ok\n", "NOERROR"),
+    ("delzone was.test", "delzone was.test",
+     "warning zone was.test not present\n", "REFUSED")])
+def test_what_is_so_by_a_change_under_way_is_told_behind_it(
+        server, first, second, answer, rcode):
+    for name in "x.test", "was.test":
+        server.zone_file(name).write_text(zone_text())
+    assert control.ask(server, "addzone", "was.test", "p") == (0, "ok\n")
+    # The loader is at work with another zone meanwhile.
+    held = Held(server.zone_file("held.test"), zone_text())
+    clients = []
+    for command in "addzone held.test p", first, second:
+        clients.append(control.connect(server))
+        clients[-1].sendall(f"NSDCT1 {command}\n".encode())
+        if len(clients) == 1:
+            wait_for("the loader", held.is_waited_for)
+        # It has been taken when another one is answered.
+        assert control.ask(server, "serverpid")[0] == 0
+    assert select.select(clients, [], [], 0)[0] == []
+    held.check_held()
+    held.let_go()
+    assert control.read_all(clients[2]) == answer
+    assert server.rcode(first.split()[1], "SOA") == rcode
+    assert control.read_all(clients[1]) == "ok\n"
+
 
 def test_next_start_has_the_same_zones(server):
     for line in (("addzone", "a.test", "p"), ("addzone", "b.test", "p"),
