@@ -254,6 +254,13 @@ copy_text(struct append *append, const struct journal_entry *entry, int fd,
 	return err;
 }
 
+/* What the disk cannot give is as what is damaged. */
+static enum nsd_err
+as_damage(enum nsd_err err)
+{
+	return err == NSD_E_SYSTEM && errno == EIO ? NSD_E_WIRE : err;
+}
+
 enum nsd_err
 append_copy(struct append *append, const struct journal_entry *entry,
 	struct format_head *head)
@@ -262,12 +269,13 @@ append_copy(struct append *append, const struct journal_entry *entry,
 	enum nsd_err err = make_room(append, format_record_size(entry));
 	int fd, error;
 
-	if (err == NSD_OK)
-		err = fetch_head(append->dirfd, entry, buffer, &fd, head);
+	if (err != NSD_OK)
+		return err;
+	err = as_damage(fetch_head(append->dirfd, entry, buffer, &fd, head));
 	if (err != NSD_OK)
 		return err;
 	if (!entry->in_file)
-		err = copy_text(append, entry, fd, head);
+		err = as_damage(copy_text(append, entry, fd, head));
 	if (err == NSD_OK) {
 		put_head(append, head);
 		append->used += (size_t)format_record_size(entry);

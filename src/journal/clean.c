@@ -78,7 +78,8 @@ remove_oldest(struct journal *journal)
 	struct journal_job *job;
 
 	if (segment == NULL || is_newest(journal, segment) || journal->removing
-		|| !cds_list_empty(&segment->entries))
+		|| !cds_list_empty(&segment->entries)
+		|| (segment->is_lost && !clean_is_due(journal)))
 		return;
 	job = jobs_create(JOB_REMOVE_SEGMENT, 0);
 	if (job == NULL)

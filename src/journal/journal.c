@@ -105,9 +105,10 @@ remove_files(struct journal *journal, const char *suffix,
 	return err;
 }
 
-/* What a writer that died has left. */
+/* What a writer that died has left. If records cannot be read, what looks left
+ * may be theirs. */
 static enum nsd_err
-remove_strays(struct journal *journal)
+remove_strays(struct journal *journal, bool knows_all)
 {
 	size_t count;
 	uint64_t *ids = list_files(journal, &count);
@@ -116,7 +117,7 @@ remove_strays(struct journal *journal)
 	if (ids == NULL)
 		return NSD_E_MEMORY;
 	err = remove_files(journal, "tmp", NULL, 0);
-	if (err == NSD_OK)
+	if (err == NSD_OK && knows_all)
 		err = remove_files(journal, "zone", ids, count);
 	free(ids);
 	return err;
@@ -155,7 +156,7 @@ open_journal(struct journal *journal, const char *path, struct diag_sink *sink)
 		err = recover_segments(journal->dirfd, RECOVER_REPAIR, sink,
 			&journal->live, &found);
 	if (err == NSD_OK)
-		err = remove_strays(journal);
+		err = remove_strays(journal, found.ids_lost == 0);
 	if (err == NSD_OK && fsync(journal->dirfd) == -1)
 		err = NSD_E_SYSTEM;
 	if (err != NSD_OK)

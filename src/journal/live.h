@@ -17,7 +17,7 @@ struct live_segment {
 	struct cds_list_head node;    /* in live.segments, by number */
 	struct cds_list_head entries; /* live */
 	uint32_t number;
-	bool going;                   /* its file is about to be removed */
+	bool is_lost;                 /* not all of it can be read now */
 	uint64_t octets;              /* of the file */
 };
 

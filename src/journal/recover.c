@@ -16,6 +16,12 @@
 
 /* A record fits, and much is read at once. */
 #define WINDOW (4u << 20)
+/* What of a failing disk is tried at a time, and what is passed over at most if
+ * nothing of it can be read: the disk may take seconds to say so. */
+#define PAGE 4096u
+#define SKIP_MAX (1u << 20)
+/* Of a segment that cannot be opened: so long may it be. */
+#define LOST_SEGMENT (64u << 20)
 
 /* A segment as it is read: a window moves over it. */
 struct segment_reading {
@@ -28,6 +34,10 @@ struct segment_reading {
 	size_t have;       /* octets in it */
 	size_t used;       /* of these, read */
 	bool ended;        /* the file has no more */
+	uint64_t size;     /* of the file, as it was opened */
+	uint64_t pages_to; /* up to here it is read by the page */
+	uint64_t lost;     /* octets that could not be read */
+	uint32_t skip;     /* octets passed over if the next cannot, either */
 	bool is_last;
 	bool repair;
 	uint64_t bad_from; /* a damaged piece; UINT64_MAX: there is none */
@@ -94,6 +104,46 @@ recover_list(int dirfd, const char *suffix, uint64_t **numbers, size_t *count)
 
 /* ---- the window */
 
+/* What the disk cannot give becomes zeros, which are no record. More of them
+ * each time in a row. */
+static ssize_t
+reading_pass_over(struct segment_reading *r, uint8_t *to, size_t len)
+{
+	uint64_t at = r->at + r->have;
+	uint64_t left = at < r->size ? r->size - at : 0;
+
+	if (len > r->skip - at % PAGE)
+		len = r->skip - at % PAGE;
+	if (len > left)
+		len = (size_t)left;
+	memset(to, 0, len);
+	r->lost += len;
+	r->skip = r->skip < SKIP_MAX ? r->skip * 2 : SKIP_MAX;
+	return (ssize_t)len;
+}
+
+/* As read, to the end of the window. */
+static ssize_t
+reading_get(struct segment_reading *r)
+{
+	uint64_t at = r->at + r->have;
+	uint8_t *to = r->window + r->have;
+	size_t len = WINDOW - r->have;
+	size_t page = PAGE - at % PAGE < len ? PAGE - at % PAGE : len;
+	bool by_page = at < r->pages_to;
+	ssize_t n = pread(r->fd, to, by_page ? page : len, (off_t)at);
+
+	if (n == -1 && errno == EIO && !by_page) {
+		r->pages_to = at + len;
+		n = pread(r->fd, to, page, (off_t)at);
+	}
+	if (n == -1 && errno == EIO)
+		return reading_pass_over(r, to, len);
+	if (n > 0)
+		r->skip = PAGE;
+	return n;
+}
+
 /* Has at least len octets in the window, if the file has so many. */
 static enum nsd_err
 reading_fill(struct segment_reading *r, size_t len)
@@ -105,8 +155,7 @@ reading_fill(struct segment_reading *r, size_t len)
 	r->have -= r->used;
 	r->used = 0;
 	while (r->have < WINDOW) {
-		ssize_t n = pread(r->fd, r->window + r->have, WINDOW - r->have,
-			(off_t)(r->at + r->have));
+		ssize_t n = reading_get(r);
 
 		if (n == -1 && errno == EINTR)
 			continue;
@@ -216,6 +265,17 @@ reading_records(struct segment_reading *r)
 
 /* ---- segments */
 
+/* What cannot be read now may be some other time: a number is not given out
+ * again. A record has more octets than FORMAT_ALIGN. */
+static void
+tell_lost(struct segment_reading *r, uint64_t octets)
+{
+	r->result->ids_lost += octets / FORMAT_ALIGN + 1;
+	diag_emit(r->sink, DIAG_WARNING, r->name, 0, 0,
+		"journal: %" PRIu64 " octets cannot be read: %s", octets,
+		strerror(EIO));
+}
+
 /* A file in which not even the head is whole. */
 static void
 skip_segment(struct segment_reading *r, int dirfd)
@@ -234,12 +294,14 @@ static enum nsd_err
 end_segment(struct segment_reading *r)
 {
 	struct live_segment *segment;
-	uint64_t end = r->at + r->have;
+	uint64_t end = r->lost > 0 ? r->size : r->at + r->have;
+	bool is_torn = r->is_last && r->lost == 0;
 
-	if (r->bad_from != UINT64_MAX && (r->repair || !r->is_last))
-		end_damage(r, end, r->is_last ? "are not whole and cut off"
-					      : "are damaged and skipped");
-	if (r->is_last && r->repair && r->bad_from != UINT64_MAX) {
+	r->damaged |= r->lost > 0;
+	if (r->bad_from != UINT64_MAX && (r->repair || !is_torn))
+		end_damage(r, end, is_torn ? "are not whole and cut off"
+					   : "are damaged and skipped");
+	if (is_torn && r->repair && r->bad_from != UINT64_MAX) {
 		end = r->bad_from;
 		if (ftruncate(r->fd, (off_t)end) == -1)
 			return NSD_E_SYSTEM;
@@ -250,6 +312,7 @@ end_segment(struct segment_reading *r)
 	if (segment == NULL)
 		return NSD_E_MEMORY;
 	live_set_octets(r->live, segment, end);
+	segment->is_lost = r->lost > 0;
 	r->result->end = end;
 	r->result->can_append = !r->damaged;
 	memcpy(r->result->salt, r->salt, FORMAT_SALT);
@@ -261,11 +324,14 @@ reading_segment(struct segment_reading *r, int dirfd)
 {
 	enum nsd_err err = reading_fill(r, FORMAT_SEGMENT_HEAD);
 
-	r->result->can_append = false;
 	if (err != NSD_OK)
 		return err;
 	if (r->have < FORMAT_SEGMENT_HEAD || format_get_segment(r->window,
 		r->number, r->salt) != NSD_OK) {
+		if (r->lost > 0) {
+			r->lost = r->size;
+			return end_segment(r);
+		}
 		skip_segment(r, dirfd);
 		return NSD_OK;
 	}
@@ -278,7 +344,6 @@ reading_segment(struct segment_reading *r, int dirfd)
 static enum nsd_err
 pass_over(struct segment_reading *r)
 {
-	r->result->can_append = false;
 	diag_emit(r->sink, DIAG_WARNING, r->name, 0, 0,
 		"journal: this is no file: it is skipped");
 	return NSD_OK;
@@ -295,18 +360,31 @@ read_segment(int dirfd, struct segment_reading *r)
 	r->at = r->have = r->used = 0;
 	r->ended = r->damaged = false;
 	r->bad_from = UINT64_MAX;
+	r->pages_to = r->lost = 0;
+	r->skip = PAGE;
+	r->result->can_append = false;
 	r->fd = openat(dirfd, r->name, (r->repair ? O_RDWR : O_RDONLY)
 		| O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (r->fd == -1 && (errno == EISDIR || errno == ELOOP))
 		return pass_over(r);
+	if (r->fd == -1 && errno == EIO) {
+		tell_lost(r, LOST_SEGMENT);
+		return NSD_OK;
+	}
 	if (r->fd == -1)
 		return errno == ENOENT ? NSD_E_NOT_FOUND : NSD_E_SYSTEM;
-	if (fstat(r->fd, &st) == 0 && !S_ISREG(st.st_mode))
+	if (fstat(r->fd, &st) == -1)
+		err = NSD_E_SYSTEM;
+	else if (!S_ISREG(st.st_mode))
 		err = pass_over(r);
-	else
+	else {
+		r->size = (uint64_t)st.st_size;
 		err = reading_segment(r, dirfd);
+	}
 	error = errno;
 	close(r->fd);
+	if (r->lost > 0)
+		tell_lost(r, r->lost);
 	errno = error;
 	return err;
 }
@@ -376,6 +454,7 @@ recover_segments(int dirfd, enum recover_mode mode, struct diag_sink *sink,
 		result->segment_last = r.number;
 		err = read_segment(dirfd, &r);
 	}
+	result->id_last += result->ids_lost;
 	if (err == NSD_OK)
 		err = check_files(dirfd, mode, sink, live);
 	free(r.window);

@@ -26,7 +26,10 @@ enum recover_mode {
 };
 
 struct recover_result {
-	uint64_t id_last;       /* the largest that was seen; 0: none */
+	uint64_t id_last;       /* the largest that was seen, and ids_lost; 0:
+				 * none */
+	uint64_t ids_lost;      /* at most so many are in what the disk could
+				 * not give; 0: it gave all */
 	uint32_t segment_last;  /* 0: there are no segments */
 	/* Of the last segment: where its whole records end, and whether all
 	 * before that was whole, so that it can be appended to. */
@@ -38,7 +41,8 @@ struct recover_result {
 /*
  * Reads all segments of a folder. Each record is checked, with the text in it;
  * of a text in a file it is checked that the file is there and has its length.
- * What is damaged is told to the sink and skipped.
+ * What is damaged is told to the sink and skipped, and so is what the disk
+ * cannot give (EIO). That is not cut off: it may be readable again.
  * live: empty; its segments have their octets.
  * returns NSD_OK; NSD_E_SYSTEM with errno; NSD_E_MEMORY; NSD_E_NOT_FOUND:
  *     a file went while the folder was read.

@@ -328,7 +328,8 @@ journal_apply_all(const struct load_context *context,
 			log_error("zone %s: what the journal has to get to"
 				  " serial %u cannot be applied: %s",
 				zone->conf->name, (unsigned)entry->to,
-				err_text(err));
+				err == NSD_E_SYSTEM ? strerror(errno)
+						    : err_text(err));
 	}
 }
 

@@ -2,7 +2,9 @@
  * brought, or applies it. */
 #include "config.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "keep/release.h"
@@ -58,7 +60,7 @@ transfer_run(struct load_reading *r, bool large)
 	if (err == NSD_OK)
 		return;
 	log_error("zone %s: what a transfer has brought cannot be served: %s",
-		name, err_text(err));
+		name, err == NSD_E_SYSTEM ? strerror(errno) : err_text(err));
 	result->outcome = LOAD_FAILED;
 	/* What was written changes: it is not what its sender has checked. */
 	result->err = err == NSD_E_AGAIN ? NSD_E_WIRE : err;

@@ -455,7 +455,8 @@ xfrd_keep_resume(struct xfrd *xfrd, const struct conf_zone *zone,
 static void
 keep_on_diag(struct diag_sink *sink, const struct diag *d)
 {
-	log_write(log_diag_level(d), "xfrd: journal: %s", d->text);
+	log_write(log_diag_level(d), "xfrd: %s: %s", d->file,
+		d->text);
 }
 
 /* True if a zone may get differences of what its journal has. */

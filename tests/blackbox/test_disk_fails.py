@@ -17,7 +17,7 @@ import control
 from harness import BUILD, is_alive, wait_for, zone_text
 from scripted_primary import ScriptedPrimary, records, reply, soa, whole
 
-MAKES, WRITES, FLUSHES = 1, 2, 4
+MAKES, WRITES, FLUSHES, READS = 1, 2, 4, 8
 HEAD = struct.Struct("=IIQ512s")
 ERRORS = {errno.EIO: "Input/output error",
           errno.ENOSPC: "No space left on device"}
@@ -306,6 +306,40 @@ def test_start_without_room_for_a_journal(make, primary, disk):
     disk.mend()
     server.wait_replaced("xfrd", server.kill("xfrd"))
     server.wait_serial("s.test", 1)
+
+
+@pytest.mark.parametrize("written", [True, False], ids=["file", "no file"])
+@pytest.mark.parametrize("name, files", [("s.test", "*.seg"),
+                                         ("large.test", "*.zone")])
+def test_start_with_a_journal_that_cannot_be_read(make, primary, disk,
+                                                  directory, name, files,
+                                                  written):
+    """It says so, serves what the zone file has, and fetches the rest."""
+    server = make(secondary(primary, name)).start()
+    server.wait_serial(name, 1)
+    if written:
+        assert control.ask(server, "write", name) == (0, "ok\n")
+    primary.serial = 2
+    server.wait_serial(name, 2)
+    primary.silent = True
+    kill_all(server)
+    file = max((directory / "xfrd.state.journal").glob(files)).name
+    known = len(server.read_log())
+    disk.fail(errno.EIO, f"/{file}", READS)
+    server.start()
+    server.wait_log("Input/output error", known)
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+    if written:
+        server.wait_serial(name, 1)
+        check(server, name, 1)
+    else:
+        wait_for("an answer", lambda: server.rcode(name, "SOA") == "SERVFAIL")
+    roles = server.roles()
+    primary.silent = False
+    server.wait_serial(name, 2)
+    check(server, name, 2)
+    assert server.roles() == roles
+    start_alone(server, primary, name, 2)
 
 
 def test_start_on_a_full_disk(make_server, primary, directory):

@@ -24,7 +24,7 @@
 #define PATH_ROOM 512
 
 /* What fails; bits. */
-enum calls { MAKES = 1, WRITES = 2, FLUSHES = 4 };
+enum calls { MAKES = 1, WRITES = 2, FLUSHES = 4, READS = 8 };
 
 struct failing {
 	_Atomic uint32_t error;  /* an errno; 0: nothing fails */
@@ -41,6 +41,7 @@ int __real_openat(int dirfd, const char *name, int flags, ...);
 int __real_mkdir(const char *name, mode_t mode);
 ssize_t __real_write(int fd, const void *data, size_t len);
 ssize_t __real_pwrite(int fd, const void *data, size_t len, off_t offset);
+ssize_t __real_pread(int fd, void *data, size_t len, off_t offset);
 int __real_fflush(FILE *stream);
 int __real_fsync(int fd);
 int __real_fdatasync(int fd);
@@ -49,6 +50,7 @@ int __wrap_openat(int dirfd, const char *name, int flags, ...);
 int __wrap_mkdir(const char *name, mode_t mode);
 ssize_t __wrap_write(int fd, const void *data, size_t len);
 ssize_t __wrap_pwrite(int fd, const void *data, size_t len, off_t offset);
+ssize_t __wrap_pread(int fd, void *data, size_t len, off_t offset);
 int __wrap_fflush(FILE *stream);
 int __wrap_fsync(int fd);
 int __wrap_fdatasync(int fd);
@@ -130,6 +132,12 @@ __wrap_pwrite(int fd, const void *data, size_t len, off_t offset)
 {
 	return fails(WRITES, fd, "") ? -1
 				     : __real_pwrite(fd, data, len, offset);
+}
+
+ssize_t
+__wrap_pread(int fd, void *data, size_t len, off_t offset)
+{
+	return fails(READS, fd, "") ? -1 : __real_pread(fd, data, len, offset);
 }
 
 /* As write, of what stdio has. */
