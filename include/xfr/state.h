@@ -114,7 +114,8 @@ struct xfr_state_clocks {
  * What a zone begins with. zone: what the file said of it, NULL: nothing.
  * served: the SOA of the data that there is, NULL: none.
  * What the file says counts only if its serial is that of the data and its
- * dates can be: else the zone is taken as fresh now, and checked soon.
+ * dates can be: else the zone is taken as fresh now, and checked soon. One that
+ * had expired with that serial stays so, whatever the dates are.
  */
 void xfr_state_to_start(const struct xfr_state_zone *zone,
 	int64_t filetime_sec, const struct xfr_state_clocks *clocks,

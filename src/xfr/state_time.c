@@ -13,7 +13,8 @@
 /* No zone lives so long, and no file is so old. */
 #define AGE_MAX_SEC (INT64_C(10) * 365 * 86400 * 100)
 
-/* What the file says of the data that there is; NULL: nothing that counts. */
+/* What the file says of the data that there is: NULL: nothing. One with a date
+ * that can be, if there is. */
 static const struct xfr_state_soa *
 find_soa(const struct xfr_state_zone *zone, int64_t real_sec, uint32_t serial)
 {
@@ -21,15 +22,18 @@ find_soa(const struct xfr_state_zone *zone, int64_t real_sec, uint32_t serial)
 		XFR_STATE_DISK,
 		XFR_STATE_NSD,
 	};
+	const struct xfr_state_soa *found = NULL;
 
 	for (unsigned i = 0; zone != NULL && i < 2; i++) {
 		const struct xfr_state_soa *soa = &zone->soas[order[i]];
 
-		if (soa->acquired_sec != 0 && soa->serial == serial
-			&& soa->acquired_sec <= real_sec + AHEAD_SEC)
+		if (soa->acquired_sec == 0 || soa->serial != serial)
+			continue;
+		if (soa->acquired_sec <= real_sec + AHEAD_SEC)
 			return soa;
+		found = soa;
 	}
-	return NULL;
+	return found;
 }
 
 static int64_t
@@ -57,10 +61,13 @@ xfr_state_to_start(const struct xfr_state_zone *zone, int64_t filetime_sec,
 	soa = find_soa(zone, real_sec, served->serial);
 	if (soa == NULL)
 		return;
-	age_sec = bound(real_sec - soa->acquired_sec, 0, AGE_MAX_SEC);
-	start->acquired_at = clocks->now - age_sec * MSEC;
+	/* It has, whatever the dates are. */
 	if (zone->state == XFR_STATE_EXPIRED)
 		start->expire_at = clocks->now;
+	if (soa->acquired_sec > real_sec + AHEAD_SEC)
+		return;
+	age_sec = bound(real_sec - soa->acquired_sec, 0, AGE_MAX_SEC);
+	start->acquired_at = clocks->now - age_sec * MSEC;
 	/* A file of the future says nothing of what is due. */
 	if (filetime_sec > real_sec + AHEAD_SEC)
 		return;

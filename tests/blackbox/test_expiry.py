@@ -1,4 +1,6 @@
-"""Fault 62: a zone expires in the middle of what brings it back."""
+"""Fault 62: a zone expires in the middle of what brings it back, or after the
+clock was set."""
+import re
 import threading
 
 import dns.message
@@ -138,3 +140,68 @@ def test_expired_zone_is_revived_after_a_restart(server, primary):
     server.wait_serial("short.test", 11)
     assert "\tstate: ok\n" in control.ask(server, "zonestatus",
                                           "short.test")[1]
+
+
+# ---- the clock is set while the server is down (fault 52) ----------------------
+
+DAY = 86400
+YEARS = 10 * 365 * DAY
+
+
+def set_clock(server, sec):
+    """To the next start all dates in xfrd.state are later by that."""
+    assert server.stop() == 0
+    path = server.directory / "xfrd.state"
+    text, count = re.subn(
+        r"(filetime|_acquired): ([1-9]\d*)",
+        lambda found: f"{found[1]}: {int(found[2]) + sec}", path.read_text())
+    assert count == 3
+    path.write_text(text)
+
+
+def wait_state(server):
+    """The first one that it knows of."""
+    status = wait_for("the state", lambda: re.search(
+        r"\tstate: (.*)\n\tserved-serial: \"7 ",
+        control.ask(server, "zonestatus", "short.test")[1]))
+    return status[1]
+
+
+@pytest.mark.parametrize("sec", [DAY, YEARS], ids=["day", "years"])
+def test_dates_of_the_future_say_nothing(server, primary, sec):
+    """The zone is fresh as of now, for its time and no longer; and the primary
+    is asked at once."""
+    primary.is_broken = True
+    set_clock(server, sec)
+    server.start()
+    assert wait_state(server) != "expired"
+    wait_expired(server)
+    primary.is_broken = False
+    server.wait_serial("short.test", 7)
+    set_clock(server, sec)
+    primary.serial = 8
+    server.start()
+    server.wait_serial("short.test", 8)
+
+
+@pytest.mark.parametrize("sec", [DAY, -DAY], ids=["back", "forth"])
+def test_no_clock_revives_what_expired(server, primary, sec):
+    primary.is_broken = True
+    wait_expired(server)
+    set_clock(server, sec)
+    server.start()
+    assert wait_state(server) == "expired"
+    assert is_expired(server)
+    primary.is_broken = False
+    server.wait_serial("short.test", 7)
+
+
+@pytest.mark.parametrize("sec", [-DAY, -YEARS], ids=["day", "years"])
+def test_zone_of_long_ago_has_expired(server, primary, sec):
+    primary.is_broken = True
+    set_clock(server, sec)
+    server.start()
+    assert wait_state(server) == "expired"
+    assert is_expired(server)
+    primary.is_broken = False
+    server.wait_serial("short.test", 7)

@@ -342,6 +342,11 @@ nonsense_is_fresh_now_and_checked_soon(void **state)
 	zone = zone_of_age(clocks.real_sec, -100);
 	xfr_state_to_start(&zone, clocks.real_sec, &clocks, &served, &start);
 	assert_true(start.acquired_at == 50000 && start.check_at == 50000);
+	assert_true(start.expire_at == XFR_NEVER);
+	/* The same of a zone that had expired: it is not revived by a clock. */
+	zone.state = XFR_STATE_EXPIRED;
+	xfr_state_to_start(&zone, clocks.real_sec, &clocks, &served, &start);
+	assert_true(start.check_at == 50000 && start.expire_at == 50000);
 	/* A file of the future. */
 	zone = zone_of_age(clocks.real_sec, 300);
 	xfr_state_to_start(&zone, clocks.real_sec + 100, &clocks, &served,
