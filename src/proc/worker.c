@@ -66,6 +66,7 @@ struct worker {
 	struct tls_server *tls;       /* NULL: none */
 	struct socket_group *own;
 	struct socket_group *adopted;
+	unsigned trim_from; /* the most connections since the last trim */
 	struct event *lifeline_event;
 	int lifeline;
 	time_t boot;
@@ -337,10 +338,36 @@ worker_on_release(struct role *role, const struct ipc_message *m)
 
 /* ---- messages ----------------------------------------------------------- */
 
+/* When so many connections have gone, and most of those that there were, what
+ * they had is given back: with TLS some 13 KiB each, which malloc would keep
+ * for as little as lies behind it. */
+#define TRIM_LEFT 256u
+
+static void
+worker_trim(struct worker *worker)
+{
+	const struct socket_group *group = worker->adopted;
+	unsigned count = worker->own->tcp != NULL
+		? net_tcp_count(worker->own->tcp) : 0;
+
+	for (; group != NULL; group = group->next)
+		count += group->tcp != NULL ? net_tcp_count(group->tcp) : 0;
+	if (count >= worker->trim_from) {
+		worker->trim_from = count;
+	} else if (worker->trim_from - count >= TRIM_LEFT
+		&& count <= worker->trim_from / 4) {
+		worker->trim_from = count;
+		platform_heap_trim();
+	}
+}
+
 static void
 worker_on_beat(struct role *role)
 {
-	worker_count_lost((struct worker *)role);
+	struct worker *worker = (struct worker *)role;
+
+	worker_count_lost(worker);
+	worker_trim(worker);
 }
 
 static void

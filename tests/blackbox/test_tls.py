@@ -20,7 +20,8 @@ import pytest
 
 import control
 from certificates import Authority
-from harness import DEADLINE, LATE, wait_for, while_away, zone_text
+from harness import (DEADLINE, LATE, is_sanitized, wait_for, while_away,
+                     zone_text)
 from ports import free_port
 from tls_client import Client, context_for
 
@@ -194,6 +195,32 @@ def test_requests_to_udp_are_not_answered_there(start_tls):
         client.send(dns.message.make_query("www.example", "A").to_wire())
         with pytest.raises(ConnectionRefusedError):
             client.recv(512)
+
+
+def heap_kib(server):
+    """Of the worker: pages that are its own."""
+    status = pathlib.Path(f"/proc/{server.role('server 1')}/status")
+    return int(re.search(r"RssAnon:\s+(\d+)", status.read_text())[1])
+
+
+@pytest.mark.skipif(is_sanitized(), reason="sanitizers keep what is freed")
+def test_memory_of_connections_comes_back(start_tls, authority):
+    server = start_tls(**{"tcp-count": 1000})
+    context = context_for(authority, version=ssl.TLSVersion.TLSv1_3)
+    clients = [Client(server.tls_port, context)]
+    assert clients[0].address() == WWW
+    before = heap_kib(server)
+    for _ in range(500):
+        clients.append(Client(server.tls_port, context))
+        assert clients[-1].address() == WWW
+    most = heap_kib(server)
+    assert most - before > 4000
+    for client in clients[1:]:
+        client.sock.close()
+    wait_for("the memory", lambda:
+             heap_kib(server) - before < (most - before) / 4)
+    assert clients[0].address() == WWW
+    clients[0].sock.close()
 
 
 # ---- sessions
