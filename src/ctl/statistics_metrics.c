@@ -7,7 +7,7 @@
 #include "ctl/statistics_names.h"
 
 #define OF_GROUPS "zonestats_"
-#define LABELS_MAX (2 * STATISTICS_NAME_MAX + 80)
+#define LABELS_MAX (5 * STATISTICS_NAME_MAX + 80)
 #define USEC 1000000
 
 /*
@@ -221,16 +221,43 @@ print_server(struct statistics_text *out, const struct statistics *s)
 
 /* ---- of groups ----------------------------------------------------------- */
 
-/* Writes zone="NAME" with what the format wants escaped. */
+/* Octets of the character of UTF-8 (RFC 3629 section 4) at the beginning of a
+ * text; 0: it is none. */
+static size_t
+utf8_len(const char *text)
+{
+	const uint8_t *s = (const uint8_t *)text;
+	size_t len = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2
+		: *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < len; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f)
+		|| (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+/* Writes zone="NAME" with what the format wants escaped. It is UTF-8: a page
+ * with other octets would be refused whole. They are written as in a name. */
 static void
 print_zone_label(char *out, const char *name)
 {
 	char *at = out + sprintf(out, "zone=\"");
 
-	for (; *name != '\0'; name++) {
+	while (*name != '\0') {
+		size_t len = utf8_len(name);
+
 		if (*name == '"' || *name == '\\' || *name == '\n')
 			*at++ = '\\';
-		*at++ = *name == '\n' ? 'n' : *name;
+		if (*name == '\n')
+			*at++ = 'n';
+		else if (len > 0)
+			at = (char *)memcpy(at, name, len) + len;
+		else
+			at += sprintf(at, "\\\\%03u", (uint8_t)*name);
+		name += len > 0 ? len : 1;
 	}
 	memcpy(at, "\"", 2);
 }

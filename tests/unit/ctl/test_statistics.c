@@ -252,6 +252,52 @@ metrics_have_families(void **state)
 	statistics_text_free(&out);
 }
 
+static bool
+get_one_group(void *ctx, uint32_t group, char *name, struct counters *counters)
+{
+	strcpy(name, ctx);
+	*counters = (struct counters){.queries = 1};
+	return group == 1;
+}
+
+/* RFC 3629 section 4. Prometheus refuses a page with anything else. */
+static void
+labels_are_utf8(void **state)
+{
+	static const char *const rows[][2] = {
+		{"b\xc3\xbc", "b\xc3\xbc"},
+		{"\xe0\xa0\x80\xed\x9f\xbf", "\xe0\xa0\x80\xed\x9f\xbf"},
+		{"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf",
+			"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf"},
+		{"b\xfc" "cher", "b\\\\252cher"},
+		{"\xc3", "\\\\195"},
+		{"\x80", "\\\\128"},
+		{"\xc1\x80", "\\\\193\\\\128"},
+		{"\xe0\x9f\x80", "\\\\224\\\\159\\\\128"},
+		{"\xed\xa0\x80", "\\\\237\\\\160\\\\128"},
+		{"\xf0\x8f\x80\x80", "\\\\240\\\\143\\\\128\\\\128"},
+		{"\xf4\x90\x80\x80", "\\\\244\\\\144\\\\128\\\\128"},
+		{"\xe2\x82.", "\\\\226\\\\130."},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		char name[32], line[128];
+		struct statistics_metrics m = {
+			.get_group = get_one_group,
+			.ctx = name,
+			.group = 1,
+		};
+		struct statistics_text out = {NULL};
+
+		snprintf(name, sizeof(name), "%s", rows[i][0]);
+		snprintf(line, sizeof(line), "\nnsd_zonestats_queries_total"
+			"{zone=\"%s\"} 1\n", rows[i][1]);
+		assert_true(statistics_print_metrics(&out, &m));
+		assert_non_null(strstr(finish(&out), line));
+		statistics_text_free(&out);
+	}
+}
+
 /* Prometheus refuses a family that stands in two places. */
 static void
 a_family_stands_in_one_place(void **state)
@@ -303,6 +349,7 @@ main(void)
 		cmocka_unit_test(lines_of_times),
 		cmocka_unit_test(a_group_has_its_name_before_each_line),
 		cmocka_unit_test(metrics_have_families),
+		cmocka_unit_test(labels_are_utf8),
 		cmocka_unit_test(a_family_stands_in_one_place),
 		cmocka_unit_test(without_groups_there_are_no_families_of_them),
 	};
