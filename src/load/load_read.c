@@ -43,9 +43,12 @@ read_is_due(const struct load_context *context, const struct load_zone *zone,
 
 	switch (context->which) {
 	case LOAD_MISSING:
-		/* One whose file has another name now counts as missing. */
-		return loaded ? load_files_are_others(sources, path)
-			      : load_files_have_changed(sources, path);
+		if (!loaded)
+			return load_files_have_changed(sources, path);
+		/* One whose file has another name now counts as missing, and
+		 * one that was transferred, and is primary now. */
+		return load_files_are_others(sources, path)
+			|| (sources == NULL && !load_zone_is_secondary(zone));
 	case LOAD_STALE:
 		if (sources != NULL
 			&& (sources->flags & ZONE_SOURCES_FAILED) != 0)

@@ -612,6 +612,23 @@ def test_primary_zone_becomes_secondary_and_back(pair):
     assert server.serial("b.test") == 9
 
 
+def test_zone_that_was_transferred_is_read_once_it_is_primary(pair):
+    """Whatever its serial."""
+    _, server = pair
+    begin = server.extra
+    text = begin + "zone:\n\tname: {}\n\tinclude-pattern: {}\n"
+    server.zone_file("b.test").unlink(missing_ok=True)
+    server.extra = text.format("b.test", "s")
+    server.write_config()
+    assert control.ask(server, "reconfig")[0] == 0
+    server.wait_serial("b.test", 5)
+    server.zone_file("b.test").write_text(zone_text(1))
+    server.extra = text.format("b.test", "p")
+    server.write_config()
+    assert control.ask(server, "reconfig")[0] == 0
+    assert server.serial("b.test") == 1
+
+
 def test_zones_go_amid_their_transfers(pair):
     """Nothing that is under way for a zone outlives it."""
     _, server = pair
