@@ -55,6 +55,16 @@ loader_trim(struct loader *loader)
 
 /* ---- memory that readers have left --------------------------------------- */
 
+/* As many zones have gone as are left. So however many go in whatever time, the
+ * store is not trimmed for each, and the memory of the last ones is given
+ * back. */
+static bool
+loader_has_emptied(const struct loader *loader)
+{
+	return loader->gone > 0
+		&& loader->gone >= loader->role.server->conf->zone_count;
+}
+
 void
 loader_reclaim(struct loader *loader)
 {
@@ -62,7 +72,8 @@ loader_reclaim(struct loader *loader)
 
 	loader_say_counts(loader);
 	/* Changes in a row do not put it off. */
-	if ((store_reclaim(loader->writer) > 0 || loader->settle.count > 0)
+	if ((store_reclaim(loader->writer) > 0 || loader->settle.count > 0
+			|| loader_has_emptied(loader))
 		&& !event_pending(loader->reclaim_event, EV_TIMEOUT, NULL))
 		event_add(loader->reclaim_event, &when);
 }
@@ -107,6 +118,10 @@ loader_on_reclaim(evutil_socket_t fd, short what, void *arg)
 	/* Threads of a pass may still follow what settling takes away. */
 	if (!loader_has_threads(loader))
 		load_settle_run(&loader->settle, loader->writer);
+	if (loader_has_emptied(loader) && !loader->trim.wanted) {
+		loader->gone = 0;
+		loader_trim(loader);
+	}
 	loader_reclaim(loader);
 	loader_tidy(loader);
 	statistics_warn_holder(loader->writer, clock_now_msec(),

@@ -11,9 +11,6 @@
 #include "store/writer.h"
 #include "zone/table.h"
 
-/* The memory of fewer zones is not given back. */
-#define TRIM_GONE 512u
-
 /* A message that asks to remove or change a zone, which is being read. */
 struct load_leaving {
 	struct load_leaving *next;
@@ -143,12 +140,7 @@ loader_remove_zone(struct loader *loader, const struct zone_change *change)
 	load_settle_remove(&loader->settle, removed.entry);
 	load_prepare_remove(&loader->prepare, removed.entry);
 	loader_leave(loader, removed.zone);
-	/* As many have gone as are left. */
 	loader->gone++;
-	if (loader->gone >= TRIM_GONE && loader->gone >= conf->zone_count) {
-		loader->gone = 0;
-		loader_trim(loader);
-	}
 	return NSD_OK;
 }
 

@@ -472,9 +472,12 @@ def test_zones_come_and_go_a_thousand_a_second_amid_queries(server):
     wait_for("the list", lambda: zone_list(server) == HEAD)
     assert control.ask(server, "listzones")[1] == "example\n"
     # What zones leave is used again: without that it would be five times what
-    # the first thousand took. A part of so little stays with the store.
+    # the first thousand took.
     at_start, _, _, first_thousand = octets[:4]
     assert max(octets) - at_start < 2.5 * (first_thousand - at_start)
+    # Of the last ones it is given back, too.
+    wait_for("memory", lambda: store_octets() - at_start
+             < (first_thousand - at_start) / 2)
 
 
 # ---- reconfig ---------------------------------------------------------------

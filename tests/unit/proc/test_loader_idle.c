@@ -248,6 +248,37 @@ nothing_is_settled_while_a_pass_runs(void **state)
 	assert_int_equal(loader.settle.count, 0);
 }
 
+/* Of one zone or many, but not each time that one goes. */
+static void
+memory_is_given_back_when_half_of_the_zones_have_gone(void **state)
+{
+	static struct conf conf = {.zone_count = 3};
+	static struct server server = {.conf = &conf};
+
+	loader.role.server = &server;
+	loader.gone = 2;
+	loader_reclaim(&loader);
+	assert_false(event_pending(loader.reclaim_event, EV_TIMEOUT, NULL));
+	loader_on_reclaim(-1, 0, &loader);
+	assert_false(loader.trim.wanted);
+	loader.gone = 3;
+	loader_reclaim(&loader);
+	assert_true(event_pending(loader.reclaim_event, EV_TIMEOUT, NULL));
+	assert_false(loader.trim.wanted);
+	event_del(loader.reclaim_event);
+	loader_on_reclaim(-1, 0, &loader);
+	assert_true(loader.trim.wanted);
+	assert_int_equal(loader.gone, 0);
+	assert_false(event_pending(loader.reclaim_event, EV_TIMEOUT, NULL));
+	/* One that is under way comes to its end first. */
+	loader.trim.at = 1;
+	loader.gone = 3;
+	loader_on_reclaim(-1, 0, &loader);
+	assert_int_equal(loader.trim.at, 1);
+	assert_int_equal(loader.gone, 3);
+	assert_true(event_pending(loader.reclaim_event, EV_TIMEOUT, NULL));
+}
+
 int
 main(void)
 {
@@ -259,6 +290,7 @@ main(void)
 		TEST(nothing_to_do_waits_for_no_timer),
 		TEST(first_that_is_wanted_has_the_turn),
 		TEST(nothing_is_settled_while_a_pass_runs),
+		TEST(memory_is_given_back_when_half_of_the_zones_have_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
