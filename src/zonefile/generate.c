@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "dns/rrtype.h"
 
 #define BLOCK_LINES 512
 #define BLOCK_OCTETS (1u << 20)
@@ -86,11 +87,60 @@ parse_modifier(const char **at, const char *end, struct generate_slot *slot)
 	return true;
 }
 
+/* The index of the token that is all of the RDATA, written in quotes as BIND
+ * has it: $GENERATE 1-9 $ MX "10 mail$". 0: no one is. Text with a line break
+ * is none, so that no line made begins inside it. */
+static size_t
+find_quoted_rdata(const struct reader *r)
+{
+	const struct token *t;
+	uint16_t value;
+	size_t i = 3, last = r->token_count - 1;
+
+	/* TTL and class, in either order or absent. */
+	while (i < last && !r->tokens[i].quoted) {
+		t = &r->tokens[i];
+		if ((t->text[0] < '0' || t->text[0] > '9')
+			&& rrtype_parse_class(t->text, t->len, &value)
+				!= NSD_OK)
+			break;
+		i++;
+	}
+	t = &r->tokens[last];
+	return i + 1 == last && t->quoted && !r->tokens[i].quoted
+		&& memchr(t->text, '\n', t->len) == NULL ? last : 0;
+}
+
+/* Writes what stands in quotes without them, and \" as a quote. */
+static char *
+write_unquoted(const struct token *t, char *p)
+{
+	for (size_t i = 0; i < t->len; i++) {
+		if (t->text[i] == '\\' && i + 1 < t->len
+			&& t->text[++i] != '"')
+			*p++ = '\\';
+		*p++ = t->text[i];
+	}
+	return p;
+}
+
+static char *
+write_token(const struct token *t, char *p)
+{
+	if (t->quoted)
+		*p++ = '"';
+	memcpy(p, t->text, t->len);
+	p += t->len;
+	if (t->quoted)
+		*p++ = '"';
+	return p;
+}
+
 /* Joins the tokens behind the range with blanks, quotes put back. */
 static bool
 join_line(const struct reader *r, struct generate *g)
 {
-	size_t size = 1, i;
+	size_t size = 1, i, rdata = find_quoted_rdata(r);
 	char *p;
 
 	for (i = 2; i < r->token_count; i++)
@@ -103,12 +153,7 @@ join_line(const struct reader *r, struct generate *g)
 
 		if (i > 2)
 			*p++ = ' ';
-		if (t->quoted)
-			*p++ = '"';
-		memcpy(p, t->text, t->len);
-		p += t->len;
-		if (t->quoted)
-			*p++ = '"';
+		p = i == rdata ? write_unquoted(t, p) : write_token(t, p);
 	}
 	*p++ = '\n';
 	g->len = (size_t)(p - g->line);
@@ -160,7 +205,8 @@ cut_line(struct generate *g)
 }
 
 /* Hexadecimal digits with dots between, the last digit first, as in ip6.arpa.
- * width counts digits and dots. */
+ * width counts digits and dots. If it is even, the last is a dot, as BIND has
+ * it. */
 static size_t
 print_nibbles(char *out, uint64_t v, unsigned width, bool upper)
 {
@@ -168,11 +214,11 @@ print_nibbles(char *out, uint64_t v, unsigned width, bool upper)
 	size_t n = 0;
 
 	do {
-		if (n > 0)
-			out[n++] = '.';
 		out[n++] = digits[v & 15];
 		v >>= 4;
-	} while (v != 0 || n + 1 < width);
+		if (v != 0 || n < width)
+			out[n++] = '.';
+	} while (v != 0 || n < width);
 	return n;
 }
 

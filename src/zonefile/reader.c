@@ -354,7 +354,8 @@ open_record(struct reader *r)
 
 /* ---- records ----------------------------------------------------------- */
 
-/* Parses text in place of the line being parsed. */
+/* Parses text in place of the line being parsed. A line behind it that begins
+ * with a blank has the owner from before it, as BIND has it. */
 static enum reader_stop
 run_nested(struct reader *r, const char *text, size_t len)
 {
@@ -381,6 +382,9 @@ run_nested(struct reader *r, const char *text, size_t len)
 	r->record_lines = outer.record_lines;
 	r->line = outer.line;
 	r->line_fixed = outer.line_fixed;
+	memcpy(r->state.owner, outer.state.owner, outer.state.owner_len);
+	r->state.owner_len = outer.state.owner_len;
+	r->state.owner_is_bad = outer.state.owner_is_bad;
 	r->owner_text = NULL;
 	r->owner_is_appended = false;
 	r->owner_is_judged = false;

@@ -490,6 +490,20 @@ generate_makes_a_record_a_number(void **state)
 		"5 z.example.org. 1 A " A1 "\n", "");
 }
 
+/* As BIND has it. */
+static void
+generate_takes_rdata_in_quotes(void **state)
+{
+	expect("$GENERATE 1-1 h$ 5 IN MX \"10 m$\"\n"
+		"$GENERATE 1-1 h$ IN 5 TXT \"a \\\"b $\\\" \\\\\\010\"\n"
+		"$GENERATE 1-1 h$ TXT \"$\" \"a b\"\n"
+		"$GENERATE 1-1 h$ TXT \"a\n$\"\n",
+		"1 h1.example.org. 5 MX 000a026d31076578616d706c65036f726700"
+		"\n2 h1.example.org. 5 TXT 01610362203102" "5c0a\n"
+		"3 h1.example.org. 5 TXT 01310361" "2062\n"
+		"4 h1.example.org. 5 TXT 03610a31\n", "");
+}
+
 static void
 generate_modifiers_shift_pad_and_convert(void **state)
 {
@@ -499,6 +513,10 @@ generate_modifiers_shift_pad_and_convert(void **state)
 	expect("$GENERATE 19-19 ${0,0,n}.x${0,7,n}.y${12,0,N}.z 1 A "
 		"192.0.2.1\n",
 		"1 3.1.x3.1.0.0.yf.1.z.example.org. 1 A " A1 "\n", "");
+	/* With an even width BIND ends with a dot. */
+	expect("$GENERATE 19-19 ${0,2,n}a.${0,4,n}b.${0,6,N}c.${0,8,n}d 1 A "
+		"192.0.2.1\n", "1 3.1a.3.1.b.3.1.0.c.3.1.0.0.d.example.org. "
+		"1 A " A1 "\n", "");
 	expect("$GENERATE 1-1 a\\$b$$c\\\\$ 1 A 192.0.2.1\n",
 		"1 a\\$b\\$c\\\\1.example.org. 1 A " A1 "\n", "");
 }
@@ -574,16 +592,16 @@ generate_is_limited_over_a_whole_zone(void **state)
 static void
 generate_over_many_blocks_keeps_owner_and_line(void **state)
 {
-	static const char text[] = "$TTL 1\n\n$GENERATE 0-4999 h$ A 192.0.2.1\n"
-		" A 192.0.2.1\n";
+	static const char text[] = "$TTL 1\na A 192.0.2.1\n$GENERATE 0-4999 "
+		"h$ A 192.0.2.1\n A 192.0.2.1\n";
 	struct zonefile_options options = { .apex = fixture_apex };
 	struct outcome o = outcome_of_text(text, sizeof(text) - 1, &options,
 		NULL);
 
 	assert_int_equal(o.err, NSD_OK);
-	assert_int_equal(o.rr_count, 5001);
+	assert_int_equal(o.rr_count, 5002);
 	assert_non_null(strstr(o.text, "3 h4999.example.org. 1 A " A1 "\n"
-		"4 h4999.example.org. 1 A " A1 "\n"));
+		"4 a.example.org. 1 A " A1 "\n"));
 	outcome_free(&o);
 }
 
@@ -612,6 +630,7 @@ main(void)
 		cmocka_unit_test(
 			file_that_changes_while_it_is_read_must_be_read_again),
 		cmocka_unit_test(generate_makes_a_record_a_number),
+		cmocka_unit_test(generate_takes_rdata_in_quotes),
 		cmocka_unit_test(generate_modifiers_shift_pad_and_convert),
 		cmocka_unit_test(generate_faults_are_told_at_its_line),
 		cmocka_unit_test(generate_is_limited_over_a_whole_zone),
