@@ -71,6 +71,16 @@ is_newest(const struct journal *journal, const struct live_segment *segment)
 	return segment->node.next == &journal->live.segments;
 }
 
+/* True: so much is garbage that segments should go. */
+static bool
+clean_is_due(const struct journal *journal)
+{
+	const struct live *live = &journal->live;
+
+	return live->segment_octets > 2 * live->record_octets
+		+ 2 * journal->segment_size;
+}
+
 static void
 remove_oldest(struct journal *journal)
 {
