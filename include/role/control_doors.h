@@ -7,6 +7,7 @@
 #define ROLE_CONTROL_DOORS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/secrets.h"
@@ -25,6 +26,7 @@ struct control_doors {
 	unsigned count;
 	struct secrets *pem; /* the server's key, then its certificate, in PEM;
 			      * NULL: no door has TLS */
+	uint64_t look;       /* control_doors_look before they were read */
 };
 
 /* Of pem. */
@@ -45,6 +47,11 @@ enum nsd_err control_doors_open(const struct server *server,
 
 /* True if one of them has TLS: then they need keys. */
 bool control_doors_have_tls(const struct control_doors *doors);
+
+/* Looks at server-key-file and server-cert-file without reading them. Returns a
+ * sum that differs when one of them has changed. */
+uint64_t control_doors_look(const struct server *server,
+	const struct conf_remote_control *options);
 
 /*
  * Reads server-key-file and server-cert-file, and has them tried (pem_trial.h),

@@ -57,6 +57,11 @@ bool tls_texts_clients_are_alike(const struct conf *a, const struct conf *b);
 /* Looks at all these files without reading them. Returns a sum that differs
  * when one of them has changed. */
 uint64_t tls_texts_look(const struct server *server);
+/* Adds a look at one file to a sum: another file in its place, other contents
+ * and other rights are seen. path may be NULL; chroot: where we are, or
+ * NULL. */
+uint64_t tls_texts_look_at(const char *path, const char *chroot,
+	uint64_t sum);
 
 /* True if both have the same octets; NULL: there are none. */
 bool tls_texts_are_same(const struct secrets *a, const struct secrets *b);

@@ -61,21 +61,43 @@ certificates_rest(struct certificates *c)
 
 /* ---- the server's -------------------------------------------------------- */
 
+/* The files of the server's own, as they look now. */
+static uint64_t
+server_look(const struct supervisor *s, const struct conf_server *o)
+{
+	const char *files[] = {o->tls_service_key, o->tls_service_pem,
+		o->tls_service_ocsp, o->tls_cert_bundle};
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		sum = tls_texts_look_at(files[i], s->server.chroot, sum);
+	return sum;
+}
+
 enum nsd_err
 certificates_read(struct supervisor *s, const struct conf_server *options,
 	struct diag_sink *sink, struct secrets **texts)
 {
+	uint64_t look = server_look(s, options);
 	enum nsd_err err;
 
 	*texts = NULL;
 	if (s->server.tls == NULL)
 		return NSD_OK;
 	err = tls_texts_read(&s->server, options, sink, texts);
+	if (err == NSD_OK)
+		s->certificates.had = look;
 	if (err == NSD_OK && tls_texts_are_same(*texts, s->server.tls)) {
 		secrets_drop(*texts);
 		*texts = NULL;
 	}
 	return err;
+}
+
+bool
+certificates_look_as_read(const struct supervisor *s)
+{
+	return s->certificates.had == server_look(s, &s->server.conf->server);
 }
 
 bool
@@ -194,6 +216,7 @@ certificates_read_first(struct supervisor *s)
 	struct diag_sink sink = {.on_diag = log_diag};
 	enum nsd_err err = NSD_OK;
 
+	s->certificates.had = server_look(s, options);
 	if (tls_texts_are_wanted(options))
 		err = tls_texts_read(&s->server, options, &sink,
 			&s->server.tls);

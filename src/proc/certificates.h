@@ -22,6 +22,8 @@ struct certificates {
 	struct event *event; /* looks at the files */
 	uint64_t tried;      /* tls_texts_look when they were to be read, */
 	uint64_t seen;       /* and when they were looked at last */
+	uint64_t had;        /* how the server's own looked when they were read
+			      * last */
 	unsigned failures;   /* in a row, of what may pass */
 	unsigned rest;       /* looks until they are tried again; 0: there is
 			      * no need */
@@ -48,6 +50,8 @@ void certificates_renew(struct supervisor *s);
 enum nsd_err certificates_read(struct supervisor *s,
 	const struct conf_server *options, struct diag_sink *sink,
 	struct secrets **texts) MUST_USE;
+/* True if those look as they did when they were read last. */
+bool certificates_look_as_read(const struct supervisor *s);
 /* Tells the workers. True: there was something to take. */
 bool certificates_take(struct supervisor *s, struct secrets *texts);
 

@@ -61,6 +61,7 @@ reconfig_doors_read_pem(const struct server *server, const struct conf *conf,
 
 	if (!control_doors_have_tls(control))
 		return NSD_OK;
+	doors->look = control_doors_look(server, &conf->remote_control);
 	return control_doors_read_pem(server, &conf->remote_control, sink,
 		&doors->pem);
 }
@@ -112,6 +113,7 @@ reconfig_doors_take(struct server *server, struct reconfig_doors *doors)
 		return;
 	secrets_drop(server->control.pem);
 	server->control.pem = doors->pem;
+	server->control.look = doors->look;
 	doors->pem = NULL;
 }
 

@@ -24,6 +24,7 @@ struct reconfig_doors {
 	bool control_differ;
 	struct control_doors control; /* without its key */
 	struct secrets *pem; /* another key; NULL: that which is there */
+	uint64_t look;       /* control_doors_look before it was read */
 };
 
 /* Opens what the configuration says and the one that runs does not. returns

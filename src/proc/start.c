@@ -269,9 +269,12 @@ main_open_control(struct server *server)
 	enum nsd_err err = control_doors_open(server, server->conf, NULL,
 		&sink, doors);
 
-	if (err == NSD_OK && control_doors_have_tls(doors))
+	if (err == NSD_OK && control_doors_have_tls(doors)) {
+		doors->look = control_doors_look(server,
+			&server->conf->remote_control);
 		err = control_doors_read_pem(server,
 			&server->conf->remote_control, &sink, &doors->pem);
+	}
 	if (err == NSD_E_MEMORY)
 		log_error("out of memory for the control channel");
 	if (err != NSD_OK)

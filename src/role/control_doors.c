@@ -306,6 +306,15 @@ doors_make_pem(struct secrets_octets key, struct secrets_octets cert,
 	return NSD_OK;
 }
 
+uint64_t
+control_doors_look(const struct server *server,
+	const struct conf_remote_control *o)
+{
+	uint64_t sum = tls_texts_look_at(o->server_key_file, server->chroot, 0);
+
+	return tls_texts_look_at(o->server_cert_file, server->chroot, sum);
+}
+
 enum nsd_err
 control_doors_read_pem(const struct server *server,
 	const struct conf_remote_control *o, struct diag_sink *sink,

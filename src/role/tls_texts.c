@@ -303,9 +303,8 @@ look_add(uint64_t sum, uint64_t word)
 	return (sum + word) * 1000003;
 }
 
-/* Another file in its place, other contents and other rights are seen. */
-static uint64_t
-file_look(const char *path, const char *chroot, uint64_t sum)
+uint64_t
+tls_texts_look_at(const char *path, const char *chroot, uint64_t sum)
 {
 	struct stat st;
 
@@ -329,17 +328,17 @@ tls_texts_look(const struct server *server)
 	uint64_t sum = 0;
 
 	if (tls_texts_are_wanted(o)) {
-		sum = file_look(o->tls_service_key, chroot, sum);
-		sum = file_look(o->tls_service_pem, chroot, sum);
-		sum = file_look(o->tls_service_ocsp, chroot, sum);
+		sum = tls_texts_look_at(o->tls_service_key, chroot, sum);
+		sum = tls_texts_look_at(o->tls_service_pem, chroot, sum);
+		sum = tls_texts_look_at(o->tls_service_ocsp, chroot, sum);
 	}
 	if (o->tls_auth_port != 0 || conf->tls_auth_count > 0)
-		sum = file_look(texts_choose_bundle(o), chroot, sum);
+		sum = tls_texts_look_at(texts_choose_bundle(o), chroot, sum);
 	for (size_t i = 0; i < conf->tls_auth_count; i++) {
 		const struct conf_tls_auth *auth = conf->tls_auths[i];
 
-		sum = file_look(auth->client_cert, chroot, sum);
-		sum = file_look(auth->client_key, chroot, sum);
+		sum = tls_texts_look_at(auth->client_cert, chroot, sum);
+		sum = tls_texts_look_at(auth->client_key, chroot, sum);
 	}
 	return sum;
 }

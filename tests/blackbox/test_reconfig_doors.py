@@ -356,6 +356,60 @@ def test_bad_key_of_the_channel(secure, keys, directory, what):
     wait_for("the next xfrd", lambda: is_served(secure, keys))
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="another user needs root")
+def test_key_of_root_that_stays_is_no_trouble(made, keys, directory):
+    """As Debian has it: it was read at the start. Once it has changed, that is
+    said."""
+    for folder in directory, keys:
+        folder.chmod(0o777)
+    made.options["username"] = "nobody"
+    server = control_keys.start(made, keys)
+    key = keys / "nsd_server.key"
+    assert key.stat().st_mode & 0o077 == 0
+    assert "stay as they are" not in control.ask(server, "reconfig")[1]
+    key.write_bytes(key.read_bytes())
+    code, said = control.ask(server, "reconfig")
+    assert code == 0 and (
+        "warning: the key and the certificate of the control channel stay as "
+        f"they are: server-key-file: cannot read {key}: Permission denied"
+        ) in said
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="another user needs root")
+def test_reconfig_is_silent_of_files_of_root_that_stay(start_tls, authority,
+                                                       directory):
+    """As Debian has them: they were read at the start. Once they have changed,
+    that is said."""
+    for folder in directory, authority.directory:
+        folder.chmod(0o777)
+    sign = authority.sign
+
+    def sign_secretly(name):
+        made = sign(name)
+        made[0].chmod(0o600)
+        return made
+
+    authority.sign = sign_secretly
+    server = start_tls(remote=True, username="nobody")
+    key = authority.directory / "ns.example.key"
+    for name in "one", "two":
+        xfrd = server.role("xfrd")
+        server.options["identity"] = f'"{name}"'
+        server.write_config()
+        code, text = control.ask(server, "reconfig")
+        assert code == 0 and "stay as they are" not in text, text
+        wait_for("the next xfrd", lambda last=xfrd: server.roles().get(
+            "xfrd", last) != last)
+        assert control.ask(server, "reconfig")[1].endswith(
+            "\nreconfig completed: no changes detected\nok\n")
+    key.write_bytes(key.read_bytes())
+    for _ in range(2):
+        code, text = control.ask(server, "reconfig")
+        assert code == 0 and (
+            "warning: the key and the certificates of TLS stay as they are: "
+            f"tls-service-key: cannot read {key}: Permission denied\n") in text
+
+
 # ---- what else xfrd and the writer are forked with
 
 
