@@ -84,6 +84,7 @@ struct settings_setup {
 	bool answer_cookie;
 	bool rssac002;
 	uint32_t tcp_cpu_limit;
+	uint32_t rrl_size;
 	const struct acl_element *tcp_cpu_whitelist;
 	uint32_t tcp_cpu_whitelist_count;
 	const struct acl_element *allow_proxy;

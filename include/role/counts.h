@@ -77,7 +77,8 @@ struct counts_wish {
 	unsigned workers;
 	uint32_t groups_max; /* COUNTS_GROUPS_MAX; there may be room for
 			      * fewer */
-	uint32_t limits;     /* buckets, at least 1 */
+	uint32_t limits;     /* buckets, at least 1; there may be room for
+			      * more */
 };
 
 /* Makes it, all zeros. NSD_E_SYSTEM: said in the log; NSD_E_MEMORY. */
@@ -121,8 +122,12 @@ struct counts_reset *counts_get_reset(const struct counts *counts);
 /* The loader's, to write; main's and xfrd's, to read. */
 struct counts_store *counts_get_store(const struct counts *counts);
 void counts_get_names(const struct counts *counts, struct textlist *names);
-/* A worker's. */
-void counts_get_limits(const struct counts *counts, struct rrl *limits);
+/* A worker's: a table of so many buckets, at least 1 and no more than there is
+ * room for. All workers are to have as many. */
+void counts_get_limits(const struct counts *counts, uint32_t buckets,
+	struct rrl *limits);
+/* Main's: the most that it may have. */
+uint32_t counts_limits_room(const struct counts *counts);
 /* Main's, to write; a worker's, to read. */
 struct cookie_share *counts_get_cookies(const struct counts *counts);
 

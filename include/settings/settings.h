@@ -161,6 +161,7 @@ struct settings {
 	/* Of the processor's time for a netblock over TCP, in microseconds a
 	 * second; 0: any. */
 	uint32_t tcp_cpu_limit;
+	uint32_t rrl_size; /* buckets that count all these */
 	struct settings_text tcp_cpu_whitelist; /* elements of a list, each of
 						 * an address; maybe not
 						 * aligned */

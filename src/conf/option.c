@@ -153,7 +153,7 @@ const struct conf_option conf_options[] = {
 	SERVER_NOW("verbosity", verbosity, U32, "0", 0, I32_MAX, 0)
 	SERVER("ip-address", ip_address, LISTEN, NULL, 0, 0, 0)
 	SERVER("interface", ip_address, LISTEN, NULL, 0, 0, ALIAS)
-	SERVER("rrl-size", rrl_size, U32, "1000000", 1, I32_MAX, LIMIT)
+	SERVER_NOW("rrl-size", rrl_size, U32, "1000000", 1, I32_MAX, LIMIT)
 	SERVER_NOW("rrl-ratelimit", rrl_ratelimit, U32, TEXT(RRL_RATELIMIT), 0, I32_MAX, LIMIT)
 	SERVER_NOW("rrl-slip", rrl_slip, U32, "2", 0, I32_MAX, LIMIT)
 	SERVER_NOW("rrl-ipv4-prefix-length", rrl_ipv4_prefix_length, U32, "24", 0, 32, LIMIT)

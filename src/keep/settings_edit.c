@@ -444,6 +444,7 @@ settings_fill(const struct settings_edit *edit, struct settings *settings,
 		.answer_cookie = setup->answer_cookie,
 		.rssac002 = setup->rssac002,
 		.tcp_cpu_limit = setup->tcp_cpu_limit,
+		.rrl_size = setup->rrl_size,
 		.key_count = setup->key_count,
 		.pattern_count = setup->pattern_count,
 	};

@@ -202,6 +202,7 @@ settings_convert(const struct conf_server *o)
 		.answer_cookie = o->answer_cookie,
 		.rssac002 = o->rssac002,
 		.tcp_cpu_limit = o->tcp_cpu_limit,
+		.rrl_size = o->rrl_size,
 	};
 }
 

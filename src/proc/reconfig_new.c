@@ -11,6 +11,7 @@
 #include "proc/supervisor.h"
 #include "proc/talk.h"
 #include "role/affinity.h"
+#include "role/counts.h"
 #include "role/tls_texts.h"
 
 /* ---- what it says -------------------------------------------------------- */
@@ -86,6 +87,19 @@ new_keep_buffers(const struct supervisor *s, struct reconfig_new *new)
 		new_add_waiting(new, "receive-buffer-size");
 	next->send_buffer_size = now->send_buffer_size;
 	next->receive_buffer_size = now->receive_buffer_size;
+}
+
+/* The table of limits grows where there is room for it. */
+static void
+new_keep_limits(const struct supervisor *s, struct reconfig_new *new)
+{
+	struct conf_server *next = &new->conf->server;
+
+	if (next->rrl_size <= counts_limits_room(s->server.counts))
+		return;
+	if (next->rrl_size != s->server.conf->server.rrl_size)
+		new_add_waiting(new, "rrl-size");
+	next->rrl_size = s->server.conf->server.rrl_size;
 }
 
 /* TLS comes and goes with its sockets, which are there, or are not. Until then
@@ -230,8 +244,10 @@ reconfig_new_load(struct supervisor *s, struct talk *talk,
 		err = new_add_zones(s->server.conf, new, talk);
 	if (err == NSD_OK)
 		err = new_keep_tls(s, new);
-	if (err == NSD_OK)
+	if (err == NSD_OK) {
 		new_keep_buffers(s, new);
+		new_keep_limits(s, new);
+	}
 	if (err == NSD_OK)
 		err = log_change_open(&s->server, new->conf, &talk->sink,
 			&new->log);

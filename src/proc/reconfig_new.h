@@ -18,8 +18,8 @@
 struct supervisor;
 struct talk;
 
-/* Both buffers, and TLS. */
-#define RECONFIG_NEW_WAITING_MAX 3u
+/* Both buffers, the table of limits, and TLS. */
+#define RECONFIG_NEW_WAITING_MAX 4u
 
 /* What is to be run with. */
 struct reconfig_new {

@@ -401,6 +401,8 @@ worker_read_settings(struct worker *worker)
 		.stream_rate = STREAM_RATE,
 		.limits_cpu = RATELIMIT && settings->tcp_cpu_limit > 0,
 	};
+	counts_get_limits(worker->counts, settings->rrl_size,
+		&worker->limits);
 	if (cpu_limit_set(&worker->cpu_limit, settings) != NSD_OK)
 		log_error("out of memory for tcp-cpu-whitelist");
 	err = proxies_set(worker->proxies, settings);
@@ -616,7 +618,8 @@ worker_init(struct worker *worker, const struct role_start *start)
 	worker->view = store_reader_view(worker->reader);
 	control_doors_leave(&server->control);
 	worker_close_descriptors(worker, start);
-	counts_get_limits(server->counts, &worker->limits);
+	counts_get_limits(server->counts, server->conf->server.rrl_size,
+		&worker->limits);
 	cpu_limit_init(&worker->cpu_limit, &worker->limits);
 	/* Without its list of proxies everybody would be one. */
 	err = worker_read_settings(worker);

@@ -18,6 +18,9 @@
 
 /* Octets of names of groups: enough for names of usual zones. */
 #define NAME_OCTETS 64u
+/* Buckets that the table of limits may grow to, unless more are there from the
+ * start: of addresses, 128 MiB. */
+#define LIMITS_ROOM (UINT32_C(1) << 24)
 /* Processes beside workers: main, loader, xfrd. */
 #define OTHERS 3u
 
@@ -48,7 +51,7 @@ struct counts {
 	size_t size;
 	unsigned workers;
 	uint32_t room; /* groups */
-	uint32_t limits; /* buckets */
+	uint32_t limits; /* room for so many buckets */
 	uint8_t limits_key[RRL_KEY_LEN];
 	bool only_reads[PART_COUNT];
 	struct counts_area parts[PART_COUNT];
@@ -147,15 +150,23 @@ counts_limit(void)
 }
 
 static enum nsd_err
-counts_open(struct counts *c, uint32_t groups_max)
+counts_open(struct counts *c, const struct counts_wish *wish)
 {
 	int fd = memfd_create("nsd-counts", MFD_CLOEXEC);
-	uint32_t room = groups_max;
+	uint32_t room = wish->groups_max;
 	size_t limit = counts_limit();
 	bool mapped = false;
 
+	/* What is not used takes no memory. */
+	c->limits = wish->limits < LIMITS_ROOM ? LIMITS_ROOM : wish->limits;
+	if (fd != -1 && limit == SIZE_MAX && counts_lay_out(c, room)
+		&& counts_map(c, fd)) {
+		close(fd);
+		return NSD_OK;
+	}
 	/* Where address space, or the size of files, is limited, groups are
 	 * what can be missed. */
+	c->limits = wish->limits;
 	for (; fd != -1 && !mapped; room /= 2) {
 		mapped = counts_lay_out(c, room)
 			&& (c->size <= limit / 2 || room == 0)
@@ -204,8 +215,7 @@ counts_create(const struct counts_wish *wish, struct counts **out)
 	if (c == NULL)
 		return NSD_E_MEMORY;
 	c->workers = wish->workers;
-	c->limits = wish->limits;
-	err = counts_open(c, wish->groups_max);
+	err = counts_open(c, wish);
 	if (err == NSD_OK)
 		err = counts_make_keys(c);
 	if (err == NSD_OK)
@@ -368,11 +378,19 @@ counts_get_names(const struct counts *c, struct textlist *names)
 		c->room * NAME_OCTETS);
 }
 
+/* The number may be of who was taken over. */
 void
-counts_get_limits(const struct counts *c, struct rrl *limits)
+counts_get_limits(const struct counts *c, uint32_t buckets,
+	struct rrl *limits)
 {
-	rrl_init(limits, part_get(c, PART_LIMITS, 0), c->limits,
-		c->limits_key);
+	buckets = buckets < 1 ? 1 : buckets > c->limits ? c->limits : buckets;
+	rrl_init(limits, part_get(c, PART_LIMITS, 0), buckets, c->limits_key);
+}
+
+uint32_t
+counts_limits_room(const struct counts *c)
+{
+	return c->limits;
 }
 
 struct cookie_share *

@@ -185,13 +185,43 @@ def test_reconfig_changes_limits(make_server):
     assert "ratelimit: 1\n" in control.ask(server, "status")[1]
 
 
-def test_size_of_the_table_waits_for_a_restart(make_server):
-    server = limited(make_server).start()
-    server.options["rrl-size"] = 1000
-    server.write_config()
-    code, text = control.ask(server, "reconfig")
-    assert code == 0
-    assert "server: rrl-size has changed: that waits for a restart" in text
+def test_table_of_another_size(make_server):
+    """In a small one most netblocks have lost their place by the time they ask
+    again."""
+    server = limited(make_server, server_count=2, rrl_size=1,
+                     rrl_ratelimit=1).start()
+    workers = server.role("server 1"), server.role("server 2")
+    sources = [f"127.0.{i}.1" for i in range(1, 65)]
+
+    def is_large():
+        cut = sum(flood(server, random_names(8 * 64), sources=sources)[1]
+                  for _ in range(5))
+        # Of 40 for each: those of the 8 that have a place, or of them all.
+        return cut > 10 * 64
+
+    assert not is_large()
+    for size, large in (100000, True), (1, False), (2_000_000, True):
+        control.apply(server, rrl_size=size)
+        assert is_large() == large
+    assert workers == (server.role("server 1"), server.role("server 2"))
+    # One that comes later has the same.
+    for name in "server 1", "server 2":
+        server.wait_replaced(name, server.kill(name))
+    server.wait_serving()
+    assert is_large()
+
+
+def test_table_that_has_no_room_waits_for_a_restart(make_server):
+    server = limited(make_server, rrl_size=1).start()
+    for _ in range(2):
+        code, text = control.reconfig(server, rrl_size=2**31 - 1)
+        assert (code, text.splitlines()[1:]) == (0, [
+            f"{server.place('rrl-size')}server: rrl-size has changed:"
+            " that waits for a restart",
+            "reconfig completed: no changes applied, all of them wait for a"
+            " restart", "ok"])
+    control.apply(server, rrl_size=2**24)
+    assert "trouble" not in control.ask(server, "status")[1]
 
 
 def test_whitelist_of_a_zone(make_server):

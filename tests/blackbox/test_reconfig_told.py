@@ -22,7 +22,7 @@ MANY = {
     "answer-cookie": "yes", "zonefiles-write": 60, "xfrd-tcp-max": 7}
 MANY_WAIT = {
     "server-count": 3, "reuseport": "yes", "tls-port": 8530,
-    "ip-freebind": "yes", "rrl-size": 1000, "pidfile": '"other.pid"',
+    "ip-freebind": "yes", "username": '"nobody"', "pidfile": '"other.pid"',
     "zonelistfile": '"other.list"', "xfrdfile": '"other.state"',
     "proxy-protocol-port": 5355, "database": '"other.db"', "sandbox": "no",
     "tls-auth-port": 8531, "worker-username": '"nobody"', "do-ip6": "no",

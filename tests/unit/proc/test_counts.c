@@ -216,6 +216,7 @@ without_room_for_groups_there_are_fewer(void **state)
 		WORKERS, COUNTS_GROUPS_MAX, 1},
 		&counts), NSD_OK);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_equal(counts_limits_room(counts), 1);
 	counts_get_book(counts, 0, &book);
 	assert_in_range(book.room, 1, 8192);
 	assert_non_null(counters_book_open(&book, book.room));
@@ -234,7 +235,7 @@ find_limits(struct counts *counts)
 {
 	struct rrl limits;
 
-	counts_get_limits(counts, &limits);
+	counts_get_limits(counts, 64, &limits);
 	return limits.lines;
 }
 
@@ -260,12 +261,38 @@ workers_share_limits_and_read_secrets_of_cookies(void **state)
 	counts_destroy(counts);
 }
 
+static void
+table_of_limits_has_as_many_lines_as_it_is_to_have(void **state)
+{
+	static const uint32_t rows[][2] = {
+		{0, 1}, {1, 1}, {8, 1}, {9, 2}, {64, 8}, {1 << 24, 1 << 21},
+		{(1 << 24) + 1, 1 << 21}, {UINT32_MAX, 1 << 21},
+	};
+	struct counts *counts = make();
+	struct rrl limits;
+
+	assert_int_equal(counts_limits_room(counts), 1 << 24);
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		counts_get_limits(counts, rows[i][0], &limits);
+		assert_int_equal(limits.line_count, rows[i][1]);
+		/* The last bucket is there. */
+		limits.lines[8 * (size_t)limits.line_count - 1] = i;
+	}
+	counts_destroy(counts);
+	assert_int_equal(counts_create(&(struct counts_wish){1, GROUPS,
+		(1 << 24) + 8}, &counts), NSD_OK);
+	assert_int_equal(counts_limits_room(counts), (1 << 24) + 8);
+	counts_destroy(counts);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			workers_share_limits_and_read_secrets_of_cookies),
+		cmocka_unit_test(
+			table_of_limits_has_as_many_lines_as_it_is_to_have),
 		cmocka_unit_test(a_worker_has_its_own_book_and_nothing_else),
 		cmocka_unit_test(xfrd_reads_what_others_write),
 		cmocka_unit_test(without_room_for_groups_there_are_fewer),
