@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,14 +140,24 @@ trouble_look_at_waiting(struct control_trouble *t, struct ctl_call *call)
 }
 
 static void
+trouble_look_at_journal(struct control_trouble *t, struct ctl_call *call)
+{
+	char path[PATH_MAX];
+
+	if (!server_find_journal(t->xfrd->role.server, path, sizeof(path)))
+		path[0] = '\0';
+	trouble_say(t, call, "nothing is transferred: the journal %s cannot be"
+		" used: %s", path, t->xfrd->journal_why);
+}
+
+static void
 trouble_end(struct control_trouble *t, struct ctl_call *call)
 {
 	if (t->zones > NAMED_MAX)
 		trouble_say(t, call, "and %zu more zones, see zonestatus",
 			t->zones - NAMED_MAX);
 	if (t->xfrd->journal == NULL)
-		trouble_say(t, call, "the journal cannot be used: nothing is"
-			" transferred");
+		trouble_look_at_journal(t, call);
 	trouble_look_at_processes(t, call);
 	trouble_look_at_waiting(t, call);
 	if (t->is_json) {

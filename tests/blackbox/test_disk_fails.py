@@ -7,6 +7,7 @@ import errno
 import mmap
 import os
 import pathlib
+import re
 import shutil
 import signal
 import struct
@@ -303,6 +304,10 @@ def test_start_without_room_for_a_journal(make, primary, disk):
     server.wait_log(r"xfrd: the journal .*xfrd\.state\.journal cannot be used,"
                     " so no zone can be transferred: No space left on device")
     assert server.answer("www.example", "A") == ["192.0.2.1"]
+    said = control.ask(server, "status")[1]
+    assert re.search(r"^trouble: nothing is transferred: the journal .*/xfrd"
+                     r"\.state\.journal cannot be used: No space left on"
+                     r" device$", said, re.M), said
     disk.mend()
     server.wait_replaced("xfrd", server.kill("xfrd"))
     server.wait_serial("s.test", 1)
