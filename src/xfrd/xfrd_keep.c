@@ -56,12 +56,33 @@ keep_write_source(const struct xfrd_job *job, char *out, size_t size)
 _Static_assert((int)JOURNAL_WHOLE == (int)XFR_WHOLE
 	&& (int)JOURNAL_DIFFS == (int)XFR_DIFFS, "one fact, in two layers");
 
+/* True if a whole zone is not newer than what its file may hold: it goes back,
+ * or an earlier one did, whose mark goes with its entry. *from: the serial that
+ * they took the place of. */
+static bool
+keep_goes_back(const struct xfrd_job *job, uint32_t to, uint32_t *from)
+{
+	struct journal_entry before;
+	struct xfrd_soa soa;
+	bool is_back = xfrd_zones_get_soa(job->xfrd, job->zone, &soa)
+		&& !serial_is_newer(to, soa.numbers.serial);
+
+	if (is_back)
+		*from = soa.numbers.serial;
+	/* What was accepted last is the oldest. */
+	if (!journal_find_oldest(job->xfrd->journal, job->zone->wire, &before)
+		|| !before.is_back || serial_is_newer(to, before.from)
+		|| (is_back && !serial_is_newer(before.from, *from)))
+		return is_back;
+	*from = before.from;
+	return true;
+}
+
 void
 xfrd_keep_begin(struct xfrd_job *job)
 {
 	const struct xfr_read_result *result = &job->reader.result;
 	char source[JOURNAL_SOURCE_MAX + 1];
-	struct xfrd_soa soa;
 	struct journal_end end = {
 		.kind = result->kind == XFR_WHOLE ? JOURNAL_WHOLE
 						  : JOURNAL_DIFFS,
@@ -72,12 +93,8 @@ xfrd_keep_begin(struct xfrd_job *job)
 	};
 
 	keep_write_source(job, source, sizeof(source));
-	if (end.kind == JOURNAL_WHOLE
-		&& xfrd_zones_get_soa(job->xfrd, job->zone, &soa)
-		&& !serial_is_newer(end.to, soa.numbers.serial)) {
-		end.is_back = true;
-		end.from = soa.numbers.serial;
-	}
+	if (end.kind == JOURNAL_WHOLE)
+		end.is_back = keep_goes_back(job, end.to, &end.from);
 	event_del(job->event);
 	job->entry = journal_end(job->text, &end);
 	job->xfrd->kept++;

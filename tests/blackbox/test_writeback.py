@@ -610,6 +610,34 @@ def test_start_keeps_what_was_forced(forced, primary, end):
     forced.wait_serial("s.test", 51)
 
 
+@pytest.mark.parametrize("later", [False, True])
+def test_what_follows_a_forced_version_outlasts_the_file(primary, make_server,
+                                                         later):
+    """Whole zones come after it, or one that is forced, too."""
+    server = make_server(
+        zones={"example": zone_text()}, extra=secondary(primary),
+        options={"verbosity": 2, "zonefiles-write": 0})
+    config(server).start()
+    force(server, primary, 20)
+    primary.serial = 30
+    server.wait_serial("s.test", 30)
+    if later:
+        primary.serial = 25
+        assert ask(server, "force_transfer", "s.test")[0] == 0
+    serial = primary.serial
+    server.wait_serial("s.test", serial)
+    primary.__exit__()
+    kill_all(server)
+    server.start()
+    server.wait_serial("s.test", serial)
+    kill_all(server)
+    # Whoever puts a newer file there is believed.
+    server.write_zone("s.test", zone_text(51))
+    server.zones.pop("s.test")
+    server.start()
+    server.wait_serial("s.test", 51)
+
+
 # ---- differences of primary zones
 
 CREATED = ("zone:\n\tname: p.test\n\tzonefile: p.test.zone\n"
