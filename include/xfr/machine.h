@@ -102,6 +102,8 @@ struct xfr_start {
 				later than the SOA's timers allow is not kept */
 	int64_t expire_at;   /* XFR_NEVER: from acquired_at and the SOA */
 	uint32_t failed_rounds; /* checks in a row that failed */
+	bool is_told;        /* all targets of NOTIFY have acknowledged that
+				serial */
 };
 
 /*
@@ -259,9 +261,10 @@ void xfr_on_served(struct xfr_machine *machine, uint32_t zone, int64_t now,
 void xfr_send_notifies(struct xfr_machine *machine, uint32_t zone,
 	int64_t now);
 
-/* The same for each zone with data, at a start: versions may have come while
- * nobody could tell (RFC 1996 section 4.1). One zone after the other, as places
- * of NOTIFYs become free; half of them are left to zones that change. */
+/* The same for each zone with data whose targets have not all acknowledged its
+ * serial, at a start: versions may have come while nobody could tell (RFC 1996
+ * section 4.1). One zone after the other, as places of NOTIFYs become free;
+ * half of them are left to zones that change. */
 void xfr_notify_all(struct xfr_machine *machine);
 
 /* The loader is another one: XFR_SET_EXPIRY comes again for each zone that has
@@ -293,6 +296,7 @@ struct xfr_status {
 	uint32_t next_primary;   /* where the next check begins */
 	uint32_t failed_rounds;  /* checks in a row in which all failed */
 	uint32_t notifying;      /* targets of NOTIFY that have not answered */
+	bool is_told;            /* all of them have acknowledged the serial */
 	uint32_t unheard;        /* targets that have not acknowledged the
 				    last serial, and were given up; 255:
 				    or more */

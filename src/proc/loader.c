@@ -271,6 +271,8 @@ loader_init_role(struct loader *loader, const struct role_start *start)
 	server_leave_secrets(server);
 	if (server->lifeline != -1)
 		close(server->lifeline);
+	if (server->left != -1)
+		close(server->left);
 	return role_init_loop(&loader->role, start);
 }
 

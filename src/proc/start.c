@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <syslog.h>
@@ -321,6 +322,7 @@ main_settle(struct supervisor *s, const struct privilege_user *user,
 	priority_probe();
 	affinity_set_all(o);
 	s->server.lifeline = lifeline_open(lifeline_key);
+	s->server.left = memfd_create("nsd-xfrd", MFD_CLOEXEC);
 	main_give_log(user);
 	/* A full disk is no reason to serve nobody. */
 	if (o->pidfile != NULL && *o->pidfile != '\0'

@@ -93,6 +93,7 @@ struct xfr_zone {
 	bool needs_tcp;       /* CHECK_ALL: one of the slow has answered, but
 				 over TCP it may say more */
 	uint8_t unheard;      /* targets that were given up */
+	bool is_told;         /* all targets have acknowledged the serial */
 };
 
 /* With its timer a zone takes less than this, so that a million with all that

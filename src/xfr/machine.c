@@ -96,6 +96,7 @@ begin_with(struct xfr_machine *m, uint32_t id, const struct xfr_start *start,
 
 	z->flags |= ZONE_HAS_DATA;
 	z->soa = start->soa;
+	z->is_told = start->is_told;
 	z->acquired_at = start->acquired_at;
 	z->served_at = now;
 	if (!is_secondary(m, z))

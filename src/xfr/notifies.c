@@ -194,6 +194,7 @@ begin(struct xfr_machine *m, uint32_t zone, bool of_round)
 	uint32_t count = table_config(m, z)->given.target_count;
 
 	z->unheard = 0;
+	z->is_told = false;
 	renew(m, z, has);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t id;
@@ -326,7 +327,7 @@ notifies_go_round(struct xfr_machine *m, struct xfr_action *action,
 			m->round.at = 0;
 		if ((z->flags & (ZONE_USED | ZONE_HAS_DATA | ZONE_EXPIRED))
 				!= (ZONE_USED | ZONE_HAS_DATA)
-			|| z->jobs != XFR_NONE
+			|| z->is_told || z->jobs != XFR_NONE
 			|| table_config(m, z)->given.target_count == 0)
 			continue;
 		begin(m, id, true);
@@ -382,9 +383,12 @@ notifies_on_reply(struct xfr_machine *m, uint64_t ticket, int64_t now,
 		|| reply->outcome == XFR_RCODE || job->tries >= tries
 		|| job->tries == UINT8_MAX) {
 		/* RFC 1996 section 3.6: a response ends it, an error too. */
+		struct xfr_zone *z = table_zone(m, job->zone);
+
 		if (reply->outcome != XFR_ACKNOWLEDGED)
-			count_unheard(table_zone(m, job->zone));
+			count_unheard(z);
 		end_job(m, id);
+		z->is_told = z->jobs == XFR_NONE && z->unheard == 0;
 	} else {
 		stop_job(m, id);
 		pause_job(m, id, now);

@@ -232,14 +232,14 @@ xfrd_init_asks(struct xfrd *xfrd)
 	CDS_INIT_LIST_HEAD(&xfrd->reconfigs);
 }
 
-/* Leaves open: the log, what leads to main, the doors of the control
- * channel and of metrics. */
+/* Leaves open: the log, what leads to main, what the last xfrd has left, the
+ * doors of the control channel and of metrics. */
 static enum nsd_err
 xfrd_close_descriptors(const struct role_start *start)
 {
 	const struct control_doors *doors = &start->server->control;
 	const struct doors *metrics = &start->server->metrics;
-	int *keep = calloc(doors->count + metrics->count + 2u + LOG_FDS_MAX,
+	int *keep = calloc(doors->count + metrics->count + 3u + LOG_FDS_MAX,
 		sizeof(*keep));
 	unsigned count = 0;
 
@@ -247,6 +247,7 @@ xfrd_close_descriptors(const struct role_start *start)
 		return NSD_E_MEMORY;
 	keep[count++] = start->channel.fd;
 	keep[count++] = start->stop_fd;
+	keep[count++] = start->server->left;
 	count += log_list_fds(keep + count);
 	for (unsigned i = 0; i < doors->count; i++)
 		keep[count++] = doors->items[i].fd;
@@ -295,6 +296,7 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 	if (err != NSD_OK)
 		return err;
 	xfrd_state_init(xfrd);
+	xfrd_left_take(xfrd, start->server->left);
 	control_init(xfrd);
 	xfrd_metrics_init(xfrd);
 	return xfrd_enter_sandbox(xfrd, start);
@@ -316,6 +318,8 @@ xfrd_main(const struct role_start *start)
 		start->server->hooks->on_xfrd(xfrd);
 	role_run(&xfrd->role);
 	xfrd_state_save(xfrd);
+	if (xfrd->told_stop)
+		xfrd_left_save(xfrd);
 	xfrd_keep_fini(xfrd);
 	_exit(0);
 }

@@ -13,6 +13,7 @@
  *   xfrd_job.c     a question: whom it goes to, with which key, its end
  *   xfrd_reasons.c  why questions have failed
  *   xfrd_state.c   keeps timers over a restart
+ *   xfrd_left.c    what it leaves to the next one
  *   xfrd_change.c  zones that come and go: has it done everywhere
  *   xfrd_change_*.c  its steps: see xfrd_changes.h
  *   xfrd_come.c    the same: what xfrd itself knows of them
@@ -107,7 +108,15 @@ struct xfrd_written {
 	uint8_t err;     /* enum nsd_err, of the zone file */
 	uint8_t to;      /* enum ipc_written_to */
 	uint32_t file_serial; /* of what the file holds, */
-	bool in_file;    /* if it was written at all */
+	uint8_t in_file; /* 1: it was written */
+};
+
+/* What the xfrd before has left of a zone: see xfrd_left.c. */
+struct xfrd_left_zone {
+	uint64_t options; /* a hash of those that it had; 0: nothing is left */
+	uint32_t serial;
+	uint8_t is_told;  /* 1: that, to all targets */
+	struct xfrd_written written;
 };
 
 /* Primary zones whose differences are written to files: see xfrd_steps.c. */
@@ -156,6 +165,11 @@ struct xfrd {
 	struct xfrd_tls tls;
 	struct xfrd_zones zones;
 	struct xfrd_state state;
+	int left_fd;              /* -1: none */
+	struct xfrd_left_zone *left; /* what it had at the start, by the place
+				   * in conf.zones; NULL: all zones are known
+				   * to the machine */
+	size_t left_count;
 	struct xfrd_writes writes;
 	struct xfrd_notified notified;
 	bool told_stop;
@@ -452,6 +466,22 @@ void xfrd_state_forget(struct xfrd *xfrd);
 void xfrd_state_save_soon(struct xfrd *xfrd);
 /* Writes it now, at the end. */
 void xfrd_state_save(struct xfrd *xfrd);
+
+/* ---- xfrd_left.c --------------------------------------------------------- */
+
+/* Takes what there is from the file, which keeps nothing of it. fd: of the file
+ * (server.h), or -1. */
+void xfrd_left_take(struct xfrd *xfrd, int fd);
+/* Sets in *start what it says of a zone. */
+void xfrd_left_get_start(const struct xfrd *xfrd, uint32_t place,
+	struct xfr_start *start);
+/* The zone has a handle now. */
+void xfrd_left_get_written(struct xfrd *xfrd, uint32_t place);
+/* As those of xfrd_state. */
+void xfrd_left_move(struct xfrd *xfrd, uint32_t place, uint32_t last);
+void xfrd_left_forget(struct xfrd *xfrd);
+/* Writes all to the file, at the end. */
+void xfrd_left_save(const struct xfrd *xfrd);
 
 /* ---- xfrd_turn.c --------------------------------------------------------- */
 

@@ -44,6 +44,7 @@ xfrd_come_rest(struct xfrd *xfrd, const struct conf_zone *zone)
 	xfr_remove_zone(zones->machine, handle);
 	zones->handles[zone->index] = XFR_NONE;
 	xfrd_state_move(xfrd, zone->index, zone->index);
+	xfrd_left_move(xfrd, zone->index, zone->index);
 	xfrd_zones_go_on(xfrd);
 }
 
@@ -57,6 +58,7 @@ xfrd_come_remove(struct xfrd *xfrd, const struct conf_zone *zone)
 
 	xfrd_come_rest(xfrd, zone);
 	xfrd_state_move(xfrd, place, last);
+	xfrd_left_move(xfrd, place, last);
 	zones->handles[place] = zones->handles[last];
 	if (zones->handles[place] != XFR_NONE)
 		zones->places[zones->handles[place]] = place;

@@ -46,7 +46,11 @@ turn_look_at(struct xfrd *xfrd, uint32_t place)
 		xfrd_keep_resume(xfrd, zone, loaded ? &soa : NULL);
 		xfrd_state_get_start(xfrd, place, loaded ? &soa : NULL,
 			&start);
-		return xfrd_zones_add(xfrd, place, &start) == NSD_OK;
+		xfrd_left_get_start(xfrd, place, &start);
+		if (xfrd_zones_add(xfrd, place, &start) != NSD_OK)
+			return false;
+		xfrd_left_get_written(xfrd, place);
+		return true;
 	}
 	if (loaded)
 		xfr_on_served(zones->machine, zones->handles[place],
@@ -78,8 +82,10 @@ turn_on_look(evutil_socket_t fd, short what, void *arg)
 		zones->looked = 0;
 		zones->look_again = false;
 	}
-	if (zones->looked == count)
+	if (zones->looked == count) {
 		xfrd_state_forget(xfrd);
+		xfrd_left_forget(xfrd);
+	}
 	zones->looking = zones->looked < count;
 	if (zones->looking)
 		event_add(zones->look_event, &soon);
@@ -92,6 +98,10 @@ xfrd_turn_join(struct xfrd *xfrd, const struct conf_zone *zone)
 	if (!turn_look_at(xfrd, zone->index))
 		log_error("zone %s is not kept fresh: out of memory",
 			zone->name);
+	else if (xfrd->zones.told && xfrd->zones.handles[zone->index]
+			!= XFR_NONE)
+		xfr_send_notifies(xfrd->zones.machine,
+			xfrd->zones.handles[zone->index], clock_now_msec());
 	xfrd_zones_go_on(xfrd);
 }
 

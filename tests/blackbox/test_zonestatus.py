@@ -226,11 +226,20 @@ def test_last_write_and_what_the_file_holds(make_server, growing):
     assert status["file_serial"] == 1
     assert began <= status["last_write"].pop("time") <= time.time()
     assert status["last_write"] == {"result": "ok", "to": "file", "serial": 1}
+    # A reconfig does not forget it.
+    written, old = status_of(server)["last_write"], server.role("xfrd")
+    server.zones["b.test"] = zone_text()
+    server.zone_file("b.test").write_text(zone_text())
+    server.write_config()
+    assert control.ask(server, "reconfig")[0] == 0
+    wait_for("another xfrd", lambda: server.roles().get("xfrd", old) != old)
+    wait_for("the status", lambda: "serial" in status_of(server))
+    assert status_of(server)["last_write"] == written
     # What comes after that is not in it.
     for serial[0] in (2, 3):
         server.wait_serial("sec.test", serial[0])
         assert status_of(server)["file_serial"] == 1
-    # The next xfrd knows it, too.
+    # The next xfrd knows it, too, even after a crash.
     server.wait_replaced("xfrd", server.kill("xfrd", signal.SIGKILL))
     wait_for("the serial", lambda: line(server, "file-serial") == "1")
     assert "last_write" not in status_of(server)

@@ -288,6 +288,62 @@ all_are_told_at_a_start(void **state)
 	close_world(&w);
 }
 
+/* As next, also if zones that need nothing come first. */
+static bool
+next_of_round(struct world *w)
+{
+	do
+		if (next(w))
+			return true;
+	while (xfr_next_time(w->machine) <= w->now);
+	return false;
+}
+
+/* What has been acknowledged, here or by who was there before. */
+static void
+round_leaves_out_what_was_told(void **state)
+{
+	struct xfr_start start = {.has_data = true, .soa = soa7,
+		.check_at = XFR_NEVER, .expire_at = XFR_NEVER,
+		.is_told = true};
+	uint32_t zones[PRIMARIES], told, refused = XFR_NONE;
+	struct xfr_soa soa = soa7;
+	struct world w;
+
+	open_primaries(&w, 1, zones);
+	assert_int_equal(xfr_add_zone(w.machine, w.config, &start, w.now,
+		&told), NSD_OK);
+	xfr_notify_all(w.machine);
+	for (unsigned i = 0; i < 2 * (PRIMARIES - 1); i++) {
+		assert_true(next_of_round(&w));
+		assert_int_not_equal(w.action.zone, told);
+		if (i == 30)
+			refused = w.action.zone;
+		reply(&w, i == 30 ? XFR_RCODE : XFR_ACKNOWLEDGED);
+	}
+	assert_false(next_of_round(&w));
+	xfr_notify_all(w.machine);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(next_of_round(&w));
+		assert_int_equal(w.action.zone, refused);
+		reply(&w, XFR_ACKNOWLEDGED);
+	}
+	xfr_notify_all(w.machine);
+	assert_false(next_of_round(&w));
+	/* Another serial, that one of two targets has acknowledged. */
+	soa.serial = 8;
+	xfr_on_served(w.machine, told, w.now, &soa);
+	w.zone = told;
+	assert_false(status_of(&w).is_told);
+	assert_true(next(&w));
+	reply(&w, XFR_ACKNOWLEDGED);
+	assert_false(status_of(&w).is_told);
+	assert_true(next(&w));
+	reply(&w, XFR_ACKNOWLEDGED);
+	assert_true(status_of(&w).is_told);
+	close_world(&w);
+}
+
 static void
 round_of_notifies_begins_anywhere(void **state)
 {
@@ -403,6 +459,7 @@ main(void)
 		TEST(newer_serial_begins_anew),
 		TEST(primary_zone_notifies_and_is_never_checked),
 		TEST(all_are_told_at_a_start),
+		TEST(round_leaves_out_what_was_told),
 		TEST(round_of_notifies_begins_anywhere),
 		TEST(changes_do_not_wait_for_a_round_of_notifies),
 		TEST(zone_that_changes_leaves_the_round),
