@@ -298,6 +298,10 @@ talk_read(struct control_talk *talk)
 			if (why == SSL_ERROR_WANT_READ || talk->want_write)
 				return true;
 			talk->clean = why == SSL_ERROR_ZERO_RETURN;
+			/* With TLS 1.3 it refuses us only now. */
+			if (why == SSL_ERROR_SSL)
+				(void)talk_fail_tls(talk,
+					"the server has refused");
 		}
 		if (n <= 0)
 			return false;

@@ -206,7 +206,7 @@ ask_parse(int argc, char **argv, struct control_ask *ask)
 	int c;
 
 	*ask = (struct control_ask){.config = CONFIGFILE};
-	while ((c = getopt_long(argc, argv, "+c:s:jhv", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "c:s:jhv", longs, NULL)) != -1) {
 		switch (c) {
 		case 'c':
 			ask->config = optarg;

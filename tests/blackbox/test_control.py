@@ -378,6 +378,14 @@ def test_exit_code(server, words, answer, code):
     assert judge(server, answer, *words)[0] == code
 
 
+def test_options_may_stand_behind_the_command(server):
+    words = str(control.PROGRAM), "reload", "example", "-c", str(server.config)
+    for more in [], ["--no-wait"]:
+        result = subprocess.run([*words, *more], capture_output=True,
+                                text=True, timeout=DEADLINE, check=False)
+        assert (result.returncode, result.stdout) == (0, "ok\n"), result
+
+
 def test_input_that_cannot_be_read(server):
     folder = os.open(server.directory, os.O_RDONLY)
     try:

@@ -82,6 +82,22 @@ def test_client_with_a_certificate_of_another(server, keys, directory):
     assert control.ask(server, "status")[0] == 0
 
 
+def test_tool_says_that_its_certificate_has_expired(server, keys):
+    def openssl(*words):
+        subprocess.run(["openssl", *words], cwd=keys, check=True,
+                       capture_output=True)
+    openssl("req", "-new", "-key", "nsd_control.key", "-subj", "/CN=old",
+            "-out", "old.csr")
+    openssl("x509", "-req", "-in", "old.csr", "-CA", "nsd_server.pem",
+            "-CAkey", "nsd_server.key", "-set_serial", "7", "-days", "-1",
+            "-out", "nsd_control.pem")
+    result = subprocess.run(control.command(server, "status"),
+                            capture_output=True, text=True, timeout=DEADLINE,
+                            check=False)
+    assert result.returncode == 1
+    assert "certificate expired" in result.stderr
+
+
 def test_tool_refuses_another_server(server, directory):
     control_keys.make(directory / "other")
     config = server.config.read_text()
