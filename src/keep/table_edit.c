@@ -5,6 +5,7 @@
 #include "keep/garbage.h"
 #include "keep/release.h"
 #include "keep/retire.h"
+#include "keep/sources_edit.h"
 #include "keep/table_edit.h"
 #include "names/owner.h"
 #include "names/trie_edit.h"
@@ -469,6 +470,10 @@ table_adopt(struct store_writer *writer, const struct zone_setup *setup,
 		return NSD_E_NOT_FOUND;
 	entry = store_edit(store_writer_heap(writer), *ref);
 	entry->id = setup->id;
+	/* What is served of a zone that was secondary need not be in the file
+	 * that was read once: as a primary it has none. */
+	if ((entry->flags & ~setup->flags & ZONE_ENTRY_SECONDARY) != 0)
+		sources_set(writer, *ref, NULL, 0, 0);
 	if (setup->flags != entry->flags)
 		table_set_flags(writer, *ref, setup->flags);
 	table_set_options(writer, *ref, setup->options);

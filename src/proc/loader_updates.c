@@ -12,6 +12,8 @@
 #include "load/load_update.h"
 #include "proc/loader.h"
 #include "role/hooks.h"
+#include "store/writer.h"
+#include "zone/table.h"
 
 /* A text of so many octets is read at once when it comes. */
 #define SMALL_OCTETS (16u << 10)
@@ -158,6 +160,23 @@ loader_update_was_done(struct loader *loader, const struct load_change *change)
 			  change->len);
 }
 
+/* False: a transfer to a zone that is primary by now. The xfrd that does not
+ * know yet is being replaced. */
+static bool
+loader_wants_update(const struct loader *loader,
+	const struct load_change *change, const uint8_t *apex)
+{
+	const struct store_view *view = store_writer_view(loader->writer);
+	const struct zone_entry *entry;
+	store_ref ref;
+
+	if (change->kind < LOAD_UPDATE_WHOLE
+		|| table_find_apex(view, apex, &ref) != NSD_OK)
+		return true;
+	entry = store_get(view, ref);
+	return (entry->flags & (ZONE_ENTRY_SECONDARY | ZONE_ENTRY_ADDED)) != 0;
+}
+
 void
 loader_on_update(struct role *role, const struct ipc_message *m)
 {
@@ -180,6 +199,9 @@ loader_on_update(struct role *role, const struct ipc_message *m)
 		};
 
 		result.err = loader_open_update(&text, &change, apex);
+		if (result.err == NSD_OK
+			&& !loader_wants_update(loader, &change, apex))
+			result.err = NSD_E_DENIED;
 	}
 	if (result.err == NSD_OK
 		&& (update.request.again == 0
