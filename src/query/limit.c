@@ -233,12 +233,18 @@ limit_slips(struct query_ctx *ctx)
 	return x * slip >> 32 == 0;
 }
 
-/* Leaves header and question. */
+/* Leaves header and question, and of what its options ask for a cookie: it
+ * goes to whoever's address was forged, and is to be no longer than that was.
+ */
 static void
 limit_cut_short(struct query *q)
 {
 	struct reply *reply = &q->reply;
 
+	q->edns.nsid = false;
+	q->edns.zoneversion = false;
+	q->edns.expire = false;
+	q->ede = EDE_NONE;
 	if (q->step != STEP_HEADER)
 		reply->len = MESSAGE_HEADER_LEN + q->question.name.len
 			+ MESSAGE_QUESTION_TAIL;

@@ -234,8 +234,10 @@ write_opt(const struct query_ctx *ctx, struct query *q)
 		at = write_options(ctx, at, q);
 	if (q->ede != EDE_NONE)
 		at = write_ede(at, (size_t)(end - at), q);
-	/* A transfer has its OPT in the first of its messages. */
-	if (settings->report_channel.at != 0 && q->step != STEP_TRANSFER)
+	/* A transfer has its OPT in the first of its messages. Who is to ask
+	 * again is told then. */
+	if (settings->report_channel.at != 0 && q->step != STEP_TRANSFER
+		&& (reply->flags & MESSAGE_TC) == 0)
 		at = write_report_channel(settings, at, (size_t)(end - at), q);
 	if (q->edns.padding && q->exchange->transport == TRANSPORT_TLS)
 		at = write_padding(at, (size_t)(end - at), q);

@@ -380,6 +380,39 @@ slip_says_how_many_are_cut_short(void **state)
 	}
 }
 
+/* It is no way to have somebody sent more than was sent for him. */
+static void
+what_is_cut_short_has_a_cookie_alone(void **state)
+{
+	static const uint8_t long_nsid[200], agent[] = "\5agent\7example";
+	static const uint8_t options[] = {0, EDNS_NSID, 0, 0,
+		0, EDNS_EXPIRE, 0, 0, 0, EDNS_ZONEVERSION, 0, 0,
+		0, EDNS_COOKIE, 0, 8, 'c', 'l', 'i', 'e', 'n', 't', '_', '_'};
+	const struct ask ask = { .qname = "example.", .type = TYPE_SOA,
+		.edns = true, .size = 1232, .options = options,
+		.options_len = sizeof(options) };
+	struct limited l;
+	struct raw raw;
+	uint16_t len;
+
+	(void)state;
+	limited_start(&l);
+	l.w.options.nsid = long_nsid;
+	l.w.options.nsid_len = sizeof(long_nsid);
+	l.w.options.report_channel = agent;
+	limited_go(&l);
+	for (unsigned i = 0; i < 3; i++) {
+		raw_init(&raw, &ask);
+		raw_send(&l.w, &raw);
+		assert_non_null(reply_option(&raw.parts, EDNS_COOKIE, &len));
+		if (i < 2)
+			assert_true(raw.parts.len > sizeof(long_nsid));
+	}
+	assert_int_equal(raw.parts.len, 12 + 9 + 4 + 11 + 4 + COOKIE_LEN);
+	assert_int_equal(raw.parts.flags, 0x8600);
+	limited_end(&l);
+}
+
 static void
 streams_are_not_limited(void **state)
 {
@@ -576,6 +609,7 @@ main(void)
 		cmocka_unit_test(wider_netblocks_have_limits_of_their_own),
 		cmocka_unit_test(the_highest_factor_limits_nothing),
 		cmocka_unit_test(slip_says_how_many_are_cut_short),
+		cmocka_unit_test(what_is_cut_short_has_a_cookie_alone),
 		cmocka_unit_test(streams_are_not_limited),
 		cmocka_unit_test(nothing_is_limited_without_a_rate),
 		cmocka_unit_test(cookies_come_back),
