@@ -206,8 +206,8 @@ reconfig_take_certificates(struct supervisor *s, struct reconfig_new *new,
 
 	new->tls = NULL;
 	if (taken)
-		talk_add(talk, "the key and the certificates of TLS have been"
-			" read anew");
+		talk_add_logged(talk, "the key and the certificates of TLS"
+			" have been read anew");
 	return taken;
 }
 

@@ -22,8 +22,6 @@
 static bool
 talk_put(struct talk *talk, const char *line, size_t len, size_t leave)
 {
-	if (talk->in_log)
-		log_notice("%s", line);
 	if (sizeof(talk->text) - talk->len < len + 1 + leave)
 		return false;
 	memcpy(talk->text + talk->len, line, len);
@@ -32,21 +30,40 @@ talk_put(struct talk *talk, const char *line, size_t len, size_t leave)
 	return true;
 }
 
-void
-talk_add(struct talk *talk, const char *format, ...)
+/* Adds what is cut to one line. */
+static void
+talk_vadd(struct talk *talk, bool in_log, const char *format, va_list args)
 {
 	char line[LINE_MAX_LEN];
-	va_list args;
-	int len;
+	int len = vsnprintf(line, sizeof(line) - 1, format, args);
 
-	va_start(args, format);
-	len = vsnprintf(line, sizeof(line) - 1, format, args);
-	va_end(args);
 	if (len < 0)
 		return;
 	if ((size_t)len > sizeof(line) - 2)
 		len = sizeof(line) - 2;
+	if (in_log)
+		log_notice("%s", line);
 	(void)talk_put(talk, line, (size_t)len, 0);
+}
+
+void
+talk_add(struct talk *talk, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	talk_vadd(talk, talk->in_log, format, args);
+	va_end(args);
+}
+
+void
+talk_add_logged(struct talk *talk, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	talk_vadd(talk, false, format, args);
+	va_end(args);
 }
 
 void
@@ -64,7 +81,7 @@ talk_weaken(struct talk *talk, size_t from, const char *what)
 	const char *first = talk->text + from;
 	const char *end = memchr(first, '\n', talk->len - from);
 	size_t skip = sizeof(prefix) - 1;
-	char why[1000] = "";
+	char why[400] = ""; /* two of them, and what is behind, have room */
 
 	if (end != NULL && (size_t)(end - first) > skip)
 		snprintf(why, sizeof(why), "%.*s",
@@ -90,13 +107,8 @@ talk_on_diag(struct diag_sink *sink, const struct diag *d)
 void
 talk_on_file_diag(struct diag_sink *sink, const struct diag *d)
 {
-	struct talk *talk = (struct talk *)sink;
-	bool in_log = talk->in_log;
-
 	log_diag(sink, d);
-	talk->in_log = false;
-	talk_add(talk, "error: %s", d->text);
-	talk->in_log = in_log;
+	talk_add_logged((struct talk *)sink, "error: %s", d->text);
 }
 
 /* ---- what is different --------------------------------------------------- */
@@ -118,6 +130,8 @@ talk_add_option(struct talk *talk, const struct conf_changed *changed)
 			sizeof(place));
 	len = snprintf(line, sizeof(line), "%s%s: %s has changed%s", place,
 		changed->clause, changed->option, waits_text(changed->waits));
+	if (talk->in_log)
+		log_notice("%s", line);
 	if (!talk_put(talk, line, (size_t)len, LISTS_LEAVE))
 		talk->left_out++;
 }
@@ -125,18 +139,10 @@ talk_add_option(struct talk *talk, const struct conf_changed *changed)
 void
 talk_end_options(struct talk *talk, bool waits)
 {
-	char line[100];
-	bool in_log = talk->in_log;
-	int len;
-
-	if (talk->left_out == 0)
-		return;
-	len = snprintf(line, sizeof(line), "%u more option%s changed%s",
-		talk->left_out, talk->left_out == 1 ? " has" : "s have",
-		waits_text(waits));
-	talk->in_log = false; /* it has them all */
-	(void)talk_put(talk, line, (size_t)len, 0);
-	talk->in_log = in_log;
+	if (talk->left_out > 0)
+		talk_add_logged(talk, "%u more option%s changed%s",
+			talk->left_out, talk->left_out == 1 ? " has" : "s have",
+			waits_text(waits));
 	talk->left_out = 0;
 }
 
@@ -151,15 +157,12 @@ talk_add_difference(struct talk *talk, const struct conf_difference *d)
 		{"tls-auth", d->tls_auths},
 		{"patterns", d->patterns},
 	};
-	bool in_log = talk->in_log;
 
-	talk->in_log = false;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (rows[i].count > 0)
-			talk_add(talk, "%s: %zu new, gone or changed",
+			talk_add_logged(talk, "%s: %zu new, gone or changed",
 				rows[i].name, rows[i].count);
 	if (d->zones_added + d->zones_removed + d->zones_changed > 0)
-		talk_add(talk, "zones: %zu new, %zu gone, %zu changed",
+		talk_add_logged(talk, "zones: %zu new, %zu gone, %zu changed",
 			d->zones_added, d->zones_removed, d->zones_changed);
-	talk->in_log = in_log;
 }

@@ -20,8 +20,11 @@ struct talk {
 	char text[IPC_RECONFIGURED_TEXT_MAX];
 };
 
-/* Adds a line. What has no room is left out. */
+/* Adds a line; talk_add_logged: which the log has already. What has no room is
+ * left out. */
 void talk_add(struct talk *talk, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void talk_add_logged(struct talk *talk, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* A last line that is to come behind it has so many octets: what has no room
@@ -38,7 +41,8 @@ void talk_on_diag(struct diag_sink *sink, const struct diag *d);
 void talk_on_file_diag(struct diag_sink *sink, const struct diag *d);
 
 /* Adds an option, with its place. Many of them leave room for what comes
- * behind; talk_end_options says how many were left out. waits: of these. */
+ * behind; talk_end_options says how many were left out, which the log has.
+ * waits: of these. */
 void talk_add_option(struct talk *talk, const struct conf_changed *changed);
 void talk_end_options(struct talk *talk, bool waits);
 

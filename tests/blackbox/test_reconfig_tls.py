@@ -1,11 +1,13 @@
 """reconfig with other files of DNS over TLS: what clients are shown, and what
 is refused."""
+import signal
 import ssl
 
 import dns.message
 import pytest
 
 import control
+import control_keys
 from certificates import Authority
 from harness import wait_for, zone_text
 from ports import free_port
@@ -277,3 +279,38 @@ def test_tls_auth_xfr_only_follows(server, authority):
     server.options["tls-auth-xfr-only"] = "yes"
     assert control.reconfig(server)[1].endswith("changes applied\nok\n")
     assert not any(is_given() for _ in range(8))
+
+
+def test_long_warnings_leave_room_for_reasons_and_what_waits(make_server, directory):
+    deep = directory.joinpath(*["d" * 240] * 4)
+    deep.mkdir(parents=True)
+    pair = [path.rename(deep / path.name) for path in
+            Authority(directory / "certificates").sign("ns.example")]
+    keys = control_keys.make(directory / "keys").rename(deep / "keys")
+    server = make_server(zones={"example": zone_text()})
+    name_files(server, pair)
+    control_keys.start(server, keys)
+    for path in pair[0], keys / "nsd_server.key":
+        path.unlink()
+    code, text = control.reconfig(server, server_count=3)
+    assert code == 0
+    assert [line.split(" as they are: ")[1].split(" /")[0]
+            for line in text.splitlines()[1:3]] == [
+                "tls-service-key: cannot read", "server-key-file: cannot read"]
+    assert text.endswith(
+        "\n1 more option has changed: that waits for a restart\n"
+        "reconfig completed: no changes applied, all of them wait for a"
+        " restart\nok\n"), text
+
+
+def test_signal_says_it_once(server, authority):
+    """In the log, which has it from those who take them."""
+    server.options["reload-config"] = "yes"
+    server.write_config()
+    server.start()
+    name_files(server, authority.sign("other", "ns.example"))
+    server.write_config()
+    known = len(server.read_log())
+    server.signal(signal.SIGHUP)
+    server.wait_log("reconfig: done", known)
+    assert server.read_log()[known:].count(READ) == 1
