@@ -262,6 +262,13 @@ def test_setup(directory):
     for name in names:
         same = before[name] == (directory / name).read_text()
         assert same == name.endswith(".key"), name
+    # What a full disk has left is none.
+    for name in "nsd_control.key", "nsd_server.pem":
+        (directory / name).write_text("")
+        assert setup(directory).returncode == 0
+        subprocess.run(["openssl", "verify", "-CAfile", "nsd_server.pem",
+                        "nsd_control.pem"], cwd=directory, check=True,
+                       capture_output=True)
     for side in ("server", "control"):
         mode = (directory / f"nsd_{side}.key").stat().st_mode
         assert mode & 0o777 == 0o600
