@@ -43,8 +43,10 @@ certificates_tell(struct supervisor *s)
 	struct texts_telling telling;
 
 	telling.fd = tls_texts_pack(s->server.tls, &telling.message);
+	s->certificates.untold = telling.fd == -1;
 	if (telling.fd == -1) {
-		log_error("workers keep the certificates that they have: %s",
+		log_error("workers keep the certificates that they have, for"
+			" now: %s",
 			strerror(errno));
 		return;
 	}
@@ -202,6 +204,8 @@ certificates_on_look(evutil_socket_t fd, short what, void *arg)
 	uint64_t seen = tls_texts_look(&s->server);
 	bool settled = seen == c->seen;
 
+	if (c->untold)
+		certificates_tell(s);
 	c->seen = seen;
 	if (!settled || s->stopping)
 		return;

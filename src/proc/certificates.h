@@ -27,6 +27,7 @@ struct certificates {
 	unsigned failures;   /* in a row, of what may pass */
 	unsigned rest;       /* looks until they are tried again; 0: there is
 			      * no need */
+	bool untold;         /* workers do not have those that main has */
 };
 
 /* At the start. What is wrong is said in the log. returns NSD_OK; NSD_E_SYSTEM,
