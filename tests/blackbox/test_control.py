@@ -293,10 +293,11 @@ def test_interface_by_name(make_server):
     assert control.ask(made, "-s", f"lo@{port}", "status")[0] == 0
 
 
-@pytest.mark.parametrize("interface", ["192.0.2.1", "nosuch0", "/nosuch/x",
+@pytest.mark.parametrize("interface", ["192.0.2.1", "nosuch0", "{}/nosuch/x",
                                        "/" + "x" * 200])
 def test_interfaces_that_cannot_be_had(make_server, interface):
-    made = control.config(make_server(zones={}), interface=interface)
+    made = make_server(zones={})
+    control.config(made, interface=interface.format(made.directory))
     result = made.run("-d")
     assert result.returncode == 1
     assert "could not set up the control channel" in made.read_log()
