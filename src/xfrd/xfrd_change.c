@@ -226,7 +226,10 @@ change_check(struct xfrd_change *change, const struct conf_zone **zone,
 	if (change->kind != XFRD_CHANGE_DELETE
 		&& conf_find_pattern(conf, change->pattern) == NULL)
 		return false;
-	*outcome = XFRD_CHANGED_NO_NAME;
+	/* An empty line of delzones is no error in NSD. */
+	*outcome = change->kind == XFRD_CHANGE_DELETE && *change->name == '\0'
+		? XFRD_CHANGED_ABSENT
+		: XFRD_CHANGED_NO_NAME;
 	if (!conf_parse_zone_name(change->name, change->wire))
 		return false;
 	*zone = conf_find_zone(conf, change->wire);

@@ -76,6 +76,9 @@ def test_errors_of_delzone(server):
     assert control.ask(server, "delzone", "example") == (1, FIXED)
     assert control.ask(server, "delzone", "a..b") == (
         1, "error cannot parse zone name\n")
+    assert control.ask(server, "delzones", text="\n") == (
+        0, "warning zone  not present\nerror for input line ''\n"
+        "deleted 0 zones\n")
     assert server.serial("example") == 1
 
 
