@@ -313,6 +313,9 @@ enum conf_catalog { CONF_CATALOG_NONE, CONF_CATALOG_CONSUMER,
 
 /* min-expire-time: refresh+retry+1 */
 #define CONF_EXPIRE_FROM_SOA UINT32_MAX
+/* Of longer lists the rest is left out, with a warning. */
+#define CONF_REQUEST_XFR_MAX 64u
+#define CONF_NOTIFY_MAX 1024u
 /* A zone's verify option that is the verify: clause's. */
 #define CONF_INHERIT 2u
 #define CONF_INHERIT_TIMEOUT UINT32_MAX

@@ -34,6 +34,20 @@ check_acl(struct conf_parser *p, const struct conf_pattern *pattern,
 	}
 }
 
+/* Whoever brought the list beyond its end is told, not all who include it. */
+static void
+check_length(struct conf_parser *p, const struct conf_pattern *pattern,
+	const char *name, const struct conf_acls *list, uint32_t most)
+{
+	const struct conf_acl *next = list->count > most ? &list->items[most]
+							 : NULL;
+
+	if (next != NULL && !next->inherited)
+		diag_emit(p->sink, DIAG_WARNING, next->file, next->line, 0,
+			"%s in pattern %s: only the first %u are used", name,
+			pattern->name, most);
+}
+
 static void
 check_pattern(struct conf_parser *p, const struct conf_pattern *pattern)
 {
@@ -49,6 +63,9 @@ check_pattern(struct conf_parser *p, const struct conf_pattern *pattern)
 		for (k = 0; k < list->count; k++)
 			check_acl(p, pattern, &list->items[k]);
 	}
+	check_length(p, pattern, "request-xfr", &pattern->request_xfr,
+		CONF_REQUEST_XFR_MAX);
+	check_length(p, pattern, "notify", &pattern->notify, CONF_NOTIFY_MAX);
 }
 
 /* catalog-producer-zone must name a producer. */

@@ -22,6 +22,10 @@
 
 #define TRANSFERS_MAX 1024u
 
+_Static_assert(XFR_PRIMARIES_MAX == CONF_REQUEST_XFR_MAX
+	&& XFR_TARGETS_MAX == CONF_NOTIFY_MAX,
+	"what is left out, the configuration warns of");
+
 /* What zones share whose options mean the same to the machine, and whose
  * primaries are the same: each of a million zones may have a clause of its own.
  * The key is a copy of these options, as they may change. */

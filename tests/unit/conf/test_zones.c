@@ -456,6 +456,23 @@ semantic_errors_are_found(void **state)
 		"t:6: error: xfrdir /tmp/ is not relative to chroot /c/.\n");
 }
 
+/* Said of the pattern, not of each zone that includes it. */
+static void
+what_is_left_out_of_long_lists_is_said(void **state)
+{
+	char text[8192], *end = text;
+
+	end += sprintf(end, "pattern: name: p zonefile: y\n");
+	for (unsigned i = 0; i < CONF_REQUEST_XFR_MAX; i++)
+		end += sprintf(end, "request-xfr: ::1@%u NOKEY\n", i + 1);
+	strcpy(end, "zone: name: x include-pattern: p\n");
+	check_says(text, "");
+	end += sprintf(end, "request-xfr: ::2 NOKEY request-xfr: ::3 NOKEY\n");
+	strcpy(end, "zone: name: x include-pattern: p\n");
+	check_says(text, "t:66: warning: request-xfr in pattern p: only the "
+		"first 64 are used\n");
+}
+
 static void
 identity_and_version_fit_a_txt_string(void **state)
 {
@@ -526,6 +543,7 @@ main(void)
 		cmocka_unit_test(path_in_chroot_loses_it),
 		cmocka_unit_test(secondary_zones_are_counted),
 		cmocka_unit_test(semantic_errors_are_found),
+		cmocka_unit_test(what_is_left_out_of_long_lists_is_said),
 		cmocka_unit_test(identity_and_version_fit_a_txt_string),
 	};
 
