@@ -29,10 +29,10 @@
 #include "dns/rrbatch.h"
 #include "keep/table_edit.h"
 #include "lib/settings_fixture.h"
+#include "queries.h"
 #include "query/query.h"
 #include "store/writer.h"
 #include "zone/table.h"
-#include "queries.h"
 #include "zonefile/zonefile.h"
 
 #define ROUNDS 3

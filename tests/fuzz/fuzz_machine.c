@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/octets.h"
-#include "xfr/machine.h"
 #include "target.h"
+#include "xfr/machine.h"
 
 #define ZONES 8u
 #define CONFIGS 3u

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "xfr/state.h"
 #include "target.h"
+#include "xfr/state.h"
 
 struct copies {
 	struct xfr_state_zone last;

@@ -34,11 +34,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "role/hooks.h"
 #include "proc/post.h"
-#include "role/role.h"
 #include "proc/start.h"
 #include "proc/supervisor.h"
+#include "role/hooks.h"
+#include "role/role.h"
 #include "store/store.h"
 
 #define BOXES 16

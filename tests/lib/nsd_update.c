@@ -69,11 +69,11 @@
 #include "dns/rrtype.h"
 #include "lib/heap_report.h"
 #include "load/load_update.h"
+#include "proc/start.h"
 #include "role/hooks.h"
 #include "role/sandbox.h"
-#include "proc/start.h"
-#include "xfrd/xfrd.h"
 #include "xfr/request.h"
+#include "xfrd/xfrd.h"
 #include "zonefile/zonefile.h"
 
 #define PENDING_MAX 100 /* less than REQUESTS_MAX */

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/file.h"
 #include "base/sum.h"
+#include "store/file.h"
 
 #define CHUNK_SPANS 256u /* whose bitmaps are summed at once; see image.c */
 

@@ -16,12 +16,12 @@
 #include <event2/event.h>
 
 #include "dns/rrtype.h"
+#include "keep/release.h"
 #include "lib/one_fixture.h"
 #include "lib/zone_check.h"
 #include "load/load_leave.h"
 #include "load/load_loop.h"
 #include "load/load_versions.h"
-#include "keep/release.h"
 #include "store/writer.h"
 #include "xfr/changes.h"
 

@@ -13,13 +13,13 @@
 #include <cmocka.h>
 
 #include "build/build.h"
+#include "keep/retire.h"
 #include "keep/table_edit.h"
 #include "lib/history_fixture.h"
 #include "load/load_history.h"
 #include "load/load_list.h"
 #include "load/load_set.h"
 #include "store/writer.h"
-#include "keep/retire.h"
 #include "zone/table.h"
 
 static struct fixture {

@@ -18,9 +18,9 @@
 
 #include "proc/child.h"
 #include "proc/children.h"
-#include "role/counts.h"
 #include "proc/post.h"
 #include "proc/reap.h"
+#include "role/counts.h"
 #include "role/role.h"
 #include "store/store.h"
 

@@ -15,8 +15,8 @@
 
 #include "base/log.h"
 #include "lib/log_folder.h"
-#include "role/counts.h"
 #include "proc/rssac_log.h"
+#include "role/counts.h"
 
 #define DAY 86400
 

@@ -3,8 +3,8 @@
 #include <netinet/in.h>
 #include <stdio.h>
 
-#include "raw.h"
 #include "query/acl.h"
+#include "raw.h"
 
 static struct acl_element
 element(const char *address, enum acl_kind kind, const char *other)

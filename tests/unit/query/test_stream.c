@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "expect.h"
 #include "dns/counters.h"
+#include "expect.h"
 #include "store/writer.h"
 
 #define COUNT EXCHANGE_BATCH_MAX

@@ -20,8 +20,8 @@
 #include "keep/table_edit.h"
 #include "lib/chance.h"
 #include "lib/store_fixture.h"
-#include "lib/zone_check.h"
 #include "lib/update_model.h"
+#include "lib/zone_check.h"
 #include "store/writer.h"
 
 #define KILLS 80u

@@ -17,8 +17,8 @@
 #include "lib/chance.h"
 #include "lib/failing.h"
 #include "lib/store_fixture.h"
-#include "lib/zone_check.h"
 #include "lib/update_model.h"
+#include "lib/zone_check.h"
 #include "store/writer.h"
 
 #define ZONES 150u
