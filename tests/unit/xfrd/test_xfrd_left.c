@@ -1,0 +1,224 @@
+/* test_xfrd_left.c - what an xfrd leaves is what the next one takes, and
+ * nothing of it has to be right. */
+#include "config.h"
+
+#include <search.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "xfrd/xfrd.h"
+
+#define CONF "pattern: name: p zonefile: z notify: 192.0.2.%d NOKEY\n"       \
+	     "zone: name: a include-pattern: p\n"                            \
+	     "zone: name: b include-pattern: p\n"                            \
+	     "zone: name: c include-pattern: p\n"
+#define ZONES 3u
+#define SIZE_MAX_LEFT 4096u
+
+static struct server server;
+static uint8_t octets[SIZE_MAX_LEFT]; /* what was left */
+static size_t size;
+
+static void
+open_xfrd(struct xfrd *xfrd, int target)
+{
+	char text[512];
+	int len = snprintf(text, sizeof(text), CONF, target);
+
+	memset(xfrd, 0, sizeof(*xfrd));
+	xfrd->role.server = &server;
+	assert_int_equal(conf_load_text("t", text, (size_t)len, false, NULL,
+		&server.conf), NSD_OK);
+	assert_int_equal(xfrd_zones_init(xfrd), NSD_OK);
+}
+
+static void
+close_xfrd(struct xfrd *xfrd)
+{
+	xfrd_left_forget(xfrd);
+	xfr_machine_destroy(xfrd->zones.machine);
+	tdestroy(xfrd->zones.configs, free);
+	free(xfrd->zones.handles);
+	free(xfrd->zones.places);
+	free(xfrd->zones.comings);
+	free(xfrd->zones.expiry_next);
+	free(xfrd->writes.done);
+	conf_destroy(server.conf);
+}
+
+/* A zone with serial 7. */
+static void
+add_zone(struct xfrd *xfrd, uint32_t place, bool is_told)
+{
+	const struct xfr_start start = {.has_data = true, .soa.serial = 7,
+		.check_at = XFR_NEVER, .expire_at = XFR_NEVER,
+		.is_told = is_told};
+
+	assert_int_equal(xfrd_zones_add(xfrd, place, &start), NSD_OK);
+}
+
+/* Of a, what was told and written; of b, what was written; of c, nothing. */
+static int
+leave(void **state)
+{
+	struct xfrd xfrd;
+
+	open_xfrd(&xfrd, 1);
+	xfrd.left_fd = memfd_create("test", MFD_CLOEXEC);
+	for (uint32_t i = 0; i < ZONES; i++)
+		add_zone(&xfrd, i, i == 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct xfrd_written *done = xfrd_written_edit(&xfrd.writes,
+			xfrd.zones.handles[i]);
+
+		done->at_sec = 1000 + i;
+		done->serial = 6;
+	}
+	xfrd_left_save(&xfrd);
+	size = (size_t)pread(xfrd.left_fd, octets, sizeof(octets), 0);
+	assert_in_range(size, 1, sizeof(octets) - 1);
+	close(xfrd.left_fd);
+	close_xfrd(&xfrd);
+	return 0;
+}
+
+/* The next xfrd takes so much of it; nothing stays in the file. */
+static void
+take(struct xfrd *xfrd, int target, size_t len)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	uint8_t octet;
+
+	assert_int_equal(pwrite(fd, octets, len, 0), len);
+	open_xfrd(xfrd, target);
+	xfrd_left_take(xfrd, fd);
+	if (len >= 8)
+		assert_int_equal(pread(fd, &octet, 1, 0), 0);
+	close(fd);
+}
+
+/* With this serial. */
+static bool
+is_told(const struct xfrd *xfrd, uint32_t place, uint32_t serial)
+{
+	struct xfr_start start = {.has_data = true, .soa.serial = serial};
+
+	xfrd_left_get_start(xfrd, place, &start);
+	return start.is_told;
+}
+
+static int64_t
+written_at(struct xfrd *xfrd, uint32_t place)
+{
+	struct xfrd_written done;
+
+	add_zone(xfrd, place, false);
+	xfrd_left_get_written(xfrd, place);
+	return xfrd_written_get(xfrd, xfrd->zones.handles[place], &done)
+		? done.at_sec : 0;
+}
+
+static void
+next_one_knows_what_was_left(void **state)
+{
+	struct xfrd xfrd;
+
+	take(&xfrd, 1, size);
+	assert_true(is_told(&xfrd, 0, 7));
+	assert_false(is_told(&xfrd, 0, 8));
+	assert_false(is_told(&xfrd, 1, 7));
+	assert_false(is_told(&xfrd, 2, 7));
+	assert_int_equal(written_at(&xfrd, 0), 1000);
+	assert_int_equal(written_at(&xfrd, 1), 1001);
+	assert_int_equal(written_at(&xfrd, 2), 0);
+	close_xfrd(&xfrd);
+}
+
+static void
+zone_with_other_targets_begins_without(void **state)
+{
+	struct xfrd xfrd;
+
+	take(&xfrd, 2, size);
+	assert_false(is_told(&xfrd, 0, 7));
+	assert_int_equal(written_at(&xfrd, 0), 0);
+	close_xfrd(&xfrd);
+}
+
+static void
+zone_that_moves_takes_it_along(void **state)
+{
+	struct xfrd xfrd;
+
+	take(&xfrd, 1, size);
+	/* a goes, b comes in its place; then that goes. */
+	xfrd_left_move(&xfrd, 0, 1);
+	assert_false(is_told(&xfrd, 0, 7));
+	assert_int_equal(written_at(&xfrd, 0), 1001);
+	assert_int_equal(written_at(&xfrd, 1), 0);
+	xfrd_left_move(&xfrd, 0, 0);
+	assert_int_equal(written_at(&xfrd, 0), 0);
+	close_xfrd(&xfrd);
+}
+
+static void
+what_is_cut_anywhere_is_taken_as_far_as_it_goes(void **state)
+{
+	for (size_t len = 0; len <= size; len++) {
+		struct xfrd xfrd;
+		bool told;
+
+		take(&xfrd, 1, len);
+		told = is_told(&xfrd, 0, 7);
+		assert_true(len < size || told);
+		assert_true(written_at(&xfrd, 1) == 0 || len == size);
+		assert_int_equal(written_at(&xfrd, 0), told ? 1000 : 0);
+		close_xfrd(&xfrd);
+	}
+	/* An octet too many. */
+	size++;
+	next_one_knows_what_was_left(state);
+	size--;
+}
+
+static void
+no_octet_has_to_be_right(void **state)
+{
+	for (size_t at = 0; at < size; at++)
+		for (unsigned i = 0; i < 3; i++) {
+			static const uint8_t wrong[] = {0x01, 0x80, 0xff};
+			struct xfrd xfrd;
+
+			octets[at] ^= wrong[i];
+			take(&xfrd, 1, size);
+			for (uint32_t k = 0; k < ZONES; k++) {
+				(void)is_told(&xfrd, k, 7);
+				assert_true(written_at(&xfrd, k) >= 0);
+			}
+			close_xfrd(&xfrd);
+			octets[at] ^= wrong[i];
+		}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(next_one_knows_what_was_left),
+		cmocka_unit_test(zone_with_other_targets_begins_without),
+		cmocka_unit_test(zone_that_moves_takes_it_along),
+		cmocka_unit_test(
+			what_is_cut_anywhere_is_taken_as_far_as_it_goes),
+		cmocka_unit_test(no_octet_has_to_be_right),
+	};
+
+	return cmocka_run_group_tests(tests, leave, NULL);
+}
