@@ -101,6 +101,29 @@ struct query_block {
 const struct query_block *query_blocks(const struct query_ctx *ctx,
 	size_t *count);
 
+enum query_access_kind {
+	QUERY_ACCESS_QUERY,
+	QUERY_ACCESS_NOTIFY,
+	QUERY_ACCESS_AXFR,
+	QUERY_ACCESS_IXFR,
+};
+
+/* Who asked for what that a list decides about: those that were refused, and
+ * those that are given a zone. */
+struct query_access {
+	enum query_access_kind kind;
+	bool allowed;
+	bool blocked; /* else, if it is refused, no element matches */
+	struct sockaddr_storage client;
+	uint8_t name[NAME_MAX_LEN]; /* of the question */
+};
+/* So many are told of for a batch; what is more is not. */
+#define QUERY_ACCESSES_MAX 4
+
+/* Those of the last batch. Lent until the next. */
+const struct query_access *query_accesses(const struct query_ctx *ctx,
+	size_t *count);
+
 /*
  * A reply that is a zone transfer has no octets, and exchange.stream is set:
  * its messages follow. next writes one and returns its length; 0: there are no

@@ -60,6 +60,10 @@ void acl_list_free(struct acl_list *list);
 bool acl_list_blocks_proxy(const struct acl_list *list,
 	const struct acl_client *client);
 
+/* True if an element that is BLOCKED matches the client, or its proxy. */
+bool acl_list_blocks(const struct acl_list *list,
+	const struct acl_client *client);
+
 /*
  * True if a list allows the client: an element matches it, and none that
  * matches blocks it or its proxy. An element with a key matches requests signed

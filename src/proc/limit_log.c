@@ -64,7 +64,7 @@ block_print(const struct query_block *block)
 /* True if there is to be another line; says before it how many there were not.
  */
 static bool
-log_begin_line(struct limit_log *log, uint64_t now_sec)
+log_begin_line(struct limit_log *log, uint64_t now_sec, const char *what)
 {
 	if (log->sec != now_sec) {
 		log->sec = now_sec;
@@ -76,7 +76,7 @@ log_begin_line(struct limit_log *log, uint64_t now_sec)
 	}
 	log->lines++;
 	if (log->missed > 0)
-		log_info("ratelimit: %u lines were left out", log->missed);
+		log_info("%s: %u lines were left out", what, log->missed);
 	log->missed = 0;
 	return true;
 }
@@ -88,7 +88,7 @@ limit_log_write(struct limit_log *log, const struct query_block *blocks,
 	if (log_verbosity() < 1)
 		return;
 	for (size_t i = 0; i < count; i++)
-		if (log_begin_line(log, now_sec))
+		if (log_begin_line(log, now_sec, "ratelimit"))
 			block_print(&blocks[i]);
 }
 
@@ -115,6 +115,34 @@ limit_log_write_cpu(struct limit_log *log,
 	if (log_verbosity() < 1)
 		return;
 	for (size_t i = 0; i < count; i++)
-		if (log_begin_line(log, now_sec))
+		if (log_begin_line(log, now_sec, "ratelimit"))
 			cpu_block_print(&blocks[i]);
+}
+
+static void
+access_print(const struct query_access *access)
+{
+	static const char *const kinds[] = {
+		[QUERY_ACCESS_QUERY] = "query",
+		[QUERY_ACCESS_NOTIFY] = "notify for",
+		[QUERY_ACCESS_AXFR] = "axfr for",
+		[QUERY_ACCESS_IXFR] = "ixfr for",
+	};
+	char source[INET6_ADDRSTRLEN], name[NAME_TEXT_MAX];
+
+	address_print(&access->client, source);
+	(void)name_print_text(access->name, name);
+	log_info("%s %s from %s%s", kinds[access->kind], name, source,
+		access->allowed ? "" : access->blocked ? " refused, blocked"
+				: " refused, no acl matches");
+}
+
+void
+limit_log_write_access(struct limit_log *log,
+	const struct query_access *accesses, size_t count, uint64_t now_sec)
+{
+	for (size_t i = 0; i < count; i++)
+		if (log_verbosity() >= (accesses[i].allowed ? 1 : 2)
+			&& log_begin_line(log, now_sec, "access"))
+			access_print(&accesses[i]);
 }

@@ -55,6 +55,7 @@ struct worker {
 	struct rrl limits;
 	struct cpu_limit cpu_limit;
 	struct limit_log limit_log;
+	struct limit_log access_log;
 	uint64_t requests; /* of all sockets; net_handler has what it is for */
 	uint64_t requests_then; /* when lost datagrams were counted last */
 	struct net_tcp_options tcp_options;
@@ -88,9 +89,14 @@ worker_log_limits(struct worker *worker, uint64_t now_sec)
 {
 	size_t count;
 	const struct query_block *blocks = query_blocks(worker->query, &count);
+	const struct query_access *accesses;
 
 	if (__builtin_expect(count > 0, 0))
 		limit_log_write(&worker->limit_log, blocks, count, now_sec);
+	accesses = query_accesses(worker->query, &count);
+	if (__builtin_expect(count > 0, 0))
+		limit_log_write_access(&worker->access_log, accesses, count,
+			now_sec);
 }
 
 /* The hot path: here sockets, queries and the store meet. */

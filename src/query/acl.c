@@ -47,3 +47,16 @@ acl_allows_notify(const struct store_view *view,
 	list = acl_list_get(options, SETTINGS_ALLOW_NOTIFY);
 	return acl_list_allows(&list, client);
 }
+
+bool
+acl_blocks(const struct store_view *view, const struct zone_entry *entry,
+	enum settings_list list, const struct acl_client *client)
+{
+	store_ref ref = store_load_ref(&entry->options);
+	struct acl_list acl;
+
+	if (ref == STORE_NONE)
+		return false;
+	acl = acl_list_get(store_get(view, ref), list);
+	return acl_list_blocks(&acl, client);
+}

@@ -70,6 +70,13 @@ query_blocks(const struct query_ctx *ctx, size_t *count)
 	return ctx->blocks;
 }
 
+const struct query_access *
+query_accesses(const struct query_ctx *ctx, size_t *count)
+{
+	*count = ctx->access_count;
+	return ctx->accesses;
+}
+
 void
 query_set_time(struct query_ctx *ctx, uint64_t now_sec, uint32_t uptime_sec)
 {
@@ -357,6 +364,7 @@ query_answer_batch(struct query_ctx *ctx, const struct store_view *view,
 	ctx->table = table_get(view);
 	ctx->settings = settings_get(view);
 	ctx->block_count = 0;
+	ctx->access_count = 0;
 	cookies_begin(ctx);
 	group.count = 0;
 	ctx->passed_on = 0;

@@ -241,6 +241,8 @@ struct query_ctx {
 	struct cookie_secrets cookie_secrets;
 	size_t block_count;
 	struct query_block blocks[QUERY_BLOCKS_MAX];
+	size_t access_count;
+	struct query_access accesses[QUERY_ACCESSES_MAX];
 	struct query_key **keys; /* one for each of the settings, made when it
 				  * is first asked for */
 	uint32_t key_count;      /* of these */

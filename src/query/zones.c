@@ -1,4 +1,6 @@
 /* zones.c - finds the zone with the longest apex that encloses a name. */
+#include <string.h>
+
 #include "dns/rrtype.h"
 #include "query/acl.h"
 #include "query/lookup.h"
@@ -123,6 +125,33 @@ open_search(struct query_ctx *ctx, struct query *q)
 		.proxy = (q)->exchange->proxy, .key = (q)->key,              \
 		.identity = (q)->exchange->identity, .view = (ctx)->view})
 
+/* Notes for the log what a list has decided. A request that comes again, since
+ * a stream had to wait, was noted before. */
+static __attribute__((noinline, cold)) void
+note_access(struct query_ctx *ctx, const struct query *q,
+	enum query_access_kind kind, bool allowed)
+{
+	static const enum settings_list lists[] = {
+		[QUERY_ACCESS_QUERY] = SETTINGS_ALLOW_QUERY,
+		[QUERY_ACCESS_NOTIFY] = SETTINGS_ALLOW_NOTIFY,
+		[QUERY_ACCESS_AXFR] = SETTINGS_PROVIDE_XFR,
+		[QUERY_ACCESS_IXFR] = SETTINGS_PROVIDE_XFR,
+	};
+	struct query_access *access = &ctx->accesses[ctx->access_count];
+
+	if (ctx->access_count == QUERY_ACCESSES_MAX
+		|| q->exchange->peer == NULL
+		|| q->exchange->seen != EXCHANGE_NEW)
+		return;
+	ctx->access_count++;
+	access->kind = kind;
+	access->allowed = allowed;
+	access->blocked = !allowed && acl_blocks(ctx->view, q->search.entry,
+		lists[kind], &QUERY_CLIENT(ctx, q));
+	access->client = *q->exchange->peer;
+	memcpy(access->name, q->question.name.name, q->question.name.len);
+}
+
 static void
 begin_search(struct query_ctx *ctx, struct query *q)
 {
@@ -135,6 +164,7 @@ begin_search(struct query_ctx *ctx, struct query *q)
 	if (!acl_allows_query(ctx->view, entry,
 			&QUERY_CLIENT(ctx, q),
 			q->question.type == TYPE_SOA && is_apex(q))) {
+		note_access(ctx, q, QUERY_ACCESS_QUERY, false);
 		query_fail(q, RCODE_REFUSED, EDE_PROHIBITED, NULL);
 		return;
 	}
@@ -147,12 +177,20 @@ begin_search(struct query_ctx *ctx, struct query *q)
 static void
 begin_transfer(struct query_ctx *ctx, struct query *q)
 {
-	if (!is_apex(q))
+	enum query_access_kind kind = q->question.type == TYPE_AXFR
+		? QUERY_ACCESS_AXFR : QUERY_ACCESS_IXFR;
+	bool allowed;
+
+	if (!is_apex(q)) {
 		query_fail(q, RCODE_NOTAUTH, EDE_NOT_AUTHORITATIVE, NULL);
-	else if ((ctx->settings->tls_auth_xfr_only
-			&& q->exchange->identity == NULL)
-		|| !acl_allows_transfer(ctx->view, q->search.entry,
-			&QUERY_CLIENT(ctx, q)))
+		return;
+	}
+	allowed = (!ctx->settings->tls_auth_xfr_only
+			  || q->exchange->identity != NULL)
+		&& acl_allows_transfer(ctx->view, q->search.entry,
+			&QUERY_CLIENT(ctx, q));
+	note_access(ctx, q, kind, allowed);
+	if (!allowed)
 		query_fail(q, RCODE_REFUSED, EDE_PROHIBITED, NULL);
 	else if (q->exchange->is_dated)
 		query_fail(q, RCODE_REFUSED, EDE_PROHIBITED,
@@ -177,6 +215,7 @@ take_notify(struct query_ctx *ctx, struct query *q)
 		query_set_ede(q, EDE_NOT_AUTHORITATIVE, NULL);
 	} else if (!acl_allows_notify(ctx->view, q->search.entry,
 			&QUERY_CLIENT(ctx, q))) {
+		note_access(ctx, q, QUERY_ACCESS_NOTIFY, false);
 		q->reply.rcode = RCODE_REFUSED;
 		query_set_ede(q, EDE_PROHIBITED, NULL);
 	} else {

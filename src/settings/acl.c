@@ -169,6 +169,14 @@ acl_list_blocks_proxy(const struct acl_list *list,
 		&& !list_allows(list, client, client->proxy, true);
 }
 
+__attribute__((cold, noinline)) bool
+acl_list_blocks(const struct acl_list *list, const struct acl_client *client)
+{
+	return acl_list_blocks_proxy(list, client)
+		|| !list_allows(list, client,
+			(const struct sockaddr *)client->peer, true);
+}
+
 bool
 acl_list_allows(const struct acl_list *list, const struct acl_client *client)
 {
