@@ -441,6 +441,16 @@ falls_back(const struct xfr_machine *m, const struct answer *a)
 			& XFR_CONFIG_AXFR_FALLBACK) != 0;
 }
 
+/* What was not newer is what is served by now: a transfer of before has been
+ * published meanwhile, as at a start. */
+static bool
+is_served_by_now(const struct answer *a)
+{
+	return a->reply->outcome == XFR_BEHIND
+		&& (a->zone->flags & ZONE_HAS_DATA) != 0
+		&& a->reply->soa.serial == a->zone->soa.serial;
+}
+
 static void
 on_transfer(struct xfr_machine *m, const struct answer *a)
 {
@@ -449,6 +459,8 @@ on_transfer(struct xfr_machine *m, const struct answer *a)
 
 	if (outcome == XFR_DONE) {
 		on_done(m, a);
+	} else if (is_served_by_now(a)) {
+		on_equal(m, a);
 	} else if (outcome == XFR_UNCHANGED) {
 		if (a->zone->flags & ZONE_HAS_DATA)
 			on_equal(m, a);

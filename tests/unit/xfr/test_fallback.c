@@ -323,6 +323,24 @@ serial_that_goes_back_refreshes_nothing(void **state)
 	close_world(&w);
 }
 
+/* One that a former xfrd had received is published in the meantime. */
+static void
+transfer_of_what_has_come_meanwhile_is_no_failure(void **state)
+{
+	struct world w;
+
+	open_world(&w, &usual, NULL);
+	assert_asks(&w, 0, XFR_WAY_AXFR);
+	xfr_on_served(w.machine, w.zone, w.now, &soa7);
+	reply_serial(&w, XFR_BEHIND, 7);
+	while (next(&w))
+		assert_int_equal(w.action.act, XFR_NOTIFY);
+	assert_int_equal(status_of(&w).failed_rounds, 0);
+	assert_false(status_of(&w).has_error);
+	assert_int_equal(status_of(&w).state, XFR_STATE_OK);
+	close_world(&w);
+}
+
 /* After four timeouts; and one check in half a minute asks them in turn. */
 static void
 silent_primaries_are_asked_last_and_only_over_udp(void **state)
@@ -432,6 +450,7 @@ main(void)
 		TEST(our_own_fault_is_tried_again_soon),
 		TEST(failed_transfer_is_tried_again_though_another_has_our_serial),
 		TEST(serial_that_goes_back_refreshes_nothing),
+		TEST(transfer_of_what_has_come_meanwhile_is_no_failure),
 		TEST(silent_primaries_are_asked_last_and_only_over_udp),
 		TEST(silent_primary_is_not_asked_by_a_check_that_has_no_token),
 	};
