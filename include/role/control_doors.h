@@ -53,6 +53,10 @@ bool control_doors_have_tls(const struct control_doors *doors);
 uint64_t control_doors_look(const struct server *server,
 	const struct conf_remote_control *options);
 
+/* True if this process may not read one of them. */
+bool control_doors_are_denied(const struct server *server,
+	const struct conf_remote_control *options) MUST_USE;
+
 /*
  * Reads server-key-file and server-cert-file, and has them tried (pem_trial.h),
  * unless they are what there is (server->control). What is wrong is an error to

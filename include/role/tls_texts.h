@@ -62,6 +62,8 @@ uint64_t tls_texts_look(const struct server *server);
  * NULL. */
 uint64_t tls_texts_look_at(const char *path, const char *chroot,
 	uint64_t sum);
+/* True if this process may not read a file. path, chroot: the same. */
+bool tls_texts_is_denied(const char *path, const char *chroot) MUST_USE;
 
 /* True if both have the same octets; NULL: there are none. */
 bool tls_texts_are_same(const struct secrets *a, const struct secrets *b);

@@ -63,17 +63,44 @@ certificates_rest(struct certificates *c)
 
 /* ---- the server's -------------------------------------------------------- */
 
-/* The files of the server's own, as they look now. */
+#define SERVER_FILES 4
+
+/* The files of the server's own; NULL, or empty: it has no such one. */
+static void
+server_list_files(const struct conf_server *o, const char *files[SERVER_FILES])
+{
+	files[0] = o->tls_service_key;
+	files[1] = o->tls_service_pem;
+	files[2] = o->tls_service_ocsp;
+	files[3] = o->tls_cert_bundle;
+}
+
+/* How they look now. */
 static uint64_t
 server_look(const struct supervisor *s, const struct conf_server *o)
 {
-	const char *files[] = {o->tls_service_key, o->tls_service_pem,
-		o->tls_service_ocsp, o->tls_cert_bundle};
+	const char *files[SERVER_FILES];
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+	server_list_files(o, files);
+	for (size_t i = 0; i < SERVER_FILES; i++)
 		sum = tls_texts_look_at(files[i], s->server.chroot, sum);
 	return sum;
+}
+
+/* True if they look as they did when they were read last, and this user may not
+ * read all of them: keys of root alone, read at the start. */
+static bool
+server_rests(const struct supervisor *s, const struct conf_server *o)
+{
+	const char *files[SERVER_FILES];
+	bool denied = false;
+
+	server_list_files(o, files);
+	for (size_t i = 0; i < SERVER_FILES; i++)
+		denied = denied || tls_texts_is_denied(files[i],
+			s->server.chroot);
+	return denied && s->certificates.had == server_look(s, o);
 }
 
 enum nsd_err
@@ -84,7 +111,7 @@ certificates_read(struct supervisor *s, const struct conf_server *options,
 	enum nsd_err err;
 
 	*texts = NULL;
-	if (s->server.tls == NULL)
+	if (s->server.tls == NULL || server_rests(s, options))
 		return NSD_OK;
 	err = tls_texts_read(&s->server, options, sink, texts);
 	if (err == NSD_OK)
@@ -94,12 +121,6 @@ certificates_read(struct supervisor *s, const struct conf_server *options,
 		*texts = NULL;
 	}
 	return err;
-}
-
-bool
-certificates_look_as_read(const struct supervisor *s)
-{
-	return s->certificates.had == server_look(s, &s->server.conf->server);
 }
 
 bool

@@ -43,7 +43,8 @@ void certificates_renew(struct supervisor *s);
 
 /*
  * Reads the server's own that the options name: they do if there is TLS. What
- * cannot be used is an error to the sink.
+ * cannot be used is an error to the sink; but not that main may not read them,
+ * if they look as they did when it read them last.
  * returns NSD_OK with *texts, for certificates_take or secrets_drop; NULL: they
  * are what main has, or there is no TLS. NSD_E_SYSTEM, NSD_E_SYNTAX,
  * NSD_E_MEMORY: as tls_texts_read.
@@ -51,8 +52,6 @@ void certificates_renew(struct supervisor *s);
 enum nsd_err certificates_read(struct supervisor *s,
 	const struct conf_server *options, struct diag_sink *sink,
 	struct secrets **texts) MUST_USE;
-/* True if those look as they did when they were read last. */
-bool certificates_look_as_read(const struct supervisor *s);
 /* Tells the workers. True: there was something to take. */
 bool certificates_take(struct supervisor *s, struct secrets *texts);
 

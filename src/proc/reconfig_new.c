@@ -136,12 +136,7 @@ new_read_certificates(struct supervisor *s, struct talk *talk,
 			&new->tls);
 	if (err != NSD_E_SYSTEM || !same)
 		return err;
-	/* As below. */
-	if (certificates_look_as_read(s))
-		talk->len = from;
-	else
-		talk_weaken(talk, from,
-			"the key and the certificates of TLS stay");
+	talk_weaken(talk, from, "the key and the certificates of TLS stay");
 	return NSD_OK;
 }
 
@@ -162,13 +157,8 @@ new_open_doors(struct supervisor *s, struct talk *talk,
 		same = false;
 	if (err != NSD_E_SYSTEM || !same || s->server.control.pem == NULL)
 		return err;
-	/* Files of root alone, read at the start, are no trouble as long as
-	 * nobody has changed them. */
-	if (new->doors.look == s->server.control.look)
-		talk->len = from;
-	else
-		talk_weaken(talk, from, "the key and the certificate of the"
-			" control channel stay");
+	talk_weaken(talk, from,
+		"the key and the certificate of the control channel stay");
 	return NSD_OK;
 }
 

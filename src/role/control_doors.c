@@ -315,6 +315,14 @@ control_doors_look(const struct server *server,
 	return tls_texts_look_at(o->server_cert_file, server->chroot, sum);
 }
 
+bool
+control_doors_are_denied(const struct server *server,
+	const struct conf_remote_control *o)
+{
+	return tls_texts_is_denied(o->server_key_file, server->chroot)
+		|| tls_texts_is_denied(o->server_cert_file, server->chroot);
+}
+
 enum nsd_err
 control_doors_read_pem(const struct server *server,
 	const struct conf_remote_control *o, struct diag_sink *sink,

@@ -319,6 +319,14 @@ tls_texts_look_at(const char *path, const char *chroot, uint64_t sum)
 	return look_add(sum, (uint64_t)st.st_ctim.tv_nsec);
 }
 
+bool
+tls_texts_is_denied(const char *path, const char *chroot)
+{
+	return is_given(path)
+		&& access(conf_path_in_chroot(chroot, path), R_OK) == -1
+		&& errno == EACCES;
+}
+
 uint64_t
 tls_texts_look(const struct server *server)
 {

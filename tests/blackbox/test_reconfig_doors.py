@@ -402,12 +402,20 @@ def test_reconfig_is_silent_of_files_of_root_that_stay(start_tls, authority,
             "xfrd", last) != last)
         assert control.ask(server, "reconfig")[1].endswith(
             "\nreconfig completed: no changes detected\nok\n")
+    server.write_zone("example", zone_text(2))
+    server.signal(signal.SIGHUP)
+    server.wait_serial("example", 2)
+    assert "cannot read" not in server.read_log()
     key.write_bytes(key.read_bytes())
     for _ in range(2):
         code, text = control.ask(server, "reconfig")
         assert code == 0 and (
             "warning: the key and the certificates of TLS stay as they are: "
             f"tls-service-key: cannot read {key}: Permission denied\n") in text
+    known = len(server.read_log())
+    server.signal(signal.SIGHUP)
+    server.wait_log(f"tls-service-key: cannot read {key}: Permission denied",
+                    known)
 
 
 # ---- what else xfrd and the writer are forked with
