@@ -100,15 +100,28 @@ status_print_serials(struct ctl_call *call, const struct xfr_status *status,
 		(unsigned)status->soa.serial, since);
 }
 
+/* True if what was begun waits for a connection. */
+static bool
+status_waits(const struct xfrd *xfrd, const struct conf_zone *zone)
+{
+	const struct xfrd_job *job;
+
+	cds_list_for_each_entry(job, &xfrd->asks.waiting, keep_node)
+		if (job->zone == zone)
+			return true;
+	return false;
+}
+
 /* What a check is doing, or how long it is until the next. */
 static void
-status_print_activity(struct ctl_call *call, const struct conf_zone *zone,
-	const struct xfr_status *status, int64_t now)
+status_print_activity(const struct xfrd *xfrd, struct ctl_call *call,
+	const struct conf_zone *zone, const struct xfr_status *status,
+	int64_t now)
 {
 	bool udp = status->way == XFR_WAY_SOA_UDP
 		|| status->way == XFR_WAY_IXFR_UDP;
 
-	if (status->primary != XFR_NONE)
+	if (status->primary != XFR_NONE && !status_waits(xfrd, zone))
 		ctl_printf(call, "\ttransfer: \"%s %s\"\n",
 			udp ? "sent UDP to" : "TCP connected to",
 			status_primary(zone, status->primary));
@@ -182,7 +195,7 @@ status_print_secondary(struct xfrd *xfrd, struct ctl_call *call,
 	if (status.is_notified)
 		ctl_printf(call, "\tnotified-serial: \"%u\"\n",
 			(unsigned)status.notified_serial);
-	status_print_activity(call, zone, &status, now);
+	status_print_activity(xfrd, call, zone, &status, now);
 	status_print_more(xfrd, call, zone, &status, now);
 }
 

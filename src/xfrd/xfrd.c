@@ -292,6 +292,8 @@ xfrd_init(struct xfrd *xfrd, const struct role_start *start)
 	if (err == NSD_OK)
 		err = xfrd_turn_init(xfrd);
 	if (err == NSD_OK)
+		err = xfrd_jobs_init(xfrd);
+	if (err == NSD_OK)
 		err = xfrd_write_init(xfrd);
 	if (err != NSD_OK)
 		return err;

@@ -304,8 +304,9 @@ struct xfrd_job {
 	struct xfr_reader reader;
 	struct journal_transfer *text;
 	uint64_t entry;            /* in the journal; 0: not yet */
-	struct cds_list_head keep_node; /* of xfrd.ended or xfrd.waiting, or of
-				    * none */
+	/* Of xfrd.ended, xfrd.waiting or, before it is sent, asks.waiting; or
+	 * of none. */
+	struct cds_list_head keep_node;
 	struct load_text at;       /* being published; fd -1: not yet */
 };
 
@@ -339,7 +340,9 @@ void xfrd_job_free(struct xfrd_job *job);
 
 /* ---- xfrd_jobs.c --------------------------------------------------------- */
 
-/* Begins what the machine asks for: PROBE, TRANSFER or NOTIFY. */
+enum nsd_err xfrd_jobs_init(struct xfrd *xfrd);
+/* Begins what the machine asks for: PROBE, TRANSFER or NOTIFY. What finds all
+ * connections in use waits for one, in the order in which it came. */
 void xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action);
 /* The machine does not wait for it any more. */
 void xfrd_jobs_cancel(struct xfrd *xfrd, uint64_t ticket);

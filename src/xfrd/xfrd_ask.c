@@ -104,6 +104,14 @@ ask_free(struct xfrd_ask *ask)
 
 /* ---- connections --------------------------------------------------------- */
 
+/* One has gone, or has no question. */
+static void
+conn_tell_room(struct xfrd_asks *asks)
+{
+	if (asks->room_event != NULL && !cds_list_empty(&asks->waiting))
+		event_active(asks->room_event, EV_TIMEOUT, 0);
+}
+
 static void
 conn_close(struct conn *conn)
 {
@@ -111,6 +119,7 @@ conn_close(struct conn *conn)
 	if (!conn->ended)
 		cds_list_del(&conn->node);
 	conn->asks->conn_count--;
+	conn_tell_room(conn->asks);
 	net_client_close(conn->client);
 	if (conn->idle_event != NULL)
 		event_free(conn->idle_event);
@@ -137,9 +146,11 @@ conn_leave(struct xfrd_ask *ask, bool spent)
 	conn->moved_msec = clock_now_msec();
 	if (!spent)
 		conn->free[conn->free_count++] = ask->slot;
-	if (conn->open == 0 && !conn->ended)
-		event_add(conn->idle_event, &(struct timeval){
-			.tv_sec = conn->worn ? 0 : IDLE_SEC});
+	if (conn->open > 0 || conn->ended)
+		return;
+	conn_tell_room(conn->asks);
+	event_add(conn->idle_event, &(struct timeval){
+		.tv_sec = conn->worn ? 0 : IDLE_SEC});
 }
 
 /* No more questions are to go there. */
@@ -294,6 +305,8 @@ conn_make_room(struct xfrd_asks *asks)
 {
 	struct conn *conn;
 
+	if (!asks->turn && !cds_list_empty(&asks->waiting))
+		return false;
 	if (asks->conn_count < asks->conns_max)
 		return true;
 	cds_list_for_each_entry(conn, &asks->conns, node)
@@ -555,6 +568,8 @@ void
 xfrd_asks_init(struct xfrd_asks *asks)
 {
 	CDS_INIT_LIST_HEAD(&asks->conns);
+	CDS_INIT_LIST_HEAD(&asks->waiting);
+	asks->turn = false;
 	asks->conn_count = 0;
 }
 

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/list.h"
 
+struct event;
 struct event_base;
 struct tls_client;
 struct xfrd_ask;
@@ -26,6 +27,12 @@ struct xfrd_asks {
 	unsigned per_conn;    /* xfrd-tcp-pipeline */
 	unsigned timeout_sec; /* tcp-timeout: without a message, over TCP */
 	int tcp_mss;          /* outgoing-tcp-mss */
+	struct event *room_event; /* made active when a connection may be
+				   * opened while somebody waits; or NULL */
+	/* The owner's, from xfrd_asks_init on: who waits for a connection. As
+	 * long as somebody does, one is opened only while turn is set. */
+	struct cds_list_head waiting;
+	bool turn;
 	/* private */
 	struct cds_list_head conns;
 	unsigned conn_count;
@@ -64,8 +71,9 @@ void xfrd_asks_pause(struct xfrd_asks *asks, bool pause);
  * Prepares a question: chooses its ID, and finds a connection or opens one.
  * Keeps calls and ctx. It is over, and freed, when on_message has returned
  * another value than XFRD_ASK_MORE, after on_fail, or with xfrd_ask_close.
- * returns NSD_OK with *ask; NSD_E_AGAIN: all connections are in use;
- * NSD_E_MEMORY; NSD_E_SYSTEM with errno: there is no way to that server.
+ * returns NSD_OK with *ask; NSD_E_AGAIN: all connections are in use, or others
+ * wait for one; NSD_E_MEMORY; NSD_E_SYSTEM with errno: there is no way to that
+ * server.
  */
 enum nsd_err xfrd_ask_open(struct xfrd_asks *asks,
 	const struct xfrd_ask_server *server,

@@ -370,14 +370,13 @@ jobs_send(struct xfrd_job *job)
 }
 
 /* True if it is not for the primary that nothing could be sent: then it is soon
- * tried again. Another one ends in a moment. */
+ * tried again. */
 static bool
 jobs_lacks_room(enum nsd_err err)
 {
-	return err == NSD_E_AGAIN
-		|| (err == NSD_E_SYSTEM
-			&& (errno == EMFILE || errno == ENFILE
-				|| errno == ENOBUFS || errno == ENOMEM));
+	return err == NSD_E_SYSTEM
+		&& (errno == EMFILE || errno == ENFILE || errno == ENOBUFS
+			|| errno == ENOMEM);
 }
 
 /* The beginning of xfrd has said why, in the log. */
@@ -406,13 +405,48 @@ jobs_log_begin(const struct xfrd_job *job)
 		job->zone->name, xfrd_job_print_server(job, server));
 }
 
+static void
+jobs_fail_to_begin(struct xfrd_job *job, enum nsd_err err)
+{
+	if (jobs_lacks_room(err))
+		jobs_fail(job, XFR_LOCAL, strerror(errno));
+	else if (err == NSD_E_SYSTEM)
+		jobs_fail(job, XFR_UNREACHABLE, strerror(errno));
+	else if (err == NSD_E_NOT_FOUND)
+		jobs_fail_tls_auth(job);
+	else if (err == NSD_E_DENIED && job->key.mac == NULL
+		&& job->server->key_name != NULL)
+		jobs_fail(job, XFR_BAD_TSIG, "there is no such key");
+	else if (err == NSD_E_DENIED)
+		jobs_fail(job, XFR_LOCAL, "the journal cannot be used");
+	else
+		jobs_fail(job, XFR_LOCAL, err_text(err));
+}
+
+/* Its time begins when it is sent. NSD_E_AGAIN: it is to wait. */
+static enum nsd_err
+jobs_go(struct xfrd_job *job)
+{
+	struct timeval wait = jobs_timeval(jobs_begin_wait(job));
+	enum nsd_err err = NSD_E_MEMORY;
+
+	if (job->event != NULL && event_add(job->event, &wait) == 0)
+		err = jobs_send(job);
+	if (err != NSD_E_AGAIN)
+		return err;
+	event_del(job->event);
+	/* It may be another one by then. */
+	mac_destroy(job->key.mac);
+	job->key.mac = NULL;
+	return NSD_E_AGAIN;
+}
+
 void
 xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 {
 	struct xfrd_job *job = calloc(1, sizeof(*job));
 	const struct conf_pattern *options;
-	enum nsd_err err = NSD_E_MEMORY;
-	struct timeval wait;
+	enum nsd_err err;
 
 	if (job == NULL) {
 		(void)xfr_on_reply(xfrd->zones.machine, action->ticket,
@@ -432,24 +466,45 @@ xfrd_jobs_begin(struct xfrd *xfrd, const struct xfr_action *action)
 	cds_list_add(&job->node, &xfrd->jobs);
 	CDS_INIT_LIST_HEAD(&job->keep_node);
 	jobs_log_begin(job);
-	wait = jobs_timeval(jobs_begin_wait(job));
 	job->event = event_new(xfrd->role.base, -1, 0, jobs_on_time, job);
-	if (job->event != NULL && event_add(job->event, &wait) == 0)
-		err = jobs_send(job);
-	if (err != NSD_OK && jobs_lacks_room(err))
-		jobs_fail(job, XFR_LOCAL, err == NSD_E_SYSTEM
-			? strerror(errno) : "all connections are in use");
-	else if (err == NSD_E_SYSTEM)
-		jobs_fail(job, XFR_UNREACHABLE, strerror(errno));
-	else if (err == NSD_E_NOT_FOUND)
-		jobs_fail_tls_auth(job);
-	else if (err == NSD_E_DENIED && job->key.mac == NULL
-		&& job->server->key_name != NULL)
-		jobs_fail(job, XFR_BAD_TSIG, "there is no such key");
-	else if (err == NSD_E_DENIED)
-		jobs_fail(job, XFR_LOCAL, "the journal cannot be used");
+	err = jobs_go(job);
+	if (err == NSD_E_AGAIN)
+		cds_list_add_tail(&job->keep_node, &xfrd->asks.waiting);
 	else if (err != NSD_OK)
-		jobs_fail(job, XFR_LOCAL, err_text(err));
+		jobs_fail_to_begin(job, err);
+}
+
+/* Those who wait for a connection go on, as far as there are some. */
+static void
+jobs_on_room(evutil_socket_t fd, short what, void *arg)
+{
+	struct xfrd *xfrd = arg;
+	struct xfrd_asks *asks = &xfrd->asks;
+	struct xfrd_job *job;
+	enum nsd_err err;
+
+	if (xfrd->writes.ending)
+		return;
+	while ((job = list_first_or_null(&asks->waiting, struct xfrd_job,
+			keep_node))
+		!= NULL) {
+		asks->turn = true;
+		err = jobs_go(job);
+		asks->turn = false;
+		if (err == NSD_E_AGAIN)
+			break;
+		cds_list_del_init(&job->keep_node);
+		if (err != NSD_OK)
+			jobs_fail_to_begin(job, err);
+	}
+}
+
+enum nsd_err
+xfrd_jobs_init(struct xfrd *xfrd)
+{
+	xfrd->asks.room_event = event_new(xfrd->role.base, -1, 0, jobs_on_room,
+		xfrd);
+	return xfrd->asks.room_event != NULL ? NSD_OK : NSD_E_MEMORY;
 }
 
 void

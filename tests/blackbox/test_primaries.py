@@ -13,6 +13,7 @@ import dns.opcode
 import dns.query
 import pytest
 
+import control
 from harness import DEADLINE, wait_for, zone_text
 from scripted_primary import ScriptedPrimary, records, reply, soa, whole
 
@@ -193,8 +194,7 @@ def test_slow_primary_leaves_room_for_others(make_server):
             server.wait_serial(f"z{i}.test", 7)
 
 
-def test_zone_that_finds_all_connections_in_use_is_soon_tried_again(
-        make_server):
+def test_zone_that_finds_all_connections_in_use_waits_for_one(make_server):
     """Its primary answers well, and its SOA says to try again in an hour."""
     names = [f"p{i}.test" for i in range(6)]
     serial = [1]
@@ -218,16 +218,22 @@ def test_zone_that_finds_all_connections_in_use_is_soon_tried_again(
                                              "max-retry-time: 3600")
                           for n, p in zip(names, primaries)),
             options={"verbosity": 2, "xfrd-tcp-max": 2})
-        server.start()
+        control.config(server).start()
         for name in names:
             server.wait_serial(name, 1)
         serial[0] = 2
+        known = [len(p.asked) for p in primaries]
         for name in names:
             message = dns.message.make_query(name, "SOA")
             message.set_opcode(dns.opcode.NOTIFY)
             dns.query.udp(message, server.address, port=server.port,
                           timeout=DEADLINE)
-        server.wait_log("failed: all connections are in use", count=4)
+        # All say that there is a new version, and two are asked for it.
+        wait_for("questions", lambda: all(
+            len(p.asked) > k for p, k in zip(primaries, known)) and sum(
+            kind == "IXFR" for p in primaries for _, kind in p.asked) == 2)
+        wait_for("those that wait", lambda: control.ask(
+            server, "zonestatus")[1].count('"waiting-for-TCP-fd"') == 4)
         taken.set()
         for name in names:
             server.wait_serial(name, 2)
