@@ -3,9 +3,9 @@
  * memory: of which zones all targets of NOTIFY have acknowledged the serial,
  * and what became of the last try to write a zone to its file.
  *
- * A zone whose targets or file are others in the next one's configuration
- * begins without. What an xfrd leaves may be anything, if somebody has taken it
- * over.
+ * A zone whose targets or file, or xfrdir, are others in the next one's
+ * configuration begins without. What an xfrd leaves may be anything, if
+ * somebody has taken it over.
  */
 #include "config.h"
 
@@ -53,12 +53,14 @@ left_hash(uint64_t *hash, const char *text)
 
 /* Of the options that count. */
 static uint64_t
-left_hash_options(const struct conf_zone *zone)
+left_hash_options(const struct conf *conf, const struct conf_zone *zone)
 {
 	const struct conf_acls *targets = &zone->options->notify;
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
 	left_hash(&hash, zone->zonefile != NULL ? zone->zonefile : "");
+	/* Where the copy is, if its file cannot be written. */
+	left_hash(&hash, conf->server.xfrdir);
 	for (uint32_t i = 0; i < targets->count; i++) {
 		const struct conf_acl *target = &targets->items[i];
 
@@ -124,7 +126,7 @@ left_fill(const struct xfrd *xfrd, const struct conf_zone *zone, int64_t now,
 	if (!xfrd_written_get(xfrd, handle, &left->written)
 		&& !left->is_told)
 		return false;
-	left->options = left_hash_options(zone);
+	left->options = left_hash_options(xfrd->role.server->conf, zone);
 	return true;
 }
 
@@ -244,10 +246,11 @@ xfrd_left_take(struct xfrd *xfrd, int fd)
 static const struct xfrd_left_zone *
 left_find(const struct xfrd *xfrd, uint32_t place)
 {
-	const struct conf_zone *zone = xfrd->role.server->conf->zones[place];
+	const struct conf *conf = xfrd->role.server->conf;
+	const struct conf_zone *zone = conf->zones[place];
 
 	if (place >= xfrd->left_count
-		|| xfrd->left[place].options != left_hash_options(zone))
+		|| xfrd->left[place].options != left_hash_options(conf, zone))
 		return NULL;
 	return &xfrd->left[place];
 }
