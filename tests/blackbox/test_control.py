@@ -60,7 +60,7 @@ def test_verbosity(server):
     assert control.ask(server, "reload") == (0, "ok\n")
     server.wait_log(r"zone example zonec_read\(")
     for word in ("x", "-1", "99999999999"):
-        code, text = control.ask(server, "verbosity", word)
+        code, text = control.ask(server, "verbosity", "--", word)
         assert code == 1 and text.startswith("error"), text
 
 
