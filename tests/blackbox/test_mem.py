@@ -69,7 +69,8 @@ def check_said(server):
     wait_for("the store", lambda: 0.9 < mapped() / image < 1.1)
     if not is_sanitized():
         total = said["ram usage (excl space for buffers)"]
-        wait_for("the memory", lambda: 0.9 < at_rest(server) / total < 1.1)
+        # Pages of the program count for less while other servers have them.
+        wait_for("the memory", lambda: 0.85 < at_rest(server) / total < 1.1)
     return said
 
 

@@ -365,6 +365,18 @@ def assert_request_without_answer_is_not_timed(server):
     assert timed_over_udp(server) == before + 1
 
 
+def asked_and_timed(server, transport):
+    """Whether the time of each query is counted, of which there are some."""
+    found = read_lines(control.ask(server, "stats_more")[1])
+    asked = timed = 0
+    for name in "server0", "server1":
+        asked += int(found[f"{name}.{transport}"])
+        timed += sum(int(value) for key, value in found.items()
+                     if key.startswith(f"{name}.latency.{transport}.")
+                     and not key.endswith(".usec"))
+    return asked == timed > 0
+
+
 def test_stats_more(make_server):
     server = start(make_server, **{"server-count": 2})
     wait_for("figures of the store", lambda: int(read_lines(control.ask(
@@ -377,15 +389,9 @@ def test_stats_more(make_server):
         assert found[f"process.{name}.restarts"] == "0"
     for transport in "udp", "tcp":
         server.query("www.a.test", "A", tcp=transport == "tcp")
+        # The time is counted after the answer has been sent.
+        wait_for("the time", lambda: asked_and_timed(server, transport))
     found = read_lines(control.ask(server, "stats_more")[1])
-    for transport in "udp", "tcp":
-        asked = timed = 0
-        for name in "server0", "server1":
-            asked += int(found[f"{name}.{transport}"])
-            timed += sum(int(value) for key, value in found.items()
-                         if key.startswith(f"{name}.latency.{transport}.")
-                         and not key.endswith(".usec"))
-        assert asked == timed > 0
     assert_request_without_answer_is_not_timed(server)
     read_as_tree("\n".join(f"{k}={v}" for k, v in found.items()))
     code, text = control.ask(server, "-j", "stats_more")
