@@ -313,11 +313,17 @@ source_glob(struct conf_parser *p, const char *pattern)
 	int rc;
 
 	memset(&found, 0, sizeof(found));
+	source_glob_error = 0;
 	rc = inside == NULL ? GLOB_NOSPACE
 		: glob(inside, platform_glob_flags(), source_on_glob_error,
 			&found);
 	free(inside);
-	if (rc == 0) {
+	/* That of musl says of such a folder that it matches nothing. */
+	if (source_glob_error != 0) {
+		error_at(p, source->file, source->line,
+			"cannot open include file '%s': %s", pattern,
+			strerror(source_glob_error));
+	} else if (rc == 0) {
 		/* Copies: that each string of glob is a malloc of its own
 		 * (glibc, musl) is not promised. */
 		source->pending = calloc(found.gl_pathc,
@@ -335,10 +341,6 @@ source_glob(struct conf_parser *p, const char *pattern)
 			error_memory(p);
 	} else if (rc == GLOB_NOSPACE) {
 		error_memory(p);
-	} else if (rc == GLOB_ABORTED) {
-		error_at(p, source->file, source->line,
-			"cannot open include file '%s': %s", pattern,
-			strerror(source_glob_error));
 	}
 	globfree(&found);
 }

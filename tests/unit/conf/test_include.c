@@ -1,4 +1,5 @@
 /* test_include.c - include: in nsd.conf: files, globs, loops, the chroot. */
+#include <errno.h>
 #include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "conf/parser.h"
 #include "conf/parser.h"
 #include "reader.h"
 
@@ -254,14 +254,16 @@ names_count_from_the_folder_that_was_said(void **state)
 static void
 folder_that_cannot_be_looked_into_is_told(void **state)
 {
-	char path[128];
+	char path[128], text[256];
 
 	snprintf(path, sizeof(path), "%s/loop", dir);
 	assert_int_equal(symlink("loop", path), 0);
 	assert_null(load("server: port: 9\ninclude: DIR/loop/*.conf"));
-	expect_said("DIR/main:2: error: cannot open include file "
-		"'DIR/loop/*.conf': Too many levels of symbolic links\n"
-		"read DIR/main failed: 1 errors in configuration file\n");
+	snprintf(text, sizeof(text), "DIR/main:2: error: cannot open include"
+		" file 'DIR/loop/*.conf': %s\n"
+		"read DIR/main failed: 1 errors in configuration file\n",
+		strerror(ELOOP));
+	expect_said(text);
 	unlink(path);
 }
 

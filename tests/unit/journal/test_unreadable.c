@@ -161,8 +161,8 @@ page_costs_its_records_as_long_as_it_is_bad(void **state)
 		/* Without its head nothing of a segment can be trusted. */
 		lost = at == 0 ? size : ended ? size - at : PAGE;
 		snprintf(text, sizeof(text), FIRST ": journal: %u octets"
-			" cannot be read: Input/output error\n",
-			(unsigned)lost);
+			" cannot be read: %s\n",
+			(unsigned)lost, strerror(EIO));
 		assert_int_equal(count_whole(false), left);
 		assert_non_null(strstr(told, text));
 		told[0] = '\0';
