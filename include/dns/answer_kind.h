@@ -1,6 +1,6 @@
 /*
  * answer_kind.h - the one table of the kinds of answers that rate limits tell
- * apart: number and name in rrl-whitelist and the log (doc/surface.md 1.5, 9).
+ * apart: number and name in rrl-whitelist and the log (doc/surface.md 1.7, 9).
  */
 #ifndef DNS_ANSWER_KIND_H
 #define DNS_ANSWER_KIND_H

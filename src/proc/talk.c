@@ -97,7 +97,7 @@ talk_on_diag(struct diag_sink *sink, const struct diag *d)
 {
 	char line[1000];
 
-	/* Options without effect were said at the start. */
+	/* Of these a start and nsd-checkconf tell. */
 	if (d->severity == DIAG_WARNING)
 		return;
 	conf_print_diag(d, line, sizeof(line));

@@ -5,7 +5,7 @@
  * Answers are of the same subject if they are of one kind, go to one netblock,
  * and have a name in common: that of what the answer would be anyway, whatever
  * is asked. So an attacker cannot get around a limit by asking for random names
- * (doc/surface.md section 9 has the kinds).
+ * (doc/surface.md 1.7, rrl-whitelist, has the kinds).
  */
 #include <string.h>
 
