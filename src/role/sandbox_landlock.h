@@ -13,6 +13,7 @@ unsigned sandbox_landlock_version(void);
  *   worker: no path at all; no TCP but on the sockets that it has;
  *   loader: reads any file, and runs, makes, writes and removes none;
  *   xfrd: reads and writes files in the folders (see sandbox_enter), no others;
+ *   writer: makes, replaces and removes files there, and reads none;
  *   all: no signal to another process, none of their memory and descriptors,
  *   no socket of theirs without a path.
  * returns NSD_OK; NSD_E_SYSTEM (errno).
