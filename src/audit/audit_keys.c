@@ -26,8 +26,8 @@ key_compute_tag(const uint8_t *rdata, size_t len)
 	return (uint16_t)(sum + (sum >> 16));
 }
 
-/* Finds the scheme of an algorithm (RFC 3110, 5702, 6605, 8080). False:
- * signatures of the algorithm are not verified here. */
+/* Finds the scheme of an algorithm (RFC 3110, RFC 5702, RFC 6605, RFC 8080).
+ * False: signatures of the algorithm are not verified here. */
 static bool
 algorithm_find_scheme(uint8_t algorithm, enum verify_scheme *scheme)
 {

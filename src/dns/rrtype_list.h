@@ -59,10 +59,10 @@
 	X(19, X25, "X25", NONE, DIGITS, F1(STRING))                          \
 	X(20, ISDN, "ISDN", NONE, DIGITS, F2(STRING, STRING_OPTIONAL))       \
 	X(21, RT, "RT", OLD | ADDS, NONE, F2(U16, NAME))                     \
-	/* RFC 1706, 1348 */                                                 \
+	/* RFC 1706, RFC 1348 */                                             \
 	X(22, NSAP, "NSAP", NONE, NONE, F1(NSAP))                            \
 	X(23, NSAP_PTR, "NSAP-PTR", OBS, NONE, F1(NAME))                     \
-	/* RFC 2536, 2535 */                                                 \
+	/* RFC 2536, RFC 2535 */                                             \
 	X(24, SIG, "SIG", OLD | OBS, NONE,                                   \
 		F9(TYPE, ALGORITHM, U8, U32, TIME, TIME, U16, NAME, BASE64)) \
 	X(25, KEY, "KEY", BESIDE, NONE,                                      \
@@ -92,7 +92,7 @@
 	/* RFC 4398 */                                                       \
 	X(37, CERT, "CERT", NONE, NONE,                                      \
 		F4(CERT_TYPE, U16, ALGORITHM, BASE64))                       \
-	/* RFC 2874, 6563 */                                                 \
+	/* RFC 2874, RFC 6563 */                                             \
 	X(38, A6, "A6", LOWER | OBS, NONE, F1(A6))                           \
 	/* RFC 6672 */                                                       \
 	X(39, DNAME, "DNAME", LOWER | SINGLE, NONE, F1(NAME))                \
@@ -104,7 +104,7 @@
 	X(42, APL, "APL", NONE, NONE, F1(APL))                               \
 	/* RFC 4034 */                                                       \
 	X(43, DS, "DS", NONE, DIGEST, F4(U16, ALGORITHM, U8, HEX))           \
-	/* RFC 4255, 6594, 8709 */                                           \
+	/* RFC 4255, RFC 6594, RFC 8709 */                                   \
 	X(44, SSHFP, "SSHFP", NONE, SSHFP, F3(U8, U8, HEX))                  \
 	/* RFC 4025 */                                                       \
 	X(45, IPSECKEY, "IPSECKEY", NONE, NONE, F1(IPSECKEY))                \
@@ -119,7 +119,7 @@
 	X(50, NSEC3, "NSEC3", NONE, NONE,                                    \
 		F6(U8, U8, U16, HEX8, BASE32HEX8, BITMAP))                   \
 	X(51, NSEC3PARAM, "NSEC3PARAM", NONE, NONE, F4(U8, U8, U16, HEX8))   \
-	/* RFC 6698, 8162 */                                                 \
+	/* RFC 6698, RFC 8162 */                                             \
 	X(52, TLSA, "TLSA", NONE, NONE, F4(U8, U8, U8, HEX))                 \
 	X(53, SMIMEA, "SMIMEA", NONE, NONE, F4(U8, U8, U8, HEX))             \
 	/* RFC 8005 */                                                       \
@@ -128,7 +128,7 @@
 	X(56, NINFO, "NINFO", NONE, NONE, F1(STRINGS))                       \
 	X(57, RKEY, "RKEY", NONE, NONE, F4(U16, U8, ALGORITHM, BASE64))      \
 	X(58, TALINK, "TALINK", NONE, NONE, F2(NAME, NAME))                  \
-	/* RFC 7344, 8078 */                                                 \
+	/* RFC 7344, RFC 8078 */                                             \
 	X(59, CDS, "CDS", NONE, DIGEST, F4(U16, ALGORITHM, U8, HEX))         \
 	X(60, CDNSKEY, "CDNSKEY", NONE, NONE,                                \
 		F4(U16, U8, ALGORITHM, BASE64))                              \
@@ -164,7 +164,7 @@
 	X(109, EUI64, "EUI64", NONE, NONE, F1(EUI64))                        \
 	/* RFC 9824 */                                                       \
 	X(128, NXNAME, "NXNAME", META, NONE, F1(UNKNOWN))                    \
-	/* RFC 2930, 8945, 1995, 1035 */                                     \
+	/* RFC 2930, RFC 8945, RFC 1995, RFC 1035 */                         \
 	X(249, TKEY, "TKEY", META, NONE, F1(UNKNOWN))                        \
 	X(250, TSIG, "TSIG", META, NONE, F1(UNKNOWN))                        \
 	X(251, IXFR, "IXFR", META, NONE, F1(UNKNOWN))                        \
@@ -172,7 +172,7 @@
 	X(253, MAILB, "MAILB", META, NONE, F1(UNKNOWN))                      \
 	X(254, MAILA, "MAILA", META | OBS, NONE, F1(UNKNOWN))                \
 	X(255, ANY, "ANY", META, NONE, F1(UNKNOWN))                          \
-	/* RFC 7553, 8659 */                                                 \
+	/* RFC 7553, RFC 8659 */                                             \
 	X(256, URI, "URI", NONE, URI, F3(U16, U16, LONG_STRING))            \
 	X(257, CAA, "CAA", NONE, NONE, F3(U8, TAG, LONG_STRING))             \
 	/* Cisco AVC, draft-durand-doa */                                    \
