@@ -182,7 +182,8 @@ struct store_writer {
 	uint64_t *beat; /* NULL: nobody wants it; atomic */
 	uint32_t lacks; /* atomic: objects that there was no room for */
 
-	pthread_mutex_t retire_lock; /* of all below; taken before lock */
+	pthread_mutex_t retire_lock; /* of all below and of a new
+				      * epoch; taken before lock */
 	struct cds_list_head retired; /* struct retired_block, oldest first */
 	struct cds_list_head held;    /* struct held, one a pin at most */
 	/* What waited for pins that are gone, to be looked at again. */
