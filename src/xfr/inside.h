@@ -126,6 +126,8 @@ struct primary {
 struct config {
 	struct xfr_config given; /* its .primaries is NULL */
 	struct primary *primaries;
+	/* Of each target of NOTIFY: how many in a row it has let time out. */
+	uint8_t *unanswered;
 	uint32_t holders; /* zones, and who added it */
 	uint32_t next;    /* of those not used */
 };
@@ -161,6 +163,15 @@ enum job_state {
 	JOB_PAUSED, /* until its timer */
 };
 
+/* Which jobs wait for each other; the first has the first turn. */
+enum job_class {
+	JOB_OF_CHANGE,
+	JOB_OF_ROUND,  /* the zone has not changed */
+	JOB_OF_SILENT, /* the target has not answered for long: it may only
+			* take so many places from others */
+	JOB_CLASS_COUNT,
+};
+
 /* A target that is to be told of a zone. */
 struct job {
 	uint32_t zone;
@@ -170,22 +181,23 @@ struct job {
 	uint16_t target;
 	uint8_t tries;
 	uint8_t state;
+	uint8_t class;           /* enum job_class, while it is ready or sent */
 	bool again;              /* the serial has changed since it was sent */
 	bool of_round;           /* the zone has not changed */
 };
 
-struct ready {
-	uint32_t first, last;
+struct job_list {
+	uint32_t first, last; /* of those that are ready */
+	uint32_t ready;       /* how many */
+	uint32_t sent;        /* those that have a place */
 };
 
 struct jobs {
 	struct job *items;
 	size_t count, room;
 	uint32_t unused;      /* first of those, or XFR_NONE */
-	struct ready changed;
-	struct ready round;   /* those of the round over all zones */
-	uint32_t sent;
-	uint32_t sent_of_round; /* of these */
+	struct job_list classes[JOB_CLASS_COUNT];
+	uint32_t sent;        /* in all classes */
 	struct timers timers; /* of those that pause */
 };
 
@@ -318,14 +330,17 @@ void refresh_zone(struct xfr_machine *m, uint32_t id, int64_t now,
 
 void notifies_begin(struct xfr_machine *m, uint32_t id);
 void notifies_drop(struct xfr_machine *m, uint32_t id); /* those of a zone */
-bool notifies_next(struct xfr_machine *m, struct xfr_action *action);
+/* False: nothing is to be sent, or `most` jobs were put elsewhere first. */
+bool notifies_next(struct xfr_machine *m, struct xfr_action *action,
+	unsigned most);
 /* All zones are told of, from any of them on: if rounds are cut off again and
  * again, it is not always the same ones that are not told. */
 void notifies_begin_round(struct xfr_machine *m);
 /* That of the next zone of the round; looks at so many. */
 bool notifies_go_round(struct xfr_machine *m, struct xfr_action *action,
 	unsigned most);
-bool notifies_is_round_due(const struct xfr_machine *m);
+/* There is more to do at once. */
+bool notifies_is_due(const struct xfr_machine *m);
 /* Those whose pause is over; false: there may be more. */
 bool notifies_wake(struct xfr_machine *m, int64_t now, unsigned most);
 bool notifies_on_reply(struct xfr_machine *m, uint64_t ticket, int64_t now,

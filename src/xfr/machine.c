@@ -14,6 +14,8 @@
 #define TIMERS_A_CALL 64u
 /* Zones that are looked at for the round of NOTIFYs. */
 #define ROUND_A_CALL 1000u
+/* NOTIFYs that are found to wait in the wrong place. */
+#define JOBS_A_CALL 64u
 #define NO_MEMORY_MSEC 1000
 
 /* Checks by timer may begin a tenth of a second's worth at once. */
@@ -47,7 +49,8 @@ xfr_machine_create(const struct xfr_limits *limits, uint64_t seed, int64_t now,
 	m->cancelled = m->tell_first = m->tell_last = XFR_NONE;
 	m->resend_at = XFR_NONE;
 	m->jobs.unused = XFR_NONE;
-	m->jobs.changed = m->jobs.round = (struct ready){XFR_NONE, XFR_NONE};
+	for (unsigned i = 0; i < JOB_CLASS_COUNT; i++)
+		m->jobs.classes[i].first = m->jobs.classes[i].last = XFR_NONE;
 	for (unsigned i = 0; i < QUEUE_COUNT; i++)
 		m->queues[i].first = m->queues[i].last = XFR_NONE;
 	m->token_usec = now * 1000;
@@ -512,13 +515,13 @@ xfr_next(struct xfr_machine *m, int64_t now, struct xfr_action *action)
 	if (cancel(m, action) || tell(m, action)
 		|| start(m, QUEUE_URGENT_TRANSFER, now, action)
 		|| start(m, QUEUE_URGENT_PROBE, now, action)
-		|| notifies_next(m, action)
+		|| notifies_next(m, action, JOBS_A_CALL)
 		|| start(m, QUEUE_TRANSFER, now, action)
 		|| start(m, QUEUE_PROBE, now, action)
 		|| resend(m, action)
 		|| notifies_go_round(m, action, ROUND_A_CALL))
 		return true;
-	if (!is_done || m->resend_at != XFR_NONE || notifies_is_round_due(m))
+	if (!is_done || m->resend_at != XFR_NONE || notifies_is_due(m))
 		m->next_at = now;
 	note_timer(m, &m->timers);
 	note_timer(m, &m->jobs.timers);

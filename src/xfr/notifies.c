@@ -3,7 +3,8 @@
  * until it answers or has been told often enough.
  *
  * A target is told at once, again when it has not answered in time, and then
- * after pauses that double. A new serial begins anew.
+ * after pauses that double. A new serial begins anew. Targets that are silent
+ * hold up no others: doc/decisions/0128.
  */
 #include "config.h"
 
@@ -15,45 +16,79 @@
 #define WAIT_MSEC 3000u      /* for an answer */
 #define PAUSE_MSEC 3000      /* before the second repetition */
 #define PAUSE_MAX_MSEC 60000
+/* A target that has let so many in a row time out is silent, until it answers
+ * something. */
+#define SILENT_TIMEOUTS 8u
+/* While so many wait for targets that are silent, a round goes no further: it
+ * would only make that list longer. */
+#define SILENT_READY_MAX 262144u
 
-/* ---- the lists of those that are ready ---------------------------------- */
+/* ---- classes ------------------------------------------------------------- */
 
-static struct ready *
-ready_of(struct jobs *jobs, const struct job *job)
+static enum job_class
+class_of(const struct xfr_machine *m, const struct job *job)
 {
-	return job->of_round ? &jobs->round : &jobs->changed;
+	const struct config *config = table_config(m,
+		table_zone(m, job->zone));
+
+	if (config->unanswered[job->target] >= SILENT_TIMEOUTS)
+		return JOB_OF_SILENT;
+	return job->of_round ? JOB_OF_ROUND : JOB_OF_CHANGE;
 }
 
+/* What a sending tells of its target. Whom nobody can reach, or who cannot be
+ * asked, holds no place for long: that tells nothing. */
 static void
-append(struct jobs *jobs, uint32_t id)
+note_target(struct xfr_machine *m, const struct job *job,
+	enum xfr_outcome outcome)
 {
-	struct job *job = &jobs->items[id];
-	struct ready *ready = ready_of(jobs, job);
+	uint8_t *unanswered = &table_config(m, table_zone(m, job->zone))
+				       ->unanswered[job->target];
 
+	if (outcome == XFR_TIMEOUT && *unanswered < UINT8_MAX)
+		(*unanswered)++;
+	else if (outcome != XFR_TIMEOUT && outcome != XFR_UNREACHABLE
+		&& outcome != XFR_LOCAL)
+		*unanswered = 0;
+}
+
+/* ---- the lists of those that are ready ----------------------------------- */
+
+static void
+append(struct xfr_machine *m, uint32_t id)
+{
+	struct jobs *jobs = &m->jobs;
+	struct job *job = &jobs->items[id];
+	struct job_list *list;
+
+	job->class = (uint8_t)class_of(m, job);
+	list = &jobs->classes[job->class];
 	job->state = JOB_READY;
 	job->next = XFR_NONE;
-	job->previous = ready->last;
-	if (ready->last == XFR_NONE)
-		ready->first = id;
+	job->previous = list->last;
+	if (list->last == XFR_NONE)
+		list->first = id;
 	else
-		jobs->items[ready->last].next = id;
-	ready->last = id;
+		jobs->items[list->last].next = id;
+	list->last = id;
+	list->ready++;
 }
 
 static void
 unlink_ready(struct jobs *jobs, uint32_t id)
 {
 	const struct job *job = &jobs->items[id];
-	struct ready *ready = ready_of(jobs, job);
+	struct job_list *list = &jobs->classes[job->class];
 
 	if (job->previous == XFR_NONE)
-		ready->first = job->next;
+		list->first = job->next;
 	else
 		jobs->items[job->previous].next = job->next;
 	if (job->next == XFR_NONE)
-		ready->last = job->previous;
+		list->last = job->previous;
 	else
 		jobs->items[job->next].previous = job->previous;
+	list->ready--;
 }
 
 /* ---- the places of those that are sent ----------------------------------- */
@@ -62,25 +97,43 @@ static void
 take_place(struct jobs *jobs, const struct job *job)
 {
 	jobs->sent++;
-	if (job->of_round)
-		jobs->sent_of_round++;
+	jobs->classes[job->class].sent++;
 }
 
 static void
 leave_place(struct jobs *jobs, const struct job *job)
 {
 	jobs->sent--;
-	if (job->of_round)
-		jobs->sent_of_round--;
+	jobs->classes[job->class].sent--;
 }
 
-/* A round leaves half of them to zones that change meanwhile. */
+/* A round leaves half of the places to zones that change meanwhile, and targets
+ * that are silent leave three quarters to the others. */
 static bool
-is_place_free(const struct xfr_machine *m, bool of_round)
+is_place_free(const struct xfr_machine *m, enum job_class class)
 {
-	return m->jobs.sent < m->limits.notifies
-		&& (!of_round || m->jobs.sent_of_round
-				< (m->limits.notifies + 1) / 2);
+	uint32_t most = m->limits.notifies;
+
+	if (m->jobs.sent >= most)
+		return false;
+	if (class == JOB_OF_ROUND)
+		most = (most + 1) / 2;
+	else if (class == JOB_OF_SILENT)
+		most = (most + 3) / 4;
+	return m->jobs.classes[class].sent < most;
+}
+
+/* The class that has the next turn; JOB_CLASS_COUNT: none. */
+static enum job_class
+next_class(const struct xfr_machine *m)
+{
+	unsigned class = 0;
+
+	while (class < JOB_CLASS_COUNT
+		&& (m->jobs.classes[class].ready == 0
+			|| !is_place_free(m, class)))
+		class++;
+	return class;
 }
 
 /* ---- jobs --------------------------------------------------------------- */
@@ -173,6 +226,7 @@ renew(struct xfr_machine *m, struct xfr_zone *z, uint64_t *has)
 		}
 		leave_place(&m->jobs, job);
 		job->of_round = false;
+		job->class = (uint8_t)class_of(m, job);
 		take_place(&m->jobs, job);
 		job->again = true;
 		has[job->target / 64] |= UINT64_C(1) << job->target % 64;
@@ -216,7 +270,7 @@ begin(struct xfr_machine *m, uint32_t zone, bool of_round)
 		job->of_round = of_round;
 		job->of_zone = z->jobs;
 		z->jobs = id;
-		append(&m->jobs, id);
+		append(m, id);
 	}
 }
 
@@ -271,21 +325,16 @@ notifies_wake(struct xfr_machine *m, int64_t now, unsigned most)
 		if (most-- == 0)
 			return false;
 		timers_remove(&m->jobs.timers, id);
-		append(&m->jobs, id);
+		append(m, id);
 	}
 	return true;
 }
 
-bool
-notifies_next(struct xfr_machine *m, struct xfr_action *action)
+static void
+send_job(struct xfr_machine *m, uint32_t id, struct xfr_action *action)
 {
-	bool of_round = m->jobs.changed.first == XFR_NONE;
-	uint32_t id = of_round ? m->jobs.round.first : m->jobs.changed.first;
-	struct job *job;
+	struct job *job = &m->jobs.items[id];
 
-	if (id == XFR_NONE || !is_place_free(m, of_round))
-		return false;
-	job = &m->jobs.items[id];
 	unlink_ready(&m->jobs, id);
 	job->state = JOB_SENT;
 	job->tries++;
@@ -295,7 +344,28 @@ notifies_next(struct xfr_machine *m, struct xfr_action *action)
 		.primary = XFR_NONE, .wait_msec = WAIT_MSEC,
 		.has_serial = true,
 		.serial = table_zone(m, job->zone)->soa.serial};
-	return true;
+}
+
+bool
+notifies_next(struct xfr_machine *m, struct xfr_action *action, unsigned most)
+{
+	enum job_class class;
+
+	while ((class = next_class(m)) != JOB_CLASS_COUNT) {
+		uint32_t id = m->jobs.classes[class].first;
+
+		if (class_of(m, &m->jobs.items[id]) == class) {
+			send_job(m, id, action);
+			return true;
+		}
+		if (most-- == 0)
+			return false;
+		/* Since it was put here, its target has fallen silent or was
+		 * heard again. */
+		unlink_ready(&m->jobs, id);
+		append(m, id);
+	}
+	return false;
 }
 
 /* ---- the round ---------------------------------------------------------- */
@@ -307,18 +377,25 @@ notifies_begin_round(struct xfr_machine *m)
 	m->round.at = m->zone_end > 0 ? table_random(m, m->zone_end) : 0;
 }
 
-bool
-notifies_is_round_due(const struct xfr_machine *m)
+static bool
+is_round_due(const struct xfr_machine *m)
 {
-	return m->round.left > 0 && m->jobs.round.first == XFR_NONE
-		&& is_place_free(m, true);
+	return m->round.left > 0 && m->jobs.classes[JOB_OF_ROUND].ready == 0
+		&& is_place_free(m, JOB_OF_ROUND)
+		&& m->jobs.classes[JOB_OF_SILENT].ready < SILENT_READY_MAX;
+}
+
+bool
+notifies_is_due(const struct xfr_machine *m)
+{
+	return is_round_due(m) || next_class(m) != JOB_CLASS_COUNT;
 }
 
 bool
 notifies_go_round(struct xfr_machine *m, struct xfr_action *action,
 	unsigned most)
 {
-	while (most-- > 0 && notifies_is_round_due(m)) {
+	while (most-- > 0 && is_round_due(m)) {
 		uint32_t id = m->round.at++;
 		const struct xfr_zone *z = table_zone(m, id);
 
@@ -331,7 +408,7 @@ notifies_go_round(struct xfr_machine *m, struct xfr_action *action,
 			|| table_config(m, z)->given.target_count == 0)
 			continue;
 		begin(m, id, true);
-		if (notifies_next(m, action))
+		if (notifies_next(m, action, most))
 			return true;
 	}
 	return false;
@@ -351,7 +428,7 @@ pause_job(struct xfr_machine *m, uint32_t id, int64_t now)
 	if (pause > PAUSE_MAX_MSEC)
 		pause = PAUSE_MAX_MSEC;
 	if (pause == 0) {
-		append(&m->jobs, id);
+		append(m, id);
 		return;
 	}
 	job->state = JOB_PAUSED;
@@ -370,6 +447,7 @@ notifies_on_reply(struct xfr_machine *m, uint64_t ticket, int64_t now,
 	job = &m->jobs.items[id];
 	if (job->state != JOB_SENT)
 		return false;
+	note_target(m, job, reply->outcome);
 	/* Each sending has a ticket of its own. */
 	if (++job->generation == 0)
 		job->generation = 1;
@@ -378,7 +456,7 @@ notifies_on_reply(struct xfr_machine *m, uint64_t ticket, int64_t now,
 		stop_job(m, id);
 		job->again = false;
 		job->tries = 0;
-		append(&m->jobs, id);
+		append(m, id);
 	} else if (reply->outcome == XFR_ACKNOWLEDGED
 		|| reply->outcome == XFR_RCODE || job->tries >= tries
 		|| job->tries == UINT8_MAX) {

@@ -98,14 +98,16 @@ xfr_add_config(struct xfr_machine *m, const struct xfr_config *config,
 	uint32_t *id)
 {
 	struct primary *primaries;
+	uint8_t *unanswered;
 	struct config *configs;
 
 	if (config->primary_count > XFR_PRIMARIES_MAX
 		|| config->target_count > XFR_TARGETS_MAX)
 		return NSD_E_LIMIT;
 	primaries = calloc(config->primary_count + 1, sizeof(*primaries));
-	if (primaries == NULL)
-		return NSD_E_MEMORY;
+	unanswered = calloc(config->target_count + 1, 1);
+	if (primaries == NULL || unanswered == NULL)
+		goto fail;
 	for (uint32_t i = 0; i < config->primary_count; i++)
 		primaries[i].flags = config->primaries[i];
 	*id = m->config_unused;
@@ -114,18 +116,21 @@ xfr_add_config(struct xfr_machine *m, const struct xfr_config *config,
 	} else {
 		configs = grow_array(m->configs, m->config_end,
 			&m->config_room, sizeof(*configs));
-		if (configs == NULL) {
-			free(primaries);
-			return NSD_E_MEMORY;
-		}
+		if (configs == NULL)
+			goto fail;
 		m->configs = configs;
 		*id = (uint32_t)m->config_end++;
 	}
 	m->configs[*id] = (struct config){.given = *config,
-		.primaries = primaries, .holders = 1};
+		.primaries = primaries, .unanswered = unanswered,
+		.holders = 1};
 	m->configs[*id].given.primaries = NULL;
 	m->config_count++;
 	return NSD_OK;
+fail:
+	free(primaries);
+	free(unanswered);
+	return NSD_E_MEMORY;
 }
 
 void
@@ -144,7 +149,9 @@ table_drop_config(struct xfr_machine *m, uint32_t id)
 	if (--config->holders > 0)
 		return;
 	free(config->primaries);
+	free(config->unanswered);
 	config->primaries = NULL;
+	config->unanswered = NULL;
 	config->next = m->config_unused;
 	m->config_unused = id;
 	m->config_count--;

@@ -443,6 +443,127 @@ zone_that_changes_leaves_the_round(void **state)
 	close_world(&w);
 }
 
+/* ---- targets that are silent --------------------------------------------- */
+
+/* Target 0 of each zone is silent for a while, target 1 answers at once. */
+struct half {
+	struct world w;
+	uint32_t zones[PRIMARIES];
+	struct {
+		uint64_t ticket;
+		int64_t at;
+	} sent[4];
+	unsigned sent_count;
+	unsigned told[2]; /* answers of each target */
+	bool is_heard;    /* target 0 answers, too */
+};
+
+static void
+half_ask(struct half *h)
+{
+	while (next_of_round(&h->w)) {
+		uint32_t target = h->w.action.target;
+
+		assert_int_equal(h->w.action.act, XFR_NOTIFY);
+		if (target == 1 || h->is_heard) {
+			h->told[target]++;
+			reply(&h->w, XFR_ACKNOWLEDGED);
+			continue;
+		}
+		assert_in_range(h->sent_count, 0, 3);
+		h->sent[h->sent_count].at = h->w.now + h->w.action.wait_msec;
+		h->sent[h->sent_count++].ticket = h->w.action.ticket;
+	}
+}
+
+static void
+half_run(struct half *h, unsigned seconds)
+{
+	half_ask(h);
+	while (seconds-- > 0) {
+		h->w.now += SEC;
+		for (unsigned k = h->sent_count; k-- > 0;) {
+			if (h->sent[k].at > h->w.now)
+				continue;
+			h->w.action.ticket = h->sent[k].ticket;
+			h->sent[k] = h->sent[--h->sent_count];
+			reply(&h->w, XFR_TIMEOUT);
+		}
+		half_ask(h);
+	}
+}
+
+/* Places: 4, or 2 for a round. Of the first 8 that wait for target 0, each
+ * takes 3 seconds. Then it has one place, and the other is told at once. */
+static void
+check_living(struct half *h, unsigned zones)
+{
+	half_run(h, 13);
+	assert_int_equal(h->told[1], zones);
+	assert_int_equal(h->told[0], 0);
+	assert_int_equal(h->sent_count, 1);
+	/* The target is heard: it is told of all. */
+	h->is_heard = true;
+	half_run(h, 4);
+	assert_in_range(h->told[0], zones - 2, zones);
+	half_run(h, 30);
+	assert_int_equal(h->told[0], zones);
+	assert_int_equal(h->told[1], zones);
+	assert_true(xfr_next_time(h->w.machine) == XFR_NEVER);
+	close_world(&h->w);
+}
+
+static void
+silent_target_holds_up_no_other(void **state)
+{
+	struct half h = {.sent_count = 0};
+
+	open_primaries(&h.w, 1, h.zones);
+	for (unsigned i = 0; i < PRIMARIES; i++)
+		if (i != 1)
+			xfr_send_notifies(h.w.machine, h.zones[i], h.w.now);
+	check_living(&h, PRIMARIES - 1);
+}
+
+static void
+silent_target_holds_up_no_round(void **state)
+{
+	struct half h = {.sent_count = 0};
+
+	open_primaries(&h.w, 1, h.zones);
+	xfr_notify_all(h.w.machine);
+	check_living(&h, PRIMARIES - 1);
+}
+
+/* Who refuses is not silent, and who is out of reach holds no place. */
+static void
+target_that_refuses_is_not_silent(void **state)
+{
+	static const enum xfr_outcome outcomes[] = {XFR_RCODE, XFR_UNREACHABLE,
+		XFR_LOCAL};
+	uint32_t zones[PRIMARIES];
+	struct world w;
+
+	for (unsigned k = 0; k < 3; k++) {
+		open_primaries(&w, 1, zones);
+		for (unsigned i = 2; i < 50; i++)
+			xfr_send_notifies(w.machine, zones[i], w.now);
+		for (unsigned i = 0; i < 2 * 48; i++) {
+			assert_true(next(&w));
+			reply(&w, outcomes[k]);
+		}
+		if (k == 0)
+			assert_none(&w);
+		/* All places are for both. */
+		xfr_send_notifies(w.machine, zones[50], w.now);
+		xfr_send_notifies(w.machine, zones[51], w.now);
+		for (unsigned i = 0; i < 4; i++)
+			assert_true(next(&w));
+		assert_none(&w);
+		close_world(&w);
+	}
+}
+
 #define TEST(name) cmocka_unit_test(name)
 
 int
@@ -463,6 +584,9 @@ main(void)
 		TEST(round_of_notifies_begins_anywhere),
 		TEST(changes_do_not_wait_for_a_round_of_notifies),
 		TEST(zone_that_changes_leaves_the_round),
+		TEST(silent_target_holds_up_no_other),
+		TEST(silent_target_holds_up_no_round),
+		TEST(target_that_refuses_is_not_silent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
