@@ -46,8 +46,10 @@
 #define TCP_COST_EVENT 4
 #define TCP_COST_ACCEPT 32
 #define TCP_COST_CLOSE 16
-/* A step in opening a filter: that of TLS which signs takes 0.1 to 0.3 ms. */
+/* A step in opening a filter, at least: that of TLS which signs takes 0.1 to
+ * 0.3 ms. What takes longer costs that much more: 10 us so much. */
 #define TCP_COST_GREETING 512
+#define TCP_COST_10_USEC 33
 /* So many octets that are read or sent cost 1. Streams have a measure of their
  * own, struct tcp_pace. */
 #define TCP_COST_OCTETS 1024

@@ -36,17 +36,30 @@ tcp_io_end(struct tcp_conn *conn)
 	return shutdown(conn->fd, SHUT_WR) == 0;
 }
 
+/* A step of opening a filter has ended: a signature with a long key takes as
+ * long as many with a short one. */
+static void
+count_greeting(struct net_tcp *tcp, int64_t begun_usec)
+{
+	int64_t cost = (clock_now_usec() - begun_usec) * TCP_COST_10_USEC / 10;
+
+	if (cost < TCP_COST_GREETING)
+		cost = TCP_COST_GREETING;
+	tcp->turn_cost += cost < TCP_TURN_COST ? (unsigned)cost : TCP_TURN_COST;
+}
+
 ssize_t
 tcp_io_read_filter(struct tcp_conn *conn, uint8_t *at, size_t size)
 {
 	bool greets = conn->phase == TCP_GREETING;
 	int64_t mark = greets ? tcp_cpu_mark(conn->tcp) : 0;
+	int64_t begun = greets ? clock_now_usec() : 0;
 	ssize_t got = conn->filter->read(conn->filtered, at, size);
 
 	if (!greets)
 		return got;
 	tcp_cpu_charge_since(conn, mark);
-	conn->tcp->turn_cost += TCP_COST_GREETING;
+	count_greeting(conn->tcp, begun);
 	if (!conn->filter->is_open(conn->filtered))
 		return got;
 	conn->identity = conn->filter->identity(conn->filtered);
