@@ -42,6 +42,16 @@ journal_fixture_remove(const char *path)
 	must(rmdir(path) == 0, "rmdir");
 }
 
+void
+journal_fixture_on_diag(struct diag_sink *sink, const struct diag *d)
+{
+	struct journal_fixture_told *told = (struct journal_fixture_told *)sink;
+	size_t used = strlen(told->text);
+
+	snprintf(told->text + used, sizeof(told->text) - used, "%s: %s\n",
+		d->file, d->text);
+}
+
 const uint8_t *
 journal_fixture_apex(unsigned n)
 {

@@ -5,6 +5,7 @@
 #ifndef TESTS_LIB_JOURNAL_FIXTURE_H
 #define TESTS_LIB_JOURNAL_FIXTURE_H
 
+#include "base/diag.h"
 #include "journal/journal.h"
 #include "journal/journal_index.h"
 
@@ -14,6 +15,13 @@
 void journal_fixture_folder(char path[JOURNAL_FIXTURE_PATH]);
 /* Removes a folder and the files in it. */
 void journal_fixture_remove(const char *path);
+
+/* What a journal says, a line each: the file, and the text. */
+struct journal_fixture_told {
+	struct diag_sink sink; /* with journal_fixture_on_diag */
+	char text[8192];
+};
+void journal_fixture_on_diag(struct diag_sink *sink, const struct diag *d);
 
 /* The name of zone n; a static buffer for each of 4 calls. */
 const uint8_t *journal_fixture_apex(unsigned n);

@@ -18,20 +18,11 @@
 #define ENTRIES 20u
 
 static char folder[JOURNAL_FIXTURE_PATH];
-static char told[8192];
+static struct journal_fixture_told told = {
+	.sink = {.on_diag = journal_fixture_on_diag},
+};
 static uint8_t *segment; /* the first one, as it was */
 static size_t segment_len;
-
-static void
-on_diag(struct diag_sink *s, const struct diag *d)
-{
-	size_t used = strlen(told);
-
-	snprintf(told + used, sizeof(told) - used, "%s: %s\n", d->file,
-		d->text);
-}
-
-static struct diag_sink sink = {.on_diag = on_diag};
 
 static void
 put_segment(const char *name, const uint8_t *data, size_t len)
@@ -77,7 +68,7 @@ begin(void)
 	segment = malloc(segment_len);
 	assert_true(read(fd, segment, segment_len) == (ssize_t)segment_len);
 	close(fd);
-	told[0] = '\0';
+	told.text[0] = '\0';
 }
 
 static void
@@ -95,7 +86,7 @@ count_whole(void)
 	struct journal_index *index;
 	unsigned count = 0;
 
-	assert_int_equal(journal_index_open(dirfd, &sink, &index), NSD_OK);
+	assert_int_equal(journal_index_open(dirfd, &told.sink, &index), NSD_OK);
 	for (unsigned i = 1; i <= ENTRIES; i++) {
 		const struct journal_entry *entry = journal_index_newest(index,
 			journal_fixture_apex(i));
@@ -121,9 +112,9 @@ damage_costs_one_entry(void **state)
 		put_segment("0000000001.seg", segment, segment_len);
 		/* A second one, so that the first one is not torn. */
 		put_segment("0000000002.seg", segment, 0);
-		told[0] = '\0';
+		told.text[0] = '\0';
 		assert_int_equal(count_whole(), ENTRIES - 1);
-		assert_non_null(strstr(told, "0000000001.seg: journal: "));
+		assert_non_null(strstr(told.text, "0000000001.seg: journal: "));
 		segment[at] ^= 0x10;
 	}
 	end();
@@ -137,9 +128,9 @@ damaged_head_costs_the_segment(void **state)
 		segment[at] ^= 0x10;
 		put_segment("0000000001.seg", segment, segment_len);
 		put_segment("0000000002.seg", segment, 0);
-		told[0] = '\0';
+		told.text[0] = '\0';
 		assert_int_equal(count_whole(), 0);
-		assert_string_equal(told, "0000000001.seg: journal: not a "
+		assert_string_equal(told.text, "0000000001.seg: journal: not a "
 			"segment; it is skipped\n");
 		segment[at] ^= 0x10;
 	}
@@ -157,18 +148,18 @@ torn_end_is_cut_off(void **state)
 		unsigned count;
 
 		put_segment("0000000001.seg", segment, len);
-		told[0] = '\0';
+		told.text[0] = '\0';
 		count = count_whole();
 		assert_true(count < ENTRIES);
-		assert_string_equal(told, "");
-		journal = journal_fixture_open(folder, 0, &sink);
+		assert_string_equal(told.text, "");
+		journal = journal_fixture_open(folder, 0, &told.sink);
 		assert_true(journal_fixture_commit(journal, 20, 0, 20, 200)
 			== (count > 0 ? count + 1 : 1));
 		journal_close(journal);
 		assert_int_equal(count_whole(), count + 1);
 		if (len < FORMAT_SEGMENT_HEAD) {
-			assert_string_equal(told, "0000000001.seg: journal: "
-				"not begun; it is removed\n");
+			assert_string_equal(told.text, "0000000001.seg: "
+				"journal: not begun; it is removed\n");
 			remove_segment("0000000002.seg");
 		}
 	}
@@ -262,7 +253,7 @@ damaged_file_is_found_by_its_reader(void **state)
 		assert_true(pread(fd, &octet, 1, places[i]) == 1);
 		octet ^= 4;
 		assert_true(pwrite(fd, &octet, 1, places[i]) == 1);
-		assert_int_equal(journal_index_open(dirfd, &sink, &index),
+		assert_int_equal(journal_index_open(dirfd, &told.sink, &index),
 			NSD_OK);
 		entry = journal_index_newest(index, journal_fixture_apex(1));
 		assert_false(journal_fixture_check(dirfd, entry, 1));
@@ -272,13 +263,13 @@ damaged_file_is_found_by_its_reader(void **state)
 		journal_index_close(index);
 	}
 	/* One that is cut, or gone, is no entry. */
-	told[0] = '\0';
+	told.text[0] = '\0';
 	assert_int_equal(ftruncate(fd, 1100000), 0);
 	close(fd);
 	close(dirfd);
 	assert_int_equal(count_whole(), ENTRIES - 1);
-	assert_string_equal(told, "0000000021.zone: journal: missing or not "
-		"whole; what it held is lost\n");
+	assert_string_equal(told.text, "0000000021.zone: journal: missing or "
+		"not whole; what it held is lost\n");
 	end();
 }
 
@@ -291,9 +282,9 @@ other_files_are_left_alone(void **state)
 	put_segment("0000000002.seg~", segment, segment_len);
 	put_segment("00000000003.seg", segment, segment_len);
 	put_segment("9999999999.seg", segment, segment_len);
-	journal_close(journal_fixture_open(folder, 0, &sink));
+	journal_close(journal_fixture_open(folder, 0, &told.sink));
 	assert_int_equal(count_whole(), ENTRIES);
-	assert_string_equal(told, "");
+	assert_string_equal(told.text, "");
 	end();
 }
 
@@ -310,8 +301,8 @@ segment_that_is_no_file_is_skipped(void **state)
 	assert_int_equal(symlink("1.seg", path), 0);
 	snprintf(path, sizeof(path), "%s/0000000002.seg", folder);
 	assert_int_equal(mkdir(path, 0700), 0);
-	journal = journal_fixture_open(folder, 0, &sink);
-	assert_string_equal(told,
+	journal = journal_fixture_open(folder, 0, &told.sink);
+	assert_string_equal(told.text,
 		"0000000001.seg: journal: this is no file: it is skipped\n"
 		"0000000002.seg: journal: this is no file: it is skipped\n");
 	assert_true(journal_fixture_commit(journal, 1, 0, 1, 100) != 0);

@@ -25,25 +25,16 @@ static char folder[JOURNAL_FIXTURE_PATH];
 static struct journal *journal;
 static int dirfd_;
 static struct journal_index *index_;
-static char told[4096];
-static struct diag_sink sink;
-
-static void
-on_diag(struct diag_sink *s, const struct diag *d)
-{
-	size_t used = strlen(told);
-
-	snprintf(told + used, sizeof(told) - used, "%s: %s\n", d->file,
-		d->text);
-}
+static struct journal_fixture_told told = {
+	.sink = {.on_diag = journal_fixture_on_diag},
+};
 
 static void
 begin(uint64_t segment_size)
 {
-	told[0] = '\0';
-	sink = (struct diag_sink){.on_diag = on_diag};
+	told.text[0] = '\0';
 	journal_fixture_folder(folder);
-	journal = journal_fixture_open(folder, segment_size, &sink);
+	journal = journal_fixture_open(folder, segment_size, &told.sink);
 	dirfd_ = open(folder, O_RDONLY | O_DIRECTORY);
 	assert_true(dirfd_ != -1);
 }
@@ -52,7 +43,7 @@ static void
 reopen(uint64_t segment_size)
 {
 	journal_close(journal);
-	journal = journal_fixture_open(folder, segment_size, &sink);
+	journal = journal_fixture_open(folder, segment_size, &told.sink);
 }
 
 static void
@@ -66,7 +57,8 @@ end(void)
 static void
 look(void)
 {
-	assert_int_equal(journal_index_open(dirfd_, &sink, &index_), NSD_OK);
+	assert_int_equal(journal_index_open(dirfd_, &told.sink, &index_),
+		NSD_OK);
 }
 
 /* A disk that takes some time, so that transfers come while it is busy. */
@@ -173,7 +165,7 @@ texts_of_all_lengths_come_back(void **state)
 	}
 	assert_int_equal(count_files("zone"), 8);
 	assert_int_equal(count_files("tmp"), 0);
-	assert_string_equal(told, "");
+	assert_string_equal(told.text, "");
 	end();
 }
 
@@ -573,7 +565,7 @@ what_lives_in_the_oldest_segment_moves(void **state)
 	reopen(64 * KIB);
 	expect_chain(5, 0, "0-3 3-4");
 	expect_chain(6, 0, "0-3");
-	assert_string_equal(told, "");
+	assert_string_equal(told.text, "");
 	end();
 }
 

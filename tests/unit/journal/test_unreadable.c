@@ -21,7 +21,9 @@
 #define FIRST "0000000001.seg"
 
 static char folder[JOURNAL_FIXTURE_PATH];
-static char told[8192];
+static struct journal_fixture_told told = {
+	.sink = {.on_diag = journal_fixture_on_diag},
+};
 /* Where each entry stands, by its zone. */
 static struct journal_entry entries[ENTRIES + 1];
 
@@ -73,17 +75,6 @@ mend(void)
 
 /* ---- journals ------------------------------------------------------------ */
 
-static void
-on_diag(struct diag_sink *s, const struct diag *d)
-{
-	size_t used = strlen(told);
-
-	snprintf(told + used, sizeof(told) - used, "%s: %s\n", d->file,
-		d->text);
-}
-
-static struct diag_sink sink = {.on_diag = on_diag};
-
 /* How many of the zones have an entry; each is whole. */
 static unsigned
 count_whole(bool note)
@@ -92,7 +83,7 @@ count_whole(bool note)
 	struct journal_index *index;
 	unsigned count = 0;
 
-	assert_int_equal(journal_index_open(dirfd, &sink, &index), NSD_OK);
+	assert_int_equal(journal_index_open(dirfd, &told.sink, &index), NSD_OK);
 	for (unsigned i = 1; i <= ENTRIES; i++) {
 		const struct journal_entry *entry = journal_index_newest(index,
 			journal_fixture_apex(i));
@@ -123,7 +114,7 @@ begin(void)
 			== i);
 	journal_close(journal);
 	assert_int_equal(count_whole(true), ENTRIES);
-	told[0] = '\0';
+	told.text[0] = '\0';
 }
 
 /* Entries none of which is in what cannot be read. */
@@ -164,19 +155,19 @@ page_costs_its_records_as_long_as_it_is_bad(void **state)
 			" cannot be read: %s\n",
 			(unsigned)lost, strerror(EIO));
 		assert_int_equal(count_whole(false), left);
-		assert_non_null(strstr(told, text));
-		told[0] = '\0';
-		journal = journal_fixture_open(folder, 0, &sink);
-		assert_non_null(strstr(told, text));
+		assert_non_null(strstr(told.text, text));
+		told.text[0] = '\0';
+		journal = journal_fixture_open(folder, 0, &told.sink);
+		assert_non_null(strstr(told.text, text));
 		id = journal_fixture_commit(journal, 30, 0, 1, 100);
 		assert_true(id > ENTRIES);
 		journal_close(journal);
 		assert_int_equal(count_whole(false), left);
 		mend();
 		assert_true(size_of(FIRST) == size);
-		told[0] = '\0';
+		told.text[0] = '\0';
 		assert_int_equal(count_whole(false), ENTRIES);
-		assert_string_equal(told, "");
+		assert_string_equal(told.text, "");
 		journal_fixture_remove(folder);
 	}
 }
@@ -276,7 +267,7 @@ bad_segment_goes_when_its_room_is_needed(void **state)
 	begin();
 	(void)size_of(FIRST);
 	bad_to = UINT64_MAX;
-	journal = journal_fixture_open(folder, 8 * PAGE, &sink);
+	journal = journal_fixture_open(folder, 8 * PAGE, &told.sink);
 	assert_int_equal(commit_often(journal, 30, 4, &lost), 0);
 	assert_true(size_of(FIRST) > 0);
 	assert_int_equal(commit_often(journal, 30, 200, &lost), 0);
@@ -299,7 +290,7 @@ record_that_cannot_be_moved_is_lost_alone(void **state)
 
 	begin();
 	(void)size_of(FIRST);
-	journal = journal_fixture_open(folder, 2 * PAGE, &sink);
+	journal = journal_fixture_open(folder, 2 * PAGE, &told.sink);
 	bad_from = entries[7].offset + 200;
 	bad_to = bad_from + 32;
 	assert_int_equal(commit_often(journal, 30, 200, &lost), 1);
