@@ -180,7 +180,7 @@ struct xfrd {
 	struct cds_list_head ended;   /* not durable yet */
 	struct cds_list_head waiting; /* durable; the loader takes no more */
 	struct journal *journal;  /* NULL: it cannot be used, */
-	const char *journal_why;  /* for this reason */
+	char journal_why[128];    /* for this reason */
 	struct event *journal_event;
 	struct event *again_event; /* what waits for the loader is tried */
 	uint64_t loader; /* the channel to the one that was there last */

@@ -531,6 +531,13 @@ keep_retry(struct xfrd *xfrd)
 		log_error("out of memory for a timer");
 }
 
+/* The text of an errno lasts until the next one is asked for. */
+static void
+keep_set_why(struct xfrd *xfrd, const char *text)
+{
+	snprintf(xfrd->journal_why, sizeof(xfrd->journal_why), "%s", text);
+}
+
 void
 xfrd_keep_init(struct xfrd *xfrd)
 {
@@ -544,8 +551,8 @@ xfrd_keep_init(struct xfrd *xfrd)
 		err = journal_open(&options, &sink, &xfrd->journal);
 	if (err != NSD_OK) {
 		xfrd->journal = NULL;
-		xfrd->journal_why = err == NSD_E_SYSTEM ? strerror(errno)
-							: err_text(err);
+		keep_set_why(xfrd, err == NSD_E_SYSTEM ? strerror(errno)
+						       : err_text(err));
 		log_error("xfrd: the journal %s cannot be used, so no zone can"
 			  " be transferred: %s", path, xfrd->journal_why);
 		keep_retry(xfrd);
@@ -556,7 +563,7 @@ xfrd_keep_init(struct xfrd *xfrd)
 		EV_READ | EV_PERSIST, keep_on_journal, xfrd);
 	if (xfrd->again_event == NULL || xfrd->journal_event == NULL
 		|| event_add(xfrd->journal_event, NULL) != 0) {
-		xfrd->journal_why = err_text(NSD_E_MEMORY);
+		keep_set_why(xfrd, err_text(NSD_E_MEMORY));
 		log_error("xfrd: no zone can be transferred: out of memory");
 		journal_close(xfrd->journal);
 		xfrd->journal = NULL;
