@@ -70,7 +70,9 @@ enum nsd_err journal_make_folder(const char *path) MUST_USE;
  * order: texts in progress are removed, a torn end is cut off. Damage goes to
  * the sink: a warning each; a record that is damaged is skipped, and never
  * trusted. So is what the disk cannot give (EIO), which stays where it is as
- * long as there is room. Borrows the arguments. Reads every segment once.
+ * long as there is room. A file in the folder that is why there is no journal
+ * goes there as an error, with the text of errno. Borrows the arguments. Reads
+ * every segment once.
  * returns NSD_OK and gives *journal (journal_close); NSD_E_SYSTEM with errno
  *     (EWOULDBLOCK: another writer has it open); NSD_E_MEMORY;
  *     NSD_E_LIMIT: no number is left for another segment.

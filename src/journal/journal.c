@@ -38,9 +38,20 @@ journal_make_folder(const char *path)
 	return error == 0 ? NSD_OK : NSD_E_SYSTEM;
 }
 
+/* Says which file in the folder is why the journal cannot be opened. */
+static enum nsd_err
+fail_at(const char *name, struct diag_sink *sink)
+{
+	int saved_errno = errno;
+
+	diag_emit(sink, DIAG_ERROR, name, 0, 0, "%s", strerror(saved_errno));
+	errno = saved_errno;
+	return NSD_E_SYSTEM;
+}
+
 /* A lock of the process, which a child that it forks does not have. */
 static enum nsd_err
-open_folder(struct journal *journal, const char *path)
+open_folder(struct journal *journal, const char *path, struct diag_sink *sink)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	enum nsd_err err = journal_make_folder(path);
@@ -53,12 +64,12 @@ open_folder(struct journal *journal, const char *path)
 	journal->lock_fd = openat(journal->dirfd, "lock", O_RDWR | O_CREAT
 		| O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (journal->lock_fd == -1)
-		return NSD_E_SYSTEM;
+		return fail_at("lock", sink);
 	if (fcntl(journal->lock_fd, F_SETLK, &lock) == 0)
 		return NSD_OK;
 	if (errno == EACCES)
 		errno = EWOULDBLOCK;
-	return NSD_E_SYSTEM;
+	return fail_at("lock", sink);
 }
 
 /* The ids of live entries with a file, in order. NULL: without memory. */
@@ -83,7 +94,7 @@ list_files(const struct journal *journal, size_t *count)
 /* Removes the files of a suffix but those of these numbers. */
 static enum nsd_err
 remove_files(struct journal *journal, const char *suffix,
-	const uint64_t *keep, size_t keep_count)
+	const uint64_t *keep, size_t keep_count, struct diag_sink *sink)
 {
 	char name[FORMAT_NAME_MAX];
 	uint64_t *numbers;
@@ -99,7 +110,7 @@ remove_files(struct journal *journal, const char *suffix,
 			continue;
 		format_print_name(name, numbers[i], suffix);
 		if (unlinkat(journal->dirfd, name, 0) == -1)
-			err = NSD_E_SYSTEM;
+			err = fail_at(name, sink);
 	}
 	free(numbers);
 	return err;
@@ -108,7 +119,7 @@ remove_files(struct journal *journal, const char *suffix,
 /* What a writer that died has left. If records cannot be read, what looks left
  * may be theirs. */
 static enum nsd_err
-remove_strays(struct journal *journal, bool knows_all)
+remove_strays(struct journal *journal, bool knows_all, struct diag_sink *sink)
 {
 	size_t count;
 	uint64_t *ids = list_files(journal, &count);
@@ -116,16 +127,17 @@ remove_strays(struct journal *journal, bool knows_all)
 
 	if (ids == NULL)
 		return NSD_E_MEMORY;
-	err = remove_files(journal, "tmp", NULL, 0);
+	err = remove_files(journal, "tmp", NULL, 0, sink);
 	if (err == NSD_OK && knows_all)
-		err = remove_files(journal, "zone", ids, count);
+		err = remove_files(journal, "zone", ids, count, sink);
 	free(ids);
 	return err;
 }
 
 /* Goes on in the last segment, if it is sound and not full. */
 static enum nsd_err
-begin_append(struct journal *journal, const struct recover_result *found)
+begin_append(struct journal *journal, const struct recover_result *found,
+	struct diag_sink *sink)
 {
 	struct append *append = &journal->commit.append;
 	char name[FORMAT_NAME_MAX];
@@ -140,7 +152,7 @@ begin_append(struct journal *journal, const struct recover_result *found)
 	fd = openat(journal->dirfd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (fd == -1) {
 		append_fini(append);
-		return NSD_E_SYSTEM;
+		return fail_at(name, sink);
 	}
 	append_resume(append, fd, found->end, found->salt);
 	return NSD_OK;
@@ -150,20 +162,20 @@ static enum nsd_err
 open_journal(struct journal *journal, const char *path, struct diag_sink *sink)
 {
 	struct recover_result found;
-	enum nsd_err err = open_folder(journal, path);
+	enum nsd_err err = open_folder(journal, path, sink);
 
 	if (err == NSD_OK)
 		err = recover_segments(journal->dirfd, RECOVER_REPAIR, sink,
 			&journal->live, &found);
 	if (err == NSD_OK)
-		err = remove_strays(journal, found.ids_lost == 0);
+		err = remove_strays(journal, found.ids_lost == 0, sink);
 	if (err == NSD_OK && fsync(journal->dirfd) == -1)
 		err = NSD_E_SYSTEM;
 	if (err != NSD_OK)
 		return err;
 	journal->id_next = found.id_last + 1;
 	journal->spool_next = 1;
-	err = begin_append(journal, &found);
+	err = begin_append(journal, &found, sink);
 	return err == NSD_OK ? commit_start(&journal->commit, journal->dirfd)
 			     : err;
 }

@@ -469,11 +469,22 @@ xfrd_keep_resume(struct xfrd *xfrd, const struct conf_zone *zone,
 
 /* ---- start and end ------------------------------------------------------- */
 
+struct keep_sink {
+	struct diag_sink base;
+	struct xfrd *xfrd;
+};
+
+/* An error is why there is no journal. */
 static void
 keep_on_diag(struct diag_sink *sink, const struct diag *d)
 {
-	log_write(log_diag_level(d), "xfrd: %s: %s", d->file,
-		d->text);
+	struct xfrd *xfrd = ((struct keep_sink *)sink)->xfrd;
+
+	if (d->severity == DIAG_ERROR)
+		snprintf(xfrd->journal_why, sizeof(xfrd->journal_why),
+			"%s: %s", d->file, d->text);
+	else
+		log_write(log_diag_level(d), "xfrd: %s: %s", d->file, d->text);
 }
 
 /* True if a zone may get differences of what its journal has. */
@@ -541,18 +552,19 @@ keep_set_why(struct xfrd *xfrd, const char *text)
 void
 xfrd_keep_init(struct xfrd *xfrd)
 {
-	struct diag_sink sink = {.on_diag = keep_on_diag};
+	struct keep_sink sink = {.base.on_diag = keep_on_diag, .xfrd = xfrd};
 	struct event_base *base = xfrd->role.base;
 	char path[PATH_MAX];
 	const struct journal_options options = {.path = path};
 	enum nsd_err err = NSD_E_LIMIT;
 
 	if (server_find_journal(xfrd->role.server, path, sizeof(path)))
-		err = journal_open(&options, &sink, &xfrd->journal);
+		err = journal_open(&options, &sink.base, &xfrd->journal);
 	if (err != NSD_OK) {
 		xfrd->journal = NULL;
-		keep_set_why(xfrd, err == NSD_E_SYSTEM ? strerror(errno)
-						       : err_text(err));
+		if (sink.base.errors == 0)
+			keep_set_why(xfrd, err == NSD_E_SYSTEM
+				? strerror(errno) : err_text(err));
 		log_error("xfrd: the journal %s cannot be used, so no zone can"
 			  " be transferred: %s", path, xfrd->journal_why);
 		keep_retry(xfrd);

@@ -313,6 +313,22 @@ def test_start_without_room_for_a_journal(make, primary, disk):
     server.wait_serial("s.test", 1)
 
 
+def test_start_with_a_folder_for_a_lock(make, primary, directory):
+    """It is named: the folder that it is in is as it should be."""
+    lock = directory / "xfrd.state.journal" / "lock"
+    lock.mkdir(parents=True)
+    server = make().start()
+    server.wait_log(r"xfrd: the journal .*/xfrd\.state\.journal cannot be used,"
+                    " so no zone can be transferred: lock: Is a directory")
+    said = control.ask(server, "status")[1]
+    assert re.search(r"^trouble: nothing is transferred: the journal .*/xfrd"
+                     r"\.state\.journal cannot be used: lock: Is a directory$",
+                     said, re.M), said
+    lock.rmdir()
+    server.wait_replaced("xfrd", server.kill("xfrd"))
+    server.wait_serial("s.test", 1)
+
+
 @pytest.mark.parametrize("written", [True, False], ids=["file", "no file"])
 @pytest.mark.parametrize("name, files", [("s.test", "*.seg"),
                                          ("large.test", "*.zone")])

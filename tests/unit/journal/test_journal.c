@@ -614,6 +614,32 @@ folder_is_for_its_owner(void **state)
 	end();
 }
 
+/* What cannot be opened or removed is not the folder. */
+static void
+file_that_is_why_is_told(void **state)
+{
+	static const char *const names[] = {"lock", "0000000007.tmp"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const struct journal_options options = {.path = folder};
+		char path[128], text[128];
+		struct journal *none;
+
+		journal_fixture_folder(folder);
+		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+		assert_int_equal(mkdir(path, 0700), 0);
+		told.text[0] = '\0';
+		assert_int_equal(journal_open(&options, &told.sink, &none),
+			NSD_E_SYSTEM);
+		assert_int_equal(errno, EISDIR);
+		snprintf(text, sizeof(text), "%s: %s\n", names[i],
+			strerror(EISDIR));
+		assert_string_equal(told.text, text);
+		assert_int_equal(rmdir(path), 0);
+		journal_fixture_remove(folder);
+	}
+}
+
 int
 main(void)
 {
@@ -635,6 +661,7 @@ main(void)
 		cmocka_unit_test(what_lives_in_the_oldest_segment_moves),
 		cmocka_unit_test(one_writer_at_a_time),
 		cmocka_unit_test(folder_is_for_its_owner),
+		cmocka_unit_test(file_that_is_why_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
