@@ -14,17 +14,15 @@
 void
 cpu_limit_init(struct cpu_limit *limit, const struct rrl *table)
 {
-	const struct rrl_subject subject = {.kind = KIND_CPU};
-
 	memset(limit, 0, sizeof(*limit));
 	limit->table = table;
-	limit->subject = rrl_hash(table, &subject);
 }
 
 enum nsd_err
 cpu_limit_set(struct cpu_limit *limit, const struct settings *settings)
 {
 	const struct settings_text *text = &settings->tcp_cpu_whitelist;
+	const struct rrl_subject subject = {.kind = KIND_CPU};
 	struct acl_list list = {.index = NULL};
 	enum nsd_err err = acl_list_make(settings_read_text(settings, text),
 		text->len / (uint32_t)sizeof(struct acl_element), &list);
@@ -33,6 +31,7 @@ cpu_limit_set(struct cpu_limit *limit, const struct settings *settings)
 		return err;
 	acl_list_free(&limit->whitelist);
 	limit->whitelist = list;
+	limit->subject = rrl_hash(limit->table, &subject);
 	limit->usec = settings->tcp_cpu_limit;
 	limit->ip4 = settings->rrl_ip4;
 	limit->ip6 = settings->rrl_ip6;

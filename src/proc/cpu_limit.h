@@ -22,10 +22,11 @@ struct cpu_limit {
 	struct acl_list whitelist;
 };
 
-/* No limit yet. The table is lent from now on. */
+/* No limit yet. The table is lent from now on, and may be filled in later. */
 void cpu_limit_init(struct cpu_limit *limit, const struct rrl *table);
 
-/* Has what these settings say from now on. NSD_E_MEMORY: what it had. */
+/* Has what these settings say from now on; the table is there. NSD_E_MEMORY:
+ * what it had. */
 enum nsd_err cpu_limit_set(struct cpu_limit *limit,
 	const struct settings *settings) MUST_USE;
 

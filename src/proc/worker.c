@@ -624,8 +624,6 @@ worker_init(struct worker *worker, const struct role_start *start)
 	worker->view = store_reader_view(worker->reader);
 	control_doors_leave(&server->control);
 	worker_close_descriptors(worker, start);
-	counts_get_limits(server->counts, server->conf->server.rrl_size,
-		&worker->limits);
 	cpu_limit_init(&worker->cpu_limit, &worker->limits);
 	/* Without its list of proxies everybody would be one. */
 	err = worker_read_settings(worker);

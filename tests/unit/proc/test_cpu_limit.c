@@ -114,6 +114,26 @@ twice_the_limit_may_be_had_at_once(void **state)
 	end(&f);
 }
 
+/* A worker knows its table only with its settings; and counts where others do
+ * that have been there for longer. */
+static void
+table_may_be_filled_in_later(void **state)
+{
+	struct fixture f;
+	struct cpu_limit later;
+	struct rrl table = {.line_count = 0};
+	struct sockaddr_storage client = address("192.0.2.1");
+
+	(void)state;
+	begin(&f);
+	cpu_limit_init(&later, &table);
+	table = f.table;
+	assert_int_equal(cpu_limit_set(&later, &f.s.settings), NSD_OK);
+	assert_int_equal(spend(&f, "192.0.2.1", 2001 * USEC, 0), 1);
+	assert_true(cpu_limit_bars(&later, &client, 0));
+	end(&f);
+}
+
 /* Nanoseconds do not get lost: so many small amounts as one large one. */
 static void
 small_amounts_add_up(void **state)
@@ -228,6 +248,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(twice_the_limit_may_be_had_at_once),
+		cmocka_unit_test(table_may_be_filled_in_later),
 		cmocka_unit_test(small_amounts_add_up),
 		cmocka_unit_test(there_is_a_most),
 		cmocka_unit_test(wider_netblocks_have_a_factor),
