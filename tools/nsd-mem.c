@@ -15,9 +15,9 @@
 #include "guard/rrl.h"
 #include "keep/sources_edit.h"
 #include "keep/table_edit.h"
-#include "load/load_leave.h"
 #include "load/load_list.h"
 #include "load/load_read.h"
+#include "load/load_retire.h"
 #include "load/load_set.h"
 #include "store/store.h"
 #include "store/writer.h"
@@ -40,7 +40,7 @@ struct mem {
 	struct load_set set;
 	struct load_context context;
 	struct load_progress progress;
-	struct load_leave leave;
+	struct load_retire retire;
 	pthread_mutex_t busy_lock;
 	struct load_zone *largest;
 	uint64_t largest_octets;
@@ -258,7 +258,7 @@ mem_open(struct mem *m)
 		.which = LOAD_MISSING,
 		.progress = &m->progress,
 		.busy_lock = &m->busy_lock,
-		.leave = &m->leave,
+		.retire = &m->retire,
 	};
 	return err;
 }

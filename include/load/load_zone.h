@@ -104,7 +104,7 @@ enum load_which {
 };
 
 struct load_journal;
-struct load_leave;
+struct load_retire;
 struct load_loop;
 
 /* What all zones are read with. */
@@ -123,7 +123,7 @@ struct load_context {
 	const struct load_journal *journal; /* for a first pass; or NULL */
 	struct load_progress *progress;
 	pthread_mutex_t *busy_lock;  /* for load_zone.busy */
-	struct load_leave *leave;    /* for the main thread alone */
+	struct load_retire *retire;  /* for the main thread alone */
 	struct load_loop *loop;      /* the main thread's; NULL: there is no
 				      * other */
 };

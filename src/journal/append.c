@@ -37,9 +37,9 @@ append_resume(struct append *append, int fd, uint64_t end,
 	memcpy(append->salt, salt, FORMAT_SALT);
 }
 
-/* Leaves the segment; the next record begins another one. */
+/* The next record begins another one. */
 static void
-leave(struct append *append)
+close_segment(struct append *append)
 {
 	int saved_errno = errno;
 
@@ -54,7 +54,7 @@ leave(struct append *append)
 void
 append_fini(struct append *append)
 {
-	leave(append);
+	close_segment(append);
 	free(append->buffer);
 	append->buffer = NULL;
 }
@@ -139,7 +139,7 @@ remove_new(struct append *append)
 
 	format_print_name(name, append->number, "seg");
 	unlinkat(append->dirfd, name, 0);
-	leave(append);
+	close_segment(append);
 }
 
 /* What was written of the segment since an offset is cut off; if that does not
@@ -155,7 +155,7 @@ cut(struct append *append, uint64_t offset)
 	if (offset < FORMAT_SEGMENT_HEAD)
 		remove_new(append);
 	else if (ftruncate(append->fd, (off_t)offset) == -1)
-		leave(append);
+		close_segment(append);
 	else
 		append->end = offset;
 	errno = saved_errno;
@@ -177,7 +177,7 @@ make_room(struct append *append, uint64_t size)
 		err = sync_segment(append);
 		if (err != NSD_OK)
 			cut(append, append->synced);
-		leave(append);
+		close_segment(append);
 		if (err != NSD_OK)
 			return err;
 	}
@@ -316,7 +316,7 @@ append_commit(struct append *append, bool sync, bool *sync_failed)
 	if (*sync_failed) {
 		/* Best effort, should it be read again. */
 		cut(append, append->synced);
-		leave(append);
+		close_segment(append);
 	} else {
 		append_undo(append);
 	}

@@ -6,8 +6,8 @@
 
 #include "keep/history_edit.h"
 #include "load/load_apply.h"
-#include "load/load_leave.h"
 #include "load/load_loop.h"
+#include "load/load_retire.h"
 #include "load/load_verify.h"
 #include "store/writer.h"
 #include "update/diff_history.h"
@@ -85,7 +85,7 @@ apply_publish(void *arg)
 	old = update_publish(a->update);
 	history_settle(writer, entry, &a->keep);
 	update_settle(writer, entry);
-	load_leave_add(a->context->leave, writer, old);
+	load_retire_add(a->context->retire, writer, old);
 }
 
 enum nsd_err

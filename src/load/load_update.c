@@ -12,8 +12,8 @@
 #include "keep/release.h"
 #include "keep/table_edit.h"
 #include "load/load_expiry.h"
-#include "load/load_leave.h"
 #include "load/load_records.h"
+#include "load/load_retire.h"
 #include "load/load_room.h"
 #include "load/load_update.h"
 #include "load/load_verify.h"
@@ -247,7 +247,7 @@ update_remove_zone(struct update_file *f)
 	load_settle_remove(f->settle, entry);
 	err = table_take(f->context->writer, f->apex, &zone);
 	if (err == NSD_OK)
-		load_leave_add(f->context->leave, f->context->writer, zone);
+		load_retire_add(f->context->retire, f->context->writer, zone);
 	return err;
 }
 

@@ -2,8 +2,8 @@
 #include "config.h"
 
 #include "keep/retire.h"
-#include "load/load_leave.h"
 #include "load/load_loop.h"
+#include "load/load_retire.h"
 #include "load/load_verify.h"
 #include "load/load_versions.h"
 #include "store/writer.h"
@@ -127,7 +127,7 @@ version_publish(void *arg)
 	old = update_publish(p->version->update);
 	history_settle(writer, v->entry, &v->history);
 	update_settle(writer, v->entry);
-	load_leave_add(v->context->leave, writer, old);
+	load_retire_add(v->context->retire, writer, old);
 }
 
 /* Ends a transaction, if there is one. */

@@ -210,7 +210,7 @@ loader_init_context(struct loader *loader)
 		},
 		.progress = &loader->progress,
 		.busy_lock = &loader->busy_lock,
-		.leave = &loader->leave,
+		.retire = &loader->retire,
 		.loop = loader->loop,
 	};
 }
@@ -337,7 +337,7 @@ loader_close(struct loader *loader)
 		;
 	while (load_prepare_step(&loader->prepare, loader->writer))
 		;
-	while (load_leave_step(&loader->leave, loader->writer))
+	while (load_retire_step(&loader->retire, loader->writer))
 		;
 	if (loader->close == LOADER_CLOSE_FILE)
 		database_close(loader->writer);

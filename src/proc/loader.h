@@ -7,9 +7,9 @@
 #include <stdbool.h>
 
 #include "base/textlist.h"
-#include "load/load_leave.h"
 #include "load/load_pool.h"
 #include "load/load_prepare.h"
+#include "load/load_retire.h"
 #include "load/load_set.h"
 #include "load/load_settle.h"
 #include "load/load_tidy.h"
@@ -80,8 +80,7 @@ struct loader {
 	struct load_progress progress;
 	pthread_mutex_t busy_lock;
 	struct load_set set;
-	struct load_leaving *leaving; /* zones to be removed once they are
-				       * read */
+	struct held_change *held;     /* of zones that are being read */
 	enum store_past past;         /* as this loader found the store */
 	enum loader_close close;
 	int image_fd;                 /* of LOADER_CLOSE_IMAGE */
@@ -116,7 +115,7 @@ struct loader {
 	/* What can wait, a little at a time. */
 	struct load_settle settle;
 	struct load_wait wait; /* changes of zones that are busy */
-	struct load_leave leave;
+	struct load_retire retire;
 	struct load_prepare prepare;
 	struct loader_trim trim;
 	size_t gone; /* zones that were removed since the last trim of those */
@@ -215,9 +214,9 @@ void loader_take_result(struct loader *loader, struct load_result *result);
 
 /* ---- loader_idle.c: what can wait ---------------------------------------- */
 
-/* Lets go of a version that was served; STORE_NONE: of none. Has the leaving go
+/* Retires a version that was served; STORE_NONE: none. Has the retiring go
  * on. */
-void loader_leave(struct loader *loader, store_ref zone);
+void loader_retire(struct loader *loader, store_ref zone);
 /* Frees what readers have left, now and later. */
 void loader_reclaim(struct loader *loader);
 /* Has loader_on_idle look soon whether there is something to do. */
@@ -288,8 +287,8 @@ void loader_on_diffs(evutil_socket_t fd, short what, void *arg);
 
 /* The message CHANGE_ZONE. */
 void loader_on_change_zone(struct role *role, const struct ipc_message *m);
-/* Results have been taken: removes zones that waited for theirs. */
-void loader_retry_leaving(struct loader *loader);
+/* Results have been taken: makes changes that waited for them. */
+void loader_retry_held(struct loader *loader);
 
 /* ---- loader_keys.c: keys that come and go -------------------------------- */
 

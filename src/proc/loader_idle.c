@@ -18,7 +18,7 @@
 /* Between two steps of the jobs below. */
 #define IDLE_USEC 3000
 #define IDLE_LATER_USEC 50000
-#define LEAVE_USEC 1000
+#define RETIRE_USEC 1000
 #define TRIM_WAITS 40
 
 static void
@@ -28,13 +28,13 @@ loader_idle_later(struct loader *loader, long usec)
 }
 
 void
-loader_leave(struct loader *loader, store_ref zone)
+loader_retire(struct loader *loader, store_ref zone)
 {
-	load_leave_add(&loader->leave, loader->writer, zone);
+	load_retire_add(&loader->retire, loader->writer, zone);
 	/* Changes in a row do not put it off. */
-	if (loader->leave.count > 0
+	if (loader->retire.count > 0
 		&& !event_pending(loader->idle_event, EV_TIMEOUT, NULL))
-		loader_idle_later(loader, LEAVE_USEC);
+		loader_idle_later(loader, RETIRE_USEC);
 }
 
 void
@@ -138,16 +138,16 @@ struct idle_job {
 };
 
 static bool
-idle_wants_leave(const struct loader *loader)
+idle_wants_retire(const struct loader *loader)
 {
-	return loader->leave.count > 0;
+	return loader->retire.count > 0;
 }
 
 static long
-idle_leave(struct loader *loader)
+idle_retire(struct loader *loader)
 {
-	(void)load_leave_step(&loader->leave, loader->writer);
-	return LEAVE_USEC;
+	(void)load_retire_step(&loader->retire, loader->writer);
+	return RETIRE_USEC;
 }
 
 static bool
@@ -216,7 +216,7 @@ idle_trim(struct loader *loader)
  * before all else; what updates need leaves unused memory behind, so trimming
  * comes after it. */
 static const struct idle_job idle_jobs[] = {
-	{idle_wants_leave, idle_leave},
+	{idle_wants_retire, idle_retire},
 	{idle_wants_measure, idle_measure},
 	{idle_wants_pass_to_end, idle_await_pass},
 	{idle_wants_prepare, idle_prepare},

@@ -93,7 +93,7 @@ loader_swap(struct loader *loader, const struct load_result *result,
 	}
 	/* Nobody knows what this version and the one before differ by. */
 	history_clear(loader->writer, result->zone->entry);
-	loader_leave(loader, table_swap_zone(loader->writer,
+	loader_retire(loader, table_swap_zone(loader->writer,
 				     result->zone->entry, result->built));
 }
 
@@ -191,7 +191,7 @@ loader_publish_rehashed(struct loader *loader, const struct load_result *result)
 {
 	if (result->rehashed == STORE_NONE)
 		return;
-	loader_leave(loader, table_swap_zone(loader->writer,
+	loader_retire(loader, table_swap_zone(loader->writer,
 				     result->zone->entry, result->rehashed));
 	log_info("zone %s: hashed for at most %u NSEC3 iterations",
 		result->zone->conf->name,

@@ -269,7 +269,7 @@ transfers_on_results(void *ctx)
 		}
 	}
 	loader_retry_updates(loader);
-	loader_retry_leaving(loader);
+	loader_retry_held(loader);
 	loader_reclaim(loader);
 	if (t->results != NULL || !load_pool_is_done(t->pool))
 		return;

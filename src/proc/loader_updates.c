@@ -212,7 +212,7 @@ loader_on_update(struct role *role, const struct ipc_message *m)
 	load_wait_free(&change);
 	loader_reclaim(loader);
 	/* It may have removed a zone. */
-	loader_leave(loader, STORE_NONE);
+	loader_retire(loader, STORE_NONE);
 }
 
 /* ---- expiry -------------------------------------------------------------- */
@@ -243,7 +243,7 @@ loader_step_updates(struct loader *loader)
 	bool more = load_wait_step(&loader->wait, loader_try_update, loader);
 
 	loader_reclaim(loader);
-	loader_leave(loader, STORE_NONE);
+	loader_retire(loader, STORE_NONE);
 	return more;
 }
 

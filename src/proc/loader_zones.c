@@ -12,8 +12,8 @@
 #include "zone/table.h"
 
 /* A message that asks to remove or change a zone, which is being read. */
-struct load_leaving {
-	struct load_leaving *next;
+struct held_change {
+	struct held_change *next;
 	struct ipc_message message;
 };
 
@@ -139,7 +139,7 @@ loader_remove_zone(struct loader *loader, const struct zone_change *change)
 		return err;
 	load_settle_remove(&loader->settle, removed.entry);
 	load_prepare_remove(&loader->prepare, removed.entry);
-	loader_leave(loader, removed.zone);
+	loader_retire(loader, removed.zone);
 	loader->gone++;
 	return NSD_OK;
 }
@@ -190,9 +190,9 @@ loader_change_zone(struct loader *loader, const struct ipc_message *m)
 }
 
 void
-loader_retry_leaving(struct loader *loader)
+loader_retry_held(struct loader *loader)
 {
-	struct load_leaving **at = &loader->leaving, *one;
+	struct held_change **at = &loader->held, *one;
 
 	while ((one = *at) != NULL) {
 		if (!loader_change_zone(loader, &one->message)) {
@@ -208,7 +208,7 @@ void
 loader_on_change_zone(struct role *role, const struct ipc_message *m)
 {
 	struct loader *loader = (struct loader *)role;
-	struct load_leaving *one;
+	struct held_change *one;
 
 	if (loader_change_zone(loader, m))
 		return;
@@ -218,6 +218,6 @@ loader_on_change_zone(struct role *role, const struct ipc_message *m)
 		return;
 	}
 	one->message = *m;
-	one->next = loader->leaving;
-	loader->leaving = one;
+	one->next = loader->held;
+	loader->held = one;
 }

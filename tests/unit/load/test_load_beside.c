@@ -19,8 +19,8 @@
 #include "keep/release.h"
 #include "lib/one_fixture.h"
 #include "lib/zone_check.h"
-#include "load/load_leave.h"
 #include "load/load_loop.h"
+#include "load/load_retire.h"
 #include "load/load_versions.h"
 #include "store/writer.h"
 #include "xfr/changes.h"
@@ -45,8 +45,8 @@ struct served {
 
 static struct served large = {"large.", "\5large", LARGE, STORE_NONE, 1};
 static struct served small = {"small.", "\5small", SMALL, STORE_NONE, 1};
-static struct load_leave leave;
-static struct load_context context = {.threads_max = 2, .leave = &leave};
+static struct load_retire retire;
+static struct load_context context = {.threads_max = 2, .retire = &retire};
 static struct event_base *base;
 static unsigned beside; /* atomic: small ones while a large one was made */
 static bool over;       /* atomic */
@@ -181,7 +181,7 @@ apply_small(evutil_socket_t fd, short what, void *arg)
 	static uint8_t octets[OCTETS_MAX];
 
 	assert_int_equal(apply(&small, 1, octets, NULL), NSD_OK);
-	while (load_leave_step(&leave, f.writer))
+	while (load_retire_step(&retire, f.writer))
 		;
 	store_reclaim(f.writer);
 	if (load_loop_is_edited(context.loop))

@@ -27,9 +27,9 @@
 #include "keep/sources_edit.h"
 #include "keep/table_edit.h"
 #include "load/load_deaths.h"
-#include "load/load_leave.h"
 #include "load/load_list.h"
 #include "load/load_read.h"
+#include "load/load_retire.h"
 #include "load/load_set.h"
 #include "load/load_update.h"
 #include "load/load_zone.h"
@@ -58,7 +58,7 @@ static struct fixture {
 	struct load_zone *zone;
 	struct load_context context;
 	pthread_mutex_t busy_lock;
-	struct load_leave leave;
+	struct load_retire retire;
 	struct load_progress progress;
 	struct load_settle settle;
 } f;
@@ -193,7 +193,7 @@ open_fixture(void **state)
 		.nsec3_iterations_max = ITERATIONS,
 		.progress = &f.progress,
 		.busy_lock = &f.busy_lock,
-		.leave = &f.leave,
+		.retire = &f.retire,
 	};
 	looks = 0;
 	return 0;

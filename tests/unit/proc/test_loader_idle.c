@@ -76,7 +76,7 @@ open_loader(void **state)
 static int
 close_loader(void **state)
 {
-	while (load_leave_step(&loader.leave, loader.writer))
+	while (load_retire_step(&loader.retire, loader.writer))
 		;
 	load_settle_fini(&loader.settle);
 	event_free(loader.idle_event);
@@ -98,8 +98,8 @@ replace(void)
 
 	assert_int_equal(zone_fixture_build(&f, "z.", text, &zone), NSD_OK);
 	free(text);
-	loader_leave(&loader, table_swap_zone(f.writer, entry, zone));
-	assert_int_equal(loader.leave.count, 1);
+	loader_retire(&loader, table_swap_zone(f.writer, entry, zone));
+	assert_int_equal(loader.retire.count, 1);
 }
 
 static int64_t
@@ -168,7 +168,7 @@ changes_in_a_row_do_not_put_off_letting_go(void **state)
 	replace();
 	first = when_due(loader.idle_event);
 	let_time_pass();
-	loader_leave(&loader, STORE_NONE);
+	loader_retire(&loader, STORE_NONE);
 	later = when_due(loader.idle_event);
 	assert_true(timercmp(&first, &later, ==));
 }
@@ -192,7 +192,7 @@ changes_in_a_row_do_not_put_off_reclaiming(void **state)
 static void
 nothing_to_do_waits_for_no_timer(void **state)
 {
-	loader_leave(&loader, STORE_NONE);
+	loader_retire(&loader, STORE_NONE);
 	assert_false(event_pending(loader.idle_event, EV_TIMEOUT, NULL));
 	loader_on_idle(-1, 0, &loader);
 	assert_false(event_pending(loader.idle_event, EV_TIMEOUT, NULL));
@@ -211,7 +211,7 @@ first_that_is_wanted_has_the_turn(void **state)
 	loader.kinds.wanted = true;
 	loader.pool = pool;
 	while (event_pending(loader.idle_event, EV_TIMEOUT, NULL)) {
-		unsigned at = loader.leave.count > 0 ? 0
+		unsigned at = loader.retire.count > 0 ? 0
 			: loader.kinds.wanted	     ? 1
 			: loader.pool != NULL	     ? 2
 						     : 3;
@@ -221,7 +221,7 @@ first_that_is_wanted_has_the_turn(void **state)
 			loader.pool = NULL;
 		event_del(loader.idle_event);
 		loader_on_idle(-1, 0, &loader);
-		assert_true(at == 0 || loader.leave.count == 0);
+		assert_true(at == 0 || loader.retire.count == 0);
 		assert_true(at == 1 || loader.kinds.wanted == (at == 0));
 		assert_true(at >= 2 || loader.trim.at == 0);
 		assert_true(at >= 2 || loader.trim.wanted);

@@ -1,11 +1,11 @@
-/* load_leave.c - retires versions of zones that are no longer served. */
+/* load_retire.c - retires versions of zones that are no longer served. */
 #include "config.h"
 
 #include <stdlib.h>
 
 #include "base/grow.h"
 #include "keep/retire.h"
-#include "load/load_leave.h"
+#include "load/load_retire.h"
 #include "load/load_turn.h"
 #include "store/writer.h"
 #include "zone/zone.h"
@@ -16,19 +16,19 @@
 #define STEP_OBJECTS 200u
 
 static bool
-leave_reserve(struct load_leave *leave)
+load_retire_reserve(struct load_retire *retire)
 {
-	struct retiring **zones = grow_array(leave->zones, leave->count,
-		&leave->room, sizeof(*zones));
+	struct retiring **zones = grow_array(retire->zones, retire->count,
+		&retire->room, sizeof(*zones));
 
 	if (zones == NULL)
 		return false;
-	leave->zones = zones;
+	retire->zones = zones;
 	return true;
 }
 
 void
-load_leave_add(struct load_leave *leave, struct store_writer *writer,
+load_retire_add(struct load_retire *retire, struct store_writer *writer,
 	store_ref ref)
 {
 	struct retiring *retiring = NULL;
@@ -37,31 +37,31 @@ load_leave_add(struct load_leave *leave, struct store_writer *writer,
 	if (ref == STORE_NONE)
 		return;
 	zone = store_get(store_writer_view(writer), ref);
-	if (zone->rr_count >= RECORDS_MIN && leave_reserve(leave))
+	if (zone->rr_count >= RECORDS_MIN && load_retire_reserve(retire))
 		retiring = retire_begin(ref);
 	if (retiring != NULL)
-		leave->zones[leave->count++] = retiring;
+		retire->zones[retire->count++] = retiring;
 	else
 		retire_zone(writer, ref);
 }
 
 bool
-load_leave_step(struct load_leave *leave, struct store_writer *writer)
+load_retire_step(struct load_retire *retire, struct store_writer *writer)
 {
 	struct load_turn turn = load_turn_begin();
 
-	if (leave->count == 0)
+	if (retire->count == 0)
 		return false;
 	/* First, so that the turn is equally long whatever there is to free. */
 	(void)store_reclaim(writer);
 	do {
-		if (!retire_step(writer, leave->zones[leave->count - 1],
+		if (!retire_step(writer, retire->zones[retire->count - 1],
 			    STEP_OBJECTS))
-			leave->count--;
-	} while (leave->count > 0 && !load_turn_is_over(&turn));
-	if (leave->count > 0)
+			retire->count--;
+	} while (retire->count > 0 && !load_turn_is_over(&turn));
+	if (retire->count > 0)
 		return true;
-	free(leave->zones);
-	*leave = (struct load_leave){.zones = NULL};
+	free(retire->zones);
+	*retire = (struct load_retire){.zones = NULL};
 	return false;
 }

@@ -1,9 +1,9 @@
 /*
- * load_leave.h - retires versions of zones that are no longer served, so that
+ * load_retire.h - retires versions of zones that are no longer served, so that
  * their memory is used again. Large ones are retired a little at a time.
  */
-#ifndef LOAD_LOAD_LEAVE_H
-#define LOAD_LOAD_LEAVE_H
+#ifndef LOAD_LOAD_RETIRE_H
+#define LOAD_LOAD_RETIRE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 struct store_writer;
 
 /* Zeroed: nothing to do. */
-struct load_leave {
+struct load_retire {
 	struct retiring **zones; /* in work from the last one on */
 	size_t count, room;
 };
@@ -23,10 +23,10 @@ struct load_leave {
 /* Takes the version that table_swap_zone or table_take gives; STORE_NONE:
  * nothing. A small version is retired at once; so is any for which there is no
  * memory to remember it. */
-void load_leave_add(struct load_leave *leave, struct store_writer *writer,
+void load_retire_add(struct load_retire *retire, struct store_writer *writer,
 	store_ref zone);
 
 /* Works for a turn (load_turn.h), and reclaims. False: all is done. */
-bool load_leave_step(struct load_leave *leave, struct store_writer *writer);
+bool load_retire_step(struct load_retire *retire, struct store_writer *writer);
 
 #endif
