@@ -39,7 +39,7 @@ drop_requests(struct xfr_machine *m, uint32_t id)
 	struct xfr_zone *z = table_zone(m, id);
 
 	while (z->request != XFR_NONE) {
-		struct xfr_ticket *request = &m->requests[z->request];
+		struct xfr_request *request = &m->requests[z->request];
 
 		z->request = request->next;
 		if (request->state == REQUEST_SENT)
@@ -268,7 +268,7 @@ ask_next(struct xfr_machine *m, uint32_t id, int64_t now)
 struct answer {
 	uint32_t id; /* of the zone */
 	struct xfr_zone *zone;
-	struct xfr_ticket request;
+	struct xfr_request request;
 	const struct xfr_reply *reply;
 	int64_t now;
 };

@@ -94,7 +94,8 @@ choose_again(struct xfr_machine *m, struct xfr_zone *z)
 
 void
 choose_note(struct xfr_machine *m, const struct xfr_zone *z,
-	const struct xfr_ticket *request, int64_t now, enum xfr_outcome outcome)
+	const struct xfr_request *request, int64_t now,
+	enum xfr_outcome outcome)
 {
 	struct primary *p = &table_config(m, z)->primaries[request->primary];
 	bool is_udp = request->way == XFR_WAY_SOA_UDP

@@ -139,7 +139,8 @@ enum request_state {
 	REQUEST_CANCELLED, /* waits to be told so; its zone may be gone */
 };
 
-struct xfr_ticket {
+/* A request that is under way, or a place for one. */
+struct xfr_request {
 	uint32_t zone;
 	uint32_t generation; /* which request in this place */
 	uint32_t next;       /* of those not used, of those cancelled, or of
@@ -151,7 +152,7 @@ struct xfr_ticket {
 	bool is_notify;      /* cancelled: it was a NOTIFY with this ticket */
 	bool is_hasty;       /* others can be asked: see choose_is_hasty */
 	bool is_full;        /* as of the zone, when it was made */
-	uint64_t ticket;
+	uint64_t ticket;     /* by which its answer finds it */
 };
 
 /* ---- NOTIFY out --------------------------------------------------------- */
@@ -227,7 +228,7 @@ struct xfr_machine {
 	uint32_t config_count;
 	uint32_t config_unused;
 
-	struct xfr_ticket *requests;
+	struct xfr_request *requests;
 	size_t request_end, request_room;
 	uint32_t request_unused;
 	uint32_t cancelled; /* first of those, or XFR_NONE */
@@ -380,7 +381,7 @@ bool choose_again(struct xfr_machine *m, struct xfr_zone *z);
 /* What the end of a request tells of its primary, for all zones of the
  * config. */
 void choose_note(struct xfr_machine *m, const struct xfr_zone *z,
-	const struct xfr_ticket *request, int64_t now,
+	const struct xfr_request *request, int64_t now,
 	enum xfr_outcome outcome);
 
 /* How to get a newer version. */

@@ -327,7 +327,7 @@ static bool
 cancel(struct xfr_machine *m, struct xfr_action *action)
 {
 	uint32_t id = m->cancelled;
-	const struct xfr_ticket *request;
+	const struct xfr_request *request;
 
 	if (id == XFR_NONE)
 		return false;
@@ -383,7 +383,7 @@ take_token(struct xfr_machine *m, const struct xfr_zone *z, int64_t now)
 #define HASTE_MSEC 2000u
 
 static void
-describe(const struct xfr_machine *m, const struct xfr_ticket *request,
+describe(const struct xfr_machine *m, const struct xfr_request *request,
 	struct xfr_action *action)
 {
 	static const uint16_t wait_msec[] = {
@@ -421,7 +421,7 @@ make_request(struct xfr_machine *m, uint32_t id)
 {
 	struct xfr_zone *z = table_zone(m, id);
 	uint32_t request = table_add_request(m, id);
-	struct xfr_ticket *r;
+	struct xfr_request *r;
 
 	if (request == XFR_NONE)
 		return XFR_NONE;

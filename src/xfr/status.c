@@ -45,7 +45,7 @@ xfr_get_status(const struct xfr_machine *m, uint32_t zone, int64_t now,
 	struct xfr_status *status)
 {
 	const struct xfr_zone *z = table_zone(m, zone);
-	const struct xfr_ticket *request = z->request != XFR_NONE
+	const struct xfr_request *request = z->request != XFR_NONE
 		? &m->requests[z->request] : NULL;
 	bool is_again = (z->flags & ZONE_AGAIN_SERIAL) != 0;
 
@@ -116,7 +116,7 @@ xfr_get_counts(const struct xfr_machine *m, struct xfr_counts *counts)
 			+ (m->timers.places_room + m->jobs.timers.places_room)
 				* sizeof(uint32_t)
 			+ m->config_room * sizeof(struct config)
-			+ m->request_room * sizeof(struct xfr_ticket)
+			+ m->request_room * sizeof(struct xfr_request)
 			+ m->jobs.room * sizeof(struct job),
 	};
 }

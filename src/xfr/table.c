@@ -169,7 +169,7 @@ uint32_t
 table_add_request(struct xfr_machine *m, uint32_t zone)
 {
 	uint32_t id = m->request_unused;
-	struct xfr_ticket *requests, *r;
+	struct xfr_request *requests, *r;
 
 	if (id != XFR_NONE) {
 		m->request_unused = m->requests[id].next;
@@ -197,7 +197,7 @@ table_add_request(struct xfr_machine *m, uint32_t zone)
 void
 table_remove_request(struct xfr_machine *m, uint32_t id)
 {
-	struct xfr_ticket *r = &m->requests[id];
+	struct xfr_request *r = &m->requests[id];
 
 	assert(r->state != REQUEST_FREE);
 	r->state = REQUEST_FREE;
@@ -209,7 +209,7 @@ uint32_t
 table_find_request(const struct xfr_machine *m, uint64_t ticket)
 {
 	uint32_t id = (uint32_t)ticket;
-	const struct xfr_ticket *r;
+	const struct xfr_request *r;
 
 	if (id >= m->request_end)
 		return XFR_NONE;
