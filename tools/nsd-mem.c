@@ -245,8 +245,8 @@ mem_open(struct mem *m)
 	if (err == NSD_OK)
 		err = load_set_init(&m->set, m->conf->zone_count);
 	if (err == NSD_OK)
-		err = load_list_publish(m->writer, m->conf, false,
-			m->set.zones, &listed);
+		err = load_list_publish(m->writer, m->conf, m->set.zones,
+			&listed);
 	pthread_mutex_init(&m->busy_lock, NULL);
 	m->progress.stage = "reading";
 	m->context = (struct load_context){

@@ -29,13 +29,13 @@ struct load_list_result {
 /*
  * Publishes the settings, and the names of all zones, so that zones that are
  * not read yet are known to be ours. Zones that the store has already stay as
- * they are. Zones that are not configured go; keep_added: but not those that
- * messages have added. zones[conf->zone_count] is filled in.
+ * they are. Zones that are not configured go. zones[conf->zone_count] is filled
+ * in.
  * returns NSD_OK; NSD_E_ZONE: an apex is there twice; NSD_E_MEMORY: some may be
  * published; NSD_E_LIMIT: a list of addresses is too long.
  */
 enum nsd_err load_list_publish(struct store_writer *writer,
-	const struct conf *conf, bool keep_added, struct load_zone *zones,
+	const struct conf *conf, struct load_zone *zones,
 	struct load_list_result *result) MUST_USE;
 
 #endif

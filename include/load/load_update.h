@@ -6,8 +6,8 @@
  *   +0 kind 1, apex (wire name), then for each record
  *      action 1, owner (wire name), TYPE 2, TTL 4, RDLENGTH 2, RDATA
  *
- * Names are whole and uncompressed. xfrd sends what transfers bring; kinds 0 to
- * 2 are sent by tests alone.
+ * Names are whole and uncompressed. xfrd sends what transfers bring; kind 0 is
+ * sent by tests alone.
  *
  * LOAD_UPDATE_WHOLE is a zone as AXFR brings it: all records are added, the SOA
  * of the apex among them once. Threads read it from the file in the ways of a
@@ -38,9 +38,7 @@
 #include "xfr/changes.h"
 
 enum load_update_kind {
-	LOAD_UPDATE_CHANGE,      /* of a zone that is served */
-	LOAD_UPDATE_ADD_ZONE,    /* a new one, of the records that are added */
-	LOAD_UPDATE_REMOVE_ZONE, /* no records */
+	LOAD_UPDATE_CHANGE, /* of a zone that is served */
 	LOAD_UPDATE_WHOLE = XFR_WHOLE, /* all records of a zone of the
 					* configuration */
 	LOAD_UPDATE_DIFFS = XFR_DIFFS, /* what differs between its
@@ -78,16 +76,9 @@ enum nsd_err load_update_read_head(const struct load_text *text,
 enum nsd_err load_update_read(const struct load_text *text, uint8_t kind,
 	uint8_t **data) MUST_USE;
 
-/*
- * Of a file that comes again: true if it adds a zone that is there, or removes
- * one that is not. The loader that had it before has done it. (A change of a
- * zone is done again, and finds nothing to do.)
- */
-bool load_update_was_done(const struct load_context *context,
-	const uint8_t *data, uint64_t len) MUST_USE;
-
-/* The same of a whole zone, by its SOA: true if what is served is newer. Then
- * the loader that had it before has published it, and later changes. */
+/* Of a whole zone that comes again, by its SOA: true if what is served is
+ * newer. Then the loader that had it before has published it, and later
+ * changes. (A change of a zone is done again, and finds nothing to do.) */
 bool load_update_is_past(const struct load_context *context,
 	const struct load_text *text) MUST_USE;
 
@@ -106,8 +97,7 @@ void load_update_fill(const struct load_context *context,
  *                    of the zone.
  *   NSD_E_WIRE       the file does not have the layout above
  *   NSD_E_NOT_FOUND  no such zone
- *   NSD_E_DENIED     a zone of the configuration is to be removed
- *   NSD_E_ZONE       the zone would break a rule, or is there already
+ *   NSD_E_ZONE       the zone would break a rule
  *   NSD_E_INEXACT    differences do not fit (load_versions.h)
  *   NSD_E_LIMIT      they take too long for the loop; what was done of them
  *                    stays

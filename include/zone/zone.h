@@ -406,7 +406,6 @@ glue_cell_is_hidden(const struct glue_cell *cell)
 
 enum zone_entry_flags {
 	ZONE_ENTRY_SECONDARY = 2,
-	ZONE_ENTRY_ADDED = 4, /* by a message: not of the configuration */
 };
 
 /*

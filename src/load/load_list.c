@@ -57,7 +57,7 @@ list_add_missing(struct store_writer *writer, const struct zone_setup *setups,
  * there are at most; set to how many were removed. */
 static enum nsd_err
 list_remove_others(struct store_writer *writer, const struct load_zone *zones,
-	size_t count, bool keep_added, size_t *others)
+	size_t count, size_t *others)
 {
 	const struct store_view *view = store_writer_view(writer);
 	uint8_t (*names)[NAME_MAX_LEN] = calloc(*others, sizeof(*names));
@@ -72,8 +72,6 @@ list_remove_others(struct store_writer *writer, const struct load_zone *zones,
 	while ((ref = trie_iter_next(&iter)) != STORE_NONE && n < *others) {
 		const struct zone_entry *entry = store_get(view, ref);
 
-		if (keep_added && (entry->flags & ZONE_ENTRY_ADDED) != 0)
-			continue;
 		if (entry->id >= count || zones[entry->id].entry != ref)
 			memcpy(names[n++], entry->name,
 				entry->leaf.name_len + 1u);
@@ -87,8 +85,7 @@ list_remove_others(struct store_writer *writer, const struct load_zone *zones,
 
 enum nsd_err
 load_list_publish(struct store_writer *writer, const struct conf *conf,
-	bool keep_added, struct load_zone *zones,
-	struct load_list_result *result)
+	struct load_zone *zones, struct load_list_result *result)
 {
 	const struct zone_table *table = table_get(store_writer_view(writer));
 	size_t count = conf->zone_count, kept = 0, others;
@@ -112,7 +109,7 @@ load_list_publish(struct store_writer *writer, const struct conf *conf,
 	}
 	others = table != NULL ? table->zone_count - kept : 0;
 	if (err == NSD_OK && others > 0)
-		err = list_remove_others(writer, zones, count, keep_added,
+		err = list_remove_others(writer, zones, count,
 			&others);
 	if (err == NSD_OK)
 		err = list_add_missing(writer, setups.items, count, zones);

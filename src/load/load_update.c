@@ -6,14 +6,9 @@
 
 #include "base/log.h"
 #include "base/octets.h"
-#include "build/build.h"
 #include "dns/name.h"
-#include "dns/rrbatch.h"
-#include "keep/release.h"
-#include "keep/table_edit.h"
 #include "load/load_expiry.h"
 #include "load/load_records.h"
-#include "load/load_retire.h"
 #include "load/load_room.h"
 #include "load/load_update.h"
 #include "load/load_verify.h"
@@ -160,97 +155,6 @@ update_apply_versions(struct update_file *f)
 	return err;
 }
 
-/* ---- a zone that comes or goes ------------------------------------------ */
-
-static enum nsd_err
-update_collect(struct update_file *f, struct rrbatch *batch)
-{
-	struct load_record record;
-	enum nsd_err err = NSD_OK;
-
-	while (err == NSD_OK && load_records_next(&f->cursor, &record)) {
-		struct rrbatch_rr head = {
-			.ttl_sec = record.rr.ttl_sec,
-			.type = record.rr.type,
-			.rdlen = record.rr.rdlen,
-		};
-
-		err = record.action != LOAD_UPDATE_ADD
-			? NSD_E_WIRE
-			: rrbatch_append(batch, &head, record.owner,
-				  record.rr.rdata);
-	}
-	return err == NSD_OK && f->cursor.failed ? NSD_E_WIRE : err;
-}
-
-static enum nsd_err
-update_build(struct update_file *f, store_ref *zone)
-{
-	/* In a batch a record takes 16 octets and padding, here 10. */
-	struct rrbatch *batch = rrbatch_create(
-		cursor_left(&f->cursor) * 2 + 64);
-	struct zone_build_input input = {
-		.apex = f->apex,
-		.batches = batch,
-		.threads = 1,
-		.nsec3_iterations_max = f->context->nsec3_iterations_max,
-		.limits = f->context->limits,
-	};
-	enum nsd_err err = batch != NULL ? update_collect(f, batch)
-					 : NSD_E_MEMORY;
-
-	if (err == NSD_OK)
-		err = build_zone(&input, f->context->writer,
-			store_writer_heap(f->context->writer), &f->sink, zone);
-	if (err == NSD_OK)
-		f->result->added = batch->count;
-	rrbatch_destroy(batch);
-	return err;
-}
-
-static enum nsd_err
-update_add_zone(struct update_file *f)
-{
-	struct store_writer *writer = f->context->writer;
-	struct zone_setup setup = {
-		.apex = f->apex,
-		.id = UINT32_MAX,
-		.flags = ZONE_ENTRY_ADDED,
-	};
-	store_ref zone, entry;
-	enum nsd_err err = update_build(f, &zone);
-
-	if (err != NSD_OK)
-		return err;
-	err = table_add(writer, &setup, 1, &entry);
-	if (err == NSD_OK)
-		table_set_zone(writer, entry, zone);
-	else
-		release_zone(store_writer_heap(writer), zone);
-	return err;
-}
-
-/* Only a zone that a message has added can go. */
-static enum nsd_err
-update_remove_zone(struct update_file *f)
-{
-	const struct store_view *view = store_writer_view(f->context->writer);
-	store_ref entry, zone;
-	enum nsd_err err;
-
-	if (cursor_left(&f->cursor) > 0)
-		return NSD_E_WIRE;
-	if (table_find_apex(view, f->apex, &entry) != NSD_OK)
-		return NSD_E_NOT_FOUND;
-	if (update_get_configured(f, entry) != NULL)
-		return NSD_E_DENIED;
-	load_settle_remove(f->settle, entry);
-	err = table_take(f->context->writer, f->apex, &zone);
-	if (err == NSD_OK)
-		load_retire_add(f->context->retire, f->context->writer, zone);
-	return err;
-}
-
 /* ---- the file ----------------------------------------------------------- */
 
 enum nsd_err
@@ -267,26 +171,6 @@ load_update_read_head(const struct load_text *text, uint8_t *kind,
 		return err;
 	cursor_init(&cursor, head, len);
 	return load_records_read_head(&cursor, kind, apex);
-}
-
-bool
-load_update_was_done(const struct load_context *context, const uint8_t *data,
-	uint64_t len)
-{
-	const struct store_view *view = store_writer_view(context->writer);
-	uint8_t kind, apex[NAME_MAX_LEN];
-	const struct zone_entry *entry;
-	struct cursor cursor;
-	store_ref ref;
-
-	cursor_init(&cursor, data, len);
-	if (load_records_read_head(&cursor, &kind, apex) != NSD_OK)
-		return false;
-	if (table_find_apex(view, apex, &ref) != NSD_OK)
-		return kind == LOAD_UPDATE_REMOVE_ZONE;
-	entry = store_get(view, ref);
-	return kind == LOAD_UPDATE_ADD_ZONE
-		&& (entry->flags & ZONE_ENTRY_ADDED) != 0;
 }
 
 /* The serial of a whole zone: that of its first record. False: it has none. */
@@ -339,10 +223,6 @@ update_run(struct update_file *f, const uint8_t *data, size_t len)
 	switch (f->kind) {
 	case LOAD_UPDATE_CHANGE:
 		return update_change(f);
-	case LOAD_UPDATE_ADD_ZONE:
-		return update_add_zone(f);
-	case LOAD_UPDATE_REMOVE_ZONE:
-		return update_remove_zone(f);
 	case LOAD_UPDATE_DIFFS:
 		return update_apply_versions(f);
 	default:

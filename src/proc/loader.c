@@ -157,11 +157,9 @@ loader_list_zones(struct loader *loader, const struct conf *conf)
 	enum nsd_err err;
 
 	err = load_set_init(&loader->set, conf->zone_count);
-	/* At a start the configuration is all that counts. */
 	if (err == NSD_OK)
 		err = load_list_publish(loader->writer, conf,
-			loader->past >= STORE_PAST_LISTED, loader->set.zones,
-			&result);
+			loader->set.zones, &result);
 	if (err == NSD_OK)
 		loader_count_zones(loader);
 	if (err == NSD_OK && loader->close == LOADER_CLOSE_FILE

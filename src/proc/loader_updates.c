@@ -155,9 +155,7 @@ static bool
 loader_update_was_done(struct loader *loader, const struct load_change *change)
 {
 	return load_change_is_text(change)
-		? load_update_is_past(&loader->context, &change->text)
-		: load_update_was_done(&loader->context, change->data,
-			  change->len);
+		&& load_update_is_past(&loader->context, &change->text);
 }
 
 /* False: a transfer to a zone that is primary by now. The xfrd that does not
@@ -174,7 +172,7 @@ loader_wants_update(const struct loader *loader,
 		|| table_find_apex(view, apex, &ref) != NSD_OK)
 		return true;
 	entry = store_get(view, ref);
-	return (entry->flags & (ZONE_ENTRY_SECONDARY | ZONE_ENTRY_ADDED)) != 0;
+	return (entry->flags & ZONE_ENTRY_SECONDARY) != 0;
 }
 
 void
@@ -211,7 +209,6 @@ loader_on_update(struct role *role, const struct ipc_message *m)
 	loader_answer_update(loader, &change, apex, &result);
 	load_wait_free(&change);
 	loader_reclaim(loader);
-	/* It may have removed a zone. */
 	loader_retire(loader, STORE_NONE);
 }
 

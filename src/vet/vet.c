@@ -85,7 +85,7 @@ cut_faults(struct vet *vet, const struct vet_list *zones,
 			zone->entry_ref);
 		entry->zone = entry->options = entry->sources = STORE_NONE;
 		entry->history = STORE_NONE;
-		entry->flags &= ZONE_ENTRY_SECONDARY | ZONE_ENTRY_ADDED;
+		entry->flags &= ZONE_ENTRY_SECONDARY;
 		entry->expires_sec = 0;
 		entry->group = 0;
 	}

@@ -13,8 +13,6 @@
 
 /* ---- entries ----------------------------------------------------------- */
 
-#define ENTRY_FLAGS (ZONE_ENTRY_SECONDARY | ZONE_ENTRY_ADDED)
-
 /* A new zone at the end, all zero; NULL without memory. */
 static struct vet_zone *
 zones_add(struct vet_list *list)
@@ -69,7 +67,7 @@ static bool
 vet_belongings(struct vet_part *p, const struct zone_entry *entry,
 	store_ref ref)
 {
-	if ((entry->flags & ~ENTRY_FLAGS) != 0)
+	if ((entry->flags & ~ZONE_ENTRY_SECONDARY) != 0)
 		return vet_fail(p, VET_ENTRY, ref, "has unknown flags");
 	return (entry->options == STORE_NONE || vet_options(p, entry->options))
 		&& (entry->sources == STORE_NONE

@@ -6,8 +6,6 @@
  *   nsd_update -d -c nsd.conf ...        as nsd; -d is needed
  *
  *   zone APEX                  begins a change of a zone that is served
- *   add-zone APEX              begins a new zone
- *   remove-zone APEX           a zone that add-zone made
  *   add OWNER TTL TYPE RDATA   names that do not end in a dot are below APEX
  *   remove OWNER TTL TYPE RDATA
  *   remove-rrset OWNER TYPE    TYPE ANY: all of the name
@@ -402,10 +400,6 @@ on_line(struct updater *u, char *line)
 
 	if ((rest = match(line, "zone")) != NULL)
 		begin(u, LOAD_UPDATE_CHANGE, rest);
-	else if ((rest = match(line, "add-zone")) != NULL)
-		begin(u, LOAD_UPDATE_ADD_ZONE, rest);
-	else if ((rest = match(line, "remove-zone")) != NULL)
-		begin(u, LOAD_UPDATE_REMOVE_ZONE, rest);
 	else if ((rest = match(line, "whole")) != NULL)
 		begin(u, LOAD_UPDATE_WHOLE, rest);
 	else if ((rest = match(line, "diffs")) != NULL)

@@ -110,16 +110,14 @@ class Soak:
         return self.large.change(self.rng)
 
     def zones_come_and_go(self, count):
-        """One with a pattern and a file, and one in messages alone."""
+        """With a pattern and a file."""
         for i in range(count):
             name = f"added{i % 7}.test"
             changes.write_file(f"{self.directory}/{name}.added",
                                self.small.text(i))
             self.send(f"addzone {name} added\n", 1)
-            self.send(f"add-zone sent{i}.test.\nadd @ 60 SOA ns host 5 7200 "
-                      "3600 1209600 300\nadd @ 60 NS ns\nsend\n", 1)
-            self.send(f"delzone {name}\nremove-zone sent{i}.test.\nsend\n", 2)
-            self.came += 2
+            self.send(f"delzone {name}\n", 1)
+            self.came += 1
 
     def reload(self, large):
         """Some files are new, then all files are as they were."""

@@ -50,7 +50,7 @@ open_fixture(void **state)
 				 NULL, &f.conf),
 		NSD_OK);
 	assert_int_equal(load_set_init(&f.set, f.conf->zone_count), NSD_OK);
-	assert_int_equal(load_list_publish(f.writer, f.conf, false,
+	assert_int_equal(load_list_publish(f.writer, f.conf,
 				 f.set.zones, &result),
 		NSD_OK);
 	return 0;
@@ -142,26 +142,6 @@ zone_is_in_all_three_or_in_none(void **state)
 	assert_non_null(find((const uint8_t *)"\1b"));
 	assert_int_equal(table_get(view)->zone_count, 1);
 	assert_int_equal(f.conf->zone_count, 1);
-}
-
-static void
-zone_of_messages_becomes_one_of_the_configuration(void **state)
-{
-	struct zone_setup setup = {
-		.apex = (const uint8_t *)"\1m",
-		.id = UINT32_MAX,
-		.flags = ZONE_ENTRY_ADDED,
-	};
-	struct load_zone *zone;
-	store_ref entry;
-
-	assert_int_equal(table_add(f.writer, &setup, 1, &entry), NSD_OK);
-	assert_int_equal(drop("m", false), NSD_E_NOT_FOUND);
-	assert_int_equal(add("m", &zone), NSD_OK);
-	assert_int_equal(zone->entry, entry);
-	assert_int_equal(find((const uint8_t *)"\1m")->flags, 0);
-	assert_int_equal(drop("m", false), NSD_OK);
-	assert_null(find((const uint8_t *)"\1m"));
 }
 
 static void
@@ -275,7 +255,6 @@ main(void)
 	cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
 	const struct CMUnitTest tests[] = {
 		TEST(zone_is_in_all_three_or_in_none),
-		TEST(zone_of_messages_becomes_one_of_the_configuration),
 		TEST(place_is_used_again_but_not_in_the_pass),
 		TEST(zone_that_is_being_read_stays_until_then),
 		TEST(zones_come_and_go_without_a_trace),

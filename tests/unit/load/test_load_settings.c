@@ -44,8 +44,7 @@ publish(const struct conf *conf)
 	struct load_list_result result;
 
 	assert_non_null(zones);
-	assert_int_equal(load_list_publish(s.writer, conf, true, zones,
-				 &result),
+	assert_int_equal(load_list_publish(s.writer, conf, zones, &result),
 		NSD_OK);
 	free(zones);
 }

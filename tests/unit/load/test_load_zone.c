@@ -182,7 +182,7 @@ open_fixture(void **state)
 				 NULL, &f.conf),
 		NSD_OK);
 	assert_int_equal(load_set_init(&f.set, f.conf->zone_count), NSD_OK);
-	assert_int_equal(load_list_publish(f.writer, f.conf, false,
+	assert_int_equal(load_list_publish(f.writer, f.conf,
 				 f.set.zones, &listed),
 		NSD_OK);
 	f.zone = &f.set.zones[0];
