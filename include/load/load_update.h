@@ -7,7 +7,7 @@
  *      action 1, owner (wire name), TYPE 2, TTL 4, RDLENGTH 2, RDATA
  *
  * Names are whole and uncompressed. xfrd sends what transfers bring; kind 0 is
- * sent by tests alone.
+ * sent, and taken, in test programs alone (role/hooks.h).
  *
  * LOAD_UPDATE_WHOLE is a zone as AXFR brings it: all records are added, the SOA
  * of the apex among them once. Threads read it from the file in the ways of a

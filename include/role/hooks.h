@@ -28,6 +28,8 @@ struct role_hooks {
 	/* In the loader: an UPDATE is to be applied, or has been and is to be
 	 * answered. */
 	void (*on_update)(const uint8_t *data, uint64_t len, bool applied);
+	/* The loader takes LOAD_UPDATE_CHANGE, which no transfer brings. */
+	bool takes_changes;
 };
 
 #endif

@@ -159,17 +159,20 @@ loader_update_was_done(struct loader *loader, const struct load_change *change)
 }
 
 /* False: a transfer to a zone that is primary by now. The xfrd that does not
- * know yet is being replaced. */
+ * know yet is being replaced. Or what no transfer brings: with that, an xfrd
+ * that was taken over could change any zone. */
 static bool
 loader_wants_update(const struct loader *loader,
 	const struct load_change *change, const uint8_t *apex)
 {
 	const struct store_view *view = store_writer_view(loader->writer);
+	const struct role_hooks *hooks = loader->role.server->hooks;
 	const struct zone_entry *entry;
 	store_ref ref;
 
-	if (change->kind < LOAD_UPDATE_WHOLE
-		|| table_find_apex(view, apex, &ref) != NSD_OK)
+	if (change->kind < LOAD_UPDATE_WHOLE)
+		return hooks != NULL && hooks->takes_changes;
+	if (table_find_apex(view, apex, &ref) != NSD_OK)
 		return true;
 	entry = store_get(view, ref);
 	return (entry->flags & ZONE_ENTRY_SECONDARY) != 0;

@@ -282,6 +282,21 @@ def test_zones_come_in_no_message(server, kind):
     assert server.rcode("c.test", "SOA") == "REFUSED"
 
 
+def test_nsd_takes_what_transfers_bring_alone(make_server):
+    """An xfrd that was taken over could change any zone otherwise."""
+    server = make_server(zones={"example": zone_text(1)}, updates=True)
+    server.environment["NSD_TAKES_NO_CHANGES"] = "yes"
+    server.start()
+    change = "add a 60 TXT x"
+    for kind in "zone", "whole", "diffs":
+        outcome = server.update(f"{kind} example.\n{change}")[0]
+        assert outcome == "not allowed", kind
+    # Others are nobody's.
+    assert server.update(f"zone other.\n{change}")[0] == "not allowed"
+    assert server.rcode("a.example", "TXT") == "NXDOMAIN"
+    assert server.serial("example") == 1
+
+
 def large_zone(serial, count):
     return zone_text(serial) + "".join(
         f"host-{n} 60 A 192.0.2.{n % 250}\n" for n in range(count))

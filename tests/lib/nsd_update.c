@@ -36,6 +36,9 @@
  * A loader that is asked to change a zone and finds the octets "die-before" or
  * "die-after" in the change dies before it has done it, or behind that.
  *
+ * With NSD_TAKES_NO_CHANGES in the environment, it takes of these what that of
+ * nsd takes.
+ *
  * A worker sends, at SIGUSR2, one NOTIFY more than it has credits for; at
  * SIGRTMIN as many as it can, credits or not. What comes is told on standard
  * output:
@@ -627,11 +630,12 @@ __wrap_sandbox_enter_calls(const struct sandbox *sandbox, enum ipc_role role)
 int
 main(int argc, char **argv)
 {
-	static const struct role_hooks hooks = {
+	const struct role_hooks hooks = {
 		.on_xfrd = on_xfrd,
 		.on_notify = on_notify,
 		.on_worker = on_worker,
 		.on_update = on_update,
+		.takes_changes = getenv("NSD_TAKES_NO_CHANGES") == NULL,
 	};
 
 	heap_report_init();
