@@ -24,6 +24,9 @@
 #define CONF_SEND_BUFFER_SIZE 4194304u
 #define CONF_RECEIVE_BUFFER_SIZE 1048576u
 
+/* Of server-count. */
+#define CONF_SERVERS_MAX 65535
+
 /* Which rows of the option table the file has. For this layer only. */
 struct conf_set {
 	uint64_t bits[2];

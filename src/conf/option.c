@@ -112,7 +112,7 @@ const struct conf_option conf_options[] = {
 	SERVER_NOW("edns-report-channel", edns_report_channel, DOMAIN, NULL, 0, 0, IFSET)
 	SERVER_NOW("logfile", logfile, STRING, NULL, 0, 0, PATH)
 	SERVER_NOW("log-only-syslog", log_only_syslog, BOOL, "no", 0, 0, 0)
-	SERVER("server-count", server_count, U32, "1", 1, U16_MAX, 0)
+	SERVER("server-count", server_count, U32, "1", 1, CONF_SERVERS_MAX, 0)
 	SERVER("cpu-affinity", cpu_affinity, NUMBERS, NULL, 0, U16_MAX, 0)
 	SERVER("server-N-cpu-affinity", server_cpu_affinity, SERVER_CPU, NULL, 0, U16_MAX, 0)
 	SERVER_NOW("xfrd-cpu-affinity", xfrd_cpu_affinity, I32, "-1", 0, U16_MAX, IFSET)

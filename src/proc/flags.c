@@ -65,7 +65,7 @@ static const struct flag table[] = {
 	{'i', WORD(identity), "TEXT", "identity"},
 	{'I', OPTION(FLAG_NSID, nsid, const char *), 0, 0, "NSID", "name server id, hex or ascii_TEXT"},
 	{'l', WORD(logfile), "FILE", "log file"},
-	{'N', NUMBER(server_count, 1, 999), "COUNT", "query processes"},
+	{'N', NUMBER(server_count, 1, CONF_SERVERS_MAX), "COUNT", "query processes"},
 	{'n', NUMBER(tcp_count, 1, INT32_MAX), "COUNT", "TCP connections for each of them"},
 	{'P', WORD(pidfile), "FILE", "pid file"},
 	{'p', NUMBER(port, 1, 65535), "PORT", "port"},

@@ -115,7 +115,7 @@ limit_log_write_cpu(struct limit_log *log,
 	if (log_verbosity() < 1)
 		return;
 	for (size_t i = 0; i < count; i++)
-		if (log_begin_line(log, now_sec, "ratelimit"))
+		if (log_begin_line(log, now_sec, "tcp-cpu-limit"))
 			cpu_block_print(&blocks[i]);
 }
 

@@ -24,7 +24,7 @@ void limit_log_write(struct limit_log *log, const struct query_block *blocks,
  * as many lines, of a log of its own. */
 void limit_log_write_access(struct limit_log *log,
 	const struct query_access *accesses, size_t count, uint64_t now_sec);
-/* The same of the processor's time. */
+/* The same of the processor's time, by a log of its own. */
 void limit_log_write_cpu(struct limit_log *log,
 	const struct cpu_limit_block *blocks, size_t count, uint64_t now_sec);
 

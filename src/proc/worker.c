@@ -55,6 +55,7 @@ struct worker {
 	struct rrl limits;
 	struct cpu_limit cpu_limit;
 	struct limit_log limit_log;
+	struct limit_log cpu_log;
 	struct limit_log access_log;
 	uint64_t requests; /* of all sockets; net_handler has what it is for */
 	uint64_t requests_then; /* when lost datagrams were counted last */
@@ -156,7 +157,7 @@ worker_on_spent(void *ctx, const struct sockaddr_storage *peer, int64_t nsec,
 		now_msec, blocks);
 
 	if (__builtin_expect(count > 0, 0))
-		limit_log_write_cpu(&worker->limit_log, blocks, count,
+		limit_log_write_cpu(&worker->cpu_log, blocks, count,
 			now_msec / 1000);
 }
 

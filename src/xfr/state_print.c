@@ -73,8 +73,9 @@ xfr_state_print_head(int64_t filetime_sec, uint32_t zone_count,
 		strcpy(date, "unknown\n");
 	add(&t, "NSDXFRD2\n"
 		"# Times and states of secondary zones. The server reads them\n"
-		"# when it starts and writes them when it stops: changes made\n"
-		"# in between are lost. The words have a fixed order.\n"
+		"# when it starts, and writes them once a minute (of many zones\n"
+		"# once an hour) and when it stops: changes that others make are\n"
+		"# lost. The words have a fixed order.\n"
 		"#\n"
 		"# A zone that is left out is checked at the next start.\n"
 		"# Without the file all are.\n\n");

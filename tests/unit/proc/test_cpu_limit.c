@@ -4,13 +4,17 @@
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/log.h"
 #include "guard/rrl.h"
 #include "proc/cpu_limit.h"
+#include "proc/limit_log.h"
 
 #define USEC INT64_C(1000)
 #define WHITELISTED 20u
@@ -243,6 +247,52 @@ the_whitelist_is_exempt(void **state)
 	end(&f);
 }
 
+/* What a log has: lines without their beginning, those that hold a text. */
+static unsigned
+count_lines(const char *path, const char *text)
+{
+	char line[200];
+	unsigned count = 0;
+	FILE *file = fopen(path, "r");
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file) != NULL)
+		count += strstr(line, text) != NULL;
+	fclose(file);
+	return count;
+}
+
+static void
+lines_that_are_left_out_are_told_by_their_name(void **state)
+{
+	char path[] = "/tmp/nsd-test-limit-XXXXXX";
+	const struct log_options options = {.program = "test", .file = path,
+		.verbosity = 1};
+	struct limit_log cpu = {.lines = 0};
+	struct cpu_limit_block blocks[23];
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	for (unsigned i = 0; i < 23; i++)
+		blocks[i] = (struct cpu_limit_block){
+			.client = address("192.0.2.1"),
+			.bits = 24,
+			.begins = true,
+		};
+	assert_int_equal(log_open(&options), NSD_OK);
+	limit_log_write_cpu(&cpu, blocks, 23, 1);
+	assert_int_equal(count_lines(path, "tcp-cpu-limit block target"), 20);
+	limit_log_write_cpu(&cpu, blocks, 1, 2);
+	log_close();
+	assert_int_equal(count_lines(path, "tcp-cpu-limit block target"), 21);
+	assert_int_equal(count_lines(path,
+		": tcp-cpu-limit: 3 lines were left out"), 1);
+	assert_int_equal(count_lines(path, "ratelimit"), 0);
+	unlink(path);
+}
+
 int
 main(void)
 {
@@ -254,6 +304,8 @@ main(void)
 		cmocka_unit_test(wider_netblocks_have_a_factor),
 		cmocka_unit_test(without_a_limit_nobody_is_barred),
 		cmocka_unit_test(the_whitelist_is_exempt),
+		cmocka_unit_test(
+			lines_that_are_left_out_are_told_by_their_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,22 @@ each_flag_wins_over_its_option(void **state)
 }
 
 static void
+so_many_servers_may_be_had_as_by_nsd_conf(void **state)
+{
+	struct conf *conf = load("server: server-count: 65535");
+	struct flags flags;
+
+	assert_int_equal(conf->server.server_count, 65535);
+	conf_destroy(conf);
+	conf = load("server:");
+	assert_int_equal(parse("-N 65535", &flags), FLAGS_RUN);
+	assert_int_equal(flags_apply(&flags, conf), NSD_OK);
+	assert_int_equal(conf->server.server_count, 65535);
+	conf_destroy(conf);
+	flags_fini(&flags);
+}
+
+static void
 addresses_come_before_those_of_the_file(void **state)
 {
 	struct conf *conf = load("server: ip-address: 192.0.2.9");
@@ -151,8 +167,8 @@ wrong_flags_are_failures(void **state)
 {
 	static const char *const wrong[] = {"-X", "-F 1", "-L 1", "-p", "-p 0",
 		"-p 65536", "-p 5x", "-p x", "-p -1", "-N 0", "-N -1",
-		"-N 99999999999999999999", "-n 0", "-n _", "-s -1", "-s x",
-		"-V -1", "-V x", "more", "-d more"};
+		"-N 65536", "-N 99999999999999999999", "-n 0", "-n _", "-s -1",
+		"-s x", "-V -1", "-V x", "more", "-d more"};
 	struct flags flags;
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
@@ -190,6 +206,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_flags_change_nothing),
 		cmocka_unit_test(each_flag_wins_over_its_option),
+		cmocka_unit_test(so_many_servers_may_be_had_as_by_nsd_conf),
 		cmocka_unit_test(addresses_come_before_those_of_the_file),
 		cmocka_unit_test(family_flag_turns_the_other_off),
 		cmocka_unit_test(wrong_flags_are_failures),

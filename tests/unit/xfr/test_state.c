@@ -262,6 +262,8 @@ name_that_begins_like_a_comment_is_escaped(void **state)
 	len += xfr_state_print_tail(text + len);
 	assert_int_equal(parse(&found, text, len), NSD_OK);
 	assert_name(found.zones[0].name, "#a.");
+	assert_non_null(strstr(text, "# when it starts, and writes them once a"
+		" minute"));
 }
 
 /* The longest names and numbers. */
