@@ -245,7 +245,8 @@ reconfig_new_load(struct supervisor *s, struct talk *talk,
 		err = new_hide_secrets(s, talk, new);
 	if (err == NSD_OK)
 		err = new_open(s, talk, new);
-	if (err != NSD_OK && talk->len == 0)
+	/* Warnings do not say what has failed. */
+	if (err != NSD_OK && talk->len == talk->warned)
 		talk_add(talk, "error: %s", err_text(err));
 	return err;
 }

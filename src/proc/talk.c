@@ -12,8 +12,8 @@
 #define LINE_MAX_LEN 1024
 /* Of a line about an option, behind its place: the longest has 100. */
 #define OPTION_MAX_LEN 200
-/* Octets that lists of options leave: zone files that cannot be read are worse
- * news. */
+/* Octets that warnings and lists of options leave: errors, and zone files that
+ * cannot be read, are worse news. */
 #define LISTS_LEAVE 1000u
 
 /* ---- lines --------------------------------------------------------------- */
@@ -95,13 +95,17 @@ talk_weaken(struct talk *talk, size_t from, const char *what)
 void
 talk_on_diag(struct diag_sink *sink, const struct diag *d)
 {
+	struct talk *talk = (struct talk *)sink;
 	char line[1000];
+	size_t len = conf_print_diag(d, line, sizeof(line));
 
-	/* Of these a start and nsd-checkconf tell. */
-	if (d->severity == DIAG_WARNING)
+	if (d->severity == DIAG_ERROR) {
+		talk_add(talk, "%s", line);
 		return;
-	conf_print_diag(d, line, sizeof(line));
-	talk_add((struct talk *)sink, "%s", line);
+	}
+	log_diag(sink, d);
+	if (talk_put(talk, line, len, LISTS_LEAVE))
+		talk->warned += len + 1;
 }
 
 void

@@ -16,6 +16,7 @@ struct talk {
 	bool in_log;           /* a signal asks */
 	struct reconfig_asker asker;
 	unsigned left_out;     /* options for which there was no room */
+	size_t warned;         /* octets of text that are such of nsd.conf */
 	size_t len;
 	char text[IPC_RECONFIGURED_TEXT_MAX];
 };
@@ -35,8 +36,8 @@ void talk_make_room(struct talk *talk, size_t len);
  * and lie outside of the chroot. The first reason since from is kept. */
 void talk_weaken(struct talk *talk, size_t from, const char *what);
 
-/* Of the sink: errors of nsd.conf; those of files and sockets, which the log
- * has in any case. */
+/* Of the sink: errors and warnings of nsd.conf, of which the log has the
+ * warnings in any case; errors of files and sockets, which the log has, too. */
 void talk_on_diag(struct diag_sink *sink, const struct diag *d);
 void talk_on_file_diag(struct diag_sink *sink, const struct diag *d);
 

@@ -152,3 +152,52 @@ def test_log_tells_all_of_them(server):
             assert (f"{server.place(option)}server: {option} has changed"
                     f"{end}\n") in log
     assert "more option" not in log
+
+
+def line_of(server, text):
+    """The place of the last line of nsd.conf that has it."""
+    numbers = [number for number, line in enumerate(
+        server.config.read_text().splitlines(), 1) if text in line]
+    return f"{server.config}:{numbers[-1]}: "
+
+
+def ranges(*numbers):
+    """Patterns, each with a range that ends before it starts."""
+    return "".join(f"pattern:\n\tname: w{n}\n\tzonefile: x\n"
+                   f"\tallow-query: 192.0.2.{n}-192.0.2.1 NOKEY\n"
+                   for n in numbers)
+
+
+def test_warnings_of_nsd_conf_are_told(server):
+    server.extra += ranges(9)
+    server.write_config()
+    known = len(server.read_log())
+    said = ("address range '192.0.2.9-192.0.2.1' matches nothing: it ends"
+            " before it starts")
+    place = line_of(server, "192.0.2.9-")
+    assert reconfig(server) == (0, [
+        f"{place}warning: {said}", "patterns: 1 new, gone or changed",
+        "reconfig completed: changes applied", "ok"])
+    assert f"warning: {place}{said}\n" in server.read_log()[known:]
+    # It still stands there, and is no change.
+    assert reconfig(server) == (0, [
+        f"{place}warning: {said}",
+        "reconfig completed: no changes detected", "ok"])
+    known = len(server.read_log())
+    server.signal(signal.SIGHUP)
+    server.wait_log(f"warning: {place}{said}\n", known)
+
+
+def test_many_warnings_leave_room_for_errors(server):
+    server.extra += ranges(*range(2, 90)) + "server:\n\ttcp-count: many\n"
+    known = len(server.read_log())
+    server.write_config()
+    # nsd-control would not get that far.
+    lines = control.say(server, b"NSDCT1 reconfig\n").splitlines()[1:]
+    assert lines[-3:] == [
+        f"{server.place('tcp-count')}error: expected a number for tcp-count,"
+        " got 'many'",
+        f"read {server.config} failed: 1 errors in configuration file",
+        "error reconfig refused: nothing has changed"]
+    assert "matches nothing" in lines[0]
+    assert server.read_log()[known:].count("matches nothing") == 88
