@@ -249,7 +249,7 @@ check_and_answer(const struct question *q)
 		return EXIT_BAD_CONF;
 	errors = conf_check(conf, &sink);
 	if (!asks_for_a_value(q))
-		conf_list_without_effect(conf, &sink);
+		conf_list_without_effect(conf, NULL, &sink);
 	if (errors > 0) {
 		fprintf(stderr, "%s: %u semantic errors in %zu zones, "
 			"%zu keys, %zu tls-auth.\n", q->file, errors,

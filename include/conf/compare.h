@@ -41,7 +41,7 @@ struct conf_changed {
 };
 
 /* Calls on_changed for each such option that has another value, in the order of
- * nsd-checkconf -v. */
+ * nsd-checkconf -v. Those that have no effect in this program are left out. */
 void conf_compare_options(const struct conf *old, const struct conf *new,
 	void (*on_changed)(void *ctx, const struct conf_changed *changed),
 	void *ctx);
@@ -67,8 +67,8 @@ bool conf_options_are_same(const struct conf *a, const struct conf *b,
 
 /*
  * Gives conf the values of running for all options that wait for the next
- * start: so the rest of it can be run with now. They are lent by running, which
- * has to stay.
+ * start, and have an effect then: so the rest of it can be run with now. They
+ * are lent by running, which has to stay.
  */
 void conf_keep_waiting(struct conf *conf, const struct conf *running);
 

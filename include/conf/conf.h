@@ -588,8 +588,12 @@ enum nsd_err conf_print_zone_option(const struct conf *conf,
  * program and was given another value than its default: `CLAUSE NAME: OPTION
  * has no effect in this program`. Each option has one warning, with the place
  * where it is set first and how many clauses set it too.
+ *
+ * before: what the server runs with, NULL: nothing yet. What it has of these in
+ * the same way is left out: of a clause that is there once the same value, of
+ * others so many clauses that set it, and the same one first.
  */
 void conf_list_without_effect(const struct conf *conf,
-	struct diag_sink *sink);
+	const struct conf *before, struct diag_sink *sink);
 
 #endif

@@ -113,8 +113,8 @@ value_is_same(enum conf_type type, const void *a, const void *b)
 	}
 }
 
-static bool
-option_is_same(const struct conf_option *option, const void *a, const void *b)
+bool
+compare_option(const struct conf_option *option, const void *a, const void *b)
 {
 	return value_is_same((enum conf_type)option->type,
 		(const uint8_t *)a + option->offset,
@@ -128,7 +128,7 @@ object_is_same(enum conf_clause clause, const void *a, const void *b)
 	const struct conf_option *rows = option_rows(clause, &count);
 
 	for (size_t i = 0; i < count; i++)
-		if (!option_is_same(&rows[i], a, b))
+		if (!compare_option(&rows[i], a, b))
 			return false;
 	return true;
 }
@@ -160,19 +160,20 @@ conf_options_are_same(const struct conf *a, const struct conf *b,
 		enum conf_clause of = (enum conf_clause)option->clause;
 
 		if (option_begins(option, clause, prefix)
-			&& !option_is_same(option, clause_get(a, of),
+			&& !compare_option(option, clause_get(a, of),
 				clause_get(b, of)))
 			return false;
 	}
 	return true;
 }
 
-/* Another name of an option that stands before it is not told again. */
+/* Another name of an option that stands before it is not told again, and what
+ * has no effect changes nothing (conf_list_without_effect). */
 static bool
-option_is_alias(const struct conf_option *option)
+option_is_told(const struct conf_option *option)
 {
-	return (option->flags & OPTION_ALIAS) != 0
-		|| option->type == TYPE_ONLY;
+	return (option->flags & (OPTION_ALIAS | OPTION_NO_EFFECT)) == 0
+		&& option->type != TYPE_ONLY;
 }
 
 void
@@ -185,6 +186,7 @@ conf_keep_waiting(struct conf *conf, const struct conf *running)
 
 		if (!conf_clauses[clause].single
 			|| (option->flags & OPTION_RESTART) == 0
+			|| (option->flags & OPTION_NO_EFFECT) != 0
 			|| option->type == TYPE_IGNORED)
 			continue;
 		memcpy((uint8_t *)conf + at, (const uint8_t *)running + at,
@@ -364,8 +366,8 @@ conf_compare_options(const struct conf *old, const struct conf *new,
 		enum conf_clause clause = (enum conf_clause)option->clause;
 		struct conf_changed changed;
 
-		if (!conf_clauses[clause].single || option_is_alias(option)
-			|| option_is_same(option, clause_get(old, clause),
+		if (!conf_clauses[clause].single || !option_is_told(option)
+			|| compare_option(option, clause_get(old, clause),
 				clause_get(new, clause)))
 			continue;
 		changed = option_describe(new, option);

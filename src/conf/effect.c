@@ -113,12 +113,18 @@ effect_tell_single(const struct conf_owner *owner,
 
 /* reuseport: several servers have sockets of their own in any case, and one has
  * nothing to share. */
-static void
-effect_check_reuseport(const struct conf_owner *owner, struct diag_sink *sink)
+static bool
+effect_reuseport_is_in_vain(const struct conf *conf)
 {
-	const struct conf_server *server = &owner->conf.server;
+	return conf->server.reuseport && conf->server.server_count == 1;
+}
 
-	if (server->reuseport && server->server_count == 1)
+static void
+effect_check_reuseport(const struct conf_owner *owner,
+	const struct conf *before, struct diag_sink *sink)
+{
+	if (effect_reuseport_is_in_vain(&owner->conf)
+		&& (before == NULL || !effect_reuseport_is_in_vain(before)))
 		effect_tell_single(owner,
 			option_find(CLAUSE_SERVER, "reuseport"),
 			"with server-count: 1", sink);
@@ -126,11 +132,13 @@ effect_check_reuseport(const struct conf_owner *owner, struct diag_sink *sink)
 
 /* A clause that is there once. */
 static void
-effect_list_single(const struct conf_owner *owner, enum conf_clause clause,
-	struct diag_sink *sink)
+effect_list_single(const struct conf_owner *owner, const struct conf *before,
+	enum conf_clause clause, struct diag_sink *sink)
 {
 	const char *object = (const char *)&owner->conf
 		+ conf_clauses[clause].offset;
+	const char *old = before != NULL
+		? (const char *)before + conf_clauses[clause].offset : NULL;
 	size_t count, i;
 	const struct conf_option *rows = option_rows(clause, &count);
 	union {
@@ -142,22 +150,39 @@ effect_list_single(const struct conf_owner *owner, enum conf_clause clause,
 
 	value_set_initial(clause, &defaults);
 	for (i = 0; i < count; i++)
-		if (effect_is_in_vain(&rows[i], object, &defaults))
+		if (effect_is_in_vain(&rows[i], object, &defaults)
+			&& (old == NULL
+				|| !compare_option(&rows[i], old, object)))
 			effect_tell_single(owner, &rows[i], "in this program",
 				sink);
 }
 
+/* before: of the same row; NULL: none. */
+static bool
+effect_is_new(const struct conf_vain *vain, const struct conf_vain *before)
+{
+	return vain->name != NULL
+		&& (before == NULL || before->name == NULL
+			|| vain->more > before->more
+			|| vain->clause != before->clause
+			|| strcmp(vain->name, before->name) != 0);
+}
+
 void
-conf_list_without_effect(const struct conf *conf, struct diag_sink *sink)
+conf_list_without_effect(const struct conf *conf, const struct conf *before,
+	struct diag_sink *sink)
 {
 	const struct conf_owner *owner = (const struct conf_owner *)conf;
+	const struct conf_owner *old = (const struct conf_owner *)before;
 	size_t i;
 
 	for (i = 0; i < CLAUSE_COUNT; i++)
 		if (conf_clauses[i].single)
-			effect_list_single(owner, (enum conf_clause)i, sink);
-	effect_check_reuseport(owner, sink);
+			effect_list_single(owner, before, (enum conf_clause)i,
+				sink);
+	effect_check_reuseport(owner, before, sink);
 	for (i = 0; i < conf_option_count; i++)
-		if (owner->vain[i].name != NULL)
+		if (effect_is_new(&owner->vain[i],
+			    old != NULL ? &old->vain[i] : NULL))
 			effect_tell(&conf_options[i], &owner->vain[i], sink);
 }

@@ -3,8 +3,8 @@
  * layer do for it. Private to the layer.
  *
  * From below to above: error, option, map, decode, list, address, acl and
- * interface, value, effect, stray; then clause and source; lexer above source;
- * grammar above lexer and clause; check; parser on top.
+ * interface, value, compare, effect, stray; then clause and source; lexer above
+ * source; grammar above lexer and clause; check; parser on top.
  */
 #ifndef CONF_PARSER_H
 #define CONF_PARSER_H
@@ -262,6 +262,12 @@ const char *value_expects(const struct conf_option *option);
 /* How many words the option takes. The words that are there may say so. */
 void value_word_count(const struct conf_option *option,
 	const struct conf_word *words, uint32_t *least, uint32_t *most);
+
+/* ---- what is different (compare.c) */
+
+/* True if an option has the same value in both. a, b: structs of its clause. */
+bool compare_option(const struct conf_option *option, const void *a,
+	const void *b);
 
 /* ---- options without effect (effect.c) */
 

@@ -294,6 +294,8 @@ reconfig_apply(struct supervisor *s, struct reconfig_new *new,
 	struct conf_difference d;
 	bool certificates;
 
+	/* What the server runs with has been told of. What waits comes last. */
+	conf_list_without_effect(new->conf, s->server.conf, &talk->sink);
 	reconfig_say_what_waits(s, new, talk);
 	conf_compare(s->server.conf, new->conf, &d);
 	certificates = reconfig_take_certificates(s, new, talk);

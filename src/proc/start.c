@@ -211,7 +211,7 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 		log_error("could not read zonelist file %s", o->zonelistfile);
 		return NSD_E_SYSTEM;
 	}
-	conf_list_without_effect(s->server.conf, &sink);
+	conf_list_without_effect(s->server.conf, NULL, &sink);
 	*lifeline_key = "nsd";
 	if (o->pidfile != NULL && *o->pidfile != '\0') {
 		*lifeline_key = o->pidfile;

@@ -56,7 +56,7 @@ SPECIAL = {
 
 
 def rows():
-    """Clause, name, whether it waits, and a value."""
+    """Clause, name, what becomes of it, and a value."""
     for macro, name, _, kind, rest in ROW.findall(TABLE.read_text()):
         if macro not in CLAUSES or kind in ("IGNORED", "ONLY", "INCLUDE",
                                             "NAME"):
@@ -68,22 +68,25 @@ def rows():
         else:
             value = VALUES[kind]
         if value is not None:
-            waits = macro in ("SERVER", "DNSTAP", "VERIFY")
-            yield CLAUSES[macro], name, waits, value
+            effect = ("none" if macro == "DNSTAP" or "NOEFF" in rest
+                      else "waits" if macro == "SERVER" else "at once")
+            yield CLAUSES[macro], name, effect, value
 
 
 ROWS = list(rows())
 
 
 def test_table_is_read():
-    """All but a few options are tried, of both kinds."""
+    """All but a few options are tried, of each kind."""
     text = TABLE.read_text()
     names = {name for macro, name, _, kind, _ in ROW.findall(text)
              if macro in CLAUSES}
     tried = {name for _, name, _, _ in ROWS}
     assert len(tried) > 120
     assert names - tried <= set(SPECIAL) | {"difffile", "use-systemd"}
-    assert 25 < sum(not waits for _, _, waits, _ in ROWS) < len(ROWS)
+    effects = [effect for _, _, effect, _ in ROWS]
+    assert all(effects.count(one) >= 20
+               for one in ("none", "waits", "at once"))
 
 
 # What fits no reply over UDP of the default size.
@@ -154,33 +157,41 @@ def place_of(server, clause, name):
     return found
 
 
-def told_of(server, clause, name, waits):
+def told_of(server, clause, name, effect):
     """What is to be told of one that has changed."""
+    place = place_of(server, clause, name)
+    vain = []
+    if effect == "none" and place:
+        of = "pattern p" if clause == "pattern" else clause
+        vain = [f"{place}warning: {of}: {name} has no effect in this program"]
     if clause == "pattern":
-        return ["patterns: 1 new, gone or changed",
-                "zones: 0 new, 0 gone, 1 changed"]
+        return vain + ["patterns: 1 new, gone or changed",
+                       "zones: 0 new, 0 gone, 1 changed"]
+    if effect == "none":
+        return vain
     # One that has two names is told by the first.
     first = "ip-address" if name == "interface" else name
-    return [place_of(server, clause, name)
-            + f"{clause}: {first} has changed" + WAITS * waits]
+    return [f"{place}{clause}: {first} has changed"
+            + WAITS * (effect == "waits")]
 
 
 def told(lines):
     return [line for line in lines if re.search(
-        f"has changed(?:{WAITS})?$|^(?:patterns|zones): ", line)]
+        f"has changed(?:{WAITS})?$|^(?:patterns|zones): |: warning: ", line)]
 
 
-def try_option(server, clause, name, waits, value):
+def try_option(server, clause, name, effect, value):
     """What is not as the table promises, or None."""
     write(server, clause, name, value)
     said, lines = look(server)
-    wanted = told_of(server, clause, name, waits)
+    wanted = told_of(server, clause, name, effect)
+    counts = clause == "pattern" or effect == "at once"
     write(server, None, None, None)
     back, back_lines = look(server)
     served = [server.serial(zone) for zone in ("example", "of.p")]
     # What waits is what it was again: nothing has changed.
-    back_wanted = [] if waits else told_of(server, clause, name, False)
-    if (said, back) == (not waits, not waits) and served == [1, 1] \
+    back_wanted = told_of(server, clause, name, effect) if counts else []
+    if (said, back) == (counts, counts) and served == [1, 1] \
             and told(lines) == wanted and told(back_lines) == back_wanted:
         return None
     return clause, name, wanted, lines, back_wanted, back_lines, served

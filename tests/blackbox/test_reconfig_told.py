@@ -201,3 +201,63 @@ def test_many_warnings_leave_room_for_errors(server):
         "error reconfig refused: nothing has changed"]
     assert "matches nothing" in lines[0]
     assert server.read_log()[known:].count("matches nothing") == 88
+
+
+NO_EFFECT = " has no effect in this program"
+
+
+def test_options_without_effect_do_not_wait(server):
+    extra = server.extra
+    server.extra += "dnstap:\n\tdnstap-enable: yes\n"
+    server.options["xfrd-reload-timeout"] = 7
+    server.write_config()
+    told = [f"{line_of(server, option)}warning: {clause}: {option}{NO_EFFECT}"
+            for clause, option in (("server", "xfrd-reload-timeout"),
+                                   ("dnstap", "dnstap-enable"))]
+    known = len(server.read_log())
+    assert reconfig(server) == (0, [
+        *told, "reconfig completed: no changes detected", "ok"])
+    for clause, option in (("server", "xfrd-reload-timeout"),
+                           ("dnstap", "dnstap-enable")):
+        assert (f"warning: {line_of(server, option)}{clause}: {option}"
+                f"{NO_EFFECT}\n") in server.read_log()[known:]
+    assert "trouble:" not in control.ask(server, "status")[1]
+    # The server runs with them once it takes something else, and from then on
+    # they are not new.
+    server.options["identity"] = '"two"'
+    server.write_config()
+    place = server.place("identity")
+    told = [re.sub(r"(?<=:)\d+(?=: warning: dnstap)", lambda n:
+                   str(int(n[0]) + 1), one) for one in told]
+    assert reconfig(server) == (0, [
+        *told, f"{place}server: identity has changed",
+        "reconfig completed: changes applied", "ok"])
+    assert reconfig(server) == (0, [
+        "reconfig completed: no changes detected", "ok"])
+    # Going back to what has no effect either has nothing to say.
+    server.extra = extra
+    del server.options["xfrd-reload-timeout"]
+    server.write_config()
+    assert reconfig(server) == (0, [
+        "reconfig completed: no changes detected", "ok"])
+
+
+def test_options_of_zones_without_effect_are_told_once(server):
+    server.extra += ("pattern:\n\tname: p\n\tzonefile: x\n"
+                     "\tverify-zone: yes\n")
+    server.write_config()
+    assert reconfig(server) == (0, [
+        f"{line_of(server, 'verify-zone')}warning: pattern p: verify-zone"
+        f"{NO_EFFECT}", "patterns: 1 new, gone or changed",
+        "reconfig completed: changes applied", "ok"])
+    assert reconfig(server) == (0, [
+        "reconfig completed: no changes detected", "ok"])
+    server.extra += ("pattern:\n\tname: q\n\tzonefile: x\n"
+                     "\tverify-zone: yes\n\tcatalog: consumer\n")
+    server.write_config()
+    code, lines = reconfig(server)
+    assert code == 0
+    assert [line.split("warning: ")[1] for line in lines
+            if "warning" in line] == [
+        f"pattern p: verify-zone{NO_EFFECT}, nor has it in 1 more clause",
+        f"pattern q: catalog{NO_EFFECT}"]

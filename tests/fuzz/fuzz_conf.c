@@ -68,7 +68,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (sink.errors != 0)
 		abort();
 	conf_check(conf, &sink);
-	conf_list_without_effect(conf, &sink);
+	conf_list_without_effect(conf, NULL, &sink);
 	use_zones(conf);
 	text = print(conf);
 	if (conf_load_text("again.conf", text, strlen(text), false, NULL,

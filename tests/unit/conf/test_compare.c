@@ -131,7 +131,11 @@ each_option_is_seen_and_told_if_it_waits(void **state)
 		d = compare(REST, text);
 		seen++;
 		snprintf(text, sizeof(text), "server:%s:1 ", rows[i].name);
-		if ((rows[i].flags & OPTION_RESTART) != 0) {
+		if ((rows[i].flags & OPTION_NO_EFFECT) != 0) {
+			assert_int_equal(d.waiting + d.options, 0);
+			assert_string_equal(waiting, "");
+			assert_string_equal(changed, "");
+		} else if ((rows[i].flags & OPTION_RESTART) != 0) {
 			assert_int_equal(d.waiting, 1);
 			assert_string_equal(waiting, text);
 			assert_false(conf_difference_is_live(&d));
@@ -256,14 +260,17 @@ static void
 what_waits_keeps_its_value(void **state)
 {
 	struct conf *a = reader_accept("server: port: 5301 identity: a "
-		"ip-address: 192.0.2.1\n");
+		"ip-address: 192.0.2.1\nverify: port: 1\n");
 	struct conf *b = reader_accept("server: port: 5302 identity: b "
-		"ip-address: 192.0.2.2 ip-address: 192.0.2.3\n");
+		"ip-address: 192.0.2.2 ip-address: 192.0.2.3\n"
+		"verify: port: 2\n");
 
 	conf_keep_waiting(b, a);
 	assert_int_equal(b->server.port, 5301);
 	assert_int_equal(b->server.ip_address.count, 1);
 	assert_string_equal(b->server.identity, "b");
+	/* What has no effect does not wait. */
+	assert_int_equal(b->verify.port, 2);
 	conf_destroy(b);
 	conf_destroy(a);
 }
@@ -285,6 +292,55 @@ options_of_a_prefix_are_compared_alone(void **state)
 	conf_destroy(a);
 }
 
+#define NO_EFFECT " has no effect in this program"
+
+/* before: what a server runs with that reads the text. */
+static void
+list_new_without_effect(const char *before, const char *text, const char *said)
+{
+	static struct reader r;
+	struct conf *conf = reader_load(&r, text);
+	struct conf *running = reader_accept(before);
+
+	assert_non_null(conf);
+	conf_list_without_effect(conf, running, &r.sink);
+	assert_string_equal(r.said, said);
+	conf_destroy(conf);
+	conf_destroy(running);
+}
+
+static void
+option_without_effect_is_new_if_another_clause_has_it(void **state)
+{
+#define PATTERN(name) "pattern: name: " name " verify-zone: yes\n"
+	list_new_without_effect("server:", PATTERN("p"),
+		"t:1: warning: pattern p: verify-zone" NO_EFFECT "\n");
+	list_new_without_effect(PATTERN("p"), PATTERN("p"), "");
+	list_new_without_effect(PATTERN("p"), PATTERN("p") PATTERN("q"),
+		"t:1: warning: pattern p: verify-zone" NO_EFFECT
+		", nor has it in 1 more clause\n");
+	list_new_without_effect(PATTERN("p") PATTERN("q"), PATTERN("p"), "");
+	list_new_without_effect(PATTERN("p"), PATTERN("q"),
+		"t:1: warning: pattern q: verify-zone" NO_EFFECT "\n");
+	list_new_without_effect(PATTERN("p"), "pattern: name: p\n", "");
+#undef PATTERN
+}
+
+static void
+option_without_effect_is_new_if_its_value_is(void **state)
+{
+	list_new_without_effect("verify: port: 7", "verify: port: 7", "");
+	list_new_without_effect("verify: port: 7", "verify: port: 8",
+		"t:1: warning: verify: port" NO_EFFECT "\n");
+	list_new_without_effect("verify: port: 7", "verify: port: 5347", "");
+	list_new_without_effect("server: reuseport: yes server-count: 2",
+		"server: reuseport: yes",
+		"t:1: warning: server: reuseport has no effect with "
+		"server-count: 1\n");
+	list_new_without_effect("server: reuseport: yes",
+		"server: reuseport: yes", "");
+}
+
 int
 main(void)
 {
@@ -300,6 +356,9 @@ main(void)
 		cmocka_unit_test(objects_that_come_go_or_change_are_counted),
 		cmocka_unit_test(zones_of_a_pattern_change_with_it),
 		cmocka_unit_test(what_waits_keeps_its_value),
+		cmocka_unit_test(
+			option_without_effect_is_new_if_another_clause_has_it),
+		cmocka_unit_test(option_without_effect_is_new_if_its_value_is),
 		cmocka_unit_test(options_of_a_prefix_are_compared_alone),
 	};
 

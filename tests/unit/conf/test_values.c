@@ -623,7 +623,7 @@ list_without_effect(const char *text, const char *said)
 	struct conf *conf = reader_load(&r, text);
 
 	assert_non_null(conf);
-	conf_list_without_effect(conf, &r.sink);
+	conf_list_without_effect(conf, NULL, &r.sink);
 	assert_string_equal(r.said, said);
 	assert_int_equal(r.sink.errors, 0);
 	conf_destroy(conf);
