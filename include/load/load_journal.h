@@ -5,8 +5,10 @@
  *
  * A secondary zone begins with what is served already, or with its file; with
  * the last whole zone of the journal if the differences do not lead on from
- * there. The differences that follow are applied in the main thread. Nothing is
- * answered from the zone before all is done, unless it was served before.
+ * there, or if that came last and the file is no newer: it has sums, and a file
+ * may have been cut short. The differences that follow are applied in the main
+ * thread. Nothing is answered from the zone before all is done, unless it was
+ * served before.
  */
 #ifndef LOAD_LOAD_JOURNAL_H
 #define LOAD_LOAD_JOURNAL_H
@@ -28,15 +30,15 @@ void load_journal_close(struct load_journal *journal);
 
 /*
  * Builds a zone, which the caller has claimed, from a whole zone of
- * context->journal, if that is where to begin. file: the zone's file if that is
- * there and due, else NULL. heap, large, *result: as in load_transfer.h. Any
+ * context->journal, if that is where to begin. path: of the zone's file if that
+ * is there and due, else NULL. heap, large, *result: as in load_transfer.h. Any
  * thread.
  * Returns true if *result has what came of it; false: the caller goes on with
  * the file.
  */
 struct load_task;
 bool load_journal_build(const struct load_context *context,
-	struct load_zone *zone, const char *file,
+	struct load_zone *zone, const char *path,
 	const struct load_task *task, struct load_result *result);
 
 /* True if the journal leads on from what is served. Any thread. */

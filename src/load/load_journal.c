@@ -186,55 +186,88 @@ journal_build_entry(const struct load_context *context,
 	return false;
 }
 
-/* True if the zone went back from the serial of the file, or from a newer one:
- * it is as if it had been read, and *files says how it is. Else *base is its
- * serial, if that is newer. *files: to be freed. */
-static bool
-journal_pass_over_file(const struct load_context *context,
-	const uint8_t *apex, const char *file, struct journal_base *base,
+/* How a zone's file stands to the journal, if its serial is known. */
+struct journal_file {
+	struct journal_base of;
+	bool is_back; /* the zone went back from that, or from a newer one */
+	bool is_kept; /* what came last is all of that version: a text in the
+		       * journal has sums, and a file may have been cut short */
+};
+
+/* *files: to be freed. */
+static struct journal_file
+journal_look_at_file(const struct load_context *context, const uint8_t *apex,
+	const char *path, const struct journal_base *served,
 	struct zonefile_result *files)
 {
-	struct journal_base of_file = journal_peek_file(file, apex, files);
+	const struct journal_index *index = context->journal->index;
+	const struct journal_entry *newest = journal_index_newest(index, apex);
+	struct journal_file file = {
+		.of = journal_peek_file(path, apex, files)};
 
-	if (!of_file.known)
-		return false;
-	if (journal_index_went_back(context->journal->index, apex,
-		    of_file.serial))
-		return true;
-	if (journal_is_newer(of_file.serial, base))
-		*base = of_file;
-	return false;
+	if (!file.of.known)
+		return file;
+	file.is_back = journal_index_went_back(index, apex, file.of.serial);
+	file.is_kept = newest->kind == JOURNAL_WHOLE
+		&& newest->to == file.of.serial
+		&& (!served->known || served->serial == newest->to);
+	return file;
 }
 
-bool
-load_journal_build(const struct load_context *context, struct load_zone *zone,
-	const char *file, const struct load_task *task,
-	struct load_result *result)
+static void
+journal_raise(struct journal_base *base, const struct journal_base *to)
 {
-	struct journal_base base = journal_get_served(context, zone);
+	if (to->known && journal_is_newer(to->serial, base))
+		*base = *to;
+}
+
+/* False: no whole zone that is sound leads on from base, or from the file. */
+static bool
+journal_build(const struct load_context *context, struct load_zone *zone,
+	struct journal_base base, const struct journal_file *file,
+	const struct load_task *task, struct load_result *result)
+{
 	struct journal_chain chain;
-	struct zonefile_result files = {.batches = NULL};
 	uint64_t before = 0;
-	bool passed = false, done;
+	bool done = false, whole = true;
 
-	if (journal_index_newest(context->journal->index, zone->conf->wire)
-		== NULL)
-		return false;
-	if (file != NULL)
-		passed = journal_pass_over_file(context, zone->conf->wire,
-			file, &base, &files);
-	done = passed && base.known; /* what is served came later */
-	while (!done && journal_find_way(context, zone, &base, before, &chain)
-			== NSD_OK) {
-		bool whole = chain.entries[0].kind == JOURNAL_WHOLE;
-
+	if (!file->is_back && !file->is_kept)
+		journal_raise(&base, &file->of);
+	while (!done && whole && journal_find_way(context, zone, &base,
+				before, &chain) == NSD_OK) {
+		whole = chain.entries[0].kind == JOURNAL_WHOLE;
 		before = chain.entries[0].id;
 		done = whole && journal_build_entry(context, zone,
 			&chain.entries[0], task, result);
 		journal_chain_fini(&chain);
-		if (!whole)
-			break;
+		/* It is damaged: the file is next. */
+		if (!file->is_back)
+			journal_raise(&base, &file->of);
 	}
+	return done;
+}
+
+bool
+load_journal_build(const struct load_context *context, struct load_zone *zone,
+	const char *path, const struct load_task *task,
+	struct load_result *result)
+{
+	const uint8_t *apex = zone->conf->wire;
+	const struct journal_base served = journal_get_served(context, zone);
+	struct zonefile_result files = {.batches = NULL};
+	struct journal_file file = {.is_back = false};
+	bool passed, done;
+
+	if (journal_index_newest(context->journal->index, apex) == NULL)
+		return false;
+	if (path != NULL)
+		file = journal_look_at_file(context, apex, path, &served,
+			&files);
+	passed = file.is_back || file.is_kept;
+	/* What is served came later. */
+	done = (passed && served.known)
+		|| journal_build(context, zone, served, &file, task, result);
+	/* A file that is passed over is as if it had been read. */
 	if (!done || !passed || result->outcome == LOAD_LARGE)
 		zonefile_result_fini(&files);
 	else

@@ -76,6 +76,29 @@ def test_file_newer_than_the_journal(server):
     assert server.rcode("b.example", "TXT") == "NXDOMAIN"
 
 
+def write_cut_file(server, serial):
+    """Its last records are lost, and it is a zone all the same."""
+    text = zone_text(serial)
+    server.write_zone("example", text[:text.index("www")])
+    server.zones.pop("example")
+
+
+def test_file_that_was_cut_short_gives_way_to_the_journal(server):
+    """Which has all of that version, with sums."""
+    write_cut_file(server, 5)
+    keep_whole(server, 5, "www 3600 A 192.0.2.1")
+    server.start()
+    server.wait_serial("example", 5)
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+    # It has been seen. Whoever puts another one there is believed.
+    server.reload()
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
+    server.zone_file("example").write_text(zone_text(6, "192.0.2.6"))
+    server.reload()
+    server.wait_serial("example", 6)
+    assert server.answer("www.example", "A") == ["192.0.2.6"]
+
+
 def test_chain_with_a_gap_serves_what_is_sound(server):
     write_file(server, 3)
     keep_diffs(server, (4, 5, [], ["b 60 TXT x"]))
@@ -95,16 +118,19 @@ def test_differences_that_do_not_fit_end_the_chain(server):
     assert server.serial("example") == 6
 
 
-def test_damage_is_not_trusted(server):
+@pytest.mark.parametrize("serial", [3, 5])
+def test_damage_is_not_trusted(server, serial):
+    """Then the file is better, whatever its serial is."""
     keep_whole(server, 5, *(f"h{i} 60 TXT {'x' * 200}" for i in range(900)))
-    write_file(server, 3)
+    write_file(server, serial)
     folder = server.directory / "xfrd.state.journal"
     path, = folder.glob("*.seg")
     octets = bytearray(path.read_bytes())
     octets[len(octets) // 2] ^= 1
     path.write_bytes(octets)
     server.start()
-    assert server.serial("example") == 3
+    assert server.serial("example") == serial
+    assert server.answer("www.example", "A") == ["192.0.2.1"]
 
 
 def test_loader_that_is_killed_finds_all_again(server):
