@@ -145,6 +145,7 @@ struct xfrd_writes {
 	unsigned tries;
 	uint8_t apex[NAME_MAX_LEN];
 	uint32_t serial;
+	uint64_t entry;              /* of the journal, which leads there */
 	size_t next;                 /* of the round: place in conf.zones */
 	uint32_t written, failed;    /* in this round */
 	struct xfrd_written last_failed;
@@ -337,6 +338,9 @@ void xfrd_job_end(struct xfrd_job *job, const struct xfr_reply *reply,
 	const char *why);
 /* Frees it; nobody is told. */
 void xfrd_job_free(struct xfrd_job *job);
+/* True if an entry of the journal is a job's, which is not published yet. Cost:
+ * all jobs. */
+bool xfrd_job_has_entry(const struct xfrd *xfrd, uint64_t entry);
 
 /* ---- xfrd_jobs.c --------------------------------------------------------- */
 
@@ -415,7 +419,8 @@ void xfrd_write_go_on(struct xfrd *xfrd);
  * began. */
 bool xfrd_written_get(const struct xfrd *xfrd, uint32_t handle,
 	struct xfrd_written *done);
-/* The same, to be changed. Lent until the next call. NULL: without memory. */
+/* The same, to be changed. Lent until the next call. NULL: without memory, or
+ * the zone is not known to the machine yet (XFR_NONE). */
 struct xfrd_written *xfrd_written_edit(struct xfrd_writes *writes,
 	uint32_t handle);
 /* The zone of this handle is gone. */

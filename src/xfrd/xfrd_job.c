@@ -140,6 +140,17 @@ xfrd_job_free(struct xfrd_job *job)
 	free(job);
 }
 
+bool
+xfrd_job_has_entry(const struct xfrd *xfrd, uint64_t entry)
+{
+	const struct xfrd_job *job;
+
+	cds_list_for_each_entry(job, &xfrd->jobs, node)
+		if (job->entry == entry)
+			return true;
+	return false;
+}
+
 static const char *
 job_what(const struct xfrd_job *job)
 {

@@ -64,12 +64,14 @@ write_is_due(struct xfrd *xfrd, const struct conf_zone *zone,
 	uint64_t octets;
 
 	return zone->zonefile != NULL && zone->options->request_xfr.count > 0
-		&& xfrd->zones.handles[zone->index] != XFR_NONE
 		&& journal_find_newest(xfrd->journal, zone->wire, entry,
 			&octets)
 		&& xfrd_zones_get_soa(xfrd, zone, &soa)
 		&& journal_find_serial(xfrd->journal, zone->wire,
-			soa.numbers.serial, entry);
+			soa.numbers.serial, entry)
+		/* One that was forced may have the serial of the version
+		 * before, which is served yet. */
+		&& !(entry->is_back && xfrd_job_has_entry(xfrd, entry->id));
 }
 
 void
@@ -129,6 +131,7 @@ write_ask(struct xfrd *xfrd, const struct conf_zone *zone,
 		+ strlen(what.received) + 1;
 	memcpy(writes->apex, what.apex, sizeof(writes->apex));
 	writes->serial = entry->to;
+	writes->entry = entry->id;
 	err = requests_add(&writes->requests, &parcel, xfrd_write_on_written,
 		xfrd);
 	if (err != NSD_OK) {
@@ -158,13 +161,18 @@ write_log_failure(struct xfrd *xfrd, const struct conf_zone *zone,
 		done->to == IPC_WRITTEN_COPY ? "; a copy is in xfrdir" : "");
 }
 
-/* What the writer says is true of no version but one that it may have seen. */
+/* What the writer says is true of no version but one that it may have seen. A
+ * version that was forced since then may have the same serial. */
 static bool
 write_is_sound(struct xfrd *xfrd, const struct conf_zone *zone,
 	uint32_t serial)
 {
+	struct journal_entry entry;
 	struct xfrd_soa soa;
 
+	if (journal_find_serial(xfrd->journal, zone->wire, serial, &entry)
+		&& entry.is_back && entry.id != xfrd->writes.entry)
+		return false;
 	return serial == xfrd->writes.serial
 		|| (xfrd_zones_get_soa(xfrd, zone, &soa)
 			&& soa.numbers.serial == serial);
@@ -520,7 +528,7 @@ xfrd_write_on_written(void *ctx, const struct ipc_message *answer)
 		memcpy(&written, answer->payload, sizeof(written));
 	writes->busy = false;
 	/* It may be gone. */
-	if (place != XFR_NONE && xfrd->zones.handles[place] != XFR_NONE) {
+	if (place != XFR_NONE) {
 		const struct conf_zone *zone =
 			xfrd->role.server->conf->zones[place];
 

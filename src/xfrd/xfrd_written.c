@@ -17,7 +17,7 @@
 struct xfrd_written *
 xfrd_written_edit(struct xfrd_writes *writes, uint32_t handle)
 {
-	while (handle >= writes->done_room) {
+	while (handle != XFR_NONE && handle >= writes->done_room) {
 		size_t old = writes->done_room;
 		struct xfrd_written *done = grow_array(writes->done, old,
 			&writes->done_room, sizeof(*done));
@@ -28,7 +28,7 @@ xfrd_written_edit(struct xfrd_writes *writes, uint32_t handle)
 			* sizeof(*done));
 		writes->done = done;
 	}
-	return &writes->done[handle];
+	return handle != XFR_NONE ? &writes->done[handle] : NULL;
 }
 
 bool

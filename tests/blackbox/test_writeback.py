@@ -13,39 +13,13 @@ import transferred
 from control import ask, begin, config
 from harness import (DEADLINE, is_alive, process_state, wait_for,
                      zone_text)
-from scripted_primary import ScriptedPrimary, records, reply, soa, whole
-
-
-class Primary(ScriptedPrimary):
-    """Has every zone, with one serial, and records as a test says."""
-
-    def __init__(self):
-        self.serial = 1
-        self.records = ["www A 192.0.2.9"]
-        super().__init__(self.say)
-
-    def say(self, apex, rdtype, query):
-        if rdtype == "SOA":
-            return [reply(query, soa(apex, self.serial))]
-        parts = [whole(query, apex, self.serial)]
-        end = parts[0].answer.pop()
-        parts += [reply(query, *records(apex, *self.records[i:i + 200]))
-                  for i in range(0, len(self.records), 200)]
-        return [*parts, reply(query, end)]
+from written import Primary, read, secondary, wait_file
 
 
 @pytest.fixture
 def primary():
     with Primary() as made:
         yield made
-
-
-def secondary(primary, name="s.test", file="s.test.zone"):
-    zonefile = f"\tzonefile: {file}\n" if file else ""
-    return (f"zone:\n\tname: {name}\n{zonefile}"
-            f"\trequest-xfr: AXFR 127.0.0.1@{primary.port} NOKEY\n"
-            "\tallow-notify: 127.0.0.1 NOKEY\n"
-            "\tmin-retry-time: 1\n\tmax-retry-time: 2\n")
 
 
 @pytest.fixture
@@ -78,19 +52,6 @@ def closed(directory):
         options["username"] = "nobody"
     folder.chmod(0o555)
     return folder, options
-
-
-def read(path):
-    return path.read_text() if path.exists() else ""
-
-
-def wait_file(path, serial, name="s.test"):
-    """Until the file has that serial; its text."""
-    comment = f"; received update to serial {serial} at "
-    wait_for(f"serial {serial} in {path}", lambda: comment in read(path))
-    text = read(path)
-    assert text.startswith(f"; zone {name} written by NSD ")
-    return text
 
 
 def test_written_by_the_clock(start, primary):
@@ -388,6 +349,19 @@ def test_write_is_done_when_it_says_ok(controlled, primary):
     assert read(server.directory / "s.test.zone") == text
 
 
+def test_write_is_done_by_an_xfrd_that_has_only_just_come(controlled, primary):
+    """The loader has not told it of zones yet: ok is true all the same."""
+    server = controlled()
+    server.wait_serial("s.test", 1)
+    loader = server.role("loader")
+    os.kill(loader, signal.SIGSTOP)
+    server.wait_replaced("xfrd", server.kill("xfrd"))
+    wait_for("it", lambda: ask(server, "status")[0] == 0)
+    assert ask(server, "write", "s.test") == (0, "ok\n")
+    wait_file(server.directory / "s.test.zone", 1)
+    os.kill(loader, signal.SIGCONT)
+
+
 def test_write_that_fails_says_why(controlled, primary, closed):
     folder, options = closed
     server = controlled(zones=secondary(primary, file=f"{folder}/z"),
@@ -542,100 +516,6 @@ def test_replaced_xfrd_does_not_put_the_writing_off(start, primary):
         time.sleep(4.5)
         old = server.kill("xfrd")
         server.wait_replaced("xfrd", old)
-
-
-# ---- forced transfers of what is not newer
-
-def kill_all(server):
-    pids = list(server.roles().values())
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
-    server.process.wait()
-    wait_for("the end of all", lambda: not any(map(is_alive, pids)))
-
-
-def served(server):
-    return server.serial("s.test"), server.answer("www.s.test", "A")
-
-
-def force(server, primary, serial):
-    """The zone file has serial 50 of before then."""
-    primary.serial = 50
-    server.wait_serial("s.test", 50)
-    assert ask(server, "write", "s.test") == (0, "ok\n")
-    assert "192.0.2.9" in wait_file(server.directory / "s.test.zone", 50)
-    primary.serial = serial
-    primary.records = ["www A 192.0.2.7"]
-    assert ask(server, "force_transfer", "s.test")[0] == 0
-    wait_for("the forced version",
-             lambda: served(server) == (serial, ["192.0.2.7"]))
-
-
-@pytest.fixture(params=[20, 50])
-def forced(request, make_server, primary):
-    server = make_server(
-        zones={"example": zone_text()}, extra=secondary(primary),
-        options={"verbosity": 2, "zonefiles-write": 0})
-    config(server).start()
-    force(server, primary, request.param)
-    server.forced = request.param, ["192.0.2.7"]
-    return server
-
-
-def test_reload_keeps_what_was_forced(forced):
-    """The file has not changed since, whatever its serial is."""
-    assert ask(forced, "reload", "s.test") == (0, "ok\n")
-    forced.reload()
-    assert served(forced) == forced.forced
-    forced.write_zone("s.test", zone_text(51))
-    forced.zones.pop("s.test")
-    forced.reload()
-    forced.wait_serial("s.test", 51)
-
-
-@pytest.mark.parametrize("end", [kill_all, lambda server: server.stop()])
-def test_start_keeps_what_was_forced(forced, primary, end):
-    primary.__exit__()
-    end(forced)
-    forced.start()
-    forced.wait_serial("s.test", forced.forced[0])
-    assert served(forced) == forced.forced
-    forced.reload()
-    assert served(forced) == forced.forced
-    end(forced)
-    # Whoever puts a newer file there is believed.
-    forced.write_zone("s.test", zone_text(51))
-    forced.zones.pop("s.test")
-    forced.start()
-    forced.wait_serial("s.test", 51)
-
-
-@pytest.mark.parametrize("later", [False, True])
-def test_what_follows_a_forced_version_outlasts_the_file(primary, make_server,
-                                                         later):
-    """Whole zones come after it, or one that is forced, too."""
-    server = make_server(
-        zones={"example": zone_text()}, extra=secondary(primary),
-        options={"verbosity": 2, "zonefiles-write": 0})
-    config(server).start()
-    force(server, primary, 20)
-    primary.serial = 30
-    server.wait_serial("s.test", 30)
-    if later:
-        primary.serial = 25
-        assert ask(server, "force_transfer", "s.test")[0] == 0
-    serial = primary.serial
-    server.wait_serial("s.test", serial)
-    primary.__exit__()
-    kill_all(server)
-    server.start()
-    server.wait_serial("s.test", serial)
-    kill_all(server)
-    # Whoever puts a newer file there is believed.
-    server.write_zone("s.test", zone_text(51))
-    server.zones.pop("s.test")
-    server.start()
-    server.wait_serial("s.test", 51)
 
 
 # ---- differences of primary zones
