@@ -150,6 +150,26 @@ def test_xfrd_dies_within_a_command(server):
     assert control.ask(server, "reload") == (0, "ok\n")
 
 
+@pytest.mark.parametrize("verb", ["progress", "zonestatus", "listzones",
+                                  "print_tsig"])
+def test_nothing_from_a_server_that_has_died_is_no_answer(make_server, verb):
+    """Though it may be one of a server that lives."""
+    server = control.config(make_server(zones={"example": zone_text()}))
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(server.control)
+        door.listen()
+        for lives in False, True:
+            with control.begin(server, verb) as client:
+                with door.accept()[0] as connection:
+                    assert connection.recv(100).split()[1:] == [
+                        verb.encode()]
+                    if lives:
+                        connection.shutdown(socket.SHUT_WR)
+                        assert connection.recv(1) == b""
+                assert client.wait(DEADLINE) == (0 if lives else 1)
+                assert client.stdout.read() == ""
+
+
 def test_loader_dies_within_a_reload(server):
     pid = server.kill("loader", signal.SIGSTOP)
     asked = control.begin(server, "reload")

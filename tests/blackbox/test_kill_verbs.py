@@ -13,6 +13,7 @@ import pytest
 
 import control
 from harness import is_alive, wait_for, zone_text
+from scripted_primary import ScriptedPrimary, reply, soa, whole
 
 TABLE = pathlib.Path(__file__).resolve().parents[2] / "include/ctl/verbs.h"
 FIRST, SECOND = "0123456789abcdef" * 2, "fedcba9876543210" * 2
@@ -38,6 +39,27 @@ zone:
 	zonefile: told.zone
 	notify: 127.0.0.1@{port} NOKEY
 """
+# For verbs that do something with a zone that has come from a primary.
+FED = """\
+zone:
+	name: fed
+	zonefile: fed.zone
+	request-xfr: AXFR 127.0.0.1@{port} NOKEY
+"""
+
+
+class Primary(ScriptedPrimary):
+    """Of fed, which has another record with the same serial if it is told."""
+
+    def __init__(self):
+        self.text = "old"
+        super().__init__(self.say)
+
+    def say(self, apex, rdtype, query):
+        if rdtype == "SOA":
+            return [reply(query, soa(apex, 5, "3600 3600 86400 300"))]
+        return [whole(query, apex, 5, f"v TXT {self.text}",
+                      timers="3600 3600 86400 300")]
 
 
 def pattern(server, zone):
@@ -54,8 +76,31 @@ def secret(server, key):
                       control.ask(server, "print_tsig", key)[1])
 
 
-def prepare_write(server):
+def prepare_reload(server):
     server.write_zone("example", zone_text(2))
+
+
+def prepare_fed(server):
+    server.wait_serial("fed", 5)
+    server.primary.text = "new"
+
+
+def has_written(server):
+    path = server.directory / "fed.zone"
+    return path.exists() and "update to serial 5 at" in path.read_text()
+
+
+def prepare_progress(server):
+    """Somebody has more zones to add."""
+    server.adding = control.connect(server), server.role("xfrd")
+    server.adding[0].sendall(b"NSDCT1 addzones\n")
+    wait_for("that", lambda: tells_progress(server))
+
+
+def tells_progress(server):
+    """Of a command that goes on; it ends with its xfrd."""
+    return server.role("xfrd") != server.adding[1] or control.ask(
+        server, "progress")[1] == "addzones: begun\n"
 
 
 def prepare_reconfig(server):
@@ -92,17 +137,18 @@ def nothing(_):
 # Verb: arguments, input, what is done before, what ok means, and the exit code
 # when nobody dies.
 VERBS = {
-    "reload": ("", None, prepare_write, lambda s: s.serial("example") == 2, 0),
-    "write": ("", None, None, nothing, 0),
+    "reload": ("", None, prepare_reload, lambda s: s.serial("example") == 2, 0),
+    "write": ("", None, prepare_fed, has_written, 0),
     "log_reopen": ("", None, None, nothing, 0),
     "status": ("", None, None, nothing, 0),
     "notify": ("told", None, None, nothing, 1),
     "transfer": ("away", None, None, nothing, 1),
-    "force_transfer": ("away", None, None, nothing, 1),
+    "force_transfer": ("fed", None, prepare_fed, lambda s: s.answer(
+        "v.fed", "TXT") == ['"new"'], 0),
     "zonestatus": ("", None, None, nothing, 0),
     "listzones": ("", None, None, nothing, 0),
     "dumpzone": ("example", None, None, nothing, 0),
-    "progress": ("", None, None, nothing, 0),
+    "progress": ("", None, prepare_progress, tells_progress, 0),
     "serverpid": ("", None, None, nothing, 0),
     "verbosity": ("3", None, None, lambda s: control.ask(
         s, "verbosity")[1] == "verbosity 3\n", 0),
@@ -150,7 +196,7 @@ ANSWERS = {
     "listzones": [r"\A(?:.+\n){3}\Z"],
     "dumpzone": [r"\A; zone example, serial \d,",
                  r"^; end of zone example, 6 records\n\Z"],
-    "progress": [r"\A(?:.+\n)*\Z"],
+    "progress": [r"\A(?:addzones: begun\n)?\Z"],
     "serverpid": [r"\A\d+\n\Z"],
     "verbosity": [r"\Aok\n\Z"],
     "addzones": [r"^added 2 zones\n\Z"],
@@ -206,12 +252,20 @@ def still(server, roles):
 @pytest.mark.parametrize("verb", VERBS)
 def test_verb(make_server, verb, role, amid):
     """amid: what takes others is not done by then."""
+    with Primary() as primary:
+        run_verb(make_server, primary, verb, role, amid)
+
+
+def run_verb(make_server, primary, verb, role, amid):
     words, text, prepare, check, code = VERBS[verb]
     server = make_server(zones={"example": zone_text(1)},
                          options={"server-count": 2, "identity": '"one"',
                                   "answer-cookie": "yes"})
     server.options["cookie-secret-file"] = f'"{server.directory}/cookies"'
     server.extra = CONF.format(old=OLD, port=server.port)
+    server.primary = primary
+    if prepare is prepare_fed:
+        server.extra += FED.format(port=primary.port)
     control.config(server)
     for zone in "xy":
         server.zone_file(zone).write_text(zone_text(1))
@@ -231,6 +285,9 @@ def test_verb(make_server, verb, role, amid):
         wait_for("control", lambda: control.ask(server, "status")[0] == 0)
         assert check(server), said
     wait_for("control", lambda: control.ask(server, "status")[0] == 0)
+    if verb == "force_transfer":
+        wait_for("its zone", lambda: '\tserved-serial: "5 ' in control.ask(
+            server, "zonestatus", "fed")[1])
     # It may have been done all the same; then once more is no harm.
     again = control.ask(server, verb, *words.split(), text=text)
     assert again[0] == code or is_done_again(*again), (said, again)
