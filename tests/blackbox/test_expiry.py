@@ -23,6 +23,7 @@ class Primary(ScriptedPrimary):
 
     def __init__(self):
         self.serial = 7
+        self.timers = f"1 1 {EXPIRE} 300"
         self.is_broken = False
         self.free = threading.Event()
         self.free.set()
@@ -30,16 +31,15 @@ class Primary(ScriptedPrimary):
         super().__init__(self.say)
 
     def say(self, apex, rdtype, query):
-        timers = f"1 1 {EXPIRE} 300"
         if self.is_broken:
             message = reply(query)
             message.set_rcode(dns.rcode.SERVFAIL)
             yield message
         elif rdtype == "SOA":
-            yield reply(query, soa(apex, self.serial, timers))
+            yield reply(query, soa(apex, self.serial, self.timers))
         else:
             rest = whole(query, apex, self.serial, "www A 192.0.2.9",
-                         timers=timers)
+                         timers=self.timers)
             yield reply(query, *rest.answer[:2])
             self.halves += not self.free.is_set()
             if self.free.wait(DEADLINE):
@@ -159,10 +159,10 @@ def set_clock(server, sec):
     path.write_text(text)
 
 
-def wait_state(server):
+def wait_state(server, serial=7):
     """The first one that it knows of."""
     status = wait_for("the state", lambda: re.search(
-        r"\tstate: (.*)\n\tserved-serial: \"7 ",
+        rf"\tstate: (.*)\n\tserved-serial: \"{serial} ",
         control.ask(server, "zonestatus", "short.test")[1]))
     return status[1]
 
@@ -176,12 +176,15 @@ def test_dates_of_the_future_say_nothing(server, primary, sec):
     server.start()
     assert wait_state(server) != "expired"
     wait_expired(server)
-    primary.is_broken = False
-    server.wait_serial("short.test", 7)
-    set_clock(server, sec)
+    # One that would not be asked for an hour, else.
+    primary.timers = "3600 3600 7200 300"
     primary.serial = 8
+    primary.is_broken = False
+    assert wait_state(server, 8) == "ok"
+    set_clock(server, sec)
+    primary.serial = 9
     server.start()
-    server.wait_serial("short.test", 8)
+    server.wait_serial("short.test", 9)
 
 
 def start_expired(server, primary):
