@@ -25,7 +25,8 @@ _nsd_control
 printf '%s\\n' "${COMPREPLY[@]}"
 """
 
-# Ctrl-X writes down what the line has come to.
+# Ctrl-T writes down what the line has come to. No other key begins with it: zsh
+# would wait for the rest of that.
 ZSH = """
 PS1='ready> '
 unsetopt zle_bracketed_paste prompt_cr prompt_sp
@@ -34,7 +35,7 @@ autoload -Uz compinit
 compinit -u -D
 capture() {{ print -r -- "$BUFFER" > {out}.new; mv {out}.new {out}; }}
 zle -N capture
-bindkey '^X' capture
+bindkey '^T' capture
 setopt no_beep no_always_last_prompt
 unsetopt auto_list auto_menu
 """
@@ -94,7 +95,7 @@ class Zsh:
     def complete(self, line):
         """What a line becomes by a tab."""
         self.out.unlink(missing_ok=True)
-        self.type(f"{line}\t\x18")
+        self.type(f"{line}\t\x14")
         self.wait(self.out.exists)
         self.type("\x15")
         return self.out.read_text().rstrip("\n")

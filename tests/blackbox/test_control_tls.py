@@ -274,6 +274,17 @@ def test_setup(directory):
         assert mode & 0o777 == 0o600
 
 
+def test_setup_finds_its_folder_whatever_cdpath_says(directory, monkeypatch):
+    here, there = directory / "here/keys", directory / "there/keys"
+    for folder in here, there:
+        folder.mkdir(parents=True)
+    monkeypatch.chdir(here.parent)
+    monkeypatch.setenv("CDPATH", str(there.parent))
+    assert setup("keys", "-t", "ec").returncode == 0
+    assert (here / "nsd_server.key").exists()
+    assert not list(there.iterdir())
+
+
 def test_progress_is_asked_for_over_tls_too(server):
     with subprocess.Popen(control.command(server, "-v", "delzones"),
                           text=True, stdin=subprocess.PIPE,
