@@ -10,7 +10,8 @@
  * server. If nothing is there, they are relative to the directory of the file
  * that has them. Behind an included file the origin and the owner are what they
  * were before it; TTLs are what they became in it. $GENERATE is known. Owners
- * outside of the zone are not an error here.
+ * outside of the zone are not an error here. A carriage return without a
+ * newline ends a line, too, but newlines count.
  */
 #ifndef ZONEFILE_ZONEFILE_H
 #define ZONEFILE_ZONEFILE_H

@@ -87,6 +87,13 @@ parse_modifier(const char **at, const char *end, struct generate_slot *slot)
 	return true;
 }
 
+static bool
+has_line_break(const struct token *t)
+{
+	return memchr(t->text, '\n', t->len) != NULL
+		|| memchr(t->text, '\r', t->len) != NULL;
+}
+
 /* The index of the token that is all of the RDATA, written in quotes as BIND
  * has it: $GENERATE 1-9 $ MX "10 mail$". 0: no one is. Text with a line break
  * is none, so that no line made begins inside it. */
@@ -108,7 +115,7 @@ find_quoted_rdata(const struct reader *r)
 	}
 	t = &r->tokens[last];
 	return i + 1 == last && t->quoted && !r->tokens[i].quoted
-		&& memchr(t->text, '\n', t->len) == NULL ? last : 0;
+		&& !has_line_break(t) ? last : 0;
 }
 
 /* Writes what stands in quotes without them, and \" as a quote. */

@@ -100,7 +100,8 @@ enum gather { GATHER_RECORD, GATHER_SKIP, GATHER_NONE, GATHER_OPEN,
 static inline bool
 is_punctuation(char c)
 {
-	return c == '\n' || c == '(' || c == ')' || c == '"' || c == 0;
+	return c == '\n' || c == '\r' || c == '(' || c == ')' || c == '"'
+		|| c == 0;
 }
 
 static inline bool
@@ -160,6 +161,25 @@ gather_special(struct reader *r, const char *at, size_t len)
 	}
 }
 
+static inline enum gather
+end_record(struct reader *r, const char *end)
+{
+	r->record_end = end;
+	return r->bad_at != NULL ? GATHER_SKIP : GATHER_RECORD;
+}
+
+/* A carriage return without a newline ends the record. NSD 4.12 takes it
+ * for a blank, so it is told if something may follow on the line
+ * (doc/decisions/0133). */
+static enum gather
+end_at_return(struct reader *r, const char *at)
+{
+	if (at[1] != '\r')
+		reader_diag(r, DIAG_WARNING, at, "carriage return without a "
+			"newline, taken as the end of the line");
+	return end_record(r, at + 1);
+}
+
 /* The text is at its end and no newline ended the record. */
 static enum gather
 gather_at_end(struct reader *r)
@@ -171,11 +191,11 @@ gather_at_end(struct reader *r)
 		return GATHER_NONE;
 	if (!r->is_last || r->depth > 0 || r->scan.in_quote)
 		return GATHER_OPEN;
-	return r->bad_at != NULL ? GATHER_SKIP : GATHER_RECORD;
+	return end_record(r, end);
 }
 
 /*
- * Collects the words up to the newline that ends the record. GATHER_SKIP:
+ * Collects the words up to the end of the record's last line. GATHER_SKIP:
  * something is wrong with them. GATHER_OPEN: the text ends inside a record,
  * which open_record deals with.
  */
@@ -205,10 +225,11 @@ gather(struct reader *r)
 				return GATHER_MEMORY;
 		} else if (*at == '\n') {
 			r->record_lines++;
-			if (r->depth > 0)
-				continue;
-			r->record_end = at + 1;
-			return r->bad_at != NULL ? GATHER_SKIP : GATHER_RECORD;
+			if (r->depth == 0)
+				return end_record(r, at + 1);
+		} else if (*at == '\r') {
+			if (r->depth == 0)
+				return end_at_return(r, at);
 		} else if (!gather_special(r, at, len)) {
 			return GATHER_MEMORY;
 		}
@@ -220,7 +241,7 @@ gather(struct reader *r)
 static bool
 is_blank(char c)
 {
-	return c == ' ' || c == '\t' || c == '\r';
+	return c == ' ' || c == '\t';
 }
 
 /* ---- behind a fault

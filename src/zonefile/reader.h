@@ -128,7 +128,7 @@ struct reader {
 	const char *record;    /* first octet of its first line */
 	uint32_t line;         /* of that octet */
 	uint32_t line_fixed;   /* not 0: all findings and records are there */
-	const char *record_end; /* behind its newline */
+	const char *record_end; /* behind the end of its last line */
 	uint32_t record_lines;
 	const char *open_paren;
 	const char *bad_at;    /* a fault in its words; NULL: none */

@@ -114,13 +114,27 @@ find_regions(struct scan *s, size_t at, const struct scan_masks *m,
 	}
 }
 
+/* The carriage returns that are not before a newline or the end of the text. */
+static uint64_t
+find_returns(const struct scan *s, size_t at, const struct scan_masks *m)
+{
+	size_t left = s->len - at;
+	uint64_t before = m->newline >> 1;
+
+	if (left <= SCAN_BLOCK)
+		before |= (uint64_t)1 << (left - 1);
+	else
+		before |= (uint64_t)(s->text[at + SCAN_BLOCK] == '\n') << 63;
+	return m->carriage & ~before;
+}
+
 void
 scan_resolve(struct scan *s, size_t at, const struct scan_masks *m,
 	struct scan_words *w)
 {
 	struct regions r = { 0, 0, 0 };
 	uint64_t escaped = 0;
-	uint64_t outside, single;
+	uint64_t outside, single, blank;
 
 	memset(w, 0, sizeof(*w));
 	if ((m->backslash | s->carry_escape) != 0) {
@@ -133,10 +147,10 @@ scan_resolve(struct scan *s, size_t at, const struct scan_masks *m,
 	if ((m->newline & (r.quoted | r.joined)) != 0)
 		s->saw_quoted_newline = true;
 	outside = ~(r.comment | r.quoted | r.joined);
-	single = m->newline | (m->paren & ~escaped);
+	single = m->newline | ((m->paren | find_returns(s, at, m)) & ~escaped);
 	w->single = (single & outside) | (m->nul & ~(r.quoted | r.joined));
-	w->word = (outside & ~(single | m->nul | (m->blank & ~escaped)))
-		| r.joined;
+	blank = (m->blank | m->carriage) & ~escaped;
+	w->word = (outside & ~(single | m->nul | blank)) | r.joined;
 }
 
 void

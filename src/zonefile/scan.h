@@ -5,14 +5,15 @@
  * The result is two arrays of offsets: the i-th word is from starts[i] to
  * ends[i].
  * Words are:
- *   - a newline, "(" , ")" or NUL, one octet, outside quotes (a NUL also in
- *     comments: it is an error wherever it stands);
+ *   - a newline, a carriage return, "(" , ")" or NUL, one octet, outside quotes
+ *     (a NUL also in comments: it is an error wherever it stands);
  *   - a quoted string, with its quotes;
  *   - any other run of octets without blanks. A quoted string straight behind
  *     "=" is part of the word (RFC 9460 section 2.1).
- * Blanks (space, tab, carriage return) and comments leave no trace. An escaped
- * octet has no meaning of its own. A newline ends the line also behind a
- * backslash, so that one bad line does not eat the next.
+ * Blanks (space, tab) and comments leave no trace. A carriage return before a
+ * newline or at the end of the text is a blank, too. Others end a line, but no
+ * comment. An escaped octet has no meaning of its own. A newline ends the line
+ * also behind a backslash, so that one bad line does not eat the next.
  */
 #ifndef ZONEFILE_SCAN_H
 #define ZONEFILE_SCAN_H
@@ -48,12 +49,13 @@ struct scan {
 
 /* The octets of one block by class, one bit each, escapes not considered. */
 struct scan_masks {
-	uint64_t blank;    /* space, tab, CR */
+	uint64_t blank;    /* space, tab */
 	uint64_t newline;
 	uint64_t special;  /* any of the following */
 	uint64_t quote;
 	uint64_t semicolon;
 	uint64_t paren;
+	uint64_t carriage; /* carriage return */
 	uint64_t backslash;
 	uint64_t nul;
 };

@@ -40,15 +40,17 @@ scan_classify(const uint8_t *p, struct scan_masks *m)
 	m->special = mask_of(
 		_mm256_cmpeq_epi8(_mm256_shuffle_epi8(special, low), low),
 		_mm256_cmpeq_epi8(_mm256_shuffle_epi8(special, high), high));
-	m->quote = m->semicolon = m->backslash = m->nul = m->paren = 0;
+	m->quote = m->semicolon = m->backslash = m->nul = 0;
+	m->paren = m->carriage = 0;
 	if (m->special == 0)
 		return;
 	m->quote = mask_equal(low, high, '"');
 	m->semicolon = mask_equal(low, high, ';');
 	m->backslash = mask_equal(low, high, '\\');
 	m->nul = mask_equal(low, high, 0);
-	m->paren = m->special
-		& ~(m->quote | m->semicolon | m->backslash | m->nul);
+	m->carriage = mask_equal(low, high, '\r');
+	m->paren = m->special & ~(m->quote | m->semicolon | m->backslash
+		| m->nul | m->carriage);
 }
 
 #include "zonefile/scan_loop.h"

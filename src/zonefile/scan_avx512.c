@@ -43,24 +43,26 @@ TARGET static inline void
 scan_classify(const uint8_t *p, struct scan_masks *m)
 {
 	const __m512i white = _mm512_broadcast_i32x4(_mm_setr_epi8(' ', N, N,
-		N, N, N, N, N, N, '\t', '\n', N, N, '\r', N, N));
+		N, N, N, N, N, N, '\t', '\n', N, N, N, N, N));
 	const __m512i special = _mm512_broadcast_i32x4(_mm_setr_epi8(0, N, '"',
-		N, N, N, N, N, '(', ')', N, ';', '\\', N, N, N));
+		N, N, N, N, N, '(', ')', N, ';', '\\', '\r', N, N));
 	__m512i v = _mm512_loadu_si512(p);
 
 	m->newline = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\n'));
 	m->blank = _mm512_cmpeq_epi8_mask(_mm512_shuffle_epi8(white, v), v)
 		& ~m->newline;
 	m->special = _mm512_cmpeq_epi8_mask(_mm512_shuffle_epi8(special, v), v);
-	m->quote = m->semicolon = m->backslash = m->nul = m->paren = 0;
+	m->quote = m->semicolon = m->backslash = m->nul = 0;
+	m->paren = m->carriage = 0;
 	if (m->special == 0)
 		return;
 	m->quote = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('"'));
 	m->semicolon = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(';'));
 	m->backslash = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\\'));
 	m->nul = _mm512_cmpeq_epi8_mask(v, _mm512_setzero_si512());
-	m->paren = m->special
-		& ~(m->quote | m->semicolon | m->backslash | m->nul);
+	m->carriage = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\r'));
+	m->paren = m->special & ~(m->quote | m->semicolon | m->backslash
+		| m->nul | m->carriage);
 }
 
 #include "zonefile/scan_loop.h"

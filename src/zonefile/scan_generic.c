@@ -10,10 +10,11 @@
 enum { IS_BLANK = 1, IS_NEWLINE = 2, IS_SPECIAL = 4 };
 
 static const uint8_t octet_class[256] = {
-	[' '] = IS_BLANK, ['\t'] = IS_BLANK, ['\r'] = IS_BLANK,
+	[' '] = IS_BLANK, ['\t'] = IS_BLANK,
 	['\n'] = IS_NEWLINE,
 	['"'] = IS_SPECIAL, [';'] = IS_SPECIAL, ['('] = IS_SPECIAL,
 	[')'] = IS_SPECIAL, ['\\'] = IS_SPECIAL, [0] = IS_SPECIAL,
+	['\r'] = IS_SPECIAL,
 };
 
 static inline void
@@ -46,6 +47,9 @@ scan_classify(const uint8_t *p, struct scan_masks *m)
 			break;
 		case 0:
 			m->nul |= bit;
+			break;
+		case '\r':
+			m->carriage |= bit;
 			break;
 		default:
 			m->paren |= bit;

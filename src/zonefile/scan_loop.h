@@ -18,6 +18,7 @@ scan_cut_masks(struct scan_masks *m, size_t left)
 	m->quote &= valid;
 	m->semicolon &= valid;
 	m->paren &= valid;
+	m->carriage &= valid;
 	m->backslash &= valid;
 	m->nul &= valid;
 	m->special &= valid;

@@ -51,9 +51,9 @@ TARGET static inline void
 scan_classify(const uint8_t *p, struct scan_masks *m)
 {
 	const __m128i white = _mm_setr_epi8(' ', N, N, N, N, N, N, N, N, '\t',
-		'\n', N, N, '\r', N, N);
+		'\n', N, N, N, N, N);
 	const __m128i special = _mm_setr_epi8(0, N, '"', N, N, N, N, N, '(',
-		')', N, ';', '\\', N, N, N);
+		')', N, ';', '\\', '\r', N, N);
 	__m128i v[4];
 	unsigned i;
 
@@ -62,15 +62,17 @@ scan_classify(const uint8_t *p, struct scan_masks *m)
 	m->newline = mask_equal(v, '\n');
 	m->blank = mask_class(v, white) & ~m->newline;
 	m->special = mask_class(v, special);
-	m->quote = m->semicolon = m->backslash = m->nul = m->paren = 0;
+	m->quote = m->semicolon = m->backslash = m->nul = 0;
+	m->paren = m->carriage = 0;
 	if (m->special == 0)
 		return;
 	m->quote = mask_equal(v, '"');
 	m->semicolon = mask_equal(v, ';');
 	m->backslash = mask_equal(v, '\\');
 	m->nul = mask_equal(v, 0);
-	m->paren = m->special
-		& ~(m->quote | m->semicolon | m->backslash | m->nul);
+	m->carriage = mask_equal(v, '\r');
+	m->paren = m->special & ~(m->quote | m->semicolon | m->backslash
+		| m->nul | m->carriage);
 }
 
 #include "zonefile/scan_loop.h"

@@ -13,12 +13,12 @@
 #include <immintrin.h>
 
 #define N ((char)0x80)
-/* space 0x20, tab 0x09, newline 0x0a, carriage return 0x0d */
+/* space 0x20, tab 0x09, newline 0x0a */
 #define SCAN_WHITE_TABLE \
-	' ', N, N, N, N, N, N, N, N, '\t', '\n', N, N, '\r', N, N
-/* NUL 0x00, " 0x22, ( 0x28, ) 0x29, ; 0x3b, \ 0x5c */
+	' ', N, N, N, N, N, N, N, N, '\t', '\n', N, N, N, N, N
+/* NUL 0x00, " 0x22, ( 0x28, ) 0x29, ; 0x3b, \ 0x5c, carriage return 0x0d */
 #define SCAN_SPECIAL_TABLE \
-	0, N, '"', N, N, N, N, N, '(', ')', N, ';', '\\', N, N, N
+	0, N, '"', N, N, N, N, N, '(', ')', N, ';', '\\', '\r', N, N
 
 TARGET static inline size_t
 scan_write(uint32_t *out, uint32_t at, uint64_t bits)

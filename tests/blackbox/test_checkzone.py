@@ -210,6 +210,14 @@ def test_nul_and_carriage_return_and_mark(zone_dir):
     text = GOOD.replace("\n", "\r\n")
     path = zone_dir("zone", b"\xef\xbb\xbf" + text.encode()[:-2])
     assert run("-p", "example.org", path).stdout == GOOD_PRINTED
+    path = zone_dir("zone", GOOD.replace("\n", "\r"))
+    assert run("-p", "example.org", path).stdout == GOOD_PRINTED
+    path = zone_dir("zone", GOOD + "x A 192.0.2.1\ry A 192.0.2.2\nz A x\n")
+    assert findings(run("example.org", path)) == [
+        ("warning", f"{path}:14: carriage return without a newline, taken as "
+         "the end of the line (column 14)"),
+        ("error", f"{path}:15: Invalid rdata in A: 'x': expected an IPv4 "
+         "address (column 5)")]
     path = zone_dir("zone", GOOD + "x A \0\n")
     assert errors_of(run("example.org", path)) == [
         f"{path}:14: NUL octet in zone file (column 5)"]

@@ -22,15 +22,19 @@ struct words {
 };
 
 static bool
-is_blank(char c)
+is_blank(const char *text, size_t len, size_t i)
 {
-	return c == ' ' || c == '\t' || c == '\r';
+	return text[i] == ' ' || text[i] == '\t' || (text[i] == '\r'
+		&& (i + 1 == len || text[i + 1] == '\n'));
 }
 
 static bool
-is_single(char c)
+is_single(const char *text, size_t len, size_t i)
 {
-	return c == '\n' || c == '(' || c == ')' || c == 0;
+	char c = text[i];
+
+	return c == '\n' || c == '(' || c == ')' || c == 0
+		|| (c == '\r' && !is_blank(text, len, i));
 }
 
 static void
@@ -60,7 +64,8 @@ skip_word(const char *text, size_t len, size_t i, struct words *w)
 	while (i < len) {
 		char c = text[i];
 
-		if (is_blank(c) || is_single(c) || c == ';')
+		if (is_blank(text, len, i) || is_single(text, len, i)
+				|| c == ';')
 			break;
 		if (c == '"') {
 			if (text[i - 1] != '=')
@@ -86,7 +91,7 @@ scan_simply(const char *text, size_t len, struct words *w)
 	while (i < len) {
 		size_t end;
 
-		if (is_blank(text[i])) {
+		if (is_blank(text, len, i)) {
 			i++;
 			continue;
 		}
@@ -97,7 +102,7 @@ scan_simply(const char *text, size_t len, struct words *w)
 			}
 			continue;
 		}
-		if (is_single(text[i]))
+		if (is_single(text, len, i))
 			end = i + 1;
 		else if (text[i] == '"')
 			end = skip_quote(text, len, i, w);
@@ -201,6 +206,9 @@ words_end_at_blanks_and_punctuation_anywhere(void **state)
 		"a\\\nb", "\"a\\\"b\" c", "\"a\\\\\" c", "\"open", "k=\"open",
 		"\"open\\", "open\\", "\"\"", "\"\" \"\"", "\"a\"\"b\"",
 		"; c\\\nd", "\\", "\\\\", "(\n)\n", "a\\\tb", "=\"x\"",
+		"a\rb", "a\r", "a \r", "a\r\rb", "a\r\r\nb", "\r\n\r\n", "\r;a",
+		"(\r)\r\n", "\"a\rb\"\r", "k=\"a\rb\"\r", "; a\rb\r\nc",
+		"; a\r", "a\\\rb", "a\\\r\nb", "a\\\r", "a\\\\\rb", "a\r\\b",
 	};
 	char text[512];
 	size_t i, at;
@@ -223,7 +231,8 @@ words_end_at_blanks_and_punctuation_anywhere(void **state)
 static void
 every_cut_of_a_text_scans_the_same(void **state)
 {
-	static const char text[] = "a \"b \\\" c\" ( d ; \"e\n) f=\"g h\"i "
+	static const char text[] = "\ra\rb\r\nc\r\r\"\r\" d;\r\ne\\\rf\r(\r"
+		"\ng\r)h a \"b \\\" c\" ( d ; \"e\n) f=\"g h\"i "
 		"\\\"j\\\\ k \"\n\" l;m\"n\"\no\tp\r\nq \"r;\\\\\"s ; \\\n"
 		"t\\;u \\( v\\ w (x)y\n; \"z\n\"0;1\n2\" 3\\\n4";
 	size_t len;
