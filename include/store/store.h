@@ -55,6 +55,7 @@ store_prefetch(const struct store_view *view, store_ref ref)
 /* ---- main ------------------------------------------------------------- */
 
 struct store; /* the file descriptors and sizes, made before forking */
+#define STORE_DESCRIPTORS 3u /* so many */
 
 struct store_options {
 	size_t reservation; /* octets; 0: 32 GiB, less where refused */

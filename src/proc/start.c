@@ -142,6 +142,44 @@ main_raise_limits(const struct conf_server *o, unsigned sockets)
 			(unsigned)o->tcp_count, (unsigned long)wanted);
 }
 
+/* How many of count descriptors cannot be opened. */
+static unsigned
+main_try_descriptors(int *fds, unsigned count)
+{
+	unsigned n = 0, lacking = 0;
+
+	while (n < count && (fds[n] = fcntl(0, F_DUPFD_CLOEXEC, 0)) != -1)
+		n++;
+	if (n < count && errno == EMFILE)
+		lacking = count - n;
+	while (n > 0)
+		close(fds[--n]);
+	return lacking;
+}
+
+/* Says so where not all processes could be there, and refuses to start where
+ * nobody would ever be served. */
+static enum nsd_err
+main_check_limits(const struct supervisor *s)
+{
+	unsigned count = supervisor_count_descriptors(s, true), lacking;
+	int *fds = calloc(count, sizeof(*fds));
+	struct rlimit limit;
+
+	if (fds == NULL)
+		return NSD_E_MEMORY;
+	lacking = main_try_descriptors(fds, count);
+	free(fds);
+	if (lacking == 0 || getrlimit(RLIMIT_NOFILE, &limit) == -1)
+		return NSD_OK;
+	log_error("%lu open files are too few, at least %lu are needed"
+		  " (RLIMIT_NOFILE: ulimit -n, LimitNOFILE=)",
+		(unsigned long)limit.rlim_cur,
+		(unsigned long)limit.rlim_cur + lacking);
+	return count - lacking < supervisor_count_descriptors(s, false)
+		? NSD_E_LIMIT : NSD_OK;
+}
+
 /* Gives the log file to the user: without root the log is to be opened anew. */
 static void
 main_give_log(const struct privilege_user *user)
@@ -336,7 +374,8 @@ main_settle(struct supervisor *s, const struct privilege_user *user,
 		log_error("cannot start: %s", err_text(err));
 		return err;
 	}
-	if ((err = main_enter_chroot(s)) != NSD_OK)
+	if ((err = main_check_limits(s)) != NSD_OK
+		|| (err = main_enter_chroot(s)) != NSD_OK)
 		return err;
 	s->server.user_to_be = NULL;
 	return privilege_drop(user, &s->server.worker_user);

@@ -380,6 +380,16 @@ supervisor_init(struct supervisor *s, bool in_chroot, uid_t owner)
 	return err;
 }
 
+unsigned
+supervisor_count_descriptors(const struct supervisor *s, bool all)
+{
+	unsigned store = s->database == NULL ? STORE_DESCRIPTORS : 0;
+
+	/* Each child has a channel, and another end of it until it is forked,
+	 * and a word to stop; two are made known to each other. */
+	return all ? store + 2 * (s->worker_count + 2) + 2 : store + 2 * 2 + 1;
+}
+
 void
 supervisor_run(struct supervisor *s)
 {

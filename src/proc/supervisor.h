@@ -158,6 +158,10 @@ struct supervisor {
 enum nsd_err supervisor_init(struct supervisor *s, bool in_chroot,
 	uid_t owner) MUST_USE;
 
+/* How many descriptors main opens from then on until all others are there; or
+ * else until a loader and one worker are. */
+unsigned supervisor_count_descriptors(const struct supervisor *s, bool all);
+
 /* Runs the server until it is told to stop. All children have ended then. */
 void supervisor_run(struct supervisor *s);
 

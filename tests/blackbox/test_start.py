@@ -138,6 +138,42 @@ def test_soft_limit_of_files_is_not_too_low_for_the_sockets(make_server):
                          address="127.0.0.10") == ["192.0.2.1"]
 
 
+def with_open_files(count):
+    """Runs a program with a limit that not even root's can raise."""
+    return ["prlimit", f"--nofile={count}", *(
+        ["setpriv", "--bounding-set=-sys_resource"] if os.geteuid() == 0
+        else [])]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_start_without_descriptors_exits_1(make_server, workers):
+    """Fault 42: it would try for ever to start somebody who serves. With as
+    many as it asks for, all are there; with less, somebody is."""
+    server = make_server(zones={"example": zone_text()},
+                         options={"server-count": workers}, foreground=False)
+    few, least = 12 + 4 * workers, None
+    while least is None or few < least:
+        server.launcher = with_open_files(few)
+        result = server.run()
+        assert result.returncode == 1
+        said = re.search(rf"error: {few} open files are too few, at least"
+                         r" (\d+) are needed \(RLIMIT_NOFILE", result.stderr)
+        assert said, result.stderr
+        needed = int(said[1])
+        least = needed - 1 - 2 * workers  # xfrd, and all workers but one
+        assert not server.pidfile.exists()
+        few = max(few + 1, least - 1)
+    for count in least, needed:
+        known = len(server.read_log())
+        server.launcher = with_open_files(count)
+        server.start(ready=count == needed)
+        server.wait_answer()
+        assert server.answer("www.example", "A") == ["192.0.2.1"]
+        assert ("open files are too few" in server.read_log()[known:]) \
+            == (count < needed)
+        server.stop()
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_port_in_use_exits_1(make_server, nsd, workers):
     """Several workers share a port; with another server it is not shared."""
