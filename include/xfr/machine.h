@@ -257,9 +257,10 @@ void xfr_on_command(struct xfr_machine *machine, uint32_t zone, int64_t now,
 void xfr_on_served(struct xfr_machine *machine, uint32_t zone, int64_t now,
 	const struct xfr_soa *soa);
 
-/* Tells all targets of the zone its serial (nsd-control notify). */
+/* Tells all targets of the zone its serial (nsd-control notify). is_first:
+ * before all others that wait. */
 void xfr_send_notifies(struct xfr_machine *machine, uint32_t zone,
-	int64_t now);
+	bool is_first);
 
 /* The same for each zone with data whose targets have not all acknowledged its
  * serial, at a start: versions may have come while nobody could tell (RFC 1996
@@ -296,6 +297,8 @@ struct xfr_status {
 	uint32_t next_primary;   /* where the next check begins */
 	uint32_t failed_rounds;  /* checks in a row in which all failed */
 	uint32_t notifying;      /* targets of NOTIFY that have not answered */
+	uint32_t notifying_slow; /* of these, those that wait behind others as
+				    they seldom answer soon */
 	bool is_told;            /* all of them have acknowledged the serial */
 	uint32_t unheard;        /* targets that have not acknowledged the
 				    last serial, and were given up; 255:

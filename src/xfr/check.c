@@ -422,7 +422,7 @@ on_done(struct xfr_machine *m, const struct answer *a)
 		z->served_at = a->now;
 	refresh_zone(m, a->id, a->now, a->reply, true);
 	if (is_other)
-		notifies_begin(m, a->id);
+		notifies_begin(m, a->id, false);
 	/* Its user may have told of the version before (xfr_on_served). */
 	end_check(m, a->id, a->now, true, true);
 }

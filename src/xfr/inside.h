@@ -126,8 +126,7 @@ struct primary {
 struct config {
 	struct xfr_config given; /* its .primaries is NULL */
 	struct primary *primaries;
-	/* Of each target of NOTIFY: how many in a row it has let time out. */
-	uint8_t *unanswered;
+	uint8_t *slowness; /* of each target of NOTIFY: see notifies.c */
 	uint32_t holders; /* zones, and who added it */
 	uint32_t next;    /* of those not used */
 };
@@ -168,8 +167,8 @@ enum job_state {
 enum job_class {
 	JOB_OF_CHANGE,
 	JOB_OF_ROUND,  /* the zone has not changed */
-	JOB_OF_SILENT, /* the target has not answered for long: it may only
-			* take so many places from others */
+	JOB_OF_SLOW,   /* the target seldom answers soon: it may only take so
+			* many places from others */
 	JOB_CLASS_COUNT,
 };
 
@@ -179,6 +178,7 @@ struct job {
 	uint32_t generation;
 	uint32_t of_zone;        /* the next one of the zone */
 	uint32_t next, previous; /* of those that are ready, or not used */
+	uint32_t sent_msec;      /* when it was sent; the low bits */
 	uint16_t target;
 	uint8_t tries;
 	uint8_t state;
@@ -329,17 +329,18 @@ void refresh_zone(struct xfr_machine *m, uint32_t id, int64_t now,
 
 /* ---- notifies.c --------------------------------------------------------- */
 
-void notifies_begin(struct xfr_machine *m, uint32_t id);
+/* is_first: before others. */
+void notifies_begin(struct xfr_machine *m, uint32_t id, bool is_first);
 void notifies_drop(struct xfr_machine *m, uint32_t id); /* those of a zone */
 /* False: nothing is to be sent, or `most` jobs were put elsewhere first. */
-bool notifies_next(struct xfr_machine *m, struct xfr_action *action,
-	unsigned most);
+bool notifies_next(struct xfr_machine *m, int64_t now,
+	struct xfr_action *action, unsigned most);
 /* All zones are told of, from any of them on: if rounds are cut off again and
  * again, it is not always the same ones that are not told. */
 void notifies_begin_round(struct xfr_machine *m);
 /* That of the next zone of the round; looks at so many. */
-bool notifies_go_round(struct xfr_machine *m, struct xfr_action *action,
-	unsigned most);
+bool notifies_go_round(struct xfr_machine *m, int64_t now,
+	struct xfr_action *action, unsigned most);
 /* There is more to do at once. */
 bool notifies_is_due(const struct xfr_machine *m);
 /* Those whose pause is over; false: there may be more. */
@@ -347,6 +348,8 @@ bool notifies_wake(struct xfr_machine *m, int64_t now, unsigned most);
 bool notifies_on_reply(struct xfr_machine *m, uint64_t ticket, int64_t now,
 	const struct xfr_reply *reply);
 uint32_t notifies_count(const struct xfr_machine *m, uint32_t id);
+/* Of these, those that wait behind others for a target that is slow. */
+uint32_t notifies_count_slow(const struct xfr_machine *m, uint32_t id);
 void notifies_fini(struct xfr_machine *m);
 
 /* ---- choose.c ----------------------------------------------------------- */

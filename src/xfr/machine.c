@@ -67,8 +67,10 @@ xfr_machine_destroy(struct xfr_machine *m)
 	for (size_t i = 0; i < m->chunk_count; i++)
 		free(m->chunks[i]);
 	free(m->chunks);
-	for (size_t i = 0; i < m->config_end; i++)
+	for (size_t i = 0; i < m->config_end; i++) {
 		free(m->configs[i].primaries);
+		free(m->configs[i].slowness);
+	}
 	free(m->configs);
 	free(m->requests);
 	timers_fini(&m->timers);
@@ -243,7 +245,7 @@ xfr_on_served(struct xfr_machine *m, uint32_t zone, int64_t now,
 	if (!is_other)
 		return;
 	z->served_at = now;
-	notifies_begin(m, zone);
+	notifies_begin(m, zone, false);
 	if (!is_secondary(m, z)) {
 		z->acquired_at = now;
 		return;
@@ -256,12 +258,11 @@ xfr_on_served(struct xfr_machine *m, uint32_t zone, int64_t now,
 }
 
 void
-xfr_send_notifies(struct xfr_machine *m, uint32_t zone, int64_t now)
+xfr_send_notifies(struct xfr_machine *m, uint32_t zone, bool is_first)
 {
-	(void)now;
 	assert_zone(m, zone);
 	if (table_zone(m, zone)->flags & ZONE_HAS_DATA)
-		notifies_begin(m, zone);
+		notifies_begin(m, zone, is_first);
 }
 
 void
@@ -515,11 +516,11 @@ xfr_next(struct xfr_machine *m, int64_t now, struct xfr_action *action)
 	if (cancel(m, action) || tell(m, action)
 		|| start(m, QUEUE_URGENT_TRANSFER, now, action)
 		|| start(m, QUEUE_URGENT_PROBE, now, action)
-		|| notifies_next(m, action, JOBS_A_CALL)
+		|| notifies_next(m, now, action, JOBS_A_CALL)
 		|| start(m, QUEUE_TRANSFER, now, action)
 		|| start(m, QUEUE_PROBE, now, action)
 		|| resend(m, action)
-		|| notifies_go_round(m, action, ROUND_A_CALL))
+		|| notifies_go_round(m, now, action, ROUND_A_CALL))
 		return true;
 	if (!is_done || m->resend_at != XFR_NONE || notifies_is_due(m))
 		m->next_at = now;

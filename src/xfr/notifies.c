@@ -3,7 +3,7 @@
  * until it answers or has been told often enough.
  *
  * A target is told at once, again when it has not answered in time, and then
- * after pauses that double. A new serial begins anew. Targets that are silent
+ * after pauses that double. A new serial begins anew. Targets that are slow
  * hold up no others: doc/decisions/0128.
  */
 #include "config.h"
@@ -16,12 +16,17 @@
 #define WAIT_MSEC 3000u      /* for an answer */
 #define PAUSE_MSEC 3000      /* before the second repetition */
 #define PAUSE_MAX_MSEC 60000
-/* A target that has let so many in a row time out is silent, until it answers
- * something. */
-#define SILENT_TIMEOUTS 8u
-/* While so many wait for targets that are silent, a round goes no further: it
+/* What comes so late counts as if it had not come. */
+#define LATE_MSEC 1000u
+/* The slowness of a target grows by LATE with each NOTIFY that is not answered
+ * in time, up to MAX, and falls by 1 with each that is. From SLOW on, the
+ * target is slow: after 8 in vain, and if less than two thirds are answered. */
+#define SLOWNESS_LATE 2u
+#define SLOWNESS_SLOW 16u
+#define SLOWNESS_MAX 24u
+/* While so many wait for targets that are slow, a round goes no further: it
  * would only make that list longer. */
-#define SILENT_READY_MAX 262144u
+#define SLOW_READY_MAX 262144u
 
 /* ---- classes ------------------------------------------------------------- */
 
@@ -31,25 +36,30 @@ class_of(const struct xfr_machine *m, const struct job *job)
 	const struct config *config = table_config(m,
 		table_zone(m, job->zone));
 
-	if (config->unanswered[job->target] >= SILENT_TIMEOUTS)
-		return JOB_OF_SILENT;
+	if (config->slowness[job->target] >= SLOWNESS_SLOW)
+		return JOB_OF_SLOW;
 	return job->of_round ? JOB_OF_ROUND : JOB_OF_CHANGE;
 }
 
 /* What a sending tells of its target. Whom nobody can reach, or who cannot be
  * asked, holds no place for long: that tells nothing. */
 static void
-note_target(struct xfr_machine *m, const struct job *job,
+note_target(struct xfr_machine *m, const struct job *job, int64_t now,
 	enum xfr_outcome outcome)
 {
-	uint8_t *unanswered = &table_config(m, table_zone(m, job->zone))
-				       ->unanswered[job->target];
+	uint8_t *slowness = &table_config(m, table_zone(m, job->zone))
+				     ->slowness[job->target];
 
-	if (outcome == XFR_TIMEOUT && *unanswered < UINT8_MAX)
-		(*unanswered)++;
-	else if (outcome != XFR_TIMEOUT && outcome != XFR_UNREACHABLE
-		&& outcome != XFR_LOCAL)
-		*unanswered = 0;
+	if (outcome == XFR_UNREACHABLE || outcome == XFR_LOCAL)
+		return;
+	if (outcome == XFR_TIMEOUT
+		|| (uint32_t)now - job->sent_msec >= LATE_MSEC) {
+		*slowness += SLOWNESS_LATE;
+		if (*slowness > SLOWNESS_MAX)
+			*slowness = SLOWNESS_MAX;
+	} else if (*slowness > 0) {
+		(*slowness)--;
+	}
 }
 
 /* ---- the lists of those that are ready ----------------------------------- */
@@ -71,6 +81,26 @@ append(struct xfr_machine *m, uint32_t id)
 	else
 		jobs->items[list->last].next = id;
 	list->last = id;
+	list->ready++;
+}
+
+static void
+prepend(struct xfr_machine *m, uint32_t id)
+{
+	struct jobs *jobs = &m->jobs;
+	struct job *job = &jobs->items[id];
+	struct job_list *list;
+
+	job->class = (uint8_t)class_of(m, job);
+	list = &jobs->classes[job->class];
+	job->state = JOB_READY;
+	job->next = list->first;
+	job->previous = XFR_NONE;
+	if (list->first == XFR_NONE)
+		list->last = id;
+	else
+		jobs->items[list->first].previous = id;
+	list->first = id;
 	list->ready++;
 }
 
@@ -108,7 +138,7 @@ leave_place(struct jobs *jobs, const struct job *job)
 }
 
 /* A round leaves half of the places to zones that change meanwhile, and targets
- * that are silent leave three quarters to the others. */
+ * that are slow leave three quarters to the others. */
 static bool
 is_place_free(const struct xfr_machine *m, enum job_class class)
 {
@@ -118,7 +148,7 @@ is_place_free(const struct xfr_machine *m, enum job_class class)
 		return false;
 	if (class == JOB_OF_ROUND)
 		most = (most + 1) / 2;
-	else if (class == JOB_OF_SILENT)
+	else if (class == JOB_OF_SLOW)
 		most = (most + 3) / 4;
 	return m->jobs.classes[class].sent < most;
 }
@@ -209,28 +239,30 @@ ticket_of(const struct xfr_machine *m, uint32_t id)
 
 /* ---- a zone ------------------------------------------------------------- */
 
-/* Has what is sent already sent again, as of a zone that changed; ends the
- * rest. Sets in `has` which targets have a job still. */
+/* Has a job begin anew, as of a zone that changed. What is sent already is sent
+ * again; what waits for its turn keeps it, or takes the first one. */
 static void
-renew(struct xfr_machine *m, struct xfr_zone *z, uint64_t *has)
+renew(struct xfr_machine *m, uint32_t id, bool is_first)
 {
-	uint32_t id, next;
+	struct job *job = &m->jobs.items[id];
+	bool stays = job->state == JOB_READY && !job->of_round && !is_first;
 
-	for (id = z->jobs; id != XFR_NONE; id = next) {
-		struct job *job = &m->jobs.items[id];
-
-		next = job->of_zone;
-		if (job->state != JOB_SENT) {
-			end_job(m, id);
-			continue;
-		}
+	job->of_round = false;
+	if (job->state == JOB_SENT) {
 		leave_place(&m->jobs, job);
-		job->of_round = false;
 		job->class = (uint8_t)class_of(m, job);
 		take_place(&m->jobs, job);
 		job->again = true;
-		has[job->target / 64] |= UINT64_C(1) << job->target % 64;
+		return;
 	}
+	job->tries = 0;
+	if (stays)
+		return;
+	stop_job(m, id);
+	if (is_first)
+		prepend(m, id);
+	else
+		append(m, id);
 }
 
 static void
@@ -241,7 +273,7 @@ count_unheard(struct xfr_zone *z)
 }
 
 static void
-begin(struct xfr_machine *m, uint32_t zone, bool of_round)
+begin(struct xfr_machine *m, uint32_t zone, bool of_round, bool is_first)
 {
 	struct xfr_zone *z = table_zone(m, zone);
 	uint64_t has[XFR_TARGETS_MAX / 64] = {0};
@@ -249,7 +281,13 @@ begin(struct xfr_machine *m, uint32_t zone, bool of_round)
 
 	z->unheard = 0;
 	z->is_told = false;
-	renew(m, z, has);
+	for (uint32_t id = z->jobs; id != XFR_NONE;
+		id = m->jobs.items[id].of_zone) {
+		uint16_t target = m->jobs.items[id].target;
+
+		renew(m, id, is_first);
+		has[target / 64] |= UINT64_C(1) << target % 64;
+	}
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t id;
 		struct job *job;
@@ -270,14 +308,17 @@ begin(struct xfr_machine *m, uint32_t zone, bool of_round)
 		job->of_round = of_round;
 		job->of_zone = z->jobs;
 		z->jobs = id;
-		append(m, id);
+		if (is_first)
+			prepend(m, id);
+		else
+			append(m, id);
 	}
 }
 
 void
-notifies_begin(struct xfr_machine *m, uint32_t zone)
+notifies_begin(struct xfr_machine *m, uint32_t zone, bool is_first)
 {
-	begin(m, zone, false);
+	begin(m, zone, false, is_first);
 }
 
 void
@@ -301,6 +342,22 @@ notifies_count(const struct xfr_machine *m, uint32_t zone)
 
 	for (; id != XFR_NONE; id = m->jobs.items[id].of_zone)
 		count++;
+	return count;
+}
+
+uint32_t
+notifies_count_slow(const struct xfr_machine *m, uint32_t zone)
+{
+	uint32_t count = 0, id = table_zone(m, zone)->jobs;
+
+	for (; id != XFR_NONE; id = m->jobs.items[id].of_zone) {
+		const struct job *job = &m->jobs.items[id];
+
+		/* Whom the operator wants to be told first is tried once. */
+		if (job->state != JOB_SENT && class_of(m, job) == JOB_OF_SLOW
+			&& m->jobs.classes[JOB_OF_SLOW].first != id)
+			count++;
+	}
 	return count;
 }
 
@@ -331,13 +388,15 @@ notifies_wake(struct xfr_machine *m, int64_t now, unsigned most)
 }
 
 static void
-send_job(struct xfr_machine *m, uint32_t id, struct xfr_action *action)
+send_job(struct xfr_machine *m, uint32_t id, int64_t now,
+	struct xfr_action *action)
 {
 	struct job *job = &m->jobs.items[id];
 
 	unlink_ready(&m->jobs, id);
 	job->state = JOB_SENT;
 	job->tries++;
+	job->sent_msec = (uint32_t)now;
 	take_place(&m->jobs, job);
 	*action = (struct xfr_action){.act = XFR_NOTIFY, .zone = job->zone,
 		.ticket = ticket_of(m, id), .target = job->target,
@@ -347,7 +406,8 @@ send_job(struct xfr_machine *m, uint32_t id, struct xfr_action *action)
 }
 
 bool
-notifies_next(struct xfr_machine *m, struct xfr_action *action, unsigned most)
+notifies_next(struct xfr_machine *m, int64_t now, struct xfr_action *action,
+	unsigned most)
 {
 	enum job_class class;
 
@@ -355,13 +415,13 @@ notifies_next(struct xfr_machine *m, struct xfr_action *action, unsigned most)
 		uint32_t id = m->jobs.classes[class].first;
 
 		if (class_of(m, &m->jobs.items[id]) == class) {
-			send_job(m, id, action);
+			send_job(m, id, now, action);
 			return true;
 		}
 		if (most-- == 0)
 			return false;
-		/* Since it was put here, its target has fallen silent or was
-		 * heard again. */
+		/* Since it was put here, its target has become slow, or is
+		 * slow no more. */
 		unlink_ready(&m->jobs, id);
 		append(m, id);
 	}
@@ -382,7 +442,7 @@ is_round_due(const struct xfr_machine *m)
 {
 	return m->round.left > 0 && m->jobs.classes[JOB_OF_ROUND].ready == 0
 		&& is_place_free(m, JOB_OF_ROUND)
-		&& m->jobs.classes[JOB_OF_SILENT].ready < SILENT_READY_MAX;
+		&& m->jobs.classes[JOB_OF_SLOW].ready < SLOW_READY_MAX;
 }
 
 bool
@@ -392,8 +452,8 @@ notifies_is_due(const struct xfr_machine *m)
 }
 
 bool
-notifies_go_round(struct xfr_machine *m, struct xfr_action *action,
-	unsigned most)
+notifies_go_round(struct xfr_machine *m, int64_t now,
+	struct xfr_action *action, unsigned most)
 {
 	while (most-- > 0 && is_round_due(m)) {
 		uint32_t id = m->round.at++;
@@ -407,8 +467,8 @@ notifies_go_round(struct xfr_machine *m, struct xfr_action *action,
 			|| z->is_told || z->jobs != XFR_NONE
 			|| table_config(m, z)->given.target_count == 0)
 			continue;
-		begin(m, id, true);
-		if (notifies_next(m, action, most))
+		begin(m, id, true, false);
+		if (notifies_next(m, now, action, most))
 			return true;
 	}
 	return false;
@@ -447,7 +507,7 @@ notifies_on_reply(struct xfr_machine *m, uint64_t ticket, int64_t now,
 	job = &m->jobs.items[id];
 	if (job->state != JOB_SENT)
 		return false;
-	note_target(m, job, reply->outcome);
+	note_target(m, job, now, reply->outcome);
 	/* Each sending has a ticket of its own. */
 	if (++job->generation == 0)
 		job->generation = 1;

@@ -98,15 +98,15 @@ xfr_add_config(struct xfr_machine *m, const struct xfr_config *config,
 	uint32_t *id)
 {
 	struct primary *primaries;
-	uint8_t *unanswered;
+	uint8_t *slowness;
 	struct config *configs;
 
 	if (config->primary_count > XFR_PRIMARIES_MAX
 		|| config->target_count > XFR_TARGETS_MAX)
 		return NSD_E_LIMIT;
 	primaries = calloc(config->primary_count + 1, sizeof(*primaries));
-	unanswered = calloc(config->target_count + 1, 1);
-	if (primaries == NULL || unanswered == NULL)
+	slowness = calloc(config->target_count + 1, 1);
+	if (primaries == NULL || slowness == NULL)
 		goto fail;
 	for (uint32_t i = 0; i < config->primary_count; i++)
 		primaries[i].flags = config->primaries[i];
@@ -122,14 +122,14 @@ xfr_add_config(struct xfr_machine *m, const struct xfr_config *config,
 		*id = (uint32_t)m->config_end++;
 	}
 	m->configs[*id] = (struct config){.given = *config,
-		.primaries = primaries, .unanswered = unanswered,
+		.primaries = primaries, .slowness = slowness,
 		.holders = 1};
 	m->configs[*id].given.primaries = NULL;
 	m->config_count++;
 	return NSD_OK;
 fail:
 	free(primaries);
-	free(unanswered);
+	free(slowness);
 	return NSD_E_MEMORY;
 }
 
@@ -149,9 +149,9 @@ table_drop_config(struct xfr_machine *m, uint32_t id)
 	if (--config->holders > 0)
 		return;
 	free(config->primaries);
-	free(config->unanswered);
+	free(config->slowness);
 	config->primaries = NULL;
-	config->unanswered = NULL;
+	config->slowness = NULL;
 	config->next = m->config_unused;
 	m->config_unused = id;
 	m->config_count--;

@@ -75,7 +75,7 @@ wait_begin_zone(const struct control_wait *w, uint32_t handle)
 	int64_t now = clock_now_msec();
 
 	if (wait_is_notify(w))
-		xfr_send_notifies(machine, handle, now);
+		xfr_send_notifies(machine, handle, !w->all);
 	else
 		xfr_on_command(machine, handle, now,
 			w->verb == CTL_FORCE_TRANSFER);
@@ -134,14 +134,15 @@ wait_note_fault(struct control_wait *w, const char *name, const char *reason)
 	w->failed++;
 }
 
-/* True if there are servers to be waited for. */
+/* True if there are servers to be waited for: not for those that have let all
+ * else time out, and have a turn in minutes. */
 static bool
 wait_is_telling(struct control_wait *w, const struct wait_zone *begun,
 	const struct xfr_status *status)
 {
 	int64_t now = clock_now_msec();
 
-	if (status->notifying == 0)
+	if (status->notifying == status->notifying_slow)
 		return false;
 	if (w->renewed_msec == 0 && status->soa.serial != begun->serial)
 		w->renewed_msec = now;

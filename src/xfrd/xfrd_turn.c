@@ -101,7 +101,7 @@ xfrd_turn_join(struct xfrd *xfrd, const struct conf_zone *zone)
 	else if (xfrd->zones.told && xfrd->zones.handles[zone->index]
 			!= XFR_NONE)
 		xfr_send_notifies(xfrd->zones.machine,
-			xfrd->zones.handles[zone->index], clock_now_msec());
+			xfrd->zones.handles[zone->index], false);
 	xfrd_zones_go_on(xfrd);
 }
 

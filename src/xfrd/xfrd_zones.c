@@ -125,7 +125,6 @@ static size_t
 zones_put_key(const struct conf_pattern *options, uint8_t *out)
 {
 	const uint32_t numbers[] = {
-		options->notify.count,
 		options->notify_retry,
 		options->min_refresh_time,
 		options->max_refresh_time,
@@ -140,6 +139,7 @@ zones_put_key(const struct conf_pattern *options, uint8_t *out)
 	zones_put(out, &len, numbers, sizeof(numbers));
 	zones_put_addresses(out, &len, &options->request_xfr);
 	zones_put_addresses(out, &len, &options->outgoing_interface);
+	zones_put_addresses(out, &len, &options->notify);
 	return len;
 }
 

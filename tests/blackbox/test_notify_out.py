@@ -3,6 +3,7 @@ import collections
 import signal
 import socket
 import threading
+import time
 
 import dns.message
 import dns.opcode
@@ -156,3 +157,28 @@ def test_all_are_told_by_one_who_knows_nothing(server, target, how):
         server.start()
     for name in NAMES:
         target.wait(name, 1, 2)
+
+
+def test_a_silent_target_holds_up_no_target_of_another_pattern(
+        make_server, target, other):
+    """Whose options are the same but for whom they tell."""
+    other.rcode = None
+    names = [f"{kind}{i}.test" for kind in "ab" for i in range(1000)]
+    server = control.config(make_server(zones={"example": zone_text()}))
+    server.extra += "".join(
+        f"pattern:\n\tname: {kind}\n\tzonefile: all.zone\n"
+        f"\tnotify: 127.0.0.1@{to.port} NOKEY\n"
+        for kind, to in (("a", target), ("b", other))) + "".join(
+            f"zone:\n\tname: {name}\n\tinclude-pattern: {name[0]}\n"
+            for name in names)
+    server.write_zone("all", zone_text(1))
+    server.write_config()
+    server.start()
+    wait_for("all of the others", lambda: len(target.told) == 1000, 40)
+    # The zone that is asked for is told first, and nobody waits for long.
+    started = time.monotonic()
+    status, text = control.ask(server, "notify", "b500.test")
+    assert (status, text) == (1, "error zone b500.test: 1 of 1 servers have"
+                              " not acknowledged\n")
+    assert time.monotonic() - started < 30
+    assert ("b500.test", 1) in other.told

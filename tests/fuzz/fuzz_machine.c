@@ -165,7 +165,7 @@ happen_to(struct play *p, uint32_t *zone, uint8_t kind)
 		xfr_on_served(p->machine, *zone, p->now, &soa);
 		break;
 	case 4:
-		xfr_send_notifies(p->machine, *zone, p->now);
+		xfr_send_notifies(p->machine, *zone, false);
 		break;
 	default:
 		soa = take_soa(p);

@@ -405,7 +405,7 @@ removed_zone_is_cancelled_and_its_answers_find_nobody(void **state)
 
 	open_world(&w, &usual, &soa7);
 	xfr_on_command(w.machine, w.zone, w.now, false);
-	xfr_send_notifies(w.machine, w.zone, w.now);
+	xfr_send_notifies(w.machine, w.zone, false);
 	assert_true(next(&w));
 	tickets[0] = w.action.ticket;
 	assert_true(next(&w));

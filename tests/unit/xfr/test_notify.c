@@ -152,7 +152,7 @@ targets_are_told_until_they_answer_or_tries_end(void **state)
 	uint64_t late;
 
 	open_world(&w, &usual, &soa7);
-	xfr_send_notifies(w.machine, w.zone, w.now);
+	xfr_send_notifies(w.machine, w.zone, false);
 	acknowledge(&w, 1);
 	for (unsigned i = 0; i < 5; i++) {
 		assert_true(next(&w));
@@ -185,7 +185,7 @@ newer_serial_begins_anew(void **state)
 	uint64_t first;
 
 	open_world(&w, &usual, &soa7);
-	xfr_send_notifies(w.machine, w.zone, w.now);
+	xfr_send_notifies(w.machine, w.zone, false);
 	assert_true(next(&w));
 	first = w.action.ticket;
 	assert_int_equal(w.action.serial, 7);
@@ -443,9 +443,15 @@ zone_that_changes_leaves_the_round(void **state)
 	close_world(&w);
 }
 
-/* ---- targets that are silent --------------------------------------------- */
+/* ---- targets that are slow ----------------------------------------------- */
 
-/* Target 0 of each zone is silent for a while, target 1 answers at once. */
+/* Target 0 of each zone is slow for a while, target 1 answers at once. */
+enum slow {
+	SLOW_SILENT,
+	SLOW_LATE,   /* it answers after 2 seconds */
+	SLOW_SELDOM, /* it answers each fourth */
+};
+
 struct half {
 	struct world w;
 	uint32_t zones[PRIMARIES];
@@ -455,6 +461,8 @@ struct half {
 	} sent[4];
 	unsigned sent_count;
 	unsigned told[2]; /* answers of each target */
+	enum slow slow;
+	unsigned seldom;
 	bool is_heard;    /* target 0 answers, too */
 };
 
@@ -465,13 +473,15 @@ half_ask(struct half *h)
 		uint32_t target = h->w.action.target;
 
 		assert_int_equal(h->w.action.act, XFR_NOTIFY);
-		if (target == 1 || h->is_heard) {
+		if (target == 1 || h->is_heard
+			|| (h->slow == SLOW_SELDOM && ++h->seldom % 4 == 0)) {
 			h->told[target]++;
 			reply(&h->w, XFR_ACKNOWLEDGED);
 			continue;
 		}
 		assert_in_range(h->sent_count, 0, 3);
-		h->sent[h->sent_count].at = h->w.now + h->w.action.wait_msec;
+		h->sent[h->sent_count].at = h->w.now + (h->slow == SLOW_LATE
+			? 2 * SEC : h->w.action.wait_msec);
 		h->sent[h->sent_count++].ticket = h->w.action.ticket;
 	}
 }
@@ -487,7 +497,10 @@ half_run(struct half *h, unsigned seconds)
 				continue;
 			h->w.action.ticket = h->sent[k].ticket;
 			h->sent[k] = h->sent[--h->sent_count];
-			reply(&h->w, XFR_TIMEOUT);
+			if (h->slow == SLOW_LATE)
+				h->told[0]++;
+			reply(&h->w, h->slow == SLOW_LATE ? XFR_ACKNOWLEDGED
+							  : XFR_TIMEOUT);
 		}
 		half_ask(h);
 	}
@@ -498,15 +511,15 @@ half_run(struct half *h, unsigned seconds)
 static void
 check_living(struct half *h, unsigned zones)
 {
-	half_run(h, 13);
+	half_run(h, 30);
 	assert_int_equal(h->told[1], zones);
-	assert_int_equal(h->told[0], 0);
+	assert_in_range(h->told[0], 0, h->slow == SLOW_SILENT ? 0 : zones / 2);
 	assert_int_equal(h->sent_count, 1);
 	/* The target is heard: it is told of all. */
 	h->is_heard = true;
 	half_run(h, 4);
 	assert_in_range(h->told[0], zones - 2, zones);
-	half_run(h, 30);
+	half_run(h, 60);
 	assert_int_equal(h->told[0], zones);
 	assert_int_equal(h->told[1], zones);
 	assert_true(xfr_next_time(h->w.machine) == XFR_NEVER);
@@ -514,30 +527,89 @@ check_living(struct half *h, unsigned zones)
 }
 
 static void
-silent_target_holds_up_no_other(void **state)
+slow_target_holds_up_no_other(void **state)
 {
-	struct half h = {.sent_count = 0};
+	for (unsigned slow = SLOW_SILENT; slow <= SLOW_SELDOM; slow++) {
+		struct half h = {.slow = slow};
 
-	open_primaries(&h.w, 1, h.zones);
-	for (unsigned i = 0; i < PRIMARIES; i++)
-		if (i != 1)
-			xfr_send_notifies(h.w.machine, h.zones[i], h.w.now);
-	check_living(&h, PRIMARIES - 1);
+		open_primaries(&h.w, 1, h.zones);
+		for (unsigned i = 0; i < PRIMARIES; i++)
+			if (i != 1)
+				xfr_send_notifies(h.w.machine, h.zones[i],
+					false);
+		check_living(&h, PRIMARIES - 1);
+	}
 }
 
 static void
-silent_target_holds_up_no_round(void **state)
+slow_target_holds_up_no_round(void **state)
 {
-	struct half h = {.sent_count = 0};
+	for (unsigned slow = SLOW_SILENT; slow <= SLOW_SELDOM; slow++) {
+		struct half h = {.slow = slow};
 
-	open_primaries(&h.w, 1, h.zones);
-	xfr_notify_all(h.w.machine);
-	check_living(&h, PRIMARIES - 1);
+		open_primaries(&h.w, 1, h.zones);
+		xfr_notify_all(h.w.machine);
+		check_living(&h, PRIMARIES - 1);
+	}
 }
 
-/* Who refuses is not silent, and who is out of reach holds no place. */
+/* The zone that an operator asks for is told before all others, once; then
+ * nobody needs to wait for it. All others are told in the order in which they
+ * were begun, if that is done again and again, too. */
 static void
-target_that_refuses_is_not_silent(void **state)
+zone_may_be_told_first(void **state)
+{
+	struct half h = {.slow = SLOW_SILENT};
+	uint32_t *zones = h.zones, last = XFR_NONE;
+	struct world *w = &h.w;
+
+	open_primaries(w, 1, zones);
+	for (unsigned i = 2; i < PRIMARIES; i++)
+		xfr_send_notifies(w->machine, zones[i], false);
+	half_run(&h, 30);
+	w->zone = zones[150];
+	assert_int_equal(status_of(w).notifying, 1);
+	assert_int_equal(status_of(w).notifying_slow, 1);
+	xfr_send_notifies(w->machine, w->zone, true);
+	assert_int_equal(status_of(w).notifying, 2);
+	assert_int_equal(status_of(w).notifying_slow, 0);
+	assert_true(next(w));
+	assert_int_equal(w->action.zone, w->zone);
+	assert_int_equal(w->action.target, 1);
+	reply(w, XFR_ACKNOWLEDGED);
+	assert_none(w);
+	assert_int_equal(h.sent_count, 1);
+	h.sent_count = 0;
+	w->action.ticket = h.sent[0].ticket;
+	w->now = h.sent[0].at;
+	reply(w, XFR_TIMEOUT);
+	assert_true(next(w));
+	assert_int_equal(w->action.zone, w->zone);
+	assert_int_equal(w->action.target, 0);
+	assert_int_equal(status_of(w).notifying_slow, 0);
+	w->now += 3 * SEC;
+	reply(w, XFR_TIMEOUT);
+	assert_int_equal(status_of(w).notifying, 1);
+	assert_int_equal(status_of(w).notifying_slow, 1);
+	for (unsigned i = 0; i < 10; i++) {
+		for (unsigned k = 2; k < PRIMARIES; k++)
+			xfr_send_notifies(w->machine, zones[k], false);
+		do {
+			assert_true(next(w));
+			if (w->action.target == 1)
+				reply(w, XFR_ACKNOWLEDGED);
+		} while (w->action.target == 1);
+		assert_int_not_equal(w->action.zone, last);
+		last = w->action.zone;
+		w->now += 3 * SEC;
+		reply(w, XFR_TIMEOUT);
+	}
+	close_world(w);
+}
+
+/* Who refuses is not slow, and who is out of reach holds no place. */
+static void
+target_that_refuses_is_not_slow(void **state)
 {
 	static const enum xfr_outcome outcomes[] = {XFR_RCODE, XFR_UNREACHABLE,
 		XFR_LOCAL};
@@ -547,7 +619,7 @@ target_that_refuses_is_not_silent(void **state)
 	for (unsigned k = 0; k < 3; k++) {
 		open_primaries(&w, 1, zones);
 		for (unsigned i = 2; i < 50; i++)
-			xfr_send_notifies(w.machine, zones[i], w.now);
+			xfr_send_notifies(w.machine, zones[i], false);
 		for (unsigned i = 0; i < 2 * 48; i++) {
 			assert_true(next(&w));
 			reply(&w, outcomes[k]);
@@ -555,8 +627,8 @@ target_that_refuses_is_not_silent(void **state)
 		if (k == 0)
 			assert_none(&w);
 		/* All places are for both. */
-		xfr_send_notifies(w.machine, zones[50], w.now);
-		xfr_send_notifies(w.machine, zones[51], w.now);
+		xfr_send_notifies(w.machine, zones[50], false);
+		xfr_send_notifies(w.machine, zones[51], false);
 		for (unsigned i = 0; i < 4; i++)
 			assert_true(next(&w));
 		assert_none(&w);
@@ -584,9 +656,10 @@ main(void)
 		TEST(round_of_notifies_begins_anywhere),
 		TEST(changes_do_not_wait_for_a_round_of_notifies),
 		TEST(zone_that_changes_leaves_the_round),
-		TEST(silent_target_holds_up_no_other),
-		TEST(silent_target_holds_up_no_round),
-		TEST(target_that_refuses_is_not_silent),
+		TEST(slow_target_holds_up_no_other),
+		TEST(slow_target_holds_up_no_round),
+		TEST(zone_may_be_told_first),
+		TEST(target_that_refuses_is_not_slow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
