@@ -30,7 +30,7 @@
 	X(SOA_DIFFERS, "the last SOA is not the first one")                  \
 	X(CLASS, "a record is not of class IN")                              \
 	X(TYPE, "a record has a type that no zone has")                      \
-	X(OWNER, "a record is not in the zone")                              \
+	X(OWNER, "there is an SOA of another zone")                          \
 	X(RDATA, "the RDATA of a record is malformed")                       \
 	X(BEHIND_END, "there are records behind the last SOA")               \
 	X(CUT, "the reply ends too early")                                   \

@@ -44,7 +44,8 @@ struct xfr_read_setup {
 	struct tsig_chain *chain; /* the one that signed the request; NULL: it
 				   * is not signed */
 	/* 0: any number. */
-	uint64_t octets_max;   /* of what is given on, and of messages */
+	uint64_t octets_max;   /* of what is given on or left out, and of
+				* messages */
 	uint64_t messages_max;
 	uint64_t records_max;
 	struct xfr_sink sink;
@@ -61,6 +62,16 @@ enum xfr_verdict {
 	XFR_READ_FAILED,    /* result.fault, result.rcode */
 };
 
+/* Records whose owner is not at or below the apex: a zone with some is served
+ * without them, as NSD, Knot and BIND do (decisions/0134). */
+struct xfr_left_out {
+	uint64_t records;
+	uint64_t octets;     /* that they would have had in changes.h */
+	/* Of the first one: */
+	uint16_t type;
+	uint8_t owner[NAME_MAX_LEN]; /* in lower case */
+};
+
 struct xfr_read_result {
 	enum xfr_fault fault;
 	uint16_t rcode;      /* as in struct xfr_answer */
@@ -75,10 +86,12 @@ struct xfr_read_result {
 	bool has_expire;     /* EXPIRE was there (RFC 7314) */
 	uint32_t expire_sec; /* what it says */
 	uint64_t messages;
-	uint64_t records;    /* received: the last SOA too, and those that come
-			      * twice in a row, of which one is given on */
+	uint64_t records;    /* received: the last SOA too, those that are left
+			      * out, and those that come twice in a row, of
+			      * which one is given on */
 	uint64_t received;   /* octets of messages */
 	uint64_t octets;     /* given to the sink */
+	struct xfr_left_out left_out;
 };
 
 /* A transfer. Its user reads result and soa. */

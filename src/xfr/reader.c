@@ -43,6 +43,7 @@ struct intake {
 	 * A copy of OWNER_STEP octets never leaves it. */
 	uint8_t owner_len;
 	size_t owner_at;   /* offset of the name in the message; NO_OWNER */
+	bool is_foreign;   /* it is not in the zone */
 	uint8_t owner[NAME_MAX_LEN];
 };
 
@@ -59,6 +60,14 @@ xfr_reader_init(struct xfr_reader *reader, const struct xfr_read_setup *setup)
 
 /* ---- what it gives on ---------------------------------------------------- */
 
+static bool
+is_too_large(const struct xfr_reader *r)
+{
+	return r->setup.octets_max > 0
+		&& r->result.octets + r->result.left_out.octets
+			> r->setup.octets_max;
+}
+
 static enum xfr_fault
 flush(struct intake *m)
 {
@@ -68,8 +77,7 @@ flush(struct intake *m)
 	if (m->out_len == 0)
 		return XFR_FAULT_NONE;
 	r->result.octets += m->out_len;
-	if (r->setup.octets_max > 0
-		&& r->result.octets > r->setup.octets_max)
+	if (is_too_large(r))
 		return XFR_FAULT_OCTETS;
 	r->result.sink_err = sink->on_octets(sink->ctx, m->out, m->out_len);
 	m->out_len = 0;
@@ -168,15 +176,15 @@ read_owner(struct intake *m)
 		}
 	}
 	m->owner_at = start;
+	m->is_foreign = false;
 	if (read_below_apex(m))
 		return XFR_FAULT_NONE;
 	if (name_read(&m->c, m->owner, &len) != NSD_OK)
 		return XFR_FAULT_MALFORMED;
 	lower(m->owner, len);
 	m->owner_len = (uint8_t)len;
-	return name_is_within(m->owner, m->reader->setup.apex)
-		? XFR_FAULT_NONE
-		: XFR_FAULT_OWNER;
+	m->is_foreign = !name_is_within(m->owner, m->reader->setup.apex);
+	return XFR_FAULT_NONE;
 }
 
 /* ---- SOAs ---------------------------------------------------------------- */
@@ -297,6 +305,8 @@ read_soa(struct intake *m, struct changes_rr *rr)
 	uint8_t *spare = m->out + SPARE_AT;
 	size_t len;
 
+	if (m->is_foreign)
+		return XFR_FAULT_OWNER;
 	if (rdata_read(TYPE_SOA, &m->c, rr->rdlen, spare, &len) != NSD_OK)
 		return XFR_FAULT_RDATA;
 	if (rr->owner_len != m->reader->apex_len)
@@ -304,6 +314,20 @@ read_soa(struct intake *m, struct changes_rr *rr)
 	rr->rdata = spare;
 	rr->rdlen = (uint16_t)len;
 	return take_soa(m, rr);
+}
+
+/* The record at hand, of so many octets, is of another zone. */
+static enum xfr_fault
+leave_out(struct intake *m, const struct changes_rr *rr, size_t len)
+{
+	struct xfr_left_out *left_out = &m->reader->result.left_out;
+
+	if (left_out->records++ == 0) {
+		left_out->type = rr->type;
+		memcpy(left_out->owner, rr->owner, rr->owner_len);
+	}
+	left_out->octets += len;
+	return is_too_large(m->reader) ? XFR_FAULT_OCTETS : XFR_FAULT_NONE;
 }
 
 /* Reads another record straight to where it goes. */
@@ -337,6 +361,8 @@ read_other(struct intake *m, struct changes_rr *rr)
 	rr->rdlen = (uint16_t)len;
 	changes_write_fixed(out, rr);
 	len += at;
+	if (m->is_foreign)
+		return leave_out(m, rr, len);
 	/* NSD makes differences in which a record is added twice in a row. */
 	if (len == m->last_len && memcmp(out - len, out, len) == 0)
 		return XFR_FAULT_NONE;

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "dns/rrtype.h"
 #include "dns/serial.h"
 #include "journal/journal.h"
 #include "net/socket.h"
@@ -78,6 +79,24 @@ keep_goes_back(const struct xfrd_job *job, uint32_t to, uint32_t *from)
 	return true;
 }
 
+static void
+keep_warn_left_out(const struct xfrd_job *job)
+{
+	const struct xfr_left_out *left_out = &job->reader.result.left_out;
+	char server[NET_ADDRESS_TEXT_MAX], owner[NAME_TEXT_MAX];
+	char type[RRTYPE_TEXT_MAX];
+
+	if (left_out->records == 0)
+		return;
+	name_print_text(left_out->owner, owner);
+	rrtype_print(left_out->type, type);
+	log_warning("xfrd: zone %s transfer from %s: left out %llu record%s of"
+		    " another zone, the first is %s %s",
+		job->zone->name, xfrd_job_print_server(job, server),
+		(unsigned long long)left_out->records,
+		left_out->records == 1 ? "" : "s", owner, type);
+}
+
 void
 xfrd_keep_begin(struct xfrd_job *job)
 {
@@ -92,6 +111,7 @@ xfrd_keep_begin(struct xfrd_job *job)
 		.source = source,
 	};
 
+	keep_warn_left_out(job);
 	keep_write_source(job, source, sizeof(source));
 	if (end.kind == JOURNAL_WHOLE)
 		end.is_back = keep_goes_back(job, end.to, &end.from);

@@ -48,8 +48,7 @@ def logged(server):
 
 def foreign(query, apex):
     message = whole(query, apex, 7)
-    message.answer.insert(1, dns.rrset.from_text("a.else.", 1, "IN", "A",
-                                                 "192.0.2.1"))
+    message.answer.insert(1, soa("else.", 7))
     return message
 
 
@@ -64,7 +63,7 @@ def refused(query, _):
     return message
 
 
-FOREIGN = (foreign, "a record is not in the zone", "malformed answer")
+FOREIGN = (foreign, "there is an SOA of another zone", "malformed answer")
 REFUSED = (refused, r"the primary answers with an error \(rcode 5\)",
            "error from the primary")
 UNSIGNED = (unsigned, "the message is not signed", "TSIG is wrong")
@@ -122,7 +121,7 @@ def test_another_reason_of_one_kind_is_told(make_server):
 
     with ScriptedPrimary(answer) as primary:
         server = start(make_server, (primary, "NOKEY"))
-        server.wait_log("failed: a record is not in the zone")
+        server.wait_log("failed: there is an SOA of another zone")
         made[0] = without_soa
         server.wait_log("failed: the zone's SOA is missing")
         wait_for("the status", lambda: last_error(server)[0].startswith(
@@ -145,7 +144,7 @@ def test_last_error_names_the_primary_that_failed(make_server):
         server = start(make_server, (primary, "k"), (other, "NOKEY"))
         server.wait_serial("sec.test", 7)
         text, error = last_error(server)
-        assert text == ("a record is not in the zone from "
+        assert text == ("there is an SOA of another zone from "
                         f"127.0.0.1@{primary.port} with key k")
         assert error["key"] == "k"
 

@@ -12,6 +12,9 @@
  *   m        MX at the apex with a compressed name
  *   bX       SOA of X.z.
  *   oX       A of X. (not in the zone)
+ *   p        behind oX of one letter: A, its owner a pointer to that one
+ *   dX       A of X. with an octet too many
+ *   fX       SOA of X. (not in the zone)
  *   cX       A of X.z. in class CH
  *   eX       a record of the type of number X at the apex, without RDATA
  *   rX       A of a.z. with RDATA of X octets
@@ -172,12 +175,21 @@ script_record(struct script_message *m, const char *word)
 		script_rr(m, TYPE_A, CLASS_IN, "\xc0\0\2\1", 4);
 		return;
 	case 'b':
-		script_label(m, word + 1, "\xc0\x0c", 2);
+	case 'f':
+		script_label(m, word + 1, *word == 'b' ? "\xc0\x0c" : "",
+			*word == 'b' ? 2 : 1);
 		len = script_soa(rdata, "\002ns\001z", 1);
 		script_rr(m, TYPE_SOA, CLASS_IN, rdata, len);
 		return;
 	case 'o':
+	case 'd':
 		script_label(m, word + 1, "", 1);
+		script_rr(m, TYPE_A, CLASS_IN, "\xc0\0\2\1",
+			*word == 'd' ? 5 : 4);
+		return;
+	case 'p':
+		octets_put_u16(rdata, (uint16_t)(at - 17));
+		script_put(m, rdata, 2);
 		script_rr(m, TYPE_A, CLASS_IN, "\xc0\0\2\1", 4);
 		return;
 	case 'c':
