@@ -43,7 +43,9 @@ CLIENTS, ENEMIES = "10.1.0.0/16", "10.2.0.0/16"
 WORKERS = 2
 CPU_LIMIT = 100000  # a tenth of a processor for each network, over TCP and TLS
 FIRST_PART, ALONE_LEAST, WARM_LEAST = 10, 3, 8  # of the time, or seconds
-GROWTH_KIB = 4096   # of a process's own memory, beside half of what it was
+# Of a process's own memory, beside half of what it was: a worker gives back what
+# connections took once 256 have gone, so it may have that of the last ones.
+GROWTH_KIB = 10240
 LINES_SEC = 20      # of the log
 FORGED = "udp, network forged"  # it may lose answers
 CLOSED_SEC = 60     # until the last connection of an attacker is gone
