@@ -2,6 +2,7 @@
 who floods or dies costs the others nothing."""
 
 import os
+import pathlib
 import random
 import signal
 
@@ -48,11 +49,22 @@ class Lines:
             line for line in self.read()[known:] if "usec" in line])[0]
 
 
+def worker_of(server, index):
+    """Once it catches what it is told by signals: another one may have answered
+    before."""
+    def is_ready():
+        pid = server.role(f"server {index}")
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        caught = int(status.split("SigCgt:")[1].split()[0], 16)
+        return caught >> (signal.SIGRTMIN - 1) & 1 and pid
+    return wait_for(f"server {index} and its signals", is_ready)
+
+
 def test_what_workers_send_comes_to_xfrd(server):
     """With credits for so many at once."""
     lines = Lines(server)
     for index in (1, 2):
-        worker = server.role(f"server {index}")
+        worker = worker_of(server, index)
         os.kill(worker, signal.SIGUSR2)
         lines.wait(f"notify {index} {CREDITS}")
         assert f"notify {index} {CREDITS + 1}" not in lines.read()
@@ -67,7 +79,7 @@ def test_what_workers_send_comes_to_xfrd(server):
 
 def test_worker_that_floods_costs_nobody_else(server):
     lines = Lines(server)
-    flooder, other = server.role("server 1"), server.role("server 2")
+    flooder, other = worker_of(server, 1), worker_of(server, 2)
     os.kill(flooder, signal.SIGRTMIN)
     lines.wait("notify 1 1")
     for serial in range(2, 30):
