@@ -135,6 +135,7 @@ table_may_be_filled_in_later(void **state)
 	assert_int_equal(cpu_limit_set(&later, &f.s.settings), NSD_OK);
 	assert_int_equal(spend(&f, "192.0.2.1", 2001 * USEC, 0), 1);
 	assert_true(cpu_limit_bars(&later, &client, 0));
+	acl_list_free(&later.whitelist);
 	end(&f);
 }
 
