@@ -64,8 +64,9 @@ note_target(struct xfr_machine *m, const struct job *job, int64_t now,
 
 /* ---- the lists of those that are ready ----------------------------------- */
 
+/* Puts a job to the end of its list, or before all others there. */
 static void
-append(struct xfr_machine *m, uint32_t id)
+make_ready(struct xfr_machine *m, uint32_t id, bool is_first)
 {
 	struct jobs *jobs = &m->jobs;
 	struct job *job = &jobs->items[id];
@@ -74,33 +75,16 @@ append(struct xfr_machine *m, uint32_t id)
 	job->class = (uint8_t)class_of(m, job);
 	list = &jobs->classes[job->class];
 	job->state = JOB_READY;
-	job->next = XFR_NONE;
-	job->previous = list->last;
-	if (list->last == XFR_NONE)
+	job->previous = is_first ? XFR_NONE : list->last;
+	job->next = is_first ? list->first : XFR_NONE;
+	if (job->previous == XFR_NONE)
 		list->first = id;
 	else
-		jobs->items[list->last].next = id;
-	list->last = id;
-	list->ready++;
-}
-
-static void
-prepend(struct xfr_machine *m, uint32_t id)
-{
-	struct jobs *jobs = &m->jobs;
-	struct job *job = &jobs->items[id];
-	struct job_list *list;
-
-	job->class = (uint8_t)class_of(m, job);
-	list = &jobs->classes[job->class];
-	job->state = JOB_READY;
-	job->next = list->first;
-	job->previous = XFR_NONE;
-	if (list->first == XFR_NONE)
+		jobs->items[job->previous].next = id;
+	if (job->next == XFR_NONE)
 		list->last = id;
 	else
-		jobs->items[list->first].previous = id;
-	list->first = id;
+		jobs->items[job->next].previous = id;
 	list->ready++;
 }
 
@@ -259,10 +243,7 @@ renew(struct xfr_machine *m, uint32_t id, bool is_first)
 	if (stays)
 		return;
 	stop_job(m, id);
-	if (is_first)
-		prepend(m, id);
-	else
-		append(m, id);
+	make_ready(m, id, is_first);
 }
 
 static void
@@ -308,10 +289,7 @@ begin(struct xfr_machine *m, uint32_t zone, bool of_round, bool is_first)
 		job->of_round = of_round;
 		job->of_zone = z->jobs;
 		z->jobs = id;
-		if (is_first)
-			prepend(m, id);
-		else
-			append(m, id);
+		make_ready(m, id, is_first);
 	}
 }
 
@@ -382,7 +360,7 @@ notifies_wake(struct xfr_machine *m, int64_t now, unsigned most)
 		if (most-- == 0)
 			return false;
 		timers_remove(&m->jobs.timers, id);
-		append(m, id);
+		make_ready(m, id, false);
 	}
 	return true;
 }
@@ -423,7 +401,7 @@ notifies_next(struct xfr_machine *m, int64_t now, struct xfr_action *action,
 		/* Since it was put here, its target has become slow, or is
 		 * slow no more. */
 		unlink_ready(&m->jobs, id);
-		append(m, id);
+		make_ready(m, id, false);
 	}
 	return false;
 }
@@ -488,7 +466,7 @@ pause_job(struct xfr_machine *m, uint32_t id, int64_t now)
 	if (pause > PAUSE_MAX_MSEC)
 		pause = PAUSE_MAX_MSEC;
 	if (pause == 0) {
-		append(m, id);
+		make_ready(m, id, false);
 		return;
 	}
 	job->state = JOB_PAUSED;
@@ -516,7 +494,7 @@ notifies_on_reply(struct xfr_machine *m, uint64_t ticket, int64_t now,
 		stop_job(m, id);
 		job->again = false;
 		job->tries = 0;
-		append(m, id);
+		make_ready(m, id, false);
 	} else if (reply->outcome == XFR_ACKNOWLEDGED
 		|| reply->outcome == XFR_RCODE || job->tries >= tries
 		|| job->tries == UINT8_MAX) {

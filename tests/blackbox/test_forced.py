@@ -1,5 +1,6 @@
 """Transfers that are forced bring what is not newer; it outlasts the zone file,
 which may have another version with the same serial."""
+import functools
 import os
 import signal
 import time
@@ -8,7 +9,8 @@ import pytest
 
 from control import ask, begin, config
 from harness import DEADLINE, is_alive, wait_for, zone_text
-from written import Primary, read, secondary, wait_file
+from written import (Primary, read, secondary, start_controlled,
+                     wait_file)
 
 
 @pytest.fixture
@@ -19,15 +21,7 @@ def primary():
 
 @pytest.fixture
 def controlled(make_server, primary):
-    """One that nobody writes for by the clock."""
-    def make(zones=None, **options):
-        server = make_server(
-            zones={"example": zone_text()},
-            extra=zones or secondary(primary),
-            options={"verbosity": 3, "zonefiles-write": 0, **options})
-        config(server).start()
-        return server
-    return make
+    return functools.partial(start_controlled, make_server, primary)
 
 
 def kill_all(server):

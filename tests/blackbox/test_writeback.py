@@ -1,5 +1,6 @@
 """Zone files of secondary zones are written, and the journal forgets then."""
 import contextlib
+import functools
 import os
 import pathlib
 import random
@@ -13,7 +14,8 @@ import transferred
 from control import ask, begin, config
 from harness import (DEADLINE, is_alive, process_state, wait_for,
                      zone_text)
-from written import Primary, read, secondary, wait_file
+from written import (Primary, read, secondary, start_controlled,
+                     wait_file)
 
 
 @pytest.fixture
@@ -314,15 +316,7 @@ def test_older_file_takes_nothing_back(start, primary):
 
 @pytest.fixture
 def controlled(make_server, primary):
-    """One that nobody writes for by the clock."""
-    def make(zones=None, **options):
-        server = make_server(
-            zones={"example": zone_text()},
-            extra=zones or secondary(primary),
-            options={"verbosity": 3, "zonefiles-write": 0, **options})
-        config(server).start()
-        return server
-    return make
+    return functools.partial(start_controlled, make_server, primary)
 
 
 def test_write_is_done_when_it_says_ok(controlled, primary):

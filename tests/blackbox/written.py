@@ -1,6 +1,7 @@
 """Secondary zones whose files are written: a primary, options, and what stands in
 the files."""
-from harness import wait_for
+from control import config
+from harness import wait_for, zone_text
 from scripted_primary import ScriptedPrimary, records, reply, soa, whole
 
 
@@ -28,6 +29,16 @@ def secondary(primary, name="s.test", file="s.test.zone"):
             f"\trequest-xfr: AXFR 127.0.0.1@{primary.port} NOKEY\n"
             "\tallow-notify: 127.0.0.1 NOKEY\n"
             "\tmin-retry-time: 1\n\tmax-retry-time: 2\n")
+
+
+def start_controlled(make_server, primary, zones=None, **options):
+    """One that nobody writes for by the clock."""
+    server = make_server(
+        zones={"example": zone_text()},
+        extra=zones or secondary(primary),
+        options={"verbosity": 3, "zonefiles-write": 0, **options})
+    config(server).start()
+    return server
 
 
 def read(path):
