@@ -11,8 +11,9 @@
 struct store_writer;
 
 /*
- * Replaces the record of an entry; flags are enum zone_sources_flags. Borrows
- * files. Call it after the version read from them is published.
+ * Replaces the record of an entry, and its ZONE_ENTRY_FILE_FAILED; flags are
+ * enum zone_sources_flags. Borrows files. Call it after the version read from
+ * them is published.
  * Cannot fail: the entry has no record afterwards if count is 0 or above 65535,
  * if the record is too large for one object, or if the store has no memory. All
  * that costs is that the zone is read once more than needed.

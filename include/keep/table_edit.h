@@ -59,8 +59,8 @@ void table_set_zone(struct store_writer *writer, store_ref entry,
  * none. */
 store_ref table_swap_zone(struct store_writer *writer, store_ref entry,
 	store_ref zone) MUST_USE;
-/* Replaces all flags of a zone (enum zone_entry_flags), at once visible to
- * readers. */
+/* Replaces the flags of a zone that the configuration sets (enum
+ * zone_entry_flags), at once visible to readers. */
 void table_set_flags(struct store_writer *writer, store_ref entry,
 	uint32_t flags);
 /* Says when a zone expires (zone_entry.expires_sec), at once visible to

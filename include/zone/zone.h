@@ -406,12 +406,15 @@ glue_cell_is_hidden(const struct glue_cell *cell)
 
 enum zone_entry_flags {
 	ZONE_ENTRY_SECONDARY = 2,
+	/* As ZONE_SOURCES_FAILED, for those who may not look at sources; it is
+	 * set with these, and not by the configuration. */
+	ZONE_ENTRY_FILE_FAILED = 4,
 };
 
 /*
  * A configured zone: a leaf of the table. It lives as long as the zone is
- * configured. `zone`, `options`, `history` and `expires_sec` are replaced in
- * place.
+ * configured. `flags`, `zone`, `options`, `history` and `expires_sec` are
+ * replaced in place.
  *
  * expires_sec (RFC 1035 section 3.3.13, EXPIRE) is a time of CLOCK_MONOTONIC,
  * which nobody can set: seconds since this boot, so it says nothing in a store
@@ -421,7 +424,7 @@ enum zone_entry_flags {
 struct zone_entry {
 	struct trie_leaf leaf; /* whole apex name */
 	uint8_t deaths;        /* loaders that died reading it; the writer's */
-	uint32_t flags;        /* enum zone_entry_flags */
+	uint32_t flags;        /* enum zone_entry_flags. Atomic */
 	store_ref zone;        /* struct zone; none: not loaded */
 	store_ref options;     /* struct settings_options; none: no lists */
 	store_ref sources;     /* struct zone_sources; none: not from files */

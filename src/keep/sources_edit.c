@@ -55,7 +55,12 @@ sources_set(struct store_writer *writer, store_ref ref,
 	struct store_heap *heap = store_writer_heap(writer);
 	struct zone_entry *entry = store_edit(heap, ref);
 	store_ref old = entry->sources;
+	uint32_t of_entry = entry->flags & ~ZONE_ENTRY_FILE_FAILED;
 
+	if ((flags & ZONE_SOURCES_FAILED) != 0)
+		of_entry |= ZONE_ENTRY_FILE_FAILED;
+	if (of_entry != entry->flags)
+		__atomic_store_n(&entry->flags, of_entry, __ATOMIC_RELAXED);
 	store_publish_ref(writer, &entry->sources,
 		sources_create(heap, files, count, flags));
 	if (old != STORE_NONE) {

@@ -421,7 +421,9 @@ table_set_flags(struct store_writer *writer, store_ref ref, uint32_t flags)
 {
 	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
 
-	__atomic_store_n(&entry->flags, flags, __ATOMIC_RELEASE);
+	flags |= entry->flags & ZONE_ENTRY_FILE_FAILED;
+	if (flags != entry->flags)
+		__atomic_store_n(&entry->flags, flags, __ATOMIC_RELEASE);
 }
 
 void
@@ -474,8 +476,7 @@ table_adopt(struct store_writer *writer, const struct zone_setup *setup,
 	 * that was read once: as a primary it has none. */
 	if ((entry->flags & ~setup->flags & ZONE_ENTRY_SECONDARY) != 0)
 		sources_set(writer, *ref, NULL, 0, 0);
-	if (setup->flags != entry->flags)
-		table_set_flags(writer, *ref, setup->flags);
+	table_set_flags(writer, *ref, setup->flags);
 	table_set_options(writer, *ref, setup->options);
 	return NSD_OK;
 }

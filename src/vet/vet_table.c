@@ -67,7 +67,9 @@ static bool
 vet_belongings(struct vet_part *p, const struct zone_entry *entry,
 	store_ref ref)
 {
-	if ((entry->flags & ~ZONE_ENTRY_SECONDARY) != 0)
+	const uint32_t known = ZONE_ENTRY_SECONDARY | ZONE_ENTRY_FILE_FAILED;
+
+	if ((entry->flags & ~known) != 0)
 		return vet_fail(p, VET_ENTRY, ref, "has unknown flags");
 	return (entry->options == STORE_NONE || vet_options(p, entry->options))
 		&& (entry->sources == STORE_NONE

@@ -138,6 +138,8 @@ control_json_zone(struct xfrd *xfrd, struct ctl_json *json,
 	if (xfrd_zones_get_soa(xfrd, zone, &soa)) {
 		ctl_json_number(json, "serial", soa.numbers.serial);
 		ctl_json_number(json, "records", (long long)soa.records);
+		if (!secondary && soa.file_failed)
+			ctl_json_text(json, "last_read", "failed");
 	} else {
 		ctl_json_text(json, "serial", NULL);
 	}

@@ -269,12 +269,16 @@ status_print_zone(struct xfrd *xfrd, struct ctl_call *call,
 		ctl_printf(call, "\tstate: refreshing\n"
 				 "\tserved-serial: none\n"
 				 "\tcommit-serial: none\n");
-	if (xfrd_zones_get_soa(xfrd, zone, &soa))
+	if (xfrd_zones_get_soa(xfrd, zone, &soa)) {
 		ctl_printf(call, "\t\tserial: %u\n\t\trecords: %llu\n",
 			(unsigned)soa.numbers.serial,
 			(unsigned long long)soa.records);
-	else
+		if (!secondary && soa.file_failed)
+			ctl_printf(call, "\t\tlast-read: \"failed: see the"
+				" log\"\n");
+	} else {
 		ctl_printf(call, "\t\tserial: none\n");
+	}
 	if (secondary && handle != XFR_NONE)
 		status_print_written(xfrd, call, zone, handle);
 }

@@ -83,6 +83,19 @@ trouble_of_secondary(const struct xfrd *xfrd, uint32_t handle,
 	return *why != NULL ? "cannot be written" : NULL;
 }
 
+/* The same of a primary zone. */
+static const char *
+trouble_of_primary(struct xfrd *xfrd, const struct conf_zone *zone)
+{
+	struct xfrd_soa soa;
+
+	if (!xfrd_zones_get_soa(xfrd, zone, &soa))
+		return "is not loaded";
+	return soa.file_failed
+		? "is served as it was: its file cannot be used, see the log"
+		: NULL;
+}
+
 static void
 trouble_look(struct control_trouble *t, struct ctl_call *call,
 	const struct conf_zone *zone)
@@ -90,11 +103,9 @@ trouble_look(struct control_trouble *t, struct ctl_call *call,
 	uint32_t handle = t->xfrd->zones.handles[zone->index];
 	const char *what = NULL, *why = NULL;
 	char error[XFRD_ERROR_MAX];
-	struct xfrd_soa soa;
 
 	if (zone->options->request_xfr.count == 0)
-		what = xfrd_zones_get_soa(t->xfrd, zone, &soa)
-			? NULL : "is not loaded";
+		what = trouble_of_primary(t->xfrd, zone);
 	else if (handle != XFR_NONE)
 		what = trouble_of_secondary(t->xfrd, handle, &why, error);
 	if (what == NULL)

@@ -253,6 +253,7 @@ struct xfrd_soa {
 	uint64_t names;   /* of these */
 	uint32_t expires_sec; /* as of struct zone_entry */
 	bool has_history;     /* the same: there are steps */
+	bool file_failed;     /* the same: this is not what its file says */
 	uint32_t ttl_sec;
 	uint16_t len;
 	uint8_t rdata[XFR_SOA_RDATA_MAX];

@@ -73,6 +73,8 @@ xfrd_zones_get_soa(struct xfrd *xfrd, const struct conf_zone *zone,
 			__ATOMIC_RELAXED);
 		soa->has_history = store_load_ref(&entry->history)
 			!= STORE_NONE;
+		soa->file_failed = (__atomic_load_n(&entry->flags,
+			__ATOMIC_RELAXED) & ZONE_ENTRY_FILE_FAILED) != 0;
 	}
 	store_reader_offline(xfrd->reader);
 	return served != STORE_NONE;

@@ -7,7 +7,7 @@
 #include "zone/sources.h"
 #include "zone/table.h"
 
-#define ZONE_LAYOUT_VERSION 6u
+#define ZONE_LAYOUT_VERSION 7u
 
 uint64_t
 table_layout(void)

@@ -83,6 +83,56 @@ def test_many_are_not_all_named(server):
     assert said[-1] == "and 2 more zones, see zonestatus"
 
 
+def last_read(server):
+    """What zonestatus says of the file of the zone; as JSON it says the
+    same."""
+    found = re.findall("^\t\tlast-read: (.*)$", control.ask(
+        server, "zonestatus", "example")[1], re.M)
+    told, = json.loads(control.ask(server, "-j", "zonestatus",
+                                   "example")[1])
+    assert [told[key] for key in ("last_read",) if key in told] == [
+        "failed" for _ in found]
+    return found
+
+
+def test_file_that_cannot_be_used(server):
+    """The zone is served as it was: status says so until the file is mended,
+    whichever process is asked, and after a start with a database."""
+    server.options["database"] = f'"{server.directory}/zones.db"'
+    server.write_config()
+    server.start()
+    assert last_read(server) == []
+    server.zone_file("example").write_text("nonsense\n")
+    assert control.ask(server, "reload")[0] == 1
+
+    def is_told():
+        return troubles(server) == [
+            "zone example is served as it was: its file cannot be used, see"
+            " the log"] and last_read(server) == ['"failed: see the log"']
+    assert is_told()
+    assert server.serial("example") == 1
+    # Others that are asked know it, too.
+    server.options["identity"] = '"two"'
+    server.write_config()
+    assert control.ask(server, "reconfig")[0] == 0
+    wait_for("control", lambda: control.ask(server, "status")[0] == 0)
+    assert is_told()
+    assert server.stop() == 0
+    server.start()
+    wait_for("the zone", is_told)
+    assert server.serial("example") == 1
+    server.write_zone("example", zone_text(2))
+    assert control.ask(server, "reload")[0] == 0
+    assert (troubles(server), last_read(server)) == ([], [])
+    # Nor can one that is not there; what is served is right again then.
+    server.zone_file("example").unlink()
+    assert control.ask(server, "reload")[0] == 1
+    assert is_told()
+    server.write_zone("example", zone_text(2))
+    assert control.ask(server, "reload")[0] == 0
+    assert (troubles(server), last_read(server)) == ([], [])
+
+
 @pytest.mark.parametrize("role, name", [
     ("loader", "loader"), ("xfrd", "xfrd"), ("server 2", "server1")])
 def test_process_that_died(server, role, name):

@@ -409,6 +409,7 @@ static const struct zonefile_source two_sources[] = {
 static void
 sources_are_kept_beside_the_zone(void **state)
 {
+	const struct zone_entry *entry;
 	const struct zone_sources *sources;
 	const struct zone_source *s;
 	uint64_t empty, without;
@@ -420,12 +421,15 @@ sources_are_kept_beside_the_zone(void **state)
 		NSD_OK);
 	without = reclaimed();
 	assert_null(zone_sources_get(f.view, ref));
+	entry = store_get(f.view, ref);
+	assert_int_equal(entry->flags, 0);
 	for (unsigned i = 0; i < 3; i++)
 		sources_set(f.writer, ref, two_sources, 2,
 			ZONE_SOURCES_FAILED);
 	sources = zone_sources_get(f.view, ref);
 	assert_int_equal(sources->count, 2);
 	assert_int_equal(sources->flags, ZONE_SOURCES_FAILED);
+	assert_int_equal(entry->flags, ZONE_ENTRY_FILE_FAILED);
 	s = zone_sources_first(sources);
 	assert_string_equal(s->path, "a.zone");
 	assert_true(s->mtime_sec == 5 && s->mtime_nsec == 6);
@@ -435,6 +439,7 @@ sources_are_kept_beside_the_zone(void **state)
 	assert_string_equal(s->path, "included");
 	assert_true(s->mtime_sec == 9 && s->mtime_nsec == 999999999);
 	sources_set(f.writer, ref, two_sources, 1, 0);
+	assert_int_equal(entry->flags, 0);
 	assert_int_equal(zone_sources_get(f.view, ref)->count, 1);
 	sources_set(f.writer, ref, NULL, 0, 0);
 	assert_null(zone_sources_get(f.view, ref));
@@ -483,6 +488,15 @@ zone_that_is_there_is_adopted(void **state)
 	setup.options = STORE_NONE;
 	assert_int_equal(table_adopt(f.writer, &setup, &again), NSD_OK);
 	assert_int_equal(entry->options, STORE_NONE);
+	/* What the configuration does not set stays, but of a zone that gets
+	 * other sources. */
+	sources_set(f.writer, ref, two_sources, 2, ZONE_SOURCES_FAILED);
+	assert_int_equal(table_adopt(f.writer, &setup, &again), NSD_OK);
+	assert_int_equal(entry->flags,
+		ZONE_ENTRY_SECONDARY | ZONE_ENTRY_FILE_FAILED);
+	setup.flags = 0;
+	assert_int_equal(table_adopt(f.writer, &setup, &again), NSD_OK);
+	assert_int_equal(entry->flags, 0);
 	setup.apex = zone_fixture_name("x.A.b.");
 	assert_int_equal(table_adopt(f.writer, &setup, &again),
 		NSD_E_NOT_FOUND);
