@@ -5,6 +5,8 @@
 #ifndef KEEP_SOURCES_EDIT_H
 #define KEEP_SOURCES_EDIT_H
 
+#include <stdbool.h>
+
 #include "store/store.h"
 #include "zonefile/zonefile.h"
 
@@ -20,5 +22,11 @@ struct store_writer;
  */
 void sources_set(struct store_writer *writer, store_ref entry,
 	const struct zonefile_source *files, size_t count, unsigned flags);
+
+/* Says whether the file cannot be used (ZONE_ENTRY_FILE_FAILED), at once
+ * visible to readers. The record stays: it has what was seen of the files the
+ * last time that they could be read. */
+void sources_set_failed(struct store_writer *writer, store_ref entry,
+	bool failed);
 
 #endif

@@ -56,7 +56,11 @@ enum load_outcome {
 	LOAD_DIFFERS,   /* changes of what is served are to be published */
 	LOAD_BUILT,     /* a new version is ready to be published */
 	LOAD_FAILED,    /* said in the log */
-	LOAD_ABSENT,    /* a secondary zone that has no file yet */
+	LOAD_ABSENT,    /* the zone has no file, or is a secondary zone that
+			 * has none yet */
+	LOAD_AS_NOTED,  /* nothing to do: the files are as their record says.
+			 * But the entry does not say so any more whether they
+			 * could be used */
 	LOAD_REHASHED,  /* only what is in rehashed is to be published */
 	LOAD_AGAIN,     /* its files changed while they were read */
 	LOAD_BEHIND,    /* what is served is to be brought further by the
@@ -73,6 +77,8 @@ struct load_result {
 	enum load_outcome outcome;
 	bool blameless;               /* of LOAD_FAILED: the files are not to
 				       * blame, and are still to be read */
+	bool unreadable;              /* of LOAD_FAILED: the files could not be
+				       * opened or read */
 	bool crowded;                 /* of LOAD_FAILED: the store is full with
 				       * the served version */
 	bool awaited;                 /* of LOAD_FAILED: there is no file yet,

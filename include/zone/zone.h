@@ -406,8 +406,10 @@ glue_cell_is_hidden(const struct glue_cell *cell)
 
 enum zone_entry_flags {
 	ZONE_ENTRY_SECONDARY = 2,
-	/* As ZONE_SOURCES_FAILED, for those who may not look at sources; it is
-	 * set with these, and not by the configuration. */
+	/* The zone's file could not be used: what is served is not what it
+	 * says. For those who may not look at sources, and beyond these: it is
+	 * set, too, if the file could not be opened. Not of the
+	 * configuration. */
 	ZONE_ENTRY_FILE_FAILED = 4,
 };
 

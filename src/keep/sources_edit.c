@@ -49,18 +49,26 @@ sources_create(struct store_heap *heap, const struct zonefile_source *files,
 }
 
 void
+sources_set_failed(struct store_writer *writer, store_ref ref, bool failed)
+{
+	struct zone_entry *entry = store_edit(store_writer_heap(writer), ref);
+	uint32_t flags = entry->flags & ~ZONE_ENTRY_FILE_FAILED;
+
+	if (failed)
+		flags |= ZONE_ENTRY_FILE_FAILED;
+	if (flags != entry->flags)
+		__atomic_store_n(&entry->flags, flags, __ATOMIC_RELAXED);
+}
+
+void
 sources_set(struct store_writer *writer, store_ref ref,
 	const struct zonefile_source *files, size_t count, unsigned flags)
 {
 	struct store_heap *heap = store_writer_heap(writer);
 	struct zone_entry *entry = store_edit(heap, ref);
 	store_ref old = entry->sources;
-	uint32_t of_entry = entry->flags & ~ZONE_ENTRY_FILE_FAILED;
 
-	if ((flags & ZONE_SOURCES_FAILED) != 0)
-		of_entry |= ZONE_ENTRY_FILE_FAILED;
-	if (of_entry != entry->flags)
-		__atomic_store_n(&entry->flags, of_entry, __ATOMIC_RELAXED);
+	sources_set_failed(writer, ref, (flags & ZONE_SOURCES_FAILED) != 0);
 	store_publish_ref(writer, &entry->sources,
 		sources_create(heap, files, count, flags));
 	if (old != STORE_NONE) {

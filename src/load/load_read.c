@@ -112,7 +112,8 @@ read_file(const struct load_context *context, struct load_zone *zone,
 		result->outcome = LOAD_AGAIN;
 	} else if (err != NSD_OK) {
 		result->outcome = LOAD_FAILED;
-		result->blameless = err == NSD_E_MEMORY || err == NSD_E_SYSTEM;
+		result->unreadable = err == NSD_E_SYSTEM;
+		result->blameless = err == NSD_E_MEMORY || result->unreadable;
 		result->crowded = err == NSD_E_MEMORY && r.served != NULL
 			&& store_count_lacks(context->writer) != r.lacks
 			&& store_is_full(context->writer);
@@ -166,6 +167,31 @@ read_note_still_failed(const struct load_context *context,
 		log_error("zone %s file %s has not changed since it was read"
 			  " with errors, nsd-checkzone %s %s shows them",
 			zone->conf->name, path, zone->conf->name, path);
+}
+
+/* The files are as they were when the record was made, unless the pass leaves
+ * out zones that have changed, too. Meanwhile they may not have been there to
+ * be opened. */
+static void
+read_note_unchanged(const struct load_context *context,
+	const struct load_zone *zone, const char *path,
+	struct load_result *result)
+{
+	const struct store_view *view = store_writer_view(context->writer);
+	const struct zone_entry *entry = store_get(view, zone->entry);
+	const struct zone_sources *sources = zone_sources_get(view,
+		zone->entry);
+	bool failed = sources != NULL
+		&& (sources->flags & ZONE_SOURCES_FAILED) != 0;
+
+	if (context->which == LOAD_MISSING)
+		return;
+	if (failed != ((entry->flags & ZONE_ENTRY_FILE_FAILED) != 0))
+		result->outcome = LOAD_AS_NOTED;
+	if (context->which == LOAD_CHANGED) {
+		read_note_still_failed(context, zone, path);
+		load_deaths_survive(context, zone);
+	}
 }
 
 /* Returns the zone's file as we see it; or NULL, and sets the outcome: it has
@@ -275,11 +301,8 @@ read_zone(const struct load_context *context, struct load_zone *zone,
 		    &(struct load_task){heap, large, NULL}, result))
 		return;
 	if (!plan.due && !plan.rehash) {
-		/* Other passes leave out zones that have changed, too. */
-		if (path != NULL && context->which == LOAD_CHANGED) {
-			read_note_still_failed(context, zone, path);
-			load_deaths_survive(context, zone);
-		}
+		if (path != NULL)
+			read_note_unchanged(context, zone, path, result);
 	} else if (plan.large && !large) {
 		result->outcome = LOAD_LARGE;
 	} else {

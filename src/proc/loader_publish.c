@@ -209,6 +209,27 @@ loader_note_sources(struct loader *loader, const struct load_result *result)
 		result->outcome == LOAD_FAILED ? ZONE_SOURCES_FAILED : 0);
 }
 
+/* The zone needs no file: what is noted is of one that it had. */
+static void
+loader_forget_sources(struct loader *loader, store_ref entry)
+{
+	if (zone_sources_get(store_writer_view(loader->writer), entry) != NULL)
+		sources_set(loader->writer, entry, NULL, 0, 0);
+	else
+		sources_set_failed(loader->writer, entry, false);
+}
+
+/* Says in the entry what the record of the files says. */
+static void
+loader_note_as_noted(struct loader *loader, store_ref entry)
+{
+	const struct zone_sources *sources = zone_sources_get(
+		store_writer_view(loader->writer), entry);
+
+	sources_set_failed(loader->writer, entry, sources != NULL
+		&& (sources->flags & ZONE_SOURCES_FAILED) != 0);
+}
+
 static void
 loader_tell_older(const struct loader *loader, const struct load_zone *zone)
 {
@@ -271,6 +292,7 @@ loader_act_on(struct loader *loader, struct load_result *result)
 		log_error("zone %s: its file keeps changing, giving up",
 			zone->conf->name);
 		zone->retries = 0;
+		sources_set_failed(loader->writer, zone->entry, true);
 		loader->result.failed++;
 		loader_note_failed(loader, zone, NULL);
 		break;
@@ -283,14 +305,21 @@ loader_act_on(struct loader *loader, struct load_result *result)
 		zone->whole = false;
 		if (!result->blameless)
 			loader_note_sources(loader, result);
+		else if (result->unreadable)
+			sources_set_failed(loader->writer, zone->entry, true);
 		loader->result.failed++;
 		loader_note_failed(loader, zone, result->reasons);
 		loader_note_unread(loader, result);
 		loader->crowded |= result->crowded;
 		break;
+	case LOAD_ABSENT:
+		loader_forget_sources(loader, zone->entry);
+		break;
+	case LOAD_AS_NOTED:
+		loader_note_as_noted(loader, zone->entry);
+		break;
 	case LOAD_UNCHANGED:
 	case LOAD_LARGE:
-	case LOAD_ABSENT:
 	case LOAD_REHASHED:
 	case LOAD_BEHIND:
 		break;

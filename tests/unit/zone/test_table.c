@@ -440,6 +440,12 @@ sources_are_kept_beside_the_zone(void **state)
 	assert_true(s->mtime_sec == 9 && s->mtime_nsec == 999999999);
 	sources_set(f.writer, ref, two_sources, 1, 0);
 	assert_int_equal(entry->flags, 0);
+	/* Without another record, too. */
+	sources_set_failed(f.writer, ref, true);
+	assert_int_equal(entry->flags, ZONE_ENTRY_FILE_FAILED);
+	assert_int_equal(zone_sources_get(f.view, ref)->flags, 0);
+	sources_set_failed(f.writer, ref, false);
+	assert_int_equal(entry->flags, 0);
 	assert_int_equal(zone_sources_get(f.view, ref)->count, 1);
 	sources_set(f.writer, ref, NULL, 0, 0);
 	assert_null(zone_sources_get(f.view, ref));
