@@ -34,16 +34,16 @@ enum control_pem { CONTROL_PEM_KEY, CONTROL_PEM_CERT, CONTROL_PEM_COUNT };
 
 /*
  * Opens what control-interface names (doc/surface.md 1.3), if control-enable is
- * yes; not what is there already (struct doors_wish). UNIX sockets are given to
- * the user that main is or will be (server->user_to_be). What is wrong is an
+ * yes; not what is there already (struct doors_terms). UNIX sockets are given
+ * to the user that main is or will be (server->user_to_be). What is wrong is an
  * error to the sink.
  * returns NSD_OK with *doors, which have no keys yet; NSD_E_SYSTEM: a socket
  * cannot be had; NSD_E_SYNTAX: an interface is none; NSD_E_MEMORY. After a
  * failure nothing new is open.
  */
 enum nsd_err control_doors_open(const struct server *server,
-	const struct conf *conf, const struct doors *there,
-	struct diag_sink *sink, struct control_doors *doors) MUST_USE;
+	const struct conf *conf, const struct doors_terms *terms,
+	struct control_doors *doors) MUST_USE;
 
 /* True if one of them has TLS: then they need keys. */
 bool control_doors_have_tls(const struct control_doors *doors);

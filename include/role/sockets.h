@@ -5,6 +5,7 @@
 #define ROLE_SOCKETS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 #include "base/err.h"
@@ -28,13 +29,14 @@ struct listeners {
 
 /*
  * Binds all sockets and says so in the log (doc/surface.md section 9,
- * `listen on`), or none and says there what is wrong. wait_sec: how long to
- * wait for addresses that are in use: those who have them may be ending.
+ * `listen on`), or none and says there what is wrong. until_msec (clock.h):
+ * addresses that are in use are waited for until then: those who have them may
+ * be ending. 0: they are not.
  * returns NSD_OK; NSD_E_SYNTAX: the options contradict each other;
  * NSD_E_SYSTEM: a socket cannot be made or bound; NSD_E_MEMORY.
  */
 enum nsd_err sockets_open(const struct conf_server *options,
-	unsigned wait_sec, struct listeners *listeners) MUST_USE;
+	int64_t until_msec, struct listeners *listeners) MUST_USE;
 void sockets_close(struct listeners *listeners);
 
 /* Sets on them what options say otherwise than before of send-buffer-size,

@@ -34,6 +34,7 @@ reconfig_doors_open(const struct server *server, const struct conf *conf,
 	struct diag_sink *sink, struct reconfig_doors *doors)
 {
 	struct doors there;
+	const struct doors_terms terms = {.there = &there, .sink = sink};
 	enum nsd_err err = there_list(server, &there);
 
 	if (err != NSD_OK)
@@ -41,12 +42,12 @@ reconfig_doors_open(const struct server *server, const struct conf *conf,
 	doors->metrics_differ = !conf_options_are_same(server->conf, conf,
 		"server", "metrics-");
 	if (doors->metrics_differ)
-		err = doors_open_metrics(&conf->server, &there, sink,
+		err = doors_open_metrics(&conf->server, &terms,
 			&doors->metrics);
 	doors->control_differ = !conf_options_are_same(server->conf, conf,
 		"remote-control", "control-");
 	if (err == NSD_OK && doors->control_differ)
-		err = control_doors_open(server, conf, &there, sink,
+		err = control_doors_open(server, conf, &terms,
 			&doors->control);
 	free(there.fds);
 	return err;

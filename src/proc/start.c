@@ -33,8 +33,16 @@
 #include "role/role.h"
 #include "role/title.h"
 
-/* How long to wait for the ports of workers that have just ended. */
+/* How long to wait for the ports of processes that have just ended. */
 #define PORTS_WAIT_SEC 10
+
+/* What one part of a start finds out for another. */
+struct start {
+	struct privilege_user user;
+	const char *lifeline_key;
+	int64_t until_msec; /* until then addresses that are in use are waited
+			     * for; 0: they are not */
+};
 
 static void
 main_on_diag(struct diag_sink *sink, const struct diag *d)
@@ -231,13 +239,12 @@ main_use_cookies(struct supervisor *s)
 
 /* All that can go wrong, and be bound, before there is a daemon. */
 static enum nsd_err
-main_prepare(struct supervisor *s, struct privilege_user *user,
-	const char *program, const char **lifeline_key)
+main_prepare(struct supervisor *s, const char *program, struct start *start)
 {
 	const struct conf_server *o = &s->server.conf->server;
 	enum nsd_err err = main_change_directory(o->zonesdir);
 	struct diag_sink sink = {.on_diag = log_diag};
-	bool took_over;
+	struct doors_terms terms = {.sink = &sink};
 
 	if (err != NSD_OK)
 		return err;
@@ -250,28 +257,31 @@ main_prepare(struct supervisor *s, struct privilege_user *user,
 		return NSD_E_SYSTEM;
 	}
 	conf_list_without_effect(s->server.conf, NULL, &sink);
-	*lifeline_key = "nsd";
+	start->lifeline_key = "nsd";
 	if (o->pidfile != NULL && *o->pidfile != '\0') {
-		*lifeline_key = o->pidfile;
+		start->lifeline_key = o->pidfile;
 		pidfile_check(o->pidfile);
 	}
 	if ((err = affinity_check(o, &sink)) != NSD_OK
-		|| (err = privilege_find_user(o->username, user)) != NSD_OK
-		|| (err = privilege_find_worker(o->worker_username, user,
-			    &s->server.worker_user))
+		|| (err = privilege_find_user(o->username, &start->user))
+			!= NSD_OK
+		|| (err = privilege_find_worker(o->worker_username,
+			    &start->user, &s->server.worker_user))
 			!= NSD_OK)
 		return err;
 	main_lift_soft_limit();
-	took_over = lifeline_take_over(*lifeline_key);
-	err = sockets_open(o, took_over ? PORTS_WAIT_SEC : 0,
-		&s->server.listeners);
+	start->until_msec = lifeline_take_over(start->lifeline_key)
+		? clock_now_msec() + PORTS_WAIT_SEC * 1000
+		: 0;
+	err = sockets_open(o, start->until_msec, &s->server.listeners);
 	s->server.forces_buffers = net_may_force_buffers();
 	if (err == NSD_OK)
 		err = proxies_create(o, &s->server.proxies);
 	if (err != NSD_OK)
 		return err;
 	sandbox_probe(&s->server.sandbox, o->sandbox);
-	err = doors_open_metrics(o, NULL, &sink, &s->server.metrics);
+	terms.until_msec = start->until_msec;
+	err = doors_open_metrics(o, &terms, &s->server.metrics);
 	if (err != NSD_OK)
 		return err;
 	err = counts_create(&(struct counts_wish){
@@ -301,12 +311,16 @@ main_hide_secrets(struct supervisor *s)
 }
 
 static enum nsd_err
-main_open_control(struct server *server)
+main_open_control(struct server *server, int64_t until_msec)
 {
 	struct diag_sink sink = {.on_diag = log_diag};
+	const struct doors_terms terms = {
+		.until_msec = until_msec,
+		.sink = &sink,
+	};
 	struct control_doors *doors = &server->control;
-	enum nsd_err err = control_doors_open(server, server->conf, NULL,
-		&sink, doors);
+	enum nsd_err err = control_doors_open(server, server->conf, &terms,
+		doors);
 
 	if (err == NSD_OK && control_doors_have_tls(doors)) {
 		doors->look = control_doors_look(server,
@@ -326,14 +340,14 @@ main_open_control(struct server *server)
 /* Not before the secrets of keys and of cookies are out of reach: who tries
  * the files has a copy of our memory. */
 static enum nsd_err
-main_read_certificates(struct supervisor *s, const struct privilege_user *user)
+main_read_certificates(struct supervisor *s, const struct start *start)
 {
 	enum nsd_err err;
 
-	s->server.user_to_be = user;
+	s->server.user_to_be = &start->user;
 	err = certificates_read_first(s);
 	if (err == NSD_OK)
-		err = main_open_control(&s->server);
+		err = main_open_control(&s->server, start->until_msec);
 	if (err != NSD_OK)
 		return err;
 	main_raise_limits(&s->server.conf->server,
@@ -343,23 +357,23 @@ main_read_certificates(struct supervisor *s, const struct privilege_user *user)
 
 /* In the process that stays: all that needs root; then root is given up. */
 static enum nsd_err
-main_settle(struct supervisor *s, const struct privilege_user *user,
-	const char *lifeline_key)
+main_settle(struct supervisor *s, const struct start *start)
 {
+	const struct privilege_user *user = &start->user;
 	const struct conf_server *o = &s->server.conf->server;
 	bool in_chroot = o->chroot != NULL && *o->chroot != '\0';
 	enum nsd_err err;
 
 	s->server.main_pid = getpid();
 	if ((err = main_hide_secrets(s)) != NSD_OK
-		|| (err = main_read_certificates(s, user)) != NSD_OK)
+		|| (err = main_read_certificates(s, start)) != NSD_OK)
 		return err;
 	s->server.boot = time(NULL);
 	s->server.boot_usec = clock_now_usec();
 	service_open(&s->service);
 	priority_probe();
 	affinity_set_all(o);
-	s->server.lifeline = lifeline_open(lifeline_key);
+	s->server.lifeline = lifeline_open(start->lifeline_key);
 	s->server.left = memfd_create("nsd-xfrd", MFD_CLOEXEC);
 	main_give_log(user);
 	/* A full disk is no reason to serve nobody. */
@@ -396,8 +410,8 @@ start_server(int argc, char **argv, const struct role_hooks *hooks)
 {
 	static struct supervisor s = {.pidfile.fd = -1};
 	char **args = title_init(argc, argv);
-	const char *program, *lifeline_key;
-	struct privilege_user user;
+	const char *program;
+	struct start start;
 	struct daemon_start daemon;
 	static struct flags flags; /* the configuration refers to them */
 	enum flags_outcome outcome;
@@ -425,12 +439,12 @@ start_server(int argc, char **argv, const struct role_hooks *hooks)
 	 * configuration may have been read from it. */
 	fs_close_all_but(NULL, 0);
 	if (!reconfig_init(&s, &flags)
-		|| main_prepare(&s, &user, program, &lifeline_key) != NSD_OK
+		|| main_prepare(&s, program, &start) != NSD_OK
 		|| daemon_start(&daemon, s.server.conf->server.debug_mode)
 			!= NSD_OK
-		|| main_settle(&s, &user, lifeline_key) != NSD_OK)
+		|| main_settle(&s, &start) != NSD_OK)
 		return main_give_up(&s, program);
-	privilege_forget_user(&user);
+	privilege_forget_user(&start.user);
 	role_init_name("main", "main");
 	log_set_copy_errors(false);
 	daemon_ready(&daemon);

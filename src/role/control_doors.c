@@ -14,6 +14,7 @@
 #include "base/grow.h"
 #include "base/log.h"
 #include "ctl/tls.h"
+#include "role/again.h"
 #include "role/control_doors.h"
 #include "role/doors.h"
 #include "role/pem_trial.h"
@@ -31,8 +32,7 @@
 struct doors_making {
 	const struct server *server;
 	const struct conf *conf;
-	const struct doors *there;
-	struct diag_sink *sink;
+	const struct doors_terms *terms;
 	struct control_doors *doors;
 	size_t room;
 	bool plain; /* all are: the first is a path */
@@ -41,7 +41,7 @@ struct doors_making {
 static void
 doors_fail(const struct doors_making *m, const char *path, const char *why)
 {
-	diag_emit(m->sink, DIAG_ERROR, NULL, 0, 0,
+	diag_emit(m->terms->sink, DIAG_ERROR, NULL, 0, 0,
 		"control-interface: can't bind socket %s: %s", path, why);
 }
 
@@ -155,10 +155,12 @@ static int
 doors_find_path(const struct doors_making *m, const char *path,
 	const char *inside)
 {
-	for (unsigned i = 0; m->there != NULL && i < m->there->count; i++) {
+	const struct doors *there = m->terms->there;
+
+	for (unsigned i = 0; there != NULL && i < there->count; i++) {
 		struct sockaddr_un own = {.sun_family = AF_UNSPEC};
 		socklen_t len = sizeof(own);
-		int fd = m->there->fds[i];
+		int fd = there->fds[i];
 
 		if (getsockname(fd, (struct sockaddr *)&own, &len) == -1
 			|| own.sun_family != AF_UNIX)
@@ -191,7 +193,9 @@ doors_open_path(struct doors_making *m, const char *path)
 		return NSD_E_SYNTAX;
 	}
 	strcpy(address.sun_path, inside);
-	fd = doors_bind_path(&address, m->server->user_to_be);
+	while ((fd = doors_bind_path(&address, m->server->user_to_be)) == -1
+		&& again_is_due(m->terms->until_msec))
+		;
 	if (fd == -1) {
 		doors_fail(m, path, strerror(errno));
 		return NSD_E_SYSTEM;
@@ -227,8 +231,7 @@ doors_open_interface(struct doors_making *m, const struct conf_interface *one)
 		.port = (uint16_t)m->conf->remote_control.control_port,
 		.ip4 = m->conf->server.do_ip4,
 		.ip6 = m->conf->server.do_ip6,
-		.there = m->there,
-		.sink = m->sink,
+		.terms = *m->terms,
 	};
 	struct doors found = {.fds = NULL};
 	enum nsd_err err;
@@ -372,14 +375,12 @@ control_doors_have_tls(const struct control_doors *doors)
 
 enum nsd_err
 control_doors_open(const struct server *server, const struct conf *conf,
-	const struct doors *there, struct diag_sink *sink,
-	struct control_doors *doors)
+	const struct doors_terms *terms, struct control_doors *doors)
 {
 	struct doors_making m = {
 		.server = server,
 		.conf = conf,
-		.there = there,
-		.sink = sink,
+		.terms = terms,
 		.doors = doors,
 	};
 	enum nsd_err err = NSD_OK;

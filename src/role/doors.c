@@ -11,6 +11,7 @@
 
 #include "base/grow.h"
 #include "net/socket.h"
+#include "role/again.h"
 #include "role/doors.h"
 
 /* Connections that wait to be taken. */
@@ -82,9 +83,15 @@ doors_open_address(const struct doors_wish *wish,
 		.tcp = true,
 		.tcp_backlog = BACKLOG,
 	};
-	int fd = doors_find(wish->there, address);
-	enum nsd_err err = fd != -1 ? NSD_OK : net_listen(&options, sink, &fd);
+	int fd = doors_find(wish->terms.there, address);
+	enum nsd_err err = NSD_OK;
 
+	if (fd == -1) {
+		if (wish->terms.until_msec != 0)
+			(void)!again_probe(&options, wish->terms.until_msec,
+				NULL);
+		err = net_listen(&options, sink, &fd);
+	}
 	return err == NSD_OK ? doors_add(doors, fd) : err;
 }
 
@@ -106,7 +113,7 @@ doors_open_device(const struct doors_wish *wish, const char *name,
 	bool found = false;
 
 	if (getifaddrs(&all) == -1) {
-		diag_emit(wish->sink, DIAG_ERROR, NULL, 0, 0,
+		diag_emit(wish->terms.sink, DIAG_ERROR, NULL, 0, 0,
 			"cannot list the network interfaces: %s",
 			strerror(errno));
 		return NSD_E_SYSTEM;
@@ -125,14 +132,15 @@ doors_open_device(const struct doors_wish *wish, const char *name,
 				? sizeof(struct sockaddr_in)
 				: sizeof(struct sockaddr_in6));
 		doors_set_port(&address, port);
-		err = doors_open_address(wish, &address, wish->sink, doors);
+		err = doors_open_address(wish, &address, wish->terms.sink,
+			doors);
 	}
 	freeifaddrs(all);
 	if (found || err != NSD_OK)
 		return err;
-	diag_emit(wish->sink, DIAG_ERROR, NULL, 0, 0, "%s: '%s' is neither an"
-		" address nor a network interface with one%s", wish->option,
-		name,
+	diag_emit(wish->terms.sink, DIAG_ERROR, NULL, 0, 0,
+		"%s: '%s' is neither an address nor a network interface with"
+		" one%s", wish->option, name,
 		wish->or_path ? ", nor an absolute path" : "");
 	return NSD_E_SYNTAX;
 }
@@ -147,12 +155,12 @@ doors_open_one(const struct doors_wish *wish, const struct conf_interface *one,
 	if (one->family == 0)
 		return doors_open_device(wish, one->host, port, doors);
 	if (net_parse_address(one->host, port, &address) != NSD_OK) {
-		diag_emit(wish->sink, DIAG_ERROR, NULL, 0, 0,
+		diag_emit(wish->terms.sink, DIAG_ERROR, NULL, 0, 0,
 			"%s: cannot parse address '%s'", wish->option,
 			one->text);
 		return NSD_E_SYNTAX;
 	}
-	return doors_open_address(wish, &address, wish->sink, doors);
+	return doors_open_address(wish, &address, wish->terms.sink, doors);
 }
 
 enum nsd_err
@@ -174,14 +182,14 @@ doors_open_local(const struct doors_wish *wish, struct doors *doors)
 			continue;
 		/* Once more, to say why. */
 		if (err == NSD_E_SYSTEM)
-			err = doors_open_address(wish, &address, wish->sink,
-				doors);
+			err = doors_open_address(wish, &address,
+				wish->terms.sink, doors);
 		if (err != NSD_OK)
 			return err;
 	}
 	if (doors->count > 0)
 		return NSD_OK;
-	diag_emit(wish->sink, DIAG_ERROR, NULL, 0, 0,
+	diag_emit(wish->terms.sink, DIAG_ERROR, NULL, 0, 0,
 		"%s: this machine has neither 127.0.0.1 nor ::1",
 		wish->option);
 	return NSD_E_SYSTEM;
@@ -189,7 +197,7 @@ doors_open_local(const struct doors_wish *wish, struct doors *doors)
 
 enum nsd_err
 doors_open_metrics(const struct conf_server *options,
-	const struct doors *there, struct diag_sink *sink, struct doors *doors)
+	const struct doors_terms *terms, struct doors *doors)
 {
 	const struct conf_interfaces *all = &options->metrics_interface;
 	const struct doors_wish wish = {
@@ -197,8 +205,7 @@ doors_open_metrics(const struct conf_server *options,
 		.port = (uint16_t)options->metrics_port,
 		.ip4 = options->do_ip4,
 		.ip6 = options->do_ip6,
-		.there = there,
-		.sink = sink,
+		.terms = *terms,
 	};
 	enum nsd_err err = NSD_OK;
 

@@ -11,17 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/diag.h"
 #include "base/grow.h"
 #include "base/log.h"
 #include "net/socket.h"
 #include "role/affinity.h"
+#include "role/again.h"
 #include "role/sockets.h"
 #include "role/tls_texts.h"
-
-/* How often to try an address that is to become free. */
-#define AGAIN_USEC 5000
 
 /* An address to listen on. */
 struct place {
@@ -321,18 +318,6 @@ place_log(const struct place *place, unsigned server_count)
 		servers);
 }
 
-/* Opens the socket for a moment. */
-static enum nsd_err
-sockets_probe(const struct net_listen *listen, struct diag_sink *sink)
-{
-	int fd;
-	enum nsd_err err = net_listen(listen, sink, &fd);
-
-	if (err == NSD_OK)
-		close(fd);
-	return err;
-}
-
 /* Waits until nobody has the address, or until that time; then says so and
  * fails. Tries without SO_REUSEPORT, which would share it with the sockets that
  * are to go, or with those of another server that is to stay. */
@@ -340,13 +325,8 @@ static enum nsd_err
 sockets_wait_free(const struct net_listen *listen, int64_t until_msec)
 {
 	struct diag_sink sink = {.on_diag = log_diag};
-	enum nsd_err err;
 
-	while ((err = sockets_probe(listen, NULL)) != NSD_OK
-		&& errno == EADDRINUSE && clock_now_msec() < until_msec)
-		usleep(AGAIN_USEC);
-	/* Once more, to say why. */
-	return err == NSD_OK ? NSD_OK : sockets_probe(listen, &sink);
+	return again_probe(listen, until_msec, &sink);
 }
 
 /* The part of how to listen that can be had anew. */
@@ -490,10 +470,9 @@ place_open(const struct place *place, const struct conf_server *options,
 }
 
 enum nsd_err
-sockets_open(const struct conf_server *options, unsigned wait_sec,
+sockets_open(const struct conf_server *options, int64_t until_msec,
 	struct listeners *listeners)
 {
-	int64_t until_msec = clock_now_msec() + (int64_t)wait_sec * 1000;
 	struct places places = {.items = NULL};
 	enum nsd_err err = sockets_check_ranges(options);
 

@@ -10,6 +10,7 @@ import pytest
 
 import dns.message
 
+import control
 import harness
 from harness import Load, is_alive, wait_for, while_away, zone_text
 
@@ -253,6 +254,47 @@ def test_port_that_is_not_free_at_once_is_waited_for(nsd, workers):
     server.wait_serving()
     assert "can't bind" not in server.read_log()
     assert server.answer("www.example", "A") == ["192.0.2.1"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="files of others need root")
+@pytest.mark.parametrize("door, is_left", [
+    ("path", True), ("address", True), ("metrics", True), ("path", False)])
+def test_doors_of_operators_are_waited_for(make_server, door, is_left):
+    """xfrd has them, and may still be ending. What somebody else has is
+    refused in the end."""
+    server = make_server(zones={"example": zone_text()})
+    port = harness.free_port()
+    address = f"127.0.0.1@{port}"
+    control.config(server, *([f"control-interface: {address}"]
+                             if door == "address" else []))
+    if door == "metrics":
+        server.options.update({"metrics-enable": "yes", "metrics-port": port,
+                               "metrics-interface": "127.0.0.1"})
+        server.write_config()
+    server.start()
+    name = server.control if door == "path" else ("127.0.0.1", port)
+    with harness.socket_of(server.role("xfrd"), lambda sock:
+                           sock.type == socket.SOCK_STREAM
+                           and sock.getsockname() == name
+                           and sock.getsockopt(socket.SOL_SOCKET,
+                                               socket.SO_ACCEPTCONN)):
+        server.kill("main")
+        server.process.wait()
+        known = len(server.read_log())
+        server.start(ready=False)
+        server.wait_log("listen on", known)
+        # There is nothing to wait for: it must not happen.
+        time.sleep(0.3)
+        assert "can't bind" not in server.read_log()[known:]
+        if not is_left:
+            assert server.process.wait(harness.DEADLINE) == 1
+            server.wait_log(f"can't bind socket {name}: Address already in"
+                            " use", known)
+            return
+    server.wait_log("nsd started", known)
+    server.wait_serving()
+    assert "can't bind" not in server.read_log()
+    wait_for("control", lambda: control.ask(server, "status")[0] == 0)
 
 
 def test_orphaned_worker_ends_on_term(nsd):

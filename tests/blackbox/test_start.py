@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 
+import control
 import harness
 from harness import NSD, wait_for, zone_text
 
@@ -190,6 +191,23 @@ def test_port_in_use_exits_1(make_server, nsd, workers):
         f"can't bind udp socket {address}: Address already in use",
         "server initialization failed, nsd could not be started"]
     assert running.answer("www.example", "A") == ["192.0.2.1"]
+
+
+@pytest.mark.parametrize("where", ["path", "address"])
+def test_control_interface_in_use_exits_1(make_server, where):
+    address = f"127.0.0.1@{harness.free_port()}"
+    running = control.config(make_server(zones={"example": zone_text()}),
+                             f"control-interface: {address}")
+    running.start()
+    interface = running.control if where == "path" else address
+    second = control.config(make_server("second"),
+                            f"control-interface: {interface}")
+    result = second.run()
+    assert result.returncode == 1
+    assert [line.split("error: ")[1] for line in result.stderr.splitlines()
+            if "error: " in line][0].endswith(
+        f"socket {interface}: Address already in use")
+    assert control.ask(running, "status")[0] == 0
 
 
 def test_broken_zone_file_does_not_fail_the_start(make_server):
